@@ -1,0 +1,136 @@
+# assay: see README.md. `make demo` and `make check` install what they need; plain `make` does not.
+#
+#   make                 the program, the libraries, man pages, completion -> build/release/
+#   make demo            install packages, build, report on the bundled run -> report.html
+#   make check           install packages, run every test
+#   make bench           our readers beside their peers, ratios in one run
+#   make fuzz            every fuzz target, FUZZ_SECONDS=120 each
+#   make lint            layering, formatting, naming
+#   make install         PREFIX=/usr/local DESTDIR=
+#   make SAN=address,undefined ...   the same with sanitizers, in a build folder of its own
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+PREFIX  ?= /usr/local
+SAN     ?=
+WERROR  ?= -Werror
+V       ?= 0
+Q       := $(if $(filter 0,$(V)),@)
+
+comma   := ,
+CONFIG  := $(if $(SAN),$(notdir $(CC))-$(subst $(comma),-,$(SAN)),$(if $(filter gcc,$(notdir $(CC))),release,$(notdir $(CC))))
+B       := build/$(CONFIG)
+
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla \
+           -Wundef -Wswitch-enum -Wformat=2 -Wno-format-nonliteral $(WERROR)
+OPT     := $(if $(SAN),-O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2 -g1)
+CFLAGS  += -std=c11 -D_DEFAULT_SOURCE $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP -Iinclude -Isrc -I$(B)/gen
+LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) -pthread
+LIBS    := -lisal -lzstd -lsqlite3 -lm
+
+# Hot readers are compiled once for each instruction set; base/cpu.h picks at run time.
+ISAS         := scalar $(if $(filter x86_64,$(shell uname -m)),avx2 avx512)
+ISA_scalar   :=
+ISA_avx2     := -mavx2 -mbmi -mbmi2 -mlzcnt -mpclmul -mpopcnt
+ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
+HOT          := $(wildcard src/read/*_hot.c)
+CFLAGS       += $(if $(filter avx2,$(ISAS)),-DASSAY_X86)
+
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base model vendor probe read resolve analyze write render))))
+CMD_SRC := $(wildcard src/cmd/*.c)
+HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
+
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(call HOT_OBJ,$(B))
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
+UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)))
+
+.PHONY: all demo check lint bench fuzz install uninstall clean unit docs deps-run deps-check
+all: $(B)/assay $(B)/libassay.a $(B)/libassay.so docs
+
+$(B)/assay: $(CMD_OBJ) $(B)/libassay.a
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libassay.a: $(LIB_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/libassay.so: $(LIB_OBJ) src/assay.map
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libassay.so.0 -Wl,--version-script=src/assay.map -o $@ $(LIB_OBJ) $(LIBS)
+
+$(B)/unit/run: $(UNIT_OBJ) $(B)/unit/tests/unit.o
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+unit: $(B)/unit/run
+
+define compile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(1) -c -o $@ $<
+endef
+
+define hot_rules
+$(B)/%.$(1).o: %.c
+	$$(call compile,$(ISA_$(1)) -DASSAY_ISA=$(1) -O3)
+$(B)/unit/%.$(1).o: %.c
+	$$(call compile,$(ISA_$(1)) -DASSAY_ISA=$(1) -DASSAY_TEST -O3)
+endef
+$(foreach i,$(ISAS),$(eval $(call hot_rules,$(i))))
+
+$(B)/%.o: %.c
+	$(call compile,)
+$(B)/unit/%.o: %.c
+	$(call compile,-DASSAY_TEST)
+
+# Man pages and completion come from the option tables of the program itself.
+COMMANDS = $(shell $(B)/assay help --list)
+docs: $(B)/docs.stamp
+$(B)/docs.stamp: $(B)/assay
+	$(Q)mkdir -p $(B)/man $(B)/completion
+	$(Q)$(B)/assay help --man > $(B)/man/assay.1
+	$(Q)for c in $$($(B)/assay help --list); do $(B)/assay help --man $$c > $(B)/man/assay-$$c.1 || exit 1; done
+	$(Q)for s in bash zsh fish; do $(B)/assay help --completion $$s > $(B)/completion/assay.$$s || exit 1; done
+	@touch $@
+
+demo:
+	$(Q)tools/install-deps run
+	$(Q)$(MAKE) -s -j$$(nproc) all
+	$(Q)tools/demo $(B)/assay
+
+check:
+	$(Q)tools/install-deps check
+	$(Q)tests/check
+
+lint:
+	$(Q)tools/lint
+
+bench:
+	$(Q)tools/install-deps bench
+	$(Q)$(MAKE) -s -j$$(nproc) all
+	$(Q)bench/run $(B)
+
+fuzz:
+	$(Q)tools/install-deps fuzz
+	$(Q)tests/fuzz/run
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/assay \
+	           $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	           $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(B)/assay $(DESTDIR)$(PREFIX)/bin/assay
+	install -m 644 include/assay/assay.h $(DESTDIR)$(PREFIX)/include/assay/assay.h
+	install -m 644 $(B)/libassay.a $(DESTDIR)$(PREFIX)/lib/libassay.a
+	install -m 755 $(B)/libassay.so $(DESTDIR)$(PREFIX)/lib/libassay.so.0
+	ln -sf libassay.so.0 $(DESTDIR)$(PREFIX)/lib/libassay.so
+	install -m 644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(B)/completion/assay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
+	install -m 644 $(B)/completion/assay.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay
+	install -m 644 $(B)/completion/assay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/assay $(DESTDIR)$(PREFIX)/lib/libassay.* $(DESTDIR)$(PREFIX)/include/assay/assay.h \
+	      $(DESTDIR)$(PREFIX)/share/man/man1/assay*.1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay \
+	      $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish
+
+clean:
+	rm -rf build report.html
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

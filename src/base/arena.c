@@ -1,0 +1,143 @@
+/* The only file that asks the system for memory. */
+#define _GNU_SOURCE /* mremap */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/err.h"
+#include "base/test.h"
+
+enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 8 << 20, PAGE = 4096 };
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used, size;
+	_Alignas(ALIGN) char bytes[];
+};
+
+void *assay_alloc(assay_arena *a, size_t bytes)
+{
+	if (bytes > SIZE_MAX - BLOCK - 64)
+		assay_oom(bytes);
+	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	struct arena_block *b = a->head;
+	if (!b || b->size - b->used < bytes) {
+		size_t size = bytes > BLOCK ? bytes : BLOCK;
+		b = calloc(1, sizeof *b + size);
+		if (!b)
+			assay_oom(size);
+		b->size = size;
+		b->next = a->head;
+		a->head = b;
+	}
+	void *p = b->bytes + b->used;
+	b->used += bytes;
+	a->used += bytes;
+	return p;
+}
+
+char *assay_dup(assay_arena *a, assay_str s)
+{
+	char *p = assay_alloc(a, s.n + 1);
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	return p;
+}
+
+char *assay_printf(assay_arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *p = assay_alloc(a, (size_t)(n > 0 ? n : 0) + 1);
+	vsnprintf(p, (size_t)(n > 0 ? n : 0) + 1, fmt, again);
+	va_end(again);
+	return p;
+}
+
+void assay_arena_free(assay_arena *a)
+{
+	for (struct arena_block *b = a->head, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	*a = (assay_arena){0};
+}
+
+void *assay_pages_grow(void *old, size_t old_bytes, size_t new_bytes)
+{
+	void *p = old ? mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE)
+		      : mmap(NULL, new_bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		assay_oom(new_bytes);
+	if (new_bytes >= HUGE_FROM)
+		madvise(p, new_bytes, MADV_HUGEPAGE); /* a hint: failure changes nothing */
+	return p;
+}
+
+void assay_pages_free(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
+}
+
+void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width)
+{
+	size_t n = *cap ? *cap * 2 : 16;
+	if (n < want)
+		n = want;
+	if (n > SIZE_MAX / width)
+		assay_oom(SIZE_MAX);
+	p = realloc(p, n * width);
+	if (!p)
+		assay_oom(n * width);
+	*cap = n;
+	return p;
+}
+
+void assay_vec_release(void *p)
+{
+	free(p);
+}
+
+TEST(arena_memory_is_zeroed_and_aligned)
+{
+	assay_arena a = {0};
+	for (size_t n = 0; n < 300; n += 7) {
+		char *p = assay_alloc(&a, n);
+		CHECK(((uintptr_t)p & (ALIGN - 1)) == 0);
+		for (size_t i = 0; i < n; i++)
+			CHECK(p[i] == 0);
+		memset(p, 0xff, n);
+	}
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(pages_keep_their_contents_when_they_grow)
+{
+	uint32_t *p = assay_pages_grow(NULL, 0, PAGE);
+	p[0] = 1;
+	p[1023] = 2;
+	p = assay_pages_grow(p, PAGE, (size_t)HUGE_FROM * 2);
+	CHECK(p[0] == 1 && p[1023] == 2 && p[1024] == 0);
+	assay_pages_free(p, (size_t)HUGE_FROM * 2);
+	return 0;
+}
+
+TEST(vectors_grow_by_pushing)
+{
+	assay_vec(int) v = {0};
+	for (int i = 0; i < 1000; i++)
+		*assay_push(&v) = i;
+	CHECK(v.n == 1000 && v.p[999] == 999);
+	assay_vec_free(&v);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* Error filling; the only place that formats an assay_err. */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+
+bool assay_fail(assay_err *err, assay_code code, uint64_t pos, const char *fmt, ...)
+{
+	if (!err)
+		return false;
+	err->code = code;
+	err->pos = pos;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof err->text, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+_Noreturn void assay_oom(size_t bytes)
+{
+	fprintf(stderr, "assay: out of memory (wanted %zu bytes)\n", bytes);
+	abort();
+}
+
+TEST(fail_fills_the_error_and_returns_false)
+{
+	assay_err err = {0};
+	CHECK(!assay_fail(&err, ASSAY_FORMAT, 7, "bad %s", "row"));
+	CHECK(err.code == ASSAY_FORMAT && err.pos == 7);
+	CHECK(!strcmp(err.text, "bad row"));
+	CHECK(!assay_fail(NULL, ASSAY_IO, 0, "nobody asked"));
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* Bytes of a file as one growing text, whatever it is packed in (plain, gzip, zstd, a pipe).
+ *
+ * A plain file is mapped. Anything else is unpacked into a ring that is mapped twice in a row, so every
+ * view is contiguous; the thread that needs bytes unpacks them itself. Bytes already dropped cost no
+ * memory in either case. Views and drops may come from several threads. */
+#ifndef ASSAY_BASE_INPUT_H
+#define ASSAY_BASE_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <assay/assay.h>
+
+typedef struct assay_input assay_input;
+
+/* Bytes past the end of a view that may be loaded (their value is anything). */
+enum { ASSAY_PAD = 64 };
+
+typedef struct assay_view {
+	const char *p; /* text at the asked position */
+	size_t n;      /* bytes there now, at least what was asked for unless end */
+	bool end;      /* the text ends at p + n */
+} assay_view;
+
+assay_input *assay_input_open(const char *path, assay_err *err); /* "-" is standard input */
+/* Text in memory as an input: copied, so it may have any alignment and no padding. */
+assay_input *assay_input_memory(const void *p, size_t n);
+void assay_input_close(assay_input *in);
+
+/* A view of at least want bytes from pos (fewer at the end of the text). Valid until pos is dropped. */
+assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want);
+/* Nothing before pos will be viewed again. */
+void assay_input_drop(assay_input *in, uint64_t pos);
+
+const char *assay_input_path(const assay_input *in);
+const char *assay_input_packing(const assay_input *in); /* "plain", "gzip", "zstd" */
+uint64_t assay_input_file_bytes(const assay_input *in); /* packed size; 0 for a pipe */
+uint64_t assay_input_file_pos(assay_input *in);         /* packed bytes used so far, for progress */
+uint64_t assay_input_text_bytes(assay_input *in);       /* unpacked so far */
+/* NULL, or one sentence why the text ends early: a damaged or cut archive, a read error. */
+const char *assay_input_damage(assay_input *in);
+
+#endif

@@ -1,0 +1,226 @@
+/* JSON text with two-space indentation. Invalid UTF-8 becomes U+FFFD, so the output is always valid. */
+#include "base/jsonw.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "base/utf8.h"
+
+static void put(assay_jsonw *w, const char *p, size_t n)
+{
+	assay_vec_reserve(&w->out, w->out.n + n + 1);
+	if (n)
+		memcpy(w->out.p + w->out.n, p, n);
+	w->out.n += n;
+}
+
+static void put_z(assay_jsonw *w, const char *z)
+{
+	put(w, z, strlen(z));
+}
+
+static bool is_flat(const assay_jsonw *w)
+{
+	return w->compact || (w->flat & (w->depth < 64 ? 1ull << w->depth : 0));
+}
+
+static void new_line(assay_jsonw *w)
+{
+	if (is_flat(w)) {
+		if (w->comma)
+			put(w, " ", 1);
+		return;
+	}
+	put(w, "\n", 1);
+	for (uint32_t i = 0; i < w->depth; i++)
+		put(w, "  ", 2);
+}
+
+static void put_escaped(assay_jsonw *w, assay_str s)
+{
+	put(w, "\"", 1);
+	for (size_t i = 0; i < s.n;) {
+		unsigned char c = (unsigned char)s.p[i];
+		size_t n = assay_utf8_len(s.p + i, s.n - i);
+		if (c == '"' || c == '\\') {
+			put(w, (char[2]){'\\', (char)c}, 2);
+		} else if (c < 0x20 || c == 0x7f) {
+			char buf[8];
+			snprintf(buf, sizeof buf, "\\u%04x", c);
+			put_z(w, c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : buf);
+		} else if (!n) {
+			put_z(w, "\xef\xbf\xbd");
+			n = 1;
+		} else {
+			put(w, s.p + i, n);
+		}
+		i += n ? n : 1;
+	}
+	put(w, "\"", 1);
+}
+
+void assay_jsonw_key(assay_jsonw *w, assay_str key)
+{
+	if (w->comma)
+		put(w, ",", 1);
+	if (w->depth)
+		new_line(w);
+	if (key.p) {
+		put_escaped(w, key);
+		put_z(w, ": ");
+	}
+	w->comma = false; /* the value that follows belongs to this key */
+}
+
+static void begin(assay_jsonw *w, const char *key)
+{
+	/* after assay_jsonw_key() the value itself comes with no key and must not start a new line */
+	bool keyed = !key && w->out.n >= 2 && w->out.p[w->out.n - 1] == ' ' &&
+		     w->out.p[w->out.n - 2] == ':';
+	if (!keyed)
+		assay_jsonw_key(w, assay_str_of(key));
+}
+
+void assay_jsonw_open(assay_jsonw *w, const char *key, char bracket)
+{
+	begin(w, key);
+	put(w, &bracket, 1);
+	w->depth++;
+	w->comma = false;
+	uint64_t bit = w->depth < 64 ? 1ull << w->depth : 0;
+	bool inherit = w->depth > 1 && w->depth < 64 && (w->flat & bit >> 1);
+	w->flat = inherit ? w->flat | bit : w->flat & ~bit;
+}
+
+void assay_jsonw_open_flat(assay_jsonw *w, const char *key, char bracket)
+{
+	assay_jsonw_open(w, key, bracket);
+	if (w->depth < 64)
+		w->flat |= 1ull << w->depth;
+}
+
+void assay_jsonw_close(assay_jsonw *w, char bracket)
+{
+	bool any = w->comma, flat = is_flat(w);
+	w->depth--;
+	if (any && !flat)
+		new_line(w);
+	put(w, &bracket, 1);
+	w->comma = true;
+}
+
+void assay_jsonw_str(assay_jsonw *w, const char *key, assay_str s)
+{
+	begin(w, key);
+	put_escaped(w, s);
+	w->comma = true;
+}
+
+void assay_jsonw_raw(assay_jsonw *w, const char *key, assay_str json)
+{
+	begin(w, key);
+	put(w, json.p, json.n);
+	w->comma = true;
+}
+
+void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z)
+{
+	if (z)
+		assay_jsonw_str(w, key, assay_str_of(z));
+	else
+		assay_jsonw_null(w, key);
+}
+
+void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v)
+{
+	char buf[32];
+	snprintf(buf, sizeof buf, "%" PRId64, v);
+	assay_jsonw_raw(w, key, assay_str_of(buf));
+}
+
+void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v)
+{
+	char buf[32];
+	snprintf(buf, sizeof buf, "%" PRIu64, v);
+	assay_jsonw_raw(w, key, assay_str_of(buf));
+}
+
+void assay_jsonw_f64(assay_jsonw *w, const char *key, double v)
+{
+	char buf[40];
+	if (!isfinite(v)) {
+		assay_jsonw_null(w, key);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(buf, sizeof buf, "%.*g", digits, v);
+		if (strtod(buf, NULL) == v)
+			break;
+	}
+	if (!strpbrk(buf, ".e"))
+		strcat(buf, ".0"); /* readers that tell floats from integers keep the type */
+	assay_jsonw_raw(w, key, assay_str_of(buf));
+}
+
+void assay_jsonw_bool(assay_jsonw *w, const char *key, bool v)
+{
+	assay_jsonw_raw(w, key, v ? ASSAY_S("true") : ASSAY_S("false"));
+}
+
+void assay_jsonw_null(assay_jsonw *w, const char *key)
+{
+	assay_jsonw_raw(w, key, ASSAY_S("null"));
+}
+
+assay_str assay_jsonw_text(assay_jsonw *w)
+{
+	assay_vec_reserve(&w->out, w->out.n + 1);
+	w->out.p[w->out.n] = 0;
+	return (assay_str){w->out.p, w->out.n};
+}
+
+void assay_jsonw_free(assay_jsonw *w)
+{
+	assay_vec_free(&w->out);
+}
+
+TEST(writes_nested_values_with_commas)
+{
+	assay_jsonw w = {.compact = true};
+	assay_jsonw_open(&w, NULL, '{');
+	assay_jsonw_i64(&w, "a", -1);
+	assay_jsonw_open(&w, "b", '[');
+	assay_jsonw_z(&w, NULL, "x");
+	assay_jsonw_null(&w, NULL);
+	assay_jsonw_close(&w, ']');
+	assay_jsonw_key(&w, ASSAY_S("k\""));
+	assay_jsonw_bool(&w, NULL, true);
+	assay_jsonw_close(&w, '}');
+	CHECK(!strcmp(assay_jsonw_text(&w).p, "{\"a\": -1, \"b\": [\"x\", null], \"k\\\"\": true}"));
+	assay_jsonw_free(&w);
+	return 0;
+}
+
+TEST(output_is_valid_whatever_goes_in)
+{
+	assay_jsonw w = {0};
+	assay_jsonw_str(&w, NULL, (assay_str){"a\"\\\n\x01\xff\xc3\xa9", 8});
+	CHECK(!strcmp(assay_jsonw_text(&w).p, "\"a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xc3\xa9\""));
+	assay_jsonw_free(&w);
+	return 0;
+}
+
+TEST(doubles_read_back_exactly)
+{
+	const double v[] = {0.1, 1e300, 0.0110491071, 5.0, -0.0524508929, 1.0 / 3};
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+		assay_jsonw w = {0};
+		assay_jsonw_f64(&w, NULL, v[i]);
+		CHECK(strtod(assay_jsonw_text(&w).p, NULL) == v[i]);
+		assay_jsonw_free(&w);
+	}
+	return 0;
+}

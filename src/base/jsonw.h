@@ -1,0 +1,38 @@
+/* The one JSON writer: commas, nesting and escaping in one place. Text goes to memory. */
+#ifndef ASSAY_BASE_JSONW_H
+#define ASSAY_BASE_JSONW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef struct assay_jsonw {
+	assay_vec(char) out;
+	uint32_t depth;
+	bool comma;  /* a value precedes on this level */
+	bool compact; /* no line breaks */
+	uint64_t flat; /* bit per level: written on one line */
+} assay_jsonw;
+
+void assay_jsonw_free(assay_jsonw *w);
+/* NUL-terminated text so far. */
+assay_str assay_jsonw_text(assay_jsonw *w);
+
+void assay_jsonw_open(assay_jsonw *w, const char *key, char bracket); /* key NULL inside arrays */
+void assay_jsonw_open_flat(assay_jsonw *w, const char *key, char bracket); /* on one line */
+void assay_jsonw_close(assay_jsonw *w, char bracket);
+void assay_jsonw_str(assay_jsonw *w, const char *key, assay_str s);
+void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z); /* NULL writes null */
+void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v);
+void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v);
+void assay_jsonw_f64(assay_jsonw *w, const char *key, double v); /* shortest that reads back; NaN is null */
+void assay_jsonw_bool(assay_jsonw *w, const char *key, bool v);
+void assay_jsonw_null(assay_jsonw *w, const char *key);
+/* Text that is JSON already, as it is. */
+void assay_jsonw_raw(assay_jsonw *w, const char *key, assay_str json);
+/* A key that is not a literal (may hold anything). */
+void assay_jsonw_key(assay_jsonw *w, assay_str key);
+
+#endif

@@ -1,0 +1,123 @@
+/* 64 bytes at a time: which of them equal a character, as a bit mask.
+ *
+ * Three twins, chosen by the flags a file is compiled with (the Makefile compiles the hot readers once
+ * for each and base/cpu.h picks at run time): AVX-512, AVX2, and plain C on 64-bit words. */
+#ifndef ASSAY_BASE_SIMD_H
+#define ASSAY_BASE_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512BW__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512BW__)
+
+typedef struct { __m512i v; } simd64;
+
+static inline simd64 simd_load(const char *p)
+{
+	return (simd64){_mm512_loadu_si512(p)};
+}
+
+static inline uint64_t simd_eq(simd64 b, char c)
+{
+	return _mm512_cmpeq_epi8_mask(b.v, _mm512_set1_epi8(c));
+}
+
+/* Bit 5 set first: folds [ with {, ] with }. */
+static inline simd64 simd_or20(simd64 b)
+{
+	return (simd64){_mm512_or_si512(b.v, _mm512_set1_epi8(0x20))};
+}
+
+#elif defined(__AVX2__)
+
+typedef struct { __m256i lo, hi; } simd64;
+
+static inline simd64 simd_load(const char *p)
+{
+	return (simd64){_mm256_loadu_si256((const __m256i *)(const void *)p),
+			_mm256_loadu_si256((const __m256i *)(const void *)(p + 32))};
+}
+
+static inline uint64_t simd_eq(simd64 b, char c)
+{
+	__m256i k = _mm256_set1_epi8(c);
+	uint32_t lo = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.lo, k));
+	uint32_t hi = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.hi, k));
+	return lo | (uint64_t)hi << 32;
+}
+
+static inline simd64 simd_or20(simd64 b)
+{
+	__m256i k = _mm256_set1_epi8(0x20);
+	return (simd64){_mm256_or_si256(b.lo, k), _mm256_or_si256(b.hi, k)};
+}
+
+#else
+
+typedef struct { uint64_t w[8]; } simd64;
+
+static inline simd64 simd_load(const char *p)
+{
+	simd64 b;
+	memcpy(b.w, p, 64);
+	return b;
+}
+
+static inline uint64_t simd_eq(simd64 b, char c)
+{
+	const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu, ones = 0x0101010101010101u;
+	uint64_t mask = 0;
+	for (int i = 0; i < 8; i++) {
+		uint64_t x = b.w[i] ^ ones * (unsigned char)c;
+		uint64_t zero = ~(((x & low7) + low7) | x | low7); /* high bit of each zero byte */
+		mask |= ((zero >> 7) * 0x0102040810204080u >> 56) << (8 * i);
+	}
+	return mask;
+}
+
+static inline simd64 simd_or20(simd64 b)
+{
+	for (int i = 0; i < 8; i++)
+		b.w[i] |= 0x2020202020202020u;
+	return b;
+}
+
+#endif
+
+/* Bit i of the result is the parity of bits 0..i: inside/outside of quotes. */
+static inline uint64_t simd_prefix_xor(uint64_t x)
+{
+#if defined(__PCLMUL__)
+	__m128i all = _mm_set1_epi8((char)0xff);
+	return (uint64_t)_mm_cvtsi128_si64(
+		_mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)x), all, 0));
+#else
+	for (int s = 1; s < 64; s <<= 1)
+		x ^= x << s;
+	return x;
+#endif
+}
+
+/* Leading decimal digits of the 8 bytes at p: their count (0..8) and value. No loop. */
+static inline unsigned simd_digits8(const char *p, uint64_t *value)
+{
+	uint64_t w;
+	memcpy(&w, p, 8);
+	w ^= 0x3030303030303030u;                                         /* digits become 0..9 */
+	uint64_t bad = ((w + 0x7676767676767676u) | w) & 0x8080808080808080u; /* byte > 9 */
+	unsigned n = bad ? (unsigned)__builtin_ctzll(bad) >> 3 : 8;
+	if (!n)
+		return 0;
+	w <<= 64 - 8 * n; /* right-aligned, zeros before */
+	w = w * 10 + (w >> 8);
+	w = ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
+	     (w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+	*value = w;
+	return n;
+}
+
+#endif

@@ -1,0 +1,289 @@
+/* Text helpers that need no allocation. */
+#include "base/str.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+
+static char fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool assay_str_starts(assay_str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+	return s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+bool assay_str_ends(assay_str s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+	return s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
+}
+
+bool assay_str_same(assay_str a, assay_str b)
+{
+	if (a.n != b.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++)
+		if (fold(a.p[i]) != fold(b.p[i]))
+			return false;
+	return true;
+}
+
+ptrdiff_t assay_str_find(assay_str s, const char *needle)
+{
+	size_t n = strlen(needle);
+	for (size_t i = 0; i + n <= s.n; i++)
+		if (memcmp(s.p + i, needle, n) == 0)
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle)
+{
+	assay_str want = assay_str_of(needle);
+	for (size_t i = 0; i + want.n <= s.n; i++)
+		if (assay_str_same((assay_str){s.p + i, want.n}, want))
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+assay_str assay_str_trim(assay_str s)
+{
+	while (s.n && is_space(s.p[0]))
+		s.p++, s.n--;
+	while (s.n && is_space(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+assay_str assay_str_cut(assay_str *rest, char sep)
+{
+	const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
+	assay_str head = *rest;
+	if (!at) {
+		*rest = (assay_str){rest->p + rest->n, 0};
+		return head;
+	}
+	head.n = (size_t)(at - rest->p);
+	*rest = (assay_str){at + 1, rest->n - head.n - 1};
+	return head;
+}
+
+static bool parse_digits(const char *p, const char *end, unsigned base, uint64_t *out)
+{
+	uint64_t v = 0;
+	if (p == end)
+		return false;
+	for (; p < end; p++) {
+		char c = fold(*p);
+		unsigned d = is_digit(c) ? (unsigned)(c - '0')
+			     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+						    : 99;
+		if (d >= base || __builtin_mul_overflow(v, (uint64_t)base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)d, &v))
+			return false;
+	}
+	*out = v;
+	return true;
+}
+
+bool assay_str_u64(assay_str s, uint64_t *out)
+{
+	const char *end = s.p + s.n;
+	if (s.n > 2 && s.p[0] == '0' && fold(s.p[1]) == 'x')
+		return parse_digits(s.p + 2, end, 16, out);
+	return parse_digits(s.p, end, 10, out);
+}
+
+bool assay_str_i64(assay_str s, int64_t *out)
+{
+	return assay_str_scaled(s, 0, out) && assay_str_find(s, ".") < 0 &&
+	       assay_str_find_nocase(s, "e") < 0;
+}
+
+bool assay_str_f64(assay_str s, double *out)
+{
+	char buf[128];
+	s = assay_str_trim(s);
+	if (s.n == 0 || s.n >= sizeof buf)
+		return false;
+	/* strtod also takes hexadecimal floats, which no format here has */
+	for (size_t i = 0; i < s.n; i++)
+		if (fold(s.p[i]) == 'x' || s.p[i] == '(')
+			return false;
+	memcpy(buf, s.p, s.n);
+	buf[s.n] = 0;
+	char *end;
+	*out = strtod(buf, &end);
+	return end == buf + s.n;
+}
+
+/* The digits of a decimal number with the point moved right by scale + exponent. */
+static bool scale_digits(const char *p, const char *end, int scale, uint64_t *out)
+{
+	uint64_t v = 0;
+	int after = -1; /* digits seen after the point */
+	for (; p < end; p++) {
+		if (*p == '.') {
+			if (after >= 0)
+				return false;
+			after = 0;
+			continue;
+		}
+		if (after >= 0 && after >= scale)
+			continue; /* finer than the unit: cut */
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return false;
+		if (after >= 0)
+			after++;
+	}
+	for (int i = after > 0 ? after : 0; i < scale; i++)
+		if (v && __builtin_mul_overflow(v, 10u, &v))
+			return false;
+	*out = v;
+	return true;
+}
+
+bool assay_str_scaled(assay_str s, int scale, int64_t *out)
+{
+	const char *p = s.p, *end = s.p + s.n;
+	bool neg = s.n && *p == '-';
+	if (s.n && (*p == '-' || *p == '+'))
+		p++;
+	const char *num = p;
+	int digits = 0;
+	while (p < end && (is_digit(*p) || *p == '.'))
+		digits += is_digit(*p++);
+	if (!digits)
+		return false;
+	const char *num_end = p;
+	if (p < end) {
+		int64_t exp;
+		if (fold(*p) != 'e' ||
+		    !assay_str_scaled((assay_str){p + 1, (size_t)(end - p - 1)}, 0, &exp) ||
+		    exp < -400 || exp > 400)
+			return false;
+		scale += (int)exp;
+	}
+	/* a negative scale drops integer digits: cut them off the text first */
+	const char *dot = memchr(num, '.', (size_t)(num_end - num));
+	if (scale < 0) {
+		const char *int_end = dot ? dot : num_end;
+		num_end = int_end - num > -scale ? int_end + scale : num;
+		scale = 0;
+	}
+	uint64_t v;
+	if (!scale_digits(num, num_end, scale, &v) || v > INT64_MAX)
+		return false;
+	*out = neg ? -(int64_t)v : (int64_t)v;
+	return true;
+}
+
+static uint64_t load64(const char *p)
+{
+	uint64_t v;
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	__uint128_t m = (__uint128_t)a * b;
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+/* Folded 64x64 multiplies over 32 bytes a round; seeded, so hostile input cannot aim collisions. */
+uint64_t assay_hash(const void *data, size_t n, uint64_t seed)
+{
+	const uint64_t k0 = 0x9E3779B97F4A7C15u, k1 = 0xD6E8FEB86659FD93u, k2 = 0xA0761D6478BD642Fu;
+	const char *p = data;
+	uint64_t a = seed ^ k0, b = n * k1;
+	if (n < 8) {
+		uint64_t w = 0;
+		if (n)
+			memcpy(&w, p, n);
+		return mix(a ^ w, b ^ k2);
+	}
+	const char *last = p + n - 8;
+	for (; n > 32; p += 32, n -= 32) {
+		a = mix(load64(p) ^ k1, load64(p + 8) ^ a);
+		b = mix(load64(p + 16) ^ k2, load64(p + 24) ^ b);
+	}
+	for (; n > 8; p += 8, n -= 8)
+		a = mix(load64(p) ^ k1, a ^ k2);
+	return mix(a ^ load64(last), b ^ k0);
+}
+
+TEST(scaled_numbers_are_exact)
+{
+	int64_t v;
+	CHECK(assay_str_scaled(ASSAY_S("3743411222894.405"), 3, &v) && v == 3743411222894405);
+	CHECK(assay_str_scaled(ASSAY_S("1790857026123456.789"), 3, &v) && v == 1790857026123456789);
+	CHECK(assay_str_scaled(ASSAY_S("-0.5"), 3, &v) && v == -500);
+	CHECK(assay_str_scaled(ASSAY_S("1.5e3"), 3, &v) && v == 1500000);
+	CHECK(assay_str_scaled(ASSAY_S("15e-1"), 0, &v) && v == 1);
+	CHECK(assay_str_scaled(ASSAY_S("0.0009"), 3, &v) && v == 0);
+	CHECK(!assay_str_scaled(ASSAY_S("99999999999999999999"), 0, &v));
+	CHECK(!assay_str_scaled(ASSAY_S("1.2.3"), 3, &v));
+	CHECK(!assay_str_scaled(ASSAY_S(""), 3, &v) && !assay_str_scaled(ASSAY_S("."), 3, &v));
+	CHECK(!assay_str_scaled(ASSAY_S("1e"), 3, &v) && !assay_str_scaled(ASSAY_S("1e999"), 3, &v));
+	return 0;
+}
+
+TEST(whole_slice_numbers_refuse_leftovers)
+{
+	int64_t i;
+	uint64_t u;
+	double f;
+	CHECK(assay_str_i64(ASSAY_S("-9223372036854775807"), &i) && i == -INT64_MAX);
+	CHECK(!assay_str_i64(ASSAY_S("12a"), &i) && !assay_str_i64(ASSAY_S("1.0"), &i));
+	CHECK(assay_str_u64(ASSAY_S("0xfF"), &u) && u == 255);
+	CHECK(assay_str_u64(ASSAY_S("18446744073709551615"), &u) && u == UINT64_MAX);
+	CHECK(!assay_str_u64(ASSAY_S("18446744073709551616"), &u));
+	CHECK(assay_str_f64(ASSAY_S(" 2.5 "), &f) && f == 2.5);
+	CHECK(assay_str_f64(ASSAY_S("NaN"), &f) && isnan(f));
+	CHECK(!assay_str_f64(ASSAY_S("0x10"), &f) && !assay_str_f64(ASSAY_S("N/A"), &f));
+	return 0;
+}
+
+TEST(cutting_walks_a_list)
+{
+	assay_str rest = ASSAY_S("a,,b");
+	CHECK(assay_str_is(assay_str_cut(&rest, ','), "a"));
+	CHECK(assay_str_is(assay_str_cut(&rest, ','), ""));
+	CHECK(assay_str_is(assay_str_cut(&rest, ','), "b") && rest.n == 0);
+	CHECK(assay_str_is(assay_str_trim(ASSAY_S("\r\n x \t")), "x"));
+	CHECK(assay_str_find_nocase(ASSAY_S("aBCd"), "bc") == 1);
+	return 0;
+}
+
+TEST(hash_depends_on_every_byte_and_the_length)
+{
+	char buf[100] = {0};
+	for (size_t n = 1; n <= sizeof buf; n++) {
+		uint64_t h = assay_hash(buf, n, 1);
+		CHECK(h != assay_hash(buf, n - 1, 1) && h != assay_hash(buf, n, 2));
+		for (size_t i = 0; i < n; i++) {
+			buf[i] = 1;
+			CHECK(assay_hash(buf, n, 1) != h);
+			buf[i] = 0;
+		}
+	}
+	return 0;
+}

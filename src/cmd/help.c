@@ -1,0 +1,215 @@
+/* assay help: usage of a command, and the man pages and completions made from the option tables. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+struct help_args {
+	bool list, man, examples;
+	const char *completion;
+};
+
+static const assay_cmd *find_cmd(const char *name)
+{
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		if (!strcmp(assay_cmds[i]->name, name))
+			return assay_cmds[i];
+	return NULL;
+}
+
+/* roff text: a leading dot or quote and every backslash would be read as commands. */
+static void roff(const char *text)
+{
+	bool line_start = true;
+	for (; *text; text++) {
+		if (text[0] == '\n' && text[1] == '\n') {
+			printf("\n.PP\n");
+			text++;
+			line_start = true;
+			continue;
+		}
+		if (line_start && (*text == '.' || *text == '\''))
+			printf("\\&");
+		if (*text == '\\')
+			printf("\\e");
+		else if (*text == '-')
+			printf("\\-");
+		else
+			putchar(*text);
+		line_start = *text == '\n';
+	}
+	putchar('\n');
+}
+
+static void man_option(const assay_opt *o)
+{
+	printf(".TP\n.B ");
+	if (o->letter)
+		printf("\\-%c, ", o->letter);
+	printf("\\-\\-%s", o->name);
+	if (o->type != ASSAY_OPT_FLAG)
+		printf(" \\fI%s\\fR", o->value);
+	putchar('\n');
+	roff(o->help);
+}
+
+static void man_command(const assay_cmd *c)
+{
+	printf(".TH ASSAY-%s 1 \"\" \"assay %s\" \"User Commands\"\n", c->name, ASSAY_VERSION);
+	printf(".SH NAME\nassay\\-%s \\- ", c->name);
+	roff(c->about);
+	printf(".SH SYNOPSIS\n.B assay %s\n%s%s\n", c->name, c->n_opts ? "[options] " : "", c->args);
+	printf(".SH DESCRIPTION\n");
+	roff(c->details ? c->details : c->about);
+	if (c->n_opts)
+		printf(".SH OPTIONS\n");
+	for (size_t i = 0; i < c->n_opts; i++)
+		man_option(&c->opts[i]);
+	if (c->n_examples)
+		printf(".SH EXAMPLES\n");
+	for (size_t i = 0; i < c->n_examples; i++) {
+		printf(".TP\n.B ");
+		roff(c->examples[i].line);
+		roff(c->examples[i].about);
+	}
+	printf(".SH SEE ALSO\n.BR assay (1)\n");
+}
+
+static void man_main(void)
+{
+	printf(".TH ASSAY 1 \"\" \"assay %s\" \"User Commands\"\n", ASSAY_VERSION);
+	printf(".SH NAME\nassay \\- where the time of a GPU run went, and why\n"
+	       ".SH SYNOPSIS\n.B assay\n.I command\n[options] [input...]\n.SH COMMANDS\n");
+	for (size_t i = 0; i < assay_cmd_count; i++) {
+		printf(".TP\n.BR assay\\-%s (1)\n", assay_cmds[i]->name);
+		roff(assay_cmds[i]->about);
+	}
+	printf(".SH ENVIRONMENT\n.TP\n.B ASSAY_THREADS\nThreads used for reading; default: all "
+	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2 or avx512: the best instruction set used.\n"
+	       ".SH EXIT STATUS\n0 when the work was done, 1 when it could not be done, 2 for wrong "
+	       "usage.\n");
+}
+
+static void bash_completion(void)
+{
+	printf("_assay() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
+	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		printf("%s ", assay_cmds[i]->name);
+	printf("--help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tlocal words=\n"
+	       "\tcase ${COMP_WORDS[1]} in\n");
+	for (size_t i = 0; i < assay_cmd_count; i++) {
+		printf("\t%s) words=\"--help", assay_cmds[i]->name);
+		for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
+			printf(" --%s", assay_cmds[i]->opts[k].name);
+		printf("\" ;;\n");
+	}
+	printf("\tesac\n\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+	       "\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n\tesac\n}\n"
+	       "complete -o filenames -F _assay assay\n");
+}
+
+/* Single quotes inside single quotes, for zsh and fish. */
+static void quoted(const char *text)
+{
+	for (; *text; text++)
+		printf(*text == '\'' ? "'\\''" : "%c", *text);
+}
+
+static void zsh_completion(void)
+{
+	printf("#compdef assay\nif (( CURRENT == 2 )); then\n\tlocal -a cmds=(\n");
+	for (size_t i = 0; i < assay_cmd_count; i++) {
+		printf("\t\t'%s:", assay_cmds[i]->name);
+		quoted(assay_cmds[i]->about);
+		printf("'\n");
+	}
+	printf("\t)\n\t_describe command cmds\n\treturn\nfi\ncase $words[2] in\n");
+	for (size_t i = 0; i < assay_cmd_count; i++) {
+		printf("%s) compadd -- --help", assay_cmds[i]->name);
+		for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
+			printf(" --%s", assay_cmds[i]->opts[k].name);
+		printf(" ;;\n");
+	}
+	printf("esac\n_files\n");
+}
+
+static void fish_completion(void)
+{
+	for (size_t i = 0; i < assay_cmd_count; i++) {
+		const assay_cmd *c = assay_cmds[i];
+		printf("complete -c assay -n __fish_use_subcommand -a %s -d '", c->name);
+		quoted(c->about);
+		printf("'\n");
+		for (size_t k = 0; k < c->n_opts; k++) {
+			printf("complete -c assay -n '__fish_seen_subcommand_from %s' -l %s -d '",
+			       c->name, c->opts[k].name);
+			quoted(c->opts[k].help);
+			printf("'\n");
+		}
+	}
+}
+
+static const struct {
+	const char *shell;
+	void (*print)(void);
+} completions[] = {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
+
+static void print_completion(const char *shell)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(completions); i++)
+		if (!strcmp(completions[i].shell, shell))
+			completions[i].print();
+}
+
+static int help_run(const void *args, char **operands, int n)
+{
+	const struct help_args *a = args;
+	const assay_cmd *cmd = n ? find_cmd(operands[0]) : NULL;
+	if (n && !cmd) {
+		fprintf(stderr, "assay help: there is no command '%s'\n", operands[0]);
+		return ASSAY_EXIT_USAGE;
+	}
+	if (a->list)
+		for (size_t i = 0; i < assay_cmd_count; i++)
+			printf("%s\n", assay_cmds[i]->name);
+	else if (a->examples)
+		for (size_t i = 0; i < assay_cmd_count; i++)
+			for (size_t k = 0; k < assay_cmds[i]->n_examples; k++)
+				printf("%s\n", assay_cmds[i]->examples[k].line);
+	else if (a->completion)
+		print_completion(a->completion);
+	else if (a->man && cmd)
+		man_command(cmd);
+	else if (a->man)
+		man_main();
+	else
+		assay_help_print(cmd ? cmd : &assay_cmd_help, stdout);
+	return ASSAY_EXIT_OK;
+}
+
+static const assay_opt help_opts[] = {
+	{"list", 0, ASSAY_OPT_FLAG, NULL, "Print the names of all commands.", offsetof(struct help_args, list)},
+	{"man", 0, ASSAY_OPT_FLAG, NULL, "Print the manual page of the command (roff).",
+	 offsetof(struct help_args, man)},
+	{"examples", 0, ASSAY_OPT_FLAG, NULL, "Print every example line of every command.",
+	 offsetof(struct help_args, examples)},
+	{"completion", 0, ASSAY_OPT_TEXT, "bash|zsh|fish", "Print the completion script of a shell.",
+	 offsetof(struct help_args, completion)},
+};
+
+static const assay_example help_examples[] = {
+	{"assay help report", "the same as assay report --help"},
+	{"assay help --completion bash", "a completion script, for ~/.bashrc or a package"},
+};
+
+const assay_cmd assay_cmd_help = {
+	.name = "help",
+	.args = "[COMMAND]",
+	.about = "Show the usage of a command, its manual page, or shell completion",
+	ASSAY_OPTS(help_opts),
+	ASSAY_EXAMPLES(help_examples),
+	.args_size = sizeof(struct help_args),
+	.max_operands = 1,
+	.run = help_run,
+};

@@ -1,0 +1,63 @@
+/* What every command that reads inputs does first. */
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "read/reader.h"
+
+void assay_cmd_error(const assay_err *err)
+{
+	if (err->pos)
+		fprintf(stderr, "assay: %s (at byte %" PRIu64 ")\n", err->text, err->pos);
+	else
+		fprintf(stderr, "assay: %s\n", err->text);
+}
+
+/* A line on a terminal for anything over a second; nothing elsewhere. */
+struct progress {
+	int64_t started_ms, shown_ms;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t total)
+{
+	struct progress *p = ctx;
+	int64_t now = now_ms();
+	if (now - p->started_ms < 1000 || now - p->shown_ms < 100)
+		return;
+	p->shown_ms = now;
+	fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", path, done / 1000000);
+	if (total)
+		fprintf(stderr, " of %" PRIu64 " (%d%%)", total / 1000000, (int)(100 * done / total));
+}
+
+assay_run *assay_cmd_read(char **operands, int n)
+{
+	struct progress p = {now_ms(), 0};
+	assay_run *run = assay_run_new();
+	if (isatty(STDERR_FILENO)) {
+		run->progress = show_progress;
+		run->progress_ctx = &p;
+	}
+	bool ok = true;
+	for (int i = 0; ok && i < n; i++) {
+		assay_err err = {0};
+		ok = assay_read_path(run, operands[i], &err);
+		if (p.shown_ms)
+			fprintf(stderr, "\r\033[K");
+		if (!ok)
+			assay_cmd_error(&err);
+	}
+	run->progress = NULL;
+	if (ok)
+		return run;
+	assay_run_free(run);
+	return NULL;
+}

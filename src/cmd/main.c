@@ -1,0 +1,48 @@
+/* The command table and dispatch; nothing else. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static int usage(FILE *out)
+{
+	fprintf(out, "usage: assay COMMAND [options] [INPUT...]\n\n"
+		     "assay tells how much of a GPU run is metal and how much is rock.\n\n");
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		fprintf(out, "  %-10s %s\n", assay_cmds[i]->name, assay_cmds[i]->about);
+	fprintf(out, "\n'assay COMMAND --help' tells more; 'assay --version' tells the version.\n");
+	return out == stdout ? ASSAY_EXIT_OK : ASSAY_EXIT_USAGE;
+}
+
+static int run_command(const assay_cmd *cmd, int argc, char **argv)
+{
+	assay_arena a = {0};
+	void *args = assay_alloc(&a, cmd->args_size ? cmd->args_size : 1);
+	char **operands = assay_alloc(&a, sizeof *operands * ((size_t)argc + 1));
+	int n, status = ASSAY_EXIT_OK;
+	if (assay_opts_parse(cmd, argc, argv, args, operands, &n, &status))
+		status = cmd->run(args, operands, n);
+	assay_arena_free(&a);
+	/* a full disk or a closed pipe must not look like success */
+	if ((fflush(stdout) || ferror(stdout)) && status == ASSAY_EXIT_OK && errno != EPIPE) {
+		fprintf(stderr, "assay: cannot write the output: %s\n", strerror(errno));
+		status = ASSAY_EXIT_FAIL;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+		return printf("assay %s\n", ASSAY_VERSION) < 0;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return usage(stdout);
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		if (!strcmp(argv[1], assay_cmds[i]->name))
+			return run_command(assay_cmds[i], argc - 1, argv + 1);
+	fprintf(stderr, "assay: unknown command '%s'\n\n", argv[1]);
+	return usage(stderr);
+}

@@ -1,0 +1,87 @@
+/* Small enumerations of the model, each from one list. */
+#ifndef ASSAY_MODEL_KINDS_H
+#define ASSAY_MODEL_KINDS_H
+
+/* X(id, name, detail table) */
+#define ASSAY_HOST_KINDS(X)                                                                        \
+	X(OP, "cpu_op", op)                                                                        \
+	X(ANNOTATION, "user_annotation", op)                                                       \
+	X(RUNTIME, "runtime", api)                                                                 \
+	X(DRIVER, "driver", api)                                                                   \
+	X(PYTHON, "python_function", frame)                                                        \
+	X(OVERHEAD, "overhead", other)                                                             \
+	X(INSTANT, "instant", other)                                                               \
+	X(MARKER, "marker", api)                                                                   \
+	X(OTHER, "other", other)
+
+/* X(id, name) */
+#define ASSAY_GPU_KINDS(X)                                                                         \
+	X(KERNEL, "kernel")                                                                        \
+	X(MEMCPY, "memcpy")                                                                        \
+	X(MEMSET, "memset")
+
+#define ASSAY_TRACK_KINDS(X)                                                                       \
+	X(THREAD, "thread")                                                                        \
+	X(STREAM, "stream")                                                                        \
+	X(TELEMETRY, "telemetry")
+
+#define ASSAY_STATES(X)                                                                            \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(ESTIMATED, "estimated")                                                                  \
+	X(MEASURED, "measured")
+
+#define ASSAY_FAMILIES(X)                                                                          \
+	X(OTHER, "other")                                                                          \
+	X(GEMM, "gemm")                                                                            \
+	X(ATTENTION, "attention")                                                                  \
+	X(CONV, "convolution")                                                                     \
+	X(NORM, "norm")                                                                            \
+	X(ELEMENTWISE, "elementwise")                                                              \
+	X(REDUCTION, "reduction")                                                                  \
+	X(EMBEDDING, "embedding")                                                                  \
+	X(OPTIMIZER, "optimizer")                                                                  \
+	X(COLLECTIVE, "collective")                                                                \
+	X(COPY, "copy")
+
+typedef enum assay_host_kind {
+#define X(id, name, table) ASSAY_HOST_##id,
+	ASSAY_HOST_KINDS(X)
+#undef X
+		ASSAY_HOST_KIND_COUNT
+} assay_host_kind;
+
+typedef enum assay_gpu_kind {
+#define X(id, name) ASSAY_GPU_##id,
+	ASSAY_GPU_KINDS(X)
+#undef X
+		ASSAY_GPU_KIND_COUNT
+} assay_gpu_kind;
+
+typedef enum assay_track_kind {
+#define X(id, name) ASSAY_TRACK_##id,
+	ASSAY_TRACK_KINDS(X)
+#undef X
+		ASSAY_TRACK_KIND_COUNT
+} assay_track_kind;
+
+typedef enum assay_state {
+#define X(id, name) ASSAY_STATE_##id,
+	ASSAY_STATES(X)
+#undef X
+		ASSAY_STATE_COUNT
+} assay_state;
+
+typedef enum assay_family {
+#define X(id, name) ASSAY_FAMILY_##id,
+	ASSAY_FAMILIES(X)
+#undef X
+		ASSAY_FAMILY_COUNT
+} assay_family;
+
+extern const char *const assay_host_kind_name[ASSAY_HOST_KIND_COUNT];
+extern const char *const assay_gpu_kind_name[ASSAY_GPU_KIND_COUNT];
+extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
+extern const char *const assay_state_name[ASSAY_STATE_COUNT];
+extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
+
+#endif

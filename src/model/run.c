@@ -1,0 +1,245 @@
+/* Runs, parts, tracks, and the generic merge that lets threads parse on their own. */
+#include "model/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/test.h"
+
+const assay_issue_info assay_issue_infos[ASSAY_ISSUE_COUNT] = {
+#define ISSUE(id, severity, text) {#id, #severity, text},
+#include "model/issue.def"
+#undef ISSUE
+};
+
+static uint64_t track_key(uint32_t source, assay_track_kind kind, int64_t pid, int64_t tid,
+			  assay_sid process, assay_sid name)
+{
+	/* two tracks with one key would be merged: 64 bits make that a chance of 1 in 10^13 for
+	 * thousands of tracks, and assay_track() checks the columns anyway */
+	struct {
+		int64_t pid, tid;
+		uint32_t source, kind, process, name;
+	} k = {pid, tid, source, kind, pid < 0 ? process : 0, tid < 0 ? name : 0};
+	return assay_hash(&k, sizeof k, 0);
+}
+
+static bool same_track(const assay_track_table *t, uint32_t r, uint32_t source,
+		       assay_track_kind kind, int64_t pid, int64_t tid, assay_sid process,
+		       assay_sid name)
+{
+	return t->source[r] == source && t->kind[r] == kind && t->pid[r] == pid && t->tid[r] == tid &&
+	       (pid >= 0 || t->process[r] == process) && (tid >= 0 || t->name[r] == name);
+}
+
+uint32_t assay_track(assay_part *p, assay_track_kind kind, int64_t pid, int64_t tid,
+		     assay_sid process, assay_sid name)
+{
+	assay_track_table *t = &p->t.track;
+	uint64_t key = track_key(p->source, kind, pid, tid, process, name);
+	uint32_t *slot;
+	while (*(slot = assay_map_at(&p->tracks, key)) != ASSAY_MAP_ABSENT) {
+		if (same_track(t, *slot, p->source, kind, pid, tid, process, name))
+			return *slot;
+		key++;
+	}
+	uint32_t r = *slot = assay_add(&p->t, ASSAY_T_track);
+	t->source[r] = p->source;
+	t->kind[r] = (uint8_t)kind;
+	t->pid[r] = pid;
+	t->tid[r] = tid;
+	t->process[r] = process;
+	t->name[r] = name;
+	return r;
+}
+
+uint32_t assay_thread_track(assay_part *p, int64_t pid, int64_t tid)
+{
+	return assay_track(p, ASSAY_TRACK_THREAD, pid, tid, 0, 0);
+}
+
+uint32_t assay_stream_track(assay_part *p, int64_t device, int64_t stream)
+{
+	return assay_track(p, ASSAY_TRACK_STREAM, device, stream, 0, 0);
+}
+
+void assay_part_free(assay_part *p)
+{
+	assay_tables_free(&p->t);
+	assay_pool_free(&p->strings);
+	assay_map_free(&p->tracks);
+}
+
+/* Bring moved up to date with the strings and tracks src gained since the last time. */
+static void map_names(assay_part *dst, assay_part *src, assay_moved *moved)
+{
+	for (size_t i = moved->sid.n; i < src->strings.str.n; i++)
+		*assay_push(&moved->sid) = assay_intern(&dst->strings, src->strings.str.p[i]);
+	if (!moved->sid.n)
+		*assay_push(&moved->sid) = 0;
+	const assay_track_table *t = &src->t.track;
+	for (size_t i = moved->track.n; i < t->n; i++) {
+		uint32_t r = assay_track(dst, t->kind[i], t->pid[i], t->tid[i],
+					 moved->sid.p[t->process[i]], moved->sid.p[t->name[i]]);
+		*assay_push(&moved->track) = r;
+	}
+}
+
+static void move_ids(uint32_t *to, const uint32_t *from, size_t n, const uint32_t *map)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : map[from[i]];
+}
+
+static void move_details(uint32_t *to, const assay_host_table *h, const size_t *base)
+{
+	for (size_t i = 0; i < h->n; i++)
+		to[i] = h->detail[i] == ASSAY_NO_ROW
+				? ASSAY_NO_ROW
+				: h->detail[i] + (uint32_t)base[assay_host_detail[h->kind[i]]];
+}
+
+struct head {
+	size_t n, cap;
+};
+
+static void move_table(assay_part *dst, assay_part *src, assay_table_id id,
+		       const assay_moved *moved, const size_t *base)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	char *from_table = (char *)&src->t + info->at, *to_table = (char *)&dst->t + info->at;
+	struct head *from = (struct head *)(void *)from_table, *to = (struct head *)(void *)to_table;
+	if (!from->n)
+		return;
+	assay_reserve(&dst->t, id, from->n);
+	for (size_t c = 0; c < info->cols; c++) {
+		size_t width = assay_col_width(info->col[c].type);
+		char *in = *(char **)(void *)(from_table + info->col[c].at);
+		char *out = *(char **)(void *)(to_table + info->col[c].at) + to->n * width;
+		uint32_t *out_ids = (uint32_t *)(void *)out;
+		const uint32_t *in_ids = (const uint32_t *)(void *)in;
+		if (info->col[c].type == ASSAY_COL_sid)
+			move_ids(out_ids, in_ids, from->n, moved->sid.p);
+		else if (info->col[c].type == ASSAY_COL_track)
+			move_ids(out_ids, in_ids, from->n, moved->track.p);
+		else if (info->col[c].type == ASSAY_COL_detail)
+			move_details(out_ids, &src->t.host, base);
+		else
+			memcpy(out, in, from->n * width);
+	}
+	to->n += from->n;
+}
+
+void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved)
+{
+	map_names(dst, src, moved);
+	size_t base[ASSAY_T_COUNT];
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		base[id] = ((struct head *)(void *)((char *)&dst->t + assay_table_infos[id].at))->n;
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		if (id != ASSAY_T_track && id != ASSAY_T_source)
+			move_table(dst, src, id, moved, base);
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		dst->issues[i] += src->issues[i];
+	assay_part_clear(src);
+}
+
+void assay_part_clear(assay_part *src)
+{
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		if (id != ASSAY_T_track)
+			((struct head *)(void *)((char *)&src->t + assay_table_infos[id].at))->n = 0;
+	memset(src->issues, 0, sizeof src->issues);
+}
+
+void assay_moved_free(assay_moved *moved)
+{
+	assay_vec_free(&moved->sid);
+	assay_vec_free(&moved->track);
+}
+
+void assay_meta_add(assay_part *p, const char *key, assay_str value)
+{
+	uint32_t r = assay_add(&p->t, ASSAY_T_meta);
+	p->t.meta.source[r] = p->source;
+	p->t.meta.key[r] = assay_intern_z(&p->strings, key);
+	p->t.meta.value[r] = assay_intern(&p->strings, value);
+}
+
+assay_str assay_meta_get(const assay_run *run, const char *key)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(key));
+	for (size_t i = 0; id && i < m->n; i++)
+		if (m->key[i] == id)
+			return assay_text(run, m->value[i]);
+	return (assay_str){"", 0};
+}
+
+void assay_warn(assay_run *run, const char *id, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_warning);
+	run->part.t.warning.id[r] = assay_sid_of(run, id);
+	run->part.t.warning.text[r] = assay_sid_of(run, text);
+}
+
+assay_run *assay_run_new(void)
+{
+	assay_arena a = {0};
+	assay_run *run = assay_alloc(&a, sizeof *run);
+	run->arena = a;
+	run->part.source = ASSAY_NO_ROW;
+	return run;
+}
+
+void assay_run_free(assay_run *run)
+{
+	if (!run)
+		return;
+	assay_part_free(&run->part);
+	assay_arena a = run->arena; /* the run itself lives in it */
+	assay_arena_free(&a);
+}
+
+TEST(tracks_are_made_once)
+{
+	assay_part p = {0};
+	uint32_t a = assay_thread_track(&p, 1, 2), b = assay_stream_track(&p, 1, 2);
+	CHECK(a != b && assay_thread_track(&p, 1, 2) == a && assay_stream_track(&p, 1, 2) == b);
+	uint32_t c = assay_track(&p, ASSAY_TRACK_THREAD, -1, 2, assay_intern_z(&p.strings, "Spans"), 0);
+	CHECK(c != a && p.t.track.n == 3);
+	assay_part_free(&p);
+	return 0;
+}
+
+TEST(moving_a_part_maps_strings_tracks_and_details)
+{
+	assay_part dst = {0}, src = {0};
+	assay_moved moved = {0};
+	assay_intern_z(&dst.strings, "already here");
+	assay_thread_track(&dst, 9, 9);
+	for (int round = 0; round < 3; round++) {
+		uint32_t op = assay_add(&src.t, ASSAY_T_op), h = assay_add(&src.t, ASSAY_T_host);
+		src.t.op.external[op] = (uint32_t)round;
+		src.t.host.name[h] = assay_intern_z(&src.strings, round ? "mul" : "add");
+		src.t.host.track[h] = assay_thread_track(&src, 1, round);
+		src.t.host.kind[h] = ASSAY_HOST_OP;
+		src.t.host.detail[h] = op;
+		assay_count(&src, ASSAY_ISSUE_bad_record, 1);
+		assay_part_move(&dst, &src, &moved);
+		CHECK(src.t.host.n == 0 && src.t.track.n == (size_t)round + 1);
+	}
+	CHECK(dst.t.host.n == 3 && dst.issues[ASSAY_ISSUE_bad_record] == 3 && dst.t.track.n == 4);
+	CHECK(assay_str_is(assay_pool_get(&dst.strings, dst.t.host.name[2]), "mul"));
+	CHECK(dst.t.track.tid[dst.t.host.track[2]] == 2);
+	CHECK(dst.t.op.external[dst.t.host.detail[2]] == 2);
+	assay_part_free(&dst);
+	assay_part_free(&src);
+	assay_moved_free(&moved);
+	return 0;
+}

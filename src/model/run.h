@@ -1,0 +1,91 @@
+/* A run: everything read and found, owned in one place; and parts, which workers fill on their own. */
+#ifndef ASSAY_MODEL_RUN_H
+#define ASSAY_MODEL_RUN_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "model/tables.h"
+
+typedef enum assay_issue {
+#define ISSUE(id, severity, text) ASSAY_ISSUE_##id,
+#include "model/issue.def"
+#undef ISSUE
+	ASSAY_ISSUE_COUNT
+} assay_issue;
+
+typedef struct assay_issue_info {
+	const char *id, *severity, *text;
+} assay_issue_info;
+extern const assay_issue_info assay_issue_infos[ASSAY_ISSUE_COUNT];
+
+/* Tables with the strings and tracks they refer to. A run's own part is run->part; a worker thread
+ * fills a private one and merges it with assay_part_move(). */
+typedef struct assay_part {
+	assay_tables t;
+	assay_pool strings;
+	assay_map tracks; /* key folded from the track's columns -> row */
+	uint64_t issues[ASSAY_ISSUE_COUNT];
+	uint32_t source; /* row of source that new tracks belong to */
+} assay_part;
+
+struct assay_run {
+	assay_part part;
+	assay_arena arena; /* everything handed out that is not in a table */
+	const char *report;
+	bool analyzed;
+	/* Called now and then while a long input is read; NULL for silence. */
+	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
+	void *progress_ctx;
+};
+
+static inline void assay_count(assay_part *p, assay_issue issue, uint64_t n)
+{
+	p->issues[issue] += n;
+}
+
+/* The track of a source with this identity, made when new. Textual ids go in process/name with the
+ * number at -1. */
+uint32_t assay_track(assay_part *p, assay_track_kind kind, int64_t pid, int64_t tid,
+		     assay_sid process, assay_sid name);
+uint32_t assay_thread_track(assay_part *p, int64_t pid, int64_t tid);
+uint32_t assay_stream_track(assay_part *p, int64_t device, int64_t stream);
+
+void assay_part_free(assay_part *p);
+
+/* How a worker's string ids and track rows map to the run's; grows with each move. */
+typedef struct assay_moved {
+	assay_vec(assay_sid) sid;
+	assay_vec(uint32_t) track;
+} assay_moved;
+
+/* Append src's rows to dst and empty src's tables; strings and tracks of src stay, so that the next
+ * rows of the same worker can go on using their ids. */
+void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved);
+/* Forget src's rows (not its strings and tracks). */
+void assay_part_clear(assay_part *src);
+void assay_moved_free(assay_moved *moved);
+
+static inline assay_sid assay_sid_of(assay_run *run, const char *z)
+{
+	return assay_intern_z(&run->part.strings, z);
+}
+
+static inline assay_str assay_text(const assay_run *run, assay_sid id)
+{
+	return assay_pool_get(&run->part.strings, id);
+}
+
+/* NUL-terminated. */
+static inline const char *assay_z(const assay_run *run, assay_sid id)
+{
+	return assay_text(run, id).p;
+}
+
+/* Add a header fact; key and value are copied. */
+void assay_meta_add(assay_part *p, const char *key, assay_str value);
+/* The value of the first header fact of that name, or an empty slice. */
+assay_str assay_meta_get(const assay_run *run, const char *key);
+
+void assay_warn(assay_run *run, const char *id, const char *fmt, ...) ASSAY_PRINTF(3, 4);
+
+#endif

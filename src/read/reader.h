@@ -1,0 +1,32 @@
+/* Readers: one const struct a format, chosen by content. */
+#ifndef ASSAY_READ_READER_H
+#define ASSAY_READ_READER_H
+
+#include "base/input.h"
+#include "model/run.h"
+
+typedef struct assay_reader {
+	const char *name;  /* word shown by `assay info` and taken by --format */
+	const char *about; /* line in help and docs */
+	/* How sure, 0..100, from the first bytes of the unpacked text (up to 64 KiB). */
+	int (*sniff)(assay_str head);
+	/* Read everything into run->part. run->part.source is this input's row already. Bad records are
+	 * counted and skipped; false only when nothing of the input can be used. */
+	bool (*read)(assay_run *run, assay_input *in, assay_err *err);
+} assay_reader;
+
+extern const assay_reader *const assay_readers[];
+extern const size_t assay_reader_count;
+
+extern const assay_reader assay_reader_chrome, assay_reader_rocprof_csv, assay_reader_rocprof_json,
+	assay_reader_rocpd, assay_reader_smi;
+
+/* The reader for this text, or NULL. */
+const assay_reader *assay_reader_sniff(assay_str head);
+
+/* Read a file, or every readable file below a directory. */
+bool assay_read_path(assay_run *run, const char *path, assay_err *err);
+/* Read an opened input with the reader its content asks for (closes nothing). */
+bool assay_read_input(assay_run *run, assay_input *in, assay_err *err);
+
+#endif
