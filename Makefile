@@ -38,7 +38,7 @@ ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
 CFLAGS       += $(if $(filter avx2,$(ISAS)),-DASSAY_X86)
 
-LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base model vendor probe read resolve analyze write render))))
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base model vendor probe read resolve analyze write render api))))
 CMD_SRC := $(wildcard src/cmd/*.c)
 HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 

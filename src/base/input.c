@@ -210,6 +210,12 @@ static void unpack_step(assay_input *in)
 	}
 	char *out = in->ring->p + in->have % in->ring->size;
 	in->have += unpackers[in->packing](in, out, STEP);
+	/* packed bytes that are used up need not stay in memory */
+	size_t used = in->file_pos & ~(size_t)(PAGE - 1);
+	if (in->file_map && used > in->dropped + STEP) {
+		madvise(in->file + in->dropped, used - in->dropped, MADV_DONTNEED);
+		in->dropped = used;
+	}
 }
 
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)

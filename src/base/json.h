@@ -54,8 +54,6 @@ static inline bool json_fail(assay_json *j)
 static inline void json_space(assay_json *j)
 {
 	const char *p = j->p;
-	if (*p > ' ')
-		return;
 	while (p < j->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
 		p++;
 	j->p = p;
@@ -70,14 +68,16 @@ static inline char assay_json_peek(assay_json *j)
 	return j->p < j->end ? *j->p : 0;
 }
 
-/* Position of the closing quote of a string whose text starts at p, or NULL. */
-static inline const char *json_quote(const char *p, const char *end)
+/* Position of the closing quote of a string whose text starts at p, or NULL; *escaped is set when a
+ * backslash stands before it. */
+static inline const char *json_quote(const char *p, const char *end, bool *escaped)
 {
 	while (p < end) {
 		simd64 b = simd_load(p);
 		uint64_t quote = simd_eq(b, '"'), slash = simd_eq(b, '\\');
 		if (slash & (quote - 1)) { /* a backslash comes first: step over what it escapes */
 			p += __builtin_ctzll(slash) + 2;
+			*escaped = true;
 			continue;
 		}
 		if (quote) {
@@ -89,12 +89,12 @@ static inline const char *json_quote(const char *p, const char *end)
 	return NULL;
 }
 
-/* The text between the quotes, escapes as written. */
-static inline bool assay_json_text(assay_json *j, assay_str *raw)
+/* The text between the quotes, escapes as written; *escaped tells whether there are any. */
+static inline bool json_text(assay_json *j, assay_str *raw, bool *escaped)
 {
 	if (assay_json_peek(j) != '"')
 		return json_fail(j);
-	const char *q = json_quote(j->p + 1, j->end);
+	const char *q = json_quote(j->p + 1, j->end, escaped);
 	if (!q) {
 		j->cut = true;
 		return false;
@@ -102,6 +102,12 @@ static inline bool assay_json_text(assay_json *j, assay_str *raw)
 	*raw = (assay_str){j->p + 1, (size_t)(q - j->p - 1)};
 	j->p = q + 1;
 	return true;
+}
+
+static inline bool assay_json_text(assay_json *j, assay_str *raw)
+{
+	bool escaped = false;
+	return json_text(j, raw, &escaped);
 }
 
 /* From an opening bracket to just behind its match, by bracket count outside strings. */

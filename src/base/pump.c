@@ -103,6 +103,8 @@ static void run_window(struct pump *p, unsigned worker, uint64_t k)
 	}
 	job->commit(job->ctx, worker);
 	end_turn(p, end, over);
+	if (job->fill)
+		job->fill(job->ctx, worker);
 }
 
 static void *run_worker(void *arg)

@@ -28,6 +28,7 @@ typedef struct assay_pump {
 	assay_pump_status (*parse)(void *ctx, unsigned worker, assay_view text, size_t limit,
 				   uint64_t pos, size_t *used);
 	void (*commit)(void *ctx, unsigned worker);  /* in file order, one at a time */
+	void (*fill)(void *ctx, unsigned worker);    /* after commit, at the same time as others; or NULL */
 	void (*discard)(void *ctx, unsigned worker); /* forget what parse gathered since */
 } assay_pump;
 

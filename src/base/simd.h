@@ -102,6 +102,38 @@ static inline uint64_t simd_prefix_xor(uint64_t x)
 #endif
 }
 
+/* First byte at or after p that is no white space or control character; stops at end. */
+static inline const char *simd_skip_space(const char *p, const char *end)
+{
+	if ((unsigned char)*p > ' ')
+		return p;
+	if ((unsigned char)p[1] > ' ')
+		return p + 1;
+	for (; p < end; p += 16) {
+#if defined(__AVX2__)
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		__m128i ink = _mm_subs_epu8(v, _mm_set1_epi8(' ')); /* 0 for anything up to a space */
+		unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(ink, _mm_setzero_si128()));
+		m = ~m & 0xffff;
+		if (m)
+			return p + __builtin_ctz(m);
+#else
+		for (int i = 0; i < 16; i++)
+			if ((unsigned char)p[i] > ' ')
+				return p + i;
+#endif
+	}
+	return end;
+}
+
+/* Eight digit values (0..9, the first in the lowest byte) as a number. */
+static inline uint64_t simd_parse8(uint64_t w)
+{
+	w = w * 10 + (w >> 8);
+	return ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
+		(w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+}
+
 /* Leading decimal digits of the 8 bytes at p: their count (0..8) and value. No loop. */
 static inline unsigned simd_digits8(const char *p, uint64_t *value)
 {
@@ -112,11 +144,7 @@ static inline unsigned simd_digits8(const char *p, uint64_t *value)
 	unsigned n = bad ? (unsigned)__builtin_ctzll(bad) >> 3 : 8;
 	if (!n)
 		return 0;
-	w <<= 64 - 8 * n; /* right-aligned, zeros before */
-	w = w * 10 + (w >> 8);
-	w = ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
-	     (w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
-	*value = w;
+	*value = simd_parse8(w << (64 - 8 * n)); /* right-aligned, zeros before */
 	return n;
 }
 

@@ -38,6 +38,7 @@ const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT] = {
 NAMES(assay_gpu_kind_name, ASSAY_GPU_KINDS, ASSAY_GPU_KIND_COUNT);
 NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);
 NAMES(assay_state_name, ASSAY_STATES, ASSAY_STATE_COUNT);
+NAMES(assay_class_name, ASSAY_CLASSES, ASSAY_CLASS_COUNT);
 NAMES(assay_family_name, ASSAY_FAMILIES, ASSAY_FAMILY_COUNT);
 #undef X
 #define X(id, name, table) name,
