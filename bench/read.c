@@ -1,5 +1,6 @@
 /* Reads one input with the library's own readers and prints what it cost.
- * usage: read FILE [THREADS [REPEATS]] ; rows and a checksum of the columns prove that work was done. */
+ * usage: read FILE [THREADS [REPEATS]] ; rows and a checksum of the columns prove that work was
+ * done. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

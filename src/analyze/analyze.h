@@ -7,7 +7,8 @@
 /* device_time: per source and device, the exact split of the span. Needs launch and kernel. */
 void assay_partition(assay_run *run);
 
-/* kernel: one row a name, in order of first appearance. family_of and class_of say what a name is. */
+/* kernel: one row a name, in order of first appearance. family_of and class_of say what a name is.
+ */
 typedef assay_family assay_family_fn(assay_str name);
 typedef assay_class assay_class_fn(assay_str name);
 void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *class_of);

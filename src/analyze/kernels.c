@@ -61,8 +61,10 @@ TEST(totals_are_kept_by_name_and_kind)
 	}
 	assay_kernels(run, any_family, any_class);
 	const assay_kernel_table *k = &run->part.t.kernel;
-	CHECK(k->n == 2 && k->count[0] == 2 && k->total[0] == 30 && k->min[0] == 10 && k->max[0] == 20);
-	CHECK(k->family[0] == ASSAY_FAMILY_GEMM && k->class[1] == ASSAY_CLASS_COPY && k->total[1] == 30);
+	CHECK(k->n == 2 && k->count[0] == 2 && k->total[0] == 30 && k->min[0] == 10 &&
+	      k->max[0] == 20);
+	CHECK(k->family[0] == ASSAY_FAMILY_GEMM && k->class[1] == ASSAY_CLASS_COPY &&
+	      k->total[1] == 30);
 	assay_run_free(run);
 	return 0;
 }

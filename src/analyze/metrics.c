@@ -73,17 +73,20 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts)
 	double header;
 	int64_t steps = opts->steps ? opts->steps : (int64_t)t.n;
 	add_metric(run, "steps", (double)steps,
-		   opts->steps ? ASSAY_STATE_ESTIMATED : t.n ? ASSAY_STATE_MEASURED : ASSAY_STATE_UNKNOWN,
+		   opts->steps ? ASSAY_STATE_ESTIMATED
+		   : t.n       ? ASSAY_STATE_MEASURED
+			       : ASSAY_STATE_UNKNOWN,
 		   opts->steps ? "given with --steps" : "step markers on the host");
 	if (t.n) {
 		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, ASSAY_STATE_MEASURED,
 			   "median length of the step markers");
 		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, ASSAY_STATE_MEASURED,
 			   "shortest step marker");
-		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9, ASSAY_STATE_MEASURED,
-			   "longest step marker");
+		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9,
+			   ASSAY_STATE_MEASURED, "longest step marker");
 	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
-		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED, "the file's own metadata");
+		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
+			   "the file's own metadata");
 	} else if (opts->steps && dev != ASSAY_NO_ROW) {
 		add_metric(run, "step_seconds", (double)d->span[dev] * 1e-9 / opts->steps,
 			   ASSAY_STATE_ESTIMATED, "device span divided by --steps");
@@ -111,7 +114,8 @@ static void utilisation(assay_run *run)
 		span += d->span[i];
 	}
 	if (span > 0)
-		add_metric(run, "gpu_util_pct", 100.0 * (double)busy / (double)span, ASSAY_STATE_MEASURED,
+		add_metric(run, "gpu_util_pct", 100.0 * (double)busy / (double)span,
+			   ASSAY_STATE_MEASURED,
 			   "time with work on the device over its span, all devices");
 	else
 		add_metric(run, "gpu_util_pct", 0, ASSAY_STATE_UNKNOWN, "no GPU work in the input");
@@ -171,7 +175,8 @@ static void memory_metrics(assay_run *run)
 		add_metric(run, "hbm_total_gb", (double)run->part.t.device.memory[0] / GB,
 			   ASSAY_STATE_MEASURED, "device properties in the trace");
 	else
-		add_metric(run, "hbm_total_gb", 0, ASSAY_STATE_UNKNOWN, "the input names no device");
+		add_metric(run, "hbm_total_gb", 0, ASSAY_STATE_UNKNOWN,
+			   "the input names no device");
 	if (series(run, "util_pct", &peak, &mean))
 		add_metric(run, "smi_util_pct", mean, ASSAY_STATE_MEASURED,
 			   "telemetry: share of time with any kernel, as the driver counts it");
@@ -179,8 +184,8 @@ static void memory_metrics(assay_run *run)
 		add_metric(run, "power_watts", mean, ASSAY_STATE_MEASURED, "telemetry");
 }
 
-/* Seconds per step in each bucket, from the main device's exact partition. What idle time was for is
- * not known here, so it is one number; capacity is not time, so headroom is in GB elsewhere. */
+/* Seconds per step in each bucket, from the main device's exact partition. What idle time was for
+ * is not known here, so it is one number; capacity is not time, so headroom is in GB elsewhere. */
 static void budget_metrics(assay_run *run)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
@@ -190,7 +195,8 @@ static void budget_metrics(assay_run *run)
 		return;
 	bool known = run->part.t.metric.state[steps_row] != ASSAY_STATE_UNKNOWN && steps > 0;
 	double per = known ? 1e-9 / steps : 1e-9;
-	const char *how = known ? "main device, per step" : "main device, whole recording (no steps)";
+	const char *how =
+		known ? "main device, per step" : "main device, whole recording (no steps)";
 	const struct {
 		const char *name;
 		int64_t ns;
@@ -200,7 +206,8 @@ static void budget_metrics(assay_run *run)
 		       {"budget_host_gap", d->idle[dev]},
 		       {"budget_total", d->span[dev]}};
 	for (size_t i = 0; i < sizeof buckets / sizeof *buckets; i++)
-		add_metric(run, buckets[i].name, (double)buckets[i].ns * per, ASSAY_STATE_MEASURED, how);
+		add_metric(run, buckets[i].name, (double)buckets[i].ns * per, ASSAY_STATE_MEASURED,
+			   how);
 }
 
 static bool has_name(const assay_run *run, const char *part)
@@ -219,22 +226,27 @@ static bool is_amd(const assay_run *run)
 	return d->n && assay_str_is(assay_text(run, d->vendor[0]), "amd");
 }
 
-/* Which attention ran: flash kernels (AOTriton's and CK's are of that kind too), another fused kernel,
- * or the operator without one. */
+/* Which attention ran: flash kernels (AOTriton's and CK's are of that kind too), another fused
+ * kernel, or the operator without one. */
 static void attention(assay_run *run)
 {
 	const assay_pool *s = &run->part.strings;
 	bool math = assay_pool_find(s, ASSAY_S("aten::_scaled_dot_product_attention_math")) != 0;
 	bool op = assay_pool_find(s, ASSAY_S("aten::scaled_dot_product_attention")) != 0;
 	const char *flash = is_amd(run) ? "flash_rocm" : "flash";
-	if (has_name(run, "flash") || has_name(run, "attn_fwd") || (is_amd(run) && has_name(run, "fmha")))
-		add_word(run, "attention", flash, ASSAY_STATE_MEASURED, "flash attention kernels ran");
+	if (has_name(run, "flash") || has_name(run, "attn_fwd") ||
+	    (is_amd(run) && has_name(run, "fmha")))
+		add_word(run, "attention", flash, ASSAY_STATE_MEASURED,
+			 "flash attention kernels ran");
 	else if (has_name(run, ""))
-		add_word(run, "attention", "sdpa", ASSAY_STATE_MEASURED, "fused attention kernels ran");
+		add_word(run, "attention", "sdpa", ASSAY_STATE_MEASURED,
+			 "fused attention kernels ran");
 	else if (math)
-		add_word(run, "attention", "eager", ASSAY_STATE_MEASURED, "the math fallback was called");
+		add_word(run, "attention", "eager", ASSAY_STATE_MEASURED,
+			 "the math fallback was called");
 	else if (op)
-		add_word(run, "attention", "sdpa", ASSAY_STATE_ESTIMATED, "the operator was called");
+		add_word(run, "attention", "sdpa", ASSAY_STATE_ESTIMATED,
+			 "the operator was called");
 	else
 		add_word(run, "attention", "unknown", ASSAY_STATE_UNKNOWN,
 			 "no attention operator or kernel was recognised");
@@ -260,8 +272,8 @@ static void versions(assay_run *run)
 {
 	static const char *const torch[] = {"metadata.pytorch_version", "metadata.torch_version",
 					    "pytorch_version", "torch_version", NULL};
-	static const char *const rocm[] = {"metadata.rocm_version", "rocm_version", "hip_runtime_version",
-					   "hip_version", NULL};
+	static const char *const rocm[] = {"metadata.rocm_version", "rocm_version",
+					   "hip_runtime_version", "hip_version", NULL};
 	static const char *const cuda[] = {"cuda_runtime_version", "metadata.cuda_version", NULL};
 	version(run, "pytorch_version", torch);
 	version(run, "rocm_version", rocm);
@@ -286,8 +298,9 @@ TEST(unknown_stays_unknown)
 {
 	assay_run *run = assay_run_new();
 	assay_metrics(run, &(assay_report_opts){0});
-	static const char *const names[] = {"steps",       "step_seconds", "tokens_per_sec", "mfu_pct",
-					    "gpu_util_pct", "hbm_peak_gb",  "hbm_avg_gb"};
+	static const char *const names[] = {"steps",     "step_seconds", "tokens_per_sec",
+					    "mfu_pct",   "gpu_util_pct", "hbm_peak_gb",
+					    "hbm_avg_gb"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		uint32_t r = assay_metric_find(run, names[i]);
 		CHECK(r != ASSAY_NO_ROW && run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN);
@@ -302,7 +315,8 @@ TEST(header_figures_are_estimates)
 	assay_meta_add(&run->part, "metadata.tokens_per_sec", ASSAY_S("142.5"));
 	assay_metrics(run, &(assay_report_opts){.steps = 4});
 	uint32_t r = assay_metric_find(run, "tokens_per_sec");
-	CHECK(run->part.t.metric.value[r] == 142.5 && run->part.t.metric.state[r] == ASSAY_STATE_ESTIMATED);
+	CHECK(run->part.t.metric.value[r] == 142.5 &&
+	      run->part.t.metric.state[r] == ASSAY_STATE_ESTIMATED);
 	CHECK(run->part.t.metric.value[assay_metric_find(run, "steps")] == 4);
 	assay_run_free(run);
 	return 0;

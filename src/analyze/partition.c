@@ -1,6 +1,7 @@
-/* The exact split of a device's time. Work of one device, sorted by start, is swept once; the length of
- * a union grows by what each event adds behind its running end. Nested sets then give the parts:
- * compute, compute+comm, everything. All integers, so the parts sum to the span by construction. */
+/* The exact split of a device's time. Work of one device, sorted by start, is swept once; the
+ * length of a union grows by what each event adds behind its running end. Nested sets then give the
+ * parts: compute, compute+comm, everything. All integers, so the parts sum to the span by
+ * construction. */
 #include "analyze/analyze.h"
 
 #include <assert.h>
@@ -148,7 +149,8 @@ void assay_partition(assay_run *run)
 		return;
 	struct classes classes = {.k = &t->kernel};
 	for (uint32_t i = 0; i < t->kernel.n; i++)
-		*assay_map_at(&classes.by_name, (uint64_t)t->kernel.kind[i] << 32 | t->kernel.name[i]) = i;
+		*assay_map_at(&classes.by_name,
+			      (uint64_t)t->kernel.kind[i] << 32 | t->kernel.name[i]) = i;
 	size_t bytes = t->gpu.n * sizeof(uint32_t);
 	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
 	groups devices = {0};
@@ -182,7 +184,9 @@ static assay_family test_family(assay_str name)
 
 static assay_class test_class(assay_str name)
 {
-	return name.p[0] == 'm' ? ASSAY_CLASS_COMM : name.p[0] == 'p' ? ASSAY_CLASS_COPY : ASSAY_CLASS_COMPUTE;
+	return name.p[0] == 'm'   ? ASSAY_CLASS_COMM
+	       : name.p[0] == 'p' ? ASSAY_CLASS_COPY
+				  : ASSAY_CLASS_COMPUTE;
 }
 
 TEST(devices_are_apart_and_parts_sum_to_the_span)

@@ -21,7 +21,8 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 {
 	assay_report_opts opts = {0};
 	if (given) /* callers built against an older header know fewer fields */
-		memcpy(&opts, given, given->size && given->size < sizeof opts ? given->size : sizeof opts);
+		memcpy(&opts, given,
+		       given->size && given->size < sizeof opts ? given->size : sizeof opts);
 	if (run->analyzed)
 		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
 	run->analyzed = true;

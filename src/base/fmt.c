@@ -54,7 +54,8 @@ const char *assay_fmt_safe(assay_arena *a, assay_str text)
 	for (size_t i = 0; i < text.n;) {
 		unsigned char c = (unsigned char)text.p[i];
 		size_t len = assay_utf8_len(text.p + i, text.n - i);
-		bool bad = !len || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text.p[i + 1] < 0xa0);
+		bool bad = !len || c < 0x20 || c == 0x7f ||
+			   (c == 0xc2 && (unsigned char)text.p[i + 1] < 0xa0);
 		if (bad)
 			out[n++] = '?';
 		else
@@ -65,8 +66,8 @@ const char *assay_fmt_safe(assay_arena *a, assay_str text)
 	return out;
 }
 
-/* Drops balanced <...> and (...), which hold what a table has no room for. A name that starts with a
- * bracket ("(anonymous namespace)::f", "<eval>") keeps it. */
+/* Drops balanced <...> and (...), which hold what a table has no room for. A name that starts with
+ * a bracket ("(anonymous namespace)::f", "<eval>") keeps it. */
 static size_t drop_brackets(char *s)
 {
 	size_t n = 0;
@@ -122,7 +123,8 @@ TEST(times_have_three_digits_and_a_unit)
 TEST(kernel_names_lose_what_a_table_cannot_show)
 {
 	assay_arena a = {0};
-	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("void at::native::reduce_kernel<512, 1, X<a>>(int)"), 60),
+	CHECK(!strcmp(assay_fmt_kernel(
+			      &a, ASSAY_S("void at::native::reduce_kernel<512, 1, X<a>>(int)"), 60),
 		      "at::native::reduce_kernel"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("Cijk_Alik_Bljk_MT128"), 10), "Cijk_Al..."));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("bad\x1b[31m\xff"), 60), "bad?[31m?"));

@@ -1,11 +1,11 @@
 /* The one JSON reader: a cursor over text, no tree, no index, no allocation.
  *
- * Lenient where real files are broken, and it says so: what a strict reader would refuse but we take
- * is collected in `odd`. What cannot be read at all sets `bad` (wrong text at p) or `cut` (the text
- * ended first), and every call after that fails, so callers may check once at the end.
+ * Lenient where real files are broken, and it says so: what a strict reader would refuse but we
+ * take is collected in `odd`. What cannot be read at all sets `bad` (wrong text at p) or `cut` (the
+ * text ended first), and every call after that fails, so callers may check once at the end.
  *
- * Text needs ASSAY_PAD readable bytes behind `end`. Functions are inline so that the hot readers are
- * compiled for each instruction set (base/simd.h). */
+ * Text needs ASSAY_PAD readable bytes behind `end`. Functions are inline so that the hot readers
+ * are compiled for each instruction set (base/simd.h). */
 #ifndef ASSAY_BASE_JSON_H
 #define ASSAY_BASE_JSON_H
 
@@ -217,7 +217,8 @@ static inline bool assay_json_enter(assay_json *j, char bracket)
 	return true;
 }
 
-/* To the next value of the open container; false when it closed (the bracket is eaten) or failed. */
+/* To the next value of the open container; false when it closed (the bracket is eaten) or failed.
+ */
 static inline bool json_next(assay_json *j, char close)
 {
 	bool fresh = j->fresh;
@@ -347,8 +348,8 @@ static inline bool assay_json_i64(assay_json *j, int64_t *out)
 /* Any number, or a string that holds one, as a double; NaN and Infinity too. */
 bool assay_json_f64(assay_json *j, double *out);
 
-/* The text of a string with its escapes resolved; UTF-8 as it was, lone surrogates as U+FFFD. Shares
- * raw's memory when there was no escape. */
+/* The text of a string with its escapes resolved; UTF-8 as it was, lone surrogates as U+FFFD.
+ * Shares raw's memory when there was no escape. */
 assay_str assay_json_unescape(assay_arena *a, assay_str raw);
 
 /* Check a whole document by RFC 8259. Fails with the position of the first error; *odd gets what a

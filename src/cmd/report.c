@@ -18,8 +18,10 @@ static int report_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
-	assay_report_opts opts = {.size = sizeof opts, .steps = (int32_t)a->steps,
-				  .precision = a->precision, .top = (uint32_t)a->top};
+	assay_report_opts opts = {.size = sizeof opts,
+				  .steps = (int32_t)a->steps,
+				  .precision = a->precision,
+				  .top = (uint32_t)a->top};
 	assay_err err = {0};
 	int status = ASSAY_EXIT_OK;
 	if (!assay_run_analyze(run, &opts, &err)) {
@@ -29,7 +31,8 @@ static int report_run(const void *args, char **operands, int n)
 		puts(assay_run_report_json(run, NULL));
 	} else {
 		bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-		assay_report_text(stdout, run, &(assay_text_opts){.top = opts.top, .colour = colour});
+		assay_report_text(stdout, run,
+				  &(assay_text_opts){.top = opts.top, .colour = colour});
 	}
 	assay_run_free(run);
 	return status;
@@ -38,13 +41,15 @@ static int report_run(const void *args, char **operands, int n)
 static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
-	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8", "Precision the run was meant to use.",
-	 offsetof(struct report_args, precision)},
-	{"config", 0, ASSAY_OPT_TEXT, "FILE", "Workload description (JSON) to take the precision from.",
+	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
+	 "Precision the run was meant to use.", offsetof(struct report_args, precision)},
+	{"config", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
-	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.", offsetof(struct report_args, json)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
+	 offsetof(struct report_args, json)},
 };
 
 static const assay_example report_examples[] = {
@@ -57,14 +62,19 @@ const assay_cmd assay_cmd_report = {
 	.name = "report",
 	.args = "INPUT...",
 	.about = "Show where the time of a run went",
-	.details = "Reads traces and telemetry in any format assay knows (by content, not by name; plain, gzip or\n"
-		   "zstd), links GPU work to the calls that caused it, and splits each device's time exactly into\n"
+	.details = "Reads traces and telemetry in any format assay knows (by content, not by name; "
+		   "plain, gzip or\n"
+		   "zstd), links GPU work to the calls that caused it, and splits each device's "
+		   "time exactly into\n"
 		   "compute, exposed communication, exposed copies and idle.\n"
 		   "\n"
-		   "An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with one trace per rank,\n"
-		   "or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of one job.\n"
+		   "An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with "
+		   "one trace per rank,\n"
+		   "or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of "
+		   "one job.\n"
 		   "\n"
-		   "A figure that was not measured is called unknown or an estimate, with the reason beside it. The\n"
+		   "A figure that was not measured is called unknown or an estimate, with the "
+		   "reason beside it. The\n"
 		   "report ends with what was read, what was lost and what could not be linked.",
 	ASSAY_OPTS(report_opts),
 	ASSAY_EXAMPLES(report_examples),

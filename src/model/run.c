@@ -29,8 +29,9 @@ static bool same_track(const assay_track_table *t, uint32_t r, uint32_t source,
 		       assay_track_kind kind, int64_t pid, int64_t tid, assay_sid process,
 		       assay_sid name)
 {
-	return t->source[r] == source && t->kind[r] == kind && t->pid[r] == pid && t->tid[r] == tid &&
-	       (pid >= 0 || t->process[r] == process) && (tid >= 0 || t->name[r] == name);
+	return t->source[r] == source && t->kind[r] == kind && t->pid[r] == pid &&
+	       t->tid[r] == tid && (pid >= 0 || t->process[r] == process) &&
+	       (tid >= 0 || t->name[r] == name);
 }
 
 uint32_t assay_track(assay_part *p, assay_track_kind kind, int64_t pid, int64_t tid,
@@ -115,7 +116,8 @@ static bool moves(assay_table_id id)
 	return id != ASSAY_T_track && id != ASSAY_T_source;
 }
 
-static void fill_table(assay_part *dst, assay_part *src, assay_table_id id, const assay_moved *moved)
+static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
+		       const assay_moved *moved)
 {
 	const assay_table_info *info = &assay_table_infos[id];
 	size_t n = head_of(src, id)->n;
@@ -269,7 +271,8 @@ TEST(tracks_are_made_once)
 	assay_part p = {0};
 	uint32_t a = assay_thread_track(&p, 1, 2), b = assay_stream_track(&p, 1, 2);
 	CHECK(a != b && assay_thread_track(&p, 1, 2) == a && assay_stream_track(&p, 1, 2) == b);
-	uint32_t c = assay_track(&p, ASSAY_TRACK_THREAD, -1, 2, assay_intern_z(&p.strings, "Spans"), 0);
+	uint32_t c =
+		assay_track(&p, ASSAY_TRACK_THREAD, -1, 2, assay_intern_z(&p.strings, "Spans"), 0);
 	CHECK(c != a && p.t.track.n == 3);
 	assay_part_free(&p);
 	return 0;

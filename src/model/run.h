@@ -1,4 +1,5 @@
-/* A run: everything read and found, owned in one place; and parts, which workers fill on their own. */
+/* A run: everything read and found, owned in one place; and parts, which workers fill on their own.
+ */
 #ifndef ASSAY_MODEL_RUN_H
 #define ASSAY_MODEL_RUN_H
 
@@ -64,8 +65,8 @@ typedef struct assay_moved {
  * rows of the same worker can go on using their ids. */
 void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved);
 
-/* The same in two halves, for workers that take turns: the claim fixes order and ids (one worker at a
- * time), the fill copies the rows (any number at once, even while others claim). */
+/* The same in two halves, for workers that take turns: the claim fixes order and ids (one worker at
+ * a time), the fill copies the rows (any number at once, even while others claim). */
 typedef struct assay_gate assay_gate; /* keeps columns in place while someone fills */
 assay_gate *assay_gate_new(assay_arena *a);
 void assay_gate_free(assay_gate *gate);

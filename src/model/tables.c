@@ -9,14 +9,17 @@
 #define TABLE(t, doc) static const assay_col_info cols_##t[] = {
 #define COL(t, type, c, unit, absent, doc)                                                         \
 	{#c, unit, doc, ASSAY_COL_##type, offsetof(assay_##t##_table, c), (uint64_t)(absent)},
-#define END(t) };
+#define END(t)                                                                                     \
+	}                                                                                          \
+	;
 #include "model/tables.def"
 #undef TABLE
 #undef COL
 #undef END
 
 const assay_table_info assay_table_infos[ASSAY_T_COUNT] = {
-#define TABLE(t, doc) {#t, doc, offsetof(assay_tables, t), cols_##t, sizeof cols_##t / sizeof *cols_##t},
+#define TABLE(t, doc)                                                                              \
+	{#t, doc, offsetof(assay_tables, t), cols_##t, sizeof cols_##t / sizeof *cols_##t},
 #define COL(t, type, c, unit, absent, doc)
 #define END(t)
 #include "model/tables.def"
@@ -100,9 +103,10 @@ void assay_tables_free(assay_tables *t)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		for (size_t c = 0; c < assay_table_infos[id].cols; c++)
-			assay_pages_free(*column(t, id, c),
-					 table_head(t, id)->cap *
-						 assay_col_width(assay_table_infos[id].col[c].type));
+			assay_pages_free(
+				*column(t, id, c),
+				table_head(t, id)->cap *
+					assay_col_width(assay_table_infos[id].col[c].type));
 	*t = (assay_tables){0};
 }
 

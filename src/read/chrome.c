@@ -1,4 +1,5 @@
-/* Chrome trace event JSON, above all as Kineto (torch.profiler) writes it. docs/formats/chrome.md */
+/* Chrome trace event JSON, above all as Kineto (torch.profiler) writes it. docs/formats/chrome.md
+ */
 #include "read/chrome.h"
 
 #include "base/cpu.h"
@@ -94,11 +95,12 @@ static void commit_window(void *ctx, unsigned worker)
 	run->part.t.source.records[run->part.source] += w->events;
 	c->closed |= w->closed;
 	assay_count(&run->part, ASSAY_ISSUE_bad_number, (w->odd & ASSAY_JSON_NUMBER) != 0);
-	assay_count(&run->part, ASSAY_ISSUE_bad_syntax, (w->odd & ~(uint32_t)ASSAY_JSON_NUMBER) != 0);
+	assay_count(&run->part, ASSAY_ISSUE_bad_syntax,
+		    (w->odd & ~(uint32_t)ASSAY_JSON_NUMBER) != 0);
 	w->events = w->odd = w->closed = 0;
 	if (run->progress)
-		run->progress(run->progress_ctx, assay_input_path(c->in), assay_input_file_pos(c->in),
-			      assay_input_file_bytes(c->in));
+		run->progress(run->progress_ctx, assay_input_path(c->in),
+			      assay_input_file_pos(c->in), assay_input_file_bytes(c->in));
 }
 
 static void fill_window(void *ctx, unsigned worker)
@@ -115,8 +117,8 @@ static void discard_window(void *ctx, unsigned worker)
 }
 
 /* The events from pos (behind the opening bracket). Returns the position behind the list. A record
- * that never ends is stepped over and reading goes on behind it, a limited number of times, for each
- * such record costs a look at all that follows. */
+ * that never ends is stepped over and reading goes on behind it, a limited number of times, for
+ * each such record costs a look at all that follows. */
 static uint64_t read_events(chrome *c, uint64_t pos)
 {
 	if (!c->sep_n)
@@ -156,7 +158,8 @@ static void add_header(chrome *c, assay_str key, assay_str value)
 		assay_str sub, raw;
 		assay_json_enter(&j, '{');
 		while (assay_json_member(&j, &sub) && assay_json_skip(&j, &raw))
-			assay_meta_add(p, assay_printf(&scratch, "%s.%.*s", name, (int)sub.n, sub.p), raw);
+			assay_meta_add(
+				p, assay_printf(&scratch, "%s.%.*s", name, (int)sub.n, sub.p), raw);
 	} else {
 		assay_meta_add(p, name, value);
 	}
@@ -240,8 +243,8 @@ static void add_devices(assay_run *run, assay_str json)
 			   assay_str_find_nocase(name, "radeon") >= 0;
 		d->vendor[r] = assay_sid_of(run, amd ? "amd" : "nvidia");
 		if (major >= 0 && minor >= 0 && !amd)
-			d->arch[r] = assay_sid_of(run, assay_printf(&scratch, "sm_%d%d", (int)major,
-								    (int)minor));
+			d->arch[r] = assay_sid_of(
+				run, assay_printf(&scratch, "sm_%d%d", (int)major, (int)minor));
 	}
 	assay_arena_free(&scratch);
 }
@@ -282,7 +285,10 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_arena arena = {0};
 	chrome *c = assay_alloc(&arena, sizeof *c);
 	assay_isa isa = assay_cpu_isa();
-	*c = (chrome){.run = run, .in = in, .workers = assay_threads(), .scan = scans[isa],
+	*c = (chrome){.run = run,
+		      .in = in,
+		      .workers = assay_threads(),
+		      .scan = scans[isa],
 		      .parse = parsers[isa]};
 	c->worker = assay_alloc(&arena, c->workers * sizeof *c->worker);
 	for (unsigned i = 0; i < c->workers; i++) {

@@ -7,9 +7,9 @@
 #include "model/run.h"
 
 /* Arguments with a place in our tables: X(key, id, how). INT is taken when it is a plain integer,
- * VEC is up to three of them, ZERO carries nothing when 0, DERIVED can be computed from other columns
- * and is dropped, TEXT is listed only because it is common. Whatever is not taken stays in the args
- * column as text. */
+ * VEC is up to three of them, ZERO carries nothing when 0, DERIVED can be computed from other
+ * columns and is dropped, TEXT is listed only because it is common. Whatever is not taken stays in
+ * the args column as text. */
 #define CHROME_ARGS(X)                                                                             \
 	X("correlation", CORR, INT)                                                                \
 	X("External id", EXTERNAL, INT)                                                            \
@@ -79,14 +79,20 @@ typedef enum chrome_key {
 		CHROME_KEY_COUNT
 } chrome_key;
 
-typedef enum chrome_how { CHROME_INT, CHROME_VEC, CHROME_ZERO, CHROME_DERIVED, CHROME_TEXT } chrome_how;
+typedef enum chrome_how {
+	CHROME_INT,
+	CHROME_VEC,
+	CHROME_ZERO,
+	CHROME_DERIVED,
+	CHROME_TEXT
+} chrome_how;
 extern const chrome_how chrome_arg_how[CHROME_ARG_COUNT];
 
 _Static_assert(CHROME_ARG_COUNT <= 64, "one bit per argument in chrome_event.has");
 
-/* A set of words. Writers repeat the same keys in the same order, so the one that followed last time is
- * tried first: the branch predictor then runs ahead of the text, which a search for the closing quote
- * would stop (measured: half of the parse). */
+/* A set of words. Writers repeat the same keys in the same order, so the one that followed last
+ * time is tried first: the branch predictor then runs ahead of the text, which a search for the
+ * closing quote would stop (measured: half of the parse). */
 enum { CHROME_WORDS = 256, CHROME_WORD_IDS = 64 };
 typedef struct chrome_word {
 	uint64_t head, mask; /* first eight bytes, zero-filled; which of them count */
@@ -97,7 +103,7 @@ typedef struct chrome_word {
 } chrome_word;
 
 typedef struct chrome_words {
-	chrome_word slot[CHROME_WORDS];   /* by hash of head and length */
+	chrome_word slot[CHROME_WORDS]; /* by hash of head and length */
 	chrome_word by_id[CHROME_WORD_IDS];
 } chrome_words;
 
@@ -141,15 +147,15 @@ typedef struct chrome_ident {
 } chrome_ident;
 
 typedef struct chrome_event {
-	assay_str name, cat;  /* text between the quotes */
-	assay_str id;         /* async or flow id, as written without quotes */
-	assay_str args;       /* the args value, brackets included */
-	assay_str extra;      /* its members that have no place in a table */
+	assay_str name, cat; /* text between the quotes */
+	assay_str id;        /* async or flow id, as written without quotes */
+	assay_str args;      /* the args value, brackets included */
+	assay_str extra;     /* its members that have no place in a table */
 	chrome_ident pid, tid;
 	int64_t ts, dur;
 	bool has_ts, has_dur, binds, name_escaped, cat_escaped;
 	char ph;
-	int cat_id; /* chrome.cats, -1 when unknown */
+	int cat_id;   /* chrome.cats, -1 when unknown */
 	uint64_t has; /* bit per chrome_arg */
 	int64_t arg[CHROME_ARG_COUNT];
 	uint32_t grid[3], block[3];
@@ -166,8 +172,8 @@ typedef struct chrome_worker {
 	uint64_t events; /* since the last commit */
 	uint32_t odd;    /* assay_json.odd bits met */
 	bool closed;
-	/* what came after each key the last time, by the low bits of the phase; arguments by category.
-	 * The last slot is the start */
+	/* what came after each key the last time, by the low bits of the phase; arguments by
+	 * category. The last slot is the start */
 	uint8_t next_key[8][CHROME_KEY_COUNT + 1];
 	uint8_t next_arg[CHROME_CATS + 1][CHROME_ARG_COUNT + 1];
 	/* pid and tid of the last event, by the eight bytes they stood in */

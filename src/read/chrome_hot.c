@@ -1,4 +1,5 @@
-/* The hot loop of the Chrome/Kineto reader: text to chrome_event. Compiled once per instruction set. */
+/* The hot loop of the Chrome/Kineto reader: text to chrome_event. Compiled once per instruction
+ * set. */
 #include "base/cpu.h"
 #include "read/chrome.h"
 
@@ -6,7 +7,8 @@
 static inline bool take_text(assay_json *j, assay_str *s, bool *escaped)
 {
 	if (*j->p != '"')
-		return assay_json_skip(j, s); /* a number or word where text should be: keep as written */
+		return assay_json_skip(
+			j, s); /* a number or word where text should be: keep as written */
 	return json_text(j, s, escaped);
 }
 
@@ -21,10 +23,11 @@ static __attribute__((noinline)) bool other_member(assay_json *j, const chrome_w
 	return true;
 }
 
-/* assay_json_member() for the layout writers use: at most one comma, the expected key, ':' and at most
- * one space. Anything else is left to the general one. Sets *id, and what to expect next time. */
-static inline __attribute__((always_inline)) bool next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id,
-			       assay_str *key)
+/* assay_json_member() for the layout writers use: at most one comma, the expected key, ':' and at
+ * most one space. Anything else is left to the general one. Sets *id, and what to expect next time.
+ */
+static inline __attribute__((always_inline)) bool
+next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id, assay_str *key)
 {
 	const char *p = j->p;
 	const chrome_word *w = &words->by_id[*expect];
@@ -142,8 +145,8 @@ static inline bool take_arg(assay_json *j, chrome_event *ev, int id)
 	return false;
 }
 
-/* Runs of members without a place, joined. Neighbours stay one slice of the input; only when a known
- * member stood between two runs are they copied together. */
+/* Runs of members without a place, joined. Neighbours stay one slice of the input; only when a
+ * known member stood between two runs are they copied together. */
 struct leftovers {
 	const char *from, *to;
 	bool open;
@@ -181,7 +184,8 @@ static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, c
 		return false;
 	uint8_t *after = w->next_arg[ev->cat_id < 0 ? CHROME_CATS : ev->cat_id];
 	int id = CHROME_ARG_COUNT;
-	for (assay_str key; next_member(j, &c->args, &after[id < 0 ? CHROME_ARG_COUNT : id], &id, &key);) {
+	for (assay_str key;
+	     next_member(j, &c->args, &after[id < 0 ? CHROME_ARG_COUNT : id], &id, &key);) {
 		if (id >= 0 && take_arg(j, ev, id)) {
 			l.open = false;
 			continue;
@@ -299,7 +303,8 @@ static inline bool take_member(const chrome *c, chrome_worker *w, assay_json *j,
 	}
 }
 
-bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev)
+bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json *j,
+				  chrome_event *ev)
 {
 	/* everything but arg[], which `has` guards */
 	memset(ev, 0, offsetof(chrome_event, arg));
@@ -309,13 +314,15 @@ bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json 
 		return false;
 	int id = CHROME_KEY_COUNT;
 	for (assay_str key;
-	     next_member(j, &c->keys, &w->next_key[ev->ph & 7][id < 0 ? CHROME_KEY_COUNT : id], &id, &key);)
+	     next_member(j, &c->keys, &w->next_key[ev->ph & 7][id < 0 ? CHROME_KEY_COUNT : id], &id,
+			 &key);)
 		if (!take_member(c, w, j, ev, id))
 			return false;
 	return assay_json_ok(j);
 }
 
-/* Behind a record that cannot be read: to the next place that looks like one. false: none in sight. */
+/* Behind a record that cannot be read: to the next place that looks like one. false: none in sight.
+ */
 static bool resync(chrome *c, chrome_worker *w, assay_json *j, const char *start)
 {
 	size_t left = (size_t)(j->end - start - 1);
@@ -368,8 +375,8 @@ assay_pump_status ASSAY_ISA_NAME(chrome_scan)(chrome *c, unsigned worker, assay_
 			assay_count(&w->part, ASSAY_ISSUE_bad_record, 1);
 			continue;
 		}
-		/* a record that never ends is the caller's to step over: how far to look for its end
-		 * must not depend on how much text is in sight */
+		/* a record that never ends is the caller's to step over: how far to look for its
+		 * end must not depend on how much text is in sight */
 		if (j.cut || !resync(c, w, &j, start))
 			return ASSAY_PUMP_MORE;
 	}

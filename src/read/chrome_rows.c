@@ -91,7 +91,8 @@ static uint32_t arg_u32(chrome_worker *w, const chrome_event *ev, chrome_arg a, 
 	int64_t v = ev->arg[a];
 	if (v >= 0 && v <= UINT32_MAX)
 		return (uint32_t)v;
-	assay_count(&w->part, ASSAY_ISSUE_wide_value, v != -1); /* -1 is how some writers say "none" */
+	assay_count(&w->part, ASSAY_ISSUE_wide_value,
+		    v != -1); /* -1 is how some writers say "none" */
 	return absent;
 }
 
@@ -229,7 +230,8 @@ static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kin
 	g->block_x[r] = clamp16(w, ev->block[0], 0);
 	g->block_y[r] = clamp16(w, ev->block[1], 0);
 	g->block_z[r] = clamp16(w, ev->block[2], 0);
-	g->regs[r] = has(ev, CHROME_REGS) ? clamp16(w, ev->arg[CHROME_REGS], UINT16_MAX) : UINT16_MAX;
+	g->regs[r] =
+		has(ev, CHROME_REGS) ? clamp16(w, ev->arg[CHROME_REGS], UINT16_MAX) : UINT16_MAX;
 	g->kind[r] = (uint8_t)kind;
 	assay_count(&w->part, ASSAY_ISSUE_no_name, !g->name[r]);
 	assay_count(&w->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);

@@ -30,8 +30,9 @@ static void put_metric(assay_jsonw *w, const char *key, const assay_run *run, co
 static void put_word(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
 {
 	uint32_t r = metric_row(run, metric);
-	assay_jsonw_str(w, key, r == ASSAY_NO_ROW ? ASSAY_S("unknown")
-						  : assay_text(run, metrics(run)->text[r]));
+	assay_jsonw_str(w, key,
+			r == ASSAY_NO_ROW ? ASSAY_S("unknown")
+					  : assay_text(run, metrics(run)->text[r]));
 }
 
 int64_t assay_kernel_total(const assay_run *run)
@@ -83,7 +84,8 @@ static void put_budget(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_null(w, "precision_path");
 	assay_jsonw_null(w, "kernel_shape");
 	put_metric(w, "total", run, "budget_total");
-	uint32_t total = metric_row(run, "budget_total"), useful = metric_row(run, "budget_useful_gpu");
+	uint32_t total = metric_row(run, "budget_total"),
+		 useful = metric_row(run, "budget_useful_gpu");
 	if (total == ASSAY_NO_ROW)
 		assay_jsonw_null(w, "recoverable");
 	else
@@ -103,8 +105,9 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 	else
 		assay_jsonw_i64(w, "steps", (int64_t)metrics(run)->value[steps]);
 	put_metric(w, "step_time_seconds", run, "step_seconds");
-	static const char *const plain[] = {"tokens_per_sec", "mfu_pct", "hbm_peak_gb", "hbm_avg_gb",
-					    "hbm_total_gb", "gpu_util_pct", "smi_util_pct"};
+	static const char *const plain[] = {"tokens_per_sec", "mfu_pct",      "hbm_peak_gb",
+					    "hbm_avg_gb",     "hbm_total_gb", "gpu_util_pct",
+					    "smi_util_pct"};
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
 		put_metric(w, plain[i], run, plain[i]);
 	size_t n;
@@ -114,7 +117,8 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 	for (size_t i = 0; i < n && i < RUN_METRICS_TOP; i++) {
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_str(w, "name", assay_text(run, run->part.t.kernel.name[rows[i]]));
-		assay_jsonw_f64(w, "pct_time", 100 * (double)run->part.t.kernel.total[rows[i]] / total);
+		assay_jsonw_f64(w, "pct_time",
+				100 * (double)run->part.t.kernel.total[rows[i]] / total);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');

@@ -29,7 +29,8 @@ static void print_inputs(struct page *p)
 	const assay_source_table *s = &p->run->part.t.source;
 	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT];
 	for (size_t i = 0; i < s->n; i++) {
-		fprintf(p->out, "%s  %s", assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
+		fprintf(p->out, "%s  %s",
+			assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
 			assay_z(p->run, s->format[i]));
 		fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
 		if (s->text_bytes[i] != s->file_bytes[i])
@@ -73,7 +74,8 @@ static void print_devices(struct page *p)
 	fprintf(p->out, "  %-12s %10s  %16s  %16s  %16s  %16s\n", "device", "span", "compute #",
 		"exposed comm =", "exposed copy +", "idle .");
 	for (size_t i = 0; i < d->n; i++) {
-		const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i], d->idle[i]};
+		const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i],
+					 d->idle[i]};
 		char name[48], t[ASSAY_FMT];
 		int32_t rank = d->source[i] < s->n ? s->rank[d->source[i]] : -1;
 		if (rank >= 0)
@@ -82,7 +84,8 @@ static void print_devices(struct page *p)
 			snprintf(name, sizeof name, "%d", d->device[i]);
 		fprintf(p->out, "  %-12s %10s", name, assay_fmt_time(t, d->span[i]));
 		for (int k = 0; k < 4; k++)
-			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]), percent(part[k], d->span[i]));
+			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
+				percent(part[k], d->span[i]));
 		fprintf(p->out, "\n  %-12s ", "");
 		print_bar(p, part, d->span[i]);
 	}
@@ -133,8 +136,10 @@ static void print_figures(struct page *p)
 		if (known && m->text[r])
 			snprintf(value, sizeof value, "%s", assay_z(p->run, m->text[r]));
 		else if (known)
-			snprintf(value, sizeof value, f->scale == 1 && m->value[r] == (double)(int64_t)m->value[r]
-							      ? "%.0f %s" : "%.2f %s",
+			snprintf(value, sizeof value,
+				 f->scale == 1 && m->value[r] == (double)(int64_t)m->value[r]
+					 ? "%.0f %s"
+					 : "%.2f %s",
 				 m->value[r] * f->scale, f->unit);
 		fprintf(p->out, "  %-16s %-16s %s%s\n", f->label, value,
 			m->state[r] == ASSAY_STATE_ESTIMATED ? "estimate: " : "",
@@ -201,7 +206,8 @@ static void print_kernels(struct page *p, uint32_t top)
 		uint32_t r = rows[i];
 		fprintf(p->out, "  %10s %5.1f%% %9s", assay_fmt_time(t, k->total[r]),
 			percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
-		fprintf(p->out, " %10s  %s\n", assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
+		fprintf(p->out, " %10s  %s\n",
+			assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
 			assay_fmt_kernel(&p->scratch, assay_text(p->run, k->name[r]), NAME_WIDTH));
 	}
 	if (n > top)

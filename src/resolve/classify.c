@@ -1,15 +1,16 @@
-/* What a GPU event is, by its name. Class (compute, communication, copy) follows TraceLens's definition,
- * so that partitions can be compared; family is our finer grouping for the kernel table. */
+/* What a GPU event is, by its name. Class (compute, communication, copy) follows TraceLens's
+ * definition, so that partitions can be compared; family is our finer grouping for the kernel
+ * table. */
 #include "resolve/resolve.h"
 
 #include "base/test.h"
 
 /* Copy kernels that older ROCm runtimes launch instead of using a copy engine. */
 static const char *const rocm_copies[] = {
-	"MEMORY_COPY_HOST_TO_DEVICE", "MEMORY_COPY_DEVICE_TO_HOST",
+	"MEMORY_COPY_HOST_TO_DEVICE",   "MEMORY_COPY_DEVICE_TO_HOST",
 	"MEMORY_COPY_DEVICE_TO_DEVICE", "MEMORY_COPY_HOST_TO_HOST",
-	"__amd_rocclr_copyBuffer", "__amd_rocclr_copyBufferAligned",
-	"__amd_rocclr_copyBufferRect", "__amd_rocclr_copyBufferRectAligned",
+	"__amd_rocclr_copyBuffer",      "__amd_rocclr_copyBufferAligned",
+	"__amd_rocclr_copyBufferRect",  "__amd_rocclr_copyBufferRectAligned",
 };
 
 static const char *const comm_words[] = {"nccl", "rccl", "cross_device_reduce"};
@@ -119,11 +120,13 @@ assay_family assay_family_of_name(assay_str name)
 
 TEST(classes_follow_the_names_people_compare_by)
 {
-	CHECK(assay_class_of_name(ASSAY_S("ncclDevKernel_Generic(ncclDevKernelArgs)")) == ASSAY_CLASS_COMM);
+	CHECK(assay_class_of_name(ASSAY_S("ncclDevKernel_Generic(ncclDevKernelArgs)")) ==
+	      ASSAY_CLASS_COMM);
 	CHECK(assay_class_of_name(ASSAY_S("void vllm::cross_device_reduce_1stage<...>")) ==
 	      ASSAY_CLASS_COMM);
 	CHECK(assay_class_of_name(ASSAY_S("__amd_rocclr_copyBuffer.kd")) == ASSAY_CLASS_COPY);
-	CHECK(assay_class_of_name(ASSAY_S("__amd_rocclr_fillBufferAligned")) == ASSAY_CLASS_COMPUTE);
+	CHECK(assay_class_of_name(ASSAY_S("__amd_rocclr_fillBufferAligned")) ==
+	      ASSAY_CLASS_COMPUTE);
 	CHECK(assay_class_of_name(ASSAY_S("ampere_sgemm_128x64")) == ASSAY_CLASS_COMPUTE);
 	return 0;
 }
@@ -139,7 +142,8 @@ TEST(families_know_both_vendors_kernels)
 		{"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", ASSAY_FAMILY_GEMM},
 		{"pytorch_flash::flash_fwd_kernel<...>", ASSAY_FAMILY_ATTENTION},
 		{"void at::native::batch_norm_backward_kernel<...>", ASSAY_FAMILY_NORM},
-		{"void at::native::vectorized_elementwise_kernel<8, ...>", ASSAY_FAMILY_ELEMENTWISE},
+		{"void at::native::vectorized_elementwise_kernel<8, ...>",
+		 ASSAY_FAMILY_ELEMENTWISE},
 		{"void at::native::reduce_kernel<512, 1, ...>", ASSAY_FAMILY_REDUCTION},
 		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", ASSAY_FAMILY_COLLECTIVE},
 		{"void at::native::multi_tensor_apply_kernel<...>", ASSAY_FAMILY_OPTIMIZER},

@@ -19,7 +19,8 @@ static void index_calls(const assay_tables *t, assay_map *calls)
 		uint64_t corr = t->api.corr[t->host.detail[h]];
 		if (!corr)
 			continue;
-		uint32_t *slot = assay_map_at(calls, call_key(t->track.source[t->host.track[h]], corr));
+		uint32_t *slot =
+			assay_map_at(calls, call_key(t->track.source[t->host.track[h]], corr));
 		if (*slot == ASSAY_MAP_ABSENT ||
 		    (kind == ASSAY_HOST_RUNTIME && t->host.kind[*slot] == ASSAY_HOST_DRIVER))
 			*slot = h;
@@ -73,7 +74,8 @@ TEST(work_finds_its_call_and_strays_are_counted)
 	add_work(run, 0);
 	assay_link(run);
 	CHECK(run->part.t.launch.n == 3 && run->part.t.launch.host[0] == 1);
-	CHECK(run->part.t.launch.host[1] == ASSAY_NO_ROW && run->part.t.launch.host[2] == ASSAY_NO_ROW);
+	CHECK(run->part.t.launch.host[1] == ASSAY_NO_ROW &&
+	      run->part.t.launch.host[2] == ASSAY_NO_ROW);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unlinked], 2);
 	assay_run_free(run);
 	return 0;

@@ -1,5 +1,5 @@
-/* Steps from the markers a framework leaves on its host thread. The copies that newer Kineto puts on the
- * GPU are not steps: they span what the device did, often microseconds. */
+/* Steps from the markers a framework leaves on its host thread. The copies that newer Kineto puts
+ * on the GPU are not steps: they span what the device did, often microseconds. */
 #include "resolve/resolve.h"
 
 #include "base/test.h"
