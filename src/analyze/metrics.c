@@ -76,7 +76,9 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts)
 		   opts->steps ? ASSAY_STATE_ESTIMATED
 		   : t.n       ? ASSAY_STATE_MEASURED
 			       : ASSAY_STATE_UNKNOWN,
-		   opts->steps ? "given with --steps" : "step markers on the host");
+		   opts->steps ? "given with --steps"
+		   : t.n       ? "step markers on the host"
+			       : "no step markers; give --steps N, or record with them");
 	if (t.n) {
 		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, ASSAY_STATE_MEASURED,
 			   "median length of the step markers");

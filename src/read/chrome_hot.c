@@ -266,9 +266,9 @@ static inline bool take_member(const chrome *c, chrome_worker *w, assay_json *j,
 	assay_str s = {0};
 	switch (key) {
 	case CHROME_KEY_PH:
-		if (!take_text(j, &s, &escaped))
+		if (!assay_json_skip(j, &s))
 			return false;
-		ev->ph = s.n ? s.p[0] : 0;
+		ev->ph = s.n == 3 && s.p[0] == '"' ? s.p[1] : 0;
 		return true;
 	case CHROME_KEY_CAT:
 		return take_category(c, w, j, ev);

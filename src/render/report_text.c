@@ -78,7 +78,9 @@ static void print_devices(struct page *p)
 					 d->idle[i]};
 		char name[48], t[ASSAY_FMT];
 		int32_t rank = d->source[i] < s->n ? s->rank[d->source[i]] : -1;
-		if (rank >= 0)
+		if (d->device[i] < 0)
+			snprintf(name, sizeof name, "unnamed");
+		else if (rank >= 0)
 			snprintf(name, sizeof name, "%d (rank %d)", d->device[i], rank);
 		else
 			snprintf(name, sizeof name, "%d", d->device[i]);
