@@ -87,7 +87,7 @@ typedef struct name_sum {
 typedef struct sums {
 	name_sum *by_name; /* index: name id */
 	size_t names;      /* ids are 1 .. names - 1 */
-	double all, of[FLAGS]; /* ns */
+	__uint128_t all, of[FLAGS]; /* ns */
 } sums;
 
 static void judge_name(assay_str name, name_sum *n)
@@ -100,21 +100,33 @@ static void judge_name(assay_str name, name_sum *n)
 static sums sum_kernels(const assay_goblin_input *in, assay_arena *a)
 {
 	sums s = {.names = in->names.str.n ? in->names.str.n : 1};
-	__uint128_t all = 0, of[FLAGS] = {0};
 	s.by_name = assay_alloc(a, s.names * sizeof *s.by_name);
 	for (size_t i = 0; i < in->kernels.n; i++)
 		s.by_name[in->kernels.p[i].name].ns += (uint64_t)in->kernels.p[i].ns;
 	for (size_t i = 1; i < s.names; i++) {
 		name_sum *n = &s.by_name[i];
 		judge_name(assay_pool_get(&in->names, (assay_sid)i), n);
-		all += n->ns;
+		s.all += n->ns;
 		for (name_flag f = 0; f < FLAGS; f++)
-			of[f] += n->flag[f] ? n->ns : 0;
+			s.of[f] += n->flag[f] ? n->ns : 0;
 	}
-	s.all = (double)all;
-	for (name_flag f = 0; f < FLAGS; f++)
-		s.of[f] = (double)of[f];
 	return s;
+}
+
+/* part / whole, rounded once: doubles would round both first when they are beyond 2^53. */
+static double ratio(__uint128_t part, __uint128_t whole)
+{
+	const __uint128_t exact = (__uint128_t)1 << 53;
+	if (part >= whole || (part < exact && whole < exact))
+		return (double)part / (double)whole;
+	int places = 0;
+	uint64_t bits = 0;
+	for (; bits >> 53 == 0 && part; places++) {
+		part <<= 1;
+		bits = bits << 1 | (part >= whole);
+		part -= part >= whole ? whole : 0;
+	}
+	return ldexp((double)(bits << 1 | (part != 0)), -places - 1);
 }
 
 /* The most expensive names; of equals the one that ran first. */
@@ -129,7 +141,7 @@ static void list_top(const assay_goblin_input *in, sums *s, assay_goblin *g)
 			return;
 		s->by_name[best].listed = true;
 		g->top[g->tops].name = assay_pool_get(&in->names, (assay_sid)best);
-		g->top[g->tops++].pct_time = 100.0 * (double)s->by_name[best].ns / s->all;
+		g->top[g->tops++].pct_time = 100.0 * (double)s->by_name[best].ns / (double)s->all;
 	}
 }
 
@@ -149,7 +161,7 @@ static double utilisation(const assay_goblin_input *in, const sums *s)
 		return in->gpu_util_pct.value;
 	if (!in->step_seconds.known || in->step_seconds.value <= 0 || !in->kernels.n)
 		return 0;
-	double pct = 100.0 * s->all / (in->step_seconds.value * 1e9);
+	double pct = 100.0 * (double)s->all / (in->step_seconds.value * 1e9);
 	return pct < 100.0 ? pct : 100.0;
 }
 
@@ -168,10 +180,11 @@ static assay_goblin_budget budget_of(const assay_goblin_input *in, const sums *s
 	if (u < wait_util && h > wait_host_busy)
 		b.data_wait = t * (1.0 - u) * h;
 	b.host_gap = t * (1.0 - u) * (1.0 - h);
-	b.comm_excess = s->of[COLLECTIVE] / 1e9;
-	b.kernel_shape = s->of[GENERIC] / (s->of[GEMM] > 0 ? s->of[GEMM] : 1.0) * t * u;
-	if (may_waste_precision(in->precision) && s->of[FP16] + s->of[BF16] > 0)
-		b.precision_path = s->of[FP16] / (s->of[FP16] + s->of[BF16]) * t * u * precision_weight;
+	b.comm_excess = (double)s->of[COLLECTIVE] / 1e9;
+	b.kernel_shape = ratio(s->of[GENERIC], s->of[GEMM] ? s->of[GEMM] : 1) * t * u;
+	__uint128_t tagged = s->of[FP16] + s->of[BF16];
+	if (may_waste_precision(in->precision) && tagged)
+		b.precision_path = ratio(s->of[FP16], tagged) * t * u * precision_weight;
 	double p = (in->hbm_peak_gb.known ? in->hbm_peak_gb.value : 0.0) / hbm_total_gb;
 	if (p > 0 && p < healthy_fill)
 		b.memory_headroom = (healthy_fill - p) / healthy_fill * t * headroom_weight;
@@ -253,6 +266,17 @@ static void free_input(assay_goblin_input *in)
 {
 	assay_vec_free(&in->kernels);
 	assay_pool_free(&in->names);
+}
+
+TEST(ratios_of_large_sums_are_rounded_once)
+{
+	CHECK(ratio(1, 3) == 1.0 / 3 && ratio(0, 7) == 0 && ratio(7, 7) == 1);
+	const __uint128_t big = (__uint128_t)1 << 70;
+	CHECK(ratio(big, big * 3) == 1.0 / 3 && ratio(big * 2, big * 3) == 2.0 / 3);
+	CHECK(ratio(big, big * 4) == 0.25 && ratio(1, big) == ldexp(1, -70));
+	/* 9007199254740993 / 18014398509481987 by exact arithmetic */
+	CHECK(ratio(9007199254740993, 18014398509481987) == 0.5);
+	return 0;
 }
 
 static bool near(double got, double want)
