@@ -1,5 +1,5 @@
-/* Prints what `--like goblin` says of a path, or {"error": ...}: the C side of tests/goblin_compare.py.
- * usage: goblin_json PATH [PRECISION|- [STEPS]] */
+/* Prints what `--like goblin` says of a path, or {"error": ...}: the C side of
+ * tests/goblin_compare.py. usage: goblin_json PATH [PRECISION|- [STEPS]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

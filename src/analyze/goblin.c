@@ -1,5 +1,5 @@
-/* The formulas of `--like goblin`: doubles, and operations in the order of docs/formats/goblin.md, so that
- * results agree to the last bit with the same formulas in any language. */
+/* The formulas of `--like goblin`: doubles, and operations in the order of docs/formats/goblin.md,
+ * so that results agree to the last bit with the same formulas in any language. */
 #include "analyze/goblin.h"
 
 #include <math.h>
@@ -85,8 +85,8 @@ typedef struct name_sum {
 } name_sum;
 
 typedef struct sums {
-	name_sum *by_name; /* index: name id */
-	size_t names;      /* ids are 1 .. names - 1 */
+	name_sum *by_name;          /* index: name id */
+	size_t names;               /* ids are 1 .. names - 1 */
 	__uint128_t all, of[FLAGS]; /* ns */
 } sums;
 
@@ -135,7 +135,8 @@ static void list_top(const assay_goblin_input *in, sums *s, assay_goblin *g)
 	while (g->tops < ASSAY_GOBLIN_TOP) {
 		size_t best = 0;
 		for (size_t i = 1; i < s->names; i++)
-			if (!s->by_name[i].listed && s->by_name[i].ns > (best ? s->by_name[best].ns : 0))
+			if (!s->by_name[i].listed &&
+			    s->by_name[i].ns > (best ? s->by_name[best].ns : 0))
 				best = i;
 		if (!best)
 			return;
@@ -284,18 +285,22 @@ static bool near(double got, double want)
 	return fabs(got - want) < 1e-9;
 }
 
-/* T 0.5 s, utilisation 21, host busy 0.6, peak 75 GB; 2 of 7 parts of GEMM time generic, all fp16. */
+/* T 0.5 s, utilisation 21, host busy 0.6, peak 75 GB; 2 of 7 parts of GEMM time generic, all fp16.
+ */
 TEST(the_worked_example_comes_out)
 {
-	assay_goblin_input in = {.step_seconds = {0.5, true}, .host_busy = {0.6, true},
-				 .gpu_util_pct = {21, true}, .hbm_peak_gb = {75, true}};
+	assay_goblin_input in = {.step_seconds = {0.5, true},
+				 .host_busy = {0.6, true},
+				 .gpu_util_pct = {21, true},
+				 .hbm_peak_gb = {75, true}};
 	add_kernel(&in, "rccl_all_reduce", 1000000);
 	add_kernel(&in, "hipblaslt_gemm_half", 2500000);
 	add_kernel(&in, "generic_gemm_half", 1000000);
 	assay_goblin g = assay_goblin_compute(&in);
 	CHECK(near(g.budget.data_wait, 0.237) && near(g.budget.host_gap, 0.158));
 	CHECK(near(g.budget.comm_excess, 0.001) && near(g.budget.kernel_shape, 0.03));
-	CHECK(near(g.budget.precision_path, 0.0105) && fabs(g.budget.memory_headroom - 0.0110491071) < 1e-10);
+	CHECK(near(g.budget.precision_path, 0.0105) &&
+	      fabs(g.budget.memory_headroom - 0.0110491071) < 1e-10);
 	CHECK(fabs(g.budget.useful_gpu - 0.0524508929) < 1e-10 && near(g.budget.total, 0.5));
 	in.precision = "bf16";
 	CHECK(assay_goblin_compute(&in).budget.precision_path == 0);

@@ -21,7 +21,7 @@ typedef struct assay_goblin_launch {
 
 typedef struct assay_goblin_input {
 	int steps;
-	const char *precision; /* NULL: not given */
+	const char *precision;                  /* NULL: not given */
 	assay_vec(assay_goblin_launch) kernels; /* file order */
 	assay_pool names;                       /* ids in order of first use */
 	/* torch_profile.json */

@@ -1,5 +1,5 @@
-/* The reading half of `--like goblin`. Its rules differ from our readers' on purpose (docs/formats/goblin.md):
- * here a wrong column pick that the original makes is made too. */
+/* The reading half of `--like goblin`. Its rules differ from our readers' on purpose
+ * (docs/formats/goblin.md): here a wrong column pick that the original makes is made too. */
 #include "read/goblin.h"
 
 #include <errno.h>
@@ -19,17 +19,18 @@ enum { DEFAULT_STEPS = 10, HEAD = 64 << 10 };
 static const size_t text_max = (size_t)1 << 40; /* asks for all of a text */
 
 /* Candidate column names, in the order they are tried. */
-static const char *const name_columns[] = {"KernelName", "Kernel_Name", "kernel_name", "Name", NULL};
+static const char *const name_columns[] = {"KernelName", "Kernel_Name", "kernel_name", "Name",
+					   NULL};
 static const char *const start_columns[] = {"BeginNs", "start_ns", "BeginNS", "Start", NULL};
 static const char *const end_columns[] = {"EndNs", "end_ns", "EndNS", "End", NULL};
 static const char *const duration_columns[] = {"DurationNs", "duration_ns", "Duration", NULL};
 static const char *const vram_columns[] = {
-	"used_vram",    "USED_VRAM", "VRAM_USED_MB", "vram_used_mb", "VRAM_USED",
-	"VRAM_USED_GB", "vram_used", "VRAM Used",    "MEM_USED",     "mem_used",
-	NULL};
+	"used_vram", "USED_VRAM", "VRAM_USED_MB", "vram_used_mb", "VRAM_USED", "VRAM_USED_GB",
+	"vram_used", "VRAM Used", "MEM_USED",     "mem_used",     NULL};
 static const char *const util_columns[] = {
-	"usage",        "USAGE",      "GFX_UTIL", "gfx_util", "GFX_UTILIZATION", "gfx_utilization",
-	"GFX_ACTIVITY", "gfx_activity", "GPU_USE", "GFX %",   "Util",            NULL};
+	"usage",           "USAGE",           "GFX_UTIL",     "gfx_util",
+	"GFX_UTILIZATION", "gfx_utilization", "GFX_ACTIVITY", "gfx_activity",
+	"GPU_USE",         "GFX %",           "Util",         NULL};
 static const char *const rocm_columns[] = {"ROCM_VERSION", "rocm_version", NULL};
 
 static const char *const smi_header_marks[] = {"vram", "gfx_", "timestamp,", "gpu_use", "gpu,"};
@@ -39,7 +40,8 @@ static const char kernel_trace[] = "kernel trace", torch_profile[] = "torch prof
 		  telemetry[] = "amd-smi telemetry";
 
 ASSAY_PRINTF(4, 5)
-static void warn(assay_goblin_input *out, const char *what, const char *problem, const char *fmt, ...)
+static void warn(assay_goblin_input *out, const char *what, const char *problem, const char *fmt,
+		 ...)
 {
 	char detail[400];
 	va_list ap;
@@ -139,7 +141,8 @@ static assay_str cell_at(const py_csv *csv, int column)
 static int64_t whole_number(assay_str cell)
 {
 	double v;
-	if (!cell.p || !py_float(cell, &v) || !(v > -9223372036854775808.0 && v < 9223372036854775808.0))
+	if (!cell.p || !py_float(cell, &v) ||
+	    !(v > -9223372036854775808.0 && v < 9223372036854775808.0))
 		return 0;
 	return (int64_t)v;
 }
@@ -198,7 +201,8 @@ static void read_trace(assay_goblin_input *out, assay_str text, const char *path
 	}
 	if (csv.too_long) {
 		drop_kernels(out);
-		warn(out, kernel_trace, "failed to read", "%s has a field over the size limit", path);
+		warn(out, kernel_trace, "failed to read", "%s has a field over the size limit",
+		     path);
 	}
 	py_csv_free(&csv);
 	assay_arena_free(&scratch);
@@ -208,7 +212,8 @@ static void read_trace(assay_goblin_input *out, assay_str text, const char *path
 
 static bool is_integer_text(assay_str raw)
 {
-	return !memchr(raw.p, '.', raw.n) && !memchr(raw.p, 'e', raw.n) && !memchr(raw.p, 'E', raw.n);
+	return !memchr(raw.p, '.', raw.n) && !memchr(raw.p, 'e', raw.n) &&
+	       !memchr(raw.p, 'E', raw.n);
 }
 
 /* A JSON number or boolean; whole numbers beyond a double's range are none. */
@@ -493,13 +498,15 @@ static void use_samples(assay_goblin_input *out, const smi_sums *s)
 		set(&out->gpu_util_pct, s->util / (double)s->utils);
 }
 
-static void read_smi_table(assay_goblin_input *out, assay_str table, const char *path, assay_arena *a)
+static void read_smi_table(assay_goblin_input *out, assay_str table, const char *path,
+			   assay_arena *a)
 {
 	py_csv csv = {.p = table.p, .end = table.p + table.n};
 	smi_sums sums = {0};
 	header h;
 	if (read_header(&csv, a, &h)) {
-		const int col[3] = {pick(h, vram_columns), pick(h, util_columns), pick(h, rocm_columns)};
+		const int col[3] = {pick(h, vram_columns), pick(h, util_columns),
+				    pick(h, rocm_columns)};
 		while (py_csv_next(&csv))
 			if (csv.cells.n)
 				add_sample(out, &sums, &csv, h, col);
@@ -665,7 +672,8 @@ TEST(columns_are_picked_in_three_tiers)
 	static const char stats[] = "Name,Calls,TotalDurationNs,AverageNs,Percentage";
 	CHECK(!strcmp(picked(stats, name_columns), "Name"));
 	CHECK(!strcmp(picked(stats, duration_columns), "TotalDurationNs"));
-	static const char monitor[] = "timestamp,gpu,power_usage,gfx,gfx_clock,vram_used,vram_total";
+	static const char monitor[] =
+		"timestamp,gpu,power_usage,gfx,gfx_clock,vram_used,vram_total";
 	CHECK(!strcmp(picked(monitor, util_columns), "power_usage"));
 	CHECK(!strcmp(picked(monitor, vram_columns), "vram_used"));
 	CHECK(!strcmp(picked("KERNELNAME,kernelname,Name", name_columns), "Name"));
@@ -685,15 +693,16 @@ static void read_as(assay_goblin_input *out, int artefact_id, const char *text)
 TEST(kernels_need_a_name_and_a_length)
 {
 	assay_goblin_input in = {0};
-	read_as(&in, TRACE, "Kernel_Name,Start,End,DurationNs\n"
-			    " a ,10,30,\n"    /* 20 */
-			    "b,10,30,5.9\n"   /* 5 */
-			    "c,10,30,bad\n"   /* no fallback */
-			    ",10,30,5\n"      /* no name */
-			    "d,30,10,\n"      /* negative */
-			    "e,10,30,inf\n"   /* not a length */
-			    "f,10,30,nan\n"   /* not a length */
-			    "g,10.9,30.2\n"); /* short: 20 */
+	read_as(&in, TRACE,
+		"Kernel_Name,Start,End,DurationNs\n"
+		" a ,10,30,\n"    /* 20 */
+		"b,10,30,5.9\n"   /* 5 */
+		"c,10,30,bad\n"   /* no fallback */
+		",10,30,5\n"      /* no name */
+		"d,30,10,\n"      /* negative */
+		"e,10,30,inf\n"   /* not a length */
+		"f,10,30,nan\n"   /* not a length */
+		"g,10.9,30.2\n"); /* short: 20 */
 	CHECK(in.kernels.n == 3 && in.warnings.n == 0);
 	CHECK(in.kernels.p[0].ns == 20 && in.kernels.p[1].ns == 5 && in.kernels.p[2].ns == 20);
 	CHECK(assay_str_is(assay_pool_get(&in.names, in.kernels.p[0].name), "a"));
@@ -705,7 +714,8 @@ TEST(metadata_is_coerced_and_events_fill_in)
 {
 	assay_goblin_input in = {0};
 	read_as(&in, PROFILE,
-		"{\"metadata\": {\"tokens_per_sec\": \"12.5\", \"mfu_pct\": true, \"host_busy_fraction\": [],"
+		"{\"metadata\": {\"tokens_per_sec\": \"12.5\", \"mfu_pct\": true, "
+		"\"host_busy_fraction\": [],"
 		"\"pytorch_version\": 2, \"torch_version\": \"2.5\"}, \"traceEvents\": [7,"
 		"{\"name\": \"ProfilerStep#1\", \"ts\": 0, \"dur\": 1000},"
 		"{\"name\": \"ProfilerStep#2\", \"ts\": 1000, \"dur\": 3000},"
@@ -720,10 +730,11 @@ TEST(metadata_is_coerced_and_events_fill_in)
 TEST(smi_banner_and_repeated_headers_are_dropped)
 {
 	assay_goblin_input in = {0};
-	read_as(&in, SMI, "'CTRL' + 'C' to stop watching output:\r\n"
-			  "timestamp,gpu,VRAM_USED_MB,GFX_UTIL,rocm_version\r\n1,0,1024,120,\r\n\r\n"
-			  "timestamp,gpu,VRAM_USED_MB,GFX_UTIL,rocm_version\r\n1,0,\"3,072 MB\",20,7.0\r\n"
-			  "1,0,N/A,nan,6\r\n");
+	read_as(&in, SMI,
+		"'CTRL' + 'C' to stop watching output:\r\n"
+		"timestamp,gpu,VRAM_USED_MB,GFX_UTIL,rocm_version\r\n1,0,1024,120,\r\n\r\n"
+		"timestamp,gpu,VRAM_USED_MB,GFX_UTIL,rocm_version\r\n1,0,\"3,072 MB\",20,7.0\r\n"
+		"1,0,N/A,nan,6\r\n");
 	CHECK(in.hbm_peak_gb.value == 3 && in.hbm_avg_gb.value == 2);
 	CHECK(in.gpu_util_pct.value == 220.0 / 3 && !strcmp(in.rocm_version, "7.0"));
 	assay_goblin_input_free(&in);
@@ -736,7 +747,8 @@ TEST(smi_banner_and_repeated_headers_are_dropped)
 
 TEST(units_of_memory_come_from_the_column_name)
 {
-	CHECK(to_gb(2048, ASSAY_S("VRAM_USED_MB")) == 2 && to_gb(2048, ASSAY_S("VRAM_USED_GB")) == 2048);
+	CHECK(to_gb(2048, ASSAY_S("VRAM_USED_MB")) == 2 &&
+	      to_gb(2048, ASSAY_S("VRAM_USED_GB")) == 2048);
 	CHECK(to_gb(512, ASSAY_S("used_vram")) == 0.5 && to_gb(512, ASSAY_S("Used")) == 512);
 	CHECK(to_gb(2048, ASSAY_S("Used")) == 2);
 	return 0;
@@ -759,8 +771,11 @@ TEST(an_empty_directory_gives_three_warnings)
 TEST(single_files_are_told_apart)
 {
 	CHECK(artefact_of(ASSAY_S(" {\"traceEvents\": []}")) == PROFILE);
-	CHECK(artefact_of(ASSAY_S("\"Kind\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n")) == TRACE);
+	CHECK(artefact_of(ASSAY_S(
+		      "\"Kind\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n")) ==
+	      TRACE);
 	CHECK(artefact_of(ASSAY_S("banner\ntimestamp,gpu,gfx\n1,0,5\n")) == SMI);
-	CHECK(artefact_of(ASSAY_S("hello\n")) == ARTEFACTS && artefact_of(ASSAY_S("")) == ARTEFACTS);
+	CHECK(artefact_of(ASSAY_S("hello\n")) == ARTEFACTS &&
+	      artefact_of(ASSAY_S("")) == ARTEFACTS);
 	return 0;
 }

@@ -28,7 +28,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* digits ('_' digits)*: copied without the underscores; the count of digits, -1 when a '_' stands wrong. */
+/* digits ('_' digits)*: copied without the underscores; the count of digits, -1 when a '_' stands
+ * wrong. */
 static int take_digits(assay_str s, size_t *at, char *out, size_t *n)
 {
 	int count = 0;
@@ -37,7 +38,8 @@ static int take_digits(assay_str s, size_t *at, char *out, size_t *n)
 			out[(*n)++] = s.p[*at];
 			count++;
 		} else if (s.p[*at] == '_') {
-			if (!count || s.p[*at - 1] == '_' || *at + 1 == s.n || !is_digit(s.p[*at + 1]))
+			if (!count || s.p[*at - 1] == '_' || *at + 1 == s.n ||
+			    !is_digit(s.p[*at + 1]))
 				return -1;
 		} else {
 			break;
@@ -104,7 +106,8 @@ bool py_utf8(assay_str text)
 	return true;
 }
 
-/* Bytes of the line end at p, or 0. Beyond \n, \r, \r\n: \v \f \x1c \x1d \x1e U+0085 U+2028 U+2029. */
+/* Bytes of the line end at p, or 0. Beyond \n, \r, \r\n: \v \f \x1c \x1d \x1e U+0085 U+2028 U+2029.
+ */
 static size_t line_end(const char *p, size_t n)
 {
 	if (*p == '\r')
@@ -159,8 +162,9 @@ static bool only_python_oddities(assay_str s)
 				i++;
 			assay_str word = {s.p + from, i + 1 - from};
 			bool known = assay_str_is(word, "NaN") || assay_str_is(word, "Infinity") ||
-				     assay_str_is(word, "-Infinity") || assay_str_is(word, "true") ||
-				     assay_str_is(word, "false") || assay_str_is(word, "null");
+				     assay_str_is(word, "-Infinity") ||
+				     assay_str_is(word, "true") || assay_str_is(word, "false") ||
+				     assay_str_is(word, "null");
 			if (!known && ((!is_digit(c) && c != '-') || !is_digit(word.p[word.n - 1])))
 				return false;
 		}
@@ -262,10 +266,12 @@ TEST(floats_are_those_of_python)
 	CHECK(py_float(ASSAY_S(" 12.5\n"), &v) && v == 12.5);
 	CHECK(py_float(ASSAY_S("1_000.5e0_1"), &v) && v == 10005);
 	CHECK(py_float(ASSAY_S("5."), &v) && v == 5 && py_float(ASSAY_S("-.5"), &v) && v == -0.5);
-	CHECK(py_float(ASSAY_S("1e999"), &v) && v > 1e308 && py_float(ASSAY_S("-INF"), &v) && v < 0);
+	CHECK(py_float(ASSAY_S("1e999"), &v) && v > 1e308 && py_float(ASSAY_S("-INF"), &v) &&
+	      v < 0);
 	CHECK(py_float(ASSAY_S("NaN"), &v) && v != v);
-	static const char *const bad[] = {"",    " ",   "_1",  "1_", "1__0", "1_.5", "0x10", "1e", "N/A",
-					  "1 2", "e5",  ".",   "-",  "5 %",  "--1",  "1e+",  "1.2.3"};
+	static const char *const bad[] = {"",     " ",   "_1",  "1_",  "1__0", "1_.5",
+					  "0x10", "1e",  "N/A", "1 2", "e5",   ".",
+					  "-",    "5 %", "--1", "1e+", "1.2.3"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		CHECK(!py_float(assay_str_of(bad[i]), &v));
 	return 0;
@@ -302,7 +308,9 @@ TEST(csv_fields_have_a_limit)
 
 TEST(lines_split_where_python_splits_them)
 {
-	assay_str rest = ASSAY_S("a\r\nb\rc\vd\xc2\x85" "e\xe2\x80\xa8\n"), line;
+	assay_str rest = ASSAY_S("a\r\nb\rc\vd\xc2\x85"
+				 "e\xe2\x80\xa8\n"),
+		  line;
 	static const char *const want[] = {"a", "b", "c", "d", "e", ""};
 	for (int i = 0; i < 6; i++)
 		CHECK(py_line(&rest, &line) && assay_str_is(line, want[i]));
@@ -320,9 +328,12 @@ static bool json_valid(const char *z)
 TEST(json_is_taken_as_python_takes_it)
 {
 	CHECK(json_valid("{\"a\": [NaN, -Infinity, Infinity, 1e5, -0.5], \"b\\ud800\": null}"));
-	CHECK(!json_valid("[nan]") && !json_valid("[+1]") && !json_valid("[.5]") && !json_valid("[1,]"));
-	CHECK(!json_valid("[NaN, \"\\x\"]") && !json_valid("[\"\\u12g4\"]") && !json_valid("[\"\n\"]"));
-	CHECK(!json_valid("[NaN, nul]") && !json_valid("[x1]") && !json_valid("[\"\xff\"]") && !json_valid(""));
+	CHECK(!json_valid("[nan]") && !json_valid("[+1]") && !json_valid("[.5]") &&
+	      !json_valid("[1,]"));
+	CHECK(!json_valid("[NaN, \"\\x\"]") && !json_valid("[\"\\u12g4\"]") &&
+	      !json_valid("[\"\n\"]"));
+	CHECK(!json_valid("[NaN, nul]") && !json_valid("[x1]") && !json_valid("[\"\xff\"]") &&
+	      !json_valid(""));
 	CHECK(json_valid("[\"\\ud800\", \"a\\\\\", 12]") && !json_valid("[-NaN]"));
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* Telemetry tables: amd-smi, rocm-smi, nvidia-smi (query and dmon), and our own telemetry.csv.
  *
- * All are lines of cells below a header, with the same oddities in different places: banners, headers
- * printed again, blank lines, other tables in between. So there is one loop over lines; what a column
- * means is in read/smi_columns.c. */
+ * All are lines of cells below a header, with the same oddities in different places: banners,
+ * headers printed again, blank lines, other tables in between. So there is one loop over lines;
+ * what a column means is in read/smi_columns.c. */
 #include "read/reader.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "base/test.h"
 #include "read/smi_columns.h"
+#include "read/smi_time.h"
 
 enum {
 	LINE_MAX_BYTES = 1 << 20,
@@ -18,7 +19,6 @@ enum {
 	SNIFF_LINES = 64,
 	GPU_MAX = 65535,
 };
-static const int64_t second = 1000000000;
 
 typedef enum clock_kind {
 	CLOCK_NONE,  /* no time column: times count the samples of a GPU */
@@ -148,8 +148,8 @@ static bool has_unit(const smi_cells *cells)
 	return false;
 }
 
-/* amd-smi and our own table start gpu or timestamp,gpu; rocm-smi starts device; nvidia-smi has names
- * with dots. 0: none of these. */
+/* amd-smi and our own table start gpu or timestamp,gpu; rocm-smi starts device; nvidia-smi has
+ * names with dots. 0: none of these. */
 static smi_dialect guess_dialect(assay_str line, const smi_cells *c)
 {
 	if (is_hash_line(line))
@@ -196,72 +196,6 @@ static int smi_sniff(assay_str head)
 	return sure;
 }
 
-/* Days since 1970 of a Gregorian date, years counted from March so that leap days come last. */
-static int64_t days_of(int64_t y, int64_t m, int64_t d)
-{
-	y -= m <= 2;
-	int64_t era = y / 400, yoe = y - era * 400;
-	int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
-}
-
-static bool take_digits(assay_str *s, size_t n, int64_t *out)
-{
-	if (s->n < n)
-		return false;
-	*out = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (s->p[i] < '0' || s->p[i] > '9')
-			return false;
-		*out = *out * 10 + (s->p[i] - '0');
-	}
-	s->p += n, s->n -= n;
-	return true;
-}
-
-static bool take_char(assay_str *s, const char *any)
-{
-	if (!s->n || !s->p[0] || !strchr(any, s->p[0]))
-		return false;
-	s->p++, s->n--;
-	return true;
-}
-
-/* HH:MM:SS[.fraction] to the end of the text. */
-static bool daytime_of(assay_str s, int64_t *ns)
-{
-	int64_t h, m, sec, frac = 0;
-	if (!take_digits(&s, 2, &h) || !take_char(&s, ":") || !take_digits(&s, 2, &m) ||
-	    !take_char(&s, ":") || !take_digits(&s, 2, &sec) || h > 23 || m > 59 || sec > 60)
-		return false;
-	if (s.n && (s.p[0] != '.' || !assay_str_scaled(s, 9, &frac)))
-		return false;
-	*ns = (h * 3600 + m * 60 + sec) * second + frac;
-	return true;
-}
-
-/* Separators "/-" in a calendar date, none in YYYYMMDD. */
-static bool date_of(assay_str *s, const char *sep, int64_t *ns)
-{
-	int64_t y, m, d;
-	if (!take_digits(s, 4, &y) || (sep && !take_char(s, sep)) || !take_digits(s, 2, &m) ||
-	    (sep && !take_char(s, sep)) || !take_digits(s, 2, &d))
-		return false;
-	if (y < 1970 || y > 2200 || m < 1 || m > 12 || d < 1 || d > 31)
-		return false;
-	*ns = days_of(y, m, d) * 86400 * second;
-	return true;
-}
-
-static bool calendar_of(assay_str s, int64_t *ns)
-{
-	int64_t day, time;
-	if (!date_of(&s, "/-", &day) || !take_char(&s, " T") || !daytime_of(s, &time))
-		return false;
-	*ns = day + time;
-	return true;
-}
-
 /* A bare number is seconds (amd-smi); a unit in the header says otherwise. */
 static bool epoch_of(const smi_column *col, assay_str s, int64_t *ns)
 {
@@ -289,7 +223,7 @@ static bool small_number(assay_str s, int64_t *out)
 static void read_time(const smi_column *col, assay_str cell, row_key *k)
 {
 	int64_t ns;
-	if (calendar_of(cell, &ns))
+	if (smi_calendar(cell, &ns))
 		k->clock = CLOCK_LOCAL;
 	else if (epoch_of(col, cell, &ns))
 		k->clock = CLOCK_EPOCH;
@@ -316,10 +250,10 @@ static void read_key_cell(reader *r, const smi_column *col, assay_str cell, row_
 		read_time(col, cell, k);
 		break;
 	case SMI_DATE:
-		k->bad |= !date_of(&rest, NULL, &k->date) || rest.n;
+		k->bad |= !smi_date(&rest, NULL, &k->date) || rest.n;
 		break;
 	case SMI_DAYTIME:
-		k->bad |= !daytime_of(cell, &k->time);
+		k->bad |= !smi_daytime(cell, &k->time);
 		k->clock = CLOCK_DAY;
 		break;
 	}
@@ -335,10 +269,10 @@ static void settle_day(reader *r, row_key *k)
 		k->time += k->date;
 		return;
 	}
-	if (k->time + 43200 * second < r->last_daytime)
+	if (k->time + 43200 * smi_second < r->last_daytime)
 		r->days++;
 	r->last_daytime = k->time;
-	k->time += r->days * 86400 * second;
+	k->time += r->days * 86400 * smi_second;
 }
 
 static void add_sample(reader *r, const row_key *k, uint32_t track, assay_sid name, double value)
@@ -429,8 +363,8 @@ static assay_sid sample_name(reader *r, const smi_column *c, assay_str unit)
 		return assay_intern_z(&r->part->strings, c->quantity->name);
 	if (!unit.n)
 		return assay_intern(&r->part->strings, c->text);
-	char *name = assay_printf(&r->scratch, "%.*s [%.*s]", (int)c->text.n, c->text.p, (int)unit.n,
-				  unit.p);
+	char *name = assay_printf(&r->scratch, "%.*s [%.*s]", (int)c->text.n, c->text.p,
+				  (int)unit.n, unit.p);
 	return assay_intern_z(&r->part->strings, name);
 }
 
@@ -439,7 +373,8 @@ static void name_columns(reader *r, const smi_cells *units)
 	table *t = &r->t;
 	t->names = assay_alloc(&r->scratch, t->cols.n * sizeof *t->names);
 	for (size_t i = 0; i < t->cols.n; i++)
-		t->names[i] = sample_name(r, &t->cols.p[i], units ? units->p[i] : (assay_str){"", 0});
+		t->names[i] =
+			sample_name(r, &t->cols.p[i], units ? units->p[i] : (assay_str){"", 0});
 }
 
 static void begin_table(reader *r, assay_str line, smi_dialect dialect)
@@ -620,12 +555,14 @@ static assay_run *read_z(const char *text)
 }
 
 /* How many samples of that name a GPU has; the last one's time and value. */
-static size_t samples(const assay_run *run, int64_t gpu, const char *name, int64_t *ts, double *value)
+static size_t samples(const assay_run *run, int64_t gpu, const char *name, int64_t *ts,
+		      double *value)
 {
 	const assay_counter_table *c = &run->part.t.counter;
 	size_t n = 0;
 	for (size_t i = 0; i < c->n; i++) {
-		if (run->part.t.track.pid[c->track[i]] != gpu || strcmp(assay_z(run, c->name[i]), name))
+		if (run->part.t.track.pid[c->track[i]] != gpu ||
+		    strcmp(assay_z(run, c->name[i]), name))
 			continue;
 		n++;
 		*ts = c->ts[i];
@@ -640,16 +577,17 @@ static size_t samples(const assay_run *run, int64_t gpu, const char *name, int64
 
 TEST(amd_monitor_watch_repeats_its_header_and_has_a_banner)
 {
-	assay_run *run = read_z("'CTRL' + 'C' to stop watching output:\r\n"
-				"timestamp,gpu,power_usage,gfx,gfx_clock,mem,mem_clock,vram_used,pviol\r\n"
-				"1700000000,0,300,97,2100,40,900,1024,\"  5 \"\r\n"
-				"1700000000,1,N/A,0,65535,0,900,283,N/A\r\n"
-				"\r\n"
-				"timestamp,gpu,power_usage,gfx,gfx_clock,mem,mem_clock,vram_used,pviol\r\n"
-				"1700000001,0,310,98,2100,41,900,2048,6\r\n\r\n");
+	assay_run *run =
+		read_z("'CTRL' + 'C' to stop watching output:\r\n"
+		       "timestamp,gpu,power_usage,gfx,gfx_clock,mem,mem_clock,vram_used,pviol\r\n"
+		       "1700000000,0,300,97,2100,40,900,1024,\"  5 \"\r\n"
+		       "1700000000,1,N/A,0,65535,0,900,283,N/A\r\n"
+		       "\r\n"
+		       "timestamp,gpu,power_usage,gfx,gfx_clock,mem,mem_clock,vram_used,pviol\r\n"
+		       "1700000001,0,310,98,2100,41,900,2048,6\r\n\r\n");
 	int64_t ts;
 	double v;
-	CHECK(run && IS(run, 0, "util_pct", 2, 98) && ts == 1700000001 * second);
+	CHECK(run && IS(run, 0, "util_pct", 2, 98) && ts == 1700000001 * smi_second);
 	CHECK(IS(run, 0, "power_watts", 2, 310) && IS(run, 1, "util_pct", 1, 0));
 	CHECK(IS(run, 0, "mem_used_bytes", 2, 2147483648.0) && IS(run, 0, "mem_util_pct", 2, 41));
 	CHECK(IS(run, 0, "pviol", 2, 6) && samples(run, 1, "power_watts", &ts, &v) == 0);
@@ -663,9 +601,10 @@ TEST(amd_monitor_watch_repeats_its_header_and_has_a_banner)
 
 TEST(amd_monitor_process_tables_are_skipped_and_counted)
 {
-	assay_run *run = read_z("gpu,power_usage,gfx,vram_used\n0,300,97,1024\n1,301,98,1025\n\n"
-				"gpu,name,pid,gtt_mem,vram_mem\n0,python,12,0,100\n1,python,13,0,5\n\n"
-				"gpu,power_usage,gfx,vram_used\n0,300,99,1024\n");
+	assay_run *run =
+		read_z("gpu,power_usage,gfx,vram_used\n0,300,97,1024\n1,301,98,1025\n\n"
+		       "gpu,name,pid,gtt_mem,vram_mem\n0,python,12,0,100\n1,python,13,0,5\n\n"
+		       "gpu,power_usage,gfx,vram_used\n0,300,99,1024\n");
 	int64_t ts;
 	double v;
 	CHECK(run && IS(run, 0, "util_pct", 2, 99) && ts == 1);
@@ -678,11 +617,13 @@ TEST(amd_monitor_process_tables_are_skipped_and_counted)
 
 TEST(amd_metric_lists_become_numbered_samples)
 {
-	assay_run *run = read_z(
-		"timestamp,gpu,gfx_activity,vcn_activity,socket_power,throttle_status,gfx_0_clk,edge,"
-		"hotspot,mem,usage,total_vram,used_vram\n"
-		"1700000000,0,55,\"['N/A', 7, '9']\",750,UNTHROTTLED,1900,N/A,61,50,N/A,196592,196593\n"
-		"1700000001,0,155,\"[0, 0]\",750,THROTTLED,1900,N/A,61,50,N/A,196592,10\n");
+	assay_run *run =
+		read_z("timestamp,gpu,gfx_activity,vcn_activity,socket_power,throttle_status,gfx_0_"
+		       "clk,edge,"
+		       "hotspot,mem,usage,total_vram,used_vram\n"
+		       "1700000000,0,55,\"['N/A', 7, "
+		       "'9']\",750,UNTHROTTLED,1900,N/A,61,50,N/A,196592,196593\n"
+		       "1700000001,0,155,\"[0, 0]\",750,THROTTLED,1900,N/A,61,50,N/A,196592,10\n");
 	int64_t ts;
 	double v;
 	CHECK(run && IS(run, 0, "util_pct", 1, 55) && IS(run, 0, "vcn_activity_1", 2, 0));
@@ -705,15 +646,17 @@ TEST(amd_partitions_are_tracks_of_their_own)
 
 TEST(rocm_smi_labels_carry_units_and_rows_start_with_card)
 {
-	assay_run *run = read_z("\ndevice,Temperature (Sensor edge) (C),Temperature (Sensor junction) (C),"
-				"Average Graphics Package Power (W),GPU use (%),VRAM Total Memory (B),"
-				"sclk clock speed:,Performance Level\n"
-				"card0,41.0,45.0,36.0,3,17163091968,(808Mhz),auto\n"
-				"card1,N/A,47.0,40.0,N/A,17163091968,(809Mhz),auto\n\n");
+	assay_run *run =
+		read_z("\ndevice,Temperature (Sensor edge) (C),Temperature (Sensor junction) (C),"
+		       "Average Graphics Package Power (W),GPU use (%),VRAM Total Memory (B),"
+		       "sclk clock speed:,Performance Level\n"
+		       "card0,41.0,45.0,36.0,3,17163091968,(808Mhz),auto\n"
+		       "card1,N/A,47.0,40.0,N/A,17163091968,(809Mhz),auto\n\n");
 	int64_t ts;
 	double v;
 	CHECK(run && IS(run, 0, "util_pct", 1, 3) && ts == 0 && IS(run, 0, "temp_c", 1, 41));
-	CHECK(IS(run, 1, "clock_gfx_mhz", 1, 809) && IS(run, 1, "mem_total_bytes", 1, 17163091968.0));
+	CHECK(IS(run, 1, "clock_gfx_mhz", 1, 809) &&
+	      IS(run, 1, "mem_total_bytes", 1, 17163091968.0));
 	CHECK(samples(run, 1, "util_pct", &ts, &v) == 0);
 	CHECK(run->part.t.source.epoch[0] == 0);
 	assay_run_free(run);
@@ -770,8 +713,10 @@ TEST(dmon_has_two_header_lines_in_both_forms)
 	double v;
 	for (int i = 0; i < 2; i++) {
 		assay_run *run = read_z(forms[i]);
-		CHECK(run && IS(run, 0, "util_pct", 2, 13) && ts == 1 && IS(run, 0, "power_watts", 2, 78));
-		CHECK(IS(run, 0, "mem_util_pct", 2, 3) && IS(run, 0, "mem_used_bytes", 2, 11534336));
+		CHECK(run && IS(run, 0, "util_pct", 2, 13) && ts == 1 &&
+		      IS(run, 0, "power_watts", 2, 78));
+		CHECK(IS(run, 0, "mem_util_pct", 2, 3) &&
+		      IS(run, 0, "mem_used_bytes", 2, 11534336));
 		CHECK(IS(run, 0, "pcie_rx_bytes_per_s", 2, 2e6));
 		CHECK(samples(run, 0, "temp_mem_c", &ts, &v) == 0);
 		CHECK_EQ(ISSUES(run, repeated_header), 1);
@@ -785,12 +730,14 @@ TEST(dmon_dates_and_times_of_day_are_read)
 {
 	int64_t ts;
 	double v;
-	assay_run *run = read_z("#Date       Time        gpu   pwr\n#YYYYMMDD   HH:MM:SS   Idx     W\n"
-				" 20261115   02:20:04      0    77\n");
+	assay_run *run =
+		read_z("#Date       Time        gpu   pwr\n#YYYYMMDD   HH:MM:SS   Idx     W\n"
+		       " 20261115   02:20:04      0    77\n");
 	CHECK(run && IS(run, 0, "power_watts", 1, 77) && ts == 1794709204000000000);
 	assay_run_free(run);
-	run = read_z("#Time        gpu   pwr\n#HH:MM:SS   Idx     W\n23:59:59  0  77\n00:00:01  0  78\n");
-	CHECK(run && IS(run, 0, "power_watts", 2, 78) && ts == 86401 * second);
+	run = read_z("#Time        gpu   pwr\n#HH:MM:SS   Idx     W\n23:59:59  0  77\n00:00:01  0  "
+		     "78\n");
+	CHECK(run && IS(run, 0, "power_watts", 2, 78) && ts == 86401 * smi_second);
 	CHECK(assay_str_is(assay_meta_get(run, "telemetry_clock"), "day"));
 	assay_run_free(run);
 	return 0;
@@ -812,7 +759,8 @@ TEST(our_own_telemetry_has_units_in_brackets)
 TEST(other_csv_files_are_not_telemetry)
 {
 	static const char *const others[] = {
-		"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Id\",\"Kernel_Name\",\"Start_Timestamp\"\n",
+		"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Id\",\"Kernel_Name\",\"Start_"
+		"Timestamp\"\n",
 		"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n",
 		"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\"\n",
 		"name,mem,usage\nx,1,2\n",
@@ -857,10 +805,11 @@ TEST(text_cut_at_any_byte_keeps_whole_rows)
 
 TEST(hostile_tables_are_survived)
 {
-	static const char text[] =
-		"gpu,gfx\n99999999999999999999,5\n-1,5\n0,\n0,1,2\n0\n,,,,\n\"\"\"\"\n0,\"unclosed\n"
-		"0,[[[[[\n0,\"[1,2,,,']\"\n0,0x\n0,1e999\n0,\xff\xfe\n\0\0,\0\n#\n# gpu\n# Idx\n#,#\n"
-		"gpu,gfx,gfx,gfx\n0,1,2,3\n[N/A],[N/A],,\n";
+	static const char text[] = "gpu,gfx\n99999999999999999999,5\n-1,5\n0,\n0,1,2\n0\n,,,,"
+				   "\n\"\"\"\"\n0,\"unclosed\n"
+				   "0,[[[[[\n0,\"[1,2,,,']\"\n0,0x\n0,1e999\n0,\xff\xfe\n\0\0,\0\n#"
+				   "\n# gpu\n# Idx\n#,#\n"
+				   "gpu,gfx,gfx,gfx\n0,1,2,3\n[N/A],[N/A],,\n";
 	assay_run *run = read_text(text, sizeof text - 1);
 	int64_t ts;
 	double v;

@@ -47,7 +47,10 @@ static const smi_unit units[] = {
 /* A device has at most some TB of memory, some kW and some GHz: what lies outside was never in the
  * unit of its column. Within one dialect the first row that fits decides. */
 const smi_quantity smi_quantities[] = {
-	{"util_pct", SMI_PERCENT, 0, 100,
+	{"util_pct",
+	 SMI_PERCENT,
+	 0,
+	 100,
 	 {{SMI_AMD, "gfx_activity", 0, 0},
 	  {SMI_AMD, "gfx", 0, 0},
 	  {SMI_AMD, "gfx_util", 0, 0},
@@ -56,14 +59,20 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_NV, "utilization.gpu", 0, 0},
 	  {SMI_DMON, "sm", 0, 0},
 	  {SMI_OWN, "util", 0, 0}}},
-	{"temp_mem_c", SMI_CELSIUS, -50, 150,
+	{"temp_mem_c",
+	 SMI_CELSIUS,
+	 -50,
+	 150,
 	 {{SMI_AMD, "memory_temperature", 0, 0},
 	  {SMI_AMD, "mem", 0, "hotspot|edge"},
 	  {SMI_ROCM, "Temperature (Sensor memory)", 0, 0},
 	  {SMI_NV, "temperature.memory", 0, 0},
 	  {SMI_DMON, "mtemp", 0, 0},
 	  {SMI_OWN, "temp_mem", 0, 0}}},
-	{"mem_util_pct", SMI_PERCENT, 0, 100,
+	{"mem_util_pct",
+	 SMI_PERCENT,
+	 0,
+	 100,
 	 {{SMI_AMD, "umc_activity", 0, 0},
 	  {SMI_AMD, "mem", 0, "gfx|mem_clock|power_usage"},
 	  {SMI_ROCM, "GPU Memory Read/Write Activity", 0, 0},
@@ -71,29 +80,44 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_NV, "utilization.memory", 0, 0},
 	  {SMI_DMON, "mem", 0, 0},
 	  {SMI_OWN, "mem_util", 0, 0}}},
-	{"mem_used_bytes", SMI_BYTES, 0, 1e14,
+	{"mem_used_bytes",
+	 SMI_BYTES,
+	 0,
+	 1e14,
 	 {{SMI_AMD, "used_vram", "MB", 0},
 	  {SMI_AMD, "vram_used", "MB", 0},
 	  {SMI_ROCM, "VRAM Total Used Memory", 0, 0},
 	  {SMI_NV, "memory.used", "MiB", 0},
 	  {SMI_DMON, "fb", "MB", 0},
 	  {SMI_OWN, "mem_used", 0, 0}}},
-	{"mem_total_bytes", SMI_BYTES, 1, 1e14,
+	{"mem_total_bytes",
+	 SMI_BYTES,
+	 1,
+	 1e14,
 	 {{SMI_AMD, "total_vram", "MB", 0},
 	  {SMI_AMD, "vram_total", "MB", 0},
 	  {SMI_ROCM, "VRAM Total Memory", 0, 0},
 	  {SMI_NV, "memory.total", "MiB", 0},
 	  {SMI_OWN, "mem_total", 0, 0}}},
-	{"mem_free_bytes", SMI_BYTES, 0, 1e14,
+	{"mem_free_bytes",
+	 SMI_BYTES,
+	 0,
+	 1e14,
 	 {{SMI_AMD, "free_vram", "MB", 0},
 	  {SMI_AMD, "vram_free", "MB", 0},
 	  {SMI_NV, "memory.free", "MiB", 0},
 	  {SMI_OWN, "mem_free", 0, 0}}},
-	{"mem_used_pct", SMI_PERCENT, 0, 100,
+	{"mem_used_pct",
+	 SMI_PERCENT,
+	 0,
+	 100,
 	 {{SMI_AMD, "vram_percent", 0, 0},
 	  {SMI_ROCM, "GPU Memory Allocated (VRAM%)", 0, 0},
 	  {SMI_OWN, "mem_used_share", 0, 0}}},
-	{"power_watts", SMI_WATTS, 0, 5000,
+	{"power_watts",
+	 SMI_WATTS,
+	 0,
+	 5000,
 	 {{SMI_AMD, "socket_power", 0, 0},
 	  {SMI_AMD, "current_socket_power", 0, 0},
 	  {SMI_AMD, "average_socket_power", 0, 0},
@@ -103,14 +127,20 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_NV, "power.draw", 0, 0},
 	  {SMI_DMON, "pwr", 0, 0},
 	  {SMI_OWN, "power", 0, 0}}},
-	{"power_limit_watts", SMI_WATTS, 0, 5000,
+	{"power_limit_watts",
+	 SMI_WATTS,
+	 0,
+	 5000,
 	 {{SMI_AMD, "max_power", 0, 0},
 	  {SMI_AMD, "socket_power_limit", 0, 0},
 	  {SMI_ROCM, "Max Graphics Package Power", 0, 0},
 	  {SMI_NV, "power.limit", 0, 0},
 	  {SMI_NV, "enforced.power.limit", 0, 0},
 	  {SMI_OWN, "power_limit", 0, 0}}},
-	{"clock_gfx_mhz", SMI_MHZ, 0, 10000,
+	{"clock_gfx_mhz",
+	 SMI_MHZ,
+	 0,
+	 10000,
 	 {{SMI_AMD, "gfx_clk", 0, 0},
 	  {SMI_AMD, "gfx_clock", 0, 0},
 	  {SMI_AMD, "gfx_0_clk", 0, 0},
@@ -119,7 +149,10 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_NV, "clocks.current.graphics", 0, 0},
 	  {SMI_DMON, "pclk", 0, 0},
 	  {SMI_OWN, "clock_gfx", 0, 0}}},
-	{"clock_mem_mhz", SMI_MHZ, 0, 30000,
+	{"clock_mem_mhz",
+	 SMI_MHZ,
+	 0,
+	 30000,
 	 {{SMI_AMD, "mem_clock", 0, 0},
 	  {SMI_AMD, "mem_clk", 0, 0},
 	  {SMI_AMD, "mem_0_clk", 0, 0},
@@ -127,16 +160,25 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_NV, "clocks.current.memory", 0, 0},
 	  {SMI_DMON, "mclk", 0, 0},
 	  {SMI_OWN, "clock_mem", 0, 0}}},
-	{"clock_encoder_mhz", SMI_MHZ, 0, 10000,
+	{"clock_encoder_mhz",
+	 SMI_MHZ,
+	 0,
+	 10000,
 	 {{SMI_AMD, "encoder_clock", 0, 0},
 	  {SMI_AMD, "vclock", 0, 0},
 	  {SMI_AMD, "vclk_0_clk", 0, 0},
 	  {SMI_NV, "clocks.current.video", 0, 0}}},
-	{"clock_decoder_mhz", SMI_MHZ, 0, 10000,
+	{"clock_decoder_mhz",
+	 SMI_MHZ,
+	 0,
+	 10000,
 	 {{SMI_AMD, "decoder_clock", 0, 0},
 	  {SMI_AMD, "dclock", 0, 0},
 	  {SMI_AMD, "dclk_0_clk", 0, 0}}},
-	{"temp_c", SMI_CELSIUS, -50, 150,
+	{"temp_c",
+	 SMI_CELSIUS,
+	 -50,
+	 150,
 	 {{SMI_AMD, "edge", 0, 0},
 	  {SMI_AMD, "edge_temperature", 0, 0},
 	  {SMI_ROCM, "Temperature (Sensor edge)", 0, 0},
@@ -144,54 +186,90 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_DMON, "gtemp", 0, 0},
 	  {SMI_DMON, "temp", 0, 0},
 	  {SMI_OWN, "temp", 0, 0}}},
-	{"temp_hotspot_c", SMI_CELSIUS, -50, 150,
+	{"temp_hotspot_c",
+	 SMI_CELSIUS,
+	 -50,
+	 150,
 	 {{SMI_AMD, "hotspot", 0, 0},
 	  {SMI_AMD, "hotspot_temperature", 0, 0},
 	  {SMI_ROCM, "Temperature (Sensor junction)", 0, 0},
 	  {SMI_OWN, "temp_hotspot", 0, 0}}},
-	{"throttle", SMI_PLAIN, 0, 18446744073709551616.0,
+	{"throttle",
+	 SMI_PLAIN,
+	 0,
+	 18446744073709551616.0,
 	 {{SMI_AMD, "throttle_status", 0, 0},
 	  {SMI_NV, "clocks_event_reasons.active", 0, 0},
 	  {SMI_NV, "clocks_throttle_reasons.active", 0, 0},
 	  {SMI_OWN, "throttle", 0, 0}}},
-	{"fan_pct", SMI_PERCENT, 0, 100,
+	{"fan_pct",
+	 SMI_PERCENT,
+	 0,
+	 100,
 	 {{SMI_AMD, "usage", 0, "rpm|speed"},
 	  {SMI_ROCM, "Fan speed", 0, 0},
 	  {SMI_NV, "fan.speed", 0, 0},
 	  {SMI_OWN, "fan", 0, 0}}},
-	{"encoder_pct", SMI_PERCENT, 0, 100,
+	{"encoder_pct",
+	 SMI_PERCENT,
+	 0,
+	 100,
 	 {{SMI_AMD, "encoder", 0, 0},
 	  {SMI_NV, "utilization.encoder", 0, 0},
 	  {SMI_DMON, "enc", 0, 0}}},
-	{"decoder_pct", SMI_PERCENT, 0, 100,
+	{"decoder_pct",
+	 SMI_PERCENT,
+	 0,
+	 100,
 	 {{SMI_AMD, "decoder", 0, 0},
 	  {SMI_NV, "utilization.decoder", 0, 0},
 	  {SMI_DMON, "dec", 0, 0}}},
-	{"ecc_corrected", SMI_PLAIN, 0, 1e15,
+	{"ecc_corrected",
+	 SMI_PLAIN,
+	 0,
+	 1e15,
 	 {{SMI_AMD, "single_bit_ecc", 0, 0},
 	  {SMI_AMD, "total_correctable_count", 0, 0},
 	  {SMI_NV, "ecc.errors.corrected.volatile.total", 0, 0},
 	  {SMI_DMON, "sbecc", 0, 0},
 	  {SMI_OWN, "ecc_corrected", 0, 0}}},
-	{"ecc_uncorrected", SMI_PLAIN, 0, 1e15,
+	{"ecc_uncorrected",
+	 SMI_PLAIN,
+	 0,
+	 1e15,
 	 {{SMI_AMD, "double_bit_ecc", 0, 0},
 	  {SMI_AMD, "total_uncorrectable_count", 0, 0},
 	  {SMI_NV, "ecc.errors.uncorrected.volatile.total", 0, 0},
 	  {SMI_DMON, "dbecc", 0, 0},
 	  {SMI_OWN, "ecc_uncorrected", 0, 0}}},
-	{"pcie_replays", SMI_PLAIN, 0, 1e15,
+	{"pcie_replays",
+	 SMI_PLAIN,
+	 0,
+	 1e15,
 	 {{SMI_AMD, "pcie_replay", 0, 0},
 	  {SMI_DMON, "pci", 0, 0},
 	  {SMI_OWN, "pcie_replays", 0, 0}}},
-	{"pcie_bw_bytes_per_s", SMI_BYTES_PER_S, 0, 1e12,
+	{"pcie_bw_bytes_per_s",
+	 SMI_BYTES_PER_S,
+	 0,
+	 1e12,
 	 {{SMI_AMD, "pcie_bw", "Mb/s", 0},
 	  {SMI_AMD, "current_bandwidth", "Mb/s", 0},
 	  {SMI_OWN, "pcie_bw", 0, 0}}},
-	{"pcie_rx_bytes_per_s", SMI_BYTES_PER_S, 0, 1e12,
+	{"pcie_rx_bytes_per_s",
+	 SMI_BYTES_PER_S,
+	 0,
+	 1e12,
 	 {{SMI_DMON, "rxpci", "MB/s", 0}, {SMI_OWN, "pcie_rx", 0, 0}}},
-	{"pcie_tx_bytes_per_s", SMI_BYTES_PER_S, 0, 1e12,
+	{"pcie_tx_bytes_per_s",
+	 SMI_BYTES_PER_S,
+	 0,
+	 1e12,
 	 {{SMI_DMON, "txpci", "MB/s", 0}, {SMI_OWN, "pcie_tx", 0, 0}}},
-	{"energy_joules", SMI_JOULES, 0, 1e15,
+	{"energy_joules",
+	 SMI_JOULES,
+	 0,
+	 1e15,
 	 {{SMI_AMD, "total_energy_consumption", 0, 0},
 	  {SMI_ROCM, "Accumulated Energy", "uJ", 0},
 	  {SMI_OWN, "energy", 0, 0}}},
@@ -233,8 +311,8 @@ static const struct {
 	{ANY, "process_list", SMI_PROCESS},
 };
 
-static const char *const nothings[] = {"",     "N/A",  "NA", "-",           "None",
-				       "null", "nan",  "--", "Not Supported"};
+static const char *const nothings[] = {"",    "N/A", "NA",           "-", "None", "null",
+				       "nan", "--",  "Not Supported"};
 
 static const struct {
 	const char *text;
@@ -261,8 +339,8 @@ const smi_unit *smi_unit_find(assay_str text)
 	return NULL;
 }
 
-/* "power.draw [W]" and "GPU use (%)": the name without its unit. A bracket is always a unit, a round
- * one only when it holds a known unit. */
+/* "power.draw [W]" and "GPU use (%)": the name without its unit. A bracket is always a unit, a
+ * round one only when it holds a known unit. */
 static assay_str split_unit(assay_str text, assay_str *unit)
 {
 	*unit = (assay_str){"", 0};
@@ -349,9 +427,8 @@ size_t smi_columns_plan(const smi_cells *header, const smi_cells *unit_row, smi_
 	for (size_t i = 0; i < header->n; i++) {
 		assay_str unit;
 		assay_str name = split_unit(header->p[i], &unit);
-		*assay_push(out) = (smi_column){.name = name,
-						.text = header->p[i],
-						.role = role_of(name, dialect)};
+		*assay_push(out) = (smi_column){
+			.name = name, .text = header->p[i], .role = role_of(name, dialect)};
 	}
 	size_t known = 0;
 	for (size_t i = 0; i < out->n; i++) {
@@ -496,8 +573,10 @@ TEST(usage_and_clocks_are_never_utilisation)
 
 TEST(colliding_amd_names_are_told_apart_by_their_neighbours)
 {
-	smi_columns metric = plan_of("gpu,gfx_activity,edge,hotspot,mem,speed,max,rpm,usage", SMI_AMD);
-	CHECK(!strcmp(name_at(&metric, 4), "temp_mem_c") && !strcmp(name_at(&metric, 8), "fan_pct"));
+	smi_columns metric =
+		plan_of("gpu,gfx_activity,edge,hotspot,mem,speed,max,rpm,usage", SMI_AMD);
+	CHECK(!strcmp(name_at(&metric, 4), "temp_mem_c") &&
+	      !strcmp(name_at(&metric, 8), "fan_pct"));
 	smi_columns monitor = plan_of("gpu,hotspot_temperature,gfx,mem,mem_clock", SMI_AMD);
 	CHECK(!strcmp(name_at(&monitor, 3), "mem_util_pct"));
 	assay_vec_free(&metric);
@@ -524,11 +603,14 @@ static smi_got one_cell(const char *header, smi_dialect dialect, const char *cel
 TEST(units_come_from_the_cell_then_the_header_then_the_tool)
 {
 	double v;
-	CHECK(one_cell("memory.used [MiB]", SMI_NV, "3223", &v) == SMI_GOT_VALUE && v == 3223 * MIB);
-	CHECK(one_cell("memory.used [MiB]", SMI_NV, "2 GiB", &v) == SMI_GOT_VALUE && v == 2048 * MIB);
+	CHECK(one_cell("memory.used [MiB]", SMI_NV, "3223", &v) == SMI_GOT_VALUE &&
+	      v == 3223 * MIB);
+	CHECK(one_cell("memory.used [MiB]", SMI_NV, "2 GiB", &v) == SMI_GOT_VALUE &&
+	      v == 2048 * MIB);
 	CHECK(one_cell("vram_used", SMI_AMD, "283", &v) == SMI_GOT_VALUE && v == 283 * MIB);
 	CHECK(one_cell("VRAM Total Memory (B)", SMI_ROCM, "5", &v) == SMI_GOT_VALUE && v == 5);
-	CHECK(one_cell("sclk clock speed:", SMI_ROCM, "(1700Mhz)", &v) == SMI_GOT_VALUE && v == 1700);
+	CHECK(one_cell("sclk clock speed:", SMI_ROCM, "(1700Mhz)", &v) == SMI_GOT_VALUE &&
+	      v == 1700);
 	CHECK(one_cell("pcie_bw", SMI_AMD, "8", &v) == SMI_GOT_VALUE && v == 1e6);
 	CHECK(one_cell("power [mW]", SMI_OWN, "1500", &v) == SMI_GOT_VALUE && v == 1.5);
 	return 0;
@@ -548,9 +630,17 @@ TEST(values_that_cannot_be_in_their_unit_are_refused)
 
 TEST(every_spelling_of_nothing_is_nothing)
 {
-	static const char *const none[] = {"N/A", "[N/A]", "[Not Supported]", "[Unknown Error]", "  ",
-					   "[GPU requires reset]", "-", "[Insufficient Permissions]",
-					   " N/A  ", "None", "nan"};
+	static const char *const none[] = {"N/A",
+					   "[N/A]",
+					   "[Not Supported]",
+					   "[Unknown Error]",
+					   "  ",
+					   "[GPU requires reset]",
+					   "-",
+					   "[Insufficient Permissions]",
+					   " N/A  ",
+					   "None",
+					   "nan"};
 	double v;
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		CHECK(one_cell("gfx", SMI_AMD, none[i], &v) == SMI_GOT_NOTHING);
@@ -564,10 +654,12 @@ TEST(masks_and_words_are_numbers)
 {
 	double v;
 	CHECK(one_cell("clocks_event_reasons.active", SMI_NV, "0x0000000000000004", &v) ==
-		      SMI_GOT_VALUE && v == 4);
+		      SMI_GOT_VALUE &&
+	      v == 4);
 	CHECK(one_cell("throttle_status", SMI_AMD, "UNTHROTTLED", &v) == SMI_GOT_VALUE && v == 0);
 	CHECK(one_cell("clocks_event_reasons.sw_power_cap", SMI_NV, "Not Active", &v) ==
-		      SMI_GOT_VALUE && v == 0);
+		      SMI_GOT_VALUE &&
+	      v == 0);
 	CHECK(one_cell("pstate", SMI_NV, "P0", &v) == SMI_GOT_TEXT);
 	CHECK(one_cell("version", SMI_NV, "580.65.06", &v) == SMI_GOT_TEXT);
 	return 0;

@@ -7,11 +7,11 @@
 #include "base/str.h"
 
 typedef enum smi_dialect {
-	SMI_AMD = 1,   /* amd-smi metric and monitor */
-	SMI_ROCM = 2,  /* rocm-smi --csv */
-	SMI_NV = 4,    /* nvidia-smi --query-gpu */
-	SMI_DMON = 8,  /* nvidia-smi dmon, both forms */
-	SMI_OWN = 16,  /* telemetry.csv of a run directory */
+	SMI_AMD = 1,  /* amd-smi metric and monitor */
+	SMI_ROCM = 2, /* rocm-smi --csv */
+	SMI_NV = 4,   /* nvidia-smi --query-gpu */
+	SMI_DMON = 8, /* nvidia-smi dmon, both forms */
+	SMI_OWN = 16, /* telemetry.csv of a run directory */
 } smi_dialect;
 
 typedef enum smi_kind {
@@ -36,7 +36,8 @@ typedef struct smi_unit {
 typedef struct smi_spelling {
 	unsigned dialects;
 	const char *text;
-	const char *unit;  /* of bare numbers when neither header nor cell says; NULL: the kind's own */
+	const char
+		*unit; /* of bare numbers when neither header nor cell says; NULL: the kind's own */
 	const char *needs; /* "a|b": only when one of these columns is there too */
 } smi_spelling;
 
@@ -62,8 +63,8 @@ typedef enum smi_role {
 } smi_role;
 
 typedef struct smi_column {
-	assay_str name; /* as in the header, without its unit */
-	assay_str text; /* as in the header */
+	assay_str name;               /* as in the header, without its unit */
+	assay_str text;               /* as in the header */
 	const smi_quantity *quantity; /* NULL: kept under its own name */
 	const smi_unit *unit;         /* of bare numbers; NULL: as they are */
 	smi_role role;

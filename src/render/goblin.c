@@ -56,9 +56,11 @@ void assay_goblin_json(assay_jsonw *w, const assay_goblin *g)
 TEST(goblin_json_has_every_field)
 {
 	static const char *const keys[] = {
-		"steps",        "tokens_per_sec", "mfu_pct",     "hbm_peak_gb",     "hbm_avg_gb",
-		"gpu_util_pct", "top_kernels",    "waste_budget", "attention_kernel_loaded",
-		"warnings",     "rocm_version",   "pytorch_version", "runner_kind", "recoverable"};
+		"steps",       "tokens_per_sec", "mfu_pct",
+		"hbm_peak_gb", "hbm_avg_gb",     "gpu_util_pct",
+		"top_kernels", "waste_budget",   "attention_kernel_loaded",
+		"warnings",    "rocm_version",   "pytorch_version",
+		"runner_kind", "recoverable"};
 	assay_goblin_input in = {.steps = 10};
 	assay_goblin g = {.input = &in, .attention = "unknown"};
 	assay_jsonw w = {.compact = true};
