@@ -2,8 +2,10 @@
 """Compares `--like goblin` with tests/goblin_reference.py on generated directories: equal to the last bit.
 
 usage: goblin_compare.py COMMAND [CASES [SEED]]
-COMMAND prints the JSON object for PATH PRECISION STEPS (tests/goblin_json.c). Warnings are compared up to
-their detail (paths and reasons); NaN and infinities are null in JSON.
+COMMAND prints the JSON object. Its words {path}, {steps} and {precision} (the option, or nothing) are filled in:
+'build/release/assay report --like goblin --json {precision} --steps {steps} {path}'. Without {path} it gets
+PATH PRECISION STEPS as arguments (tests/goblin_json.c). Warnings are compared up to their detail (paths and
+reasons); NaN and infinities are null in JSON.
 """
 import gzip
 import json
@@ -170,6 +172,18 @@ def same(a, b):
     return a == b
 
 
+def command_line(command, path, precision, steps):
+    if "{path}" not in command:
+        return [command, path, precision or "-", str(steps)]
+    line = []
+    for word in command.split():
+        if word != "{precision}":
+            line.append(word.format(path=path, steps=steps))
+        elif precision:
+            line += ["--precision", precision]
+    return line
+
+
 def main():
     command, cases = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 300
     r = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
@@ -181,7 +195,7 @@ def main():
         write(r, folder, "amd_smi.csv", make_smi(r))
         precision, steps = r.choice([None, "fp16", "fp32", "bf16", "fp8"]), r.randrange(1, 30)
         want = plain(goblin_reference.parse(folder, precision, steps))
-        got = subprocess.run([command, folder, precision or "-", str(steps)], capture_output=True, check=False)
+        got = subprocess.run(command_line(command, folder, precision, steps), capture_output=True, check=False)
         try:
             ok = same(want, plain(json.loads(got.stdout)))
         except ValueError:

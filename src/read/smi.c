@@ -51,6 +51,7 @@ typedef struct reader {
 	clock_kind clock;
 	unsigned dialects; /* met so far */
 	int64_t last_daytime, days;
+	uint64_t rows;
 	bool any_table;
 } reader;
 
@@ -333,6 +334,7 @@ static void read_row(reader *r)
 {
 	const table *t = &r->t;
 	row_key k = {0};
+	r->rows++;
 	for (size_t i = 0; i < t->cols.n; i++)
 		read_key_cell(r, &t->cols.p[i], r->cells.p[i], &k);
 	if (k.bad) {
@@ -501,8 +503,10 @@ static void note_origin(reader *r)
 	assay_meta_add(r->part, "telemetry_clock", assay_str_of(clock_names[r->clock]));
 	if (r->clock == CLOCK_LOCAL || r->clock == CLOCK_DAY)
 		assay_meta_add(r->part, "telemetry_timezone", ASSAY_S("unknown"));
-	if (r->part->source < r->part->t.source.n)
-		r->part->t.source.epoch[r->part->source] = r->clock == CLOCK_EPOCH;
+	if (r->part->source >= r->part->t.source.n)
+		return;
+	r->part->t.source.epoch[r->part->source] = r->clock == CLOCK_EPOCH;
+	r->part->t.source.records[r->part->source] = r->rows;
 }
 
 static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
@@ -595,6 +599,7 @@ TEST(amd_monitor_watch_repeats_its_header_and_has_a_banner)
 	CHECK_EQ(ISSUES(run, repeated_header), 1);
 	CHECK_EQ(ISSUES(run, bad_syntax), 1);
 	CHECK(run->part.t.source.epoch[0] == 1 && run->part.t.source.base[0] == 0);
+	CHECK_EQ(run->part.t.source.records[0], 3);
 	assay_run_free(run);
 	return 0;
 }
@@ -759,8 +764,7 @@ TEST(our_own_telemetry_has_units_in_brackets)
 TEST(other_csv_files_are_not_telemetry)
 {
 	static const char *const others[] = {
-		"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Id\",\"Kernel_Name\",\"Start_"
-		"Timestamp\"\n",
+		"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Start_Timestamp\"\n",
 		"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n",
 		"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\"\n",
 		"name,mem,usage\nx,1,2\n",
