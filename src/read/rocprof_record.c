@@ -1,0 +1,179 @@
+/* Records differ by version and kind only in which members they have, so one table reads them all.
+ */
+#include "read/rocprof_record.h"
+
+#include "base/test.h"
+
+typedef struct field {
+	assay_str key;
+	assay_rocprof_slot slot;
+	const struct field *inside; /* members of an object whose numbers have slots */
+} field;
+
+#define KEY(text)                                                                                  \
+	{                                                                                          \
+		text, sizeof text - 1                                                              \
+	}
+#define LAST                                                                                       \
+	{                                                                                          \
+		{NULL, 0}, SLOT_END_RAW, NULL                                                      \
+	}
+
+static const field correlation[] = {
+	{KEY("internal"), SLOT_INTERNAL, NULL}, {KEY("external"), SLOT_EXTERNAL, NULL}, LAST};
+static const field block[] = {{KEY("x"), SLOT_BLOCK_X, NULL},
+			      {KEY("y"), SLOT_BLOCK_Y, NULL},
+			      {KEY("z"), SLOT_BLOCK_Z, NULL},
+			      LAST};
+static const field grid[] = {{KEY("x"), SLOT_GRID_X, NULL},
+			     {KEY("y"), SLOT_GRID_Y, NULL},
+			     {KEY("z"), SLOT_GRID_Z, NULL},
+			     LAST};
+static const field dispatch_info[] = {{KEY("agent_id"), SLOT_AGENT, NULL},
+				      {KEY("queue_id"), SLOT_QUEUE, NULL},
+				      {KEY("kernel_id"), SLOT_KERNEL, NULL},
+				      {KEY("dispatch_id"), SLOT_DISPATCH, NULL},
+				      {KEY("private_segment_size"), SLOT_PRIVATE, NULL},
+				      {KEY("group_segment_size"), SLOT_GROUP, NULL},
+				      {KEY("workgroup_size"), SLOT_COUNT, block},
+				      {KEY("grid_size"), SLOT_COUNT, grid},
+				      LAST};
+static const field dispatch_data[] = {{KEY("correlation_id"), SLOT_COUNT, correlation},
+				      {KEY("start_timestamp"), SLOT_START, NULL},
+				      {KEY("end_timestamp"), SLOT_END, NULL},
+				      {KEY("dispatch_info"), SLOT_COUNT, dispatch_info},
+				      LAST};
+static const field record[] = {{KEY("kind"), SLOT_KIND, NULL},
+			       {KEY("operation"), SLOT_OPERATION, NULL},
+			       {KEY("thread_id"), SLOT_THREAD, NULL},
+			       {KEY("correlation_id"), SLOT_COUNT, correlation},
+			       {KEY("start_timestamp"), SLOT_START, NULL},
+			       {KEY("end_timestamp"), SLOT_END, NULL},
+			       {KEY("dispatch_info"), SLOT_COUNT, dispatch_info},
+			       {KEY("dispatch_data"), SLOT_COUNT, dispatch_data},
+			       {KEY("records"), SLOT_RECORDS, NULL},
+			       {KEY("agent_id"), SLOT_AGENT, NULL},
+			       {KEY("queue_id"), SLOT_QUEUE, NULL},
+			       {KEY("stream_id"), SLOT_STREAM, NULL},
+			       {KEY("dst_agent_id"), SLOT_DST_AGENT, NULL},
+			       {KEY("src_agent_id"), SLOT_SRC_AGENT, NULL},
+			       {KEY("bytes"), SLOT_BYTES, NULL},
+			       {KEY("address"), SLOT_ADDRESS, NULL},
+			       {KEY("allocation_size"), SLOT_BYTES, NULL},
+			       {KEY("graph_exec_id"), SLOT_GRAPH, NULL},
+			       {KEY("graph_node_id"), SLOT_GRAPH_NODE, NULL},
+			       {KEY("hip_event_handle"), SLOT_EVENT, NULL},
+			       {KEY("source_queue_id"), SLOT_SOURCE_QUEUE, NULL},
+			       {KEY("args"), SLOT_ARGS, NULL},
+			       {KEY("retval"), SLOT_RETVAL, NULL},
+			       LAST};
+
+/* Members come in the order of the table more often than not: look on from the last hit first. */
+static const field *find(const field *all, const field *from, assay_str key)
+{
+	for (const field *f = from; f->key.p; f++)
+		if (assay_str_eq(f->key, key))
+			return f;
+	for (const field *f = all; f < from; f++)
+		if (assay_str_eq(f->key, key))
+			return f;
+	return NULL;
+}
+
+bool assay_rocprof_number(assay_json *j, uint64_t *out)
+{
+	if (assay_json_peek(j) != '{')
+		return assay_json_u64(j, out);
+	bool got = false;
+	assay_str key;
+	for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
+		if (assay_str_is(key, "handle") || assay_str_is(key, "value"))
+			got |= assay_json_u64(j, out);
+		else
+			assay_json_skip(j, NULL);
+	}
+	return got;
+}
+
+static void read_value(assay_json *j, assay_rocprof_record *r, assay_rocprof_slot slot)
+{
+	if (slot >= SLOT_ARGS) {
+		if (assay_json_skip(j, &r->raw[slot - SLOT_ARGS]))
+			r->seen |= 1ull << slot;
+	} else if (assay_json_peek(j) == 'n') {
+		assay_json_skip(j, NULL); /* null */
+	} else if (assay_rocprof_number(j, &r->v[slot])) {
+		r->seen |= 1ull << slot;
+	} else {
+		r->bad_numbers++;
+	}
+}
+
+static void read_members(assay_json *j, assay_rocprof_record *r, const field *fields)
+{
+	assay_str key;
+	const field *from = fields;
+	for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
+		const field *f = find(fields, from, key);
+		if (f)
+			from = f + 1;
+		if (!f || (f->inside && assay_json_peek(j) != '{'))
+			assay_json_skip(j, NULL);
+		else if (f->inside)
+			read_members(j, r, f->inside);
+		else
+			read_value(j, r, f->slot);
+	}
+}
+
+bool assay_rocprof_record_parse(assay_json *j, void *ctx)
+{
+	assay_rocprof_record *r = ctx;
+	r->seen = 0;
+	r->bad_numbers = 0;
+	memset(r->raw, 0, sizeof r->raw);
+	char c = assay_json_peek(j);
+	if (c != '{')
+		return c ? false : json_fail(j);
+	read_members(j, r, record);
+	return true;
+}
+
+static assay_rocprof_record parsed(const char *text)
+{
+	char padded[1024] = {0};
+	snprintf(padded, sizeof padded - ASSAY_PAD, "%s", text);
+	assay_json j = assay_json_on(padded, strlen(padded));
+	assay_rocprof_record r;
+	if (!assay_rocprof_record_parse(&j, &r))
+		r.seen = 0;
+	return r;
+}
+
+TEST(a_record_is_read_in_any_order_of_members)
+{
+	assay_rocprof_record r =
+		parsed("{\"end_timestamp\":9, "
+		       "\"start_timestamp\":\"7\",\"new\":{\"kind\":[1]},\"kind\":11,"
+		       "\"dispatch_info\":{\"grid_size\":{\"z\":3},\"agent_id\":{\"handle\":5},"
+		       "\"queue_id\":6},"
+		       "\"correlation_id\":{\"external\":18446744073709551615,\"internal\":1}}");
+	CHECK_EQ(r.v[SLOT_END], 9);
+	CHECK_EQ(r.v[SLOT_START], 7);
+	CHECK_EQ(r.v[SLOT_KIND], 11);
+	CHECK_EQ(r.v[SLOT_GRID_Z], 3);
+	CHECK_EQ(r.v[SLOT_AGENT], 5);
+	CHECK_EQ(r.v[SLOT_QUEUE], 6);
+	CHECK(r.v[SLOT_EXTERNAL] == UINT64_MAX && !assay_rocprof_has(&r, SLOT_GRID_X));
+	return 0;
+}
+
+TEST(wrong_values_of_a_record_are_absent_and_counted)
+{
+	assay_rocprof_record r = parsed("{\"kind\":null,\"operation\":-1,\"thread_id\":\"x\","
+					"\"correlation_id\":7,\"agent_id\":{\"handle\":[]}}");
+	CHECK_EQ(r.seen, 0);
+	CHECK_EQ(r.bad_numbers, 3);
+	CHECK_EQ(parsed("[1]").seen, 0);
+	return 0;
+}
