@@ -9,7 +9,8 @@ static const struct {
 	{"hip", ASSAY_HOST_RUNTIME},       {"hsa", ASSAY_HOST_DRIVER},
 	{"marker", ASSAY_HOST_MARKER},     {"rccl", ASSAY_HOST_RUNTIME},
 	{"rocdecode", ASSAY_HOST_RUNTIME}, {"rocjpeg", ASSAY_HOST_RUNTIME},
-	{"rocshmem", ASSAY_HOST_RUNTIME},
+	{"rocshmem", ASSAY_HOST_RUNTIME},  {"roctx", ASSAY_HOST_MARKER},
+	{"nccl", ASSAY_HOST_RUNTIME},
 };
 
 assay_host_kind assay_rocprof_host_kind(assay_str domain)
