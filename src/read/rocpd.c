@@ -175,10 +175,11 @@ static void read_allocations(assay_rocpd_instance *x)
 			continue;
 		assay_alloc_table *t = &x->part->t.alloc;
 		uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
-		char type[32], name[72];
-		snprintf(type, sizeof type, "%s", assay_rocpd_text(x->db, 5).p);
-		snprintf(name, sizeof name, "%s %.32s", type, assay_rocpd_text(x->db, 6).p);
-		bool takes = strcmp(type, "FREE") && strcmp(type, "RECLAIM");
+		char name[72];
+		assay_str type = assay_rocpd_text(x->db, 5), level = assay_rocpd_text(x->db, 6);
+		snprintf(name, sizeof name, "%.*s %.*s", type.n < 32 ? (int)type.n : 32, type.p,
+			 level.n < 32 ? (int)level.n : 32, level.p);
+		bool takes = !assay_str_is(type, "FREE") && !assay_str_is(type, "RECLAIM");
 		assay_rocpd_agent a = agent_of(x, assay_rocpd_num(x, 4));
 		t->ts[r] = ts;
 		t->track[r] = assay_rocpd_thread(x, assay_rocpd_num(x, 2), assay_rocpd_num(x, 3));

@@ -5,6 +5,7 @@
 
 #include "base/input.h"
 #include "model/run.h"
+#include "read/rocpd_pages.h"
 
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
@@ -14,13 +15,18 @@ typedef struct assay_rocpd_db {
 	assay_part *part;
 	const char *path;
 	sqlite3 *sql;
+	assay_rocpd_pages pages; /* of the file, when they may be read without SQLite */
+	assay_rocpd_walk walk;
+	bool walking;       /* the select in progress is a walk, not a statement */
 	sqlite3_stmt *rows; /* the one select in progress */
 	const char *table;  /* it reads */
 	/* What a file of this size can honestly hold or cost; a hostile one claims more. */
 	uint64_t rows_left, text_left, ticks_left;
 	bool warned, cut;
+	char number[40];            /* text of a cell that is a number */
 	assay_vec(char) image;      /* the database when it came packed or through a pipe */
 	assay_vec(assay_str) names; /* of tables */
+	assay_vec(uint32_t) roots;  /* their first pages */
 	assay_map name_at;
 	assay_arena scratch;
 } assay_rocpd_db;
@@ -47,7 +53,8 @@ bool assay_rocpd_next(assay_rocpd_db *db);
 bool assay_rocpd_i64(assay_rocpd_db *db, int column, int64_t *out);
 int64_t assay_rocpd_int(assay_rocpd_db *db, int column, int64_t absent);
 bool assay_rocpd_f64(assay_rocpd_db *db, int column, double *out);
-assay_str assay_rocpd_text(assay_rocpd_db *db, int column); /* valid until the next row */
+assay_str assay_rocpd_text(assay_rocpd_db *db,
+			   int column); /* not NUL-terminated; valid until the next call */
 
 /* Numbers by id. Ids are nearly always 1, 2, 3...: these live in an array, others in a map. */
 typedef struct assay_rocpd_ids {

@@ -47,7 +47,8 @@ static void read_metadata(assay_rocpd_instance *x)
 	char key[128];
 	for (assay_rocpd_start(x, "rocpd_metadata", ASSAY_ROCPD_COLUMNS("tag", "value"));
 	     assay_rocpd_row(x);) {
-		snprintf(key, sizeof key, "rocpd.%.100s", assay_rocpd_text(x->db, 0).p);
+		assay_str tag = assay_rocpd_text(x->db, 0);
+		snprintf(key, sizeof key, "rocpd.%.*s", tag.n < 100 ? (int)tag.n : 100, tag.p);
 		assay_meta_add(x->part, key, assay_rocpd_text(x->db, 1));
 	}
 }

@@ -67,7 +67,8 @@ static void read_strings(rpd *x)
 	assay_rocpd_select(x->db, "rocpd_metadata", ASSAY_ROCPD_COLUMNS("tag", "value"));
 	while (assay_rocpd_next(x->db)) {
 		char key[128];
-		snprintf(key, sizeof key, "rpd.%.100s", assay_rocpd_text(x->db, 0).p);
+		assay_str tag = assay_rocpd_text(x->db, 0);
+		snprintf(key, sizeof key, "rpd.%.*s", tag.n < 100 ? (int)tag.n : 100, tag.p);
 		assay_meta_add(x->part, key, assay_rocpd_text(x->db, 1));
 	}
 	assay_rocpd_select(x->db, "rocpd_string", ASSAY_ROCPD_COLUMNS("id", "string"));

@@ -29,7 +29,8 @@ static const field grid[] = {{KEY("x"), SLOT_GRID_X, NULL},
 			     {KEY("y"), SLOT_GRID_Y, NULL},
 			     {KEY("z"), SLOT_GRID_Z, NULL},
 			     LAST};
-static const field dispatch_info[] = {{KEY("agent_id"), SLOT_AGENT, NULL},
+static const field dispatch_info[] = {{KEY("size"), SLOT_SIZE, NULL},
+				      {KEY("agent_id"), SLOT_AGENT, NULL},
 				      {KEY("queue_id"), SLOT_QUEUE, NULL},
 				      {KEY("kernel_id"), SLOT_KERNEL, NULL},
 				      {KEY("dispatch_id"), SLOT_DISPATCH, NULL},
@@ -43,7 +44,8 @@ static const field dispatch_data[] = {{KEY("correlation_id"), SLOT_COUNT, correl
 				      {KEY("end_timestamp"), SLOT_END, NULL},
 				      {KEY("dispatch_info"), SLOT_COUNT, dispatch_info},
 				      LAST};
-static const field record[] = {{KEY("kind"), SLOT_KIND, NULL},
+static const field record[] = {{KEY("size"), SLOT_SIZE, NULL},
+			       {KEY("kind"), SLOT_KIND, NULL},
 			       {KEY("operation"), SLOT_OPERATION, NULL},
 			       {KEY("thread_id"), SLOT_THREAD, NULL},
 			       {KEY("correlation_id"), SLOT_COUNT, correlation},
@@ -109,12 +111,27 @@ static void read_value(assay_json *j, assay_rocprof_record *r, assay_rocprof_slo
 	}
 }
 
+/* Step over `,"key":` when just that stands here, as the writer puts it. */
+static bool guessed(assay_json *j, const field *f)
+{
+	size_t n = f->key.n, left = (size_t)(j->end - j->p);
+	const char *p = j->p + !j->fresh;
+	if (!n || !assay_json_ok(j) || left < n + 5 || (!j->fresh && *j->p != ','))
+		return false;
+	if (p[0] != '"' || p[n + 1] != '"' || p[n + 2] != ':' || memcmp(p + 1, f->key.p, n))
+		return false;
+	j->p = p + n + 3;
+	j->fresh = false;
+	return true;
+}
+
 static void read_members(assay_json *j, assay_rocprof_record *r, const field *fields)
 {
 	assay_str key;
 	const field *from = fields;
-	for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
-		const field *f = find(fields, from, key);
+	assay_json_enter(j, '{');
+	for (bool sure; (sure = guessed(j, from)) || assay_json_member(j, &key);) {
+		const field *f = sure ? from : find(fields, from, key);
 		if (f)
 			from = f + 1;
 		if (!f || (f->inside && assay_json_peek(j) != '{'))

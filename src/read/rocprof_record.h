@@ -6,6 +6,7 @@
 #include "base/json.h"
 
 typedef enum assay_rocprof_slot {
+	SLOT_SIZE, /* of the record in the profiler's memory */
 	SLOT_KIND,
 	SLOT_OPERATION,
 	SLOT_THREAD,
