@@ -247,26 +247,30 @@ static void read_counters(assay_rocpd_instance *x)
 
 static void read_hip_events(assay_rocpd_instance *x)
 {
+	assay_vec(assay_rocprof_hip_event) list = {0};
 	assay_rocpd_start(x, "rocpd_hip_event",
 			  ASSAY_ROCPD_COLUMNS("start", "end", "name_id", "agent_id", "queue_id",
 					      "stream_id", "event_id", "hip_event_handle",
 					      "source_queue_id", "operation"));
 	while (assay_rocpd_row(x)) {
-		int64_t ts, dur;
+		int64_t ts, dur, queue = assay_rocpd_num(x, 4);
 		if (!span_at(x, 0, &ts, &dur))
 			continue;
-		assay_sync_table *t = &x->part->t.sync;
-		uint32_t r = assay_add(&x->part->t, ASSAY_T_sync);
 		assay_sid name = assay_rocpd_string(x, 2);
 		int64_t device = agent_of(x, assay_rocpd_num(x, 3)).number;
-		t->ts[r] = ts;
-		t->dur[r] = dur;
-		t->name[r] = name ? name : assay_rocpd_intern(x, 9);
-		t->track[r] = stream_track(x, device, assay_rocpd_num(x, 5), assay_rocpd_num(x, 4));
-		t->corr[r] = assay_rocpd_event_at(x, 6)->stack;
-		t->event[r] = assay_rocpd_num(x, 7);
-		t->wait_stream[r] = assay_rocpd_num(x, 8);
+		*assay_push(&list) = (assay_rocprof_hip_event){
+			.ts = ts,
+			.dur = dur,
+			.event = assay_rocpd_num(x, 7),
+			.queue = queue,
+			.source_queue = assay_rocpd_num(x, 8),
+			.corr = assay_rocpd_event_at(x, 6)->stack,
+			.name = name ? name : assay_rocpd_intern(x, 9),
+			.track = stream_track(x, device, assay_rocpd_num(x, 5), queue),
+		};
 	}
+	assay_rocprof_hip_events(x->part, list.p, list.n);
+	assay_vec_free(&list);
 }
 
 /* ---- arguments ---- */
@@ -438,7 +442,7 @@ static const char *const rows[] = {
 	"rocpd_metadata%s VALUES(1,'schema_version','3.0.x')",
 	"rocpd_string%s VALUES(1,'g','HIP_RUNTIME_API_EXT'),(2,'g','hipLaunchKernel'),"
 	"(3,'g','KERNEL_DISPATCH'),(4,'g','MARKER_CORE_RANGE_API'),(5,'g','roctxThreadRangeA'),"
-	"(6,'g','MEMORY_COPY_HOST_TO_DEVICE'),(7,'g','track')",
+	"(6,'g','MEMORY_COPY_HOST_TO_DEVICE'),(7,'g','HIP_EVENT_WAIT')",
 	"rocpd_info_node%s VALUES(1,'g',0,'m','host1')",
 	"rocpd_info_process%s(id,guid,nid,pid,command) VALUES(77,'g',1,77,'train')",
 	"rocpd_info_thread%s VALUES(78,'g',1,1,77,78,'main')",
@@ -571,7 +575,7 @@ TEST(rocpd_3_0_5_is_read_with_its_new_columns)
 	const assay_tables *t = &run->part.t;
 	CHECK(ok && !check_rows(run));
 	CHECK(t->gpu.graph[0] == 8 && t->gpu.graph_node[0] == 2);
-	CHECK(t->sync.n == 1 && t->sync.event[0] == 55 && t->sync.wait_stream[0] == 4);
+	CHECK(t->sync.n == 1 && t->sync.event[0] == 55 && t->track.tid[t->sync.track[0]] == 1);
 	CHECK(t->sync.corr[0] == 4);
 	assay_run_free(run);
 	return 0;

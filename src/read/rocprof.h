@@ -22,6 +22,19 @@ uint32_t assay_rocprof_host(assay_part *p, assay_host_kind kind, uint64_t corr, 
 /* A GPU, once for each source and number. */
 uint32_t assay_rocprof_device(assay_part *p, int64_t id);
 
+/* A GPU-side record of hipEventRecord or hipStreamWaitEvent. */
+typedef struct assay_rocprof_hip_event {
+	int64_t ts, dur;
+	int64_t event, queue, source_queue; /* handle and queue numbers, -1 when absent */
+	uint64_t corr;
+	uint32_t track;
+	assay_sid name; /* says WAIT for waits */
+} assay_rocprof_hip_event;
+
+/* Waits go to sync, each with the record of its event that was called last before it; records are
+ * no work and go to mark. Sorts the list. */
+void assay_rocprof_hip_events(assay_part *p, assay_rocprof_hip_event *list, size_t n);
+
 /* A second process in one file has its own correlation ids and streams: a source of its own. */
 void assay_rocprof_next_source(assay_part *p, uint32_t first);
 

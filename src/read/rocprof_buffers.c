@@ -8,26 +8,28 @@
 
 static uint32_t pend_op(assay_rocprof_process *p, const assay_rocprof_record *r)
 {
-	return assay_rocprof_pend(p, PENDING_OP, assay_rocprof_get(r, SLOT_KIND, UINT64_MAX),
-				  assay_rocprof_get(r, SLOT_OPERATION, UINT64_MAX), 0);
+	return assay_rocprof_pend(p, ASSAY_PENDING_OP,
+				  assay_rocprof_get(r, ASSAY_SLOT_KIND, UINT64_MAX),
+				  assay_rocprof_get(r, ASSAY_SLOT_OPERATION, UINT64_MAX), 0);
 }
 
 static uint32_t pend_thread(assay_rocprof_process *p, const assay_rocprof_record *r)
 {
-	return assay_rocprof_pend(p, PENDING_THREAD, assay_rocprof_get(r, SLOT_THREAD, UINT64_MAX),
-				  0, 0);
+	return assay_rocprof_pend(p, ASSAY_PENDING_THREAD,
+				  assay_rocprof_get(r, ASSAY_SLOT_THREAD, UINT64_MAX), 0, 0);
 }
 
 static uint64_t stream_of(const assay_rocprof_record *r)
 {
-	uint64_t queue = assay_rocprof_get(r, SLOT_QUEUE, UINT64_MAX);
-	return assay_rocprof_get(r, SLOT_STREAM, queue);
+	uint64_t queue = assay_rocprof_get(r, ASSAY_SLOT_QUEUE, UINT64_MAX);
+	return assay_rocprof_get(r, ASSAY_SLOT_STREAM, queue);
 }
 
 static bool span_of(assay_rocprof_process *p, const assay_rocprof_record *r, int64_t *start,
 		    int64_t *dur)
 {
-	uint64_t from = assay_rocprof_get(r, SLOT_START, 0), to = assay_rocprof_get(r, SLOT_END, 0);
+	uint64_t from = assay_rocprof_get(r, ASSAY_SLOT_START, 0),
+		 to = assay_rocprof_get(r, ASSAY_SLOT_END, 0);
 	if (from > INT64_MAX || to > INT64_MAX)
 		from = to = 0;
 	*start = (int64_t)from;
@@ -40,8 +42,8 @@ static void set_sizes(assay_rocprof_process *p, uint32_t g, const assay_rocprof_
 	uint32_t *grid[] = {t->grid_x, t->grid_y, t->grid_z};
 	uint16_t *block[] = {t->block_x, t->block_y, t->block_z};
 	for (int i = 0; i < 3; i++) {
-		uint64_t n = assay_rocprof_get(r, SLOT_GRID_X + (unsigned)i, 0);
-		uint64_t b = assay_rocprof_get(r, SLOT_BLOCK_X + (unsigned)i, 0);
+		uint64_t n = assay_rocprof_get(r, ASSAY_SLOT_GRID_X + (unsigned)i, 0);
+		uint64_t b = assay_rocprof_get(r, ASSAY_SLOT_BLOCK_X + (unsigned)i, 0);
 		grid[i][g] = assay_rocprof_u32(p->part, n, 0);
 		block[i][g] = assay_rocprof_u16(p->part, b, 0);
 	}
@@ -64,12 +66,12 @@ static uint32_t add_gpu(assay_rocprof_process *p, const assay_rocprof_record *r,
 	t->kind[g] = (uint8_t)kind;
 	t->ts[g] = start;
 	t->dur[g] = dur;
-	t->corr[g] = assay_rocprof_get(r, SLOT_INTERNAL, 0);
-	t->external[g] = u32_of(p, r, SLOT_EXTERNAL, 0);
-	t->queue[g] = u32_of(p, r, SLOT_QUEUE, UINT32_MAX);
-	t->dispatch[g] = u32_of(p, r, SLOT_DISPATCH, UINT32_MAX);
-	t->graph[g] = u32_of(p, r, SLOT_GRAPH, 0);
-	t->graph_node[g] = assay_rocprof_get(r, SLOT_GRAPH_NODE, 0);
+	t->corr[g] = assay_rocprof_get(r, ASSAY_SLOT_INTERNAL, 0);
+	t->external[g] = u32_of(p, r, ASSAY_SLOT_EXTERNAL, 0);
+	t->queue[g] = u32_of(p, r, ASSAY_SLOT_QUEUE, UINT32_MAX);
+	t->dispatch[g] = u32_of(p, r, ASSAY_SLOT_DISPATCH, UINT32_MAX);
+	t->graph[g] = u32_of(p, r, ASSAY_SLOT_GRAPH, 0);
+	t->graph_node[g] = assay_rocprof_get(r, ASSAY_SLOT_GRAPH_NODE, 0);
 	return g;
 }
 
@@ -81,12 +83,13 @@ static void take_kernel(assay_rocprof_process *p, const assay_rocprof_record *r,
 		return;
 	assay_gpu_table *t = &p->part->t.gpu;
 	set_sizes(p, g, r);
-	t->shared[g] = u32_of(p, r, SLOT_GROUP, UINT32_MAX);
-	t->scratch[g] = u32_of(p, r, SLOT_PRIVATE, UINT32_MAX);
-	t->name[g] = assay_rocprof_pend(p, PENDING_KERNEL,
-					assay_rocprof_get(r, SLOT_KERNEL, UINT64_MAX), 0, 0);
-	t->track[g] = assay_rocprof_pend(
-		p, PENDING_STREAM, assay_rocprof_get(r, SLOT_AGENT, UINT64_MAX), stream_of(r), 0);
+	t->shared[g] = u32_of(p, r, ASSAY_SLOT_GROUP, UINT32_MAX);
+	t->scratch[g] = u32_of(p, r, ASSAY_SLOT_PRIVATE, UINT32_MAX);
+	t->name[g] = assay_rocprof_pend(p, ASSAY_PENDING_KERNEL,
+					assay_rocprof_get(r, ASSAY_SLOT_KERNEL, UINT64_MAX), 0, 0);
+	t->track[g] = assay_rocprof_pend(p, ASSAY_PENDING_STREAM,
+					 assay_rocprof_get(r, ASSAY_SLOT_AGENT, UINT64_MAX),
+					 stream_of(r), 0);
 }
 
 static void take_copy(assay_rocprof_process *p, const assay_rocprof_record *r, assay_str buffer)
@@ -96,19 +99,19 @@ static void take_copy(assay_rocprof_process *p, const assay_rocprof_record *r, a
 	if (g == ASSAY_NO_ROW)
 		return;
 	assay_gpu_table *t = &p->part->t.gpu;
-	uint64_t bytes = assay_rocprof_get(r, SLOT_BYTES, UINT64_MAX);
+	uint64_t bytes = assay_rocprof_get(r, ASSAY_SLOT_BYTES, UINT64_MAX);
 	t->bytes[g] = bytes <= INT64_MAX ? (int64_t)bytes : -1;
 	t->name[g] = pend_op(p, r);
 	t->track[g] = assay_rocprof_pend(
-		p, PENDING_COPY, assay_rocprof_get(r, SLOT_DST_AGENT, UINT64_MAX), stream_of(r),
-		assay_rocprof_get(r, SLOT_SRC_AGENT, UINT64_MAX));
+		p, ASSAY_PENDING_COPY, assay_rocprof_get(r, ASSAY_SLOT_DST_AGENT, UINT64_MAX),
+		stream_of(r), assay_rocprof_get(r, ASSAY_SLOT_SRC_AGENT, UINT64_MAX));
 }
 
 /* [{"type": T, "name": N, "value": V}, ...] and the return value as members "N": V. */
 static assay_sid args_of(assay_rocprof_process *p, const assay_rocprof_record *r)
 {
-	assay_str args = assay_rocprof_raw(r, SLOT_ARGS),
-		  retval = assay_rocprof_raw(r, SLOT_RETVAL);
+	assay_str args = assay_rocprof_raw(r, ASSAY_SLOT_ARGS),
+		  retval = assay_rocprof_raw(r, ASSAY_SLOT_RETVAL);
 	assay_jsonw *w = &p->args;
 	w->out.n = w->depth = 0;
 	w->comma = false;
@@ -143,8 +146,8 @@ static void take_call(assay_rocprof_process *p, const assay_rocprof_record *r, a
 	if (!span_of(p, r, &start, &dur))
 		return;
 	uint32_t h = assay_rocprof_host(p->part, assay_rocprof_host_kind(buffer),
-					assay_rocprof_get(r, SLOT_INTERNAL, 0),
-					assay_rocprof_get(r, SLOT_EXTERNAL, 0), buffer);
+					assay_rocprof_get(r, ASSAY_SLOT_INTERNAL, 0),
+					assay_rocprof_get(r, ASSAY_SLOT_EXTERNAL, 0), buffer);
 	assay_host_table *t = &p->part->t.host;
 	t->ts[h] = start;
 	t->dur[h] = dur;
@@ -160,23 +163,22 @@ static void take_alloc(assay_rocprof_process *p, const assay_rocprof_record *r, 
 		return;
 	assay_alloc_table *t = &p->part->t.alloc;
 	uint32_t a = assay_add(&p->part->t, ASSAY_T_alloc);
-	uint64_t op = assay_rocprof_get(r, SLOT_OPERATION, 0);
-	uint64_t bytes = assay_rocprof_get(r, SLOT_BYTES, 0);
+	uint64_t op = assay_rocprof_get(r, ASSAY_SLOT_OPERATION, 0);
+	uint64_t bytes = assay_rocprof_get(r, ASSAY_SLOT_BYTES, 0);
 	/* memory: ALLOCATE 1, VMEM_ALLOCATE 2, FREE 3, VMEM_FREE 4; scratch: ALLOC 1, FREE 2 */
 	bool takes = op < (assay_str_is(buffer, "scratch_memory") ? 2 : 3);
 	t->ts[a] = start;
-	t->addr[a] = assay_rocprof_get(r, SLOT_ADDRESS, 0);
+	t->addr[a] = assay_rocprof_get(r, ASSAY_SLOT_ADDRESS, 0);
 	t->bytes[a] = bytes > INT64_MAX ? 0 : takes ? (int64_t)bytes : -(int64_t)bytes;
-	t->corr[a] = assay_rocprof_get(r, SLOT_INTERNAL, 0);
+	t->corr[a] = assay_rocprof_get(r, ASSAY_SLOT_INTERNAL, 0);
 	t->name[a] = pend_op(p, r);
 	t->track[a] = pend_thread(p, r);
 	t->device[a] = (int32_t)assay_rocprof_pend(
-		p, PENDING_DEVICE, assay_rocprof_get(r, SLOT_AGENT, UINT64_MAX), 0, 0);
+		p, ASSAY_PENDING_DEVICE, assay_rocprof_get(r, ASSAY_SLOT_AGENT, UINT64_MAX), 0, 0);
 	if (!t->addr[a])
 		return;
 	uint32_t *slot = assay_map_at(&p->allocations, t->addr[a]);
-	if (!takes && *slot != ASSAY_MAP_ABSENT &&
-	    !bytes) { /* frees say neither size nor agent */
+	if (!takes && *slot != ASSAY_MAP_ABSENT && !bytes) { /* frees say neither size nor agent */
 		t->bytes[a] = -t->bytes[*slot];
 		t->device[a] = t->device[*slot];
 	}
@@ -191,24 +193,27 @@ static void take_hip_event(assay_rocprof_process *p, const assay_rocprof_record 
 	int64_t start, dur;
 	if (!span_of(p, r, &start, &dur))
 		return;
-	assay_sync_table *t = &p->part->t.sync;
-	uint32_t y = assay_add(&p->part->t, ASSAY_T_sync);
-	uint64_t source = assay_rocprof_get(r, SLOT_SOURCE_QUEUE, UINT64_MAX);
-	uint64_t event = assay_rocprof_get(r, SLOT_EVENT, UINT64_MAX);
-	t->ts[y] = start;
-	t->dur[y] = dur;
-	t->corr[y] = assay_rocprof_get(r, SLOT_INTERNAL, 0);
-	t->wait_stream[y] = source <= INT64_MAX ? (int64_t)source : -1;
-	t->event[y] = event <= INT64_MAX ? (int64_t)event : -1;
-	t->name[y] = pend_op(p, r);
-	t->track[y] = assay_rocprof_pend(
-		p, PENDING_STREAM, assay_rocprof_get(r, SLOT_AGENT, UINT64_MAX), stream_of(r), 0);
+	uint64_t event = assay_rocprof_get(r, ASSAY_SLOT_EVENT, UINT64_MAX);
+	uint64_t queue = assay_rocprof_get(r, ASSAY_SLOT_QUEUE, UINT64_MAX);
+	uint64_t source = assay_rocprof_get(r, ASSAY_SLOT_SOURCE_QUEUE, UINT64_MAX);
+	*assay_push(&p->hip_events) = (assay_rocprof_hip_event){
+		.ts = start,
+		.dur = dur,
+		.event = event <= INT64_MAX ? (int64_t)event : -1,
+		.queue = queue <= INT64_MAX ? (int64_t)queue : -1,
+		.source_queue = source <= INT64_MAX ? (int64_t)source : -1,
+		.corr = assay_rocprof_get(r, ASSAY_SLOT_INTERNAL, 0),
+		.name = pend_op(p, r),
+		.track = assay_rocprof_pend(p, ASSAY_PENDING_STREAM,
+					    assay_rocprof_get(r, ASSAY_SLOT_AGENT, UINT64_MAX),
+					    stream_of(r), 0),
+	};
 }
 
 static void take_counters(assay_rocprof_process *p, const assay_rocprof_record *r, assay_str buffer)
 {
 	(void)buffer;
-	assay_str records = assay_rocprof_raw(r, SLOT_RECORDS), key;
+	assay_str records = assay_rocprof_raw(r, ASSAY_SLOT_RECORDS), key;
 	assay_pmc_table *t = &p->part->t.pmc;
 	if (!records.n || records.p[0] != '[')
 		return;
@@ -235,11 +240,12 @@ static void take_counters(assay_rocprof_process *p, const assay_rocprof_record *
 			continue;
 		}
 		uint32_t m = assay_add(&p->part->t, ASSAY_T_pmc);
-		t->corr[m] = assay_rocprof_get(r, SLOT_INTERNAL, 0);
-		t->dispatch[m] = u32_of(p, r, SLOT_DISPATCH, UINT32_MAX);
+		t->corr[m] = assay_rocprof_get(r, ASSAY_SLOT_INTERNAL, 0);
+		t->dispatch[m] = u32_of(p, r, ASSAY_SLOT_DISPATCH, UINT32_MAX);
 		t->kernel[m] = assay_rocprof_pend(
-			p, PENDING_KERNEL, assay_rocprof_get(r, SLOT_KERNEL, UINT64_MAX), 0, 0);
-		t->name[m] = assay_rocprof_pend(p, PENDING_COUNTER, id, 0, 0);
+			p, ASSAY_PENDING_KERNEL,
+			assay_rocprof_get(r, ASSAY_SLOT_KERNEL, UINT64_MAX), 0, 0);
+		t->name[m] = assay_rocprof_pend(p, ASSAY_PENDING_COUNTER, id, 0, 0);
 		t->value[m] = value;
 	}
 }

@@ -402,10 +402,10 @@ static void explain_device(assay_rocprof_process *p, assay_rocprof_pending *q)
 }
 
 static void (*const explain[])(assay_rocprof_process *p, assay_rocprof_pending *q) = {
-	[PENDING_OP] = explain_op,           [PENDING_KERNEL] = explain_kernel,
-	[PENDING_COUNTER] = explain_counter, [PENDING_THREAD] = explain_thread,
-	[PENDING_STREAM] = explain_stream,   [PENDING_COPY] = explain_copy,
-	[PENDING_DEVICE] = explain_device,
+	[ASSAY_PENDING_OP] = explain_op,           [ASSAY_PENDING_KERNEL] = explain_kernel,
+	[ASSAY_PENDING_COUNTER] = explain_counter, [ASSAY_PENDING_THREAD] = explain_thread,
+	[ASSAY_PENDING_STREAM] = explain_stream,   [ASSAY_PENDING_COPY] = explain_copy,
+	[ASSAY_PENDING_DEVICE] = explain_device,
 };
 
 static void replace(const assay_rocprof_process *p, uint32_t *column, size_t from, size_t to)
@@ -457,7 +457,10 @@ void assay_rocprof_explain(assay_rocprof_process *p)
 	replace(p, (uint32_t *)t->alloc.device, p->alloc, t->alloc.n);
 	replace(p, t->pmc.name, p->pmc, t->pmc.n);
 	replace(p, t->pmc.kernel, p->pmc, t->pmc.n);
-	replace(p, t->sync.name, p->sync, t->sync.n);
-	replace(p, t->sync.track, p->sync, t->sync.n);
+	for (size_t i = 0; i < p->hip_events.n; i++) {
+		replace(p, &p->hip_events.p[i].name, 0, 1);
+		replace(p, &p->hip_events.p[i].track, 0, 1);
+	}
+	assay_rocprof_hip_events(p->part, p->hip_events.p, p->hip_events.n);
 	name_markers(p);
 }

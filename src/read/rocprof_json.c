@@ -36,6 +36,7 @@ static void process_free(assay_rocprof_process *p)
 	assay_vec_free(&p->symbols);
 	assay_vec_free(&p->kinds);
 	assay_vec_free(&p->op_names);
+	assay_vec_free(&p->hip_events);
 	assay_jsonw_free(&p->args);
 	assay_arena_free(&p->scratch);
 }
@@ -49,8 +50,7 @@ static void read_process(assay_run *run, assay_json_stream *s)
 				   .host = t->host.n,
 				   .gpu = t->gpu.n,
 				   .alloc = t->alloc.n,
-				   .pmc = t->pmc.n,
-				   .sync = t->sync.n};
+				   .pmc = t->pmc.n};
 	assay_str key;
 	for (assay_json_stream_enter(s, '{'); assay_json_stream_member(s, &key);) {
 		size_t i = 0, n = sizeof sections / sizeof *sections;
@@ -233,7 +233,8 @@ static int check_sample(const char *text)
 	CHECK(t->alloc.bytes[0] == 256 && t->alloc.bytes[1] == -256 && t->alloc.device[1] == 2);
 	CHECK(!strcmp(assay_z(run, t->pmc.name[0]), "SQ_WAVES") && t->pmc.value[0] == 12.5);
 	CHECK(!strcmp(assay_z(run, t->pmc.kernel[0]), "add()"));
-	CHECK(t->sync.event[0] == 55 && t->sync.wait_stream[0] == 2);
+	CHECK(t->sync.event[0] == 55 && t->sync.corr[0] == 8);
+	CHECK(!strcmp(assay_z(run, t->sync.args[0]), "\"queue\": 1,\"source_queue\": 2"));
 	CHECK(t->device.n == 1 && t->device.id[0] == 2 && t->device.memory[0] == 1000);
 	CHECK(assay_str_is(assay_meta_get(run, "node.hostname"), "\"h1\""));
 	CHECK(assay_str_is(assay_meta_get(run, "skipped.pc_sample_host_trap"), "2"));

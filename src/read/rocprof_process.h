@@ -10,15 +10,16 @@
 
 #include "base/jsonw.h"
 #include "read/json_stream.h"
+#include "read/rocprof.h"
 
 typedef enum assay_rocprof_pending_kind {
-	PENDING_OP,      /* a: kind, b: operation -> name */
-	PENDING_KERNEL,  /* a: kernel id -> name, symbol */
-	PENDING_COUNTER, /* a: counter id -> name */
-	PENDING_THREAD,  /* a: thread -> track */
-	PENDING_STREAM,  /* a: agent, b: stream or queue -> track */
-	PENDING_COPY,    /* a: agent copied to, b: stream, c: agent copied from -> track */
-	PENDING_DEVICE,  /* a: agent -> device number */
+	ASSAY_PENDING_OP,      /* a: kind, b: operation -> name */
+	ASSAY_PENDING_KERNEL,  /* a: kernel id -> name, symbol */
+	ASSAY_PENDING_COUNTER, /* a: counter id -> name */
+	ASSAY_PENDING_THREAD,  /* a: thread -> track */
+	ASSAY_PENDING_STREAM,  /* a: agent, b: stream or queue -> track */
+	ASSAY_PENDING_COPY,    /* a: agent copied to, b: stream, c: agent copied from -> track */
+	ASSAY_PENDING_DEVICE,  /* a: agent -> device number */
 } assay_rocprof_pending_kind;
 
 typedef struct assay_rocprof_pending {
@@ -59,10 +60,11 @@ typedef struct assay_rocprof_process {
 	assay_map symbol_at; /* kernel id -> symbols */
 	assay_vec(assay_rocprof_operations) kinds;
 	assay_vec(assay_str) op_names;
-	assay_map counter_names;            /* counter id -> string */
-	assay_map marker_texts;             /* correlation id -> string */
-	assay_map allocations;              /* address -> row of alloc */
-	size_t host, gpu, alloc, pmc, sync; /* first rows of this process */
+	assay_map counter_names; /* counter id -> string */
+	assay_map marker_texts;  /* correlation id -> string */
+	assay_map allocations;   /* address -> row of alloc */
+	assay_vec(assay_rocprof_hip_event) hip_events;
+	size_t host, gpu, alloc, pmc; /* first rows of this process */
 } assay_rocprof_process;
 
 /* Text of a string, escapes resolved, kept until the process is over. */

@@ -16,58 +16,59 @@ typedef struct field {
 	}
 #define LAST                                                                                       \
 	{                                                                                          \
-		{NULL, 0}, SLOT_END_RAW, NULL                                                      \
+		{NULL, 0}, ASSAY_SLOT_END_RAW, NULL                                                \
 	}
 
-static const field correlation[] = {
-	{KEY("internal"), SLOT_INTERNAL, NULL}, {KEY("external"), SLOT_EXTERNAL, NULL}, LAST};
-static const field block[] = {{KEY("x"), SLOT_BLOCK_X, NULL},
-			      {KEY("y"), SLOT_BLOCK_Y, NULL},
-			      {KEY("z"), SLOT_BLOCK_Z, NULL},
+static const field correlation[] = {{KEY("internal"), ASSAY_SLOT_INTERNAL, NULL},
+				    {KEY("external"), ASSAY_SLOT_EXTERNAL, NULL},
+				    LAST};
+static const field block[] = {{KEY("x"), ASSAY_SLOT_BLOCK_X, NULL},
+			      {KEY("y"), ASSAY_SLOT_BLOCK_Y, NULL},
+			      {KEY("z"), ASSAY_SLOT_BLOCK_Z, NULL},
 			      LAST};
-static const field grid[] = {{KEY("x"), SLOT_GRID_X, NULL},
-			     {KEY("y"), SLOT_GRID_Y, NULL},
-			     {KEY("z"), SLOT_GRID_Z, NULL},
+static const field grid[] = {{KEY("x"), ASSAY_SLOT_GRID_X, NULL},
+			     {KEY("y"), ASSAY_SLOT_GRID_Y, NULL},
+			     {KEY("z"), ASSAY_SLOT_GRID_Z, NULL},
 			     LAST};
-static const field dispatch_info[] = {{KEY("size"), SLOT_SIZE, NULL},
-				      {KEY("agent_id"), SLOT_AGENT, NULL},
-				      {KEY("queue_id"), SLOT_QUEUE, NULL},
-				      {KEY("kernel_id"), SLOT_KERNEL, NULL},
-				      {KEY("dispatch_id"), SLOT_DISPATCH, NULL},
-				      {KEY("private_segment_size"), SLOT_PRIVATE, NULL},
-				      {KEY("group_segment_size"), SLOT_GROUP, NULL},
-				      {KEY("workgroup_size"), SLOT_COUNT, block},
-				      {KEY("grid_size"), SLOT_COUNT, grid},
+static const field dispatch_info[] = {{KEY("size"), ASSAY_SLOT_SIZE, NULL},
+				      {KEY("agent_id"), ASSAY_SLOT_AGENT, NULL},
+				      {KEY("queue_id"), ASSAY_SLOT_QUEUE, NULL},
+				      {KEY("kernel_id"), ASSAY_SLOT_KERNEL, NULL},
+				      {KEY("dispatch_id"), ASSAY_SLOT_DISPATCH, NULL},
+				      {KEY("private_segment_size"), ASSAY_SLOT_PRIVATE, NULL},
+				      {KEY("group_segment_size"), ASSAY_SLOT_GROUP, NULL},
+				      {KEY("workgroup_size"), ASSAY_SLOT_COUNT, block},
+				      {KEY("grid_size"), ASSAY_SLOT_COUNT, grid},
 				      LAST};
-static const field dispatch_data[] = {{KEY("correlation_id"), SLOT_COUNT, correlation},
-				      {KEY("start_timestamp"), SLOT_START, NULL},
-				      {KEY("end_timestamp"), SLOT_END, NULL},
-				      {KEY("dispatch_info"), SLOT_COUNT, dispatch_info},
+static const field dispatch_data[] = {{KEY("correlation_id"), ASSAY_SLOT_COUNT, correlation},
+				      {KEY("start_timestamp"), ASSAY_SLOT_START, NULL},
+				      {KEY("end_timestamp"), ASSAY_SLOT_END, NULL},
+				      {KEY("dispatch_info"), ASSAY_SLOT_COUNT, dispatch_info},
 				      LAST};
-static const field record[] = {{KEY("size"), SLOT_SIZE, NULL},
-			       {KEY("kind"), SLOT_KIND, NULL},
-			       {KEY("operation"), SLOT_OPERATION, NULL},
-			       {KEY("thread_id"), SLOT_THREAD, NULL},
-			       {KEY("correlation_id"), SLOT_COUNT, correlation},
-			       {KEY("start_timestamp"), SLOT_START, NULL},
-			       {KEY("end_timestamp"), SLOT_END, NULL},
-			       {KEY("dispatch_info"), SLOT_COUNT, dispatch_info},
-			       {KEY("dispatch_data"), SLOT_COUNT, dispatch_data},
-			       {KEY("records"), SLOT_RECORDS, NULL},
-			       {KEY("agent_id"), SLOT_AGENT, NULL},
-			       {KEY("queue_id"), SLOT_QUEUE, NULL},
-			       {KEY("stream_id"), SLOT_STREAM, NULL},
-			       {KEY("dst_agent_id"), SLOT_DST_AGENT, NULL},
-			       {KEY("src_agent_id"), SLOT_SRC_AGENT, NULL},
-			       {KEY("bytes"), SLOT_BYTES, NULL},
-			       {KEY("address"), SLOT_ADDRESS, NULL},
-			       {KEY("allocation_size"), SLOT_BYTES, NULL},
-			       {KEY("graph_exec_id"), SLOT_GRAPH, NULL},
-			       {KEY("graph_node_id"), SLOT_GRAPH_NODE, NULL},
-			       {KEY("hip_event_handle"), SLOT_EVENT, NULL},
-			       {KEY("source_queue_id"), SLOT_SOURCE_QUEUE, NULL},
-			       {KEY("args"), SLOT_ARGS, NULL},
-			       {KEY("retval"), SLOT_RETVAL, NULL},
+static const field record[] = {{KEY("size"), ASSAY_SLOT_SIZE, NULL},
+			       {KEY("kind"), ASSAY_SLOT_KIND, NULL},
+			       {KEY("operation"), ASSAY_SLOT_OPERATION, NULL},
+			       {KEY("thread_id"), ASSAY_SLOT_THREAD, NULL},
+			       {KEY("correlation_id"), ASSAY_SLOT_COUNT, correlation},
+			       {KEY("start_timestamp"), ASSAY_SLOT_START, NULL},
+			       {KEY("end_timestamp"), ASSAY_SLOT_END, NULL},
+			       {KEY("dispatch_info"), ASSAY_SLOT_COUNT, dispatch_info},
+			       {KEY("dispatch_data"), ASSAY_SLOT_COUNT, dispatch_data},
+			       {KEY("records"), ASSAY_SLOT_RECORDS, NULL},
+			       {KEY("agent_id"), ASSAY_SLOT_AGENT, NULL},
+			       {KEY("queue_id"), ASSAY_SLOT_QUEUE, NULL},
+			       {KEY("stream_id"), ASSAY_SLOT_STREAM, NULL},
+			       {KEY("dst_agent_id"), ASSAY_SLOT_DST_AGENT, NULL},
+			       {KEY("src_agent_id"), ASSAY_SLOT_SRC_AGENT, NULL},
+			       {KEY("bytes"), ASSAY_SLOT_BYTES, NULL},
+			       {KEY("address"), ASSAY_SLOT_ADDRESS, NULL},
+			       {KEY("allocation_size"), ASSAY_SLOT_BYTES, NULL},
+			       {KEY("graph_exec_id"), ASSAY_SLOT_GRAPH, NULL},
+			       {KEY("graph_node_id"), ASSAY_SLOT_GRAPH_NODE, NULL},
+			       {KEY("hip_event_handle"), ASSAY_SLOT_EVENT, NULL},
+			       {KEY("source_queue_id"), ASSAY_SLOT_SOURCE_QUEUE, NULL},
+			       {KEY("args"), ASSAY_SLOT_ARGS, NULL},
+			       {KEY("retval"), ASSAY_SLOT_RETVAL, NULL},
 			       LAST};
 
 /* Members come in the order of the table more often than not: look on from the last hit first. */
@@ -99,8 +100,8 @@ bool assay_rocprof_number(assay_json *j, uint64_t *out)
 
 static void read_value(assay_json *j, assay_rocprof_record *r, assay_rocprof_slot slot)
 {
-	if (slot >= SLOT_ARGS) {
-		if (assay_json_skip(j, &r->raw[slot - SLOT_ARGS]))
+	if (slot >= ASSAY_SLOT_ARGS) {
+		if (assay_json_skip(j, &r->raw[slot - ASSAY_SLOT_ARGS]))
 			r->seen |= 1ull << slot;
 	} else if (assay_json_peek(j) == 'n') {
 		assay_json_skip(j, NULL); /* null */
@@ -175,13 +176,13 @@ TEST(a_record_is_read_in_any_order_of_members)
 		       "\"dispatch_info\":{\"grid_size\":{\"z\":3},\"agent_id\":{\"handle\":5},"
 		       "\"queue_id\":6},"
 		       "\"correlation_id\":{\"external\":18446744073709551615,\"internal\":1}}");
-	CHECK_EQ(r.v[SLOT_END], 9);
-	CHECK_EQ(r.v[SLOT_START], 7);
-	CHECK_EQ(r.v[SLOT_KIND], 11);
-	CHECK_EQ(r.v[SLOT_GRID_Z], 3);
-	CHECK_EQ(r.v[SLOT_AGENT], 5);
-	CHECK_EQ(r.v[SLOT_QUEUE], 6);
-	CHECK(r.v[SLOT_EXTERNAL] == UINT64_MAX && !assay_rocprof_has(&r, SLOT_GRID_X));
+	CHECK_EQ(r.v[ASSAY_SLOT_END], 9);
+	CHECK_EQ(r.v[ASSAY_SLOT_START], 7);
+	CHECK_EQ(r.v[ASSAY_SLOT_KIND], 11);
+	CHECK_EQ(r.v[ASSAY_SLOT_GRID_Z], 3);
+	CHECK_EQ(r.v[ASSAY_SLOT_AGENT], 5);
+	CHECK_EQ(r.v[ASSAY_SLOT_QUEUE], 6);
+	CHECK(r.v[ASSAY_SLOT_EXTERNAL] == UINT64_MAX && !assay_rocprof_has(&r, ASSAY_SLOT_GRID_X));
 	return 0;
 }
 

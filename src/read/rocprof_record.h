@@ -6,46 +6,47 @@
 #include "base/json.h"
 
 typedef enum assay_rocprof_slot {
-	SLOT_SIZE, /* of the record in the profiler's memory */
-	SLOT_KIND,
-	SLOT_OPERATION,
-	SLOT_THREAD,
-	SLOT_INTERNAL,
-	SLOT_EXTERNAL,
-	SLOT_START,
-	SLOT_END,
-	SLOT_AGENT,
-	SLOT_QUEUE,
-	SLOT_STREAM,
-	SLOT_KERNEL,
-	SLOT_DISPATCH,
-	SLOT_PRIVATE,
-	SLOT_GROUP,
-	SLOT_BLOCK_X,
-	SLOT_BLOCK_Y,
-	SLOT_BLOCK_Z,
-	SLOT_GRID_X,
-	SLOT_GRID_Y,
-	SLOT_GRID_Z,
-	SLOT_DST_AGENT,
-	SLOT_SRC_AGENT,
-	SLOT_BYTES,
-	SLOT_ADDRESS,
-	SLOT_GRAPH,
-	SLOT_GRAPH_NODE,
-	SLOT_EVENT,
-	SLOT_SOURCE_QUEUE,
-	SLOT_COUNT,
-	SLOT_ARGS = SLOT_COUNT, /* raw text from here on */
-	SLOT_RETVAL,
-	SLOT_RECORDS,
-	SLOT_END_RAW,
+	ASSAY_SLOT_SIZE, /* of the record in the profiler's memory */
+	ASSAY_SLOT_KIND,
+	ASSAY_SLOT_OPERATION,
+	ASSAY_SLOT_THREAD,
+	ASSAY_SLOT_INTERNAL,
+	ASSAY_SLOT_EXTERNAL,
+	ASSAY_SLOT_START,
+	ASSAY_SLOT_END,
+	ASSAY_SLOT_AGENT,
+	ASSAY_SLOT_QUEUE,
+	ASSAY_SLOT_STREAM,
+	ASSAY_SLOT_KERNEL,
+	ASSAY_SLOT_DISPATCH,
+	ASSAY_SLOT_PRIVATE,
+	ASSAY_SLOT_GROUP,
+	ASSAY_SLOT_BLOCK_X,
+	ASSAY_SLOT_BLOCK_Y,
+	ASSAY_SLOT_BLOCK_Z,
+	ASSAY_SLOT_GRID_X,
+	ASSAY_SLOT_GRID_Y,
+	ASSAY_SLOT_GRID_Z,
+	ASSAY_SLOT_DST_AGENT,
+	ASSAY_SLOT_SRC_AGENT,
+	ASSAY_SLOT_BYTES,
+	ASSAY_SLOT_ADDRESS,
+	ASSAY_SLOT_GRAPH,
+	ASSAY_SLOT_GRAPH_NODE,
+	ASSAY_SLOT_EVENT,
+	ASSAY_SLOT_SOURCE_QUEUE,
+	ASSAY_SLOT_COUNT,
+	ASSAY_SLOT_ARGS = ASSAY_SLOT_COUNT, /* raw text from here on */
+	ASSAY_SLOT_RETVAL,
+	ASSAY_SLOT_RECORDS,
+	ASSAY_SLOT_END_RAW,
 } assay_rocprof_slot;
 
 typedef struct assay_rocprof_record {
-	uint64_t v[SLOT_COUNT];
-	assay_str raw[SLOT_END_RAW - SLOT_ARGS]; /* JSON text, lives as long as the text parsed */
-	uint64_t seen;                           /* bit per slot */
+	uint64_t v[ASSAY_SLOT_COUNT];
+	assay_str raw[ASSAY_SLOT_END_RAW -
+		      ASSAY_SLOT_ARGS]; /* JSON text, lives as long as the text parsed */
+	uint64_t seen;                  /* bit per slot */
 	uint32_t bad_numbers;
 } assay_rocprof_record;
 
@@ -62,7 +63,7 @@ static inline uint64_t assay_rocprof_get(const assay_rocprof_record *r, assay_ro
 
 static inline assay_str assay_rocprof_raw(const assay_rocprof_record *r, assay_rocprof_slot slot)
 {
-	return r->raw[slot - SLOT_ARGS];
+	return r->raw[slot - ASSAY_SLOT_ARGS];
 }
 
 /* Fit for assay_json_stream_take(). ctx is the record, cleared first; false when it is no object.
