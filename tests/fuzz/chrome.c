@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	assay_reader_chrome.sniff((assay_str){(const char *)data, size});
 	assay_run *one = read_with("1", data, size), *three = read_with("3", data, size);
-	if (one->part.t.host.n != three->part.t.host.n || one->part.t.gpu.n != three->part.t.gpu.n ||
+	if (one->part.t.host.n != three->part.t.host.n ||
+	    one->part.t.gpu.n != three->part.t.gpu.n ||
 	    one->part.t.source.records[0] != three->part.t.source.records[0])
 		abort();
 	assay_run_free(one);

@@ -1,5 +1,5 @@
-/* The JSON checker, the skipper and the rewriter on any bytes: what the checker takes, the skipper must
- * step over exactly, and what we write must be valid. */
+/* The JSON checker, the skipper and the rewriter on any bytes: what the checker takes, the skipper
+ * must step over exactly, and what we write must be valid. */
 #include <stdint.h>
 #include <stdlib.h>
 
