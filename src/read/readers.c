@@ -110,6 +110,19 @@ bool assay_read_input(assay_run *run, assay_input *in, assay_err *err)
 	return ok;
 }
 
+assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(p, n);
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	bool ok = reader->read(run, in, NULL);
+	assay_input_close(in);
+	if (ok)
+		return run;
+	assay_run_free(run);
+	return NULL;
+}
+
 static bool read_file(assay_run *run, const char *path, assay_err *err)
 {
 	assay_input *in = assay_input_open(path, err);
