@@ -8,306 +8,7 @@
 #include "base/test.h"
 #include "read/reader.h"
 
-enum { HEAD = 64 << 10, WINDOW = 2 << 20, SURE = 95, UNSURE = 25 };
-
-typedef enum column_of { ANY, EVENTS, AGENTS } column_of;
-
-/* Column names as the versions write them, folded: lower case, '-' and ' ' as '_'. */
-static const struct {
-	const char *name;
-	csv_field field;
-	column_of of;
-} columns[] = {
-	{"kernel_name", CSV_NAME, ANY},
-	{"kernelname", CSV_NAME, ANY},
-	{"function", CSV_NAME, ANY},
-	{"direction", CSV_NAME, ANY},
-	{"operation", CSV_NAME, ANY},
-	{"name", CSV_NAME, ANY},
-	{"domain", CSV_DOMAIN, EVENTS},
-	{"counter_name", CSV_COUNTER, ANY},
-	{"counter_value", CSV_VALUE, ANY},
-	{"process_id", CSV_PROCESS, ANY},
-	{"pid", CSV_PROCESS, ANY},
-	{"thread_id", CSV_THREAD, ANY},
-	{"tid", CSV_THREAD, ANY},
-	{"agent_id", CSV_AGENT, ANY},
-	{"gpu_id", CSV_AGENT, EVENTS},
-	{"logical_node_id", CSV_AGENT, AGENTS},
-	{"source_agent_id", CSV_SOURCE_AGENT, ANY},
-	{"destination_agent_id", CSV_TARGET_AGENT, ANY},
-	{"queue_id", CSV_QUEUE, ANY},
-	{"stream_id", CSV_STREAM, ANY},
-	{"dispatch_id", CSV_DISPATCH, ANY},
-	{"index", CSV_DISPATCH, ANY},
-	{"kernel_id", CSV_KERNEL_ID, ANY},
-	{"correlation_id", CSV_CORR, ANY},
-	{"start_timestamp", CSV_START, ANY},
-	{"end_timestamp", CSV_END, ANY},
-	{"beginns", CSV_START, ANY},
-	{"endns", CSV_END, ANY},
-	{"durationns", CSV_DURATION, ANY},
-	{"lds_block_size", CSV_SHARED, ANY},
-	{"group_segment_size", CSV_SHARED, ANY},
-	{"lds", CSV_SHARED, ANY},
-	{"scratch_size", CSV_SCRATCH, ANY},
-	{"private_segment_size", CSV_SCRATCH, ANY},
-	{"scr", CSV_SCRATCH, ANY},
-	{"vgpr_count", CSV_REGS, ANY},
-	{"arch_vgpr", CSV_REGS, ANY},
-	{"vgpr", CSV_REGS, ANY},
-	{"accum_vgpr_count", CSV_ACC_REGS, ANY},
-	{"accum_vgpr", CSV_ACC_REGS, ANY},
-	{"sgpr_count", CSV_SCALAR_REGS, ANY},
-	{"sgpr", CSV_SCALAR_REGS, ANY},
-	{"workgroup_size_x", CSV_BLOCK_X, ANY},
-	{"workgroup_size_y", CSV_BLOCK_Y, ANY},
-	{"workgroup_size_z", CSV_BLOCK_Z, ANY},
-	{"workgroup_size", CSV_BLOCK_X, ANY},
-	{"wgr", CSV_BLOCK_X, ANY},
-	{"grid_size_x", CSV_GRID_X, ANY},
-	{"grid_size_y", CSV_GRID_Y, ANY},
-	{"grid_size_z", CSV_GRID_Z, ANY},
-	{"grid_size", CSV_GRID_X, ANY},
-	{"grd", CSV_GRID_X, ANY},
-	{"allocation_size", CSV_SIZE, ANY},
-	{"address", CSV_ADDRESS, ANY},
-	{"calls", CSV_CALLS, ANY},
-	{"totaldurationns", CSV_TOTAL, ANY},
-	{"minns", CSV_MIN, ANY},
-	{"maxns", CSV_MAX, ANY},
-	{"agent_type", CSV_AGENT_TYPE, AGENTS},
-	{"product_name", CSV_PRODUCT, AGENTS},
-	{"cu_count", CSV_UNITS, AGENTS},
-	{"wave_front_size", CSV_WAVE, AGENTS},
-	{"gfx_target_version", CSV_GFX, AGENTS},
-	{"local_mem_size", CSV_MEMORY, AGENTS},
-};
-
-#define SPAN {CSV_START, CSV_END}
-
-/* The first kind whose columns are all there is it. */
-static const csv_kind kinds[] = {
-	{"counter_collection", {"counter_name", "counter_value", "start_timestamp", "end_timestamp"},
-	 SPAN, assay_csv_put_counter},
-	{"counter_collection", {"counter_name", "counter_value", "kernel_name"}, {0},
-	 assay_csv_put_counter},
-	{"agent_info", {"agent_type", "gfx_target_version"}, {0}, assay_csv_put_device},
-	{"pc_sampling", {"sample_timestamp", "exec_mask"}, {0}, assay_csv_put_sample},
-	{"memory_copy", {"direction", "source_agent_id", "start_timestamp", "end_timestamp"}, SPAN,
-	 assay_csv_put_copy},
-	{"memory_allocation", {"operation", "allocation_size", "address", "start_timestamp"},
-	 {CSV_START}, assay_csv_put_alloc},
-	{"scratch_memory", {"operation", "alloc_flags", "start_timestamp"}, {CSV_START},
-	 assay_csv_put_alloc},
-	{"api", {"domain", "function", "start_timestamp", "end_timestamp"}, SPAN, assay_csv_put_call},
-	{"stats", {"name", "calls", "totaldurationns"}, {0}, assay_csv_put_stat},
-	{"kernel_trace", {"kernel_name", "start_timestamp", "end_timestamp"}, SPAN,
-	 assay_csv_put_kernel},
-	{"kernel_trace", {"kernelname", "beginns", "endns"}, SPAN, assay_csv_put_kernel},
-};
-
-/* Tables of unknown origin, by the names in pick_column(). */
-static const csv_kind other_kernels = {"kernels", {0}, SPAN, assay_csv_put_kernel};
-static const csv_kind other_lengths = {"kernels", {0}, {CSV_START, CSV_DURATION}, assay_csv_put_kernel};
-
-static const uint8_t field_type[CSV_FIELD_COUNT] = {
-#define X(id, type, absent) CSV_AS_##type,
-	CSV_FIELDS(X)
-#undef X
-};
-
-static char fold(char c)
-{
-	if (c == '-' || c == ' ')
-		return '_';
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-static bool folds_to(assay_str cell, const char *name)
-{
-	cell = assay_str_trim(cell);
-	for (size_t i = 0; i < cell.n; i++)
-		if (!name[i] || fold(cell.p[i]) != name[i])
-			return false;
-	return !name[cell.n];
-}
-
-static bool has_column(const csv_cells *head, const char *name)
-{
-	for (size_t i = 0; i < head->n; i++)
-		if (folds_to(head->cell[i], name))
-			return true;
-	return false;
-}
-
-static const csv_kind *find_kind(const csv_cells *head)
-{
-	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-		size_t has = 0;
-		while (has < 4 && kinds[k].needs[has] && has_column(head, kinds[k].needs[has]))
-			has++;
-		if (has == 4 || !kinds[k].needs[has])
-			return &kinds[k];
-	}
-	return NULL;
-}
-
-static csv_field column_field(assay_str cell, column_of of)
-{
-	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		if ((columns[i].of == ANY || columns[i].of == of) && folds_to(cell, columns[i].name))
-			return columns[i].field;
-	return CSV_NONE;
-}
-
-/* Every word of name, split at '_' and ' ', is in the cell, letters of any case. */
-static bool has_words(assay_str cell, assay_str name)
-{
-	while (name.n) {
-		size_t n = 0;
-		while (n < name.n && name.p[n] != '_' && name.p[n] != ' ')
-			n++;
-		char word[32];
-		snprintf(word, sizeof word, "%.*s", (int)n, name.p);
-		if (assay_str_find_nocase(cell, word) < 0)
-			return false;
-		n += n < name.n;
-		name = (assay_str){name.p + n, name.n - n};
-	}
-	return true;
-}
-
-/* Column of the first name that a tier finds; a tier is tried with all names before the next:
- * exact, letters of any case (the last such column), all words in it (the first such column). */
-static size_t pick_column(const csv_cells *head, const char *const *names)
-{
-	for (const char *const *z = names; *z; z++)
-		for (size_t i = 0; i < head->n; i++)
-			if (assay_str_is(head->cell[i], *z))
-				return i;
-	for (const char *const *z = names; *z; z++)
-		for (size_t i = head->n; i-- > 0;)
-			if (assay_str_same(head->cell[i], assay_str_of(*z)))
-				return i;
-	for (const char *const *z = names; *z; z++)
-		for (size_t i = 0; i < head->n; i++)
-			if (has_words(head->cell[i], assay_str_of(*z)))
-				return i;
-	return CSV_COLS_MAX;
-}
-
-static const struct {
-	csv_field field;
-	const char *names[5];
-} picks[] = {
-	{CSV_NAME, {"KernelName", "Kernel_Name", "kernel_name", "Name"}},
-	{CSV_START, {"BeginNs", "start_ns", "BeginNS", "Start"}},
-	{CSV_END, {"EndNs", "end_ns", "EndNS", "End"}},
-	{CSV_DURATION, {"DurationNs", "duration_ns", "Duration"}},
-};
-
-/* Kernels with a name, a start, and an end or a length. Summaries and telemetry are no kernels. */
-static const csv_kind *pick_columns(const csv_cells *head, csv_plan *plan)
-{
-	if (has_column(head, "calls") || has_column(head, "count") || has_column(head, "gpu") ||
-	    has_column(head, "device"))
-		return NULL;
-	for (size_t i = 0; i < sizeof picks / sizeof *picks; i++) {
-		size_t col = pick_column(head, picks[i].names);
-		if (col < CSV_COLS_MAX && plan->field[col] == CSV_NONE) {
-			plan->field[col] = (uint8_t)picks[i].field;
-			plan->has[picks[i].field] = true;
-		}
-	}
-	if (!plan->has[CSV_NAME] || !plan->has[CSV_START])
-		return NULL;
-	if (plan->has[CSV_END])
-		return &other_kernels;
-	return plan->has[CSV_DURATION] ? &other_lengths : NULL;
-}
-
-/* Columns with names of rocprof; of two that mean the same the first is taken. */
-static void map_columns(const csv_cells *head, csv_plan *plan)
-{
-	column_of of = plan->kind && plan->kind->put == assay_csv_put_device ? AGENTS : EVENTS;
-	for (size_t i = 0; i < head->n; i++) {
-		csv_field f = column_field(head->cell[i], of);
-		if (f == CSV_NONE || plan->has[f] || plan->field[i] != CSV_NONE)
-			continue;
-		plan->field[i] = (uint8_t)f;
-		plan->has[f] = true;
-	}
-}
-
-/* A name found through Kernel_Id needs that cell first, and a cell behind the name. */
-static bool id_comes_first(const csv_plan *plan)
-{
-	size_t id = 0, name = 0;
-	for (size_t i = 0; i < plan->cols; i++) {
-		if (plan->field[i] == CSV_KERNEL_ID)
-			id = i;
-		if (plan->field[i] == CSV_NAME)
-			name = i;
-	}
-	return plan->has[CSV_KERNEL_ID] && id < name && name + 1 < plan->cols;
-}
-
-/* From the header at the start of text; *after is behind its line. */
-static bool make_plan(assay_str text, csv_plan *plan, size_t *after)
-{
-	*plan = (csv_plan){0};
-	const char *p = text.p, *end = text.p + text.n;
-	if (text.n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-		p += 3;
-	while (p < end && (*p == '\n' || *p == '\r'))
-		p++;
-	csv_cells head;
-	if (p == end || !assay_csv_split_line((assay_str){p, (size_t)(end - p)}, &head))
-		return false;
-	plan->cols = head.n;
-	plan->kind = find_kind(&head);
-	if (!plan->kind)
-		plan->kind = pick_columns(&head, plan);
-	if (!plan->kind)
-		return false;
-	map_columns(&head, plan);
-	for (size_t i = 0; i < plan->cols; i++)
-		plan->type[i] = field_type[plan->field[i]];
-	plan->stream = plan->has[CSV_STREAM] ? CSV_STREAM : CSV_QUEUE;
-	plan->has_kernel_id = id_comes_first(plan);
-	plan->kernels_only = plan->kind->put == assay_csv_put_kernel && plan->has[CSV_END];
-	*after = (size_t)(head.next - text.p);
-	plan->header = assay_str_trim((assay_str){p, (size_t)(head.next - p)});
-	return true;
-}
-
-/* A table of unknown origin is believed when its first row has whole numbers for times. */
-static bool first_row_fits(const csv_plan *plan, assay_str rest)
-{
-	csv_cells row;
-	if (!rest.n || !assay_csv_split_line(rest, &row) || row.n != plan->cols)
-		return false;
-	for (size_t i = 0; i < plan->cols; i++) {
-		uint64_t ns;
-		bool time = plan->field[i] == plan->kind->times[0] ||
-			    plan->field[i] == plan->kind->times[1];
-		if (time && !assay_str_u64(assay_str_trim(row.cell[i]), &ns))
-			return false;
-	}
-	return true;
-}
-
-static int csv_sniff(assay_str head)
-{
-	csv_plan plan;
-	size_t after;
-	if (!make_plan(head, &plan, &after))
-		return 0;
-	if (plan.kind != &other_kernels && plan.kind != &other_lengths)
-		return SURE;
-	return first_row_fits(&plan, (assay_str){head.p + after, head.n - after}) ? UNSURE : 0;
-}
+enum { HEAD = 64 << 10, WINDOW = 2 << 20 };
 
 /* Which summary a stats file is, by its name: 123_hip_api_stats.csv is hip_api_stats. */
 static const char *stats_name(assay_arena *a, const char *path)
@@ -389,6 +90,7 @@ static assay_pump_status csv_parse(void *ctx, unsigned worker, assay_view text, 
 {
 	struct csv_read *job = ctx;
 	(void)pos;
+	job->workers[worker].parsed = true;
 	return job->rows(&job->workers[worker], text, limit, used);
 }
 
@@ -422,6 +124,7 @@ static void csv_commit(void *ctx, unsigned worker)
 	assay_part_move(&job->run->part, &w->part, &w->moved);
 	job->samples += w->samples;
 	w->samples = 0;
+	w->parsed = false;
 	if (job->run->progress)
 		job->run->progress(job->run->progress_ctx, assay_input_path(job->in),
 				   assay_input_file_pos(job->in), assay_input_file_bytes(job->in));
@@ -432,10 +135,8 @@ static void csv_discard(void *ctx, unsigned worker)
 {
 	struct csv_read *job = ctx;
 	csv_worker *w = &job->workers[worker];
-	if (!w->part.strings.str.n && !w->part.t.track.n && !w->samples) {
-		assay_part_clear(&w->part);
+	if (!w->parsed)
 		return;
-	}
 	worker_stop(w);
 	worker_start(job, w);
 }
@@ -495,7 +196,7 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 	assay_view v = assay_input_view(in, 0, HEAD);
 	struct csv_read job = {.run = run, .in = in, .rows = rows_for(how.isa)};
 	size_t after;
-	if (!make_plan((assay_str){v.p, v.n < HEAD ? v.n : HEAD}, &job.plan, &after))
+	if (!assay_csv_plan((assay_str){v.p, v.n < HEAD ? v.n : HEAD}, &job.plan, &after))
 		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a rocprof table",
 				  assay_input_path(in));
 	assay_arena scratch = {0};
@@ -531,6 +232,417 @@ static bool csv_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_rocprof_csv = {
 	.name = "rocprof_csv",
 	.about = "CSV tables of rocprofv3 and rocprof, and other tables of kernels",
-	.sniff = csv_sniff,
+	.sniff = assay_csv_sniff,
 	.read = csv_read,
 };
+
+static const csv_how alone = {1, WINDOW, ASSAY_ISA_SCALAR};
+
+static assay_run *read_text(assay_str text, csv_how how)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(text.p, text.n);
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	assay_err err;
+	read_as(run, in, how, &err);
+	assay_input_close(in);
+	return run;
+}
+
+static assay_run *read_z(const char *z)
+{
+	return read_text(assay_str_of(z), (csv_how){1, WINDOW, assay_cpu_isa()});
+}
+
+static bool is_text(const assay_run *run, assay_sid id, const char *want)
+{
+	if (assay_str_is(assay_text(run, id), want))
+		return true;
+	fprintf(stderr, "\"%s\" is not \"%s\"\n", assay_z(run, id), want);
+	return false;
+}
+
+static uint64_t issues(const assay_run *run)
+{
+	uint64_t n = 0;
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		n += run->part.issues[i];
+	return n;
+}
+
+struct head {
+	size_t n, cap;
+};
+
+/* Every column of every table, every string, every issue. */
+static bool same_run(const assay_run *a, const assay_run *b)
+{
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+		const assay_table_info *info = &assay_table_infos[id];
+		const char *x = (const char *)&a->part.t + info->at, *y = (const char *)&b->part.t + info->at;
+		size_t n = ((const struct head *)(const void *)x)->n;
+		if (n != ((const struct head *)(const void *)y)->n)
+			return false;
+		for (size_t c = 0; c < info->cols && n; c++) {
+			const void *p = *(void *const *)(const void *)(x + info->col[c].at);
+			const void *q = *(void *const *)(const void *)(y + info->col[c].at);
+			if (memcmp(p, q, n * assay_col_width(info->col[c].type)))
+				return false;
+		}
+	}
+	if (a->part.strings.str.n != b->part.strings.str.n)
+		return false;
+	for (assay_sid i = 0; i < a->part.strings.str.n; i++)
+		if (!assay_str_eq(assay_text(a, i), assay_text(b, i)))
+			return false;
+	return memcmp(a->part.issues, b->part.issues, sizeof a->part.issues) == 0;
+}
+
+#define KERNEL_HEAD                                                                                \
+	"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Thread_Id\",\"Dispatch_Id\","          \
+	"\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\","  \
+	"\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\",\"SGPR_Count\","  \
+	"\"Workgroup_Size_X\",\"Workgroup_Size_Y\",\"Workgroup_Size_Z\",\"Grid_Size_X\","          \
+	"\"Grid_Size_Y\",\"Grid_Size_Z\"\n"
+#define KERNEL_ROW(agent, id, name)                                                                \
+	"\"KERNEL_DISPATCH\"," agent ",1,3,834,17," id ",\"" name "\",21,1550151853029637,"        \
+	"1550151853042437,512,64,8,4,16,64,2,1,1024,1025,1\n"
+#define API_HEAD                                                                                   \
+	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\","                 \
+	"\"Start_Timestamp\",\"End_Timestamp\"\n"
+
+TEST(a_kernel_row_fills_every_column)
+{
+	assay_run *run = read_z(KERNEL_HEAD KERNEL_ROW("\"Agent 4\"", "10", "void f<float>(float*, int)")
+					KERNEL_ROW("7", "10", "void f<float>(float*, int)"));
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_track_table *t = &run->part.t.track;
+	CHECK_EQ(g->n, 2);
+	CHECK_EQ(g->ts[0], 1550151853029637);
+	CHECK_EQ(g->dur[0], 12800);
+	CHECK(is_text(run, g->name[0], "void f<float>(float*, int)") && g->name[1] == g->name[0]);
+	CHECK(t->kind[g->track[0]] == ASSAY_TRACK_STREAM);
+	CHECK(t->pid[g->track[0]] == 4 && t->tid[g->track[0]] == 3 && t->pid[g->track[1]] == 7);
+	CHECK(g->corr[0] == 21 && g->queue[0] == 1 && g->dispatch[0] == 17 && g->kind[0] == 0);
+	CHECK(g->shared[0] == 512 && g->scratch[0] == 64);
+	CHECK(g->regs[0] == 8 && g->acc_regs[0] == 4 && g->scalar_regs[0] == 16);
+	CHECK(g->block_x[0] == 64 && g->block_y[0] == 2 && g->block_z[0] == 1);
+	CHECK(g->grid_x[0] == 1024 && g->grid_y[0] == 1025 && g->grid_z[0] == 1);
+	CHECK(g->bytes[0] == -1 && g->context[0] == UINT32_MAX && g->graph[0] == 0);
+	CHECK_EQ(issues(run), 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(columns_are_found_by_name_in_any_order_and_case)
+{
+	assay_run *run = read_z("Guid,End_Timestamp,START_TIMESTAMP,Kernel_Name,Agent_Id,Queue_Id,"
+				"Vgpr_Count,Lds_Block_Size,Private_Segment_Size\n"
+				"\"0000ddb5-8903\",30,10,\"k\",\"Agent 2\",9,24,128,32\n"
+				"\"0000ddb5-8903\",31,11,k,,9,24,,32\n");
+	const assay_gpu_table *g = &run->part.t.gpu;
+	CHECK(g->n == 2 && g->dur[0] == 20 && g->regs[0] == 24 && g->shared[0] == 128);
+	CHECK(g->scratch[0] == 32 && g->dispatch[0] == UINT32_MAX && g->acc_regs[0] == UINT16_MAX);
+	CHECK_EQ(run->part.t.track.tid[g->track[0]], 9); /* no stream: the queue */
+	CHECK(run->part.t.track.pid[g->track[1]] == -1 && g->shared[1] == UINT32_MAX);
+	CHECK(g->name[0] == g->name[1] && issues(run) == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(tables_of_the_first_rocprof_are_kernels)
+{
+	assay_run *run = read_z("\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"queue-index\",\"pid\","
+				"\"tid\",\"grd\",\"wgr\",\"lds\",\"scr\",\"vgpr\",\"sgpr\",\"sig\",\"obj\","
+				"\"DispatchNs\",\"BeginNs\",\"EndNs\",\"CompleteNs\",\"DurationNs\"\n"
+				"5,\"k.kd\",1,2,0,77,78,256,64,1,2,3,4,0x0,0xf00,99,100,150,160,50\n");
+	const assay_gpu_table *g = &run->part.t.gpu;
+	CHECK(g->n == 1 && g->ts[0] == 100 && g->dur[0] == 50 && g->dispatch[0] == 5);
+	CHECK(g->queue[0] == 2 && g->grid_x[0] == 256 && g->block_x[0] == 64 && g->regs[0] == 3);
+	CHECK(run->part.t.track.pid[g->track[0]] == 1 && issues(run) == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(other_tables_of_kernels_are_found_by_tiers_of_names)
+{
+	const char *ends = "id,the kernel name,Start (ns),End (ns)\n1,k,100,130\n";
+	const char *lengths = "Start,Name,Duration\n100,k,30.9\n";
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = read_z(i ? lengths : ends);
+		const assay_gpu_table *g = &run->part.t.gpu;
+		CHECK(g->n == 1 && g->ts[0] == 100 && g->dur[0] == 30 && is_text(run, g->name[0], "k"));
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(quotes_inside_names_are_literal)
+{
+	assay_run *run = read_z(API_HEAD
+				"\"MARKER_CORE_API\",\"say \"hi\" to all\",7,8,1,10,20\n"
+				"\"MARKER_CORE_API\",\"say \"hi\"\",7,8,2,10,20\n"
+				"\"MARKER_CORE_API\",\"say \"hi\", bob\",7,8,3,10,20\n"
+				"\"MARKER_CORE_API\",\"say \"\"hi\"\"\",7,8,4,10,20\n"
+				"\"MARKER_CORE_API\",\"f(\"\"a\"\",1)\",7,8,5,10,20\n"
+				"\"MARKER_CORE_API\",\"\",7,8,6,10,20\n"
+				"\"MARKER_CORE_API\",\"two\nlines, \"three\",7,8,7,10,20\n");
+	static const char *const want[] = {"say \"hi\" to all", "say \"hi\"",   "say \"hi\", bob",
+					   "say \"hi\"",	"f(\"a\",1)",	"",
+					   "two\nlines, \"three"};
+	const assay_host_table *h = &run->part.t.host;
+	CHECK_EQ(h->n, 7);
+	for (size_t i = 0; i < 7; i++) {
+		CHECK(is_text(run, h->name[i], want[i]) && h->kind[i] == ASSAY_HOST_MARKER);
+		CHECK_EQ(run->part.t.api.corr[h->detail[i]], i + 1);
+	}
+	CHECK_EQ(issues(run), 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(rows_that_do_not_fit_are_counted)
+{
+	assay_run *run = read_z(API_HEAD "\r\n\n" API_HEAD
+				"\"HIP_RUNTIME_API_EXT\",\"good\",7,8,1,10,20\r\n"
+				"\"HSA_CORE_API\",\"short\",7,8\n"
+				"\"HSA_CORE_API\",\"long\",7,8,1,10,20,30\n"
+				"\"HSA_CORE_API\",\"no time\",7,8,1,x,20\n"
+				"\"HSA_CORE_API\",\"late\",7,8,1,99999999999999999999,20\n"
+				"\"HSA_CORE_\n"
+				"\"HSA_CORE_API\",\"cut \n"
+				"\"HSA_CORE_API\",\"back\",7,8,-1,30,20\n"
+				"\"RCCL_API\",\"last\",,9,2,10,20");
+	const assay_host_table *h = &run->part.t.host;
+	const uint64_t *count = run->part.issues;
+	CHECK_EQ(h->n, 3);
+	CHECK(h->kind[0] == ASSAY_HOST_RUNTIME && h->kind[1] == ASSAY_HOST_DRIVER);
+	CHECK(h->kind[2] == ASSAY_HOST_RUNTIME && is_text(run, h->name[2], "last"));
+	CHECK(h->ts[1] == 30 && h->dur[1] == 0);
+	CHECK_EQ(count[ASSAY_ISSUE_negative_duration], 1);
+	CHECK_EQ(count[ASSAY_ISSUE_repeated_header], 1);
+	CHECK_EQ(count[ASSAY_ISSUE_bad_record], 6);
+	CHECK_EQ(count[ASSAY_ISSUE_bad_number], 3);
+	CHECK_EQ(run->part.t.track.pid[h->track[2]], -1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(values_too_wide_for_a_column_become_absent)
+{
+	assay_run *run = read_z("Kernel_Name,Start_Timestamp,End_Timestamp,Queue_Id,Grid_Size_X,"
+				"Workgroup_Size_X,VGPR_Count\n\"k\",1,2,139690710949888,4294967296,65536,12\n");
+	const assay_gpu_table *g = &run->part.t.gpu;
+	CHECK(g->queue[0] == UINT32_MAX && g->grid_x[0] == 0 && g->block_x[0] == 0 && g->regs[0] == 12);
+	CHECK_EQ(run->part.t.track.tid[g->track[0]], 139690710949888);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_wide_value], 3);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_copy_belongs_to_the_device_it_touches)
+{
+	assay_run *run = read_z("\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\","
+				"\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\","
+				"\"End_Timestamp\"\n"
+				"\"MEMORY_COPY\",\"MEMORY_COPY_HOST_TO_DEVICE\",2,\"Agent 0\",\"Agent 4\",1,5,9\n"
+				"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_HOST\",2,\"Agent 4\",\"Agent 0\",2,5,9\n"
+				"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_DEVICE\",2,\"Agent 4\",\"Agent 5\",3,5,9\n");
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const int64_t *device = run->part.t.track.pid;
+	CHECK(g->n == 3 && g->kind[0] == ASSAY_GPU_MEMCPY && g->dur[2] == 4 && g->bytes[0] == -1);
+	CHECK(device[g->track[0]] == 4 && device[g->track[1]] == 4 && device[g->track[2]] == 5);
+	CHECK(is_text(run, g->name[0], "MEMORY_COPY_HOST_TO_DEVICE") && g->corr[2] == 3);
+	assay_run_free(run);
+	run = read_z("Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,"
+		     "End_Timestamp\nMEMORY_COPY,HOST_TO_DEVICE,0,4,1,5,9\n");
+	const assay_track_table *t = &run->part.t.track;
+	CHECK(t->n == 1 && t->pid[0] == 4 && t->tid[0] == -1 && is_text(run, t->name[0], "copy"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(frees_give_back_what_their_address_took)
+{
+	assay_run *run = read_z("\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","
+				"\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+				"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0x00007ffb26354000\",7,30,40\n"
+				"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 2\",1024,\"0x00007ffb26354000\",1,10,20\n"
+				"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 3\",64,\"0x00007ffb26354000\",1,50,60\n"
+				"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0xffffffffffffffff\",7,70,80\n");
+	const assay_alloc_table *a = &run->part.t.alloc;
+	CHECK(a->n == 4 && a->bytes[1] == 1024 && a->bytes[0] == -1024 && a->bytes[2] == 64);
+	CHECK(a->bytes[3] == 0 && a->device[3] == -1 && a->device[0] == 2 && a->device[2] == 3);
+	CHECK(a->addr[0] == 0x7ffb26354000 && a->corr[0] == 7 && issues(run) == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(counters_keep_one_kernel_a_dispatch)
+{
+	assay_run *run = read_z("\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\","
+				"\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\","
+				"\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+				"1,1,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"SQ_WAVES\",16384.000000,10,20\n"
+				"1,1,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"OTHER\",0.50000000e+00,10,20\n"
+				"2,2,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"SQ_WAVES\",nonsense,30,40\n");
+	const assay_pmc_table *p = &run->part.t.pmc;
+	const assay_gpu_table *g = &run->part.t.gpu;
+	CHECK(p->n == 2 && p->value[0] == 16384 && p->value[1] == 0.5 && p->corr[0] == 1);
+	CHECK(is_text(run, p->name[1], "OTHER") && is_text(run, p->kernel[1], "k") && p->dispatch[1] == 1);
+	CHECK(g->n == 2 && g->ts[1] == 30 && g->grid_x[0] == 1048576 && g->block_x[0] == 64);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_number], 1);
+	assay_run_free(run);
+	run = read_z("Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n4,\"k\",\"SQ_WAVES\",7\n");
+	CHECK(run->part.t.pmc.n == 1 && run->part.t.gpu.n == 0 && run->part.t.pmc.dispatch[0] == 4);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(summaries_are_not_events)
+{
+	assay_run *run = read_z("\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\","
+				"\"MinNs\",\"MaxNs\",\"StdDev\"\n\"hipMalloc\",4,100,25.000000,85.15,3,49,1.5e+00\n");
+	const assay_stat_table *s = &run->part.t.stat;
+	CHECK(s->n == 1 && run->part.t.gpu.n == 0 && run->part.t.host.n == 0);
+	CHECK(s->calls[0] == 4 && s->total[0] == 100 && s->min[0] == 3 && s->max[0] == 49);
+	assay_run_free(run);
+	assay_arena a = {0};
+	CHECK(!strcmp(stats_name(&a, "x/123_hip_api_stats.csv"), "hip_api_stats"));
+	CHECK(!strcmp(stats_name(&a, "summary.csv"), "summary"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(agents_that_are_gpus_become_devices)
+{
+	assay_run *run = read_z("\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Wave_Front_Size\","
+				"\"Cu_Count\",\"Gfx_Target_Version\",\"Domain\",\"Local_Mem_Size\",\"Gpu_Id\","
+				"\"Name\",\"Vendor_Name\",\"Product_Name\"\n"
+				"0,0,\"CPU\",0,0,0,0,0,0,\"EPYC\",\"CPU\",\"EPYC\"\n"
+				"2,1,\"GPU\",64,304,90402,0,1024,51000,\"gfx942\",\"AMD\",\"MI300X\"\n"
+				"3,2,\"GPU\",64,110,90010,0,0,51001,\"gfx90a\",\"AMD\",\"\"\n");
+	const assay_device_table *d = &run->part.t.device;
+	CHECK(d->n == 2 && d->id[0] == 1 && d->units[0] == 304 && d->warp[0] == 64);
+	CHECK(is_text(run, d->name[0], "MI300X") && is_text(run, d->arch[0], "gfx942"));
+	CHECK(d->memory[0] == 1024 && d->memory[1] == -1 && is_text(run, d->arch[1], "gfx90a"));
+	CHECK(is_text(run, d->name[1], "gfx90a") && is_text(run, d->vendor[0], "amd"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(samples_are_counted)
+{
+	assay_run *run = read_z("\"Sample_Timestamp\",\"Exec_Mask\",\"Dispatch_Id\",\"Instruction\","
+				"\"Instruction_Comment\",\"Correlation_Id\"\n"
+				"3464444413017201,18446744073709551615,1,\"s_load_dword s8, s[4:5], 0x24\",\"\",1\n"
+				"3464444413017201,65535,1,\"s_endpgm\",\"a.cpp:1\",1");
+	CHECK(assay_str_is(assay_meta_get(run, "pc_samples"), "2") && issues(run) == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Rows of all shapes, so that windows of any size break at odd places. */
+static assay_run *read_mixed(csv_how how)
+{
+	static const char *const names[] = {"k", "void f<float>(float*, int)", "with \"quotes\", inside",
+					    "two\nlines\n\"KERNEL_DISPATCH\"", ""};
+	assay_vec(char) text = {0};
+	char row[1024];
+	for (int i = -1; i < 700; i++) {
+		int n = snprintf(row, sizeof row, "%s", KERNEL_HEAD);
+		if (i >= 0)
+			n = snprintf(row, sizeof row, "\"KERNEL_DISPATCH\",\"Agent %d\",1,%d,8,%d,%d,\"%s%.*s\","
+				     "%d,%d,%d,0,0,8,0,16,64,1,1,%d%s\n", i % 7, i % 3, i, i % 90,
+				     names[i % 90 % 5], i % 90 * 3,
+				     "____________________________________________________________________________"
+				     "____________________________________________________________________________"
+				     "________________________________________________________________________",
+				     i, i * 10 + 1, i * 10 + i % 9, i * i, i % 50 == 7 ? "" : ",1,1");
+		for (int k = 0; k < n; k++)
+			*assay_push(&text) = row[k];
+	}
+	assay_run *run = read_text((assay_str){text.p, text.n}, how);
+	assay_vec_free(&text);
+	return run;
+}
+
+TEST(threads_windows_and_instruction_sets_read_the_same)
+{
+	assay_run *want = read_mixed(alone);
+	CHECK_EQ(want->part.t.gpu.n, 700 - 14);
+	for (unsigned threads = 1; threads <= 4; threads++)
+		for (assay_isa isa = 0; isa <= assay_cpu_isa(); isa++)
+			for (size_t window = 100; window < 100000; window *= 9) {
+				assay_run *got = read_mixed((csv_how){threads, window, isa});
+				CHECK(same_run(got, want));
+				assay_run_free(got);
+			}
+	assay_run_free(want);
+	return 0;
+}
+
+TEST(text_cut_anywhere_keeps_whole_rows)
+{
+	static const char text[] = API_HEAD "\"HSA_CORE_API\",\"a, \"b\"\",7,8,1,10,20\r\n"
+					    "\"MARKER_CORE_API\",\"c\nd\",7,8,2,10,20\n";
+	size_t head = sizeof API_HEAD - 1, row = (size_t)(strchr(text + head, '\n') - text) + 1;
+	for (size_t n = 0; n < sizeof text; n++)
+		for (assay_isa isa = 0; isa <= assay_cpu_isa(); isa++) {
+			assay_run *run = read_text((assay_str){text, n}, (csv_how){1, WINDOW, isa});
+			size_t rows = run->part.t.host.n;
+			CHECK(rows <= 2 && (n < row || rows >= 1) && (n < sizeof text - 2 || rows == 2));
+			bool part = n > head && n < row && !rows;
+			CHECK(!part || issues(run) == 1);
+			assay_run_free(run);
+		}
+	return 0;
+}
+
+/* Rows of a file of the corpus by table, or -1. */
+static int64_t corpus_rows(const char *name, const char *table, uint64_t *bad)
+{
+	const char *root = getenv("ASSAY_CORPUS");
+	char path[512];
+	snprintf(path, sizeof path, "%s/rocprofv3/%s.csv", root ? root : "../shared/data", name);
+	assay_run *run = assay_run_new();
+	int64_t n = -1;
+	*bad = 0;
+	if (assay_read_path(run, path, NULL)) {
+		for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+			if (!strcmp(assay_table_infos[id].name, table))
+				n = (int64_t)((struct head *)(void *)((char *)&run->part.t +
+								      assay_table_infos[id].at))->n;
+		*bad = issues(run);
+	}
+	assay_run_free(run);
+	return n;
+}
+
+TEST(samples_of_every_kind_are_read_whole)
+{
+	static const struct {
+		const char *name, *table;
+		int64_t rows;
+	} samples[] = {
+		{"counter_collection", "pmc", 4},	{"hip_api_stats", "stat", 17},
+		{"hip_compile_trace", "host", 5},	{"hip_domain_stats", "stat", 1},
+		{"hip_runtime_trace", "host", 8},	{"hip_trace", "host", 17},
+		{"hsa_api_trace", "host", 10},		{"hsa_core_api_trace", "host", 32},
+		{"kernel_names", "pmc", 4},		{"kernel_trace", "gpu", 9},
+		{"kernel_trace_truncated", "gpu", 4},	{"marker_api_trace", "host", 5},
+		{"memory_allocation_trace", "alloc", 4}, {"memory_copy_trace", "gpu", 4},
+		{"python_bindings", "host", 6},		{"rccl_trace", "host", 21},
+		{"rocdecode_api_trace", "host", 6},	{"rocjpeg_api_trace", "host", 4},
+		{"rocpd-to-csv", "host", 13},		{"scratch_memory_trace", "alloc", 2},
+		{"pc_sampling_host_trap", "meta", 2},	{"pc_sampling_stochastic_debug", "meta", 2},
+	};
+	uint64_t bad;
+	if (corpus_rows("kernel_trace", "gpu", &bad) < 0)
+		return 77;
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+		CHECK_EQ(corpus_rows(samples[i].name, samples[i].table, &bad), samples[i].rows);
+		CHECK_EQ(bad, 0);
+	}
+	return 0;
+}

@@ -1,7 +1,7 @@
 /* What the files of the rocprof CSV reader share: fields, the plan made from a header, a worker.
  *
- * rocprof_csv.c makes the plan and runs the pump, rocprof_csv_hot.c reads well-formed rows (once per
- * instruction set), rocprof_csv_row.c reads every other row and puts rows into tables. */
+ * rocprof_csv_plan.c knows headers, rocprof_csv_hot.c reads well-formed rows (once per instruction
+ * set), rocprof_csv_row.c reads every other row and puts rows into tables, rocprof_csv.c drives. */
 #ifndef ASSAY_READ_ROCPROF_CSV_H
 #define ASSAY_READ_ROCPROF_CSV_H
 
@@ -128,6 +128,7 @@ struct csv_worker {
 	assay_part part;
 	assay_moved moved;
 	uint64_t samples; /* rows that are only counted */
+	bool parsed;      /* anything since the last commit */
 	assay_vec(char) plain; /* a cell without its doubled quotes */
 	csv_seen_name names[CSV_NAMES];
 	csv_seen_track tracks[CSV_TRACKS];
@@ -146,6 +147,10 @@ typedef struct csv_cells {
 	bool doubled[CSV_COLS_MAX]; /* holds "" for " */
 	const char *next;           /* behind the row's line end */
 } csv_cells;
+
+/* The plan of the header at the start of text; *after is behind its line. False: not our table. */
+bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after);
+int assay_csv_sniff(assay_str head);
 
 /* Read the row at p by all rules, whatever it looks like; *next is behind it. */
 csv_row_status assay_csv_row(csv_worker *w, const char *p, const char *end, bool text_end,

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 
-#include "base/test.h"
 
 enum { LINES_MAX = 64 }; /* in one row; also bounds what an unclosed quote can cost */
 
