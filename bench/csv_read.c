@@ -75,6 +75,7 @@ static bool measure(const char *path, int threads, struct result *best, long *pe
 
 int main(int argc, char **argv)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	int runs = argc > 2 ? atoi(argv[2]) : 3;
 	if (argc < 2)
 		return fprintf(stderr, "usage: csv_read FILE [RUNS]\n"), 2;

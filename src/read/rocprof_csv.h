@@ -97,6 +97,7 @@ typedef struct csv_plan {
 	csv_field stream;   /* STREAM, or QUEUE in files without streams */
 	size_t cols;
 	uint8_t field[CSV_COLS_MAX], type[CSV_COLS_MAX];
+	uint16_t numbers[CSV_COLS_MAX]; /* columns from this one on that are numbers, less the last */
 	bool has[CSV_FIELD_COUNT];
 	assay_str header;  /* the header row as written, without its line end */
 	const char *about; /* for stat.domain */

@@ -268,8 +268,11 @@ bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after)
 	if (!plan->kind)
 		return false;
 	map_columns(&head, plan);
-	for (size_t i = 0; i < plan->cols; i++)
+	for (size_t i = plan->cols; i-- > 0;) {
 		plan->type[i] = field_type[plan->field[i]];
+		if (plan->type[i] == CSV_AS_NUMBER && i + 1 < plan->cols)
+			plan->numbers[i] = (uint16_t)(plan->numbers[i + 1] + 1);
+	}
 	plan->stream = plan->has[CSV_STREAM] ? CSV_STREAM : CSV_QUEUE;
 	plan->has_kernel_id = id_comes_first(plan);
 	plan->kernels_only = plan->kind->put == assay_csv_put_kernel && plan->has[CSV_END];
