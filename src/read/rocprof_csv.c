@@ -52,6 +52,11 @@ typedef struct csv_how {
 	assay_isa isa;
 } csv_how;
 
+/* Every table starts with these. */
+struct head {
+	size_t n, cap;
+};
+
 struct csv_read {
 	assay_run *run;
 	assay_input *in;
@@ -60,6 +65,7 @@ struct csv_read {
 	csv_worker *workers;
 	uint64_t samples;
 	assay_map dispatches; /* kernels of counter rows, kept already */
+	uint64_t windows;     /* about as many as the first are to come; 0 when nobody knows */
 };
 
 static void worker_start(struct csv_read *job, csv_worker *w)
@@ -115,12 +121,27 @@ static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 	g->n = n;
 }
 
+/* Room for as many rows as the rest of the file will have if it is like its first window: columns that
+ * never grow are never moved, and start with huge pages. Room that is not used costs nothing. */
+static void reserve_all(assay_tables *to, const assay_tables *first, uint64_t windows)
+{
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+		size_t n = ((const struct head *)(const void *)((const char *)first +
+								assay_table_infos[id].at))->n;
+		uint64_t rows = n * (windows + 1);
+		if (n && windows && id != ASSAY_T_track && rows < UINT32_MAX / 2)
+			assay_reserve(to, id, (size_t)rows);
+	}
+}
+
 static void csv_commit(void *ctx, unsigned worker)
 {
 	struct csv_read *job = ctx;
 	csv_worker *w = &job->workers[worker];
 	if (job->plan.kind->put == assay_csv_put_counter)
 		drop_repeats(&job->dispatches, &w->part.t.gpu);
+	reserve_all(&job->run->part.t, &w->part.t, job->windows);
+	job->windows = 0;
 	assay_part_move(&job->run->part, &w->part, &w->moved);
 	job->samples += w->samples;
 	w->samples = 0;
@@ -206,6 +227,8 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 	for (unsigned i = 0; i < how.threads; i++)
 		worker_start(&job, &job.workers[i]);
 	assay_meta_add(&run->part, "rocprof_csv", assay_str_of(job.plan.kind->name));
+	if (!strcmp(assay_input_packing(in), "plain"))
+		job.windows = assay_input_file_bytes(in) / how.window;
 	size_t first_alloc = run->part.t.alloc.n;
 	assay_pump_run(&(assay_pump){.in = in,
 				     .start = after,
@@ -269,10 +292,6 @@ static uint64_t issues(const assay_run *run)
 		n += run->part.issues[i];
 	return n;
 }
-
-struct head {
-	size_t n, cap;
-};
 
 /* Every column of every table, every string, every issue. */
 static bool same_run(const assay_run *a, const assay_run *b)
