@@ -85,9 +85,10 @@ int main(int argc, char **argv)
 		for (int i = 0; i < runs; i++)
 			if (!measure(argv[1], threads, &best, &peak))
 				return 1;
-		printf("assay, %d thread%s: %" PRIu64 " rows, %" PRId64 " ns, %.3f s (cpu %.3f), %.2f GB/s, %ld MiB\n",
-		       threads, threads > 1 ? "s" : " ", best.rows, best.sum, best.seconds, best.cpu,
-		       (double)best.bytes / best.seconds / 1e9, peak / 1024);
+		printf("assay, %d thread%s: %" PRIu64 " rows, %" PRId64
+		       " ns, %.3f s (cpu %.3f), %.2f GB/s, %ld MiB\n",
+		       threads, threads > 1 ? "s" : " ", best.rows, best.sum, best.seconds,
+		       best.cpu, (double)best.bytes / best.seconds / 1e9, peak / 1024);
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* CSV files of rocprofv3 (ROCm 6.2 to 7.x, and what rocpd converts to), rocprof v1 and v2, and other
- * tables of kernels. docs/formats/rocprof_csv.md tells which column goes where. */
+/* CSV files of rocprofv3 (ROCm 6.2 to 7.x, and what rocpd converts to), rocprof v1 and v2, and
+ * other tables of kernels. docs/formats/rocprof_csv.md tells which column goes where. */
 #include "read/rocprof_csv.h"
 
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include "base/test.h"
 #include "read/reader.h"
 
-enum { HEAD = 64 << 10, WINDOW = 2 << 20 };
+enum { HEAD = 64 << 10, WINDOW = 1 << 20 };
 
 /* Which summary a stats file is, by its name: 123_hip_api_stats.csv is hip_api_stats. */
 static const char *stats_name(assay_arena *a, const char *path)
 {
-	static const char *const starts[] = {"kernel", "hip",	    "hsa",	 "marker",  "memory_",
-					     "rccl",   "rocdecode", "rocjpeg",	 "scratch", "domain"};
+	static const char *const starts[] = {"kernel", "hip",       "hsa",     "marker",  "memory_",
+					     "rccl",   "rocdecode", "rocjpeg", "scratch", "domain"};
 	const char *slash = strrchr(path, '/');
 	assay_str base = assay_str_of(slash ? slash + 1 : path);
 	ptrdiff_t dot = assay_str_find(base, ".csv");
@@ -106,7 +106,8 @@ static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 	const assay_table_info *info = &assay_table_infos[ASSAY_T_gpu];
 	size_t n = 0;
 	for (size_t r = 0; r < g->n; r++) {
-		uint64_t key[] = {(uint64_t)g->ts[r], (uint64_t)g->dur[r], g->dispatch[r], g->corr[r]};
+		uint64_t key[] = {(uint64_t)g->ts[r], (uint64_t)g->dur[r], g->dispatch[r],
+				  g->corr[r]};
 		uint32_t *slot = assay_map_at(kept, assay_hash(key, sizeof key, 0));
 		if (*slot != ASSAY_MAP_ABSENT)
 			continue;
@@ -121,13 +122,15 @@ static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 	g->n = n;
 }
 
-/* Room for as many rows as the rest of the file will have if it is like its first window: columns that
- * never grow are never moved, and start with huge pages. Room that is not used costs nothing. */
+/* Room for as many rows as the rest of the file will have if it is like its first window: columns
+ * that never grow are never moved, and start with huge pages. Room that is not used costs nothing.
+ */
 static void reserve_all(assay_tables *to, const assay_tables *first, uint64_t windows)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
 		size_t n = ((const struct head *)(const void *)((const char *)first +
-								assay_table_infos[id].at))->n;
+								assay_table_infos[id].at))
+				   ->n;
 		uint64_t rows = n * (windows + 1);
 		if (n && windows && id != ASSAY_T_track && rows < UINT32_MAX / 2)
 			assay_reserve(to, id, (size_t)rows);
@@ -298,7 +301,8 @@ static bool same_run(const assay_run *a, const assay_run *b)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
 		const assay_table_info *info = &assay_table_infos[id];
-		const char *x = (const char *)&a->part.t + info->at, *y = (const char *)&b->part.t + info->at;
+		const char *x = (const char *)&a->part.t + info->at,
+			   *y = (const char *)&b->part.t + info->at;
 		size_t n = ((const struct head *)(const void *)x)->n;
 		if (n != ((const struct head *)(const void *)y)->n)
 			return false;
@@ -332,8 +336,9 @@ static bool same_run(const assay_run *a, const assay_run *b)
 
 TEST(a_kernel_row_fills_every_column)
 {
-	assay_run *run = read_z(KERNEL_HEAD KERNEL_ROW("\"Agent 4\"", "10", "void f<float>(float*, int)")
-					KERNEL_ROW("7", "10", "void f<float>(float*, int)"));
+	assay_run *run =
+		read_z(KERNEL_HEAD KERNEL_ROW("\"Agent 4\"", "10", "void f<float>(float*, int)")
+			       KERNEL_ROW("7", "10", "void f<float>(float*, int)"));
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_track_table *t = &run->part.t.track;
 	CHECK_EQ(g->n, 2);
@@ -371,10 +376,11 @@ TEST(columns_are_found_by_name_in_any_order_and_case)
 
 TEST(tables_of_the_first_rocprof_are_kernels)
 {
-	assay_run *run = read_z("\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"queue-index\",\"pid\","
-				"\"tid\",\"grd\",\"wgr\",\"lds\",\"scr\",\"vgpr\",\"sgpr\",\"sig\",\"obj\","
-				"\"DispatchNs\",\"BeginNs\",\"EndNs\",\"CompleteNs\",\"DurationNs\"\n"
-				"5,\"k.kd\",1,2,0,77,78,256,64,1,2,3,4,0x0,0xf00,99,100,150,160,50\n");
+	assay_run *run =
+		read_z("\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"queue-index\",\"pid\","
+		       "\"tid\",\"grd\",\"wgr\",\"lds\",\"scr\",\"vgpr\",\"sgpr\",\"sig\",\"obj\","
+		       "\"DispatchNs\",\"BeginNs\",\"EndNs\",\"CompleteNs\",\"DurationNs\"\n"
+		       "5,\"k.kd\",1,2,0,77,78,256,64,1,2,3,4,0x0,0xf00,99,100,150,160,50\n");
 	const assay_gpu_table *g = &run->part.t.gpu;
 	CHECK(g->n == 1 && g->ts[0] == 100 && g->dur[0] == 50 && g->dispatch[0] == 5);
 	CHECK(g->queue[0] == 2 && g->grid_x[0] == 256 && g->block_x[0] == 64 && g->regs[0] == 3);
@@ -390,7 +396,8 @@ TEST(other_tables_of_kernels_are_found_by_tiers_of_names)
 	for (int i = 0; i < 2; i++) {
 		assay_run *run = read_z(i ? lengths : ends);
 		const assay_gpu_table *g = &run->part.t.gpu;
-		CHECK(g->n == 1 && g->ts[0] == 100 && g->dur[0] == 30 && is_text(run, g->name[0], "k"));
+		CHECK(g->n == 1 && g->ts[0] == 100 && g->dur[0] == 30 &&
+		      is_text(run, g->name[0], "k"));
 		assay_run_free(run);
 	}
 	return 0;
@@ -398,16 +405,16 @@ TEST(other_tables_of_kernels_are_found_by_tiers_of_names)
 
 TEST(quotes_inside_names_are_literal)
 {
-	assay_run *run = read_z(API_HEAD
-				"\"MARKER_CORE_API\",\"say \"hi\" to all\",7,8,1,10,20\n"
+	assay_run *run =
+		read_z(API_HEAD "\"MARKER_CORE_API\",\"say \"hi\" to all\",7,8,1,10,20\n"
 				"\"MARKER_CORE_API\",\"say \"hi\"\",7,8,2,10,20\n"
 				"\"MARKER_CORE_API\",\"say \"hi\", bob\",7,8,3,10,20\n"
 				"\"MARKER_CORE_API\",\"say \"\"hi\"\"\",7,8,4,10,20\n"
 				"\"MARKER_CORE_API\",\"f(\"\"a\"\",1)\",7,8,5,10,20\n"
 				"\"MARKER_CORE_API\",\"\",7,8,6,10,20\n"
 				"\"MARKER_CORE_API\",\"two\nlines, \"three\",7,8,7,10,20\n");
-	static const char *const want[] = {"say \"hi\" to all", "say \"hi\"",   "say \"hi\", bob",
-					   "say \"hi\"",	"f(\"a\",1)",	"",
+	static const char *const want[] = {"say \"hi\" to all",  "say \"hi\"", "say \"hi\", bob",
+					   "say \"hi\"",         "f(\"a\",1)", "",
 					   "two\nlines, \"three"};
 	const assay_host_table *h = &run->part.t.host;
 	CHECK_EQ(h->n, 7);
@@ -422,8 +429,8 @@ TEST(quotes_inside_names_are_literal)
 
 TEST(rows_that_do_not_fit_are_counted)
 {
-	assay_run *run = read_z(API_HEAD "\r\n\n" API_HEAD
-				"\"HIP_RUNTIME_API_EXT\",\"good\",7,8,1,10,20\r\n"
+	assay_run *run =
+		read_z(API_HEAD "\r\n\n" API_HEAD "\"HIP_RUNTIME_API_EXT\",\"good\",7,8,1,10,20\r\n"
 				"\"HSA_CORE_API\",\"short\",7,8\n"
 				"\"HSA_CORE_API\",\"long\",7,8,1,10,20,30\n"
 				"\"HSA_CORE_API\",\"no time\",7,8,1,x,20\n"
@@ -449,10 +456,12 @@ TEST(rows_that_do_not_fit_are_counted)
 
 TEST(values_too_wide_for_a_column_become_absent)
 {
-	assay_run *run = read_z("Kernel_Name,Start_Timestamp,End_Timestamp,Queue_Id,Grid_Size_X,"
-				"Workgroup_Size_X,VGPR_Count\n\"k\",1,2,139690710949888,4294967296,65536,12\n");
+	assay_run *run = read_z(
+		"Kernel_Name,Start_Timestamp,End_Timestamp,Queue_Id,Grid_Size_X,"
+		"Workgroup_Size_X,VGPR_Count\n\"k\",1,2,139690710949888,4294967296,65536,12\n");
 	const assay_gpu_table *g = &run->part.t.gpu;
-	CHECK(g->queue[0] == UINT32_MAX && g->grid_x[0] == 0 && g->block_x[0] == 0 && g->regs[0] == 12);
+	CHECK(g->queue[0] == UINT32_MAX && g->grid_x[0] == 0 && g->block_x[0] == 0 &&
+	      g->regs[0] == 12);
 	CHECK_EQ(run->part.t.track.tid[g->track[0]], 139690710949888);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_wide_value], 3);
 	assay_run_free(run);
@@ -461,19 +470,22 @@ TEST(values_too_wide_for_a_column_become_absent)
 
 TEST(a_copy_belongs_to_the_device_it_touches)
 {
-	assay_run *run = read_z("\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\","
-				"\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\","
-				"\"End_Timestamp\"\n"
-				"\"MEMORY_COPY\",\"MEMORY_COPY_HOST_TO_DEVICE\",2,\"Agent 0\",\"Agent 4\",1,5,9\n"
-				"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_HOST\",2,\"Agent 4\",\"Agent 0\",2,5,9\n"
-				"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_DEVICE\",2,\"Agent 4\",\"Agent 5\",3,5,9\n");
+	assay_run *run = read_z(
+		"\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\","
+		"\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\","
+		"\"End_Timestamp\"\n"
+		"\"MEMORY_COPY\",\"MEMORY_COPY_HOST_TO_DEVICE\",2,\"Agent 0\",\"Agent 4\",1,5,9\n"
+		"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_HOST\",2,\"Agent 4\",\"Agent 0\",2,5,9\n"
+		"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_DEVICE\",2,\"Agent 4\",\"Agent "
+		"5\",3,5,9\n");
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const int64_t *device = run->part.t.track.pid;
 	CHECK(g->n == 3 && g->kind[0] == ASSAY_GPU_MEMCPY && g->dur[2] == 4 && g->bytes[0] == -1);
 	CHECK(device[g->track[0]] == 4 && device[g->track[1]] == 4 && device[g->track[2]] == 5);
 	CHECK(is_text(run, g->name[0], "MEMORY_COPY_HOST_TO_DEVICE") && g->corr[2] == 3);
 	assay_run_free(run);
-	run = read_z("Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,"
+	run = read_z("Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_"
+		     "Timestamp,"
 		     "End_Timestamp\nMEMORY_COPY,HOST_TO_DEVICE,0,4,1,5,9\n");
 	const assay_track_table *t = &run->part.t.track;
 	CHECK(t->n == 1 && t->pid[0] == 4 && t->tid[0] == -1 && is_text(run, t->name[0], "copy"));
@@ -483,12 +495,15 @@ TEST(a_copy_belongs_to_the_device_it_touches)
 
 TEST(frees_give_back_what_their_address_took)
 {
-	assay_run *run = read_z("\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","
-				"\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
-				"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0x00007ffb26354000\",7,30,40\n"
-				"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 2\",1024,\"0x00007ffb26354000\",1,10,20\n"
-				"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 3\",64,\"0x00007ffb26354000\",1,50,60\n"
-				"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0xffffffffffffffff\",7,70,80\n");
+	assay_run *run =
+		read_z("\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","
+		       "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+		       "\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0x00007ffb26354000\",7,30,40\n"
+		       "\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent "
+		       "2\",1024,\"0x00007ffb26354000\",1,10,20\n"
+		       "\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent "
+		       "3\",64,\"0x00007ffb26354000\",1,50,60\n"
+		       "\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0xffffffffffffffff\",7,70,80\n");
 	const assay_alloc_table *a = &run->part.t.alloc;
 	CHECK(a->n == 4 && a->bytes[1] == 1024 && a->bytes[0] == -1024 && a->bytes[2] == 64);
 	CHECK(a->bytes[3] == 0 && a->device[3] == -1 && a->device[0] == 2 && a->device[2] == 3);
@@ -499,20 +514,23 @@ TEST(frees_give_back_what_their_address_took)
 
 TEST(counters_keep_one_kernel_a_dispatch)
 {
-	assay_run *run = read_z("\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\","
-				"\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\","
-				"\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n"
-				"1,1,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"SQ_WAVES\",16384.000000,10,20\n"
-				"1,1,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"OTHER\",0.50000000e+00,10,20\n"
-				"2,2,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"SQ_WAVES\",nonsense,30,40\n");
+	assay_run *run = read_z(
+		"\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\","
+		"\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\","
+		"\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+		"1,1,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"SQ_WAVES\",16384.000000,10,20\n"
+		"1,1,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"OTHER\",0.50000000e+00,10,20\n"
+		"2,2,\"Agent 1\",1,15,15,1048576,17,\"k\",64,\"SQ_WAVES\",nonsense,30,40\n");
 	const assay_pmc_table *p = &run->part.t.pmc;
 	const assay_gpu_table *g = &run->part.t.gpu;
 	CHECK(p->n == 2 && p->value[0] == 16384 && p->value[1] == 0.5 && p->corr[0] == 1);
-	CHECK(is_text(run, p->name[1], "OTHER") && is_text(run, p->kernel[1], "k") && p->dispatch[1] == 1);
+	CHECK(is_text(run, p->name[1], "OTHER") && is_text(run, p->kernel[1], "k") &&
+	      p->dispatch[1] == 1);
 	CHECK(g->n == 2 && g->ts[1] == 30 && g->grid_x[0] == 1048576 && g->block_x[0] == 64);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_number], 1);
 	assay_run_free(run);
-	run = read_z("Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n4,\"k\",\"SQ_WAVES\",7\n");
+	run = read_z(
+		"Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n4,\"k\",\"SQ_WAVES\",7\n");
 	CHECK(run->part.t.pmc.n == 1 && run->part.t.gpu.n == 0 && run->part.t.pmc.dispatch[0] == 4);
 	assay_run_free(run);
 	return 0;
@@ -520,8 +538,10 @@ TEST(counters_keep_one_kernel_a_dispatch)
 
 TEST(summaries_are_not_events)
 {
-	assay_run *run = read_z("\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\","
-				"\"MinNs\",\"MaxNs\",\"StdDev\"\n\"hipMalloc\",4,100,25.000000,85.15,3,49,1.5e+00\n");
+	assay_run *run =
+		read_z("\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\","
+		       "\"MinNs\",\"MaxNs\",\"StdDev\"\n\"hipMalloc\",4,100,25.000000,85.15,3,49,1."
+		       "5e+00\n");
 	const assay_stat_table *s = &run->part.t.stat;
 	CHECK(s->n == 1 && run->part.t.gpu.n == 0 && run->part.t.host.n == 0);
 	CHECK(s->calls[0] == 4 && s->total[0] == 100 && s->min[0] == 3 && s->max[0] == 49);
@@ -535,12 +555,13 @@ TEST(summaries_are_not_events)
 
 TEST(agents_that_are_gpus_become_devices)
 {
-	assay_run *run = read_z("\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Wave_Front_Size\","
-				"\"Cu_Count\",\"Gfx_Target_Version\",\"Domain\",\"Local_Mem_Size\",\"Gpu_Id\","
-				"\"Name\",\"Vendor_Name\",\"Product_Name\"\n"
-				"0,0,\"CPU\",0,0,0,0,0,0,\"EPYC\",\"CPU\",\"EPYC\"\n"
-				"2,1,\"GPU\",64,304,90402,0,1024,51000,\"gfx942\",\"AMD\",\"MI300X\"\n"
-				"3,2,\"GPU\",64,110,90010,0,0,51001,\"gfx90a\",\"AMD\",\"\"\n");
+	assay_run *run = read_z(
+		"\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Wave_Front_Size\","
+		"\"Cu_Count\",\"Gfx_Target_Version\",\"Domain\",\"Local_Mem_Size\",\"Gpu_Id\","
+		"\"Name\",\"Vendor_Name\",\"Product_Name\"\n"
+		"0,0,\"CPU\",0,0,0,0,0,0,\"EPYC\",\"CPU\",\"EPYC\"\n"
+		"2,1,\"GPU\",64,304,90402,0,1024,51000,\"gfx942\",\"AMD\",\"MI300X\"\n"
+		"3,2,\"GPU\",64,110,90010,0,0,51001,\"gfx90a\",\"AMD\",\"\"\n");
 	const assay_device_table *d = &run->part.t.device;
 	CHECK(d->n == 2 && d->id[0] == 1 && d->units[0] == 304 && d->warp[0] == 64);
 	CHECK(is_text(run, d->name[0], "MI300X") && is_text(run, d->arch[0], "gfx942"));
@@ -552,10 +573,11 @@ TEST(agents_that_are_gpus_become_devices)
 
 TEST(samples_are_counted)
 {
-	assay_run *run = read_z("\"Sample_Timestamp\",\"Exec_Mask\",\"Dispatch_Id\",\"Instruction\","
-				"\"Instruction_Comment\",\"Correlation_Id\"\n"
-				"3464444413017201,18446744073709551615,1,\"s_load_dword s8, s[4:5], 0x24\",\"\",1\n"
-				"3464444413017201,65535,1,\"s_endpgm\",\"a.cpp:1\",1");
+	assay_run *run = read_z(
+		"\"Sample_Timestamp\",\"Exec_Mask\",\"Dispatch_Id\",\"Instruction\","
+		"\"Instruction_Comment\",\"Correlation_Id\"\n"
+		"3464444413017201,18446744073709551615,1,\"s_load_dword s8, s[4:5], 0x24\",\"\",1\n"
+		"3464444413017201,65535,1,\"s_endpgm\",\"a.cpp:1\",1");
 	CHECK(assay_str_is(assay_meta_get(run, "pc_samples"), "2") && issues(run) == 0);
 	assay_run_free(run);
 	return 0;
@@ -564,20 +586,26 @@ TEST(samples_are_counted)
 /* Rows of all shapes, so that windows of any size break at odd places. */
 static assay_run *read_mixed(csv_how how)
 {
-	static const char *const names[] = {"k", "void f<float>(float*, int)", "with \"quotes\", inside",
+	static const char *const names[] = {"k", "void f<float>(float*, int)",
+					    "with \"quotes\", inside",
 					    "two\nlines\n\"KERNEL_DISPATCH\"", ""};
 	assay_vec(char) text = {0};
 	char row[1024];
 	for (int i = -1; i < 700; i++) {
 		int n = snprintf(row, sizeof row, "%s", KERNEL_HEAD);
 		if (i >= 0)
-			n = snprintf(row, sizeof row, "\"KERNEL_DISPATCH\",\"Agent %d\",1,%d,8,%d,%d,\"%s%.*s\","
-				     "%d,%d,%d,0,0,8,0,16,64,1,1,%d%s\n", i % 7, i % 3, i, i % 90,
-				     names[i % 90 % 5], i % 90 * 3,
-				     "____________________________________________________________________________"
-				     "____________________________________________________________________________"
-				     "________________________________________________________________________",
-				     i, i * 10 + 1, i * 10 + i % 9, i * i, i % 50 == 7 ? "" : ",1,1");
+			n = snprintf(row, sizeof row,
+				     "\"KERNEL_DISPATCH\",\"Agent %d\",1,%d,8,%d,%d,\"%s%.*s\","
+				     "%d,%d,%d,0,0,8,0,16,64,1,1,%d%s\n",
+				     i % 7, i % 3, i, i % 90, names[i % 90 % 5], i % 90 * 3,
+				     "_____________________________________________________________"
+				     "_______________"
+				     "_____________________________________________________________"
+				     "_______________"
+				     "_____________________________________________________________"
+				     "___________",
+				     i, i * 10 + 1, i * 10 + i % 9, i * i,
+				     i % 50 == 7 ? "" : ",1,1");
 		for (int k = 0; k < n; k++)
 			*assay_push(&text) = row[k];
 	}
@@ -610,7 +638,8 @@ TEST(text_cut_anywhere_keeps_whole_rows)
 		for (assay_isa isa = 0; isa <= assay_cpu_isa(); isa++) {
 			assay_run *run = read_text((assay_str){text, n}, (csv_how){1, WINDOW, isa});
 			size_t rows = run->part.t.host.n;
-			CHECK(rows <= 2 && (n < row || rows >= 1) && (n < sizeof text - 2 || rows == 2));
+			CHECK(rows <= 2 && (n < row || rows >= 1) &&
+			      (n < sizeof text - 2 || rows == 2));
 			bool part = n > head && n < row && !rows;
 			CHECK(!part || issues(run) == 1);
 			assay_run_free(run);
@@ -631,7 +660,8 @@ static int64_t corpus_rows(const char *name, const char *table, uint64_t *bad)
 		for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 			if (!strcmp(assay_table_infos[id].name, table))
 				n = (int64_t)((struct head *)(void *)((char *)&run->part.t +
-								      assay_table_infos[id].at))->n;
+								      assay_table_infos[id].at))
+					    ->n;
 		*bad = issues(run);
 	}
 	assay_run_free(run);
@@ -644,17 +674,28 @@ TEST(samples_of_every_kind_are_read_whole)
 		const char *name, *table;
 		int64_t rows;
 	} samples[] = {
-		{"counter_collection", "pmc", 4},	{"hip_api_stats", "stat", 17},
-		{"hip_compile_trace", "host", 5},	{"hip_domain_stats", "stat", 1},
-		{"hip_runtime_trace", "host", 8},	{"hip_trace", "host", 17},
-		{"hsa_api_trace", "host", 10},		{"hsa_core_api_trace", "host", 32},
-		{"kernel_names", "pmc", 4},		{"kernel_trace", "gpu", 9},
-		{"kernel_trace_truncated", "gpu", 4},	{"marker_api_trace", "host", 5},
-		{"memory_allocation_trace", "alloc", 4}, {"memory_copy_trace", "gpu", 4},
-		{"python_bindings", "host", 6},		{"rccl_trace", "host", 21},
-		{"rocdecode_api_trace", "host", 6},	{"rocjpeg_api_trace", "host", 4},
-		{"rocpd-to-csv", "host", 13},		{"scratch_memory_trace", "alloc", 2},
-		{"pc_sampling_host_trap", "meta", 2},	{"pc_sampling_stochastic_debug", "meta", 2},
+		{"counter_collection", "pmc", 4},
+		{"hip_api_stats", "stat", 17},
+		{"hip_compile_trace", "host", 5},
+		{"hip_domain_stats", "stat", 1},
+		{"hip_runtime_trace", "host", 8},
+		{"hip_trace", "host", 17},
+		{"hsa_api_trace", "host", 10},
+		{"hsa_core_api_trace", "host", 32},
+		{"kernel_names", "pmc", 4},
+		{"kernel_trace", "gpu", 9},
+		{"kernel_trace_truncated", "gpu", 4},
+		{"marker_api_trace", "host", 5},
+		{"memory_allocation_trace", "alloc", 4},
+		{"memory_copy_trace", "gpu", 4},
+		{"python_bindings", "host", 6},
+		{"rccl_trace", "host", 21},
+		{"rocdecode_api_trace", "host", 6},
+		{"rocjpeg_api_trace", "host", 4},
+		{"rocpd-to-csv", "host", 13},
+		{"scratch_memory_trace", "alloc", 2},
+		{"pc_sampling_host_trap", "meta", 2},
+		{"pc_sampling_stochastic_debug", "meta", 2},
 	};
 	uint64_t bad;
 	if (corpus_rows("kernel_trace", "gpu", &bad) < 0)

@@ -97,13 +97,15 @@ typedef struct csv_plan {
 	csv_field stream;   /* STREAM, or QUEUE in files without streams */
 	size_t cols;
 	uint8_t field[CSV_COLS_MAX], type[CSV_COLS_MAX];
-	uint16_t numbers[CSV_COLS_MAX]; /* columns from this one on that are numbers, less the last */
+	uint16_t numbers[CSV_COLS_MAX]; /* columns from this one on that are numbers, less the last
+					 */
 	bool has[CSV_FIELD_COUNT];
 	assay_str header;  /* the header row as written, without its line end */
 	const char *about; /* for stat.domain */
 } csv_plan;
 
-/* A name seen before: the slot is picked by Kernel_Id or a few of its bytes, the text is compared. */
+/* A name seen before: the slot is picked by Kernel_Id or a few of its bytes, the text is compared.
+ */
 typedef struct csv_seen_name {
 	const char *text; /* in the worker's pool */
 	uint32_t n;
@@ -128,8 +130,8 @@ struct csv_worker {
 	assay_str text[CSV_FIELD_COUNT]; /* texts of it */
 	assay_part part;
 	assay_moved moved;
-	uint64_t samples; /* rows that are only counted */
-	bool parsed;      /* anything since the last commit */
+	uint64_t samples;      /* rows that are only counted */
+	bool parsed;           /* anything since the last commit */
 	assay_vec(char) plain; /* a cell without its doubled quotes */
 	csv_seen_name names[CSV_NAMES];
 	csv_seen_track tracks[CSV_TRACKS];

@@ -1,16 +1,21 @@
-/* Rows as rocprofv3 writes them, read without looking at every byte. Compiled once per instruction set.
+/* Rows as rocprofv3 writes them, read without looking at every byte. Compiled once per instruction
+ * set.
  *
- * Anything unusual in a row (a literal quote, an empty or odd number, the end of the text) makes the
- * fast functions give up, and assay_csv_row() reads that row by all rules. What they do accept, they
- * read as it would. */
+ * Anything unusual in a row (a literal quote, an empty or odd number, the end of the text) makes
+ * the fast functions give up, and assay_csv_row() reads that row by all rules. What they do accept,
+ * they read as it would. */
 #include "read/rocprof_csv.h"
 
 #include "base/simd.h"
 
+/* Names are jumped over, so the processor's own prefetch falls behind: fetch about one row of
+ * bytes, a few rows ahead. */
+enum { AHEAD = 2048, AHEAD_BYTES = 576 };
+
 /* Up to 19 digits that fit in int64_t; NULL for anything else. */
 static inline const char *fast_number(const char *p, uint64_t *out)
 {
-	static const uint64_t power[] = {1,	 10,	  100,	    1000,     10000,
+	static const uint64_t power[] = {1,      10,      100,      1000,     10000,
 					 100000, 1000000, 10000000, 100000000};
 	uint64_t high = 0, low = 0, last = 0;
 	unsigned n = simd_digits8(p, &high);
@@ -36,14 +41,15 @@ static inline uint64_t few_digits(const char *p, size_t n, uint64_t *bad)
 	*bad |= (w + 0x7676767676767676u) | w;
 	w = w * 10 + (w >> 8);
 	return ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
-		(w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+		(w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >>
+	       32;
 }
 
-/* count number cells with a comma behind each, 16 digits at most; behind the last comma. NULL when 128
- * bytes do not hold them. The commas are found first, so that no cell waits for the one before it.
- * Not inline: it needs all the registers. */
-static __attribute__((noinline)) const char *fast_numbers(uint64_t *v, const uint8_t *field,
-							  size_t count, const char *p, const char *end)
+/* count number cells with a comma behind each, 16 digits at most; behind the last comma. NULL when
+ * 128 bytes do not hold them. The commas are found first, so that no cell waits for the one before
+ * it. Not inline: it needs all the registers. */
+static __attribute__((noinline)) const char *
+fast_numbers(uint64_t *v, const uint8_t *field, size_t count, const char *p, const char *end)
 {
 	const char *block = p;
 	uint64_t commas = simd_eq(simd_load(p), ','), bad = 0;
@@ -62,7 +68,8 @@ static __attribute__((noinline)) const char *fast_numbers(uint64_t *v, const uin
 		if (n - 1 < 8)
 			v[*field] = few_digits(p, n, &bad);
 		else if (n - 9 < 8)
-			v[*field] = few_digits(p, n - 8, &bad) * 100000000 + few_digits(q - 8, 8, &bad);
+			v[*field] =
+				few_digits(p, n - 8, &bad) * 100000000 + few_digits(q - 8, 8, &bad);
 		else
 			return NULL;
 		p = q + 1;
@@ -77,10 +84,11 @@ static inline const char *fast_agent(const char *p, uint64_t *out)
 	if (memcmp(p, "\"Agent ", 7))
 		return NULL;
 	p = fast_number(p + 7, out);
-	return p && *p == '"' ? p + 1 : NULL;
+	return p && *p == '"' && p[2] != ' ' ? p + 1 : NULL;
 }
 
-/* The closing quote of a cell whose text starts at p and holds no quote and no line break; else NULL. */
+/* The closing quote of a cell whose text starts at p and holds no quote and no line break; else
+ * NULL. */
 static inline const char *closing_quote(const char *p, const char *end)
 {
 	for (; p < end; p += 64) {
@@ -138,7 +146,8 @@ static inline const char *fast_name(csv_worker *w, csv_field field, const char *
 	csv_seen_name *seen = &w->names[w->v[CSV_KERNEL_ID] & (CSV_NAMES - 1)];
 	if (by_id && seen->n && (size_t)(end - p) > seen->n + 2u) {
 		const char *q = p + seen->n;
-		if (q[0] == '"' && q[1] == ',' && q[2] != ' ' && same_text(p, seen->text, seen->n)) {
+		if (q[0] == '"' && q[1] == ',' && q[2] != ' ' &&
+		    same_text(p, seen->text, seen->n)) {
 			w->v[field] = seen->id;
 			return q + 1;
 		}
@@ -182,7 +191,8 @@ static inline const char *fast_text(csv_worker *w, size_t col, const char *p, co
 		const char *q = closing_quote(p + 1, end);
 		if (!q)
 			return NULL;
-		/* the separator is kept too: without it, "a" would be found at the start of "a"b" */
+		/* the separator is kept too: without it, "a" would be found at the start of "a"b"
+		 */
 		if (q[1] == ',')
 			keep_same(same, p, (size_t)(q - p) + 2);
 		w->text[field] = (assay_str){p + 1, (size_t)(q - p) - 1};
@@ -255,8 +265,8 @@ CSV_ROWS(ASSAY_ISA_NAME(assay_csv_rows))
 	const char *p = text.p, *end = text.p + text.n, *next;
 	assay_pump_status status = ASSAY_PUMP_LIMIT;
 	for (; (size_t)(p - text.p) < limit; p = next) {
-		for (int ahead = 0; ahead < 576; ahead += 64)
-			__builtin_prefetch(p + 2048 + ahead);
+		for (int line = 0; line < AHEAD_BYTES; line += 64)
+			__builtin_prefetch(p + AHEAD + line);
 		next = fast_row(w, p, end);
 		if (next && next - p > CSV_ROW_MAX)
 			next = NULL;

@@ -81,32 +81,51 @@ static const struct {
 	{"local_mem_size", CSV_MEMORY, AGENTS},
 };
 
-#define SPAN {CSV_START, CSV_END}
+#define SPAN                                                                                       \
+	{                                                                                          \
+		CSV_START, CSV_END                                                                 \
+	}
 
 /* The first kind whose columns are all there is it. */
 static const csv_kind kinds[] = {
-	{"counter_collection", {"counter_name", "counter_value", "start_timestamp", "end_timestamp"},
-	 SPAN, assay_csv_put_counter},
-	{"counter_collection", {"counter_name", "counter_value", "kernel_name"}, {0},
+	{"counter_collection",
+	 {"counter_name", "counter_value", "start_timestamp", "end_timestamp"},
+	 SPAN,
+	 assay_csv_put_counter},
+	{"counter_collection",
+	 {"counter_name", "counter_value", "kernel_name"},
+	 {0},
 	 assay_csv_put_counter},
 	{"agent_info", {"agent_type", "gfx_target_version"}, {0}, assay_csv_put_device},
 	{"pc_sampling", {"sample_timestamp", "exec_mask"}, {0}, assay_csv_put_sample},
-	{"memory_copy", {"direction", "source_agent_id", "start_timestamp", "end_timestamp"}, SPAN,
+	{"memory_copy",
+	 {"direction", "source_agent_id", "start_timestamp", "end_timestamp"},
+	 SPAN,
 	 assay_csv_put_copy},
-	{"memory_allocation", {"operation", "allocation_size", "address", "start_timestamp"},
-	 {CSV_START}, assay_csv_put_alloc},
-	{"scratch_memory", {"operation", "alloc_flags", "start_timestamp"}, {CSV_START},
+	{"memory_allocation",
+	 {"operation", "allocation_size", "address", "start_timestamp"},
+	 {CSV_START},
 	 assay_csv_put_alloc},
-	{"api", {"domain", "function", "start_timestamp", "end_timestamp"}, SPAN, assay_csv_put_call},
+	{"scratch_memory",
+	 {"operation", "alloc_flags", "start_timestamp"},
+	 {CSV_START},
+	 assay_csv_put_alloc},
+	{"api",
+	 {"domain", "function", "start_timestamp", "end_timestamp"},
+	 SPAN,
+	 assay_csv_put_call},
 	{"stats", {"name", "calls", "totaldurationns"}, {0}, assay_csv_put_stat},
-	{"kernel_trace", {"kernel_name", "start_timestamp", "end_timestamp"}, SPAN,
+	{"kernel_trace",
+	 {"kernel_name", "start_timestamp", "end_timestamp"},
+	 SPAN,
 	 assay_csv_put_kernel},
 	{"kernel_trace", {"kernelname", "beginns", "endns"}, SPAN, assay_csv_put_kernel},
 };
 
 /* Tables of unknown origin, by the names in pick_column(). */
 static const csv_kind other_kernels = {"kernels", {0}, SPAN, assay_csv_put_kernel};
-static const csv_kind other_lengths = {"kernels", {0}, {CSV_START, CSV_DURATION}, assay_csv_put_kernel};
+static const csv_kind other_lengths = {
+	"kernels", {0}, {CSV_START, CSV_DURATION}, assay_csv_put_kernel};
 
 static const uint8_t field_type[CSV_FIELD_COUNT] = {
 #define X(id, type, absent) CSV_AS_##type,
@@ -153,7 +172,8 @@ static const csv_kind *find_kind(const csv_cells *head)
 static csv_field column_field(assay_str cell, column_of of)
 {
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		if ((columns[i].of == ANY || columns[i].of == of) && folds_to(cell, columns[i].name))
+		if ((columns[i].of == ANY || columns[i].of == of) &&
+		    folds_to(cell, columns[i].name))
 			return columns[i].field;
 	return CSV_NONE;
 }
@@ -315,7 +335,8 @@ TEST(columns_are_picked_by_tiers)
 	CHECK_EQ(pick_column(&head, (const char *const[]){"End", "EndNS", NULL}), 3);
 	CHECK_EQ(pick_column(&head, (const char *const[]){"End", NULL}), 2);
 	CHECK_EQ(pick_column(&head, (const char *const[]){"end_x", NULL}), 0);
-	CHECK_EQ(assay_csv_sniff(ASSAY_S("id,the kernel name,Start (ns),End (ns)\n1,k,1,2\n")), UNSURE);
+	CHECK_EQ(assay_csv_sniff(ASSAY_S("id,the kernel name,Start (ns),End (ns)\n1,k,1,2\n")),
+		 UNSURE);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("Start,Name,Duration\n100,k,30\n")), UNSURE);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("Start,Name,Duration\n100,k,30.9\n")), 0);
 	return 0;
@@ -323,15 +344,24 @@ TEST(columns_are_picked_by_tiers)
 
 TEST(only_tables_of_kernels_are_claimed)
 {
-	CHECK_EQ(assay_csv_sniff(ASSAY_S("Kind,Kernel_Name,Start_Timestamp,End_Timestamp\n")), SURE);
-	CHECK_EQ(assay_csv_sniff(ASSAY_S("\xef\xbb\xbf\r\nDomain,Function,Start_Timestamp,End_Timestamp")), SURE);
+	CHECK_EQ(assay_csv_sniff(ASSAY_S("Kind,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
+		 SURE);
+	CHECK_EQ(assay_csv_sniff(
+			 ASSAY_S("\xef\xbb\xbf\r\nDomain,Function,Start_Timestamp,End_Timestamp")),
+		 SURE);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("")), 0);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("a,b,c\n1,2,3\n")), 0);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("name,start\nx,1\n")), 0);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("name,start,end\nparty,monday,tuesday\n")), 0);
-	CHECK_EQ(assay_csv_sniff(ASSAY_S("timestamp,gpu,gfx_activity,umc_activity,socket_power\n1,0,2,3,4\n")), 0);
-	CHECK_EQ(assay_csv_sniff(ASSAY_S("timestamp, name, vendor, utilization.gpu [%]\nx, y, z, 0 %\n")), 0);
-	CHECK_EQ(assay_csv_sniff(ASSAY_S("device,GPU use (%),Card name,Start,End\ncard0,0,x,1,2\n")), 0);
+	CHECK_EQ(assay_csv_sniff(ASSAY_S(
+			 "timestamp,gpu,gfx_activity,umc_activity,socket_power\n1,0,2,3,4\n")),
+		 0);
+	CHECK_EQ(assay_csv_sniff(
+			 ASSAY_S("timestamp, name, vendor, utilization.gpu [%]\nx, y, z, 0 %\n")),
+		 0);
+	CHECK_EQ(
+		assay_csv_sniff(ASSAY_S("device,GPU use (%),Card name,Start,End\ncard0,0,x,1,2\n")),
+		0);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("{\"traceEvents\":[]}")), 0);
 	return 0;
 }

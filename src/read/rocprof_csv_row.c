@@ -1,18 +1,18 @@
 /* Rows by all rules, and rows into tables.
  *
  * rocprofv3 writes quotes around texts without doubling the ones inside, other writers of the same
- * columns double them, so a row is split by several rules until one gives as many cells as the header
- * has. */
+ * columns double them, so a row is split by several rules until one gives as many cells as the
+ * header has. */
 #include "read/rocprof_csv.h"
 
 #include <stdio.h>
-
 
 enum { LINES_MAX = 64 }; /* in one row; also bounds what an unclosed quote can cost */
 
 /* When a quote inside a quoted cell closes it. */
 typedef enum quoting {
-	LOOSE, /* before a line end, or a comma without a space behind it: "f("a", 1)" is one cell */
+	LOOSE, /* before a line end, or a comma without a space behind it: "f("a", 1)" is one cell
+		*/
 	RFC,   /* unless it is doubled: RFC 4180 */
 	PLAIN, /* before any comma or line end */
 	QUOTINGS
@@ -210,7 +210,8 @@ static csv_row_status read_cells(csv_worker *w, const csv_cells *cells)
 static bool is_header(const csv_plan *plan, const char *p, const char *end)
 {
 	size_t n = plan->header.n;
-	return (size_t)(end - p) >= n && memcmp(p, plan->header.p, n) == 0 && at_line_end(p + n, end);
+	return (size_t)(end - p) >= n && memcmp(p, plan->header.p, n) == 0 &&
+	       at_line_end(p + n, end);
 }
 
 /* One line is given up: what follows may be good again. */
@@ -225,8 +226,8 @@ static csv_row_status skip_line(csv_worker *w, assay_issue why, const char *p, c
 	return CSV_NO_ROW;
 }
 
-static csv_row_status split_by_any_rule(csv_worker *w, const char *p, const char *end, bool text_end,
-					const char **next)
+static csv_row_status split_by_any_rule(csv_worker *w, const char *p, const char *end,
+					bool text_end, const char **next)
 {
 	csv_cells cells;
 	bool cut = false;
@@ -269,11 +270,14 @@ void assay_csv_narrow(csv_worker *w)
 		csv_field field;
 		uint64_t max;
 	} limits[] = {
-		{CSV_BLOCK_X, UINT16_MAX}, {CSV_BLOCK_Y, UINT16_MAX},  {CSV_BLOCK_Z, UINT16_MAX},
-		{CSV_REGS, UINT16_MAX},	   {CSV_ACC_REGS, UINT16_MAX}, {CSV_SCALAR_REGS, UINT16_MAX},
-		{CSV_GRID_X, UINT32_MAX},  {CSV_GRID_Y, UINT32_MAX},   {CSV_GRID_Z, UINT32_MAX},
-		{CSV_SHARED, UINT32_MAX},  {CSV_SCRATCH, UINT32_MAX},  {CSV_QUEUE, UINT32_MAX},
-		{CSV_DISPATCH, UINT32_MAX}, {CSV_UNITS, UINT32_MAX},   {CSV_WAVE, UINT32_MAX},
+		{CSV_BLOCK_X, UINT16_MAX},  {CSV_BLOCK_Y, UINT16_MAX},
+		{CSV_BLOCK_Z, UINT16_MAX},  {CSV_REGS, UINT16_MAX},
+		{CSV_ACC_REGS, UINT16_MAX}, {CSV_SCALAR_REGS, UINT16_MAX},
+		{CSV_GRID_X, UINT32_MAX},   {CSV_GRID_Y, UINT32_MAX},
+		{CSV_GRID_Z, UINT32_MAX},   {CSV_SHARED, UINT32_MAX},
+		{CSV_SCRATCH, UINT32_MAX},  {CSV_QUEUE, UINT32_MAX},
+		{CSV_DISPATCH, UINT32_MAX}, {CSV_UNITS, UINT32_MAX},
+		{CSV_WAVE, UINT32_MAX},
 	};
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		uint64_t *v = &w->v[limits[i].field];
@@ -365,7 +369,8 @@ void assay_csv_put_call(csv_worker *w)
 {
 	assay_tables *t = &w->part.t;
 	const uint64_t *v = w->v;
-	uint32_t track = assay_thread_track(&w->part, (int64_t)v[CSV_PROCESS], (int64_t)v[CSV_THREAD]);
+	uint32_t track =
+		assay_thread_track(&w->part, (int64_t)v[CSV_PROCESS], (int64_t)v[CSV_THREAD]);
 	uint32_t api = assay_add(t, ASSAY_T_api), r = assay_add(t, ASSAY_T_host);
 	t->api.corr[api] = v[CSV_CORR];
 	t->host.ts[r] = (int64_t)v[CSV_START];
@@ -389,7 +394,8 @@ void assay_csv_put_alloc(csv_worker *w)
 		assay_count(&w->part, ASSAY_ISSUE_wide_value, 1);
 	uint32_t track = ASSAY_NO_ROW;
 	if (v[CSV_THREAD] != UINT64_MAX)
-		track = assay_thread_track(&w->part, (int64_t)v[CSV_PROCESS], (int64_t)v[CSV_THREAD]);
+		track = assay_thread_track(&w->part, (int64_t)v[CSV_PROCESS],
+					   (int64_t)v[CSV_THREAD]);
 	uint32_t r = assay_add(t, ASSAY_T_alloc);
 	t->alloc.ts[r] = (int64_t)v[CSV_START];
 	t->alloc.track[r] = track;

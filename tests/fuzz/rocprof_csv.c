@@ -1,4 +1,5 @@
-/* Any bytes through the rocprof CSV reader: one thread, then several, must not crash and must agree. */
+/* Any bytes through the rocprof CSV reader: one thread, then several, must not crash and must
+ * agree. */
 #include <stdlib.h>
 
 #include "read/reader.h"
