@@ -63,7 +63,8 @@ struct csv_read {
 	csv_plan plan;
 	rows_fn rows;
 	csv_worker *workers;
-	uint64_t samples;
+	assay_gate *gate;
+	uint64_t records;
 	assay_map dispatches; /* kernels of counter rows, kept already */
 	uint64_t windows;     /* about as many as the first are to come; 0 when nobody knows */
 };
@@ -122,7 +123,8 @@ static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 	g->n = n;
 }
 
-/* Room for as many rows as the rest of the file will have if it is like its first window: columns
+/* Before the first claim, so nobody is filling yet.
+ * Room for as many rows as the rest of the file will have if it is like its first window: columns
  * that never grow are never moved, and start with huge pages. Room that is not used costs nothing.
  */
 static void reserve_all(assay_tables *to, const assay_tables *first, uint64_t windows)
@@ -145,13 +147,20 @@ static void csv_commit(void *ctx, unsigned worker)
 		drop_repeats(&job->dispatches, &w->part.t.gpu);
 	reserve_all(&job->run->part.t, &w->part.t, job->windows);
 	job->windows = 0;
-	assay_part_move(&job->run->part, &w->part, &w->moved);
-	job->samples += w->samples;
-	w->samples = 0;
+	assay_part_claim(job->gate, &job->run->part, &w->part, &w->moved);
+	job->records += w->rows;
+	w->rows = 0;
 	w->parsed = false;
 	if (job->run->progress)
 		job->run->progress(job->run->progress_ctx, assay_input_path(job->in),
 				   assay_input_file_pos(job->in), assay_input_file_bytes(job->in));
+}
+
+static void csv_fill(void *ctx, unsigned worker)
+{
+	struct csv_read *job = ctx;
+	csv_worker *w = &job->workers[worker];
+	assay_part_fill(job->gate, &job->run->part, &w->part, &w->moved);
 }
 
 /* Names and tracks of a window that was no window must not reach the run: start afresh. */
@@ -206,11 +215,12 @@ static void pair_frees(assay_alloc_table *t, size_t from)
 
 static void finish(struct csv_read *job, size_t first_alloc)
 {
+	job->run->part.t.source.records[job->run->part.source] = job->records;
 	if (job->plan.kind->put == assay_csv_put_alloc && job->plan.has[CSV_ADDRESS])
 		pair_frees(&job->run->part.t.alloc, first_alloc);
 	if (job->plan.kind->put == assay_csv_put_sample) {
 		char text[24];
-		snprintf(text, sizeof text, "%llu", (unsigned long long)job->samples);
+		snprintf(text, sizeof text, "%llu", (unsigned long long)job->records);
 		assay_meta_add(&job->run->part, "pc_samples", assay_str_of(text));
 	}
 }
@@ -226,6 +236,7 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 	assay_arena scratch = {0};
 	job.plan.header.p = assay_dup(&scratch, job.plan.header);
 	job.plan.about = stats_name(&scratch, assay_input_path(in));
+	job.gate = assay_gate_new(&scratch);
 	job.workers = assay_alloc(&scratch, how.threads * sizeof *job.workers);
 	for (unsigned i = 0; i < how.threads; i++)
 		worker_start(&job, &job.workers[i]);
@@ -241,11 +252,13 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 				     .align = csv_align,
 				     .parse = csv_parse,
 				     .commit = csv_commit,
+				     .fill = csv_fill,
 				     .discard = csv_discard});
 	finish(&job, first_alloc);
 	for (unsigned i = 0; i < how.threads; i++)
 		worker_stop(&job.workers[i]);
 	assay_map_free(&job.dispatches);
+	assay_gate_free(job.gate);
 	assay_arena_free(&scratch);
 	return true;
 }
@@ -579,6 +592,7 @@ TEST(samples_are_counted)
 		"3464444413017201,18446744073709551615,1,\"s_load_dword s8, s[4:5], 0x24\",\"\",1\n"
 		"3464444413017201,65535,1,\"s_endpgm\",\"a.cpp:1\",1");
 	CHECK(assay_str_is(assay_meta_get(run, "pc_samples"), "2") && issues(run) == 0);
+	CHECK_EQ(run->part.t.source.records[0], 2);
 	assay_run_free(run);
 	return 0;
 }

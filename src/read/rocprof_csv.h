@@ -130,7 +130,7 @@ struct csv_worker {
 	assay_str text[CSV_FIELD_COUNT]; /* texts of it */
 	assay_part part;
 	assay_moved moved;
-	uint64_t samples;      /* rows that are only counted */
+	uint64_t rows;         /* since the last commit */
 	bool parsed;           /* anything since the last commit */
 	assay_vec(char) plain; /* a cell without its doubled quotes */
 	csv_seen_name names[CSV_NAMES];

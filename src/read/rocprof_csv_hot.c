@@ -39,10 +39,7 @@ static inline uint64_t few_digits(const char *p, size_t n, uint64_t *bad)
 	memcpy(&w, p, 8);
 	w = (w ^ 0x3030303030303030u) << (64 - 8 * n); /* right-aligned, zeros before */
 	*bad |= (w + 0x7676767676767676u) | w;
-	w = w * 10 + (w >> 8);
-	return ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
-		(w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >>
-	       32;
+	return simd_parse8(w);
 }
 
 /* count number cells with a comma behind each, 16 digits at most; behind the last comma. NULL when
@@ -279,6 +276,7 @@ CSV_ROWS(ASSAY_ISA_NAME(assay_csv_rows))
 		}
 		if (row == CSV_NO_ROW)
 			continue;
+		w->rows++;
 		if (w->plan->kernels_only)
 			csv_put_kernel(w);
 		else
