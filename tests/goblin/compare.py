@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Compares `--like goblin` with tests/goblin_reference.py on generated directories: equal to the last bit.
+"""Compares `--like goblin` with tests/goblin/goblin_reference.py on generated directories: equal to the last bit.
 
-usage: goblin_compare.py COMMAND [CASES [SEED]]
+usage: compare.py COMMAND [CASES [SEED]]
 COMMAND prints the JSON object. Its words {path}, {steps} and {precision} (the option, or nothing) are filled in:
-'build/release/assay report --like goblin --json {precision} --steps {steps} {path}'. Without {path} it gets
-PATH PRECISION STEPS as arguments (tests/goblin_json.c). Warnings are compared up to their detail (paths and
+'build/release/assay report --like goblin --json {precision} --steps {steps} {path}'. Warnings are compared up to their detail (paths and
 reasons); NaN and infinities are null in JSON.
 """
 import gzip
