@@ -101,10 +101,19 @@ static assay_pump_status csv_parse(void *ctx, unsigned worker, assay_view text, 
 	return job->rows(&job->workers[worker], text, limit, used);
 }
 
+static void copy_row(assay_gpu_table *g, size_t to, size_t from)
+{
+	const assay_table_info *info = &assay_table_infos[ASSAY_T_gpu];
+	for (size_t c = 0; c < info->cols && to < from; c++) {
+		size_t width = assay_col_width(info->col[c].type);
+		char *col = *(char **)(void *)((char *)g + info->col[c].at);
+		memcpy(col + to * width, col + from * width, width);
+	}
+}
+
 /* Rows of one dispatch carry the same kernel, once per counter. */
 static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 {
-	const assay_table_info *info = &assay_table_infos[ASSAY_T_gpu];
 	size_t n = 0;
 	for (size_t r = 0; r < g->n; r++) {
 		uint64_t key[] = {(uint64_t)g->ts[r], (uint64_t)g->dur[r], g->dispatch[r],
@@ -113,14 +122,56 @@ static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 		if (*slot != ASSAY_MAP_ABSENT)
 			continue;
 		*slot = 0;
-		for (size_t c = 0; c < info->cols && n < r; c++) {
-			size_t width = assay_col_width(info->col[c].type);
-			char *col = *(char **)(void *)((char *)g + info->col[c].at);
-			memcpy(col + n * width, col + r * width, width);
-		}
-		n++;
+		copy_row(g, n++, r);
 	}
 	g->n = n;
+}
+
+static bool is_counter_file(const assay_run *run, uint32_t source)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->source[i] == source &&
+		    assay_str_is(assay_text(run, m->key[i]), "rocprof_csv"))
+			return assay_str_is(assay_text(run, m->value[i]), "counter_collection");
+	return false;
+}
+
+/* A pass recorded with both kernel trace and counters has every kernel in two files: keep the
+ * trace's, which has more columns. Dispatch numbers are unique in a process. */
+static void drop_counter_kernels(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t group = assay_group_of(t, run->part.source);
+	assay_vec(uint8_t) role = {0}; /* by source: 0 another process, 1 trace, 2 counters */
+	bool found[3] = {false};
+	for (uint32_t i = 0; i < t->source.n; i++) {
+		bool ours = assay_group_of(t, i) == group;
+		uint8_t is = !ours ? 0 : is_counter_file(run, i) ? 2 : 1;
+		*assay_push(&role) = is;
+		found[is] = true;
+	}
+	assay_map traced = {0};
+	size_t n = 0;
+	for (int pass = 1; pass <= 2 && found[1] && found[2]; pass++)
+		for (size_t r = 0; r < t->gpu.n; r++) {
+			uint64_t key[] = {t->gpu.dispatch[r], t->gpu.corr[r]};
+			uint64_t hash = assay_hash(key, sizeof key, 0);
+			bool kernel = t->gpu.kind[r] == ASSAY_GPU_KERNEL;
+			uint32_t track = t->gpu.track[r];
+			uint32_t source =
+				track < t->track.n ? t->track.source[track] : ASSAY_NO_ROW;
+			uint8_t is = source < role.n ? role.p[source] : 0;
+			if (pass == 1 && kernel && is == 1)
+				*assay_map_at(&traced, hash) = 0;
+			bool known = assay_map_get(&traced, hash) != ASSAY_MAP_ABSENT;
+			if (pass == 2 && !(kernel && is == 2 && known))
+				copy_row(&t->gpu, n++, r);
+		}
+	if (found[1] && found[2])
+		t->gpu.n = n;
+	assay_map_free(&traced);
+	assay_vec_free(&role);
 }
 
 /* Before the first claim, so nobody is filling yet.
@@ -216,6 +267,9 @@ static void pair_frees(assay_alloc_table *t, size_t from)
 static void finish(struct csv_read *job, size_t first_alloc)
 {
 	job->run->part.t.source.records[job->run->part.source] = job->records;
+	if (job->run->part.t.gpu.n && (job->plan.kind->put == assay_csv_put_kernel ||
+				       job->plan.kind->put == assay_csv_put_counter))
+		drop_counter_kernels(job->run);
 	if (job->plan.kind->put == assay_csv_put_alloc && job->plan.has[CSV_ADDRESS])
 		pair_frees(&job->run->part.t.alloc, first_alloc);
 	if (job->plan.kind->put == assay_csv_put_sample) {
@@ -546,6 +600,36 @@ TEST(counters_keep_one_kernel_a_dispatch)
 		"Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n4,\"k\",\"SQ_WAVES\",7\n");
 	CHECK(run->part.t.pmc.n == 1 && run->part.t.gpu.n == 0 && run->part.t.pmc.dispatch[0] == 4);
 	assay_run_free(run);
+	return 0;
+}
+
+static void add_text(assay_run *run, const char *z)
+{
+	assay_input *in = assay_input_memory(z, strlen(z));
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	run->part.t.source.group[run->part.source] = 0;
+	read_as(run, in, alone, NULL);
+	assay_input_close(in);
+}
+
+TEST(kernels_in_both_a_trace_and_counters_are_kept_once)
+{
+	static const char *const texts[] = {
+		"Dispatch_Id,Correlation_Id,Kernel_Name,Start_Timestamp,End_Timestamp,Counter_Name,"
+		"Counter_Value\n1,1,\"k\",10,20,\"A\",5\n1,1,\"k\",10,20,\"B\",6\n"
+		"9,9,\"only here\",50,60,\"A\",7\n",
+		"Dispatch_Id,Correlation_Id,Kernel_Name,Start_Timestamp,End_Timestamp,VGPR_Count\n"
+		"1,1,\"k\",10,20,32\n2,2,\"k\",30,40,32\n"};
+	for (int first = 0; first < 2; first++) {
+		assay_run *run = assay_run_new();
+		add_text(run, texts[first]);
+		add_text(run, texts[!first]);
+		const assay_gpu_table *g = &run->part.t.gpu;
+		CHECK(g->n == 3 && run->part.t.pmc.n == 3);
+		for (size_t r = 0; r < g->n; r++)
+			CHECK(g->regs[r] == (g->dispatch[r] == 9 ? UINT16_MAX : 32));
+		assay_run_free(run);
+	}
 	return 0;
 }
 
