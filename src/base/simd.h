@@ -28,6 +28,12 @@ static inline uint64_t simd_eq(simd64 b, char c)
 	return _mm512_cmpeq_epi8_mask(b.v, _mm512_set1_epi8(c));
 }
 
+/* Bit i: byte i of a and b are the same. */
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	return _mm512_cmpeq_epi8_mask(a.v, b.v);
+}
+
 /* Bit 5 set first: folds [ with {, ] with }. */
 static inline simd64 simd_or20(simd64 b)
 {
@@ -51,6 +57,13 @@ static inline uint64_t simd_eq(simd64 b, char c)
 	__m256i k = _mm256_set1_epi8(c);
 	uint32_t lo = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.lo, k));
 	uint32_t hi = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.hi, k));
+	return lo | (uint64_t)hi << 32;
+}
+
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	uint32_t lo = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a.lo, b.lo));
+	uint32_t hi = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a.hi, b.hi));
 	return lo | (uint64_t)hi << 32;
 }
 
@@ -83,6 +96,13 @@ static inline uint64_t simd_eq(simd64 b, char c)
 		mask |= ((zero >> 7) * 0x0102040810204080u >> 56) << (8 * i);
 	}
 	return mask;
+}
+
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	for (int i = 0; i < 8; i++)
+		a.w[i] ^= b.w[i];
+	return simd_eq(a, 0);
 }
 
 static inline simd64 simd_or20(simd64 b)
