@@ -340,7 +340,7 @@ const assay_reader assay_reader_chrome = {
 
 /* ------------------------------------------------------------------ tests */
 
-#define READ(text) assay_read_bytes(&assay_reader_chrome, (text), strlen(text))
+#define READ(text)            assay_read_bytes(&assay_reader_chrome, (text), strlen(text))
 #define NAME(run, table, row) assay_z((run), (run)->part.t.table.name[row])
 
 static const char two_events[] =
