@@ -253,7 +253,11 @@ static void version(assay_run *run, const char *name, const char *const *keys)
 			v = (assay_str){v.p + 1, v.n - 2};
 		if (!v.n)
 			continue;
+		int64_t n;
 		const char *text = assay_dup(&run->arena, v);
+		if (assay_str_i64(v, &n) && n >= 1000) /* CUDA writes 13.0 as 13000 */
+			text = assay_printf(&run->arena, "%d.%d", (int)(n / 1000),
+					    (int)(n % 1000 / 10));
 		add_word(run, name, text, ASSAY_STATE_MEASURED, "the file's header");
 		return;
 	}
