@@ -80,6 +80,12 @@ $(B)/%.o: %.c
 $(B)/unit/%.o: %.c
 	$(call compile,-DASSAY_TEST)
 
+# The page of `assay report --html` is assets/, as C arrays.
+$(B)/gen/assets.h: $(wildcard assets/*) tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed assets > $@.new && mv $@.new $@
+$(B)/src/render/html.o $(B)/unit/src/render/html.o: $(B)/gen/assets.h
+
 # Small programs for tests and benchmarks, linked with the library's insides.
 TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
 $(TOOLS): $(B)/%: %.c $(B)/libassay.a

@@ -4,18 +4,20 @@
 #include <unistd.h>
 
 #include "analyze/goblin.h"
+#include "base/fmt.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "read/goblin.h"
 #include "render/goblin.h"
+#include "render/html.h"
 #include "render/report.h"
 
 enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
 	int64_t steps, top;
-	const char *precision, *config, *like;
+	const char *precision, *config, *like, *html;
 	bool json;
 };
 
@@ -67,6 +69,20 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
+static bool write_page(const assay_run *run, const char *path)
+{
+	assay_err err = {0};
+	assay_html_size size;
+	if (!assay_report_html(run, path, &size, &err)) {
+		assay_cmd_error(&err);
+		return false;
+	}
+	char page[ASSAY_FMT], spans[ASSAY_FMT];
+	fprintf(stderr, "%s: %s, %s events on its timeline\n", path,
+		assay_fmt_bytes(page, size.page), assay_fmt_count(spans, size.spans));
+	return true;
+}
+
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
 {
 	assay_run *run = assay_cmd_read(operands, n);
@@ -81,9 +97,11 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	if (!assay_run_analyze(run, &opts, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
+	} else if (a->html && !write_page(run, a->html)) {
+		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
-	} else {
+	} else if (!a->html) {
 		bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 		assay_report_text(stdout, run,
 				  &(assay_text_opts){.top = opts.top, .colour = colour});
@@ -125,6 +143,9 @@ static const assay_opt report_opts[] = {
 	 offsetof(struct report_args, like)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
+	{"html", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Write one self-contained page with a timeline instead of text.",
+	 offsetof(struct report_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct report_args, json)},
 };
@@ -133,6 +154,7 @@ static const assay_example report_examples[] = {
 	{"assay report demo/train.json.gz", "the bundled training run"},
 	{"assay report demo/train.json.gz demo/nvidia_smi.csv", "with telemetry beside it"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
+	{"assay report demo/train.json.gz --html report.html", "one page to open in a browser"},
 };
 
 const assay_cmd assay_cmd_report = {
