@@ -67,7 +67,7 @@ export function pixelTable() {
 		dark[c] = rgb[0] * 0.299 + rgb[1] * 0.587 + rgb[2] * 0.114 < 140;
 		for (let dim = 0; dim < 2; dim++)
 			for (let s = 0; s < SHADES; s++) {
-				const a = (0.2 + 0.8 * s / (SHADES - 1)) * (dim ? 0.18 : 1);
+				const a = (0.35 + 0.65 * s / (SHADES - 1)) * (dim ? 0.18 : 1);
 				const mix = rgb.map((v, k) => Math.round(v * a + ground[k] * (1 - a)));
 				out[(dim * COLOURS.length + c) * SHADES + s] =
 					(255 << 24 | mix[2] << 16 | mix[1] << 8 | mix[0]) >>> 0;

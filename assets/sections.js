@@ -66,7 +66,7 @@ export function header(data) {
 	const paths = data.sources.map((s) => s.path.split("/").pop());
 	return el("header", {},
 		el("h1", {}, paths.join(" + ")),
-		el("p.muted", {}, [whenText(data), gpuText(data), ...versions].filter(Boolean).join(" · ")),
+		el("p.muted", {}, [whenText(data), ...versions].filter(Boolean).join(" · ")),
 		el("dl.tiles", {},
 			tile("GPU", gpuText(data)),
 			tile("steps", known(steps) ? formatCount(steps.value) : "unknown", steps?.how),
@@ -81,7 +81,7 @@ export function header(data) {
 		folded(["Environment", ...versions].join(" · "),
 			makeTable([
 				{ title: "fact", value: (r) => r.key, show: (r) => r.key },
-				{ title: "value", value: (r) => r.value, show: (r) => el("code", {}, r.value) },
+				{ title: "value", wide: true, value: (r) => r.value, show: (r) => el("code", {}, r.value) },
 				{ title: "from", value: (r) => r.source, show: (r) => data.sources[r.source]?.path ?? "" },
 			], data.meta, { caption: "Facts from the inputs' headers", search: "Filter facts" })));
 }
@@ -261,9 +261,9 @@ export function kernels(data, onsearch) {
 			{ title: "longest", number: true, value: (i) => k.max[i], show: (i) => formatTime(k.max[i]) },
 			{ title: "family", value: (i) => k.family[i], show: (i) => el("span.nowrap", {}, swatch(familyColour(data, data.enums.family[k.family[i]])), data.enums.family[k.family[i]]) },
 			{
-				title: "name", value: (i) => data.texts[k.name[i]],
+				title: "name", wide: true, value: (i) => data.texts[k.name[i]],
 				show: (i) => el("span.kernel", { title: data.texts[k.name[i]] },
-					el("button.find", { type: "button", title: "find on the timeline", "aria-label": "find on the timeline", onclick: () => onsearch(data.texts[k.name[i]]) }, "⌖"),
+					el("button.find", { type: "button", title: "find on the timeline", "aria-label": "find on the timeline", onclick: () => onsearch(data.texts[k.name[i]]) }, "find"),
 					shortName(data.texts[k.name[i]]), data.texts[k.name[i]] !== shortName(data.texts[k.name[i]]) ? el("small", {}, data.texts[k.name[i]]) : null),
 			},
 		], rows, { caption: `Kernels, copies and memsets by name; shares are of ${formatTime(total)} of kernels`, search: "Filter kernels", sort: 0 }));

@@ -4,7 +4,7 @@ import { formatCount } from "./format.js";
 
 const FIRST_ROWS = 20;
 
-// columns: [{ title, value(row) for sorting, show(row) text or node, number: true }]
+// columns: [{ title, value(row) for sorting, show(row) text or node, number, wide }]
 // options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
 export function makeTable(columns, rows, options = {}) {
 	let { sort = -1, rising = false } = options, limit = options.rows ?? FIRST_ROWS, needle = "";
@@ -32,7 +32,7 @@ export function makeTable(columns, rows, options = {}) {
 		const kept = needle ? rows.filter((r) => columns.some((c) => text(c, r).toLowerCase().includes(needle))) : rows;
 		const ordered = sort >= 0 ? [...kept].sort(compare) : kept;
 		body.replaceChildren(...ordered.slice(0, limit).map((row) =>
-			el("tr", {}, ...columns.map((c) => el(c.number ? "td.number" : "td", {}, c.show(row))))));
+			el("tr", {}, ...columns.map((c) => el(c.number ? "td.number" : c.wide ? "td.wide" : "td", {}, c.show(row))))));
 		heads.forEach((h, i) => h.setAttribute("aria-sort", i !== sort ? "none" : rising ? "ascending" : "descending"));
 		more.hidden = ordered.length <= limit;
 		more.textContent = `Show all ${formatCount(ordered.length)} rows`;

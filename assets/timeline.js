@@ -5,7 +5,7 @@
 // every zoom shows all spans, and zooming in ends at each single one.
 import { Levels, spanName } from "./data.js";
 import { el } from "./dom.js";
-import { formatCount, formatTime, shortName } from "./format.js";
+import { formatBytes, formatCount, formatNumber, formatTime, shortName } from "./format.js";
 import { COLOURS, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
 import { groupLanes, placeRows } from "./rows.js";
 
@@ -638,5 +638,5 @@ export function seriesTitle(data, s) {
 }
 
 export function seriesValue(name, v) {
-	return SERIES_NAMES[name]?.[1](v) ?? String(v);
+	return SERIES_NAMES[name]?.[1](v) ?? (name.endsWith("_bytes") ? formatBytes(v) : formatNumber(v));
 }
