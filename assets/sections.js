@@ -196,19 +196,25 @@ export function ranks(data) {
 				})))))));
 }
 
+const BUCKET_COLOURS = {
+	useful_gpu: "--compute", comm_excess: "--comm", exposed_copy: "--copy", data_wait: "--embedding",
+	host_gap: "--optimizer", unexplained: "--idle",
+};
+
 export function budget(data) {
 	const b = data.budget;
 	if (b) {
 		// buckets of time; the others (memory) are in the table only
-		const times = Array.from({ length: b.n }, (_, i) => i).filter((i) => data.texts[b.unit[i]] === "ns" && b.state[i] > 0);
+		const times = Array.from({ length: b.n }, (_, i) => i).filter((i) =>
+			data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total");
 		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0);
-		const colour = (i) => causeColour(i + 1);
+		const colour = (i) => BUCKET_COLOURS[data.texts[b.name[i]]] ?? causeColour(i);
 		const name = (i) => data.texts[b.name[i]].replaceAll("_", " ");
 		return section("budget", "Waste budget",
 			legend(times.map((i) => [colour(i), name(i)])),
 			bar(times.map((i) => [b.value[i] / (total || 1), colour(i), `${name(i)} ${formatPercent(b.value[i], total)}`])),
 			makeTable([
-				{ title: "bucket", value: (i) => i, show: (i) => name(i) },
+				{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, times.includes(i) ? swatch(colour(i)) : null, name(i)) },
 				{ title: "per step", number: true, value: (i) => b.value[i], show: (i) => !b.state[i] ? "unknown" : data.texts[b.unit[i]] === "ns" ? formatTime(b.value[i]) : `${formatNumber(b.value[i])} ${data.texts[b.unit[i]]}` },
 				{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times.includes(i) ? formatPercent(b.value[i], total) : "" },
 				{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i] }), ` ${Math.round(100 * b.coverage[i])} %`) },
