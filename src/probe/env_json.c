@@ -374,6 +374,10 @@ static void catalogues(const assay_env *e, assay_jsonw *w)
 static void defines(assay_jsonw *w, const char *flags)
 {
 	assay_str rest = assay_str_of(flags);
+	if (!flags) {
+		assay_jsonw_null(w, "cxx_defines");
+		return;
+	}
 	assay_jsonw_open(w, "cxx_defines", '[');
 	while (rest.n) {
 		assay_str word = assay_str_cut(&rest, ' ');
@@ -400,10 +404,15 @@ static void torch_more(const assay_env *e, assay_jsonw *w)
 	defines(w, t->flags);
 	assay_jsonw_z(w, "cxx_flags_raw", t->flags);
 	assay_jsonw_z(w, "source", t->flags_source);
-	assay_jsonw_open_flat(w, "gpu_arch_list", '[');
-	while (archs.n)
+	if (!archs.n)
+		assay_jsonw_null(w, "gpu_arch_list");
+	else
+		assay_jsonw_open_flat(w, "gpu_arch_list", '[');
+	for (bool any = archs.n; any;) {
 		assay_jsonw_str(w, NULL, assay_str_cut(&archs, ' '));
-	assay_jsonw_close(w, ']');
+		if (!(any = archs.n))
+			assay_jsonw_close(w, ']');
+	}
 	assay_jsonw_close(w, '}');
 	assay_jsonw_open(w, "binary_introspection", '{');
 	num(w, "ck", t->ck);

@@ -436,11 +436,23 @@ static const char *label(const assay_lib_copy *copy)
 	return copy && copy->version ? copy->version : "unknown version";
 }
 
+/* A copy without a version in its name is the same file, by content, as one that has it. */
+static void share_versions(assay_lib *lib)
+{
+	for (size_t i = 0; i < lib->copies.n; i++)
+		for (size_t k = 0; !lib->copies.p[i].version && k < lib->copies.n; k++) {
+			const assay_file *a = lib->copies.p[i].file, *b = lib->copies.p[k].file;
+			if (lib->copies.p[k].version && a->hashed && b->hashed && !strcmp(a->sha256, b->sha256))
+				lib->copies.p[i].version = lib->copies.p[k].version;
+		}
+}
+
 /* torch's own copy against the system's: the classic reason a patched library changes nothing. */
 static void finish(assay_ctx *c)
 {
 	for (size_t i = 0; i < c->env->libs.n; i++) {
 		assay_lib *lib = &c->env->libs.p[i];
+		share_versions(lib);
 		if (!lib->effective)
 			continue;
 		for (size_t k = 0; k < lib->copies.n && !lib->disagree; k++) {
