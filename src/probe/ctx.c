@@ -133,7 +133,8 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 		f->want_hash |= want_hash;
 		return f;
 	}
-	if (assay_root_map(&c->root, path, &m) != ASSAY_CAUSE_NONE)
+	assay_cause cause = assay_root_map(&c->root, path, &m);
+	if (cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_EMPTY)
 		return NULL;
 	f = assay_alloc(c->a, sizeof *f);
 	f->path = assay_root_real(&c->root, c->a, path);
