@@ -677,7 +677,7 @@ TEST(broken_snapshots_are_refused)
 	assay_env_set set = {0};
 	assay_err err = {0};
 	CHECK(!add(&set, "a", "{\"schema_version\":\"1.1\",") && !add(&set, "a", "[]") && !add(&set, "a", ""));
-	char none[64] = "{\"rocm\":{}}";
+	char none[256] = "{\"rocm\":{}}";
 	CHECK(!assay_env_set_add_text(&set, "n", assay_str_of(none), &err) && strstr(err.text, "schema_version"));
 	assay_env_set_free(&set);
 	return 0;

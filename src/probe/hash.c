@@ -92,6 +92,8 @@ static void hash_all(const assay_root *root, assay_file **file, size_t n)
 	pthread_t thread[THREADS_MAX];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus, started = 0;
+	if (!n)
+		return;
 	qsort(file, n, sizeof *file, larger_first);
 	want = want < n ? want : n;
 	while (started + 1 < want && !pthread_create(&thread[started], NULL, hash_worker, &j))
