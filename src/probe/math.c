@@ -31,10 +31,13 @@ static const assay_rocm_root *chosen(const assay_ctx *c)
 	return NULL;
 }
 
-/* Not there is normal unless ROCm is expected and torch does not bring its own. */
+/* Not there is normal unless ROCm is expected and torch does not bring its own. A distribution packages
+ * each library apart: one that is not there was not wanted. */
 static assay_level absent_level(const assay_ctx *c)
 {
-	return c->amd && !c->bundled ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED;
+	const assay_rocm_root *r = chosen(c);
+	bool distro = r && !strcmp(r->layout, "distro");
+	return c->amd && !c->bundled && !distro ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED;
 }
 
 static assay_file *library(assay_ctx *c, const char *block, const char *stem)
@@ -54,18 +57,17 @@ static assay_file *library(assay_ctx *c, const char *block, const char *stem)
 }
 
 /* The header's text, with a reason when it should have been readable. */
-static bool read_header(assay_ctx *c, const char *block, const char *rel, bool have_lib, assay_str *text)
+static bool read_header(assay_ctx *c, const char *block, const char *rel, assay_str *text)
 {
 	const assay_rocm_root *r = chosen(c);
 	const char *path = assay_printf(c->a, "%s/%s", r ? r->path : "/opt/rocm", rel);
 	assay_cause cause = assay_root_read(&c->root, c->a, path, HEADER_MAX, text);
 	if (cause == ASSAY_CAUSE_NONE)
 		return true;
-	/* runtime images carry no headers: the library itself is identified anyway */
-	assay_level level = cause != ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_ERROR
-			    : have_lib			 ? ASSAY_LEVEL_EXPECTED
-							 : absent_level(c);
-	assay_ctx_reason(c, level, "%s: %s not readable (%s)", block, path, assay_cause_text(cause));
+	/* runtime images carry no headers and the library itself is identified anyway; where there is no
+	 * library either, that was the reason */
+	assay_ctx_reason(c, cause == ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_ERROR,
+			 "%s: %s not readable (%s)", block, path, assay_cause_text(cause));
 	return false;
 }
 
@@ -272,7 +274,7 @@ static void check_coverage(assay_ctx *c, const assay_kdb *k)
 	}
 }
 
-static const char *database(assay_ctx *c, const math_row *m)
+static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 {
 	const assay_rocm_root *r = chosen(c);
 	char *dir = NULL;
@@ -288,8 +290,9 @@ static const char *database(assay_ctx *c, const math_row *m)
 		cause = db_members(c, dir, m->suffix, &names);
 	const char *hash = names_hash(c, &names);
 	if (!hash)
-		assay_ctx_reason(c, cause == ASSAY_CAUSE_NONE || cause == ASSAY_CAUSE_MISSING ? absent_level(c)
-											      : ASSAY_LEVEL_ERROR,
+		assay_ctx_reason(c, cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_ERROR
+				    : have_lib							? absent_level(c)
+													: ASSAY_LEVEL_EXPECTED,
 				 "%s.kernel_db_revision: %s %s", m->block, dir ? dir : m->db_dir,
 				 cause == ASSAY_CAUSE_NONE ? "holds no kernel files" : assay_cause_text(cause));
 	if (there) {
@@ -304,7 +307,7 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 {
 	assay_str text;
 	out->lib = library(c, m->block, m->stem);
-	if (read_header(c, m->block, m->header, out->lib != NULL, &text)) {
+	if (read_header(c, m->block, m->header, &text)) {
 		out->package_version = assay_header_version(c->a, text, m->macros);
 		out->tweak = assay_header_tweak(c->a, text, m->macros);
 		if (!out->package_version)
@@ -317,7 +320,7 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 	} else {
 		out->package_version = dpkg_version(c, m->block);
 	}
-	out->kernel_db = database(c, m);
+	out->kernel_db = database(c, m, out->lib != NULL);
 }
 
 /* 22707 is 2.27.7, 2804 is 2.8.4: the scheme changed with 2.9. */
@@ -333,7 +336,7 @@ static void rccl_block(assay_ctx *c)
 	assay_str text, v;
 	int64_t code;
 	e->rccl.lib = library(c, "rccl", "librccl.so");
-	if (!read_header(c, "rccl", "include/rccl/rccl.h", e->rccl.lib != NULL, &text))
+	if (!read_header(c, "rccl", "include/rccl/rccl.h", &text))
 		return;
 	if (!assay_header_define(text, "NCCL_VERSION_CODE", true, &v) || !assay_str_i64(v, &code) || code < 0) {
 		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
@@ -396,7 +399,7 @@ static void tensile_block(assay_ctx *c)
 		qsort(all.p, all.n, sizeof *all.p, by_text);
 	c->env->tensile_db = names_hash(c, &all);
 	if (!c->env->tensile_db)
-		assay_ctx_reason(c, absent_level(c),
+		assay_ctx_reason(c, c->env->hipblaslt.lib || c->env->rocblas.lib ? absent_level(c) : ASSAY_LEVEL_EXPECTED,
 				 "tensile.kernel_db_combined_hash: neither hipblaslt nor rocblas has a kernel database");
 	assay_vec_free(&all);
 }

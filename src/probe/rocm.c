@@ -170,6 +170,22 @@ static const char *version_from_sonames(assay_ctx *c, const assay_rocm_root *r)
 	return NULL;
 }
 
+/* A distribution numbers its packages by the ROCm release they come from: "5.2.3-8". */
+static const char *version_from_dpkg(assay_ctx *c)
+{
+	static const char *const packages[] = {"rocminfo", "rocm-core", "libhsa-runtime64-1", "librocm-smi64-1"};
+	assay_str text;
+	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) != ASSAY_CAUSE_NONE)
+		return NULL;
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(packages); i++) {
+		const char *at = strstr(text.p, assay_printf(c->a, "Package: %s\n", packages[i]));
+		const char *v = at ? strstr(at, "\nVersion: ") : NULL, *end = at ? strstr(at, "\n\n") : NULL;
+		if (v && (!end || v < end))
+			return assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "+-~\n")});
+	}
+	return NULL;
+}
+
 static void root_version(assay_ctx *c, assay_rocm_root *r)
 {
 	static const char *const dists[] = {"rocm-sdk-core", "rocm", NULL};
@@ -182,6 +198,7 @@ static void root_version(assay_ctx *c, assay_rocm_root *r)
 		{"therock_manifest.json", manifest_version(c, r->path)},
 		{"dist-info", p ? p->version : NULL},
 		{"soname", version_from_sonames(c, r)},
+		{"dpkg", strcmp(r->layout, "distro") ? NULL : version_from_dpkg(c)},
 	};
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(ways) && !r->version; i++)
 		if (ways[i].version) {
@@ -237,18 +254,23 @@ static void rocm_versions(assay_ctx *c, const assay_rocm_root *r)
 	}
 	bool info = r && (!strcmp(r->layout, "classic") || !strcmp(r->layout, "native"));
 	const char *top = r ? r->path : "/opt/rocm";
-	if (r && r->version && strcmp(r->version_source, ".info/version")) {
+	if (r && !strcmp(r->layout, "distro")) {
+		absent = ASSAY_LEVEL_EXPECTED; /* no distribution has these files */
+		e->rocm.version = r->version;
+	} else if (r && r->version && strcmp(r->version_source, ".info/version")) {
 		e->rocm.version = r->version;
 		if (info)
 			version_file(c, "rocm.version", under(c, top, ".info/version"), ASSAY_LEVEL_EXPECTED);
-	} else if (!e->rocm.version) {
+	}
+	if (!e->rocm.version) {
 		e->rocm.version = version_file(c, "rocm.version", under(c, top, ".info/version"), absent);
 	}
 	/* only -dev packages have the second file */
 	e->rocm.version_dev = version_file(c, "rocm.version_dev", under(c, top, ".info/version-dev"),
 					   e->rocm.version ? ASSAY_LEVEL_EXPECTED : absent);
 	/* the kernel's own amdgpu carries no version, only the out-of-tree one does */
-	bool module = assay_root_is_dir(&c->root, "/sys/module/amdgpu");
+	bool module = assay_root_is_dir(&c->root, "/sys/module/amdgpu") ||
+		      !assay_root_is_dir(&c->root, "/sys/module"); /* an image that is not running */
 	e->rocm.kmd_version = version_file(c, "rocm.kmd_version", "/sys/module/amdgpu/version",
 					   module || !c->amd ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_MISSING);
 }

@@ -454,7 +454,7 @@ static void run(assay_ctx *c)
 		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "pytorch_version: no torch in site-packages of %s",
 				 c->env->python.prefix ? c->env->python.prefix : "--site");
 	} else {
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "pytorch_version: no interpreter, so no torch");
+		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED, "pytorch_version: no interpreter, so no torch");
 	}
 	install_kind(c);
 	submodule_commits(c);
