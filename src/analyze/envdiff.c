@@ -17,26 +17,66 @@ enum { PATH_MAX_BYTES = 1024, DEPTH_MAX = 24, FILE_MAX = 256 << 20 };
 const char *assay_env_group_name(assay_env_group g)
 {
 	static const char *const names[] = {
-		[ASSAY_ENV_DRIVER] = "driver and firmware",   [ASSAY_ENV_RUNTIME] = "runtime libraries",
-		[ASSAY_ENV_MATH] = "math libraries",          [ASSAY_ENV_FRAMEWORK] = "framework build",
-		[ASSAY_ENV_KERNELS] = "kernel databases",     [ASSAY_ENV_VARIABLES] = "environment variables",
-		[ASSAY_ENV_HOST] = "host",                    [ASSAY_ENV_OTHER] = "other",
+		[ASSAY_ENV_DRIVER] = "driver and firmware",
+		[ASSAY_ENV_RUNTIME] = "runtime libraries",
+		[ASSAY_ENV_MATH] = "math libraries",
+		[ASSAY_ENV_FRAMEWORK] = "framework build",
+		[ASSAY_ENV_KERNELS] = "kernel databases",
+		[ASSAY_ENV_VARIABLES] = "environment variables",
+		[ASSAY_ENV_HOST] = "host",
+		[ASSAY_ENV_OTHER] = "other",
 	};
 	return names[g];
 }
 
-/* Never compared: when and where it was taken, names of this very machine or container, paths (an install
- * elsewhere is the same software), live readings, and our own remarks. */
+/* Never compared: when and where it was taken, names of this very machine or container, paths (an
+ * install elsewhere is the same software), live readings, and our own remarks. */
 static const char *const ignored[] = {
-	"schema_version", "captured_at", "partial", "partial_reasons*", "system_health*", "docker.container_id",
-	"probe_namespace*", "execution_context*", "assay.version", "assay.root", "assay.hashed", "assay.probe_ms*",
-	"assay.findings*", "assay.reasons*", "assay.process*", "assay.host.hostname", "assay.host.boot_id",
-	"assay.container_id_source", "assay.gpus.*.uuid", "assay.gpus.*.serial", "assay.gpus.*.unique_id",
-	"assay.gpus.*.bus", "assay.gpus.*.kfd_node", "assay.gpus.*.render_minor", "assay.gpus.*.source",
-	"assay.libraries.*.copies*", "assay.libraries.*.disagree", "assay.libraries.*.chosen_by", "*.path",
-	"*.prefix", "*.base_prefix", "*.executable", "*.found_by", "*.sites", "*.venv_path", "*.source_path",
-	"*.root", "*.lib_root", "*.root_source", "assay.rocm.roots*", "assay.pytorch_build.shadowed", "*.node_guid",
-	"assay.env_vars.VIRTUAL_ENV", "assay.env_vars.CONDA_PREFIX", "assay.gpus.*.kfd_node",
+	"schema_version",
+	"captured_at",
+	"partial",
+	"partial_reasons*",
+	"system_health*",
+	"docker.container_id",
+	"probe_namespace*",
+	"execution_context*",
+	"assay.version",
+	"assay.root",
+	"assay.hashed",
+	"assay.probe_ms*",
+	"assay.findings*",
+	"assay.reasons*",
+	"assay.process*",
+	"assay.host.hostname",
+	"assay.host.boot_id",
+	"assay.container_id_source",
+	"assay.gpus.*.uuid",
+	"assay.gpus.*.serial",
+	"assay.gpus.*.unique_id",
+	"assay.gpus.*.bus",
+	"assay.gpus.*.kfd_node",
+	"assay.gpus.*.render_minor",
+	"assay.gpus.*.source",
+	"assay.libraries.*.copies*",
+	"assay.libraries.*.disagree",
+	"assay.libraries.*.chosen_by",
+	"*.path",
+	"*.prefix",
+	"*.base_prefix",
+	"*.executable",
+	"*.found_by",
+	"*.sites",
+	"*.venv_path",
+	"*.source_path",
+	"*.root",
+	"*.lib_root",
+	"*.root_source",
+	"assay.rocm.roots*",
+	"assay.pytorch_build.shadowed",
+	"*.node_guid",
+	"assay.env_vars.VIRTUAL_ENV",
+	"assay.env_vars.CONDA_PREFIX",
+	"assay.gpus.*.kfd_node",
 };
 
 /* First match decides. */
@@ -45,17 +85,26 @@ static const struct {
 	assay_env_group group;
 	const char *why;
 } rules[] = {
-	{"*kernel_db*", ASSAY_ENV_KERNELS, "another set of prebuilt kernels: other GEMM and convolution code runs"},
-	{"assay.kernel_databases.*", ASSAY_ENV_KERNELS, "prebuilt kernels differ in content, whatever their names"},
-	{"*_catalog*", ASSAY_ENV_KERNELS, "prebuilt kernels differ in content, whatever their names"},
+	{"*kernel_db*", ASSAY_ENV_KERNELS,
+	 "another set of prebuilt kernels: other GEMM and convolution code runs"},
+	{"assay.kernel_databases.*", ASSAY_ENV_KERNELS,
+	 "prebuilt kernels differ in content, whatever their names"},
+	{"*_catalog*", ASSAY_ENV_KERNELS,
+	 "prebuilt kernels differ in content, whatever their names"},
 	{"rocm.kmd_version", ASSAY_ENV_DRIVER, "the kernel driver schedules queues and memory"},
-	{"*amdgpu_driver.parameters*", ASSAY_ENV_DRIVER, "a driver parameter changes how the GPU is run"},
+	{"*amdgpu_driver.parameters*", ASSAY_ENV_DRIVER,
+	 "a driver parameter changes how the GPU is run"},
 	{"*amdgpu_driver*", ASSAY_ENV_DRIVER, "another kernel driver"},
-	{"assay.nvidia.toolkit_version", ASSAY_ENV_RUNTIME, "compilers and headers of another CUDA release"},
-	{"assay.nvidia.*", ASSAY_ENV_DRIVER, "another driver: JIT, scheduling and error handling change with it"},
-	{"assay.gpus.*fw_version", ASSAY_ENV_DRIVER, "firmware schedules the work on the GPU itself"},
-	{"assay.gpus.*.vbios_version", ASSAY_ENV_DRIVER, "VBIOS sets clocks, power and memory timing"},
-	{"assay.gpus.*.ecc", ASSAY_ENV_DRIVER, "ECC costs memory bandwidth and hides or shows memory faults"},
+	{"assay.nvidia.toolkit_version", ASSAY_ENV_RUNTIME,
+	 "compilers and headers of another CUDA release"},
+	{"assay.nvidia.*", ASSAY_ENV_DRIVER,
+	 "another driver: JIT, scheduling and error handling change with it"},
+	{"assay.gpus.*fw_version", ASSAY_ENV_DRIVER,
+	 "firmware schedules the work on the GPU itself"},
+	{"assay.gpus.*.vbios_version", ASSAY_ENV_DRIVER,
+	 "VBIOS sets clocks, power and memory timing"},
+	{"assay.gpus.*.ecc", ASSAY_ENV_DRIVER,
+	 "ECC costs memory bandwidth and hides or shows memory faults"},
 	{"assay.gpus.*.mig", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
 	{"assay.gpus.*partition", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
 	{"assay.gpus.*.power_limit_mw", ASSAY_ENV_DRIVER, "a lower power limit is a lower clock"},
@@ -67,15 +116,21 @@ static const struct {
 	{"hipblaslt.*", ASSAY_ENV_MATH, "hipBLASLt picks and runs most matrix products"},
 	{"rocblas.*", ASSAY_ENV_MATH, "rocBLAS runs matrix products hipBLASLt does not take"},
 	{"miopen.*", ASSAY_ENV_MATH, "MIOpen picks and runs convolutions"},
-	{"composable_kernel.system.*", ASSAY_ENV_MATH, "kernels compiled from other Composable Kernel sources"},
-	{"assay.libraries.hipblaslt.*", ASSAY_ENV_MATH, "the hipBLASLt a process loads is another file"},
-	{"assay.libraries.rocblas.*", ASSAY_ENV_MATH, "the rocBLAS a process loads is another file"},
+	{"composable_kernel.system.*", ASSAY_ENV_MATH,
+	 "kernels compiled from other Composable Kernel sources"},
+	{"assay.libraries.hipblaslt.*", ASSAY_ENV_MATH,
+	 "the hipBLASLt a process loads is another file"},
+	{"assay.libraries.rocblas.*", ASSAY_ENV_MATH,
+	 "the rocBLAS a process loads is another file"},
 	{"assay.libraries.miopen.*", ASSAY_ENV_MATH, "the MIOpen a process loads is another file"},
-	{"assay.libraries.cu[bd][ln]*", ASSAY_ENV_MATH, "another cuBLAS or cuDNN chooses other kernels"},
+	{"assay.libraries.cu[bd][ln]*", ASSAY_ENV_MATH,
+	 "another cuBLAS or cuDNN chooses other kernels"},
 	{"rccl.*", ASSAY_ENV_RUNTIME, "collectives use other algorithms and channels"},
-	{"assay.libraries.*nccl.*", ASSAY_ENV_RUNTIME, "collectives use other algorithms and channels"},
+	{"assay.libraries.*nccl.*", ASSAY_ENV_RUNTIME,
+	 "collectives use other algorithms and channels"},
 	{"assay.libraries.*", ASSAY_ENV_RUNTIME, "the file a process loads is another one"},
-	{"assay.library_linkage.*", ASSAY_ENV_RUNTIME, "RPATH or RUNPATH decides whether LD_LIBRARY_PATH counts"},
+	{"assay.library_linkage.*", ASSAY_ENV_RUNTIME,
+	 "RPATH or RUNPATH decides whether LD_LIBRARY_PATH counts"},
 	{"library_*", ASSAY_ENV_RUNTIME, "libraries are linked or found in another way"},
 	{"rocm.*", ASSAY_ENV_RUNTIME, "another ROCm release"},
 	{"assay.rocm.*", ASSAY_ENV_RUNTIME, "ROCm is installed in another way"},
@@ -85,10 +140,12 @@ static const struct {
 	{"pytorch_build.git_commit", ASSAY_ENV_FRAMEWORK, "PyTorch was built from another commit"},
 	{"*pytorch_build.flags*", ASSAY_ENV_FRAMEWORK, "PyTorch was compiled with other settings"},
 	{"pytorch_build*", ASSAY_ENV_FRAMEWORK, "PyTorch was built or installed in another way"},
-	{"assay.pytorch_build*", ASSAY_ENV_FRAMEWORK, "PyTorch was built or installed in another way"},
+	{"assay.pytorch_build*", ASSAY_ENV_FRAMEWORK,
+	 "PyTorch was built or installed in another way"},
 	{"triton.*", ASSAY_ENV_FRAMEWORK, "compiled kernels come from another compiler"},
 	{"aotriton.*", ASSAY_ENV_FRAMEWORK, "ahead-of-time attention kernels differ"},
-	{"composable_kernel.*", ASSAY_ENV_FRAMEWORK, "PyTorch carries other Composable Kernel code"},
+	{"composable_kernel.*", ASSAY_ENV_FRAMEWORK,
+	 "PyTorch carries other Composable Kernel code"},
 	{"fbgemm.*", ASSAY_ENV_FRAMEWORK, "embedding and quantised kernels differ"},
 	{"aiter.*", ASSAY_ENV_FRAMEWORK, "AITER's hand-written kernels differ"},
 	{"tensile.*", ASSAY_ENV_FRAMEWORK, "another Tensile package"},
@@ -96,7 +153,8 @@ static const struct {
 	{"python_version", ASSAY_ENV_FRAMEWORK, "another Python"},
 	{"assay.python.pack*", ASSAY_ENV_FRAMEWORK, "another package version"},
 	{"assay.python.*", ASSAY_ENV_FRAMEWORK, "another Python install"},
-	{"*env_vars.HSA_OVERRIDE_GFX_VERSION", ASSAY_ENV_VARIABLES, "the runtime is told the GPU is another one"},
+	{"*env_vars.HSA_OVERRIDE_GFX_VERSION", ASSAY_ENV_VARIABLES,
+	 "the runtime is told the GPU is another one"},
 	{"*env_vars.*VISIBLE_DEVICES", ASSAY_ENV_VARIABLES, "the program sees other GPUs"},
 	{"*env_vars.LD_*", ASSAY_ENV_VARIABLES, "the loader finds other libraries"},
 	{"*env_vars.*NCCL_*", ASSAY_ENV_VARIABLES, "collectives take another path"},
@@ -105,7 +163,8 @@ static const struct {
 	{"*env_vars.MIOPEN_*", ASSAY_ENV_VARIABLES, "convolutions are chosen in another way"},
 	{"*env_vars.*TF32*", ASSAY_ENV_VARIABLES, "numeric precision changes"},
 	{"*env_vars.*", ASSAY_ENV_VARIABLES, "a library or framework reads it"},
-	{"host.kernel*", ASSAY_ENV_HOST, "another kernel: scheduling, memory and driver interfaces"},
+	{"host.kernel*", ASSAY_ENV_HOST,
+	 "another kernel: scheduling, memory and driver interfaces"},
 	{"host.glibc_version", ASSAY_ENV_HOST, "another C library: allocation and math functions"},
 	{"docker.*", ASSAY_ENV_HOST, "another container image"},
 	{"runtime_context.*", ASSAY_ENV_HOST, "run in another kind of place"},
@@ -151,13 +210,15 @@ struct flat {
 	size_t n;
 };
 
-/* A variable that is null is known to be unset; a package that is not listed is known to be absent. */
+/* A variable that is null is known to be unset; a package that is not listed is known to be absent.
+ */
 enum { KIND_PLAIN, KIND_VARIABLE, KIND_PACKAGE };
 
 static uint8_t kind_of_path(const char *path)
 {
 	return !fnmatch("*env_vars.*", path, 0) ? KIND_VARIABLE
-	       : !fnmatch("assay.python.packages.*", path, 0) || !fnmatch("assay.system_packages.*", path, 0)
+	       : !fnmatch("assay.python.packages.*", path, 0) ||
+			       !fnmatch("assay.system_packages.*", path, 0)
 		       ? KIND_PACKAGE
 		       : KIND_PLAIN;
 }
@@ -182,7 +243,8 @@ static void put_value(struct flat *f, assay_sid value)
 		    assay_str_starts(path, "miopen.");
 	for (size_t i = 0; f->schema_10 && math && i < sizeof renamed / sizeof *renamed; i++)
 		if (assay_str_ends(path, renamed[i].old)) {
-			int n = snprintf(buf, sizeof buf, "%.*s%s", (int)(path.n - strlen(renamed[i].old)), path.p,
+			int n = snprintf(buf, sizeof buf, "%.*s%s",
+					 (int)(path.n - strlen(renamed[i].old)), path.p,
 					 renamed[i].now);
 			path = (assay_str){buf, (size_t)n};
 			break;
@@ -195,7 +257,8 @@ static void put_value(struct flat *f, assay_sid value)
 
 static assay_sid intern_value(assay_env_set *set, assay_str text)
 {
-	return assay_intern(&set->pool, text.n ? text : ASSAY_S("\"\"")); /* "" is a value, not an absence */
+	return assay_intern(&set->pool,
+			    text.n ? text : ASSAY_S("\"\"")); /* "" is a value, not an absence */
 }
 
 static assay_sid scalar(struct flat *f, assay_str raw)
@@ -203,7 +266,8 @@ static assay_sid scalar(struct flat *f, assay_str raw)
 	if (assay_str_is(raw, "null"))
 		return f->set->null_id;
 	if (raw.n >= 2 && *raw.p == '"')
-		return intern_value(f->set, assay_json_unescape(&f->set->arena, (assay_str){raw.p + 1, raw.n - 2}));
+		return intern_value(f->set, assay_json_unescape(&f->set->arena,
+								(assay_str){raw.p + 1, raw.n - 2}));
 	return intern_value(f->set, raw);
 }
 
@@ -236,7 +300,8 @@ static bool flatten_array(struct flat *f, assay_json *j, int depth)
 			assay_str raw;
 			ok = assay_json_skip(j, &raw);
 			if (ok && raw.n >= 2 && *raw.p == '"')
-				raw = assay_json_unescape(&f->set->arena, (assay_str){raw.p + 1, raw.n - 2});
+				raw = assay_json_unescape(&f->set->arena,
+							  (assay_str){raw.p + 1, raw.n - 2});
 			*assay_push(&items) = raw;
 		}
 		index++;
@@ -350,8 +415,10 @@ bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json
 		return true;
 	}
 	assay_vec_free(&doc.value);
-	return ok ? assay_fail(err, ASSAY_FORMAT, 0, "%s is no environment snapshot: it has no schema_version", name)
-		  : assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - json.p), "%s is not valid JSON", name);
+	return ok ? assay_fail(err, ASSAY_FORMAT, 0,
+			       "%s is no environment snapshot: it has no schema_version", name)
+		  : assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - json.p), "%s is not valid JSON",
+			       name);
 }
 
 bool assay_env_set_add(assay_env_set *set, const char *file, assay_err *err)
@@ -451,7 +518,8 @@ static assay_env_kind kind_of(const assay_env_set *set, assay_sid a, assay_sid b
 	return c < 0 ? ASSAY_ENV_NEWER : c > 0 ? ASSAY_ENV_OLDER : ASSAY_ENV_DIFFERENT;
 }
 
-static uint32_t sibling(const assay_env_set *set, const char *path, const char *last, const char *instead)
+static uint32_t sibling(const assay_env_set *set, const char *path, const char *last,
+			const char *instead)
 {
 	char buf[PATH_MAX_BYTES];
 	size_t n = strlen(path), m = strlen(last);
@@ -465,8 +533,10 @@ static uint32_t sibling(const assay_env_set *set, const char *path, const char *
 /* A digest that differs beside a version that does not. */
 static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t b)
 {
-	static const char *const pairs[][2] = {{".lib_hash", ".package_version"}, {".lib_hash", ".version"},
-					       {".sha256", ".version"}, {".bundled_lib_hash", ".bundled_version"}};
+	static const char *const pairs[][2] = {{".lib_hash", ".package_version"},
+					       {".lib_hash", ".version"},
+					       {".sha256", ".version"},
+					       {".bundled_lib_hash", ".bundled_version"}};
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
 		uint32_t at = sibling(set, path, pairs[i][0], pairs[i][1]);
 		if (at == ASSAY_MAP_ABSENT)
@@ -485,7 +555,8 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 	static const char *const details[] = {".size", ".build_id", ".soname"};
 	for (size_t i = 0; i < sizeof details / sizeof *details; i++) {
 		uint32_t at = sibling(set, path, details[i], ".sha256");
-		if (at != ASSAY_MAP_ABSENT && assay_env_cell(set, a, at) && assay_env_cell(set, b, at))
+		if (at != ASSAY_MAP_ABSENT && assay_env_cell(set, a, at) &&
+		    assay_env_cell(set, b, at))
 			return true;
 	}
 	const char *plain = strstr(path, ".plain.");
@@ -522,7 +593,8 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 {
 	bool pair = set->docs.n == 2 && baseline < 0;
 	size_t base = baseline < 0 ? 0 : (size_t)baseline, odd = base;
-	assay_env_row row = {.path = assay_pool_get(&set->pool, set->paths.p[path]).p, .path_no = path};
+	assay_env_row row = {.path = assay_pool_get(&set->pool, set->paths.p[path]).p,
+			     .path_no = path};
 	if (is_ignored(row.path))
 		return;
 	row.a = pair || baseline >= 0 ? assay_env_cell(set, base, path) : majority(set, path);
@@ -564,7 +636,8 @@ static void find_causes(assay_env_result *out)
 	for (size_t e = 0; e < sizeof explains / sizeof *explains; e++)
 		for (size_t i = 0; i < out->rows.n; i++) {
 			assay_env_row *row = &out->rows.p[i];
-			if (row->cause || row->kind == ASSAY_ENV_UNKNOWN || strcmp(row->path, explains[e].path))
+			if (row->cause || row->kind == ASSAY_ENV_UNKNOWN ||
+			    strcmp(row->path, explains[e].path))
 				continue;
 			for (size_t k = 0; k < out->rows.n; k++)
 				if (out->rows.p[k].kind != ASSAY_ENV_UNKNOWN &&
@@ -599,14 +672,20 @@ TEST(groups_come_in_order_of_consequence)
 {
 	assay_env_set set = {0};
 	assay_env_result r;
-	CHECK(add(&set, "a", "{\"schema_version\":\"1.1\",\"captured_at\":\"x\",\"host\":{\"machine\":\"p\"},"
-			     "\"rocm\":{\"version\":\"5.9\",\"kmd_version\":\"6.1\"},\"env_vars\":{\"HSA_XNACK\":null}}"));
-	CHECK(add(&set, "b", "{\"schema_version\":\"1.1\",\"captured_at\":\"y\",\"host\":{\"machine\":\"q\"},"
-			     "\"rocm\":{\"version\":\"5.10\",\"kmd_version\":\"6.2\"},\"env_vars\":{\"HSA_XNACK\":\"1\"}}"));
+	CHECK(add(&set, "a",
+		  "{\"schema_version\":\"1.1\",\"captured_at\":\"x\",\"host\":{\"machine\":\"p\"},"
+		  "\"rocm\":{\"version\":\"5.9\",\"kmd_version\":\"6.1\"},\"env_vars\":{\"HSA_"
+		  "XNACK\":null}}"));
+	CHECK(add(&set, "b",
+		  "{\"schema_version\":\"1.1\",\"captured_at\":\"y\",\"host\":{\"machine\":\"q\"},"
+		  "\"rocm\":{\"version\":\"5.10\",\"kmd_version\":\"6.2\"},\"env_vars\":{\"HSA_"
+		  "XNACK\":\"1\"}}"));
 	assay_env_compare(&set, -1, &r);
 	CHECK_EQ(r.rows.n, 4);
-	CHECK(!strcmp(r.rows.p[0].path, "rocm.kmd_version") && !strcmp(r.rows.p[1].path, "rocm.version"));
-	CHECK(r.rows.p[1].kind == ASSAY_ENV_NEWER && !strcmp(r.rows.p[2].path, "env_vars.HSA_XNACK"));
+	CHECK(!strcmp(r.rows.p[0].path, "rocm.kmd_version") &&
+	      !strcmp(r.rows.p[1].path, "rocm.version"));
+	CHECK(r.rows.p[1].kind == ASSAY_ENV_NEWER &&
+	      !strcmp(r.rows.p[2].path, "env_vars.HSA_XNACK"));
 	CHECK(r.rows.p[2].kind == ASSAY_ENV_DIFFERENT && r.different == 4 && !r.unknown);
 	assay_env_result_free(&r);
 	assay_env_set_free(&set);
@@ -620,7 +699,8 @@ TEST(unknown_on_one_side_is_not_different)
 	CHECK(add(&set, "a", "{\"schema_version\":\"1.1\",\"rocm\":{\"version\":null}}"));
 	CHECK(add(&set, "b", "{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"6.4\"}}"));
 	assay_env_compare(&set, -1, &r);
-	CHECK(r.rows.n == 1 && r.rows.p[0].kind == ASSAY_ENV_UNKNOWN && !r.different && r.unknown == 1);
+	CHECK(r.rows.n == 1 && r.rows.p[0].kind == ASSAY_ENV_UNKNOWN && !r.different &&
+	      r.unknown == 1);
 	assay_env_result_free(&r);
 	assay_env_set_free(&set);
 	return 0;
@@ -630,8 +710,12 @@ TEST(same_version_other_hash_is_a_rebuild)
 {
 	assay_env_set set = {0};
 	assay_env_result r;
-	CHECK(add(&set, "a", "{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_hash\":\"sha256:aa\"}}"));
-	CHECK(add(&set, "b", "{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_hash\":\"sha256:bb\"}}"));
+	CHECK(add(&set, "a",
+		  "{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_"
+		  "hash\":\"sha256:aa\"}}"));
+	CHECK(add(&set, "b",
+		  "{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_"
+		  "hash\":\"sha256:bb\"}}"));
 	assay_env_compare(&set, -1, &r);
 	CHECK(r.rows.n == 1 && r.rows.p[0].kind == ASSAY_ENV_REBUILT);
 	assay_env_result_free(&r);
@@ -643,8 +727,11 @@ TEST(schema_1_0_names_are_bridged_and_short_commits_match)
 {
 	assay_env_set set = {0};
 	assay_env_result r;
-	CHECK(add(&set, "a", "{\"schema_version\":\"1.0\",\"hipblaslt\":{\"commit\":\"d97cc0b2\"}}"));
-	CHECK(add(&set, "b", "{\"schema_version\":\"1.17\",\"hipblaslt\":{\"rocm_release_tweak\":\"d97cc0b2aa\"}}"));
+	CHECK(add(&set, "a",
+		  "{\"schema_version\":\"1.0\",\"hipblaslt\":{\"commit\":\"d97cc0b2\"}}"));
+	CHECK(add(&set, "b",
+		  "{\"schema_version\":\"1.17\",\"hipblaslt\":{\"rocm_release_tweak\":"
+		  "\"d97cc0b2aa\"}}"));
 	assay_env_compare(&set, -1, &r);
 	CHECK_EQ(r.rows.n, 0);
 	CHECK_EQ(r.same[ASSAY_ENV_MATH], 1);
@@ -659,14 +746,16 @@ TEST(the_odd_one_out_of_three_is_named)
 	assay_env_result r;
 	for (int i = 0; i < 3; i++) {
 		char buf[200];
-		snprintf(buf, sizeof buf, "{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"%s\"},"
-					  "\"gpu_arch\":{\"gfx_targets\":[%s]}}",
+		snprintf(buf, sizeof buf,
+			 "{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"%s\"},"
+			 "\"gpu_arch\":{\"gfx_targets\":[%s]}}",
 			 i == 1 ? "6.3" : "6.4", i == 2 ? "\"b\",\"a\"" : "\"a\",\"b\"");
 		CHECK(add(&set, "x", buf));
 	}
 	assay_env_compare(&set, -1, &r);
 	CHECK(r.rows.n == 1 && r.rows.p[0].agree == 2 && r.rows.p[0].kind == ASSAY_ENV_OLDER);
-	CHECK(!strcmp(assay_env_value(&set, r.rows.p[0].a), "6.4") && assay_env_cell(&set, 1, r.rows.p[0].path_no) == r.rows.p[0].b);
+	CHECK(!strcmp(assay_env_value(&set, r.rows.p[0].a), "6.4") &&
+	      assay_env_cell(&set, 1, r.rows.p[0].path_no) == r.rows.p[0].b);
 	assay_env_result_free(&r);
 	assay_env_set_free(&set);
 	return 0;
@@ -676,9 +765,11 @@ TEST(broken_snapshots_are_refused)
 {
 	assay_env_set set = {0};
 	assay_err err = {0};
-	CHECK(!add(&set, "a", "{\"schema_version\":\"1.1\",") && !add(&set, "a", "[]") && !add(&set, "a", ""));
+	CHECK(!add(&set, "a", "{\"schema_version\":\"1.1\",") && !add(&set, "a", "[]") &&
+	      !add(&set, "a", ""));
 	char none[256] = "{\"rocm\":{}}";
-	CHECK(!assay_env_set_add_text(&set, "n", assay_str_of(none), &err) && strstr(err.text, "schema_version"));
+	CHECK(!assay_env_set_add_text(&set, "n", assay_str_of(none), &err) &&
+	      strstr(err.text, "schema_version"));
 	assay_env_set_free(&set);
 	return 0;
 }

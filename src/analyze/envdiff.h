@@ -26,7 +26,7 @@ typedef struct assay_env_doc {
 	const char *name; /* as given */
 	const char *host; /* name of the machine, or NULL */
 	const char *schema;
-	bool ours;        /* has the assay block: a package it does not list is not installed */
+	bool ours; /* has the assay block: a package it does not list is not installed */
 	assay_vec(assay_sid) value; /* by path number; 0: no such key, the null id: null */
 } assay_env_doc;
 
@@ -36,7 +36,7 @@ typedef struct assay_env_set {
 	assay_vec(assay_env_doc) docs;
 	assay_vec(assay_sid) paths;
 	assay_vec(uint8_t) path_kind; /* by path number: what null and no key mean there */
-	assay_map path_at;  /* path id -> path number */
+	assay_map path_at;            /* path id -> path number */
 	assay_sid null_id;
 } assay_env_set;
 
@@ -56,15 +56,15 @@ typedef struct assay_env_row {
 	const char *path, *why;
 	assay_env_group group;
 	assay_env_kind kind;
-	assay_sid a, b;     /* values; a is the majority's or the baseline's */
+	assay_sid a, b; /* values; a is the majority's or the baseline's */
 	uint32_t path_no;
 	uint32_t known, agree; /* snapshots that say something, and those that say a */
-	const char *cause;  /* path of a difference that explains this one, or NULL */
+	const char *cause;     /* path of a difference that explains this one, or NULL */
 } assay_env_row;
 
 typedef struct assay_env_result {
-	assay_vec(assay_env_row) rows; /* by group, then path; one a path */
-	uint32_t same[ASSAY_ENV_GROUPS];      /* compared and equal */
+	assay_vec(assay_env_row) rows;   /* by group, then path; one a path */
+	uint32_t same[ASSAY_ENV_GROUPS]; /* compared and equal */
 	uint32_t different, unknown;
 } assay_env_result;
 
@@ -73,7 +73,8 @@ typedef struct assay_env_result {
 void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out);
 void assay_env_result_free(assay_env_result *r);
 
-/* What a snapshot says: 0 when it is unknown; the null id when unset or not installed is what it says. */
+/* What a snapshot says: 0 when it is unknown; the null id when unset or not installed is what it
+ * says. */
 assay_sid assay_env_cell(const assay_env_set *set, size_t doc, uint32_t path_no);
 /* Text of a value for people and JSON; NULL when it is unknown. */
 const char *assay_env_value(const assay_env_set *set, assay_sid id);

@@ -5,7 +5,8 @@
 #include "base/str.h"
 
 /* Below, at or above zero as a is older than, equal to or newer than b. Numbers compare as numbers;
- * rc, a, b, dev, pre, alpha, beta come before the release they lead to, any other suffix after it. */
+ * rc, a, b, dev, pre, alpha, beta come before the release they lead to, any other suffix after it.
+ */
 int assay_version_cmp(assay_str a, assay_str b);
 
 /* Digits first, at least one dot: something assay_version_cmp() can order. */

@@ -62,10 +62,11 @@ typedef struct assay_cmd {
 
 extern const assay_cmd *const assay_cmds[];
 extern const size_t assay_cmd_count;
-extern const assay_cmd assay_cmd_report, assay_cmd_info, assay_cmd_env, assay_cmd_env_diff, assay_cmd_help;
+extern const assay_cmd assay_cmd_report, assay_cmd_info, assay_cmd_env, assay_cmd_env_diff,
+	assay_cmd_help;
 
-/* The command the words name, the longest name first; *used is how many words that took. NULL: none.
- * "env-diff" is taken for "env diff". */
+/* The command the words name, the longest name first; *used is how many words that took. NULL:
+ * none. "env-diff" is taken for "env diff". */
 const assay_cmd *assay_cmd_find(char **words, int n, int *used);
 
 /* Parse argv[1..] into args (zeroed, cmd->args_size) and operands. false: *status is the exit

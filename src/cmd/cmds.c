@@ -6,11 +6,7 @@
 #include "base/test.h"
 
 const assay_cmd *const assay_cmds[] = {
-	&assay_cmd_report,
-	&assay_cmd_info,
-	&assay_cmd_env,
-	&assay_cmd_env_diff,
-	&assay_cmd_help,
+	&assay_cmd_report, &assay_cmd_info, &assay_cmd_env, &assay_cmd_env_diff, &assay_cmd_help,
 };
 const size_t assay_cmd_count = ASSAY_COUNT_OF(assay_cmds);
 
@@ -23,7 +19,8 @@ static int words_match(const char *name, char **words, int n)
 		return 0;
 	if (!space)
 		return !strcmp(words[0], name);
-	if (!strncmp(words[0], name, first) && words[0][first] == '-' && !strcmp(words[0] + first + 1, space + 1))
+	if (!strncmp(words[0], name, first) && words[0][first] == '-' &&
+	    !strcmp(words[0] + first + 1, space + 1))
 		return 1;
 	bool both = n > 1 && strlen(words[0]) == first && !strncmp(words[0], name, first) &&
 		    !strcmp(words[1], space + 1);

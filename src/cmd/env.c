@@ -27,7 +27,8 @@ static bool make_parents(char *path, assay_err *err)
 		int error = errno;
 		*p = '/';
 		if (!ok)
-			return assay_fail(err, ASSAY_IO, 0, "cannot make the folder of %s: %s", path, strerror(error));
+			return assay_fail(err, ASSAY_IO, 0, "cannot make the folder of %s: %s",
+					  path, strerror(error));
 	}
 	return true;
 }
@@ -50,8 +51,9 @@ static bool save(const char *path, assay_str text, assay_err *err)
 {
 	assay_arena a = {0};
 	const char *home = getenv("HOME");
-	char *to = path[0] == '~' && path[1] == '/' && home ? assay_printf(&a, "%s%s", home, path + 1)
-							     : assay_dup(&a, assay_str_of(path));
+	char *to = path[0] == '~' && path[1] == '/' && home
+			   ? assay_printf(&a, "%s%s", home, path + 1)
+			   : assay_dup(&a, assay_str_of(path));
 	char *aside = assay_printf(&a, "%s.%ld.tmp", to, (long)getpid());
 	struct stat st;
 	bool ok = make_parents(to, err);
@@ -90,7 +92,8 @@ static bool find_field(assay_str *text, assay_str path)
 		assay_str want = assay_str_cut(&path, '.'), key, value;
 		bool found = false;
 		int64_t index = -1, at = 0;
-		if (assay_json_peek(&j) == '[' && assay_str_i64(want, &index) && assay_json_enter(&j, '[')) {
+		if (assay_json_peek(&j) == '[' && assay_str_i64(want, &index) &&
+		    assay_json_enter(&j, '[')) {
 			while (!found && assay_json_element(&j) && assay_json_skip(&j, &value))
 				found = at++ == index;
 		} else if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{')) {
@@ -193,9 +196,16 @@ static int env_run(const void *args, char **operands, int n)
 	assay_err err = {0};
 	const char *sites[ASSAY_OPT_LIST_MAX + 1] = {0};
 	memcpy(sites, a->sites.item, a->sites.n * sizeof *sites);
-	assay_env_opts opts = {.size = sizeof opts, .root = a->root, .python = a->python, .pid = (pid_t)a->pid,
-			       .sites = a->sites.n ? sites : NULL, .no_hash = a->no_hash, .deep = a->deep,
-			       .health = a->health, .no_cache = a->no_cache, .health_ns = a->health_limit};
+	assay_env_opts opts = {.size = sizeof opts,
+			       .root = a->root,
+			       .python = a->python,
+			       .pid = (pid_t)a->pid,
+			       .sites = a->sites.n ? sites : NULL,
+			       .no_hash = a->no_hash,
+			       .deep = a->deep,
+			       .health = a->health,
+			       .no_cache = a->no_cache,
+			       .health_ns = a->health_limit};
 	assay_arena text = {0};
 	int status = ASSAY_EXIT_FAIL;
 	if (assay_env_probe(&env, &opts, &err))
@@ -209,23 +219,30 @@ static int env_run(const void *args, char **operands, int n)
 
 #define AT(member) offsetof(struct env_args, member)
 static const assay_opt env_opts[] = {
-	{"output", 'o', ASSAY_OPT_TEXT, "FILE", "Write the snapshot there; - is standard output. Default: env.json.",
-	 AT(output)},
-	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print the whole snapshot after the summary.", AT(verbose)},
-	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the snapshot and nothing else; write no file unless -o is given.",
-	 AT(json)},
-	{"field", 'f', ASSAY_OPT_TEXT, "PATH", "Print one value, by its dotted path: rocblas.lib_hash.", AT(field)},
-	{"root", 0, ASSAY_OPT_TEXT, "DIR", "Probe an unpacked image; nothing outside of it is touched.", AT(root)},
+	{"output", 'o', ASSAY_OPT_TEXT, "FILE",
+	 "Write the snapshot there; - is standard output. Default: env.json.", AT(output)},
+	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print the whole snapshot after the summary.",
+	 AT(verbose)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL,
+	 "Print the snapshot and nothing else; write no file unless -o is given.", AT(json)},
+	{"field", 'f', ASSAY_OPT_TEXT, "PATH",
+	 "Print one value, by its dotted path: rocblas.lib_hash.", AT(field)},
+	{"root", 0, ASSAY_OPT_TEXT, "DIR",
+	 "Probe an unpacked image; nothing outside of it is touched.", AT(root)},
 	{"python", 0, ASSAY_OPT_TEXT, "PATH",
-	 "Interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH.", AT(python)},
-	{"site", 0, ASSAY_OPT_LIST, "DIR", "A site-packages folder to look in first; may be repeated.", AT(sites)},
-	{"pid", 'p', ASSAY_OPT_INT, "N", "Describe a running process: its variables, and what it has mapped.",
-	 AT(pid)},
+	 "Interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH.",
+	 AT(python)},
+	{"site", 0, ASSAY_OPT_LIST, "DIR",
+	 "A site-packages folder to look in first; may be repeated.", AT(sites)},
+	{"pid", 'p', ASSAY_OPT_INT, "N",
+	 "Describe a running process: its variables, and what it has mapped.", AT(pid)},
 	{"no-hash", 0, ASSAY_OPT_FLAG, NULL, "Leave out the SHA-256 of libraries.", AT(no_hash)},
 	{"deep", 0, ASSAY_OPT_FLAG, NULL, "Hash kernel databases too, however large.", AT(deep)},
-	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and remember no digest.", AT(no_cache)},
+	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and remember no digest.",
+	 AT(no_cache)},
 	{"health", 0, ASSAY_OPT_FLAG, NULL, "Run AMD's rdhc and keep what it says.", AT(health)},
-	{"health-limit", 0, ASSAY_OPT_TIME, "TIME", "Stop rdhc after this long. Default: 30s.", AT(health_limit)},
+	{"health-limit", 0, ASSAY_OPT_TIME, "TIME", "Stop rdhc after this long. Default: 30s.",
+	 AT(health_limit)},
 };
 #undef AT
 
@@ -238,15 +255,21 @@ static const assay_example env_examples[] = {
 const assay_cmd assay_cmd_env = {
 	.name = "env",
 	.args = "",
-	.about = "Snapshot of this machine's GPU software: driver, runtimes, math libraries, PyTorch build",
-	.details =
-		"Writes env.json (schema 1.1 plus a block of our own, see docs/formats/env.md) and prints one line a "
-		"block. Nothing is run or imported: versions come from files, ELF tables, /proc and /sys, and NVML "
-		"where there is one.\n\n"
-		"A fact that should be known and is not is a reason, and makes the snapshot [PARTIAL]; what is normally "
-		"absent on a machine like this one is not. Only listed environment variables are recorded.\n\n"
-		"Digests of libraries are remembered in $XDG_CACHE_HOME/assay by the file's identity and change times.\n\n"
-		"Exit status: 0 when a snapshot was made, partial or not; 1 when it could not be written.",
+	.about = "Snapshot of this machine's GPU software: driver, runtimes, math libraries, "
+		 "PyTorch build",
+	.details = "Writes env.json (schema 1.1 plus a block of our own, see docs/formats/env.md) "
+		   "and prints one line a "
+		   "block. Nothing is run or imported: versions come from files, ELF tables, /proc "
+		   "and /sys, and NVML "
+		   "where there is one.\n\n"
+		   "A fact that should be known and is not is a reason, and makes the snapshot "
+		   "[PARTIAL]; what is normally "
+		   "absent on a machine like this one is not. Only listed environment variables "
+		   "are recorded.\n\n"
+		   "Digests of libraries are remembered in $XDG_CACHE_HOME/assay by the file's "
+		   "identity and change times.\n\n"
+		   "Exit status: 0 when a snapshot was made, partial or not; 1 when it could not "
+		   "be written.",
 	ASSAY_OPTS(env_opts),
 	ASSAY_EXAMPLES(env_examples),
 	.args_size = sizeof(struct env_args),

@@ -16,13 +16,19 @@ struct diff_args {
 };
 
 static const char *const kind_name[] = {
-	[ASSAY_ENV_DIFFERENT] = "different", [ASSAY_ENV_NEWER] = "newer", [ASSAY_ENV_OLDER] = "older",
-	[ASSAY_ENV_REBUILT] = "rebuilt",     [ASSAY_ENV_UNKNOWN] = "unknown on one side",
+	[ASSAY_ENV_DIFFERENT] = "different",
+	[ASSAY_ENV_NEWER] = "newer",
+	[ASSAY_ENV_OLDER] = "older",
+	[ASSAY_ENV_REBUILT] = "rebuilt",
+	[ASSAY_ENV_UNKNOWN] = "unknown on one side",
 };
 
 static const char *const kind_words[] = {
-	[ASSAY_ENV_DIFFERENT] = "", [ASSAY_ENV_NEWER] = " (newer)", [ASSAY_ENV_OLDER] = " (older)",
-	[ASSAY_ENV_REBUILT] = " (same version, different build)", [ASSAY_ENV_UNKNOWN] = " (unknown on one side)",
+	[ASSAY_ENV_DIFFERENT] = "",
+	[ASSAY_ENV_NEWER] = " (newer)",
+	[ASSAY_ENV_OLDER] = " (older)",
+	[ASSAY_ENV_REBUILT] = " (same version, different build)",
+	[ASSAY_ENV_UNKNOWN] = " (unknown on one side)",
 };
 
 /* Digests are cut for people: the first digits are enough to see that they differ. */
@@ -52,8 +58,8 @@ static void pair_row(const assay_env_set *set, const assay_env_row *row)
 	put_short(or_unset(assay_env_value(set, row->a), row));
 	printf(" -> ");
 	put_short(or_unset(assay_env_value(set, row->b), row));
-	printf("%s\n      %s%s%s\n", kind_words[row->kind], row->why, row->cause ? "; follows from " : "",
-	       row->cause ? row->cause : "");
+	printf("%s\n      %s%s%s\n", kind_words[row->kind], row->why,
+	       row->cause ? "; follows from " : "", row->cause ? row->cause : "");
 }
 
 /* The majority, then everybody who says something else. */
@@ -78,10 +84,12 @@ static void many_row(const assay_env_set *set, const assay_env_row *row)
 	}
 	if (others)
 		printf("      and %zu more\n", others);
-	printf("      %s%s%s\n", row->why, row->cause ? "; follows from " : "", row->cause ? row->cause : "");
+	printf("      %s%s%s\n", row->why, row->cause ? "; follows from " : "",
+	       row->cause ? row->cause : "");
 }
 
-static void print_groups(const assay_env_set *set, const assay_env_result *r, bool pair, bool unknown)
+static void print_groups(const assay_env_set *set, const assay_env_result *r, bool pair,
+			 bool unknown)
 {
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
 		bool open = false;
@@ -103,13 +111,16 @@ static void print_fold(const assay_env_result *r, bool unknown)
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
 		bool any = false;
 		for (size_t i = 0; i < r->rows.n; i++)
-			any |= (int)r->rows.p[i].group == g && r->rows.p[i].kind != ASSAY_ENV_UNKNOWN;
+			any |= (int)r->rows.p[i].group == g &&
+			       r->rows.p[i].kind != ASSAY_ENV_UNKNOWN;
 		same += r->same[g];
 		groups += !any;
 	}
-	printf("\n%u different, %u same (%u of %d groups identical)", r->different, same, groups, ASSAY_ENV_GROUPS);
+	printf("\n%u different, %u same (%u of %d groups identical)", r->different, same, groups,
+	       ASSAY_ENV_GROUPS);
 	if (r->unknown)
-		printf(", %u unknown on one side%s", r->unknown, unknown ? "" : " (--unknown lists them)");
+		printf(", %u unknown on one side%s", r->unknown,
+		       unknown ? "" : " (--unknown lists them)");
 	printf("\n");
 }
 
@@ -183,16 +194,19 @@ static void print_suspects(const assay_env_set *set, const assay_env_result *r)
 		}
 	}
 	if (most)
-		printf("deviates most: %s (%zu of %u)\n", set->docs.p[worst].name, most, r->different);
+		printf("deviates most: %s (%zu of %u)\n", set->docs.p[worst].name, most,
+		       r->different);
 }
 
-static void print_text(const assay_env_set *set, const assay_env_result *r, const struct diff_args *a)
+static void print_text(const assay_env_set *set, const assay_env_result *r,
+		       const struct diff_args *a)
 {
 	bool pair = set->docs.n == 2;
 	if (pair)
 		printf("%s -> %s\n\n", set->docs.p[0].name, set->docs.p[1].name);
 	else
-		printf("%zu snapshots against %s\n\n", set->docs.n, a->baseline ? a->baseline : "the majority");
+		printf("%zu snapshots against %s\n\n", set->docs.n,
+		       a->baseline ? a->baseline : "the majority");
 	print_groups(set, r, pair, a->unknown);
 	print_fold(r, a->unknown);
 	if (!pair && !a->baseline)
@@ -230,18 +244,22 @@ out:
 }
 
 static const assay_opt diff_opts[] = {
-	{"baseline", 'b', ASSAY_OPT_TEXT, "FILE", "Compare with this snapshot instead of the majority.",
+	{"baseline", 'b', ASSAY_OPT_TEXT, "FILE",
+	 "Compare with this snapshot instead of the majority.",
 	 offsetof(struct diff_args, baseline)},
 	{"unknown", 'u', ASSAY_OPT_FLAG, NULL, "List fields only one side knows, too.",
 	 offsetof(struct diff_args, unknown)},
-	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the comparison as JSON.", offsetof(struct diff_args, json)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the comparison as JSON.",
+	 offsetof(struct diff_args, json)},
 };
 
 static const assay_example diff_examples[] = {
-	{"assay env diff examples/env/a.json examples/env/a.json", "nothing differs: exit status 0"},
+	{"assay env diff examples/env/a.json examples/env/a.json",
+	 "nothing differs: exit status 0"},
 	{"assay env diff examples/env/a.json examples/env/b.json || test $? -eq 1",
 	 "what differs, most consequential first: exit status 1"},
-	{"assay env diff --json examples/env/a.json examples/env/b.json examples/env/a.json || test $? -eq 1",
+	{"assay env diff --json examples/env/a.json examples/env/b.json examples/env/a.json || "
+	 "test $? -eq 1",
 	 "three snapshots: who is the odd one out"},
 };
 
@@ -249,13 +267,15 @@ const assay_cmd assay_cmd_env_diff = {
 	.name = "env diff",
 	.args = "SNAPSHOT...",
 	.about = "What differs between environment snapshots, most consequential first",
-	.details =
-		"Two snapshots are compared field by field; with more, each against the majority (or --baseline), so that "
-		"the odd one out of many ranks is named. Versions are ordered as numbers; a digest that differs while the "
-		"version does not is told as another build. When and where a snapshot was taken never counts, and what only "
-		"one side knows is counted apart.\n\n"
-		"Reads schema 1.0, 1.1 and later, with or without our own block.\n\n"
-		"Exit status: 0 nothing differs, 1 something does, 2 trouble.",
+	.details = "Two snapshots are compared field by field; with more, each against the "
+		   "majority (or --baseline), so that "
+		   "the odd one out of many ranks is named. Versions are ordered as numbers; a "
+		   "digest that differs while the "
+		   "version does not is told as another build. When and where a snapshot was taken "
+		   "never counts, and what only "
+		   "one side knows is counted apart.\n\n"
+		   "Reads schema 1.0, 1.1 and later, with or without our own block.\n\n"
+		   "Exit status: 0 nothing differs, 1 something does, 2 trouble.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),
 	.args_size = sizeof(struct diff_args),

@@ -38,9 +38,11 @@ static void math_line(FILE *out, const char *label, const assay_env_math *m)
 		fprintf(out, "not installed\n");
 		return;
 	}
-	fprintf(out, "%s rocm_release_tweak=%s lib=", or_dash(m->package_version), or_dash(m->tweak));
+	fprintf(out, "%s rocm_release_tweak=%s lib=", or_dash(m->package_version),
+		or_dash(m->tweak));
 	short_hash(out, m->lib);
-	fprintf(out, " kernel_db=%.8s%s\n", m->kernel_db ? m->kernel_db + strlen("filenames-sha256:") : "-",
+	fprintf(out, " kernel_db=%.8s%s\n",
+		m->kernel_db ? m->kernel_db + strlen("filenames-sha256:") : "-",
 		m->kernel_db ? "…" : "");
 }
 
@@ -48,8 +50,8 @@ static void rocm_lines(const assay_env *e, FILE *out)
 {
 	start(out, "rocm:");
 	if (e->rocm.version)
-		fprintf(out, "%s (dev: %s, kernel driver: %s)\n", e->rocm.version, or_dash(e->rocm.version_dev),
-			or_dash(e->rocm.kmd_version));
+		fprintf(out, "%s (dev: %s, kernel driver: %s)\n", e->rocm.version,
+			or_dash(e->rocm.version_dev), or_dash(e->rocm.kmd_version));
 	else
 		fprintf(out, "not installed\n");
 	start(out, "hip:");
@@ -81,8 +83,8 @@ static void gpu_line(const assay_env *e, FILE *out)
 		while (i + same < e->gpus.n && g->arch && e->gpus.p[i + same].arch &&
 		       !strcmp(e->gpus.p[i + same].arch, g->arch))
 			same++;
-		fprintf(out, "%s%zu x %s%s%s", i ? ", " : "", same, or_dash(g->arch), g->name ? " " : "",
-			g->name ? g->name : "");
+		fprintf(out, "%s%zu x %s%s%s", i ? ", " : "", same, or_dash(g->arch),
+			g->name ? " " : "", g->name ? g->name : "");
 		i += same;
 	}
 	if (e->gpus_hidden.v)
@@ -98,7 +100,8 @@ static void nvidia_line(const assay_env *e, FILE *out)
 {
 	start(out, "nvidia:");
 	for (size_t i = 0; i < e->nvidia.n; i++)
-		fprintf(out, "%s%s=%s", i ? " " : "", e->nvidia.p[i].key, or_dash(e->nvidia.p[i].value));
+		fprintf(out, "%s%s=%s", i ? " " : "", e->nvidia.p[i].key,
+			or_dash(e->nvidia.p[i].value));
 	fprintf(out, e->nvidia.n ? "\n" : "no driver\n");
 }
 
@@ -109,7 +112,9 @@ static void libraries_line(const assay_env *e, FILE *out)
 	start(out, "loads:");
 	for (size_t i = 0; i < e->libs.n; i++) {
 		const assay_lib *lib = &e->libs.p[i];
-		const assay_file *f = lib->effective ? lib->effective : e->torch.dir ? NULL : lib->plain;
+		const assay_file *f = lib->effective ? lib->effective
+				      : e->torch.dir ? NULL
+						     : lib->plain;
 		const char *version = NULL, *where = "";
 		for (size_t k = 0; f && k < lib->copies.n; k++)
 			if (lib->copies.p[k].file == f) {
@@ -128,25 +133,30 @@ static void libraries_line(const assay_env *e, FILE *out)
 static void kernel_lines(const assay_env *e, FILE *out)
 {
 	start(out, "ck:");
-	fprintf(out, "system=%s/%.8s, ck_tile=%s, libtorch_hip=", or_dash(e->ck.version), or_dash(e->ck.commit),
-		e->ck.tile_present ? "yes" : "no");
+	fprintf(out, "system=%s/%.8s, ck_tile=%s, libtorch_hip=", or_dash(e->ck.version),
+		or_dash(e->ck.commit), e->ck.tile_present ? "yes" : "no");
 	if (e->torch.ck.known)
-		fprintf(out, "%" PRId64 " ck:: and %" PRId64 " ck_tile:: symbols\n", e->torch.ck.v, e->torch.ck_tile.v);
+		fprintf(out, "%" PRId64 " ck:: and %" PRId64 " ck_tile:: symbols\n", e->torch.ck.v,
+			e->torch.ck_tile.v);
 	else
 		fprintf(out, "none (not a ROCm torch)\n");
 	start(out, "tensile:");
-	fprintf(out, "kernel_db=%.6s%s [pip: %s]\n", e->tensile_db ? e->tensile_db + strlen("filenames-sha256:") : "-",
-		e->tensile_db ? "…" : "", e->tensile_version ? e->tensile_version : "not installed, optional");
+	fprintf(out, "kernel_db=%.6s%s [pip: %s]\n",
+		e->tensile_db ? e->tensile_db + strlen("filenames-sha256:") : "-",
+		e->tensile_db ? "…" : "",
+		e->tensile_version ? e->tensile_version : "not installed, optional");
 	start(out, "triton:");
 	fprintf(out, "%s\n", e->triton_version ? e->triton_version : "(not installed)");
 	start(out, "fbgemm:");
 	fprintf(out, "USE_FBGEMM=%s USE_FBGEMM_GENAI=%s [pip: %s]\n", yes_no(e->use_fbgemm),
-		yes_no(e->use_fbgemm_genai), e->fbgemm_version ? e->fbgemm_version : "not installed, optional");
+		yes_no(e->use_fbgemm_genai),
+		e->fbgemm_version ? e->fbgemm_version : "not installed, optional");
 	start(out, "aiter:");
 	fprintf(out, "%s\n", e->aiter_version ? e->aiter_version : "not installed [optional]");
 	start(out, "aotriton:");
 	fprintf(out, "bundled=%s present=%s images_dir=%s [AOTRITON_INSTALLED_PREFIX %s]\n",
-		or_dash(e->aotriton.version), e->aotriton.present ? "yes" : "no", e->aotriton.images ? "yes" : "no",
+		or_dash(e->aotriton.version), e->aotriton.present ? "yes" : "no",
+		e->aotriton.images ? "yes" : "no",
 		e->aotriton.prefix ? e->aotriton.prefix : "(unset)");
 }
 
@@ -155,7 +165,8 @@ static void torch_lines(const assay_env *e, FILE *out)
 	static const char *const names[] = {"composable_kernel", "aiter", "fbgemm"};
 	const assay_torch *t = &e->torch;
 	start(out, "python:");
-	fprintf(out, "%s | pytorch: %s\n", or_dash(e->python.version), t->version ? t->version : "(not installed)");
+	fprintf(out, "%s | pytorch: %s\n", or_dash(e->python.version),
+		t->version ? t->version : "(not installed)");
 	start(out, "torch build:");
 	if (!t->dir) {
 		fprintf(out, "-\n");
@@ -175,17 +186,18 @@ void assay_env_summary(const assay_env *e, FILE *out)
 {
 	start(out, "runtime:");
 	bool other = e->container_kind && strcmp(e->container_kind, e->context);
-	fprintf(out, "%s%s%s%s / python=%s\n", e->context, other ? " (" : "", other ? e->container_kind : "",
-		other ? ")" : "", e->python.env_kind);
+	fprintf(out, "%s%s%s%s / python=%s\n", e->context, other ? " (" : "",
+		other ? e->container_kind : "", other ? ")" : "", e->python.env_kind);
 	rocm_lines(e, out);
 	gpu_line(e, out);
 	nvidia_line(e, out);
 	libraries_line(e, out);
 	start(out, "host:");
-	fprintf(out, "kernel=%s machine=%s glibc=%s\n", or_dash(e->host.release), or_dash(e->host.machine),
-		or_dash(e->host.glibc));
+	fprintf(out, "kernel=%s machine=%s glibc=%s\n", or_dash(e->host.release),
+		or_dash(e->host.machine), or_dash(e->host.glibc));
 	kernel_lines(e, out);
 	start(out, "rdhc:");
-	fprintf(out, e->system_health ? "present\n" : "not asked or not there (system_health=null)\n");
+	fprintf(out,
+		e->system_health ? "present\n" : "not asked or not there (system_health=null)\n");
 	torch_lines(e, out);
 }

@@ -59,11 +59,9 @@ static void man_command(const assay_cmd *c)
 {
 	printf(".TH ASSAY-");
 	put_name(c->name);
-	printf(" 1 %s \"assay %s\" \"User Commands\"
-.SH NAME
-assay\-", RELEASED, ASSAY_VERSION);
+	printf(" 1 %s \"assay %s\" \"User Commands\"\n.SH NAME\nassay\\-", RELEASED, ASSAY_VERSION);
 	put_name(c->name);
-	printf(" \- ");
+	printf(" \\- ");
 	roff(c->about);
 	printf(".SH SYNOPSIS\n.B assay %s\n%s%s\n", c->name, c->n_opts ? "[options] " : "",
 	       c->args);
@@ -111,12 +109,14 @@ static void bash_completion(void)
 			printf("%s ", assay_cmds[i]->name);
 	printf("--help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tlocal words=\n"
 	       "\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
-	for (int words = 2; words > 0; words--) /* two-word names first: "env "* would match them too */
+	for (int words = 2; words > 0;
+	     words--) /* two-word names first: "env "* would match them too */
 		for (size_t i = 0; i < assay_cmd_count; i++) {
 			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
 			if (two != (words == 2))
 				continue;
-			printf(two ? "\t\"%s\") words=\"--help" : "\t\"%s \"*) words=\"--help", assay_cmds[i]->name);
+			printf(two ? "\t\"%s\") words=\"--help" : "\t\"%s \"*) words=\"--help",
+			       assay_cmds[i]->name);
 			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
 				printf(" --%s", assay_cmds[i]->opts[k].name);
 			printf("\" ;;\n");
@@ -149,7 +149,8 @@ static void zsh_completion(void)
 			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
 			if (two != (words == 2))
 				continue;
-			printf(two ? "\"%s\") compadd -- --help" : "\"%s \"*) compadd -- --help", assay_cmds[i]->name);
+			printf(two ? "\"%s\") compadd -- --help" : "\"%s \"*) compadd -- --help",
+			       assay_cmds[i]->name);
 			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
 				printf(" --%s", assay_cmds[i]->opts[k].name);
 			printf(" ;;\n");

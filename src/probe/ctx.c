@@ -248,8 +248,9 @@ TEST(library_names_carry_version_and_release)
 
 TEST(numeric_suffixes_beat_others_and_compare_as_numbers)
 {
-	assay_name list[] = {{"libx.so.5.10", DT_REG}, {"libx.so.5.9", DT_REG}, {"libx.so.5.9.bak", DT_REG},
-			     {"libx.so", DT_REG}, {"libxy.so.9", DT_REG}, {"libx.so.z", DT_REG}};
+	assay_name list[] = {{"libx.so.5.10", DT_REG},    {"libx.so.5.9", DT_REG},
+			     {"libx.so.5.9.bak", DT_REG}, {"libx.so", DT_REG},
+			     {"libxy.so.9", DT_REG},      {"libx.so.z", DT_REG}};
 	assay_names names = {list, ASSAY_PROBE_COUNT(list)};
 	const char *s = next_best(&names, "libx.so", NULL);
 	CHECK(!strcmp(s, "5.10"));

@@ -1,5 +1,5 @@
-/* ELF by hand: the three tables we need are smaller than a binding to a library that reads all of it,
- * and every read below is checked against the file's end. */
+/* ELF by hand: the three tables we need are smaller than a binding to a library that reads all of
+ * it, and every read below is checked against the file's end. */
 #include "probe/elf.h"
 
 #include <assert.h>
@@ -35,7 +35,8 @@ static bool header(assay_elf *e, assay_err *err)
 	e->shentsize = h.e_shentsize;
 	if (e->phnum && (e->phentsize < sizeof(Elf64_Phdr) || e->phoff > e->n ||
 			 (e->n - e->phoff) / e->phentsize < e->phnum))
-		return assay_fail(err, ASSAY_FORMAT, e->phoff, "program headers lie outside the file");
+		return assay_fail(err, ASSAY_FORMAT, e->phoff,
+				  "program headers lie outside the file");
 	/* section headers are optional: broken ones are no sections */
 	if (e->shentsize < sizeof(Elf64_Shdr) || !e->shoff || e->shoff > e->n ||
 	    (e->n - e->shoff) / e->shentsize < e->shnum)
@@ -50,7 +51,8 @@ static Elf64_Phdr program_header(const assay_elf *e, uint32_t i)
 	return ph;
 }
 
-/* File offset of an address, with the bytes the file holds from there; false when no segment has it. */
+/* File offset of an address, with the bytes the file holds from there; false when no segment has
+ * it. */
 static bool offset_of(const assay_elf *e, uint64_t addr, uint64_t *at, uint64_t *left)
 {
 	for (uint32_t i = 0; i < e->phnum; i++) {
@@ -129,9 +131,10 @@ static void take_tag(assay_elf *e, struct dyn_tables *t, const Elf64_Dyn *d)
 	const struct {
 		int64_t tag;
 		uint64_t *to, add;
-	} rows[] = {{DT_STRTAB, &t->strtab, 0}, {DT_STRSZ, &t->strsz, 0},   {DT_SYMTAB, &t->symtab, 0},
-		    {DT_GNU_HASH, &t->gnu_hash, 0}, {DT_HASH, &t->hash, 0}, {DT_SONAME, &t->soname, 1},
-		    {DT_RPATH, &t->rpath, 1},       {DT_RUNPATH, &t->runpath, 1}};
+	} rows[] = {{DT_STRTAB, &t->strtab, 0}, {DT_STRSZ, &t->strsz, 0},
+		    {DT_SYMTAB, &t->symtab, 0}, {DT_GNU_HASH, &t->gnu_hash, 0},
+		    {DT_HASH, &t->hash, 0},     {DT_SONAME, &t->soname, 1},
+		    {DT_RPATH, &t->rpath, 1},   {DT_RUNPATH, &t->runpath, 1}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].tag == d->d_tag)
 			*rows[i].to = d->d_un.d_val + rows[i].add;
@@ -175,7 +178,8 @@ static bool dynamic_section(assay_elf *e, const Elf64_Phdr *ph, assay_err *err)
 	Elf64_Dyn d;
 	uint64_t end = ph->p_offset + ph->p_filesz, left;
 	if (end < ph->p_offset || end > e->n)
-		return assay_fail(err, ASSAY_FORMAT, ph->p_offset, "dynamic section lies outside the file");
+		return assay_fail(err, ASSAY_FORMAT, ph->p_offset,
+				  "dynamic section lies outside the file");
 	for (uint64_t at = ph->p_offset; end - at >= sizeof d; at += sizeof d) {
 		if (!get(e, at, &d, sizeof d) || d.d_tag == DT_NULL)
 			break;
@@ -183,7 +187,8 @@ static bool dynamic_section(assay_elf *e, const Elf64_Phdr *ph, assay_err *err)
 	}
 	uint64_t at;
 	if (!t.strtab || !offset_of(e, t.strtab, &at, &left))
-		return assay_fail(err, ASSAY_FORMAT, ph->p_offset, "string table lies outside the file");
+		return assay_fail(err, ASSAY_FORMAT, ph->p_offset,
+				  "string table lies outside the file");
 	e->strtab = (assay_str){(const char *)e->p + at, (size_t)(t.strsz < left ? t.strsz : left)};
 	take_strings(e, &t);
 	take_symbols(e, &t);
@@ -202,7 +207,8 @@ static void find_build_id(assay_elf *e, const Elf64_Phdr *ph)
 		uint64_t next = desc + (((uint64_t)h.n_descsz + 3) & ~3ull);
 		if (next > end)
 			return;
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && !memcmp(e->p + name, "GNU", 4)) {
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
+		    !memcmp(e->p + name, "GNU", 4)) {
 			e->build_id = (assay_str){(const char *)e->p + desc, h.n_descsz};
 			return;
 		}
@@ -271,7 +277,8 @@ assay_str assay_elf_section(const assay_elf *e, const char *name)
 	return (assay_str){"", 0};
 }
 
-/* A shared object in memory: header, two program headers, dynamic section, symbols, strings, hash. */
+/* A shared object in memory: header, two program headers, dynamic section, symbols, strings, hash.
+ */
 struct tiny {
 	Elf64_Ehdr h;
 	Elf64_Phdr ph[3];
@@ -305,9 +312,11 @@ static struct tiny make_tiny(void)
 	t.h.e_phnum = 3;
 	t.h.e_phentsize = sizeof *t.ph;
 	t.ph[0] = (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = sizeof t, .p_vaddr = 0x1000};
-	t.ph[1] = (Elf64_Phdr){.p_type = PT_DYNAMIC, .p_offset = offsetof(struct tiny, dyn),
+	t.ph[1] = (Elf64_Phdr){.p_type = PT_DYNAMIC,
+			       .p_offset = offsetof(struct tiny, dyn),
 			       .p_filesz = sizeof t.dyn};
-	t.ph[2] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = offsetof(struct tiny, note),
+	t.ph[2] = (Elf64_Phdr){.p_type = PT_NOTE,
+			       .p_offset = offsetof(struct tiny, note),
 			       .p_filesz = sizeof t.note};
 	const Elf64_Dyn dyn[] = {{DT_STRTAB, {0x1000 + offsetof(struct tiny, str)}},
 				 {DT_STRSZ, {sizeof tiny_names}},
@@ -317,8 +326,12 @@ static struct tiny make_tiny(void)
 				 {DT_NEEDED, {tiny_name("liby.so")}},
 				 {DT_RUNPATH, {tiny_name("$ORIGIN")}}};
 	memcpy(t.dyn, dyn, sizeof dyn);
-	const char *const names[] = {"", "_ZN2ck3fooEv", "_ZN7ck_tile3barEv", "_ZN12ckxxxxxxxxxx1fEv",
-				     "_ZN8Callback1gEv", "_ZN2ck3fooEv"};
+	const char *const names[] = {"",
+				     "_ZN2ck3fooEv",
+				     "_ZN7ck_tile3barEv",
+				     "_ZN12ckxxxxxxxxxx1fEv",
+				     "_ZN8Callback1gEv",
+				     "_ZN2ck3fooEv"};
 	for (size_t i = 0; i < 6; i++)
 		t.sym[i] = (Elf64_Sym){.st_name = tiny_name(names[i]), .st_shndx = i == 5 ? 0 : 1};
 	t.hash[1] = 6;
@@ -360,7 +373,8 @@ TEST(elf_cut_anywhere_is_refused_or_read_short)
 	for (size_t n = 0; n < sizeof t; n++) {
 		assay_elf e;
 		assay_elf_mark mark = {"2ck", 0};
-		memcpy(heap + sizeof t - n, &t, n); /* ends at the allocation's end, for the sanitizer */
+		memcpy(heap + sizeof t - n, &t,
+		       n); /* ends at the allocation's end, for the sanitizer */
 		if (assay_elf_read(&e, heap + sizeof t - n, n, NULL))
 			assay_elf_count(&e, &mark, 1);
 		CHECK(n >= sizeof t.h || !assay_elf_read(&e, heap + sizeof t - n, n, NULL));
@@ -377,7 +391,9 @@ TEST(elf_with_any_byte_broken_is_survived)
 			assay_elf e;
 			assay_elf_mark mark = {"2ck", 0};
 			broken = t;
-			((unsigned char *)&broken)[i] = (unsigned char)(v == 0 ? 0xff : v == 1 ? 0x80 : 0);
+			((unsigned char *)&broken)[i] = (unsigned char)(v == 0   ? 0xff
+									: v == 1 ? 0x80
+										 : 0);
 			if (assay_elf_read(&e, &broken, sizeof broken, NULL))
 				assay_elf_count(&e, &mark, 1);
 			assay_elf_section(&e, ".rodata");

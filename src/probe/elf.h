@@ -1,5 +1,5 @@
-/* What the loader and a symbol counter need of a 64-bit little-endian ELF file, read from its bytes with
- * every offset checked. Works on files without section headers. Format: the System V gABI. */
+/* What the loader and a symbol counter need of a 64-bit little-endian ELF file, read from its bytes
+ * with every offset checked. Works on files without section headers. Format: the System V gABI. */
 #ifndef ASSAY_PROBE_ELF_H
 #define ASSAY_PROBE_ELF_H
 

@@ -22,7 +22,8 @@ typedef struct assay_num {
 typedef enum assay_level {
 	ASSAY_LEVEL_ERROR,    /* it is there and could not be read */
 	ASSAY_LEVEL_MISSING,  /* it should be there */
-	ASSAY_LEVEL_EXPECTED, /* normal on a host like this: told, but never makes a snapshot partial */
+	ASSAY_LEVEL_EXPECTED, /* normal on a host like this: told, but never makes a snapshot
+				 partial */
 } assay_level;
 
 typedef struct assay_reason {
@@ -77,11 +78,12 @@ typedef struct assay_lib_copy {
 typedef struct assay_lib {
 	const char *name, *stem, *vendor; /* "rocblas", "librocblas.so", "amd" */
 	assay_vec(assay_lib_copy) copies;
-	assay_file *effective;  /* what a process that imports torch gets; NULL: not linked or no torch */
-	const char *by;         /* rule that found it: "RPATH of libtorch_hip.so", "ld.so.cache" */
-	assay_file *plain;      /* what a program without a search path of its own gets */
+	assay_file *effective; /* what a process that imports torch gets; NULL: not linked or no
+				  torch */
+	const char *by;        /* rule that found it: "RPATH of libtorch_hip.so", "ld.so.cache" */
+	assay_file *plain;     /* what a program without a search path of its own gets */
 	const char *plain_by;
-	bool disagree;          /* torch's copy and the system's are different builds */
+	bool disagree; /* torch's copy and the system's are different builds */
 } assay_lib;
 
 typedef struct assay_kdb {
@@ -96,7 +98,8 @@ typedef struct assay_kdb {
 typedef struct assay_gpu {
 	const char *arch, *name, *uuid, *bus, *vbios, *unique_id, *partition, *memory_partition;
 	const char *serial, *mig, *ecc, *persistence, *compute_mode, *cc, *performance_level;
-	assay_num node, render_minor, memory_mb, fw_version, sdma_fw_version, compute_units, numa_node;
+	assay_num node, render_minor, memory_mb, fw_version, sdma_fw_version, compute_units,
+		numa_node;
 	assay_num power_limit_mw, device_id, xcc, link_width;
 	assay_tri openable;
 	const char *source; /* kfd, nvml, proc */
@@ -210,12 +213,12 @@ typedef struct assay_env {
 
 typedef struct assay_env_opts {
 	size_t size;
-	const char *root;    /* NULL: "/" */
-	const char *python;  /* interpreter; NULL: the one the user would run */
-	const char **sites;  /* site-packages given by hand, NULL-terminated; NULL: none */
-	pid_t pid;           /* 0: nobody; else its environment and what it has mapped */
+	const char *root;   /* NULL: "/" */
+	const char *python; /* interpreter; NULL: the one the user would run */
+	const char **sites; /* site-packages given by hand, NULL-terminated; NULL: none */
+	pid_t pid;          /* 0: nobody; else its environment and what it has mapped */
 	bool no_hash, deep, health, no_cache;
-	int64_t health_ns;   /* time limit of rdhc; 0: 30 s */
+	int64_t health_ns; /* time limit of rdhc; 0: 30 s */
 } assay_env_opts;
 
 /* Fills *env (zeroed by the callee). False only when the root or the process cannot be used at all:

@@ -235,7 +235,8 @@ static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)
 	return NULL;
 }
 
-static void chosen_copy(assay_jsonw *w, const char *key, const assay_lib *lib, const assay_file *f, const char *by)
+static void chosen_copy(assay_jsonw *w, const char *key, const assay_lib *lib, const assay_file *f,
+			const char *by)
 {
 	if (!f) {
 		assay_jsonw_null(w, key);
@@ -277,19 +278,35 @@ static void one_gpu(assay_jsonw *w, const assay_gpu *g)
 {
 	const struct {
 		const char *key, *v;
-	} texts[] = {{"arch", g->arch}, {"name", g->name}, {"uuid", g->uuid}, {"bus", g->bus},
-		     {"compute_capability", g->cc}, {"vbios_version", g->vbios}, {"serial", g->serial},
-		     {"unique_id", g->unique_id}, {"mig", g->mig}, {"ecc", g->ecc},
-		     {"persistence", g->persistence}, {"compute_mode", g->compute_mode},
-		     {"compute_partition", g->partition}, {"memory_partition", g->memory_partition},
-		     {"performance_level", g->performance_level}, {"source", g->source}};
+	} texts[] = {{"arch", g->arch},
+		     {"name", g->name},
+		     {"uuid", g->uuid},
+		     {"bus", g->bus},
+		     {"compute_capability", g->cc},
+		     {"vbios_version", g->vbios},
+		     {"serial", g->serial},
+		     {"unique_id", g->unique_id},
+		     {"mig", g->mig},
+		     {"ecc", g->ecc},
+		     {"persistence", g->persistence},
+		     {"compute_mode", g->compute_mode},
+		     {"compute_partition", g->partition},
+		     {"memory_partition", g->memory_partition},
+		     {"performance_level", g->performance_level},
+		     {"source", g->source}};
 	const struct {
 		const char *key;
 		assay_num v;
-	} nums[] = {{"kfd_node", g->node}, {"render_minor", g->render_minor}, {"memory_mb", g->memory_mb},
-		    {"compute_units", g->compute_units}, {"num_xcc", g->xcc}, {"fw_version", g->fw_version},
-		    {"sdma_fw_version", g->sdma_fw_version}, {"device_id", g->device_id},
-		    {"power_limit_mw", g->power_limit_mw}, {"pcie_link_width", g->link_width}};
+	} nums[] = {{"kfd_node", g->node},
+		    {"render_minor", g->render_minor},
+		    {"memory_mb", g->memory_mb},
+		    {"compute_units", g->compute_units},
+		    {"num_xcc", g->xcc},
+		    {"fw_version", g->fw_version},
+		    {"sdma_fw_version", g->sdma_fw_version},
+		    {"device_id", g->device_id},
+		    {"power_limit_mw", g->power_limit_mw},
+		    {"pcie_link_width", g->link_width}};
 	assay_jsonw_open(w, NULL, '{');
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(texts); i++)
 		if (texts[i].v)
@@ -425,10 +442,14 @@ static void torch_more(const assay_env *e, assay_jsonw *w)
 
 static bool gpu_package(const char *name)
 {
-	static const char *const starts[] = {"torch", "triton", "pytorch", "nvidia-", "cuda-", "rocm", "amd-", "aiter",
-					     "fbgemm", "jax", "numpy", "tensile", "vllm", "flash-attn", "xformers",
-					     "transformer-engine", "apex", "deepspeed", "cupy", "onnxruntime", "amdsmi",
-					     "hip-python", "tensorflow", "bitsandbytes", "mpi4py", "flashinfer"};
+	static const char *const starts[] = {
+		"torch",  "triton",     "pytorch",    "nvidia-",
+		"cuda-",  "rocm",       "amd-",       "aiter",
+		"fbgemm", "jax",        "numpy",      "tensile",
+		"vllm",   "flash-attn", "xformers",   "transformer-engine",
+		"apex",   "deepspeed",  "cupy",       "onnxruntime",
+		"amdsmi", "hip-python", "tensorflow", "bitsandbytes",
+		"mpi4py", "flashinfer"};
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(starts); i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])))
 			return true;
@@ -501,7 +522,8 @@ static void notes(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_close(w, ']');
 	assay_jsonw_open(w, "probe_ms", '{');
 	for (size_t i = 0; i < e->timings.n; i++)
-		assay_jsonw_f64(w, e->timings.p[i].name, (double)(e->timings.p[i].ns / 1000) / 1000);
+		assay_jsonw_f64(w, e->timings.p[i].name,
+				(double)(e->timings.p[i].ns / 1000) / 1000);
 	assay_jsonw_close(w, '}');
 }
 
@@ -561,11 +583,32 @@ void assay_env_write(const assay_env *e, assay_jsonw *w)
 
 TEST(disaster_snapshot_emits_complete_schema)
 {
-	static const char *const keys[] = {
-		"schema_version", "captured_at", "system_health", "rocm", "hip", "hipblaslt", "rocblas",
-		"composable_kernel", "tensile", "triton", "fbgemm", "aiter", "aotriton", "miopen", "rccl",
-		"gpu_arch", "runtime_context", "host", "docker", "env_vars", "python_version",
-		"pytorch_version", "pytorch_build", "partial", "partial_reasons", "assay"};
+	static const char *const keys[] = {"schema_version",
+					   "captured_at",
+					   "system_health",
+					   "rocm",
+					   "hip",
+					   "hipblaslt",
+					   "rocblas",
+					   "composable_kernel",
+					   "tensile",
+					   "triton",
+					   "fbgemm",
+					   "aiter",
+					   "aotriton",
+					   "miopen",
+					   "rccl",
+					   "gpu_arch",
+					   "runtime_context",
+					   "host",
+					   "docker",
+					   "env_vars",
+					   "python_version",
+					   "pytorch_version",
+					   "pytorch_build",
+					   "partial",
+					   "partial_reasons",
+					   "assay"};
 	assay_env e = {0};
 	assay_jsonw w = {0};
 	assay_env_write(&e, &w);
@@ -575,7 +618,8 @@ TEST(disaster_snapshot_emits_complete_schema)
 		snprintf(want, sizeof want, "\n  \"%s\": ", keys[i]);
 		ptrdiff_t at = assay_str_find(text, want);
 		CHECK(at >= 0);
-		text = (assay_str){text.p + at + 1, text.n - (size_t)at - 1}; /* and in this order */
+		text = (assay_str){text.p + at + 1,
+				   text.n - (size_t)at - 1}; /* and in this order */
 	}
 	assay_jsonw_free(&w);
 	return 0;

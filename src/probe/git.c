@@ -31,7 +31,8 @@ static char *git_dir(const assay_root *root, assay_arena *a, const char *dir)
 static char *common_dir(const assay_root *root, assay_arena *a, const char *git)
 {
 	char *text;
-	if (assay_root_text(root, a, assay_printf(a, "%s/commondir", git), &text) != ASSAY_CAUSE_NONE)
+	if (assay_root_text(root, a, assay_printf(a, "%s/commondir", git), &text) !=
+	    ASSAY_CAUSE_NONE)
 		return assay_dup(a, assay_str_of(git));
 	return *text == '/' ? text : assay_printf(a, "%s/%s", git, text);
 }
@@ -58,7 +59,8 @@ static bool safe_ref(assay_str ref)
 char *assay_git_head(const assay_root *root, assay_arena *a, const char *dir)
 {
 	char *git = git_dir(root, a, dir), *text;
-	if (!git || assay_root_text(root, a, assay_printf(a, "%s/HEAD", git), &text) != ASSAY_CAUSE_NONE)
+	if (!git ||
+	    assay_root_text(root, a, assay_printf(a, "%s/HEAD", git), &text) != ASSAY_CAUSE_NONE)
 		return NULL;
 	char *common = common_dir(root, a, git);
 	for (int depth = 0; depth < REF_DEPTH; depth++) {
@@ -113,7 +115,8 @@ static bool next_entry(struct index_walk *w, size_t *entry)
 	size_t start = w->at, drop = w->name_n;
 	if (w->s.n < start || w->s.n - start < ENTRY_FIXED)
 		return false;
-	uint32_t flags = (uint32_t)(unsigned char)w->s.p[start + 60] << 8 | (unsigned char)w->s.p[start + 61];
+	uint32_t flags = (uint32_t)(unsigned char)w->s.p[start + 60] << 8 |
+			 (unsigned char)w->s.p[start + 61];
 	size_t at = start + ENTRY_FIXED + (w->version > 2 && (flags & 0x4000) ? 2 : 0);
 	if (w->version == 4 && !prefix_drop(w->s, &at, &drop))
 		return false;
@@ -168,7 +171,8 @@ char *assay_git_link(const assay_root *root, assay_arena *a, const char *dir, co
 }
 
 /* One entry at out: 62 fixed bytes, then the name. */
-static size_t put_entry(char *out, uint32_t mode, char sha, const char *name, uint32_t version, char drop)
+static size_t put_entry(char *out, uint32_t mode, char sha, const char *name, uint32_t version,
+			char drop)
 {
 	size_t n = ENTRY_FIXED;
 	memset(out, 0, 128);
@@ -188,7 +192,8 @@ static size_t put_index(char *out, uint32_t version)
 	out[7] = (char)version;
 	size_t n = 12;
 	n += put_entry(out + n, 0100644, 0x11, "third_party/a", version, 0);
-	return n + put_entry(out + n, GITLINK, 0x2a, version == 4 ? "fbgemm" : "third_party/fbgemm", version, 1);
+	return n + put_entry(out + n, GITLINK, 0x2a, version == 4 ? "fbgemm" : "third_party/fbgemm",
+			     version, 1);
 }
 
 TEST(gitlinks_are_found_in_every_index_version)

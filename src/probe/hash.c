@@ -114,8 +114,8 @@ static char *cache_path(assay_arena *a)
 
 static void identity(const assay_file *f, char *out, size_t cap)
 {
-	snprintf(out, cap, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, (uint64_t)f->dev,
-		 (uint64_t)f->ino, f->size, f->mtime_ns, f->ctime_ns);
+	snprintf(out, cap, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64,
+		 (uint64_t)f->dev, (uint64_t)f->ino, f->size, f->mtime_ns, f->ctime_ns);
 }
 
 static bool is_digest(assay_str s)
@@ -152,8 +152,8 @@ static void make_parents(char *path)
 	}
 }
 
-/* Written aside and renamed, so that two probes at once leave one whole file. A cache that cannot be
- * written is no cache: nothing is said. */
+/* Written aside and renamed, so that two probes at once leave one whole file. A cache that cannot
+ * be written is no cache: nothing is said. */
 static void cache_write(assay_arena *a, char *path, assay_str old, assay_file **file, size_t n)
 {
 	char *aside = assay_printf(a, "%s.%ld", path, (long)getpid());

@@ -5,7 +5,8 @@
 
 static bool word_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 /* The line without its comments; *block says whether a block comment is open at its end. */
@@ -117,8 +118,8 @@ char *assay_header_version(assay_arena *a, assay_str text, const char *prefix)
 		if (!assay_header_define(text, name, true, &v[i]) || !all_digits(v[i]))
 			return NULL;
 	}
-	return assay_printf(a, "%.*s.%.*s.%.*s", (int)v[0].n, v[0].p, (int)v[1].n, v[1].p, (int)v[2].n,
-			    v[2].p);
+	return assay_printf(a, "%.*s.%.*s.%.*s", (int)v[0].n, v[0].p, (int)v[1].n, v[1].p,
+			    (int)v[2].n, v[2].p);
 }
 
 char *assay_header_tweak(assay_arena *a, assay_str text, const char *prefix)
@@ -137,9 +138,10 @@ char *assay_header_tweak(assay_arena *a, assay_str text, const char *prefix)
 TEST(parse_full_header)
 {
 	assay_arena a = {0};
-	assay_str h = ASSAY_S("// #define X_VERSION_MAJOR 9\n/* #define X_VERSION_MAJOR 8\n*/\n"
-			      "#define X_VERSION_MAJOR 0\n#  define X_VERSION_MINOR\t12 // minor\n"
-			      "#define X_VERSION_PATCH 1 /* patch */\n#define X_VERSION_TWEAK \"d97cc0b-dirty\"");
+	assay_str h = ASSAY_S(
+		"// #define X_VERSION_MAJOR 9\n/* #define X_VERSION_MAJOR 8\n*/\n"
+		"#define X_VERSION_MAJOR 0\n#  define X_VERSION_MINOR\t12 // minor\n"
+		"#define X_VERSION_PATCH 1 /* patch */\n#define X_VERSION_TWEAK \"d97cc0b-dirty\"");
 	CHECK(!strcmp(assay_header_version(&a, h, "X_VERSION"), "0.12.1"));
 	CHECK(!strcmp(assay_header_tweak(&a, h, "X_VERSION"), "d97cc0b-dirty"));
 	assay_arena_free(&a);
@@ -149,7 +151,8 @@ TEST(parse_full_header)
 TEST(header_without_all_three_parts_has_no_version)
 {
 	assay_arena a = {0};
-	assay_str h = ASSAY_S("#define X_MAJOR 1\n#define X_MINOR 2\n#define X_TWEAK a b\n#define X_PATCHES 3");
+	assay_str h = ASSAY_S(
+		"#define X_MAJOR 1\n#define X_MINOR 2\n#define X_TWEAK a b\n#define X_PATCHES 3");
 	CHECK(!assay_header_version(&a, h, "X") && !assay_header_tweak(&a, h, "X"));
 	CHECK(!assay_header_version(&a, ASSAY_S(""), "X"));
 	assay_arena_free(&a);

@@ -1,5 +1,5 @@
-/* rdhc, AMD's health check: the one program we run, and only when asked to. Never through sudo: what it
- * may see is what the user may see. */
+/* rdhc, AMD's health check: the one program we run, and only when asked to. Never through sudo:
+ * what it may see is what the user may see. */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,8 +91,10 @@ static assay_str last_line(const char *text)
 
 static bool run_tool(assay_ctx *c, char *tool, char *out)
 {
-	char *argv[] = {tool, (char[]){"--quick"}, (char[]){"--json"}, out, NULL}, err[STDERR_KEEP] = "";
-	int64_t limit = c->opts->health_ns ? c->opts->health_ns : (int64_t)DEFAULT_LIMIT_S * 1000000000;
+	char *argv[] = {tool, (char[]){"--quick"}, (char[]){"--json"}, out, NULL},
+	     err[STDERR_KEEP] = "";
+	int64_t limit =
+		c->opts->health_ns ? c->opts->health_ns : (int64_t)DEFAULT_LIMIT_S * 1000000000;
 	int fds[2], status = 0;
 	pid_t pid;
 	if (pipe2(fds, O_CLOEXEC) < 0)
@@ -112,14 +114,16 @@ static bool run_tool(assay_ctx *c, char *tool, char *out)
 	close(fds[1]);
 	bool ok = false;
 	if (error) {
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: cannot run %s: %s", tool, strerror(error));
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: cannot run %s: %s", tool,
+				 strerror(error));
 	} else if (!watch(pid, fds[0], now_ns() + limit, err, &status)) {
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: rdhc timed out after %.3g s",
 				 (double)limit / 1e9);
 	} else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		assay_str line = last_line(err);
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: rdhc exited with %d: %.*s%s",
-				 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), (int)line.n, line.p,
+				 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+				 (int)line.n, line.p,
 				 geteuid() ? " (some of its checks need root)" : "");
 	} else {
 		ok = true;
@@ -136,7 +140,8 @@ static void take_json(assay_ctx *c, const char *path)
 	assay_cause cause = assay_root_read(&c->root, c->a, path, JSON_MAX, &text);
 	assay_str body = assay_str_trim(text);
 	if (cause != ASSAY_CAUSE_NONE)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: what rdhc wrote %s", assay_cause_text(cause));
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: what rdhc wrote %s",
+				 assay_cause_text(cause));
 	else if (!body.n || *body.p != '{' || !assay_json_check(body.p, body.n, &odd, &at) || odd)
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: rdhc wrote malformed JSON");
 	else
@@ -148,17 +153,20 @@ static void run(assay_ctx *c)
 	if (!c->opts->health)
 		return;
 	if (!c->root.host) {
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED, "system_health: rdhc can only look at the running host");
+		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
+				 "system_health: rdhc can only look at the running host");
 		return;
 	}
 	char *tool = find_tool(c), dir[] = "/tmp/assay-rdhc-XXXXXX";
 	if (!tool) {
 		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "system_health: rdhc is not on PATH (see the ROCm Device Health Check, rocm.docs.amd.com)");
+				 "system_health: rdhc is not on PATH (see the ROCm Device Health "
+				 "Check, rocm.docs.amd.com)");
 		return;
 	}
 	if (!mkdtemp(dir)) {
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: no temporary folder: %s", strerror(errno));
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: no temporary folder: %s",
+				 strerror(errno));
 		return;
 	}
 	char *out = assay_printf(c->a, "%s/rdhc.json", dir);

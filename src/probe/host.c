@@ -20,9 +20,10 @@ static const char *strip_glibc(assay_arena *a, const char *text)
 /* The C library of a root that is not running says its version in its own banner. */
 static const char *glibc_of_root(assay_ctx *c)
 {
-	static const char *const paths[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6",
-					    "/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6",
-					    "/lib/aarch64-linux-gnu/libc.so.6", "/usr/lib/libc.so.6"};
+	static const char *const paths[] = {
+		"/lib/x86_64-linux-gnu/libc.so.6",     "/lib64/libc.so.6",
+		"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6",
+		"/lib/aarch64-linux-gnu/libc.so.6",    "/usr/lib/libc.so.6"};
 	const char *version = NULL;
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(paths) && !version; i++) {
 		assay_mapped m;
@@ -33,7 +34,8 @@ static const char *glibc_of_root(assay_ctx *c)
 		if (at >= 0) {
 			assay_str rest = {text.p + at + 23, text.n - (size_t)at - 23};
 			size_t n = 0;
-			while (n < rest.n && n < 16 && (rest.p[n] == '.' || (rest.p[n] >= '0' && rest.p[n] <= '9')))
+			while (n < rest.n && n < 16 &&
+			       (rest.p[n] == '.' || (rest.p[n] >= '0' && rest.p[n] <= '9')))
 				n++;
 			while (n && rest.p[n - 1] == '.')
 				n--;
@@ -67,7 +69,7 @@ static void ask_root(assay_ctx *c)
 	e->host.release = assay_ctx_text(c, "/proc/sys/kernel/osrelease");
 	e->host.version = assay_ctx_text(c, "/proc/sys/kernel/version");
 	e->host.glibc = glibc_of_root(c);
-	e->host.machine = assay_root_is_file(&c->root, "/lib64/ld-linux-x86-64.so.2")     ? "x86_64"
+	e->host.machine = assay_root_is_file(&c->root, "/lib64/ld-linux-x86-64.so.2")  ? "x86_64"
 			  : assay_root_is_file(&c->root, "/lib/ld-linux-aarch64.so.1") ? "aarch64"
 										       : NULL;
 	char *name = assay_ctx_text(c, "/etc/hostname");
@@ -132,14 +134,28 @@ static const char *bracketed(assay_arena *a, const char *text)
 	return close ? assay_dup(a, (assay_str){open + 1, (size_t)(close - open - 1)}) : text;
 }
 
-/* Boot options that matter to GPUs; the rest of the command line may hold anything and stays private. */
+/* Boot options that matter to GPUs; the rest of the command line may hold anything and stays
+ * private. */
 static void boot_options(assay_ctx *c)
 {
-	static const char *const wanted[] = {
-		"iommu=", "amd_iommu=", "intel_iommu=", "pci=", "hugepages=", "hugepagesz=",
-		"default_hugepagesz=", "numa_balancing=", "isolcpus=", "nohz_full=",
-		"transparent_hugepage=", "mitigations=", "idle=", "processor.max_cstate=",
-		"intel_idle.max_cstate=", "amdgpu.", "nvidia.", "pcie_aspm="};
+	static const char *const wanted[] = {"iommu=",
+					     "amd_iommu=",
+					     "intel_iommu=",
+					     "pci=",
+					     "hugepages=",
+					     "hugepagesz=",
+					     "default_hugepagesz=",
+					     "numa_balancing=",
+					     "isolcpus=",
+					     "nohz_full=",
+					     "transparent_hugepage=",
+					     "mitigations=",
+					     "idle=",
+					     "processor.max_cstate=",
+					     "intel_idle.max_cstate=",
+					     "amdgpu.",
+					     "nvidia.",
+					     "pcie_aspm="};
 	char *text = assay_ctx_text(c, "/proc/cmdline");
 	assay_str rest = assay_str_of(text);
 	while (text && rest.n) {
@@ -174,10 +190,12 @@ static void nics(assay_ctx *c)
 	for (size_t i = 0; i < devs->n; i++)
 		for (size_t k = 0; k < ASSAY_PROBE_COUNT(facts); k++) {
 			const char *dev = devs->p[i].name;
-			char *v = assay_ctx_text(
-				c, assay_printf(c->a, "/sys/class/infiniband/%s/%s", dev, facts[k]));
+			char *v =
+				assay_ctx_text(c, assay_printf(c->a, "/sys/class/infiniband/%s/%s",
+							       dev, facts[k]));
 			if (v)
-				assay_ctx_pair(c, &c->env->nics, assay_printf(c->a, "%s.%s", dev, facts[k]), v);
+				assay_ctx_pair(c, &c->env->nics,
+					       assay_printf(c->a, "%s.%s", dev, facts[k]), v);
 		}
 }
 
@@ -189,7 +207,8 @@ static void run(assay_ctx *c)
 	else
 		ask_root(c);
 	if (!e->host.glibc)
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED, "host.glibc_version: no GNU C library found");
+		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
+				 "host.glibc_version: no GNU C library found");
 	os_name(c);
 	cpu_name(c);
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(settings); i++) {

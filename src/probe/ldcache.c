@@ -1,6 +1,7 @@
-/* Format: glibc's sysdeps/generic/dl-cache.h, "glibc-ld.so.cache1.1": a header of 48 bytes, rows of 24,
- * then the strings the rows' offsets point to. The older format before it, when there is one, is the
- * text "ld.so-1.7.0" with rows of 12 bytes; the new header follows it at the next multiple of 8. */
+/* Format: glibc's sysdeps/generic/dl-cache.h, "glibc-ld.so.cache1.1": a header of 48 bytes, rows of
+ * 24, then the strings the rows' offsets point to. The older format before it, when there is one,
+ * is the text "ld.so-1.7.0" with rows of 12 bytes; the new header follows it at the next multiple
+ * of 8. */
 #include "probe/ldcache.h"
 
 #include "base/test.h"
@@ -41,8 +42,8 @@ bool assay_ldcache_next(assay_str cache, size_t *at, assay_str *soname, assay_st
 	while (*at < rows && (uint64_t)HEADER + ((uint64_t)*at + 1) * ROW <= s.n) {
 		size_t row = HEADER + *at * ROW;
 		(*at)++;
-		/* flags: low byte 3 is an ELF libc6 library, the next byte the machine (3 is x86-64, 10
-		 * AArch64); 0 there is a 32-bit one */
+		/* flags: low byte 3 is an ELF libc6 library, the next byte the machine (3 is
+		 * x86-64, 10 AArch64); 0 there is a 32-bit one */
 		if (!(u32(s, row) & 0xff00))
 			continue;
 		*soname = text_at(s, u32(s, row + 4));
@@ -88,7 +89,8 @@ TEST(loader_cache_is_read_in_both_layouts)
 	for (int old = 0; old < 2; old++) {
 		char buf[512] = {0};
 		size_t n = put_cache(buf, old);
-		CHECK(assay_str_is(assay_ldcache_find((assay_str){buf, n}, "libx.so.1"), "/lib/libx.so.1.2"));
+		CHECK(assay_str_is(assay_ldcache_find((assay_str){buf, n}, "libx.so.1"),
+				   "/lib/libx.so.1.2"));
 		CHECK(!assay_ldcache_find((assay_str){buf, n}, "liby.so").n);
 		for (size_t cut = 0; cut < n; cut++)
 			assay_ldcache_find((assay_str){buf, cut}, "libx.so.1");

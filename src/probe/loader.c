@@ -1,6 +1,6 @@
-/* Which file the dynamic loader would pick. The order is ld.so(8)'s: LD_PRELOAD, then for each needed
- * name the DT_RPATH chain of whoever needs it (unless it has a DT_RUNPATH), LD_LIBRARY_PATH, its
- * DT_RUNPATH, ld.so.cache, the default folders. What is loaded once is not searched again. */
+/* Which file the dynamic loader would pick. The order is ld.so(8)'s: LD_PRELOAD, then for each
+ * needed name the DT_RPATH chain of whoever needs it (unless it has a DT_RUNPATH), LD_LIBRARY_PATH,
+ * its DT_RUNPATH, ld.so.cache, the default folders. What is loaded once is not searched again. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +30,14 @@ static const struct {
 	{"cuda", "libcuda.so", "nvidia", NULL},
 };
 
-static const char *const default_dirs[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-					   "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-					   "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+static const char *const default_dirs[] = {"/lib/x86_64-linux-gnu",
+					   "/usr/lib/x86_64-linux-gnu",
+					   "/lib/aarch64-linux-gnu",
+					   "/usr/lib/aarch64-linux-gnu",
+					   "/lib64",
+					   "/usr/lib64",
+					   "/lib",
+					   "/usr/lib"};
 
 struct loaded {
 	assay_file *file;
@@ -70,8 +75,8 @@ static const char *expand(assay_arena *a, assay_str dir, const char *origin)
 		if (at < 0)
 			continue;
 		size_t n = strlen(tokens[i]);
-		return assay_printf(a, "%.*s%s%.*s", (int)at, dir.p, origin, (int)(dir.n - (size_t)at - n),
-				    dir.p + at + n);
+		return assay_printf(a, "%.*s%s%.*s", (int)at, dir.p, origin,
+				    (int)(dir.n - (size_t)at - n), dir.p + at + n);
 	}
 	return assay_dup(a, dir);
 }
@@ -88,8 +93,8 @@ struct found {
 	const char *path, *by;
 };
 
-static bool search_list(struct loader *l, const char *list, char sep, const char *origin, const char *name,
-			struct found *out)
+static bool search_list(struct loader *l, const char *list, char sep, const char *origin,
+			const char *name, struct found *out)
 {
 	assay_str rest = assay_str_of(list);
 	while (list && rest.n) {
@@ -97,10 +102,12 @@ static bool search_list(struct loader *l, const char *list, char sep, const char
 		while (n < rest.n && rest.p[n] != sep && !(sep == ':' && rest.p[n] == ';'))
 			n++;
 		assay_str dir = {rest.p, n};
-		rest = (assay_str){rest.p + (n < rest.n ? n + 1 : n), rest.n - (n < rest.n ? n + 1 : n)};
+		rest = (assay_str){rest.p + (n < rest.n ? n + 1 : n),
+				   rest.n - (n < rest.n ? n + 1 : n)};
 		if (!dir.n)
 			continue;
-		const char *path = assay_printf(l->c->a, "%s/%s", expand(l->c->a, dir, origin), name);
+		const char *path =
+			assay_printf(l->c->a, "%s/%s", expand(l->c->a, dir, origin), name);
 		if (*path == '/' && (out->file = acceptable(l, path))) {
 			out->path = path;
 			return true;
@@ -178,8 +185,8 @@ static struct loaded *already(struct loader *l, const char *name)
 	return NULL;
 }
 
-static void add_loaded(struct loader *l, assay_file *f, const char *path, const char *name, const char *by,
-		       int parent)
+static void add_loaded(struct loader *l, assay_file *f, const char *path, const char *name,
+		       const char *by, int parent)
 {
 	struct loaded o = {.file = f, .path = path, .name = name, .by = by, .parent = parent};
 	if (l->objects.n < LOADED_MAX)
@@ -218,7 +225,8 @@ static void start_torch(struct loader *l)
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_global_deps.so", dir), "torch");
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "_C.", 3) && strstr(names->p[i].name, ".so"))
-			start_with(l, assay_printf(l->c->a, "%s/%s", dir, names->p[i].name), "torch");
+			start_with(l, assay_printf(l->c->a, "%s/%s", dir, names->p[i].name),
+				   "torch");
 	/* a tree without the extension module still says what its libraries need */
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_hip.so", dir), "torch");
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_cuda.so", dir), "torch");
@@ -235,14 +243,16 @@ static const char *wheel_version(const assay_ctx *c, const char *dist, const cha
 	size_t n = dist ? strlen(dist) : 0;
 	for (size_t i = 0; dist && i < c->env->packages.n; i++) {
 		const assay_package *p = &c->env->packages.p[i];
-		if (!strncmp(p->name, dist, n) && (!p->name[n] || !strncmp(p->name + n, "-cu", 3)) &&
+		if (!strncmp(p->name, dist, n) &&
+		    (!p->name[n] || !strncmp(p->name + n, "-cu", 3)) &&
 		    !strncmp(path, p->site, strlen(p->site)))
 			return p->version;
 	}
 	return NULL;
 }
 
-static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *where, const char *dist)
+static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *where,
+		     const char *dist)
 {
 	for (size_t i = 0; i < lib->copies.n; i++)
 		if (lib->copies.p[i].file == f)
@@ -255,15 +265,18 @@ static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *wh
 	*assay_push(&lib->copies) = copy;
 }
 
-/* Every file of the library in a folder (not only the best one: two versions side by side matter). */
-static void copies_in(assay_ctx *c, assay_lib *lib, const char *dir, const char *where, const char *dist)
+/* Every file of the library in a folder (not only the best one: two versions side by side matter).
+ */
+static void copies_in(assay_ctx *c, assay_lib *lib, const char *dir, const char *where,
+		      const char *dist)
 {
 	assay_cause cause;
 	const assay_names *names = assay_ctx_list(c, dir, &cause);
 	for (size_t i = 0; i < names->n; i++) {
 		if (!is_stem(names->p[i].name, lib->stem) || strstr(names->p[i].name, ".bak"))
 			continue;
-		assay_file *f = assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, names->p[i].name), false);
+		assay_file *f = assay_ctx_file(
+			c, assay_printf(c->a, "%s/%s", dir, names->p[i].name), false);
 		if (f && f->elf)
 			add_copy(c, lib, f, where, dist);
 	}
@@ -278,7 +291,8 @@ static void wheel_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 		assay_cause cause;
 		const assay_names *parts = assay_ctx_list(c, top, &cause);
 		for (size_t k = 0; k < parts->n; k++)
-			copies_in(c, lib, assay_printf(c->a, "%s/%s/lib", top, parts->p[k].name), "wheel", dist);
+			copies_in(c, lib, assay_printf(c->a, "%s/%s/lib", top, parts->p[k].name),
+				  "wheel", dist);
 	}
 }
 
@@ -288,8 +302,12 @@ static void cuda_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 	const assay_names *names = assay_ctx_list(c, "/usr/local", &cause);
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "cuda", 4)) {
-			copies_in(c, lib, assay_printf(c->a, "/usr/local/%s/lib64", names->p[i].name), "cuda", dist);
-			copies_in(c, lib, assay_printf(c->a, "/usr/local/%s/extras/CUPTI/lib64", names->p[i].name),
+			copies_in(c, lib,
+				  assay_printf(c->a, "/usr/local/%s/lib64", names->p[i].name),
+				  "cuda", dist);
+			copies_in(c, lib,
+				  assay_printf(c->a, "/usr/local/%s/extras/CUPTI/lib64",
+					       names->p[i].name),
 				  "cuda", dist);
 		}
 }
@@ -326,7 +344,8 @@ static void find_copies(struct loader *l, assay_lib *lib, const char *dist)
 	for (size_t i = 0; amd && i < e->roots.n; i++)
 		for (size_t k = 0; k < e->roots.p[i].n_lib_dirs; k++)
 			copies_in(c, lib, e->roots.p[i].lib_dir[k],
-				  !strcmp(e->roots.p[i].layout, "distro") ? "system" : "rocm", dist);
+				  !strcmp(e->roots.p[i].layout, "distro") ? "system" : "rocm",
+				  dist);
 	if (!amd) {
 		wheel_copies(c, lib, dist);
 		cuda_copies(c, lib, dist);
@@ -347,7 +366,8 @@ static void torch_choice(struct loader *l, assay_lib *lib)
 	}
 }
 
-/* What a program with no search path of its own gets: by the soname of any copy, then plain libX.so. */
+/* What a program with no search path of its own gets: by the soname of any copy, then plain
+ * libX.so. */
 static void plain_choice(struct loader *l, assay_lib *lib)
 {
 	struct found hit;
@@ -410,7 +430,8 @@ static void run(assay_ctx *c)
 	if (e->torch.dir)
 		start_torch(&l);
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(known); i++) {
-		assay_lib lib = {.name = known[i].name, .stem = known[i].stem, .vendor = known[i].vendor};
+		assay_lib lib = {
+			.name = known[i].name, .stem = known[i].stem, .vendor = known[i].vendor};
 		find_copies(&l, &lib, known[i].dist);
 		torch_choice(&l, &lib);
 		plain_choice(&l, &lib);
@@ -442,7 +463,8 @@ static void share_versions(assay_lib *lib)
 	for (size_t i = 0; i < lib->copies.n; i++)
 		for (size_t k = 0; !lib->copies.p[i].version && k < lib->copies.n; k++) {
 			const assay_file *a = lib->copies.p[i].file, *b = lib->copies.p[k].file;
-			if (lib->copies.p[k].version && a->hashed && b->hashed && !strcmp(a->sha256, b->sha256))
+			if (lib->copies.p[k].version && a->hashed && b->hashed &&
+			    !strcmp(a->sha256, b->sha256))
 				lib->copies.p[i].version = lib->copies.p[k].version;
 		}
 }
@@ -456,13 +478,16 @@ static void finish(assay_ctx *c)
 		if (!lib->effective)
 			continue;
 		for (size_t k = 0; k < lib->copies.n && !lib->disagree; k++) {
-			const assay_lib_copy *other = &lib->copies.p[k], *used = copy_of(lib, lib->effective);
-			bool installed = !strcmp(other->where, "rocm") || !strcmp(other->where, "cuda") ||
+			const assay_lib_copy *other = &lib->copies.p[k],
+					     *used = copy_of(lib, lib->effective);
+			bool installed = !strcmp(other->where, "rocm") ||
+					 !strcmp(other->where, "cuda") ||
 					 !strcmp(other->where, "system");
 			if (!installed || same_build(lib->effective, other->file))
 				continue;
 			lib->disagree = true;
-			assay_ctx_finding(c, "library-mismatch", "torch loads %s %s (%s), not %s %s", lib->effective->path,
+			assay_ctx_finding(c, "library-mismatch",
+					  "torch loads %s %s (%s), not %s %s", lib->effective->path,
 					  label(used), lib->by, other->file->path, label(other));
 		}
 	}
@@ -482,7 +507,9 @@ TEST(origin_is_expanded)
 
 TEST(library_stems_match_whole_names)
 {
-	CHECK(is_stem("libcublas.so.13", "libcublas.so") && is_stem("libcublas.so", "libcublas.so"));
-	CHECK(!is_stem("libcublasLt.so.13", "libcublas.so") && !is_stem("libcuda.so1", "libcuda.so"));
+	CHECK(is_stem("libcublas.so.13", "libcublas.so") &&
+	      is_stem("libcublas.so", "libcublas.so"));
+	CHECK(!is_stem("libcublasLt.so.13", "libcublas.so") &&
+	      !is_stem("libcuda.so1", "libcuda.so"));
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* The math libraries of ROCm: version from the header, identity from the file, and the kernel databases
- * that decide which code really runs. */
+/* The math libraries of ROCm: version from the header, identity from the file, and the kernel
+ * databases that decide which code really runs. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +12,18 @@ enum { HEADER_MAX = 4 << 20, DEEP_FREE = 64 << 20 };
 
 typedef struct math_row {
 	const char *block, *stem, *header, *macros;
-	const char *db_dir;  /* under a lib folder, or under the root when it starts with "share" */
+	const char *db_dir; /* under a lib folder, or under the root when it starts with "share" */
 	const char *suffix[12]; /* of the schema's name fingerprint */
 } math_row;
 
-static const math_row hipblaslt = {"hipblaslt", "libhipblaslt.so", "include/hipblaslt/hipblaslt-version.h",
-				   "HIPBLASLT_VERSION", "hipblaslt/library", {".yaml", ".dat", ".co"}};
-static const math_row rocblas = {"rocblas", "librocblas.so", "include/rocblas/internal/rocblas-version.h",
-				 "ROCBLAS_VERSION", "rocblas/library", {".yaml", ".dat", ".co"}};
-static const math_row miopen = {"miopen", "libMIOpen.so", "include/miopen/version.h", "MIOPEN_VERSION",
-				"share/miopen/db", {".txt"}};
+static const math_row hipblaslt = {
+	"hipblaslt",         "libhipblaslt.so",   "include/hipblaslt/hipblaslt-version.h",
+	"HIPBLASLT_VERSION", "hipblaslt/library", {".yaml", ".dat", ".co"}};
+static const math_row rocblas = {
+	"rocblas",         "librocblas.so",   "include/rocblas/internal/rocblas-version.h",
+	"ROCBLAS_VERSION", "rocblas/library", {".yaml", ".dat", ".co"}};
+static const math_row miopen = {"miopen",         "libMIOpen.so",    "include/miopen/version.h",
+				"MIOPEN_VERSION", "share/miopen/db", {".txt"}};
 
 static const assay_rocm_root *chosen(const assay_ctx *c)
 {
@@ -31,8 +33,8 @@ static const assay_rocm_root *chosen(const assay_ctx *c)
 	return NULL;
 }
 
-/* Not there is normal unless ROCm is expected and torch does not bring its own. A distribution packages
- * each library apart: one that is not there was not wanted. */
+/* Not there is normal unless ROCm is expected and torch does not bring its own. A distribution
+ * packages each library apart: one that is not there was not wanted. */
 static assay_level absent_level(const assay_ctx *c)
 {
 	const assay_rocm_root *r = chosen(c);
@@ -49,10 +51,11 @@ static assay_file *library(assay_ctx *c, const char *block, const char *stem)
 	if (!f && c->env->torch.dir)
 		f = assay_ctx_pick(c, assay_printf(c->a, "%s/lib", c->env->torch.dir), stem);
 	if (!f)
-		assay_ctx_reason(c, absent_level(c), "%s.lib_hash: %s/%s missing or unreadable", block,
-				 r && r->n_lib_dirs ? r->lib_dir[0] : "/opt/rocm/lib", stem);
+		assay_ctx_reason(c, absent_level(c), "%s.lib_hash: %s/%s missing or unreadable",
+				 block, r && r->n_lib_dirs ? r->lib_dir[0] : "/opt/rocm/lib", stem);
 	else if (!f->elf)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "%s.lib_hash: %s is not an ELF library", block, f->path);
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "%s.lib_hash: %s is not an ELF library",
+				 block, f->path);
 	return f;
 }
 
@@ -64,21 +67,23 @@ static bool read_header(assay_ctx *c, const char *block, const char *rel, assay_
 	assay_cause cause = assay_root_read(&c->root, c->a, path, HEADER_MAX, text);
 	if (cause == ASSAY_CAUSE_NONE)
 		return true;
-	/* runtime images carry no headers and the library itself is identified anyway; where there is no
-	 * library either, that was the reason */
+	/* runtime images carry no headers and the library itself is identified anyway; where there
+	 * is no library either, that was the reason */
 	assay_ctx_reason(c, cause == ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_ERROR,
 			 "%s: %s not readable (%s)", block, path, assay_cause_text(cause));
 	return false;
 }
 
-/* "5.5.1+dfsg-2" of the package that owns a distribution's library; the version before the packaging. */
+/* "5.5.1+dfsg-2" of the package that owns a distribution's library; the version before the
+ * packaging. */
 static const char *dpkg_version(assay_ctx *c, const char *block)
 {
 	assay_str text;
 	char want[64];
 	const assay_rocm_root *r = chosen(c);
 	if (!r || strcmp(r->layout, "distro") ||
-	    assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) != ASSAY_CAUSE_NONE)
+	    assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
+		    ASSAY_CAUSE_NONE)
 		return NULL;
 	snprintf(want, sizeof want, "Package: lib%s", block);
 	for (const char *at = text.p; (at = strstr(at, want)); at++) {
@@ -107,7 +112,8 @@ static int by_text(const void *a, const void *b)
 typedef assay_vec(const char *) name_list;
 
 /* Files with a database suffix in dir, and in its gfx* folders as "gfx942/file". */
-static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *suffix, name_list *out)
+static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *suffix,
+			      name_list *out)
 {
 	assay_cause cause;
 	const assay_names *names = assay_ctx_list(c, dir, &cause);
@@ -121,7 +127,8 @@ static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *
 		if (names->p[i].type != DT_DIR || strncmp(n, "gfx", 3))
 			continue;
 		assay_cause ignored;
-		const assay_names *sub = assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), &ignored);
+		const assay_names *sub =
+			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), &ignored);
 		for (size_t k = 0; k < sub->n; k++)
 			if (sub->p[k].type == DT_REG && has_suffix(sub->p[k].name, suffix))
 				*assay_push(out) = assay_printf(c->a, "%s/%s", n, sub->p[k].name);
@@ -172,7 +179,8 @@ static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, c
 				return true;
 		}
 	}
-	*out = assay_printf(c->a, "%s/%s", r->n_lib_dirs ? r->lib_dir[0] : "/opt/rocm/lib", m->db_dir);
+	*out = assay_printf(c->a, "%s/%s", r->n_lib_dirs ? r->lib_dir[0] : "/opt/rocm/lib",
+			    m->db_dir);
 	return false;
 }
 
@@ -202,7 +210,8 @@ static void note_arch(assay_ctx *c, assay_kdb *k, const char *name)
 }
 
 /* Everything that is kernel data, not only what the schema's fingerprint looks at. */
-static const char *const all_suffixes[] = {".yaml", ".dat", ".co", ".hsaco", ".txt", ".kdb", ".db", ".model", NULL};
+static const char *const all_suffixes[] = {".yaml", ".dat", ".co",    ".hsaco", ".txt",
+					   ".kdb",  ".db",  ".model", NULL};
 
 static void catalogue(assay_ctx *c, const char *block, const char *dir, const char *hash)
 {
@@ -221,7 +230,8 @@ static void catalogue(assay_ctx *c, const char *block, const char *dir, const ch
 	/* gigabytes of kernels are read only when asked for */
 	k.deep = !c->opts->no_hash && (c->opts->deep || k.bytes <= DEEP_FREE);
 	if (names.n && !k.deep && !c->opts->no_hash)
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED, "%s.content: %llu MB in %s not hashed (--deep does)", block,
+		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
+				 "%s.content: %llu MB in %s not hashed (--deep does)", block,
 				 (unsigned long long)(k.bytes >> 20), dir);
 	for (size_t i = 0; k.deep && i < names.n; i++)
 		assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, names.p[i]), true);
@@ -238,9 +248,11 @@ static void finish_catalogue(assay_ctx *c, assay_kdb *k)
 	if (k->deep)
 		db_members(c, k->path, all_suffixes, &names);
 	for (size_t i = 0; whole && i < names.n; i++) {
-		assay_file *f = assay_ctx_file(c, assay_printf(c->a, "%s/%s", k->path, names.p[i]), true);
+		assay_file *f =
+			assay_ctx_file(c, assay_printf(c->a, "%s/%s", k->path, names.p[i]), true);
 		whole = f && f->hashed;
-		const char *line = whole ? assay_printf(c->a, "%s %s\n", names.p[i], f->sha256) : "";
+		const char *line =
+			whole ? assay_printf(c->a, "%s %s\n", names.p[i], f->sha256) : "";
 		size_t n = strlen(line);
 		assay_vec_reserve(&text, text.n + n);
 		if (n)
@@ -250,7 +262,8 @@ static void finish_catalogue(assay_ctx *c, assay_kdb *k)
 	if (whole && text.n)
 		assay_sha256_hex(text.p, text.n, k->content);
 	else if (k->deep && names.n)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "%s.content: not every file of %s could be read", k->library,
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
+				 "%s.content: not every file of %s could be read", k->library,
 				 k->path);
 	assay_vec_free(&text);
 	assay_vec_free(&names);
@@ -269,7 +282,8 @@ static void check_coverage(assay_ctx *c, const assay_kdb *k)
 		const char *arch = c->env->gpu_arch.arch.p[i];
 		if (has_arch(k, arch))
 			continue;
-		assay_ctx_finding(c, "kernel-db-arch", "%s in %s has no kernels for %s", k->library, k->path, arch);
+		assay_ctx_finding(c, "kernel-db-arch", "%s in %s has no kernels for %s", k->library,
+				  k->path, arch);
 		return;
 	}
 }
@@ -282,7 +296,8 @@ static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 	bool there = r && db_path(c, m, r, &dir);
 	assay_rocm_root bundle = {.path = c->env->torch.dir};
 	if (!there && c->env->torch.dir && c->bundled) {
-		bundle.lib_dir[bundle.n_lib_dirs++] = assay_printf(c->a, "%s/lib", c->env->torch.dir);
+		bundle.lib_dir[bundle.n_lib_dirs++] =
+			assay_printf(c->a, "%s/lib", c->env->torch.dir);
 		there = db_path(c, m, &bundle, &dir);
 	}
 	assay_cause cause = ASSAY_CAUSE_MISSING;
@@ -290,11 +305,14 @@ static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 		cause = db_members(c, dir, m->suffix, &names);
 	const char *hash = names_hash(c, &names);
 	if (!hash)
-		assay_ctx_reason(c, cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_ERROR
-				    : have_lib							? absent_level(c)
-													: ASSAY_LEVEL_EXPECTED,
+		assay_ctx_reason(c,
+				 cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING
+					 ? ASSAY_LEVEL_ERROR
+				 : have_lib ? absent_level(c)
+					    : ASSAY_LEVEL_EXPECTED,
 				 "%s.kernel_db_revision: %s %s", m->block, dir ? dir : m->db_dir,
-				 cause == ASSAY_CAUSE_NONE ? "holds no kernel files" : assay_cause_text(cause));
+				 cause == ASSAY_CAUSE_NONE ? "holds no kernel files"
+							   : assay_cause_text(cause));
 	if (there) {
 		catalogue(c, m->block, dir, hash);
 		check_coverage(c, &c->env->kdbs.p[c->env->kdbs.n - 1]);
@@ -312,10 +330,12 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 		out->tweak = assay_header_tweak(c->a, text, m->macros);
 		if (!out->package_version)
 			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-					 "%s.package_version: %s did not contain %s_MAJOR, _MINOR and _PATCH", m->block,
-					 m->header, m->macros);
+					 "%s.package_version: %s did not contain %s_MAJOR, _MINOR "
+					 "and _PATCH",
+					 m->block, m->header, m->macros);
 		if (!out->tweak)
-			assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "%s.rocm_release_tweak: %s did not contain %s_TWEAK",
+			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+					 "%s.rocm_release_tweak: %s did not contain %s_TWEAK",
 					 m->block, m->header, m->macros);
 	} else {
 		out->package_version = dpkg_version(c, m->block);
@@ -327,7 +347,8 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 static const char *decode_nccl(assay_arena *a, int64_t code)
 {
 	int64_t top = code >= 10000 ? 10000 : 1000;
-	return assay_printf(a, "%d.%d.%d", (int)(code / top), (int)(code % top / 100), (int)(code % 100));
+	return assay_printf(a, "%d.%d.%d", (int)(code / top), (int)(code % top / 100),
+			    (int)(code % 100));
 }
 
 static void rccl_block(assay_ctx *c)
@@ -338,9 +359,11 @@ static void rccl_block(assay_ctx *c)
 	e->rccl.lib = library(c, "rccl", "librccl.so");
 	if (!read_header(c, "rccl", "include/rccl/rccl.h", &text))
 		return;
-	if (!assay_header_define(text, "NCCL_VERSION_CODE", true, &v) || !assay_str_i64(v, &code) || code < 0) {
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "rccl.version_code: include/rccl/rccl.h did not contain NCCL_VERSION_CODE");
+	if (!assay_header_define(text, "NCCL_VERSION_CODE", true, &v) || !assay_str_i64(v, &code) ||
+	    code < 0) {
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"rccl.version_code: include/rccl/rccl.h did not contain NCCL_VERSION_CODE");
 		return;
 	}
 	e->rccl.code = (assay_num){true, code};
@@ -362,24 +385,28 @@ static void ck_block(assay_ctx *c)
 	const char *top = r ? r->path : "/opt/rocm";
 	assay_str text, v;
 	const char *path = assay_printf(c->a, "%s/include/ck/version.h", top);
-	e->ck.tile_present =
-		assay_root_is_file(&c->root, assay_printf(c->a, "%s/include/ck_tile/core/config.hpp", top));
+	e->ck.tile_present = assay_root_is_file(
+		&c->root, assay_printf(c->a, "%s/include/ck_tile/core/config.hpp", top));
 	assay_cause cause = assay_root_read(&c->root, c->a, path, HEADER_MAX, &text);
 	if (cause != ASSAY_CAUSE_NONE) {
 		/* a header-only library: without its -dev package nothing of it is there */
-		assay_ctx_reason(c, cause == ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_ERROR,
-				 "composable_kernel.system: %s not readable (%s)", path, assay_cause_text(cause));
+		assay_ctx_reason(
+			c, cause == ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_ERROR,
+			"composable_kernel.system: %s not readable (%s)", path,
+			assay_cause_text(cause));
 		return;
 	}
 	e->ck.version = assay_header_version(c->a, text, "CK_VERSION");
 	if (assay_header_define(text, "CK_COMMIT_ID", false, &v) && is_commit(v))
 		e->ck.commit = assay_dup(c->a, v);
 	if (!e->ck.version)
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "composable_kernel.system.version: %s did not contain CK_VERSION_*", path);
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"composable_kernel.system.version: %s did not contain CK_VERSION_*", path);
 	if (!e->ck.commit)
 		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "composable_kernel.system.commit: %s did not contain CK_COMMIT_ID", path);
+				 "composable_kernel.system.commit: %s did not contain CK_COMMIT_ID",
+				 path);
 }
 
 /* Both GEMM databases in one fingerprint, each name tagged with its library's folder. */
@@ -399,8 +426,12 @@ static void tensile_block(assay_ctx *c)
 		qsort(all.p, all.n, sizeof *all.p, by_text);
 	c->env->tensile_db = names_hash(c, &all);
 	if (!c->env->tensile_db)
-		assay_ctx_reason(c, c->env->hipblaslt.lib || c->env->rocblas.lib ? absent_level(c) : ASSAY_LEVEL_EXPECTED,
-				 "tensile.kernel_db_combined_hash: neither hipblaslt nor rocblas has a kernel database");
+		assay_ctx_reason(c,
+				 c->env->hipblaslt.lib || c->env->rocblas.lib
+					 ? absent_level(c)
+					 : ASSAY_LEVEL_EXPECTED,
+				 "tensile.kernel_db_combined_hash: neither hipblaslt nor rocblas "
+				 "has a kernel database");
 	assay_vec_free(&all);
 }
 
@@ -434,6 +465,7 @@ TEST(decode_legacy_version_code)
 
 TEST(parse_short_commit_still_accepted)
 {
-	CHECK(is_commit(ASSAY_S("abcdef1")) && !is_commit(ASSAY_S("abc")) && !is_commit(ASSAY_S("ghijklm")));
+	CHECK(is_commit(ASSAY_S("abcdef1")) && !is_commit(ASSAY_S("abc")) &&
+	      !is_commit(ASSAY_S("ghijklm")));
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* NVIDIA: driver and GPUs through NVML where it answers, through /proc where it does not. NVML talks to
- * the driver and can take long or never return, so it runs beside the other probes under a limit. */
+/* NVIDIA: driver and GPUs through NVML where it answers, through /proc where it does not. NVML
+ * talks to the driver and can take long or never return, so it runs beside the other probes under a
+ * limit. */
 #define _GNU_SOURCE /* pthread_timedjoin_np */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,10 @@
 
 enum { NVML_LIMIT_SECONDS = 10, GPUS_MAX = 64 };
 
-#define ROW(member, symbol, need) {symbol, offsetof(assay_nvml, member), need}
+#define ROW(member, symbol, need)                                                                  \
+	{                                                                                          \
+		symbol, offsetof(assay_nvml, member), need                                         \
+	}
 static const assay_symbol symbols[] = {
 	ROW(init, "nvmlInit_v2", true),
 	ROW(shutdown, "nvmlShutdown", true),
@@ -40,7 +44,8 @@ static const assay_symbol symbols[] = {
 #undef ROW
 
 struct nvml_gpu {
-	char name[ASSAY_NVML_TEXT], uuid[ASSAY_NVML_TEXT], serial[ASSAY_NVML_TEXT], vbios[ASSAY_NVML_TEXT];
+	char name[ASSAY_NVML_TEXT], uuid[ASSAY_NVML_TEXT], serial[ASSAY_NVML_TEXT],
+		vbios[ASSAY_NVML_TEXT];
 	char cc[16], bus[32];
 	int mig, ecc, persistence, mode; /* -1 unknown */
 	int64_t memory_mb, power_mw, width;
@@ -56,7 +61,8 @@ struct assay_nvml_job {
 	struct nvml_gpu gpu[GPUS_MAX];
 };
 
-static void ask_text(assay_nvml_ret (*f)(assay_nvml_device, char *, unsigned), assay_nvml_device d, char *out)
+static void ask_text(assay_nvml_ret (*f)(assay_nvml_device, char *, unsigned), assay_nvml_device d,
+		     char *out)
 {
 	if (!f || f(d, out, ASSAY_NVML_TEXT))
 		out[0] = 0;
@@ -115,8 +121,8 @@ static void *nvml_thread(void *arg)
 		if (!api.by_index(i, &d))
 			ask_gpu(&api, d, &j->gpu[j->n++]);
 	}
-	/* shutting down would only give back what the end of the process gives back anyway, and costs
-	 * as much as the start */
+	/* shutting down would only give back what the end of the process gives back anyway, and
+	 * costs as much as the start */
 	return NULL;
 }
 
@@ -146,7 +152,8 @@ static const char *on_off(int v)
 
 static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 {
-	static const char *const modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
+	static const char *const modes[] = {"default", "exclusive_thread", "prohibited",
+					    "exclusive_process"};
 	assay_gpu g = {.source = "nvml"};
 	g.name = text_or_null(c->a, n->name);
 	g.uuid = text_or_null(c->a, n->uuid);
@@ -195,8 +202,9 @@ static bool take_nvml(assay_ctx *c)
 		assay_ctx_pair(c, &c->env->nvidia, "driver_version", text_or_null(c->a, j->driver));
 		assay_ctx_pair(c, &c->env->nvidia, "nvml_version", text_or_null(c->a, j->nvml));
 		if (j->cuda)
-			assay_ctx_pair(c, &c->env->nvidia, "cuda_driver_version",
-				       assay_printf(c->a, "%d.%d", j->cuda / 1000, j->cuda % 1000 / 10));
+			assay_ctx_pair(
+				c, &c->env->nvidia, "cuda_driver_version",
+				assay_printf(c->a, "%d.%d", j->cuda / 1000, j->cuda % 1000 / 10));
 		for (unsigned i = 0; i < j->n; i++)
 			take_gpu(c, &j->gpu[i]);
 		c->nvidia = true;
@@ -211,7 +219,8 @@ static const char *driver_in_proc(assay_arena *a, assay_str text)
 	assay_str line = assay_str_cut(&text, '\n');
 	while (line.n) {
 		assay_str w = assay_str_cut(&line, ' ');
-		if (w.n > 3 && *w.p >= '1' && *w.p <= '9' && assay_str_find(w, ".") > 0 && assay_str_find(w, "_") < 0)
+		if (w.n > 3 && *w.p >= '1' && *w.p <= '9' && assay_str_find(w, ".") > 0 &&
+		    assay_str_find(w, "_") < 0)
 			return assay_dup(a, w);
 	}
 	return NULL;
@@ -229,7 +238,8 @@ static void gpus_in_proc(assay_ctx *c)
 		if (assay_root_read(&c->root, c->a, path, 64 << 10, &text) != ASSAY_CAUSE_NONE)
 			continue;
 		while (text.n) {
-			assay_str v = assay_str_cut(&text, '\n'), k = assay_str_trim(assay_str_cut(&v, ':'));
+			assay_str v = assay_str_cut(&text, '\n'),
+				  k = assay_str_trim(assay_str_cut(&v, ':'));
 			const char *value = assay_dup(c->a, assay_str_trim(v));
 			if (assay_str_is(k, "Model"))
 				g.name = value;
@@ -246,7 +256,8 @@ static void from_proc(assay_ctx *c, bool have_nvml)
 {
 	assay_str text;
 	const char *v = NULL, *module = assay_ctx_text(c, "/sys/module/nvidia/version");
-	if (assay_root_read(&c->root, c->a, "/proc/driver/nvidia/version", 64 << 10, &text) == ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, "/proc/driver/nvidia/version", 64 << 10, &text) ==
+	    ASSAY_CAUSE_NONE)
 		v = driver_in_proc(c->a, text);
 	if (!have_nvml && (v || module)) {
 		assay_ctx_pair(c, &c->env->nvidia, "driver_version", v ? v : module);
@@ -254,7 +265,8 @@ static void from_proc(assay_ctx *c, bool have_nvml)
 	}
 	if (module || v)
 		assay_ctx_pair(c, &c->env->nvidia, "kernel_module_version", module ? module : v);
-	if (assay_root_read(&c->root, c->a, "/proc/driver/nvidia/version", 64 << 10, &text) == ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, "/proc/driver/nvidia/version", 64 << 10, &text) ==
+	    ASSAY_CAUSE_NONE)
 		assay_ctx_pair(c, &c->env->nvidia, "open_kernel_module",
 			       assay_str_find(text, "Open Kernel Module") >= 0 ? "true" : "false");
 }
@@ -263,7 +275,8 @@ static void from_proc(assay_ctx *c, bool have_nvml)
 static void toolkit(assay_ctx *c)
 {
 	assay_str text, key, sub, v;
-	if (assay_root_read(&c->root, c->a, "/usr/local/cuda/version.json", 1 << 20, &text) != ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, "/usr/local/cuda/version.json", 1 << 20, &text) !=
+	    ASSAY_CAUSE_NONE)
 		return;
 	assay_json j = assay_json_on(text.p, text.n);
 	if (!assay_json_enter(&j, '{'))
@@ -275,8 +288,10 @@ static void toolkit(assay_ctx *c)
 		}
 		assay_json_enter(&j, '{');
 		while (assay_json_member(&j, &sub))
-			if (assay_str_is(sub, "version") && assay_json_peek(&j) == '"' && assay_json_text(&j, &v))
-				assay_ctx_pair(c, &c->env->nvidia, "toolkit_version", assay_dup(c->a, v));
+			if (assay_str_is(sub, "version") && assay_json_peek(&j) == '"' &&
+			    assay_json_text(&j, &v))
+				assay_ctx_pair(c, &c->env->nvidia, "toolkit_version",
+					       assay_dup(c->a, v));
 			else
 				assay_json_skip(&j, NULL);
 	}
@@ -293,7 +308,8 @@ static void check_arch(assay_ctx *c)
 		char family[16];
 		snprintf(family, sizeof family, "%.*s", (int)strlen(arch) - 1, arch);
 		if (!strstr(t->arch_list, family))
-			assay_ctx_finding(c, "torch-arch", "torch was built for %s, the GPU is %s", t->arch_list, arch);
+			assay_ctx_finding(c, "torch-arch", "torch was built for %s, the GPU is %s",
+					  t->arch_list, arch);
 	}
 }
 
@@ -304,8 +320,11 @@ static void run(assay_ctx *c)
 	toolkit(c);
 	check_arch(c);
 	if (c->nvidia && c->root.host && !c->env->nvidia.n)
-		assay_ctx_reason(c, c->env->torch.cuda && !assay_root_exists(&c->root, "/dev/nvidiactl")
-					    ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_MISSING,
+		assay_ctx_reason(c,
+				 c->env->torch.cuda &&
+						 !assay_root_exists(&c->root, "/dev/nvidiactl")
+					 ? ASSAY_LEVEL_EXPECTED
+					 : ASSAY_LEVEL_MISSING,
 				 "assay.nvidia: no NVIDIA driver answers on this host");
 }
 
@@ -314,9 +333,11 @@ const assay_probe assay_probe_nvidia = {.name = "nvidia", .run = run};
 TEST(driver_version_is_found_in_proc_text)
 {
 	assay_arena a = {0};
-	CHECK(!strcmp(driver_in_proc(&a, ASSAY_S("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
-						 "580.159.04  Release Build\nGCC version: 13.3.0")),
-		      "580.159.04"));
+	CHECK(!strcmp(
+		driver_in_proc(&a,
+			       ASSAY_S("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
+				       "580.159.04  Release Build\nGCC version: 13.3.0")),
+		"580.159.04"));
 	CHECK(!driver_in_proc(&a, ASSAY_S("")));
 	assay_arena_free(&a);
 	return 0;

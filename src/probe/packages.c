@@ -2,11 +2,21 @@
 #include "base/test.h"
 #include "probe/probe.h"
 
-static const char *const prefixes[] = {"rocm", "roc", "hip", "amdgpu", "amdrocm", "amdsmi", "libamdhip", "librocm",
-				       "librocblas", "librocsparse", "librocrand", "libhsa", "libhip", "miopen",
-				       "rccl", "librccl", "libmiopen", "composablekernel", "cuda-", "libcudnn",
-				       "libnccl", "libcublas", "nvidia-driver", "nvidia-dkms", "nvidia-kernel",
-				       "libnvidia-compute", "libcupti", "openmpi", "libopenmpi", "libibverbs"};
+static const char *const prefixes[] = {"rocm",          "roc",
+				       "hip",           "amdgpu",
+				       "amdrocm",       "amdsmi",
+				       "libamdhip",     "librocm",
+				       "librocblas",    "librocsparse",
+				       "librocrand",    "libhsa",
+				       "libhip",        "miopen",
+				       "rccl",          "librccl",
+				       "libmiopen",     "composablekernel",
+				       "cuda-",         "libcudnn",
+				       "libnccl",       "libcublas",
+				       "nvidia-driver", "nvidia-dkms",
+				       "nvidia-kernel", "libnvidia-compute",
+				       "libcupti",      "openmpi",
+				       "libopenmpi",    "libibverbs"};
 
 static bool wanted(assay_str name)
 {
@@ -20,9 +30,11 @@ static void run(assay_ctx *c)
 {
 	assay_str text, name = {0}, version = {0};
 	bool installed = false;
-	assay_cause cause = assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text);
+	assay_cause cause =
+		assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.system_packages: /var/lib/dpkg/status %s",
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
+				 "assay.system_packages: /var/lib/dpkg/status %s",
 				 assay_cause_text(cause));
 	while (text.n || name.n) {
 		assay_str line = assay_str_cut(&text, '\n');

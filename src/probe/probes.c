@@ -12,9 +12,10 @@
 
 /* Order: a probe may use what the ones before it found. */
 static const assay_probe *const probes[] = {
-	&assay_probe_runtime, &assay_probe_host,   &assay_probe_process,  &assay_probe_python, &assay_probe_torch,
-	&assay_probe_rocm,    &assay_probe_gpu,    &assay_probe_math,     &assay_probe_ck,     &assay_probe_loader,
-	&assay_probe_packages, &assay_probe_health, &assay_probe_nvidia,
+	&assay_probe_runtime, &assay_probe_host,   &assay_probe_process,  &assay_probe_python,
+	&assay_probe_torch,   &assay_probe_rocm,   &assay_probe_gpu,      &assay_probe_math,
+	&assay_probe_ck,      &assay_probe_loader, &assay_probe_packages, &assay_probe_health,
+	&assay_probe_nvidia,
 };
 
 static int64_t now_ns(void)
@@ -60,8 +61,8 @@ static bool use_variables(assay_ctx *c, assay_err *err)
 	const char *path = assay_printf(c->a, "/proc/%ld/environ", (long)c->opts->pid);
 	assay_cause cause = assay_root_read(&c->root, c->a, path, 16 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE)
-		return assay_fail(err, ASSAY_IO, 0, "cannot look at process %ld: %s %s", (long)c->opts->pid, path,
-				  assay_cause_text(cause));
+		return assay_fail(err, ASSAY_IO, 0, "cannot look at process %ld: %s %s",
+				  (long)c->opts->pid, path, assay_cause_text(cause));
 	c->vars = split_environ(c->a, text);
 	return true;
 }
@@ -120,8 +121,9 @@ void assay_env_free(assay_env *e)
 	assay_vec_free(&e->torch.shadowed);
 	assay_vec_free(&e->torch.settings);
 	assay_vec_free(&e->process.maps);
-	assay_pairs *pairs[] = {&e->vars, &e->more_vars, &e->nvidia, &e->amdgpu, &e->host_more,
-				&e->nics, &e->system_packages, &e->effective_arch};
+	assay_pairs *pairs[] = {
+		&e->vars,      &e->more_vars, &e->nvidia,          &e->amdgpu,
+		&e->host_more, &e->nics,      &e->system_packages, &e->effective_arch};
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(pairs); i++)
 		assay_vec_free(pairs[i]);
 	assay_arena_free(&e->arena);

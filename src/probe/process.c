@@ -4,9 +4,10 @@
 #include "base/test.h"
 #include "probe/probe.h"
 
-static const char *const of_interest[] = {"libhip", "librocblas", "libMIOpen", "librccl", "libamdhip64", "libhsa-",
-					  "libcu", "libnccl", "libnv", "libtorch", "libc10", "libaotriton",
-					  "librocm", "libroc", "libtriton", "libxla"};
+static const char *const of_interest[] = {"libhip",      "librocblas", "libMIOpen", "librccl",
+					  "libamdhip64", "libhsa-",    "libcu",     "libnccl",
+					  "libnv",       "libtorch",   "libc10",    "libaotriton",
+					  "librocm",     "libroc",     "libtriton", "libxla"};
 
 static bool interesting(const char *path)
 {
@@ -37,7 +38,8 @@ static void add_map(assay_ctx *c, assay_str path)
 			return;
 	*assay_push(&e->process.maps) = assay_dup(c->a, path);
 	if (assay_str_ends(path, " (deleted)"))
-		assay_ctx_finding(c, "library-replaced", "process %ld runs %.*s, which is no longer that file",
+		assay_ctx_finding(c, "library-replaced",
+				  "process %ld runs %.*s, which is no longer that file",
 				  (long)e->process.pid, (int)path.n, path.p);
 }
 
@@ -48,11 +50,13 @@ static void run(assay_ctx *c)
 	if (!c->opts->pid)
 		return;
 	e->process.pid = c->opts->pid;
-	e->process.exe = assay_root_link(&c->root, c->a, assay_printf(c->a, "/proc/%ld/exe", (long)e->process.pid));
+	e->process.exe = assay_root_link(&c->root, c->a,
+					 assay_printf(c->a, "/proc/%ld/exe", (long)e->process.pid));
 	const char *path = assay_printf(c->a, "/proc/%ld/maps", (long)e->process.pid);
 	assay_cause cause = assay_root_read(&c->root, c->a, path, 256 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.process: %s %s", path, assay_cause_text(cause));
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.process: %s %s", path,
+				 assay_cause_text(cause));
 	while (text.n) {
 		assay_str map = mapped_path(assay_str_cut(&text, '\n'));
 		const char *z = map.n ? assay_dup(c->a, map) : "";
@@ -72,10 +76,13 @@ const assay_probe assay_probe_process = {.name = "process", .run = run, .finish 
 
 TEST(mapped_paths_are_the_last_field)
 {
-	CHECK(assay_str_is(mapped_path(ASSAY_S("7f00-7f10 r-xp 00000000 08:01 99   /a b/libcudart.so.13 (deleted)")),
-			   "/a b/libcudart.so.13 (deleted)"));
+	CHECK(assay_str_is(
+		mapped_path(ASSAY_S(
+			"7f00-7f10 r-xp 00000000 08:01 99   /a b/libcudart.so.13 (deleted)")),
+		"/a b/libcudart.so.13 (deleted)"));
 	CHECK(!mapped_path(ASSAY_S("7f00-7f10 rw-p 00000000 00:00 0 [heap]")).n);
-	CHECK(!mapped_path(ASSAY_S("7f00-7f10 rw-p 00000000 00:00 0")).n && !mapped_path(ASSAY_S("")).n);
+	CHECK(!mapped_path(ASSAY_S("7f00-7f10 rw-p 00000000 00:00 0")).n &&
+	      !mapped_path(ASSAY_S("")).n);
 	CHECK(interesting("/x/librocblas.so.4") && !interesting("/x/libm.so.6"));
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* The interpreter the user would run, the folders it imports from, and the packages in them: found
- * without running it. Order of search: --python, a process (--pid), VIRTUAL_ENV, CONDA_PREFIX, PATH. */
+ * without running it. Order of search: --python, a process (--pid), VIRTUAL_ENV, CONDA_PREFIX,
+ * PATH. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 static const char *parent(assay_arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	return slash && slash != path ? assay_dup(a, (assay_str){path, (size_t)(slash - path)}) : "/";
+	return slash && slash != path ? assay_dup(a, (assay_str){path, (size_t)(slash - path)})
+				      : "/";
 }
 
 static const char *join(assay_ctx *c, const char *dir, const char *name)
@@ -56,7 +58,8 @@ static const char *xy_in_lib(assay_ctx *c, const char *prefix)
 
 static const char *xy_of_version(assay_arena *a, const char *version)
 {
-	assay_str rest = assay_str_of(version), x = assay_str_cut(&rest, '.'), y = assay_str_cut(&rest, '.');
+	assay_str rest = assay_str_of(version), x = assay_str_cut(&rest, '.'),
+		  y = assay_str_cut(&rest, '.');
 	return x.n && y.n ? assay_printf(a, "%.*s.%.*s", (int)x.n, x.p, (int)y.n, y.p) : NULL;
 }
 
@@ -122,10 +125,12 @@ static bool use_exe(assay_ctx *c, const char *exe)
 	return true;
 }
 
-/* pyenv puts a script in front of the interpreter; its choice is in PYENV_VERSION or a version file. */
+/* pyenv puts a script in front of the interpreter; its choice is in PYENV_VERSION or a version
+ * file. */
 static const char *behind_shim(assay_ctx *c, const char *shim)
 {
-	const char *top = parent(c->a, parent(c->a, shim)), *chosen = assay_ctx_var(c, "PYENV_VERSION");
+	const char *top = parent(c->a, parent(c->a, shim)),
+		   *chosen = assay_ctx_var(c, "PYENV_VERSION");
 	if (!chosen)
 		chosen = assay_ctx_text(c, "/.python-version");
 	if (!chosen)
@@ -151,7 +156,8 @@ static bool search_path(assay_ctx *c)
 			assay_str dir = assay_str_cut(&rest, ':');
 			if (!dir.n || *dir.p != '/')
 				continue;
-			const char *exe = assay_printf(c->a, "%.*s/%s", (int)dir.n, dir.p, names[i]);
+			const char *exe =
+				assay_printf(c->a, "%.*s/%s", (int)dir.n, dir.p, names[i]);
 			if (!assay_root_is_file(&c->root, exe))
 				continue;
 			if (assay_str_ends(dir, "/shims") && !(exe = behind_shim(c, exe)))
@@ -161,7 +167,8 @@ static bool search_path(assay_ctx *c)
 		}
 	}
 	/* a root is looked at from outside, so this PATH may know nothing of it */
-	return !c->root.host && (use_exe(c, "/usr/local/bin/python3") || use_exe(c, "/usr/bin/python3"));
+	return !c->root.host &&
+	       (use_exe(c, "/usr/local/bin/python3") || use_exe(c, "/usr/bin/python3"));
 }
 
 /* A path given on the command line is the user's: relative to where he stands on the host. */
@@ -176,7 +183,8 @@ static const char *given_path(assay_ctx *c, const char *path)
 static bool find_interpreter(assay_ctx *c)
 {
 	assay_python *p = &c->env->python;
-	const char *venv = assay_ctx_var(c, "VIRTUAL_ENV"), *conda = assay_ctx_var(c, "CONDA_PREFIX");
+	const char *venv = assay_ctx_var(c, "VIRTUAL_ENV"),
+		   *conda = assay_ctx_var(c, "CONDA_PREFIX");
 	if (c->opts->python) {
 		const char *at = given_path(c, c->opts->python);
 		p->found_by = "--python";
@@ -223,15 +231,17 @@ static void add_site(assay_ctx *c, const char *path, const char *origin)
 static void read_pth(assay_ctx *c, const char *site, const char *name)
 {
 	assay_str text;
-	if (assay_root_read(&c->root, c->a, join(c, site, name), 1 << 20, &text) != ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, join(c, site, name), 1 << 20, &text) !=
+	    ASSAY_CAUSE_NONE)
 		return;
 	while (text.n) {
 		assay_str line = assay_str_trim(assay_str_cut(&text, '\n'));
 		if (!line.n || *line.p == '#' || assay_str_starts(line, "import ") ||
 		    assay_str_starts(line, "import\t"))
 			continue;
-		add_site(c, *line.p == '/' ? assay_dup(c->a, line)
-					   : assay_printf(c->a, "%s/%.*s", site, (int)line.n, line.p),
+		add_site(c,
+			 *line.p == '/' ? assay_dup(c->a, line)
+					: assay_printf(c->a, "%s/%.*s", site, (int)line.n, line.p),
 			 "pth");
 	}
 }
@@ -255,18 +265,22 @@ static void prefix_sites(assay_ctx *c, const char *prefix, const char *xy, const
 {
 	static const char *const lib[] = {"lib", "lib64"};
 	for (size_t i = 0; xy && i < ASSAY_PROBE_COUNT(lib); i++)
-		add_site_and_pth(c, assay_printf(c->a, "%s/%s/python%s/site-packages",
-						 strcmp(prefix, "/") ? prefix : "", lib[i], xy), origin);
+		add_site_and_pth(c,
+				 assay_printf(c->a, "%s/%s/python%s/site-packages",
+					      strcmp(prefix, "/") ? prefix : "", lib[i], xy),
+				 origin);
 }
 
 /* Debian keeps the distribution's packages apart from what pip installs. */
 static void debian_sites(assay_ctx *c, const char *xy)
 {
 	if (xy)
-		add_site_and_pth(c, assay_printf(c->a, "/usr/local/lib/python%s/dist-packages", xy), "system");
+		add_site_and_pth(c, assay_printf(c->a, "/usr/local/lib/python%s/dist-packages", xy),
+				 "system");
 	add_site_and_pth(c, "/usr/lib/python3/dist-packages", "system");
 	if (xy)
-		add_site_and_pth(c, assay_printf(c->a, "/usr/lib/python%s/dist-packages", xy), "system");
+		add_site_and_pth(c, assay_printf(c->a, "/usr/lib/python%s/dist-packages", xy),
+				 "system");
 }
 
 static void user_site(assay_ctx *c, const char *xy)
@@ -275,17 +289,20 @@ static void user_site(assay_ctx *c, const char *xy)
 	if (!xy || assay_ctx_var(c, "PYTHONNOUSERSITE"))
 		return;
 	if (base && *base == '/')
-		add_site_and_pth(c, assay_printf(c->a, "%s/lib/python%s/site-packages", base, xy), "user");
+		add_site_and_pth(c, assay_printf(c->a, "%s/lib/python%s/site-packages", base, xy),
+				 "user");
 	else if (home && *home == '/')
-		add_site_and_pth(c, assay_printf(c->a, "%s/.local/lib/python%s/site-packages", home, xy), "user");
+		add_site_and_pth(
+			c, assay_printf(c->a, "%s/.local/lib/python%s/site-packages", home, xy),
+			"user");
 }
 
 static bool venv_sees_system(assay_ctx *c)
 {
 	assay_str cfg;
 	const char *v = NULL;
-	if (assay_root_read(&c->root, c->a, join(c, c->env->python.prefix, "pyvenv.cfg"), 1 << 20, &cfg) ==
-	    ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, join(c, c->env->python.prefix, "pyvenv.cfg"), 1 << 20,
+			    &cfg) == ASSAY_CAUSE_NONE)
 		v = cfg_value(c->a, cfg, "include-system-site-packages");
 	return v && assay_str_same(assay_str_of(v), ASSAY_S("true"));
 }
@@ -356,7 +373,8 @@ static const char *version_from_dpkg(assay_ctx *c)
 	assay_str text;
 	char want[64];
 	snprintf(want, sizeof want, "\nPackage: libpython%s-minimal\n", c->env->python.xy);
-	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) != ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
+	    ASSAY_CAUSE_NONE)
 		return NULL;
 	const char *at = strstr(text.p, want), *v = at ? strstr(at, "\nVersion: ") : NULL;
 	return v ? assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "-\n~")}) : NULL;
@@ -402,7 +420,8 @@ static bool all_hex(assay_str s)
 	return s.n >= 7 && s.n <= 40;
 }
 
-/* A commit in a version: +g<sha>, .git<sha>, +git<sha>, a bare hex local part; +d20240131 is a date. */
+/* A commit in a version: +g<sha>, .git<sha>, +git<sha>, a bare hex local part; +d20240131 is a
+ * date. */
 static const char *commit_in(assay_arena *a, const char *version)
 {
 	assay_str rest = assay_str_of(version);
@@ -430,7 +449,9 @@ static void add_package(assay_ctx *c, const assay_site *site, const char *info)
 		return;
 	char *n = assay_dup(c->a, name);
 	normalise(n);
-	assay_package p = {.name = n, .version = assay_dup(c->a, rest), .site = site->path,
+	assay_package p = {.name = n,
+			   .version = assay_dup(c->a, rest),
+			   .site = site->path,
 			   .info = assay_printf(c->a, "%s/%s", site->path, info)};
 	p.commit = commit_in(c->a, p.version);
 	*assay_push(&c->env->packages) = p;
@@ -443,8 +464,8 @@ static void all_packages(assay_ctx *c)
 		assay_cause cause;
 		const assay_names *names = assay_ctx_list(c, p->sites.p[i].path, &cause);
 		if (cause != ASSAY_CAUSE_NONE)
-			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "python_version.site: %s %s", p->sites.p[i].path,
-					 assay_cause_text(cause));
+			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "python_version.site: %s %s",
+					 p->sites.p[i].path, assay_cause_text(cause));
 		for (size_t k = 0; k < names->n; k++)
 			if (assay_str_ends(assay_str_of(names->p[k].name), ".dist-info"))
 				add_package(c, &p->sites.p[i], names->p[k].name);
@@ -465,9 +486,10 @@ static void run(assay_ctx *c)
 	assay_python *p = &c->env->python;
 	p->env_kind = "system";
 	if (!find_interpreter(c))
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "python_version: no python3 on PATH, in VIRTUAL_ENV or in CONDA_PREFIX "
-				 "(--python names one)");
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"python_version: no python3 on PATH, in VIRTUAL_ENV or in CONDA_PREFIX "
+			"(--python names one)");
 	full_version(c);
 	all_sites(c);
 	all_packages(c);
@@ -478,8 +500,9 @@ const assay_probe assay_probe_python = {.name = "python", .run = run};
 TEST(venv_settings_are_read)
 {
 	assay_arena a = {0};
-	assay_str cfg = ASSAY_S("home = /usr/bin\nuv = 0.5\nInclude-System-Site-Packages=True\nversion_info = "
-				"3.12.3.final.0");
+	assay_str cfg = ASSAY_S(
+		"home = /usr/bin\nuv = 0.5\nInclude-System-Site-Packages=True\nversion_info = "
+		"3.12.3.final.0");
 	CHECK(!strcmp(cfg_value(&a, cfg, "home"), "/usr/bin"));
 	CHECK(!strcmp(cfg_value(&a, cfg, "include-system-site-packages"), "True"));
 	CHECK(!strcmp(three_parts(&a, cfg_value(&a, cfg, "version_info")), "3.12.3"));
@@ -494,7 +517,8 @@ TEST(commits_hide_in_versions)
 	CHECK(!strcmp(commit_in(&a, "3.6.0+git8b3c4f1"), "8b3c4f1"));
 	CHECK(!strcmp(commit_in(&a, "0.1.5.dev3+gabcdef0.d20250102"), "abcdef0"));
 	CHECK(!strcmp(commit_in(&a, "2.5.0a0+70d99e998b"), "70d99e998b"));
-	CHECK(!commit_in(&a, "1.0+d20250102") && !commit_in(&a, "2.11.0+cu130") && !commit_in(&a, "1.2"));
+	CHECK(!commit_in(&a, "1.0+d20250102") && !commit_in(&a, "2.11.0+cu130") &&
+	      !commit_in(&a, "1.2"));
 	assay_arena_free(&a);
 	return 0;
 }

@@ -28,7 +28,8 @@ static void add_lib_dir(assay_ctx *c, assay_rocm_root *r, const char *dir)
 		r->lib_dir[r->n_lib_dirs++] = dir;
 }
 
-static assay_rocm_root *add_root(assay_ctx *c, const char *path, const char *source, const char *layout)
+static assay_rocm_root *add_root(assay_ctx *c, const char *path, const char *source,
+				 const char *layout)
 {
 	assay_env *e = c->env;
 	const char *real = assay_root_real(&c->root, c->a, path);
@@ -37,7 +38,8 @@ static assay_rocm_root *add_root(assay_ctx *c, const char *path, const char *sou
 		if (real && known && !strcmp(real, known))
 			return NULL;
 	}
-	assay_rocm_root r = {.path = assay_dup(c->a, assay_str_of(path)), .source = source, .layout = layout};
+	assay_rocm_root r = {
+		.path = assay_dup(c->a, assay_str_of(path)), .source = source, .layout = layout};
 	*assay_push(&e->roots) = r;
 	return &e->roots.p[e->roots.n - 1];
 }
@@ -59,7 +61,8 @@ static void named_root(assay_ctx *c, const char *variable)
 	if (!path || *path != '/')
 		return;
 	if (!looks_like_root(c, path, false)) {
-		assay_ctx_finding(c, "rocm-variable", "%s names %s, which is no ROCm root", variable, path);
+		assay_ctx_finding(c, "rocm-variable", "%s names %s, which is no ROCm root",
+				  variable, path);
 		return;
 	}
 	bool wheel = strstr(path, "_rocm_sdk_") != NULL;
@@ -99,22 +102,26 @@ static void wheel_roots(assay_ctx *c)
 		const char *site = p->sites.p[i].path;
 		if (!assay_root_is_dir(&c->root, under(c, site, "_rocm_sdk_core")))
 			continue;
-		assay_rocm_root *r = add_root(c, under(c, site, "_rocm_sdk_core"), "site-packages", "wheel");
+		assay_rocm_root *r =
+			add_root(c, under(c, site, "_rocm_sdk_core"), "site-packages", "wheel");
 		assay_cause cause;
 		const assay_names *names = assay_ctx_list(c, site, &cause);
 		for (size_t k = 0; r && k < names->n; k++)
 			if (assay_str_starts(assay_str_of(names->p[k].name), "_rocm_sdk_"))
-				add_lib_dir(c, r, assay_printf(c->a, "%s/%s/lib", site, names->p[k].name));
+				add_lib_dir(
+					c, r,
+					assay_printf(c->a, "%s/%s/lib", site, names->p[k].name));
 	}
 }
 
 /* A distribution puts ROCm in /usr. It counts as a root when one of its libraries is there. */
 static void distro_root(assay_ctx *c)
 {
-	static const char *const dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu",
-					   "/usr/lib"};
-	static const char *const stems[] = {"libamdhip64.so", "librocblas.so", "libhsa-runtime64.so",
-					    "libhipblaslt.so", "librccl.so", "libMIOpen.so"};
+	static const char *const dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64",
+					   "/usr/lib/aarch64-linux-gnu", "/usr/lib"};
+	static const char *const stems[] = {"libamdhip64.so",      "librocblas.so",
+					    "libhsa-runtime64.so", "libhipblaslt.so",
+					    "librccl.so",          "libMIOpen.so"};
 	assay_rocm_root *r = NULL;
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(dirs); i++) {
 		assay_cause cause;
@@ -173,13 +180,16 @@ static const char *version_from_sonames(assay_ctx *c, const assay_rocm_root *r)
 /* A distribution numbers its packages by the ROCm release they come from: "5.2.3-8". */
 static const char *version_from_dpkg(assay_ctx *c)
 {
-	static const char *const packages[] = {"rocminfo", "rocm-core", "libhsa-runtime64-1", "librocm-smi64-1"};
+	static const char *const packages[] = {"rocminfo", "rocm-core", "libhsa-runtime64-1",
+					       "librocm-smi64-1"};
 	assay_str text;
-	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) != ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
+	    ASSAY_CAUSE_NONE)
 		return NULL;
 	for (size_t i = 0; i < ASSAY_PROBE_COUNT(packages); i++) {
 		const char *at = strstr(text.p, assay_printf(c->a, "Package: %s\n", packages[i]));
-		const char *v = at ? strstr(at, "\nVersion: ") : NULL, *end = at ? strstr(at, "\n\n") : NULL;
+		const char *v = at ? strstr(at, "\nVersion: ") : NULL,
+			   *end = at ? strstr(at, "\n\n") : NULL;
 		if (v && (!end || v < end))
 			return assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "+-~\n")});
 	}
@@ -194,7 +204,8 @@ static void root_version(assay_ctx *c, assay_rocm_root *r)
 		const char *source, *version;
 	} ways[] = {
 		{".info/version", strcmp(r->layout, "distro")
-					  ? assay_ctx_text(c, under(c, r->path, ".info/version")) : NULL},
+					  ? assay_ctx_text(c, under(c, r->path, ".info/version"))
+					  : NULL},
 		{"therock_manifest.json", manifest_version(c, r->path)},
 		{"dist-info", p ? p->version : NULL},
 		{"soname", version_from_sonames(c, r)},
@@ -231,14 +242,15 @@ static assay_rocm_root *choose_root(assay_ctx *c)
 }
 
 /* A file that should hold one line. */
-static const char *version_file(assay_ctx *c, const char *field, const char *path, assay_level if_missing)
+static const char *version_file(assay_ctx *c, const char *field, const char *path,
+				assay_level if_missing)
 {
 	char *text;
 	assay_cause cause = assay_root_text(&c->root, c->a, path, &text);
 	if (cause == ASSAY_CAUSE_NONE)
 		return text;
-	assay_ctx_reason(c, cause == ASSAY_CAUSE_MISSING ? if_missing : ASSAY_LEVEL_ERROR, "%s: %s %s", field,
-			 path, assay_cause_text(cause));
+	assay_ctx_reason(c, cause == ASSAY_CAUSE_MISSING ? if_missing : ASSAY_LEVEL_ERROR,
+			 "%s: %s %s", field, path, assay_cause_text(cause));
 	return NULL;
 }
 
@@ -260,25 +272,30 @@ static void rocm_versions(assay_ctx *c, const assay_rocm_root *r)
 	} else if (r && r->version && strcmp(r->version_source, ".info/version")) {
 		e->rocm.version = r->version;
 		if (info)
-			version_file(c, "rocm.version", under(c, top, ".info/version"), ASSAY_LEVEL_EXPECTED);
+			version_file(c, "rocm.version", under(c, top, ".info/version"),
+				     ASSAY_LEVEL_EXPECTED);
 	}
 	if (!e->rocm.version) {
-		e->rocm.version = version_file(c, "rocm.version", under(c, top, ".info/version"), absent);
+		e->rocm.version =
+			version_file(c, "rocm.version", under(c, top, ".info/version"), absent);
 	}
 	/* only -dev packages have the second file */
-	e->rocm.version_dev = version_file(c, "rocm.version_dev", under(c, top, ".info/version-dev"),
-					   e->rocm.version ? ASSAY_LEVEL_EXPECTED : absent);
+	e->rocm.version_dev =
+		version_file(c, "rocm.version_dev", under(c, top, ".info/version-dev"),
+			     e->rocm.version ? ASSAY_LEVEL_EXPECTED : absent);
 	/* the kernel's own amdgpu carries no version, only the out-of-tree one does */
-	bool module = assay_root_is_dir(&c->root, "/sys/module/amdgpu") ||
-		      !assay_root_is_dir(&c->root, "/sys/module"); /* an image that is not running */
-	e->rocm.kmd_version = version_file(c, "rocm.kmd_version", "/sys/module/amdgpu/version",
-					   module || !c->amd ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_MISSING);
+	bool module =
+		assay_root_is_dir(&c->root, "/sys/module/amdgpu") ||
+		!assay_root_is_dir(&c->root, "/sys/module"); /* an image that is not running */
+	e->rocm.kmd_version =
+		version_file(c, "rocm.kmd_version", "/sys/module/amdgpu/version",
+			     module || !c->amd ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_MISSING);
 }
 
 static const char *hip_from_file(assay_ctx *c, const char *path)
 {
-	static const char *const keys[] = {"HIP_VERSION_MAJOR=", "HIP_VERSION_MINOR=", "HIP_VERSION_PATCH=",
-					   "HIP_VERSION_GITHASH="};
+	static const char *const keys[] = {"HIP_VERSION_MAJOR=", "HIP_VERSION_MINOR=",
+					   "HIP_VERSION_PATCH=", "HIP_VERSION_GITHASH="};
 	assay_str text, v[4] = {{0}};
 	if (assay_root_read(&c->root, c->a, path, 64 << 10, &text) != ASSAY_CAUSE_NONE)
 		return NULL;
@@ -286,12 +303,14 @@ static const char *hip_from_file(assay_ctx *c, const char *path)
 		assay_str line = assay_str_trim(assay_str_cut(&text, '\n'));
 		for (size_t i = 0; i < 4; i++)
 			if (assay_str_starts(line, keys[i]))
-				v[i] = (assay_str){line.p + strlen(keys[i]), line.n - strlen(keys[i])};
+				v[i] = (assay_str){line.p + strlen(keys[i]),
+						   line.n - strlen(keys[i])};
 	}
 	if (!v[0].n || !v[1].n || !v[2].n)
 		return NULL;
-	return assay_printf(c->a, "%.*s.%.*s.%.*s%s%.*s", (int)v[0].n, v[0].p, (int)v[1].n, v[1].p, (int)v[2].n,
-			    v[2].p, v[3].n ? "-" : "", (int)v[3].n, v[3].p ? v[3].p : "");
+	return assay_printf(c->a, "%.*s.%.*s.%.*s%s%.*s", (int)v[0].n, v[0].p, (int)v[1].n, v[1].p,
+			    (int)v[2].n, v[2].p, v[3].n ? "-" : "", (int)v[3].n,
+			    v[3].p ? v[3].p : "");
 }
 
 static const char *hip_from_header(assay_ctx *c, const char *path)
@@ -329,13 +348,16 @@ static void hip_block(assay_ctx *c, const assay_rocm_root *r)
 	if (!e->hip.version && e->torch.hip && r && !strcmp(r->layout, "wheel"))
 		e->hip.version = e->torch.hip;
 	if (!e->hip.version && r)
-		assay_ctx_reason(c, strcmp(r->layout, "distro") ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
-				 "hip.version: neither share/hip/version nor include/hip/hip_version.h in %s gives it",
-				 r->path);
+		assay_ctx_reason(
+			c, strcmp(r->layout, "distro") ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
+			"hip.version: neither share/hip/version nor include/hip/hip_version.h in "
+			"%s gives it",
+			r->path);
 	e->hip.platform = platform && *platform ? platform : "amd";
 	e->hip.compiler = !strcmp(e->hip.platform, "nvidia") ? "nvcc" : "clang";
 	e->hip.runtime = !strcmp(e->hip.platform, "nvidia") ? "cuda" : "rocclr";
-	assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED, "hip.cpp_config: only hipconfig itself composes it");
+	assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
+			 "hip.cpp_config: only hipconfig itself composes it");
 }
 
 /* Is there reason to expect ROCm? A driver, a GPU, a torch built for it, or a root. */
@@ -370,7 +392,8 @@ static void driver_facts(assay_ctx *c)
 	const assay_names *params = assay_ctx_list(c, "/sys/module/amdgpu/parameters", &cause);
 	for (size_t i = 0; i < params->n; i++) {
 		const char *name = params->p[i].name;
-		char *v = assay_ctx_text(c, assay_printf(c->a, "/sys/module/amdgpu/parameters/%s", name));
+		char *v = assay_ctx_text(
+			c, assay_printf(c->a, "/sys/module/amdgpu/parameters/%s", name));
 		if (v)
 			assay_ctx_pair(c, &e->amdgpu, assay_printf(c->a, "parameters.%s", name), v);
 	}
@@ -387,7 +410,8 @@ static void compare_with_torch(assay_ctx *c)
 	for (int i = 0; i < 2; i++) {
 		assay_str x = assay_str_cut(&a, '.'), y = assay_str_cut(&b, '.');
 		if (!assay_str_eq(x, y)) {
-			assay_ctx_finding(c, "torch-rocm-release", "torch was built for ROCm %s, the installed one is %s",
+			assay_ctx_finding(c, "torch-rocm-release",
+					  "torch was built for ROCm %s, the installed one is %s",
 					  mark + 5, e->rocm.version);
 			return;
 		}
@@ -400,7 +424,8 @@ static void run(assay_ctx *c)
 	assay_rocm_root *r = choose_root(c);
 	c->amd |= r != NULL;
 	c->bundled = c->env->torch.dir && c->env->torch.hip &&
-		     assay_root_is_file(&c->root, assay_printf(c->a, "%s/lib/libamdhip64.so", c->env->torch.dir));
+		     assay_root_is_file(&c->root, assay_printf(c->a, "%s/lib/libamdhip64.so",
+							       c->env->torch.dir));
 	rocm_versions(c, r);
 	hip_block(c, r);
 	driver_facts(c);

@@ -160,7 +160,8 @@ static int open_in_root(const assay_root *root, const char *path, int flags)
 	if (!root->no_openat2) {
 		long fd = syscall(SYS_openat2, root->fd, path, &how, sizeof how);
 		/* EAGAIN: a rename raced with the lookup; the others: no such call here */
-		if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != E2BIG))
+		if (fd >= 0 ||
+		    (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != E2BIG))
 			return (int)fd;
 	}
 	return open_by_hand(root, path, flags);
@@ -342,7 +343,7 @@ assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *
 		*assay_push(&names) = name;
 	}
 	cause = names.n > ASSAY_NAMES_MAX ? ASSAY_CAUSE_TOO_LARGE
-		: !d && errno		  ? cause_of(errno)
+		: !d && errno             ? cause_of(errno)
 					  : ASSAY_CAUSE_NONE;
 	closedir(dir);
 	if (cause == ASSAY_CAUSE_NONE && names.n) {
@@ -425,7 +426,9 @@ TEST(links_stay_inside_the_root)
 	CHECK(mkdtemp(top));
 	const struct {
 		const char *name, *target;
-	} links[] = {{"abs", "/file"}, {"up", "../../../../file"}, {"loop", "loop"},
+	} links[] = {{"abs", "/file"},
+		     {"up", "../../../../file"},
+		     {"loop", "loop"},
 		     {"outside", "/etc/passwd"}};
 	snprintf(path, sizeof path, "%s/opt", top);
 	CHECK(mkdir(path, 0755) == 0);

@@ -1,6 +1,7 @@
-/* Every file a probe looks at is reached through here, so that an unpacked image is probed exactly as
- * the running host is: paths are absolute inside the root, symbolic links are resolved inside it, and
- * nothing but regular files and directories is ever opened (a FIFO or a device cannot hold us). */
+/* Every file a probe looks at is reached through here, so that an unpacked image is probed exactly
+ * as the running host is: paths are absolute inside the root, symbolic links are resolved inside
+ * it, and nothing but regular files and directories is ever opened (a FIFO or a device cannot hold
+ * us). */
 #ifndef ASSAY_PROBE_ROOT_H
 #define ASSAY_PROBE_ROOT_H
 

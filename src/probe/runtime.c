@@ -5,44 +5,134 @@
 #include "probe/probe.h"
 
 const char *const assay_env_names[] = {
-	"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_XNACK", "HSA_KERNARG_POOL_SIZE",
-	"HSA_NO_SCRATCH_RECLAIM", "HSA_OVERRIDE_GFX_VERSION", "GPU_MAX_HW_QUEUES",
-	"AMDGCN_USE_BUFFER_OPS", "DISABLE_TF32", "PYTORCH_ROCM_ARCH", "HIP_LAUNCH_BLOCKING",
-	"NCCL_MAX_NCHANNELS", "NCCL_P2P_LEVEL", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME",
-	"RCCL_MSCCL_ENABLE", "FBGEMM_NO_JK", "FBGEMM_TBE_V2", "FBGEMM_TBE_ROCM_HIP_BACKWARD_KERNEL",
-	"FBGEMM_BOUNDS_CHECK_INDICES_V2", "MIOPEN_SYSTEM_DB_PATH", "MIOPEN_USER_DB_PATH",
-	"MIOPEN_DEBUG_DISABLE_FIND_DB", "MIOPEN_FIND_MODE", "TORCH_ROCM_FA_PREFER_CK",
-	"TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "TORCH_BLAS_PREFER_HIPBLASLT",
-	"TORCH_HIPBLASLT_TUNING_FILE", "TORCH_HIPBLASLT_TUNING_OVERRIDE_FILE",
-	"TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE", "PYTORCH_CUDA_ALLOC_CONF",
+	"HIP_VISIBLE_DEVICES",
+	"ROCR_VISIBLE_DEVICES",
+	"HSA_XNACK",
+	"HSA_KERNARG_POOL_SIZE",
+	"HSA_NO_SCRATCH_RECLAIM",
+	"HSA_OVERRIDE_GFX_VERSION",
+	"GPU_MAX_HW_QUEUES",
+	"AMDGCN_USE_BUFFER_OPS",
+	"DISABLE_TF32",
+	"PYTORCH_ROCM_ARCH",
+	"HIP_LAUNCH_BLOCKING",
+	"NCCL_MAX_NCHANNELS",
+	"NCCL_P2P_LEVEL",
+	"NCCL_IB_HCA",
+	"NCCL_SOCKET_IFNAME",
+	"RCCL_MSCCL_ENABLE",
+	"FBGEMM_NO_JK",
+	"FBGEMM_TBE_V2",
+	"FBGEMM_TBE_ROCM_HIP_BACKWARD_KERNEL",
+	"FBGEMM_BOUNDS_CHECK_INDICES_V2",
+	"MIOPEN_SYSTEM_DB_PATH",
+	"MIOPEN_USER_DB_PATH",
+	"MIOPEN_DEBUG_DISABLE_FIND_DB",
+	"MIOPEN_FIND_MODE",
+	"TORCH_ROCM_FA_PREFER_CK",
+	"TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL",
+	"TORCH_BLAS_PREFER_HIPBLASLT",
+	"TORCH_HIPBLASLT_TUNING_FILE",
+	"TORCH_HIPBLASLT_TUNING_OVERRIDE_FILE",
+	"TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE",
+	"PYTORCH_CUDA_ALLOC_CONF",
 };
 const size_t assay_env_name_count = ASSAY_PROBE_COUNT(assay_env_names);
 
-/* Further names that change what a GPU process does. Exact names only: a prefix would let secrets in. */
+/* Further names that change what a GPU process does. Exact names only: a prefix would let secrets
+ * in. */
 static const char *const more_names[] = {
-	"LD_LIBRARY_PATH", "LD_PRELOAD", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "HIP_PLATFORM", "CUDA_HOME",
-	"CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING",
-	"CUDA_MODULE_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUBLAS_WORKSPACE_CONFIG",
-	"CUDNN_LOGLEVEL_DBG", "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES",
-	"NVIDIA_DRIVER_CAPABILITIES", "GPU_DEVICE_ORDINAL", "AMD_LOG_LEVEL", "AMD_SERIALIZE_KERNEL",
-	"AMD_SERIALIZE_COPY", "HSA_ENABLE_SDMA", "HSA_TOOLS_LIB", "HSA_TOOLS_DISABLE_REGISTER",
-	"HSA_FORCE_FINE_GRAIN_PCIE", "HSA_ENABLE_IPC_MODE_LEGACY", "HIP_FORCE_DEV_KERNARG",
-	"HIPBLASLT_LOG_LEVEL", "HIPBLASLT_TENSILE_LIBPATH", "HIPBLASLT_TUNING_OVERRIDE_FILE",
-	"ROCBLAS_LAYER", "ROCBLAS_TENSILE_LIBPATH", "ROCBLAS_USE_HIPBLASLT", "ROCBLAS_INTERNAL_FP16_ALT_IMPL",
-	"TENSILE_SOLUTION_INDEX", "TENSILE_STREAMK_DYNAMIC_GRID", "TENSILE_DB", "MIOPEN_FIND_ENFORCE",
-	"MIOPEN_DEBUG_CONV_GEMM", "MIOPEN_LOG_LEVEL", "NCCL_DEBUG", "NCCL_ALGO", "NCCL_PROTO",
-	"NCCL_MIN_NCHANNELS", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_NET_GDR_LEVEL", "NCCL_IB_DISABLE",
-	"NCCL_IB_GID_INDEX", "NCCL_IB_TC", "NCCL_IB_SL", "NCCL_IB_TIMEOUT", "NCCL_IB_QPS_PER_CONNECTION",
-	"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_CROSS_NIC", "NCCL_NVLS_ENABLE", "NCCL_BUFFSIZE",
-	"NCCL_CUMEM_ENABLE", "NCCL_GRAPH_FILE", "NCCL_TOPO_FILE", "NCCL_TUNER_PLUGIN",
-	"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT", "TORCH_NCCL_HIGH_PRIORITY",
-	"RCCL_MSCCLPP_ENABLE", "RCCL_ENABLE_CONTEXT_TRACKING", "HSA_ENABLE_DEBUG", "PYTORCH_ALLOC_CONF",
-	"PYTORCH_HIP_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_TUNABLEOP_ENABLED",
-	"PYTORCH_TUNABLEOP_TUNING", "PYTORCH_TUNABLEOP_FILENAME", "PYTORCH_MIOPEN_SUGGEST_NHWC",
-	"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCHINDUCTOR_MAX_AUTOTUNE", "TORCHINDUCTOR_CACHE_DIR",
-	"TRITON_CACHE_DIR", "TRITON_HIP_USE_BLOCK_PINGPONG", "TORCH_COMPILE_DISABLE", "OMP_NUM_THREADS",
-	"MKL_NUM_THREADS", "XLA_FLAGS", "XLA_PYTHON_CLIENT_MEM_FRACTION",
-	"XLA_PYTHON_CLIENT_PREALLOCATE", "JAX_PLATFORMS", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV",
+	"LD_LIBRARY_PATH",
+	"LD_PRELOAD",
+	"ROCM_PATH",
+	"ROCM_HOME",
+	"HIP_PATH",
+	"HIP_PLATFORM",
+	"CUDA_HOME",
+	"CUDA_PATH",
+	"CUDA_VISIBLE_DEVICES",
+	"CUDA_DEVICE_ORDER",
+	"CUDA_LAUNCH_BLOCKING",
+	"CUDA_MODULE_LOADING",
+	"CUDA_DEVICE_MAX_CONNECTIONS",
+	"CUBLAS_WORKSPACE_CONFIG",
+	"CUDNN_LOGLEVEL_DBG",
+	"NVIDIA_TF32_OVERRIDE",
+	"NVIDIA_VISIBLE_DEVICES",
+	"NVIDIA_DRIVER_CAPABILITIES",
+	"GPU_DEVICE_ORDINAL",
+	"AMD_LOG_LEVEL",
+	"AMD_SERIALIZE_KERNEL",
+	"AMD_SERIALIZE_COPY",
+	"HSA_ENABLE_SDMA",
+	"HSA_TOOLS_LIB",
+	"HSA_TOOLS_DISABLE_REGISTER",
+	"HSA_FORCE_FINE_GRAIN_PCIE",
+	"HSA_ENABLE_IPC_MODE_LEGACY",
+	"HIP_FORCE_DEV_KERNARG",
+	"HIPBLASLT_LOG_LEVEL",
+	"HIPBLASLT_TENSILE_LIBPATH",
+	"HIPBLASLT_TUNING_OVERRIDE_FILE",
+	"ROCBLAS_LAYER",
+	"ROCBLAS_TENSILE_LIBPATH",
+	"ROCBLAS_USE_HIPBLASLT",
+	"ROCBLAS_INTERNAL_FP16_ALT_IMPL",
+	"TENSILE_SOLUTION_INDEX",
+	"TENSILE_STREAMK_DYNAMIC_GRID",
+	"TENSILE_DB",
+	"MIOPEN_FIND_ENFORCE",
+	"MIOPEN_DEBUG_CONV_GEMM",
+	"MIOPEN_LOG_LEVEL",
+	"NCCL_DEBUG",
+	"NCCL_ALGO",
+	"NCCL_PROTO",
+	"NCCL_MIN_NCHANNELS",
+	"NCCL_NET",
+	"NCCL_NET_PLUGIN",
+	"NCCL_NET_GDR_LEVEL",
+	"NCCL_IB_DISABLE",
+	"NCCL_IB_GID_INDEX",
+	"NCCL_IB_TC",
+	"NCCL_IB_SL",
+	"NCCL_IB_TIMEOUT",
+	"NCCL_IB_QPS_PER_CONNECTION",
+	"NCCL_P2P_DISABLE",
+	"NCCL_SHM_DISABLE",
+	"NCCL_CROSS_NIC",
+	"NCCL_NVLS_ENABLE",
+	"NCCL_BUFFSIZE",
+	"NCCL_CUMEM_ENABLE",
+	"NCCL_GRAPH_FILE",
+	"NCCL_TOPO_FILE",
+	"NCCL_TUNER_PLUGIN",
+	"TORCH_NCCL_ASYNC_ERROR_HANDLING",
+	"TORCH_NCCL_BLOCKING_WAIT",
+	"TORCH_NCCL_HIGH_PRIORITY",
+	"RCCL_MSCCLPP_ENABLE",
+	"RCCL_ENABLE_CONTEXT_TRACKING",
+	"HSA_ENABLE_DEBUG",
+	"PYTORCH_ALLOC_CONF",
+	"PYTORCH_HIP_ALLOC_CONF",
+	"PYTORCH_NO_CUDA_MEMORY_CACHING",
+	"PYTORCH_TUNABLEOP_ENABLED",
+	"PYTORCH_TUNABLEOP_TUNING",
+	"PYTORCH_TUNABLEOP_FILENAME",
+	"PYTORCH_MIOPEN_SUGGEST_NHWC",
+	"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+	"TORCHINDUCTOR_MAX_AUTOTUNE",
+	"TORCHINDUCTOR_CACHE_DIR",
+	"TRITON_CACHE_DIR",
+	"TRITON_HIP_USE_BLOCK_PINGPONG",
+	"TORCH_COMPILE_DISABLE",
+	"OMP_NUM_THREADS",
+	"MKL_NUM_THREADS",
+	"XLA_FLAGS",
+	"XLA_PYTHON_CLIENT_MEM_FRACTION",
+	"XLA_PYTHON_CLIENT_PREALLOCATE",
+	"JAX_PLATFORMS",
+	"VIRTUAL_ENV",
+	"CONDA_PREFIX",
+	"CONDA_DEFAULT_ENV",
 };
 
 static void copy_vars(assay_ctx *c, assay_pairs *to, const char *const *names, size_t n)
@@ -77,11 +167,13 @@ static bool hex_run(assay_str s, size_t least, size_t most, assay_str *out)
 static bool id_from_mounts(assay_ctx *c, assay_str *id)
 {
 	assay_str text, line;
-	if (assay_root_read(&c->root, c->a, "/proc/self/mountinfo", 4 << 20, &text) != ASSAY_CAUSE_NONE)
+	if (assay_root_read(&c->root, c->a, "/proc/self/mountinfo", 4 << 20, &text) !=
+	    ASSAY_CAUSE_NONE)
 		return false;
 	while (text.n) {
 		line = assay_str_cut(&text, '\n');
-		if ((assay_str_find(line, " /etc/hostname ") < 0 && assay_str_find(line, " /etc/hosts ") < 0 &&
+		if ((assay_str_find(line, " /etc/hostname ") < 0 &&
+		     assay_str_find(line, " /etc/hosts ") < 0 &&
 		     assay_str_find(line, " /etc/resolv.conf ") < 0))
 			continue;
 		for (int field = 0; field < 3; field++)
@@ -96,7 +188,8 @@ static void container_id(assay_ctx *c)
 {
 	assay_str text, id;
 	c->env->docker.id_source = "cgroup";
-	if (assay_root_read(&c->root, c->a, "/proc/self/cgroup", 1 << 20, &text) == ASSAY_CAUSE_NONE &&
+	if (assay_root_read(&c->root, c->a, "/proc/self/cgroup", 1 << 20, &text) ==
+		    ASSAY_CAUSE_NONE &&
 	    hex_run(text, 12, 64, &id)) {
 		c->env->docker.id = assay_dup(c->a, id);
 		return;
@@ -112,10 +205,14 @@ static void container_id(assay_ctx *c)
 static const struct {
 	const char *word, *type, *kind;
 } cgroup_words[] = {
-	{"singularity", "singularity", "singularity"}, {"apptainer", "singularity", "apptainer"},
-	{"kubepods", "docker", "kubernetes"},          {"docker", "docker", "docker"},
-	{"libpod", "podman", "podman"},                {"podman", "podman", "podman"},
-	{"containerd", "docker", "containerd"},        {"cri-o", "docker", "cri-o"},
+	{"singularity", "singularity", "singularity"},
+	{"apptainer", "singularity", "apptainer"},
+	{"kubepods", "docker", "kubernetes"},
+	{"docker", "docker", "docker"},
+	{"libpod", "podman", "podman"},
+	{"podman", "podman", "podman"},
+	{"containerd", "docker", "containerd"},
+	{"cri-o", "docker", "cri-o"},
 	{"lxc", "docker", "lxc"},
 };
 
@@ -152,7 +249,8 @@ static const char *context_type(assay_ctx *c)
 	/* containerd under cgroup v2 leaves only these; the schema's nearest word is docker */
 	const char *word = assay_ctx_var(c, "container");
 	if (e->kubernetes || (word && *word)) {
-		e->container_kind = e->kubernetes ? "kubernetes" : assay_dup(c->a, assay_str_of(word));
+		e->container_kind =
+			e->kubernetes ? "kubernetes" : assay_dup(c->a, assay_str_of(word));
 		return word && !strcmp(word, "podman") ? "podman" : "docker";
 	}
 	e->container_kind = NULL;
@@ -165,7 +263,8 @@ static void docker_block(assay_ctx *c)
 	e->docker.image = assay_ctx_var(c, "AORTA_DOCKER_IMAGE");
 	e->docker.digest = assay_ctx_var(c, "AORTA_DOCKER_DIGEST");
 	container_id(c);
-	/* a container cannot know its image unless somebody tells it: useful, but nothing is broken */
+	/* a container cannot know its image unless somebody tells it: useful, but nothing is broken
+	 */
 	if (!e->docker.image)
 		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
 				 "docker.image: AORTA_DOCKER_IMAGE is not set in this container");

@@ -43,11 +43,13 @@ static void read_version(assay_ctx *c)
 	assay_str text;
 	assay_cause cause = assay_root_read(&c->root, c->a, path, 1 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE) {
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "pytorch_version: %s %s", path, assay_cause_text(cause));
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "pytorch_version: %s %s", path,
+				 assay_cause_text(cause));
 		return;
 	}
 	if (!py_value(c->a, text, "__version__", &t->version) || !t->version)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "pytorch_version: %s did not contain __version__", path);
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
+				 "pytorch_version: %s did not contain __version__", path);
 	py_value(c->a, text, "git_version", &t->git);
 	if (t->git && !strcmp(t->git, "Unknown"))
 		t->git = NULL;
@@ -102,7 +104,8 @@ static void find_torch(assay_ctx *c)
 			t->site = p->sites.p[i].path;
 		} else if (dir && strcmp(dir, t->dir)) {
 			*assay_push(&t->shadowed) = dir;
-			assay_ctx_finding(c, "torch-shadowed", "%s hides another torch in %s", t->dir, dir);
+			assay_ctx_finding(c, "torch-shadowed", "%s hides another torch in %s",
+					  t->dir, dir);
 		}
 	}
 }
@@ -133,7 +136,8 @@ static char *percent_decode(assay_arena *a, assay_str s)
 	return out;
 }
 
-/* {"url": "file:///src/py%20torch", "dir_info": {"editable": true}}; NULL when it is not editable. */
+/* {"url": "file:///src/py%20torch", "dir_info": {"editable": true}}; NULL when it is not editable.
+ */
 static char *editable_source(assay_arena *a, assay_str json)
 {
 	assay_json j = assay_json_on(json.p, json.n);
@@ -147,7 +151,8 @@ static char *editable_source(assay_arena *a, assay_str json)
 		} else if (assay_str_is(key, "dir_info") && assay_json_peek(&j) == '{') {
 			assay_json_enter(&j, '{');
 			while (assay_json_member(&j, &sub)) {
-				editable |= assay_str_is(sub, "editable") && assay_json_peek(&j) == 't';
+				editable |=
+					assay_str_is(sub, "editable") && assay_json_peek(&j) == 't';
 				assay_json_skip(&j, NULL);
 			}
 		} else {
@@ -169,8 +174,8 @@ static const char *editable_dir(assay_ctx *c)
 {
 	const assay_package *p = torch_package(c);
 	assay_str text;
-	if (!p || assay_root_read(&c->root, c->a, assay_printf(c->a, "%s/direct_url.json", p->info), 1 << 20,
-				  &text) != ASSAY_CAUSE_NONE)
+	if (!p || assay_root_read(&c->root, c->a, assay_printf(c->a, "%s/direct_url.json", p->info),
+				  1 << 20, &text) != ASSAY_CAUSE_NONE)
 		return NULL;
 	const char *dir = editable_source(c->a, text);
 	return dir && *dir == '/' && has_third_party(c, dir) ? dir : NULL;
@@ -187,7 +192,8 @@ static const char *source_above(assay_ctx *c)
 	const char *dir = assay_root_real(&c->root, c->a, c->env->torch.dir);
 	for (int i = 0; dir && i < 2; i++) {
 		dir = up(c->a, dir);
-		if (assay_root_exists(&c->root, assay_printf(c->a, "%s/.git", dir)) && has_third_party(c, dir))
+		if (assay_root_exists(&c->root, assay_printf(c->a, "%s/.git", dir)) &&
+		    has_third_party(c, dir))
 			return dir;
 	}
 	return NULL;
@@ -200,7 +206,8 @@ static void check_override(assay_ctx *c, const char *dir)
 	t->source_head = assay_git_head(&c->root, c->a, dir);
 	if (t->source_head && t->git && strcmp(t->source_head, t->git))
 		assay_ctx_finding(c, "source-mismatch",
-				  "AORTA_PYTORCH_SRC is at %.10s but the installed torch was built from %.10s",
+				  "AORTA_PYTORCH_SRC is at %.10s but the installed torch was built "
+				  "from %.10s",
 				  t->source_head, t->git);
 }
 
@@ -216,8 +223,10 @@ static void install_kind(assay_ctx *c)
 		return;
 	}
 	if (given && *given)
-		assay_ctx_finding(c, "source-override-invalid",
-				  "AORTA_PYTORCH_SRC names %s, which has no third_party folder: not used", given);
+		assay_ctx_finding(
+			c, "source-override-invalid",
+			"AORTA_PYTORCH_SRC names %s, which has no third_party folder: not used",
+			given);
 	if (!t->dir)
 		return;
 	if ((t->source_path = editable_dir(c)))
@@ -244,14 +253,16 @@ static void submodule_commits(assay_ctx *c)
 		}
 	}
 	if (t->source_path && *missing)
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "pytorch_build.submodule_commits: no gitlink for %s in the index of %s", missing,
-				 t->source_path);
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"pytorch_build.submodule_commits: no gitlink for %s in the index of %s",
+			missing, t->source_path);
 	/* a wheel has no submodules: where to look them up is a hint, not a fault */
 	if (!t->source_path)
 		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
 				 "pytorch_build.submodule_commits: install kind is %s; see "
-				 "github.com/pytorch/pytorch/tree/%s/third_party/<name>, or set AORTA_PYTORCH_SRC",
+				 "github.com/pytorch/pytorch/tree/%s/third_party/<name>, or set "
+				 "AORTA_PYTORCH_SRC",
 				 t->kind, t->git ? t->git : "<git_commit>");
 }
 
@@ -277,15 +288,16 @@ static void build_strings(assay_ctx *c, assay_str text)
 		text = (assay_str){end < stop ? end : stop, end < stop ? (size_t)(stop - end) : 0};
 		if (!value.n)
 			continue; /* show() leaves empty ones out too */
-		assay_pair p = {assay_dup(c->a, key), assay_dup(c->a, assay_json_unescape(c->a, value))};
+		assay_pair p = {assay_dup(c->a, key),
+				assay_dup(c->a, assay_json_unescape(c->a, value))};
 		*assay_push(&t->settings) = p;
 		if (assay_str_is(key, "CXX_FLAGS"))
 			t->flags = p.value;
 	}
 }
 
-/* The long literal survives in .rodata as one NUL-terminated text; short ones are folded away, so the
- * value is looked for, never the key, and an absent flag then means unknown. */
+/* The long literal survives in .rodata as one NUL-terminated text; short ones are folded away, so
+ * the value is looked for, never the key, and an absent flag then means unknown. */
 static const char *flags_in_library(assay_ctx *c, const char *path)
 {
 	assay_mapped m;
@@ -324,7 +336,8 @@ static void build_flags(assay_ctx *c)
 		t->flags_source = t->flags ? "macros.h" : NULL;
 	}
 	if (!t->flags) {
-		t->flags = flags_in_library(c, assay_printf(c->a, "%s/lib/libtorch_cpu.so", t->dir));
+		t->flags =
+			flags_in_library(c, assay_printf(c->a, "%s/lib/libtorch_cpu.so", t->dir));
 		t->flags_source = t->flags ? "libtorch_cpu.so" : NULL;
 	}
 }
@@ -355,7 +368,8 @@ static bool is_arch_list(assay_str s)
 		assay_str w = assay_str_cut(&s, ' ');
 		bool known = false;
 		for (size_t i = 0; i < ASSAY_PROBE_COUNT(starts); i++)
-			known |= assay_str_starts(w, starts[i]) && w.n > strlen(starts[i]) && w.n < 20;
+			known |= assay_str_starts(w, starts[i]) && w.n > strlen(starts[i]) &&
+				 w.n < 20;
 		for (size_t i = 0; i < w.n; i++)
 			known &= w.p[i] > ' ' && w.p[i] < 127;
 		if (!known)
@@ -377,7 +391,8 @@ static const char *arch_list_in(assay_ctx *c, const char *path)
 							  : (assay_str){"", 0};
 	for (size_t k = 0; k < ASSAY_PROBE_COUNT(marks); k++) {
 		const char *p = ro.p, *end = ro.p + ro.n;
-		while (ro.n && (size_t)(end - p) > 3 && (p = memchr(p, marks[k][0], (size_t)(end - p) - 3))) {
+		while (ro.n && (size_t)(end - p) > 3 &&
+		       (p = memchr(p, marks[k][0], (size_t)(end - p) - 3))) {
 			if (memcmp(p, marks[k], strlen(marks[k])) || (p > ro.p && p[-1])) {
 				p++;
 				continue;
@@ -403,7 +418,8 @@ static void check_metadata(assay_ctx *c)
 	t->info_version = p->version;
 	size_t n = strcspn(t->version, "+"), m = strcspn(p->version, "+");
 	if (n != m || memcmp(t->version, p->version, n))
-		assay_ctx_finding(c, "torch-metadata", "torch/version.py says %s, its metadata in %s says %s",
+		assay_ctx_finding(c, "torch-metadata",
+				  "torch/version.py says %s, its metadata in %s says %s",
 				  t->version, p->site, p->version);
 }
 
@@ -424,7 +440,10 @@ static void package_block(assay_ctx *c, const char *const *names, const char **t
 static void packages(assay_ctx *c)
 {
 	static const char *const tensile[] = {"tensile", NULL}, *const triton[] = {
-		"triton", "pytorch-triton-rocm", "pytorch-triton", "triton-rocm", NULL};
+									"triton",
+									"pytorch-triton-rocm",
+									"pytorch-triton",
+									"triton-rocm", NULL};
 	static const char *const fbgemm[] = {"fbgemm-gpu", "fbgemm-gpu-rocm", "fbgemm-gpu-nightly",
 					     "fbgemm-gpu-genai", NULL};
 	static const char *const aiter[] = {"amd-aiter", "aiter", NULL};
@@ -434,7 +453,9 @@ static void packages(assay_ctx *c)
 	package_block(c, fbgemm, &e->fbgemm_version);
 	package_block(c, aiter, &e->aiter_version);
 	if (!e->triton_version)
-		assay_ctx_reason(c, e->torch.hip || e->torch.cuda ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
+		assay_ctx_reason(c,
+				 e->torch.hip || e->torch.cuda ? ASSAY_LEVEL_MISSING
+							       : ASSAY_LEVEL_EXPECTED,
 				 "triton.package_version: no triton in site-packages");
 }
 
@@ -445,16 +466,20 @@ static void run(assay_ctx *c)
 	if (t->dir) {
 		read_version(c);
 		build_flags(c);
-		t->arch_list = t->hip || t->cuda
-				       ? arch_list_in(c, assay_printf(c->a, "%s/lib/libtorch_python.so", t->dir))
-				       : NULL;
+		t->arch_list =
+			t->hip || t->cuda
+				? arch_list_in(c, assay_printf(c->a, "%s/lib/libtorch_python.so",
+							       t->dir))
+				: NULL;
 		check_metadata(c);
 		note_vendor(c);
 	} else if (c->env->python.prefix || c->opts->sites) {
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "pytorch_version: no torch in site-packages of %s",
+		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+				 "pytorch_version: no torch in site-packages of %s",
 				 c->env->python.prefix ? c->env->python.prefix : "--site");
 	} else {
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED, "pytorch_version: no interpreter, so no torch");
+		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
+				 "pytorch_version: no interpreter, so no torch");
 	}
 	install_kind(c);
 	submodule_commits(c);
@@ -465,7 +490,8 @@ static void run(assay_ctx *c)
 	c->env->ck.gemm = has_flag(t, "USE_ROCM_CK_GEMM");
 	if (t->dir && !t->flags)
 		assay_ctx_reason(c, t->hip ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
-				 "composable_kernel.pytorch_use_ck_sdpa: no build flags in %s/include or its library",
+				 "composable_kernel.pytorch_use_ck_sdpa: no build flags in "
+				 "%s/include or its library",
 				 t->dir);
 }
 
@@ -476,20 +502,22 @@ static void count_symbols(assay_ctx *c)
 {
 	assay_torch *t = &c->env->torch;
 	const char *path = assay_printf(c->a, "%s/lib/libtorch_hip.so", t->dir);
-	assay_elf_mark marks[] = {{"2ck", 0}, {"7ck_tile", 0}, {"8aotriton", 0}, {"13pytorch_flash", 0}};
+	assay_elf_mark marks[] = {
+		{"2ck", 0}, {"7ck_tile", 0}, {"8aotriton", 0}, {"13pytorch_flash", 0}};
 	assay_num *to[] = {&t->ck, &t->ck_tile, &t->aotriton_syms, &t->flash};
 	assay_mapped m;
 	assay_elf e;
 	assay_err err = {0};
 	assay_cause cause = assay_root_map(&c->root, path, &m);
 	if (cause != ASSAY_CAUSE_NONE) {
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "composable_kernel.pytorch_bundled: %s %s", path,
-				 assay_cause_text(cause));
+		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "composable_kernel.pytorch_bundled: %s %s",
+				 path, assay_cause_text(cause));
 		return;
 	}
-	if (!assay_elf_read(&e, m.p, m.n, &err) || !assay_elf_count(&e, marks, ASSAY_PROBE_COUNT(marks)))
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "composable_kernel.pytorch_bundled: %s: %s", path,
-				 err.text[0] ? err.text : "no dynamic symbols");
+	if (!assay_elf_read(&e, m.p, m.n, &err) ||
+	    !assay_elf_count(&e, marks, ASSAY_PROBE_COUNT(marks)))
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "composable_kernel.pytorch_bundled: %s: %s",
+				 path, err.text[0] ? err.text : "no dynamic symbols");
 	else
 		for (size_t i = 0; i < ASSAY_PROBE_COUNT(marks); i++)
 			*to[i] = (assay_num){true, (int64_t)marks[i].count};
@@ -515,26 +543,34 @@ static void aotriton(assay_ctx *c)
 	const char *lib = assay_printf(c->a, "%s/lib", e->torch.dir), *best = NULL, *any = NULL;
 	assay_cause cause;
 	const assay_names *names = assay_ctx_list(c, lib, &cause);
-	e->aotriton.images = assay_root_is_dir(&c->root, assay_printf(c->a, "%s/aotriton.images", lib));
+	e->aotriton.images =
+		assay_root_is_dir(&c->root, assay_printf(c->a, "%s/aotriton.images", lib));
 	for (size_t i = 0; i < names->n; i++) {
 		const char *n = names->p[i].name;
-		if (strncmp(n, stem, sizeof stem - 1) || (n[sizeof stem - 1] && n[sizeof stem - 1] != '.'))
+		if (strncmp(n, stem, sizeof stem - 1) ||
+		    (n[sizeof stem - 1] && n[sizeof stem - 1] != '.'))
 			continue;
 		any = any ? any : n;
 		const char *v = n[sizeof stem - 1] ? n + sizeof stem : "";
-		if (three_numbers(v) && (!best || assay_version_cmp(assay_str_of(v), assay_str_of(best)) > 0))
+		if (three_numbers(v) &&
+		    (!best || assay_version_cmp(assay_str_of(v), assay_str_of(best)) > 0))
 			best = v;
 	}
 	e->aotriton.present = any != NULL;
 	e->aotriton.version = best;
 	if (any)
-		e->aotriton.lib = assay_ctx_file(c, best ? assay_printf(c->a, "%s/%s.%s", lib, stem, best)
-							 : assay_printf(c->a, "%s/%s", lib, any), true);
+		e->aotriton.lib =
+			assay_ctx_file(c,
+				       best ? assay_printf(c->a, "%s/%s.%s", lib, stem, best)
+					    : assay_printf(c->a, "%s/%s", lib, any),
+				       true);
 	if (!any)
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "aotriton.bundled_present: no %s in %s", stem, lib);
+		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "aotriton.bundled_present: no %s in %s",
+				 stem, lib);
 	else if (!best)
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "aotriton.bundled_version: %s/%s has no version in its name",
-				 lib, any);
+		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+				 "aotriton.bundled_version: %s/%s has no version in its name", lib,
+				 any);
 }
 
 static void run_ck(assay_ctx *c)
@@ -553,8 +589,9 @@ TEST(version_py_is_read_with_and_without_annotations)
 {
 	assay_arena a = {0};
 	const char *v;
-	assay_str t = ASSAY_S("from typing import Optional\n__all__ = ['cuda']\n__version__ = '2.11.0+cu130'\n"
-			      "debug = False\ncuda: Optional[str] = \"13.0\"\nhip: Optional[str] = None\n");
+	assay_str t = ASSAY_S(
+		"from typing import Optional\n__all__ = ['cuda']\n__version__ = '2.11.0+cu130'\n"
+		"debug = False\ncuda: Optional[str] = \"13.0\"\nhip: Optional[str] = None\n");
 	CHECK(py_value(&a, t, "__version__", &v) && !strcmp(v, "2.11.0+cu130"));
 	CHECK(py_value(&a, t, "cuda", &v) && !strcmp(v, "13.0"));
 	CHECK(py_value(&a, t, "hip", &v) && !v);
@@ -568,13 +605,16 @@ TEST(build_strings_come_from_macros_h)
 {
 	assay_env env = {0};
 	assay_ctx c = {.env = &env, .a = &env.arena};
-	build_strings(&c, ASSAY_S("#define CAFFE2_BUILD_STRINGS { \\\n  {\"CXX_FLAGS\", \" -DUSE_FBGEMM_GENAI -O2\"}, "
-				  "\\\n  {\"ROCM_VERSION\", \"\"}, \\\n {\"BLAS_INFO\", \"mkl \\\"x\\\"\"}, \\\n}\n"));
+	build_strings(&c, ASSAY_S("#define CAFFE2_BUILD_STRINGS { \\\n  {\"CXX_FLAGS\", \" "
+				  "-DUSE_FBGEMM_GENAI -O2\"}, "
+				  "\\\n  {\"ROCM_VERSION\", \"\"}, \\\n {\"BLAS_INFO\", \"mkl "
+				  "\\\"x\\\"\"}, \\\n}\n"));
 	CHECK_EQ(env.torch.settings.n, 2);
 	CHECK(!strcmp(env.torch.settings.p[1].value, "mkl \"x\""));
 	env.torch.flags_source = "macros.h";
 	CHECK(has_flag(&env.torch, "USE_FBGEMM_GENAI") == ASSAY_TRI_YES);
-	CHECK(has_flag(&env.torch, "USE_FBGEMM") == ASSAY_TRI_NO); /* no match inside a longer name */
+	CHECK(has_flag(&env.torch, "USE_FBGEMM") ==
+	      ASSAY_TRI_NO); /* no match inside a longer name */
 	assay_vec_free(&env.torch.settings);
 	assay_arena_free(&env.arena);
 	return 0;
@@ -593,7 +633,8 @@ TEST(editable_urls_are_decoded)
 
 TEST(architecture_lists_hold_nothing_else)
 {
-	CHECK(is_arch_list(ASSAY_S("sm_80 sm_90 compute_90")) && is_arch_list(ASSAY_S("gfx90a gfx942")));
+	CHECK(is_arch_list(ASSAY_S("sm_80 sm_90 compute_90")) &&
+	      is_arch_list(ASSAY_S("gfx90a gfx942")));
 	CHECK(!is_arch_list(ASSAY_S("sm_ is bad")) && !is_arch_list(ASSAY_S("")));
 	return 0;
 }

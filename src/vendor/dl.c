@@ -10,7 +10,8 @@ static bool bind_all(void *handle, const assay_symbol *table, size_t n, void *ap
 		void *p = dlsym(handle, table[i].name);
 		if (!p && table[i].required)
 			return false;
-		/* ISO C has no cast from object to function pointer; POSIX promises the copy works */
+		/* ISO C has no cast from object to function pointer; POSIX promises the copy works
+		 */
 		memcpy((char *)api + table[i].at, &p, sizeof p);
 	}
 	return true;

@@ -1,4 +1,5 @@
-/* The part of NVML's C API we call, declared from its public reference manual (libnvidia-ml.so.1). */
+/* The part of NVML's C API we call, declared from its public reference manual (libnvidia-ml.so.1).
+ */
 #ifndef ASSAY_VENDOR_NVML_H
 #define ASSAY_VENDOR_NVML_H
 
