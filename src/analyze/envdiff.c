@@ -32,6 +32,12 @@ const char *assay_env_group_name(assay_env_group g)
 /* Never compared: when and where it was taken, names of this very machine or container, paths (an
  * install elsewhere is the same software), live readings, and our own remarks. */
 static const char *const ignored[] = {
+	"*amdgpu_driver.module_version",
+	"*amdgpu_driver.kmd_version", /* rocm.kmd_version is the same file */
+	"assay.libraries.hipblaslt.builds",
+	"assay.libraries.rocblas.builds", /* their blocks have lib_hash */
+	"assay.libraries.miopen.builds",
+	"assay.libraries.rccl.builds",
 	"schema_version",
 	"captured_at",
 	"partial",
@@ -199,6 +205,7 @@ static const struct {
 	{"rocblas.rocm_release_tweak", "rocm.version"},
 	{"miopen.rocm_release_tweak", "rocm.version"},
 	{"hip.version", "rocm.version"},
+	{"rocm.version_dev", "rocm.version"},
 	{"pytorch_build.git_commit", "pytorch_version"},
 };
 
@@ -548,8 +555,8 @@ static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t
 	return false;
 }
 
-/* Size and build id say nothing more where both digests are known; what a plain program would load
- * matters only where no process was looked at. */
+/* Size and build id say nothing more where both digests are known; what a plain program would load,
+ * and which copies lie around, matter only where it is not known what torch loads. */
 static bool is_detail(const assay_env_set *set, const char *path, size_t a, size_t b)
 {
 	static const char *const details[] = {".size", ".build_id", ".soname"};
@@ -560,6 +567,8 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 			return true;
 	}
 	const char *plain = strstr(path, ".plain.");
+	if (!plain && assay_str_ends(assay_str_of(path), ".builds"))
+		plain = path + strlen(path) - strlen(".builds");
 	if (!plain || strncmp(path, "assay.libraries.", 16))
 		return false;
 	char buf[PATH_MAX_BYTES];

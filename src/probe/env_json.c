@@ -252,12 +252,30 @@ static void chosen_copy(assay_jsonw *w, const char *key, const assay_lib *lib, c
 	assay_jsonw_close(w, '}');
 }
 
+/* Every copy in a few words, so that two machines compare without their paths. */
+static void builds(assay_jsonw *w, const assay_lib *lib)
+{
+	assay_jsonw_open(w, "builds", '[');
+	for (size_t i = 0; i < lib->copies.n; i++) {
+		const assay_lib_copy *c = &lib->copies.p[i];
+		char text[256];
+		snprintf(text, sizeof text, "%s %.80s %.16s", c->where,
+			 c->version ? c->version : "?",
+			 c->file->hashed     ? c->file->sha256
+			 : c->file->build_id ? c->file->build_id
+					     : "?");
+		assay_jsonw_z(w, NULL, text);
+	}
+	assay_jsonw_close(w, ']');
+}
+
 static void one_library(assay_jsonw *w, const assay_lib *lib)
 {
 	assay_jsonw_open(w, lib->name, '{');
 	chosen_copy(w, "effective", lib, lib->effective, lib->by);
 	chosen_copy(w, "plain", lib, lib->plain, lib->plain_by);
 	assay_jsonw_bool(w, "disagree", lib->disagree);
+	builds(w, lib);
 	assay_jsonw_open(w, "copies", '[');
 	for (size_t i = 0; i < lib->copies.n; i++) {
 		const assay_lib_copy *c = &lib->copies.p[i];
