@@ -203,7 +203,8 @@ typedef struct assay_env {
 	assay_num rpath_objects, runpath_objects, plain_objects, unread_objects;
 	struct {
 		pid_t pid;
-		const char *exe;
+		const char *exe, *called; /* called: as its command line names it, or NULL */
+		const char *site;         /* folder whose torch it has mapped, or NULL */
 		assay_vec(const char *) maps;
 	} process;
 	assay_files files;

@@ -366,6 +366,23 @@ static void torch_choice(struct loader *l, assay_lib *lib)
 	}
 }
 
+/* A process that runs needs no guess: what it has mapped is what it loaded. */
+static void process_choice(assay_ctx *c, assay_lib *lib)
+{
+	for (size_t i = 0; i < c->env->process.maps.n; i++) {
+		const char *path = c->env->process.maps.p[i];
+		if (!is_stem(base_name(path), lib->stem))
+			continue;
+		assay_file *f = assay_ctx_file(c, path, false);
+		if (!f)
+			continue;
+		lib->effective = f;
+		lib->by = "mapped by the process";
+		add_copy(c, lib, f, "path", NULL);
+		return;
+	}
+}
+
 /* What a program with no search path of its own gets: by the soname of any copy, then plain
  * libX.so. */
 static void plain_choice(struct loader *l, assay_lib *lib)
@@ -433,7 +450,10 @@ static void run(assay_ctx *c)
 		assay_lib lib = {
 			.name = known[i].name, .stem = known[i].stem, .vendor = known[i].vendor};
 		find_copies(&l, &lib, known[i].dist);
-		torch_choice(&l, &lib);
+		if (c->opts->pid)
+			process_choice(c, &lib);
+		else
+			torch_choice(&l, &lib);
 		plain_choice(&l, &lib);
 		if (lib.copies.n)
 			*assay_push(&e->libs) = lib;

@@ -13,7 +13,7 @@
 #include "vendor/dl.h"
 #include "vendor/nvml.h"
 
-enum { NVML_LIMIT_SECONDS = 10, GPUS_MAX = 64 };
+enum { NVML_LIMIT_SECONDS = 5, GPUS_MAX = 64 };
 
 #define ROW(member, symbol, need)                                                                  \
 	{                                                                                          \

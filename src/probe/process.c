@@ -33,6 +33,9 @@ static assay_str mapped_path(assay_str line)
 static void add_map(assay_ctx *c, assay_str path)
 {
 	assay_env *e = c->env;
+	ptrdiff_t torch = assay_str_find(path, "/torch/lib/libtorch");
+	if (torch > 0)
+		e->process.site = assay_dup(c->a, (assay_str){path.p, (size_t)torch});
 	for (size_t i = e->process.maps.n; i-- > 0;)
 		if (assay_str_is(path, e->process.maps.p[i]))
 			return;
@@ -41,6 +44,22 @@ static void add_map(assay_ctx *c, assay_str path)
 		assay_ctx_finding(c, "library-replaced",
 				  "process %ld runs %.*s, which is no longer that file",
 				  (long)e->process.pid, (int)path.n, path.p);
+}
+
+/* The program as it was called: a venv's python is a link, which /proc/N/exe no longer shows.
+ * Nothing but the first word of the command line is looked at. */
+static const char *called_as(assay_ctx *c)
+{
+	assay_str text;
+	const char *top = assay_printf(c->a, "/proc/%ld", (long)c->env->process.pid);
+	if (assay_root_read(&c->root, c->a, assay_printf(c->a, "%s/cmdline", top), 16 << 20,
+			    &text) != ASSAY_CAUSE_NONE ||
+	    !text.n || !strchr(text.p, '/'))
+		return NULL;
+	if (*text.p == '/')
+		return text.p;
+	const char *cwd = assay_root_link(&c->root, c->a, assay_printf(c->a, "%s/cwd", top));
+	return cwd ? assay_printf(c->a, "%s/%s", cwd, text.p) : NULL;
 }
 
 static void run(assay_ctx *c)
@@ -52,6 +71,7 @@ static void run(assay_ctx *c)
 	e->process.pid = c->opts->pid;
 	e->process.exe = assay_root_link(&c->root, c->a,
 					 assay_printf(c->a, "/proc/%ld/exe", (long)e->process.pid));
+	e->process.called = called_as(c);
 	const char *path = assay_printf(c->a, "/proc/%ld/maps", (long)e->process.pid);
 	assay_cause cause = assay_root_read(&c->root, c->a, path, 256 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE)

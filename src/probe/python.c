@@ -193,11 +193,12 @@ static bool find_interpreter(assay_ctx *c)
 		return assay_root_is_file(&c->root, at) && use_exe(c, at);
 	}
 	if (c->opts->pid && c->env->process.exe && strstr(c->env->process.exe, "python")) {
+		const char *called = c->env->process.called;
 		p->found_by = "--pid";
-		/* the link /proc/N/exe is resolved already: a venv shows only in its variable */
 		if (venv && *venv == '/' && try_venv(c, venv))
 			return true;
-		return use_exe(c, c->env->process.exe);
+		return (called && assay_root_is_file(&c->root, called) && use_exe(c, called)) ||
+		       use_exe(c, c->env->process.exe);
 	}
 	if (venv && *venv == '/' && try_venv(c, venv)) {
 		p->found_by = "VIRTUAL_ENV";
@@ -313,6 +314,8 @@ static void all_sites(assay_ctx *c)
 	const char *list = assay_ctx_var(c, "PYTHONPATH");
 	for (const char *const *s = (const char *const *)c->opts->sites; s && *s; s++)
 		add_site_and_pth(c, given_path(c, *s), "option");
+	if (c->env->process.site)
+		add_site_and_pth(c, c->env->process.site, "process");
 	assay_str rest = assay_str_of(list);
 	while (list && rest.n) {
 		assay_str dir = assay_str_cut(&rest, ':');

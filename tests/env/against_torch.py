@@ -84,20 +84,20 @@ def main():
         row("cuDNN", ours, f"{v // 10000}.{v // 100 % 100}.{v % 100}", ours.startswith(f"{v // 10000}.{v // 100 % 100}.{v % 100}"))
         n = torch.cuda.nccl.version()
         row("NCCL", a["libraries"]["nccl"]["effective"]["version"], ".".join(map(str, n[:3])))
-        real = {os.path.realpath(m) for m in mapped()}
-        for name, lib in a["libraries"].items():
-            if lib["effective"]:
-                hit = [m for m in real if re.match(re.escape(f"lib{name}.so"), os.path.basename(m))]
-                row("loads " + name, lib["effective"]["path"], ", ".join(hit) or "not loaded", lib["effective"]["path"] in real)
-        child = subprocess.Popen([sys.executable, "-c", "import torch,time;torch.zeros(1,device='cuda');print(1,flush=True);time.sleep(60)"], stdout=subprocess.PIPE)
-        child.stdout.readline()
-        live = json.loads(subprocess.run([ASSAY, "env", "--json", "--no-hash", "--pid", str(child.pid)], capture_output=True).stdout)
-        with open(f"/proc/{child.pid}/maps") as f:
-            truth = {l.split(None, 5)[5].strip() for l in f if "libcudart.so" in l}
-        child.kill()
-        child.wait()
-        row("--pid: libcudart mapped", [m for m in live["assay"]["process"]["mapped"] if "libcudart.so" in m], sorted(truth))
-        row("--pid: pytorch_version", live["pytorch_version"], torch.__version__)
+    real = {os.path.realpath(m) for m in mapped()}
+    for name, lib in a["libraries"].items():
+        if lib["effective"]:
+            hit = [m for m in real if re.match(re.escape(f"lib{name}.so"), os.path.basename(m))]
+            row("loads " + name, lib["effective"]["path"], ", ".join(hit) or "not loaded", lib["effective"]["path"] in real)
+    child = subprocess.Popen([sys.executable, "-c", "import torch,time;torch.zeros(1);print(1,flush=True);time.sleep(60)"], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    live = json.loads(subprocess.run([ASSAY, "env", "--json", "--no-hash", "--pid", str(child.pid)], capture_output=True).stdout)
+    with open(f"/proc/{child.pid}/maps") as f:
+        truth = {l.split(None, 5)[5].strip() for l in f if "libcudart.so" in l}
+    child.kill()
+    child.wait()
+    row("--pid: libcudart mapped", [m for m in live["assay"]["process"]["mapped"] if "libcudart.so" in m], sorted(truth))
+    row("--pid: pytorch_version", live["pytorch_version"], torch.__version__)
     print("| fact | assay env | PyTorch | same |\n|---|---|---|---|")
     for fact, ours, theirs, same in ROWS:
         print(f"| {fact} | {str(ours)[:90]} | {str(theirs)[:90]} | {'yes' if same else '**no**'} |")

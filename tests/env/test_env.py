@@ -1442,6 +1442,54 @@ def _():
     assert gone.returncode == 1 and b"cannot look at process" in gone.stderr
 
 
+# NVML, with a library of our own -----------------------------------------------------------------
+def with_nvml(mode=""):
+    with tempfile.TemporaryDirectory() as t:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-Isrc", "-o", f"{t}/libnvidia-ml.so.1", "tests/fake/nvml.c"], check=True)
+        env = {"PATH": "/usr/bin:/bin", "HOME": t, "LD_LIBRARY_PATH": t, "FAKE_NVML": mode}
+        p = subprocess.run([ASSAY, "env", "--no-hash", "--json"], env=env, capture_output=True, timeout=30)
+        assert p.returncode == 0, p.stderr
+        return json.loads(p.stdout)
+
+
+@case("nvml.gpus_driver_and_modes", root=False)
+def _():
+    d = with_nvml()["assay"]
+    assert d["nvidia"]["driver_version"] == "580.159.04" and d["nvidia"]["cuda_driver_version"] == "13.0"
+    a, b = [g for g in d["gpus"] if g["source"] == "nvml"]
+    assert a["name"] == "NVIDIA H200" and a["uuid"] == "GPU-0" and a["compute_capability"] == "9.0" and a["arch"] == "sm_90"
+    assert a["mig"] == "disabled" and b["mig"] == "enabled" and a["ecc"] == "enabled" and a["persistence"] == "disabled"
+    assert b["arch"] == "sm_100" and a["memory_mb"] == 143771 and a["power_limit_mw"] == 700000
+
+
+@case("nvml.start_that_fails_is_told", root=False)
+def _():
+    d = with_nvml("fail")
+    assert any("nvmlInit failed with 9" in t for t in notes(d, "assay.nvidia"))
+
+
+@case("nvml.start_that_never_returns_does_not_hold_us", root=False)
+def _():
+    d = in_time(lambda: with_nvml("hang"), 12)
+    assert any("no answer" in t for t in reasons(d, "assay.nvidia"))
+
+
+@case("pid.libraries_are_those_the_process_has_mapped", root=False)
+def _():
+    with tempfile.TemporaryDirectory() as t:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,librocblas.so.4", "-o", f"{t}/librocblas.so.4.9.1"], check=True)
+        env = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": f"{t}/librocblas.so.4.9.1"}
+        p = subprocess.Popen(["sleep", "30"], env=env)
+        try:
+            time.sleep(0.3)
+            d = json.loads(subprocess.run([ASSAY, "env", "--no-hash", "--json", "--pid", str(p.pid)], capture_output=True).stdout)
+        finally:
+            p.kill()
+            p.wait()
+        e = d["assay"]["libraries"]["rocblas"]["effective"]
+        assert e["path"].endswith("librocblas.so.4.9.1") and e["chosen_by"] == "mapped by the process" and e["version"] == "4.9.1"
+
+
 # env diff (15) -----------------------------------------------------------------------------------
 def diff(r, *docs, args=(), files=None):
     names = []
