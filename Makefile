@@ -38,7 +38,7 @@ ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
 CFLAGS       += $(if $(filter avx2,$(ISAS)),-DASSAY_X86)
 
-LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base model vendor probe read resolve analyze write render))))
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base wire model vendor probe read resolve analyze write render))))
 CMD_SRC := $(wildcard src/cmd/*.c)
 HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 
@@ -46,8 +46,15 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(call HOT_OBJ,$(B))
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)))
 
-.PHONY: all demo check lint bench fuzz install uninstall clean unit docs deps-run deps-check
-all: $(B)/assay $(B)/libassay.a $(B)/libassay.so docs
+# Recorder libraries live in strangers' processes: C library only, nothing exported but entry points,
+# never unloaded. One library a vendor, its entry in src/record/<vendor>.c.
+RECORDERS := $(patsubst src/record/%.c,%,$(wildcard src/record/cuda.c src/record/rocm.c))
+REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%=src/record/%_*.c)),$(wildcard src/record/*.c src/wire/*.c src/vendor/dl.c))
+REC_LIBS  := $(RECORDERS:%=$(B)/libassay_%.so)
+REC_FLAGS := -ftls-model=initial-exec -fno-exceptions -fno-plt
+
+.PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check deps-run deps-check
+all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -57,6 +64,13 @@ $(B)/libassay.a: $(LIB_OBJ)
 
 $(B)/libassay.so: $(LIB_OBJ) src/assay.map
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libassay.so.0 -Wl,--version-script=src/assay.map -o $@ $(LIB_OBJ) $(LIBS)
+
+define rec_rule
+$(B)/libassay_$(1).so: $(patsubst %.c,$(B)/rec/%.o,$(REC_SRC) $(wildcard src/record/$(1).c src/record/$(1)_*.c))
+	$$(Q)$$(CC) $$(LDFLAGS) -shared -Wl,-soname,libassay_$(1).so -Wl,-z,nodelete -Wl,-z,now -o $$@ $$^ -ldl
+endef
+$(foreach r,$(RECORDERS),$(eval $(call rec_rule,$(r))))
+recorders: $(REC_LIBS)
 
 $(B)/unit/run: $(UNIT_OBJ) $(B)/unit/tests/unit.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -79,6 +93,8 @@ $(B)/%.o: %.c
 	$(call compile,)
 $(B)/unit/%.o: %.c
 	$(call compile,-DASSAY_TEST)
+$(B)/rec/%.o: %.c
+	$(call compile,$(REC_FLAGS))
 
 # Man pages and completion come from the option tables of the program itself.
 COMMANDS = $(shell $(B)/assay help --list)
