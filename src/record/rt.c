@@ -239,12 +239,13 @@ static void drain_ring(uint32_t i)
 	uint32_t state = atomic_load_explicit(&r->state, memory_order_acquire);
 	if (state == ASSAY_RING_FREE)
 		return;
-	uint64_t from, next;
-	size_t n = assay_ring_take(r, rt.data[i], rt.file->ring_bytes, rt.take, &from, &next);
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire), next;
+	size_t n = assay_ring_take(r, rt.data[i], rt.file->ring_bytes, head, rt.take, &next);
 	n = intern_ranges(rt.take, n);
 	if (n) {
 		write_stage(); /* strings first */
-		write_chunk(r->id, r->tid, from, rt.take, n);
+		atomic_store(&r->writing, next);
+		write_chunk(r->id, r->tid, atomic_load(&r->tail), rt.take, n);
 	}
 	atomic_store_explicit(&r->tail, next, memory_order_release);
 	if (state != ASSAY_RING_CLOSED)
@@ -353,6 +354,7 @@ static assay_ring *new_ring(char **data)
 	r->id = ++rt.next_ring;
 	atomic_store(&r->head, 0);
 	atomic_store(&r->tail, 0);
+	atomic_store(&r->writing, 0);
 	atomic_store(&r->lost, 0);
 	*data = rt.data[i];
 	atomic_store_explicit(&r->state, ASSAY_RING_LIVE, memory_order_release);

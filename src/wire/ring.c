@@ -9,21 +9,20 @@
 #include <time.h>
 #include <unistd.h>
 
-size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_bytes, char *to,
-		       uint64_t *from, uint64_t *next)
+size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_bytes, uint64_t end,
+		       char *to, uint64_t *next)
 {
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
 	size_t n = 0;
-	*from = *next = tail;
-	if (head - tail > ring_bytes)
+	*next = tail;
+	if (end < tail || end - tail > ring_bytes)
 		return 0;
-	while (tail < head) {
+	while (tail < end) {
 		size_t at = tail & (ring_bytes - 1);
 		assay_wire_rec rec;
 		memcpy(&rec, data + at, sizeof rec);
 		if (rec.bytes < sizeof rec || rec.bytes % ASSAY_WIRE_ALIGN || rec.bytes > ring_bytes - at ||
-		    rec.bytes > head - tail)
+		    rec.bytes > end - tail)
 			break;
 		if (rec.type != ASSAY_WIRE_PAD) {
 			memcpy(to + n, data + at, rec.bytes);
@@ -56,24 +55,33 @@ static uint64_t count_records(const char *p, size_t n)
 	return count;
 }
 
-/* What one ring still holds, and the gap it had open. The space behind the ring's data is scratch. */
-static uint64_t salvage_ring(assay_ring_file *f, uint32_t i, const char *data, char *scratch, int fd)
+static uint64_t salvage_until(assay_ring_file *f, assay_ring *r, const char *data, uint64_t end,
+			      char *scratch, int fd)
 {
-	assay_ring *r = &f->ring[i];
-	uint64_t from, next;
-	size_t n = assay_ring_take(r, data, f->ring_bytes, scratch, &from, &next);
-	uint64_t lost = atomic_load(&r->lost), count = count_records(scratch, n);
-	if (lost) {
-		assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, lost, atomic_load(&r->lost_first),
-				     atomic_load(&r->lost_last), ASSAY_WIRE_LOST_RING, 0};
-		memcpy(scratch + n, &l, sizeof l);
-		n += sizeof l;
-	}
-	assay_wire_chunk c = {.ring = r->id, .tid = r->tid, .pos = from, .pid = f->pid,
+	uint64_t next;
+	size_t n = assay_ring_take(r, data, f->ring_bytes, end, scratch, &next);
+	assay_wire_chunk c = {.ring = r->id, .tid = r->tid, .pos = atomic_load(&r->tail), .pid = f->pid,
 			      .time = clock_ns(CLOCK_BOOTTIME), .seq = atomic_fetch_add(&f->seq, 1)};
 	if (n && !append(fd, &c, scratch, n))
 		return 0;
 	atomic_store(&r->tail, next);
+	return count_records(scratch, n);
+}
+
+/* What one ring still holds, and the gap it had open. A write that the death cut short is done again
+ * on its own: should it be in the file already, the reader knows the position and leaves one out. */
+static uint64_t salvage_ring(assay_ring_file *f, assay_ring *r, const char *data, char *scratch, int fd)
+{
+	uint64_t lost = atomic_load(&r->lost), count = 0;
+	if (atomic_load(&r->writing) > atomic_load(&r->tail))
+		count += salvage_until(f, r, data, atomic_load(&r->writing), scratch, fd);
+	count += salvage_until(f, r, data, atomic_load(&r->head), scratch, fd);
+	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, lost, atomic_load(&r->lost_first),
+			     atomic_load(&r->lost_last), ASSAY_WIRE_LOST_RING, 0};
+	assay_wire_chunk c = {.pid = f->pid, .time = clock_ns(CLOCK_BOOTTIME),
+			      .seq = lost ? atomic_fetch_add(&f->seq, 1) : 0};
+	if (lost)
+		append(fd, &c, &l, sizeof l);
 	return count;
 }
 
@@ -107,14 +115,15 @@ bool assay_ring_salvage(const char *path, uint64_t *records)
 	assay_ring_file *f = (assay_ring_file *)(void *)map;
 	if (map == MAP_FAILED || !usable(f, st.st_size))
 		goto out;
-	scratch_bytes = f->ring_bytes + sizeof(assay_wire_lost);
+	scratch_bytes = f->ring_bytes;
 	scratch = mmap(NULL, scratch_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	out = open(f->capture, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (scratch == MAP_FAILED || out < 0)
 		goto out;
 	for (uint32_t i = 0; i < atomic_load(&f->used); i++)
 		if (atomic_load(&f->ring[i].state) != ASSAY_RING_FREE)
-			*records += salvage_ring(f, i, map + ASSAY_RING_DATA + (size_t)i * f->ring_bytes,
+			*records += salvage_ring(f, &f->ring[i],
+						 map + ASSAY_RING_DATA + (size_t)i * f->ring_bytes,
 						 scratch, out);
 	ok = true;
 	unlink(path);

@@ -27,8 +27,9 @@ typedef struct assay_ring {
 	_Atomic uint64_t lost;       /* records dropped in the gap that is open now */
 	_Atomic int64_t lost_first, lost_last;
 	uint64_t pad[2];
-	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
-	uint64_t pad2[7];
+	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer: everything before is in the file */
+	_Atomic uint64_t writing; /* what tail becomes once the write under way is done */
+	uint64_t pad2[6];
 } assay_ring;
 static_assert(sizeof(assay_ring) == 128, "a ring's head is two cache lines");
 
@@ -49,11 +50,11 @@ static_assert(sizeof(assay_ring_file) % 4096 != 1 && offsetof(assay_ring_file, r
 /* Data starts on a page. */
 enum { ASSAY_RING_DATA = (sizeof(assay_ring_file) + 4095) & ~4095 };
 
-/* Take every published record of a ring, in order, into `to` (at least ring_bytes long); padding is
- * left out. Returns the bytes taken; *from is the position of the first and *next what tail must
+/* Copy the records of a ring from tail to `end` (a position published by head), in order, into `to`
+ * (at least ring_bytes long); padding is left out. Returns the bytes copied; *next is what tail must
  * become once they are safe. Stops at a record that makes no sense. */
-size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_bytes, char *to,
-		       uint64_t *from, uint64_t *next);
+size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_bytes, uint64_t end,
+		       char *to, uint64_t *next);
 
 /* The process that records holds a lock on its file until it dies or executes another program; taking
  * the lock proves that it is gone. False while somebody else holds it. */
