@@ -115,6 +115,12 @@ check:
 	$(Q)tools/install-deps check
 	$(Q)tests/check
 
+# Our declarations of vendors' libraries beside the vendors' own headers, where they are.
+CUPTI_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/usr/local/cuda /usr/local/cuda-*)))
+abi-check:
+	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -fsyntax-only -Isrc -isystem $(CUPTI_INCLUDE) tests/record/abi_cupti.c
+	@echo "declarations agree with $(CUPTI_INCLUDE)"
+
 lint:
 	$(Q)tools/lint
 

@@ -79,6 +79,11 @@ int64_t assay_rt_now(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
+uint32_t assay_rt_life(void)
+{
+	return atomic_load_explicit(&rt.life, memory_order_relaxed);
+}
+
 uint32_t assay_rt_tid(void)
 {
 	if (!self.tid)
@@ -171,12 +176,14 @@ void assay_rt_meta(const char *key, const char *value)
 	m->value = v;
 }
 
+static bool start_locked(void);
+
 bool assay_rt_bulk_open(void)
 {
 	if (!atomic_load(&rt.on))
 		return false;
 	pthread_mutex_lock(&rt.lock);
-	if (atomic_load(&rt.on) && rt.fd >= 0)
+	if (atomic_load(&rt.on) && (rt.fd >= 0 || start_locked()))
 		return true;
 	pthread_mutex_unlock(&rt.lock);
 	return false;
@@ -362,8 +369,6 @@ static assay_ring *new_ring(char **data)
 		atomic_store_explicit(&rt.file->used, used + 1, memory_order_release);
 	return r;
 }
-
-static bool start_locked(void);
 
 /* First record of a thread, or of a forked child. */
 static bool join_recording(void)

@@ -52,6 +52,9 @@ const assay_rt_config *assay_rt_conf(void);
 
 /* CLOCK_BOOTTIME. */
 int64_t assay_rt_now(void);
+/* Number of this process's recording, 1 or more; another in a forked child, whose capture has string
+ * ids of its own. */
+uint32_t assay_rt_life(void);
 /* OS thread id of the caller, cached. */
 uint32_t assay_rt_tid(void);
 
