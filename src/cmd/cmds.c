@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 const assay_cmd *const assay_cmds[] = {
+	&assay_cmd_record,
 	&assay_cmd_report,
 	&assay_cmd_info,
 	&assay_cmd_help,
