@@ -115,6 +115,10 @@ check:
 	$(Q)tools/install-deps check
 	$(Q)tests/check
 
+# The recorder without a GPU: fake vendor libraries, programs that end in every way.
+record-check: $(B)/assay $(REC_LIBS)
+	$(Q)tests/record/test_record.py $(B)
+
 # Our declarations of vendors' libraries beside the vendors' own headers, where they are.
 CUPTI_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/usr/local/cuda /usr/local/cuda-*)))
 abi-check:
@@ -142,12 +146,15 @@ install: all
 	install -m 644 $(B)/libassay.a $(DESTDIR)$(PREFIX)/lib/libassay.a
 	install -m 755 $(B)/libassay.so $(DESTDIR)$(PREFIX)/lib/libassay.so.0
 	ln -sf libassay.so.0 $(DESTDIR)$(PREFIX)/lib/libassay.so
+	install -d $(DESTDIR)$(PREFIX)/lib/assay
+	$(if $(REC_LIBS),install -m 755 $(REC_LIBS) $(DESTDIR)$(PREFIX)/lib/assay/)
 	install -m 644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(B)/completion/assay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
 	install -m 644 $(B)/completion/assay.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay
 	install -m 644 $(B)/completion/assay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish
 
 uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/lib/assay
 	rm -f $(DESTDIR)$(PREFIX)/bin/assay $(DESTDIR)$(PREFIX)/lib/libassay.* $(DESTDIR)$(PREFIX)/include/assay/assay.h \
 	      $(DESTDIR)$(PREFIX)/share/man/man1/assay*.1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay \
 	      $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish

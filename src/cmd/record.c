@@ -51,6 +51,8 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", out, strerror(errno));
 	r->dir = assay_printf(&r->arena, "%s", path);
 	struct stat st;
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return assay_fail(err, ASSAY_USAGE, 0, "%s is no directory", out);
 	if (stat(assay_printf(&r->arena, "%s/run.json", path), &st) == 0)
 		return assay_fail(err, ASSAY_USAGE, 0, "%s holds a recording already; name another with -o",
 				  out);
