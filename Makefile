@@ -38,7 +38,7 @@ ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
 CFLAGS       += $(if $(filter avx2,$(ISAS)),-DASSAY_X86)
 
-LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base wire model vendor probe read resolve analyze write render))))
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base wire model vendor probe read resolve analyze write render api))))
 CMD_SRC := $(wildcard src/cmd/*.c)
 HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 
@@ -95,6 +95,12 @@ $(B)/unit/%.o: %.c
 	$(call compile,-DASSAY_TEST)
 $(B)/rec/%.o: %.c
 	$(call compile,$(REC_FLAGS))
+
+# Small programs for tests and benchmarks, linked with the library's insides.
+TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
+$(TOOLS): $(B)/%: %.c $(B)/libassay.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libassay.a $(LIBS)
 
 # Man pages and completion come from the option tables of the program itself.
 COMMANDS = $(shell $(B)/assay help --list)

@@ -35,7 +35,11 @@ int main(int argc, char **argv)
 		if (only && !strstr(file, only) && !strstr(t->name, only))
 			continue;
 		int rc = run_one(t);
-		printf("%s - %s: %s\n", rc == 0 ? "ok" : rc == SKIPPED ? "skip" : "not ok", file, t->name);
+		printf("%s - %s: %s\n",
+		       rc == 0         ? "ok"
+		       : rc == SKIPPED ? "skip"
+				       : "not ok",
+		       file, t->name);
 		failed += rc != 0 && rc != SKIPPED;
 	}
 	return failed != 0;

@@ -17,7 +17,7 @@ extern "C" {
 #define ASSAY_VERSION "0.1.0"
 
 #if defined(__GNUC__)
-#define ASSAY_API __attribute__((visibility("default")))
+#define ASSAY_API          __attribute__((visibility("default")))
 #define ASSAY_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define ASSAY_API
@@ -42,7 +42,7 @@ typedef enum assay_code {
 /* Why an operation could not be done. Every function takes a pointer to one, or NULL. */
 typedef struct assay_err {
 	assay_code code;
-	uint64_t pos; /* byte offset in the (decompressed) input, 0 when it has none */
+	uint64_t pos;   /* byte offset in the (decompressed) input, 0 when it has none */
 	char text[496]; /* one sentence, without the offset */
 } assay_err;
 
@@ -89,7 +89,8 @@ ASSAY_API const void *assay_table_column(const assay_run *run, const char *table
 					 const char *column, assay_type *type);
 ASSAY_API const char *assay_string(const assay_run *run, uint32_t id);
 
-/* How often a countable data problem was met ("truncated", "bad_number", ...; see docs/issues.md). */
+/* How often a countable data problem was met ("truncated", "bad_number", ...; see docs/issues.md).
+ */
 ASSAY_API uint64_t assay_issue_count(const assay_run *run, const char *id);
 
 #ifdef __cplusplus

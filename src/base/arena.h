@@ -32,11 +32,11 @@ void assay_pages_free(void *p, size_t bytes);
 		size_t n, cap;                                                                     \
 	}
 #define assay_vec_reserve(v, want)                                                                 \
-	((want) <= (v)->cap ? (void)0                                                              \
-			    : (void)((v)->p = assay_vec_grow((v)->p, &(v)->cap, (want),            \
-							     sizeof *(v)->p)))
+	((want) <= (v)->cap                                                                        \
+		 ? (void)0                                                                         \
+		 : (void)((v)->p = assay_vec_grow((v)->p, &(v)->cap, (want), sizeof *(v)->p)))
 /* Pointer to one new element; its contents are undefined. */
-#define assay_push(v) (assay_vec_reserve((v), (v)->n + 1), &(v)->p[(v)->n++])
+#define assay_push(v)     (assay_vec_reserve((v), (v)->n + 1), &(v)->p[(v)->n++])
 #define assay_vec_free(v) (assay_vec_release((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 
 void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width);

@@ -130,7 +130,8 @@ static size_t unpack_plain(assay_input *in, char *out, size_t room)
 	return n;
 }
 
-/* Concatenated members are one text, as gzip itself reads them; other bytes after a member are not. */
+/* Concatenated members are one text, as gzip itself reads them; other bytes after a member are not.
+ */
 static bool gzip_next_member(assay_input *in)
 {
 	if (!file_fill(in)) {
@@ -210,6 +211,12 @@ static void unpack_step(assay_input *in)
 	}
 	char *out = in->ring->p + in->have % in->ring->size;
 	in->have += unpackers[in->packing](in, out, STEP);
+	/* packed bytes that are used up need not stay in memory */
+	size_t used = in->file_pos & ~(size_t)(PAGE - 1);
+	if (in->file_map && used > in->dropped + STEP) {
+		madvise(in->file + in->dropped, used - in->dropped, MADV_DONTNEED);
+		in->dropped = used;
+	}
 }
 
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)

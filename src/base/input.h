@@ -1,8 +1,8 @@
 /* Bytes of a file as one growing text, whatever it is packed in (plain, gzip, zstd, a pipe).
  *
- * A plain file is mapped. Anything else is unpacked into a ring that is mapped twice in a row, so every
- * view is contiguous; the thread that needs bytes unpacks them itself. Bytes already dropped cost no
- * memory in either case. Views and drops may come from several threads. */
+ * A plain file is mapped. Anything else is unpacked into a ring that is mapped twice in a row, so
+ * every view is contiguous; the thread that needs bytes unpacks them itself. Bytes already dropped
+ * cost no memory in either case. Views and drops may come from several threads. */
 #ifndef ASSAY_BASE_INPUT_H
 #define ASSAY_BASE_INPUT_H
 
@@ -28,7 +28,8 @@ assay_input *assay_input_open(const char *path, assay_err *err); /* "-" is stand
 assay_input *assay_input_memory(const void *p, size_t n);
 void assay_input_close(assay_input *in);
 
-/* A view of at least want bytes from pos (fewer at the end of the text). Valid until pos is dropped. */
+/* A view of at least want bytes from pos (fewer at the end of the text). Valid until pos is
+ * dropped. */
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want);
 /* Nothing before pos will be viewed again. */
 void assay_input_drop(assay_input *in, uint64_t pos);

@@ -51,7 +51,8 @@ static uint32_t unicode_escape(assay_str s, size_t at, size_t *used, bool *odd)
 {
 	int32_t hi = hex4(s, at);
 	*used = hi < 0 ? 0 : 4;
-	if (hi >= 0xd800 && hi < 0xdc00 && at + 5 < s.n && s.p[at + 4] == '\\' && s.p[at + 5] == 'u') {
+	if (hi >= 0xd800 && hi < 0xdc00 && at + 5 < s.n && s.p[at + 4] == '\\' &&
+	    s.p[at + 5] == 'u') {
 		int32_t lo = hex4(s, at + 6);
 		if (lo >= 0xdc00 && lo < 0xe000) {
 			*used = 10;
@@ -130,7 +131,9 @@ static uint32_t check_string(assay_str s)
 static bool is_number(assay_str s)
 {
 	size_t i = 0, from;
-#define DIGITS() while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9') i++
+#define DIGITS()                                                                                   \
+	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')                                          \
+	i++
 	if (i < s.n && s.p[i] == '-')
 		i++;
 	from = i;
@@ -168,7 +171,7 @@ static uint32_t check_scalar(assay_str s)
 	if (assay_str_f64(s, &v) && !isfinite(v))
 		return ASSAY_JSON_CONSTANT;
 	return s.p[0] == '-' || (s.p[0] >= '0' && s.p[0] <= '9') ? ASSAY_JSON_NUMBER
-								   : ASSAY_JSON_CONSTANT;
+								 : ASSAY_JSON_CONSTANT;
 }
 
 /* One value's first token: containers are opened, everything else is eaten. */
@@ -242,12 +245,32 @@ static int verdict(const char *text, size_t n)
 
 TEST(valid_documents_are_valid)
 {
-	static const char *const good[] = {
-		"{}", "[]", "0", "-0", "1", "-1.5e+10", "1E5", "0.1", "true", "false", "null", "\"\"",
-		" [ 1 , 2 ] ", "\t{\r\n\"a\" : [ { } ] }\n", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
-		"\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\"", "{\"a\":1,\"a\":2}", "[[[[[[[[[[]]]]]]]]]]",
-		"123456789012345678901234567890", "{\"\":0}", "\"\x7f\"", "[null,true,false,\"x\",1.0]",
-		"\"\\u0000\"", "1e400", "-0.0"};
+	static const char *const good[] = {"{}",
+					   "[]",
+					   "0",
+					   "-0",
+					   "1",
+					   "-1.5e+10",
+					   "1E5",
+					   "0.1",
+					   "true",
+					   "false",
+					   "null",
+					   "\"\"",
+					   " [ 1 , 2 ] ",
+					   "\t{\r\n\"a\" : [ { } ] }\n",
+					   "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
+					   "\"\\ud83d\\ude00\"",
+					   "\"\xf0\x9f\x98\x80\"",
+					   "{\"a\":1,\"a\":2}",
+					   "[[[[[[[[[[]]]]]]]]]]",
+					   "123456789012345678901234567890",
+					   "{\"\":0}",
+					   "\"\x7f\"",
+					   "[null,true,false,\"x\",1.0]",
+					   "\"\\u0000\"",
+					   "1e400",
+					   "-0.0"};
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		if (verdict(good[i], strlen(good[i])) != 1) {
 			fprintf(stderr, "refused: %s\n", good[i]);
@@ -258,10 +281,41 @@ TEST(valid_documents_are_valid)
 
 TEST(broken_documents_are_refused)
 {
-	static const char *const broken[] = {
-		"", " ", "{", "[", "}", "]", "{]", "[}", "\"", "\"a", "\"\\", "{\"a\"}", "{\"a\":}", "{a:1}",
-		"{1:2}", "{\"a\":1", "[1", "[1}", "1 2", "{} {}", "[] x", "'a'", "{\"a\":1]", ",", ":", "[:]",
-		"{\"a\" 1}", "\x01", "#", "[1] // no", "\xef\xbb\xbf{}", "{\"a\":1,\"b\"}", "{,", "[\"a\"", "*"};
+	static const char *const broken[] = {"",
+					     " ",
+					     "{",
+					     "[",
+					     "}",
+					     "]",
+					     "{]",
+					     "[}",
+					     "\"",
+					     "\"a",
+					     "\"\\",
+					     "{\"a\"}",
+					     "{\"a\":}",
+					     "{a:1}",
+					     "{1:2}",
+					     "{\"a\":1",
+					     "[1",
+					     "[1}",
+					     "1 2",
+					     "{} {}",
+					     "[] x",
+					     "'a'",
+					     "{\"a\":1]",
+					     ",",
+					     ":",
+					     "[:]",
+					     "{\"a\" 1}",
+					     "\x01",
+					     "#",
+					     "[1] // no",
+					     "\xef\xbb\xbf{}",
+					     "{\"a\":1,\"b\"}",
+					     "{,",
+					     "[\"a\"",
+					     "*"};
 	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
 		if (verdict(broken[i], strlen(broken[i])) != -1) {
 			fprintf(stderr, "taken: %s\n", broken[i]);
@@ -276,18 +330,30 @@ TEST(odd_documents_are_taken_and_told)
 		const char *text;
 		uint32_t odd;
 	} cases[] = {
-		{"[1,]", ASSAY_JSON_COMMA},       {"{\"a\":1,}", ASSAY_JSON_COMMA},
-		{"[1 2]", ASSAY_JSON_COMMA},      {"[,1]", ASSAY_JSON_COMMA},
-		{"[1,,2]", ASSAY_JSON_COMMA},     {"{\"a\":1 \"b\":2}", ASSAY_JSON_COMMA},
-		{"[NaN]", ASSAY_JSON_CONSTANT},   {"[Infinity]", ASSAY_JSON_CONSTANT},
-		{"[-Infinity]", ASSAY_JSON_CONSTANT}, {"nul", ASSAY_JSON_CONSTANT},
-		{"01", ASSAY_JSON_NUMBER},        {"1.", ASSAY_JSON_NUMBER},
-		{"-", ASSAY_JSON_NUMBER},         {"1e", ASSAY_JSON_NUMBER},
-		{"-01", ASSAY_JSON_NUMBER},       {"1.e1", ASSAY_JSON_NUMBER},
-		{"\"\n\"", ASSAY_JSON_CONTROL},   {"\"\xff\"", ASSAY_JSON_UTF8},
-		{"\"\xc0\x80\"", ASSAY_JSON_UTF8}, {"\"\xed\xa0\x80\"", ASSAY_JSON_UTF8},
-		{"\"\\x\"", ASSAY_JSON_ESCAPE},   {"\"\\ud800\"", ASSAY_JSON_ESCAPE},
-		{"\"\\u12g4\"", ASSAY_JSON_ESCAPE}, {"\"\\udc00\\ud800\"", ASSAY_JSON_ESCAPE},
+		{"[1,]", ASSAY_JSON_COMMA},
+		{"{\"a\":1,}", ASSAY_JSON_COMMA},
+		{"[1 2]", ASSAY_JSON_COMMA},
+		{"[,1]", ASSAY_JSON_COMMA},
+		{"[1,,2]", ASSAY_JSON_COMMA},
+		{"{\"a\":1 \"b\":2}", ASSAY_JSON_COMMA},
+		{"[NaN]", ASSAY_JSON_CONSTANT},
+		{"[Infinity]", ASSAY_JSON_CONSTANT},
+		{"[-Infinity]", ASSAY_JSON_CONSTANT},
+		{"nul", ASSAY_JSON_CONSTANT},
+		{"01", ASSAY_JSON_NUMBER},
+		{"1.", ASSAY_JSON_NUMBER},
+		{"-", ASSAY_JSON_NUMBER},
+		{"1e", ASSAY_JSON_NUMBER},
+		{"-01", ASSAY_JSON_NUMBER},
+		{"1.e1", ASSAY_JSON_NUMBER},
+		{"\"\n\"", ASSAY_JSON_CONTROL},
+		{"\"\xff\"", ASSAY_JSON_UTF8},
+		{"\"\xc0\x80\"", ASSAY_JSON_UTF8},
+		{"\"\xed\xa0\x80\"", ASSAY_JSON_UTF8},
+		{"\"\\x\"", ASSAY_JSON_ESCAPE},
+		{"\"\\ud800\"", ASSAY_JSON_ESCAPE},
+		{"\"\\u12g4\"", ASSAY_JSON_ESCAPE},
+		{"\"\\udc00\\ud800\"", ASSAY_JSON_ESCAPE},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char buf[128] = {0};
@@ -323,7 +389,8 @@ TEST(nesting_is_bounded_by_memory_only)
 TEST(skipping_respects_strings_and_escapes_at_every_offset)
 {
 	/* brackets and quotes inside strings, shifted over the 64-byte block borders */
-	static const char core[] = "{\"a]}\\\"\": [\"\\\\\", {\"}\": \"[[\"}], \"b\": \"\\\\\\\"{\"}";
+	static const char core[] =
+		"{\"a]}\\\"\": [\"\\\\\", {\"}\": \"[[\"}], \"b\": \"\\\\\\\"{\"}";
 	for (size_t pad = 0; pad < 140; pad++) {
 		char buf[512] = {0};
 		size_t n = 0;
@@ -351,10 +418,16 @@ TEST(milliseconds_of_microseconds_are_exact)
 	static const struct {
 		const char *text;
 		int64_t ns;
-	} cases[] = {{"3743411222894.405,", 3743411222894405}, {"1.5,", 1500}, {"12345678,", 12345678000},
-		     {"-3.25}", -3250}, {"1669783687464181,", 1669783687464181000},
-		     {"1790857026123456.789,", 1790857026123456789}, {"1e3,", 1000000},
-		     {"\"7.001\",", 7001}, {"0.0004,", 0}, {"123456789012345.6789,", 123456789012345678}};
+	} cases[] = {{"3743411222894.405,", 3743411222894405},
+		     {"1.5,", 1500},
+		     {"12345678,", 12345678000},
+		     {"-3.25}", -3250},
+		     {"1669783687464181,", 1669783687464181000},
+		     {"1790857026123456.789,", 1790857026123456789},
+		     {"1e3,", 1000000},
+		     {"\"7.001\",", 7001},
+		     {"0.0004,", 0},
+		     {"123456789012345.6789,", 123456789012345678}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char buf[128] = {0};
 		int64_t v = -1;

@@ -1,11 +1,11 @@
 /* The one JSON reader: a cursor over text, no tree, no index, no allocation.
  *
- * Lenient where real files are broken, and it says so: what a strict reader would refuse but we take
- * is collected in `odd`. What cannot be read at all sets `bad` (wrong text at p) or `cut` (the text
- * ended first), and every call after that fails, so callers may check once at the end.
+ * Lenient where real files are broken, and it says so: what a strict reader would refuse but we
+ * take is collected in `odd`. What cannot be read at all sets `bad` (wrong text at p) or `cut` (the
+ * text ended first), and every call after that fails, so callers may check once at the end.
  *
- * Text needs ASSAY_PAD readable bytes behind `end`. Functions are inline so that the hot readers are
- * compiled for each instruction set (base/simd.h). */
+ * Text needs ASSAY_PAD readable bytes behind `end`. Functions are inline so that the hot readers
+ * are compiled for each instruction set (base/simd.h). */
 #ifndef ASSAY_BASE_JSON_H
 #define ASSAY_BASE_JSON_H
 
@@ -54,8 +54,6 @@ static inline bool json_fail(assay_json *j)
 static inline void json_space(assay_json *j)
 {
 	const char *p = j->p;
-	if (*p > ' ')
-		return;
 	while (p < j->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
 		p++;
 	j->p = p;
@@ -70,14 +68,16 @@ static inline char assay_json_peek(assay_json *j)
 	return j->p < j->end ? *j->p : 0;
 }
 
-/* Position of the closing quote of a string whose text starts at p, or NULL. */
-static inline const char *json_quote(const char *p, const char *end)
+/* Position of the closing quote of a string whose text starts at p, or NULL; *escaped is set when a
+ * backslash stands before it. */
+static inline const char *json_quote(const char *p, const char *end, bool *escaped)
 {
 	while (p < end) {
 		simd64 b = simd_load(p);
 		uint64_t quote = simd_eq(b, '"'), slash = simd_eq(b, '\\');
 		if (slash & (quote - 1)) { /* a backslash comes first: step over what it escapes */
 			p += __builtin_ctzll(slash) + 2;
+			*escaped = true;
 			continue;
 		}
 		if (quote) {
@@ -89,12 +89,12 @@ static inline const char *json_quote(const char *p, const char *end)
 	return NULL;
 }
 
-/* The text between the quotes, escapes as written. */
-static inline bool assay_json_text(assay_json *j, assay_str *raw)
+/* The text between the quotes, escapes as written; *escaped tells whether there are any. */
+static inline bool json_text(assay_json *j, assay_str *raw, bool *escaped)
 {
 	if (assay_json_peek(j) != '"')
 		return json_fail(j);
-	const char *q = json_quote(j->p + 1, j->end);
+	const char *q = json_quote(j->p + 1, j->end, escaped);
 	if (!q) {
 		j->cut = true;
 		return false;
@@ -102,6 +102,12 @@ static inline bool assay_json_text(assay_json *j, assay_str *raw)
 	*raw = (assay_str){j->p + 1, (size_t)(q - j->p - 1)};
 	j->p = q + 1;
 	return true;
+}
+
+static inline bool assay_json_text(assay_json *j, assay_str *raw)
+{
+	bool escaped = false;
+	return json_text(j, raw, &escaped);
 }
 
 /* From an opening bracket to just behind its match, by bracket count outside strings. */
@@ -211,7 +217,8 @@ static inline bool assay_json_enter(assay_json *j, char bracket)
 	return true;
 }
 
-/* To the next value of the open container; false when it closed (the bracket is eaten) or failed. */
+/* To the next value of the open container; false when it closed (the bracket is eaten) or failed.
+ */
 static inline bool json_next(assay_json *j, char close)
 {
 	bool fresh = j->fresh;
@@ -341,8 +348,8 @@ static inline bool assay_json_i64(assay_json *j, int64_t *out)
 /* Any number, or a string that holds one, as a double; NaN and Infinity too. */
 bool assay_json_f64(assay_json *j, double *out);
 
-/* The text of a string with its escapes resolved; UTF-8 as it was, lone surrogates as U+FFFD. Shares
- * raw's memory when there was no escape. */
+/* The text of a string with its escapes resolved; UTF-8 as it was, lone surrogates as U+FFFD.
+ * Shares raw's memory when there was no escape. */
 assay_str assay_json_unescape(assay_arena *a, assay_str raw);
 
 /* Check a whole document by RFC 8259. Fails with the position of the first error; *odd gets what a

@@ -1,4 +1,5 @@
-/* JSON text with two-space indentation. Invalid UTF-8 becomes U+FFFD, so the output is always valid. */
+/* JSON text with two-space indentation. Invalid UTF-8 becomes U+FFFD, so the output is always
+ * valid. */
 #include "base/jsonw.h"
 
 #include <inttypes.h>
@@ -77,7 +78,8 @@ void assay_jsonw_key(assay_jsonw *w, assay_str key)
 
 static void begin(assay_jsonw *w, const char *key)
 {
-	/* after assay_jsonw_key() the value itself comes with no key and must not start a new line */
+	/* after assay_jsonw_key() the value itself comes with no key and must not start a new line
+	 */
 	bool keyed = !key && w->out.n >= 2 && w->out.p[w->out.n - 1] == ' ' &&
 		     w->out.p[w->out.n - 2] == ':';
 	if (!keyed)
@@ -199,7 +201,8 @@ TEST(writes_nested_values_with_commas)
 	assay_jsonw_key(&w, ASSAY_S("k\""));
 	assay_jsonw_bool(&w, NULL, true);
 	assay_jsonw_close(&w, '}');
-	CHECK(!strcmp(assay_jsonw_text(&w).p, "{\"a\": -1, \"b\": [\"x\", null], \"k\\\"\": true}"));
+	CHECK(!strcmp(assay_jsonw_text(&w).p,
+		      "{\"a\": -1, \"b\": [\"x\", null], \"k\\\"\": true}"));
 	assay_jsonw_free(&w);
 	return 0;
 }

@@ -11,8 +11,8 @@
 typedef struct assay_jsonw {
 	assay_vec(char) out;
 	uint32_t depth;
-	bool comma;  /* a value precedes on this level */
-	bool compact; /* no line breaks */
+	bool comma;    /* a value precedes on this level */
+	bool compact;  /* no line breaks */
 	uint64_t flat; /* bit per level: written on one line */
 } assay_jsonw;
 
@@ -27,7 +27,8 @@ void assay_jsonw_str(assay_jsonw *w, const char *key, assay_str s);
 void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z); /* NULL writes null */
 void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v);
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v);
-void assay_jsonw_f64(assay_jsonw *w, const char *key, double v); /* shortest that reads back; NaN is null */
+void assay_jsonw_f64(assay_jsonw *w, const char *key,
+		     double v); /* shortest that reads back; NaN is null */
 void assay_jsonw_bool(assay_jsonw *w, const char *key, bool v);
 void assay_jsonw_null(assay_jsonw *w, const char *key);
 /* Text that is JSON already, as it is. */

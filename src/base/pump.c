@@ -29,15 +29,16 @@ struct worker {
 };
 
 /* Parse from pos to limit, fetching text until it suffices. Returns where it stopped. */
-static uint64_t parse_span(struct pump *p, unsigned worker, uint64_t pos, uint64_t limit, bool *over)
+static uint64_t parse_span(struct pump *p, unsigned worker, uint64_t pos, uint64_t limit,
+			   bool *over)
 {
 	const assay_pump *job = p->job;
 	size_t want = pos < limit ? (size_t)(limit - pos) : p->window;
 	for (;;) {
 		assay_view v = assay_input_view(job->in, pos, want);
 		size_t used = 0;
-		assay_pump_status st = job->parse(job->ctx, worker, v,
-						  limit > pos ? (size_t)(limit - pos) : 0, pos, &used);
+		assay_pump_status st = job->parse(
+			job->ctx, worker, v, limit > pos ? (size_t)(limit - pos) : 0, pos, &used);
 		pos += used;
 		if (st == ASSAY_PUMP_LIMIT)
 			return pos;
@@ -103,6 +104,8 @@ static void run_window(struct pump *p, unsigned worker, uint64_t k)
 	}
 	job->commit(job->ctx, worker);
 	end_turn(p, end, over);
+	if (job->fill)
+		job->fill(job->ctx, worker);
 }
 
 static void *run_worker(void *arg)
@@ -122,7 +125,8 @@ static void *run_worker(void *arg)
 
 uint64_t assay_pump_run(const assay_pump *job)
 {
-	struct pump p = {.job = job, .window = job->window ? job->window : WINDOW, .expect = job->start};
+	struct pump p = {
+		.job = job, .window = job->window ? job->window : WINDOW, .expect = job->start};
 	pthread_mutex_init(&p.lock, NULL);
 	pthread_cond_init(&p.turn, NULL);
 	struct worker w[THREADS_MAX];
@@ -207,7 +211,8 @@ TEST(any_number_of_threads_reads_the_same)
 	uint64_t want = 0;
 	for (uint64_t i = 0; i < 3000; i++) {
 		char rec[64];
-		int n = snprintf(rec, sizeof rec, i % 3 ? "(%llu)" : "((%llu(", (unsigned long long)i);
+		int n = snprintf(rec, sizeof rec, i % 3 ? "(%llu)" : "((%llu(",
+				 (unsigned long long)i);
 		for (int k = 0; k < n; k++)
 			*assay_push(&text) = rec[k];
 		if (i % 3 == 0)

@@ -1,9 +1,9 @@
 /* Read one large text with several threads, record by record, in order.
  *
- * The text is cut into windows at nominal offsets. Each worker guesses the first record of its window
- * (align), parses into memory of its own (parse), and hands over in file order (commit). A window
- * whose guess is not where the window before really ended is parsed again from the right place, so a
- * wrong guess costs time, never truth. With one thread nothing is guessed. */
+ * The text is cut into windows at nominal offsets. Each worker guesses the first record of its
+ * window (align), parses into memory of its own (parse), and hands over in file order (commit). A
+ * window whose guess is not where the window before really ended is parsed again from the right
+ * place, so a wrong guess costs time, never truth. With one thread nothing is guessed. */
 #ifndef ASSAY_BASE_PUMP_H
 #define ASSAY_BASE_PUMP_H
 
@@ -23,11 +23,14 @@ typedef struct assay_pump {
 	void *ctx;
 	/* Where the first record at or after text[0] seems to start; n when there is none. */
 	size_t (*align)(void *ctx, const char *text, size_t n);
-	/* Parse the records that start before limit; *used is where the next one starts (or the list
-	 * ended). text is at pos in the input. Called again with more text after ASSAY_PUMP_MORE. */
+	/* Parse the records that start before limit; *used is where the next one starts (or the
+	 * list ended). text is at pos in the input. Called again with more text after
+	 * ASSAY_PUMP_MORE. */
 	assay_pump_status (*parse)(void *ctx, unsigned worker, assay_view text, size_t limit,
 				   uint64_t pos, size_t *used);
-	void (*commit)(void *ctx, unsigned worker);  /* in file order, one at a time */
+	void (*commit)(void *ctx, unsigned worker); /* in file order, one at a time */
+	void (*fill)(void *ctx,
+		     unsigned worker); /* after commit, at the same time as others; or NULL */
 	void (*discard)(void *ctx, unsigned worker); /* forget what parse gathered since */
 } assay_pump;
 

@@ -1,7 +1,7 @@
 /* 64 bytes at a time: which of them equal a character, as a bit mask.
  *
- * Three twins, chosen by the flags a file is compiled with (the Makefile compiles the hot readers once
- * for each and base/cpu.h picks at run time): AVX-512, AVX2, and plain C on 64-bit words. */
+ * Three twins, chosen by the flags a file is compiled with (the Makefile compiles the hot readers
+ * once for each and base/cpu.h picks at run time): AVX-512, AVX2, and plain C on 64-bit words. */
 #ifndef ASSAY_BASE_SIMD_H
 #define ASSAY_BASE_SIMD_H
 
@@ -14,7 +14,9 @@
 
 #if defined(__AVX512BW__)
 
-typedef struct { __m512i v; } simd64;
+typedef struct {
+	__m512i v;
+} simd64;
 
 static inline simd64 simd_load(const char *p)
 {
@@ -34,7 +36,9 @@ static inline simd64 simd_or20(simd64 b)
 
 #elif defined(__AVX2__)
 
-typedef struct { __m256i lo, hi; } simd64;
+typedef struct {
+	__m256i lo, hi;
+} simd64;
 
 static inline simd64 simd_load(const char *p)
 {
@@ -58,7 +62,9 @@ static inline simd64 simd_or20(simd64 b)
 
 #else
 
-typedef struct { uint64_t w[8]; } simd64;
+typedef struct {
+	uint64_t w[8];
+} simd64;
 
 static inline simd64 simd_load(const char *p)
 {
@@ -102,21 +108,51 @@ static inline uint64_t simd_prefix_xor(uint64_t x)
 #endif
 }
 
+/* First byte at or after p that is no white space or control character; stops at end. */
+static inline const char *simd_skip_space(const char *p, const char *end)
+{
+	if ((unsigned char)*p > ' ')
+		return p;
+	if ((unsigned char)p[1] > ' ')
+		return p + 1;
+	for (; p < end; p += 16) {
+#if defined(__AVX2__)
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		__m128i ink =
+			_mm_subs_epu8(v, _mm_set1_epi8(' ')); /* 0 for anything up to a space */
+		unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(ink, _mm_setzero_si128()));
+		m = ~m & 0xffff;
+		if (m)
+			return p + __builtin_ctz(m);
+#else
+		for (int i = 0; i < 16; i++)
+			if ((unsigned char)p[i] > ' ')
+				return p + i;
+#endif
+	}
+	return end;
+}
+
+/* Eight digit values (0..9, the first in the lowest byte) as a number. */
+static inline uint64_t simd_parse8(uint64_t w)
+{
+	w = w * 10 + (w >> 8);
+	return ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
+		(w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >>
+	       32;
+}
+
 /* Leading decimal digits of the 8 bytes at p: their count (0..8) and value. No loop. */
 static inline unsigned simd_digits8(const char *p, uint64_t *value)
 {
 	uint64_t w;
 	memcpy(&w, p, 8);
-	w ^= 0x3030303030303030u;                                         /* digits become 0..9 */
+	w ^= 0x3030303030303030u; /* digits become 0..9 */
 	uint64_t bad = ((w + 0x7676767676767676u) | w) & 0x8080808080808080u; /* byte > 9 */
 	unsigned n = bad ? (unsigned)__builtin_ctzll(bad) >> 3 : 8;
 	if (!n)
 		return 0;
-	w <<= 64 - 8 * n; /* right-aligned, zeros before */
-	w = w * 10 + (w >> 8);
-	w = ((w & 0x000000FF000000FFu) * 0x000F424000000064u +
-	     (w >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
-	*value = w;
+	*value = simd_parse8(w << (64 - 8 * n)); /* right-aligned, zeros before */
 	return n;
 }
 

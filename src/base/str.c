@@ -91,7 +91,7 @@ static bool parse_digits(const char *p, const char *end, unsigned base, uint64_t
 		return false;
 	for (; p < end; p++) {
 		char c = fold(*p);
-		unsigned d = is_digit(c) ? (unsigned)(c - '0')
+		unsigned d = is_digit(c)            ? (unsigned)(c - '0')
 			     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
 						    : 99;
 		if (d >= base || __builtin_mul_overflow(v, (uint64_t)base, &v) ||
@@ -242,7 +242,8 @@ TEST(scaled_numbers_are_exact)
 	CHECK(!assay_str_scaled(ASSAY_S("99999999999999999999"), 0, &v));
 	CHECK(!assay_str_scaled(ASSAY_S("1.2.3"), 3, &v));
 	CHECK(!assay_str_scaled(ASSAY_S(""), 3, &v) && !assay_str_scaled(ASSAY_S("."), 3, &v));
-	CHECK(!assay_str_scaled(ASSAY_S("1e"), 3, &v) && !assay_str_scaled(ASSAY_S("1e999"), 3, &v));
+	CHECK(!assay_str_scaled(ASSAY_S("1e"), 3, &v) &&
+	      !assay_str_scaled(ASSAY_S("1e999"), 3, &v));
 	return 0;
 }
 

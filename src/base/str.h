@@ -37,16 +37,16 @@ bool assay_str_same(assay_str a, assay_str b);
 /* First position of needle, or -1; _nocase folds ASCII. */
 ptrdiff_t assay_str_find(assay_str s, const char *needle);
 ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle);
-assay_str assay_str_trim(assay_str s);                  /* spaces, tabs, CR, LF */
-assay_str assay_str_cut(assay_str *rest, char sep);     /* text before sep; rest moves past it */
+assay_str assay_str_trim(assay_str s);              /* spaces, tabs, CR, LF */
+assay_str assay_str_cut(assay_str *rest, char sep); /* text before sep; rest moves past it */
 
 /* Whole-slice numbers: false when anything but the number is in it, or it does not fit. */
 bool assay_str_i64(assay_str s, int64_t *out);
-bool assay_str_u64(assay_str s, uint64_t *out);  /* decimal, or hex with 0x */
-bool assay_str_f64(assay_str s, double *out);    /* also nan, inf, infinity, any case */
+bool assay_str_u64(assay_str s, uint64_t *out); /* decimal, or hex with 0x */
+bool assay_str_f64(assay_str s, double *out);   /* also nan, inf, infinity, any case */
 
-/* "12.345" x 10^scale as an exact integer ("1.5" with scale 3 is 1500); more decimals than scale are
- * cut toward zero. Exponents are taken. False when it is no number or does not fit. */
+/* "12.345" x 10^scale as an exact integer ("1.5" with scale 3 is 1500); more decimals than scale
+ * are cut toward zero. Exponents are taken. False when it is no number or does not fit. */
 bool assay_str_scaled(assay_str s, int scale, int64_t *out);
 
 uint64_t assay_hash(const void *p, size_t n, uint64_t seed);

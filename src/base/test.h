@@ -1,6 +1,7 @@
 /* Unit tests live at the end of the file they test. A TEST is a row in the linker section
  * "assay_tests" (a C identifier, so the linker supplies the start and stop symbols); the runner in
- * tests/unit.c walks it and forks for each. Without ASSAY_TEST the bodies are compiled and dropped. */
+ * tests/unit.c walks it and forks for each. Without ASSAY_TEST the bodies are compiled and dropped.
+ */
 #ifndef ASSAY_BASE_TEST_H
 #define ASSAY_BASE_TEST_H
 
@@ -14,7 +15,8 @@ typedef struct assay_test {
 
 /* clang's address sanitizer would put red zones between the rows */
 #if defined(__clang__)
-#define ASSAY_TEST_ROW __attribute__((used, section("assay_tests"), aligned(8), no_sanitize("address")))
+#define ASSAY_TEST_ROW                                                                             \
+	__attribute__((used, section("assay_tests"), aligned(8), no_sanitize("address")))
 #else
 #define ASSAY_TEST_ROW __attribute__((used, section("assay_tests"), aligned(8)))
 #endif

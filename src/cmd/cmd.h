@@ -13,11 +13,11 @@
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
 
 typedef enum assay_opt_type {
-	ASSAY_OPT_FLAG,  /* bool */
-	ASSAY_OPT_TEXT,  /* const char *, NULL when not given */
-	ASSAY_OPT_INT,   /* int64_t, not negative, 0 when not given */
-	ASSAY_OPT_TIME,  /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
-	ASSAY_OPT_LIST,  /* assay_opt_list: may be given several times */
+	ASSAY_OPT_FLAG, /* bool */
+	ASSAY_OPT_TEXT, /* const char *, NULL when not given */
+	ASSAY_OPT_INT,  /* int64_t, not negative, 0 when not given */
+	ASSAY_OPT_TIME, /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
+	ASSAY_OPT_LIST, /* assay_opt_list: may be given several times */
 } assay_opt_type;
 
 enum { ASSAY_OPT_LIST_MAX = 64 };
@@ -27,8 +27,8 @@ typedef struct assay_opt_list {
 } assay_opt_list;
 
 typedef struct assay_opt {
-	const char *name;  /* without dashes */
-	char letter;       /* 0: long form only */
+	const char *name; /* without dashes */
+	char letter;      /* 0: long form only */
 	assay_opt_type type;
 	const char *value; /* placeholder in help; "a|b|c" restricts the value to these words */
 	const char *help;  /* one sentence, default named in it */
@@ -49,29 +49,29 @@ typedef struct assay_cmd {
 	size_t n_opts;
 	const assay_example *examples;
 	size_t n_examples;
-	size_t args_size;  /* sizeof the argument struct that opts point into */
-	int min_operands;  /* fewer is wrong usage */
-	int max_operands;  /* -1: any number */
+	size_t args_size; /* sizeof the argument struct that opts point into */
+	int min_operands; /* fewer is wrong usage */
+	int max_operands; /* -1: any number */
 	/* operands end with NULL. Returns an exit status. */
 	int (*run)(const void *args, char **operands, int n);
 } assay_cmd;
 
-#define ASSAY_COUNT_OF(a) (sizeof(a) / sizeof *(a))
-#define ASSAY_OPTS(table) .opts = table, .n_opts = ASSAY_COUNT_OF(table)
+#define ASSAY_COUNT_OF(a)     (sizeof(a) / sizeof *(a))
+#define ASSAY_OPTS(table)     .opts = table, .n_opts = ASSAY_COUNT_OF(table)
 #define ASSAY_EXAMPLES(table) .examples = table, .n_examples = ASSAY_COUNT_OF(table)
 
 extern const assay_cmd *const assay_cmds[];
 extern const size_t assay_cmd_count;
 extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_info, assay_cmd_help;
 
-/* Parse argv[1..] into args (zeroed, cmd->args_size) and operands. false: *status is the exit status
- * (0 after --help). */
+/* Parse argv[1..] into args (zeroed, cmd->args_size) and operands. false: *status is the exit
+ * status (0 after --help). */
 bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, char **operands,
 		      int *n_operands, int *status);
 void assay_help_print(const assay_cmd *cmd, FILE *out);
 
-/* Read every operand into a new run, with a progress line on a terminal; NULL after an error message
- * (one sentence, file and position). */
+/* Read every operand into a new run, with a progress line on a terminal; NULL after an error
+ * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);

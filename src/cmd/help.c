@@ -4,6 +4,9 @@
 
 #include "cmd/cmd.h"
 
+/* Date of this version's manual; CHANGELOG.md has the same. */
+#define RELEASED "2026-11-15"
+
 struct help_args {
 	bool list, man, examples;
 	const char *completion;
@@ -55,10 +58,12 @@ static void man_option(const assay_opt *o)
 
 static void man_command(const assay_cmd *c)
 {
-	printf(".TH ASSAY-%s 1 \"\" \"assay %s\" \"User Commands\"\n", c->name, ASSAY_VERSION);
+	printf(".TH ASSAY-%s 1 %s \"assay %s\" \"User Commands\"\n", c->name, RELEASED,
+	       ASSAY_VERSION);
 	printf(".SH NAME\nassay\\-%s \\- ", c->name);
 	roff(c->about);
-	printf(".SH SYNOPSIS\n.B assay %s\n%s%s\n", c->name, c->n_opts ? "[options] " : "", c->args);
+	printf(".SH SYNOPSIS\n.B assay %s\n%s%s\n", c->name, c->n_opts ? "[options] " : "",
+	       c->args);
 	printf(".SH DESCRIPTION\n");
 	roff(c->details ? c->details : c->about);
 	if (c->n_opts)
@@ -77,7 +82,7 @@ static void man_command(const assay_cmd *c)
 
 static void man_main(void)
 {
-	printf(".TH ASSAY 1 \"\" \"assay %s\" \"User Commands\"\n", ASSAY_VERSION);
+	printf(".TH ASSAY 1 %s \"assay %s\" \"User Commands\"\n", RELEASED, ASSAY_VERSION);
 	printf(".SH NAME\nassay \\- where the time of a GPU run went, and why\n"
 	       ".SH SYNOPSIS\n.B assay\n.I command\n[options] [input...]\n.SH COMMANDS\n");
 	for (size_t i = 0; i < assay_cmd_count; i++) {
@@ -85,8 +90,10 @@ static void man_main(void)
 		roff(assay_cmds[i]->about);
 	}
 	printf(".SH ENVIRONMENT\n.TP\n.B ASSAY_THREADS\nThreads used for reading; default: all "
-	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2 or avx512: the best instruction set used.\n"
-	       ".SH EXIT STATUS\n0 when the work was done, 1 when it could not be done, 2 for wrong "
+	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2 or avx512: the best instruction set "
+	       "used.\n"
+	       ".SH EXIT STATUS\n0 when the work was done, 1 when it could not be done, 2 for "
+	       "wrong "
 	       "usage.\n");
 }
 
@@ -189,13 +196,14 @@ static int help_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt help_opts[] = {
-	{"list", 0, ASSAY_OPT_FLAG, NULL, "Print the names of all commands.", offsetof(struct help_args, list)},
+	{"list", 0, ASSAY_OPT_FLAG, NULL, "Print the names of all commands.",
+	 offsetof(struct help_args, list)},
 	{"man", 0, ASSAY_OPT_FLAG, NULL, "Print the manual page of the command (roff).",
 	 offsetof(struct help_args, man)},
 	{"examples", 0, ASSAY_OPT_FLAG, NULL, "Print every example line of every command.",
 	 offsetof(struct help_args, examples)},
-	{"completion", 0, ASSAY_OPT_TEXT, "bash|zsh|fish", "Print the completion script of a shell.",
-	 offsetof(struct help_args, completion)},
+	{"completion", 0, ASSAY_OPT_TEXT, "bash|zsh|fish",
+	 "Print the completion script of a shell.", offsetof(struct help_args, completion)},
 };
 
 static const assay_example help_examples[] = {

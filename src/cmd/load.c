@@ -35,7 +35,8 @@ static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t t
 	p->shown_ms = now;
 	fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", path, done / 1000000);
 	if (total)
-		fprintf(stderr, " of %" PRIu64 " (%d%%)", total / 1000000, (int)(100 * done / total));
+		fprintf(stderr, " of %" PRIu64 " (%d%%)", total / 1000000,
+			(int)(100 * done / total));
 }
 
 assay_run *assay_cmd_read(char **operands, int n)

@@ -111,8 +111,8 @@ static bool take_option(const assay_cmd *cmd, struct cursor *c, void *args, int 
 		value = c->argv[++c->i];
 	}
 	if (!set_value(o, value, args)) {
-		fprintf(stderr, "assay %s: '%s' is not a value for --%s (%s)\n", cmd->name, value, o->name,
-			o->value);
+		fprintf(stderr, "assay %s: '%s' is not a value for --%s (%s)\n", cmd->name, value,
+			o->name, o->value);
 		*status = ASSAY_EXIT_USAGE;
 		return false;
 	}
@@ -143,7 +143,8 @@ bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, c
 	if (*n_operands < cmd->min_operands)
 		return usage_error(cmd, status, "expected %s", cmd->args);
 	if (cmd->max_operands >= 0 && *n_operands > cmd->max_operands)
-		return usage_error(cmd, status, "too many operands: %s", operands[cmd->max_operands]);
+		return usage_error(cmd, status, "too many operands: %s",
+				   operands[cmd->max_operands]);
 	return true;
 }
 
@@ -153,8 +154,8 @@ static void print_option(const assay_opt *o, FILE *out)
 	char letter[8] = "    ";
 	if (o->letter)
 		snprintf(letter, sizeof letter, "-%c, ", o->letter);
-	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->type == ASSAY_OPT_FLAG ? "" : " ",
-		 o->type == ASSAY_OPT_FLAG ? "" : o->value);
+	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name,
+		 o->type == ASSAY_OPT_FLAG ? "" : " ", o->type == ASSAY_OPT_FLAG ? "" : o->value);
 	fprintf(out, strlen(left) > 28 ? "  %s\n%32s%s\n" : "  %-28s%s%s\n", left,
 		strlen(left) > 28 ? "" : "  ", o->help);
 }
@@ -189,8 +190,12 @@ static const assay_opt test_opts[] = {
 	{"min", 0, ASSAY_OPT_TIME, "TIME", "", offsetof(struct test_args, min)},
 	{"each", 0, ASSAY_OPT_LIST, "WORD", "", offsetof(struct test_args, each)},
 };
-static const assay_cmd test_cmd = {.name = "test", .args = "A", .about = "", ASSAY_OPTS(test_opts),
-				   .min_operands = 1, .max_operands = 2};
+static const assay_cmd test_cmd = {.name = "test",
+				   .args = "A",
+				   .about = "",
+				   ASSAY_OPTS(test_opts),
+				   .min_operands = 1,
+				   .max_operands = 2};
 
 static bool parse_words(struct test_args *a, int *n, int argc, const char **argv)
 {
@@ -203,8 +208,8 @@ TEST(options_take_values_in_every_spelling)
 {
 	struct test_args a = {0};
 	int n;
-	const char *argv[] = {"test", "-j", "--like=hta", "x", "-n5", "--min", "1.5us", "--each", "p",
-			      "--each=q", "--", "-y"};
+	const char *argv[] = {"test",  "-j",     "--like=hta", "x",        "-n5", "--min",
+			      "1.5us", "--each", "p",          "--each=q", "--",  "-y"};
 	CHECK(parse_words(&a, &n, ASSAY_COUNT_OF(argv), argv));
 	CHECK(a.json && !strcmp(a.like, "hta") && a.top == 5 && a.min == 1500 && n == 2);
 	CHECK(a.each.n == 2 && !strcmp(a.each.item[1], "q"));
@@ -215,7 +220,7 @@ TEST(wrong_usage_is_refused)
 {
 	struct test_args a = {0};
 	int n;
-	const char *bad[][4] = {{"test", "--nope", "x"}, {"test", "--like", "tea", "x"},
+	const char *bad[][4] = {{"test", "--nope", "x"},   {"test", "--like", "tea", "x"},
 				{"test", "-n", "-1", "x"}, {"test", "--json=1", "x"},
 				{"test", "x", "--top"},    {"test", "--min", "3h", "x"}};
 	int argc[] = {3, 4, 4, 3, 3, 4};

@@ -1,3 +1,162 @@
+/* assay report: where the time went. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/goblin.h"
+#include "base/input.h"
+#include "base/json.h"
 #include "cmd/cmd.h"
-static int run(const void*a,char**o,int n){(void)a;(void)o;(void)n;return 1;}
-const assay_cmd assay_cmd_report={.name="report",.args="INPUT...",.about="Where the time went",.run=run,.max_operands=-1};
+#include "read/goblin.h"
+#include "render/goblin.h"
+#include "render/report.h"
+
+enum { CONFIG_MAX = 1 << 20 };
+
+struct report_args {
+	int64_t steps, top;
+	const char *precision, *config, *like;
+	bool json;
+};
+
+/* The precision a workload description names; NULL (with a message) when it cannot be read. */
+static const char *config_precision(const char *path, assay_arena *arena)
+{
+	assay_err err = {0};
+	assay_input *in = assay_input_open(path, &err);
+	if (!in) {
+		assay_cmd_error(&err);
+		return NULL;
+	}
+	const char *found = NULL;
+	assay_view v = assay_input_view(in, 0, CONFIG_MAX);
+	assay_json j = assay_json_on(v.p, v.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key);) {
+		if (!assay_str_is(key, "precision") || assay_json_peek(&j) != '"')
+			assay_json_skip(&j, NULL);
+		else if (assay_json_text(&j, &value))
+			found = assay_dup(arena, assay_json_unescape(arena, value));
+	}
+	if (!found)
+		fprintf(stderr, "assay: %s names no \"precision\" (at byte %zu)\n", path,
+			(size_t)(j.p - j.base));
+	assay_input_close(in);
+	return found;
+}
+
+static int like_goblin(const struct report_args *a, const char *precision, char **operands, int n)
+{
+	if (n != 1) {
+		fprintf(stderr, "assay report: --like goblin takes one directory or file\n");
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_goblin_input in;
+	assay_err err = {0};
+	bool ok = assay_goblin_read(operands[0], precision, (int)a->steps, &in, &err);
+	if (ok) {
+		assay_goblin g = assay_goblin_compute(&in);
+		assay_jsonw w = {0};
+		assay_goblin_json(&w, &g);
+		puts(assay_jsonw_text(&w).p);
+		assay_jsonw_free(&w);
+	} else {
+		assay_cmd_error(&err);
+	}
+	assay_goblin_input_free(&in);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
+{
+	assay_run *run = assay_cmd_read(operands, n);
+	if (!run)
+		return ASSAY_EXIT_FAIL;
+	assay_report_opts opts = {.size = sizeof opts,
+				  .steps = (int32_t)a->steps,
+				  .precision = precision,
+				  .top = (uint32_t)a->top};
+	assay_err err = {0};
+	int status = ASSAY_EXIT_OK;
+	if (!assay_run_analyze(run, &opts, &err)) {
+		assay_cmd_error(&err);
+		status = ASSAY_EXIT_FAIL;
+	} else if (a->json) {
+		puts(assay_run_report_json(run, NULL));
+	} else {
+		bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+		assay_report_text(stdout, run,
+				  &(assay_text_opts){.top = opts.top, .colour = colour});
+	}
+	assay_run_free(run);
+	return status;
+}
+
+/* Other tools' definitions, by the value of --like; the first is ours. */
+static const struct {
+	const char *name;
+	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
+} likes[] = {{"native", report_native}, {"goblin", like_goblin}};
+
+static int report_run(const void *args, char **operands, int n)
+{
+	const struct report_args *a = args;
+	assay_arena arena = {0};
+	const char *precision = a->precision;
+	int status = ASSAY_EXIT_FAIL;
+	if (precision || !a->config || (precision = config_precision(a->config, &arena)))
+		for (size_t i = 0; i < ASSAY_COUNT_OF(likes); i++)
+			if (!strcmp(likes[i].name, a->like ? a->like : "native"))
+				status = likes[i].run(a, precision, operands, n);
+	assay_arena_free(&arena);
+	return status;
+}
+
+static const assay_opt report_opts[] = {
+	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
+	 offsetof(struct report_args, steps)},
+	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
+	 "Precision the run was meant to use.", offsetof(struct report_args, precision)},
+	{"config", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Workload description (JSON) to take the precision from.",
+	 offsetof(struct report_args, config)},
+	{"like", 0, ASSAY_OPT_TEXT, "native|goblin",
+	 "Compute another tool's definitions exactly, as JSON with its names (default native).",
+	 offsetof(struct report_args, like)},
+	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
+	 offsetof(struct report_args, top)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
+	 offsetof(struct report_args, json)},
+};
+
+static const assay_example report_examples[] = {
+	{"assay report demo/train.json.gz", "the bundled training run"},
+	{"assay report demo/train.json.gz demo/nvidia_smi.csv", "with telemetry beside it"},
+	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
+};
+
+const assay_cmd assay_cmd_report = {
+	.name = "report",
+	.args = "INPUT...",
+	.about = "Show where the time of a run went",
+	.details = "Reads traces and telemetry in any format assay knows (by content, not by name; "
+		   "plain, gzip or\n"
+		   "zstd), links GPU work to the calls that caused it, and splits each device's "
+		   "time exactly into\n"
+		   "compute, exposed communication, exposed copies and idle.\n"
+		   "\n"
+		   "An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with "
+		   "one trace per rank,\n"
+		   "or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of "
+		   "one job.\n"
+		   "\n"
+		   "A figure that was not measured is called unknown or an estimate, with the "
+		   "reason beside it. The\n"
+		   "report ends with what was read, what was lost and what could not be linked.",
+	ASSAY_OPTS(report_opts),
+	ASSAY_EXAMPLES(report_examples),
+	.args_size = sizeof(struct report_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = report_run,
+};

@@ -25,6 +25,12 @@
 	X(STREAM, "stream")                                                                        \
 	X(TELEMETRY, "telemetry")
 
+/* What GPU time is spent for. */
+#define ASSAY_CLASSES(X)                                                                           \
+	X(COMPUTE, "compute")                                                                      \
+	X(COMM, "communication")                                                                   \
+	X(COPY, "copy")
+
 #define ASSAY_STATES(X)                                                                            \
 	X(UNKNOWN, "unknown")                                                                      \
 	X(ESTIMATED, "estimated")                                                                  \
@@ -71,6 +77,13 @@ typedef enum assay_state {
 		ASSAY_STATE_COUNT
 } assay_state;
 
+typedef enum assay_class {
+#define X(id, name) ASSAY_CLASS_##id,
+	ASSAY_CLASSES(X)
+#undef X
+		ASSAY_CLASS_COUNT
+} assay_class;
+
 typedef enum assay_family {
 #define X(id, name) ASSAY_FAMILY_##id,
 	ASSAY_FAMILIES(X)
@@ -82,6 +95,7 @@ extern const char *const assay_host_kind_name[ASSAY_HOST_KIND_COUNT];
 extern const char *const assay_gpu_kind_name[ASSAY_GPU_KIND_COUNT];
 extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
+extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
 
 #endif

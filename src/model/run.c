@@ -1,6 +1,7 @@
 /* Runs, parts, tracks, and the generic merge that lets threads parse on their own. */
 #include "model/run.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -28,8 +29,9 @@ static bool same_track(const assay_track_table *t, uint32_t r, uint32_t source,
 		       assay_track_kind kind, int64_t pid, int64_t tid, assay_sid process,
 		       assay_sid name)
 {
-	return t->source[r] == source && t->kind[r] == kind && t->pid[r] == pid && t->tid[r] == tid &&
-	       (pid >= 0 || t->process[r] == process) && (tid >= 0 || t->name[r] == name);
+	return t->source[r] == source && t->kind[r] == kind && t->pid[r] == pid &&
+	       t->tid[r] == tid && (pid >= 0 || t->process[r] == process) &&
+	       (tid >= 0 || t->name[r] == name);
 }
 
 uint32_t assay_track(assay_part *p, assay_track_kind kind, int64_t pid, int64_t tid,
@@ -103,52 +105,110 @@ struct head {
 	size_t n, cap;
 };
 
-static void move_table(assay_part *dst, assay_part *src, assay_table_id id,
-		       const assay_moved *moved, const size_t *base)
+static struct head *head_of(assay_part *p, assay_table_id id)
+{
+	return (struct head *)(void *)((char *)&p->t + assay_table_infos[id].at);
+}
+
+/* Tracks are merged by identity, sources belong to the run: neither is moved as rows. */
+static bool moves(assay_table_id id)
+{
+	return id != ASSAY_T_track && id != ASSAY_T_source;
+}
+
+static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
+		       const assay_moved *moved)
 {
 	const assay_table_info *info = &assay_table_infos[id];
-	char *from_table = (char *)&src->t + info->at, *to_table = (char *)&dst->t + info->at;
-	struct head *from = (struct head *)(void *)from_table, *to = (struct head *)(void *)to_table;
-	if (!from->n)
-		return;
-	assay_reserve(&dst->t, id, from->n);
-	for (size_t c = 0; c < info->cols; c++) {
+	size_t n = head_of(src, id)->n;
+	for (size_t c = 0; n && c < info->cols; c++) {
 		size_t width = assay_col_width(info->col[c].type);
-		char *in = *(char **)(void *)(from_table + info->col[c].at);
-		char *out = *(char **)(void *)(to_table + info->col[c].at) + to->n * width;
+		char *in = *(char **)(void *)((char *)head_of(src, id) + info->col[c].at);
+		char *out = *(char **)(void *)((char *)head_of(dst, id) + info->col[c].at) +
+			    moved->base[id] * width;
 		uint32_t *out_ids = (uint32_t *)(void *)out;
 		const uint32_t *in_ids = (const uint32_t *)(void *)in;
 		if (info->col[c].type == ASSAY_COL_sid)
-			move_ids(out_ids, in_ids, from->n, moved->sid.p);
+			move_ids(out_ids, in_ids, n, moved->sid.p);
 		else if (info->col[c].type == ASSAY_COL_track)
-			move_ids(out_ids, in_ids, from->n, moved->track.p);
+			move_ids(out_ids, in_ids, n, moved->track.p);
 		else if (info->col[c].type == ASSAY_COL_detail)
-			move_details(out_ids, &src->t.host, base);
+			move_details(out_ids, &src->t.host, moved->base);
 		else
-			memcpy(out, in, from->n * width);
+			memcpy(out, in, n * width);
 	}
-	to->n += from->n;
+}
+
+struct assay_gate {
+	pthread_rwlock_t lock; /* read: filling; write: columns may move */
+};
+
+assay_gate *assay_gate_new(assay_arena *a)
+{
+	assay_gate *gate = assay_alloc(a, sizeof *gate);
+	pthread_rwlock_init(&gate->lock, NULL);
+	return gate;
+}
+
+void assay_gate_free(assay_gate *gate)
+{
+	pthread_rwlock_destroy(&gate->lock);
+}
+
+/* Growing moves columns: nobody may be filling then. */
+static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src)
+{
+	bool room = true;
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		if (moves(id) && head_of(dst, id)->cap - head_of(dst, id)->n < head_of(src, id)->n)
+			room = false;
+	if (room)
+		return;
+	if (gate)
+		pthread_rwlock_wrlock(&gate->lock);
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		if (moves(id))
+			assay_reserve(&dst->t, id, head_of(src, id)->n);
+	if (gate)
+		pthread_rwlock_unlock(&gate->lock);
+}
+
+void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved)
+{
+	map_names(dst, src, moved);
+	reserve_all(gate, dst, src);
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+		moved->base[id] = head_of(dst, id)->n;
+		if (moves(id))
+			head_of(dst, id)->n += head_of(src, id)->n;
+	}
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		dst->issues[i] += src->issues[i];
+}
+
+void assay_part_fill(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved)
+{
+	if (gate)
+		pthread_rwlock_rdlock(&gate->lock);
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		if (moves(id))
+			fill_table(dst, src, id, moved);
+	if (gate)
+		pthread_rwlock_unlock(&gate->lock);
+	assay_part_clear(src);
 }
 
 void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved)
 {
-	map_names(dst, src, moved);
-	size_t base[ASSAY_T_COUNT];
-	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-		base[id] = ((struct head *)(void *)((char *)&dst->t + assay_table_infos[id].at))->n;
-	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-		if (id != ASSAY_T_track && id != ASSAY_T_source)
-			move_table(dst, src, id, moved, base);
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
-		dst->issues[i] += src->issues[i];
-	assay_part_clear(src);
+	assay_part_claim(NULL, dst, src, moved);
+	assay_part_fill(NULL, dst, src, moved);
 }
 
 void assay_part_clear(assay_part *src)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		if (id != ASSAY_T_track)
-			((struct head *)(void *)((char *)&src->t + assay_table_infos[id].at))->n = 0;
+			head_of(src, id)->n = 0;
 	memset(src->issues, 0, sizeof src->issues);
 }
 
@@ -211,7 +271,8 @@ TEST(tracks_are_made_once)
 	assay_part p = {0};
 	uint32_t a = assay_thread_track(&p, 1, 2), b = assay_stream_track(&p, 1, 2);
 	CHECK(a != b && assay_thread_track(&p, 1, 2) == a && assay_stream_track(&p, 1, 2) == b);
-	uint32_t c = assay_track(&p, ASSAY_TRACK_THREAD, -1, 2, assay_intern_z(&p.strings, "Spans"), 0);
+	uint32_t c =
+		assay_track(&p, ASSAY_TRACK_THREAD, -1, 2, assay_intern_z(&p.strings, "Spans"), 0);
 	CHECK(c != a && p.t.track.n == 3);
 	assay_part_free(&p);
 	return 0;

@@ -1,4 +1,5 @@
-/* A run: everything read and found, owned in one place; and parts, which workers fill on their own. */
+/* A run: everything read and found, owned in one place; and parts, which workers fill on their own.
+ */
 #ifndef ASSAY_MODEL_RUN_H
 #define ASSAY_MODEL_RUN_H
 
@@ -33,6 +34,7 @@ struct assay_run {
 	assay_arena arena; /* everything handed out that is not in a table */
 	const char *report;
 	bool analyzed;
+	uint32_t report_top; /* kernels listed in the report */
 	/* Called now and then while a long input is read; NULL for silence. */
 	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
 	void *progress_ctx;
@@ -56,11 +58,21 @@ void assay_part_free(assay_part *p);
 typedef struct assay_moved {
 	assay_vec(assay_sid) sid;
 	assay_vec(uint32_t) track;
+	size_t base[ASSAY_T_COUNT]; /* first row claimed in each table */
 } assay_moved;
 
 /* Append src's rows to dst and empty src's tables; strings and tracks of src stay, so that the next
  * rows of the same worker can go on using their ids. */
 void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved);
+
+/* The same in two halves, for workers that take turns: the claim fixes order and ids (one worker at
+ * a time), the fill copies the rows (any number at once, even while others claim). */
+typedef struct assay_gate assay_gate; /* keeps columns in place while someone fills */
+assay_gate *assay_gate_new(assay_arena *a);
+void assay_gate_free(assay_gate *gate);
+void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
+void assay_part_fill(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
+
 /* Forget src's rows (not its strings and tracks). */
 void assay_part_clear(assay_part *src);
 void assay_moved_free(assay_moved *moved);

@@ -9,14 +9,17 @@
 #define TABLE(t, doc) static const assay_col_info cols_##t[] = {
 #define COL(t, type, c, unit, absent, doc)                                                         \
 	{#c, unit, doc, ASSAY_COL_##type, offsetof(assay_##t##_table, c), (uint64_t)(absent)},
-#define END(t) };
+#define END(t)                                                                                     \
+	}                                                                                          \
+	;
 #include "model/tables.def"
 #undef TABLE
 #undef COL
 #undef END
 
 const assay_table_info assay_table_infos[ASSAY_T_COUNT] = {
-#define TABLE(t, doc) {#t, doc, offsetof(assay_tables, t), cols_##t, sizeof cols_##t / sizeof *cols_##t},
+#define TABLE(t, doc)                                                                              \
+	{#t, doc, offsetof(assay_tables, t), cols_##t, sizeof cols_##t / sizeof *cols_##t},
 #define COL(t, type, c, unit, absent, doc)
 #define END(t)
 #include "model/tables.def"
@@ -38,6 +41,7 @@ const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT] = {
 NAMES(assay_gpu_kind_name, ASSAY_GPU_KINDS, ASSAY_GPU_KIND_COUNT);
 NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);
 NAMES(assay_state_name, ASSAY_STATES, ASSAY_STATE_COUNT);
+NAMES(assay_class_name, ASSAY_CLASSES, ASSAY_CLASS_COUNT);
 NAMES(assay_family_name, ASSAY_FAMILIES, ASSAY_FAMILY_COUNT);
 #undef X
 #define X(id, name, table) name,
@@ -99,9 +103,10 @@ void assay_tables_free(assay_tables *t)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		for (size_t c = 0; c < assay_table_infos[id].cols; c++)
-			assay_pages_free(*column(t, id, c),
-					 table_head(t, id)->cap *
-						 assay_col_width(assay_table_infos[id].col[c].type));
+			assay_pages_free(
+				*column(t, id, c),
+				table_head(t, id)->cap *
+					assay_col_width(assay_table_infos[id].col[c].type));
 	*t = (assay_tables){0};
 }
 

@@ -35,9 +35,13 @@ typedef enum assay_table_id {
 } assay_table_id;
 
 /* One struct a table: n rows, cap reserved, one array a column. */
-#define TABLE(t, doc) typedef struct assay_##t##_table { size_t n, cap;
+#define TABLE(t, doc)                                                                              \
+	typedef struct assay_##t##_table {                                                         \
+		size_t n, cap;
 #define COL(t, type, c, unit, absent, doc) assay_col_##type *c;
-#define END(t) } assay_##t##_table;
+#define END(t)                                                                                     \
+	}                                                                                          \
+	assay_##t##_table;
 #include "model/tables.def"
 #undef TABLE
 #undef COL

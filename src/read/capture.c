@@ -597,6 +597,7 @@ static void read_records(capture *c, assay_str payload)
 		if (head.bytes < sizeof head || head.bytes % ASSAY_WIRE_ALIGN || head.bytes > payload.n)
 			break;
 		assay_str whole = {payload.p, head.bytes};
+		c->part->t.source.records[c->part->source]++;
 		size_t known = head.bytes < sizeof r ? head.bytes : sizeof r;
 		memcpy(&r, payload.p, known);
 		memset((char *)&r + known, 0, sizeof r - known);

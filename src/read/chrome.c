@@ -1,4 +1,640 @@
+/* Chrome trace event JSON, above all as Kineto (torch.profiler) writes it. docs/formats/chrome.md
+ */
+#include "read/chrome.h"
+
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "base/test.h"
 #include "read/reader.h"
-static int sniff(assay_str h){(void)h;return 0;}
-static bool rd(assay_run*r, assay_input*i, assay_err*e){(void)r;(void)i;(void)e;return false;}
-const assay_reader assay_reader_chrome={"chrome","",sniff,rd};
+
+enum { MEMBER = 1 << 20, LOST_MAX = 16, SEP_SEARCH = 1 << 20 };
+
+static int chrome_sniff(assay_str head)
+{
+	assay_str s = assay_str_trim(head);
+	if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '['))
+		return 0;
+	if (assay_str_find(s, "\"rocprofiler-sdk-tool\"") >= 0)
+		return 0;
+	if (s.p[0] == '{' && assay_str_find(s, "\"traceEvents\"") >= 0)
+		return 95;
+	if (assay_str_find(s, "\"ph\"") >= 0)
+		return s.p[0] == '[' ? 90 : 50;
+	if (s.p[0] == '{' && (assay_str_find(s, "\"deviceProperties\"") >= 0 ||
+			      assay_str_find(s, "\"schemaVersion\"") >= 0))
+		return 40; /* a header so long that the events are out of sight */
+	if (s.p[0] == '{' && assay_str_find(s, "\"metadata\"") >= 0)
+		return 30; /* a run's figures without events */
+	return 0;
+}
+
+/* Events are told from other objects by what stands between them in this very file; before that is
+ * known, by a brace followed by a quote. */
+size_t chrome_align(void *ctx, const char *text, size_t n)
+{
+	const chrome *c = ctx;
+	assay_str s = {text, n};
+	if (!c->sep_n) {
+		for (const char *p = text; (p = memchr(p, '{', n - (size_t)(p - text))); p++) {
+			assay_json j = assay_json_on(p + 1, n - (size_t)(p + 1 - text));
+			if (assay_json_peek(&j) == '"')
+				return (size_t)(p - text);
+		}
+		return n;
+	}
+	/* the text may begin inside a separator */
+	for (size_t cut = 1; cut < c->sep_n && memchr(c->sep + cut, '{', c->sep_n - cut); cut++)
+		if (c->sep_n - cut <= n && !memcmp(text, c->sep + cut, c->sep_n - cut))
+			return (size_t)((const char *)memchr(text, '{', c->sep_n - cut) - text);
+	for (size_t at = 0; at + c->sep_n <= n;) {
+		const char *p = memchr(s.p + at, '}', n - at);
+		if (!p || (size_t)(p - text) + c->sep_n > n)
+			return n;
+		if (!memcmp(p, c->sep, c->sep_n)) {
+			const char *open = memchr(p, '{', c->sep_n);
+			return (size_t)(open - text);
+		}
+		at = (size_t)(p - text) + 1;
+	}
+	return n;
+}
+
+/* The separator between the first two events: closing brace, comma, white space, opening quote. */
+static void learn_separator(chrome *c, uint64_t pos)
+{
+	assay_view v = assay_input_view(c->in, pos, SEP_SEARCH);
+	assay_json j = assay_json_on(v.p, v.n);
+	if (assay_json_peek(&j) != '{' || !assay_json_skip(&j, NULL))
+		return;
+	const char *from = j.p - 1;
+	if (assay_json_peek(&j) != ',')
+		return;
+	j.p++;
+	if (assay_json_peek(&j) != '{')
+		return;
+	j.p++;
+	if (assay_json_peek(&j) != '"' || (size_t)(j.p + 1 - from) > sizeof c->sep)
+		return;
+	c->sep_n = (size_t)(j.p + 1 - from);
+	memcpy(c->sep, from, c->sep_n);
+}
+
+static assay_pump_status parse_window(void *ctx, unsigned worker, assay_view text, size_t limit,
+				      uint64_t pos, size_t *used)
+{
+	chrome *c = ctx;
+	(void)pos;
+	return c->scan(c, worker, text, limit, used);
+}
+
+static void commit_window(void *ctx, unsigned worker)
+{
+	chrome *c = ctx;
+	chrome_worker *w = &c->worker[worker];
+	assay_run *run = c->run;
+	assay_part_claim(c->gate, &run->part, &w->part, &w->moved);
+	run->part.t.source.records[run->part.source] += w->events;
+	c->closed |= w->closed;
+	assay_count(&run->part, ASSAY_ISSUE_bad_number, (w->odd & ASSAY_JSON_NUMBER) != 0);
+	assay_count(&run->part, ASSAY_ISSUE_bad_syntax,
+		    (w->odd & ~(uint32_t)ASSAY_JSON_NUMBER) != 0);
+	w->events = w->odd = w->closed = 0;
+	if (run->progress)
+		run->progress(run->progress_ctx, assay_input_path(c->in),
+			      assay_input_file_pos(c->in), assay_input_file_bytes(c->in));
+}
+
+static void fill_window(void *ctx, unsigned worker)
+{
+	chrome *c = ctx;
+	assay_part_fill(c->gate, &c->run->part, &c->worker[worker].part, &c->worker[worker].moved);
+}
+
+static void discard_window(void *ctx, unsigned worker)
+{
+	chrome_worker *w = &((chrome *)ctx)->worker[worker];
+	assay_part_clear(&w->part);
+	w->events = w->odd = w->closed = 0;
+}
+
+/* The events from pos (behind the opening bracket). Returns the position behind the list; *whole is
+ * false when the text ends inside a record (which is counted), c->closed true at a bracket. A
+ * record that never ends is stepped over and reading goes on behind it, a limited number of times,
+ * for each such record costs a look at all that follows. */
+static uint64_t read_events(chrome *c, uint64_t pos, bool *whole)
+{
+	if (!c->sep_n)
+		learn_separator(c, pos);
+	c->closed = false;
+	*whole = true;
+	for (int lost = 0;; lost++) {
+		pos = assay_pump_run(&(assay_pump){.in = c->in,
+						   .start = pos,
+						   .threads = c->workers,
+						   .ctx = c,
+						   .align = chrome_align,
+						   .parse = parse_window,
+						   .commit = commit_window,
+						   .fill = fill_window,
+						   .discard = discard_window});
+		assay_view v = assay_input_view(c->in, pos, 1);
+		if (c->closed || !v.n)
+			return pos;
+		size_t next = lost < LOST_MAX ? chrome_align(c, v.p + 1, v.n - 1) + 1 : v.n;
+		if (next >= v.n) {
+			*whole = false;
+			assay_count(&c->run->part, ASSAY_ISSUE_truncated, 1);
+			return pos + v.n;
+		}
+		assay_count(&c->run->part, ASSAY_ISSUE_bad_record, 1);
+		pos += next;
+	}
+}
+
+/* One header member; objects are flattened one level: distributedInfo.rank. */
+static void add_header(chrome *c, assay_str key, assay_str value)
+{
+	assay_arena scratch = {0};
+	assay_part *p = &c->run->part;
+	const char *name = assay_dup(&scratch, assay_json_unescape(&scratch, key));
+	if (value.n && value.p[0] == '{') {
+		assay_json j = assay_json_on(value.p, value.n);
+		assay_str sub, raw;
+		assay_json_enter(&j, '{');
+		while (assay_json_member(&j, &sub) && assay_json_skip(&j, &raw))
+			assay_meta_add(
+				p, assay_printf(&scratch, "%s.%.*s", name, (int)sub.n, sub.p), raw);
+	} else {
+		assay_meta_add(p, name, value);
+	}
+	assay_arena_free(&scratch);
+}
+
+/* The members of the top object from pos on, the list of events among them. */
+static bool read_object(chrome *c, uint64_t pos, assay_err *err)
+{
+	bool fresh = true;
+	for (size_t want = MEMBER;;) {
+		assay_view v = assay_input_view(c->in, pos, want);
+		assay_json j = assay_json_on(v.p, v.n);
+		assay_str key, value;
+		j.fresh = fresh;
+		if (assay_json_member(&j, &key)) {
+			if (assay_str_is(key, "traceEvents") && assay_json_peek(&j) == '[') {
+				bool whole;
+				pos = read_events(c, pos + (uint64_t)(j.p + 1 - v.p), &whole);
+				fresh = false;
+				if (c->closed)
+					continue;
+				assay_count(&c->run->part, ASSAY_ISSUE_truncated, whole);
+				return true;
+			}
+			if (assay_json_skip(&j, &value) && (j.p < j.end || v.end)) {
+				add_header(c, key, value);
+				pos += (uint64_t)(j.p - v.p);
+				assay_input_drop(c->in, pos);
+				fresh = false;
+				continue;
+			}
+		} else if (assay_json_ok(&j)) {
+			return true;
+		}
+		if (v.end) {
+			if (fresh)
+				return assay_fail(err, ASSAY_FORMAT, pos + (uint64_t)(j.p - v.p),
+						  "%s is no JSON object", assay_input_path(c->in));
+			assay_count(&c->run->part,
+				    j.cut ? ASSAY_ISSUE_truncated : ASSAY_ISSUE_bad_syntax, 1);
+			return true;
+		}
+		want = v.n + MEMBER;
+	}
+}
+
+/* deviceProperties: one row a device. */
+static void add_devices(assay_run *run, assay_str json)
+{
+	assay_arena scratch = {0};
+	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
+	memcpy(text, json.p, json.n);
+	assay_json j = assay_json_on(text, json.n);
+	assay_json_enter(&j, '[');
+	while (assay_json_element(&j) && assay_json_enter(&j, '{')) {
+		assay_device_table *d = &run->part.t.device;
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_device);
+		int64_t major = -1, minor = -1, v;
+		d->source[r] = run->part.source;
+		for (assay_str key, s; assay_json_member(&j, &key);) {
+			if (assay_str_is(key, "name") && assay_json_peek(&j) == '"') {
+				if (assay_json_text(&j, &s))
+					d->name[r] = assay_intern(&run->part.strings,
+								  assay_json_unescape(&scratch, s));
+			} else if (!assay_json_i64(&j, &v)) {
+				continue;
+			} else if (assay_str_is(key, "id")) {
+				d->id[r] = (int32_t)v;
+			} else if (assay_str_is(key, "totalGlobalMem")) {
+				d->memory[r] = v;
+			} else if (assay_str_is(key, "numSms")) {
+				d->units[r] = (int32_t)v;
+			} else if (assay_str_is(key, "warpSize")) {
+				d->warp[r] = (int32_t)v;
+			} else if (assay_str_is(key, "computeMajor")) {
+				major = v;
+			} else if (assay_str_is(key, "computeMinor")) {
+				minor = v;
+			}
+		}
+		/* AMD warps are 64 wide on every data-centre part; names settle the rest */
+		assay_str name = assay_text(run, d->name[r]);
+		bool amd = d->warp[r] == 64 || assay_str_find_nocase(name, "amd") >= 0 ||
+			   assay_str_find_nocase(name, "radeon") >= 0;
+		d->vendor[r] = assay_sid_of(run, amd ? "amd" : "nvidia");
+		if (major >= 0 && minor >= 0 && !amd)
+			d->arch[r] = assay_sid_of(
+				run, assay_printf(&scratch, "sm_%d%d", (int)major, (int)minor));
+	}
+	assay_arena_free(&scratch);
+}
+
+/* Header facts that have a column of their own. */
+static void apply_header(assay_run *run, size_t first_meta)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	assay_source_table *s = &run->part.t.source;
+	uint32_t src = run->part.source;
+	for (size_t i = first_meta; i < m->n; i++) {
+		assay_str key = assay_text(run, m->key[i]), value = assay_text(run, m->value[i]);
+		int64_t v = -1;
+		assay_str_i64(value, &v);
+		if (assay_str_is(key, "distributedInfo.rank"))
+			s->rank[src] = (int32_t)v;
+		else if (assay_str_is(key, "distributedInfo.world_size"))
+			s->world[src] = (int32_t)v;
+		else if (assay_str_is(key, "baseTimeNanoseconds") && v >= 0)
+			s->base[src] = v, s->epoch[src] = 1;
+		else if (assay_str_is(key, "deviceProperties"))
+			add_devices(run, value);
+	}
+}
+
+static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	static chrome_scan_fn *const scans[] = {chrome_scan_scalar,
+#ifdef ASSAY_X86
+						chrome_scan_avx2, chrome_scan_avx512
+#endif
+	};
+	static chrome_parse_fn *const parsers[] = {chrome_parse_scalar,
+#ifdef ASSAY_X86
+						   chrome_parse_avx2, chrome_parse_avx512
+#endif
+	};
+	assay_arena arena = {0};
+	chrome *c = assay_alloc(&arena, sizeof *c);
+	assay_isa isa = assay_cpu_isa();
+	*c = (chrome){.run = run,
+		      .in = in,
+		      .workers = assay_threads(),
+		      .scan = scans[isa],
+		      .parse = parsers[isa]};
+	c->worker = assay_alloc(&arena, c->workers * sizeof *c->worker);
+	for (unsigned i = 0; i < c->workers; i++) {
+		c->worker[i].part.source = run->part.source;
+		c->worker[i].ts_digits = 13;
+		for (unsigned k = 0; k < CHROME_TRACKS; k++)
+			c->worker[i].cache[k].track = ASSAY_NO_ROW;
+	}
+	chrome_words_fill(c);
+	c->gate = assay_gate_new(&arena);
+	size_t first_meta = run->part.t.meta.n;
+	assay_view v = assay_input_view(in, 0, MEMBER);
+	assay_json j = assay_json_on(v.p, v.n);
+	char open = assay_json_peek(&j);
+	uint64_t pos = (uint64_t)(j.p + 1 - v.p);
+	bool ok = true;
+	bool whole;
+	if (open == '[')
+		read_events(c, pos, &whole);
+	else
+		ok = read_object(c, pos, err);
+	chrome_finish(c);
+	apply_header(run, first_meta);
+	for (unsigned i = 0; i < c->workers; i++) {
+		assay_part_free(&c->worker[i].part);
+		assay_moved_free(&c->worker[i].moved);
+		assay_vec_free(&c->worker[i].extra);
+	}
+	assay_gate_free(c->gate);
+	assay_arena_free(&arena);
+	return ok;
+}
+
+const assay_reader assay_reader_chrome = {
+	.name = "chrome",
+	.about = "Chrome trace event JSON: Kineto, torch.profiler and others",
+	.sniff = chrome_sniff,
+	.read = chrome_read,
+};
+
+/* ------------------------------------------------------------------ tests */
+
+static assay_run *read_text(const char *text, size_t n)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(text, n);
+	assay_err err = {0};
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	if (!chrome_read(run, in, &err)) {
+		assay_run_free(run);
+		run = NULL;
+	}
+	assay_input_close(in);
+	return run;
+}
+
+#define READ(text)            read_text((text), strlen(text))
+#define NAME(run, table, row) assay_z((run), (run)->part.t.table.name[row])
+
+static const char two_events[] =
+	"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 3, \"world_size\": 8},\n"
+	" \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": "
+	"150109880320,\n"
+	"   \"warpSize\": 32, \"numSms\": 132, \"computeMajor\": 9, \"computeMinor\": 0}],\n"
+	" \"baseTimeNanoseconds\": 1790857026000000000,\n"
+	" \"traceEvents\": [\n"
+	"  {\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7, "
+	"\"tid\": 8,\n"
+	"   \"ts\": 3852190011231.377, \"dur\": 4.5,\n"
+	"   \"args\": {\"External id\": 5, \"cbid\": 211, \"correlation\": 77}},\n"
+	"  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm \\\"x\\\"\", \"pid\": 0, \"tid\": "
+	"7,\n"
+	"   \"ts\": 3852190011240.001, \"dur\": 12,\n"
+	"   \"args\": {\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, "
+	"\"correlation\": 77,\n"
+	"     \"registers per thread\": 32, \"shared memory\": 1024, \"warps per SM\": 1.5,\n"
+	"     \"grid\": [1, 2, 3], \"block\": [256, 1, 1], \"what\": \"new\"}}\n"
+	" ], \"traceName\": \"x\"}";
+
+TEST(kineto_events_reach_their_tables_exactly)
+{
+	assay_run *run = READ(two_events);
+	const assay_tables *t = &run->part.t;
+	CHECK(t->host.n == 1 && t->gpu.n == 1 && t->api.n == 1);
+	CHECK_EQ(t->host.ts[0], 3852190011231377);
+	CHECK_EQ(t->host.dur[0], 4500);
+	CHECK(t->api.corr[t->host.detail[0]] == 77 && t->api.cbid[0] == 211 &&
+	      t->api.external[0] == 5);
+	CHECK(t->track.pid[t->host.track[0]] == 7 && t->track.tid[t->host.track[0]] == 8);
+	CHECK(!strcmp(NAME(run, gpu, 0), "gemm \"x\""));
+	CHECK_EQ(t->gpu.ts[0], 3852190011240001);
+	CHECK(t->gpu.dur[0] == 12000 && t->gpu.corr[0] == 77 && t->gpu.regs[0] == 32);
+	CHECK(t->gpu.grid_x[0] == 1 && t->gpu.grid_z[0] == 3 && t->gpu.block_x[0] == 256);
+	CHECK(t->gpu.shared[0] == 1024 && t->gpu.context[0] == 1 && t->gpu.bytes[0] == -1);
+	CHECK(!strcmp(assay_z(run, t->gpu.args[0]), "\"warps per SM\": 1.5, \"what\": \"new\""));
+	CHECK(t->source.rank[0] == 3 && t->source.world[0] == 8 && t->source.records[0] == 2);
+	CHECK(t->source.base[0] == 1790857026000000000 && t->source.epoch[0] == 1);
+	CHECK(t->device.n == 1 && t->device.units[0] == 132 && t->device.memory[0] == 150109880320);
+	CHECK(!strcmp(assay_z(run, t->device.arch[0]), "sm_90"));
+	CHECK(assay_str_is(assay_meta_get(run, "traceName"), "\"x\""));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(every_truncation_keeps_whole_events)
+{
+	size_t n = sizeof two_events - 1;
+	size_t first = (size_t)(strstr(two_events, "}},") - two_events) + 2;
+	for (size_t cut = 0; cut <= n; cut++) {
+		assay_run *run = read_text(two_events, cut);
+		if (!run)
+			continue; /* not even an object: an error, not a crash */
+		CHECK(run->part.t.host.n == (cut >= first));
+		CHECK(run->part.t.source.records[0] <= 2);
+		if (cut < n - 1 && cut > first)
+			CHECK_EQ(run->part.issues[ASSAY_ISSUE_truncated], 1);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(bare_arrays_with_and_without_their_end_are_read)
+{
+	static const char *const texts[] = {
+		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]",
+		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},\n",
+		"[\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},]",
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		assay_run *run = READ(texts[i]);
+		CHECK(run && run->part.t.host.n == 1 && run->part.t.host.dur[0] == 2000);
+		CHECK(run->part.issues[ASSAY_ISSUE_truncated] == 0);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(begin_and_end_events_nest_by_thread)
+{
+	assay_run *run = READ("[{\"ph\":\"B\",\"name\":\"outer\",\"cat\":\"cpu_op\",\"ts\":1,"
+			      "\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"B\",\"name\":\"other\",\"ts\":2,\"pid\":1,\"tid\":2},"
+			      "{\"ph\":\"B\",\"name\":\"inner\",\"ts\":3,\"pid\":1,\"tid\":1,"
+			      "\"args\":{\"External id\": 9}},"
+			      "{\"ph\":\"E\",\"ts\":5,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"E\",\"ts\":9,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"E\",\"ts\":9,\"pid\":1,\"tid\":3}]");
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 3);
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (!strcmp(NAME(run, host, i), "outer"))
+			CHECK(h->dur[i] == 8000 && h->kind[i] == ASSAY_HOST_OP);
+		if (!strcmp(NAME(run, host, i), "inner"))
+			CHECK(h->dur[i] == 2000 && h->ts[i] == 3000);
+		if (!strcmp(NAME(run, host, i), "other"))
+			CHECK(h->dur[i] == 0);
+	}
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(async_events_pair_by_category_and_id)
+{
+	assay_run *run = READ(
+		"[{\"ph\":\"b\",\"cat\":\"c\",\"id\":\"0x1\",\"name\":\"a\",\"ts\":1,\"pid\":1,"
+		"\"tid\":1},"
+		"{\"ph\":\"b\",\"cat\":\"c\",\"id\":2,\"name\":\"b\",\"ts\":2,\"pid\":1,\"tid\":1},"
+		"{\"ph\":\"n\",\"cat\":\"c\",\"id\":2,\"name\":\"i\",\"ts\":3,\"pid\":1,\"tid\":1},"
+		"{\"ph\":\"e\",\"cat\":\"c\",\"id\":\"0x1\",\"name\":\"a\",\"ts\":4,\"pid\":1,"
+		"\"tid\":2},"
+		"{\"ph\":\"e\",\"cat\":\"c\",\"id\":2,\"name\":\"b\",\"ts\":6,\"pid\":1,\"tid\":1}"
+		"]");
+	const assay_host_table *h = &run->part.t.host;
+	int64_t sum = 0;
+	for (uint32_t i = 0; i < h->n; i++)
+		sum += h->dur[i];
+	CHECK(h->n == 3 && sum == 7000);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(counters_flows_instants_and_names_are_kept)
+{
+	assay_run *run =
+		READ("[{\"ph\":\"C\",\"name\":\"mem\",\"ts\":1,\"pid\":1,\"tid\":1,\"args\":{"
+		     "\"used\": 5.5, \"free\": 2}},"
+		     "{\"ph\":\"s\",\"id\":9,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"ts\":1,\"pid\":1,"
+		     "\"tid\":1},"
+		     "{\"ph\":\"f\",\"bp\":\"e\",\"id\":9,\"cat\":\"ac2g\",\"ts\":2,\"pid\":0,"
+		     "\"tid\":7},"
+		     "{\"ph\":\"i\",\"name\":\"now\",\"ts\":3,\"pid\":1,\"tid\":1,\"s\":\"g\"},"
+		     "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"ts\":4,"
+		     "\"pid\":1,\"tid\":1,"
+		     "\"args\":{\"Addr\": 140000000000, \"Bytes\": -512, \"Device Id\": 0, \"Total "
+		     "Allocated\": 99}},"
+		     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{"
+		     "\"name\":\"main\\n\"}},"
+		     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{"
+		     "\"name\":\"python\"}},"
+		     "{\"ph\":\"?\",\"name\":\"what\"}]");
+	const assay_tables *t = &run->part.t;
+	CHECK(t->counter.n == 2 && t->counter.value[0] == 5.5 &&
+	      !strcmp(NAME(run, counter, 0), "mem.used"));
+	CHECK(t->flow.n == 2 && t->flow.id[0] == 9 && t->flow.phase[1] == 'f' && t->flow.bind[1]);
+	CHECK(t->host.n == 1 && t->host.kind[0] == ASSAY_HOST_INSTANT && t->host.dur[0] == 0);
+	CHECK(t->alloc.n == 1 && t->alloc.bytes[0] == -512 && t->alloc.total[0] == 99);
+	uint32_t track = t->host.track[0];
+	CHECK(!strcmp(NAME(run, track, track), "main\n"));
+	CHECK(!strcmp(assay_z(run, t->track.process[track]), "python"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unknown_phase], 1);
+	CHECK_EQ(t->source.records[0], 8);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_real_files_get_wrong_is_survived_and_counted)
+{
+	static const char text[] =
+		"{\"traceEvents\": [\n"
+		"{\"ph\":\"X\",\"name\":\"raw\ncontrol\x01\xff\",\"ts\":1,\"dur\":1,\"pid\":1,"
+		"\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"big\",\"ts\":2,\"dur\":1,\"pid\":1,\"tid\":1,"
+		"\"args\":{\"correlation\":99999999999999999999999,\"x\":NaN,\"y\":-Infinity}},\n"
+		"{\"ph\":\"X\",\"name\":\"dup\",\"name\":\"twice\",\"ts\":3,\"dur\":1,\"pid\":1,"
+		"\"tid\":1},\n"
+		"null, 17, \"text\", [1,2],\n"
+		"{\"ph\":\"X\",\"name\":\"quote\"d\",\"ts\":4,\"dur\":1,\"pid\":1,\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"neg\",\"ts\":5,\"dur\":-4,\"pid\":1,\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"nodur\",\"ts\":6,\"pid\":1,\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"deep\",\"ts\":7,\"dur\":1,\"pid\":\"P\",\"tid\":\"T\","
+		"\"args\":{\"a\":[[[[{\"b\":[{}]}]]]]}},,\n"
+		"]}";
+	assay_run *run = read_text(text, sizeof text - 1);
+	const assay_tables *t = &run->part.t;
+	CHECK_EQ(t->host.n, 6);
+	CHECK(!strcmp(NAME(run, host, 2), "twice"));
+	CHECK(!strcmp(assay_z(run, t->host.args[1]),
+		      "\"correlation\":99999999999999999999999,\"x\":NaN,\"y\":-Infinity"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 5);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_negative_duration], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_duration], 1);
+	CHECK(t->track.pid[t->host.track[5]] == -1 &&
+	      !strcmp(NAME(run, track, t->host.track[5]), "T"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_record_that_never_ends_does_not_hide_the_rest)
+{
+	assay_run *run =
+		READ("{\"traceEvents\": [\n"
+		     "  {\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1},\n"
+		     "  {\"ph\":\"X\",\"name\":\"open\",\"args\":{\"x\":[1,2},\n"
+		     "  {\"ph\":\"X\",\"name\":\"b\",\"ts\":2,\"dur\":1,\"pid\":1,\"tid\":1},\n"
+		     "  {\"ph\":\"X\",\"name\":\"c\",\"ts\":3,\"dur\":1,\"pid\":1,\"tid\":1}\n"
+		     "]}");
+	CHECK_EQ(run->part.t.host.n, 3);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A few thousand events of several kinds and layouts, some malformed. */
+static size_t make_trace(char *out, size_t room, int layout)
+{
+	static const char *const fmt[] = {
+		"  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": %d, \"tid\": "
+		"%d,\n"
+		"    \"ts\": %d.%03d, \"dur\": %d.5,\n    \"args\": {\n      \"correlation\": %d, "
+		"\"k\": [\"}, {\", %d]\n    }\n  }",
+		"{\"name\": \"n%2$d\", \"cat\": \"%1$s\", \"ph\": \"X\", \"pid\": %3$d, \"tid\": "
+		"%4$d, \"ts\": %5$d.%6$03d, "
+		"\"dur\": %7$d.5, \"args\": {\"correlation\": %8$d, \"k\": [\"}, {\", %9$d]}}"};
+	static const char *const cats[] = {"cpu_op", "kernel", "cuda_runtime", "python_function",
+					   "odd\\u0041"};
+	size_t n = (size_t)snprintf(out, room, "{\"traceEvents\": [\n");
+	for (int i = 0; i < 3000; i++) {
+		if (i)
+			n += (size_t)snprintf(out + n, room - n, layout ? ", " : ",\n");
+		n += (size_t)snprintf(out + n, room - n, fmt[layout], cats[i % 5], i % 37, i % 3,
+				      i % 7, 1000 + i * (i % 11), i % 1000, i % 13, i, i % 4);
+		if (i % 500 == 250)
+			n += (size_t)snprintf(out + n, room - n, ", {\"ph\": \"X\", broken}");
+	}
+	return n + (size_t)snprintf(out + n, room - n, "\n], \"end\": 1}");
+}
+
+/* Equal runs print equal sums: durations, names as text, tracks, correlation ids, args. */
+static uint64_t digest(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	uint64_t h = t->host.n * 31 + t->gpu.n + run->part.issues[ASSAY_ISSUE_bad_record] * 7;
+	for (uint32_t i = 0; i < t->host.n; i++) {
+		assay_str name = assay_text(run, t->host.name[i]),
+			  args = assay_text(run, t->host.args[i]);
+		h = assay_hash(name.p, name.n,
+			       h + (uint64_t)t->host.ts[i] + (uint64_t)t->host.dur[i]);
+		h = assay_hash(args.p, args.n, h + (uint64_t)t->track.tid[t->host.track[i]]);
+	}
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		h = h * 31 + t->gpu.corr[i] + (uint64_t)t->gpu.ts[i];
+	return h;
+}
+
+TEST(threads_and_instruction_sets_read_the_same)
+{
+	enum { ROOM = 2 << 20 };
+	static char text[ROOM];
+	static const char *const threads[] = {"1", "2", "3", "7"};
+	for (int layout = 0; layout < 2; layout++) {
+		size_t n = make_trace(text, ROOM, layout);
+		uint64_t want = 0;
+		for (int isa = 0; isa < ASSAY_ISA_COUNT; isa++) {
+			setenv("ASSAY_ISA", assay_isa_name((assay_isa)isa), 1);
+			for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+				setenv("ASSAY_THREADS", threads[i], 1);
+				assay_run *run = read_text(text, n);
+				CHECK(run->part.t.host.n == 2400 && run->part.t.gpu.n == 600);
+				CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 6);
+				uint64_t got = digest(run);
+				want = want ? want : got;
+				CHECK(got == want);
+				assay_run_free(run);
+			}
+		}
+	}
+	return 0;
+}
+
+TEST(only_traces_are_claimed)
+{
+	CHECK(chrome_sniff(ASSAY_S("  {\"traceEvents\": [")) > 90);
+	CHECK(chrome_sniff(ASSAY_S("[{\"ph\": \"X\"}]")) > 80);
+	CHECK(chrome_sniff(ASSAY_S("{\"metadata\": {\"tokens_per_sec\": 1}}")) > 0);
+	CHECK(chrome_sniff(ASSAY_S("{\"rocprofiler-sdk-tool\": [{\"metadata\": {")) == 0);
+	CHECK(chrome_sniff(ASSAY_S("{}")) == 0 && chrome_sniff(ASSAY_S("x")) == 0);
+	return 0;
+}

@@ -10,8 +10,8 @@ typedef struct assay_reader {
 	const char *about; /* line in help and docs */
 	/* How sure, 0..100, from the first bytes of the unpacked text (up to 64 KiB). */
 	int (*sniff)(assay_str head);
-	/* Read everything into run->part. run->part.source is this input's row already. Bad records are
-	 * counted and skipped; false only when nothing of the input can be used. */
+	/* Read everything into run->part. run->part.source is this input's row already. Bad records
+	 * are counted and skipped; false only when nothing of the input can be used. */
 	bool (*read)(assay_run *run, assay_input *in, assay_err *err);
 } assay_reader;
 

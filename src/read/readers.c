@@ -127,7 +127,8 @@ static bool read_dir(assay_run *run, const char *dir, assay_err *err)
 	assay_vec_free(&files);
 	assay_arena_free(&scratch);
 	if (!good)
-		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read", dir);
+		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
+				  dir);
 	return true;
 }
 
@@ -145,6 +146,8 @@ TEST(unknown_text_has_no_reader)
 {
 	CHECK(!assay_reader_sniff(ASSAY_S("hello, world\n")));
 	CHECK(!assay_reader_sniff((assay_str){"", 0}));
-	CHECK(!assay_reader_sniff((assay_str){"\x7f" "ELF\x02\x01\x01\0\0\0", 10}));
+	CHECK(!assay_reader_sniff((assay_str){"\x7f"
+					      "ELF\x02\x01\x01\0\0\0",
+					      10}));
 	return 0;
 }

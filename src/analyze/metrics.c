@@ -1,0 +1,325 @@
+/* The figures of a run. A number that was not measured is unknown, never zero. */
+#include "analyze/analyze.h"
+
+#include <stdlib.h>
+
+#include "base/test.h"
+
+static void add_metric(assay_run *run, const char *name, double value, assay_state state,
+		       const char *how)
+{
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_metric);
+	assay_metric_table *m = &run->part.t.metric;
+	m->name[r] = assay_sid_of(run, name);
+	m->value[r] = state == ASSAY_STATE_UNKNOWN ? 0 : value;
+	m->state[r] = (uint8_t)state;
+	m->how[r] = assay_sid_of(run, how);
+}
+
+static void add_word(assay_run *run, const char *name, const char *text, assay_state state,
+		     const char *how)
+{
+	add_metric(run, name, 0, state, how);
+	assay_metric_table *m = &run->part.t.metric;
+	m->text[m->n - 1] = assay_sid_of(run, text);
+}
+
+uint32_t assay_metric_find(const assay_run *run, const char *name)
+{
+	const assay_metric_table *m = &run->part.t.metric;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (uint32_t i = 0; id && i < m->n; i++)
+		if (m->name[i] == id)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+typedef assay_vec(int64_t) times;
+
+/* Step lengths of the first source that has steps; ranks run in step, so one speaks for all. */
+static void step_times(const assay_run *run, times *out)
+{
+	const assay_step_table *s = &run->part.t.step;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->source[i] == s->source[0] && s->dur[i] > 0)
+			*assay_push(out) = s->dur[i];
+	if (out->n)
+		qsort(out->p, out->n, sizeof *out->p, by_value);
+}
+
+/* The device that did most: the one whose figures stand for the run. */
+static uint32_t main_device(const assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < d->n; i++)
+		if (best == ASSAY_NO_ROW || d->events[i] > d->events[best])
+			best = i;
+	return best;
+}
+
+static void step_metrics(assay_run *run, const assay_report_opts *opts)
+{
+	times t = {0};
+	step_times(run, &t);
+	uint32_t dev = main_device(run);
+	const assay_device_time_table *d = &run->part.t.device_time;
+	double header;
+	int64_t steps = opts->steps ? opts->steps : (int64_t)t.n;
+	add_metric(run, "steps", (double)steps,
+		   opts->steps ? ASSAY_STATE_ESTIMATED
+		   : t.n       ? ASSAY_STATE_MEASURED
+			       : ASSAY_STATE_UNKNOWN,
+		   opts->steps ? "given with --steps"
+		   : t.n       ? "step markers on the host"
+			       : "no step markers; give --steps N, or record with them");
+	if (t.n) {
+		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, ASSAY_STATE_MEASURED,
+			   "median length of the step markers");
+		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, ASSAY_STATE_MEASURED,
+			   "shortest step marker");
+		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9,
+			   ASSAY_STATE_MEASURED, "longest step marker");
+	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
+		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
+			   "the file's own metadata");
+	} else if (opts->steps && dev != ASSAY_NO_ROW) {
+		add_metric(run, "step_seconds", (double)d->span[dev] * 1e-9 / opts->steps,
+			   ASSAY_STATE_ESTIMATED, "device span divided by --steps");
+	} else {
+		add_metric(run, "step_seconds", 0, ASSAY_STATE_UNKNOWN,
+			   "no step markers; give --steps N, or record with them");
+	}
+	assay_vec_free(&t);
+}
+
+static void header_metric(assay_run *run, const char *name, const char *key, const char *hint)
+{
+	double v;
+	bool known = assay_str_f64(assay_meta_get(run, key), &v);
+	add_metric(run, name, known ? v : 0, known ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_UNKNOWN,
+		   known ? "the file's own metadata" : hint);
+}
+
+static void utilisation(assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	int64_t busy = 0, span = 0;
+	for (size_t i = 0; i < d->n; i++) {
+		busy += d->busy[i];
+		span += d->span[i];
+	}
+	if (span > 0)
+		add_metric(run, "gpu_util_pct", 100.0 * (double)busy / (double)span,
+			   ASSAY_STATE_MEASURED,
+			   "time with work on the device over its span, all devices");
+	else
+		add_metric(run, "gpu_util_pct", 0, ASSAY_STATE_UNKNOWN, "no GPU work in the input");
+}
+
+/* Peak and mean of a telemetry series; the mean over samples, which come at a fixed rate. */
+static bool series(const assay_run *run, const char *name, double *peak, double *mean)
+{
+	const assay_counter_table *c = &run->part.t.counter;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	size_t n = 0;
+	double sum = 0;
+	*peak = 0;
+	for (size_t i = 0; id && i < c->n; i++) {
+		if (c->name[i] != id)
+			continue;
+		*peak = n++ && *peak > c->value[i] ? *peak : c->value[i];
+		sum += c->value[i];
+	}
+	*mean = n ? sum / (double)n : 0;
+	return n > 0;
+}
+
+/* The allocator's own account, when the trace has memory events. */
+static bool allocator_peak(const assay_run *run, int64_t *peak)
+{
+	const assay_alloc_table *a = &run->part.t.alloc;
+	*peak = -1;
+	for (size_t i = 0; i < a->n; i++) {
+		int64_t v = a->reserved[i] >= 0 ? a->reserved[i] : a->total[i];
+		if (a->device[i] >= 0 && v > *peak)
+			*peak = v;
+	}
+	return *peak >= 0;
+}
+
+enum { GB = 1 << 30 };
+
+static void memory_metrics(assay_run *run)
+{
+	double peak, mean;
+	int64_t alloc;
+	if (series(run, "mem_used_bytes", &peak, &mean)) {
+		add_metric(run, "hbm_peak_gb", peak / GB, ASSAY_STATE_MEASURED, "telemetry");
+		add_metric(run, "hbm_avg_gb", mean / GB, ASSAY_STATE_MEASURED, "telemetry");
+	} else if (allocator_peak(run, &alloc)) {
+		add_metric(run, "hbm_peak_gb", (double)alloc / GB, ASSAY_STATE_ESTIMATED,
+			   "the framework's allocator; other users of the device are not in it");
+		add_metric(run, "hbm_avg_gb", 0, ASSAY_STATE_UNKNOWN, "no telemetry");
+	} else {
+		add_metric(run, "hbm_peak_gb", 0, ASSAY_STATE_UNKNOWN, "no telemetry");
+		add_metric(run, "hbm_avg_gb", 0, ASSAY_STATE_UNKNOWN, "no telemetry");
+	}
+	if (series(run, "mem_total_bytes", &peak, &mean))
+		add_metric(run, "hbm_total_gb", peak / GB, ASSAY_STATE_MEASURED, "telemetry");
+	else if (run->part.t.device.n && run->part.t.device.memory[0] > 0)
+		add_metric(run, "hbm_total_gb", (double)run->part.t.device.memory[0] / GB,
+			   ASSAY_STATE_MEASURED, "device properties in the trace");
+	else
+		add_metric(run, "hbm_total_gb", 0, ASSAY_STATE_UNKNOWN,
+			   "the input names no device");
+	if (series(run, "util_pct", &peak, &mean))
+		add_metric(run, "smi_util_pct", mean, ASSAY_STATE_MEASURED,
+			   "telemetry: share of time with any kernel, as the driver counts it");
+	if (series(run, "power_watts", &peak, &mean))
+		add_metric(run, "power_watts", mean, ASSAY_STATE_MEASURED, "telemetry");
+}
+
+/* Seconds per step in each bucket, from the main device's exact partition. What idle time was for
+ * is not known here, so it is one number; capacity is not time, so headroom is in GB elsewhere. */
+static void budget_metrics(assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	uint32_t dev = main_device(run), steps_row = assay_metric_find(run, "steps");
+	double steps = run->part.t.metric.value[steps_row];
+	if (dev == ASSAY_NO_ROW)
+		return;
+	bool known = run->part.t.metric.state[steps_row] != ASSAY_STATE_UNKNOWN && steps > 0;
+	double per = known ? 1e-9 / steps : 1e-9;
+	const char *how =
+		known ? "main device, per step" : "main device, whole recording (no steps)";
+	const struct {
+		const char *name;
+		int64_t ns;
+	} buckets[] = {{"budget_useful_gpu", d->compute[dev]},
+		       {"budget_comm_excess", d->exposed_comm[dev]},
+		       {"budget_exposed_copy", d->exposed_copy[dev]},
+		       {"budget_host_gap", d->idle[dev]},
+		       {"budget_total", d->span[dev]}};
+	for (size_t i = 0; i < sizeof buckets / sizeof *buckets; i++)
+		add_metric(run, buckets[i].name, (double)buckets[i].ns * per, ASSAY_STATE_MEASURED,
+			   how);
+}
+
+static bool has_name(const assay_run *run, const char *part)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	for (size_t i = 0; i < k->n; i++)
+		if (k->family[i] == ASSAY_FAMILY_ATTENTION &&
+		    assay_str_find_nocase(assay_text(run, k->name[i]), part) >= 0)
+			return true;
+	return false;
+}
+
+static bool is_amd(const assay_run *run)
+{
+	const assay_device_table *d = &run->part.t.device;
+	return d->n && assay_str_is(assay_text(run, d->vendor[0]), "amd");
+}
+
+/* Which attention ran: flash kernels (AOTriton's and CK's are of that kind too), another fused
+ * kernel, or the operator without one. */
+static void attention(assay_run *run)
+{
+	const assay_pool *s = &run->part.strings;
+	bool math = assay_pool_find(s, ASSAY_S("aten::_scaled_dot_product_attention_math")) != 0;
+	bool op = assay_pool_find(s, ASSAY_S("aten::scaled_dot_product_attention")) != 0;
+	const char *flash = is_amd(run) ? "flash_rocm" : "flash";
+	if (has_name(run, "flash") || has_name(run, "attn_fwd") ||
+	    (is_amd(run) && has_name(run, "fmha")))
+		add_word(run, "attention", flash, ASSAY_STATE_MEASURED,
+			 "flash attention kernels ran");
+	else if (has_name(run, ""))
+		add_word(run, "attention", "sdpa", ASSAY_STATE_MEASURED,
+			 "fused attention kernels ran");
+	else if (math)
+		add_word(run, "attention", "eager", ASSAY_STATE_MEASURED,
+			 "the math fallback was called");
+	else if (op)
+		add_word(run, "attention", "sdpa", ASSAY_STATE_ESTIMATED,
+			 "the operator was called");
+	else
+		add_word(run, "attention", "unknown", ASSAY_STATE_UNKNOWN,
+			 "no attention operator or kernel was recognised");
+}
+
+/* Header values are JSON text: numbers as they are, strings in quotes. */
+static void version(assay_run *run, const char *name, const char *const *keys)
+{
+	for (; *keys; keys++) {
+		assay_str v = assay_meta_get(run, *keys);
+		if (v.n > 2 && v.p[0] == '"')
+			v = (assay_str){v.p + 1, v.n - 2};
+		if (!v.n)
+			continue;
+		const char *text = assay_dup(&run->arena, v);
+		add_word(run, name, text, ASSAY_STATE_MEASURED, "the file's header");
+		return;
+	}
+	add_word(run, name, "unknown", ASSAY_STATE_UNKNOWN, "the input does not say");
+}
+
+static void versions(assay_run *run)
+{
+	static const char *const torch[] = {"metadata.pytorch_version", "metadata.torch_version",
+					    "pytorch_version", "torch_version", NULL};
+	static const char *const rocm[] = {"metadata.rocm_version", "rocm_version",
+					   "hip_runtime_version", "hip_version", NULL};
+	static const char *const cuda[] = {"cuda_runtime_version", "metadata.cuda_version", NULL};
+	version(run, "pytorch_version", torch);
+	version(run, "rocm_version", rocm);
+	version(run, "cuda_version", cuda);
+}
+
+void assay_metrics(assay_run *run, const assay_report_opts *opts)
+{
+	step_metrics(run, opts);
+	header_metric(run, "tokens_per_sec", "metadata.tokens_per_sec",
+		      "the input does not say how many tokens a step has");
+	header_metric(run, "mfu_pct", "metadata.mfu_pct",
+		      "the input does not say how many operations a step has");
+	utilisation(run);
+	memory_metrics(run);
+	budget_metrics(run);
+	attention(run);
+	versions(run);
+}
+
+TEST(unknown_stays_unknown)
+{
+	assay_run *run = assay_run_new();
+	assay_metrics(run, &(assay_report_opts){0});
+	static const char *const names[] = {"steps",     "step_seconds", "tokens_per_sec",
+					    "mfu_pct",   "gpu_util_pct", "hbm_peak_gb",
+					    "hbm_avg_gb"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		uint32_t r = assay_metric_find(run, names[i]);
+		CHECK(r != ASSAY_NO_ROW && run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN);
+	}
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(header_figures_are_estimates)
+{
+	assay_run *run = assay_run_new();
+	assay_meta_add(&run->part, "metadata.tokens_per_sec", ASSAY_S("142.5"));
+	assay_metrics(run, &(assay_report_opts){.steps = 4});
+	uint32_t r = assay_metric_find(run, "tokens_per_sec");
+	CHECK(run->part.t.metric.value[r] == 142.5 &&
+	      run->part.t.metric.state[r] == ASSAY_STATE_ESTIMATED);
+	CHECK(run->part.t.metric.value[assay_metric_find(run, "steps")] == 4);
+	assay_run_free(run);
+	return 0;
+}

@@ -1,0 +1,100 @@
+/* The public API, put together from the modules. */
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "model/run.h"
+#include "read/reader.h"
+#include "render/report.h"
+#include "resolve/resolve.h"
+
+const char *assay_version(void)
+{
+	return ASSAY_VERSION;
+}
+
+bool assay_run_read(assay_run *run, const char *path, assay_err *err)
+{
+	return assay_read_path(run, path, err);
+}
+
+bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
+{
+	assay_report_opts opts = {0};
+	if (given) /* callers built against an older header know fewer fields */
+		memcpy(&opts, given,
+		       given->size && given->size < sizeof opts ? given->size : sizeof opts);
+	if (run->analyzed)
+		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
+	run->analyzed = true;
+	run->report_top = opts.top ? opts.top : 20;
+	assay_link(run);
+	assay_find_steps(run);
+	assay_kernels(run, assay_family_of_name, assay_class_of_name);
+	assay_partition(run);
+	assay_metrics(run, &opts);
+	return true;
+}
+
+const char *assay_run_report_json(assay_run *run, size_t *len)
+{
+	assay_jsonw w = {0};
+	assay_report_json(&w, run);
+	assay_str text = assay_jsonw_text(&w);
+	run->report = assay_dup(&run->arena, text);
+	if (len)
+		*len = text.n;
+	assay_jsonw_free(&w);
+	return run->report;
+}
+
+static const assay_table_info *find_table(const char *name)
+{
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
+		if (!strcmp(assay_table_infos[i].name, name))
+			return &assay_table_infos[i];
+	return NULL;
+}
+
+size_t assay_table_rows(const assay_run *run, const char *table)
+{
+	const assay_table_info *info = find_table(table);
+	/* every table struct starts with its row count */
+	return info ? *(const size_t *)(const void *)((const char *)&run->part.t + info->at) : 0;
+}
+
+static const assay_type public_type[] = {
+	[ASSAY_COL_u8] = ASSAY_TYPE_U8,      [ASSAY_COL_u16] = ASSAY_TYPE_U16,
+	[ASSAY_COL_u32] = ASSAY_TYPE_U32,    [ASSAY_COL_i32] = ASSAY_TYPE_I32,
+	[ASSAY_COL_u64] = ASSAY_TYPE_U64,    [ASSAY_COL_i64] = ASSAY_TYPE_I64,
+	[ASSAY_COL_f64] = ASSAY_TYPE_F64,    [ASSAY_COL_sid] = ASSAY_TYPE_STRING,
+	[ASSAY_COL_track] = ASSAY_TYPE_ROW,  [ASSAY_COL_source] = ASSAY_TYPE_ROW,
+	[ASSAY_COL_detail] = ASSAY_TYPE_ROW,
+};
+
+const void *assay_table_column(const assay_run *run, const char *table, const char *column,
+			       assay_type *type)
+{
+	const assay_table_info *info = find_table(table);
+	for (size_t c = 0; info && c < info->cols; c++) {
+		if (strcmp(info->col[c].name, column))
+			continue;
+		if (type)
+			*type = public_type[info->col[c].type];
+		const char *at = (const char *)&run->part.t + info->at + info->col[c].at;
+		return *(void *const *)(const void *)at;
+	}
+	return NULL;
+}
+
+const char *assay_string(const assay_run *run, uint32_t id)
+{
+	return assay_z(run, id);
+}
+
+uint64_t assay_issue_count(const assay_run *run, const char *id)
+{
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (!strcmp(assay_issue_infos[i].id, id))
+			return run->part.issues[i];
+	return 0;
+}

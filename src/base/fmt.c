@@ -1,0 +1,135 @@
+/* Human forms of times, sizes, counts and kernel names. */
+#include "base/fmt.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/test.h"
+#include "base/utf8.h"
+
+/* The largest unit in which the value is at least one, with three significant digits. */
+static const char *in_units(char *buf, double v, const char *const *unit, const double *size, int n)
+{
+	double m = v < 0 ? -v : v;
+	int i = n - 1;
+	while (i > 0 && m < size[i])
+		i--;
+	double x = m / size[i];
+	int decimals = i == 0 || x >= 100 ? 0 : x >= 10 ? 1 : 2;
+	snprintf(buf, ASSAY_FMT, "%s%.*f %s", v < 0 ? "-" : "", decimals, x, unit[i]);
+	return buf;
+}
+
+const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns)
+{
+	static const char *const unit[] = {"ns", "us", "ms", "s"};
+	static const double size[] = {1, 1e3, 1e6, 1e9};
+	return in_units(buf, (double)ns, unit, size, 4);
+}
+
+const char *assay_fmt_bytes(char buf[ASSAY_FMT], uint64_t bytes)
+{
+	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
+	static const double size[] = {1, 1e3, 1e6, 1e9, 1e12};
+	return in_units(buf, (double)bytes, unit, size, 5);
+}
+
+const char *assay_fmt_count(char buf[ASSAY_FMT], uint64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%" PRIu64, n), out = 0;
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[out++] = ',';
+		buf[out++] = digits[i];
+	}
+	buf[out] = 0;
+	return buf;
+}
+
+const char *assay_fmt_safe(assay_arena *a, assay_str text)
+{
+	char *out = assay_alloc(a, text.n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < text.n;) {
+		unsigned char c = (unsigned char)text.p[i];
+		size_t len = assay_utf8_len(text.p + i, text.n - i);
+		bool bad = !len || c < 0x20 || c == 0x7f ||
+			   (c == 0xc2 && (unsigned char)text.p[i + 1] < 0xa0);
+		if (bad)
+			out[n++] = '?';
+		else
+			for (size_t k = 0; k < len; k++)
+				out[n++] = text.p[i + k];
+		i += len ? len : 1;
+	}
+	return out;
+}
+
+/* Drops balanced <...> and (...), which hold what a table has no room for. A name that starts with
+ * a bracket ("(anonymous namespace)::f", "<eval>") keeps it. */
+static size_t drop_brackets(char *s)
+{
+	size_t n = 0;
+	int depth = 0;
+	for (size_t i = 0; s[i]; i++) {
+		char c = s[i];
+		bool open = c == '<' || c == '(', close = c == '>' || c == ')';
+		if (open && (n > 0 || depth))
+			depth++;
+		else if (close && depth)
+			depth--;
+		else if (!depth)
+			s[n++] = c;
+	}
+	s[n] = 0;
+	return n;
+}
+
+const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width)
+{
+	static const char *const prefixes[] = {"void ", "(anonymous namespace)::"};
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (assay_str_starts(name, prefixes[i])) {
+			size_t n = strlen(prefixes[i]);
+			name = (assay_str){name.p + n, name.n - n};
+		}
+	char *s = assay_dup(a, assay_str_of(assay_fmt_safe(a, name)));
+	size_t n = drop_brackets(s);
+	while (n && s[n - 1] == ' ')
+		s[--n] = 0;
+	if (n > width && width > 3) {
+		size_t cut = width - 3;
+		while (cut && ((unsigned char)s[cut] & 0xc0) == 0x80)
+			cut--;
+		strcpy(s + cut, "...");
+	}
+	return n ? s : "(no name)";
+}
+
+TEST(times_have_three_digits_and_a_unit)
+{
+	char b[ASSAY_FMT];
+	CHECK(!strcmp(assay_fmt_time(b, 999), "999 ns"));
+	CHECK(!strcmp(assay_fmt_time(b, 12400000), "12.4 ms"));
+	CHECK(!strcmp(assay_fmt_time(b, 1230), "1.23 us"));
+	CHECK(!strcmp(assay_fmt_time(b, -3000000000), "-3.00 s"));
+	CHECK(!strcmp(assay_fmt_bytes(b, 373294), "373 kB"));
+	CHECK(!strcmp(assay_fmt_count(b, 1234567), "1,234,567"));
+	CHECK(!strcmp(assay_fmt_count(b, 12), "12"));
+	return 0;
+}
+
+TEST(kernel_names_lose_what_a_table_cannot_show)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(assay_fmt_kernel(
+			      &a, ASSAY_S("void at::native::reduce_kernel<512, 1, X<a>>(int)"), 60),
+		      "at::native::reduce_kernel"));
+	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("Cijk_Alik_Bljk_MT128"), 10), "Cijk_Al..."));
+	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("bad\x1b[31m\xff"), 60), "bad?[31m?"));
+	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S(""), 60), "(no name)"));
+	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("<eval> x"), 60), "<eval> x"));
+	assay_arena_free(&a);
+	return 0;
+}

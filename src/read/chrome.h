@@ -1,0 +1,227 @@
+/* Private to the Chrome/Kineto reader: one parsed event, and what its files share. */
+#ifndef ASSAY_READ_CHROME_H
+#define ASSAY_READ_CHROME_H
+
+#include "base/pump.h"
+#include "base/json.h"
+#include "model/run.h"
+
+/* Arguments with a place in our tables: X(key, id, how). INT is taken when it is a plain integer,
+ * VEC is up to three of them, ZERO carries nothing when 0, DERIVED can be computed from other
+ * columns and is dropped, TEXT is listed only because it is common. Whatever is not taken stays in
+ * the args column as text. */
+#define CHROME_ARGS(X)                                                                             \
+	X("correlation", CORR, INT)                                                                \
+	X("External id", EXTERNAL, INT)                                                            \
+	X("external id", EXTERNAL_OLD, INT)                                                        \
+	X("Ev Idx", EV_IDX, INT)                                                                   \
+	X("Sequence number", SEQ, INT)                                                             \
+	X("Fwd thread id", FWD_THREAD, INT)                                                        \
+	X("Record function id", RECORD_FN, ZERO)                                                   \
+	X("Python id", PY_ID, INT)                                                                 \
+	X("Python parent id", PY_PARENT, INT)                                                      \
+	X("cbid", CBID, INT)                                                                       \
+	X("stream", STREAM, INT)                                                                   \
+	X("device", DEVICE, INT)                                                                   \
+	X("context", CONTEXT, INT)                                                                 \
+	X("queued", QUEUED, ZERO)                                                                  \
+	X("grid", GRID, VEC)                                                                       \
+	X("block", BLOCK, VEC)                                                                     \
+	X("registers per thread", REGS, INT)                                                       \
+	X("shared memory", SHARED, INT)                                                            \
+	X("bytes", BYTES, INT)                                                                     \
+	X("memory bandwidth (GB/s)", BANDWIDTH, DERIVED)                                           \
+	X("graph id", GRAPH, INT)                                                                  \
+	X("graph node id", GRAPH_NODE, INT)                                                        \
+	X("wait_on_stream", WAIT_STREAM, INT)                                                      \
+	X("wait_on_cuda_event_record_corr_id", RECORD_CORR, INT)                                   \
+	X("wait_on_cuda_event_id", EVENT, INT)                                                     \
+	X("Addr", ADDR, INT)                                                                       \
+	X("Bytes", ALLOC_BYTES, INT)                                                               \
+	X("Total Allocated", TOTAL, INT)                                                           \
+	X("Total Reserved", RESERVED, INT)                                                         \
+	X("Device Id", ALLOC_DEVICE, INT)                                                          \
+	X("Concrete Inputs", INPUTS, TEXT)                                                         \
+	X("Input type", INPUT_TYPE, TEXT)                                                          \
+	X("Input Strides", INPUT_STRIDES, TEXT)                                                    \
+	X("Input Dims", INPUT_DIMS, TEXT)                                                          \
+	X("Python module id", PY_MODULE, TEXT)                                                     \
+	X("kind", KIND, TEXT)                                                                      \
+	X("blocks per SM", BLOCKS_PER_SM, TEXT)                                                    \
+	X("warps per SM", WARPS_PER_SM, TEXT)                                                      \
+	X("est. achieved occupancy %", OCCUPANCY, TEXT)
+
+/* Members of an event object: X(key, id). */
+#define CHROME_KEYS(X)                                                                             \
+	X("ph", PH)                                                                                \
+	X("cat", CAT)                                                                              \
+	X("name", NAME)                                                                            \
+	X("pid", PID)                                                                              \
+	X("tid", TID)                                                                              \
+	X("ts", TS)                                                                                \
+	X("dur", DUR)                                                                              \
+	X("args", ARGS)                                                                            \
+	X("id", ID)                                                                                \
+	X("id2", ID2)                                                                              \
+	X("bp", BP)
+
+typedef enum chrome_arg {
+#define X(key, id, how) CHROME_##id,
+	CHROME_ARGS(X)
+#undef X
+		CHROME_ARG_COUNT
+} chrome_arg;
+
+typedef enum chrome_key {
+#define X(key, id) CHROME_KEY_##id,
+	CHROME_KEYS(X)
+#undef X
+		CHROME_KEY_COUNT
+} chrome_key;
+
+typedef enum chrome_how {
+	CHROME_INT,
+	CHROME_VEC,
+	CHROME_ZERO,
+	CHROME_DERIVED,
+	CHROME_TEXT
+} chrome_how;
+extern const chrome_how chrome_arg_how[CHROME_ARG_COUNT];
+
+_Static_assert(CHROME_ARG_COUNT <= 64, "one bit per argument in chrome_event.has");
+
+/* A set of words. Writers repeat the same keys in the same order, so the one that followed last
+ * time is tried first: the branch predictor then runs ahead of the text, which a search for the
+ * closing quote would stop (measured: half of the parse). */
+enum { CHROME_WORDS = 256, CHROME_WORD_IDS = 64 };
+typedef struct chrome_word {
+	uint64_t head, mask; /* first eight bytes, zero-filled; which of them count */
+	uint64_t tail;       /* last eight bytes of longer words */
+	uint32_t n;          /* 0: free slot */
+	int32_t id;
+	const char *text;
+} chrome_word;
+
+typedef struct chrome_words {
+	chrome_word slot[CHROME_WORDS]; /* by hash of head and length */
+	chrome_word by_id[CHROME_WORD_IDS];
+} chrome_words;
+
+void chrome_words_add(chrome_words *w, const char *text, int id);
+
+static inline unsigned chrome_word_home(uint64_t head, size_t n)
+{
+	return (unsigned)(((head ^ n * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u) >> 56);
+}
+
+/* Is this word at p? ASSAY_PAD bytes must be readable. */
+static inline bool chrome_word_is(const chrome_word *w, const char *p)
+{
+	uint64_t head, tail;
+	memcpy(&head, p, 8);
+	if ((head & w->mask) != w->head)
+		return false;
+	if (w->n <= 8)
+		return true;
+	memcpy(&tail, p + w->n - 8, 8);
+	return tail == w->tail && (w->n <= 16 || !memcmp(w->text + 8, p + 8, w->n - 16));
+}
+
+/* Id of the word p[0..n) (ASSAY_PAD bytes readable behind it), or -1. */
+static inline int chrome_word_find(const chrome_words *w, const char *p, size_t n)
+{
+	uint64_t head;
+	memcpy(&head, p, 8);
+	if (n < 8)
+		head &= n ? ~0ull >> (64 - 8 * n) : 0;
+	for (unsigned i = chrome_word_home(head, n); w->slot[i].n; i = (i + 1) % CHROME_WORDS)
+		if (w->slot[i].n == n && chrome_word_is(&w->slot[i], p))
+			return w->slot[i].id;
+	return -1;
+}
+
+/* A process or thread id: a number, or text with the number at -1. */
+typedef struct chrome_ident {
+	int64_t num;
+	assay_str text;
+} chrome_ident;
+
+typedef struct chrome_event {
+	assay_str name, cat; /* text between the quotes */
+	assay_str id;        /* async or flow id, as written without quotes */
+	assay_str args;      /* the args value, brackets included */
+	assay_str extra;     /* its members that have no place in a table */
+	chrome_ident pid, tid;
+	int64_t ts, dur;
+	bool has_ts, has_dur, binds, name_escaped, cat_escaped;
+	char ph;
+	int cat_id;   /* chrome.cats, -1 when unknown */
+	uint64_t has; /* bit per chrome_arg */
+	int64_t arg[CHROME_ARG_COUNT];
+	uint32_t grid[3], block[3];
+} chrome_event;
+
+enum { CHROME_TRACKS = 64, CHROME_CATS = 32 };
+
+/* What one worker thread owns. */
+typedef struct chrome_worker {
+	assay_part part;
+	assay_moved moved;
+	assay_arena scratch; /* unescaped text of the current event */
+	assay_vec(char) extra;
+	uint64_t events; /* since the last commit */
+	uint32_t odd;    /* assay_json.odd bits met */
+	bool closed;
+	/* what came after each key the last time, by the low bits of the phase; arguments by
+	 * category. The last slot is the start */
+	uint8_t next_key[8][CHROME_KEY_COUNT + 1];
+	uint8_t next_arg[CHROME_CATS + 1][CHROME_ARG_COUNT + 1];
+	/* pid and tid of the last event, by the eight bytes they stood in */
+	struct {
+		uint64_t word;
+		int64_t num;
+		unsigned n;
+	} last_ident[2];
+	uint8_t last_cat;
+	unsigned ts_digits; /* 8..15 digits before the point in the last ts */
+	struct {
+		int64_t pid, tid;
+		uint32_t track, kind;
+	} cache[CHROME_TRACKS];
+} chrome_worker;
+
+typedef struct chrome chrome;
+
+/* Parse one event object at j->p into ev. false: j->bad or j->cut. One per instruction set. */
+typedef bool chrome_parse_fn(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev);
+/* Parse the events that start before limit; as assay_pump.parse. */
+typedef assay_pump_status chrome_scan_fn(chrome *c, unsigned worker, assay_view text, size_t limit,
+					 size_t *used);
+
+struct chrome {
+	assay_run *run;
+	assay_input *in;
+	chrome_words keys, args, cats;
+	char sep[128]; /* text between the first two events, "}" to the second's first quote */
+	size_t sep_n;
+	chrome_worker *worker;
+	unsigned workers;
+	chrome_scan_fn *scan;
+	chrome_parse_fn *parse;
+	assay_gate *gate;
+	bool closed; /* the list of events ended with its bracket */
+};
+
+chrome_scan_fn chrome_scan_scalar, chrome_scan_avx2, chrome_scan_avx512;
+chrome_parse_fn chrome_parse_scalar, chrome_parse_avx2, chrome_parse_avx512;
+
+/* Where the next event seems to start at or after text[0]; n when none does. */
+size_t chrome_align(void *ctx, const char *text, size_t n);
+
+/* Add the event's rows to the worker's part. */
+void chrome_add(chrome_worker *w, chrome_event *ev);
+/* Pair begin/end events, name the tracks. After the last event, on the run's own part. */
+void chrome_finish(chrome *c);
+void chrome_words_fill(chrome *c);
+
+#endif

@@ -1,0 +1,383 @@
+/* The hot loop of the Chrome/Kineto reader: text to chrome_event. Compiled once per instruction
+ * set. */
+#include "base/cpu.h"
+#include "read/chrome.h"
+
+/* The string at j->p; escaped tells whether it holds a backslash. */
+static inline bool take_text(assay_json *j, assay_str *s, bool *escaped)
+{
+	if (*j->p != '"')
+		return assay_json_skip(
+			j, s); /* a number or word where text should be: keep as written */
+	return json_text(j, s, escaped);
+}
+
+static __attribute__((noinline)) bool other_member(assay_json *j, const chrome_words *words,
+						   uint8_t *expect, int *id, assay_str *key)
+{
+	if (!assay_json_member(j, key))
+		return false;
+	*id = chrome_word_find(words, key->p, key->n);
+	if (*id >= 0)
+		*expect = (uint8_t)*id;
+	return true;
+}
+
+/* assay_json_member() for the layout writers use: at most one comma, the expected key, ':' and at
+ * most one space. Anything else is left to the general one. Sets *id, and what to expect next time.
+ */
+static inline __attribute__((always_inline)) bool
+next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id, assay_str *key)
+{
+	const char *p = j->p;
+	const chrome_word *w = &words->by_id[*expect];
+	if (j->fresh || *p == ',') {
+		p = simd_skip_space(p + !j->fresh, j->end);
+		const char *value = p + 1 + w->n;
+		if (*p == '"' && chrome_word_is(w, p + 1) && value[0] == '"' && value[1] == ':') {
+			value += 2 + (value[2] == ' ');
+			if ((unsigned char)*value > ' ' && value < j->end) {
+				*key = (assay_str){p + 1, w->n};
+				*id = w->id;
+				j->p = value;
+				j->fresh = false;
+				return true;
+			}
+		}
+	}
+	return other_member(j, words, expect, id, key);
+}
+
+static inline bool take_ident(assay_json *j, chrome_worker *w, int which, chrome_ident *id)
+{
+	uint64_t v, word;
+	memcpy(&word, j->p, 8);
+	if (word == w->last_ident[which].word && w->last_ident[which].n) {
+		j->p += w->last_ident[which].n;
+		id->num = w->last_ident[which].num;
+		return true;
+	}
+	unsigned n = simd_digits8(j->p, &v);
+	if (n && n < 8 && !json_scalar_char(j->p[n])) {
+		w->last_ident[which].word = word;
+		w->last_ident[which].num = (int64_t)v;
+		w->last_ident[which].n = n;
+		j->p += n;
+		id->num = (int64_t)v;
+		return true;
+	}
+	assay_str raw;
+	if (!assay_json_skip(j, &raw))
+		return false;
+	if (raw.p[0] == '"')
+		id->text = (assay_str){raw.p + 1, raw.n - 2};
+	else if (!assay_str_i64(raw, &id->num) || id->num < 0)
+		*id = (chrome_ident){-1, raw};
+	return true;
+}
+
+static inline bool starts_number(char c)
+{
+	return (c >= '0' && c <= '9') || c == '-';
+}
+
+/* [x, y, z], shorter or longer ones too. */
+static bool take_vec(assay_json *j, uint32_t v[3])
+{
+	if (!assay_json_enter(j, '['))
+		return false;
+	for (int i = 0; assay_json_element(j); i++) {
+		uint64_t u = 0;
+		if (!assay_json_u64(j, &u) && !assay_json_ok(j))
+			return false;
+		if (i < 3)
+			v[i] = u > UINT32_MAX ? UINT32_MAX : (uint32_t)u;
+	}
+	return assay_json_ok(j);
+}
+
+/* A plain integer argument; false with the cursor unmoved when it is anything else. */
+static bool take_int(assay_json *j, int64_t *out)
+{
+	if (!starts_number(*j->p))
+		return false;
+	assay_json was = *j;
+	uint64_t u;
+	if (*j->p == '-' ? assay_json_i64(j, out) : assay_json_u64(j, &u)) {
+		if (*was.p != '-')
+			*out = (int64_t)u;
+		return true;
+	}
+	uint32_t odd = j->odd;
+	*j = was;
+	j->odd = odd;
+	return false;
+}
+
+/* The value of a known argument at j->p. true: it is in ev and needs no text. */
+static inline bool take_arg(assay_json *j, chrome_event *ev, int id)
+{
+	switch (chrome_arg_how[id]) {
+	case CHROME_INT:
+		if (!take_int(j, &ev->arg[id])) {
+			if (memcmp(j->p, "null", 4))
+				return false;
+			j->p += 4;
+			return true;
+		}
+		ev->has |= 1ull << id;
+		return true;
+	case CHROME_VEC:
+		if (*j->p != '[' || !take_vec(j, id == CHROME_GRID ? ev->grid : ev->block))
+			return false;
+		ev->has |= 1ull << id;
+		return true;
+	case CHROME_ZERO:
+		if (j->p[0] != '0' || json_scalar_char(j->p[1]))
+			return false;
+		j->p++;
+		return true;
+	case CHROME_DERIVED:
+		return assay_json_skip(j, NULL);
+	case CHROME_TEXT:
+		return false;
+	}
+	return false;
+}
+
+/* Runs of members without a place, joined. Neighbours stay one slice of the input; only when a
+ * known member stood between two runs are they copied together. */
+struct leftovers {
+	const char *from, *to;
+	bool open;
+};
+
+static void keep_slice(chrome_worker *w, const char *from, const char *to)
+{
+	size_t n = (size_t)(to - from);
+	if (w->extra.n) {
+		*assay_push(&w->extra) = ',';
+		*assay_push(&w->extra) = ' ';
+	}
+	assay_vec_reserve(&w->extra, w->extra.n + n);
+	memcpy(w->extra.p + w->extra.n, from, n);
+	w->extra.n += n;
+}
+
+static inline void leave(chrome_worker *w, struct leftovers *l, const char *from, const char *to)
+{
+	if (!l->open) {
+		if (l->from)
+			keep_slice(w, l->from, l->to);
+		l->from = from;
+		l->open = true;
+	}
+	l->to = to;
+}
+
+static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev)
+{
+	const char *start = j->p;
+	struct leftovers l = {0};
+	w->extra.n = 0;
+	if (!assay_json_enter(j, '{'))
+		return false;
+	uint8_t *after = w->next_arg[ev->cat_id < 0 ? CHROME_CATS : ev->cat_id];
+	int id = CHROME_ARG_COUNT;
+	for (assay_str key;
+	     next_member(j, &c->args, &after[id < 0 ? CHROME_ARG_COUNT : id], &id, &key);) {
+		if (id >= 0 && take_arg(j, ev, id)) {
+			l.open = false;
+			continue;
+		}
+		if (!assay_json_skip(j, NULL))
+			return false;
+		leave(w, &l, key.p - 1, j->p);
+	}
+	if (!assay_json_ok(j))
+		return false;
+	ev->args = (assay_str){start, (size_t)(j->p - start)};
+	if (w->extra.n) {
+		keep_slice(w, l.from, l.to);
+		ev->extra = (assay_str){w->extra.p, w->extra.n};
+	} else if (l.from) {
+		ev->extra = (assay_str){l.from, (size_t)(l.to - l.from)};
+	}
+	return true;
+}
+
+static inline bool take_category(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev)
+{
+	const chrome_word *last = &c->cats.by_id[w->last_cat];
+	if (*j->p == '"' && chrome_word_is(last, j->p + 1) && j->p[1 + last->n] == '"') {
+		ev->cat = (assay_str){j->p + 1, last->n};
+		ev->cat_id = last->id;
+		j->p += last->n + 2;
+		return true;
+	}
+	if (!take_text(j, &ev->cat, &ev->cat_escaped))
+		return false;
+	ev->cat_id = chrome_word_find(&c->cats, ev->cat.p, ev->cat.n);
+	if (ev->cat_id >= 0)
+		w->last_cat = (uint8_t)ev->cat_id;
+	return true;
+}
+
+static inline bool all_digits(uint64_t w)
+{
+	return !(((w + 0x7676767676767676u) | w) & 0x8080808080808080u);
+}
+
+/* Microseconds with three decimals and as many digits before the point as the last one had: the
+ * length is known without looking, so the next member can be read ahead. */
+static inline bool take_ts(assay_json *j, chrome_worker *w, int64_t *out)
+{
+	const char *p = j->p;
+	unsigned n = w->ts_digits;
+	uint64_t head, tail, frac;
+	memcpy(&head, p, 8);
+	memcpy(&tail, p + n - 8, 8);
+	memcpy(&frac, p + n - 4, 8); /* the last four digits, the point, three decimals */
+	if (p[n] == '.' && !json_scalar_char(p[n + 4]) && all_digits(head ^ 0x3030303030303030u) &&
+	    all_digits(tail ^ 0x3030303030303030u) &&
+	    all_digits((frac ^ 0x3030303030303030u) & 0xffffff00ffffffffu)) {
+		uint64_t high = 0, low = 0, milli = 0;
+		simd_digits8(p + n - 8, &low);
+		simd_digits8(p + n + 1, &milli);
+		if (n > 8) {
+			head = (head ^ 0x3030303030303030u) << (64 - 8 * (n - 8));
+			high = simd_parse8(head);
+		}
+		*out = (int64_t)((high * 100000000 + low) * 1000 + milli);
+		j->p = p + n + 4;
+		return true;
+	}
+	bool ok = assay_json_scaled(j, 3, out);
+	const char *dot = memchr(p, '.', (size_t)(j->p - p));
+	if (ok && dot && dot - p >= 8 && dot - p < 16 && *p != '-')
+		w->ts_digits = (unsigned)(dot - p);
+	return ok;
+}
+
+static inline bool take_member(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev,
+			       int key)
+{
+	bool escaped = false;
+	assay_str s = {0};
+	switch (key) {
+	case CHROME_KEY_PH:
+		if (!assay_json_skip(j, &s))
+			return false;
+		ev->ph = s.n == 3 && s.p[0] == '"' ? s.p[1] : 0;
+		return true;
+	case CHROME_KEY_CAT:
+		return take_category(c, w, j, ev);
+	case CHROME_KEY_NAME:
+		return take_text(j, &ev->name, &ev->name_escaped);
+	case CHROME_KEY_PID:
+		return take_ident(j, w, 0, &ev->pid);
+	case CHROME_KEY_TID:
+		return take_ident(j, w, 1, &ev->tid);
+	case CHROME_KEY_TS:
+		ev->has_ts = take_ts(j, w, &ev->ts);
+		return assay_json_ok(j);
+	case CHROME_KEY_DUR:
+		ev->has_dur = assay_json_scaled(j, 3, &ev->dur);
+		return assay_json_ok(j);
+	case CHROME_KEY_ARGS:
+		return *j->p == '{' ? take_args(c, w, j, ev) : assay_json_skip(j, NULL);
+	case CHROME_KEY_ID:
+	case CHROME_KEY_ID2:
+		if (!assay_json_skip(j, &ev->id))
+			return false;
+		if (ev->id.n >= 2 && ev->id.p[0] == '"')
+			ev->id = (assay_str){ev->id.p + 1, ev->id.n - 2};
+		return true;
+	case CHROME_KEY_BP:
+		if (!take_text(j, &s, &escaped))
+			return false;
+		ev->binds = s.n && s.p[0] == 'e';
+		return true;
+	default:
+		return assay_json_skip(j, NULL);
+	}
+}
+
+bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json *j,
+				  chrome_event *ev)
+{
+	/* everything but arg[], which `has` guards */
+	memset(ev, 0, offsetof(chrome_event, arg));
+	memset(ev->grid, 0, sizeof ev->grid + sizeof ev->block);
+	ev->pid.num = ev->tid.num = ev->cat_id = -1;
+	if (!assay_json_enter(j, '{'))
+		return false;
+	int id = CHROME_KEY_COUNT;
+	for (assay_str key;
+	     next_member(j, &c->keys, &w->next_key[ev->ph & 7][id < 0 ? CHROME_KEY_COUNT : id], &id,
+			 &key);)
+		if (!take_member(c, w, j, ev, id))
+			return false;
+	return assay_json_ok(j);
+}
+
+/* Behind a record that cannot be read: to the next place that looks like one. false: none in sight.
+ */
+static bool resync(chrome *c, chrome_worker *w, assay_json *j, const char *start)
+{
+	size_t left = (size_t)(j->end - start - 1);
+	size_t at = chrome_align(c, start + 1, left);
+	if (at >= left)
+		return false;
+	assay_count(&w->part, ASSAY_ISSUE_bad_record, 1);
+	j->p = start + 1 + at;
+	j->bad = j->cut = false;
+	return true;
+}
+
+/* To the next record, over commas and white space. */
+static inline char next_record(assay_json *j)
+{
+	char ch = assay_json_peek(j);
+	while (ch == ',') {
+		j->p++;
+		ch = assay_json_peek(j);
+	}
+	return ch;
+}
+
+assay_pump_status ASSAY_ISA_NAME(chrome_scan)(chrome *c, unsigned worker, assay_view text,
+					      size_t limit, size_t *used)
+{
+	chrome_worker *w = &c->worker[worker];
+	assay_json j = assay_json_on(text.p, text.n);
+	chrome_event ev;
+	for (;;) {
+		char ch = next_record(&j);
+		*used = (size_t)(j.p - text.p);
+		if (j.p >= j.end)
+			return ASSAY_PUMP_MORE;
+		if (ch == ']') {
+			++*used;
+			w->closed = true;
+			return ASSAY_PUMP_END;
+		}
+		if (*used >= limit)
+			return ASSAY_PUMP_LIMIT;
+		const char *start = j.p;
+		if (ch == '{' && ASSAY_ISA_NAME(chrome_parse)(c, w, &j, &ev)) {
+			chrome_add(w, &ev);
+			w->odd |= j.odd;
+			j.odd = 0;
+			continue;
+		}
+		if (ch && ch != '{' && assay_json_skip(&j, NULL)) { /* a value that is no event */
+			assay_count(&w->part, ASSAY_ISSUE_bad_record, 1);
+			continue;
+		}
+		/* a record that never ends is the caller's to step over: how far to look for its
+		 * end must not depend on how much text is in sight */
+		if (j.cut || !resync(c, w, &j, start))
+			return ASSAY_PUMP_MORE;
+	}
+}

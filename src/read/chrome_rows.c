@@ -1,0 +1,546 @@
+/* From parsed events to rows: categories, tracks, and the pairing of begin and end events. */
+#include "read/chrome.h"
+
+#include <stdlib.h>
+
+const chrome_how chrome_arg_how[CHROME_ARG_COUNT] = {
+#define X(key, id, how) CHROME_##how,
+	CHROME_ARGS(X)
+#undef X
+};
+
+/* What a category's spans become. Names as Kineto writes them, its older spellings, and the names
+ * other back ends use (kineto: libkineto/include/ActivityType.h). */
+typedef enum { TO_HOST, TO_GPU, TO_SYNC, TO_MARK } target;
+
+static const struct category {
+	const char *name;
+	target to;
+	uint8_t kind;
+} categories[] = {
+	{"cpu_op", TO_HOST, ASSAY_HOST_OP},
+	{"Operator", TO_HOST, ASSAY_HOST_OP},
+	{"user_annotation", TO_HOST, ASSAY_HOST_ANNOTATION},
+	{"python_function", TO_HOST, ASSAY_HOST_PYTHON},
+	{"cuda_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"hip_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"glow_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"mtia_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"xpu_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"privateuse1_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"Runtime", TO_HOST, ASSAY_HOST_RUNTIME},
+	{"cuda_driver", TO_HOST, ASSAY_HOST_DRIVER},
+	{"hip_driver", TO_HOST, ASSAY_HOST_DRIVER},
+	{"xpu_driver", TO_HOST, ASSAY_HOST_DRIVER},
+	{"privateuse1_driver", TO_HOST, ASSAY_HOST_DRIVER},
+	{"overhead", TO_HOST, ASSAY_HOST_OVERHEAD},
+	{"cpu_instant_event", TO_HOST, ASSAY_HOST_INSTANT},
+	{"kernel", TO_GPU, ASSAY_GPU_KERNEL},
+	{"Kernel", TO_GPU, ASSAY_GPU_KERNEL},
+	{"gpu_memcpy", TO_GPU, ASSAY_GPU_MEMCPY},
+	{"Memcpy", TO_GPU, ASSAY_GPU_MEMCPY},
+	{"gpu_memset", TO_GPU, ASSAY_GPU_MEMSET},
+	{"Memset", TO_GPU, ASSAY_GPU_MEMSET},
+	{"cuda_sync", TO_SYNC, 0},
+	{"gpu_user_annotation", TO_MARK, 0},
+};
+_Static_assert(sizeof categories / sizeof *categories <= CHROME_CATS, "room for every category");
+
+void chrome_words_add(chrome_words *w, const char *text, int id)
+{
+	size_t n = strlen(text);
+	chrome_word word = {.mask = ~0ull, .n = (uint32_t)n, .id = id, .text = text};
+	memcpy(&word.head, text, n < 8 ? n : 8);
+	if (n < 8)
+		word.mask >>= 64 - 8 * n;
+	if (n > 8)
+		memcpy(&word.tail, text + n - 8, 8);
+	unsigned i = chrome_word_home(word.head, n);
+	while (w->slot[i].n)
+		i = (i + 1) % CHROME_WORDS;
+	w->slot[i] = w->by_id[id] = word;
+}
+
+void chrome_words_fill(chrome *c)
+{
+#define X(key, id, how) chrome_words_add(&c->args, key, CHROME_##id);
+	CHROME_ARGS(X)
+#undef X
+#define X(key, id) chrome_words_add(&c->keys, key, CHROME_KEY_##id);
+	CHROME_KEYS(X)
+#undef X
+	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+		chrome_words_add(&c->cats, categories[i].name, (int)i);
+}
+
+static bool has(const chrome_event *ev, chrome_arg a)
+{
+	return ev->has >> a & 1;
+}
+
+static int64_t arg_or(const chrome_event *ev, chrome_arg a, int64_t absent)
+{
+	return has(ev, a) ? ev->arg[a] : absent;
+}
+
+/* A column narrower than 64 bits: values that do not fit are counted and read as absent. */
+static uint32_t arg_u32(chrome_worker *w, const chrome_event *ev, chrome_arg a, uint32_t absent)
+{
+	if (!has(ev, a))
+		return absent;
+	int64_t v = ev->arg[a];
+	if (v >= 0 && v <= UINT32_MAX)
+		return (uint32_t)v;
+	assay_count(&w->part, ASSAY_ISSUE_wide_value,
+		    v != -1); /* -1 is how some writers say "none" */
+	return absent;
+}
+
+static uint16_t clamp16(chrome_worker *w, int64_t v, uint16_t absent)
+{
+	if (v >= 0 && v <= UINT16_MAX)
+		return (uint16_t)v;
+	assay_count(&w->part, ASSAY_ISSUE_wide_value, 1);
+	return absent;
+}
+
+static uint32_t external_of(chrome_worker *w, const chrome_event *ev)
+{
+	return arg_u32(w, ev, has(ev, CHROME_EXTERNAL) ? CHROME_EXTERNAL : CHROME_EXTERNAL_OLD, 0);
+}
+
+static uint32_t numbered_track(chrome_worker *w, assay_track_kind kind, int64_t pid, int64_t tid)
+{
+	unsigned i = (unsigned)((uint64_t)pid * 31 + (uint64_t)tid * 7 + kind) % CHROME_TRACKS;
+	if (w->cache[i].track != ASSAY_NO_ROW && w->cache[i].pid == pid && w->cache[i].tid == tid &&
+	    w->cache[i].kind == kind)
+		return w->cache[i].track;
+	uint32_t track = assay_track(&w->part, kind, pid, tid, 0, 0);
+	w->cache[i].pid = pid;
+	w->cache[i].tid = tid;
+	w->cache[i].kind = kind;
+	w->cache[i].track = track;
+	return track;
+}
+
+static uint32_t thread_of(chrome_worker *w, const chrome_event *ev)
+{
+	if (ev->pid.num >= 0 && ev->tid.num >= 0)
+		return numbered_track(w, ASSAY_TRACK_THREAD, ev->pid.num, ev->tid.num);
+	return assay_track(&w->part, ASSAY_TRACK_THREAD, ev->pid.num, ev->tid.num,
+			   assay_intern(&w->part.strings, ev->pid.text),
+			   assay_intern(&w->part.strings, ev->tid.text));
+}
+
+/* Kineto puts GPU rows at pid = device, tid = stream, and says both again in the arguments. */
+static uint32_t stream_of(chrome_worker *w, const chrome_event *ev)
+{
+	int64_t device = arg_or(ev, CHROME_DEVICE, ev->pid.num);
+	int64_t stream = arg_or(ev, CHROME_STREAM, ev->tid.num);
+	return numbered_track(w, ASSAY_TRACK_STREAM, device, stream);
+}
+
+static assay_sid text_of(chrome_worker *w, assay_str s, bool escaped)
+{
+	if (escaped)
+		s = assay_json_unescape(&w->scratch, s);
+	return assay_intern(&w->part.strings, s);
+}
+
+/* A new row whose columns the caller sets all: skips filling in absent values. */
+#define NEW_ROW(w, table)                                                                          \
+	(assay_reserve(&(w)->part.t, ASSAY_T_##table, 1), (uint32_t)(w)->part.t.table.n++)
+
+static uint32_t op_detail(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = NEW_ROW(w, op);
+	assay_op_table *t = &w->part.t.op;
+	t->external[r] = external_of(w, ev);
+	t->seq[r] = arg_or(ev, CHROME_SEQ, -1);
+	t->fwd_thread[r] = (int32_t)arg_u32(w, ev, CHROME_FWD_THREAD, UINT32_MAX);
+	t->ev_idx[r] = arg_u32(w, ev, CHROME_EV_IDX, UINT32_MAX);
+	return r;
+}
+
+static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = NEW_ROW(w, api);
+	assay_api_table *t = &w->part.t.api;
+	t->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
+	t->external[r] = external_of(w, ev);
+	t->cbid[r] = arg_u32(w, ev, CHROME_CBID, UINT32_MAX);
+	return r;
+}
+
+static uint32_t frame_detail(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = NEW_ROW(w, frame);
+	assay_frame_table *t = &w->part.t.frame;
+	t->id[r] = arg_u32(w, ev, CHROME_PY_ID, UINT32_MAX);
+	t->parent[r] = arg_u32(w, ev, CHROME_PY_PARENT, UINT32_MAX);
+	t->ev_idx[r] = arg_u32(w, ev, CHROME_EV_IDX, UINT32_MAX);
+	return r;
+}
+
+static uint32_t other_detail(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = NEW_ROW(w, other);
+	w->part.t.other.cat[r] = text_of(w, ev->cat, ev->cat_escaped);
+	return r;
+}
+
+static uint32_t (*const host_details[])(chrome_worker *, const chrome_event *) = {
+#define X(id, name, table) [ASSAY_HOST_##id] = table##_detail,
+	ASSAY_HOST_KINDS(X)
+#undef X
+};
+
+static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind kind, uint32_t track)
+{
+	uint32_t r = NEW_ROW(w, host);
+	assay_host_table *h = &w->part.t.host;
+	h->ts[r] = ev->ts;
+	h->dur[r] = ev->dur;
+	h->name[r] = text_of(w, ev->name, ev->name_escaped);
+	h->track[r] = track;
+	h->args[r] = assay_intern(&w->part.strings, ev->extra);
+	h->kind[r] = (uint8_t)kind;
+	h->detail[r] = host_details[kind](w, ev);
+}
+
+static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kind)
+{
+	uint32_t r = assay_add(&w->part.t, ASSAY_T_gpu);
+	assay_gpu_table *g = &w->part.t.gpu;
+	g->ts[r] = ev->ts;
+	g->dur[r] = ev->dur;
+	g->name[r] = text_of(w, ev->name, ev->name_escaped);
+	g->track[r] = stream_of(w, ev);
+	g->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
+	g->external[r] = external_of(w, ev);
+	g->args[r] = assay_intern(&w->part.strings, ev->extra);
+	g->bytes[r] = arg_or(ev, CHROME_BYTES, -1);
+	g->graph_node[r] = (uint64_t)arg_or(ev, CHROME_GRAPH_NODE, 0);
+	g->graph[r] = arg_u32(w, ev, CHROME_GRAPH, 0);
+	g->context[r] = arg_u32(w, ev, CHROME_CONTEXT, UINT32_MAX);
+	g->shared[r] = arg_u32(w, ev, CHROME_SHARED, UINT32_MAX);
+	g->grid_x[r] = ev->grid[0];
+	g->grid_y[r] = ev->grid[1];
+	g->grid_z[r] = ev->grid[2];
+	g->block_x[r] = clamp16(w, ev->block[0], 0);
+	g->block_y[r] = clamp16(w, ev->block[1], 0);
+	g->block_z[r] = clamp16(w, ev->block[2], 0);
+	g->regs[r] =
+		has(ev, CHROME_REGS) ? clamp16(w, ev->arg[CHROME_REGS], UINT16_MAX) : UINT16_MAX;
+	g->kind[r] = (uint8_t)kind;
+	assay_count(&w->part, ASSAY_ISSUE_no_name, !g->name[r]);
+	assay_count(&w->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);
+}
+
+static void add_sync(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = assay_add(&w->part.t, ASSAY_T_sync);
+	assay_sync_table *s = &w->part.t.sync;
+	s->ts[r] = ev->ts;
+	s->dur[r] = ev->dur;
+	s->name[r] = text_of(w, ev->name, ev->name_escaped);
+	s->track[r] = stream_of(w, ev);
+	s->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
+	s->wait_stream[r] = arg_or(ev, CHROME_WAIT_STREAM, -1);
+	s->event[r] = arg_or(ev, CHROME_EVENT, -1);
+	s->record_corr[r] = arg_or(ev, CHROME_RECORD_CORR, -1);
+	s->context[r] = arg_u32(w, ev, CHROME_CONTEXT, UINT32_MAX);
+	s->args[r] = assay_intern(&w->part.strings, ev->extra);
+}
+
+static void add_mark(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = assay_add(&w->part.t, ASSAY_T_mark);
+	assay_mark_table *m = &w->part.t.mark;
+	m->ts[r] = ev->ts;
+	m->dur[r] = ev->dur;
+	m->name[r] = text_of(w, ev->name, ev->name_escaped);
+	m->track[r] = stream_of(w, ev);
+	m->external[r] = external_of(w, ev);
+	m->args[r] = assay_intern(&w->part.strings, ev->extra);
+}
+
+static void add_span(chrome_worker *w, chrome_event *ev)
+{
+	if (!ev->has_ts || !ev->has_dur)
+		assay_count(&w->part, ASSAY_ISSUE_no_duration, 1);
+	if (!ev->has_ts)
+		return;
+	if (ev->dur < 0) {
+		assay_count(&w->part, ASSAY_ISSUE_negative_duration, 1);
+		ev->dur = 0;
+	}
+	int i = ev->cat_id;
+	if (i < 0)
+		add_host(w, ev, ASSAY_HOST_OTHER, thread_of(w, ev));
+	else if (categories[i].to == TO_HOST)
+		add_host(w, ev, categories[i].kind, thread_of(w, ev));
+	else if (categories[i].to == TO_GPU)
+		add_gpu(w, ev, categories[i].kind);
+	else if (categories[i].to == TO_SYNC)
+		add_sync(w, ev);
+	else
+		add_mark(w, ev);
+}
+
+/* torch's memory profile: instants named "[memory]" with address, size and allocator totals. */
+static void add_instant(chrome_worker *w, chrome_event *ev)
+{
+	ev->dur = 0;
+	if (!has(ev, CHROME_ADDR) || !has(ev, CHROME_ALLOC_BYTES)) {
+		add_host(w, ev, ASSAY_HOST_INSTANT, thread_of(w, ev));
+		return;
+	}
+	uint32_t r = assay_add(&w->part.t, ASSAY_T_alloc);
+	assay_alloc_table *a = &w->part.t.alloc;
+	a->ts[r] = ev->ts;
+	a->track[r] = thread_of(w, ev);
+	a->addr[r] = (uint64_t)ev->arg[CHROME_ADDR];
+	a->bytes[r] = ev->arg[CHROME_ALLOC_BYTES];
+	a->total[r] = arg_or(ev, CHROME_TOTAL, -1);
+	a->reserved[r] = arg_or(ev, CHROME_RESERVED, -1);
+	a->device[r] = (int32_t)arg_u32(w, ev, CHROME_ALLOC_DEVICE, UINT32_MAX);
+	a->name[r] = text_of(w, ev->name, ev->name_escaped);
+}
+
+static void add_flow(chrome_worker *w, const chrome_event *ev)
+{
+	uint32_t r = NEW_ROW(w, flow);
+	assay_flow_table *f = &w->part.t.flow;
+	uint64_t id;
+	if (!assay_str_u64(ev->id, &id)) /* textual ids still pair: equal text, equal number */
+		id = ev->id.n ? assay_hash(ev->id.p, ev->id.n, 0) | 1ull << 63 : 0;
+	f->ts[r] = ev->ts;
+	f->id[r] = id;
+	f->track[r] = thread_of(w, ev);
+	f->cat[r] = text_of(w, ev->cat, ev->cat_escaped);
+	f->phase[r] = (uint8_t)ev->ph;
+	f->bind[r] = ev->binds;
+}
+
+/* Begin, end, async and metadata events wait for chrome_finish(). */
+static void add_raw(chrome_worker *w, const chrome_event *ev, char phase, assay_str args)
+{
+	uint32_t r = assay_add(&w->part.t, ASSAY_T_raw);
+	assay_raw_table *raw = &w->part.t.raw;
+	raw->ts[r] = ev->ts;
+	raw->name[r] = text_of(w, ev->name, ev->name_escaped);
+	raw->cat[r] = text_of(w, ev->cat, ev->cat_escaped);
+	raw->track[r] = thread_of(w, ev);
+	raw->id[r] = assay_intern(&w->part.strings, ev->id);
+	raw->args[r] = assay_intern(&w->part.strings, args);
+	raw->phase[r] = (uint8_t)phase;
+}
+
+static void add_counters(chrome_worker *w, const chrome_event *ev)
+{
+	if (!ev->args.n)
+		return;
+	assay_json j = assay_json_on(ev->args.p, ev->args.n);
+	assay_sid name = text_of(w, ev->name, ev->name_escaped);
+	assay_json_enter(&j, '{');
+	for (assay_str key; assay_json_member(&j, &key);) {
+		double v;
+		if (!assay_json_f64(&j, &v))
+			continue;
+		uint32_t r = assay_add(&w->part.t, ASSAY_T_counter);
+		assay_counter_table *t = &w->part.t.counter;
+		t->ts[r] = ev->ts;
+		t->track[r] = thread_of(w, ev);
+		t->name[r] = name;
+		if (!assay_str_is(key, "value")) {
+			const char *full = assay_printf(&w->scratch, "%.*s.%.*s", (int)ev->name.n,
+							ev->name.p, (int)key.n, key.p);
+			t->name[r] = assay_intern_z(&w->part.strings, full);
+		}
+		t->value[r] = v;
+	}
+}
+
+/* thread_name, process_name and the like: the one value in args names the track. */
+static void add_metadata(chrome_worker *w, const chrome_event *ev)
+{
+	assay_str value = {0};
+	if (ev->args.n) {
+		assay_json j = assay_json_on(ev->args.p, ev->args.n);
+		assay_json_enter(&j, '{');
+		assay_str key;
+		if (!assay_json_member(&j, &key) || !assay_json_skip(&j, &value))
+			value = (assay_str){0};
+	}
+	if (value.n >= 2 && value.p[0] == '"')
+		value = assay_json_unescape(&w->scratch, (assay_str){value.p + 1, value.n - 2});
+	add_raw(w, ev, 'M', value);
+}
+
+void chrome_add(chrome_worker *w, chrome_event *ev)
+{
+	w->events++;
+	switch (ev->ph) {
+	case 'X':
+		add_span(w, ev);
+		break;
+	case 's':
+	case 't':
+	case 'f':
+		add_flow(w, ev);
+		break;
+	case 'i':
+	case 'I':
+	case 'R':
+		add_instant(w, ev);
+		break;
+	case 'B':
+	case 'E':
+	case 'b':
+	case 'e':
+	case 'n':
+		add_raw(w, ev, ev->ph, ev->args);
+		break;
+	case 'S': /* the old spelling of b and e */
+	case 'F':
+		add_raw(w, ev, ev->ph == 'S' ? 'b' : 'e', ev->args);
+		break;
+	case 'C':
+		add_counters(w, ev);
+		break;
+	case 'M':
+		add_metadata(w, ev);
+		break;
+	default:
+		assay_count(&w->part, ASSAY_ISSUE_unknown_phase, 1);
+		break;
+	}
+	if (w->scratch.head)
+		assay_arena_free(&w->scratch);
+}
+
+/* ------------------------------------------------------------------ after the last event */
+
+/* Rows of raw that pair with each other come next to each other, in time order. */
+struct pair_key {
+	uint64_t line; /* thread, or category and id of an async event */
+	int64_t ts;
+	uint32_t row;
+};
+
+static int by_line_and_time(const void *a, const void *b)
+{
+	const struct pair_key *x = a, *y = b;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+typedef assay_vec(uint32_t) rows;
+
+/* The span of a begin row, through the same path as a complete event. */
+static void add_pair(chrome *c, chrome_worker *w, uint32_t begin, int64_t end_ts)
+{
+	const assay_raw_table *raw = &c->run->part.t.raw;
+	const assay_pool *strings = &c->run->part.strings;
+	assay_str args = assay_pool_get(strings, raw->args[begin]);
+	chrome_event ev = {.pid.num = -1, .tid.num = -1};
+	if (args.n) { /* parse the arguments again, as the only member of an event */
+		static const char head[] = "{\"args\":";
+		size_t n = sizeof head - 1 + args.n + 1;
+		char *text = assay_alloc(&w->scratch, n + ASSAY_PAD);
+		memcpy(text, head, sizeof head - 1);
+		memcpy(text + sizeof head - 1, args.p, args.n);
+		text[n - 1] = '}';
+		assay_json j = assay_json_on(text, n);
+		if (!c->parse(c, w, &j, &ev))
+			ev = (chrome_event){.pid.num = -1, .tid.num = -1};
+	}
+	assay_str cat = assay_pool_get(strings, raw->cat[begin]);
+	char *padded = assay_alloc(&w->scratch, cat.n + ASSAY_PAD);
+	memcpy(padded, cat.p, cat.n);
+	ev.cat = (assay_str){padded, cat.n};
+	ev.cat_id = chrome_word_find(&c->cats, padded, cat.n);
+	ev.name = assay_pool_get(strings, raw->name[begin]);
+	const assay_track_table *t = &c->run->part.t.track;
+	uint32_t track = raw->track[begin];
+	ev.pid = (chrome_ident){t->pid[track], assay_pool_get(strings, t->process[track])};
+	ev.tid = (chrome_ident){t->tid[track], assay_pool_get(strings, t->name[track])};
+	ev.ts = raw->ts[begin];
+	ev.dur = end_ts - ev.ts;
+	ev.has_ts = ev.has_dur = true;
+	add_span(w, &ev);
+	assay_arena_free(&w->scratch);
+}
+
+/* One thread's or one async id's rows: ends close the last begin still open. */
+static void pair_line(chrome *c, chrome_worker *w, const struct pair_key *k, size_t n, rows *open)
+{
+	const assay_raw_table *raw = &c->run->part.t.raw;
+	open->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t r = k[i].row;
+		char phase = (char)raw->phase[r];
+		if (phase == 'n') {
+			add_pair(c, w, r, raw->ts[r]);
+		} else if (phase == 'B' || phase == 'b') {
+			*assay_push(open) = r;
+		} else if (open->n) {
+			add_pair(c, w, open->p[--open->n], raw->ts[r]);
+		} else {
+			assay_count(&w->part, ASSAY_ISSUE_unmatched_end, 1);
+		}
+	}
+	assay_count(&w->part, ASSAY_ISSUE_unmatched_begin, open->n);
+	while (open->n) {
+		uint32_t r = open->p[--open->n];
+		add_pair(c, w, r, raw->ts[r]);
+	}
+}
+
+static void name_track(chrome *c, uint32_t r)
+{
+	assay_part *p = &c->run->part;
+	assay_str what = assay_pool_get(&p->strings, p->t.raw.name[r]);
+	uint32_t track = p->t.raw.track[r];
+	if (assay_str_is(what, "thread_name") && p->t.track.tid[track] >= 0)
+		p->t.track.name[track] = p->t.raw.args[r];
+	if (!assay_str_is(what, "process_name") || p->t.track.pid[track] < 0)
+		return;
+	for (size_t i = 0; i < p->t.track.n; i++) /* a process name is every thread's */
+		if (p->t.track.pid[i] == p->t.track.pid[track] &&
+		    p->t.track.source[i] == p->t.track.source[track] &&
+		    p->t.track.kind[i] == ASSAY_TRACK_THREAD)
+			p->t.track.process[i] = p->t.raw.args[r];
+}
+
+void chrome_finish(chrome *c)
+{
+	assay_raw_table *raw = &c->run->part.t.raw;
+	assay_vec(struct pair_key) keys = {0};
+	rows open = {0};
+	chrome_worker *w = &c->worker[0];
+	for (uint32_t r = 0; r < raw->n; r++) {
+		bool async = raw->phase[r] == 'b' || raw->phase[r] == 'e' || raw->phase[r] == 'n';
+		uint64_t line = async ? 1ull << 63 | (uint64_t)raw->cat[r] << 32 | raw->id[r]
+				      : raw->track[r];
+		if (raw->phase[r] == 'M')
+			name_track(c, r);
+		else
+			*assay_push(&keys) = (struct pair_key){line, raw->ts[r], r};
+	}
+	if (keys.n)
+		qsort(keys.p, keys.n, sizeof *keys.p, by_line_and_time);
+	for (size_t i = 0, n; i < keys.n; i += n) {
+		for (n = 1; i + n < keys.n && keys.p[i + n].line == keys.p[i].line;)
+			n++;
+		pair_line(c, w, keys.p + i, n, &open);
+	}
+	raw->n = 0;
+	assay_vec_free(&keys);
+	assay_vec_free(&open);
+	assay_part_move(&c->run->part, &w->part, &w->moved);
+}

@@ -1,0 +1,24 @@
+/* The report, from the tables of findings only. */
+#ifndef ASSAY_RENDER_REPORT_H
+#define ASSAY_RENDER_REPORT_H
+
+#include <stdio.h>
+
+#include "base/jsonw.h"
+#include "model/run.h"
+
+typedef struct assay_text_opts {
+	uint32_t top; /* kernels listed; 0 = 20 */
+	bool colour;
+} assay_text_opts;
+
+void assay_report_json(assay_jsonw *w, const assay_run *run);
+void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts);
+
+/* Rows of the kernel table of kind KERNEL, most total time first (ties: first seen first). The
+ * array lives in a. */
+const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size_t *n);
+/* Sum of all kernels' durations. */
+int64_t assay_kernel_total(const assay_run *run);
+
+#endif

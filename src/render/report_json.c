@@ -1,0 +1,308 @@
+/* The report as JSON. The names below are a promise to scripts: add, never rename. */
+#include "render/report.h"
+
+#include <stdlib.h>
+
+static const assay_metric_table *metrics(const assay_run *run)
+{
+	return &run->part.t.metric;
+}
+
+static uint32_t metric_row(const assay_run *run, const char *name)
+{
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (uint32_t i = 0; id && i < metrics(run)->n; i++)
+		if (metrics(run)->name[i] == id)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+/* The value, or null when it is unknown: zero and unknown must not look the same. */
+static void put_metric(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
+{
+	uint32_t r = metric_row(run, metric);
+	if (r == ASSAY_NO_ROW || metrics(run)->state[r] == ASSAY_STATE_UNKNOWN)
+		assay_jsonw_null(w, key);
+	else
+		assay_jsonw_f64(w, key, metrics(run)->value[r]);
+}
+
+static void put_word(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
+{
+	uint32_t r = metric_row(run, metric);
+	assay_jsonw_str(w, key,
+			r == ASSAY_NO_ROW ? ASSAY_S("unknown")
+					  : assay_text(run, metrics(run)->text[r]));
+}
+
+int64_t assay_kernel_total(const assay_run *run)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	int64_t total = 0;
+	for (size_t i = 0; i < k->n; i++)
+		total += k->kind[i] == ASSAY_GPU_KERNEL ? k->total[i] : 0;
+	return total;
+}
+
+struct ranked {
+	int64_t total;
+	uint32_t row;
+};
+
+static int by_total(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size_t *n)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	struct ranked *all = assay_alloc(a, k->n * sizeof *all);
+	*n = 0;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (k->kind[i] == ASSAY_GPU_KERNEL)
+			all[(*n)++] = (struct ranked){k->total[i], i};
+	qsort(all, *n, sizeof *all, by_total);
+	uint32_t *rows = assay_alloc(a, *n * sizeof *rows);
+	for (size_t i = 0; i < *n; i++)
+		rows[i] = all[i].row;
+	return rows;
+}
+
+static void put_budget(assay_jsonw *w, const assay_run *run)
+{
+	assay_jsonw_open(w, "waste_budget", '{');
+	put_metric(w, "useful_gpu", run, "budget_useful_gpu");
+	assay_jsonw_null(w, "data_wait");
+	put_metric(w, "host_gap", run, "budget_host_gap");
+	put_metric(w, "comm_excess", run, "budget_comm_excess");
+	put_metric(w, "exposed_copy", run, "budget_exposed_copy");
+	assay_jsonw_null(w, "memory_headroom");
+	assay_jsonw_null(w, "precision_path");
+	assay_jsonw_null(w, "kernel_shape");
+	put_metric(w, "total", run, "budget_total");
+	uint32_t total = metric_row(run, "budget_total"),
+		 useful = metric_row(run, "budget_useful_gpu");
+	if (total == ASSAY_NO_ROW)
+		assay_jsonw_null(w, "recoverable");
+	else
+		assay_jsonw_f64(w, "recoverable",
+				metrics(run)->value[total] - metrics(run)->value[useful]);
+	assay_jsonw_close(w, '}');
+}
+
+enum { RUN_METRICS_TOP = 5 };
+
+static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
+{
+	uint32_t steps = metric_row(run, "steps");
+	assay_jsonw_open(w, "run_metrics", '{');
+	if (steps == ASSAY_NO_ROW || metrics(run)->state[steps] == ASSAY_STATE_UNKNOWN)
+		assay_jsonw_null(w, "steps");
+	else
+		assay_jsonw_i64(w, "steps", (int64_t)metrics(run)->value[steps]);
+	put_metric(w, "step_time_seconds", run, "step_seconds");
+	static const char *const plain[] = {"tokens_per_sec", "mfu_pct",      "hbm_peak_gb",
+					    "hbm_avg_gb",     "hbm_total_gb", "gpu_util_pct",
+					    "smi_util_pct"};
+	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+		put_metric(w, plain[i], run, plain[i]);
+	size_t n;
+	const uint32_t *rows = assay_kernels_by_time(run, scratch, &n);
+	double total = (double)assay_kernel_total(run);
+	assay_jsonw_open(w, "top_kernels", '[');
+	for (size_t i = 0; i < n && i < RUN_METRICS_TOP; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "name", assay_text(run, run->part.t.kernel.name[rows[i]]));
+		assay_jsonw_f64(w, "pct_time",
+				100 * (double)run->part.t.kernel.total[rows[i]] / total);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	put_word(w, "attention_kernel_loaded", run, "attention");
+	put_budget(w, run);
+	assay_jsonw_open(w, "warnings", '[');
+	for (size_t i = 0; i < run->part.t.warning.n; i++)
+		assay_jsonw_str(w, NULL, assay_text(run, run->part.t.warning.text[i]));
+	assay_jsonw_close(w, ']');
+	put_word(w, "rocm_version", run, "rocm_version");
+	put_word(w, "cuda_version", run, "cuda_version");
+	put_word(w, "pytorch_version", run, "pytorch_version");
+	assay_jsonw_z(w, "runner_kind", "live");
+	assay_jsonw_close(w, '}');
+}
+
+static void put_counts(assay_jsonw *w, const assay_run *run)
+{
+	uint64_t of_kind[ASSAY_GPU_KIND_COUNT] = {0}, events = 0;
+	for (size_t i = 0; i < run->part.t.gpu.n; i++)
+		of_kind[run->part.t.gpu.kind[i]]++;
+	for (size_t i = 0; i < run->part.t.source.n; i++)
+		events += run->part.t.source.records[i];
+	assay_jsonw_open_flat(w, "counts", '{');
+	assay_jsonw_u64(w, "events", events);
+	assay_jsonw_u64(w, "kernels", of_kind[ASSAY_GPU_KERNEL]);
+	assay_jsonw_u64(w, "copies", of_kind[ASSAY_GPU_MEMCPY]);
+	assay_jsonw_u64(w, "memsets", of_kind[ASSAY_GPU_MEMSET]);
+	assay_jsonw_close(w, '}');
+}
+
+static void put_devices(assay_jsonw *w, const assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	const assay_source_table *s = &run->part.t.source;
+	assay_jsonw_open(w, "devices", '[');
+	for (size_t i = 0; i < d->n; i++) {
+		assay_jsonw_open(w, NULL, '{');
+		assay_jsonw_i64(w, "device", d->device[i]);
+		int32_t rank = d->source[i] < s->n ? s->rank[d->source[i]] : -1;
+		if (rank >= 0)
+			assay_jsonw_i64(w, "rank", rank);
+		else
+			assay_jsonw_null(w, "rank");
+		assay_jsonw_u64(w, "source", d->source[i]);
+		assay_jsonw_u64(w, "events", d->events[i]);
+		assay_jsonw_u64(w, "linked", d->linked[i]);
+		assay_jsonw_i64(w, "start_ns", d->start[i]);
+		assay_jsonw_i64(w, "span_ns", d->span[i]);
+		assay_jsonw_i64(w, "busy_ns", d->busy[i]);
+		assay_jsonw_i64(w, "idle_ns", d->idle[i]);
+		assay_jsonw_u64(w, "gaps", d->gaps[i]);
+		assay_jsonw_i64(w, "compute_ns", d->compute[i]);
+		assay_jsonw_i64(w, "exposed_comm_ns", d->exposed_comm[i]);
+		assay_jsonw_i64(w, "exposed_copy_ns", d->exposed_copy[i]);
+		assay_jsonw_i64(w, "total_comm_ns", d->total_comm[i]);
+		assay_jsonw_i64(w, "total_copy_ns", d->total_copy[i]);
+		assay_jsonw_i64(w, "sum_ns", d->sum[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_kernels(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	size_t n;
+	const uint32_t *rows = assay_kernels_by_time(run, scratch, &n);
+	double total = (double)assay_kernel_total(run);
+	assay_jsonw_open(w, "top_kernels", '[');
+	for (size_t i = 0; i < n && i < run->report_top; i++) {
+		uint32_t r = rows[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "name", assay_text(run, k->name[r]));
+		assay_jsonw_u64(w, "count", k->count[r]);
+		assay_jsonw_i64(w, "total_ns", k->total[r]);
+		assay_jsonw_f64(w, "pct", total > 0 ? 100 * (double)k->total[r] / total : 0);
+		assay_jsonw_i64(w, "min_ns", k->min[r]);
+		assay_jsonw_i64(w, "max_ns", k->max[r]);
+		assay_jsonw_z(w, "family", assay_family_name[k->family[r]]);
+		assay_jsonw_z(w, "class", assay_class_name[k->class[r]]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	int64_t family[ASSAY_FAMILY_COUNT] = {0};
+	uint64_t count[ASSAY_FAMILY_COUNT] = {0};
+	for (size_t i = 0; i < n; i++) {
+		family[k->family[rows[i]]] += k->total[rows[i]];
+		count[k->family[rows[i]]] += k->count[rows[i]];
+	}
+	assay_jsonw_open(w, "kernel_families", '[');
+	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++) {
+		if (!count[f])
+			continue;
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "family", assay_family_name[f]);
+		assay_jsonw_u64(w, "count", count[f]);
+		assay_jsonw_i64(w, "total_ns", family[f]);
+		assay_jsonw_f64(w, "pct", total > 0 ? 100 * (double)family[f] / total : 0);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+/* Every figure with where it comes from. */
+static void put_provenance(assay_jsonw *w, const assay_run *run)
+{
+	const assay_metric_table *m = metrics(run);
+	assay_jsonw_open(w, "metrics", '[');
+	for (size_t i = 0; i < m->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "name", assay_text(run, m->name[i]));
+		if (m->state[i] == ASSAY_STATE_UNKNOWN)
+			assay_jsonw_null(w, "value");
+		else if (m->text[i])
+			assay_jsonw_str(w, "value", assay_text(run, m->text[i]));
+		else
+			assay_jsonw_f64(w, "value", m->value[i]);
+		assay_jsonw_z(w, "state", assay_state_name[m->state[i]]);
+		assay_jsonw_str(w, "how", assay_text(run, m->how[i]));
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_issues(assay_jsonw *w, const assay_run *run)
+{
+	assay_jsonw_open(w, "issues", '[');
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
+		if (!run->part.issues[i])
+			continue;
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "id", assay_issue_infos[i].id);
+		assay_jsonw_u64(w, "count", run->part.issues[i]);
+		assay_jsonw_z(w, "severity", assay_issue_infos[i].severity);
+		assay_jsonw_z(w, "text", assay_issue_infos[i].text);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_inputs(assay_jsonw *w, const assay_run *run)
+{
+	const assay_source_table *s = &run->part.t.source;
+	assay_jsonw_open(w, "inputs", '[');
+	for (size_t i = 0; i < s->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "path", assay_text(run, s->path[i]));
+		assay_jsonw_str(w, "format", assay_text(run, s->format[i]));
+		assay_jsonw_u64(w, "bytes", s->file_bytes[i]);
+		assay_jsonw_u64(w, "records", s->records[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_steps(assay_jsonw *w, const assay_run *run)
+{
+	const assay_step_table *s = &run->part.t.step;
+	assay_jsonw_open(w, "steps", '[');
+	for (size_t i = 0; i < s->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "name", assay_text(run, s->name[i]));
+		assay_jsonw_u64(w, "source", s->source[i]);
+		assay_jsonw_i64(w, "start_ns", s->ts[i]);
+		assay_jsonw_i64(w, "dur_ns", s->dur[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+void assay_report_json(assay_jsonw *w, const assay_run *run)
+{
+	assay_arena scratch = {0};
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_z(w, "assay", ASSAY_VERSION);
+	put_inputs(w, run);
+	put_run_metrics(w, run, &scratch);
+	put_counts(w, run);
+	put_devices(w, run);
+	put_steps(w, run);
+	put_kernels(w, run, &scratch);
+	put_provenance(w, run);
+	put_issues(w, run);
+	assay_jsonw_close(w, '}');
+	assay_arena_free(&scratch);
+}

@@ -1,0 +1,262 @@
+/* The report on a terminal: bars first, then the figures, then what can be trusted. */
+#include "render/report.h"
+
+#include <inttypes.h>
+
+#include "base/fmt.h"
+
+enum { TOP = 20, NAME_WIDTH = 58, BAR = 40 };
+
+struct page {
+	FILE *out;
+	const assay_run *run;
+	bool colour;
+	assay_arena scratch;
+};
+
+static void heading(struct page *p, const char *text)
+{
+	fprintf(p->out, p->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static void print_inputs(struct page *p)
+{
+	const assay_source_table *s = &p->run->part.t.source;
+	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT];
+	for (size_t i = 0; i < s->n; i++) {
+		fprintf(p->out, "%s  %s",
+			assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
+			assay_z(p->run, s->format[i]));
+		fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
+		if (s->text_bytes[i] != s->file_bytes[i])
+			fprintf(p->out, " (%s unpacked)", assay_fmt_bytes(text, s->text_bytes[i]));
+		fprintf(p->out, ", %s records", assay_fmt_count(records, s->records[i]));
+		if (s->rank[i] >= 0)
+			fprintf(p->out, ", rank %d", s->rank[i]);
+		if (s->world[i] > 0)
+			fprintf(p->out, " of %d", s->world[i]);
+		fprintf(p->out, "\n");
+	}
+}
+
+/* One character a fortieth of the span: # compute, = communication, + copy, . idle. */
+static void print_bar(struct page *p, const int64_t part[4], int64_t span)
+{
+	static const char mark[4] = {'#', '=', '+', '.'};
+	static const char *const colour[4] = {"\033[32m", "\033[35m", "\033[33m", "\033[90m"};
+	int64_t sum = 0;
+	int drawn = 0;
+	for (int i = 0; i < 4; i++) {
+		sum += part[i];
+		int to = span > 0 ? (int)((double)sum / (double)span * BAR + 0.5) : 0;
+		if (p->colour && to > drawn)
+			fputs(colour[i], p->out);
+		for (; drawn < to; drawn++)
+			fputc(mark[i], p->out);
+	}
+	fputs(p->colour ? "\033[0m\n" : "\n", p->out);
+}
+
+static void print_devices(struct page *p)
+{
+	const assay_device_time_table *d = &p->run->part.t.device_time;
+	const assay_source_table *s = &p->run->part.t.source;
+	heading(p, "Where the time went");
+	if (!d->n) {
+		fprintf(p->out, "  no GPU work in this input\n");
+		return;
+	}
+	fprintf(p->out, "  %-12s %10s  %16s  %16s  %16s  %16s\n", "device", "span", "compute #",
+		"exposed comm =", "exposed copy +", "idle .");
+	for (size_t i = 0; i < d->n; i++) {
+		const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i],
+					 d->idle[i]};
+		char name[48], t[ASSAY_FMT];
+		int32_t rank = d->source[i] < s->n ? s->rank[d->source[i]] : -1;
+		if (d->device[i] < 0)
+			snprintf(name, sizeof name, "unnamed");
+		else if (rank >= 0)
+			snprintf(name, sizeof name, "%d (rank %d)", d->device[i], rank);
+		else
+			snprintf(name, sizeof name, "%d", d->device[i]);
+		fprintf(p->out, "  %-12s %10s", name, assay_fmt_time(t, d->span[i]));
+		for (int k = 0; k < 4; k++)
+			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
+				percent(part[k], d->span[i]));
+		fprintf(p->out, "\n  %-12s ", "");
+		print_bar(p, part, d->span[i]);
+	}
+}
+
+/* Figures in the order people ask for them: metric, label, unit, factor. */
+static const struct figure {
+	const char *metric, *label, *unit;
+	double scale;
+} figures[] = {
+	{"steps", "steps", "", 1},
+	{"step_seconds", "step time", "ms", 1e3},
+	{"tokens_per_sec", "tokens", "/s", 1},
+	{"mfu_pct", "MFU", "%", 1},
+	{"gpu_util_pct", "GPU busy", "%", 1},
+	{"smi_util_pct", "GPU busy (smi)", "%", 1},
+	{"power_watts", "power", "W", 1},
+	{"hbm_peak_gb", "memory peak", "GiB", 1},
+	{"hbm_avg_gb", "memory mean", "GiB", 1},
+	{"hbm_total_gb", "memory size", "GiB", 1},
+	{"attention", "attention", "", 0},
+	{"pytorch_version", "PyTorch", "", 0},
+	{"cuda_version", "CUDA", "", 0},
+	{"rocm_version", "ROCm", "", 0},
+};
+
+static uint32_t metric_row(const assay_run *run, const char *name)
+{
+	const assay_metric_table *m = &run->part.t.metric;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (uint32_t i = 0; id && i < m->n; i++)
+		if (m->name[i] == id)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+static void print_figures(struct page *p)
+{
+	const assay_metric_table *m = &p->run->part.t.metric;
+	heading(p, "Run");
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+		const struct figure *f = &figures[i];
+		uint32_t r = metric_row(p->run, f->metric);
+		char value[64] = "unknown";
+		if (r == ASSAY_NO_ROW)
+			continue;
+		bool known = m->state[r] != ASSAY_STATE_UNKNOWN;
+		if (known && m->text[r])
+			snprintf(value, sizeof value, "%s", assay_z(p->run, m->text[r]));
+		else if (known)
+			snprintf(value, sizeof value,
+				 f->scale == 1 && m->value[r] == (double)(int64_t)m->value[r]
+					 ? "%.0f %s"
+					 : "%.2f %s",
+				 m->value[r] * f->scale, f->unit);
+		fprintf(p->out, "  %-16s %-16s %s%s\n", f->label, value,
+			m->state[r] == ASSAY_STATE_ESTIMATED ? "estimate: " : "",
+			assay_z(p->run, m->how[r]));
+	}
+}
+
+static void print_budget(struct page *p)
+{
+	static const struct {
+		const char *metric, *label;
+	} rows[] = {{"budget_useful_gpu", "useful GPU"},
+		    {"budget_comm_excess", "exposed communication"},
+		    {"budget_exposed_copy", "exposed copies"},
+		    {"budget_host_gap", "GPU idle"},
+		    {"budget_total", "total"}};
+	uint32_t total = metric_row(p->run, "budget_total");
+	const assay_metric_table *m = &p->run->part.t.metric;
+	if (total == ASSAY_NO_ROW)
+		return;
+	heading(p, "Waste budget");
+	fprintf(p->out, "  (%s)\n", assay_z(p->run, m->how[total]));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint32_t r = metric_row(p->run, rows[i].metric);
+		fprintf(p->out, "  %-24s %10.3f ms  %5.1f%%\n", rows[i].label, m->value[r] * 1e3,
+			m->value[total] > 0 ? 100 * m->value[r] / m->value[total] : 0);
+	}
+}
+
+static void print_families(struct page *p, const uint32_t *rows, size_t n, int64_t total)
+{
+	const assay_kernel_table *k = &p->run->part.t.kernel;
+	int64_t time[ASSAY_FAMILY_COUNT] = {0};
+	bool shown[ASSAY_FAMILY_COUNT] = {false};
+	for (size_t i = 0; i < n; i++)
+		time[k->family[rows[i]]] += k->total[rows[i]];
+	fprintf(p->out, "  by family:");
+	for (int round = 0; round < ASSAY_FAMILY_COUNT; round++) {
+		int best = -1;
+		for (int f = 0; f < ASSAY_FAMILY_COUNT; f++)
+			if (!shown[f] && time[f] && (best < 0 || time[f] > time[best]))
+				best = f;
+		if (best < 0)
+			break;
+		shown[best] = true;
+		fprintf(p->out, " %s %.1f%%", assay_family_name[best], percent(time[best], total));
+	}
+	fprintf(p->out, "\n");
+}
+
+static void print_kernels(struct page *p, uint32_t top)
+{
+	const assay_kernel_table *k = &p->run->part.t.kernel;
+	size_t n;
+	const uint32_t *rows = assay_kernels_by_time(p->run, &p->scratch, &n);
+	int64_t total = assay_kernel_total(p->run);
+	char t[ASSAY_FMT], c[ASSAY_FMT];
+	if (!n)
+		return;
+	heading(p, "Kernels");
+	print_families(p, rows, n, total);
+	fprintf(p->out, "  %10s %6s %9s %10s  %s\n", "total", "share", "count", "mean", "name");
+	for (size_t i = 0; i < n && i < top; i++) {
+		uint32_t r = rows[i];
+		fprintf(p->out, "  %10s %5.1f%% %9s", assay_fmt_time(t, k->total[r]),
+			percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
+		fprintf(p->out, " %10s  %s\n",
+			assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
+			assay_fmt_kernel(&p->scratch, assay_text(p->run, k->name[r]), NAME_WIDTH));
+	}
+	if (n > top)
+		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);
+}
+
+static void print_trust(struct page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	uint64_t records = 0, events = 0, linked = 0;
+	char a[ASSAY_FMT], b[ASSAY_FMT];
+	for (size_t i = 0; i < t->source.n; i++)
+		records += t->source.records[i];
+	for (size_t i = 0; i < t->device_time.n; i++) {
+		events += t->device_time.events[i];
+		linked += t->device_time.linked[i];
+	}
+	heading(p, "Trust");
+	fprintf(p->out, "  %s records read, %s of them GPU work", assay_fmt_count(a, records),
+		assay_fmt_count(b, events));
+	if (events)
+		fprintf(p->out, ", %.1f%% with the call that launched it",
+			percent((int64_t)linked, (int64_t)events));
+	fprintf(p->out, "\n");
+	for (size_t i = 0; i < t->warning.n; i++)
+		fprintf(p->out, "  warning: %s\n",
+			assay_fmt_safe(&p->scratch, assay_text(p->run, t->warning.text[i])));
+	bool any = false;
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
+		if (!p->run->part.issues[i])
+			continue;
+		any = true;
+		fprintf(p->out, "  %-5s %9s  %s\n", assay_issue_infos[i].severity,
+			assay_fmt_count(a, p->run->part.issues[i]), assay_issue_infos[i].text);
+	}
+	if (!any)
+		fprintf(p->out, "  no data problems met\n");
+}
+
+void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts)
+{
+	struct page p = {.out = out, .run = run, .colour = opts->colour};
+	print_inputs(&p);
+	print_devices(&p);
+	print_figures(&p);
+	print_budget(&p);
+	print_kernels(&p, opts->top ? opts->top : TOP);
+	print_trust(&p);
+	assay_arena_free(&p.scratch);
+}

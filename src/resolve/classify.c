@@ -1,0 +1,155 @@
+/* What a GPU event is, by its name. Class (compute, communication, copy) follows TraceLens's
+ * definition, so that partitions can be compared; family is our finer grouping for the kernel
+ * table. */
+#include "resolve/resolve.h"
+
+#include "base/test.h"
+
+/* Copy kernels that older ROCm runtimes launch instead of using a copy engine. */
+static const char *const rocm_copies[] = {
+	"MEMORY_COPY_HOST_TO_DEVICE",   "MEMORY_COPY_DEVICE_TO_HOST",
+	"MEMORY_COPY_DEVICE_TO_DEVICE", "MEMORY_COPY_HOST_TO_HOST",
+	"__amd_rocclr_copyBuffer",      "__amd_rocclr_copyBufferAligned",
+	"__amd_rocclr_copyBufferRect",  "__amd_rocclr_copyBufferRectAligned",
+};
+
+static const char *const comm_words[] = {"nccl", "rccl", "cross_device_reduce"};
+
+assay_class assay_class_of_name(assay_str name)
+{
+	for (size_t i = 0; i < sizeof comm_words / sizeof *comm_words; i++)
+		if (assay_str_find_nocase(name, comm_words[i]) >= 0)
+			return ASSAY_CLASS_COMM;
+	if (assay_str_ends(name, ".kd"))
+		name.n -= 3;
+	for (size_t i = 0; i < sizeof rocm_copies / sizeof *rocm_copies; i++)
+		if (assay_str_is(name, rocm_copies[i]))
+			return ASSAY_CLASS_COPY;
+	return ASSAY_CLASS_COMPUTE;
+}
+
+/* First row whose word is in the name (any case) wins, so the specific ones come first. */
+static const struct {
+	const char *word;
+	assay_family family;
+} families[] = {
+	{"nccl", ASSAY_FAMILY_COLLECTIVE},
+	{"rccl", ASSAY_FAMILY_COLLECTIVE},
+	{"cross_device_reduce", ASSAY_FAMILY_COLLECTIVE},
+	{"multimem_all_reduce", ASSAY_FAMILY_COLLECTIVE},
+	{"all_reduce", ASSAY_FAMILY_COLLECTIVE},
+	{"allreduce", ASSAY_FAMILY_COLLECTIVE},
+	{"reduce_scatter", ASSAY_FAMILY_COLLECTIVE},
+	{"reducescatter", ASSAY_FAMILY_COLLECTIVE},
+	{"all_gather", ASSAY_FAMILY_COLLECTIVE},
+	{"allgather", ASSAY_FAMILY_COLLECTIVE},
+	{"msccl", ASSAY_FAMILY_COLLECTIVE},
+	{"nvshmem", ASSAY_FAMILY_COLLECTIVE},
+	{"rocshmem", ASSAY_FAMILY_COLLECTIVE},
+	{"deep_ep", ASSAY_FAMILY_COLLECTIVE},
+	{"amd_rocclr_copy", ASSAY_FAMILY_COPY},
+	{"memory_copy_", ASSAY_FAMILY_COPY},
+	{"flash_fwd", ASSAY_FAMILY_ATTENTION},
+	{"flash_bwd", ASSAY_FAMILY_ATTENTION},
+	{"flash_attn", ASSAY_FAMILY_ATTENTION},
+	{"fmha", ASSAY_FAMILY_ATTENTION},
+	{"attn_fwd", ASSAY_FAMILY_ATTENTION},
+	{"attn_bwd", ASSAY_FAMILY_ATTENTION},
+	{"bwd_kernel_dk_dv", ASSAY_FAMILY_ATTENTION},
+	{"bwd_kernel_dq", ASSAY_FAMILY_ATTENTION},
+	{"paged_attention", ASSAY_FAMILY_ATTENTION},
+	{"attention", ASSAY_FAMILY_ATTENTION},
+	{"sdpa", ASSAY_FAMILY_ATTENTION},
+	{"batch_norm", ASSAY_FAMILY_NORM},
+	{"batchnorm", ASSAY_FAMILY_NORM},
+	{"layer_norm", ASSAY_FAMILY_NORM},
+	{"layernorm", ASSAY_FAMILY_NORM},
+	{"group_norm", ASSAY_FAMILY_NORM},
+	{"groupnorm", ASSAY_FAMILY_NORM},
+	{"rms_norm", ASSAY_FAMILY_NORM},
+	{"rmsnorm", ASSAY_FAMILY_NORM},
+	{"bn_fw", ASSAY_FAMILY_NORM},
+	{"bn_bw", ASSAY_FAMILY_NORM},
+	{"conv2d", ASSAY_FAMILY_CONV},
+	{"convolve", ASSAY_FAMILY_CONV},
+	{"convolution", ASSAY_FAMILY_CONV},
+	{"implicit_gemm", ASSAY_FAMILY_CONV},
+	{"wgrad", ASSAY_FAMILY_CONV},
+	{"dgrad", ASSAY_FAMILY_CONV},
+	{"fprop", ASSAY_FAMILY_CONV},
+	{"winograd", ASSAY_FAMILY_CONV},
+	{"igemm_", ASSAY_FAMILY_CONV},
+	{"cijk_", ASSAY_FAMILY_GEMM},
+	{"gemm", ASSAY_FAMILY_GEMM},
+	{"gemv", ASSAY_FAMILY_GEMM},
+	{"matmul", ASSAY_FAMILY_GEMM},
+	{"nvjet", ASSAY_FAMILY_GEMM},
+	{"cutlass", ASSAY_FAMILY_GEMM},
+	{"xmma", ASSAY_FAMILY_GEMM},
+	{"splitkreduce", ASSAY_FAMILY_GEMM},
+	{"hipblaslt", ASSAY_FAMILY_GEMM},
+	{"dot_kernel", ASSAY_FAMILY_GEMM},
+	{"multi_tensor_apply", ASSAY_FAMILY_OPTIMIZER},
+	{"multitensorapply", ASSAY_FAMILY_OPTIMIZER},
+	{"fusedadam", ASSAY_FAMILY_OPTIMIZER},
+	{"adam", ASSAY_FAMILY_OPTIMIZER},
+	{"embedding", ASSAY_FAMILY_EMBEDDING},
+	{"indexselect", ASSAY_FAMILY_EMBEDDING},
+	{"softmax", ASSAY_FAMILY_REDUCTION},
+	{"reduce_kernel", ASSAY_FAMILY_REDUCTION},
+	{"reduction", ASSAY_FAMILY_REDUCTION},
+	{"triton_red_", ASSAY_FAMILY_REDUCTION},
+	{"triton_per_", ASSAY_FAMILY_REDUCTION},
+	{"reduce", ASSAY_FAMILY_REDUCTION},
+	{"elementwise", ASSAY_FAMILY_ELEMENTWISE},
+	{"triton_poi_", ASSAY_FAMILY_ELEMENTWISE},
+	{"fillfunctor", ASSAY_FAMILY_ELEMENTWISE},
+	{"catarraybatchedcopy", ASSAY_FAMILY_ELEMENTWISE},
+	{"transpose", ASSAY_FAMILY_ELEMENTWISE},
+	{"tensorop", ASSAY_FAMILY_ELEMENTWISE},
+	{"dropout", ASSAY_FAMILY_ELEMENTWISE},
+};
+
+assay_family assay_family_of_name(assay_str name)
+{
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		if (assay_str_find_nocase(name, families[i].word) >= 0)
+			return families[i].family;
+	return ASSAY_FAMILY_OTHER;
+}
+
+TEST(classes_follow_the_names_people_compare_by)
+{
+	CHECK(assay_class_of_name(ASSAY_S("ncclDevKernel_Generic(ncclDevKernelArgs)")) ==
+	      ASSAY_CLASS_COMM);
+	CHECK(assay_class_of_name(ASSAY_S("void vllm::cross_device_reduce_1stage<...>")) ==
+	      ASSAY_CLASS_COMM);
+	CHECK(assay_class_of_name(ASSAY_S("__amd_rocclr_copyBuffer.kd")) == ASSAY_CLASS_COPY);
+	CHECK(assay_class_of_name(ASSAY_S("__amd_rocclr_fillBufferAligned")) ==
+	      ASSAY_CLASS_COMPUTE);
+	CHECK(assay_class_of_name(ASSAY_S("ampere_sgemm_128x64")) == ASSAY_CLASS_COMPUTE);
+	return 0;
+}
+
+TEST(families_know_both_vendors_kernels)
+{
+	static const struct {
+		const char *name;
+		assay_family family;
+	} cases[] = {
+		{"Cijk_Alik_Bljk_BBS_BH_MT128x128x64_MI32x32x8x1", ASSAY_FAMILY_GEMM},
+		{"cutlass_80_tensorop_s1688gemm_128x128", ASSAY_FAMILY_GEMM},
+		{"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", ASSAY_FAMILY_GEMM},
+		{"pytorch_flash::flash_fwd_kernel<...>", ASSAY_FAMILY_ATTENTION},
+		{"void at::native::batch_norm_backward_kernel<...>", ASSAY_FAMILY_NORM},
+		{"void at::native::vectorized_elementwise_kernel<8, ...>",
+		 ASSAY_FAMILY_ELEMENTWISE},
+		{"void at::native::reduce_kernel<512, 1, ...>", ASSAY_FAMILY_REDUCTION},
+		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", ASSAY_FAMILY_COLLECTIVE},
+		{"void at::native::multi_tensor_apply_kernel<...>", ASSAY_FAMILY_OPTIMIZER},
+		{"mystery", ASSAY_FAMILY_OTHER},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK_EQ(assay_family_of_name(assay_str_of(cases[i].name)), cases[i].family);
+	return 0;
+}

@@ -1,0 +1,33 @@
+"""Lines that tests/check counts: 'ok - name', 'not ok - name', 'skip - name: reason'."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ASSAY = os.environ.get("ASSAY", str(ROOT / "build/release/assay"))
+CORPUS = pathlib.Path(os.environ.get("ASSAY_CORPUS", str(ROOT.parent / "shared/data")))
+failed = 0
+
+
+def ok(name, good, detail=""):
+    global failed
+    print(("ok - " if good else "not ok - ") + name, flush=True)
+    if not good:
+        failed += 1
+        if detail:
+            print("    " + str(detail).replace("\n", "\n    "), file=sys.stderr)
+
+
+def skip(name, reason):
+    print(f"skip - {name}: {reason}", flush=True)
+
+
+def run(*args, **kw):
+    """The program's exit status, standard output and standard error, as text."""
+    p = subprocess.run([ASSAY, *map(str, args)], capture_output=True, timeout=kw.pop("timeout", 120), **kw)
+    return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def done():
+    sys.exit(1 if failed else 0)
