@@ -54,8 +54,8 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return assay_fail(err, ASSAY_USAGE, 0, "%s is no directory", out);
 	if (stat(assay_printf(&r->arena, "%s/run.json", path), &st) == 0)
-		return assay_fail(err, ASSAY_USAGE, 0, "%s holds a recording already; name another with -o",
-				  out);
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "%s holds a recording already; name another with -o", out);
 	if (strlen(path) > 700)
 		return assay_fail(err, ASSAY_LIMIT, 0, "%s is too long a path", path);
 	return true;
@@ -182,7 +182,8 @@ static assay_run *read_captures(recording *r)
 	for (struct dirent *e; (e = readdir(d));) {
 		assay_err err = {0};
 		if (is_capture(e) &&
-		    !assay_read_path(run, assay_printf(&r->arena, "%s/%s", r->dir, e->d_name), &err))
+		    !assay_read_path(run, assay_printf(&r->arena, "%s/%s", r->dir, e->d_name),
+				     &err))
 			assay_warn(run, "capture", "%s", err.text);
 	}
 	closedir(d);
@@ -227,7 +228,8 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
 	assay_sampler *sampler = NULL;
 	make_env(&env, r, a);
 	if (period)
-		sampler = assay_sampler_start(assay_printf(&r->arena, "%s/telemetry.csv", r->dir), "", period);
+		sampler = assay_sampler_start(assay_printf(&r->arena, "%s/telemetry.csv", r->dir),
+					      "", period);
 	bool ok = assay_record_command(r, env.p, err);
 	if (sampler)
 		r->telemetry = assay_sampler_stop(sampler);
@@ -295,37 +297,43 @@ static int record_run(const void *args, char **operands, int n)
 
 #define AT(field) offsetof(struct args, field)
 static const assay_opt opts[] = {
-	{"out", 'o', ASSAY_OPT_TEXT, "RUN", "Directory to make; assay-DATE-TIME when not given.", AT(a.out)},
+	{"out", 'o', ASSAY_OPT_TEXT, "RUN", "Directory to make; assay-DATE-TIME when not given.",
+	 AT(a.out)},
 	{"all-api", 0, ASSAY_OPT_FLAG, NULL,
 	 "Record every runtime and driver call, also those that only ask; slower.", AT(a.all_api)},
-	{"telemetry", 0, ASSAY_OPT_TEXT, "MS", "Sample the GPUs every so many milliseconds; 200, or off.",
-	 AT(a.telemetry)},
+	{"telemetry", 0, ASSAY_OPT_TEXT, "MS",
+	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Take telemetry that another tool writes meanwhile into the run.", AT(a.telemetry_file)},
-	{"delay", 0, ASSAY_OPT_TIME, "TIME", "Record nothing for so long after the start.", AT(a.delay)},
+	{"delay", 0, ASSAY_OPT_TIME, "TIME", "Record nothing for so long after the start.",
+	 AT(a.delay)},
 	{"duration", 0, ASSAY_OPT_TIME, "TIME", "Record for so long only; the command runs on.",
 	 AT(a.duration)},
-	{"only-range", 0, ASSAY_OPT_TEXT, "NAME", "Record GPU work and calls inside ranges of that name only.",
-	 AT(a.only_range)},
+	{"only-range", 0, ASSAY_OPT_TEXT, "NAME",
+	 "Record GPU work and calls inside ranges of that name only.", AT(a.only_range)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "auto|NVTX|roctx", "Which ranges make the steps; auto.",
 	 AT(a.steps_from)},
-	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE", "Tune the recorder: flush, ring, buffer, no_driver, no_nodes.",
-	 AT(set)},
+	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
+	 "Tune the recorder: flush, ring, buffer, no_driver, no_nodes.", AT(set)},
 	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
 };
 
 static const assay_example examples[] = {
-	{"assay record -o /tmp/assay-example-run -- true", "a command that uses no GPU runs as ever"},
+	{"assay record -o /tmp/assay-example-run -- true",
+	 "a command that uses no GPU runs as ever"},
 };
 
 const assay_cmd assay_cmd_record = {
 	.name = "record",
 	.args = "-- CMD...",
 	.about = "Run a command and record its GPU work, telemetry and environment",
-	.details = "CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches it. The\n"
-		   "run directory holds run.json, env.json, telemetry.csv and one trace-HOST-PID.asy for\n"
+	.details = "CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches "
+		   "it. The\n"
+		   "run directory holds run.json, env.json, telemetry.csv and one "
+		   "trace-HOST-PID.asy for\n"
 		   "each process that used a GPU. Every other command reads that directory.\n\n"
-		   "A program that is killed loses at most the last flush interval (100 ms; --set flush=MS).",
+		   "A program that is killed loses at most the last flush interval (100 ms; --set "
+		   "flush=MS).",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

@@ -26,14 +26,16 @@ typedef struct recording {
 	assay_sampled telemetry;
 } recording;
 
-/* Run the command with the recorders' environment and wait for it; false when it cannot be started. */
+/* Run the command with the recorders' environment and wait for it; false when it cannot be started.
+ */
 bool assay_record_command(recording *r, char **env, assay_err *err);
 
 /* env.json of the run directory, before the command starts. */
 void assay_record_env(const char *dir);
 
 /* run.json; run is NULL before the command ended. */
-bool assay_record_write(const recording *r, const record_args *a, const assay_run *run, assay_err *err);
+bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
+			assay_err *err);
 /* One screen on stderr: what was recorded, lost, and the next command to type. */
 void assay_record_summary(const recording *r, const assay_run *run);
 

@@ -1,5 +1,5 @@
-/* Starting the recorded command, and staying out of its way: signals of the terminal reach it directly,
- * signals sent to us are passed on, its status is ours. */
+/* Starting the recorded command, and staying out of its way: signals of the terminal reach it
+ * directly, signals sent to us are passed on, its status is ours. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,8 +15,8 @@ extern char **environ;
 /* The command's process, for the signal handler alone. */
 static volatile sig_atomic_t child_pid;
 
-/* The terminal sends Ctrl-C to the whole group, so the command has it already; kill(1) sends it to us
- * alone. */
+/* The terminal sends Ctrl-C to the whole group, so the command has it already; kill(1) sends it to
+ * us alone. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -41,7 +41,8 @@ static void release_signals(const struct sigaction *old)
 }
 
 /* Only async-signal-safe calls between fork and exec. */
-static _Noreturn void become_command(char **command, char **env, const struct sigaction *old, int told)
+static _Noreturn void become_command(char **command, char **env, const struct sigaction *old,
+				     int told)
 {
 	release_signals(old);
 	environ = env;
@@ -84,6 +85,7 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	if (pid < 0)
 		return assay_fail(err, ASSAY_IO, 0, "cannot start a process: %s", strerror(errno));
 	if (told)
-		return assay_fail(err, ASSAY_IO, 0, "cannot run %s: %s", r->command[0], strerror(why));
+		return assay_fail(err, ASSAY_IO, 0, "cannot run %s: %s", r->command[0],
+				  strerror(why));
 	return true;
 }

@@ -11,7 +11,8 @@
 #include "cmd/record.h"
 
 typedef struct tally {
-	uint64_t kernels, copies, sets, calls, ranges, waits, joined, events, allocs, processes, devices;
+	uint64_t kernels, copies, sets, calls, ranges, waits, joined, events, allocs, processes,
+		devices;
 	int64_t busy_start, busy_end;
 } tally;
 
@@ -30,7 +31,8 @@ static tally count_rows(const assay_run *run)
 	const assay_tables *t = &run->part.t;
 	count_gpu(t, &n);
 	for (size_t i = 0; i < t->host.n; i++) {
-		n.calls += t->host.kind[i] == ASSAY_HOST_RUNTIME || t->host.kind[i] == ASSAY_HOST_DRIVER;
+		n.calls += t->host.kind[i] == ASSAY_HOST_RUNTIME ||
+			   t->host.kind[i] == ASSAY_HOST_DRIVER;
 		n.ranges += t->host.kind[i] == ASSAY_HOST_MARKER;
 	}
 	for (size_t i = 0; i < t->sync.n; i++)
@@ -45,8 +47,10 @@ static tally count_rows(const assay_run *run)
 
 static uint64_t lost_in_all(const assay_run *run)
 {
-	return run->part.issues[ASSAY_ISSUE_lost_records] + run->part.issues[ASSAY_ISSUE_lost_incomplete] +
-	       run->part.issues[ASSAY_ISSUE_damaged_chunk] + run->part.issues[ASSAY_ISSUE_truncated];
+	return run->part.issues[ASSAY_ISSUE_lost_records] +
+	       run->part.issues[ASSAY_ISSUE_lost_incomplete] +
+	       run->part.issues[ASSAY_ISSUE_damaged_chunk] +
+	       run->part.issues[ASSAY_ISSUE_truncated];
 }
 
 static void json_moment(assay_jsonw *w, const char *key, int64_t real, int64_t boot)
@@ -129,7 +133,8 @@ static void json_run(assay_jsonw *w, const recording *r, const record_args *a, c
 	assay_jsonw_close(w, '}');
 }
 
-bool assay_record_write(const recording *r, const record_args *a, const assay_run *run, assay_err *err)
+bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
+			assay_err *err)
 {
 	assay_jsonw w = {0};
 	assay_arena scratch = {0};
@@ -158,8 +163,8 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 {
 	char joined[64] = "", telemetry[64];
 	if (n->joined)
-		snprintf(joined, sizeof joined, " (%" PRIu64 " joined to the event they waited for)",
-			 n->joined);
+		snprintf(joined, sizeof joined,
+			 " (%" PRIu64 " joined to the event they waited for)", n->joined);
 	line("processes", n->processes, "");
 	line("kernels", n->kernels, "");
 	line("copies", n->copies, "");
@@ -187,10 +192,12 @@ void assay_record_summary(const recording *r, const assay_run *run)
 		fprintf(stderr, "  the command was ended by signal %d; what it recorded is kept\n",
 			r->signal);
 	if (r->salvaged)
-		fprintf(stderr, "  %" PRIu64 " records were taken from memory the command left behind\n",
+		fprintf(stderr,
+			"  %" PRIu64 " records were taken from memory the command left behind\n",
 			r->salvaged);
 	if (r->still_running)
-		fprintf(stderr, "  %u of its processes still run and go on recording\n", r->still_running);
+		fprintf(stderr, "  %u of its processes still run and go on recording\n",
+			r->still_running);
 	const assay_warning_table *w = &run->part.t.warning;
 	for (size_t i = 0; i < w->n; i++)
 		fprintf(stderr, "  note: %s\n", assay_z(run, w->text[i]));

@@ -1,6 +1,6 @@
-/* Telemetry: NVML when it is there, else the amdgpu driver's files in /sys. Columns and units are those
- * of docs/formats/smi.md; an absent value is an empty cell. Times are nanoseconds since 1970, to which a
- * capture's own clock is tied. */
+/* Telemetry: NVML when it is there, else the amdgpu driver's files in /sys. Columns and units are
+ * those of docs/formats/smi.md; an absent value is an empty cell. Times are nanoseconds since 1970,
+ * to which a capture's own clock is tied. */
 #include "probe/telemetry.h"
 
 #include <dlfcn.h>
@@ -90,7 +90,8 @@ static bool open_nvml(assay_sampler *s)
 	if (!s->nvml_so)
 		return false;
 	unsigned n = 0;
-	if (assay_dl_bind(s->nvml_so, &s->nvml, nvml_symbols, sizeof nvml_symbols / sizeof *nvml_symbols) ||
+	if (assay_dl_bind(s->nvml_so, &s->nvml, nvml_symbols,
+			  sizeof nvml_symbols / sizeof *nvml_symbols) ||
 	    s->nvml.init() || s->nvml.count(&n))
 		return false;
 	for (unsigned i = 0; i < n && s->sum.devices < DEVICES_MAX; i++)
@@ -168,15 +169,18 @@ static bool is_amd(const char *folder)
 static bool open_sysfs(assay_sampler *s, const char *root)
 {
 	glob_t g = {0}, h = {0};
-	if (glob(assay_printf(&s->arena, "%s/sys/class/drm/card*/device", root), 0, NULL, &g) == 0) {
+	if (glob(assay_printf(&s->arena, "%s/sys/class/drm/card*/device", root), 0, NULL, &g) ==
+	    0) {
 		for (size_t i = 0; i < g.gl_pathc && s->sum.devices < DEVICES_MAX; i++) {
 			const char *name = strstr(g.gl_pathv[i], "/card");
-			if (strchr(name, '-') || !is_amd(g.gl_pathv[i])) /* card0-DP-1 is a socket */
+			if (strchr(name, '-') ||
+			    !is_amd(g.gl_pathv[i])) /* card0-DP-1 is a socket */
 				continue;
 			uint32_t d = s->sum.devices++;
 			s->folder[d] = assay_printf(&s->arena, "%s", g.gl_pathv[i]);
 			s->hwmon[d] = assay_printf(&s->arena, "%s/hwmon/none", g.gl_pathv[i]);
-			if (glob(assay_printf(&s->arena, "%s/hwmon/hwmon*", g.gl_pathv[i]), 0, NULL, &h) == 0)
+			if (glob(assay_printf(&s->arena, "%s/hwmon/hwmon*", g.gl_pathv[i]), 0, NULL,
+				 &h) == 0)
 				s->hwmon[d] = assay_printf(&s->arena, "%s", h.gl_pathv[0]);
 			globfree(&h);
 		}
@@ -361,7 +365,8 @@ TEST(sysfs_of_an_amd_card_becomes_rows)
 
 TEST(a_machine_without_gpus_has_no_telemetry)
 {
-	assay_sampled sum = assay_sampler_stop(assay_sampler_start("/nonexistent/x.csv", "/nonexistent", 1));
+	assay_sampled sum =
+		assay_sampler_stop(assay_sampler_start("/nonexistent/x.csv", "/nonexistent", 1));
 	CHECK(!sum.from && !sum.devices && !sum.rows);
 	return 0;
 }

@@ -15,8 +15,8 @@ typedef struct assay_sampled {
 	uint64_t rows;
 } assay_sampled;
 
-/* root: where /sys is looked for, "" for the machine itself. Never NULL; a machine without a GPU gives
- * a sampler that does nothing. */
+/* root: where /sys is looked for, "" for the machine itself. Never NULL; a machine without a GPU
+ * gives a sampler that does nothing. */
 assay_sampler *assay_sampler_start(const char *csv, const char *root, int64_t period_ns);
 /* Take a last sample, end the thread, free. */
 assay_sampled assay_sampler_stop(assay_sampler *s);

@@ -24,20 +24,20 @@ typedef struct capture {
 	assay_arena scratch;
 	int64_t pid;
 	bool ended, started;
-	uint32_t tid;             /* of the chunk being read */
+	uint32_t tid; /* of the chunk being read */
 	uint32_t next_seq;
-	assay_map strings;        /* wire id -> sid */
-	assay_map kernels;        /* wire id -> sid of the demangled name */
-	assay_map functions;      /* domain << 32 | number -> sid */
-	assay_map contexts;       /* context -> device */
-	assay_map chunks;         /* ring and position of a chunk -> 1 */
-	assay_map stacks;         /* thread and domain -> top of stack in open */
-	assay_map spans;          /* range id -> row in open */
-	assay_map domain_args;    /* domain sid -> sid of its args */
-	assay_map by_sync;        /* sync id -> row of event_record */
+	assay_map strings;     /* wire id -> sid */
+	assay_map kernels;     /* wire id -> sid of the demangled name */
+	assay_map functions;   /* domain << 32 | number -> sid */
+	assay_map contexts;    /* context -> device */
+	assay_map chunks;      /* ring and position of a chunk -> 1 */
+	assay_map stacks;      /* thread and domain -> top of stack in open */
+	assay_map spans;       /* range id -> row in open */
+	assay_map domain_args; /* domain sid -> sid of its args */
+	assay_map by_sync;     /* sync id -> row of event_record */
 	assay_vec(open_range) open;
 	int64_t last_time;
-	uint32_t first_sync;      /* rows of this capture start here */
+	uint32_t first_sync; /* rows of this capture start here */
 } capture;
 
 /* ---- ids ---- */
@@ -187,9 +187,11 @@ static void read_stream(capture *c, const any_record *r, assay_str whole)
 	(void)whole;
 	const assay_wire_stream *s = &r->stream;
 	assay_stream_table *t = &c->part->t.stream;
-	int64_t device = s->device == ASSAY_WIRE_NONE ? device_of(c, s->context) : (int64_t)s->device;
+	int64_t device =
+		s->device == ASSAY_WIRE_NONE ? device_of(c, s->context) : (int64_t)s->device;
 	for (size_t i = t->n; s->destroyed && i-- > 0;) {
-		if (t->source[i] == c->part->source && t->id[i] == s->id && t->device[i] == device) {
+		if (t->source[i] == c->part->source && t->id[i] == s->id &&
+		    t->device[i] == device) {
 			t->destroyed[i] = s->destroyed;
 			return;
 		}
@@ -233,8 +235,8 @@ static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
 }
 
 /* A host row with its length; a negative one is counted and kept as 0. */
-static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_t end, assay_sid name,
-			 uint32_t track)
+static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
+			 assay_sid name, uint32_t track)
 {
 	assay_host_table *h = &c->part->t.host;
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_host);
@@ -255,7 +257,8 @@ static void read_api(capture *c, const any_record *r, assay_str whole)
 	const assay_wire_api *a = &r->api;
 	uint32_t track = thread_track(c, &a->rec);
 	assay_sid name = function_name(c, a->domain, a->function);
-	assay_host_kind kind = a->domain == ASSAY_WIRE_DRIVER ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME;
+	assay_host_kind kind =
+		a->domain == ASSAY_WIRE_DRIVER ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME;
 	uint32_t row = add_host(c, kind, a->start, a->end, name, track);
 	uint32_t detail = c->part->t.host.detail[row];
 	c->part->t.api.corr[detail] = a->corr;
@@ -325,8 +328,9 @@ static void read_kernel(capture *c, const any_record *r, assay_str whole)
 
 static const char *const copy_kinds[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					 "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-static const char *const memory_kinds[] = {"Unknown", "Pageable", "Pinned",        "Device",
-					   "Array",   "Managed",  "Device Static", "Managed Static"};
+static const char *const memory_kinds[] = {"Unknown",       "Pageable",      "Pinned",
+					   "Device",        "Array",         "Managed",
+					   "Device Static", "Managed Static"};
 
 /* The names torch.profiler gives, so that rows of both compare. */
 static assay_sid copy_name(capture *c, const assay_wire_copy *k)
@@ -373,7 +377,8 @@ static void read_sync(capture *c, const any_record *r, assay_str whole)
 	const assay_wire_sync *s = &r->sync;
 	assay_sync_table *t = &c->part->t.sync;
 	int64_t device = device_of(c, s->context);
-	uint32_t track = stream_track(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
+	uint32_t track =
+		stream_track(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_sync);
 	if (s->end < s->start)
 		assay_count(c->part, ASSAY_ISSUE_negative_duration, 1);
@@ -424,7 +429,8 @@ static void read_memory(capture *c, const any_record *r, assay_str whole)
 	t->bytes[row] = m->op == ASSAY_WIRE_FREE ? -(int64_t)m->size : (int64_t)m->size;
 	t->device[row] = m->device > INT32_MAX ? -1 : (int32_t)m->device;
 	t->corr[row] = m->corr;
-	t->name[row] = assay_intern_z(&c->part->strings, m->op == ASSAY_WIRE_FREE ? "free" : "alloc");
+	t->name[row] =
+		assay_intern_z(&c->part->strings, m->op == ASSAY_WIRE_FREE ? "free" : "alloc");
 	seen(c, m->time);
 }
 
@@ -433,7 +439,8 @@ static void read_overhead(capture *c, const any_record *r, assay_str whole)
 	(void)whole;
 	uint32_t row = add_host(c, ASSAY_HOST_OVERHEAD, r->overhead.start, r->overhead.end,
 				text_of(c, r->overhead.name), thread_track(c, &r->rec));
-	c->part->t.other.cat[c->part->t.host.detail[row]] = assay_intern_z(&c->part->strings, "overhead");
+	c->part->t.other.cat[c->part->t.host.detail[row]] =
+		assay_intern_z(&c->part->strings, "overhead");
 }
 
 /* ---- ranges ---- */
@@ -502,7 +509,8 @@ static void read_range(capture *c, const any_record *r, assay_str whole)
 	size_t room = whole.n - sizeof *g;
 	assay_str text = {whole.p + sizeof *g, g->length < room ? g->length : room};
 	assay_sid name = g->name ? text_of(c, g->name) : assay_intern(&c->part->strings, text);
-	open_range o = {g->time, name, domain_args(c, text_of(c, g->domain)), thread_track(c, &g->rec), 0};
+	open_range o = {g->time, name, domain_args(c, text_of(c, g->domain)),
+			thread_track(c, &g->rec), 0};
 	uint64_t stack = (uint64_t)(g->rec.thread ? g->rec.thread : c->tid) << 32 | g->domain;
 	seen(c, g->time);
 	if (g->op == ASSAY_WIRE_RANGE_PUSH)
@@ -594,7 +602,8 @@ static void read_records(capture *c, assay_str payload)
 		if (payload.n < sizeof head)
 			break;
 		memcpy(&head, payload.p, sizeof head);
-		if (head.bytes < sizeof head || head.bytes % ASSAY_WIRE_ALIGN || head.bytes > payload.n)
+		if (head.bytes < sizeof head || head.bytes % ASSAY_WIRE_ALIGN ||
+		    head.bytes > payload.n)
 			break;
 		assay_str whole = {payload.p, head.bytes};
 		c->part->t.source.records[c->part->source]++;
@@ -658,7 +667,8 @@ static void join_waits(capture *c)
 	const assay_event_record_table *e = &c->part->t.event_record;
 	assay_sync_table *s = &c->part->t.sync;
 	for (size_t i = c->first_sync; i < s->n; i++) {
-		uint32_t row = s->sync_id[i] ? assay_map_get(&c->by_sync, s->sync_id[i]) : ASSAY_MAP_ABSENT;
+		uint32_t row = s->sync_id[i] ? assay_map_get(&c->by_sync, s->sync_id[i])
+					     : ASSAY_MAP_ABSENT;
 		if (row == ASSAY_MAP_ABSENT)
 			continue;
 		s->wait_stream[i] = c->part->t.track.tid[e->track[row]];
@@ -707,7 +717,9 @@ static uint64_t take_chunk(capture *c, assay_input *in, uint64_t pos, bool *lost
 		}
 	}
 	if (!*lost_track)
-		assay_count(c->part, v.end && v.n < sizeof h ? ASSAY_ISSUE_truncated : ASSAY_ISSUE_damaged_chunk,
+		assay_count(c->part,
+			    v.end && v.n < sizeof h ? ASSAY_ISSUE_truncated
+						    : ASSAY_ISSUE_damaged_chunk,
 			    1);
 	*lost_track = true;
 	return pos + (v.n > 1 ? find_magic(v, 1) : v.n);
@@ -715,7 +727,9 @@ static uint64_t take_chunk(capture *c, assay_input *in, uint64_t pos, bool *lost
 
 static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	capture c = {.run = run, .part = &run->part, .pid = -1,
+	capture c = {.run = run,
+		     .part = &run->part,
+		     .pid = -1,
 		     .first_sync = (uint32_t)run->part.t.sync.n};
 	bool lost_track = false;
 	for (uint64_t pos = 0;;) {
@@ -725,14 +739,15 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		pos = take_chunk(&c, in, pos, &lost_track);
 		assay_input_drop(in, pos);
 		if (run->progress)
-			run->progress(run->progress_ctx, assay_input_path(in), assay_input_file_pos(in),
-				      assay_input_file_bytes(in));
+			run->progress(run->progress_ctx, assay_input_path(in),
+				      assay_input_file_pos(in), assay_input_file_bytes(in));
 	}
 	finish(&c);
 	bool ok = c.next_seq > 0;
 	free_capture(&c);
 	if (!ok)
-		return assay_fail(err, ASSAY_FORMAT, 0, "%s holds no whole chunk", assay_input_path(in));
+		return assay_fail(err, ASSAY_FORMAT, 0, "%s holds no whole chunk",
+				  assay_input_path(in));
 	return true;
 }
 
@@ -791,7 +806,8 @@ static size_t put_chunk(builder *b, uint32_t ring, uint64_t pos)
 
 static void put_mark(builder *b, int64_t time, const char *text)
 {
-	assay_wire_range g = {.time = time, .op = ASSAY_WIRE_RANGE_MARK, .length = (uint16_t)strlen(text)};
+	assay_wire_range g = {
+		.time = time, .op = ASSAY_WIRE_RANGE_MARK, .length = (uint16_t)strlen(text)};
 	put(b, ASSAY_WIRE_RANGE, &g, sizeof g, text);
 }
 
@@ -820,10 +836,17 @@ TEST(waits_join_their_record_by_sync_id_in_any_order)
 {
 	builder b = {0};
 	put_start(&b);
-	assay_wire_sync s = {.start = 10, .end = 20, .corr = 9, .event = 4, .sync_id = 88,
-			     .kind = ASSAY_WIRE_SYNC_STREAM_WAIT, .context = 1, .stream = 13};
+	assay_wire_sync s = {.start = 10,
+			     .end = 20,
+			     .corr = 9,
+			     .event = 4,
+			     .sync_id = 88,
+			     .kind = ASSAY_WIRE_SYNC_STREAM_WAIT,
+			     .context = 1,
+			     .stream = 13};
 	put(&b, ASSAY_WIRE_SYNC, &s, sizeof s, NULL);
-	assay_wire_event e = {.corr = 6, .event = 4, .sync_id = 88, .device = 3, .context = 1, .stream = 21};
+	assay_wire_event e = {
+		.corr = 6, .event = 4, .sync_id = 88, .device = 3, .context = 1, .stream = 21};
 	put(&b, ASSAY_WIRE_EVENT, &e, sizeof e, NULL);
 	put_chunk(&b, 0, 0);
 	assay_run *run = read_bytes(b.bytes, b.n);

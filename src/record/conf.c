@@ -11,7 +11,10 @@ typedef struct conf_key {
 } conf_key;
 
 #define KEY(name, type, field)                                                                     \
-	{name, type, offsetof(assay_rt_config, field), sizeof(((assay_rt_config *)0)->field)}
+	{                                                                                          \
+		name, type, offsetof(assay_rt_config, field),                                      \
+			sizeof(((assay_rt_config *)0)->field)                                      \
+	}
 static const conf_key keys[] = {
 	KEY("dir", TEXT, dir),           KEY("rings", TEXT, rings),
 	KEY("range", TEXT, range),       KEY("from", I64, from),
@@ -43,7 +46,8 @@ static void copy_text(char *to, size_t size, const char *p, size_t n)
 	to[len] = 0;
 }
 
-static void set_key(assay_rt_config *conf, const char *name, size_t name_len, const char *p, size_t n)
+static void set_key(assay_rt_config *conf, const char *name, size_t name_len, const char *p,
+		    size_t n)
 {
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const conf_key *k = &keys[i];
@@ -80,7 +84,8 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 {
 	if (!text || strncmp(text, "1;", 2))
 		return false;
-	*conf = (assay_rt_config){.flush_ms = 100, .ring_bytes = 1 << 20, .buffer_bytes = 512 << 10};
+	*conf = (assay_rt_config){
+		.flush_ms = 100, .ring_bytes = 1 << 20, .buffer_bytes = 512 << 10};
 	for (const char *p = text + 2; *p;) {
 		size_t n = strcspn(p, ";"), name = strcspn(p, "=;");
 		if (name < n)

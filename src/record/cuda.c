@@ -1,6 +1,6 @@
-/* libassay_cuda.so: the driver loads it at cuInit (CUDA_INJECTION64_PATH) and calls InitializeInjection.
- * Everything but NVTX comes through CUPTI's activity records: no callback of ours runs on the program's
- * threads, but for one that hands out a buffer. */
+/* libassay_cuda.so: the driver loads it at cuInit (CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection. Everything but NVTX comes through CUPTI's activity records: no callback of
+ * ours runs on the program's threads, but for one that hands out a buffer. */
 #include "record/cuda.h"
 
 #include <dlfcn.h>
@@ -12,8 +12,9 @@
 #include "vendor/dl.h"
 
 enum {
-	POOL = 64,        /* buffers kept for reuse */
-	UNHEARD_MAX = 10, /* flushes without our own call coming back: somebody else gets the records */
+	POOL = 64, /* buffers kept for reuse */
+	UNHEARD_MAX =
+		10, /* flushes without our own call coming back: somebody else gets the records */
 };
 
 static struct {
@@ -51,14 +52,16 @@ static void give_back(uint8_t *buffer, size_t used)
 	free(buffer);
 }
 
-static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid)
 {
 	size_t dropped = 0;
 	if (!buffer)
 		return;
 	if (valid && assay_rt_bulk_open()) {
-		atomic_fetch_add(&cuda.heard, assay_cuda_convert(&cuda.cupti, buffer, valid,
-								 atomic_load(&cuda.sentinel_thread)));
+		atomic_fetch_add(&cuda.heard,
+				 assay_cuda_convert(&cuda.cupti, buffer, valid,
+						    atomic_load(&cuda.sentinel_thread)));
 		assay_rt_bulk_close();
 	}
 	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
@@ -79,12 +82,13 @@ static void step_aside(void)
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		cuda.cupti.disable(ours[i]);
 	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1,
-		      "another profiler in the program (torch.profiler, jax.profiler, ...) took CUPTI over: "
+		      "another profiler in the program (torch.profiler, jax.profiler, ...) took "
+		      "CUPTI over: "
 		      "GPU work after that moment is in its trace, not in this one");
 }
 
-/* CUPTI has one client for buffers, and the last to register wins without a word. So our thread makes a
- * call that is recorded and looks whether the record comes back to us. */
+/* CUPTI has one client for buffers, and the last to register wins without a word. So our thread
+ * makes a call that is recorded and looks whether the record comes back to us. */
 static void tick(void)
 {
 	int version;
@@ -138,8 +142,8 @@ static int driver_major(void)
 }
 
 static const int kinds[] = {
-	CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY2, CUPTI_MEMSET, CUPTI_MEMORY2,
-	CUPTI_SYNCHRONIZATION,   CUPTI_CUDA_EVENT, CUPTI_OVERHEAD,
+	CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY,          CUPTI_MEMCPY2,    CUPTI_MEMSET,
+	CUPTI_MEMORY2,           CUPTI_SYNCHRONIZATION, CUPTI_CUDA_EVENT, CUPTI_OVERHEAD,
 };
 static const int inventory[] = {CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM};
 
@@ -178,8 +182,9 @@ static bool set_up(const cupti_lib *c)
 
 static void tell_setting(const char *path, int major)
 {
-	static const char *const ranks[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_PROCID",
-					    "OMPI_COMM_WORLD_RANK", "CUDA_VISIBLE_DEVICES"};
+	static const char *const ranks[] = {
+		"RANK",         "WORLD_SIZE",           "LOCAL_RANK",
+		"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "CUDA_VISIBLE_DEVICES"};
 	char text[32], key[48];
 	uint32_t version = 0;
 	cuda.cupti.get_version(&version);
@@ -209,13 +214,14 @@ int InitializeInjection(void)
 		return 1;
 	int major = driver_major();
 	void *lib = assay_cuda_find_cupti(major, path, sizeof path);
-	const char *missing = lib ? assay_dl_bind(lib, &cuda.cupti, symbols,
-						  sizeof symbols / sizeof *symbols)
-				  : NULL;
+	const char *missing =
+		lib ? assay_dl_bind(lib, &cuda.cupti, symbols, sizeof symbols / sizeof *symbols)
+		    : NULL;
 	if (!lib || missing) {
 		char text[160];
-		snprintf(text, sizeof text, lib ? "CUPTI lacks %s: GPU work is not recorded"
-						: "no CUPTI was found%s: GPU work is not recorded",
+		snprintf(text, sizeof text,
+			 lib ? "CUPTI lacks %s: GPU work is not recorded"
+			     : "no CUPTI was found%s: GPU work is not recorded",
 			 missing ? missing : "");
 		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, text);
 		return 1;

@@ -9,23 +9,66 @@ enum { CBID_MAX = 2000 };
 
 /* Starts of names of calls that launch, copy, allocate, order or wait. */
 static const char *const runtime_calls[] = {
-	"cudaLaunch",           "__cudaLaunchKernel",  "cudaGraphLaunch",     "cudaGraphInstantiate",
-	"cudaMemcpy",           "cudaMemset",          "cudaMemPrefetch",     "cudaMalloc",
-	"cudaFree",             "cudaHostAlloc",       "cudaEventRecord",     "cudaEventSynchronize",
-	"cudaEventQuery",       "cudaStreamWaitEvent", "cudaStreamQuery",     "cudaStreamSynchronize",
-	"cudaStreamCreate",     "cudaStreamDestroy",   "cudaStreamBeginCapture", "cudaStreamEndCapture",
-	"cudaStreamAddCallback", "cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaDeviceReset",
-	"cudaSignalExternal",   "cudaWaitExternal",
+	"cudaLaunch",
+	"__cudaLaunchKernel",
+	"cudaGraphLaunch",
+	"cudaGraphInstantiate",
+	"cudaMemcpy",
+	"cudaMemset",
+	"cudaMemPrefetch",
+	"cudaMalloc",
+	"cudaFree",
+	"cudaHostAlloc",
+	"cudaEventRecord",
+	"cudaEventSynchronize",
+	"cudaEventQuery",
+	"cudaStreamWaitEvent",
+	"cudaStreamQuery",
+	"cudaStreamSynchronize",
+	"cudaStreamCreate",
+	"cudaStreamDestroy",
+	"cudaStreamBeginCapture",
+	"cudaStreamEndCapture",
+	"cudaStreamAddCallback",
+	"cudaDeviceSynchronize",
+	"cudaThreadSynchronize",
+	"cudaDeviceReset",
+	"cudaSignalExternal",
+	"cudaWaitExternal",
 };
 static const char *const driver_calls[] = {
-	"cuLaunch",          "cuGraphLaunch",      "cuGraphInstantiate",  "cuMemcpy",
-	"cu64Memcpy",        "cuMemset",           "cuMemPrefetch",       "cuMemAlloc",
-	"cuMemFree",         "cuMemCreate",        "cuMemRelease",        "cuMemMap",
-	"cuMemUnmap",        "cuEventRecord",      "cuEventSynchronize",  "cuEventQuery",
-	"cuStreamWaitEvent", "cuStreamQuery",      "cuStreamSynchronize", "cuStreamWaitValue",
-	"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamCreate",     "cuStreamDestroy",
-	"cuStreamBeginCapture", "cuStreamEndCapture", "cuStreamAddCallback", "cuCtxSynchronize",
-	"cuSignalExternal",  "cuWaitExternal",     "cuModuleLoad",        "cuLibraryLoad",
+	"cuLaunch",
+	"cuGraphLaunch",
+	"cuGraphInstantiate",
+	"cuMemcpy",
+	"cu64Memcpy",
+	"cuMemset",
+	"cuMemPrefetch",
+	"cuMemAlloc",
+	"cuMemFree",
+	"cuMemCreate",
+	"cuMemRelease",
+	"cuMemMap",
+	"cuMemUnmap",
+	"cuEventRecord",
+	"cuEventSynchronize",
+	"cuEventQuery",
+	"cuStreamWaitEvent",
+	"cuStreamQuery",
+	"cuStreamSynchronize",
+	"cuStreamWaitValue",
+	"cuStreamWriteValue",
+	"cuStreamBatchMemOp",
+	"cuStreamCreate",
+	"cuStreamDestroy",
+	"cuStreamBeginCapture",
+	"cuStreamEndCapture",
+	"cuStreamAddCallback",
+	"cuCtxSynchronize",
+	"cuSignalExternal",
+	"cuWaitExternal",
+	"cuModuleLoad",
+	"cuLibraryLoad",
 };
 
 static bool starts_with_one(const char *name, const char *const *list, size_t n)
@@ -39,8 +82,10 @@ static bool starts_with_one(const char *name, const char *const *list, size_t n)
 bool assay_cuda_call_counts(int domain, const char *name)
 {
 	return domain == CUPTI_DOMAIN_RUNTIME
-		       ? starts_with_one(name, runtime_calls, sizeof runtime_calls / sizeof *runtime_calls)
-		       : starts_with_one(name, driver_calls, sizeof driver_calls / sizeof *driver_calls);
+		       ? starts_with_one(name, runtime_calls,
+					 sizeof runtime_calls / sizeof *runtime_calls)
+		       : starts_with_one(name, driver_calls,
+					 sizeof driver_calls / sizeof *driver_calls);
 }
 
 /* cudaLaunchKernel_ptsz_v7000 -> cudaLaunchKernel_ptsz: the suffix says since when, not what. */
@@ -59,7 +104,8 @@ static void write_name(int domain, uint32_t cbid, const char *name)
 	uint32_t sid = assay_rt_string(plain);
 	assay_wire_api_name *n = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *n);
 	n->function = cbid;
-	n->domain = (uint16_t)(domain == CUPTI_DOMAIN_DRIVER ? ASSAY_WIRE_DRIVER : ASSAY_WIRE_RUNTIME);
+	n->domain =
+		(uint16_t)(domain == CUPTI_DOMAIN_DRIVER ? ASSAY_WIRE_DRIVER : ASSAY_WIRE_RUNTIME);
 	n->name = sid;
 }
 

@@ -8,7 +8,8 @@
 
 #include "record/cuda.h"
 
-enum { NO_ID = UINT32_MAX, RECENT = 1 << 16, THREADS = 4096 };
+#define NO_ID UINT32_MAX
+enum { RECENT = 1 << 16, THREADS = 4096 };
 
 /* State of conversion; guarded by the runtime's lock. */
 static struct {
@@ -61,7 +62,8 @@ static void put_api(const cupti_api_record *a, uint16_t domain)
 		return;
 	}
 	/* a driver call made by a runtime call carries its number: one row is enough */
-	if (domain == ASSAY_WIRE_DRIVER && state.runtime[a->correlationId % RECENT] == a->correlationId)
+	if (domain == ASSAY_WIRE_DRIVER &&
+	    state.runtime[a->correlationId % RECENT] == a->correlationId)
 		return;
 	if (state.limited && !assay_rt_wanted((int64_t)a->start))
 		return;
@@ -78,7 +80,8 @@ static void put_api(const cupti_api_record *a, uint16_t domain)
 }
 
 /* NULL: not finished (its times are not known), or not wanted. */
-static void *put_work(assay_wire_type type, size_t bytes, uint64_t start, uint64_t end, uint32_t corr)
+static void *put_work(assay_wire_type type, size_t bytes, uint64_t start, uint64_t end,
+		      uint32_t corr)
 {
 	if (!end) {
 		state.incomplete++;
@@ -102,7 +105,8 @@ static void put_kernel(const void *record, size_t size)
 {
 	const cupti_kernel *k = record;
 	uint32_t name = assay_rt_string(k->name);
-	assay_wire_kernel *w = put_work(ASSAY_WIRE_KERNEL, sizeof *w, k->start, k->end, k->correlationId);
+	assay_wire_kernel *w =
+		put_work(ASSAY_WIRE_KERNEL, sizeof *w, k->start, k->end, k->correlationId);
 	if (!w)
 		return;
 	w->work.device = k->deviceId;
@@ -131,7 +135,8 @@ static void put_memcpy(const void *record, size_t size)
 {
 	(void)size;
 	const cupti_memcpy *m = record;
-	assay_wire_copy *w = put_work(ASSAY_WIRE_COPY, sizeof *w, m->start, m->end, m->correlationId);
+	assay_wire_copy *w =
+		put_work(ASSAY_WIRE_COPY, sizeof *w, m->start, m->end, m->correlationId);
 	if (!w)
 		return;
 	w->work.device = m->deviceId;
@@ -151,7 +156,8 @@ static void put_memcpy_peer(const void *record, size_t size)
 {
 	(void)size;
 	const cupti_memcpy_peer *m = record;
-	assay_wire_copy *w = put_work(ASSAY_WIRE_COPY, sizeof *w, m->start, m->end, m->correlationId);
+	assay_wire_copy *w =
+		put_work(ASSAY_WIRE_COPY, sizeof *w, m->start, m->end, m->correlationId);
 	if (!w)
 		return;
 	w->work.device = m->deviceId;
@@ -190,7 +196,8 @@ static void put_graph(const void *record, size_t size)
 {
 	(void)size;
 	const cupti_graph *g = record;
-	assay_wire_work *w = put_work(ASSAY_WIRE_GRAPH, sizeof *w, g->start, g->end, g->correlationId);
+	assay_wire_work *w =
+		put_work(ASSAY_WIRE_GRAPH, sizeof *w, g->start, g->end, g->correlationId);
 	if (!w)
 		return;
 	w->device = g->deviceId;
@@ -236,7 +243,8 @@ static void put_device(const void *record, size_t size)
 	(void)size;
 	const cupti_device *d = record;
 	char arch[24];
-	snprintf(arch, sizeof arch, "sm_%u%u", d->computeCapabilityMajor, d->computeCapabilityMinor);
+	snprintf(arch, sizeof arch, "sm_%u%u", d->computeCapabilityMajor,
+		 d->computeCapabilityMinor);
 	uint32_t s[] = {assay_rt_string("nvidia"), assay_rt_string(d->name), assay_rt_string(arch)};
 	assay_wire_device *w = assay_rt_bulk(ASSAY_WIRE_DEVICE, sizeof *w);
 	w->id = d->id;
@@ -262,7 +270,8 @@ static void put_context(const void *record, size_t size)
 static void put_stream(const void *record, size_t size)
 {
 	(void)size;
-	static const uint32_t flags[] = {0, 0, 2, 1, 4}; /* unknown, blocking, non-blocking, null, per thread */
+	static const uint32_t flags[] = {0, 0, 2, 1,
+					 4}; /* unknown, blocking, non-blocking, null, per thread */
 	const cupti_stream *s = record;
 	assay_wire_stream *w = assay_rt_bulk(ASSAY_WIRE_STREAM, sizeof *w);
 	w->id = s->streamId;
@@ -294,8 +303,14 @@ static void put_memory(const void *record, size_t size)
 static const char *overhead_name(uint32_t kind)
 {
 	static const char *const names[] = {
-		"Unknown",           "Buffer Flush",          "Instrumentation",     "Resource",
-		"Module Loading",    "Lazy Function Loading", "Command Buffer Full", "Activity Buffer Request",
+		"Unknown",
+		"Buffer Flush",
+		"Instrumentation",
+		"Resource",
+		"Module Loading",
+		"Lazy Function Loading",
+		"Command Buffer Full",
+		"Activity Buffer Request",
 		"UVM Activity Init",
 	};
 	if (kind == 1)

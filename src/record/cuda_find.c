@@ -1,5 +1,6 @@
-/* Which CUPTI: the one already loaded, the one beside the program's CUDA (Python wheels bring their own),
- * the loader's choice, then what is installed, newest first. Two copies in one process would fight. */
+/* Which CUPTI: the one already loaded, the one beside the program's CUDA (Python wheels bring their
+ * own), the loader's choice, then what is installed, newest first. Two copies in one process would
+ * fight. */
 #define _GNU_SOURCE /* dl_iterate_phdr, strverscmp */
 #include <dlfcn.h>
 #include <glob.h>
@@ -76,7 +77,8 @@ static const char *const beside[] = {
 	"%s/../../nvidia/cu1[2-9]/lib/libcupti.so.*",
 	"%s/../extras/CUPTI/lib64/libcupti.so.*",
 };
-static const char *const cuda_users[] = {"libcudart.so", "libtorch", "libcublas", "xla_cuda", "libjax"};
+static const char *const cuda_users[] = {"libcudart.so", "libtorch", "libcublas", "xla_cuda",
+					 "libjax"};
 
 static bool uses_cuda(const char *path)
 {

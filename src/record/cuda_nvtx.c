@@ -1,5 +1,6 @@
 /* NVTX straight into the rings. The program's NVTX headers load us at their first call
- * (NVTX_INJECTION64_PATH) and then call our functions directly: no library of the vendor is between. */
+ * (NVTX_INJECTION64_PATH) and then call our functions directly: no library of the vendor is
+ * between. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 enum { TEXT_MAX = 1024 };
 
-/* What a domain or registered string handle points to. Never freed: programs use handles at any time. */
+/* What a domain or registered string handle points to. Never freed: programs use handles at any
+ * time. */
 typedef struct named {
 	_Atomic uint64_t sid; /* life << 32 | string id in that life's capture */
 	size_t length;
@@ -18,8 +20,8 @@ typedef struct named {
 
 static __thread struct {
 	uint64_t next_range;
-	uint32_t depth;    /* pushes open */
-	uint32_t chosen;   /* depth of the range --only-range names, 0 none */
+	uint32_t depth;  /* pushes open */
+	uint32_t chosen; /* depth of the range --only-range names, 0 none */
 	uint64_t chosen_range;
 } mine __attribute__((tls_model("initial-exec")));
 
@@ -302,8 +304,8 @@ static void install(const nvtx_callbacks *c, int module, const hook *h, size_t n
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_export_fn *get_table);
 
-/* 0 leaves the program's NVTX calls empty, as without us. Several libraries of one program carry NVTX
- * headers of their own; each calls this. */
+/* 0 leaves the program's NVTX calls empty, as without us. Several libraries of one program carry
+ * NVTX headers of their own; each calls this. */
 int InitializeInjectionNvtx2(nvtx_export_fn *get_table)
 {
 	const nvtx_callbacks *c = get_table ? get_table(NVTX_TABLE_CALLBACKS) : NULL;

@@ -32,36 +32,38 @@ enum {
 static struct {
 	assay_rt_config conf;
 	const assay_rt_hooks *hooks;
-	_Atomic int on;           /* 1 between start and stop */
-	_Atomic uint32_t life;    /* counts forks and starts: a thread's ring of another life is not its own */
-	_Atomic int open_ranges;  /* --only-range */
-	_Atomic uint32_t windows; /* such ranges so far */
+	_Atomic int on; /* 1 between start and stop */
+	_Atomic uint32_t
+		life; /* counts forks and starts: a thread's ring of another life is not its own */
+	_Atomic int open_ranges;                                    /* --only-range */
+	_Atomic uint32_t windows;                                   /* such ranges so far */
 	_Atomic int64_t window_start[WINDOWS], window_end[WINDOWS]; /* the last ones; end 0: open */
-	pthread_mutex_t lock;     /* start, stop, ring slots, the file, strings, stage */
-	int fd;                   /* the capture, O_APPEND */
+	pthread_mutex_t lock; /* start, stop, ring slots, the file, strings, stage */
+	int fd;               /* the capture, O_APPEND */
 	int ring_fd;
-	assay_ring_file *file;    /* mapped, shared */
+	assay_ring_file *file;      /* mapped, shared */
 	char *data[ASSAY_RING_MAX]; /* each ring's bytes, mapped when first used */
-	uint32_t next_ring;       /* id of the next ring */
+	uint32_t next_ring;         /* id of the next ring */
 	pthread_key_t at_thread_end;
 	bool key_made, atfork_made, atexit_made;
-	_Atomic uint32_t wake;    /* futex: a ring is half full, or stop */
+	_Atomic uint32_t wake; /* futex: a ring is half full, or stop */
 	pthread_t thread;
 	_Atomic int stopping, stopped;
-	char *take;               /* ring_bytes + a LOST record: one ring's records on their way out */
-	char *stage;              /* STAGE bytes of bulk records */
+	char *take;  /* ring_bytes + a LOST record: one ring's records on their way out */
+	char *stage; /* STAGE bytes of bulk records */
 	size_t staged;
 	assay_strings strings, left_behind; /* left_behind: the parent's, in a forked child */
 	int64_t last_clock;
-	char ring_path[sizeof ((assay_ring_file *)0)->capture];
+	char ring_path[sizeof((assay_ring_file *)0)->capture];
 } rt = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .ring_fd = -1};
 
 /* A thread's own state. initial-exec: an access is one instruction and never allocates. */
 static __thread struct {
 	assay_ring *ring;
 	char *data;
-	uint64_t head;  /* where the record being written ends */
-	uint64_t limit; /* tail as last seen + ring_bytes: no read of the consumer's line below it */
+	uint64_t head; /* where the record being written ends */
+	uint64_t
+		limit; /* tail as last seen + ring_bytes: no read of the consumer's line below it */
 	uint32_t life;
 	uint32_t tid;
 	uint32_t busy; /* between begin and commit: a signal handler that records is dropped */
@@ -119,8 +121,12 @@ static bool write_all(struct iovec *v, int n)
 /* One chunk, with one system call unless the disk is full. */
 static void write_chunk(uint32_t ring, uint32_t tid, uint64_t pos, void *payload, size_t n)
 {
-	assay_wire_chunk c = {.ring = ring, .tid = tid, .pos = pos, .time = assay_rt_now(),
-			      .pid = rt.file->pid, .seq = atomic_fetch_add(&rt.file->seq, 1)};
+	assay_wire_chunk c = {.ring = ring,
+			      .tid = tid,
+			      .pos = pos,
+			      .time = assay_rt_now(),
+			      .pid = rt.file->pid,
+			      .seq = atomic_fetch_add(&rt.file->seq, 1)};
 	assay_wire_seal(&c, payload, n);
 	struct iovec v[2] = {{&c, sizeof c}, {payload, n}};
 	if (!write_all(v, 2))
@@ -334,7 +340,8 @@ static void thread_ends(void *ring)
 	self.life = 0;
 }
 
-/* A slot for this thread; its pages are really there, so that a full disk cannot kill the program. */
+/* A slot for this thread; its pages are really there, so that a full disk cannot kill the program.
+ */
 static bool claim_slot(uint32_t i)
 {
 	off_t at = ASSAY_RING_DATA + (off_t)i * rt.file->ring_bytes;
@@ -342,7 +349,8 @@ static bool claim_slot(uint32_t i)
 		return true;
 	if (posix_fallocate(rt.ring_fd, at, rt.file->ring_bytes))
 		return false;
-	void *p = mmap(NULL, rt.file->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rt.ring_fd, at);
+	void *p =
+		mmap(NULL, rt.file->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rt.ring_fd, at);
 	if (p == MAP_FAILED)
 		return false;
 	rt.data[i] = p;
@@ -428,7 +436,8 @@ static void *reserve(assay_ring *r, size_t n, uint16_t type)
 		self.head += piece;
 		pad -= piece;
 	}
-	assay_wire_rec *rec = (assay_wire_rec *)(void *)(self.data + (self.head & (ring_bytes - 1)));
+	assay_wire_rec *rec =
+		(assay_wire_rec *)(void *)(self.data + (self.head & (ring_bytes - 1)));
 	*rec = (assay_wire_rec){type, (uint16_t)n, 0};
 	self.head += n;
 	return rec;
@@ -541,7 +550,7 @@ static bool make_ring_file(const char *capture, uint32_t n)
 /* trace-HOST-PID.asy, or trace-HOST-PID.2.asy after an exec, a fork of the same number, ... */
 static bool make_files(void)
 {
-	char host[64] = "host", path[sizeof ((assay_ring_file *)0)->capture];
+	char host[64] = "host", path[sizeof((assay_ring_file *)0)->capture];
 	gethostname(host, sizeof host - 1);
 	for (unsigned n = 1; n < 1000; n++) {
 		char more[16] = "";
@@ -595,7 +604,8 @@ static bool start_thread(void)
 {
 	sigset_t all, old;
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* the program's signals are none of our thread's */
+	pthread_sigmask(SIG_SETMASK, &all,
+			&old); /* the program's signals are none of our thread's */
 	int rc = pthread_create(&rt.thread, NULL, recorder_thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc == 0)
@@ -625,9 +635,9 @@ static bool start_locked(void)
 	return atomic_load(&rt.on);
 }
 
-/* The child of a fork has the parent's rings in its memory and none of its threads. No lock is taken
- * around fork, because a vendor's thread may hold it while it waits for a lock that the vendor takes
- * around fork; so whatever the lock guards is dropped unseen here. */
+/* The child of a fork has the parent's rings in its memory and none of its threads. No lock is
+ * taken around fork, because a vendor's thread may hold it while it waits for a lock that the
+ * vendor takes around fork; so whatever the lock guards is dropped unseen here. */
 static void in_child(void)
 {
 	self.tid = 0;

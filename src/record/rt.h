@@ -1,19 +1,20 @@
-/* The recorder runtime: what every recorder library stands on. C library only; it never prints, never
- * exits, never blocks the program and leaves errno as it was.
+/* The recorder runtime: what every recorder library stands on. C library only; it never prints,
+ * never exits, never blocks the program and leaves errno as it was.
  *
  * Two ways to write a record:
  *   hot   on the program's own threads: assay_rt_begin(), fill in, assay_rt_commit(). No lock, no
  *         allocation, no system call (but for the first record of a thread). A full ring drops the
  *         record, counts it and marks the gap.
- *   bulk  on the recorder's own threads (vendor buffer callbacks, tick, finish): assay_rt_bulk_open(),
- *         any number of assay_rt_bulk() and assay_rt_string(), assay_rt_bulk_close(). Takes a lock and
- *         writes to the file; whatever was closed survives kill -9.
+ *   bulk  on the recorder's own threads (vendor buffer callbacks, tick, finish):
+ * assay_rt_bulk_open(), any number of assay_rt_bulk() and assay_rt_string(), assay_rt_bulk_close().
+ * Takes a lock and writes to the file; whatever was closed survives kill -9.
  *
  * Life: assay_rt_start() from the vendor's entry point; the runtime then owns a thread that calls
  * hooks.tick and drains the rings every flush interval, and at exit calls hooks.finish, drains, and
  * writes the end. fork: the child starts afresh, with files of its own, at its first record (after
- * hooks.forked). exec and _exit: `assay record` takes what the rings still hold. The library must be
- * linked with -z nodelete, so that dlclose cannot remove code that threads and vendors still call. */
+ * hooks.forked). exec and _exit: `assay record` takes what the rings still hold. The library must
+ * be linked with -z nodelete, so that dlclose cannot remove code that threads and vendors still
+ * call. */
 #ifndef ASSAY_RECORD_RT_H
 #define ASSAY_RECORD_RT_H
 
@@ -23,37 +24,38 @@
 
 #include "wire/wire.h"
 
-/* From the variable ASSAY_RECORD that `assay record` sets: "1;key=value;..." with % escapes. An unknown
- * key is ignored; another version switches recording off. */
+/* From the variable ASSAY_RECORD that `assay record` sets: "1;key=value;..." with % escapes. An
+ * unknown key is ignored; another version switches recording off. */
 typedef struct assay_rt_config {
-	char dir[768];      /* run directory */
-	char rings[768];    /* directory of the ring files; the run directory when empty */
-	char range[128];    /* record only inside ranges of this name; empty: always */
-	int64_t from, until; /* record only in this span of CLOCK_BOOTTIME; 0: open */
-	uint32_t flush_ms;  /* default 100 */
-	uint32_t ring_bytes; /* of each thread, default 1 MiB */
+	char dir[768];         /* run directory */
+	char rings[768];       /* directory of the ring files; the run directory when empty */
+	char range[128];       /* record only inside ranges of this name; empty: always */
+	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
+	uint32_t flush_ms;     /* default 100 */
+	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 512 KiB */
-	bool all_api;       /* record calls that neither launch, copy, allocate, order nor wait too */
-	bool no_driver;     /* leave out the driver's calls */
-	bool no_nodes;      /* graph launches as a whole instead of their nodes */
+	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */
+	bool no_driver; /* leave out the driver's calls */
+	bool no_nodes;  /* graph launches as a whole instead of their nodes */
 } assay_rt_config;
 
 typedef struct assay_rt_hooks {
-	const char *name;      /* "cuda", "rocm" */
-	void (*tick)(void);    /* every flush interval, on the recorder's thread; may be NULL */
-	void (*finish)(void);  /* once, at exit, before the last drain; may be NULL */
-	void (*forked)(void);  /* in a forked child, before anything else; may be NULL */
+	const char *name;     /* "cuda", "rocm" */
+	void (*tick)(void);   /* every flush interval, on the recorder's thread; may be NULL */
+	void (*finish)(void); /* once, at exit, before the last drain; may be NULL */
+	void (*forked)(void); /* in a forked child, before anything else; may be NULL */
 } assay_rt_hooks;
 
-/* Read the configuration, make the files, start the thread. False: recording is off (not asked for, or
- * impossible), every other call then does nothing. May be called again; hooks must stay valid. */
+/* Read the configuration, make the files, start the thread. False: recording is off (not asked for,
+ * or impossible), every other call then does nothing. May be called again; hooks must stay valid.
+ */
 bool assay_rt_start(const assay_rt_hooks *hooks);
 const assay_rt_config *assay_rt_conf(void);
 
 /* CLOCK_BOOTTIME. */
 int64_t assay_rt_now(void);
-/* Number of this process's recording, 1 or more; another in a forked child, whose capture has string
- * ids of its own. */
+/* Number of this process's recording, 1 or more; another in a forked child, whose capture has
+ * string ids of its own. */
 uint32_t assay_rt_life(void);
 /* OS thread id of the caller, cached. */
 uint32_t assay_rt_tid(void);
@@ -82,10 +84,12 @@ void assay_rt_meta(const char *key, const char *value); /* between open and clos
 /* Write it out. */
 void assay_rt_bulk_close(void);
 
-/* Records the vendor dropped, a takeover, ...: counted in the capture (opens and closes by itself). */
+/* Records the vendor dropped, a takeover, ...: counted in the capture (opens and closes by itself).
+ */
 void assay_rt_lost(uint32_t why, uint64_t count, const char *text);
 
-/* Everything recorded so far is in the file when this returns (used before exec-like moments, tests). */
+/* Everything recorded so far is in the file when this returns (used before exec-like moments,
+ * tests). */
 void assay_rt_flush(void);
 
 #endif

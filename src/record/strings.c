@@ -1,5 +1,5 @@
-/* A hash set of texts. Two 64-bit hashes stand for a text: the text itself is in the capture, and that
- * two different ones share both is less likely than a broken disk. */
+/* A hash set of texts. Two 64-bit hashes stand for a text: the text itself is in the capture, and
+ * that two different ones share both is less likely than a broken disk. */
 #include "record/strings.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static uint64_t second_hash(const char *p, size_t n)
 	return h ^ h >> 29;
 }
 
-static struct strings_slot *find(struct strings_slot *slot, size_t slots, uint64_t hash, uint64_t check)
+static struct strings_slot *find(struct strings_slot *slot, size_t slots, uint64_t hash,
+				 uint64_t check)
 {
 	size_t i = hash & (slots - 1);
 	while (slot[i].id && (slot[i].hash != hash || slot[i].check != check))

@@ -1,4 +1,5 @@
-/* Texts already written to the capture, by content. Not thread-safe: the runtime's lock guards it. */
+/* Texts already written to the capture, by content. Not thread-safe: the runtime's lock guards it.
+ */
 #ifndef ASSAY_RECORD_STRINGS_H
 #define ASSAY_RECORD_STRINGS_H
 
@@ -9,7 +10,7 @@
 typedef struct assay_strings {
 	struct strings_slot *slot; /* open addressing */
 	size_t slots, n;
-	uint32_t last;             /* highest id given */
+	uint32_t last; /* highest id given */
 } assay_strings;
 
 /* Id of the text; *fresh when it was not known. A text that cannot be remembered for want of memory

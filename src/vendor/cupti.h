@@ -1,6 +1,7 @@
-/* What we use of CUPTI, in our own words: fields by name and place, checked against the headers of CUDA
- * 13.0 and the older records they still describe (`make abi-check CUPTI_INCLUDE=DIR`). Vendors append
- * fields and number the structs; we read prefixes, so one declaration serves 12.x and 13.x. */
+/* What we use of CUPTI, in our own words: fields by name and place, checked against the headers of
+ * CUDA 13.0 and the older records they still describe (`make abi-check CUPTI_INCLUDE=DIR`). Vendors
+ * append fields and number the structs; we read prefixes, so one declaration serves 12.x and 13.x.
+ */
 #ifndef ASSAY_VENDOR_CUPTI_H
 #define ASSAY_VENDOR_CUPTI_H
 
@@ -12,14 +13,14 @@ typedef int cupti_result;
 
 enum {
 	CUPTI_OK = 0,
-	CUPTI_MAX_LIMIT = 12,          /* end of a buffer */
+	CUPTI_MAX_LIMIT = 12, /* end of a buffer */
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
 	CUPTI_FLUSH_FORCED = 1,
 	CUPTI_THREAD_ID_SYSTEM = 1,
 	CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
 	CUPTI_DOMAIN_DRIVER = 1,
 	CUPTI_DOMAIN_RUNTIME = 2,
-	CUPTI_DRIVER_GET_VERSION = 2,  /* callback id of cuDriverGetVersion */
+	CUPTI_DRIVER_GET_VERSION = 2, /* callback id of cuDriverGetVersion */
 	CUPTI_OBJECT_THREAD = 2,
 };
 
@@ -125,9 +126,9 @@ typedef struct CUPTI_PACKED cupti_event {
 typedef struct CUPTI_PACKED cupti_device {
 	uint32_t kind, flags;
 	uint64_t globalMemoryBandwidth, globalMemorySize;
-	uint32_t constantMemorySize, l2CacheSize, numThreadsPerWarp, coreClockRate, numMemcpyEngines,
-		numMultiprocessors, limits[14], computeCapabilityMajor, computeCapabilityMinor, id,
-		eccEnabled;
+	uint32_t constantMemorySize, l2CacheSize, numThreadsPerWarp, coreClockRate,
+		numMemcpyEngines, numMultiprocessors, limits[14], computeCapabilityMajor,
+		computeCapabilityMinor, id, eccEnabled;
 	uint8_t uuid[16];
 	const char *name;
 } cupti_device;

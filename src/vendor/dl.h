@@ -1,5 +1,5 @@
-/* Binding of a library that may not be there, by a table of symbols. Tells by name what is missing, so
- * that recorders, which see nothing of base/, can use it too. */
+/* Binding of a library that may not be there, by a table of symbols. Tells by name what is missing,
+ * so that recorders, which see nothing of base/, can use it too. */
 #ifndef ASSAY_VENDOR_DL_H
 #define ASSAY_VENDOR_DL_H
 

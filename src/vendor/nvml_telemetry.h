@@ -1,5 +1,5 @@
-/* What the telemetry sampler uses of NVML. Every function returns 0 for success; none of these structs
- * changed since NVML 2. */
+/* What the telemetry sampler uses of NVML. Every function returns 0 for success; none of these
+ * structs changed since NVML 2. */
 #ifndef ASSAY_VENDOR_NVML_TELEMETRY_H
 #define ASSAY_VENDOR_NVML_TELEMETRY_H
 

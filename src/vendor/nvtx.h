@@ -47,7 +47,8 @@ typedef void nvtx_fn(void);
 
 typedef struct nvtx_callbacks {
 	size_t struct_size;
-	int (*get_module)(int module, nvtx_fn ****table, unsigned *n); /* table[i]: where fn i goes */
+	int (*get_module)(int module, nvtx_fn ****table,
+			  unsigned *n); /* table[i]: where fn i goes */
 } nvtx_callbacks;
 
 typedef const void *nvtx_export_fn(uint32_t table);

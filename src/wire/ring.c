@@ -21,8 +21,8 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
 		size_t at = tail & (ring_bytes - 1);
 		assay_wire_rec rec;
 		memcpy(&rec, data + at, sizeof rec);
-		if (rec.bytes < sizeof rec || rec.bytes % ASSAY_WIRE_ALIGN || rec.bytes > ring_bytes - at ||
-		    rec.bytes > end - tail)
+		if (rec.bytes < sizeof rec || rec.bytes % ASSAY_WIRE_ALIGN ||
+		    rec.bytes > ring_bytes - at || rec.bytes > end - tail)
 			break;
 		if (rec.type != ASSAY_WIRE_PAD) {
 			memcpy(to + n, data + at, rec.bytes);
@@ -60,25 +60,33 @@ static uint64_t salvage_until(assay_ring_file *f, assay_ring *r, const char *dat
 {
 	uint64_t next;
 	size_t n = assay_ring_take(r, data, f->ring_bytes, end, scratch, &next);
-	assay_wire_chunk c = {.ring = r->id, .tid = r->tid, .pos = atomic_load(&r->tail), .pid = f->pid,
-			      .time = clock_ns(CLOCK_BOOTTIME), .seq = atomic_fetch_add(&f->seq, 1)};
+	assay_wire_chunk c = {.ring = r->id,
+			      .tid = r->tid,
+			      .pos = atomic_load(&r->tail),
+			      .pid = f->pid,
+			      .time = clock_ns(CLOCK_BOOTTIME),
+			      .seq = atomic_fetch_add(&f->seq, 1)};
 	if (n && !append(fd, &c, scratch, n))
 		return 0;
 	atomic_store(&r->tail, next);
 	return count_records(scratch, n);
 }
 
-/* What one ring still holds, and the gap it had open. A write that the death cut short is done again
- * on its own: should it be in the file already, the reader knows the position and leaves one out. */
-static uint64_t salvage_ring(assay_ring_file *f, assay_ring *r, const char *data, char *scratch, int fd)
+/* What one ring still holds, and the gap it had open. A write that the death cut short is done
+ * again on its own: should it be in the file already, the reader knows the position and leaves one
+ * out. */
+static uint64_t salvage_ring(assay_ring_file *f, assay_ring *r, const char *data, char *scratch,
+			     int fd)
 {
 	uint64_t lost = atomic_load(&r->lost), count = 0;
 	if (atomic_load(&r->writing) > atomic_load(&r->tail))
 		count += salvage_until(f, r, data, atomic_load(&r->writing), scratch, fd);
 	count += salvage_until(f, r, data, atomic_load(&r->head), scratch, fd);
-	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, lost, atomic_load(&r->lost_first),
-			     atomic_load(&r->lost_last), ASSAY_WIRE_LOST_RING, 0};
-	assay_wire_chunk c = {.pid = f->pid, .time = clock_ns(CLOCK_BOOTTIME),
+	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, lost,
+			     atomic_load(&r->lost_first),    atomic_load(&r->lost_last),
+			     ASSAY_WIRE_LOST_RING,           0};
+	assay_wire_chunk c = {.pid = f->pid,
+			      .time = clock_ns(CLOCK_BOOTTIME),
 			      .seq = lost ? atomic_fetch_add(&f->seq, 1) : 0};
 	if (lost)
 		append(fd, &c, &l, sizeof l);
@@ -88,8 +96,8 @@ static uint64_t salvage_ring(assay_ring_file *f, assay_ring *r, const char *data
 static bool usable(const assay_ring_file *f, off_t size)
 {
 	return f->magic == ASSAY_RING_MAGIC && f->ring_bytes && f->ring_bytes <= 1 << 28 &&
-	       !(f->ring_bytes & (f->ring_bytes - 1)) &&
-	       atomic_load(&f->used) <= ASSAY_RING_MAX && f->capture[sizeof f->capture - 1] == 0 &&
+	       !(f->ring_bytes & (f->ring_bytes - 1)) && atomic_load(&f->used) <= ASSAY_RING_MAX &&
+	       f->capture[sizeof f->capture - 1] == 0 &&
 	       ASSAY_RING_DATA + (off_t)atomic_load(&f->used) * f->ring_bytes <= size;
 }
 
@@ -116,7 +124,8 @@ bool assay_ring_salvage(const char *path, uint64_t *records)
 	if (map == MAP_FAILED || !usable(f, st.st_size))
 		goto out;
 	scratch_bytes = f->ring_bytes;
-	scratch = mmap(NULL, scratch_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	scratch = mmap(NULL, scratch_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
 	out = open(f->capture, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (scratch == MAP_FAILED || out < 0)
 		goto out;

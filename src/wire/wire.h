@@ -1,9 +1,11 @@
-/* The capture format, as bytes: what recorders write inside strangers' processes and src/read/capture.c
- * reads back. docs/formats/capture.md is the prose. Depends on nothing but the C library.
+/* The capture format, as bytes: what recorders write inside strangers' processes and
+ * src/read/capture.c reads back. docs/formats/capture.md is the prose. Depends on nothing but the C
+ * library.
  *
  * A capture is a sequence of chunks, nothing before, between or after them. A chunk is a header of
- * 64 bytes and a payload of records; each record starts with its type and size, so that a reader steps
- * over types it does not know. All integers are little-endian; times are nanoseconds of CLOCK_BOOTTIME. */
+ * 64 bytes and a payload of records; each record starts with its type and size, so that a reader
+ * steps over types it does not know. All integers are little-endian; times are nanoseconds of
+ * CLOCK_BOOTTIME. */
 #ifndef ASSAY_WIRE_WIRE_H
 #define ASSAY_WIRE_WIRE_H
 
@@ -18,7 +20,8 @@
 #define ASSAY_WIRE_MAGIC 0x43595341u /* "ASYC" */
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
-	ASSAY_WIRE_MINOR = 0, /* a newer one has more record types, or more fields at the end of a record */
+	ASSAY_WIRE_MINOR =
+		0, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -36,13 +39,14 @@ typedef struct assay_wire_chunk {
 	uint64_t pos;          /* bytes that went through the ring before this payload */
 	int64_t time;          /* when it was written */
 	uint32_t pid;
-	uint32_t seq;          /* 0, 1, ... in the file, so that a missing chunk is seen */
-	uint64_t header_sum;   /* assay_wire_sum of the 56 bytes before */
+	uint32_t seq;        /* 0, 1, ... in the file, so that a missing chunk is seen */
+	uint64_t header_sum; /* assay_wire_sum of the 56 bytes before */
 } assay_wire_chunk;
 static_assert(sizeof(assay_wire_chunk) == 64, "chunk header");
 static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 
-/* X(TYPE, number, struct or nothing) in docs/formats/capture.md order; numbers are never used again. */
+/* X(TYPE, number, struct or nothing) in docs/formats/capture.md order; numbers are never used
+ * again. */
 #define ASSAY_WIRE_TYPES(X)                                                                        \
 	X(PAD, 0)                                                                                  \
 	X(STRING, 1)                                                                               \
@@ -82,8 +86,8 @@ typedef struct assay_wire_rec {
 } assay_wire_rec;
 static_assert(sizeof(assay_wire_rec) == 8, "record head");
 
-/* String ids: 1, 2, ... of this capture, 0 none. A STRING comes before, or in the same chunk as, the
- * first record that uses its id. Text follows the struct, not terminated. */
+/* String ids: 1, 2, ... of this capture, 0 none. A STRING comes before, or in the same chunk as,
+ * the first record that uses its id. Text follows the struct, not terminated. */
 typedef struct assay_wire_string {
 	assay_wire_rec rec;
 	uint32_t id, length;
@@ -93,8 +97,8 @@ typedef struct assay_wire_string {
 typedef struct assay_wire_process {
 	assay_wire_rec rec;
 	uint32_t pid, ppid;
-	int64_t start; /* of recording */
-	int64_t real;  /* CLOCK_REALTIME at the same moment */
+	int64_t start;              /* of recording */
+	int64_t real;               /* CLOCK_REALTIME at the same moment */
 	uint32_t recorder, version; /* strings: "cuda" or "rocm"; of assay */
 	uint32_t host, command;     /* strings */
 } assay_wire_process;
@@ -131,7 +135,7 @@ typedef struct assay_wire_stream {
 	uint32_t id, context;
 	uint32_t device, flags; /* flags: 1 default stream, 2 non-blocking, 4 per-thread default */
 	int32_t priority;
-	uint32_t corr;   /* of the call that made it */
+	uint32_t corr;              /* of the call that made it */
 	int64_t created, destroyed; /* 0 unknown */
 } assay_wire_stream;
 
@@ -142,7 +146,8 @@ typedef struct assay_wire_thread {
 
 enum { ASSAY_WIRE_DRIVER = 1, ASSAY_WIRE_RUNTIME = 2, ASSAY_WIRE_COMPILER = 3 };
 
-/* A call. The last four fields are written only by recorders that see arguments (rec.bytes tells). */
+/* A call. The last four fields are written only by recorders that see arguments (rec.bytes tells).
+ */
 typedef struct assay_wire_api {
 	assay_wire_rec rec;
 	int64_t start, end;
@@ -174,20 +179,20 @@ typedef struct assay_wire_work {
 typedef struct assay_wire_kernel {
 	assay_wire_work work;
 	uint32_t name;
-	uint32_t grid[3];      /* blocks; work-items when vendor is amd */
+	uint32_t grid[3]; /* blocks; work-items when vendor is amd */
 	uint16_t block[3];
-	uint16_t regs;         /* of a thread, 0xffff unknown */
+	uint16_t regs;                                 /* of a thread, 0xffff unknown */
 	uint32_t shared_static, shared_dynamic, local; /* bytes; NONE unknown */
-	uint32_t queue, dispatch;   /* NONE unknown */
-	uint16_t acc_regs, scalar_regs; /* 0xffff unknown */
+	uint32_t queue, dispatch;                      /* NONE unknown */
+	uint16_t acc_regs, scalar_regs;                /* 0xffff unknown */
 	uint32_t reserved;
-	int64_t queued, submitted;  /* 0 unknown */
+	int64_t queued, submitted; /* 0 unknown */
 } assay_wire_kernel;
 
 /* Copy kinds are CUPTI's numbers, which rocprofiler's map into; see assay_wire_copy_name(). */
 typedef struct assay_wire_copy {
 	assay_wire_work work;
-	uint64_t size; /* bytes */
+	uint64_t size;                 /* bytes */
 	uint8_t kind, from, to, flags; /* from, to: memory kinds; flags 1: asynchronous */
 	uint32_t from_device, to_device, reserved;
 } assay_wire_copy;
@@ -224,7 +229,7 @@ typedef struct assay_wire_event {
 	assay_wire_rec rec;
 	uint64_t corr;
 	uint64_t event;
-	uint64_t sync_id; /* one number a recording of the event, 0 unknown */
+	uint64_t sync_id;    /* one number a recording of the event, 0 unknown */
 	int64_t device_time; /* 0 unknown */
 	uint32_t device, context, stream, reserved;
 } assay_wire_event;
@@ -238,7 +243,7 @@ typedef struct assay_wire_memory {
 	uint32_t device, context, stream;
 	uint8_t op, kind; /* kind: vendor's memory kind */
 	uint16_t reserved;
-	uint64_t pool;    /* address of the pool, 0 none */
+	uint64_t pool; /* address of the pool, 0 none */
 } assay_wire_memory;
 
 /* A graph launch as a whole, where nodes are not recorded. */
@@ -273,10 +278,10 @@ typedef struct assay_wire_range {
 } assay_wire_range;
 
 enum {
-	ASSAY_WIRE_LOST_RING = 1, /* a thread's ring was full */
-	ASSAY_WIRE_LOST_VENDOR,   /* the vendor's library dropped records */
-	ASSAY_WIRE_LOST_TAKEN,    /* another profiler took the vendor's library over */
-	ASSAY_WIRE_LOST_THREAD,   /* no ring could be made for a thread */
+	ASSAY_WIRE_LOST_RING = 1,   /* a thread's ring was full */
+	ASSAY_WIRE_LOST_VENDOR,     /* the vendor's library dropped records */
+	ASSAY_WIRE_LOST_TAKEN,      /* another profiler took the vendor's library over */
+	ASSAY_WIRE_LOST_THREAD,     /* no ring could be made for a thread */
 	ASSAY_WIRE_LOST_INCOMPLETE, /* GPU work that had not ended when recording did */
 };
 
@@ -320,8 +325,8 @@ static inline size_t assay_wire_round(size_t n)
 	return (n + ASSAY_WIRE_ALIGN - 1) & ~(size_t)(ASSAY_WIRE_ALIGN - 1);
 }
 
-/* 64-bit checksum: words of 8 bytes, mixed by multiply and shift; the tail padded with zeros and the
- * length mixed in. */
+/* 64-bit checksum: words of 8 bytes, mixed by multiply and shift; the tail padded with zeros and
+ * the length mixed in. */
 uint64_t assay_wire_sum(const void *p, size_t n);
 /* Fill in magic, version, sizes and both sums of a header whose other fields are set. */
 void assay_wire_seal(assay_wire_chunk *c, const void *payload, size_t n);

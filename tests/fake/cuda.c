@@ -1,5 +1,5 @@
-/* A driver without a GPU: loads the injection library at cuInit as the real one does, and tells the fake
- * CUPTI of every call. */
+/* A driver without a GPU: loads the injection library at cuInit as the real one does, and tells the
+ * fake CUPTI of every call. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -47,12 +47,14 @@ API int cuDriverGetVersion(int *version)
 }
 API int fake_launch(uint32_t stream, const char *name)
 {
-	tell(2, FAKE_cudaLaunchKernel, &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
+	tell(2, FAKE_cudaLaunchKernel,
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
 	return 0;
 }
 API int fake_launch_driver(uint32_t stream, const char *name)
 {
-	tell(1, FAKE_cuLaunchKernel, &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
+	tell(1, FAKE_cuLaunchKernel,
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
 	return 0;
 }
 API int fake_launch_forever(uint32_t stream, const char *name)
@@ -63,12 +65,14 @@ API int fake_launch_forever(uint32_t stream, const char *name)
 }
 API int fake_copy(uint32_t stream, uint64_t bytes)
 {
-	tell(2, FAKE_cudaMemcpyAsync, &(fake_work){.kind = FAKE_COPY, .stream = stream, .bytes = bytes});
+	tell(2, FAKE_cudaMemcpyAsync,
+	     &(fake_work){.kind = FAKE_COPY, .stream = stream, .bytes = bytes});
 	return 0;
 }
 API int fake_record(uint32_t event, uint32_t stream)
 {
-	tell(2, FAKE_cudaEventRecord, &(fake_work){.kind = FAKE_RECORD, .stream = stream, .event = event});
+	tell(2, FAKE_cudaEventRecord,
+	     &(fake_work){.kind = FAKE_RECORD, .stream = stream, .event = event});
 	return 0;
 }
 API int fake_wait(uint32_t stream, uint32_t event)

@@ -1,6 +1,6 @@
-/* A CUPTI without a GPU: keeps the activity API's promises (kinds, calls switched on one by one, buffers
- * asked for and handed back, flushes) over work that a test program tells it of. Built from the same
- * declarations as the recorder. FAKE_CUPTI_OLD=1 writes the shorter records of 12.0. */
+/* A CUPTI without a GPU: keeps the activity API's promises (kinds, calls switched on one by one,
+ * buffers asked for and handed back, flushes) over work that a test program tells it of. Built from
+ * the same declarations as the recorder. FAKE_CUPTI_OLD=1 writes the shorter records of 12.0. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,10 +18,18 @@ enum { KINDS = 64, CBIDS = 1200 };
 static const struct {
 	uint16_t kind, now, old;
 } sizes[] = {
-	{CUPTI_CONCURRENT_KERNEL, 216, 208}, {CUPTI_MEMCPY, 96, 96}, {CUPTI_MEMSET, 88, 88},
-	{CUPTI_RUNTIME, 40, 40}, {CUPTI_DRIVER, 40, 40}, {CUPTI_SYNCHRONIZATION, 56, 40},
-	{CUPTI_CUDA_EVENT, 56, 24}, {CUPTI_DEVICE, 208, 208}, {CUPTI_CONTEXT, 32, 24},
-	{CUPTI_STREAM, 24, 24}, {CUPTI_MEMORY2, 128, 120}, {CUPTI_OVERHEAD, 56, 40},
+	{CUPTI_CONCURRENT_KERNEL, 216, 208},
+	{CUPTI_MEMCPY, 96, 96},
+	{CUPTI_MEMSET, 88, 88},
+	{CUPTI_RUNTIME, 40, 40},
+	{CUPTI_DRIVER, 40, 40},
+	{CUPTI_SYNCHRONIZATION, 56, 40},
+	{CUPTI_CUDA_EVENT, 56, 24},
+	{CUPTI_DEVICE, 208, 208},
+	{CUPTI_CONTEXT, 32, 24},
+	{CUPTI_STREAM, 24, 24},
+	{CUPTI_MEMORY2, 128, 120},
+	{CUPTI_OVERHEAD, 56, 40},
 };
 
 static struct {
@@ -119,7 +127,8 @@ API cupti_result cuptiActivityDisable(int kind)
 	f.kind[kind] = false;
 	return CUPTI_OK;
 }
-API cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
+API cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *request,
+						cupti_complete_fn *complete)
 {
 	f.old = getenv("FAKE_CUPTI_OLD") != NULL;
 	f.request = request;
@@ -153,7 +162,8 @@ static bool all_complete(void)
 {
 	void *r = NULL;
 	while (cuptiActivityGetNextRecord(f.buffer, f.used, &r) == CUPTI_OK)
-		if (((cupti_kernel *)r)->kind == CUPTI_CONCURRENT_KERNEL && !((cupti_kernel *)r)->end)
+		if (((cupti_kernel *)r)->kind == CUPTI_CONCURRENT_KERNEL &&
+		    !((cupti_kernel *)r)->end)
 			return false;
 	return true;
 }

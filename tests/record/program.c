@@ -28,7 +28,9 @@ static nvtx_fn **core_at[16], **core2_at[16];
 
 static int get_module(int module, nvtx_fn ****table, unsigned *n)
 {
-	*table = module == NVTX_MODULE_CORE ? core_at : module == NVTX_MODULE_CORE2 ? core2_at : NULL;
+	*table = module == NVTX_MODULE_CORE    ? core_at
+		 : module == NVTX_MODULE_CORE2 ? core2_at
+					       : NULL;
 	*n = 16;
 	return *table != NULL;
 }
@@ -64,7 +66,9 @@ static void pop(void)
 }
 static void domain_push(void *domain, const char *text)
 {
-	nvtx_attributes a = {.version = 3, .size = sizeof a, .messageType = NVTX_TEXT_ASCII,
+	nvtx_attributes a = {.version = 3,
+			     .size = sizeof a,
+			     .messageType = NVTX_TEXT_ASCII,
 			     .message.ascii = text};
 	if (core2_fn[4])
 		((int (*)(void *, const nvtx_attributes *))core2_fn[4])(domain, &a);
@@ -115,7 +119,8 @@ static void steal_request(uint8_t **buffer, size_t *size, size_t *max)
 	*max = 0;
 	*buffer = malloc(*size);
 }
-static void steal_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void steal_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			   size_t valid)
 {
 	(void)context;
 	(void)stream;

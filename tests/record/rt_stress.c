@@ -1,6 +1,7 @@
 /* Drives the runtime hard, alone: threads that come and go, small rings, ranges, bulk records.
- * usage: ASSAY_RECORD=... rt_stress THREADS RECORDS HOW, where HOW is how to end: return, _exit, kill,
- * abort, exec PROGRAM, fork, gone (threads end first). Prints the number of records it committed. */
+ * usage: ASSAY_RECORD=... rt_stress THREADS RECORDS HOW, where HOW is how to end: return, _exit,
+ * kill, abort, exec PROGRAM, fork, gone (threads end first). Prints the number of records it
+ * committed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
