@@ -1,7 +1,7 @@
 /* libassay_cuda.so: the driver loads it at cuInit (CUDA_INJECTION64_PATH) and calls
  * InitializeInjection. Everything but NVTX comes through CUPTI's activity records: no callback of
  * ours runs on the program's threads, but for one that hands out a buffer. */
-#include "record/cuda.h"
+#include "record/cuda_share.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -33,6 +33,8 @@ static const assay_sym symbols[] = {CUPTI_SYMBOLS(SYM)};
 static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	uint8_t *p = NULL;
+	if (assay_share_request(buffer, size, max_records))
+		return;
 	for (size_t i = 0; i < POOL && !p; i++)
 		if (atomic_load_explicit(&cuda.pool[i], memory_order_relaxed))
 			p = atomic_exchange(&cuda.pool[i], NULL);
@@ -66,12 +68,32 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	}
 	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
 		assay_rt_lost(ASSAY_WIRE_LOST_VENDOR, dropped, NULL);
-	give_back(buffer, valid < size ? valid : size);
+	if (!assay_share_complete(context, stream, buffer, size, valid))
+		give_back(buffer, valid < size ? valid : size);
 }
 
-static uint64_t timestamp(void)
+/* What we record, ended by 0; the first three are an inventory, whose past counts, too. */
+static const int own_kinds[] = {
+	CUPTI_DEVICE,          CUPTI_CONTEXT,    CUPTI_STREAM,   CUPTI_CONCURRENT_KERNEL,
+	CUPTI_MEMCPY,          CUPTI_MEMCPY2,    CUPTI_MEMSET,   CUPTI_MEMORY2,
+	CUPTI_SYNCHRONIZATION, CUPTI_CUDA_EVENT, CUPTI_OVERHEAD, 0,
+};
+enum { INVENTORY = 3 };
+
+static bool enable_all(const cupti_lib *c)
 {
-	return (uint64_t)assay_rt_now();
+	const assay_rt_config *conf = assay_rt_conf();
+	if (c->register_callbacks(buffer_requested, buffer_completed) != CUPTI_OK)
+		return false;
+	if (c->enable_all_sync)
+		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
+	for (int i = 0; own_kinds[i]; i++)
+		(i < INVENTORY && c->enable_and_dump ? c->enable_and_dump
+						     : c->enable)(own_kinds[i]);
+	if (conf->no_nodes)
+		c->enable(CUPTI_GRAPH_TRACE);
+	assay_cuda_enable_calls(c, conf);
+	return true;
 }
 
 /* What nobody else enables: freeing the other profiler from records it does not expect. */
@@ -94,6 +116,13 @@ static void tick(void)
 	int version;
 	if (!atomic_load(&cuda.ready) || atomic_load(&cuda.taken))
 		return;
+	assay_share_install(&cuda.cupti, own_kinds);
+	if (assay_share_detached())
+		enable_all(&cuda.cupti);
+	if (assay_share_active()) { /* it has few buffers: hurrying them would use them up */
+		atomic_store(&cuda.sent, 0);
+		return;
+	}
 	atomic_store(&cuda.sentinel_thread, assay_rt_tid());
 	uint64_t heard = atomic_load(&cuda.heard);
 	if (cuda.driver_version && cuda.cupti.enable_driver_api) {
@@ -141,25 +170,6 @@ static int driver_major(void)
 	return version / 1000;
 }
 
-static const int kinds[] = {
-	CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY,          CUPTI_MEMCPY2,    CUPTI_MEMSET,
-	CUPTI_MEMORY2,           CUPTI_SYNCHRONIZATION, CUPTI_CUDA_EVENT, CUPTI_OVERHEAD,
-};
-static const int inventory[] = {CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM};
-
-static void enable_kinds(const cupti_lib *c)
-{
-	const assay_rt_config *conf = assay_rt_conf();
-	if (c->enable_all_sync)
-		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
-	for (size_t i = 0; i < sizeof inventory / sizeof *inventory; i++)
-		(c->enable_and_dump ? c->enable_and_dump : c->enable)(inventory[i]);
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		c->enable(kinds[i]);
-	if (conf->no_nodes)
-		c->enable(CUPTI_GRAPH_TRACE);
-}
-
 static bool set_up(const cupti_lib *c)
 {
 	uint8_t zeroed = 1;
@@ -168,16 +178,12 @@ static bool set_up(const cupti_lib *c)
 		c->set_attribute(CUPTI_ATTR_ZEROED_OUT_BUFFER, &size, &zeroed);
 	if (c->set_thread_id_type)
 		c->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
-	bool our_clock = c->register_time && c->register_time(timestamp) == CUPTI_OK;
-	if (c->register_callbacks(buffer_requested, buffer_completed) != CUPTI_OK)
-		return false;
 	if (assay_rt_bulk_open()) {
-		assay_rt_meta("clock", our_clock ? "boottime" : "realtime");
 		assay_cuda_choose_calls(c, assay_rt_conf());
 		assay_rt_bulk_close();
 	}
-	enable_kinds(c);
-	return true;
+	assay_share_install(c, own_kinds);
+	return enable_all(c);
 }
 
 static void tell_setting(const char *path, int major)

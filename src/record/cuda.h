@@ -8,10 +8,12 @@
 /* The CUPTI this process uses or would use: opened, never closed. NULL when there is none. */
 void *assay_cuda_find_cupti(int driver_major, char *path, size_t size);
 
-/* Switch on the calls worth a row (or all), and write their names. Bulk must be open. */
+/* Find the calls worth a row (or all) and write their names. Bulk must be open. */
 void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf);
-/* Does a call of this name launch, copy, allocate, order or wait? */
-bool assay_cuda_call_counts(int domain, const char *name);
+/* Switch the chosen calls on. */
+void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf);
+/* Was the call chosen? More come when another profiler switches all on. */
+bool assay_cuda_chosen(int domain, uint32_t cbid);
 
 /* A finished CUPTI buffer into the capture. sentinel: thread whose cuDriverGetVersion calls are no
  * rows; returns how many of them were there. */

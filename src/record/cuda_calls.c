@@ -79,7 +79,7 @@ static bool starts_with_one(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
-bool assay_cuda_call_counts(int domain, const char *name)
+static bool call_counts(int domain, const char *name)
 {
 	return domain == CUPTI_DOMAIN_RUNTIME
 		       ? starts_with_one(name, runtime_calls,
@@ -109,31 +109,45 @@ static void write_name(int domain, uint32_t cbid, const char *name)
 	n->name = sid;
 }
 
-static void choose(const cupti_lib *c, int domain, bool all,
-		   cupti_result (*enable)(uint32_t cbid, uint8_t on))
+/* By domain and callback id; written once, before anything is enabled. */
+static bool chosen[3][CBID_MAX];
+
+bool assay_cuda_chosen(int domain, uint32_t cbid)
+{
+	return cbid < CBID_MAX && chosen[domain][cbid];
+}
+
+static void choose(const cupti_lib *c, int domain, bool all)
 {
 	for (uint32_t cbid = 1; cbid < CBID_MAX; cbid++) {
 		const char *name = NULL;
 		if (c->callback_name(domain, cbid, &name) != CUPTI_OK || !name || !*name)
 			continue;
-		bool wanted = all || assay_cuda_call_counts(domain, name);
-		if (wanted)
+		chosen[domain][cbid] = all || call_counts(domain, name);
+		if (chosen[domain][cbid])
 			write_name(domain, cbid, name);
-		if (wanted && !all && enable)
-			enable(cbid, 1);
 	}
 }
 
 void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf)
 {
-	bool all = conf->all_api;
-	if (all || !c->enable_runtime_api) /* an old CUPTI knows only all or none */
-		c->enable(CUPTI_RUNTIME);
-	choose(c, CUPTI_DOMAIN_RUNTIME, all, c->enable_runtime_api);
-	if (all)
-		c->enable(CUPTI_DRIVER);
+	choose(c, CUPTI_DOMAIN_RUNTIME, conf->all_api);
 	if (!conf->no_driver)
-		choose(c, CUPTI_DOMAIN_DRIVER, all, c->enable_driver_api);
-	if (!all && c->enable_driver_api)
+		choose(c, CUPTI_DOMAIN_DRIVER, conf->all_api);
+}
+
+void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf)
+{
+	if (conf->all_api || !c->enable_runtime_api) /* an old CUPTI knows only all or none */
+		c->enable(CUPTI_RUNTIME);
+	if (conf->all_api)
+		c->enable(CUPTI_DRIVER);
+	for (uint32_t cbid = 1; !conf->all_api && cbid < CBID_MAX; cbid++) {
+		if (chosen[CUPTI_DOMAIN_RUNTIME][cbid] && c->enable_runtime_api)
+			c->enable_runtime_api(cbid, 1);
+		if (chosen[CUPTI_DOMAIN_DRIVER][cbid] && c->enable_driver_api)
+			c->enable_driver_api(cbid, 1);
+	}
+	if (!conf->all_api && c->enable_driver_api)
 		c->enable_driver_api(CUPTI_DRIVER_GET_VERSION, 1); /* cuda.c: are we still heard? */
 }

@@ -4,9 +4,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "record/cuda.h"
+#include "record/cuda_share.h"
 
 #define NO_ID UINT32_MAX
 enum { RECENT = 1 << 16, THREADS = 4096 };
@@ -20,7 +21,49 @@ static struct {
 	uint64_t sentinels;
 	uint32_t sentinel_thread;
 	bool limited;
+	/* CUPTI's clock is CLOCK_REALTIME, or whatever another profiler made it: at `theirs` of it,
+	 * ours was `boot`; rate is nanoseconds of ours a tick. */
+	cupti_time_fn *clock;
+	int64_t first_theirs, first_boot, theirs, boot;
+	double rate;
 } state;
+
+static int64_t real_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Once a buffer: the two clocks side by side. */
+static void set_clock(void)
+{
+	cupti_time_fn *clock = assay_share_clock();
+	state.theirs = clock ? (int64_t)clock() : real_now();
+	state.boot = assay_rt_now();
+	if (clock != state.clock || !state.first_boot) {
+		state.clock = clock;
+		state.first_theirs = state.theirs;
+		state.first_boot = state.boot;
+	}
+	int64_t ticks = state.theirs - state.first_theirs, ns = state.boot - state.first_boot;
+	state.rate = clock && ticks > 0 && ns > 1000000 ? (double)ns / (double)ticks : 1;
+}
+
+/* CUPTI's time as ours. Records from before another profiler changed the clock are still in real
+ * time. */
+static int64_t boot_of(uint64_t time)
+{
+	int64_t t = (int64_t)time, ago = state.theirs - t;
+	if (!t)
+		return 0;
+	if (!state.clock)
+		return state.boot - ago;
+	int64_t real_ago = real_now() - t;
+	if (real_ago > -3600000000000 && real_ago < 86400000000000)
+		return state.boot - real_ago;
+	return state.boot - (int64_t)((double)ago * state.rate);
+}
 
 static void name_thread(uint32_t tid)
 {
@@ -65,14 +108,18 @@ static void put_api(const cupti_api_record *a, uint16_t domain)
 	if (domain == ASSAY_WIRE_DRIVER &&
 	    state.runtime[a->correlationId % RECENT] == a->correlationId)
 		return;
-	if (state.limited && !assay_rt_wanted((int64_t)a->start))
+	if (!assay_cuda_chosen(domain == ASSAY_WIRE_DRIVER ? CUPTI_DOMAIN_DRIVER
+							   : CUPTI_DOMAIN_RUNTIME,
+			       a->cbid))
+		return;
+	if (state.limited && !assay_rt_wanted(boot_of(a->start)))
 		return;
 	state.inside[a->correlationId % RECENT] = a->correlationId;
 	name_thread(a->threadId);
 	assay_wire_api *w = assay_rt_bulk(ASSAY_WIRE_API, ASSAY_WIRE_API_SHORT);
 	w->rec.thread = a->threadId;
-	w->start = (int64_t)a->start;
-	w->end = (int64_t)a->end;
+	w->start = boot_of(a->start);
+	w->end = boot_of(a->end);
 	w->corr = a->correlationId;
 	w->function = a->cbid;
 	w->domain = domain;
@@ -87,11 +134,11 @@ static void *put_work(assay_wire_type type, size_t bytes, uint64_t start, uint64
 		state.incomplete++;
 		return NULL;
 	}
-	if (!wanted_work((int64_t)start, corr))
+	if (!wanted_work(boot_of(start), corr))
 		return NULL;
 	assay_wire_work *w = assay_rt_bulk(type, bytes);
-	w->start = (int64_t)start;
-	w->end = (int64_t)end;
+	w->start = boot_of(start);
+	w->end = boot_of(end);
 	w->corr = corr;
 	return w;
 }
@@ -127,8 +174,8 @@ static void put_kernel(const void *record, size_t size)
 	w->shared_dynamic = (uint32_t)k->dynamicSharedMemory;
 	w->local = k->localMemoryPerThread;
 	w->queue = w->dispatch = NO_ID;
-	w->queued = (int64_t)k->queued;
-	w->submitted = (int64_t)k->submitted;
+	w->queued = boot_of(k->queued);
+	w->submitted = boot_of(k->submitted);
 }
 
 static void put_memcpy(const void *record, size_t size)
@@ -209,12 +256,12 @@ static void put_graph(const void *record, size_t size)
 static void put_sync(const void *record, size_t size)
 {
 	const cupti_sync *s = record;
-	if (state.limited && !assay_rt_wanted((int64_t)s->start))
+	if (state.limited && !assay_rt_wanted(boot_of(s->start)))
 		return;
 	assay_wire_sync *w = assay_rt_bulk(ASSAY_WIRE_SYNC, sizeof *w);
 	bool numbered = size >= sizeof *s;
-	w->start = (int64_t)s->start;
-	w->end = (int64_t)s->end;
+	w->start = boot_of(s->start);
+	w->end = boot_of(s->end);
 	w->corr = s->correlationId;
 	w->event = s->cudaEventId == NO_ID ? UINT64_MAX : s->cudaEventId;
 	w->sync_id = numbered && (uint32_t)s->cudaEventSyncId != NO_ID ? s->cudaEventSyncId : 0;
@@ -234,7 +281,7 @@ static void put_event(const void *record, size_t size)
 	w->context = e->contextId;
 	w->stream = e->streamId;
 	w->device = numbered ? e->deviceId : NO_ID;
-	w->device_time = numbered ? (int64_t)e->deviceTimestamp : 0;
+	w->device_time = numbered ? boot_of(e->deviceTimestamp) : 0;
 	w->sync_id = numbered ? e->cudaEventSyncId : 0;
 }
 
@@ -285,10 +332,10 @@ static void put_stream(const void *record, size_t size)
 static void put_memory(const void *record, size_t size)
 {
 	const cupti_memory *m = record;
-	if (state.limited && !assay_rt_wanted((int64_t)m->timestamp))
+	if (state.limited && !assay_rt_wanted(boot_of(m->timestamp)))
 		return;
 	assay_wire_memory *w = assay_rt_bulk(ASSAY_WIRE_MEMORY, sizeof *w);
-	w->time = (int64_t)m->timestamp;
+	w->time = boot_of(m->timestamp);
 	w->address = m->address;
 	w->size = m->bytes;
 	w->corr = m->correlationId;
@@ -321,13 +368,13 @@ static const char *overhead_name(uint32_t kind)
 static void put_overhead(const void *record, size_t size)
 {
 	const cupti_overhead *o = record;
-	if (!o->end || (state.limited && !assay_rt_wanted((int64_t)o->start)))
+	if (!o->end || (state.limited && !assay_rt_wanted(boot_of(o->start))))
 		return;
 	uint32_t name = assay_rt_string(overhead_name(o->overheadKind));
 	assay_wire_overhead *w = assay_rt_bulk(ASSAY_WIRE_OVERHEAD, sizeof *w);
 	w->rec.thread = o->objectKind == CUPTI_OBJECT_THREAD ? o->threadId : 0;
-	w->start = (int64_t)o->start;
-	w->end = (int64_t)o->end;
+	w->start = boot_of(o->start);
+	w->end = boot_of(o->end);
 	w->name = name;
 	w->corr = size >= sizeof *o ? o->correlationId : 0;
 }
@@ -389,6 +436,7 @@ uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, u
 	state.sentinel_thread = sentinel;
 	state.sentinels = state.incomplete = 0;
 	state.limited = conf->from || conf->until || conf->range[0];
+	set_clock();
 	note_runtime_calls(c, buffer, valid);
 	while (c->next_record(buffer, valid, &record) == CUPTI_OK) {
 		if (last)

@@ -197,6 +197,7 @@ typedef struct cupti_lib {
 	cupti_result (*set_attribute)(int attribute, size_t *size, void *value);
 	cupti_result (*set_thread_id_type)(int type);
 	cupti_result (*register_time)(cupti_time_fn *fn);
+	cupti_result (*finalize)(void);
 } cupti_lib;
 
 #define CUPTI_SYMBOLS(X)                                                                           \
@@ -214,6 +215,7 @@ typedef struct cupti_lib {
 	X(enable_all_sync, false, "cuptiActivityEnableAllSyncRecords")                             \
 	X(set_attribute, false, "cuptiActivitySetAttribute")                                       \
 	X(set_thread_id_type, false, "cuptiSetThreadIdType")                                       \
-	X(register_time, false, "cuptiActivityRegisterTimestampCallback")
+	X(register_time, false, "cuptiActivityRegisterTimestampCallback")                          \
+	X(finalize, false, "cuptiFinalize")
 
 #endif

@@ -209,6 +209,24 @@ def another_profiler_may_take_over_and_is_told():
 
 
 @test
+def a_profiler_of_the_program_itself_goes_on_working_beside_us():
+    exe = WORK + "/shared"
+    cc(exe, "tests/record/shared.c", FAKE + "/libcuda.so.1", FAKE + "/libcupti.so.13")
+    for clock in ([], ["clock"]):
+        run = WORK + "/shared-run" + "".join(clock)
+        p = subprocess.run([ASSAY, "record", "--set", "flush=5", "-o", run, "--", exe, *clock], text=True,
+                           capture_output=True, env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+        # it sees its 40 kernels and every call of its session, and no record it did not ask for
+        eq(p.stdout, "kernels 40 calls 120 others 0 unknown 0\n")
+        c = one(run)
+        # we see all of the program, and only the calls we chose
+        eq((len(c.rows["KERNEL"]), len(c.rows["API"]), c.rows["LOST"]), (80, 160, []))
+        if not clock:
+            start = c.rows["PROCESS"][0]["start"]
+            assert all(0 <= r["start"] - start < 10**10 for r in c.rows["KERNEL"])
+
+
+@test
 def a_program_without_gpu_runs_as_before():
     run, p = record("nothing")
     eq((p.returncode, p.stdout, captures(run)), (7, "", []))
