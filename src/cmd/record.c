@@ -109,6 +109,8 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;until=%" PRId64, text, now + a->a.delay + a->a.duration);
 	if (a->a.all_api)
 		text = assay_printf(m, "%s;all_api=1", text);
+	if (a->a.steps_from)
+		text = assay_printf(m, "%s;steps=%s", text, a->a.steps_from);
 	for (size_t i = 0; i < a->set.n; i++)
 		text = assay_printf(m, "%s;%s", text, a->set.item[i]);
 	return text;
@@ -134,6 +136,9 @@ static void make_env(strings *env, recording *r, const struct args *a)
 	for (char **e = environ; *e; e++)
 		*assay_push(env) = *e;
 	put_variable(env, r, "ASSAY_RECORD", config_text(r, a));
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+	if (r->cuda && other && *other)
+		fprintf(stderr, "assay: replaces the tool in CUDA_INJECTION64_PATH (%s)\n", other);
 	if (r->cuda) {
 		put_variable(env, r, "CUDA_INJECTION64_PATH", r->cuda);
 		put_variable(env, r, "NVTX_INJECTION64_PATH", r->cuda);

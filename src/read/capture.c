@@ -81,6 +81,20 @@ static void seen(capture *c, int64_t time)
 		c->last_time = time;
 }
 
+/* end - start; what cannot be is counted and 0. */
+static int64_t length_of(capture *c, int64_t start, int64_t end)
+{
+	int64_t n;
+	if (__builtin_sub_overflow(end, start, &n)) {
+		assay_count(c->part, ASSAY_ISSUE_bad_number, 1);
+		return 0;
+	}
+	if (n >= 0)
+		return n;
+	assay_count(c->part, ASSAY_ISSUE_negative_duration, 1);
+	return 0;
+}
+
 /* ---- records: each takes a zero-padded copy of its struct, and the record as it stands ---- */
 
 typedef union any_record {
@@ -128,7 +142,8 @@ static void read_process(capture *c, const any_record *r, assay_str whole)
 	char pid[16];
 	int n = snprintf(pid, sizeof pid, "%" PRIu32, r->process.pid);
 	c->pid = r->process.pid;
-	s->base[c->part->source] = r->process.real - r->process.start;
+	if (__builtin_sub_overflow(r->process.real, r->process.start, &s->base[c->part->source]))
+		assay_count(c->part, ASSAY_ISSUE_bad_number, 1);
 	s->epoch[c->part->source] = 1;
 	assay_meta_add(c->part, "pid", (assay_str){pid, (size_t)n});
 	add_meta(c, "recorder", text_of(c, r->process.recorder));
@@ -234,16 +249,13 @@ static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
 	return *slot;
 }
 
-/* A host row with its length; a negative one is counted and kept as 0. */
 static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
 			 assay_sid name, uint32_t track)
 {
 	assay_host_table *h = &c->part->t.host;
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_host);
-	if (end < start)
-		assay_count(c->part, ASSAY_ISSUE_negative_duration, 1);
 	h->ts[row] = start;
-	h->dur[row] = end < start ? 0 : end - start;
+	h->dur[row] = length_of(c, start, end);
 	h->name[row] = name;
 	h->track[row] = track;
 	h->kind[row] = (uint8_t)kind;
@@ -284,14 +296,12 @@ static uint32_t add_gpu(capture *c, assay_gpu_kind kind, const assay_wire_work *
 	assay_gpu_table *g = &c->part->t.gpu;
 	uint32_t track = stream_track(c, w->device, w->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_gpu);
-	if (w->end < w->start)
-		assay_count(c->part, ASSAY_ISSUE_negative_duration, 1);
 	if (!name)
 		assay_count(c->part, ASSAY_ISSUE_no_name, 1);
 	if (!w->corr)
 		assay_count(c->part, ASSAY_ISSUE_zero_correlation, 1);
 	g->ts[row] = w->start;
-	g->dur[row] = w->end < w->start ? 0 : w->end - w->start;
+	g->dur[row] = length_of(c, w->start, w->end);
 	g->name[row] = name;
 	g->track[row] = track;
 	g->corr[row] = w->corr;
@@ -380,10 +390,8 @@ static void read_sync(capture *c, const any_record *r, assay_str whole)
 	uint32_t track =
 		stream_track(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_sync);
-	if (s->end < s->start)
-		assay_count(c->part, ASSAY_ISSUE_negative_duration, 1);
 	t->ts[row] = s->start;
-	t->dur[row] = s->end < s->start ? 0 : s->end - s->start;
+	t->dur[row] = length_of(c, s->start, s->end);
 	t->name[row] = assay_intern_z(&c->part->strings, names[s->kind < 5 ? s->kind : 0]);
 	t->track[row] = track;
 	t->corr[row] = s->corr;

@@ -21,7 +21,7 @@ static const conf_key keys[] = {
 	KEY("until", I64, until),        KEY("flush", U32, flush_ms),
 	KEY("ring", U32, ring_bytes),    KEY("buffer", U32, buffer_bytes),
 	KEY("all_api", FLAG, all_api),   KEY("no_driver", FLAG, no_driver),
-	KEY("no_nodes", FLAG, no_nodes),
+	KEY("no_nodes", FLAG, no_nodes), KEY("steps", TEXT, steps),
 };
 
 static int hex(char c)
@@ -85,7 +85,7 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 	if (!text || strncmp(text, "1;", 2))
 		return false;
 	*conf = (assay_rt_config){
-		.flush_ms = 100, .ring_bytes = 1 << 20, .buffer_bytes = 512 << 10};
+		.flush_ms = 100, .ring_bytes = 1 << 20, .buffer_bytes = 256 << 10};
 	for (const char *p = text + 2; *p;) {
 		size_t n = strcspn(p, ";"), name = strcspn(p, "=;");
 		if (name < n)

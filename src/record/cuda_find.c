@@ -34,12 +34,25 @@ static bool open_it(search *s, const char *path, int flags)
 	return true;
 }
 
+/* Inside dl_iterate_phdr nothing may be opened: another thread's dlopen would lock us out for ever.
+ */
 static int find_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	(void)size;
 	search *s = ctx;
-	return info->dlpi_name && !strncmp(base_name(info->dlpi_name), "libcupti.so", 11) &&
-	       open_it(s, info->dlpi_name, RTLD_NOLOAD);
+	if (!info->dlpi_name || strncmp(base_name(info->dlpi_name), "libcupti.so", 11))
+		return 0;
+	snprintf(s->path, s->size, "%s", info->dlpi_name);
+	return 1;
+}
+
+static bool open_loaded(search *s)
+{
+	char path[512];
+	if (!dl_iterate_phdr(find_loaded, s))
+		return false;
+	snprintf(path, sizeof path, "%s", s->path);
+	return open_it(s, path, RTLD_NOLOAD);
 }
 
 /* libcupti.so.13 or libcupti.so.2025.1.1 (12.x kept years behind the soname's number) */
@@ -108,7 +121,7 @@ static int gather_folder(struct dl_phdr_info *info, size_t size, void *ctx)
 
 static bool open_beside(search *s)
 {
-	folders f = {.n = 0}; /* gathered first: dlopen inside dl_iterate_phdr would deadlock */
+	folders f = {.n = 0};
 	dl_iterate_phdr(gather_folder, &f);
 	for (size_t i = 0; i < f.n; i++) {
 		for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
@@ -135,7 +148,7 @@ static bool open_by_name(search *s)
 void *assay_cuda_find_cupti(int driver_major, char *path, size_t size)
 {
 	search s = {driver_major, path, size, NULL};
-	if (dl_iterate_phdr(find_loaded, &s) || open_beside(&s) || open_by_name(&s) ||
+	if (open_loaded(&s) || open_beside(&s) || open_by_name(&s) ||
 	    open_newest(&s, "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.*") ||
 	    open_newest(&s, "/usr/local/cuda*/lib*/libcupti.so.*"))
 		return s.lib;

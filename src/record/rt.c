@@ -628,6 +628,8 @@ static bool start_locked(void)
 	atomic_fetch_add(&rt.life, 1);
 	atomic_store(&rt.on, 1);
 	put_process();
+	if (rt.conf.steps[0])
+		assay_rt_meta("steps_from", rt.conf.steps);
 	put_clock(assay_rt_now());
 	write_stage();
 	if (!start_thread())
