@@ -324,8 +324,7 @@ static const assay_opt opts[] = {
 };
 
 static const assay_example examples[] = {
-	{"assay record -o /tmp/assay-example-run -- true",
-	 "a command that uses no GPU runs as ever"},
+	{"assay record -o $(mktemp -d) -- true", "a command that uses no GPU runs as ever"},
 };
 
 const assay_cmd assay_cmd_record = {

@@ -39,8 +39,7 @@ static int64_t real_now(void)
 static void set_clock(void)
 {
 	cupti_time_fn *clock = assay_share_clock();
-	state.theirs = clock ? (int64_t)clock() : real_now();
-	state.boot = assay_rt_now();
+	assay_rt_pair(clock, &state.boot, &state.theirs);
 	if (clock != state.clock || !state.first_boot) {
 		state.clock = clock;
 		state.first_theirs = state.theirs;

@@ -13,10 +13,14 @@ enum { TEXT_MAX = 1024 };
 /* What a domain or registered string handle points to. Never freed: programs use handles at any
  * time. */
 typedef struct named {
+	struct named
+		*older; /* all of them hang together, so that a leak checker finds them in use */
 	_Atomic uint64_t sid; /* life << 32 | string id in that life's capture */
 	size_t length;
 	char text[];
 } named;
+
+static _Atomic(named *) all_named;
 
 static __thread struct {
 	uint64_t next_range;
@@ -82,6 +86,9 @@ static named *new_named(text t)
 	d->length = t.n;
 	memcpy(d->text, t.p ? t.p : "", t.n);
 	d->text[t.n] = 0;
+	d->older = atomic_load(&all_named);
+	while (!atomic_compare_exchange_weak(&all_named, &d->older, d))
+		;
 	return d;
 }
 

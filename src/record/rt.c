@@ -24,6 +24,8 @@
 enum {
 	STAGE = 256 << 10, /* bulk records gathered before they are written */
 	WINDOWS = 1024,
+	PAIR_TRIES = 8,
+	PAIR_GOOD_NS = 500,
 	CLOCK_EVERY_NS = 1000000000,
 	JOIN_TRIES = 200, /* x 10 ms, for a recorder thread that hangs in a vendor's library */
 };
@@ -79,6 +81,22 @@ static int64_t clock_ns(clockid_t id)
 int64_t assay_rt_now(void)
 {
 	return clock_ns(CLOCK_BOOTTIME);
+}
+
+/* The best of several readings: one that was interrupted would put a whole chunk out of place. */
+void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs)
+{
+	int64_t best = INT64_MAX;
+	for (int i = 0; i < PAIR_TRIES && best > PAIR_GOOD_NS; i++) {
+		int64_t before = assay_rt_now();
+		int64_t t = other ? (int64_t)other() : clock_ns(CLOCK_REALTIME);
+		int64_t after = assay_rt_now();
+		if (after - before < best) {
+			best = after - before;
+			*boot = before + best / 2;
+			*theirs = t;
+		}
+	}
 }
 
 uint32_t assay_rt_life(void)
@@ -273,8 +291,7 @@ static void drain_ring(uint32_t i)
 static void put_clock(int64_t now)
 {
 	assay_wire_clock *c = assay_rt_bulk(ASSAY_WIRE_CLOCK, sizeof *c);
-	c->boot = now;
-	c->real = clock_ns(CLOCK_REALTIME);
+	assay_rt_pair(NULL, &c->boot, &c->real);
 	rt.last_clock = now;
 }
 
@@ -592,8 +609,7 @@ static void put_process(void)
 	assay_wire_process *p = assay_rt_bulk(ASSAY_WIRE_PROCESS, sizeof *p);
 	p->pid = (uint32_t)getpid();
 	p->ppid = (uint32_t)getppid();
-	p->start = assay_rt_now();
-	p->real = clock_ns(CLOCK_REALTIME);
+	assay_rt_pair(NULL, &p->start, &p->real);
 	p->recorder = s[0];
 	p->version = s[1];
 	p->host = s[2];
@@ -680,8 +696,7 @@ static void put_end(void)
 				 atomic_load(&r->lost_last), NULL);
 	}
 	assay_wire_end *e = assay_rt_bulk(ASSAY_WIRE_END, sizeof *e);
-	e->time = assay_rt_now();
-	e->real = clock_ns(CLOCK_REALTIME);
+	assay_rt_pair(NULL, &e->time, &e->real);
 }
 
 /* Threads of the program may still run: rings stay mapped, only the file is closed. */

@@ -117,7 +117,9 @@ static void steal_request(uint8_t **buffer, size_t *size, size_t *max)
 {
 	*size = 1 << 16;
 	*max = 0;
-	*buffer = malloc(*size);
+	static uint8_t *all[64];
+	static size_t n;
+	*buffer = all[n++ % 64] = malloc(*size);
 }
 static void steal_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			   size_t valid)
