@@ -544,14 +544,24 @@ bool assay_rt_wanted(int64_t time)
 
 /* ---- start, fork, stop ---- */
 
-static bool make_ring_file(const char *capture, uint32_t n)
+static bool open_ring_file(const char *dir, uint32_t n)
 {
-	const char *dir = rt.conf.rings[0] ? rt.conf.rings : rt.conf.dir;
 	snprintf(rt.ring_path, sizeof rt.ring_path, "%s/%d.%u.ring", dir, (int)getpid(), n);
 	rt.ring_fd = open(rt.ring_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (rt.ring_fd < 0)
 		return false;
-	if (posix_fallocate(rt.ring_fd, 0, ASSAY_RING_DATA)) /* each ring adds its own pages */
+	if (!posix_fallocate(rt.ring_fd, 0, ASSAY_RING_DATA)) /* each ring adds its own pages */
+		return true;
+	close(rt.ring_fd);
+	unlink(rt.ring_path);
+	rt.ring_fd = -1;
+	return false;
+}
+
+static bool make_ring_file(const char *capture, uint32_t n)
+{
+	if (!(rt.conf.rings[0] && open_ring_file(rt.conf.rings, n)) &&
+	    !open_ring_file(rt.conf.dir, n))
 		return false;
 	void *p = mmap(NULL, ASSAY_RING_DATA, PROT_READ | PROT_WRITE, MAP_SHARED, rt.ring_fd, 0);
 	if (p == MAP_FAILED)
