@@ -384,7 +384,7 @@ def the_whole_recorder_is_clean_under_the_thread_sanitizer():
     d = WORK + "/tsan"
     os.makedirs(d)
     flags = [*PLAIN, "-fsanitize=thread", "-fPIC"]
-    sources = RT + [s for s in glob.glob("src/record/cuda*.c", root_dir=ROOT)] + ["src/vendor/dl.c"]
+    sources = RT + glob.glob(ROOT + "/src/record/cuda*.c") + ["src/vendor/dl.c"]
     try:
         cc(d + "/libassay_cuda.so", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete", *sources, flags=flags)
         cc(d + "/libcupti.so.13", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c", flags=flags)
