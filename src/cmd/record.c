@@ -326,7 +326,7 @@ static const assay_opt opts[] = {
 	{"steps-from", 0, ASSAY_OPT_TEXT, "auto|NVTX|roctx", "Which ranges make the steps; auto.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, ring, buffer, no_driver, no_nodes.", AT(set)},
+	 "Tune the recorder: flush, ring, buffer, no_driver, no_api, no_nodes, skip.", AT(set)},
 	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
 };
 
