@@ -165,8 +165,6 @@ static void tick(void)
 		return;
 	}
 	assay_share_install(&cuda.cupti, own_kinds);
-	if (assay_share_detached())
-		enable_all(&cuda.cupti);
 	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
 		atomic_store(&cuda.sent, 0);
 	else

@@ -221,6 +221,31 @@ API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 	return CUPTI_OK;
 }
 
+/* One subscriber, as everywhere before 13.3. Detaching would take the recorder's kinds along. */
+static void *subscriber;
+API cupti_result cuptiSubscribe(void **s, void *callback, void *data)
+{
+	(void)callback;
+	(void)data;
+	if (subscriber)
+		return CUPTI_MULTIPLE_SUBSCRIBERS;
+	*s = subscriber = &subscriber;
+	return CUPTI_OK;
+}
+API cupti_result cuptiUnsubscribe(void *s)
+{
+	(void)s;
+	subscriber = NULL;
+	return CUPTI_OK;
+}
+API cupti_result cuptiFinalize(void)
+{
+	memset(f.kind, 0, sizeof f.kind);
+	memset(f.call, 0, sizeof f.call);
+	subscriber = NULL;
+	return CUPTI_OK;
+}
+
 /* ---- what the fake driver tells ---- */
 
 API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_work *w)

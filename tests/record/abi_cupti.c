@@ -276,6 +276,9 @@ int assay_abi_checked(void)
 	CUptiResult (*driver)(CUpti_CallbackId, uint8_t) = cuptiActivityEnableDriverApi;
 	CUptiResult (*sync)(uint8_t) = cuptiActivityEnableAllSyncRecords;
 	CUptiResult (*time)(CUpti_TimestampCallbackFunc) = cuptiActivityRegisterTimestampCallback;
-	return version && flush && dropped && runtime && driver && sync && time &&
-	       !!check_request(0) + !!check_complete(0);
+	CUptiResult (*unsubscribe)(CUpti_SubscriberHandle) = cuptiUnsubscribe;
+	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =
+		cuptiSubscribe;
+	return subscribe && unsubscribe && version && flush && dropped && runtime && driver &&
+	       sync && time && !!check_request(0) + !!check_complete(0);
 }
