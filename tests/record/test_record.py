@@ -190,6 +190,16 @@ def dlclose_does_no_harm():
 
 
 @test
+def a_program_that_closes_our_files_keeps_its_own():
+    mine = WORK + "/mine.txt"
+    run, p = record("close", "5", mine)
+    eq((p.returncode, os.path.getsize(mine)), (0, 0))
+    c = one(run)
+    eq((c.bad, len(c.rows["LOST"])), (0, 1))
+    no_rings(run)
+
+
+@test
 def work_that_never_ends_is_counted():
     c = one(record("hang", "5")[0])
     eq([(r["why"], r["count"]) for r in c.rows["LOST"]], [(5, 1)])
