@@ -122,7 +122,7 @@ export async function readData(json, base64) {
 	data.gpu = tableOf(columns, "gpu") ?? { n: 0, launch: [] };
 	data.gapOfSpan = columns.get("gap_span.gap");
 	for (const name of ["step", "device_time", "kernel", "gap", "gap_part", "idle_cause",
-		"step_time", "budget", "verdict", "wait", "edge", "scope", "gpu_scope"])
+		"step_time", "budget", "verdict", "wait", "edge", "scope", "gpu_scope", "collective", "rank"])
 		data[name] = tableOf(columns, name);
 	return data;
 }

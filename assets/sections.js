@@ -9,6 +9,7 @@ import { seriesTitle, seriesValue } from "./timeline.js";
 
 const PARTS = [["compute", "compute"], ["exposed_comm", "exposed communication"], ["exposed_copy", "exposed copies"], ["idle", "idle"]];
 
+const rowsOf = (table) => Array.from({ length: table.n }, (_, i) => i);
 const metricOf = (data, name) => data.report.metrics.find((m) => m.name === name);
 const known = (m) => m && m.state !== "unknown" && m.value !== null;
 const marked = (m) => m?.state === "estimated" ? "≈ " : "";
@@ -150,7 +151,7 @@ export function steps(data) {
 				title, number: true, value: (i) => s[key][i], show: (i) => `${formatTime(s[key][i])}  ${formatPercent(s[key][i], s.span[i])}`,
 			})),
 			{ title: "GPU events", number: true, value: (i) => s.events[i], show: (i) => formatCount(s.events[i]) },
-		], Array.from({ length: s.n }, (_, i) => i), { caption: "Work launched in each step, on each device", rows: 10 }));
+		], rowsOf(s), { caption: "Work launched in each step, on each device", rows: 10 }));
 	}
 	const s = data.step;
 	if (!s)
@@ -165,35 +166,67 @@ export function steps(data) {
 			{ title: "step", value: (i) => i, show: (i) => el("a", { href: `#time=${s.ts[i]},${s.dur[i]}` }, stepTitle(data, i)) },
 			{ title: "from", value: (i) => s.source[i], show: (i) => data.sources[s.source[i]]?.path ?? "" },
 			{ title: "length", number: true, value: (i) => s.dur[i], show: (i) => formatTime(s.dur[i]) },
-		], Array.from({ length: s.n }, (_, i) => i), { caption: "Step markers on the host", rows: 10 }));
+		], rowsOf(s), { caption: "Step markers on the host", rows: 10 }));
 }
 
+const rankName = (data, source) => data.sources[source]?.rank >= 0 ? `rank ${data.sources[source].rank}` : `input ${source + 1}`;
+
 // Step time of every rank and step, dark where it is long.
-export function ranks(data) {
-	const s = data.step;
-	const sources = s ? [...new Set(s.source)] : [];
+function heatMap(data) {
+	const s = data.step, sources = s ? [...new Set(s.source)] : [];
 	if (sources.length < 2)
 		return null;
-	const rows = sources.map((source) => {
-		const lengths = [];
-		for (let i = 0; i < s.n; i++)
-			if (s.source[i] === source)
-				lengths.push({ row: i, ns: s.dur[i] });
-		return { source, lengths };
-	});
-	const all = rows.flatMap((r) => r.lengths.map((l) => l.ns));
-	const [low, high] = [Math.min(...all), Math.max(...all)];
-	const columns = Math.min(200, Math.max(...rows.map((r) => r.lengths.length)));
-	const rank = (source) => data.sources[source].rank >= 0 ? `rank ${data.sources[source].rank}` : `input ${source + 1}`;
-	return section("ranks", "Ranks",
-		el("p.muted", {}, `Length of each step on each rank: light ${formatTime(low)}, dark ${formatTime(high)}. Each cell leads to its step.`),
+	const all = Array.from(s.dur), [low, high] = [Math.min(...all), Math.max(...all)];
+	const cell = (i) => {
+		const share = (s.dur[i] - low) / (high - low || 1);
+		return el("td", { style: { background: `color-mix(in srgb, var(--heat) ${10 + 80 * share}%, var(--panel))` } },
+			el("a", {
+				href: `#time=${s.ts[i]},${s.dur[i]}`, title: stepTitle(data, i),
+				style: { color: share > 0.55 ? "var(--on-heat)" : "inherit" },
+			}, formatTime(s.dur[i])));
+	};
+	const row = (source) => {
+		const steps = all.map((_, i) => i).filter((i) => s.source[i] === source).slice(0, MOST_STEPS);
+		return el("tr", {}, el("th", { scope: "row" }, rankName(data, source)), ...steps.map(cell));
+	};
+	return el("div", {},
+		el("p.muted", {}, `Length of each step on each rank: light ${formatTime(low)}, dark ${formatTime(high)}. A cell leads to its step.`),
 		el("div.scroll", { tabindex: 0, role: "region", "aria-label": "step time by rank" },
-			el("table.heat", {}, el("tbody", {}, ...rows.map((r) => el("tr", {}, el("th", { scope: "row" }, rank(r.source)),
-				...r.lengths.slice(0, columns).map((l) => {
-					const share = (l.ns - low) / (high - low || 1);
-					return el("td", { style: { background: `color-mix(in srgb, var(--heat) ${10 + 80 * share}%, var(--panel))` } },
-						el("a", { href: `#time=${s.ts[l.row]},${l.ns}`, title: stepTitle(data, l.row), style: { color: share > 0.55 ? "var(--on-heat)" : "inherit" } }, formatTime(l.ns)));
-				})))))));
+			el("table.heat", {}, el("tbody", {}, ...sources.map(row)))));
+}
+const MOST_STEPS = 200;
+
+function rankTable(data) {
+	const r = data.rank;
+	return !r ? null : makeTable([
+		{ title: "rank", value: (i) => r.rank[i], show: (i) => rankName(data, r.source[i]) },
+		{ title: "shared collectives", number: true, value: (i) => r.matched[i], show: (i) => formatCount(r.matched[i]) },
+		{ title: "came last", number: true, value: (i) => r.last[i], show: (i) => `${formatCount(r.last[i])}  ${formatPercent(r.last[i], r.matched[i])}` },
+		{ title: "waited for others", number: true, value: (i) => r.waited[i], show: (i) => formatTime(r.waited[i]) },
+		{ title: "made others wait", number: true, value: (i) => r.caused[i], show: (i) => formatTime(r.caused[i]) },
+		{ title: "transfer", number: true, value: (i) => r.transfer[i], show: (i) => formatTime(r.transfer[i]) },
+		{ title: "clock ahead", number: true, value: (i) => r.offset[i], show: (i) => formatTime(r.offset[i]) },
+	], rowsOf(r), { caption: "Ranks, by the collectives they share" });
+}
+
+function collectiveTable(data) {
+	const c = data.collective;
+	return !c ? null : makeTable([
+		{ title: "collective", value: (i) => data.texts[c.name[i]], show: (i) => data.texts[c.name[i]] },
+		{ title: "group", value: (i) => data.texts[c.group[i]], show: (i) => data.texts[c.group[i]] },
+		{ title: "ranks", number: true, value: (i) => c.size[i], show: (i) => c.size[i] >= 0 ? String(c.size[i]) : "" },
+		{ title: "message", number: true, value: (i) => c.bytes[i], show: (i) => c.bytes[i] >= 0 ? formatBytes(c.bytes[i]) : "unknown" },
+		{ title: "calls", number: true, value: (i) => c.count[i], show: (i) => formatCount(c.count[i]) },
+		{ title: "latency", number: true, value: (i) => c.latency[i], show: (i) => formatTime(c.latency[i]) },
+		{ title: "skew", number: true, value: (i) => c.skew[i], show: (i) => c.matched[i] ? formatTime(c.skew[i]) : "" },
+		{ title: "largest skew", number: true, value: (i) => c.max_skew[i], show: (i) => c.matched[i] ? formatTime(c.max_skew[i]) : "" },
+		{ title: "bus GiB/s", number: true, value: (i) => c.bus_bw[i], show: (i) => c.bus_bw[i] ? c.bus_bw[i].toFixed(1) : "" },
+	], rowsOf(c), { caption: "Collectives by group and size", search: "Filter collectives" });
+}
+
+export function ranks(data) {
+	const parts = [heatMap(data), rankTable(data), collectiveTable(data)].filter(Boolean);
+	return parts.length ? section("ranks", "Ranks and collectives", ...parts) : null;
 }
 
 const BUCKET_COLOURS = {
@@ -205,7 +238,7 @@ export function budget(data) {
 	const b = data.budget;
 	if (b) {
 		// buckets of time; the others (memory) are in the table only
-		const times = Array.from({ length: b.n }, (_, i) => i).filter((i) =>
+		const times = rowsOf(b).filter((i) =>
 			data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total");
 		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0);
 		const colour = (i) => BUCKET_COLOURS[data.texts[b.name[i]]] ?? causeColour(i);
@@ -222,7 +255,7 @@ export function budget(data) {
 				{ title: "measured from", number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
 				{ title: "longest", value: (i) => b.gap[i], show: (i) => b.gap[i] >= 0 && data.spanOfGap ? el("a", { href: `#span=${data.spanOfGap[b.gap[i]]}` }, "show it") : "" },
 				{ title: "how", value: (i) => data.texts[b.how[i]], show: (i) => data.texts[b.how[i]] },
-			], Array.from({ length: b.n }, (_, i) => i), { caption: "Where a step's time went" }));
+			], rowsOf(b), { caption: "Where a step's time went" }));
 	}
 	const budget = data.report.run_metrics.waste_budget;
 	if (budget.total === null)
@@ -243,7 +276,7 @@ export function kernels(data, onsearch) {
 	if (!k)
 		return null;
 	const kinds = data.enums["kernel.kind"];
-	const rows = Array.from({ length: k.n }, (_, i) => i);
+	const rows = rowsOf(k);
 	const only = rows.filter((i) => kinds[k.kind[i]] === "kernel");
 	const total = only.reduce((sum, i) => sum + k.total[i], 0);
 	const families = data.report.kernel_families;
@@ -306,7 +339,7 @@ export function idle(data) {
 			{ title: "meanwhile the launching thread ran", value: (i) => g.during[i], show: (i) => show(g.during[i]) },
 			{ title: "launched by", value: (i) => g.launch[i], show: (i) => show(g.launch[i]) },
 			{ title: "ended by", value: (i) => g.gpu[i], show: (i) => show(g.gpu[i]) },
-		], Array.from({ length: g.n }, (_, i) => i), { caption: "Gaps, longest first", rows: 10, sort: 0 }));
+		], rowsOf(g), { caption: "Gaps, longest first", rows: 10, sort: 0 }));
 }
 
 export function waits(data) {
@@ -328,7 +361,7 @@ export function waits(data) {
 			{ title: "for this work", value: (i) => w.producer_gpu[i], show: (i) => link(w.producer_gpu[i]) },
 			{ title: "then ran", value: (i) => w.consumer_gpu[i], show: (i) => link(w.consumer_gpu[i]) },
 			{ title: "known", value: (i) => w.class[i], show: (i) => data.enums["wait.class"][w.class[i]].replaceAll("_", " ") },
-		], Array.from({ length: w.n }, (_, i) => i), { caption: "Every wait", search: "Filter waits", sort: 0 }));
+		], rowsOf(w), { caption: "Every wait", search: "Filter waits", sort: 0 }));
 }
 
 // GPU time of every scope path: nodes { name, self, total, calls, children }.

@@ -9,10 +9,10 @@ static const struct wanted {
 	const char *table;
 	bool per_gpu;
 } wanted[] = {
-	{"step", false},     {"device_time", false}, {"kernel", false},    {"gap", false},
-	{"gap_part", false}, {"idle_cause", false},  {"step_time", false}, {"budget", false},
-	{"verdict", false},  {"wait", false},        {"edge", false},      {"scope", false},
-	{"gpu_scope", true},
+	{"step", false},       {"device_time", false}, {"kernel", false},    {"gap", false},
+	{"gap_part", false},   {"idle_cause", false},  {"step_time", false}, {"budget", false},
+	{"verdict", false},    {"wait", false},        {"edge", false},      {"scope", false},
+	{"collective", false}, {"rank", false},        {"gpu_scope", true},
 };
 
 /* Columns of type u32 that are rows of gpu or host; they become spans of the page. */
