@@ -3,6 +3,7 @@ import { control, helpDialog } from "./control.js";
 import { readData } from "./data.js";
 import { arrowsOf, details } from "./details.js";
 import { el, section, swatch } from "./dom.js";
+import { environmentDifferences } from "./environment.js";
 import { formatCount, formatTime } from "./format.js";
 import { familyColour } from "./palette.js";
 import { budget, devices, header, idle, kernels, ranks, scopes, steps, telemetry, trust, waits } from "./sections.js";
@@ -100,7 +101,7 @@ async function main() {
 			element.scrollIntoView({ block: "start" });
 		};
 		const sections = [devices(data), steps(data), budget(data), element, idle(data), kernels(data, find),
-			waits(data), scopes(data), ranks(data), telemetry(data), trust(data, pageBytes)].filter(Boolean);
+			waits(data), scopes(data), ranks(data), environmentDifferences(data), telemetry(data), trust(data, pageBytes)].filter(Boolean);
 		const nav = el("nav", { "aria-label": "Sections" }, ...sections.map((s) =>
 			el("a", { href: `#${s.id}` }, s.querySelector("h2").textContent)), el("span.space"), themeButton(timeline));
 		page.replaceChildren(nav, header(data), ...sections, help);

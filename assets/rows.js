@@ -1,6 +1,6 @@
 // Which lanes the timeline shows, from top to bottom, and what they are called.
 
-const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6;
+const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6, HEAD = 20;
 
 function trackTitle(data, track, kind) {
 	const gpu = track.pid >= 0 ? `GPU ${track.pid}` : track.process || "GPU";
@@ -45,6 +45,7 @@ export function groupLanes(data) {
 	for (const g of list) {
 		const rank = data.sources[g.track.source]?.rank ?? -1;
 		g.rank = many ? (rank >= 0 ? `rank ${rank}` : `input ${g.track.source + 1}`) : "";
+		g.head = many && list.find((o) => o.track.source === g.track.source) === g;
 		g.lanes.sort((a, b) => a.depth - b.depth);
 	}
 	return list;
@@ -55,8 +56,9 @@ export function placeRows(groups) {
 	let y = PAD;
 	for (const g of groups) {
 		const height = g.flat ? FLAT_LANE : g.kind === "host" ? HOST_LANE : LANE;
+		y += g.head ? HEAD : 0;
 		g.y = y;
-		g.rows = g.lanes.map((lane, i) => ({ lane, y: y + (g.flat ? Math.min(i, 1) * 0 : i * height), height }));
+		g.rows = g.lanes.map((lane, i) => ({ lane, y: y + (g.flat ? 0 : i * height), height }));
 		if (g.flat)
 			g.rows = g.rows.slice(0, 1);
 		y += Math.max(g.rows.length * height, LANE) + PAD;

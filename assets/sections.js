@@ -2,6 +2,7 @@
 import { spanName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, folded, section, swatch } from "./dom.js";
+import { commands, environment } from "./environment.js";
 import { formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
@@ -67,6 +68,7 @@ export function header(data) {
 	const paths = data.sources.map((s) => s.path.split("/").pop());
 	return el("header", {},
 		el("h1", {}, paths.join(" + ")),
+		...commands(data),
 		el("p.muted", {}, [whenText(data), ...versions].filter(Boolean).join(" · ")),
 		el("dl.tiles", {},
 			tile("GPU", gpuText(data)),
@@ -79,12 +81,7 @@ export function header(data) {
 			figure("power_watts", "power", (v) => `${v.toFixed(0)} W`),
 			figure("hbm_peak_gb", "memory peak", (v) => `${v.toFixed(2)} GiB`)),
 		verdicts(data),
-		folded(["Environment", ...versions].join(" · "),
-			makeTable([
-				{ title: "fact", value: (r) => r.key, show: (r) => r.key },
-				{ title: "value", wide: true, value: (r) => r.value, show: (r) => el("code", {}, r.value) },
-				{ title: "from", value: (r) => r.source, show: (r) => data.sources[r.source]?.path ?? "" },
-			], data.meta, { caption: "Facts from the inputs' headers", search: "Filter facts" })));
+		environment(data, versions));
 }
 
 // A stacked bar: parts as [share 0..1, colour, title].

@@ -109,7 +109,7 @@ export class Timeline {
 	}
 
 	makeLabels() {
-		this.labels.replaceChildren(...this.groups.map((g) => {
+		this.labels.replaceChildren(...this.groups.flatMap((g) => {
 			g.button = el("button.label", {
 				type: "button", title: `${g.title}: ${formatCount(g.spans)} events. Press to fold or unfold.`,
 				"aria-expanded": String(!g.flat),
@@ -118,8 +118,9 @@ export class Timeline {
 					g.button.setAttribute("aria-expanded", String(!g.flat));
 					this.place();
 				},
-			}, g.rank ? el("span.rank", {}, g.rank) : null, el("span", {}, g.title));
-			return g.button;
+			}, el("span", {}, g.title));
+			g.headLabel = g.head ? el("b.rank", {}, g.rank) : null;
+			return [g.headLabel, g.button].filter(Boolean);
 		}));
 		this.place();
 	}
@@ -128,6 +129,8 @@ export class Timeline {
 		this.total = placeRows(this.groups);
 		this.inner.style.height = `${this.total}px`;
 		for (const g of this.groups) {
+			if (g.headLabel)
+				g.headLabel.style.top = `${g.y - 20}px`;
 			g.button.style.top = `${g.y}px`;
 			g.button.style.height = `${Math.max(g.height, 16)}px`;
 		}

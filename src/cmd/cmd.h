@@ -78,6 +78,8 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
+/* Write the page of an analysed run and say how large it is; operands end with NULL. */
+bool assay_cmd_page(const assay_run *run, char **operands, const char *path);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);
 

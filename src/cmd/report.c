@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include "analyze/goblin.h"
-#include "base/fmt.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "read/goblin.h"
 #include "render/goblin.h"
-#include "render/html.h"
 #include "render/report.h"
 
 enum { CONFIG_MAX = 1 << 20 };
@@ -69,20 +67,6 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
-static bool write_page(const assay_run *run, const char *path)
-{
-	assay_err err = {0};
-	assay_html_size size;
-	if (!assay_report_html(run, path, &size, &err)) {
-		assay_cmd_error(&err);
-		return false;
-	}
-	char page[ASSAY_FMT], spans[ASSAY_FMT];
-	fprintf(stderr, "%s: %s, %s events on its timeline\n", path,
-		assay_fmt_bytes(page, size.page), assay_fmt_count(spans, size.spans));
-	return true;
-}
-
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
 {
 	assay_run *run = assay_cmd_read(operands, n);
@@ -97,7 +81,7 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	if (!assay_run_analyze(run, &opts, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
-	} else if (a->html && !write_page(run, a->html)) {
+	} else if (a->html && !assay_cmd_page(run, operands, a->html)) {
 		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));

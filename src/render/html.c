@@ -130,7 +130,21 @@ static void put_meta(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-static void build_data(assay_page *p, assay_jsonw *w)
+/* As text: only the browser takes it apart, and only if it is JSON. */
+static void put_notes(assay_jsonw *w, const assay_html_note *note, size_t n)
+{
+	assay_jsonw_open(w, "notes", '[');
+	for (size_t i = 0; i < n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "path", note[i].path);
+		assay_jsonw_z(w, "kind", note[i].env ? "env" : "run");
+		assay_jsonw_str(w, "json", note[i].json);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void build_data(assay_page *p, assay_jsonw *w, const assay_html_note *note, size_t notes)
 {
 	p->index.compact = true;
 	assay_jsonw_open(&p->index, NULL, '[');
@@ -155,6 +169,7 @@ static void build_data(assay_page *p, assay_jsonw *w)
 	put_devices(w, p->run);
 	put_tracks(w, p->run);
 	put_meta(w, p->run);
+	put_notes(w, note, notes);
 	assay_jsonw report = {.compact = true};
 	assay_report_json(&report, p->run);
 	assay_jsonw_raw(w, "report", assay_jsonw_text(&report));
@@ -243,8 +258,8 @@ static void page_free(assay_page *p)
 	assay_jsonw_free(&p->index);
 }
 
-bool assay_report_html(const assay_run *run, const char *path, assay_html_size *size,
-		       assay_err *err)
+bool assay_report_html(const assay_run *run, const assay_html_note *note, size_t notes,
+		       const char *path, assay_html_size *size, assay_err *err)
 {
 	FILE *out = fopen(path, "wb");
 	if (!out)
@@ -252,7 +267,7 @@ bool assay_report_html(const assay_run *run, const char *path, assay_html_size *
 	assay_page p = {.run = run};
 	assay_jsonw w = {.compact = true};
 	*size = (assay_html_size){0};
-	build_data(&p, &w);
+	build_data(&p, &w, note, notes);
 	put_page(out, &p, assay_jsonw_text(&w), size);
 	size->events = p.columns.n;
 	size->spans = p.spans;

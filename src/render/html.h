@@ -3,6 +3,7 @@
 #define ASSAY_RENDER_HTML_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "model/run.h"
 
 typedef struct assay_html_size {
@@ -11,8 +12,15 @@ typedef struct assay_html_size {
 	uint64_t spans; /* events on the timeline, each one of them */
 } assay_html_size;
 
+/* A JSON file that lay beside the traces of a run directory. */
+typedef struct assay_html_note {
+	const char *path;
+	bool env; /* env.json, else run.json */
+	assay_str json;
+} assay_html_note;
+
 /* Write the page of an analysed run to path. */
-bool assay_report_html(const assay_run *run, const char *path, assay_html_size *size,
-		       assay_err *err);
+bool assay_report_html(const assay_run *run, const assay_html_note *note, size_t notes,
+		       const char *path, assay_html_size *size, assay_err *err);
 
 #endif
