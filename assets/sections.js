@@ -369,7 +369,7 @@ function scopeTree(data) {
 		if (node[i])
 			return node[i];
 		const up = s.up[i] >= 0 && s.up[i] < s.n && guard < 500 ? place(s.up[i], guard + 1) : root;
-		const name = data.texts[s.name[i]] || `id ${s.id[i]}`;
+		const name = (data.texts[s.name[i]] || `id ${s.id[i]}`).replace(/#\d+$/, "#*"); // steps are one scope
 		if (!up.children.has(name))
 			up.children.set(name, { name, total: 0, self: 0, calls: 0, children: new Map(), depth: up.depth + 1, up, first: s.host[i] });
 		node[i] = up.children.get(name);
@@ -379,8 +379,9 @@ function scopeTree(data) {
 	for (let i = 0; i < s.n; i++)
 		place(i, 0);
 	for (let g = 0; g < data.gpu.n; g++) {
-		const scope = data.gpu_scope.scope[g];
-		let at = scope >= 0 ? node[scope] : root;
+		const { scope, forward } = data.gpu_scope; // work of a gradient belongs to its forward operator's scope
+		const own = scope[g] >= 0 ? scope[g] : forward[g];
+		let at = own >= 0 ? node[own] : root;
 		at.self += data.dur[g];
 		for (; at; at = at.up)
 			at.total += data.dur[g];

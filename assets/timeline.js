@@ -581,11 +581,10 @@ export class Timeline {
 					break;
 				ctx.fillRect(x - 1.5, last - 1.5, 3, 3);
 			}
-			if (drawn)
-				ctx.lineTo(Math.min(this.width, Math.max(0, this.x(time[s.first + s.n - 1])) + 4), last);
 			ctx.stroke();
-			const at = lowerBound(time, this.time(this.pointer ?? this.width / 2), s.first, s.first + s.n) - 1;
-			s.readout.textContent = at >= s.first ? seriesValue(s.name, value[at]) : "";
+			const t = this.time(this.pointer ?? this.width / 2), at = lowerBound(time, t, s.first, s.first + s.n) - 1;
+			const ended = at === s.first + s.n - 1 && t > time[at] + (time[at] - time[s.first]) / s.n * 2;
+			s.readout.textContent = at >= s.first && !ended ? seriesValue(s.name, value[at]) : "";
 		});
 	}
 }
