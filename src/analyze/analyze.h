@@ -2,10 +2,14 @@
 #ifndef ASSAY_ANALYZE_ANALYZE_H
 #define ASSAY_ANALYZE_ANALYZE_H
 
+#include "analyze/order.h"
 #include "model/run.h"
 
-/* device_time: per source and device, the exact split of the span. Needs launch and kernel. */
-void assay_partition(assay_run *run);
+/* device_time: per source and device, the exact split of the span. Needs launch. */
+void assay_partition(assay_run *run, const assay_order *order);
+
+/* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. */
+void assay_gaps(assay_run *run, const assay_order *order);
 
 /* kernel: one row a name, in order of first appearance. family_of and class_of say what a name is.
  */

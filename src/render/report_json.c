@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "render/page.h"
+
 static const assay_metric_table *metrics(const assay_run *run)
 {
 	return &run->part.t.metric;
@@ -177,6 +179,7 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_i64(w, "total_comm_ns", d->total_comm[i]);
 		assay_jsonw_i64(w, "total_copy_ns", d->total_copy[i]);
 		assay_jsonw_i64(w, "sum_ns", d->sum[i]);
+		assay_idle_json(w, run, (uint32_t)i);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -299,6 +302,7 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	put_run_metrics(w, run, &scratch);
 	put_counts(w, run);
 	put_devices(w, run);
+	assay_gaps_json(w, run);
 	put_steps(w, run);
 	put_kernels(w, run, &scratch);
 	put_provenance(w, run);
