@@ -10,6 +10,15 @@ void assay_partition(assay_run *run, const assay_order *order);
 
 /* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. */
 void assay_gaps(assay_run *run, const assay_order *order);
+/* Names what queued gaps waited for; behind says it for every row of gpu, ASSAY_NO_ROW when nothing
+ * is known. */
+void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order);
+
+/* step, from the rhythm of the kernels when nothing marks steps. */
+void assay_repeated_steps(assay_run *run, const assay_order *order);
+
+/* step_time: the device window of each step and its exact split. */
+void assay_step_times(assay_run *run, const assay_order *order);
 
 /* kernel: one row a name, in order of first appearance. family_of and class_of say what a name is.
  */

@@ -42,6 +42,8 @@ static const struct word {
 	{"hipMemcpy", true, ASSAY_CAUSE_HOST_SYNC},
 	{"cuMemcpyDtoH_v2", true, ASSAY_CAUSE_HOST_SYNC},
 	{"hipMemcpyDtoH", true, ASSAY_CAUSE_HOST_SYNC},
+	{"load", true, ASSAY_CAUSE_HOST_DATA},
+	{"data", true, ASSAY_CAUSE_HOST_DATA},
 	{"dataloader", false, ASSAY_CAUSE_HOST_DATA},
 	{"data_loader", false, ASSAY_CAUSE_HOST_DATA},
 	{"data loader", false, ASSAY_CAUSE_HOST_DATA},
@@ -364,6 +366,23 @@ static void add_totals(assay_run *run, uint32_t device, const struct totals *sum
 			   (double)sum->suspicious[ASSAY_CAUSE_LAUNCH_LATENCY] * 1e-6);
 }
 
+void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order)
+{
+	assay_gap_table *g = &run->part.t.gap;
+	uint8_t *class_of = assay_pages_grow(NULL, 0, order->rows + 1);
+	for (size_t i = 0; i < order->rows; i++)
+		class_of[order->row[i]] = order->class[i];
+	for (size_t i = 0; i < g->n; i++) {
+		uint32_t from = behind[g->gpu[i]];
+		if (g->cause[i] != ASSAY_CAUSE_QUEUED || from == ASSAY_NO_ROW)
+			continue;
+		g->behind[i] = from;
+		g->queued[i] = class_of[from] == ASSAY_CLASS_COPY ? ASSAY_QUEUED_COPY
+								  : ASSAY_QUEUED_STREAM_WAIT;
+	}
+	assay_pages_free(class_of, order->rows + 1);
+}
+
 void assay_gaps(assay_run *run, const assay_order *order)
 {
 	assay_tables *t = &run->part.t;
@@ -483,6 +502,29 @@ TEST(the_event_that_ends_a_gap_explains_it)
 	CHECK_EQ(cause_time(run, ASSAY_CAUSE_UNLINKED), 10);
 	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_UNTRACED), 20);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_clock_inversion], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(queued_gaps_name_what_they_wait_for)
+{
+	assay_run *run = assay_run_new();
+	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
+	for (int i = 0; i < 4; i++)
+		add_gpu(run, 10 + i * 20, 10, call);
+	run->part.t.gpu.kind[0] = ASSAY_GPU_MEMCPY;
+	assay_order order;
+	assay_kernels(run, no_family, all_compute);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	const uint32_t behind[] = {ASSAY_NO_ROW, 0, 1, ASSAY_NO_ROW};
+	assay_gaps_behind(run, behind, &order);
+	const assay_gap_table *g = &run->part.t.gap;
+	CHECK(g->queued[0] == ASSAY_QUEUED_COPY && g->behind[0] == 0);
+	CHECK(g->queued[1] == ASSAY_QUEUED_STREAM_WAIT && g->behind[1] == 1);
+	CHECK(g->queued[2] == ASSAY_QUEUED_OTHER && g->behind[2] == ASSAY_NO_ROW);
+	assay_order_free(&order);
 	assay_run_free(run);
 	return 0;
 }

@@ -72,18 +72,22 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts)
 	const assay_device_time_table *d = &run->part.t.device_time;
 	double header;
 	int64_t steps = opts->steps ? opts->steps : (int64_t)t.n;
+	uint8_t origin = t.n ? run->part.t.step.origin[0] : ASSAY_STEP_MARKER;
+	assay_state state =
+		origin == ASSAY_STEP_REPEATED ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
 	add_metric(run, "steps", (double)steps,
 		   opts->steps ? ASSAY_STATE_ESTIMATED
-		   : t.n       ? ASSAY_STATE_MEASURED
+		   : t.n       ? state
 			       : ASSAY_STATE_UNKNOWN,
-		   opts->steps ? "given with --steps" : "step markers on the host");
+		   opts->steps ? "given with --steps"
+		   : t.n       ? assay_step_origin_name[origin]
+			       : "no step markers, and kernels do not repeat");
 	if (t.n) {
-		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, ASSAY_STATE_MEASURED,
-			   "median length of the step markers");
-		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, ASSAY_STATE_MEASURED,
-			   "shortest step marker");
-		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9,
-			   ASSAY_STATE_MEASURED, "longest step marker");
+		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, state,
+			   "median length of the steps");
+		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, state, "shortest step");
+		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9, state,
+			   "longest step");
 	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
 		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
 			   "the file's own metadata");

@@ -34,6 +34,8 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);
+	assay_repeated_steps(run, &order);
+	assay_step_times(run, &order);
 	assay_order_free(&order);
 	assay_metrics(run, &opts);
 	return true;

@@ -49,6 +49,13 @@
 	X(COLLECTIVE, "collective")                                                                \
 	X(COPY, "copy")
 
+/* What says that a stretch of time is a step. */
+#define ASSAY_STEP_ORIGINS(X)                                                                      \
+	X(MARKER, "ProfilerStep markers on the host")                                              \
+	X(RANGE, "ranges named like steps")                                                        \
+	X(DEVICE, "the step line of the device")                                                   \
+	X(REPEATED, "detected from the repetition of kernels")
+
 /* Why a device was idle. The host causes stand in the order in which they are looked for when a
  * thread does several of them at once. X(id, name, what it means) */
 #define ASSAY_CAUSES(X)                                                                            \
@@ -68,6 +75,13 @@
 	X(OTHER, "queued_other")                                                                   \
 	X(STREAM_WAIT, "queued_stream_wait")                                                       \
 	X(COPY, "queued_copy")
+
+typedef enum assay_step_origin {
+#define X(id, name) ASSAY_STEP_##id,
+	ASSAY_STEP_ORIGINS(X)
+#undef X
+		ASSAY_STEP_ORIGIN_COUNT
+} assay_step_origin;
 
 typedef enum assay_cause {
 #define X(id, name, text) ASSAY_CAUSE_##id,
@@ -131,6 +145,7 @@ extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
+extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
 extern const char *const assay_cause_name[ASSAY_CAUSE_COUNT];
 extern const char *const assay_cause_text[ASSAY_CAUSE_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];

@@ -21,6 +21,9 @@ static inline double assay_percent(int64_t part, int64_t whole)
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
+/* # compute, = communication, + copy, . idle; ends the line. */
+void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int width);
+
 /* "2", or "2 (rank 5)". */
 const char *assay_device_label(assay_page *p, uint32_t device_time);
 
@@ -28,5 +31,9 @@ const char *assay_device_label(assay_page *p, uint32_t device_time);
 void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device_time);
 void assay_gaps_json(assay_jsonw *w, const assay_run *run);
 void assay_idle_text(assay_page *p);
+
+/* Steps: the markers, and what devices did in them. */
+void assay_steps_json(assay_jsonw *w, const assay_run *run);
+void assay_steps_text(assay_page *p);
 
 #endif

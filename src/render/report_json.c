@@ -278,21 +278,6 @@ static void put_inputs(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-static void put_steps(assay_jsonw *w, const assay_run *run)
-{
-	const assay_step_table *s = &run->part.t.step;
-	assay_jsonw_open(w, "steps", '[');
-	for (size_t i = 0; i < s->n; i++) {
-		assay_jsonw_open_flat(w, NULL, '{');
-		assay_jsonw_str(w, "name", assay_text(run, s->name[i]));
-		assay_jsonw_u64(w, "source", s->source[i]);
-		assay_jsonw_i64(w, "start_ns", s->ts[i]);
-		assay_jsonw_i64(w, "dur_ns", s->dur[i]);
-		assay_jsonw_close(w, '}');
-	}
-	assay_jsonw_close(w, ']');
-}
-
 void assay_report_json(assay_jsonw *w, const assay_run *run)
 {
 	assay_arena scratch = {0};
@@ -303,7 +288,7 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	put_counts(w, run);
 	put_devices(w, run);
 	assay_gaps_json(w, run);
-	put_steps(w, run);
+	assay_steps_json(w, run);
 	put_kernels(w, run, &scratch);
 	put_provenance(w, run);
 	put_issues(w, run);

@@ -43,8 +43,8 @@ static void print_inputs(assay_page *p)
 	}
 }
 
-/* One character a fortieth of the span: # compute, = communication, + copy, . idle. */
-static void print_bar(assay_page *p, const int64_t part[4], int64_t span)
+/* One character a share of the span: # compute, = communication, + copy, . idle. */
+void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int width)
 {
 	static const char mark[4] = {'#', '=', '+', '.'};
 	static const char *const colour[4] = {"\033[32m", "\033[35m", "\033[33m", "\033[90m"};
@@ -52,7 +52,7 @@ static void print_bar(assay_page *p, const int64_t part[4], int64_t span)
 	int drawn = 0;
 	for (int i = 0; i < 4; i++) {
 		sum += part[i];
-		int to = span > 0 ? (int)((double)sum / (double)span * BAR + 0.5) : 0;
+		int to = span > 0 ? (int)((double)sum / (double)span * width + 0.5) : 0;
 		if (p->colour && to > drawn)
 			fputs(colour[i], p->out);
 		for (; drawn < to; drawn++)
@@ -81,7 +81,7 @@ static void print_devices(assay_page *p)
 			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
 				assay_percent(part[k], d->span[i]));
 		fprintf(p->out, "\n  %-12s ", "");
-		print_bar(p, part, d->span[i]);
+		assay_page_bar(p, part, d->span[i], BAR);
 	}
 }
 
@@ -247,6 +247,7 @@ void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *o
 	assay_page p = {.out = out, .run = run, .colour = opts->colour};
 	print_inputs(&p);
 	print_devices(&p);
+	assay_steps_text(&p);
 	print_figures(&p);
 	print_budget(&p);
 	assay_idle_text(&p);

@@ -93,6 +93,9 @@ def check(name, path, want):
         sum(d["idle_causes_ns"].values()) == d["idle_ns"] and set(d["idle_causes_ns"]) == set(CAUSES)
         and sum(d["queued_ns"].values()) == d["idle_causes_ns"]["queued"] for d in r["devices"]), r["devices"])
     tap.ok(f"{name} parts sum to gaps", all(sum(g["parts_ns"].values()) == g["dur_ns"] for g in r["gaps"]))
+    parts = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
+    tap.ok(f"{name} step parts sum to step windows", all(
+        sum(d[p] for p in parts) == d["span_ns"] for s in r["steps"] for d in s["devices"]))
     if name in RANKS:
         tap.ok(f"{name} rank", r["devices"][0]["rank"] == RANKS[name], r["devices"][0]["rank"])
     return r
