@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/like.h"
 #include "cmd/cmd.h"
 #include "render/report.h"
 
@@ -11,6 +12,35 @@ struct report_args {
 	const char *precision, *config, *like;
 	bool json;
 };
+
+/* Other tools' definitions, by the word after --like. */
+static const struct like {
+	const char *name;
+	assay_like_fn *fill;
+} likes[] = {
+	{"hta", assay_like_hta},
+	{"tracelens", assay_like_tracelens},
+};
+
+static int print_like(assay_run *run, const char *name, bool json)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(likes); i++) {
+		if (strcmp(likes[i].name, name))
+			continue;
+		likes[i].fill(run);
+		assay_jsonw w = {0};
+		if (json) {
+			assay_like_json(&w, run, name);
+			puts(assay_jsonw_text(&w).p);
+		} else {
+			assay_like_text(stdout, run, name);
+		}
+		assay_jsonw_free(&w);
+		return ASSAY_EXIT_OK;
+	}
+	fprintf(stderr, "assay: --like %s is not known\n", name);
+	return ASSAY_EXIT_USAGE;
+}
 
 static int report_run(const void *args, char **operands, int n)
 {
@@ -27,6 +57,8 @@ static int report_run(const void *args, char **operands, int n)
 	if (!assay_run_analyze(run, &opts, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
+	} else if (a->like) {
+		status = print_like(run, a->like, a->json);
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
 	} else {
@@ -46,6 +78,9 @@ static const assay_opt report_opts[] = {
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
+	{"like", 0, ASSAY_OPT_TEXT, "goblin|hta|tracelens",
+	 "Compute another tool's figures by its own definitions.",
+	 offsetof(struct report_args, like)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
@@ -55,6 +90,7 @@ static const assay_opt report_opts[] = {
 static const assay_example report_examples[] = {
 	{"assay report demo/train.json.gz", "the bundled training run"},
 	{"assay report demo/train.json.gz demo/nvidia_smi.csv", "with telemetry beside it"},
+	{"assay report --like hta demo/train.json.gz", "as Holistic Trace Analysis counts"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
 };
 

@@ -15,6 +15,10 @@ typedef struct assay_text_opts {
 void assay_report_json(assay_jsonw *w, const assay_run *run);
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts);
 
+/* Figures as another tool defines them: needs the like table. */
+void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);
+void assay_like_text(FILE *out, const assay_run *run, const char *tool);
+
 /* Rows of the kernel table of kind KERNEL, most total time first (ties: first seen first). The
  * array lives in a. */
 const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size_t *n);
