@@ -3,6 +3,7 @@
 #define ASSAY_ANALYZE_ANALYZE_H
 
 #include "analyze/order.h"
+#include "analyze/window.h"
 #include "model/run.h"
 
 /* device_time: per source and device, the exact split of the span. Needs launch. */
@@ -28,6 +29,17 @@ void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *c
 
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts);
+
+/* budget: seconds per step by kind of waste. Needs metric. */
+void assay_budget(assay_run *run, const assay_window *w);
+uint32_t assay_budget_find(const assay_run *run, const char *name);
+
+/* verdict: the largest things to change, and what to record when the input cannot tell. */
+void assay_verdicts(assay_run *run, const assay_window *w);
+
+/* issue counts and warnings that need linked and sorted work: overlaps on a stream, telemetry that
+ * disagrees with what was measured. Needs metric. */
+void assay_checks(assay_run *run, const assay_order *order);
 
 /* The metric's row, or ASSAY_NO_ROW. */
 uint32_t assay_metric_find(const assay_run *run, const char *name);

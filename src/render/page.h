@@ -32,6 +32,13 @@ void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device_time)
 void assay_gaps_json(assay_jsonw *w, const assay_run *run);
 void assay_idle_text(assay_page *p);
 
+/* The budget in run_metrics (seconds per step) and in full, and the verdicts. */
+void assay_waste_json(assay_jsonw *w, const assay_run *run);
+void assay_budget_json(assay_jsonw *w, const assay_run *run);
+void assay_budget_text(assay_page *p);
+void assay_verdicts_json(assay_jsonw *w, const assay_run *run);
+void assay_verdicts_text(assay_page *p);
+
 /* Steps: the markers, and what devices did in them. */
 void assay_steps_json(assay_jsonw *w, const assay_run *run);
 void assay_steps_text(assay_page *p);

@@ -74,28 +74,6 @@ const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size
 	return rows;
 }
 
-static void put_budget(assay_jsonw *w, const assay_run *run)
-{
-	assay_jsonw_open(w, "waste_budget", '{');
-	put_metric(w, "useful_gpu", run, "budget_useful_gpu");
-	assay_jsonw_null(w, "data_wait");
-	put_metric(w, "host_gap", run, "budget_host_gap");
-	put_metric(w, "comm_excess", run, "budget_comm_excess");
-	put_metric(w, "exposed_copy", run, "budget_exposed_copy");
-	assay_jsonw_null(w, "memory_headroom");
-	assay_jsonw_null(w, "precision_path");
-	assay_jsonw_null(w, "kernel_shape");
-	put_metric(w, "total", run, "budget_total");
-	uint32_t total = metric_row(run, "budget_total"),
-		 useful = metric_row(run, "budget_useful_gpu");
-	if (total == ASSAY_NO_ROW)
-		assay_jsonw_null(w, "recoverable");
-	else
-		assay_jsonw_f64(w, "recoverable",
-				metrics(run)->value[total] - metrics(run)->value[useful]);
-	assay_jsonw_close(w, '}');
-}
-
 enum { RUN_METRICS_TOP = 5 };
 
 static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
@@ -125,7 +103,7 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 	}
 	assay_jsonw_close(w, ']');
 	put_word(w, "attention_kernel_loaded", run, "attention");
-	put_budget(w, run);
+	assay_waste_json(w, run);
 	assay_jsonw_open(w, "warnings", '[');
 	for (size_t i = 0; i < run->part.t.warning.n; i++)
 		assay_jsonw_str(w, NULL, assay_text(run, run->part.t.warning.text[i]));
@@ -287,6 +265,8 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	put_run_metrics(w, run, &scratch);
 	put_counts(w, run);
 	put_devices(w, run);
+	assay_budget_json(w, run);
+	assay_verdicts_json(w, run);
 	assay_gaps_json(w, run);
 	assay_steps_json(w, run);
 	put_kernels(w, run, &scratch);

@@ -141,28 +141,6 @@ static void print_figures(assay_page *p)
 	}
 }
 
-static void print_budget(assay_page *p)
-{
-	static const struct {
-		const char *metric, *label;
-	} rows[] = {{"budget_useful_gpu", "useful GPU"},
-		    {"budget_comm_excess", "exposed communication"},
-		    {"budget_exposed_copy", "exposed copies"},
-		    {"budget_host_gap", "GPU idle"},
-		    {"budget_total", "total"}};
-	uint32_t total = metric_row(p->run, "budget_total");
-	const assay_metric_table *m = &p->run->part.t.metric;
-	if (total == ASSAY_NO_ROW)
-		return;
-	assay_page_heading(p, "Waste budget");
-	fprintf(p->out, "  (%s)\n", assay_z(p->run, m->how[total]));
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		uint32_t r = metric_row(p->run, rows[i].metric);
-		fprintf(p->out, "  %-24s %10.3f ms  %5.1f%%\n", rows[i].label, m->value[r] * 1e3,
-			m->value[total] > 0 ? 100 * m->value[r] / m->value[total] : 0);
-	}
-}
-
 static void print_families(assay_page *p, const uint32_t *rows, size_t n, int64_t total)
 {
 	const assay_kernel_table *k = &p->run->part.t.kernel;
@@ -247,9 +225,10 @@ void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *o
 	assay_page p = {.out = out, .run = run, .colour = opts->colour};
 	print_inputs(&p);
 	print_devices(&p);
+	assay_verdicts_text(&p);
 	assay_steps_text(&p);
 	print_figures(&p);
-	print_budget(&p);
+	assay_budget_text(&p);
 	assay_idle_text(&p);
 	print_kernels(&p, opts->top ? opts->top : TOP);
 	print_trust(&p);

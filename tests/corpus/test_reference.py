@@ -93,6 +93,10 @@ def check(name, path, want):
         sum(d["idle_causes_ns"].values()) == d["idle_ns"] and set(d["idle_causes_ns"]) == set(CAUSES)
         and sum(d["queued_ns"].values()) == d["idle_causes_ns"]["queued"] for d in r["devices"]), r["devices"])
     tap.ok(f"{name} parts sum to gaps", all(sum(g["parts_ns"].values()) == g["dur_ns"] for g in r["gaps"]))
+    b = {x["bucket"]: x["total_ns"] for x in r["budget"]}
+    buckets = ("useful_gpu", "data_wait", "host_gap", "comm_excess", "exposed_copy", "unexplained")
+    tap.ok(f"{name} budget sums to its window", not b or sum(b[x] or 0 for x in buckets) == b["total"], b)
+    tap.ok(f"{name} has a verdict", len(r["verdicts"]) > 0 and all(v["text"] and v["advice"] for v in r["verdicts"]))
     parts = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
     tap.ok(f"{name} step parts sum to step windows", all(
         sum(d[p] for p in parts) == d["span_ns"] for s in r["steps"] for d in s["devices"]))
