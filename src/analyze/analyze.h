@@ -26,6 +26,8 @@ void assay_step_times(assay_run *run, const assay_order *order);
 typedef assay_family assay_family_fn(assay_str name);
 typedef assay_class assay_class_fn(assay_str name);
 void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *class_of);
+/* Family of kernels whose name told nothing, from the operator that launched them. */
+void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
 
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts);

@@ -34,6 +34,17 @@ double assay_like_get(const assay_run *run, const char *variant, const char *gro
 	return NAN;
 }
 
+/* Communication by three words, whatever else is known; copies and memsets as everywhere. */
+static uint8_t class_of(const assay_run *run, uint32_t gpu, uint8_t native)
+{
+	static const char *const words[] = {"nccl", "rccl", "cross_device_reduce"};
+	assay_str name = assay_text(run, run->part.t.gpu.name[gpu]);
+	for (size_t i = 0; i < 3 && run->part.t.gpu.kind[gpu] == ASSAY_GPU_KERNEL; i++)
+		if (assay_str_find_nocase(name, words[i]) >= 0)
+			return ASSAY_CLASS_COMM;
+	return native == ASSAY_CLASS_COMM ? ASSAY_CLASS_COMPUTE : native;
+}
+
 /* Rows of one source in time order, and the class of each: devices of order are merged. */
 struct work {
 	assay_vec(uint32_t) row;
@@ -50,7 +61,7 @@ static void collect(struct work *w, const assay_run *run, const assay_order *ord
 		if (t->track.source[t->gpu.track[g]] != source ||
 		    (linked_only && t->launch.host[g] == ASSAY_NO_ROW))
 			continue;
-		w->class[g] = order->class[i];
+		w->class[g] = class_of(run, g, order->class[i]);
 		*assay_push(&w->row) = g;
 	}
 	if (w->row.n)

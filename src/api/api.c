@@ -30,6 +30,7 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_link(run);
 	assay_find_steps(run);
 	assay_kernels(run, assay_family_of_name, assay_class_of_name);
+	assay_kernels_by_op(run, assay_family_of_op);
 	assay_order order;
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
