@@ -4,6 +4,7 @@
 
 #include "analyze/order.h"
 #include "analyze/window.h"
+#include "model/diff.h"
 #include "model/run.h"
 
 /* device_time: per source and device, the exact split of the span. Needs launch. */
@@ -42,6 +43,10 @@ void assay_verdicts(assay_run *run, const assay_window *w);
 /* issue counts and warnings that need linked and sorted work: overlaps on a stream, telemetry that
  * disagrees with what was measured. Needs metric. */
 void assay_checks(assay_run *run, const assay_order *order);
+
+/* Two analysed runs: what differs beyond noise. Free d after use. */
+void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b);
+void assay_diff_free(assay_diff *d);
 
 /* The metric's row, or ASSAY_NO_ROW. */
 uint32_t assay_metric_find(const assay_run *run, const char *name);
