@@ -29,10 +29,30 @@ static void put_device(assay_jsonw *w, const assay_run *run, size_t row)
 	assay_jsonw_close(w, '}');
 }
 
+/* Rows of step_time by step, as lists: first[step], then next[row]. */
+struct lists {
+	uint32_t *first, *next;
+};
+
+static struct lists list_by_step(const assay_run *run, assay_arena *a)
+{
+	const assay_step_time_table *t = &run->part.t.step_time;
+	size_t steps = run->part.t.step.n;
+	struct lists l = {assay_alloc(a, (steps + 1) * sizeof *l.first),
+			  assay_alloc(a, (t->n + 1) * sizeof *l.next)};
+	memset(l.first, 0xff, steps * sizeof *l.first);
+	for (size_t i = t->n; i-- > 0;) {
+		l.next[i] = l.first[t->step[i]];
+		l.first[t->step[i]] = (uint32_t)i;
+	}
+	return l;
+}
+
 void assay_steps_json(assay_jsonw *w, const assay_run *run)
 {
 	const assay_step_table *s = &run->part.t.step;
-	const assay_step_time_table *t = &run->part.t.step_time;
+	assay_arena scratch = {0};
+	struct lists l = list_by_step(run, &scratch);
 	assay_jsonw_open(w, "steps", '[');
 	for (size_t i = 0; i < s->n; i++) {
 		assay_jsonw_open_flat(w, NULL, '{');
@@ -47,13 +67,13 @@ void assay_steps_json(assay_jsonw *w, const assay_run *run)
 			assay_jsonw_i64(w, "period_ns", period(s, i));
 		assay_jsonw_z(w, "origin", assay_step_origin_name[s->origin[i]]);
 		assay_jsonw_open_flat(w, "devices", '[');
-		for (size_t k = 0; k < t->n; k++)
-			if (t->step[k] == i)
-				put_device(w, run, k);
+		for (uint32_t k = l.first[i]; k != ASSAY_NO_ROW; k = l.next[k])
+			put_device(w, run, k);
 		assay_jsonw_close(w, ']');
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+	assay_arena_free(&scratch);
 }
 
 static void print_step(assay_page *p, size_t row)
