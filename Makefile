@@ -80,6 +80,12 @@ $(B)/%.o: %.c
 $(B)/unit/%.o: %.c
 	$(call compile,-DASSAY_TEST)
 
+# Small programs for tests and benchmarks, linked with the library's insides.
+TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
+$(TOOLS): $(B)/%: %.c $(B)/libassay.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libassay.a $(LIBS)
+
 # Man pages and completion come from the option tables of the program itself.
 COMMANDS = $(shell $(B)/assay help --list)
 docs: $(B)/docs.stamp

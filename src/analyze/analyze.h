@@ -48,7 +48,4 @@ void assay_checks(assay_run *run, const assay_order *order);
 void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b);
 void assay_diff_free(assay_diff *d);
 
-/* The metric's row, or ASSAY_NO_ROW. */
-uint32_t assay_metric_find(const assay_run *run, const char *name);
-
 #endif

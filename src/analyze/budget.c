@@ -129,7 +129,7 @@ void assay_budget(assay_run *run, const assay_window *w)
 				     0,
 				     ASSAY_NO_ROW,
 				     1,
-				     w->steps ? "main device, first to last step, per step"
+				     w->steps ? "main device, from its first step to its last"
 					      : "main device, whole recording: no steps known"};
 	add_bucket(run, w, &total);
 }

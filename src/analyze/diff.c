@@ -53,7 +53,7 @@ struct side {
 	assay_order order;
 	assay_window window;
 	struct series step, part[4], cause[ASSAY_CAUSE_COUNT];
-	assay_map by_name; /* string id -> index in kernel */
+	assay_map by_name; /* string id->index in kernel */
 	assay_vec(struct kernel_sum) kernel;
 };
 

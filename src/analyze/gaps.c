@@ -371,7 +371,7 @@ void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order
 	assay_gap_table *g = &run->part.t.gap;
 	uint8_t *class_of = assay_pages_grow(NULL, 0, order->rows + 1);
 	for (size_t i = 0; i < order->rows; i++)
-		class_of[order->row[i]] = order->class[i];
+		class_of[order->row[i]] = order->classes[i];
 	for (size_t i = 0; i < g->n; i++) {
 		uint32_t from = behind[g->gpu[i]];
 		if (g->cause[i] != ASSAY_CAUSE_QUEUED || from == ASSAY_NO_ROW)

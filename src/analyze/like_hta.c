@@ -113,7 +113,7 @@ static void add_work(const assay_run *run, const struct rules *r, events *out)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		if (t->track.source[t->gpu.track[g]] != r->source)
+		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != r->source)
 			continue;
 		struct event e = {.ts = round_up(t->gpu.ts[g], r->unit),
 				  .end = round_down(assay_gpu_end(&t->gpu, g), r->unit),
@@ -134,7 +134,7 @@ static void index_calls(const assay_run *run, uint32_t source, assay_map *calls)
 		if (t->host.kind[h] != ASSAY_HOST_RUNTIME && t->host.kind[h] != ASSAY_HOST_DRIVER)
 			continue;
 		uint64_t corr = t->api.corr[t->host.detail[h]];
-		if (corr && t->track.source[t->host.track[h]] == source)
+		if (corr && assay_group_of(t, t->track.source[t->host.track[h]]) == source)
 			*assay_map_at(calls, corr) = h;
 	}
 }
@@ -147,7 +147,8 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 		index_calls(run, r->source, &calls);
 	for (uint32_t i = 0; i < t->sync.n; i++) {
 		uint32_t track = t->sync.track[i];
-		if (t->track.source[track] != r->source || t->track.tid[track] < 0)
+		if (assay_group_of(t, t->track.source[track]) != r->source ||
+		    t->track.tid[track] < 0)
 			continue;
 		int64_t end = t->sync.ts[i] + (t->sync.dur[i] > 0 ? t->sync.dur[i] : 0);
 		struct event e = {.ts = round_up(t->sync.ts[i], r->unit),
@@ -448,10 +449,12 @@ static bool has_fractions(const assay_run *run, uint32_t source)
 {
 	const assay_tables *t = &run->part.t;
 	for (size_t i = 0; i < t->host.n; i++)
-		if (t->host.ts[i] % 1000 && t->track.source[t->host.track[i]] == source)
+		if (t->host.ts[i] % 1000 &&
+		    assay_group_of(t, t->track.source[t->host.track[i]]) == source)
 			return true;
 	for (size_t i = 0; i < t->gpu.n; i++)
-		if (t->gpu.ts[i] % 1000 && t->track.source[t->gpu.track[i]] == source)
+		if (t->gpu.ts[i] % 1000 &&
+		    assay_group_of(t, t->track.source[t->gpu.track[i]]) == source)
 			return true;
 	return false;
 }
@@ -497,7 +500,7 @@ TEST(kernel_types_follow_the_patterns_with_their_flaws)
 		{"ncclDevKernel_Generic(ncclDevKernelArgs)", COMMUNICATION},
 		{"hipblaslt_kernel", COMMUNICATION}, /* any compute kernel named hip... */
 		{"void ncclKernel_AllReduce", COMMUNICATION},
-		{"Memcpy DtoH (Device -> Pageable)", MEMORY},
+		{"Memcpy DtoH (Device->Pageable)", MEMORY},
 		{"Memset (Device)", MEMORY},
 		{"rcclGenericKernel", COMPUTATION},
 		{"multimem_all_reduce_kernel", COMPUTATION},

@@ -58,10 +58,10 @@ static void collect(struct work *w, const assay_run *run, const assay_order *ord
 	w->row.n = 0;
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
-		if (t->track.source[t->gpu.track[g]] != source ||
+		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != source ||
 		    (linked_only && t->launch.host[g] == ASSAY_NO_ROW))
 			continue;
-		w->class[g] = class_of(run, g, order->class[i]);
+		w->class[g] = class_of(run, g, order->classes[i]);
 		*assay_push(&w->row) = g;
 	}
 	if (w->row.n)

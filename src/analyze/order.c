@@ -15,7 +15,7 @@ static int by_key(const void *a, const void *b)
 static uint64_t device_key(const assay_tables *t, uint32_t track)
 {
 	/* the flipped bit keeps the order of signed numbers: -1 (unknown) comes before 0 */
-	return (uint64_t)t->track.source[track] << 32 |
+	return (uint64_t)assay_group_of(t, t->track.source[track]) << 32 |
 	       ((uint32_t)t->track.pid[track] ^ 0x80000000u);
 }
 
@@ -63,7 +63,7 @@ static void place_classes(assay_order *order, const assay_tables *t)
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
 		uint64_t key = (uint64_t)t->gpu.kind[g] << 32 | t->gpu.name[g];
-		order->class[i] = t->kernel.class[assay_map_get(&by_name, key)];
+		order->classes[i] = t->kernel.class[assay_map_get(&by_name, key)];
 	}
 	assay_map_free(&by_name);
 }
@@ -75,7 +75,7 @@ void assay_order_build(assay_order *order, const assay_run *run)
 	if (!t->gpu.n)
 		return;
 	order->row = assay_pages_grow(NULL, 0, t->gpu.n * sizeof *order->row);
-	order->class = assay_pages_grow(NULL, 0, t->gpu.n);
+	order->classes = assay_pages_grow(NULL, 0, t->gpu.n);
 	place_rows(order, t);
 	qsort(order->device.p, order->device.n, sizeof *order->device.p, by_key);
 	for (size_t d = 0; d < order->device.n; d++)
@@ -88,7 +88,7 @@ void assay_order_free(assay_order *order)
 {
 	if (order->rows) {
 		assay_pages_free(order->row, order->rows * sizeof *order->row);
-		assay_pages_free(order->class, order->rows);
+		assay_pages_free(order->classes, order->rows);
 	}
 	assay_vec_free(&order->device);
 	*order = (assay_order){0};
@@ -110,12 +110,12 @@ assay_sweep assay_sweep_from(int64_t start)
 	return s;
 }
 
-void assay_sweep_add(assay_sweep *s, assay_class class, int64_t start, int64_t end)
+void assay_sweep_add(assay_sweep *s, assay_class of, int64_t start, int64_t end)
 {
 	s->gaps += start > s->end[ASSAY_SET_ALL];
 	s->sum += end - start;
 	for (int set = 0; set < ASSAY_SETS; set++) {
-		if (!(member_of[class] >> set & 1) || end <= s->end[set])
+		if (!(member_of[of] >> set & 1) || end <= s->end[set])
 			continue;
 		s->length[set] += end - (start > s->end[set] ? start : s->end[set]);
 		s->end[set] = end;
@@ -139,7 +139,7 @@ TEST(unknown_devices_come_first_and_sources_stay_apart)
 	CHECK_EQ(o.device.n, 3);
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(o.row[o.device.p[i].first], want[i]);
-	CHECK(o.class[0] == ASSAY_CLASS_COMM);
+	CHECK(o.classes[0] == ASSAY_CLASS_COMM);
 	assay_order_free(&o);
 	assay_run_free(run);
 	return 0;

@@ -5,13 +5,13 @@
 #include "model/run.h"
 
 typedef struct assay_order_device {
-	uint64_t key;    /* source, then device number */
-	size_t first, n; /* in row[] and class[] */
+	uint64_t key;    /* group of sources, then device number */
+	size_t first, n; /* in row[] and classes[] */
 } assay_order_device;
 
 typedef struct assay_order {
-	uint32_t *row;  /* rows of gpu, device after device, by start */
-	uint8_t *class; /* assay_class of row[i] */
+	uint32_t *row;    /* rows of gpu, device after device, by start */
+	uint8_t *classes; /* assay_class of row[i] */
 	size_t rows;
 	assay_vec(assay_order_device) device; /* same order as device_time */
 } assay_order;
@@ -43,6 +43,6 @@ typedef struct assay_sweep {
 } assay_sweep;
 
 assay_sweep assay_sweep_from(int64_t start);
-void assay_sweep_add(assay_sweep *s, assay_class class, int64_t start, int64_t end);
+void assay_sweep_add(assay_sweep *s, assay_class of, int64_t start, int64_t end);
 
 #endif

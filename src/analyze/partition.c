@@ -19,7 +19,7 @@ static assay_sweep sweep_device(assay_run *run, const assay_order *order,
 	assay_sweep s = assay_sweep_from(first);
 	for (size_t i = 0; i < dev->n; i++) {
 		int64_t end = assay_gpu_end(&t->gpu, row[i]);
-		assay_sweep_add(&s, order->class[dev->first + i], t -> gpu.ts[row[i]], end);
+		assay_sweep_add(&s, order->classes[dev->first + i], t->gpu.ts[row[i]], end);
 		last = end > last ? end : last;
 		out->linked[d] += t->launch.host[row[i]] != ASSAY_NO_ROW;
 	}
@@ -35,7 +35,7 @@ static void add_device(assay_run *run, const assay_order *order, const assay_ord
 	uint32_t d = assay_add(t, ASSAY_T_device_time);
 	assay_device_time_table *out = &t->device_time;
 	uint32_t track = t->gpu.track[order->row[dev->first]];
-	out->source[d] = t->track.source[track];
+	out->source[d] = assay_group_of(t, t->track.source[track]);
 	out->device[d] = (int32_t)t->track.pid[track];
 	assay_sweep s = sweep_device(run, order, dev, d);
 	out->busy[d] = s.length[ASSAY_SET_ALL];

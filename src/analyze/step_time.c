@@ -113,7 +113,7 @@ static void sweep_windows(const assay_run *run, const assay_order *order,
 			int64_t a = from > at->from ? from : at->from;
 			int64_t b = to < at->to ? to : at->to;
 			if (a < b)
-				assay_sweep_add(&at->sweep, order->class[i], a, b);
+				assay_sweep_add(&at->sweep, order->classes[i], a, b);
 		}
 	}
 }

@@ -185,10 +185,10 @@ static void add_busy_verdict(assay_run *run, const assay_window *w, const struct
 		comm ? "overlap it with compute (bucket sizes, earlier all-reduce, prefetch of "
 		       "all-gathers); look for a late rank"
 		     : "pinned memory and non_blocking copies on a stream of their own",
-		assay_printf(a, "%s %s",
-			     assay_fmt_count(count,
-					     w->events[comm ? ASSAY_CLASS_COMM : ASSAY_CLASS_COPY]),
-			     comm ? "communication kernels" : "copies"));
+		assay_printf(
+			a, "%s on the device: %s", comm ? "communication kernels" : "copies",
+			assay_fmt_count(count,
+					w->events[comm ? ASSAY_CLASS_COMM : ASSAY_CLASS_COPY])));
 	set_size(run, r, w, item->total, comm ? 0.7 : 0.8);
 }
 
@@ -204,7 +204,9 @@ static void add_records(assay_run *run, const assay_window *w, assay_arena *a)
 			    "record host activity with the GPU's, and start before the work is "
 			    "queued (activities CPU and CUDA; rocprofv3 --hip-trace)",
 			    "gaps that end with work whose launch is not in the recording");
-	if ((double)w->cause[ASSAY_CAUSE_HOST_UNTRACED] > 0.05 * whole)
+	struct name_time in = main_name(run, w, ASSAY_CAUSE_HOST_UNTRACED);
+	if ((double)w->cause[ASSAY_CAUSE_HOST_UNTRACED] > 0.05 * whole &&
+	    !is_host_collective(assay_text(run, in.name)))
 		add_verdict(run, "record_stacks",
 			    "part of the host's time has no name in this recording",
 			    "record with stacks (with_stack=True) or ranges (NVTX, roctx)",

@@ -13,12 +13,33 @@ uint32_t assay_main_device(const assay_run *run)
 	return best;
 }
 
+/* Work without a launch cannot be given to steps; when that is most of it, step windows would stand
+ * for the smaller part. */
+static bool mostly_linked(const assay_run *run, uint32_t device)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	const assay_step_table *s = &run->part.t.step;
+	bool by_launch =
+		s->n && s->origin[0] != ASSAY_STEP_REPEATED && s->origin[0] != ASSAY_STEP_DEVICE;
+	return !by_launch || d->linked[device] * 2 >= d->events[device];
+}
+
+static uint64_t count_steps(const assay_run *run, uint32_t source)
+{
+	const assay_step_table *s = &run->part.t.step;
+	uint64_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += s->source[i] == source;
+	return n;
+}
+
 static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 {
 	const assay_tables *t = &run->part.t;
 	w->from = INT64_MAX;
 	w->to = INT64_MIN;
-	for (size_t i = 0; i < t->step_time.n; i++) {
+	bool stepped = mostly_linked(run, w->device);
+	for (size_t i = 0; stepped && i < t->step_time.n; i++) {
 		if (t->step_time.device[i] != w->device)
 			continue;
 		int64_t from = t->step_time.start[i], to = from + t->step_time.span[i];
@@ -30,7 +51,7 @@ static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 		return;
 	w->from = t->device_time.start[w->device];
 	w->to = w->from + t->device_time.span[w->device];
-	w->steps = steps > 0 ? (uint64_t)steps : 0;
+	w->steps = steps > 0 ? (uint64_t)steps : count_steps(run, t->device_time.source[w->device]);
 }
 
 static void split_work(const assay_run *run, const assay_order *order, assay_window *w)
@@ -44,8 +65,8 @@ static void split_work(const assay_run *run, const assay_order *order, assay_win
 		to = to < w->to ? to : w->to;
 		if (from >= to)
 			continue;
-		assay_sweep_add(&s, order->class[i], from, to);
-		w->events[order->class[i]]++;
+		assay_sweep_add(&s, order->classes[i], from, to);
+		w->events[order->classes[i]]++;
 	}
 	w->compute = s.length[ASSAY_SET_COMPUTE];
 	w->comm = s.length[ASSAY_SET_COMPUTE_COMM] - w->compute;

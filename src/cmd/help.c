@@ -4,6 +4,9 @@
 
 #include "cmd/cmd.h"
 
+/* Date of this version's manual; CHANGELOG.md has the same. */
+#define RELEASED "2026-11-15"
+
 struct help_args {
 	bool list, man, examples;
 	const char *completion;
@@ -55,7 +58,8 @@ static void man_option(const assay_opt *o)
 
 static void man_command(const assay_cmd *c)
 {
-	printf(".TH ASSAY-%s 1 \"\" \"assay %s\" \"User Commands\"\n", c->name, ASSAY_VERSION);
+	printf(".TH ASSAY-%s 1 %s \"assay %s\" \"User Commands\"\n", c->name, RELEASED,
+	       ASSAY_VERSION);
 	printf(".SH NAME\nassay\\-%s \\- ", c->name);
 	roff(c->about);
 	printf(".SH SYNOPSIS\n.B assay %s\n%s%s\n", c->name, c->n_opts ? "[options] " : "",
@@ -78,7 +82,7 @@ static void man_command(const assay_cmd *c)
 
 static void man_main(void)
 {
-	printf(".TH ASSAY 1 \"\" \"assay %s\" \"User Commands\"\n", ASSAY_VERSION);
+	printf(".TH ASSAY 1 %s \"assay %s\" \"User Commands\"\n", RELEASED, ASSAY_VERSION);
 	printf(".SH NAME\nassay \\- where the time of a GPU run went, and why\n"
 	       ".SH SYNOPSIS\n.B assay\n.I command\n[options] [input...]\n.SH COMMANDS\n");
 	for (size_t i = 0; i < assay_cmd_count; i++) {

@@ -3,9 +3,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/goblin.h"
 #include "analyze/like.h"
+#include "base/input.h"
+#include "base/json.h"
 #include "cmd/cmd.h"
+#include "read/goblin.h"
+#include "render/goblin.h"
 #include "render/report.h"
+
+enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
 	int64_t steps, top;
@@ -13,52 +20,68 @@ struct report_args {
 	bool json;
 };
 
-/* Other tools' definitions, by the word after --like. */
-static const struct like {
-	const char *name;
-	assay_like_fn *fill;
-} likes[] = {
-	{"hta", assay_like_hta},
-	{"tracelens", assay_like_tracelens},
-};
-
-static int print_like(assay_run *run, const char *name, bool json)
+/* The precision a workload description names; NULL (with a message) when it cannot be read. */
+static const char *config_precision(const char *path, assay_arena *arena)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(likes); i++) {
-		if (strcmp(likes[i].name, name))
-			continue;
-		likes[i].fill(run);
-		assay_jsonw w = {0};
-		if (json) {
-			assay_like_json(&w, run, name);
-			puts(assay_jsonw_text(&w).p);
-		} else {
-			assay_like_text(stdout, run, name);
-		}
-		assay_jsonw_free(&w);
-		return ASSAY_EXIT_OK;
+	assay_err err = {0};
+	assay_input *in = assay_input_open(path, &err);
+	if (!in) {
+		assay_cmd_error(&err);
+		return NULL;
 	}
-	fprintf(stderr, "assay: --like %s is not known\n", name);
-	return ASSAY_EXIT_USAGE;
+	const char *found = NULL;
+	assay_view v = assay_input_view(in, 0, CONFIG_MAX);
+	assay_json j = assay_json_on(v.p, v.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key);) {
+		if (!assay_str_is(key, "precision") || assay_json_peek(&j) != '"')
+			assay_json_skip(&j, NULL);
+		else if (assay_json_text(&j, &value))
+			found = assay_dup(arena, assay_json_unescape(arena, value));
+	}
+	if (!found)
+		fprintf(stderr, "assay: %s names no \"precision\" (at byte %zu)\n", path,
+			(size_t)(j.p - j.base));
+	assay_input_close(in);
+	return found;
 }
 
-static int report_run(const void *args, char **operands, int n)
+static int like_goblin(const struct report_args *a, const char *precision, char **operands, int n)
 {
-	const struct report_args *a = args;
+	if (n != 1) {
+		fprintf(stderr, "assay report: --like goblin takes one directory or file\n");
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_goblin_input in;
+	assay_err err = {0};
+	bool ok = assay_goblin_read(operands[0], precision, (int)a->steps, &in, &err);
+	if (ok) {
+		assay_goblin g = assay_goblin_compute(&in);
+		assay_jsonw w = {0};
+		assay_goblin_json(&w, &g);
+		puts(assay_jsonw_text(&w).p);
+		assay_jsonw_free(&w);
+	} else {
+		assay_cmd_error(&err);
+	}
+	assay_goblin_input_free(&in);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
+{
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
-				  .precision = a->precision,
+				  .precision = precision,
 				  .top = (uint32_t)a->top};
 	assay_err err = {0};
 	int status = ASSAY_EXIT_OK;
 	if (!assay_run_analyze(run, &opts, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
-	} else if (a->like) {
-		status = print_like(run, a->like, a->json);
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
 	} else {
@@ -70,6 +93,66 @@ static int report_run(const void *args, char **operands, int n)
 	return status;
 }
 
+/* Figures of another tool that are computed from an analysed run. */
+static int print_like(const struct report_args *a, char **operands, int n, assay_like_fn *fill)
+{
+	assay_run *run = assay_cmd_read(operands, n);
+	assay_err err = {0};
+	int status = ASSAY_EXIT_FAIL;
+	assay_jsonw w = {0};
+	if (run && !assay_run_analyze(run, NULL, &err)) {
+		assay_cmd_error(&err);
+	} else if (run) {
+		fill(run);
+		if (a->json) {
+			assay_like_json(&w, run, a->like);
+			puts(assay_jsonw_text(&w).p);
+		} else {
+			assay_like_text(stdout, run, a->like);
+		}
+		status = ASSAY_EXIT_OK;
+	}
+	assay_jsonw_free(&w);
+	assay_run_free(run);
+	return status;
+}
+
+static int like_hta(const struct report_args *a, const char *precision, char **operands, int n)
+{
+	(void)precision;
+	return print_like(a, operands, n, assay_like_hta);
+}
+
+static int like_tracelens(const struct report_args *a, const char *precision, char **operands,
+			  int n)
+{
+	(void)precision;
+	return print_like(a, operands, n, assay_like_tracelens);
+}
+
+/* Other tools' definitions, by the value of --like; the first is ours. */
+static const struct {
+	const char *name;
+	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
+} likes[] = {{"native", report_native},
+	     {"goblin", like_goblin},
+	     {"hta", like_hta},
+	     {"tracelens", like_tracelens}};
+
+static int report_run(const void *args, char **operands, int n)
+{
+	const struct report_args *a = args;
+	assay_arena arena = {0};
+	const char *precision = a->precision;
+	int status = ASSAY_EXIT_FAIL;
+	if (precision || !a->config || (precision = config_precision(a->config, &arena)))
+		for (size_t i = 0; i < ASSAY_COUNT_OF(likes); i++)
+			if (!strcmp(likes[i].name, a->like ? a->like : "native"))
+				status = likes[i].run(a, precision, operands, n);
+	assay_arena_free(&arena);
+	return status;
+}
+
 static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
@@ -78,8 +161,8 @@ static const assay_opt report_opts[] = {
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
-	{"like", 0, ASSAY_OPT_TEXT, "goblin|hta|tracelens",
-	 "Compute another tool's figures by its own definitions.",
+	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
+	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},

@@ -4,7 +4,7 @@
 #include "base/fmt.h"
 #include "render/page.h"
 
-enum { TOP_GAPS_TEXT = 10, TOP_GAPS_JSON = 50, NAME_WIDTH = 44 };
+enum { TOP_GAPS_TEXT = 10, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
 
 /* Time of each kind of queue; what no wait edge explains is "other". */
 static void queued_split(const assay_run *run, uint32_t device, int64_t out[ASSAY_QUEUED_COUNT])

@@ -18,6 +18,8 @@ const char *assay_device_label(assay_page *p, uint32_t d)
 	const assay_device_time_table *t = &p->run->part.t.device_time;
 	const assay_source_table *s = &p->run->part.t.source;
 	int32_t rank = t->source[d] < s->n ? s->rank[t->source[d]] : -1;
+	if (t->device[d] < 0)
+		return "unnamed";
 	if (rank >= 0)
 		return assay_printf(&p->scratch, "%d (rank %d)", t->device[d], rank);
 	return assay_printf(&p->scratch, "%d", t->device[d]);
@@ -106,23 +108,13 @@ static const struct figure {
 	{"rocm_version", "ROCm", "", 0},
 };
 
-static uint32_t metric_row(const assay_run *run, const char *name)
-{
-	const assay_metric_table *m = &run->part.t.metric;
-	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < m->n; i++)
-		if (m->name[i] == id)
-			return i;
-	return ASSAY_NO_ROW;
-}
-
 static void print_figures(assay_page *p)
 {
 	const assay_metric_table *m = &p->run->part.t.metric;
 	assay_page_heading(p, "Run");
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct figure *f = &figures[i];
-		uint32_t r = metric_row(p->run, f->metric);
+		uint32_t r = assay_metric_find(p->run, f->metric);
 		char value[64] = "unknown";
 		if (r == ASSAY_NO_ROW)
 			continue;

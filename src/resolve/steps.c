@@ -97,8 +97,9 @@ static void add_host_steps(assay_run *run, const uint8_t *is, uint8_t wanted)
 			continue;
 		if (wanted == STEP_NAME && (!is_range(h->kind[i]) || h->dur[i] <= 0))
 			continue;
-		add_step(run, run->part.t.track.source[h->track[i]], h->ts[i], h->dur[i],
-			 h->name[i], wanted == STEP_NAME ? ASSAY_STEP_RANGE : ASSAY_STEP_MARKER);
+		add_step(run, assay_group_of(&run->part.t, run->part.t.track.source[h->track[i]]),
+			 h->ts[i], h->dur[i], h->name[i],
+			 wanted == STEP_NAME ? ASSAY_STEP_RANGE : ASSAY_STEP_MARKER);
 	}
 }
 
@@ -131,8 +132,8 @@ static void add_device_steps(assay_run *run)
 	assay_sid line = assay_pool_find(&run->part.strings, ASSAY_S("Steps"));
 	for (size_t i = 0; line && i < t->mark.n; i++)
 		if (t->track.name[t->mark.track[i]] == line)
-			add_step(run, t->track.source[t->mark.track[i]], t->mark.ts[i],
-				 t->mark.dur[i], t->mark.name[i], ASSAY_STEP_DEVICE);
+			add_step(run, assay_group_of(t, t->track.source[t->mark.track[i]]),
+				 t->mark.ts[i], t->mark.dur[i], t->mark.name[i], ASSAY_STEP_DEVICE);
 }
 
 enum { MANY = 4096 }; /* step-like ranges; more than these are something else */
