@@ -44,6 +44,10 @@ void assay_verdicts(assay_run *run, const assay_window *w);
  * disagrees with what was measured. Needs metric. */
 void assay_checks(assay_run *run, const assay_order *order);
 
+/* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs launch
+ * and step. */
+void assay_ranks(assay_run *run, const assay_order *order);
+
 /* Two analysed runs: what differs beyond noise. Free d after use. */
 void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b);
 void assay_diff_free(assay_diff *d);

@@ -192,6 +192,31 @@ static void add_busy_verdict(assay_run *run, const assay_window *w, const struct
 	set_size(run, r, w, item->total, comm ? 0.7 : 0.8);
 }
 
+enum { FEW_COLLECTIVES = 3 };
+static const double often = 0.6; /* share of collectives in which one rank comes last */
+
+/* One rank that comes last again and again holds up all others. */
+static void add_straggler(assay_run *run, const assay_window *w, assay_arena *a)
+{
+	const assay_rank_table *r = &run->part.t.rank;
+	for (size_t i = 0; r->n > 1 && i < r->n; i++) {
+		double share = r->matched[i] ? (double)r->last[i] / (double)r->matched[i] : 0;
+		int64_t each = r->caused[i] / (int64_t)(r->n - 1); /* other rank */
+		if (r->matched[i] < FEW_COLLECTIVES || share < often ||
+		    (double)each < worth_saying * (double)(w->to - w->from))
+			continue;
+		uint32_t v = add_verdict(
+			run, "straggler",
+			assay_printf(a, "the other ranks wait %s for rank %d",
+				     share_of_step(w, a, each), r->rank[i]),
+			"look at what that rank does before its collectives: data, host, clocks, "
+			"unequal work",
+			assay_printf(a, "it comes last in %.0f%% of %llu collectives", 100 * share,
+				     (unsigned long long)r->matched[i]));
+		set_size(run, v, w, each, 0.5 + share / 2 * 0.8);
+	}
+}
+
 /* What a better recording would tell. */
 static void add_records(assay_run *run, const assay_window *w, assay_arena *a)
 {
@@ -248,8 +273,10 @@ void assay_verdicts(assay_run *run, const assay_window *w)
 			    "no kernels, copies or memsets");
 		return;
 	}
-	if (w->to > w->from)
+	if (w->to > w->from) {
 		add_items(run, w, &a);
+		add_straggler(run, w, &a);
+	}
 	if (!run->part.t.verdict.n && w->to > w->from) {
 		uint32_t r = add_verdict(
 			run, "nothing_large",

@@ -37,6 +37,7 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_gaps(run, &order);
 	assay_repeated_steps(run, &order);
 	assay_step_times(run, &order);
+	assay_ranks(run, &order);
 	assay_metrics(run, &opts);
 	assay_checks(run, &order);
 	assay_window window = assay_window_find(run, &order, opts.steps);

@@ -39,6 +39,10 @@ void assay_budget_text(assay_page *p);
 void assay_verdicts_json(assay_jsonw *w, const assay_run *run);
 void assay_verdicts_text(assay_page *p);
 
+/* Ranks and the collectives between them. */
+void assay_ranks_json(assay_jsonw *w, const assay_run *run);
+void assay_ranks_text(assay_page *p);
+
 /* Steps: the markers, and what devices did in them. */
 void assay_steps_json(assay_jsonw *w, const assay_run *run);
 void assay_steps_text(assay_page *p);

@@ -222,6 +222,7 @@ void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *o
 	print_figures(&p);
 	assay_budget_text(&p);
 	assay_idle_text(&p);
+	assay_ranks_text(&p);
 	print_kernels(&p, opts->top ? opts->top : TOP);
 	print_trust(&p);
 	assay_arena_free(&p.scratch);
