@@ -98,12 +98,14 @@ static void part_series(struct side *s)
 static uint32_t window_at(const struct side *s, int64_t time, uint32_t hint)
 {
 	const assay_step_time_table *t = &s->run->part.t.step_time;
-	for (uint32_t i = hint; i < t->n; i++)
-		if (t->device[i] == s->window.device && t->start[i] <= time &&
-		    time < t->start[i] + t->span[i])
-			return i;
-		else if (t->start[i] > time)
+	for (uint32_t i = hint; i < t->n; i++) {
+		if (t->device[i] != s->window.device)
+			continue;
+		if (t->start[i] > time)
 			break;
+		if (time < t->start[i] + t->span[i])
+			return i;
+	}
 	return ASSAY_NO_ROW;
 }
 

@@ -23,6 +23,7 @@ struct job {
 	assay_map rank_of; /* group of sources -> rank */
 	assay_vec(uint32_t) source;
 	calls call;
+	size_t step;    /* row of step found last */
 	assay_map next; /* rank, group and step -> calls so far */
 };
 
@@ -89,12 +90,17 @@ static uint32_t rank_index(struct job *j, uint32_t track)
 	return *slot;
 }
 
-/* Number of the step that holds a time of a source; -1 outside of steps. */
-static int64_t step_number(const assay_step_table *s, uint32_t source, int64_t time)
+/* Number of the step that holds a time of a source; -1 outside of steps. Calls come in order of
+ * time, so the search begins where the last one ended. */
+static int64_t step_number(const assay_step_table *s, size_t *hint, uint32_t source, int64_t time)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->source[i] == source && s->ts[i] <= time && time < s->ts[i] + s->dur[i])
+	for (size_t k = 0; k < s->n; k++) {
+		size_t i = (*hint + k) % s->n;
+		if (s->source[i] == source && s->ts[i] <= time && time < s->ts[i] + s->dur[i]) {
+			*hint = i;
 			return s->number[i];
+		}
+	}
 	return -1;
 }
 
@@ -139,7 +145,7 @@ static void add_call(struct job *j, const struct span *s, assay_str args)
 								  : s->name;
 	c.ts = s->ts + t->source.base[source];
 	c.end = c.ts + (s->dur > 0 ? s->dur : 0);
-	c.id = call_id(j, &c, args, step_number(&t->step, source, s->asked));
+	c.id = call_id(j, &c, args, step_number(&t->step, &j->step, source, s->asked));
 	*assay_push(&j->call) = c;
 }
 

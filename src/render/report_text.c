@@ -179,6 +179,20 @@ static void print_kernels(assay_page *p, uint32_t top)
 		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);
 }
 
+/* Idle time whose cause is known, over all devices. */
+static void print_explained(assay_page *p)
+{
+	const assay_idle_cause_table *c = &p->run->part.t.idle_cause;
+	int64_t idle = 0, unknown = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		idle += c->dur[i];
+		unknown += c->cause[i] == ASSAY_CAUSE_UNLINKED ? c->dur[i] : c->suspicious[i];
+	}
+	if (idle)
+		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
+			assay_percent(idle - unknown, idle));
+}
+
 static void print_trust(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
@@ -197,6 +211,7 @@ static void print_trust(assay_page *p)
 		fprintf(p->out, ", %.1f%% with the call that launched it",
 			assay_percent((int64_t)linked, (int64_t)events));
 	fprintf(p->out, "\n");
+	print_explained(p);
 	for (size_t i = 0; i < t->warning.n; i++)
 		fprintf(p->out, "  warning: %s\n",
 			assay_fmt_safe(&p->scratch, assay_text(p->run, t->warning.text[i])));
