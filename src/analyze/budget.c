@@ -36,7 +36,7 @@ static struct bucket idle_bucket(const assay_window *w, unsigned causes)
 {
 	struct bucket b = {.gap = ASSAY_NO_ROW};
 	int64_t longest = -1;
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++) {
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 		if (!(causes >> c & 1) || !w->gaps[c])
 			continue;
 		b.total += w->cause[c];
@@ -49,14 +49,14 @@ static struct bucket idle_bucket(const assay_window *w, unsigned causes)
 	return b;
 }
 
-#define BIT(cause) (1u << ASSAY_CAUSE_##cause)
+#define BIT(cause) (1u << ASSAY_WHY_##cause)
 static const unsigned host_causes = BIT(GRAPH_INTERNAL) | BIT(QUEUED) | BIT(LAUNCH_LATENCY) |
 				    BIT(HOST_SYNC) | BIT(HOST_RUNTIME) | BIT(HOST_OP) |
 				    BIT(HOST_PYTHON) | BIT(HOST_UNTRACED);
 
 static void add_idle_buckets(assay_run *run, const assay_window *w)
 {
-	int64_t unexplained = w->cause[ASSAY_CAUSE_UNLINKED] + w->suspicious;
+	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious;
 	double coverage = w->idle ? (double)(w->idle - unexplained) / (double)w->idle : 1;
 	bool blind = w->idle && unexplained == w->idle;
 	struct bucket data = idle_bucket(w, BIT(HOST_DATA)), host = idle_bucket(w, host_causes),
@@ -160,11 +160,11 @@ TEST(buckets_of_time_sum_to_the_window)
 			  .comm = 100,
 			  .copy = 50,
 			  .idle = 350};
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		w.longest[c] = assay_add(&run->part.t, ASSAY_T_gap);
-	w.cause[ASSAY_CAUSE_HOST_DATA] = 200, w.gaps[ASSAY_CAUSE_HOST_DATA] = 2;
-	w.cause[ASSAY_CAUSE_LAUNCH_LATENCY] = 90, w.gaps[ASSAY_CAUSE_LAUNCH_LATENCY] = 3;
-	w.cause[ASSAY_CAUSE_UNLINKED] = 60, w.gaps[ASSAY_CAUSE_UNLINKED] = 1;
+	w.cause[ASSAY_WHY_HOST_DATA] = 200, w.gaps[ASSAY_WHY_HOST_DATA] = 2;
+	w.cause[ASSAY_WHY_LAUNCH_LATENCY] = 90, w.gaps[ASSAY_WHY_LAUNCH_LATENCY] = 3;
+	w.cause[ASSAY_WHY_UNLINKED] = 60, w.gaps[ASSAY_WHY_UNLINKED] = 1;
 	w.suspicious = 40;
 	assay_budget(run, &w);
 	CHECK_EQ(test_total(run, "data_wait"), 200);
@@ -186,8 +186,8 @@ TEST(without_launch_calls_waiting_is_unknown_not_zero)
 {
 	assay_run *run = assay_run_new();
 	assay_window w = {.to = 100, .compute = 40, .idle = 60};
-	w.longest[ASSAY_CAUSE_UNLINKED] = assay_add(&run->part.t, ASSAY_T_gap);
-	w.cause[ASSAY_CAUSE_UNLINKED] = 60, w.gaps[ASSAY_CAUSE_UNLINKED] = 1;
+	w.longest[ASSAY_WHY_UNLINKED] = assay_add(&run->part.t, ASSAY_T_gap);
+	w.cause[ASSAY_WHY_UNLINKED] = 60, w.gaps[ASSAY_WHY_UNLINKED] = 1;
 	assay_budget(run, &w);
 	CHECK_EQ(test_total(run, "data_wait"), -1);
 	CHECK_EQ(test_total(run, "host_gap"), -1);

@@ -52,7 +52,7 @@ struct side {
 	const assay_run *run;
 	assay_order order;
 	assay_window window;
-	struct series step, part[4], cause[ASSAY_CAUSE_COUNT];
+	struct series step, part[4], cause[ASSAY_WHY_COUNT];
 	assay_map by_name; /* string id->index in kernel */
 	assay_vec(struct kernel_sum) kernel;
 };
@@ -160,7 +160,7 @@ static void kernel_series(struct side *s)
 static void cause_series(struct side *s)
 {
 	double steps = s->window.steps ? (double)s->window.steps : 1;
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		series_add(&s->cause[c], (double)s->window.cause[c] / steps);
 }
 
@@ -354,8 +354,8 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b)
 	d->step = compare("step", &x.step, &y.step);
 	for (int k = 0; k < 4; k++)
 		*assay_push(&d->parts) = compare(parts[k], &x.part[k], &y.part[k]);
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
-		*assay_push(&d->causes) = compare(assay_cause_name[c], &x.cause[c], &y.cause[c]);
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		*assay_push(&d->causes) = compare(assay_why_name[c], &x.cause[c], &y.cause[c]);
 	diff_kernels(d, &x, &y);
 	diff_facts(d, a, b);
 	judge_all(d);

@@ -1,6 +1,6 @@
 /* Why a device was idle. A gap [a, b) is explained by the event that ends it: when its launch call
  * began at L before a, the work was queued; otherwise [L, b) is launch latency and [a, L) is split
- * over what the launching thread did, one cause at each instant, in the order of ASSAY_CAUSES. */
+ * over what the launching thread did, one cause at each instant, in the order of ASSAY_WHYS. */
 #include "analyze/analyze.h"
 
 #include <assert.h>
@@ -12,21 +12,18 @@
 /* Longer than this no launch takes: the call is the wrong one, or the device was taken away. */
 static const int64_t suspicious_latency = 100 * 1000 * 1000;
 
-enum {
-	HOST_FIRST = ASSAY_CAUSE_HOST_SYNC,
-	HOST_CAUSES = ASSAY_CAUSE_HOST_UNTRACED - HOST_FIRST + 1
-};
-enum { NO_CAUSE = ASSAY_CAUSE_COUNT };
+enum { HOST_FIRST = ASSAY_WHY_HOST_SYNC, HOST_CAUSES = ASSAY_WHY_HOST_UNTRACED - HOST_FIRST + 1 };
+enum { NO_CAUSE = ASSAY_WHY_COUNT };
 
 static const uint8_t cause_of_kind[ASSAY_HOST_KIND_COUNT] = {
-	[ASSAY_HOST_OP] = ASSAY_CAUSE_HOST_OP,
-	[ASSAY_HOST_ANNOTATION] = ASSAY_CAUSE_HOST_UNTRACED, /* a name for time, not work */
-	[ASSAY_HOST_RUNTIME] = ASSAY_CAUSE_HOST_RUNTIME,
-	[ASSAY_HOST_DRIVER] = ASSAY_CAUSE_HOST_RUNTIME,
-	[ASSAY_HOST_PYTHON] = ASSAY_CAUSE_HOST_PYTHON,
+	[ASSAY_HOST_OP] = ASSAY_WHY_HOST_OP,
+	[ASSAY_HOST_ANNOTATION] = ASSAY_WHY_HOST_UNTRACED, /* a name for time, not work */
+	[ASSAY_HOST_RUNTIME] = ASSAY_WHY_HOST_RUNTIME,
+	[ASSAY_HOST_DRIVER] = ASSAY_WHY_HOST_RUNTIME,
+	[ASSAY_HOST_PYTHON] = ASSAY_WHY_HOST_PYTHON,
 	[ASSAY_HOST_OVERHEAD] = NO_CAUSE,
 	[ASSAY_HOST_INSTANT] = NO_CAUSE,
-	[ASSAY_HOST_MARKER] = ASSAY_CAUSE_HOST_UNTRACED,
+	[ASSAY_HOST_MARKER] = ASSAY_WHY_HOST_UNTRACED,
 	[ASSAY_HOST_OTHER] = NO_CAUSE,
 };
 
@@ -35,26 +32,26 @@ static const uint8_t cause_of_kind[ASSAY_HOST_KIND_COUNT] = {
 static const struct word {
 	const char *text;
 	bool whole;
-	assay_cause cause;
+	assay_why cause;
 } words[] = {
-	{"synchronize", false, ASSAY_CAUSE_HOST_SYNC},
-	{"cudaMemcpy", true, ASSAY_CAUSE_HOST_SYNC},
-	{"hipMemcpy", true, ASSAY_CAUSE_HOST_SYNC},
-	{"cuMemcpyDtoH_v2", true, ASSAY_CAUSE_HOST_SYNC},
-	{"hipMemcpyDtoH", true, ASSAY_CAUSE_HOST_SYNC},
-	{"load", true, ASSAY_CAUSE_HOST_DATA},
-	{"data", true, ASSAY_CAUSE_HOST_DATA},
-	{"dataloader", false, ASSAY_CAUSE_HOST_DATA},
-	{"data_loader", false, ASSAY_CAUSE_HOST_DATA},
-	{"data loader", false, ASSAY_CAUSE_HOST_DATA},
-	{"load_data", false, ASSAY_CAUSE_HOST_DATA},
-	{"load data", false, ASSAY_CAUSE_HOST_DATA},
-	{"data_load", false, ASSAY_CAUSE_HOST_DATA},
-	{"data load", false, ASSAY_CAUSE_HOST_DATA},
-	{"data_wait", false, ASSAY_CAUSE_HOST_DATA},
-	{"load_batch", false, ASSAY_CAUSE_HOST_DATA},
-	{"next_batch", false, ASSAY_CAUSE_HOST_DATA},
-	{"fetch_batch", false, ASSAY_CAUSE_HOST_DATA},
+	{"synchronize", false, ASSAY_WHY_HOST_SYNC},
+	{"cudaMemcpy", true, ASSAY_WHY_HOST_SYNC},
+	{"hipMemcpy", true, ASSAY_WHY_HOST_SYNC},
+	{"cuMemcpyDtoH_v2", true, ASSAY_WHY_HOST_SYNC},
+	{"hipMemcpyDtoH", true, ASSAY_WHY_HOST_SYNC},
+	{"load", true, ASSAY_WHY_HOST_DATA},
+	{"data", true, ASSAY_WHY_HOST_DATA},
+	{"dataloader", false, ASSAY_WHY_HOST_DATA},
+	{"data_loader", false, ASSAY_WHY_HOST_DATA},
+	{"data loader", false, ASSAY_WHY_HOST_DATA},
+	{"load_data", false, ASSAY_WHY_HOST_DATA},
+	{"load data", false, ASSAY_WHY_HOST_DATA},
+	{"data_load", false, ASSAY_WHY_HOST_DATA},
+	{"data load", false, ASSAY_WHY_HOST_DATA},
+	{"data_wait", false, ASSAY_WHY_HOST_DATA},
+	{"load_batch", false, ASSAY_WHY_HOST_DATA},
+	{"next_batch", false, ASSAY_WHY_HOST_DATA},
+	{"fetch_batch", false, ASSAY_WHY_HOST_DATA},
 };
 
 static bool is_call(uint8_t kind)
@@ -67,13 +64,13 @@ static bool can_mean_data(uint8_t kind)
 	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
 }
 
-static assay_cause cause_of_name(assay_str name)
+static assay_why cause_of_name(assay_str name)
 {
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (words[i].whole ? assay_str_is(name, words[i].text)
 				   : assay_str_find_nocase(name, words[i].text) >= 0)
 			return words[i].cause;
-	return (assay_cause)NO_CAUSE;
+	return (assay_why)NO_CAUSE;
 }
 
 /* A thread that launched work: its rows that have a cause, by start. */
@@ -103,10 +100,10 @@ static uint8_t row_cause(struct finder *f, uint32_t h)
 {
 	const assay_host_table *host = &f->run->part.t.host;
 	uint8_t kind = host->kind[h];
-	if (is_call(kind) && name_cause(f, host->name[h]) == ASSAY_CAUSE_HOST_SYNC)
-		return ASSAY_CAUSE_HOST_SYNC;
-	if (can_mean_data(kind) && name_cause(f, host->name[h]) == ASSAY_CAUSE_HOST_DATA)
-		return ASSAY_CAUSE_HOST_DATA;
+	if (is_call(kind) && name_cause(f, host->name[h]) == ASSAY_WHY_HOST_SYNC)
+		return ASSAY_WHY_HOST_SYNC;
+	if (can_mean_data(kind) && name_cause(f, host->name[h]) == ASSAY_WHY_HOST_DATA)
+		return ASSAY_WHY_HOST_DATA;
 	return cause_of_kind[kind];
 }
 
@@ -130,7 +127,7 @@ static void lane_begin(const struct finder *f, struct lane *lane, int64_t now)
 }
 
 /* The first cause with a row that is open now; *row stays NO_ROW when nothing was recorded. */
-static assay_cause lane_now(const struct finder *f, struct lane *lane, int64_t now, uint32_t *row)
+static assay_why lane_now(const struct finder *f, struct lane *lane, int64_t now, uint32_t *row)
 {
 	const assay_host_table *host = &f->run->part.t.host;
 	*row = ASSAY_NO_ROW;
@@ -140,16 +137,16 @@ static assay_cause lane_now(const struct finder *f, struct lane *lane, int64_t n
 			lane->open[k].n--;
 		if (lane->open[k].n) {
 			*row = lane->open[k].p[lane->open[k].n - 1];
-			return (assay_cause)(HOST_FIRST + k);
+			return (assay_why)(HOST_FIRST + k);
 		}
 	}
-	return ASSAY_CAUSE_HOST_UNTRACED;
+	return ASSAY_WHY_HOST_UNTRACED;
 }
 
 struct split {
-	int64_t part[ASSAY_CAUSE_COUNT];
-	int64_t longest[ASSAY_CAUSE_COUNT]; /* stretch of one row */
-	uint32_t row[ASSAY_CAUSE_COUNT];    /* the row of that stretch */
+	int64_t part[ASSAY_WHY_COUNT];
+	int64_t longest[ASSAY_WHY_COUNT]; /* stretch of one row */
+	uint32_t row[ASSAY_WHY_COUNT];    /* the row of that stretch */
 };
 
 static void split_host(const struct finder *f, struct lane *lane, int64_t from, int64_t to,
@@ -159,7 +156,7 @@ static void split_host(const struct finder *f, struct lane *lane, int64_t from, 
 	for (int64_t now = from; now < to;) {
 		uint32_t row;
 		lane_begin(f, lane, now);
-		assay_cause cause = lane_now(f, lane, now, &row);
+		assay_why cause = lane_now(f, lane, now, &row);
 		int64_t until = to;
 		if (lane->next < lane->n && host->ts[lane->row[lane->next]] < until)
 			until = host->ts[lane->row[lane->next]];
@@ -176,16 +173,16 @@ static void split_host(const struct finder *f, struct lane *lane, int64_t from, 
 
 /* A gap's cause as far as the event that ends it can say; HOST_UNTRACED stands for "ask the
  * launching thread". */
-static assay_cause first_cause(const assay_run *run, uint32_t gap, bool graph_inner)
+static assay_why first_cause(const assay_run *run, uint32_t gap, bool graph_inner)
 {
 	const assay_gap_table *g = &run->part.t.gap;
 	if (g->launch[gap] == ASSAY_NO_ROW)
-		return ASSAY_CAUSE_UNLINKED;
+		return ASSAY_WHY_UNLINKED;
 	if (graph_inner)
-		return ASSAY_CAUSE_GRAPH_INTERNAL;
+		return ASSAY_WHY_GRAPH_INTERNAL;
 	if (run->part.t.host.ts[g->launch[gap]] <= g->ts[gap])
-		return ASSAY_CAUSE_QUEUED;
-	return ASSAY_CAUSE_HOST_UNTRACED;
+		return ASSAY_WHY_QUEUED;
+	return ASSAY_WHY_HOST_UNTRACED;
 }
 
 static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t from)
@@ -239,7 +236,7 @@ static void want_lanes(struct finder *f)
 	const assay_tables *t = &f->run->part.t;
 	f->of_track = assay_alloc(&f->scratch, (t->track.n + 1) * sizeof *f->of_track);
 	for (size_t i = 0; i < t->gap.n; i++) {
-		if (t->gap.cause[i] != ASSAY_CAUSE_HOST_UNTRACED)
+		if (t->gap.cause[i] != ASSAY_WHY_HOST_UNTRACED)
 			continue;
 		struct lane **lane = &f->of_track[t->host.track[t->gap.launch[i]]];
 		if (!*lane)
@@ -299,21 +296,21 @@ static struct split split_gap(const struct finder *f, uint32_t gap)
 	struct split s = {.part = {0}};
 	int64_t from = t->gap.ts[gap], to = from + t->gap.dur[gap];
 	memset(s.row, 0xff, sizeof s.row);
-	if (t->gap.cause[gap] != ASSAY_CAUSE_HOST_UNTRACED) {
+	if (t->gap.cause[gap] != ASSAY_WHY_HOST_UNTRACED) {
 		s.part[t->gap.cause[gap]] = to - from;
 		return s;
 	}
 	uint32_t launch = t->gap.launch[gap];
 	int64_t call = t->host.ts[launch] < to ? t->host.ts[launch] : to;
-	s.part[ASSAY_CAUSE_LAUNCH_LATENCY] = to - call;
-	s.row[ASSAY_CAUSE_LAUNCH_LATENCY] = launch;
+	s.part[ASSAY_WHY_LAUNCH_LATENCY] = to - call;
+	s.row[ASSAY_WHY_LAUNCH_LATENCY] = launch;
 	split_host(f, f->of_track[t->host.track[launch]], from, call, &s);
 	return s;
 }
 
 struct totals {
-	int64_t dur[ASSAY_CAUSE_COUNT], suspicious[ASSAY_CAUSE_COUNT];
-	uint64_t gaps[ASSAY_CAUSE_COUNT];
+	int64_t dur[ASSAY_WHY_COUNT], suspicious[ASSAY_WHY_COUNT];
+	uint64_t gaps[ASSAY_WHY_COUNT];
 };
 
 static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
@@ -322,7 +319,7 @@ static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 	struct split s = split_gap(f, gap);
 	int most = t->gap.cause[gap];
 	int64_t whole = 0;
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++) {
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 		if (!s.part[c])
 			continue;
 		uint32_t p = assay_add(t, ASSAY_T_gap_part);
@@ -337,9 +334,9 @@ static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 	assert(whole == t->gap.dur[gap]);
 	t->gap.cause[gap] = (uint8_t)most;
 	t->gap.during[gap] = s.row[most];
-	if (s.part[ASSAY_CAUSE_LAUNCH_LATENCY] > suspicious_latency) {
+	if (s.part[ASSAY_WHY_LAUNCH_LATENCY] > suspicious_latency) {
 		t->gap.suspicious[gap] = 1;
-		sum->suspicious[ASSAY_CAUSE_LAUNCH_LATENCY] += s.part[ASSAY_CAUSE_LAUNCH_LATENCY];
+		sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] += s.part[ASSAY_WHY_LAUNCH_LATENCY];
 	}
 }
 
@@ -347,7 +344,7 @@ static void add_totals(assay_run *run, uint32_t device, const struct totals *sum
 {
 	assay_tables *t = &run->part.t;
 	int64_t idle = 0;
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++) {
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 		uint32_t r = assay_add(t, ASSAY_T_idle_cause);
 		t->idle_cause.device[r] = device;
 		t->idle_cause.cause[r] = (uint8_t)c;
@@ -358,12 +355,12 @@ static void add_totals(assay_run *run, uint32_t device, const struct totals *sum
 	}
 	assert(idle == t->device_time.idle[device]);
 	(void)idle;
-	if (sum->suspicious[ASSAY_CAUSE_LAUNCH_LATENCY])
+	if (sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY])
 		assay_warn(run, "suspicious_launch_latency",
 			   "device %d: %.1f ms of launch latency are in gaps too long to be that; "
 			   "they are not counted as a cost",
 			   t->device_time.device[device],
-			   (double)sum->suspicious[ASSAY_CAUSE_LAUNCH_LATENCY] * 1e-6);
+			   (double)sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] * 1e-6);
 }
 
 void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order)
@@ -374,7 +371,7 @@ void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order
 		class_of[order->row[i]] = order->classes[i];
 	for (size_t i = 0; i < g->n; i++) {
 		uint32_t from = behind[g->gpu[i]];
-		if (g->cause[i] != ASSAY_CAUSE_QUEUED || from == ASSAY_NO_ROW)
+		if (g->cause[i] != ASSAY_WHY_QUEUED || from == ASSAY_NO_ROW)
 			continue;
 		g->behind[i] = from;
 		g->queued[i] = class_of[from] == ASSAY_CLASS_COPY ? ASSAY_QUEUED_COPY
@@ -448,7 +445,7 @@ static void find_causes(assay_run *run)
 	assay_order_free(&order);
 }
 
-static int64_t cause_time(const assay_run *run, assay_cause cause)
+static int64_t cause_time(const assay_run *run, assay_why cause)
 {
 	return run->part.t.idle_cause.dur[cause];
 }
@@ -467,15 +464,15 @@ TEST(host_time_is_split_in_the_order_of_the_causes)
 	add_gpu(run, 50, 40, ASSAY_NO_ROW); /* 50-90 */
 	add_gpu(run, 170, 10, call);
 	find_causes(run);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_UNTRACED), 10); /* 90-100 */
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_PYTHON), 20);   /* 100-110, 130-140 */
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_DATA), 20);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_RUNTIME), 5);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_SYNC), 3);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_OP), 17);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_LAUNCH_LATENCY), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_UNTRACED), 10); /* 90-100 */
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_PYTHON), 20);   /* 100-110, 130-140 */
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_DATA), 20);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_RUNTIME), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_SYNC), 3);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_OP), 17);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
 	const assay_gap_table *g = &run->part.t.gap;
-	CHECK(g->n == 1 && g->launch[0] == call && g->cause[0] == ASSAY_CAUSE_HOST_DATA);
+	CHECK(g->n == 1 && g->launch[0] == call && g->cause[0] == ASSAY_WHY_HOST_DATA);
 	CHECK(g->during[0] == 1 && op != 1);
 	assay_run_free(run);
 	return 0;
@@ -496,11 +493,11 @@ TEST(the_event_that_ends_a_gap_explains_it)
 	add_gpu(run, 200000000, 10, slow);  /* queued: launched at 60 */
 	add_gpu(run, 200000020, 10, late);  /* begins before its launch */
 	find_causes(run);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_QUEUED), 5 + 200000000 - 80);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_LAUNCH_LATENCY), 5);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_GRAPH_INTERNAL), 2);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_UNLINKED), 10);
-	CHECK_EQ(cause_time(run, ASSAY_CAUSE_HOST_UNTRACED), 20);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_QUEUED), 5 + 200000000 - 80);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_GRAPH_INTERNAL), 2);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_UNLINKED), 10);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_UNTRACED), 20);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_clock_inversion], 1);
 	assay_run_free(run);
 	return 0;
@@ -537,7 +534,7 @@ TEST(a_launch_latency_of_hundreds_of_ms_is_suspicious)
 	add_gpu(run, 300000100, 10, call);
 	find_causes(run);
 	const assay_idle_cause_table *c = &run->part.t.idle_cause;
-	CHECK_EQ(c->suspicious[ASSAY_CAUSE_LAUNCH_LATENCY], 300000000);
+	CHECK_EQ(c->suspicious[ASSAY_WHY_LAUNCH_LATENCY], 300000000);
 	CHECK(run->part.t.gap.suspicious[0] && run->part.t.warning.n == 1);
 	assay_run_free(run);
 	return 0;
@@ -554,12 +551,12 @@ static const struct random_row {
 	const char *name;
 	uint8_t cause;
 } random_rows[] = {
-	{ASSAY_HOST_RUNTIME, "hipDeviceSynchronize", ASSAY_CAUSE_HOST_SYNC},
-	{ASSAY_HOST_OP, "enumerate(DataLoader)", ASSAY_CAUSE_HOST_DATA},
-	{ASSAY_HOST_DRIVER, "cuLaunchKernel", ASSAY_CAUSE_HOST_RUNTIME},
-	{ASSAY_HOST_OP, "aten::add", ASSAY_CAUSE_HOST_OP},
-	{ASSAY_HOST_PYTHON, "f", ASSAY_CAUSE_HOST_PYTHON},
-	{ASSAY_HOST_ANNOTATION, "range", ASSAY_CAUSE_HOST_UNTRACED},
+	{ASSAY_HOST_RUNTIME, "hipDeviceSynchronize", ASSAY_WHY_HOST_SYNC},
+	{ASSAY_HOST_OP, "enumerate(DataLoader)", ASSAY_WHY_HOST_DATA},
+	{ASSAY_HOST_DRIVER, "cuLaunchKernel", ASSAY_WHY_HOST_RUNTIME},
+	{ASSAY_HOST_OP, "aten::add", ASSAY_WHY_HOST_OP},
+	{ASSAY_HOST_PYTHON, "f", ASSAY_WHY_HOST_PYTHON},
+	{ASSAY_HOST_ANNOTATION, "range", ASSAY_WHY_HOST_UNTRACED},
 };
 
 /* Every nanosecond of small random timelines, rows overlapping in any way, looked at one by one. */
@@ -570,7 +567,7 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 	for (int round = 0; round < 400; round++) {
 		assay_run *run = assay_run_new();
 		uint8_t at[SPAN + 64];
-		memset(at, ASSAY_CAUSE_HOST_UNTRACED, sizeof at);
+		memset(at, ASSAY_WHY_HOST_UNTRACED, sizeof at);
 		for (int i = 0; i < HOSTS; i++) {
 			uint64_t r = random_next(&x);
 			const struct random_row *w = &random_rows[r % 6];
@@ -580,7 +577,7 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 			for (int64_t k = ts; k < ts + dur; k++)
 				at[k] = w->cause < at[k] ? w->cause : at[k];
 		}
-		int64_t want[ASSAY_CAUSE_COUNT] = {0}, end = 1;
+		int64_t want[ASSAY_WHY_COUNT] = {0}, end = 1;
 		add_gpu(run, 0, 1, ASSAY_NO_ROW);
 		for (int64_t now = 1; now < SPAN;) { /* work in order of time */
 			uint64_t r = random_next(&x);
@@ -593,15 +590,15 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 			add_gpu(run, ts, dur, call);
 			int64_t begin = call == ASSAY_NO_ROW ? 0 : run->part.t.host.ts[call];
 			for (int64_t k = end; k < ts; k++)
-				want[call == ASSAY_NO_ROW ? ASSAY_CAUSE_UNLINKED
-				     : begin <= end       ? ASSAY_CAUSE_QUEUED
-				     : k >= begin         ? ASSAY_CAUSE_LAUNCH_LATENCY
+				want[call == ASSAY_NO_ROW ? ASSAY_WHY_UNLINKED
+				     : begin <= end       ? ASSAY_WHY_QUEUED
+				     : k >= begin         ? ASSAY_WHY_LAUNCH_LATENCY
 							  : at[k]]++;
 			now = end = ts + dur;
 		}
 		find_causes(run);
-		for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
-			CHECK_EQ(cause_time(run, (assay_cause)c), want[c]);
+		for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+			CHECK_EQ(cause_time(run, (assay_why)c), want[c]);
 		assay_run_free(run);
 	}
 	return 0;

@@ -15,37 +15,36 @@ static const double worth_saying = 0.01; /* share of the window */
 static const struct rule {
 	const char *phrase, *advice;
 	double certainty;
-} rules[ASSAY_CAUSE_COUNT] = {
-	[ASSAY_CAUSE_GRAPH_INTERNAL] = {"between nodes of graph launches",
-					"fuse small kernels inside the graph", 0.8},
-	[ASSAY_CAUSE_QUEUED] = {"although its work was already submitted",
-				"look at stream waits (assay waits) and at very short kernels",
-				0.5},
-	[ASSAY_CAUSE_LAUNCH_LATENCY] = {"between launch calls and the start of their work",
-					"launch fewer, larger kernels: CUDA/HIP graphs, "
-					"torch.compile, fused optimizers",
-					0.8},
-	[ASSAY_CAUSE_HOST_SYNC] = {"after blocking calls, until the host launches again",
-				   "remove .item(), .cpu() and synchronize() from the step", 0.9},
-	[ASSAY_CAUSE_HOST_DATA] = {"for the data loader",
-				   "more loader workers, pin_memory, prefetch, "
-				   "persistent_workers",
-				   0.9},
-	[ASSAY_CAUSE_HOST_RUNTIME] = {"while the host is in other runtime calls",
-				      "warm up allocations and module loads before the step; "
-				      "check the allocator's settings",
-				      0.85},
-	[ASSAY_CAUSE_HOST_OP] = {"while the host works inside framework operators",
-				 "the host is the bottleneck: torch.compile, CUDA/HIP graphs, "
-				 "foreach/fused optimizers, larger batches",
+} rules[ASSAY_WHY_COUNT] = {
+	[ASSAY_WHY_GRAPH_INTERNAL] = {"between nodes of graph launches",
+				      "fuse small kernels inside the graph", 0.8},
+	[ASSAY_WHY_QUEUED] = {"although its work was already submitted",
+			      "look at stream waits (assay waits) and at very short kernels", 0.5},
+	[ASSAY_WHY_LAUNCH_LATENCY] = {"between launch calls and the start of their work",
+				      "launch fewer, larger kernels: CUDA/HIP graphs, "
+				      "torch.compile, fused optimizers",
+				      0.8},
+	[ASSAY_WHY_HOST_SYNC] = {"after blocking calls, until the host launches again",
+				 "remove .item(), .cpu() and synchronize() from the step", 0.9},
+	[ASSAY_WHY_HOST_DATA] = {"for the data loader",
+				 "more loader workers, pin_memory, prefetch, "
+				 "persistent_workers",
 				 0.9},
-	[ASSAY_CAUSE_HOST_PYTHON] = {"while the host runs Python code",
-				     "torch.compile or graphs; move Python work out of the step",
-				     0.9},
-	[ASSAY_CAUSE_HOST_UNTRACED] = {"while the launching thread does something unrecorded",
-				       "record with stacks to see what it does; graphs hide it "
-				       "whatever it is",
-				       0.4},
+	[ASSAY_WHY_HOST_RUNTIME] = {"while the host is in other runtime calls",
+				    "warm up allocations and module loads before the step; "
+				    "check the allocator's settings",
+				    0.85},
+	[ASSAY_WHY_HOST_OP] = {"while the host works inside framework operators",
+			       "the host is the bottleneck: torch.compile, CUDA/HIP graphs, "
+			       "foreach/fused optimizers, larger batches",
+			       0.9},
+	[ASSAY_WHY_HOST_PYTHON] = {"while the host runs Python code",
+				   "torch.compile or graphs; move Python work out of the step",
+				   0.9},
+	[ASSAY_WHY_HOST_UNTRACED] = {"while the launching thread does something unrecorded",
+				     "record with stacks to see what it does; graphs hide it "
+				     "whatever it is",
+				     0.4},
 };
 
 /* Unrecorded time under a range that is a collective of a host backend is known after all. */
@@ -63,7 +62,7 @@ struct item {
 	int64_t total;
 	int cause; /* or COMM, COPY */
 };
-enum { COMM = ASSAY_CAUSE_COUNT, COPY, ITEMS };
+enum { COMM = ASSAY_WHY_COUNT, COPY, ITEMS };
 
 static int by_total(const void *a, const void *b)
 {
@@ -147,13 +146,13 @@ static void add_idle_verdict(assay_run *run, const assay_window *w, const struct
 {
 	const assay_tables *t = &run->part.t;
 	struct name_time in = main_name(run, w, item->cause);
-	const struct rule *rule = item->cause == ASSAY_CAUSE_HOST_UNTRACED &&
+	const struct rule *rule = item->cause == ASSAY_WHY_HOST_UNTRACED &&
 						  is_host_collective(assay_text(run, in.name))
 					  ? &host_collective
 					  : &rules[item->cause];
 	char count[ASSAY_FMT], longest[ASSAY_FMT], time[ASSAY_FMT];
 	uint32_t gap = w->longest[item->cause];
-	int64_t unexplained = w->cause[ASSAY_CAUSE_UNLINKED] + w->suspicious;
+	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious;
 	const char *text = assay_printf(a, "the GPU waits %s %s", share_of_step(w, a, item->total),
 					rule->phrase);
 	const char *evidence = assay_printf(
@@ -165,7 +164,7 @@ static void add_idle_verdict(assay_run *run, const assay_window *w, const struct
 		evidence = assay_printf(a, "%s; mostly in %s (%s)", evidence,
 					assay_fmt_kernel(a, assay_text(run, in.name), 60),
 					assay_fmt_time(time, in.time));
-	uint32_t r = add_verdict(run, assay_cause_name[item->cause], text, rule->advice, evidence);
+	uint32_t r = add_verdict(run, assay_why_name[item->cause], text, rule->advice, evidence);
 	run->part.t.verdict.gap[r] = gap;
 	set_size(run, r, w, item->total,
 		 rule->certainty * (1 - (double)unexplained / (double)w->idle));
@@ -221,7 +220,7 @@ static void add_straggler(assay_run *run, const assay_window *w, assay_arena *a)
 static void add_records(assay_run *run, const assay_window *w, assay_arena *a)
 {
 	double whole = (double)(w->to - w->from);
-	int64_t unexplained = w->cause[ASSAY_CAUSE_UNLINKED] + w->suspicious;
+	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious;
 	if ((double)unexplained > 0.05 * whole)
 		add_verdict(run, "record_launches",
 			    assay_printf(a, "%s the GPU is idle for a reason that was not recorded",
@@ -229,8 +228,8 @@ static void add_records(assay_run *run, const assay_window *w, assay_arena *a)
 			    "record host activity with the GPU's, and start before the work is "
 			    "queued (activities CPU and CUDA; rocprofv3 --hip-trace)",
 			    "gaps that end with work whose launch is not in the recording");
-	struct name_time in = main_name(run, w, ASSAY_CAUSE_HOST_UNTRACED);
-	if ((double)w->cause[ASSAY_CAUSE_HOST_UNTRACED] > 0.05 * whole &&
+	struct name_time in = main_name(run, w, ASSAY_WHY_HOST_UNTRACED);
+	if ((double)w->cause[ASSAY_WHY_HOST_UNTRACED] > 0.05 * whole &&
 	    !is_host_collective(assay_text(run, in.name)))
 		add_verdict(run, "record_stacks",
 			    "part of the host's time has no name in this recording",
@@ -245,17 +244,17 @@ static void add_records(assay_run *run, const assay_window *w, assay_arena *a)
 static void add_items(assay_run *run, const assay_window *w, assay_arena *a)
 {
 	struct item item[ITEMS];
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		item[c] = (struct item){w->cause[c], c};
-	item[ASSAY_CAUSE_UNLINKED].total = 0;
-	item[ASSAY_CAUSE_LAUNCH_LATENCY].total -= w->suspicious;
+	item[ASSAY_WHY_UNLINKED].total = 0;
+	item[ASSAY_WHY_LAUNCH_LATENCY].total -= w->suspicious;
 	item[COMM] = (struct item){w->comm, COMM};
 	item[COPY] = (struct item){w->copy, COPY};
 	qsort(item, ITEMS, sizeof *item, by_total);
 	for (int i = 0; i < MOST; i++) {
 		if ((double)item[i].total < worth_saying * (double)(w->to - w->from))
 			break;
-		if (item[i].cause < ASSAY_CAUSE_COUNT)
+		if (item[i].cause < ASSAY_WHY_COUNT)
 			add_idle_verdict(run, w, &item[i], a);
 		else
 			add_busy_verdict(run, w, &item[i], a);
@@ -297,7 +296,7 @@ static assay_window test_window(assay_run *run)
 	t->gap.gpu[gap] = gpu;
 	t->gap.dur[gap] = 2000000;
 	assay_window w = {.to = 10000000, .steps = 2, .compute = 6000000, .idle = 4000000};
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		w.longest[c] = gap;
 	return w;
 }
@@ -306,9 +305,9 @@ TEST(the_largest_wait_comes_first_with_its_size_and_advice)
 {
 	assay_run *run = assay_run_new();
 	assay_window w = test_window(run);
-	w.cause[ASSAY_CAUSE_HOST_OP] = 1000000, w.gaps[ASSAY_CAUSE_HOST_OP] = 9;
-	w.cause[ASSAY_CAUSE_HOST_DATA] = 2950000, w.gaps[ASSAY_CAUSE_HOST_DATA] = 2;
-	w.cause[ASSAY_CAUSE_QUEUED] = 50000, w.gaps[ASSAY_CAUSE_QUEUED] = 50; /* below 1% */
+	w.cause[ASSAY_WHY_HOST_OP] = 1000000, w.gaps[ASSAY_WHY_HOST_OP] = 9;
+	w.cause[ASSAY_WHY_HOST_DATA] = 2950000, w.gaps[ASSAY_WHY_HOST_DATA] = 2;
+	w.cause[ASSAY_WHY_QUEUED] = 50000, w.gaps[ASSAY_WHY_QUEUED] = 50; /* below 1% */
 	assay_verdicts(run, &w);
 	const assay_verdict_table *v = &run->part.t.verdict;
 	CHECK_EQ(v->n, 2);
@@ -327,7 +326,7 @@ TEST(what_cannot_be_explained_asks_for_a_better_recording)
 	assay_run *run = assay_run_new();
 	assay_window w = test_window(run);
 	w.steps = 0;
-	w.cause[ASSAY_CAUSE_UNLINKED] = 4000000, w.gaps[ASSAY_CAUSE_UNLINKED] = 2;
+	w.cause[ASSAY_WHY_UNLINKED] = 4000000, w.gaps[ASSAY_WHY_UNLINKED] = 2;
 	assay_verdicts(run, &w);
 	const assay_verdict_table *v = &run->part.t.verdict;
 	CHECK_EQ(v->n, 3);

@@ -84,7 +84,7 @@ static void add_part(const assay_run *run, assay_window *w, size_t part)
 		w->longest_part[cause] = p->dur[part];
 		w->longest[cause] = p->gap[part];
 	}
-	if (run->part.t.gap.suspicious[p->gap[part]] && cause == ASSAY_CAUSE_LAUNCH_LATENCY)
+	if (run->part.t.gap.suspicious[p->gap[part]] && cause == ASSAY_WHY_LAUNCH_LATENCY)
 		w->suspicious += p->dur[part];
 }
 
@@ -93,7 +93,7 @@ static void sum_causes(const assay_run *run, assay_window *w)
 {
 	const assay_tables *t = &run->part.t;
 	int64_t sum = 0;
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		w->longest[c] = ASSAY_NO_ROW;
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
@@ -101,7 +101,7 @@ static void sum_causes(const assay_run *run, assay_window *w)
 		    t->gap.ts[gap] + t->gap.dur[gap] <= w->to)
 			add_part(run, w, i);
 	}
-	for (int c = 0; c < ASSAY_CAUSE_COUNT; c++)
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		sum += w->cause[c];
 	assert(sum == w->idle);
 	(void)sum;

@@ -11,10 +11,10 @@ typedef struct assay_window {
 	uint64_t steps; /* steps in it; 0 when none are known */
 	int64_t compute, comm, copy, idle;
 	uint64_t events[ASSAY_CLASS_COUNT];
-	int64_t cause[ASSAY_CAUSE_COUNT]; /* sum to idle */
-	uint64_t gaps[ASSAY_CAUSE_COUNT];
-	uint32_t longest[ASSAY_CAUSE_COUNT]; /* row of the gap with the longest part */
-	int64_t longest_part[ASSAY_CAUSE_COUNT];
+	int64_t cause[ASSAY_WHY_COUNT]; /* sum to idle */
+	uint64_t gaps[ASSAY_WHY_COUNT];
+	uint32_t longest[ASSAY_WHY_COUNT]; /* row of the gap with the longest part */
+	int64_t longest_part[ASSAY_WHY_COUNT];
 	int64_t suspicious; /* of cause[LAUNCH_LATENCY] */
 } assay_window;
 

@@ -58,7 +58,7 @@
 
 /* Why a device was idle. The host causes stand in the order in which they are looked for when a
  * thread does several of them at once. X(id, name, what it means) */
-#define ASSAY_CAUSES(X)                                                                            \
+#define ASSAY_WHYS(X)                                                                              \
 	X(UNLINKED, "unlinked", "the launch of the work that ended the gap was not recorded")      \
 	X(GRAPH_INTERNAL, "graph_internal", "between nodes of one graph launch")                   \
 	X(QUEUED, "queued", "the work was submitted already and waited on the device")             \
@@ -83,12 +83,12 @@ typedef enum assay_step_origin {
 		ASSAY_STEP_ORIGIN_COUNT
 } assay_step_origin;
 
-typedef enum assay_cause {
-#define X(id, name, text) ASSAY_CAUSE_##id,
-	ASSAY_CAUSES(X)
+typedef enum assay_why {
+#define X(id, name, text) ASSAY_WHY_##id,
+	ASSAY_WHYS(X)
 #undef X
-		ASSAY_CAUSE_COUNT
-} assay_cause;
+		ASSAY_WHY_COUNT
+} assay_why;
 
 typedef enum assay_queued {
 #define X(id, name) ASSAY_QUEUED_##id,
@@ -146,8 +146,8 @@ extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
-extern const char *const assay_cause_name[ASSAY_CAUSE_COUNT];
-extern const char *const assay_cause_text[ASSAY_CAUSE_COUNT];
+extern const char *const assay_why_name[ASSAY_WHY_COUNT];
+extern const char *const assay_why_text[ASSAY_WHY_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
 
 #endif

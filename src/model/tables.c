@@ -48,10 +48,10 @@ NAMES(assay_queued_name, ASSAY_QUEUED_KINDS, ASSAY_QUEUED_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);
-NAMES(assay_cause_name, ASSAY_CAUSES, ASSAY_CAUSE_COUNT);
+NAMES(assay_why_name, ASSAY_WHYS, ASSAY_WHY_COUNT);
 #undef X
 #define X(id, name, text) text,
-NAMES(assay_cause_text, ASSAY_CAUSES, ASSAY_CAUSE_COUNT);
+NAMES(assay_why_text, ASSAY_WHYS, ASSAY_WHY_COUNT);
 #undef X
 
 size_t assay_col_width(assay_col_type type)

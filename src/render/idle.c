@@ -12,7 +12,7 @@ static void queued_split(const assay_run *run, uint32_t device, int64_t out[ASSA
 	const assay_gap_table *g = &run->part.t.gap;
 	memset(out, 0, sizeof(int64_t) * ASSAY_QUEUED_COUNT);
 	for (size_t i = 0; i < g->n; i++)
-		if (g->device[i] == device && g->cause[i] == ASSAY_CAUSE_QUEUED)
+		if (g->device[i] == device && g->cause[i] == ASSAY_WHY_QUEUED)
 			out[g->queued[i]] += g->dur[i];
 }
 
@@ -24,7 +24,7 @@ void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->device[i] != device)
 			continue;
-		assay_jsonw_i64(w, assay_cause_name[c->cause[i]], c->dur[i]);
+		assay_jsonw_i64(w, assay_why_name[c->cause[i]], c->dur[i]);
 		suspicious += c->suspicious[i];
 	}
 	assay_jsonw_close(w, '}');
@@ -98,10 +98,10 @@ static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 	assay_jsonw_u64(w, "source", t->device_time.source[g->device[gap]]);
 	assay_jsonw_i64(w, "start_ns", g->ts[gap]);
 	assay_jsonw_i64(w, "dur_ns", g->dur[gap]);
-	assay_jsonw_z(w, "cause", assay_cause_name[g->cause[gap]]);
+	assay_jsonw_z(w, "cause", assay_why_name[g->cause[gap]]);
 	assay_jsonw_open_flat(w, "parts_ns", '{');
 	for (size_t i = first_part(p, gap); i < p->n && p->gap[i] == gap; i++)
-		assay_jsonw_i64(w, assay_cause_name[p->cause[i]], p->dur[i]);
+		assay_jsonw_i64(w, assay_why_name[p->cause[i]], p->dur[i]);
 	assay_jsonw_close(w, '}');
 	assay_jsonw_str(w, "ended_by", assay_text(run, t->gpu.name[g->gpu[gap]]));
 	put_host(w, "launched_by", run, g->launch[gap]);
@@ -139,7 +139,7 @@ static void print_causes(assay_page *p, uint32_t device)
 			continue;
 		fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, c->dur[i]),
 			assay_percent(c->dur[i], t->device_time.idle[device]),
-			assay_cause_name[c->cause[i]], assay_cause_text[c->cause[i]]);
+			assay_why_name[c->cause[i]], assay_why_text[c->cause[i]]);
 		if (c->suspicious[i])
 			fprintf(p->out, "  %10s         of it suspicious: too long for a launch\n",
 				assay_fmt_time(time, c->suspicious[i]));
@@ -154,7 +154,7 @@ static void print_gap(assay_page *p, uint32_t gap)
 	assay_str during = host_name(p->run, g->during[gap]);
 	fprintf(p->out, "  %10s %10s  %-15s %-*s", assay_fmt_time(dur, g->dur[gap]),
 		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
-		assay_cause_name[g->cause[gap]], NAME_WIDTH,
+		assay_why_name[g->cause[gap]], NAME_WIDTH,
 		during.n ? assay_fmt_kernel(&p->scratch, during, NAME_WIDTH) : "-");
 	fprintf(p->out, "  %s%s\n",
 		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),

@@ -186,7 +186,7 @@ static void print_explained(assay_page *p)
 	int64_t idle = 0, unknown = 0;
 	for (size_t i = 0; i < c->n; i++) {
 		idle += c->dur[i];
-		unknown += c->cause[i] == ASSAY_CAUSE_UNLINKED ? c->dur[i] : c->suspicious[i];
+		unknown += c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i];
 	}
 	if (idle)
 		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
