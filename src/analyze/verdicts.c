@@ -156,13 +156,13 @@ static void add_idle_verdict(assay_run *run, const assay_window *w, const struct
 	const char *text = assay_printf(a, "the GPU waits %s %s", share_of_step(w, a, item->total),
 					rule->phrase);
 	const char *evidence = assay_printf(
-		a, "%s gaps, the longest %s before %s",
-		assay_fmt_count(count, w->gaps[item->cause]),
+		a, "%s gap%s, the longest %s before %s",
+		assay_fmt_count(count, w->gaps[item->cause]), w->gaps[item->cause] == 1 ? "" : "s",
 		assay_fmt_time(longest, w->longest_part[item->cause]),
 		assay_fmt_kernel(a, assay_text(run, t->gpu.name[t->gap.gpu[gap]]), 60));
 	if (in.name)
 		evidence = assay_printf(a, "%s; mostly in %s (%s)", evidence,
-					assay_fmt_kernel(a, assay_text(run, in.name), 60),
+					assay_fmt_safe(a, assay_text(run, in.name)),
 					assay_fmt_time(time, in.time));
 	uint32_t r = add_verdict(run, assay_why_name[item->cause], text, rule->advice, evidence);
 	run->part.t.verdict.gap[r] = gap;

@@ -152,10 +152,10 @@ static void print_gap(assay_page *p, uint32_t gap)
 	const assay_gap_table *g = &t->gap;
 	char at[ASSAY_FMT], dur[ASSAY_FMT];
 	assay_str during = host_name(p->run, g->during[gap]);
-	fprintf(p->out, "  %10s %10s  %-15s %-*s", assay_fmt_time(dur, g->dur[gap]),
+	fprintf(p->out, "  %10s %10s  %-15s %-*.*s", assay_fmt_time(dur, g->dur[gap]),
 		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
-		assay_why_name[g->cause[gap]], NAME_WIDTH,
-		during.n ? assay_fmt_kernel(&p->scratch, during, NAME_WIDTH) : "-");
+		assay_why_name[g->cause[gap]], NAME_WIDTH, NAME_WIDTH,
+		during.n ? assay_fmt_safe(&p->scratch, during) : "-");
 	fprintf(p->out, "  %s%s\n",
 		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),
 				 NAME_WIDTH),
