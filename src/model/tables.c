@@ -43,9 +43,15 @@ NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);
 NAMES(assay_state_name, ASSAY_STATES, ASSAY_STATE_COUNT);
 NAMES(assay_class_name, ASSAY_CLASSES, ASSAY_CLASS_COUNT);
 NAMES(assay_family_name, ASSAY_FAMILIES, ASSAY_FAMILY_COUNT);
+NAMES(assay_step_origin_name, ASSAY_STEP_ORIGINS, ASSAY_STEP_ORIGIN_COUNT);
+NAMES(assay_queued_name, ASSAY_QUEUED_KINDS, ASSAY_QUEUED_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);
+NAMES(assay_why_name, ASSAY_WHYS, ASSAY_WHY_COUNT);
+#undef X
+#define X(id, name, text) text,
+NAMES(assay_why_text, ASSAY_WHYS, ASSAY_WHY_COUNT);
 #undef X
 
 size_t assay_col_width(assay_col_type type)
