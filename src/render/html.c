@@ -46,11 +46,9 @@ static void put_enums(assay_jsonw *w)
 	put_names(w, "family", assay_family_name, ASSAY_FAMILY_COUNT);
 	put_names(w, "class", assay_class_name, ASSAY_CLASS_COUNT);
 	put_names(w, "state", assay_state_name, ASSAY_STATE_COUNT);
-#ifdef ASSAY_CAUSES /* with the tables of idle causes */
-	put_names(w, "cause", assay_cause_name, ASSAY_CAUSE_COUNT);
-	put_names(w, "cause_text", assay_cause_text, ASSAY_CAUSE_COUNT);
+	put_names(w, "cause", assay_why_name, ASSAY_WHY_COUNT);
+	put_names(w, "cause_text", assay_why_text, ASSAY_WHY_COUNT);
 	put_names(w, "queued", assay_queued_name, ASSAY_QUEUED_COUNT);
-#endif
 #ifdef ASSAY_WAIT_KINDS /* with the tables of waits */
 	put_names(w, "wait.kind", assay_wait_kind_name, ASSAY_WAIT_KIND_COUNT);
 	put_names(w, "wait.class", assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);

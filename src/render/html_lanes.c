@@ -266,27 +266,20 @@ static uint32_t *no_rows(assay_page *p, size_t n)
 static struct spans gap_spans(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
-	size_t n = 0;
-	struct spans s = {.kind = PAGE_GAP};
-	s.ts = assay_page_column(p->run, "gap", "ts", &n);
-	s.dur = assay_page_column(p->run, "gap", "dur", &n);
-	const uint32_t *device = assay_page_column(p->run, "gap", "device", &n);
-	if (!s.ts || !s.dur || !device)
-		return (struct spans){.kind = PAGE_GAP};
-	uint32_t *track_of = no_rows(p, t->device_time.n), *track = no_rows(p, n);
-	for (uint32_t i = 0; i < t->track.n; i++)
+	const assay_gap_table *g = &t->gap;
+	uint32_t *track_of = no_rows(p, t->device_time.n), *track = no_rows(p, g->n);
+	for (uint32_t i = 0; g->n && i < t->track.n; i++)
 		for (size_t d = 0; t->track.kind[i] == ASSAY_TRACK_STREAM && d < t->device_time.n;
 		     d++)
 			if (track_of[d] == ASSAY_NO_ROW &&
 			    t->track.pid[i] == t->device_time.device[d] &&
 			    assay_group_of(t, t->track.source[i]) == t->device_time.source[d])
 				track_of[d] = i;
-	for (size_t i = 0; i < n; i++)
-		if (device[i] < t->device_time.n)
-			track[i] = track_of[device[i]];
-	s.track = track;
-	s.n = n;
-	return s;
+	for (size_t i = 0; i < g->n; i++)
+		if (g->device[i] < t->device_time.n)
+			track[i] = track_of[g->device[i]];
+	return (struct spans){
+		.ts = g->ts, .dur = g->dur, .track = track, .n = g->n, .kind = PAGE_GAP};
 }
 
 /* For each span of a gap lane, the row of gap. */

@@ -98,8 +98,4 @@ void assay_page_samples(assay_page *p, assay_jsonw *series);
 void assay_page_tables(assay_page *p);
 void assay_page_texts(assay_page *p); /* last */
 
-/* A column of a table that this build may not have: NULL when it does not, or has no rows. */
-const void *assay_page_column(const assay_run *run, const char *table, const char *column,
-			      size_t *rows);
-
 #endif

@@ -45,23 +45,6 @@ static const void *values_of(const assay_run *run, const assay_table_info *info,
 	return *(void *const *)(const void *)((const char *)&run->part.t + info->at + col->at);
 }
 
-static const assay_col_info *find_column(const assay_table_info *info, const char *name)
-{
-	for (size_t c = 0; info && c < info->cols; c++)
-		if (!strcmp(info->col[c].name, name))
-			return &info->col[c];
-	return NULL;
-}
-
-const void *assay_page_column(const assay_run *run, const char *table, const char *column,
-			      size_t *rows)
-{
-	const assay_table_info *info = find_table(table);
-	const assay_col_info *col = find_column(info, column);
-	*rows = info ? rows_of(run, info) : 0;
-	return col && *rows ? values_of(run, info, col) : NULL;
-}
-
 /* How to find the source of a row, whose clock its times are in. */
 struct clock {
 	const uint32_t *source, *track, *device;
