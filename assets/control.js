@@ -121,7 +121,13 @@ function dragging(t, strip, event) {
 	addEventListener("pointerup", up);
 }
 
+// Keys go to the timeline that was pointed at or focused last.
+let active = null;
+
 export function control(t, searchBox, help) {
+	active ??= t;
+	for (const event of ["pointerenter", "focusin"])
+		t.root.addEventListener(event, () => { active = t; });
 	for (const strip of [t.lanes, t.ruler, t.telemetry]) {
 		strip.canvas.addEventListener("wheel", (e) => {
 			if (e.shiftKey || e.ctrlKey && e.altKey) {
@@ -159,7 +165,7 @@ export function control(t, searchBox, help) {
 
 	document.addEventListener("keydown", (e) => {
 		const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || help.open;
-		if (e.ctrlKey || e.metaKey || e.altKey || typing && e.key !== "Escape")
+		if (active !== t || e.ctrlKey || e.metaKey || e.altKey || typing && e.key !== "Escape")
 			return;
 		if (e.key === "/") {
 			searchBox.focus();

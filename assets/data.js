@@ -109,8 +109,8 @@ function tableOf(columns, name) {
 	return table.n ? table : null;
 }
 
-export async function readData(json, base64) {
-	const data = JSON.parse(json);
+// A run of the page from its part of the JSON block and its columns.
+export async function readRun(data, base64) {
 	const columns = readColumns(data.columns, await inflate(base64.trim()));
 	data.texts = readTexts(columns);
 	data.lanes = readLanes(columns);
@@ -130,7 +130,7 @@ export async function readData(json, base64) {
 // What each span of a gap lane is called: its cause.
 export function spanName(data, span) {
 	if (span >= data.first_gap && data.gap)
-		return "idle: " + data.enums.cause[data.gap.cause[data.gapOfSpan[span - data.first_gap]]];
+		return "idle: " + data.enums.cause[data.gap.cause[data.gapOfSpan[span - data.first_gap]]].replaceAll("_", " ");
 	return data.texts[data.name[span]] || "(no name)";
 }
 

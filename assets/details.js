@@ -1,13 +1,15 @@
 // What is known of the selected span, with links to what it came from and what came of it.
 import { spanName } from "./data.js";
 import { el } from "./dom.js";
-import { formatBytes, formatCount, formatTime } from "./format.js";
+import { formatBytes, formatCount, formatTime, shortName } from "./format.js";
 import { factTable } from "./tables.js";
 
 const MOST_LINKS = 20;
 
+// data.tag tells the runs of a page with two apart.
 export function spanLink(data, span, text) {
-	return el("a", { href: `#span=${span}` }, text ?? spanName(data, span));
+	const name = spanName(data, span);
+	return el("a", { href: `#${data.tag}span=${span}`, title: name }, text ?? shortName(name));
 }
 
 // GPU work of each launching call: rows of [launch] in rising order, made when first needed.

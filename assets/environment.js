@@ -54,8 +54,8 @@ export function commands(data) {
 // Fields in which the snapshots of several run directories differ.
 const NEVER = /^(captured_at|assay\.host|assay\.process)|\.copies$/; // when, where, and lists of paths
 
-export function environmentDifferences(data) {
-	const snapshots = notesOf(data, "env");
+export function environmentDifferences(...runs) {
+	const snapshots = runs.flatMap((run) => notesOf(run, "env"));
 	if (snapshots.length < 2)
 		return null;
 	const all = snapshots.map((s) => new Map(flatten(s.value, "", [])));

@@ -1,5 +1,4 @@
 // The parts of the page other than the timeline, in order. A part whose table the run does not have is null.
-import { spanName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, folded, section, swatch } from "./dom.js";
 import { commands, environment } from "./environment.js";
@@ -8,7 +7,7 @@ import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./timeline.js";
 
-const PARTS = [["compute", "compute"], ["exposed_comm", "exposed communication"], ["exposed_copy", "exposed copies"], ["idle", "idle"]];
+export const PARTS = [["compute", "compute"], ["exposed_comm", "exposed communication"], ["exposed_copy", "exposed copies"], ["idle", "idle"]];
 
 const rowsOf = (table) => Array.from({ length: table.n }, (_, i) => i);
 const metricOf = (data, name) => data.report.metrics.find((m) => m.name === name);
@@ -85,13 +84,13 @@ export function header(data) {
 }
 
 // A stacked bar: parts as [share 0..1, colour, title].
-function bar(parts, className = "bar") {
+export function bar(parts, className = "bar") {
 	return el(`div.${className}`, { "aria-hidden": "true" }, ...parts.filter(([share]) => share > 0).map(([share, colour, title]) =>
 		el("div", { title, style: { width: `${100 * share}%`, background: `var(${colour})` } },
 			share > 0.07 ? el("span", {}, title) : null)));
 }
 
-const legend = (items) => el("ul.legend", {}, ...items.map(([colour, text]) => el("li", {}, swatch(colour), text)));
+export const legend = (items) => el("ul.legend", {}, ...items.map(([colour, text]) => el("li", {}, swatch(colour), text)));
 
 function deviceName(data, d) {
 	const device = data.report.devices[d];
@@ -317,7 +316,7 @@ export function idle(data) {
 	const total = [...by.values()].reduce((sum, c) => sum + c.ns, 0);
 	const list = [...by].filter(([, c]) => c.ns).sort((a, b) => b[1].ns - a[1].ns);
 	const name = (c) => data.enums.cause[c].replaceAll("_", " ");
-	const show = (span) => span >= 0 ? spanLink(data, span, shortName(spanName(data, span))) : "";
+	const show = (span) => span >= 0 ? spanLink(data, span) : "";
 	return section("idle", "Why the GPU was idle",
 		legend(list.map(([c]) => [causeColour(c), name(c)])),
 		bar(list.map(([c, v]) => [v.ns / (total || 1), causeColour(c), `${name(c)} ${formatPercent(v.ns, total)}`])),
@@ -344,7 +343,7 @@ export function waits(data) {
 	if (!w)
 		return null;
 	const track = (t) => t < 0 ? "" : data.tracks[t].kind === "stream" ? `GPU ${data.tracks[t].pid} stream ${data.tracks[t].tid}` : data.tracks[t].name || `thread ${data.tracks[t].tid}`;
-	const link = (span) => span >= 0 ? spanLink(data, span, shortName(spanName(data, span))) : "";
+	const link = (span) => span >= 0 ? spanLink(data, span) : "";
 	const time = (ns) => ns >= 0 ? formatTime(ns) : "";
 	return section("waits", "Waits",
 		el("p.muted", {}, "Who waited, for which work on which stream, and what it cost."),

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model/diff.h"
 #include "model/run.h"
 
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
@@ -80,6 +81,8 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 assay_run *assay_cmd_read(char **operands, int n);
 /* Write the page of an analysed run and say how large it is; operands end with NULL. */
 bool assay_cmd_page(const assay_run *run, char **operands, const char *path);
+bool assay_cmd_diff_page(const assay_diff *diff, const assay_run *a, const assay_run *b,
+			 char **operands, const char *path);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);
 

@@ -7,6 +7,7 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 
 struct diff_args {
 	int64_t top;
+	const char *html;
 	bool json;
 };
 
@@ -43,8 +44,12 @@ static int diff_run(const void *args, char **operands, int n)
 	if (b) {
 		assay_diff d;
 		assay_diff_runs(&d, a, b);
-		print_diff(&d, args);
+		const struct diff_args *opts = args;
 		status = d.same ? SAME : DIFFERENT;
+		if (!opts->html)
+			print_diff(&d, opts);
+		else if (!assay_cmd_diff_page(&d, a, b, operands, opts->html))
+			status = TROUBLE;
 		assay_diff_free(&d);
 	}
 	assay_run_free(a);
@@ -55,6 +60,9 @@ static int diff_run(const void *args, char **operands, int n)
 static const assay_opt diff_opts[] = {
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct diff_args, top)},
+	{"html", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Write one self-contained page with both timelines instead of text.",
+	 offsetof(struct diff_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct diff_args, json)},
 };

@@ -142,7 +142,7 @@ static void put_notes(assay_jsonw *w, const assay_html_note *note, size_t n)
 	assay_jsonw_close(w, ']');
 }
 
-static void build_data(assay_page *p, assay_jsonw *w, const assay_html_note *note, size_t notes)
+static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note, size_t notes)
 {
 	p->index.compact = true;
 	assay_jsonw_open(&p->index, NULL, '[');
@@ -202,8 +202,10 @@ static void put_events(FILE *out, const assay_blob *columns, uint64_t *packed_si
 	assay_blob packed = {0}, text = {0};
 	assay_deflate(&packed, columns->p, columns->n);
 	assay_base64(&text, packed.p, packed.n);
+	fputs("<script type=\"text/plain\" class=\"events\">", out);
 	fwrite(text.p, 1, text.n, out);
-	*packed_size = packed.n;
+	fputs("</script>\n", out);
+	*packed_size += packed.n;
 	assay_vec_free(&packed);
 	assay_vec_free(&text);
 }
@@ -216,8 +218,13 @@ static long put_room(FILE *out)
 	return at;
 }
 
+struct pages {
+	assay_page page[2];
+	size_t n;
+};
+
 /* The template, with what stands between @ signs filled in. */
-static void put_page(FILE *out, assay_page *p, assay_str json, assay_html_size *size)
+static void put_page(FILE *out, const struct pages *p, assay_str json, assay_html_size *size)
 {
 	long size_at = -1;
 	assay_str rest = {(const char *)assay_asset_page, sizeof assay_asset_page};
@@ -236,8 +243,8 @@ static void put_page(FILE *out, assay_page *p, assay_str json, assay_html_size *
 			put_data(out, json);
 		else if (assay_str_is(slot, "BYTES"))
 			size_at = put_room(out);
-		else if (assay_str_is(slot, "EVENTS"))
-			put_events(out, &p->columns, &size->packed);
+		for (size_t i = 0; assay_str_is(slot, "EVENTS") && i < p->n; i++)
+			put_events(out, &p->page[i].columns, &size->packed);
 	}
 	long end = ftell(out);
 	size->page = end > 0 ? (uint64_t)end : 0;
@@ -256,23 +263,44 @@ static void page_free(assay_page *p)
 	assay_jsonw_free(&p->index);
 }
 
-bool assay_report_html(const assay_run *run, const assay_html_note *note, size_t notes,
-		       const char *path, assay_html_size *size, assay_err *err)
+static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *runs,
+		      const assay_diff *diff)
+{
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_open(w, "runs", '[');
+	for (size_t i = 0; i < p->n; i++) {
+		p->page[i].run = runs[i].run;
+		build_run(&p->page[i], w, runs[i].note, runs[i].notes);
+	}
+	assay_jsonw_close(w, ']');
+	if (diff) {
+		assay_jsonw text = {.compact = true};
+		assay_diff_json(&text, diff);
+		assay_jsonw_raw(w, "diff", assay_jsonw_text(&text));
+		assay_jsonw_free(&text);
+	}
+	assay_jsonw_close(w, '}');
+}
+
+bool assay_html_write(const assay_html_run *runs, size_t n, const assay_diff *diff,
+		      const char *path, assay_html_size *size, assay_err *err)
 {
 	FILE *out = fopen(path, "wb");
 	if (!out)
 		return assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
-	assay_page p = {.run = run};
+	struct pages p = {.n = n};
 	assay_jsonw w = {.compact = true};
 	*size = (assay_html_size){0};
-	build_data(&p, &w, note, notes);
+	build_all(&p, &w, runs, diff);
 	put_page(out, &p, assay_jsonw_text(&w), size);
-	size->events = p.columns.n;
-	size->spans = p.spans;
+	for (size_t i = 0; i < n; i++) {
+		size->events += p.page[i].columns.n;
+		size->spans += p.page[i].spans;
+		page_free(&p.page[i]);
+	}
 	bool ok = !ferror(out);
 	ok = !fclose(out) && ok;
 	assay_jsonw_free(&w);
-	page_free(&p);
 	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "model/diff.h"
 #include "model/run.h"
 
 typedef struct assay_html_size {
@@ -19,8 +20,15 @@ typedef struct assay_html_note {
 	assay_str json;
 } assay_html_note;
 
-/* Write the page of an analysed run to path. */
-bool assay_report_html(const assay_run *run, const assay_html_note *note, size_t notes,
-		       const char *path, assay_html_size *size, assay_err *err);
+/* An analysed run and what lay beside it. */
+typedef struct assay_html_run {
+	const assay_run *run;
+	const assay_html_note *note;
+	size_t notes;
+} assay_html_run;
+
+/* Write the page of one run, or of two and how they differ (diff NULL with one). */
+bool assay_html_write(const assay_html_run *runs, size_t n, const assay_diff *diff,
+		      const char *path, assay_html_size *size, assay_err *err);
 
 #endif

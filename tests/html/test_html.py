@@ -244,6 +244,25 @@ def check_hostile(driver, folder):
     tap.ok("the policy lets no other script run", ran == 0 and any("Content Security Policy" in line for line in console(driver)))
 
 
+def check_diff(driver, folder):
+    runs = [tap.ROOT / f"demo/ddp/ddp_rank{i}.json.gz" for i in (0, 1)]
+    page = folder / "diff.html"
+    code, out, err = tap.run("diff", *runs, "--html", page)
+    tap.ok("two runs make one page", code in (0, 1) and not out and page.exists(), err)
+    load(driver, page)
+    want = json.loads(tap.run("diff", "--json", *runs)[1])
+    tap.ok("the page of two runs equals diff --json", driver.execute_script("return assay.diff") == want)
+    tap.ok("it shows both timelines", driver.execute_script("return assay.timelines.length === 2 && document.querySelectorAll('.timeline').length === 2"))
+    tap.ok("it says what changed", want["sentence"] in driver.find_element(By.TAG_NAME, "header").text)
+    driver.execute_script("assay.timelines[1].select(0, true)")
+    driver.execute_script("document.querySelectorAll('.details')[1].querySelector('a').click()")
+    settle(driver)
+    tap.ok("links stay inside their run", driver.execute_script("""
+        const [a, b] = assay.timelines;
+        return a.selected === -1 && b.selected === b.data.gpu.launch[0];"""))
+    tap.ok("the page of two runs has no console errors", not console(driver))
+
+
 def check_million(folder):
     million_trace(folder / "million.json")
     started = time.monotonic()
@@ -317,6 +336,7 @@ def main():
         try:
             check_demo(driver, folder)
             check_hostile(driver, folder)
+            check_diff(driver, folder)
         finally:
             driver.quit()
         check_looks(folder)
