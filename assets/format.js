@@ -33,8 +33,11 @@ export function formatPercent(part, whole) {
 	return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
 }
 
-// A kernel name without return type, template arguments and parameters.
+// A kernel name without return type, template arguments and parameters; of a Python frame function, file and line.
 export function shortName(name) {
+	const frame = name.match(/([^/]+\.py)\((\d+)\): (.+)$/);
+	if (frame)
+		return `${frame[3]} · ${frame[1]}:${frame[2]}`;
 	let out = "", depth = 0;
 	const from = name.startsWith("void ") ? 5 : 0;
 	for (let i = from; i < name.length; i++) {
