@@ -63,7 +63,7 @@ export class Timeline {
 		this.groups = groupLanes(data);
 		this.short = [];
 		this.selected = -1;
-		this.arrows = []; // [from span, to span, kind]
+		this.arrows = []; // [from span, to span, kind], by details.js
 		this.measure = null; // [t, t]
 		this.match = null; // { name: Uint8Array by text, before: Uint32Array by span, count, total }
 		this.frames = 0;
@@ -438,8 +438,8 @@ export class Timeline {
 			ctx.strokeStyle = css(this.accent);
 			ctx.strokeRect(a, -1, b - a, h + 2);
 		}
-		for (const [from, to] of this.arrows)
-			this.drawArrow(ctx, from, to, top);
+		for (const [from, to, kind] of this.arrows)
+			this.drawArrow(ctx, from, to, kind, top);
 		const at = this.selected >= 0 ? this.rowOf(this.selected) : null;
 		if (at) {
 			const a = Math.max(-2, this.x(this.data.start[this.selected]));
@@ -468,22 +468,23 @@ export class Timeline {
 		ctx.setLineDash([]);
 	}
 
-	// From the end (waits) or start (launches) of one span to the start of another.
-	drawArrow(ctx, from, to, top) {
+	// Kinds: see arrowsOf in details.js. Orderings are drawn dashed.
+	drawArrow(ctx, from, to, kind, top) {
 		const a = this.rowOf(from), b = this.rowOf(to);
 		if (!a || !b)
 			return;
 		const { start, dur } = this.data;
-		const waits = start[to] >= start[from] + dur[from];
-		const x0 = this.x(waits ? start[from] + dur[from] : start[from]), y0 = a.row.y - top + a.row.height / 2;
-		const x1 = this.x(start[to]), y1 = b.row.y - top + b.row.height / 2;
+		const x0 = this.x(kind === "launch" ? start[from] : start[from] + dur[from]), y0 = a.row.y - top + a.row.height / 2;
+		const x1 = this.x(kind === "return" ? start[to] + dur[to] : start[to]), y1 = b.row.y - top + b.row.height / 2;
 		const bend = Math.max(20, Math.min(120, Math.abs(x1 - x0) / 2));
 		ctx.lineWidth = 1.6;
 		ctx.strokeStyle = ctx.fillStyle = css(this.accent);
 		ctx.beginPath();
 		ctx.moveTo(x0, y0);
 		ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
+		ctx.setLineDash(kind === "launch" ? [] : [5, 3]);
 		ctx.stroke();
+		ctx.setLineDash([]);
 		ctx.beginPath();
 		ctx.moveTo(x1, y1);
 		ctx.lineTo(x1 - 7, y1 - 4);
