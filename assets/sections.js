@@ -2,7 +2,7 @@
 import { spanLink } from "./details.js";
 import { el, folded, section, swatch } from "./dom.js";
 import { commands, environment } from "./environment.js";
-import { formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./timeline.js";
@@ -24,7 +24,7 @@ function stepFacts(data) {
 	if (!step)
 		return [known(m) ? `${marked(m)}${formatTime(m.value * 1e9)}` : "unknown", ""];
 	const lengths = Array.from(step.dur).filter((d) => d >= 0);
-	const [low, high] = [Math.min(...lengths), Math.max(...lengths)];
+	const [low, high] = extremes(lengths);
 	return [formatTime(median(lengths)), lengths.length > 1 ? `${formatTime(low)} to ${formatTime(high)}` : ""];
 }
 
@@ -129,7 +129,7 @@ function stepTitle(data, row) {
 
 // One bar a step, as long as the step is.
 function stepStrip(data) {
-	const s = data.step_time, longest = Math.max(...s.span);
+	const s = data.step_time, [, longest] = extremes(s.span);
 	return el("div.steps", {}, ...Array.from({ length: Math.min(s.n, 400) }, (_, i) =>
 		el("a.step", {
 			href: `#time=${s.start[i]},${s.span[i]}`, title: `${stepTitle(data, s.step[i])}, ${deviceName(data, s.device[i])}: ${formatTime(s.span[i])}`,
@@ -153,7 +153,7 @@ export function steps(data) {
 	const s = data.step;
 	if (!s)
 		return null;
-	const longest = Math.max(...s.dur);
+	const [, longest] = extremes(s.dur);
 	return section("steps", "Step by step",
 		el("div.steps", {}, ...Array.from({ length: Math.min(s.n, 400) }, (_, i) => el("a.step", {
 			href: `#time=${s.ts[i]},${s.dur[i]}`, title: `${stepTitle(data, i)}: ${formatTime(s.dur[i])}`,
@@ -173,7 +173,7 @@ function heatMap(data) {
 	const s = data.step, sources = s ? [...new Set(s.source)] : [];
 	if (sources.length < 2)
 		return null;
-	const all = Array.from(s.dur), [low, high] = [Math.min(...all), Math.max(...all)];
+	const all = Array.from(s.dur), [low, high] = extremes(all);
 	const cell = (i) => {
 		const share = (s.dur[i] - low) / (high - low || 1);
 		return el("td", { style: { background: `color-mix(in srgb, var(--heat) ${10 + 80 * share}%, var(--panel))` } },
@@ -410,7 +410,7 @@ export function scopes(data) {
 		}
 	};
 	walk(root, 0);
-	const deepest = Math.max(...cells.map((c) => c.n.depth));
+	const [, deepest] = extremes(cells.map((c) => c.n.depth));
 	const hues = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
 	return section("scopes", "Scopes",
 		el("p.muted", {}, "GPU time by the range it was launched in. Work of a gradient counts for the range of its forward operator."),

@@ -452,8 +452,8 @@ export class Timeline {
 
 	stepLines(ctx, h) {
 		const step = this.data.step;
-		if (!step || this.data.length_ns / step.n / this.scale < 1)
-			return;
+		if (!step || this.data.length_ns / step.n / this.scale < 8)
+			return; // closer than this they are no help
 		ctx.strokeStyle = css(this.ink, 0.25);
 		ctx.setLineDash([2, 3]);
 		ctx.beginPath();
@@ -516,10 +516,12 @@ export class Timeline {
 
 	drawSteps(r) {
 		const step = this.data.step;
+		let drawn = 0; // up to here; steps inside a pixel are drawn once
 		for (let i = 0; step && i < step.n; i++) {
 			const a = this.x(step.ts[i]), b = this.x(step.ts[i] + step.dur[i]);
-			if (b < 0 || a > this.width || step.source[i] !== step.source[0])
+			if (b < drawn || a > this.width || step.source[i] !== step.source[0])
 				continue;
+			drawn = Math.max(drawn, a) + 1;
 			r.ctx.fillStyle = css(this.accent, i % 2 ? 0.18 : 0.32);
 			r.ctx.fillRect(a, 20, Math.max(1, b - a), RULER - 21);
 			if (b - a > 34)
