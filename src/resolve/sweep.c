@@ -113,6 +113,12 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 
 /* ------------------------------------------------------------------ events */
 
+static sweep_event *event_at(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+{
+	uint32_t row = sweep_event_make(s, r, space); /* may move them all */
+	return &s->event.p[row];
+}
+
 /* What an event recorded now stands behind. On the default stream that is every blocking stream. */
 static sweep_work work_before(const assay_sweep *s, uint32_t st)
 {
@@ -153,7 +159,7 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
 		return;
 	uint32_t st = sweep_stream_of(s, r);
-	sweep_event *e = &s->event.p[sweep_event_make(s, r, space)];
+	sweep_event *e = event_at(s, r, space);
 	if (sweep_capturing(s, st)) {
 		e->captured = true;
 		e->capture = s->stream.p[st].capture;
@@ -200,7 +206,7 @@ static void do_create(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
 		return;
 	sweep_event_drop(s, r, 0);
-	sweep_event *e = &s->event.p[sweep_event_make(s, r, 0)];
+	sweep_event *e = event_at(s, r, 0);
 	e->created = true;
 	e->born = r->key;
 }
@@ -678,7 +684,7 @@ static void do_ipc_export(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
 		return;
-	sweep_event *e = &s->event.p[sweep_event_make(s, r, 0)];
+	sweep_event *e = event_at(s, r, 0);
 	e->ipc = r->arg;
 	if (e->records)
 		*assay_push(&s->shared) = (sweep_shared){e->ipc, e->last};
@@ -689,7 +695,7 @@ static void do_ipc_open(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
 		return;
 	sweep_event_drop(s, r, 0);
-	sweep_event *e = &s->event.p[sweep_event_make(s, r, 0)];
+	sweep_event *e = event_at(s, r, 0);
 	e->ipc = r->arg;
 	e->opened = true;
 }

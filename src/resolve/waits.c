@@ -20,12 +20,13 @@ typedef struct waits {
 	uint32_t *source_scope; /* by source: scope of work whose call is not known */
 	int32_t *only_device;   /* by source: its one device, or -1 */
 	size_t sources;
-	assay_map scopes;  /* source and process -> scope */
-	assay_map calls;   /* source and correlation id -> row of host */
-	assay_map gpus;    /* the same -> row of gpu */
-	assay_map told;    /* the same -> 1: a sync or record row says more than the call */
-	assay_map handles; /* source and stream handle -> row of track, or NO_TRACK */
-	assay_call *call;  /* by string id */
+	assay_map scopes;       /* source and process -> scope */
+	assay_map calls;        /* source and correlation id -> row of host */
+	assay_map gpus;         /* the same -> row of gpu */
+	assay_map told;         /* the same -> 1: a sync or record row says more than the call */
+	assay_map handles;      /* source and stream handle -> row of track, or NO_TRACK */
+	uint32_t *stream_track; /* by row of stream */
+	assay_call *call;       /* by string id */
 	assay_arena scratch;
 } waits;
 
@@ -149,12 +150,23 @@ static void learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t tr
 	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : no_track;
 }
 
-static uint32_t track_of_handle(const waits *w, uint32_t source, uint64_t handle)
+/* An address that was several streams' in turn: the one alive at that time. */
+static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
+{
+	const assay_stream_table *s = &w->t->stream;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->source[i] == source && s->handle[i] == handle && s->created[i] <= ts &&
+		    (!s->destroyed[i] || ts <= s->destroyed[i]))
+			return w->stream_track[i];
+	return ASSAY_NO_ROW;
+}
+
+static uint32_t track_of_handle(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
 {
 	if (handle == ASSAY_NO_HANDLE)
 		return ASSAY_NO_ROW;
 	uint32_t track = assay_map_get(&w->handles, handle_key(source, handle));
-	return track == no_track ? ASSAY_NO_ROW : track;
+	return track == no_track ? track_by_time(w, source, handle, ts) : track;
 }
 
 /* ------------------------------------------------------------------ records */
@@ -229,9 +241,11 @@ static void add_streams(waits *w)
 {
 	const assay_stream_table *s = &w->t->stream;
 	uint32_t was = w->run->part.source;
+	w->stream_track = assay_alloc(&w->scratch, (s->n + 1) * sizeof *w->stream_track);
 	for (uint32_t i = 0; i < s->n; i++) {
 		w->run->part.source = s->source[i];
 		uint32_t track = assay_stream_track(&w->run->part, s->device[i], s->id[i]);
+		w->stream_track[i] = track;
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, s->source[i], 0, 0);
 		set_stream(w, r, track);
 		r->stream = s->handle[i];
@@ -388,7 +402,7 @@ static void add_call(waits *w, uint32_t source, assay_call call, uint32_t h, str
 		return;
 	r->stream = a.has_stream ? a.stream : ASSAY_NO_HANDLE;
 	bool own = r->stream == 2 || (r->stream == 0 && call.flags & ASSAY_REC_PER_THREAD);
-	uint32_t track = own ? ASSAY_NO_ROW : track_of_handle(w, source, r->stream);
+	uint32_t track = own ? ASSAY_NO_ROW : track_of_handle(w, source, r->stream, r->enter);
 	if (track != ASSAY_NO_ROW)
 		set_stream(w, r, track);
 	if (call.takes & ASSAY_CALL_FLAGS && a.arg & 1) /* cudaStreamNonBlocking */
