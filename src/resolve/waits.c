@@ -517,6 +517,15 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 		r->flags |= ASSAY_REC_MUST_BLOCK;
 }
 
+/* A record of nobody knows which event: no event's last record is certain from here on. */
+static void add_blind_record(waits *w, uint32_t h)
+{
+	if (assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
+		return;
+	assay_sweep_rec *r = add_rec(w, ASSAY_OP_GAP, host_source(w, h), 0, 0);
+	attach_call(w, r, h);
+}
+
 /* Calls that say nothing of what they wait for still say how long. */
 static bool waits_blindly(assay_sweep_op op)
 {
@@ -544,6 +553,8 @@ static void add_host_calls(waits *w)
 			      (call.takes & ASSAY_CALL_EVENT ? a.has_event : a.has_stream);
 		if (enough)
 			add_call(w, source, call, h, a);
+		else if (call.op == ASSAY_OP_RECORD)
+			add_blind_record(w, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
 			attach_call(w, r, h);
@@ -603,6 +614,8 @@ static uint32_t take_wait(void *ctx, const assay_sweep_wait *v)
 	t->kind[i] = blind ? kind_of_blind(v) : v->kind;
 	if (t->kind[i] != ASSAY_WAIT_STREAM_WAIT && t->kind[i] != ASSAY_WAIT_VALUE)
 		t->blocked[i] = t->dur[i];
+	if (v->kind == ASSAY_WAIT_DRAIN) /* the rest of the call was its own work */
+		t->blocked[i] = v->delayed;
 	t->delayed[i] = v->delayed;
 	t->slack[i] = v->slack;
 	t->producer_device[i] = v->producer.device;
