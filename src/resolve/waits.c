@@ -268,6 +268,40 @@ static void number_event(assay_sweep_rec *r, uint64_t event)
 	r->flags |= ASSAY_REC_NUMBERED;
 }
 
+struct event_args {
+	int64_t event, corr, stream, device;
+};
+
+static struct event_args event_args_in(waits *w, assay_str args)
+{
+	struct event_args a = {-1, -1, -1, -1};
+	char *text = assay_alloc(&w->scratch, args.n + 2 + ASSAY_PAD);
+	text[0] = '{';
+	memcpy(text + 1, args.p, args.n);
+	text[args.n + 1] = '}';
+	assay_json j = assay_json_on(text, args.n + 2);
+	assay_json_enter(&j, '{');
+	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
+		int64_t *to = assay_str_is(key, "event_id")      ? &a.event
+			      : assay_str_is(key, "correlation") ? &a.corr
+			      : assay_str_is(key, "stream")      ? &a.stream
+			      : assay_str_is(key, "device")      ? &a.device
+								 : NULL;
+		if (to)
+			assay_str_i64(raw, to);
+	}
+	return a;
+}
+
+static uint32_t stream_beside(waits *w, uint32_t track, int64_t device, int64_t stream)
+{
+	uint32_t was = w->run->part.source;
+	w->run->part.source = w->t->track.source[track];
+	uint32_t beside = assay_stream_track(&w->run->part, device, stream);
+	w->run->part.source = was;
+	return beside;
+}
+
 static void tell(waits *w, uint32_t source, uint64_t corr)
 {
 	*assay_map_at(&w->told, corr_key(source, corr)) = 1;
@@ -285,6 +319,29 @@ static void add_event_records(waits *w)
 		number_event(r, e->event[i]);
 		r->arg = e->sync_id[i];
 		tell(w, source, e->corr[i]);
+	}
+}
+
+/* Kineto's "cudaEvent" rows: the event's number, stream and record call are arguments. */
+static void add_event_rows(waits *w)
+{
+	const assay_tables *t = w->t;
+	assay_sid cat = assay_pool_find(&w->run->part.strings, ASSAY_S("cuda_event"));
+	for (uint32_t i = 0; cat && i < t->host.n; i++) {
+		if (t->host.kind[i] != ASSAY_HOST_OTHER || t->other.cat[t->host.detail[i]] != cat)
+			continue;
+		struct event_args a = event_args_in(w, assay_text(w->run, t->host.args[i]));
+		uint32_t source = host_source(w, i);
+		if (a.corr <= 0 || a.event < 0)
+			continue;
+		uint32_t h = assay_map_get(&w->calls, corr_key(source, (uint64_t)a.corr));
+		assay_sweep_rec *r =
+			add_rec(w, ASSAY_OP_RECORD, source, (uint64_t)a.corr, t->host.ts[i]);
+		attach_call(w, r, h);
+		number_event(r, (uint64_t)a.event);
+		if (a.stream >= 0)
+			set_stream(w, r, stream_beside(w, t->host.track[i], a.device, a.stream));
+		tell(w, source, (uint64_t)a.corr);
 	}
 }
 
@@ -309,15 +366,6 @@ static assay_sweep_op sync_op(assay_str name)
  * are marked, so that they never meet a vendor's. */
 static const uint64_t made_id = 1ull << 63;
 
-static uint32_t stream_beside(waits *w, uint32_t track, int64_t stream)
-{
-	uint32_t was = w->run->part.source;
-	w->run->part.source = w->t->track.source[track];
-	uint32_t beside = assay_stream_track(&w->run->part, w->t->track.pid[track], stream);
-	w->run->part.source = was;
-	return beside;
-}
-
 static void add_named_record(waits *w, uint32_t i, assay_map *made)
 {
 	const assay_sync_table *s = &w->t->sync;
@@ -334,7 +382,9 @@ static void add_named_record(waits *w, uint32_t i, assay_map *made)
 	number_event(r, (uint64_t)s->event[i]);
 	r->arg = corr | made_id;
 	if (s->wait_stream[i] >= 0)
-		set_stream(w, r, stream_beside(w, s->track[i], s->wait_stream[i]));
+		set_stream(w, r,
+			   stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
+					 s->wait_stream[i]));
 }
 
 /* A wait of which nothing but its kind and length is known. */
@@ -364,7 +414,8 @@ static void add_syncs(waits *w)
 			number_event(r, (uint64_t)s->event[i]);
 		r->arg = named ? (uint64_t)s->record_corr[i] | made_id : s->sync_id[i];
 		if (!named && !s->sync_id[i] && s->wait_stream[i] >= 0)
-			r->hint = stream_beside(w, s->track[i], s->wait_stream[i]);
+			r->hint = stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
+						s->wait_stream[i]);
 		if (s->status[i] != 0 && s->status[i] != ASSAY_NO_STATUS)
 			r->flags |= ASSAY_REC_FAILED;
 		if (s->event[i] < 0 && !r->arg &&
@@ -711,6 +762,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	add_launches(&w);
 	if (!opts->handles_only) {
 		add_event_records(&w);
+		add_event_rows(&w);
 		add_syncs(&w);
 	}
 	add_event_calls(&w);
