@@ -4,6 +4,7 @@
 const assay_cmd *const assay_cmds[] = {
 	&assay_cmd_report,
 	&assay_cmd_waits,
+	&assay_cmd_convert,
 	&assay_cmd_info,
 	&assay_cmd_help,
 };

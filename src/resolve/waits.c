@@ -375,6 +375,7 @@ static void add_named_record(waits *w, uint32_t i, assay_map *made)
 	if (*slot != ASSAY_MAP_ABSENT)
 		return;
 	*slot = i;
+	tell(w, source, corr);
 	uint32_t h = assay_map_get(&w->calls, corr_key(source, corr));
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, corr, s->ts[i]);
 	attach_call(w, r, h);

@@ -1,0 +1,7 @@
+/* The writer table. */
+#include "write/writer.h"
+
+const assay_writer *const assay_writers[] = {
+	&assay_writer_chrome,
+};
+const size_t assay_writer_count = sizeof assay_writers / sizeof *assay_writers;
