@@ -3,5 +3,6 @@
 
 const assay_writer *const assay_writers[] = {
 	&assay_writer_chrome,
+	&assay_writer_perfetto,
 };
 const size_t assay_writer_count = sizeof assay_writers / sizeof *assay_writers;
