@@ -189,6 +189,8 @@ static uint32_t stream_of(chrome_worker *w, const chrome_event *ev)
 {
 	int64_t device = arg_or(ev, CHROME_DEVICE, ev->pid.num);
 	int64_t stream = arg_or(ev, CHROME_STREAM, ev->tid.num);
+	if (stream == UINT32_MAX) /* how older Kineto writes "no stream" */
+		stream = -1;
 	return numbered_track(w, ASSAY_TRACK_STREAM, device, stream);
 }
 
