@@ -124,8 +124,11 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		return ASSAY_NO_ROW;
 	struct stream_key k = key_of(r);
 	uint32_t st = sweep_find(&s->by_stream, k.a, k.b, k.c);
-	if (st != ASSAY_NO_ROW)
+	if (st != ASSAY_NO_ROW) {
+		if (s->stream.p[st].id.handle == ASSAY_NO_HANDLE) /* work came first */
+			s->stream.p[st].id.handle = r->stream;
 		return st;
+	}
 	uint32_t d = sweep_device_of(s, r->scope, r->device);
 	st = new_stream(s);
 	sweep_stream *p = &s->stream.p[st];
