@@ -9,11 +9,12 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "cmd/cmd.h"
+#include "resolve/resolve.h"
 
 struct waits_args {
 	const char *stream, *thread;
 	int64_t min, top;
-	bool unresolved, json;
+	bool unresolved, json, handles;
 };
 
 enum { TOP = 20, NAME_WIDTH = 60 };
@@ -399,6 +400,10 @@ static int waits_run(const void *args, char **operands, int n)
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
 	} else {
+		if (a->handles) {
+			run->part.t.wait.n = run->part.t.edge.n = 0;
+			assay_waits_with(run, &(assay_waits_opts){.handles_only = true});
+		}
 		chosen c = choose(run, a, stream, thread);
 		summary s = sum_up(run, &c);
 		size_t top = a->top ? (size_t)a->top : a->json ? SIZE_MAX : TOP;
@@ -417,6 +422,9 @@ static const assay_opt waits_opts[] = {
 	 offsetof(struct waits_args, min)},
 	{"unresolved", 0, ASSAY_OPT_FLAG, NULL, "Only waits whose producer is not known.",
 	 offsetof(struct waits_args, unresolved)},
+	{"handles", 0, ASSAY_OPT_FLAG, NULL,
+	 "Resolve by event handles and order of calls alone, to check one way against the other.",
+	 offsetof(struct waits_args, handles)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Waits to list (default 20, with --json all).",
 	 offsetof(struct waits_args, top)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",

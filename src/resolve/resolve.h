@@ -14,8 +14,9 @@ void assay_find_steps(assay_run *run);
 void assay_waits(assay_run *run);
 
 typedef struct assay_waits_opts {
-	bool handles_only; /* leave the vendor's own join ids aside: the path of recordings that
-			    * have only handles */
+	/* Leave join ids and resolved rows aside, as recordings without them are read. Counting
+	 * issues is the first call's: call this on a run whose waits were cleared. */
+	bool handles_only;
 } assay_waits_opts;
 void assay_waits_with(assay_run *run, const assay_waits_opts *opts);
 

@@ -15,6 +15,7 @@ typedef struct waits {
 	assay_run *run;
 	assay_tables *t;
 	bool handles_only;
+	bool *has_calls; /* by source: calls with handles were recorded */
 	assay_vec(assay_sweep_rec) recs;
 	assay_keys *keys;       /* by source */
 	uint32_t *source_scope; /* by source: scope of work whose call is not known */
@@ -307,17 +308,26 @@ static void tell(waits *w, uint32_t source, uint64_t corr)
 	*assay_map_at(&w->told, corr_key(source, corr)) = 1;
 }
 
+/* Without join ids: calls with handles say it all; where there are none, the recorder's numbers of
+ * events are the handles. */
+static bool leaves_out(const waits *w, uint32_t source)
+{
+	return w->handles_only && source < w->sources && w->has_calls[source];
+}
+
 static void add_event_records(waits *w)
 {
 	const assay_event_record_table *e = &w->t->event_record;
 	for (uint32_t i = 0; i < e->n; i++) {
 		uint32_t source = w->t->track.source[e->track[i]];
+		if (leaves_out(w, source))
+			continue;
 		uint32_t h = assay_map_get(&w->calls, corr_key(source, e->corr[i]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, e->corr[i], e->ts[i]);
 		attach_call(w, r, h);
 		set_stream(w, r, e->track[i]);
 		number_event(r, e->event[i]);
-		r->arg = e->sync_id[i];
+		r->arg = w->handles_only ? 0 : e->sync_id[i];
 		tell(w, source, e->corr[i]);
 	}
 }
@@ -381,7 +391,7 @@ static void add_named_record(waits *w, uint32_t i, assay_map *made)
 	attach_call(w, r, h);
 	r->flags |= h == ASSAY_NO_ROW ? ASSAY_REC_OUTSIDE : 0;
 	number_event(r, (uint64_t)s->event[i]);
-	r->arg = corr | made_id;
+	r->arg = w->handles_only ? 0 : corr | made_id;
 	if (s->wait_stream[i] >= 0)
 		set_stream(w, r,
 			   stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
@@ -401,6 +411,8 @@ static void add_syncs(waits *w)
 	assay_map made = {0};
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t source = w->t->track.source[s->track[i]];
+		if (leaves_out(w, source))
+			continue;
 		uint32_t h = s->corr[i] ? assay_map_get(&w->calls, corr_key(source, s->corr[i]))
 					: ASSAY_NO_ROW;
 		assay_sweep_op op = sync_op(assay_text(w->run, s->name[i]));
@@ -413,8 +425,10 @@ static void add_syncs(waits *w)
 		set_stream(w, r, s->track[i]);
 		if (s->event[i] >= 0)
 			number_event(r, (uint64_t)s->event[i]);
-		r->arg = named ? (uint64_t)s->record_corr[i] | made_id : s->sync_id[i];
-		if (!named && !s->sync_id[i] && s->wait_stream[i] >= 0)
+		r->arg = w->handles_only ? 0
+			 : named         ? (uint64_t)s->record_corr[i] | made_id
+					 : s->sync_id[i];
+		if (!named && !w->handles_only && !s->sync_id[i] && s->wait_stream[i] >= 0)
 			r->hint = stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
 						s->wait_stream[i]);
 		if (s->status[i] != 0 && s->status[i] != ASSAY_NO_STATUS)
@@ -572,7 +586,8 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 /* A record of nobody knows which event: no event's last record is certain from here on. */
 static void add_blind_record(waits *w, uint32_t h)
 {
-	if (assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
+	if (w->handles_only ||
+	    assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
 		return;
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_GAP, host_source(w, h), 0, 0);
 	attach_call(w, r, h);
@@ -745,7 +760,10 @@ static void sweep_all(waits *w)
 
 void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 {
-	waits w = {.run = run, .t = &run->part.t, .sources = run->part.t.source.n};
+	waits w = {.run = run,
+		   .t = &run->part.t,
+		   .handles_only = opts->handles_only,
+		   .sources = run->part.t.source.n};
 	size_t n = w.sources + 1;
 	w.keys = assay_alloc(&w.scratch, n * sizeof *w.keys);
 	w.source_scope = assay_alloc(&w.scratch, n * sizeof *w.source_scope);
@@ -754,6 +772,12 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		w.source_scope[i] = ASSAY_NO_ROW;
 		w.only_device[i] = -2;
 	}
+	w.has_calls = assay_alloc(&w.scratch, n);
+	for (uint32_t i = 0; i < w.t->event_call.n; i++) {
+		uint32_t source = w.t->track.source[w.t->event_call.track[i]];
+		if (source < w.sources)
+			w.has_calls[source] = true;
+	}
 	index_names(&w);
 	index_calls(&w);
 	index_gpus(&w);
@@ -761,11 +785,9 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	add_streams(&w);
 	learn_from_launches(&w);
 	add_launches(&w);
-	if (!opts->handles_only) {
-		add_event_records(&w);
-		add_event_rows(&w);
-		add_syncs(&w);
-	}
+	add_event_records(&w);
+	add_event_rows(&w);
+	add_syncs(&w);
 	add_event_calls(&w);
 	add_host_calls(&w);
 	sweep_all(&w);

@@ -174,6 +174,28 @@ TEST(join_ids_and_handles_say_the_same)
 	return 0;
 }
 
+/* A recorder without arguments: its numbers of events stand for the handles. */
+TEST(join_ids_and_event_numbers_say_the_same)
+{
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		assay_run *a = make_run(seed), *b = make_run(seed);
+		a->part.t.event_call.n = b->part.t.event_call.n = 0;
+		assay_waits(a);
+		assay_waits_with(b, &(assay_waits_opts){.handles_only = true});
+		const assay_wait_table *x = &a->part.t.wait, *y = &b->part.t.wait;
+		CHECK(x->n == y->n && x->n > 10);
+		for (size_t i = 0; i < x->n; i++) {
+			CHECK(x->class[i] == ASSAY_WAIT_IS_EXACT);
+			CHECK(y->class[i] == ASSAY_WAIT_IS_LIKELY);
+			CHECK(x->corr[i] == y->corr[i] && x->record_corr[i] == y->record_corr[i]);
+			CHECK(x->producer_gpu[i] == y->producer_gpu[i]);
+		}
+		assay_run_free(a);
+		assay_run_free(b);
+	}
+	return 0;
+}
+
 TEST(a_failed_call_is_told_by_its_status)
 {
 	maker m = {.run = assay_run_new(), .random = 1};
