@@ -163,6 +163,8 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 	const assay_sync_table *s = &c->t->sync;
 	uint32_t i = r->row, w = chrome_wait_of(c, r->source, s->corr[i]);
 	int64_t stream = s->wait_stream[i], record = s->record_corr[i];
+	if (assay_str_find(assay_text(c->run, s->args[i]), "\"cuda_sync_kind\"") < 0)
+		assay_jsonw_str(&c->w, "cuda_sync_kind", assay_text(c->run, s->name[i]));
 	bool known = w != ASSAY_NO_ROW && c->t->wait.class[w] <= ASSAY_WAIT_IS_AMBIGUOUS &&
 		     s->event[i] >= 0;
 	if (known && stream < 0)
