@@ -49,6 +49,37 @@
 	X(COLLECTIVE, "collective")                                                                \
 	X(COPY, "copy")
 
+/* What opened a scope. */
+#define ASSAY_SCOPE_KINDS(X)                                                                       \
+	X(GIVEN, "given")                                                                          \
+	X(ANNOTATION, "annotation")                                                                \
+	X(MARKER, "marker")                                                                        \
+	X(OP, "operator")                                                                          \
+	X(PYTHON, "python")
+
+/* How GPU work got its scope. */
+#define ASSAY_SCOPE_HOWS(X)                                                                        \
+	X(NONE, "none")                                                                            \
+	X(LAUNCH, "launched inside it")                                                            \
+	X(GIVEN, "the input says so")                                                              \
+	X(FORWARD, "gradient of an operator inside it")
+
+enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2 };
+
+typedef enum assay_scope_kind {
+#define X(id, name) ASSAY_SCOPE_KIND_##id,
+	ASSAY_SCOPE_KINDS(X)
+#undef X
+		ASSAY_SCOPE_KIND_COUNT
+} assay_scope_kind;
+
+typedef enum assay_scope_how {
+#define X(id, name) ASSAY_SCOPE_HOW_##id,
+	ASSAY_SCOPE_HOWS(X)
+#undef X
+		ASSAY_SCOPE_HOW_COUNT
+} assay_scope_how;
+
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
 	ASSAY_HOST_KINDS(X)
@@ -97,5 +128,7 @@ extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
+extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
+extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 
 #endif

@@ -43,6 +43,8 @@ NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);
 NAMES(assay_state_name, ASSAY_STATES, ASSAY_STATE_COUNT);
 NAMES(assay_class_name, ASSAY_CLASSES, ASSAY_CLASS_COUNT);
 NAMES(assay_family_name, ASSAY_FAMILIES, ASSAY_FAMILY_COUNT);
+NAMES(assay_scope_kind_name, ASSAY_SCOPE_KINDS, ASSAY_SCOPE_KIND_COUNT);
+NAMES(assay_scope_how_name, ASSAY_SCOPE_HOWS, ASSAY_SCOPE_HOW_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);
