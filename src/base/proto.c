@@ -5,7 +5,7 @@
 
 assay_proto assay_proto_on(assay_str message)
 {
-	const uint8_t *p = (const uint8_t *)message.p;
+	const uint8_t *p = (const uint8_t *)(message.p ? message.p : "");
 	return (assay_proto){.p = p, .end = p + message.n};
 }
 
