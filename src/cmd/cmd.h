@@ -62,7 +62,7 @@ typedef struct assay_cmd {
 
 extern const assay_cmd *const assay_cmds[];
 extern const size_t assay_cmd_count;
-extern const assay_cmd assay_cmd_report, assay_cmd_info, assay_cmd_help;
+extern const assay_cmd assay_cmd_report, assay_cmd_info, assay_cmd_scopes, assay_cmd_help;
 
 /* Parse argv[1..] into args (zeroed, cmd->args_size) and operands. false: *status is the exit
  * status (0 after --help). */

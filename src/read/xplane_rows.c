@@ -285,6 +285,12 @@ static const char *const runtime_words[] = {
 	"command_buffer",
 	"ThenExecuteCallback",
 	"ExecutePrepare",
+	"Build buffer allocations",
+	"AllocateOutputBuffers",
+	"Handle input",
+	"Resolve constant globals",
+	"ComputeSemaphore",
+	"CreateOutputs",
 };
 
 static bool starts_call(assay_str name, const char *prefix)
