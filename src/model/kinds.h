@@ -64,7 +64,7 @@
 	X(GIVEN, "the input says so")                                                              \
 	X(FORWARD, "gradient of an operator inside it")
 
-enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2 };
+enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
 
 typedef enum assay_scope_kind {
 #define X(id, name) ASSAY_SCOPE_KIND_##id,

@@ -14,7 +14,9 @@ static uint32_t given_row(scopes *s, uint32_t source, int64_t id, struct thread_
 	/* an id that another input uses too would join what does not belong together */
 	if (assay_map_get(&s->used, (uint64_t)id) != ASSAY_MAP_ABSENT)
 		id = scopes_unused_id(s, spare);
-	return *slot = scopes_new(s, id, source);
+	uint32_t r = *slot = scopes_new(s, id, source);
+	s->t->scope.flags[r] |= ASSAY_SCOPE_GIVEN;
+	return r;
 }
 
 /* Threads of ours come behind every ordinal that an input used. */
