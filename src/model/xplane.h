@@ -55,7 +55,9 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(EV_IDX, "Ev Idx")                                                                        \
 	X(PY_ID, "Python id")                                                                      \
 	X(PY_PARENT, "Python parent id")                                                           \
-	X(CBID, "cbid")
+	X(CBID, "cbid")                                                                            \
+	X(QUEUE, "queue")                                                                          \
+	X(DISPATCH, "dispatch")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,

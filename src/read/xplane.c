@@ -337,7 +337,8 @@ static void read_plane(xplane *x, assay_str message, assay_str whole)
 	x->plane = (xplane_plane){
 		.name = {"", 0}, .message = message, .pid = -1, .major = -1, .minor = -1};
 	read_names(x);
-	if (assay_str_starts(x->plane.name, XPLANE_GPU)) {
+	x->plane.device = assay_str_starts(x->plane.name, XPLANE_GPU);
+	if (x->plane.device) {
 		each_plane_stat(x, plane_stat);
 		read_device(x);
 		read_lines(x);

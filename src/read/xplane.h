@@ -48,7 +48,7 @@ typedef struct xplane_plane {
 	assay_vec(xplane_event_meta) events;
 	assay_map event_at;
 	int64_t major, minor; /* compute capability, -1 when not said */
-	bool amd;
+	bool amd, device;
 	bool cut; /* the file ends inside the plane */
 } xplane_plane;
 

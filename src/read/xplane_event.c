@@ -110,13 +110,17 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v)
 		assay_jsonw_str(w, NULL, v->text);
 }
 
-/* Stats whose value a row keeps elsewhere; the rest of the known ones also stay readable. */
-static const bool has_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,       [XPLANE_SCOPE] = true,    [XPLANE_KERNEL] = true,
-	[XPLANE_GRAPH] = true,      [XPLANE_NODE] = true,     [XPLANE_CONTEXT] = true,
-	[XPLANE_CAT] = true,        [XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,
-	[XPLANE_FWD_THREAD] = true, [XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true,
-	[XPLANE_PY_PARENT] = true,  [XPLANE_CBID] = true,
+/* Stats whose value a row keeps in a column, for work on a device and for spans of a host. */
+static const bool device_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,  [XPLANE_SCOPE] = true,    [XPLANE_KERNEL] = true,
+	[XPLANE_GRAPH] = true, [XPLANE_NODE] = true,     [XPLANE_CONTEXT] = true,
+	[XPLANE_QUEUE] = true, [XPLANE_DISPATCH] = true, [XPLANE_EXTERNAL] = true,
+};
+static const bool host_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true, [XPLANE_CAT] = true,
+	[XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,   [XPLANE_FWD_THREAD] = true,
+	[XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true, [XPLANE_PY_PARENT] = true,
+	[XPLANE_CBID] = true,
 };
 
 static void take_stat(xplane *x, assay_str message, xplane_event *ev)
@@ -131,10 +135,14 @@ static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 		v.text.n = TEXT_MAX;
 		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
 	}
-	if (meta->known >= 0 && !ev->stat[meta->known].field)
+	if (meta->known >= 0) {
+		if (ev->stat[meta->known].field)
+			return; /* a stat may occur once; recorders do not always know */
 		ev->stat[meta->known] = v;
+	}
+	const bool *column = x->plane.device ? device_column : host_column;
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
-	if (shown && (meta->known < 0 || !has_column[meta->known])) {
+	if (shown && (meta->known < 0 || !column[meta->known])) {
 		assay_jsonw_key(&x->args, meta->name);
 		xplane_value_json(&x->args, &v);
 	}

@@ -1,6 +1,7 @@
 /* From XEvents to rows: what a line is, and what an event on it is. */
 #include "read/xplane.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static bool has(const xplane_event *ev, xplane_stat s)
@@ -132,6 +133,20 @@ static void give_scope(xplane *x, bool host, uint32_t row, const xplane_event *e
 	s->id[r] = id;
 }
 
+/* Marks have no columns for these. */
+static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
+{
+	static const xplane_stat kept[] = {XPLANE_CORR, XPLANE_SCOPE, XPLANE_GRAPH, XPLANE_NODE};
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		char member[96];
+		if (!has(ev, kept[i]))
+			continue;
+		snprintf(member, sizeof member, "\"%s\": %" PRId64, xplane_stat_name[kept[i]],
+			 number(ev, kept[i], 0));
+		add_arg(x, args, member);
+	}
+}
+
 static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_mark);
@@ -141,6 +156,7 @@ static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)
 	m->name[r] = ev->name;
 	m->track[r] = line->track;
 	m->args[r] = ev->args;
+	keep_numbers(x, ev, &m->args[r]);
 }
 
 /* -1: no work of the device. Details decide; names do where a recorder writes none. */
@@ -198,6 +214,8 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 	g->graph[r] = number32(x, ev, XPLANE_GRAPH, 0);
 	g->graph_node[r] = (uint64_t)number(ev, XPLANE_NODE, 0);
 	g->context[r] = context_of(ev);
+	g->queue[r] = number32(x, ev, XPLANE_QUEUE, UINT32_MAX);
+	g->dispatch[r] = number32(x, ev, XPLANE_DISPATCH, UINT32_MAX);
 	g->kind[r] = (uint8_t)kind;
 	if (ev->stat[XPLANE_KERNEL].text.n)
 		kernel_details(x, r, ev->stat[XPLANE_KERNEL].text);
@@ -337,10 +355,11 @@ static assay_host_kind host_kind(const assay_part *p, const xplane_line *line,
 	return ASSAY_HOST_OTHER;
 }
 
-static uint32_t op_detail(xplane *x, const xplane_event *ev)
+static uint32_t op_detail(xplane *x, const xplane_event *ev, assay_host_kind kind)
 {
 	assay_op_table *t = &x->part->t.op;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_op);
+	(void)kind;
 	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
 	t->seq[r] = number(ev, XPLANE_SEQ, -1);
 	t->fwd_thread[r] = (int32_t)number32(x, ev, XPLANE_FWD_THREAD, UINT32_MAX);
@@ -348,34 +367,38 @@ static uint32_t op_detail(xplane *x, const xplane_event *ev)
 	return r;
 }
 
-static uint32_t api_detail(xplane *x, const xplane_event *ev)
+static uint32_t api_detail(xplane *x, const xplane_event *ev, assay_host_kind kind)
 {
 	assay_api_table *t = &x->part->t.api;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_api);
+	(void)kind;
 	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
 	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
 	t->cbid[r] = number32(x, ev, XPLANE_CBID, UINT32_MAX);
 	return r;
 }
 
-static uint32_t frame_detail(xplane *x, const xplane_event *ev)
+static uint32_t frame_detail(xplane *x, const xplane_event *ev, assay_host_kind kind)
 {
 	assay_frame_table *t = &x->part->t.frame;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_frame);
+	(void)kind;
 	t->id[r] = number32(x, ev, XPLANE_PY_ID, UINT32_MAX);
 	t->parent[r] = number32(x, ev, XPLANE_PY_PARENT, UINT32_MAX);
 	t->ev_idx[r] = number32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
 	return r;
 }
 
-static uint32_t other_detail(xplane *x, const xplane_event *ev)
+static uint32_t other_detail(xplane *x, const xplane_event *ev, assay_host_kind kind)
 {
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_other);
-	x->part->t.other.cat[r] = assay_intern(&x->part->strings, ev->stat[XPLANE_CAT].text);
+	assay_str cat = ev->stat[XPLANE_CAT].text;
+	x->part->t.other.cat[r] = assay_intern(
+		&x->part->strings, cat.n ? cat : assay_str_of(assay_host_kind_name[kind]));
 	return r;
 }
 
-static uint32_t (*const host_details[])(xplane *, const xplane_event *) = {
+static uint32_t (*const host_details[])(xplane *, const xplane_event *, assay_host_kind) = {
 #define X(id, name, table) [ASSAY_HOST_##id] = table##_detail,
 	ASSAY_HOST_KINDS(X)
 #undef X
@@ -403,7 +426,7 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 	h->track[r] = line->track;
 	h->args[r] = ev->args;
 	h->kind[r] = (uint8_t)kind;
-	h->detail[r] = host_details[kind](x, ev);
+	h->detail[r] = host_details[kind](x, ev, kind);
 	give_scope(x, true, r, ev);
 	/* torch's own markers are found by their name, whatever file they come in */
 	assay_str name = assay_pool_get(&x->part->strings, ev->name);
@@ -443,7 +466,7 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 {
 	assay_part *p = x->part;
 	assay_sid name = assay_intern(&p->strings, line->name.n ? line->name : line->display);
-	bool device = assay_str_starts(x->plane.name, XPLANE_GPU);
+	bool device = x->plane.device;
 	bool counter = device && assay_str_is(line->name, XPLANE_COUNTER_LINE);
 	if (counter) {
 		line->track = assay_track(p, ASSAY_TRACK_TELEMETRY, x->plane.id, -1, 0, name);

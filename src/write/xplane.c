@@ -41,6 +41,13 @@ uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name)
 	return assay_hash(&k, sizeof k, 0);
 }
 
+bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key)
+{
+	assay_str s = assay_text(w->run, args);
+	ptrdiff_t at = assay_str_find(s, key);
+	return at > 0 && s.p[at - 1] == '"' && s.p[(size_t)at + strlen(key)] == '"';
+}
+
 /* Walks towards the root and stops at the first child that the tree has: see scope_tree.h. */
 int64_t xplane_scope(xplane_writer *w, uint32_t scope)
 {

@@ -59,6 +59,8 @@ typedef struct xplane_writer {
 uint32_t xplane_source(const xplane_writer *w, uint32_t track);
 int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts);
 uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr);
+/* Do the arguments of a row have a member of that name. */
+bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key);
 /* The id to write for a scope, its path noted for the tree; 0 when none. */
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);

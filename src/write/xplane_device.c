@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/input.h"
@@ -58,13 +59,6 @@ static bool arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 	return assay_str_f64(assay_str_trim(assay_str_cut(&rest, ',')), out);
 }
 
-static bool has_arg(const xplane_writer *w, assay_sid args, const char *key)
-{
-	assay_str s = assay_text(w->run, args);
-	ptrdiff_t at = assay_str_find(s, key);
-	return at > 0 && s.p[at - 1] == '"' && s.p[(size_t)at + strlen(key)] == '"';
-}
-
 static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
 {
 	const assay_device_table *d = &w->t->device;
@@ -80,11 +74,24 @@ static uint32_t blocks(uint32_t grid, uint32_t block, bool work_items)
 	return work_items && block ? (grid + block - 1) / block : grid;
 }
 
+struct text {
+	char buf[512]; /* longer than all the details there are */
+	size_t n;
+};
+
+ASSAY_PRINTF(2, 3) static void detail(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(t->buf + t->n, sizeof t->buf - t->n, fmt, ap);
+	va_end(ap);
+	t->n += n > 0 && (size_t)n < sizeof t->buf - t->n ? (size_t)n : 0;
+}
+
+/* What is not known is not said: readers take a missing key for 0, ours for unknown. */
 static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bool work_items)
 {
 	const assay_gpu_table *t = &w->t->gpu;
-	assay_vec(char) text = {0};
-	char buf[512];
 	double occ = 0, dynamic = 0;
 	if (!arg_number(w, t->args[g], "occ_pct", &occ) &&
 	    !arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ))
@@ -95,26 +102,26 @@ static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bo
 	uint32_t bx = t->block_x[g], by = t->block_y[g], bz = t->block_z[g];
 	uint32_t x = blocks(t->grid_x[g], bx, work_items), y = blocks(t->grid_y[g], by, work_items),
 		 z = blocks(t->grid_z[g], bz, work_items);
-	int n = snprintf(buf, sizeof buf,
-			 "regs:%u static_shared:%u dynamic_shared:%u grid:%u,%u,%u "
-			 "block:%u,%u,%u occ_pct:%.6g",
-			 t->regs[g] == UINT16_MAX ? 0 : t->regs[g], shared - dyn, dyn, x, y, z, bx,
-			 by, bz, occ);
+	struct text d = {0};
+	if (t->regs[g] != UINT16_MAX)
+		detail(&d, "regs:%u ", t->regs[g]);
+	if (t->shared[g] != UINT32_MAX)
+		detail(&d, "static_shared:%u dynamic_shared:%u ", shared - dyn, dyn);
+	detail(&d, "grid:%u,%u,%u block:%u,%u,%u occ_pct:%.6g", x, y, z, bx, by, bz, occ);
 	if (amd)
-		n += snprintf(buf + n, sizeof buf - (size_t)n,
-			      " private_mem:%u group_mem:%u work_items:%" PRIu64 ",%" PRIu64
-			      ",%" PRIu64,
-			      t->scratch[g] == UINT32_MAX ? 0 : t->scratch[g], shared,
-			      work_items ? t->grid_x[g] : (uint64_t)x * (bx ? bx : 1),
-			      work_items ? t->grid_y[g] : (uint64_t)y * (by ? by : 1),
-			      work_items ? t->grid_z[g] : (uint64_t)z * (bz ? bz : 1));
-	if (amd && t->acc_regs[g] != UINT16_MAX)
-		n += snprintf(buf + n, sizeof buf - (size_t)n, " acc_regs:%u", t->acc_regs[g]);
-	if (amd && t->scalar_regs[g] != UINT16_MAX)
-		n += snprintf(buf + n, sizeof buf - (size_t)n, " scalar_regs:%u",
-			      t->scalar_regs[g]);
-	assay_vec_free(&text);
-	xplane_put_ref(p, "kernel_details", (assay_str){buf, (size_t)n});
+		detail(&d, " work_items:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+		       work_items ? t->grid_x[g] : (uint64_t)x * (bx ? bx : 1),
+		       work_items ? t->grid_y[g] : (uint64_t)y * (by ? by : 1),
+		       work_items ? t->grid_z[g] : (uint64_t)z * (bz ? bz : 1));
+	if (amd && t->shared[g] != UINT32_MAX)
+		detail(&d, " group_mem:%u", shared);
+	if (t->scratch[g] != UINT32_MAX)
+		detail(&d, " private_mem:%u", t->scratch[g]);
+	if (t->acc_regs[g] != UINT16_MAX)
+		detail(&d, " acc_regs:%u", t->acc_regs[g]);
+	if (t->scalar_regs[g] != UINT16_MAX)
+		detail(&d, " scalar_regs:%u", t->scalar_regs[g]);
+	xplane_put_ref(p, "kernel_details", (assay_str){d.buf, d.n});
 }
 
 static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t device)
@@ -123,14 +130,14 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 	char buf[256];
 	int64_t bytes = t->bytes[g] < 0 ? 0 : t->bytes[g];
 	if (t->kind[g] == ASSAY_GPU_MEMSET) {
-		if (has_arg(w, t->args[g], "Memset_details"))
+		if (xplane_has_arg(w, t->args[g], "Memset_details"))
 			return;
 		int n = snprintf(buf, sizeof buf, "kind:device num_bytes:%" PRId64 " async:1",
 				 bytes);
 		xplane_put_ref(p, "Memset_details", (assay_str){buf, (size_t)n});
 		return;
 	}
-	if (has_arg(w, t->args[g], "memcpy_details"))
+	if (xplane_has_arg(w, t->args[g], "memcpy_details"))
 		return;
 	size_t k = copy_kind(assay_text(w->run, t->name[g]));
 	int n = snprintf(buf, sizeof buf,
@@ -214,6 +221,10 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	int64_t id = xplane_scope(w, scope);
 	if (id)
 		xplane_put_i64(p, "scope_range_id", id);
+	/* not as scope_range_id: gradients run long after the range, and would stretch it */
+	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
+	if (forward)
+		xplane_put_i64(p, "forward_scope_range_id", forward);
 	if (t->context[g] != UINT32_MAX) {
 		int n = snprintf(context, sizeof context, "$$%u", t->context[g]);
 		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
@@ -228,8 +239,13 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		put_memory(w, p, g, d->number);
 	if (t->external[g])
 		xplane_put_i64(p, "External id", t->external[g]);
+	if (t->queue[g] != UINT32_MAX)
+		xplane_put_i64(p, "queue", t->queue[g]);
+	if (t->dispatch[g] != UINT32_MAX)
+		xplane_put_i64(p, "dispatch", t->dispatch[g]);
 	xplane_put_args(p, assay_text(w->run, t->args[g]));
-	if (id && !has_arg(w, t->args[g], "hlo_op") && !has_arg(w, t->args[g], "hlo_module"))
+	if (id && !xplane_has_arg(w, t->args[g], "hlo_op") &&
+	    !xplane_has_arg(w, t->args[g], "hlo_module"))
 		put_path(w, p, scope);
 	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,
 			 t->dur[g] > 0 ? t->dur[g] : 0);

@@ -41,7 +41,7 @@ static int64_t band_id(host *h)
 
 static int64_t thread_id(host *h, int64_t tid)
 {
-	if (tid < 0 || !is_free(h, tid))
+	if (tid == -1 || !is_free(h, tid)) /* -1: the thread has only a name */
 		return band_id(h);
 	*assay_map_at(&h->lines, low_half(tid)) = 1;
 	return tid;
@@ -72,7 +72,8 @@ static void put_op(xplane_writer *w, xplane_out *p, uint32_t d)
 static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
 {
 	const assay_api_table *t = &w->t->api;
-	if (w->device_of.p[row] != ASSAY_NO_ROW)
+	if (w->device_of.p[row] != ASSAY_NO_ROW &&
+	    !xplane_has_arg(w, w->t->host.args[row], "device_id"))
 		xplane_put_u64(p, "device_id", w->device_of.p[row]);
 	if (t->corr[d])
 		xplane_put_u64(p, "correlation_id",
@@ -183,8 +184,13 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 		      const char *band)
 {
 	row_list fit = {0}, rest = {0};
+	/* a line that was one in an XPlane file stays one: a step moved off its thread has no work
+	 */
+	bool whole =
+		rows->n && h->w->is_xplane.p[xplane_source(h->w, h->w->t->host.track[rows->p[0]])];
+	int last = whole ? 0 : OVERLAP_LINES;
 	for (int i = 0; rows->n; i++) {
-		if (i < OVERLAP_LINES)
+		if (i < last)
 			split_overlaps(h, rows, &fit, &rest);
 		else
 			rest.n = 0;
@@ -192,7 +198,7 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 			i ? assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread,
 					 band, i)
 			  : name;
-		put_line(h, i < OVERLAP_LINES ? &fit : rows, i ? band_id(h) : id, label);
+		put_line(h, i < last ? &fit : rows, i ? band_id(h) : id, label);
 		row_list swap = *rows;
 		*rows = rest;
 		rest = swap;

@@ -137,6 +137,13 @@ static bool left_out(assay_str key)
 	return false;
 }
 
+/* xprof reads these from the unsigned slot only. */
+static bool is_unsigned(assay_str key)
+{
+	return assay_str_is(key, "correlation_id") || assay_str_is(key, "device_id") ||
+	       assay_str_starts(key, "cuda_graph_");
+}
+
 void xplane_put_args(xplane_out *p, assay_str args)
 {
 	if (!args.n)
@@ -152,7 +159,11 @@ void xplane_put_args(xplane_out *p, assay_str args)
 		key = assay_json_unescape(&scratch, key);
 		if (left_out(key) || !begin_stat(p, key))
 			continue;
-		value_json(p, value, &scratch);
+		uint64_t u;
+		if (is_unsigned(key) && assay_str_u64(value, &u))
+			assay_protow_varint(&p->stat, XSTAT_UINT64, u);
+		else
+			value_json(p, value, &scratch);
 		end_stat(p);
 	}
 	assay_arena_free(&scratch);
