@@ -1,4 +1,5 @@
 /* Tests of the XPlane reader and writer together; no code of its own. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,29 @@ TEST(chrome_to_xplane_keeps_what_both_can_say)
 	assay_run_free(a);
 	assay_run_free(b);
 	assay_run_free(c);
+	return 0;
+}
+
+static void *convert(void *arg)
+{
+	assay_run *a = load(arg), *b = a ? through_file(a) : NULL;
+	bool ok = b && same(a, b, "gpu", "args");
+	assay_run_free(a);
+	assay_run_free(b);
+	return ok ? arg : NULL;
+}
+
+/* Nothing is shared between runs: the thread sanitizer has something to look at. */
+TEST(R6_runs_share_nothing)
+{
+	static char path[] = "tests/xplane/jax.xplane.pb.gz";
+	pthread_t thread[2];
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_create(&thread[i], NULL, convert, path));
+	void *ok[2];
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], &ok[i]);
+	CHECK(ok[0] && ok[1]);
 	return 0;
 }
 
