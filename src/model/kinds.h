@@ -64,6 +64,21 @@
 	X(GIVEN, "the input says so")                                                              \
 	X(FORWARD, "gradient of an operator inside it")
 
+/* Rows of the timeline derived from GPU work, by the names viewers use. */
+#define ASSAY_DERIVED_ROWS(X)                                                                      \
+	X(STEPS, "Steps")                                                                          \
+	X(MODULES, "XLA Modules")                                                                  \
+	X(OPS, "XLA Ops")                                                                          \
+	X(NAME_SCOPE, "Framework Name Scope")                                                      \
+	X(FRAMEWORK_OPS, "Framework Ops")
+
+typedef enum assay_derived_row {
+#define X(id, name) ASSAY_DERIVED_##id,
+	ASSAY_DERIVED_ROWS(X)
+#undef X
+		ASSAY_DERIVED_ROW_COUNT
+} assay_derived_row;
+
 enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
 
 typedef enum assay_scope_kind {
@@ -129,6 +144,7 @@ extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
+extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 
 #endif

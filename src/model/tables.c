@@ -44,6 +44,7 @@ NAMES(assay_state_name, ASSAY_STATES, ASSAY_STATE_COUNT);
 NAMES(assay_class_name, ASSAY_CLASSES, ASSAY_CLASS_COUNT);
 NAMES(assay_family_name, ASSAY_FAMILIES, ASSAY_FAMILY_COUNT);
 NAMES(assay_scope_kind_name, ASSAY_SCOPE_KINDS, ASSAY_SCOPE_KIND_COUNT);
+NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
 NAMES(assay_scope_how_name, ASSAY_SCOPE_HOWS, ASSAY_SCOPE_HOW_COUNT);
 #undef X
 #define X(id, name, table) name,
