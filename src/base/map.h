@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ASSAY_MAP_NONE = UINT32_MAX };
-#define ASSAY_MAP_ABSENT ((uint32_t)ASSAY_MAP_NONE)
+#define ASSAY_MAP_ABSENT UINT32_MAX
 
 typedef struct assay_map {
 	uint64_t *key;

@@ -3,8 +3,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/goblin.h"
+#include "base/input.h"
+#include "base/json.h"
 #include "cmd/cmd.h"
+#include "read/goblin.h"
+#include "render/goblin.h"
 #include "render/report.h"
+
+enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
 	int64_t steps, top;
@@ -12,15 +19,62 @@ struct report_args {
 	bool json;
 };
 
-static int report_run(const void *args, char **operands, int n)
+/* The precision a workload description names; NULL (with a message) when it cannot be read. */
+static const char *config_precision(const char *path, assay_arena *arena)
 {
-	const struct report_args *a = args;
+	assay_err err = {0};
+	assay_input *in = assay_input_open(path, &err);
+	if (!in) {
+		assay_cmd_error(&err);
+		return NULL;
+	}
+	const char *found = NULL;
+	assay_view v = assay_input_view(in, 0, CONFIG_MAX);
+	assay_json j = assay_json_on(v.p, v.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key);) {
+		if (!assay_str_is(key, "precision") || assay_json_peek(&j) != '"')
+			assay_json_skip(&j, NULL);
+		else if (assay_json_text(&j, &value))
+			found = assay_dup(arena, assay_json_unescape(arena, value));
+	}
+	if (!found)
+		fprintf(stderr, "assay: %s names no \"precision\" (at byte %zu)\n", path,
+			(size_t)(j.p - j.base));
+	assay_input_close(in);
+	return found;
+}
+
+static int like_goblin(const struct report_args *a, const char *precision, char **operands, int n)
+{
+	if (n != 1) {
+		fprintf(stderr, "assay report: --like goblin takes one directory or file\n");
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_goblin_input in;
+	assay_err err = {0};
+	bool ok = assay_goblin_read(operands[0], precision, (int)a->steps, &in, &err);
+	if (ok) {
+		assay_goblin g = assay_goblin_compute(&in);
+		assay_jsonw w = {0};
+		assay_goblin_json(&w, &g);
+		puts(assay_jsonw_text(&w).p);
+		assay_jsonw_free(&w);
+	} else {
+		assay_cmd_error(&err);
+	}
+	assay_goblin_input_free(&in);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
+{
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
-				  .precision = a->precision,
+				  .precision = precision,
 				  .top = (uint32_t)a->top};
 	assay_err err = {0};
 	int status = ASSAY_EXIT_OK;
@@ -38,6 +92,26 @@ static int report_run(const void *args, char **operands, int n)
 	return status;
 }
 
+/* Other tools' definitions, by the value of --like; the first is ours. */
+static const struct {
+	const char *name;
+	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
+} likes[] = {{"native", report_native}, {"goblin", like_goblin}};
+
+static int report_run(const void *args, char **operands, int n)
+{
+	const struct report_args *a = args;
+	assay_arena arena = {0};
+	const char *precision = a->precision;
+	int status = ASSAY_EXIT_FAIL;
+	if (precision || !a->config || (precision = config_precision(a->config, &arena)))
+		for (size_t i = 0; i < ASSAY_COUNT_OF(likes); i++)
+			if (!strcmp(likes[i].name, a->like ? a->like : "native"))
+				status = likes[i].run(a, precision, operands, n);
+	assay_arena_free(&arena);
+	return status;
+}
+
 static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
@@ -46,6 +120,9 @@ static const assay_opt report_opts[] = {
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
+	{"like", 0, ASSAY_OPT_TEXT, "native|goblin",
+	 "Compute another tool's definitions exactly, as JSON with its names (default native).",
+	 offsetof(struct report_args, like)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",

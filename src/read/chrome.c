@@ -2,6 +2,8 @@
  */
 #include "read/chrome.h"
 
+#include <stdlib.h>
+
 #include "base/cpu.h"
 #include "base/test.h"
 #include "read/reader.h"
@@ -116,14 +118,16 @@ static void discard_window(void *ctx, unsigned worker)
 	w->events = w->odd = w->closed = 0;
 }
 
-/* The events from pos (behind the opening bracket). Returns the position behind the list. A record
- * that never ends is stepped over and reading goes on behind it, a limited number of times, for
- * each such record costs a look at all that follows. */
-static uint64_t read_events(chrome *c, uint64_t pos)
+/* The events from pos (behind the opening bracket). Returns the position behind the list; *whole is
+ * false when the text ends inside a record (which is counted), c->closed true at a bracket. A
+ * record that never ends is stepped over and reading goes on behind it, a limited number of times,
+ * for each such record costs a look at all that follows. */
+static uint64_t read_events(chrome *c, uint64_t pos, bool *whole)
 {
 	if (!c->sep_n)
 		learn_separator(c, pos);
 	c->closed = false;
+	*whole = true;
 	for (int lost = 0;; lost++) {
 		pos = assay_pump_run(&(assay_pump){.in = c->in,
 						   .start = pos,
@@ -139,6 +143,7 @@ static uint64_t read_events(chrome *c, uint64_t pos)
 			return pos;
 		size_t next = lost < LOST_MAX ? chrome_align(c, v.p + 1, v.n - 1) + 1 : v.n;
 		if (next >= v.n) {
+			*whole = false;
 			assay_count(&c->run->part, ASSAY_ISSUE_truncated, 1);
 			return pos + v.n;
 		}
@@ -177,9 +182,13 @@ static bool read_object(chrome *c, uint64_t pos, assay_err *err)
 		j.fresh = fresh;
 		if (assay_json_member(&j, &key)) {
 			if (assay_str_is(key, "traceEvents") && assay_json_peek(&j) == '[') {
-				pos = read_events(c, pos + (uint64_t)(j.p + 1 - v.p));
+				bool whole;
+				pos = read_events(c, pos + (uint64_t)(j.p + 1 - v.p), &whole);
 				fresh = false;
-				continue;
+				if (c->closed)
+					continue;
+				assay_count(&c->run->part, ASSAY_ISSUE_truncated, whole);
+				return true;
 			}
 			if (assay_json_skip(&j, &value) && (j.p < j.end || v.end)) {
 				add_header(c, key, value);
@@ -305,8 +314,9 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	char open = assay_json_peek(&j);
 	uint64_t pos = (uint64_t)(j.p + 1 - v.p);
 	bool ok = true;
+	bool whole;
 	if (open == '[')
-		read_events(c, pos);
+		read_events(c, pos, &whole);
 	else
 		ok = read_object(c, pos, err);
 	chrome_finish(c);
@@ -327,3 +337,290 @@ const assay_reader assay_reader_chrome = {
 	.sniff = chrome_sniff,
 	.read = chrome_read,
 };
+
+/* ------------------------------------------------------------------ tests */
+
+#define READ(text)            assay_read_bytes(&assay_reader_chrome, (text), strlen(text))
+#define NAME(run, table, row) assay_z((run), (run)->part.t.table.name[row])
+
+static const char two_events[] =
+	"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 3, \"world_size\": 8},\n"
+	" \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": "
+	"150109880320,\n"
+	"   \"warpSize\": 32, \"numSms\": 132, \"computeMajor\": 9, \"computeMinor\": 0}],\n"
+	" \"baseTimeNanoseconds\": 1790857026000000000,\n"
+	" \"traceEvents\": [\n"
+	"  {\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7, "
+	"\"tid\": 8,\n"
+	"   \"ts\": 3852190011231.377, \"dur\": 4.5,\n"
+	"   \"args\": {\"External id\": 5, \"cbid\": 211, \"correlation\": 77}},\n"
+	"  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm \\\"x\\\"\", \"pid\": 0, \"tid\": "
+	"7,\n"
+	"   \"ts\": 3852190011240.001, \"dur\": 12,\n"
+	"   \"args\": {\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, "
+	"\"correlation\": 77,\n"
+	"     \"registers per thread\": 32, \"shared memory\": 1024, \"warps per SM\": 1.5,\n"
+	"     \"grid\": [1, 2, 3], \"block\": [256, 1, 1], \"what\": \"new\"}}\n"
+	" ], \"traceName\": \"x\"}";
+
+TEST(kineto_events_reach_their_tables_exactly)
+{
+	assay_run *run = READ(two_events);
+	const assay_tables *t = &run->part.t;
+	CHECK(t->host.n == 1 && t->gpu.n == 1 && t->api.n == 1);
+	CHECK_EQ(t->host.ts[0], 3852190011231377);
+	CHECK_EQ(t->host.dur[0], 4500);
+	CHECK(t->api.corr[t->host.detail[0]] == 77 && t->api.cbid[0] == 211 &&
+	      t->api.external[0] == 5);
+	CHECK(t->track.pid[t->host.track[0]] == 7 && t->track.tid[t->host.track[0]] == 8);
+	CHECK(!strcmp(NAME(run, gpu, 0), "gemm \"x\""));
+	CHECK_EQ(t->gpu.ts[0], 3852190011240001);
+	CHECK(t->gpu.dur[0] == 12000 && t->gpu.corr[0] == 77 && t->gpu.regs[0] == 32);
+	CHECK(t->gpu.grid_x[0] == 1 && t->gpu.grid_z[0] == 3 && t->gpu.block_x[0] == 256);
+	CHECK(t->gpu.shared[0] == 1024 && t->gpu.context[0] == 1 && t->gpu.bytes[0] == -1);
+	CHECK(!strcmp(assay_z(run, t->gpu.args[0]), "\"warps per SM\": 1.5, \"what\": \"new\""));
+	CHECK(t->source.rank[0] == 3 && t->source.world[0] == 8 && t->source.records[0] == 2);
+	CHECK(t->source.base[0] == 1790857026000000000 && t->source.epoch[0] == 1);
+	CHECK(t->device.n == 1 && t->device.units[0] == 132 && t->device.memory[0] == 150109880320);
+	CHECK(!strcmp(assay_z(run, t->device.arch[0]), "sm_90"));
+	CHECK(assay_str_is(assay_meta_get(run, "traceName"), "\"x\""));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(every_truncation_keeps_whole_events)
+{
+	size_t n = sizeof two_events - 1;
+	size_t first = (size_t)(strstr(two_events, "}},") - two_events) + 2;
+	for (size_t cut = 0; cut <= n; cut++) {
+		assay_run *run = assay_read_bytes(&assay_reader_chrome, two_events, cut);
+		if (!run)
+			continue; /* not even an object: an error, not a crash */
+		CHECK(run->part.t.host.n == (cut >= first));
+		CHECK(run->part.t.source.records[0] <= 2);
+		if (cut < n - 1 && cut > first)
+			CHECK_EQ(run->part.issues[ASSAY_ISSUE_truncated], 1);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(bare_arrays_with_and_without_their_end_are_read)
+{
+	static const char *const texts[] = {
+		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]",
+		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},\n",
+		"[\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},]",
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		assay_run *run = READ(texts[i]);
+		CHECK(run && run->part.t.host.n == 1 && run->part.t.host.dur[0] == 2000);
+		CHECK(run->part.issues[ASSAY_ISSUE_truncated] == 0);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(begin_and_end_events_nest_by_thread)
+{
+	assay_run *run = READ("[{\"ph\":\"B\",\"name\":\"outer\",\"cat\":\"cpu_op\",\"ts\":1,"
+			      "\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"B\",\"name\":\"other\",\"ts\":2,\"pid\":1,\"tid\":2},"
+			      "{\"ph\":\"B\",\"name\":\"inner\",\"ts\":3,\"pid\":1,\"tid\":1,"
+			      "\"args\":{\"External id\": 9}},"
+			      "{\"ph\":\"E\",\"ts\":5,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"E\",\"ts\":9,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"E\",\"ts\":9,\"pid\":1,\"tid\":3}]");
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 3);
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (!strcmp(NAME(run, host, i), "outer"))
+			CHECK(h->dur[i] == 8000 && h->kind[i] == ASSAY_HOST_OP);
+		if (!strcmp(NAME(run, host, i), "inner"))
+			CHECK(h->dur[i] == 2000 && h->ts[i] == 3000);
+		if (!strcmp(NAME(run, host, i), "other"))
+			CHECK(h->dur[i] == 0);
+	}
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(async_events_pair_by_category_and_id)
+{
+	assay_run *run = READ(
+		"[{\"ph\":\"b\",\"cat\":\"c\",\"id\":\"0x1\",\"name\":\"a\",\"ts\":1,\"pid\":1,"
+		"\"tid\":1},"
+		"{\"ph\":\"b\",\"cat\":\"c\",\"id\":2,\"name\":\"b\",\"ts\":2,\"pid\":1,\"tid\":1},"
+		"{\"ph\":\"n\",\"cat\":\"c\",\"id\":2,\"name\":\"i\",\"ts\":3,\"pid\":1,\"tid\":1},"
+		"{\"ph\":\"e\",\"cat\":\"c\",\"id\":\"0x1\",\"name\":\"a\",\"ts\":4,\"pid\":1,"
+		"\"tid\":2},"
+		"{\"ph\":\"e\",\"cat\":\"c\",\"id\":2,\"name\":\"b\",\"ts\":6,\"pid\":1,\"tid\":1}"
+		"]");
+	const assay_host_table *h = &run->part.t.host;
+	int64_t sum = 0;
+	for (uint32_t i = 0; i < h->n; i++)
+		sum += h->dur[i];
+	CHECK(h->n == 3 && sum == 7000);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(counters_flows_instants_and_names_are_kept)
+{
+	assay_run *run =
+		READ("[{\"ph\":\"C\",\"name\":\"mem\",\"ts\":1,\"pid\":1,\"tid\":1,\"args\":{"
+		     "\"used\": 5.5, \"free\": 2}},"
+		     "{\"ph\":\"s\",\"id\":9,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"ts\":1,\"pid\":1,"
+		     "\"tid\":1},"
+		     "{\"ph\":\"f\",\"bp\":\"e\",\"id\":9,\"cat\":\"ac2g\",\"ts\":2,\"pid\":0,"
+		     "\"tid\":7},"
+		     "{\"ph\":\"i\",\"name\":\"now\",\"ts\":3,\"pid\":1,\"tid\":1,\"s\":\"g\"},"
+		     "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"ts\":4,"
+		     "\"pid\":1,\"tid\":1,"
+		     "\"args\":{\"Addr\": 140000000000, \"Bytes\": -512, \"Device Id\": 0, \"Total "
+		     "Allocated\": 99}},"
+		     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{"
+		     "\"name\":\"main\\n\"}},"
+		     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{"
+		     "\"name\":\"python\"}},"
+		     "{\"ph\":\"?\",\"name\":\"what\"}]");
+	const assay_tables *t = &run->part.t;
+	CHECK(t->counter.n == 2 && t->counter.value[0] == 5.5 &&
+	      !strcmp(NAME(run, counter, 0), "mem.used"));
+	CHECK(t->flow.n == 2 && t->flow.id[0] == 9 && t->flow.phase[1] == 'f' && t->flow.bind[1]);
+	CHECK(t->host.n == 1 && t->host.kind[0] == ASSAY_HOST_INSTANT && t->host.dur[0] == 0);
+	CHECK(t->alloc.n == 1 && t->alloc.bytes[0] == -512 && t->alloc.total[0] == 99);
+	uint32_t track = t->host.track[0];
+	CHECK(!strcmp(NAME(run, track, track), "main\n"));
+	CHECK(!strcmp(assay_z(run, t->track.process[track]), "python"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unknown_phase], 1);
+	CHECK_EQ(t->source.records[0], 8);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_real_files_get_wrong_is_survived_and_counted)
+{
+	static const char text[] =
+		"{\"traceEvents\": [\n"
+		"{\"ph\":\"X\",\"name\":\"raw\ncontrol\x01\xff\",\"ts\":1,\"dur\":1,\"pid\":1,"
+		"\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"big\",\"ts\":2,\"dur\":1,\"pid\":1,\"tid\":1,"
+		"\"args\":{\"correlation\":99999999999999999999999,\"x\":NaN,\"y\":-Infinity}},\n"
+		"{\"ph\":\"X\",\"name\":\"dup\",\"name\":\"twice\",\"ts\":3,\"dur\":1,\"pid\":1,"
+		"\"tid\":1},\n"
+		"null, 17, \"text\", [1,2],\n"
+		"{\"ph\":\"X\",\"name\":\"quote\"d\",\"ts\":4,\"dur\":1,\"pid\":1,\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"neg\",\"ts\":5,\"dur\":-4,\"pid\":1,\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"nodur\",\"ts\":6,\"pid\":1,\"tid\":1},\n"
+		"{\"ph\":\"X\",\"name\":\"deep\",\"ts\":7,\"dur\":1,\"pid\":\"P\",\"tid\":\"T\","
+		"\"args\":{\"a\":[[[[{\"b\":[{}]}]]]]}},,\n"
+		"]}";
+	assay_run *run = assay_read_bytes(&assay_reader_chrome, text, sizeof text - 1);
+	const assay_tables *t = &run->part.t;
+	CHECK_EQ(t->host.n, 6);
+	CHECK(!strcmp(NAME(run, host, 2), "twice"));
+	CHECK(!strcmp(assay_z(run, t->host.args[1]),
+		      "\"correlation\":99999999999999999999999,\"x\":NaN,\"y\":-Infinity"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 5);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_negative_duration], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_duration], 1);
+	CHECK(t->track.pid[t->host.track[5]] == -1 &&
+	      !strcmp(NAME(run, track, t->host.track[5]), "T"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_record_that_never_ends_does_not_hide_the_rest)
+{
+	assay_run *run =
+		READ("{\"traceEvents\": [\n"
+		     "  {\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1},\n"
+		     "  {\"ph\":\"X\",\"name\":\"open\",\"args\":{\"x\":[1,2},\n"
+		     "  {\"ph\":\"X\",\"name\":\"b\",\"ts\":2,\"dur\":1,\"pid\":1,\"tid\":1},\n"
+		     "  {\"ph\":\"X\",\"name\":\"c\",\"ts\":3,\"dur\":1,\"pid\":1,\"tid\":1}\n"
+		     "]}");
+	CHECK_EQ(run->part.t.host.n, 3);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A few thousand events of several kinds and layouts, some malformed. */
+static size_t make_trace(char *out, size_t room, int layout)
+{
+	static const char *const fmt[] = {
+		"  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": %d, \"tid\": "
+		"%d,\n"
+		"    \"ts\": %d.%03d, \"dur\": %d.5,\n    \"args\": {\n      \"correlation\": %d, "
+		"\"k\": [\"}, {\", %d]\n    }\n  }",
+		"{\"name\": \"n%2$d\", \"cat\": \"%1$s\", \"ph\": \"X\", \"pid\": %3$d, \"tid\": "
+		"%4$d, \"ts\": %5$d.%6$03d, "
+		"\"dur\": %7$d.5, \"args\": {\"correlation\": %8$d, \"k\": [\"}, {\", %9$d]}}"};
+	static const char *const cats[] = {"cpu_op", "kernel", "cuda_runtime", "python_function",
+					   "odd\\u0041"};
+	size_t n = (size_t)snprintf(out, room, "{\"traceEvents\": [\n");
+	for (int i = 0; i < 3000; i++) {
+		if (i)
+			n += (size_t)snprintf(out + n, room - n, layout ? ", " : ",\n");
+		n += (size_t)snprintf(out + n, room - n, fmt[layout], cats[i % 5], i % 37, i % 3,
+				      i % 7, 1000 + i * (i % 11), i % 1000, i % 13, i, i % 4);
+		if (i % 500 == 250)
+			n += (size_t)snprintf(out + n, room - n, ", {\"ph\": \"X\", broken}");
+	}
+	return n + (size_t)snprintf(out + n, room - n, "\n], \"end\": 1}");
+}
+
+/* Equal runs print equal sums: durations, names as text, tracks, correlation ids, args. */
+static uint64_t digest(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	uint64_t h = t->host.n * 31 + t->gpu.n + run->part.issues[ASSAY_ISSUE_bad_record] * 7;
+	for (uint32_t i = 0; i < t->host.n; i++) {
+		assay_str name = assay_text(run, t->host.name[i]),
+			  args = assay_text(run, t->host.args[i]);
+		h = assay_hash(name.p, name.n,
+			       h + (uint64_t)t->host.ts[i] + (uint64_t)t->host.dur[i]);
+		h = assay_hash(args.p, args.n, h + (uint64_t)t->track.tid[t->host.track[i]]);
+	}
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		h = h * 31 + t->gpu.corr[i] + (uint64_t)t->gpu.ts[i];
+	return h;
+}
+
+TEST(threads_and_instruction_sets_read_the_same)
+{
+	enum { ROOM = 2 << 20 };
+	static char text[ROOM];
+	static const char *const threads[] = {"1", "2", "3", "7"};
+	for (int layout = 0; layout < 2; layout++) {
+		size_t n = make_trace(text, ROOM, layout);
+		uint64_t want = 0;
+		for (int isa = 0; isa < ASSAY_ISA_COUNT; isa++) {
+			setenv("ASSAY_ISA", assay_isa_name((assay_isa)isa), 1);
+			for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+				setenv("ASSAY_THREADS", threads[i], 1);
+				assay_run *run = assay_read_bytes(&assay_reader_chrome, text, n);
+				CHECK(run->part.t.host.n == 2400 && run->part.t.gpu.n == 600);
+				CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 6);
+				uint64_t got = digest(run);
+				want = want ? want : got;
+				CHECK(got == want);
+				assay_run_free(run);
+			}
+		}
+	}
+	return 0;
+}
+
+TEST(only_traces_are_claimed)
+{
+	CHECK(chrome_sniff(ASSAY_S("  {\"traceEvents\": [")) > 90);
+	CHECK(chrome_sniff(ASSAY_S("[{\"ph\": \"X\"}]")) > 80);
+	CHECK(chrome_sniff(ASSAY_S("{\"metadata\": {\"tokens_per_sec\": 1}}")) > 0);
+	CHECK(chrome_sniff(ASSAY_S("{\"rocprofiler-sdk-tool\": [{\"metadata\": {")) == 0);
+	CHECK(chrome_sniff(ASSAY_S("{}")) == 0 && chrome_sniff(ASSAY_S("x")) == 0);
+	return 0;
+}

@@ -29,8 +29,13 @@ static __attribute__((noinline)) bool other_member(assay_json *j, const chrome_w
 static inline __attribute__((always_inline)) bool
 next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id, assay_str *key)
 {
-	const char *p = j->p;
+	const char *p = simd_skip_space(j->p, j->end);
 	const chrome_word *w = &words->by_id[*expect];
+	if (*p == '}' && p < j->end) {
+		j->p = p + 1;
+		j->fresh = false;
+		return false;
+	}
 	if (j->fresh || *p == ',') {
 		p = simd_skip_space(p + !j->fresh, j->end);
 		const char *value = p + 1 + w->n;
@@ -266,9 +271,9 @@ static inline bool take_member(const chrome *c, chrome_worker *w, assay_json *j,
 	assay_str s = {0};
 	switch (key) {
 	case CHROME_KEY_PH:
-		if (!take_text(j, &s, &escaped))
+		if (!assay_json_skip(j, &s))
 			return false;
-		ev->ph = s.n ? s.p[0] : 0;
+		ev->ph = s.n == 3 && s.p[0] == '"' ? s.p[1] : 0;
 		return true;
 	case CHROME_KEY_CAT:
 		return take_category(c, w, j, ev);

@@ -269,6 +269,8 @@ static void add_span(chrome_worker *w, chrome_event *ev)
 {
 	if (!ev->has_ts || !ev->has_dur)
 		assay_count(&w->part, ASSAY_ISSUE_no_duration, 1);
+	if (!ev->has_ts)
+		return;
 	if (ev->dur < 0) {
 		assay_count(&w->part, ASSAY_ISSUE_negative_duration, 1);
 		ev->dur = 0;

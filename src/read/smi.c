@@ -1,14 +1,853 @@
+/* Telemetry tables: amd-smi, rocm-smi, nvidia-smi (query and dmon), and our own telemetry.csv.
+ *
+ * All are lines of cells below a header, with the same oddities in different places: banners,
+ * headers printed again, blank lines, other tables in between. So there is one loop over lines;
+ * what a column means is in read/smi_columns.c. */
 #include "read/reader.h"
-static int sniff(assay_str h)
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "read/smi_columns.h"
+#include "read/smi_time.h"
+
+enum {
+	LINE_MAX_BYTES = 1 << 20,
+	COLUMNS_MAX = 1024,
+	LIST_MAX = 256,
+	SNIFF_LINES = 64,
+	GPU_MAX = 65535,
+};
+
+typedef enum clock_kind {
+	CLOCK_NONE,  /* no time column: times count the samples of a GPU */
+	CLOCK_EPOCH, /* since 1970 */
+	CLOCK_LOCAL, /* calendar time of an unknown zone, taken as UTC */
+	CLOCK_DAY,   /* since midnight of an unknown day */
+} clock_kind;
+
+static const char *const clock_names[] = {"none", "epoch", "local", "day"};
+
+typedef struct table {
+	smi_dialect dialect;
+	char *text; /* header line: cells of cols point into it; NULL before the first header */
+	assay_str head, unit_line;
+	smi_cells header;
+	smi_columns cols;
+	assay_sid *names; /* by column; 0 when not a sample */
+	bool skip;        /* not telemetry: its rows are passed over */
+} table;
+
+typedef struct reader {
+	assay_run *run;
+	assay_part *part;
+	assay_input *in;
+	uint64_t pos;
+	table t;
+	smi_cells cells;
+	assay_arena scratch; /* header lines and their names */
+	assay_map samples;   /* track -> rows so far */
+	clock_kind clock;
+	unsigned dialects; /* met so far */
+	int64_t last_daytime, days;
+	uint64_t rows;
+	bool any_table;
+} reader;
+
+/* Comma cells: trimmed, quotes taken off; a quote inside a bare cell is text. */
+static void split_commas(assay_str line, smi_cells *out)
 {
-	(void)h;
-	return 0;
+	const char *p = line.p, *end = line.p + line.n;
+	for (;;) {
+		while (p < end && (*p == ' ' || *p == '\t'))
+			p++;
+		const char *from = p, *to;
+		if (p < end && *p == '"') {
+			from++;
+			to = memchr(from, '"', (size_t)(end - from));
+			while (to && to + 1 < end && to[1] != ',' && to[1] != ' ' && to[1] != '\r')
+				to = memchr(to + 1, '"', (size_t)(end - to - 1));
+			to = to ? to : end;
+			p = memchr(to, ',', (size_t)(end - to));
+		} else {
+			p = memchr(p, ',', (size_t)(end - p));
+			to = p ? p : end;
+		}
+		*assay_push(out) = assay_str_trim((assay_str){from, (size_t)(to - from)});
+		if (!p)
+			return;
+		p++;
+	}
 }
-static bool rd(assay_run *r, assay_input *i, assay_err *e)
+
+static void split_spaces(assay_str line, smi_cells *out)
 {
-	(void)r;
-	(void)i;
-	(void)e;
+	for (size_t i = 0; i < line.n;) {
+		size_t from = i;
+		while (i < line.n && line.p[i] != ' ' && line.p[i] != '\t')
+			i++;
+		if (i > from)
+			*assay_push(out) = (assay_str){line.p + from, i - from};
+		i++;
+	}
+}
+
+static bool is_hash_line(assay_str line)
+{
+	return line.n && line.p[0] == '#';
+}
+
+static void split_line(assay_str line, smi_dialect dialect, smi_cells *out)
+{
+	out->n = 0;
+	if (is_hash_line(line)) {
+		line.p++, line.n--;
+		dialect = SMI_DMON;
+	}
+	if (dialect == SMI_DMON && !memchr(line.p, ',', line.n))
+		split_spaces(line, out);
+	else
+		split_commas(line, out);
+}
+
+static bool is_word(assay_str cell)
+{
+	char c = cell.n ? (char)(cell.p[0] | 0x20) : 0;
+	return c >= 'a' && c <= 'z' && !assay_str_same(cell, ASSAY_S("N/A"));
+}
+
+static bool is_card(assay_str cell)
+{
+	return assay_str_starts(cell, "card") && cell.n > 4 && cell.p[4] >= '0' && cell.p[4] <= '9';
+}
+
+/* A header has a word in every cell; every row has a number or a missing value, or starts cardN. */
+static bool looks_like_header(const smi_cells *cells)
+{
+	if (!cells->n || cells->n > COLUMNS_MAX || is_card(cells->p[0]))
+		return false;
+	for (size_t i = 0; i < cells->n; i++)
+		if (!is_word(cells->p[i]))
+			return false;
+	return true;
+}
+
+static bool has_dotted_name(const smi_cells *cells)
+{
+	for (size_t i = 0; i < cells->n; i++)
+		if (memchr(cells->p[i].p, '.', cells->p[i].n))
+			return true;
 	return false;
 }
-const assay_reader assay_reader_smi = {"smi", "", sniff, rd};
+
+static bool has_unit(const smi_cells *cells)
+{
+	for (size_t i = 0; i < cells->n; i++)
+		if (cells->p[i].p[cells->p[i].n - 1] == ']' || assay_str_ends(cells->p[i], "_pct"))
+			return true;
+	return false;
+}
+
+/* amd-smi and our own table start gpu or timestamp,gpu; rocm-smi starts device; nvidia-smi has
+ * names with dots. 0: none of these. */
+static smi_dialect guess_dialect(assay_str line, const smi_cells *c)
+{
+	if (is_hash_line(line))
+		return SMI_DMON;
+	if (assay_str_same(c->p[0], ASSAY_S("device")))
+		return SMI_ROCM;
+	bool timed = c->n > 1 && (assay_str_starts(c->p[0], "time"));
+	if (assay_str_same(c->p[timed ? 1 : 0], ASSAY_S("gpu")))
+		return has_unit(c) ? SMI_OWN : SMI_AMD;
+	return has_dotted_name(c) ? SMI_NV : 0;
+}
+
+/* The dialect when this line is the header of a telemetry table, else 0. cols is filled either way
+ * unless there is no dialect at all. */
+static smi_dialect telemetry_header(assay_str line, const smi_cells *cells, smi_columns *cols)
+{
+	cols->n = 0;
+	if (!looks_like_header(cells))
+		return 0;
+	smi_dialect d = guess_dialect(line, cells);
+	if (!d)
+		return 0;
+	size_t known = smi_columns_plan(cells, NULL, d, cols);
+	if (!known || smi_columns_have(cols, SMI_PROCESS))
+		return 0;
+	return d == SMI_DMON && !smi_columns_have(cols, SMI_GPU) ? 0 : d;
+}
+
+static int smi_sniff(assay_str head)
+{
+	smi_cells cells = {0};
+	smi_columns cols = {0};
+	int sure = 0;
+	bool text = !memchr(head.p ? head.p : "", 0, head.n);
+	for (int i = 0; text && i < SNIFF_LINES && head.n && !sure; i++) {
+		assay_str line = assay_str_trim(assay_str_cut(&head, '\n'));
+		if (!line.n || line.n > LINE_MAX_BYTES || line.p[0] == '{')
+			continue;
+		split_line(line, 0, &cells);
+		sure = telemetry_header(line, &cells, &cols) ? 80 : 0;
+	}
+	assay_vec_free(&cells);
+	assay_vec_free(&cols);
+	return sure;
+}
+
+/* A bare number is seconds (amd-smi); a unit in the header says otherwise. */
+static bool epoch_of(const smi_column *col, assay_str s, int64_t *ns)
+{
+	int digits = 9;
+	if (col->unit && col->unit->kind == SMI_SECONDS)
+		for (double scale = col->unit->scale; scale < 0.5; scale *= 1e3)
+			digits -= 3;
+	return assay_str_scaled(s, digits, ns) && *ns >= 0;
+}
+
+typedef struct row_key {
+	int64_t gpu, xcp, time, date;
+	assay_sid id;
+	clock_kind clock;
+	bool bad;
+} row_key;
+
+static bool small_number(assay_str s, int64_t *out)
+{
+	if (is_card(s))
+		s = (assay_str){s.p + 4, s.n - 4};
+	return assay_str_i64(s, out) && *out >= 0 && *out <= GPU_MAX;
+}
+
+static void read_time(const smi_column *col, assay_str cell, row_key *k)
+{
+	int64_t ns;
+	if (smi_calendar(cell, &ns))
+		k->clock = CLOCK_LOCAL;
+	else if (epoch_of(col, cell, &ns))
+		k->clock = CLOCK_EPOCH;
+	else
+		k->bad = true;
+	k->time = k->bad ? 0 : ns;
+}
+
+static void read_key_cell(reader *r, const smi_column *col, assay_str cell, row_key *k)
+{
+	assay_str rest = cell;
+	switch ((int)col->role) {
+	case SMI_GPU:
+		k->bad |= !small_number(cell, &k->gpu);
+		break;
+	case SMI_XCP:
+		if (!small_number(cell, &k->xcp))
+			k->xcp = 0;
+		break;
+	case SMI_ID:
+		k->id = k->id ? k->id : assay_intern(&r->part->strings, cell);
+		break;
+	case SMI_TIME:
+		read_time(col, cell, k);
+		break;
+	case SMI_DATE:
+		k->bad |= !smi_date(&rest, NULL, &k->date) || rest.n;
+		break;
+	case SMI_DAYTIME:
+		k->bad |= !smi_daytime(cell, &k->time);
+		k->clock = CLOCK_DAY;
+		break;
+	}
+}
+
+/* Times of a day without a date go on past midnight. */
+static void settle_day(reader *r, row_key *k)
+{
+	if (k->clock != CLOCK_DAY)
+		return;
+	if (smi_columns_have(&r->t.cols, SMI_DATE)) {
+		k->clock = CLOCK_LOCAL;
+		k->time += k->date;
+		return;
+	}
+	if (k->time + 43200 * smi_second < r->last_daytime)
+		r->days++;
+	r->last_daytime = k->time;
+	k->time += r->days * 86400 * smi_second;
+}
+
+static void add_sample(reader *r, const row_key *k, uint32_t track, assay_sid name, double value)
+{
+	assay_counter_table *c = &r->part->t.counter;
+	uint32_t row = assay_add(&r->part->t, ASSAY_T_counter);
+	c->ts[row] = k->time;
+	c->track[row] = track;
+	c->name[row] = name;
+	c->value[row] = value;
+}
+
+static void take_value(reader *r, const row_key *k, uint32_t track, size_t col, assay_str cell,
+		       assay_sid name)
+{
+	double v;
+	smi_got got = smi_cell_value(&r->t.cols.p[col], cell, &v);
+	if (got == SMI_GOT_VALUE)
+		add_sample(r, k, track, name, v);
+	else if (got == SMI_GOT_BAD)
+		assay_count(r->part, ASSAY_ISSUE_bad_number, 1);
+	else if (got == SMI_GOT_BAD_UNIT)
+		assay_count(r->part, ASSAY_ISSUE_bad_unit, 1);
+}
+
+/* "[0, 'N/A', 3]": element i is sampled as NAME_i. */
+static void take_list(reader *r, const row_key *k, uint32_t track, size_t col, assay_str inside)
+{
+	assay_str base = assay_pool_get(&r->part->strings, r->t.names[col]);
+	for (int i = 0; inside.n && i < LIST_MAX; i++) {
+		assay_str cell = assay_str_trim(assay_str_cut(&inside, ','));
+		while (cell.n && strchr("'\"[]", cell.p[0]))
+			cell.p++, cell.n--;
+		while (cell.n && strchr("'\"[]", cell.p[cell.n - 1]))
+			cell.n--;
+		char name[256];
+		int n = snprintf(name, sizeof name, "%.*s_%d", (int)(base.n < 200 ? base.n : 200),
+				 base.p, i);
+		take_value(r, k, track, col, cell,
+			   assay_intern(&r->part->strings, (assay_str){name, (size_t)n}));
+	}
+}
+
+static uint32_t track_of(reader *r, row_key *k)
+{
+	bool numbered = smi_columns_have(&r->t.cols, SMI_GPU);
+	uint32_t track = assay_track(r->part, ASSAY_TRACK_TELEMETRY, numbered ? k->gpu : -1, k->xcp,
+				     numbered ? 0 : k->id, 0);
+	if (k->clock == CLOCK_NONE) {
+		uint32_t *n = assay_map_at(&r->samples, track);
+		*n = *n == ASSAY_MAP_ABSENT ? 0 : *n + 1;
+		k->time = *n;
+	}
+	return track;
+}
+
+static void read_row(reader *r)
+{
+	const table *t = &r->t;
+	row_key k = {0};
+	r->rows++;
+	for (size_t i = 0; i < t->cols.n; i++)
+		read_key_cell(r, &t->cols.p[i], r->cells.p[i], &k);
+	if (k.bad) {
+		assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
+		return;
+	}
+	settle_day(r, &k);
+	uint32_t track = track_of(r, &k);
+	if (r->clock == CLOCK_NONE)
+		r->clock = k.clock;
+	for (size_t i = 0; i < t->cols.n; i++) {
+		assay_str inside;
+		if (t->cols.p[i].role != SMI_VALUE)
+			continue;
+		if (smi_cell_list(r->cells.p[i], &inside))
+			take_list(r, &k, track, i, inside);
+		else
+			take_value(r, &k, track, i, r->cells.p[i], t->names[i]);
+	}
+}
+
+/* The name a column's samples go by: canonical, or the header's own with its unit. */
+static assay_sid sample_name(reader *r, const smi_column *c, assay_str unit)
+{
+	if (c->role != SMI_VALUE)
+		return 0;
+	if (c->quantity)
+		return assay_intern_z(&r->part->strings, c->quantity->name);
+	if (!unit.n)
+		return assay_intern(&r->part->strings, c->text);
+	char *name = assay_printf(&r->scratch, "%.*s [%.*s]", (int)c->text.n, c->text.p,
+				  (int)unit.n, unit.p);
+	return assay_intern_z(&r->part->strings, name);
+}
+
+static void name_columns(reader *r, const smi_cells *units)
+{
+	table *t = &r->t;
+	t->names = assay_alloc(&r->scratch, t->cols.n * sizeof *t->names);
+	for (size_t i = 0; i < t->cols.n; i++)
+		t->names[i] =
+			sample_name(r, &t->cols.p[i], units ? units->p[i] : (assay_str){"", 0});
+}
+
+static void begin_table(reader *r, assay_str line, smi_dialect dialect)
+{
+	table *t = &r->t;
+	assay_arena_free(&r->scratch);
+	r->scratch = (assay_arena){0};
+	t->text = assay_dup(&r->scratch, line);
+	t->head = (assay_str){t->text, line.n};
+	t->unit_line = (assay_str){"", 0};
+	t->dialect = dialect;
+	t->skip = !dialect;
+	split_line(t->head, dialect, &t->header);
+	if (t->skip)
+		return;
+	smi_columns_plan(&t->header, NULL, dialect, &t->cols);
+	name_columns(r, NULL);
+	r->any_table = true;
+	r->dialects |= (unsigned)dialect;
+}
+
+/* "# Idx   W   C ..." below a dmon header. */
+static bool take_unit_line(reader *r, assay_str line)
+{
+	table *t = &r->t;
+	bool units = false;
+	if (!is_hash_line(line) || t->dialect != SMI_DMON || !t->text || r->cells.n != t->header.n)
+		return false;
+	for (size_t i = 0; i < r->cells.n; i++)
+		units |= assay_str_same(r->cells.p[i], ASSAY_S("idx"));
+	if (!units || assay_str_eq(line, t->unit_line))
+		return units;
+	char *copy = assay_dup(&r->scratch, line);
+	t->unit_line = (assay_str){copy, line.n};
+	smi_columns_plan(&t->header, &r->cells, SMI_DMON, &t->cols);
+	name_columns(r, &r->cells);
+	return true;
+}
+
+/* A header of a table we do not read: words, one of which names a device or a process. */
+static bool other_header(const smi_cells *cells)
+{
+	static const char *const marks[] = {"gpu",          "pid",          "process_info",
+					    "process_list", "process_name", "device"};
+	for (size_t i = 0; looks_like_header(cells) && cells->n > 1 && i < cells->n; i++)
+		for (size_t m = 0; m < sizeof marks / sizeof *marks; m++)
+			if (assay_str_same(cells->p[i], assay_str_of(marks[m])))
+				return true;
+	return false;
+}
+
+static void read_line(reader *r, assay_str line)
+{
+	table *t = &r->t;
+	if (!line.n)
+		return;
+	if (t->text && assay_str_eq(line, t->head)) {
+		assay_count(r->part, ASSAY_ISSUE_repeated_header, !t->skip);
+		return;
+	}
+	split_line(line, t->dialect, &r->cells);
+	if (t->text && !t->skip && r->cells.n == t->header.n && !is_word(r->cells.p[0]) &&
+	    !is_hash_line(line)) {
+		read_row(r);
+		return;
+	}
+	if (take_unit_line(r, line))
+		return;
+	smi_columns planned = {0};
+	smi_dialect d = telemetry_header(line, &r->cells, &planned);
+	assay_vec_free(&planned);
+	if (d || other_header(&r->cells))
+		begin_table(r, line, d);
+	else if (t->skip)
+		assay_count(r->part, ASSAY_ISSUE_other_table, 1);
+	else if (t->text && r->cells.n == t->header.n && !is_hash_line(line))
+		read_row(r); /* starts with a word: a card, a GPU's name */
+	else if (r->cells.n > 1)
+		assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
+	else
+		assay_count(r->part, ASSAY_ISSUE_bad_syntax, 1); /* a banner or message */
+}
+
+/* The next line without its end. Lines over the limit are counted and passed over. false at the end
+ * of the text; what stands there without a line end may be cut and is not a record. */
+static bool next_line(reader *r, assay_str *line)
+{
+	for (;;) {
+		size_t want = 64 << 10;
+		assay_view v = assay_input_view(r->in, r->pos, want);
+		const char *nl = memchr(v.p, '\n', v.n);
+		while (!nl && !v.end && v.n < LINE_MAX_BYTES) {
+			v = assay_input_view(r->in, r->pos, want *= 2);
+			nl = memchr(v.p, '\n', v.n);
+		}
+		if (nl && nl - v.p <= LINE_MAX_BYTES) {
+			*line = assay_str_trim((assay_str){v.p, (size_t)(nl - v.p)});
+			r->pos += (uint64_t)(nl - v.p) + 1;
+			return true;
+		}
+		if (!nl && v.end) {
+			assay_count(r->part, ASSAY_ISSUE_truncated, v.n != 0);
+			return false;
+		}
+		assay_count(r->part, ASSAY_ISSUE_bad_record, nl != NULL);
+		r->pos += nl ? (uint64_t)(nl - v.p) + 1 : v.n;
+		assay_input_drop(r->in, r->pos);
+	}
+}
+
+static void note_origin(reader *r)
+{
+	static const struct {
+		smi_dialect dialect;
+		const char *tool;
+	} tools[] = {{SMI_AMD, "amd-smi"},
+		     {SMI_ROCM, "rocm-smi"},
+		     {SMI_NV, "nvidia-smi"},
+		     {SMI_DMON, "nvidia-smi dmon"},
+		     {SMI_OWN, "assay"}};
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+		if (r->dialects & tools[i].dialect)
+			assay_meta_add(r->part, "telemetry_tool", assay_str_of(tools[i].tool));
+	assay_meta_add(r->part, "telemetry_clock", assay_str_of(clock_names[r->clock]));
+	if (r->clock == CLOCK_LOCAL || r->clock == CLOCK_DAY)
+		assay_meta_add(r->part, "telemetry_timezone", ASSAY_S("unknown"));
+	if (r->part->source >= r->part->t.source.n)
+		return;
+	r->part->t.source.epoch[r->part->source] = r->clock == CLOCK_EPOCH;
+	r->part->t.source.records[r->part->source] = r->rows;
+}
+
+static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	reader r = {.run = run, .part = &run->part, .in = in};
+	assay_str line;
+	while (next_line(&r, &line)) {
+		read_line(&r, line);
+		assay_input_drop(in, r.pos);
+	}
+	if (r.any_table)
+		note_origin(&r);
+	assay_vec_free(&r.cells);
+	assay_vec_free(&r.t.header);
+	assay_vec_free(&r.t.cols);
+	assay_arena_free(&r.scratch);
+	assay_map_free(&r.samples);
+	if (!r.any_table)
+		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no telemetry header",
+				  assay_input_path(in));
+	return true;
+}
+
+const assay_reader assay_reader_smi = {
+	.name = "smi",
+	.about = "telemetry CSV of amd-smi, rocm-smi, nvidia-smi and assay",
+	.sniff = smi_sniff,
+	.read = smi_read,
+};
+
+/* ---- tests ---- */
+
+static assay_run *read_text(const char *text, size_t n)
+{
+	return assay_read_bytes(&assay_reader_smi, text, n);
+}
+
+static assay_run *read_z(const char *text)
+{
+	return read_text(text, strlen(text));
+}
+
+/* How many samples of that name a GPU has; the last one's time and value. */
+static size_t samples(const assay_run *run, int64_t gpu, const char *name, int64_t *ts,
+		      double *value)
+{
+	const assay_counter_table *c = &run->part.t.counter;
+	size_t n = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		if (run->part.t.track.pid[c->track[i]] != gpu ||
+		    strcmp(assay_z(run, c->name[i]), name))
+			continue;
+		n++;
+		*ts = c->ts[i];
+		*value = c->value[i];
+	}
+	return n;
+}
+
+#define ISSUES(run, id) ((run)->part.issues[ASSAY_ISSUE_##id])
+#define IS(run, gpu, name, count, want)                                                            \
+	(samples(run, gpu, name, &ts, &v) == (count) && (double)v == (want))
+
+TEST(amd_monitor_watch_repeats_its_header_and_has_a_banner)
+{
+	assay_run *run =
+		read_z("'CTRL' + 'C' to stop watching output:\r\n"
+		       "timestamp,gpu,power_usage,gfx,gfx_clock,mem,mem_clock,vram_used,pviol\r\n"
+		       "1700000000,0,300,97,2100,40,900,1024,\"  5 \"\r\n"
+		       "1700000000,1,N/A,0,65535,0,900,283,N/A\r\n"
+		       "\r\n"
+		       "timestamp,gpu,power_usage,gfx,gfx_clock,mem,mem_clock,vram_used,pviol\r\n"
+		       "1700000001,0,310,98,2100,41,900,2048,6\r\n\r\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 2, 98) && ts == 1700000001 * smi_second);
+	CHECK(IS(run, 0, "power_watts", 2, 310) && IS(run, 1, "util_pct", 1, 0));
+	CHECK(IS(run, 0, "mem_used_bytes", 2, 2147483648.0) && IS(run, 0, "mem_util_pct", 2, 41));
+	CHECK(IS(run, 0, "pviol", 2, 6) && samples(run, 1, "power_watts", &ts, &v) == 0);
+	CHECK(samples(run, 1, "clock_gfx_mhz", &ts, &v) == 0);
+	CHECK_EQ(ISSUES(run, repeated_header), 1);
+	CHECK_EQ(ISSUES(run, bad_syntax), 1);
+	CHECK(run->part.t.source.epoch[0] == 1 && run->part.t.source.base[0] == 0);
+	CHECK_EQ(run->part.t.source.records[0], 3);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(amd_monitor_process_tables_are_skipped_and_counted)
+{
+	assay_run *run =
+		read_z("gpu,power_usage,gfx,vram_used\n0,300,97,1024\n1,301,98,1025\n\n"
+		       "gpu,name,pid,gtt_mem,vram_mem\n0,python,12,0,100\n1,python,13,0,5\n\n"
+		       "gpu,power_usage,gfx,vram_used\n0,300,99,1024\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 2, 99) && ts == 1);
+	CHECK(samples(run, 0, "pid", &ts, &v) == 0 && samples(run, 0, "vram_mem", &ts, &v) == 0);
+	CHECK_EQ(ISSUES(run, other_table), 2);
+	CHECK(assay_str_is(assay_meta_get(run, "telemetry_clock"), "none"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(amd_metric_lists_become_numbered_samples)
+{
+	assay_run *run =
+		read_z("timestamp,gpu,gfx_activity,vcn_activity,socket_power,throttle_status,gfx_0_"
+		       "clk,edge,"
+		       "hotspot,mem,usage,total_vram,used_vram\n"
+		       "1700000000,0,55,\"['N/A', 7, "
+		       "'9']\",750,UNTHROTTLED,1900,N/A,61,50,N/A,196592,196593\n"
+		       "1700000001,0,155,\"[0, 0]\",750,THROTTLED,1900,N/A,61,50,N/A,196592,10\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 1, 55) && IS(run, 0, "vcn_activity_1", 2, 0));
+	CHECK(IS(run, 0, "vcn_activity_2", 1, 9) && IS(run, 0, "throttle", 2, 1));
+	CHECK(IS(run, 0, "temp_mem_c", 2, 50) && IS(run, 0, "temp_hotspot_c", 2, 61));
+	CHECK(samples(run, 0, "usage", &ts, &v) == 0 && samples(run, 0, "temp_c", &ts, &v) == 0);
+	CHECK_EQ(ISSUES(run, bad_unit), 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(amd_partitions_are_tracks_of_their_own)
+{
+	assay_run *run = read_z("timestamp,gpu,xcp,power_usage,gfx_clk,gfx\n"
+				"1700000000,0,0,300,2100,97\n1700000000,0,1,N/A,N/A,50\n");
+	CHECK(run && run->part.t.track.n == 2 && run->part.t.track.tid[1] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(rocm_smi_labels_carry_units_and_rows_start_with_card)
+{
+	assay_run *run =
+		read_z("\ndevice,Temperature (Sensor edge) (C),Temperature (Sensor junction) (C),"
+		       "Average Graphics Package Power (W),GPU use (%),VRAM Total Memory (B),"
+		       "sclk clock speed:,Performance Level\n"
+		       "card0,41.0,45.0,36.0,3,17163091968,(808Mhz),auto\n"
+		       "card1,N/A,47.0,40.0,N/A,17163091968,(809Mhz),auto\n\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 1, 3) && ts == 0 && IS(run, 0, "temp_c", 1, 41));
+	CHECK(IS(run, 1, "clock_gfx_mhz", 1, 809) &&
+	      IS(run, 1, "mem_total_bytes", 1, 17163091968.0));
+	CHECK(samples(run, 1, "util_pct", &ts, &v) == 0);
+	CHECK(run->part.t.source.epoch[0] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nvidia_query_times_are_local)
+{
+	assay_run *run = read_z(
+		"timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W], "
+		"clocks.current.sm [MHz], temperature.gpu, clocks_event_reasons.active, pstate\n"
+		"2026/11/15 02:20:04.472, 1, NVIDIA H200, 5 %, 10 MiB, 77.47 W, 345 MHz, 27, "
+		"0x0000000000000001, P0\n"
+		"2026/11/15 02:20:04.679, 1, NVIDIA H200, [N/A], [Not Supported], [Unknown Error], "
+		"[GPU requires reset], [Insufficient Permissions], 0x0000000000000004, P0\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 1, "util_pct", 1, 5) && IS(run, 1, "power_watts", 1, 77.47));
+	CHECK_EQ(ts, 1794709204472000000);
+	CHECK(IS(run, 1, "throttle", 2, 4) && ts == 1794709204679000000);
+	CHECK(IS(run, 1, "temp_c", 1, 27) && IS(run, 1, "mem_used_bytes", 1, 10485760));
+	CHECK(assay_str_is(assay_meta_get(run, "telemetry_timezone"), "unknown"));
+	CHECK(run->part.t.source.epoch[0] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nvidia_gpus_without_an_index_go_by_their_uuid)
+{
+	assay_run *run = read_z("uuid, utilization.gpu [%]\nGPU-1, 5 %\nGPU-2, 6 %\nGPU-1, 7 %\n");
+	CHECK(run && run->part.t.track.n == 2 && run->part.t.track.pid[0] == -1);
+	CHECK(!strcmp(assay_z(run, run->part.t.track.process[1]), "GPU-2"));
+	CHECK(run->part.t.counter.n == 3 && run->part.t.counter.ts[2] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(dmon_has_two_header_lines_in_both_forms)
+{
+	static const char *const forms[] = {
+		"# gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk     fb  rxpci\n"
+		"# Idx      W      C      C      %      %    MHz    MHz     MB   MB/s\n"
+		"    0     77     27      -     12      3   3201    345     10      2\n"
+		"# gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk     fb  rxpci\n"
+		"# Idx      W      C      C      %      %    MHz    MHz     MB   MB/s\n"
+		"    0     78     27      -     13      3   3201    345     11      2\n",
+		"#gpu, pwr, gtemp, mtemp, sm, mem, mclk, pclk, fb, rxpci\n"
+		"#Idx, W, C, C, %, %, MHz, MHz, MB, MB/s\n"
+		"0, 77, 27, -, 12, 3, 3201, 345, 10, 2\n"
+		"#gpu, pwr, gtemp, mtemp, sm, mem, mclk, pclk, fb, rxpci\n"
+		"#Idx, W, C, C, %, %, MHz, MHz, MB, MB/s\n"
+		"0, 78, 27, -, 13, 3, 3201, 345, 11, 2\n"};
+	int64_t ts;
+	double v;
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = read_z(forms[i]);
+		CHECK(run && IS(run, 0, "util_pct", 2, 13) && ts == 1 &&
+		      IS(run, 0, "power_watts", 2, 78));
+		CHECK(IS(run, 0, "mem_util_pct", 2, 3) &&
+		      IS(run, 0, "mem_used_bytes", 2, 11534336));
+		CHECK(IS(run, 0, "pcie_rx_bytes_per_s", 2, 2e6));
+		CHECK(samples(run, 0, "temp_mem_c", &ts, &v) == 0);
+		CHECK_EQ(ISSUES(run, repeated_header), 1);
+		CHECK(ISSUES(run, bad_unit) == 0 && ISSUES(run, bad_record) == 0);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(dmon_dates_and_times_of_day_are_read)
+{
+	int64_t ts;
+	double v;
+	assay_run *run =
+		read_z("#Date       Time        gpu   pwr\n#YYYYMMDD   HH:MM:SS   Idx     W\n"
+		       " 20261115   02:20:04      0    77\n");
+	CHECK(run && IS(run, 0, "power_watts", 1, 77) && ts == 1794709204000000000);
+	assay_run_free(run);
+	run = read_z("#Time        gpu   pwr\n#HH:MM:SS   Idx     W\n23:59:59  0  77\n00:00:01  0  "
+		     "78\n");
+	CHECK(run && IS(run, 0, "power_watts", 2, 78) && ts == 86401 * smi_second);
+	CHECK(assay_str_is(assay_meta_get(run, "telemetry_clock"), "day"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(our_own_telemetry_has_units_in_brackets)
+{
+	assay_run *run = read_z("time [ns],gpu,util [%],mem_used [B],power [W],clock_gfx [MHz]\n"
+				"1700000000123456789,0,50,1024,300.5,2100\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 1, 50) && ts == 1700000000123456789);
+	CHECK(IS(run, 0, "mem_used_bytes", 1, 1024) && IS(run, 0, "power_watts", 1, 300.5));
+	CHECK(run->part.t.source.epoch[0] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(other_csv_files_are_not_telemetry)
+{
+	static const char *const others[] = {
+		"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Start_Timestamp\"\n",
+		"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n",
+		"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\"\n",
+		"name,mem,usage\nx,1,2\n",
+		"gpu,price,usage\n0,1,2\n",
+		"timestamp,gpu,name,pid\n1,0,x,1\n",
+		"timestamp, pid, process_name, used_gpu_memory [MiB]\n",
+		"{\"traceEvents\": [{\"gpu\": 1, \"gfx\": 2}]}\n",
+		"device,owner\ncard0,me\n",
+		"file.name,size.bytes\n",
+		"# gpu notes\n",
+	};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (smi_sniff(assay_str_of(others[i]))) {
+			fprintf(stderr, "claimed: %s\n", others[i]);
+			return 1;
+		}
+	CHECK(smi_sniff(ASSAY_S("'CTRL' + 'C' to stop watching output:\r\ngpu,gfx,mem\r\n")));
+	CHECK(smi_sniff(ASSAY_S("device,GPU use (%)\ncard0,1\n")));
+	CHECK(smi_sniff(ASSAY_S("utilization.gpu [%]\n0 %\n")));
+	return 0;
+}
+
+TEST(text_cut_at_any_byte_keeps_whole_rows)
+{
+	static const char text[] = "timestamp,gpu,gfx,vcn_activity\n1700000000,0,97,\"[1, 2]\"\n"
+				   "1700000001,0,98,\"[1, 2]\"\n";
+	size_t head = (size_t)(strchr(text, '\n') - text) + 1;
+	for (size_t n = 0; n < sizeof text; n++) {
+		assay_run *run = read_text(text, n);
+		CHECK((run != NULL) == (n >= head));
+		size_t lines = 0;
+		for (size_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+		if (run) {
+			CHECK_EQ(run->part.t.counter.n, 3 * (lines - 1));
+			CHECK_EQ(ISSUES(run, truncated), n && text[n - 1] != '\n');
+		}
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(hostile_tables_are_survived)
+{
+	static const char text[] = "gpu,gfx\n99999999999999999999,5\n-1,5\n0,\n0,1,2\n0\n,,,,"
+				   "\n\"\"\"\"\n0,\"unclosed\n"
+				   "0,[[[[[\n0,\"[1,2,,,']\"\n0,0x\n0,1e999\n0,\xff\xfe\n\0\0,\0\n#"
+				   "\n# gpu\n# Idx\n#,#\n"
+				   "gpu,gfx,gfx,gfx\n0,1,2,3\n[N/A],[N/A],,\n";
+	assay_run *run = read_text(text, sizeof text - 1);
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 1, 3));
+	CHECK(ISSUES(run, bad_record) > 3 && ISSUES(run, bad_number) + ISSUES(run, bad_unit) > 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(lines_beyond_the_limit_are_passed_over)
+{
+	assay_vec(char) text = {0};
+	const char head[] = "gpu,gfx\n0,1\n", tail[] = "\n0,2\n";
+	assay_vec_reserve(&text, 3u << 20);
+	memset(text.p, 'x', 3u << 20);
+	memcpy(text.p, head, sizeof head - 1);
+	memcpy(text.p + (3u << 20) - (sizeof tail - 1), tail, sizeof tail - 1);
+	assay_run *run = read_text(text.p, 3u << 20);
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 2, 2) && ISSUES(run, bad_record) == 1);
+	assay_run_free(run);
+	assay_vec_free(&text);
+	return 0;
+}
+
+TEST(a_real_nvidia_recording_is_read_whole)
+{
+	const char *root = getenv("ASSAY_CORPUS");
+	char path[512];
+	snprintf(path, sizeof path, "%s/h200/nvidia_smi.csv", root ? root : "../shared/data");
+	assay_input *in = assay_input_open(path, NULL);
+	if (!in)
+		return 77;
+	assay_run *run = assay_run_new();
+	CHECK(assay_read_input(run, in, NULL));
+	int64_t ts;
+	double v;
+	CHECK(IS(run, 0, "util_pct", 121, 0) && IS(run, 0, "power_watts", 121, 118.72));
+	CHECK(IS(run, 0, "mem_used_bytes", 121, 3223 * 1048576.0) && IS(run, 0, "temp_c", 121, 28));
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		CHECK_EQ(run->part.issues[i], 0);
+	assay_run_free(run);
+	assay_input_close(in);
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* A libnvidia-ml.so.1 with two GPUs, for machines that have none. FAKE_NVML=fail makes the start
+ * fail, FAKE_NVML=hang makes it never return. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vendor/nvml.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int is(const char *word)
+{
+	const char *v = getenv("FAKE_NVML");
+	return v && !strcmp(v, word);
+}
+
+static assay_nvml_ret put(char *out, unsigned n, const char *text)
+{
+	snprintf(out, n, "%s", text);
+	return 0;
+}
+
+static long index_of(assay_nvml_device d)
+{
+	return (char *)d - (char *)0 - 1;
+}
+
+EXPORT assay_nvml_ret nvmlInit_v2(void);
+EXPORT assay_nvml_ret nvmlInit_v2(void)
+{
+	while (is("hang"))
+		sleep(1);
+	return is("fail") ? 9 : 0;
+}
+
+#define FN(name, args, body)                                                                       \
+	EXPORT assay_nvml_ret name args;                                                           \
+	EXPORT assay_nvml_ret name args                                                            \
+	{                                                                                          \
+		body;                                                                              \
+		return 0;                                                                          \
+	}
+
+FN(nvmlShutdown, (void), )
+FN(nvmlSystemGetDriverVersion, (char *o, unsigned n), put(o, n, "580.159.04"))
+FN(nvmlSystemGetNVMLVersion, (char *o, unsigned n), put(o, n, "13.580.159.04"))
+FN(nvmlSystemGetCudaDriverVersion_v2, (int *v), *v = 13000)
+FN(nvmlDeviceGetCount_v2, (unsigned *n), *n = 2)
+FN(nvmlDeviceGetHandleByIndex_v2, (unsigned i, assay_nvml_device *d),
+   *d = (assay_nvml_device)((char *)0 + i + 1))
+FN(nvmlDeviceGetName, (assay_nvml_device d, char *o, unsigned n),
+   put(o, n, index_of(d) ? "NVIDIA B200" : "NVIDIA H200"))
+FN(nvmlDeviceGetUUID, (assay_nvml_device d, char *o, unsigned n),
+   put(o, n, index_of(d) ? "GPU-1" : "GPU-0"))
+FN(nvmlDeviceGetCudaComputeCapability, (assay_nvml_device d, int *a, int *b),
+   *a = index_of(d) ? 10 : 9;
+   *b = 0)
+FN(nvmlDeviceGetMigMode, (assay_nvml_device d, unsigned *a, unsigned *b),
+   *a = (unsigned)index_of(d);
+   *b = 0)
+FN(nvmlDeviceGetEccMode, (assay_nvml_device d, int *a, int *b), (void)d; *a = 1; *b = 1)
+FN(nvmlDeviceGetPersistenceMode, (assay_nvml_device d, int *a), (void)d; *a = 0)
+FN(nvmlDeviceGetMemoryInfo, (assay_nvml_device d, assay_nvml_memory *m), (void)d;
+   m->total = 143771ull << 20)
+FN(nvmlDeviceGetPowerManagementLimit, (assay_nvml_device d, unsigned *v), (void)d; *v = 700000)
