@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/scopes.h"
 #include "cmd/cmd.h"
 #include "render/scopes.h"
@@ -10,7 +11,7 @@
 struct scopes_args {
 	int64_t depth, top;
 	const char *by, *step;
-	bool ops, python, folded, json;
+	bool ops, python, folded, json, timeline;
 };
 
 static const char *const by_words[] = {"path", "name", "instance"};
@@ -92,6 +93,19 @@ static void show(const assay_run *run, const struct scopes_args *a, int64_t step
 	assay_arena_free(&scratch);
 }
 
+static void show_timeline(assay_run *run, const struct scopes_args *a)
+{
+	assay_derive(run);
+	if (!a->json) {
+		assay_timeline_text(stdout, run, (uint32_t)(a->top ? a->top : 20));
+		return;
+	}
+	assay_jsonw w = {0};
+	assay_timeline_json(&w, run);
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+}
+
 static int scopes_run(const void *args, char **operands, int n)
 {
 	const struct scopes_args *a = args;
@@ -110,6 +124,8 @@ static int scopes_run(const void *args, char **operands, int n)
 	if (step >= 0 && !step_exists(run, step)) {
 		fprintf(stderr, "assay: the input has no step %lld\n", (long long)step);
 		status = ASSAY_EXIT_FAIL;
+	} else if (a->timeline) {
+		show_timeline(run, a);
 	} else {
 		show(run, a, step);
 	}
@@ -131,6 +147,9 @@ static const assay_opt scopes_opts[] = {
 	 offsetof(struct scopes_args, ops)},
 	{"python", 0, ASSAY_OPT_FLAG, NULL, "Python functions are scopes too.",
 	 offsetof(struct scopes_args, python)},
+	{"timeline", 0, ASSAY_OPT_FLAG, NULL,
+	 "Show the rows that xprof derives from the work: steps, modules, operators.",
+	 offsetof(struct scopes_args, timeline)},
 	{"folded", 0, ASSAY_OPT_FLAG, NULL,
 	 "Write folded stacks for flame graphs, GPU nanoseconds of each scope itself.",
 	 offsetof(struct scopes_args, folded)},
@@ -142,6 +161,7 @@ static const assay_example scopes_examples[] = {
 	{"assay scopes demo/train.json.gz", "the ranges of the bundled run"},
 	{"assay scopes --step 3 --by name demo/train.json.gz", "one step, by name"},
 	{"assay scopes --ops --depth 3 --top 5 demo/train.json.gz", "with framework operators"},
+	{"assay scopes --timeline --top 5 demo/train.json.gz", "one event for each invocation"},
 	{"assay scopes --ops --folded demo/train.json.gz", "input for a flame graph"},
 };
 

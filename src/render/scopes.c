@@ -256,6 +256,73 @@ void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_v
 	order_free(&o);
 }
 
+/* Earliest start, so that a timeline begins at 0. */
+static int64_t timeline_start(const assay_run *run)
+{
+	const assay_derived_table *d = &run->part.t.derived;
+	int64_t start = d->n ? d->ts[0] : 0;
+	for (size_t i = 1; i < d->n; i++)
+		start = d->ts[i] < start ? d->ts[i] : start;
+	return start;
+}
+
+/* Events of one row and stream stand together: the analysis goes stream by stream. */
+void assay_timeline_text(FILE *out, const assay_run *run, uint32_t top)
+{
+	const assay_derived_table *d = &run->part.t.derived;
+	const assay_track_table *t = &run->part.t.track;
+	assay_arena scratch = {0};
+	int64_t start = timeline_start(run);
+	for (int row = 0; row < ASSAY_DERIVED_ROW_COUNT; row++) {
+		uint32_t track = ASSAY_NO_ROW, shown = 0;
+		for (size_t i = 0; i < d->n; i++) {
+			char at[ASSAY_FMT], dur[ASSAY_FMT];
+			if (d->row[i] != row)
+				continue;
+			if (d->track[i] != track)
+				fprintf(out, "%s%s - from #%" PRId64 " of device %" PRId64 "\n",
+					track == ASSAY_NO_ROW && !row ? "" : "\n",
+					assay_derived_row_name[row], t->tid[d->track[i]],
+					t->pid[d->track[i]]);
+			shown = d->track[i] == track ? shown + 1 : 1;
+			track = d->track[i];
+			if (top && shown > top)
+				continue;
+			fprintf(out, "  %10s %10s %7" PRIu64 "  %*s%s\n",
+				assay_fmt_time(at, d->ts[i] - start),
+				assay_fmt_time(dur, d->dur[i]), d->events[i], 2 * d->level[i], "",
+				assay_fmt_safe(&scratch, assay_text(run, d->name[i])));
+		}
+	}
+	if (!d->n)
+		fprintf(out, "nothing to derive: no kernel has a scope or a label of XLA\n");
+	assay_arena_free(&scratch);
+}
+
+void assay_timeline_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_derived_table *d = &run->part.t.derived;
+	const assay_track_table *t = &run->part.t.track;
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_open(w, "timeline", '[');
+	for (size_t i = 0; i < d->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "row", assay_derived_row_name[d->row[i]]);
+		assay_jsonw_i64(w, "device", t->pid[d->track[i]]);
+		assay_jsonw_i64(w, "stream", t->tid[d->track[i]]);
+		assay_jsonw_u64(w, "level", d->level[i]);
+		assay_jsonw_i64(w, "ts_ns", d->ts[i]);
+		assay_jsonw_i64(w, "dur_ns", d->dur[i]);
+		assay_jsonw_str(w, "name", assay_text(run, d->name[i]));
+		assay_jsonw_u64(w, "kernels", d->events[i]);
+		if (d->scope[i] != ASSAY_NO_ROW)
+			assay_jsonw_i64(w, "scope", run->part.t.scope.id[d->scope[i]]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
+}
+
 static const char *folded_text(const assay_run *run, const assay_scope_view *v, char *buf, size_t n)
 {
 	FILE *f = fmemopen(buf, n, "w");

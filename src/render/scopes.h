@@ -35,4 +35,8 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view *view);
 void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_view *view);
 
+/* The derived table: rows of a timeline, top events of each row (0: all). */
+void assay_timeline_text(FILE *out, const assay_run *run, uint32_t top);
+void assay_timeline_json(assay_jsonw *w, const assay_run *run);
+
 #endif

@@ -22,7 +22,7 @@ def build(folder):
     lib = pathlib.Path(tap.ASSAY).resolve().parent / "libassay.a"
     out = folder / "write"
     cc = ["gcc", "-std=c11", "-D_DEFAULT_SOURCE", "-Iinclude", "-Isrc", str(HERE / "write.c"), str(lib),
-          "-lisal", "-lzstd", "-lsqlite3", "-lm", "-pthread", "-o", str(out)]
+          "-lisal", "-lzstd", "-lsqlite3", "-lcrypto", "-lm", "-pthread", "-o", str(out)]
     p = subprocess.run(cc, cwd=tap.ROOT, capture_output=True, text=True)
     return out if p.returncode == 0 else None
 
