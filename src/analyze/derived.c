@@ -231,7 +231,8 @@ static void add_framework(derive *d, assay_str op, struct kernel k)
 	for (size_t i = 0; i + 1 < n; i++)
 		extend(d, ASSAY_DERIVED_NAME_SCOPE, (int)i, text_key(part[i], ASSAY_S("")), part[i],
 		       ASSAY_NO_ROW, k);
-	close_from(d, ASSAY_DERIVED_NAME_SCOPE, (int)n - 1);
+	if (n > 1) /* an operator outside all scopes does not end them */
+		close_from(d, ASSAY_DERIVED_NAME_SCOPE, (int)n - 1);
 	extend(d, ASSAY_DERIVED_FRAMEWORK_OPS, 0, text_key(full, ASSAY_S("")),
 	       type.n ? type : part[n - 1], ASSAY_NO_ROW, k);
 }

@@ -126,8 +126,10 @@ static bool set_clock(xplane_writer *w, assay_err *err)
 	if (s.wide || __builtin_sub_overflow(s.last, s.first, &span) || span > span_max)
 		return assay_fail(err, ASSAY_LIMIT, 0,
 				  "the events span more than the 106 days an XPlane file can hold");
-	/* times that are already small and positive stay as they are */
-	int64_t origin = s.first >= 0 && s.last <= span_max ? 0 : s.first;
+	/* those of an XPlane file count from the session's start already */
+	bool relative = ref < t->source.n &&
+			assay_str_is(assay_text(w->run, t->source.format[ref]), "xplane");
+	int64_t origin = relative && s.first >= 0 && s.last <= span_max ? 0 : s.first;
 	for (uint32_t i = 0; i <= t->source.n; i++)
 		*assay_push(&w->shift) = delta_of(&t->source, i, ref) - origin;
 	w->moved = origin != 0;
