@@ -313,11 +313,8 @@ static void read_names(xplane *x)
 		else if (f.number == XPLANE_EVENT_META)
 			add_event_meta(x, f.bytes);
 	}
-	if (c.bad)
+	if (c.bad || (c.cut && !p->cut))
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
-	if (c.cut)
-		assay_count(x->part, ASSAY_ISSUE_truncated, 1);
-	p->cut = c.cut;
 }
 
 /* Planes of a recorder's own that are merged into /host:CPU when a file is finished. */
@@ -375,10 +372,9 @@ static bool read_field(xplane *x, assay_view v, size_t *used)
 				   (int)(f.bytes.n < 400 ? f.bytes.n : 400), f.bytes.p);
 		keep(x, ASSAY_S(XPLANE_KEPT_SPACE), f.whole);
 	} else if (c.cut) {
+		assay_count(x->part, ASSAY_ISSUE_truncated, 1);
 		if (f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES)
 			read_plane(x, f.bytes, (assay_str){0});
-		else
-			assay_count(x->part, ASSAY_ISSUE_truncated, 1);
 	} else {
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 	}

@@ -337,6 +337,8 @@ static assay_host_kind guess_kind(const assay_part *p, const xplane_line *line,
 		return ASSAY_HOST_OVERHEAD;
 	if (has(ev, XPLANE_SOURCE) || has(ev, XPLANE_PRODUCER) || has(ev, XPLANE_CONSUMER))
 		return ASSAY_HOST_OP;
+	if (!name.n) /* the file was cut in front of its names */
+		return ASSAY_HOST_OTHER;
 	for (size_t i = 0; i < sizeof runtime_words / sizeof *runtime_words; i++)
 		if (assay_str_find(name, runtime_words[i]) >= 0)
 			return ASSAY_HOST_OP;

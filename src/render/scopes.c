@@ -141,6 +141,17 @@ static void print_line(FILE *out, const assay_run *run, const assay_scope_view *
 		assay_fmt_time(f[5], l->idle), percent(l->gpu_busy, v->whole));
 }
 
+/* What the numbers above do not show. */
+static void print_problems(FILE *out, const assay_run *run)
+{
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
+		char count[ASSAY_FMT];
+		if (run->part.issues[i])
+			fprintf(out, "  %s: %s\n", assay_fmt_count(count, run->part.issues[i]),
+				assay_issue_infos[i].text);
+	}
+}
+
 void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *v)
 {
 	assay_arena scratch = {0};
@@ -165,6 +176,7 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 			assay_fmt_time(f[0], v->sum_grad));
 	fprintf(out, "  100%% is %s: %s\n", assay_fmt_time(f[1], v->whole),
 		v->steps ? "all steps shown" : "the first event to the last");
+	print_problems(out, run);
 	order_free(&o);
 	assay_arena_free(&scratch);
 }
@@ -252,6 +264,11 @@ void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_v
 		if (!o.out.p[i].more)
 			put_node(w, run, v, o.out.p[i].line);
 	assay_jsonw_close(w, ']');
+	assay_jsonw_open(w, "issues", '{');
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (run->part.issues[i])
+			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
+	assay_jsonw_close(w, '}');
 	assay_jsonw_close(w, '}');
 	order_free(&o);
 }
