@@ -581,6 +581,24 @@ TEST(derived_rows_are_marks_and_no_work)
 	return 0;
 }
 
+TEST(steps_come_from_the_first_device_when_no_thread_marked_them)
+{
+	assay_protow space = {0};
+	plane_maker m = {0};
+	for (int device = 1; device < 3; device++) {
+		make_event(&m, "4", 0, 9000000);
+		make_event(&m, "5", 9000000, 9000000);
+		make_line(&m, -559038737, "Steps", 0);
+		make_plane(&m, &space, device == 1 ? "/device:GPU:6" : "/device:GPU:2");
+	}
+	assay_run *run = read_bytes(assay_protow_data(&space));
+	const assay_step_table *s = &run->part.t.step;
+	CHECK(s->n == 2 && s->number[0] == 4 && s->number[1] == 5 && s->ts[1] == 9000);
+	assay_run_free(run);
+	assay_protow_free(&space);
+	return 0;
+}
+
 /* D3 of the scope work: numbers of devices come from names and are never made dense. */
 TEST(D3_an_idle_device_0_does_not_renumber_the_others)
 {

@@ -35,7 +35,7 @@ typedef struct xplane_event_meta {
 } xplane_event_meta;
 
 typedef struct xplane_step {
-	int64_t ts, dur;
+	int64_t ts, dur, device;
 	assay_sid name;
 } xplane_step;
 

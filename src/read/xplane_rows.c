@@ -227,8 +227,9 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 static void on_derived(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	add_mark(x, line, ev);
-	if (assay_str_is(line->name, XPLANE_STEPS_LINE) && x->plane.id == 0)
-		*assay_push(&x->derived_steps) = (xplane_step){ev->ts, ev->dur, ev->name};
+	if (assay_str_is(line->name, XPLANE_STEPS_LINE))
+		*assay_push(&x->derived_steps) =
+			(xplane_step){ev->ts, ev->dur, x->plane.id, ev->name};
 }
 
 /* Names the counters of other telemetry have; the rest keep theirs. */
@@ -441,9 +442,15 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 
 void xplane_steps_end(xplane *x)
 {
+	int64_t first = INT64_MAX; /* one device speaks for all */
+	for (size_t i = 0; i < x->derived_steps.n; i++)
+		if (x->derived_steps.p[i].device < first)
+			first = x->derived_steps.p[i].device;
 	for (size_t i = 0; !x->marked_steps && i < x->derived_steps.n; i++) {
 		const xplane_step *s = &x->derived_steps.p[i];
 		int64_t n = -1;
+		if (s->device != first)
+			continue;
 		assay_str_i64(assay_pool_get(&x->part->strings, s->name), &n);
 		add_step(x, s->ts, s->dur, n, s->name);
 	}

@@ -246,6 +246,30 @@ TEST(R5_R8_the_tree_is_written_by_write_alone_from_the_tables)
 	return 0;
 }
 
+TEST(R10_one_tree_serves_devices_of_both_vendors)
+{
+	static const char *const vendors[] = {"nvidia", "amd"};
+	assay_run *run = new_run();
+	for (int i = 0; i < 2; i++) {
+		uint32_t d = assay_add(&run->part.t, ASSAY_T_device);
+		run->part.t.device.source[d] = run->part.source;
+		run->part.t.device.id[d] = i;
+		run->part.t.device.vendor[d] = assay_sid_of(run, vendors[i]);
+		uint32_t g = add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
+		run->part.t.gpu.track[g] = assay_stream_track(&run->part, i, 7);
+		uint32_t a = add_scope(run, "a", 10 + i, ASSAY_NO_ROW);
+		put_in(run, g, add_scope(run, "b", 20 + i, a));
+	}
+	file f = write_run(run);
+	CHECK_EQ(count_fields(plane(&f, XPLANE_SCOPE_TREE), XPLANE_STATS), 2);
+	for (int i = 0; i < 2; i++) {
+		assay_str p = plane(&f, i ? "/device:GPU:1" : "/device:GPU:0");
+		CHECK_EQ(event_stat(p, event_at(p, 0, 0), "scope_range_id").value, 20 + i);
+	}
+	free(f.bytes);
+	return 0;
+}
+
 TEST(R11_the_tree_has_one_nameless_entry_with_the_largest_id)
 {
 	assay_run *run = new_run();
