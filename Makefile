@@ -38,7 +38,7 @@ ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
 CFLAGS       += $(if $(filter avx2,$(ISAS)),-DASSAY_X86)
 
-LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base model vendor probe read resolve analyze write render api))))
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base wire model vendor probe read resolve analyze write render api))))
 CMD_SRC := $(wildcard src/cmd/*.c)
 HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 
@@ -46,8 +46,15 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(call HOT_OBJ,$(B))
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)))
 
-.PHONY: all demo check lint bench fuzz install uninstall clean unit docs deps-run deps-check
-all: $(B)/assay $(B)/libassay.a $(B)/libassay.so docs
+# Recorder libraries live in strangers' processes: C library only, nothing exported but entry points,
+# never unloaded. One library a vendor, its entry in src/record/<vendor>.c.
+RECORDERS := $(patsubst src/record/%.c,%,$(wildcard src/record/cuda.c src/record/rocm.c))
+REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%=src/record/%_*.c)),$(wildcard src/record/*.c src/wire/*.c src/vendor/dl.c))
+REC_LIBS  := $(RECORDERS:%=$(B)/libassay_%.so)
+REC_FLAGS := -ftls-model=initial-exec -fno-exceptions -fno-plt
+
+.PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check deps-run deps-check
+all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -57,6 +64,13 @@ $(B)/libassay.a: $(LIB_OBJ)
 
 $(B)/libassay.so: $(LIB_OBJ) src/assay.map
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libassay.so.0 -Wl,--version-script=src/assay.map -o $@ $(LIB_OBJ) $(LIBS)
+
+define rec_rule
+$(B)/libassay_$(1).so: $(patsubst %.c,$(B)/rec/%.o,$(REC_SRC) $(wildcard src/record/$(1).c src/record/$(1)_*.c))
+	$$(Q)$$(CC) $$(LDFLAGS) -shared -Wl,-soname,libassay_$(1).so -Wl,-z,nodelete -Wl,-z,now -o $$@ $$^ -ldl
+endef
+$(foreach r,$(RECORDERS),$(eval $(call rec_rule,$(r))))
+recorders: $(REC_LIBS)
 
 $(B)/unit/run: $(UNIT_OBJ) $(B)/unit/tests/unit.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -79,6 +93,8 @@ $(B)/%.o: %.c
 	$(call compile,)
 $(B)/unit/%.o: %.c
 	$(call compile,-DASSAY_TEST)
+$(B)/rec/%.o: %.c
+	$(call compile,$(REC_FLAGS))
 
 # Small programs for tests and benchmarks, linked with the library's insides.
 TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
@@ -105,6 +121,16 @@ check:
 	$(Q)tools/install-deps check
 	$(Q)tests/check
 
+# The recorder without a GPU: fake vendor libraries, programs that end in every way.
+record-check: $(B)/assay $(REC_LIBS)
+	$(Q)tests/record/test_record.py $(B)
+
+# Our declarations of vendors' libraries beside the vendors' own headers, where they are.
+CUPTI_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/usr/local/cuda /usr/local/cuda-*)))
+abi-check:
+	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -fsyntax-only -Isrc -isystem $(CUPTI_INCLUDE) tests/record/abi_cupti.c
+	@echo "declarations agree with $(CUPTI_INCLUDE)"
+
 lint:
 	$(Q)tools/lint
 
@@ -126,12 +152,15 @@ install: all
 	install -m 644 $(B)/libassay.a $(DESTDIR)$(PREFIX)/lib/libassay.a
 	install -m 755 $(B)/libassay.so $(DESTDIR)$(PREFIX)/lib/libassay.so.0
 	ln -sf libassay.so.0 $(DESTDIR)$(PREFIX)/lib/libassay.so
+	install -d $(DESTDIR)$(PREFIX)/lib/assay
+	$(if $(REC_LIBS),install -m 755 $(REC_LIBS) $(DESTDIR)$(PREFIX)/lib/assay/)
 	install -m 644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(B)/completion/assay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
 	install -m 644 $(B)/completion/assay.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay
 	install -m 644 $(B)/completion/assay.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish
 
 uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/lib/assay
 	rm -f $(DESTDIR)$(PREFIX)/bin/assay $(DESTDIR)$(PREFIX)/lib/libassay.* $(DESTDIR)$(PREFIX)/include/assay/assay.h \
 	      $(DESTDIR)$(PREFIX)/share/man/man1/assay*.1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay \
 	      $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish

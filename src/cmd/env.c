@@ -168,6 +168,17 @@ static assay_str snapshot_text(assay_arena *a, const assay_env *e)
 	return (assay_str){copy, text.n};
 }
 
+bool assay_env_save(const char *path, assay_err *err)
+{
+	assay_env env;
+	assay_arena text = {0};
+	bool ok = assay_env_probe(&env, &(assay_env_opts){.size = sizeof(assay_env_opts)}, err) &&
+		  save(path, snapshot_text(&text, &env), err);
+	assay_arena_free(&text);
+	assay_env_free(&env);
+	return ok;
+}
+
 static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
 {
 	assay_err err = {0};

@@ -2,6 +2,7 @@
  * talks to the driver and can take long or never return, so it runs beside the other probes under a
  * limit. */
 #define _GNU_SOURCE /* pthread_timedjoin_np */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -10,38 +11,9 @@
 #include "base/test.h"
 #include "probe/nvidia.h"
 #include "probe/probe.h"
-#include "vendor/dl.h"
 #include "vendor/nvml.h"
 
 enum { NVML_LIMIT_SECONDS = 5, GPUS_MAX = 64 };
-
-#define ROW(member, symbol, need)                                                                  \
-	{                                                                                          \
-		symbol, offsetof(assay_nvml, member), need                                         \
-	}
-static const assay_symbol symbols[] = {
-	ROW(init, "nvmlInit_v2", true),
-	ROW(shutdown, "nvmlShutdown", true),
-	ROW(driver_version, "nvmlSystemGetDriverVersion", true),
-	ROW(nvml_version, "nvmlSystemGetNVMLVersion", false),
-	ROW(cuda_version, "nvmlSystemGetCudaDriverVersion_v2", false),
-	ROW(count, "nvmlDeviceGetCount_v2", true),
-	ROW(by_index, "nvmlDeviceGetHandleByIndex_v2", true),
-	ROW(name, "nvmlDeviceGetName", false),
-	ROW(uuid, "nvmlDeviceGetUUID", false),
-	ROW(serial, "nvmlDeviceGetSerial", false),
-	ROW(vbios, "nvmlDeviceGetVbiosVersion", false),
-	ROW(compute_capability, "nvmlDeviceGetCudaComputeCapability", false),
-	ROW(mig, "nvmlDeviceGetMigMode", false),
-	ROW(ecc, "nvmlDeviceGetEccMode", false),
-	ROW(persistence, "nvmlDeviceGetPersistenceMode", false),
-	ROW(compute_mode, "nvmlDeviceGetComputeMode", false),
-	ROW(memory, "nvmlDeviceGetMemoryInfo", false),
-	ROW(power_limit, "nvmlDeviceGetPowerManagementLimit", false),
-	ROW(pci, "nvmlDeviceGetPciInfo_v3", false),
-	ROW(link_width, "nvmlDeviceGetCurrPcieLinkWidth", false),
-};
-#undef ROW
 
 struct nvml_gpu {
 	char name[ASSAY_NVML_TEXT], uuid[ASSAY_NVML_TEXT], serial[ASSAY_NVML_TEXT],
@@ -61,8 +33,7 @@ struct assay_nvml_job {
 	struct nvml_gpu gpu[GPUS_MAX];
 };
 
-static void ask_text(assay_nvml_ret (*f)(assay_nvml_device, char *, unsigned), assay_nvml_device d,
-		     char *out)
+static void ask_text(int (*f)(assay_nvml_device, char *, unsigned), assay_nvml_device d, char *out)
 {
 	if (!f || f(d, out, ASSAY_NVML_TEXT))
 		out[0] = 0;
@@ -97,17 +68,16 @@ static void ask_gpu(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g
 
 static void *nvml_thread(void *arg)
 {
-	static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
 	struct assay_nvml_job *j = arg;
 	assay_nvml api = {0};
-	void *handle = assay_dl_bind(names, symbols, sizeof symbols / sizeof *symbols, &api);
-	if (!handle)
+	void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!lib || !assay_nvml_bind(lib, &api))
 		return NULL;
 	j->opened = 1;
 	j->init_ret = api.init();
 	if (j->init_ret)
 		return NULL;
-	if (api.driver_version(j->driver, sizeof j->driver))
+	if (!api.driver_version || api.driver_version(j->driver, sizeof j->driver))
 		j->driver[0] = 0;
 	if (!api.nvml_version || api.nvml_version(j->nvml, sizeof j->nvml))
 		j->nvml[0] = 0;

@@ -14,7 +14,7 @@ enum { HEAD = 64 << 10, DEPTH_MAX = 4 };
 
 const assay_reader *const assay_readers[] = {
 	&assay_reader_chrome, &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
-	&assay_reader_rocpd,  &assay_reader_smi,
+	&assay_reader_rocpd,  &assay_reader_smi,          &assay_reader_capture,
 };
 const size_t assay_reader_count = sizeof assay_readers / sizeof *assay_readers;
 
@@ -141,13 +141,20 @@ static int by_name(const void *a, const void *b)
 
 typedef assay_vec(char *) paths;
 
+/* Of a run directory: read by those who want them, or by nobody. */
+static bool is_no_trace(const char *name)
+{
+	return !strcmp(name, "run.json") || !strcmp(name, "env.json") ||
+	       assay_str_ends(assay_str_of(name), ".ring");
+}
+
 static void list_files(assay_arena *a, const char *dir, int depth, paths *out)
 {
 	DIR *d = opendir(dir);
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d));) {
-		if (e->d_name[0] == '.')
+		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
 			continue;
 		char *path = assay_printf(a, "%s/%s", dir, e->d_name);
 		struct stat st;

@@ -1,36 +1,19 @@
-/* dlopen by table. */
+/* dlsym over a table. */
 #include "vendor/dl.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-static bool bind_all(void *handle, const assay_symbol *table, size_t n, void *api)
+const char *assay_dl_bind(void *lib, void *api, const assay_sym *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		void *p = dlsym(handle, table[i].name);
-		if (!p && table[i].required)
-			return false;
-		/* ISO C has no cast from object to function pointer; POSIX promises the copy works
-		 */
-		memcpy((char *)api + table[i].at, &p, sizeof p);
-	}
-	return true;
-}
-
-void *assay_dl_bind(const char *const *names, const assay_symbol *table, size_t n, void *api)
-{
-	for (; *names; names++) {
-		void *handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-		if (handle && bind_all(handle, table, n, api))
-			return handle;
-		if (handle)
-			dlclose(handle);
+		void *p = NULL;
+		for (size_t k = 0; !p && k < sizeof s->names / sizeof *s->names && s[i].names[k];
+		     k++)
+			p = dlsym(lib, s[i].names[k]);
+		if (!p && s[i].must)
+			return s[i].names[0];
+		memcpy((char *)api + s[i].off, &p, sizeof p);
 	}
 	return NULL;
-}
-
-void assay_dl_close(void *handle)
-{
-	if (handle)
-		dlclose(handle);
 }

@@ -1,20 +1,18 @@
-/* Vendor libraries are opened at run time and bound to a struct of function pointers through a
- * table of names, so that the program builds and runs where they are absent. */
+/* Binding of a library that may not be there, by a table of symbols. Tells by name what is missing,
+ * so that recorders, which see nothing of base/, can use it too. */
 #ifndef ASSAY_VENDOR_DL_H
 #define ASSAY_VENDOR_DL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct assay_symbol {
-	const char *name;
-	size_t at;     /* offset of the pointer in the struct */
-	bool required; /* without it the library is of no use */
-} assay_symbol;
+typedef struct assay_sym {
+	const char *names[3]; /* newest first; unused slots stay NULL */
+	size_t off;           /* where the pointer goes in the api struct */
+	bool must;            /* false: leave NULL, caller checks */
+} assay_sym;
 
-/* First of the NULL-terminated names that opens and has every required symbol; NULL when none does.
- */
-void *assay_dl_bind(const char *const *names, const assay_symbol *table, size_t n, void *api);
-void assay_dl_close(void *handle);
+/* Fill api from lib. Returns NULL, or the name of a required symbol that is missing. */
+const char *assay_dl_bind(void *lib, void *api, const assay_sym *s, size_t n);
 
 #endif

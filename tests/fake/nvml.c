@@ -15,7 +15,7 @@ static int is(const char *word)
 	return v && !strcmp(v, word);
 }
 
-static assay_nvml_ret put(char *out, unsigned n, const char *text)
+static int put(char *out, unsigned n, const char *text)
 {
 	snprintf(out, n, "%s", text);
 	return 0;
@@ -26,8 +26,8 @@ static long index_of(assay_nvml_device d)
 	return (char *)d - (char *)0 - 1;
 }
 
-EXPORT assay_nvml_ret nvmlInit_v2(void);
-EXPORT assay_nvml_ret nvmlInit_v2(void)
+EXPORT int nvmlInit_v2(void);
+EXPORT int nvmlInit_v2(void)
 {
 	while (is("hang"))
 		sleep(1);
@@ -35,8 +35,8 @@ EXPORT assay_nvml_ret nvmlInit_v2(void)
 }
 
 #define FN(name, args, body)                                                                       \
-	EXPORT assay_nvml_ret name args;                                                           \
-	EXPORT assay_nvml_ret name args                                                            \
+	EXPORT int name args;                                                                      \
+	EXPORT int name args                                                                       \
 	{                                                                                          \
 		body;                                                                              \
 		return 0;                                                                          \
@@ -62,5 +62,15 @@ FN(nvmlDeviceGetMigMode, (assay_nvml_device d, unsigned *a, unsigned *b),
 FN(nvmlDeviceGetEccMode, (assay_nvml_device d, int *a, int *b), (void)d; *a = 1; *b = 1)
 FN(nvmlDeviceGetPersistenceMode, (assay_nvml_device d, int *a), (void)d; *a = 0)
 FN(nvmlDeviceGetMemoryInfo, (assay_nvml_device d, assay_nvml_memory *m), (void)d;
-   m->total = 143771ull << 20)
+   m->total = 143771ull << 20; m->used = (uint64_t)index_of(d))
 FN(nvmlDeviceGetPowerManagementLimit, (assay_nvml_device d, unsigned *v), (void)d; *v = 700000)
+FN(nvmlDeviceGetUtilizationRates, (assay_nvml_device d, assay_nvml_utilization *u),
+   *u = ((assay_nvml_utilization){50 + (unsigned)index_of(d), 20}))
+
+/* the second one does not say */
+EXPORT int nvmlDeviceGetPowerUsage(assay_nvml_device d, unsigned *mw);
+EXPORT int nvmlDeviceGetPowerUsage(assay_nvml_device d, unsigned *mw)
+{
+	*mw = 123456;
+	return (int)index_of(d);
+}

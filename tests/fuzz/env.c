@@ -1,4 +1,5 @@
-/* Any bytes as the binary and text formats the environment probe reads; the first byte picks one. */
+/* Any bytes as the binary and text formats the environment probe reads; the first byte picks one.
+ */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,7 +57,8 @@ static void fuzz_diff(assay_str s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const readers[])(assay_str) = {fuzz_elf, fuzz_ldcache, fuzz_git, fuzz_header, fuzz_diff};
+	static void (*const readers[])(assay_str) = {fuzz_elf, fuzz_ldcache, fuzz_git, fuzz_header,
+						     fuzz_diff};
 	if (size)
 		readers[data[0] % 5]((assay_str){(const char *)data + 1, size - 1});
 	return 0;

@@ -1,0 +1,42 @@
+/* The parts of `assay record`, shared between its files only. */
+#ifndef ASSAY_CMD_RECORD_H
+#define ASSAY_CMD_RECORD_H
+
+#include "model/run.h"
+#include "probe/telemetry.h"
+
+typedef struct record_args {
+	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
+	int64_t duration, delay;
+	bool all_api, quiet;
+} record_args;
+
+/* A recording from the start of the command to the summary. */
+typedef struct recording {
+	assay_arena arena;
+	const char *dir;   /* absolute */
+	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
+	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
+	char **command;
+	int64_t start_real, start_boot, stop_real, stop_boot;
+	int status; /* exit status to pass on */
+	int signal; /* that ended the command, 0 none */
+	uint64_t salvaged;
+	uint32_t still_running; /* processes that outlive the command */
+	assay_sampled telemetry;
+} recording;
+
+/* Run the command with the recorders' environment and wait for it; false when it cannot be started.
+ */
+bool assay_record_command(recording *r, char **env, assay_err *err);
+
+/* env.json of the run directory, before the command starts. */
+void assay_record_env(const char *dir);
+
+/* run.json; run is NULL before the command ended. */
+bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
+			assay_err *err);
+/* One screen on stderr: what was recorded, lost, and the next command to type. */
+void assay_record_summary(const recording *r, const assay_run *run);
+
+#endif

@@ -1,0 +1,97 @@
+/* Starting the recorded command, and staying out of its way: signals of the terminal reach it
+ * directly, signals sent to us are passed on, its status is ours. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/record.h"
+
+extern char **environ;
+
+/* The command's process, for the signal handler alone. */
+static volatile sig_atomic_t child_pid;
+
+/* The terminal sends Ctrl-C to the whole group, so the command has it already; kill(1) sends it to
+ * us alone. */
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (child_pid > 0 && info->si_code <= 0)
+		kill((pid_t)child_pid, sig);
+}
+
+static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+enum { PASSED = sizeof passed / sizeof *passed };
+
+static void catch_signals(struct sigaction *old)
+{
+	struct sigaction sa = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+	for (int i = 0; i < PASSED; i++)
+		sigaction(passed[i], &sa, &old[i]);
+}
+
+static void release_signals(const struct sigaction *old)
+{
+	for (int i = 0; i < PASSED; i++)
+		sigaction(passed[i], &old[i], NULL);
+}
+
+/* Only async-signal-safe calls between fork and exec. */
+static _Noreturn void become_command(char **command, char **env, const struct sigaction *old,
+				     const sigset_t *mask, int told)
+{
+	release_signals(old);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	environ = env;
+	execvp(command[0], command);
+	int why = errno;
+	ssize_t n = write(told, &why, sizeof why);
+	_exit(n == (ssize_t)sizeof why ? 127 : 126);
+}
+
+static void wait_for(recording *r, pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		r->signal = WTERMSIG(status);
+	r->status = r->signal ? 128 + r->signal : WEXITSTATUS(status);
+}
+
+bool assay_record_command(recording *r, char **env, assay_err *err)
+{
+	struct sigaction old[PASSED];
+	int pipe_fd[2], why = 0;
+	if (pipe(pipe_fd) < 0)
+		return assay_fail(err, ASSAY_IO, 0, "cannot make a pipe: %s", strerror(errno));
+	fcntl(pipe_fd[0], F_SETFD, FD_CLOEXEC);
+	fcntl(pipe_fd[1], F_SETFD, FD_CLOEXEC);
+	catch_signals(old);
+	sigset_t all, mask;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all,
+		    &mask); /* a signal now would find no process to pass it to */
+	pid_t pid = fork();
+	if (pid == 0)
+		become_command(r->command, env, old, &mask, pipe_fd[1]);
+	child_pid = pid;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	close(pipe_fd[1]);
+	bool told = pid > 0 && read(pipe_fd[0], &why, sizeof why) == (ssize_t)sizeof why;
+	close(pipe_fd[0]);
+	if (pid > 0)
+		wait_for(r, pid);
+	child_pid = 0;
+	release_signals(old);
+	if (pid < 0)
+		return assay_fail(err, ASSAY_IO, 0, "cannot start a process: %s", strerror(errno));
+	if (told)
+		return assay_fail(err, ASSAY_IO, 0, "cannot run %s: %s", r->command[0],
+				  strerror(why));
+	return true;
+}

@@ -1,0 +1,209 @@
+/* What a recording says about itself: run.json for programs, one screen for people. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/jsonw.h"
+#include "cmd/cmd.h"
+#include "cmd/record.h"
+
+typedef struct tally {
+	uint64_t kernels, copies, sets, calls, ranges, waits, joined, events, allocs, processes,
+		devices;
+	int64_t busy_start, busy_end;
+} tally;
+
+static void count_gpu(const assay_tables *t, tally *n)
+{
+	for (size_t i = 0; i < t->gpu.n; i++) {
+		n->kernels += t->gpu.kind[i] == ASSAY_GPU_KERNEL;
+		n->copies += t->gpu.kind[i] == ASSAY_GPU_MEMCPY;
+		n->sets += t->gpu.kind[i] == ASSAY_GPU_MEMSET;
+	}
+}
+
+static tally count_rows(const assay_run *run)
+{
+	tally n = {0};
+	const assay_tables *t = &run->part.t;
+	count_gpu(t, &n);
+	for (size_t i = 0; i < t->host.n; i++) {
+		n.calls += t->host.kind[i] == ASSAY_HOST_RUNTIME ||
+			   t->host.kind[i] == ASSAY_HOST_DRIVER;
+		n.ranges += t->host.kind[i] == ASSAY_HOST_MARKER;
+	}
+	for (size_t i = 0; i < t->sync.n; i++)
+		n.joined += t->sync.record_corr[i] >= 0;
+	n.waits = t->sync.n;
+	n.events = t->event_record.n;
+	n.allocs = t->alloc.n;
+	n.processes = t->source.n;
+	n.devices = t->device.n;
+	return n;
+}
+
+static uint64_t lost_in_all(const assay_run *run)
+{
+	return run->part.issues[ASSAY_ISSUE_lost_records] +
+	       run->part.issues[ASSAY_ISSUE_lost_incomplete] +
+	       run->part.issues[ASSAY_ISSUE_damaged_chunk] +
+	       run->part.issues[ASSAY_ISSUE_truncated];
+}
+
+static void json_moment(assay_jsonw *w, const char *key, int64_t real, int64_t boot)
+{
+	char text[40];
+	time_t seconds = (time_t)(real / 1000000000);
+	struct tm tm;
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	assay_jsonw_open_flat(w, key, '{');
+	assay_jsonw_z(w, "utc", text);
+	assay_jsonw_i64(w, "unix_ns", real);
+	assay_jsonw_i64(w, "boottime_ns", boot);
+	assay_jsonw_close(w, '}');
+}
+
+static void json_counts(assay_jsonw *w, const assay_run *run)
+{
+	tally n = count_rows(run);
+	assay_jsonw_open(w, "counts", '{');
+	assay_jsonw_u64(w, "processes", n.processes);
+	assay_jsonw_u64(w, "kernels", n.kernels);
+	assay_jsonw_u64(w, "copies", n.copies);
+	assay_jsonw_u64(w, "memsets", n.sets);
+	assay_jsonw_u64(w, "calls", n.calls);
+	assay_jsonw_u64(w, "ranges", n.ranges);
+	assay_jsonw_u64(w, "waits", n.waits);
+	assay_jsonw_u64(w, "waits_joined", n.joined);
+	assay_jsonw_u64(w, "event_records", n.events);
+	assay_jsonw_u64(w, "allocations", n.allocs);
+	assay_jsonw_close(w, '}');
+	assay_jsonw_open(w, "losses", '{');
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (run->part.issues[i])
+			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
+	assay_jsonw_close(w, '}');
+}
+
+static void json_options(assay_jsonw *w, const record_args *a)
+{
+	assay_jsonw_open(w, "options", '{');
+	assay_jsonw_bool(w, "all_api", a->all_api);
+	assay_jsonw_i64(w, "delay_ns", a->delay);
+	assay_jsonw_i64(w, "duration_ns", a->duration);
+	assay_jsonw_z(w, "only_range", a->only_range);
+	assay_jsonw_z(w, "steps_from", a->steps_from ? a->steps_from : "auto");
+	assay_jsonw_z(w, "telemetry", a->telemetry ? a->telemetry : "200");
+	assay_jsonw_close(w, '}');
+}
+
+static void json_run(assay_jsonw *w, const recording *r, const record_args *a, const assay_run *run)
+{
+	char host[64] = "";
+	gethostname(host, sizeof host - 1);
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_z(w, "assay", ASSAY_VERSION);
+	assay_jsonw_open_flat(w, "command", '[');
+	for (char **c = r->command; *c; c++)
+		assay_jsonw_z(w, NULL, *c);
+	assay_jsonw_close(w, ']');
+	assay_jsonw_z(w, "host", host);
+	json_moment(w, "start", r->start_real, r->start_boot);
+	if (run) {
+		json_moment(w, "stop", r->stop_real, r->stop_boot);
+		assay_jsonw_i64(w, "status", r->status);
+		assay_jsonw_i64(w, "signal", r->signal);
+	}
+	assay_jsonw_open(w, "recorders", '{');
+	assay_jsonw_z(w, "cuda", r->cuda);
+	assay_jsonw_z(w, "rocm", r->rocm);
+	assay_jsonw_close(w, '}');
+	json_options(w, a);
+	assay_jsonw_open_flat(w, "telemetry", '{');
+	assay_jsonw_z(w, "from", r->telemetry.from);
+	assay_jsonw_u64(w, "devices", r->telemetry.devices);
+	assay_jsonw_u64(w, "rows", r->telemetry.rows);
+	assay_jsonw_close(w, '}');
+	if (run)
+		json_counts(w, run);
+	assay_jsonw_close(w, '}');
+}
+
+bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
+			assay_err *err)
+{
+	assay_jsonw w = {0};
+	assay_arena scratch = {0};
+	json_run(&w, r, a, run);
+	assay_str text = assay_jsonw_text(&w);
+	/* under another name first: whoever reads run.json sees a whole one */
+	char *part = assay_printf(&scratch, "%s/.run.json", r->dir);
+	char *path = assay_printf(&scratch, "%s/run.json", r->dir);
+	FILE *f = fopen(part, "w");
+	bool ok = f && fwrite(text.p, 1, text.n, f) == text.n && fputc('\n', f) != EOF;
+	ok = (!f || fclose(f) == 0) && ok && rename(part, path) == 0;
+	if (!ok)
+		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+	assay_arena_free(&scratch);
+	assay_jsonw_free(&w);
+	return ok;
+}
+
+static void line(const char *what, uint64_t n, const char *more)
+{
+	if (n)
+		fprintf(stderr, "  %12" PRIu64 "  %s%s\n", n, what, more);
+}
+
+static void print_rows(const recording *r, const assay_run *run, const tally *n)
+{
+	char joined[64] = "", telemetry[64];
+	if (n->joined)
+		snprintf(joined, sizeof joined,
+			 " (%" PRIu64 " joined to the event they waited for)", n->joined);
+	line("processes", n->processes, "");
+	line("kernels", n->kernels, "");
+	line("copies", n->copies, "");
+	line("memsets", n->sets, "");
+	line("runtime and driver calls", n->calls, "");
+	line("waits", n->waits, joined);
+	line("annotation ranges", n->ranges, "");
+	snprintf(telemetry, sizeof telemetry, " of %u GPU%s, from %s", r->telemetry.devices,
+		 r->telemetry.devices == 1 ? "" : "s", r->telemetry.from ? r->telemetry.from : "");
+	line("telemetry samples", r->telemetry.rows, telemetry);
+	uint64_t lost = lost_in_all(run);
+	if (lost)
+		line("records lost: see `assay info`", lost, "");
+	else if (n->processes)
+		fprintf(stderr, "  nothing was lost\n");
+}
+
+void assay_record_summary(const recording *r, const assay_run *run)
+{
+	tally n = count_rows(run);
+	fprintf(stderr, "\nassay: recorded %.2f s into %s\n",
+		(double)(r->stop_boot - r->start_boot) / 1e9, r->dir);
+	print_rows(r, run, &n);
+	if (r->signal)
+		fprintf(stderr, "  the command was ended by signal %d; what it recorded is kept\n",
+			r->signal);
+	if (r->salvaged)
+		fprintf(stderr,
+			"  %" PRIu64 " records were taken from memory the command left behind\n",
+			r->salvaged);
+	if (r->still_running)
+		fprintf(stderr, "  %u of its processes still run and go on recording\n",
+			r->still_running);
+	const assay_warning_table *w = &run->part.t.warning;
+	for (size_t i = 0; i < w->n; i++)
+		fprintf(stderr, "  note: %s\n", assay_z(run, w->text[i]));
+	if (!n.processes)
+		fprintf(stderr, "  the command never used a GPU%s: there is no trace\n",
+			r->cuda || r->rocm ? "" : " that a recorder was built for");
+	else
+		fprintf(stderr, "next: assay report %s\n", r->dir);
+}

@@ -1,0 +1,291 @@
+/* libassay_cuda.so: the driver loads it at cuInit (CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection. Everything but NVTX comes through CUPTI's activity records: no callback of
+ * ours runs on the program's threads, but for one that hands out a buffer. */
+#include "record/cuda_share.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vendor/dl.h"
+
+enum {
+	POOL = 64,   /* buffers kept for reuse */
+	HEADER = 64, /* before a buffer of ours: the mark of cuda_share.h */
+	/* flushes without our own call or any buffer coming back: somebody else gets the records */
+	UNHEARD_MAX = 20,
+};
+
+static struct {
+	cupti_lib cupti;
+	int (*driver_version)(int *version);
+	_Atomic(uint8_t *) pool[POOL]; /* zeroed buffers */
+	_Atomic uint64_t sent,
+		heard;            /* cuDriverGetVersion calls since heard of us; ever met again */
+	_Atomic uint64_t buffers; /* that came back with records */
+	_Atomic uint32_t sentinel_thread; /* the recorder's thread, which makes them */
+	_Atomic int ready, taken;
+} cuda;
+
+#define SYM(field, must, name) {{name}, offsetof(cupti_lib, field), must},
+static const assay_sym symbols[] = {CUPTI_SYMBOLS(SYM)};
+#undef SYM
+
+static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	uint8_t *p = NULL;
+	if (assay_share_request(buffer, size, max_records))
+		return;
+	for (size_t i = 0; i < POOL && !p; i++)
+		if (atomic_load_explicit(&cuda.pool[i], memory_order_relaxed))
+			p = atomic_exchange(&cuda.pool[i], NULL);
+	*size = assay_rt_conf()->buffer_bytes;
+	*max_records = 0;
+	*buffer = NULL;
+	if (!p && (p = calloc(1, HEADER + *size)))
+		p += HEADER;
+	if (!p)
+		return;
+	uint64_t mark = assay_share_mark();
+	memcpy(p - HEADER, &mark, sizeof mark);
+	*buffer = p;
+}
+
+static void give_back(uint8_t *buffer, size_t used)
+{
+	memset(buffer, 0, used); /* here, on CUPTI's thread, and not by CUPTI on the program's */
+	for (size_t i = 0; i < POOL; i++) {
+		uint8_t *none = NULL;
+		if (atomic_compare_exchange_strong(&cuda.pool[i], &none, buffer))
+			return;
+	}
+	free(buffer - HEADER);
+}
+
+static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid)
+{
+	size_t dropped = 0;
+	if (!buffer)
+		return;
+	if (valid && assay_rt_bulk_open()) {
+		atomic_fetch_add(&cuda.heard,
+				 assay_cuda_convert(&cuda.cupti, buffer, valid,
+						    atomic_load(&cuda.sentinel_thread)));
+		assay_rt_bulk_close();
+		atomic_fetch_add(&cuda.buffers, 1);
+	}
+	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
+		assay_rt_lost(ASSAY_WIRE_LOST_VENDOR, dropped, NULL);
+	if (assay_share_complete(context, stream, buffer, size, valid))
+		return;
+	uint64_t mark;
+	memcpy(&mark, buffer - HEADER, sizeof mark);
+	assay_share_copy(context, stream, buffer, valid, mark);
+	give_back(buffer, valid < size ? valid : size);
+}
+
+/* What we record, ended by 0; the first three are an inventory, whose past counts, too. */
+static const int own_kinds[] = {
+	CUPTI_DEVICE,          CUPTI_CONTEXT,    CUPTI_STREAM,   CUPTI_CONCURRENT_KERNEL,
+	CUPTI_MEMCPY,          CUPTI_MEMCPY2,    CUPTI_MEMSET,   CUPTI_MEMORY2,
+	CUPTI_SYNCHRONIZATION, CUPTI_CUDA_EVENT, CUPTI_OVERHEAD, 0,
+};
+enum { INVENTORY = 3 };
+
+/* Is the kind in "36.38"? */
+static bool skipped(const char *list, int kind)
+{
+	while (*list) {
+		char *end;
+		if (strtol(list, &end, 10) == kind && end != list)
+			return true;
+		list = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+static bool enable_all(const cupti_lib *c)
+{
+	const assay_rt_config *conf = assay_rt_conf();
+	if (c->register_callbacks(buffer_requested, buffer_completed) != CUPTI_OK)
+		return false;
+	if (c->enable_all_sync)
+		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
+	for (int i = 0; own_kinds[i]; i++) {
+		bool dump = i < INVENTORY && c->enable_and_dump;
+		if (!skipped(conf->skip, own_kinds[i]))
+			(dump ? c->enable_and_dump : c->enable)(own_kinds[i]);
+	}
+	if (conf->no_nodes)
+		c->enable(CUPTI_GRAPH_TRACE);
+	assay_cuda_enable_calls(c, conf);
+	return true;
+}
+
+/* What nobody else enables is off while another profiler gets the records: it does not expect them.
+ */
+static const int ours_alone[] = {CUPTI_MEMORY2, CUPTI_STREAM, CUPTI_CONTEXT, CUPTI_DEVICE};
+
+static void step_aside(void)
+{
+	atomic_store(&cuda.taken, 1);
+	for (size_t i = 0; i < sizeof ours_alone / sizeof *ours_alone; i++)
+		cuda.cupti.disable(ours_alone[i]);
+	assay_rt_lost(
+		ASSAY_WIRE_LOST_TAKEN, 1,
+		"another profiler in the program (torch.profiler, jax.profiler, ...) took CUPTI "
+		"over: GPU work after that is in its trace, not in this one");
+}
+
+static void step_back(void)
+{
+	atomic_store(&cuda.sent, 0);
+	atomic_store(&cuda.taken, 0);
+	for (size_t i = 0; i < sizeof ours_alone / sizeof *ours_alone; i++)
+		cuda.cupti.enable(ours_alone[i]);
+}
+
+/* CUPTI has one client for buffers, and the last to register wins without a word. So our thread
+ * makes a call that is recorded and looks whether the record, or anything else, comes back. */
+static void flush_and_listen(void)
+{
+	int version;
+	uint64_t heard = atomic_load(&cuda.heard), buffers = atomic_load(&cuda.buffers);
+	atomic_store(&cuda.sentinel_thread, assay_rt_tid());
+	if (cuda.driver_version && cuda.cupti.enable_driver_api) {
+		cuda.driver_version(&version);
+		atomic_fetch_add(&cuda.sent, 1);
+	}
+	cuda.cupti.flush_all(0);
+	if (atomic_load(&cuda.buffers) > buffers)
+		atomic_store(&cuda.sent, 0);
+	else if (heard && atomic_load(&cuda.sent) >= UNHEARD_MAX)
+		step_aside();
+}
+
+static void tick(void)
+{
+	static uint64_t buffers_when_taken;
+	if (!atomic_load(&cuda.ready))
+		return;
+	if (atomic_load(&cuda.taken)) { /* no flush: the buffers are not ours to hurry */
+		if (atomic_load(&cuda.buffers) > buffers_when_taken)
+			step_back();
+		return;
+	}
+	assay_share_install(&cuda.cupti, own_kinds);
+	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
+		atomic_store(&cuda.sent, 0);
+	else
+		flush_and_listen();
+	buffers_when_taken = atomic_load(&cuda.buffers);
+}
+
+static void finish(void)
+{
+	if (!atomic_load(&cuda.ready) || atomic_load(&cuda.taken))
+		return;
+	cuda.cupti.flush_all(0);
+	cuda.cupti.flush_all(CUPTI_FLUSH_FORCED);
+}
+
+/* CUDA does not live on in a forked child; nothing of CUPTI may be touched there. */
+static void forked(void)
+{
+	atomic_store(&cuda.ready, 0);
+}
+
+const assay_rt_hooks assay_cuda_hooks = {
+	.name = "cuda",
+	.tick = tick,
+	.finish = finish,
+	.forked = forked,
+};
+
+static int driver_major(void)
+{
+	void *p = dlsym(RTLD_DEFAULT, "cuDriverGetVersion");
+	void *lib = p ? NULL : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int version = 0;
+	if (!p && lib)
+		p = dlsym(lib, "cuDriverGetVersion");
+	memcpy(&cuda.driver_version, &p, sizeof p);
+	if (cuda.driver_version)
+		cuda.driver_version(&version);
+	return version / 1000;
+}
+
+static bool set_up(const cupti_lib *c)
+{
+	uint8_t zeroed = 1, per_thread = 1;
+	size_t size = sizeof zeroed;
+	if (c->set_attribute) {
+		c->set_attribute(CUPTI_ATTR_ZEROED_OUT_BUFFER, &size, &zeroed);
+		c->set_attribute(CUPTI_ATTR_PER_THREAD_BUFFER, &size, &per_thread);
+	}
+	if (c->set_thread_id_type)
+		c->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+	if (assay_rt_bulk_open()) {
+		assay_cuda_choose_calls(c, assay_rt_conf());
+		assay_rt_bulk_close();
+	}
+	assay_share_install(c, own_kinds);
+	return enable_all(c);
+}
+
+static void tell_setting(const char *path, int major)
+{
+	static const char *const ranks[] = {
+		"RANK",         "WORLD_SIZE",           "LOCAL_RANK",
+		"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "CUDA_VISIBLE_DEVICES"};
+	char text[32], key[48];
+	uint32_t version = 0;
+	cuda.cupti.get_version(&version);
+	if (!assay_rt_bulk_open())
+		return;
+	snprintf(text, sizeof text, "%u", version);
+	assay_rt_meta("cupti.version", text);
+	assay_rt_meta("cupti.path", path);
+	snprintf(text, sizeof text, "%d", major);
+	assay_rt_meta("cuda.driver_major", text);
+	for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+		snprintf(key, sizeof key, "env.%s", ranks[i]);
+		if (getenv(ranks[i]))
+			assay_rt_meta(key, getenv(ranks[i]));
+	}
+	assay_rt_bulk_close();
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* The driver goes on whatever we return; 1 says that we are in. */
+int InitializeInjection(void)
+{
+	char path[512] = "";
+	static _Atomic int called;
+	if (atomic_exchange(&called, 1) || !assay_rt_start(&assay_cuda_hooks))
+		return 1;
+	int major = driver_major();
+	void *lib = assay_cuda_find_cupti(major, path, sizeof path);
+	const char *missing =
+		lib ? assay_dl_bind(lib, &cuda.cupti, symbols, sizeof symbols / sizeof *symbols)
+		    : NULL;
+	if (!lib || missing) {
+		char text[160];
+		snprintf(text, sizeof text,
+			 lib ? "CUPTI lacks %s: GPU work is not recorded"
+			     : "no CUPTI was found%s: GPU work is not recorded",
+			 missing ? missing : "");
+		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, text);
+		return 1;
+	}
+	tell_setting(path, major);
+	if (set_up(&cuda.cupti))
+		atomic_store(&cuda.ready, 1);
+	else
+		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, "CUPTI refused: GPU work is not recorded");
+	return 1;
+}

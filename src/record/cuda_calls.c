@@ -1,0 +1,156 @@
+/* Which of the 1,300 functions get a row. Most calls of a framework ask for a device, an error or a
+ * pointer's kind; nobody wants them, and each costs the program time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "record/cuda.h"
+
+enum { CBID_MAX = 2000 };
+
+/* Starts of names of calls that launch, copy, allocate, order or wait. */
+static const char *const runtime_calls[] = {
+	"cudaLaunch",
+	"__cudaLaunchKernel",
+	"cudaGraphLaunch",
+	"cudaGraphInstantiate",
+	"cudaMemcpy",
+	"cudaMemset",
+	"cudaMemPrefetch",
+	"cudaMalloc",
+	"cudaFree",
+	"cudaHostAlloc",
+	"cudaEventRecord",
+	"cudaEventSynchronize",
+	"cudaEventQuery",
+	"cudaStreamWaitEvent",
+	"cudaStreamQuery",
+	"cudaStreamSynchronize",
+	"cudaStreamCreate",
+	"cudaStreamDestroy",
+	"cudaStreamBeginCapture",
+	"cudaStreamEndCapture",
+	"cudaStreamAddCallback",
+	"cudaDeviceSynchronize",
+	"cudaThreadSynchronize",
+	"cudaDeviceReset",
+	"cudaSignalExternal",
+	"cudaWaitExternal",
+};
+static const char *const driver_calls[] = {
+	"cuLaunch",
+	"cuGraphLaunch",
+	"cuGraphInstantiate",
+	"cuMemcpy",
+	"cu64Memcpy",
+	"cuMemset",
+	"cuMemPrefetch",
+	"cuMemAlloc",
+	"cuMemFree",
+	"cuMemCreate",
+	"cuMemRelease",
+	"cuMemMap",
+	"cuMemUnmap",
+	"cuEventRecord",
+	"cuEventSynchronize",
+	"cuEventQuery",
+	"cuStreamWaitEvent",
+	"cuStreamQuery",
+	"cuStreamSynchronize",
+	"cuStreamWaitValue",
+	"cuStreamWriteValue",
+	"cuStreamBatchMemOp",
+	"cuStreamCreate",
+	"cuStreamDestroy",
+	"cuStreamBeginCapture",
+	"cuStreamEndCapture",
+	"cuStreamAddCallback",
+	"cuCtxSynchronize",
+	"cuSignalExternal",
+	"cuWaitExternal",
+	"cuModuleLoad",
+	"cuLibraryLoad",
+};
+
+static bool starts_with_one(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(name, list[i], strlen(list[i])))
+			return true;
+	return false;
+}
+
+static bool call_counts(int domain, const char *name)
+{
+	return domain == CUPTI_DOMAIN_RUNTIME
+		       ? starts_with_one(name, runtime_calls,
+					 sizeof runtime_calls / sizeof *runtime_calls)
+		       : starts_with_one(name, driver_calls,
+					 sizeof driver_calls / sizeof *driver_calls);
+}
+
+/* cudaLaunchKernel_ptsz_v7000 -> cudaLaunchKernel_ptsz: the suffix says since when, not what. */
+static void plain_name(char *to, size_t size, const char *name, int domain)
+{
+	snprintf(to, size, "%s", name);
+	char *v = domain == CUPTI_DOMAIN_RUNTIME ? strrchr(to, '_') : NULL;
+	if (v && v[1] == 'v' && strspn(v + 2, "0123456789") == strlen(v + 2) && strlen(v + 2) >= 4)
+		*v = 0;
+}
+
+static void write_name(int domain, uint32_t cbid, const char *name)
+{
+	char plain[128];
+	plain_name(plain, sizeof plain, name, domain);
+	uint32_t sid = assay_rt_string(plain);
+	assay_wire_api_name *n = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *n);
+	n->function = cbid;
+	n->domain =
+		(uint16_t)(domain == CUPTI_DOMAIN_DRIVER ? ASSAY_WIRE_DRIVER : ASSAY_WIRE_RUNTIME);
+	n->name = sid;
+}
+
+/* By domain and callback id; written once, before anything is enabled. */
+static bool chosen[3][CBID_MAX];
+
+bool assay_cuda_chosen(int domain, uint32_t cbid)
+{
+	return cbid < CBID_MAX && chosen[domain][cbid];
+}
+
+static void choose(const cupti_lib *c, int domain, bool all)
+{
+	for (uint32_t cbid = 1; cbid < CBID_MAX; cbid++) {
+		const char *name = NULL;
+		if (c->callback_name(domain, cbid, &name) != CUPTI_OK || !name || !*name)
+			continue;
+		chosen[domain][cbid] = all || call_counts(domain, name);
+		if (chosen[domain][cbid])
+			write_name(domain, cbid, name);
+	}
+}
+
+void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf)
+{
+	if (conf->no_api)
+		return;
+	choose(c, CUPTI_DOMAIN_RUNTIME, conf->all_api);
+	if (!conf->no_driver)
+		choose(c, CUPTI_DOMAIN_DRIVER, conf->all_api);
+}
+
+void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf)
+{
+	if (conf->all_api ||
+	    (!c->enable_runtime_api && !conf->no_api)) /* an old CUPTI knows only all or none */
+		c->enable(CUPTI_RUNTIME);
+	if (conf->all_api)
+		c->enable(CUPTI_DRIVER);
+	for (uint32_t cbid = 1; !conf->all_api && cbid < CBID_MAX; cbid++) {
+		if (chosen[CUPTI_DOMAIN_RUNTIME][cbid] && c->enable_runtime_api)
+			c->enable_runtime_api(cbid, 1);
+		if (chosen[CUPTI_DOMAIN_DRIVER][cbid] && c->enable_driver_api)
+			c->enable_driver_api(cbid, 1);
+	}
+	if (!conf->all_api && c->enable_driver_api)
+		c->enable_driver_api(CUPTI_DRIVER_GET_VERSION, 1); /* cuda.c: are we still heard? */
+}

@@ -1,0 +1,405 @@
+/* Standing in for seven functions of CUPTI, by the addresses that loaded libraries call them
+ * through.
+ */
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include "record/cuda_share.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { KINDS = 128, LENT = 256 };
+
+/* Relocations that hold the address of a function. */
+#if defined(__aarch64__)
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
+#else
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
+#endif
+
+static struct {
+	const cupti_lib *cupti;
+	bool own[KINDS]; /* kinds we want, whatever the other does */
+	_Atomic(cupti_request_fn *) request;
+	_Atomic(cupti_complete_fn *) complete;
+	_Atomic(cupti_time_fn *) clock;
+	_Atomic uint8_t on[KINDS];   /* kinds the other has on now */
+	_Atomic uint8_t told[KINDS]; /* kinds it had on in its last session */
+	_Atomic int kinds_on;
+	_Atomic uint64_t sessions; /* started so far */
+	_Atomic(uint8_t *) spare;  /* a buffer of its own, asked for when its session started */
+	_Atomic size_t spare_size;
+	_Atomic(uint8_t *) lent[LENT];         /* its buffers that CUPTI holds */
+	_Atomic(void *) subscriber;            /* its subscription to callbacks */
+	_Atomic unsigned long long seen_loads; /* dlpi_adds when we last looked */
+} share;
+
+bool assay_share_active(void)
+{
+	return atomic_load(&share.kinds_on) > 0 && atomic_load(&share.request);
+}
+
+cupti_time_fn *assay_share_clock(void)
+{
+	return atomic_load(&share.clock);
+}
+
+/* ---- buffers ---- */
+
+static bool lend(uint8_t *buffer)
+{
+	for (size_t i = 0; i < LENT; i++) {
+		uint8_t *none = NULL;
+		if (atomic_compare_exchange_strong(&share.lent[i], &none, buffer))
+			return true;
+	}
+	return false;
+}
+
+static bool take_back(uint8_t *buffer)
+{
+	for (size_t i = 0; i < LENT; i++) {
+		uint8_t *it = buffer;
+		if (atomic_compare_exchange_strong(&share.lent[i], &it, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* A buffer of the other's, zeroed as we told CUPTI that buffers come. */
+static uint8_t *ask_for_buffer(size_t *size, size_t *max_records)
+{
+	uint8_t *buffer = atomic_exchange(&share.spare, NULL);
+	*size = atomic_load(&share.spare_size);
+	*max_records = 0;
+	if (!buffer)
+		atomic_load (&share.request)(&buffer, size, max_records);
+	if (buffer)
+		memset(buffer, 0, *size);
+	return buffer;
+}
+
+bool assay_share_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	if (!assay_share_active())
+		return false;
+	*buffer = ask_for_buffer(size, max_records);
+	if (!*buffer)
+		return false;
+	if (lend(*buffer))
+		return true;
+	atomic_load (&share.complete)(NULL, 0, *buffer, *size, 0); /* back as it came */
+	return false;
+}
+
+uint64_t assay_share_mark(void)
+{
+	return atomic_load(&share.sessions) << 1 | assay_share_active();
+}
+
+/* The records of kinds the other asked for, moved together at `to`; returns their bytes. */
+static size_t pick(uint8_t *to, size_t room, uint8_t *buffer, size_t valid)
+{
+	void *record = NULL;
+	size_t n = 0;
+	bool more = share.cupti->next_record(buffer, valid, &record) == CUPTI_OK;
+	while (more) {
+		uint8_t *at = record;
+		uint32_t kind;
+		memcpy(&kind, at, sizeof kind);
+		/* the next one is found before this one moves: in place, moving may write over its
+		 * head */
+		more = share.cupti->next_record(buffer, valid, &record) == CUPTI_OK;
+		size_t bytes = (size_t)((more ? (uint8_t *)record : buffer + valid) - at);
+		if (kind < KINDS && atomic_load(&share.told[kind]) && n + bytes <= room) {
+			memmove(to + n, at, bytes);
+			n += bytes;
+		}
+	}
+	return n;
+}
+
+void assay_share_copy(void *context, uint32_t stream, uint8_t *buffer, size_t valid, uint64_t mark)
+{
+	size_t size, max_records;
+	bool was_active = mark & 1, another = mark >> 1 != atomic_load(&share.sessions);
+	if (!valid || !(was_active || another) || !atomic_load(&share.request))
+		return;
+	uint8_t *copy = ask_for_buffer(&size, &max_records);
+	if (!copy)
+		return;
+	size_t n = pick(copy, size, buffer, valid);
+	atomic_load (&share.complete)(context, stream, copy, size, n);
+}
+
+bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			  size_t valid)
+{
+	if (!take_back(buffer))
+		return false;
+	size_t n = pick(buffer, size, buffer, valid);
+	atomic_load (&share.complete)(context, stream, buffer, size, n);
+	return true;
+}
+
+/* ---- what the other profiler calls instead of CUPTI ---- */
+
+static cupti_result register_callbacks(cupti_request_fn *request, cupti_complete_fn *complete)
+{
+	atomic_store(&share.complete, complete);
+	atomic_store(&share.request, request);
+	return CUPTI_OK;
+}
+
+/* Before a session our buffers are emptied, so that few of its records land in them; and the other
+ * is asked for a buffer at once, since it takes having none for having recorded nothing. */
+static void start_session(void)
+{
+	uint8_t *buffer = NULL;
+	size_t size = 0, max_records;
+	share.cupti->flush_all(0);
+	for (int i = 0; i < KINDS; i++)
+		atomic_store(&share.told[i], 0);
+	atomic_fetch_add(&share.sessions, 1);
+	if (!atomic_load(&share.request) || atomic_load(&share.spare))
+		return;
+	atomic_load (&share.request)(&buffer, &size, &max_records);
+	atomic_store(&share.spare_size, size);
+	atomic_store(&share.spare, buffer);
+}
+
+static cupti_result enable(int kind)
+{
+	bool ours_to_count = kind >= 0 && kind < KINDS;
+	if (ours_to_count && atomic_load(&share.kinds_on) == 0)
+		start_session();
+	cupti_result rc = share.cupti->enable(kind);
+	if (rc == CUPTI_OK && ours_to_count) {
+		atomic_store(&share.told[kind], 1);
+		if (!atomic_exchange(&share.on[kind], 1))
+			atomic_fetch_add(&share.kinds_on, 1);
+	}
+	return rc;
+}
+
+static cupti_result disable(int kind)
+{
+	if (kind < 0 || kind >= KINDS)
+		return share.cupti->disable(kind);
+	if (atomic_exchange(&share.on[kind], 0))
+		atomic_fetch_sub(&share.kinds_on, 1);
+	if (share.own[kind])
+		return CUPTI_OK;
+	cupti_result rc = share.cupti->disable(kind);
+	if (kind == CUPTI_RUNTIME ||
+	    kind == CUPTI_DRIVER) /* that switched off our chosen calls, too */
+		assay_cuda_enable_calls(share.cupti, assay_rt_conf());
+	return rc;
+}
+
+static cupti_result register_time(cupti_time_fn *fn)
+{
+	cupti_result rc = share.cupti->register_time ? share.cupti->register_time(fn) : 1;
+	if (rc == CUPTI_OK)
+		atomic_store(&share.clock, fn);
+	return rc;
+}
+
+static cupti_result subscribe(void **subscriber, void *callback, void *data)
+{
+	cupti_result rc =
+		share.cupti->subscribe ? share.cupti->subscribe(subscriber, callback, data) : 1;
+	if (rc == CUPTI_OK)
+		atomic_store(&share.subscriber, *subscriber);
+	return rc;
+}
+
+static cupti_result unsubscribe(void *subscriber)
+{
+	atomic_store(&share.subscriber, NULL);
+	return share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
+}
+
+/* Detaching CUPTI would end our recording, and crash a flush under way. What the caller can see of
+ * it is that its kinds are off and that it may subscribe again. */
+static cupti_result finalize(void)
+{
+	void *subscriber = atomic_load(&share.subscriber);
+	for (int i = 0; i < KINDS; i++)
+		if (atomic_load(&share.on[i]))
+			disable(i);
+	if (subscriber)
+		unsubscribe(subscriber);
+	return CUPTI_OK;
+}
+
+typedef void any_fn(void);
+static void *stand_in_dlsym(void *handle, const char *name);
+
+static const struct {
+	const char *name;
+	any_fn *ours;
+	const char *only; /* libraries whose name starts so; NULL all */
+} stand_ins[] = {
+	{"cuptiActivityRegisterCallbacks", (any_fn *)register_callbacks, NULL},
+	{"cuptiActivityEnable", (any_fn *)enable, NULL},
+	{"cuptiActivityDisable", (any_fn *)disable, NULL},
+	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, NULL},
+	{"cuptiSubscribe", (any_fn *)subscribe, NULL},
+	{"cuptiUnsubscribe", (any_fn *)unsubscribe, NULL},
+	{"cuptiFinalize", (any_fn *)finalize, NULL},
+	{"dlsym", (any_fn *)stand_in_dlsym, "xla_cuda"}, /* XLA looks CUPTI up by name */
+};
+enum { STAND_INS = sizeof stand_ins / sizeof *stand_ins };
+
+static void *stand_in_dlsym(void *handle, const char *name)
+{
+	for (size_t i = 0; i < STAND_INS - 1; i++) {
+		void *p;
+		if (strcmp(name, stand_ins[i].name))
+			continue;
+		memcpy(&p, &stand_ins[i].ours, sizeof p);
+		return p;
+	}
+	return dlsym(handle, name);
+}
+
+/* ---- putting them in place ---- */
+
+typedef struct object {
+	ElfW(Addr) base;
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const char *file;
+} object;
+
+static void replace(void **slot, any_fn *ours)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = (uintptr_t)slot & ~(page - 1);
+	void *p;
+	memcpy(&p, &ours, sizeof p);
+	if (*slot == p || mprotect((void *)start, page, PROT_READ | PROT_WRITE) < 0)
+		return;
+	__atomic_store_n(slot, p, __ATOMIC_RELEASE); /* left writable: whether it was is not told */
+}
+
+static void patch(const object *o, const ElfW(Rela) * r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned long type = ELF64_R_TYPE(r[i].r_info);
+		if (type != JUMP_SLOT && type != GLOB_DAT)
+			continue;
+		const char *name = o->names + o->symbols[ELF64_R_SYM(r[i].r_info)].st_name;
+		for (size_t k = 0; k < STAND_INS; k++)
+			if (!strcmp(name, stand_ins[k].name) &&
+			    (!stand_ins[k].only ||
+			     !strncmp(o->file, stand_ins[k].only, strlen(stand_ins[k].only))))
+				replace((void **)(o->base + r[i].r_offset), stand_ins[k].ours);
+	}
+}
+
+/* glibc keeps absolute addresses in a loaded dynamic section; other loaders offsets. */
+static uintptr_t address(const object *o, ElfW(Addr) p)
+{
+	return p < o->base ? o->base + p : p;
+}
+
+/* The parts of a dynamic section that we need. */
+typedef struct dynamic {
+	uintptr_t rela, plt;
+	size_t rela_bytes, relative, plt_bytes;
+} dynamic;
+
+static dynamic read_dynamic(object *o, const ElfW(Dyn) * d)
+{
+	dynamic t = {0};
+	for (; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			o->symbols = (const ElfW(Sym) *)address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			o->names = (const char *)address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELA)
+			t.rela = address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELASZ)
+			t.rela_bytes = d->d_un.d_val;
+		else if (d->d_tag == DT_RELACOUNT)
+			t.relative = d->d_un.d_val;
+		else if (d->d_tag == DT_JMPREL)
+			t.plt = address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_PLTRELSZ)
+			t.plt_bytes = d->d_un.d_val;
+	}
+	return t;
+}
+
+/* Only a library that names CUPTI, or one known to look it up, is worth the reading. */
+static bool may_call_cupti(const object *o, const ElfW(Dyn) * d)
+{
+	if (!o->symbols || !o->names)
+		return false;
+	for (; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED && !strncmp(o->names + d->d_un.d_val, "libcupti", 8))
+			return true;
+	return !strncmp(o->file, "xla_cuda", 8);
+}
+
+static void patch_object(object *o, const ElfW(Dyn) * d)
+{
+	dynamic t = read_dynamic(o, d);
+	if (!may_call_cupti(o, d))
+		return;
+	patch(o, (const ElfW(Rela) *)t.plt, t.plt ? t.plt_bytes / sizeof(ElfW(Rela)) : 0);
+	size_t n = t.rela ? t.rela_bytes / sizeof(ElfW(Rela)) : 0;
+	if (t.relative < n) /* those stand first and name nothing */
+		patch(o, (const ElfW(Rela) *)t.rela + t.relative, n - t.relative);
+}
+
+static bool leave_alone(const char *file)
+{
+	return !strncmp(file, "libcupti", 8) || !strncmp(file, "libassay", 8) ||
+	       !strncmp(file, "linux-vdso", 10);
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	(void)ctx;
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	object o = {.base = info->dlpi_addr,
+		    .file = slash             ? slash + 1
+			    : info->dlpi_name ? info->dlpi_name
+					      : ""};
+	atomic_store(&share.seen_loads, info->dlpi_adds);
+	for (int i = 0; !leave_alone(o.file) && i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			patch_object(&o, (const ElfW(Dyn) *)(info->dlpi_addr +
+							     info->dlpi_phdr[i].p_vaddr));
+	return 0;
+}
+
+static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(bool *)ctx = info->dlpi_adds != atomic_load(&share.seen_loads);
+	return 1;
+}
+
+void assay_share_install(const cupti_lib *c, const int *own)
+{
+	bool fresh = false;
+	dl_iterate_phdr(anything_new, &fresh);
+	if (!fresh)
+		return;
+	if (!share.cupti) {
+		for (; *own; own++)
+			share.own[*own] = true;
+		share.cupti = c;
+	}
+	dl_iterate_phdr(visit, NULL);
+}

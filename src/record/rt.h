@@ -1,0 +1,100 @@
+/* The recorder runtime: what every recorder library stands on. C library only; it never prints,
+ * never exits, never blocks the program and leaves errno as it was.
+ *
+ * Two ways to write a record:
+ *   hot   on the program's own threads: assay_rt_begin(), fill in, assay_rt_commit(). No lock, no
+ *         allocation, no system call (but for the first record of a thread). A full ring drops the
+ *         record, counts it and marks the gap.
+ *   bulk  on the recorder's own threads (vendor buffer callbacks, tick, finish):
+ * assay_rt_bulk_open(), any number of assay_rt_bulk() and assay_rt_string(), assay_rt_bulk_close().
+ * Takes a lock and writes to the file; whatever was closed survives kill -9.
+ *
+ * Life: assay_rt_start() from the vendor's entry point; the runtime then owns a thread that calls
+ * hooks.tick and drains the rings every flush interval, and at exit calls hooks.finish, drains, and
+ * writes the end. fork: the child starts afresh, with files of its own, at its first record (after
+ * hooks.forked). exec and _exit: `assay record` takes what the rings still hold. The library must
+ * be linked with -z nodelete, so that dlclose cannot remove code that threads and vendors still
+ * call. */
+#ifndef ASSAY_RECORD_RT_H
+#define ASSAY_RECORD_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+/* From the variable ASSAY_RECORD that `assay record` sets: "1;key=value;..." with % escapes. An
+ * unknown key is ignored; another version switches recording off. */
+typedef struct assay_rt_config {
+	char dir[768];         /* run directory */
+	char rings[768];       /* directory of the ring files; the run directory when empty */
+	char range[128];       /* record only inside ranges of this name; empty: always */
+	char steps[16];        /* --steps-from, told to the reader */
+	char skip[64];         /* vendor record kinds to leave out, "36.38" */
+	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
+	uint32_t flush_ms;     /* default 100 */
+	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
+	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
+	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */
+	bool no_driver; /* leave out the driver's calls */
+	bool no_api;    /* leave out all calls: GPU work loses its launch */
+	bool no_nodes;  /* graph launches as a whole instead of their nodes */
+} assay_rt_config;
+
+typedef struct assay_rt_hooks {
+	const char *name;     /* "cuda", "rocm" */
+	void (*tick)(void);   /* every flush interval, on the recorder's thread; may be NULL */
+	void (*finish)(void); /* once, at exit, before the last drain; may be NULL */
+	void (*forked)(void); /* in a forked child, before anything else; may be NULL */
+} assay_rt_hooks;
+
+/* Read the configuration, make the files, start the thread. False: recording is off (not asked for,
+ * or impossible), every other call then does nothing. May be called again; hooks must stay valid.
+ */
+bool assay_rt_start(const assay_rt_hooks *hooks);
+const assay_rt_config *assay_rt_conf(void);
+
+/* CLOCK_BOOTTIME. */
+int64_t assay_rt_now(void);
+/* Our clock and another at one moment, to the time a reading takes; other NULL: CLOCK_REALTIME. */
+void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs);
+/* Number of this process's recording, 1 or more; another in a forked child, whose capture has
+ * string ids of its own. */
+uint32_t assay_rt_life(void);
+/* OS thread id of the caller, cached. */
+uint32_t assay_rt_tid(void);
+
+/* Room for a record in the caller's ring, its head filled in, the rest undefined; NULL: dropped.
+ * bytes is rounded up to 8. Nothing may be called between begin and commit. */
+void *assay_rt_begin(assay_wire_type type, size_t bytes);
+void assay_rt_commit(void);
+
+/* Does a record of this time belong to the recording (delay, duration, --only-range)? */
+bool assay_rt_wanted(int64_t time);
+/* Tell that a range opened (+1) or closed (-1) whose text is that of --only-range. */
+void assay_rt_range(int step);
+static inline bool assay_rt_ranged(void)
+{
+	return assay_rt_conf()->range[0] != 0;
+}
+
+/* False when recording is off; then do not close. */
+bool assay_rt_bulk_open(void);
+/* Room for a record, head filled in, the rest zero; valid until the next call. Never NULL. */
+void *assay_rt_bulk(assay_wire_type type, size_t bytes);
+/* Id of a text, written the first time; 0 for NULL and "". Between open and close only. */
+uint32_t assay_rt_string(const char *z);
+void assay_rt_meta(const char *key, const char *value); /* between open and close only */
+/* Write it out. */
+void assay_rt_bulk_close(void);
+
+/* Records the vendor dropped, a takeover, ...: counted in the capture (opens and closes by itself).
+ */
+void assay_rt_lost(uint32_t why, uint64_t count, const char *text);
+
+/* Everything recorded so far is in the file when this returns (used before exec-like moments,
+ * tests). */
+void assay_rt_flush(void);
+
+#endif

@@ -1,0 +1,323 @@
+/* A CUPTI without a GPU: keeps the activity API's promises (kinds, calls switched on one by one,
+ * buffers asked for and handed back, flushes) over work that a test program tells it of. Built from
+ * the same declarations as the recorder. FAKE_CUPTI_OLD=1 writes the shorter records of 12.0. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vendor/cupti.h"
+#include "fake.h"
+
+#define API __attribute__((visibility("default")))
+
+enum { KINDS = 64, CBIDS = 1200 };
+
+/* Sizes of whole records in 13.0; ours are prefixes. */
+static const struct {
+	uint16_t kind, now, old;
+} sizes[] = {
+	{CUPTI_CONCURRENT_KERNEL, 216, 208},
+	{CUPTI_MEMCPY, 96, 96},
+	{CUPTI_MEMSET, 88, 88},
+	{CUPTI_RUNTIME, 40, 40},
+	{CUPTI_DRIVER, 40, 40},
+	{CUPTI_SYNCHRONIZATION, 56, 40},
+	{CUPTI_CUDA_EVENT, 56, 24},
+	{CUPTI_DEVICE, 208, 208},
+	{CUPTI_CONTEXT, 32, 24},
+	{CUPTI_STREAM, 24, 24},
+	{CUPTI_MEMORY2, 128, 120},
+	{CUPTI_OVERHEAD, 56, 40},
+};
+
+static struct {
+	pthread_mutex_t lock;
+	bool kind[KINDS], call[3][CBIDS];
+	cupti_request_fn *request;
+	cupti_complete_fn *complete;
+	cupti_time_fn *time;
+	uint8_t *buffer;
+	size_t size, used;
+	uint32_t corr;
+	uint64_t sync_id;
+	bool old;
+} f = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t size_of(uint32_t kind)
+{
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		if (sizes[i].kind == kind)
+			return f.old ? sizes[i].old : sizes[i].now;
+	abort();
+}
+
+static void hand_back(void)
+{
+	if (f.buffer)
+		f.complete(NULL, 0, f.buffer, f.size, f.used);
+	f.buffer = NULL;
+	f.used = 0;
+}
+
+/* Room for a record; NULL when its kind is off. Under the lock. */
+static void *add(uint32_t kind)
+{
+	size_t n = size_of(kind), max;
+	if (!f.request)
+		return NULL;
+	if (f.buffer && f.used + n > f.size)
+		hand_back();
+	if (!f.buffer)
+		f.request(&f.buffer, &f.size, &max);
+	if (!f.buffer)
+		return NULL;
+	void *r = f.buffer + f.used;
+	memset(r, 0, n);
+	memcpy(r, &kind, sizeof kind);
+	f.used += n;
+	return r;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return f.time ? f.time() : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+API cupti_result cuptiGetVersion(uint32_t *v)
+{
+	*v = f.old ? 18 : 130001;
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityEnable(int kind)
+{
+	pthread_mutex_lock(&f.lock);
+	f.kind[kind] = true;
+	if (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER)
+		memset(f.call[kind == CUPTI_RUNTIME ? 2 : 1], 1, CBIDS);
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityEnableAndDump(int kind)
+{
+	pthread_mutex_lock(&f.lock);
+	f.kind[kind] = true;
+	void *r = add((uint32_t)kind);
+	if (r && kind == CUPTI_DEVICE) {
+		cupti_device *d = r;
+		d->name = "Fake GPU";
+		d->computeCapabilityMajor = 9;
+		d->globalMemorySize = 1 << 30;
+		d->numMultiprocessors = 4;
+		d->numThreadsPerWarp = 32;
+	} else if (r && kind == CUPTI_CONTEXT) {
+		((cupti_context *)r)->contextId = 1;
+		((cupti_context *)r)->nullStreamId = 7;
+	} else if (r) {
+		((cupti_stream *)r)->contextId = 1;
+		((cupti_stream *)r)->streamId = 13;
+		((cupti_stream *)r)->flag = 2;
+	}
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityDisable(int kind)
+{
+	pthread_mutex_lock(&f.lock);
+	f.kind[kind] = false;
+	if (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER)
+		memset(f.call[kind == CUPTI_RUNTIME ? 2 : 1], 0, CBIDS);
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *request,
+						cupti_complete_fn *complete)
+{
+	pthread_mutex_lock(&f.lock);
+	if (!f.request) /* read without the lock later, by whoever walks a buffer */
+		f.old = getenv("FAKE_CUPTI_OLD") != NULL;
+	f.request = request;
+	f.complete = complete;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record)
+{
+	uint8_t *next = buffer;
+	if (*record) {
+		uint32_t kind;
+		memcpy(&kind, *record, sizeof kind);
+		next = (uint8_t *)*record + size_of(kind);
+	}
+	if (next >= buffer + valid)
+		return CUPTI_MAX_LIMIT;
+	*record = next;
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n)
+{
+	(void)context;
+	(void)stream;
+	const char *drop = getenv("FAKE_CUPTI_DROP");
+	*n = drop ? (size_t)atoi(drop) : 0;
+	return CUPTI_OK;
+}
+
+/* Kernels that run (end 0) hold their buffer back, unless forced. */
+static bool all_complete(void)
+{
+	void *r = NULL;
+	while (cuptiActivityGetNextRecord(f.buffer, f.used, &r) == CUPTI_OK)
+		if (((cupti_kernel *)r)->kind == CUPTI_CONCURRENT_KERNEL &&
+		    !((cupti_kernel *)r)->end)
+			return false;
+	return true;
+}
+API cupti_result cuptiActivityFlushAll(uint32_t flag)
+{
+	pthread_mutex_lock(&f.lock);
+	if (f.buffer && f.used && (flag == CUPTI_FLUSH_FORCED || all_complete()))
+		hand_back();
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
+{
+	*name = fake_call_name(domain, cbid);
+	return *name ? CUPTI_OK : 1;
+}
+API cupti_result cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
+{
+	pthread_mutex_lock(&f.lock);
+	f.call[2][cbid] = on;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
+{
+	pthread_mutex_lock(&f.lock);
+	f.call[1][cbid] = on;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityEnableAllSyncRecords(uint8_t on)
+{
+	(void)on;
+	return CUPTI_OK;
+}
+API cupti_result cuptiSetThreadIdType(int type)
+{
+	(void)type;
+	return CUPTI_OK;
+}
+API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
+{
+	pthread_mutex_lock(&f.lock);
+	f.time = fn;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+
+/* One subscriber, as everywhere before 13.3. Detaching would take the recorder's kinds along. */
+static void *subscriber;
+API cupti_result cuptiSubscribe(void **s, void *callback, void *data)
+{
+	(void)callback;
+	(void)data;
+	if (subscriber)
+		return CUPTI_MULTIPLE_SUBSCRIBERS;
+	*s = subscriber = &subscriber;
+	return CUPTI_OK;
+}
+API cupti_result cuptiUnsubscribe(void *s)
+{
+	(void)s;
+	subscriber = NULL;
+	return CUPTI_OK;
+}
+API cupti_result cuptiFinalize(void)
+{
+	memset(f.kind, 0, sizeof f.kind);
+	memset(f.call, 0, sizeof f.call);
+	subscriber = NULL;
+	return CUPTI_OK;
+}
+
+/* ---- what the fake driver tells ---- */
+
+API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_work *w)
+{
+	pthread_mutex_lock(&f.lock);
+	uint32_t corr = ++f.corr;
+	uint64_t start = now();
+	if (w && w->kind == FAKE_KERNEL && f.kind[CUPTI_CONCURRENT_KERNEL]) {
+		cupti_kernel *k = add(CUPTI_CONCURRENT_KERNEL);
+		if (k) {
+			k->name = w->name;
+			k->start = start + 1000;
+			k->end = w->hangs ? 0 : start + 2000;
+			k->contextId = 1;
+			k->streamId = w->stream;
+			k->correlationId = corr;
+			k->gridX = 4;
+			k->gridY = k->gridZ = k->blockY = k->blockZ = 1;
+			k->blockX = 128;
+			k->graphId = w->graph;
+			k->graphNodeId = w->graph;
+		}
+	}
+	if (w && w->kind == FAKE_COPY && f.kind[CUPTI_MEMCPY]) {
+		cupti_memcpy *m = add(CUPTI_MEMCPY);
+		if (m) {
+			m->copyKind = 1;
+			m->srcKind = 2;
+			m->dstKind = 3;
+			m->bytes = w->bytes;
+			m->start = start + 1000;
+			m->end = start + 3000;
+			m->contextId = 1;
+			m->streamId = w->stream;
+			m->correlationId = corr;
+		}
+	}
+	if (w && w->kind == FAKE_RECORD && f.kind[CUPTI_CUDA_EVENT]) {
+		cupti_event *e = add(CUPTI_CUDA_EVENT);
+		if (e) {
+			e->correlationId = corr;
+			e->contextId = 1;
+			e->streamId = w->stream;
+			e->eventId = w->event;
+			f.sync_id++;
+			if (!f.old)
+				e->cudaEventSyncId = f.sync_id;
+		}
+	}
+	if (w && w->kind == FAKE_WAIT && f.kind[CUPTI_SYNCHRONIZATION]) {
+		cupti_sync *s = add(CUPTI_SYNCHRONIZATION);
+		if (s) {
+			s->type = 2;
+			s->start = start;
+			s->end = start + 100;
+			s->correlationId = corr;
+			s->contextId = 1;
+			s->streamId = w->stream;
+			s->cudaEventId = w->event;
+			if (!f.old)
+				s->cudaEventSyncId = f.sync_id;
+		}
+	}
+	if (cbid < CBIDS && f.call[domain][cbid]) {
+		cupti_api_record *a = add(domain == 2 ? CUPTI_RUNTIME : CUPTI_DRIVER);
+		if (a) {
+			a->cbid = cbid;
+			a->start = start;
+			a->end = now();
+			a->threadId = tid;
+			a->correlationId = corr;
+		}
+	}
+	pthread_mutex_unlock(&f.lock);
+}

@@ -1,0 +1,51 @@
+/* Between the fake driver and the fake CUPTI. */
+#ifndef ASSAY_FAKE_H
+#define ASSAY_FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FAKE_KERNEL = 1, FAKE_COPY, FAKE_RECORD, FAKE_WAIT };
+
+typedef struct fake_work {
+	int kind;
+	uint32_t stream, event, graph;
+	const char *name;
+	uint64_t bytes;
+	bool hangs; /* never ends */
+} fake_work;
+
+/* cbids of the real CUPTI 13.0 */
+enum {
+	FAKE_cuDriverGetVersion = 2,
+	FAKE_cuLaunchKernel = 307,
+	FAKE_cudaGetDevice = 17,
+	FAKE_cudaMemcpyAsync = 41,
+	FAKE_cudaEventRecord = 135,
+	FAKE_cudaStreamWaitEvent = 147,
+	FAKE_cudaLaunchKernel = 211,
+};
+
+static inline const char *fake_call_name(int domain, uint32_t cbid)
+{
+	static const struct {
+		int domain;
+		uint32_t cbid;
+		const char *name;
+	} calls[] = {
+		{1, FAKE_cuDriverGetVersion, "cuDriverGetVersion"},
+		{1, FAKE_cuLaunchKernel, "cuLaunchKernel"},
+		{2, FAKE_cudaGetDevice, "cudaGetDevice_v3020"},
+		{2, FAKE_cudaMemcpyAsync, "cudaMemcpyAsync_v3020"},
+		{2, FAKE_cudaEventRecord, "cudaEventRecord_v3020"},
+		{2, FAKE_cudaStreamWaitEvent, "cudaStreamWaitEvent_v3020"},
+		{2, FAKE_cudaLaunchKernel, "cudaLaunchKernel_v7000"},
+	};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (calls[i].domain == domain && calls[i].cbid == cbid)
+			return calls[i].name;
+	return NULL;
+}
+
+#endif

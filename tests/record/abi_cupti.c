@@ -1,0 +1,284 @@
+/* Compiled, never run: our declarations beside the vendor's own headers. Records that a release
+ * numbered anew are compared in every numbering the headers still carry. usage: make abi-check
+ * CUPTI_INCLUDE=DIR */
+#include <cupti.h>
+
+#include "vendor/cupti.h"
+
+#define FIELD(theirs, their_field, ours, our_field)                                                \
+	static_assert(offsetof(theirs, their_field) == offsetof(ours, our_field),                  \
+		      #theirs "." #their_field);                                                   \
+	static_assert(sizeof(((theirs *)0)->their_field) == sizeof(((ours *)0)->our_field),        \
+		      #theirs "." #their_field " size");
+#define SAME(theirs, ours, field) FIELD(theirs, field, ours, field)
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_kernel, kind)                                                    \
+	FIELD(theirs, registersPerThread, cupti_kernel, registersPerThread)                        \
+	FIELD(theirs, start, cupti_kernel, start)                                                  \
+	FIELD(theirs, end, cupti_kernel, end)                                                      \
+	FIELD(theirs, completed, cupti_kernel, completed)                                          \
+	FIELD(theirs, deviceId, cupti_kernel, deviceId)                                            \
+	FIELD(theirs, contextId, cupti_kernel, contextId)                                          \
+	FIELD(theirs, streamId, cupti_kernel, streamId)                                            \
+	FIELD(theirs, gridX, cupti_kernel, gridX)                                                  \
+	FIELD(theirs, gridY, cupti_kernel, gridY)                                                  \
+	FIELD(theirs, gridZ, cupti_kernel, gridZ)                                                  \
+	FIELD(theirs, blockX, cupti_kernel, blockX)                                                \
+	FIELD(theirs, blockY, cupti_kernel, blockY)                                                \
+	FIELD(theirs, blockZ, cupti_kernel, blockZ)                                                \
+	FIELD(theirs, staticSharedMemory, cupti_kernel, staticSharedMemory)                        \
+	FIELD(theirs, dynamicSharedMemory, cupti_kernel, dynamicSharedMemory)                      \
+	FIELD(theirs, localMemoryPerThread, cupti_kernel, localMemoryPerThread)                    \
+	FIELD(theirs, correlationId, cupti_kernel, correlationId)                                  \
+	FIELD(theirs, gridId, cupti_kernel, gridId)                                                \
+	FIELD(theirs, name, cupti_kernel, name)                                                    \
+	FIELD(theirs, queued, cupti_kernel, queued)                                                \
+	FIELD(theirs, submitted, cupti_kernel, submitted)                                          \
+	FIELD(theirs, graphNodeId, cupti_kernel, graphNodeId)                                      \
+	FIELD(theirs, graphId, cupti_kernel, graphId)
+FIELDS(CUpti_ActivityKernel10)
+FIELDS(CUpti_ActivityKernel9)
+FIELDS(CUpti_ActivityKernel8)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_memcpy, kind)                                                    \
+	FIELD(theirs, copyKind, cupti_memcpy, copyKind)                                            \
+	FIELD(theirs, srcKind, cupti_memcpy, srcKind)                                              \
+	FIELD(theirs, dstKind, cupti_memcpy, dstKind)                                              \
+	FIELD(theirs, flags, cupti_memcpy, flags)                                                  \
+	FIELD(theirs, bytes, cupti_memcpy, bytes)                                                  \
+	FIELD(theirs, start, cupti_memcpy, start)                                                  \
+	FIELD(theirs, end, cupti_memcpy, end)                                                      \
+	FIELD(theirs, deviceId, cupti_memcpy, deviceId)                                            \
+	FIELD(theirs, contextId, cupti_memcpy, contextId)                                          \
+	FIELD(theirs, streamId, cupti_memcpy, streamId)                                            \
+	FIELD(theirs, correlationId, cupti_memcpy, correlationId)                                  \
+	FIELD(theirs, graphNodeId, cupti_memcpy, graphNodeId)                                      \
+	FIELD(theirs, graphId, cupti_memcpy, graphId)
+FIELDS(CUpti_ActivityMemcpy6)
+FIELDS(CUpti_ActivityMemcpy5)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_memcpy_peer, kind)                                               \
+	FIELD(theirs, copyKind, cupti_memcpy_peer, copyKind)                                       \
+	FIELD(theirs, srcKind, cupti_memcpy_peer, srcKind)                                         \
+	FIELD(theirs, dstKind, cupti_memcpy_peer, dstKind)                                         \
+	FIELD(theirs, flags, cupti_memcpy_peer, flags)                                             \
+	FIELD(theirs, bytes, cupti_memcpy_peer, bytes)                                             \
+	FIELD(theirs, start, cupti_memcpy_peer, start)                                             \
+	FIELD(theirs, end, cupti_memcpy_peer, end)                                                 \
+	FIELD(theirs, deviceId, cupti_memcpy_peer, deviceId)                                       \
+	FIELD(theirs, contextId, cupti_memcpy_peer, contextId)                                     \
+	FIELD(theirs, streamId, cupti_memcpy_peer, streamId)                                       \
+	FIELD(theirs, srcDeviceId, cupti_memcpy_peer, srcDeviceId)                                 \
+	FIELD(theirs, dstDeviceId, cupti_memcpy_peer, dstDeviceId)                                 \
+	FIELD(theirs, correlationId, cupti_memcpy_peer, correlationId)                             \
+	FIELD(theirs, graphNodeId, cupti_memcpy_peer, graphNodeId)                                 \
+	FIELD(theirs, graphId, cupti_memcpy_peer, graphId)
+FIELDS(CUpti_ActivityMemcpyPtoP4)
+FIELDS(CUpti_ActivityMemcpyPtoP3)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_memset, kind)                                                    \
+	FIELD(theirs, value, cupti_memset, value)                                                  \
+	FIELD(theirs, bytes, cupti_memset, bytes)                                                  \
+	FIELD(theirs, start, cupti_memset, start)                                                  \
+	FIELD(theirs, end, cupti_memset, end)                                                      \
+	FIELD(theirs, deviceId, cupti_memset, deviceId)                                            \
+	FIELD(theirs, contextId, cupti_memset, contextId)                                          \
+	FIELD(theirs, streamId, cupti_memset, streamId)                                            \
+	FIELD(theirs, correlationId, cupti_memset, correlationId)                                  \
+	FIELD(theirs, flags, cupti_memset, flags)                                                  \
+	FIELD(theirs, memoryKind, cupti_memset, memoryKind)                                        \
+	FIELD(theirs, graphNodeId, cupti_memset, graphNodeId)                                      \
+	FIELD(theirs, graphId, cupti_memset, graphId)
+FIELDS(CUpti_ActivityMemset4)
+FIELDS(CUpti_ActivityMemset3)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_api_record, kind)                                                \
+	FIELD(theirs, cbid, cupti_api_record, cbid)                                                \
+	FIELD(theirs, start, cupti_api_record, start)                                              \
+	FIELD(theirs, end, cupti_api_record, end)                                                  \
+	FIELD(theirs, processId, cupti_api_record, processId)                                      \
+	FIELD(theirs, threadId, cupti_api_record, threadId)                                        \
+	FIELD(theirs, correlationId, cupti_api_record, correlationId)                              \
+	FIELD(theirs, returnValue, cupti_api_record, returnValue)
+FIELDS(CUpti_ActivityAPI)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_sync, kind)                                                      \
+	FIELD(theirs, type, cupti_sync, type)                                                      \
+	FIELD(theirs, start, cupti_sync, start)                                                    \
+	FIELD(theirs, end, cupti_sync, end)                                                        \
+	FIELD(theirs, correlationId, cupti_sync, correlationId)                                    \
+	FIELD(theirs, contextId, cupti_sync, contextId)                                            \
+	FIELD(theirs, streamId, cupti_sync, streamId)                                              \
+	FIELD(theirs, cudaEventId, cupti_sync, cudaEventId)                                        \
+	FIELD(theirs, cudaEventSyncId, cupti_sync, cudaEventSyncId)                                \
+	FIELD(theirs, returnValue, cupti_sync, returnValue)
+FIELDS(CUpti_ActivitySynchronization2)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_sync, kind)                                                      \
+	FIELD(theirs, type, cupti_sync, type)                                                      \
+	FIELD(theirs, start, cupti_sync, start)                                                    \
+	FIELD(theirs, end, cupti_sync, end)                                                        \
+	FIELD(theirs, correlationId, cupti_sync, correlationId)                                    \
+	FIELD(theirs, contextId, cupti_sync, contextId)                                            \
+	FIELD(theirs, streamId, cupti_sync, streamId)                                              \
+	FIELD(theirs, cudaEventId, cupti_sync, cudaEventId)
+FIELDS(CUpti_ActivitySynchronization)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_event, kind)                                                     \
+	FIELD(theirs, correlationId, cupti_event, correlationId)                                   \
+	FIELD(theirs, contextId, cupti_event, contextId)                                           \
+	FIELD(theirs, streamId, cupti_event, streamId)                                             \
+	FIELD(theirs, eventId, cupti_event, eventId)                                               \
+	FIELD(theirs, deviceId, cupti_event, deviceId)                                             \
+	FIELD(theirs, deviceTimestamp, cupti_event, deviceTimestamp)                               \
+	FIELD(theirs, cudaEventSyncId, cupti_event, cudaEventSyncId)
+FIELDS(CUpti_ActivityCudaEvent2)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_event, kind)                                                     \
+	FIELD(theirs, correlationId, cupti_event, correlationId)                                   \
+	FIELD(theirs, contextId, cupti_event, contextId)                                           \
+	FIELD(theirs, streamId, cupti_event, streamId)                                             \
+	FIELD(theirs, eventId, cupti_event, eventId)
+FIELDS(CUpti_ActivityCudaEvent)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_device, kind)                                                    \
+	FIELD(theirs, globalMemorySize, cupti_device, globalMemorySize)                            \
+	FIELD(theirs, numThreadsPerWarp, cupti_device, numThreadsPerWarp)                          \
+	FIELD(theirs, numMultiprocessors, cupti_device, numMultiprocessors)                        \
+	FIELD(theirs, computeCapabilityMajor, cupti_device, computeCapabilityMajor)                \
+	FIELD(theirs, computeCapabilityMinor, cupti_device, computeCapabilityMinor)                \
+	FIELD(theirs, id, cupti_device, id)                                                        \
+	FIELD(theirs, uuid, cupti_device, uuid)                                                    \
+	FIELD(theirs, name, cupti_device, name)
+FIELDS(CUpti_ActivityDevice5)
+FIELDS(CUpti_ActivityDevice4)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_context, kind)                                                   \
+	FIELD(theirs, contextId, cupti_context, contextId)                                         \
+	FIELD(theirs, deviceId, cupti_context, deviceId)                                           \
+	FIELD(theirs, nullStreamId, cupti_context, nullStreamId)
+FIELDS(CUpti_ActivityContext3)
+FIELDS(CUpti_ActivityContext)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_stream, kind)                                                    \
+	FIELD(theirs, contextId, cupti_stream, contextId)                                          \
+	FIELD(theirs, streamId, cupti_stream, streamId)                                            \
+	FIELD(theirs, priority, cupti_stream, priority)                                            \
+	FIELD(theirs, flag, cupti_stream, flag)                                                    \
+	FIELD(theirs, correlationId, cupti_stream, correlationId)
+FIELDS(CUpti_ActivityStream)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_memory, kind)                                                    \
+	FIELD(theirs, memoryOperationType, cupti_memory, memoryOperationType)                      \
+	FIELD(theirs, memoryKind, cupti_memory, memoryKind)                                        \
+	FIELD(theirs, correlationId, cupti_memory, correlationId)                                  \
+	FIELD(theirs, address, cupti_memory, address)                                              \
+	FIELD(theirs, bytes, cupti_memory, bytes)                                                  \
+	FIELD(theirs, timestamp, cupti_memory, timestamp)                                          \
+	FIELD(theirs, deviceId, cupti_memory, deviceId)                                            \
+	FIELD(theirs, contextId, cupti_memory, contextId)                                          \
+	FIELD(theirs, streamId, cupti_memory, streamId)                                            \
+	FIELD(theirs, name, cupti_memory, name)                                                    \
+	FIELD(theirs, memoryPoolConfig.address, cupti_memory, poolAddress)
+FIELDS(CUpti_ActivityMemory4)
+FIELDS(CUpti_ActivityMemory3)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_overhead, kind)                                                  \
+	FIELD(theirs, overheadKind, cupti_overhead, overheadKind)                                  \
+	FIELD(theirs, objectKind, cupti_overhead, objectKind)                                      \
+	FIELD(theirs, start, cupti_overhead, start)                                                \
+	FIELD(theirs, end, cupti_overhead, end)                                                    \
+	FIELD(theirs, correlationId, cupti_overhead, correlationId)                                \
+	FIELD(theirs, objectId.pt.threadId, cupti_overhead, threadId)
+FIELDS(CUpti_ActivityOverhead3)
+FIELDS(CUpti_ActivityOverhead2)
+#undef FIELDS
+
+#define FIELDS(theirs)                                                                             \
+	FIELD(theirs, kind, cupti_graph, kind)                                                     \
+	FIELD(theirs, correlationId, cupti_graph, correlationId)                                   \
+	FIELD(theirs, start, cupti_graph, start)                                                   \
+	FIELD(theirs, end, cupti_graph, end)                                                       \
+	FIELD(theirs, deviceId, cupti_graph, deviceId)                                             \
+	FIELD(theirs, graphId, cupti_graph, graphId)                                               \
+	FIELD(theirs, contextId, cupti_graph, contextId)                                           \
+	FIELD(theirs, streamId, cupti_graph, streamId)
+FIELDS(CUpti_ActivityGraphTrace2)
+FIELDS(CUpti_ActivityGraphTrace)
+#undef FIELDS
+
+#define X(id, number) static_assert(CUPTI_ACTIVITY_KIND_##id == number, #id);
+CUPTI_KINDS(X)
+#undef X
+static_assert((int)CUPTI_ERROR_MAX_LIMIT_REACHED == CUPTI_MAX_LIMIT, "end of a buffer");
+static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == CUPTI_MULTIPLE_SUBSCRIBERS,
+	      "subscriber");
+static_assert((int)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == CUPTI_FLUSH_FORCED, "flush");
+static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == CUPTI_THREAD_ID_SYSTEM, "thread id");
+static_assert((int)CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == CUPTI_ATTR_ZEROED_OUT_BUFFER,
+	      "attribute");
+static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == CUPTI_ATTR_PER_THREAD_BUFFER,
+	      "attribute");
+static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == CUPTI_DOMAIN_DRIVER, "domain");
+static_assert((int)CUPTI_CB_DOMAIN_RUNTIME_API == CUPTI_DOMAIN_RUNTIME, "domain");
+static_assert((int)CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion == CUPTI_DRIVER_GET_VERSION,
+	      "sentinel");
+static_assert((int)CUPTI_ACTIVITY_OBJECT_THREAD == CUPTI_OBJECT_THREAD, "object kind");
+
+/* Signatures: an assignment the compiler accepts without a cast, but for enums, which are ints to
+ * us. */
+static_assert(sizeof(CUptiResult) == sizeof(cupti_result), "result");
+static_assert(sizeof(CUpti_ActivityKind) == sizeof(int), "enum");
+static_assert(sizeof(CUpti_CallbackId) == sizeof(uint32_t), "callback id");
+static CUpti_BuffersCallbackRequestFunc check_request(cupti_request_fn *f)
+{
+	return f;
+}
+static CUpti_BuffersCallbackCompleteFunc check_complete(void (*f)(CUcontext, uint32_t, uint8_t *,
+								  size_t, size_t))
+{
+	return f;
+}
+int assay_abi_checked(void);
+int assay_abi_checked(void)
+{
+	CUptiResult (*version)(uint32_t *) = cuptiGetVersion;
+	CUptiResult (*flush)(uint32_t) = cuptiActivityFlushAll;
+	CUptiResult (*dropped)(CUcontext, uint32_t, size_t *) = cuptiActivityGetNumDroppedRecords;
+	CUptiResult (*runtime)(CUpti_CallbackId, uint8_t) = cuptiActivityEnableRuntimeApi;
+	CUptiResult (*driver)(CUpti_CallbackId, uint8_t) = cuptiActivityEnableDriverApi;
+	CUptiResult (*sync)(uint8_t) = cuptiActivityEnableAllSyncRecords;
+	CUptiResult (*time)(CUpti_TimestampCallbackFunc) = cuptiActivityRegisterTimestampCallback;
+	CUptiResult (*unsubscribe)(CUpti_SubscriberHandle) = cuptiUnsubscribe;
+	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =
+		cuptiSubscribe;
+	return subscribe && unsubscribe && version && flush && dropped && runtime && driver &&
+	       sync && time && !!check_request(0) + !!check_complete(0);
+}

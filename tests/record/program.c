@@ -1,0 +1,229 @@
+/* A GPU program of many endings, for the fake driver. usage: program HOW [N] */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "vendor/cupti.h"
+#include "vendor/nvtx.h"
+
+int cuInit(unsigned flags);
+int fake_launch(unsigned stream, const char *name);
+int fake_launch_driver(unsigned stream, const char *name);
+int fake_launch_forever(unsigned stream, const char *name);
+int fake_copy(unsigned stream, unsigned long bytes);
+int fake_record(unsigned event, unsigned stream);
+int fake_wait(unsigned stream, unsigned event);
+int fake_get_device(void);
+
+/* ---- NVTX as its headers do it: a table of pointers that an injection library fills ---- */
+
+static nvtx_fn *core_fn[16], *core2_fn[16];
+static nvtx_fn **core_at[16], **core2_at[16];
+
+static int get_module(int module, nvtx_fn ****table, unsigned *n)
+{
+	*table = module == NVTX_MODULE_CORE    ? core_at
+		 : module == NVTX_MODULE_CORE2 ? core2_at
+					       : NULL;
+	*n = 16;
+	return *table != NULL;
+}
+static const nvtx_callbacks callbacks = {sizeof callbacks, get_module};
+static const void *get_table(uint32_t id)
+{
+	return id == NVTX_TABLE_CALLBACKS ? &callbacks : NULL;
+}
+
+static void nvtx_start(void)
+{
+	const char *path = getenv("NVTX_INJECTION64_PATH");
+	for (int i = 0; i < 16; i++) {
+		core_at[i] = &core_fn[i];
+		core2_at[i] = &core2_fn[i];
+	}
+	void *lib = path ? dlopen(path, RTLD_NOW) : NULL;
+	void *p = lib ? dlsym(lib, "InitializeInjectionNvtx2") : NULL;
+	int (*init)(nvtx_export_fn *);
+	memcpy(&init, &p, sizeof p);
+	if (init)
+		init(get_table);
+}
+static void push(const char *text)
+{
+	if (core_fn[9])
+		((int (*)(const char *))core_fn[9])(text);
+}
+static void pop(void)
+{
+	if (core_fn[11])
+		((int (*)(void))core_fn[11])();
+}
+static void domain_push(void *domain, const char *text)
+{
+	nvtx_attributes a = {.version = 3,
+			     .size = sizeof a,
+			     .messageType = NVTX_TEXT_ASCII,
+			     .message.ascii = text};
+	if (core2_fn[4])
+		((int (*)(void *, const nvtx_attributes *))core2_fn[4])(domain, &a);
+}
+static void domain_pop(void *domain)
+{
+	if (core2_fn[5])
+		((int (*)(void *))core2_fn[5])(domain);
+}
+
+/* ---- work ---- */
+
+static void step(int i)
+{
+	push("step");
+	fake_get_device();
+	fake_copy(13, 4096);
+	fake_record(5, 13);
+	fake_wait(7, 5);
+	push(i % 2 ? "odd" : "even");
+	fake_launch(7, "_Z3addPfS_i");
+	pop();
+	fake_launch_driver(13, "triton_kernel");
+	pop();
+}
+
+static void *worker(void *arg)
+{
+	for (int i = 0; i < 50; i++)
+		step(i + (int)(intptr_t)arg);
+	return NULL;
+}
+
+static void run_threads(int n)
+{
+	pthread_t t[16];
+	for (int i = 0; i < n; i++)
+		pthread_create(&t[i], NULL, worker, (void *)(intptr_t)i);
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* What torch.profiler does to CUPTI. */
+static uint64_t stolen;
+static void steal_request(uint8_t **buffer, size_t *size, size_t *max)
+{
+	*size = 1 << 16;
+	*max = 0;
+	static uint8_t *all[64];
+	static size_t n;
+	*buffer = all[n++ % 64] = malloc(*size);
+}
+static void steal_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			   size_t valid)
+{
+	(void)context;
+	(void)stream;
+	(void)size;
+	(void)buffer; /* a stranger's buffer may come first: not ours to free */
+	stolen += valid;
+}
+static void take_over(void)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, "cuptiActivityRegisterCallbacks") : NULL;
+	cupti_result (*reg)(cupti_request_fn *, cupti_complete_fn *);
+	memcpy(&reg, &p, sizeof p);
+	usleep(100000);
+	if (reg)
+		reg(steal_request, steal_complete);
+	for (int i = 0; i < 20; i++) {
+		step(i);
+		usleep(10000);
+	}
+	printf("stolen %s\n", stolen ? "some" : "none");
+}
+
+static void fork_and_go_on(void)
+{
+	pid_t child = fork();
+	if (child == 0) { /* as a data loader: no GPU, but ranges */
+		for (int i = 0; i < 10; i++) {
+			push("child");
+			pop();
+		}
+		exit(0);
+	}
+	waitpid(child, NULL, 0);
+	step(0);
+}
+
+static void with_domains(void)
+{
+	void *(*create)(const char *) = (void *(*)(const char *))core2_fn[12];
+	void *a = create ? create("A") : NULL, *b = create ? create("B") : NULL;
+	domain_push(a, "in A");
+	domain_push(b, "in B");
+	domain_pop(a); /* stacks are apart */
+	domain_pop(b);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argv[1];
+	int n = argc > 2 ? atoi(argv[2]) : 10;
+	if (!strcmp(how, "nothing"))
+		return 7;
+	nvtx_start();
+	cuInit(0);
+	for (int i = 0; i < n; i++)
+		step(i);
+	if (!strcmp(how, "threads"))
+		run_threads(8);
+	if (!strcmp(how, "kill")) {
+		usleep(400000); /* what came before is older than a flush interval */
+		push("last words");
+		kill(getpid(), SIGKILL);
+	}
+	if (!strcmp(how, "_exit")) {
+		push("last words");
+		_exit(5);
+	}
+	if (!strcmp(how, "exec"))
+		execl("/proc/self/exe", argv[0], "return", "3", (char *)NULL);
+	if (!strcmp(how, "fork"))
+		fork_and_go_on();
+	if (!strcmp(how, "dlclose")) {
+		void *lib = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
+		dlclose(lib);
+		dlclose(lib);
+		dlclose(lib);
+		step(1);
+	}
+	if (!strcmp(how, "taken"))
+		take_over();
+	if (!strcmp(how, "close")) { /* as a daemon does; then its own files get those numbers */
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+		for (int i = 0; i < 20; i++)
+			if (!tmpfile())
+				return 1;
+		FILE *mine = fopen(argv[3], "w");
+		step(1);
+		usleep(300000);
+		return !mine || fclose(mine) != 0;
+	}
+	if (!strcmp(how, "domains"))
+		with_domains();
+	if (!strcmp(how, "hang"))
+		fake_launch_forever(7, "endless");
+	if (!strcmp(how, "sleep")) {
+		puts("ready");
+		fflush(stdout);
+		for (;;)
+			pause();
+	}
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* A program with a profiler of its own, as torch.profiler is one: calls CUPTI through its own
+ * linkage, starts late, stops early, and counts what it gets. usage: shared; prints what it saw. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vendor/cupti.h"
+
+int cuInit(unsigned flags);
+int fake_launch(unsigned stream, const char *name);
+int fake_record(unsigned event, unsigned stream);
+int fake_get_device(void);
+cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *, cupti_complete_fn *);
+cupti_result cuptiActivityEnable(int kind);
+cupti_result cuptiActivityDisable(int kind);
+cupti_result cuptiActivityFlushAll(uint32_t flag);
+cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
+cupti_result cuptiSubscribe(void **subscriber, void *callback, void *data);
+cupti_result cuptiFinalize(void);
+cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn);
+
+static unsigned kernels, calls, others, unknown_buffers;
+static uint8_t *mine[64];
+static size_t buffers;
+
+static void request(uint8_t **buffer, size_t *size, size_t *max)
+{
+	*size = 1 << 16;
+	*max = 0;
+	*buffer = mine[buffers++] = aligned_alloc(8, *size);
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	(void)context;
+	(void)stream;
+	(void)size;
+	int known = 0;
+	for (size_t i = 0; i < buffers; i++)
+		known |= mine[i] == buffer;
+	unknown_buffers += !known;
+	for (void *r = NULL; cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_OK;) {
+		uint32_t kind;
+		memcpy(&kind, r, sizeof kind);
+		kernels += kind == CUPTI_CONCURRENT_KERNEL;
+		calls += kind == CUPTI_RUNTIME;
+		others += kind != CUPTI_CONCURRENT_KERNEL && kind != CUPTI_RUNTIME;
+	}
+}
+
+static uint64_t ticks(void)
+{
+	static uint64_t n = 1000;
+	return n += 3;
+}
+
+static void work(int n)
+{
+	for (int i = 0; i < n; i++) {
+		fake_get_device();
+		fake_launch(7, "kernel");
+		fake_record(1, 7);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	void *subscriber;
+	cuInit(0);
+	work(10);
+	usleep(50000);
+	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+		puts("cannot subscribe");
+	cuptiActivityRegisterCallbacks(request, complete);
+	if (argc > 1)
+		cuptiActivityRegisterTimestampCallback(ticks);
+	cuptiActivityEnable(CUPTI_CONCURRENT_KERNEL);
+	cuptiActivityEnable(CUPTI_RUNTIME);
+	work(20);
+	usleep(50000);
+	work(20);
+	cuptiActivityDisable(CUPTI_CONCURRENT_KERNEL);
+	cuptiActivityDisable(CUPTI_RUNTIME);
+	cuptiActivityFlushAll(1);
+	cuptiFinalize();
+	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+		puts("cannot subscribe again");
+	work(30);
+	printf("kernels %u calls %u others %u unknown %u\n", kernels, calls, others,
+	       unknown_buffers);
+	return 0;
+}

@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+"""The recorder without a GPU: a fake driver and CUPTI, and programs that end in every way there is.
+usage: test_record.py [BUILD]   prints one line a test; exit status 1 when one fails."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from capture import Capture  # noqa: E402
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/release"))
+ASSAY = os.path.join(BUILD, "assay")
+CC = os.environ.get("CC", "gcc")
+FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-O1", "-g", "-pthread", "-Isrc", "-Iinclude",
+         "-Itests/fake"]
+PLAIN = list(FLAGS)
+if "address" in BUILD:  # a library built with sanitizers wants programs built so, too
+    FLAGS += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+RT = ["src/record/rt.c", "src/record/conf.c", "src/record/strings.c", "src/wire/wire.c", "src/wire/ring.c"]
+WORK = tempfile.mkdtemp(prefix="assay-record-")
+FAKE = os.path.join(WORK, "fake")
+failed = 0
+tests = []
+
+
+def test(f):
+    tests.append(f)
+    return f
+
+
+class Skip(Exception):
+    pass
+
+
+def cc(out, *args, flags=FLAGS):
+    subprocess.run([CC, *flags, *args, "-o", out], cwd=ROOT, check=True)
+
+
+def build():
+    os.mkdir(FAKE)
+    cc(FAKE + "/libcupti.so.13", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c")
+    cc(FAKE + "/libcuda.so.1", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", "tests/fake/cuda.c")
+    cc(FAKE + "/libnvidia-ml.so.1", "-fPIC", "-shared", "-Wl,-soname,libnvidia-ml.so.1", "tests/fake/nvml.c")
+    cc(FAKE + "/program", "tests/record/program.c", FAKE + "/libcuda.so.1")
+
+
+def record(how, *more, opts=(), env=None, name=None):
+    run = os.path.join(WORK, name or how)
+    shutil.rmtree(run, ignore_errors=True)
+    e = dict(os.environ, LD_LIBRARY_PATH=FAKE, **(env or {}))
+    p = subprocess.run([ASSAY, "record", "-o", run, *opts, "--", FAKE + "/program", how, *more], env=e,
+                       capture_output=True, text=True, timeout=60)
+    return run, p
+
+
+def captures(run):
+    return [Capture(p) for p in sorted(glob.glob(run + "/*.asy"))]
+
+
+def one(run):
+    c = captures(run)
+    assert len(c) == 1, f"{len(c)} captures"
+    return c[0]
+
+
+def eq(got, want):
+    assert got == want, f"{got!r}, not {want!r}"
+
+
+def no_rings(run):
+    eq(glob.glob(run + "/*.ring"), [])
+
+
+@test
+def kernels_copies_and_calls_are_recorded_once():
+    run, p = record("return")
+    c = one(run)
+    eq((len(c.rows["KERNEL"]), len(c.rows["COPY"]), len(c.rows["SYNC"]), len(c.rows["EVENT"])), (20, 10, 10, 10))
+    names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
+    calls = sorted({names[r["domain"], r["function"]] for r in c.rows["API"]})
+    eq(calls, ["cuLaunchKernel", "cudaEventRecord", "cudaLaunchKernel", "cudaMemcpyAsync", "cudaStreamWaitEvent"])
+    eq(len(c.rows["API"]), 50)
+    eq({r["corr"] for r in c.rows["KERNEL"]} <= {r["corr"] for r in c.rows["API"]}, True)
+    eq(sorted(c.text(r["name"]) for r in c.rows["KERNEL"])[0], "_Z3addPfS_i")
+    eq(list(c.strings.values()).count("_Z3addPfS_i"), 1)
+    eq((c.bad, len(c.rows["END"]), p.returncode), (0, 1, 0))
+    no_rings(run)
+
+
+@test
+def every_wait_names_the_recording_it_waited_for():
+    c = one(record("return")[0])
+    ids = {r["sync_id"] for r in c.rows["EVENT"]}
+    assert all(r["sync_id"] in ids for r in c.rows["SYNC"])
+
+
+@test
+def ranges_pair_and_domains_keep_apart():
+    c = one(record("domains")[0])
+    ops = [(r["op"], c.text(r["domain"]), r["text"]) for r in c.rows["RANGE"]][-4:]
+    eq(ops, [(1, "A", "in A"), (1, "B", "in B"), (2, "A", ""), (2, "B", "")])
+
+
+@test
+def all_api_adds_the_calls_that_only_ask():
+    c = one(record("return", opts=["--all-api"])[0])
+    eq(len(c.rows["API"]) >= 60, True)
+
+
+@test
+def an_older_cupti_gives_shorter_records():
+    c = one(record("return", env={"FAKE_CUPTI_OLD": "1"})[0])
+    eq((len(c.rows["KERNEL"]), len(c.rows["SYNC"])), (20, 10))
+    eq({r["sync_id"] for r in c.rows["SYNC"]}, {0})
+
+
+@test
+def threads_have_their_own_ids():
+    c = one(record("threads")[0])
+    eq(len({r["thread"] for r in c.rows["API"]}), 9)
+    eq(len({r["thread"] for r in c.rows["RANGE"]}), 9)
+    eq(len(c.rows["KERNEL"]), 20 + 8 * 100)
+    eq(len(c.rows["RANGE"]), (10 + 400) * 4)
+
+
+@test
+def kill_9_loses_nothing_older_than_the_flush_interval():
+    run, p = record("kill", "200")
+    c = one(run)
+    eq(len(c.rows["KERNEL"]), 400)
+    eq(len(c.rows["RANGE"]), 801)  # the last one was written just before: it lay in shared memory
+    eq(c.rows["RANGE"][-1]["text"], "last words")
+    eq((c.rows["END"], p.returncode), ([], 128 + 9))
+    assert "signal 9" in p.stderr and "left behind" in p.stderr, p.stderr
+    no_rings(run)
+
+
+@test
+def the_process_itself_writes_within_the_flush_interval():
+    run = os.path.join(WORK, "alone")
+    os.makedirs(run)
+    e = dict(os.environ, LD_LIBRARY_PATH=FAKE, ASSAY_RECORD=f"1;dir={run};flush=100",
+             CUDA_INJECTION64_PATH=BUILD + "/libassay_cuda.so", NVTX_INJECTION64_PATH=BUILD + "/libassay_cuda.so")
+    p = subprocess.Popen([FAKE + "/program", "sleep", "50"], env=e, stdout=subprocess.PIPE)
+    p.stdout.readline()
+    time.sleep(0.25)  # two intervals; then nobody is there to salvage
+    p.kill()
+    p.wait()
+    c = one(run)
+    eq((len(c.rows["KERNEL"]), len(c.rows["RANGE"])), (100, 200))
+
+
+@test
+def _exit_leaves_everything_in_shared_memory():
+    run, p = record("_exit")
+    c = one(run)
+    eq((c.rows["RANGE"][-1]["text"], p.returncode), ("last words", 5))
+    no_rings(run)
+
+
+@test
+def exec_starts_a_second_capture():
+    run, p = record("exec", "5")
+    c = captures(run)
+    eq([len(x.rows["RANGE"]) for x in sorted(c, key=lambda x: x.rows["PROCESS"][0]["start"])], [20, 12])
+    eq(len({x.rows["PROCESS"][0]["pid"] for x in c}), 1)
+
+
+@test
+def fork_gives_the_child_its_own_capture():
+    run, p = record("fork", "5")
+    c = sorted(captures(run), key=lambda x: x.rows["PROCESS"][0]["start"])
+    eq(len(c), 2)
+    eq((len(c[0].rows["RANGE"]), len(c[0].rows["KERNEL"])), (24, 12))
+    eq([r["text"] for r in c[1].rows["RANGE"]], ["child", ""] * 10)
+    eq(len(c[1].rows["KERNEL"]), 0)
+
+
+@test
+def dlclose_does_no_harm():
+    run, p = record("dlclose", "5")
+    eq((p.returncode, len(one(run).rows["KERNEL"])), (0, 12))
+
+
+@test
+def a_program_that_closes_our_files_keeps_its_own():
+    mine = WORK + "/mine.txt"
+    run, p = record("close", "5", mine)
+    eq((p.returncode, os.path.getsize(mine)), (0, 0))
+    c = one(run)
+    eq((c.bad, len(c.rows["LOST"])), (0, 1))
+    no_rings(run)
+
+
+@test
+def work_that_never_ends_is_counted():
+    c = one(record("hang", "5")[0])
+    eq([(r["why"], r["count"]) for r in c.rows["LOST"]], [(5, 1)])
+    eq(len(c.rows["KERNEL"]), 10)
+
+
+@test
+def records_the_vendor_drops_are_counted():
+    c = one(record("return", env={"FAKE_CUPTI_DROP": "3"})[0])
+    eq({(r["why"], r["count"]) for r in c.rows["LOST"]}, {(2, 3)})
+
+
+@test
+def another_profiler_may_take_over_and_is_told():
+    run, p = record("taken", opts=["--set", "flush=5"])
+    c = one(run)
+    eq([r["why"] for r in c.rows["LOST"]], [3])
+    assert "another profiler" in p.stderr, p.stderr
+    eq((p.returncode, p.stdout), (0, "stolen some\n"))
+    eq(len(c.rows["KERNEL"]) >= 20, True)
+
+
+@test
+def a_profiler_of_the_program_itself_goes_on_working_beside_us():
+    exe = WORK + "/shared"
+    cc(exe, "tests/record/shared.c", FAKE + "/libcuda.so.1", FAKE + "/libcupti.so.13")
+    for clock in ([], ["clock"]):
+        run = WORK + "/shared-run" + "".join(clock)
+        p = subprocess.run([ASSAY, "record", "--set", "flush=5", "-o", run, "--", exe, *clock], text=True,
+                           capture_output=True, env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+        # it sees its 40 kernels and every call of its session, and no record it did not ask for
+        eq(p.stdout, "kernels 40 calls 120 others 0 unknown 0\n")
+        c = one(run)
+        # we see all of the program, and only the calls we chose
+        eq((len(c.rows["KERNEL"]), len(c.rows["API"]), c.rows["LOST"]), (80, 160, []))
+        if not clock:
+            start = c.rows["PROCESS"][0]["start"]
+            assert all(0 <= r["start"] - start < 10**10 for r in c.rows["KERNEL"])
+
+
+@test
+def a_program_without_gpu_runs_as_before():
+    run, p = record("nothing")
+    eq((p.returncode, p.stdout, captures(run)), (7, "", []))
+    assert "never used a GPU" in p.stderr, p.stderr
+
+
+@test
+def ctrl_c_reaches_the_program_and_leaves_a_run():
+    run = os.path.join(WORK, "ctrl_c")
+    p = subprocess.Popen([ASSAY, "record", "-o", run, "--", FAKE + "/program", "sleep", "7"],
+                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, start_new_session=True)
+    p.stdout.readline()
+    os.killpg(p.pid, signal.SIGINT)
+    _, err = p.communicate(timeout=20)
+    eq(p.returncode, 128 + signal.SIGINT)
+    c = one(run)
+    eq(len(c.rows["RANGE"]), 28)
+    eq(json.load(open(run + "/run.json"))["signal"], int(signal.SIGINT))
+
+
+@test
+def sigterm_to_assay_is_passed_on():
+    run = os.path.join(WORK, "sigterm")
+    p = subprocess.Popen([ASSAY, "record", "-o", run, "--", FAKE + "/program", "sleep", "7"],
+                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    p.stdout.readline()
+    p.terminate()
+    eq(p.wait(timeout=20), 128 + signal.SIGTERM)
+    p.stdout.close()
+    eq(len(one(run).rows["RANGE"]), 28)
+
+
+@test
+def only_range_keeps_what_is_inside():
+    c = one(record("return", "10", opts=["--only-range", "odd"])[0])
+    names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
+    eq({names[r["domain"], r["function"]] for r in c.rows["API"]}, {"cudaLaunchKernel"})
+    eq(len(c.rows["API"]), 5)
+
+
+@test
+def delay_and_duration_bound_the_recording():
+    eq(len(one(record("return", opts=["--delay", "10s"])[0]).rows["KERNEL"]), 0)
+    eq(len(one(record("return", opts=["--duration", "10s"], name="dur")[0]).rows["KERNEL"]), 20)
+
+
+@test
+def run_json_says_what_happened():
+    run, p = record("return")
+    j = json.load(open(run + "/run.json"))
+    eq((j["status"], j["counts"]["kernels"], j["counts"]["waits_joined"]), (0, 20, 10))
+    assert j["start"]["boottime_ns"] < j["stop"]["boottime_ns"]
+
+
+@test
+def a_used_directory_is_refused_and_a_missing_command_told():
+    run, p = record("return")
+    again = subprocess.run([ASSAY, "record", "-o", run, "--", "true"], capture_output=True, text=True)
+    eq(again.returncode, 2)
+    p = subprocess.run([ASSAY, "record", "-o", WORK + "/none", "--", "/no/such/program"], capture_output=True,
+                       text=True)
+    eq(p.returncode, 127)
+    assert "cannot run /no/such/program" in p.stderr, p.stderr
+
+
+@test
+def a_full_ring_drops_counts_and_marks_the_gap():
+    run = os.path.join(WORK, "tiny")
+    os.makedirs(run)
+    cc(WORK + "/stress", "-O2", "tests/record/rt_stress.c", *RT)
+    p = subprocess.run([WORK + "/stress", "4", "20000", "gone", "3"], capture_output=True, text=True,
+                       env=dict(os.environ, ASSAY_RECORD=f"1;dir={run};flush=50;ring=8192"))
+    words = p.stdout.split()
+    committed, refused = int(words[2]), int(words[4])
+    c = one(run)
+    eq((len(c.rows["RANGE"]), words[6]), (committed, "kept"))
+    eq(sum(r["count"] for r in c.rows["LOST"]), refused)
+    assert refused and all(r["first"] <= r["last"] for r in c.rows["LOST"] if r["why"] == 1)
+
+
+@test
+def telemetry_is_sampled_beside_the_trace():
+    run, p = record("return", opts=["--telemetry", "10"], name="tele")
+    lines = open(run + "/telemetry.csv").read().splitlines()
+    eq(lines[0].split(",")[:5], ["time [ns]", "gpu", "util [%]", "mem_util [%]", "mem_used [B]"])
+    rows = [line.split(",") for line in lines[1:]]
+    eq(sorted({r[1] for r in rows}), ["0", "1"])
+    eq({(r[1], r[2], r[6]) for r in rows}, {("0", "50", "123.456"), ("1", "51", "")})
+    j = json.load(open(run + "/run.json"))
+    assert all(j["start"]["unix_ns"] <= int(r[0]) <= j["stop"]["unix_ns"] for r in rows)
+    eq(j["telemetry"], {"from": "NVML", "devices": 2, "rows": len(rows)})
+    eq(os.path.exists(record("return", opts=["--telemetry", "off"])[0] + "/telemetry.csv"), False)
+
+
+@test
+def telemetry_of_others_is_taken_along():
+    with open(WORK + "/smi.csv", "w") as f:
+        f.write("timestamp, index\n")
+    run, p = record("return", opts=["--telemetry-file", WORK + "/smi.csv"])
+    eq(open(run + "/telemetry-smi.csv").read(), "timestamp, index\n")
+
+
+@test
+def several_processes_leave_a_capture_each():
+    run = os.path.join(WORK, "several")
+    prog = FAKE + "/program"
+    subprocess.run([ASSAY, "record", "-q", "-o", run, "--", "sh", "-c", f"{prog} return 3 & {prog} return 4; wait"],
+                   env=dict(os.environ, LD_LIBRARY_PATH=FAKE, RANK="1", WORLD_SIZE="2"), check=True)
+    c = captures(run)
+    eq(sorted(len(x.rows["KERNEL"]) for x in c), [6, 8])
+    eq({(x.text(m["key"]), x.text(m["value"])) for x in c for m in x.rows["META"]} >= {("env.RANK", "1")}, True)
+
+
+@test
+def rings_fall_back_to_the_run_directory():
+    run, p = record("kill", "5", opts=["--set", "rings=/nonexistent"], name="norings")
+    c = one(run)
+    eq(c.rows["RANGE"][-1]["text"], "last words")
+    no_rings(run)
+
+
+def sanitized(kind):
+    exe = WORK + "/stress_" + kind.split(",")[0]
+    try:
+        cc(exe, "-fsanitize=" + kind, "tests/record/rt_stress.c", *RT, flags=PLAIN)
+    except subprocess.CalledProcessError:
+        raise Skip("no " + kind + " sanitizer")
+    for i, how in enumerate((["return"], ["gone", "5"], ["_exit"], ["kill"])):
+        run = f"{exe}-{i}"
+        os.makedirs(run)
+        for ring in (4096, 1 << 20):
+            p = subprocess.run([exe, "4", "5000", *how], capture_output=True, text=True,
+                               env=dict(os.environ, ASSAY_RECORD=f"1;dir={run};flush=5;ring={ring}"))
+            assert "ERROR" not in p.stderr and "WARNING" not in p.stderr, p.stderr[:3000]
+
+
+@test
+def the_runtime_is_clean_under_the_thread_sanitizer():
+    sanitized("thread")
+
+
+@test
+def the_runtime_is_clean_under_the_address_and_undefined_sanitizers():
+    sanitized("address,undefined")
+
+
+@test
+def the_whole_recorder_is_clean_under_the_thread_sanitizer():
+    d = WORK + "/tsan"
+    os.makedirs(d)
+    flags = [*PLAIN, "-fsanitize=thread", "-fPIC"]
+    sources = RT + glob.glob(ROOT + "/src/record/cuda*.c") + ["src/vendor/dl.c"]
+    try:
+        cc(d + "/libassay_cuda.so", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete", *sources, flags=flags)
+        cc(d + "/libcupti.so.13", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c", flags=flags)
+        cc(d + "/libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1", "tests/fake/cuda.c", flags=flags)
+        cc(d + "/program", "tests/record/program.c", d + "/libcuda.so.1", flags=flags)
+        cc(d + "/shared", "tests/record/shared.c", d + "/libcuda.so.1", d + "/libcupti.so.13", flags=flags)
+    except subprocess.CalledProcessError:
+        raise Skip("no thread sanitizer")
+    for i, cmd in enumerate((["program", "threads"], ["program", "domains"], ["program", "taken"], ["shared"])):
+        os.makedirs(f"{d}/run{i}")
+        lib = d + "/libassay_cuda.so"
+        p = subprocess.run([d + "/" + cmd[0], *cmd[1:]], capture_output=True, text=True,
+                           env=dict(os.environ, LD_LIBRARY_PATH=d, ASSAY_RECORD=f"1;dir={d}/run{i};flush=3",
+                                    CUDA_INJECTION64_PATH=lib, NVTX_INJECTION64_PATH=lib))
+        assert "WARNING" not in p.stderr and p.returncode == 0, p.stderr[:3000]
+
+
+@test
+def real_nvtx_headers_reach_us():
+    inc = [d for d in ("/usr/local/cuda/include", "/usr/include") if os.path.exists(d + "/nvtx3/nvToolsExt.h")]
+    if not inc:
+        raise Skip("no NVTX headers here")
+    run = os.path.join(WORK, "nvtx-run")
+    cc(WORK + "/nvtx", "-isystem", inc[0], "tests/record/nvtx.c", "-ldl")
+    subprocess.run([ASSAY, "record", "-q", "-o", run, "--", WORK + "/nvtx"], check=True)
+    c = one(run)
+    eq([(r["op"], c.text(r["domain"]), r["text"]) for r in c.rows["RANGE"]],
+       [(1, "", "plain"), (2, "", ""), (5, "", "m\u00e4rk"), (1, "dom", "registered"), (2, "dom", ""),
+        (3, "dom", "span"), (4, "dom", "")])
+    eq(c.rows["RANGE"][5]["id"], c.rows["RANGE"][6]["id"])
+
+
+def main():
+    global failed
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
+    try:
+        build()
+        for f in tests:
+            name = f.__name__.replace("_", " ").strip()
+            try:
+                f()
+                print("ok -", name, flush=True)
+            except Skip as why:
+                print(f"skip - {name}: {why}", flush=True)
+            except Exception as e:  # one test's trouble is not the others'
+                failed += 1
+                print(f"not ok - {name}\n#   {type(e).__name__}: {str(e)[:2000]}", flush=True)
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
