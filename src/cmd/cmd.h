@@ -81,9 +81,9 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
 /* Write the page of an analysed run and say how large it is; operands end with NULL. */
-bool assay_cmd_page(const assay_run *run, char **operands, const char *path);
-bool assay_cmd_diff_page(const assay_diff *diff, const assay_run *a, const assay_run *b,
-			 char **operands, const char *path);
+bool assay_cmd_page(assay_run *run, char **operands, const char *path);
+bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,
+			 const char *path);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);
 

@@ -5,6 +5,7 @@
 #include "base/input.h"
 #include "cmd/cmd.h"
 #include "render/html.h"
+#include "resolve/resolve.h"
 
 enum { NOTE_MAX = 1 << 20 };
 
@@ -49,25 +50,28 @@ static bool write_page(const assay_html_run *runs, size_t n, const assay_diff *d
 	return true;
 }
 
-bool assay_cmd_page(const assay_run *run, char **operands, const char *path)
+bool assay_cmd_page(assay_run *run, char **operands, const char *path)
 {
 	assay_arena scratch = {0};
 	notes found = {0};
 	for (; *operands; operands++)
 		find_notes(&found, &scratch, *operands);
+	assay_scopes(run, NULL);
 	bool ok = write_page(&(assay_html_run){run, found.p, found.n}, 1, NULL, path);
 	assay_vec_free(&found);
 	assay_arena_free(&scratch);
 	return ok;
 }
 
-bool assay_cmd_diff_page(const assay_diff *diff, const assay_run *a, const assay_run *b,
-			 char **operands, const char *path)
+bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,
+			 const char *path)
 {
 	assay_arena scratch = {0};
 	notes of_a = {0}, of_b = {0};
 	find_notes(&of_a, &scratch, operands[0]);
 	find_notes(&of_b, &scratch, operands[1]);
+	assay_scopes(a, NULL);
+	assay_scopes(b, NULL);
 	const assay_html_run runs[] = {{a, of_a.p, of_a.n}, {b, of_b.p, of_b.n}};
 	bool ok = write_page(runs, 2, diff, path);
 	assay_vec_free(&of_a);

@@ -49,14 +49,10 @@ static void put_enums(assay_jsonw *w)
 	put_names(w, "cause", assay_why_name, ASSAY_WHY_COUNT);
 	put_names(w, "cause_text", assay_why_text, ASSAY_WHY_COUNT);
 	put_names(w, "queued", assay_queued_name, ASSAY_QUEUED_COUNT);
-#ifdef ASSAY_WAIT_KINDS /* with the tables of waits */
 	put_names(w, "wait.kind", assay_wait_kind_name, ASSAY_WAIT_KIND_COUNT);
 	put_names(w, "wait.class", assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);
 	put_names(w, "edge.kind", assay_edge_kind_name, ASSAY_EDGE_KIND_COUNT);
-#endif
-#ifdef ASSAY_SCOPE_KINDS /* with the tables of scopes */
 	put_names(w, "scope.kind", assay_scope_kind_name, ASSAY_SCOPE_KIND_COUNT);
-#endif
 	assay_jsonw_close(w, '}');
 }
 
