@@ -7,6 +7,9 @@
 #include "model/diff.h"
 #include "model/run.h"
 
+/* First of all: no time so far out that sums overflow. */
+void assay_bound_times(assay_run *run);
+
 /* device_time: per source and device, the exact split of the span. Needs launch. */
 void assay_partition(assay_run *run, const assay_order *order);
 
