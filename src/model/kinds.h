@@ -49,6 +49,92 @@
 	X(COLLECTIVE, "collective")                                                                \
 	X(COPY, "copy")
 
+#define ASSAY_WAIT_KINDS(X)                                                                        \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(STREAM_WAIT, "stream_wait_event")                                                        \
+	X(EVENT_SYNC, "event_synchronize")                                                         \
+	X(STREAM_SYNC, "stream_synchronize")                                                       \
+	X(DEVICE_SYNC, "device_synchronize")                                                       \
+	X(COPY, "blocking_copy")                                                                   \
+	X(DRAIN, "drain")                                                                          \
+	X(VALUE, "stream_wait_value")
+
+/* How well the producer of a wait is known; docs/waits.md. */
+#define ASSAY_WAIT_CLASSES(X)                                                                      \
+	X(EXACT, "exact")                                                                          \
+	X(LIKELY, "likely")                                                                        \
+	X(AMBIGUOUS, "ambiguous")                                                                  \
+	X(NEVER_RECORDED, "never_recorded")                                                        \
+	X(BEFORE_TRACE, "before_trace")                                                            \
+	X(LOST, "lost")                                                                            \
+	X(CAPTURED, "captured")                                                                    \
+	X(FAILED_CALL, "failed_call")
+
+#define ASSAY_EDGE_KINDS(X)                                                                        \
+	X(STREAM_WAIT, "stream_wait_event")                                                        \
+	X(EVENT_SYNC, "event_synchronize")                                                         \
+	X(STREAM_SYNC, "stream_synchronize")                                                       \
+	X(DEVICE_SYNC, "device_synchronize")                                                       \
+	X(LEGACY, "legacy_stream")                                                                 \
+	X(COPY, "blocking_copy")                                                                   \
+	X(HOST_FUNC, "host_function")                                                              \
+	X(QUERY, "query")                                                                          \
+	X(DRAIN, "drain")                                                                          \
+	X(VALUE, "stream_wait_value")
+
+enum {
+	ASSAY_WAIT_SAME_STREAM = 1,
+	ASSAY_WAIT_OUTSIDE = 2,
+	ASSAY_WAIT_IPC = 4,
+	ASSAY_WAIT_TIMES = 8,
+	ASSAY_WAIT_CONFLICT = 16,
+};
+/* What opened a scope. */
+#define ASSAY_SCOPE_KINDS(X)                                                                       \
+	X(GIVEN, "given")                                                                          \
+	X(ANNOTATION, "annotation")                                                                \
+	X(MARKER, "marker")                                                                        \
+	X(OP, "operator")                                                                          \
+	X(PYTHON, "python")
+
+/* How GPU work got its scope. */
+#define ASSAY_SCOPE_HOWS(X)                                                                        \
+	X(NONE, "none")                                                                            \
+	X(LAUNCH, "launched inside it")                                                            \
+	X(GIVEN, "the input says so")                                                              \
+	X(FORWARD, "gradient of an operator inside it")
+
+/* Rows of the timeline derived from GPU work, by the names viewers use. */
+#define ASSAY_DERIVED_ROWS(X)                                                                      \
+	X(STEPS, "Steps")                                                                          \
+	X(MODULES, "XLA Modules")                                                                  \
+	X(OPS, "XLA Ops")                                                                          \
+	X(NAME_SCOPE, "Framework Name Scope")                                                      \
+	X(FRAMEWORK_OPS, "Framework Ops")
+
+typedef enum assay_derived_row {
+#define X(id, name) ASSAY_DERIVED_##id,
+	ASSAY_DERIVED_ROWS(X)
+#undef X
+		ASSAY_DERIVED_ROW_COUNT
+} assay_derived_row;
+
+enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
+
+typedef enum assay_scope_kind {
+#define X(id, name) ASSAY_SCOPE_KIND_##id,
+	ASSAY_SCOPE_KINDS(X)
+#undef X
+		ASSAY_SCOPE_KIND_COUNT
+} assay_scope_kind;
+
+typedef enum assay_scope_how {
+#define X(id, name) ASSAY_SCOPE_HOW_##id,
+	ASSAY_SCOPE_HOWS(X)
+#undef X
+		ASSAY_SCOPE_HOW_COUNT
+} assay_scope_how;
+
 /* What says that a stretch of time is a step. */
 #define ASSAY_STEP_ORIGINS(X)                                                                      \
 	X(MARKER, "ProfilerStep markers on the host")                                              \
@@ -139,12 +225,40 @@ typedef enum assay_family {
 		ASSAY_FAMILY_COUNT
 } assay_family;
 
+typedef enum assay_wait_kind {
+#define X(id, name) ASSAY_WAIT_##id,
+	ASSAY_WAIT_KINDS(X)
+#undef X
+		ASSAY_WAIT_KIND_COUNT
+} assay_wait_kind;
+
+typedef enum assay_wait_class {
+#define X(id, name) ASSAY_WAIT_IS_##id,
+	ASSAY_WAIT_CLASSES(X)
+#undef X
+		ASSAY_WAIT_CLASS_COUNT
+} assay_wait_class;
+
+typedef enum assay_edge_kind {
+#define X(id, name) ASSAY_EDGE_##id,
+	ASSAY_EDGE_KINDS(X)
+#undef X
+		ASSAY_EDGE_KIND_COUNT
+} assay_edge_kind;
+
 extern const char *const assay_host_kind_name[ASSAY_HOST_KIND_COUNT];
 extern const char *const assay_gpu_kind_name[ASSAY_GPU_KIND_COUNT];
 extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
+extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
+extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
+extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
+extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
+extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
+extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
+
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
 extern const char *const assay_why_name[ASSAY_WHY_COUNT];
 extern const char *const assay_why_text[ASSAY_WHY_COUNT];

@@ -9,6 +9,8 @@
 #include "probe/elf.h"
 #include "probe/probe.h"
 
+static const uint32_t UNREADABLE_FILE = UINT32_MAX - 1; /* seen, and could not be read */
+
 const char *assay_ctx_var(const assay_ctx *c, const char *name)
 {
 	size_t n = strlen(name);
@@ -113,14 +115,11 @@ static int64_t stamp(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static assay_file *file_known(assay_ctx *c, const struct stat *st)
+/* Slot of the file in the by-identity map; a database may hold a million files. */
+static uint32_t *file_slot(assay_ctx *c, const struct stat *st)
 {
-	for (size_t i = 0; i < c->env->files.n; i++) {
-		assay_file *f = c->env->files.p[i];
-		if (f->dev == st->st_dev && f->ino == st->st_ino)
-			return f;
-	}
-	return NULL;
+	uint64_t id[2] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino};
+	return assay_map_at(&c->file_at, assay_hash(id, sizeof id, 0));
 }
 
 assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
@@ -128,11 +127,17 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 	assay_mapped m;
 	assay_elf e;
 	struct stat st;
-	assay_file *f = assay_root_stat(&c->root, path, &st) ? file_known(c, &st) : NULL;
-	if (f) {
-		f->want_hash |= want_hash;
+	assay_file *f;
+	if (!assay_root_stat(&c->root, path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	uint32_t *slot = file_slot(c, &st);
+	if (*slot != ASSAY_MAP_ABSENT) {
+		f = *slot == UNREADABLE_FILE ? NULL : c->env->files.p[*slot];
+		if (f)
+			f->want_hash |= want_hash;
 		return f;
 	}
+	*slot = UNREADABLE_FILE;
 	assay_cause cause = assay_root_map(&c->root, path, &m);
 	if (cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_EMPTY)
 		return NULL;
@@ -150,6 +155,7 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 	if (assay_elf_read(&e, m.p, m.n, NULL))
 		describe_elf(c, f, &e);
 	assay_root_unmap(&m);
+	*slot = (uint32_t)c->env->files.n;
 	*assay_push(&c->env->files) = f;
 	return f;
 }

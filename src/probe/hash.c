@@ -217,6 +217,36 @@ TEST(sha256_of_text_is_right)
 	return 0;
 }
 
+TEST(threads_hash_every_file_once)
+{
+	enum { FILES = 40 };
+	char top[] = "/tmp/assay-hash-XXXXXX", path[64], want[65], line[64];
+	assay_root root;
+	assay_file file[FILES] = {{0}}, *list[FILES];
+	assay_arena a = {0};
+	CHECK(mkdtemp(top) && assay_root_open(&root, top, NULL));
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof path, "%s/%d", top, i);
+		FILE *f = fopen(path, "w");
+		CHECK(f && fprintf(f, "%d", i) > 0 && fclose(f) == 0);
+		file[i].path = assay_printf(&a, "/%d", i);
+		file[i].size = (uint64_t)i;
+		list[i] = &file[i];
+	}
+	hash_all(&root, list, FILES);
+	for (int i = 0; i < FILES; i++) {
+		int n = snprintf(line, sizeof line, "%d", i);
+		assay_sha256_hex(line, (size_t)n, want);
+		CHECK(file[i].hashed && !strcmp(file[i].sha256, want));
+		snprintf(path, sizeof path, "%s/%d", top, i);
+		unlink(path);
+	}
+	rmdir(top);
+	assay_root_close(&root);
+	assay_arena_free(&a);
+	return 0;
+}
+
 TEST(cached_digests_need_the_same_identity)
 {
 	assay_file f = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5};

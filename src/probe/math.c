@@ -8,7 +8,7 @@
 #include "probe/header.h"
 #include "probe/probe.h"
 
-enum { HEADER_MAX = 4 << 20, DEEP_FREE = 64 << 20 };
+enum { HEADER_MAX = 4 << 20, DEEP_FREE = 64 << 20, DEEP_FILES = 50000 };
 
 typedef struct math_row {
 	const char *block, *stem, *header, *macros;
@@ -228,10 +228,12 @@ static void catalogue(assay_ctx *c, const char *block, const char *dir, const ch
 	if (k.n_arch)
 		qsort(k.arch, k.n_arch, sizeof *k.arch, by_text);
 	/* gigabytes of kernels are read only when asked for */
-	k.deep = !c->opts->no_hash && (c->opts->deep || k.bytes <= DEEP_FREE);
+	k.deep = !c->opts->no_hash &&
+		 (c->opts->deep || (k.bytes <= DEEP_FREE && k.files <= DEEP_FILES));
 	if (names.n && !k.deep && !c->opts->no_hash)
 		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
-				 "%s.content: %llu MB in %s not hashed (--deep does)", block,
+				 "%s.content: %llu files, %llu MB in %s not hashed (--deep does)",
+				 block, (unsigned long long)k.files,
 				 (unsigned long long)(k.bytes >> 20), dir);
 	for (size_t i = 0; k.deep && i < names.n; i++)
 		assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, names.p[i]), true);

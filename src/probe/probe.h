@@ -2,6 +2,7 @@
 #ifndef ASSAY_PROBE_PROBE_H
 #define ASSAY_PROBE_PROBE_H
 
+#include "base/map.h"
 #include "probe/env.h"
 #include "probe/root.h"
 
@@ -21,6 +22,7 @@ typedef struct assay_ctx {
 	bool nvidia;  /* and CUDA */
 	bool bundled; /* torch brings its own ROCm libraries */
 	assay_vec(assay_dir_seen *) dirs;
+	assay_map file_at; /* device and inode -> index in env->files */
 	struct assay_nvml_job *nvml;
 } assay_ctx;
 

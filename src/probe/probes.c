@@ -99,6 +99,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	if (ok)
 		run_all(&c);
 	assay_vec_free(&c.dirs);
+	assay_map_free(&c.file_at);
 	assay_root_close(&c.root);
 	return ok;
 }
