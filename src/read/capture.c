@@ -117,6 +117,8 @@ typedef union any_record {
 	assay_wire_memory memory;
 	assay_wire_overhead overhead;
 	assay_wire_range range;
+	assay_wire_scratch scratch;
+	assay_wire_barrier barrier;
 	assay_wire_lost lost;
 	assay_wire_end end;
 } any_record;
@@ -276,7 +278,7 @@ static void read_api(capture *c, const any_record *r, assay_str whole)
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
 	c->part->t.api.status[detail] = a->status;
-	if (whole.n < sizeof *a || (!a->stream && !a->event))
+	if (whole.n < sizeof *a || (!a->stream && !a->event && !a->given))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
 	uint32_t e = assay_add(&c->part->t, ASSAY_T_event_call);
@@ -338,16 +340,16 @@ static void read_kernel(capture *c, const any_record *r, assay_str whole)
 
 static const char *const copy_kinds[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					 "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-static const char *const memory_kinds[] = {"Unknown",       "Pageable",      "Pinned",
-					   "Device",        "Array",         "Managed",
-					   "Device Static", "Managed Static"};
+static const char *const memory_kinds[] = {"Unknown",       "Pageable",       "Pinned",
+					   "Device",        "Array",          "Managed",
+					   "Device Static", "Managed Static", "Host"};
 
 /* The names torch.profiler gives, so that rows of both compare. */
 static assay_sid copy_name(capture *c, const assay_wire_copy *k)
 {
 	char text[80];
-	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 8 ? k->from : 0;
-	unsigned to = k->to < 8 ? k->to : 0;
+	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 9 ? k->from : 0;
+	unsigned to = k->to < 9 ? k->to : 0;
 	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", copy_kinds[kind],
 			 memory_kinds[from], memory_kinds[to]);
 	return assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
@@ -449,6 +451,47 @@ static void read_overhead(capture *c, const any_record *r, assay_str whole)
 				text_of(c, r->overhead.name), thread_track(c, &r->rec));
 	c->part->t.other.cat[c->part->t.host.detail[row]] =
 		assay_intern_z(&c->part->strings, "overhead");
+}
+
+static void read_scratch(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	static const char *const names[] = {"scratch", "scratch alloc", "scratch free",
+					    "scratch reclaim"};
+	const assay_wire_scratch *s = &r->scratch;
+	assay_sid name = assay_intern_z(&c->part->strings, names[s->op < 4 ? s->op : 0]);
+	uint32_t row =
+		add_host(c, ASSAY_HOST_OVERHEAD, s->start, s->end, name, thread_track(c, &s->rec));
+	char text[96];
+	int n = snprintf(text, sizeof text,
+			 "\"device\":%" PRId64 ",\"queue\":%" PRIu32 ",\"bytes\":%" PRIu64,
+			 s->device == ASSAY_WIRE_NONE ? -1 : (int64_t)s->device, s->queue, s->size);
+	c->part->t.host.args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	c->part->t.other.cat[c->part->t.host.detail[row]] =
+		assay_intern_z(&c->part->strings, "scratch");
+}
+
+/* Not in sync and event_record: those number events, and a wait on a finished event leaves no
+ * barrier, so the calls with their handles stay the whole story. */
+static void read_barrier(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	const assay_wire_barrier *b = &r->barrier;
+	bool waits = b->op == ASSAY_WIRE_BARRIER_WAIT;
+	assay_mark_table *m = &c->part->t.mark;
+	uint32_t track = stream_track(c, b->work.device, b->work.stream);
+	uint32_t row = assay_add(&c->part->t, ASSAY_T_mark);
+	char text[160];
+	int n = snprintf(text, sizeof text,
+			 "\"event\":\"0x%" PRIx64 "\",\"correlation\":%" PRIu64
+			 ",\"queue\":%" PRIu32 ",\"source_queue\":%" PRIu32,
+			 b->event, b->work.corr, b->queue, b->source_queue);
+	m->ts[row] = b->work.start;
+	m->dur[row] = length_of(c, b->work.start, b->work.end);
+	m->name[row] = assay_intern_z(&c->part->strings, waits ? "event wait" : "event record");
+	m->track[row] = track;
+	m->args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	seen(c, b->work.end);
 }
 
 /* ---- ranges ---- */
@@ -597,6 +640,8 @@ static const record_type types[] = {
 	[ASSAY_WIRE_RANGE] = {read_range, sizeof(assay_wire_range)},
 	[ASSAY_WIRE_LOST] = {read_lost, sizeof(assay_wire_lost)},
 	[ASSAY_WIRE_END] = {read_end, sizeof(assay_wire_end)},
+	[ASSAY_WIRE_SCRATCH] = {read_scratch, sizeof(assay_wire_scratch)},
+	[ASSAY_WIRE_BARRIER] = {read_barrier, sizeof(assay_wire_barrier)},
 };
 static_assert(sizeof types / sizeof *types == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 
