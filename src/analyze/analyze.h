@@ -16,7 +16,4 @@ void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *c
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts);
 
-/* The metric's row, or ASSAY_NO_ROW. */
-uint32_t assay_metric_find(const assay_run *run, const char *name);
-
 #endif

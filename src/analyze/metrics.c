@@ -24,16 +24,6 @@ static void add_word(assay_run *run, const char *name, const char *text, assay_s
 	m->text[m->n - 1] = assay_sid_of(run, text);
 }
 
-uint32_t assay_metric_find(const assay_run *run, const char *name)
-{
-	const assay_metric_table *m = &run->part.t.metric;
-	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < m->n; i++)
-		if (m->name[i] == id)
-			return i;
-	return ASSAY_NO_ROW;
-}
-
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -263,7 +253,11 @@ static void version(assay_run *run, const char *name, const char *const *keys)
 			v = (assay_str){v.p + 1, v.n - 2};
 		if (!v.n)
 			continue;
+		int64_t n;
 		const char *text = assay_dup(&run->arena, v);
+		if (assay_str_i64(v, &n) && n >= 1000) /* CUDA writes 13.0 as 13000 */
+			text = assay_printf(&run->arena, "%d.%d", (int)(n / 1000),
+					    (int)(n % 1000 / 10));
 		add_word(run, name, text, ASSAY_STATE_MEASURED, "the file's header");
 		return;
 	}

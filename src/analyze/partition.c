@@ -69,7 +69,7 @@ static void add_device(assay_run *run, const uint32_t *row, size_t n, const stru
 	uint32_t d = assay_add(t, ASSAY_T_device_time);
 	assay_device_time_table *out = &t->device_time;
 	uint32_t track = g->track[row[0]];
-	out->source[d] = t->track.source[track];
+	out->source[d] = assay_group_of(t, t->track.source[track]);
 	out->device[d] = (int32_t)t->track.pid[track];
 	out->events[d] = n;
 	out->linked[d] = linked;
@@ -104,7 +104,7 @@ static uint64_t device_key(const assay_tables *t, uint32_t row)
 {
 	uint32_t track = t->gpu.track[row];
 	/* devices -1 (unknown) and 0 differ: the bias keeps the order of signed numbers */
-	return (uint64_t)t->track.source[track] << 32 |
+	return (uint64_t)assay_group_of(t, t->track.source[track]) << 32 |
 	       (uint32_t)((int32_t)t->track.pid[track] + INT32_MIN);
 }
 

@@ -14,7 +14,7 @@ const char *assay_isa_name(assay_isa isa)
 
 static assay_isa best(void)
 {
-#if defined(__x86_64__)
+#ifdef ASSAY_X86
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") ||
 	    !__builtin_cpu_supports("pclmul"))
 		return ASSAY_ISA_SCALAR;

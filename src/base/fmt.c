@@ -88,13 +88,12 @@ static size_t drop_brackets(char *s)
 
 const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width)
 {
-	static const char *const prefixes[] = {"void ", "(anonymous namespace)::"};
-	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-		if (assay_str_starts(name, prefixes[i])) {
-			size_t n = strlen(prefixes[i]);
-			name = (assay_str){name.p + n, name.n - n};
-		}
+	static const char anonymous[] = "(anonymous namespace)::";
+	if (assay_str_starts(name, "void "))
+		name = (assay_str){name.p + 5, name.n - 5};
 	char *s = assay_dup(a, assay_str_of(assay_fmt_safe(a, name)));
+	for (char *at; (at = strstr(s, anonymous));)
+		memmove(at, at + sizeof anonymous - 1, strlen(at + sizeof anonymous - 1) + 1);
 	size_t n = drop_brackets(s);
 	while (n && s[n - 1] == ' ')
 		s[--n] = 0;
@@ -128,6 +127,8 @@ TEST(kernel_names_lose_what_a_table_cannot_show)
 		      "at::native::reduce_kernel"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("Cijk_Alik_Bljk_MT128"), 10), "Cijk_Al..."));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("bad\x1b[31m\xff"), 60), "bad?[31m?"));
+	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("a::(anonymous namespace)::f(int)"), 60),
+		      "a::f"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S(""), 60), "(no name)"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("<eval> x"), 60), "<eval> x"));
 	assay_arena_free(&a);

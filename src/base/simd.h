@@ -28,6 +28,12 @@ static inline uint64_t simd_eq(simd64 b, char c)
 	return _mm512_cmpeq_epi8_mask(b.v, _mm512_set1_epi8(c));
 }
 
+/* Bit i: byte i of a and b are the same. */
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	return _mm512_cmpeq_epi8_mask(a.v, b.v);
+}
+
 /* Bit 5 set first: folds [ with {, ] with }. */
 static inline simd64 simd_or20(simd64 b)
 {
@@ -51,6 +57,13 @@ static inline uint64_t simd_eq(simd64 b, char c)
 	__m256i k = _mm256_set1_epi8(c);
 	uint32_t lo = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.lo, k));
 	uint32_t hi = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b.hi, k));
+	return lo | (uint64_t)hi << 32;
+}
+
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	uint32_t lo = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a.lo, b.lo));
+	uint32_t hi = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a.hi, b.hi));
 	return lo | (uint64_t)hi << 32;
 }
 
@@ -85,6 +98,13 @@ static inline uint64_t simd_eq(simd64 b, char c)
 	return mask;
 }
 
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	for (int i = 0; i < 8; i++)
+		a.w[i] ^= b.w[i];
+	return simd_eq(a, 0);
+}
+
 static inline simd64 simd_or20(simd64 b)
 {
 	for (int i = 0; i < 8; i++)
@@ -108,25 +128,31 @@ static inline uint64_t simd_prefix_xor(uint64_t x)
 #endif
 }
 
-/* First byte at or after p that is no white space or control character; stops at end. */
+static inline int simd_is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* First byte at or after p that is no JSON white space; stops at end. */
 static inline const char *simd_skip_space(const char *p, const char *end)
 {
 	if ((unsigned char)*p > ' ')
 		return p;
 	if ((unsigned char)p[1] > ' ')
-		return p + 1;
+		return p + simd_is_space(*p);
 	for (; p < end; p += 16) {
 #if defined(__AVX2__)
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-		__m128i ink =
-			_mm_subs_epu8(v, _mm_set1_epi8(' ')); /* 0 for anything up to a space */
-		unsigned m = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(ink, _mm_setzero_si128()));
-		m = ~m & 0xffff;
-		if (m)
-			return p + __builtin_ctz(m);
+		__m128i space = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')),
+							  _mm_cmpeq_epi8(v, _mm_set1_epi8('\n'))),
+					     _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('\r')),
+							  _mm_cmpeq_epi8(v, _mm_set1_epi8('\t'))));
+		unsigned ink = ~(unsigned)_mm_movemask_epi8(space) & 0xffff;
+		if (ink)
+			return p + __builtin_ctz(ink);
 #else
 		for (int i = 0; i < 16; i++)
-			if ((unsigned char)p[i] > ' ')
+			if (!simd_is_space(p[i]))
 				return p + i;
 #endif
 	}

@@ -104,6 +104,8 @@ static bool parse_digits(const char *p, const char *end, unsigned base, uint64_t
 
 bool assay_str_u64(assay_str s, uint64_t *out)
 {
+	if (!s.n)
+		return false;
 	const char *end = s.p + s.n;
 	if (s.n > 2 && s.p[0] == '0' && fold(s.p[1]) == 'x')
 		return parse_digits(s.p + 2, end, 16, out);
@@ -162,9 +164,11 @@ static bool scale_digits(const char *p, const char *end, int scale, uint64_t *ou
 
 bool assay_str_scaled(assay_str s, int scale, int64_t *out)
 {
+	if (!s.n)
+		return false;
 	const char *p = s.p, *end = s.p + s.n;
-	bool neg = s.n && *p == '-';
-	if (s.n && (*p == '-' || *p == '+'))
+	bool neg = *p == '-';
+	if (*p == '-' || *p == '+')
 		p++;
 	const char *num = p;
 	int digits = 0;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 #include "read/reader.h"
 #include "wire/ring.h"
 
-enum { TELEMETRY_MS = 200 };
+enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
 
 struct args {
 	record_args a;
@@ -61,11 +62,15 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 	return true;
 }
 
-/* Rings want memory, not a disk; /dev/shm may be missing or full, then the run directory does. */
+/* Rings want memory, not a disk. But a small /dev/shm is needed by others (NCCL keeps its buffers
+ * there), and it may be missing: then the run directory does. */
 static void make_rings_dir(recording *r)
 {
+	struct statvfs fs;
 	char *path = assay_printf(&r->arena, "/dev/shm/assay-XXXXXX");
-	r->rings = mkdtemp(path) ? path : r->dir;
+	bool roomy = statvfs("/dev/shm", &fs) == 0 &&
+		     (uint64_t)fs.f_bavail * fs.f_frsize >= (uint64_t)SHM_MIN;
+	r->rings = roomy && mkdtemp(path) ? path : r->dir;
 }
 
 /* Beside the program (build folder), or in ../lib/assay (installed). */
@@ -154,9 +159,9 @@ static void make_env(strings *env, recording *r, const struct args *a)
 
 /* ---- after the command ---- */
 
-static void salvage(recording *r)
+static void salvage(recording *r, const char *dir)
 {
-	DIR *d = opendir(r->rings);
+	DIR *d = opendir(dir);
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d));) {
@@ -164,7 +169,7 @@ static void salvage(recording *r)
 		if (!dot || strcmp(dot, ".ring"))
 			continue;
 		uint64_t n = 0;
-		if (assay_ring_salvage(assay_printf(&r->arena, "%s/%s", r->rings, e->d_name), &n))
+		if (assay_ring_salvage(assay_printf(&r->arena, "%s/%s", dir, e->d_name), &n))
 			r->salvaged += n;
 		else
 			r->still_running++;
@@ -253,7 +258,9 @@ static int finish(recording *r, const struct args *a)
 	assay_err err = {0};
 	r->stop_real = clock_ns(CLOCK_REALTIME);
 	r->stop_boot = clock_ns(CLOCK_BOOTTIME);
-	salvage(r);
+	salvage(r, r->dir);
+	if (strcmp(r->rings, r->dir))
+		salvage(r, r->rings);
 	if (a->a.telemetry_file && !take_file(r, a->a.telemetry_file, &err))
 		assay_cmd_error(&err);
 	assay_run *run = read_captures(r);
@@ -319,7 +326,7 @@ static const assay_opt opts[] = {
 	{"steps-from", 0, ASSAY_OPT_TEXT, "auto|NVTX|roctx", "Which ranges make the steps; auto.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, ring, buffer, no_driver, no_nodes.", AT(set)},
+	 "Tune the recorder: flush, ring, buffer, no_driver, no_api, no_nodes, skip.", AT(set)},
 	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
 };
 

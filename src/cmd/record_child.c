@@ -42,9 +42,10 @@ static void release_signals(const struct sigaction *old)
 
 /* Only async-signal-safe calls between fork and exec. */
 static _Noreturn void become_command(char **command, char **env, const struct sigaction *old,
-				     int told)
+				     const sigset_t *mask, int told)
 {
 	release_signals(old);
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	environ = env;
 	execvp(command[0], command);
 	int why = errno;
@@ -71,10 +72,15 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	fcntl(pipe_fd[0], F_SETFD, FD_CLOEXEC);
 	fcntl(pipe_fd[1], F_SETFD, FD_CLOEXEC);
 	catch_signals(old);
+	sigset_t all, mask;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all,
+		    &mask); /* a signal now would find no process to pass it to */
 	pid_t pid = fork();
 	if (pid == 0)
-		become_command(r->command, env, old, pipe_fd[1]);
+		become_command(r->command, env, old, &mask, pipe_fd[1]);
 	child_pid = pid;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(pipe_fd[1]);
 	bool told = pid > 0 && read(pipe_fd[0], &why, sizeof why) == (ssize_t)sizeof why;
 	close(pipe_fd[0]);

@@ -236,6 +236,16 @@ assay_str assay_meta_get(const assay_run *run, const char *key)
 	return (assay_str){"", 0};
 }
 
+uint32_t assay_metric_find(const assay_run *run, const char *name)
+{
+	const assay_metric_table *m = &run->part.t.metric;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (uint32_t i = 0; id && i < m->n; i++)
+		if (m->name[i] == id)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
 void assay_warn(assay_run *run, const char *id, const char *fmt, ...)
 {
 	char text[512];

@@ -93,10 +93,21 @@ static inline const char *assay_z(const assay_run *run, assay_sid id)
 	return assay_text(run, id).p;
 }
 
+/* The source that stands for all files of the same process. */
+static inline uint32_t assay_group_of(const assay_tables *t, uint32_t source)
+{
+	return source < t->source.n && t->source.group[source] != ASSAY_NO_ROW
+		       ? t->source.group[source]
+		       : source;
+}
+
 /* Add a header fact; key and value are copied. */
 void assay_meta_add(assay_part *p, const char *key, assay_str value);
 /* The value of the first header fact of that name, or an empty slice. */
 assay_str assay_meta_get(const assay_run *run, const char *key);
+
+/* Row of the metric, or ASSAY_NO_ROW. */
+uint32_t assay_metric_find(const assay_run *run, const char *name);
 
 void assay_warn(assay_run *run, const char *id, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,7 +303,12 @@ assay_sampler *assay_sampler_start(const char *csv, const char *root, int64_t pe
 		return s;
 	}
 	write_header(s);
-	if (pthread_create(&s->thread, NULL, sampler_thread, s)) {
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the caller's business */
+	int rc = pthread_create(&s->thread, NULL, sampler_thread, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
 		close(s->fd);
 		s->fd = -1;
 	}

@@ -278,7 +278,7 @@ static void read_api(capture *c, const any_record *r, assay_str whole)
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
 	c->part->t.api.status[detail] = a->status;
-	if (whole.n < sizeof *a || (!a->stream && !a->event && !a->given))
+	if (whole.n < sizeof *a || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
 	uint32_t e = assay_add(&c->part->t, ASSAY_T_event_call);

@@ -340,21 +340,7 @@ const assay_reader assay_reader_chrome = {
 
 /* ------------------------------------------------------------------ tests */
 
-static assay_run *read_text(const char *text, size_t n)
-{
-	assay_run *run = assay_run_new();
-	assay_input *in = assay_input_memory(text, n);
-	assay_err err = {0};
-	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	if (!chrome_read(run, in, &err)) {
-		assay_run_free(run);
-		run = NULL;
-	}
-	assay_input_close(in);
-	return run;
-}
-
-#define READ(text)            read_text((text), strlen(text))
+#define READ(text)            assay_read_bytes(&assay_reader_chrome, (text), strlen(text))
 #define NAME(run, table, row) assay_z((run), (run)->part.t.table.name[row])
 
 static const char two_events[] =
@@ -407,7 +393,7 @@ TEST(every_truncation_keeps_whole_events)
 	size_t n = sizeof two_events - 1;
 	size_t first = (size_t)(strstr(two_events, "}},") - two_events) + 2;
 	for (size_t cut = 0; cut <= n; cut++) {
-		assay_run *run = read_text(two_events, cut);
+		assay_run *run = assay_read_bytes(&assay_reader_chrome, two_events, cut);
 		if (!run)
 			continue; /* not even an object: an error, not a crash */
 		CHECK(run->part.t.host.n == (cut >= first));
@@ -532,7 +518,7 @@ TEST(what_real_files_get_wrong_is_survived_and_counted)
 		"{\"ph\":\"X\",\"name\":\"deep\",\"ts\":7,\"dur\":1,\"pid\":\"P\",\"tid\":\"T\","
 		"\"args\":{\"a\":[[[[{\"b\":[{}]}]]]]}},,\n"
 		"]}";
-	assay_run *run = read_text(text, sizeof text - 1);
+	assay_run *run = assay_read_bytes(&assay_reader_chrome, text, sizeof text - 1);
 	const assay_tables *t = &run->part.t;
 	CHECK_EQ(t->host.n, 6);
 	CHECK(!strcmp(NAME(run, host, 2), "twice"));
@@ -616,7 +602,7 @@ TEST(threads_and_instruction_sets_read_the_same)
 			setenv("ASSAY_ISA", assay_isa_name((assay_isa)isa), 1);
 			for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
 				setenv("ASSAY_THREADS", threads[i], 1);
-				assay_run *run = read_text(text, n);
+				assay_run *run = assay_read_bytes(&assay_reader_chrome, text, n);
 				CHECK(run->part.t.host.n == 2400 && run->part.t.gpu.n == 600);
 				CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 6);
 				uint64_t got = digest(run);

@@ -29,8 +29,13 @@ static __attribute__((noinline)) bool other_member(assay_json *j, const chrome_w
 static inline __attribute__((always_inline)) bool
 next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id, assay_str *key)
 {
-	const char *p = j->p;
+	const char *p = simd_skip_space(j->p, j->end);
 	const chrome_word *w = &words->by_id[*expect];
+	if (*p == '}' && p < j->end) {
+		j->p = p + 1;
+		j->fresh = false;
+		return false;
+	}
 	if (j->fresh || *p == ',') {
 		p = simd_skip_space(p + !j->fresh, j->end);
 		const char *value = p + 1 + w->n;

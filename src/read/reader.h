@@ -26,6 +26,8 @@ const assay_reader *assay_reader_sniff(assay_str head);
 
 /* Read a file, or every readable file below a directory. */
 bool assay_read_path(assay_run *run, const char *path, assay_err *err);
+/* A new run with one source, these bytes, read by this reader; NULL when it fails. For tests. */
+assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n);
 /* Read an opened input with the reader its content asks for (closes nothing). */
 bool assay_read_input(assay_run *run, assay_input *in, assay_err *err);
 

@@ -32,6 +32,49 @@ const assay_reader *assay_reader_sniff(assay_str head)
 	return best;
 }
 
+/* rocprofv3 writes one file a kind: 1234_kernel_trace.csv, 1234_hip_api_trace.csv, ... The part
+ * before the kind names the process. Other formats hold a process in one file. */
+static assay_str process_stem(assay_str path, assay_str format)
+{
+	static const char *const kinds[] = {"_kernel_trace.csv",
+					    "_memory_copy_trace.csv",
+					    "_memory_allocation_trace.csv",
+					    "_scratch_memory_trace.csv",
+					    "_marker_api_trace.csv",
+					    "_hip_api_trace.csv",
+					    "_hip_runtime_trace.csv",
+					    "_hip_compile_trace.csv",
+					    "_hsa_api_trace.csv",
+					    "_hsa_core_api_trace.csv",
+					    "_rccl_api_trace.csv",
+					    "_rocdecode_api_trace.csv",
+					    "_rocjpeg_api_trace.csv",
+					    "_counter_collection.csv",
+					    "_agent_info.csv"};
+	if (!assay_str_is(format, "rocprof_csv"))
+		return path;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		ptrdiff_t at = assay_str_find(path, kinds[i]);
+		if (at >= 0)
+			return (assay_str){path.p, (size_t)at};
+	}
+	return path;
+}
+
+static uint32_t group_of(const assay_run *run, uint32_t source)
+{
+	const assay_source_table *s = &run->part.t.source;
+	assay_str stem =
+		process_stem(assay_text(run, s->path[source]), assay_text(run, s->format[source]));
+	for (uint32_t i = 0; i < source; i++)
+		if (s->format[i] == s->format[source] &&
+		    assay_str_eq(stem, process_stem(assay_text(run, s->path[i]),
+						    assay_text(run, s->format[i]))) &&
+		    s->path[i] != s->path[source])
+			return s->group[i];
+	return source;
+}
+
 static uint32_t add_source(assay_run *run, assay_input *in, const assay_reader *reader)
 {
 	assay_tables *t = &run->part.t;
@@ -40,6 +83,7 @@ static uint32_t add_source(assay_run *run, assay_input *in, const assay_reader *
 	t->source.format[r] = assay_sid_of(run, reader->name);
 	t->source.packing[r] = assay_sid_of(run, assay_input_packing(in));
 	t->source.file_bytes[r] = assay_input_file_bytes(in);
+	t->source.group[r] = group_of(run, r);
 	return r;
 }
 
@@ -66,6 +110,19 @@ bool assay_read_input(assay_run *run, assay_input *in, assay_err *err)
 	return ok;
 }
 
+assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(p, n);
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	bool ok = reader->read(run, in, NULL);
+	assay_input_close(in);
+	if (ok)
+		return run;
+	assay_run_free(run);
+	return NULL;
+}
+
 static bool read_file(assay_run *run, const char *path, assay_err *err)
 {
 	assay_input *in = assay_input_open(path, err);
@@ -84,13 +141,20 @@ static int by_name(const void *a, const void *b)
 
 typedef assay_vec(char *) paths;
 
+/* Of a run directory: read by those who want them, or by nobody. */
+static bool is_no_trace(const char *name)
+{
+	return !strcmp(name, "run.json") || !strcmp(name, "env.json") ||
+	       assay_str_ends(assay_str_of(name), ".ring");
+}
+
 static void list_files(assay_arena *a, const char *dir, int depth, paths *out)
 {
 	DIR *d = opendir(dir);
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d));) {
-		if (e->d_name[0] == '.')
+		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
 			continue;
 		char *path = assay_printf(a, "%s/%s", dir, e->d_name);
 		struct stat st;

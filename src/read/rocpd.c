@@ -1,14 +1,764 @@
+/* rocprofv3's SQLite database (rocpd), schema 3. Tables of one process end in _<uuid>; the views
+ * with the plain names only gather them. Ids count per process, so each suffix is read on its own,
+ * from its tables, and names are joined here: SQL joins cost several times the rest. Kernels belong
+ * to API calls by event.stack_id; event.correlation_id is the external id. */
 #include "read/reader.h"
-static int sniff(assay_str h)
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "read/rocpd_names.h"
+#include "read/rocprof.h"
+
+enum { INSTANCES_MAX = 1024 };
+
+/* ---- rows ---- */
+
+static bool span_at(assay_rocpd_instance *x, int column, int64_t *ts, int64_t *dur)
 {
-	(void)h;
+	*ts = assay_rocpd_int(x->db, column, 0);
+	return assay_rocprof_length(x->part, *ts, assay_rocpd_int(x->db, column + 1, 0), dur);
+}
+
+static void read_regions(assay_rocpd_instance *x)
+{
+	assay_rocpd_start(x, "rocpd_region",
+			  ASSAY_ROCPD_COLUMNS("start", "end", "pid", "tid", "name_id", "event_id"));
+	while (assay_rocpd_row(x)) {
+		int64_t ts, dur;
+		if (!span_at(x, 0, &ts, &dur))
+			continue;
+		assay_rocpd_event *e = assay_rocpd_event_at(x, 5);
+		assay_sid name = assay_rocpd_string(x, 4);
+		assay_str category =
+			assay_pool_get(&x->part->strings, e->category ? e->category : name);
+		assay_host_kind kind = assay_rocprof_host_kind(category);
+		uint32_t h = assay_rocprof_host(x->part, kind, e->stack, e->external, category);
+		assay_host_table *t = &x->part->t.host;
+		t->ts[h] = ts;
+		t->dur[h] = dur;
+		t->name[h] = e->message ? e->message : name;
+		t->track[h] = assay_rocpd_thread(x, assay_rocpd_num(x, 2), assay_rocpd_num(x, 3));
+		e->host = h;
+	}
+}
+
+static uint32_t stream_track(assay_rocpd_instance *x, int64_t device, int64_t stream, int64_t queue)
+{
+	uint32_t track = assay_stream_track(x->part, device, stream >= 0 ? stream : queue);
+	uint32_t name = stream >= 0 ? assay_rocpd_ids_get(&x->stream, stream) : ASSAY_MAP_ABSENT;
+	if (name != ASSAY_MAP_ABSENT && name)
+		x->part->t.track.name[track] = name;
+	return track;
+}
+
+static assay_rocpd_agent agent_of(const assay_rocpd_instance *x, int64_t id)
+{
+	uint32_t i = assay_rocpd_ids_get(&x->agent, id);
+	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_agent){id, false} : x->agents.p[i];
+}
+
+static uint32_t u32_at(assay_rocpd_instance *x, int column, uint32_t absent)
+{
+	int64_t v = assay_rocpd_num(x, column);
+	return v < 0 ? absent : assay_rocprof_u32(x->part, (uint64_t)v, absent);
+}
+
+static uint16_t u16_at(assay_rocpd_instance *x, int column)
+{
+	int64_t v = assay_rocpd_num(x, column);
+	return v < 0 ? 0 : assay_rocprof_u16(x->part, (uint64_t)v, 0);
+}
+
+/* Columns that kernels and copies share, from `column` on. */
+#define GPU_COLUMNS                                                                                \
+	"start", "end", "queue_id", "stream_id", "event_id", "graph_exec_id", "graph_node_id"
+enum { GPU_START, GPU_END, GPU_QUEUE, GPU_STREAM, GPU_EVENT, GPU_GRAPH, GPU_NODE, GPU_MORE };
+
+static uint32_t add_gpu(assay_rocpd_instance *x, assay_gpu_kind kind)
+{
+	int64_t ts, dur, node = assay_rocpd_num(x, GPU_NODE);
+	if (!span_at(x, GPU_START, &ts, &dur))
+		return ASSAY_NO_ROW;
+	assay_rocpd_event *e = assay_rocpd_event_at(x, GPU_EVENT);
+	assay_gpu_table *t = &x->part->t.gpu;
+	uint32_t g = assay_add(&x->part->t, ASSAY_T_gpu);
+	t->kind[g] = (uint8_t)kind;
+	t->ts[g] = ts;
+	t->dur[g] = dur;
+	t->corr[g] = e->stack;
+	t->external[g] = assay_rocprof_u32(x->part, e->external, 0);
+	t->queue[g] = u32_at(x, GPU_QUEUE, UINT32_MAX);
+	t->graph[g] = u32_at(x, GPU_GRAPH, 0);
+	t->graph_node[g] = node > 0 ? (uint64_t)node : 0;
+	e->gpu = g;
+	return g;
+}
+
+static void set_symbol(assay_rocpd_instance *x, uint32_t g, int64_t kernel)
+{
+	assay_gpu_table *t = &x->part->t.gpu;
+	uint32_t i = assay_rocpd_ids_get(&x->symbol, kernel);
+	const assay_rocpd_symbol *s = i == ASSAY_MAP_ABSENT ? NULL : &x->symbols.p[i];
+	if (!s || !s->name)
+		assay_count(x->part, ASSAY_ISSUE_no_name, 1);
+	if (!s)
+		return;
+	t->name[g] = s->name;
+	t->regs[g] = s->regs;
+	t->acc_regs[g] = s->acc_regs;
+	t->scalar_regs[g] = s->scalar_regs;
+}
+
+static void read_kernels(assay_rocpd_instance *x)
+{
+	enum { AGENT = GPU_MORE, KERNEL, DISPATCH, PRIVATE, GROUP, WX, WY, WZ, GX, GY, GZ };
+	assay_rocpd_start(x, "rocpd_kernel_dispatch",
+			  ASSAY_ROCPD_COLUMNS(GPU_COLUMNS, "agent_id", "kernel_id", "dispatch_id",
+					      "private_segment_size", "group_segment_size",
+					      "workgroup_size_x", "workgroup_size_y",
+					      "workgroup_size_z", "grid_size_x", "grid_size_y",
+					      "grid_size_z"));
+	while (assay_rocpd_row(x)) {
+		uint32_t g = add_gpu(x, ASSAY_GPU_KERNEL);
+		if (g == ASSAY_NO_ROW)
+			continue;
+		assay_gpu_table *t = &x->part->t.gpu;
+		int64_t device = agent_of(x, assay_rocpd_num(x, AGENT)).number;
+		t->track[g] = stream_track(x, device, assay_rocpd_num(x, GPU_STREAM),
+					   assay_rocpd_num(x, GPU_QUEUE));
+		t->dispatch[g] = u32_at(x, DISPATCH, UINT32_MAX);
+		t->scratch[g] = u32_at(x, PRIVATE, UINT32_MAX);
+		t->shared[g] = u32_at(x, GROUP, UINT32_MAX);
+		t->block_x[g] = u16_at(x, WX);
+		t->block_y[g] = u16_at(x, WY);
+		t->block_z[g] = u16_at(x, WZ);
+		t->grid_x[g] = u32_at(x, GX, 0);
+		t->grid_y[g] = u32_at(x, GY, 0);
+		t->grid_z[g] = u32_at(x, GZ, 0);
+		set_symbol(x, g, assay_rocpd_num(x, KERNEL));
+	}
+}
+
+static void read_copies(assay_rocpd_instance *x)
+{
+	enum { NAME = GPU_MORE, DST, SRC, SIZE };
+	assay_rocpd_start(x, "rocpd_memory_copy",
+			  ASSAY_ROCPD_COLUMNS(GPU_COLUMNS, "name_id", "dst_agent_id",
+					      "src_agent_id", "size"));
+	while (assay_rocpd_row(x)) {
+		uint32_t g = add_gpu(x, ASSAY_GPU_MEMCPY);
+		if (g == ASSAY_NO_ROW)
+			continue;
+		assay_gpu_table *t = &x->part->t.gpu;
+		assay_rocpd_agent dst = agent_of(x, assay_rocpd_num(x, DST)),
+				  src = agent_of(x, assay_rocpd_num(x, SRC));
+		int64_t device = !dst.gpu && src.gpu ? src.number : dst.number;
+		t->track[g] = stream_track(x, device, assay_rocpd_num(x, GPU_STREAM),
+					   assay_rocpd_num(x, GPU_QUEUE));
+		t->name[g] = assay_rocpd_string(x, NAME);
+		t->bytes[g] = assay_rocpd_num(x, SIZE) >= 0 ? assay_rocpd_num(x, SIZE) : -1;
+	}
+}
+
+static void read_allocations(assay_rocpd_instance *x)
+{
+	assay_rocpd_start(x, "rocpd_memory_allocate",
+			  ASSAY_ROCPD_COLUMNS("start", "end", "pid", "tid", "agent_id", "type",
+					      "level", "address", "size", "event_id"));
+	while (assay_rocpd_row(x)) {
+		int64_t ts, dur, size = assay_rocpd_num(x, 8);
+		if (!span_at(x, 0, &ts, &dur))
+			continue;
+		assay_alloc_table *t = &x->part->t.alloc;
+		uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
+		char name[72];
+		assay_str type = assay_rocpd_text(x->db, 5), level = assay_rocpd_text(x->db, 6);
+		snprintf(name, sizeof name, "%.*s %.*s", type.n < 32 ? (int)type.n : 32, type.p,
+			 level.n < 32 ? (int)level.n : 32, level.p);
+		bool takes = !assay_str_is(type, "FREE") && !assay_str_is(type, "RECLAIM");
+		assay_rocpd_agent a = agent_of(x, assay_rocpd_num(x, 4));
+		t->ts[r] = ts;
+		t->track[r] = assay_rocpd_thread(x, assay_rocpd_num(x, 2), assay_rocpd_num(x, 3));
+		t->addr[r] = assay_rocpd_num(x, 7) > 0 ? (uint64_t)assay_rocpd_num(x, 7) : 0;
+		t->bytes[r] = size < 0 ? 0 : takes ? size : -size;
+		t->device[r] = a.gpu && a.number <= INT32_MAX ? (int32_t)a.number : -1;
+		t->corr[r] = assay_rocpd_event_at(x, 9)->stack;
+		t->name[r] = assay_intern_z(&x->part->strings, name);
+	}
+}
+
+static void read_samples(assay_rocpd_instance *x)
+{
+	for (assay_rocpd_start(x, "rocpd_sample",
+			       ASSAY_ROCPD_COLUMNS("timestamp", "track_id", "event_id"));
+	     assay_rocpd_row(x);) {
+		int64_t ts = assay_rocpd_num(x, 0);
+		uint32_t i = assay_rocpd_ids_get(&x->track, assay_rocpd_num(x, 1));
+		assay_rocpd_thread_info track = i == ASSAY_MAP_ABSENT
+							? (assay_rocpd_thread_info){-1, -1, 0}
+							: x->tracks.p[i];
+		assay_rocpd_event *e = assay_rocpd_event_at(x, 2);
+		assay_str category = assay_pool_get(&x->part->strings, e->category);
+		bool marker = assay_rocprof_host_kind(category) == ASSAY_HOST_MARKER;
+		if (ts <= 0) {
+			assay_count(x->part, ASSAY_ISSUE_no_duration, 1);
+			continue;
+		}
+		uint32_t h =
+			assay_rocprof_host(x->part, marker ? ASSAY_HOST_MARKER : ASSAY_HOST_INSTANT,
+					   e->stack, e->external, category);
+		assay_host_table *t = &x->part->t.host;
+		t->ts[h] = ts;
+		t->dur[h] = 0;
+		t->name[h] = e->message ? e->message : track.name ? track.name : e->category;
+		t->track[h] = assay_rocpd_thread(x, track.pid, track.tid);
+		e->host = h;
+	}
+}
+
+static void read_counters(assay_rocpd_instance *x)
+{
+	for (assay_rocpd_start(x, "rocpd_pmc_event",
+			       ASSAY_ROCPD_COLUMNS("event_id", "pmc_id", "value"));
+	     assay_rocpd_row(x);) {
+		double value;
+		if (!assay_rocpd_f64(x->db, 2, &value)) {
+			assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+			continue;
+		}
+		const assay_rocpd_event *e = assay_rocpd_event_at(x, 0);
+		const assay_gpu_table *g = &x->part->t.gpu;
+		assay_pmc_table *t = &x->part->t.pmc;
+		uint32_t r = assay_add(&x->part->t, ASSAY_T_pmc);
+		uint32_t name = assay_rocpd_ids_get(&x->pmc, assay_rocpd_num(x, 1));
+		t->corr[r] = e->stack;
+		t->value[r] = value;
+		t->name[r] = name == ASSAY_MAP_ABSENT ? 0 : name;
+		if (e->gpu == ASSAY_NO_ROW)
+			continue;
+		t->dispatch[r] = g->dispatch[e->gpu];
+		t->kernel[r] = g->name[e->gpu];
+	}
+}
+
+static void read_hip_events(assay_rocpd_instance *x)
+{
+	assay_vec(assay_rocprof_hip_event) list = {0};
+	assay_rocpd_start(x, "rocpd_hip_event",
+			  ASSAY_ROCPD_COLUMNS("start", "end", "name_id", "agent_id", "queue_id",
+					      "stream_id", "event_id", "hip_event_handle",
+					      "source_queue_id", "operation"));
+	while (assay_rocpd_row(x)) {
+		int64_t ts, dur, queue = assay_rocpd_num(x, 4);
+		if (!span_at(x, 0, &ts, &dur))
+			continue;
+		assay_sid name = assay_rocpd_string(x, 2);
+		int64_t device = agent_of(x, assay_rocpd_num(x, 3)).number;
+		*assay_push(&list) = (assay_rocprof_hip_event){
+			.ts = ts,
+			.dur = dur,
+			.event = assay_rocpd_num(x, 7),
+			.queue = queue,
+			.source_queue = assay_rocpd_num(x, 8),
+			.corr = assay_rocpd_event_at(x, 6)->stack,
+			.name = name ? name : assay_rocpd_intern(x, 9),
+			.track = stream_track(x, device, assay_rocpd_num(x, 5), queue),
+		};
+	}
+	assay_rocprof_hip_events(x->part, list.p, list.n);
+	assay_vec_free(&list);
+}
+
+/* ---- arguments ---- */
+
+static void flush_args(assay_rocpd_instance *x, uint32_t host)
+{
+	assay_jsonw *w = &x->args;
+	assay_sid *args = host == ASSAY_NO_ROW ? NULL : &x->part->t.host.args[host];
+	if (args && w->out.n) {
+		if (*args) /* rows of one call stand together in every honest file */
+			assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+		else
+			*args = assay_intern(&x->part->strings, (assay_str){w->out.p, w->out.n});
+	}
+	w->out.n = 0;
+	w->comma = false;
+}
+
+static void read_args(assay_rocpd_instance *x)
+{
+	uint32_t host = ASSAY_NO_ROW;
+	x->args.compact = true;
+	for (assay_rocpd_start(x, "rocpd_arg", ASSAY_ROCPD_COLUMNS("event_id", "name", "value"));
+	     assay_rocpd_row(x);) {
+		uint32_t row = assay_rocpd_event_at(x, 0)->host;
+		if (row != host)
+			flush_args(x, host);
+		host = row;
+		if (row == ASSAY_NO_ROW)
+			continue;
+		assay_jsonw_key(&x->args, assay_rocpd_text(x->db, 1));
+		assay_jsonw_str(&x->args, NULL, assay_rocpd_text(x->db, 2));
+	}
+	flush_args(x, host);
+}
+
+/* ---- instances ---- */
+
+static void read_instance(assay_rocpd_db *db, const char *suffix)
+{
+	assay_rocpd_instance x = {.db = db, .part = db->part, .suffix = suffix};
+	assay_rocpd_names_read(&x);
+	read_regions(&x);
+	read_kernels(&x);
+	read_copies(&x);
+	read_allocations(&x);
+	read_samples(&x);
+	read_counters(&x);
+	read_hip_events(&x);
+	read_args(&x);
+	assay_rocpd_names_free(&x);
+}
+
+typedef assay_vec(const char *) suffixes;
+
+/* A database without suffixed tables has one instance, with none. */
+static void find_suffixes(assay_rocpd_db *db, suffixes *out)
+{
+	static const char first[] = "rocpd_info_process_";
+	for (size_t i = 0; i < db->names.n && out->n < INSTANCES_MAX; i++)
+		if (assay_str_starts(db->names.p[i], first))
+			*assay_push(out) = db->names.p[i].p + strlen(first) - 1;
+	if (!out->n && assay_rocpd_exists(db, "rocpd_info_process"))
+		*assay_push(out) = "";
+}
+
+static bool read_schema3(assay_rocpd_db *db, assay_err *err)
+{
+	suffixes found = {0};
+	uint32_t first = db->part->source;
+	find_suffixes(db, &found);
+	bool any = found.n > 0;
+	const char *regions = any ? assay_printf(&db->scratch, "rocpd_region%s", found.p[0]) : "";
+	bool draft = any && assay_rocpd_has_column(db, regions, "start_id");
+	for (size_t i = 0; i < found.n && !draft; i++) {
+		if (i)
+			assay_rocprof_next_source(db->part, first);
+		read_instance(db, found.p[i]);
+	}
+	db->part->source = first;
+	assay_vec_free(&found);
+	if (draft)
+		return assay_fail(err, ASSAY_UNKNOWN, 0,
+				  "%s is a rocpd database of schema 4, a draft", db->path);
+	return any || assay_fail(err, ASSAY_UNKNOWN, 0,
+				 "%s is a SQLite database without rocpd tables", db->path);
+}
+
+static bool rocpd_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	assay_rocpd_db db;
+	bool ok = true;
+	if (!assay_rocpd_open(&db, run, in, err))
+		return false;
+	if (assay_rocpd_is_rpd(&db))
+		assay_rocpd_read_rpd(&db);
+	else
+		ok = read_schema3(&db, err);
+	assay_rocpd_close(&db);
+	return ok;
+}
+
+/* The names of tables are usually on the first pages. Without them reading decides. */
+static int rocpd_sniff(assay_str head)
+{
+	static const char magic[16] = "SQLite format 3";
+	if (head.n < sizeof magic || memcmp(head.p, magic, sizeof magic))
+		return 0;
+	return assay_str_find(head, "rocpd_") >= 0 ? 98 : 40;
+}
+
+const assay_reader assay_reader_rocpd = {
+	.name = "rocpd",
+	.about = "rocprofv3 and rocmProfileData SQLite databases",
+	.sniff = rocpd_sniff,
+	.read = rocpd_read,
+};
+
+/* ---- tests ---- */
+
+/* Tables of the published schema; columns that came with 3.0.2 to 3.0.5 are behind %s. */
+static const char *const schema[] = {
+	"rocpd_metadata%s(id INTEGER PRIMARY KEY, tag TEXT, value TEXT)",
+	"rocpd_string%s(id INTEGER PRIMARY KEY, guid TEXT, string TEXT)",
+	"rocpd_info_node%s(id INTEGER PRIMARY KEY, guid TEXT, hash, machine_id, hostname TEXT)",
+	"rocpd_info_process%s(id INTEGER PRIMARY KEY, guid TEXT, nid, ppid, pid, init, fini, "
+	"start, "
+	"\"end\", command, environment, extdata)",
+	"rocpd_info_thread%s(id INTEGER PRIMARY KEY, guid TEXT, nid, ppid, pid, tid, name)",
+	"rocpd_info_agent%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, type, absolute_index, "
+	"logical_index, name, product_name, extdata)",
+	"rocpd_info_stream%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, name)",
+	"rocpd_info_pmc%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, agent_id, name, symbol)",
+	"rocpd_info_kernel_symbol%s(id INTEGER PRIMARY KEY, guid TEXT, kernel_name, display_name, "
+	"sgpr_count, arch_vgpr_count, accum_vgpr_count)",
+	"rocpd_track%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, name_id)",
+	"rocpd_event%s(id INTEGER PRIMARY KEY, guid TEXT, category_id, stack_id, parent_stack_id, "
+	"correlation_id, call_stack, line_info, extdata)",
+	"rocpd_arg%s(id INTEGER PRIMARY KEY, guid TEXT, event_id, position, type, name, value)",
+	"rocpd_pmc_event%s(id INTEGER PRIMARY KEY, guid TEXT, event_id, pmc_id, value REAL)",
+	"rocpd_region%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, start, \"end\", name_id, "
+	"event_id)",
+	"rocpd_sample%s(id INTEGER PRIMARY KEY, guid TEXT, track_id, timestamp, event_id)",
+	"rocpd_memory_allocate%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, type, "
+	"level, start, \"end\", address, size, event_id)",
+	NULL};
+static const char *const schema_300[] = {
+	"rocpd_kernel_dispatch%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, "
+	"kernel_id, dispatch_id, queue_id, stream_id, start, \"end\", private_segment_size, "
+	"group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, "
+	"grid_size_y, grid_size_z, region_name_id, event_id)",
+	"rocpd_memory_copy%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, start, \"end\", "
+	"name_id, dst_agent_id, dst_address, src_agent_id, src_address, size, queue_id, stream_id, "
+	"event_id)",
+	NULL};
+static const char *const schema_305[] = {
+	"rocpd_kernel_dispatch%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, "
+	"kernel_id, dispatch_id, queue_id, stream_id, start, \"end\", private_segment_size, "
+	"group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, "
+	"grid_size_y, grid_size_z, region_name_id, event_id, graph_exec_id, graph_node_id)",
+	"rocpd_memory_copy%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, start, \"end\", "
+	"name_id, dst_agent_id, dst_address, src_agent_id, src_address, size, queue_id, stream_id, "
+	"event_id, graph_exec_id, graph_node_id)",
+	"rocpd_hip_event%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, queue_id, "
+	"start, \"end\", name_id, hip_event_handle, source_queue_id, event_id)",
+	NULL};
+
+static const char *const rows[] = {
+	"rocpd_metadata%s VALUES(1,'schema_version','3.0.x')",
+	"rocpd_string%s VALUES(1,'g','HIP_RUNTIME_API_EXT'),(2,'g','hipLaunchKernel'),"
+	"(3,'g','KERNEL_DISPATCH'),(4,'g','MARKER_CORE_RANGE_API'),(5,'g','roctxThreadRangeA'),"
+	"(6,'g','MEMORY_COPY_HOST_TO_DEVICE'),(7,'g','HIP_EVENT_WAIT')",
+	"rocpd_info_node%s VALUES(1,'g',0,'m','host1')",
+	"rocpd_info_process%s(id,guid,nid,pid,command) VALUES(77,'g',1,77,'train')",
+	"rocpd_info_thread%s VALUES(78,'g',1,1,77,78,'main')",
+	"rocpd_info_agent%s VALUES(0,'g',1,77,'CPU',0,0,'EPYC','EPYC','{}'),(2,'g',1,77,'GPU',2,2,"
+	"'gfx942','AMD Instinct MI300X','{\"cu_count\":304,\"wave_front_size\":64}')",
+	"rocpd_info_stream%s VALUES(0,'g',1,77,'default stream'),(3,'g',1,77,'Stream 3')",
+	"rocpd_info_pmc%s(id,guid,name) VALUES(1,'g','SQ_WAVES')",
+	"rocpd_info_kernel_symbol%s VALUES(7,'g','_Z3addv.kd','add()',32,8,4)",
+	"rocpd_track%s VALUES(1,'g',1,77,78,7)",
+	"rocpd_event%s(id,guid,category_id,stack_id,parent_stack_id,correlation_id,extdata) VALUES"
+	"(1,'g',1,4,4,0,'{}'),(2,'g',3,4,4,9,'{}'),(3,'g',4,5,5,0,'{\"message\":\"step "
+	"\\\"1\\\"\"}'),"
+	"(4,'g',6,6,6,0,'{}'),(5,'g',4,8,8,0,'{\"message\":\"mark\"}')",
+	"rocpd_arg%s VALUES(1,'g',1,0,'hipStream_t','stream','0x0'),(2,'g',1,1,'int','n','5')",
+	"rocpd_pmc_event%s(id,guid,event_id,pmc_id,value) VALUES(1,'g',2,1,12.5)",
+	"rocpd_region%s VALUES(4,'g',1,77,78,900,950,2,1),(5,'g',1,77,78,880,990,5,3),"
+	"(6,'g',1,77,78,'x',990,5,3)",
+	"rocpd_sample%s VALUES(1,'g',1,1000,5)",
+	"rocpd_memory_allocate%s VALUES(1,'g',1,77,78,2,'ALLOC','REAL',10,11,4660,256,NULL),"
+	"(2,'g',1,77,78,NULL,'FREE','REAL',20,21,4660,256,NULL)",
+	"rocpd_kernel_dispatch%s(id,guid,nid,pid,tid,agent_id,kernel_id,dispatch_id,queue_id,"
+	"stream_id,start,\"end\",private_segment_size,group_segment_size,workgroup_size_x,"
+	"workgroup_size_y,workgroup_size_z,grid_size_x,grid_size_y,grid_size_z,event_id) "
+	"VALUES(1,'g',1,77,78,2,7,1,1,3,1000,1500,16,32,64,1,1,640,1,1,2)",
+	"rocpd_memory_copy%s(id,guid,nid,pid,tid,start,\"end\",name_id,dst_agent_id,src_agent_id,"
+	"size,queue_id,stream_id,event_id) VALUES(1,'g',1,77,78,1600,1700,6,2,0,4096,1,3,4)",
+	NULL};
+static const char *const rows_305[] = {"rocpd_hip_event%s VALUES(1,'g',1,77,78,2,1,30,35,7,55,4,1)",
+				       NULL};
+
+static bool run_all(sqlite3 *sql, const char *verb, const char *const list[], const char *suffix)
+{
+	bool ok = true;
+	for (; *list && ok; list++) {
+		char *inner = sqlite3_mprintf(*list, suffix);
+		char *text = sqlite3_mprintf("%s %s", verb, inner);
+		ok = sqlite3_exec(sql, text, NULL, NULL, NULL) == SQLITE_OK;
+		sqlite3_free(text);
+		sqlite3_free(inner);
+	}
+	return ok;
+}
+
+static bool fill(sqlite3 *sql, const char *suffix, bool newest)
+{
+	return run_all(sql, "CREATE TABLE", schema, suffix) &&
+	       run_all(sql, "CREATE TABLE", newest ? schema_305 : schema_300, suffix) &&
+	       run_all(sql, "INSERT INTO", rows, suffix) &&
+	       (!newest || run_all(sql, "INSERT INTO", rows_305, suffix));
+}
+
+static sqlite3 *temp_db(char path[])
+{
+	sqlite3 *sql = NULL;
+	strcpy(path, "/tmp/assay-rocpd-XXXXXX");
+	int fd = mkstemp(path);
+	if (fd >= 0)
+		close(fd);
+	sqlite3_open(path, &sql);
+	return sql;
+}
+
+static assay_run *read_db(const char *path, bool *ok, assay_err *err)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_open(path, err);
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	*ok = in && rocpd_read(run, in, err);
+	assay_input_close(in);
+	return run;
+}
+
+static int check_rows(assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	CHECK(t->gpu.n == 2 && t->host.n == 3 && t->alloc.n == 2 && t->pmc.n == 1);
+	CHECK(!strcmp(assay_z(run, t->gpu.name[0]), "add()"));
+	CHECK(t->gpu.ts[0] == 1000 && t->gpu.dur[0] == 500 && t->gpu.corr[0] == 4);
+	CHECK(t->gpu.external[0] == 9 && t->gpu.regs[0] == 8 && t->gpu.scalar_regs[0] == 32);
+	CHECK(t->gpu.grid_x[0] == 640 && t->gpu.block_x[0] == 64 && t->gpu.shared[0] == 32);
+	CHECK_EQ(t->track.pid[t->gpu.track[0]], 2);
+	CHECK_EQ(t->track.tid[t->gpu.track[0]], 3);
+	CHECK(!strcmp(assay_z(run, t->track.name[t->gpu.track[0]]), "Stream 3"));
+	CHECK(t->gpu.kind[1] == ASSAY_GPU_MEMCPY && t->gpu.bytes[1] == 4096);
+	CHECK(t->gpu.track[1] == t->gpu.track[0]);
+	CHECK(t->host.kind[0] == ASSAY_HOST_RUNTIME && t->api.corr[t->host.detail[0]] == 4);
+	CHECK(!strcmp(assay_z(run, t->host.args[0]), "\"stream\": \"0x0\",\"n\": \"5\""));
+	CHECK(t->host.kind[1] == ASSAY_HOST_MARKER);
+	CHECK(!strcmp(assay_z(run, t->host.name[1]), "step \"1\""));
+	CHECK(!strcmp(assay_z(run, t->host.name[2]), "mark") && t->host.dur[2] == 0);
+	CHECK(t->track.pid[t->host.track[0]] == 77 && t->track.tid[t->host.track[0]] == 78);
+	CHECK(t->alloc.bytes[0] == 256 && t->alloc.bytes[1] == -256 && t->alloc.device[0] == 2);
+	CHECK(t->pmc.value[0] == 12.5 && t->pmc.dispatch[0] == 1 && t->pmc.corr[0] == 4);
+	CHECK(t->device.n == 1 && t->device.id[0] == 2 && t->device.units[0] == 304);
+	CHECK(assay_str_is(assay_meta_get(run, "node.hostname"), "host1"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_number], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_duration], 1);
 	return 0;
 }
-static bool rd(assay_run *r, assay_input *i, assay_err *e)
+
+TEST(rocpd_3_0_0_is_read)
 {
-	(void)r;
-	(void)i;
-	(void)e;
-	return false;
+	char path[64];
+	bool ok;
+	assay_err err = {0};
+	sqlite3 *sql = temp_db(path);
+	CHECK(fill(sql, "_0199_abc", false));
+	sqlite3_close(sql);
+	assay_run *run = read_db(path, &ok, &err);
+	unlink(path);
+	CHECK(ok && !check_rows(run));
+	CHECK(run->part.t.gpu.graph[0] == 0 && run->part.t.sync.n == 0);
+	assay_run_free(run);
+	return 0;
 }
-const assay_reader assay_reader_rocpd = {"rocpd", "", sniff, rd};
+
+TEST(rocpd_3_0_5_is_read_with_its_new_columns)
+{
+	char path[64];
+	bool ok;
+	assay_err err = {0};
+	sqlite3 *sql = temp_db(path);
+	CHECK(fill(sql, "_0199_abc", true));
+	sqlite3_exec(sql,
+		     "UPDATE rocpd_kernel_dispatch_0199_abc SET graph_exec_id=8, graph_node_id=2",
+		     NULL, NULL, NULL);
+	sqlite3_close(sql);
+	assay_run *run = read_db(path, &ok, &err);
+	unlink(path);
+	const assay_tables *t = &run->part.t;
+	CHECK(ok && !check_rows(run));
+	CHECK(t->gpu.graph[0] == 8 && t->gpu.graph_node[0] == 2);
+	CHECK(t->sync.n == 1 && t->sync.event[0] == 55 && t->track.tid[t->sync.track[0]] == 1);
+	CHECK(t->sync.corr[0] == 4);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(merged_rocpd_databases_keep_their_processes_apart)
+{
+	char path[64];
+	bool ok;
+	assay_err err = {0};
+	sqlite3 *sql = temp_db(path);
+	CHECK(fill(sql, "_a", false) && fill(sql, "_b", true));
+	sqlite3_exec(sql,
+		     "UPDATE rocpd_string_b SET string='other' WHERE id=2;"
+		     "CREATE VIEW rocpd_string AS SELECT * FROM rocpd_string_a UNION ALL "
+		     "SELECT * FROM rocpd_string_b",
+		     NULL, NULL, NULL);
+	sqlite3_close(sql);
+	assay_run *run = read_db(path, &ok, &err);
+	unlink(path);
+	const assay_tables *t = &run->part.t;
+	CHECK(ok && t->source.n == 2 && t->gpu.n == 4 && t->host.n == 6);
+	CHECK(!strcmp(assay_z(run, t->host.name[0]), "hipLaunchKernel"));
+	CHECK(!strcmp(assay_z(run, t->host.name[3]), "other"));
+	CHECK(t->track.source[t->gpu.track[2]] == 1 && run->part.source == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_log_beside_the_database_is_read_and_nothing_is_written)
+{
+	char path[64], wal[80], shm[80];
+	bool ok;
+	assay_err err = {0};
+	sqlite3 *sql = temp_db(path);
+	snprintf(wal, sizeof wal, "%s-wal", path);
+	snprintf(shm, sizeof shm, "%s-shm", path);
+	sqlite3_exec(sql, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0", NULL, NULL, NULL);
+	sqlite3_db_config(sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	CHECK(fill(sql, "_a", false));
+	sqlite3_close(sql);
+	CHECK(access(wal, F_OK) == 0);
+	unlink(shm);
+	assay_run *run = read_db(path, &ok, &err);
+	CHECK(ok && !check_rows(run));
+	CHECK(access(shm, F_OK) != 0 && access(wal, F_OK) == 0);
+	assay_run_free(run);
+	unlink(path);
+	unlink(wal);
+	return 0;
+}
+
+static size_t slurp(const char *path, char *out, size_t size)
+{
+	FILE *f = fopen(path, "rb");
+	size_t n = f ? fread(out, 1, size, f) : 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static assay_run *read_image(const char *image, size_t n, bool *ok)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(image, n);
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	*ok = rocpd_read(run, in, NULL);
+	assay_input_close(in);
+	return run;
+}
+
+TEST(databases_in_memory_cut_or_corrupt_never_crash)
+{
+	enum { SIZE = 1 << 20 };
+	static char image[SIZE], broken[SIZE];
+	char path[64];
+	bool ok;
+	sqlite3 *sql = temp_db(path);
+	CHECK(fill(sql, "_a", true));
+	sqlite3_close(sql);
+	size_t n = slurp(path, image, SIZE);
+	unlink(path);
+	CHECK(n > 4096 && n < SIZE);
+	assay_run *run = read_image(image, n, &ok);
+	CHECK(ok && !check_rows(run));
+	assay_run_free(run);
+	for (size_t cut = 0; cut < n; cut += 1499) {
+		run = read_image(image, cut, &ok);
+		CHECK(!ok || run->part.issues[ASSAY_ISSUE_truncated] == 1);
+		CHECK(cut < n / 5 * 4 + 1499 || (ok && run->part.t.host.n == 3));
+		assay_run_free(run);
+	}
+	for (uint32_t seed = 1; seed < 300; seed++) {
+		memcpy(broken, image, n);
+		for (uint32_t i = 0, r = seed; i < 1 + seed % 50; i++) {
+			r = r * 1664525 + 1013904223;
+			broken[100 + (r >> 4) % (n - 100)] = (char)(r >> 24);
+		}
+		assay_run_free(read_image(broken, n, &ok));
+	}
+	return 0;
+}
+
+TEST(other_databases_are_refused_in_words)
+{
+	static const struct {
+		const char *sql, *says;
+	} cases[] = {
+		{"CREATE TABLE x(a)", "without rocpd tables"},
+		{"CREATE VIEW rocpd_info_process AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+		 "SELECT i+1 "
+		 "FROM n) SELECT i AS id FROM n",
+		 "without rocpd tables"},
+		{"CREATE TABLE rocpd_info_process_a(id); CREATE TABLE rocpd_region_a(start_id, "
+		 "track_id)",
+		 "schema 4"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char path[64];
+		bool ok;
+		assay_err err = {0};
+		sqlite3 *sql = temp_db(path);
+		sqlite3_exec(sql, cases[i].sql, NULL, NULL, NULL);
+		sqlite3_close(sql);
+		assay_run *run = read_db(path, &ok, &err);
+		unlink(path);
+		CHECK(!ok && err.code == ASSAY_UNKNOWN && strstr(err.text, cases[i].says));
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(rpd_is_read)
+{
+	static const char text[] =
+		"CREATE TABLE rocpd_metadata(id, tag, value);"
+		"CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT);"
+		"CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid, tid, start, \"end\", "
+		"apiName_id, "
+		"args_id);"
+		"CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId, queueId, sequenceId, "
+		"completionSignal, start, \"end\", description_id, opType_id);"
+		"CREATE TABLE rocpd_api_ops(id INTEGER PRIMARY KEY, api_id, op_id);"
+		"CREATE TABLE rocpd_kernelapi(api_ptr_id INTEGER PRIMARY KEY, stream, gridX, "
+		"gridY, gridZ,"
+		"workgroupX, workgroupY, workgroupZ, groupSegmentSize, privateSegmentSize, "
+		"kernelName_id);"
+		"CREATE TABLE rocpd_monitor(id INTEGER PRIMARY KEY, deviceType, deviceId, "
+		"monitorType, "
+		"start, \"end\", value);"
+		"INSERT INTO rocpd_metadata VALUES(1,'schema_version','2');"
+		"INSERT INTO rocpd_string "
+		"VALUES(1,'hipLaunchKernel'),(2,'KernelExecution'),(3,'mul'),"
+		"(4,'UserMarker'),(5,'fwd'),(6,'Barrier'),(7,'');"
+		"INSERT INTO rocpd_api VALUES(10,1,2,100,110,1,7),(11,1,2,90,200,4,5);"
+		"INSERT INTO rocpd_op VALUES(20,0,1,5,'',120,150,3,2),(21,0,1,6,'',160,161,7,6);"
+		"INSERT INTO rocpd_api_ops VALUES(1,10,20);"
+		"INSERT INTO rocpd_kernelapi VALUES(10,'0x5',8,1,1,64,1,1,0,0,3);"
+		"INSERT INTO rocpd_monitor VALUES(1,'gpu',0,'sclk',100,110,'1700')";
+	char path[64];
+	bool ok;
+	assay_err err = {0};
+	sqlite3 *sql = temp_db(path);
+	CHECK(sqlite3_exec(sql, text, NULL, NULL, NULL) == SQLITE_OK);
+	sqlite3_close(sql);
+	assay_run *run = read_db(path, &ok, &err);
+	unlink(path);
+	const assay_tables *t = &run->part.t;
+	CHECK(ok && t->gpu.n == 1 && t->host.n == 2 && t->mark.n == 1 && t->counter.n == 1);
+	CHECK(!strcmp(assay_z(run, t->gpu.name[0]), "mul") && t->gpu.corr[0] == 10);
+	CHECK(t->gpu.grid_x[0] == 8 && t->gpu.block_x[0] == 64 && t->gpu.dispatch[0] == 5);
+	CHECK(!strcmp(assay_z(run, t->gpu.args[0]), "\"stream\": \"0x5\""));
+	CHECK(t->host.kind[1] == ASSAY_HOST_MARKER &&
+	      !strcmp(assay_z(run, t->host.name[1]), "fwd"));
+	CHECK(t->api.corr[t->host.detail[0]] == 10 && t->counter.value[0] == 1700);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(rocpd_is_known_by_magic_and_table_names)
+{
+	CHECK(rocpd_sniff((assay_str){"SQLite format 3\0....rocpd_string", 32}) > 90);
+	CHECK(rocpd_sniff((assay_str){"SQLite format 3\0.....", 20}) > 0);
+	CHECK(rocpd_sniff(ASSAY_S("SQLite format 2 rocpd_")) == 0);
+	return 0;
+}

@@ -541,16 +541,7 @@ const assay_reader assay_reader_smi = {
 
 static assay_run *read_text(const char *text, size_t n)
 {
-	assay_run *run = assay_run_new();
-	assay_input *in = assay_input_memory(text, n);
-	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	assay_err err;
-	if (!smi_read(run, in, &err)) {
-		assay_run_free(run);
-		run = NULL;
-	}
-	assay_input_close(in);
-	return run;
+	return assay_read_bytes(&assay_reader_smi, text, n);
 }
 
 static assay_run *read_z(const char *text)

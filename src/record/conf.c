@@ -22,6 +22,7 @@ static const conf_key keys[] = {
 	KEY("ring", U32, ring_bytes),    KEY("buffer", U32, buffer_bytes),
 	KEY("all_api", FLAG, all_api),   KEY("no_driver", FLAG, no_driver),
 	KEY("no_nodes", FLAG, no_nodes), KEY("steps", TEXT, steps),
+	KEY("no_api", FLAG, no_api),     KEY("skip", TEXT, skip),
 };
 
 static int hex(char c)

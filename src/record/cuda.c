@@ -13,15 +13,17 @@
 
 enum {
 	POOL = 64, /* buffers kept for reuse */
-	UNHEARD_MAX =
-		10, /* flushes without our own call coming back: somebody else gets the records */
+	/* flushes without our own call or any buffer coming back: somebody else gets the records */
+	UNHEARD_MAX = 20,
 };
 
 static struct {
 	cupti_lib cupti;
 	int (*driver_version)(int *version);
-	_Atomic(uint8_t *) pool[POOL];    /* zeroed buffers */
-	_Atomic uint64_t sent, heard;     /* cuDriverGetVersion calls made and met again */
+	_Atomic(uint8_t *) pool[POOL]; /* zeroed buffers */
+	_Atomic uint64_t sent,
+		heard;            /* cuDriverGetVersion calls since heard of us; ever met again */
+	_Atomic uint64_t buffers; /* that came back with records */
 	_Atomic uint32_t sentinel_thread; /* the recorder's thread, which makes them */
 	_Atomic int ready, taken;
 } cuda;
@@ -65,6 +67,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 				 assay_cuda_convert(&cuda.cupti, buffer, valid,
 						    atomic_load(&cuda.sentinel_thread)));
 		assay_rt_bulk_close();
+		atomic_fetch_add(&cuda.buffers, 1);
 	}
 	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
 		assay_rt_lost(ASSAY_WIRE_LOST_VENDOR, dropped, NULL);
@@ -80,6 +83,18 @@ static const int own_kinds[] = {
 };
 enum { INVENTORY = 3 };
 
+/* Is the kind in "36.38"? */
+static bool skipped(const char *list, int kind)
+{
+	while (*list) {
+		char *end;
+		if (strtol(list, &end, 10) == kind && end != list)
+			return true;
+		list = *end ? end + 1 : end;
+	}
+	return false;
+}
+
 static bool enable_all(const cupti_lib *c)
 {
 	const assay_rt_config *conf = assay_rt_conf();
@@ -87,53 +102,74 @@ static bool enable_all(const cupti_lib *c)
 		return false;
 	if (c->enable_all_sync)
 		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
-	for (int i = 0; own_kinds[i]; i++)
-		(i < INVENTORY && c->enable_and_dump ? c->enable_and_dump
-						     : c->enable)(own_kinds[i]);
+	for (int i = 0; own_kinds[i]; i++) {
+		bool dump = i < INVENTORY && c->enable_and_dump;
+		if (!skipped(conf->skip, own_kinds[i]))
+			(dump ? c->enable_and_dump : c->enable)(own_kinds[i]);
+	}
 	if (conf->no_nodes)
 		c->enable(CUPTI_GRAPH_TRACE);
 	assay_cuda_enable_calls(c, conf);
 	return true;
 }
 
-/* What nobody else enables: freeing the other profiler from records it does not expect. */
+/* What nobody else enables is off while another profiler gets the records: it does not expect them.
+ */
+static const int ours_alone[] = {CUPTI_MEMORY2, CUPTI_STREAM, CUPTI_CONTEXT, CUPTI_DEVICE};
+
 static void step_aside(void)
 {
-	static const int ours[] = {CUPTI_MEMORY2, CUPTI_STREAM, CUPTI_CONTEXT, CUPTI_DEVICE};
 	atomic_store(&cuda.taken, 1);
-	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-		cuda.cupti.disable(ours[i]);
-	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1,
-		      "another profiler in the program (torch.profiler, jax.profiler, ...) took "
-		      "CUPTI over: "
-		      "GPU work after that moment is in its trace, not in this one");
+	for (size_t i = 0; i < sizeof ours_alone / sizeof *ours_alone; i++)
+		cuda.cupti.disable(ours_alone[i]);
+	assay_rt_lost(
+		ASSAY_WIRE_LOST_TAKEN, 1,
+		"another profiler in the program (torch.profiler, jax.profiler, ...) took CUPTI "
+		"over: GPU work after that is in its trace, not in this one");
+}
+
+static void step_back(void)
+{
+	atomic_store(&cuda.sent, 0);
+	atomic_store(&cuda.taken, 0);
+	for (size_t i = 0; i < sizeof ours_alone / sizeof *ours_alone; i++)
+		cuda.cupti.enable(ours_alone[i]);
 }
 
 /* CUPTI has one client for buffers, and the last to register wins without a word. So our thread
- * makes a call that is recorded and looks whether the record comes back to us. */
-static void tick(void)
+ * makes a call that is recorded and looks whether the record, or anything else, comes back. */
+static void flush_and_listen(void)
 {
 	int version;
-	if (!atomic_load(&cuda.ready) || atomic_load(&cuda.taken))
-		return;
-	assay_share_install(&cuda.cupti, own_kinds);
-	if (assay_share_detached())
-		enable_all(&cuda.cupti);
-	if (assay_share_active()) { /* it has few buffers: hurrying them would use them up */
-		atomic_store(&cuda.sent, 0);
-		return;
-	}
+	uint64_t heard = atomic_load(&cuda.heard), buffers = atomic_load(&cuda.buffers);
 	atomic_store(&cuda.sentinel_thread, assay_rt_tid());
-	uint64_t heard = atomic_load(&cuda.heard);
 	if (cuda.driver_version && cuda.cupti.enable_driver_api) {
 		cuda.driver_version(&version);
 		atomic_fetch_add(&cuda.sent, 1);
 	}
 	cuda.cupti.flush_all(0);
-	if (atomic_load(&cuda.heard) > heard)
+	if (atomic_load(&cuda.buffers) > buffers)
 		atomic_store(&cuda.sent, 0);
 	else if (heard && atomic_load(&cuda.sent) >= UNHEARD_MAX)
 		step_aside();
+}
+
+static void tick(void)
+{
+	static uint64_t buffers_when_taken;
+	if (!atomic_load(&cuda.ready))
+		return;
+	if (atomic_load(&cuda.taken)) { /* no flush: the buffers are not ours to hurry */
+		if (atomic_load(&cuda.buffers) > buffers_when_taken)
+			step_back();
+		return;
+	}
+	assay_share_install(&cuda.cupti, own_kinds);
+	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
+		atomic_store(&cuda.sent, 0);
+	else
+		flush_and_listen();
+	buffers_when_taken = atomic_load(&cuda.buffers);
 }
 
 static void finish(void)
@@ -172,10 +208,12 @@ static int driver_major(void)
 
 static bool set_up(const cupti_lib *c)
 {
-	uint8_t zeroed = 1;
+	uint8_t zeroed = 1, per_thread = 1;
 	size_t size = sizeof zeroed;
-	if (c->set_attribute)
+	if (c->set_attribute) {
 		c->set_attribute(CUPTI_ATTR_ZEROED_OUT_BUFFER, &size, &zeroed);
+		c->set_attribute(CUPTI_ATTR_PER_THREAD_BUFFER, &size, &per_thread);
+	}
 	if (c->set_thread_id_type)
 		c->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
 	if (assay_rt_bulk_open()) {

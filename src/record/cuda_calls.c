@@ -131,6 +131,8 @@ static void choose(const cupti_lib *c, int domain, bool all)
 
 void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf)
 {
+	if (conf->no_api)
+		return;
 	choose(c, CUPTI_DOMAIN_RUNTIME, conf->all_api);
 	if (!conf->no_driver)
 		choose(c, CUPTI_DOMAIN_DRIVER, conf->all_api);
@@ -138,7 +140,8 @@ void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf)
 
 void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf)
 {
-	if (conf->all_api || !c->enable_runtime_api) /* an old CUPTI knows only all or none */
+	if (conf->all_api ||
+	    (!c->enable_runtime_api && !conf->no_api)) /* an old CUPTI knows only all or none */
 		c->enable(CUPTI_RUNTIME);
 	if (conf->all_api)
 		c->enable(CUPTI_DRIVER);

@@ -29,8 +29,10 @@ static bool open_it(search *s, const char *path, int flags)
 	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
 	if (!lib)
 		return false;
+	struct link_map *map = NULL;
 	s->lib = lib;
-	snprintf(s->path, s->size, "%s", path);
+	bool told = dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0];
+	snprintf(s->path, s->size, "%s", told ? map->l_name : path);
 	return true;
 }
 

@@ -1,4 +1,5 @@
-/* Standing in for six functions of CUPTI, by the addresses that loaded libraries call them through.
+/* Standing in for seven functions of CUPTI, by the addresses that loaded libraries call them
+ * through.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "record/cuda_share.h"
@@ -27,13 +28,12 @@ static struct {
 	_Atomic(cupti_request_fn *) request;
 	_Atomic(cupti_complete_fn *) complete;
 	_Atomic(cupti_time_fn *) clock;
-	_Atomic uint8_t on[KINDS];     /* kinds the other has on now */
-	_Atomic uint8_t told[KINDS];   /* kinds it had on in its last session */
-	_Atomic int sessions;          /* how many kinds are on */
-	_Atomic(uint8_t *) lent[LENT]; /* its buffers that CUPTI holds */
-	_Atomic int detached;
+	_Atomic uint8_t on[KINDS];             /* kinds the other has on now */
+	_Atomic uint8_t told[KINDS];           /* kinds it had on in its last session */
+	_Atomic int sessions;                  /* how many kinds are on */
+	_Atomic(uint8_t *) lent[LENT];         /* its buffers that CUPTI holds */
+	_Atomic(void *) subscriber;            /* its subscription to callbacks */
 	_Atomic unsigned long long seen_loads; /* dlpi_adds when we last looked */
-	cupti_result (*finalize)(void);
 } share;
 
 bool assay_share_active(void)
@@ -44,11 +44,6 @@ bool assay_share_active(void)
 cupti_time_fn *assay_share_clock(void)
 {
 	return atomic_load(&share.clock);
-}
-
-bool assay_share_detached(void)
-{
-	return atomic_exchange(&share.detached, 0);
 }
 
 /* ---- buffers ---- */
@@ -182,15 +177,32 @@ static cupti_result register_time(cupti_time_fn *fn)
 	return rc;
 }
 
+static cupti_result subscribe(void **subscriber, void *callback, void *data)
+{
+	cupti_result rc =
+		share.cupti->subscribe ? share.cupti->subscribe(subscriber, callback, data) : 1;
+	if (rc == CUPTI_OK)
+		atomic_store(&share.subscriber, *subscriber);
+	return rc;
+}
+
+static cupti_result unsubscribe(void *subscriber)
+{
+	atomic_store(&share.subscriber, NULL);
+	return share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
+}
+
+/* Detaching CUPTI would end our recording, and crash a flush under way. What the caller can see of
+ * it is that its kinds are off and that it may subscribe again. */
 static cupti_result finalize(void)
 {
-	cupti_result rc = share.finalize ? share.finalize() : 1;
+	void *subscriber = atomic_load(&share.subscriber);
 	for (int i = 0; i < KINDS; i++)
-		atomic_store(&share.on[i], 0);
-	atomic_store(&share.sessions, 0);
-	atomic_store(&share.clock, NULL);
-	atomic_store(&share.detached, 1);
-	return rc;
+		if (atomic_load(&share.on[i]))
+			disable(i);
+	if (subscriber)
+		unsubscribe(subscriber);
+	return CUPTI_OK;
 }
 
 typedef void any_fn(void);
@@ -205,6 +217,8 @@ static const struct {
 	{"cuptiActivityEnable", (any_fn *)enable, NULL},
 	{"cuptiActivityDisable", (any_fn *)disable, NULL},
 	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, NULL},
+	{"cuptiSubscribe", (any_fn *)subscribe, NULL},
+	{"cuptiUnsubscribe", (any_fn *)unsubscribe, NULL},
 	{"cuptiFinalize", (any_fn *)finalize, NULL},
 	{"dlsym", (any_fn *)stand_in_dlsym, "xla_cuda"}, /* XLA looks CUPTI up by name */
 };
@@ -350,7 +364,6 @@ void assay_share_install(const cupti_lib *c, const int *own)
 	if (!fresh)
 		return;
 	if (!share.cupti) {
-		share.finalize = c->finalize;
 		for (; *own; own++)
 			share.own[*own] = true;
 		share.cupti = c;

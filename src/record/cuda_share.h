@@ -21,7 +21,5 @@ bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_
 			  size_t valid);
 /* The other's clock for records, NULL when CUPTI uses its own. */
 cupti_time_fn *assay_share_clock(void);
-/* True once after the other detached CUPTI (cuptiFinalize): set it up again. */
-bool assay_share_detached(void);
 
 #endif

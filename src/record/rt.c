@@ -42,6 +42,8 @@ static struct {
 	_Atomic int64_t window_start[WINDOWS], window_end[WINDOWS]; /* the last ones; end 0: open */
 	pthread_mutex_t lock; /* start, stop, ring slots, the file, strings, stage */
 	int fd;               /* the capture, O_APPEND */
+	dev_t device;         /* and inode: of the capture */
+	ino_t inode;
 	int ring_fd;
 	assay_ring_file *file;      /* mapped, shared */
 	char *data[ASSAY_RING_MAX]; /* each ring's bytes, mapped when first used */
@@ -136,6 +138,13 @@ static bool write_all(struct iovec *v, int n)
 	return true;
 }
 
+/* A program that closes every descriptor may have given our number to a file of its own. */
+static bool still_ours(void)
+{
+	struct stat st;
+	return fstat(rt.fd, &st) == 0 && st.st_dev == rt.device && st.st_ino == rt.inode;
+}
+
 /* One chunk, with one system call unless the disk is full. */
 static void write_chunk(uint32_t ring, uint32_t tid, uint64_t pos, void *payload, size_t n)
 {
@@ -147,7 +156,7 @@ static void write_chunk(uint32_t ring, uint32_t tid, uint64_t pos, void *payload
 			      .seq = atomic_fetch_add(&rt.file->seq, 1)};
 	assay_wire_seal(&c, payload, n);
 	struct iovec v[2] = {{&c, sizeof c}, {payload, n}};
-	if (!write_all(v, 2))
+	if (!still_ours() || !write_all(v, 2))
 		atomic_fetch_add(&rt.file->failed, 1);
 }
 
@@ -544,14 +553,24 @@ bool assay_rt_wanted(int64_t time)
 
 /* ---- start, fork, stop ---- */
 
-static bool make_ring_file(const char *capture, uint32_t n)
+static bool open_ring_file(const char *dir, uint32_t n)
 {
-	const char *dir = rt.conf.rings[0] ? rt.conf.rings : rt.conf.dir;
 	snprintf(rt.ring_path, sizeof rt.ring_path, "%s/%d.%u.ring", dir, (int)getpid(), n);
 	rt.ring_fd = open(rt.ring_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (rt.ring_fd < 0)
 		return false;
-	if (posix_fallocate(rt.ring_fd, 0, ASSAY_RING_DATA)) /* each ring adds its own pages */
+	if (!posix_fallocate(rt.ring_fd, 0, ASSAY_RING_DATA)) /* each ring adds its own pages */
+		return true;
+	close(rt.ring_fd);
+	unlink(rt.ring_path);
+	rt.ring_fd = -1;
+	return false;
+}
+
+static bool make_ring_file(const char *capture, uint32_t n)
+{
+	if (!(rt.conf.rings[0] && open_ring_file(rt.conf.rings, n)) &&
+	    !open_ring_file(rt.conf.dir, n))
 		return false;
 	void *p = mmap(NULL, ASSAY_RING_DATA, PROT_READ | PROT_WRITE, MAP_SHARED, rt.ring_fd, 0);
 	if (p == MAP_FAILED)
@@ -578,8 +597,12 @@ static bool make_files(void)
 		if (len >= (int)sizeof path)
 			return false;
 		rt.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-		if (rt.fd >= 0)
+		struct stat st;
+		if (rt.fd >= 0 && fstat(rt.fd, &st) == 0) {
+			rt.device = st.st_dev;
+			rt.inode = st.st_ino;
 			return make_ring_file(path, n);
+		}
 		if (errno != EEXIST)
 			return false;
 	}
@@ -719,7 +742,8 @@ static void stop(void)
 		put_end();
 		write_stage();
 		atomic_store(&rt.on, 0);
-		close(rt.fd);
+		if (still_ours())
+			close(rt.fd);
 		rt.fd = -1;
 		if (!atomic_load(&rt.file->failed)) /* else `assay record` finds it and tells */
 			unlink(rt.ring_path);

@@ -31,12 +31,14 @@ typedef struct assay_rt_config {
 	char rings[768];       /* directory of the ring files; the run directory when empty */
 	char range[128];       /* record only inside ranges of this name; empty: always */
 	char steps[16];        /* --steps-from, told to the reader */
+	char skip[64];         /* vendor record kinds to leave out, "36.38" */
 	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
 	uint32_t flush_ms;     /* default 100 */
 	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
 	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */
 	bool no_driver; /* leave out the driver's calls */
+	bool no_api;    /* leave out all calls: GPU work loses its launch */
 	bool no_nodes;  /* graph launches as a whole instead of their nodes */
 } assay_rt_config;
 

@@ -8,19 +8,10 @@ static const assay_metric_table *metrics(const assay_run *run)
 	return &run->part.t.metric;
 }
 
-static uint32_t metric_row(const assay_run *run, const char *name)
-{
-	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < metrics(run)->n; i++)
-		if (metrics(run)->name[i] == id)
-			return i;
-	return ASSAY_NO_ROW;
-}
-
 /* The value, or null when it is unknown: zero and unknown must not look the same. */
 static void put_metric(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
 {
-	uint32_t r = metric_row(run, metric);
+	uint32_t r = assay_metric_find(run, metric);
 	if (r == ASSAY_NO_ROW || metrics(run)->state[r] == ASSAY_STATE_UNKNOWN)
 		assay_jsonw_null(w, key);
 	else
@@ -29,7 +20,7 @@ static void put_metric(assay_jsonw *w, const char *key, const assay_run *run, co
 
 static void put_word(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
 {
-	uint32_t r = metric_row(run, metric);
+	uint32_t r = assay_metric_find(run, metric);
 	assay_jsonw_str(w, key,
 			r == ASSAY_NO_ROW ? ASSAY_S("unknown")
 					  : assay_text(run, metrics(run)->text[r]));
@@ -84,8 +75,8 @@ static void put_budget(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_null(w, "precision_path");
 	assay_jsonw_null(w, "kernel_shape");
 	put_metric(w, "total", run, "budget_total");
-	uint32_t total = metric_row(run, "budget_total"),
-		 useful = metric_row(run, "budget_useful_gpu");
+	uint32_t total = assay_metric_find(run, "budget_total"),
+		 useful = assay_metric_find(run, "budget_useful_gpu");
 	if (total == ASSAY_NO_ROW)
 		assay_jsonw_null(w, "recoverable");
 	else
@@ -98,7 +89,7 @@ enum { RUN_METRICS_TOP = 5 };
 
 static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
 {
-	uint32_t steps = metric_row(run, "steps");
+	uint32_t steps = assay_metric_find(run, "steps");
 	assay_jsonw_open(w, "run_metrics", '{');
 	if (steps == ASSAY_NO_ROW || metrics(run)->state[steps] == ASSAY_STATE_UNKNOWN)
 		assay_jsonw_null(w, "steps");

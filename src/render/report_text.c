@@ -114,23 +114,13 @@ static const struct figure {
 	{"rocm_version", "ROCm", "", 0},
 };
 
-static uint32_t metric_row(const assay_run *run, const char *name)
-{
-	const assay_metric_table *m = &run->part.t.metric;
-	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < m->n; i++)
-		if (m->name[i] == id)
-			return i;
-	return ASSAY_NO_ROW;
-}
-
 static void print_figures(struct page *p)
 {
 	const assay_metric_table *m = &p->run->part.t.metric;
 	heading(p, "Run");
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct figure *f = &figures[i];
-		uint32_t r = metric_row(p->run, f->metric);
+		uint32_t r = assay_metric_find(p->run, f->metric);
 		char value[64] = "unknown";
 		if (r == ASSAY_NO_ROW)
 			continue;
@@ -158,14 +148,14 @@ static void print_budget(struct page *p)
 		    {"budget_exposed_copy", "exposed copies"},
 		    {"budget_host_gap", "GPU idle"},
 		    {"budget_total", "total"}};
-	uint32_t total = metric_row(p->run, "budget_total");
+	uint32_t total = assay_metric_find(p->run, "budget_total");
 	const assay_metric_table *m = &p->run->part.t.metric;
 	if (total == ASSAY_NO_ROW)
 		return;
 	heading(p, "Waste budget");
 	fprintf(p->out, "  (%s)\n", assay_z(p->run, m->how[total]));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		uint32_t r = metric_row(p->run, rows[i].metric);
+		uint32_t r = assay_metric_find(p->run, rows[i].metric);
 		fprintf(p->out, "  %-24s %10.3f ms  %5.1f%%\n", rows[i].label, m->value[r] * 1e3,
 			m->value[total] > 0 ? 100 * m->value[r] / m->value[total] : 0);
 	}

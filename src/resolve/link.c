@@ -4,9 +4,9 @@
 #include "base/test.h"
 
 /* Correlation ids are unique inside one process's recording only. */
-static uint64_t call_key(uint32_t source, uint64_t corr)
+static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 {
-	return corr ^ (uint64_t)source << 40;
+	return corr ^ (uint64_t)assay_group_of(t, t->track.source[track]) << 40;
 }
 
 /* First call of each correlation id; a runtime call wins over the driver call it made. */
@@ -19,8 +19,7 @@ static void index_calls(const assay_tables *t, assay_map *calls)
 		uint64_t corr = t->api.corr[t->host.detail[h]];
 		if (!corr)
 			continue;
-		uint32_t *slot =
-			assay_map_at(calls, call_key(t->track.source[t->host.track[h]], corr));
+		uint32_t *slot = assay_map_at(calls, call_key(t, t->host.track[h], corr));
 		if (*slot == ASSAY_MAP_ABSENT ||
 		    (kind == ASSAY_HOST_RUNTIME && t->host.kind[*slot] == ASSAY_HOST_DRIVER))
 			*slot = h;
@@ -35,7 +34,7 @@ void assay_link(assay_run *run)
 	assay_reserve(t, ASSAY_T_launch, t->gpu.n);
 	uint64_t unlinked = 0;
 	for (size_t g = 0; g < t->gpu.n; g++) {
-		uint64_t key = call_key(t->track.source[t->gpu.track[g]], t->gpu.corr[g]);
+		uint64_t key = call_key(t, t->gpu.track[g], t->gpu.corr[g]);
 		uint32_t host = t->gpu.corr[g] ? assay_map_get(&calls, key) : ASSAY_NO_ROW;
 		t->launch.host[g] = host;
 		unlinked += host == ASSAY_NO_ROW;

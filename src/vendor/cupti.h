@@ -18,6 +18,7 @@ enum {
 	CUPTI_FLUSH_FORCED = 1,
 	CUPTI_THREAD_ID_SYSTEM = 1,
 	CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
+	CUPTI_ATTR_PER_THREAD_BUFFER = 9,
 	CUPTI_DOMAIN_DRIVER = 1,
 	CUPTI_DOMAIN_RUNTIME = 2,
 	CUPTI_DRIVER_GET_VERSION = 2, /* callback id of cuDriverGetVersion */
@@ -197,7 +198,8 @@ typedef struct cupti_lib {
 	cupti_result (*set_attribute)(int attribute, size_t *size, void *value);
 	cupti_result (*set_thread_id_type)(int type);
 	cupti_result (*register_time)(cupti_time_fn *fn);
-	cupti_result (*finalize)(void);
+	cupti_result (*subscribe)(void **subscriber, void *callback, void *data);
+	cupti_result (*unsubscribe)(void *subscriber);
 } cupti_lib;
 
 #define CUPTI_SYMBOLS(X)                                                                           \
@@ -216,6 +218,7 @@ typedef struct cupti_lib {
 	X(set_attribute, false, "cuptiActivitySetAttribute")                                       \
 	X(set_thread_id_type, false, "cuptiSetThreadIdType")                                       \
 	X(register_time, false, "cuptiActivityRegisterTimestampCallback")                          \
-	X(finalize, false, "cuptiFinalize")
+	X(subscribe, false, "cuptiSubscribe")                                                      \
+	X(unsubscribe, false, "cuptiUnsubscribe")
 
 #endif

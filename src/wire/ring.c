@@ -72,6 +72,16 @@ static uint64_t salvage_until(assay_ring_file *f, assay_ring *r, const char *dat
 	return count_records(scratch, n);
 }
 
+static void append_lost(assay_ring_file *f, uint64_t count, int64_t first, int64_t last, int fd)
+{
+	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, count, first, last,
+			     ASSAY_WIRE_LOST_RING,           0};
+	assay_wire_chunk c = {.pid = f->pid,
+			      .time = clock_ns(CLOCK_BOOTTIME),
+			      .seq = atomic_fetch_add(&f->seq, 1)};
+	append(fd, &c, &l, sizeof l);
+}
+
 /* What one ring still holds, and the gap it had open. A write that the death cut short is done
  * again on its own: should it be in the file already, the reader knows the position and leaves one
  * out. */
@@ -82,14 +92,8 @@ static uint64_t salvage_ring(assay_ring_file *f, assay_ring *r, const char *data
 	if (atomic_load(&r->writing) > atomic_load(&r->tail))
 		count += salvage_until(f, r, data, atomic_load(&r->writing), scratch, fd);
 	count += salvage_until(f, r, data, atomic_load(&r->head), scratch, fd);
-	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, lost,
-			     atomic_load(&r->lost_first),    atomic_load(&r->lost_last),
-			     ASSAY_WIRE_LOST_RING,           0};
-	assay_wire_chunk c = {.pid = f->pid,
-			      .time = clock_ns(CLOCK_BOOTTIME),
-			      .seq = lost ? atomic_fetch_add(&f->seq, 1) : 0};
 	if (lost)
-		append(fd, &c, &l, sizeof l);
+		append_lost(f, lost, atomic_load(&r->lost_first), atomic_load(&r->lost_last), fd);
 	return count;
 }
 
@@ -134,6 +138,9 @@ bool assay_ring_salvage(const char *path, uint64_t *records)
 			*records += salvage_ring(f, &f->ring[i],
 						 map + ASSAY_RING_DATA + (size_t)i * f->ring_bytes,
 						 scratch, out);
+	if (atomic_load(&f->failed)) /* chunks the process could not write: how many records is not
+					known */
+		append_lost(f, atomic_load(&f->failed), 0, 0, out);
 	ok = true;
 	unlink(path);
 out:

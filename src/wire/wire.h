@@ -161,7 +161,11 @@ typedef struct assay_wire_api {
 	uint64_t stream, event; /* handles */
 	uint64_t arg[2];
 } assay_wire_api;
-enum { ASSAY_WIRE_GIVES_STREAM = 1, ASSAY_WIRE_GIVES_EVENT = 2 };
+enum {
+	ASSAY_WIRE_GIVES_STREAM = 1,
+	ASSAY_WIRE_GIVES_EVENT = 2,
+	ASSAY_WIRE_ORDERS = 4, /* makes, records, awaits or destroys an event or a stream */
+};
 enum { ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream) };
 
 typedef struct assay_wire_api_name {

@@ -112,7 +112,7 @@ def main():
            (4233112334, 15122023494, 10888911160, 4441741378), d)
     by_name = {}
     for k in r["top_kernels"]:
-        short = k["name"].split("<")[0].split("(")[0].split("::")[-1].replace("void ", "").strip()
+        short = k["name"].replace("(anonymous namespace)::", "").split("<")[0].split("(")[0].split("::")[-1].replace("void ", "").strip()
         t = by_name.setdefault(short, [0, 0])
         t[0] += k["total_ns"]
         t[1] += k["count"]

@@ -2,6 +2,7 @@
  * fake CUPTI of every call. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +13,25 @@
 
 #define API __attribute__((visibility("default")))
 
+static void (*cupti_call)(int, uint32_t, uint32_t, const fake_work *);
+
+static void find_cupti(void)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, "fake_cupti_call") : NULL;
+	memcpy(&cupti_call, &p, sizeof p);
+}
+
+static bool ready; /* set by cuInit, before any thread is there */
+
 static void tell(int domain, uint32_t cbid, const fake_work *w)
 {
-	static void (*call)(int, uint32_t, uint32_t, const fake_work *);
-	if (!call) {
-		void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-		void *p = lib ? dlsym(lib, "fake_cupti_call") : NULL;
-		memcpy(&call, &p, sizeof p);
-	}
-	if (call)
-		call(domain, cbid, (uint32_t)syscall(SYS_gettid), w);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+		return;
+	pthread_once(&once, find_cupti);
+	if (cupti_call)
+		cupti_call(domain, cbid, (uint32_t)syscall(SYS_gettid), w);
 }
 
 API int cuInit(unsigned flags)
@@ -37,6 +47,7 @@ API int cuInit(unsigned flags)
 	memcpy(&init, &p, sizeof p);
 	if (init)
 		init();
+	__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 	return 0;
 }
 API int cuDriverGetVersion(int *version)

@@ -94,15 +94,17 @@ API cupti_result cuptiGetVersion(uint32_t *v)
 }
 API cupti_result cuptiActivityEnable(int kind)
 {
+	pthread_mutex_lock(&f.lock);
 	f.kind[kind] = true;
 	if (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER)
 		memset(f.call[kind == CUPTI_RUNTIME ? 2 : 1], 1, CBIDS);
+	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityEnableAndDump(int kind)
 {
-	f.kind[kind] = true;
 	pthread_mutex_lock(&f.lock);
+	f.kind[kind] = true;
 	void *r = add((uint32_t)kind);
 	if (r && kind == CUPTI_DEVICE) {
 		cupti_device *d = r;
@@ -124,15 +126,22 @@ API cupti_result cuptiActivityEnableAndDump(int kind)
 }
 API cupti_result cuptiActivityDisable(int kind)
 {
+	pthread_mutex_lock(&f.lock);
 	f.kind[kind] = false;
+	if (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER)
+		memset(f.call[kind == CUPTI_RUNTIME ? 2 : 1], 0, CBIDS);
+	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *request,
 						cupti_complete_fn *complete)
 {
-	f.old = getenv("FAKE_CUPTI_OLD") != NULL;
+	pthread_mutex_lock(&f.lock);
+	if (!f.request) /* read without the lock later, by whoever walks a buffer */
+		f.old = getenv("FAKE_CUPTI_OLD") != NULL;
 	f.request = request;
 	f.complete = complete;
+	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record)
@@ -182,12 +191,16 @@ API cupti_result cuptiGetCallbackName(int domain, uint32_t cbid, const char **na
 }
 API cupti_result cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
 {
+	pthread_mutex_lock(&f.lock);
 	f.call[2][cbid] = on;
+	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
 {
+	pthread_mutex_lock(&f.lock);
 	f.call[1][cbid] = on;
+	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityEnableAllSyncRecords(uint8_t on)
@@ -202,7 +215,34 @@ API cupti_result cuptiSetThreadIdType(int type)
 }
 API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 {
+	pthread_mutex_lock(&f.lock);
 	f.time = fn;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+
+/* One subscriber, as everywhere before 13.3. Detaching would take the recorder's kinds along. */
+static void *subscriber;
+API cupti_result cuptiSubscribe(void **s, void *callback, void *data)
+{
+	(void)callback;
+	(void)data;
+	if (subscriber)
+		return CUPTI_MULTIPLE_SUBSCRIBERS;
+	*s = subscriber = &subscriber;
+	return CUPTI_OK;
+}
+API cupti_result cuptiUnsubscribe(void *s)
+{
+	(void)s;
+	subscriber = NULL;
+	return CUPTI_OK;
+}
+API cupti_result cuptiFinalize(void)
+{
+	memset(f.kind, 0, sizeof f.kind);
+	memset(f.call, 0, sizeof f.call);
+	subscriber = NULL;
 	return CUPTI_OK;
 }
 

@@ -244,6 +244,8 @@ static_assert((int)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == CUPTI_FLUSH_FORCED, "flus
 static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == CUPTI_THREAD_ID_SYSTEM, "thread id");
 static_assert((int)CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == CUPTI_ATTR_ZEROED_OUT_BUFFER,
 	      "attribute");
+static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == CUPTI_ATTR_PER_THREAD_BUFFER,
+	      "attribute");
 static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == CUPTI_DOMAIN_DRIVER, "domain");
 static_assert((int)CUPTI_CB_DOMAIN_RUNTIME_API == CUPTI_DOMAIN_RUNTIME, "domain");
 static_assert((int)CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion == CUPTI_DRIVER_GET_VERSION,
@@ -274,6 +276,9 @@ int assay_abi_checked(void)
 	CUptiResult (*driver)(CUpti_CallbackId, uint8_t) = cuptiActivityEnableDriverApi;
 	CUptiResult (*sync)(uint8_t) = cuptiActivityEnableAllSyncRecords;
 	CUptiResult (*time)(CUpti_TimestampCallbackFunc) = cuptiActivityRegisterTimestampCallback;
-	return version && flush && dropped && runtime && driver && sync && time &&
-	       !!check_request(0) + !!check_complete(0);
+	CUptiResult (*unsubscribe)(CUpti_SubscriberHandle) = cuptiUnsubscribe;
+	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =
+		cuptiSubscribe;
+	return subscribe && unsubscribe && version && flush && dropped && runtime && driver &&
+	       sync && time && !!check_request(0) + !!check_complete(0);
 }

@@ -16,6 +16,8 @@ cupti_result cuptiActivityEnable(int kind);
 cupti_result cuptiActivityDisable(int kind);
 cupti_result cuptiActivityFlushAll(uint32_t flag);
 cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
+cupti_result cuptiSubscribe(void **subscriber, void *callback, void *data);
+cupti_result cuptiFinalize(void);
 cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn);
 
 static unsigned kernels, calls, others, unknown_buffers;
@@ -65,9 +67,12 @@ static void work(int n)
 int main(int argc, char **argv)
 {
 	(void)argv;
+	void *subscriber;
 	cuInit(0);
 	work(10);
 	usleep(50000);
+	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+		puts("cannot subscribe");
 	cuptiActivityRegisterCallbacks(request, complete);
 	if (argc > 1)
 		cuptiActivityRegisterTimestampCallback(ticks);
@@ -79,6 +84,9 @@ int main(int argc, char **argv)
 	cuptiActivityDisable(CUPTI_CONCURRENT_KERNEL);
 	cuptiActivityDisable(CUPTI_RUNTIME);
 	cuptiActivityFlushAll(1);
+	cuptiFinalize();
+	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+		puts("cannot subscribe again");
 	work(30);
 	printf("kernels %u calls %u others %u unknown %u\n", kernels, calls, others,
 	       unknown_buffers);

@@ -47,6 +47,7 @@ def build():
     os.mkdir(FAKE)
     cc(FAKE + "/libcupti.so.13", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c")
     cc(FAKE + "/libcuda.so.1", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", "tests/fake/cuda.c")
+    cc(FAKE + "/libnvidia-ml.so.1", "-fPIC", "-shared", "-Wl,-soname,libnvidia-ml.so.1", "tests/fake/nvml.c")
     cc(FAKE + "/program", "tests/record/program.c", FAKE + "/libcuda.so.1")
 
 
@@ -189,6 +190,16 @@ def dlclose_does_no_harm():
 
 
 @test
+def a_program_that_closes_our_files_keeps_its_own():
+    mine = WORK + "/mine.txt"
+    run, p = record("close", "5", mine)
+    eq((p.returncode, os.path.getsize(mine)), (0, 0))
+    c = one(run)
+    eq((c.bad, len(c.rows["LOST"])), (0, 1))
+    no_rings(run)
+
+
+@test
 def work_that_never_ends_is_counted():
     c = one(record("hang", "5")[0])
     eq([(r["why"], r["count"]) for r in c.rows["LOST"]], [(5, 1)])
@@ -312,6 +323,47 @@ def a_full_ring_drops_counts_and_marks_the_gap():
     assert refused and all(r["first"] <= r["last"] for r in c.rows["LOST"] if r["why"] == 1)
 
 
+@test
+def telemetry_is_sampled_beside_the_trace():
+    run, p = record("return", opts=["--telemetry", "10"], name="tele")
+    lines = open(run + "/telemetry.csv").read().splitlines()
+    eq(lines[0].split(",")[:5], ["time [ns]", "gpu", "util [%]", "mem_util [%]", "mem_used [B]"])
+    rows = [line.split(",") for line in lines[1:]]
+    eq(sorted({r[1] for r in rows}), ["0", "1"])
+    eq({(r[1], r[2], r[6]) for r in rows}, {("0", "50", "123.456"), ("1", "51", "")})
+    j = json.load(open(run + "/run.json"))
+    assert all(j["start"]["unix_ns"] <= int(r[0]) <= j["stop"]["unix_ns"] for r in rows)
+    eq(j["telemetry"], {"from": "NVML", "devices": 2, "rows": len(rows)})
+    eq(os.path.exists(record("return", opts=["--telemetry", "off"])[0] + "/telemetry.csv"), False)
+
+
+@test
+def telemetry_of_others_is_taken_along():
+    with open(WORK + "/smi.csv", "w") as f:
+        f.write("timestamp, index\n")
+    run, p = record("return", opts=["--telemetry-file", WORK + "/smi.csv"])
+    eq(open(run + "/telemetry-smi.csv").read(), "timestamp, index\n")
+
+
+@test
+def several_processes_leave_a_capture_each():
+    run = os.path.join(WORK, "several")
+    prog = FAKE + "/program"
+    subprocess.run([ASSAY, "record", "-q", "-o", run, "--", "sh", "-c", f"{prog} return 3 & {prog} return 4; wait"],
+                   env=dict(os.environ, LD_LIBRARY_PATH=FAKE, RANK="1", WORLD_SIZE="2"), check=True)
+    c = captures(run)
+    eq(sorted(len(x.rows["KERNEL"]) for x in c), [6, 8])
+    eq({(x.text(m["key"]), x.text(m["value"])) for x in c for m in x.rows["META"]} >= {("env.RANK", "1")}, True)
+
+
+@test
+def rings_fall_back_to_the_run_directory():
+    run, p = record("kill", "5", opts=["--set", "rings=/nonexistent"], name="norings")
+    c = one(run)
+    eq(c.rows["RANGE"][-1]["text"], "last words")
+    no_rings(run)
+
+
 def sanitized(kind):
     exe = WORK + "/stress_" + kind.split(",")[0]
     try:
@@ -335,6 +387,29 @@ def the_runtime_is_clean_under_the_thread_sanitizer():
 @test
 def the_runtime_is_clean_under_the_address_and_undefined_sanitizers():
     sanitized("address,undefined")
+
+
+@test
+def the_whole_recorder_is_clean_under_the_thread_sanitizer():
+    d = WORK + "/tsan"
+    os.makedirs(d)
+    flags = [*PLAIN, "-fsanitize=thread", "-fPIC"]
+    sources = RT + glob.glob(ROOT + "/src/record/cuda*.c") + ["src/vendor/dl.c"]
+    try:
+        cc(d + "/libassay_cuda.so", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete", *sources, flags=flags)
+        cc(d + "/libcupti.so.13", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c", flags=flags)
+        cc(d + "/libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1", "tests/fake/cuda.c", flags=flags)
+        cc(d + "/program", "tests/record/program.c", d + "/libcuda.so.1", flags=flags)
+        cc(d + "/shared", "tests/record/shared.c", d + "/libcuda.so.1", d + "/libcupti.so.13", flags=flags)
+    except subprocess.CalledProcessError:
+        raise Skip("no thread sanitizer")
+    for i, cmd in enumerate((["program", "threads"], ["program", "domains"], ["program", "taken"], ["shared"])):
+        os.makedirs(f"{d}/run{i}")
+        lib = d + "/libassay_cuda.so"
+        p = subprocess.run([d + "/" + cmd[0], *cmd[1:]], capture_output=True, text=True,
+                           env=dict(os.environ, LD_LIBRARY_PATH=d, ASSAY_RECORD=f"1;dir={d}/run{i};flush=3",
+                                    CUDA_INJECTION64_PATH=lib, NVTX_INJECTION64_PATH=lib))
+        assert "WARNING" not in p.stderr and p.returncode == 0, p.stderr[:3000]
 
 
 @test

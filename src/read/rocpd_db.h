@@ -1,0 +1,73 @@
+/* A SQLite database nobody vouches for: opened without touching the disk beside it, with every
+ * liberty of its schema taken away, and read table by table with the columns it happens to have. */
+#ifndef ASSAY_READ_ROCPD_DB_H
+#define ASSAY_READ_ROCPD_DB_H
+
+#include "base/input.h"
+#include "model/run.h"
+#include "read/rocpd_pages.h"
+
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+
+typedef struct assay_rocpd_db {
+	assay_run *run;
+	assay_part *part;
+	const char *path;
+	sqlite3 *sql;
+	assay_rocpd_pages pages; /* of the file, when they may be read without SQLite */
+	assay_rocpd_walk walk;
+	bool walking;       /* the select in progress is a walk, not a statement */
+	sqlite3_stmt *rows; /* the one select in progress */
+	const char *table;  /* it reads */
+	/* What a file of this size can honestly hold or cost; a hostile one claims more. */
+	uint64_t rows_left, text_left, ticks_left;
+	bool warned, cut;
+	char number[40];            /* text of a cell that is a number */
+	assay_vec(char) image;      /* the database when it came packed or through a pipe */
+	assay_vec(assay_str) names; /* of tables */
+	assay_vec(uint32_t) roots;  /* their first pages */
+	assay_map name_at;
+	assay_arena scratch;
+} assay_rocpd_db;
+
+bool assay_rocpd_open(assay_rocpd_db *db, assay_run *run, assay_input *in, assay_err *err);
+void assay_rocpd_close(assay_rocpd_db *db);
+
+/* Whether there is a table of this name. Views and virtual tables, which run what their maker
+ * wrote, do not count: rocpd's views only gather tables, which are read one by one. */
+bool assay_rocpd_exists(const assay_rocpd_db *db, const char *table);
+bool assay_rocpd_has_column(assay_rocpd_db *db, const char *table, const char *column);
+
+/* A list of column names and its length, as assay_rocpd_select() takes them. */
+#define ASSAY_ROCPD_COLUMNS(...)                                                                   \
+	(const char *const[]){__VA_ARGS__},                                                        \
+		(int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))
+
+/* Start reading a table: columns it lacks read as absent. False when there is no such table. One
+ * table at a time. Failures on the way are counted, warned of once, and end the rows. */
+bool assay_rocpd_select(assay_rocpd_db *db, const char *table, const char *const columns[], int n);
+bool assay_rocpd_next(assay_rocpd_db *db);
+
+/* The value of a column of the current row; false when it is absent or of another type. */
+bool assay_rocpd_i64(assay_rocpd_db *db, int column, int64_t *out);
+int64_t assay_rocpd_int(assay_rocpd_db *db, int column, int64_t absent);
+bool assay_rocpd_f64(assay_rocpd_db *db, int column, double *out);
+assay_str assay_rocpd_text(assay_rocpd_db *db,
+			   int column); /* not NUL-terminated; valid until the next call */
+
+/* Numbers by id. Ids are nearly always 1, 2, 3...: these live in an array, others in a map. */
+typedef struct assay_rocpd_ids {
+	assay_vec(uint32_t) dense;
+	assay_map sparse;
+} assay_rocpd_ids;
+
+void assay_rocpd_ids_set(assay_rocpd_ids *ids, int64_t id, uint32_t value);
+uint32_t assay_rocpd_ids_get(const assay_rocpd_ids *ids, int64_t id); /* or ASSAY_MAP_ABSENT */
+void assay_rocpd_ids_free(assay_rocpd_ids *ids);
+
+/* The older rocmProfileData schema (.rpd). */
+bool assay_rocpd_is_rpd(const assay_rocpd_db *db);
+void assay_rocpd_read_rpd(assay_rocpd_db *db);
+
+#endif

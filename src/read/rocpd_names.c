@@ -1,0 +1,299 @@
+/* Names in rocpd are ids into other tables. SQL joins cost several times the rest of reading, so
+ * the tables are read once, into arrays, and joined here. */
+#include "read/rocpd_names.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "read/rocprof.h"
+
+enum { DEVICES_MAX = 4096 };
+
+bool assay_rocpd_start(assay_rocpd_instance *x, const char *base, const char *const columns[],
+		       int n)
+{
+	const char *table = assay_printf(&x->db->scratch, "%s%s", base, x->suffix);
+	return assay_rocpd_select(x->db, table, columns, n);
+}
+
+bool assay_rocpd_row(assay_rocpd_instance *x)
+{
+	return assay_rocpd_next(x->db);
+}
+
+int64_t assay_rocpd_num(assay_rocpd_instance *x, int column)
+{
+	return assay_rocpd_int(x->db, column, -1);
+}
+
+assay_sid assay_rocpd_intern(assay_rocpd_instance *x, int column)
+{
+	return assay_intern(&x->part->strings, assay_rocpd_text(x->db, column));
+}
+
+assay_sid assay_rocpd_string(assay_rocpd_instance *x, int column)
+{
+	int64_t id;
+	uint32_t sid = ASSAY_MAP_ABSENT;
+	if (assay_rocpd_i64(x->db, column, &id))
+		sid = assay_rocpd_ids_get(&x->string, id);
+	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
+}
+
+/* ---- tables that explain ids ---- */
+
+static void read_metadata(assay_rocpd_instance *x)
+{
+	char key[128];
+	for (assay_rocpd_start(x, "rocpd_metadata", ASSAY_ROCPD_COLUMNS("tag", "value"));
+	     assay_rocpd_row(x);) {
+		assay_str tag = assay_rocpd_text(x->db, 0);
+		snprintf(key, sizeof key, "rocpd.%.*s", tag.n < 100 ? (int)tag.n : 100, tag.p);
+		assay_meta_add(x->part, key, assay_rocpd_text(x->db, 1));
+	}
+}
+
+static void add_row_meta(assay_rocpd_instance *x, const char *prefix, const char *const columns[],
+			 int n)
+{
+	char key[64];
+	for (int i = 0; i < n; i++) {
+		assay_str value = assay_rocpd_text(x->db, i);
+		snprintf(key, sizeof key, "%s.%s", prefix, columns[i]);
+		if (value.n)
+			assay_meta_add(x->part, key, value);
+	}
+}
+
+static void read_nodes(assay_rocpd_instance *x)
+{
+	static const char *const columns[] = {"hostname", "system_name",   "release",
+					      "version",  "hardware_name", "machine_id"};
+	enum { N = sizeof columns / sizeof *columns };
+	for (assay_rocpd_start(x, "rocpd_info_node", columns, N); assay_rocpd_row(x);)
+		add_row_meta(x, "node", columns, N);
+}
+
+static void read_processes(assay_rocpd_instance *x)
+{
+	static const char *const columns[] = {"pid",  "ppid",  "command", "init",
+					      "fini", "start", "end",     "id"};
+	enum { N = sizeof columns / sizeof *columns, ID = N - 1 };
+	for (assay_rocpd_start(x, "rocpd_info_process", columns, N); assay_rocpd_row(x);) {
+		add_row_meta(x, "process", columns, ID);
+		assay_rocpd_ids_set(&x->process, assay_rocpd_num(x, ID), (uint32_t)x->pids.n);
+		*assay_push(&x->pids) = assay_rocpd_num(x, 0);
+	}
+}
+
+static int64_t pid_of(const assay_rocpd_instance *x, int64_t id)
+{
+	uint32_t i = assay_rocpd_ids_get(&x->process, id);
+	return i == ASSAY_MAP_ABSENT || x->pids.p[i] < 0 ? id : x->pids.p[i];
+}
+
+static void read_threads(assay_rocpd_instance *x)
+{
+	for (assay_rocpd_start(x, "rocpd_info_thread",
+			       ASSAY_ROCPD_COLUMNS("id", "pid", "tid", "name"));
+	     assay_rocpd_row(x);) {
+		assay_rocpd_ids_set(&x->thread, assay_rocpd_num(x, 0), (uint32_t)x->threads.n);
+		*assay_push(&x->threads) =
+			(assay_rocpd_thread_info){pid_of(x, assay_rocpd_num(x, 1)),
+						  assay_rocpd_num(x, 2), assay_rocpd_intern(x, 3)};
+	}
+}
+
+uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id)
+{
+	uint32_t i = assay_rocpd_ids_get(&x->thread, id);
+	const assay_rocpd_thread_info *t = i == ASSAY_MAP_ABSENT ? NULL : &x->threads.p[i];
+	uint32_t track =
+		assay_thread_track(x->part, process >= 0 || !t ? pid_of(x, process) : t->pid,
+				   t && t->tid >= 0 ? t->tid : id);
+	if (t && t->name)
+		x->part->t.track.name[track] = t->name;
+	return track;
+}
+
+static assay_json cell_json(assay_rocpd_instance *x, int column)
+{
+	assay_str text = assay_rocpd_text(x->db, column);
+	assay_vec_reserve(&x->json, text.n + ASSAY_PAD);
+	memcpy(x->json.p, text.p, text.n);
+	memset(x->json.p + text.n, 0, ASSAY_PAD);
+	return assay_json_on(x->json.p, text.n);
+}
+
+/* agent.extdata is the agent as rocprofiler-sdk describes it. */
+static void read_device_details(assay_rocpd_instance *x, uint32_t device, int column)
+{
+	assay_json j = cell_json(x, column);
+	assay_device_table *t = &x->part->t.device;
+	assay_str key;
+	int64_t v;
+	if (assay_json_peek(&j) != '{')
+		return;
+	for (assay_json_enter(&j, '{'); assay_json_member(&j, &key);) {
+		bool units = assay_str_is(key, "cu_count"),
+		     warp = assay_str_is(key, "wave_front_size");
+		bool memory = assay_str_is(key, "local_mem_size");
+		if (!units && !warp && !memory)
+			assay_json_skip(&j, NULL);
+		else if (!assay_json_i64(&j, &v) || v <= 0)
+			continue;
+		else if (memory)
+			t->memory[device] = v;
+		else if (v <= INT32_MAX)
+			*(units ? &t->units[device] : &t->warp[device]) = (int32_t)v;
+	}
+}
+
+static void read_agents(assay_rocpd_instance *x)
+{
+	uint32_t devices = 0;
+	assay_rocpd_start(x, "rocpd_info_agent",
+			  ASSAY_ROCPD_COLUMNS("id", "type", "absolute_index", "name",
+					      "product_name", "extdata"));
+	while (assay_rocpd_row(x)) {
+		int64_t id = assay_rocpd_num(x, 0), index = assay_rocpd_num(x, 2);
+		assay_rocpd_agent a = {index >= 0 ? index : id,
+				       assay_str_is(assay_rocpd_text(x->db, 1), "GPU")};
+		assay_rocpd_ids_set(&x->agent, id, (uint32_t)x->agents.n);
+		*assay_push(&x->agents) = a;
+		if (!a.gpu || devices++ >= DEVICES_MAX)
+			continue;
+		uint32_t d = assay_rocprof_device(x->part, a.number);
+		x->part->t.device.arch[d] = assay_rocpd_intern(x, 3);
+		x->part->t.device.name[d] = assay_rocpd_intern(x, 4) ? assay_rocpd_intern(x, 4)
+								     : assay_rocpd_intern(x, 3);
+		read_device_details(x, d, 5);
+	}
+}
+
+static void read_symbols(assay_rocpd_instance *x)
+{
+	assay_rocpd_start(x, "rocpd_info_kernel_symbol",
+			  ASSAY_ROCPD_COLUMNS("id", "display_name", "kernel_name",
+					      "arch_vgpr_count", "accum_vgpr_count", "sgpr_count"));
+	while (assay_rocpd_row(x)) {
+		assay_sid name = assay_rocpd_intern(x, 1);
+		assay_rocpd_symbol s = {name ? name : assay_rocpd_intern(x, 2), UINT16_MAX,
+					UINT16_MAX, UINT16_MAX};
+		uint16_t *regs[] = {&s.regs, &s.acc_regs, &s.scalar_regs};
+		for (int i = 0; i < 3; i++)
+			if (assay_rocpd_num(x, 3 + i) >= 0)
+				*regs[i] = assay_rocprof_u16(
+					x->part, (uint64_t)assay_rocpd_num(x, 3 + i), UINT16_MAX);
+		assay_rocpd_ids_set(&x->symbol, assay_rocpd_num(x, 0), (uint32_t)x->symbols.n);
+		*assay_push(&x->symbols) = s;
+	}
+}
+
+static void read_names(assay_rocpd_instance *x, const char *table, assay_rocpd_ids *ids,
+		       const char *column)
+{
+	for (assay_rocpd_start(x, table, ASSAY_ROCPD_COLUMNS("id", column)); assay_rocpd_row(x);)
+		assay_rocpd_ids_set(ids, assay_rocpd_num(x, 0), assay_rocpd_intern(x, 1));
+}
+
+static void read_tracks(assay_rocpd_instance *x)
+{
+	for (assay_rocpd_start(x, "rocpd_track",
+			       ASSAY_ROCPD_COLUMNS("id", "pid", "tid", "name_id"));
+	     assay_rocpd_row(x);) {
+		assay_rocpd_ids_set(&x->track, assay_rocpd_num(x, 0), (uint32_t)x->tracks.n);
+		*assay_push(&x->tracks) = (assay_rocpd_thread_info){
+			assay_rocpd_num(x, 1), assay_rocpd_num(x, 2), assay_rocpd_string(x, 3)};
+	}
+}
+
+/* The text of {"message": text}. */
+static assay_sid message_of(assay_rocpd_instance *x, int column)
+{
+	assay_json j = cell_json(x, column);
+	assay_str key, raw;
+	assay_sid text = 0;
+	if (assay_json_peek(&j) != '{')
+		return 0;
+	for (assay_json_enter(&j, '{'); assay_json_member(&j, &key);) {
+		if (!assay_str_is(key, "message") || assay_json_peek(&j) != '"')
+			assay_json_skip(&j, NULL);
+		else if (assay_json_text(&j, &raw))
+			text = assay_intern(&x->part->strings,
+					    assay_json_unescape(&x->db->scratch, raw));
+	}
+	return text;
+}
+
+static void read_events(assay_rocpd_instance *x)
+{
+	assay_rocpd_start(
+		x, "rocpd_event",
+		ASSAY_ROCPD_COLUMNS("id", "category_id", "stack_id", "correlation_id", "extdata"));
+	assay_sid last = 0;
+	bool marker = false;
+	while (assay_rocpd_row(x)) {
+		int64_t stack = assay_rocpd_num(x, 2), external = assay_rocpd_num(x, 3);
+		assay_rocpd_event e = {stack > 0 ? (uint64_t)stack : 0,
+				       external > 0 ? (uint64_t)external : 0,
+				       assay_rocpd_string(x, 1),
+				       0,
+				       ASSAY_NO_ROW,
+				       ASSAY_NO_ROW};
+		if (e.category != last) {
+			last = e.category;
+			marker = assay_rocprof_host_kind(assay_pool_get(&x->part->strings, last)) ==
+				 ASSAY_HOST_MARKER;
+		}
+		if (marker || !e.category)
+			e.message = message_of(x, 4);
+		assay_rocpd_ids_set(&x->event, assay_rocpd_num(x, 0), (uint32_t)x->events.n);
+		*assay_push(&x->events) = e;
+	}
+}
+
+assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column)
+{
+	static const assay_rocpd_event none = {0, 0, 0, 0, ASSAY_NO_ROW, ASSAY_NO_ROW};
+	int64_t id;
+	uint32_t i = ASSAY_MAP_ABSENT;
+	if (assay_rocpd_i64(x->db, column, &id))
+		i = assay_rocpd_ids_get(&x->event, id);
+	if (i != ASSAY_MAP_ABSENT)
+		return &x->events.p[i];
+	assay_vec_reserve(&x->events, x->events.n + 1); /* a spare one behind the last */
+	x->events.p[x->events.n] = none;
+	return &x->events.p[x->events.n];
+}
+
+void assay_rocpd_names_free(assay_rocpd_instance *x)
+{
+	assay_rocpd_ids *ids[] = {&x->string, &x->process, &x->thread, &x->agent, &x->symbol,
+				  &x->stream, &x->pmc,     &x->track,  &x->event};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		assay_rocpd_ids_free(ids[i]);
+	assay_vec_free(&x->pids);
+	assay_vec_free(&x->threads);
+	assay_vec_free(&x->tracks);
+	assay_vec_free(&x->agents);
+	assay_vec_free(&x->symbols);
+	assay_vec_free(&x->events);
+	assay_vec_free(&x->json);
+	assay_jsonw_free(&x->args);
+}
+
+void assay_rocpd_names_read(assay_rocpd_instance *x)
+{
+	read_metadata(x);
+	read_names(x, "rocpd_string", &x->string, "string");
+	read_nodes(x);
+	read_processes(x);
+	read_threads(x);
+	read_agents(x);
+	read_symbols(x);
+	read_names(x, "rocpd_info_stream", &x->stream, "name");
+	read_names(x, "rocpd_info_pmc", &x->pmc, "name");
+	read_tracks(x);
+	read_events(x);
+}

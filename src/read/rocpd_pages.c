@@ -1,0 +1,265 @@
+#include "read/rocpd_pages.h"
+
+#include <string.h>
+
+enum {
+	HEADER = 100,
+	LEAF = 0x0d,
+	INTERIOR = 0x05,
+	RECORD_MAX = 64 << 20,
+	VARINT_MAX = 9,
+};
+
+static uint32_t be(const char *p, int bytes)
+{
+	uint32_t v = 0;
+	for (int i = 0; i < bytes; i++)
+		v = v << 8 | (unsigned char)p[i];
+	return v;
+}
+
+bool assay_rocpd_pages_open(assay_rocpd_pages *f, const char *p, uint64_t bytes)
+{
+	enum { PAGE_SIZE = 16, RESERVED = 20, ENCODING = 56, UTF8 = 1, USABLE_MIN = 480 };
+	*f = (assay_rocpd_pages){0};
+	if (bytes < HEADER || be(p + ENCODING, 4) != UTF8)
+		return false;
+	uint32_t size = be(p + PAGE_SIZE, 2), reserved = be(p + RESERVED, 1);
+	if (size == 1)
+		size = 65536;
+	if (size < 512 || (size & (size - 1)) || size - reserved < USABLE_MIN)
+		return false;
+	uint64_t count = bytes / size;
+	*f = (assay_rocpd_pages){p, bytes, size, size - reserved,
+				 count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+	return count > 0;
+}
+
+/* Text of page number n, counted from 1; NULL when there is none. */
+static const char *page_at(const assay_rocpd_pages *f, uint32_t n)
+{
+	return n >= 1 && n <= f->count ? f->p + (uint64_t)(n - 1) * f->size : NULL;
+}
+
+static const char *varint_slow(const char *p, const char *end, uint64_t *v)
+{
+	uint64_t r = 0;
+	for (int i = 0; i < VARINT_MAX && p < end; i++) {
+		unsigned char c = (unsigned char)*p++;
+		if (i == VARINT_MAX - 1) {
+			*v = r << 8 | c;
+			return p;
+		}
+		r = r << 7 | (c & 0x7f);
+		if (c < 0x80) {
+			*v = r;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+/* Behind the number, or NULL. */
+static inline const char *varint(const char *p, const char *end, uint64_t *v)
+{
+	if (p < end && !(*p & 0x80)) {
+		*v = (unsigned char)*p;
+		return p + 1;
+	}
+	return varint_slow(p, end, v);
+}
+
+static bool enter(assay_rocpd_walk *w, uint32_t n)
+{
+	const char *page = page_at(w->file, n);
+	if (!page || w->depth == ASSAY_ROCPD_DEPTH || !w->pages_left)
+		return false;
+	const char *head = page + (n == 1 ? HEADER : 0);
+	if (head[0] != LEAF && head[0] != INTERIOR)
+		return false;
+	w->pages_left--;
+	w->at[w->depth].page = n;
+	w->at[w->depth].next = 0;
+	w->at[w->depth].cells = be(head + 3, 2);
+	w->depth++;
+	return true;
+}
+
+bool assay_rocpd_walk_start(assay_rocpd_walk *w, const assay_rocpd_pages *f, uint32_t root)
+{
+	w->file = f;
+	w->depth = 0;
+	w->broken = false;
+	w->pages_left = f->count;
+	return f->p && enter(w, root);
+}
+
+/* The whole record that starts at p with `local` bytes on its page: the rest is on a chain of
+ * pages. */
+static const char *gather(assay_rocpd_walk *w, const char *p, uint64_t size, uint32_t local)
+{
+	const assay_rocpd_pages *f = w->file;
+	if (size > RECORD_MAX || size > f->bytes || size > w->spill_left)
+		return NULL;
+	w->spill_left -= size;
+	assay_vec_reserve(&w->spilled, (size_t)size);
+	memcpy(w->spilled.p, p, local);
+	uint32_t next = be(p + local, 4);
+	for (uint64_t have = local; have < size;) {
+		const char *page = page_at(f, next);
+		if (!page)
+			return NULL;
+		uint64_t n = size - have < f->usable - 4 ? size - have : f->usable - 4;
+		memcpy(w->spilled.p + have, page + 4, (size_t)n);
+		have += n;
+		next = be(page, 4);
+	}
+	return w->spilled.p;
+}
+
+static uint32_t local_bytes(const assay_rocpd_pages *f, uint64_t size)
+{
+	uint32_t most = f->usable - 35, least = (f->usable - 12) * 32 / 255 - 23;
+	if (size <= most)
+		return (uint32_t)size;
+	uint32_t fit = least + (uint32_t)((size - least) % (f->usable - 4));
+	return fit <= most ? fit : least;
+}
+
+static int64_t signed_be(const char *p, uint32_t bytes)
+{
+	uint64_t v = (signed char)*p < 0 ? UINT64_MAX : 0;
+	for (uint32_t i = 0; i < bytes; i++)
+		v = v << 8 | (unsigned char)p[i];
+	return (int64_t)v;
+}
+
+static const uint8_t bytes_of_type[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+
+static inline uint64_t type_bytes(uint64_t type)
+{
+	return type < 12 ? bytes_of_type[type] : (type - 12) / 2;
+}
+
+static void set_value(assay_rocpd_value *v, uint64_t type, const char *p)
+{
+	enum { TYPE_FLOAT = 7, TYPE_ZERO = 8, TYPE_ONE = 9 };
+	if (type >= 12) {
+		v->type = type & 1 ? ASSAY_ROCPD_TEXT : ASSAY_ROCPD_BLOB;
+		v->u.text = (assay_str){p, (size_t)((type - 12) / 2)};
+	} else if (type == TYPE_ZERO || type == TYPE_ONE) {
+		v->type = ASSAY_ROCPD_INT;
+		v->u.i = type == TYPE_ONE;
+	} else if (type == TYPE_FLOAT) {
+		int64_t bits = signed_be(p, 8);
+		v->type = ASSAY_ROCPD_FLOAT;
+		memcpy(&v->u.f, &bits, sizeof bits);
+	} else if (type && type < TYPE_FLOAT) {
+		v->type = ASSAY_ROCPD_INT;
+		v->u.i = signed_be(p, bytes_of_type[type]);
+	} else {
+		v->type = ASSAY_ROCPD_NULL;
+	}
+}
+
+static bool decode(assay_rocpd_walk *w, const char *p, uint64_t size)
+{
+	const char *end = p + size;
+	uint64_t head;
+	const char *type_at = varint(p, end, &head);
+	if (!type_at || head > size)
+		return false;
+	const char *types_end = p + head, *at = types_end;
+	for (int i = 0; i < w->fields && type_at < types_end; i++) {
+		uint64_t type;
+		type_at = varint(type_at, types_end, &type);
+		if (!type_at)
+			return false;
+		uint64_t n = type_bytes(type);
+		if (n > (uint64_t)(end - at))
+			return false;
+		if (w->column_of[i] >= 0)
+			set_value(&w->value[w->column_of[i]], type, at);
+		at += n;
+	}
+	return true;
+}
+
+static bool read_row(assay_rocpd_walk *w, const char *p, const char *end)
+{
+	uint64_t size, rowid;
+	for (int i = 0; i < w->fields; i++)
+		if (w->column_of[i] >= 0) /* short records lack their last fields */
+			w->value[w->column_of[i]].type = ASSAY_ROCPD_NULL;
+	if (!(p = varint(p, end, &size)) || !(p = varint(p, end, &rowid)))
+		return false;
+	uint32_t local = local_bytes(w->file, size);
+	uint64_t need = local == size ? local : (uint64_t)local + 4;
+	if (need > (uint64_t)(end - p))
+		return false;
+	if (local < size && !(p = gather(w, p, size, local)))
+		return false;
+	if (!decode(w, p, size))
+		return false;
+	if (w->rowid_column >= 0 && w->value[w->rowid_column].type == ASSAY_ROCPD_NULL) {
+		w->value[w->rowid_column].type = ASSAY_ROCPD_INT;
+		w->value[w->rowid_column].u.i = (int64_t)rowid;
+	}
+	return true;
+}
+
+/* Text of a cell of the page on top, or NULL. */
+static const char *cell_at(const assay_rocpd_walk *w, const char *page, uint32_t n, uint32_t header)
+{
+	uint32_t first = (w->at[w->depth - 1].page == 1 ? HEADER : 0) + header;
+	uint64_t slot = first + 2ull * n;
+	if (slot + 2 > w->file->usable)
+		return NULL;
+	uint32_t at = be(page + slot, 2);
+	return at >= first && at < w->file->usable ? page + at : NULL;
+}
+
+static bool stop(assay_rocpd_walk *w)
+{
+	w->broken = true;
+	w->depth = 0;
+	return false;
+}
+
+/* Down into the next child of the interior page on top; up when there is none left. */
+static bool descend(assay_rocpd_walk *w, const char *page, const char *head)
+{
+	uint32_t n = w->at[w->depth - 1].next++, cells = w->at[w->depth - 1].cells;
+	if (n > cells) {
+		w->depth--;
+		return true;
+	}
+	const char *cell = n == cells ? head + 8 : cell_at(w, page, n, 12);
+	if (!cell || cell + 4 > page + w->file->usable)
+		return false;
+	return enter(w, be(cell, 4));
+}
+
+bool assay_rocpd_walk_next(assay_rocpd_walk *w)
+{
+	while (w->depth) {
+		uint32_t number = w->at[w->depth - 1].page, n = w->at[w->depth - 1].next;
+		const char *page = page_at(w->file, number);
+		const char *head = page + (number == 1 ? HEADER : 0);
+		if (head[0] == INTERIOR) {
+			if (!descend(w, page, head))
+				return stop(w);
+			continue;
+		}
+		if (n == w->at[w->depth - 1].cells) {
+			w->depth--;
+			continue;
+		}
+		w->at[w->depth - 1].next++;
+		const char *cell = cell_at(w, page, n, 8);
+		if (!cell || !read_row(w, cell, page + w->file->usable))
+			return stop(w);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,41 @@
+/* What the two rocprofv3 formats (results.json, rocpd) have in common. */
+#ifndef ASSAY_READ_ROCPROF_H
+#define ASSAY_READ_ROCPROF_H
+
+#include "model/run.h"
+
+/* Kind of a host span from the name of its domain: hip_api, HIP_RUNTIME_API_EXT, MARKER_CORE_API...
+ */
+assay_host_kind assay_rocprof_host_kind(assay_str domain);
+
+/* Length of a span, counting what is wrong with it; false when it has no usable start. */
+bool assay_rocprof_length(assay_part *p, int64_t start, int64_t end, int64_t *dur);
+
+/* The value when it fits a column of 32 or 16 bits, else the absent value (counted). */
+uint32_t assay_rocprof_u32(assay_part *p, uint64_t v, uint32_t absent);
+uint16_t assay_rocprof_u16(assay_part *p, uint64_t v, uint16_t absent);
+
+/* A host row of this kind with its detail row, which gets corr, external and category as it can. */
+uint32_t assay_rocprof_host(assay_part *p, assay_host_kind kind, uint64_t corr, uint64_t external,
+			    assay_str category);
+
+/* A GPU, once for each source and number. */
+uint32_t assay_rocprof_device(assay_part *p, int64_t id);
+
+/* A GPU-side record of hipEventRecord or hipStreamWaitEvent. */
+typedef struct assay_rocprof_hip_event {
+	int64_t ts, dur;
+	int64_t event, queue, source_queue; /* handle and queue numbers, -1 when absent */
+	uint64_t corr;
+	uint32_t track;
+	assay_sid name; /* says WAIT for waits */
+} assay_rocprof_hip_event;
+
+/* Waits go to sync, each with the record of its event that was called last before it; records are
+ * no work and go to mark. Sorts the list. */
+void assay_rocprof_hip_events(assay_part *p, assay_rocprof_hip_event *list, size_t n);
+
+/* A second process in one file has its own correlation ids and streams: a source of its own. */
+void assay_rocprof_next_source(assay_part *p, uint32_t first);
+
+#endif
