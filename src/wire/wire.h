@@ -165,6 +165,7 @@ enum {
 	ASSAY_WIRE_GIVES_STREAM = 1,
 	ASSAY_WIRE_GIVES_EVENT = 2,
 	ASSAY_WIRE_ORDERS = 4, /* makes, records, awaits or destroys an event or a stream */
+	ASSAY_WIRE_GIVEN = 8,  /* the other bits are meant; never set by 1.0 */
 };
 enum { ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream) };
 
