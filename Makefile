@@ -124,6 +124,12 @@ check:
 # The recorder without a GPU: fake vendor libraries, programs that end in every way.
 record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
+	$(Q)tests/record/test_rocm.py $(B)
+
+$(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/rocprof.h src/vendor/rocprof.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -g -O1 -pthread -fPIC -shared -fvisibility=hidden -Isrc -Itests/fake \
+	  -Wl,-soname,librocprofiler-sdk.so -o $@ $<
 
 # Our declarations of vendors' libraries beside the vendors' own headers, where they are.
 CUPTI_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/usr/local/cuda /usr/local/cuda-*)))
