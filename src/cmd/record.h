@@ -30,6 +30,12 @@ typedef struct recording {
  */
 bool assay_record_command(recording *r, char **env, assay_err *err);
 
+/* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
+typedef struct record_rocm {
+	const char *tools, *sdk, *preload;
+} record_rocm;
+record_rocm assay_record_rocm(recording *r);
+
 /* env.json of the run directory, before the command starts. */
 void assay_record_env(const char *dir);
 

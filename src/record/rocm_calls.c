@@ -284,8 +284,8 @@ static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const c
 			   : 0;
 	if (c->field[ROCPROF_ROLE_EVENT].bytes || c->field[ROCPROF_ROLE_EVENT_OUT].bytes)
 		w->given |= ASSAY_WIRE_GIVES_EVENT;
-	w->given |= c->flags & ROCPROF_ORDERS ? ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS
-					      : ASSAY_WIRE_GIVEN;
+	w->given |=
+		c->flags & ROCPROF_ORDERS ? ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS : ASSAY_WIRE_GIVEN;
 	w->stream = takes_stream(c) ? stream_handle(h, c)
 		    : done          ? through(h, c, ROCPROF_ROLE_STREAM_OUT)
 				    : 0;

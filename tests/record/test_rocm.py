@@ -326,6 +326,48 @@ def a_second_copy_of_the_sdk_is_told(v):
     eq([r["why"] for r in c.rows["LOST"]], [3])
 
 
+def variables(name, where, **env):
+    e = {k: x for k, x in os.environ.items() if k not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+    run = os.path.join(WORK, name)
+    p = subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "off", "--", where], env=dict(e, **env),
+                       capture_output=True, text=True, timeout=60)
+    return dict(line.split("=", 1) for line in p.stdout.splitlines() if "=" in line)
+
+
+@test
+def without_an_sdk_nothing_is_asked_for():
+    # rocprofiler-register would abort the program
+    if glob.glob("/opt/rocm*/lib/librocprofiler-sdk.so*"):
+        return
+    v = variables("nosdk", "env")
+    eq([k for k in v if k.startswith("ROCP") or k == "LD_PRELOAD"], [])
+
+
+@test
+def the_sdk_is_found_and_its_roctx_comes_first():
+    lib = os.path.join(WORK, "rocm/lib")
+    os.makedirs(lib, exist_ok=True)
+    for name in ("librocprofiler-sdk.so.1", "librocprofiler-sdk-roctx.so.1"):
+        shutil.copy(FAKE + "/librocprofiler-sdk.so", os.path.join(lib, name))
+    recorder = os.path.realpath(BUILD + "/libassay_rocm.so")
+    v = variables("sdk", "env", ROCM_PATH=os.path.join(WORK, "rocm"), ROCP_TOOL_LIBRARIES="mine.so")
+    eq(v["ROCP_TOOL_LIBRARIES"], recorder + ":mine.so")
+    eq(v["ROCPROFILER_REGISTER_LIBRARY"], lib + "/librocprofiler-sdk.so.1")
+    eq(v["LD_PRELOAD"], lib + "/librocprofiler-sdk-roctx.so.1")
+
+
+@test
+def a_wheel_s_own_sdk_wins():
+    venv = os.path.join(WORK, "venv")
+    lib = os.path.join(venv, "lib/python3.12/site-packages/torch/lib")
+    os.makedirs(lib, exist_ok=True)
+    os.makedirs(venv + "/bin", exist_ok=True)
+    shutil.copy(FAKE + "/librocprofiler-sdk.so", lib)
+    shutil.copy("/usr/bin/env", venv + "/bin/python")
+    v = variables("wheel", venv + "/bin/python", LD_LIBRARY_PATH=FAKE)
+    eq(v["ROCPROFILER_REGISTER_LIBRARY"], lib + "/librocprofiler-sdk.so")
+
+
 @each("600", "10100")
 def sanitizers_find_nothing(v):
     sources = RT + ["src/record/rocm.c"] + sorted(glob.glob(os.path.join(ROOT, "src/record/rocm_*.c")))
