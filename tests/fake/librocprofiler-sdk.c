@@ -685,6 +685,18 @@ API void fake_start(void)
 	register_kernels();
 }
 
+/* What rocprofiler-register calls for each runtime: so the fake serves behind the real one, too. */
+API int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+				  void **tables, uint64_t n);
+int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance, void **tables,
+			      uint64_t n)
+{
+	(void)name, (void)version, (void)instance, (void)tables, (void)n;
+	if (!sdk.state)
+		fake_start();
+	return 0;
+}
+
 /* ---- calls ---- */
 
 static uint64_t external(client *c, int request, int operation, uint64_t corr)
