@@ -12,7 +12,8 @@
 #include "vendor/dl.h"
 
 enum {
-	POOL = 64, /* buffers kept for reuse */
+	POOL = 64,   /* buffers kept for reuse */
+	HEADER = 64, /* before a buffer of ours: the mark of cuda_share.h */
 	/* flushes without our own call or any buffer coming back: somebody else gets the records */
 	UNHEARD_MAX = 20,
 };
@@ -42,7 +43,14 @@ static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records
 			p = atomic_exchange(&cuda.pool[i], NULL);
 	*size = assay_rt_conf()->buffer_bytes;
 	*max_records = 0;
-	*buffer = p ? p : calloc(1, *size);
+	*buffer = NULL;
+	if (!p && (p = calloc(1, HEADER + *size)))
+		p += HEADER;
+	if (!p)
+		return;
+	uint64_t mark = assay_share_mark();
+	memcpy(p - HEADER, &mark, sizeof mark);
+	*buffer = p;
 }
 
 static void give_back(uint8_t *buffer, size_t used)
@@ -53,7 +61,7 @@ static void give_back(uint8_t *buffer, size_t used)
 		if (atomic_compare_exchange_strong(&cuda.pool[i], &none, buffer))
 			return;
 	}
-	free(buffer);
+	free(buffer - HEADER);
 }
 
 static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -71,8 +79,12 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	}
 	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
 		assay_rt_lost(ASSAY_WIRE_LOST_VENDOR, dropped, NULL);
-	if (!assay_share_complete(context, stream, buffer, size, valid))
-		give_back(buffer, valid < size ? valid : size);
+	if (assay_share_complete(context, stream, buffer, size, valid))
+		return;
+	uint64_t mark;
+	memcpy(&mark, buffer - HEADER, sizeof mark);
+	assay_share_copy(context, stream, buffer, valid, mark);
+	give_back(buffer, valid < size ? valid : size);
 }
 
 /* What we record, ended by 0; the first three are an inventory, whose past counts, too. */

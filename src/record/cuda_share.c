@@ -28,9 +28,12 @@ static struct {
 	_Atomic(cupti_request_fn *) request;
 	_Atomic(cupti_complete_fn *) complete;
 	_Atomic(cupti_time_fn *) clock;
-	_Atomic uint8_t on[KINDS];             /* kinds the other has on now */
-	_Atomic uint8_t told[KINDS];           /* kinds it had on in its last session */
-	_Atomic int sessions;                  /* how many kinds are on */
+	_Atomic uint8_t on[KINDS];   /* kinds the other has on now */
+	_Atomic uint8_t told[KINDS]; /* kinds it had on in its last session */
+	_Atomic int kinds_on;
+	_Atomic uint64_t sessions; /* started so far */
+	_Atomic(uint8_t *) spare;  /* a buffer of its own, asked for when its session started */
+	_Atomic size_t spare_size;
 	_Atomic(uint8_t *) lent[LENT];         /* its buffers that CUPTI holds */
 	_Atomic(void *) subscriber;            /* its subscription to callbacks */
 	_Atomic unsigned long long seen_loads; /* dlpi_adds when we last looked */
@@ -38,7 +41,7 @@ static struct {
 
 bool assay_share_active(void)
 {
-	return atomic_load(&share.sessions) > 0 && atomic_load(&share.request);
+	return atomic_load(&share.kinds_on) > 0 && atomic_load(&share.request);
 }
 
 cupti_time_fn *assay_share_clock(void)
@@ -68,21 +71,35 @@ static bool take_back(uint8_t *buffer)
 	return false;
 }
 
+/* A buffer of the other's, zeroed as we told CUPTI that buffers come. */
+static uint8_t *ask_for_buffer(size_t *size, size_t *max_records)
+{
+	uint8_t *buffer = atomic_exchange(&share.spare, NULL);
+	*size = atomic_load(&share.spare_size);
+	*max_records = 0;
+	if (!buffer)
+		atomic_load (&share.request)(&buffer, size, max_records);
+	if (buffer)
+		memset(buffer, 0, *size);
+	return buffer;
+}
+
 bool assay_share_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	cupti_request_fn *request = atomic_load(&share.request);
 	if (!assay_share_active())
 		return false;
-	*buffer = NULL;
-	request(buffer, size, max_records);
+	*buffer = ask_for_buffer(size, max_records);
 	if (!*buffer)
 		return false;
-	if (lend(*buffer)) {
-		memset(*buffer, 0, *size); /* we told CUPTI that buffers come zeroed */
+	if (lend(*buffer))
 		return true;
-	}
 	atomic_load (&share.complete)(NULL, 0, *buffer, *size, 0); /* back as it came */
 	return false;
+}
+
+uint64_t assay_share_mark(void)
+{
+	return atomic_load(&share.sessions) << 1 | assay_share_active();
 }
 
 /* The records of kinds the other asked for, moved together at `to`; returns their bytes. */
@@ -107,14 +124,13 @@ static size_t pick(uint8_t *to, size_t room, uint8_t *buffer, size_t valid)
 	return n;
 }
 
-/* What a session started while our own buffer was filling. */
-static void give_copy(void *context, uint32_t stream, uint8_t *buffer, size_t valid)
+void assay_share_copy(void *context, uint32_t stream, uint8_t *buffer, size_t valid, uint64_t mark)
 {
-	uint8_t *copy = NULL;
-	size_t size = 0, max_records = 0;
-	if (!assay_share_active() || !valid)
+	size_t size, max_records;
+	bool was_active = mark & 1, another = mark >> 1 != atomic_load(&share.sessions);
+	if (!valid || !(was_active || another) || !atomic_load(&share.request))
 		return;
-	atomic_load (&share.request)(&copy, &size, &max_records);
+	uint8_t *copy = ask_for_buffer(&size, &max_records);
 	if (!copy)
 		return;
 	size_t n = pick(copy, size, buffer, valid);
@@ -124,10 +140,8 @@ static void give_copy(void *context, uint32_t stream, uint8_t *buffer, size_t va
 bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			  size_t valid)
 {
-	if (!take_back(buffer)) {
-		give_copy(context, stream, buffer, valid);
+	if (!take_back(buffer))
 		return false;
-	}
 	size_t n = pick(buffer, size, buffer, valid);
 	atomic_load (&share.complete)(context, stream, buffer, size, n);
 	return true;
@@ -142,14 +156,33 @@ static cupti_result register_callbacks(cupti_request_fn *request, cupti_complete
 	return CUPTI_OK;
 }
 
+/* Before a session our buffers are emptied, so that few of its records land in them; and the other
+ * is asked for a buffer at once, since it takes having none for having recorded nothing. */
+static void start_session(void)
+{
+	uint8_t *buffer = NULL;
+	size_t size = 0, max_records;
+	share.cupti->flush_all(0);
+	for (int i = 0; i < KINDS; i++)
+		atomic_store(&share.told[i], 0);
+	atomic_fetch_add(&share.sessions, 1);
+	if (!atomic_load(&share.request) || atomic_load(&share.spare))
+		return;
+	atomic_load (&share.request)(&buffer, &size, &max_records);
+	atomic_store(&share.spare_size, size);
+	atomic_store(&share.spare, buffer);
+}
+
 static cupti_result enable(int kind)
 {
+	bool ours_to_count = kind >= 0 && kind < KINDS;
+	if (ours_to_count && atomic_load(&share.kinds_on) == 0)
+		start_session();
 	cupti_result rc = share.cupti->enable(kind);
-	if (rc == CUPTI_OK && kind >= 0 && kind < KINDS && !atomic_exchange(&share.on[kind], 1)) {
-		if (atomic_fetch_add(&share.sessions, 1) == 0)
-			for (int i = 0; i < KINDS; i++)
-				atomic_store(&share.told[i], 0);
+	if (rc == CUPTI_OK && ours_to_count) {
 		atomic_store(&share.told[kind], 1);
+		if (!atomic_exchange(&share.on[kind], 1))
+			atomic_fetch_add(&share.kinds_on, 1);
 	}
 	return rc;
 }
@@ -159,7 +192,7 @@ static cupti_result disable(int kind)
 	if (kind < 0 || kind >= KINDS)
 		return share.cupti->disable(kind);
 	if (atomic_exchange(&share.on[kind], 0))
-		atomic_fetch_sub(&share.sessions, 1);
+		atomic_fetch_sub(&share.kinds_on, 1);
 	if (share.own[kind])
 		return CUPTI_OK;
 	cupti_result rc = share.cupti->disable(kind);

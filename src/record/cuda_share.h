@@ -15,10 +15,14 @@ void assay_share_install(const cupti_lib *c, const int *own);
 bool assay_share_active(void);
 /* A buffer of the other profiler's for CUPTI to fill; false when it has no session. */
 bool assay_share_request(uint8_t **buffer, size_t *size, size_t *max_records);
-/* A full buffer, after we read it. True: it was the other's and is handed over; false: it is ours
- * (and the other got a copy of what concerns it). */
+/* For a buffer of ours, when CUPTI gets it: a mark that tells later whether the other recorded
+ * while it was filled. */
+uint64_t assay_share_mark(void);
+/* A full buffer of the other's, after we read it: handed over. False when it is not the other's. */
 bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			  size_t valid);
+/* A full buffer of ours with its mark: the other gets a copy of what concerns it. */
+void assay_share_copy(void *context, uint32_t stream, uint8_t *buffer, size_t valid, uint64_t mark);
 /* The other's clock for records, NULL when CUPTI uses its own. */
 cupti_time_fn *assay_share_clock(void);
 

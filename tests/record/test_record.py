@@ -429,6 +429,7 @@ def real_nvtx_headers_reach_us():
 
 def main():
     global failed
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
     try:
         build()
         for f in tests:
