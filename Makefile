@@ -28,7 +28,7 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-proto
 OPT     := $(if $(SAN),-O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2 -g1)
 CFLAGS  += -std=c11 -D_DEFAULT_SOURCE $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP -Iinclude -Isrc -I$(B)/gen
 LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) -pthread
-LIBS    := -lisal -lzstd -lsqlite3 -lm
+LIBS    := -lisal -lzstd -lsqlite3 -lcrypto -lm
 
 # Hot readers are compiled once for each instruction set; base/cpu.h picks at run time.
 ISAS         := scalar $(if $(filter x86_64,$(shell uname -m)),avx2 avx512)

@@ -32,7 +32,8 @@ for command in ["", *lines("help", "--list")]:
         tap.skip(f"man page {command or 'assay'}", "no mandoc")
     if command:
         code, out, _ = tap.run(command, "--help")
-        tap.ok(f"{command} --help", code == 0 and out.startswith(f"usage: assay {command}"))
+        words = command.replace("-", " ")  # env-diff is the page of the command `env diff`
+        tap.ok(f"{command} --help", code == 0 and out.startswith(f"usage: assay {words}"))
         code, out, err = tap.run(command, "--no-such-option")
         tap.ok(f"{command} refuses unknown options", code == 2 and "--no-such-option" in err and not out)
 

@@ -28,6 +28,7 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	run->analyzed = true;
 	run->report_top = opts.top ? opts.top : 20;
 	assay_link(run);
+	assay_waits(run);
 	assay_find_steps(run);
 	assay_kernels(run, assay_family_of_name, assay_class_of_name);
 	assay_partition(run);

@@ -41,7 +41,7 @@ typedef struct assay_example {
 } assay_example;
 
 typedef struct assay_cmd {
-	const char *name;
+	const char *name;    /* one word, or two: "env diff" */
 	const char *args;    /* operands in the usage line: "INPUT..." */
 	const char *about;   /* one line, no full stop */
 	const char *details; /* paragraphs for --help and the manual, split by an empty line */
@@ -62,7 +62,12 @@ typedef struct assay_cmd {
 
 extern const assay_cmd *const assay_cmds[];
 extern const size_t assay_cmd_count;
-extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_info, assay_cmd_help;
+extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_waits, assay_cmd_convert,
+	assay_cmd_info, assay_cmd_env, assay_cmd_env_diff, assay_cmd_help;
+
+/* The command the words name, the longest name first; *used is how many words that took. NULL:
+ * none. "env-diff" is taken for "env diff". */
+const assay_cmd *assay_cmd_find(char **words, int n, int *used);
 
 /* Parse argv[1..] into args (zeroed, cmd->args_size) and operands. false: *status is the exit
  * status (0 after --help). */

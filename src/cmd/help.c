@@ -12,12 +12,11 @@ struct help_args {
 	const char *completion;
 };
 
-static const assay_cmd *find_cmd(const char *name)
+/* "env diff" as one word: the name of its manual page. */
+static void put_name(const char *name)
 {
-	for (size_t i = 0; i < assay_cmd_count; i++)
-		if (!strcmp(assay_cmds[i]->name, name))
-			return assay_cmds[i];
-	return NULL;
+	for (; *name; name++)
+		putchar(*name == ' ' ? '-' : *name);
 }
 
 /* roff text: a leading dot or quote and every backslash would be read as commands. */
@@ -58,9 +57,11 @@ static void man_option(const assay_opt *o)
 
 static void man_command(const assay_cmd *c)
 {
-	printf(".TH ASSAY-%s 1 %s \"assay %s\" \"User Commands\"\n", c->name, RELEASED,
-	       ASSAY_VERSION);
-	printf(".SH NAME\nassay\\-%s \\- ", c->name);
+	printf(".TH ASSAY-");
+	put_name(c->name);
+	printf(" 1 %s \"assay %s\" \"User Commands\"\n.SH NAME\nassay\\-", RELEASED, ASSAY_VERSION);
+	put_name(c->name);
+	printf(" \\- ");
 	roff(c->about);
 	printf(".SH SYNOPSIS\n.B assay %s\n%s%s\n", c->name, c->n_opts ? "[options] " : "",
 	       c->args);
@@ -86,7 +87,9 @@ static void man_main(void)
 	printf(".SH NAME\nassay \\- where the time of a GPU run went, and why\n"
 	       ".SH SYNOPSIS\n.B assay\n.I command\n[options] [input...]\n.SH COMMANDS\n");
 	for (size_t i = 0; i < assay_cmd_count; i++) {
-		printf(".TP\n.BR assay\\-%s (1)\n", assay_cmds[i]->name);
+		printf(".TP\n.BR assay\\-");
+		put_name(assay_cmds[i]->name);
+		printf(" (1)\n");
 		roff(assay_cmds[i]->about);
 	}
 	printf(".SH ENVIRONMENT\n.TP\n.B ASSAY_THREADS\nThreads used for reading; default: all "
@@ -102,15 +105,22 @@ static void bash_completion(void)
 	printf("_assay() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
 	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
 	for (size_t i = 0; i < assay_cmd_count; i++)
-		printf("%s ", assay_cmds[i]->name);
+		if (!strchr(assay_cmds[i]->name, ' '))
+			printf("%s ", assay_cmds[i]->name);
 	printf("--help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tlocal words=\n"
-	       "\tcase ${COMP_WORDS[1]} in\n");
-	for (size_t i = 0; i < assay_cmd_count; i++) {
-		printf("\t%s) words=\"--help", assay_cmds[i]->name);
-		for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
-			printf(" --%s", assay_cmds[i]->opts[k].name);
-		printf("\" ;;\n");
-	}
+	       "\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
+	for (int words = 2; words > 0;
+	     words--) /* two-word names first: "env "* would match them too */
+		for (size_t i = 0; i < assay_cmd_count; i++) {
+			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
+			if (two != (words == 2))
+				continue;
+			printf(two ? "\t\"%s\") words=\"--help" : "\t\"%s \"*) words=\"--help",
+			       assay_cmds[i]->name);
+			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
+				printf(" --%s", assay_cmds[i]->opts[k].name);
+			printf("\" ;;\n");
+		}
 	printf("\tesac\n\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
 	       "\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n\tesac\n}\n"
 	       "complete -o filenames -F _assay assay\n");
@@ -127,17 +137,24 @@ static void zsh_completion(void)
 {
 	printf("#compdef assay\nif (( CURRENT == 2 )); then\n\tlocal -a cmds=(\n");
 	for (size_t i = 0; i < assay_cmd_count; i++) {
+		if (strchr(assay_cmds[i]->name, ' '))
+			continue;
 		printf("\t\t'%s:", assay_cmds[i]->name);
 		quoted(assay_cmds[i]->about);
 		printf("'\n");
 	}
-	printf("\t)\n\t_describe command cmds\n\treturn\nfi\ncase $words[2] in\n");
-	for (size_t i = 0; i < assay_cmd_count; i++) {
-		printf("%s) compadd -- --help", assay_cmds[i]->name);
-		for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
-			printf(" --%s", assay_cmds[i]->opts[k].name);
-		printf(" ;;\n");
-	}
+	printf("\t)\n\t_describe command cmds\n\treturn\nfi\ncase \"$words[2] $words[3]\" in\n");
+	for (int words = 2; words > 0; words--)
+		for (size_t i = 0; i < assay_cmd_count; i++) {
+			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
+			if (two != (words == 2))
+				continue;
+			printf(two ? "\"%s\") compadd -- --help" : "\"%s \"*) compadd -- --help",
+			       assay_cmds[i]->name);
+			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
+				printf(" --%s", assay_cmds[i]->opts[k].name);
+			printf(" ;;\n");
+		}
 	printf("esac\n_files\n");
 }
 
@@ -145,12 +162,17 @@ static void fish_completion(void)
 {
 	for (size_t i = 0; i < assay_cmd_count; i++) {
 		const assay_cmd *c = assay_cmds[i];
-		printf("complete -c assay -n __fish_use_subcommand -a %s -d '", c->name);
+		const char *space = strchr(c->name, ' ');
+		if (space)
+			printf("complete -c assay -n '__fish_seen_subcommand_from %.*s' -a %s -d '",
+			       (int)(space - c->name), c->name, space + 1);
+		else
+			printf("complete -c assay -n __fish_use_subcommand -a %s -d '", c->name);
 		quoted(c->about);
 		printf("'\n");
 		for (size_t k = 0; k < c->n_opts; k++) {
 			printf("complete -c assay -n '__fish_seen_subcommand_from %s' -l %s -d '",
-			       c->name, c->opts[k].name);
+			       space ? space + 1 : c->name, c->opts[k].name);
 			quoted(c->opts[k].help);
 			printf("'\n");
 		}
@@ -172,14 +194,17 @@ static void print_completion(const char *shell)
 static int help_run(const void *args, char **operands, int n)
 {
 	const struct help_args *a = args;
-	const assay_cmd *cmd = n ? find_cmd(operands[0]) : NULL;
-	if (n && !cmd) {
-		fprintf(stderr, "assay help: there is no command '%s'\n", operands[0]);
+	int used = 0;
+	const assay_cmd *cmd = n ? assay_cmd_find(operands, n, &used) : NULL;
+	if (used < n) {
+		fprintf(stderr, "assay help: there is no command '%s'\n", operands[used]);
 		return ASSAY_EXIT_USAGE;
 	}
 	if (a->list)
-		for (size_t i = 0; i < assay_cmd_count; i++)
-			printf("%s\n", assay_cmds[i]->name);
+		for (size_t i = 0; i < assay_cmd_count; i++) {
+			put_name(assay_cmds[i]->name);
+			putchar('\n');
+		}
 	else if (a->examples)
 		for (size_t i = 0; i < assay_cmd_count; i++)
 			for (size_t k = 0; k < assay_cmds[i]->n_examples; k++)
@@ -218,6 +243,6 @@ const assay_cmd assay_cmd_help = {
 	ASSAY_OPTS(help_opts),
 	ASSAY_EXAMPLES(help_examples),
 	.args_size = sizeof(struct help_args),
-	.max_operands = 1,
+	.max_operands = 2,
 	.run = help_run,
 };

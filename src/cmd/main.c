@@ -40,9 +40,10 @@ int main(int argc, char **argv)
 		return printf("assay %s\n", ASSAY_VERSION) < 0;
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return usage(stdout);
-	for (size_t i = 0; i < assay_cmd_count; i++)
-		if (!strcmp(argv[1], assay_cmds[i]->name))
-			return run_command(assay_cmds[i], argc - 1, argv + 1);
+	int used;
+	const assay_cmd *cmd = assay_cmd_find(argv + 1, argc - 1, &used);
+	if (cmd)
+		return run_command(cmd, argc - used, argv + used);
 	fprintf(stderr, "assay: unknown command '%s'\n\n", argv[1]);
 	return usage(stderr);
 }

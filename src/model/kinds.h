@@ -49,6 +49,47 @@
 	X(COLLECTIVE, "collective")                                                                \
 	X(COPY, "copy")
 
+#define ASSAY_WAIT_KINDS(X)                                                                        \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(STREAM_WAIT, "stream_wait_event")                                                        \
+	X(EVENT_SYNC, "event_synchronize")                                                         \
+	X(STREAM_SYNC, "stream_synchronize")                                                       \
+	X(DEVICE_SYNC, "device_synchronize")                                                       \
+	X(COPY, "blocking_copy")                                                                   \
+	X(DRAIN, "drain")                                                                          \
+	X(VALUE, "stream_wait_value")
+
+/* How well the producer of a wait is known; docs/waits.md. */
+#define ASSAY_WAIT_CLASSES(X)                                                                      \
+	X(EXACT, "exact")                                                                          \
+	X(LIKELY, "likely")                                                                        \
+	X(AMBIGUOUS, "ambiguous")                                                                  \
+	X(NEVER_RECORDED, "never_recorded")                                                        \
+	X(BEFORE_TRACE, "before_trace")                                                            \
+	X(LOST, "lost")                                                                            \
+	X(CAPTURED, "captured")                                                                    \
+	X(FAILED_CALL, "failed_call")
+
+#define ASSAY_EDGE_KINDS(X)                                                                        \
+	X(STREAM_WAIT, "stream_wait_event")                                                        \
+	X(EVENT_SYNC, "event_synchronize")                                                         \
+	X(STREAM_SYNC, "stream_synchronize")                                                       \
+	X(DEVICE_SYNC, "device_synchronize")                                                       \
+	X(LEGACY, "legacy_stream")                                                                 \
+	X(COPY, "blocking_copy")                                                                   \
+	X(HOST_FUNC, "host_function")                                                              \
+	X(QUERY, "query")                                                                          \
+	X(DRAIN, "drain")                                                                          \
+	X(VALUE, "stream_wait_value")
+
+enum {
+	ASSAY_WAIT_SAME_STREAM = 1,
+	ASSAY_WAIT_OUTSIDE = 2,
+	ASSAY_WAIT_IPC = 4,
+	ASSAY_WAIT_TIMES = 8,
+	ASSAY_WAIT_CONFLICT = 16,
+};
+
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
 	ASSAY_HOST_KINDS(X)
@@ -91,11 +132,35 @@ typedef enum assay_family {
 		ASSAY_FAMILY_COUNT
 } assay_family;
 
+typedef enum assay_wait_kind {
+#define X(id, name) ASSAY_WAIT_##id,
+	ASSAY_WAIT_KINDS(X)
+#undef X
+		ASSAY_WAIT_KIND_COUNT
+} assay_wait_kind;
+
+typedef enum assay_wait_class {
+#define X(id, name) ASSAY_WAIT_IS_##id,
+	ASSAY_WAIT_CLASSES(X)
+#undef X
+		ASSAY_WAIT_CLASS_COUNT
+} assay_wait_class;
+
+typedef enum assay_edge_kind {
+#define X(id, name) ASSAY_EDGE_##id,
+	ASSAY_EDGE_KINDS(X)
+#undef X
+		ASSAY_EDGE_KIND_COUNT
+} assay_edge_kind;
+
 extern const char *const assay_host_kind_name[ASSAY_HOST_KIND_COUNT];
 extern const char *const assay_gpu_kind_name[ASSAY_GPU_KIND_COUNT];
 extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
 extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
+extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
+extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
+extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 
 #endif

@@ -9,7 +9,9 @@
 #include "base/pool.h"
 #include "model/kinds.h"
 
-#define ASSAY_NO_ROW UINT32_MAX
+#define ASSAY_NO_ROW    UINT32_MAX
+#define ASSAY_NO_HANDLE UINT64_MAX
+enum { ASSAY_NO_STATUS = -0x7fffffff };
 
 typedef uint8_t assay_col_u8;
 typedef uint16_t assay_col_u16;

@@ -20,8 +20,7 @@
 
 #include "base/arena.h"
 #include "base/test.h"
-#include "vendor/dl.h"
-#include "vendor/nvml_telemetry.h"
+#include "vendor/nvml.h"
 
 enum { DEVICES_MAX = 64, PCIE_DEVICES_MAX = 2 };
 
@@ -60,8 +59,8 @@ static const struct {
 struct assay_sampler {
 	assay_arena arena;
 	void *nvml_so;
-	nvml_lib nvml;
-	nvml_handle handle[DEVICES_MAX];
+	assay_nvml nvml;
+	assay_nvml_device handle[DEVICES_MAX];
 	char *folder[DEVICES_MAX]; /* .../device of an AMD card */
 	char *hwmon[DEVICES_MAX];
 	assay_sampled sum;
@@ -81,32 +80,26 @@ static void no_values(double *v)
 
 /* ---- NVML ---- */
 
-#define X(field, must, ...) {{__VA_ARGS__}, offsetof(nvml_lib, field), must},
-static const assay_sym nvml_symbols[] = {NVML_SYMBOLS(X)};
-#undef X
-
 static bool open_nvml(assay_sampler *s)
 {
 	s->nvml_so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!s->nvml_so)
 		return false;
 	unsigned n = 0;
-	if (assay_dl_bind(s->nvml_so, &s->nvml, nvml_symbols,
-			  sizeof nvml_symbols / sizeof *nvml_symbols) ||
-	    s->nvml.init() || s->nvml.count(&n))
+	if (!assay_nvml_bind(s->nvml_so, &s->nvml) || s->nvml.init() || s->nvml.count(&n))
 		return false;
 	for (unsigned i = 0; i < n && s->sum.devices < DEVICES_MAX; i++)
-		if (s->nvml.handle(i, &s->handle[s->sum.devices]) == 0)
+		if (s->nvml.by_index(i, &s->handle[s->sum.devices]) == 0)
 			s->sum.devices++;
 	return s->sum.devices > 0;
 }
 
 static void sample_nvml(assay_sampler *s, uint32_t i, double *v)
 {
-	const nvml_lib *n = &s->nvml;
-	nvml_handle h = s->handle[i];
-	nvml_utilization u;
-	nvml_memory m;
+	const assay_nvml *n = &s->nvml;
+	assay_nvml_device h = s->handle[i];
+	assay_nvml_utilization u;
+	assay_nvml_memory m;
 	unsigned x;
 	unsigned long long w;
 	if (n->utilization && !n->utilization(h, &u)) {
@@ -119,9 +112,9 @@ static void sample_nvml(assay_sampler *s, uint32_t i, double *v)
 	}
 	if (n->power && !n->power(h, &x))
 		v[COL_POWER] = x / 1e3;
-	if (n->clock && !n->clock(h, NVML_CLOCK_SM, &x))
+	if (n->clock && !n->clock(h, ASSAY_NVML_CLOCK_SM, &x))
 		v[COL_CLOCK_GFX] = x;
-	if (n->clock && !n->clock(h, NVML_CLOCK_MEM, &x))
+	if (n->clock && !n->clock(h, ASSAY_NVML_CLOCK_MEM, &x))
 		v[COL_CLOCK_MEM] = x;
 	if (n->temperature && !n->temperature(h, 0, &x))
 		v[COL_TEMP] = x;
@@ -131,9 +124,9 @@ static void sample_nvml(assay_sampler *s, uint32_t i, double *v)
 		v[COL_ENERGY] = (double)w / 1e3;
 	if (s->sum.devices > PCIE_DEVICES_MAX) /* 40 ms a device: more would outlast the period */
 		return;
-	if (n->pcie && !n->pcie(h, NVML_PCIE_TX, &x))
+	if (n->pcie && !n->pcie(h, ASSAY_NVML_PCIE_TX, &x))
 		v[COL_PCIE_TX] = x * 1e3;
-	if (n->pcie && !n->pcie(h, NVML_PCIE_RX, &x))
+	if (n->pcie && !n->pcie(h, ASSAY_NVML_PCIE_RX, &x))
 		v[COL_PCIE_RX] = x * 1e3;
 }
 

@@ -258,6 +258,46 @@ static void add_devices(assay_run *run, assay_str json)
 	assay_arena_free(&scratch);
 }
 
+/* streams: what our own writer keeps of each stream. */
+static void add_streams(assay_run *run, assay_str json)
+{
+	assay_arena scratch = {0};
+	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
+	memcpy(text, json.p, json.n);
+	assay_json j = assay_json_on(text, json.n);
+	assay_json_enter(&j, '[');
+	while (assay_json_element(&j) && assay_json_enter(&j, '{')) {
+		assay_stream_table *s = &run->part.t.stream;
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_stream);
+		s->source[r] = run->part.source;
+		for (assay_str key; assay_json_member(&j, &key);) {
+			int64_t v;
+			uint64_t u;
+			if (assay_str_is(key, "handle")) {
+				if (assay_json_u64(&j, &u))
+					s->handle[r] = u;
+			} else if (!assay_json_i64(&j, &v)) {
+				continue;
+			} else if (assay_str_is(key, "id")) {
+				s->id[r] = v;
+			} else if (assay_str_is(key, "device")) {
+				s->device[r] = (int32_t)v;
+			} else if (assay_str_is(key, "context")) {
+				s->context[r] = (uint32_t)v;
+			} else if (assay_str_is(key, "priority")) {
+				s->priority[r] = (int32_t)v;
+			} else if (assay_str_is(key, "flags")) {
+				s->flags[r] = (uint32_t)v;
+			} else if (assay_str_is(key, "created_ns")) {
+				s->created[r] = v;
+			} else if (assay_str_is(key, "destroyed_ns")) {
+				s->destroyed[r] = v;
+			}
+		}
+	}
+	assay_arena_free(&scratch);
+}
+
 /* Header facts that have a column of their own. */
 static void apply_header(assay_run *run, size_t first_meta)
 {
@@ -276,6 +316,8 @@ static void apply_header(assay_run *run, size_t first_meta)
 			s->base[src] = v, s->epoch[src] = 1;
 		else if (assay_str_is(key, "deviceProperties"))
 			add_devices(run, value);
+		else if (assay_str_is(key, "streams"))
+			add_streams(run, value);
 	}
 }
 

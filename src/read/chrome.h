@@ -36,6 +36,9 @@
 	X("wait_on_stream", WAIT_STREAM, INT)                                                      \
 	X("wait_on_cuda_event_record_corr_id", RECORD_CORR, INT)                                   \
 	X("wait_on_cuda_event_id", EVENT, INT)                                                     \
+	X("resolve_class", RESOLVE_CLASS, DERIVED)                                                 \
+	X("producer_device", PRODUCER_DEVICE, DERIVED)                                             \
+	X("producer_correlation", PRODUCER_CORR, DERIVED)                                          \
 	X("Addr", ADDR, INT)                                                                       \
 	X("Bytes", ALLOC_BYTES, INT)                                                               \
 	X("Total Allocated", TOTAL, INT)                                                           \

@@ -109,6 +109,58 @@ static uint32_t external_of(chrome_worker *w, const chrome_event *ev)
 	return arg_u32(w, ev, has(ev, CHROME_EXTERNAL) ? CHROME_EXTERNAL : CHROME_EXTERNAL_OLD, 0);
 }
 
+/* Arguments that a kind of row has columns for. */
+#define BIT(id)   (1ull << CHROME_##id)
+#define EXTERNALS (BIT(EXTERNAL) | BIT(EXTERNAL_OLD))
+static const uint64_t places_op = EXTERNALS | BIT(SEQ) | BIT(FWD_THREAD) | BIT(EV_IDX);
+static const uint64_t places_api = EXTERNALS | BIT(CORR) | BIT(CBID);
+static const uint64_t places_frame = BIT(PY_ID) | BIT(PY_PARENT) | BIT(EV_IDX);
+static const uint64_t places_gpu = EXTERNALS | BIT(CORR) | BIT(STREAM) | BIT(DEVICE) |
+				   BIT(CONTEXT) | BIT(GRID) | BIT(BLOCK) | BIT(REGS) | BIT(SHARED) |
+				   BIT(BYTES) | BIT(GRAPH) | BIT(GRAPH_NODE);
+static const uint64_t places_sync = BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) |
+				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT);
+static const uint64_t places_mark = EXTERNALS | BIT(STREAM) | BIT(DEVICE);
+static const uint64_t places_other = 0;
+
+static const char *const arg_keys[CHROME_ARG_COUNT] = {
+#define X(key, id, how) key,
+	CHROME_ARGS(X)
+#undef X
+};
+
+static void append_arg(chrome_worker *w, const chrome_event *ev, int a)
+{
+	const uint32_t *v = a == CHROME_GRID ? ev->grid : ev->block;
+	const char *text =
+		a == CHROME_GRID || a == CHROME_BLOCK
+			? assay_printf(&w->scratch, "%s\"%s\": [%u, %u, %u]",
+				       w->extra.n ? ", " : "", arg_keys[a], v[0], v[1], v[2])
+			: assay_printf(&w->scratch, "%s\"%s\": %lld", w->extra.n ? ", " : "",
+				       arg_keys[a], (long long)ev->arg[a]);
+	size_t n = strlen(text);
+	assay_vec_reserve(&w->extra, w->extra.n + n);
+	memcpy(w->extra.p + w->extra.n, text, n);
+	w->extra.n += n;
+}
+
+/* Text of the arguments that the row has no column for, the numbers among them too. */
+static assay_sid leftover_args(chrome_worker *w, const chrome_event *ev, uint64_t places)
+{
+	uint64_t left = ev->has & ~places;
+	if (!left)
+		return assay_intern(&w->part.strings, ev->extra);
+	if (ev->extra.p != w->extra.p) {
+		assay_vec_reserve(&w->extra, ev->extra.n + 1);
+		if (ev->extra.n)
+			memcpy(w->extra.p, ev->extra.p, ev->extra.n);
+	}
+	w->extra.n = ev->extra.n;
+	for (; left; left &= left - 1)
+		append_arg(w, ev, __builtin_ctzll(left));
+	return assay_intern(&w->part.strings, (assay_str){w->extra.p, w->extra.n});
+}
+
 static uint32_t numbered_track(chrome_worker *w, assay_track_kind kind, int64_t pid, int64_t tid)
 {
 	unsigned i = (unsigned)((uint64_t)pid * 31 + (uint64_t)tid * 7 + kind) % CHROME_TRACKS;
@@ -137,6 +189,8 @@ static uint32_t stream_of(chrome_worker *w, const chrome_event *ev)
 {
 	int64_t device = arg_or(ev, CHROME_DEVICE, ev->pid.num);
 	int64_t stream = arg_or(ev, CHROME_STREAM, ev->tid.num);
+	if (stream == UINT32_MAX) /* how older Kineto writes "no stream" */
+		stream = -1;
 	return numbered_track(w, ASSAY_TRACK_STREAM, device, stream);
 }
 
@@ -169,6 +223,7 @@ static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
 	t->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
 	t->external[r] = external_of(w, ev);
 	t->cbid[r] = arg_u32(w, ev, CHROME_CBID, UINT32_MAX);
+	t->status[r] = ASSAY_NO_STATUS;
 	return r;
 }
 
@@ -195,6 +250,12 @@ static uint32_t (*const host_details[])(chrome_worker *, const chrome_event *) =
 #undef X
 };
 
+static const uint64_t *const host_place_of[] = {
+#define X(id, name, table) [ASSAY_HOST_##id] = &places_##table,
+	ASSAY_HOST_KINDS(X)
+#undef X
+};
+
 static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind kind, uint32_t track)
 {
 	uint32_t r = NEW_ROW(w, host);
@@ -203,7 +264,7 @@ static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind k
 	h->dur[r] = ev->dur;
 	h->name[r] = text_of(w, ev->name, ev->name_escaped);
 	h->track[r] = track;
-	h->args[r] = assay_intern(&w->part.strings, ev->extra);
+	h->args[r] = leftover_args(w, ev, *host_place_of[kind]);
 	h->kind[r] = (uint8_t)kind;
 	h->detail[r] = host_details[kind](w, ev);
 }
@@ -218,7 +279,7 @@ static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kin
 	g->track[r] = stream_of(w, ev);
 	g->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
 	g->external[r] = external_of(w, ev);
-	g->args[r] = assay_intern(&w->part.strings, ev->extra);
+	g->args[r] = leftover_args(w, ev, places_gpu);
 	g->bytes[r] = arg_or(ev, CHROME_BYTES, -1);
 	g->graph_node[r] = (uint64_t)arg_or(ev, CHROME_GRAPH_NODE, 0);
 	g->graph[r] = arg_u32(w, ev, CHROME_GRAPH, 0);
@@ -237,8 +298,16 @@ static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kin
 	assay_count(&w->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);
 }
 
+/* Rows that our own writer made from others are made again from them. */
+static bool is_derived(const chrome_event *ev)
+{
+	return assay_str_find(ev->extra, "\"assay_derived\"") >= 0;
+}
+
 static void add_sync(chrome_worker *w, const chrome_event *ev)
 {
+	if (is_derived(ev))
+		return;
 	uint32_t r = assay_add(&w->part.t, ASSAY_T_sync);
 	assay_sync_table *s = &w->part.t.sync;
 	s->ts[r] = ev->ts;
@@ -250,7 +319,7 @@ static void add_sync(chrome_worker *w, const chrome_event *ev)
 	s->event[r] = arg_or(ev, CHROME_EVENT, -1);
 	s->record_corr[r] = arg_or(ev, CHROME_RECORD_CORR, -1);
 	s->context[r] = arg_u32(w, ev, CHROME_CONTEXT, UINT32_MAX);
-	s->args[r] = assay_intern(&w->part.strings, ev->extra);
+	s->args[r] = leftover_args(w, ev, places_sync);
 }
 
 static void add_mark(chrome_worker *w, const chrome_event *ev)
@@ -262,7 +331,7 @@ static void add_mark(chrome_worker *w, const chrome_event *ev)
 	m->name[r] = text_of(w, ev->name, ev->name_escaped);
 	m->track[r] = stream_of(w, ev);
 	m->external[r] = external_of(w, ev);
-	m->args[r] = assay_intern(&w->part.strings, ev->extra);
+	m->args[r] = leftover_args(w, ev, places_mark);
 }
 
 static void add_span(chrome_worker *w, chrome_event *ev)
@@ -310,6 +379,8 @@ static void add_instant(chrome_worker *w, chrome_event *ev)
 
 static void add_flow(chrome_worker *w, const chrome_event *ev)
 {
+	if (assay_str_is(ev->cat, "stream_dep")) /* our writer's, made from the waits */
+		return;
 	uint32_t r = NEW_ROW(w, flow);
 	assay_flow_table *f = &w->part.t.flow;
 	uint64_t id;

@@ -10,6 +10,16 @@ void assay_link(assay_run *run);
 /* Fills the step table from ProfilerStep markers on the host. */
 void assay_find_steps(assay_run *run);
 
+/* Fills the wait and edge tables: what every wait waited for. docs/waits.md */
+void assay_waits(assay_run *run);
+
+typedef struct assay_waits_opts {
+	/* Leave join ids and resolved rows aside, as recordings without them are read. Counting
+	 * issues is the first call's: call this on a run whose waits were cleared. */
+	bool handles_only;
+} assay_waits_opts;
+void assay_waits_with(assay_run *run, const assay_waits_opts *opts);
+
 /* What a GPU row's name says. Rows of kind MEMCPY are copies whatever their name. */
 assay_class assay_class_of_name(assay_str name);
 assay_family assay_family_of_name(assay_str name);

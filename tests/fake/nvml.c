@@ -1,43 +1,76 @@
-/* NVML of a machine with two GPUs that never change. */
-#include "vendor/nvml_telemetry.h"
+/* A libnvidia-ml.so.1 with two GPUs, for machines that have none. FAKE_NVML=fail makes the start
+ * fail, FAKE_NVML=hang makes it never return. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#define API __attribute__((visibility("default")))
+#include "vendor/nvml.h"
 
-struct nvml_device {
-	unsigned index;
-};
-static struct nvml_device devices[2] = {{0}, {1}};
+#define EXPORT __attribute__((visibility("default")))
 
-API int nvmlInit_v2(void)
+static int is(const char *word)
 {
+	const char *v = getenv("FAKE_NVML");
+	return v && !strcmp(v, word);
+}
+
+static int put(char *out, unsigned n, const char *text)
+{
+	snprintf(out, n, "%s", text);
 	return 0;
 }
-API int nvmlShutdown(void)
+
+static long index_of(assay_nvml_device d)
 {
-	return 0;
+	return (char *)d - (char *)0 - 1;
 }
-API int nvmlDeviceGetCount_v2(unsigned *n)
+
+EXPORT int nvmlInit_v2(void);
+EXPORT int nvmlInit_v2(void)
 {
-	*n = 2;
-	return 0;
+	while (is("hang"))
+		sleep(1);
+	return is("fail") ? 9 : 0;
 }
-API int nvmlDeviceGetHandleByIndex_v2(unsigned i, nvml_handle *h)
-{
-	*h = &devices[i];
-	return i > 1;
-}
-API int nvmlDeviceGetUtilizationRates(nvml_handle h, nvml_utilization *u)
-{
-	*u = (nvml_utilization){50 + h->index, 20};
-	return 0;
-}
-API int nvmlDeviceGetMemoryInfo(nvml_handle h, nvml_memory *m)
-{
-	*m = (nvml_memory){1000000, 1000000 - h->index, h->index};
-	return 0;
-}
-API int nvmlDeviceGetPowerUsage(nvml_handle h, unsigned *mw)
+
+#define FN(name, args, body)                                                                       \
+	EXPORT int name args;                                                                      \
+	EXPORT int name args                                                                       \
+	{                                                                                          \
+		body;                                                                              \
+		return 0;                                                                          \
+	}
+
+FN(nvmlShutdown, (void), )
+FN(nvmlSystemGetDriverVersion, (char *o, unsigned n), put(o, n, "580.159.04"))
+FN(nvmlSystemGetNVMLVersion, (char *o, unsigned n), put(o, n, "13.580.159.04"))
+FN(nvmlSystemGetCudaDriverVersion_v2, (int *v), *v = 13000)
+FN(nvmlDeviceGetCount_v2, (unsigned *n), *n = 2)
+FN(nvmlDeviceGetHandleByIndex_v2, (unsigned i, assay_nvml_device *d),
+   *d = (assay_nvml_device)((char *)0 + i + 1))
+FN(nvmlDeviceGetName, (assay_nvml_device d, char *o, unsigned n),
+   put(o, n, index_of(d) ? "NVIDIA B200" : "NVIDIA H200"))
+FN(nvmlDeviceGetUUID, (assay_nvml_device d, char *o, unsigned n),
+   put(o, n, index_of(d) ? "GPU-1" : "GPU-0"))
+FN(nvmlDeviceGetCudaComputeCapability, (assay_nvml_device d, int *a, int *b),
+   *a = index_of(d) ? 10 : 9;
+   *b = 0)
+FN(nvmlDeviceGetMigMode, (assay_nvml_device d, unsigned *a, unsigned *b),
+   *a = (unsigned)index_of(d);
+   *b = 0)
+FN(nvmlDeviceGetEccMode, (assay_nvml_device d, int *a, int *b), (void)d; *a = 1; *b = 1)
+FN(nvmlDeviceGetPersistenceMode, (assay_nvml_device d, int *a), (void)d; *a = 0)
+FN(nvmlDeviceGetMemoryInfo, (assay_nvml_device d, assay_nvml_memory *m), (void)d;
+   m->total = 143771ull << 20; m->used = (uint64_t)index_of(d))
+FN(nvmlDeviceGetPowerManagementLimit, (assay_nvml_device d, unsigned *v), (void)d; *v = 700000)
+FN(nvmlDeviceGetUtilizationRates, (assay_nvml_device d, assay_nvml_utilization *u),
+   *u = ((assay_nvml_utilization){50 + (unsigned)index_of(d), 20}))
+
+/* the second one does not say */
+EXPORT int nvmlDeviceGetPowerUsage(assay_nvml_device d, unsigned *mw);
+EXPORT int nvmlDeviceGetPowerUsage(assay_nvml_device d, unsigned *mw)
 {
 	*mw = 123456;
-	return (int)h->index; /* the second one does not say */
+	return (int)index_of(d);
 }

@@ -1,0 +1,239 @@
+/* Writing through a packer: a stdio stream whose bytes are compressed on their way to the file. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fopencookie */
+#endif
+#include "base/output.h"
+
+#include <errno.h>
+#include <isa-l/igzip_lib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/input.h"
+#include "base/test.h"
+
+enum { CHUNK = 1 << 17, ZSTD_LEVEL = 3, GZIP_LEVEL = 1 };
+
+struct assay_output {
+	assay_arena arena;
+	FILE *file;  /* what callers write to */
+	FILE *plain; /* the file itself */
+	const char *path, *temp;
+	bool failed;
+	struct isal_zstream *gzip;
+	ZSTD_CCtx *zstd;
+	uint8_t *packed;
+};
+
+static bool put(assay_output *o, const void *p, size_t n)
+{
+	o->failed |= fwrite(p, 1, n, o->plain) != n;
+	return !o->failed;
+}
+
+static bool gzip_put(assay_output *o, const void *p, size_t n, bool end)
+{
+	struct isal_zstream *z = o->gzip;
+	z->next_in = (uint8_t *)(uintptr_t)p; /* the library does not write to it */
+	z->avail_in = (uint32_t)n;
+	z->end_of_stream = end;
+	do {
+		z->next_out = o->packed;
+		z->avail_out = CHUNK;
+		if (isal_deflate(z) != COMP_OK || !put(o, o->packed, CHUNK - z->avail_out))
+			return false;
+	} while (z->avail_out == 0 || z->avail_in ||
+		 (end && z->internal_state.state != ZSTATE_END));
+	return true;
+}
+
+static bool zstd_put(assay_output *o, const void *p, size_t n, bool end)
+{
+	ZSTD_inBuffer in = {p, n, 0};
+	size_t left;
+	do {
+		ZSTD_outBuffer out = {o->packed, CHUNK, 0};
+		left = ZSTD_compressStream2(o->zstd, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
+		if (ZSTD_isError(left) || !put(o, o->packed, out.pos))
+			return false;
+	} while (in.pos < in.size || (end && left));
+	return true;
+}
+
+static bool pack(assay_output *o, const void *p, size_t n, bool end)
+{
+	bool ok = o->gzip ? gzip_put(o, p, n, end) : zstd_put(o, p, n, end);
+	o->failed |= !ok;
+	return ok;
+}
+
+static ssize_t cookie_write(void *cookie, const char *p, size_t n)
+{
+	for (size_t at = 0, step; at < n; at += step) {
+		step = n - at < CHUNK ? n - at : CHUNK;
+		if (!pack(cookie, p + at, step, false))
+			return 0;
+	}
+	return (ssize_t)n;
+}
+
+static void start_packer(assay_output *o, assay_str path)
+{
+	if (assay_str_ends(path, ".gz")) {
+		o->gzip = assay_alloc(&o->arena, sizeof *o->gzip);
+		isal_deflate_init(o->gzip);
+		o->gzip->gzip_flag = IGZIP_GZIP;
+		o->gzip->level = GZIP_LEVEL;
+		o->gzip->level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+		o->gzip->level_buf = assay_alloc(&o->arena, ISAL_DEF_LVL1_DEFAULT);
+	} else if (assay_str_ends(path, ".zst")) {
+		o->zstd = ZSTD_createCCtx();
+		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1);
+	} else {
+		o->file = o->plain;
+		return;
+	}
+	o->packed = assay_alloc(&o->arena, CHUNK);
+	o->file = fopencookie(o, "w", (cookie_io_functions_t){.write = cookie_write});
+	if (o->file)
+		setvbuf(o->file, NULL, _IOFBF, CHUNK);
+}
+
+static void release(assay_output *o)
+{
+	ZSTD_freeCCtx(o->zstd);
+	assay_arena a = o->arena;
+	assay_arena_free(&a);
+}
+
+/* A file made by mkstemp is private; give it the mode any new file has. */
+static void usual_mode(int fd)
+{
+	mode_t mask = umask(0);
+	umask(mask);
+	(void)!fchmod(fd, 0666 & ~mask);
+}
+
+assay_output *assay_output_open(const char *path, assay_err *err)
+{
+	assay_arena a = {0};
+	assay_output *o = assay_alloc(&a, sizeof *o);
+	o->arena = a;
+	if (!strcmp(path, "-")) {
+		o->file = o->plain = stdout;
+		return o;
+	}
+	o->path = assay_dup(&o->arena, assay_str_of(path));
+	char *temp = assay_printf(&o->arena, "%s.XXXXXX", path);
+	struct stat st;
+	bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	int fd = special ? -1 : mkstemp(temp);
+	/* a pipe or device keeps its place */
+	o->plain = special ? fopen(path, "wb") : fd < 0 ? NULL : fdopen(fd, "wb");
+	if (!o->plain) {
+		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+		release(o);
+		return NULL;
+	}
+	o->temp = special ? NULL : temp;
+	if (!special)
+		usual_mode(fd);
+	start_packer(o, assay_str_of(path));
+	if (!o->file) {
+		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+		assay_output_drop(o);
+		return NULL;
+	}
+	return o;
+}
+
+FILE *assay_output_file(assay_output *o)
+{
+	return o->file;
+}
+
+bool assay_output_close(assay_output *o, assay_err *err)
+{
+	bool ok = fflush(o->file) == 0 && !ferror(o->file) && !o->failed;
+	if (!o->path) { /* standard output stays open */
+		release(o);
+		return ok || assay_fail(err, ASSAY_IO, 0, "cannot write to standard output: %s",
+					strerror(errno));
+	}
+	if (o->file != o->plain) {
+		ok &= fclose(o->file) == 0;
+		ok = ok && pack(o, "", 0, true);
+	}
+	ok &= fclose(o->plain) == 0;
+	ok = ok && (!o->temp || rename(o->temp, o->path) == 0);
+	if (!ok) {
+		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", o->path, strerror(errno));
+		if (o->temp)
+			unlink(o->temp);
+	}
+	release(o);
+	return ok;
+}
+
+void assay_output_drop(assay_output *o)
+{
+	if (o->path) {
+		if (o->file && o->file != o->plain)
+			fclose(o->file);
+		fclose(o->plain);
+		if (o->temp)
+			unlink(o->temp);
+	}
+	release(o);
+}
+
+static bool round_trip(const char *path, size_t n)
+{
+	assay_err err = {0};
+	assay_output *o = assay_output_open(path, &err);
+	for (size_t i = 0; o && i < n; i++)
+		fputc((int)(i * i >> 7 & 0xff), assay_output_file(o));
+	if (!o || !assay_output_close(o, &err))
+		return false;
+	assay_input *in = assay_input_open(path, &err);
+	bool same = in != NULL;
+	for (size_t at = 0; same && at < n;) {
+		assay_view v = assay_input_view(in, at, 1);
+		same = v.n > 0;
+		for (size_t i = 0; same && i < v.n; i++, at++)
+			same = (uint8_t)v.p[i] == (uint8_t)(at * at >> 7 & 0xff);
+		assay_input_drop(in, at);
+	}
+	same = same && assay_input_view(in, n, 1).n == 0 && !assay_input_damage(in);
+	if (in)
+		assay_input_close(in);
+	unlink(path);
+	return same;
+}
+
+TEST(what_is_packed_unpacks_to_the_same)
+{
+	CHECK(round_trip("/tmp/assay-output-test.bin", 300000));
+	CHECK(round_trip("/tmp/assay-output-test.bin.gz", 3000000));
+	CHECK(round_trip("/tmp/assay-output-test.bin.zst", 3000000));
+	CHECK(round_trip("/tmp/assay-output-test.empty.gz", 0));
+	return 0;
+}
+
+TEST(a_dropped_output_leaves_nothing)
+{
+	assay_err err = {0};
+	CHECK(!assay_output_open("/nonexistent/place/x.gz", &err) && err.code == ASSAY_IO);
+	assay_output *o = assay_output_open("/tmp/assay-output-drop.json.gz", &err);
+	CHECK(o);
+	fputs("half", assay_output_file(o));
+	assay_output_drop(o);
+	CHECK(access("/tmp/assay-output-drop.json.gz", F_OK) != 0);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* A file that is there whole or not at all, packed by its name: .gz and .zst compress. */
+#ifndef ASSAY_BASE_OUTPUT_H
+#define ASSAY_BASE_OUTPUT_H
+
+#include <stdio.h>
+
+#include <assay/assay.h>
+
+typedef struct assay_output assay_output;
+
+/* "-" is standard output, never packed. The text goes to a temporary file beside path. */
+assay_output *assay_output_open(const char *path, assay_err *err);
+FILE *assay_output_file(assay_output *o);
+/* Finish and give the file its name; false when anything could not be written (the temporary file
+ * is gone then). */
+bool assay_output_close(assay_output *o, assay_err *err);
+/* Forget it: the temporary file is removed, path is as it was. */
+void assay_output_drop(assay_output *o);
+
+#endif

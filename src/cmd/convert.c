@@ -1,0 +1,367 @@
+/* assay convert: from any format we read to any format we write. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "base/test.h"
+#include "cmd/cmd.h"
+#include "read/reader.h"
+#include "write/writer.h"
+
+struct convert_args {
+	const char *to;
+	bool hta;
+};
+
+/* ------------------------------------------------------------------ choosing a writer */
+
+static const assay_writer *writer_named(const char *name)
+{
+	for (size_t i = 0; i < assay_writer_count; i++)
+		if (!strcmp(assay_writers[i]->name, name))
+			return assay_writers[i];
+	return NULL;
+}
+
+static const assay_writer *writer_for(const char *path)
+{
+	assay_str s = assay_str_of(path);
+	if (assay_str_ends(s, ".gz"))
+		s.n -= 3;
+	else if (assay_str_ends(s, ".zst"))
+		s.n -= 4;
+	for (size_t i = 0; i < assay_writer_count; i++)
+		for (size_t k = 0; k < 4 && assay_writers[i]->exts[k]; k++)
+			if (assay_str_ends(s, assay_writers[i]->exts[k]))
+				return assay_writers[i];
+	return NULL;
+}
+
+static void list_writers(void)
+{
+	for (size_t i = 0; i < assay_writer_count; i++) {
+		const assay_writer *w = assay_writers[i];
+		fprintf(stderr, "  --to %-9s %-10s %s\n", w->name, w->exts[0] ? w->exts[0] : "",
+			w->about);
+	}
+}
+
+static const assay_writer *choose_writer(const struct convert_args *a, const char *path)
+{
+	const assay_writer *w = a->to ? writer_named(a->to) : writer_for(path);
+	if (w)
+		return w;
+	if (a->to)
+		fprintf(stderr, "assay convert: no format is called '%s'; there are:\n", a->to);
+	else
+		fprintf(stderr,
+			"assay convert: the name %s does not say which format to write; use --to, "
+			"or one of these ends (.gz and .zst compress):\n",
+			path);
+	list_writers();
+	return NULL;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* ------------------------------------------------------------------ HTA's names */
+
+/* HTA finds calls by their CUDA names. The names HIP has for itself, and the rule for the rest: hip
+ * becomes cuda. */
+static const struct {
+	const char *hip, *cuda;
+} aliases[] = {
+	{"hipModuleLaunchKernel", "cudaLaunchKernel"},
+	{"hipExtModuleLaunchKernel", "cudaLaunchKernel"},
+	{"hipHccModuleLaunchKernel", "cudaLaunchKernel"},
+	{"hipExtLaunchKernel", "cudaLaunchKernel"},
+	{"hipMemcpyWithStream", "cudaMemcpyAsync"},
+	{"hipMemcpyDtoHAsync", "cudaMemcpyAsync"},
+	{"hipMemcpyHtoDAsync", "cudaMemcpyAsync"},
+	{"hipMemcpyDtoDAsync", "cudaMemcpyAsync"},
+	{"hipHostMalloc", "cudaHostAlloc"},
+	{"hipHostFree", "cudaFreeHost"},
+};
+
+static const char *cuda_name(assay_arena *a, assay_str name)
+{
+	if (assay_str_ends(name, "_spt"))
+		name.n -= 4;
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		if (assay_str_is(name, aliases[i].hip))
+			return aliases[i].cuda;
+	return assay_printf(a, "cuda%.*s", (int)(name.n - 3), name.p + 3);
+}
+
+static void add_member(assay_run *run, uint32_t h, assay_str name)
+{
+	assay_host_table *t = &run->part.t.host;
+	assay_str args = assay_text(run, t->args[h]);
+	t->args[h] = assay_sid_of(run, assay_printf(&run->arena, "%.*s%s\"hip_name\": \"%.*s\"",
+						    (int)args.n, args.p, args.n ? ", " : "",
+						    (int)name.n, name.p));
+}
+
+static void alias_for_hta(assay_run *run)
+{
+	assay_host_table *t = &run->part.t.host;
+	for (uint32_t h = 0; h < t->n; h++) {
+		assay_str name = assay_text(run, t->name[h]);
+		if (t->kind[h] != ASSAY_HOST_RUNTIME || !assay_str_starts(name, "hip"))
+			continue;
+		const char *alias = cuda_name(&run->arena, name);
+		add_member(run, h, name);
+		t->name[h] = assay_sid_of(run, alias);
+	}
+}
+
+/* ------------------------------------------------------------------ command */
+
+static bool write_run(const assay_run *run, const assay_writer *w, const char *path, assay_err *err)
+{
+	assay_output *o = assay_output_open(path, err);
+	if (!o)
+		return false;
+	if (w->write(run, assay_output_file(o), err))
+		return assay_output_close(o, err);
+	assay_output_drop(o);
+	return false;
+}
+
+static int convert_run(const void *args, char **operands, int n)
+{
+	const struct convert_args *a = args;
+	const char *out = operands[n - 1];
+	const assay_writer *w = choose_writer(a, out);
+	if (!w)
+		return ASSAY_EXIT_USAGE;
+	for (int i = 0; i < n - 1; i++)
+		if (is_same_file(operands[i], out)) {
+			fprintf(stderr,
+				"assay convert: %s is an input; the output needs another name\n",
+				out);
+			return ASSAY_EXIT_USAGE;
+		}
+	assay_run *run = assay_cmd_read(operands, n - 1);
+	if (!run)
+		return ASSAY_EXIT_FAIL;
+	assay_err err = {0};
+	bool ok = assay_run_analyze(run, NULL, &err);
+	if (ok && a->hta)
+		alias_for_hta(run);
+	ok = ok && write_run(run, w, out, &err);
+	if (!ok)
+		assay_cmd_error(&err);
+	assay_run_free(run);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static const assay_opt convert_opts[] = {
+	{"to", 0, ASSAY_OPT_TEXT, "FORMAT", "Format to write, when OUT's name does not say it.",
+	 offsetof(struct convert_args, to)},
+	{"hta", 0, ASSAY_OPT_FLAG, NULL,
+	 "Give HIP calls their CUDA names, by which HTA finds them.",
+	 offsetof(struct convert_args, hta)},
+};
+
+static const assay_example convert_examples[] = {
+	{"assay convert demo/train.json.gz /tmp/assay-example.json.gz",
+	 "the same trace with waits resolved, arrows and rows of their own"},
+	{"assay convert --to chrome demo/train.json.gz -", "to standard output"},
+};
+
+const assay_cmd assay_cmd_convert = {
+	.name = "convert",
+	.args = "INPUT... OUT",
+	.about = "Write a run in another format",
+	.details =
+		"Reads INPUTs in any format assay knows and writes them as OUT: Chrome/Kineto "
+		"JSON (.json) for\n"
+		"Perfetto, HTA and TraceLens, or Perfetto's own format (.pftrace). A name that "
+		"ends in .gz or .zst\n"
+		"is compressed; - is standard output and needs --to.\n"
+		"\n"
+		"Everything that was read is written, times exact to the nanosecond. Added are "
+		"the waits as assay\n"
+		"resolves them: cuda_sync rows on rows of their own, arrows from the work waited "
+		"for (category\n"
+		"stream_dep), and the fields of HIP waits.\n"
+		"\n"
+		"OUT appears whole or not at all: it is written beside its place and then "
+		"renamed.",
+	ASSAY_OPTS(convert_opts),
+	ASSAY_EXAMPLES(convert_examples),
+	.args_size = sizeof(struct convert_args),
+	.min_operands = 2,
+	.max_operands = -1,
+	.run = convert_run,
+};
+
+/* ------------------------------------------------------------------ tests */
+
+TEST(the_end_of_the_name_chooses_the_format)
+{
+	CHECK(writer_for("a/b.json") == &assay_writer_chrome);
+	CHECK(writer_for("b.json.gz") == &assay_writer_chrome);
+	CHECK(writer_for("b.json.zst") == &assay_writer_chrome);
+	CHECK(!writer_for("b.txt") && !writer_for("b.gz") && !writer_for("-"));
+	CHECK(writer_named("chrome") && !writer_named("nothing"));
+	return 0;
+}
+
+TEST(hta_finds_hip_calls_by_cuda_names)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(cuda_name(&a, ASSAY_S("hipEventRecord")), "cudaEventRecord"));
+	CHECK(!strcmp(cuda_name(&a, ASSAY_S("hipStreamWaitEvent_spt")), "cudaStreamWaitEvent"));
+	CHECK(!strcmp(cuda_name(&a, ASSAY_S("hipExtModuleLaunchKernel")), "cudaLaunchKernel"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+/* Write a run and read it back. */
+static assay_run *again(const assay_run *run, const char *path)
+{
+	assay_err err = {0};
+	if (!write_run(run, &assay_writer_chrome, path, &err))
+		return NULL;
+	assay_run *back = assay_run_new();
+	bool ok = assay_read_path(back, path, &err);
+	unlink(path);
+	if (ok)
+		return back;
+	fprintf(stderr, "%s\n", err.text);
+	assay_run_free(back);
+	return NULL;
+}
+
+/* Rows of tracks are numbered as they are met, so tracks compare by what they are. Streams without
+ * a name gain one. */
+static bool same_track(const assay_run *a, uint32_t x, const assay_run *b, uint32_t y)
+{
+	const assay_track_table *t = &a->part.t.track, *u = &b->part.t.track;
+	if (x == ASSAY_NO_ROW || y == ASSAY_NO_ROW)
+		return x == y;
+	return t->kind[x] == u->kind[y] && t->pid[x] == u->pid[y] && t->tid[x] == u->tid[y] &&
+	       assay_str_eq(assay_text(a, t->process[x]), assay_text(b, u->process[y])) &&
+	       (!t->name[x] || assay_str_eq(assay_text(a, t->name[x]), assay_text(b, u->name[y])));
+}
+
+/* Calls of HIP gain the fields of their waits behind what they had. */
+static bool same_text(const assay_run *a, uint32_t x, const assay_run *b, uint32_t y, bool gains)
+{
+	assay_str s = assay_text(a, x), t = assay_text(b, y);
+	if (gains && t.n > s.n && assay_str_find(t, "\"hip_sync_kind\"") >= 0)
+		t.n = s.n;
+	return assay_str_eq(s, t);
+}
+
+static bool same_cell(const assay_run *a, const void *p, const assay_run *b, const void *q,
+		      const assay_col_info *col, size_t row)
+{
+	const uint32_t *x = p, *y = q;
+	assay_col_type type = col->type;
+	size_t width = assay_col_width(type);
+	if (type == ASSAY_COL_sid)
+		return same_text(a, x[row], b, y[row], !strcmp(col->name, "args"));
+	if (type == ASSAY_COL_track)
+		return same_track(a, x[row], b, y[row]);
+	return !memcmp((const char *)p + row * width, (const char *)q + row * width, width);
+}
+
+static bool same_table(const assay_run *a, const assay_run *b, assay_table_id id)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	const char *p = (const char *)&a->part.t + info->at,
+		   *q = (const char *)&b->part.t + info->at;
+	size_t n = *(const size_t *)(const void *)p, m = *(const size_t *)(const void *)q;
+	if (n != m) {
+		fprintf(stderr, "%s has %zu rows, then %zu\n", info->name, n, m);
+		return false;
+	}
+	for (size_t c = 0; c < info->cols; c++)
+		for (size_t row = 0; row < n; row++) {
+			const void *x = *(void *const *)(const void *)(p + info->col[c].at);
+			const void *y = *(void *const *)(const void *)(q + info->col[c].at);
+			if (same_cell(a, x, b, y, &info->col[c], row))
+				continue;
+			fprintf(stderr, "%s.%s differs in row %zu\n", info->name, info->col[c].name,
+				row);
+			if (info->col[c].type == ASSAY_COL_sid)
+				fprintf(stderr, "  %s\n  %s\n",
+					assay_z(a, ((const uint32_t *)x)[row]),
+					assay_z(b, ((const uint32_t *)y)[row]));
+			return false;
+		}
+	return true;
+}
+
+static const assay_table_id read_tables[] = {
+	ASSAY_T_meta,  ASSAY_T_device,  ASSAY_T_host,  ASSAY_T_op,   ASSAY_T_api,
+	ASSAY_T_frame, ASSAY_T_other,   ASSAY_T_gpu,   ASSAY_T_sync, ASSAY_T_mark,
+	ASSAY_T_flow,  ASSAY_T_counter, ASSAY_T_alloc, ASSAY_T_raw,  ASSAY_T_stream,
+};
+
+static bool survives(const char *path)
+{
+	assay_err err = {0};
+	assay_run *run = assay_run_new(), *back = NULL;
+	bool same = assay_read_path(run, path, &err) && assay_run_analyze(run, NULL, &err);
+	if (same)
+		back = again(run, "/tmp/assay-convert-test.json.gz");
+	same = same && back;
+	for (size_t i = 0; same && i < sizeof read_tables / sizeof *read_tables; i++) {
+		bool made = read_tables[i] == ASSAY_T_flow && !run->part.t.flow.n;
+		same = made || same_table(run, back, read_tables[i]);
+	}
+	if (!same)
+		fprintf(stderr, "%s %s\n", path, err.text);
+	assay_run_free(run);
+	assay_run_free(back);
+	return same;
+}
+
+TEST(a_trace_written_and_read_again_is_the_same)
+{
+	if (access("demo/train.json.gz", R_OK))
+		return 77;
+	CHECK(survives("demo/train.json.gz"));
+	return 0;
+}
+
+TEST(traces_of_the_corpus_written_and_read_again_are_the_same)
+{
+	static const char *const files[] = {
+		"hta/critical_path/alexnet.json.gz",
+		"hta/critical_path/simple_add.json.gz",
+		"hta/critical_path/cuda_event_sync.json.gz",
+		"hta/critical_path/cuda_event_sync_multi_stream.json.gz",
+		"hta/nccl_data.json.gz",
+		"hta/sampled_rank-1.json.gz",
+		"hta/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+		"hta/cpu_only.json.gz",
+		"hta/df_index_resolver.json.gz",
+		"h200/ddp_rank0.json.gz",
+		"tracelens/mi300/resnet_act_checkpoint.json.gz",
+		"tracelens/mi300/qwen1.5-0.5b.json.gz",
+		"tracelens/h100/qwen1.5-0.5b.json.gz",
+		"tracelens/mi210/gpu_only_trace.json.gz",
+		"tracelens/torch_compile_triton.json.gz",
+		"tracelens/vllm_decode_graph.json.gz",
+	};
+	const char *corpus = getenv("ASSAY_CORPUS") ? getenv("ASSAY_CORPUS") : "../shared/data";
+	assay_arena a = {0};
+	if (access(corpus, R_OK))
+		return 77;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		CHECK(survives(assay_printf(&a, "%s/%s", corpus, files[i])));
+	assay_arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,288 @@
+/* assay env: the snapshot, written as JSON and told to a person. */
+#include "cmd/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+
+struct env_args {
+	const char *output, *root, *python, *field;
+	bool verbose, json, no_hash, deep, health, no_cache;
+	int64_t pid, health_limit;
+	assay_opt_list sites;
+};
+
+static bool make_parents(char *path, assay_err *err)
+{
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = 0;
+		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
+		int error = errno;
+		*p = '/';
+		if (!ok)
+			return assay_fail(err, ASSAY_IO, 0, "cannot make the folder of %s: %s",
+					  path, strerror(error));
+	}
+	return true;
+}
+
+static bool write_all(int fd, assay_str text)
+{
+	while (text.n) {
+		ssize_t put = write(fd, text.p, text.n);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return false;
+		text = (assay_str){text.p + put, text.n - (size_t)put};
+	}
+	return true;
+}
+
+/* Aside and renamed: a full disk leaves the old file, never half of the new one. */
+static bool save(const char *path, assay_str text, assay_err *err)
+{
+	assay_arena a = {0};
+	const char *home = getenv("HOME");
+	char *to = path[0] == '~' && path[1] == '/' && home
+			   ? assay_printf(&a, "%s%s", home, path + 1)
+			   : assay_dup(&a, assay_str_of(path));
+	char *aside = assay_printf(&a, "%s.%ld.tmp", to, (long)getpid());
+	struct stat st;
+	bool ok = make_parents(to, err);
+	/* a device or a pipe (/dev/stdout) cannot be replaced: written as it is */
+	bool replace = ok && (stat(to, &st) < 0 || S_ISREG(st.st_mode));
+	if (ok && !replace && S_ISDIR(st.st_mode))
+		ok = assay_fail(err, ASSAY_IO, 0, "cannot write %s: it is a folder", to);
+	if (!ok)
+		goto out;
+	int fd = open(replace ? aside : to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	ok = fd >= 0 && write_all(fd, text);
+	int error = errno;
+	if (fd >= 0 && close(fd) < 0 && ok) {
+		ok = false;
+		error = errno;
+	}
+	if (ok && replace && rename(aside, to) < 0) {
+		ok = false;
+		error = errno;
+	}
+	if (!ok) {
+		if (replace)
+			unlink(aside);
+		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", to, strerror(error));
+	}
+out:
+	assay_arena_free(&a);
+	return ok;
+}
+
+/* The value at a dotted path. On false, *text is where it stopped (an object or a value). */
+static bool find_field(assay_str *text, assay_str path)
+{
+	while (path.n) {
+		assay_json j = assay_json_on(text->p, text->n);
+		assay_str want = assay_str_cut(&path, '.'), key, value;
+		bool found = false;
+		int64_t index = -1, at = 0;
+		if (assay_json_peek(&j) == '[' && assay_str_i64(want, &index) &&
+		    assay_json_enter(&j, '[')) {
+			while (!found && assay_json_element(&j) && assay_json_skip(&j, &value))
+				found = at++ == index;
+		} else if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{')) {
+			while (!found && assay_json_member(&j, &key) && assay_json_skip(&j, &value))
+				found = assay_str_eq(key, want);
+		}
+		if (!found)
+			return false;
+		*text = value;
+	}
+	return true;
+}
+
+static int print_field(assay_str json, const char *path)
+{
+	assay_arena a = {0};
+	assay_str at = json, key;
+	int status = ASSAY_EXIT_OK;
+	if (find_field(&at, assay_str_of(path))) {
+		bool text = at.n >= 2 && *at.p == '"';
+		assay_str v = text ? assay_json_unescape(&a, (assay_str){at.p + 1, at.n - 2}) : at;
+		printf("%.*s\n", (int)v.n, v.p);
+	} else {
+		status = ASSAY_EXIT_FAIL;
+		fprintf(stderr, "assay env: there is no field '%s'; beside it there are:", path);
+		assay_json j = assay_json_on(at.p, at.n);
+		if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{'))
+			while (assay_json_member(&j, &key) && assay_json_skip(&j, NULL))
+				fprintf(stderr, " %.*s", (int)key.n, key.p);
+		fprintf(stderr, "\n");
+	}
+	assay_arena_free(&a);
+	return status;
+}
+
+static void print_reasons(const assay_env *e)
+{
+	if (e->findings.n)
+		printf("\nFindings:\n");
+	for (size_t i = 0; i < e->findings.n; i++)
+		printf("  - %s: %s\n", e->findings.p[i].code, e->findings.p[i].text);
+	if (assay_env_partial(e))
+		printf("\nPartial reasons:\n");
+	for (size_t i = 0; i < e->reasons.n; i++)
+		if (e->reasons.p[i].level != ASSAY_LEVEL_EXPECTED)
+			printf("  - %s\n", e->reasons.p[i].text);
+}
+
+static void tell(const assay_env *e, const struct env_args *a, const char *path, assay_str json)
+{
+	size_t n = assay_env_partial(e);
+	printf("Environment snapshot: %s (schema_version=1.1)%s\n", path, n ? " [PARTIAL]" : "");
+	assay_env_summary(e, stdout);
+	print_reasons(e);
+	if (a->verbose)
+		printf("\n--- Full snapshot ---\n%s\n", json.p);
+	if (n)
+		printf("\n[PARTIAL, %zu reason(s)]\n", n);
+	else
+		printf("\n[OK]\n");
+}
+
+/* JSON text is padded: the cursor may load past its end. */
+static assay_str snapshot_text(assay_arena *a, const assay_env *e)
+{
+	assay_jsonw w = {0};
+	assay_env_write(e, &w);
+	assay_str text = assay_jsonw_text(&w);
+	char *copy = assay_alloc(a, text.n + 64);
+	memcpy(copy, text.p, text.n);
+	assay_jsonw_free(&w);
+	return (assay_str){copy, text.n};
+}
+
+bool assay_env_save(const char *path, assay_err *err)
+{
+	assay_env env;
+	assay_arena text = {0};
+	bool ok = assay_env_probe(&env, &(assay_env_opts){.size = sizeof(assay_env_opts)}, err) &&
+		  save(path, snapshot_text(&text, &env), err);
+	assay_arena_free(&text);
+	assay_env_free(&env);
+	return ok;
+}
+
+static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
+{
+	assay_err err = {0};
+	bool to_stdout = a->output && !strcmp(a->output, "-");
+	bool quiet = a->json || a->field || to_stdout;
+	const char *path = a->output ? a->output : quiet ? NULL : "env.json";
+	if (path && !to_stdout && !save(path, json, &err)) {
+		assay_cmd_error(&err);
+		return ASSAY_EXIT_FAIL;
+	}
+	if (a->field)
+		return print_field(json, a->field);
+	if (quiet)
+		printf("%s\n", json.p);
+	else
+		tell(e, a, path, json);
+	return ASSAY_EXIT_OK;
+}
+
+static int env_run(const void *args, char **operands, int n)
+{
+	(void)operands;
+	(void)n;
+	const struct env_args *a = args;
+	assay_env env;
+	assay_err err = {0};
+	const char *sites[ASSAY_OPT_LIST_MAX + 1] = {0};
+	memcpy(sites, a->sites.item, a->sites.n * sizeof *sites);
+	assay_env_opts opts = {.size = sizeof opts,
+			       .root = a->root,
+			       .python = a->python,
+			       .pid = (pid_t)a->pid,
+			       .sites = a->sites.n ? sites : NULL,
+			       .no_hash = a->no_hash,
+			       .deep = a->deep,
+			       .health = a->health,
+			       .no_cache = a->no_cache,
+			       .health_ns = a->health_limit};
+	assay_arena text = {0};
+	int status = ASSAY_EXIT_FAIL;
+	if (assay_env_probe(&env, &opts, &err))
+		status = deliver(&env, a, snapshot_text(&text, &env));
+	else
+		assay_cmd_error(&err);
+	assay_arena_free(&text);
+	assay_env_free(&env);
+	return status;
+}
+
+#define AT(member) offsetof(struct env_args, member)
+static const assay_opt env_opts[] = {
+	{"output", 'o', ASSAY_OPT_TEXT, "FILE",
+	 "Write the snapshot there; - is standard output. Default: env.json.", AT(output)},
+	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print the whole snapshot after the summary.",
+	 AT(verbose)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL,
+	 "Print the snapshot and nothing else; write no file unless -o is given.", AT(json)},
+	{"field", 'f', ASSAY_OPT_TEXT, "PATH",
+	 "Print one value, by its dotted path: rocblas.lib_hash.", AT(field)},
+	{"root", 0, ASSAY_OPT_TEXT, "DIR",
+	 "Probe an unpacked image; nothing outside of it is touched.", AT(root)},
+	{"python", 0, ASSAY_OPT_TEXT, "PATH",
+	 "Interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH.",
+	 AT(python)},
+	{"site", 0, ASSAY_OPT_LIST, "DIR",
+	 "A site-packages folder to look in first; may be repeated.", AT(sites)},
+	{"pid", 'p', ASSAY_OPT_INT, "N",
+	 "Describe a running process: its variables, and what it has mapped.", AT(pid)},
+	{"no-hash", 0, ASSAY_OPT_FLAG, NULL, "Leave out the SHA-256 of libraries.", AT(no_hash)},
+	{"deep", 0, ASSAY_OPT_FLAG, NULL, "Hash kernel databases too, however large.", AT(deep)},
+	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and remember no digest.",
+	 AT(no_cache)},
+	{"health", 0, ASSAY_OPT_FLAG, NULL, "Run AMD's rdhc and keep what it says.", AT(health)},
+	{"health-limit", 0, ASSAY_OPT_TIME, "TIME", "Stop rdhc after this long. Default: 30s.",
+	 AT(health_limit)},
+};
+#undef AT
+
+static const assay_example env_examples[] = {
+	{"assay env -o -", "the snapshot on standard output"},
+	{"assay env --no-hash --json", "the same in a few milliseconds, without library digests"},
+	{"assay env --no-hash --field host.kernel_release", "one value, for a script"},
+};
+
+const assay_cmd assay_cmd_env = {
+	.name = "env",
+	.args = "",
+	.about = "Snapshot of this machine's GPU software: driver, runtimes, math libraries, "
+		 "PyTorch build",
+	.details = "Writes env.json (schema 1.1 plus a block of our own, see docs/formats/env.md) "
+		   "and prints one line a "
+		   "block. Nothing is run or imported: versions come from files, ELF tables, /proc "
+		   "and /sys, and NVML "
+		   "where there is one.\n\n"
+		   "A fact that should be known and is not is a reason, and makes the snapshot "
+		   "[PARTIAL]; what is normally "
+		   "absent on a machine like this one is not. Only listed environment variables "
+		   "are recorded.\n\n"
+		   "Digests of libraries are remembered in $XDG_CACHE_HOME/assay by the file's "
+		   "identity and change times.\n\n"
+		   "Exit status: 0 when a snapshot was made, partial or not; 1 when it could not "
+		   "be written.",
+	ASSAY_OPTS(env_opts),
+	ASSAY_EXAMPLES(env_examples),
+	.args_size = sizeof(struct env_args),
+	.run = env_run,
+};

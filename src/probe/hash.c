@@ -1,0 +1,262 @@
+/* SHA-256 of many files at once. libcrypto uses the processor's SHA instructions; files are taken
+ * largest first so that the longest one does not start last. A digest is kept between runs by the
+ * file's identity (device, inode, size, change times): rereading a library nobody touched tells
+ * nothing new. */
+#define _GNU_SOURCE /* posix_fadvise */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include "base/test.h"
+#include "probe/probe.h"
+
+enum { CHUNK = 1 << 20, THREADS_MAX = 64, CACHE_FROM = 4 << 20, CACHE_LINES = 4096 };
+
+static void to_hex(const unsigned char *p, size_t n, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < n; i++) {
+		out[2 * i] = digits[p[i] >> 4];
+		out[2 * i + 1] = digits[p[i] & 15];
+	}
+	out[2 * n] = 0;
+}
+
+void assay_sha256_hex(const void *p, size_t n, char out[65])
+{
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned len = 0;
+	EVP_Digest(p, n, md, &len, EVP_sha256(), NULL);
+	to_hex(md, 32, out);
+}
+
+struct job {
+	const assay_root *root;
+	assay_file **file;
+	size_t n;
+	atomic_size_t next;
+};
+
+static void hash_file(const assay_root *root, EVP_MD_CTX *md, char *buf, assay_file *f)
+{
+	struct stat st;
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	int fd = assay_root_fd(root, f->path, &st, &f->cause);
+	if (fd < 0)
+		return;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	EVP_DigestInit_ex(md, EVP_sha256(), NULL);
+	ssize_t got;
+	while ((got = read(fd, buf, CHUNK)) > 0 || (got < 0 && errno == EINTR))
+		if (got > 0)
+			EVP_DigestUpdate(md, buf, (size_t)got);
+	close(fd);
+	EVP_DigestFinal_ex(md, digest, NULL);
+	if (got < 0) {
+		f->cause = ASSAY_CAUSE_IO;
+		return;
+	}
+	to_hex(digest, 32, f->sha256);
+	f->hashed = true;
+}
+
+static void *hash_worker(void *arg)
+{
+	struct job *j = arg;
+	assay_arena a = {0};
+	char *buf = assay_alloc(&a, CHUNK);
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
+		hash_file(j->root, md, buf, j->file[i]);
+	EVP_MD_CTX_free(md);
+	assay_arena_free(&a);
+	return NULL;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const assay_file *x = *(assay_file *const *)a, *y = *(assay_file *const *)b;
+	return (x->size < y->size) - (x->size > y->size);
+}
+
+static void hash_all(const assay_root *root, assay_file **file, size_t n)
+{
+	struct job j = {.root = root, .file = file, .n = n};
+	pthread_t thread[THREADS_MAX];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus, started = 0;
+	if (!n)
+		return;
+	qsort(file, n, sizeof *file, larger_first);
+	want = want < n ? want : n;
+	while (started + 1 < want && !pthread_create(&thread[started], NULL, hash_worker, &j))
+		started++;
+	hash_worker(&j);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* The digest cache: one line a file, "dev ino size mtime ctime sha256". */
+static char *cache_path(assay_arena *a)
+{
+	const char *dir = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (dir && *dir == '/')
+		return assay_printf(a, "%s/assay/sha256", dir);
+	return home && *home == '/' ? assay_printf(a, "%s/.cache/assay/sha256", home) : NULL;
+}
+
+static void identity(const assay_file *f, char *out, size_t cap)
+{
+	snprintf(out, cap, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64,
+		 (uint64_t)f->dev, (uint64_t)f->ino, f->size, f->mtime_ns, f->ctime_ns);
+}
+
+static bool is_digest(assay_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+			return false;
+	return s.n == 64;
+}
+
+static void cache_take(assay_str text, assay_file *f)
+{
+	char id[160];
+	identity(f, id, sizeof id);
+	while (text.n) {
+		assay_str line = assay_str_cut(&text, '\n');
+		size_t n = strlen(id);
+		if (line.n != n + 65 || memcmp(line.p, id, n) || line.p[n] != ' ')
+			continue;
+		assay_str digest = {line.p + n + 1, 64};
+		if (!is_digest(digest))
+			continue;
+		memcpy(f->sha256, digest.p, 64);
+		f->hashed = true;
+	}
+}
+
+static void make_parents(char *path)
+{
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = 0;
+		mkdir(path, 0700);
+		*p = '/';
+	}
+}
+
+/* Written aside and renamed, so that two probes at once leave one whole file. A cache that cannot
+ * be written is no cache: nothing is said. */
+static void cache_write(assay_arena *a, char *path, assay_str old, assay_file **file, size_t n)
+{
+	char *aside = assay_printf(a, "%s.%ld", path, (long)getpid());
+	make_parents(path);
+	FILE *f = fopen(aside, "wxe");
+	if (!f)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		char id[160];
+		identity(file[i], id, sizeof id);
+		if (file[i]->hashed && file[i]->size >= CACHE_FROM)
+			fprintf(f, "%s %s\n", id, file[i]->sha256);
+	}
+	for (int lines = 0; old.n && lines < CACHE_LINES; lines++) {
+		assay_str line = assay_str_cut(&old, '\n');
+		fprintf(f, "%.*s\n", (int)line.n, line.p);
+	}
+	bool ok = !ferror(f);
+	if (fclose(f) || !ok || rename(aside, path))
+		unlink(aside);
+}
+
+static assay_str cache_read(assay_ctx *c, const char *path)
+{
+	assay_str text = {"", 0};
+	if (path)
+		assay_root_read(&c->root, c->a, path, 4 << 20, &text);
+	return text;
+}
+
+void assay_ctx_hash(assay_ctx *c)
+{
+	if (c->opts->no_hash)
+		return;
+	assay_vec(assay_file *) todo = {0};
+	/* a root that is not the host's must not be marked by us, nor the host on its behalf */
+	char *path = c->root.host && !c->opts->no_cache ? cache_path(c->a) : NULL;
+	assay_str cache = cache_read(c, path);
+	for (size_t i = 0; i < c->env->files.n; i++) {
+		assay_file *f = c->env->files.p[i];
+		if (f->want_hash && !f->hashed && f->size >= CACHE_FROM)
+			cache_take(cache, f);
+		if (f->want_hash && !f->hashed)
+			*assay_push(&todo) = f;
+	}
+	hash_all(&c->root, todo.p, todo.n);
+	bool fresh = false;
+	for (size_t i = 0; i < todo.n; i++)
+		fresh |= todo.p[i]->hashed && todo.p[i]->size >= CACHE_FROM;
+	if (path && fresh)
+		cache_write(c->a, path, cache, todo.p, todo.n);
+	c->env->hashed = true;
+	assay_vec_free(&todo);
+}
+
+TEST(sha256_of_text_is_right)
+{
+	char hex[65];
+	assay_sha256_hex("abc", 3, hex);
+	CHECK(!strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+	return 0;
+}
+
+TEST(threads_hash_every_file_once)
+{
+	enum { FILES = 40 };
+	char top[] = "/tmp/assay-hash-XXXXXX", path[64], want[65], line[64];
+	assay_root root;
+	assay_file file[FILES] = {{0}}, *list[FILES];
+	assay_arena a = {0};
+	CHECK(mkdtemp(top) && assay_root_open(&root, top, NULL));
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof path, "%s/%d", top, i);
+		FILE *f = fopen(path, "w");
+		CHECK(f && fprintf(f, "%d", i) > 0 && fclose(f) == 0);
+		file[i].path = assay_printf(&a, "/%d", i);
+		file[i].size = (uint64_t)i;
+		list[i] = &file[i];
+	}
+	hash_all(&root, list, FILES);
+	for (int i = 0; i < FILES; i++) {
+		int n = snprintf(line, sizeof line, "%d", i);
+		assay_sha256_hex(line, (size_t)n, want);
+		CHECK(file[i].hashed && !strcmp(file[i].sha256, want));
+		snprintf(path, sizeof path, "%s/%d", top, i);
+		unlink(path);
+	}
+	rmdir(top);
+	assay_root_close(&root);
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(cached_digests_need_the_same_identity)
+{
+	assay_file f = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5};
+	char line[256], sha[65];
+	assay_sha256_hex("", 0, sha);
+	snprintf(line, sizeof line, "junk\n1 2 3 4 5 %s\n", sha);
+	cache_take(assay_str_of(line), &f);
+	CHECK(f.hashed && !strcmp(f.sha256, sha));
+	assay_file g = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 6};
+	cache_take(assay_str_of(line), &g);
+	CHECK(!g.hashed);
+	return 0;
+}

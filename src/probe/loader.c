@@ -1,0 +1,535 @@
+/* Which file the dynamic loader would pick. The order is ld.so(8)'s: LD_PRELOAD, then for each
+ * needed name the DT_RPATH chain of whoever needs it (unless it has a DT_RUNPATH), LD_LIBRARY_PATH,
+ * its DT_RUNPATH, ld.so.cache, the default folders. What is loaded once is not searched again. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "probe/ldcache.h"
+#include "probe/probe.h"
+
+enum { LOADED_MAX = 1024 };
+
+static const struct {
+	const char *name, *stem, *vendor, *dist; /* dist: wheel that carries it, without -cuNN */
+} known[] = {
+	{"hipblaslt", "libhipblaslt.so", "amd", NULL},
+	{"rocblas", "librocblas.so", "amd", NULL},
+	{"miopen", "libMIOpen.so", "amd", NULL},
+	{"rccl", "librccl.so", "amd", NULL},
+	{"amdhip64", "libamdhip64.so", "amd", NULL},
+	{"hsa-runtime64", "libhsa-runtime64.so", "amd", NULL},
+	{"cudart", "libcudart.so", "nvidia", "nvidia-cuda-runtime"},
+	{"cudnn", "libcudnn.so", "nvidia", "nvidia-cudnn"},
+	{"cublas", "libcublas.so", "nvidia", "nvidia-cublas"},
+	{"cublasLt", "libcublasLt.so", "nvidia", "nvidia-cublas"},
+	{"nccl", "libnccl.so", "nvidia", "nvidia-nccl"},
+	{"cupti", "libcupti.so", "nvidia", "nvidia-cuda-cupti"},
+	{"nvrtc", "libnvrtc.so", "nvidia", "nvidia-cuda-nvrtc"},
+	{"cuda", "libcuda.so", "nvidia", NULL},
+};
+
+static const char *const default_dirs[] = {"/lib/x86_64-linux-gnu",
+					   "/usr/lib/x86_64-linux-gnu",
+					   "/lib/aarch64-linux-gnu",
+					   "/usr/lib/aarch64-linux-gnu",
+					   "/lib64",
+					   "/usr/lib64",
+					   "/lib",
+					   "/usr/lib"};
+
+struct loaded {
+	assay_file *file;
+	const char *path; /* as the loader opened it: $ORIGIN is its folder */
+	const char *name; /* asked for under this name */
+	const char *by;
+	int parent; /* who needed it; -1 for a start object */
+};
+
+struct loader {
+	assay_ctx *c;
+	assay_str cache;
+	const char *library_path;
+	assay_vec(struct loaded) objects;
+};
+
+static const char *folder(assay_arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? assay_dup(a, (assay_str){path, (size_t)(slash - path)}) : "";
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* $ORIGIN and ${ORIGIN}; other tokens ($LIB, $PLATFORM) are left and simply do not match. */
+static const char *expand(assay_arena *a, assay_str dir, const char *origin)
+{
+	static const char *const tokens[] = {"${ORIGIN}", "$ORIGIN"};
+	for (size_t i = 0; i < 2; i++) {
+		ptrdiff_t at = assay_str_find(dir, tokens[i]);
+		if (at < 0)
+			continue;
+		size_t n = strlen(tokens[i]);
+		return assay_printf(a, "%.*s%s%.*s", (int)at, dir.p, origin,
+				    (int)(dir.n - (size_t)at - n), dir.p + at + n);
+	}
+	return assay_dup(a, dir);
+}
+
+/* A file the loader would accept: an ELF file, whatever its name. */
+static assay_file *acceptable(struct loader *l, const char *path)
+{
+	assay_file *f = assay_ctx_file(l->c, path, false);
+	return f && f->elf ? f : NULL;
+}
+
+struct found {
+	assay_file *file;
+	const char *path, *by;
+};
+
+static bool search_list(struct loader *l, const char *list, char sep, const char *origin,
+			const char *name, struct found *out)
+{
+	assay_str rest = assay_str_of(list);
+	while (list && rest.n) {
+		size_t n = 0;
+		while (n < rest.n && rest.p[n] != sep && !(sep == ':' && rest.p[n] == ';'))
+			n++;
+		assay_str dir = {rest.p, n};
+		rest = (assay_str){rest.p + (n < rest.n ? n + 1 : n),
+				   rest.n - (n < rest.n ? n + 1 : n)};
+		if (!dir.n)
+			continue;
+		const char *path =
+			assay_printf(l->c->a, "%s/%s", expand(l->c->a, dir, origin), name);
+		if (*path == '/' && (out->file = acceptable(l, path))) {
+			out->path = path;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool search_rpath_chain(struct loader *l, int from, const char *name, struct found *out)
+{
+	/* an object with a DT_RUNPATH takes no part of anybody's DT_RPATH */
+	if (from >= 0 && l->objects.p[from].file->runpath)
+		return false;
+	for (int i = from; i >= 0; i = l->objects.p[i].parent) {
+		const struct loaded *o = &l->objects.p[i];
+		if (o->file->runpath || !o->file->rpath)
+			continue;
+		const char *origin = folder(l->c->a, o->path), *owner = base_name(o->path);
+		if (search_list(l, o->file->rpath, ':', origin, name, out)) {
+			out->by = assay_printf(l->c->a, "RPATH of %s", owner);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool search_system(struct loader *l, const char *name, struct found *out)
+{
+	assay_str hit = assay_ldcache_find(l->cache, name);
+	if (hit.n) {
+		out->path = assay_dup(l->c->a, hit);
+		out->by = "ld.so.cache";
+		if ((out->file = acceptable(l, out->path)))
+			return true;
+	}
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(default_dirs); i++)
+		if (search_list(l, default_dirs[i], ':', "", name, out)) {
+			out->by = "default folders";
+			return true;
+		}
+	return false;
+}
+
+static bool search(struct loader *l, int from, const char *name, struct found *out)
+{
+	*out = (struct found){0};
+	if (strchr(name, '/')) {
+		out->path = name;
+		out->by = "path in DT_NEEDED";
+		return *name == '/' && (out->file = acceptable(l, name));
+	}
+	if (search_rpath_chain(l, from, name, out))
+		return true;
+	if (search_list(l, l->library_path, ':', "", name, out)) {
+		out->by = "LD_LIBRARY_PATH";
+		return true;
+	}
+	if (from >= 0) {
+		const char *path = l->objects.p[from].path, *origin = folder(l->c->a, path);
+		if (search_list(l, l->objects.p[from].file->runpath, ':', origin, name, out)) {
+			out->by = assay_printf(l->c->a, "RUNPATH of %s", base_name(path));
+			return true;
+		}
+	}
+	return search_system(l, name, out);
+}
+
+static struct loaded *already(struct loader *l, const char *name)
+{
+	for (size_t i = 0; i < l->objects.n; i++) {
+		struct loaded *o = &l->objects.p[i];
+		if (!strcmp(o->name, name) || (o->file->soname && !strcmp(o->file->soname, name)))
+			return o;
+	}
+	return NULL;
+}
+
+static void add_loaded(struct loader *l, assay_file *f, const char *path, const char *name,
+		       const char *by, int parent)
+{
+	struct loaded o = {.file = f, .path = path, .name = name, .by = by, .parent = parent};
+	if (l->objects.n < LOADED_MAX)
+		*assay_push(&l->objects) = o;
+}
+
+/* Breadth first, as the loader maps them. */
+static void load_all(struct loader *l, size_t from)
+{
+	for (size_t i = from; i < l->objects.n; i++) {
+		assay_file *f = l->objects.p[i].file;
+		for (size_t k = 0; k < f->n_needed; k++) {
+			struct found hit;
+			if (!already(l, f->needed[k]) && search(l, (int)i, f->needed[k], &hit))
+				add_loaded(l, hit.file, hit.path, f->needed[k], hit.by, (int)i);
+		}
+	}
+}
+
+static void start_with(struct loader *l, const char *path, const char *by)
+{
+	assay_file *f = path ? assay_ctx_file(l->c, path, false) : NULL;
+	size_t from = l->objects.n;
+	if (!f || !f->elf || already(l, base_name(path)))
+		return;
+	add_loaded(l, f, path, base_name(path), by, -1);
+	load_all(l, from);
+}
+
+/* What `import torch` opens, in its order: the global dependencies, then the extension module. */
+static void start_torch(struct loader *l)
+{
+	const char *dir = l->c->env->torch.dir;
+	assay_cause cause;
+	const assay_names *names = assay_ctx_list(l->c, dir, &cause);
+	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_global_deps.so", dir), "torch");
+	for (size_t i = 0; i < names->n; i++)
+		if (!strncmp(names->p[i].name, "_C.", 3) && strstr(names->p[i].name, ".so"))
+			start_with(l, assay_printf(l->c->a, "%s/%s", dir, names->p[i].name),
+				   "torch");
+	/* a tree without the extension module still says what its libraries need */
+	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_hip.so", dir), "torch");
+	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_cuda.so", dir), "torch");
+}
+
+static bool is_stem(const char *name, const char *stem)
+{
+	size_t n = strlen(stem);
+	return !strncmp(name, stem, n) && (!name[n] || name[n] == '.');
+}
+
+static const char *wheel_version(const assay_ctx *c, const char *dist, const char *path)
+{
+	size_t n = dist ? strlen(dist) : 0;
+	for (size_t i = 0; dist && i < c->env->packages.n; i++) {
+		const assay_package *p = &c->env->packages.p[i];
+		if (!strncmp(p->name, dist, n) &&
+		    (!p->name[n] || !strncmp(p->name + n, "-cu", 3)) &&
+		    !strncmp(path, p->site, strlen(p->site)))
+			return p->version;
+	}
+	return NULL;
+}
+
+static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *where,
+		     const char *dist)
+{
+	for (size_t i = 0; i < lib->copies.n; i++)
+		if (lib->copies.p[i].file == f)
+			return;
+	assay_lib_copy copy = {.file = f, .where = where};
+	assay_lib_version(c->a, f->path, &copy.version, &copy.release);
+	if (!copy.version)
+		copy.version = wheel_version(c, dist, f->path);
+	f->want_hash = true;
+	*assay_push(&lib->copies) = copy;
+}
+
+/* Every file of the library in a folder (not only the best one: two versions side by side matter).
+ */
+static void copies_in(assay_ctx *c, assay_lib *lib, const char *dir, const char *where,
+		      const char *dist)
+{
+	assay_cause cause;
+	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	for (size_t i = 0; i < names->n; i++) {
+		if (!is_stem(names->p[i].name, lib->stem) || strstr(names->p[i].name, ".bak"))
+			continue;
+		assay_file *f = assay_ctx_file(
+			c, assay_printf(c->a, "%s/%s", dir, names->p[i].name), false);
+		if (f && f->elf)
+			add_copy(c, lib, f, where, dist);
+	}
+}
+
+/* site-packages/nvidia/<part>/lib of NVIDIA's wheels. */
+static void wheel_copies(assay_ctx *c, assay_lib *lib, const char *dist)
+{
+	assay_python *p = &c->env->python;
+	for (size_t i = 0; i < p->sites.n; i++) {
+		const char *top = assay_printf(c->a, "%s/nvidia", p->sites.p[i].path);
+		assay_cause cause;
+		const assay_names *parts = assay_ctx_list(c, top, &cause);
+		for (size_t k = 0; k < parts->n; k++)
+			copies_in(c, lib, assay_printf(c->a, "%s/%s/lib", top, parts->p[k].name),
+				  "wheel", dist);
+	}
+}
+
+static void cuda_copies(assay_ctx *c, assay_lib *lib, const char *dist)
+{
+	assay_cause cause;
+	const assay_names *names = assay_ctx_list(c, "/usr/local", &cause);
+	for (size_t i = 0; i < names->n; i++)
+		if (!strncmp(names->p[i].name, "cuda", 4)) {
+			copies_in(c, lib,
+				  assay_printf(c->a, "/usr/local/%s/lib64", names->p[i].name),
+				  "cuda", dist);
+			copies_in(c, lib,
+				  assay_printf(c->a, "/usr/local/%s/extras/CUPTI/lib64",
+					       names->p[i].name),
+				  "cuda", dist);
+		}
+}
+
+static void path_copies(struct loader *l, assay_lib *lib)
+{
+	assay_str rest = assay_str_of(l->library_path);
+	while (l->library_path && rest.n) {
+		assay_str dir = assay_str_cut(&rest, ':');
+		if (dir.n && *dir.p == '/')
+			copies_in(l->c, lib, assay_dup(l->c->a, dir), "LD_LIBRARY_PATH", NULL);
+	}
+	size_t at = 0;
+	assay_str name, path;
+	while (assay_ldcache_next(l->cache, &at, &name, &path)) {
+		char *z = assay_dup(l->c->a, name);
+		if (!is_stem(z, lib->stem))
+			continue;
+		assay_file *f = assay_ctx_file(l->c, assay_dup(l->c->a, path), false);
+		if (f && f->elf)
+			add_copy(l->c, lib, f, "system", NULL);
+	}
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(default_dirs); i++)
+		copies_in(l->c, lib, default_dirs[i], "system", NULL);
+}
+
+static void find_copies(struct loader *l, assay_lib *lib, const char *dist)
+{
+	assay_ctx *c = l->c;
+	assay_env *e = c->env;
+	if (e->torch.dir)
+		copies_in(c, lib, assay_printf(c->a, "%s/lib", e->torch.dir), "torch", dist);
+	bool amd = !strcmp(lib->vendor, "amd");
+	for (size_t i = 0; amd && i < e->roots.n; i++)
+		for (size_t k = 0; k < e->roots.p[i].n_lib_dirs; k++)
+			copies_in(c, lib, e->roots.p[i].lib_dir[k],
+				  !strcmp(e->roots.p[i].layout, "distro") ? "system" : "rocm",
+				  dist);
+	if (!amd) {
+		wheel_copies(c, lib, dist);
+		cuda_copies(c, lib, dist);
+	}
+	path_copies(l, lib);
+}
+
+static void torch_choice(struct loader *l, assay_lib *lib)
+{
+	for (size_t i = 0; i < l->objects.n; i++) {
+		struct loaded *o = &l->objects.p[i];
+		if (!is_stem(base_name(o->path), lib->stem) && !is_stem(o->name, lib->stem))
+			continue;
+		lib->effective = o->file;
+		lib->by = o->by;
+		add_copy(l->c, lib, o->file, "path", NULL);
+		return;
+	}
+}
+
+/* A process that runs needs no guess: what it has mapped is what it loaded. */
+static void process_choice(assay_ctx *c, assay_lib *lib)
+{
+	for (size_t i = 0; i < c->env->process.maps.n; i++) {
+		const char *path = c->env->process.maps.p[i];
+		if (!is_stem(base_name(path), lib->stem))
+			continue;
+		assay_file *f = assay_ctx_file(c, path, false);
+		if (!f)
+			continue;
+		lib->effective = f;
+		lib->by = "mapped by the process";
+		add_copy(c, lib, f, "path", NULL);
+		return;
+	}
+}
+
+/* What a program with no search path of its own gets: by the soname of any copy, then plain
+ * libX.so. */
+static void plain_choice(struct loader *l, assay_lib *lib)
+{
+	struct found hit;
+	for (size_t i = 0; i < lib->copies.n && !lib->plain; i++) {
+		const char *soname = lib->copies.p[i].file->soname;
+		if (soname && search(l, -1, soname, &hit)) {
+			lib->plain = hit.file;
+			lib->plain_by = hit.by;
+		}
+	}
+	if (!lib->plain && search(l, -1, lib->stem, &hit)) {
+		lib->plain = hit.file;
+		lib->plain_by = hit.by;
+	}
+}
+
+static bool same_build(const assay_file *a, const assay_file *b)
+{
+	if (a == b)
+		return true;
+	if (a->hashed && b->hashed)
+		return !strcmp(a->sha256, b->sha256);
+	if (a->build_id && b->build_id)
+		return !strcmp(a->build_id, b->build_id);
+	return a->size == b->size;
+}
+
+static void linkage(struct loader *l)
+{
+	assay_env *e = l->c->env;
+	int64_t rpath = 0, runpath = 0, plain = 0;
+	for (size_t i = 0; i < l->objects.n; i++) {
+		const assay_file *f = l->objects.p[i].file;
+		rpath += f->rpath && !f->runpath;
+		runpath += f->runpath != NULL;
+		plain += !f->rpath && !f->runpath;
+	}
+	if (!l->objects.n)
+		return;
+	e->rpath_objects = (assay_num){true, rpath};
+	e->runpath_objects = (assay_num){true, runpath};
+	e->plain_objects = (assay_num){true, plain};
+}
+
+static void run(assay_ctx *c)
+{
+	assay_env *e = c->env;
+	struct loader l = {.c = c, .library_path = assay_ctx_var(c, "LD_LIBRARY_PATH")};
+	const char *preload = assay_ctx_var(c, "LD_PRELOAD");
+	assay_root_read(&c->root, c->a, "/etc/ld.so.cache", 64 << 20, &l.cache);
+	assay_str rest = assay_str_of(preload);
+	while (preload && rest.n) {
+		size_t n = strcspn(rest.p, ": ");
+		n = n < rest.n ? n : rest.n;
+		char *path = assay_dup(c->a, (assay_str){rest.p, n});
+		rest = (assay_str){rest.p + n + (n < rest.n), rest.n - n - (n < rest.n)};
+		if (*path == '/')
+			start_with(&l, path, "LD_PRELOAD");
+	}
+	if (e->torch.dir)
+		start_torch(&l);
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(known); i++) {
+		assay_lib lib = {
+			.name = known[i].name, .stem = known[i].stem, .vendor = known[i].vendor};
+		find_copies(&l, &lib, known[i].dist);
+		if (c->opts->pid)
+			process_choice(c, &lib);
+		else
+			torch_choice(&l, &lib);
+		plain_choice(&l, &lib);
+		if (lib.copies.n)
+			*assay_push(&e->libs) = lib;
+		else
+			assay_vec_free(&lib.copies);
+	}
+	linkage(&l);
+	assay_vec_free(&l.objects);
+}
+
+static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)
+{
+	for (size_t i = 0; i < lib->copies.n; i++)
+		if (lib->copies.p[i].file == f)
+			return &lib->copies.p[i];
+	return NULL;
+}
+
+static const char *label(const assay_lib_copy *copy)
+{
+	return copy && copy->version ? copy->version : "unknown version";
+}
+
+/* A copy without a version in its name is the same file, by content, as one that has it. */
+static void share_versions(assay_lib *lib)
+{
+	for (size_t i = 0; i < lib->copies.n; i++)
+		for (size_t k = 0; !lib->copies.p[i].version && k < lib->copies.n; k++) {
+			const assay_file *a = lib->copies.p[i].file, *b = lib->copies.p[k].file;
+			if (lib->copies.p[k].version && a->hashed && b->hashed &&
+			    !strcmp(a->sha256, b->sha256))
+				lib->copies.p[i].version = lib->copies.p[k].version;
+		}
+}
+
+/* torch's own copy against the system's: the classic reason a patched library changes nothing. */
+static void finish(assay_ctx *c)
+{
+	for (size_t i = 0; i < c->env->libs.n; i++) {
+		assay_lib *lib = &c->env->libs.p[i];
+		share_versions(lib);
+		if (!lib->effective)
+			continue;
+		for (size_t k = 0; k < lib->copies.n && !lib->disagree; k++) {
+			const assay_lib_copy *other = &lib->copies.p[k],
+					     *used = copy_of(lib, lib->effective);
+			bool installed = !strcmp(other->where, "rocm") ||
+					 !strcmp(other->where, "cuda") ||
+					 !strcmp(other->where, "system");
+			if (!installed || same_build(lib->effective, other->file))
+				continue;
+			lib->disagree = true;
+			assay_ctx_finding(c, "library-mismatch",
+					  "torch loads %s %s (%s), not %s %s", lib->effective->path,
+					  label(used), lib->by, other->file->path, label(other));
+		}
+	}
+}
+
+const assay_probe assay_probe_loader = {.name = "loader", .run = run, .finish = finish};
+
+TEST(origin_is_expanded)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(expand(&a, ASSAY_S("$ORIGIN/../lib"), "/t/lib"), "/t/lib/../lib"));
+	CHECK(!strcmp(expand(&a, ASSAY_S("${ORIGIN}"), "/t"), "/t"));
+	CHECK(!strcmp(expand(&a, ASSAY_S("/abs"), "/t"), "/abs"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(library_stems_match_whole_names)
+{
+	CHECK(is_stem("libcublas.so.13", "libcublas.so") &&
+	      is_stem("libcublas.so", "libcublas.so"));
+	CHECK(!is_stem("libcublasLt.so.13", "libcublas.so") &&
+	      !is_stem("libcuda.so1", "libcuda.so"));
+	return 0;
+}

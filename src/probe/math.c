@@ -1,0 +1,473 @@
+/* The math libraries of ROCm: version from the header, identity from the file, and the kernel
+ * databases that decide which code really runs. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "probe/header.h"
+#include "probe/probe.h"
+
+enum { HEADER_MAX = 4 << 20, DEEP_FREE = 64 << 20, DEEP_FILES = 50000 };
+
+typedef struct math_row {
+	const char *block, *stem, *header, *macros;
+	const char *db_dir; /* under a lib folder, or under the root when it starts with "share" */
+	const char *suffix[12]; /* of the schema's name fingerprint */
+} math_row;
+
+static const math_row hipblaslt = {
+	"hipblaslt",         "libhipblaslt.so",   "include/hipblaslt/hipblaslt-version.h",
+	"HIPBLASLT_VERSION", "hipblaslt/library", {".yaml", ".dat", ".co"}};
+static const math_row rocblas = {
+	"rocblas",         "librocblas.so",   "include/rocblas/internal/rocblas-version.h",
+	"ROCBLAS_VERSION", "rocblas/library", {".yaml", ".dat", ".co"}};
+static const math_row miopen = {"miopen",         "libMIOpen.so",    "include/miopen/version.h",
+				"MIOPEN_VERSION", "share/miopen/db", {".txt"}};
+
+static const assay_rocm_root *chosen(const assay_ctx *c)
+{
+	for (size_t i = 0; i < c->env->roots.n; i++)
+		if (c->env->roots.p[i].chosen)
+			return &c->env->roots.p[i];
+	return NULL;
+}
+
+/* Not there is normal unless ROCm is expected and torch does not bring its own. A distribution
+ * packages each library apart: one that is not there was not wanted. */
+static assay_level absent_level(const assay_ctx *c)
+{
+	const assay_rocm_root *r = chosen(c);
+	bool distro = r && !strcmp(r->layout, "distro");
+	return c->amd && !c->bundled && !distro ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED;
+}
+
+static assay_file *library(assay_ctx *c, const char *block, const char *stem)
+{
+	const assay_rocm_root *r = chosen(c);
+	assay_file *f = NULL;
+	for (size_t i = 0; r && !f && i < r->n_lib_dirs; i++)
+		f = assay_ctx_pick(c, r->lib_dir[i], stem);
+	if (!f && c->env->torch.dir)
+		f = assay_ctx_pick(c, assay_printf(c->a, "%s/lib", c->env->torch.dir), stem);
+	if (!f)
+		assay_ctx_reason(c, absent_level(c), "%s.lib_hash: %s/%s missing or unreadable",
+				 block, r && r->n_lib_dirs ? r->lib_dir[0] : "/opt/rocm/lib", stem);
+	else if (!f->elf)
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "%s.lib_hash: %s is not an ELF library",
+				 block, f->path);
+	return f;
+}
+
+/* The header's text, with a reason when it should have been readable. */
+static bool read_header(assay_ctx *c, const char *block, const char *rel, assay_str *text)
+{
+	const assay_rocm_root *r = chosen(c);
+	const char *path = assay_printf(c->a, "%s/%s", r ? r->path : "/opt/rocm", rel);
+	assay_cause cause = assay_root_read(&c->root, c->a, path, HEADER_MAX, text);
+	if (cause == ASSAY_CAUSE_NONE)
+		return true;
+	/* runtime images carry no headers and the library itself is identified anyway; where there
+	 * is no library either, that was the reason */
+	assay_ctx_reason(c, cause == ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_ERROR,
+			 "%s: %s not readable (%s)", block, path, assay_cause_text(cause));
+	return false;
+}
+
+/* "5.5.1+dfsg-2" of the package that owns a distribution's library; the version before the
+ * packaging. */
+static const char *dpkg_version(assay_ctx *c, const char *block)
+{
+	assay_str text;
+	char want[64];
+	const assay_rocm_root *r = chosen(c);
+	if (!r || strcmp(r->layout, "distro") ||
+	    assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
+		    ASSAY_CAUSE_NONE)
+		return NULL;
+	snprintf(want, sizeof want, "Package: lib%s", block);
+	for (const char *at = text.p; (at = strstr(at, want)); at++) {
+		const char *name = at + strlen(want), *end = strstr(at, "\n\n");
+		const char *v = strstr(at, "\nVersion: ");
+		if (strspn(name, "0123456789") != strcspn(name, "\n") || !v || (end && v > end))
+			continue; /* librocblas-dev, or a stanza without a version */
+		return assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "+-~\n")});
+	}
+	return NULL;
+}
+
+static bool has_suffix(const char *name, const char *const *suffix)
+{
+	for (; *suffix; suffix++)
+		if (assay_str_ends(assay_str_of(name), *suffix))
+			return true;
+	return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+typedef assay_vec(const char *) name_list;
+
+/* Files with a database suffix in dir, and in its gfx* folders as "gfx942/file". */
+static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *suffix,
+			      name_list *out)
+{
+	assay_cause cause;
+	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	for (size_t i = 0; i < names->n; i++) {
+		const char *n = names->p[i].name;
+		bool link = names->p[i].type == DT_LNK;
+		if ((names->p[i].type == DT_REG ||
+		     (link && assay_root_is_file(&c->root, assay_printf(c->a, "%s/%s", dir, n)))) &&
+		    has_suffix(n, suffix))
+			*assay_push(out) = n;
+		if (names->p[i].type != DT_DIR || strncmp(n, "gfx", 3))
+			continue;
+		assay_cause ignored;
+		const assay_names *sub =
+			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), &ignored);
+		for (size_t k = 0; k < sub->n; k++)
+			if (sub->p[k].type == DT_REG && has_suffix(sub->p[k].name, suffix))
+				*assay_push(out) = assay_printf(c->a, "%s/%s", n, sub->p[k].name);
+	}
+	if (out->n)
+		qsort(out->p, out->n, sizeof *out->p, by_text);
+	return cause;
+}
+
+/* "filenames-sha256:" over the names joined by newlines. */
+static const char *names_hash(assay_ctx *c, const name_list *names)
+{
+	assay_vec(char) text = {0};
+	char hex[65];
+	if (!names->n)
+		return NULL;
+	for (size_t i = 0; i < names->n; i++) {
+		size_t n = strlen(names->p[i]);
+		assay_vec_reserve(&text, text.n + n + 1);
+		memcpy(text.p + text.n, names->p[i], n);
+		text.n += n;
+		if (i + 1 < names->n)
+			text.p[text.n++] = '\n';
+	}
+	assay_sha256_hex(text.p, text.n, hex);
+	assay_vec_free(&text);
+	return assay_printf(c->a, "filenames-sha256:%s", hex);
+}
+
+/* Where the database of a library may be, beside the library that uses it. */
+static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, char **out)
+{
+	if (!strncmp(m->db_dir, "share", 5)) {
+		*out = assay_printf(c->a, "%s/%s", r->path, m->db_dir);
+		return assay_root_is_dir(&c->root, *out);
+	}
+	for (size_t i = 0; i < r->n_lib_dirs; i++) {
+		*out = assay_printf(c->a, "%s/%s", r->lib_dir[i], m->db_dir);
+		if (assay_root_is_dir(&c->root, *out))
+			return true;
+		/* Debian: rocblas/5.1.0/library */
+		assay_cause cause;
+		const char *dir = assay_printf(c->a, "%s/%s", r->lib_dir[i], m->block);
+		const assay_names *names = assay_ctx_list(c, dir, &cause);
+		for (size_t k = names->n; k-- > 0;) {
+			*out = assay_printf(c->a, "%s/%s/library", dir, names->p[k].name);
+			if (assay_root_is_dir(&c->root, *out))
+				return true;
+		}
+	}
+	*out = assay_printf(c->a, "%s/%s", r->n_lib_dirs ? r->lib_dir[0] : "/opt/rocm/lib",
+			    m->db_dir);
+	return false;
+}
+
+static bool has_arch(const assay_kdb *k, const char *arch)
+{
+	for (size_t i = 0; i < k->n_arch; i++)
+		if (!strcmp(k->arch[i], arch))
+			return true;
+	return false;
+}
+
+/* gfx90a out of Kernels.so-000-gfx90a-xnack+.hsaco or gfx942/TensileLibrary.dat. */
+static void note_arch(assay_ctx *c, assay_kdb *k, const char *name)
+{
+	enum { ARCH_MAX = 64 };
+	for (const char *p = name; (p = strstr(p, "gfx")); p += 3) {
+		size_t n = 3 + strspn(p + 3, "0123456789abcdef");
+		if (n < 6 || n > 8 || k->n_arch == ARCH_MAX)
+			continue;
+		char *arch = assay_dup(c->a, (assay_str){p, n});
+		if (has_arch(k, arch))
+			continue;
+		if (!k->arch)
+			k->arch = assay_alloc(c->a, ARCH_MAX * sizeof *k->arch);
+		k->arch[k->n_arch++] = arch;
+	}
+}
+
+/* Everything that is kernel data, not only what the schema's fingerprint looks at. */
+static const char *const all_suffixes[] = {".yaml", ".dat", ".co",    ".hsaco", ".txt",
+					   ".kdb",  ".db",  ".model", NULL};
+
+static void catalogue(assay_ctx *c, const char *block, const char *dir, const char *hash)
+{
+	name_list names = {0};
+	assay_kdb k = {.library = block, .path = dir, .names_hash = hash};
+	db_members(c, dir, all_suffixes, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		struct stat st;
+		note_arch(c, &k, names.p[i]);
+		if (assay_root_stat(&c->root, assay_printf(c->a, "%s/%s", dir, names.p[i]), &st))
+			k.bytes += (uint64_t)st.st_size;
+	}
+	k.files = names.n;
+	if (k.n_arch)
+		qsort(k.arch, k.n_arch, sizeof *k.arch, by_text);
+	/* gigabytes of kernels are read only when asked for */
+	k.deep = !c->opts->no_hash &&
+		 (c->opts->deep || (k.bytes <= DEEP_FREE && k.files <= DEEP_FILES));
+	if (names.n && !k.deep && !c->opts->no_hash)
+		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
+				 "%s.content: %llu files, %llu MB in %s not hashed (--deep does)",
+				 block, (unsigned long long)k.files,
+				 (unsigned long long)(k.bytes >> 20), dir);
+	for (size_t i = 0; k.deep && i < names.n; i++)
+		assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, names.p[i]), true);
+	*assay_push(&c->env->kdbs) = k;
+	assay_vec_free(&names);
+}
+
+/* The digest of "name digest" lines; nothing when any file could not be read. */
+static void finish_catalogue(assay_ctx *c, assay_kdb *k)
+{
+	name_list names = {0};
+	assay_vec(char) text = {0};
+	bool whole = k->deep;
+	if (k->deep)
+		db_members(c, k->path, all_suffixes, &names);
+	for (size_t i = 0; whole && i < names.n; i++) {
+		assay_file *f =
+			assay_ctx_file(c, assay_printf(c->a, "%s/%s", k->path, names.p[i]), true);
+		whole = f && f->hashed;
+		const char *line =
+			whole ? assay_printf(c->a, "%s %s\n", names.p[i], f->sha256) : "";
+		size_t n = strlen(line);
+		assay_vec_reserve(&text, text.n + n);
+		if (n)
+			memcpy(text.p + text.n, line, n);
+		text.n += n;
+	}
+	if (whole && text.n)
+		assay_sha256_hex(text.p, text.n, k->content);
+	else if (k->deep && names.n)
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
+				 "%s.content: not every file of %s could be read", k->library,
+				 k->path);
+	assay_vec_free(&text);
+	assay_vec_free(&names);
+}
+
+static void finish(assay_ctx *c)
+{
+	for (size_t i = 0; i < c->env->kdbs.n; i++)
+		finish_catalogue(c, &c->env->kdbs.p[i]);
+}
+
+/* Kernels for the GPUs that are here? Their absence is the classic "TensileLibrary not found". */
+static void check_coverage(assay_ctx *c, const assay_kdb *k)
+{
+	for (size_t i = 0; k->n_arch && i < c->env->gpu_arch.arch.n; i++) {
+		const char *arch = c->env->gpu_arch.arch.p[i];
+		if (has_arch(k, arch))
+			continue;
+		assay_ctx_finding(c, "kernel-db-arch", "%s in %s has no kernels for %s", k->library,
+				  k->path, arch);
+		return;
+	}
+}
+
+static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
+{
+	const assay_rocm_root *r = chosen(c);
+	char *dir = NULL;
+	name_list names = {0};
+	bool there = r && db_path(c, m, r, &dir);
+	assay_rocm_root bundle = {.path = c->env->torch.dir};
+	if (!there && c->env->torch.dir && c->bundled) {
+		bundle.lib_dir[bundle.n_lib_dirs++] =
+			assay_printf(c->a, "%s/lib", c->env->torch.dir);
+		there = db_path(c, m, &bundle, &dir);
+	}
+	assay_cause cause = ASSAY_CAUSE_MISSING;
+	if (there)
+		cause = db_members(c, dir, m->suffix, &names);
+	const char *hash = names_hash(c, &names);
+	if (!hash)
+		assay_ctx_reason(c,
+				 cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING
+					 ? ASSAY_LEVEL_ERROR
+				 : have_lib ? absent_level(c)
+					    : ASSAY_LEVEL_EXPECTED,
+				 "%s.kernel_db_revision: %s %s", m->block, dir ? dir : m->db_dir,
+				 cause == ASSAY_CAUSE_NONE ? "holds no kernel files"
+							   : assay_cause_text(cause));
+	if (there) {
+		catalogue(c, m->block, dir, hash);
+		check_coverage(c, &c->env->kdbs.p[c->env->kdbs.n - 1]);
+	}
+	assay_vec_free(&names);
+	return hash;
+}
+
+static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
+{
+	assay_str text;
+	out->lib = library(c, m->block, m->stem);
+	if (read_header(c, m->block, m->header, &text)) {
+		out->package_version = assay_header_version(c->a, text, m->macros);
+		out->tweak = assay_header_tweak(c->a, text, m->macros);
+		if (!out->package_version)
+			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+					 "%s.package_version: %s did not contain %s_MAJOR, _MINOR "
+					 "and _PATCH",
+					 m->block, m->header, m->macros);
+		if (!out->tweak)
+			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+					 "%s.rocm_release_tweak: %s did not contain %s_TWEAK",
+					 m->block, m->header, m->macros);
+	} else {
+		out->package_version = dpkg_version(c, m->block);
+	}
+	out->kernel_db = database(c, m, out->lib != NULL);
+}
+
+/* 22707 is 2.27.7, 2804 is 2.8.4: the scheme changed with 2.9. */
+static const char *decode_nccl(assay_arena *a, int64_t code)
+{
+	int64_t top = code >= 10000 ? 10000 : 1000;
+	return assay_printf(a, "%d.%d.%d", (int)(code / top), (int)(code % top / 100),
+			    (int)(code % 100));
+}
+
+static void rccl_block(assay_ctx *c)
+{
+	assay_env *e = c->env;
+	assay_str text, v;
+	int64_t code;
+	e->rccl.lib = library(c, "rccl", "librccl.so");
+	if (!read_header(c, "rccl", "include/rccl/rccl.h", &text))
+		return;
+	if (!assay_header_define(text, "NCCL_VERSION_CODE", true, &v) || !assay_str_i64(v, &code) ||
+	    code < 0) {
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"rccl.version_code: include/rccl/rccl.h did not contain NCCL_VERSION_CODE");
+		return;
+	}
+	e->rccl.code = (assay_num){true, code};
+	e->rccl.version = decode_nccl(c->a, code);
+}
+
+static bool is_commit(assay_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+			return false;
+	return s.n >= 7 && s.n <= 40;
+}
+
+static void ck_block(assay_ctx *c)
+{
+	assay_env *e = c->env;
+	const assay_rocm_root *r = chosen(c);
+	const char *top = r ? r->path : "/opt/rocm";
+	assay_str text, v;
+	const char *path = assay_printf(c->a, "%s/include/ck/version.h", top);
+	e->ck.tile_present = assay_root_is_file(
+		&c->root, assay_printf(c->a, "%s/include/ck_tile/core/config.hpp", top));
+	assay_cause cause = assay_root_read(&c->root, c->a, path, HEADER_MAX, &text);
+	if (cause != ASSAY_CAUSE_NONE) {
+		/* a header-only library: without its -dev package nothing of it is there */
+		assay_ctx_reason(
+			c, cause == ASSAY_CAUSE_MISSING ? ASSAY_LEVEL_EXPECTED : ASSAY_LEVEL_ERROR,
+			"composable_kernel.system: %s not readable (%s)", path,
+			assay_cause_text(cause));
+		return;
+	}
+	e->ck.version = assay_header_version(c->a, text, "CK_VERSION");
+	if (assay_header_define(text, "CK_COMMIT_ID", false, &v) && is_commit(v))
+		e->ck.commit = assay_dup(c->a, v);
+	if (!e->ck.version)
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"composable_kernel.system.version: %s did not contain CK_VERSION_*", path);
+	if (!e->ck.commit)
+		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+				 "composable_kernel.system.commit: %s did not contain CK_COMMIT_ID",
+				 path);
+}
+
+/* Both GEMM databases in one fingerprint, each name tagged with its library's folder. */
+static void tensile_block(assay_ctx *c)
+{
+	name_list all = {0};
+	for (size_t i = 0; i < c->env->kdbs.n; i++) {
+		const assay_kdb *k = &c->env->kdbs.p[i];
+		name_list some = {0};
+		if (strcmp(k->library, "miopen"))
+			db_members(c, k->path, hipblaslt.suffix, &some);
+		for (size_t n = 0; n < some.n; n++)
+			*assay_push(&all) = assay_printf(c->a, "%s/%s", k->library, some.p[n]);
+		assay_vec_free(&some);
+	}
+	if (all.n)
+		qsort(all.p, all.n, sizeof *all.p, by_text);
+	c->env->tensile_db = names_hash(c, &all);
+	if (!c->env->tensile_db)
+		assay_ctx_reason(c,
+				 c->env->hipblaslt.lib || c->env->rocblas.lib
+					 ? absent_level(c)
+					 : ASSAY_LEVEL_EXPECTED,
+				 "tensile.kernel_db_combined_hash: neither hipblaslt nor rocblas "
+				 "has a kernel database");
+	assay_vec_free(&all);
+}
+
+static void run(assay_ctx *c)
+{
+	math_block(c, &hipblaslt, &c->env->hipblaslt);
+	math_block(c, &rocblas, &c->env->rocblas);
+	math_block(c, &miopen, &c->env->miopen);
+	rccl_block(c);
+	ck_block(c);
+	tensile_block(c);
+}
+
+const assay_probe assay_probe_math = {.name = "math_libraries", .run = run, .finish = finish};
+
+TEST(decode_modern_version_code)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(decode_nccl(&a, 22707), "2.27.7"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(decode_legacy_version_code)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(decode_nccl(&a, 2804), "2.8.4"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(parse_short_commit_still_accepted)
+{
+	CHECK(is_commit(ASSAY_S("abcdef1")) && !is_commit(ASSAY_S("abc")) &&
+	      !is_commit(ASSAY_S("ghijklm")));
+	return 0;
+}

@@ -1,0 +1,148 @@
+/* The probe table, and one run over it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/test.h"
+#include "probe/nvidia.h"
+#include "probe/probe.h"
+
+/* Order: a probe may use what the ones before it found. */
+static const assay_probe *const probes[] = {
+	&assay_probe_runtime, &assay_probe_host,   &assay_probe_process,  &assay_probe_python,
+	&assay_probe_torch,   &assay_probe_rocm,   &assay_probe_gpu,      &assay_probe_math,
+	&assay_probe_ck,      &assay_probe_loader, &assay_probe_packages, &assay_probe_health,
+	&assay_probe_nvidia,
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void time_of(assay_env *env, const char *name, int64_t from)
+{
+	assay_timing t = {name, now_ns() - from};
+	*assay_push(&env->timings) = t;
+}
+
+static void stamp(assay_env *env)
+{
+	struct tm tm;
+	time_t now = time(NULL);
+	if (gmtime_r(&now, &tm))
+		strftime(env->captured_at, sizeof env->captured_at, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+/* NUL-separated "NAME=value" of another process as an array like environ. */
+static char **split_environ(assay_arena *a, assay_str text)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < text.n; i++)
+		n += !text.p[i];
+	char **list = assay_alloc(a, (n + 2) * sizeof *list);
+	for (n = 0; text.n;)
+		list[n++] = assay_dup(a, assay_str_cut(&text, 0));
+	return list;
+}
+
+static bool use_variables(assay_ctx *c, assay_err *err)
+{
+	extern char **environ;
+	c->vars = environ;
+	if (!c->opts->pid)
+		return true;
+	assay_str text;
+	const char *path = assay_printf(c->a, "/proc/%ld/environ", (long)c->opts->pid);
+	assay_cause cause = assay_root_read(&c->root, c->a, path, 16 << 20, &text);
+	if (cause != ASSAY_CAUSE_NONE)
+		return assay_fail(err, ASSAY_IO, 0, "cannot look at process %ld: %s %s",
+				  (long)c->opts->pid, path, assay_cause_text(cause));
+	c->vars = split_environ(c->a, text);
+	return true;
+}
+
+static void run_all(assay_ctx *c)
+{
+	int64_t start = now_ns();
+	assay_nvml_start(c);
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(probes); i++) {
+		int64_t from = now_ns();
+		probes[i]->run(c);
+		time_of(c->env, probes[i]->name, from);
+	}
+	int64_t from = now_ns();
+	assay_ctx_hash(c);
+	time_of(c->env, "hash", from);
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(probes); i++)
+		if (probes[i]->finish)
+			probes[i]->finish(c);
+	time_of(c->env, "total", start);
+}
+
+bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
+{
+	static const assay_env_opts defaults;
+	*env = (assay_env){0};
+	assay_ctx c = {.env = env, .a = &env->arena, .opts = opts ? opts : &defaults};
+	const char *path = c.opts->root ? c.opts->root : "/";
+	if (!assay_root_open(&c.root, path, err))
+		return false;
+	env->root = c.root.host ? NULL : assay_dup(c.a, assay_str_of(path));
+	stamp(env);
+	bool ok = use_variables(&c, err);
+	if (ok)
+		run_all(&c);
+	assay_vec_free(&c.dirs);
+	assay_map_free(&c.file_at);
+	assay_root_close(&c.root);
+	return ok;
+}
+
+void assay_env_free(assay_env *e)
+{
+	for (size_t i = 0; i < e->libs.n; i++)
+		assay_vec_free(&e->libs.p[i].copies);
+	assay_vec_free(&e->libs);
+	assay_vec_free(&e->gpu_arch.arch);
+	assay_vec_free(&e->reasons);
+	assay_vec_free(&e->findings);
+	assay_vec_free(&e->roots);
+	assay_vec_free(&e->kdbs);
+	assay_vec_free(&e->gpus);
+	assay_vec_free(&e->packages);
+	assay_vec_free(&e->timings);
+	assay_vec_free(&e->files);
+	assay_vec_free(&e->python.sites);
+	assay_vec_free(&e->torch.shadowed);
+	assay_vec_free(&e->torch.settings);
+	assay_vec_free(&e->process.maps);
+	assay_pairs *pairs[] = {
+		&e->vars,      &e->more_vars, &e->nvidia,          &e->amdgpu,
+		&e->host_more, &e->nics,      &e->system_packages, &e->effective_arch};
+	for (size_t i = 0; i < ASSAY_PROBE_COUNT(pairs); i++)
+		assay_vec_free(pairs[i]);
+	assay_arena_free(&e->arena);
+}
+
+size_t assay_env_partial(const assay_env *env)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < env->reasons.n; i++)
+		n += env->reasons.p[i].level != ASSAY_LEVEL_EXPECTED;
+	return n;
+}
+
+TEST(variables_of_another_process_are_split_at_nul)
+{
+	assay_arena a = {0};
+	char **v = split_environ(&a, (assay_str){"A=1\0B=\0C=3", 11});
+	CHECK(!strcmp(v[0], "A=1") && !strcmp(v[1], "B=") && !strcmp(v[2], "C=3") && !v[3]);
+	assay_arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,139 @@
+/* The wait resolver's core: calls in order of their keys go in, waits with their producers and
+ * ordering edges come out. It knows nothing of files or tables, so one sweep serves recordings with
+ * the vendor's own join ids, recordings with handles only, and rows other profilers wrote.
+ *
+ * O(1) a record (O(streams of the device) for calls that wait for a whole device); memory is
+ * bounded by live events and streams, never by the length of the recording. */
+#ifndef ASSAY_RESOLVE_SWEEP_H
+#define ASSAY_RESOLVE_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/tables.h"
+
+/* In the order in which records of one call are taken. */
+typedef enum assay_sweep_op {
+	ASSAY_OP_LAUNCH,     /* GPU work: enter and exit are its start and end on the device */
+	ASSAY_OP_RECORD,     /* an event put into a stream */
+	ASSAY_OP_WAIT,       /* a stream waits for an event */
+	ASSAY_OP_EVENT_SYNC, /* the thread waits for an event, a stream, a device */
+	ASSAY_OP_STREAM_SYNC,
+	ASSAY_OP_DEVICE_SYNC,
+	ASSAY_OP_EVENT_QUERY,
+	ASSAY_OP_STREAM_QUERY,
+	ASSAY_OP_CREATE,
+	ASSAY_OP_DESTROY,
+	ASSAY_OP_STREAM_CREATE,
+	ASSAY_OP_STREAM_DESTROY,
+	ASSAY_OP_CAPTURE_BEGIN,
+	ASSAY_OP_CAPTURE_END,
+	ASSAY_OP_COPY,        /* a copy call that may have waited for its own copy */
+	ASSAY_OP_DRAIN,       /* a call that may wait for the device: free, module unload */
+	ASSAY_OP_HOST_FUNC,   /* a host function put into a stream */
+	ASSAY_OP_WRITE_VALUE, /* event = address or semaphore, arg = value */
+	ASSAY_OP_WAIT_VALUE,
+	ASSAY_OP_IPC_EXPORT, /* arg = a number both processes know */
+	ASSAY_OP_IPC_OPEN,
+	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
+	ASSAY_OP_GAP,          /* records up to this key may be missing */
+	ASSAY_OP_COUNT
+} assay_sweep_op;
+
+enum {
+	ASSAY_REC_FAILED = 1,      /* the call returned an error; queries: not ready */
+	ASSAY_REC_PER_THREAD = 2,  /* a null stream means the thread's own default stream */
+	ASSAY_REC_NONBLOCKING = 4, /* STREAM_CREATE */
+	ASSAY_REC_LEGACY = 8,      /* STREAM_CREATE: this is the device's default stream */
+	ASSAY_REC_AT_START = 16,   /* RECORD: done when the launch of the same key starts */
+	ASSAY_REC_OUTSIDE = 32,    /* RECORD: its row is not in the recording's window */
+	ASSAY_REC_MUST_BLOCK = 64, /* COPY: a form that always waits */
+	ASSAY_REC_NUMBERED = 256,  /* event is the recorder's number plus one */
+	ASSAY_REC_EQUAL = 128,     /* WAIT_VALUE: equal, not at least */
+};
+
+typedef struct assay_sweep_rec {
+	uint64_t key; /* order of calls in a process, unwrapped: assay_keys_at() */
+	int64_t enter, exit;
+	uint64_t event;  /* handle or number; 0 is the null handle */
+	uint64_t stream; /* handle as given; ASSAY_NO_HANDLE when the call has none */
+	uint64_t arg;    /* sync id of events, 0 none; see the ops; LAUNCH: time of the call or 0 */
+	uint32_t scope;  /* one process in one session: nothing resolves across */
+	uint32_t thread; /* row of track */
+	uint32_t track;  /* stream as a row of track, where known; else ASSAY_NO_ROW */
+	uint32_t hint;   /* producer stream as another source names it, row of track */
+	uint32_t row;    /* LAUNCH: of gpu; else of host; handed back in the output */
+	int32_t device;  /* of the stream or call; -1 unknown */
+	uint8_t op;
+	uint16_t flags;
+} assay_sweep_rec;
+
+typedef struct assay_sweep_stream {
+	uint64_t handle;
+	uint32_t track;
+	uint32_t uid; /* one a lifetime: two streams at one address differ; 0 is none */
+	int32_t device;
+} assay_sweep_stream;
+
+typedef struct assay_sweep_wait {
+	assay_sweep_rec rec;
+	assay_sweep_stream consumer, producer;
+	uint64_t record_key, other_key;
+	uint32_t record_row;   /* of host */
+	uint32_t producer_row; /* of gpu */
+	int64_t producer_end;
+	int64_t delayed, slack; /* host waits; stream waits get theirs when they land */
+	uint8_t kind, class, satisfied, flags;
+} assay_sweep_wait;
+
+/* What became known later of a wait that went out before. */
+typedef struct assay_sweep_news {
+	enum { ASSAY_NEWS_LANDED, ASSAY_NEWS_AMBIGUOUS, ASSAY_NEWS_IPC } what;
+	uint32_t consumer_row;  /* LANDED: first work behind the wait */
+	int64_t delayed, slack; /* LANDED */
+	bool times;             /* LANDED: it started before the producer ended */
+	uint64_t record_key;    /* AMBIGUOUS: the other record; IPC: the record */
+	uint32_t record_row, producer_row;
+	assay_sweep_stream producer;
+} assay_sweep_news;
+
+typedef struct assay_sweep_edge {
+	uint32_t kind, from_row, to_row, host_row, wait;
+} assay_sweep_edge;
+
+typedef struct assay_sweep_sink {
+	void *ctx;
+	uint32_t (*wait)(void *ctx, const assay_sweep_wait *w); /* returns a number for news */
+	void (*news)(void *ctx, uint32_t wait, const assay_sweep_news *n);
+	void (*edge)(void *ctx, const assay_sweep_edge *e);
+} assay_sweep_sink;
+
+typedef struct assay_sweep assay_sweep;
+
+/* tolerance: ns by which the clocks of host and device may disagree. */
+assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance);
+/* The next record; keys of one scope must rise (equal ones in the order of ops). */
+void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r);
+/* After the last record: events of other processes. */
+void assay_sweep_end(assay_sweep *s);
+size_t assay_sweep_bytes(const assay_sweep *s);       /* memory held now */
+uint64_t assay_sweep_rerecords(const assay_sweep *s); /* see issue event_rerecord */
+void assay_sweep_free(assay_sweep *s);
+
+/* Order for assay_sweep_push(): rows[i] numbers recs. Linear time. */
+void assay_sweep_sort(const assay_sweep_rec *recs, uint32_t *rows, size_t n);
+
+/* 32-bit ids that ran over: feed calls in time order, then ask for the key of any (time, id). */
+typedef struct assay_keys {
+	assay_vec(int64_t) ts;
+	assay_vec(uint64_t) near;
+	uint64_t last;
+	bool wrapped;
+} assay_keys;
+void assay_keys_add(assay_keys *k, int64_t ts, uint64_t id);
+uint64_t assay_keys_at(const assay_keys *k, int64_t ts, uint64_t id);
+uint64_t assay_keys_id(const assay_keys *k, uint64_t key); /* as written */
+void assay_keys_free(assay_keys *k);
+
+#endif

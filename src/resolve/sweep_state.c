@@ -1,0 +1,269 @@
+/* Live events, streams and devices of the sweep. Rows are reused, so memory follows what is alive.
+ */
+#include "resolve/sweep_state.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/test.h"
+
+const sweep_work sweep_no_work = {.row = ASSAY_NO_ROW};
+
+static inline size_t home(uint64_t a, uint32_t b, uint32_t c, size_t mask)
+{
+	uint64_t h = (a ^ (uint64_t)b << 32 ^ (uint64_t)c << 17) * 0xD6E8FEB86659FD93u;
+	h ^= h >> 32;
+	h *= 0x9E3779B97F4A7C15u;
+	return (size_t)(h >> 20) & mask;
+}
+
+static inline size_t probe(const sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
+{
+	size_t mask = t->slots - 1, i = home(a, b, c, mask);
+	while (t->slot[i].val != ASSAY_NO_ROW &&
+	       (t->slot[i].a != a || t->slot[i].b != b || t->slot[i].c != c))
+		i = (i + 1) & mask;
+	return i;
+}
+
+uint32_t sweep_find(const sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
+{
+	return t->slots ? t->slot[probe(t, a, b, c)].val : ASSAY_NO_ROW;
+}
+
+static void grow(sweep_table *t)
+{
+	sweep_table old = *t;
+	size_t cap = 0;
+	t->slots = old.slots ? old.slots * 2 : 64;
+	t->slot = assay_vec_grow(NULL, &cap, t->slots, sizeof *t->slot);
+	memset(t->slot, 0xff, t->slots * sizeof *t->slot);
+	for (size_t i = 0; i < old.slots; i++)
+		if (old.slot[i].val != ASSAY_NO_ROW)
+			t->slot[probe(t, old.slot[i].a, old.slot[i].b, old.slot[i].c)] =
+				old.slot[i];
+	assay_vec_release(old.slot);
+}
+
+void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val)
+{
+	if (t->n * 2 >= t->slots)
+		grow(t);
+	size_t i = probe(t, a, b, c);
+	t->n += t->slot[i].val == ASSAY_NO_ROW;
+	t->slot[i] = (sweep_slot){a, b, c, val};
+}
+
+/* Close the hole: entries behind it that would no longer be found move up. */
+void sweep_remove(sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
+{
+	if (!t->slots)
+		return;
+	size_t mask = t->slots - 1, hole = probe(t, a, b, c);
+	if (t->slot[hole].val == ASSAY_NO_ROW)
+		return;
+	t->n--;
+	for (size_t i = (hole + 1) & mask; t->slot[i].val != ASSAY_NO_ROW; i = (i + 1) & mask) {
+		size_t want = home(t->slot[i].a, t->slot[i].b, t->slot[i].c, mask);
+		if (((i - want) & mask) < ((i - hole) & mask))
+			continue;
+		t->slot[hole] = t->slot[i];
+		hole = i;
+	}
+	t->slot[hole].val = ASSAY_NO_ROW;
+}
+
+uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device)
+{
+	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)device, scope, 0);
+	if (d != ASSAY_NO_ROW)
+		return d;
+	d = (uint32_t)s->device.n;
+	*assay_push(&s->device) = (sweep_device){ASSAY_NO_ROW, ASSAY_NO_ROW, sweep_no_work, 0};
+	sweep_set(&s->by_device, (uint64_t)(uint32_t)device, scope, 0, d);
+	return d;
+}
+
+/* What a stream is found by. Streams known by their row are that row, whatever the handle; null and
+ * 1 are the device's default stream, 2 (or null in per-thread calls) the thread's own. */
+struct stream_key {
+	uint64_t a;
+	uint32_t b, c;
+	bool legacy, per_thread;
+};
+
+static struct stream_key key_of(const assay_sweep_rec *r)
+{
+	bool null = r->stream <= 1;
+	bool per_thread = r->stream == 2 || (r->stream == 0 && r->flags & ASSAY_REC_PER_THREAD);
+	if (r->track != ASSAY_NO_ROW)
+		return (struct stream_key){r->track, r->scope, 1, false, false};
+	if (per_thread)
+		return (struct stream_key){2 | (uint64_t)(uint32_t)r->device << 32, r->scope,
+					   r->thread ^ 0x80000000u, false, true};
+	if (null)
+		return (struct stream_key){(uint64_t)(uint32_t)r->device << 32, r->scope, 2, true,
+					   false};
+	return (struct stream_key){r->stream, r->scope, 0, false, false};
+}
+
+static uint32_t new_stream(assay_sweep *s)
+{
+	uint32_t st = s->free_stream;
+	if (st != ASSAY_NO_ROW) {
+		s->free_stream = s->stream.p[st].next;
+		return st;
+	}
+	(void)assay_push(&s->stream);
+	return (uint32_t)s->stream.n - 1;
+}
+
+uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
+{
+	if (r->track == ASSAY_NO_ROW && r->stream == ASSAY_NO_HANDLE)
+		return ASSAY_NO_ROW;
+	struct stream_key k = key_of(r);
+	uint32_t st = sweep_find(&s->by_stream, k.a, k.b, k.c);
+	if (st != ASSAY_NO_ROW) {
+		if (s->stream.p[st].id.handle == ASSAY_NO_HANDLE) /* work came first */
+			s->stream.p[st].id.handle = r->stream;
+		return st;
+	}
+	uint32_t d = sweep_device_of(s, r->scope, r->device);
+	st = new_stream(s);
+	sweep_stream *p = &s->stream.p[st];
+	*p = (sweep_stream){
+		.id = {r->stream, r->track, ++s->uids, r->device},
+		.device = d,
+		.next = s->device.p[d].first,
+		.last = sweep_no_work,
+		.before = INT64_MIN,
+		.pending = ASSAY_NO_ROW,
+		.pending_last = ASSAY_NO_ROW,
+		.capture_of = ASSAY_NO_ROW,
+		.legacy = k.legacy,
+		.blocking = k.per_thread,
+		.slot_a = k.a,
+		.slot_b = k.b,
+		.slot_c = k.c,
+	};
+	s->device.p[d].first = st;
+	if (k.legacy)
+		s->device.p[d].legacy = st;
+	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
+	return st;
+}
+
+static void unlink_stream(assay_sweep *s, uint32_t st)
+{
+	uint32_t *at = &s->device.p[s->stream.p[st].device].first;
+	while (*at != st)
+		at = &s->stream.p[*at].next;
+	*at = s->stream.p[st].next;
+}
+
+/* Destroying is deferred: the work goes on, and a wait for the device waits for it. */
+void sweep_stream_drop(assay_sweep *s, uint32_t st)
+{
+	sweep_stream *p = &s->stream.p[st];
+	sweep_device *d = &s->device.p[p->device];
+	if (p->last.row != ASSAY_NO_ROW && p->last.key > p->synced &&
+	    (d->orphan.row == ASSAY_NO_ROW || p->last.end > d->orphan.end))
+		d->orphan = p->last;
+	if (d->legacy == st)
+		d->legacy = ASSAY_NO_ROW;
+	while (p->pending != ASSAY_NO_ROW) {
+		uint32_t next = s->pending.p[p->pending].next;
+		s->pending.p[p->pending].next = s->free_pending;
+		s->free_pending = p->pending;
+		p->pending = next;
+	}
+	unlink_stream(s, st);
+	sweep_remove(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
+	p->next = s->free_stream;
+	p->capture = 0;
+	s->free_stream = st;
+}
+
+uint32_t sweep_event_find(const assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+{
+	return sweep_find(&s->by_event, r->event, r->scope, space);
+}
+
+uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+{
+	uint32_t e = sweep_event_find(s, r, space);
+	if (e != ASSAY_NO_ROW)
+		return e;
+	e = s->free_event;
+	if (e != ASSAY_NO_ROW) {
+		s->free_event = s->event.p[e].capture_of;
+	} else {
+		e = (uint32_t)s->event.n;
+		(void)assay_push(&s->event);
+	}
+	s->event.p[e] = (sweep_event){.capture_of = ASSAY_NO_ROW};
+	sweep_set(&s->by_event, r->event, r->scope, space, e);
+	return e;
+}
+
+void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+{
+	uint32_t e = sweep_event_find(s, r, space);
+	if (e == ASSAY_NO_ROW)
+		return;
+	sweep_remove(&s->by_event, r->event, r->scope, space);
+	s->event.p[e].capture_of = s->free_event;
+	s->free_event = e;
+}
+
+/* A stream is in the capture it began or joined for as long as the stream that began it is. */
+bool sweep_capturing(const assay_sweep *s, uint32_t st)
+{
+	if (st == ASSAY_NO_ROW || !s->stream.p[st].capture)
+		return false;
+	const sweep_stream *origin = &s->stream.p[s->stream.p[st].capture_of];
+	return origin->capture == s->stream.p[st].capture;
+}
+
+void sweep_pending_add(assay_sweep *s, uint32_t st, const sweep_pending *p)
+{
+	uint32_t n = s->free_pending;
+	if (n != ASSAY_NO_ROW) {
+		s->free_pending = s->pending.p[n].next;
+	} else {
+		n = (uint32_t)s->pending.n;
+		(void)assay_push(&s->pending);
+	}
+	s->pending.p[n] = *p;
+	s->pending.p[n].next = ASSAY_NO_ROW;
+	sweep_stream *to = &s->stream.p[st];
+	if (to->pending == ASSAY_NO_ROW)
+		to->pending = n;
+	else
+		s->pending.p[to->pending_last].next = n;
+	to->pending_last = n;
+	if (++to->pendings <= SWEEP_PENDING_MAX)
+		return;
+	/* a stream on which nothing ever runs: the oldest stays without work behind it */
+	uint32_t first = to->pending;
+	to->pending = s->pending.p[first].next;
+	s->pending.p[first].next = s->free_pending;
+	s->free_pending = first;
+	to->pendings--;
+}
+
+TEST(table_forgets_what_is_removed_and_nothing_else)
+{
+	sweep_table t = {0};
+	for (uint32_t i = 0; i < 3000; i++)
+		sweep_set(&t, i * 64, i % 3, 0, i);
+	for (uint32_t i = 0; i < 3000; i += 2)
+		sweep_remove(&t, i * 64, i % 3, 0);
+	for (uint32_t i = 0; i < 3000; i++)
+		CHECK_EQ(sweep_find(&t, i * 64, i % 3, 0), i % 2 ? i : ASSAY_NO_ROW);
+	CHECK_EQ(t.n, 1500);
+	CHECK(sweep_find(&t, 64, 0, 0) == ASSAY_NO_ROW);
+	assay_vec_release(t.slot);
+	return 0;
+}

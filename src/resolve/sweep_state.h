@@ -1,0 +1,127 @@
+/* Private to the sweep: live events, streams and devices, and the table that finds them. */
+#ifndef ASSAY_RESOLVE_SWEEP_STATE_H
+#define ASSAY_RESOLVE_SWEEP_STATE_H
+
+#include "resolve/sweep.h"
+
+/* Exact-match hash table with deletion; a and b are the key. */
+typedef struct sweep_slot {
+	uint64_t a;
+	uint32_t b, c;
+	uint32_t val; /* ASSAY_NO_ROW: free */
+} sweep_slot;
+typedef struct sweep_table {
+	sweep_slot *slot;
+	size_t slots, n;
+} sweep_table;
+
+uint32_t sweep_find(const sweep_table *t, uint64_t a, uint32_t b, uint32_t c);
+void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val);
+void sweep_remove(sweep_table *t, uint64_t a, uint32_t b, uint32_t c);
+
+/* GPU work; of several pieces with one key, the one that ends last. */
+typedef struct sweep_work {
+	uint64_t key;
+	int64_t start, end;
+	uint32_t row; /* ASSAY_NO_ROW: none */
+} sweep_work;
+
+/* An event record as later waits need it. */
+typedef struct sweep_record {
+	uint64_t key, arg;
+	int64_t enter, exit;
+	sweep_work work; /* what the event stands behind */
+	assay_sweep_stream stream;
+	uint32_t scope, row, thread;
+	uint16_t flags;
+} sweep_record;
+
+enum { SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
+
+typedef struct sweep_event {
+	sweep_record last, prev;
+	uint32_t records; /* of this incarnation, up to 2 */
+	bool created, captured;
+	uint32_t capture_of; /* stream whose capture recorded it */
+	uint64_t capture;
+	uint64_t ipc; /* exported or opened as this */
+	bool opened;
+	uint64_t born; /* key of creation */
+	/* waits that a record still to come may overlap */
+	struct {
+		int64_t exit;
+		uint32_t wait, thread;
+	} recent[SWEEP_RECENT];
+	uint32_t n_recent;
+} sweep_event;
+
+typedef struct sweep_stream {
+	assay_sweep_stream id;
+	uint32_t device; /* row of devices */
+	uint32_t next;   /* on the same device */
+	sweep_work last;
+	int64_t before; /* end of what came before last */
+	uint64_t legacy_seen, synced;
+	uint32_t pending, pending_last, pendings;
+	uint64_t capture;    /* number of the capture it is in, 0 none */
+	uint32_t capture_of; /* stream that began it */
+	bool legacy, blocking;
+	uint64_t slot_a;
+	uint32_t slot_b, slot_c;
+} sweep_stream;
+
+typedef struct sweep_device {
+	uint32_t first;    /* stream */
+	uint32_t legacy;   /* stream, once seen */
+	sweep_work orphan; /* of streams that are gone */
+	uint64_t orphan_synced;
+} sweep_device;
+
+/* A wait, or host function, in front of the next work of a stream. */
+typedef struct sweep_pending {
+	uint32_t next, wait, edge, from_row, host_row;
+	int64_t from_end, issued;
+} sweep_pending;
+
+/* Records of events that other processes may wait for. */
+typedef struct sweep_shared {
+	uint64_t token;
+	sweep_record rec;
+} sweep_shared;
+typedef struct sweep_foreign {
+	uint64_t token;
+	int64_t enter;
+	uint32_t wait, scope;
+} sweep_foreign;
+
+struct assay_sweep {
+	assay_sweep_sink sink;
+	int64_t tolerance;
+	sweep_table by_event, by_stream, by_device, gaps;
+	assay_vec(sweep_event) event;
+	assay_vec(sweep_stream) stream;
+	assay_vec(sweep_device) device;
+	assay_vec(sweep_pending) pending;
+	assay_vec(uint64_t) gap;
+	uint32_t free_event, free_stream, free_pending; /* heads of lists, ASSAY_NO_ROW none */
+	sweep_record *by_sync; /* newest record of each sync id, by its low bits */
+	assay_vec(sweep_shared) shared;
+	assay_vec(sweep_foreign) foreign;
+	uint32_t uids;
+	uint64_t captures, rerecords;
+};
+
+extern const sweep_work sweep_no_work;
+
+/* The stream a record names, made at first sight; ASSAY_NO_ROW when it names none. */
+uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r);
+void sweep_stream_drop(assay_sweep *s, uint32_t stream);
+uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device);
+/* The event's row, or ASSAY_NO_ROW; space 0 events, 1 memory words. */
+uint32_t sweep_event_find(const assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
+uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
+void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
+bool sweep_capturing(const assay_sweep *s, uint32_t stream);
+void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
+
+#endif

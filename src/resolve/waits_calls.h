@@ -1,0 +1,23 @@
+/* Private to the wait resolver: what a call of a given name does to order. */
+#ifndef ASSAY_RESOLVE_WAITS_CALLS_H
+#define ASSAY_RESOLVE_WAITS_CALLS_H
+
+#include "base/str.h"
+#include "resolve/sweep.h"
+
+enum {
+	ASSAY_CALL_EVENT = 1,     /* takes or makes an event, address or semaphore */
+	ASSAY_CALL_STREAM = 2,    /* takes or makes a stream */
+	ASSAY_CALL_FLAGS = 4,     /* its further argument holds creation flags */
+	ASSAY_CALL_SYNC_COPY = 8, /* waits when the copy goes from device to host */
+};
+
+typedef struct assay_call {
+	uint8_t op;    /* assay_sweep_op; ASSAY_OP_COUNT: orders nothing */
+	uint8_t flags; /* ASSAY_REC_* */
+	uint8_t takes; /* ASSAY_CALL_* */
+} assay_call;
+
+assay_call assay_call_of(assay_str name);
+
+#endif

@@ -1,0 +1,212 @@
+/* Waits from tables, as recorders fill them: with the vendor's join ids, and again with nothing but
+ * the handles of the calls. Both must say the same. */
+#include "base/test.h"
+#include "resolve/resolve.h"
+
+enum { STEPS = 400, STREAMS = 4, EVENTS = 6, THREADS = 3 };
+
+typedef struct maker {
+	assay_run *run;
+	uint64_t random, corr, sync_ids;
+	int64_t now, device_free;
+	uint64_t handle[EVENTS]; /* of the event alive at each place */
+	uint64_t number[EVENTS];
+	uint64_t last_sync[EVENTS]; /* 0: not recorded yet */
+	uint64_t made;
+} maker;
+
+static uint32_t pick(maker *m, uint32_t n)
+{
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 7;
+	m->random ^= m->random << 17;
+	return (uint32_t)(m->random >> 20) % n;
+}
+
+static uint64_t stream_handle(uint32_t s)
+{
+	return s ? 0x7f0000001000u + s * 0x100 : 0;
+}
+
+static uint32_t stream_row(maker *m, uint32_t s)
+{
+	return assay_stream_track(&m->run->part, 0, 7 + s);
+}
+
+/* A call with its row in host, and in event_call when it takes handles. */
+static uint64_t add_call(maker *m, const char *name, uint64_t stream, uint64_t event, bool handles)
+{
+	assay_tables *t = &m->run->part.t;
+	uint32_t a = assay_add(t, ASSAY_T_api), h = assay_add(t, ASSAY_T_host);
+	m->now += 10;
+	t->api.corr[a] = ++m->corr;
+	t->host.kind[h] = ASSAY_HOST_RUNTIME;
+	t->host.detail[h] = a;
+	t->host.name[h] = assay_sid_of(m->run, name);
+	t->host.ts[h] = m->now;
+	t->host.dur[h] = 5;
+	t->host.track[h] = assay_thread_track(&m->run->part, 1, pick(m, THREADS));
+	if (!handles)
+		return m->corr;
+	uint32_t e = assay_add(t, ASSAY_T_event_call);
+	t->event_call.ts[e] = m->now;
+	t->event_call.dur[e] = 5;
+	t->event_call.name[e] = t->host.name[h];
+	t->event_call.track[e] = t->host.track[h];
+	t->event_call.corr[e] = m->corr;
+	t->event_call.stream[e] = stream;
+	t->event_call.event[e] = event;
+	return m->corr;
+}
+
+static void add_kernel(maker *m)
+{
+	assay_tables *t = &m->run->part.t;
+	uint32_t s = pick(m, STREAMS);
+	uint64_t corr = add_call(m, "cudaLaunchKernel", 0, 0, false);
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	m->device_free = (m->now > m->device_free ? m->now : m->device_free) + 1;
+	t->gpu.ts[g] = m->device_free;
+	t->gpu.dur[g] = 1 + pick(m, 30);
+	m->device_free += t->gpu.dur[g];
+	t->gpu.corr[g] = corr;
+	t->gpu.track[g] = stream_row(m, s);
+	t->gpu.name[g] = assay_sid_of(m->run, "k");
+}
+
+static void add_record(maker *m)
+{
+	assay_tables *t = &m->run->part.t;
+	uint32_t e = pick(m, EVENTS), s = pick(m, STREAMS);
+	uint64_t corr = add_call(m, "cudaEventRecord", stream_handle(s), m->handle[e], true);
+	uint32_t r = assay_add(t, ASSAY_T_event_record);
+	t->event_record.track[r] = stream_row(m, s);
+	t->event_record.corr[r] = corr;
+	t->event_record.event[r] = m->number[e];
+	t->event_record.sync_id[r] = m->last_sync[e] = ++m->sync_ids;
+}
+
+static void add_wait(maker *m)
+{
+	assay_tables *t = &m->run->part.t;
+	uint32_t e = pick(m, EVENTS), s = pick(m, STREAMS);
+	bool host = pick(m, 2);
+	if (!m->last_sync[e])
+		return;
+	uint64_t corr =
+		host ? add_call(m, "cudaEventSynchronize", 0, m->handle[e], true)
+		     : add_call(m, "cudaStreamWaitEvent", stream_handle(s), m->handle[e], true);
+	uint32_t r = assay_add(t, ASSAY_T_sync);
+	t->sync.ts[r] = m->now;
+	t->sync.dur[r] = 5;
+	t->sync.name[r] = assay_sid_of(m->run, host ? "Event Sync" : "Stream Wait Event");
+	t->sync.track[r] = host ? assay_stream_track(&m->run->part, 0, -1) : stream_row(m, s);
+	t->sync.corr[r] = corr;
+	t->sync.event[r] = (int64_t)m->number[e];
+	t->sync.sync_id[r] = m->last_sync[e];
+}
+
+/* The address comes back, as allocators do it. */
+static void recreate(maker *m)
+{
+	uint32_t e = pick(m, EVENTS);
+	add_call(m, "cudaEventDestroy", 0, m->handle[e], true);
+	add_call(m, "cudaEventCreateWithFlags", 0, m->handle[e], true);
+	m->number[e] = ++m->made;
+	m->last_sync[e] = 0;
+}
+
+static assay_run *make_run(uint64_t seed)
+{
+	maker m = {.run = assay_run_new(), .random = seed * 0x9E3779B97F4A7C15u};
+	assay_tables *t = &m.run->part.t;
+	m.run->part.source = assay_add(t, ASSAY_T_source);
+	for (uint32_t s = 0; s < STREAMS; s++) {
+		uint32_t r = assay_add(t, ASSAY_T_stream);
+		t->stream.source[r] = 0;
+		t->stream.device[r] = 0;
+		t->stream.id[r] = 7 + s;
+		t->stream.handle[r] = stream_handle(s);
+		t->stream.flags[r] = s ? s % 2 * 2 : 1;
+	}
+	for (uint32_t e = 0; e < EVENTS; e++) {
+		m.handle[e] = 0x7f0000020000u + e * 0x40;
+		m.number[e] = ++m.made;
+	}
+	for (int i = 0; i < STEPS; i++) {
+		uint32_t what = pick(&m, 10);
+		if (what < 4)
+			add_kernel(&m);
+		else if (what < 6)
+			add_record(&m);
+		else if (what < 9)
+			add_wait(&m);
+		else
+			recreate(&m);
+	}
+	return m.run;
+}
+
+TEST(join_ids_and_handles_say_the_same)
+{
+	size_t waits = 0;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		assay_run *a = make_run(seed), *b = make_run(seed);
+		assay_waits(a);
+		assay_waits_with(b, &(assay_waits_opts){.handles_only = true});
+		const assay_wait_table *x = &a->part.t.wait, *y = &b->part.t.wait;
+		CHECK_EQ(x->n, y->n);
+		for (size_t i = 0; i < x->n; i++) {
+			CHECK(x->class[i] == ASSAY_WAIT_IS_EXACT);
+			CHECK(y->class[i] == ASSAY_WAIT_IS_LIKELY);
+			CHECK(x->corr[i] == y->corr[i] && x->record_corr[i] == y->record_corr[i]);
+			CHECK(x->record_corr[i] && x->producer[i] == y->producer[i]);
+			CHECK(x->consumer[i] == y->consumer[i] && x->delayed[i] == y->delayed[i]);
+			CHECK(x->producer_gpu[i] == y->producer_gpu[i]);
+			CHECK(x->consumer_gpu[i] == y->consumer_gpu[i]);
+		}
+		CHECK_EQ(a->part.t.edge.n, b->part.t.edge.n);
+		waits += x->n;
+		assay_run_free(a);
+		assay_run_free(b);
+	}
+	CHECK(waits > 10000);
+	return 0;
+}
+
+/* A recorder without arguments: its numbers of events stand for the handles. */
+TEST(join_ids_and_event_numbers_say_the_same)
+{
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		assay_run *a = make_run(seed), *b = make_run(seed);
+		a->part.t.event_call.n = b->part.t.event_call.n = 0;
+		assay_waits(a);
+		assay_waits_with(b, &(assay_waits_opts){.handles_only = true});
+		const assay_wait_table *x = &a->part.t.wait, *y = &b->part.t.wait;
+		CHECK(x->n == y->n && x->n > 10);
+		for (size_t i = 0; i < x->n; i++) {
+			CHECK(x->class[i] == ASSAY_WAIT_IS_EXACT);
+			CHECK(y->class[i] == ASSAY_WAIT_IS_LIKELY);
+			CHECK(x->corr[i] == y->corr[i] && x->record_corr[i] == y->record_corr[i]);
+			CHECK(x->producer_gpu[i] == y->producer_gpu[i]);
+		}
+		assay_run_free(a);
+		assay_run_free(b);
+	}
+	return 0;
+}
+
+TEST(a_failed_call_is_told_by_its_status)
+{
+	maker m = {.run = assay_run_new(), .random = 1};
+	m.run->part.source = assay_add(&m.run->part.t, ASSAY_T_source);
+	add_call(&m, "hipEventRecord", 0x500, 0x7f00, true);
+	add_call(&m, "hipEventRecord", 0x600, 0x7f00, true);
+	m.run->part.t.event_call.status[1] = 400;
+	add_call(&m, "hipEventSynchronize", 0, 0x7f00, true);
+	assay_waits(m.run);
+	CHECK(m.run->part.t.wait.n == 1 && m.run->part.t.wait.record_corr[0] == 1);
+	CHECK_EQ(m.run->part.t.wait.producer_handle[0], 0x500);
+	assay_run_free(m.run);
+	return 0;
+}

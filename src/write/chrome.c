@@ -1,0 +1,441 @@
+/* Chrome trace event JSON as Kineto writes it, for Perfetto, HTA and TraceLens.
+ * docs/formats/chrome-out.md */
+#include "write/chrome.h"
+
+#include <inttypes.h>
+
+#include "base/input.h"
+#include "base/json.h"
+#include "base/sort.h"
+#include "base/test.h"
+
+enum { FLUSH = 1 << 16 };
+
+/* ------------------------------------------------------------------ pieces of an event */
+
+void chrome_time(chrome_out *c, const char *key, int64_t ns)
+{
+	char text[32];
+	uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	int n = snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", u / 1000,
+			 (unsigned)(u % 1000));
+	assay_jsonw_raw(&c->w, key, (assay_str){text, (size_t)n});
+}
+
+void chrome_begin(chrome_out *c, char phase, assay_str cat, assay_str name)
+{
+	assay_jsonw_open_flat(&c->w, NULL, '{');
+	assay_jsonw_str(&c->w, "ph", (assay_str){&phase, 1});
+	if (cat.n)
+		assay_jsonw_str(&c->w, "cat", cat);
+	assay_jsonw_str(&c->w, "name", name);
+}
+
+void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid)
+{
+	int64_t step = c->t->source.n > 1 && source < c->t->source.n
+			       ? (int64_t)source * CHROME_SOURCE_STEP
+			       : 0;
+	assay_jsonw_i64(&c->w, "pid", pid + step);
+	assay_jsonw_i64(&c->w, "tid", tid);
+}
+
+static int64_t shifted(const chrome_out *c, uint32_t source, int64_t ts)
+{
+	return source < c->t->source.n ? ts + c->shift[source] : ts;
+}
+
+/* Ids that are words stay words. */
+void chrome_at(chrome_out *c, uint32_t track, int64_t ts)
+{
+	const assay_track_table *t = &c->t->track;
+	int64_t step = c->t->source.n > 1 && t->source[track] < c->t->source.n
+			       ? (int64_t)t->source[track] * CHROME_SOURCE_STEP
+			       : 0;
+	if (t->pid[track] >= 0)
+		assay_jsonw_i64(&c->w, "pid", t->pid[track] + step);
+	else
+		assay_jsonw_str(&c->w, "pid", assay_text(c->run, t->process[track]));
+	if (t->tid[track] >= 0)
+		assay_jsonw_i64(&c->w, "tid", t->tid[track]);
+	else
+		assay_jsonw_str(&c->w, "tid", assay_text(c->run, t->name[track]));
+	chrome_time(c, "ts", shifted(c, t->source[track], ts));
+}
+
+void chrome_end(chrome_out *c)
+{
+	assay_jsonw_close(&c->w, '}');
+	if (c->w.out.n < FLUSH)
+		return;
+	fwrite(c->w.out.p, 1, c->w.out.n, c->out);
+	c->w.out.n = 0;
+}
+
+void chrome_id(chrome_out *c, const char *key, uint64_t id)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRIu64, id);
+	if (id <= 1ull << 53)
+		assay_jsonw_u64(&c->w, key, id);
+	else
+		assay_jsonw_z(&c->w, key, text);
+}
+
+/* A value that a strict reader would refuse, as text. */
+static void put_mended(chrome_out *c, assay_str raw)
+{
+	uint32_t odd = 0;
+	size_t bad;
+	if (raw.n && raw.p[0] != '"' && assay_json_check(raw.p, raw.n, &odd, &bad) && !odd)
+		assay_jsonw_raw(&c->w, NULL, raw);
+	else if (raw.n >= 2 && raw.p[0] == '"')
+		assay_jsonw_str(
+			&c->w, NULL,
+			assay_json_unescape(&c->scratch, (assay_str){raw.p + 1, raw.n - 2}));
+	else
+		assay_jsonw_str(&c->w, NULL, raw);
+}
+
+static void put_mended_members(chrome_out *c, assay_str object)
+{
+	assay_json j = assay_json_on(object.p, object.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
+		assay_jsonw_key(&c->w, assay_json_unescape(&c->scratch, key));
+		put_mended(c, raw);
+	}
+	assay_arena_free(&c->scratch);
+}
+
+void chrome_members(chrome_out *c, assay_sid args)
+{
+	assay_str text = assay_text(c->run, args);
+	if (!text.n)
+		return;
+	c->padded.n = 0;
+	assay_vec_reserve(&c->padded, text.n + 2 + ASSAY_PAD);
+	c->padded.p[0] = '{';
+	memcpy(c->padded.p + 1, text.p, text.n);
+	c->padded.p[text.n + 1] = '}';
+	uint32_t odd = 0;
+	size_t bad;
+	if (assay_json_check(c->padded.p, text.n + 2, &odd, &bad) && !odd)
+		assay_jsonw_raw(&c->w, NULL, text);
+	else
+		put_mended_members(c, (assay_str){c->padded.p, text.n + 2});
+}
+
+/* ------------------------------------------------------------------ rows of host */
+
+static assay_str host_category(const chrome_out *c, uint32_t h)
+{
+	static const char *const name[ASSAY_HOST_KIND_COUNT] = {
+		[ASSAY_HOST_OP] = "cpu_op",
+		[ASSAY_HOST_ANNOTATION] = "user_annotation",
+		[ASSAY_HOST_RUNTIME] = "cuda_runtime", /* for HIP too: Kineto's own choice */
+		[ASSAY_HOST_DRIVER] = "cuda_driver",
+		[ASSAY_HOST_PYTHON] = "python_function",
+		[ASSAY_HOST_MARKER] = "user_annotation",
+	};
+	const char *z = name[c->t->host.kind[h]];
+	uint32_t detail = c->t->host.detail[h];
+	if (z || detail == ASSAY_NO_ROW)
+		return assay_str_of(z ? z : "");
+	return assay_text(c->run, c->t->other.cat[detail]);
+}
+
+static void put_u32(chrome_out *c, const char *key, uint32_t v, uint32_t absent)
+{
+	if (v != absent)
+		assay_jsonw_u64(&c->w, key, v);
+}
+
+static void put_op_args(chrome_out *c, uint32_t d)
+{
+	const assay_op_table *t = &c->t->op;
+	put_u32(c, "External id", t->external[d], 0);
+	if (t->seq[d] != -1)
+		assay_jsonw_i64(&c->w, "Sequence number", t->seq[d]);
+	if (t->fwd_thread[d] != -1)
+		assay_jsonw_i64(&c->w, "Fwd thread id", t->fwd_thread[d]);
+	put_u32(c, "Ev Idx", t->ev_idx[d], UINT32_MAX);
+}
+
+static void put_api_args(chrome_out *c, uint32_t d)
+{
+	const assay_api_table *t = &c->t->api;
+	put_u32(c, "External id", t->external[d], 0);
+	put_u32(c, "cbid", t->cbid[d], UINT32_MAX);
+	if (t->corr[d])
+		chrome_id(c, "correlation", t->corr[d]);
+}
+
+static void put_frame_args(chrome_out *c, uint32_t d)
+{
+	const assay_frame_table *t = &c->t->frame;
+	put_u32(c, "Python id", t->id[d], UINT32_MAX);
+	put_u32(c, "Python parent id", t->parent[d], UINT32_MAX);
+	put_u32(c, "Ev Idx", t->ev_idx[d], UINT32_MAX);
+}
+
+static void put_other_args(chrome_out *c, uint32_t d)
+{
+	(void)c;
+	(void)d;
+}
+
+static void (*const put_detail[])(chrome_out *, uint32_t) = {
+#define X(id, name, table) [ASSAY_HOST_##id] = put_##table##_args,
+	ASSAY_HOST_KINDS(X)
+#undef X
+};
+
+static void put_host(chrome_out *c, uint32_t h)
+{
+	const assay_host_table *t = &c->t->host;
+	bool instant = t->kind[h] == ASSAY_HOST_INSTANT && t->dur[h] == 0;
+	chrome_begin(c, instant ? 'i' : 'X', host_category(c, h), assay_text(c->run, t->name[h]));
+	chrome_at(c, t->track[h], t->ts[h]);
+	if (instant)
+		assay_jsonw_z(&c->w, "s", "t");
+	else
+		chrome_time(c, "dur", t->dur[h] > 0 ? t->dur[h] : 0);
+	assay_jsonw_open(&c->w, "args", '{');
+	if (t->detail[h] != ASSAY_NO_ROW)
+		put_detail[t->kind[h]](c, t->detail[h]);
+	chrome_members(c, t->args[h]);
+	if (t->kind[h] == ASSAY_HOST_RUNTIME && chrome_is_hip(c, h))
+		chrome_put_hip_fields(c, h);
+	assay_jsonw_close(&c->w, '}');
+	chrome_end(c);
+}
+
+/* ------------------------------------------------------------------ rows of gpu */
+
+static void put_vec(chrome_out *c, const char *key, uint32_t x, uint32_t y, uint32_t z)
+{
+	if (!x && !y && !z)
+		return;
+	assay_jsonw_open(&c->w, key, '[');
+	assay_jsonw_u64(&c->w, NULL, x);
+	assay_jsonw_u64(&c->w, NULL, y);
+	assay_jsonw_u64(&c->w, NULL, z);
+	assay_jsonw_close(&c->w, ']');
+}
+
+static void put_gpu_size(chrome_out *c, uint32_t g)
+{
+	const assay_gpu_table *t = &c->t->gpu;
+	if (t->bytes[g] < 0)
+		return;
+	assay_jsonw_i64(&c->w, "bytes", t->bytes[g]);
+	if (t->dur[g] > 0)
+		assay_jsonw_f64(&c->w, "memory bandwidth (GB/s)",
+				(double)t->bytes[g] / (double)t->dur[g]);
+}
+
+static void put_gpu_args(chrome_out *c, uint32_t g)
+{
+	const assay_gpu_table *t = &c->t->gpu;
+	put_u32(c, "External id", t->external[g], 0);
+	assay_jsonw_i64(&c->w, "device", c->t->track.pid[t->track[g]]);
+	put_u32(c, "context", t->context[g], UINT32_MAX);
+	assay_jsonw_i64(&c->w, "stream", c->t->track.tid[t->track[g]]);
+	if (t->corr[g])
+		chrome_id(c, "correlation", t->corr[g]);
+	put_u32(c, "registers per thread", t->regs[g], UINT16_MAX);
+	put_u32(c, "shared memory", t->shared[g], UINT32_MAX);
+	put_vec(c, "grid", t->grid_x[g], t->grid_y[g], t->grid_z[g]);
+	put_vec(c, "block", t->block_x[g], t->block_y[g], t->block_z[g]);
+	put_gpu_size(c, g);
+	put_u32(c, "graph id", t->graph[g], 0);
+	if (t->graph_node[g])
+		chrome_id(c, "graph node id", t->graph_node[g]);
+	put_u32(c, "scratch memory", t->scratch[g], UINT32_MAX);
+	put_u32(c, "hsa_queue", t->queue[g], UINT32_MAX);
+	put_u32(c, "dispatch", t->dispatch[g], UINT32_MAX);
+	put_u32(c, "accumulation registers per thread", t->acc_regs[g], UINT16_MAX);
+	put_u32(c, "scalar registers per thread", t->scalar_regs[g], UINT16_MAX);
+	chrome_members(c, t->args[g]);
+}
+
+/* A stream that is not a number has its row at its absolute value, as Kineto does. */
+static int64_t row_of_stream(int64_t stream)
+{
+	return stream < 0 ? -stream : stream;
+}
+
+static void put_gpu(chrome_out *c, uint32_t g)
+{
+	static const char *const cat[] = {"kernel", "gpu_memcpy", "gpu_memset"};
+	const assay_gpu_table *t = &c->t->gpu;
+	uint32_t track = t->track[g], source = c->t->track.source[track];
+	chrome_begin(c, 'X', assay_str_of(cat[t->kind[g]]), assay_text(c->run, t->name[g]));
+	chrome_place(c, source, c->t->track.pid[track], row_of_stream(c->t->track.tid[track]));
+	chrome_time(c, "ts", shifted(c, source, t->ts[g]));
+	chrome_time(c, "dur", t->dur[g] > 0 ? t->dur[g] : 0);
+	assay_jsonw_open(&c->w, "args", '{');
+	put_gpu_args(c, g);
+	assay_jsonw_close(&c->w, '}');
+	chrome_end(c);
+}
+
+static void put_mark(chrome_out *c, uint32_t m)
+{
+	const assay_mark_table *t = &c->t->mark;
+	chrome_begin(c, 'X', ASSAY_S("gpu_user_annotation"), assay_text(c->run, t->name[m]));
+	uint32_t track = t->track[m], source = c->t->track.source[track];
+	chrome_place(c, source, c->t->track.pid[track], row_of_stream(c->t->track.tid[track]));
+	chrome_time(c, "ts", shifted(c, source, t->ts[m]));
+	chrome_time(c, "dur", t->dur[m] > 0 ? t->dur[m] : 0);
+	assay_jsonw_open(&c->w, "args", '{');
+	put_u32(c, "External id", t->external[m], 0);
+	if (c->t->track.tid[track] < 0 || c->t->source.n > 1) {
+		assay_jsonw_i64(&c->w, "device", c->t->track.pid[track]);
+		assay_jsonw_i64(&c->w, "stream", c->t->track.tid[track]);
+	}
+	chrome_members(c, t->args[m]);
+	assay_jsonw_close(&c->w, '}');
+	chrome_end(c);
+}
+
+/* ------------------------------------------------------------------ counters and memory */
+
+static void put_counter(chrome_out *c, uint32_t i)
+{
+	const assay_counter_table *t = &c->t->counter;
+	if (t->value[i] != t->value[i])
+		return;
+	chrome_begin(c, 'C', (assay_str){0}, assay_text(c->run, t->name[i]));
+	chrome_at(c, t->track[i], t->ts[i]);
+	assay_jsonw_open(&c->w, "args", '{');
+	assay_jsonw_f64(&c->w, "value", t->value[i]);
+	assay_jsonw_close(&c->w, '}');
+	chrome_end(c);
+}
+
+static void put_alloc(chrome_out *c, uint32_t i)
+{
+	const assay_alloc_table *t = &c->t->alloc;
+	assay_str name = assay_text(c->run, t->name[i]);
+	chrome_begin(c, 'i', ASSAY_S("cpu_instant_event"), name);
+	chrome_at(c, t->track[i], t->ts[i]);
+	assay_jsonw_z(&c->w, "s", "t");
+	assay_jsonw_open(&c->w, "args", '{');
+	if (t->total[i] != -1)
+		assay_jsonw_i64(&c->w, "Total Allocated", t->total[i]);
+	if (t->reserved[i] != -1)
+		assay_jsonw_i64(&c->w, "Total Reserved", t->reserved[i]);
+	assay_jsonw_i64(&c->w, "Bytes", t->bytes[i]);
+	chrome_id(c, "Addr", t->addr[i]);
+	if (t->device[i] != -1)
+		assay_jsonw_i64(&c->w, "Device Id", t->device[i]);
+	assay_jsonw_close(&c->w, '}');
+	chrome_end(c);
+}
+
+/* ------------------------------------------------------------------ the whole file */
+
+bool chrome_is_hip(const chrome_out *c, uint32_t host)
+{
+	return assay_str_starts(assay_text(c->run, c->t->host.name[host]), "hip");
+}
+
+static uint64_t call_key(uint32_t source, uint64_t corr)
+{
+	return corr ^ (uint64_t)source << 40;
+}
+
+uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr)
+{
+	return corr ? assay_map_get(&c->wait_of_call, call_key(source, corr)) : ASSAY_NO_ROW;
+}
+
+uint32_t chrome_event_call_of(const chrome_out *c, uint32_t source, uint64_t corr)
+{
+	return corr ? assay_map_get(&c->event_calls, call_key(source, corr)) : ASSAY_NO_ROW;
+}
+
+static void index_calls(chrome_out *c)
+{
+	const assay_event_call_table *e = &c->t->event_call;
+	for (uint32_t i = 0; i < e->n; i++)
+		*assay_map_at(&c->event_calls,
+			      call_key(c->t->track.source[e->track[i]], e->corr[i])) = i;
+}
+
+static void index_waits(chrome_out *c)
+{
+	const assay_wait_table *t = &c->t->wait;
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t track = t->thread[i] != ASSAY_NO_ROW     ? t->thread[i]
+				 : t->consumer[i] != ASSAY_NO_ROW ? t->consumer[i]
+								  : t->producer[i];
+		if (track != ASSAY_NO_ROW && t->corr[i])
+			*assay_map_at(&c->wait_of_call,
+				      call_key(c->t->track.source[track], t->corr[i])) = i;
+	}
+}
+
+/* Times of several inputs on the clock of the first, where both lead to 1970. */
+static void set_clocks(chrome_out *c)
+{
+	const assay_source_table *s = &c->t->source;
+	c->shift = assay_alloc(&c->scratch, (s->n + 1) * sizeof *c->shift);
+	for (size_t i = 1; i < s->n; i++)
+		if (s->epoch[0] && s->epoch[i])
+			c->shift[i] = s->base[i] - s->base[0];
+}
+
+static void put_rows(chrome_out *c)
+{
+	const assay_tables *t = c->t;
+	for (uint32_t i = 0; i < t->host.n; i++)
+		put_host(c, i);
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		put_gpu(c, i);
+	for (uint32_t i = 0; i < t->mark.n; i++)
+		put_mark(c, i);
+	chrome_put_syncs(c);
+	for (uint32_t i = 0; i < t->counter.n; i++)
+		put_counter(c, i);
+	for (uint32_t i = 0; i < t->alloc.n; i++)
+		put_alloc(c, i);
+	chrome_put_flows(c);
+}
+
+static bool chrome_write(const assay_run *run, FILE *out, assay_err *err)
+{
+	(void)err;
+	assay_arena arena = {0};
+	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
+	set_clocks(&c);
+	arena = c.scratch; /* the shifts stay, what rows need is freed as they go */
+	c.scratch = (assay_arena){0};
+	index_waits(&c);
+	index_calls(&c);
+	assay_jsonw_open(&c.w, NULL, '{');
+	chrome_put_header(&c);
+	assay_jsonw_open(&c.w, "traceEvents", '[');
+	chrome_put_metadata(&c);
+	put_rows(&c);
+	assay_jsonw_close(&c.w, ']');
+	assay_jsonw_close(&c.w, '}');
+	fwrite(c.w.out.p, 1, c.w.out.n, out);
+	fputc('\n', out);
+	assay_jsonw_free(&c.w);
+	assay_vec_free(&c.padded);
+	assay_map_free(&c.wait_of_call);
+	assay_map_free(&c.event_calls);
+	assay_arena_free(&c.scratch);
+	assay_arena_free(&arena);
+	return true;
+}
+
+const assay_writer assay_writer_chrome = {
+	.name = "chrome",
+	.exts = {".json"},
+	.about = "Chrome trace event JSON as Kineto writes it: Perfetto, HTA, TraceLens",
+	.write = chrome_write,
+};

@@ -1,0 +1,48 @@
+/* Private to the Chrome/Kineto writer. */
+#ifndef ASSAY_WRITE_CHROME_H
+#define ASSAY_WRITE_CHROME_H
+
+#include "base/jsonw.h"
+#include "base/map.h"
+#include "write/writer.h"
+
+typedef struct chrome_out {
+	const assay_run *run;
+	const assay_tables *t;
+	FILE *out;
+	assay_jsonw w;
+	assay_arena scratch;
+	assay_vec(char) padded; /* arguments of one row with room behind them */
+	int64_t *shift;         /* by source: to the clock of the first */
+	assay_map wait_of_call; /* source and correlation id -> row of wait */
+	assay_map event_calls;  /* the same -> row of event_call */
+} chrome_out;
+
+enum {
+	CHROME_SOURCE_STEP = 100000000, /* between the process ids of two inputs */
+	CHROME_SYNC_ROW = 1000000,      /* row of a stream's waits, as Kineto has it */
+};
+
+void chrome_put_header(chrome_out *c);
+void chrome_put_metadata(chrome_out *c);
+void chrome_put_flows(chrome_out *c);
+void chrome_put_syncs(chrome_out *c);
+/* HIP fields of the ROCm design on the row of a call that records or waits. */
+void chrome_put_hip_fields(chrome_out *c, uint32_t host);
+
+/* One event up to its args; close it with chrome_end(). dur < 0: none. */
+void chrome_begin(chrome_out *c, char phase, assay_str cat, assay_str name);
+void chrome_at(chrome_out *c, uint32_t track, int64_t ts);
+void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid);
+void chrome_time(chrome_out *c, const char *key, int64_t ns);
+void chrome_end(chrome_out *c);
+/* JSON members as read; made valid where they are not. */
+void chrome_members(chrome_out *c, assay_sid args);
+/* Ids above 2^53 as text: a reader that takes numbers as doubles would change them. */
+void chrome_id(chrome_out *c, const char *key, uint64_t id);
+
+uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr);
+uint32_t chrome_event_call_of(const chrome_out *c, uint32_t source, uint64_t corr);
+bool chrome_is_hip(const chrome_out *c, uint32_t host);
+
+#endif

@@ -1,0 +1,711 @@
+/* Perfetto's own trace format: packets of track descriptors and track events.
+ * docs/formats/perfetto.md; field numbers from the .proto files of Perfetto. */
+#include "write/writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/input.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/pbw.h"
+#include "base/test.h"
+
+enum {
+	TRACE_PACKET = 1,
+
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_TRACK = 60,
+	STATE_CLEARED = 1,
+	STATE_NEEDED = 2,
+
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	TRACK_ORDERING = 11,
+	TRACK_RANK = 12,
+	EXPLICIT_ORDER = 3,
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_CATEGORY = 22,
+	EVENT_NAME = 23,
+	EVENT_VALUE = 44,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_END = 48,
+	SLICE_BEGIN = 1,
+	SLICE_END = 2,
+	INSTANT = 3,
+	COUNTER = 4,
+
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_TEXT = 6,
+	ANNOTATION_JSON = 9,
+	ANNOTATION_NAME = 10,
+
+	INTERNED_NAME = 2,
+	NAME_IID = 1,
+	NAME_TEXT = 2,
+
+	FLUSH = 1 << 16,
+};
+
+/* Things drawn on one line: rows of a table. */
+typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL } item_table;
+
+typedef struct item {
+	uint32_t track; /* row of track */
+	uint8_t table;
+	uint32_t row; /* ARRIVAL: of edge */
+	int64_t ts, end;
+} item;
+
+typedef struct perfetto {
+	const assay_run *run;
+	const assay_tables *t;
+	FILE *out;
+	assay_pbw w;
+	assay_vec(item) items;
+	assay_arena scratch;
+	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
+	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
+	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
+	uint8_t *named;                   /* by string id: already interned */
+	bool begun;
+} perfetto;
+
+/* ------------------------------------------------------------------ packets */
+
+static void flush(perfetto *p)
+{
+	fwrite(p->w.out.p, 1, p->w.out.n, p->out);
+	p->w.out.n = 0;
+}
+
+static size_t open_packet(perfetto *p)
+{
+	if (p->w.out.n > FLUSH)
+		flush(p);
+	size_t packet = assay_pbw_open(&p->w, TRACE_PACKET);
+	assay_pbw_u64(&p->w, PACKET_SEQUENCE, 1);
+	assay_pbw_u64(&p->w, PACKET_FLAGS, p->begun ? STATE_NEEDED : STATE_CLEARED);
+	p->begun = true;
+	return packet;
+}
+
+/* Nanoseconds since 1970 where the source knows them, so that inputs line up. */
+static uint64_t absolute(const perfetto *p, uint32_t source, int64_t ts)
+{
+	const assay_source_table *s = &p->t->source;
+	int64_t base = source < s->n && s->epoch[source] ? s->base[source] : 0;
+	return ts + base < 0 ? 0 : (uint64_t)(ts + base);
+}
+
+static uint64_t track_uuid(uint32_t source, uint64_t what, int64_t a, int64_t b, unsigned lane)
+{
+	struct {
+		uint64_t source, what;
+		int64_t a, b;
+		uint64_t lane;
+	} k = {source, what, a, b, lane};
+	uint64_t h = assay_hash(&k, sizeof k, 0);
+	return h ? h : 1;
+}
+
+enum {
+	UUID_PROCESS = 1,
+	UUID_THREAD,
+	UUID_DEVICE,
+	UUID_STREAM,
+	UUID_SYNC,
+	UUID_MARK,
+	UUID_COUNTER
+};
+
+static void intern_name(perfetto *p, assay_sid name)
+{
+	if (p->named[name])
+		return;
+	p->named[name] = 1;
+	size_t interned = assay_pbw_open(&p->w, PACKET_INTERNED);
+	size_t entry = assay_pbw_open(&p->w, INTERNED_NAME);
+	assay_pbw_u64(&p->w, NAME_IID, name);
+	assay_pbw_str(&p->w, NAME_TEXT, assay_text(p->run, name));
+	assay_pbw_close(&p->w, entry);
+	assay_pbw_close(&p->w, interned);
+}
+
+/* ------------------------------------------------------------------ tracks */
+
+static void put_track(perfetto *p, uint64_t uuid, uint64_t parent, const char *name, int64_t rank)
+{
+	size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
+	assay_pbw_u64(&p->w, TRACK_UUID, uuid);
+	if (parent)
+		assay_pbw_u64(&p->w, TRACK_PARENT, parent);
+	assay_pbw_str(&p->w, TRACK_NAME, assay_str_of(name));
+	assay_pbw_u64(&p->w, TRACK_ORDERING, EXPLICIT_ORDER);
+	assay_pbw_i64(&p->w, TRACK_RANK, rank);
+	assay_pbw_close(&p->w, track);
+	assay_pbw_close(&p->w, packet);
+}
+
+static const char *rank_prefix(perfetto *p, uint32_t source)
+{
+	const assay_source_table *s = &p->t->source;
+	if (s->n < 2 || source >= s->n)
+		return "";
+	return assay_printf(&p->scratch, "rank %d ",
+			    s->rank[source] >= 0 ? s->rank[source] : (int32_t)source);
+}
+
+/* Perfetto merges processes of one number: those of further inputs get numbers of their own. */
+static int32_t process_number(const perfetto *p, uint32_t track)
+{
+	const assay_track_table *t = &p->t->track;
+	int64_t pid = t->pid[track] >= 0 ? t->pid[track] : 0x7ffffff - (int64_t)t->process[track];
+	int64_t step = p->t->source.n > 1 ? (int64_t)t->source[track] * 100000000 : 0;
+	return (int32_t)(uint32_t)(pid + step);
+}
+
+static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
+{
+	const assay_track_table *t = &p->t->track;
+	int32_t pid = process_number(p, i);
+	uint64_t uuid = track_uuid(t->source[i], UUID_PROCESS, pid, 0, 0);
+	uint32_t *slot = assay_map_at(seen, uuid);
+	if (*slot != ASSAY_MAP_ABSENT)
+		return uuid;
+	*slot = 1;
+	assay_str name = assay_text(p->run, t->process[i]);
+	const char *full = assay_printf(&p->scratch, "%s%s", rank_prefix(p, t->source[i]), name.p);
+	size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
+	assay_pbw_u64(&p->w, TRACK_UUID, uuid);
+	size_t process = assay_pbw_open(&p->w, TRACK_PROCESS);
+	assay_pbw_i64(&p->w, PROCESS_PID, pid);
+	assay_pbw_str(&p->w, PROCESS_NAME, assay_str_of(full));
+	assay_pbw_close(&p->w, process);
+	assay_pbw_close(&p->w, track);
+	assay_pbw_close(&p->w, packet);
+	return uuid;
+}
+
+static void put_thread(perfetto *p, uint32_t i, unsigned lane, assay_map *seen)
+{
+	const assay_track_table *t = &p->t->track;
+	uint64_t parent = put_process(p, i, seen);
+	uint64_t uuid = track_uuid(t->source[i], UUID_THREAD, i, 0, 0);
+	assay_str name = assay_text(p->run, t->name[i]);
+	if (lane) {
+		const char *text = assay_printf(&p->scratch, "overlapping %u", lane);
+		put_track(p, track_uuid(t->source[i], UUID_THREAD, i, 0, lane), uuid, text, lane);
+		return;
+	}
+	size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
+	assay_pbw_u64(&p->w, TRACK_UUID, uuid);
+	assay_pbw_u64(&p->w, TRACK_PARENT, parent);
+	size_t thread = assay_pbw_open(&p->w, TRACK_THREAD);
+	assay_pbw_i64(&p->w, THREAD_PID, process_number(p, i));
+	assay_pbw_i64(&p->w, THREAD_TID, t->tid[i] >= 0 ? t->tid[i] : (int64_t)i + 0x70000000);
+	assay_pbw_str(&p->w, THREAD_NAME, name);
+	assay_pbw_close(&p->w, thread);
+	assay_pbw_close(&p->w, track);
+	assay_pbw_close(&p->w, packet);
+}
+
+static uint64_t put_device(perfetto *p, uint32_t source, int64_t device, assay_map *seen)
+{
+	uint64_t uuid = track_uuid(source, UUID_DEVICE, device, 0, 0);
+	uint32_t *slot = assay_map_at(seen, uuid);
+	if (*slot == ASSAY_MAP_ABSENT)
+		put_track(
+			p, uuid, 0,
+			assay_printf(&p->scratch, "%sGPU %" PRId64, rank_prefix(p, source), device),
+			device);
+	*assay_map_at(seen, uuid) = 1;
+	return uuid;
+}
+
+static const char *stream_label(perfetto *p, int64_t stream, unsigned what, unsigned lane)
+{
+	const char *kind = what == UUID_SYNC ? " waits" : what == UUID_MARK ? " annotations" : "";
+	const char *more = lane ? assay_printf(&p->scratch, " (lane %u)", lane + 1) : "";
+	if (stream < 0 || stream == UINT32_MAX)
+		return assay_printf(&p->scratch, "device%s%s", kind, more);
+	return assay_printf(&p->scratch, "stream %" PRId64 "%s%s", stream, kind, more);
+}
+
+/* The line of a lane; its descriptor is written the first time. */
+static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map *seen)
+{
+	const assay_track_table *t = &p->t->track;
+	static const unsigned kinds[] = {UUID_THREAD, UUID_STREAM, UUID_SYNC, UUID_MARK,
+					 UUID_THREAD};
+	unsigned what = kinds[it->table];
+	uint64_t uuid = track_uuid(t->source[it->track], what, it->track, 0, lane);
+	uint32_t *slot = assay_map_at(seen, uuid);
+	bool is_new = *slot == ASSAY_MAP_ABSENT;
+	*slot = 1;
+	if (is_new && what == UUID_THREAD) {
+		put_thread(p, it->track, lane, seen);
+	} else if (is_new) {
+		uint64_t device = put_device(p, t->source[it->track], t->pid[it->track], seen);
+		int64_t stream = t->tid[it->track];
+		put_track(p, uuid, device, stream_label(p, stream, what, lane),
+			  stream * 64 +
+				  (what == UUID_MARK     ? 0
+				   : what == UUID_STREAM ? 8
+							 : 32) +
+				  lane);
+	}
+	return uuid;
+}
+
+/* ------------------------------------------------------------------ annotations */
+
+static size_t open_annotation(perfetto *p, assay_str name)
+{
+	size_t mark = assay_pbw_open(&p->w, EVENT_ANNOTATION);
+	assay_pbw_str(&p->w, ANNOTATION_NAME, name);
+	return mark;
+}
+
+static void note_u64(perfetto *p, const char *name, uint64_t v, uint64_t absent)
+{
+	if (v == absent)
+		return;
+	size_t mark = open_annotation(p, assay_str_of(name));
+	assay_pbw_u64(&p->w, ANNOTATION_UINT, v);
+	assay_pbw_close(&p->w, mark);
+}
+
+static void note_i64(perfetto *p, const char *name, int64_t v, int64_t absent)
+{
+	if (v == absent)
+		return;
+	size_t mark = open_annotation(p, assay_str_of(name));
+	assay_pbw_i64(&p->w, ANNOTATION_INT, v);
+	assay_pbw_close(&p->w, mark);
+}
+
+static void note_text(perfetto *p, const char *name, assay_str text)
+{
+	size_t mark = open_annotation(p, assay_str_of(name));
+	assay_pbw_str(&p->w, ANNOTATION_TEXT, text);
+	assay_pbw_close(&p->w, mark);
+}
+
+static void note_member(perfetto *p, assay_arena *a, assay_str key, assay_str raw)
+{
+	int64_t i;
+	double f;
+	size_t mark = open_annotation(p, assay_json_unescape(a, key));
+	if (raw.n >= 2 && raw.p[0] == '"')
+		assay_pbw_str(&p->w, ANNOTATION_TEXT,
+			      assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
+	else if (assay_str_i64(raw, &i))
+		assay_pbw_i64(&p->w, ANNOTATION_INT, i);
+	else if (assay_str_f64(raw, &f))
+		assay_pbw_f64(&p->w, ANNOTATION_DOUBLE, f);
+	else
+		assay_pbw_str(&p->w, ANNOTATION_JSON, raw);
+	assay_pbw_close(&p->w, mark);
+}
+
+/* Arguments that have no column: JSON members as text. */
+static void note_args(perfetto *p, assay_sid args)
+{
+	assay_str text = assay_text(p->run, args);
+	if (!text.n)
+		return;
+	assay_arena a = {0};
+	char *object = assay_alloc(&a, text.n + 2 + ASSAY_PAD);
+	object[0] = '{';
+	memcpy(object + 1, text.p, text.n);
+	object[text.n + 1] = '}';
+	assay_json j = assay_json_on(object, text.n + 2);
+	assay_json_enter(&j, '{');
+	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
+		note_member(p, &a, key, raw);
+	assay_arena_free(&a);
+}
+
+static void note_host(perfetto *p, uint32_t h)
+{
+	const assay_tables *t = p->t;
+	uint32_t d = t->host.detail[h];
+	assay_table_id table = assay_host_detail[t->host.kind[h]];
+	if (d != ASSAY_NO_ROW && table == ASSAY_T_op) {
+		note_u64(p, "External id", t->op.external[d], 0);
+		note_i64(p, "Sequence number", t->op.seq[d], -1);
+		note_i64(p, "Fwd thread id", t->op.fwd_thread[d], -1);
+		note_u64(p, "Ev Idx", t->op.ev_idx[d], UINT32_MAX);
+	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_api) {
+		note_u64(p, "correlation", t->api.corr[d], 0);
+		note_u64(p, "External id", t->api.external[d], 0);
+		note_u64(p, "cbid", t->api.cbid[d], UINT32_MAX);
+	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_frame) {
+		note_u64(p, "Python id", t->frame.id[d], UINT32_MAX);
+		note_u64(p, "Python parent id", t->frame.parent[d], UINT32_MAX);
+		note_u64(p, "Ev Idx", t->frame.ev_idx[d], UINT32_MAX);
+	}
+	note_args(p, t->host.args[h]);
+}
+
+static void note_dims(perfetto *p, const char *name, uint32_t x, uint32_t y, uint32_t z)
+{
+	char text[64];
+	snprintf(text, sizeof text, "%u x %u x %u", x, y, z);
+	if (x || y || z)
+		note_text(p, name, assay_str_of(text));
+}
+
+static void note_gpu(perfetto *p, uint32_t i)
+{
+	const assay_gpu_table *g = &p->t->gpu;
+	note_u64(p, "correlation", g->corr[i], 0);
+	note_u64(p, "External id", g->external[i], 0);
+	note_u64(p, "context", g->context[i], UINT32_MAX);
+	note_i64(p, "bytes", g->bytes[i], -1);
+	note_dims(p, "grid", g->grid_x[i], g->grid_y[i], g->grid_z[i]);
+	note_dims(p, "block", g->block_x[i], g->block_y[i], g->block_z[i]);
+	note_u64(p, "registers per thread", g->regs[i], UINT16_MAX);
+	note_u64(p, "shared memory", g->shared[i], UINT32_MAX);
+	note_u64(p, "scratch memory", g->scratch[i], UINT32_MAX);
+	note_u64(p, "queue", g->queue[i], UINT32_MAX);
+	note_u64(p, "dispatch", g->dispatch[i], UINT32_MAX);
+	note_u64(p, "graph id", g->graph[i], 0);
+	note_u64(p, "graph node id", g->graph_node[i], 0);
+	note_args(p, g->args[i]);
+}
+
+static void note_sync(perfetto *p, uint32_t i)
+{
+	const assay_sync_table *s = &p->t->sync;
+	note_u64(p, "correlation", s->corr[i], 0);
+	note_i64(p, "wait_on_stream", s->wait_stream[i], -1);
+	note_i64(p, "wait_on_cuda_event_id", s->event[i], -1);
+	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i], -1);
+	note_args(p, s->args[i]);
+}
+
+/* ------------------------------------------------------------------ flows */
+
+/* Two ranges of ids, so that a launch and a wait never share one. */
+static uint64_t launch_flow(uint32_t gpu)
+{
+	return 1 + (uint64_t)gpu;
+}
+
+static uint64_t wait_flow(uint32_t edge)
+{
+	return 1ull << 40 | edge;
+}
+
+static void host_flows(perfetto *p, uint32_t h)
+{
+	for (uint32_t g = p->first_gpu[h]; g != ASSAY_NO_ROW; g = p->next_gpu[g])
+		assay_pbw_fixed64(&p->w, EVENT_FLOW, launch_flow(g));
+}
+
+static void gpu_flows(perfetto *p, uint32_t g)
+{
+	const assay_tables *t = p->t;
+	for (uint32_t e = p->first_edge[g]; e != ASSAY_NO_ROW; e = p->next_edge[e])
+		assay_pbw_fixed64(&p->w, EVENT_FLOW, wait_flow(e));
+	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
+	if (h != ASSAY_NO_ROW && t->host.ts[h] <= t->gpu.ts[g])
+		assay_pbw_fixed64(&p->w, EVENT_FLOW_END, launch_flow(g));
+	for (uint32_t e = p->into_gpu[g]; e != ASSAY_NO_ROW; e = p->next_into[e])
+		assay_pbw_fixed64(&p->w, EVENT_FLOW_END, wait_flow(e));
+}
+
+static uint32_t *empty_list(perfetto *p, size_t n)
+{
+	uint32_t *list = assay_alloc(&p->scratch, (n + 1) * sizeof *list);
+	memset(list, 0xff, (n + 1) * sizeof *list);
+	return list;
+}
+
+/* An arrow must not end before it starts: clocks that contradict it make no arrow. */
+static void index_flows(perfetto *p)
+{
+	const assay_tables *t = p->t;
+	p->first_gpu = empty_list(p, t->host.n);
+	p->next_gpu = empty_list(p, t->gpu.n);
+	p->first_edge = empty_list(p, t->gpu.n);
+	p->next_edge = empty_list(p, t->edge.n);
+	p->into_gpu = empty_list(p, t->gpu.n);
+	p->next_into = empty_list(p, t->edge.n);
+	for (uint32_t g = 0; t->launch.n == t->gpu.n && g < t->gpu.n; g++) {
+		uint32_t h = t->launch.host[g];
+		if (h == ASSAY_NO_ROW || t->host.ts[h] > t->gpu.ts[g])
+			continue;
+		p->next_gpu[g] = p->first_gpu[h];
+		p->first_gpu[h] = g;
+	}
+	for (uint32_t e = 0; e < t->edge.n; e++) {
+		uint32_t from = t->edge.from_gpu[e], to = t->edge.to_gpu[e], h = t->edge.to_host[e];
+		if (from == ASSAY_NO_ROW || (to == ASSAY_NO_ROW && h == ASSAY_NO_ROW))
+			continue;
+		int64_t start = t->gpu.ts[from];
+		int64_t done = start + (t->gpu.dur[from] > 0 ? t->gpu.dur[from] : 0);
+		if (to != ASSAY_NO_ROW ? t->gpu.ts[to] < start
+				       : t->host.ts[h] + t->host.dur[h] < done)
+			continue;
+		p->next_edge[e] = p->first_edge[from];
+		p->first_edge[from] = e;
+		if (to != ASSAY_NO_ROW) {
+			p->next_into[e] = p->into_gpu[to];
+			p->into_gpu[to] = e;
+			continue;
+		}
+		int64_t at = done > t->host.ts[h] ? done : t->host.ts[h];
+		*assay_push(&p->items) = (item){t->host.track[h], ON_ARRIVAL, e, at, at};
+	}
+}
+
+/* ------------------------------------------------------------------ slices */
+
+static assay_sid item_name(const perfetto *p, const item *it)
+{
+	return it->table == ON_HOST   ? p->t->host.name[it->row]
+	       : it->table == ON_GPU  ? p->t->gpu.name[it->row]
+	       : it->table == ON_SYNC ? p->t->sync.name[it->row]
+	       : it->table == ON_MARK ? p->t->mark.name[it->row]
+				      : 0;
+}
+
+static const char *item_category(const perfetto *p, const item *it)
+{
+	static const char *const fixed[] = {[ON_SYNC] = "cuda_sync",
+					    [ON_MARK] = "gpu_user_annotation",
+					    [ON_ARRIVAL] = "stream_dep"};
+	if (it->table == ON_HOST)
+		return assay_host_kind_name[p->t->host.kind[it->row]];
+	return it->table == ON_GPU ? assay_gpu_kind_name[p->t->gpu.kind[it->row]]
+				   : fixed[it->table];
+}
+
+static void put_details(perfetto *p, const item *it)
+{
+	switch ((item_table)it->table) {
+	case ON_HOST:
+		note_host(p, it->row);
+		host_flows(p, it->row);
+		break;
+	case ON_GPU:
+		note_gpu(p, it->row);
+		gpu_flows(p, it->row);
+		break;
+	case ON_SYNC:
+		note_sync(p, it->row);
+		break;
+	case ON_MARK:
+		note_args(p, p->t->mark.args[it->row]);
+		break;
+	case ON_ARRIVAL:
+		assay_pbw_fixed64(&p->w, EVENT_FLOW_END, wait_flow(it->row));
+		break;
+	}
+}
+
+static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int64_t ts)
+{
+	uint32_t source = p->t->track.source[it->track];
+	assay_sid name = item_name(p, it);
+	size_t packet = open_packet(p);
+	assay_pbw_u64(&p->w, PACKET_TIMESTAMP, absolute(p, source, ts));
+	if (type != SLICE_END && name)
+		intern_name(p, name);
+	size_t event = assay_pbw_open(&p->w, PACKET_EVENT);
+	assay_pbw_u64(&p->w, EVENT_TYPE, (uint64_t)type);
+	assay_pbw_u64(&p->w, EVENT_TRACK, uuid);
+	if (type != SLICE_END) {
+		assay_pbw_str(&p->w, EVENT_CATEGORY, assay_str_of(item_category(p, it)));
+		if (name)
+			assay_pbw_u64(&p->w, EVENT_NAME_IID, name);
+		else
+			assay_pbw_str(&p->w, EVENT_NAME,
+				      it->table == ON_ARRIVAL ? ASSAY_S("producer done")
+							      : ASSAY_S("unnamed"));
+		put_details(p, it);
+	}
+	assay_pbw_close(&p->w, event);
+	assay_pbw_close(&p->w, packet);
+}
+
+static int by_line(const void *a, const void *b)
+{
+	static const uint8_t line[] = {0, 1, 2, 3, 0}; /* arrivals stand among calls */
+	const item *x = a, *y = b;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (line[x->table] != line[y->table])
+		return line[x->table] < line[y->table] ? -1 : 1;
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	if (x->end != y->end) /* the one around comes first */
+		return x->end > y->end ? -1 : 1;
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+typedef assay_vec(item) item_list;
+
+/* End every open slice that is over by ts (all of them at INT64_MAX), innermost first. */
+static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
+{
+	while (open->n && open->p[open->n - 1].end <= ts) {
+		item it = open->p[--open->n];
+		put_event(p, &it, uuid, SLICE_END, it.end);
+	}
+}
+
+/* Draw what fits on this lane and leave the rest: host slices nest, device work never overlaps. */
+static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsigned lane,
+		      assay_map *seen)
+{
+	item_list open = {0};
+	uint64_t uuid = lane_track(p, &from->p[0], lane, seen);
+	for (size_t i = 0; i < from->n; i++) {
+		const item *it = &from->p[i];
+		bool nests =
+			it->table == ON_HOST || it->table == ON_MARK || it->table == ON_ARRIVAL;
+		close_until(p, &open, uuid, it->ts);
+		if (open.n && (!nests || it->end > open.p[open.n - 1].end)) {
+			*assay_push(rest) = *it;
+			continue;
+		}
+		bool instant =
+			it->table == ON_ARRIVAL ||
+			(it->table == ON_HOST && p->t->host.kind[it->row] == ASSAY_HOST_INSTANT &&
+			 it->end == it->ts);
+		put_event(p, it, uuid, instant ? INSTANT : SLICE_BEGIN, it->ts);
+		if (!instant && it->end == it->ts)
+			put_event(p, it, uuid, SLICE_END, it->end);
+		else if (!instant)
+			*assay_push(&open) = *it;
+	}
+	close_until(p, &open, uuid, INT64_MAX);
+	assay_vec_free(&open);
+}
+
+static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
+{
+	item_list now = {0}, rest = {0};
+	assay_vec_reserve(&now, n);
+	memcpy(now.p, items, n * sizeof *items);
+	now.n = n;
+	for (unsigned lane = 0; now.n; lane++) {
+		rest.n = 0;
+		draw_lane(p, &now, &rest, lane, seen);
+		item_list swap = now;
+		now = rest;
+		rest = swap;
+	}
+	assay_vec_free(&now);
+	assay_vec_free(&rest);
+}
+
+static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *track,
+		      const int64_t *ts, const int64_t *dur)
+{
+	for (uint32_t i = 0; i < n; i++)
+		*assay_push(&p->items) = (item){track[i], (uint8_t)table, i, ts[i],
+						ts[i] + (dur[i] > 0 ? dur[i] : 0)};
+}
+
+static bool same_line(const item *a, const item *b)
+{
+	bool host = a->table == ON_HOST || a->table == ON_ARRIVAL;
+	bool other = b->table == ON_HOST || b->table == ON_ARRIVAL;
+	return a->track == b->track && (host ? other : a->table == b->table);
+}
+
+static void draw_all(perfetto *p, assay_map *seen)
+{
+	const assay_tables *t = p->t;
+	add_items(p, ON_HOST, t->host.n, t->host.track, t->host.ts, t->host.dur);
+	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
+	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
+	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
+	if (p->items.n)
+		qsort(p->items.p, p->items.n, sizeof *p->items.p, by_line);
+	for (size_t i = 0, n; i < p->items.n; i += n) {
+		for (n = 1; i + n < p->items.n && same_line(&p->items.p[i], &p->items.p[i + n]);)
+			n++;
+		draw_line(p, p->items.p + i, n, seen);
+	}
+}
+
+/* ------------------------------------------------------------------ counters */
+
+static void put_counters(perfetto *p, assay_map *seen)
+{
+	const assay_counter_table *c = &p->t->counter;
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t source = p->t->track.source[c->track[i]];
+		uint64_t uuid = track_uuid(source, UUID_COUNTER, c->track[i], c->name[i], 0);
+		uint32_t *slot = assay_map_at(seen, uuid);
+		bool is_new = *slot == ASSAY_MAP_ABSENT;
+		*slot = 1;
+		if (is_new) {
+			size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
+			assay_pbw_u64(&p->w, TRACK_UUID, uuid);
+			assay_pbw_str(&p->w, TRACK_NAME, assay_text(p->run, c->name[i]));
+			assay_pbw_close(&p->w, assay_pbw_open(&p->w, TRACK_COUNTER));
+			assay_pbw_close(&p->w, track);
+			assay_pbw_close(&p->w, packet);
+		}
+		size_t packet = open_packet(p);
+		assay_pbw_u64(&p->w, PACKET_TIMESTAMP, absolute(p, source, c->ts[i]));
+		size_t event = assay_pbw_open(&p->w, PACKET_EVENT);
+		assay_pbw_u64(&p->w, EVENT_TYPE, COUNTER);
+		assay_pbw_u64(&p->w, EVENT_TRACK, uuid);
+		assay_pbw_f64(&p->w, EVENT_VALUE, c->value[i]);
+		assay_pbw_close(&p->w, event);
+		assay_pbw_close(&p->w, packet);
+	}
+}
+
+static bool perfetto_write(const assay_run *run, FILE *out, assay_err *err)
+{
+	(void)err;
+	perfetto p = {.run = run, .t = &run->part.t, .out = out};
+	assay_map seen = {0};
+	p.named = assay_alloc(&p.scratch, run->part.strings.str.n + 1);
+	index_flows(&p);
+	draw_all(&p, &seen);
+	put_counters(&p, &seen);
+	flush(&p);
+	assay_map_free(&seen);
+	assay_vec_free(&p.items);
+	assay_pbw_free(&p.w);
+	assay_arena_free(&p.scratch);
+	return true;
+}
+
+const assay_writer assay_writer_perfetto = {
+	.name = "perfetto",
+	.exts = {".pftrace", ".perfetto-trace"},
+	.about = "Perfetto's own format: lanes, arrows, every argument",
+	.write = perfetto_write,
+};

@@ -1,0 +1,23 @@
+/* Writers: one const struct a format, chosen by the name of the output. */
+#ifndef ASSAY_WRITE_WRITER_H
+#define ASSAY_WRITE_WRITER_H
+
+#include <stdio.h>
+
+#include "model/run.h"
+
+typedef struct assay_writer {
+	const char *name;    /* word taken by --to */
+	const char *exts[4]; /* ends of file names, without packing: ".json" */
+	const char *about;   /* line in help and docs */
+	/* Write an analysed run. false only when it cannot be written; ferror(out) is the caller's.
+	 */
+	bool (*write)(const assay_run *run, FILE *out, assay_err *err);
+} assay_writer;
+
+extern const assay_writer *const assay_writers[];
+extern const size_t assay_writer_count;
+
+extern const assay_writer assay_writer_chrome, assay_writer_perfetto;
+
+#endif

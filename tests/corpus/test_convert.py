@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""What assay writes, checked with things nobody here wrote: Python's json, HTA, protoc and Perfetto's own
+message classes. Each is skipped by name when absent. ASSAY_PEER_PYTHON is an interpreter that has
+HolisticTraceAnalysis (with a pandas it works with: < 2.3) and perfetto."""
+import collections
+import decimal
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+PEER = os.environ.get("ASSAY_PEER_PYTHON", "/tmp/hta-venv/bin/python")
+
+HTA = r"""
+import sys, warnings, logging
+warnings.filterwarnings("ignore"); logging.disable(logging.CRITICAL)
+from collections import Counter
+from hta.trace_analysis import TraceAnalysis
+t = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir=sys.argv[2])
+g, ok = t.critical_path_analysis(rank=0, annotation=sys.argv[3], instance_id=int(sys.argv[4]))
+kinds = Counter(str(g.edges[e]["object"].type) for e in g.edges)
+print(ok, len(g.critical_path_nodes), len(g.critical_path_edges_set), sorted(kinds.items()))
+"""
+
+PERFETTO = r"""
+import sys, collections
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as p
+t = p.Trace(); t.ParseFromString(open(sys.argv[1], "rb").read())
+tracks, names, stacks, last, start, end, bad = set(), set(), collections.Counter(), {}, {}, {}, collections.Counter()
+begun = 0
+for k in t.packet:
+    tracks.add(k.track_descriptor.uuid) if k.HasField("track_descriptor") else None
+    names.update(n.iid for n in k.interned_data.event_names)
+    if not k.HasField("track_event"): continue
+    e = k.track_event
+    bad["unknown track"] += e.track_uuid not in tracks
+    bad["unknown name"] += bool(e.name_iid) and e.name_iid not in names
+    if e.type != p.TrackEvent.TYPE_COUNTER:
+        bad["time goes back"] += k.timestamp < last.get(e.track_uuid, 0); last[e.track_uuid] = k.timestamp
+    stacks[e.track_uuid] += (e.type == p.TrackEvent.TYPE_SLICE_BEGIN) - (e.type == p.TrackEvent.TYPE_SLICE_END)
+    bad["end without begin"] += stacks[e.track_uuid] < 0
+    begun += e.type == p.TrackEvent.TYPE_SLICE_BEGIN
+    for f in e.flow_ids: bad["flow starts twice"] += f in start; start[f] = k.timestamp
+    for f in e.terminating_flow_ids: bad["flow ends twice"] += f in end; end[f] = k.timestamp
+bad["never ends"] = sum(stacks.values())
+bad["dangling flow"] = len(set(start) ^ set(end))
+bad["backward flow"] = sum(end[f] < start[f] for f in start if f in end)
+print(begun, {k: v for k, v in bad.items() if v})
+"""
+
+
+def has(module):
+    return pathlib.Path(PEER).exists() and subprocess.run([PEER, "-c", f"import {module}"],
+                                                          capture_output=True).returncode == 0
+
+
+def events(path):
+    data = json.load(gzip.open(path) if str(path).endswith(".gz") else open(path), parse_float=decimal.Decimal)
+    return data["traceEvents"] if isinstance(data, dict) else data
+
+
+def spans(path):
+    """Every span as exact text, without what assay adds."""
+    return collections.Counter((e["name"], e["ts"] * 1000, e.get("dur", 0) * 1000) for e in events(path)
+                               if e.get("ph") == "X" and "assay_derived" not in e.get("args", {}))
+
+
+def check_json(name, path, out):
+    code, _, err = tap.run("convert", path, out)
+    tap.ok(f"{name} converts", code == 0, err)
+    if code:
+        return
+    tap.ok(f"{name} keeps every span and its times", spans(path) == spans(out))
+    ours = [e for e in events(out) if e.get("cat") == "stream_dep"]
+    ends = collections.Counter((e["name"], e["id"]) for e in ours if e["ph"] == "f")
+    starts = collections.Counter((e["name"], e["id"]) for e in ours if e["ph"] == "s")
+    tap.ok(f"{name} has no dangling arrow of ours", starts == ends and max(starts.values(), default=1) == 1)
+    rows = collections.defaultdict(list)
+    for e in events(out):
+        if e.get("cat") == "cuda_sync":
+            rows[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+    overlap = [k for k, v in rows.items() for (_, a), (b, _) in zip(sorted(v), sorted(v)[1:]) if b < a]
+    tap.ok(f"{name} draws no wait over another", not overlap, overlap[:3])
+
+
+def check_hta(tmp, name, path, annotation, instance):
+    def critical_path(file):
+        place = tempfile.mkdtemp(dir=tmp)
+        copy = shutil.copy(file, place)
+        p = subprocess.run([PEER, "-c", HTA, copy, place, annotation, str(instance)], capture_output=True, text=True)
+        return p.stdout.strip().split("\n")[-1] if p.returncode == 0 else p.stderr[-300:]
+    out = tmp / f"hta-{name}.json.gz"
+    tap.run("convert", path, out)
+    want, got = critical_path(path), critical_path(out)
+    tap.ok(f"HTA finds the same critical path in {name} as we write it", got.startswith("True") and got == want,
+           f"{got}\n{want}")
+
+
+def check_perfetto(tmp, name, path):
+    out = tmp / f"{name}.pftrace"
+    code, _, err = tap.run("convert", path, out)
+    tap.ok(f"{name} converts to Perfetto's format", code == 0, err)
+    if shutil.which("protoc"):
+        with open(out, "rb") as f:
+            p = subprocess.run(["protoc", "--decode_raw"], stdin=f, capture_output=True)
+        tap.ok(f"protoc decodes the Perfetto trace of {name}", p.returncode == 0, p.stderr[-200:])
+    else:
+        tap.skip(f"protoc decodes the Perfetto trace of {name}", "no protoc")
+    if has("perfetto"):
+        p = subprocess.run([PEER, "-c", PERFETTO, out], capture_output=True, text=True)
+        count = sum(1 for e in events(path) if e.get("ph") == "X")
+        tap.ok(f"Perfetto's classes find nothing wrong in {name}", p.stdout.strip() == f"{count} {{}}",
+               f"{p.stdout} want {count} {p.stderr[-300:]}")
+    else:
+        tap.skip(f"Perfetto's classes find nothing wrong in {name}", "no perfetto package")
+
+
+def check_errors(tmp, demo):
+    code, _, err = tap.run("convert", demo, tmp / "x.nothing")
+    tap.ok("an unknown end of name is wrong usage that lists the formats", code == 2 and "--to chrome" in err, err)
+    code, _, err = tap.run("convert", demo, "/nonexistent/x.json")
+    tap.ok("a place that is not there is an error", code == 1 and "/nonexistent/x.json" in err, err)
+    copy = shutil.copy(demo, tmp / "same.json.gz")
+    code, _, err = tap.run("convert", copy, copy)
+    tap.ok("an input is never overwritten", code == 2 and spans(copy) == spans(demo), err)
+    code, _, err = tap.run("convert", tmp / "absent.json", tmp / "y.json")
+    tap.ok("a failed read leaves no output", code == 1 and not list(tmp.glob("y.json*")), err)
+    code, out, _ = tap.run("convert", "--to", "chrome", demo, "-")
+    tap.ok("standard output gets the trace", code == 0 and len(json.loads(out)["traceEvents"]) > 1000)
+
+
+def check_alias(tmp):
+    path = tap.CORPUS / "hta/mi250_minitoy_train_ROCm6_2_kineto.json.gz"
+    out = tmp / "alias.json"
+    tap.run("convert", "--hta", path, out)
+    names = {e["name"] for e in events(out) if e.get("cat") == "cuda_runtime"}
+    tap.ok("--hta gives HIP calls CUDA names", names and not any(n.startswith("hip") for n in names) and
+           "cudaLaunchKernel" in names, sorted(names))
+
+
+def main():
+    demo = tap.ROOT / "demo/train.json.gz"
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        check_json("the bundled run", demo, tmp / "demo.json")
+        check_errors(tmp, demo)
+        check_perfetto(tmp, "train", demo)
+        hta = has("hta.trace_analysis")
+        if hta:
+            check_hta(tmp, "train", demo, "ProfilerStep", 1)
+        else:
+            tap.skip("HTA finds the same critical path in train as we write it", "no HolisticTraceAnalysis")
+        if not tap.CORPUS.is_dir():
+            tap.skip("conversion of real traces", f"no corpus at {tap.CORPUS}")
+            return
+        corpus = tap.CORPUS / "hta/critical_path"
+        for trace in ("alexnet", "simple_add", "cuda_event_sync", "cuda_event_sync_multi_stream"):
+            check_json(trace, corpus / f"{trace}.json.gz", tmp / f"{trace}.json.gz")
+            check_perfetto(tmp, trace, corpus / f"{trace}.json.gz")
+        check_alias(tmp)
+        if hta:
+            check_hta(tmp, "alexnet", corpus / "alexnet.json.gz",
+                      "[param|pytorch.model.alex_net|0|0|0|measure|forward]", 1)
+            check_hta(tmp, "cuda_event_sync", corpus / "cuda_event_sync.json.gz", "ProfilerStep", 0)
+
+
+main()
+tap.done()

@@ -1,0 +1,176 @@
+"""assay env diff."""
+import json
+import os
+import subprocess
+import time
+
+from fixture import ASSAY, Root
+from harness import case
+
+
+# env diff (15) -----------------------------------------------------------------------------------
+def diff(r, *docs, args=(), files=None):
+    names = []
+    for i, d in enumerate(docs):
+        r.file(f"/{i}.json", d if isinstance(d, str) else json.dumps(d, indent=2))
+        names.append(r.path(f"/{i}.json"))
+    p = subprocess.run([ASSAY, "env", "diff", *args, *(files or names)], capture_output=True, timeout=60)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+def diff_json(r, *docs, args=()):
+    rc, out, err = diff(r, *docs, args=("--json", *args))
+    return rc, json.loads(out) if out else err
+
+
+def ranks(r):
+    docs = []
+    for i in range(8):
+        q = Root().healthy()
+        if i == 3:
+            q.file("/opt/rocm/lib/rocblas/library/TensileLibrary_gfx942.dat", "rocblaS")
+        if i == 6:
+            q.file("/.dockerenv")
+        d = q.probe(env={} if i == 5 else {"NCCL_IB_HCA": "mlx5"})
+        d["assay"]["host"]["hostname"] = f"node{i}"
+        d["captured_at"] = f"2026-01-0{i + 1}T00:00:00Z"
+        docs.append(d)
+        q.drop()
+    return docs
+
+
+@case("root15.odd_one_out_of_eight_ranks")
+def _(r):
+    rc, out = diff_json(r, *ranks(r))
+    rows = {x["path"]: x for x in out["rows"] if x["kind"] != "unknown on one side"}
+    assert rc == 1 and out["different"] == len(rows)
+    assert rows["assay.kernel_databases.rocblas.content_hash"]["deviating"][0]["snapshot"].endswith("/3.json")
+    assert rows["env_vars.NCCL_IB_HCA"]["deviating"] == [{"snapshot": r.path("/5.json"), "value": None}]
+    assert rows["runtime_context.type"]["agree"] == 7 and "captured_at" not in rows
+    text = diff(r, *ranks(r))[1]
+    assert "in 7 of 8" in text and "deviates most" in text
+
+
+@case("diff.same_snapshot_is_exit_0_and_volatile_fields_never_count")
+def _(r):
+    a = r.healthy().probe()
+    b = json.loads(json.dumps(a))
+    b["captured_at"] = "2030-01-01T00:00:00Z"
+    b["docker"] = a["docker"] = {"image": "i", "digest": "d", "container_id": "1"}
+    b["docker"] = dict(a["docker"], container_id="2")
+    b["assay"]["probe_ms"]["total"] = 99.0
+    rc, out, _ = diff(r, a, b)
+    assert rc == 0 and "0 different" in out, out
+
+
+@case("diff.groups_are_ordered_by_consequence")
+def _(r):
+    a = r.healthy().file("/proc/sys/kernel/osrelease", "8").probe()
+    b = json.loads(json.dumps(a))
+    for block, key, v in (("host", "kernel_release", "9"), ("env_vars", "HSA_XNACK", "1"), ("tensile", "kernel_db_combined_hash", "x"),
+                          ("triton", "package_version", "3.10.0"), ("rocblas", "lib_hash", "sha256:00"), ("hip", "version", "9.9.9"),
+                          ("rocm", "kmd_version", "6.2")):
+        b[block][key] = v
+    rc, out, _ = diff(r, a, b)
+    at = [out.index(n) for n in ("driver and firmware", "runtime libraries", "math libraries", "framework build", "kernel databases",
+                                 "environment variables", "\nhost\n")]
+    assert rc == 1 and at == sorted(at), out
+    assert "3.4.0 -> 3.10.0 (newer)" in out and "6.12.12 -> 6.2 (older)" in out
+    assert "(same version, different build)" in out
+
+
+@case("diff.unknown_on_one_side_is_told_apart")
+def _(r):
+    a = r.healthy().probe()
+    b = json.loads(json.dumps(a))
+    b["rocm"]["version"] = None
+    rc, out = diff_json(r, a, b)
+    assert rc == 0 and out["unknown"] == 1 and out["rows"][0]["kind"] == "unknown on one side"
+    assert "1 unknown on one side" in diff(r, a, b)[1]
+
+
+@case("diff.reads_schema_1_0_1_17_and_a_future_one")
+def _(r):
+    a = {"schema_version": "1.0", "hipblaslt": {"commit": "d97cc0b2", "package_version": "0.12.1"}, "env_vars": {"HSA_XNACK": None}, "partial": False}
+    b = {"schema_version": "1.17", "hipblaslt": {"rocm_release_tweak": "d97cc0b2aaaa", "package_version": "0.12.1"},
+         "env_vars": {"HSA_XNACK": None, "NCCL_ALGO": "Ring"}, "probe_namespace": "x", "nics": {"cx7": [{"fw": "1"}]}}
+    c = {"schema_version": "1.99", "hipblaslt": {"rocm_release_tweak": "d97cc0b2", "package_version": "0.13.0", "new": [1, [2, {"x": None}]]}, "future": True}
+    rc, out = diff_json(r, a, b)
+    assert rc == 0 and out["different"] == 0, out
+    rc, out = diff_json(r, a, b, c)
+    assert rc == 1 and [x["path"] for x in out["rows"] if x["kind"] != "unknown on one side"] == ["hipblaslt.package_version"]
+
+
+@case("TestEnvSnapshot.from_dict_tolerates_extra_keys_forward_compat")
+def _(r):
+    a = r.healthy().probe()
+    b = dict(a, some_new_block={"x": 1})
+    assert diff(r, a, b)[0] == 0
+
+
+@case("TestEnvSnapshot.from_dict_defaults_partial_reasons_when_missing")
+def _(r):
+    a = r.healthy().probe()
+    b = {k: v for k, v in a.items() if k not in ("partial", "partial_reasons")}
+    assert diff(r, a, b)[0] == 0
+
+
+@case("diff.order_of_a_set_does_not_matter")
+def _(r):
+    a = {"schema_version": "1.1", "gpu_arch": {"gfx_targets": ["a", "b"]}}
+    b = {"schema_version": "1.1", "gpu_arch": {"gfx_targets": ["b", "a"]}}
+    assert diff(r, a, b)[0] == 0
+
+
+@case("diff.other_install_prefixes_compare")
+def _(r):
+    a = Root().healthy()
+    b = Root().rocm().kfd().venv(prefix="/srv/v").torch(site="srv/v/lib/python3.11/site-packages").dist("triton", "3.4.0", "srv/v/lib/python3.11/site-packages")
+    da, db = a.probe(), b.probe(env={"VIRTUAL_ENV": "/srv/v"})
+    a.drop()
+    b.drop()
+    rc, out, _ = diff(r, da, db)
+    assert rc == 0, out
+
+
+@case("diff.explains_what_follows_from_what")
+def _(r):
+    a = r.healthy().probe()
+    b = json.loads(json.dumps(a))
+    b["rocblas"]["lib_hash"], b["rocblas"]["kernel_db_revision"], b["tensile"]["kernel_db_combined_hash"] = "sha256:0", "x", "y"
+    rows = {x["path"]: x for x in diff_json(r, a, b)[1]["rows"]}
+    assert rows["rocblas.kernel_db_revision"]["follows_from"] == "rocblas.lib_hash"
+    assert rows["tensile.kernel_db_combined_hash"]["follows_from"] == "rocblas.kernel_db_revision"
+
+
+@case("diff.baseline")
+def _(r):
+    docs = [{"schema_version": "1.1", "rocm": {"version": v}} for v in ("6.3", "6.4", "6.4")]
+    for i, d in enumerate(docs):
+        r.file(f"/{i}.json", json.dumps(d))
+    p = subprocess.run([ASSAY, "env", "diff", "--baseline", r.path("/0.json"), r.path("/1.json"), r.path("/2.json")], capture_output=True)
+    assert p.returncode == 1 and b"6.3 in 1 of 3" in p.stdout and p.stdout.count(b"(newer)") == 2, p.stdout
+
+
+@case("diff.trouble_is_exit_2")
+def _(r):
+    ok = {"schema_version": "1.1"}
+    for bad in ("", "{", "[1]", '{"a": 1}', '{"schema_version": "1.1",', "null"):
+        rc, out, err = diff(r, ok, bad)
+        assert rc == 2 and not out and err, (bad, rc, out, err)
+    assert diff(r, files=[r.path("/none"), r.path("/none")])[0] == 2
+    assert diff(r, ok)[0] == 2
+
+
+@case("diff.a_thousand_snapshots_in_a_second")
+def _(r):
+    d = r.healthy().probe()
+    names = []
+    for i in range(1000):
+        d["rocm"]["version"] = "6.4.0" if i == 500 else "6.4.1"
+        r.file(f"/many/{i}.json", json.dumps(d))
+        names.append(r.path(f"/many/{i}.json"))
+    start = time.time()
+    rc, out, _ = diff(r, files=names)
+    took = time.time() - start
+    assert rc == 1 and "500.json" in out and took < (10 if os.environ.get("ASSAY_SLOW") else 1), (rc, took, out)
