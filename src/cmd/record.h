@@ -17,6 +17,7 @@ typedef struct recording {
 	const char *dir;   /* absolute */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
+	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
 	char **command;
 	int64_t start_real, start_boot, stop_real, stop_boot;
 	int status; /* exit status to pass on */

@@ -119,6 +119,10 @@ record_rocm assay_record_rocm(recording *r)
 	char path[PATH_MAX];
 	record_rocm e = {0};
 	const char *sdk = r->rocm ? find_sdk(r) : NULL;
+	if (r->rocm && !sdk && access("/dev/kfd", F_OK) == 0)
+		r->note = "an AMD GPU is here, but no librocprofiler-sdk.so: install "
+			  "rocprofiler-sdk, "
+			  "or set ROCM_PATH";
 	if (!sdk)
 		return e;
 	if (realpath(sdk, path))

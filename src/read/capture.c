@@ -1022,3 +1022,52 @@ TEST(short_records_are_counted_not_believed)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(the_default_stream_is_a_handle_and_work_is_no_event_call)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_api a = {.start = 1,
+			    .end = 2,
+			    .corr = 3,
+			    .domain = ASSAY_WIRE_RUNTIME,
+			    .given =
+				    ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_ORDERS};
+	put(&b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+	a.given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM;
+	a.stream = 0x1000;
+	put(&b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.t.host.n, 2);
+	CHECK_EQ(run->part.t.event_call.n, 1);
+	CHECK_EQ(run->part.t.event_call.stream[0], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(barriers_are_marks_and_scratch_is_overhead)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_barrier w = {
+		.work = {.start = 10, .end = 30, .corr = 5, .device = 1, .stream = 2},
+		.event = 0xabc,
+		.queue = 7,
+		.source_queue = 8,
+		.op = ASSAY_WIRE_BARRIER_WAIT};
+	put(&b, ASSAY_WIRE_BARRIER, &w, sizeof w, NULL);
+	assay_wire_scratch s = {.start = 40, .end = 90, .size = 64, .op = ASSAY_WIRE_SCRATCH_FREE};
+	put(&b, ASSAY_WIRE_SCRATCH, &s, sizeof s, NULL);
+	put_chunk(&b, 0, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_tables *t = &run->part.t;
+	CHECK_EQ(t->mark.n, 1);
+	CHECK(!strcmp(assay_z(run, t->mark.name[0]), "event wait") && t->mark.dur[0] == 20);
+	CHECK(strstr(assay_z(run, t->mark.args[0]), "\"source_queue\":8"));
+	CHECK_EQ(t->track.tid[t->mark.track[0]], 2);
+	CHECK_EQ(t->host.n, 1);
+	CHECK(!strcmp(assay_z(run, t->host.name[0]), "scratch free") && t->host.dur[0] == 50);
+	assay_run_free(run);
+	return 0;
+}

@@ -14,6 +14,8 @@
 #include "record/rocm.h"
 #include "vendor/dl.h"
 
+enum { COPIES_BYTES = 2048 };
+
 static struct {
 	rocprof_lib lib;
 	uint32_t version;
@@ -243,8 +245,29 @@ static int count_copies(struct dl_phdr_info *info, size_t size, void *data)
 	const char *base = slash ? slash + 1 : info->dlpi_name;
 	size_t used = strlen(paths);
 	if (base && !strncmp(base, "librocprofiler-sdk.so", 21))
-		snprintf(paths + used, 2048 - used, "%s%s", used ? ":" : "", info->dlpi_name);
+		snprintf(paths + used, COPIES_BYTES - used, "%s%s", used ? ":" : "",
+			 info->dlpi_name);
 	return 0;
+}
+
+/* Bulk must be open. */
+static void tell_copies(void)
+{
+	char text[COPIES_BYTES] = "";
+	dl_iterate_phdr(count_copies, text);
+	if (strchr(text, ':'))
+		assay_rt_meta("rocprofiler.copies", text);
+}
+
+static void refuse_second(void)
+{
+	if (assay_rt_bulk_open()) {
+		tell_copies();
+		assay_rt_bulk_close();
+	}
+	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1,
+		      "a second copy of rocprofiler-sdk is in the process: what it sees is not "
+		      "recorded");
 }
 
 static void tell_setting(uint32_t version, const char *runtime, uint32_t priority, const char *path)
@@ -259,7 +282,7 @@ static void tell_setting(uint32_t version, const char *runtime, uint32_t priorit
 		"ROCR_VISIBLE_DEVICES",
 		"CUDA_VISIBLE_DEVICES",
 	};
-	char text[2048] = "", key[48];
+	char text[32], key[48];
 	if (!assay_rt_bulk_open())
 		return;
 	snprintf(text, sizeof text, "%u.%u.%u", version / 10000, version / 100 % 100,
@@ -269,10 +292,7 @@ static void tell_setting(uint32_t version, const char *runtime, uint32_t priorit
 	assay_rt_meta("rocprofiler.path", path);
 	snprintf(text, sizeof text, "%u", priority);
 	assay_rt_meta("rocprofiler.tools_before", text);
-	text[0] = 0;
-	dl_iterate_phdr(count_copies, text);
-	if (strchr(text, ':'))
-		assay_rt_meta("rocprofiler.copies", text);
+	tell_copies();
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
 		snprintf(key, sizeof key, "env.%s", variables[i]);
 		if (getenv(variables[i]))
@@ -321,9 +341,7 @@ rocprof_configure_result *rocprofiler_configure(uint32_t version, const char *ru
 	if (!assay_rt_start(&hooks))
 		return NULL;
 	if (atomic_exchange(&called, 1)) {
-		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1,
-			      "a second copy of rocprofiler-sdk is in the process: what it sees is "
-			      "not recorded");
+		refuse_second();
 		return NULL;
 	}
 	const char *missing = bind(__builtin_return_address(0), path, sizeof path);
