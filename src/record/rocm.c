@@ -89,6 +89,27 @@ static bool wants(rocm_kind kind)
 	return kind != ROCM_STREAM || rocm.version >= ROCPROF_STREAMS_SAFE;
 }
 
+static void refuse(const char *why)
+{
+	char text[160];
+	snprintf(text, sizeof text, "rocprofiler-sdk %s: GPU work is not recorded", why);
+	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, text);
+}
+
+/* Without calls and kernels there is nothing to tell; any other refusal is told and borne. */
+static bool bearable(rocm_kind kind, int rc)
+{
+	char text[160];
+	if (rc == ROCPROF_OK)
+		return true;
+	if (kind == ROCM_RUNTIME || kind == ROCM_KERNEL)
+		return false;
+	snprintf(text, sizeof text, "rocprofiler-sdk refused %s (status %d): not recorded",
+		 assay_rocm_kind_name(kind), rc);
+	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, text);
+	return true;
+}
+
 static int subscribe(const service *s, const int32_t *ops, size_t n)
 {
 	void (*fn)(void) = rocm.version < ROCPROF_ABI_1 ? (void (*)(void))callback_0
@@ -111,7 +132,7 @@ static bool subscribe_calls(const service *s)
 	assay_rt_bulk_close();
 	if (!n)
 		return true;
-	return subscribe(s, all ? NULL : ops, all ? 0 : n) == ROCPROF_OK;
+	return bearable(s->kind, subscribe(s, all ? NULL : ops, all ? 0 : n));
 }
 
 static bool subscribe_callbacks(void)
@@ -127,7 +148,7 @@ static bool subscribe_callbacks(void)
 		}
 		if (s->kind == ROCM_RANGE || s->kind == ROCM_MARKER || s->kind == ROCM_NAMING)
 			assay_rocm_choose_marks(&rocm.lib, s->kind);
-		ok &= subscribe(s, NULL, 0) == ROCPROF_OK;
+		ok &= bearable(s->kind, subscribe(s, NULL, 0));
 	}
 	return ok;
 }
@@ -143,19 +164,12 @@ static bool subscribe_buffers(void)
 	if (rocm.lib.create_thread && rocm.lib.assign_thread &&
 	    rocm.lib.create_thread(&thread) == ROCPROF_OK)
 		rocm.lib.assign_thread(rocm.buffer, thread);
-	for (int k = ROCM_CALLBACKS; k < ROCM_KINDS; k++)
+	for (rocm_kind k = ROCM_CALLBACKS; k < ROCM_KINDS; k++)
 		if (assay_rocm_names.kind[k] >= 0 &&
-		    rocm.lib.configure_buffer(rocm.context, assay_rocm_names.kind[k], NULL, 0,
-					      rocm.buffer) != ROCPROF_OK)
+		    !bearable(k, rocm.lib.configure_buffer(rocm.context, assay_rocm_names.kind[k],
+							   NULL, 0, rocm.buffer)))
 			return false;
-	return true;
-}
-
-static void refuse(const char *why)
-{
-	char text[160];
-	snprintf(text, sizeof text, "rocprofiler-sdk %s: GPU work is not recorded", why);
-	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, text);
+	return assay_rocm_names.kind[ROCM_KERNEL] >= 0;
 }
 
 static int initialize(void (*finalize)(void), void *tool_data)

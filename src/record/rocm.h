@@ -51,6 +51,7 @@ typedef struct rocm_names {
 } rocm_names;
 extern rocm_names assay_rocm_names;
 void assay_rocm_resolve(const rocprof_lib *lib);
+const char *assay_rocm_kind_name(rocm_kind kind);
 
 /* Numbers and names of a callback kind's operations, one at a time. */
 typedef void rocm_each_op(int32_t operation, const char *name, void *data);

@@ -48,6 +48,11 @@ static const struct {
 	[ROCM_OP_EVENT_WAIT] = {ROCM_EVENT, -1, "_WAIT", NULL},
 };
 
+const char *assay_rocm_kind_name(rocm_kind kind)
+{
+	return kind_names[kind];
+}
+
 static bool ends(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);

@@ -3,7 +3,8 @@
  *   FAKE_ROCPROF_SHIFT=N   numbers of kinds and operations are N higher: they must be found by name
  *   FAKE_ROCPROF_LATE=1    records come only at the end, newest first
  *   FAKE_ROCPROF_GROW=N    the union of HIP arguments is N bytes longer
- *   FAKE_ROCPROF_DROP=N    so many records are dropped */
+ *   FAKE_ROCPROF_DROP=N    so many records are dropped
+ *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -76,6 +77,14 @@ static uint64_t now(void)
 	struct timespec t;
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t thread_id(void)
+{
+	static __thread uint64_t tid;
+	if (!tid)
+		tid = (uint64_t)syscall(SYS_gettid);
+	return tid;
 }
 
 static int one(void)
@@ -307,6 +316,12 @@ API int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t o
 
 /* ---- contexts, buffers, services: a client's context and buffer have its number + 1 ---- */
 
+static int refused(const char *kind)
+{
+	const char *name = getenv("FAKE_ROCPROF_REFUSE");
+	return name && kind && !strcmp(name, kind);
+}
+
 static client *client_of(uint64_t id)
 {
 	return id && id <= sdk.n ? &sdk.clients[id - 1] : NULL;
@@ -366,7 +381,8 @@ API int rocprofiler_configure_callback_tracing_service(uint64_t context, int kin
 	client *c = client_of(context);
 	if (sdk.state != -1)
 		return LOCKED;
-	if (!c || !name_in(callback_kinds, kind) || c->callback[kind])
+	if (!c || !name_in(callback_kinds, kind) || c->callback[kind] ||
+	    refused(name_in(callback_kinds, kind)))
 		return NOT_FOUND;
 	c->callback[kind] = fn;
 	c->arg[kind] = arg;
@@ -382,7 +398,8 @@ API int rocprofiler_configure_buffer_tracing_service(uint64_t context, int kind,
 	client *c = client_of(context);
 	if (sdk.state != -1)
 		return LOCKED;
-	if (!c || !name_in(buffer_kinds, kind) || buffer != context)
+	if (!c || !name_in(buffer_kinds, kind) || buffer != context ||
+	    refused(name_in(buffer_kinds, kind)))
 		return NOT_FOUND;
 	c->buffered[kind] = 1;
 	return 0;
@@ -624,7 +641,7 @@ static void tell(client *c, int kind, int operation, int phase, uint64_t corr, r
 {
 	kind += (int)sdk.shift;
 	operation += (int)sdk.shift;
-	uint64_t tid = (uint64_t)syscall(SYS_gettid);
+	uint64_t tid = thread_id();
 	if (!c->started || operation < 0 || !c->callback[kind])
 		return;
 	if (c->ops[kind] && !(c->ops_set[kind][operation / 64] >> operation % 64 & 1))
@@ -703,7 +720,7 @@ static uint64_t external(client *c, int request, int operation, uint64_t corr)
 {
 	rocprof_user out = {0};
 	if (c->request && c->requested[request])
-		c->request((uint64_t)syscall(SYS_gettid), 1, request, operation, corr, &out, NULL);
+		c->request(thread_id(), 1, request, operation, corr, &out, NULL);
 	return out.value;
 }
 
@@ -718,7 +735,7 @@ static void *new_record(const char *kind, size_t bytes, int operation, rocprof_r
 static record *make_kernel(const fake_work *w, uint64_t corr, uint64_t t)
 {
 	rocprof_kernel_record k = {.corr = {corr, external(&sdk.clients[sdk.n - 1], 11, 2, corr)},
-				   .thread = (uint64_t)syscall(SYS_gettid),
+				   .thread = thread_id(),
 				   .start = t + 1000,
 				   .end = t + 3000};
 	record *r =
@@ -752,7 +769,7 @@ static record *make_copy(const fake_work *w, uint64_t corr, uint64_t t)
 
 static record *make_memory(const fake_work *w, uint64_t corr, uint64_t t)
 {
-	uint64_t tid = (uint64_t)syscall(SYS_gettid);
+	uint64_t tid = thread_id();
 	rocprof_memory_record_1 m = {.corr = {corr, 0, 0},
 				     .thread = tid,
 				     .start = t,
@@ -775,7 +792,7 @@ static record *make_memory(const fake_work *w, uint64_t corr, uint64_t t)
 
 static record *make_scratch(const fake_work *w, uint64_t corr, uint64_t t)
 {
-	uint64_t tid = (uint64_t)syscall(SYS_gettid);
+	uint64_t tid = thread_id();
 	rocprof_record head;
 	size_t size = sdk.version > 10000 ? 96 : one() ? 88 : 80;
 	record *r = new_record("SCRATCH_MEMORY", size, w->operation, &head);

@@ -281,6 +281,16 @@ def dropped_records_are_counted(v):
 
 
 @each("600", "10000")
+def a_refused_service_is_told_and_borne(v):
+    c = play("memory", v, env={"FAKE_ROCPROF_REFUSE": "SCRATCH_MEMORY"})
+    eq((len(c.calls), len(c.rows["MEMORY"]), len(c.rows["SCRATCH"])), (4, 2, 0))
+    eq([c.text(r["text"]) for r in c.rows["LOST"]],
+       ["rocprofiler-sdk refused SCRATCH_MEMORY (status 2): not recorded"])
+    c = play("streams", v, env={"FAKE_ROCPROF_REFUSE": "KERNEL_DISPATCH"})
+    eq([c.text(r["text"]) for r in c.rows["LOST"]], ["rocprofiler-sdk refused a service: GPU work is not recorded"])
+
+
+@each("600", "10000")
 def a_killed_program_leaves_what_it_did(v):
     for end, code in (("_exit", 5), ("kill", 137)):
         run, p = record("streams", v, end=end)
