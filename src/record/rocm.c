@@ -16,14 +16,24 @@
 
 enum { COPIES_BYTES = 2048 };
 
+typedef struct buffer {
+	uint64_t id;
+	uint64_t dropped; /* as the SDK counted last */
+} buffer;
+
+/* Records of GPU work are made on threads of the SDK, which may wait for room; those of allocations
+ * on the program's own, which may not: they are dropped and counted. */
+enum { WORK, MEMORY, BUFFERS };
+static const int policies[BUFFERS] = {ROCPROF_LOSSLESS, ROCPROF_DISCARD};
+
 static struct {
 	rocprof_lib lib;
 	uint32_t version;
-	uint64_t context, buffer;
+	uint64_t context;
+	buffer buffers[BUFFERS];
 	void (*finalize)(void); /* of the SDK; takes the client by value */
 	rocprof_client_0 client_0;
 	rocprof_client_1 client_1;
-	uint64_t dropped;             /* as the SDK counted last */
 	_Atomic int ready, finalized; /* ready: buffers may be flushed */
 } rocm;
 
@@ -64,12 +74,13 @@ static void callback_1(rocprof_callback_1 r, rocprof_user *user, void *arg)
 }
 
 /* Drops are counted from the start of the process. */
-static void on_buffer(uint64_t context, uint64_t buffer, rocprof_header **headers, size_t n,
-		      void *data, uint64_t dropped)
+static void on_buffer(uint64_t context, uint64_t id, rocprof_header **headers, size_t n, void *data,
+		      uint64_t dropped)
 {
-	(void)context, (void)buffer, (void)data;
-	uint64_t more = dropped > rocm.dropped ? dropped - rocm.dropped : 0;
-	rocm.dropped = dropped;
+	(void)context, (void)id;
+	buffer *b = data;
+	uint64_t more = dropped > b->dropped ? dropped - b->dropped : 0;
+	b->dropped = dropped;
 	if (n && assay_rt_bulk_open()) {
 		assay_rocm_convert(rocm.version, headers, n);
 		assay_rt_bulk_close();
@@ -153,22 +164,33 @@ static bool subscribe_callbacks(void)
 	return ok;
 }
 
-/* LOSSLESS: who fills a buffer is a thread of the SDK, not of the program, and may wait. */
-static bool subscribe_buffers(void)
+static bool make_buffer(int which, uint64_t thread)
 {
 	size_t size = assay_rt_conf()->buffer_bytes;
-	uint64_t thread = 0;
-	if (rocm.lib.create_buffer(rocm.context, size, size / 8 * 7, ROCPROF_LOSSLESS, on_buffer,
-				   NULL, &rocm.buffer) != ROCPROF_OK)
+	buffer *b = &rocm.buffers[which];
+	if (rocm.lib.create_buffer(rocm.context, size, size / 8 * 7, policies[which], on_buffer, b,
+				   &b->id) != ROCPROF_OK)
 		return false;
+	if (thread)
+		rocm.lib.assign_thread(b->id, thread);
+	return true;
+}
+
+static bool subscribe_buffers(void)
+{
+	uint64_t thread = 0;
 	if (rocm.lib.create_thread && rocm.lib.assign_thread &&
-	    rocm.lib.create_thread(&thread) == ROCPROF_OK)
-		rocm.lib.assign_thread(rocm.buffer, thread);
-	for (rocm_kind k = ROCM_CALLBACKS; k < ROCM_KINDS; k++)
+	    rocm.lib.create_thread(&thread) != ROCPROF_OK)
+		thread = 0;
+	if (!make_buffer(WORK, thread) || !make_buffer(MEMORY, thread))
+		return false;
+	for (rocm_kind k = ROCM_CALLBACKS; k < ROCM_KINDS; k++) {
+		uint64_t id = rocm.buffers[k == ROCM_MEMORY ? MEMORY : WORK].id;
 		if (assay_rocm_names.kind[k] >= 0 &&
 		    !bearable(k, rocm.lib.configure_buffer(rocm.context, assay_rocm_names.kind[k],
-							   NULL, 0, rocm.buffer)))
+							   NULL, 0, id)))
 			return false;
+	}
 	return assay_rocm_names.kind[ROCM_KERNEL] >= 0;
 }
 
@@ -204,8 +226,8 @@ static int initialize(void (*finalize)(void), void *tool_data)
 
 static void flush(void)
 {
-	if (atomic_load(&rocm.ready))
-		rocm.lib.flush_buffer(rocm.buffer);
+	for (int i = 0; i < BUFFERS && atomic_load(&rocm.ready); i++)
+		rocm.lib.flush_buffer(rocm.buffers[i].id);
 }
 
 /* The SDK has stopped and synchronised everything by now; what is left is in the buffer. */

@@ -25,6 +25,7 @@ enum {
 	NOT_ZERO = 30,
 	KINDS = 64,
 	CLIENTS = 8,
+	BUFFERS = 4, /* of a client */
 	RECORD = 192,
 	RUNTIME = 5,
 	COMPILER = 6,
@@ -42,6 +43,13 @@ typedef struct record {
 	uint64_t bytes[RECORD / 8];
 } record;
 
+typedef struct buffer {
+	rocprof_buffer_fn *fn;
+	void *data;
+	record *first; /* newest first, unless late */
+	uint64_t dropped;
+} buffer;
+
 typedef struct client {
 	union {
 		rocprof_client_0 zero;
@@ -55,10 +63,8 @@ typedef struct client {
 	uint8_t buffered[KINDS];
 	rocprof_request_fn *request;
 	uint8_t requested[KINDS];
-	rocprof_buffer_fn *on_buffer;
-	record *first; /* in the buffer, newest first */
-	int started, buffer_made;
-	uint64_t dropped;
+	buffer buffers[BUFFERS];
+	int n_buffers, started;
 } client;
 
 static struct {
@@ -314,7 +320,8 @@ API int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t o
 	return give_name(name_in(ops_of(name_in(buffer_kinds, kind)), op), name, n);
 }
 
-/* ---- contexts, buffers, services: a client's context and buffer have its number + 1 ---- */
+/* ---- contexts, buffers, services: a client's context has its number + 1, its buffers that times
+ * 16 and the number of the buffer ---- */
 
 static int refused(const char *kind)
 {
@@ -354,15 +361,14 @@ API int rocprofiler_context_is_valid(uint64_t id, int *valid)
 API int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, int policy,
 				  rocprof_buffer_fn *fn, void *data, uint64_t *id)
 {
-	(void)data;
 	client *c = client_of(context);
 	if (sdk.state != -1)
 		return LOCKED;
-	if (!c || *id || watermark > size || (policy != 1 && policy != 2))
+	if (!c || c->n_buffers == BUFFERS || *id || watermark > size ||
+	    (policy != 1 && policy != 2))
 		return NOT_ZERO;
-	c->on_buffer = fn;
-	c->buffer_made = 1;
-	*id = context;
+	*id = context * 16 + (uint64_t)c->n_buffers;
+	c->buffers[c->n_buffers++] = (buffer){.fn = fn, .data = data};
 	return 0;
 }
 API int rocprofiler_create_callback_thread(uint64_t *id)
@@ -370,9 +376,9 @@ API int rocprofiler_create_callback_thread(uint64_t *id)
 	*id = 1;
 	return sdk.state == -1 ? 0 : LOCKED;
 }
-API int rocprofiler_assign_callback_thread(uint64_t buffer, uint64_t thread)
+API int rocprofiler_assign_callback_thread(uint64_t id, uint64_t thread)
 {
-	return client_of(buffer) && thread == 1 ? 0 : NOT_FOUND;
+	return client_of(id / 16) && thread == 1 ? 0 : NOT_FOUND;
 }
 API int rocprofiler_configure_callback_tracing_service(uint64_t context, int kind,
 						       const int32_t *ops, size_t n,
@@ -392,16 +398,16 @@ API int rocprofiler_configure_callback_tracing_service(uint64_t context, int kin
 	return 0;
 }
 API int rocprofiler_configure_buffer_tracing_service(uint64_t context, int kind, const int32_t *ops,
-						     size_t n, uint64_t buffer)
+						     size_t n, uint64_t id)
 {
 	(void)ops, (void)n;
 	client *c = client_of(context);
 	if (sdk.state != -1)
 		return LOCKED;
-	if (!c || !name_in(buffer_kinds, kind) || buffer != context ||
+	if (!c || !name_in(buffer_kinds, kind) || id / 16 != context ||
 	    refused(name_in(buffer_kinds, kind)))
 		return NOT_FOUND;
-	c->buffered[kind] = 1;
+	c->buffered[kind] = (uint8_t)(id % 16 + 1);
 	return 0;
 }
 API int rocprofiler_configure_external_correlation_id_request_service(uint64_t context,
@@ -458,8 +464,9 @@ API int rocprofiler_query_available_agents(int version, rocprof_agents_fn *fn, s
 /* ---- delivery ---- */
 
 typedef struct delivery {
-	client *c;
+	buffer *b;
 	record *first;
+	uint64_t id;
 } delivery;
 
 static void *deliver_on_thread(void *data)
@@ -473,8 +480,7 @@ static void *deliver_on_thread(void *data)
 		h[i] = (rocprof_header){ROCPROF_TRACING, r->kind, r->bytes};
 		list[i] = &h[i];
 	}
-	d->c->on_buffer((uint64_t)(d->c - sdk.clients) + 1, (uint64_t)(d->c - sdk.clients) + 1,
-			list, n, NULL, d->c->dropped);
+	d->b->fn(d->id / 16, d->id, list, n, d->b->data, d->b->dropped);
 	for (record *r = d->first, *next; r; r = next) {
 		next = r->next;
 		memset(r, 0xee, sizeof *r); /* who keeps a pointer finds out */
@@ -487,12 +493,13 @@ static void *deliver_on_thread(void *data)
 
 API int rocprofiler_flush_buffer(uint64_t id)
 {
-	client *c = client_of(id);
-	if (!c || !c->on_buffer)
+	client *c = client_of(id / 16);
+	if (!c || id % 16 >= BUFFERS || !c->buffers[id % 16].fn)
 		return NOT_FOUND;
 	pthread_mutex_lock(&sdk.lock);
-	delivery d = {c, c->first};
-	c->first = NULL;
+	buffer *b = &c->buffers[id % 16];
+	delivery d = {b, b->first, id};
+	b->first = NULL;
 	pthread_mutex_unlock(&sdk.lock);
 	if (!d.first)
 		return 0;
@@ -525,15 +532,16 @@ static void complete(void)
 			client *c = &sdk.clients[i];
 			if (!c->started || list->kind >= KINDS || !c->buffered[list->kind])
 				continue;
+			buffer *b = &c->buffers[c->buffered[list->kind] - 1];
 			if (drops > 0) {
 				drops--;
-				c->dropped++;
+				b->dropped++;
 				continue;
 			}
 			record *copy = malloc(sizeof *copy);
 			*copy = *list;
-			copy->next = c->first;
-			c->first = copy;
+			copy->next = b->first;
+			b->first = copy;
 		}
 		free(list);
 	}
