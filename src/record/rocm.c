@@ -203,6 +203,7 @@ static int initialize(void (*finalize)(void), void *tool_data)
 	assay_rocm_resolve(&rocm.lib);
 	if (assay_rt_bulk_open()) {
 		assay_rocm_agents(&rocm.lib);
+		assay_rocm_clock(&rocm.lib);
 		assay_rt_bulk_close();
 	}
 	if (rocm.lib.create_context(&rocm.context) != ROCPROF_OK) {

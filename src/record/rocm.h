@@ -117,6 +117,8 @@ void assay_rocm_on_naming(const rocm_call *c, rocprof_user *user);
 
 /* Agents into DEVICE records. Bulk must be open. */
 void assay_rocm_agents(const rocprof_lib *lib);
+/* Compare the SDK's clock with ours. Bulk must be open. */
+void assay_rocm_clock(const rocprof_lib *lib);
 void assay_rocm_on_code(const rocm_call *c, rocprof_user *user);
 /* Buffer records into ours. Bulk must be open. */
 void assay_rocm_convert(uint32_t version, rocprof_header **headers, size_t n);

@@ -1,5 +1,7 @@
 /* Buffer records, kernel symbols and agents into ours. Everything here runs with the runtime's lock
- * held. The SDK's clock is CLOCK_BOOTTIME, as ours. */
+ * held. */
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +30,9 @@ static struct {
 	size_t agent_count;
 	kernel *kernels; /* by the SDK's number */
 	size_t kernels_size;
-	uint32_t life; /* whose strings the names are */
+	uint32_t life;  /* whose strings the names are */
+	uint32_t codes; /* code objects told */
+	int64_t offset; /* ours minus the SDK's clock */
 } state;
 
 /* ---- agents ---- */
@@ -82,7 +86,52 @@ void assay_rocm_agents(const rocprof_lib *lib)
 		lib->agents(ROCPROF_AGENT_VERSION, take_agents, sizeof(rocprof_agent), NULL);
 }
 
-/* ---- kernel symbols ---- */
+/* The SDK's clock is CLOCK_BOOTTIME, as ours; should it ever be another, times are moved and the
+ * trace says so. */
+void assay_rocm_clock(const rocprof_lib *lib)
+{
+	enum { TRIES = 8, SAME_NS = 1000000 };
+	int64_t best = INT64_MAX;
+	char text[32];
+	for (int i = 0; lib->timestamp && i < TRIES; i++) {
+		uint64_t t = 0;
+		int64_t before = assay_rt_now();
+		if (lib->timestamp(&t) != ROCPROF_OK)
+			return;
+		int64_t after = assay_rt_now();
+		if (after - before < best) {
+			best = after - before;
+			state.offset = before + best / 2 - (int64_t)t;
+		}
+	}
+	if (state.offset > -SAME_NS && state.offset < SAME_NS) {
+		state.offset = 0;
+		return;
+	}
+	snprintf(text, sizeof text, "%lld", (long long)state.offset);
+	assay_rt_meta("rocprofiler.clock_offset_ns", text);
+}
+
+static int64_t time_of(uint64_t theirs)
+{
+	return (int64_t)theirs + state.offset;
+}
+
+/* ---- code ---- */
+
+/* Where kernels came from, when that is a file. */
+static void put_code(const rocprof_code_object *o)
+{
+	enum { CODES_MAX = 4096 };
+	char key[40];
+	if (!o || o->size < offsetof(rocprof_code_object, load_base) || !o->uri ||
+	    strncmp(o->uri, "file://", 7) || state.codes >= CODES_MAX || !assay_rt_bulk_open())
+		return;
+	state.codes++;
+	snprintf(key, sizeof key, "code_object.%llu", (unsigned long long)o->id);
+	assay_rt_meta(key, o->uri);
+	assay_rt_bulk_close();
+}
 
 static kernel *kernel_at(uint64_t id)
 {
@@ -123,6 +172,8 @@ void assay_rocm_on_code(const rocm_call *c, rocprof_user *user)
 {
 	(void)user;
 	const rocprof_kernel_symbol *s = c->payload;
+	if (c->operation == assay_rocm_names.op[ROCM_OP_CODE_LOAD] && c->phase == ROCPROF_ENTER)
+		put_code(c->payload);
 	if (c->operation != assay_rocm_names.op[ROCM_OP_KERNEL_SYMBOL] ||
 	    c->phase != ROCPROF_ENTER || !s || s->size < ROCPROF_KERNEL_SYMBOL_SHORT ||
 	    !assay_rt_bulk_open())
@@ -158,12 +209,12 @@ static bool wanted(int64_t start, bool launched_inside)
 static void *put_work(assay_wire_type type, size_t bytes, work in)
 {
 	rocm_origin o = assay_rocm_unpack(in.external);
-	if (!wanted((int64_t)in.start, o.wanted))
+	if (!wanted(time_of(in.start), o.wanted))
 		return NULL;
 	uint32_t device = assay_rocm_stream_on(o.stream, in.device);
 	assay_wire_work *w = assay_rt_bulk(type, bytes);
-	w->start = (int64_t)in.start;
-	w->end = (int64_t)in.end;
+	w->start = time_of(in.start);
+	w->end = time_of(in.end);
 	w->corr = in.corr;
 	w->graph = o.graph;
 	w->graph_node = o.node;
@@ -241,11 +292,11 @@ static void put_memory(const void *record, uint32_t version)
 					      m1->address, m1->bytes};
 	bool frees =
 		m.rec.operation == op[ROCM_OP_FREE] || m.rec.operation == op[ROCM_OP_VMEM_FREE];
-	if (!assay_rt_wanted((int64_t)m.start))
+	if (!assay_rt_wanted(time_of(m.start)))
 		return;
 	assay_wire_memory *w = assay_rt_bulk(ASSAY_WIRE_MEMORY, sizeof *w);
 	w->rec.thread = (uint32_t)m.thread;
-	w->time = (int64_t)m.start;
+	w->time = time_of(m.start);
 	w->address = m.address;
 	w->size = m.bytes;
 	w->corr = m.corr.internal;
@@ -280,12 +331,12 @@ static void put_scratch(const void *record, uint32_t version)
 {
 	rocprof_scratch_record_1 s = scratch_of(record, version);
 	const int32_t *op = assay_rocm_names.op;
-	if (!assay_rt_wanted((int64_t)s.start))
+	if (!assay_rt_wanted(time_of(s.start)))
 		return;
 	assay_wire_scratch *w = assay_rt_bulk(ASSAY_WIRE_SCRATCH, sizeof *w);
 	w->rec.thread = (uint32_t)s.thread;
-	w->start = (int64_t)s.start;
-	w->end = (int64_t)s.end;
+	w->start = time_of(s.start);
+	w->end = time_of(s.end);
 	w->corr = s.corr.internal;
 	w->size = s.bytes;
 	w->device = device_of(s.agent);

@@ -4,7 +4,8 @@
  *   FAKE_ROCPROF_LATE=1    records come only at the end, newest first
  *   FAKE_ROCPROF_GROW=N    the union of HIP arguments is N bytes longer
  *   FAKE_ROCPROF_DROP=N    so many records are dropped
- *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused */
+ *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
+ *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -72,7 +73,7 @@ static struct {
 	int state, done, late; /* state as rocprofiler_is_initialized has it */
 	client clients[CLIENTS];
 	uint32_t n;
-	uint64_t last_corr, last_dispatch;
+	uint64_t last_corr, last_dispatch, ahead;
 	record *pending; /* not finished, newest first */
 	pthread_mutex_t lock;
 	client *configuring;
@@ -82,7 +83,7 @@ static uint64_t now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + sdk.ahead;
 }
 
 static uint64_t thread_id(void)
@@ -675,6 +676,9 @@ static void register_kernels(void)
 {
 	static const char *const names[] = {"_Z3addPfS_i.kd", "_Z6matmulPKfS0_Pfi.kd",
 					    "Cijk_Ailk_Bljk_BBS_MT128x128.kd"};
+	rocprof_code_object o = {
+		.size = sizeof o, .id = 1, .uri = "file:///lib/kernels.co#offset=0"};
+	tell_all(CODE, 1, ROCPROF_ENTER, 0, (rocprof_user[CLIENTS]){{0}}, &o);
 	for (uint64_t i = 0; i < 3; i++) {
 		char text[64];
 		rocprof_user users[CLIENTS] = {{0}};
@@ -697,6 +701,7 @@ API void fake_start(void)
 	sdk.version = setting("FAKE_ROCPROF", 10000);
 	sdk.shift = setting("FAKE_ROCPROF_SHIFT", 0);
 	sdk.grow = setting("FAKE_ROCPROF_GROW", 0);
+	sdk.ahead = setting("FAKE_ROCPROF_CLOCK", 0);
 	sdk.late = (int)setting("FAKE_ROCPROF_LATE", 0);
 	atexit(finalize_all);
 	sdk.state = -1;

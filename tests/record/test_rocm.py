@@ -109,7 +109,17 @@ def work_is_on_the_stream_it_was_launched_on(v):
     eq([(d["id"], c.text(d["name"]), c.text(d["arch"]), d["units"], d["warp"]) for d in c.rows["DEVICE"]],
        [(i, "AMD Instinct MI300X", "gfx942", 304, 64) for i in (0, 1)])
     eq(c.meta["rocprofiler.version"], f"{int(v) // 10000}.{int(v) // 100 % 100}.{int(v) % 100}")
+    eq(c.meta["code_object.1"], "file:///lib/kernels.co#offset=0")
     assert {r["corr"] for r in c.rows["KERNEL"]} <= {r["corr"] for r in c.calls}
+
+
+@each("600", "10000")
+def another_clock_is_brought_to_ours(v):
+    c = play("streams", v, env={"FAKE_ROCPROF_CLOCK": "3000000000"})
+    calls = {r["corr"]: r for r in c.calls}
+    assert all(0 < k["start"] - calls[k["corr"]]["start"] < 1e8 for k in c.rows["KERNEL"])
+    eq(round(int(c.meta["rocprofiler.clock_offset_ns"]) / 1e9, 2), -3.0)
+    eq("rocprofiler.clock_offset_ns" in play("streams", v).meta, False)
 
 
 @each()
