@@ -105,7 +105,7 @@ static uint64_t device_key(const assay_tables *t, uint32_t row)
 	uint32_t track = t->gpu.track[row];
 	/* devices -1 (unknown) and 0 differ: the bias keeps the order of signed numbers */
 	return (uint64_t)assay_group_of(t, t->track.source[track]) << 32 |
-	       (uint32_t)((int32_t)t->track.pid[track] + INT32_MIN);
+	       ((uint32_t)t->track.pid[track] ^ 1u << 31);
 }
 
 typedef assay_vec(struct group) groups;

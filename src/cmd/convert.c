@@ -1,4 +1,5 @@
 /* assay convert: from any format we read to any format we write. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include "base/test.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
+#include "write/csv.h"
 #include "write/writer.h"
 
 struct convert_args {
@@ -39,6 +41,12 @@ static const assay_writer *writer_for(const char *path)
 	return NULL;
 }
 
+/* Tables go into a folder, one file each. */
+static bool wants_tables(const struct convert_args *a, const char *path)
+{
+	return a->to ? !strcmp(a->to, "csv") : assay_str_ends(assay_str_of(path), "/");
+}
+
 static void list_writers(void)
 {
 	for (size_t i = 0; i < assay_writer_count; i++) {
@@ -46,6 +54,8 @@ static void list_writers(void)
 		fprintf(stderr, "  --to %-9s %-10s %s\n", w->name, w->exts[0] ? w->exts[0] : "",
 			w->about);
 	}
+	fprintf(stderr, "  --to %-9s %-10s %s\n", "csv", "folder/",
+		"every table as comma-separated values, one file each");
 }
 
 static const assay_writer *choose_writer(const struct convert_args *a, const char *path)
@@ -135,13 +145,39 @@ static bool write_run(const assay_run *run, const assay_writer *w, const char *p
 	return false;
 }
 
+static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
+{
+	assay_arena a = {0};
+	bool ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
+		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
+	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++) {
+		if (!assay_csv_rows(run, id))
+			continue;
+		const char *path =
+			assay_printf(&a, "%s/%s.csv", folder, assay_table_infos[id].name);
+		assay_output *o = assay_output_open(path, err);
+		ok = o != NULL;
+		if (!ok)
+			break;
+		assay_csv_table(run, id, assay_output_file(o));
+		ok = assay_output_close(o, err);
+	}
+	assay_arena_free(&a);
+	return ok;
+}
+
 static int convert_run(const void *args, char **operands, int n)
 {
 	const struct convert_args *a = args;
 	const char *out = operands[n - 1];
-	const assay_writer *w = choose_writer(a, out);
-	if (!w)
+	bool tables = wants_tables(a, out);
+	const assay_writer *w = tables ? NULL : choose_writer(a, out);
+	if (!w && !tables)
 		return ASSAY_EXIT_USAGE;
+	if (tables && !strcmp(out, "-")) {
+		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
+		return ASSAY_EXIT_USAGE;
+	}
 	for (int i = 0; i < n - 1; i++)
 		if (is_same_file(operands[i], out)) {
 			fprintf(stderr,
@@ -156,7 +192,7 @@ static int convert_run(const void *args, char **operands, int n)
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok && a->hta)
 		alias_for_hta(run);
-	ok = ok && write_run(run, w, out, &err);
+	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);
@@ -174,6 +210,8 @@ static const assay_opt convert_opts[] = {
 static const assay_example convert_examples[] = {
 	{"assay convert demo/train.json.gz /tmp/assay-example.json.gz",
 	 "the same trace with waits resolved, arrows and rows of their own"},
+	{"assay convert demo/train.json.gz /tmp/assay-example.pftrace", "for ui.perfetto.dev"},
+	{"assay convert --to csv demo/train.json.gz /tmp/assay-example", "for a spreadsheet"},
 	{"assay convert --to chrome demo/train.json.gz -", "to standard output"},
 };
 

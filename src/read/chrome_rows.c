@@ -334,6 +334,16 @@ static void add_mark(chrome_worker *w, const chrome_event *ev)
 	m->args[r] = leftover_args(w, ev, places_mark);
 }
 
+/* Times that sums and differences of a few may hold: 73 years around the base. */
+static int64_t bounded(chrome_worker *w, int64_t t)
+{
+	const int64_t limit = 1ll << 61;
+	if (t <= limit && t >= -limit)
+		return t;
+	assay_count(&w->part, ASSAY_ISSUE_wide_value, 1);
+	return 0;
+}
+
 static void add_span(chrome_worker *w, chrome_event *ev)
 {
 	if (!ev->has_ts || !ev->has_dur)
@@ -452,6 +462,8 @@ static void add_metadata(chrome_worker *w, const chrome_event *ev)
 void chrome_add(chrome_worker *w, chrome_event *ev)
 {
 	w->events++;
+	ev->ts = bounded(w, ev->ts);
+	ev->dur = bounded(w, ev->dur);
 	switch (ev->ph) {
 	case 'X':
 		add_span(w, ev);

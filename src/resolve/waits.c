@@ -151,6 +151,17 @@ static void learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t tr
 	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : no_track;
 }
 
+/* A thread's own default stream has the handle 2, or null in calls built for it. */
+static bool is_own(uint64_t handle, assay_str name)
+{
+	return handle == 2 || (handle == 0 && assay_str_ends(name, "_spt"));
+}
+
+static uint64_t own_handle(uint32_t thread)
+{
+	return 2 | ((uint64_t)thread + 1) << 32;
+}
+
 /* An address that was several streams' in turn: the one alive at that time. */
 static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
 {
@@ -167,7 +178,10 @@ static uint32_t track_of_handle(const waits *w, uint32_t source, uint64_t handle
 	if (handle == ASSAY_NO_HANDLE)
 		return ASSAY_NO_ROW;
 	uint32_t track = assay_map_get(&w->handles, handle_key(source, handle));
-	return track == no_track ? track_by_time(w, source, handle, ts) : track;
+	if (track != no_track)
+		return track;
+	/* which device's default stream null means is not known when there are several */
+	return handle <= 1 ? ASSAY_NO_ROW : track_by_time(w, source, handle, ts);
 }
 
 /* ------------------------------------------------------------------ records */
@@ -448,12 +462,14 @@ struct handles {
 	bool has_stream, has_event;
 };
 
-static void add_call(waits *w, uint32_t source, assay_call call, uint32_t h, struct handles a)
+/* NULL: the call orders nothing after all. */
+static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uint32_t h,
+				 struct handles a)
 {
 	bool launch_without_event = call.op == ASSAY_OP_RECORD && !a.event;
 	if (launch_without_event && h != ASSAY_NO_ROW &&
 	    assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
-		return;
+		return NULL;
 	assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
 	attach_call(w, r, h);
 	r->flags |= call.flags;
@@ -465,14 +481,32 @@ static void add_call(waits *w, uint32_t source, assay_call call, uint32_t h, str
 		r->event = a.event;
 	r->device = source < w->sources ? w->only_device[source] : -1;
 	if (!(call.takes & ASSAY_CALL_STREAM))
-		return;
+		return r;
 	r->stream = a.has_stream ? a.stream : ASSAY_NO_HANDLE;
 	bool own = r->stream == 2 || (r->stream == 0 && call.flags & ASSAY_REC_PER_THREAD);
-	uint32_t track = own ? ASSAY_NO_ROW : track_of_handle(w, source, r->stream, r->enter);
+	uint32_t track =
+		track_of_handle(w, source, own ? own_handle(r->thread) : r->stream, r->enter);
 	if (track != ASSAY_NO_ROW)
 		set_stream(w, r, track);
 	if (call.takes & ASSAY_CALL_FLAGS && a.arg & 1) /* cudaStreamNonBlocking */
 		r->flags |= ASSAY_REC_NONBLOCKING;
+	return r;
+}
+
+static void add_copy(waits *w, assay_call call, uint32_t h)
+{
+	const assay_tables *t = w->t;
+	uint32_t source = host_source(w, h);
+	uint32_t g = assay_map_get(&w->gpus, corr_key(source, t->api.corr[t->host.detail[h]]));
+	if (g == ASSAY_NO_ROW)
+		return;
+	assay_sweep_rec *r = add_rec(w, ASSAY_OP_COPY, source, 0, 0);
+	attach_call(w, r, h);
+	r->flags |= call.flags;
+	set_stream(w, r, t->gpu.track[g]);
+	if (call.takes & ASSAY_CALL_SYNC_COPY &&
+	    assay_str_find(assay_text(w->run, t->gpu.name[g]), "DtoH") >= 0)
+		r->flags |= ASSAY_REC_MUST_BLOCK;
 }
 
 /* Does a row of another kind say more about this call? Creation and the like are only told here. */
@@ -491,9 +525,13 @@ static void add_event_calls(waits *w)
 		if (call.op == ASSAY_OP_COUNT || is_told(w, source, e->corr[i], call.op))
 			continue;
 		uint32_t h = assay_map_get(&w->calls, corr_key(source, e->corr[i]));
-		add_call(w, source, call, h,
-			 (struct handles){e->stream[i], e->event[i], e->arg[i], true, true});
-		assay_sweep_rec *r = &w->recs.p[w->recs.n - 1];
+		if (call.op == ASSAY_OP_COPY)
+			continue; /* add_host_calls() has more to tell */
+		assay_sweep_rec *r = add_call(
+			w, source, call, h,
+			(struct handles){e->stream[i], e->event[i], e->arg[i], true, true});
+		if (!r)
+			continue;
 		if (h == ASSAY_NO_ROW) {
 			r->key = key_at(w, source, e->ts[i], e->corr[i]);
 			r->enter = e->ts[i];
@@ -553,35 +591,24 @@ static void learn_from_launches(waits *w)
 		if (g == ASSAY_NO_ROW)
 			continue;
 		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
+		bool own = is_own(a.stream, assay_text(w->run, t->host.name[h]));
 		if (a.has_stream)
-			learn_handle(w, host_source(w, h), a.stream, t->gpu.track[g]);
+			learn_handle(w, host_source(w, h),
+				     own ? own_handle(t->host.track[h]) : a.stream,
+				     t->gpu.track[g]);
 	}
 	const assay_event_call_table *e = &t->event_call;
 	for (uint32_t i = 0; i < e->n; i++) {
 		uint32_t source = t->track.source[e->track[i]];
 		uint32_t g = assay_map_get(&w->gpus, corr_key(source, e->corr[i]));
+		bool own = is_own(e->stream[i], assay_text(w->run, e->name[i]));
 		if (g != ASSAY_NO_ROW)
-			learn_handle(w, source, e->stream[i], t->gpu.track[g]);
+			learn_handle(w, source, own ? own_handle(e->track[i]) : e->stream[i],
+				     t->gpu.track[g]);
 	}
 }
 
 /* ------------------------------------------------------------------ calls known by name only */
-
-static void add_copy(waits *w, assay_call call, uint32_t h)
-{
-	const assay_tables *t = w->t;
-	uint32_t source = host_source(w, h);
-	uint32_t g = assay_map_get(&w->gpus, corr_key(source, t->api.corr[t->host.detail[h]]));
-	if (g == ASSAY_NO_ROW)
-		return;
-	assay_sweep_rec *r = add_rec(w, ASSAY_OP_COPY, source, 0, 0);
-	attach_call(w, r, h);
-	r->flags |= call.flags;
-	set_stream(w, r, t->gpu.track[g]);
-	if (call.takes & ASSAY_CALL_SYNC_COPY &&
-	    assay_str_find(assay_text(w->run, t->gpu.name[g]), "DtoH") >= 0)
-		r->flags |= ASSAY_REC_MUST_BLOCK;
-}
 
 /* A record of nobody knows which event: no event's last record is certain from here on. */
 static void add_blind_record(waits *w, uint32_t h)

@@ -210,3 +210,26 @@ TEST(a_failed_call_is_told_by_its_status)
 	assay_run_free(m.run);
 	return 0;
 }
+
+/* A launch on the thread's own stream tells which stream of GPU rows that is. */
+TEST(a_threads_own_stream_is_learnt_from_its_launches)
+{
+	maker m = {.run = assay_run_new(), .random = 1};
+	assay_tables *t = &m.run->part.t;
+	m.run->part.source = assay_add(t, ASSAY_T_source);
+	add_call(&m, "hipLaunchKernel_spt", 0, 0, true);
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	t->gpu.corr[g] = 1;
+	t->gpu.ts[g] = 100;
+	t->gpu.dur[g] = 10;
+	t->gpu.track[g] = assay_stream_track(&m.run->part, 0, 33);
+	add_call(&m, "hipEventRecord", 2, 0x7f00, true);
+	add_call(&m, "hipEventSynchronize", 0, 0x7f00, true);
+	for (uint32_t h = 0; h < t->host.n; h++)
+		t->host.track[h] = t->event_call.track[h] = t->host.track[0];
+	assay_waits(m.run);
+	CHECK(t->wait.n == 1 && t->wait.producer[0] == t->gpu.track[g]);
+	CHECK_EQ(t->wait.producer_gpu[0], g);
+	assay_run_free(m.run);
+	return 0;
+}
