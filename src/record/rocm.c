@@ -194,9 +194,25 @@ static bool subscribe_buffers(void)
 	return assay_rocm_names.kind[ROCM_KERNEL] >= 0;
 }
 
+/* Kernels and copies have had the same numbers from the start; barriers came later. */
+static void request_origins(void)
+{
+	enum { REQUESTS_MAX = 64 };
+	int kinds[3] = {ROCPROF_REQUEST_COPY, ROCPROF_REQUEST_KERNEL};
+	size_t n = 2;
+	for (int i = ROCPROF_REQUEST_SCRATCH; rocm.lib.request_name && i < REQUESTS_MAX; i++) {
+		const char *name = NULL;
+		uint64_t length = 0;
+		if (n == 2 && rocm.lib.request_name(i, &name, &length) == ROCPROF_OK && name &&
+		    !strcmp(name, assay_rocm_kind_name(ROCM_EVENT)))
+			kinds[n++] = i;
+	}
+	if (rocm.lib.configure_request)
+		rocm.lib.configure_request(rocm.context, kinds, n, assay_rocm_request, NULL);
+}
+
 static int initialize(void (*finalize)(void), void *tool_data)
 {
-	static const int requests[] = {ROCPROF_REQUEST_COPY, ROCPROF_REQUEST_KERNEL};
 	(void)tool_data;
 	int valid = 1, saved = errno;
 	rocm.finalize = finalize;
@@ -211,10 +227,7 @@ static int initialize(void (*finalize)(void), void *tool_data)
 		return 0;
 	}
 	bool ok = subscribe_callbacks() && subscribe_buffers();
-	if (rocm.lib.configure_request)
-		rocm.lib.configure_request(rocm.context, requests,
-					   sizeof requests / sizeof *requests, assay_rocm_request,
-					   NULL);
+	request_origins();
 	if (rocm.lib.context_is_valid)
 		rocm.lib.context_is_valid(rocm.context, &valid);
 	if (!ok || !valid || rocm.lib.start_context(rocm.context) != ROCPROF_OK)

@@ -247,7 +247,7 @@ int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t oper
 		       uint64_t corr, rocprof_user *out, void *data)
 {
 	(void)thread, (void)context, (void)operation, (void)corr, (void)data;
-	if (mine.graph && kind != ROCPROF_REQUEST_SCRATCH)
+	if (mine.graph && (kind == ROCPROF_REQUEST_KERNEL || kind == ROCPROF_REQUEST_COPY))
 		mine.node++;
 	out->value = assay_rocm_pack((rocm_origin){
 		.stream = stream_now(),

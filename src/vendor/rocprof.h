@@ -294,6 +294,8 @@ typedef int rocprof_request_fn(uint64_t thread, uint64_t context, int kind, int3
 	  int (*)(int, const char **, uint64_t *))                                                 \
 	X(buffer_operation_name, 0, "rocprofiler_query_buffer_tracing_kind_operation_name",        \
 	  int (*)(int, int32_t, const char **, uint64_t *))                                        \
+	X(request_name, 0, "rocprofiler_query_external_correlation_id_request_kind_name",          \
+	  int (*)(int, const char **, uint64_t *))                                                 \
 	X(agents, 0, "rocprofiler_query_available_agents",                                         \
 	  int (*)(int, rocprof_agents_fn *, size_t, void *))                                       \
 	X(timestamp, 0, "rocprofiler_get_timestamp", int (*)(uint64_t *))

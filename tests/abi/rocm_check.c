@@ -306,41 +306,43 @@ static inline void signatures(rocprofiler_callback_tracing_cb_t on_call,
 	const char *name = NULL;
 	uint64_t length = 0;
 	int valid = 0;
-	rocprofiler_status_t s[] = {
-		rocprofiler_create_context(&context),
-		rocprofiler_start_context(context),
-		rocprofiler_stop_context(context),
-		rocprofiler_context_is_valid(context, &valid),
-		rocprofiler_create_buffer(context, (size_t)0, (size_t)0,
-					  ROCPROFILER_BUFFER_POLICY_LOSSLESS, on_buffer, NULL,
-					  &buffer),
-		rocprofiler_flush_buffer(buffer),
-		rocprofiler_create_callback_thread(&thread),
-		rocprofiler_assign_callback_thread(buffer, thread),
-		rocprofiler_configure_callback_tracing_service(
-			context, (rocprofiler_callback_tracing_kind_t)0, ops, (size_t)0, on_call,
-			NULL),
-		rocprofiler_configure_buffer_tracing_service(
-			context, (rocprofiler_buffer_tracing_kind_t)0, ops, (size_t)0, buffer),
-		rocprofiler_configure_external_correlation_id_request_service(
-			context, requests, (size_t)0, on_request, NULL),
-		rocprofiler_iterate_callback_tracing_kinds(on_callback_kind, NULL),
-		rocprofiler_iterate_callback_tracing_kind_operations(
-			(rocprofiler_callback_tracing_kind_t)0, on_callback_op, NULL),
-		rocprofiler_query_callback_tracing_kind_name((rocprofiler_callback_tracing_kind_t)0,
-							     &name, &length),
-		rocprofiler_query_callback_tracing_kind_operation_name(
-			(rocprofiler_callback_tracing_kind_t)0, 0, &name, &length),
-		rocprofiler_iterate_buffer_tracing_kinds(on_buffer_kind, NULL),
-		rocprofiler_iterate_buffer_tracing_kind_operations(
-			(rocprofiler_buffer_tracing_kind_t)0, on_buffer_op, NULL),
-		rocprofiler_query_buffer_tracing_kind_name((rocprofiler_buffer_tracing_kind_t)0,
-							   &name, &length),
-		rocprofiler_query_buffer_tracing_kind_operation_name(
-			(rocprofiler_buffer_tracing_kind_t)0, 0, &name, &length),
-		rocprofiler_query_available_agents(ROCPROFILER_AGENT_INFO_VERSION_0, on_agents,
-						   (size_t)0, NULL),
-		rocprofiler_get_timestamp(&length),
+	rocprofiler_status_t s[] =
+	{ rocprofiler_create_context(&context),
+	  rocprofiler_start_context(context),
+	  rocprofiler_stop_context(context),
+	  rocprofiler_context_is_valid(context, &valid),
+	  rocprofiler_create_buffer(context, (size_t)0, (size_t)0,
+				    ROCPROFILER_BUFFER_POLICY_LOSSLESS, on_buffer, NULL, &buffer),
+	  rocprofiler_flush_buffer(buffer),
+	  rocprofiler_create_callback_thread(&thread),
+	  rocprofiler_assign_callback_thread(buffer, thread),
+	  rocprofiler_configure_callback_tracing_service(
+		  context, (rocprofiler_callback_tracing_kind_t)0, ops, (size_t)0, on_call, NULL),
+	  rocprofiler_configure_buffer_tracing_service(
+		  context, (rocprofiler_buffer_tracing_kind_t)0, ops, (size_t)0, buffer),
+	  rocprofiler_configure_external_correlation_id_request_service(
+		  context, requests, (size_t)0, on_request, NULL),
+	  rocprofiler_iterate_callback_tracing_kinds(on_callback_kind, NULL),
+	  rocprofiler_iterate_callback_tracing_kind_operations(
+		  (rocprofiler_callback_tracing_kind_t)0, on_callback_op, NULL),
+	  rocprofiler_query_callback_tracing_kind_name((rocprofiler_callback_tracing_kind_t)0,
+						       &name, &length),
+	  rocprofiler_query_callback_tracing_kind_operation_name(
+		  (rocprofiler_callback_tracing_kind_t)0, 0, &name, &length),
+	  rocprofiler_iterate_buffer_tracing_kinds(on_buffer_kind, NULL),
+	  rocprofiler_iterate_buffer_tracing_kind_operations((rocprofiler_buffer_tracing_kind_t)0,
+							     on_buffer_op, NULL),
+	  rocprofiler_query_buffer_tracing_kind_name((rocprofiler_buffer_tracing_kind_t)0, &name,
+						     &length),
+	  rocprofiler_query_buffer_tracing_kind_operation_name((rocprofiler_buffer_tracing_kind_t)0,
+							       0, &name, &length),
+	  rocprofiler_query_available_agents(ROCPROFILER_AGENT_INFO_VERSION_0, on_agents, (size_t)0,
+					     NULL),
+	  rocprofiler_get_timestamp(&length),
+#if ONE
+	  rocprofiler_query_external_correlation_id_request_kind_name(
+		  (rocprofiler_external_correlation_id_request_kind_t)0, &name, &length),
+#endif
 	};
 	(void)s;
 }

@@ -321,6 +321,18 @@ API int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t o
 	return give_name(name_in(ops_of(name_in(buffer_kinds, kind)), op), name, n);
 }
 
+enum { REQUEST_EVENT = 17 };
+API int rocprofiler_query_external_correlation_id_request_kind_name(int kind, const char **name,
+								    uint64_t *n)
+{
+	static const named list[] = {{10, 10000, -1u, "MEMORY_COPY"},
+				     {11, 10000, -1u, "KERNEL_DISPATCH"},
+				     {12, 10000, -1u, "SCRATCH_MEMORY"},
+				     {REQUEST_EVENT, 10300, -1u, "HIP_EVENT"},
+				     {0, 0, 0, NULL}};
+	return give_name(name_in(list, kind + (int)sdk.shift), name, n);
+}
+
 /* ---- contexts, buffers, services: a client's context has its number + 1, its buffers that times
  * 16 and the number of the buffer ---- */
 
@@ -820,7 +832,8 @@ static record *make_scratch(const fake_work *w, uint64_t corr, uint64_t t)
 
 static record *make_event(const fake_work *w, uint64_t corr, uint64_t t)
 {
-	rocprof_event_record e = {.corr = {corr, 0},
+	uint64_t origin = external(&sdk.clients[sdk.n - 1], REQUEST_EVENT, w->operation, corr);
+	rocprof_event_record e = {.corr = {corr, origin},
 				  .start = t + 100,
 				  .end = t + 200,
 				  .agent = w->agent,

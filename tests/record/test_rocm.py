@@ -278,8 +278,8 @@ def failing_odd_and_unknown_calls_are_told_as_they_are(v):
 @each("10300")
 def barriers_of_events_are_marks_on_the_device(v):
     c = play("events", v)
-    eq([(r["op"], r["event"], r["queue"], r["source"], r["end"] - r["start"]) for r in c.rows["BARRIER"]],
-       [(1, E1, 3, 4, 100), (2, E1, 3, 4, 100)])
+    eq([(r["op"], r["event"], r["queue"], r["source"], r["stream"], r["end"] - r["start"]) for r in c.rows["BARRIER"]],
+       [(1, E1, 3, 4, 1, 100), (2, E1, 3, 4, 0, 100)])
     info = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
     eq((info["tables"]["mark"], info["tables"]["event_call"]), (2, 3))
 
