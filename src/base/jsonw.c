@@ -40,10 +40,25 @@ static void new_line(assay_jsonw *w)
 		put(w, "  ", 2);
 }
 
+/* Bytes from i on that stand for themselves. */
+static size_t plain_run(assay_str s, size_t i)
+{
+	size_t from = i;
+	while (i < s.n && s.p[i] >= 0x20 && s.p[i] < 0x7f && s.p[i] != '"' && s.p[i] != '\\')
+		i++;
+	return i - from;
+}
+
 static void put_escaped(assay_jsonw *w, assay_str s)
 {
 	put(w, "\"", 1);
 	for (size_t i = 0; i < s.n;) {
+		size_t run = plain_run(s, i);
+		if (run) {
+			put(w, s.p + i, run);
+			i += run;
+			continue;
+		}
 		unsigned char c = (unsigned char)s.p[i];
 		size_t n = assay_utf8_len(s.p + i, s.n - i);
 		if (c == '"' || c == '\\') {

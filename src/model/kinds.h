@@ -89,6 +89,51 @@ enum {
 	ASSAY_WAIT_TIMES = 8,
 	ASSAY_WAIT_CONFLICT = 16,
 };
+/* What opened a scope. */
+#define ASSAY_SCOPE_KINDS(X)                                                                       \
+	X(GIVEN, "given")                                                                          \
+	X(ANNOTATION, "annotation")                                                                \
+	X(MARKER, "marker")                                                                        \
+	X(OP, "operator")                                                                          \
+	X(PYTHON, "python")
+
+/* How GPU work got its scope. */
+#define ASSAY_SCOPE_HOWS(X)                                                                        \
+	X(NONE, "none")                                                                            \
+	X(LAUNCH, "launched inside it")                                                            \
+	X(GIVEN, "the input says so")                                                              \
+	X(FORWARD, "gradient of an operator inside it")
+
+/* Rows of the timeline derived from GPU work, by the names viewers use. */
+#define ASSAY_DERIVED_ROWS(X)                                                                      \
+	X(STEPS, "Steps")                                                                          \
+	X(MODULES, "XLA Modules")                                                                  \
+	X(OPS, "XLA Ops")                                                                          \
+	X(NAME_SCOPE, "Framework Name Scope")                                                      \
+	X(FRAMEWORK_OPS, "Framework Ops")
+
+typedef enum assay_derived_row {
+#define X(id, name) ASSAY_DERIVED_##id,
+	ASSAY_DERIVED_ROWS(X)
+#undef X
+		ASSAY_DERIVED_ROW_COUNT
+} assay_derived_row;
+
+enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
+
+typedef enum assay_scope_kind {
+#define X(id, name) ASSAY_SCOPE_KIND_##id,
+	ASSAY_SCOPE_KINDS(X)
+#undef X
+		ASSAY_SCOPE_KIND_COUNT
+} assay_scope_kind;
+
+typedef enum assay_scope_how {
+#define X(id, name) ASSAY_SCOPE_HOW_##id,
+	ASSAY_SCOPE_HOWS(X)
+#undef X
+		ASSAY_SCOPE_HOW_COUNT
+} assay_scope_how;
 
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
@@ -162,5 +207,8 @@ extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
 extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
+extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
+extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
+extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 
 #endif

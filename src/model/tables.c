@@ -46,6 +46,9 @@ NAMES(assay_family_name, ASSAY_FAMILIES, ASSAY_FAMILY_COUNT);
 NAMES(assay_wait_kind_name, ASSAY_WAIT_KINDS, ASSAY_WAIT_KIND_COUNT);
 NAMES(assay_wait_class_name, ASSAY_WAIT_CLASSES, ASSAY_WAIT_CLASS_COUNT);
 NAMES(assay_edge_kind_name, ASSAY_EDGE_KINDS, ASSAY_EDGE_KIND_COUNT);
+NAMES(assay_scope_kind_name, ASSAY_SCOPE_KINDS, ASSAY_SCOPE_KIND_COUNT);
+NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
+NAMES(assay_scope_how_name, ASSAY_SCOPE_HOWS, ASSAY_SCOPE_HOW_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);

@@ -15,6 +15,7 @@ enum { HEAD = 64 << 10, DEPTH_MAX = 4 };
 const assay_reader *const assay_readers[] = {
 	&assay_reader_chrome, &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
 	&assay_reader_rocpd,  &assay_reader_smi,          &assay_reader_capture,
+	&assay_reader_xplane,
 };
 const size_t assay_reader_count = sizeof assay_readers / sizeof *assay_readers;
 

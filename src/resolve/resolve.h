@@ -19,6 +19,13 @@ typedef struct assay_waits_opts {
 	bool handles_only;
 } assay_waits_opts;
 void assay_waits_with(assay_run *run, const assay_waits_opts *opts);
+/* Fills scope, host_scope and gpu_scope. Ranges are annotations and markers, and what else opts ask
+ * for. May be called again with other opts. Links first when that was not done. */
+typedef struct assay_scope_opts {
+	bool ops;    /* framework operators are ranges too */
+	bool python; /* Python functions are ranges too */
+} assay_scope_opts;
+void assay_scopes(assay_run *run, const assay_scope_opts *opts); /* NULL: all false */
 
 /* What a GPU row's name says. Rows of kind MEMCPY are copies whatever their name. */
 assay_class assay_class_of_name(assay_str name);

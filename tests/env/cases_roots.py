@@ -174,6 +174,16 @@ def _(r):
     assert not notes(d, "rocm", "error") and not notes(d, "rocblas", "missing")
 
 
+@case("root09.a_distribution_s_hsa_runtime_makes_no_amd_host")
+def _(r):
+    r.venv().torch(version="2.11.0+cu130", hip=None, cuda="13.0", lib=False).dist("triton", "3.6.0")
+    r.lib("/usr/lib/x86_64-linux-gnu", "libhsa-runtime64", "1", "1.11.0").dir("/sys/module/nvidia")
+    r.file("/var/lib/dpkg/status", "Package: libhsa-runtime64-1\nStatus: install ok installed\nVersion: 5.7.1-2build1\n\n")
+    d = r.probe()
+    assert not d["partial"], d["partial_reasons"]
+    assert d["rocm"]["version"] == "5.7.1" and d["assay"]["rocm"]["layout"] == "distro"
+
+
 @case("root10.mixed_architectures_hidden_nodes_and_overrides")
 def _(r):
     r.rocm().kfd(archs=(0, 0, 110000) + (90402,) * 6 + (90402, 90402))

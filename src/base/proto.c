@@ -1,0 +1,218 @@
+/* The wire format's five kinds of value. */
+#include "base/proto.h"
+
+#include "base/test.h"
+
+assay_proto assay_proto_on(assay_str message)
+{
+	const uint8_t *p = (const uint8_t *)(message.p ? message.p : "");
+	return (assay_proto){.p = p, .end = p + message.n};
+}
+
+/* At most ten bytes; more is malformed, fewer than it needs is cut. */
+static const uint8_t *varint(assay_proto *c, const uint8_t *p, uint64_t *out)
+{
+	uint64_t v = 0;
+	for (int shift = 0; shift < 70; shift += 7) {
+		if (p == c->end) {
+			c->cut = true;
+			return NULL;
+		}
+		uint8_t byte = *p++;
+		v |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+		if (byte < 0x80) {
+			*out = v;
+			return p;
+		}
+	}
+	c->bad = true;
+	return NULL;
+}
+
+static const uint8_t *fixed(assay_proto *c, const uint8_t *p, size_t n, uint64_t *out)
+{
+	if ((size_t)(c->end - p) < n) {
+		c->cut = true;
+		return NULL;
+	}
+	*out = 0;
+	for (size_t i = 0; i < n; i++)
+		*out |= (uint64_t)p[i] << 8 * i;
+	return p + n;
+}
+
+static const uint8_t *bytes(assay_proto *c, const uint8_t *p, assay_field *f)
+{
+	uint64_t n;
+	p = varint(c, p, &n);
+	if (!p)
+		return NULL;
+	size_t left = (size_t)(c->end - p);
+	f->bytes = (assay_str){(const char *)p, n < left ? (size_t)n : left};
+	f->value = n;
+	if (n <= left)
+		return p + n;
+	c->cut = true;
+	return NULL;
+}
+
+bool assay_proto_next(assay_proto *c, assay_field *f)
+{
+	uint64_t tag;
+	*f = (assay_field){0};
+	if (c->bad || c->cut || c->p == c->end)
+		return false;
+	const uint8_t *p = varint(c, c->p, &tag);
+	if (!p)
+		return false;
+	f->number = (uint32_t)(tag >> 3);
+	f->wire = (assay_wire)(tag & 7);
+	if (!f->number || tag >> 32)
+		c->bad = true;
+	else if (f->wire == ASSAY_WIRE_VARINT)
+		p = varint(c, p, &f->value);
+	else if (f->wire == ASSAY_WIRE_FIXED64)
+		p = fixed(c, p, 8, &f->value);
+	else if (f->wire == ASSAY_WIRE_FIXED32)
+		p = fixed(c, p, 4, &f->value);
+	else if (f->wire == ASSAY_WIRE_BYTES)
+		p = bytes(c, p, f);
+	else
+		c->bad = true; /* groups: given up long before the formats we read */
+	if (c->bad || c->cut)
+		return false;
+	f->whole = (assay_str){(const char *)c->p, (size_t)(p - c->p)};
+	c->p = p;
+	return true;
+}
+
+double assay_field_f64(const assay_field *f)
+{
+	double v;
+	memcpy(&v, &f->value, sizeof v);
+	return v;
+}
+
+static void put_varint(assay_protow *w, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*assay_push(&w->out) = (char)(v | 0x80);
+	*assay_push(&w->out) = (char)v;
+}
+
+static void put_tag(assay_protow *w, uint32_t field, assay_wire wire)
+{
+	put_varint(w, (uint64_t)field << 3 | wire);
+}
+
+void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v)
+{
+	put_tag(w, field, ASSAY_WIRE_VARINT);
+	put_varint(w, v);
+}
+
+void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v)
+{
+	if (v)
+		assay_protow_varint(w, field, v);
+}
+
+void assay_protow_f64(assay_protow *w, uint32_t field, double v)
+{
+	uint64_t bits;
+	memcpy(&bits, &v, sizeof bits);
+	put_tag(w, field, ASSAY_WIRE_FIXED64);
+	for (int i = 0; i < 8; i++)
+		*assay_push(&w->out) = (char)(bits >> 8 * i);
+}
+
+void assay_protow_raw(assay_protow *w, assay_str s)
+{
+	if (!s.n)
+		return;
+	assay_vec_reserve(&w->out, w->out.n + s.n);
+	memcpy(w->out.p + w->out.n, s.p, s.n);
+	w->out.n += s.n;
+}
+
+void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s)
+{
+	put_tag(w, field, ASSAY_WIRE_BYTES);
+	put_varint(w, s.n);
+	assay_protow_raw(w, s);
+}
+
+void assay_protow_text(assay_protow *w, uint32_t field, assay_str s)
+{
+	if (s.n)
+		assay_protow_bytes(w, field, s);
+}
+
+void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)
+{
+	assay_protow_bytes(w, field, assay_protow_data(inner));
+	inner->out.n = 0;
+}
+
+assay_str assay_protow_data(const assay_protow *w)
+{
+	return (assay_str){w->out.p, w->out.n};
+}
+
+void assay_protow_free(assay_protow *w)
+{
+	assay_vec_free(&w->out);
+}
+
+TEST(what_is_written_reads_back)
+{
+	assay_protow w = {0}, in = {0};
+	assay_protow_varint(&in, 1, (uint64_t)INT64_MIN);
+	assay_protow_f64(&in, 2, 18.75);
+	assay_protow_message(&w, 3, &in);
+	assay_protow_varint(&w, 400, 300);
+	assay_protow_nonzero(&w, 5, 0);
+	assay_protow_text(&w, 6, ASSAY_S("name"));
+	CHECK(in.out.n == 0);
+	assay_proto c = assay_proto_on(assay_protow_data(&w));
+	assay_field f;
+	CHECK(assay_proto_next(&c, &f) && f.number == 3 && f.bytes.n == 20);
+	assay_proto inner = assay_proto_on(f.bytes);
+	assay_field g;
+	CHECK(assay_proto_next(&inner, &g) && assay_field_i64(&g) == INT64_MIN);
+	CHECK(g.whole.n == 11); /* negative numbers take ten bytes and the tag */
+	CHECK(assay_proto_next(&inner, &g) && assay_field_f64(&g) == 18.75);
+	CHECK(!assay_proto_next(&inner, &g) && !inner.bad && !inner.cut);
+	CHECK(assay_proto_next(&c, &f) && f.number == 400 && f.value == 300);
+	CHECK(assay_proto_next(&c, &f) && f.number == 6 && assay_str_is(f.bytes, "name"));
+	CHECK(!assay_proto_next(&c, &f) && !c.bad && !c.cut);
+	assay_protow_free(&w);
+	assay_protow_free(&in);
+	return 0;
+}
+
+TEST(damaged_messages_end_the_walk)
+{
+	static const struct {
+		assay_str bytes;
+		bool bad, cut;
+	} cases[] = {
+		{{"\x08", 1}, false, true},         /* no value */
+		{{"\x0a\x05xy", 4}, false, true},   /* short string */
+		{{"\x09\x01\x02", 3}, false, true}, /* short fixed64 */
+		{{"\x00\x01", 2}, true, false},     /* field 0 */
+		{{"\x0b\x0c", 2}, true, false},     /* a group */
+		{{"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, true, false}, /* long */
+		{{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7fq", 11}, false, true}, /* huge string */
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assay_proto c = assay_proto_on(cases[i].bytes);
+		assay_field f;
+		CHECK(!assay_proto_next(&c, &f) && c.bad == cases[i].bad && c.cut == cases[i].cut);
+	}
+	assay_proto c = assay_proto_on((assay_str){"\x0a\x05xy", 4});
+	assay_field f;
+	assay_proto_next(&c, &f);
+	CHECK(f.number == 1 && f.bytes.n == 2); /* what is there can still be used */
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* Protobuf wire format: a cursor over a message, and a writer. No schema, no allocation on the
+ * reading side. https://protobuf.dev/programming-guides/encoding */
+#ifndef ASSAY_BASE_PROTO_H
+#define ASSAY_BASE_PROTO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef enum assay_wire {
+	ASSAY_WIRE_VARINT = 0,
+	ASSAY_WIRE_FIXED64 = 1,
+	ASSAY_WIRE_BYTES = 2,
+	ASSAY_WIRE_FIXED32 = 5,
+} assay_wire;
+
+typedef struct assay_proto {
+	const uint8_t *p, *end;
+	bool bad; /* what stands at p is no field */
+	bool cut; /* the message ends inside the field at p */
+} assay_proto;
+
+typedef struct assay_field {
+	uint32_t number;
+	assay_wire wire;
+	uint64_t value;  /* of numbers, as bits */
+	assay_str bytes; /* of strings and messages; what is there of it when cut */
+	assay_str whole; /* the field with its tag */
+} assay_field;
+
+assay_proto assay_proto_on(assay_str message);
+/* The next field; false at the end, and when bad or cut. A cut string still fills f. */
+bool assay_proto_next(assay_proto *c, assay_field *f);
+double assay_field_f64(const assay_field *f);
+static inline int64_t assay_field_i64(const assay_field *f)
+{
+	return (int64_t)f->value;
+}
+
+typedef struct assay_protow {
+	assay_vec(char) out;
+} assay_protow;
+
+void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v);
+/* Written only when not 0, the default of a missing field. */
+void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v);
+void assay_protow_f64(assay_protow *w, uint32_t field, double v);
+void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s);
+void assay_protow_text(assay_protow *w, uint32_t field, assay_str s); /* not when empty */
+void assay_protow_raw(assay_protow *w, assay_str fields);
+/* Everything inner holds as one message field; inner is empty after it. */
+void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner);
+assay_str assay_protow_data(const assay_protow *w);
+void assay_protow_free(assay_protow *w);
+
+#endif

@@ -1,0 +1,84 @@
+/* Facts of the XPlane format that its reader and its writer share. docs/formats/xplane.md */
+#ifndef ASSAY_MODEL_XPLANE_H
+#define ASSAY_MODEL_XPLANE_H
+
+#include "base/str.h"
+
+/* Field numbers, package tensorflow.profiler. */
+enum { XSPACE_PLANES = 1, XSPACE_ERRORS, XSPACE_WARNINGS, XSPACE_HOSTNAMES };
+enum {
+	XPLANE_ID = 1,
+	XPLANE_NAME,
+	XPLANE_LINES,
+	XPLANE_EVENT_META,
+	XPLANE_STAT_META,
+	XPLANE_STATS
+};
+enum {
+	XLINE_ID = 1,
+	XLINE_NAME,
+	XLINE_TIMESTAMP_NS,
+	XLINE_EVENTS,
+	XLINE_DURATION_PS = 9,
+	XLINE_DISPLAY_ID,
+	XLINE_DISPLAY_NAME
+};
+enum { XEVENT_META = 1, XEVENT_OFFSET_PS, XEVENT_DURATION_PS, XEVENT_STATS, XEVENT_OCCURRENCES };
+enum { XSTAT_META = 1, XSTAT_DOUBLE, XSTAT_UINT64, XSTAT_INT64, XSTAT_STR, XSTAT_BYTES, XSTAT_REF };
+enum { XMETA_ID = 1, XMETA_NAME, XMETA_BYTES, XMETA_DISPLAY_NAME, XMETA_STATS };
+enum { XENTRY_KEY = 1, XENTRY_VALUE };
+
+/* Event stats that have a column, or decide what an event is. X(id, name) */
+#define XPLANE_STATS_KNOWN(X)                                                                      \
+	X(CORR, "correlation_id")                                                                  \
+	X(SCOPE, "scope_range_id")                                                                 \
+	X(KERNEL, "kernel_details")                                                                \
+	X(MEMCPY, "memcpy_details")                                                                \
+	X(MEMSET, "Memset_details")                                                                \
+	X(ALLOC, "memalloc_details")                                                               \
+	X(FREE, "MemFree_details")                                                                 \
+	X(RESIDENCY, "MemoryResidency_details")                                                    \
+	X(GRAPH, "cuda_graph_id")                                                                  \
+	X(NODE, "cuda_graph_node_id")                                                              \
+	X(EXEC, "cuda_graph_exec_id")                                                              \
+	X(CONTEXT, "context_id")                                                                   \
+	X(DEVICE, "device_id")                                                                     \
+	X(STEP_NUM, "step_num")                                                                    \
+	X(ROOT, "_r")                                                                              \
+	X(SOURCE, "_src")                                                                          \
+	X(PRODUCER, "_pt")                                                                         \
+	X(CONSUMER, "_ct")                                                                         \
+	X(CAT, "cat")                                                                              \
+	X(EXTERNAL, "External id")                                                                 \
+	X(SEQ, "Sequence number")                                                                  \
+	X(FWD_THREAD, "Fwd thread id")                                                             \
+	X(EV_IDX, "Ev Idx")                                                                        \
+	X(PY_ID, "Python id")                                                                      \
+	X(PY_PARENT, "Python parent id")                                                           \
+	X(CBID, "cbid")                                                                            \
+	X(QUEUE, "queue")                                                                          \
+	X(DISPATCH, "dispatch")
+
+typedef enum xplane_stat {
+#define X(id, name) XPLANE_##id,
+	XPLANE_STATS_KNOWN(X)
+#undef X
+		XPLANE_STAT_COUNT
+} xplane_stat;
+
+extern const char *const xplane_stat_name[XPLANE_STAT_COUNT];
+
+/* xprof keeps these line ids for rows it derives itself; ids are compared as 32-bit numbers. */
+bool xplane_line_is_derived(int64_t id, assay_str name);
+
+#define XPLANE_HOST         "/host:CPU"
+#define XPLANE_GPU          "/device:GPU:"
+#define XPLANE_SCOPE_TREE   "/host:__ScopeRangeCallStack__"
+#define XPLANE_TASK         "Task Environment"
+#define XPLANE_COUNTER_LINE "_counters_"
+#define XPLANE_STEPS_LINE   "Steps"
+
+/* kept.place of what belongs to the file as a whole. */
+#define XPLANE_KEPT_SPACE "(file)"
+
+#endif

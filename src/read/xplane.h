@@ -1,0 +1,84 @@
+/* What the parts of the XPlane reader share: one plane at a time, its metadata, one event. */
+#ifndef ASSAY_READ_XPLANE_H
+#define ASSAY_READ_XPLANE_H
+
+#include "base/jsonw.h"
+#include "base/proto.h"
+#include "model/run.h"
+#include "model/xplane.h"
+
+typedef struct xplane_value {
+	uint32_t field; /* XSTAT_DOUBLE ... XSTAT_REF; 0: not there */
+	int64_t num;    /* of INT64 and UINT64 */
+	double real;
+	assay_str text; /* of STR, BYTES and REF */
+} xplane_value;
+
+/* One event with its stats taken apart. */
+typedef struct xplane_event {
+	assay_sid name;
+	int64_t ts, dur; /* ns on the file's clock */
+	uint64_t occurrences;
+	bool aggregate; /* occurrences instead of a time */
+	xplane_value stat[XPLANE_STAT_COUNT];
+	assay_sid args; /* stats without a column, as JSON members */
+} xplane_event;
+
+typedef struct xplane_stat_meta {
+	assay_str name;
+	int known; /* xplane_stat, or -1 */
+} xplane_stat_meta;
+
+typedef struct xplane_event_meta {
+	assay_sid name;
+	assay_str message; /* when it has stats of its own; else empty */
+} xplane_event_meta;
+
+typedef struct xplane_step {
+	int64_t ts, dur, device;
+	assay_sid name;
+} xplane_step;
+
+/* One plane; slices point into the input. */
+typedef struct xplane_plane {
+	assay_str name, message;
+	int64_t id, pid; /* pid: of the process the plane says it is from, or -1 */
+	assay_vec(xplane_stat_meta) stats;
+	assay_map stat_at; /* id -> index in stats */
+	assay_vec(xplane_event_meta) events;
+	assay_map event_at;
+	int64_t major, minor; /* compute capability, -1 when not said */
+	bool amd, device;
+	bool cut; /* the file ends inside the plane */
+} xplane_plane;
+
+typedef struct xplane_line {
+	int64_t id, ts;
+	assay_str name, display;
+	uint32_t track;
+} xplane_line;
+
+typedef struct xplane {
+	assay_run *run;
+	assay_part *part;
+	xplane_plane plane;
+	assay_jsonw args;
+	uint64_t args_left; /* bytes of JSON still allowed: refs let a small file ask for much */
+	uint64_t events;
+	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
+	bool marked_steps;
+} xplane;
+
+/* xplane_event.c */
+bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
+		       xplane_value *out);
+bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev);
+void xplane_value_json(assay_jsonw *w, const xplane_value *v);
+
+/* xplane_rows.c */
+typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);
+xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);
+void xplane_device_end(xplane *x, size_t first_gpu_row);
+void xplane_steps_end(xplane *x);
+
+#endif

@@ -1,0 +1,389 @@
+/* The scope tree: busiest first, children below their parent. */
+#include "render/scopes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/fmt.h"
+#include "base/test.h"
+
+enum { NAME_WIDTH = 44 };
+
+/* Lines in the order they are shown, with what was left out below each. */
+struct shown {
+	uint32_t line;
+	uint32_t more; /* children left out by top */
+};
+
+typedef struct order {
+	const assay_scope_view *v;
+	assay_vec(uint32_t) first; /* by line + 1: start of its children in child; [0] are roots */
+	assay_vec(uint32_t) child;
+	assay_vec(struct shown) out;
+} order;
+
+struct ranked {
+	int64_t busy, host;
+	uint32_t line;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->busy != y->busy)
+		return x->busy > y->busy ? -1 : 1;
+	if (x->host != y->host)
+		return x->host > y->host ? -1 : 1;
+	return x->line < y->line ? -1 : 1;
+}
+
+/* Children of every line next to each other, the busiest first. */
+static void group_children(order *o)
+{
+	const assay_scope_view *v = o->v;
+	assay_vec(struct ranked) all = {0};
+	assay_vec(uint32_t) next = {0};
+	for (size_t i = 0; i <= v->n + 1; i++)
+		*assay_push(&o->first) = 0;
+	for (uint32_t i = 0; i < v->n; i++) {
+		const assay_scope_line *l = &v->line[i];
+		o->first.p[l->parent == ASSAY_NO_ROW ? 1 : l->parent + 2]++;
+		*assay_push(&all) = (struct ranked){l->gpu_busy, l->host, i};
+		*assay_push(&o->child) = 0;
+	}
+	if (all.n)
+		qsort(all.p, all.n, sizeof *all.p, by_time);
+	for (size_t i = 0; i <= v->n; i++)
+		o->first.p[i + 1] += o->first.p[i];
+	for (size_t i = 0; i <= v->n; i++)
+		*assay_push(&next) = o->first.p[i];
+	for (size_t i = 0; i < all.n; i++) {
+		uint32_t parent = v->line[all.p[i].line].parent;
+		o->child.p[next.p[parent == ASSAY_NO_ROW ? 0 : parent + 1]++] = all.p[i].line;
+	}
+	assay_vec_free(&all);
+	assay_vec_free(&next);
+}
+
+static bool has_time(const assay_scope_line *l)
+{
+	return l->count || l->work;
+}
+
+static void show_below(order *o, uint32_t slot, uint32_t depth)
+{
+	const assay_scope_view *v = o->v;
+	uint32_t shown = 0;
+	if (v->depth && depth >= v->depth)
+		return;
+	for (uint32_t i = o->first.p[slot]; i < o->first.p[slot + 1]; i++) {
+		uint32_t line = o->child.p[i];
+		if (!has_time(&v->line[line]))
+			continue;
+		if (v->top && shown == v->top) {
+			*assay_push(&o->out) =
+				(struct shown){.line = line, .more = o->first.p[slot + 1] - i};
+			return;
+		}
+		shown++;
+		*assay_push(&o->out) = (struct shown){.line = line};
+		show_below(o, line + 1, depth + 1); /* depth is bounded by the analysis */
+	}
+}
+
+static void order_lines(order *o)
+{
+	group_children(o);
+	show_below(o, 0, 0);
+}
+
+static void order_free(order *o)
+{
+	assay_vec_free(&o->first);
+	assay_vec_free(&o->child);
+	assay_vec_free(&o->out);
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* The name, without the number of one instance where several are joined. */
+static assay_str name_of(const assay_run *run, const assay_scope_line *l)
+{
+	assay_str s = assay_text(run, l->name);
+	size_t n = s.n;
+	if (!s.n)
+		return ASSAY_S("(no name)");
+	while (n && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
+		n--;
+	if (l->count > 1 && n < s.n && n > 1 && s.p[n - 1] == '#')
+		s.n = n - 1;
+	return s;
+}
+
+static void print_line(FILE *out, const assay_run *run, const assay_scope_view *v,
+		       const struct shown *s, assay_arena *a)
+{
+	const assay_scope_line *l = &v->line[s->line];
+	char f[6][ASSAY_FMT], count[ASSAY_FMT];
+	int indent = (int)(2 * l->depth < 30 ? 2 * l->depth : 30), width = NAME_WIDTH - indent;
+	if (s->more) {
+		fprintf(out, "%*s(%u more)\n", indent + 2, "", s->more);
+		return;
+	}
+	const char *name = assay_fmt_safe(a, name_of(run, l));
+	fprintf(out, "  %*s%-*.*s %8s %9s %9s %9s %9s %9s %9s %6.1f%%\n", indent, "", width, width,
+		name, assay_fmt_count(count, l->count), assay_fmt_time(f[0], l->host),
+		assay_fmt_time(f[1], l->gpu_busy), assay_fmt_time(f[2], l->gpu_sum),
+		assay_fmt_time(f[3], l->gpu_self), assay_fmt_time(f[4], l->waits),
+		assay_fmt_time(f[5], l->idle), percent(l->gpu_busy, v->whole));
+}
+
+/* What the numbers above do not show. */
+static void print_problems(FILE *out, const assay_run *run)
+{
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
+		char count[ASSAY_FMT];
+		if (run->part.issues[i])
+			fprintf(out, "  %s: %s\n", assay_fmt_count(count, run->part.issues[i]),
+				assay_issue_infos[i].text);
+	}
+}
+
+void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *v)
+{
+	assay_arena scratch = {0};
+	char f[2][ASSAY_FMT], count[3][ASSAY_FMT];
+	order o = {.v = v};
+	order_lines(&o);
+	fprintf(out, "  %-*s %8s %9s %9s %9s %9s %9s %9s %7s\n", NAME_WIDTH, "scope", "count",
+		"host", "GPU busy", "GPU sum", "self", "waits", "idle",
+		v->steps ? "of step" : "of span");
+	for (size_t i = 0; i < o.out.n; i++)
+		print_line(out, run, v, &o.out.p[i], &scratch);
+	if (!v->n)
+		fprintf(out, "  no ranges in the input; --ops shows framework operators\n");
+	fprintf(out, "\n  %s of %s GPU events lie in a scope; %s, %s of work, in none\n",
+		assay_fmt_count(count[0], v->work - v->work_none),
+		assay_fmt_count(count[1], v->work), assay_fmt_count(count[2], v->work_none),
+		assay_fmt_time(f[0], v->sum_none));
+	if (v->sum_grad)
+		fprintf(out,
+			"  %s of work are gradients, shown in the scope of their forward "
+			"operator\n",
+			assay_fmt_time(f[0], v->sum_grad));
+	fprintf(out, "  100%% is %s: %s\n", assay_fmt_time(f[1], v->whole),
+		v->steps ? "all steps shown" : "the first event to the last");
+	print_problems(out, run);
+	order_free(&o);
+	assay_arena_free(&scratch);
+}
+
+/* One frame of a folded stack: ';' and line ends would cut it. */
+static void put_frame(FILE *out, assay_str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		fputc(name.p[i] == ';'                 ? ':'
+		      : (unsigned char)name.p[i] < ' ' ? ' '
+						       : name.p[i],
+		      out);
+}
+
+void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view *v)
+{
+	assay_vec(uint32_t) path = {0};
+	for (uint32_t i = 0; i < v->n; i++) {
+		const assay_scope_line *l = &v->line[i];
+		int64_t value = v->work ? l->gpu_self : l->host_self;
+		if (value <= 0 || (v->depth && l->depth >= v->depth))
+			continue;
+		path.n = 0;
+		for (uint32_t k = i; k != ASSAY_NO_ROW; k = v->line[k].parent)
+			*assay_push(&path) = k;
+		while (path.n) {
+			put_frame(out, name_of(run, &v->line[path.p[--path.n]]));
+			fputc(path.n ? ';' : ' ', out);
+		}
+		fprintf(out, "%" PRId64 "\n", value);
+	}
+	if (v->sum_none)
+		fprintf(out, "(no scope) %" PRId64 "\n", v->sum_none);
+	assay_vec_free(&path);
+}
+
+static void put_path(assay_jsonw *w, const assay_run *run, const assay_scope_view *v, uint32_t line)
+{
+	assay_vec(uint32_t) path = {0};
+	for (; line != ASSAY_NO_ROW; line = v->line[line].parent)
+		*assay_push(&path) = line;
+	assay_jsonw_open_flat(w, "path", '[');
+	while (path.n)
+		assay_jsonw_str(w, NULL, name_of(run, &v->line[path.p[--path.n]]));
+	assay_jsonw_close(w, ']');
+	assay_vec_free(&path);
+}
+
+static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_view *v, uint32_t line)
+{
+	const assay_scope_line *l = &v->line[line];
+	assay_jsonw_open_flat(w, NULL, '{');
+	put_path(w, run, v, line);
+	if (l->id)
+		assay_jsonw_i64(w, "id", l->id);
+	assay_jsonw_u64(w, "count", l->count);
+	assay_jsonw_i64(w, "host_ns", l->host);
+	assay_jsonw_i64(w, "host_self_ns", l->host_self);
+	assay_jsonw_u64(w, "gpu_events", l->work);
+	assay_jsonw_i64(w, "gpu_busy_ns", l->gpu_busy);
+	assay_jsonw_i64(w, "gpu_sum_ns", l->gpu_sum);
+	assay_jsonw_i64(w, "gpu_self_ns", l->gpu_self);
+	assay_jsonw_i64(w, "gpu_gradient_ns", l->gpu_grad);
+	assay_jsonw_i64(w, "wait_ns", l->waits);
+	assay_jsonw_i64(w, "idle_ns", l->idle);
+	assay_jsonw_f64(w, "pct", percent(l->gpu_busy, v->whole));
+	assay_jsonw_close(w, '}');
+}
+
+void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_view *v)
+{
+	order o = {.v = v};
+	order_lines(&o);
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_z(w, "by", v->by);
+	assay_jsonw_u64(w, "steps", v->steps);
+	assay_jsonw_i64(w, "whole_ns", v->whole);
+	assay_jsonw_u64(w, "gpu_events", v->work);
+	assay_jsonw_u64(w, "gpu_events_in_no_scope", v->work_none);
+	assay_jsonw_i64(w, "gpu_sum_ns", v->sum);
+	assay_jsonw_i64(w, "gpu_sum_in_no_scope_ns", v->sum_none);
+	assay_jsonw_i64(w, "gpu_sum_of_gradients_ns", v->sum_grad);
+	assay_jsonw_open(w, "scopes", '[');
+	for (size_t i = 0; i < o.out.n; i++)
+		if (!o.out.p[i].more)
+			put_node(w, run, v, o.out.p[i].line);
+	assay_jsonw_close(w, ']');
+	assay_jsonw_open(w, "issues", '{');
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (run->part.issues[i])
+			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
+	assay_jsonw_close(w, '}');
+	assay_jsonw_close(w, '}');
+	order_free(&o);
+}
+
+/* Earliest start, so that a timeline begins at 0. */
+static int64_t timeline_start(const assay_run *run)
+{
+	const assay_derived_table *d = &run->part.t.derived;
+	int64_t start = d->n ? d->ts[0] : 0;
+	for (size_t i = 1; i < d->n; i++)
+		start = d->ts[i] < start ? d->ts[i] : start;
+	return start;
+}
+
+/* Events of one row and stream stand together: the analysis goes stream by stream. */
+void assay_timeline_text(FILE *out, const assay_run *run, uint32_t top)
+{
+	const assay_derived_table *d = &run->part.t.derived;
+	const assay_track_table *t = &run->part.t.track;
+	assay_arena scratch = {0};
+	int64_t start = timeline_start(run);
+	for (int row = 0; row < ASSAY_DERIVED_ROW_COUNT; row++) {
+		uint32_t track = ASSAY_NO_ROW, shown = 0;
+		for (size_t i = 0; i < d->n; i++) {
+			char at[ASSAY_FMT], dur[ASSAY_FMT];
+			if (d->row[i] != row)
+				continue;
+			if (d->track[i] != track)
+				fprintf(out, "%s%s - from #%" PRId64 " of device %" PRId64 "\n",
+					track == ASSAY_NO_ROW && !row ? "" : "\n",
+					assay_derived_row_name[row], t->tid[d->track[i]],
+					t->pid[d->track[i]]);
+			shown = d->track[i] == track ? shown + 1 : 1;
+			track = d->track[i];
+			if (top && shown > top)
+				continue;
+			fprintf(out, "  %10s %10s %7" PRIu64 "  %*s%s\n",
+				assay_fmt_time(at, d->ts[i] - start),
+				assay_fmt_time(dur, d->dur[i]), d->events[i], 2 * d->level[i], "",
+				assay_fmt_safe(&scratch, assay_text(run, d->name[i])));
+		}
+	}
+	if (!d->n)
+		fprintf(out, "nothing to derive: no kernel has a scope or a label of XLA\n");
+	assay_arena_free(&scratch);
+}
+
+void assay_timeline_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_derived_table *d = &run->part.t.derived;
+	const assay_track_table *t = &run->part.t.track;
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_open(w, "timeline", '[');
+	for (size_t i = 0; i < d->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "row", assay_derived_row_name[d->row[i]]);
+		assay_jsonw_i64(w, "device", t->pid[d->track[i]]);
+		assay_jsonw_i64(w, "stream", t->tid[d->track[i]]);
+		assay_jsonw_u64(w, "level", d->level[i]);
+		assay_jsonw_i64(w, "ts_ns", d->ts[i]);
+		assay_jsonw_i64(w, "dur_ns", d->dur[i]);
+		assay_jsonw_str(w, "name", assay_text(run, d->name[i]));
+		assay_jsonw_u64(w, "kernels", d->events[i]);
+		if (d->scope[i] != ASSAY_NO_ROW)
+			assay_jsonw_i64(w, "scope", run->part.t.scope.id[d->scope[i]]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
+}
+
+static const char *folded_text(const assay_run *run, const assay_scope_view *v, char *buf, size_t n)
+{
+	FILE *f = fmemopen(buf, n, "w");
+	assay_scopes_folded(f, run, v);
+	fclose(f);
+	return buf;
+}
+
+TEST(folded_stacks_hold_self_time_and_no_separators)
+{
+	assay_run *run = assay_run_new();
+	assay_scope_line line[] = {
+		{.parent = ASSAY_NO_ROW, .name = assay_sid_of(run, "a;b"), .gpu_self = 5},
+		{.parent = 0, .depth = 1, .name = assay_sid_of(run, "c d"), .gpu_self = 7},
+		{.parent = 0, .depth = 1, .name = assay_sid_of(run, "e"), .gpu_self = 0},
+	};
+	char buf[256] = {0};
+	assay_scope_view v = {.line = line, .n = 3, .work = 2, .sum_none = 3};
+	CHECK(!strcmp(folded_text(run, &v, buf, sizeof buf), "a:b 5\na:b;c d 7\n(no scope) 3\n"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(children_follow_their_parent_busiest_first)
+{
+	assay_scope_line line[] = {
+		{.parent = ASSAY_NO_ROW, .count = 1, .gpu_busy = 1},
+		{.parent = ASSAY_NO_ROW, .count = 1, .gpu_busy = 9},
+		{.parent = 1, .depth = 1, .count = 1, .gpu_busy = 2},
+		{.parent = 1, .depth = 1, .count = 1, .gpu_busy = 7},
+		{.parent = 1, .depth = 1, .count = 1, .gpu_busy = 1},
+	};
+	assay_scope_view v = {.line = line, .n = 5};
+	order o = {.v = &v};
+	order_lines(&o);
+	static const uint32_t want[] = {1, 3, 2, 4, 0};
+	CHECK_EQ(o.out.n, 5);
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(o.out.p[i].line, want[i]);
+	order_free(&o);
+	v.top = 1;
+	o = (order){.v = &v};
+	order_lines(&o);
+	CHECK(o.out.n == 4 && o.out.p[2].more == 2 && o.out.p[3].more == 1);
+	order_free(&o);
+	return 0;
+}

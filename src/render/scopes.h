@@ -1,0 +1,42 @@
+/* Time by scope, for people, for flame graphs, for programs. */
+#ifndef ASSAY_RENDER_SCOPES_H
+#define ASSAY_RENDER_SCOPES_H
+
+#include <stdio.h>
+
+#include "base/jsonw.h"
+#include "model/run.h"
+
+/* What is shown of a node; the caller fills it from the analysis. Parents come first. */
+typedef struct assay_scope_line {
+	uint32_t parent; /* line, or ASSAY_NO_ROW */
+	uint32_t depth;
+	int64_t id; /* scope id when the line is one instance, else 0 */
+	assay_sid name;
+	uint64_t count, work;
+	int64_t host, host_self, gpu_busy, gpu_sum, gpu_self, gpu_grad, waits, idle;
+} assay_scope_line;
+
+typedef struct assay_scope_view {
+	const assay_scope_line *line;
+	size_t n;
+	const char *by;
+	uint64_t steps;
+	int64_t whole; /* ns that are 100 % */
+	uint64_t work, work_none;
+	int64_t sum, sum_none, sum_grad;
+	uint32_t depth; /* levels shown; 0: all */
+	uint32_t top;   /* children shown of each; 0: all */
+} assay_scope_view;
+
+void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *view);
+/* "a;b;c 123" a line: ns of GPU work in the scope itself (of host time when there is no GPU work).
+ */
+void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view *view);
+void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_view *view);
+
+/* The derived table: rows of a timeline, top events of each row (0: all). */
+void assay_timeline_text(FILE *out, const assay_run *run, uint32_t top);
+void assay_timeline_json(assay_jsonw *w, const assay_run *run);
+
+#endif

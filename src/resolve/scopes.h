@@ -1,0 +1,62 @@
+/* What the parts of scope resolution share. */
+#ifndef ASSAY_RESOLVE_SCOPES_H
+#define ASSAY_RESOLVE_SCOPES_H
+
+#include "resolve/resolve.h"
+
+/* A span still open while a thread is walked: ranges, and operators for their forward links. */
+struct frame {
+	int64_t end;
+	int64_t scope_end; /* of the innermost scope */
+	uint32_t scope;    /* innermost */
+	uint32_t forward;  /* row of host of the operator whose gradient this computes */
+};
+
+enum { SCOPES_ORDINAL_SHIFT = 48 };
+
+struct thread_ids {
+	int64_t ordinal, counter;
+};
+
+typedef struct scopes {
+	assay_run *run;
+	assay_tables *t;
+	assay_scope_opts opts;
+	assay_map used; /* ids in the scope table */
+	int64_t ordinal, shared;
+	assay_vec(assay_map) given;     /* by source: id as written -> row of scope */
+	assay_map host_given;           /* row of host -> row of scope */
+	assay_vec(uint32_t) gpu_given;  /* by row of gpu; empty when nothing is given */
+	assay_vec(uint32_t) root;       /* by row of scope: towards its root, shortened as used */
+	assay_vec(uint32_t) given_root; /* by row of scope that is given */
+	assay_vec(uint32_t) depth;      /* by row of scope that is given: links to its root */
+	assay_vec(int64_t) last;        /* by source: end of the last span */
+	assay_map forward;              /* source, thread, sequence number -> row of host */
+	assay_map forward_thread;       /* source, framework's thread number -> track */
+	assay_vec(uint32_t) forward_track; /* by source: the thread with most forward operators */
+	assay_vec(uint32_t) call_forward;  /* by row of host: forward operator of what it calls */
+	assay_vec(struct frame) stack;
+} scopes;
+
+/* Source of a track; rows that belong to no source share one slot behind the others. */
+static inline uint32_t scopes_source(const scopes *s, uint32_t track)
+{
+	uint32_t source = s->t->track.source[track];
+	return source < s->t->source.n ? source : (uint32_t)s->t->source.n;
+}
+
+/* scopes.c: an id nobody uses, on a thread's own ordinal; a row for an id. */
+int64_t scopes_unused_id(scopes *s, struct thread_ids *ids);
+uint32_t scopes_new(scopes *s, int64_t id, uint32_t source);
+
+/* scopes_given.c */
+void scopes_take_given(scopes *s);
+void scopes_name_given(scopes *s);
+
+/* scopes_forward.c */
+void scopes_index_forward(scopes *s);
+bool scopes_is_backward(const assay_tables *t, uint32_t host);
+/* The forward operator of a backward one, or ASSAY_NO_ROW. */
+uint32_t scopes_forward_of(const scopes *s, uint32_t host);
+
+#endif

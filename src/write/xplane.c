@@ -1,0 +1,317 @@
+/* XPlane files that xprof renders in full. docs/formats/xplane.md
+ *
+ * Raw mode: no group ids, flows or derived lines are written, for xprof makes all of them from
+ * correlation ids, step markers and scope ids; it does so unless every plane has group ids. */
+#include "write/xplane.h"
+
+#include <inttypes.h>
+
+#include "base/test.h"
+
+/* Picoseconds in 64 bits hold 106 days. */
+static const int64_t span_max = INT64_MAX / 1000;
+
+uint32_t xplane_source(const xplane_writer *w, uint32_t track)
+{
+	uint32_t source = w->t->track.source[track];
+	return source < w->t->source.n ? source : (uint32_t)w->t->source.n;
+}
+
+int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts)
+{
+	return ts + w->shift.p[xplane_source(w, track)];
+}
+
+uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr)
+{
+	return corr + w->corr_add.p[xplane_source(w, track)];
+}
+
+uint64_t xplane_device_key(const xplane_writer *w, uint32_t track)
+{
+	return (uint64_t)xplane_source(w, track) << 32 | (uint32_t)w->t->track.pid[track];
+}
+
+uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name)
+{
+	struct {
+		int64_t ts;
+		uint32_t source, name;
+	} k = {ts, source, name};
+	return assay_hash(&k, sizeof k, 0);
+}
+
+bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key)
+{
+	assay_str s = assay_text(w->run, args);
+	ptrdiff_t at = assay_str_find(s, key);
+	return at > 0 && s.p[at - 1] == '"' && s.p[(size_t)at + strlen(key)] == '"';
+}
+
+/* Walks towards the root and stops at the first child that the tree has: see scope_tree.h. */
+int64_t xplane_scope(xplane_writer *w, uint32_t scope)
+{
+	const assay_scope_table *s = &w->t->scope;
+	if (scope == ASSAY_NO_ROW)
+		return 0;
+	uint32_t source =
+		s->source[scope] < w->t->source.n ? s->source[scope] : (uint32_t)w->t->source.n;
+	/* ranges of an input that has ids of its own are not mixed with them */
+	if (w->given.p[source] && !(s->flags[scope] & ASSAY_SCOPE_GIVEN))
+		return 0;
+	for (uint32_t r = scope; s->parent[r]; r = s->up[r])
+		if (!assay_scope_tree_add(&w->tree, s->id[r], s->parent[r]))
+			break;
+	return s->id[scope];
+}
+
+assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
+{
+	const assay_kept_table *k = &w->t->kept;
+	assay_protow all = {0};
+	for (size_t i = 0; i < k->n; i++)
+		if ((source == ASSAY_NO_ROW || k->source[i] == source) &&
+		    assay_str_is(assay_text(w->run, k->format[i]), "xplane") &&
+		    assay_str_is(assay_text(w->run, k->place[i]), place))
+			assay_protow_raw(&all, assay_text(w->run, k->bytes[i]));
+	assay_str text = assay_protow_data(&all);
+	if (text.n)
+		text.p = assay_dup(&w->scratch, text);
+	assay_protow_free(&all);
+	return text;
+}
+
+/* ------------------------------------------------------------------ clock */
+
+struct span {
+	int64_t first, last;
+	bool wide;
+};
+
+static void widen(struct span *s, int64_t ts, int64_t dur, int64_t delta)
+{
+	int64_t from, to;
+	s->wide |= __builtin_add_overflow(ts, delta, &from) ||
+		   __builtin_add_overflow(from, dur > 0 ? dur : 0, &to);
+	if (s->wide)
+		return;
+	s->first = from < s->first ? from : s->first;
+	s->last = to > s->last ? to : s->last;
+}
+
+/* Clocks of several inputs meet in the time since 1970, where both know it. */
+static int64_t delta_of(const assay_source_table *s, uint32_t source, uint32_t first)
+{
+	return source < s->n && first < s->n && s->epoch[source] && s->epoch[first]
+		       ? s->base[source] - s->base[first]
+		       : 0;
+}
+
+static bool set_clock(xplane_writer *w, assay_err *err)
+{
+	const assay_tables *t = w->t;
+	struct span s = {INT64_MAX, INT64_MIN, false};
+	uint32_t ref = t->gpu.n    ? xplane_source(w, t->gpu.track[0])
+		       : t->host.n ? xplane_source(w, t->host.track[0])
+				   : 0;
+	for (size_t i = 0; i < t->gpu.n; i++)
+		widen(&s, t->gpu.ts[i], t->gpu.dur[i],
+		      delta_of(&t->source, xplane_source(w, t->gpu.track[i]), ref));
+	for (size_t i = 0; i < t->host.n; i++)
+		widen(&s, t->host.ts[i], t->host.dur[i],
+		      delta_of(&t->source, xplane_source(w, t->host.track[i]), ref));
+	int64_t span = 0;
+	if (s.first > s.last)
+		s.first = s.last = 0;
+	if (s.wide || __builtin_sub_overflow(s.last, s.first, &span) || span > span_max)
+		return assay_fail(err, ASSAY_LIMIT, 0,
+				  "the events span more than the 106 days an XPlane file can hold");
+	/* those of an XPlane file count from the session's start already */
+	bool relative = ref < t->source.n &&
+			assay_str_is(assay_text(w->run, t->source.format[ref]), "xplane");
+	int64_t origin = relative && s.first >= 0 && s.last <= span_max ? 0 : s.first;
+	for (uint32_t i = 0; i <= t->source.n; i++)
+		*assay_push(&w->shift) = delta_of(&t->source, i, ref) - origin;
+	w->moved = origin != 0;
+	if (ref < t->source.n && t->source.epoch[ref] && t->source.base[ref] + origin > 0) {
+		w->start = t->source.base[ref] + origin;
+		w->stop = w->start + (s.last - origin);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ what belongs together */
+
+/* Two inputs may use the same correlation ids; a file may not. */
+static void set_sources(xplane_writer *w)
+{
+	const assay_tables *t = w->t;
+	assay_vec(uint64_t) most = {0};
+	for (size_t i = 0; i <= t->source.n; i++)
+		*assay_push(&most) = 0;
+	for (size_t g = 0; g < t->gpu.n; g++) {
+		uint64_t *m = &most.p[xplane_source(w, t->gpu.track[g])];
+		*m = t->gpu.corr[g] > *m ? t->gpu.corr[g] : *m;
+	}
+	uint64_t next = 0;
+	for (size_t i = 0; i <= t->source.n; i++) {
+		*assay_push(&w->corr_add) = next;
+		next += most.p[i] ? (most.p[i] | 0xffffff) + 1 : 0;
+		*assay_push(&w->given) = false;
+		*assay_push(&w->is_xplane) =
+			i < t->source.n &&
+			assay_str_is(assay_text(w->run, t->source.format[i]), "xplane");
+	}
+	assay_vec_free(&most);
+	for (size_t i = 0; i < t->scope.n; i++)
+		if (t->scope.flags[i] & ASSAY_SCOPE_GIVEN && t->scope.source[i] < t->source.n)
+			w->given.p[t->scope.source[i]] = true;
+}
+
+/* Devices keep their numbers; of two inputs with the same one the second takes the next free. */
+static void set_devices(xplane_writer *w)
+{
+	const assay_track_table *t = &w->t->track;
+	assay_map used = {0};
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->kind[i] != ASSAY_TRACK_STREAM)
+			continue;
+		uint32_t *slot = assay_map_at(&w->device_at, xplane_device_key(w, i));
+		if (*slot != ASSAY_MAP_ABSENT)
+			continue;
+		int64_t number = t->pid[i] >= 0 && t->pid[i] <= INT32_MAX ? t->pid[i] : 0;
+		while (assay_map_get(&used, (uint64_t)number) != ASSAY_MAP_ABSENT)
+			number++;
+		*assay_map_at(&used, (uint64_t)number) = 1;
+		*slot = (uint32_t)w->device_number.n;
+		*assay_push(&w->device_number) = number;
+	}
+	assay_map_free(&used);
+	for (size_t i = 0; i < w->t->host.n; i++)
+		*assay_push(&w->device_of) = ASSAY_NO_ROW;
+	for (size_t g = 0; g < w->t->launch.n; g++) {
+		uint32_t call = w->t->launch.host[g];
+		uint32_t k = assay_map_get(&w->device_at, xplane_device_key(w, w->t->gpu.track[g]));
+		if (call != ASSAY_NO_ROW)
+			w->device_of.p[call] = (uint32_t)w->device_number.p[k];
+	}
+}
+
+static void set_steps(xplane_writer *w)
+{
+	const assay_step_table *s = &w->t->step;
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t source =
+			s->source[i] < w->t->source.n ? s->source[i] : (uint32_t)w->t->source.n;
+		*assay_map_at(&w->steps, xplane_step_key(source, s->ts[i], s->name[i])) = i;
+		*assay_push(&w->step_done) = false;
+	}
+}
+
+/* ------------------------------------------------------------------ the other planes */
+
+/* One stat a child. The metadata ids are scope ids and lead to no name: readers treat a missing
+ * entry as nameless. The one entry there is has the largest id, so that what adds metadata to the
+ * plane later counts on from there and meets no scope id. */
+static void write_tree(xplane_writer *w)
+{
+	const assay_scope_table *s = &w->t->scope;
+	for (uint32_t r = 0; r < s->n; r++)
+		if (s->flags[r] & ASSAY_SCOPE_GIVEN)
+			xplane_scope(w, r);
+	if (!w->tree.child.n)
+		return;
+	xplane_out p = {0};
+	int64_t most = 1;
+	for (size_t i = 0; i < w->tree.child.n; i++) {
+		int64_t child = w->tree.child.p[i], parent = w->tree.parent.p[i];
+		most = child > most ? child : most;
+		most = parent > most ? parent : most;
+		assay_protow_varint(&p.stat, XSTAT_META, (uint64_t)child);
+		assay_protow_varint(&p.stat, XSTAT_INT64, (uint64_t)parent);
+		assay_protow_message(&p.stats, XPLANE_STATS, &p.stat);
+	}
+	assay_protow_varint(&p.meta, XMETA_ID, (uint64_t)most);
+	assay_protow_varint(&p.entry, XENTRY_KEY, (uint64_t)most);
+	assay_protow_message(&p.entry, XENTRY_VALUE, &p.meta);
+	assay_protow_message(&p.stat_meta, XPLANE_STAT_META, &p.entry);
+	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_SCOPE_TREE), (assay_str){0});
+}
+
+static void task_time(xplane_out *p, const char *name, int64_t ns)
+{
+	assay_protow_varint(&p->stat, XSTAT_META, xplane_stat_id(p, assay_str_of(name)));
+	assay_protow_varint(&p->stat, XSTAT_UINT64, (uint64_t)ns);
+	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
+}
+
+/* Whole planes and file-level fields that an input had and no table holds. */
+static bool write_kept(xplane_writer *w)
+{
+	const assay_kept_table *k = &w->t->kept;
+	bool task = false;
+	for (size_t i = 0; i < k->n; i++) {
+		assay_str place = assay_text(w->run, k->place[i]);
+		bool is_task = assay_str_is(place, XPLANE_TASK);
+		if (!assay_str_is(assay_text(w->run, k->format[i]), "xplane") ||
+		    assay_str_starts(place, XPLANE_GPU) || assay_str_starts(place, XPLANE_HOST) ||
+		    (is_task && (w->moved || task)))
+			continue;
+		task |= is_task;
+		assay_str bytes = assay_text(w->run, k->bytes[i]);
+		fwrite(bytes.p, 1, bytes.n, w->out);
+	}
+	return task;
+}
+
+static void write_task(xplane_writer *w)
+{
+	xplane_out p = {0};
+	if (!w->start)
+		return;
+	task_time(&p, "profile_start_time", w->start);
+	task_time(&p, "profile_stop_time", w->stop);
+	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_TASK), (assay_str){0});
+}
+
+static void free_all(xplane_writer *w)
+{
+	assay_vec_free(&w->shift);
+	assay_vec_free(&w->given);
+	assay_vec_free(&w->is_xplane);
+	assay_vec_free(&w->corr_add);
+	assay_vec_free(&w->device_of);
+	assay_vec_free(&w->step_done);
+	assay_vec_free(&w->device_number);
+	assay_map_free(&w->steps);
+	assay_map_free(&w->device_at);
+	assay_scope_tree_free(&w->tree);
+	assay_arena_free(&w->scratch);
+}
+
+static bool xplane_write(const assay_run *run, FILE *out, assay_err *err)
+{
+	xplane_writer w = {.run = run, .t = &run->part.t, .out = out};
+	bool ok = set_clock(&w, err);
+	if (ok) {
+		set_sources(&w);
+		set_devices(&w);
+		set_steps(&w);
+		xplane_write_devices(&w);
+		xplane_write_host(&w);
+		write_tree(&w);
+		if (!write_kept(&w))
+			write_task(&w);
+		if (fflush(out) || ferror(out))
+			ok = assay_fail(err, ASSAY_IO, 0, "cannot write the XPlane file");
+	}
+	free_all(&w);
+	return ok;
+}
+
+const assay_writer assay_writer_xplane = {
+	.name = "xplane",
+	.exts = {".xplane.pb", ".pb"},
+	.about = "XPlane protobuf for xprof and TensorBoard (<logdir>/plugins/profile/<run>/)",
+	.write = xplane_write,
+};

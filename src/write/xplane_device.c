@@ -1,0 +1,528 @@
+/* Planes of GPUs: streams, counters, properties. */
+#include "write/xplane.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/input.h"
+#include "base/json.h"
+#include "base/sort.h"
+
+enum { PATH_MAX_LEVELS = 64, TYPE_KINDS = 8 };
+
+/* What a copy's name says about its two ends, in the words of every recorder. */
+static const struct {
+	const char *words[3];
+	const char *type, *from, *to;
+} copies[] = {
+	{{"HtoD", "H2D", "HOST_TO_DEVICE"}, "MemcpyH2D", "host", "device"},
+	{{"DtoH", "D2H", "DEVICE_TO_HOST"}, "MemcpyD2H", "device", "host"},
+	{{"DtoD", "D2D", "DEVICE_TO_DEVICE"}, "MemcpyD2D", "device", "device"},
+	{{"PtoP", "P2P", "PEER"}, "MemcpyP2P", "device", "device"},
+	{{NULL}, "MemcpyOther", "unknown", "unknown"},
+};
+
+static size_t copy_kind(assay_str name)
+{
+	size_t i = 0;
+	for (; copies[i].words[0]; i++)
+		for (int k = 0; k < 3; k++)
+			if (assay_str_find(name, copies[i].words[k]) >= 0)
+				return i;
+	return i;
+}
+
+static const char *type_of(const xplane_writer *w, uint32_t g)
+{
+	const assay_gpu_table *t = &w->t->gpu;
+	if (t->kind[g] == ASSAY_GPU_KERNEL)
+		return "Compute";
+	if (t->kind[g] == ASSAY_GPU_MEMSET)
+		return "Memset";
+	return copies[copy_kind(assay_text(w->run, t->name[g]))].type;
+}
+
+/* A number among the arguments of a row; false when it is not there. */
+static bool arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out)
+{
+	assay_str s = assay_text(w->run, args);
+	ptrdiff_t at = assay_str_find(s, key);
+	if (at < 1 || s.p[at - 1] != '"')
+		return false;
+	size_t from = (size_t)at + strlen(key);
+	assay_str rest = {s.p + from, s.n - from};
+	if (!assay_str_starts(rest, "\":"))
+		return false;
+	rest = (assay_str){rest.p + 2, rest.n - 2};
+	return assay_str_f64(assay_str_trim(assay_str_cut(&rest, ',')), out);
+}
+
+static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
+{
+	const assay_device_table *d = &w->t->device;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->source[i] == source && d->id[i] == device)
+			return assay_str_is(assay_text(w->run, d->vendor[i]), "amd");
+	return false;
+}
+
+/* Blocks of a grid: inputs for AMD count work-items, except Chrome traces. */
+static uint32_t blocks(uint32_t grid, uint32_t block, bool work_items)
+{
+	return work_items && block ? (grid + block - 1) / block : grid;
+}
+
+struct text {
+	char buf[512]; /* longer than all the details there are */
+	size_t n;
+};
+
+ASSAY_PRINTF(2, 3) static void detail(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(t->buf + t->n, sizeof t->buf - t->n, fmt, ap);
+	va_end(ap);
+	t->n += n > 0 && (size_t)n < sizeof t->buf - t->n ? (size_t)n : 0;
+}
+
+/* What is not known is not said: readers take a missing key for 0, ours for unknown. */
+static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bool work_items)
+{
+	const assay_gpu_table *t = &w->t->gpu;
+	double occ = 0, dynamic = 0;
+	if (!arg_number(w, t->args[g], "occ_pct", &occ) &&
+	    !arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ))
+		arg_number(w, t->args[g], "est. achieved occupancy %", &occ);
+	arg_number(w, t->args[g], "dynamic_shared", &dynamic);
+	uint32_t shared = t->shared[g] == UINT32_MAX ? 0 : t->shared[g];
+	uint32_t dyn = dynamic > 0 && dynamic <= shared ? (uint32_t)dynamic : 0;
+	uint32_t bx = t->block_x[g], by = t->block_y[g], bz = t->block_z[g];
+	uint32_t x = blocks(t->grid_x[g], bx, work_items), y = blocks(t->grid_y[g], by, work_items),
+		 z = blocks(t->grid_z[g], bz, work_items);
+	struct text d = {0};
+	if (t->regs[g] != UINT16_MAX)
+		detail(&d, "regs:%u ", t->regs[g]);
+	if (t->shared[g] != UINT32_MAX)
+		detail(&d, "static_shared:%u dynamic_shared:%u ", shared - dyn, dyn);
+	detail(&d, "grid:%u,%u,%u block:%u,%u,%u occ_pct:%.6g", x, y, z, bx, by, bz, occ);
+	if (amd)
+		detail(&d, " work_items:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+		       work_items ? t->grid_x[g] : (uint64_t)x * (bx ? bx : 1),
+		       work_items ? t->grid_y[g] : (uint64_t)y * (by ? by : 1),
+		       work_items ? t->grid_z[g] : (uint64_t)z * (bz ? bz : 1));
+	if (amd && t->shared[g] != UINT32_MAX)
+		detail(&d, " group_mem:%u", shared);
+	if (t->scratch[g] != UINT32_MAX)
+		detail(&d, " private_mem:%u", t->scratch[g]);
+	if (t->acc_regs[g] != UINT16_MAX)
+		detail(&d, " acc_regs:%u", t->acc_regs[g]);
+	if (t->scalar_regs[g] != UINT16_MAX)
+		detail(&d, " scalar_regs:%u", t->scalar_regs[g]);
+	xplane_put_ref(p, "kernel_details", (assay_str){d.buf, d.n});
+}
+
+static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t device)
+{
+	const assay_gpu_table *t = &w->t->gpu;
+	char buf[256];
+	int64_t bytes = t->bytes[g] < 0 ? 0 : t->bytes[g];
+	if (t->kind[g] == ASSAY_GPU_MEMSET) {
+		if (xplane_has_arg(w, t->args[g], "Memset_details"))
+			return;
+		int n = snprintf(buf, sizeof buf, "kind:device num_bytes:%" PRId64 " async:1",
+				 bytes);
+		xplane_put_ref(p, "Memset_details", (assay_str){buf, (size_t)n});
+		return;
+	}
+	if (xplane_has_arg(w, t->args[g], "memcpy_details"))
+		return;
+	size_t k = copy_kind(assay_text(w->run, t->name[g]));
+	int n = snprintf(buf, sizeof buf,
+			 "kind_src:%s kind_dst:%s size:%" PRId64 " dest:%" PRId64 " async:1",
+			 copies[k].from, copies[k].to, bytes, device);
+	xplane_put_ref(p, "memcpy_details", (assay_str){buf, (size_t)n});
+}
+
+/* "::" separates levels and a '#' at the end would open a metadata block: neither can be escaped.
+ */
+static void add_clean(assay_protow *to, assay_str name, char slash)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+		if (c == ':' && i + 1 < name.n && name.p[i + 1] == ':') {
+			c = '.';
+			i++;
+		} else if ((c == '#' && i + 1 == name.n) || (slash && c == '/')) {
+			c = '_';
+		}
+		*assay_push(&to->out) = c;
+	}
+	if (!name.n)
+		assay_protow_raw(to, ASSAY_S("(no name)")); /* as many names as ids */
+}
+
+/* For programs without XLA: the root's name as module, the path as operator, with as many parts as
+ * ids. xprof then shows one row of modules and a flame of ranges, one event an invocation. */
+static void put_path(xplane_writer *w, xplane_out *p, uint32_t scope)
+{
+	const assay_scope_table *s = &w->t->scope;
+	uint32_t path[PATH_MAX_LEVELS];
+	size_t n = 0;
+	for (uint32_t r = scope; r != ASSAY_NO_ROW; r = s->parent[r] ? s->up[r] : ASSAY_NO_ROW) {
+		if (n == PATH_MAX_LEVELS)
+			return;
+		path[n++] = r;
+	}
+	assay_protow module = {0}, op = {0}, tf = {0};
+	add_clean(&module, assay_text(w->run, s->name[path[n - 1]]), 0);
+	for (size_t i = n; i-- > 0;) {
+		assay_str name = assay_text(w->run, s->name[path[i]]);
+		add_clean(&op, name, 0);
+		add_clean(&tf, name, '/');
+		assay_protow_raw(&op, i ? ASSAY_S("::") : (assay_str){0});
+		assay_protow_raw(&tf, i ? ASSAY_S("/") : ASSAY_S(":"));
+	}
+	add_clean(&tf, assay_text(w->run, s->name[path[0]]), '/');
+	xplane_put_ref(p, "tf_op", assay_protow_data(&tf));
+	xplane_put_ref(p, "hlo_op", assay_protow_data(&op));
+	xplane_put_ref(p, "hlo_module", assay_protow_data(&module));
+	assay_protow_free(&module);
+	assay_protow_free(&op);
+	assay_protow_free(&tf);
+}
+
+/* ------------------------------------------------------------------ one stream */
+
+struct device {
+	uint32_t source;
+	int64_t id, number; /* as the input calls it; of its plane */
+	bool amd, work_items;
+	assay_map lines; /* low halves of line ids in use */
+};
+
+/* D14: work is never without a name. */
+static assay_str work_name(const xplane_writer *w, uint32_t g)
+{
+	assay_str name = assay_text(w->run, w->t->gpu.name[g]);
+	return name.n ? name : assay_str_of(type_of(w, g));
+}
+
+static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, uint32_t g,
+		     int64_t line_ts)
+{
+	const assay_gpu_table *t = &w->t->gpu;
+	char context[32];
+	if (t->corr[g])
+		xplane_put_u64(p, "correlation_id", xplane_corr(w, t->track[g], t->corr[g]));
+	uint32_t scope = g < w->t->gpu_scope.n ? w->t->gpu_scope.scope[g] : ASSAY_NO_ROW;
+	int64_t id = xplane_scope(w, scope);
+	if (id)
+		xplane_put_i64(p, "scope_range_id", id);
+	/* not as scope_range_id: gradients run long after the range, and would stretch it */
+	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
+	if (forward)
+		xplane_put_i64(p, "forward_scope_range_id", forward);
+	if (t->context[g] != UINT32_MAX) {
+		int n = snprintf(context, sizeof context, "$$%u", t->context[g]);
+		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
+	}
+	if (t->graph[g])
+		xplane_put_u64(p, "cuda_graph_id", t->graph[g]);
+	if (t->graph_node[g])
+		xplane_put_u64(p, "cuda_graph_node_id", t->graph_node[g]);
+	if (t->kind[g] == ASSAY_GPU_KERNEL)
+		put_kernel(w, p, g, d->amd, d->work_items);
+	else
+		put_memory(w, p, g, d->number);
+	if (t->external[g])
+		xplane_put_i64(p, "External id", t->external[g]);
+	if (t->queue[g] != UINT32_MAX)
+		xplane_put_i64(p, "queue", t->queue[g]);
+	if (t->dispatch[g] != UINT32_MAX)
+		xplane_put_i64(p, "dispatch", t->dispatch[g]);
+	xplane_put_args(p, assay_text(w->run, t->args[g]));
+	if (id && !xplane_has_arg(w, t->args[g], "hlo_op") &&
+	    !xplane_has_arg(w, t->args[g], "hlo_module"))
+		put_path(w, p, scope);
+	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,
+			 t->dur[g] > 0 ? t->dur[g] : 0);
+}
+
+/* Numbers of streams stay where they can; handles and taken ones get the next free number. */
+static int64_t line_id(struct device *d, int64_t stream)
+{
+	int64_t id = stream;
+	int64_t next = 0;
+	while (id < 0 || id > INT32_MAX || xplane_line_is_derived(id, ASSAY_S("")) ||
+	       assay_map_get(&d->lines, (uint64_t)id) != ASSAY_MAP_ABSENT)
+		id = next++;
+	*assay_map_at(&d->lines, (uint64_t)id) = 1;
+	return id;
+}
+
+static assay_str line_name(xplane_writer *w, int64_t id, const uint32_t *row, size_t n)
+{
+	const char *types[TYPE_KINDS];
+	size_t many = 0;
+	char *text = assay_printf(&w->scratch, "Stream #%" PRId64, id);
+	for (size_t i = 0; i < n; i++) {
+		const char *type = type_of(w, row[i]);
+		size_t k = 0;
+		while (k < many && strcmp(types[k], type))
+			k++;
+		if (k < many || many == TYPE_KINDS)
+			continue;
+		types[many] = type;
+		text = assay_printf(&w->scratch, "%s%s%s", text, many++ ? "," : "(", type);
+	}
+	return assay_str_of(many ? assay_printf(&w->scratch, "%s)", text) : text);
+}
+
+/* Marks of a recorder that are no rows xprof derives: allocations and the like. */
+static void put_marks(xplane_writer *w, xplane_out *p, uint32_t track, int64_t line_ts)
+{
+	const assay_mark_table *m = &w->t->mark;
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->track[i] != track)
+			continue;
+		xplane_put_args(p, assay_text(w->run, m->args[i]));
+		assay_str name = assay_text(w->run, m->name[i]);
+		xplane_end_event(p, name.n ? name : ASSAY_S("(no name)"),
+				 xplane_time(w, track, m->ts[i]) - line_ts,
+				 m->dur[i] > 0 ? m->dur[i] : 0);
+	}
+}
+
+static bool has_marks(const xplane_writer *w, uint32_t track)
+{
+	if (!w->is_xplane.p[xplane_source(w, track)] ||
+	    xplane_line_is_derived(w->t->track.tid[track],
+				   assay_text(w->run, w->t->track.name[track])))
+		return false;
+	for (size_t i = 0; i < w->t->mark.n; i++)
+		if (w->t->mark.track[i] == track)
+			return true;
+	return false;
+}
+
+static int64_t first_mark(const xplane_writer *w, uint32_t track, int64_t before)
+{
+	const assay_mark_table *m = &w->t->mark;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->track[i] == track && xplane_time(w, track, m->ts[i]) < before)
+			before = xplane_time(w, track, m->ts[i]);
+	return before;
+}
+
+/* row: the stream's work by start, of those that start together the longest first. */
+static void put_stream(xplane_writer *w, xplane_out *p, struct device *d, uint32_t track,
+		       const uint32_t *row, size_t n)
+{
+	bool marks = has_marks(w, track);
+	if (!n && !marks)
+		return;
+	int64_t ts = n ? xplane_time(w, track, w->t->gpu.ts[row[0]]) : INT64_MAX;
+	if (marks)
+		ts = first_mark(w, track, ts);
+	for (size_t i = 0; i < n; i++)
+		put_work(w, p, d, row[i], ts);
+	if (marks)
+		put_marks(w, p, track, ts);
+	int64_t id = line_id(d, w->t->track.tid[track]);
+	xplane_end_line(p, id, ts, line_name(w, id, row, n));
+}
+
+/* ------------------------------------------------------------------ properties and counters */
+
+static void stat_text(xplane_out *p, const char *name, assay_str text, assay_arena *a)
+{
+	if (text.n)
+		xplane_plane_stat(p, assay_str_of(name),
+				  assay_str_of(assay_printf(a, "\"%.*s\"", (int)text.n, text.p)));
+}
+
+static void stat_number(xplane_out *p, const char *name, int64_t v, assay_arena *a)
+{
+	if (v >= 0)
+		xplane_plane_stat(p, assay_str_of(name),
+				  assay_str_of(assay_printf(a, "%" PRId64, v)));
+}
+
+/* "sm_90" is 9 and 0, "gfx942" 9 and 4. */
+static void capability(assay_str arch, int64_t *major, int64_t *minor)
+{
+	int64_t v;
+	*major = *minor = -1;
+	if (assay_str_starts(arch, "sm_") &&
+	    assay_str_i64((assay_str){arch.p + 3, arch.n - 3}, &v) && v >= 0)
+		*major = v / 10, *minor = v % 10;
+	else if (assay_str_starts(arch, "gfx") && arch.n >= 6 &&
+		 assay_str_i64((assay_str){arch.p + 3, arch.n - 5}, &v) && v >= 0)
+		*major = v, *minor = arch.p[arch.n - 2] - '0';
+}
+
+static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
+{
+	const assay_device_table *d = &w->t->device;
+	assay_str vendor = assay_text(w->run, d->vendor[r]), arch = assay_text(w->run, d->arch[r]);
+	int64_t major, minor;
+	capability(arch, &major, &minor);
+	/* exactly these words: xprof compares them */
+	stat_text(p, "device_vendor",
+		  assay_str_is(vendor, "amd")      ? ASSAY_S("AMD")
+		  : assay_str_is(vendor, "nvidia") ? ASSAY_S("Nvidia")
+						   : (assay_str){0},
+		  &w->scratch);
+	/* xprof's tables of peaks know AMD parts by their gfx name */
+	stat_text(p, "gpu_device_name",
+		  assay_str_is(vendor, "amd") && arch.n ? arch : assay_text(w->run, d->name[r]),
+		  &w->scratch);
+	stat_number(p, "core_count", d->units[r], &w->scratch);
+	stat_number(p, "memory_size", d->memory[r], &w->scratch);
+	stat_number(p, "compute_cap_major", major, &w->scratch);
+	stat_number(p, "compute_cap_minor", minor, &w->scratch);
+}
+
+/* Stats the plane had in the file it came from, or what the device table knows. */
+static void put_properties(xplane_writer *w, xplane_out *p, const struct device *d)
+{
+	const assay_meta_table *m = &w->t->meta;
+	const char *prefix = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64 ".", d->id);
+	size_t n = strlen(prefix), found = 0;
+	for (size_t i = 0; i < m->n; i++) {
+		assay_str key = assay_text(w->run, m->key[i]);
+		if (m->source[i] != d->source || !assay_str_starts(key, prefix))
+			continue;
+		xplane_plane_stat(p, (assay_str){key.p + n, key.n - n},
+				  assay_text(w->run, m->value[i]));
+		found++;
+	}
+	for (uint32_t i = 0; !found && i < w->t->device.n; i++)
+		if (w->t->device.source[i] == d->source && w->t->device.id[i] == d->id) {
+			put_device_row(w, p, i);
+			return;
+		}
+}
+
+static void put_counters(xplane_writer *w, xplane_out *p, const struct device *d)
+{
+	const assay_counter_table *c = &w->t->counter;
+	uint64_t any = 0, nan = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t track = c->track[i];
+		if (w->t->track.kind[track] != ASSAY_TRACK_TELEMETRY ||
+		    w->t->track.pid[track] != d->id || xplane_source(w, track) != d->source)
+			continue;
+		if (isnan(c->value[i])) {
+			nan++;
+			continue;
+		}
+		assay_str name = assay_text(w->run, c->name[i]);
+		bool watts = assay_str_is(name, "power_watts");
+		const char *shown = watts ? "power_mw" : assay_dup(&w->scratch, name);
+		int64_t at = xplane_time(w, track, c->ts[i]);
+		if (at < 0 || !*shown)
+			continue;
+		xplane_put_f64(p, shown, watts ? c->value[i] * 1e3 : c->value[i]);
+		xplane_end_event(p, assay_str_of(shown), at, 0);
+		any++;
+	}
+	if (any)
+		xplane_end_line(p, INT64_MAX, 0, ASSAY_S(XPLANE_COUNTER_LINE));
+	if (nan)
+		stat_number(p, "nan_counter_events", (int64_t)nan, &w->scratch);
+}
+
+/* ------------------------------------------------------------------ all devices */
+
+static int by_tid(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+	return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
+		       const size_t *first)
+{
+	const assay_track_table *t = &w->t->track;
+	xplane_out p = {0};
+	assay_vec(int64_t) streams = {0}; /* pairs of stream and track, to be sorted */
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->kind[i] != ASSAY_TRACK_STREAM || t->pid[i] != d->id ||
+		    xplane_source(w, i) != d->source)
+			continue;
+		*assay_push(&streams) = t->tid[i];
+		*assay_push(&streams) = i;
+	}
+	if (streams.n)
+		qsort(streams.p, streams.n / 2, 2 * sizeof *streams.p, by_tid);
+	for (size_t i = 0; i + 1 < streams.n; i += 2) {
+		uint32_t track = (uint32_t)streams.p[i + 1];
+		put_stream(w, &p, d, track, rows + first[track], first[track + 1] - first[track]);
+	}
+	put_counters(w, &p, d);
+	put_properties(w, &p, d);
+	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
+	const char *name = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->number);
+	xplane_end_plane(&p, w->out, d->number, assay_str_of(name),
+			 xplane_kept(w, d->source, place));
+	assay_vec_free(&streams);
+	assay_map_free(&d->lines);
+}
+
+/* Rows of gpu by stream; first has one entry a track and one behind the last. */
+static void group_work(xplane_writer *w, uint32_t *rows, size_t *first)
+{
+	const assay_gpu_table *g = &w->t->gpu;
+	size_t tracks = w->t->track.n;
+	int64_t *shorter = assay_pages_grow(NULL, 0, g->n * sizeof *shorter + 1);
+	for (size_t i = 0; i < g->n; i++) {
+		first[g->track[i] + 1]++;
+		shorter[i] = -g->dur[i];
+	}
+	for (size_t i = 0; i < tracks; i++)
+		first[i + 1] += first[i];
+	size_t *next = assay_alloc(&w->scratch, (tracks + 1) * sizeof *next);
+	memcpy(next, first, tracks * sizeof *next);
+	for (uint32_t i = 0; i < g->n; i++)
+		rows[next[g->track[i]]++] = i;
+	for (size_t i = 0; i < tracks; i++) {
+		assay_sort_rows(rows + first[i], first[i + 1] - first[i], shorter);
+		assay_sort_rows(rows + first[i], first[i + 1] - first[i], g->ts);
+	}
+	assay_pages_free(shorter, g->n * sizeof *shorter + 1);
+}
+
+void xplane_write_devices(xplane_writer *w)
+{
+	const assay_track_table *t = &w->t->track;
+	size_t bytes = w->t->gpu.n * sizeof(uint32_t) + 1;
+	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
+	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
+	assay_vec(bool) done = {0};
+	group_work(w, rows, first);
+	for (size_t i = 0; i < w->device_number.n; i++)
+		*assay_push(&done) = false;
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t k = assay_map_get(&w->device_at, xplane_device_key(w, i));
+		if (t->kind[i] != ASSAY_TRACK_STREAM || k == ASSAY_MAP_ABSENT || done.p[k])
+			continue;
+		done.p[k] = true;
+		uint32_t source = xplane_source(w, i);
+		assay_str format = source < w->t->source.n
+					   ? assay_text(w->run, w->t->source.format[source])
+					   : (assay_str){"", 0};
+		bool amd = is_amd(w, source, t->pid[i]);
+		struct device d = {.source = source,
+				   .id = t->pid[i],
+				   .number = w->device_number.p[k],
+				   .amd = amd,
+				   .work_items = amd && !assay_str_is(format, "chrome")};
+		put_device(w, &d, rows, first);
+	}
+	assay_vec_free(&done);
+	assay_pages_free(rows, bytes);
+}

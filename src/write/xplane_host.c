@@ -1,0 +1,310 @@
+/* The one host plane: threads, API calls, ranges. */
+#include "write/xplane.h"
+
+#include <inttypes.h>
+
+#include "base/sort.h"
+
+enum { OVERLAP_LINES = 16 };
+
+typedef assay_vec(uint32_t) row_list;
+
+typedef struct host {
+	xplane_writer *w;
+	xplane_out out;
+	assay_map lines; /* low halves of line ids: the viewer's row numbers */
+	uint32_t next;   /* candidates for lines that need a number of ours */
+	bool amd;
+} host;
+
+static uint64_t low_half(int64_t id)
+{
+	return (uint32_t)(uint64_t)id;
+}
+
+static bool is_free(const host *h, int64_t id)
+{
+	return !xplane_line_is_derived(id, ASSAY_S("")) &&
+	       assay_map_get(&h->lines, low_half(id)) == ASSAY_MAP_ABSENT;
+}
+
+/* Bands beside a thread count from 2^32, where no thread number is. */
+static int64_t band_id(host *h)
+{
+	int64_t id;
+	do
+		id = (1ll << 32) + h->next++;
+	while (!is_free(h, id));
+	*assay_map_at(&h->lines, low_half(id)) = 1;
+	return id;
+}
+
+static int64_t thread_id(host *h, int64_t tid)
+{
+	if (tid == -1 || !is_free(h, tid)) /* -1: the thread has only a name */
+		return band_id(h);
+	*assay_map_at(&h->lines, low_half(tid)) = 1;
+	return tid;
+}
+
+static assay_str category(const xplane_writer *w, uint32_t row)
+{
+	const assay_host_table *t = &w->t->host;
+	if (t->kind[row] == ASSAY_HOST_OTHER && t->detail[row] != ASSAY_NO_ROW &&
+	    w->t->other.cat[t->detail[row]])
+		return assay_text(w->run, w->t->other.cat[t->detail[row]]);
+	return assay_str_of(assay_host_kind_name[t->kind[row]]);
+}
+
+static void put_op(xplane_writer *w, xplane_out *p, uint32_t d)
+{
+	const assay_op_table *t = &w->t->op;
+	if (t->external[d])
+		xplane_put_i64(p, "External id", t->external[d]);
+	if (t->seq[d] >= 0)
+		xplane_put_i64(p, "Sequence number", t->seq[d]);
+	if (t->fwd_thread[d] >= 0)
+		xplane_put_i64(p, "Fwd thread id", t->fwd_thread[d]);
+	if (t->ev_idx[d] != UINT32_MAX)
+		xplane_put_i64(p, "Ev Idx", t->ev_idx[d]);
+}
+
+static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
+{
+	const assay_api_table *t = &w->t->api;
+	if (w->device_of.p[row] != ASSAY_NO_ROW &&
+	    !xplane_has_arg(w, w->t->host.args[row], "device_id"))
+		xplane_put_u64(p, "device_id", w->device_of.p[row]);
+	if (t->corr[d])
+		xplane_put_u64(p, "correlation_id",
+			       xplane_corr(w, w->t->host.track[row], t->corr[d]));
+	if (t->external[d])
+		xplane_put_i64(p, "External id", t->external[d]);
+	if (t->cbid[d] != UINT32_MAX)
+		xplane_put_i64(p, "cbid", t->cbid[d]);
+}
+
+static void put_frame(xplane_writer *w, xplane_out *p, uint32_t d)
+{
+	const assay_frame_table *t = &w->t->frame;
+	if (t->id[d] != UINT32_MAX)
+		xplane_put_i64(p, "Python id", t->id[d]);
+	if (t->parent[d] != UINT32_MAX)
+		xplane_put_i64(p, "Python parent id", t->parent[d]);
+	if (t->ev_idx[d] != UINT32_MAX)
+		xplane_put_i64(p, "Ev Idx", t->ev_idx[d]);
+}
+
+static void put_detail(xplane_writer *w, xplane_out *p, uint32_t row)
+{
+	uint32_t d = w->t->host.detail[row];
+	assay_table_id table = assay_host_detail[w->t->host.kind[row]];
+	if (d == ASSAY_NO_ROW)
+		return;
+	if (table == ASSAY_T_op)
+		put_op(w, p, d);
+	else if (table == ASSAY_T_api)
+		put_api(w, p, row, d);
+	else if (table == ASSAY_T_frame)
+		put_frame(w, p, d);
+}
+
+/* Root of a group: what xprof makes its steps of. */
+static void put_step(xplane_writer *w, xplane_out *p, uint32_t step)
+{
+	int64_t number = w->t->step.number[step];
+	xplane_put_i64(p, "_r", 1);
+	xplane_put_i64(p, "step_num", number >= 0 ? number : (int64_t)step);
+	w->step_done.p[step] = true;
+}
+
+static int64_t length_of(const xplane_writer *w, uint32_t row)
+{
+	const assay_tables *t = w->t;
+	if (t->host.dur[row] >= 0)
+		return t->host.dur[row];
+	uint32_t s = row < t->host_scope.n ? t->host_scope.scope[row] : ASSAY_NO_ROW;
+	bool own = s != ASSAY_NO_ROW && t->scope.host[s] == row && t->scope.dur[s] >= 0;
+	return own ? t->scope.dur[s] : 0; /* a range never closed lasts to the end */
+}
+
+static void put_row(host *h, uint32_t row, int64_t line_ts)
+{
+	xplane_writer *w = h->w;
+	const assay_host_table *t = &w->t->host;
+	uint32_t track = t->track[row];
+	put_detail(w, &h->out, row);
+	int64_t id = xplane_scope(w, row < w->t->host_scope.n ? w->t->host_scope.scope[row]
+							      : ASSAY_NO_ROW);
+	if (id)
+		xplane_put_i64(&h->out, "scope_range_id", id);
+	uint32_t step = assay_map_get(
+		&w->steps, xplane_step_key(xplane_source(w, track), t->ts[row], t->name[row]));
+	if (step != ASSAY_MAP_ABSENT && t->kind[row] != ASSAY_HOST_INSTANT)
+		put_step(w, &h->out, step);
+	xplane_put_ref(&h->out, "cat", category(w, row));
+	xplane_put_args(&h->out, assay_text(w->run, t->args[row]));
+	assay_str name = assay_text(w->run, t->name[row]);
+	xplane_end_event(&h->out, name.n ? name : ASSAY_S("(no name)"),
+			 xplane_time(w, track, t->ts[row]) - line_ts, length_of(w, row));
+}
+
+/* Events of a line may nest but must not overlap otherwise: those that do are left for another. */
+static void split_overlaps(const host *h, const row_list *in, row_list *fit, row_list *rest)
+{
+	const assay_host_table *t = &h->w->t->host;
+	assay_vec(int64_t) open = {0};
+	fit->n = rest->n = 0;
+	for (size_t i = 0; i < in->n; i++) {
+		uint32_t row = in->p[i];
+		int64_t end = t->ts[row] + length_of(h->w, row);
+		while (open.n && open.p[open.n - 1] <= t->ts[row])
+			open.n--;
+		bool fits = !open.n || end <= open.p[open.n - 1];
+		*assay_push(fits ? fit : rest) = row;
+		if (fits)
+			*assay_push(&open) = end;
+	}
+	assay_vec_free(&open);
+}
+
+static void put_line(host *h, const row_list *rows, int64_t id, const char *name)
+{
+	const assay_host_table *t = &h->w->t->host;
+	if (!rows->n)
+		return;
+	int64_t ts = xplane_time(h->w, t->track[rows->p[0]], t->ts[rows->p[0]]);
+	for (size_t i = 0; i < rows->n; i++)
+		put_row(h, rows->p[i], ts);
+	xplane_end_line(&h->out, id, ts, assay_str_of(name));
+}
+
+/* The line itself, then one more for what overlaps, and so on. */
+static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const char *name,
+		      const char *band)
+{
+	row_list fit = {0}, rest = {0};
+	/* a line that was one in an XPlane file stays one: a step moved off its thread has no work
+	 */
+	bool whole =
+		rows->n && h->w->is_xplane.p[xplane_source(h->w, h->w->t->host.track[rows->p[0]])];
+	int last = whole ? 0 : OVERLAP_LINES;
+	for (int i = 0; rows->n; i++) {
+		if (i < last)
+			split_overlaps(h, rows, &fit, &rest);
+		else
+			rest.n = 0;
+		const char *label =
+			i ? assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread,
+					 band, i)
+			  : name;
+		put_line(h, i < last ? &fit : rows, i ? band_id(h) : id, label);
+		row_list swap = *rows;
+		*rows = rest;
+		rest = swap;
+	}
+	assay_vec_free(&fit);
+	assay_vec_free(&rest);
+}
+
+static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
+{
+	xplane_writer *w = h->w;
+	row_list plain = {0}, markers = {0};
+	for (size_t i = 0; i < n; i++)
+		*assay_push(w->t->host.kind[row[i]] == ASSAY_HOST_MARKER ? &markers : &plain) =
+			row[i];
+	int64_t id = thread_id(h, w->t->track.tid[track]);
+	assay_str own = assay_text(w->run, w->t->track.name[track]);
+	const char *name = own.n ? own.p : assay_printf(&w->scratch, "Host Threads/%" PRId64, id);
+	const char *band = h->amd ? "ROCTX" : "NVTX";
+	put_lines(h, &plain, id, id, name, "overlap");
+	put_lines(h, &markers, band_id(h), id,
+		  assay_printf(&w->scratch, "Host Threads/%" PRId64 "/%s", id, band), band);
+	assay_vec_free(&plain);
+	assay_vec_free(&markers);
+}
+
+/* Steps that no host event marks: a line of their own. */
+static void put_loose_steps(host *h)
+{
+	const assay_step_table *s = &h->w->t->step;
+	size_t any = 0;
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t source = s->source[i] < h->w->t->source.n ? s->source[i]
+								   : (uint32_t)h->w->t->source.n;
+		int64_t at = s->ts[i] + h->w->shift.p[source];
+		if (h->w->step_done.p[i] || at < 0)
+			continue;
+		put_step(h->w, &h->out, i);
+		xplane_put_ref(&h->out, "cat",
+			       assay_str_of(assay_host_kind_name[ASSAY_HOST_ANNOTATION]));
+		assay_str name = assay_text(h->w->run, s->name[i]);
+		xplane_end_event(&h->out, name.n ? name : ASSAY_S("step"), at,
+				 s->dur[i] > 0 ? s->dur[i] : 0);
+		any++;
+	}
+	if (any)
+		xplane_end_line(&h->out, band_id(h), 0, ASSAY_S("step markers"));
+}
+
+/* Stats the plane had, once each; the process when all threads share one. */
+static void put_process(host *h)
+{
+	const assay_meta_table *m = &h->w->t->meta;
+	static const char prefix[] = XPLANE_HOST ".";
+	for (size_t i = 0; i < m->n; i++) {
+		assay_str key = assay_text(h->w->run, m->key[i]);
+		if (!assay_str_starts(key, prefix))
+			continue;
+		xplane_plane_stat(
+			&h->out,
+			(assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)},
+			assay_text(h->w->run, m->value[i]));
+		return;
+	}
+	const assay_track_table *t = &h->w->t->track;
+	int64_t pid = -1;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0 && pid < 0)
+			pid = t->pid[i];
+	if (pid >= 0)
+		xplane_plane_stat(&h->out, ASSAY_S("process_id"),
+				  assay_str_of(assay_printf(&h->w->scratch, "%" PRId64, pid)));
+}
+
+void xplane_write_host(xplane_writer *w)
+{
+	const assay_tables *t = w->t;
+	size_t n = t->host.n, bytes = n * sizeof(uint32_t) + 1;
+	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
+	int64_t *shorter = assay_pages_grow(NULL, 0, n * sizeof *shorter + 1);
+	size_t *first = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *first);
+	host h = {.w = w};
+	for (size_t i = 0; i < t->device.n; i++)
+		h.amd |= assay_str_is(assay_text(w->run, t->device.vendor[i]), "amd");
+	for (uint32_t i = 0; i < n; i++) {
+		first[t->host.track[i] + 1]++;
+		shorter[i] = -length_of(w, i);
+	}
+	for (size_t i = 0; i < t->track.n; i++)
+		first[i + 1] += first[i];
+	size_t *next = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *next);
+	memcpy(next, first, t->track.n * sizeof *next);
+	for (uint32_t i = 0; i < n; i++)
+		rows[next[t->host.track[i]]++] = i;
+	for (uint32_t i = 0; i < t->track.n; i++) {
+		size_t many = first[i + 1] - first[i];
+		assay_sort_rows(rows + first[i], many, shorter);
+		assay_sort_rows(rows + first[i], many, t->host.ts);
+		if (many)
+			put_thread(&h, i, rows + first[i], many);
+	}
+	put_loose_steps(&h);
+	put_process(&h);
+	xplane_end_plane(&h.out, w->out, 0, ASSAY_S(XPLANE_HOST),
+			 xplane_kept(w, ASSAY_NO_ROW, XPLANE_HOST));
+	assay_map_free(&h.lines);
+	assay_pages_free(shorter, n * sizeof *shorter + 1);
+	assay_pages_free(rows, bytes);
+}

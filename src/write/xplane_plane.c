@@ -1,0 +1,251 @@
+/* Putting a plane together. */
+#include "write/xplane.h"
+
+#include "base/input.h"
+#include "base/json.h"
+
+static void put_meta(xplane_out *p, assay_protow *to, uint64_t id, assay_str name)
+{
+	assay_protow_varint(&p->meta, XMETA_ID, id);
+	assay_protow_text(&p->meta, XMETA_NAME, name);
+	assay_protow_varint(&p->entry, XENTRY_KEY, id);
+	assay_protow_message(&p->entry, XENTRY_VALUE, &p->meta);
+	assay_protow_message(to, to == &p->stat_meta ? XPLANE_STAT_META : XPLANE_EVENT_META,
+			     &p->entry);
+}
+
+uint64_t xplane_stat_id(xplane_out *p, assay_str name)
+{
+	uint32_t id = assay_intern(&p->stat_names, name);
+	if (id > p->stat_metas) {
+		put_meta(p, &p->stat_meta, id, name);
+		p->stat_metas = id;
+	}
+	return id;
+}
+
+static uint64_t event_id(xplane_out *p, assay_str name)
+{
+	uint32_t id = assay_intern(&p->event_names, name);
+	if (id > p->event_metas) {
+		put_meta(p, &p->event_meta, id, name);
+		p->event_metas = id;
+	}
+	return id;
+}
+
+/* False when the event has a stat of that name already, or the name is empty. */
+static bool begin_stat(xplane_out *p, assay_str name)
+{
+	uint64_t id = xplane_stat_id(p, name);
+	if (!id)
+		return false;
+	while (p->stamp.n <= id)
+		*assay_push(&p->stamp) = 0;
+	if (p->stamp.p[id] == p->events + 1)
+		return false;
+	p->stamp.p[id] = p->events + 1;
+	assay_protow_varint(&p->stat, XSTAT_META, id);
+	return true;
+}
+
+static void end_stat(xplane_out *p)
+{
+	assay_protow_message(&p->event, XEVENT_STATS, &p->stat);
+}
+
+void xplane_put_u64(xplane_out *p, const char *name, uint64_t v)
+{
+	if (!begin_stat(p, assay_str_of(name)))
+		return;
+	assay_protow_varint(&p->stat, XSTAT_UINT64, v);
+	end_stat(p);
+}
+
+void xplane_put_i64(xplane_out *p, const char *name, int64_t v)
+{
+	if (!begin_stat(p, assay_str_of(name)))
+		return;
+	assay_protow_varint(&p->stat, XSTAT_INT64, (uint64_t)v);
+	end_stat(p);
+}
+
+void xplane_put_f64(xplane_out *p, const char *name, double v)
+{
+	if (!begin_stat(p, assay_str_of(name)))
+		return;
+	assay_protow_f64(&p->stat, XSTAT_DOUBLE, v);
+	end_stat(p);
+}
+
+/* Text by reference: the name of a stat's metadata is the value. */
+static void value_ref(xplane_out *p, assay_str text)
+{
+	if (text.n)
+		assay_protow_varint(&p->stat, XSTAT_REF, xplane_stat_id(p, text));
+	else
+		assay_protow_bytes(&p->stat, XSTAT_STR, text);
+}
+
+void xplane_put_ref(xplane_out *p, const char *name, assay_str text)
+{
+	if (!begin_stat(p, assay_str_of(name)))
+		return;
+	value_ref(p, text);
+	end_stat(p);
+}
+
+void xplane_put_str(xplane_out *p, const char *name, assay_str text)
+{
+	if (!begin_stat(p, assay_str_of(name)))
+		return;
+	assay_protow_bytes(&p->stat, XSTAT_STR, text);
+	end_stat(p);
+}
+
+/* One JSON value in the slot its type has; lists and objects as their text. */
+static void value_json(xplane_out *p, assay_str json, assay_arena *scratch)
+{
+	int64_t i;
+	uint64_t u;
+	double d;
+	if (json.n >= 2 && json.p[0] == '"') {
+		json = (assay_str){json.p + 1, json.n - 2};
+		value_ref(p, assay_json_unescape(scratch, json));
+	} else if (assay_str_is(json, "true") || assay_str_is(json, "false")) {
+		assay_protow_varint(&p->stat, XSTAT_INT64, json.p[0] == 't');
+	} else if (assay_str_i64(json, &i)) {
+		assay_protow_varint(&p->stat, XSTAT_INT64, (uint64_t)i);
+	} else if (assay_str_u64(json, &u)) {
+		assay_protow_varint(&p->stat, XSTAT_UINT64, u);
+	} else if (assay_str_f64(json, &d)) {
+		assay_protow_f64(&p->stat, XSTAT_DOUBLE, d);
+	} else {
+		assay_protow_bytes(&p->stat, XSTAT_STR, json);
+	}
+}
+
+/* xprof makes these anew unless every plane has them; some and not others would be neither of the
+ * two modes it knows. The rest is in kernel_details. */
+static bool left_out(assay_str key)
+{
+	static const char *const names[] = {"group_id", "flow",           "step_name",
+					    "is_eager", "dynamic_shared", "occ_pct"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (assay_str_is(key, names[i]))
+			return true;
+	return false;
+}
+
+/* xprof reads these from the unsigned slot only. */
+static bool is_unsigned(assay_str key)
+{
+	return assay_str_is(key, "correlation_id") || assay_str_is(key, "device_id") ||
+	       assay_str_starts(key, "cuda_graph_");
+}
+
+void xplane_put_args(xplane_out *p, assay_str args)
+{
+	if (!args.n)
+		return;
+	assay_arena scratch = {0};
+	char *text = assay_alloc(&scratch, args.n + 2 + ASSAY_PAD);
+	text[0] = '{';
+	memcpy(text + 1, args.p, args.n);
+	text[args.n + 1] = '}';
+	assay_json j = assay_json_on(text, args.n + 2);
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
+		key = assay_json_unescape(&scratch, key);
+		if (left_out(key) || !begin_stat(p, key))
+			continue;
+		uint64_t u;
+		if (is_unsigned(key) && assay_str_u64(value, &u))
+			assay_protow_varint(&p->stat, XSTAT_UINT64, u);
+		else
+			value_json(p, value, &scratch);
+		end_stat(p);
+	}
+	assay_arena_free(&scratch);
+}
+
+void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json)
+{
+	assay_arena scratch = {0};
+	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
+	memcpy(text, json.p, json.n);
+	uint64_t id = xplane_stat_id(p, name);
+	assay_protow_varint(&p->stat, XSTAT_META, id);
+	if (json.n >= 2 && json.p[0] == '"') { /* upstream writes text of planes in place */
+		assay_str s = assay_json_unescape(&scratch, (assay_str){text + 1, json.n - 2});
+		assay_protow_bytes(&p->stat, XSTAT_STR, s);
+	} else {
+		value_json(p, (assay_str){text, json.n}, &scratch);
+	}
+	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
+	assay_arena_free(&scratch);
+}
+
+void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
+{
+	assay_protow_varint(&p->entry, XEVENT_META, event_id(p, name));
+	assay_protow_varint(&p->entry, XEVENT_OFFSET_PS, (uint64_t)at_ns * 1000);
+	assay_protow_varint(&p->entry, XEVENT_DURATION_PS, (uint64_t)dur_ns * 1000);
+	assay_protow_raw(&p->entry, assay_protow_data(&p->event));
+	p->event.out.n = 0;
+	assay_protow_message(&p->line, XLINE_EVENTS, &p->entry);
+	p->events++;
+}
+
+void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name)
+{
+	assay_protow_nonzero(&p->entry, XLINE_ID, (uint64_t)id);
+	assay_protow_text(&p->entry, XLINE_NAME, name);
+	assay_protow_nonzero(&p->entry, XLINE_TIMESTAMP_NS, (uint64_t)ts_ns);
+	assay_protow_raw(&p->entry, assay_protow_data(&p->line));
+	p->line.out.n = 0;
+	assay_protow_message(&p->lines, XPLANE_LINES, &p->entry);
+}
+
+void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more)
+{
+	assay_protow head = {0}, all = {0};
+	assay_protow_nonzero(&head, XPLANE_ID, (uint64_t)id);
+	assay_protow_text(&head, XPLANE_NAME, name);
+	const assay_str pieces[] = {
+		assay_protow_data(&head),          assay_protow_data(&p->lines),
+		assay_protow_data(&p->event_meta), assay_protow_data(&p->stat_meta),
+		assay_protow_data(&p->stats),      more,
+	};
+	size_t n = 0;
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+		n += pieces[i].n;
+	/* tag and length of a message whose bytes follow */
+	assay_protow_bytes(&all, XSPACE_PLANES, (assay_str){0});
+	all.out.n--;
+	for (uint64_t left = n;; left >>= 7) {
+		*assay_push(&all.out) = (char)(left >= 0x80 ? left | 0x80 : left);
+		if (left < 0x80)
+			break;
+	}
+	fwrite(all.out.p, 1, all.out.n, out);
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+		if (pieces[i].n)
+			fwrite(pieces[i].p, 1, pieces[i].n, out);
+	assay_protow_free(&head);
+	assay_protow_free(&all);
+	xplane_out_free(p);
+}
+
+void xplane_out_free(xplane_out *p)
+{
+	assay_protow *const parts[] = {&p->lines, &p->event_meta, &p->stat_meta,
+				       &p->stats, &p->line,       &p->event,
+				       &p->stat,  &p->meta,       &p->entry};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		assay_protow_free(parts[i]);
+	assay_pool_free(&p->event_names);
+	assay_pool_free(&p->stat_names);
+	assay_vec_free(&p->stamp);
+	*p = (xplane_out){0};
+}

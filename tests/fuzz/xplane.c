@@ -1,0 +1,37 @@
+/* Any bytes as an XPlane file: read, resolved, derived, and written again. */
+#include <stdlib.h>
+
+#include "analyze/derived.h"
+#include "analyze/scopes.h"
+#include "base/input.h"
+#include "read/reader.h"
+#include "resolve/resolve.h"
+#include "write/writer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(data, size);
+	assay_err err = {0};
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	run->part.t.source.format[0] = assay_sid_of(run, "xplane");
+	assay_reader_xplane.read(run, in, &err);
+	assay_input_close(in);
+	assay_link(run);
+	assay_find_steps(run);
+	assay_scopes(run, &(assay_scope_opts){.ops = size & 1, .python = size & 2});
+	assay_derive(run);
+	assay_scope_times times;
+	assay_scope_times_of(run, (assay_scopes_by)(size % 3), ASSAY_SCOPES_ALL_STEPS, &times);
+	assay_scope_times_free(&times);
+	char *bytes = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&bytes, &n);
+	assay_writer_xplane.write(run, out, &err);
+	fclose(out);
+	free(bytes);
+	assay_run_free(run);
+	return 0;
+}
