@@ -96,6 +96,12 @@ $(B)/unit/%.o: %.c
 $(B)/rec/%.o: %.c
 	$(call compile,$(REC_FLAGS))
 
+# The page of `assay report --html` is assets/, as C arrays.
+$(B)/gen/assets.h: $(wildcard assets/*) tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed assets > $@.new && mv $@.new $@
+$(B)/src/render/html.o $(B)/unit/src/render/html.o: $(B)/gen/assets.h
+
 # Small programs for tests and benchmarks, linked with the library's insides.
 TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
 $(TOOLS): $(B)/%: %.c $(B)/libassay.a

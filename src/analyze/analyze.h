@@ -2,18 +2,54 @@
 #ifndef ASSAY_ANALYZE_ANALYZE_H
 #define ASSAY_ANALYZE_ANALYZE_H
 
+#include "analyze/order.h"
+#include "analyze/window.h"
+#include "model/diff.h"
 #include "model/run.h"
 
-/* device_time: per source and device, the exact split of the span. Needs launch and kernel. */
-void assay_partition(assay_run *run);
+/* device_time: per source and device, the exact split of the span. Needs launch. */
+void assay_partition(assay_run *run, const assay_order *order);
+
+/* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. */
+void assay_gaps(assay_run *run, const assay_order *order);
+/* Names what queued gaps waited for; behind says it for every row of gpu, ASSAY_NO_ROW when nothing
+ * is known. */
+void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order);
+
+/* step, from the rhythm of the kernels when nothing marks steps. */
+void assay_repeated_steps(assay_run *run, const assay_order *order);
+
+/* step_time: the device window of each step and its exact split. */
+void assay_step_times(assay_run *run, const assay_order *order);
 
 /* kernel: one row a name, in order of first appearance. family_of and class_of say what a name is.
  */
 typedef assay_family assay_family_fn(assay_str name);
 typedef assay_class assay_class_fn(assay_str name);
 void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *class_of);
+/* Family of kernels whose name told nothing, from the operator that launched them. */
+void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
 
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts);
+
+/* budget: seconds per step by kind of waste. Needs metric. */
+void assay_budget(assay_run *run, const assay_window *w);
+uint32_t assay_budget_find(const assay_run *run, const char *name);
+
+/* verdict: the largest things to change, and what to record when the input cannot tell. */
+void assay_verdicts(assay_run *run, const assay_window *w);
+
+/* issue counts and warnings that need linked and sorted work: overlaps on a stream, telemetry that
+ * disagrees with what was measured. Needs metric. */
+void assay_checks(assay_run *run, const assay_order *order);
+
+/* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs launch
+ * and step. */
+void assay_ranks(assay_run *run, const assay_order *order);
+
+/* Two analysed runs: what differs beyond noise. Free d after use. */
+void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b);
+void assay_diff_free(assay_diff *d);
 
 #endif

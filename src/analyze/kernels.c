@@ -3,9 +3,18 @@
 
 #include "base/test.h"
 
-static uint32_t kernel_row(assay_run *run, assay_sid name, assay_gpu_kind kind,
-			   assay_family_fn *family_of, assay_class_fn *class_of)
+/* Recorders that know say that a kernel is a collective, whatever its name. */
+static bool is_collective(const assay_run *run, uint32_t gpu)
 {
+	return assay_str_find(assay_text(run, run->part.t.gpu.args[gpu]), "\"Collective name\"") >=
+	       0;
+}
+
+static uint32_t kernel_row(assay_run *run, uint32_t gpu, assay_family_fn *family_of,
+			   assay_class_fn *class_of)
+{
+	assay_sid name = run->part.t.gpu.name[gpu];
+	assay_gpu_kind kind = (assay_gpu_kind)run->part.t.gpu.kind[gpu];
 	assay_kernel_table *k = &run->part.t.kernel;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_kernel);
 	assay_str text = assay_text(run, name);
@@ -16,6 +25,10 @@ static uint32_t kernel_row(assay_run *run, assay_sid name, assay_gpu_kind kind,
 				: kind == ASSAY_GPU_MEMCPY ? ASSAY_CLASS_COPY
 							   : ASSAY_CLASS_COMPUTE);
 	k->min[r] = INT64_MAX;
+	if (kind == ASSAY_GPU_KERNEL && is_collective(run, gpu)) {
+		k->class[r] = ASSAY_CLASS_COMM;
+		k->family[r] = ASSAY_FAMILY_COLLECTIVE;
+	}
 	return r;
 }
 
@@ -28,7 +41,7 @@ void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *c
 		uint64_t key = (uint64_t)g->kind[i] << 32 | g->name[i];
 		uint32_t *slot = assay_map_at(&rows, key);
 		if (*slot == ASSAY_MAP_ABSENT)
-			*slot = kernel_row(run, g->name[i], g->kind[i], family_of, class_of);
+			*slot = kernel_row(run, (uint32_t)i, family_of, class_of);
 		uint32_t r = *slot;
 		int64_t dur = g->dur[i] > 0 ? g->dur[i] : 0;
 		k->count[r]++;
@@ -36,6 +49,60 @@ void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *c
 		k->min[r] = dur < k->min[r] ? dur : k->min[r];
 		k->max[r] = dur > k->max[r] ? dur : k->max[r];
 	}
+	assay_map_free(&rows);
+}
+
+/* Operators by External id; ids are a source's own. */
+static uint64_t op_key(uint32_t source, uint32_t external)
+{
+	return (uint64_t)source << 32 | external;
+}
+
+static void index_ops(const assay_tables *t, assay_map *ops)
+{
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		if (t->host.kind[h] != ASSAY_HOST_OP)
+			continue;
+		uint32_t external = t->op.external[t->host.detail[h]];
+		if (external)
+			*assay_map_at(ops,
+				      op_key(assay_group_of(t, t->track.source[t->host.track[h]]),
+					     external)) = h;
+	}
+}
+
+static bool has_unknown(const assay_kernel_table *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (k->family[i] == ASSAY_FAMILY_OTHER)
+			return true;
+	return false;
+}
+
+void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op)
+{
+	assay_tables *t = &run->part.t;
+	assay_map ops = {0}, rows = {0};
+	if (!has_unknown(&t->kernel))
+		return;
+	index_ops(t, &ops);
+	for (uint32_t k = 0; k < t->kernel.n; k++)
+		if (t->kernel.family[k] == ASSAY_FAMILY_OTHER)
+			*assay_map_at(&rows, t->kernel.name[k]) = k;
+	for (uint32_t g = 0; g < t->gpu.n; g++) {
+		uint32_t k = t->gpu.kind[g] == ASSAY_GPU_KERNEL && t->gpu.external[g]
+				     ? assay_map_get(&rows, t->gpu.name[g])
+				     : ASSAY_MAP_ABSENT;
+		if (k == ASSAY_MAP_ABSENT || t->kernel.family[k] != ASSAY_FAMILY_OTHER)
+			continue;
+		uint32_t op = assay_map_get(
+			&ops, op_key(assay_group_of(t, t->track.source[t->gpu.track[g]]),
+				     t->gpu.external[g]));
+		if (op != ASSAY_MAP_ABSENT)
+			t->kernel.family[k] =
+				(uint8_t)family_of_op(assay_text(run, t->host.name[op]));
+	}
+	assay_map_free(&ops);
 	assay_map_free(&rows);
 }
 
@@ -65,6 +132,33 @@ TEST(totals_are_kept_by_name_and_kind)
 	      k->max[0] == 20);
 	CHECK(k->family[0] == ASSAY_FAMILY_GEMM && k->class[1] == ASSAY_CLASS_COPY &&
 	      k->total[1] == 30);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(operators_and_metadata_say_what_names_do_not)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t op = assay_add(t, ASSAY_T_op), h = assay_add(t, ASSAY_T_host);
+	t->op.external[op] = 77;
+	t->host.detail[h] = op;
+	t->host.kind[h] = ASSAY_HOST_OP;
+	t->host.name[h] = assay_sid_of(run, "gemm"); /* any_family knows this one */
+	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	for (int i = 0; i < 2; i++) {
+		uint32_t g = assay_add(t, ASSAY_T_gpu);
+		t->gpu.name[g] = assay_sid_of(run, i ? "mystery" : "secret");
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+		t->gpu.external[g] = i ? 77 : 0;
+	}
+	t->gpu.args[0] = assay_sid_of(run, "\"Collective name\": \"allreduce\"");
+	assay_kernels(run, any_family, any_class);
+	assay_kernels_by_op(run, any_family);
+	CHECK(t->kernel.class[0] == ASSAY_CLASS_COMM &&
+	      t->kernel.family[0] == ASSAY_FAMILY_COLLECTIVE);
+	CHECK(t->kernel.class[1] == ASSAY_CLASS_COMPUTE &&
+	      t->kernel.family[1] == ASSAY_FAMILY_GEMM);
 	assay_run_free(run);
 	return 0;
 }

@@ -43,39 +43,30 @@ static void step_times(const assay_run *run, times *out)
 		qsort(out->p, out->n, sizeof *out->p, by_value);
 }
 
-/* The device that did most: the one whose figures stand for the run. */
-static uint32_t main_device(const assay_run *run)
-{
-	const assay_device_time_table *d = &run->part.t.device_time;
-	uint32_t best = ASSAY_NO_ROW;
-	for (uint32_t i = 0; i < d->n; i++)
-		if (best == ASSAY_NO_ROW || d->events[i] > d->events[best])
-			best = i;
-	return best;
-}
-
 static void step_metrics(assay_run *run, const assay_report_opts *opts)
 {
 	times t = {0};
 	step_times(run, &t);
-	uint32_t dev = main_device(run);
+	uint32_t dev = assay_main_device(run);
 	const assay_device_time_table *d = &run->part.t.device_time;
 	double header;
 	int64_t steps = opts->steps ? opts->steps : (int64_t)t.n;
+	uint8_t origin = t.n ? run->part.t.step.origin[0] : ASSAY_STEP_MARKER;
+	assay_state state =
+		origin == ASSAY_STEP_REPEATED ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
 	add_metric(run, "steps", (double)steps,
 		   opts->steps ? ASSAY_STATE_ESTIMATED
-		   : t.n       ? ASSAY_STATE_MEASURED
+		   : t.n       ? state
 			       : ASSAY_STATE_UNKNOWN,
 		   opts->steps ? "given with --steps"
-		   : t.n       ? "step markers on the host"
-			       : "no step markers; give --steps N, or record with them");
+		   : t.n       ? assay_step_origin_name[origin]
+			       : "no step markers, and kernels do not repeat");
 	if (t.n) {
-		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, ASSAY_STATE_MEASURED,
-			   "median length of the step markers");
-		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, ASSAY_STATE_MEASURED,
-			   "shortest step marker");
-		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9,
-			   ASSAY_STATE_MEASURED, "longest step marker");
+		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, state,
+			   "median length of the steps");
+		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, state, "shortest step");
+		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9, state,
+			   "longest step");
 	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
 		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
 			   "the file's own metadata");
@@ -176,32 +167,6 @@ static void memory_metrics(assay_run *run)
 		add_metric(run, "power_watts", mean, ASSAY_STATE_MEASURED, "telemetry");
 }
 
-/* Seconds per step in each bucket, from the main device's exact partition. What idle time was for
- * is not known here, so it is one number; capacity is not time, so headroom is in GB elsewhere. */
-static void budget_metrics(assay_run *run)
-{
-	const assay_device_time_table *d = &run->part.t.device_time;
-	uint32_t dev = main_device(run), steps_row = assay_metric_find(run, "steps");
-	double steps = run->part.t.metric.value[steps_row];
-	if (dev == ASSAY_NO_ROW)
-		return;
-	bool known = run->part.t.metric.state[steps_row] != ASSAY_STATE_UNKNOWN && steps > 0;
-	double per = known ? 1e-9 / steps : 1e-9;
-	const char *how =
-		known ? "main device, per step" : "main device, whole recording (no steps)";
-	const struct {
-		const char *name;
-		int64_t ns;
-	} buckets[] = {{"budget_useful_gpu", d->compute[dev]},
-		       {"budget_comm_excess", d->exposed_comm[dev]},
-		       {"budget_exposed_copy", d->exposed_copy[dev]},
-		       {"budget_host_gap", d->idle[dev]},
-		       {"budget_total", d->span[dev]}};
-	for (size_t i = 0; i < sizeof buckets / sizeof *buckets; i++)
-		add_metric(run, buckets[i].name, (double)buckets[i].ns * per, ASSAY_STATE_MEASURED,
-			   how);
-}
-
 static bool has_name(const assay_run *run, const char *part)
 {
 	const assay_kernel_table *k = &run->part.t.kernel;
@@ -285,7 +250,6 @@ void assay_metrics(assay_run *run, const assay_report_opts *opts)
 		      "the input does not say how many operations a step has");
 	utilisation(run);
 	memory_metrics(run);
-	budget_metrics(run);
 	attention(run);
 	versions(run);
 }

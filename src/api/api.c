@@ -31,8 +31,20 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_waits(run);
 	assay_find_steps(run);
 	assay_kernels(run, assay_family_of_name, assay_class_of_name);
-	assay_partition(run);
+	assay_kernels_by_op(run, assay_family_of_op);
+	assay_order order;
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	assay_repeated_steps(run, &order);
+	assay_step_times(run, &order);
+	assay_ranks(run, &order);
 	assay_metrics(run, &opts);
+	assay_checks(run, &order);
+	assay_window window = assay_window_find(run, &order, opts.steps);
+	assay_budget(run, &window);
+	assay_verdicts(run, &window);
+	assay_order_free(&order);
 	return true;
 }
 

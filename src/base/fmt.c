@@ -94,7 +94,8 @@ const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width)
 	char *s = assay_dup(a, assay_str_of(assay_fmt_safe(a, name)));
 	for (char *at; (at = strstr(s, anonymous));)
 		memmove(at, at + sizeof anonymous - 1, strlen(at + sizeof anonymous - 1) + 1);
-	size_t n = drop_brackets(s);
+	/* copies say their ends in brackets: "Memcpy HtoD (Pinned -> Device)" */
+	size_t n = assay_str_starts(name, "Memcpy ") ? strlen(s) : drop_brackets(s);
 	while (n && s[n - 1] == ' ')
 		s[--n] = 0;
 	if (n > width && width > 3) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model/diff.h"
 #include "model/run.h"
 
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
@@ -62,8 +63,9 @@ typedef struct assay_cmd {
 
 extern const assay_cmd *const assay_cmds[];
 extern const size_t assay_cmd_count;
-extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_waits, assay_cmd_scopes,
-	assay_cmd_convert, assay_cmd_info, assay_cmd_env, assay_cmd_env_diff, assay_cmd_help;
+extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_diff, assay_cmd_waits,
+	assay_cmd_scopes, assay_cmd_convert, assay_cmd_info, assay_cmd_env, assay_cmd_env_diff,
+	assay_cmd_help;
 
 /* The command the words name, the longest name first; *used is how many words that took. NULL:
  * none. "env-diff" is taken for "env diff". */
@@ -78,6 +80,10 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
+/* Write the page of an analysed run and say how large it is; operands end with NULL. */
+bool assay_cmd_page(const assay_run *run, char **operands, const char *path);
+bool assay_cmd_diff_page(const assay_diff *diff, const assay_run *a, const assay_run *b,
+			 char **operands, const char *path);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);
 

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "read/reader.h"
 #include "write/csv.h"
+#include "resolve/resolve.h"
 #include "write/writer.h"
 
 struct convert_args {
@@ -190,6 +191,8 @@ static int convert_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
 	bool ok = assay_run_analyze(run, NULL, &err);
+	if (ok)
+		assay_scopes(run, NULL);
 	if (ok && a->hta)
 		alias_for_hta(run);
 	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "analyze/goblin.h"
+#include "analyze/like.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
@@ -15,7 +16,7 @@ enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
 	int64_t steps, top;
-	const char *precision, *config, *like;
+	const char *precision, *config, *like, *html;
 	bool json;
 };
 
@@ -81,9 +82,11 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	if (!assay_run_analyze(run, &opts, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
+	} else if (a->html && !assay_cmd_page(run, operands, a->html)) {
+		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
-	} else {
+	} else if (!a->html) {
 		bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 		assay_report_text(stdout, run,
 				  &(assay_text_opts){.top = opts.top, .colour = colour});
@@ -92,11 +95,51 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	return status;
 }
 
+/* Figures of another tool that are computed from an analysed run. */
+static int print_like(const struct report_args *a, char **operands, int n, assay_like_fn *fill)
+{
+	assay_run *run = assay_cmd_read(operands, n);
+	assay_err err = {0};
+	int status = ASSAY_EXIT_FAIL;
+	assay_jsonw w = {0};
+	if (run && !assay_run_analyze(run, NULL, &err)) {
+		assay_cmd_error(&err);
+	} else if (run) {
+		fill(run);
+		if (a->json) {
+			assay_like_json(&w, run, a->like);
+			puts(assay_jsonw_text(&w).p);
+		} else {
+			assay_like_text(stdout, run, a->like);
+		}
+		status = ASSAY_EXIT_OK;
+	}
+	assay_jsonw_free(&w);
+	assay_run_free(run);
+	return status;
+}
+
+static int like_hta(const struct report_args *a, const char *precision, char **operands, int n)
+{
+	(void)precision;
+	return print_like(a, operands, n, assay_like_hta);
+}
+
+static int like_tracelens(const struct report_args *a, const char *precision, char **operands,
+			  int n)
+{
+	(void)precision;
+	return print_like(a, operands, n, assay_like_tracelens);
+}
+
 /* Other tools' definitions, by the value of --like; the first is ours. */
 static const struct {
 	const char *name;
 	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
-} likes[] = {{"native", report_native}, {"goblin", like_goblin}};
+} likes[] = {{"native", report_native},
+	     {"goblin", like_goblin},
+	     {"hta", like_hta},
+	     {"tracelens", like_tracelens}};
 
 static int report_run(const void *args, char **operands, int n)
 {
@@ -120,11 +163,14 @@ static const assay_opt report_opts[] = {
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
-	{"like", 0, ASSAY_OPT_TEXT, "native|goblin",
-	 "Compute another tool's definitions exactly, as JSON with its names (default native).",
+	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
+	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
+	{"html", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Write one self-contained page with a timeline instead of text.",
+	 offsetof(struct report_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct report_args, json)},
 };
@@ -132,7 +178,9 @@ static const assay_opt report_opts[] = {
 static const assay_example report_examples[] = {
 	{"assay report demo/train.json.gz", "the bundled training run"},
 	{"assay report demo/train.json.gz demo/nvidia_smi.csv", "with telemetry beside it"},
+	{"assay report --like hta demo/train.json.gz", "as Holistic Trace Analysis counts"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
+	{"assay report demo/train.json.gz --html report.html", "one page to open in a browser"},
 };
 
 const assay_cmd assay_cmd_report = {

@@ -134,6 +134,53 @@ typedef enum assay_scope_how {
 #undef X
 		ASSAY_SCOPE_HOW_COUNT
 } assay_scope_how;
+/* What says that a stretch of time is a step. */
+#define ASSAY_STEP_ORIGINS(X)                                                                      \
+	X(MARKER, "ProfilerStep markers on the host")                                              \
+	X(RANGE, "ranges named like steps")                                                        \
+	X(DEVICE, "the step line of the device")                                                   \
+	X(REPEATED, "detected from the repetition of kernels")
+
+/* Why a device was idle. The host causes stand in the order in which they are looked for when a
+ * thread does several of them at once. X(id, name, what it means) */
+#define ASSAY_WHYS(X)                                                                              \
+	X(UNLINKED, "unlinked", "the launch of the work that ended the gap was not recorded")      \
+	X(GRAPH_INTERNAL, "graph_internal", "between nodes of one graph launch")                   \
+	X(QUEUED, "queued", "the work was submitted already and waited on the device")             \
+	X(LAUNCH_LATENCY, "launch_latency", "from the start of the launch call to the work")       \
+	X(HOST_SYNC, "host_sync", "the launching thread was in a blocking call")                   \
+	X(HOST_DATA, "host_data", "the launching thread waited for input data")                    \
+	X(HOST_RUNTIME, "host_runtime", "the launching thread was in another runtime call")        \
+	X(HOST_OP, "host_op", "the launching thread was in a framework operator")                  \
+	X(HOST_PYTHON, "host_python", "the launching thread ran Python code")                      \
+	X(HOST_UNTRACED, "host_untraced", "the launching thread did something not recorded")
+
+/* What queued work waited for. */
+#define ASSAY_QUEUED_KINDS(X)                                                                      \
+	X(OTHER, "queued_other")                                                                   \
+	X(STREAM_WAIT, "queued_stream_wait")                                                       \
+	X(COPY, "queued_copy")
+
+typedef enum assay_step_origin {
+#define X(id, name) ASSAY_STEP_##id,
+	ASSAY_STEP_ORIGINS(X)
+#undef X
+		ASSAY_STEP_ORIGIN_COUNT
+} assay_step_origin;
+
+typedef enum assay_why {
+#define X(id, name, text) ASSAY_WHY_##id,
+	ASSAY_WHYS(X)
+#undef X
+		ASSAY_WHY_COUNT
+} assay_why;
+
+typedef enum assay_queued {
+#define X(id, name) ASSAY_QUEUED_##id,
+	ASSAY_QUEUED_KINDS(X)
+#undef X
+		ASSAY_QUEUED_COUNT
+} assay_queued;
 
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
@@ -210,5 +257,9 @@ extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
 extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
+extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
+extern const char *const assay_why_name[ASSAY_WHY_COUNT];
+extern const char *const assay_why_text[ASSAY_WHY_COUNT];
+extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
 
 #endif

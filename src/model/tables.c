@@ -49,9 +49,15 @@ NAMES(assay_edge_kind_name, ASSAY_EDGE_KINDS, ASSAY_EDGE_KIND_COUNT);
 NAMES(assay_scope_kind_name, ASSAY_SCOPE_KINDS, ASSAY_SCOPE_KIND_COUNT);
 NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
 NAMES(assay_scope_how_name, ASSAY_SCOPE_HOWS, ASSAY_SCOPE_HOW_COUNT);
+NAMES(assay_step_origin_name, ASSAY_STEP_ORIGINS, ASSAY_STEP_ORIGIN_COUNT);
+NAMES(assay_queued_name, ASSAY_QUEUED_KINDS, ASSAY_QUEUED_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);
+NAMES(assay_why_name, ASSAY_WHYS, ASSAY_WHY_COUNT);
+#undef X
+#define X(id, name, text) text,
+NAMES(assay_why_text, ASSAY_WHYS, ASSAY_WHY_COUNT);
 #undef X
 
 size_t assay_col_width(assay_col_type type)

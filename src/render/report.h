@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/jsonw.h"
+#include "model/diff.h"
 #include "model/run.h"
 
 typedef struct assay_text_opts {
@@ -14,6 +15,14 @@ typedef struct assay_text_opts {
 
 void assay_report_json(assay_jsonw *w, const assay_run *run);
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts);
+
+/* Figures as another tool defines them: needs the like table. */
+void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);
+void assay_like_text(FILE *out, const assay_run *run, const char *tool);
+
+/* Two runs side by side; top kernels, 0 = 20. */
+void assay_diff_json(assay_jsonw *w, const assay_diff *d);
+void assay_diff_text(FILE *out, const assay_diff *d, size_t top);
 
 /* Rows of the kernel table of kind KERNEL, most total time first (ties: first seen first). The
  * array lives in a. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "render/page.h"
+
 static const assay_metric_table *metrics(const assay_run *run)
 {
 	return &run->part.t.metric;
@@ -63,28 +65,6 @@ const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size
 	return rows;
 }
 
-static void put_budget(assay_jsonw *w, const assay_run *run)
-{
-	assay_jsonw_open(w, "waste_budget", '{');
-	put_metric(w, "useful_gpu", run, "budget_useful_gpu");
-	assay_jsonw_null(w, "data_wait");
-	put_metric(w, "host_gap", run, "budget_host_gap");
-	put_metric(w, "comm_excess", run, "budget_comm_excess");
-	put_metric(w, "exposed_copy", run, "budget_exposed_copy");
-	assay_jsonw_null(w, "memory_headroom");
-	assay_jsonw_null(w, "precision_path");
-	assay_jsonw_null(w, "kernel_shape");
-	put_metric(w, "total", run, "budget_total");
-	uint32_t total = assay_metric_find(run, "budget_total"),
-		 useful = assay_metric_find(run, "budget_useful_gpu");
-	if (total == ASSAY_NO_ROW)
-		assay_jsonw_null(w, "recoverable");
-	else
-		assay_jsonw_f64(w, "recoverable",
-				metrics(run)->value[total] - metrics(run)->value[useful]);
-	assay_jsonw_close(w, '}');
-}
-
 enum { RUN_METRICS_TOP = 5 };
 
 static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
@@ -114,7 +94,7 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 	}
 	assay_jsonw_close(w, ']');
 	put_word(w, "attention_kernel_loaded", run, "attention");
-	put_budget(w, run);
+	assay_waste_json(w, run);
 	assay_jsonw_open(w, "warnings", '[');
 	for (size_t i = 0; i < run->part.t.warning.n; i++)
 		assay_jsonw_str(w, NULL, assay_text(run, run->part.t.warning.text[i]));
@@ -168,6 +148,7 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_i64(w, "total_comm_ns", d->total_comm[i]);
 		assay_jsonw_i64(w, "total_copy_ns", d->total_copy[i]);
 		assay_jsonw_i64(w, "sum_ns", d->sum[i]);
+		assay_idle_json(w, run, (uint32_t)i);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -266,21 +247,6 @@ static void put_inputs(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-static void put_steps(assay_jsonw *w, const assay_run *run)
-{
-	const assay_step_table *s = &run->part.t.step;
-	assay_jsonw_open(w, "steps", '[');
-	for (size_t i = 0; i < s->n; i++) {
-		assay_jsonw_open_flat(w, NULL, '{');
-		assay_jsonw_str(w, "name", assay_text(run, s->name[i]));
-		assay_jsonw_u64(w, "source", s->source[i]);
-		assay_jsonw_i64(w, "start_ns", s->ts[i]);
-		assay_jsonw_i64(w, "dur_ns", s->dur[i]);
-		assay_jsonw_close(w, '}');
-	}
-	assay_jsonw_close(w, ']');
-}
-
 void assay_report_json(assay_jsonw *w, const assay_run *run)
 {
 	assay_arena scratch = {0};
@@ -290,7 +256,11 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	put_run_metrics(w, run, &scratch);
 	put_counts(w, run);
 	put_devices(w, run);
-	put_steps(w, run);
+	assay_budget_json(w, run);
+	assay_verdicts_json(w, run);
+	assay_gaps_json(w, run);
+	assay_steps_json(w, run);
+	assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
 	put_provenance(w, run);
 	put_issues(w, run);

@@ -4,27 +4,28 @@
 #include <inttypes.h>
 
 #include "base/fmt.h"
+#include "render/page.h"
 
 enum { TOP = 20, NAME_WIDTH = 58, BAR = 40 };
 
-struct page {
-	FILE *out;
-	const assay_run *run;
-	bool colour;
-	assay_arena scratch;
-};
-
-static void heading(struct page *p, const char *text)
+void assay_page_heading(assay_page *p, const char *text)
 {
 	fprintf(p->out, p->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
-static double percent(int64_t part, int64_t whole)
+const char *assay_device_label(assay_page *p, uint32_t d)
 {
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+	const assay_device_time_table *t = &p->run->part.t.device_time;
+	const assay_source_table *s = &p->run->part.t.source;
+	int32_t rank = t->source[d] < s->n ? s->rank[t->source[d]] : -1;
+	if (t->device[d] < 0)
+		return "unnamed";
+	if (rank >= 0)
+		return assay_printf(&p->scratch, "%d (rank %d)", t->device[d], rank);
+	return assay_printf(&p->scratch, "%d", t->device[d]);
 }
 
-static void print_inputs(struct page *p)
+static void print_inputs(assay_page *p)
 {
 	const assay_source_table *s = &p->run->part.t.source;
 	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT];
@@ -44,8 +45,8 @@ static void print_inputs(struct page *p)
 	}
 }
 
-/* One character a fortieth of the span: # compute, = communication, + copy, . idle. */
-static void print_bar(struct page *p, const int64_t part[4], int64_t span)
+/* One character a share of the span: # compute, = communication, + copy, . idle. */
+void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int width)
 {
 	static const char mark[4] = {'#', '=', '+', '.'};
 	static const char *const colour[4] = {"\033[32m", "\033[35m", "\033[33m", "\033[90m"};
@@ -53,7 +54,7 @@ static void print_bar(struct page *p, const int64_t part[4], int64_t span)
 	int drawn = 0;
 	for (int i = 0; i < 4; i++) {
 		sum += part[i];
-		int to = span > 0 ? (int)((double)sum / (double)span * BAR + 0.5) : 0;
+		int to = span > 0 ? (int)((double)sum / (double)span * width + 0.5) : 0;
 		if (p->colour && to > drawn)
 			fputs(colour[i], p->out);
 		for (; drawn < to; drawn++)
@@ -62,11 +63,10 @@ static void print_bar(struct page *p, const int64_t part[4], int64_t span)
 	fputs(p->colour ? "\033[0m\n" : "\n", p->out);
 }
 
-static void print_devices(struct page *p)
+static void print_devices(assay_page *p)
 {
 	const assay_device_time_table *d = &p->run->part.t.device_time;
-	const assay_source_table *s = &p->run->part.t.source;
-	heading(p, "Where the time went");
+	assay_page_heading(p, "Where the time went");
 	if (!d->n) {
 		fprintf(p->out, "  no GPU work in this input\n");
 		return;
@@ -76,20 +76,14 @@ static void print_devices(struct page *p)
 	for (size_t i = 0; i < d->n; i++) {
 		const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i],
 					 d->idle[i]};
-		char name[48], t[ASSAY_FMT];
-		int32_t rank = d->source[i] < s->n ? s->rank[d->source[i]] : -1;
-		if (d->device[i] < 0)
-			snprintf(name, sizeof name, "unnamed");
-		else if (rank >= 0)
-			snprintf(name, sizeof name, "%d (rank %d)", d->device[i], rank);
-		else
-			snprintf(name, sizeof name, "%d", d->device[i]);
-		fprintf(p->out, "  %-12s %10s", name, assay_fmt_time(t, d->span[i]));
+		char t[ASSAY_FMT];
+		fprintf(p->out, "  %-12s %10s", assay_device_label(p, (uint32_t)i),
+			assay_fmt_time(t, d->span[i]));
 		for (int k = 0; k < 4; k++)
 			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
-				percent(part[k], d->span[i]));
+				assay_percent(part[k], d->span[i]));
 		fprintf(p->out, "\n  %-12s ", "");
-		print_bar(p, part, d->span[i]);
+		assay_page_bar(p, part, d->span[i], BAR);
 	}
 }
 
@@ -114,10 +108,10 @@ static const struct figure {
 	{"rocm_version", "ROCm", "", 0},
 };
 
-static void print_figures(struct page *p)
+static void print_figures(assay_page *p)
 {
 	const assay_metric_table *m = &p->run->part.t.metric;
-	heading(p, "Run");
+	assay_page_heading(p, "Run");
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct figure *f = &figures[i];
 		uint32_t r = assay_metric_find(p->run, f->metric);
@@ -139,29 +133,7 @@ static void print_figures(struct page *p)
 	}
 }
 
-static void print_budget(struct page *p)
-{
-	static const struct {
-		const char *metric, *label;
-	} rows[] = {{"budget_useful_gpu", "useful GPU"},
-		    {"budget_comm_excess", "exposed communication"},
-		    {"budget_exposed_copy", "exposed copies"},
-		    {"budget_host_gap", "GPU idle"},
-		    {"budget_total", "total"}};
-	uint32_t total = assay_metric_find(p->run, "budget_total");
-	const assay_metric_table *m = &p->run->part.t.metric;
-	if (total == ASSAY_NO_ROW)
-		return;
-	heading(p, "Waste budget");
-	fprintf(p->out, "  (%s)\n", assay_z(p->run, m->how[total]));
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		uint32_t r = assay_metric_find(p->run, rows[i].metric);
-		fprintf(p->out, "  %-24s %10.3f ms  %5.1f%%\n", rows[i].label, m->value[r] * 1e3,
-			m->value[total] > 0 ? 100 * m->value[r] / m->value[total] : 0);
-	}
-}
-
-static void print_families(struct page *p, const uint32_t *rows, size_t n, int64_t total)
+static void print_families(assay_page *p, const uint32_t *rows, size_t n, int64_t total)
 {
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	int64_t time[ASSAY_FAMILY_COUNT] = {0};
@@ -177,12 +149,13 @@ static void print_families(struct page *p, const uint32_t *rows, size_t n, int64
 		if (best < 0)
 			break;
 		shown[best] = true;
-		fprintf(p->out, " %s %.1f%%", assay_family_name[best], percent(time[best], total));
+		fprintf(p->out, " %s %.1f%%", assay_family_name[best],
+			assay_percent(time[best], total));
 	}
 	fprintf(p->out, "\n");
 }
 
-static void print_kernels(struct page *p, uint32_t top)
+static void print_kernels(assay_page *p, uint32_t top)
 {
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	size_t n;
@@ -191,13 +164,13 @@ static void print_kernels(struct page *p, uint32_t top)
 	char t[ASSAY_FMT], c[ASSAY_FMT];
 	if (!n)
 		return;
-	heading(p, "Kernels");
+	assay_page_heading(p, "Kernels");
 	print_families(p, rows, n, total);
 	fprintf(p->out, "  %10s %6s %9s %10s  %s\n", "total", "share", "count", "mean", "name");
 	for (size_t i = 0; i < n && i < top; i++) {
 		uint32_t r = rows[i];
 		fprintf(p->out, "  %10s %5.1f%% %9s", assay_fmt_time(t, k->total[r]),
-			percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
+			assay_percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
 		fprintf(p->out, " %10s  %s\n",
 			assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
 			assay_fmt_kernel(&p->scratch, assay_text(p->run, k->name[r]), NAME_WIDTH));
@@ -206,7 +179,21 @@ static void print_kernels(struct page *p, uint32_t top)
 		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);
 }
 
-static void print_trust(struct page *p)
+/* Idle time whose cause is known, over all devices. */
+static void print_explained(assay_page *p)
+{
+	const assay_idle_cause_table *c = &p->run->part.t.idle_cause;
+	int64_t idle = 0, unknown = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		idle += c->dur[i];
+		unknown += c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i];
+	}
+	if (idle)
+		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
+			assay_percent(idle - unknown, idle));
+}
+
+static void print_trust(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	uint64_t records = 0, events = 0, linked = 0;
@@ -217,13 +204,14 @@ static void print_trust(struct page *p)
 		events += t->device_time.events[i];
 		linked += t->device_time.linked[i];
 	}
-	heading(p, "Trust");
+	assay_page_heading(p, "Trust");
 	fprintf(p->out, "  %s records read, %s of them GPU work", assay_fmt_count(a, records),
 		assay_fmt_count(b, events));
 	if (events)
 		fprintf(p->out, ", %.1f%% with the call that launched it",
-			percent((int64_t)linked, (int64_t)events));
+			assay_percent((int64_t)linked, (int64_t)events));
 	fprintf(p->out, "\n");
+	print_explained(p);
 	for (size_t i = 0; i < t->warning.n; i++)
 		fprintf(p->out, "  warning: %s\n",
 			assay_fmt_safe(&p->scratch, assay_text(p->run, t->warning.text[i])));
@@ -241,11 +229,15 @@ static void print_trust(struct page *p)
 
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts)
 {
-	struct page p = {.out = out, .run = run, .colour = opts->colour};
+	assay_page p = {.out = out, .run = run, .colour = opts->colour};
 	print_inputs(&p);
 	print_devices(&p);
+	assay_verdicts_text(&p);
+	assay_steps_text(&p);
 	print_figures(&p);
-	print_budget(&p);
+	assay_budget_text(&p);
+	assay_idle_text(&p);
+	assay_ranks_text(&p);
 	print_kernels(&p, opts->top ? opts->top : TOP);
 	print_trust(&p);
 	assay_arena_free(&p.scratch);

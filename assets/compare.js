@@ -1,0 +1,83 @@
+// Two runs side by side: what changed, by how much, and whether it is more than chance.
+import { el, section, swatch } from "./dom.js";
+import { formatTime, shortName } from "./format.js";
+import { CLASS_COLOURS, causeColour } from "./palette.js";
+import { PARTS, bar, legend } from "./sections.js";
+import { factTable, makeTable } from "./tables.js";
+
+const NAMES = ["before", "after"];
+const title = (run) => run.sources.map((s) => s.path).join(" + ");
+const plain = (name) => name.replaceAll("_", " ");
+
+function changeText(d) {
+	return `${d.change_ns > 0 ? "+" : ""}${formatTime(d.change_ns)}`;
+}
+
+// Columns every table of changes has.
+function changeColumns(first) {
+	return [
+		...first,
+		{ title: "before", number: true, value: (d) => d.a_ns, show: (d) => formatTime(d.a_ns) },
+		{ title: "after", number: true, value: (d) => d.b_ns, show: (d) => formatTime(d.b_ns) },
+		{ title: "change", number: true, value: (d) => d.change_ns, show: (d) => changeText(d) },
+		{ title: "by chance up to", number: true, value: (d) => d.noise_ns ?? -1, show: (d) => d.noise_ns === null ? "unknown" : formatTime(d.noise_ns) },
+		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, "real") : d.change_ns === 0 ? "same" : "noise" },
+	];
+}
+
+export function compareHeader(runs, diff) {
+	return el("header", {},
+		el("h1", {}, "Before and after"),
+		factTable(runs.map((run, i) => [NAMES[i], title(run)])),
+		el("ol.verdicts", {}, el("li", {}, el("p", {}, el("b", {}, diff.sentence)))));
+}
+
+// A bar of each run, as long as its step.
+function bars(diff, rows, colour, name) {
+	const longest = Math.max(diff.step.a_ns, diff.step.b_ns, 1);
+	return ["a_ns", "b_ns"].map((side, i) => el("div.device", {},
+		el("div.device-name", {}, NAMES[i], el("small", {}, ` ${formatTime(diff.step[side])} a step`)),
+		bar(rows.map((d) => [d[side] / longest, colour(d), `${name(d)} ${formatTime(d[side])}`]))));
+}
+
+export function compareParts(diff) {
+	const names = Object.fromEntries(PARTS), colour = (d) => CLASS_COLOURS[d.name] ?? "--other";
+	return section("parts", "Where a step's time went",
+		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? plain(d.name)])),
+		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? plain(d.name)),
+		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? plain(d.name)) }]),
+			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after` }));
+}
+
+export function compareCauses(diff) {
+	const rows = diff.idle_causes.filter((d) => d.a_ns || d.b_ns);
+	if (!rows.length)
+		return null;
+	const colour = (d) => causeColour(diff.idle_causes.indexOf(d));
+	return section("idle", "Why the GPU was idle",
+		legend(rows.map((d) => [colour(d), plain(d.name)])),
+		...bars(diff, rows, colour, (d) => plain(d.name)),
+		makeTable(changeColumns([{ title: "cause", value: (d) => d.name, show: (d) => el("span.nowrap", {}, swatch(colour(d)), plain(d.name)) }]),
+			rows, { caption: "Idle time per step, by cause" }));
+}
+
+export function compareKernels(diff) {
+	const count = (n) => Number.isInteger(n) ? String(n) : n.toFixed(1);
+	return section("kernels", "Kernels", makeTable([
+		...changeColumns([]),
+		{ title: "launches a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		{ title: "", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
+		{
+			title: "name", wide: true, value: (d) => d.name,
+			show: (d) => el("span.kernel", { title: d.name }, shortName(d.name), shortName(d.name) !== d.name ? el("small", {}, d.name) : null),
+		},
+	], diff.kernels, { caption: "Kernels, copies and memsets per step, largest change first", search: "Filter kernels" }));
+}
+
+export function compareFacts(diff) {
+	return !diff.facts.length ? null : section("facts", "What else differs", makeTable([
+		{ title: "what", value: (f) => f.name, show: (f) => plain(f.name) },
+		{ title: "before", value: (f) => f.a, show: (f) => f.a },
+		{ title: "after", value: (f) => f.b, show: (f) => f.b },
+	], diff.facts, { caption: "Versions and choices found in the inputs" }));
+}

@@ -1,0 +1,189 @@
+// Mouse, touch pad and keys of the timeline.
+import { spanName } from "./data.js";
+import { el } from "./dom.js";
+import { formatCount, formatTime } from "./format.js";
+
+const KEYS = [
+	["W, +", "zoom in", (t) => t.zoom(0.7)],
+	["S, −", "zoom out", (t) => t.zoom(1 / 0.7)],
+	["A, ←", "pan left", (t) => t.pan(-t.width * 0.12)],
+	["D, →", "pan right", (t) => t.pan(t.width * 0.12)],
+	["↑", "lanes up", (t) => { t.view.scrollTop -= 60; }],
+	["↓", "lanes down", (t) => { t.view.scrollTop += 60; }],
+	["F, 0", "fit the whole run", (t) => t.showAll()],
+	["Z", "zoom to the selection or the measured time", (t) => zoomTo(t)],
+	["[", "span before in the lane", (t) => beside(t, -1)],
+	["]", "span behind in the lane", (t) => beside(t, 1)],
+	["N", "next match of the search", (t) => t.nextMatch(1)],
+	["P", "match before", (t) => t.nextMatch(-1)],
+	["Esc", "drop selection, measure and search", null],
+	["/", "search by name", null],
+	["?", "this list", null],
+];
+const ACTION = new Map();
+for (const [keys, , run] of KEYS)
+	for (const key of keys.split(", "))
+		ACTION.set({ "←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", "−": "-" }[key] ?? key.toLowerCase(), run);
+ACTION.set("=", ACTION.get("+"));
+
+const MOUSE = [
+	["wheel", "zoom at the pointer; with Shift, lanes up and down; sideways, pan"],
+	["drag", "pan"],
+	["drag on the ruler, or with Shift", "measure"],
+	["click", "select: details, links and arrows"],
+	["double click", "zoom to what is under the pointer"],
+	["drag on the top strip", "move through the whole run"],
+];
+
+export function helpDialog() {
+	const rows = (list) => list.map(([key, what]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, what)));
+	const dialog = el("dialog.help", { "aria-label": "Keys and mouse" },
+		el("h2", {}, "Keys and mouse"),
+		el("table", {}, el("tbody", {}, ...rows(KEYS), ...rows(MOUSE))),
+		el("form", { method: "dialog" }, el("button", {}, "Close")));
+	dialog.querySelector("form").addEventListener("submit", (e) => {
+		e.preventDefault();
+		dialog.close();
+	});
+	return dialog;
+}
+
+function zoomTo(t) {
+	const { start, dur } = t.data;
+	const [a, b] = t.measure ? [Math.min(...t.measure), Math.max(...t.measure)]
+		: t.selected >= 0 ? [start[t.selected], start[t.selected] + dur[t.selected]] : [0, t.data.length_ns];
+	const length = Math.max(10, b - a);
+	t.show(a - length * 0.05, length * 1.1);
+}
+
+function beside(t, step) {
+	if (t.selected < 0)
+		return;
+	const lane = t.laneOf(t.selected), next = t.selected + step;
+	if (next >= lane.first && next < lane.last)
+		t.select(next, true);
+}
+
+function showTip(t, event, span) {
+	if (span < 0) {
+		t.tip.style.display = "none";
+		return;
+	}
+	t.tip.replaceChildren(el("b", {}, spanName(t.data, span).slice(0, 300)), el("br"),
+		`${formatTime(t.data.dur[span])}, ${t.data.enums["span.kind"][t.data.kind[span]]}`);
+	t.tip.style.display = "block";
+	const box = t.root.getBoundingClientRect();
+	const x = event.clientX - box.left, y = event.clientY - box.top;
+	t.tip.style.left = `${Math.min(x + 14, box.width - t.tip.offsetWidth - 8)}px`;
+	t.tip.style.top = `${y + 18}px`;
+}
+
+// What a measured time holds, in words.
+export function measured(t) {
+	const [a, b] = [Math.min(...t.measure), Math.max(...t.measure)];
+	let count = 0, total = 0;
+	for (const g of t.groups.filter((x) => x.kind === "gpu"))
+		for (const lane of g.lanes) {
+			const i = t.levels.endsAfter(a, lane.first, lane.last);
+			if (i < lane.last && t.data.start[i] < b)
+				count += t.levels.startsFrom(b, i, lane.last) - i;
+			total += t.levels.covered(lane, a, b);
+		}
+	return `${formatTime(b - a)} measured from ${formatTime(a)}: ${formatCount(count)} GPU events, ${formatTime(total)} of them in it`;
+}
+
+function dragging(t, strip, event) {
+	const x0 = event.offsetX, started = t.t0, top = t.view.scrollTop, y0 = event.clientY;
+	const measuring = strip === t.ruler || event.shiftKey;
+	let moved = false;
+	const move = (e) => {
+		const x = e.clientX - strip.canvas.getBoundingClientRect().left;
+		moved ||= Math.abs(x - x0) > 3 || Math.abs(e.clientY - y0) > 3;
+		if (!moved)
+			return;
+		if (measuring) {
+			t.measure = [t.time(x0), t.time(x)];
+			t.dirty();
+		} else {
+			t.show(started - (x - x0) * t.scale, t.width * t.scale);
+			t.view.scrollTop = top - (e.clientY - y0);
+		}
+	};
+	const up = (e) => {
+		removeEventListener("pointermove", move);
+		removeEventListener("pointerup", up);
+		if (moved && measuring)
+			t.onmeasure(measured(t));
+		else if (!moved && strip === t.lanes)
+			t.select(t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop), false);
+	};
+	addEventListener("pointermove", move);
+	addEventListener("pointerup", up);
+}
+
+// Keys go to the timeline that was pointed at or focused last.
+let active = null;
+
+export function control(t, searchBox, help) {
+	active ??= t;
+	for (const event of ["pointerenter", "focusin"])
+		t.root.addEventListener(event, () => { active = t; });
+	for (const strip of [t.lanes, t.ruler, t.telemetry]) {
+		strip.canvas.addEventListener("wheel", (e) => {
+			if (e.shiftKey || e.ctrlKey && e.altKey) {
+				t.view.scrollTop += e.deltaY || e.deltaX;
+			} else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+				t.pan(e.deltaX);
+			} else {
+				t.zoom(1.0018 ** Math.max(-300, Math.min(300, e.deltaY)), e.offsetX);
+			}
+			e.preventDefault();
+		}, { passive: false });
+		strip.canvas.addEventListener("pointerdown", (e) => {
+			if (e.button === 0)
+				dragging(t, strip, e);
+		});
+		strip.canvas.addEventListener("pointermove", (e) => {
+			t.pointer = e.offsetX;
+			if (strip === t.lanes && !e.buttons)
+				showTip(t, e, t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop));
+			if (t.series.length)
+				t.dirty();
+		});
+		strip.canvas.addEventListener("pointerleave", (e) => showTip(t, e, -1));
+	}
+	t.lanes.canvas.addEventListener("dblclick", (e) => {
+		t.select(t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop), false);
+		zoomTo(t);
+	});
+	const jump = (e) => {
+		const [t0, scale] = t.fit();
+		t.show(t0 + e.offsetX * scale - t.width * t.scale / 2, t.width * t.scale);
+	};
+	t.overview.canvas.addEventListener("pointerdown", jump);
+	t.overview.canvas.addEventListener("pointermove", (e) => e.buttons && jump(e));
+
+	document.addEventListener("keydown", (e) => {
+		const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || help.open;
+		if (active !== t || e.ctrlKey || e.metaKey || e.altKey || typing && e.key !== "Escape")
+			return;
+		if (e.key === "/") {
+			searchBox.focus();
+		} else if (e.key === "?") {
+			help.showModal();
+		} else if (e.key === "Escape" && !help.open) {
+			t.measure = null;
+			searchBox.value = "";
+			searchBox.dispatchEvent(new Event("input"));
+			t.select(-1, false);
+			return;
+		} else {
+			const run = ACTION.get(e.key.length === 1 ? e.key.toLowerCase() : e.key);
+			// arrows and Home belong to the page unless the timeline has the focus
+			if (!run || e.key.startsWith("Arrow") && !t.root.contains(document.activeElement))
+				return;
+			run(t);
+		}
+		e.preventDefault();
+	});
+}

@@ -1,0 +1,229 @@
+// The page's data: a JSON block, and columns of numbers (docs/formats/html.md).
+
+// Columns that are kept small; the others become doubles, exact to 2^53.
+const TYPES = {
+	"span.name": Uint32Array, "span.kind": Uint8Array, "gap_part.cause": Uint8Array,
+	"text.utf8": Uint8Array,
+};
+
+async function inflate(base64) {
+	let packed;
+	if (Uint8Array.fromBase64) {
+		packed = Uint8Array.fromBase64(base64);
+	} else {
+		const text = atob(base64);
+		packed = new Uint8Array(text.length);
+		for (let i = 0; i < text.length; i++)
+			packed[i] = text.charCodeAt(i);
+	}
+	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// n unsigned varints from bytes[at...] into out.
+function readPlain(bytes, at, n, out) {
+	for (let i = 0; i < n; i++) {
+		let b = bytes[at++];
+		if (b < 128) {
+			out[i] = b;
+			continue;
+		}
+		let value = b & 127, scale = 128;
+		do {
+			b = bytes[at++];
+			value += (b & 127) * scale;
+			scale *= 128;
+		} while (b >= 128);
+		out[i] = value;
+	}
+}
+
+// n differences as zigzag varints.
+function readDelta(bytes, at, n, out) {
+	readPlain(bytes, at, n, out);
+	let last = 0;
+	for (let i = 0; i < n; i++) {
+		const z = out[i];
+		last += z % 2 ? -(z + 1) / 2 : z / 2;
+		out[i] = last;
+	}
+}
+
+function readColumns(index, bytes) {
+	const columns = new Map();
+	let at = 0;
+	for (const { name, code, n, bytes: size } of index) {
+		let out;
+		if (code === "bytes") {
+			out = bytes.subarray(at, at + size);
+		} else if (code === "f64") {
+			out = new Float64Array(bytes.slice(at, at + size).buffer);
+		} else {
+			out = new (TYPES[name] ?? Float64Array)(n);
+			(code === "delta" ? readDelta : readPlain)(bytes, at, n, out);
+		}
+		columns.set(name, out);
+		at += size;
+	}
+	return columns;
+}
+
+function readTexts(columns) {
+	const utf8 = new TextDecoder();
+	const bytes = columns.get("text.utf8"), texts = [""];
+	let at = 0;
+	for (const size of columns.get("text.bytes")) {
+		texts.push(utf8.decode(bytes.subarray(at, at + size)));
+		at += size;
+	}
+	return texts;
+}
+
+// Lanes with their spans: spans of a lane do not overlap and rise in time.
+function readLanes(columns) {
+	const gap = columns.get("span.gap"), dur = columns.get("span.dur");
+	const lanes = [];
+	let i = 0;
+	for (let l = 0; l < columns.get("lane.spans").length; l++) {
+		const first = i, last = i + columns.get("lane.spans")[l];
+		for (let end = 0; i < last; i++) {
+			gap[i] += end; // the gap column becomes the start column
+			end = gap[i] + dur[i];
+		}
+		lanes.push({
+			first, last, track: columns.get("lane.track")[l],
+			depth: columns.get("lane.depth")[l], kind: columns.get("lane.kind")[l],
+		});
+	}
+	return lanes;
+}
+
+// Rows of a table as an object of columns with n, or null when the run has none.
+function tableOf(columns, name) {
+	const table = { n: 0 };
+	for (const [key, values] of columns)
+		if (key.startsWith(name + ".")) {
+			table[key.slice(name.length + 1)] = values;
+			table.n = values.length;
+		}
+	return table.n ? table : null;
+}
+
+// A run of the page from its part of the JSON block and its columns.
+export async function readRun(data, base64) {
+	const columns = readColumns(data.columns, await inflate(base64.trim()));
+	data.texts = readTexts(columns);
+	data.lanes = readLanes(columns);
+	data.start = columns.get("span.gap");
+	data.dur = columns.get("span.dur");
+	data.name = columns.get("span.name");
+	data.kind = columns.get("span.kind");
+	data.sample = { time: columns.get("sample.time"), value: columns.get("sample.value") };
+	data.gpu = tableOf(columns, "gpu") ?? { n: 0, launch: [] };
+	data.gapOfSpan = columns.get("gap_span.gap");
+	for (const name of ["step", "device_time", "kernel", "gap", "gap_part", "idle_cause",
+		"step_time", "budget", "verdict", "wait", "edge", "scope", "gpu_scope", "collective", "rank"])
+		data[name] = tableOf(columns, name);
+	return data;
+}
+
+// What each span of a gap lane is called: its cause.
+export function spanName(data, span) {
+	if (span >= data.first_gap && data.gap)
+		return "idle: " + data.enums.cause[data.gap.cause[data.gapOfSpan[span - data.first_gap]]].replaceAll("_", " ");
+	return data.texts[data.name[span]] || "(no name)";
+}
+
+// Aggregates over ranges of spans: sums by prefix, the longest span by blocks of blocks. Together they
+// say what a pixel that holds many spans must show, at any zoom, in a few steps.
+const BLOCK = 16;
+
+export class Levels {
+	constructor(start, dur) {
+		this.start = start;
+		this.dur = dur;
+		const n = dur.length;
+		this.sum = new Float64Array(n + 1);
+		for (let i = 0; i < n; i++)
+			this.sum[i + 1] = this.sum[i] + dur[i];
+		this.longestIn = []; // [level][block] = span
+		for (let below = null, m = n; m > BLOCK; below = this.longestIn.at(-1), m = below.length) {
+			const level = new Uint32Array(Math.ceil(m / BLOCK));
+			for (let b = 0; b < level.length; b++) {
+				let best = below ? below[b * BLOCK] : b * BLOCK;
+				for (let k = b * BLOCK + 1; k < Math.min(m, (b + 1) * BLOCK); k++) {
+					const s = below ? below[k] : k;
+					if (dur[s] > dur[best])
+						best = s;
+				}
+				level[b] = best;
+			}
+			this.longestIn.push(level);
+			if (level.length <= BLOCK)
+				break;
+		}
+	}
+
+	// The longest span of [from, to), which is not empty.
+	longest(from, to) {
+		let best = from, level = -1;
+		const dur = this.dur;
+		const take = (at) => {
+			const s = level < 0 ? at : this.longestIn[level][at];
+			if (dur[s] > dur[best])
+				best = s;
+		};
+		while (to - from > 2 * BLOCK && level + 1 < this.longestIn.length) {
+			for (; from % BLOCK; from++)
+				take(from);
+			for (; to % BLOCK; to--)
+				take(to - 1);
+			from /= BLOCK;
+			to /= BLOCK;
+			level++;
+		}
+		for (; from < to; from++)
+			take(from);
+		return best;
+	}
+
+	// First span of [from, to) that ends after t.
+	endsAfter(t, from, to) {
+		while (from < to) {
+			const mid = (from + to) >> 1;
+			if (this.start[mid] + this.dur[mid] > t)
+				to = mid;
+			else
+				from = mid + 1;
+		}
+		return from;
+	}
+
+	// First span of [from, to) that starts at t or later, near from more quickly.
+	startsFrom(t, from, to) {
+		let step = 1;
+		while (from + step < to && this.start[from + step] < t) {
+			from += step;
+			step *= 2;
+		}
+		to = Math.min(to, from + step);
+		while (from < to) {
+			const mid = (from + to) >> 1;
+			if (this.start[mid] >= t)
+				to = mid;
+			else
+				from = mid + 1;
+		}
+		return from;
+	}
+
+	// Time of [t0, t1) covered by the lane's spans.
+	covered(lane, t0, t1) {
+		const i = this.endsAfter(t0, lane.first, lane.last);
+		if (i >= lane.last || this.start[i] >= t1)
+			return 0;
+		const j = this.startsFrom(t1, i, lane.last);
+		const over = Math.max(0, this.start[j - 1] + this.dur[j - 1] - t1);
+		return this.sum[j] - this.sum[i] - Math.max(0, t0 - this.start[i]) - over;
+	}
+}

@@ -1,0 +1,147 @@
+// What is known of the selected span, with links to what it came from and what came of it.
+import { spanName } from "./data.js";
+import { el } from "./dom.js";
+import { formatBytes, formatCount, formatTime, shortName } from "./format.js";
+import { factTable } from "./tables.js";
+
+const MOST_LINKS = 20;
+
+// data.tag tells the runs of a page with two apart.
+export function spanLink(data, span, text) {
+	const name = spanName(data, span);
+	return el("a", { href: `#${data.tag}span=${span}`, title: name }, text ?? shortName(name));
+}
+
+// GPU work of each launching call: rows of [launch] in rising order, made when first needed.
+function launchedBy(data, span) {
+	if (!data.byLaunch) {
+		data.byLaunch = Uint32Array.from({ length: data.gpu.n }, (_, i) => i)
+			.filter((i) => data.gpu.launch[i] >= 0)
+			.sort((a, b) => data.gpu.launch[a] - data.gpu.launch[b]);
+	}
+	const list = data.byLaunch;
+	let from = 0, to = list.length;
+	while (from < to) {
+		const mid = (from + to) >> 1;
+		if (data.gpu.launch[list[mid]] < span)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	const found = [];
+	for (; from < list.length && data.gpu.launch[list[from]] === span; from++)
+		found.push(list[from]);
+	return found;
+}
+
+// Orderings a span takes part in, from the wait resolver.
+function edgesOf(data, span) {
+	const found = [], edge = data.edge;
+	for (let i = 0; edge && i < edge.n && found.length < MOST_LINKS; i++) {
+		if (edge.from_gpu[i] !== span && edge.to_gpu[i] !== span && edge.to_host[i] !== span)
+			continue;
+		const wait = edge.wait[i], record = wait >= 0 && data.wait ? data.wait.record_host[wait] : -1;
+		found.push({
+			from: edge.from_gpu[i], record, host: edge.to_host[i], to: edge.to_gpu[i],
+			kind: data.enums["edge.kind"][edge.kind[i]],
+		});
+	}
+	return found;
+}
+
+// Arrows of a selection: [from, to].
+export function arrowsOf(data, span) {
+	const arrows = [];
+	if (span < 0)
+		return arrows;
+	if (span < data.gpu.n && data.gpu.launch[span] >= 0)
+		arrows.push([data.gpu.launch[span], span]);
+	for (const work of launchedBy(data, span).slice(0, 200))
+		arrows.push([span, work]);
+	for (const { from, record, host, to } of edgesOf(data, span)) {
+		const chain = [record >= 0 ? record : from, host, to].filter((s) => s >= 0);
+		if (from >= 0 && chain[0] !== from)
+			arrows.push([from, chain[0]]);
+		for (let k = 1; k < chain.length; k++)
+			arrows.push([chain[k - 1], chain[k]]);
+	}
+	if (span >= data.first_gap && data.gap) {
+		const gap = data.gapOfSpan[span - data.first_gap];
+		if (data.gap.launch[gap] >= 0 && data.gap.gpu[gap] >= 0)
+			arrows.push([data.gap.launch[gap], data.gap.gpu[gap]]);
+	}
+	return arrows;
+}
+
+function parents(data, timeline, span) {
+	const lane = timeline.laneOf(span), out = [];
+	for (const other of data.lanes) {
+		if (other.track !== lane.track || other.kind !== lane.kind || other.depth >= lane.depth)
+			continue;
+		const i = timeline.levels.endsAfter(data.start[span], other.first, other.last);
+		if (i < other.last && data.start[i] <= data.start[span])
+			out.push(i);
+	}
+	return out;
+}
+
+const list = (data, spans) => spans.length ? el("span", {}, ...spans.slice(0, MOST_LINKS).flatMap((s, i) =>
+	[i ? ", " : "", spanLink(data, s)]), spans.length > MOST_LINKS ? ` and ${formatCount(spans.length - MOST_LINKS)} more` : "") : null;
+
+function gpuFacts(data, span) {
+	if (span >= data.gpu.n)
+		return [];
+	const g = data.gpu, three = (a) => [g[`${a}_x`][span], g[`${a}_y`][span], g[`${a}_z`][span]];
+	const launch = g.launch[span], scope = data.gpu_scope?.scope[span] ?? -1;
+	return [
+		["launched by", launch >= 0 ? spanLink(data, launch) : "no recorded call"],
+		["from launch to start", launch >= 0 ? formatTime(data.start[span] - data.start[launch]) : null],
+		["scope", scope >= 0 ? data.texts[data.scope.name[scope]] || null : null],
+		["grid × block", g.grid_x[span] ? `${three("grid").join("×")} × ${three("block").join("×")}` : null],
+		["registers a thread", g.regs[span] < 0xffff && g.grid_x[span] ? String(g.regs[span]) : null],
+		["shared memory", g.shared[span] >= 0 && g.shared[span] < 0xffffffff && g.grid_x[span] ? formatBytes(g.shared[span]) : null],
+		["bytes", g.bytes[span] >= 0 ? `${formatBytes(g.bytes[span])} (${(g.bytes[span] / Math.max(1, data.dur[span])).toFixed(2)} GB/s)` : null],
+		["correlation", g.corr[span] ? String(g.corr[span]) : null],
+		["graph", g.graph[span] ? String(g.graph[span]) : null],
+	];
+}
+
+function gapFacts(data, span) {
+	if (span < data.first_gap || !data.gap)
+		return [];
+	const gap = data.gapOfSpan[span - data.first_gap], g = data.gap;
+	const parts = [];
+	for (let i = 0; data.gap_part && i < data.gap_part.n; i++)
+		if (data.gap_part.gap[i] === gap)
+			parts.push(`${data.enums.cause[data.gap_part.cause[i]]} ${formatTime(data.gap_part.dur[i])}`);
+	return [
+		["cause", data.enums.cause_text?.[g.cause[gap]] ?? null],
+		["made of", parts.join(", ")],
+		["ended by", g.gpu[gap] >= 0 ? spanLink(data, g.gpu[gap]) : null],
+		["launched by", g.launch[gap] >= 0 ? spanLink(data, g.launch[gap]) : null],
+		["meanwhile the launching thread ran", g.during[gap] >= 0 ? spanLink(data, g.during[gap]) : null],
+		["waited behind", g.behind[gap] >= 0 ? spanLink(data, g.behind[gap]) : null],
+	];
+}
+
+export function details(data, timeline, span) {
+	if (span < 0)
+		return el("p.muted", {}, "Nothing selected. Click an event, or search with /.");
+	const at = timeline.rowOf(span), start = data.start[span], dur = data.dur[span];
+	const edges = edgesOf(data, span);
+	const host = span >= data.gpu.n && span < data.first_gap;
+	return el("div", {},
+		el("h3.name", {}, spanName(data, span)),
+		factTable([
+			["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
+			["start", `${formatTime(start)} (${formatCount(start)} ns) after the first event`],
+			["kind", data.enums["span.kind"][data.kind[span]]],
+			["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],
+			...gpuFacts(data, span),
+			...gapFacts(data, span),
+			["launched", host ? list(data, launchedBy(data, span)) : null],
+			["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
+			...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},
+				...[e.from, e.record, e.host, e.to].filter((s) => s >= 0).flatMap((s, i) => [i ? " → " : "", spanLink(data, s)]))]),
+		]));
+}

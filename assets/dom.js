@@ -1,0 +1,35 @@
+// The one place where text becomes part of the document, always as text.
+
+// el("a.link", { href: "#x", onclick }, child, "text", ...): null children are left out.
+export function el(what, attributes, ...children) {
+	const [tag, ...classes] = what.split(".");
+	const e = document.createElement(tag);
+	if (classes.length)
+		e.className = classes.join(" ");
+	for (const [key, value] of Object.entries(attributes ?? {})) {
+		if (key.startsWith("on"))
+			e.addEventListener(key.slice(2), value);
+		else if (key === "style")
+			Object.assign(e.style, value); // by property: the policy forbids style attributes
+		else if (value !== null && value !== false)
+			e.setAttribute(key, value === true ? "" : value);
+	}
+	e.append(...children.flat().filter((c) => c !== null && c !== undefined));
+	return e;
+}
+
+// A section of the page with its heading.
+export function section(id, title, ...children) {
+	const heading = `${id}-title`;
+	return el("section", { id, "aria-labelledby": heading },
+		el("h2", { id: heading, tabindex: -1 }, title), ...children);
+}
+
+// Text folded away behind a title.
+export function folded(title, ...children) {
+	return el("details", {}, el("summary", {}, title), ...children);
+}
+
+export function swatch(colour) {
+	return el("span.swatch", { style: { background: `var(${colour})` }, "aria-hidden": "true" });
+}

@@ -1,0 +1,87 @@
+// What ran and on what: run.json and env.json of run directories, and the headers of the inputs.
+import { el, folded, section } from "./dom.js";
+import { formatTime } from "./format.js";
+import { makeTable } from "./tables.js";
+
+function parse(note) {
+	try {
+		return JSON.parse(note.json);
+	} catch {
+		return null; // cut or no JSON: shown nowhere, the file is there to look at
+	}
+}
+
+export function notesOf(data, kind) {
+	return data.notes.filter((n) => n.kind === kind).map((n) => ({ path: n.path, value: parse(n) })).filter((n) => n.value);
+}
+
+// Nested members as [dotted path, text], null ones left out.
+function flatten(value, path, out) {
+	if (value && typeof value === "object" && !Array.isArray(value))
+		for (const [key, inner] of Object.entries(value))
+			flatten(inner, path ? `${path}.${key}` : key, out);
+	else if (value !== null && value !== undefined)
+		out.push([path, typeof value === "string" ? value : JSON.stringify(value)]);
+	return out;
+}
+
+// [label, paths to try] of the one line.
+const LINE = [
+	["PyTorch", ["pytorch_version"]], ["Python", ["python_version"]], ["ROCm", ["rocm.version"]],
+	["CUDA", ["pytorch_build.cuda_version"]], ["driver", ["assay.nvidia.driver_version", "rocm.kmd_version"]],
+	["NCCL", ["rccl.version"]], ["kernel", ["host.kernel_release"]],
+];
+
+function oneLine(facts) {
+	return LINE.map(([label, paths]) => {
+		const found = paths.map((p) => facts.get(p)).find(Boolean);
+		return found ? `${label} ${found}` : null;
+	}).filter(Boolean);
+}
+
+// What ran: the recorded commands.
+export function commands(data) {
+	return notesOf(data, "run").map(({ value }) => el("p", {},
+		el("code", {}, (value.command ?? []).join(" ")),
+		el("span.muted", {}, [
+			value.host ? ` on ${value.host}` : "",
+			value.start?.utc ? `, ${value.start.utc}` : "",
+			value.stop ? `, ${formatTime(value.stop.unix_ns - value.start.unix_ns)}` : "",
+			value.status ? `, exit status ${value.status}` : "",
+		].join(""))));
+}
+
+// Fields in which the snapshots of several run directories differ.
+const NEVER = /^(captured_at|assay\.host|assay\.process)|\.copies$/; // when, where, and lists of paths
+
+export function environmentDifferences(...runs) {
+	const snapshots = runs.flatMap((run) => notesOf(run, "env"));
+	if (snapshots.length < 2)
+		return null;
+	const all = snapshots.map((s) => new Map(flatten(s.value, "", [])));
+	const keys = [...new Set(all.flatMap((m) => [...m.keys()]))].filter((k) => !NEVER.test(k));
+	const rows = keys.filter((k) => new Set(all.map((m) => m.get(k) ?? "")).size > 1);
+	return section("environments", "Environments", makeTable([
+		{ title: "field", value: (k) => k, show: (k) => k },
+		...snapshots.map((s, i) => ({ title: s.path, value: (k) => all[i].get(k) ?? "", show: (k) => el("code", {}, all[i].get(k) ?? "not known") })),
+	], rows, { caption: "Fields in which the environments of the run directories differ", search: "Filter fields" }));
+}
+
+export function environment(data, versions) {
+	const snapshots = notesOf(data, "env");
+	const line = snapshots.length ? oneLine(new Map(flatten(snapshots[0].value, "", []))) : versions;
+	const facts = [
+		...snapshots.flatMap((s) => flatten(s.value, "", []).map(([key, value]) => ({ key, value, from: s.path }))),
+		...data.meta.map((m) => ({ key: m.key, value: m.value, from: data.sources[m.source]?.path ?? "" })),
+	];
+	return el("div", {},
+		!facts.length ? null : folded(["Environment", ...line].join(" · "),
+			makeTable([
+				{ title: "fact", value: (r) => r.key, show: (r) => r.key },
+				{ title: "value", wide: true, value: (r) => r.value, show: (r) => el("code", {}, r.value) },
+				{ title: "from", value: (r) => r.from, show: (r) => r.from },
+			], facts, {
+				caption: snapshots.length ? "The environment snapshot, and facts from the inputs' headers" : "Facts from the inputs' headers (no env.json beside them)",
+				search: "Filter facts",
+			})));
+}

@@ -1,0 +1,77 @@
+// Colours by meaning. They are CSS variables (report.css) so that light, dark and print share the names; hues
+// follow Okabe and Ito, which stay apart for colour-blind readers, and no picture relies on hue alone.
+import { el } from "./dom.js";
+
+export const CLASS_COLOURS = { compute: "--compute", exposed_comm: "--comm", exposed_copy: "--copy", idle: "--idle" };
+
+// Index in this list is the colour number of a span.
+export const COLOURS = [
+	"--other", "--gemm", "--attention", "--conv", "--norm", "--elementwise", "--reduction", "--embedding",
+	"--optimizer", "--comm", "--copy", // kernel families, in the order of the model
+	"--memset", "--host-op", "--host-annotation", "--host-runtime", "--host-driver", "--host-python",
+	"--host-other", "--mark", "--wait",
+	"--cause-0", "--cause-1", "--cause-2", "--cause-3", "--cause-4", "--cause-5", "--cause-6", "--cause-7",
+	"--cause-8", "--cause-9",
+];
+const number = Object.fromEntries(COLOURS.map((c, i) => [c, i]));
+const FIRST_CAUSE = number["--cause-0"], CAUSES = 10;
+
+const BY_KIND = {
+	cpu_op: "--host-op", user_annotation: "--host-annotation", marker: "--host-annotation",
+	runtime: "--host-runtime", driver: "--host-driver", python_function: "--host-python",
+	memcpy: "--copy", memset: "--memset", "device annotation": "--mark", wait: "--wait",
+};
+
+// Colour number of every span.
+export function colourSpans(data) {
+	const kinds = data.enums["span.kind"].map((k) => number[BY_KIND[k] ?? "--host-other"]);
+	const kernelKind = data.enums["span.kind"].indexOf("kernel");
+	const family = new Uint8Array(data.texts.length);
+	for (let i = 0; i < (data.kernel?.n ?? 0); i++)
+		if (data.enums["kernel.kind"][data.kernel.kind[i]] === "kernel")
+			family[data.kernel.name[i]] = data.kernel.family[i];
+	const out = new Uint8Array(data.kind.length);
+	for (let i = 0; i < out.length; i++)
+		out[i] = data.kind[i] === kernelKind ? family[data.name[i]] : kinds[data.kind[i]];
+	for (let i = data.first_gap; data.gap && i < out.length; i++)
+		out[i] = FIRST_CAUSE + data.gap.cause[data.gapOfSpan[i - data.first_gap]] % CAUSES;
+	return out;
+}
+
+export function causeColour(cause) {
+	return `--cause-${cause % CAUSES}`;
+}
+
+export function familyColour(data, name) {
+	return COLOURS[data.enums.family.indexOf(name)] ?? "--other";
+}
+
+// [r, g, b] of a CSS variable as it is now.
+export function resolve(name) {
+	const probe = el("span", { style: { color: `var(${name})` } });
+	document.body.append(probe);
+	const rgb = getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+	probe.remove();
+	return rgb;
+}
+
+export const SHADES = 16;
+
+// Pixels for each colour at each coverage, little-endian RGBA; plain first, then dimmed for a search.
+export function pixelTable() {
+	const ground = resolve("--ground");
+	const out = new Uint32Array(COLOURS.length * SHADES * 2);
+	const dark = []; // by colour: does its text have to be white
+	COLOURS.forEach((name, c) => {
+		const rgb = resolve(name);
+		dark[c] = rgb[0] * 0.299 + rgb[1] * 0.587 + rgb[2] * 0.114 < 140;
+		for (let dim = 0; dim < 2; dim++)
+			for (let s = 0; s < SHADES; s++) {
+				const a = (0.35 + 0.65 * s / (SHADES - 1)) * (dim ? 0.18 : 1);
+				const mix = rgb.map((v, k) => Math.round(v * a + ground[k] * (1 - a)));
+				out[(dim * COLOURS.length + c) * SHADES + s] =
+					(255 << 24 | mix[2] << 16 | mix[1] << 8 | mix[0]) >>> 0;
+			}
+	});
+	return { pixels: out, dark };
+}

@@ -1,0 +1,59 @@
+// Tables that sort by a click on their heads and narrow down as one types.
+import { el } from "./dom.js";
+import { formatCount } from "./format.js";
+
+const FIRST_ROWS = 20;
+
+// columns: [{ title, value(row) for sorting, show(row) text or node, number, wide }]
+// options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
+export function makeTable(columns, rows, options = {}) {
+	let { sort = -1, rising = false } = options, limit = options.rows ?? FIRST_ROWS, needle = "";
+	const body = el("tbody"), count = el("span.count", { role: "status" });
+	const more = el("button.more", { type: "button", onclick: () => { limit = Infinity; fill(); } });
+	const heads = columns.map((c, i) => el("th", { scope: "col", class: c.number ? "number" : "" },
+		el("button", {
+			type: "button",
+			onclick: () => {
+				rising = sort === i ? !rising : !c.number;
+				sort = i;
+				fill();
+			},
+		}, c.title)));
+	const text = (c, row) => {
+		const shown = c.show(row);
+		return typeof shown === "string" ? shown : shown?.textContent ?? "";
+	};
+	const compare = (a, b) => {
+		const [x, y] = [columns[sort].value(a), columns[sort].value(b)];
+		return (x < y ? -1 : x > y ? 1 : 0) * (rising ? 1 : -1);
+	};
+
+	function fill() {
+		const kept = needle ? rows.filter((r) => columns.some((c) => text(c, r).toLowerCase().includes(needle))) : rows;
+		const ordered = sort >= 0 ? [...kept].sort(compare) : kept;
+		body.replaceChildren(...ordered.slice(0, limit).map((row) =>
+			el("tr", {}, ...columns.map((c) => el(c.number ? "td.number" : c.wide ? "td.wide" : "td", {}, c.show(row))))));
+		heads.forEach((h, i) => h.setAttribute("aria-sort", i !== sort ? "none" : rising ? "ascending" : "descending"));
+		more.hidden = ordered.length <= limit;
+		more.textContent = `Show all ${formatCount(ordered.length)} rows`;
+		count.textContent = needle ? `${formatCount(kept.length)} of ${formatCount(rows.length)}` : "";
+	}
+
+	const box = !options.search ? null : el("input", {
+		type: "search", placeholder: options.search, "aria-label": options.search,
+		oninput: (e) => { needle = e.target.value.toLowerCase(); fill(); },
+	});
+	fill();
+	return el("div.table", {},
+		box ? el("p.filter", {}, box, count) : null,
+		el("div.scroll", { tabindex: 0, role: "region", "aria-label": options.caption ?? "table" },
+			el("table", {}, options.caption ? el("caption", {}, options.caption) : null,
+				el("thead", {}, el("tr", {}, ...heads)), body)),
+		more);
+}
+
+// A two-column table of facts.
+export function factTable(facts) {
+	return el("table.facts", {}, el("tbody", {}, ...facts.filter(([, v]) => v !== null && v !== "").map(([k, v]) =>
+		el("tr", {}, el("th", { scope: "row" }, k), el("td", {}, v)))));
+}

@@ -1,0 +1,644 @@
+// The timeline: lanes of spans, drawn pixel by pixel so that a million of them cost no more than what can be seen.
+//
+// A span wider than a pixel and a half is drawn as it is. Narrower ones share a pixel, whose colour is that of the
+// longest among them and whose strength is the share of the pixel's time that they cover (data.js, Levels). So
+// every zoom shows all spans, and zooming in ends at each single one.
+import { Levels, spanName } from "./data.js";
+import { el } from "./dom.js";
+import { formatBytes, formatCount, formatNumber, formatTime, shortName } from "./format.js";
+import { COLOURS, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
+import { groupLanes, placeRows } from "./rows.js";
+
+const GUTTER = 190, RULER = 38, OVERVIEW = 34, SERIES = 40;
+const FONT = "11px system-ui, sans-serif", LETTER = 6.1;
+const MOST_LABELS = 2500;
+
+// A canvas that keeps its size in device pixels.
+class Strip {
+	constructor(className) {
+		this.canvas = el(`canvas.${className}`, { "aria-hidden": "true" });
+		this.ctx = this.canvas.getContext("2d", { alpha: false });
+	}
+
+	resize(width, height, ratio) {
+		const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
+		this.width = width;
+		this.height = height;
+		if (this.canvas.width === w && this.canvas.height === h)
+			return;
+		this.canvas.width = w;
+		this.canvas.height = h;
+		this.canvas.style.width = `${width}px`;
+		this.canvas.style.height = `${height}px`;
+		this.image = null;
+	}
+
+	clear(colour, ratio) {
+		this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.ctx.fillStyle = colour;
+		this.ctx.fillRect(0, 0, this.width, this.height);
+		this.ctx.font = FONT;
+		this.ctx.textBaseline = "middle";
+	}
+
+	text(text, x, y, colour) {
+		this.ctx.fillStyle = colour;
+		this.ctx.fillText(text, x, y);
+	}
+}
+
+const css = (rgb, a = 1) => `rgba(${rgb.join(",")},${a})`;
+
+// Steps of 1, 2 or 5 that leave about `pixels` between marks.
+function tickStep(scale, pixels) {
+	const rough = scale * pixels, power = 10 ** Math.floor(Math.log10(rough));
+	return power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
+}
+
+export class Timeline {
+	constructor(data) {
+		this.data = data;
+		this.levels = new Levels(data.start, data.dur);
+		this.colour = colourSpans(data);
+		this.groups = groupLanes(data);
+		this.short = [];
+		this.selected = -1;
+		this.arrows = []; // [from span, to span, kind]
+		this.measure = null; // [t, t]
+		this.match = null; // { name: Uint8Array by text, before: Uint32Array by span, count, total }
+		this.frames = 0;
+		this.drawMs = 0;
+		this.t0 = 0;
+		this.scale = 1;
+		this.onselect = () => {};
+		this.onchange = () => {};
+		this.build();
+		this.theme();
+	}
+
+	build() {
+		this.overview = new Strip("overview");
+		this.ruler = new Strip("ruler");
+		this.lanes = new Strip("lanes");
+		this.telemetry = new Strip("telemetry");
+		this.labels = el("div.labels");
+		this.inner = el("div.inner", {}, this.labels, this.lanes.canvas);
+		this.view = el("div.view", {}, this.inner);
+		this.seriesLabels = el("div.series-labels");
+		this.tip = el("div.tip", { role: "presentation" });
+		this.root = el("div.timeline", {
+			tabindex: 0, role: "application",
+			"aria-label": "Timeline. W and S zoom, A and D pan, F fits, slash searches, question mark lists all keys.",
+		},
+			el("div.row", {}, el("div.corner", {}, "whole run"), this.overview.canvas),
+			el("div.row", {}, el("div.corner.when", {}), this.ruler.canvas),
+			this.view,
+			el("div.row.bottom", {}, this.seriesLabels, this.telemetry.canvas),
+			this.tip);
+		this.corner = this.root.querySelector(".when");
+		this.series = this.data.series.filter((s) => s.n &&
+			/power_watts|clock_gfx|^util_pct|mem_used_bytes|temp_c$/.test(s.name) &&
+			this.data.sources[this.data.tracks[s.track]?.source]?.clock !== "nowhere");
+		this.series = this.series.slice(0, 12);
+		for (const s of this.series)
+			this.seriesLabels.append(el("div.label", { style: { height: `${SERIES}px` } },
+				el("span", {}, seriesTitle(this.data, s)), s.readout = el("b", {}, "")));
+		this.makeLabels();
+		new ResizeObserver(() => this.resize()).observe(this.root);
+		this.view.addEventListener("scroll", () => this.dirty());
+	}
+
+	makeLabels() {
+		this.labels.replaceChildren(...this.groups.flatMap((g) => {
+			g.button = el("button.label", {
+				type: "button", title: `${g.title}: ${formatCount(g.spans)} events. Press to fold or unfold.`,
+				"aria-expanded": String(!g.flat),
+				onclick: () => {
+					g.flat = !g.flat;
+					g.button.setAttribute("aria-expanded", String(!g.flat));
+					this.place();
+				},
+			}, el("span", {}, g.title));
+			g.headLabel = g.head ? el("b.rank", {}, g.rank) : null;
+			return [g.headLabel, g.button].filter(Boolean);
+		}));
+		this.place();
+	}
+
+	place() {
+		this.total = placeRows(this.groups);
+		this.inner.style.height = `${this.total}px`;
+		for (const g of this.groups) {
+			if (g.headLabel)
+				g.headLabel.style.top = `${g.y - 20}px`;
+			g.button.style.top = `${g.y}px`;
+			g.button.style.height = `${Math.max(g.height, 16)}px`;
+		}
+		this.resize();
+	}
+
+	// Colours changed: light, dark or print.
+	theme() {
+		Object.assign(this, pixelTable());
+		this.ink = resolve("--ink");
+		this.ground = resolve("--ground");
+		this.panel = resolve("--panel");
+		this.faint = resolve("--faint");
+		this.accent = resolve("--accent");
+		this.groundPixel = (255 << 24 | this.ground[2] << 16 | this.ground[1] << 8 | this.ground[0]) >>> 0;
+		this.dirty();
+	}
+
+	resize() {
+		const ratio = devicePixelRatio || 1;
+		this.ratio = ratio;
+		const space = Math.max(260, Math.round(innerHeight * 0.62));
+		this.view.style.height = `${Math.min(this.total, space)}px`;
+		const width = Math.max(100, this.view.clientWidth - GUTTER);
+		if (!this.view.clientWidth)
+			return;
+		const fitted = !this.width || this.t0 === this.fit()[0] && this.scale === this.fit()[1];
+		this.width = width;
+		this.overview.resize(width, OVERVIEW, ratio);
+		this.ruler.resize(width, RULER, ratio);
+		this.lanes.resize(width, this.view.clientHeight, ratio);
+		this.telemetry.resize(width, this.series.length * SERIES, ratio);
+		if (fitted)
+			[this.t0, this.scale] = this.fit();
+		this.overviewRow = null;
+		this.dirty();
+	}
+
+	fit() {
+		const length = Math.max(1, this.data.length_ns);
+		return [-length * 0.01, length * 1.02 / (this.width || 1000)];
+	}
+
+	dirty() {
+		if (this.pending)
+			return;
+		this.pending = requestAnimationFrame(() => {
+			this.pending = 0;
+			this.draw();
+		});
+	}
+
+	x(t) {
+		return (t - this.t0) / this.scale;
+	}
+
+	time(x) {
+		return this.t0 + x * this.scale;
+	}
+
+	// Show [t, t + length); the whole run bounds it.
+	show(t, length) {
+		this.scale = Math.max(0.01, Math.min(length / this.width, this.fit()[1] * 1.5));
+		const slack = this.width * this.scale * 0.5;
+		this.t0 = Math.max(-slack, Math.min(t, this.data.length_ns - this.width * this.scale + slack));
+		this.dirty();
+		this.onchange();
+	}
+
+	zoom(factor, x = this.width / 2) {
+		const t = this.time(x), length = this.width * this.scale * factor;
+		const limited = Math.max(0.01 * this.width, Math.min(length, this.fit()[1] * 1.5 * this.width));
+		this.show(t - x * limited / this.width, limited);
+	}
+
+	pan(pixels) {
+		this.show(this.t0 + pixels * this.scale, this.width * this.scale);
+	}
+
+	showAll() {
+		[this.t0, this.scale] = this.fit();
+		this.dirty();
+		this.onchange();
+	}
+
+	laneOf(span) {
+		let from = 0, to = this.data.lanes.length;
+		while (to - from > 1) {
+			const mid = (from + to) >> 1;
+			if (this.data.lanes[mid].first <= span)
+				from = mid;
+			else
+				to = mid;
+		}
+		return this.data.lanes[from];
+	}
+
+	rowOf(span) {
+		const lane = this.laneOf(span);
+		for (const g of this.groups)
+			for (const row of g.rows)
+				if (row.lane === lane || (g.flat && g.lanes.includes(lane)))
+					return { row, group: g };
+		return null;
+	}
+
+	// Select a span, and bring it into view when asked.
+	select(span, reveal) {
+		this.selected = span;
+		if (span >= 0 && reveal) {
+			const { start, dur } = this.data;
+			const length = Math.max(dur[span] * 4, 2000);
+			const visible = this.x(start[span]) >= 0 && this.x(start[span] + dur[span]) <= this.width &&
+				dur[span] / this.scale >= 8;
+			if (!visible)
+				this.show(start[span] + dur[span] / 2 - length / 2, length);
+			const at = this.rowOf(span);
+			if (at) {
+				if (at.group.flat) {
+					at.group.flat = false;
+					this.place();
+				}
+				const y = this.rowOf(span).row.y;
+				if (y < this.view.scrollTop || y > this.view.scrollTop + this.view.clientHeight - 20)
+					this.view.scrollTop = y - this.view.clientHeight / 2;
+			}
+		}
+		this.onselect(span);
+		this.dirty();
+	}
+
+	// The span under a point of the lanes canvas, or -1.
+	spanAt(x, y) {
+		const found = this.groups.find((g) => y >= g.y && y < g.y + g.height);
+		const row = found?.rows.find((r) => y >= r.y && y < r.y + r.height);
+		if (!row)
+			return -1;
+		const from = this.time(x - 2), to = this.time(x + 2), exact = this.time(x);
+		const i = this.levels.endsAfter(exact, row.lane.first, row.lane.last);
+		if (i < row.lane.last && this.data.start[i] <= exact)
+			return i;
+		const a = this.levels.endsAfter(from, row.lane.first, row.lane.last);
+		const b = a < row.lane.last && this.data.start[a] < to ? this.levels.startsFrom(to, a, row.lane.last) : a;
+		return a < b ? this.levels.longest(a, b) : -1;
+	}
+
+	// Mark all spans whose name holds the text; returns how many and their total time.
+	search(text) {
+		const { texts, name, dur } = this.data;
+		this.match = null;
+		if (text) {
+			const low = text.toLowerCase(), hit = new Uint8Array(texts.length);
+			texts.forEach((t, i) => { hit[i] = i && t.toLowerCase().includes(low) ? 1 : 0; });
+			const before = new Uint32Array(name.length + 1);
+			let total = 0;
+			for (let i = 0; i < name.length; i++) {
+				before[i + 1] = before[i] + hit[name[i]];
+				if (hit[name[i]])
+					total += dur[i];
+			}
+			this.match = { hit, before, count: before[name.length], total };
+		}
+		this.dirty();
+		return this.match;
+	}
+
+	// The next (or last) span that matches, in the order of lanes and time.
+	nextMatch(step) {
+		if (!this.match?.count)
+			return;
+		const { hit } = this.match, { name } = this.data;
+		let i = this.selected;
+		do
+			i = (i + step + name.length) % name.length;
+		while (!hit[name[i]]);
+		this.select(i, true);
+	}
+
+	draw() {
+		const begun = performance.now();
+		this.drawLanes();
+		this.drawRuler();
+		this.drawOverview();
+		this.drawTelemetry();
+		this.corner.textContent = `${formatTime(this.width * this.scale)} shown`;
+		this.frames++;
+		this.drawMs = performance.now() - begun;
+	}
+
+	// One lane as a row of pixels; wide spans that can hold a label are pushed to labels.
+	rasterLane(lane, pixels, labels, y) {
+		const { start, dur, name } = this.data, { levels, colour } = this;
+		const width = pixels.length, scale = this.scale / this.ratio, t0 = this.t0, match = this.match;
+		const dimmed = COLOURS.length;
+		const table = this.pixels, full = SHADES - 1;
+		pixels.fill(this.groundPixel);
+		const t1 = t0 + width * scale;
+		let i = levels.endsAfter(t0, lane.first, lane.last);
+		while (i < lane.last && start[i] < t1) {
+			const from = (start[i] - t0) / scale, to = from + dur[i] / scale;
+			if (to - from >= 1.5) {
+				const a = Math.max(0, Math.round(from)), b = Math.min(width, Math.max(a + 1, Math.round(to)));
+				const dim = match && !match.hit[name[i]] ? dimmed : 0;
+				const base = (dim + colour[i]) * SHADES;
+				pixels.fill(table[base + full], a, b);
+				if (b - a > 2 && from >= 0)
+					pixels[a] = table[base + 8]; // a faint edge keeps neighbours apart
+				if (b - a > 26 * this.ratio)
+					labels.push(i, a / this.ratio, b / this.ratio, y);
+				i++;
+				continue;
+			}
+			const bin = Math.max(0, Math.floor(from)), end = t0 + (bin + 1) * scale;
+			let j = levels.startsFrom(end, i, lane.last);
+			if (j === i)
+				j++;
+			if (j - 1 > i && dur[j - 1] >= 1.5 * scale)
+				j--; // drawn as itself in the next round
+			const over = Math.max(0, start[j - 1] + dur[j - 1] - end);
+			const share = Math.min(1, Math.max(0, (levels.sum[j] - levels.sum[i] - over) / scale));
+			const hits = match ? match.before[j] - match.before[i] : 0;
+			let best = levels.longest(i, j);
+			if (hits && !match.hit[name[best]])
+				for (let k = i; k < Math.min(j, i + 64); k++)
+					if (match.hit[name[k]]) {
+						best = k;
+						break;
+					}
+			if (bin < width)
+				pixels[bin] = table[((match && !hits ? dimmed : 0) + colour[best]) * SHADES +
+					(hits ? full : Math.round(share * full))];
+			i = j;
+		}
+	}
+
+	drawLanes() {
+		const { ctx, canvas } = this.lanes, ratio = this.ratio;
+		const w = canvas.width, h = canvas.height;
+		if (!this.lanes.image)
+			this.lanes.image = new ImageData(w, h);
+		const buffer = new Uint32Array(this.lanes.image.data.buffer);
+		buffer.fill(this.groundPixel);
+		const pixels = new Uint32Array(w), labels = [];
+		const top = this.view.scrollTop, bottom = top + this.lanes.height;
+		for (const g of this.groups) {
+			if (g.y > bottom || g.y + g.height < top)
+				continue;
+			for (const row of g.rows) {
+				if (row.y > bottom || row.y + row.height < top)
+					continue;
+				const a = Math.round((row.y - top) * ratio), b = Math.round((row.y + row.height - top) * ratio) - 1;
+				this.rasterLane(row.lane, pixels, labels, (row.y - top) + (row.height - 1) / 2);
+				for (let y = Math.max(0, a); y < Math.min(h, b); y++)
+					buffer.set(pixels, y * w);
+			}
+		}
+		ctx.setTransform(1, 0, 0, 1, 0, 0);
+		ctx.putImageData(this.lanes.image, 0, 0);
+		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.drawLabels(ctx, labels);
+		this.drawOver(ctx, top);
+	}
+
+	label(span) {
+		const id = this.data.name[span];
+		return id ? this.short[id] ??= shortName(this.data.texts[id]) : spanName(this.data, span);
+	}
+
+	drawLabels(ctx, labels) {
+		ctx.font = FONT;
+		ctx.textBaseline = "middle";
+		const light = "#fff", dark = "#111";
+		let shown = 0;
+		for (let k = 0; k < labels.length && shown < MOST_LABELS; k += 4) {
+			const [i, a, b, y] = [labels[k], labels[k + 1], labels[k + 2], labels[k + 3]];
+			if (this.match && !this.match.hit[this.data.name[i]])
+				continue;
+			const letters = Math.floor((b - a - 6) / LETTER);
+			let text = this.label(i);
+			if (text.length > letters)
+				text = text.slice(0, Math.max(1, letters - 1)) + "…";
+			ctx.fillStyle = this.dark[this.colour[i]] ? light : dark;
+			ctx.fillText(text, a + 3, y + 0.5, b - a - 4);
+			shown++;
+		}
+	}
+
+	// What lies over the lanes: group lines, steps, measure, selection, arrows.
+	drawOver(ctx, top) {
+		const h = this.lanes.height;
+		ctx.lineWidth = 1;
+		ctx.strokeStyle = css(this.faint, 0.6);
+		ctx.beginPath();
+		for (const g of this.groups) {
+			const y = Math.round(g.y + g.height - top) + 3.5;
+			ctx.moveTo(0, y);
+			ctx.lineTo(this.width, y);
+		}
+		ctx.stroke();
+		this.stepLines(ctx, h);
+		if (this.measure) {
+			const [a, b] = [Math.min(...this.measure), Math.max(...this.measure)].map((t) => this.x(t));
+			ctx.fillStyle = css(this.accent, 0.15);
+			ctx.fillRect(a, 0, b - a, h);
+			ctx.strokeStyle = css(this.accent);
+			ctx.strokeRect(a, -1, b - a, h + 2);
+		}
+		for (const [from, to] of this.arrows)
+			this.drawArrow(ctx, from, to, top);
+		const at = this.selected >= 0 ? this.rowOf(this.selected) : null;
+		if (at) {
+			const a = Math.max(-2, this.x(this.data.start[this.selected]));
+			const b = Math.min(this.width + 2, this.x(this.data.start[this.selected] + this.data.dur[this.selected]));
+			ctx.strokeStyle = css(this.ink);
+			ctx.lineWidth = 2;
+			ctx.strokeRect(a, at.row.y - top, Math.max(3, b - a), at.row.height - 1);
+		}
+	}
+
+	stepLines(ctx, h) {
+		const step = this.data.step;
+		if (!step || this.data.length_ns / step.n / this.scale < 1)
+			return;
+		ctx.strokeStyle = css(this.ink, 0.25);
+		ctx.setLineDash([2, 3]);
+		ctx.beginPath();
+		for (let i = 0; i < step.n; i++) {
+			const x = Math.round(this.x(step.ts[i])) + 0.5;
+			if (x >= 0 && x <= this.width) {
+				ctx.moveTo(x, 0);
+				ctx.lineTo(x, h);
+			}
+		}
+		ctx.stroke();
+		ctx.setLineDash([]);
+	}
+
+	// From the end (waits) or start (launches) of one span to the start of another.
+	drawArrow(ctx, from, to, top) {
+		const a = this.rowOf(from), b = this.rowOf(to);
+		if (!a || !b)
+			return;
+		const { start, dur } = this.data;
+		const waits = start[to] >= start[from] + dur[from];
+		const x0 = this.x(waits ? start[from] + dur[from] : start[from]), y0 = a.row.y - top + a.row.height / 2;
+		const x1 = this.x(start[to]), y1 = b.row.y - top + b.row.height / 2;
+		const bend = Math.max(20, Math.min(120, Math.abs(x1 - x0) / 2));
+		ctx.lineWidth = 1.6;
+		ctx.strokeStyle = ctx.fillStyle = css(this.accent);
+		ctx.beginPath();
+		ctx.moveTo(x0, y0);
+		ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
+		ctx.stroke();
+		ctx.beginPath();
+		ctx.moveTo(x1, y1);
+		ctx.lineTo(x1 - 7, y1 - 4);
+		ctx.lineTo(x1 - 7, y1 + 4);
+		ctx.fill();
+	}
+
+	drawRuler() {
+		const r = this.ruler, { ctx } = r;
+		r.clear(css(this.panel), this.ratio);
+		const step = tickStep(this.scale, 110), t1 = this.time(this.width);
+		ctx.strokeStyle = css(this.faint);
+		ctx.beginPath();
+		for (let t = Math.ceil(this.t0 / step) * step; t < t1; t += step) {
+			const x = Math.round(this.x(t)) + 0.5;
+			ctx.moveTo(x, 0);
+			ctx.lineTo(x, 18);
+			r.text(t === 0 ? "0" : formatTick(t, step), x + 4, 9, css(this.ink));
+		}
+		ctx.stroke();
+		this.drawSteps(r);
+		if (this.measure) {
+			const [a, b] = [Math.min(...this.measure), Math.max(...this.measure)];
+			ctx.fillStyle = css(this.accent, 0.25);
+			ctx.fillRect(this.x(a), 0, this.x(b) - this.x(a), RULER);
+			r.text(formatTime(b - a), Math.max(4, this.x(a) + 4), RULER - 9, css(this.accent));
+		}
+	}
+
+	drawSteps(r) {
+		const step = this.data.step;
+		for (let i = 0; step && i < step.n; i++) {
+			const a = this.x(step.ts[i]), b = this.x(step.ts[i] + step.dur[i]);
+			if (b < 0 || a > this.width || step.source[i] !== step.source[0])
+				continue;
+			r.ctx.fillStyle = css(this.accent, i % 2 ? 0.18 : 0.32);
+			r.ctx.fillRect(a, 20, Math.max(1, b - a), RULER - 21);
+			if (b - a > 34)
+				r.text(`${b - a > 90 ? "step " : ""}${step.number[i] >= 0 ? step.number[i] : i + 1}`,
+					Math.max(a, 0) + 4, 29, css(this.ink));
+		}
+	}
+
+	// Share of each pixel in which any stream of the first device had work, over the whole run.
+	drawOverview() {
+		const o = this.overview;
+		o.clear(css(this.ground), this.ratio);
+		const [t0, scale] = this.fit();
+		if (!this.overviewRow) {
+			const lanes = this.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes).slice(0, 64);
+			this.overviewRow = Float64Array.from({ length: Math.ceil(this.width) }, (_, x) => {
+				let most = 0;
+				for (const lane of lanes)
+					most = Math.max(most, this.levels.covered(lane, t0 + x * scale, t0 + (x + 1) * scale));
+				return most / scale;
+			});
+		}
+		o.ctx.fillStyle = `rgb(${resolveOnce(this, "--compute")})`;
+		this.overviewRow.forEach((v, x) => o.ctx.fillRect(x, OVERVIEW - 1 - v * (OVERVIEW - 4), 1, v * (OVERVIEW - 4)));
+		const a = (this.t0 - t0) / scale, b = (this.time(this.width) - t0) / scale;
+		o.ctx.fillStyle = css(this.panel, 0.7);
+		o.ctx.fillRect(0, 0, a, OVERVIEW);
+		o.ctx.fillRect(b, 0, this.width - b, OVERVIEW);
+		o.ctx.strokeStyle = css(this.accent);
+		o.ctx.lineWidth = 2;
+		o.ctx.strokeRect(Math.max(1, a), 1, Math.max(3, Math.min(this.width - 1, b) - Math.max(1, a)), OVERVIEW - 2);
+	}
+
+	// Samples hold until the next one: a step line.
+	drawTelemetry() {
+		const strip = this.telemetry, { ctx } = strip;
+		strip.clear(css(this.ground), this.ratio);
+		this.series.forEach((s, k) => {
+			const { time, value } = this.data.sample, top = k * SERIES;
+			s.range ??= extent(value, s.first, s.first + s.n);
+			const [low, high] = s.range, span = high - low || 1;
+			const y = (v) => top + SERIES - 6 - (v - low) / span * (SERIES - 14);
+			ctx.strokeStyle = css(this.faint);
+			ctx.lineWidth = 1;
+			ctx.strokeRect(-1, top + SERIES - 0.5, this.width + 2, 1);
+			ctx.strokeStyle = ctx.fillStyle = css(resolveOnce(this, "--telemetry"));
+			ctx.lineWidth = 1.5;
+			ctx.beginPath();
+			let i = lowerBound(time, this.t0, s.first, s.first + s.n) - 1, drawn = false, last = 0;
+			for (i = Math.max(i, s.first); i < s.first + s.n; i++) {
+				const x = this.x(time[i]);
+				if (drawn)
+					ctx.lineTo(x, last);
+				else
+					ctx.moveTo(x, y(value[i]));
+				last = y(value[i]);
+				ctx.lineTo(x, last);
+				drawn = true;
+				if (x > this.width)
+					break;
+				ctx.fillRect(x - 1.5, last - 1.5, 3, 3);
+			}
+			ctx.stroke();
+			const t = this.time(this.pointer ?? this.width / 2), at = lowerBound(time, t, s.first, s.first + s.n) - 1;
+			const ended = at === s.first + s.n - 1 && t > time[at] + (time[at] - time[s.first]) / s.n * 2;
+			s.readout.textContent = at >= s.first && !ended ? seriesValue(s.name, value[at]) : "";
+		});
+	}
+}
+
+function resolveOnce(timeline, name) {
+	timeline.resolved ??= {};
+	if (timeline.resolvedFor !== timeline.pixels) {
+		timeline.resolved = {};
+		timeline.resolvedFor = timeline.pixels;
+	}
+	return timeline.resolved[name] ??= resolve(name);
+}
+
+function formatTick(t, step) {
+	const [unit, size] = step >= 1e9 ? ["s", 1e9] : step >= 1e6 ? ["ms", 1e6] : step >= 1e3 ? ["µs", 1e3] : ["ns", 1];
+	if (unit === "ns" && step < 1)
+		return `${t.toFixed(2)} ns`;
+	return `${formatCount(t / size)} ${unit}`;
+}
+
+function extent(values, from, to) {
+	let low = Infinity, high = -Infinity;
+	for (let i = from; i < to; i++) {
+		low = Math.min(low, values[i]);
+		high = Math.max(high, values[i]);
+	}
+	return [Math.min(low, 0), high];
+}
+
+// First index of [from, to) whose value is above t.
+function lowerBound(values, t, from, to) {
+	while (from < to) {
+		const mid = (from + to) >> 1;
+		if (values[mid] > t)
+			to = mid;
+		else
+			from = mid + 1;
+	}
+	return from;
+}
+
+const SERIES_NAMES = {
+	power_watts: ["power", (v) => `${v.toFixed(0)} W`],
+	clock_gfx_mhz: ["clock", (v) => `${v.toFixed(0)} MHz`],
+	util_pct: ["utilisation", (v) => `${v.toFixed(0)} %`],
+	mem_used_bytes: ["memory", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
+	temp_c: ["temperature", (v) => `${v.toFixed(0)} °C`],
+};
+
+export function seriesTitle(data, s) {
+	const track = data.tracks[s.track];
+	return `GPU ${track.pid >= 0 ? track.pid : track.process} · ${SERIES_NAMES[s.name]?.[0] ?? s.name}`;
+}
+
+export function seriesValue(name, v) {
+	return SERIES_NAMES[name]?.[1](v) ?? (name.endsWith("_bytes") ? formatBytes(v) : formatNumber(v));
+}

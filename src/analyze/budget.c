@@ -1,0 +1,197 @@
+/* The waste budget, measured: the seven buckets people know, exposed copies beside them, and an
+ * honest rest. Buckets of time sum to the window in integer ns; what is no time is not in ns. */
+#include "analyze/analyze.h"
+
+#include "analyze/window.h"
+#include "base/test.h"
+
+struct bucket {
+	const char *name;
+	int64_t total; /* -1: unknown */
+	uint64_t evidence;
+	uint32_t gap;
+	double coverage;
+	const char *how;
+};
+
+static void add_bucket(assay_run *run, const assay_window *w, const struct bucket *b)
+{
+	assay_budget_table *t = &run->part.t.budget;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_budget);
+	t->name[r] = assay_sid_of(run, b->name);
+	t->unit[r] = assay_sid_of(run, "ns");
+	t->how[r] = assay_sid_of(run, b->how);
+	t->total[r] = b->total;
+	if (b->total < 0)
+		return;
+	t->value[r] = (double)b->total / (double)(w->steps ? w->steps : 1);
+	t->evidence[r] = b->evidence;
+	t->gap[r] = b->gap;
+	t->coverage[r] = b->coverage;
+	t->state[r] = ASSAY_STATE_MEASURED;
+}
+
+/* Causes that belong to a bucket: their time, gaps, and the longest gap. */
+static struct bucket idle_bucket(const assay_window *w, unsigned causes)
+{
+	struct bucket b = {.gap = ASSAY_NO_ROW};
+	int64_t longest = -1;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		if (!(causes >> c & 1) || !w->gaps[c])
+			continue;
+		b.total += w->cause[c];
+		b.evidence += w->gaps[c];
+		if (w->longest_part[c] > longest) {
+			longest = w->longest_part[c];
+			b.gap = w->longest[c];
+		}
+	}
+	return b;
+}
+
+#define BIT(cause) (1u << ASSAY_WHY_##cause)
+static const unsigned host_causes = BIT(GRAPH_INTERNAL) | BIT(QUEUED) | BIT(LAUNCH_LATENCY) |
+				    BIT(HOST_SYNC) | BIT(HOST_RUNTIME) | BIT(HOST_OP) |
+				    BIT(HOST_PYTHON) | BIT(HOST_UNTRACED);
+
+static void add_idle_buckets(assay_run *run, const assay_window *w)
+{
+	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious;
+	double coverage = w->idle ? (double)(w->idle - unexplained) / (double)w->idle : 1;
+	bool blind = w->idle && unexplained == w->idle;
+	struct bucket data = idle_bucket(w, BIT(HOST_DATA)), host = idle_bucket(w, host_causes),
+		      rest = idle_bucket(w, BIT(UNLINKED));
+	host.total -= w->suspicious;
+	rest.total += w->suspicious;
+	data.name = "data_wait", host.name = "host_gap", rest.name = "unexplained";
+	data.coverage = host.coverage = coverage;
+	rest.coverage = 1;
+	data.how = blind ? "launch calls were not recorded"
+			 : "idle while the launching thread waited for input data";
+	host.how =
+		blind ? "launch calls were not recorded"
+		      : "idle while the host prepared the next launch, or between launch and work";
+	rest.how = "idle without a recorded launch, or with one too early to be true";
+	if (blind)
+		data.total = host.total = -1;
+	add_bucket(run, w, &data);
+	add_bucket(run, w, &host);
+	add_bucket(run, w, &rest);
+}
+
+/* Capacity is not time: how much memory was never used. */
+static void add_headroom(assay_run *run)
+{
+	const assay_metric_table *m = &run->part.t.metric;
+	uint32_t peak = assay_metric_find(run, "hbm_peak_gb"),
+		 size = assay_metric_find(run, "hbm_total_gb");
+	assay_budget_table *t = &run->part.t.budget;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_budget);
+	bool known =
+		peak != ASSAY_NO_ROW && size != ASSAY_NO_ROW && m->state[peak] && m->state[size];
+	t->name[r] = assay_sid_of(run, "memory_headroom");
+	t->unit[r] = assay_sid_of(run, "GB");
+	t->how[r] = assay_sid_of(run, known ? "memory size less the peak; capacity, not time"
+					    : "no telemetry or no device size");
+	if (!known)
+		return;
+	t->value[r] = m->value[size] - m->value[peak];
+	t->evidence[r] = 1;
+	t->coverage[r] = m->state[peak] == ASSAY_STATE_MEASURED ? 1 : 0.5;
+	t->state[r] = m->state[peak];
+}
+
+void assay_budget(assay_run *run, const assay_window *w)
+{
+	if (w->device == ASSAY_NO_ROW)
+		return;
+	const struct bucket busy[] = {
+		{"useful_gpu", w->compute, w->events[ASSAY_CLASS_COMPUTE], ASSAY_NO_ROW, 1,
+		 "time with compute on the device"},
+		{"comm_excess", w->comm, w->events[ASSAY_CLASS_COMM], ASSAY_NO_ROW, 1,
+		 "communication that no compute hides"},
+		{"exposed_copy", w->copy, w->events[ASSAY_CLASS_COPY], ASSAY_NO_ROW, 1,
+		 "copies that neither compute nor communication hides"},
+	};
+	const struct bucket unknown[] = {
+		{"precision_path", -1, 0, ASSAY_NO_ROW, 0,
+		 "needs the operators' types and the device's rates"},
+		{"kernel_shape", -1, 0, ASSAY_NO_ROW, 0, "needs the best time of each shape"},
+	};
+	for (size_t i = 0; i < sizeof busy / sizeof *busy; i++)
+		add_bucket(run, w, &busy[i]);
+	add_idle_buckets(run, w);
+	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+		add_bucket(run, w, &unknown[i]);
+	add_headroom(run);
+	const struct bucket total = {"total",
+				     w->to - w->from,
+				     0,
+				     ASSAY_NO_ROW,
+				     1,
+				     w->steps ? "main device, from its first step to its last"
+					      : "main device, whole recording: no steps known"};
+	add_bucket(run, w, &total);
+}
+
+uint32_t assay_budget_find(const assay_run *run, const char *name)
+{
+	const assay_budget_table *b = &run->part.t.budget;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (uint32_t i = 0; id && i < b->n; i++)
+		if (b->name[i] == id)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+static int64_t test_total(const assay_run *run, const char *name)
+{
+	return run->part.t.budget.total[assay_budget_find(run, name)];
+}
+
+TEST(buckets_of_time_sum_to_the_window)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.device = 0,
+			  .from = 100,
+			  .to = 1100,
+			  .steps = 2,
+			  .compute = 500,
+			  .comm = 100,
+			  .copy = 50,
+			  .idle = 350};
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		w.longest[c] = assay_add(&run->part.t, ASSAY_T_gap);
+	w.cause[ASSAY_WHY_HOST_DATA] = 200, w.gaps[ASSAY_WHY_HOST_DATA] = 2;
+	w.cause[ASSAY_WHY_LAUNCH_LATENCY] = 90, w.gaps[ASSAY_WHY_LAUNCH_LATENCY] = 3;
+	w.cause[ASSAY_WHY_UNLINKED] = 60, w.gaps[ASSAY_WHY_UNLINKED] = 1;
+	w.suspicious = 40;
+	assay_budget(run, &w);
+	CHECK_EQ(test_total(run, "data_wait"), 200);
+	CHECK_EQ(test_total(run, "host_gap"), 50);
+	CHECK_EQ(test_total(run, "unexplained"), 100);
+	CHECK_EQ(test_total(run, "useful_gpu") + test_total(run, "data_wait") +
+			 test_total(run, "host_gap") + test_total(run, "comm_excess") +
+			 test_total(run, "exposed_copy") + test_total(run, "unexplained"),
+		 test_total(run, "total"));
+	const assay_budget_table *b = &run->part.t.budget;
+	CHECK(b->value[assay_budget_find(run, "data_wait")] == 100);
+	CHECK(b->coverage[assay_budget_find(run, "host_gap")] == 250.0 / 350);
+	CHECK(b->state[assay_budget_find(run, "kernel_shape")] == ASSAY_STATE_UNKNOWN);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(without_launch_calls_waiting_is_unknown_not_zero)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.to = 100, .compute = 40, .idle = 60};
+	w.longest[ASSAY_WHY_UNLINKED] = assay_add(&run->part.t, ASSAY_T_gap);
+	w.cause[ASSAY_WHY_UNLINKED] = 60, w.gaps[ASSAY_WHY_UNLINKED] = 1;
+	assay_budget(run, &w);
+	CHECK_EQ(test_total(run, "data_wait"), -1);
+	CHECK_EQ(test_total(run, "host_gap"), -1);
+	CHECK_EQ(test_total(run, "unexplained"), 60);
+	assay_run_free(run);
+	return 0;
+}

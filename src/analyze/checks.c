@@ -1,0 +1,105 @@
+/* Is the recording to be believed? Checks that need linked work in order of time. */
+#include "analyze/analyze.h"
+
+#include <math.h>
+
+#include "base/test.h"
+
+/* Percentage points between the driver's idea of busy and ours before a warning is due. */
+static const double busy_tolerance = 25;
+static const double unlinked_tolerance = 5; /* percent of the work */
+
+/* Work that begins before the work ahead of it on the stream ended: dependent launch, or durations
+ * that run over. */
+static void count_overlaps(assay_run *run, const assay_order *order)
+{
+	const assay_tables *t = &run->part.t;
+	assay_arena scratch = {0};
+	int64_t *end = assay_alloc(&scratch, (t->track.n + 1) * sizeof *end);
+	for (size_t i = 0; i < t->track.n; i++)
+		end[i] = INT64_MIN;
+	uint64_t overlaps = 0;
+	for (size_t i = 0; i < order->rows; i++) {
+		uint32_t g = order->row[i];
+		int64_t *before = &end[t->gpu.track[g]], stop = assay_gpu_end(&t->gpu, g);
+		overlaps += t->gpu.ts[g] < *before;
+		*before = stop > *before ? stop : *before;
+	}
+	assay_count(&run->part, ASSAY_ISSUE_stream_overlap, overlaps);
+	assay_arena_free(&scratch);
+}
+
+static bool known(const assay_run *run, const char *name, double *value)
+{
+	uint32_t r = assay_metric_find(run, name);
+	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
+		return false;
+	*value = run->part.t.metric.value[r];
+	return true;
+}
+
+static void compare_telemetry(assay_run *run)
+{
+	double smi, trace;
+	if (!known(run, "smi_util_pct", &smi) || !known(run, "gpu_util_pct", &trace) ||
+	    fabs(smi - trace) <= busy_tolerance)
+		return;
+	assay_warn(run, "telemetry_disagrees",
+		   "telemetry says the GPU was %.0f%% busy, the trace %.0f%%: they cover different "
+		   "times, or one of them is wrong",
+		   smi, trace);
+}
+
+static void check_links(assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	for (size_t i = 0; i < d->n; i++) {
+		double share = 100 - 100 * (double)d->linked[i] / (double)d->events[i];
+		if (share > unlinked_tolerance)
+			assay_warn(run, "unlinked_share",
+				   "device %d: %.1f%% of the work has no recorded launch; what it "
+				   "waited for is not known",
+				   d->device[i], share);
+	}
+}
+
+void assay_checks(assay_run *run, const assay_order *order)
+{
+	count_overlaps(run, order);
+	compare_telemetry(run);
+	check_links(run);
+}
+
+static void add_test_metric(assay_run *run, const char *name, double value)
+{
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_metric);
+	run->part.t.metric.name[r] = assay_sid_of(run, name);
+	run->part.t.metric.value[r] = value;
+	run->part.t.metric.state[r] = ASSAY_STATE_MEASURED;
+}
+
+TEST(overlaps_are_counted_on_one_stream_only)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	const int64_t work[][3] = {{7, 0, 10}, {7, 5, 10}, {8, 6, 10}, {7, 15, 5}};
+	assay_add(t, ASSAY_T_kernel);
+	for (size_t i = 0; i < 4; i++) {
+		uint32_t g = assay_add(t, ASSAY_T_gpu);
+		assay_add(t, ASSAY_T_launch);
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, work[i][0]);
+		t->gpu.ts[g] = work[i][1];
+		t->gpu.dur[g] = work[i][2];
+	}
+	assay_order order;
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	add_test_metric(run, "smi_util_pct", 20);
+	add_test_metric(run, "gpu_util_pct", 90);
+	assay_checks(run, &order);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_stream_overlap], 1);
+	CHECK_EQ(run->part.t.warning.n, 2); /* telemetry, and no launches */
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}

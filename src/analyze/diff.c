@@ -1,0 +1,458 @@
+/* What changed between two runs, and whether it is more than noise. */
+#include "model/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/analyze.h"
+#include "base/fmt.h"
+#include "base/test.h"
+
+static const double worth_naming = 0.002; /* share of the step */
+
+/* Mean and spread of a figure over steps. */
+struct series {
+	double sum, squares;
+	size_t n;
+};
+
+static void series_add(struct series *s, double v)
+{
+	s->sum += v;
+	s->squares += v * v;
+	s->n++;
+}
+
+static double series_mean(const struct series *s)
+{
+	return s->n ? s->sum / (double)s->n : 0;
+}
+
+/* Square of the standard error of the mean; negative when one step tells no spread. */
+static double series_error2(const struct series *s)
+{
+	if (s->n < 2)
+		return -1;
+	double mean = series_mean(s), n = (double)s->n;
+	double variance = (s->squares - n * mean * mean) / (n - 1);
+	return variance > 0 ? variance / n : 0;
+}
+
+static assay_delta compare(const char *name, const struct series *a, const struct series *b)
+{
+	double ea = series_error2(a), eb = series_error2(b);
+	return (assay_delta){.name = name,
+			     .a = series_mean(a),
+			     .b = series_mean(b),
+			     .noise = ea < 0 || eb < 0 ? -1 : 2 * sqrt(ea + eb)};
+}
+
+/* One run, with its main device's kernels summed per step. */
+struct side {
+	const assay_run *run;
+	assay_order order;
+	assay_window window;
+	struct series step, part[4], cause[ASSAY_WHY_COUNT];
+	assay_map by_name; /* string id->index in kernel */
+	assay_vec(struct kernel_sum) kernel;
+};
+
+struct kernel_sum {
+	assay_sid name;
+	uint32_t step; /* the one being summed */
+	double now;    /* its sum so far */
+	uint64_t count;
+	struct series time;
+};
+
+static void step_series(struct side *s)
+{
+	const assay_step_table *t = &s->run->part.t.step;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->source[i] == t->source[0] && t->dur[i] > 0)
+			series_add(&s->step, (double)t->dur[i]);
+	if (!s->step.n)
+		series_add(&s->step, (double)(s->window.to - s->window.from));
+}
+
+static void part_series(struct side *s)
+{
+	const assay_step_time_table *t = &s->run->part.t.step_time;
+	const assay_window *w = &s->window;
+	bool any = false;
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->device[i] != w->device)
+			continue;
+		const int64_t part[4] = {t->compute[i], t->exposed_comm[i], t->exposed_copy[i],
+					 t->idle[i]};
+		for (int k = 0; k < 4; k++)
+			series_add(&s->part[k], (double)part[k]);
+		any = true;
+	}
+	const int64_t whole[4] = {w->compute, w->comm, w->copy, w->idle};
+	for (int k = 0; k < 4 && !any; k++)
+		series_add(&s->part[k], (double)whole[k]);
+}
+
+/* Row of step_time of the main device whose window holds a time; NO_ROW between steps. */
+static uint32_t window_at(const struct side *s, int64_t time, uint32_t hint)
+{
+	const assay_step_time_table *t = &s->run->part.t.step_time;
+	for (uint32_t i = hint; i < t->n; i++) {
+		if (t->device[i] != s->window.device)
+			continue;
+		if (t->start[i] > time)
+			break;
+		if (time < t->start[i] + t->span[i])
+			return i;
+	}
+	return ASSAY_NO_ROW;
+}
+
+static struct kernel_sum *kernel_of(struct side *s, assay_sid name)
+{
+	uint32_t *slot = assay_map_at(&s->by_name, name);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)s->kernel.n;
+		*assay_push(&s->kernel) = (struct kernel_sum){.name = name, .step = ASSAY_NO_ROW};
+	}
+	return &s->kernel.p[*slot];
+}
+
+static void next_step(struct kernel_sum *k, uint32_t step)
+{
+	if (k->step != ASSAY_NO_ROW)
+		series_add(&k->time, k->now);
+	k->step = step;
+	k->now = 0;
+}
+
+/* Work comes in order of time, so a kernel's step is over when its next one begins. */
+static void kernel_series(struct side *s)
+{
+	const assay_gpu_table *gpu = &s->run->part.t.gpu;
+	const assay_order_device *d = &s->order.device.p[s->window.device];
+	bool stepped = s->run->part.t.step_time.n > 0;
+	uint32_t hint = 0;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t g = s->order.row[i], step = 0;
+		if (stepped) {
+			step = window_at(s, gpu->ts[g], hint);
+			if (step == ASSAY_NO_ROW)
+				continue;
+			hint = step;
+		}
+		struct kernel_sum *k = kernel_of(s, gpu->name[g]);
+		if (k->step != step)
+			next_step(k, step);
+		k->now += (double)(assay_gpu_end(gpu, g) - gpu->ts[g]);
+		k->count++;
+	}
+	for (size_t i = 0; i < s->kernel.n; i++) {
+		next_step(&s->kernel.p[i], ASSAY_NO_ROW);
+		while (s->kernel.p[i].time.n < s->window.steps) /* steps without the kernel */
+			series_add(&s->kernel.p[i].time, 0);
+	}
+}
+
+/* Causes have no steps of their own: gaps between steps count too. The mean is exact, the noise is
+ * taken from idle and step time. */
+static void cause_series(struct side *s)
+{
+	double steps = s->window.steps ? (double)s->window.steps : 1;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		series_add(&s->cause[c], (double)s->window.cause[c] / steps);
+}
+
+static void side_open(struct side *s, const assay_run *run)
+{
+	*s = (struct side){.run = run};
+	uint32_t steps = assay_metric_find(run, "steps");
+	assay_order_build(&s->order, run);
+	s->window = assay_window_find(
+		run, &s->order,
+		steps == ASSAY_NO_ROW ? 0 : (int64_t)run->part.t.metric.value[steps]);
+	step_series(s);
+	if (s->window.device == ASSAY_NO_ROW)
+		return;
+	part_series(s);
+	cause_series(s);
+	kernel_series(s);
+}
+
+static void side_close(struct side *s)
+{
+	assay_order_free(&s->order);
+	assay_map_free(&s->by_name);
+	assay_vec_free(&s->kernel);
+}
+
+/* Beyond noise and large enough to matter; without a spread only the size can be judged, and then a
+ * change must be larger. */
+static void judge(assay_delta *d, double step)
+{
+	double change = fabs(assay_delta_change(d));
+	double least = step * worth_naming * (d->noise < 0 ? 5 : 1);
+	d->real = change > least && change > d->noise;
+}
+
+static int by_change(const void *a, const void *b)
+{
+	double x = fabs(assay_delta_change(a)), y = fabs(assay_delta_change(b));
+	return x > y ? -1 : x < y;
+}
+
+static void diff_kernels(assay_diff *d, struct side *a, struct side *b)
+{
+	const struct series none_a = {.n = a->window.steps}, none_b = {.n = b->window.steps};
+	double steps_a = a->window.steps ? (double)a->window.steps : 1,
+	       steps_b = b->window.steps ? (double)b->window.steps : 1;
+	for (size_t i = 0; i < a->kernel.n; i++) {
+		assay_str name = assay_text(a->run, a->kernel.p[i].name);
+		assay_sid there = assay_pool_find(&b->run->part.strings, name);
+		uint32_t k = there ? assay_map_get(&b->by_name, there) : ASSAY_MAP_ABSENT;
+		assay_delta x = compare(assay_dup(&d->arena, name), &a->kernel.p[i].time,
+					k == ASSAY_MAP_ABSENT ? &none_b : &b->kernel.p[k].time);
+		x.counts[0] = (double)a->kernel.p[i].count / steps_a;
+		if (k != ASSAY_MAP_ABSENT)
+			x.counts[1] = (double)b->kernel.p[k].count / steps_b;
+		*assay_push(&d->kernels) = x;
+	}
+	for (size_t i = 0; i < b->kernel.n; i++) {
+		assay_str name = assay_text(b->run, b->kernel.p[i].name);
+		assay_sid there = assay_pool_find(&a->run->part.strings, name);
+		if (there && assay_map_get(&a->by_name, there) != ASSAY_MAP_ABSENT)
+			continue;
+		assay_delta x = compare(assay_dup(&d->arena, name), &none_a, &b->kernel.p[i].time);
+		x.counts[1] = (double)b->kernel.p[i].count / steps_b;
+		*assay_push(&d->kernels) = x;
+	}
+	if (d->kernels.n)
+		qsort(d->kernels.p, d->kernels.n, sizeof *d->kernels.p, by_change);
+}
+
+static const char *fact_text(const assay_run *run, const char *name)
+{
+	uint32_t r = assay_metric_find(run, name);
+	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
+		return "unknown";
+	return assay_z(run, run->part.t.metric.text[r]);
+}
+
+static void diff_facts(assay_diff *d, const assay_run *a, const assay_run *b)
+{
+	static const char *const names[] = {"attention", "pytorch_version", "rocm_version",
+					    "cuda_version"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *x = fact_text(a, names[i]), *y = fact_text(b, names[i]);
+		if (strcmp(x, y))
+			*assay_push(&d->facts) =
+				(assay_fact){names[i], assay_dup(&d->arena, assay_str_of(x)),
+					     assay_dup(&d->arena, assay_str_of(y))};
+	}
+}
+
+/* The part, cause or kernel that moved most in the direction of the step. */
+static const assay_delta *main_reason(const assay_diff *d)
+{
+	const assay_delta *best = NULL;
+	double sign = assay_delta_change(&d->step) < 0 ? -1 : 1;
+	for (size_t i = 0; i < d->causes.n + 2 + d->kernels.n; i++) {
+		const assay_delta *x =
+			i < d->causes.n ? &d->causes.p[i]
+			: i < d->causes.n + 2
+				? (d->parts.n ? &d->parts.p[1 + i - d->causes.n] : NULL)
+				: &d->kernels.p[i - d->causes.n - 2];
+		if (x && x->real && assay_delta_change(x) * sign > 0 &&
+		    (!best || fabs(assay_delta_change(x)) > fabs(assay_delta_change(best))))
+			best = x;
+	}
+	return best;
+}
+
+static const char *signed_time(assay_arena *a, double ns)
+{
+	char t[ASSAY_FMT];
+	return assay_printf(a, "%c%s", ns < 0 ? '-' : '+', assay_fmt_time(t, (int64_t)fabs(ns)));
+}
+
+static const char *reason_text(assay_diff *d)
+{
+	const assay_delta *why = main_reason(d);
+	const char *text = "";
+	if (why)
+		text = assay_printf(&d->arena, ": mostly %s (%s)",
+				    assay_fmt_kernel(&d->arena, assay_str_of(why->name), 60),
+				    signed_time(&d->arena, assay_delta_change(why)));
+	for (size_t i = 0; i < d->facts.n; i++)
+		text = assay_printf(&d->arena, "%s; %s %s -> %s", text, d->facts.p[i].name,
+				    d->facts.p[i].a, d->facts.p[i].b);
+	return text;
+}
+
+static void write_sentence(assay_diff *d)
+{
+	char a[ASSAY_FMT], b[ASSAY_FMT], noise[ASSAY_FMT];
+	double change = assay_delta_change(&d->step);
+	assay_fmt_time(a, (int64_t)d->step.a);
+	assay_fmt_time(b, (int64_t)d->step.b);
+	if (d->step.real)
+		d->sentence = assay_printf(
+			&d->arena, "%s/step (%s -> %s, %+.1f%%)%s", signed_time(&d->arena, change),
+			a, b, d->step.a > 0 ? 100 * change / d->step.a : 0, reason_text(d));
+	else if (!d->same)
+		d->sentence =
+			assay_printf(&d->arena,
+				     "step time is the same within noise (%s, %s), but what it "
+				     "is made of differs%s",
+				     a, b, reason_text(d));
+	else if (d->step.noise < 0)
+		d->sentence = assay_printf(&d->arena,
+					   "no difference that matters (%s, %s); one step says "
+					   "nothing about noise",
+					   a, b);
+	else
+		d->sentence =
+			assay_printf(&d->arena, "no difference beyond noise (%s, %s; noise %s)", a,
+				     b, assay_fmt_time(noise, (int64_t)d->step.noise));
+}
+
+static bool any_real(const assay_delta *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (d[i].real)
+			return true;
+	return false;
+}
+
+static void judge_all(assay_diff *d)
+{
+	double step = d->step.a > d->step.b ? d->step.a : d->step.b;
+	judge(&d->step, step);
+	for (size_t i = 0; i < d->parts.n; i++)
+		judge(&d->parts.p[i], step);
+	for (size_t i = 0; i < d->causes.n; i++) {
+		d->causes.p[i].noise = fmax(d->parts.p[3].noise, d->step.noise);
+		judge(&d->causes.p[i], step);
+	}
+	for (size_t i = 0; i < d->kernels.n; i++)
+		judge(&d->kernels.p[i], step);
+	d->same = !d->step.real && !any_real(d->parts.p, d->parts.n) &&
+		  !any_real(d->causes.p, d->causes.n) && !any_real(d->kernels.p, d->kernels.n) &&
+		  !d->facts.n;
+}
+
+void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b)
+{
+	static const char *const parts[4] = {"compute", "exposed_comm", "exposed_copy", "idle"};
+	struct side x, y;
+	*d = (assay_diff){0};
+	side_open(&x, a);
+	side_open(&y, b);
+	d->steps[0] = x.window.steps;
+	d->steps[1] = y.window.steps;
+	d->step = compare("step", &x.step, &y.step);
+	for (int k = 0; k < 4; k++)
+		*assay_push(&d->parts) = compare(parts[k], &x.part[k], &y.part[k]);
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		*assay_push(&d->causes) = compare(assay_why_name[c], &x.cause[c], &y.cause[c]);
+	diff_kernels(d, &x, &y);
+	diff_facts(d, a, b);
+	judge_all(d);
+	write_sentence(d);
+	side_close(&x);
+	side_close(&y);
+}
+
+void assay_diff_free(assay_diff *d)
+{
+	assay_vec_free(&d->parts);
+	assay_vec_free(&d->causes);
+	assay_vec_free(&d->kernels);
+	assay_vec_free(&d->facts);
+	assay_arena_free(&d->arena);
+}
+
+/* Steps of 1000 us; in each, "c" of length `c` (jittered by the step's number) and, when asked,
+ * "x". */
+static assay_run *test_run(int64_t c, int64_t x, int64_t jitter)
+{
+	enum { US = 1000 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (int i = 0; i < 6; i++) {
+		int64_t ts = i * 1000 * US, extra = (i % 2 ? jitter : -jitter);
+		uint32_t s = assay_add(t, ASSAY_T_step);
+		t->step.source[s] = run->part.source;
+		t->step.ts[s] = ts;
+		t->step.dur[s] = (c + x + extra) * US;
+		t->step.origin[s] = ASSAY_STEP_REPEATED;
+		for (int k = 0; k < (x ? 2 : 1); k++) {
+			uint32_t g = assay_add(t, ASSAY_T_gpu);
+			assay_add(t, ASSAY_T_launch);
+			t->gpu.name[g] = assay_sid_of(run, k ? "x" : "c");
+			t->gpu.ts[g] = ts + (k ? c + extra : 0) * US;
+			t->gpu.dur[g] = (k ? x : c + extra) * US;
+			t->gpu.track[g] = assay_stream_track(&run->part, 0, 0);
+		}
+	}
+	return run;
+}
+
+static assay_family no_family(assay_str name)
+{
+	(void)name;
+	return ASSAY_FAMILY_OTHER;
+}
+
+static assay_class all_compute(assay_str name)
+{
+	(void)name;
+	return ASSAY_CLASS_COMPUTE;
+}
+
+static void measure(assay_run *run)
+{
+	assay_order order;
+	assay_kernels(run, no_family, all_compute);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	assay_step_times(run, &order);
+	assay_order_free(&order);
+}
+
+TEST(a_new_kernel_explains_the_longer_step)
+{
+	assay_run *a = test_run(500, 0, 5), *b = test_run(500, 100, 5);
+	measure(a);
+	measure(b);
+	assay_diff d;
+	assay_diff_runs(&d, a, b);
+	CHECK(!d.same && d.step.real && d.kernels.n == 2);
+	CHECK(!strcmp(d.kernels.p[0].name, "x") && d.kernels.p[0].a == 0 &&
+	      d.kernels.p[0].b == 100000 && d.kernels.p[0].counts[1] == 1);
+	CHECK(!d.kernels.p[1].real);
+	CHECK(strstr(d.sentence, "+100 us/step") && strstr(d.sentence, "mostly x (+100 us)"));
+	assay_diff_free(&d);
+	assay_run_free(a);
+	assay_run_free(b);
+	return 0;
+}
+
+TEST(changes_within_noise_are_no_difference)
+{
+	assay_run *a = test_run(500, 0, 60), *b = test_run(510, 0, 60);
+	measure(a);
+	measure(b);
+	assay_diff d;
+	assay_diff_runs(&d, a, b);
+	CHECK(d.same && d.step.noise > 10000 && strstr(d.sentence, "no difference beyond noise"));
+	assay_diff_free(&d);
+	assay_diff_runs(&d, a, a);
+	CHECK(d.same && assay_delta_change(&d.step) == 0);
+	assay_diff_free(&d);
+	assay_run_free(a);
+	assay_run_free(b);
+	return 0;
+}

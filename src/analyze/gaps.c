@@ -1,0 +1,605 @@
+/* Why a device was idle. A gap [a, b) is explained by the event that ends it: when its launch call
+ * began at L before a, the work was queued; otherwise [L, b) is launch latency and [a, L) is split
+ * over what the launching thread did, one cause at each instant, in the order of ASSAY_WHYS. */
+#include "analyze/analyze.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/sort.h"
+#include "base/test.h"
+
+/* Longer than this no launch takes: the call is the wrong one, or the device was taken away. */
+static const int64_t suspicious_latency = 100 * 1000 * 1000;
+
+enum { HOST_FIRST = ASSAY_WHY_HOST_SYNC, HOST_CAUSES = ASSAY_WHY_HOST_UNTRACED - HOST_FIRST + 1 };
+enum { NO_CAUSE = ASSAY_WHY_COUNT };
+
+static const uint8_t cause_of_kind[ASSAY_HOST_KIND_COUNT] = {
+	[ASSAY_HOST_OP] = ASSAY_WHY_HOST_OP,
+	[ASSAY_HOST_ANNOTATION] = ASSAY_WHY_HOST_UNTRACED, /* a name for time, not work */
+	[ASSAY_HOST_RUNTIME] = ASSAY_WHY_HOST_RUNTIME,
+	[ASSAY_HOST_DRIVER] = ASSAY_WHY_HOST_RUNTIME,
+	[ASSAY_HOST_PYTHON] = ASSAY_WHY_HOST_PYTHON,
+	[ASSAY_HOST_OVERHEAD] = NO_CAUSE,
+	[ASSAY_HOST_INSTANT] = NO_CAUSE,
+	[ASSAY_HOST_MARKER] = ASSAY_WHY_HOST_UNTRACED,
+	[ASSAY_HOST_OTHER] = NO_CAUSE,
+};
+
+/* Names that change the cause of a row: calls that block until the device is done, and operators or
+ * ranges that mean input data. A word is found anywhere, in any case. */
+static const struct word {
+	const char *text;
+	bool whole;
+	assay_why cause;
+} words[] = {
+	{"synchronize", false, ASSAY_WHY_HOST_SYNC},
+	{"cudaMemcpy", true, ASSAY_WHY_HOST_SYNC},
+	{"hipMemcpy", true, ASSAY_WHY_HOST_SYNC},
+	{"cuMemcpyDtoH_v2", true, ASSAY_WHY_HOST_SYNC},
+	{"hipMemcpyDtoH", true, ASSAY_WHY_HOST_SYNC},
+	{"load", true, ASSAY_WHY_HOST_DATA},
+	{"data", true, ASSAY_WHY_HOST_DATA},
+	{"dataloader", false, ASSAY_WHY_HOST_DATA},
+	{"data_loader", false, ASSAY_WHY_HOST_DATA},
+	{"data loader", false, ASSAY_WHY_HOST_DATA},
+	{"load_data", false, ASSAY_WHY_HOST_DATA},
+	{"load data", false, ASSAY_WHY_HOST_DATA},
+	{"data_load", false, ASSAY_WHY_HOST_DATA},
+	{"data load", false, ASSAY_WHY_HOST_DATA},
+	{"data_wait", false, ASSAY_WHY_HOST_DATA},
+	{"load_batch", false, ASSAY_WHY_HOST_DATA},
+	{"next_batch", false, ASSAY_WHY_HOST_DATA},
+	{"fetch_batch", false, ASSAY_WHY_HOST_DATA},
+};
+
+static bool is_call(uint8_t kind)
+{
+	return kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER;
+}
+
+static bool can_mean_data(uint8_t kind)
+{
+	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
+}
+
+static assay_why cause_of_name(assay_str name)
+{
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i].whole ? assay_str_is(name, words[i].text)
+				   : assay_str_find_nocase(name, words[i].text) >= 0)
+			return words[i].cause;
+	return (assay_why)NO_CAUSE;
+}
+
+/* A thread that launched work: its rows that have a cause, by start. */
+struct lane {
+	uint32_t *row;
+	size_t n, next; /* next row that has not begun */
+	assay_vec(uint32_t) open[HOST_CAUSES];
+};
+
+struct finder {
+	assay_run *run;
+	assay_arena scratch;
+	uint8_t *of_name;       /* by string id: 0 not asked yet, else 1 + cause_of_name() */
+	uint8_t *cause;         /* by row of host; NO_CAUSE when it has none */
+	struct lane **of_track; /* NULL for threads that matter to no gap */
+};
+
+static uint8_t name_cause(struct finder *f, assay_sid name)
+{
+	uint8_t *known = &f->of_name[name];
+	if (!*known)
+		*known = (uint8_t)(1 + cause_of_name(assay_text(f->run, name)));
+	return (uint8_t)(*known - 1);
+}
+
+static uint8_t row_cause(struct finder *f, uint32_t h)
+{
+	const assay_host_table *host = &f->run->part.t.host;
+	uint8_t kind = host->kind[h];
+	if (is_call(kind) && name_cause(f, host->name[h]) == ASSAY_WHY_HOST_SYNC)
+		return ASSAY_WHY_HOST_SYNC;
+	if (can_mean_data(kind) && name_cause(f, host->name[h]) == ASSAY_WHY_HOST_DATA)
+		return ASSAY_WHY_HOST_DATA;
+	return cause_of_kind[kind];
+}
+
+static int64_t row_end(const assay_host_table *host, uint32_t h)
+{
+	return host->ts[h] + (host->dur[h] > 0 ? host->dur[h] : 0);
+}
+
+/* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
+static void lane_begin(const struct finder *f, struct lane *lane, int64_t now)
+{
+	const assay_host_table *host = &f->run->part.t.host;
+	for (; lane->next < lane->n && host->ts[lane->row[lane->next]] <= now; lane->next++) {
+		uint32_t h = lane->row[lane->next];
+		int k = f->cause[h] - HOST_FIRST;
+		while (lane->open[k].n &&
+		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
+			lane->open[k].n--;
+		*assay_push(&lane->open[k]) = h;
+	}
+}
+
+/* The first cause with a row that is open now; *row stays NO_ROW when nothing was recorded. */
+static assay_why lane_now(const struct finder *f, struct lane *lane, int64_t now, uint32_t *row)
+{
+	const assay_host_table *host = &f->run->part.t.host;
+	*row = ASSAY_NO_ROW;
+	for (int k = 0; k < HOST_CAUSES; k++) {
+		while (lane->open[k].n &&
+		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
+			lane->open[k].n--;
+		if (lane->open[k].n) {
+			*row = lane->open[k].p[lane->open[k].n - 1];
+			return (assay_why)(HOST_FIRST + k);
+		}
+	}
+	return ASSAY_WHY_HOST_UNTRACED;
+}
+
+struct split {
+	int64_t part[ASSAY_WHY_COUNT];
+	int64_t longest[ASSAY_WHY_COUNT]; /* stretch of one row */
+	uint32_t row[ASSAY_WHY_COUNT];    /* the row of that stretch */
+};
+
+static void split_host(const struct finder *f, struct lane *lane, int64_t from, int64_t to,
+		       struct split *s)
+{
+	const assay_host_table *host = &f->run->part.t.host;
+	for (int64_t now = from; now < to;) {
+		uint32_t row;
+		lane_begin(f, lane, now);
+		assay_why cause = lane_now(f, lane, now, &row);
+		int64_t until = to;
+		if (lane->next < lane->n && host->ts[lane->row[lane->next]] < until)
+			until = host->ts[lane->row[lane->next]];
+		if (row != ASSAY_NO_ROW && row_end(host, row) < until)
+			until = row_end(host, row);
+		s->part[cause] += until - now;
+		if (until - now > s->longest[cause]) {
+			s->longest[cause] = until - now;
+			s->row[cause] = row;
+		}
+		now = until;
+	}
+}
+
+/* A gap's cause as far as the event that ends it can say; HOST_UNTRACED stands for "ask the
+ * launching thread". */
+static assay_why first_cause(const assay_run *run, uint32_t gap, bool graph_inner)
+{
+	const assay_gap_table *g = &run->part.t.gap;
+	if (g->launch[gap] == ASSAY_NO_ROW)
+		return ASSAY_WHY_UNLINKED;
+	if (graph_inner)
+		return ASSAY_WHY_GRAPH_INTERNAL;
+	if (run->part.t.host.ts[g->launch[gap]] <= g->ts[gap])
+		return ASSAY_WHY_QUEUED;
+	return ASSAY_WHY_HOST_UNTRACED;
+}
+
+static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t from)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t r = assay_add(t, ASSAY_T_gap);
+	t->gap.device[r] = device;
+	t->gap.ts[r] = from;
+	t->gap.dur[r] = t->gpu.ts[gpu] - from;
+	t->gap.gpu[r] = gpu;
+	t->gap.launch[r] = t->launch.host[gpu];
+	return r;
+}
+
+/* A launch that other work of the same call came before on this device. */
+static bool inside_graph(struct finder *f, assay_map *seen, uint32_t launch)
+{
+	const assay_host_table *host = &f->run->part.t.host;
+	if (launch == ASSAY_NO_ROW ||
+	    assay_str_find(assay_text(f->run, host->name[launch]), "GraphLaunch") < 0)
+		return false;
+	uint32_t *slot = assay_map_at(seen, launch);
+	bool inner = *slot != ASSAY_MAP_ABSENT;
+	*slot = launch;
+	return inner;
+}
+
+static void find_gaps(struct finder *f, const assay_order *order, uint32_t device)
+{
+	assay_tables *t = &f->run->part.t;
+	const assay_order_device *d = &order->device.p[device];
+	assay_map graphs = {0};
+	int64_t end = t->gpu.ts[order->row[d->first]];
+	uint64_t inverted = 0;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t g = order->row[i], launch = t->launch.host[g];
+		bool inner = inside_graph(f, &graphs, launch);
+		inverted += launch != ASSAY_NO_ROW && t->host.ts[launch] > t->gpu.ts[g];
+		if (t->gpu.ts[g] > end) {
+			uint32_t gap = add_gap(f->run, device, g, end);
+			t->gap.cause[gap] = (uint8_t)first_cause(f->run, gap, inner);
+		}
+		end = assay_gpu_end(&t->gpu, g) > end ? assay_gpu_end(&t->gpu, g) : end;
+	}
+	assay_count(&f->run->part, ASSAY_ISSUE_clock_inversion, inverted);
+	assay_map_free(&graphs);
+}
+
+static void want_lanes(struct finder *f)
+{
+	const assay_tables *t = &f->run->part.t;
+	f->of_track = assay_alloc(&f->scratch, (t->track.n + 1) * sizeof *f->of_track);
+	for (size_t i = 0; i < t->gap.n; i++) {
+		if (t->gap.cause[i] != ASSAY_WHY_HOST_UNTRACED)
+			continue;
+		struct lane **lane = &f->of_track[t->host.track[t->gap.launch[i]]];
+		if (!*lane)
+			*lane = assay_alloc(&f->scratch, sizeof **lane);
+	}
+}
+
+/* Two passes over host: count, then place. */
+static void fill_lanes(struct finder *f)
+{
+	const assay_tables *t = &f->run->part.t;
+	f->of_name = assay_alloc(&f->scratch, f->run->part.strings.str.n + 1);
+	f->cause = assay_alloc(&f->scratch, t->host.n + 1);
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		struct lane *lane = f->of_track[t->host.track[h]];
+		f->cause[h] = lane ? row_cause(f, h) : NO_CAUSE;
+		if (f->cause[h] != NO_CAUSE)
+			lane->n++;
+	}
+	for (size_t i = 0; i < t->track.n; i++)
+		if (f->of_track[i])
+			f->of_track[i]->row = assay_alloc(&f->scratch, (f->of_track[i]->n + 1) *
+									       sizeof(uint32_t));
+	for (uint32_t h = 0; h < t->host.n; h++)
+		if (f->cause[h] != NO_CAUSE) {
+			struct lane *lane = f->of_track[t->host.track[h]];
+			lane->row[lane->next++] = h;
+		}
+	for (size_t i = 0; i < t->track.n; i++)
+		if (f->of_track[i])
+			assay_sort_rows(f->of_track[i]->row, f->of_track[i]->n, t->host.ts);
+}
+
+/* Each device is swept from the beginning: its gaps come in order of time. */
+static void rewind_lanes(struct finder *f)
+{
+	for (size_t i = 0; i < f->run->part.t.track.n; i++) {
+		struct lane *lane = f->of_track[i];
+		if (!lane)
+			continue;
+		lane->next = 0;
+		for (int k = 0; k < HOST_CAUSES; k++)
+			lane->open[k].n = 0;
+	}
+}
+
+static void free_lanes(struct finder *f)
+{
+	for (size_t i = 0; i < f->run->part.t.track.n; i++)
+		for (int k = 0; f->of_track[i] && k < HOST_CAUSES; k++)
+			assay_vec_free(&f->of_track[i]->open[k]);
+}
+
+static struct split split_gap(const struct finder *f, uint32_t gap)
+{
+	const assay_tables *t = &f->run->part.t;
+	struct split s = {.part = {0}};
+	int64_t from = t->gap.ts[gap], to = from + t->gap.dur[gap];
+	memset(s.row, 0xff, sizeof s.row);
+	if (t->gap.cause[gap] != ASSAY_WHY_HOST_UNTRACED) {
+		s.part[t->gap.cause[gap]] = to - from;
+		return s;
+	}
+	uint32_t launch = t->gap.launch[gap];
+	int64_t call = t->host.ts[launch] < to ? t->host.ts[launch] : to;
+	s.part[ASSAY_WHY_LAUNCH_LATENCY] = to - call;
+	s.row[ASSAY_WHY_LAUNCH_LATENCY] = launch;
+	split_host(f, f->of_track[t->host.track[launch]], from, call, &s);
+	return s;
+}
+
+struct totals {
+	int64_t dur[ASSAY_WHY_COUNT], suspicious[ASSAY_WHY_COUNT];
+	uint64_t gaps[ASSAY_WHY_COUNT];
+};
+
+static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
+{
+	assay_tables *t = &f->run->part.t;
+	struct split s = split_gap(f, gap);
+	int most = t->gap.cause[gap];
+	int64_t whole = 0;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		if (!s.part[c])
+			continue;
+		uint32_t p = assay_add(t, ASSAY_T_gap_part);
+		t->gap_part.gap[p] = gap;
+		t->gap_part.cause[p] = (uint8_t)c;
+		t->gap_part.dur[p] = s.part[c];
+		whole += s.part[c];
+		most = s.part[c] > s.part[most] ? c : most;
+		sum->dur[c] += s.part[c];
+		sum->gaps[c]++;
+	}
+	assert(whole == t->gap.dur[gap]);
+	t->gap.cause[gap] = (uint8_t)most;
+	t->gap.during[gap] = s.row[most];
+	if (s.part[ASSAY_WHY_LAUNCH_LATENCY] > suspicious_latency) {
+		t->gap.suspicious[gap] = 1;
+		sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] += s.part[ASSAY_WHY_LAUNCH_LATENCY];
+	}
+}
+
+static void add_totals(assay_run *run, uint32_t device, const struct totals *sum)
+{
+	assay_tables *t = &run->part.t;
+	int64_t idle = 0;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		uint32_t r = assay_add(t, ASSAY_T_idle_cause);
+		t->idle_cause.device[r] = device;
+		t->idle_cause.cause[r] = (uint8_t)c;
+		t->idle_cause.dur[r] = sum->dur[c];
+		t->idle_cause.gaps[r] = sum->gaps[c];
+		t->idle_cause.suspicious[r] = sum->suspicious[c];
+		idle += sum->dur[c];
+	}
+	assert(idle == t->device_time.idle[device]);
+	(void)idle;
+	if (sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY])
+		assay_warn(run, "suspicious_launch_latency",
+			   "device %d: %.1f ms of launch latency are in gaps too long to be that; "
+			   "they are not counted as a cost",
+			   t->device_time.device[device],
+			   (double)sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] * 1e-6);
+}
+
+void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order)
+{
+	assay_gap_table *g = &run->part.t.gap;
+	uint8_t *class_of = assay_pages_grow(NULL, 0, order->rows + 1);
+	for (size_t i = 0; i < order->rows; i++)
+		class_of[order->row[i]] = order->classes[i];
+	for (size_t i = 0; i < g->n; i++) {
+		uint32_t from = behind[g->gpu[i]];
+		if (g->cause[i] != ASSAY_WHY_QUEUED || from == ASSAY_NO_ROW)
+			continue;
+		g->behind[i] = from;
+		g->queued[i] = class_of[from] == ASSAY_CLASS_COPY ? ASSAY_QUEUED_COPY
+								  : ASSAY_QUEUED_STREAM_WAIT;
+	}
+	assay_pages_free(class_of, order->rows + 1);
+}
+
+void assay_gaps(assay_run *run, const assay_order *order)
+{
+	assay_tables *t = &run->part.t;
+	struct finder f = {.run = run};
+	for (uint32_t d = 0; d < order->device.n; d++)
+		find_gaps(&f, order, d);
+	want_lanes(&f);
+	fill_lanes(&f);
+	for (uint32_t d = 0, gap = 0; d < order->device.n; d++) {
+		struct totals sum = {.dur = {0}};
+		rewind_lanes(&f);
+		for (; gap < t->gap.n && t->gap.device[gap] == d; gap++)
+			explain_gap(&f, gap, &sum);
+		add_totals(run, d, &sum);
+	}
+	free_lanes(&f);
+	assay_arena_free(&f.scratch);
+}
+
+/* Tests build runs by hand: one thread, one device. */
+static uint32_t add_host(assay_run *run, assay_host_kind kind, const char *name, int64_t ts,
+			 int64_t dur)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t h = assay_add(t, ASSAY_T_host);
+	t->host.kind[h] = (uint8_t)kind;
+	t->host.name[h] = assay_sid_of(run, name);
+	t->host.ts[h] = ts;
+	t->host.dur[h] = dur;
+	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	return h;
+}
+
+static void add_gpu(assay_run *run, int64_t ts, int64_t dur, uint32_t launch)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
+	t->gpu.ts[g] = ts;
+	t->gpu.dur[g] = dur;
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+	t->launch.host[l] = launch;
+}
+
+static assay_family no_family(assay_str name)
+{
+	(void)name;
+	return ASSAY_FAMILY_OTHER;
+}
+
+static assay_class all_compute(assay_str name)
+{
+	(void)name;
+	return ASSAY_CLASS_COMPUTE;
+}
+
+static void find_causes(assay_run *run)
+{
+	assay_order order;
+	assay_kernels(run, no_family, all_compute);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	assay_order_free(&order);
+}
+
+static int64_t cause_time(const assay_run *run, assay_why cause)
+{
+	return run->part.t.idle_cause.dur[cause];
+}
+
+TEST(host_time_is_split_in_the_order_of_the_causes)
+{
+	assay_run *run = assay_run_new();
+	add_host(run, ASSAY_HOST_PYTHON, "train.py(10): step", 100, 80);
+	add_host(run, ASSAY_HOST_ANNOTATION, "enumerate(DataLoader)#next", 110, 20);
+	add_host(run, ASSAY_HOST_OP, "aten::stack", 115, 10); /* inside data: data */
+	uint32_t op = add_host(run, ASSAY_HOST_OP, "aten::mm", 140, 30);
+	add_host(run, ASSAY_HOST_RUNTIME, "cudaMalloc", 145, 5);
+	add_host(run, ASSAY_HOST_RUNTIME, "cudaStreamSynchronize", 152, 3);
+	add_host(run, ASSAY_HOST_ANNOTATION, "my range", 100, 100);
+	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 165, 4);
+	add_gpu(run, 50, 40, ASSAY_NO_ROW); /* 50-90 */
+	add_gpu(run, 170, 10, call);
+	find_causes(run);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_UNTRACED), 10); /* 90-100 */
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_PYTHON), 20);   /* 100-110, 130-140 */
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_DATA), 20);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_RUNTIME), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_SYNC), 3);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_OP), 17);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
+	const assay_gap_table *g = &run->part.t.gap;
+	CHECK(g->n == 1 && g->launch[0] == call && g->cause[0] == ASSAY_WHY_HOST_DATA);
+	CHECK(g->during[0] == 1 && op != 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(the_event_that_ends_a_gap_explains_it)
+{
+	assay_run *run = assay_run_new();
+	uint32_t early = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
+	uint32_t graph = add_host(run, ASSAY_HOST_RUNTIME, "cudaGraphLaunch", 40, 1);
+	uint32_t slow = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
+	uint32_t late = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 300000000, 1);
+	add_gpu(run, 10, 10, early);
+	add_gpu(run, 25, 5, early);         /* gap of 5: launched long before */
+	add_gpu(run, 45, 5, graph);         /* gap 30-45: 10 untraced, 5 latency */
+	add_gpu(run, 52, 8, graph);         /* gap of 2 inside the graph */
+	add_gpu(run, 70, 10, ASSAY_NO_ROW); /* gap of 10 */
+	add_gpu(run, 200000000, 10, slow);  /* queued: launched at 60 */
+	add_gpu(run, 200000020, 10, late);  /* begins before its launch */
+	find_causes(run);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_QUEUED), 5 + 200000000 - 80);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_GRAPH_INTERNAL), 2);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_UNLINKED), 10);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_UNTRACED), 20);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_clock_inversion], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(queued_gaps_name_what_they_wait_for)
+{
+	assay_run *run = assay_run_new();
+	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
+	for (int i = 0; i < 4; i++)
+		add_gpu(run, 10 + i * 20, 10, call);
+	run->part.t.gpu.kind[0] = ASSAY_GPU_MEMCPY;
+	assay_order order;
+	assay_kernels(run, no_family, all_compute);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	const uint32_t behind[] = {ASSAY_NO_ROW, 0, 1, ASSAY_NO_ROW};
+	assay_gaps_behind(run, behind, &order);
+	const assay_gap_table *g = &run->part.t.gap;
+	CHECK(g->queued[0] == ASSAY_QUEUED_COPY && g->behind[0] == 0);
+	CHECK(g->queued[1] == ASSAY_QUEUED_STREAM_WAIT && g->behind[1] == 1);
+	CHECK(g->queued[2] == ASSAY_QUEUED_OTHER && g->behind[2] == ASSAY_NO_ROW);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_launch_latency_of_hundreds_of_ms_is_suspicious)
+{
+	assay_run *run = assay_run_new();
+	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
+	add_gpu(run, 0, 50, ASSAY_NO_ROW);
+	add_gpu(run, 300000100, 10, call);
+	find_causes(run);
+	const assay_idle_cause_table *c = &run->part.t.idle_cause;
+	CHECK_EQ(c->suspicious[ASSAY_WHY_LAUNCH_LATENCY], 300000000);
+	CHECK(run->part.t.gap.suspicious[0] && run->part.t.warning.n == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+static uint64_t random_next(uint64_t *x)
+{
+	*x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+	return *x;
+}
+
+static const struct random_row {
+	assay_host_kind kind;
+	const char *name;
+	uint8_t cause;
+} random_rows[] = {
+	{ASSAY_HOST_RUNTIME, "hipDeviceSynchronize", ASSAY_WHY_HOST_SYNC},
+	{ASSAY_HOST_OP, "enumerate(DataLoader)", ASSAY_WHY_HOST_DATA},
+	{ASSAY_HOST_DRIVER, "cuLaunchKernel", ASSAY_WHY_HOST_RUNTIME},
+	{ASSAY_HOST_OP, "aten::add", ASSAY_WHY_HOST_OP},
+	{ASSAY_HOST_PYTHON, "f", ASSAY_WHY_HOST_PYTHON},
+	{ASSAY_HOST_ANNOTATION, "range", ASSAY_WHY_HOST_UNTRACED},
+};
+
+/* Every nanosecond of small random timelines, rows overlapping in any way, looked at one by one. */
+TEST(causes_agree_with_looking_at_every_nanosecond)
+{
+	enum { SPAN = 400, HOSTS = 24 };
+	uint64_t x = 88172645463325252u;
+	for (int round = 0; round < 400; round++) {
+		assay_run *run = assay_run_new();
+		uint8_t at[SPAN + 64];
+		memset(at, ASSAY_WHY_HOST_UNTRACED, sizeof at);
+		for (int i = 0; i < HOSTS; i++) {
+			uint64_t r = random_next(&x);
+			const struct random_row *w = &random_rows[r % 6];
+			int64_t ts = (int64_t)(r >> 8) % SPAN, dur = (int64_t)(r >> 50) % 40;
+			ts = ts < 0 ? -ts : ts;
+			add_host(run, w->kind, w->name, ts, dur);
+			for (int64_t k = ts; k < ts + dur; k++)
+				at[k] = w->cause < at[k] ? w->cause : at[k];
+		}
+		int64_t want[ASSAY_WHY_COUNT] = {0}, end = 1;
+		add_gpu(run, 0, 1, ASSAY_NO_ROW);
+		for (int64_t now = 1; now < SPAN;) { /* work in order of time */
+			uint64_t r = random_next(&x);
+			int64_t dur = (int64_t)(r >> 30 & 15), gap = (int64_t)(r >> 40 & 31);
+			uint32_t call = r % 5 ? (uint32_t)(r >> 20) % HOSTS : ASSAY_NO_ROW;
+			if (call != ASSAY_NO_ROW &&
+			    run->part.t.host.kind[call] == ASSAY_HOST_ANNOTATION)
+				call = ASSAY_NO_ROW;
+			int64_t ts = now + gap;
+			add_gpu(run, ts, dur, call);
+			int64_t begin = call == ASSAY_NO_ROW ? 0 : run->part.t.host.ts[call];
+			for (int64_t k = end; k < ts; k++)
+				want[call == ASSAY_NO_ROW ? ASSAY_WHY_UNLINKED
+				     : begin <= end       ? ASSAY_WHY_QUEUED
+				     : k >= begin         ? ASSAY_WHY_LAUNCH_LATENCY
+							  : at[k]]++;
+			now = end = ts + dur;
+		}
+		find_causes(run);
+		for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+			CHECK_EQ(cause_time(run, (assay_why)c), want[c]);
+		assay_run_free(run);
+	}
+	return 0;
+}

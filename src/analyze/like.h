@@ -1,0 +1,18 @@
+/* What the imitations of other tools share: figures, and the work of one rank in time order. */
+#ifndef ASSAY_ANALYZE_LIKE_H
+#define ASSAY_ANALYZE_LIKE_H
+
+#include "model/run.h"
+
+/* Fills the like table. Needs launch, kernel and step. */
+typedef void assay_like_fn(assay_run *run);
+void assay_like_hta(assay_run *run);
+void assay_like_tracelens(assay_run *run);
+
+void assay_like_add(assay_run *run, uint32_t source, const char *variant, const char *group,
+		    const char *name, double value);
+/* The figure of the first source that has it; NaN when there is none. For tests. */
+double assay_like_get(const assay_run *run, const char *variant, const char *group,
+		      const char *name);
+
+#endif

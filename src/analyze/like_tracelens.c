@@ -1,0 +1,150 @@
+/* TraceLens's gpu_timeline: unions over all devices of a file, by default of those events only
+ * whose launch is known; every union by the classes of resolve/classify.c, which are TraceLens's.
+ */
+#include "analyze/like.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "analyze/order.h"
+#include "base/sort.h"
+#include "base/test.h"
+
+void assay_like_add(assay_run *run, uint32_t source, const char *variant, const char *group,
+		    const char *name, double value)
+{
+	assay_like_table *l = &run->part.t.like;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_like);
+	l->source[r] = source;
+	l->variant[r] = assay_sid_of(run, variant);
+	l->group[r] = assay_sid_of(run, group);
+	l->name[r] = assay_sid_of(run, name);
+	l->value[r] = value;
+}
+
+double assay_like_get(const assay_run *run, const char *variant, const char *group,
+		      const char *name)
+{
+	const assay_like_table *l = &run->part.t.like;
+	for (size_t i = 0; i < l->n; i++)
+		if (assay_str_is(assay_text(run, l->variant[i]), variant) &&
+		    assay_str_is(assay_text(run, l->group[i]), group) &&
+		    assay_str_is(assay_text(run, l->name[i]), name))
+			return l->value[i];
+	return NAN;
+}
+
+/* Communication by three words, whatever else is known; copies and memsets as everywhere. */
+static uint8_t class_of(const assay_run *run, uint32_t gpu, uint8_t native)
+{
+	static const char *const words[] = {"nccl", "rccl", "cross_device_reduce"};
+	assay_str name = assay_text(run, run->part.t.gpu.name[gpu]);
+	for (size_t i = 0; i < 3 && run->part.t.gpu.kind[gpu] == ASSAY_GPU_KERNEL; i++)
+		if (assay_str_find_nocase(name, words[i]) >= 0)
+			return ASSAY_CLASS_COMM;
+	return native == ASSAY_CLASS_COMM ? ASSAY_CLASS_COMPUTE : native;
+}
+
+/* Rows of one source in time order, and the class of each: devices of order are merged. */
+struct work {
+	assay_vec(uint32_t) row;
+	uint8_t *class; /* by row of gpu */
+};
+
+static void collect(struct work *w, const assay_run *run, const assay_order *order, uint32_t source,
+		    bool linked_only)
+{
+	const assay_tables *t = &run->part.t;
+	w->row.n = 0;
+	for (size_t i = 0; i < order->rows; i++) {
+		uint32_t g = order->row[i];
+		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != source ||
+		    (linked_only && t->launch.host[g] == ASSAY_NO_ROW))
+			continue;
+		w->class[g] = class_of(run, g, order->classes[i]);
+		*assay_push(&w->row) = g;
+	}
+	if (w->row.n)
+		assay_sort_rows(w->row.p, w->row.n, t->gpu.ts);
+}
+
+static void add_timeline(assay_run *run, uint32_t source, const char *variant, const struct work *w)
+{
+	const assay_gpu_table *gpu = &run->part.t.gpu;
+	int64_t first = gpu->ts[w->row.p[0]], last = first;
+	assay_sweep s = assay_sweep_from(first);
+	for (size_t i = 0; i < w->row.n; i++) {
+		uint32_t g = w->row.p[i];
+		int64_t end = assay_gpu_end(gpu, g);
+		assay_sweep_add(&s, w->class[g], gpu -> ts[g], end);
+		last = end > last ? end : last;
+	}
+	int64_t total = last - first, busy = s.length[ASSAY_SET_ALL],
+		both = s.length[ASSAY_SET_COMPUTE_COMM], compute = s.length[ASSAY_SET_COMPUTE];
+	const struct {
+		const char *name, *percent;
+		int64_t ns;
+	} figures[] = {
+		{"computation_time_ms", "computation_time_pct", compute},
+		{"exposed_comm_time_ms", "exposed_comm_time_pct", both - compute},
+		{"exposed_memcpy_time_ms", "exposed_memcpy_time_pct", busy - both},
+		{"busy_time_ms", "busy_time_pct", busy},
+		{"idle_time_ms", "idle_time_pct", total - busy},
+		{"total_time_ms", "total_time_pct", total},
+		{"total_comm_time_ms", "total_comm_time_pct", s.length[ASSAY_SET_COMM]},
+		{"total_memcpy_time_ms", "total_memcpy_time_pct", s.length[ASSAY_SET_COPY]},
+	};
+	assay_like_add(run, source, variant, "gpu_timeline", "events", (double)w->row.n);
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+		assay_like_add(run, source, variant, "gpu_timeline", figures[i].name,
+			       (double)figures[i].ns / 1e6);
+		assay_like_add(run, source, variant, "gpu_timeline", figures[i].percent,
+			       total ? 100 * (double)figures[i].ns / (double)total : NAN);
+	}
+}
+
+void assay_like_tracelens(assay_run *run)
+{
+	assay_order order;
+	assay_order_build(&order, run);
+	struct work w = {.class = assay_pages_grow(NULL, 0, order.rows + 1)};
+	for (uint32_t s = 0; s < run->part.t.source.n; s++)
+		for (int all = 0; all < 2; all++) {
+			collect(&w, run, &order, s, !all);
+			if (w.row.n)
+				add_timeline(run, s, all ? "all" : "linked", &w);
+		}
+	assay_vec_free(&w.row);
+	assay_pages_free(w.class, order.rows + 1);
+	assay_order_free(&order);
+}
+
+TEST(tracelens_counts_linked_work_of_all_devices_together)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	const struct {
+		int device;
+		int64_t ts, dur;
+		bool linked;
+	} work[] = {{0, 1000000, 1000000, false},
+		    {0, 3000000, 1000000, true},
+		    {1, 3500000, 2000000, true}};
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.class[k] = ASSAY_CLASS_COMPUTE;
+	for (int i = 0; i < 3; i++) {
+		uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
+		t->gpu.ts[g] = work[i].ts;
+		t->gpu.dur[g] = work[i].dur;
+		t->gpu.track[g] = assay_stream_track(&run->part, work[i].device, 0);
+		t->launch.host[l] = work[i].linked ? 0 : ASSAY_NO_ROW;
+	}
+	assay_like_tracelens(run);
+	CHECK(assay_like_get(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);
+	CHECK(assay_like_get(run, "linked", "gpu_timeline", "busy_time_ms") == 2.5);
+	CHECK(assay_like_get(run, "all", "gpu_timeline", "total_time_ms") == 4.5);
+	CHECK(assay_like_get(run, "all", "gpu_timeline", "idle_time_ms") == 1);
+	assay_run_free(run);
+	return 0;
+}

@@ -1,0 +1,263 @@
+/* Steps on devices. A step's window on a device runs from the first start to the last end of the
+ * work that was launched inside the step; the split counts all work in the window. */
+#include "analyze/analyze.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/sort.h"
+#include "base/test.h"
+
+struct window {
+	uint32_t step;
+	int64_t from, to; /* to < from: no work */
+	uint64_t events;
+	assay_sweep sweep;
+};
+
+typedef assay_vec(struct window) windows;
+
+/* Steps of the device's source in order of start. */
+static void source_steps(const assay_run *run, uint32_t source, windows *out)
+{
+	const assay_step_table *s = &run->part.t.step;
+	assay_vec(uint32_t) rows = {0};
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->source[i] == source && s->dur[i] > 0)
+			*assay_push(&rows) = i;
+	if (rows.n)
+		assay_sort_rows(rows.p, rows.n, s->ts);
+	for (size_t i = 0; i < rows.n; i++)
+		*assay_push(out) =
+			(struct window){.step = rows.p[i], .from = INT64_MAX, .to = INT64_MIN};
+	assay_vec_free(&rows);
+}
+
+/* The last step that began by `time`, when it has not ended; else NULL. */
+static struct window *step_at(const assay_step_table *s, windows *w, int64_t time)
+{
+	size_t low = 0, high = w->n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (s->ts[w->p[mid].step] <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return NULL;
+	struct window *at = &w->p[low - 1];
+	return time < s->ts[at->step] + s->dur[at->step] ? at : NULL;
+}
+
+/* When work belongs to a step by its launch, and by its start where steps come from the device. */
+static bool belongs_at(const assay_tables *t, uint8_t origin, uint32_t gpu, int64_t *time)
+{
+	uint32_t launch = t->launch.host[gpu];
+	*time = t->gpu.ts[gpu];
+	if (origin == ASSAY_STEP_REPEATED || origin == ASSAY_STEP_DEVICE)
+		return true;
+	if (launch != ASSAY_NO_ROW)
+		*time = t->host.ts[launch];
+	return launch != ASSAY_NO_ROW;
+}
+
+static void find_windows(const assay_run *run, const assay_order *order,
+			 const assay_order_device *dev, windows *w)
+{
+	const assay_tables *t = &run->part.t;
+	uint8_t origin = t->step.origin[w->p[0].step];
+	for (size_t i = dev->first; i < dev->first + dev->n; i++) {
+		uint32_t g = order->row[i];
+		int64_t time, end = assay_gpu_end(&t->gpu, g);
+		struct window *at =
+			belongs_at(t, origin, g, &time) ? step_at(&t->step, w, time) : NULL;
+		if (!at)
+			continue;
+		at->events++;
+		at->from = t->gpu.ts[g] < at->from ? t->gpu.ts[g] : at->from;
+		at->to = end > at->to ? end : at->to;
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static void drop_empty(windows *w)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < w->n; i++)
+		if (w->p[i].events)
+			w->p[kept++] = w->p[i];
+	w->n = kept;
+	qsort(w->p, w->n, sizeof *w->p, by_start);
+	for (size_t i = 0; i < w->n; i++)
+		w->p[i].sweep = assay_sweep_from(w->p[i].from);
+}
+
+/* Work and windows both in order of start; windows of neighbours may overlap. */
+static void sweep_windows(const assay_run *run, const assay_order *order,
+			  const assay_order_device *dev, windows *w)
+{
+	const assay_gpu_table *gpu = &run->part.t.gpu;
+	size_t done = 0;
+	for (size_t i = dev->first; i < dev->first + dev->n; i++) {
+		int64_t from = gpu->ts[order->row[i]], to = assay_gpu_end(gpu, order->row[i]);
+		while (done < w->n && w->p[done].to <= from)
+			done++;
+		for (size_t k = done; k < w->n && w->p[k].from < to; k++) {
+			struct window *at = &w->p[k];
+			int64_t a = from > at->from ? from : at->from;
+			int64_t b = to < at->to ? to : at->to;
+			if (a < b)
+				assay_sweep_add(&at->sweep, order->classes[i], a, b);
+		}
+	}
+}
+
+static void add_window(assay_run *run, uint32_t device, const struct window *w)
+{
+	assay_step_time_table *out = &run->part.t.step_time;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_step_time);
+	const int64_t *length = w->sweep.length;
+	out->step[r] = w->step;
+	out->device[r] = device;
+	out->events[r] = w->events;
+	out->start[r] = w->from;
+	out->span[r] = w->to - w->from;
+	out->compute[r] = length[ASSAY_SET_COMPUTE];
+	out->exposed_comm[r] = length[ASSAY_SET_COMPUTE_COMM] - length[ASSAY_SET_COMPUTE];
+	out->exposed_copy[r] = length[ASSAY_SET_ALL] - length[ASSAY_SET_COMPUTE_COMM];
+	out->idle[r] = out->span[r] - length[ASSAY_SET_ALL];
+	assert(out->idle[r] >= 0);
+}
+
+void assay_step_times(assay_run *run, const assay_order *order)
+{
+	for (uint32_t d = 0; d < order->device.n; d++) {
+		windows w = {0};
+		source_steps(run, run->part.t.device_time.source[d], &w);
+		if (w.n) {
+			find_windows(run, order, &order->device.p[d], &w);
+			drop_empty(&w);
+			sweep_windows(run, order, &order->device.p[d], &w);
+		}
+		for (size_t i = 0; i < w.n; i++)
+			add_window(run, d, &w.p[i]);
+		assay_vec_free(&w);
+	}
+}
+
+static void add_test_step(assay_run *run, int64_t ts, int64_t dur)
+{
+	uint32_t s = assay_add(&run->part.t, ASSAY_T_step);
+	run->part.t.step.source[s] = run->part.source;
+	run->part.t.step.ts[s] = ts;
+	run->part.t.step.dur[s] = dur;
+}
+
+/* A launch at `call` (none when negative) of work [ts, ts + dur). */
+static void add_test_work(assay_run *run, const char *name, int64_t call, int64_t ts, int64_t dur)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t h = assay_add(t, ASSAY_T_host), g = assay_add(t, ASSAY_T_gpu);
+	t->host.ts[h] = call;
+	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	t->gpu.ts[g] = ts;
+	t->gpu.dur[g] = dur;
+	t->gpu.name[g] = assay_sid_of(run, name);
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, 0);
+	uint32_t l = assay_add(t, ASSAY_T_launch);
+	t->launch.host[l] = call < 0 ? ASSAY_NO_ROW : h;
+}
+
+static assay_family test_family(assay_str name)
+{
+	(void)name;
+	return ASSAY_FAMILY_OTHER;
+}
+
+static assay_class test_class(assay_str name)
+{
+	return name.p[0] == 'm'   ? ASSAY_CLASS_COMM
+	       : name.p[0] == 'p' ? ASSAY_CLASS_COPY
+				  : ASSAY_CLASS_COMPUTE;
+}
+
+static void measure(assay_run *run)
+{
+	assay_order order;
+	assay_kernels(run, test_family, test_class);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_step_times(run, &order);
+	assay_order_free(&order);
+}
+
+TEST(a_step_window_holds_what_the_step_launched)
+{
+	assay_run *run = assay_run_new();
+	add_test_step(run, 0, 100);
+	add_test_step(run, 100, 100);
+	add_test_step(run, 200, 100);          /* launches nothing */
+	add_test_work(run, "c", -1, 5, 20);    /* queued before recording: 5-25 */
+	add_test_work(run, "c", 10, 20, 20);   /* 20-40 */
+	add_test_work(run, "m", 20, 35, 30);   /* exposed 40-65 */
+	add_test_work(run, "c", 90, 120, 10);  /* late, still step 1 */
+	add_test_work(run, "p", 110, 125, 15); /* step 2: 125-140, hidden until 130 */
+	measure(run);
+	const assay_step_time_table *s = &run->part.t.step_time;
+	CHECK_EQ(s->n, 2);
+	CHECK(s->start[0] == 20 && s->span[0] == 110 && s->events[0] == 3);
+	CHECK(s->compute[0] == 30 && s->exposed_comm[0] == 25 && s->exposed_copy[0] == 0);
+	CHECK_EQ(s->idle[0], 55);
+	CHECK(s->start[1] == 125 && s->span[1] == 15 && s->compute[1] == 5);
+	CHECK(s->exposed_copy[1] == 10 && s->idle[1] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(step_windows_agree_with_counting_nanoseconds)
+{
+	enum { SPAN = 300, STEPS = 4 };
+	uint64_t x = 88172645463325252u;
+	for (int round = 0; round < 200; round++) {
+		assay_run *run = assay_run_new();
+		uint8_t at[SPAN + 128] = {0};
+		int64_t from[STEPS] = {SPAN, SPAN, SPAN, SPAN}, to[STEPS] = {0};
+		for (int s = 0; s < STEPS; s++)
+			add_test_step(run, s * 50, 50);
+		for (int i = 0; i < 3 + round % 20; i++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			int64_t call = (int64_t)(x % 220), ts = call + (int64_t)(x >> 20 & 63);
+			int64_t dur = 1 + (int64_t)(x >> 30 & 31);
+			int c = (int)((x >> 40) % 3);
+			add_test_work(run, c == 0 ? "c" : c == 1 ? "m" : "p", call, ts, dur);
+			for (int64_t k = ts; k < ts + dur; k++)
+				at[k] |= (uint8_t)(1 << c);
+			if (call >= STEPS * 50)
+				continue;
+			from[call / 50] = ts < from[call / 50] ? ts : from[call / 50];
+			to[call / 50] = ts + dur > to[call / 50] ? ts + dur : to[call / 50];
+		}
+		measure(run);
+		const assay_step_time_table *got = &run->part.t.step_time;
+		CHECK(got->n > 0);
+		for (size_t i = 0; i < got->n; i++) {
+			uint32_t s = got->step[i];
+			int64_t want[4] = {0};
+			CHECK(got->start[i] == from[s] && got->span[i] == to[s] - from[s]);
+			for (int64_t k = from[s]; k < to[s]; k++)
+				want[at[k] & 1 ? 0 : at[k] & 2 ? 1 : at[k] & 4 ? 2 : 3]++;
+			CHECK_EQ(got->compute[i], want[0]);
+			CHECK_EQ(got->exposed_comm[i], want[1]);
+			CHECK_EQ(got->exposed_copy[i], want[2]);
+			CHECK_EQ(got->idle[i], want[3]);
+		}
+		assay_run_free(run);
+	}
+	return 0;
+}

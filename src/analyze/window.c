@@ -1,0 +1,119 @@
+/* Sums over the window that stands for the run. */
+#include "analyze/window.h"
+
+#include <assert.h>
+
+uint32_t assay_main_device(const assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < d->n; i++)
+		if (best == ASSAY_NO_ROW || d->events[i] > d->events[best])
+			best = i;
+	return best;
+}
+
+/* Work without a launch cannot be given to steps; when that is most of it, step windows would stand
+ * for the smaller part. */
+static bool mostly_linked(const assay_run *run, uint32_t device)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	const assay_step_table *s = &run->part.t.step;
+	bool by_launch =
+		s->n && s->origin[0] != ASSAY_STEP_REPEATED && s->origin[0] != ASSAY_STEP_DEVICE;
+	return !by_launch || d->linked[device] * 2 >= d->events[device];
+}
+
+static uint64_t count_steps(const assay_run *run, uint32_t source)
+{
+	const assay_step_table *s = &run->part.t.step;
+	uint64_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += s->source[i] == source;
+	return n;
+}
+
+static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
+{
+	const assay_tables *t = &run->part.t;
+	w->from = INT64_MAX;
+	w->to = INT64_MIN;
+	bool stepped = mostly_linked(run, w->device);
+	for (size_t i = 0; stepped && i < t->step_time.n; i++) {
+		if (t->step_time.device[i] != w->device)
+			continue;
+		int64_t from = t->step_time.start[i], to = from + t->step_time.span[i];
+		w->from = from < w->from ? from : w->from;
+		w->to = to > w->to ? to : w->to;
+		w->steps++;
+	}
+	if (w->steps)
+		return;
+	w->from = t->device_time.start[w->device];
+	w->to = w->from + t->device_time.span[w->device];
+	w->steps = steps > 0 ? (uint64_t)steps : count_steps(run, t->device_time.source[w->device]);
+}
+
+static void split_work(const assay_run *run, const assay_order *order, assay_window *w)
+{
+	const assay_gpu_table *gpu = &run->part.t.gpu;
+	const assay_order_device *d = &order->device.p[w->device];
+	assay_sweep s = assay_sweep_from(w->from);
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		int64_t from = gpu->ts[order->row[i]], to = assay_gpu_end(gpu, order->row[i]);
+		from = from > w->from ? from : w->from;
+		to = to < w->to ? to : w->to;
+		if (from >= to)
+			continue;
+		assay_sweep_add(&s, order->classes[i], from, to);
+		w->events[order->classes[i]]++;
+	}
+	w->compute = s.length[ASSAY_SET_COMPUTE];
+	w->comm = s.length[ASSAY_SET_COMPUTE_COMM] - w->compute;
+	w->copy = s.length[ASSAY_SET_ALL] - s.length[ASSAY_SET_COMPUTE_COMM];
+	w->idle = w->to - w->from - s.length[ASSAY_SET_ALL];
+}
+
+static void add_part(const assay_run *run, assay_window *w, size_t part)
+{
+	const assay_gap_part_table *p = &run->part.t.gap_part;
+	uint8_t cause = p->cause[part];
+	w->cause[cause] += p->dur[part];
+	w->gaps[cause]++;
+	if (p->dur[part] > w->longest_part[cause]) {
+		w->longest_part[cause] = p->dur[part];
+		w->longest[cause] = p->gap[part];
+	}
+	if (run->part.t.gap.suspicious[p->gap[part]] && cause == ASSAY_WHY_LAUNCH_LATENCY)
+		w->suspicious += p->dur[part];
+}
+
+/* A window begins and ends with work, so no gap lies across its bounds. */
+static void sum_causes(const assay_run *run, assay_window *w)
+{
+	const assay_tables *t = &run->part.t;
+	int64_t sum = 0;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		w->longest[c] = ASSAY_NO_ROW;
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		if (t->gap.device[gap] == w->device && t->gap.ts[gap] >= w->from &&
+		    t->gap.ts[gap] + t->gap.dur[gap] <= w->to)
+			add_part(run, w, i);
+	}
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		sum += w->cause[c];
+	assert(sum == w->idle);
+	(void)sum;
+}
+
+assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps)
+{
+	assay_window w = {.device = assay_main_device(run)};
+	if (w.device == ASSAY_NO_ROW)
+		return w;
+	find_bounds(run, &w, steps);
+	split_work(run, order, &w);
+	sum_causes(run, &w);
+	return w;
+}

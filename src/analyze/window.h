@@ -1,0 +1,27 @@
+/* The stretch of the main device that stands for the run: from the first work of its first step to
+ * the last work of its last step, waits between steps included; the whole span without steps. */
+#ifndef ASSAY_ANALYZE_WINDOW_H
+#define ASSAY_ANALYZE_WINDOW_H
+
+#include "analyze/order.h"
+
+typedef struct assay_window {
+	uint32_t device; /* row of device_time; ASSAY_NO_ROW when there is no GPU work */
+	int64_t from, to;
+	uint64_t steps; /* steps in it; 0 when none are known */
+	int64_t compute, comm, copy, idle;
+	uint64_t events[ASSAY_CLASS_COUNT];
+	int64_t cause[ASSAY_WHY_COUNT]; /* sum to idle */
+	uint64_t gaps[ASSAY_WHY_COUNT];
+	uint32_t longest[ASSAY_WHY_COUNT]; /* row of the gap with the longest part */
+	int64_t longest_part[ASSAY_WHY_COUNT];
+	int64_t suspicious; /* of cause[LAUNCH_LATENCY] */
+} assay_window;
+
+/* steps: as given by the user when the input marks none; 0 when unknown. */
+assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps);
+
+/* The device that did most: the one whose figures stand for the run. */
+uint32_t assay_main_device(const assay_run *run);
+
+#endif

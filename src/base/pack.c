@@ -1,0 +1,95 @@
+/* Raw deflate by ISA-L, the library that unpacks our inputs, and base64. */
+#include "base/pack.h"
+
+#include <assert.h>
+#include <isa-l/igzip_lib.h>
+
+#include "base/test.h"
+
+enum { LEVEL = 3, CHUNK = 1 << 20 };
+
+void assay_deflate(assay_blob *out, const uint8_t *in, size_t n)
+{
+	struct isal_zstream z;
+	assay_arena scratch = {0};
+	isal_deflate_init(&z);
+	z.level = LEVEL;
+	z.level_buf_size = ISAL_DEF_LVL3_DEFAULT;
+	z.level_buf = assay_alloc(&scratch, z.level_buf_size);
+	do {
+		/* avail_in is 32 bits wide */
+		size_t take = n < CHUNK ? n : CHUNK;
+		z.next_in = (uint8_t *)(uintptr_t)in; /* read only, by its manual */
+		z.avail_in = (uint32_t)take;
+		z.end_of_stream = take == n;
+		in += take;
+		n -= take;
+		do {
+			assay_vec_reserve(out, out->n + CHUNK);
+			z.next_out = out->p + out->n;
+			z.avail_out = CHUNK;
+			int rc = isal_deflate(&z);
+			assert(rc == COMP_OK);
+			(void)rc;
+			out->n += CHUNK - z.avail_out;
+		} while (z.avail_out == 0 || z.avail_in);
+	} while (n);
+	assay_arena_free(&scratch);
+}
+
+void assay_base64(assay_blob *out, const uint8_t *in, size_t n)
+{
+	static const char digit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	assay_vec_reserve(out, out->n + (n + 2) / 3 * 4);
+	uint8_t *to = out->p + out->n;
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t bits = (uint32_t)in[i] << 16;
+		bits |= i + 1 < n ? (uint32_t)in[i + 1] << 8 : 0;
+		bits |= i + 2 < n ? (uint32_t)in[i + 2] : 0;
+		*to++ = (uint8_t)digit[bits >> 18];
+		*to++ = (uint8_t)digit[bits >> 12 & 63];
+		*to++ = i + 1 < n ? (uint8_t)digit[bits >> 6 & 63] : '=';
+		*to++ = i + 2 < n ? (uint8_t)digit[bits & 63] : '=';
+	}
+	out->n = (size_t)(to - out->p);
+}
+
+TEST(base64_pads_to_whole_groups)
+{
+	static const char *const want[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE="};
+	for (size_t n = 0; n < sizeof want / sizeof *want; n++) {
+		assay_blob b = {0};
+		assay_base64(&b, (const uint8_t *)"fooba", n);
+		CHECK(assay_str_is((assay_str){(const char *)b.p, b.n}, want[n]));
+		assay_vec_free(&b);
+	}
+	return 0;
+}
+
+TEST(deflated_bytes_inflate_to_themselves)
+{
+	enum { N = 3 * CHUNK + 12345 };
+	assay_blob in = {0}, packed = {0}, back = {0};
+	assay_vec_reserve(&in, N);
+	for (uint32_t i = 0, x = 1; i < N; i++, x = x * 1664525 + 1013904223)
+		in.p[i] = (uint8_t)(i % 7 ? i >> 8 : x >> 24);
+	for (size_t n = 0; n <= N; n = n ? n * 37 + 1 : 1) {
+		packed.n = 0;
+		assay_deflate(&packed, in.p, n);
+		assay_vec_reserve(&back, N + 1);
+		struct inflate_state s;
+		isal_inflate_init(&s);
+		s.next_in = packed.p;
+		s.avail_in = (uint32_t)packed.n;
+		s.next_out = back.p;
+		s.avail_out = N + 1;
+		CHECK_EQ(isal_inflate(&s), ISAL_DECOMP_OK);
+		CHECK_EQ(s.total_out, n);
+		CHECK(!n || !memcmp(back.p, in.p, n));
+	}
+	assay_vec_free(&in);
+	assay_vec_free(&packed);
+	assay_vec_free(&back);
+	return 0;
+}

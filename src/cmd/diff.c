@@ -1,0 +1,96 @@
+/* assay diff: two runs side by side. */
+#include "analyze/analyze.h"
+#include "cmd/cmd.h"
+#include "render/report.h"
+
+enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
+
+struct diff_args {
+	int64_t top;
+	const char *html;
+	bool json;
+};
+
+static assay_run *read_run(char *path)
+{
+	char *operands[] = {path, NULL};
+	assay_run *run = assay_cmd_read(operands, 1);
+	assay_err err = {0};
+	if (run && !assay_run_analyze(run, NULL, &err)) {
+		assay_cmd_error(&err);
+		assay_run_free(run);
+		run = NULL;
+	}
+	return run;
+}
+
+static void print_diff(const assay_diff *d, const struct diff_args *args)
+{
+	assay_jsonw w = {0};
+	if (!args->json) {
+		assay_diff_text(stdout, d, (size_t)args->top);
+		return;
+	}
+	assay_diff_json(&w, d);
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+}
+
+static int diff_run(const void *args, char **operands, int n)
+{
+	(void)n;
+	int status = TROUBLE;
+	assay_run *a = read_run(operands[0]), *b = a ? read_run(operands[1]) : NULL;
+	if (b) {
+		assay_diff d;
+		assay_diff_runs(&d, a, b);
+		const struct diff_args *opts = args;
+		status = d.same ? SAME : DIFFERENT;
+		if (!opts->html)
+			print_diff(&d, opts);
+		else if (!assay_cmd_diff_page(&d, a, b, operands, opts->html))
+			status = TROUBLE;
+		assay_diff_free(&d);
+	}
+	assay_run_free(a);
+	assay_run_free(b);
+	return status;
+}
+
+static const assay_opt diff_opts[] = {
+	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
+	 offsetof(struct diff_args, top)},
+	{"html", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Write one self-contained page with both timelines instead of text.",
+	 offsetof(struct diff_args, html)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
+	 offsetof(struct diff_args, json)},
+};
+
+static const assay_example diff_examples[] = {
+	{"assay diff demo/train.json.gz demo/train.json.gz", "a run and itself: nothing differs"},
+};
+
+const assay_cmd assay_cmd_diff = {
+	.name = "diff",
+	.args = "BEFORE AFTER",
+	.about = "Show what changed between two runs",
+	.details =
+		"Compares two runs per step of their main devices: step time, the split of device "
+		"time, the causes\n"
+		"of idle time, and every kernel. The sentence on top says what explains most of "
+		"the change.\n"
+		"\n"
+		"A change is called real when it is larger than chance would make it, judged by "
+		"how much each\n"
+		"figure varies from step to step.\n"
+		"\n"
+		"Exit status: 0 when nothing differs beyond noise, 1 when something does, 2 for "
+		"trouble.",
+	ASSAY_OPTS(diff_opts),
+	ASSAY_EXAMPLES(diff_examples),
+	.args_size = sizeof(struct diff_args),
+	.min_operands = 2,
+	.max_operands = 2,
+	.run = diff_run,
+};

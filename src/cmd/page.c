@@ -1,0 +1,77 @@
+/* Writing the page of a report, with the notes a run directory keeps beside its traces. */
+#include <sys/stat.h>
+
+#include "base/fmt.h"
+#include "base/input.h"
+#include "cmd/cmd.h"
+#include "render/html.h"
+
+enum { NOTE_MAX = 1 << 20 };
+
+typedef assay_vec(assay_html_note) notes;
+
+static void add_note(notes *out, assay_arena *a, const char *dir, const char *name, bool env)
+{
+	const char *path = assay_printf(a, "%s/%s", dir, name);
+	struct stat st;
+	assay_err err = {0};
+	assay_input *in = !stat(path, &st) ? assay_input_open(path, &err) : NULL;
+	if (!in)
+		return;
+	assay_view v = assay_input_view(in, 0, NOTE_MAX);
+	assay_str text = {v.p, v.n < NOTE_MAX ? v.n : NOTE_MAX};
+	const char *copy = assay_dup(a, text);
+	*assay_push(out) = (assay_html_note){path, env, {copy, text.n}};
+	assay_input_close(in);
+}
+
+static void find_notes(notes *out, assay_arena *a, const char *operand)
+{
+	struct stat st;
+	if (stat(operand, &st) || !S_ISDIR(st.st_mode))
+		return;
+	add_note(out, a, operand, "run.json", false);
+	add_note(out, a, operand, "env.json", true);
+}
+
+static bool write_page(const assay_html_run *runs, size_t n, const assay_diff *diff,
+		       const char *path)
+{
+	assay_err err = {0};
+	assay_html_size size;
+	if (!assay_html_write(runs, n, diff, path, &size, &err)) {
+		assay_cmd_error(&err);
+		return false;
+	}
+	char page[ASSAY_FMT], spans[ASSAY_FMT];
+	fprintf(stderr, "%s: %s, %s events on its timeline\n", path,
+		assay_fmt_bytes(page, size.page), assay_fmt_count(spans, size.spans));
+	return true;
+}
+
+bool assay_cmd_page(const assay_run *run, char **operands, const char *path)
+{
+	assay_arena scratch = {0};
+	notes found = {0};
+	for (; *operands; operands++)
+		find_notes(&found, &scratch, *operands);
+	bool ok = write_page(&(assay_html_run){run, found.p, found.n}, 1, NULL, path);
+	assay_vec_free(&found);
+	assay_arena_free(&scratch);
+	return ok;
+}
+
+bool assay_cmd_diff_page(const assay_diff *diff, const assay_run *a, const assay_run *b,
+			 char **operands, const char *path)
+{
+	assay_arena scratch = {0};
+	notes of_a = {0}, of_b = {0};
+	find_notes(&of_a, &scratch, operands[0]);
+	find_notes(&of_b, &scratch, operands[1]);
+	const assay_html_run runs[] = {{a, of_a.p, of_a.n}, {b, of_b.p, of_b.n}};
+	bool ok = write_page(runs, 2, diff, path);
+	assay_vec_free(&of_a);
+	assay_vec_free(&of_b);
+	assay_arena_free(&scratch);
+	return ok;
+}

@@ -1,0 +1,151 @@
+/* The waste budget and the verdicts. */
+#include "base/fmt.h"
+#include "render/page.h"
+
+static uint32_t bucket_row(const assay_run *run, const char *name)
+{
+	const assay_budget_table *b = &run->part.t.budget;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (uint32_t i = 0; id && i < b->n; i++)
+		if (b->name[i] == id)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+/* Seconds per step, or null: zero and unknown must not look the same. */
+static void put_seconds(assay_jsonw *w, const assay_run *run, const char *name)
+{
+	const assay_budget_table *b = &run->part.t.budget;
+	uint32_t r = bucket_row(run, name);
+	if (r == ASSAY_NO_ROW || b->total[r] < 0)
+		assay_jsonw_null(w, name);
+	else
+		assay_jsonw_f64(w, name, b->value[r] * 1e-9);
+}
+
+/* Memory headroom is capacity: it is in GB in the full budget, never seconds here. */
+void assay_waste_json(assay_jsonw *w, const assay_run *run)
+{
+	static const char *const names[] = {
+		"useful_gpu",  "data_wait",       "host_gap",       "comm_excess",  "exposed_copy",
+		"unexplained", "memory_headroom", "precision_path", "kernel_shape", "total"};
+	const assay_budget_table *b = &run->part.t.budget;
+	assay_jsonw_open(w, "waste_budget", '{');
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		put_seconds(w, run, names[i]);
+	uint32_t total = bucket_row(run, "total"), useful = bucket_row(run, "useful_gpu");
+	if (total == ASSAY_NO_ROW)
+		assay_jsonw_null(w, "recoverable");
+	else
+		assay_jsonw_f64(w, "recoverable", (b->value[total] - b->value[useful]) * 1e-9);
+	assay_jsonw_close(w, '}');
+}
+
+static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
+{
+	const assay_gap_table *g = &run->part.t.gap;
+	if (gap == ASSAY_NO_ROW) {
+		assay_jsonw_null(w, "longest_gap");
+		return;
+	}
+	assay_jsonw_open_flat(w, "longest_gap", '{');
+	assay_jsonw_i64(w, "start_ns", g->ts[gap]);
+	assay_jsonw_i64(w, "dur_ns", g->dur[gap]);
+	assay_jsonw_str(w, "ended_by", assay_text(run, run->part.t.gpu.name[g->gpu[gap]]));
+	assay_jsonw_close(w, '}');
+}
+
+void assay_budget_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_budget_table *b = &run->part.t.budget;
+	assay_jsonw_open(w, "budget", '[');
+	for (size_t i = 0; i < b->n; i++) {
+		bool known = b->state[i] != ASSAY_STATE_UNKNOWN;
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "bucket", assay_text(run, b->name[i]));
+		if (known)
+			assay_jsonw_f64(w, "per_step", b->value[i]);
+		else
+			assay_jsonw_null(w, "per_step");
+		assay_jsonw_str(w, "unit", assay_text(run, b->unit[i]));
+		if (b->total[i] >= 0)
+			assay_jsonw_i64(w, "total_ns", b->total[i]);
+		else
+			assay_jsonw_null(w, "total_ns");
+		assay_jsonw_u64(w, "evidence", b->evidence[i]);
+		put_gap(w, run, b->gap[i]);
+		assay_jsonw_f64(w, "coverage", b->coverage[i]);
+		assay_jsonw_z(w, "state", assay_state_name[b->state[i]]);
+		assay_jsonw_str(w, "how", assay_text(run, b->how[i]));
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void print_bucket(assay_page *p, uint32_t r, int64_t window)
+{
+	const assay_budget_table *b = &p->run->part.t.budget;
+	char time[ASSAY_FMT];
+	fprintf(p->out, "  %-16s ", assay_z(p->run, b->name[r]));
+	if (b->state[r] == ASSAY_STATE_UNKNOWN)
+		fprintf(p->out, "%10s %7s", "unknown", "");
+	else if (b->total[r] < 0)
+		fprintf(p->out, "%7.1f %s %7s", b->value[r], assay_z(p->run, b->unit[r]), "");
+	else
+		fprintf(p->out, "%10s %6.1f%%", assay_fmt_time(time, (int64_t)(b->value[r] + 0.5)),
+			assay_percent(b->total[r], window));
+	if (b->state[r] != ASSAY_STATE_UNKNOWN && b->coverage[r] < 0.995)
+		fprintf(p->out, "  %.0f%% covered:", 100 * b->coverage[r]);
+	fprintf(p->out, "  %s\n", assay_z(p->run, b->how[r]));
+}
+
+void assay_budget_text(assay_page *p)
+{
+	const assay_budget_table *b = &p->run->part.t.budget;
+	uint32_t total = bucket_row(p->run, "total");
+	if (total == ASSAY_NO_ROW)
+		return;
+	assay_page_heading(p, "Waste budget");
+	for (uint32_t i = 0; i < b->n; i++)
+		print_bucket(p, i, b->total[total]);
+}
+
+void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_verdict_table *v = &run->part.t.verdict;
+	assay_jsonw_open(w, "verdicts", '[');
+	for (size_t i = 0; i < v->n; i++) {
+		assay_jsonw_open(w, NULL, '{');
+		assay_jsonw_str(w, "id", assay_text(run, v->id[i]));
+		assay_jsonw_str(w, "text", assay_text(run, v->text[i]));
+		assay_jsonw_str(w, "advice", assay_text(run, v->advice[i]));
+		assay_jsonw_str(w, "evidence", assay_text(run, v->evidence[i]));
+		if (v->seconds[i] < 0)
+			assay_jsonw_null(w, "seconds_per_step");
+		else
+			assay_jsonw_f64(w, "seconds_per_step", v->seconds[i]);
+		assay_jsonw_f64(w, "share", v->share[i]);
+		assay_jsonw_f64(w, "confidence", v->confidence[i]);
+		put_gap(w, run, v->gap[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+void assay_verdicts_text(assay_page *p)
+{
+	const assay_verdict_table *v = &p->run->part.t.verdict;
+	if (!v->n)
+		return;
+	assay_page_heading(p, "Verdicts");
+	for (size_t i = 0; i < v->n; i++) {
+		fprintf(p->out, "  %zu. %s\n", i + 1,
+			assay_fmt_safe(&p->scratch, assay_text(p->run, v->text[i])));
+		fprintf(p->out, "     try: %s\n", assay_z(p->run, v->advice[i]));
+		fprintf(p->out, "     seen: %s",
+			assay_fmt_safe(&p->scratch, assay_text(p->run, v->evidence[i])));
+		if (v->seconds[i] >= 0)
+			fprintf(p->out, "; confidence %.0f%%", 100 * v->confidence[i]);
+		fprintf(p->out, "\n");
+	}
+}

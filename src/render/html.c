@@ -1,0 +1,315 @@
+/* Puts the page together: template, style, scripts, the report as JSON, the events as columns.
+ *
+ * Text from inputs reaches the page in two ways only. In the JSON block put_data() writes every '<'
+ * as \u003c, so no text can end the block; in the columns it is base64. The scripts put it into the
+ * document with textContent. Nothing else of an input is written. */
+#include "render/html.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "assets.h"
+#include "base/test.h"
+#include "render/html_page.h"
+#include "render/report.h"
+
+enum { META_MAX = 4000 };
+
+static const char *const other_kind_names[] = {
+#define X(id, name) name,
+	ASSAY_PAGE_KINDS(X)
+#undef X
+};
+
+static void put_names(assay_jsonw *w, const char *key, const char *const *name, size_t n)
+{
+	assay_jsonw_open_flat(w, key, '[');
+	for (size_t i = 0; i < n; i++)
+		assay_jsonw_z(w, NULL, name[i]);
+	assay_jsonw_close(w, ']');
+}
+
+/* Names of the small numbers in the columns. */
+static void put_enums(assay_jsonw *w)
+{
+	assay_jsonw_open(w, "enums", '{');
+	assay_jsonw_open_flat(w, "span.kind", '[');
+	for (int i = 0; i < ASSAY_HOST_KIND_COUNT; i++)
+		assay_jsonw_z(w, NULL, assay_host_kind_name[i]);
+	for (int i = 0; i < ASSAY_GPU_KIND_COUNT; i++)
+		assay_jsonw_z(w, NULL, assay_gpu_kind_name[i]);
+	for (size_t i = 0; i < sizeof other_kind_names / sizeof *other_kind_names; i++)
+		assay_jsonw_z(w, NULL, other_kind_names[i]);
+	assay_jsonw_close(w, ']');
+	put_names(w, "kernel.kind", assay_gpu_kind_name, ASSAY_GPU_KIND_COUNT);
+	put_names(w, "family", assay_family_name, ASSAY_FAMILY_COUNT);
+	put_names(w, "class", assay_class_name, ASSAY_CLASS_COUNT);
+	put_names(w, "state", assay_state_name, ASSAY_STATE_COUNT);
+	put_names(w, "cause", assay_why_name, ASSAY_WHY_COUNT);
+	put_names(w, "cause_text", assay_why_text, ASSAY_WHY_COUNT);
+	put_names(w, "queued", assay_queued_name, ASSAY_QUEUED_COUNT);
+#ifdef ASSAY_WAIT_KINDS /* with the tables of waits */
+	put_names(w, "wait.kind", assay_wait_kind_name, ASSAY_WAIT_KIND_COUNT);
+	put_names(w, "wait.class", assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);
+	put_names(w, "edge.kind", assay_edge_kind_name, ASSAY_EDGE_KIND_COUNT);
+#endif
+#ifdef ASSAY_SCOPE_KINDS /* with the tables of scopes */
+	put_names(w, "scope.kind", assay_scope_kind_name, ASSAY_SCOPE_KIND_COUNT);
+#endif
+	assay_jsonw_close(w, '}');
+}
+
+static void put_tracks(assay_jsonw *w, const assay_run *run)
+{
+	const assay_track_table *t = &run->part.t.track;
+	assay_jsonw_open(w, "tracks", '[');
+	for (size_t i = 0; i < t->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "kind", assay_track_kind_name[t->kind[i]]);
+		assay_jsonw_u64(w, "source", assay_group_of(&run->part.t, t->source[i]));
+		assay_jsonw_i64(w, "pid", t->pid[i]);
+		assay_jsonw_i64(w, "tid", t->tid[i]);
+		assay_jsonw_str(w, "process", assay_text(run, t->process[i]));
+		assay_jsonw_str(w, "name", assay_text(run, t->name[i]));
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_sources(assay_jsonw *w, const assay_page *p)
+{
+	const assay_source_table *s = &p->run->part.t.source;
+	assay_jsonw_open(w, "sources", '[');
+	for (size_t i = 0; i < s->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "path", assay_text(p->run, s->path[i]));
+		assay_jsonw_str(w, "format", assay_text(p->run, s->format[i]));
+		assay_jsonw_i64(w, "rank", s->rank[i]);
+		assay_jsonw_i64(w, "world", s->world[i]);
+		assay_jsonw_z(w, "clock", assay_page_clock_name[p->source[i].clock]);
+		assay_jsonw_i64(w, "zone_ns", p->source[i].zone);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_devices(assay_jsonw *w, const assay_run *run)
+{
+	const assay_device_table *d = &run->part.t.device;
+	assay_jsonw_open(w, "devices", '[');
+	for (size_t i = 0; i < d->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_u64(w, "source", assay_group_of(&run->part.t, d->source[i]));
+		assay_jsonw_i64(w, "id", d->id[i]);
+		assay_jsonw_str(w, "name", assay_text(run, d->name[i]));
+		assay_jsonw_str(w, "vendor", assay_text(run, d->vendor[i]));
+		assay_jsonw_str(w, "arch", assay_text(run, d->arch[i]));
+		assay_jsonw_i64(w, "memory", d->memory[i]);
+		assay_jsonw_i64(w, "units", d->units[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_meta(assay_jsonw *w, const assay_run *run)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	assay_jsonw_open(w, "meta", '[');
+	for (size_t i = 0; i < m->n; i++) {
+		assay_str value = assay_text(run, m->value[i]);
+		value.n = value.n < META_MAX ? value.n : META_MAX;
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_u64(w, "source", m->source[i]);
+		assay_jsonw_str(w, "key", assay_text(run, m->key[i]));
+		assay_jsonw_str(w, "value", value);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+/* As text: only the browser takes it apart, and only if it is JSON. */
+static void put_notes(assay_jsonw *w, const assay_html_note *note, size_t n)
+{
+	assay_jsonw_open(w, "notes", '[');
+	for (size_t i = 0; i < n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "path", note[i].path);
+		assay_jsonw_z(w, "kind", note[i].env ? "env" : "run");
+		assay_jsonw_str(w, "json", note[i].json);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note, size_t notes)
+{
+	p->index.compact = true;
+	assay_jsonw_open(&p->index, NULL, '[');
+	assay_page_clocks(p);
+	assay_page_lanes(p);
+	assay_jsonw_open(w, NULL, '{');
+	assay_page_samples(p, w);
+	assay_page_tables(p);
+	assay_page_texts(p);
+	assay_jsonw_close(&p->index, ']');
+	assay_jsonw_z(w, "made_by", "assay " ASSAY_VERSION);
+	assay_jsonw_bool(w, "epoch", p->epoch);
+	assay_jsonw_z(w, "origin_ns", assay_printf(&p->scratch, "%" PRId64, p->origin));
+	assay_jsonw_i64(w, "length_ns", p->length);
+	assay_jsonw_u64(w, "spans", p->spans);
+	assay_jsonw_u64(w, "gpu_spans", p->gpu_spans);
+	assay_jsonw_u64(w, "first_gap", p->first_gap);
+	assay_jsonw_u64(w, "clipped", p->clipped);
+	assay_jsonw_u64(w, "data_bytes", p->columns.n);
+	put_enums(w);
+	put_sources(w, p);
+	put_devices(w, p->run);
+	put_tracks(w, p->run);
+	put_meta(w, p->run);
+	put_notes(w, note, notes);
+	assay_jsonw report = {.compact = true};
+	assay_report_json(&report, p->run);
+	assay_jsonw_raw(w, "report", assay_jsonw_text(&report));
+	assay_jsonw_free(&report);
+	assay_jsonw_raw(w, "columns", assay_jsonw_text(&p->index));
+	assay_jsonw_close(w, '}');
+}
+
+/* JSON as the text of a script element. '<' stands in strings only, where \u003c is the same. */
+static void put_data(FILE *out, assay_str json)
+{
+	for (size_t i = 0, from = 0; i <= json.n; i++) {
+		if (i < json.n && json.p[i] != '<')
+			continue;
+		fwrite(json.p + from, 1, i - from, out);
+		if (i < json.n)
+			fputs("\\u003c", out);
+		from = i + 1;
+	}
+}
+
+static void put_hash(FILE *out, const uint8_t digest[32])
+{
+	assay_blob text = {0};
+	assay_base64(&text, digest, 32);
+	fprintf(out, "'sha256-%.*s'", (int)text.n, (const char *)text.p);
+	assay_vec_free(&text);
+}
+
+static void put_events(FILE *out, const assay_blob *columns, uint64_t *packed_size)
+{
+	assay_blob packed = {0}, text = {0};
+	assay_deflate(&packed, columns->p, columns->n);
+	assay_base64(&text, packed.p, packed.n);
+	fputs("<script type=\"text/plain\" class=\"events\">", out);
+	fwrite(text.p, 1, text.n, out);
+	fputs("</script>\n", out);
+	*packed_size += packed.n;
+	assay_vec_free(&packed);
+	assay_vec_free(&text);
+}
+
+/* Room for a number that is not known yet; where it is. */
+static long put_room(FILE *out)
+{
+	long at = ftell(out);
+	fprintf(out, "%20s", "");
+	return at;
+}
+
+struct pages {
+	assay_page page[2];
+	size_t n;
+};
+
+/* The template, with what stands between @ signs filled in. */
+static void put_page(FILE *out, const struct pages *p, assay_str json, assay_html_size *size)
+{
+	long size_at = -1;
+	assay_str rest = {(const char *)assay_asset_page, sizeof assay_asset_page};
+	while (rest.n) {
+		assay_str plain = assay_str_cut(&rest, '@'), slot = assay_str_cut(&rest, '@');
+		fwrite(plain.p, 1, plain.n, out);
+		if (assay_str_is(slot, "STYLE_HASH"))
+			put_hash(out, assay_asset_style_sha256);
+		else if (assay_str_is(slot, "SCRIPT_HASH"))
+			put_hash(out, assay_asset_script_sha256);
+		else if (assay_str_is(slot, "STYLE"))
+			fwrite(assay_asset_style, 1, sizeof assay_asset_style, out);
+		else if (assay_str_is(slot, "SCRIPT"))
+			fwrite(assay_asset_script, 1, sizeof assay_asset_script, out);
+		else if (assay_str_is(slot, "DATA"))
+			put_data(out, json);
+		else if (assay_str_is(slot, "BYTES"))
+			size_at = put_room(out);
+		for (size_t i = 0; assay_str_is(slot, "EVENTS") && i < p->n; i++)
+			put_events(out, &p->page[i].columns, &size->packed);
+	}
+	long end = ftell(out);
+	size->page = end > 0 ? (uint64_t)end : 0;
+	/* the page states its own size, known only now; a pipe goes without */
+	if (size_at >= 0 && !fseek(out, size_at, SEEK_SET))
+		fprintf(out, "%" PRIu64, size->page);
+}
+
+static void page_free(assay_page *p)
+{
+	assay_arena_free(&p->scratch);
+	assay_vec_free(&p->lanes);
+	assay_map_free(&p->text_of);
+	assay_vec_free(&p->texts);
+	assay_vec_free(&p->columns);
+	assay_jsonw_free(&p->index);
+}
+
+static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *runs,
+		      const assay_diff *diff)
+{
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_open(w, "runs", '[');
+	for (size_t i = 0; i < p->n; i++) {
+		p->page[i].run = runs[i].run;
+		build_run(&p->page[i], w, runs[i].note, runs[i].notes);
+	}
+	assay_jsonw_close(w, ']');
+	if (diff) {
+		assay_jsonw text = {.compact = true};
+		assay_diff_json(&text, diff);
+		assay_jsonw_raw(w, "diff", assay_jsonw_text(&text));
+		assay_jsonw_free(&text);
+	}
+	assay_jsonw_close(w, '}');
+}
+
+bool assay_html_write(const assay_html_run *runs, size_t n, const assay_diff *diff,
+		      const char *path, assay_html_size *size, assay_err *err)
+{
+	FILE *out = fopen(path, "wb");
+	if (!out)
+		return assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+	struct pages p = {.n = n};
+	assay_jsonw w = {.compact = true};
+	*size = (assay_html_size){0};
+	build_all(&p, &w, runs, diff);
+	put_page(out, &p, assay_jsonw_text(&w), size);
+	for (size_t i = 0; i < n; i++) {
+		size->events += p.page[i].columns.n;
+		size->spans += p.page[i].spans;
+		page_free(&p.page[i]);
+	}
+	bool ok = !ferror(out);
+	ok = !fclose(out) && ok;
+	assay_jsonw_free(&w);
+	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+}
+
+TEST(text_cannot_end_the_data_block)
+{
+	char got[128] = "";
+	FILE *f = fmemopen(got, sizeof got, "w");
+	put_data(f, ASSAY_S("{\"a\":\"</script><!--\"}"));
+	fclose(f);
+	CHECK(!strcmp(got, "{\"a\":\"\\u003c/script>\\u003c!--\"}"));
+	return 0;
+}

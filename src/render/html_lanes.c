@@ -1,0 +1,404 @@
+/* Spans of the page: every event in a lane where it overlaps no other, lanes one behind the other,
+ * each in time order. Host spans nest by depth; GPU work takes the first lane that is free. */
+#include "render/html_page.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+
+/* More at once come from damaged files; they are cut to what is left of the last lane. */
+enum { MAX_LANES = 400 };
+/* Equal starts looked through for their order; more of them only cost lanes. */
+enum { TIES = 64 };
+
+/* A table of spans, whichever it is. */
+struct spans {
+	const int64_t *ts, *dur;
+	const uint32_t *track;
+	size_t n;
+	bool nests;
+	uint8_t kind; /* of the lanes */
+};
+
+static int64_t length_of(const struct spans *s, uint32_t row)
+{
+	int64_t end, dur = s->dur[row] > 0 ? s->dur[row] : 0;
+	return __builtin_add_overflow(s->ts[row], dur, &end) ? 0 : dur;
+}
+
+/* By start; of equal starts the longest first, so that it becomes the parent. */
+static void sort_by_start(const struct spans *s, uint32_t *row)
+{
+	assay_sort_rows(row, s->n, s->ts);
+	for (size_t i = 1; i < s->n; i++) {
+		uint32_t moving = row[i];
+		size_t j = i;
+		for (; j && i - j < TIES && s->ts[row[j - 1]] == s->ts[moving] &&
+		       length_of(s, row[j - 1]) < length_of(s, moving);
+		     j--)
+			row[j] = row[j - 1];
+		row[j] = moving;
+	}
+}
+
+/* Rows of one track after the other, order kept; first[track] is where they start. */
+static uint32_t *by_track(assay_page *p, const struct spans *s, const uint32_t *row, size_t *first)
+{
+	size_t tracks = p->run->part.t.track.n;
+	uint32_t *out = assay_alloc(&p->scratch, s->n * sizeof *out);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->track[row[i]] < tracks)
+			first[s->track[row[i]] + 1]++;
+	for (size_t i = 0; i < tracks; i++)
+		first[i + 1] += first[i];
+	size_t *next = assay_alloc(&p->scratch, (tracks + 1) * sizeof *next);
+	memcpy(next, first, tracks * sizeof *next);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->track[row[i]] < tracks)
+			out[next[s->track[row[i]]]++] = row[i];
+	return out;
+}
+
+/* Depth of each of n rows of a track; returns how many lanes they take. */
+static uint32_t assign(const struct spans *s, const uint32_t *row, size_t n, uint16_t *depth)
+{
+	int64_t end[MAX_LANES];
+	uint32_t used = 0, most = 0;
+	for (size_t i = 0; i < n; i++) {
+		int64_t start = s->ts[row[i]];
+		uint32_t d;
+		if (s->nests) {
+			while (used && end[used - 1] <= start)
+				used--;
+			d = used < MAX_LANES ? used++ : MAX_LANES - 1;
+		} else {
+			for (d = 0; d < used && end[d] > start;)
+				d++;
+			if (d == used)
+				d = used < MAX_LANES ? used++ : MAX_LANES - 1;
+		}
+		int64_t stop = start + length_of(s, row[i]);
+		/* only the last lane may be taken already */
+		end[d] = d == MAX_LANES - 1 && i && used == MAX_LANES && end[d] > stop ? end[d]
+										       : stop;
+		depth[i] = (uint16_t)d;
+		most = used > most ? used : most;
+	}
+	return most;
+}
+
+/* Append the lanes of one track and the order of its rows to the page's. */
+static void add_track(assay_page *p, const struct spans *s, uint32_t track, const uint32_t *row,
+		      size_t n, uint16_t *depth, uint32_t *order)
+{
+	uint32_t lanes = assign(s, row, n, depth);
+	size_t next[MAX_LANES + 1] = {0};
+	for (size_t i = 0; i < n; i++)
+		next[depth[i] + 1]++;
+	for (uint32_t d = 0; d < lanes; d++) {
+		if (next[d + 1])
+			*assay_push(&p->lanes) = (page_lane){.track = track,
+							     .depth = d,
+							     .spans = (uint32_t)next[d + 1],
+							     .kind = s->kind};
+		next[d + 1] += next[d];
+	}
+	for (size_t i = 0; i < n; i++)
+		order[next[depth[i]]++] = row[i];
+}
+
+struct ordered {
+	struct spans spans;
+	uint32_t *row; /* in page order */
+	size_t n, lane, lanes;
+};
+
+static struct ordered add_spans(assay_page *p, struct spans s)
+{
+	struct ordered o = {.spans = s, .lane = p->lanes.n};
+	if (!s.n)
+		return o;
+	size_t tracks = p->run->part.t.track.n;
+	size_t *first = assay_alloc(&p->scratch, (tracks + 1) * sizeof *first);
+	uint32_t *row = assay_alloc(&p->scratch, s.n * sizeof *row);
+	for (uint32_t i = 0; i < s.n; i++)
+		row[i] = i;
+	sort_by_start(&s, row);
+	row = by_track(p, &s, row, first);
+	uint16_t *depth = assay_alloc(&p->scratch, s.n * sizeof *depth);
+	o.row = assay_alloc(&p->scratch, s.n * sizeof *o.row);
+	for (uint32_t t = 0; t < tracks; t++)
+		if (first[t + 1] > first[t])
+			add_track(p, &s, t, row + first[t], first[t + 1] - first[t],
+				  depth + first[t], o.row + first[t]);
+	o.n = first[tracks];
+	o.lanes = p->lanes.n - o.lane;
+	return o;
+}
+
+static void number_spans(assay_page *p, const struct ordered *o, uint32_t *span_of)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (span_of)
+			span_of[o->row[i]] = (uint32_t)(p->spans + i);
+	p->spans += o->n;
+}
+
+/* Distance from the end of the span before it in the lane, and length. */
+static void put_times(assay_page *p, const struct ordered *all, size_t n)
+{
+	const assay_tables *t = &p->run->part.t;
+	page_column gap = assay_column_begin(p, "span.gap", "plain");
+	assay_vec(int64_t) dur = {0}; /* one column is written at a time */
+	for (size_t a = 0; a < n; a++) {
+		const struct ordered *o = &all[a];
+		for (size_t l = 0, i = 0; l < o->lanes; l++) {
+			int64_t end = 0;
+			const page_lane *lane = &p->lanes.p[o->lane + l];
+			uint32_t source = t->track.source[lane->track];
+			for (uint32_t k = 0; k < lane->spans; k++, i++) {
+				uint32_t row = o->row[i];
+				int64_t start = assay_page_time(p, source, o->spans.ts[row]);
+				int64_t stop, d = length_of(&o->spans, row);
+				if (__builtin_add_overflow(start, d, &stop))
+					stop = start, d = 0;
+				if (start < end) { /* too many at once: keep what is left */
+					p->clipped += start != stop;
+					start = end;
+					stop = stop > end ? stop : end;
+					d = stop - start;
+				}
+				assay_column_u64(&gap, (uint64_t)(start - end));
+				*assay_push(&dur) = d;
+				end = stop;
+			}
+		}
+	}
+	assay_column_end(&gap);
+	page_column length = assay_column_begin(p, "span.dur", "plain");
+	for (size_t i = 0; i < dur.n; i++)
+		assay_column_u64(&length, (uint64_t)dur.p[i]);
+	assay_column_end(&length);
+	assay_vec_free(&dur);
+}
+
+struct described {
+	struct ordered o;
+	const assay_sid *name;
+	const uint8_t *kind; /* NULL: the lanes' kind */
+	uint8_t kind_base;
+};
+
+static void put_names(assay_page *p, const struct described *all, size_t n)
+{
+	page_column name = assay_column_begin(p, "span.name", "plain");
+	for (size_t a = 0; a < n; a++)
+		for (size_t i = 0; i < all[a].o.n; i++)
+			assay_column_u64(
+				&name,
+				all[a].name ? assay_page_text(p, all[a].name[all[a].o.row[i]]) : 0);
+	assay_column_end(&name);
+	page_column kind = assay_column_begin(p, "span.kind", "plain");
+	for (size_t a = 0; a < n; a++)
+		for (size_t i = 0; i < all[a].o.n; i++)
+			assay_column_u64(&kind,
+					 all[a].kind_base +
+						 (all[a].kind ? all[a].kind[all[a].o.row[i]] : 0u));
+	assay_column_end(&kind);
+}
+
+static void put_lanes(assay_page *p)
+{
+#define X(column, value)                                                                           \
+	{                                                                                          \
+		page_column c = assay_column_begin(p, "lane." #column, "plain");                   \
+		for (size_t i = 0; i < p->lanes.n; i++)                                            \
+			assay_column_u64(&c, p->lanes.p[i].value);                                 \
+		assay_column_end(&c);                                                              \
+	}
+	X(track, track)
+	X(depth, depth)
+	X(spans, spans)
+	X(kind, kind)
+#undef X
+}
+
+/* What the details of a selected kernel show, and the call that launched it. */
+static void put_gpu_details(assay_page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	const assay_gpu_table *g = &t->gpu;
+	page_column launch = assay_column_begin(p, "gpu.launch", "delta");
+	for (size_t i = 0; i < p->gpu_spans; i++) {
+		uint32_t row = p->gpu_row[i];
+		uint32_t host = row < t->launch.n ? t->launch.host[row] : ASSAY_NO_ROW;
+		assay_column_i64(&launch, host < t->host.n ? (int64_t)p->host_span[host] : -1);
+	}
+	assay_column_end(&launch);
+#define X(column, value)                                                                           \
+	{                                                                                          \
+		page_column c = assay_column_begin(p, "gpu." #column, "delta");                    \
+		for (size_t i = 0; i < p->gpu_spans; i++)                                          \
+			assay_column_i64(&c, (int64_t)(value)[p->gpu_row[i]]);                     \
+		assay_column_end(&c);                                                              \
+	}
+	X(corr, g->corr)
+	X(bytes, g->bytes)
+	X(grid_x, g->grid_x)
+	X(grid_y, g->grid_y)
+	X(grid_z, g->grid_z)
+	X(block_x, g->block_x)
+	X(block_y, g->block_y)
+	X(block_z, g->block_z)
+	X(regs, g->regs)
+	X(shared, g->shared)
+	X(graph, g->graph)
+#undef X
+}
+
+static uint32_t *no_rows(assay_page *p, size_t n)
+{
+	uint32_t *out = assay_alloc(&p->scratch, (n + 1) * sizeof *out);
+	memset(out, 0xff, n * sizeof *out);
+	return out;
+}
+
+/* Idle gaps stand on the first stream of their device. */
+static struct spans gap_spans(assay_page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	const assay_gap_table *g = &t->gap;
+	uint32_t *track_of = no_rows(p, t->device_time.n), *track = no_rows(p, g->n);
+	for (uint32_t i = 0; g->n && i < t->track.n; i++)
+		for (size_t d = 0; t->track.kind[i] == ASSAY_TRACK_STREAM && d < t->device_time.n;
+		     d++)
+			if (track_of[d] == ASSAY_NO_ROW &&
+			    t->track.pid[i] == t->device_time.device[d] &&
+			    assay_group_of(t, t->track.source[i]) == t->device_time.source[d])
+				track_of[d] = i;
+	for (size_t i = 0; i < g->n; i++)
+		if (g->device[i] < t->device_time.n)
+			track[i] = track_of[g->device[i]];
+	return (struct spans){
+		.ts = g->ts, .dur = g->dur, .track = track, .n = g->n, .kind = PAGE_GAP};
+}
+
+/* For each span of a gap lane, the row of gap. */
+static void put_gap_rows(assay_page *p, const struct ordered *o)
+{
+	page_column c = assay_column_begin(p, "gap_span.gap", "delta");
+	for (size_t i = 0; i < o->n; i++)
+		assay_column_i64(&c, o->row[i]);
+	assay_column_end(&c);
+}
+
+void assay_page_lanes(assay_page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	enum { GPU, MARK, SYNC, HOST, GAP, TABLES };
+	struct described all[TABLES] = {
+		[GPU] = {.name = t->gpu.name, .kind = t->gpu.kind, .kind_base = PAGE_GPU},
+		[MARK] = {.name = t->mark.name, .kind_base = PAGE_MARK},
+		[SYNC] = {.name = t->sync.name, .kind_base = PAGE_SYNC},
+		[HOST] = {.name = t->host.name, .kind = t->host.kind, .kind_base = PAGE_HOST},
+		[GAP] = {.kind_base = PAGE_GAP},
+	};
+	all[GPU].o = add_spans(
+		p, (struct spans){t->gpu.ts, t->gpu.dur, t->gpu.track, t->gpu.n, false, PAGE_GPU});
+	all[MARK].o = add_spans(p, (struct spans){t->mark.ts, t->mark.dur, t->mark.track, t->mark.n,
+						  true, PAGE_MARK});
+	all[SYNC].o = add_spans(p, (struct spans){t->sync.ts, t->sync.dur, t->sync.track, t->sync.n,
+						  false, PAGE_SYNC});
+	all[HOST].o = add_spans(p, (struct spans){t->host.ts, t->host.dur, t->host.track, t->host.n,
+						  true, PAGE_HOST});
+	all[GAP].o = add_spans(p, gap_spans(p));
+	p->gpu_span = no_rows(p, t->gpu.n);
+	p->host_span = no_rows(p, t->host.n);
+	p->gpu_row = all[GPU].o.row;
+	p->gpu_spans = all[GPU].o.n;
+	number_spans(p, &all[GPU].o, p->gpu_span);
+	number_spans(p, &all[MARK].o, NULL);
+	number_spans(p, &all[SYNC].o, NULL);
+	number_spans(p, &all[HOST].o, p->host_span);
+	p->first_gap = p->spans;
+	number_spans(p, &all[GAP].o, NULL);
+	struct ordered orders[TABLES];
+	for (int i = 0; i < TABLES; i++)
+		orders[i] = all[i].o;
+	put_lanes(p);
+	put_times(p, orders, TABLES);
+	put_names(p, all, TABLES);
+	put_gpu_details(p);
+	put_gap_rows(p, &orders[GAP]);
+}
+
+/* Samples of one counter of one track stand together, in time order. */
+void assay_page_samples(assay_page *p, assay_jsonw *series)
+{
+	const assay_counter_table *c = &p->run->part.t.counter;
+	const assay_track_table *track = &p->run->part.t.track;
+	assay_map of = {0};
+	assay_vec(uint32_t) list = {0}; /* first row of each series */
+	uint32_t *row = assay_alloc(&p->scratch, (c->n + 1) * sizeof *row),
+		 *next = no_rows(p, c->n), *tail = no_rows(p, c->n);
+	for (uint32_t i = 0; i < c->n; i++)
+		row[i] = i;
+	assay_sort_rows(row, c->n, c->ts);
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t r = row[i];
+		uint32_t *slot = assay_map_at(&of, (uint64_t)c->track[r] << 32 | c->name[r]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)list.n;
+			*assay_push(&list) = r;
+		} else {
+			next[tail[*slot]] = r;
+		}
+		tail[*slot] = r;
+	}
+	page_column time = assay_column_begin(p, "sample.time", "delta");
+	assay_jsonw_open(series, "series", '[');
+	for (size_t i = 0; i < list.n; i++) {
+		uint32_t r = list.p[i], tr = c->track[r];
+		uint32_t source = tr < track->n ? track->source[tr] : ASSAY_NO_ROW;
+		size_t before = time.n;
+		for (; r != ASSAY_NO_ROW; r = next[r])
+			assay_column_i64(&time, assay_page_time(p, source, c->ts[r]));
+		assay_jsonw_open_flat(series, NULL, '{');
+		assay_jsonw_i64(series, "track", tr < track->n ? (int64_t)tr : -1);
+		assay_jsonw_str(series, "name", assay_text(p->run, c->name[list.p[i]]));
+		assay_jsonw_u64(series, "first", before);
+		assay_jsonw_u64(series, "n", time.n - before);
+		assay_jsonw_close(series, '}');
+	}
+	assay_jsonw_close(series, ']');
+	assay_column_end(&time);
+	page_column value = assay_column_begin(p, "sample.value", "f64");
+	for (size_t i = 0; i < list.n; i++)
+		for (uint32_t r = list.p[i]; r != ASSAY_NO_ROW; r = next[r])
+			assay_column_f64(&value, c->value[r]);
+	assay_column_end(&value);
+	assay_vec_free(&list);
+	assay_map_free(&of);
+}
+
+TEST(overlapping_work_takes_another_lane)
+{
+	const int64_t ts[] = {0, 5, 12, 12}, dur[] = {10, 15, 2, 3};
+	const uint32_t row[] = {0, 1, 2, 3};
+	uint16_t depth[4];
+	struct spans s = {.ts = ts, .dur = dur, .n = 4};
+	CHECK_EQ(assign(&s, row, 4, depth), 3);
+	CHECK(depth[0] == 0 && depth[1] == 1 && depth[2] == 0 && depth[3] == 2);
+	s.nests = true; /* 12 still lies inside the span from 5 to 20 */
+	CHECK_EQ(assign(&s, row, 4, depth), 4);
+	CHECK(depth[1] == 1 && depth[2] == 2 && depth[3] == 3);
+	return 0;
+}
+
+TEST(equal_starts_put_the_longest_first)
+{
+	const int64_t ts[] = {7, 7, 3, 7}, dur[] = {1, 9, 1, 4};
+	uint32_t row[] = {0, 1, 2, 3};
+	sort_by_start(&(struct spans){.ts = ts, .dur = dur, .n = 4}, row);
+	CHECK(row[0] == 2 && row[1] == 1 && row[2] == 3 && row[3] == 0);
+	return 0;
+}

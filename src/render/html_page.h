@@ -1,0 +1,101 @@
+/* What the parts of the HTML page share. docs/formats/html.md describes the page's data. */
+#ifndef ASSAY_RENDER_HTML_PAGE_H
+#define ASSAY_RENDER_HTML_PAGE_H
+
+#include "base/jsonw.h"
+#include "base/pack.h"
+#include "model/run.h"
+
+/* X(id, name): what a span of the page is; host and GPU kinds keep their order from the model. */
+#define ASSAY_PAGE_KINDS(X)                                                                        \
+	X(MARK, "device annotation")                                                               \
+	X(SYNC, "wait")                                                                            \
+	X(GAP, "idle gap")
+
+enum {
+	PAGE_HOST = 0,
+	PAGE_GPU = PAGE_HOST + ASSAY_HOST_KIND_COUNT,
+	PAGE_OTHER = PAGE_GPU + ASSAY_GPU_KIND_COUNT,
+#define X(id, name) PAGE_##id,
+	PAGE_BEFORE_MARK = PAGE_OTHER - 1,
+	ASSAY_PAGE_KINDS(X)
+#undef X
+		PAGE_KINDS
+};
+
+/* How the times of a source came to be the page's. */
+typedef enum page_clock {
+	PAGE_CLOCK_EPOCH,   /* the source counts from 1970 */
+	PAGE_CLOCK_RAW,     /* all sources count from somewhere unknown, the same for all */
+	PAGE_CLOCK_START,   /* laid at the start of the run: the source does not say when it was */
+	PAGE_CLOCK_ZONE,    /* a wall clock of unknown zone, taken to be the one that fits */
+	PAGE_CLOCK_NOWHERE, /* cannot be laid on the run's time; its events are not on the timeline
+			     */
+	PAGE_CLOCKS
+} page_clock;
+extern const char *const assay_page_clock_name[PAGE_CLOCKS];
+
+typedef struct page_source {
+	int64_t first, last; /* its own times; first > last when it has none */
+	int64_t shift;       /* page time = time + shift */
+	int64_t zone;        /* ns taken off a wall clock */
+	page_clock clock;
+} page_source;
+
+typedef struct page_lane {
+	uint32_t track, depth;
+	uint32_t spans;
+	uint8_t kind; /* any kind of the spans in it: tells host, GPU, mark, gap lanes apart */
+} page_lane;
+
+typedef struct assay_page {
+	const assay_run *run;
+	assay_arena scratch;
+	page_source *source; /* by row of source */
+	int64_t origin;      /* page time 0, in ns since 1970 when epoch */
+	int64_t length;
+	bool epoch;
+	assay_vec(page_lane) lanes;
+	uint32_t *gpu_span, *host_span; /* row -> span of the page, or ASSAY_NO_ROW */
+	uint32_t *gpu_row;              /* the other way: GPU work are the first spans */
+	size_t spans, gpu_spans, first_gap;
+	uint64_t clipped;  /* spans cut short because too many ran at once */
+	assay_map text_of; /* sid -> text of the page */
+	assay_vec(assay_sid) texts;
+	assay_blob columns; /* all columns, one behind the other */
+	assay_jsonw index;  /* JSON array: what the columns are */
+} assay_page;
+
+/* Page time of a time of a source. Wraps instead of overflowing: hostile times stay harmless. */
+static inline int64_t assay_page_time(const assay_page *p, uint32_t source, int64_t ts)
+{
+	int64_t shift = source < p->run->part.t.source.n ? p->source[source].shift : -p->origin;
+	return (int64_t)((uint64_t)ts + (uint64_t)shift);
+}
+
+/* Number of a text on the page, 0 for none. */
+uint32_t assay_page_text(assay_page *p, assay_sid sid);
+
+/* Columns: begin, put values, end. Codes: "plain" unsigned varints; "delta" differences as zigzag
+ * varints; "f64" eight bytes; "bytes". */
+typedef struct page_column {
+	assay_page *page;
+	size_t start, n;
+	int64_t last;
+	const char *name, *code;
+} page_column;
+
+page_column assay_column_begin(assay_page *p, const char *name, const char *code);
+void assay_column_u64(page_column *c, uint64_t v);
+void assay_column_i64(page_column *c, int64_t v); /* code delta */
+void assay_column_f64(page_column *c, double v);
+void assay_column_bytes(page_column *c, assay_str s);
+void assay_column_end(page_column *c);
+
+void assay_page_clocks(assay_page *p); /* first: the others need page times */
+void assay_page_lanes(assay_page *p);
+void assay_page_samples(assay_page *p, assay_jsonw *series);
+void assay_page_tables(assay_page *p);
+void assay_page_texts(assay_page *p); /* last */
+
+#endif

@@ -1,0 +1,179 @@
+/* Why devices were idle, and the longest gaps. */
+#include <stdlib.h>
+
+#include "base/fmt.h"
+#include "render/page.h"
+
+enum { TOP_GAPS_TEXT = 10, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
+
+/* Time of each kind of queue; what no wait edge explains is "other". */
+static void queued_split(const assay_run *run, uint32_t device, int64_t out[ASSAY_QUEUED_COUNT])
+{
+	const assay_gap_table *g = &run->part.t.gap;
+	memset(out, 0, sizeof(int64_t) * ASSAY_QUEUED_COUNT);
+	for (size_t i = 0; i < g->n; i++)
+		if (g->device[i] == device && g->cause[i] == ASSAY_WHY_QUEUED)
+			out[g->queued[i]] += g->dur[i];
+}
+
+void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
+{
+	const assay_idle_cause_table *c = &run->part.t.idle_cause;
+	int64_t suspicious = 0, queued[ASSAY_QUEUED_COUNT];
+	assay_jsonw_open_flat(w, "idle_causes_ns", '{');
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->device[i] != device)
+			continue;
+		assay_jsonw_i64(w, assay_why_name[c->cause[i]], c->dur[i]);
+		suspicious += c->suspicious[i];
+	}
+	assay_jsonw_close(w, '}');
+	queued_split(run, device, queued);
+	assay_jsonw_open_flat(w, "queued_ns", '{');
+	for (int q = 0; q < ASSAY_QUEUED_COUNT; q++)
+		assay_jsonw_i64(w, assay_queued_name[q], queued[q]);
+	assay_jsonw_close(w, '}');
+	assay_jsonw_i64(w, "suspicious_ns", suspicious);
+}
+
+struct ranked {
+	int64_t dur;
+	uint32_t row;
+};
+
+static int by_length(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->dur != y->dur)
+		return x->dur > y->dur ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+/* The longest gaps of all devices, first the longest. */
+static size_t longest(const assay_run *run, assay_arena *a, size_t top, const struct ranked **out)
+{
+	const assay_gap_table *g = &run->part.t.gap;
+	struct ranked *all = assay_alloc(a, (g->n + 1) * sizeof *all);
+	for (uint32_t i = 0; i < g->n; i++)
+		all[i] = (struct ranked){g->dur[i], i};
+	qsort(all, g->n, sizeof *all, by_length);
+	*out = all;
+	return g->n < top ? g->n : top;
+}
+
+static assay_str host_name(const assay_run *run, uint32_t host)
+{
+	return host == ASSAY_NO_ROW ? (assay_str){0} : assay_text(run, run->part.t.host.name[host]);
+}
+
+static void put_host(assay_jsonw *w, const char *key, const assay_run *run, uint32_t host)
+{
+	if (host == ASSAY_NO_ROW)
+		assay_jsonw_null(w, key);
+	else
+		assay_jsonw_str(w, key, host_name(run, host));
+}
+
+/* Parts stand in order of gaps. */
+static size_t first_part(const assay_gap_part_table *p, uint32_t gap)
+{
+	size_t low = 0, high = p->n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (p->gap[mid] < gap)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_gap_table *g = &t->gap;
+	const assay_gap_part_table *p = &t->gap_part;
+	assay_jsonw_open_flat(w, NULL, '{');
+	assay_jsonw_i64(w, "device", t->device_time.device[g->device[gap]]);
+	assay_jsonw_u64(w, "source", t->device_time.source[g->device[gap]]);
+	assay_jsonw_i64(w, "start_ns", g->ts[gap]);
+	assay_jsonw_i64(w, "dur_ns", g->dur[gap]);
+	assay_jsonw_z(w, "cause", assay_why_name[g->cause[gap]]);
+	assay_jsonw_open_flat(w, "parts_ns", '{');
+	for (size_t i = first_part(p, gap); i < p->n && p->gap[i] == gap; i++)
+		assay_jsonw_i64(w, assay_why_name[p->cause[i]], p->dur[i]);
+	assay_jsonw_close(w, '}');
+	assay_jsonw_str(w, "ended_by", assay_text(run, t->gpu.name[g->gpu[gap]]));
+	put_host(w, "launched_by", run, g->launch[gap]);
+	put_host(w, "during", run, g->during[gap]);
+	if (g->behind[gap] != ASSAY_NO_ROW)
+		assay_jsonw_str(w, "behind", assay_text(run, t->gpu.name[g->behind[gap]]));
+	assay_jsonw_bool(w, "suspicious", g->suspicious[gap]);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_gaps_json(assay_jsonw *w, const assay_run *run)
+{
+	assay_arena scratch = {0};
+	const struct ranked *gap;
+	size_t n = longest(run, &scratch, TOP_GAPS_JSON, &gap);
+	assay_jsonw_open(w, "gaps", '[');
+	for (size_t i = 0; i < n; i++)
+		put_gap(w, run, gap[i].row);
+	assay_jsonw_close(w, ']');
+	assay_arena_free(&scratch);
+}
+
+static void print_causes(assay_page *p, uint32_t device)
+{
+	const assay_tables *t = &p->run->part.t;
+	const assay_idle_cause_table *c = &t->idle_cause;
+	char time[ASSAY_FMT], count[ASSAY_FMT];
+	if (!t->device_time.idle[device])
+		return;
+	fprintf(p->out, "  device %s: idle %s in %s gaps\n", assay_device_label(p, device),
+		assay_fmt_time(time, t->device_time.idle[device]),
+		assay_fmt_count(count, t->device_time.gaps[device]));
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->device[i] != device || !c->dur[i])
+			continue;
+		fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, c->dur[i]),
+			assay_percent(c->dur[i], t->device_time.idle[device]),
+			assay_why_name[c->cause[i]], assay_why_text[c->cause[i]]);
+		if (c->suspicious[i])
+			fprintf(p->out, "  %10s         of it suspicious: too long for a launch\n",
+				assay_fmt_time(time, c->suspicious[i]));
+	}
+}
+
+static void print_gap(assay_page *p, uint32_t gap)
+{
+	const assay_tables *t = &p->run->part.t;
+	const assay_gap_table *g = &t->gap;
+	char at[ASSAY_FMT], dur[ASSAY_FMT];
+	assay_str during = host_name(p->run, g->during[gap]);
+	fprintf(p->out, "  %10s %10s  %-15s %-*.*s", assay_fmt_time(dur, g->dur[gap]),
+		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
+		assay_why_name[g->cause[gap]], NAME_WIDTH, NAME_WIDTH,
+		during.n ? assay_fmt_safe(&p->scratch, during) : "-");
+	fprintf(p->out, "  %s%s\n",
+		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),
+				 NAME_WIDTH),
+		g->suspicious[gap] ? "  (suspicious)" : "");
+}
+
+void assay_idle_text(assay_page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	if (!t->gap.n)
+		return;
+	assay_page_heading(p, "Why the device was idle");
+	for (uint32_t d = 0; d < t->device_time.n; d++)
+		print_causes(p, d);
+	const struct ranked *gap;
+	size_t n = longest(p->run, &p->scratch, TOP_GAPS_TEXT, &gap);
+	fprintf(p->out, "  longest gaps\n  %10s %10s  %-15s %-*s  %s\n", "length", "at", "cause",
+		NAME_WIDTH, "launching thread was in", "ended by");
+	for (size_t i = 0; i < n; i++)
+		print_gap(p, gap[i].row);
+}

@@ -1,0 +1,147 @@
+/* Ranks: who waits for whom, the steps of each, and the collectives between them. */
+#include "base/fmt.h"
+#include "render/page.h"
+
+enum { TOP = 10, HEAT_STEPS = 12, HEAT_RANKS = 16, NAME_WIDTH = 40 };
+
+static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
+{
+	assay_jsonw_open_flat(w, NULL, '{');
+	assay_jsonw_u64(w, "source", r->source[i]);
+	assay_jsonw_i64(w, "rank", r->rank[i]);
+	assay_jsonw_i64(w, "clock_offset_ns", r->offset[i]);
+	if (r->spread[i] < 0)
+		assay_jsonw_null(w, "clock_spread_ns");
+	else
+		assay_jsonw_i64(w, "clock_spread_ns", r->spread[i]);
+	assay_jsonw_u64(w, "collectives", r->matched[i]);
+	assay_jsonw_u64(w, "arrived_last", r->last[i]);
+	assay_jsonw_i64(w, "waited_ns", r->waited[i]);
+	assay_jsonw_i64(w, "wait_caused_ns", r->caused[i]);
+	assay_jsonw_i64(w, "transfer_ns", r->transfer[i]);
+	assay_jsonw_i64(w, "skew_ns", r->skew[i]);
+	assay_jsonw_close(w, '}');
+}
+
+static void put_known(assay_jsonw *w, const char *key, double v)
+{
+	if (v > 0)
+		assay_jsonw_f64(w, key, v);
+	else
+		assay_jsonw_null(w, key);
+}
+
+static void put_collective(assay_jsonw *w, const assay_run *run, size_t i)
+{
+	const assay_collective_table *c = &run->part.t.collective;
+	assay_jsonw_open_flat(w, NULL, '{');
+	assay_jsonw_str(w, "name", assay_text(run, c->name[i]));
+	assay_jsonw_str(w, "group", assay_text(run, c->group[i]));
+	put_known(w, "ranks", c->size[i]);
+	put_known(w, "bytes", (double)c->bytes[i]);
+	assay_jsonw_u64(w, "count", c->count[i]);
+	assay_jsonw_u64(w, "matched", c->matched[i]);
+	assay_jsonw_f64(w, "latency_ns", c->latency[i]);
+	assay_jsonw_f64(w, "skew_ns", c->skew[i]);
+	assay_jsonw_i64(w, "max_skew_ns", c->max_skew[i]);
+	put_known(w, "algo_gib_s", c->algo_bw[i]);
+	put_known(w, "bus_gib_s", c->bus_bw[i]);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_ranks_json(assay_jsonw *w, const assay_run *run)
+{
+	assay_jsonw_open(w, "ranks", '[');
+	for (size_t i = 0; i < run->part.t.rank.n; i++)
+		put_rank(w, &run->part.t.rank, i);
+	assay_jsonw_close(w, ']');
+	assay_jsonw_open(w, "collectives", '[');
+	for (size_t i = 0; i < run->part.t.collective.n; i++)
+		put_collective(w, run, i);
+	assay_jsonw_close(w, ']');
+}
+
+static void print_rank_rows(assay_page *p)
+{
+	const assay_rank_table *r = &p->run->part.t.rank;
+	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
+	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s\n", "rank", "collectives", "arrived last",
+		"waited", "wait caused", "clock");
+	for (size_t i = 0; i < r->n; i++)
+		fprintf(p->out, "  %6d %12llu %12.0f%% %10s %12s %12s\n", r->rank[i],
+			(unsigned long long)r->matched[i],
+			assay_percent((int64_t)r->last[i], (int64_t)r->matched[i]),
+			assay_fmt_time(waited, r->waited[i]), assay_fmt_time(caused, r->caused[i]),
+			assay_fmt_time(offset, r->offset[i]));
+}
+
+static int64_t step_length(const assay_run *run, uint32_t source, int64_t number)
+{
+	const assay_step_table *s = &run->part.t.step;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->source[i] == source && s->number[i] == number)
+			return s->dur[i];
+	return -1;
+}
+
+/* One line a step, one column a rank. */
+static void print_heat(assay_page *p)
+{
+	const assay_rank_table *r = &p->run->part.t.rank;
+	const assay_step_table *s = &p->run->part.t.step;
+	char t[ASSAY_FMT];
+	size_t lines = 0;
+	fprintf(p->out, "  step time by rank\n  %6s", "step");
+	for (size_t k = 0; k < r->n && k < HEAT_RANKS; k++)
+		fprintf(p->out, " %9d", r->rank[k]);
+	fprintf(p->out, "\n");
+	for (size_t i = 0; i < s->n && lines < HEAT_STEPS; i++) {
+		if (s->source[i] != r->source[0])
+			continue;
+		lines++;
+		fprintf(p->out, "  %6lld", (long long)s->number[i]);
+		for (size_t k = 0; k < r->n && k < HEAT_RANKS; k++) {
+			int64_t length = step_length(p->run, r->source[k], s->number[i]);
+			fprintf(p->out, " %9s", length < 0 ? "-" : assay_fmt_time(t, length));
+		}
+		fprintf(p->out, "\n");
+	}
+}
+
+static void print_collectives(assay_page *p)
+{
+	const assay_collective_table *c = &p->run->part.t.collective;
+	char bytes[ASSAY_FMT], latency[ASSAY_FMT], skew[ASSAY_FMT];
+	fprintf(p->out, "  %-*s %-10s %8s %6s %10s %10s %9s\n", NAME_WIDTH, "collective", "group",
+		"size", "calls", "latency", "skew", "GiB/s bus");
+	for (size_t i = 0; i < c->n && i < TOP; i++) {
+		fprintf(p->out, "  %-*s %-10s %8s %6llu %10s", NAME_WIDTH,
+			assay_fmt_kernel(&p->scratch, assay_text(p->run, c->name[i]), NAME_WIDTH),
+			assay_fmt_kernel(&p->scratch, assay_text(p->run, c->group[i]), 10),
+			c->bytes[i] < 0 ? "-" : assay_fmt_bytes(bytes, (uint64_t)c->bytes[i]),
+			(unsigned long long)c->count[i],
+			assay_fmt_time(latency, (int64_t)c->latency[i]));
+		fprintf(p->out, " %10s",
+			c->matched[i] ? assay_fmt_time(skew, (int64_t)c->skew[i]) : "-");
+		if (c->bus_bw[i] > 0)
+			fprintf(p->out, " %9.1f\n", c->bus_bw[i]);
+		else
+			fprintf(p->out, " %9s\n", "-");
+	}
+	if (c->n > TOP)
+		fprintf(p->out, "  ... %zu more (--json has them)\n", c->n - TOP);
+}
+
+void assay_ranks_text(assay_page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	if (t->rank.n < 2 && !t->collective.n)
+		return;
+	assay_page_heading(p, t->rank.n < 2 ? "Collectives" : "Ranks");
+	if (t->rank.n > 1) {
+		print_rank_rows(p);
+		if (t->step.n)
+			print_heat(p);
+	}
+	print_collectives(p);
+}

@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+"""The page of `assay report --html` in a real browser: Chromium, driven through selenium. Frame times of a run with
+a million events are part of the test's name, so that they can be read from the log."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    webdriver = None
+
+HOSTILE = '</script><img src=x onerror="window.hacked=1"><!--<script>window.hacked=1</script>'
+MILLION = 1_000_000
+
+
+def browser(width=1280, height=1000):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for arg in ("--headless=new", "--no-sandbox", f"--window-size={width},{height}"):
+        options.add_argument(arg)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(DRIVER))
+
+
+def load(driver, page):
+    driver.get(pathlib.Path(page).as_uri())
+    for _ in range(300):
+        if driver.execute_script("return !!globalThis.assay || !!document.querySelector('[role=alert]')"):
+            return
+        time.sleep(0.1)
+
+
+def settle(driver):
+    driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))")
+
+
+def console(driver):
+    return [line["message"] for line in driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+
+
+def span(name, cat, pid, tid, ts, dur, **args):
+    return {"ph": "X", "name": name, "cat": cat, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def hostile_trace(path):
+    events = [
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": HOSTILE}},
+        span(HOSTILE, "cpu_op", 1, 1, 0, 50),
+        span("cudaLaunchKernel", "cuda_runtime", 1, 1, 10, 5, correlation=1),
+        span(HOSTILE, "kernel", 0, 7, 30, 20, correlation=1, stream=7, device=0),
+        span("plain", "kernel", 0, 7, 40, 20, correlation=2, stream=7, device=0),
+    ]
+    path.write_text(json.dumps({"traceEvents": events, HOSTILE: HOSTILE}))
+
+
+def million_trace(path):
+    """Operators, launches and kernels with lengths drawn by chance: a real run packs about as well."""
+    rng, t, gpu = random.Random(1), 0, 0
+    with open(path, "w") as f:
+        f.write('{"traceEvents": [\n')
+        for i in range(MILLION // 3):
+            t += rng.randrange(500, 4000)
+            length = rng.randrange(2000, 9000)
+            gpu = max(gpu, t + 3000) + rng.randrange(0, 1500)
+            work = rng.randrange(900, 60000) if i % 9 else 150000
+            f.write(
+                f'{{"ph":"X","cat":"cpu_op","name":"aten::op_{i % 70}","pid":1,"tid":1,"ts":{t / 1000:.3f},"dur":{length / 1000:.3f}}},\n'
+                f'{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{(t + 400) / 1000:.3f},'
+                f'"dur":{rng.randrange(900, 1500) / 1000:.3f},"args":{{"correlation":{i + 1}}}}},\n'
+                f'{{"ph":"X","cat":"kernel","name":"void gemm_kernel<{i % 40}>()","pid":0,"tid":{7 + i % 3},"ts":{gpu / 1000:.3f},'
+                f'"dur":{work / 1000:.3f},"args":{{"correlation":{i + 1},"stream":{7 + i % 3},"device":0,"grid":[{i % 512 + 1},1,1],"block":[256,1,1]}}}}'
+                + (",\n" if i + 1 < MILLION // 3 else "\n"))
+            gpu += work if i % 3 == 0 else 0
+            t += length
+        f.write("]}\n")
+
+
+def write(folder, name, *inputs):
+    page = folder / name
+    code, out, err = tap.run("report", *inputs, "--html", page)
+    return page, code == 0 and not out and page.name in err, err
+
+
+def check_demo(driver, folder):
+    inputs = (tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/nvidia_smi.csv")
+    page, good, err = write(folder, "demo.html", *inputs)
+    tap.ok("the page is written and its size stated", good, err)
+    load(driver, page)
+    tap.ok("the demo loads without console errors", not console(driver), "")
+    shown = driver.find_element(By.ID, "trust").text
+    size = page.stat().st_size
+    tap.ok("the page states its own size", driver.execute_script("return document.body.innerText").find(f"{size / 1000:.0f} kB") >= 0, shown)
+    check_totals(driver, json.loads(tap.run("report", "--json", "--top", 1000, *inputs)[1]))
+    check_timeline(driver)
+    check_links(driver)
+    check_keys(driver)
+    tap.ok("nothing failed on the console while it was used", not console(driver))
+
+
+def check_totals(driver, report):
+    data = driver.execute_script("return assay.data.report")
+    same = all(data["devices"][i] == d for i, d in enumerate(report["devices"]))
+    tap.ok("devices equal --json", same and len(data["devices"]) == len(report["devices"]))
+    kernels = driver.execute_script("""
+        const k = assay.data.kernel, out = {};
+        for (let i = 0; i < k.n; i++) if (assay.data.enums["kernel.kind"][k.kind[i]] === "kernel")
+            out[assay.data.texts[k.name[i]]] = [k.count[i], k.total[i], k.min[i], k.max[i]];
+        return out;""")
+    want = {k["name"]: [k["count"], k["total_ns"], k["min_ns"], k["max_ns"]] for k in report["top_kernels"]}
+    tap.ok("kernels equal --json", kernels == want)
+    sums = driver.execute_script("""
+        const out = {}, d = assay.data;
+        for (let i = 0; i < d.gpu.n; i++) out[d.texts[d.name[i]]] = (out[d.texts[d.name[i]]] ?? 0) + d.dur[i];
+        return out;""")
+    tap.ok("the timeline's events sum to --json", all(sums[k["name"]] == k["total_ns"] for k in report["top_kernels"]))
+    shown = driver.find_element(By.ID, "devices").text
+    want_ms = f"{report['devices'][0]['compute_ns'] / 1e6:.1f} ms"
+    tap.ok("the shown compute time is that of --json", want_ms in shown, shown)
+
+
+def check_timeline(driver):
+    canvas = driver.find_element(By.CSS_SELECTOR, "canvas.lanes")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    state = lambda: driver.execute_script("const t = assay.timeline; return [t.t0, t.scale, t.selected]")
+    t0, scale, _ = state()
+    driver.execute_script("""arguments[0].dispatchEvent(new WheelEvent("wheel",
+        {deltaY: -300, bubbles: true, cancelable: true, clientX: arguments[0].getBoundingClientRect().left + 400}))""", canvas)
+    at = lambda s: s[0] + 400 * s[1]
+    after = state()
+    tap.ok("the wheel zooms at the pointer", after[1] < scale and abs(at(after) - at((t0, scale))) < scale)
+    ActionChains(driver).move_to_element_with_offset(canvas, 0, 40).click_and_hold().move_by_offset(-120, 0).release().perform()
+    panned = state()
+    tap.ok("a drag pans", abs((panned[0] - after[0]) / after[1] - 120) < 3, (after, panned))
+    kernel = driver.execute_script("""
+        const t = assay.timeline, d = assay.data;
+        let best = 0;
+        for (let i = 0; i < d.gpu.n; i++) if (d.dur[i] > d.dur[best]) best = i;
+        t.show(d.start[best] - d.dur[best], 3 * d.dur[best]);
+        t.view.scrollTop = 0;
+        const { row } = t.rowOf(best);
+        return [best, t.x(d.start[best] + d.dur[best] / 2), row.y + row.height / 2, d.texts[d.name[best]]];""")
+    settle(driver)
+    box = canvas.size
+    ActionChains(driver).move_to_element_with_offset(canvas, int(kernel[1] - box["width"] / 2), int(kernel[2] - box["height"] / 2)).click().perform()
+    details = driver.find_element(By.CSS_SELECTOR, ".details").text
+    tap.ok("a click selects and shows details", state()[2] == kernel[0] and kernel[3] in details and "launched by" in details, details)
+    tap.ok("the selection has its launch arrow", driver.execute_script("return assay.timeline.arrows.some(([a, b]) => b === arguments[0])", kernel[0]))
+    driver.find_element(By.CSS_SELECTOR, ".details a").click()
+    tap.ok("the launch link selects the call", state()[2] == driver.execute_script("return assay.data.gpu.launch[arguments[0]]", kernel[0]))
+    check_search(driver)
+
+
+def check_search(driver):
+    box = driver.find_element(By.CSS_SELECTOR, "input.search")
+    box.send_keys("layer_norm")
+    want = driver.execute_script("""
+        const d = assay.data;
+        let n = 0;
+        for (const name of d.name) n += d.texts[name].toLowerCase().includes("layer_norm");
+        return n;""")
+    shown = driver.find_element(By.CSS_SELECTOR, ".toolbar .count").text
+    tap.ok("search counts all events of that name", want > 0 and shown.startswith(f"{want:,} events"), shown)
+    box.send_keys(Keys.ENTER)
+    name = driver.execute_script("return assay.data.texts[assay.data.name[assay.timeline.selected]]")
+    tap.ok("enter goes to a match", "layer_norm" in name.lower(), name)
+    box.send_keys(Keys.ESCAPE)
+    tap.ok("escape drops the search", driver.execute_script("return !assay.timeline.match && assay.timeline.selected === -1"))
+
+
+def check_links(driver):
+    links = driver.find_elements(By.CSS_SELECTOR, "#verdicts a.evidence")
+    if not links:
+        tap.skip("a verdict leads to its gap", "the run has no verdicts")
+        return
+    driver.execute_script("assay.timeline.showAll(); arguments[0].scrollIntoView({block: 'center'})", links[0])
+    links[0].click()
+    settle(driver)
+    found = driver.execute_script("""
+        const t = assay.timeline, d = assay.data, s = t.selected;
+        const gap = d.gapOfSpan[s - d.first_gap];
+        return [s >= d.first_gap, d.verdict.gap[0] === gap, t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width,
+            document.getElementById("timeline").getBoundingClientRect().top < innerHeight / 2];""")
+    tap.ok("a verdict leads to its gap", all(found), found)
+
+
+def check_keys(driver):
+    body = driver.find_element(By.TAG_NAME, "body")
+    scale = lambda: driver.execute_script("return assay.timeline.scale")
+    body.send_keys("f")
+    before = scale()
+    body.send_keys("w")
+    zoomed = scale()
+    body.send_keys("s")
+    tap.ok("w and s zoom", zoomed < before and abs(scale() - before) < before / 100)
+    start = driver.execute_script("return assay.timeline.t0")
+    body.send_keys("d")
+    tap.ok("d pans", driver.execute_script("return assay.timeline.t0") > start)
+    body.send_keys("/")
+    tap.ok("slash goes to the search box", driver.switch_to.active_element.get_attribute("class") == "search")
+    driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    driver.execute_script("document.activeElement.blur()")
+    body.send_keys("?")
+    tap.ok("question mark shows the keys", driver.execute_script("return document.querySelector('dialog').open"))
+    driver.find_element(By.CSS_SELECTOR, "dialog button").click()
+    tap.ok("the list of keys closes", not driver.execute_script("return document.querySelector('dialog').open"))
+    head = driver.find_element(By.CSS_SELECTOR, "#kernels .table:last-of-type thead th:nth-child(3) button")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", head)
+    head.click()
+    counts = [int(c.text.replace(",", "")) for c in driver.find_elements(By.CSS_SELECTOR, "#kernels .table:last-of-type tbody td:nth-child(3)")]
+    tap.ok("a click on a head sorts", counts == sorted(counts, reverse=True) and len(counts) > 5, counts)
+
+
+def check_hostile(driver, folder):
+    hostile_trace(folder / "hostile.json")
+    page, good, err = write(folder, "hostile.html", folder / "hostile.json")
+    tap.ok("a hostile trace is written", good, err)
+    text = page.read_text()
+    tap.ok("hostile names do not end the data block", "</script><img" not in text and text.count("<img") == 0)
+    load(driver, page)
+    clean = driver.execute_script("return !window.hacked && document.querySelectorAll('img').length === 0")
+    tap.ok("hostile names stay text", clean and not console(driver), "")
+    driver.execute_script("assay.timeline.select(0, true)")
+    tap.ok("and are shown as text", driver.find_element(By.CSS_SELECTOR, ".details h3").text == HOSTILE)
+    lanes = driver.execute_script("return assay.timeline.groups.filter((g) => g.kind === 'gpu')[0].lanes.length")
+    tap.ok("overlapping kernels stand on sub-lanes", lanes == 2)
+    ran = driver.execute_script("""
+        const script = document.createElement("script");
+        script.textContent = "window.injected = 1";
+        document.body.append(script);
+        return window.injected ?? 0;""")
+    tap.ok("the policy lets no other script run", ran == 0 and any("Content Security Policy" in line for line in console(driver)))
+
+
+def check_diff(driver, folder):
+    runs = [tap.ROOT / f"demo/ddp/ddp_rank{i}.json.gz" for i in (0, 1)]
+    page = folder / "diff.html"
+    code, out, err = tap.run("diff", *runs, "--html", page)
+    tap.ok("two runs make one page", code in (0, 1) and not out and page.exists(), err)
+    load(driver, page)
+    want = json.loads(tap.run("diff", "--json", *runs)[1])
+    tap.ok("the page of two runs equals diff --json", driver.execute_script("return assay.diff") == want)
+    tap.ok("it shows both timelines", driver.execute_script("return assay.timelines.length === 2 && document.querySelectorAll('.timeline').length === 2"))
+    tap.ok("it says what changed", want["sentence"] in driver.find_element(By.TAG_NAME, "header").text)
+    driver.execute_script("assay.timelines[1].select(0, true)")
+    driver.execute_script("document.querySelectorAll('.details')[1].querySelector('a').click()")
+    settle(driver)
+    tap.ok("links stay inside their run", driver.execute_script("""
+        const [a, b] = assay.timelines;
+        return a.selected === -1 && b.selected === b.data.gpu.launch[0];"""))
+    tap.ok("the page of two runs has no console errors", not console(driver))
+
+
+def check_million(folder):
+    million_trace(folder / "million.json")
+    started = time.monotonic()
+    page, good, err = write(folder, "million.html", folder / "million.json")
+    tap.ok(f"1,000,000 events are written in {time.monotonic() - started:.1f} s: {page.stat().st_size / 1e6:.1f} MB", good, err)
+    driver = browser(1600, 1000)
+    try:
+        load(driver, page)
+        ready = driver.execute_script("return assay.ready")
+        spans = driver.execute_script("return assay.data.spans")
+        tap.ok(f"{spans:,} events are ready after {ready:.0f} ms", ready < 3000 and spans >= MILLION - 3)
+        frames = driver.execute_async_script(PAN)
+        for share, f in frames.items():
+            tap.ok(f"panning {float(share):.1%} of it: frame median {f['frame'][0]:.1f} ms, 95% {f['frame'][1]:.1f} ms; "
+                   f"drawing {f['draw'][0]:.1f} ms, 95% {f['draw'][1]:.1f} ms", f["draw"][0] < 16.7)
+        tap.ok("the large page has no console errors", not console(driver))
+    finally:
+        driver.quit()
+
+
+PAN = """
+const done = arguments[0], t = assay.timeline, out = {};
+const frame = () => new Promise(requestAnimationFrame);
+const at = (list, q) => list.sort((a, b) => a - b)[Math.floor((list.length - 1) * q)];
+document.getElementById("timeline").scrollIntoView();
+(async () => {
+    for (const share of [1, 0.1, 0.001]) {
+        t.show(t.data.length_ns * (0.5 - share / 2), t.data.length_ns * share);
+        await frame(); await frame();
+        const draw = [], frames = [];
+        for (let i = 0, last = performance.now(); i < 90; i++) {
+            t.pan(i % 30 < 15 ? 20 : -20);
+            await frame();
+            const now = performance.now();
+            frames.push(now - last);
+            draw.push(t.drawMs);
+            last = now;
+        }
+        out[share] = { frame: [at(frames, 0.5), at(frames, 0.95)], draw: [at(draw, 0.5), at(draw, 0.95)] };
+    }
+    done(out);
+})();
+"""
+
+
+def check_looks(folder):
+    """Wide screens, small ones, dark and print: nothing wider than the window, nothing invisible."""
+    page = folder / "demo.html"
+    for width in (1280, 3840):
+        driver = browser(width, 1000)
+        try:
+            load(driver, page)
+            extra = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
+            tap.ok(f"nothing is wider than {width} pixels", extra <= 0, extra)
+            before = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+            driver.execute_script("[...document.querySelectorAll('nav button')].at(-1).click()")
+            after = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+            tap.ok(f"light and dark differ at {width} pixels", before != after)
+        finally:
+            driver.quit()
+
+
+def main():
+    if not CHROMIUM or not DRIVER:
+        return tap.skip("the page in a browser", "no chromium or chromedriver")
+    if not webdriver:
+        return tap.skip("the page in a browser", "no selenium module (pip install selenium)")
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
+        folder = pathlib.Path(name)
+        driver = browser()
+        try:
+            check_demo(driver, folder)
+            check_hostile(driver, folder)
+            check_diff(driver, folder)
+        finally:
+            driver.quit()
+        check_looks(folder)
+        check_million(folder)
+
+
+main()
+tap.done()
