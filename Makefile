@@ -53,7 +53,7 @@ REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%
 REC_LIBS  := $(RECORDERS:%=$(B)/libassay_%.so)
 REC_FLAGS := -ftls-model=initial-exec -fno-exceptions -fno-plt
 
-.PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check deps-run deps-check
+.PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
@@ -130,12 +130,26 @@ check:
 # The recorder without a GPU: fake vendor libraries, programs that end in every way.
 record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
+	$(Q)tests/record/test_rocm.py $(B)
+
+$(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/rocprof.h src/vendor/rocprof.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -g -O1 -pthread -fPIC -shared -fvisibility=hidden -Isrc -Itests/fake \
+	  -Wl,-soname,librocprofiler-sdk.so -o $@ $<
 
 # Our declarations of vendors' libraries beside the vendors' own headers, where they are.
 CUPTI_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/usr/local/cuda /usr/local/cuda-*)))
-abi-check:
+ROCM_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/opt/rocm /opt/rocm-*)))
+abi-check: $(if $(CUPTI_INCLUDE),abi-cupti) $(if $(ROCM_INCLUDE),abi-rocm)
+	@$(if $(CUPTI_INCLUDE)$(ROCM_INCLUDE),,echo "no headers: give CUPTI_INCLUDE=DIR or ROCM_INCLUDE=DIR:DIR"; exit 1)
+abi-cupti:
 	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -fsyntax-only -Isrc -isystem $(CUPTI_INCLUDE) tests/record/abi_cupti.c
 	@echo "declarations agree with $(CUPTI_INCLUDE)"
+# rocprofiler-sdk's headers need HIP's and HSA's: in one folder, or several joined by colons.
+abi-rocm:
+	$(Q)$(CC) -std=gnu11 -D_DEFAULT_SOURCE -D__HIP_PLATFORM_AMD__ -Wall -Wextra -Werror -fsyntax-only -Isrc \
+	  $(foreach d,$(subst :, ,$(ROCM_INCLUDE)),-isystem $(d) -isystem $(d)/hsa) tests/abi/rocm_check.c
+	@echo "declarations agree with $(ROCM_INCLUDE)"
 
 lint:
 	$(Q)tools/lint

@@ -148,12 +148,13 @@ static void make_env(strings *env, recording *r, const struct args *a)
 		put_variable(env, r, "CUDA_INJECTION64_PATH", r->cuda);
 		put_variable(env, r, "NVTX_INJECTION64_PATH", r->cuda);
 	}
-	if (r->rocm) {
-		const char *others = getenv("ROCP_TOOL_LIBRARIES");
-		put_variable(env, r, "ROCP_TOOL_LIBRARIES",
-			     others && *others ? assay_printf(&r->arena, "%s:%s", r->rocm, others)
-					       : r->rocm);
-	}
+	record_rocm rocm = assay_record_rocm(r);
+	if (rocm.tools)
+		put_variable(env, r, "ROCP_TOOL_LIBRARIES", rocm.tools);
+	if (rocm.sdk)
+		put_variable(env, r, "ROCPROFILER_REGISTER_LIBRARY", rocm.sdk);
+	if (rocm.preload)
+		put_variable(env, r, "LD_PRELOAD", rocm.preload);
 	*assay_push(env) = NULL;
 }
 

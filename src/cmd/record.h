@@ -17,6 +17,7 @@ typedef struct recording {
 	const char *dir;   /* absolute */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
+	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
 	char **command;
 	int64_t start_real, start_boot, stop_real, stop_boot;
 	int status; /* exit status to pass on */
@@ -29,6 +30,12 @@ typedef struct recording {
 /* Run the command with the recorders' environment and wait for it; false when it cannot be started.
  */
 bool assay_record_command(recording *r, char **env, assay_err *err);
+
+/* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
+typedef struct record_rocm {
+	const char *tools, *sdk, *preload;
+} record_rocm;
+record_rocm assay_record_rocm(recording *r);
 
 /* env.json of the run directory, before the command starts. */
 void assay_record_env(const char *dir);

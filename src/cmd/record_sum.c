@@ -201,6 +201,8 @@ void assay_record_summary(const recording *r, const assay_run *run)
 	const assay_warning_table *w = &run->part.t.warning;
 	for (size_t i = 0; i < w->n; i++)
 		fprintf(stderr, "  note: %s\n", assay_z(run, w->text[i]));
+	if (r->note)
+		fprintf(stderr, "  note: %s\n", r->note);
 	if (!n.processes)
 		fprintf(stderr, "  the command never used a GPU%s: there is no trace\n",
 			r->cuda || r->rocm ? "" : " that a recorder was built for");

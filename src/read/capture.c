@@ -117,6 +117,8 @@ typedef union any_record {
 	assay_wire_memory memory;
 	assay_wire_overhead overhead;
 	assay_wire_range range;
+	assay_wire_scratch scratch;
+	assay_wire_barrier barrier;
 	assay_wire_lost lost;
 	assay_wire_end end;
 } any_record;
@@ -276,7 +278,7 @@ static void read_api(capture *c, const any_record *r, assay_str whole)
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
 	c->part->t.api.status[detail] = a->status;
-	if (whole.n < sizeof *a) /* the recorder saw no arguments */
+	if (whole.n < sizeof *a || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
 	uint32_t e = assay_add(&c->part->t, ASSAY_T_event_call);
@@ -338,16 +340,16 @@ static void read_kernel(capture *c, const any_record *r, assay_str whole)
 
 static const char *const copy_kinds[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					 "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-static const char *const memory_kinds[] = {"Unknown",       "Pageable",      "Pinned",
-					   "Device",        "Array",         "Managed",
-					   "Device Static", "Managed Static"};
+static const char *const memory_kinds[] = {"Unknown",       "Pageable",       "Pinned",
+					   "Device",        "Array",          "Managed",
+					   "Device Static", "Managed Static", "Host"};
 
 /* The names torch.profiler gives, so that rows of both compare. */
 static assay_sid copy_name(capture *c, const assay_wire_copy *k)
 {
 	char text[80];
-	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 8 ? k->from : 0;
-	unsigned to = k->to < 8 ? k->to : 0;
+	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 9 ? k->from : 0;
+	unsigned to = k->to < 9 ? k->to : 0;
 	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", copy_kinds[kind],
 			 memory_kinds[from], memory_kinds[to]);
 	return assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
@@ -449,6 +451,47 @@ static void read_overhead(capture *c, const any_record *r, assay_str whole)
 				text_of(c, r->overhead.name), thread_track(c, &r->rec));
 	c->part->t.other.cat[c->part->t.host.detail[row]] =
 		assay_intern_z(&c->part->strings, "overhead");
+}
+
+static void read_scratch(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	static const char *const names[] = {"scratch", "scratch alloc", "scratch free",
+					    "scratch reclaim"};
+	const assay_wire_scratch *s = &r->scratch;
+	assay_sid name = assay_intern_z(&c->part->strings, names[s->op < 4 ? s->op : 0]);
+	uint32_t row =
+		add_host(c, ASSAY_HOST_OVERHEAD, s->start, s->end, name, thread_track(c, &s->rec));
+	char text[96];
+	int n = snprintf(text, sizeof text,
+			 "\"device\":%" PRId64 ",\"queue\":%" PRIu32 ",\"bytes\":%" PRIu64,
+			 s->device == ASSAY_WIRE_NONE ? -1 : (int64_t)s->device, s->queue, s->size);
+	c->part->t.host.args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	c->part->t.other.cat[c->part->t.host.detail[row]] =
+		assay_intern_z(&c->part->strings, "scratch");
+}
+
+/* Not in sync and event_record: those number events, and a wait on a finished event leaves no
+ * barrier, so the calls with their handles stay the whole story. */
+static void read_barrier(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	const assay_wire_barrier *b = &r->barrier;
+	bool waits = b->op == ASSAY_WIRE_BARRIER_WAIT;
+	assay_mark_table *m = &c->part->t.mark;
+	uint32_t track = stream_track(c, b->work.device, b->work.stream);
+	uint32_t row = assay_add(&c->part->t, ASSAY_T_mark);
+	char text[160];
+	int n = snprintf(text, sizeof text,
+			 "\"event\":\"0x%" PRIx64 "\",\"correlation\":%" PRIu64
+			 ",\"queue\":%" PRIu32 ",\"source_queue\":%" PRIu32,
+			 b->event, b->work.corr, b->queue, b->source_queue);
+	m->ts[row] = b->work.start;
+	m->dur[row] = length_of(c, b->work.start, b->work.end);
+	m->name[row] = assay_intern_z(&c->part->strings, waits ? "event wait" : "event record");
+	m->track[row] = track;
+	m->args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	seen(c, b->work.end);
 }
 
 /* ---- ranges ---- */
@@ -597,6 +640,8 @@ static const record_type types[] = {
 	[ASSAY_WIRE_RANGE] = {read_range, sizeof(assay_wire_range)},
 	[ASSAY_WIRE_LOST] = {read_lost, sizeof(assay_wire_lost)},
 	[ASSAY_WIRE_END] = {read_end, sizeof(assay_wire_end)},
+	[ASSAY_WIRE_SCRATCH] = {read_scratch, sizeof(assay_wire_scratch)},
+	[ASSAY_WIRE_BARRIER] = {read_barrier, sizeof(assay_wire_barrier)},
 };
 static_assert(sizeof types / sizeof *types == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 
@@ -974,6 +1019,55 @@ TEST(short_records_are_counted_not_believed)
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 1);
 	CHECK_EQ(run->part.t.host.n, 1);
 	CHECK_EQ(run->part.t.gpu.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(the_default_stream_is_a_handle_and_work_is_no_event_call)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_api a = {.start = 1,
+			    .end = 2,
+			    .corr = 3,
+			    .domain = ASSAY_WIRE_RUNTIME,
+			    .given =
+				    ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_ORDERS};
+	put(&b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+	a.given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM;
+	a.stream = 0x1000;
+	put(&b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.t.host.n, 2);
+	CHECK_EQ(run->part.t.event_call.n, 1);
+	CHECK_EQ(run->part.t.event_call.stream[0], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(barriers_are_marks_and_scratch_is_overhead)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_barrier w = {
+		.work = {.start = 10, .end = 30, .corr = 5, .device = 1, .stream = 2},
+		.event = 0xabc,
+		.queue = 7,
+		.source_queue = 8,
+		.op = ASSAY_WIRE_BARRIER_WAIT};
+	put(&b, ASSAY_WIRE_BARRIER, &w, sizeof w, NULL);
+	assay_wire_scratch s = {.start = 40, .end = 90, .size = 64, .op = ASSAY_WIRE_SCRATCH_FREE};
+	put(&b, ASSAY_WIRE_SCRATCH, &s, sizeof s, NULL);
+	put_chunk(&b, 0, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_tables *t = &run->part.t;
+	CHECK_EQ(t->mark.n, 1);
+	CHECK(!strcmp(assay_z(run, t->mark.name[0]), "event wait") && t->mark.dur[0] == 20);
+	CHECK(strstr(assay_z(run, t->mark.args[0]), "\"source_queue\":8"));
+	CHECK_EQ(t->track.tid[t->mark.track[0]], 2);
+	CHECK_EQ(t->host.n, 1);
+	CHECK(!strcmp(assay_z(run, t->host.name[0]), "scratch free") && t->host.dur[0] == 50);
 	assay_run_free(run);
 	return 0;
 }

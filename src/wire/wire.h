@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		0, /* a newer one has more record types, or more fields at the end of a record */
+		1, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -69,7 +69,9 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(OVERHEAD, 18)                                                                            \
 	X(RANGE, 19)                                                                               \
 	X(LOST, 20)                                                                                \
-	X(END, 21)
+	X(END, 21)                                                                                 \
+	X(SCRATCH, 22)                                                                             \
+	X(BARRIER, 23)
 
 typedef enum assay_wire_type {
 #define X(id, number) ASSAY_WIRE_##id = number,
@@ -153,11 +155,18 @@ typedef struct assay_wire_api {
 	int64_t start, end;
 	uint64_t corr;
 	uint32_t function; /* number within the domain, named by an API_NAME */
-	uint16_t domain, reserved;
+	uint16_t domain;
+	uint16_t given; /* since 1.1: which handles the call takes, so that 0 is one of them */
 	int32_t status, reserved2;
 	uint64_t stream, event; /* handles */
 	uint64_t arg[2];
 } assay_wire_api;
+enum {
+	ASSAY_WIRE_GIVES_STREAM = 1,
+	ASSAY_WIRE_GIVES_EVENT = 2,
+	ASSAY_WIRE_ORDERS = 4, /* makes, records, awaits or destroys an event or a stream */
+	ASSAY_WIRE_GIVEN = 8,  /* the other bits are meant; never set by 1.0 */
+};
 enum { ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream) };
 
 typedef struct assay_wire_api_name {
@@ -298,6 +307,26 @@ typedef struct assay_wire_end {
 	int64_t time, real;
 } assay_wire_end;
 
+enum { ASSAY_WIRE_SCRATCH_ALLOC = 1, ASSAY_WIRE_SCRATCH_FREE, ASSAY_WIRE_SCRATCH_RECLAIM };
+
+/* Since 1.1. The vendor's runtime made room for kernels that spill registers, and a queue stood
+ * still meanwhile. */
+typedef struct assay_wire_scratch {
+	assay_wire_rec rec;
+	int64_t start, end;
+	uint64_t corr, size; /* size: bytes, 0 unknown */
+	uint32_t device, queue, flags, op;
+} assay_wire_scratch;
+
+enum { ASSAY_WIRE_BARRIER_RECORD = 1, ASSAY_WIRE_BARRIER_WAIT };
+
+/* Since 1.1. An event recorded or waited for, as the device itself saw it. */
+typedef struct assay_wire_barrier {
+	assay_wire_work work;
+	uint64_t event; /* the program's handle */
+	uint32_t queue, source_queue, op, reserved;
+} assay_wire_barrier;
+
 static_assert(sizeof(assay_wire_string) == 16, "layout");
 static_assert(sizeof(assay_wire_process) == 48, "layout");
 static_assert(sizeof(assay_wire_clock) == 24, "layout");
@@ -319,6 +348,8 @@ static_assert(sizeof(assay_wire_overhead) == 32, "layout");
 static_assert(sizeof(assay_wire_range) == 48, "layout");
 static_assert(sizeof(assay_wire_lost) == 40, "layout");
 static_assert(sizeof(assay_wire_end) == 24, "layout");
+static_assert(sizeof(assay_wire_scratch) == 56, "layout");
+static_assert(sizeof(assay_wire_barrier) == 80, "layout");
 
 static inline size_t assay_wire_round(size_t n)
 {

@@ -2,7 +2,7 @@
 import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
-         "MEMORY GRAPH OVERHEAD RANGE LOST END").split()
+         "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER").split()
 MASK = (1 << 64) - 1
 
 
@@ -17,6 +17,7 @@ def checksum(data):
 
 
 WORK = "start end corr node graph device context stream"
+API_WITH_ARGUMENTS = ("<qqQIHHiiQQQQ", "start end corr function domain given status _ stream event arg0 arg1")
 FIELDS = {
     "PROCESS": ("<IIqqIIII", "pid ppid start real recorder version host command"),
     "CLOCK": ("<qq", "boot real"),
@@ -27,7 +28,8 @@ FIELDS = {
     "THREAD": ("<I", "name"),
     "API": ("<qqQIHHi", "start end corr function domain _ status"),
     "API_NAME": ("<IHHI", "function domain _ name"),
-    "KERNEL": ("<qqQQIIIIIIIIHHHH", WORK + " name gx gy gz bx by bz regs"),
+    "KERNEL": ("<qqQQIIIIIIIIHHHHIIIIIHH", WORK + " name gx gy gz bx by bz regs static dynamic local queue dispatch "
+               "acc_regs scalar_regs"),
     "COPY": ("<qqQQIIIIQBBBB", WORK + " size kind src dst flags"),
     "SET": ("<qqQQIIIIQIB", WORK + " size value memory"),
     "MEMORY": ("<qQQQIIIBB", "time address size corr device context stream op kind"),
@@ -37,6 +39,8 @@ FIELDS = {
     "RANGE": ("<qQIIHHI", "time id name domain op length category"),
     "LOST": ("<QqqII", "count first last why text"),
     "END": ("<qq", "time real"),
+    "SCRATCH": ("<qqQQIIII", "start end corr size device queue flags op"),
+    "BARRIER": ("<qqQQIIIIQIII", WORK + " event queue source op"),
 }
 
 
@@ -70,7 +74,7 @@ class Capture:
                 i, n = struct.unpack_from("<II", rec)
                 self.strings[i] = rec[8:8 + n].decode()
             elif name in FIELDS:
-                fmt, names = FIELDS[name]
+                fmt, names = API_WITH_ARGUMENTS if name == "API" and size == 80 else FIELDS[name]
                 row = dict(zip(names.split(), struct.unpack_from(fmt, rec)))
                 row["thread"] = thread or tid
                 if name == "RANGE":

@@ -1,0 +1,400 @@
+/* HIP calls on the program's threads: one record a call, written at its end into the thread's ring,
+ * and the stream that the call works on, kept for the kernels and copies it launches. */
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "record/rocm.h"
+
+enum { NESTED = 8, NO_CODE = 4096 };
+
+typedef struct field {
+	uint8_t at, bytes; /* bytes 0: the call has no such argument */
+} field;
+
+/* What is known of an operation, by its number. */
+typedef struct call_info {
+	field field[ROCPROF_ROLES];
+	uint8_t flags;
+	bool known;
+} call_info;
+
+static struct {
+	call_info runtime[ROCM_CALLS_MAX]; /* filled before the first callback, then only read */
+	call_info nothing;
+	bool sdk_graphs; /* the SDK numbers executable graphs itself */
+} calls;
+
+static __thread struct {
+	uint32_t stream[NESTED]; /* of the calls that are being made, by depth */
+	uint32_t depth;
+	uint32_t set[NESTED]; /* the same as the SDK tells it, for calls we do not know */
+	uint32_t sets;
+	uint32_t graph, node;
+	uint32_t named_life;
+} mine __attribute__((tls_model("initial-exec")));
+
+/* ---- choice ---- */
+
+typedef enum call_id {
+#define ROCPROF_HIP_STEP  9999
+#define CALL(name, flags) CALL_##name,
+#define FIELD(name, role, member, at, bytes)
+#include "vendor/rocprof_hip.def"
+#undef CALL
+#undef FIELD
+	CALL_COUNT
+} call_id;
+
+static const struct {
+	const char *name;
+	uint8_t flags;
+} table[] = {
+#define CALL(name, flags) {#name, flags},
+#define FIELD(name, role, member, at, bytes)
+#include "vendor/rocprof_hip.def"
+#undef CALL
+#undef FIELD
+};
+static_assert(sizeof table / sizeof *table == CALL_COUNT, "one row a call");
+
+static const struct {
+	uint16_t call;
+	uint8_t role, at, bytes;
+} fields[] = {
+#define CALL(name, flags)
+#define FIELD(name, role, member, at, bytes) {CALL_##name, ROCPROF_ROLE_##role, at, bytes},
+#include "vendor/rocprof_hip.def"
+#undef CALL
+#undef FIELD
+};
+
+typedef struct choice {
+	rocm_kind kind;
+	int32_t *ops;
+	size_t n;
+	bool all;
+} choice;
+
+static void name_call(int32_t operation, const char *name, uint16_t domain)
+{
+	uint32_t sid = assay_rt_string(name);
+	assay_wire_api_name *w = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *w);
+	w->function = (uint32_t)operation;
+	w->domain = domain;
+	w->name = sid;
+}
+
+static void learn(int32_t operation, size_t row)
+{
+	call_info *c = &calls.runtime[operation];
+	c->known = true;
+	c->flags = table[row].flags;
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (fields[i].call == row)
+			c->field[fields[i].role] = (field){fields[i].at, fields[i].bytes};
+}
+
+/* Of the compiler's calls only the loading of code counts; the others only prepare a launch. */
+static void choose_one(int32_t operation, const char *name, void *data)
+{
+	choice *c = data;
+	bool compiler = c->kind == ROCM_COMPILER, take = c->all;
+	if (operation < 0 || operation >= ROCM_CALLS_MAX)
+		return;
+	for (size_t i = 0; !compiler && i < CALL_COUNT; i++) {
+		if (strcmp(table[i].name, name))
+			continue;
+		learn(operation, i);
+		take = true;
+	}
+	if (compiler && !strcmp(name, "__hipRegisterFatBinary"))
+		take = true;
+	if (!take)
+		return;
+	name_call(operation, name, compiler ? ASSAY_WIRE_COMPILER : ASSAY_WIRE_RUNTIME);
+	c->ops[c->n++] = operation;
+}
+
+size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops, bool *all)
+{
+	choice c = {kind, ops, 0, assay_rt_conf()->all_api};
+	assay_rocm_each(lib, assay_rocm_names.kind[kind], choose_one, &c);
+	calls.sdk_graphs = assay_rocm_names.kind[ROCM_GRAPH] >= 0;
+	*all = c.all;
+	return c.n;
+}
+
+/* ---- arguments ---- */
+
+static uint64_t value_at(const void *p, unsigned bytes)
+{
+	uint64_t v = 0;
+	memcpy(&v, p, bytes <= sizeof v ? bytes : sizeof v);
+	return v;
+}
+
+static uint64_t argument(const rocprof_hip_call *h, const call_info *c, int role)
+{
+	field f = c->field[role];
+	size_t room = h->size - sizeof *h - ROCPROF_HIP_RESULT;
+	return f.bytes && f.at + (size_t)f.bytes <= room ? value_at(h->args + f.at, f.bytes) : 0;
+}
+
+static uint64_t through(const rocprof_hip_call *h, const call_info *c, int role)
+{
+	uint64_t v = 0, address = argument(h, c, role);
+	if (address)
+		memcpy(&v, (const void *)(uintptr_t)address, sizeof v);
+	return v;
+}
+
+/* A name of 64 bytes that two processes share, as a number. */
+static uint64_t hashed(const void *p)
+{
+	return p ? assay_wire_sum(p, ROCPROF_IPC_HANDLE) : 0;
+}
+
+static bool takes_stream(const call_info *c)
+{
+	return c->field[ROCPROF_ROLE_STREAM].bytes || c->field[ROCPROF_ROLE_CONFIG].bytes ||
+	       c->flags & ROCPROF_NULL_STREAM;
+}
+
+static uint64_t stream_handle(const rocprof_hip_call *h, const call_info *c)
+{
+	uint64_t v = argument(h, c, ROCPROF_ROLE_STREAM);
+	if (c->field[ROCPROF_ROLE_CONFIG].bytes) {
+		uint64_t config = argument(h, c, ROCPROF_ROLE_CONFIG);
+		v = config ? value_at((const char *)(uintptr_t)config + ROCPROF_CONFIG_STREAM, 8)
+			   : 0;
+	}
+	return v == 0 && c->flags & ROCPROF_SPT ? ROCPROF_STREAM_PER_THREAD : v;
+}
+
+/* ---- the streams of the calls being made ---- */
+
+static void push_stream(uint32_t id)
+{
+	if (mine.depth < NESTED)
+		mine.stream[mine.depth] = id;
+	mine.depth++;
+}
+
+static uint32_t stream_now(void)
+{
+	uint32_t depth = mine.depth < NESTED ? mine.depth : NESTED;
+	uint32_t sets = mine.sets < NESTED ? mine.sets : NESTED;
+	return depth ? mine.stream[depth - 1] : sets ? mine.set[sets - 1] : ASSAY_WIRE_NONE;
+}
+
+void assay_rocm_on_stream(const rocm_call *c, rocprof_user *user)
+{
+	(void)user;
+	const rocprof_hip_stream *s = c->payload;
+	if (c->operation != assay_rocm_names.op[ROCM_OP_STREAM_SET])
+		return;
+	if (c->phase == ROCPROF_ENTER) {
+		if (mine.sets < NESTED)
+			mine.set[mine.sets] = assay_rocm_stream(s->handle);
+		mine.sets++;
+	} else if (c->phase == ROCPROF_EXIT && mine.sets) {
+		mine.sets--;
+	}
+}
+
+void assay_rocm_on_graph(const rocm_call *c, rocprof_user *user)
+{
+	(void)user;
+	const rocprof_hip_graph *g = c->payload;
+	if (c->operation != assay_rocm_names.op[ROCM_OP_GRAPH_LAUNCH])
+		return;
+	mine.graph = c->phase == ROCPROF_ENTER ? (uint32_t)g->id : 0;
+	mine.node = 0;
+}
+
+enum { STREAM_BITS = 24, GRAPH_BITS = 20, NODE_BITS = 19 };
+
+static uint64_t fit(uint32_t v, int bits)
+{
+	return v < 1u << bits ? v : 0;
+}
+
+uint64_t assay_rocm_pack(rocm_origin o)
+{
+	return fit(o.stream + 1, STREAM_BITS) | fit(o.graph, GRAPH_BITS) << STREAM_BITS |
+	       fit(o.node, NODE_BITS) << (STREAM_BITS + GRAPH_BITS) | (uint64_t)o.wanted << 63;
+}
+
+rocm_origin assay_rocm_unpack(uint64_t v)
+{
+	return (rocm_origin){
+		.stream = (uint32_t)(v & ((1u << STREAM_BITS) - 1)) - 1,
+		.graph = (uint32_t)(v >> STREAM_BITS & ((1u << GRAPH_BITS) - 1)),
+		.node = (uint32_t)(v >> (STREAM_BITS + GRAPH_BITS) & ((1u << NODE_BITS) - 1)),
+		.wanted = v >> 63,
+	};
+}
+
+static bool limited(void)
+{
+	const assay_rt_config *c = assay_rt_conf();
+	return c->range[0] || c->from || c->until;
+}
+
+/* On the thread that launches, while it is in the call. */
+int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t operation,
+		       uint64_t corr, rocprof_user *out, void *data)
+{
+	(void)thread, (void)context, (void)operation, (void)corr, (void)data;
+	if (mine.graph && (kind == ROCPROF_REQUEST_KERNEL || kind == ROCPROF_REQUEST_COPY))
+		mine.node++;
+	out->value = assay_rocm_pack((rocm_origin){
+		.stream = stream_now(),
+		.graph = mine.graph,
+		.node = mine.graph ? mine.node : 0,
+		.wanted = limited() ? assay_rt_wanted(assay_rt_now()) : true,
+	});
+	return 0;
+}
+
+/* ---- records ---- */
+
+static void name_thread(void)
+{
+	char name[17] = "";
+	uint32_t life = assay_rt_life();
+	if (mine.named_life == life)
+		return;
+	mine.named_life = life;
+	if (prctl(PR_GET_NAME, name) || !assay_rt_bulk_open())
+		return;
+	uint32_t sid = assay_rt_string(name);
+	assay_wire_thread *t = assay_rt_bulk(ASSAY_WIRE_THREAD, sizeof *t);
+	t->rec.thread = assay_rt_tid();
+	t->name = sid;
+	assay_rt_bulk_close();
+}
+
+static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const call_info *c)
+{
+	bool done = w->status == 0;
+	w->given = takes_stream(c) || c->field[ROCPROF_ROLE_STREAM_OUT].bytes
+			   ? ASSAY_WIRE_GIVES_STREAM
+			   : 0;
+	if (c->field[ROCPROF_ROLE_EVENT].bytes || c->field[ROCPROF_ROLE_EVENT_OUT].bytes)
+		w->given |= ASSAY_WIRE_GIVES_EVENT;
+	w->given |=
+		c->flags & ROCPROF_ORDERS ? ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS : ASSAY_WIRE_GIVEN;
+	w->stream = takes_stream(c) ? stream_handle(h, c)
+		    : done          ? through(h, c, ROCPROF_ROLE_STREAM_OUT)
+				    : 0;
+	w->event = argument(h, c, ROCPROF_ROLE_EVENT);
+	w->arg[0] = argument(h, c, ROCPROF_ROLE_ARG0);
+	w->arg[1] = argument(h, c, ROCPROF_ROLE_ARG1);
+	if (done && c->field[ROCPROF_ROLE_EVENT_OUT].bytes)
+		w->event = through(h, c, ROCPROF_ROLE_EVENT_OUT);
+	if (done && c->field[ROCPROF_ROLE_ARG0_OUT].bytes)
+		w->arg[0] = through(h, c, ROCPROF_ROLE_ARG0_OUT);
+	if (done && c->field[ROCPROF_ROLE_HASH_OUT].bytes)
+		w->arg[0] = hashed((const void *)(uintptr_t)argument(h, c, ROCPROF_ROLE_HASH_OUT));
+	if (c->field[ROCPROF_ROLE_HASH].bytes)
+		w->arg[0] = hashed(h->args + c->field[ROCPROF_ROLE_HASH].at);
+}
+
+/* Some calls return no error code but a text or a number; only codes are told. */
+static int32_t status_of(const rocprof_hip_call *h, const call_info *c)
+{
+	int32_t v = 0;
+	memcpy(&v, (const char *)h + h->size - ROCPROF_HIP_RESULT, sizeof v);
+	return c->known || (v >= 0 && v < NO_CODE) ? v : 0;
+}
+
+static bool readable(const rocprof_hip_call *h)
+{
+	return h && h->size >= sizeof *h + ROCPROF_HIP_ARGS_MIN + ROCPROF_HIP_RESULT;
+}
+
+static void put_call(const rocm_call *c, const call_info *info, uint16_t domain, int64_t start)
+{
+	const rocprof_hip_call *h = c->payload;
+	int64_t end = assay_rt_now();
+	if (!assay_rt_wanted(start))
+		return;
+	name_thread();
+	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, sizeof *w);
+	if (!w)
+		return;
+	memset((char *)w + sizeof w->rec, 0, sizeof *w - sizeof w->rec);
+	w->start = start;
+	w->end = end;
+	w->corr = c->corr;
+	w->function = (uint32_t)c->operation;
+	w->domain = domain;
+	if (readable(h)) {
+		w->status = domain == ASSAY_WIRE_RUNTIME ? status_of(h, info) : 0;
+		fill_arguments(w, h, info);
+	}
+	assay_rt_commit();
+}
+
+static const call_info *info_of(int32_t operation)
+{
+	return operation >= 0 && operation < ROCM_CALLS_MAX ? &calls.runtime[operation]
+							    : &calls.nothing;
+}
+
+static void enter(const rocprof_hip_call *h, const call_info *c, int64_t now)
+{
+	if (takes_stream(c))
+		push_stream(assay_rocm_stream(stream_handle(h, c)));
+	if (c->flags & ROCPROF_GRAPH && !calls.sdk_graphs) {
+		mine.graph = assay_rocm_graph(argument(h, c, ROCPROF_ROLE_ARG0));
+		mine.node = 0;
+	}
+	/* before the runtime can give the address to somebody else */
+	if (c->flags & ROCPROF_DESTROY)
+		assay_rocm_stream_gone(argument(h, c, ROCPROF_ROLE_STREAM), now);
+}
+
+static void leave(const rocm_call *call, const call_info *c, int64_t start)
+{
+	const rocprof_hip_call *h = call->payload;
+	if (takes_stream(c) && mine.depth)
+		mine.depth--;
+	if (c->flags & ROCPROF_GRAPH && !calls.sdk_graphs)
+		mine.graph = 0;
+	if (c->flags & ROCPROF_CREATE && status_of(h, c) == 0)
+		assay_rocm_stream_made(through(h, c, ROCPROF_ROLE_STREAM_OUT),
+				       (uint32_t)argument(h, c, ROCPROF_ROLE_ARG0),
+				       (int32_t)argument(h, c, ROCPROF_ROLE_ARG1), call->corr,
+				       start);
+	if (c->field[ROCPROF_ROLE_ARG0_OUT].bytes && c->flags & ROCPROF_MAKES_GRAPH &&
+	    status_of(h, c) == 0)
+		assay_rocm_graph_gone(through(h, c, ROCPROF_ROLE_ARG0_OUT));
+}
+
+void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
+{
+	const call_info *info = info_of(c->operation);
+	const rocprof_hip_call *h = c->payload;
+	bool read = info->known && readable(h);
+	if (c->phase == ROCPROF_ENTER) {
+		int64_t now = assay_rt_now();
+		user->value = (uint64_t)now;
+		if (read)
+			enter(h, info, now);
+	} else if (c->phase == ROCPROF_EXIT) {
+		put_call(c, info, ASSAY_WIRE_RUNTIME, (int64_t)user->value);
+		if (read)
+			leave(c, info, (int64_t)user->value);
+	}
+}
+
+void assay_rocm_on_compiler(const rocm_call *c, rocprof_user *user)
+{
+	if (c->phase == ROCPROF_ENTER)
+		user->value = (uint64_t)assay_rt_now();
+	else if (c->phase == ROCPROF_EXIT)
+		put_call(c, &calls.nothing, ASSAY_WIRE_COMPILER, (int64_t)user->value);
+}

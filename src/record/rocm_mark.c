@@ -1,0 +1,171 @@
+/* roctx. The text is only in the callback, never in buffer records. From 1.0 on a range is one
+ * callback pair, told at its start and its end; before, push, pop, start and stop are calls. */
+#include <string.h>
+
+#include "record/rocm.h"
+
+enum { TEXT_MAX = 1024, MARKS_MAX = 16 };
+
+typedef enum mark_op { NOTHING, MARK, PUSH, POP, START, STOP, THREAD_RANGE, PROCESS_RANGE } mark_op;
+
+static struct {
+	uint8_t op[MARKS_MAX]; /* by operation of the kind that is subscribed */
+	int32_t name_thread;
+} marks = {.name_thread = -1};
+
+static __thread struct {
+	uint32_t depth;        /* pushes open */
+	uint32_t chosen;       /* depth of the range --only-range names, 0 none */
+	uint64_t chosen_range; /* the same for ranges that end by id */
+} mine __attribute__((tls_model("initial-exec")));
+
+static const struct {
+	const char *name;
+	mark_op op;
+} ops[] = {
+	{"roctxMarkA", MARK},
+	{"roctxRangePushA", PUSH},
+	{"roctxRangePop", POP},
+	{"roctxRangeStartA", START},
+	{"roctxRangeStop", STOP},
+	{"roctxThreadRangeA", THREAD_RANGE},
+	{"roctxProcessRangeA", PROCESS_RANGE},
+};
+
+static void choose_one(int32_t operation, const char *name, void *data)
+{
+	const rocm_kind *kind = data;
+	if (*kind == ROCM_NAMING && !strcmp(name, "roctxNameOsThread"))
+		marks.name_thread = operation;
+	for (size_t i = 0; *kind != ROCM_NAMING && i < sizeof ops / sizeof *ops; i++)
+		if (operation >= 0 && operation < MARKS_MAX && !strcmp(name, ops[i].name))
+			marks.op[operation] = (uint8_t)ops[i].op;
+}
+
+void assay_rocm_choose_marks(const rocprof_lib *lib, rocm_kind kind)
+{
+	assay_rocm_each(lib, assay_rocm_names.kind[kind], choose_one, &kind);
+}
+
+static void put(uint16_t op, const char *text, uint64_t id, int64_t time)
+{
+	size_t n = text ? strlen(text) : 0;
+	if (n > TEXT_MAX)
+		n = TEXT_MAX;
+	assay_wire_range *g = assay_rt_begin(ASSAY_WIRE_RANGE, sizeof *g + n);
+	if (!g)
+		return;
+	memset((char *)g + sizeof g->rec, 0, sizeof *g - sizeof g->rec);
+	g->time = time;
+	g->id = id;
+	g->op = op;
+	g->length = (uint16_t)n;
+	if (n)
+		memcpy(g + 1, text, n);
+	assay_rt_commit();
+}
+
+static bool is_chosen(const char *text)
+{
+	return assay_rt_ranged() && text && !strcmp(text, assay_rt_conf()->range);
+}
+
+static void push(const char *text)
+{
+	mine.depth++;
+	if (!mine.chosen && is_chosen(text)) {
+		mine.chosen = mine.depth;
+		assay_rt_range(1);
+	}
+	put(ASSAY_WIRE_RANGE_PUSH, text, 0, assay_rt_now());
+}
+
+static void pop(void)
+{
+	put(ASSAY_WIRE_RANGE_POP, NULL, 0, assay_rt_now());
+	if (mine.chosen && mine.chosen == mine.depth) {
+		mine.chosen = 0;
+		assay_rt_range(-1);
+	}
+	mine.depth -= mine.depth > 0;
+}
+
+static void start(const char *text, uint64_t id, int64_t time)
+{
+	if (!mine.chosen_range && is_chosen(text)) {
+		mine.chosen_range = id;
+		assay_rt_range(1);
+	}
+	put(ASSAY_WIRE_RANGE_START, text, id, time);
+}
+
+static void stop(uint64_t id)
+{
+	put(ASSAY_WIRE_RANGE_END, NULL, id, assay_rt_now());
+	if (mine.chosen_range && mine.chosen_range == id) {
+		mine.chosen_range = 0;
+		assay_rt_range(-1);
+	}
+}
+
+static mark_op op_of(int32_t operation)
+{
+	return operation >= 0 && operation < MARKS_MAX ? (mark_op)marks.op[operation] : NOTHING;
+}
+
+void assay_rocm_on_range(const rocm_call *c, rocprof_user *user)
+{
+	(void)user;
+	const rocprof_marker_call *m = c->payload;
+	mark_op op = op_of(c->operation);
+	bool enters = c->phase == ROCPROF_ENTER;
+	if (!m || c->phase < ROCPROF_ENTER)
+		return;
+	if (op == MARK && enters)
+		put(ASSAY_WIRE_RANGE_MARK, m->args.message, 0, assay_rt_now());
+	else if (op == THREAD_RANGE && enters)
+		push(m->args.message);
+	else if (op == THREAD_RANGE)
+		pop();
+	else if (op == PROCESS_RANGE && enters)
+		start(m->args.message, c->corr, assay_rt_now());
+	else if (op == PROCESS_RANGE)
+		stop(c->corr);
+}
+
+/* The id of a started range is known only when the call returns. */
+void assay_rocm_on_marker(const rocm_call *c, rocprof_user *user)
+{
+	const rocprof_marker_call *m = c->payload;
+	mark_op op = op_of(c->operation);
+	if (!m)
+		return;
+	if (c->phase == ROCPROF_EXIT && op == START)
+		start(m->args.message, m->result, (int64_t)user->value);
+	if (c->phase != ROCPROF_ENTER)
+		return;
+	if (op == MARK)
+		put(ASSAY_WIRE_RANGE_MARK, m->args.message, 0, assay_rt_now());
+	else if (op == PUSH)
+		push(m->args.message);
+	else if (op == POP)
+		pop();
+	else if (op == START)
+		user->value = (uint64_t)assay_rt_now();
+	else if (op == STOP)
+		stop(m->args.id);
+}
+
+void assay_rocm_on_naming(const rocm_call *c, rocprof_user *user)
+{
+	(void)user;
+	const rocprof_marker_call *m = c->payload;
+	if (!m || c->phase != ROCPROF_ENTER || c->operation != marks.name_thread ||
+	    !m->args.message || !assay_rt_bulk_open())
+		return;
+	uint32_t sid = assay_rt_string(m->args.message);
+	assay_wire_thread *t = assay_rt_bulk(ASSAY_WIRE_THREAD, sizeof *t);
+	t->rec.thread = assay_rt_tid();
+	t->name = sid;
+	assay_rt_bulk_close();
+}

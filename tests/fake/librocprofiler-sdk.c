@@ -1,0 +1,949 @@
+/* rocprofiler-sdk without a GPU: the life cycle, services, names and record layouts of the version
+ * that FAKE_ROCPROF names (400, 500, 600, 10000, 10100, 10300), built from our own declarations.
+ *   FAKE_ROCPROF_SHIFT=N   numbers of kinds and operations are N higher: they must be found by name
+ *   FAKE_ROCPROF_LATE=1    records come only at the end, newest first
+ *   FAKE_ROCPROF_GROW=N    the union of HIP arguments is N bytes longer
+ *   FAKE_ROCPROF_DROP=N    so many records are dropped
+ *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
+ *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rocprof.h"
+#include "vendor/rocprof.h"
+
+#define API __attribute__((visibility("default")))
+enum {
+	LOCKED = 16,
+	NOT_FOUND = 2,
+	NOT_ZERO = 30,
+	KINDS = 64,
+	CLIENTS = 8,
+	BUFFERS = 4, /* of a client */
+	RECORD = 192,
+	RUNTIME = 5,
+	COMPILER = 6,
+	MARKER = 7,
+	NAMING = 9,
+	CODE = 10,
+	STREAM = 20,
+	RANGE = 21,
+	GRAPH = 22,
+};
+
+typedef struct record {
+	struct record *next;
+	uint32_t kind;
+	uint64_t bytes[RECORD / 8];
+} record;
+
+typedef struct buffer {
+	rocprof_buffer_fn *fn;
+	void *data;
+	record *first; /* newest first, unless late */
+	uint64_t dropped;
+} buffer;
+
+typedef struct client {
+	union {
+		rocprof_client_0 zero;
+		rocprof_client_1 one;
+	} id;
+	rocprof_configure_result *result;
+	void (*callback[KINDS])(void);
+	void *arg[KINDS];
+	uint8_t *ops[KINDS]; /* bits: NULL means all */
+	uint64_t ops_set[KINDS][16];
+	uint8_t buffered[KINDS];
+	rocprof_request_fn *request;
+	uint8_t requested[KINDS];
+	buffer buffers[BUFFERS];
+	int n_buffers, started;
+} client;
+
+static struct {
+	uint32_t version, shift, grow;
+	int state, done, late; /* state as rocprofiler_is_initialized has it */
+	client clients[CLIENTS];
+	uint32_t n;
+	uint64_t last_corr, last_dispatch, ahead;
+	record *pending; /* not finished, newest first */
+	pthread_mutex_t lock;
+	client *configuring;
+} sdk = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + sdk.ahead;
+}
+
+static uint64_t thread_id(void)
+{
+	static __thread uint64_t tid;
+	if (!tid)
+		tid = (uint64_t)syscall(SYS_gettid);
+	return tid;
+}
+
+static int one(void)
+{
+	return sdk.version >= ROCPROF_ABI_1;
+}
+
+/* ---- names ---- */
+
+typedef struct named {
+	int number;
+	uint32_t from, until; /* versions that have it */
+	const char *name;
+} named;
+
+static const named callback_kinds[] = {
+	{1, 0, -1u, "HSA_CORE_API"},
+	{RUNTIME, 0, -1u, "HIP_RUNTIME_API"},
+	{COMPILER, 0, -1u, "HIP_COMPILER_API"},
+	{MARKER, 0, -1u, "MARKER_CORE_API"},
+	{8, 0, -1u, "MARKER_CONTROL_API"},
+	{NAMING, 0, -1u, "MARKER_NAME_API"},
+	{CODE, 0, -1u, "CODE_OBJECT"},
+	{11, 0, -1u, "SCRATCH_MEMORY"},
+	{12, 0, -1u, "KERNEL_DISPATCH"},
+	{13, 0, -1u, "MEMORY_COPY"},
+	{16, 600, -1u, "MEMORY_ALLOCATION"},
+	{STREAM, 10000, -1u, "HIP_STREAM"},
+	{RANGE, 10000, -1u, "MARKER_CORE_RANGE_API"},
+	{GRAPH, 10300, -1u, "HIP_GRAPH"},
+	{25, 10300, -1u, "HIP_EVENT"},
+	{0, 0, 0, NULL},
+};
+enum { B_COPY = 10, B_KERNEL = 11, B_EVENT = 36 };
+static const named buffer_kinds[] = {
+	{B_COPY, 0, -1u, "MEMORY_COPY"},
+	{B_KERNEL, 0, -1u, "KERNEL_DISPATCH"},
+	{12, 0, 9999, "PAGE_MIGRATION"},
+	{13, 0, 9999, "SCRATCH_MEMORY"},
+	{14, 0, 9999, "CORRELATION_ID_RETIREMENT"},
+	{17, 600, 9999, "MEMORY_ALLOCATION"},
+	{12, 10000, -1u, "SCRATCH_MEMORY"},
+	{13, 10000, -1u, "CORRELATION_ID_RETIREMENT"},
+	{16, 10000, -1u, "MEMORY_ALLOCATION"},
+	{B_EVENT, 10300, -1u, "HIP_EVENT"},
+	{0, 0, 0, NULL},
+};
+
+/* Operation numbers of ROCm 6.2 to 7.0. */
+static const named runtime_ops[] = {
+	{66, 0, -1u, "hipDeviceSynchronize"},
+	{76, 0, -1u, "hipEventCreate"},
+	{78, 0, -1u, "hipEventDestroy"},
+	{80, 0, -1u, "hipEventQuery"},
+	{81, 0, -1u, "hipEventRecord"},
+	{82, 0, -1u, "hipEventSynchronize"},
+	{84, 0, -1u, "hipExtLaunchKernel"},
+	{90, 0, -1u, "hipFree"},
+	{100, 0, -1u, "hipGetLastError"},
+	{159, 0, -1u, "hipGraphInstantiate"},
+	{166, 0, -1u, "hipGraphLaunch"},
+	{214, 0, -1u, "hipLaunchKernel"},
+	{215, 0, -1u, "hipMalloc"},
+	{259, 0, -1u, "hipMemcpy"},
+	{268, 0, -1u, "hipMemcpyAsync"},
+	{270, 0, -1u, "hipMemcpyAnew3DAsync"}, /* a call nobody heard of, with a stream */
+	{327, 0, -1u, "hipSetDevice"},
+	{333, 0, -1u, "hipStreamBeginCapture"},
+	{334, 0, -1u, "hipStreamCreate"},
+	{336, 0, -1u, "hipStreamCreateWithPriority"},
+	{337, 0, -1u, "hipStreamDestroy"},
+	{338, 0, -1u, "hipStreamEndCapture"},
+	{346, 0, -1u, "hipStreamSynchronize"},
+	{348, 0, -1u, "hipStreamWaitEvent"},
+	{419, 0, -1u, "hipLaunchKernel_spt"},
+	{474, 10000, -1u, "hipLaunchKernelExC"},
+	{0, 0, 0, NULL},
+};
+static const named compiler_ops[] = {{0, 0, -1u, "__hipPopCallConfiguration"},
+				     {1, 0, -1u, "__hipPushCallConfiguration"},
+				     {2, 0, -1u, "__hipRegisterFatBinary"},
+				     {0, 0, 0, NULL}};
+static const named marker_ops[] = {{0, 0, -1u, "roctxMarkA"},
+				   {1, 0, -1u, "roctxRangePushA"},
+				   {2, 0, -1u, "roctxRangePop"},
+				   {3, 0, -1u, "roctxRangeStartA"},
+				   {4, 0, -1u, "roctxRangeStop"},
+				   {5, 0, -1u, "roctxGetThreadId"},
+				   {0, 0, 0, NULL}};
+static const named range_ops[] = {{0, 0, -1u, "roctxMarkA"},
+				  {1, 0, -1u, "roctxThreadRangeA"},
+				  {2, 0, -1u, "roctxProcessRangeA"},
+				  {3, 0, -1u, "roctxGetThreadId"},
+				  {0, 0, 0, NULL}};
+static const named naming_ops[] = {{0, 0, -1u, "roctxNameOsThread"}, {0, 0, 0, NULL}};
+static const named code_ops[] = {{1, 0, -1u, "CODE_OBJECT_LOAD"},
+				 {2, 0, -1u, "CODE_OBJECT_DEVICE_KERNEL_SYMBOL_REGISTER"},
+				 {3, 600, -1u, "CODE_OBJECT_HOST_KERNEL_SYMBOL_REGISTER"},
+				 {0, 0, 0, NULL}};
+static const named stream_ops[] = {{1, 0, -1u, "HIP_STREAM_CREATE"},
+				   {2, 0, -1u, "HIP_STREAM_DESTROY"},
+				   {3, 0, -1u, "HIP_STREAM_SET"},
+				   {0, 0, 0, NULL}};
+static const named graph_ops[] = {{1, 0, -1u, "HIP_GRAPH_EXEC_CREATE"},
+				  {2, 0, -1u, "HIP_GRAPH_EXEC_DESTROY"},
+				  {3, 0, -1u, "HIP_GRAPH_EXEC_LAUNCH"},
+				  {0, 0, 0, NULL}};
+static const named copy_ops[] = {{1, 0, -1u, "MEMORY_COPY_HOST_TO_HOST"},
+				 {2, 0, -1u, "MEMORY_COPY_HOST_TO_DEVICE"},
+				 {3, 0, -1u, "MEMORY_COPY_DEVICE_TO_HOST"},
+				 {4, 0, -1u, "MEMORY_COPY_DEVICE_TO_DEVICE"},
+				 {0, 0, 0, NULL}};
+static const named memory_ops[] = {{1, 0, -1u, "MEMORY_ALLOCATION_ALLOCATE"},
+				   {2, 0, -1u, "MEMORY_ALLOCATION_VMEM_ALLOCATE"},
+				   {3, 0, -1u, "MEMORY_ALLOCATION_FREE"},
+				   {4, 0, -1u, "MEMORY_ALLOCATION_VMEM_FREE"},
+				   {0, 0, 0, NULL}};
+static const named scratch_ops[] = {{1, 0, -1u, "SCRATCH_MEMORY_ALLOC"},
+				    {2, 0, -1u, "SCRATCH_MEMORY_FREE"},
+				    {3, 0, -1u, "SCRATCH_MEMORY_ASYNC_RECLAIM"},
+				    {0, 0, 0, NULL}};
+static const named event_ops[] = {
+	{1, 0, -1u, "HIP_EVENT_RECORD"}, {2, 0, -1u, "HIP_EVENT_WAIT"}, {0, 0, 0, NULL}};
+static const named no_ops[] = {{0, 0, 0, NULL}};
+
+static const struct {
+	const char *kind;
+	const named *ops;
+} operations[] = {
+	{"HIP_RUNTIME_API", runtime_ops}, {"HIP_COMPILER_API", compiler_ops},
+	{"MARKER_CORE_API", marker_ops},  {"MARKER_CORE_RANGE_API", range_ops},
+	{"MARKER_NAME_API", naming_ops},  {"CODE_OBJECT", code_ops},
+	{"HIP_STREAM", stream_ops},       {"HIP_GRAPH", graph_ops},
+	{"MEMORY_COPY", copy_ops},        {"MEMORY_ALLOCATION", memory_ops},
+	{"SCRATCH_MEMORY", scratch_ops},  {"HIP_EVENT", event_ops},
+};
+
+static int here(const named *n)
+{
+	return sdk.version >= n->from && sdk.version <= n->until;
+}
+
+static const char *name_in(const named *list, int number)
+{
+	for (; list->name; list++)
+		if (here(list) && list->number + (int)sdk.shift == number)
+			return list->name;
+	return NULL;
+}
+
+static int number_in(const named *list, const char *name)
+{
+	for (; list->name; list++)
+		if (here(list) && !strcmp(list->name, name))
+			return list->number + (int)sdk.shift;
+	return -1;
+}
+
+static const named *ops_of(const char *kind)
+{
+	for (size_t i = 0; kind && i < sizeof operations / sizeof *operations; i++)
+		if (!strcmp(operations[i].kind, kind))
+			return operations[i].ops;
+	return no_ops;
+}
+
+static int give_name(const char *name, const char **out, uint64_t *length)
+{
+	if (!name)
+		return NOT_FOUND;
+	*out = name;
+	if (length)
+		*length = strlen(name);
+	return 0;
+}
+
+static int each_kind(const named *list, rocprof_kind_fn *fn, void *data)
+{
+	for (; list->name; list++)
+		if (here(list))
+			fn(list->number + (int)sdk.shift, data);
+	return 0;
+}
+
+static int each_op(const named *kinds, int kind, rocprof_operation_fn *fn, void *data)
+{
+	for (const named *o = ops_of(name_in(kinds, kind)); o->name; o++)
+		if (here(o))
+			fn(kind, o->number + (int)sdk.shift, data);
+	return 0;
+}
+
+API int rocprofiler_iterate_callback_tracing_kinds(rocprof_kind_fn *fn, void *data)
+{
+	return each_kind(callback_kinds, fn, data);
+}
+API int rocprofiler_iterate_buffer_tracing_kinds(rocprof_kind_fn *fn, void *data)
+{
+	return each_kind(buffer_kinds, fn, data);
+}
+API int rocprofiler_iterate_callback_tracing_kind_operations(int kind, rocprof_operation_fn *fn,
+							     void *data)
+{
+	return each_op(callback_kinds, kind, fn, data);
+}
+API int rocprofiler_iterate_buffer_tracing_kind_operations(int kind, rocprof_operation_fn *fn,
+							   void *data)
+{
+	return each_op(buffer_kinds, kind, fn, data);
+}
+API int rocprofiler_query_callback_tracing_kind_name(int kind, const char **name, uint64_t *n)
+{
+	return give_name(name_in(callback_kinds, kind), name, n);
+}
+API int rocprofiler_query_buffer_tracing_kind_name(int kind, const char **name, uint64_t *n)
+{
+	return give_name(name_in(buffer_kinds, kind), name, n);
+}
+API int rocprofiler_query_callback_tracing_kind_operation_name(int kind, int32_t op,
+							       const char **name, uint64_t *n)
+{
+	return give_name(name_in(ops_of(name_in(callback_kinds, kind)), op), name, n);
+}
+API int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t op,
+							     const char **name, uint64_t *n)
+{
+	return give_name(name_in(ops_of(name_in(buffer_kinds, kind)), op), name, n);
+}
+
+enum { REQUEST_EVENT = 17 };
+API int rocprofiler_query_external_correlation_id_request_kind_name(int kind, const char **name,
+								    uint64_t *n)
+{
+	static const named list[] = {{10, 10000, -1u, "MEMORY_COPY"},
+				     {11, 10000, -1u, "KERNEL_DISPATCH"},
+				     {12, 10000, -1u, "SCRATCH_MEMORY"},
+				     {REQUEST_EVENT, 10300, -1u, "HIP_EVENT"},
+				     {0, 0, 0, NULL}};
+	return give_name(name_in(list, kind + (int)sdk.shift), name, n);
+}
+
+/* ---- contexts, buffers, services: a client's context has its number + 1, its buffers that times
+ * 16 and the number of the buffer ---- */
+
+static int refused(const char *kind)
+{
+	const char *name = getenv("FAKE_ROCPROF_REFUSE");
+	return name && kind && !strcmp(name, kind);
+}
+
+static client *client_of(uint64_t id)
+{
+	return id && id <= sdk.n ? &sdk.clients[id - 1] : NULL;
+}
+
+API int rocprofiler_create_context(uint64_t *id)
+{
+	if (sdk.version >= 500 && *id)
+		return NOT_ZERO;
+	if (sdk.state != -1)
+		return LOCKED;
+	*id = (uint64_t)(sdk.configuring - sdk.clients) + 1;
+	return 0;
+}
+API int rocprofiler_start_context(uint64_t id)
+{
+	client_of(id)->started = 1;
+	return 0;
+}
+API int rocprofiler_stop_context(uint64_t id)
+{
+	client_of(id)->started = 0;
+	return 0;
+}
+API int rocprofiler_context_is_valid(uint64_t id, int *valid)
+{
+	*valid = client_of(id) != NULL;
+	return 0;
+}
+API int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, int policy,
+				  rocprof_buffer_fn *fn, void *data, uint64_t *id)
+{
+	client *c = client_of(context);
+	if (sdk.state != -1)
+		return LOCKED;
+	if (!c || c->n_buffers == BUFFERS || *id || watermark > size ||
+	    (policy != 1 && policy != 2))
+		return NOT_ZERO;
+	*id = context * 16 + (uint64_t)c->n_buffers;
+	c->buffers[c->n_buffers++] = (buffer){.fn = fn, .data = data};
+	return 0;
+}
+API int rocprofiler_create_callback_thread(uint64_t *id)
+{
+	*id = 1;
+	return sdk.state == -1 ? 0 : LOCKED;
+}
+API int rocprofiler_assign_callback_thread(uint64_t id, uint64_t thread)
+{
+	return client_of(id / 16) && thread == 1 ? 0 : NOT_FOUND;
+}
+API int rocprofiler_configure_callback_tracing_service(uint64_t context, int kind,
+						       const int32_t *ops, size_t n,
+						       void (*fn)(void), void *arg)
+{
+	client *c = client_of(context);
+	if (sdk.state != -1)
+		return LOCKED;
+	if (!c || !name_in(callback_kinds, kind) || c->callback[kind] ||
+	    refused(name_in(callback_kinds, kind)))
+		return NOT_FOUND;
+	c->callback[kind] = fn;
+	c->arg[kind] = arg;
+	c->ops[kind] = n ? (uint8_t *)c->ops_set[kind] : NULL;
+	for (size_t i = 0; i < n; i++)
+		c->ops_set[kind][ops[i] / 64] |= 1ull << ops[i] % 64;
+	return 0;
+}
+API int rocprofiler_configure_buffer_tracing_service(uint64_t context, int kind, const int32_t *ops,
+						     size_t n, uint64_t id)
+{
+	(void)ops, (void)n;
+	client *c = client_of(context);
+	if (sdk.state != -1)
+		return LOCKED;
+	if (!c || !name_in(buffer_kinds, kind) || id / 16 != context ||
+	    refused(name_in(buffer_kinds, kind)))
+		return NOT_FOUND;
+	c->buffered[kind] = (uint8_t)(id % 16 + 1);
+	return 0;
+}
+API int rocprofiler_configure_external_correlation_id_request_service(uint64_t context,
+								      const int *kinds, size_t n,
+								      rocprof_request_fn *fn,
+								      void *arg)
+{
+	(void)arg;
+	client *c = client_of(context);
+	if (sdk.state != -1 || !c)
+		return LOCKED;
+	c->request = fn;
+	for (size_t i = 0; i < n; i++)
+		c->requested[kinds[i]] = 1;
+	return 0;
+}
+API int rocprofiler_get_timestamp(uint64_t *t)
+{
+	*t = now();
+	return 0;
+}
+API int rocprofiler_query_available_agents(int version, rocprof_agents_fn *fn, size_t size,
+					   void *data)
+{
+	static union {
+		rocprof_agent a;
+		uint8_t bytes[312];
+	} agents[3];
+	const void *list[3];
+	size_t own = one() ? 312 : sdk.version >= 600 ? 304 : 296;
+	if (version != 1 || size > own)
+		return NOT_FOUND;
+	for (int i = 0; i < 3; i++) {
+		rocprof_agent *a = &agents[i].a;
+		memset(&agents[i], 0, sizeof agents[i]);
+		a->size = own;
+		a->id = i == 0 ? FAKE_CPU : i == 1 ? FAKE_GPU0 : FAKE_GPU1;
+		a->type = i ? 2 : 1;
+		a->cus = i ? 304 : 0;
+		a->wavefront = i ? 64 : 0;
+		a->local_memory = i ? 192ull << 30 : 0;
+		a->name = i ? "gfx942" : "some processor";
+		a->product_name = i ? "AMD Instinct MI300X" : "some processor";
+		a->vendor_name = a->model_name = "";
+		a->node = (uint32_t)i;
+		a->logical_of_type = i ? i - 1 : 0;
+		if (own > 296)
+			agents[i].bytes[296] = (uint8_t)(0xa0 + i);
+		list[i] = a;
+	}
+	return fn(version, list, 3, data);
+}
+
+/* ---- delivery ---- */
+
+typedef struct delivery {
+	buffer *b;
+	record *first;
+	uint64_t id;
+} delivery;
+
+static void *deliver_on_thread(void *data)
+{
+	delivery *d = data;
+	size_t n = 0, i = 0;
+	for (record *r = d->first; r; r = r->next)
+		n++;
+	rocprof_header *h = calloc(n + 1, sizeof *h), **list = calloc(n + 1, sizeof *list);
+	for (record *r = d->first; r; r = r->next, i++) {
+		h[i] = (rocprof_header){ROCPROF_TRACING, r->kind, r->bytes};
+		list[i] = &h[i];
+	}
+	d->b->fn(d->id / 16, d->id, list, n, d->b->data, d->b->dropped);
+	for (record *r = d->first, *next; r; r = next) {
+		next = r->next;
+		memset(r, 0xee, sizeof *r); /* who keeps a pointer finds out */
+		free(r);
+	}
+	free(h);
+	free(list);
+	return NULL;
+}
+
+API int rocprofiler_flush_buffer(uint64_t id)
+{
+	client *c = client_of(id / 16);
+	if (!c || id % 16 >= BUFFERS || !c->buffers[id % 16].fn)
+		return NOT_FOUND;
+	pthread_mutex_lock(&sdk.lock);
+	buffer *b = &c->buffers[id % 16];
+	delivery d = {b, b->first, id};
+	b->first = NULL;
+	pthread_mutex_unlock(&sdk.lock);
+	if (!d.first)
+		return 0;
+	pthread_t t;
+	if (pthread_create(&t, NULL, deliver_on_thread, &d))
+		abort();
+	pthread_join(t, NULL);
+	return 0;
+}
+
+/* Work that was pending is done: its records go to every client's buffer, in turn or turned round.
+ */
+static void complete(void)
+{
+	static int drops = -1;
+	if (drops < 0)
+		drops = getenv("FAKE_ROCPROF_DROP") ? atoi(getenv("FAKE_ROCPROF_DROP")) : 0;
+	pthread_mutex_lock(&sdk.lock);
+	record *list = sdk.pending, *turned = NULL;
+	sdk.pending = NULL;
+	for (record *next; sdk.late && list; list = next) {
+		next = list->next;
+		list->next = turned;
+		turned = list;
+	}
+	list = sdk.late ? turned : list;
+	for (record *next; list; list = next) {
+		next = list->next;
+		for (uint32_t i = 0; i < sdk.n; i++) {
+			client *c = &sdk.clients[i];
+			if (!c->started || list->kind >= KINDS || !c->buffered[list->kind])
+				continue;
+			buffer *b = &c->buffers[c->buffered[list->kind] - 1];
+			if (drops > 0) {
+				drops--;
+				b->dropped++;
+				continue;
+			}
+			record *copy = malloc(sizeof *copy);
+			*copy = *list;
+			copy->next = b->first;
+			b->first = copy;
+		}
+		free(list);
+	}
+	pthread_mutex_unlock(&sdk.lock);
+}
+
+API void fake_deliver(void)
+{
+	if (!sdk.late)
+		complete();
+}
+
+/* ---- life ---- */
+
+static void finalize_all(void)
+{
+	if (sdk.done)
+		return;
+	sdk.done = -1;
+	complete();
+	for (uint32_t i = 0; i < sdk.n; i++)
+		sdk.clients[i].started = 0;
+	for (uint32_t i = 0; i < sdk.n; i++)
+		if (sdk.clients[i].result && sdk.clients[i].result->finalize)
+			sdk.clients[i].result->finalize(sdk.clients[i].result->tool_data);
+	sdk.done = 1;
+}
+
+/* With one client the whole SDK, with several that client alone. */
+static void finalize_client(uint32_t handle)
+{
+	if (sdk.n == 1) {
+		finalize_all();
+		return;
+	}
+	complete();
+	for (uint32_t i = 0; i < sdk.n; i++) {
+		client *c = &sdk.clients[i];
+		if (i != handle || !c->result)
+			continue;
+		c->started = 0;
+		rocprof_configure_result *r = c->result;
+		c->result = NULL;
+		r->finalize(r->tool_data);
+	}
+}
+static void finalize_0(rocprof_client_0 c)
+{
+	finalize_client(c.handle);
+}
+static void finalize_1(rocprof_client_1 c)
+{
+	if (c.size != sizeof c)
+		abort();
+	finalize_client(c.handle);
+}
+
+typedef rocprof_configure_result *configure_fn(uint32_t, const char *, uint32_t, void *);
+
+static void add_tool(void *symbol)
+{
+	configure_fn *fn;
+	static void *seen[CLIENTS];
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		if (symbol == seen[i])
+			return;
+	seen[sdk.n] = symbol;
+	client *c = &sdk.clients[sdk.n];
+	if (one())
+		c->id.one = (rocprof_client_1){sizeof c->id.one, NULL, sdk.n};
+	else
+		c->id.zero = (rocprof_client_0){NULL, sdk.n};
+	memcpy(&fn, &symbol, sizeof fn);
+	c->result = fn(sdk.version, "fake", sdk.n, &c->id);
+	if (c->result)
+		sdk.n++;
+}
+
+static void load_tools(void)
+{
+	char list[4096];
+	const char *env = getenv("ROCP_TOOL_LIBRARIES");
+	snprintf(list, sizeof list, "%s", env ? env : "");
+	for (char *p = strtok(list, " ,:"); p; p = strtok(NULL, " ,:")) {
+		void *lib = dlopen(p, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+		lib = lib ? lib : dlopen(p, RTLD_LAZY | RTLD_LOCAL);
+		if (!lib) {
+			fprintf(stderr, "fake rocprofiler-sdk: %s\n", dlerror());
+			abort(); /* as the real one does */
+		}
+		if (dlsym(lib, "rocprofiler_configure"))
+			add_tool(dlsym(lib, "rocprofiler_configure"));
+	}
+	if (dlsym(RTLD_DEFAULT, "rocprofiler_configure"))
+		add_tool(dlsym(RTLD_DEFAULT, "rocprofiler_configure"));
+}
+
+static uint32_t setting(const char *name, uint32_t usual)
+{
+	return getenv(name) ? (uint32_t)strtoul(getenv(name), NULL, 10) : usual;
+}
+
+static void tell(client *c, int kind, int operation, int phase, uint64_t corr, rocprof_user *user,
+		 void *payload)
+{
+	kind += (int)sdk.shift;
+	operation += (int)sdk.shift;
+	uint64_t tid = thread_id();
+	if (!c->started || operation < 0 || !c->callback[kind])
+		return;
+	if (c->ops[kind] && !(c->ops_set[kind][operation / 64] >> operation % 64 & 1))
+		return;
+	if (one())
+		((rocprof_callback_fn_1 *)c->callback[kind])(
+			(rocprof_callback_1){1, tid, {corr, 0, 0}, kind, operation, phase, payload},
+			user, c->arg[kind]);
+	else
+		((rocprof_callback_fn_0 *)c->callback[kind])(
+			(rocprof_callback_0){1, tid, {corr, 0}, kind, operation, phase, payload},
+			user, c->arg[kind]);
+}
+
+static void tell_all(int kind, int operation, int phase, uint64_t corr, rocprof_user *users,
+		     void *payload)
+{
+	for (uint32_t i = 0; i < sdk.n; i++)
+		tell(&sdk.clients[i], kind, operation, phase, corr, &users[i], payload);
+}
+
+static void register_kernels(void)
+{
+	static const char *const names[] = {"_Z3addPfS_i.kd", "_Z6matmulPKfS0_Pfi.kd",
+					    "Cijk_Ailk_Bljk_BBS_MT128x128.kd"};
+	rocprof_code_object o = {
+		.size = sizeof o, .id = 1, .uri = "file:///lib/kernels.co#offset=0"};
+	tell_all(CODE, 1, ROCPROF_ENTER, 0, (rocprof_user[CLIENTS]){{0}}, &o);
+	for (uint64_t i = 0; i < 3; i++) {
+		char text[64];
+		rocprof_user users[CLIENTS] = {{0}};
+		rocprof_kernel_symbol s = {.size = sdk.version >= 600 ? sizeof s
+								      : ROCPROF_KERNEL_SYMBOL_SHORT,
+					   .kernel = i + 1,
+					   .code_object = 1,
+					   .name = text,
+					   .sgprs = 48,
+					   .vgprs = 64 + (uint32_t)i,
+					   .accum_vgprs = 4};
+		snprintf(text, sizeof text, "%s", names[i]);
+		tell_all(CODE, 2, ROCPROF_ENTER, 0, users, &s);
+		memset(text, '#', sizeof text - 1); /* the name is only lent */
+	}
+}
+
+API void fake_start(void)
+{
+	sdk.version = setting("FAKE_ROCPROF", 10000);
+	sdk.shift = setting("FAKE_ROCPROF_SHIFT", 0);
+	sdk.grow = setting("FAKE_ROCPROF_GROW", 0);
+	sdk.ahead = setting("FAKE_ROCPROF_CLOCK", 0);
+	sdk.late = (int)setting("FAKE_ROCPROF_LATE", 0);
+	atexit(finalize_all);
+	sdk.state = -1;
+	load_tools();
+	for (uint32_t i = 0; i < sdk.n; i++) {
+		sdk.configuring = &sdk.clients[i];
+		void (*fn)(void) = one() ? (void (*)(void))finalize_1 : (void (*)(void))finalize_0;
+		sdk.clients[i].result->initialize(fn, sdk.clients[i].result->tool_data);
+	}
+	sdk.state = 1;
+	register_kernels();
+}
+
+/* What rocprofiler-register calls for each runtime: so the fake serves behind the real one, too. */
+API int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+				  void **tables, uint64_t n);
+int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance, void **tables,
+			      uint64_t n)
+{
+	(void)name, (void)version, (void)instance, (void)tables, (void)n;
+	if (!sdk.state)
+		fake_start();
+	return 0;
+}
+
+/* ---- calls ---- */
+
+static uint64_t external(client *c, int request, int operation, uint64_t corr)
+{
+	rocprof_user out = {0};
+	if (c->request && c->requested[request])
+		c->request(thread_id(), 1, request, operation, corr, &out, NULL);
+	return out.value;
+}
+
+static void *new_record(const char *kind, size_t bytes, int operation, rocprof_record *head)
+{
+	record *r = calloc(1, sizeof *r);
+	r->kind = (uint32_t)number_in(buffer_kinds, kind);
+	*head = (rocprof_record){bytes, (int32_t)r->kind, operation + (int)sdk.shift};
+	return r;
+}
+
+static record *make_kernel(const fake_work *w, uint64_t corr, uint64_t t)
+{
+	rocprof_kernel_record k = {.corr = {corr, external(&sdk.clients[sdk.n - 1], 11, 2, corr)},
+				   .thread = thread_id(),
+				   .start = t + 1000,
+				   .end = t + 3000};
+	record *r =
+		new_record("KERNEL_DISPATCH", sizeof k + (sdk.version >= 10300 ? 8 : 0), 2, &k.rec);
+	k.dispatch = (rocprof_dispatch){.size = 72,
+					.agent = w->agent,
+					.queue = 3,
+					.kernel = w->kernel,
+					.private_size = 16,
+					.group_size = 4096,
+					.workgroup = {256, 1, 1},
+					.grid = {1024, 2, 1}};
+	k.dispatch.dispatch = __atomic_add_fetch(&sdk.last_dispatch, 1, __ATOMIC_RELAXED);
+	memcpy(r->bytes, &k, sizeof k);
+	return r;
+}
+
+static record *make_copy(const fake_work *w, uint64_t corr, uint64_t t)
+{
+	rocprof_copy_record c = {.corr = {corr, external(&sdk.clients[sdk.n - 1], 10, 2, corr)},
+				 .start = t + 1000,
+				 .end = t + 2000,
+				 .to_agent = w->agent,
+				 .from_agent = w->from_agent,
+				 .bytes = w->bytes};
+	record *r = new_record("MEMORY_COPY", one() ? sizeof c : ROCPROF_COPY_SHORT, w->operation,
+			       &c.rec);
+	memcpy(r->bytes, &c, sizeof c);
+	return r;
+}
+
+static record *make_memory(const fake_work *w, uint64_t corr, uint64_t t)
+{
+	uint64_t tid = thread_id();
+	rocprof_memory_record_1 m = {.corr = {corr, 0, 0},
+				     .thread = tid,
+				     .start = t,
+				     .end = t + 500,
+				     .agent = w->agent,
+				     .address = w->address,
+				     .bytes = w->bytes};
+	rocprof_memory_record_0 m0 = {.corr = {corr, 0},
+				      .thread = tid,
+				      .start = t,
+				      .end = t + 500,
+				      .agent = w->agent,
+				      .address = w->address,
+				      .bytes = w->bytes};
+	record *r = new_record("MEMORY_ALLOCATION", one() ? sizeof m : sizeof m0, w->operation,
+			       one() ? &m.rec : &m0.rec);
+	memcpy(r->bytes, one() ? (void *)&m : (void *)&m0, one() ? sizeof m : sizeof m0);
+	return r;
+}
+
+static record *make_scratch(const fake_work *w, uint64_t corr, uint64_t t)
+{
+	uint64_t tid = thread_id();
+	rocprof_record head;
+	size_t size = sdk.version > 10000 ? 96 : one() ? 88 : 80;
+	record *r = new_record("SCRATCH_MEMORY", size, w->operation, &head);
+	rocprof_scratch_record_04 s4 = {head, w->agent, 3, tid, t, t + 700, {corr, 0}, 5};
+	rocprof_scratch_record_06 s6 = {head, {corr, 0}, w->agent, 3, tid, t, t + 700, 5};
+	rocprof_scratch_record_1 s1 = {head, {corr, 0, 0}, w->agent, 3,       tid,
+				       t,    t + 700,      5,        w->bytes};
+	const void *s = one() ? (void *)&s1 : sdk.version >= 600 ? (void *)&s6 : (void *)&s4;
+	memcpy(r->bytes, s, size);
+	return r;
+}
+
+static record *make_event(const fake_work *w, uint64_t corr, uint64_t t)
+{
+	uint64_t origin = external(&sdk.clients[sdk.n - 1], REQUEST_EVENT, w->operation, corr);
+	rocprof_event_record e = {.corr = {corr, origin},
+				  .start = t + 100,
+				  .end = t + 200,
+				  .agent = w->agent,
+				  .queue = 3,
+				  .event = w->event,
+				  .source_queue = 4};
+	record *r = new_record("HIP_EVENT", sizeof e, w->operation, &e.rec);
+	memcpy(r->bytes, &e, sizeof e);
+	return r;
+}
+
+static void enqueue(const fake_work *w, uint64_t corr)
+{
+	uint64_t t = now();
+	record *r = w->kind == FAKE_KERNEL    ? make_kernel(w, corr, t)
+		    : w->kind == FAKE_COPY    ? make_copy(w, corr, t)
+		    : w->kind == FAKE_MEMORY  ? make_memory(w, corr, t)
+		    : w->kind == FAKE_SCRATCH ? make_scratch(w, corr, t)
+					      : make_event(w, corr, t);
+	pthread_mutex_lock(&sdk.lock);
+	r->next = sdk.pending;
+	sdk.pending = r;
+	pthread_mutex_unlock(&sdk.lock);
+}
+
+static void set_stream(const fake_call *c, int phase)
+{
+	rocprof_user users[CLIENTS] = {{0}};
+	if (!c->stream || !one())
+		return;
+	rocprof_hip_stream s = {sizeof s, 77, *c->stream};
+	if (sdk.version < 10100 && *c->stream == 2)
+		for (uint32_t i = 0; i < sdk.n; i++)
+			if (sdk.clients[i].callback[STREAM + sdk.shift])
+				abort(); /* std::out_of_range in the real one */
+	tell_all(STREAM, 3, phase, 0, users, &s);
+}
+
+static void set_graph(const fake_call *c, int phase)
+{
+	rocprof_user users[CLIENTS] = {{0}};
+	rocprof_hip_graph g = {sizeof g, 41, c->graph ? *c->graph : 0};
+	if (c->graph && sdk.version >= 10300)
+		tell_all(GRAPH, 3, phase, 0, users, &g);
+}
+
+API void fake_hip(const fake_call *c)
+{
+	unsigned char data[512] = {0};
+	rocprof_hip_call *h = (rocprof_hip_call *)(void *)data;
+	rocprof_user users[CLIENTS] = {{0}};
+	int compiler = c->function[0] == '_';
+	int op = number_in(compiler ? compiler_ops : runtime_ops, c->function) - (int)sdk.shift;
+	uint64_t corr = __atomic_add_fetch(&sdk.last_corr, 1, __ATOMIC_RELAXED);
+	h->size = sizeof *h + ROCPROF_HIP_ARGS_MIN + sdk.grow + ROCPROF_HIP_RESULT;
+	memcpy(h->args, c->args ? c->args : "", c->args ? c->bytes : 0);
+	set_stream(c, ROCPROF_ENTER);
+	tell_all(compiler ? COMPILER : RUNTIME, op, ROCPROF_ENTER, corr, users, h);
+	set_graph(c, ROCPROF_ENTER);
+	for (size_t i = 0; i < c->works; i++)
+		if (sdk.n)
+			enqueue(&c->work[i], corr);
+	set_graph(c, ROCPROF_EXIT);
+	memcpy(data + h->size - ROCPROF_HIP_RESULT, &c->status, sizeof c->status);
+	tell_all(compiler ? COMPILER : RUNTIME, op, ROCPROF_EXIT, corr, users, h);
+	set_stream(c, ROCPROF_EXIT);
+}
+
+/* ---- markers ---- */
+
+enum { OPEN_MAX = 64 };
+static __thread uint64_t open_ranges[OPEN_MAX];
+static __thread int depth;
+
+static void mark(int kind, int op, int phase, uint64_t corr, const char *text, uint64_t id,
+		 uint64_t result, rocprof_user *users)
+{
+	rocprof_marker_call m = {.size = sizeof m, .result = result};
+	if (text)
+		m.args.message = text;
+	else
+		m.args.id = id;
+	tell_all(kind, op, phase, corr, users, &m);
+}
+
+/* Both kinds are told; a tool that asks for both sees every range twice. */
+API uint64_t fake_range(int op, const char *text, uint64_t id)
+{
+	rocprof_user users[CLIENTS] = {{0}};
+	static const int call[] = {-1, 1, 2, 3, 4, 0, 0};
+	uint64_t corr = __atomic_add_fetch(&sdk.last_corr, 1, __ATOMIC_RELAXED);
+	uint64_t range = op == FAKE_START ? corr + 5000 : id;
+	int kind = op == FAKE_NAME_THREAD ? NAMING : MARKER;
+	mark(kind, call[op], ROCPROF_ENTER, corr, text, id, 0, users);
+	mark(kind, call[op], ROCPROF_EXIT, corr, text, id, range, users);
+	if (op == FAKE_NAME_THREAD || !one())
+		return range;
+	rocprof_user ranges[CLIENTS] = {{0}};
+	if (op == FAKE_PUSH) {
+		open_ranges[depth++] = corr;
+		mark(RANGE, 1, ROCPROF_ENTER, corr, text, 0, 0, ranges);
+	} else if (op == FAKE_POP) {
+		mark(RANGE, 1, ROCPROF_EXIT, open_ranges[--depth], "", 0, 0, ranges);
+	} else if (op == FAKE_START) {
+		mark(RANGE, 2, ROCPROF_ENTER, corr, text, 0, 0, ranges);
+	} else if (op == FAKE_STOP) {
+		mark(RANGE, 2, ROCPROF_EXIT, id - 5000, "", 0, 0, ranges);
+	} else {
+		mark(RANGE, 0, ROCPROF_ENTER, corr, text, 0, 0, ranges);
+		mark(RANGE, 0, ROCPROF_EXIT, corr, text, 0, 0, ranges);
+	}
+	return range;
+}

@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""The AMD recorder without an AMD GPU: a fake rocprofiler-sdk plays HIP programs into it, in the layouts and
+numbers of 0.4 to 1.3. usage: test_rocm.py [BUILD]   prints one line a test."""
+import collections
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..")]
+import tap  # noqa: E402
+from capture import Capture  # noqa: E402
+
+ROOT = str(tap.ROOT)
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/release"))
+ASSAY = os.path.join(BUILD, "assay")
+CC = os.environ.get("CC", "gcc")
+FAKE = os.path.join(BUILD, "tests/fake")
+WORK = tempfile.mkdtemp(prefix="assay-rocm-")
+PROGRAM = os.path.join(WORK, "hip_program")
+NONE, S1, S2, E1 = 0xffffffff, 0x7f0000001000, 0x7f0000002000, 0x7f0000011000
+VERSIONS = ("400", "500", "600", "10000", "10100", "10300")
+RT = ["src/record/rt.c", "src/record/conf.c", "src/record/strings.c", "src/wire/wire.c", "src/wire/ring.c",
+      "src/vendor/dl.c"]
+tests = []
+
+
+def test(f):
+    tests.append(f)
+    return f
+
+
+def cc(out, *args):
+    subprocess.run([CC, "-std=c11", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-O1", "-g", "-pthread", "-Isrc",
+                    "-Itests/fake", *args, "-o", out], cwd=ROOT, check=True)
+
+
+def build():
+    subprocess.run(["make", "-s", os.path.relpath(FAKE, ROOT) + "/librocprofiler-sdk.so"], cwd=ROOT, check=True)
+    cc(PROGRAM, "tests/record/hip_program.c", "-ldl")
+
+
+def record(script, version, end="return", opts=(), env=None, program=None):
+    run = os.path.join(WORK, f"{script}-{version}-{end}")
+    shutil.rmtree(run, ignore_errors=True)
+    e = dict(os.environ, **{"LD_LIBRARY_PATH": FAKE, "FAKE_ROCPROF": version, **(env or {})})
+    p = subprocess.run([ASSAY, "record", "-o", run, "--telemetry", "off", *opts, "--", program or PROGRAM, script,
+                        end], env=e, capture_output=True, text=True, timeout=60)
+    return run, p
+
+
+def one(run):
+    found = sorted(glob.glob(run + "/*.asy"))
+    assert len(found) == 1, f"{len(found)} captures"
+    c = Capture(found[0])
+    c.names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
+    for r in c.rows["API"]:
+        r["name"] = c.names[r["domain"], r["function"]]
+    c.calls = sorted(c.rows["API"], key=lambda r: r["corr"])
+    c.meta = {c.text(r["key"]): c.text(r["value"]) for r in c.rows["META"]}
+    return c
+
+
+def play(script, version, **kw):
+    run, p = record(script, version, **kw)
+    assert p.returncode == 4, (p.returncode, p.stderr)
+    c = one(run)
+    eq((c.bad, len(c.rows["END"])), (0, 1))
+    c.run = run
+    return c
+
+
+def eq(got, want):
+    assert got == want, f"{got!r}, not {want!r}"
+
+
+def kernels(c):
+    return [(c.text(r["name"]), r["stream"]) for r in sorted(c.rows["KERNEL"], key=lambda r: r["corr"])]
+
+
+def each(*versions):
+    def make(f):
+        for v in versions or VERSIONS:
+            def g(v=v):
+                f(v)
+            g.__name__ = f"{f.__name__} ({v})"
+            tests.append(g)
+        return f
+    return make
+
+
+ADD, MATMUL, GEMM = "_Z3addPfS_i", "_Z6matmulPKfS0_Pfi", "Cijk_Ailk_Bljk_BBS_MT128x128"
+
+
+@each()
+def work_is_on_the_stream_it_was_launched_on(v):
+    c = play("streams", v)
+    eq(kernels(c), [(ADD, 1), (MATMUL, 2), (GEMM, 0), (ADD, 3)])
+    k = c.rows["KERNEL"][0]
+    eq((k["gx"], k["gy"], k["bx"], k["regs"], k["acc_regs"], k["scalar_regs"], k["static"], k["local"], k["queue"]),
+       (1024, 2, 256, 64, 4, 48, 4096, 16, 3))
+    copies = [(r["kind"], r["stream"], r["size"], r["src"], r["dst"], r["device"])
+              for r in sorted(c.rows["COPY"], key=lambda r: r["corr"])]
+    eq(copies, [(2, 2, 4096, 3, 8, 0), (1, 0, 64, 8, 3, 0), (1, 2, 128, 8, 3, 0)])
+    eq([(d["id"], c.text(d["name"]), c.text(d["arch"]), d["units"], d["warp"]) for d in c.rows["DEVICE"]],
+       [(i, "AMD Instinct MI300X", "gfx942", 304, 64) for i in (0, 1)])
+    eq(c.meta["rocprofiler.version"], f"{int(v) // 10000}.{int(v) // 100 % 100}.{int(v) % 100}")
+    eq(c.meta["code_object.1"], "file:///lib/kernels.co#offset=0")
+    assert {r["corr"] for r in c.rows["KERNEL"]} <= {r["corr"] for r in c.calls}
+
+
+@each("600", "10000")
+def another_clock_is_brought_to_ours(v):
+    c = play("streams", v, env={"FAKE_ROCPROF_CLOCK": "3000000000"})
+    calls = {r["corr"]: r for r in c.calls}
+    assert all(0 < k["start"] - calls[k["corr"]]["start"] < 1e8 for k in c.rows["KERNEL"])
+    eq(round(int(c.meta["rocprofiler.clock_offset_ns"]) / 1e9, 2), -3.0)
+    eq("rocprofiler.clock_offset_ns" in play("streams", v).meta, False)
+
+
+@each()
+def a_stream_keeps_its_own_number_flags_and_lifetime(v):
+    c = play("streams", v)
+    last = {}
+    for r in c.rows["STREAM"]:
+        last[r["id"]] = r
+    eq({i: (r["handle"], r["flags"], r["priority"], r["device"]) for i, r in last.items()},
+       {0: (0, 1, 0, 0), 1: (S1, 2, -1, 0), 2: (S2, 0, 0, 0), 3: (S1, 0, 0, 0)})
+    assert last[1]["created"] and last[1]["destroyed"] > last[1]["created"] and not last[2]["destroyed"]
+
+
+@each()
+def calls_carry_handles_arguments_and_status(v):
+    c = play("streams", v)
+    got = [(r["name"], r["stream"], r["event"], r["arg0"], r["given"] & 7) for r in c.calls]
+    eq(got[:8], [("hipStreamCreateWithPriority", S1, 0, 1, 5), ("hipStreamCreateWithPriority", S2, 0, 0, 5),
+                 ("hipEventCreate", 0, E1, 0, 6), ("hipLaunchKernel", S1, 0, 0, 1),
+                 ("hipEventRecord", S1, E1, 0, 7), ("hipStreamWaitEvent", S2, E1, 0, 7),
+                 ("hipLaunchKernel", S2, 0, 0, 1), ("hipMemcpyAsync", S2, 0, 4096, 1)])
+    eq(got[-3:], [("hipDeviceSynchronize", 0, 0, 0, 0), ("hipMemcpy", 0, 0, 64, 1), ("hipMemcpyAsync", S2, 0, 128, 1)])
+    assert all(r["end"] >= r["start"] > 0 and r["status"] == 0 for r in c.calls)
+    eq(c.calls[0]["arg1"], 0xffffffff)  # priority -1
+
+
+@each()
+def an_event_used_again_and_again_keeps_its_order(v):
+    c = play("reuse", v)
+    order = [(r["name"], r["stream"]) for r in c.calls if r["event"] == E1][1:-1]
+    eq(order, [("hipEventRecord", S1), ("hipStreamWaitEvent", S2)] * 50)
+    eq(collections.Counter(s for _, s in kernels(c)), {1: 50, 2: 50})
+
+
+@each()
+def every_wait_finds_the_kernel_it_waited_for(v):
+    for script, count in (("reuse", 51), ("streams", 3)):
+        c = play(script, v)
+        out = subprocess.run([ASSAY, "waits", "--json", c.run], capture_output=True, text=True).stdout
+        s = json.loads(out)["summary"]
+        eq((s["waits"], s["resolved"]), (count, count))
+
+
+@each()
+def kernels_of_a_graph_launch_share_a_call_and_are_numbered(v):
+    c = play("graphs", v)
+    k = sorted(c.rows["KERNEL"], key=lambda r: (r["corr"], r["node"], r["start"]))
+    eq([(r["graph"] > 0, r["node"], r["stream"], c.text(r["name"])) for r in k],
+       [(True, 1, 1, ADD), (True, 2, 1, MATMUL), (True, 3, 1, GEMM)] * 2 +
+       [(True, 1, 0, ADD), (True, 2, 0, MATMUL), (True, 3, 0, GEMM)] + [(False, 0, 1, ADD)])
+    graphs = [r["graph"] for r in k]
+    eq(len(set(graphs[:6])), 1)
+    if int(v) >= 10300:
+        eq(set(graphs[:9]), {41})  # the SDK's own number
+    else:
+        assert graphs[6] != graphs[0], graphs
+    capture = [(r["name"], r["stream"], r["arg0"]) for r in c.calls if "Capture" in r["name"]]
+    eq(capture, [("hipStreamBeginCapture", S1, 1), ("hipStreamEndCapture", S1, 0x55)])
+
+
+@each()
+def threads_have_default_streams_of_their_own(v):
+    c = play("threads", v)
+    eq(len(c.rows["KERNEL"]), 1200)
+    by_call = {r["corr"]: r for r in c.calls}
+    own = collections.defaultdict(set)
+    for r in c.rows["KERNEL"]:
+        call = by_call[r["corr"]]
+        if call["stream"] == 2:
+            own[call["thread"]].add(r["stream"])
+        else:
+            eq((call["stream"], r["stream"]), (S1, 1))
+    eq(sorted(len(s) for s in own.values()), [1] * 4)
+    eq(len(set().union(*own.values())), 4)
+    eq({r["flags"] for r in c.rows["STREAM"] if r["id"] in set().union(*own.values())}, {4})
+
+
+@each()
+def records_that_come_at_the_end_and_out_of_order_are_whole(v):
+    c = play("many", v, env={"FAKE_ROCPROF_LATE": "1"})
+    eq(len(c.rows["KERNEL"]), 2000)
+    corr = [r["corr"] for r in c.rows["KERNEL"]]
+    assert corr != sorted(corr)
+    eq(collections.Counter(kernels(c)), {(ADD, 1): 1000, (MATMUL, 2): 1000})
+
+
+@each()
+def numbers_are_found_by_name(v):
+    c = play("streams", v, env={"FAKE_ROCPROF_SHIFT": "9"})
+    eq(kernels(c), [(ADD, 1), (MATMUL, 2), (GEMM, 0), (ADD, 3)])
+    eq(sorted(r["kind"] for r in c.rows["COPY"]), [1, 1, 2])
+    eq(c.calls[0]["name"], "hipStreamCreateWithPriority")
+
+
+@each("600", "10100")
+def a_longer_union_of_arguments_moves_the_result(v):
+    c = play("odd", v, env={"FAKE_ROCPROF_GROW": "24"})
+    eq([r["status"] for r in c.calls[:3]], [2, 0, 600])
+
+
+@each()
+def ranges_are_told_once_with_their_text(v):
+    c = play("markers", v)
+    r = sorted(c.rows["RANGE"], key=lambda r: r["time"])
+    eq([(x["op"], x["text"]) for x in r],
+       [(1, "outer"), (1, 'in "quotes"'), (2, ""), (5, "a mark"), (2, ""), (3, "across threads"), (4, "")])
+    eq(r[5]["id"], r[6]["id"])
+    assert r[5]["thread"] != r[6]["thread"]
+    eq("trainer" in [c.text(t["name"]) for t in c.rows["THREAD"]], True)
+    ranges = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
+    eq(ranges["tables"]["host"], 2 + 4)  # two launches, three ranges and a mark
+
+
+@each()
+def memory_and_scratch_keep_their_fields_in_every_layout(v):
+    c = play("memory", v)
+    if int(v) >= 600:
+        eq([(r["op"], r["address"], r["size"], r["device"]) for r in c.rows["MEMORY"]],
+           [(1, 0xd000, 1 << 20, 0), (2, 0xd000, 0, NONE)])
+    else:
+        eq(c.rows["MEMORY"], [])
+    s = c.rows["SCRATCH"][0]
+    eq((s["device"], s["queue"], s["flags"], s["op"], s["size"], s["end"] - s["start"]),
+       (1, 3, 5, 1, 8192 if int(v) > 10000 else 0, 700))
+    eq(s["corr"], [r["corr"] for r in c.calls if r["name"] == "hipSetDevice"][0])
+    eq([(r["name"], r["arg0"], r["arg1"]) for r in c.calls],
+       [("hipMalloc", 0xd000, 1 << 20), ("hipSetDevice", 1, 0), ("hipFree", 0xd000, 0),
+        ("__hipRegisterFatBinary", 0, 0)])
+
+
+@each("400", "10100")
+def all_api_adds_the_calls_that_only_ask(v):
+    c = play("memory", v, opts=["--all-api"])
+    eq([r["name"] for r in c.calls[3:]], ["__hipRegisterFatBinary", "__hipPushCallConfiguration", "hipGetLastError"])
+
+
+@each()
+def failing_odd_and_unknown_calls_are_told_as_they_are(v):
+    c = play("odd", v)
+    got = {r["name"]: r for r in c.calls}
+    eq([(r["status"], r["stream"]) for r in c.calls[:2]], [(2, 0), (0, S1)])
+    eq(got["hipEventQuery"]["status"], 600)
+    ext = got["hipExtLaunchKernel"]
+    eq((ext["stream"], ext["event"], ext["arg0"], ext["given"] & 7), (S1, E1 + 8, E1, 7))
+    k = kernels(c)
+    eq(k[0], (ADD, 1))
+    if int(v) >= 10000:
+        eq((got["hipLaunchKernelExC"]["stream"], k[1]), (S1, (ADD, 1)))
+    eq(k[-1], ("", 0))  # a kernel whose symbol nobody told
+    peer = c.rows["COPY"][0]
+    # only the SDK's own stream tracking sees a stream in a call nobody heard of
+    eq((peer["kind"], peer["size"], peer["stream"]), (10, 256, 1 if int(v) >= 10100 else NONE))
+    eq(peer["device"], 0 if int(v) >= 10100 else 1)
+
+
+@each("10300")
+def barriers_of_events_are_marks_on_the_device(v):
+    c = play("events", v)
+    eq([(r["op"], r["event"], r["queue"], r["source"], r["stream"], r["end"] - r["start"]) for r in c.rows["BARRIER"]],
+       [(1, E1, 3, 4, 1, 100), (2, E1, 3, 4, 0, 100)])
+    info = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
+    eq((info["tables"]["mark"], info["tables"]["event_call"]), (2, 3))
+
+
+@each("500", "10000")
+def dropped_records_are_counted(v):
+    c = play("many", v, env={"FAKE_ROCPROF_DROP": "30"})
+    eq((len(c.rows["KERNEL"]), sum(r["count"] for r in c.rows["LOST"] if r["why"] == 2)), (1970, 30))
+
+
+@each("600", "10000")
+def a_refused_service_is_told_and_borne(v):
+    c = play("memory", v, env={"FAKE_ROCPROF_REFUSE": "SCRATCH_MEMORY"})
+    eq((len(c.calls), len(c.rows["MEMORY"]), len(c.rows["SCRATCH"])), (4, 2, 0))
+    eq([c.text(r["text"]) for r in c.rows["LOST"]],
+       ["rocprofiler-sdk refused SCRATCH_MEMORY (status 2): not recorded"])
+    c = play("streams", v, env={"FAKE_ROCPROF_REFUSE": "KERNEL_DISPATCH"})
+    eq([c.text(r["text"]) for r in c.rows["LOST"]], ["rocprofiler-sdk refused a service: GPU work is not recorded"])
+
+
+@each("600", "10000")
+def a_killed_program_leaves_what_it_did(v):
+    for end, code in (("_exit", 5), ("kill", 137)):
+        run, p = record("streams", v, end=end)
+        c = one(run)
+        eq((p.returncode, len(c.rows["KERNEL"]), len(c.calls), len(c.rows["END"])), (code, 4, 17, 0))
+
+
+@each("600", "10100")
+def a_forked_child_changes_nothing(v):
+    run, p = record("streams", v, end="fork")
+    first = [Capture(x) for x in sorted(glob.glob(run + "/*.asy"))]
+    eq(p.returncode, 4)
+    eq(sorted(len(c.rows["KERNEL"]) for c in first)[-1], 4)
+
+
+@each("600", "10100")
+def only_a_range_is_recorded_when_asked(v):
+    c = play("markers", v, opts=["--only-range", "outer"])
+    eq(kernels(c), [(ADD, 0)])
+    eq([r["name"] for r in c.calls], ["hipLaunchKernel"])
+
+
+@each("600", "10100")
+def another_tool_before_us_is_no_trouble(v):
+    other = os.path.join(WORK, "libother.so")
+    if not os.path.exists(other):
+        source = os.path.join(WORK, "other.c")
+        with open(source, "w") as f:
+            f.write('#include "vendor/rocprof.h"\n'
+                    "static int init(void (*f)(void), void *d) { (void)f; (void)d; return 0; }\n"
+                    "static void fini(void *d) { (void)d; }\n"
+                    "rocprof_configure_result *rocprofiler_configure(uint32_t v, const char *r, uint32_t p, void *c);\n"
+                    "rocprof_configure_result *rocprofiler_configure(uint32_t v, const char *r, uint32_t p, void *c)\n"
+                    "{ static rocprof_configure_result x = {sizeof x, init, fini, 0};\n"
+                    "  (void)v; (void)r; (void)p; (void)c; return &x; }\n")
+        cc(other, "-fPIC", "-shared", source)
+    env = {"ROCP_TOOL_LIBRARIES": other, "LD_PRELOAD": other}
+    c = play("streams", v, env=env)
+    eq(len(c.rows["KERNEL"]), 4)
+    eq(c.meta["rocprofiler.tools_before"] in ("0", "1"), True)
+
+
+@each("10000")
+def a_second_copy_of_the_sdk_is_told(v):
+    copy = os.path.join(WORK, "second")
+    os.makedirs(copy, exist_ok=True)
+    second = os.path.join(copy, "librocprofiler-sdk.so.1")
+    subprocess.run(["cp", FAKE + "/librocprofiler-sdk.so", second], check=True)
+    subprocess.run(["sed", "-i", "s/librocprofiler-sdk\\.so\\x00/librocprofiler-sdk.s2\\x00/", second], check=True)
+    c = play("streams", v, env={"FAKE_ROCPROF_SECOND": second})
+    eq(len(c.rows["KERNEL"]), 4)
+    eq([r["why"] for r in c.rows["LOST"]], [3])
+    eq([os.path.basename(p) for p in c.meta["rocprofiler.copies"].split(":")],
+       ["librocprofiler-sdk.so", "librocprofiler-sdk.so.1"])
+
+
+def variables(name, where, **env):
+    e = {k: x for k, x in os.environ.items() if k not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+    run = os.path.join(WORK, name)
+    p = subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "off", "--", where], env=dict(e, **env),
+                       capture_output=True, text=True, timeout=60)
+    return dict(line.split("=", 1) for line in p.stdout.splitlines() if "=" in line)
+
+
+@test
+def without_an_sdk_nothing_is_asked_for():
+    # rocprofiler-register would abort the program
+    if glob.glob("/opt/rocm*/lib/librocprofiler-sdk.so*"):
+        return
+    v = variables("nosdk", "env")
+    eq([k for k in v if k.startswith("ROCP") or k == "LD_PRELOAD"], [])
+
+
+@test
+def the_sdk_is_found_and_its_roctx_comes_first():
+    lib = os.path.join(WORK, "rocm/lib")
+    os.makedirs(lib, exist_ok=True)
+    for name in ("librocprofiler-sdk.so.1", "librocprofiler-sdk-roctx.so.1"):
+        shutil.copy(FAKE + "/librocprofiler-sdk.so", os.path.join(lib, name))
+    recorder = os.path.realpath(BUILD + "/libassay_rocm.so")
+    v = variables("sdk", "env", ROCM_PATH=os.path.join(WORK, "rocm"), ROCP_TOOL_LIBRARIES="mine.so")
+    eq(v["ROCP_TOOL_LIBRARIES"], recorder + ":mine.so")
+    eq(v["ROCPROFILER_REGISTER_LIBRARY"], lib + "/librocprofiler-sdk.so.1")
+    eq(v["LD_PRELOAD"], lib + "/librocprofiler-sdk-roctx.so.1")
+
+
+@test
+def a_wheel_s_own_sdk_wins():
+    venv = os.path.join(WORK, "venv")
+    lib = os.path.join(venv, "lib/python3.12/site-packages/torch/lib")
+    os.makedirs(lib, exist_ok=True)
+    os.makedirs(venv + "/bin", exist_ok=True)
+    shutil.copy(FAKE + "/librocprofiler-sdk.so", lib)
+    shutil.copy("/usr/bin/env", venv + "/bin/python")
+    v = variables("wheel", venv + "/bin/python", LD_LIBRARY_PATH=FAKE)
+    eq(v["ROCPROFILER_REGISTER_LIBRARY"], lib + "/librocprofiler-sdk.so")
+
+
+@each("600", "10100")
+def sanitizers_find_nothing(v):
+    sources = RT + ["src/record/rocm.c"] + sorted(glob.glob(os.path.join(ROOT, "src/record/rocm_*.c")))
+    for kind in ("address,undefined", "thread"):
+        program = os.path.join(WORK, "sanitized-" + kind.split(",")[0])
+        if not os.path.exists(program):
+            cc(program, f"-fsanitize={kind}", "-fno-sanitize-recover=all", "-rdynamic", "tests/record/hip_program.c",
+               "tests/fake/librocprofiler-sdk.c", *sources, "-ldl")
+        for script in ("streams", "graphs", "threads", "markers", "memory", "odd", "many"):
+            env = {"LD_LIBRARY_PATH": "", "FAKE_ROCPROF_LINKED": "1"}  # or the plain recorder comes in, too
+            run, p = record(script, v, env=env, program=program)
+            assert p.returncode == 4 and "Sanitizer" not in p.stderr and "runtime error" not in p.stderr, \
+                f"{script}: {p.returncode}\n{p.stderr[:6000]}"
+
+
+def main():
+    build()
+    for t in tests:
+        try:
+            t()
+            tap.ok(t.__name__, True)
+        except Exception as e:  # noqa: BLE001
+            tap.ok(t.__name__, False, f"{type(e).__name__}: {e}")
+    shutil.rmtree(WORK, ignore_errors=True)
+    tap.done()
+
+
+main()
