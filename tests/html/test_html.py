@@ -106,6 +106,7 @@ def check_demo(driver, folder):
     tap.ok("the page states its own size", driver.execute_script("return document.body.innerText").find(f"{size / 1000:.0f} kB") >= 0, shown)
     check_totals(driver, json.loads(tap.run("report", "--json", "--top", 1000, *inputs)[1]))
     check_timeline(driver)
+    check_sections(driver)
     check_links(driver)
     check_keys(driver)
     tap.ok("nothing failed on the console while it was used", not console(driver))
@@ -195,6 +196,19 @@ def check_links(driver):
         return [s >= d.first_gap, d.verdict.gap[0] === gap, t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width,
             document.getElementById("timeline").getBoundingClientRect().top < innerHeight / 2];""")
     tap.ok("a verdict leads to its gap", all(found), found)
+
+
+def check_sections(driver):
+    """A section stands on the page exactly when its table has rows."""
+    for table, section in (("wait", "waits"), ("gpu_scope", "scopes"), ("gap", "idle"), ("kernel", "kernels"), ("step", "steps"), ("budget", "budget")):
+        rows, shown = driver.execute_script("return [assay.data[arguments[0]]?.n ?? 0, !!document.getElementById(arguments[1])]", table, section)
+        tap.ok(f"section {section} stands for {rows:,} rows of {table}", bool(rows) == shown)
+    bad = driver.execute_script(r"return document.body.innerText.match(/\b(undefined|NaN|null)\b|\[object/g) ?? []")
+    tap.ok("no number is undefined", not bad, bad)
+    tables = driver.execute_script("""
+        return [...document.querySelectorAll(".bar, .steps, .icicle, .timeline, .heat")].filter((p) =>
+            !p.closest("section").querySelector("table") && !document.querySelector("#kernels table")).length;""")
+    tap.ok("every picture has its numbers in a table", tables == 0)
 
 
 def check_keys(driver):
