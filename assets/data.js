@@ -2,7 +2,7 @@
 
 // Columns that are kept small; the others become doubles, exact to 2^53.
 const TYPES = {
-	"span.name": Uint32Array, "span.kind": Uint8Array, "gap_part.cause": Uint8Array,
+	"span.name": Uint32Array, "span.args": Uint32Array, "span.kind": Uint8Array, "gap_part.cause": Uint8Array,
 	"text.utf8": Uint8Array,
 };
 
@@ -118,6 +118,7 @@ export async function readRun(data, base64) {
 	data.dur = columns.get("span.dur");
 	data.name = columns.get("span.name");
 	data.kind = columns.get("span.kind");
+	data.args = columns.get("span.args"); // absent when there were too many to carry
 	data.sample = { time: columns.get("sample.time"), value: columns.get("sample.value") };
 	data.gpu = tableOf(columns, "gpu") ?? { n: 0, launch: [] };
 	data.gapOfSpan = columns.get("gap_span.gap");

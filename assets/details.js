@@ -126,6 +126,19 @@ function gapFacts(data, span) {
 	];
 }
 
+// Arguments as [name, text]; the input's own text where it is no JSON.
+function argumentFacts(data, span) {
+	const text = data.args ? data.texts[data.args[span]] : "";
+	if (!text)
+		return [];
+	try {
+		return Object.entries(JSON.parse(`{${text}}`)).map(([key, value]) =>
+			[key, typeof value === "string" ? value : JSON.stringify(value)]);
+	} catch {
+		return [["arguments", text]];
+	}
+}
+
 export function details(data, timeline, span) {
 	if (span < 0)
 		return el("p.muted", {}, "Nothing selected. Click an event, or search with /.");
@@ -141,6 +154,7 @@ export function details(data, timeline, span) {
 			["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],
 			...gpuFacts(data, span),
 			...gapFacts(data, span),
+			...argumentFacts(data, span),
 			["launched", host ? list(data, launchedBy(data, span)) : null],
 			["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
 			...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},

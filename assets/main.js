@@ -6,7 +6,7 @@ import { arrowsOf, details } from "./details.js";
 import { el, section, swatch } from "./dom.js";
 import { environmentDifferences } from "./environment.js";
 import { formatBytes, formatCount, formatTime } from "./format.js";
-import { familyColour } from "./palette.js";
+import { causeColour, familyColour } from "./palette.js";
 import { budget, devices, header, idle, kernels, ranks, scopes, steps, telemetry, trust, waits } from "./sections.js";
 import { Timeline } from "./timeline.js";
 
@@ -31,11 +31,16 @@ function themeButton(timelines) {
 	}, "Light / dark");
 }
 
+const HOST_LEGEND = [["--host-op", "operator"], ["--host-annotation", "annotation"], ["--host-runtime", "runtime call"],
+	["--host-driver", "driver call"], ["--host-python", "Python"]];
+
 function timelineLegend(data) {
 	const families = data.report.kernel_families.map((f) => [familyColour(data, f.family), f.family]);
-	const host = [["--host-op", "operator"], ["--host-annotation", "annotation"], ["--host-runtime", "runtime call"], ["--host-driver", "driver call"], ["--host-python", "Python"]];
-	return el("ul.legend.small", {}, ...[...families, ["--copy", "copy"], ["--memset", "memset"], ...host].filter(([, t], i, all) =>
-		all.findIndex(([, u]) => u === t) === i).map(([c, t]) => el("li", {}, swatch(c), t)));
+	const causes = data.gap ? [...new Set(data.gap.cause)].sort((a, b) => a - b).map((c) => [causeColour(c), data.enums.cause[c].replaceAll("_", " ")]) : [];
+	const list = (title, items) => !items.length ? null : el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)));
+	return el("div", {},
+		list("GPU:", [...families.filter(([, f]) => f !== "copy"), ["--copy", "copy"], ["--memset", "memset"]]),
+		list("host:", HOST_LEGEND), list("idle:", causes));
 }
 
 function timelineSection(data, timeline, help, id, title) {
@@ -112,6 +117,9 @@ function comparePage(runs, diff, help, bytes) {
 	};
 }
 
+// Short names of sections, so that the line at the top stays one.
+const NAV = { devices: "Time", steps: "Steps", budget: "Budget", idle: "Idle", ranks: "Ranks", trust: "Trust", parts: "Time", environments: "Environments" };
+
 async function build(page) {
 	const { runs, diff } = JSON.parse(document.getElementById("data").textContent);
 	const blocks = [...document.querySelectorAll("script.events")];
@@ -128,7 +136,7 @@ async function build(page) {
 	const { timelines, head, sections } = diff ? comparePage(runs, diff, help, bytes) : reportPage(runs[0], help, bytes);
 	const shown = sections.filter(Boolean);
 	const nav = el("nav", { "aria-label": "Sections" }, ...shown.map((s) =>
-		el("a", { href: `#${s.id}` }, s.querySelector("h2").textContent)), el("span.space"), themeButton(timelines));
+		el("a", { href: `#${s.id}` }, NAV[s.id] ?? s.querySelector("h2").textContent)), el("span.space"), themeButton(timelines));
 	page.replaceChildren(nav, head, ...shown, help);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timelines.forEach((t) => t.theme()));
 	addEventListener("hashchange", () => follow(timelines));

@@ -184,9 +184,44 @@ static void put_times(assay_page *p, const struct ordered *all, size_t n)
 struct described {
 	struct ordered o;
 	const assay_sid *name;
-	const uint8_t *kind; /* NULL: the lanes' kind */
+	const uint8_t *kind;   /* NULL: the lanes' kind */
+	const assay_sid *args; /* NULL: none */
 	uint8_t kind_base;
 };
+
+/* Arguments are carried while they are few: many runs repeat them, some give each event its own. */
+enum { ARGS_MAX = 2 << 20 };
+
+static bool args_fit(const assay_page *p, const struct described *all, size_t n)
+{
+	assay_map seen = {0};
+	size_t bytes = 0;
+	for (size_t a = 0; a < n; a++) {
+		for (size_t i = 0; all[a].args && i < all[a].o.n && bytes <= ARGS_MAX; i++) {
+			assay_sid sid = all[a].args[all[a].o.row[i]];
+			uint32_t *slot = assay_map_at(&seen, sid);
+			if (*slot == ASSAY_MAP_ABSENT) {
+				*slot = 1;
+				bytes += assay_text(p->run, sid).n;
+			}
+		}
+	}
+	assay_map_free(&seen);
+	return bytes <= ARGS_MAX;
+}
+
+static void put_args(assay_page *p, const struct described *all, size_t n)
+{
+	if (!args_fit(p, all, n))
+		return;
+	page_column c = assay_column_begin(p, "span.args", "plain");
+	for (size_t a = 0; a < n; a++)
+		for (size_t i = 0; i < all[a].o.n; i++)
+			assay_column_u64(
+				&c,
+				all[a].args ? assay_page_text(p, all[a].args[all[a].o.row[i]]) : 0);
+	assay_column_end(&c);
+}
 
 static void put_names(assay_page *p, const struct described *all, size_t n)
 {
@@ -296,10 +331,16 @@ void assay_page_lanes(assay_page *p)
 	const assay_tables *t = &p->run->part.t;
 	enum { GPU, MARK, SYNC, HOST, GAP, TABLES };
 	struct described all[TABLES] = {
-		[GPU] = {.name = t->gpu.name, .kind = t->gpu.kind, .kind_base = PAGE_GPU},
-		[MARK] = {.name = t->mark.name, .kind_base = PAGE_MARK},
-		[SYNC] = {.name = t->sync.name, .kind_base = PAGE_SYNC},
-		[HOST] = {.name = t->host.name, .kind = t->host.kind, .kind_base = PAGE_HOST},
+		[GPU] = {.name = t->gpu.name,
+			 .kind = t->gpu.kind,
+			 .args = t->gpu.args,
+			 .kind_base = PAGE_GPU},
+		[MARK] = {.name = t->mark.name, .args = t->mark.args, .kind_base = PAGE_MARK},
+		[SYNC] = {.name = t->sync.name, .args = t->sync.args, .kind_base = PAGE_SYNC},
+		[HOST] = {.name = t->host.name,
+			  .kind = t->host.kind,
+			  .args = t->host.args,
+			  .kind_base = PAGE_HOST},
 		[GAP] = {.kind_base = PAGE_GAP},
 	};
 	all[GPU].o = add_spans(
@@ -327,6 +368,7 @@ void assay_page_lanes(assay_page *p)
 	put_lanes(p);
 	put_times(p, orders, TABLES);
 	put_names(p, all, TABLES);
+	put_args(p, all, TABLES);
 	put_gpu_details(p);
 	put_gap_rows(p, &orders[GAP]);
 }
