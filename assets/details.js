@@ -75,6 +75,27 @@ export function arrowsOf(data, span) {
 	return arrows.filter(([from, to]) => from >= 0 && to >= 0);
 }
 
+// GPU work launched by calls inside a host span, in order of launch; stops after a while for spans that hold everything.
+const MOST_INSIDE = 3000;
+
+function launchedInside(data, timeline, span) {
+	const lane = timeline.laneOf(span), end = data.start[span] + data.dur[span], found = [];
+	for (const other of data.lanes) {
+		if (other.track !== lane.track || other.kind !== lane.kind || other.depth < lane.depth)
+			continue;
+		const first = timeline.levels.endsAfter(data.start[span], other.first, other.last);
+		for (let i = first; i < other.last && data.start[i] < end && found.length < MOST_INSIDE; i++)
+			if (data.start[i] >= data.start[span])
+				found.push(...launchedBy(data, i));
+	}
+	return found.sort((a, b) => data.start[a] - data.start[b]);
+}
+
+function insideText(data, spans) {
+	const total = spans.reduce((sum, s) => sum + data.dur[s], 0);
+	return spans.length ? el("span", {}, `${spans.length >= MOST_INSIDE ? "more than " : ""}${formatCount(spans.length)} GPU events, ${formatTime(total)}: `, list(data, spans)) : null;
+}
+
 function parents(data, timeline, span) {
 	const lane = timeline.laneOf(span), out = [];
 	for (const other of data.lanes) {
@@ -155,7 +176,7 @@ export function details(data, timeline, span) {
 			...gpuFacts(data, span),
 			...gapFacts(data, span),
 			...argumentFacts(data, span),
-			["launched", host ? list(data, launchedBy(data, span)) : null],
+			["launched", host ? insideText(data, launchedInside(data, timeline, span)) : null],
 			["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
 			...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},
 				...[e.from, e.record, e.host, e.to].filter((s) => s >= 0).flatMap((s, i) => [i ? " → " : "", spanLink(data, s)]))]),

@@ -21,7 +21,7 @@ document.getElementById("timeline").scrollIntoView();
 SHOTS = [  # name, height, dark, script
     ("report-light", 1500, False, ""),
     ("report-dark", 1500, True, ""),
-    ("report-timeline", 1010, False, ZOOM),
+    ("report-timeline", 1060, False, ZOOM),
     ("report-tables", 1300, False, "document.getElementById('idle').scrollIntoView()"),
 ]
 
