@@ -329,13 +329,16 @@ static void put_gap_rows(assay_page *p, const struct ordered *o)
 void assay_page_lanes(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
-	enum { GPU, MARK, SYNC, HOST, GAP, TABLES };
+	enum { GPU, MARK, BAND, SYNC, HOST, GAP, TABLES };
+	page_bands bands = {0};
+	assay_page_scope_bands(p, &bands);
 	struct described all[TABLES] = {
 		[GPU] = {.name = t->gpu.name,
 			 .kind = t->gpu.kind,
 			 .args = t->gpu.args,
 			 .kind_base = PAGE_GPU},
 		[MARK] = {.name = t->mark.name, .args = t->mark.args, .kind_base = PAGE_MARK},
+		[BAND] = {.name = bands.name.p, .kind_base = PAGE_MARK},
 		[SYNC] = {.name = t->sync.name, .args = t->sync.args, .kind_base = PAGE_SYNC},
 		[HOST] = {.name = t->host.name,
 			  .kind = t->host.kind,
@@ -347,6 +350,8 @@ void assay_page_lanes(assay_page *p)
 		p, (struct spans){t->gpu.ts, t->gpu.dur, t->gpu.track, t->gpu.n, false, PAGE_GPU});
 	all[MARK].o = add_spans(p, (struct spans){t->mark.ts, t->mark.dur, t->mark.track, t->mark.n,
 						  true, PAGE_MARK});
+	all[BAND].o = add_spans(p, (struct spans){bands.ts.p, bands.dur.p, bands.track.p,
+						  bands.ts.n, true, PAGE_MARK});
 	all[SYNC].o = add_spans(p, (struct spans){t->sync.ts, t->sync.dur, t->sync.track, t->sync.n,
 						  false, PAGE_SYNC});
 	all[HOST].o = add_spans(p, (struct spans){t->host.ts, t->host.dur, t->host.track, t->host.n,
@@ -358,6 +363,7 @@ void assay_page_lanes(assay_page *p)
 	p->gpu_spans = all[GPU].o.n;
 	number_spans(p, &all[GPU].o, p->gpu_span);
 	number_spans(p, &all[MARK].o, NULL);
+	number_spans(p, &all[BAND].o, NULL);
 	number_spans(p, &all[SYNC].o, NULL);
 	number_spans(p, &all[HOST].o, p->host_span);
 	p->first_gap = p->spans;
@@ -371,6 +377,7 @@ void assay_page_lanes(assay_page *p)
 	put_args(p, all, TABLES);
 	put_gpu_details(p);
 	put_gap_rows(p, &orders[GAP]);
+	assay_page_bands_free(&bands);
 }
 
 /* Samples of one counter of one track stand together, in time order. */

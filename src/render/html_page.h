@@ -92,6 +92,16 @@ void assay_column_f64(page_column *c, double v);
 void assay_column_bytes(page_column *c, assay_str s);
 void assay_column_end(page_column *c);
 
+/* Spans made from the ranges of GPU work, in the sources' times. */
+typedef struct page_bands {
+	assay_vec(int64_t) ts;
+	assay_vec(int64_t) dur;
+	assay_vec(uint32_t) track;
+	assay_vec(assay_sid) name;
+} page_bands;
+void assay_page_scope_bands(assay_page *p, page_bands *out);
+void assay_page_bands_free(page_bands *b);
+
 void assay_page_clocks(assay_page *p); /* first: the others need page times */
 void assay_page_lanes(assay_page *p);
 void assay_page_samples(assay_page *p, assay_jsonw *series);

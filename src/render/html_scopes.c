@@ -1,0 +1,133 @@
+/* Ranges as the device saw them: for streams whose input left no annotations on the device, one
+ * band from the first to the last of neighbouring works that were launched in the same range, at
+ * each depth. */
+#include "render/html_page.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+
+enum { DEPTH = 8, CLIMB = 256, STREAMS_MAX = 4096 };
+
+/* The open bands of a stream, outermost first. */
+struct stream {
+	uint32_t scope[DEPTH];
+	int64_t start[DEPTH], end[DEPTH];
+	uint32_t depth;
+};
+
+/* Ranges around a row of scope, outermost first; returns how many, at most DEPTH. */
+static uint32_t path_of(const assay_scope_table *s, uint32_t row, uint32_t path[DEPTH])
+{
+	uint32_t all[CLIMB], n = 0, kept = 0;
+	for (; row < s->n && n < CLIMB; row = s->up[row])
+		all[n++] = row;
+	while (n && kept < DEPTH)
+		path[kept++] = all[--n];
+	return kept;
+}
+
+/* Outermost first: of bands with the same ends that one is to be the parent. */
+static void close_bands(page_bands *out, const assay_scope_table *s, struct stream *st,
+			uint32_t track, uint32_t keep)
+{
+	for (uint32_t d = keep; d < st->depth; d++) {
+		*assay_push(&out->ts) = st->start[d];
+		*assay_push(&out->dur) = st->end[d] - st->start[d];
+		*assay_push(&out->track) = track;
+		*assay_push(&out->name) = s->name[st->scope[d]];
+	}
+	st->depth = keep < st->depth ? keep : st->depth;
+}
+
+static void add_work(page_bands *out, const assay_scope_table *s, struct stream *st, uint32_t track,
+		     uint32_t scope, int64_t start, int64_t end)
+{
+	uint32_t path[DEPTH], n = path_of(s, scope, path), same = 0;
+	while (same < n && same < st->depth && st->scope[same] == path[same])
+		same++;
+	close_bands(out, s, st, track, same);
+	for (uint32_t d = 0; d < same; d++)
+		st->end[d] = end > st->end[d] ? end : st->end[d];
+	for (; st->depth < n; st->depth++) {
+		st->scope[st->depth] = path[st->depth];
+		st->start[st->depth] = start;
+		st->end[st->depth] = end;
+	}
+}
+
+/* Number of each stream that has work and no annotations, or ASSAY_NO_ROW; *n is how many. */
+static uint32_t *number_streams(assay_page *p, uint32_t *n)
+{
+	const assay_tables *t = &p->run->part.t;
+	uint32_t *number = assay_alloc(&p->scratch, (t->track.n + 1) * sizeof *number);
+	memset(number, 0xff, t->track.n * sizeof *number);
+	bool *marked = assay_alloc(&p->scratch, t->track.n + 1);
+	for (size_t i = 0; i < t->mark.n; i++)
+		if (t->mark.track[i] < t->track.n)
+			marked[t->mark.track[i]] = true;
+	for (size_t i = 0; i < t->gpu.n && *n < STREAMS_MAX; i++) {
+		uint32_t track = t->gpu.track[i];
+		if (track < t->track.n && !marked[track] && number[track] == ASSAY_NO_ROW)
+			number[track] = (*n)++;
+	}
+	return number;
+}
+
+static uint32_t scope_of(const assay_gpu_scope_table *g, uint32_t row)
+{
+	return g->scope[row] != ASSAY_NO_ROW ? g->scope[row] : g->forward[row];
+}
+
+void assay_page_scope_bands(assay_page *p, page_bands *out)
+{
+	const assay_tables *t = &p->run->part.t;
+	if (!t->scope.n || t->gpu_scope.n != t->gpu.n)
+		return;
+	uint32_t n = 0, *number = number_streams(p, &n);
+	struct stream *streams = assay_alloc(&p->scratch, (n + 1) * sizeof *streams);
+	uint32_t *row = assay_alloc(&p->scratch, (t->gpu.n + 1) * sizeof *row);
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		row[i] = i;
+	assay_sort_rows(row, t->gpu.n, t->gpu.ts);
+	for (size_t i = 0; i < t->gpu.n; i++) {
+		uint32_t r = row[i], track = t->gpu.track[r];
+		int64_t end, dur = t->gpu.dur[r] > 0 ? t->gpu.dur[r] : 0;
+		if (track >= t->track.n || number[track] == ASSAY_NO_ROW ||
+		    __builtin_add_overflow(t->gpu.ts[r], dur, &end))
+			continue;
+		add_work(out, &t->scope, &streams[number[track]], track, scope_of(&t->gpu_scope, r),
+			 t->gpu.ts[r], end);
+	}
+	for (uint32_t track = 0; track < t->track.n; track++)
+		if (number[track] != ASSAY_NO_ROW)
+			close_bands(out, &t->scope, &streams[number[track]], track, 0);
+}
+
+void assay_page_bands_free(page_bands *b)
+{
+	assay_vec_free(&b->ts);
+	assay_vec_free(&b->dur);
+	assay_vec_free(&b->track);
+	assay_vec_free(&b->name);
+}
+
+TEST(neighbours_of_one_range_share_a_band)
+{
+	uint32_t up[] = {ASSAY_NO_ROW, 0, 0};
+	assay_sid name[] = {1, 2, 3};
+	assay_scope_table s = {.n = 3, .up = up, .name = name};
+	struct stream st = {0};
+	page_bands out = {0};
+	add_work(&out, &s, &st, 9, 1, 0, 10);
+	add_work(&out, &s, &st, 9, 1, 20, 30); /* same range: one band 0-30 */
+	add_work(&out, &s, &st, 9, 2, 40, 50); /* its sibling: another */
+	close_bands(&out, &s, &st, 9, 0);
+	CHECK_EQ(out.ts.n, 3);
+	CHECK(out.name.p[0] == 2 && out.ts.p[0] == 0 && out.dur.p[0] == 30);
+	CHECK(out.name.p[1] == 1 && out.ts.p[1] == 0 && out.dur.p[1] == 50);
+	CHECK(out.name.p[2] == 3 && out.ts.p[2] == 40 && out.dur.p[2] == 10);
+	add_work(&out, &s, &st, 9, ASSAY_NO_ROW, 60, 70); /* no range, no band */
+	CHECK_EQ(st.depth, 0);
+	assay_page_bands_free(&out);
+	return 0;
+}
