@@ -162,6 +162,12 @@ def check_timeline(driver):
     tap.ok("the selection has its launch arrow", driver.execute_script("return assay.timeline.arrows.some(([a, b]) => b === arguments[0])", kernel[0]))
     driver.find_element(By.CSS_SELECTOR, ".details a").click()
     tap.ok("the launch link selects the call", state()[2] == driver.execute_script("return assay.data.gpu.launch[arguments[0]]", kernel[0]))
+    ruler = driver.find_element(By.CSS_SELECTOR, "canvas.ruler")
+    driver.execute_script("assay.timeline.showAll()")
+    ActionChains(driver).move_to_element_with_offset(ruler, -200, 0).click_and_hold().move_by_offset(300, 0).release().perform()
+    length = driver.execute_script("const [a, b] = assay.timeline.measure; return (b - a) / assay.timeline.scale")
+    text = driver.find_element(By.CSS_SELECTOR, ".details").text
+    tap.ok("a drag on the ruler measures", abs(length - 300) < 3 and "GPU events" in text, text)
     check_search(driver)
 
 
