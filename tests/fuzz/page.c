@@ -4,6 +4,7 @@
 
 #include "read/reader.h"
 #include "render/html.h"
+#include "resolve/resolve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,7 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assay_run *run = assay_read_bytes(&assay_reader_chrome, data, size);
 	assay_err err = {0};
 	assay_html_size page;
-	if (run && assay_run_analyze(run, NULL, &err) &&
+	if (!run)
+		return 0;
+	bool analysed = assay_run_analyze(run, NULL, &err);
+	assay_scopes(run, NULL);
+	if (analysed &&
 	    !assay_html_write(&(assay_html_run){.run = run}, 1, NULL, "/dev/null", &page, &err))
 		abort();
 	assay_run_free(run);
