@@ -43,34 +43,36 @@ function edgesOf(data, span) {
 		const wait = edge.wait[i], record = wait >= 0 && data.wait ? data.wait.record_host[wait] : -1;
 		found.push({
 			from: edge.from_gpu[i], record, host: edge.to_host[i], to: edge.to_gpu[i],
-			kind: data.enums["edge.kind"][edge.kind[i]],
+			kind: (data.enums["edge.kind"]?.[edge.kind[i]] ?? "").replaceAll("_", " "),
 		});
 	}
 	return found;
 }
 
-// Arrows of a selection: [from, to].
+// Arrows of a selection: [from, to, kind]. "launch" goes from start to start, "order" from the end of what must end first to
+// the start of what follows, "return" to the end of the call that waited.
 export function arrowsOf(data, span) {
 	const arrows = [];
 	if (span < 0)
 		return arrows;
 	if (span < data.gpu.n && data.gpu.launch[span] >= 0)
-		arrows.push([data.gpu.launch[span], span]);
+		arrows.push([data.gpu.launch[span], span, "launch"]);
 	for (const work of launchedBy(data, span).slice(0, 200))
-		arrows.push([span, work]);
+		arrows.push([span, work, "launch"]);
 	for (const { from, record, host, to } of edgesOf(data, span)) {
-		const chain = [record >= 0 ? record : from, host, to].filter((s) => s >= 0);
-		if (from >= 0 && chain[0] !== from)
-			arrows.push([from, chain[0]]);
-		for (let k = 1; k < chain.length; k++)
-			arrows.push([chain[k - 1], chain[k]]);
+		if (record >= 0 && host >= 0)
+			arrows.push([record, host, "launch"]);
+		if (host >= 0 && to >= 0)
+			arrows.push([host, to, "launch"]);
+		if (from >= 0)
+			arrows.push(to >= 0 ? [from, to, "order"] : [from, host, "return"]);
 	}
 	if (span >= data.first_gap && data.gap) {
 		const gap = data.gapOfSpan[span - data.first_gap];
 		if (data.gap.launch[gap] >= 0 && data.gap.gpu[gap] >= 0)
-			arrows.push([data.gap.launch[gap], data.gap.gpu[gap]]);
+			arrows.push([data.gap.launch[gap], data.gap.gpu[gap], "launch"]);
 	}
-	return arrows;
+	return arrows.filter(([from, to]) => from >= 0 && to >= 0);
 }
 
 function parents(data, timeline, span) {

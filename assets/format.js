@@ -59,3 +59,15 @@ export function median(values) {
 	const n = sorted.length;
 	return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
 }
+
+// [smallest, largest]; for lists too long to be arguments of Math.min.
+export function extremes(values) {
+	let low = Infinity, high = -Infinity;
+	for (const v of values) {
+		if (v < low)
+			low = v;
+		if (v > high)
+			high = v;
+	}
+	return [low, high];
+}

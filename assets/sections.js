@@ -2,7 +2,7 @@
 import { spanLink } from "./details.js";
 import { el, folded, section, swatch } from "./dom.js";
 import { commands, environment } from "./environment.js";
-import { formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./timeline.js";
@@ -10,6 +10,7 @@ import { seriesTitle, seriesValue } from "./timeline.js";
 export const PARTS = [["compute", "compute"], ["exposed_comm", "exposed communication"], ["exposed_copy", "exposed copies"], ["idle", "idle"]];
 
 const rowsOf = (table) => Array.from({ length: table.n }, (_, i) => i);
+const enumText = (data, list, value) => (data.enums[list]?.[value] ?? String(value)).replaceAll("_", " ");
 const metricOf = (data, name) => data.report.metrics.find((m) => m.name === name);
 const known = (m) => m && m.state !== "unknown" && m.value !== null;
 const marked = (m) => m?.state === "estimated" ? "≈ " : "";
@@ -23,7 +24,7 @@ function stepFacts(data) {
 	if (!step)
 		return [known(m) ? `${marked(m)}${formatTime(m.value * 1e9)}` : "unknown", ""];
 	const lengths = Array.from(step.dur).filter((d) => d >= 0);
-	const [low, high] = [Math.min(...lengths), Math.max(...lengths)];
+	const [low, high] = extremes(lengths);
 	return [formatTime(median(lengths)), lengths.length > 1 ? `${formatTime(low)} to ${formatTime(high)}` : ""];
 }
 
@@ -128,7 +129,7 @@ function stepTitle(data, row) {
 
 // One bar a step, as long as the step is.
 function stepStrip(data) {
-	const s = data.step_time, longest = Math.max(...s.span);
+	const s = data.step_time, [, longest] = extremes(s.span);
 	return el("div.steps", {}, ...Array.from({ length: Math.min(s.n, 400) }, (_, i) =>
 		el("a.step", {
 			href: `#time=${s.start[i]},${s.span[i]}`, title: `${stepTitle(data, s.step[i])}, ${deviceName(data, s.device[i])}: ${formatTime(s.span[i])}`,
@@ -152,7 +153,7 @@ export function steps(data) {
 	const s = data.step;
 	if (!s)
 		return null;
-	const longest = Math.max(...s.dur);
+	const [, longest] = extremes(s.dur);
 	return section("steps", "Step by step",
 		el("div.steps", {}, ...Array.from({ length: Math.min(s.n, 400) }, (_, i) => el("a.step", {
 			href: `#time=${s.ts[i]},${s.dur[i]}`, title: `${stepTitle(data, i)}: ${formatTime(s.dur[i])}`,
@@ -172,7 +173,7 @@ function heatMap(data) {
 	const s = data.step, sources = s ? [...new Set(s.source)] : [];
 	if (sources.length < 2)
 		return null;
-	const all = Array.from(s.dur), [low, high] = [Math.min(...all), Math.max(...all)];
+	const all = Array.from(s.dur), [low, high] = extremes(all);
 	const cell = (i) => {
 		const share = (s.dur[i] - low) / (high - low || 1);
 		return el("td", { style: { background: `color-mix(in srgb, var(--heat) ${10 + 80 * share}%, var(--panel))` } },
@@ -315,7 +316,7 @@ export function idle(data) {
 	}
 	const total = [...by.values()].reduce((sum, c) => sum + c.ns, 0);
 	const list = [...by].filter(([, c]) => c.ns).sort((a, b) => b[1].ns - a[1].ns);
-	const name = (c) => data.enums.cause[c].replaceAll("_", " ");
+	const name = (c) => enumText(data, "cause", c);
 	const show = (span) => span >= 0 ? spanLink(data, span) : "";
 	return section("idle", "Why the GPU was idle",
 		legend(list.map(([c]) => [causeColour(c), name(c)])),
@@ -351,12 +352,12 @@ export function waits(data) {
 			{ title: "blocked", number: true, value: (i) => w.blocked[i], show: (i) => time(w.blocked[i]) },
 			{ title: "delayed", number: true, value: (i) => w.delayed[i], show: (i) => time(w.delayed[i]) },
 			{ title: "at", number: true, value: (i) => w.ts[i], show: (i) => w.host[i] >= 0 ? spanLink(data, w.host[i], formatTime(w.ts[i])) : formatTime(w.ts[i]) },
-			{ title: "kind", value: (i) => w.kind[i], show: (i) => data.enums["wait.kind"][w.kind[i]].replaceAll("_", " ") },
+			{ title: "kind", value: (i) => w.kind[i], show: (i) => enumText(data, "wait.kind", w.kind[i]) },
 			{ title: "who waits", value: (i) => w.consumer[i], show: (i) => track(w.consumer[i] >= 0 ? w.consumer[i] : w.thread[i]) },
 			{ title: "for stream", value: (i) => w.producer[i], show: (i) => track(w.producer[i]) },
 			{ title: "for this work", value: (i) => w.producer_gpu[i], show: (i) => link(w.producer_gpu[i]) },
 			{ title: "then ran", value: (i) => w.consumer_gpu[i], show: (i) => link(w.consumer_gpu[i]) },
-			{ title: "known", value: (i) => w.class[i], show: (i) => data.enums["wait.class"][w.class[i]].replaceAll("_", " ") },
+			{ title: "known", value: (i) => w.class[i], show: (i) => enumText(data, "wait.class", w.class[i]) },
 		], rowsOf(w), { caption: "Every wait", search: "Filter waits", sort: 0 }));
 }
 
@@ -409,9 +410,10 @@ export function scopes(data) {
 		}
 	};
 	walk(root, 0);
-	const deepest = Math.max(...cells.map((c) => c.n.depth));
+	const [, deepest] = extremes(cells.map((c) => c.n.depth));
 	const hues = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
 	return section("scopes", "Scopes",
+		el("p.muted", {}, "GPU time by the range it was launched in. Work of a gradient counts for the range of its forward operator."),
 		el("div.icicle", { "aria-hidden": "true", style: { height: `${(deepest + 1) * 20}px` } }, ...cells.map(({ n, left, share }) =>
 			el("div", {
 				title: `${n.name}: ${formatTime(n.total)}, ${formatPercent(n.total, root.total)}`,

@@ -63,7 +63,7 @@ export class Timeline {
 		this.groups = groupLanes(data);
 		this.short = [];
 		this.selected = -1;
-		this.arrows = []; // [from span, to span, kind]
+		this.arrows = []; // [from span, to span, kind], by details.js
 		this.measure = null; // [t, t]
 		this.match = null; // { name: Uint8Array by text, before: Uint32Array by span, count, total }
 		this.frames = 0;
@@ -438,8 +438,8 @@ export class Timeline {
 			ctx.strokeStyle = css(this.accent);
 			ctx.strokeRect(a, -1, b - a, h + 2);
 		}
-		for (const [from, to] of this.arrows)
-			this.drawArrow(ctx, from, to, top);
+		for (const [from, to, kind] of this.arrows)
+			this.drawArrow(ctx, from, to, kind, top);
 		const at = this.selected >= 0 ? this.rowOf(this.selected) : null;
 		if (at) {
 			const a = Math.max(-2, this.x(this.data.start[this.selected]));
@@ -452,8 +452,8 @@ export class Timeline {
 
 	stepLines(ctx, h) {
 		const step = this.data.step;
-		if (!step || this.data.length_ns / step.n / this.scale < 1)
-			return;
+		if (!step || this.data.length_ns / step.n / this.scale < 8)
+			return; // closer than this they are no help
 		ctx.strokeStyle = css(this.ink, 0.25);
 		ctx.setLineDash([2, 3]);
 		ctx.beginPath();
@@ -468,22 +468,23 @@ export class Timeline {
 		ctx.setLineDash([]);
 	}
 
-	// From the end (waits) or start (launches) of one span to the start of another.
-	drawArrow(ctx, from, to, top) {
+	// Kinds: see arrowsOf in details.js. Orderings are drawn dashed.
+	drawArrow(ctx, from, to, kind, top) {
 		const a = this.rowOf(from), b = this.rowOf(to);
 		if (!a || !b)
 			return;
 		const { start, dur } = this.data;
-		const waits = start[to] >= start[from] + dur[from];
-		const x0 = this.x(waits ? start[from] + dur[from] : start[from]), y0 = a.row.y - top + a.row.height / 2;
-		const x1 = this.x(start[to]), y1 = b.row.y - top + b.row.height / 2;
+		const x0 = this.x(kind === "launch" ? start[from] : start[from] + dur[from]), y0 = a.row.y - top + a.row.height / 2;
+		const x1 = this.x(kind === "return" ? start[to] + dur[to] : start[to]), y1 = b.row.y - top + b.row.height / 2;
 		const bend = Math.max(20, Math.min(120, Math.abs(x1 - x0) / 2));
 		ctx.lineWidth = 1.6;
 		ctx.strokeStyle = ctx.fillStyle = css(this.accent);
 		ctx.beginPath();
 		ctx.moveTo(x0, y0);
 		ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
+		ctx.setLineDash(kind === "launch" ? [] : [5, 3]);
 		ctx.stroke();
+		ctx.setLineDash([]);
 		ctx.beginPath();
 		ctx.moveTo(x1, y1);
 		ctx.lineTo(x1 - 7, y1 - 4);
@@ -515,10 +516,12 @@ export class Timeline {
 
 	drawSteps(r) {
 		const step = this.data.step;
+		let drawn = 0; // up to here; steps inside a pixel are drawn once
 		for (let i = 0; step && i < step.n; i++) {
 			const a = this.x(step.ts[i]), b = this.x(step.ts[i] + step.dur[i]);
-			if (b < 0 || a > this.width || step.source[i] !== step.source[0])
+			if (b < drawn || a > this.width || step.source[i] !== step.source[0])
 				continue;
+			drawn = Math.max(drawn, a) + 1;
 			r.ctx.fillStyle = css(this.accent, i % 2 ? 0.18 : 0.32);
 			r.ctx.fillRect(a, 20, Math.max(1, b - a), RULER - 21);
 			if (b - a > 34)

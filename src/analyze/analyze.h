@@ -7,14 +7,15 @@
 #include "model/diff.h"
 #include "model/run.h"
 
+/* First of all: no time so far out that sums overflow. */
+void assay_bound_times(assay_run *run);
+
 /* device_time: per source and device, the exact split of the span. Needs launch. */
 void assay_partition(assay_run *run, const assay_order *order);
 
-/* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. */
+/* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. Needs launch
+ * and edge. */
 void assay_gaps(assay_run *run, const assay_order *order);
-/* Names what queued gaps waited for; behind says it for every row of gpu, ASSAY_NO_ROW when nothing
- * is known. */
-void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order);
 
 /* step, from the rhythm of the kernels when nothing marks steps. */
 void assay_repeated_steps(assay_run *run, const assay_order *order);

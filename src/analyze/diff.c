@@ -58,6 +58,7 @@ struct side {
 };
 
 struct kernel_sum {
+	uint8_t family;
 	assay_sid name;
 	uint32_t step; /* the one being summed */
 	double now;    /* its sum so far */
@@ -119,6 +120,16 @@ static struct kernel_sum *kernel_of(struct side *s, assay_sid name)
 	return &s->kernel.p[*slot];
 }
 
+static void set_families(struct side *s)
+{
+	const assay_kernel_table *k = &s->run->part.t.kernel;
+	for (size_t i = 0; i < k->n; i++) {
+		uint32_t at = assay_map_get(&s->by_name, k->name[i]);
+		if (at != ASSAY_MAP_ABSENT)
+			s->kernel.p[at].family = k->family[i];
+	}
+}
+
 static void next_step(struct kernel_sum *k, uint32_t step)
 {
 	if (k->step != ASSAY_NO_ROW)
@@ -178,6 +189,7 @@ static void side_open(struct side *s, const assay_run *run)
 	part_series(s);
 	cause_series(s);
 	kernel_series(s);
+	set_families(s);
 }
 
 static void side_close(struct side *s)
@@ -214,6 +226,7 @@ static void diff_kernels(assay_diff *d, struct side *a, struct side *b)
 		assay_delta x = compare(assay_dup(&d->arena, name), &a->kernel.p[i].time,
 					k == ASSAY_MAP_ABSENT ? &none_b : &b->kernel.p[k].time);
 		x.counts[0] = (double)a->kernel.p[i].count / steps_a;
+		x.family = a->kernel.p[i].family;
 		if (k != ASSAY_MAP_ABSENT)
 			x.counts[1] = (double)b->kernel.p[k].count / steps_b;
 		*assay_push(&d->kernels) = x;
@@ -225,10 +238,33 @@ static void diff_kernels(assay_diff *d, struct side *a, struct side *b)
 			continue;
 		assay_delta x = compare(assay_dup(&d->arena, name), &none_a, &b->kernel.p[i].time);
 		x.counts[1] = (double)b->kernel.p[i].count / steps_b;
+		x.family = b->kernel.p[i].family;
 		*assay_push(&d->kernels) = x;
 	}
 	if (d->kernels.n)
 		qsort(d->kernels.p, d->kernels.n, sizeof *d->kernels.p, by_change);
+}
+
+/* Sums over the kernels of a family; noises of different kernels are taken as independent. */
+static void diff_families(assay_diff *d)
+{
+	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++) {
+		assay_delta x = {.name = assay_family_name[f], .family = (uint8_t)f};
+		bool any = false;
+		for (size_t i = 0; i < d->kernels.n; i++) {
+			const assay_delta *k = &d->kernels.p[i];
+			if (k->family != f)
+				continue;
+			any = true;
+			x.a += k->a;
+			x.b += k->b;
+			x.counts[0] += k->counts[0];
+			x.counts[1] += k->counts[1];
+			x.noise = x.noise < 0 || k->noise < 0 ? -1 : hypot(x.noise, k->noise);
+		}
+		if (any)
+			*assay_push(&d->families) = x;
+	}
 }
 
 static const char *fact_text(const assay_run *run, const char *name)
@@ -335,6 +371,8 @@ static void judge_all(assay_diff *d)
 		d->causes.p[i].noise = fmax(d->parts.p[3].noise, d->step.noise);
 		judge(&d->causes.p[i], step);
 	}
+	for (size_t i = 0; i < d->families.n; i++)
+		judge(&d->families.p[i], step);
 	for (size_t i = 0; i < d->kernels.n; i++)
 		judge(&d->kernels.p[i], step);
 	d->same = !d->step.real && !any_real(d->parts.p, d->parts.n) &&
@@ -357,6 +395,7 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b)
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		*assay_push(&d->causes) = compare(assay_why_name[c], &x.cause[c], &y.cause[c]);
 	diff_kernels(d, &x, &y);
+	diff_families(d);
 	diff_facts(d, a, b);
 	judge_all(d);
 	write_sentence(d);
@@ -368,6 +407,7 @@ void assay_diff_free(assay_diff *d)
 {
 	assay_vec_free(&d->parts);
 	assay_vec_free(&d->causes);
+	assay_vec_free(&d->families);
 	assay_vec_free(&d->kernels);
 	assay_vec_free(&d->facts);
 	assay_arena_free(&d->arena);

@@ -363,10 +363,29 @@ static void add_totals(assay_run *run, uint32_t device, const struct totals *sum
 			   (double)sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] * 1e-6);
 }
 
-void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order *order)
+/* For each row of gpu the work on another stream that it really waited for: of several, the one
+ * that ended last. A wait that delayed nothing explains nothing. */
+static void find_producers(const assay_run *run, uint32_t *behind)
+{
+	const assay_tables *t = &run->part.t;
+	memset(behind, 0xff, t->gpu.n * sizeof *behind);
+	for (size_t i = 0; i < t->edge.n; i++) {
+		uint32_t from = t->edge.from_gpu[i], to = t->edge.to_gpu[i], wait = t->edge.wait[i];
+		if (from == ASSAY_NO_ROW || to == ASSAY_NO_ROW ||
+		    (wait != ASSAY_NO_ROW && !t->wait.delayed[wait]))
+			continue;
+		if (behind[to] == ASSAY_NO_ROW ||
+		    assay_gpu_end(&t->gpu, from) > assay_gpu_end(&t->gpu, behind[to]))
+			behind[to] = from;
+	}
+}
+
+static void name_producers(assay_run *run, const assay_order *order, assay_arena *scratch)
 {
 	assay_gap_table *g = &run->part.t.gap;
-	uint8_t *class_of = assay_pages_grow(NULL, 0, order->rows + 1);
+	uint8_t *class_of = assay_alloc(scratch, order->rows + 1);
+	uint32_t *behind = assay_alloc(scratch, (order->rows + 1) * sizeof *behind);
+	find_producers(run, behind);
 	for (size_t i = 0; i < order->rows; i++)
 		class_of[order->row[i]] = order->classes[i];
 	for (size_t i = 0; i < g->n; i++) {
@@ -377,7 +396,6 @@ void assay_gaps_behind(assay_run *run, const uint32_t *behind, const assay_order
 		g->queued[i] = class_of[from] == ASSAY_CLASS_COPY ? ASSAY_QUEUED_COPY
 								  : ASSAY_QUEUED_STREAM_WAIT;
 	}
-	assay_pages_free(class_of, order->rows + 1);
 }
 
 void assay_gaps(assay_run *run, const assay_order *order)
@@ -396,6 +414,8 @@ void assay_gaps(assay_run *run, const assay_order *order)
 		add_totals(run, d, &sum);
 	}
 	free_lanes(&f);
+	if (t->edge.n)
+		name_producers(run, order, &f.scratch);
 	assay_arena_free(&f.scratch);
 }
 
@@ -503,25 +523,33 @@ TEST(the_event_that_ends_a_gap_explains_it)
 	return 0;
 }
 
+static void add_edge(assay_run *run, uint32_t from, uint32_t to, int64_t delayed)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t w = assay_add(t, ASSAY_T_wait), e = assay_add(t, ASSAY_T_edge);
+	t->wait.delayed[w] = delayed;
+	t->edge.wait[e] = w;
+	t->edge.from_gpu[e] = from;
+	t->edge.to_gpu[e] = to;
+}
+
 TEST(queued_gaps_name_what_they_wait_for)
 {
 	assay_run *run = assay_run_new();
 	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		add_gpu(run, 10 + i * 20, 10, call);
 	run->part.t.gpu.kind[0] = ASSAY_GPU_MEMCPY;
-	assay_order order;
-	assay_kernels(run, no_family, all_compute);
-	assay_order_build(&order, run);
-	assay_partition(run, &order);
-	assay_gaps(run, &order);
-	const uint32_t behind[] = {ASSAY_NO_ROW, 0, 1, ASSAY_NO_ROW};
-	assay_gaps_behind(run, behind, &order);
+	add_edge(run, 0, 1, 10);
+	add_edge(run, 0, 2, 10);
+	add_edge(run, 1, 2, 10); /* ended later */
+	add_edge(run, 2, 3, 0);  /* delayed nothing */
+	find_causes(run);
 	const assay_gap_table *g = &run->part.t.gap;
 	CHECK(g->queued[0] == ASSAY_QUEUED_COPY && g->behind[0] == 0);
 	CHECK(g->queued[1] == ASSAY_QUEUED_STREAM_WAIT && g->behind[1] == 1);
 	CHECK(g->queued[2] == ASSAY_QUEUED_OTHER && g->behind[2] == ASSAY_NO_ROW);
-	assay_order_free(&order);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_QUEUED), 40);
 	assay_run_free(run);
 	return 0;
 }

@@ -383,7 +383,7 @@ static int by_value(const void *a, const void *b)
 static void add_launches(assay_run *run, const struct rules *r, const events *e)
 {
 	assay_vec(int64_t) delay = {0};
-	int64_t delays = 0, calls = 0, work = 0;
+	double delays = 0, calls = 0, work = 0; /* of hostile traces too large for integers */
 	uint64_t shorter = 0, slow_calls = 0, slow_launches = 0;
 	for (size_t i = 0; i < e->n; i++) {
 		const struct event *x = &e->p[i];
@@ -392,23 +392,24 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 			continue;
 		int64_t wait = x->ts > x->call_end ? x->ts - x->call_end : 0;
 		*assay_push(&delay) = wait;
-		delays += wait;
-		calls += x->call_end - x->call;
-		work += x->end - x->ts;
+		delays += (double)wait;
+		calls += (double)(x->call_end - x->call);
+		work += (double)(x->end - x->ts);
 		shorter += x->end - x->ts < x->call_end - x->call;
 		slow_calls += (x->call_end - x->call) * r->unit > RUNTIME_OUTLIER_US * 1000;
 		slow_launches += wait * r->unit > DELAY_OUTLIER_US * 1000;
 	}
 	if (delay.n)
 		qsort(delay.p, delay.n, sizeof *delay.p, by_value);
+	double us = (double)r->unit / 1000;
 	const struct {
 		const char *name;
 		double value;
 	} figures[] = {
 		{"launches", (double)delay.n},
-		{"cpu_duration_sum_us", to_us(r, calls)},
-		{"gpu_duration_sum_us", to_us(r, work)},
-		{"launch_delay_sum_us", to_us(r, delays)},
+		{"cpu_duration_sum_us", calls * us},
+		{"gpu_duration_sum_us", work * us},
+		{"launch_delay_sum_us", delays * us},
 		{"launch_delay_median_us", delay.n ? to_us(r, delay.p[delay.n / 2]) : NAN},
 		{"short_gpu_kernels", (double)shorter},
 		{"runtime_outliers", (double)slow_calls},

@@ -91,14 +91,13 @@ static void header_metric(assay_run *run, const char *name, const char *key, con
 static void utilisation(assay_run *run)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
-	int64_t busy = 0, span = 0;
+	double busy = 0, span = 0;
 	for (size_t i = 0; i < d->n; i++) {
-		busy += d->busy[i];
-		span += d->span[i];
+		busy += (double)d->busy[i];
+		span += (double)d->span[i];
 	}
 	if (span > 0)
-		add_metric(run, "gpu_util_pct", 100.0 * (double)busy / (double)span,
-			   ASSAY_STATE_MEASURED,
+		add_metric(run, "gpu_util_pct", 100.0 * busy / span, ASSAY_STATE_MEASURED,
 			   "time with work on the device over its span, all devices");
 	else
 		add_metric(run, "gpu_util_pct", 0, ASSAY_STATE_UNKNOWN, "no GPU work in the input");

@@ -75,7 +75,7 @@ static int64_t message_bytes(assay_str args)
 	bool gather = assay_str_find_nocase(name, "gather") >= 0;
 	int64_t n = member_number(args, gather ? "\"Out msg nelems\"" : "\"In msg nelems\"");
 	int64_t bytes = type_bytes(member(args, "\"dtype\""));
-	return n >= 0 && bytes ? n * bytes : -1;
+	return n >= 0 && bytes && n < INT64_MAX / 8 ? n * bytes : -1;
 }
 
 static uint32_t rank_index(struct job *j, uint32_t track)
@@ -326,19 +326,25 @@ static size_t latest(const struct call *c, size_t n)
 	return last;
 }
 
+/* Sums of hostile inputs may not fit; they wrap, which is no worse than the input. */
+static void add_to(int64_t *sum, int64_t v)
+{
+	*sum = (int64_t)((uint64_t)*sum + (uint64_t)v);
+}
+
 static void add_waits(assay_rank_table *r, const struct call *c, size_t n)
 {
 	size_t last = latest(c, n);
 	int64_t least = shortest(c, n), caused = 0;
 	for (size_t i = 0; i < n; i++) {
 		r->matched[c[i].rank]++;
-		r->waited[c[i].rank] += c[last].ts - c[i].ts;
-		r->transfer[c[i].rank] += least;
-		r->skew[c[i].rank] += c[i].end - c[i].ts - least;
-		caused += c[last].ts - c[i].ts;
+		add_to(&r->waited[c[i].rank], c[last].ts - c[i].ts);
+		add_to(&r->transfer[c[i].rank], least);
+		add_to(&r->skew[c[i].rank], c[i].end - c[i].ts - least);
+		add_to(&caused, c[last].ts - c[i].ts);
 	}
 	r->last[c[last].rank]++;
-	r->caused[c[last].rank] += caused;
+	add_to(&r->caused[c[last].rank], caused);
 }
 
 /* Traffic on the wire over the message, for n ranks. */

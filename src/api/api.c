@@ -27,6 +27,7 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
 	run->analyzed = true;
 	run->report_top = opts.top ? opts.top : 20;
+	assay_bound_times(run);
 	assay_link(run);
 	assay_waits(run);
 	assay_find_steps(run);

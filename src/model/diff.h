@@ -12,6 +12,7 @@ typedef struct assay_delta {
 	double a, b;      /* ns per step */
 	double noise;     /* ns */
 	double counts[2]; /* launches per step, for kernels */
+	uint8_t family;   /* assay_family, for kernels */
 	bool real;        /* beyond noise and large enough to matter */
 } assay_delta;
 
@@ -23,10 +24,11 @@ typedef struct assay_diff {
 	assay_arena arena; /* owns all text */
 	uint64_t steps[2];
 	assay_delta step;
-	assay_vec(assay_delta) parts;   /* compute, exposed_comm, exposed_copy, idle */
-	assay_vec(assay_delta) causes;  /* of idle */
-	assay_vec(assay_delta) kernels; /* largest change first */
-	assay_vec(assay_fact) facts;    /* versions and choices that differ */
+	assay_vec(assay_delta) parts;    /* compute, exposed_comm, exposed_copy, idle */
+	assay_vec(assay_delta) causes;   /* of idle */
+	assay_vec(assay_delta) families; /* of kernels */
+	assay_vec(assay_delta) kernels;  /* largest change first */
+	assay_vec(assay_fact) facts;     /* versions and choices that differ */
 	bool same;
 	const char *sentence;
 } assay_diff;

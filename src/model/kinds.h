@@ -134,6 +134,7 @@ typedef enum assay_scope_how {
 #undef X
 		ASSAY_SCOPE_HOW_COUNT
 } assay_scope_how;
+
 /* What says that a stretch of time is a step. */
 #define ASSAY_STEP_ORIGINS(X)                                                                      \
 	X(MARKER, "ProfilerStep markers on the host")                                              \
@@ -257,6 +258,7 @@ extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
 extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
+
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
 extern const char *const assay_why_name[ASSAY_WHY_COUNT];
 extern const char *const assay_why_text[ASSAY_WHY_COUNT];

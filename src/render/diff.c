@@ -52,6 +52,7 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d)
 	put_delta(w, "step", &d->step, false);
 	put_deltas(w, "parts", d->parts.p, d->parts.n, false);
 	put_deltas(w, "idle_causes", d->causes.p, d->causes.n, false);
+	put_deltas(w, "families", d->families.p, d->families.n, true);
 	put_deltas(w, "kernels", d->kernels.p, d->kernels.n, true);
 	assay_jsonw_open(w, "facts", '[');
 	for (size_t i = 0; i < d->facts.n; i++) {
@@ -111,6 +112,9 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	for (size_t i = 0; i < d->causes.n; i++)
 		if (d->causes.p[i].a > 0 || d->causes.p[i].b > 0)
 			print_delta(out, &d->causes.p[i], d->causes.p[i].name);
+	fprintf(out, "\nFamilies of kernels, per step\n");
+	for (size_t i = 0; i < d->families.n; i++)
+		print_delta(out, &d->families.p[i], d->families.p[i].name);
 	fprintf(out, "\nKernels, per step\n");
 	print_kernels(out, d, top ? top : TOP);
 	for (size_t i = 0; i < d->facts.n; i++)

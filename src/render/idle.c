@@ -146,16 +146,28 @@ static void print_causes(assay_page *p, uint32_t device)
 	}
 }
 
+/* What the launching thread was in, or the work on another stream that queued work waited for. */
+static const char *waited_for(assay_page *p, uint32_t gap)
+{
+	const assay_gap_table *g = &p->run->part.t.gap;
+	assay_str during = host_name(p->run, g->during[gap]);
+	if (g->behind[gap] == ASSAY_NO_ROW)
+		return during.n ? assay_fmt_safe(&p->scratch, during) : "-";
+	return assay_printf(
+		&p->scratch, "behind %s",
+		assay_fmt_kernel(&p->scratch,
+				 assay_text(p->run, p->run->part.t.gpu.name[g->behind[gap]]),
+				 NAME_WIDTH - 7));
+}
+
 static void print_gap(assay_page *p, uint32_t gap)
 {
 	const assay_tables *t = &p->run->part.t;
 	const assay_gap_table *g = &t->gap;
 	char at[ASSAY_FMT], dur[ASSAY_FMT];
-	assay_str during = host_name(p->run, g->during[gap]);
 	fprintf(p->out, "  %10s %10s  %-15s %-*.*s", assay_fmt_time(dur, g->dur[gap]),
 		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
-		assay_why_name[g->cause[gap]], NAME_WIDTH, NAME_WIDTH,
-		during.n ? assay_fmt_safe(&p->scratch, during) : "-");
+		assay_why_name[g->cause[gap]], NAME_WIDTH, NAME_WIDTH, waited_for(p, gap));
 	fprintf(p->out, "  %s%s\n",
 		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),
 				 NAME_WIDTH),

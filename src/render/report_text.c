@@ -183,14 +183,15 @@ static void print_kernels(assay_page *p, uint32_t top)
 static void print_explained(assay_page *p)
 {
 	const assay_idle_cause_table *c = &p->run->part.t.idle_cause;
-	int64_t idle = 0, unknown = 0;
+	double idle = 0, unknown = 0;
 	for (size_t i = 0; i < c->n; i++) {
-		idle += c->dur[i];
-		unknown += c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i];
+		idle += (double)c->dur[i];
+		unknown +=
+			(double)(c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i]);
 	}
-	if (idle)
+	if (idle > 0)
 		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
-			assay_percent(idle - unknown, idle));
+			100 * (idle - unknown) / idle);
 }
 
 static void print_trust(assay_page *p)

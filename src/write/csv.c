@@ -100,15 +100,15 @@ void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out)
 TEST(cells_are_quoted_and_absent_ones_empty)
 {
 	assay_run *run = assay_run_new();
-	uint32_t r = assay_add(&run->part.t, ASSAY_T_step);
-	run->part.t.step.ts[r] = -5;
-	run->part.t.step.name[r] = assay_sid_of(run, "a \"b\", c");
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_stat);
+	run->part.t.stat.total[r] = -5;
+	run->part.t.stat.name[r] = assay_sid_of(run, "a \"b\", c");
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
-	assay_csv_table(run, ASSAY_T_step, f);
+	assay_csv_table(run, ASSAY_T_stat, f);
 	fclose(f);
-	CHECK(!strcmp(text, "source,ts,dur,number,name\r\n,-5,,,\"a \"\"b\"\", c\"\r\n"));
+	CHECK(!strcmp(text, "domain,name,calls,total,min,max\r\n,\"a \"\"b\"\", c\",,-5,,\r\n"));
 	free(text);
 	assay_run_free(run);
 	return 0;

@@ -26,6 +26,8 @@ def main():
     tap.ok("the step is the ProfilerStep", (d["step"]["a_ns"], d["step"]["b_ns"]) == (47151395, 42738946), d["step"])
     names = {k["name"]: k["change"] for k in d["kernels"]}
     tap.ok("new and gone kernels are named", names.get("attn_fwd") == "added" and "removed" in names.values())
+    close = lambda x, y: abs(x - y) < 1
+    tap.ok("families sum to kernels", close(sum(f["b_ns"] for f in d["families"]), sum(k["b_ns"] for k in d["kernels"])))
     tap.ok("attention differs", {"name": "attention", "a": "flash", "b": "flash_rocm"} in d["facts"], d["facts"])
     code, d = diff("h200/ddp_rank0.json.gz", "h200/ddp_rank1.json.gz")
     tap.ok("the straggler's compute is longer beyond noise", code == 1 and next(

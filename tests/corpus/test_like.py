@@ -63,6 +63,8 @@ def by_rules(path):
         e["ts"], e["end"] = (math.ceil(ts), math.floor(end)) if fractions else (int(ts), int(end))
         a = e.get("args", {})
         stream = a.get("stream", -1)
+        if stream == 2**32 - 1:  # "no stream" of older Kineto; HTA takes it for one, assay's reader does not
+            stream = -1
         on_gpu = e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync") and stream != -1
         (gpu if on_gpu else cpu).append((e, a.get("correlation", -1), stream))
     steps = [e for e, _, _ in cpu if re.match(r"ProfilerStep#\d", e["name"]) and e["cat"] != "gpu_user_annotation"]
