@@ -70,6 +70,21 @@ void assay_arena_free(assay_arena *a)
 	*a = (assay_arena){0};
 }
 
+void assay_arena_reset(assay_arena *a)
+{
+	struct arena_block *b = a->head;
+	if (!b || (!b->next && !b->used))
+		return;
+	while (b->next) { /* the oldest block is the one to keep */
+		struct arena_block *next = b->next;
+		free(b);
+		b = next;
+	}
+	memset(b->bytes, 0, b->used);
+	b->used = 0;
+	*a = (assay_arena){.head = b};
+}
+
 void *assay_pages_grow(void *old, size_t old_bytes, size_t new_bytes)
 {
 	void *p = old ? mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE)
@@ -116,6 +131,23 @@ TEST(arena_memory_is_zeroed_and_aligned)
 		for (size_t i = 0; i < n; i++)
 			CHECK(p[i] == 0);
 		memset(p, 0xff, n);
+	}
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(a_reset_arena_is_zeroed_again)
+{
+	assay_arena a = {0};
+	assay_arena_reset(&a);
+	for (int round = 0; round < 3; round++) {
+		for (size_t n = 1; n < 200000; n *= 3) {
+			char *p = assay_alloc(&a, n);
+			CHECK(p[0] == 0 && p[n - 1] == 0);
+			memset(p, 0xff, n);
+		}
+		assay_arena_reset(&a);
+		CHECK(a.used == 0);
 	}
 	assay_arena_free(&a);
 	return 0;

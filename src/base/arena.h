@@ -19,6 +19,8 @@ void *assay_alloc(assay_arena *a, size_t bytes);
 char *assay_dup(assay_arena *a, assay_str s); /* NUL-terminated copy */
 char *assay_printf(assay_arena *a, const char *fmt, ...) ASSAY_PRINTF(2, 3);
 void assay_arena_free(assay_arena *a);
+/* Forget everything handed out but keep a block for the next use: cheap enough for every record. */
+void assay_arena_reset(assay_arena *a);
 
 /* A growable array backed by its own mapping: growth moves page tables, never bytes, and untouched
  * capacity costs no memory. Large ones ask for huge pages. */

@@ -1,4 +1,5 @@
 /* Text helpers that need no allocation. */
+#define _GNU_SOURCE /* memmem */
 #include "base/str.h"
 
 #include <errno.h>
@@ -41,18 +42,17 @@ bool assay_str_same(assay_str a, assay_str b)
 
 ptrdiff_t assay_str_find(assay_str s, const char *needle)
 {
-	size_t n = strlen(needle);
-	for (size_t i = 0; i + n <= s.n; i++)
-		if (memcmp(s.p + i, needle, n) == 0)
-			return (ptrdiff_t)i;
-	return -1;
+	const char *at = s.n ? memmem(s.p, s.n, needle, strlen(needle)) : NULL;
+	return at ? at - s.p : s.n || *needle ? -1 : 0;
 }
 
 ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle)
 {
 	assay_str want = assay_str_of(needle);
+	char first = fold(needle[0]);
 	for (size_t i = 0; i + want.n <= s.n; i++)
-		if (assay_str_same((assay_str){s.p + i, want.n}, want))
+		if ((!first || fold(s.p[i]) == first) &&
+		    assay_str_same((assay_str){s.p + i, want.n}, want))
 			return (ptrdiff_t)i;
 	return -1;
 }

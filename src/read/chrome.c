@@ -367,6 +367,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 		assay_part_free(&c->worker[i].part);
 		assay_moved_free(&c->worker[i].moved);
 		assay_vec_free(&c->worker[i].extra);
+		assay_arena_free(&c->worker[i].scratch);
 	}
 	assay_gate_free(c->gate);
 	assay_arena_free(&arena);

@@ -129,19 +129,44 @@ static const char *const arg_keys[CHROME_ARG_COUNT] = {
 #undef X
 };
 
+static void append_text(chrome_worker *w, const char *p, size_t n)
+{
+	assay_vec_reserve(&w->extra, w->extra.n + n);
+	memcpy(w->extra.p + w->extra.n, p, n);
+	w->extra.n += n;
+}
+
+/* By hand: a format string would cost more than all else that is done for the event. */
+static void append_number(chrome_worker *w, int64_t v)
+{
+	char digits[24];
+	size_t at = sizeof digits;
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	do
+		digits[--at] = (char)('0' + u % 10);
+	while (u /= 10);
+	if (v < 0)
+		digits[--at] = '-';
+	append_text(w, digits + at, sizeof digits - at);
+}
+
 static void append_arg(chrome_worker *w, const chrome_event *ev, int a)
 {
 	const uint32_t *v = a == CHROME_GRID ? ev->grid : ev->block;
-	const char *text =
-		a == CHROME_GRID || a == CHROME_BLOCK
-			? assay_printf(&w->scratch, "%s\"%s\": [%u, %u, %u]",
-				       w->extra.n ? ", " : "", arg_keys[a], v[0], v[1], v[2])
-			: assay_printf(&w->scratch, "%s\"%s\": %lld", w->extra.n ? ", " : "",
-				       arg_keys[a], (long long)ev->arg[a]);
-	size_t n = strlen(text);
-	assay_vec_reserve(&w->extra, w->extra.n + n);
-	memcpy(w->extra.p + w->extra.n, text, n);
-	w->extra.n += n;
+	append_text(w, ", \"", w->extra.n ? 3 : 0);
+	if (w->extra.n == 0)
+		append_text(w, "\"", 1);
+	append_text(w, arg_keys[a], strlen(arg_keys[a]));
+	append_text(w, "\": ", 3);
+	if (a != CHROME_GRID && a != CHROME_BLOCK) {
+		append_number(w, ev->arg[a]);
+		return;
+	}
+	for (int i = 0; i < 3; i++) {
+		append_text(w, i ? ", " : "[", i ? 2 : 1);
+		append_number(w, v[i]);
+	}
+	append_text(w, "]", 1);
 }
 
 /* Text of the arguments that the row has no column for, the numbers among them too. */
@@ -499,8 +524,7 @@ void chrome_add(chrome_worker *w, chrome_event *ev)
 		assay_count(&w->part, ASSAY_ISSUE_unknown_phase, 1);
 		break;
 	}
-	if (w->scratch.head)
-		assay_arena_free(&w->scratch);
+	assay_arena_reset(&w->scratch);
 }
 
 /* ------------------------------------------------------------------ after the last event */

@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 
 torch.manual_seed(0)
-D, H, B, T, L = 1024, 16, 16, 512, 4
+D, H, B, T, L = 2048, 16, 32, 1024, 4  # about 80 ms of GPU work a step on an H200; the host is far ahead
 layers = [nn.TransformerEncoderLayer(D, H, 4 * D, dropout=0.0, batch_first=True, norm_first=True) for _ in range(L)]
 net = nn.Sequential(*layers).cuda()
 opt = torch.optim.AdamW(net.parameters(), lr=1e-4)
