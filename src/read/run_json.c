@@ -1,0 +1,56 @@
+/* run.json of a run directory: what `assay record` wrote down about the recording. Its members go
+ * to the meta table as run.<member>; a directory with nothing else is a run that never used a GPU.
+ */
+#include "base/json.h"
+#include "base/test.h"
+#include "read/reader.h"
+
+enum { WHOLE = 1 << 20 };
+
+static int run_sniff(assay_str head)
+{
+	bool ours = assay_str_starts(assay_str_trim(head), "{") &&
+		    assay_str_find(head, "\"assay\":") >= 0 &&
+		    assay_str_find(head, "\"recorders\":") >= 0;
+	return ours ? 85 : 0;
+}
+
+static bool run_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	assay_view v = assay_input_view(in, 0, WHOLE);
+	assay_json j = assay_json_on(v.p, v.n);
+	assay_arena scratch = {0};
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);)
+		assay_meta_add(&run->part, assay_printf(&scratch, "run.%.*s", (int)key.n, key.p),
+			       value);
+	assay_arena_free(&scratch);
+	if (assay_json_ok(&j))
+		return true;
+	assay_count(&run->part, ASSAY_ISSUE_truncated, 1);
+	return run->part.t.meta.n ||
+	       assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base),
+			  "%s is no description of a run", assay_input_path(in));
+}
+
+const assay_reader assay_reader_run_json = {
+	.name = "run",
+	.about = "run.json of a run directory",
+	.sniff = run_sniff,
+	.read = run_read,
+};
+
+TEST(a_run_description_becomes_facts)
+{
+	static const char text[] =
+		"{\"assay\": \"0.1.0\", \"command\": [\"a\"], \"recorders\": {}}";
+	CHECK(run_sniff((assay_str){text, sizeof text - 1}) > 0 &&
+	      !run_sniff(ASSAY_S("{\"assay\": 1}")));
+	for (size_t cut = 0; cut < sizeof text; cut++) {
+		assay_run *run = assay_read_bytes(&assay_reader_run_json, text, cut);
+		if (cut == sizeof text - 1)
+			CHECK(assay_str_is(assay_meta_get(run, "run.command"), "[\"a\"]"));
+		assay_run_free(run);
+	}
+	return 0;
+}
