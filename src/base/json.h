@@ -165,6 +165,12 @@ static inline bool json_scalar_char(char c)
 	       c == '-' || c == '+' || c == '.';
 }
 
+/* Does a number end before c? What follows one in practice is asked first. */
+static inline bool json_ends_scalar(char c)
+{
+	return c == ',' || c == '}' || !json_scalar_char(c);
+}
+
 /* A number, true, false, null, NaN, -Infinity: its text. Fails on anything else. */
 static inline bool json_scalar(assay_json *j, assay_str *raw)
 {
@@ -290,7 +296,7 @@ static inline bool json_milli_fast(const char **at, int64_t *out)
 		v += frac * pow10[3 - n];
 		p += n + 1;
 	}
-	if (json_scalar_char(*p))
+	if (!json_ends_scalar(*p))
 		return false;
 	*at = p;
 	*out = neg ? -(int64_t)v : (int64_t)v;
@@ -319,7 +325,7 @@ static inline bool assay_json_u64(assay_json *j, uint64_t *out)
 {
 	uint64_t v = 0;
 	unsigned n = simd_digits8(j->p, &v);
-	if (n && n < 8 && !json_scalar_char(j->p[n]) && j->p + n < j->end) {
+	if (n && n < 8 && json_ends_scalar(j->p[n]) && j->p + n < j->end) {
 		j->p += n;
 		*out = v;
 		return true;

@@ -164,7 +164,15 @@ typedef struct chrome_event {
 	uint32_t grid[3], block[3];
 } chrome_event;
 
-enum { CHROME_TRACKS = 64, CHROME_CATS = 32 };
+enum { CHROME_TRACKS = 64, CHROME_CATS = 32, CHROME_SEEN = 512 };
+
+/* A name met before, found by its ends and length: cheaper than hashing all of it. */
+typedef struct chrome_seen {
+	uint64_t head, tail; /* first and last eight bytes */
+	const char *text;    /* in the worker's pool */
+	uint32_t n;
+	assay_sid id;
+} chrome_seen;
 
 /* What one worker thread owns. */
 typedef struct chrome_worker {
@@ -172,6 +180,7 @@ typedef struct chrome_worker {
 	assay_moved moved;
 	assay_arena scratch; /* unescaped text of the current event */
 	assay_vec(char) extra;
+	chrome_seen seen[CHROME_SEEN];
 	uint64_t events; /* since the last commit */
 	uint32_t odd;    /* assay_json.odd bits met */
 	bool closed;

@@ -63,7 +63,7 @@ static inline bool take_ident(assay_json *j, chrome_worker *w, int which, chrome
 		return true;
 	}
 	unsigned n = simd_digits8(j->p, &v);
-	if (n && n < 8 && !json_scalar_char(j->p[n])) {
+	if (n && n < 8 && json_ends_scalar(j->p[n])) {
 		w->last_ident[which].word = word;
 		w->last_ident[which].num = (int64_t)v;
 		w->last_ident[which].n = n;
@@ -102,7 +102,7 @@ static bool take_vec(assay_json *j, uint32_t v[3])
 }
 
 /* A plain integer argument; false with the cursor unmoved when it is anything else. */
-static bool take_int(assay_json *j, int64_t *out)
+static __attribute__((noinline)) bool take_int(assay_json *j, int64_t *out)
 {
 	if (!starts_number(*j->p))
 		return false;
@@ -122,9 +122,15 @@ static bool take_int(assay_json *j, int64_t *out)
 /* The value of a known argument at j->p. true: it is in ev and needs no text. */
 static inline bool take_arg(assay_json *j, chrome_event *ev, int id)
 {
+	uint64_t v;
+	unsigned n;
 	switch (chrome_arg_how[id]) {
 	case CHROME_INT:
-		if (!take_int(j, &ev->arg[id])) {
+		n = simd_digits8(j->p, &v);
+		if (n && n < 8 && json_ends_scalar(j->p[n])) {
+			j->p += n;
+			ev->arg[id] = (int64_t)v;
+		} else if (!take_int(j, &ev->arg[id])) {
 			if (memcmp(j->p, "null", 4))
 				return false;
 			j->p += 4;
@@ -243,7 +249,7 @@ static inline bool take_ts(assay_json *j, chrome_worker *w, int64_t *out)
 	memcpy(&head, p, 8);
 	memcpy(&tail, p + n - 8, 8);
 	memcpy(&frac, p + n - 4, 8); /* the last four digits, the point, three decimals */
-	if (p[n] == '.' && !json_scalar_char(p[n + 4]) && all_digits(head ^ 0x3030303030303030u) &&
+	if (p[n] == '.' && json_ends_scalar(p[n + 4]) && all_digits(head ^ 0x3030303030303030u) &&
 	    all_digits(tail ^ 0x3030303030303030u) &&
 	    all_digits((frac ^ 0x3030303030303030u) & 0xffffff00ffffffffu)) {
 		uint64_t high = 0, low = 0, milli = 0;
