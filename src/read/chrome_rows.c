@@ -153,9 +153,8 @@ static void append_number(chrome_worker *w, int64_t v)
 static void append_arg(chrome_worker *w, const chrome_event *ev, int a)
 {
 	const uint32_t *v = a == CHROME_GRID ? ev->grid : ev->block;
-	append_text(w, ", \"", w->extra.n ? 3 : 0);
-	if (w->extra.n == 0)
-		append_text(w, "\"", 1);
+	bool first = w->extra.n == 0;
+	append_text(w, first ? "\"" : ", \"", first ? 1 : 3);
 	append_text(w, arg_keys[a], strlen(arg_keys[a]));
 	append_text(w, "\": ", 3);
 	if (a != CHROME_GRID && a != CHROME_BLOCK) {
