@@ -117,13 +117,19 @@ void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v)
 		assay_protow_varint(w, field, v);
 }
 
+void assay_protow_fixed64(assay_protow *w, uint32_t field, uint64_t v)
+{
+	put_tag(w, field, ASSAY_WIRE_FIXED64);
+	assay_vec_reserve(&w->out, w->out.n + 8);
+	for (int i = 0; i < 8; i++)
+		w->out.p[w->out.n++] = (char)(v >> 8 * i);
+}
+
 void assay_protow_f64(assay_protow *w, uint32_t field, double v)
 {
 	uint64_t bits;
 	memcpy(&bits, &v, sizeof bits);
-	put_tag(w, field, ASSAY_WIRE_FIXED64);
-	for (int i = 0; i < 8; i++)
-		*assay_push(&w->out) = (char)(bits >> 8 * i);
+	assay_protow_fixed64(w, field, bits);
 }
 
 void assay_protow_raw(assay_protow *w, assay_str s)
@@ -152,6 +158,26 @@ void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)
 {
 	assay_protow_bytes(w, field, assay_protow_data(inner));
 	inner->out.n = 0;
+}
+
+/* The length of a message is not known when it starts: it gets four bytes, filled in when it ends
+ * (longer than needed, which readers accept). */
+enum { LENGTH_BYTES = 4 };
+
+size_t assay_protow_open(assay_protow *w, uint32_t field)
+{
+	put_tag(w, field, ASSAY_WIRE_BYTES);
+	assay_vec_reserve(&w->out, w->out.n + LENGTH_BYTES);
+	w->out.n += LENGTH_BYTES;
+	return w->out.n;
+}
+
+void assay_protow_close(assay_protow *w, size_t mark)
+{
+	size_t n = w->out.n - mark;
+	for (int i = 0; i < LENGTH_BYTES; i++)
+		w->out.p[mark - LENGTH_BYTES + (size_t)i] =
+			(char)((n >> 7 * i & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
 }
 
 assay_str assay_protow_data(const assay_protow *w)
@@ -214,5 +240,24 @@ TEST(damaged_messages_end_the_walk)
 	assay_field f;
 	assay_proto_next(&c, &f);
 	CHECK(f.number == 1 && f.bytes.n == 2); /* what is there can still be used */
+	return 0;
+}
+
+TEST(fields_have_their_bytes_on_the_wire)
+{
+	assay_protow w = {0};
+	assay_protow_varint(&w, 1, 150);
+	assay_protow_bytes(&w, 2, ASSAY_S("ab"));
+	size_t mark = assay_protow_open(&w, 3);
+	assay_protow_varint(&w, 1, (uint64_t)-1);
+	assay_protow_close(&w, mark);
+	assay_protow_fixed64(&w, 47, 1);
+	static const uint8_t want[] = {8,    0x96, 1,    0x12, 2,    'a',  'b',  0x1a, 0x8b,
+				       0x80, 0x80, 0,    8,    0xff, 0xff, 0xff, 0xff, 0xff,
+				       0xff, 0xff, 0xff, 0xff, 1,    0xf9, 2,    1,    0,
+				       0,    0,    0,    0,    0,    0};
+	CHECK_EQ(w.out.n, sizeof want);
+	CHECK(!memcmp(w.out.p, want, sizeof want));
+	assay_protow_free(&w);
 	return 0;
 }

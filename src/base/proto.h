@@ -46,12 +46,16 @@ typedef struct assay_protow {
 void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v);
 /* Written only when not 0, the default of a missing field. */
 void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v);
+void assay_protow_fixed64(assay_protow *w, uint32_t field, uint64_t v);
 void assay_protow_f64(assay_protow *w, uint32_t field, double v);
 void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s);
 void assay_protow_text(assay_protow *w, uint32_t field, assay_str s); /* not when empty */
 void assay_protow_raw(assay_protow *w, assay_str fields);
 /* Everything inner holds as one message field; inner is empty after it. */
 void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner);
+/* The same in place: what is written until the matching close is the message. At most 256 MB. */
+size_t assay_protow_open(assay_protow *w, uint32_t field);
+void assay_protow_close(assay_protow *w, size_t mark);
 assay_str assay_protow_data(const assay_protow *w);
 void assay_protow_free(assay_protow *w);
 

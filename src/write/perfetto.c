@@ -8,7 +8,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/map.h"
-#include "base/pbw.h"
+#include "base/proto.h"
 #include "base/test.h"
 
 enum {
@@ -80,7 +80,7 @@ typedef struct perfetto {
 	const assay_run *run;
 	const assay_tables *t;
 	FILE *out;
-	assay_pbw w;
+	assay_protow w;
 	assay_vec(item) items;
 	assay_arena scratch;
 	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
@@ -102,9 +102,9 @@ static size_t open_packet(perfetto *p)
 {
 	if (p->w.out.n > FLUSH)
 		flush(p);
-	size_t packet = assay_pbw_open(&p->w, TRACE_PACKET);
-	assay_pbw_u64(&p->w, PACKET_SEQUENCE, 1);
-	assay_pbw_u64(&p->w, PACKET_FLAGS, p->begun ? STATE_NEEDED : STATE_CLEARED);
+	size_t packet = assay_protow_open(&p->w, TRACE_PACKET);
+	assay_protow_varint(&p->w, PACKET_SEQUENCE, 1);
+	assay_protow_varint(&p->w, PACKET_FLAGS, p->begun ? STATE_NEEDED : STATE_CLEARED);
 	p->begun = true;
 	return packet;
 }
@@ -143,27 +143,27 @@ static void intern_name(perfetto *p, assay_sid name)
 	if (p->named[name])
 		return;
 	p->named[name] = 1;
-	size_t interned = assay_pbw_open(&p->w, PACKET_INTERNED);
-	size_t entry = assay_pbw_open(&p->w, INTERNED_NAME);
-	assay_pbw_u64(&p->w, NAME_IID, name);
-	assay_pbw_str(&p->w, NAME_TEXT, assay_text(p->run, name));
-	assay_pbw_close(&p->w, entry);
-	assay_pbw_close(&p->w, interned);
+	size_t interned = assay_protow_open(&p->w, PACKET_INTERNED);
+	size_t entry = assay_protow_open(&p->w, INTERNED_NAME);
+	assay_protow_varint(&p->w, NAME_IID, name);
+	assay_protow_bytes(&p->w, NAME_TEXT, assay_text(p->run, name));
+	assay_protow_close(&p->w, entry);
+	assay_protow_close(&p->w, interned);
 }
 
 /* ------------------------------------------------------------------ tracks */
 
 static void put_track(perfetto *p, uint64_t uuid, uint64_t parent, const char *name, int64_t rank)
 {
-	size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
-	assay_pbw_u64(&p->w, TRACK_UUID, uuid);
+	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
+	assay_protow_varint(&p->w, TRACK_UUID, uuid);
 	if (parent)
-		assay_pbw_u64(&p->w, TRACK_PARENT, parent);
-	assay_pbw_str(&p->w, TRACK_NAME, assay_str_of(name));
-	assay_pbw_u64(&p->w, TRACK_ORDERING, EXPLICIT_ORDER);
-	assay_pbw_i64(&p->w, TRACK_RANK, rank);
-	assay_pbw_close(&p->w, track);
-	assay_pbw_close(&p->w, packet);
+		assay_protow_varint(&p->w, TRACK_PARENT, parent);
+	assay_protow_bytes(&p->w, TRACK_NAME, assay_str_of(name));
+	assay_protow_varint(&p->w, TRACK_ORDERING, EXPLICIT_ORDER);
+	assay_protow_varint(&p->w, TRACK_RANK, (uint64_t)rank);
+	assay_protow_close(&p->w, track);
+	assay_protow_close(&p->w, packet);
 }
 
 static const char *rank_prefix(perfetto *p, uint32_t source)
@@ -195,14 +195,14 @@ static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
 	*slot = 1;
 	assay_str name = assay_text(p->run, t->process[i]);
 	const char *full = assay_printf(&p->scratch, "%s%s", rank_prefix(p, t->source[i]), name.p);
-	size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
-	assay_pbw_u64(&p->w, TRACK_UUID, uuid);
-	size_t process = assay_pbw_open(&p->w, TRACK_PROCESS);
-	assay_pbw_i64(&p->w, PROCESS_PID, pid);
-	assay_pbw_str(&p->w, PROCESS_NAME, assay_str_of(full));
-	assay_pbw_close(&p->w, process);
-	assay_pbw_close(&p->w, track);
-	assay_pbw_close(&p->w, packet);
+	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
+	assay_protow_varint(&p->w, TRACK_UUID, uuid);
+	size_t process = assay_protow_open(&p->w, TRACK_PROCESS);
+	assay_protow_varint(&p->w, PROCESS_PID, (uint64_t)pid);
+	assay_protow_bytes(&p->w, PROCESS_NAME, assay_str_of(full));
+	assay_protow_close(&p->w, process);
+	assay_protow_close(&p->w, track);
+	assay_protow_close(&p->w, packet);
 	return uuid;
 }
 
@@ -217,16 +217,17 @@ static void put_thread(perfetto *p, uint32_t i, unsigned lane, assay_map *seen)
 		put_track(p, track_uuid(t->source[i], UUID_THREAD, i, 0, lane), uuid, text, lane);
 		return;
 	}
-	size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
-	assay_pbw_u64(&p->w, TRACK_UUID, uuid);
-	assay_pbw_u64(&p->w, TRACK_PARENT, parent);
-	size_t thread = assay_pbw_open(&p->w, TRACK_THREAD);
-	assay_pbw_i64(&p->w, THREAD_PID, process_number(p, i));
-	assay_pbw_i64(&p->w, THREAD_TID, t->tid[i] >= 0 ? t->tid[i] : (int64_t)i + 0x70000000);
-	assay_pbw_str(&p->w, THREAD_NAME, name);
-	assay_pbw_close(&p->w, thread);
-	assay_pbw_close(&p->w, track);
-	assay_pbw_close(&p->w, packet);
+	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
+	assay_protow_varint(&p->w, TRACK_UUID, uuid);
+	assay_protow_varint(&p->w, TRACK_PARENT, parent);
+	size_t thread = assay_protow_open(&p->w, TRACK_THREAD);
+	assay_protow_varint(&p->w, THREAD_PID, (uint64_t)process_number(p, i));
+	assay_protow_varint(&p->w, THREAD_TID,
+			    (uint64_t)(t->tid[i] >= 0 ? t->tid[i] : (int64_t)i + 0x70000000));
+	assay_protow_bytes(&p->w, THREAD_NAME, name);
+	assay_protow_close(&p->w, thread);
+	assay_protow_close(&p->w, track);
+	assay_protow_close(&p->w, packet);
 }
 
 static uint64_t put_device(perfetto *p, uint32_t source, int64_t device, assay_map *seen)
@@ -281,8 +282,8 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 
 static size_t open_annotation(perfetto *p, assay_str name)
 {
-	size_t mark = assay_pbw_open(&p->w, EVENT_ANNOTATION);
-	assay_pbw_str(&p->w, ANNOTATION_NAME, name);
+	size_t mark = assay_protow_open(&p->w, EVENT_ANNOTATION);
+	assay_protow_bytes(&p->w, ANNOTATION_NAME, name);
 	return mark;
 }
 
@@ -291,8 +292,8 @@ static void note_u64(perfetto *p, const char *name, uint64_t v, uint64_t absent)
 	if (v == absent)
 		return;
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_pbw_u64(&p->w, ANNOTATION_UINT, v);
-	assay_pbw_close(&p->w, mark);
+	assay_protow_varint(&p->w, ANNOTATION_UINT, v);
+	assay_protow_close(&p->w, mark);
 }
 
 static void note_i64(perfetto *p, const char *name, int64_t v, int64_t absent)
@@ -300,15 +301,15 @@ static void note_i64(perfetto *p, const char *name, int64_t v, int64_t absent)
 	if (v == absent)
 		return;
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_pbw_i64(&p->w, ANNOTATION_INT, v);
-	assay_pbw_close(&p->w, mark);
+	assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)v);
+	assay_protow_close(&p->w, mark);
 }
 
 static void note_text(perfetto *p, const char *name, assay_str text)
 {
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_pbw_str(&p->w, ANNOTATION_TEXT, text);
-	assay_pbw_close(&p->w, mark);
+	assay_protow_bytes(&p->w, ANNOTATION_TEXT, text);
+	assay_protow_close(&p->w, mark);
 }
 
 static void note_member(perfetto *p, assay_arena *a, assay_str key, assay_str raw)
@@ -317,15 +318,15 @@ static void note_member(perfetto *p, assay_arena *a, assay_str key, assay_str ra
 	double f;
 	size_t mark = open_annotation(p, assay_json_unescape(a, key));
 	if (raw.n >= 2 && raw.p[0] == '"')
-		assay_pbw_str(&p->w, ANNOTATION_TEXT,
-			      assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
+		assay_protow_bytes(&p->w, ANNOTATION_TEXT,
+				   assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
 	else if (assay_str_i64(raw, &i))
-		assay_pbw_i64(&p->w, ANNOTATION_INT, i);
+		assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)i);
 	else if (assay_str_f64(raw, &f))
-		assay_pbw_f64(&p->w, ANNOTATION_DOUBLE, f);
+		assay_protow_f64(&p->w, ANNOTATION_DOUBLE, f);
 	else
-		assay_pbw_str(&p->w, ANNOTATION_JSON, raw);
-	assay_pbw_close(&p->w, mark);
+		assay_protow_bytes(&p->w, ANNOTATION_JSON, raw);
+	assay_protow_close(&p->w, mark);
 }
 
 /* Arguments that have no column: JSON members as text. */
@@ -421,19 +422,19 @@ static uint64_t wait_flow(uint32_t edge)
 static void host_flows(perfetto *p, uint32_t h)
 {
 	for (uint32_t g = p->first_gpu[h]; g != ASSAY_NO_ROW; g = p->next_gpu[g])
-		assay_pbw_fixed64(&p->w, EVENT_FLOW, launch_flow(g));
+		assay_protow_fixed64(&p->w, EVENT_FLOW, launch_flow(g));
 }
 
 static void gpu_flows(perfetto *p, uint32_t g)
 {
 	const assay_tables *t = p->t;
 	for (uint32_t e = p->first_edge[g]; e != ASSAY_NO_ROW; e = p->next_edge[e])
-		assay_pbw_fixed64(&p->w, EVENT_FLOW, wait_flow(e));
+		assay_protow_fixed64(&p->w, EVENT_FLOW, wait_flow(e));
 	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
 	if (h != ASSAY_NO_ROW && t->host.ts[h] <= t->gpu.ts[g])
-		assay_pbw_fixed64(&p->w, EVENT_FLOW_END, launch_flow(g));
+		assay_protow_fixed64(&p->w, EVENT_FLOW_END, launch_flow(g));
 	for (uint32_t e = p->into_gpu[g]; e != ASSAY_NO_ROW; e = p->next_into[e])
-		assay_pbw_fixed64(&p->w, EVENT_FLOW_END, wait_flow(e));
+		assay_protow_fixed64(&p->w, EVENT_FLOW_END, wait_flow(e));
 }
 
 static uint32_t *empty_list(perfetto *p, size_t n)
@@ -521,7 +522,7 @@ static void put_details(perfetto *p, const item *it)
 		note_args(p, p->t->mark.args[it->row]);
 		break;
 	case ON_ARRIVAL:
-		assay_pbw_fixed64(&p->w, EVENT_FLOW_END, wait_flow(it->row));
+		assay_protow_fixed64(&p->w, EVENT_FLOW_END, wait_flow(it->row));
 		break;
 	}
 }
@@ -531,24 +532,24 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 	uint32_t source = p->t->track.source[it->track];
 	assay_sid name = item_name(p, it);
 	size_t packet = open_packet(p);
-	assay_pbw_u64(&p->w, PACKET_TIMESTAMP, absolute(p, source, ts));
+	assay_protow_varint(&p->w, PACKET_TIMESTAMP, absolute(p, source, ts));
 	if (type != SLICE_END && name)
 		intern_name(p, name);
-	size_t event = assay_pbw_open(&p->w, PACKET_EVENT);
-	assay_pbw_u64(&p->w, EVENT_TYPE, (uint64_t)type);
-	assay_pbw_u64(&p->w, EVENT_TRACK, uuid);
+	size_t event = assay_protow_open(&p->w, PACKET_EVENT);
+	assay_protow_varint(&p->w, EVENT_TYPE, (uint64_t)type);
+	assay_protow_varint(&p->w, EVENT_TRACK, uuid);
 	if (type != SLICE_END) {
-		assay_pbw_str(&p->w, EVENT_CATEGORY, assay_str_of(item_category(p, it)));
+		assay_protow_bytes(&p->w, EVENT_CATEGORY, assay_str_of(item_category(p, it)));
 		if (name)
-			assay_pbw_u64(&p->w, EVENT_NAME_IID, name);
+			assay_protow_varint(&p->w, EVENT_NAME_IID, name);
 		else
-			assay_pbw_str(&p->w, EVENT_NAME,
-				      it->table == ON_ARRIVAL ? ASSAY_S("producer done")
-							      : ASSAY_S("unnamed"));
+			assay_protow_bytes(&p->w, EVENT_NAME,
+					   it->table == ON_ARRIVAL ? ASSAY_S("producer done")
+								   : ASSAY_S("unnamed"));
 		put_details(p, it);
 	}
-	assay_pbw_close(&p->w, event);
-	assay_pbw_close(&p->w, packet);
+	assay_protow_close(&p->w, event);
+	assay_protow_close(&p->w, packet);
 }
 
 static int by_line(const void *a, const void *b)
@@ -668,21 +669,22 @@ static void put_counters(perfetto *p, assay_map *seen)
 		bool is_new = *slot == ASSAY_MAP_ABSENT;
 		*slot = 1;
 		if (is_new) {
-			size_t packet = open_packet(p), track = assay_pbw_open(&p->w, PACKET_TRACK);
-			assay_pbw_u64(&p->w, TRACK_UUID, uuid);
-			assay_pbw_str(&p->w, TRACK_NAME, assay_text(p->run, c->name[i]));
-			assay_pbw_close(&p->w, assay_pbw_open(&p->w, TRACK_COUNTER));
-			assay_pbw_close(&p->w, track);
-			assay_pbw_close(&p->w, packet);
+			size_t packet = open_packet(p),
+			       track = assay_protow_open(&p->w, PACKET_TRACK);
+			assay_protow_varint(&p->w, TRACK_UUID, uuid);
+			assay_protow_bytes(&p->w, TRACK_NAME, assay_text(p->run, c->name[i]));
+			assay_protow_close(&p->w, assay_protow_open(&p->w, TRACK_COUNTER));
+			assay_protow_close(&p->w, track);
+			assay_protow_close(&p->w, packet);
 		}
 		size_t packet = open_packet(p);
-		assay_pbw_u64(&p->w, PACKET_TIMESTAMP, absolute(p, source, c->ts[i]));
-		size_t event = assay_pbw_open(&p->w, PACKET_EVENT);
-		assay_pbw_u64(&p->w, EVENT_TYPE, COUNTER);
-		assay_pbw_u64(&p->w, EVENT_TRACK, uuid);
-		assay_pbw_f64(&p->w, EVENT_VALUE, c->value[i]);
-		assay_pbw_close(&p->w, event);
-		assay_pbw_close(&p->w, packet);
+		assay_protow_varint(&p->w, PACKET_TIMESTAMP, absolute(p, source, c->ts[i]));
+		size_t event = assay_protow_open(&p->w, PACKET_EVENT);
+		assay_protow_varint(&p->w, EVENT_TYPE, COUNTER);
+		assay_protow_varint(&p->w, EVENT_TRACK, uuid);
+		assay_protow_f64(&p->w, EVENT_VALUE, c->value[i]);
+		assay_protow_close(&p->w, event);
+		assay_protow_close(&p->w, packet);
 	}
 }
 
@@ -698,7 +700,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_err *err)
 	flush(&p);
 	assay_map_free(&seen);
 	assay_vec_free(&p.items);
-	assay_pbw_free(&p.w);
+	assay_protow_free(&p.w);
 	assay_arena_free(&p.scratch);
 	return true;
 }
