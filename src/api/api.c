@@ -61,19 +61,10 @@ const char *assay_run_report_json(assay_run *run, size_t *len)
 	return run->report;
 }
 
-static const assay_table_info *find_table(const char *name)
-{
-	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
-		if (!strcmp(assay_table_infos[i].name, name))
-			return &assay_table_infos[i];
-	return NULL;
-}
-
 size_t assay_table_rows(const assay_run *run, const char *table)
 {
-	const assay_table_info *info = find_table(table);
-	/* every table struct starts with its row count */
-	return info ? *(const size_t *)(const void *)((const char *)&run->part.t + info->at) : 0;
+	const assay_table_info *info = assay_table_find(table);
+	return info ? assay_rows(&run->part.t, info) : 0;
 }
 
 static const assay_type public_type[] = {
@@ -88,14 +79,13 @@ static const assay_type public_type[] = {
 const void *assay_table_column(const assay_run *run, const char *table, const char *column,
 			       assay_type *type)
 {
-	const assay_table_info *info = find_table(table);
+	const assay_table_info *info = assay_table_find(table);
 	for (size_t c = 0; info && c < info->cols; c++) {
 		if (strcmp(info->col[c].name, column))
 			continue;
 		if (type)
 			*type = public_type[info->col[c].type];
-		const char *at = (const char *)&run->part.t + info->at + info->col[c].at;
-		return *(void *const *)(const void *)at;
+		return assay_values(&run->part.t, info, &info->col[c]);
 	}
 	return NULL;
 }

@@ -102,9 +102,7 @@ static sum table_sum(const assay_run *run, const char *table, const char *skip)
 	int64_t start = INT64_MAX;
 	for (size_t g = 0; g < run->part.t.gpu.n; g++)
 		start = run->part.t.gpu.ts[g] < start ? run->part.t.gpu.ts[g] : start;
-	sum s = {*(const size_t *)(const void *)((const char *)&run->part.t +
-						 assay_table_infos[id].at),
-		 0};
+	sum s = {assay_rows(&run->part.t, &assay_table_infos[id]), 0};
 	for (size_t r = 0; r < s.n; r++)
 		s.add += row_hash(run, id, r, start, skip);
 	return s;

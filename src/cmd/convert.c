@@ -152,7 +152,7 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	bool ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
 		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
 	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++) {
-		if (!assay_csv_rows(run, id))
+		if (!assay_rows(&run->part.t, &assay_table_infos[id]))
 			continue;
 		const char *path =
 			assay_printf(&a, "%s/%s.csv", folder, assay_table_infos[id].name);

@@ -9,12 +9,6 @@ struct info_args {
 	bool json, schema;
 };
 
-static size_t rows_of(const assay_run *run, size_t table)
-{
-	return *(const size_t *)(const void *)((const char *)&run->part.t +
-					       assay_table_infos[table].at);
-}
-
 static const char *const type_name[] = {"u8",  "u16",    "u32",   "i32",    "u64",   "i64",
 					"f64", "string", "track", "source", "detail"};
 
@@ -114,9 +108,10 @@ static void print_text(const assay_run *run)
 	print_devices(run, &a);
 	printf("\ntables\n");
 	for (size_t t = 0; t < ASSAY_T_COUNT; t++)
-		if (rows_of(run, t))
+		if (assay_rows(&run->part.t, &assay_table_infos[t]))
 			printf("  %-12s %12s rows  %s\n", assay_table_infos[t].name,
-			       assay_fmt_count(x, rows_of(run, t)), assay_table_infos[t].doc);
+			       assay_fmt_count(x, assay_rows(&run->part.t, &assay_table_infos[t])),
+			       assay_table_infos[t].doc);
 	printf("\nlosses and oddities\n");
 	bool any = false;
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
@@ -184,7 +179,8 @@ static void print_json(const assay_run *run)
 	put_streams(&w, run);
 	assay_jsonw_open(&w, "tables", '{');
 	for (size_t t = 0; t < ASSAY_T_COUNT; t++)
-		assay_jsonw_u64(&w, assay_table_infos[t].name, rows_of(run, t));
+		assay_jsonw_u64(&w, assay_table_infos[t].name,
+				assay_rows(&run->part.t, &assay_table_infos[t]));
 	assay_jsonw_close(&w, '}');
 	assay_jsonw_open(&w, "meta", '{');
 	const assay_meta_table *m = &run->part.t.meta;

@@ -101,13 +101,9 @@ static void move_details(uint32_t *to, const assay_host_table *h, const size_t *
 				: h->detail[i] + (uint32_t)base[assay_host_detail[h->kind[i]]];
 }
 
-struct head {
-	size_t n, cap;
-};
-
-static struct head *head_of(assay_part *p, assay_table_id id)
+static assay_table_head *head_of(assay_part *p, assay_table_id id)
 {
-	return (struct head *)(void *)((char *)&p->t + assay_table_infos[id].at);
+	return assay_table_at(&p->t, &assay_table_infos[id]);
 }
 
 /* Tracks are merged by identity, sources belong to the run: neither is moved as rows. */
@@ -123,8 +119,8 @@ static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 	size_t n = head_of(src, id)->n;
 	for (size_t c = 0; n && c < info->cols; c++) {
 		size_t width = assay_col_width(info->col[c].type);
-		char *in = *(char **)(void *)((char *)head_of(src, id) + info->col[c].at);
-		char *out = *(char **)(void *)((char *)head_of(dst, id) + info->col[c].at) +
+		char *in = assay_values(&src->t, info, &info->col[c]);
+		char *out = (char *)assay_values(&dst->t, info, &info->col[c]) +
 			    moved->base[id] * width;
 		uint32_t *out_ids = (uint32_t *)(void *)out;
 		const uint32_t *in_ids = (const uint32_t *)(void *)in;

@@ -66,14 +66,17 @@ size_t assay_col_width(assay_col_type type)
 	return width[type];
 }
 
-/* Every table struct starts with n and cap. */
-struct head {
-	size_t n, cap;
-};
-
-static struct head *table_head(assay_tables *t, assay_table_id id)
+const assay_table_info *assay_table_find(const char *name)
 {
-	return (struct head *)(void *)((char *)t + assay_table_infos[id].at);
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
+		if (!strcmp(assay_table_infos[i].name, name))
+			return &assay_table_infos[i];
+	return NULL;
+}
+
+static assay_table_head *table_head(assay_tables *t, assay_table_id id)
+{
+	return assay_table_at(t, &assay_table_infos[id]);
 }
 
 static void **column(assay_tables *t, assay_table_id id, size_t c)
@@ -84,7 +87,7 @@ static void **column(assay_tables *t, assay_table_id id, size_t c)
 
 void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 {
-	struct head *h = table_head(t, id);
+	assay_table_head *h = table_head(t, id);
 	if (h->cap - h->n >= more)
 		return;
 	size_t cap = h->cap ? h->cap * 2 : 4096;
@@ -100,7 +103,7 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 
 uint32_t assay_add(assay_tables *t, assay_table_id id)
 {
-	struct head *h = table_head(t, id);
+	assay_table_head *h = table_head(t, id);
 	assay_reserve(t, id, 1);
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		const assay_col_info *info = &assay_table_infos[id].col[c];

@@ -93,6 +93,31 @@ size_t assay_col_width(assay_col_type type);
 /* Table that host.detail points into, by assay_host_kind. */
 extern const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT];
 
+/* The table of that name; NULL when there is none. */
+const assay_table_info *assay_table_find(const char *name);
+
+/* A table known by its description only: every table struct starts with these two. */
+typedef struct assay_table_head {
+	size_t n, cap;
+} assay_table_head;
+
+static inline assay_table_head *assay_table_at(assay_tables *t, const assay_table_info *info)
+{
+	return (assay_table_head *)(void *)((char *)t + info->at);
+}
+
+static inline size_t assay_rows(const assay_tables *t, const assay_table_info *info)
+{
+	return ((const assay_table_head *)(const void *)((const char *)t + info->at))->n;
+}
+
+/* The column as an array of assay_rows() values. */
+static inline void *assay_values(const assay_tables *t, const assay_table_info *info,
+				 const assay_col_info *col)
+{
+	return *(void *const *)(const void *)((const char *)t + info->at + col->at);
+}
+
 /* Room for `more` rows behind the last one; contents undefined, n unchanged. */
 void assay_reserve(assay_tables *t, assay_table_id table, size_t more);
 /* One new row, every column absent; returns its number. */

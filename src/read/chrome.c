@@ -212,14 +212,21 @@ static bool read_object(chrome *c, uint64_t pos, assay_err *err)
 	}
 }
 
+/* A header value that is a list: interned text has no padding, so the cursor gets a copy. */
+static assay_json open_list(assay_arena *a, assay_str json)
+{
+	char *text = assay_alloc(a, json.n + ASSAY_PAD);
+	memcpy(text, json.p, json.n);
+	assay_json j = assay_json_on(text, json.n);
+	assay_json_enter(&j, '[');
+	return j;
+}
+
 /* deviceProperties: one row a device. */
 static void add_devices(assay_run *run, assay_str json)
 {
 	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
-	memcpy(text, json.p, json.n);
-	assay_json j = assay_json_on(text, json.n);
-	assay_json_enter(&j, '[');
+	assay_json j = open_list(&scratch, json);
 	while (assay_json_element(&j) && assay_json_enter(&j, '{')) {
 		assay_device_table *d = &run->part.t.device;
 		uint32_t r = assay_add(&run->part.t, ASSAY_T_device);
@@ -262,10 +269,7 @@ static void add_devices(assay_run *run, assay_str json)
 static void add_streams(assay_run *run, assay_str json)
 {
 	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
-	memcpy(text, json.p, json.n);
-	assay_json j = assay_json_on(text, json.n);
-	assay_json_enter(&j, '[');
+	assay_json j = open_list(&scratch, json);
 	while (assay_json_element(&j) && assay_json_enter(&j, '{')) {
 		assay_stream_table *s = &run->part.t.stream;
 		uint32_t r = assay_add(&run->part.t, ASSAY_T_stream);

@@ -52,11 +52,6 @@ typedef struct csv_how {
 	assay_isa isa;
 } csv_how;
 
-/* Every table starts with these. */
-struct head {
-	size_t n, cap;
-};
-
 struct csv_read {
 	assay_run *run;
 	assay_input *in;
@@ -181,9 +176,7 @@ static void drop_counter_kernels(assay_run *run)
 static void reserve_all(assay_tables *to, const assay_tables *first, uint64_t windows)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
-		size_t n = ((const struct head *)(const void *)((const char *)first +
-								assay_table_infos[id].at))
-				   ->n;
+		size_t n = assay_rows(first, &assay_table_infos[id]);
 		uint64_t rows = n * (windows + 1);
 		if (n && windows && id != ASSAY_T_track && rows < UINT32_MAX / 2)
 			assay_reserve(to, id, (size_t)rows);
@@ -368,14 +361,12 @@ static bool same_run(const assay_run *a, const assay_run *b)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
 		const assay_table_info *info = &assay_table_infos[id];
-		const char *x = (const char *)&a->part.t + info->at,
-			   *y = (const char *)&b->part.t + info->at;
-		size_t n = ((const struct head *)(const void *)x)->n;
-		if (n != ((const struct head *)(const void *)y)->n)
+		size_t n = assay_rows(&a->part.t, info);
+		if (n != assay_rows(&b->part.t, info))
 			return false;
 		for (size_t c = 0; c < info->cols && n; c++) {
-			const void *p = *(void *const *)(const void *)(x + info->col[c].at);
-			const void *q = *(void *const *)(const void *)(y + info->col[c].at);
+			const void *p = assay_values(&a->part.t, info, &info->col[c]);
+			const void *q = assay_values(&b->part.t, info, &info->col[c]);
 			if (memcmp(p, q, n * assay_col_width(info->col[c].type)))
 				return false;
 		}
@@ -755,11 +746,8 @@ static int64_t corpus_rows(const char *name, const char *table, uint64_t *bad)
 	int64_t n = -1;
 	*bad = 0;
 	if (assay_read_path(run, path, NULL)) {
-		for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-			if (!strcmp(assay_table_infos[id].name, table))
-				n = (int64_t)((struct head *)(void *)((char *)&run->part.t +
-								      assay_table_infos[id].at))
-					    ->n;
+		const assay_table_info *info = assay_table_find(table);
+		n = info ? (int64_t)assay_rows(&run->part.t, info) : -1;
 		*bad = issues(run);
 	}
 	assay_run_free(run);

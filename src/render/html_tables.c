@@ -25,26 +25,6 @@ static const struct reference {
 	{"host", true},    {"record_host", true}, {"to_host", true},
 };
 
-static const assay_table_info *find_table(const char *name)
-{
-	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
-		if (!strcmp(assay_table_infos[i].name, name))
-			return &assay_table_infos[i];
-	return NULL;
-}
-
-static size_t rows_of(const assay_run *run, const assay_table_info *info)
-{
-	/* every table struct starts with its row count */
-	return *(const size_t *)(const void *)((const char *)&run->part.t + info->at);
-}
-
-static const void *values_of(const assay_run *run, const assay_table_info *info,
-			     const assay_col_info *col)
-{
-	return *(void *const *)(const void *)((const char *)&run->part.t + info->at + col->at);
-}
-
 /* How to find the source of a row, whose clock its times are in. */
 struct clock {
 	const uint32_t *source, *track, *device;
@@ -54,7 +34,7 @@ static struct clock clock_of(const assay_run *run, const assay_table_info *info)
 {
 	struct clock k = {0};
 	for (size_t c = 0; c < info->cols; c++) {
-		const void *v = values_of(run, info, &info->col[c]);
+		const void *v = assay_values(&run->part.t, info, &info->col[c]);
 		if (info->col[c].type == ASSAY_COL_source)
 			k.source = v;
 		else if (info->col[c].type == ASSAY_COL_track && !k.track)
@@ -127,7 +107,7 @@ static bool is_time(const assay_col_info *col)
 static void put_column(assay_page *p, const assay_table_info *info, const assay_col_info *col,
 		       const uint32_t *order, size_t n)
 {
-	const void *values = values_of(p->run, info, col);
+	const void *values = assay_values(&p->run->part.t, info, col);
 	const struct reference *ref = reference_of(col);
 	struct clock clock = clock_of(p->run, info);
 	char name[64];
@@ -154,8 +134,8 @@ static void put_column(assay_page *p, const assay_table_info *info, const assay_
 void assay_page_tables(assay_page *p)
 {
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-		const assay_table_info *info = find_table(wanted[i].table);
-		size_t n = info ? rows_of(p->run, info) : 0;
+		const assay_table_info *info = assay_table_find(wanted[i].table);
+		size_t n = info ? assay_rows(&p->run->part.t, info) : 0;
 		const uint32_t *order = wanted[i].per_gpu ? p->gpu_row : NULL;
 		if (wanted[i].per_gpu && n == p->run->part.t.gpu.n)
 			n = p->gpu_spans;

@@ -6,16 +6,6 @@
 
 #include "base/test.h"
 
-static const char *table_of(const assay_run *run, assay_table_id id)
-{
-	return (const char *)&run->part.t + assay_table_infos[id].at;
-}
-
-size_t assay_csv_rows(const assay_run *run, assay_table_id id)
-{
-	return *(const size_t *)(const void *)table_of(run, id); /* every table starts with it */
-}
-
 static void put_text(assay_str s, FILE *out)
 {
 	bool quote = false;
@@ -84,11 +74,10 @@ void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out)
 	for (size_t c = 0; c < info->cols; c++)
 		fprintf(out, "%s%s", c ? "," : "", info->col[c].name);
 	fputs("\r\n", out);
-	for (size_t row = 0; row < assay_csv_rows(run, id); row++) {
+	for (size_t row = 0; row < assay_rows(&run->part.t, info); row++) {
 		for (size_t c = 0; c < info->cols; c++) {
 			const assay_col_info *col = &info->col[c];
-			const char *column =
-				*(char *const *)(const void *)(table_of(run, id) + col->at);
+			const char *column = assay_values(&run->part.t, info, col);
 			if (c)
 				fputc(',', out);
 			put_cell(run, col, column + row * assay_col_width(col->type), out);

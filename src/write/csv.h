@@ -9,6 +9,5 @@
 /* A header of column names, then one line a row. Absent values are empty, strings quoted where they
  * must be (RFC 4180), other tables' rows are numbers from 0. */
 void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out);
-size_t assay_csv_rows(const assay_run *run, assay_table_id id);
 
 #endif
