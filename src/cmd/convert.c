@@ -320,17 +320,15 @@ static bool same_cell(const assay_run *a, const void *p, const assay_run *b, con
 static bool same_table(const assay_run *a, const assay_run *b, assay_table_id id)
 {
 	const assay_table_info *info = &assay_table_infos[id];
-	const char *p = (const char *)&a->part.t + info->at,
-		   *q = (const char *)&b->part.t + info->at;
-	size_t n = *(const size_t *)(const void *)p, m = *(const size_t *)(const void *)q;
+	size_t n = assay_rows(&a->part.t, info), m = assay_rows(&b->part.t, info);
 	if (n != m) {
 		fprintf(stderr, "%s has %zu rows, then %zu\n", info->name, n, m);
 		return false;
 	}
 	for (size_t c = 0; c < info->cols; c++)
 		for (size_t row = 0; row < n; row++) {
-			const void *x = *(void *const *)(const void *)(p + info->col[c].at);
-			const void *y = *(void *const *)(const void *)(q + info->col[c].at);
+			const void *x = assay_values(&a->part.t, info, &info->col[c]);
+			const void *y = assay_values(&b->part.t, info, &info->col[c]);
 			if (same_cell(a, x, b, y, &info->col[c], row))
 				continue;
 			fprintf(stderr, "%s.%s differs in row %zu\n", info->name, info->col[c].name,
