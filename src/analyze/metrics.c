@@ -222,7 +222,9 @@ static void version(assay_run *run, const char *name, const char *const *keys)
 		if (assay_str_i64(v, &n) && n >= 1000) /* CUDA writes 13.0 as 13000 */
 			text = assay_printf(&run->arena, "%d.%d", (int)(n / 1000),
 					    (int)(n % 1000 / 10));
-		add_word(run, name, text, ASSAY_STATE_MEASURED, "the file's header");
+		add_word(run, name, text, ASSAY_STATE_MEASURED,
+			 assay_str_starts(assay_str_of(*keys), "env.") ? "env.json of the run"
+								       : "the file's header");
 		return;
 	}
 	add_word(run, name, "unknown", ASSAY_STATE_UNKNOWN, "the input does not say");
@@ -231,10 +233,13 @@ static void version(assay_run *run, const char *name, const char *const *keys)
 static void versions(assay_run *run)
 {
 	static const char *const torch[] = {"metadata.pytorch_version", "metadata.torch_version",
-					    "pytorch_version", "torch_version", NULL};
+					    "pytorch_version",          "torch_version",
+					    "env.pytorch_version",      NULL};
 	static const char *const rocm[] = {"metadata.rocm_version", "rocm_version",
-					   "hip_runtime_version", "hip_version", NULL};
-	static const char *const cuda[] = {"cuda_runtime_version", "metadata.cuda_version", NULL};
+					   "hip_runtime_version",   "hip_version",
+					   "env.hip_version",       NULL};
+	static const char *const cuda[] = {"cuda_runtime_version", "metadata.cuda_version",
+					   "env.cuda_version", NULL};
 	version(run, "pytorch_version", torch);
 	version(run, "rocm_version", rocm);
 	version(run, "cuda_version", cuda);

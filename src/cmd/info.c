@@ -23,7 +23,8 @@ static void print_schema(void)
 	}
 }
 
-/* First start and last end over the tables that have times. */
+/* First start and last end; of telemetry, which may run on another clock, only when there is
+ * nothing else. */
 static bool time_range(const assay_run *run, int64_t *first, int64_t *last)
 {
 	const assay_tables *t = &run->part.t;
@@ -37,6 +38,8 @@ static bool time_range(const assay_run *run, int64_t *first, int64_t *last)
 	}
 	RANGE(host, t->host.dur[i] > 0 ? t->host.dur[i] : 0)
 	RANGE(gpu, t->gpu.dur[i] > 0 ? t->gpu.dur[i] : 0)
+	if (*first <= *last)
+		return true;
 	RANGE(counter, 0)
 #undef RANGE
 	return *first <= *last;

@@ -16,6 +16,7 @@
 
 #include "cmd/cmd.h"
 #include "read/reader.h"
+#include "resolve/resolve.h"
 #include "wire/ring.h"
 
 enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
@@ -114,6 +115,8 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;until=%" PRId64, text, now + a->a.delay + a->a.duration);
 	if (a->a.all_api)
 		text = assay_printf(m, "%s;all_api=1", text);
+	if (a->a.exact_waits)
+		text = assay_printf(m, "%s;exact_waits=1", text);
 	if (a->a.steps_from)
 		text = assay_printf(m, "%s;steps=%s", text, a->a.steps_from);
 	for (size_t i = 0; i < a->set.n; i++)
@@ -265,6 +268,7 @@ static int finish(recording *r, const struct args *a)
 	if (a->a.telemetry_file && !take_file(r, a->a.telemetry_file, &err))
 		assay_cmd_error(&err);
 	assay_run *run = read_captures(r);
+	assay_waits(run);
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
 	if (!a->a.quiet)
@@ -314,6 +318,8 @@ static const assay_opt opts[] = {
 	 AT(a.out)},
 	{"all-api", 0, ASSAY_OPT_FLAG, NULL,
 	 "Record every runtime and driver call, also those that only ask; slower.", AT(a.all_api)},
+	{"exact-waits", 0, ASSAY_OPT_FLAG, NULL,
+	 "Record CUPTI's own numbers of events and waits, too; slower.", AT(a.exact_waits)},
 	{"telemetry", 0, ASSAY_OPT_TEXT, "MS",
 	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",

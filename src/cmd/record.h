@@ -8,7 +8,7 @@
 typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
 	int64_t duration, delay;
-	bool all_api, quiet;
+	bool all_api, exact_waits, quiet;
 } record_args;
 
 /* A recording from the start of the command to the summary. */

@@ -11,8 +11,7 @@
 #include "cmd/record.h"
 
 typedef struct tally {
-	uint64_t kernels, copies, sets, calls, ranges, waits, joined, events, allocs, processes,
-		devices;
+	uint64_t kernels, copies, sets, calls, ranges, waits, resolved, allocs, processes, devices;
 	int64_t busy_start, busy_end;
 } tally;
 
@@ -35,10 +34,9 @@ static tally count_rows(const assay_run *run)
 			   t->host.kind[i] == ASSAY_HOST_DRIVER;
 		n.ranges += t->host.kind[i] == ASSAY_HOST_MARKER;
 	}
-	for (size_t i = 0; i < t->sync.n; i++)
-		n.joined += t->sync.record_corr[i] >= 0;
-	n.waits = t->sync.n;
-	n.events = t->event_record.n;
+	for (size_t i = 0; i < t->wait.n; i++)
+		n.resolved += t->wait.class[i] <= ASSAY_WAIT_IS_AMBIGUOUS;
+	n.waits = t->wait.n;
 	n.allocs = t->alloc.n;
 	n.processes = t->source.n;
 	n.devices = t->device.n;
@@ -78,8 +76,7 @@ static void json_counts(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_u64(w, "calls", n.calls);
 	assay_jsonw_u64(w, "ranges", n.ranges);
 	assay_jsonw_u64(w, "waits", n.waits);
-	assay_jsonw_u64(w, "waits_joined", n.joined);
-	assay_jsonw_u64(w, "event_records", n.events);
+	assay_jsonw_u64(w, "waits_resolved", n.resolved);
 	assay_jsonw_u64(w, "allocations", n.allocs);
 	assay_jsonw_close(w, '}');
 	assay_jsonw_open(w, "losses", '{');
@@ -93,6 +90,7 @@ static void json_options(assay_jsonw *w, const record_args *a)
 {
 	assay_jsonw_open(w, "options", '{');
 	assay_jsonw_bool(w, "all_api", a->all_api);
+	assay_jsonw_bool(w, "exact_waits", a->exact_waits);
 	assay_jsonw_i64(w, "delay_ns", a->delay);
 	assay_jsonw_i64(w, "duration_ns", a->duration);
 	assay_jsonw_z(w, "only_range", a->only_range);
@@ -161,16 +159,16 @@ static void line(const char *what, uint64_t n, const char *more)
 
 static void print_rows(const recording *r, const assay_run *run, const tally *n)
 {
-	char joined[64] = "", telemetry[64];
-	if (n->joined)
-		snprintf(joined, sizeof joined,
-			 " (%" PRIu64 " joined to the event they waited for)", n->joined);
+	char resolved[64] = "", telemetry[64];
+	if (n->waits)
+		snprintf(resolved, sizeof resolved,
+			 " (of %" PRIu64 " it is known what they waited for)", n->resolved);
 	line("processes", n->processes, "");
 	line("kernels", n->kernels, "");
 	line("copies", n->copies, "");
 	line("memsets", n->sets, "");
 	line("runtime and driver calls", n->calls, "");
-	line("waits", n->waits, joined);
+	line("waits", n->waits, resolved);
 	line("annotation ranges", n->ranges, "");
 	snprintf(telemetry, sizeof telemetry, " of %u GPU%s, from %s", r->telemetry.devices,
 		 r->telemetry.devices == 1 ? "" : "s", r->telemetry.from ? r->telemetry.from : "");

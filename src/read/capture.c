@@ -1,61 +1,20 @@
 /* Our own capture (docs/formats/capture.md): chunks in, rows out. */
-#include "wire/wire.h"
+#include "read/capture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/demangle.h"
 #include "base/jsonw.h"
 #include "base/test.h"
-#include "read/reader.h"
 
 enum { NO_TEXT = 0, RANGES_MAX = 1 << 20 };
 
-/* A range that is open: pushes of one thread and domain form a stack through `below`. */
-typedef struct open_range {
-	int64_t ts;
-	assay_sid name, args;
-	uint32_t track, below;
-} open_range;
-
-typedef struct capture {
-	assay_run *run;
-	assay_part *part;
-	assay_arena scratch;
-	int64_t pid;
-	bool ended, started;
-	uint32_t tid; /* of the chunk being read */
-	uint32_t next_seq;
-	assay_map strings;     /* wire id -> sid */
-	assay_map kernels;     /* wire id -> sid of the demangled name */
-	assay_map functions;   /* domain << 32 | number -> sid */
-	assay_map contexts;    /* context -> device */
-	assay_map chunks;      /* ring and position of a chunk -> 1 */
-	assay_map stacks;      /* thread and domain -> top of stack in open */
-	assay_map spans;       /* range id -> row in open */
-	assay_map domain_args; /* domain sid -> sid of its args */
-	assay_map by_sync;     /* sync id -> row of event_record */
-	assay_vec(open_range) open;
-	int64_t last_time;
-	uint32_t first_sync; /* rows of this capture start here */
-} capture;
-
 /* ---- ids ---- */
 
-static assay_sid text_of(const capture *c, uint32_t id)
+assay_sid assay_capture_text(const capture *c, uint32_t id)
 {
 	uint32_t sid = assay_map_get(&c->strings, id);
 	return sid == ASSAY_MAP_ABSENT ? NO_TEXT : sid;
-}
-
-static assay_sid kernel_name(capture *c, uint32_t id)
-{
-	uint32_t *slot = assay_map_at(&c->kernels, id);
-	if (*slot != ASSAY_MAP_ABSENT)
-		return *slot;
-	assay_str symbol = assay_pool_get(&c->part->strings, text_of(c, id));
-	*slot = assay_intern(&c->part->strings, assay_demangle(&c->scratch, symbol));
-	return *slot;
 }
 
 static int64_t device_of(const capture *c, uint32_t context)
@@ -69,20 +28,19 @@ static uint32_t thread_track(capture *c, const assay_wire_rec *rec)
 	return assay_thread_track(c->part, c->pid, rec->thread ? rec->thread : c->tid);
 }
 
-static uint32_t stream_track(capture *c, uint32_t device, uint32_t stream)
+uint32_t assay_capture_stream(capture *c, uint32_t device, uint32_t stream)
 {
 	return assay_stream_track(c->part, device == ASSAY_WIRE_NONE ? -1 : (int64_t)device,
 				  stream == ASSAY_WIRE_NONE ? -1 : (int64_t)stream);
 }
 
-static void seen(capture *c, int64_t time)
+void assay_capture_seen(capture *c, int64_t time)
 {
 	if (time > c->last_time)
 		c->last_time = time;
 }
 
-/* end - start; what cannot be is counted and 0. */
-static int64_t length_of(capture *c, int64_t start, int64_t end)
+int64_t assay_capture_length(capture *c, int64_t start, int64_t end)
 {
 	int64_t n;
 	if (__builtin_sub_overflow(end, start, &n)) {
@@ -97,33 +55,7 @@ static int64_t length_of(capture *c, int64_t start, int64_t end)
 
 /* ---- records: each takes a zero-padded copy of its struct, and the record as it stands ---- */
 
-typedef union any_record {
-	assay_wire_rec rec;
-	assay_wire_string string;
-	assay_wire_process process;
-	assay_wire_meta meta;
-	assay_wire_device device;
-	assay_wire_context context;
-	assay_wire_stream stream;
-	assay_wire_thread thread;
-	assay_wire_api api;
-	assay_wire_api_name api_name;
-	assay_wire_work work;
-	assay_wire_kernel kernel;
-	assay_wire_copy copy;
-	assay_wire_set set;
-	assay_wire_sync sync;
-	assay_wire_event event;
-	assay_wire_memory memory;
-	assay_wire_overhead overhead;
-	assay_wire_range range;
-	assay_wire_scratch scratch;
-	assay_wire_barrier barrier;
-	assay_wire_lost lost;
-	assay_wire_end end;
-} any_record;
-
-static void read_string(capture *c, const any_record *r, assay_str whole)
+static void read_string(capture *c, const capture_record *r, assay_str whole)
 {
 	size_t room = whole.n - sizeof r->string;
 	size_t n = r->string.length < room ? r->string.length : room;
@@ -137,7 +69,7 @@ static void add_meta(capture *c, const char *key, assay_sid value)
 		assay_meta_add(c->part, key, assay_pool_get(&c->part->strings, value));
 }
 
-static void read_process(capture *c, const any_record *r, assay_str whole)
+static void read_process(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	assay_source_table *s = &c->part->t.source;
@@ -148,18 +80,18 @@ static void read_process(capture *c, const any_record *r, assay_str whole)
 		assay_count(c->part, ASSAY_ISSUE_bad_number, 1);
 	s->epoch[c->part->source] = 1;
 	assay_meta_add(c->part, "pid", (assay_str){pid, (size_t)n});
-	add_meta(c, "recorder", text_of(c, r->process.recorder));
-	add_meta(c, "recorder_version", text_of(c, r->process.version));
-	add_meta(c, "host", text_of(c, r->process.host));
-	add_meta(c, "command", text_of(c, r->process.command));
+	add_meta(c, "recorder", assay_capture_text(c, r->process.recorder));
+	add_meta(c, "recorder_version", assay_capture_text(c, r->process.version));
+	add_meta(c, "host", assay_capture_text(c, r->process.host));
+	add_meta(c, "command", assay_capture_text(c, r->process.command));
 	c->started = true;
 }
 
-static void read_meta(capture *c, const any_record *r, assay_str whole)
+static void read_meta(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
-	assay_str key = assay_pool_get(&c->part->strings, text_of(c, r->meta.key));
-	assay_str value = assay_pool_get(&c->part->strings, text_of(c, r->meta.value));
+	assay_str key = assay_pool_get(&c->part->strings, assay_capture_text(c, r->meta.key));
+	assay_str value = assay_pool_get(&c->part->strings, assay_capture_text(c, r->meta.value));
 	if (!key.n)
 		return;
 	assay_meta_add(c->part, key.p, value);
@@ -173,16 +105,16 @@ static void read_meta(capture *c, const any_record *r, assay_str whole)
 		s->world[c->part->source] = (int32_t)n;
 }
 
-static void read_device(capture *c, const any_record *r, assay_str whole)
+static void read_device(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	assay_device_table *d = &c->part->t.device;
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_device);
 	d->source[row] = c->part->source;
 	d->id[row] = (int32_t)r->device.id;
-	d->name[row] = text_of(c, r->device.name);
-	d->vendor[row] = text_of(c, r->device.vendor);
-	d->arch[row] = text_of(c, r->device.arch);
+	d->name[row] = assay_capture_text(c, r->device.name);
+	d->vendor[row] = assay_capture_text(c, r->device.vendor);
+	d->arch[row] = assay_capture_text(c, r->device.arch);
 	if (r->device.memory && r->device.memory <= INT64_MAX)
 		d->memory[row] = (int64_t)r->device.memory;
 	if (r->device.units && r->device.units <= INT32_MAX)
@@ -191,52 +123,49 @@ static void read_device(capture *c, const any_record *r, assay_str whole)
 		d->warp[row] = (int32_t)r->device.warp;
 }
 
-static void read_context(capture *c, const any_record *r, assay_str whole)
+static void read_context(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	if (r->context.device != ASSAY_WIRE_NONE)
 		*assay_map_at(&c->contexts, r->context.id) = r->context.device;
 }
 
-/* A stream is told twice when it is destroyed; the second telling completes the first row. */
-static void read_stream(capture *c, const any_record *r, assay_str whole)
+/* A stream is told when it is made, when the vendor takes stock, and when it is destroyed; each
+ * telling completes the row of the first. */
+static void read_stream(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_stream *s = &r->stream;
 	assay_stream_table *t = &c->part->t.stream;
-	int64_t device =
-		s->device == ASSAY_WIRE_NONE ? device_of(c, s->context) : (int64_t)s->device;
-	for (size_t i = t->n; s->destroyed && i-- > 0;) {
-		if (t->source[i] == c->part->source && t->id[i] == s->id &&
-		    t->device[i] == device) {
-			t->destroyed[i] = s->destroyed;
-			return;
-		}
+	int64_t id = s->id == ASSAY_WIRE_NONE ? -1 : (int64_t)s->id;
+	uint32_t key[3] = {s->context, s->device, s->id};
+	uint32_t *slot = assay_map_at(&c->streams, assay_hash(key, sizeof key, 0)), row = *slot;
+	if (row == ASSAY_MAP_ABSENT) {
+		row = *slot = assay_add(&c->part->t, ASSAY_T_stream);
+		t->source[row] = c->part->source;
+		t->device[row] = s->device == ASSAY_WIRE_NONE ? -1 : (int32_t)s->device;
+		t->id[row] = id;
+		t->context[row] = s->context;
 	}
-	uint32_t row = assay_add(&c->part->t, ASSAY_T_stream);
-	t->source[row] = c->part->source;
-	t->device[row] = (int32_t)device;
-	t->id[row] = s->id == ASSAY_WIRE_NONE ? -1 : (int64_t)s->id;
-	t->handle[row] = s->handle;
-	t->context[row] = s->context;
-	t->priority[row] = s->priority;
-	t->flags[row] = s->flags;
-	t->created[row] = s->created;
-	t->destroyed[row] = s->destroyed;
+	t->handle[row] = s->handle ? s->handle : t->handle[row];
+	t->priority[row] = s->priority ? s->priority : t->priority[row];
+	t->flags[row] |= s->flags;
+	t->created[row] = s->created ? s->created : t->created[row];
+	t->destroyed[row] = s->destroyed ? s->destroyed : t->destroyed[row];
 }
 
-static void read_thread(capture *c, const any_record *r, assay_str whole)
+static void read_thread(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	uint32_t track = thread_track(c, &r->rec);
-	c->part->t.track.name[track] = text_of(c, r->thread.name);
+	c->part->t.track.name[track] = assay_capture_text(c, r->thread.name);
 }
 
-static void read_api_name(capture *c, const any_record *r, assay_str whole)
+static void read_api_name(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	uint64_t key = (uint64_t)r->api_name.domain << 32 | r->api_name.function;
-	*assay_map_at(&c->functions, key) = text_of(c, r->api_name.name);
+	*assay_map_at(&c->functions, key) = assay_capture_text(c, r->api_name.name);
 }
 
 static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
@@ -257,16 +186,16 @@ static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_
 	assay_host_table *h = &c->part->t.host;
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_host);
 	h->ts[row] = start;
-	h->dur[row] = length_of(c, start, end);
+	h->dur[row] = assay_capture_length(c, start, end);
 	h->name[row] = name;
 	h->track[row] = track;
 	h->kind[row] = (uint8_t)kind;
 	h->detail[row] = assay_add(&c->part->t, assay_host_detail[kind]);
-	seen(c, end);
+	assay_capture_seen(c, end);
 	return row;
 }
 
-static void read_api(capture *c, const any_record *r, assay_str whole)
+static void read_api(capture *c, const capture_record *r, assay_str whole)
 {
 	const assay_wire_api *a = &r->api;
 	uint32_t track = thread_track(c, &a->rec);
@@ -278,7 +207,7 @@ static void read_api(capture *c, const any_record *r, assay_str whole)
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
 	c->part->t.api.status[detail] = a->status;
-	if (whole.n < sizeof *a || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
+	if (whole.n < ASSAY_WIRE_API_ARGS || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
 	uint32_t e = assay_add(&c->part->t, ASSAY_T_event_call);
@@ -291,97 +220,11 @@ static void read_api(capture *c, const any_record *r, assay_str whole)
 	t->event[e] = a->event;
 	t->arg[e] = a->arg[0];
 	t->status[e] = a->status;
+	if (whole.n >= sizeof *a && a->given & ASSAY_WIRE_PLACED)
+		*assay_push(&c->placed) = (placed_call){e, a->context, a->stream_id};
 }
 
-static uint32_t add_gpu(capture *c, assay_gpu_kind kind, const assay_wire_work *w, assay_sid name)
-{
-	assay_gpu_table *g = &c->part->t.gpu;
-	uint32_t track = stream_track(c, w->device, w->stream);
-	uint32_t row = assay_add(&c->part->t, ASSAY_T_gpu);
-	if (!name)
-		assay_count(c->part, ASSAY_ISSUE_no_name, 1);
-	if (!w->corr)
-		assay_count(c->part, ASSAY_ISSUE_zero_correlation, 1);
-	g->ts[row] = w->start;
-	g->dur[row] = length_of(c, w->start, w->end);
-	g->name[row] = name;
-	g->track[row] = track;
-	g->corr[row] = w->corr;
-	g->graph[row] = w->graph;
-	g->graph_node[row] = w->graph_node;
-	g->context[row] = w->context;
-	g->kind[row] = (uint8_t)kind;
-	seen(c, w->end);
-	return row;
-}
-
-static void read_kernel(capture *c, const any_record *r, assay_str whole)
-{
-	(void)whole;
-	const assay_wire_kernel *k = &r->kernel;
-	uint32_t row = add_gpu(c, ASSAY_GPU_KERNEL, &k->work, kernel_name(c, k->name));
-	assay_gpu_table *g = &c->part->t.gpu;
-	g->grid_x[row] = k->grid[0];
-	g->grid_y[row] = k->grid[1];
-	g->grid_z[row] = k->grid[2];
-	g->block_x[row] = k->block[0];
-	g->block_y[row] = k->block[1];
-	g->block_z[row] = k->block[2];
-	g->regs[row] = k->regs;
-	g->acc_regs[row] = k->acc_regs;
-	g->scalar_regs[row] = k->scalar_regs;
-	g->queue[row] = k->queue;
-	g->dispatch[row] = k->dispatch;
-	g->scratch[row] = k->local;
-	g->shared[row] = k->shared_static == ASSAY_WIRE_NONE || k->shared_dynamic == ASSAY_WIRE_NONE
-				 ? UINT32_MAX
-				 : k->shared_static + k->shared_dynamic;
-}
-
-static const char *const copy_kinds[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					 "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-static const char *const memory_kinds[] = {"Unknown",       "Pageable",       "Pinned",
-					   "Device",        "Array",          "Managed",
-					   "Device Static", "Managed Static", "Host"};
-
-/* The names torch.profiler gives, so that rows of both compare. */
-static assay_sid copy_name(capture *c, const assay_wire_copy *k)
-{
-	char text[80];
-	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 9 ? k->from : 0;
-	unsigned to = k->to < 9 ? k->to : 0;
-	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", copy_kinds[kind],
-			 memory_kinds[from], memory_kinds[to]);
-	return assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
-}
-
-static void read_copy(capture *c, const any_record *r, assay_str whole)
-{
-	(void)whole;
-	uint32_t row = add_gpu(c, ASSAY_GPU_MEMCPY, &r->copy.work, copy_name(c, &r->copy));
-	if (r->copy.size <= INT64_MAX)
-		c->part->t.gpu.bytes[row] = (int64_t)r->copy.size;
-}
-
-static void read_set(capture *c, const any_record *r, assay_str whole)
-{
-	(void)whole;
-	char text[48];
-	int n = snprintf(text, sizeof text, "Memset (%s)",
-			 memory_kinds[r->set.memory < 8 ? r->set.memory : 0]);
-	assay_sid name = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
-	uint32_t row = add_gpu(c, ASSAY_GPU_MEMSET, &r->set.work, name);
-	if (r->set.size <= INT64_MAX)
-		c->part->t.gpu.bytes[row] = (int64_t)r->set.size;
-}
-
-static void read_graph(capture *c, const any_record *r, assay_str whole)
-{
-	(void)whole;
-	add_gpu(c, ASSAY_GPU_KERNEL, &r->work, assay_intern_z(&c->part->strings, "graph launch"));
-}
-
-static void read_sync(capture *c, const any_record *r, assay_str whole)
+static void read_sync(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event",
@@ -390,10 +233,10 @@ static void read_sync(capture *c, const any_record *r, assay_str whole)
 	assay_sync_table *t = &c->part->t.sync;
 	int64_t device = device_of(c, s->context);
 	uint32_t track =
-		stream_track(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
+		assay_capture_stream(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_sync);
 	t->ts[row] = s->start;
-	t->dur[row] = length_of(c, s->start, s->end);
+	t->dur[row] = assay_capture_length(c, s->start, s->end);
 	t->name[row] = assay_intern_z(&c->part->strings, names[s->kind < 5 ? s->kind : 0]);
 	t->track[row] = track;
 	t->corr[row] = s->corr;
@@ -402,15 +245,15 @@ static void read_sync(capture *c, const any_record *r, assay_str whole)
 	t->sync_id[row] = s->sync_id;
 	t->context[row] = s->context;
 	t->status[row] = s->status;
-	seen(c, s->end);
+	assay_capture_seen(c, s->end);
 }
 
-static void read_event(capture *c, const any_record *r, assay_str whole)
+static void read_event(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_event *e = &r->event;
 	assay_event_record_table *t = &c->part->t.event_record;
-	uint32_t track = stream_track(c, e->device, e->stream);
+	uint32_t track = assay_capture_stream(c, e->device, e->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_event_record);
 	t->track[row] = track;
 	t->corr[row] = e->corr;
@@ -422,7 +265,7 @@ static void read_event(capture *c, const any_record *r, assay_str whole)
 		*assay_map_at(&c->by_sync, e->sync_id) = row;
 }
 
-static void read_memory(capture *c, const any_record *r, assay_str whole)
+static void read_memory(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_memory *m = &r->memory;
@@ -441,19 +284,19 @@ static void read_memory(capture *c, const any_record *r, assay_str whole)
 	t->corr[row] = m->corr;
 	t->name[row] =
 		assay_intern_z(&c->part->strings, m->op == ASSAY_WIRE_FREE ? "free" : "alloc");
-	seen(c, m->time);
+	assay_capture_seen(c, m->time);
 }
 
-static void read_overhead(capture *c, const any_record *r, assay_str whole)
+static void read_overhead(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	uint32_t row = add_host(c, ASSAY_HOST_OVERHEAD, r->overhead.start, r->overhead.end,
-				text_of(c, r->overhead.name), thread_track(c, &r->rec));
+				assay_capture_text(c, r->overhead.name), thread_track(c, &r->rec));
 	c->part->t.other.cat[c->part->t.host.detail[row]] =
 		assay_intern_z(&c->part->strings, "overhead");
 }
 
-static void read_scratch(capture *c, const any_record *r, assay_str whole)
+static void read_scratch(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	static const char *const names[] = {"scratch", "scratch alloc", "scratch free",
@@ -473,13 +316,13 @@ static void read_scratch(capture *c, const any_record *r, assay_str whole)
 
 /* Not in sync and event_record: those number events, and a wait on a finished event leaves no
  * barrier, so the calls with their handles stay the whole story. */
-static void read_barrier(capture *c, const any_record *r, assay_str whole)
+static void read_barrier(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_barrier *b = &r->barrier;
 	bool waits = b->op == ASSAY_WIRE_BARRIER_WAIT;
 	assay_mark_table *m = &c->part->t.mark;
-	uint32_t track = stream_track(c, b->work.device, b->work.stream);
+	uint32_t track = assay_capture_stream(c, b->work.device, b->work.stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_mark);
 	char text[160];
 	int n = snprintf(text, sizeof text,
@@ -487,11 +330,11 @@ static void read_barrier(capture *c, const any_record *r, assay_str whole)
 			 ",\"queue\":%" PRIu32 ",\"source_queue\":%" PRIu32,
 			 b->event, b->work.corr, b->queue, b->source_queue);
 	m->ts[row] = b->work.start;
-	m->dur[row] = length_of(c, b->work.start, b->work.end);
+	m->dur[row] = assay_capture_length(c, b->work.start, b->work.end);
 	m->name[row] = assay_intern_z(&c->part->strings, waits ? "event wait" : "event record");
 	m->track[row] = track;
 	m->args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
-	seen(c, b->work.end);
+	assay_capture_seen(c, b->work.end);
 }
 
 /* ---- ranges ---- */
@@ -554,16 +397,17 @@ static void push_to(capture *c, assay_map *map, uint64_t key, open_range *o)
 		*assay_map_at(map, key) = row;
 }
 
-static void read_range(capture *c, const any_record *r, assay_str whole)
+static void read_range(capture *c, const capture_record *r, assay_str whole)
 {
 	const assay_wire_range *g = &r->range;
 	size_t room = whole.n - sizeof *g;
 	assay_str text = {whole.p + sizeof *g, g->length < room ? g->length : room};
-	assay_sid name = g->name ? text_of(c, g->name) : assay_intern(&c->part->strings, text);
-	open_range o = {g->time, name, domain_args(c, text_of(c, g->domain)),
+	assay_sid name =
+		g->name ? assay_capture_text(c, g->name) : assay_intern(&c->part->strings, text);
+	open_range o = {g->time, name, domain_args(c, assay_capture_text(c, g->domain)),
 			thread_track(c, &g->rec), 0};
 	uint64_t stack = (uint64_t)(g->rec.thread ? g->rec.thread : c->tid) << 32 | g->domain;
-	seen(c, g->time);
+	assay_capture_seen(c, g->time);
 	if (g->op == ASSAY_WIRE_RANGE_PUSH)
 		push_to(c, &c->stacks, stack, &o);
 	else if (g->op == ASSAY_WIRE_RANGE_POP)
@@ -578,7 +422,7 @@ static void read_range(capture *c, const any_record *r, assay_str whole)
 
 /* ---- losses and ends ---- */
 
-static void read_lost(capture *c, const any_record *r, assay_str whole)
+static void read_lost(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
 	static const assay_issue issue[] = {
@@ -592,19 +436,19 @@ static void read_lost(capture *c, const any_record *r, assay_str whole)
 			       ? r->lost.why
 			       : ASSAY_WIRE_LOST_VENDOR;
 	assay_count(c->part, issue[why], r->lost.count);
-	assay_sid text = text_of(c, r->lost.text);
+	assay_sid text = assay_capture_text(c, r->lost.text);
 	if (text)
 		assay_warn(c->run, "recorder", "%s", assay_z(c->run, text));
 }
 
-static void read_end(capture *c, const any_record *r, assay_str whole)
+static void read_end(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)whole;
-	seen(c, r->end.time);
+	assay_capture_seen(c, r->end.time);
 	c->ended = true;
 }
 
-static void skip(capture *c, const any_record *r, assay_str whole)
+static void skip(capture *c, const capture_record *r, assay_str whole)
 {
 	(void)c;
 	(void)r;
@@ -613,7 +457,7 @@ static void skip(capture *c, const any_record *r, assay_str whole)
 
 /* What to do with a type, and the bytes its struct had in version 1.0. */
 typedef struct record_type {
-	void (*read)(capture *c, const any_record *r, assay_str whole);
+	capture_read_fn *read;
 	size_t least;
 } record_type;
 
@@ -629,13 +473,13 @@ static const record_type types[] = {
 	[ASSAY_WIRE_THREAD] = {read_thread, sizeof(assay_wire_thread)},
 	[ASSAY_WIRE_API] = {read_api, ASSAY_WIRE_API_SHORT},
 	[ASSAY_WIRE_API_NAME] = {read_api_name, sizeof(assay_wire_api_name)},
-	[ASSAY_WIRE_KERNEL] = {read_kernel, sizeof(assay_wire_kernel)},
-	[ASSAY_WIRE_COPY] = {read_copy, sizeof(assay_wire_copy)},
-	[ASSAY_WIRE_SET] = {read_set, sizeof(assay_wire_set)},
+	[ASSAY_WIRE_KERNEL] = {assay_capture_kernel, sizeof(assay_wire_kernel)},
+	[ASSAY_WIRE_COPY] = {assay_capture_copy, sizeof(assay_wire_copy)},
+	[ASSAY_WIRE_SET] = {assay_capture_set, sizeof(assay_wire_set)},
 	[ASSAY_WIRE_SYNC] = {read_sync, sizeof(assay_wire_sync)},
 	[ASSAY_WIRE_EVENT] = {read_event, sizeof(assay_wire_event)},
 	[ASSAY_WIRE_MEMORY] = {read_memory, sizeof(assay_wire_memory)},
-	[ASSAY_WIRE_GRAPH] = {read_graph, sizeof(assay_wire_work)},
+	[ASSAY_WIRE_GRAPH] = {assay_capture_graph, sizeof(assay_wire_work)},
 	[ASSAY_WIRE_OVERHEAD] = {read_overhead, sizeof(assay_wire_overhead)},
 	[ASSAY_WIRE_RANGE] = {read_range, sizeof(assay_wire_range)},
 	[ASSAY_WIRE_LOST] = {read_lost, sizeof(assay_wire_lost)},
@@ -650,7 +494,7 @@ static_assert(sizeof types / sizeof *types == ASSAY_WIRE_TYPE_COUNT, "one row a 
 static void read_records(capture *c, assay_str payload)
 {
 	while (payload.n) {
-		any_record r;
+		capture_record r;
 		assay_wire_rec head;
 		if (payload.n < sizeof head)
 			break;
@@ -729,6 +573,23 @@ static void join_waits(capture *c)
 	}
 }
 
+/* Chunks of several threads come in any order, so the context of a call or stream may be told after
+ * it. */
+static void place_calls_and_streams(capture *c)
+{
+	assay_stream_table *s = &c->part->t.stream;
+	for (size_t i = 0; i < c->placed.n; i++) {
+		placed_call p = c->placed.p[i];
+		int64_t device = device_of(c, p.context);
+		if (device >= 0)
+			c->part->t.event_call.place[p.row] =
+				assay_capture_stream(c, (uint32_t)device, p.stream);
+	}
+	for (size_t i = c->first_stream; i < s->n; i++)
+		if (s->device[i] < 0)
+			s->device[i] = (int32_t)device_of(c, s->context[i]);
+}
+
 static void finish(capture *c)
 {
 	for (size_t i = 0; i < c->open.n; i++) {
@@ -741,15 +602,17 @@ static void finish(capture *c)
 	if (!c->ended)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
 	join_waits(c);
+	place_calls_and_streams(c);
 }
 
 static void free_capture(capture *c)
 {
 	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions,   &c->contexts, &c->chunks,
-			     &c->stacks,  &c->spans,   &c->domain_args, &c->by_sync};
+			     &c->stacks,  &c->spans,   &c->domain_args, &c->by_sync,  &c->streams};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&c->open);
+	assay_vec_free(&c->placed);
 	assay_arena_free(&c->scratch);
 }
 
@@ -783,7 +646,9 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 	capture c = {.run = run,
 		     .part = &run->part,
 		     .pid = -1,
-		     .first_sync = (uint32_t)run->part.t.sync.n};
+		     .last_context = ASSAY_WIRE_NONE,
+		     .first_sync = (uint32_t)run->part.t.sync.n,
+		     .first_stream = (uint32_t)run->part.t.stream.n};
 	bool lost_track = false;
 	for (uint64_t pos = 0;;) {
 		assay_view v = assay_input_view(in, pos, 1);

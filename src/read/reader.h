@@ -20,7 +20,7 @@ extern const size_t assay_reader_count;
 
 extern const assay_reader assay_reader_chrome, assay_reader_rocprof_csv, assay_reader_rocprof_json,
 	assay_reader_rocpd, assay_reader_smi, assay_reader_capture, assay_reader_xplane,
-	assay_reader_run_json;
+	assay_reader_run_json, assay_reader_env_json;
 
 /* The reader for this text, or NULL. */
 const assay_reader *assay_reader_sniff(assay_str head);

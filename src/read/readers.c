@@ -15,7 +15,7 @@ enum { HEAD = 64 << 10, DEPTH_MAX = 4 };
 const assay_reader *const assay_readers[] = {
 	&assay_reader_chrome, &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
 	&assay_reader_rocpd,  &assay_reader_smi,          &assay_reader_capture,
-	&assay_reader_xplane, &assay_reader_run_json,
+	&assay_reader_xplane, &assay_reader_run_json,     &assay_reader_env_json,
 };
 const size_t assay_reader_count = sizeof assay_readers / sizeof *assay_readers;
 
@@ -142,10 +142,10 @@ static int by_name(const void *a, const void *b)
 
 typedef assay_vec(char *) paths;
 
-/* Of a run directory: read by those who want them, or by nobody. */
+/* Of a run directory: what a recorder still writes. */
 static bool is_no_trace(const char *name)
 {
-	return !strcmp(name, "env.json") || assay_str_ends(assay_str_of(name), ".ring");
+	return assay_str_ends(assay_str_of(name), ".ring");
 }
 
 static void list_files(assay_arena *a, const char *dir, int depth, paths *out)

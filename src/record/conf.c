@@ -16,13 +16,21 @@ typedef struct conf_key {
 			sizeof(((assay_rt_config *)0)->field)                                      \
 	}
 static const conf_key keys[] = {
-	KEY("dir", TEXT, dir),           KEY("rings", TEXT, rings),
-	KEY("range", TEXT, range),       KEY("from", I64, from),
-	KEY("until", I64, until),        KEY("flush", U32, flush_ms),
-	KEY("ring", U32, ring_bytes),    KEY("buffer", U32, buffer_bytes),
-	KEY("all_api", FLAG, all_api),   KEY("no_driver", FLAG, no_driver),
-	KEY("no_nodes", FLAG, no_nodes), KEY("steps", TEXT, steps),
-	KEY("no_api", FLAG, no_api),     KEY("skip", TEXT, skip),
+	KEY("dir", TEXT, dir),
+	KEY("rings", TEXT, rings),
+	KEY("range", TEXT, range),
+	KEY("from", I64, from),
+	KEY("until", I64, until),
+	KEY("flush", U32, flush_ms),
+	KEY("ring", U32, ring_bytes),
+	KEY("buffer", U32, buffer_bytes),
+	KEY("all_api", FLAG, all_api),
+	KEY("no_driver", FLAG, no_driver),
+	KEY("no_nodes", FLAG, no_nodes),
+	KEY("steps", TEXT, steps),
+	KEY("no_api", FLAG, no_api),
+	KEY("skip", TEXT, skip),
+	KEY("exact_waits", FLAG, exact_waits),
 };
 
 static int hex(char c)

@@ -1,6 +1,7 @@
 /* libassay_cuda.so: the driver loads it at cuInit (CUDA_INJECTION64_PATH) and calls
- * InitializeInjection. Everything but NVTX comes through CUPTI's activity records: no callback of
- * ours runs on the program's threads, but for one that hands out a buffer. */
+ * InitializeInjection. GPU work, launches and allocations come through CUPTI's activity records,
+ * which CUPTI fills by itself; calls that order work come through callbacks (cuda_order.c), ranges
+ * through NVTX. */
 #include "record/cuda_share.h"
 
 #include <dlfcn.h>
@@ -87,13 +88,14 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	give_back(buffer, valid < size ? valid : size);
 }
 
-/* What we record, ended by 0; the first three are an inventory, whose past counts, too. */
+/* What we record; the first three are an inventory, whose past counts, too; the last two only while
+ * cuda_order.c does not see the calls behind them, since they are the most costly of all. */
 static const int own_kinds[] = {
-	CUPTI_DEVICE,          CUPTI_CONTEXT,    CUPTI_STREAM,   CUPTI_CONCURRENT_KERNEL,
-	CUPTI_MEMCPY,          CUPTI_MEMCPY2,    CUPTI_MEMSET,   CUPTI_MEMORY2,
-	CUPTI_SYNCHRONIZATION, CUPTI_CUDA_EVENT, CUPTI_OVERHEAD, 0,
+	CUPTI_DEVICE,   CUPTI_CONTEXT,         CUPTI_STREAM,     CUPTI_CONCURRENT_KERNEL,
+	CUPTI_MEMCPY,   CUPTI_MEMCPY2,         CUPTI_MEMSET,     CUPTI_MEMORY2,
+	CUPTI_OVERHEAD, CUPTI_SYNCHRONIZATION, CUPTI_CUDA_EVENT,
 };
-enum { INVENTORY = 3 };
+enum { INVENTORY = 3, KINDS = sizeof own_kinds / sizeof *own_kinds, WITHOUT_ORDER = KINDS - 2 };
 
 /* Is the kind in "36.38"? */
 static bool skipped(const char *list, int kind)
@@ -107,6 +109,34 @@ static bool skipped(const char *list, int kind)
 	return false;
 }
 
+bool assay_cuda_owns(int kind)
+{
+	const assay_rt_config *conf = assay_rt_conf();
+	int n = assay_order_on() && !conf->exact_waits ? WITHOUT_ORDER : KINDS;
+	for (int i = 0; i < n; i++)
+		if (own_kinds[i] == kind)
+			return !skipped(conf->skip, kind);
+	return false;
+}
+
+void assay_cuda_take_order(void)
+{
+	bool on = assay_order_start(&cuda.cupti);
+	for (int i = WITHOUT_ORDER; on && i < KINDS; i++)
+		if (!assay_cuda_owns(own_kinds[i]) && !assay_share_wants(own_kinds[i]))
+			cuda.cupti.disable(own_kinds[i]);
+	assay_cuda_enable_calls(&cuda.cupti, assay_rt_conf());
+}
+
+void assay_cuda_leave_order(void)
+{
+	assay_order_stop();
+	for (int i = WITHOUT_ORDER; i < KINDS; i++)
+		if (assay_cuda_owns(own_kinds[i]))
+			cuda.cupti.enable(own_kinds[i]);
+	assay_cuda_enable_calls(&cuda.cupti, assay_rt_conf());
+}
+
 static bool enable_all(const cupti_lib *c)
 {
 	const assay_rt_config *conf = assay_rt_conf();
@@ -114,9 +144,10 @@ static bool enable_all(const cupti_lib *c)
 		return false;
 	if (c->enable_all_sync)
 		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
-	for (int i = 0; own_kinds[i]; i++) {
+	assay_order_start(c);
+	for (int i = 0; i < KINDS; i++) {
 		bool dump = i < INVENTORY && c->enable_and_dump;
-		if (!skipped(conf->skip, own_kinds[i]))
+		if (assay_cuda_owns(own_kinds[i]))
 			(dump ? c->enable_and_dump : c->enable)(own_kinds[i]);
 	}
 	if (conf->no_nodes)
@@ -176,7 +207,7 @@ static void tick(void)
 			step_back();
 		return;
 	}
-	assay_share_install(&cuda.cupti, own_kinds);
+	assay_share_install(&cuda.cupti);
 	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
 		atomic_store(&cuda.sent, 0);
 	else
@@ -232,7 +263,7 @@ static bool set_up(const cupti_lib *c)
 		assay_cuda_choose_calls(c, assay_rt_conf());
 		assay_rt_bulk_close();
 	}
-	assay_share_install(c, own_kinds);
+	assay_share_install(c);
 	return enable_all(c);
 }
 

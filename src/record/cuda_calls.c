@@ -5,70 +5,20 @@
 
 #include "record/cuda.h"
 
-enum { CBID_MAX = 2000 };
-
-/* Starts of names of calls that launch, copy, allocate, order or wait. */
+/* Starts of names of calls that launch, copy or allocate; cuda_order.c knows those that order or
+ * wait. */
 static const char *const runtime_calls[] = {
-	"cudaLaunch",
-	"__cudaLaunchKernel",
-	"cudaGraphLaunch",
-	"cudaGraphInstantiate",
-	"cudaMemcpy",
-	"cudaMemset",
-	"cudaMemPrefetch",
-	"cudaMalloc",
-	"cudaFree",
-	"cudaHostAlloc",
-	"cudaEventRecord",
-	"cudaEventSynchronize",
-	"cudaEventQuery",
-	"cudaStreamWaitEvent",
-	"cudaStreamQuery",
-	"cudaStreamSynchronize",
-	"cudaStreamCreate",
-	"cudaStreamDestroy",
-	"cudaStreamBeginCapture",
-	"cudaStreamEndCapture",
-	"cudaStreamAddCallback",
-	"cudaDeviceSynchronize",
-	"cudaThreadSynchronize",
-	"cudaDeviceReset",
-	"cudaSignalExternal",
-	"cudaWaitExternal",
+	"cudaLaunch",         "__cudaLaunchKernel", "cudaGraphLaunch",       "cudaGraphInstantiate",
+	"cudaMemcpy",         "cudaMemset",         "cudaMemPrefetch",       "cudaMalloc",
+	"cudaFree",           "cudaHostAlloc",      "cudaThreadSynchronize", "cudaDeviceReset",
+	"cudaSignalExternal", "cudaWaitExternal",
 };
 static const char *const driver_calls[] = {
-	"cuLaunch",
-	"cuGraphLaunch",
-	"cuGraphInstantiate",
-	"cuMemcpy",
-	"cu64Memcpy",
-	"cuMemset",
-	"cuMemPrefetch",
-	"cuMemAlloc",
-	"cuMemFree",
-	"cuMemCreate",
-	"cuMemRelease",
-	"cuMemMap",
-	"cuMemUnmap",
-	"cuEventRecord",
-	"cuEventSynchronize",
-	"cuEventQuery",
-	"cuStreamWaitEvent",
-	"cuStreamQuery",
-	"cuStreamSynchronize",
-	"cuStreamWaitValue",
-	"cuStreamWriteValue",
-	"cuStreamBatchMemOp",
-	"cuStreamCreate",
-	"cuStreamDestroy",
-	"cuStreamBeginCapture",
-	"cuStreamEndCapture",
-	"cuStreamAddCallback",
-	"cuCtxSynchronize",
-	"cuSignalExternal",
-	"cuWaitExternal",
-	"cuModuleLoad",
-	"cuLibraryLoad",
+	"cuLaunch",     "cuGraphLaunch",      "cuGraphInstantiate", "cuMemcpy",
+	"cu64Memcpy",   "cuMemset",           "cuMemPrefetch",      "cuMemAlloc",
+	"cuMemFree",    "cuMemCreate",        "cuMemRelease",       "cuMemMap",
+	"cuMemUnmap",   "cuStreamBatchMemOp", "cuSignalExternal",   "cuWaitExternal",
+	"cuModuleLoad", "cuLibraryLoad",
 };
 
 static bool starts_with_one(const char *name, const char *const *list, size_t n)
@@ -110,20 +60,21 @@ static void write_name(int domain, uint32_t cbid, const char *name)
 }
 
 /* By domain and callback id; written once, before anything is enabled. */
-static bool chosen[3][CBID_MAX];
+static bool chosen[3][CUPTI_CBID_MAX];
 
 bool assay_cuda_chosen(int domain, uint32_t cbid)
 {
-	return cbid < CBID_MAX && chosen[domain][cbid];
+	return cbid < CUPTI_CBID_MAX && chosen[domain][cbid];
 }
 
 static void choose(const cupti_lib *c, int domain, bool all)
 {
-	for (uint32_t cbid = 1; cbid < CBID_MAX; cbid++) {
+	for (uint32_t cbid = 1; cbid < CUPTI_CBID_MAX; cbid++) {
 		const char *name = NULL;
 		if (c->callback_name(domain, cbid, &name) != CUPTI_OK || !name || !*name)
 			continue;
-		chosen[domain][cbid] = all || call_counts(domain, name);
+		bool orders = assay_order_learn(domain, cbid, name);
+		chosen[domain][cbid] = all || orders || call_counts(domain, name);
 		if (chosen[domain][cbid])
 			write_name(domain, cbid, name);
 	}
@@ -145,10 +96,12 @@ void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf)
 		c->enable(CUPTI_RUNTIME);
 	if (conf->all_api)
 		c->enable(CUPTI_DRIVER);
-	for (uint32_t cbid = 1; !conf->all_api && cbid < CBID_MAX; cbid++) {
-		if (chosen[CUPTI_DOMAIN_RUNTIME][cbid] && c->enable_runtime_api)
+	for (uint32_t cbid = 1; !conf->all_api && cbid < CUPTI_CBID_MAX; cbid++) {
+		if (chosen[CUPTI_DOMAIN_RUNTIME][cbid] && c->enable_runtime_api &&
+		    !assay_order_sees(CUPTI_DOMAIN_RUNTIME, cbid))
 			c->enable_runtime_api(cbid, 1);
-		if (chosen[CUPTI_DOMAIN_DRIVER][cbid] && c->enable_driver_api)
+		if (chosen[CUPTI_DOMAIN_DRIVER][cbid] && c->enable_driver_api &&
+		    !assay_order_sees(CUPTI_DOMAIN_DRIVER, cbid))
 			c->enable_driver_api(cbid, 1);
 	}
 	if (!conf->all_api && c->enable_driver_api)

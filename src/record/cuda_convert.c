@@ -1,22 +1,18 @@
 /* CUPTI's records into ours, on CUPTI's thread. A record's size is the distance to the next one, so
  * fields that an older CUPTI does not have are never read. */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "record/cuda_share.h"
 
 #define NO_ID UINT32_MAX
-enum { RECENT = 1 << 16, THREADS = 4096 };
+enum { RECENT = 1 << 16 };
 
 /* State of conversion; guarded by the runtime's lock. */
 static struct {
-	uint32_t runtime[RECENT];  /* correlation ids of runtime calls, by their low bits */
-	uint32_t inside[RECENT];   /* those inside --only-range, --delay, --duration */
-	uint32_t threads[THREADS]; /* threads already named, open addressing */
+	uint32_t runtime[RECENT]; /* correlation ids of runtime calls, by their low bits */
+	uint32_t inside[RECENT];  /* those inside --only-range, --delay, --duration */
 	uint64_t incomplete;
 	uint64_t sentinels;
 	uint32_t sentinel_thread;
@@ -64,33 +60,6 @@ static int64_t boot_of(uint64_t time)
 	return state.boot - (int64_t)((double)ago * state.rate);
 }
 
-static void name_thread(uint32_t tid)
-{
-	uint32_t i = tid * 2654435761u % THREADS;
-	for (int probes = 0; state.threads[i] != tid; i = (i + 1) % THREADS) {
-		if (!state.threads[i] && probes < 64)
-			break;
-		if (++probes == 64)
-			return;
-	}
-	if (state.threads[i] == tid)
-		return;
-	state.threads[i] = tid;
-	char path[64], name[32] = "";
-	snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	if (n <= 1)
-		return;
-	name[n - 1] = 0; /* a newline ends it */
-	uint32_t sid = assay_rt_string(name);
-	assay_wire_thread *t = assay_rt_bulk(ASSAY_WIRE_THREAD, sizeof *t);
-	t->rec.thread = tid;
-	t->name = sid;
-}
-
 /* GPU work belongs to the recording when it ran in it or was launched in it. */
 static bool wanted_work(int64_t start, uint32_t corr)
 {
@@ -107,14 +76,13 @@ static void put_api(const cupti_api_record *a, uint16_t domain)
 	if (domain == ASSAY_WIRE_DRIVER &&
 	    state.runtime[a->correlationId % RECENT] == a->correlationId)
 		return;
-	if (!assay_cuda_chosen(domain == ASSAY_WIRE_DRIVER ? CUPTI_DOMAIN_DRIVER
-							   : CUPTI_DOMAIN_RUNTIME,
-			       a->cbid))
+	int their_domain = domain == ASSAY_WIRE_DRIVER ? CUPTI_DOMAIN_DRIVER : CUPTI_DOMAIN_RUNTIME;
+	if (!assay_cuda_chosen(their_domain, a->cbid) || assay_order_sees(their_domain, a->cbid))
 		return;
 	if (state.limited && !assay_rt_wanted(boot_of(a->start)))
 		return;
 	state.inside[a->correlationId % RECENT] = a->correlationId;
-	name_thread(a->threadId);
+	assay_rt_name_thread(a->threadId);
 	assay_wire_api *w = assay_rt_bulk(ASSAY_WIRE_API, ASSAY_WIRE_API_SHORT);
 	w->rec.thread = a->threadId;
 	w->start = boot_of(a->start);

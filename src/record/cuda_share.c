@@ -24,7 +24,6 @@ enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
 
 static struct {
 	const cupti_lib *cupti;
-	bool own[KINDS]; /* kinds we want, whatever the other does */
 	_Atomic(cupti_request_fn *) request;
 	_Atomic(cupti_complete_fn *) complete;
 	_Atomic(cupti_time_fn *) clock;
@@ -42,6 +41,11 @@ static struct {
 bool assay_share_active(void)
 {
 	return atomic_load(&share.kinds_on) > 0 && atomic_load(&share.request);
+}
+
+bool assay_share_wants(int kind)
+{
+	return kind < KINDS && atomic_load(&share.on[kind]);
 }
 
 cupti_time_fn *assay_share_clock(void)
@@ -193,7 +197,7 @@ static cupti_result disable(int kind)
 		return share.cupti->disable(kind);
 	if (atomic_exchange(&share.on[kind], 0))
 		atomic_fetch_sub(&share.kinds_on, 1);
-	if (share.own[kind])
+	if (assay_cuda_owns(kind))
 		return CUPTI_OK;
 	cupti_result rc = share.cupti->disable(kind);
 	if (kind == CUPTI_RUNTIME ||
@@ -210,19 +214,25 @@ static cupti_result register_time(cupti_time_fn *fn)
 	return rc;
 }
 
-static cupti_result subscribe(void **subscriber, void *callback, void *data)
+/* CUPTI has one subscription; ours gives way. */
+static cupti_result subscribe(void **subscriber, cupti_callback_fn *callback, void *data)
 {
+	assay_cuda_leave_order();
 	cupti_result rc =
 		share.cupti->subscribe ? share.cupti->subscribe(subscriber, callback, data) : 1;
 	if (rc == CUPTI_OK)
 		atomic_store(&share.subscriber, *subscriber);
+	else
+		assay_cuda_take_order();
 	return rc;
 }
 
 static cupti_result unsubscribe(void *subscriber)
 {
+	cupti_result rc = share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
 	atomic_store(&share.subscriber, NULL);
-	return share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
+	assay_cuda_take_order();
+	return rc;
 }
 
 /* Detaching CUPTI would end our recording, and crash a flush under way. What the caller can see of
@@ -390,16 +400,12 @@ static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1;
 }
 
-void assay_share_install(const cupti_lib *c, const int *own)
+void assay_share_install(const cupti_lib *c)
 {
 	bool fresh = false;
 	dl_iterate_phdr(anything_new, &fresh);
 	if (!fresh)
 		return;
-	if (!share.cupti) {
-		for (; *own; own++)
-			share.own[*own] = true;
-		share.cupti = c;
-	}
+	share.cupti = c;
 	dl_iterate_phdr(visit, NULL);
 }

@@ -7,12 +7,14 @@
 #include "record/cuda.h"
 
 /* Put ourselves between every loaded library and the CUPTI that c was bound from; call again when
- * libraries may have been loaded since (cheap when none were). own: kinds we want, ended by 0. */
-void assay_share_install(const cupti_lib *c, const int *own);
+ * libraries may have been loaded since (cheap when none were). */
+void assay_share_install(const cupti_lib *c);
 
 /* Does the other profiler record now? Then its buffers go to CUPTI and flushes are its own
  * business. */
 bool assay_share_active(void);
+/* Has it switched the kind on? */
+bool assay_share_wants(int kind);
 /* A buffer of the other profiler's for CUPTI to fill; false when it has no session. */
 bool assay_share_request(uint8_t **buffer, size_t *size, size_t *max_records);
 /* For a buffer of ours, when CUPTI gets it: a mark that tells later whether the other recorded

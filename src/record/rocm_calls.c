@@ -2,7 +2,6 @@
  * and the stream that the call works on, kept for the kernels and copies it launches. */
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "record/rocm.h"
 
@@ -31,7 +30,6 @@ static __thread struct {
 	uint32_t set[NESTED]; /* the same as the SDK tells it, for calls we do not know */
 	uint32_t sets;
 	uint32_t graph, node;
-	uint32_t named_life;
 } mine __attribute__((tls_model("initial-exec")));
 
 /* ---- choice ---- */
@@ -260,22 +258,6 @@ int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t oper
 
 /* ---- records ---- */
 
-static void name_thread(void)
-{
-	char name[17] = "";
-	uint32_t life = assay_rt_life();
-	if (mine.named_life == life)
-		return;
-	mine.named_life = life;
-	if (prctl(PR_GET_NAME, name) || !assay_rt_bulk_open())
-		return;
-	uint32_t sid = assay_rt_string(name);
-	assay_wire_thread *t = assay_rt_bulk(ASSAY_WIRE_THREAD, sizeof *t);
-	t->rec.thread = assay_rt_tid();
-	t->name = sid;
-	assay_rt_bulk_close();
-}
-
 static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const call_info *c)
 {
 	bool done = w->status == 0;
@@ -321,7 +303,6 @@ static void put_call(const rocm_call *c, const call_info *info, uint16_t domain,
 	int64_t end = assay_rt_now();
 	if (!assay_rt_wanted(start))
 		return;
-	name_thread();
 	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, sizeof *w);
 	if (!w)
 		return;

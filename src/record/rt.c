@@ -24,6 +24,7 @@
 enum {
 	STAGE = 256 << 10, /* bulk records gathered before they are written */
 	WINDOWS = 1024,
+	THREADS = 4096, /* remembered as named */
 	PAIR_TRIES = 8,
 	PAIR_GOOD_NS = 500,
 	CLOCK_EVERY_NS = 1000000000,
@@ -56,6 +57,7 @@ static struct {
 	char *take;  /* ring_bytes + a LOST record: one ring's records on their way out */
 	char *stage; /* STAGE bytes of bulk records */
 	size_t staged;
+	uint32_t threads[THREADS];          /* threads already named, open addressing */
 	assay_strings strings, left_behind; /* left_behind: the parent's, in a forked child */
 	int64_t last_clock;
 	char ring_path[sizeof((assay_ring_file *)0)->capture];
@@ -209,6 +211,40 @@ void assay_rt_meta(const char *key, const char *value)
 	m->value = v;
 }
 
+/* False when the thread was met before, or too many were to be sure. */
+static bool first_met(uint32_t tid)
+{
+	uint32_t i = tid * 2654435761u % THREADS;
+	for (int probes = 0; probes < 64; probes++, i = (i + 1) % THREADS) {
+		if (rt.threads[i] == tid)
+			return false;
+		if (!rt.threads[i]) {
+			rt.threads[i] = tid;
+			return true;
+		}
+	}
+	return false;
+}
+
+void assay_rt_name_thread(uint32_t tid)
+{
+	char path[64], name[32] = "";
+	if (!tid || !first_met(tid))
+		return;
+	snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	if (n <= 1)
+		return;
+	name[n - 1] = 0; /* a newline ends it */
+	uint32_t sid = assay_rt_string(name);
+	assay_wire_thread *t = assay_rt_bulk(ASSAY_WIRE_THREAD, sizeof *t);
+	t->rec.thread = tid;
+	t->name = sid;
+}
+
 static bool start_locked(void);
 
 bool assay_rt_bulk_open(void)
@@ -283,6 +319,7 @@ static void drain_ring(uint32_t i)
 	size_t n = assay_ring_take(r, rt.data[i], rt.file->ring_bytes, head, rt.take, &next);
 	n = intern_ranges(rt.take, n);
 	if (n) {
+		assay_rt_name_thread(r->tid);
 		write_stage(); /* strings first */
 		atomic_store(&r->writing, next);
 		write_chunk(r->id, r->tid, atomic_load(&r->tail), rt.take, n);
@@ -659,6 +696,7 @@ static bool start_locked(void)
 	atomic_store(&rt.stopped, 0);
 	rt.staged = 0;
 	rt.next_ring = 0;
+	memset(rt.threads, 0, sizeof rt.threads);
 	rt.last_clock = 0;
 	if (!make_files() || !make_buffers()) {
 		atomic_store(&rt.on, 0);

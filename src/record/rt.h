@@ -36,10 +36,11 @@ typedef struct assay_rt_config {
 	uint32_t flush_ms;     /* default 100 */
 	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
-	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */
-	bool no_driver; /* leave out the driver's calls */
-	bool no_api;    /* leave out all calls: GPU work loses its launch */
-	bool no_nodes;  /* graph launches as a whole instead of their nodes */
+	bool all_api;     /* record calls that neither launch, copy, allocate, order nor wait too */
+	bool no_driver;   /* leave out the driver's calls */
+	bool no_api;      /* leave out all calls: GPU work loses its launch */
+	bool exact_waits; /* record the vendor's own numbers of events and waits, too */
+	bool no_nodes;    /* graph launches as a whole instead of their nodes */
 } assay_rt_config;
 
 typedef struct assay_rt_hooks {
@@ -86,6 +87,9 @@ void *assay_rt_bulk(assay_wire_type type, size_t bytes);
 /* Id of a text, written the first time; 0 for NULL and "". Between open and close only. */
 uint32_t assay_rt_string(const char *z);
 void assay_rt_meta(const char *key, const char *value); /* between open and close only */
+/* Write a thread's name, the first time; threads with a ring have theirs written when it is
+ * drained. Between open and close only. */
+void assay_rt_name_thread(uint32_t tid);
 /* Write it out. */
 void assay_rt_bulk_close(void);
 

@@ -541,6 +541,9 @@ static void add_event_calls(waits *w)
 		}
 		if (e->status[i])
 			r->flags |= ASSAY_REC_FAILED;
+		if (e->place[i] != ASSAY_NO_ROW &&
+		    (call.takes & ASSAY_CALL_STREAM || call.op == ASSAY_OP_DEVICE_SYNC))
+			set_stream(w, r, e->place[i]);
 		tell(w, source, e->corr[i]);
 	}
 }

@@ -21,8 +21,14 @@ enum {
 	CUPTI_ATTR_PER_THREAD_BUFFER = 9,
 	CUPTI_DOMAIN_DRIVER = 1,
 	CUPTI_DOMAIN_RUNTIME = 2,
+	CUPTI_DOMAIN_RESOURCE = 3,
+	CUPTI_STREAM_CREATED = 3, /* callback ids of that domain */
+	CUPTI_STREAM_DESTROYED = 4,
+	CUPTI_ENTER = 0,
+	CUPTI_EXIT = 1,
 	CUPTI_DRIVER_GET_VERSION = 2, /* callback id of cuDriverGetVersion */
 	CUPTI_OBJECT_THREAD = 2,
+	CUPTI_CBID_MAX = 2000, /* above every callback id of 13.x */
 };
 
 /* X(NAME, number) */
@@ -165,6 +171,23 @@ typedef struct cupti_graph {
 	uint32_t deviceId, graphId, contextId, streamId;
 } cupti_graph;
 
+/* What a callback gets of a call. */
+typedef struct cupti_call {
+	int callbackSite;
+	const char *functionName;
+	const void *functionParams; /* its arguments, one after the other, aligned as in C */
+	const void *functionReturnValue;
+	const char *symbolName;
+	void *context;
+	uint32_t contextUid;
+	uint64_t *correlationData;
+	uint32_t correlationId;
+} cupti_call;
+
+typedef struct cupti_resource {
+	void *context, *resourceHandle, *resourceDescriptor;
+} cupti_resource;
+
 static_assert(offsetof(cupti_kernel, correlationId) == 92, "CUpti_ActivityKernel10");
 static_assert(offsetof(cupti_kernel, name) == 104, "CUpti_ActivityKernel10");
 static_assert(offsetof(cupti_kernel, graphNodeId) == 144, "CUpti_ActivityKernel10");
@@ -180,6 +203,7 @@ typedef void cupti_request_fn(uint8_t **buffer, size_t *size, size_t *max_record
 typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			       size_t valid);
 typedef uint64_t cupti_time_fn(void);
+typedef void cupti_callback_fn(void *data, int domain, uint32_t cbid, const void *info);
 
 typedef struct cupti_lib {
 	cupti_result (*get_version)(uint32_t *version);
@@ -198,8 +222,12 @@ typedef struct cupti_lib {
 	cupti_result (*set_attribute)(int attribute, size_t *size, void *value);
 	cupti_result (*set_thread_id_type)(int type);
 	cupti_result (*register_time)(cupti_time_fn *fn);
-	cupti_result (*subscribe)(void **subscriber, void *callback, void *data);
+	cupti_result (*subscribe)(void **subscriber, cupti_callback_fn *callback, void *data);
 	cupti_result (*unsubscribe)(void *subscriber);
+	cupti_result (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t cbid);
+	cupti_result (*get_stream_id)(void *context, void *stream, uint8_t per_thread,
+				      uint32_t *id);
+	cupti_result (*get_context_id)(void *context, uint32_t *id);
 } cupti_lib;
 
 #define CUPTI_SYMBOLS(X)                                                                           \
@@ -219,6 +247,9 @@ typedef struct cupti_lib {
 	X(set_thread_id_type, false, "cuptiSetThreadIdType")                                       \
 	X(register_time, false, "cuptiActivityRegisterTimestampCallback")                          \
 	X(subscribe, false, "cuptiSubscribe")                                                      \
-	X(unsubscribe, false, "cuptiUnsubscribe")
+	X(unsubscribe, false, "cuptiUnsubscribe")                                                  \
+	X(enable_callback, false, "cuptiEnableCallback")                                           \
+	X(get_stream_id, false, "cuptiGetStreamIdEx")                                              \
+	X(get_context_id, false, "cuptiGetContextId")
 
 #endif

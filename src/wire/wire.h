@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		1, /* a newer one has more record types, or more fields at the end of a record */
+		2, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -148,8 +148,7 @@ typedef struct assay_wire_thread {
 
 enum { ASSAY_WIRE_DRIVER = 1, ASSAY_WIRE_RUNTIME = 2, ASSAY_WIRE_COMPILER = 3 };
 
-/* A call. The last four fields are written only by recorders that see arguments (rec.bytes tells).
- */
+/* A call. What follows status is written only by recorders that see arguments (rec.bytes tells). */
 typedef struct assay_wire_api {
 	assay_wire_rec rec;
 	int64_t start, end;
@@ -160,14 +159,19 @@ typedef struct assay_wire_api {
 	int32_t status, reserved2;
 	uint64_t stream, event; /* handles */
 	uint64_t arg[2];
+	uint32_t context, stream_id; /* since 1.2: where the call works; stream_id NONE unknown */
 } assay_wire_api;
 enum {
 	ASSAY_WIRE_GIVES_STREAM = 1,
 	ASSAY_WIRE_GIVES_EVENT = 2,
-	ASSAY_WIRE_ORDERS = 4, /* makes, records, awaits or destroys an event or a stream */
-	ASSAY_WIRE_GIVEN = 8,  /* the other bits are meant; never set by 1.0 */
+	ASSAY_WIRE_ORDERS = 4,  /* makes, records, awaits or destroys an event or a stream */
+	ASSAY_WIRE_GIVEN = 8,   /* the other bits are meant; never set by 1.0 */
+	ASSAY_WIRE_PLACED = 16, /* context and stream_id are meant */
 };
-enum { ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream) };
+enum {
+	ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream),
+	ASSAY_WIRE_API_ARGS = offsetof(assay_wire_api, context), /* 1.0 and 1.1 */
+};
 
 typedef struct assay_wire_api_name {
 	assay_wire_rec rec;
@@ -335,7 +339,7 @@ static_assert(sizeof(assay_wire_device) == 56, "layout");
 static_assert(sizeof(assay_wire_context) == 24, "layout");
 static_assert(sizeof(assay_wire_stream) == 56, "layout");
 static_assert(sizeof(assay_wire_thread) == 16, "layout");
-static_assert(sizeof(assay_wire_api) == 80 && ASSAY_WIRE_API_SHORT == 48, "layout");
+static_assert(sizeof(assay_wire_api) == 88 && ASSAY_WIRE_API_SHORT == 48, "layout");
 static_assert(sizeof(assay_wire_api_name) == 24, "layout");
 static_assert(sizeof(assay_wire_work) == 56, "layout");
 static_assert(sizeof(assay_wire_kernel) == 128, "layout");

@@ -222,36 +222,100 @@ API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 }
 
 /* One subscriber, as everywhere before 13.3. Detaching would take the recorder's kinds along. */
-static void *subscriber;
-API cupti_result cuptiSubscribe(void **s, void *callback, void *data)
+static struct {
+	cupti_callback_fn *callback;
+	void *data;
+	bool taken, call[4][CBIDS];
+} subscriber;
+
+API cupti_result cuptiSubscribe(void **s, cupti_callback_fn *callback, void *data)
 {
-	(void)callback;
-	(void)data;
-	if (subscriber)
-		return CUPTI_MULTIPLE_SUBSCRIBERS;
-	*s = subscriber = &subscriber;
-	return CUPTI_OK;
+	pthread_mutex_lock(&f.lock);
+	bool free = !subscriber.taken;
+	if (free) {
+		memset(subscriber.call, 0, sizeof subscriber.call);
+		subscriber.callback = callback;
+		subscriber.data = data;
+		subscriber.taken = true;
+		*s = &subscriber;
+	}
+	pthread_mutex_unlock(&f.lock);
+	return free ? CUPTI_OK : CUPTI_MULTIPLE_SUBSCRIBERS;
 }
 API cupti_result cuptiUnsubscribe(void *s)
 {
 	(void)s;
-	subscriber = NULL;
+	pthread_mutex_lock(&f.lock);
+	subscriber.taken = false;
+	subscriber.callback = NULL;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t cbid)
+{
+	(void)s;
+	pthread_mutex_lock(&f.lock);
+	if (cbid < CBIDS)
+		subscriber.call[domain][cbid] = on;
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiGetStreamIdEx(void *context, void *stream, uint8_t own, uint32_t *id)
+{
+	(void)context;
+	*id = own ? 99 : stream ? (uint32_t)((uintptr_t)stream - fake_stream(0)) : 7;
+	return CUPTI_OK;
+}
+API cupti_result cuptiGetContextId(void *context, uint32_t *id)
+{
+	(void)context;
+	*id = 1;
 	return CUPTI_OK;
 }
 API cupti_result cuptiFinalize(void)
 {
 	memset(f.kind, 0, sizeof f.kind);
 	memset(f.call, 0, sizeof f.call);
-	subscriber = NULL;
-	return CUPTI_OK;
+	return cuptiUnsubscribe(NULL);
 }
 
 /* ---- what the fake driver tells ---- */
 
+/* On the caller's thread, with no lock held, as CUPTI does it. */
+static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const fake_work *w)
+{
+	uint64_t handles[3] = {0}; /* event and stream, in the order of the call; flags */
+	int result = 0;
+	pthread_mutex_lock(&f.lock);
+	cupti_callback_fn *callback =
+		cbid < CBIDS && subscriber.call[domain][cbid] ? subscriber.callback : NULL;
+	void *data = subscriber.data;
+	pthread_mutex_unlock(&f.lock);
+	if (!callback)
+		return;
+	handles[w && w->kind == FAKE_WAIT] = w ? fake_event(w->event) : 0;
+	handles[w && w->kind == FAKE_RECORD] = w ? fake_stream(w->stream) : 0;
+	callback(data, domain, cbid,
+		 &(cupti_call){.callbackSite = site,
+			       .functionName = fake_call_name(domain, cbid),
+			       .functionParams = handles,
+			       .functionReturnValue = &result,
+			       .contextUid = 1,
+			       .correlationId = corr});
+}
+
 API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_work *w)
 {
+	bool record = w && w->kind == FAKE_RECORD;
 	pthread_mutex_lock(&f.lock);
 	uint32_t corr = ++f.corr;
+	pthread_mutex_unlock(&f.lock);
+	call_back(CUPTI_ENTER, domain, cbid, corr, w);
+	if (record) { /* the runtime's call makes the driver's, under one number */
+		call_back(CUPTI_ENTER, CUPTI_DOMAIN_DRIVER, FAKE_cuEventRecord, corr, w);
+		call_back(CUPTI_EXIT, CUPTI_DOMAIN_DRIVER, FAKE_cuEventRecord, corr, w);
+	}
+	pthread_mutex_lock(&f.lock);
 	uint64_t start = now();
 	if (w && w->kind == FAKE_KERNEL && f.kind[CUPTI_CONCURRENT_KERNEL]) {
 		cupti_kernel *k = add(CUPTI_CONCURRENT_KERNEL);
@@ -320,4 +384,5 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 		}
 	}
 	pthread_mutex_unlock(&f.lock);
+	call_back(CUPTI_EXIT, domain, cbid, corr, w);
 }

@@ -19,6 +19,7 @@ typedef struct fake_work {
 /* cbids of the real CUPTI 13.0 */
 enum {
 	FAKE_cuDriverGetVersion = 2,
+	FAKE_cuEventRecord = 119,
 	FAKE_cuLaunchKernel = 307,
 	FAKE_cudaGetDevice = 17,
 	FAKE_cudaMemcpyAsync = 41,
@@ -26,6 +27,16 @@ enum {
 	FAKE_cudaStreamWaitEvent = 147,
 	FAKE_cudaLaunchKernel = 211,
 };
+
+/* Handles of the program; stream 7 is the null stream. */
+static inline uint64_t fake_stream(uint32_t id)
+{
+	return id == 7 ? 0 : 0x1000 + id;
+}
+static inline uint64_t fake_event(uint32_t id)
+{
+	return 0x50000 + id * 0x40;
+}
 
 static inline const char *fake_call_name(int domain, uint32_t cbid)
 {
@@ -35,6 +46,7 @@ static inline const char *fake_call_name(int domain, uint32_t cbid)
 		const char *name;
 	} calls[] = {
 		{1, FAKE_cuDriverGetVersion, "cuDriverGetVersion"},
+		{1, FAKE_cuEventRecord, "cuEventRecord"},
 		{1, FAKE_cuLaunchKernel, "cuLaunchKernel"},
 		{2, FAKE_cudaGetDevice, "cudaGetDevice_v3020"},
 		{2, FAKE_cudaMemcpyAsync, "cudaMemcpyAsync_v3020"},

@@ -1,6 +1,7 @@
 /* Compiled, never run: our declarations beside the vendor's own headers. Records that a release
  * numbered anew are compared in every numbering the headers still carry. usage: make abi-check
  * CUPTI_INCLUDE=DIR */
+#include <cuda_runtime_api.h>
 #include <cupti.h>
 
 #include "vendor/cupti.h"
@@ -282,3 +283,72 @@ int assay_abi_checked(void)
 	return subscribe && unsubscribe && version && flush && dropped && runtime && driver &&
 	       sync && time && !!check_request(0) + !!check_complete(0);
 }
+
+/* ---- callbacks: cuda_order.c reads arguments by their places ---- */
+
+SAME(CUpti_CallbackData, cupti_call, callbackSite)
+SAME(CUpti_CallbackData, cupti_call, functionParams)
+SAME(CUpti_CallbackData, cupti_call, functionReturnValue)
+SAME(CUpti_CallbackData, cupti_call, context)
+SAME(CUpti_CallbackData, cupti_call, contextUid)
+SAME(CUpti_CallbackData, cupti_call, correlationId)
+SAME(CUpti_ResourceData, cupti_resource, context)
+FIELD(CUpti_ResourceData, resourceHandle.stream, cupti_resource, resourceHandle)
+static_assert((int)CUPTI_STREAM_CREATED == CUPTI_CBID_RESOURCE_STREAM_CREATED &&
+		      (int)CUPTI_STREAM_DESTROYED == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING &&
+		      (int)CUPTI_DOMAIN_RESOURCE == CUPTI_CB_DOMAIN_RESOURCE &&
+		      (int)CUPTI_ENTER == CUPTI_API_ENTER && (int)CUPTI_EXIT == CUPTI_API_EXIT,
+	      "callbacks");
+
+#define PLACE(call, member, at)                                                                    \
+	static_assert(offsetof(call##_params, member) == (at), #call "." #member);
+PLACE(cudaEventRecord_v3020, event, 0)
+PLACE(cudaEventRecord_v3020, stream, 8)
+PLACE(cudaEventRecordWithFlags_v11010, stream, 8)
+PLACE(cudaStreamWaitEvent_v3020, stream, 0)
+PLACE(cudaStreamWaitEvent_v3020, event, 8)
+PLACE(cudaEventSynchronize_v3020, event, 0)
+PLACE(cudaEventQuery_v3020, event, 0)
+PLACE(cudaStreamSynchronize_v3020, stream, 0)
+PLACE(cudaStreamQuery_v3020, stream, 0)
+PLACE(cudaEventCreate_v3020, event, 0)
+PLACE(cudaEventCreateWithFlags_v3020, event, 0)
+PLACE(cudaEventDestroy_v3020, event, 0)
+PLACE(cudaStreamCreate_v3020, pStream, 0)
+PLACE(cudaStreamCreateWithFlags_v5000, flags, 8)
+PLACE(cudaStreamCreateWithPriority_v5050, flags, 8)
+PLACE(cudaStreamDestroy_v5050, stream, 0)
+PLACE(cudaStreamBeginCapture_v10000, stream, 0)
+PLACE(cudaStreamEndCapture_v10000, stream, 0)
+PLACE(cudaLaunchHostFunc_v10000, stream, 0)
+PLACE(cudaStreamAddCallback_v5000, stream, 0)
+PLACE(cudaIpcGetEventHandle_v4010, handle, 0)
+PLACE(cudaIpcGetEventHandle_v4010, event, 8)
+PLACE(cudaIpcOpenEventHandle_v4010, event, 0)
+PLACE(cudaIpcOpenEventHandle_v4010, handle, 8)
+PLACE(cuEventRecord, hEvent, 0)
+PLACE(cuEventRecord, hStream, 8)
+PLACE(cuStreamWaitEvent, hStream, 0)
+PLACE(cuStreamWaitEvent, hEvent, 8)
+PLACE(cuEventSynchronize, hEvent, 0)
+PLACE(cuEventQuery, hEvent, 0)
+PLACE(cuStreamSynchronize, hStream, 0)
+PLACE(cuStreamQuery, hStream, 0)
+PLACE(cuEventCreate, phEvent, 0)
+PLACE(cuEventDestroy_v2, hEvent, 0)
+PLACE(cuStreamCreate, phStream, 0)
+PLACE(cuStreamCreateWithPriority, flags, 8)
+PLACE(cuStreamDestroy_v2, hStream, 0)
+PLACE(cuStreamBeginCapture_v2, hStream, 0)
+PLACE(cuStreamEndCapture, hStream, 0)
+PLACE(cuLaunchHostFunc, hStream, 0)
+PLACE(cuStreamAddCallback, hStream, 0)
+PLACE(cuStreamWaitValue32_v2, addr, 8)
+PLACE(cuStreamWaitValue32_v2, value, 16)
+PLACE(cuStreamWaitValue64_v2, value, 16)
+PLACE(cuStreamWriteValue32_v2, addr, 8)
+PLACE(cuStreamWriteValue32_v2, value, 16)
+PLACE(cuIpcGetEventHandle, pHandle, 0)
+PLACE(cuIpcGetEventHandle, event, 8)
+PLACE(cuIpcOpenEventHandle, phEvent, 0)
+PLACE(cuIpcOpenEventHandle, handle, 8)

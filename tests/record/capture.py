@@ -17,7 +17,7 @@ def checksum(data):
 
 
 WORK = "start end corr node graph device context stream"
-API_WITH_ARGUMENTS = ("<qqQIHHiiQQQQ", "start end corr function domain given status _ stream event arg0 arg1")
+API_WITH_ARGUMENTS = ("<qqQIHHiiQQQQII", "start end corr function domain given status _ stream event arg0 arg1 context stream_id")
 FIELDS = {
     "PROCESS": ("<IIqqIIII", "pid ppid start real recorder version host command"),
     "CLOCK": ("<qq", "boot real"),
@@ -74,7 +74,7 @@ class Capture:
                 i, n = struct.unpack_from("<II", rec)
                 self.strings[i] = rec[8:8 + n].decode()
             elif name in FIELDS:
-                fmt, names = API_WITH_ARGUMENTS if name == "API" and size == 80 else FIELDS[name]
+                fmt, names = API_WITH_ARGUMENTS if name == "API" and size == 88 else FIELDS[name]
                 row = dict(zip(names.split(), struct.unpack_from(fmt, rec)))
                 row["thread"] = thread or tid
                 if name == "RANGE":

@@ -16,7 +16,7 @@ cupti_result cuptiActivityEnable(int kind);
 cupti_result cuptiActivityDisable(int kind);
 cupti_result cuptiActivityFlushAll(uint32_t flag);
 cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
-cupti_result cuptiSubscribe(void **subscriber, void *callback, void *data);
+cupti_result cuptiSubscribe(void **subscriber, cupti_callback_fn *callback, void *data);
 cupti_result cuptiFinalize(void);
 cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn);
 

@@ -82,7 +82,7 @@ def no_rings(run):
 def kernels_copies_and_calls_are_recorded_once():
     run, p = record("return")
     c = one(run)
-    eq((len(c.rows["KERNEL"]), len(c.rows["COPY"]), len(c.rows["SYNC"]), len(c.rows["EVENT"])), (20, 10, 10, 10))
+    eq((len(c.rows["KERNEL"]), len(c.rows["COPY"]), len(c.rows["SYNC"]), len(c.rows["EVENT"])), (20, 10, 0, 0))
     names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
     calls = sorted({names[r["domain"], r["function"]] for r in c.rows["API"]})
     eq(calls, ["cuLaunchKernel", "cudaEventRecord", "cudaLaunchKernel", "cudaMemcpyAsync", "cudaStreamWaitEvent"])
@@ -94,10 +94,36 @@ def kernels_copies_and_calls_are_recorded_once():
     no_rings(run)
 
 
+def calls_named(c, name):
+    numbers = {r["function"] for r in c.rows["API_NAME"] if c.text(r["name"]) == name}
+    return [r for r in c.rows["API"] if r["function"] in numbers]
+
+
 @test
-def every_wait_names_the_recording_it_waited_for():
+def calls_that_order_work_keep_their_handles():
     c = one(record("return")[0])
+    records, waits = calls_named(c, "cudaEventRecord"), calls_named(c, "cudaStreamWaitEvent")
+    eq({(r["event"], r["stream"], r["stream_id"], r["context"], r["given"]) for r in records},
+       {(0x50140, 0x100d, 13, 1, 31)})
+    eq({(r["event"], r["stream"], r["stream_id"]) for r in waits}, {(0x50140, 0, 7)})
+    assert all(r["start"] <= r["end"] for r in records + waits)
+
+
+@test
+def every_wait_is_resolved():
+    run, _ = record("return")
+    out = json.loads(subprocess.run([ASSAY, "waits", run, "--json"], check=True, capture_output=True).stdout)
+    stream_waits = [w for w in out["waits"] if w["kind"] == "stream_wait_event"]
+    eq(len(stream_waits), 10)
+    eq({w["class"] for w in stream_waits}, {"likely"})
+    eq({(w["producer_stream"], w["producer_kernel"]) for w in stream_waits}, {(13, "Memcpy HtoD (Pinned -> Device)")})
+
+
+@test
+def exact_waits_add_the_vendors_numbers():
+    c = one(record("return", opts=["--exact-waits"])[0])
     ids = {r["sync_id"] for r in c.rows["EVENT"]}
+    eq((len(c.rows["SYNC"]), len(c.rows["EVENT"]), len(c.rows["API"])), (10, 10, 50))
     assert all(r["sync_id"] in ids for r in c.rows["SYNC"])
 
 
@@ -116,7 +142,7 @@ def all_api_adds_the_calls_that_only_ask():
 
 @test
 def an_older_cupti_gives_shorter_records():
-    c = one(record("return", env={"FAKE_CUPTI_OLD": "1"})[0])
+    c = one(record("return", opts=["--exact-waits"], env={"FAKE_CUPTI_OLD": "1"})[0])
     eq((len(c.rows["KERNEL"]), len(c.rows["SYNC"])), (20, 10))
     eq({r["sync_id"] for r in c.rows["SYNC"]}, {0})
 
@@ -293,7 +319,7 @@ def delay_and_duration_bound_the_recording():
 def run_json_says_what_happened():
     run, p = record("return")
     j = json.load(open(run + "/run.json"))
-    eq((j["status"], j["counts"]["kernels"], j["counts"]["waits_joined"]), (0, 20, 10))
+    eq((j["status"], j["counts"]["kernels"], j["counts"]["waits_resolved"]), (0, 20, 10))
     assert j["start"]["boottime_ns"] < j["stop"]["boottime_ns"]
 
 

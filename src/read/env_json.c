@@ -1,0 +1,82 @@
+/* env.json of a run directory: which versions the program would meet. Only what the report names
+ * goes to the meta table; `assay env diff` reads the whole. */
+#include "base/json.h"
+#include "base/test.h"
+#include "read/reader.h"
+
+enum { WHOLE = 1 << 22 };
+
+static int env_sniff(assay_str head)
+{
+	bool ours = assay_str_starts(assay_str_trim(head), "{") &&
+		    assay_str_find(head, "\"schema_version\":") >= 0 &&
+		    assay_str_find(head, "\"captured_at\":") >= 0;
+	return ours ? 85 : 0;
+}
+
+static void add_fact(assay_run *run, const char *name, assay_str value)
+{
+	if (!assay_str_is(value, "null"))
+		assay_meta_add(&run->part, name, value);
+}
+
+static void read_build(assay_run *run, assay_json *j)
+{
+	assay_json_enter(j, '{');
+	for (assay_str key, value; assay_json_member(j, &key) && assay_json_skip(j, &value);) {
+		if (assay_str_is(key, "cuda_version"))
+			add_fact(run, "env.cuda_version", value);
+		else if (assay_str_is(key, "hip_version"))
+			add_fact(run, "env.hip_version", value);
+	}
+}
+
+static bool env_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	assay_view v = assay_input_view(in, 0, WHOLE);
+	assay_json j = assay_json_on(v.p, v.n);
+	size_t before = run->part.t.meta.n;
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key);) {
+		if (assay_str_is(key, "pytorch_build") && assay_json_peek(&j) == '{') {
+			read_build(run, &j);
+			continue;
+		}
+		if (!assay_json_skip(&j, &value))
+			break;
+		if (assay_str_is(key, "pytorch_version"))
+			add_fact(run, "env.pytorch_version", value);
+	}
+	if (assay_json_ok(&j))
+		return true;
+	assay_count(&run->part, ASSAY_ISSUE_truncated, 1);
+	return run->part.t.meta.n > before ||
+	       assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base), "%s is no env snapshot",
+			  assay_input_path(in));
+}
+
+const assay_reader assay_reader_env_json = {
+	.name = "env",
+	.about = "env.json of a run directory",
+	.sniff = env_sniff,
+	.read = env_read,
+};
+
+TEST(an_env_snapshot_tells_the_versions)
+{
+	static const char text[] =
+		"{\"schema_version\": \"1.1\", \"captured_at\": \"\", \"pytorch_version\": "
+		"\"2.1\", "
+		"\"pytorch_build\": {\"hip_version\": null, \"cuda_version\": \"13.0\"}}";
+	CHECK(env_sniff((assay_str){text, sizeof text - 1}) > 0);
+	for (size_t cut = 0; cut < sizeof text; cut++) {
+		assay_run *run = assay_read_bytes(&assay_reader_env_json, text, cut);
+		if (cut == sizeof text - 1) {
+			CHECK(assay_str_is(assay_meta_get(run, "env.cuda_version"), "\"13.0\""));
+			CHECK(assay_str_is(assay_meta_get(run, "env.pytorch_version"), "\"2.1\""));
+			CHECK(!assay_meta_get(run, "env.hip_version").n);
+		}
+		assay_run_free(run);
+	}
+	return 0;
+}

@@ -1,0 +1,293 @@
+/* Calls that make, record, await or destroy events and streams, seen on the program's own threads
+ * with their arguments. CUPTI's records of the same (CUDA_EVENT, SYNCHRONIZATION) cost a
+ * launch-bound program a quarter of its time, a callback on these few calls next to nothing; those
+ * records are the fallback while another profiler has CUPTI's one subscription, and what
+ * --exact-waits adds. */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "record/cuda.h"
+
+enum { NONE = -1, IPC_HANDLE = 64 };
+
+/* How an argument is found. */
+enum {
+	EVENT_OUT = 1,  /* through a pointer, once the call succeeded */
+	STREAM_OUT = 2, /* the same */
+	ARG_32 = 4,     /* argument of four bytes instead of eight */
+	HASH = 8,       /* the argument is a name of 64 bytes that two processes share */
+	HASH_OUT = 16,  /* a pointer to one */
+	GOES = 32,      /* the stream is no more when the call returns */
+};
+
+/* Byte offsets within the arguments, which the runtime's and the driver's call of one stem share.
+ */
+typedef struct order_call {
+	const char *stem;
+	int8_t event, stream, arg;
+	uint8_t how;
+} order_call;
+
+static const order_call order_calls[] = {
+	{"EventRecord", 0, 8, NONE, 0},
+	{"EventRecordWithFlags", 0, 8, NONE, 0},
+	{"StreamWaitEvent", 8, 0, NONE, 0},
+	{"EventSynchronize", 0, NONE, NONE, 0},
+	{"EventQuery", 0, NONE, NONE, 0},
+	{"StreamSynchronize", NONE, 0, NONE, 0},
+	{"StreamQuery", NONE, 0, NONE, 0},
+	{"DeviceSynchronize", NONE, NONE, NONE, 0},
+	{"CtxSynchronize", NONE, NONE, NONE, 0},
+	{"EventCreate", 0, NONE, NONE, EVENT_OUT},
+	{"EventCreateWithFlags", 0, NONE, NONE, EVENT_OUT},
+	{"EventDestroy", 0, NONE, NONE, 0},
+	{"StreamCreate", NONE, 0, NONE, STREAM_OUT},
+	{"StreamCreateWithFlags", NONE, 0, 8, STREAM_OUT | ARG_32},
+	{"StreamCreateWithPriority", NONE, 0, 8, STREAM_OUT | ARG_32},
+	{"StreamDestroy", NONE, 0, NONE, GOES},
+	{"StreamBeginCapture", NONE, 0, NONE, 0},
+	{"StreamBeginCaptureToGraph", NONE, 0, NONE, 0},
+	{"StreamEndCapture", NONE, 0, NONE, 0},
+	{"LaunchHostFunc", NONE, 0, NONE, 0},
+	{"StreamAddCallback", NONE, 0, NONE, 0},
+	{"StreamWaitValue32", 8, 0, 16, ARG_32},
+	{"StreamWaitValue64", 8, 0, 16, 0},
+	{"StreamWriteValue32", 8, 0, 16, ARG_32},
+	{"StreamWriteValue64", 8, 0, 16, 0},
+	{"IpcGetEventHandle", 8, NONE, 0, HASH_OUT},
+	{"IpcOpenEventHandle", 0, NONE, 8, EVENT_OUT | HASH},
+};
+enum { ORDER_CALLS = sizeof order_calls / sizeof *order_calls };
+
+/* A callback id's row of order_calls plus one, 0 none; and whether its null stream is the thread's.
+ * Written before the subscription, then only read. */
+typedef struct order_cbid {
+	uint8_t row, per_thread;
+} order_cbid;
+
+static struct {
+	const cupti_lib *cupti;
+	order_cbid by_cbid[3][CUPTI_CBID_MAX];
+	void *subscriber;
+	_Atomic int on;
+} order;
+
+/* A runtime call makes driver calls under its own number; one row is enough. */
+static __thread struct {
+	int64_t start[3]; /* by domain */
+	uint32_t runtime_corr;
+} mine __attribute__((tls_model("initial-exec")));
+
+/* cuStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz_v7000 -> StreamWaitEvent */
+static bool is_stem(const char *name, const char *stem, bool *per_thread)
+{
+	size_t n = strlen(stem);
+	name += strncmp(name, "cuda", 4) ? 2 : 4;
+	const char *rest = name + n;
+	if (strncmp(name, stem, n))
+		return false;
+	*per_thread = !strncmp(rest, "_ptsz", 5) || !strncmp(rest, "_ptds", 5);
+	rest += *per_thread ? 5 : 0;
+	rest += rest[0] == '_' && rest[1] == 'v' ? 2 + strspn(rest + 2, "0123456789") : 0;
+	if (!*per_thread && (!strcmp(rest, "_ptsz") || !strcmp(rest, "_ptds"))) /* _v2_ptsz */
+		*per_thread = true, rest += 5;
+	return !*rest;
+}
+
+bool assay_order_learn(int domain, uint32_t cbid, const char *name)
+{
+	for (size_t i = 0; i < ORDER_CALLS; i++) {
+		bool per_thread;
+		if (!is_stem(name, order_calls[i].stem, &per_thread))
+			continue;
+		order.by_cbid[domain][cbid] = (order_cbid){(uint8_t)(i + 1), per_thread};
+		return true;
+	}
+	return false;
+}
+
+/* ---- on the program's threads ---- */
+
+static uint64_t value_at(const void *p, int at, size_t bytes)
+{
+	uint64_t v = 0;
+	if (at != NONE)
+		memcpy(&v, (const char *)p + at, bytes);
+	return v;
+}
+
+static uint64_t behind(uint64_t address)
+{
+	uint64_t v = 0;
+	if (address)
+		memcpy(&v, (const void *)(uintptr_t)address, sizeof v);
+	return v;
+}
+
+static uint64_t shared_name(const void *p)
+{
+	return p ? assay_wire_sum(p, IPC_HANDLE) : 0;
+}
+
+static void fill_arguments(assay_wire_api *w, const order_call *o, const void *p)
+{
+	bool done = w->status == 0;
+	w->event = value_at(p, o->event, 8);
+	w->stream = value_at(p, o->stream, 8);
+	if (o->how & EVENT_OUT)
+		w->event = done ? behind(w->event) : 0;
+	if (o->how & STREAM_OUT)
+		w->stream = done ? behind(w->stream) : 0;
+	if (o->how & HASH)
+		w->arg[0] = shared_name((const char *)p + o->arg);
+	else if (o->how & HASH_OUT)
+		w->arg[0] = done ? shared_name((void *)(uintptr_t)value_at(p, o->arg, 8)) : 0;
+	else
+		w->arg[0] = value_at(p, o->arg, o->how & ARG_32 ? 4 : 8);
+	w->given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS | ASSAY_WIRE_PLACED;
+	w->given |= o->event == NONE ? 0 : ASSAY_WIRE_GIVES_EVENT;
+	w->given |= o->stream == NONE ? 0 : ASSAY_WIRE_GIVES_STREAM;
+}
+
+/* CUPTI's number of the stream, as GPU work carries it: addresses are used again, numbers are not.
+ */
+static uint32_t number_of(const cupti_call *c, const order_call *o, order_cbid which,
+			  uint64_t stream)
+{
+	enum { PER_THREAD = 2 }; /* cudaStreamPerThread */
+	uint32_t id = ASSAY_WIRE_NONE;
+	bool own = stream == PER_THREAD || (!stream && which.per_thread);
+	if (o->stream == NONE || o->how & (GOES | STREAM_OUT) || !order.cupti->get_stream_id)
+		return id;
+	void *handle = own ? NULL : (void *)(uintptr_t)stream;
+	return order.cupti->get_stream_id(c->context, handle, own, &id) == CUPTI_OK
+		       ? id
+		       : ASSAY_WIRE_NONE;
+}
+
+static void put_call(int domain, uint32_t cbid, const cupti_call *c)
+{
+	int64_t end = assay_rt_now();
+	order_cbid which = order.by_cbid[domain][cbid];
+	const order_call *o = &order_calls[which.row - 1];
+	if (!which.row || !assay_rt_wanted(mine.start[domain]))
+		return;
+	assay_wire_api full = {.start = mine.start[domain],
+			       .end = end,
+			       .corr = c->correlationId,
+			       .function = cbid,
+			       .domain = (uint16_t)domain,
+			       .context = c->contextUid};
+	if (c->functionReturnValue)
+		memcpy(&full.status, c->functionReturnValue, sizeof full.status);
+	if (c->functionParams)
+		fill_arguments(&full, o, c->functionParams);
+	full.stream_id = full.status ? ASSAY_WIRE_NONE : number_of(c, o, which, full.stream);
+	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, sizeof *w);
+	if (!w)
+		return;
+	full.rec = w->rec;
+	*w = full;
+	assay_rt_commit();
+}
+
+static void on_call(int domain, uint32_t cbid, const cupti_call *c)
+{
+	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
+	if (!runtime && c->correlationId == mine.runtime_corr)
+		return;
+	if (c->callbackSite == CUPTI_ENTER) {
+		mine.start[domain] = assay_rt_now();
+		if (runtime)
+			mine.runtime_corr = c->correlationId;
+		return;
+	}
+	if (runtime)
+		mine.runtime_corr = 0;
+	if (mine.start[domain]) /* else the subscription began inside the call */
+		put_call(domain, cbid, c);
+	mine.start[domain] = 0;
+}
+
+static void on_stream(uint32_t cbid, const cupti_resource *r)
+{
+	uint32_t id = ASSAY_WIRE_NONE, context = ASSAY_WIRE_NONE;
+	const cupti_lib *c = order.cupti;
+	if (!c->get_stream_id ||
+	    c->get_stream_id(r->context, r->resourceHandle, 0, &id) != CUPTI_OK)
+		return;
+	if (c->get_context_id)
+		c->get_context_id(r->context, &context);
+	int64_t now = assay_rt_now();
+	assay_wire_stream *w = assay_rt_begin(ASSAY_WIRE_STREAM, sizeof *w);
+	if (!w)
+		return;
+	*w = (assay_wire_stream){.rec = w->rec,
+				 .handle = (uint64_t)(uintptr_t)r->resourceHandle,
+				 .id = id,
+				 .context = context,
+				 .device = ASSAY_WIRE_NONE,
+				 .created = cbid == CUPTI_STREAM_CREATED ? now : 0,
+				 .destroyed = cbid == CUPTI_STREAM_DESTROYED ? now : 0};
+	assay_rt_commit();
+}
+
+static void on_callback(void *data, int domain, uint32_t cbid, const void *info)
+{
+	(void)data;
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		on_stream(cbid, info);
+	else if ((domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) &&
+		 cbid < CUPTI_CBID_MAX)
+		on_call(domain, cbid, info);
+}
+
+/* ---- switching ---- */
+
+bool assay_order_sees(int domain, uint32_t cbid)
+{
+	return atomic_load_explicit(&order.on, memory_order_relaxed) && cbid < CUPTI_CBID_MAX &&
+	       order.by_cbid[domain][cbid].row;
+}
+
+bool assay_order_on(void)
+{
+	return atomic_load(&order.on);
+}
+
+/* CUPTI takes a call's callback away when its record is switched off, so this comes first. */
+static void switch_off_records(const cupti_lib *c)
+{
+	for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++) {
+		if (order.by_cbid[CUPTI_DOMAIN_RUNTIME][cbid].row && c->enable_runtime_api)
+			c->enable_runtime_api(cbid, 0);
+		if (order.by_cbid[CUPTI_DOMAIN_DRIVER][cbid].row && c->enable_driver_api)
+			c->enable_driver_api(cbid, 0);
+	}
+}
+
+bool assay_order_start(const cupti_lib *c)
+{
+	order.cupti = c;
+	if (atomic_load(&order.on))
+		return true;
+	switch_off_records(c);
+	if (!c->subscribe || !c->enable_callback ||
+	    c->subscribe(&order.subscriber, on_callback, NULL) != CUPTI_OK)
+		return false; /* the caller switches calls on, records included */
+	c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
+	c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
+	for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++)
+		for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++)
+			if (order.by_cbid[domain][cbid].row)
+				c->enable_callback(1, order.subscriber, domain, cbid);
+	atomic_store(&order.on, 1);
+	return true;
+}
+
+void assay_order_stop(void)
+{
+	if (atomic_exchange(&order.on, 0))
+		order.cupti->unsubscribe(order.subscriber);
+}
