@@ -2,6 +2,8 @@
  * honest rest. Buckets of time sum to the window in integer ns; what is no time is not in ns. */
 #include "analyze/analyze.h"
 
+#include <inttypes.h>
+
 #include "analyze/window.h"
 #include "base/test.h"
 
@@ -101,6 +103,18 @@ static void add_headroom(assay_run *run)
 	t->state[r] = m->state[peak];
 }
 
+static const char *how_long(assay_run *run, const assay_window *w)
+{
+	if (!w->steps)
+		return "main device, whole recording: no steps known";
+	if (!w->warmup)
+		return "main device, from its first step to its last";
+	return assay_printf(&run->arena,
+			    "main device, all steps but %" PRIu64
+			    " at the start that took several times as long",
+			    w->warmup);
+}
+
 void assay_budget(assay_run *run, const assay_window *w)
 {
 	if (w->device == ASSAY_NO_ROW)
@@ -124,13 +138,8 @@ void assay_budget(assay_run *run, const assay_window *w)
 	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
 		add_bucket(run, w, &unknown[i]);
 	add_headroom(run);
-	const struct bucket total = {"total",
-				     w->to - w->from,
-				     0,
-				     ASSAY_NO_ROW,
-				     1,
-				     w->steps ? "main device, from its first step to its last"
-					      : "main device, whole recording: no steps known"};
+	const struct bucket total = {"total", w->to - w->from, 0, ASSAY_NO_ROW,
+				     1,       how_long(run, w)};
 	add_bucket(run, w, &total);
 }
 

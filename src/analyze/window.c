@@ -2,6 +2,9 @@
 #include "analyze/window.h"
 
 #include <assert.h>
+#include <string.h>
+
+#include "base/sort.h"
 
 uint32_t assay_main_device(const assay_run *run)
 {
@@ -33,20 +36,44 @@ static uint64_t count_steps(const assay_run *run, uint32_t source)
 	return n;
 }
 
+/* Compilation, library loading and allocation make first steps long; they are not what a step
+ * costs. rows: of step_time, by start. */
+static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows, size_t n)
+{
+	enum { USUAL_AT_LEAST = 4, TIMES = 3 };
+	assay_vec(uint32_t) by_span = {0};
+	size_t k = 0;
+	if (n < USUAL_AT_LEAST + 1)
+		return 0;
+	assay_vec_reserve(&by_span, n);
+	memcpy(by_span.p, rows, n * sizeof *rows);
+	assay_sort_rows(by_span.p, n, t->span);
+	int64_t usual = t->span[by_span.p[n / 2]];
+	while (n - k > USUAL_AT_LEAST && t->span[rows[k]] / TIMES > usual)
+		k++;
+	assay_vec_free(&by_span);
+	return k;
+}
+
 static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 {
 	const assay_tables *t = &run->part.t;
+	assay_vec(uint32_t) rows = {0};
 	w->from = INT64_MAX;
 	w->to = INT64_MIN;
-	bool stepped = mostly_linked(run, w->device);
-	for (size_t i = 0; stepped && i < t->step_time.n; i++) {
-		if (t->step_time.device[i] != w->device)
-			continue;
-		int64_t from = t->step_time.start[i], to = from + t->step_time.span[i];
+	for (uint32_t i = 0; mostly_linked(run, w->device) && i < t->step_time.n; i++)
+		if (t->step_time.device[i] == w->device)
+			*assay_push(&rows) = i;
+	assay_sort_rows(rows.p, rows.n, t->step_time.start);
+	w->warmup = count_warmup(&t->step_time, rows.p, rows.n);
+	for (size_t i = w->warmup; i < rows.n; i++) {
+		int64_t from = t->step_time.start[rows.p[i]];
+		int64_t to = from + t->step_time.span[rows.p[i]];
 		w->from = from < w->from ? from : w->from;
 		w->to = to > w->to ? to : w->to;
 		w->steps++;
 	}
+	assay_vec_free(&rows);
 	if (w->steps)
 		return;
 	w->from = t->device_time.start[w->device];

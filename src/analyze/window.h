@@ -1,5 +1,6 @@
 /* The stretch of the main device that stands for the run: from the first work of its first step to
- * the last work of its last step, waits between steps included; the whole span without steps. */
+ * the last work of its last step, waits between steps included; the whole span without steps. First
+ * steps that took several times the usual are warming up and left out. */
 #ifndef ASSAY_ANALYZE_WINDOW_H
 #define ASSAY_ANALYZE_WINDOW_H
 
@@ -8,7 +9,8 @@
 typedef struct assay_window {
 	uint32_t device; /* row of device_time; ASSAY_NO_ROW when there is no GPU work */
 	int64_t from, to;
-	uint64_t steps; /* steps in it; 0 when none are known */
+	uint64_t steps;  /* steps in it; 0 when none are known */
+	uint64_t warmup; /* steps left out before it */
 	int64_t compute, comm, copy, idle;
 	uint64_t events[ASSAY_CLASS_COUNT];
 	int64_t cause[ASSAY_WHY_COUNT]; /* sum to idle */
