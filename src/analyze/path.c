@@ -1,0 +1,451 @@
+/* The path: from what ended last back to what it hung on, again and again, until the start of the
+ * step. Every nanosecond of the step is in exactly one stretch. */
+#include "analyze/path.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "analyze/order.h"
+#include "analyze/path_window.h"
+#include "analyze/window.h"
+#include "base/fmt.h"
+
+/* Deeper ranges count as their ancestor at this depth. */
+enum { SCOPE_DEPTH = 64 };
+
+static const uint8_t class_of_dep[PATH_DEP_KINDS] = {
+	[PATH_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
+	[PATH_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
+	[PATH_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
+	[PATH_HAND] = ASSAY_PATH_HAND_OFF,
+	[PATH_FORWARD] = ASSAY_PATH_HAND_OFF,
+};
+
+struct walk {
+	const path_graph *g;
+	const path_times *t;
+	const int64_t *dur;
+	int64_t from, now; /* the path is known from now to its end */
+	assay_path_replay *sum;
+	assay_path *out; /* NULL: sums only */
+};
+
+/* The path is `seg` from `at` to where it is known. */
+static void step_back(struct walk *w, int64_t at, assay_path_seg seg)
+{
+	at = at < w->from ? w->from : at;
+	if (at >= w->now)
+		return;
+	seg.ts = at;
+	seg.dur = w->now - at;
+	w->sum->class[seg.class] += seg.dur;
+	w->now = at;
+	if (w->out)
+		*assay_push(&w->out->seg) = seg;
+}
+
+static assay_path_seg work_seg(const path_graph *g, uint32_t node, uint8_t class)
+{
+	uint32_t gpu = g->gpu[node - g->points];
+	return (assay_path_seg){.gpu = gpu,
+				.host = ASSAY_NO_ROW,
+				.track = g->run->part.t.gpu.track[gpu],
+				.class = class};
+}
+
+static uint32_t thread_at(const path_graph *g, uint32_t point)
+{
+	size_t low = 0, high = g->thread.n;
+	while (low + 1 < high) {
+		size_t mid = (low + high) / 2;
+		if (g->thread.p[mid].first <= point)
+			low = mid;
+		else
+			high = mid;
+	}
+	return g->thread.p[low].track;
+}
+
+static assay_path_seg host_seg(const path_graph *g, uint32_t point, uint32_t row, uint8_t class)
+{
+	return (assay_path_seg){
+		.gpu = ASSAY_NO_ROW, .host = row, .track = thread_at(g, point), .class = class};
+}
+
+/* What passed between a dependency's source and the node. */
+static assay_path_seg delay_seg(const path_graph *g, uint32_t node, const path_dep *d)
+{
+	uint8_t class = class_of_dep[d->kind];
+	if (path_is_work(g, node)) {
+		assay_path_seg s = work_seg(g, node, class);
+		s.host = d->kind == PATH_LAUNCH ? d->row : ASSAY_NO_ROW;
+		s.inferred = d->kind == PATH_GRAPH;
+		return s;
+	}
+	/* a hand-off is named after the range that the thread left open while it waited */
+	uint32_t row = d->kind == PATH_HAND ? g->row[d->from] : d->row;
+	assay_path_seg s = host_seg(g, node, row, class);
+	s.inferred = d->kind == PATH_HAND;
+	if (path_is_work(g, d->from))
+		s.gpu = g->gpu[d->from - g->points];
+	return s;
+}
+
+/* From the start of a node to the node it hung on, at its end or its start; PATH_SERIAL where
+ * nothing more is known. */
+static uint32_t follow(struct walk *w, uint32_t node, bool *at_end)
+{
+	const path_graph *g = w->g;
+	uint32_t d = w->t->why[node];
+	*at_end = false;
+	if (d != PATH_SERIAL) {
+		const path_dep *dep = &g->dep[d];
+		step_back(w, path_ready(g, w->t, w->dur, dep), delay_seg(g, node, dep));
+		*at_end = path_is_work(g, dep->from) && dep->kind != PATH_BESIDE;
+		return dep->from;
+	}
+	if (path_is_work(g, node) || !node || g->cause[node - 1] == ASSAY_WHY_COUNT)
+		return PATH_SERIAL;
+	step_back(w, w->t->at[node - 1],
+		  host_seg(g, node, g->row[node - 1],
+			   (uint8_t)(ASSAY_PATH_WHY + g->cause[node - 1])));
+	return node - 1;
+}
+
+/* Before the first thing that is known on a thread or stream. */
+static assay_path_seg nothing_seg(const path_graph *g, uint32_t node)
+{
+	return path_is_work(g, node)
+		       ? work_seg(g, node, ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED)
+		       : host_seg(g, node, ASSAY_NO_ROW, ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED);
+}
+
+/* Each node comes earlier in the graph's order than the one before: the walk ends. */
+static void walk_back(struct walk *w, const path_bounds *b)
+{
+	uint32_t node = b->last;
+	bool at_end = b->last_end;
+	while (w->now > w->from) {
+		if (at_end)
+			step_back(w, w->t->at[node],
+				  work_seg(w->g, node, w->g->class[node - w->g->points]));
+		uint32_t next = w->now > w->from ? follow(w, node, &at_end) : node;
+		if (next == PATH_SERIAL)
+			step_back(w, w->from, nothing_seg(w->g, node));
+		node = next;
+	}
+}
+
+static assay_path_replay path_of(const path_graph *g, const path_window *w, const path_marks *marks,
+				 const path_times *t, const int64_t *dur, assay_path *out)
+{
+	path_bounds b = path_window_in(g, w, marks, t, dur);
+	assay_path_replay r = {.step = b.to - b.from};
+	struct walk walk = {
+		.g = g, .t = t, .dur = dur, .from = b.from, .now = b.to, .sum = &r, .out = out};
+	walk_back(&walk, &b);
+	int64_t sum = 0;
+	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
+		sum += r.class[c];
+	assert(sum == r.step);
+	(void)sum;
+	if (out) {
+		out->from = b.from;
+		out->to = b.to;
+	}
+	return r;
+}
+
+/* ------------------------------------------------------------------ sums */
+
+static bool continues(const assay_path_seg *a, const assay_path_seg *b)
+{
+	return a->class == b->class && a->host == b->host && a->gpu == b->gpu &&
+	       a->track == b->track;
+}
+
+/* In order of time, neighbours of the same kind joined. */
+static void order_segs(assay_path *p)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->seg.n / 2; i++) {
+		assay_path_seg s = p->seg.p[i];
+		p->seg.p[i] = p->seg.p[p->seg.n - 1 - i];
+		p->seg.p[p->seg.n - 1 - i] = s;
+	}
+	int64_t at = p->from;
+	for (size_t i = 0; i < p->seg.n; i++) {
+		assert(p->seg.p[i].ts == at);
+		at += p->seg.p[i].dur;
+		if (n && continues(&p->seg.p[n - 1], &p->seg.p[i]))
+			p->seg.p[n - 1].dur += p->seg.p[i].dur;
+		else
+			p->seg.p[n++] = p->seg.p[i];
+	}
+	assert(at == p->to);
+	p->seg.n = n;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const assay_path_sum *x = a, *y = b;
+	return x->time != y->time ? (x->time > y->time ? -1 : 1) : x->name < y->name ? -1 : 1;
+}
+
+typedef assay_vec(assay_path_sum) sums;
+
+static assay_path_sum *sum_at(assay_map *at, sums *s, assay_sid name)
+{
+	uint32_t *slot = assay_map_at(at, name);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)s->n;
+		*assay_push(s) = (assay_path_sum){.name = name};
+	}
+	return &s->p[*slot];
+}
+
+static void sum_kernels(const path_graph *g, assay_path *p)
+{
+	const assay_tables *t = &g->run->part.t;
+	assay_map at = {0};
+	sums found = {0};
+	for (size_t i = 0; i < p->seg.n; i++) {
+		const assay_path_seg *s = &p->seg.p[i];
+		if (s->class >= ASSAY_PATH_WHY)
+			continue;
+		uint32_t k = g->kernel[g->node_of_gpu[s->gpu] - g->points];
+		assay_path_sum *sum = sum_at(&at, &found, t->kernel.name[k]);
+		sum->count++;
+		sum->time += s->dur;
+		p->family[t->kernel.family[k]] += s->dur;
+	}
+	if (found.n)
+		qsort(found.p, found.n, sizeof *found.p, by_time);
+	p->kernels.p = found.p;
+	p->kernels.n = found.n;
+	p->kernels.cap = found.cap;
+	assay_map_free(&at);
+}
+
+static uint32_t scope_of(const assay_tables *t, const assay_path_seg *s)
+{
+	if (s->gpu != ASSAY_NO_ROW && s->class != ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC &&
+	    s->gpu < t->gpu_scope.n)
+		return t->gpu_scope.how[s->gpu] == ASSAY_SCOPE_HOW_FORWARD
+			       ? t->gpu_scope.forward[s->gpu]
+			       : t->gpu_scope.scope[s->gpu];
+	return s->host != ASSAY_NO_ROW && s->host < t->host_scope.n ? t->host_scope.scope[s->host]
+								    : ASSAY_NO_ROW;
+}
+
+/* Rows of scope from the outermost to this one; how many. */
+static size_t scope_chain(const assay_tables *t, uint32_t scope, uint32_t chain[SCOPE_DEPTH])
+{
+	uint32_t up[4 * SCOPE_DEPTH];
+	size_t n = 0, kept = 0;
+	for (; scope != ASSAY_NO_ROW && n < 4 * SCOPE_DEPTH; scope = t->scope.up[scope])
+		up[n++] = scope;
+	while (n && kept < SCOPE_DEPTH)
+		chain[kept++] = up[--n];
+	return kept;
+}
+
+static void sum_scopes(assay_run *run, assay_path *p)
+{
+	const assay_tables *t = &run->part.t;
+	assay_map at = {0};
+	sums found = {0};
+	assay_arena scratch = {0};
+	uint32_t lent = ASSAY_NO_ROW; /* the range in which another thread waits for this one */
+	for (size_t i = 0; i < p->seg.n; i++) {
+		uint32_t chain[SCOPE_DEPTH], scope = scope_of(t, &p->seg.p[i]);
+		if (p->seg.p[i].class == ASSAY_PATH_HAND_OFF)
+			lent = scope;
+		size_t n = scope_chain(t, scope == ASSAY_NO_ROW ? lent : scope, chain);
+		const char *path = "";
+		for (size_t k = 0; k < n; k++) {
+			path = assay_printf(&scratch, "%s%s%s", path, *path ? "/" : "",
+					    assay_z(run, t->scope.name[chain[k]]));
+			assay_path_sum *s = sum_at(&at, &found, assay_sid_of(run, path));
+			s->count++;
+			s->time += p->seg.p[i].dur;
+		}
+		assay_arena_reset(&scratch);
+	}
+	if (found.n)
+		qsort(found.p, found.n, sizeof *found.p, by_time);
+	p->scopes.p = found.p;
+	p->scopes.n = found.n;
+	p->scopes.cap = found.cap;
+	assay_map_free(&at);
+	assay_arena_free(&scratch);
+}
+
+/* ------------------------------------------------------------------ the sentence */
+
+static const char *const class_words[ASSAY_PATH_CLASSES] = {
+	[ASSAY_CLASS_COMPUTE] = "compute",
+	[ASSAY_CLASS_COMM] = "communication",
+	[ASSAY_CLASS_COPY] = "copies",
+	[ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED] = "time before work without a recorded launch",
+	[ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL] = "time between nodes of a graph",
+	[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] = "time between queued work",
+	[ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY] = "launch latency",
+	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC] = "the host in synchronisation",
+	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_DATA] = "the host loading data",
+	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_RUNTIME] = "the host in runtime calls",
+	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_OP] = "the host in framework operators",
+	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_PYTHON] = "the host in Python",
+	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED] = "host time that was not recorded",
+	[ASSAY_PATH_HAND_OFF] = "hand-offs between threads",
+};
+
+static double share(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static void order_classes(const assay_path *p, int by_size[ASSAY_PATH_CLASSES])
+{
+	for (int c = 0; c < ASSAY_PATH_CLASSES; c++) {
+		int at = c;
+		for (; at > 0 && p->class[by_size[at - 1]] < p -> class[c]; at--)
+			by_size[at] = by_size[at - 1];
+		by_size[at] = c;
+	}
+}
+
+static const char *pace_words(const assay_path *p)
+{
+	int64_t device = 0, whole = p->to - p->from;
+	for (int c = 0; c < ASSAY_PATH_WHY; c++)
+		device += p->class[c];
+	device += p->class[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] +
+		  p->class[ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL];
+	int64_t unknown = p->class[ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED];
+	return unknown * 2 > whole            ? "its launches were not recorded"
+	       : device * 2 > whole - unknown ? "the device sets the pace"
+					      : "the host sets the pace";
+}
+
+static void set_sentence(const assay_run *run, assay_path *p)
+{
+	int by_size[ASSAY_PATH_CLASSES];
+	char took[ASSAY_FMT];
+	int64_t whole = p->to - p->from;
+	order_classes(p, by_size);
+	const char *what = "the recording";
+	if (p->step != ASSAY_NO_ROW && run->part.t.step.number[p->step] >= 0)
+		what = assay_printf(&p->arena, "step %lld",
+				    (long long)run->part.t.step.number[p->step]);
+	else if (p->step != ASSAY_NO_ROW)
+		what = "a step";
+	const char *text = assay_printf(&p->arena, "%s takes %s: %s", what,
+					assay_fmt_time(took, whole), pace_words(p));
+	for (int i = 0; i < 3 && share(p->class[by_size[i]], whole) >= 1; i++)
+		text = assay_printf(&p->arena, "%s%s%.0f %%%s is %s", text, i ? ", " : "; ",
+				    share(p->class[by_size[i]], whole), i ? "" : " of its path",
+				    class_words[by_size[i]]);
+	p->sentence = text;
+}
+
+/* ------------------------------------------------------------------ put together */
+
+/* The process of the device that did most, or of the first host event. */
+static uint32_t main_group(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t device = assay_main_device(run);
+	if (device != ASSAY_NO_ROW)
+		return assay_group_of(t, t->device_time.source[device]);
+	return t->host.n ? assay_group_of(t, t->track.source[t->host.track[0]]) : 0;
+}
+
+static uint32_t count_groups(const assay_tables *t)
+{
+	uint32_t n = 0;
+	assay_map seen = {0};
+	for (uint32_t i = 0; i < t->track.n; i++) {
+		uint32_t *slot = assay_map_at(&seen, assay_group_of(t, t->track.source[i]));
+		n += *slot == ASSAY_MAP_ABSENT && t->track.kind[i] == ASSAY_TRACK_STREAM;
+		if (t->track.kind[i] == ASSAY_TRACK_STREAM || *slot == ASSAY_MAP_ABSENT)
+			*slot = t->track.kind[i] == ASSAY_TRACK_STREAM;
+	}
+	assay_map_free(&seen);
+	return n;
+}
+
+static void describe_graph(const path_graph *g, const path_window *w, assay_path *out)
+{
+	out->step = w->step;
+	out->steps = w->steps;
+	out->chosen = w->chosen;
+	out->source = g->group;
+	out->sources = count_groups(&g->run->part.t);
+	out->points = g->points;
+	out->work = g->work;
+	out->deps = g->deps;
+	out->violated = g->violated;
+	out->broken = g->broken;
+	out->inferred = g->inferred;
+	out->overlaps = g->overlaps;
+	out->launch_latency = g->typical[PATH_LAUNCH][ASSAY_GPU_KERNEL];
+	out->stream_gap = g->typical[PATH_STREAM][ASSAY_GPU_KERNEL];
+	out->sync_return = g->typical[PATH_SYNC][ASSAY_GPU_KERNEL];
+	out->sync_call = g->sync_call;
+}
+
+static bool replay_changed(path_graph *g, const path_window *w, const path_marks *marks,
+			   const path_rules *rules, path_times *times, assay_path *out,
+			   assay_err *err)
+{
+	path_lengths lengths = path_lengths_copy(g);
+	if (!path_rules_apply(g, rules, &lengths, out, err))
+		return false;
+	path_replay(g, &lengths, times);
+	out->changed = path_of(g, w, marks, times, lengths.dur, NULL);
+	return true;
+}
+
+bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *out, assay_err *err)
+{
+	path_rules rules = {0};
+	path_window window;
+	path_graph g;
+	path_marks marks;
+	uint32_t group = main_group(run);
+	*out = (assay_path){.step = ASSAY_NO_ROW};
+	bool ok = path_rules_parse(&rules, opts->what_if, opts->what_ifs, err) &&
+		  path_window_find(run, group, opts->step, &window, err);
+	if (ok) {
+		path_graph_build(&g, run, group, window.to);
+		path_window_mark(&g, &window, &marks);
+		describe_graph(&g, &window, out);
+		assay_path_replay measured =
+			path_of(&g, &window, &marks, &g.measured, g.base.dur, out);
+		memcpy(out->class, measured.class, sizeof out->class);
+		order_segs(out);
+		sum_kernels(&g, out);
+		sum_scopes(run, out);
+		set_sentence(run, out);
+		path_times times = path_times_new(&g);
+		path_replay(&g, &g.base, &times);
+		out->same = path_of(&g, &window, &marks, &times, g.base.dur, NULL);
+		ok = !rules.n || replay_changed(&g, &window, &marks, &rules, &times, out, err);
+		path_graph_free(&g);
+	}
+	assay_vec_free(&rules);
+	return ok;
+}
+
+void assay_path_free(assay_path *p)
+{
+	assay_vec_free(&p->seg);
+	assay_vec_free(&p->kernels);
+	assay_vec_free(&p->scopes);
+	assay_vec_free(&p->rules);
+	assay_arena_free(&p->arena);
+}

@@ -1,0 +1,518 @@
+/* Dependencies of GPU work and of calls that wait, and the delay each of them has.
+ *
+ * Of the dependencies of a node one was the last to let go; what passed from there to the node
+ * stays with it. The others were ready earlier by an unknown time: theirs is the delay that is
+ * typical in this trace, or less when less passed. */
+#include "analyze/path_graph.h"
+
+#include <stdlib.h>
+
+#include "analyze/order.h"
+#include "base/sort.h"
+
+/* A call that returned so long before what it waited for did not wait for that. */
+static const int64_t clock_jitter = 10 * 1000;
+/* Work that overlaps the work before it on its stream by more did not wait for it. */
+static const int64_t overlap_jitter = 500;
+/* Enough to know a median. */
+enum { SAMPLES_MAX = 1 << 14 };
+
+struct samples {
+	assay_vec(int64_t) value;
+	uint64_t seen;
+};
+
+static void add_sample(struct samples *s, int64_t value)
+{
+	if (s->value.n < SAMPLES_MAX)
+		*assay_push(&s->value) = value;
+	else /* spread over the trace, not only its beginning */
+		s->value.p[s->seen * 2654435761u % SAMPLES_MAX] = value;
+	s->seen++;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The lower middle, so that one of two samples is taken, not a value between. */
+static int64_t median_of(struct samples *s, int64_t otherwise)
+{
+	if (s->value.n)
+		qsort(s->value.p, s->value.n, sizeof *s->value.p, by_value);
+	int64_t m = s->value.n ? s->value.p[(s->value.n - 1) / 2] : otherwise;
+	assay_vec_free(&s->value);
+	return m;
+}
+
+/* ------------------------------------------------------------------ nodes */
+
+static bool is_in_group(const path_graph *g, uint32_t track)
+{
+	const assay_tables *t = &g->run->part.t;
+	return assay_group_of(t, t->track.source[track]) == g->group;
+}
+
+static void find_work(path_graph *g)
+{
+	const assay_tables *t = &g->run->part.t;
+	g->gpu = assay_alloc(&g->arena, (t->gpu.n + 1) * sizeof *g->gpu);
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		if (t->gpu.ts[i] < g->until && is_in_group(g, t->gpu.track[i]))
+			g->gpu[g->work++] = i;
+	assay_sort_rows(g->gpu, g->work, t->gpu.ts);
+}
+
+static void place_work(path_graph *g)
+{
+	const assay_tables *t = &g->run->part.t;
+	assay_map by_name = {0};
+	for (uint32_t k = 0; k < t->kernel.n; k++)
+		*assay_map_at(&by_name, (uint64_t)t->kernel.kind[k] << 32 | t->kernel.name[k]) = k;
+	g->node_of_gpu = assay_alloc(&g->arena, (t->gpu.n + 1) * sizeof *g->node_of_gpu);
+	memset(g->node_of_gpu, 0xff, t->gpu.n * sizeof *g->node_of_gpu);
+	g->class = assay_alloc(&g->arena, g->work + 1);
+	g->kernel = assay_alloc(&g->arena, (g->work + 1) * sizeof *g->kernel);
+	g->base.dur = assay_alloc(&g->arena, (g->work + 1) * sizeof *g->base.dur);
+	for (uint32_t i = 0; i < g->work; i++) {
+		uint32_t r = g->gpu[i];
+		g->node_of_gpu[r] = g->points + i;
+		g->measured.at[g->points + i] = t->gpu.ts[r];
+		g->base.dur[i] = t->gpu.dur[r] > 0 ? t->gpu.dur[r] : 0;
+		g->kernel[i] =
+			assay_map_get(&by_name, (uint64_t)t->gpu.kind[r] << 32 | t->gpu.name[r]);
+		g->class[i] = t->kernel.class[g->kernel[i]];
+	}
+	assay_map_free(&by_name);
+}
+
+/* ------------------------------------------------------------------ dependencies */
+
+static void add_link(path_links *links, uint32_t from, uint32_t to, path_dep_kind kind,
+		     uint32_t row)
+{
+	if (from != PATH_SERIAL && to != PATH_SERIAL && from != to)
+		*assay_push(links) =
+			(path_link){.from = from, .to = to, .row = row, .kind = (uint8_t)kind};
+}
+
+static int64_t end_of(const path_graph *g, uint32_t node)
+{
+	return g->measured.at[node] + g->base.dur[node - g->points];
+}
+
+static void link_stream(path_graph *g, path_links *links, uint32_t node, uint32_t before)
+{
+	if (before == PATH_SERIAL)
+		return;
+	bool beside = end_of(g, before) > g->measured.at[node] + overlap_jitter;
+	g->overlaps += beside;
+	add_link(links, before, node, beside ? PATH_BESIDE : PATH_STREAM, ASSAY_NO_ROW);
+}
+
+/* Work of one graph launch on several streams: its order inside the graph was not recorded; work
+ * that starts on a stream where nothing of the launch came before follows what had just ended. */
+struct launch_state {
+	uint32_t call, last_ended;
+};
+
+static void link_graph(const path_graph *g, path_links *links, struct launch_state *s,
+		       uint32_t node, uint32_t before)
+{
+	const assay_tables *t = &g->run->part.t;
+	uint32_t call = t->launch.host[g->gpu[node - g->points]];
+	if (call != ASSAY_NO_ROW && s->call == call) {
+		bool first =
+			before == PATH_SERIAL || t->launch.host[g->gpu[before - g->points]] != call;
+		if (first && end_of(g, s->last_ended) <= g->measured.at[node])
+			add_link(links, s->last_ended, node, PATH_GRAPH, ASSAY_NO_ROW);
+	}
+	if (s->call != call || end_of(g, node) > end_of(g, s->last_ended))
+		s->last_ended = node;
+	s->call = call;
+}
+
+static void link_work(path_graph *g, path_links *links)
+{
+	const assay_tables *t = &g->run->part.t;
+	assay_arena scratch = {0};
+	uint32_t *last = assay_alloc(&scratch, (t->track.n + 1) * sizeof *last);
+	struct launch_state state = {.call = ASSAY_NO_ROW};
+	memset(last, 0xff, t->track.n * sizeof *last);
+	for (uint32_t i = 0; i < g->work; i++) {
+		uint32_t r = g->gpu[i], node = g->points + i, call = t->launch.host[r];
+		if (call != ASSAY_NO_ROW)
+			add_link(links, path_point_at(g, t->host.track[call], t->host.ts[call]),
+				 node, PATH_LAUNCH, call);
+		uint32_t before = last[t->gpu.track[r]];
+		link_stream(g, links, node, before);
+		link_graph(g, links, &state, node, before);
+		last[t->gpu.track[r]] = node;
+	}
+	assay_arena_free(&scratch);
+}
+
+/* A call that waits, with the last of what it waited for. */
+struct waiter {
+	uint32_t row;
+	int64_t ready; /* end of the work; INT64_MIN when none is known */
+};
+
+struct waiters {
+	assay_vec(struct waiter) call;
+	assay_map at; /* row of host -> call */
+};
+
+static struct waiter *waiter_of(struct waiters *w, uint32_t row)
+{
+	uint32_t *slot = assay_map_at(&w->at, row);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)w->call.n;
+		*assay_push(&w->call) = (struct waiter){row, INT64_MIN};
+	}
+	return &w->call.p[*slot];
+}
+
+static int64_t call_end(const path_graph *g, uint32_t row)
+{
+	const assay_host_table *h = &g->run->part.t.host;
+	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
+}
+
+static void link_return(path_graph *g, path_links *links, struct waiters *w, uint32_t edge)
+{
+	const assay_tables *t = &g->run->part.t;
+	uint32_t from = g->node_of_gpu[t->edge.from_gpu[edge]], row = t->edge.to_host[edge];
+	int64_t end = call_end(g, row);
+	if (from == PATH_SERIAL || !is_in_group(g, t->host.track[row]))
+		return;
+	if (end_of(g, from) > end + clock_jitter) {
+		g->broken++;
+		return;
+	}
+	uint32_t to = path_point_at(g, t->host.track[row], end);
+	if (to == PATH_SERIAL || g->measured.at[to] != end)
+		return;
+	add_link(links, from, to, PATH_SYNC, row);
+	if (t->edge.kind[edge] == ASSAY_EDGE_QUERY)
+		return;
+	struct waiter *c = waiter_of(w, row);
+	c->ready = end_of(g, from) > c->ready ? end_of(g, from) : c->ready;
+}
+
+static void link_edges(path_graph *g, path_links *links, struct waiters *w)
+{
+	const assay_tables *t = &g->run->part.t;
+	for (uint32_t i = 0; i < t->edge.n; i++) {
+		uint32_t from = t->edge.from_gpu[i], to = t->edge.to_gpu[i];
+		if (from == ASSAY_NO_ROW)
+			continue;
+		if (to != ASSAY_NO_ROW)
+			add_link(links, g->node_of_gpu[from], g->node_of_gpu[to], PATH_WAIT,
+				 ASSAY_NO_ROW);
+		else if (t->edge.to_host[i] != ASSAY_NO_ROW)
+			link_return(g, links, w, i);
+	}
+}
+
+/* A call that really waited lasts as long as what it waited for. */
+static void stretch_waits(path_graph *g, const struct waiters *w)
+{
+	const assay_host_table *h = &g->run->part.t.host;
+	struct samples idle = {.seen = 0}, back = {.seen = 0};
+	for (size_t i = 0; i < w->call.n; i++) {
+		uint32_t row = w->call.p[i].row;
+		int64_t ready = w->call.p[i].ready, end = call_end(g, row);
+		if (ready <= h->ts[row])
+			add_sample(&idle, end - h->ts[row]);
+		else
+			add_sample(&back, end > ready ? end - ready : 0);
+	}
+	int64_t ret = median_of(&back, 0);
+	g->sync_call = median_of(&idle, ret);
+	for (int k = 0; k < ASSAY_GPU_KIND_COUNT; k++)
+		g->typical[PATH_SYNC][k] = ret;
+	for (size_t i = 0; i < w->call.n; i++) {
+		uint32_t row = w->call.p[i].row;
+		if (w->call.p[i].ready > h->ts[row])
+			path_make_elastic(g, path_point_at(g, h->track[row], h->ts[row]),
+					  path_point_at(g, h->track[row], call_end(g, row)),
+					  g->sync_call);
+	}
+}
+
+/* Arrows from forward operators to their gradients, by their ids. */
+static void link_forward(path_graph *g, path_links *links)
+{
+	const assay_tables *t = &g->run->part.t;
+	assay_map start = {0};
+	assay_sid cat = assay_pool_find(&g->run->part.strings, ASSAY_S("fwdbwd"));
+	for (uint32_t i = 0; cat && i < t->flow.n; i++)
+		if (t->flow.cat[i] == cat && t->flow.phase[i] == 's')
+			*assay_map_at(&start, t->flow.id[i]) = i;
+	for (uint32_t i = 0; cat && i < t->flow.n; i++) {
+		if (t->flow.cat[i] != cat || t->flow.phase[i] != 'f')
+			continue;
+		uint32_t s = assay_map_get(&start, t->flow.id[i]);
+		if (s == ASSAY_MAP_ABSENT || t->flow.track[s] == t->flow.track[i] ||
+		    t->flow.ts[i] > g->until)
+			continue;
+		add_link(links, path_point_at(g, t->flow.track[s], t->flow.ts[s]),
+			 path_point_at(g, t->flow.track[i], t->flow.ts[i]), PATH_FORWARD,
+			 ASSAY_NO_ROW);
+	}
+	assay_map_free(&start);
+}
+
+/* Links as lists by the node they lead to. */
+static void place_links(path_graph *g, const path_links *links)
+{
+	g->deps = (uint32_t)links->n;
+	g->first = assay_alloc(&g->arena, (g->nodes + 2) * sizeof *g->first);
+	g->dep = assay_alloc(&g->arena, (links->n + 1) * sizeof *g->dep);
+	g->base.lag = assay_alloc(&g->arena, (links->n + 1) * sizeof *g->base.lag);
+	for (size_t i = 0; i < links->n; i++)
+		g->first[links->p[i].to + 2]++;
+	for (uint32_t i = 1; i <= g->nodes; i++)
+		g->first[i + 1] += g->first[i];
+	for (size_t i = 0; i < links->n; i++) {
+		const path_link *l = &links->p[i];
+		g->dep[g->first[l->to + 1]++] =
+			(path_dep){.from = l->from, .row = l->row, .kind = l->kind};
+	}
+}
+
+/* ------------------------------------------------------------------ order */
+
+/* By time, work not before its launch nor before the work before it, whatever the clocks say. */
+static void find_order(path_graph *g)
+{
+	const assay_tables *t = &g->run->part.t;
+	assay_arena scratch = {0};
+	int64_t *key = assay_alloc(&scratch, (g->nodes + 1) * sizeof *key);
+	int64_t *last = assay_alloc(&scratch, (t->track.n + 1) * sizeof *last);
+	g->order = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *g->order);
+	for (size_t i = 0; i < t->track.n; i++)
+		last[i] = INT64_MIN;
+	for (uint32_t i = 0; i < g->nodes; i++) {
+		g->order[i] = i;
+		key[i] = g->measured.at[i];
+		if (!path_is_work(g, i))
+			continue;
+		uint32_t r = g->gpu[i - g->points], call = t->launch.host[r];
+		int64_t *before = &last[t->gpu.track[r]];
+		if (call != ASSAY_NO_ROW && t->host.ts[call] > key[i])
+			key[i] = t->host.ts[call];
+		key[i] = *before > key[i] ? *before : key[i];
+		*before = key[i];
+	}
+	assay_sort_rows(g->order, g->nodes, key);
+	assay_arena_free(&scratch);
+}
+
+/* Without what points back in the order there can be no circle. */
+static void break_circles(path_graph *g)
+{
+	assay_arena scratch = {0};
+	uint32_t *place = assay_alloc(&scratch, (g->nodes + 1) * sizeof *place);
+	for (uint32_t i = 0; i < g->nodes; i++)
+		place[g->order[i]] = i;
+	for (uint32_t n = 0; n < g->nodes; n++)
+		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++)
+			if (place[g->dep[d].from] >= place[n]) {
+				g->base.lag[d] = PATH_DROPPED;
+				g->broken++;
+			}
+	assay_arena_free(&scratch);
+}
+
+/* ------------------------------------------------------------------ delays */
+
+static int64_t slack_of(const path_graph *g, uint32_t node, uint32_t d)
+{
+	return g->measured.at[node] - path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
+}
+
+/* The dependency of a kind that let go last, and when; PATH_SERIAL when there is none. */
+static uint32_t latest(const path_graph *g, uint32_t node, unsigned kinds, int64_t *ready)
+{
+	uint32_t best = PATH_SERIAL;
+	*ready = INT64_MIN;
+	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
+		int64_t at = path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
+		if (!(kinds >> g->dep[d].kind & 1) || g->base.lag[d] == PATH_DROPPED ||
+		    (best != PATH_SERIAL && at <= *ready))
+			continue;
+		best = d;
+		*ready = at;
+	}
+	return best;
+}
+
+enum {
+	ON_DEVICE = 1 << PATH_STREAM | 1 << PATH_BESIDE | 1 << PATH_WAIT | 1 << PATH_GRAPH,
+	BY_WAIT = 1 << PATH_WAIT | 1 << PATH_GRAPH
+};
+
+/* Launches that found the device idle show the launch latency; work launched long before the work
+ * in front of it ended shows the gap between two. */
+static void learn_delays(path_graph *g)
+{
+	struct samples s[PATH_DEP_KINDS][ASSAY_GPU_KIND_COUNT] = {0};
+	const uint8_t *kind_of = g->run->part.t.gpu.kind;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < g->work; i++) {
+			uint32_t node = g->points + i, kind = kind_of[g->gpu[i]];
+			int64_t called, device, waited;
+			uint32_t launch = latest(g, node, 1 << PATH_LAUNCH, &called);
+			uint32_t before = latest(g, node, ON_DEVICE, &device);
+			latest(g, node, BY_WAIT, &waited);
+			if (launch == PATH_SERIAL || slack_of(g, node, launch) < 0)
+				continue;
+			if (!pass && (before == PATH_SERIAL || device <= called))
+				add_sample(&s[PATH_LAUNCH][kind], slack_of(g, node, launch));
+			if (pass && before != PATH_SERIAL && slack_of(g, node, before) >= 0 &&
+			    called + g->typical[PATH_LAUNCH][kind] <= device)
+				add_sample(&s[waited == device ? PATH_WAIT : PATH_STREAM][kind],
+					   slack_of(g, node, before));
+		}
+		int64_t kernel = 0;
+		for (int k = 0; !pass && k < ASSAY_GPU_KIND_COUNT; k++)
+			kernel = g->typical[PATH_LAUNCH][k] = median_of(&s[PATH_LAUNCH][k], kernel);
+	}
+	int64_t gap = 0, wait;
+	for (int k = 0; k < ASSAY_GPU_KIND_COUNT; k++) {
+		gap = g->typical[PATH_STREAM][k] = median_of(&s[PATH_STREAM][k], gap);
+		wait = median_of(&s[PATH_WAIT][k], gap);
+		g->typical[PATH_WAIT][k] = g->typical[PATH_GRAPH][k] = wait;
+	}
+}
+
+static int64_t typical_lag(const path_graph *g, uint32_t node, uint32_t d)
+{
+	uint8_t kind = g->dep[d].kind;
+	int64_t slack = slack_of(g, node, d);
+	uint32_t work = path_is_work(g, node) ? node : g->points;
+	uint8_t gpu = g->work ? g->run->part.t.gpu.kind[g->gpu[work - g->points]] : 0;
+	int64_t typical = g->typical[kind][gpu];
+	slack = slack > 0 ? slack : 0;
+	return kind == PATH_BESIDE || slack < typical ? slack : typical;
+}
+
+/* What a call waited for turned out to point back in time: it is as long as it was. */
+static void restore_lengths(path_graph *g, uint32_t node)
+{
+	if (path_is_work(g, node))
+		return;
+	for (uint32_t i = node; i-- > 0 && g->cause[i] != ASSAY_WHY_COUNT;) {
+		int64_t length = g->measured.at[i + 1] - g->measured.at[i];
+		if (g->base.len[i] == length)
+			break;
+		g->base.len[i] = length;
+	}
+}
+
+/* Of a node's dependencies the one that let go last with the usual delays keeps what passed. */
+static void set_delays(path_graph *g, uint32_t node)
+{
+	bool bound = path_is_work(g, node) || g->elastic[node];
+	uint32_t best = PATH_SERIAL;
+	int64_t best_at = INT64_MIN;
+	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
+		if (g->base.lag[d] == PATH_DROPPED)
+			continue;
+		g->violated += slack_of(g, node, d) < 0;
+		g->base.lag[d] = typical_lag(g, node, d);
+		int64_t at = path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
+		at += path_is_work(g, node) ? g->base.lag[d] : 0;
+		if (best == PATH_SERIAL || at > best_at) {
+			best = d;
+			best_at = at;
+		}
+	}
+	if (bound && best == PATH_SERIAL)
+		restore_lengths(g, node);
+	if (!bound || best == PATH_SERIAL)
+		return;
+	int64_t slack = slack_of(g, node, best);
+	g->base.lag[best] = slack > 0 ? slack : 0;
+	g->measured.why[node] = best;
+}
+
+void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64_t until)
+{
+	path_links links = {0};
+	struct waiters waiters = {.at = {0}};
+	*g = (path_graph){.run = run, .group = group, .until = until};
+	find_work(g);
+	path_host_build(g);
+	place_work(g);
+	link_work(g, &links);
+	link_edges(g, &links, &waiters);
+	stretch_waits(g, &waiters);
+	path_hand_offs(g, &links);
+	link_forward(g, &links);
+	place_links(g, &links);
+	find_order(g);
+	break_circles(g);
+	learn_delays(g);
+	g->measured.why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *g->measured.why);
+	memset(g->measured.why, 0xff, g->nodes * sizeof *g->measured.why);
+	for (uint32_t n = 0; n < g->nodes; n++)
+		set_delays(g, n);
+	assay_vec_free(&links);
+	assay_vec_free(&waiters.call);
+	assay_map_free(&waiters.at);
+}
+
+void path_graph_free(path_graph *g)
+{
+	assay_host_causes_free(&g->causes);
+	assay_vec_free(&g->thread);
+	assay_arena_free(&g->arena);
+}
+
+/* ------------------------------------------------------------------ replay */
+
+path_times path_times_new(path_graph *g)
+{
+	path_times t = {.at = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.at),
+			.why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.why)};
+	return t;
+}
+
+path_lengths path_lengths_copy(path_graph *g)
+{
+	path_lengths l = {.len = assay_alloc(&g->arena, (g->points + 1) * sizeof *l.len),
+			  .dur = assay_alloc(&g->arena, (g->work + 1) * sizeof *l.dur),
+			  .lag = assay_alloc(&g->arena, (g->deps + 1) * sizeof *l.lag)};
+	memcpy(l.len, g->base.len, g->points * sizeof *l.len);
+	memcpy(l.dur, g->base.dur, g->work * sizeof *l.dur);
+	memcpy(l.lag, g->base.lag, g->deps * sizeof *l.lag);
+	return l;
+}
+
+void path_replay(const path_graph *g, const path_lengths *lengths, path_times *out)
+{
+	for (uint32_t i = 0; i < g->nodes; i++) {
+		uint32_t n = g->order[i];
+		int64_t at = INT64_MIN;
+		out->why[n] = PATH_SERIAL;
+		if (!path_is_work(g, n) && n && g->cause[n - 1] != ASSAY_WHY_COUNT)
+			at = out->at[n - 1] + lengths->len[n - 1];
+		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
+			if (lengths->lag[d] == PATH_DROPPED)
+				continue;
+			int64_t ready = path_ready(g, out, lengths->dur, &g->dep[d]);
+			ready += lengths->lag[d];
+			if (ready > at) {
+				at = ready;
+				out->why[n] = d;
+			}
+		}
+		/* nothing says when it begins: it begins when it did */
+		out->at[n] = at == INT64_MIN ? g->measured.at[n] : at;
+	}
+}

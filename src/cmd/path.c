@@ -1,0 +1,108 @@
+/* assay path: what the length of a step hangs on, and what it would be otherwise. */
+#include <string.h>
+
+#include "analyze/path.h"
+#include "cmd/cmd.h"
+#include "render/path.h"
+#include "resolve/resolve.h"
+
+struct path_args {
+	const char *step, *like;
+	assay_opt_list what_if;
+	int64_t top;
+	bool json;
+};
+
+static bool parse_step(const char *text, int64_t *step)
+{
+	*step = ASSAY_PATH_MEDIAN;
+	if (!text)
+		return true;
+	if (!strcmp(text, "all")) {
+		*step = ASSAY_PATH_ALL;
+		return true;
+	}
+	return assay_str_i64(assay_str_of(text), step) && *step >= 0;
+}
+
+static void show(const assay_run *run, const struct path_args *a, const assay_path *path)
+{
+	if (!a->json) {
+		assay_path_text(stdout, run, path, (uint32_t)(a->top ? a->top : 10));
+		return;
+	}
+	assay_jsonw w = {0};
+	assay_path_json(&w, run, path, (uint32_t)a->top);
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+}
+
+static int path_run(const void *args, char **operands, int n)
+{
+	const struct path_args *a = args;
+	int64_t step;
+	if (!parse_step(a->step, &step)) {
+		fprintf(stderr, "assay path: '%s' is not a step number\n", a->step);
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_run *run = assay_cmd_read(operands, n);
+	if (!run)
+		return ASSAY_EXIT_FAIL;
+	assay_err err = {0};
+	assay_path path = {.step = ASSAY_NO_ROW};
+	bool ok = assay_run_analyze(run, NULL, &err);
+	if (ok) {
+		assay_scopes(run, NULL);
+		ok = assay_path_find(run,
+				     &(assay_path_opts){.step = step,
+							.what_if = a->what_if.item,
+							.what_ifs = a->what_if.n},
+				     &path, &err);
+	}
+	if (ok)
+		show(run, a, &path);
+	else
+		assay_cmd_error(&err);
+	assay_path_free(&path);
+	assay_run_free(run);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static const assay_opt path_opts[] = {
+	{"step", 0, ASSAY_OPT_TEXT, "N|all",
+	 "The step of this number, or the whole recording (default the step of median length after "
+	 "the first).",
+	 offsetof(struct path_args, step)},
+	{"what-if", 'w', ASSAY_OPT_LIST, "PATTERN=VALUE",
+	 "Replay the step with other lengths: 0, a factor such as 0.5x, or a time such as 10us; "
+	 "may "
+	 "be given several times, the first that matches counts.",
+	 offsetof(struct path_args, what_if)},
+	{"top", 'n', ASSAY_OPT_INT, "N", "Rows of each table (default 10).",
+	 offsetof(struct path_args, top)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL,
+	 "Write JSON for programs, with every stretch of the path.",
+	 offsetof(struct path_args, json)},
+};
+
+static const assay_example path_examples[] = {
+	{"assay path demo/train.json.gz", "what the median step hangs on"},
+	{"assay path --step 5 --what-if 'gemm=0.5x' demo/train.json.gz",
+	 "step 5 with matrix products twice as fast"},
+	{"assay path --what-if 'launch_latency=0' --what-if 'op=0.5x' demo/train.json.gz",
+	 "a host that launches faster"},
+	{"assay path --json --top 5 demo/train.json.gz", "the same for a program"},
+};
+
+const assay_cmd assay_cmd_path = {
+	.name = "path",
+	.args = "INPUT...",
+	.about = "Show the critical path of a step, and what-if",
+	.details = "x",
+	ASSAY_OPTS(path_opts),
+	ASSAY_EXAMPLES(path_examples),
+	.args_size = sizeof(struct path_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = path_run,
+};
