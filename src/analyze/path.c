@@ -421,7 +421,7 @@ bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *ou
 	bool ok = path_rules_parse(&rules, opts->what_if, opts->what_ifs, err) &&
 		  path_window_find(run, group, opts->step, &window, err);
 	if (ok) {
-		path_graph_build(&g, run, group, window.to);
+		path_graph_build(&g, run, group, window.until);
 		path_window_mark(&g, &window, &marks);
 		describe_graph(&g, &window, out);
 		assay_path_replay measured =

@@ -217,6 +217,28 @@ static void link_edges(path_graph *g, path_links *links, struct waiters *w)
 	}
 }
 
+/* Synchronisation that nothing new had to be waited for: how long such calls take. */
+static void sample_idle_calls(const path_graph *g, const struct waiters *w, struct samples *idle)
+{
+	const assay_wait_table *t = &g->run->part.t.wait;
+	for (uint32_t i = 0; i < t->n; i++) {
+		bool sync = t->kind[i] == ASSAY_WAIT_EVENT_SYNC ||
+			    t->kind[i] == ASSAY_WAIT_STREAM_SYNC ||
+			    t->kind[i] == ASSAY_WAIT_DEVICE_SYNC;
+		if (sync && t->satisfied[i] == 1 && t->host[i] != ASSAY_NO_ROW && t->dur[i] >= 0 &&
+		    assay_map_get(&w->at, t->host[i]) == ASSAY_MAP_ABSENT)
+			add_sample(idle, t->dur[i]);
+	}
+}
+
+/* It found work unfinished, or so freshly finished that word of it was still on the way. */
+static bool has_waited(const path_graph *g, const struct waiter *w)
+{
+	int64_t start = g->run->part.t.host.ts[w->row], end = call_end(g, w->row);
+	return w->ready > start || (w->ready != INT64_MIN && end - start > g->sync_call &&
+				    w->ready + g->typical[PATH_SYNC][0] >= end);
+}
+
 /* A call that really waited lasts as long as what it waited for. */
 static void stretch_waits(path_graph *g, const struct waiters *w)
 {
@@ -230,13 +252,14 @@ static void stretch_waits(path_graph *g, const struct waiters *w)
 		else
 			add_sample(&back, end > ready ? end - ready : 0);
 	}
+	sample_idle_calls(g, w, &idle);
 	int64_t ret = median_of(&back, 0);
 	g->sync_call = median_of(&idle, ret);
 	for (int k = 0; k < ASSAY_GPU_KIND_COUNT; k++)
 		g->typical[PATH_SYNC][k] = ret;
 	for (size_t i = 0; i < w->call.n; i++) {
 		uint32_t row = w->call.p[i].row;
-		if (w->call.p[i].ready > h->ts[row])
+		if (has_waited(g, &w->call.p[i]))
 			path_make_elastic(g, path_point_at(g, h->track[row], h->ts[row]),
 					  path_point_at(g, h->track[row], call_end(g, row)),
 					  g->sync_call);

@@ -150,7 +150,7 @@ struct burst {
 struct worker {
 	assay_vec(struct burst) burst;
 	int64_t active;
-	uint32_t first; /* point of the thread */
+	uint32_t first, track;
 };
 
 static bool is_active(uint8_t cause)
@@ -161,6 +161,7 @@ static bool is_active(uint8_t cause)
 static void find_bursts(const path_graph *g, const path_thread *t, struct worker *w)
 {
 	w->first = t->first;
+	w->track = t->track;
 	for (uint32_t i = t->first; i + 1 < t->first + t->n; i++) {
 		if (!is_active(g->cause[i]))
 			continue;
@@ -198,19 +199,22 @@ static void add_hand(path_graph *g, path_links *links, uint32_t from, uint32_t t
 	g->inferred++;
 }
 
-/* The bursts [low, high) of b lie in the quiet stretch of a in front of its burst `at`. */
-static void link_bursts(path_graph *g, path_links *links, const struct worker *a, size_t at,
+/* The bursts [low, high) of b lie in the quiet stretch of a. What a shows
+ * last before them, and first after them, may be the edge of a range, inside the stretch. */
+static void link_bursts(path_graph *g, path_links *links, const struct worker *a,
 			const struct worker *b, size_t low, size_t high)
 {
 	const struct burst *first = &b->burst.p[low], *last = &b->burst.p[high - 1];
-	uint32_t a_quiet = at ? a->burst.p[at - 1].last : a->first;
-	uint32_t b_quiet = low ? b->burst.p[low - 1].last : b->first;
-	if (g->measured.at[last->last] - g->measured.at[first->first] < shortest_burst)
+	int64_t start = g->measured.at[first->first], end = g->measured.at[last->last];
+	uint32_t leave = path_point_at(g, a->track, start), back = path_point_at(g, a->track, end);
+	if (end - start < shortest_burst)
 		return;
-	if (at && !g->elastic[first->first])
-		add_hand(g, links, a_quiet, first->first, b_quiet);
-	if (at < a->burst.n && !g->elastic[a->burst.p[at].first])
-		add_hand(g, links, last->last, a->burst.p[at].first, a_quiet);
+	if (back != PATH_SERIAL && g->measured.at[back] < end)
+		back = g->cause[back] == ASSAY_WHY_COUNT ? PATH_SERIAL : back + 1;
+	if (leave != PATH_SERIAL && !g->elastic[first->first])
+		add_hand(g, links, leave, first->first, low ? b->burst.p[low - 1].last : b->first);
+	if (back != PATH_SERIAL && !g->elastic[back])
+		add_hand(g, links, last->last, back, leave == PATH_SERIAL ? a->first : leave);
 }
 
 /* Threads that take turns hand work to each other; threads that run side by side do not. */
@@ -230,7 +234,7 @@ static void link_pair(path_graph *g, path_links *links, const struct worker *a,
 		while (k < b->burst.n && (!after || at[b->burst.p[k].last] <= at[after->first]))
 			k++;
 		if (k > low)
-			link_bursts(g, links, a, i, b, low, k);
+			link_bursts(g, links, a, b, low, k);
 	}
 }
 

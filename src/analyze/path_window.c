@@ -109,6 +109,7 @@ static void take(path_window *w, const spans *s, size_t i)
 	w->from = s->p[i].from;
 	w->to = s->p[i].to;
 	w->before = i ? s->p[i - 1].step : ASSAY_NO_ROW;
+	w->until = i && s->p[i - 1].done > w->to ? s->p[i - 1].done : w->to;
 	w->after = i + 1 < s->n ? s->p[i + 1].step : ASSAY_NO_ROW;
 }
 
@@ -149,6 +150,7 @@ static void take_all(const assay_run *run, uint32_t group, path_window *w)
 		w->from = t->host.ts[i] < w->from ? t->host.ts[i] : w->from;
 		w->to = end > w->to ? end : w->to;
 	}
+	w->until = w->to;
 }
 
 static bool take_number(const assay_run *run, path_window *w, const spans *s, int64_t number)

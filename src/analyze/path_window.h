@@ -13,6 +13,7 @@ typedef struct path_window {
 	bool chosen;
 	bool on_device; /* steps are stretches of device time */
 	int64_t from, to;
+	int64_t until; /* when the step before it is over too */
 } path_window;
 
 bool path_window_find(const assay_run *run, uint32_t group, int64_t step, path_window *w,

@@ -69,8 +69,9 @@ static int path_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt path_opts[] = {
-	{"step", 0, ASSAY_OPT_TEXT, "N|all",
-	 "The step of this number, or the whole recording (default the step of median length after "
+	{"step", 0, ASSAY_OPT_TEXT, "STEP",
+	 "A step by its number, or all for the whole recording (default the step of median length "
+	 "after "
 	 "the first).",
 	 offsetof(struct path_args, step)},
 	{"what-if", 'w', ASSAY_OPT_LIST, "PATTERN=VALUE",

@@ -2,6 +2,7 @@
 """What-if against the truth: random programs of a simulated machine are recorded, `assay path` predicts a step with other
 lengths from the trace, and the machine runs the same program with these lengths."""
 import json
+import os
 import pathlib
 import random
 import sys
@@ -12,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import simulate
 import tap
 
-ROUNDS = 120
+ROUNDS = int(os.environ.get("ROUNDS", "150"))
 HALF = {"kernel": lambda n: n.startswith("kern_a"), "op": lambda n: True}
 # what-if, how it changes the machine
 CHANGES = [
@@ -65,7 +66,7 @@ def check(rng, number, directory):
 
 
 def main():
-    rng = random.Random(7)
+    rng = random.Random(int(os.environ.get("SEED", "7")))
     seen = {"good": 0, "bad": 0, "skip": 0}
     moved, texts = 0, []
     with tempfile.TemporaryDirectory() as directory:
