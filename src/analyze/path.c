@@ -13,17 +13,6 @@
 /* Deeper ranges count as their ancestor at this depth. */
 enum { SCOPE_DEPTH = 64 };
 
-static const uint8_t class_of_dep[PATH_DEP_KINDS] = {
-	[PATH_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
-	[PATH_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
-	[PATH_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
-	[PATH_HAND] = ASSAY_PATH_HAND_OFF,
-	[PATH_FORWARD] = ASSAY_PATH_HAND_OFF,
-};
-
 struct walk {
 	const path_graph *g;
 	const path_times *t;
@@ -78,11 +67,11 @@ static assay_path_seg host_seg(const path_graph *g, uint32_t point, uint32_t row
 /* What passed between a dependency's source and the node. */
 static assay_path_seg delay_seg(const path_graph *g, uint32_t node, const path_dep *d)
 {
-	uint8_t class = class_of_dep[d->kind];
+	uint8_t class = path_dep_class(g, node, d);
 	if (path_is_work(g, node)) {
 		assay_path_seg s = work_seg(g, node, class);
 		s.host = d->kind == PATH_LAUNCH ? d->row : ASSAY_NO_ROW;
-		s.inferred = d->kind == PATH_GRAPH;
+		s.inferred = d->kind == PATH_GRAPH || d->kind == PATH_GUESS;
 		return s;
 	}
 	/* a hand-off is named after the range that the thread left open while it waited */
@@ -331,6 +320,28 @@ static const char *pace_words(const assay_path *p)
 					      : "the host sets the pace";
 }
 
+/* Unrecorded host time mostly inside one range is that range's. */
+static const char *class_text(const assay_run *run, assay_path *p, int class)
+{
+	assay_map at = {0};
+	sums in = {0};
+	size_t most = 0;
+	const char *text = class_words[class];
+	for (size_t i = 0; class == ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED && i < p->seg.n; i++) {
+		const assay_path_seg *s = &p->seg.p[i];
+		if (s->class == class && s->host != ASSAY_NO_ROW)
+			sum_at(&at, &in, run->part.t.host.name[s->host])->time += s->dur;
+	}
+	for (size_t i = 1; i < in.n; i++)
+		most = in.p[i].time > in.p[most].time ? i : most;
+	if (in.n && 2 * in.p[most].time > p->class[class])
+		text = assay_printf(&p->arena, "unrecorded host time in %s",
+				    assay_fmt_safe(&p->arena, assay_text(run, in.p[most].name)));
+	assay_vec_free(&in);
+	assay_map_free(&at);
+	return text;
+}
+
 static void set_sentence(const assay_run *run, assay_path *p)
 {
 	int by_size[ASSAY_PATH_CLASSES];
@@ -348,7 +359,7 @@ static void set_sentence(const assay_run *run, assay_path *p)
 	for (int i = 0; i < 3 && share(p->class[by_size[i]], whole) >= 1; i++)
 		text = assay_printf(&p->arena, "%s%s%.0f %%%s is %s", text, i ? ", " : "; ",
 				    share(p->class[by_size[i]], whole), i ? "" : " of its path",
-				    class_words[by_size[i]]);
+				    class_text(run, p, by_size[i]));
 	p->sentence = text;
 }
 
@@ -391,6 +402,7 @@ static void describe_graph(const path_graph *g, const path_window *w, assay_path
 	out->violated = g->violated;
 	out->broken = g->broken;
 	out->inferred = g->inferred;
+	out->guessed = g->guessed;
 	out->overlaps = g->overlaps;
 	out->launch_latency = g->typical[PATH_LAUNCH][ASSAY_GPU_KERNEL];
 	out->stream_gap = g->typical[PATH_STREAM][ASSAY_GPU_KERNEL];

@@ -129,7 +129,7 @@ static void link_graph(const path_graph *g, path_links *links, struct launch_sta
 		if (first && end_of(g, s->last_ended) <= g->measured.at[node])
 			add_link(links, s->last_ended, node, PATH_GRAPH, ASSAY_NO_ROW);
 	}
-	if (s->call != call || end_of(g, node) > end_of(g, s->last_ended))
+	if (s->call != call || call == ASSAY_NO_ROW || end_of(g, node) > end_of(g, s->last_ended))
 		s->last_ended = node;
 	s->call = call;
 }
@@ -150,6 +150,64 @@ static void link_work(path_graph *g, path_links *links)
 		link_stream(g, links, node, before);
 		link_graph(g, links, &state, node, before);
 		last[t->gpu.track[r]] = node;
+	}
+	assay_arena_free(&scratch);
+}
+
+/* Launch, stream and recorded waits leave so much open, and work of another stream ended so shortly
+ * before, or that fills nine tenths of it: then it was waited for. Inputs without event records
+ * (most of AMD's) need this. */
+static const int64_t unexplained = 20 * 1000, shortly = 5 * 1000;
+
+static void known_ready(const path_graph *g, const path_links *links, int64_t *ready)
+{
+	for (uint32_t i = 0; i < g->work; i++)
+		ready[i] = INT64_MAX; /* nothing is known: nothing to explain */
+	for (size_t i = 0; i < links->n; i++) {
+		const path_link *l = &links->p[i];
+		if (!path_is_work(g, l->to))
+			continue;
+		int64_t *r = &ready[l->to - g->points];
+		int64_t at = path_is_work(g, l->from) && l->kind != PATH_BESIDE
+				     ? end_of(g, l->from)
+				     : g->measured.at[l->from];
+		*r = *r == INT64_MAX || at > *r ? at : *r;
+	}
+}
+
+static uint32_t *work_by_end(const path_graph *g, assay_arena *scratch)
+{
+	uint32_t *by_end = assay_alloc(scratch, (g->work + 1) * sizeof *by_end);
+	int64_t *end = assay_alloc(scratch, (g->work + 1) * sizeof *end);
+	for (uint32_t i = 0; i < g->work; i++) {
+		by_end[i] = i;
+		end[i] = end_of(g, g->points + i);
+	}
+	assay_sort_rows(by_end, g->work, end);
+	return by_end;
+}
+
+static void guess_waits(path_graph *g, path_links *links)
+{
+	const assay_tables *t = &g->run->part.t;
+	assay_arena scratch = {0};
+	int64_t *ready = assay_alloc(&scratch, (g->work + 1) * sizeof *ready);
+	const uint32_t *by_end = work_by_end(g, &scratch);
+	known_ready(g, links, ready);
+	for (uint32_t i = 0, k = 0; i < g->work; i++) {
+		int64_t start = g->measured.at[g->points + i];
+		while (k < g->work && end_of(g, g->points + by_end[k]) <= start)
+			k++;
+		if (!k || ready[i] == INT64_MAX || start - ready[i] < unexplained)
+			continue;
+		uint32_t from = by_end[k - 1], a = t->gpu.track[g->gpu[i]];
+		uint32_t b = t->gpu.track[g->gpu[from]];
+		int64_t gap = start - end_of(g, g->points + from), open = start - ready[i];
+		if (a == b || t->track.pid[a] != t->track.pid[b] ||
+		    (gap > shortly && gap > open / 10))
+			continue;
+		add_link(links, g->points + from, g->points + i, PATH_GUESS, ASSAY_NO_ROW);
+		g->guessed++;
 	}
 	assay_arena_free(&scratch);
 }
@@ -375,8 +433,8 @@ static uint32_t latest(const path_graph *g, uint32_t node, unsigned kinds, int64
 }
 
 enum {
-	ON_DEVICE = 1 << PATH_STREAM | 1 << PATH_BESIDE | 1 << PATH_WAIT | 1 << PATH_GRAPH,
-	BY_WAIT = 1 << PATH_WAIT | 1 << PATH_GRAPH
+	BY_WAIT = 1 << PATH_WAIT | 1 << PATH_GUESS | 1 << PATH_GRAPH,
+	ON_DEVICE = 1 << PATH_STREAM | 1 << PATH_BESIDE | BY_WAIT
 };
 
 /* Launches that found the device idle show the launch latency; work launched long before the work
@@ -409,7 +467,8 @@ static void learn_delays(path_graph *g)
 	for (int k = 0; k < ASSAY_GPU_KIND_COUNT; k++) {
 		gap = g->typical[PATH_STREAM][k] = median_of(&s[PATH_STREAM][k], gap);
 		wait = median_of(&s[PATH_WAIT][k], gap);
-		g->typical[PATH_WAIT][k] = g->typical[PATH_GRAPH][k] = wait;
+		g->typical[PATH_WAIT][k] = wait;
+		g->typical[PATH_GUESS][k] = g->typical[PATH_GRAPH][k] = wait;
 	}
 }
 
@@ -475,6 +534,7 @@ void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64
 	link_work(g, &links);
 	link_edges(g, &links, &waiters);
 	stretch_waits(g, &waiters);
+	guess_waits(g, &links);
 	path_hand_offs(g, &links);
 	link_forward(g, &links);
 	place_links(g, &links);
@@ -495,6 +555,29 @@ void path_graph_free(path_graph *g)
 	assay_host_causes_free(&g->causes);
 	assay_vec_free(&g->thread);
 	assay_arena_free(&g->arena);
+}
+
+static const uint8_t class_of_dep[PATH_DEP_KINDS] = {
+	[PATH_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
+	[PATH_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_GUESS] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[PATH_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
+	[PATH_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
+	[PATH_HAND] = ASSAY_PATH_HAND_OFF,
+	[PATH_FORWARD] = ASSAY_PATH_HAND_OFF,
+};
+
+uint8_t path_dep_class(const path_graph *g, uint32_t node, const path_dep *d)
+{
+	const uint32_t *call = g->run->part.t.launch.host;
+	if (path_is_work(g, node) && path_is_work(g, d->from)) {
+		uint32_t a = call[g->gpu[node - g->points]], b = call[g->gpu[d->from - g->points]];
+		if (a == b && a != ASSAY_NO_ROW)
+			return ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL;
+	}
+	return class_of_dep[d->kind];
 }
 
 /* ------------------------------------------------------------------ replay */

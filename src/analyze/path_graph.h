@@ -12,6 +12,7 @@ typedef enum path_dep_kind {
 	PATH_STREAM,  /* end of the work before on the stream -> work */
 	PATH_BESIDE,  /* start of the work before -> work that overlaps it */
 	PATH_WAIT,    /* end of work on another stream -> work */
+	PATH_GUESS,   /* the same, inferred where nothing recorded explains a delay */
 	PATH_GRAPH,   /* end of work of the same graph launch -> work; inferred */
 	PATH_SYNC,    /* end of work -> return of a call */
 	PATH_HAND,    /* point -> point of another thread; inferred */
@@ -69,7 +70,7 @@ typedef struct path_graph {
 	path_times measured;
 	int64_t typical[PATH_DEP_KINDS][ASSAY_GPU_KIND_COUNT];
 	int64_t sync_call; /* of a call that had nothing to wait for */
-	uint64_t violated, broken, inferred, overlaps;
+	uint64_t violated, broken, inferred, guessed, overlaps;
 } path_graph;
 
 void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64_t until);
@@ -102,6 +103,9 @@ static inline int64_t path_ready(const path_graph *g, const path_times *t, const
 	bool end = path_is_work(g, d->from) && d->kind != PATH_BESIDE;
 	return t->at[d->from] + (end ? dur[d->from - g->points] : 0);
 }
+
+/* What the time between the source of a dependency and the node is on the path. */
+uint8_t path_dep_class(const path_graph *g, uint32_t node, const path_dep *d);
 
 /* Times by going through the graph with these lengths. */
 void path_replay(const path_graph *g, const path_lengths *lengths, path_times *out);

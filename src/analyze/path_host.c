@@ -218,13 +218,17 @@ static void link_bursts(path_graph *g, path_links *links, const struct worker *a
 }
 
 /* Threads that take turns hand work to each other; threads that run side by side do not. */
+static bool take_turns(const path_graph *g, const struct worker *a, const struct worker *b)
+{
+	int64_t least = a->active < b->active ? a->active : b->active;
+	return least && overlap_of(g, a, b) <= least / 50;
+}
+
+/* What b does in the quiet stretches of a. */
 static void link_pair(path_graph *g, path_links *links, const struct worker *a,
 		      const struct worker *b)
 {
 	const int64_t *at = g->measured.at;
-	int64_t least = a->active < b->active ? a->active : b->active;
-	if (!least || overlap_of(g, a, b) > least / 50)
-		return;
 	for (size_t i = 0, k = 0; i <= a->burst.n && k < b->burst.n; i++) {
 		const struct burst *before = i ? &a->burst.p[i - 1] : NULL;
 		const struct burst *after = i < a->burst.n ? &a->burst.p[i] : NULL;
@@ -254,8 +258,12 @@ void path_hand_offs(path_graph *g, path_links *links)
 	if (w.n)
 		qsort(w.p, w.n, sizeof *w.p, by_activity);
 	for (size_t i = 0; i < w.n && i < HAND_OFF_THREADS; i++)
-		for (size_t k = i + 1; k < w.n && k < HAND_OFF_THREADS; k++)
+		for (size_t k = i + 1; k < w.n && k < HAND_OFF_THREADS; k++) {
+			if (!take_turns(g, &w.p[i], &w.p[k]))
+				continue;
 			link_pair(g, links, &w.p[i], &w.p[k]);
+			link_pair(g, links, &w.p[k], &w.p[i]); /* the same turns from there */
+		}
 	for (size_t i = 0; i < w.n; i++)
 		assay_vec_free(&w.p[i].burst);
 	assay_vec_free(&w);

@@ -122,6 +122,8 @@ struct matcher {
 	uint8_t *of_name;   /* by string id: 0 not asked yet, else 1 + rule or 1 + NO_RULE */
 	uint8_t *of_scope;  /* by row of scope, with the ranges around it; same coding */
 	uint8_t *of_kernel; /* by row of kernel: rule or NO_RULE */
+	/* by point: rule of the range in which another thread waits for this one, or NO_RULE */
+	uint8_t *lent;
 };
 
 static uint8_t min_rule(uint8_t a, uint8_t b)
@@ -235,6 +237,15 @@ static bool in_window(const struct matcher *m, int64_t from, int64_t to)
 	return to > m->path->from && from < m->path->to;
 }
 
+static uint8_t launch_rule(const struct matcher *m, uint32_t node)
+{
+	const path_graph *g = m->g;
+	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++)
+		if (g->dep[d].kind == PATH_LAUNCH)
+			return m->lent[g->dep[d].from];
+	return NO_RULE;
+}
+
 static void change_work(struct matcher *m)
 {
 	path_graph *g = m->g;
@@ -244,7 +255,7 @@ static void change_work(struct matcher *m)
 		m->of_kernel[k] = kernel_rule(m, k);
 	for (uint32_t i = 0; i < g->work; i++) {
 		uint32_t gpu = g->gpu[i];
-		uint8_t r = m->of_kernel[g->kernel[i]];
+		uint8_t r = min_rule(m->of_kernel[g->kernel[i]], launch_rule(m, g->points + i));
 		if (gpu < t->gpu_scope.n)
 			r = min_rule(r,
 				     scope_rule(m, t->gpu_scope.how[gpu] == ASSAY_SCOPE_HOW_FORWARD
@@ -304,6 +315,35 @@ static int64_t row_length(const struct matcher *m, uint32_t point)
 		       : m->g->run->part.t.host.dur[row];
 }
 
+static bool is_quiet(const path_graph *g, uint32_t point)
+{
+	return g->cause[point] == ASSAY_WHY_HOST_PYTHON ||
+	       g->cause[point] == ASSAY_WHY_HOST_UNTRACED;
+}
+
+/* A range in which a thread waits for another one reaches over to what that one does. */
+static void lend_rules(struct matcher *m)
+{
+	path_graph *g = m->g;
+	m->lent = assay_alloc(&m->scratch, g->points + 1);
+	memset(m->lent, NO_RULE, g->points);
+	for (uint32_t p = 0; p < g->points; p++)
+		for (uint32_t d = g->first[p]; d < g->first[p + 1]; d++) {
+			uint32_t from = g->dep[d].from;
+			if (g->dep[d].kind != PATH_HAND || g->row[from] == ASSAY_NO_ROW)
+				continue;
+			uint32_t scope = g->row[from] < g->run->part.t.host_scope.n
+						 ? g->run->part.t.host_scope.scope[g->row[from]]
+						 : ASSAY_NO_ROW;
+			uint8_t r = scope_rule(m, scope);
+			bool quiet = r == NO_RULE;
+			for (uint32_t k = p; !quiet && g->cause[k] != ASSAY_WHY_COUNT; k++) {
+				m->lent[k] = r;
+				quiet = g->elastic[k + 1] && is_quiet(g, k);
+			}
+		}
+}
+
 static void change_segment(struct matcher *m, uint32_t point, const struct reach *reach,
 			   uint32_t *last_row)
 {
@@ -312,10 +352,10 @@ static void change_segment(struct matcher *m, uint32_t point, const struct reach
 	int class = ASSAY_PATH_WHY + g->cause[point];
 	for (size_t r = 0; r < m->rules->n; r++) {
 		const path_rule *rule = &m->rules->p[r];
-		bool by_class = rule->class == class;
-		if (!by_class && (rule->class >= 0 || reach[r].until <= now))
+		bool by_class = rule->class == class, lent = m->lent[point] == r;
+		if (!by_class && !lent && (rule->class >= 0 || reach[r].until <= now))
 			continue;
-		int64_t whole = by_class ? row_length(m, point) : reach[r].whole;
+		int64_t whole = by_class || lent ? row_length(m, point) : reach[r].whole;
 		m->out->len[point] = changed(rule, g->base.len[point], whole);
 		if (by_class && in_window(m, now, g->measured.at[point + 1])) {
 			m->path->rules.p[r].spans +=
@@ -345,23 +385,14 @@ static void change_threads(struct matcher *m)
 }
 
 /* The class a delay has on the path; synchronisation also goes by the name of the call. */
-static uint8_t dep_rule(struct matcher *m, const path_dep *d)
+static uint8_t dep_rule(struct matcher *m, uint32_t node, const path_dep *d)
 {
-	static const int class_of[PATH_DEP_KINDS] = {
-		[PATH_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
-		[PATH_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-		[PATH_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-		[PATH_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
-		[PATH_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
-		[PATH_HAND] = ASSAY_PATH_HAND_OFF,
-		[PATH_BESIDE] = -2,
-		[PATH_FORWARD] = -2,
-	};
+	int class = path_dep_class(m->g, node, d);
 	uint8_t best = d->kind == PATH_SYNC && d->row != ASSAY_NO_ROW
 			       ? name_rule(m, m->g->run->part.t.host.name[d->row])
 			       : NO_RULE;
 	for (size_t i = 0; i < m->rules->n && i < best; i++)
-		if (m->rules->p[i].class == class_of[d->kind])
+		if (m->rules->p[i].class == class)
 			return (uint8_t)i;
 	return best;
 }
@@ -371,8 +402,10 @@ static void change_deps(struct matcher *m)
 	path_graph *g = m->g;
 	for (uint32_t n = 0; n < g->nodes; n++)
 		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
-			uint8_t r = dep_rule(m, &g->dep[d]);
-			if (r == NO_RULE || g->base.lag[d] == PATH_DROPPED)
+			uint8_t r = dep_rule(m, n, &g->dep[d]);
+			bool order =
+				g->dep[d].kind == PATH_BESIDE || g->dep[d].kind == PATH_FORWARD;
+			if (r == NO_RULE || order || g->base.lag[d] == PATH_DROPPED)
 				continue;
 			const path_rule *rule = &m->rules->p[r];
 			bool sync = g->dep[d].kind == PATH_SYNC;
@@ -460,6 +493,7 @@ bool path_rules_apply(path_graph *g, const path_rules *rules, path_lengths *leng
 	for (size_t i = 0; i < rules->n; i++)
 		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
 	match_scopes(&m);
+	lend_rules(&m);
 	change_work(&m);
 	change_threads(&m);
 	change_deps(&m);

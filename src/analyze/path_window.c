@@ -10,7 +10,7 @@ struct span {
 	uint32_t step;
 	int64_t from, to;    /* as the window is */
 	int64_t first, last; /* of its work */
-	int64_t done;
+	int64_t done;        /* end of marker and work */
 };
 
 typedef assay_vec(struct span) spans;
@@ -81,6 +81,14 @@ static void add_work(const assay_run *run, uint32_t group, bool on_device, spans
 	}
 }
 
+/* A step that begins at `marker_from` when the one before is over at `done`. While a device catches
+ * up with its host, ends lie closer than markers are long; that does not last. */
+static int64_t begin_of(int64_t marker_from, int64_t marker, int64_t done, int64_t to)
+{
+	int64_t from = done > marker_from && done < to ? done : marker_from;
+	return from < to - marker ? from : to - marker;
+}
+
 /* From markers to windows; spans are in order of time. */
 static void set_windows(spans *s, bool on_device)
 {
@@ -95,10 +103,9 @@ static void set_windows(spans *s, bool on_device)
 				x->to = s->p[i + 1].first;
 			continue;
 		}
-		x->to = x->last > x->to ? x->last : x->to;
-		x->done = x->to;
-		if (done > x->from && done < x->to)
-			x->from = done;
+		int64_t marker = x->to - x->from;
+		x->done = x->to = x->last > x->to ? x->last : x->to;
+		x->from = begin_of(x->from, marker, done, x->to);
 		done = x->done;
 	}
 }
@@ -113,18 +120,21 @@ static void take(path_window *w, const spans *s, size_t i)
 	w->after = i + 1 < s->n ? s->p[i + 1].step : ASSAY_NO_ROW;
 }
 
-/* The first one warms up and is left aside when there are others. */
+/* The first one warms up and is left aside when there are others; so are steps without work, such
+ * as the rest behind the last one, when there are others with work. */
 static void take_median(path_window *w, const spans *s)
 {
 	spans sorted = {0};
-	for (size_t i = s->n > 1; i < s->n; i++)
-		*assay_push(&sorted) = s->p[i];
+	for (int pass = 0; !sorted.n && pass < 3; pass++)
+		for (size_t i = pass == 1 ? 0 : s->n > 1; i < s->n; i++)
+			if (pass == 2 || s->p[i].last != INT64_MIN)
+				*assay_push(&sorted) = s->p[i];
 	qsort(sorted.p, sorted.n, sizeof *sorted.p, by_length);
 	uint32_t step = sorted.p[(sorted.n - 1) / 2].step;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->p[i].step == step)
 			take(w, s, i);
-	w->chosen = true;
+	w->chosen = sorted.n;
 	assay_vec_free(&sorted);
 }
 
@@ -270,6 +280,16 @@ static path_bounds whole(const path_graph *g, const path_times *t, const int64_t
 	return b;
 }
 
+static int64_t marker_begin(const path_graph *g, const path_window *w, const path_marks *m,
+			    const path_times *t, int64_t before, int64_t to)
+{
+	if (m->start == PATH_SERIAL)
+		return begin_of(g->run->part.t.step.ts[w->step], 0, before, to);
+	int64_t start = t->at[m->start];
+	int64_t marker = m->end == PATH_SERIAL ? 0 : t->at[m->end] - start;
+	return begin_of(start, marker, before, to);
+}
+
 path_bounds path_window_in(const path_graph *g, const path_window *w, const path_marks *m,
 			   const path_times *t, const int64_t *dur)
 {
@@ -291,10 +311,7 @@ path_bounds path_window_in(const path_graph *g, const path_window *w, const path
 			reach(&b, start, g->points + i, false);
 	}
 	if (!w->on_device)
-		b.from =
-			m->start != PATH_SERIAL ? t->at[m->start] : g->run->part.t.step.ts[w->step];
-	if (!w->on_device && before > b.from && before < b.to)
-		b.from = before;
+		b.from = marker_begin(g, w, m, t, before, b.to);
 	if (b.last == PATH_SERIAL || b.from == INT64_MIN) {
 		b = whole(g, t, dur);
 		b.from = w->from;

@@ -10,8 +10,8 @@
 typedef struct path_window {
 	uint32_t step, before, after; /* rows of step, or ASSAY_NO_ROW */
 	uint64_t steps;
-	bool chosen;
-	bool on_device; /* steps are stretches of device time */
+	uint64_t chosen; /* steps it is the median of; 0 when it was asked for */
+	bool on_device;  /* steps are stretches of device time */
 	int64_t from, to;
 	int64_t until; /* when the step before it is over too */
 } path_window;

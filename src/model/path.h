@@ -26,7 +26,7 @@ typedef struct assay_path_seg {
 	uint32_t gpu;   /* row of gpu: the work, or what was waited for or launched */
 	uint32_t track; /* thread or stream; ASSAY_NO_ROW before anything was recorded */
 	uint8_t class;
-	bool inferred; /* a hand-off between threads that nothing recorded */
+	bool inferred; /* a hand-off or wait that nothing recorded */
 } assay_path_seg;
 
 typedef struct assay_path_sum {
@@ -53,8 +53,8 @@ typedef struct assay_path {
 	/* the stretch: [from, to) is tiled by seg */
 	int64_t from, to;
 	uint32_t step;    /* row of step; ASSAY_NO_ROW: the whole recording */
-	uint64_t steps;   /* steps it was chosen from */
-	bool chosen;      /* the median step, not one asked for */
+	uint64_t steps;   /* steps in the input */
+	uint64_t chosen;  /* it is the median of so many; 0 when it was asked for */
 	uint32_t source;  /* whose clock and rank */
 	uint32_t sources; /* processes in the run; only one is followed */
 	assay_vec(assay_path_seg) seg;
@@ -68,6 +68,7 @@ typedef struct assay_path {
 	uint64_t violated;     /* of these, times contradict them: counted as no delay */
 	uint64_t broken;       /* left out: they would point back in time */
 	uint64_t inferred;     /* hand-offs between threads */
+	uint64_t guessed;      /* waits of streams inferred where nothing recorded explains them */
 	uint64_t overlaps;     /* work that ran beside the work before it on its stream */
 	int64_t launch_latency, stream_gap, sync_return, sync_call; /* typical, ns */
 	assay_path_replay same;                                     /* nothing changed */

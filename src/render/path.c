@@ -197,6 +197,11 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 		fprintf(out,
 			"  %s hand-offs between threads are inferred from threads taking turns\n",
 			assay_fmt_count(c[0], p->inferred));
+	if (p->guessed)
+		fprintf(out,
+			"  %s waits of one stream for another are inferred: nothing recorded "
+			"explains the delay\n",
+			assay_fmt_count(c[0], p->guessed));
 	if (p->broken)
 		fprintf(out, "  %s dependencies point back in time and are left out\n",
 			assay_fmt_count(c[0], p->broken));
@@ -215,11 +220,11 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 void assay_path_text(FILE *out, const assay_run *run, const assay_path *p, uint32_t top)
 {
 	fprintf(out, "%s\n", p->sentence);
-	if (p->chosen)
+	if (p->chosen > 1)
 		fprintf(out,
-			"  the step of median length of %" PRIu64 ", the first left aside; "
-			"--step N takes another\n",
-			p->steps);
+			"  the step of median length of %" PRIu64
+			" after warming up; --step N takes another\n",
+			p->chosen);
 	if (p->rules.n)
 		print_changed(out, p);
 	print_classes(out, p);
@@ -297,6 +302,7 @@ static void put_replay(assay_jsonw *w, const assay_path *p)
 	assay_jsonw_u64(w, "violated", p->violated);
 	assay_jsonw_u64(w, "left_out", p->broken);
 	assay_jsonw_u64(w, "inferred_hand_offs", p->inferred);
+	assay_jsonw_u64(w, "inferred_waits", p->guessed);
 	assay_jsonw_u64(w, "overlapping_on_a_stream", p->overlaps);
 	assay_jsonw_i64(w, "launch_latency_ns", p->launch_latency);
 	assay_jsonw_i64(w, "stream_gap_ns", p->stream_gap);

@@ -127,11 +127,12 @@ class Machine:
         return self
 
     def length(self, number):
-        """A step begins with its marker or when the one before is over; it is over with its marker and its work."""
+        """A step begins with its marker or when the one before is over, it is over with its marker and its work, and it is
+        never shorter than its marker."""
         done = lambda s: max(s[1], s[2])
-        begin, before = self.steps[number][0], done(self.steps[number - 1]) if number else 0
-        end = done(self.steps[number])
-        return end - (before if begin < before < end else begin)
+        begin, end = self.steps[number][0], done(self.steps[number])
+        before = done(self.steps[number - 1]) if number else 0
+        return max(end - (before if begin < before < end else begin), self.steps[number][1] - begin)
 
     def trace(self):
         return '{"schemaVersion": 1, "traceEvents": [\n' + ",\n".join(self.rows) + "\n]}\n"
