@@ -224,6 +224,12 @@ static bool take_turns(const path_graph *g, const struct worker *a, const struct
 	return least && overlap_of(g, a, b) <= least / 50;
 }
 
+/* The one that is there first calls the other. */
+static bool starts_first(const path_graph *g, const struct worker *a, const struct worker *b)
+{
+	return g->measured.at[a->burst.p[0].first] <= g->measured.at[b->burst.p[0].first];
+}
+
 /* What b does in the quiet stretches of a. */
 static void link_pair(path_graph *g, path_links *links, const struct worker *a,
 		      const struct worker *b)
@@ -261,8 +267,8 @@ void path_hand_offs(path_graph *g, path_links *links)
 		for (size_t k = i + 1; k < w.n && k < HAND_OFF_THREADS; k++) {
 			if (!take_turns(g, &w.p[i], &w.p[k]))
 				continue;
-			link_pair(g, links, &w.p[i], &w.p[k]);
-			link_pair(g, links, &w.p[k], &w.p[i]); /* the same turns from there */
+			bool first = starts_first(g, &w.p[i], &w.p[k]);
+			link_pair(g, links, &w.p[first ? i : k], &w.p[first ? k : i]);
 		}
 	for (size_t i = 0; i < w.n; i++)
 		assay_vec_free(&w.p[i].burst);
