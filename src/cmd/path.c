@@ -1,15 +1,17 @@
 /* assay path: what the length of a step hangs on, and what it would be otherwise. */
 #include <string.h>
 
+#include "analyze/like_hta.h"
 #include "analyze/path.h"
 #include "cmd/cmd.h"
 #include "render/path.h"
+#include "render/report.h"
 #include "resolve/resolve.h"
 
 struct path_args {
-	const char *step, *like;
+	const char *step, *like, *range;
 	assay_opt_list what_if;
-	int64_t top;
+	int64_t top, instance;
 	bool json;
 };
 
@@ -37,33 +39,59 @@ static void show(const assay_run *run, const struct path_args *a, const assay_pa
 	assay_jsonw_free(&w);
 }
 
+static bool path_native(assay_run *run, const struct path_args *a, int64_t step, assay_err *err)
+{
+	assay_path path;
+	assay_scopes(run, NULL);
+	bool ok = assay_path_find(run,
+				  &(assay_path_opts){.step = step,
+						     .what_if = a->what_if.item,
+						     .what_ifs = a->what_if.n},
+				  &path, err);
+	if (ok)
+		show(run, a, &path);
+	assay_path_free(&path);
+	return ok;
+}
+
+static bool path_hta(assay_run *run, const struct path_args *a, assay_err *err)
+{
+	const char *range = a->range ? a->range : "ProfilerStep";
+	if (!assay_like_hta_path(run, range, a->instance, err))
+		return false;
+	if (!a->json) {
+		assay_like_text(stdout, run, "hta");
+		return true;
+	}
+	assay_jsonw w = {0};
+	assay_like_json(&w, run, "hta");
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+	return true;
+}
+
 static int path_run(const void *args, char **operands, int n)
 {
 	const struct path_args *a = args;
 	int64_t step;
+	bool hta = a->like && !strcmp(a->like, "hta");
 	if (!parse_step(a->step, &step)) {
 		fprintf(stderr, "assay path: '%s' is not a step number\n", a->step);
+		return ASSAY_EXIT_USAGE;
+	}
+	if (hta ? a->step || a->what_if.n : a->range || a->instance) {
+		fprintf(stderr, hta ? "assay path: --step and --what-if are not for --like hta\n"
+				    : "assay path: --range and --instance need --like hta\n");
 		return ASSAY_EXIT_USAGE;
 	}
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
-	assay_path path = {.step = ASSAY_NO_ROW};
-	bool ok = assay_run_analyze(run, NULL, &err);
-	if (ok) {
-		assay_scopes(run, NULL);
-		ok = assay_path_find(run,
-				     &(assay_path_opts){.step = step,
-							.what_if = a->what_if.item,
-							.what_ifs = a->what_if.n},
-				     &path, &err);
-	}
-	if (ok)
-		show(run, a, &path);
-	else
+	bool ok = assay_run_analyze(run, NULL, &err) &&
+		  (hta ? path_hta(run, a, &err) : path_native(run, a, step, &err));
+	if (!ok)
 		assay_cmd_error(&err);
-	assay_path_free(&path);
 	assay_run_free(run);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
@@ -81,6 +109,15 @@ static const assay_opt path_opts[] = {
 	 offsetof(struct path_args, what_if)},
 	{"top", 'n', ASSAY_OPT_INT, "N", "Rows of each table (default 10).",
 	 offsetof(struct path_args, top)},
+	{"like", 0, ASSAY_OPT_TEXT, "native|hta",
+	 "Compute Holistic Trace Analysis's critical path by its own rules (default native).",
+	 offsetof(struct path_args, like)},
+	{"range", 0, ASSAY_OPT_TEXT, "TEXT",
+	 "With --like hta: the range to look at, by a part of its name (default ProfilerStep).",
+	 offsetof(struct path_args, range)},
+	{"instance", 0, ASSAY_OPT_INT, "N",
+	 "With --like hta: which of the ranges of that name, from 0 (default 0).",
+	 offsetof(struct path_args, instance)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL,
 	 "Write JSON for programs, with every stretch of the path.",
 	 offsetof(struct path_args, json)},
@@ -92,6 +129,7 @@ static const assay_example path_examples[] = {
 	 "step 5 with matrix products twice as fast"},
 	{"assay path --what-if 'launch_latency=0' --what-if 'op=0.5x' demo/train.json.gz",
 	 "a host that launches faster"},
+	{"assay path --like hta demo/train.json.gz", "as Holistic Trace Analysis counts"},
 	{"assay path --json --top 5 demo/train.json.gz", "the same for a program"},
 };
 
