@@ -331,20 +331,33 @@ static bool *find_unqueued(struct graph *g, const launches *l)
 	return lone;
 }
 
-/* The last launch on a stream before a record call; row of gpu. */
+/* How many launches began before ts. */
+static size_t launches_until(const launches *l, int64_t ts)
+{
+	size_t low = 0, high = l->n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (l->p[mid].ts < ts)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The last launch on a stream up to a record call; row of gpu. */
 static uint32_t launch_before(const launches *l, int64_t pid, int64_t stream, int64_t ts)
 {
-	uint32_t found = ASSAY_NO_ROW;
-	for (size_t i = 0; i < l->n && l->p[i].ts <= ts; i++)
+	for (size_t i = launches_until(l, ts + 1); i-- > 0;)
 		if (l->p[i].pid == pid && l->p[i].stream == stream)
-			found = l->p[i].gpu;
-	return found;
+			return l->p[i].gpu;
+	return ASSAY_NO_ROW;
 }
 
 static uint32_t launch_after(const launches *l, uint32_t thread, int64_t stream, int64_t ts)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (l->p[i].ts >= ts && l->p[i].thread == thread && l->p[i].stream == stream)
+	for (size_t i = launches_until(l, ts); i < l->n; i++)
+		if (l->p[i].thread == thread && l->p[i].stream == stream)
 			return l->p[i].gpu;
 	return ASSAY_NO_ROW;
 }
@@ -361,15 +374,17 @@ struct device_walk {
 	const bool *lone;
 	uint32_t *waits_for; /* by row of gpu: row of gpu, or none */
 	assay_vec(struct stream_end) last;
+	assay_map last_at; /* stream -> last */
 };
 
 static uint32_t *last_on(struct device_walk *w, int64_t stream)
 {
-	for (size_t i = 0; i < w->last.n; i++)
-		if (w->last.p[i].stream == stream)
-			return &w->last.p[i].node;
-	*assay_push(&w->last) = (struct stream_end){stream, NONE};
-	return &w->last.p[w->last.n - 1].node;
+	uint32_t *slot = assay_map_at(&w->last_at, (uint64_t)stream);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)w->last.n;
+		*assay_push(&w->last) = (struct stream_end){stream, NONE};
+	}
+	return &w->last.p[*slot].node;
 }
 
 static uint32_t call_of(const struct graph *g, uint64_t corr)
@@ -483,6 +498,7 @@ static void add_device(struct graph *g)
 			handle_sync(g, &w, row[i] - (uint32_t)g->event.n);
 	assay_vec_free(&w.launch);
 	assay_vec_free(&w.last);
+	assay_map_free(&w.last_at);
 }
 
 /* ------------------------------------------------------------------ longest path */

@@ -230,39 +230,41 @@ static uint32_t scope_of(const assay_tables *t, const assay_path_seg *s)
 								    : ASSAY_NO_ROW;
 }
 
-/* Rows of scope from the outermost to this one; how many. */
-static size_t scope_chain(const assay_tables *t, uint32_t scope, uint32_t chain[SCOPE_DEPTH])
+/* Names from the outermost range to this one. */
+static assay_sid scope_path(assay_run *run, assay_map *known, uint32_t scope, int depth)
 {
-	uint32_t up[4 * SCOPE_DEPTH];
-	size_t n = 0, kept = 0;
-	for (; scope != ASSAY_NO_ROW && n < 4 * SCOPE_DEPTH; scope = t->scope.up[scope])
-		up[n++] = scope;
-	while (n && kept < SCOPE_DEPTH)
-		chain[kept++] = up[--n];
-	return kept;
+	const assay_scope_table *t = &run->part.t.scope;
+	assay_arena scratch = {0};
+	uint32_t seen = assay_map_get(known, scope);
+	if (seen != ASSAY_MAP_ABSENT)
+		return seen;
+	uint32_t up = depth < SCOPE_DEPTH ? t->up[scope] : ASSAY_NO_ROW;
+	assay_sid above = up == ASSAY_NO_ROW ? 0 : scope_path(run, known, up, depth + 1);
+	assay_sid path =
+		assay_sid_of(run, assay_printf(&scratch, "%s%s%s", assay_z(run, above),
+					       above ? "/" : "", assay_z(run, t->name[scope])));
+	*assay_map_at(known, scope) = path;
+	assay_arena_free(&scratch);
+	return path;
 }
 
 static void sum_scopes(assay_run *run, assay_path *p)
 {
 	const assay_tables *t = &run->part.t;
-	assay_map at = {0};
+	assay_map at = {0}, known = {0};
 	sums found = {0};
-	assay_arena scratch = {0};
 	uint32_t lent = ASSAY_NO_ROW; /* the range in which another thread waits for this one */
 	for (size_t i = 0; i < p->seg.n; i++) {
-		uint32_t chain[SCOPE_DEPTH], scope = scope_of(t, &p->seg.p[i]);
+		uint32_t scope = scope_of(t, &p->seg.p[i]);
 		if (p->seg.p[i].class == ASSAY_PATH_HAND_OFF)
 			lent = scope;
-		size_t n = scope_chain(t, scope == ASSAY_NO_ROW ? lent : scope, chain);
-		const char *path = "";
-		for (size_t k = 0; k < n; k++) {
-			path = assay_printf(&scratch, "%s%s%s", path, *path ? "/" : "",
-					    assay_z(run, t->scope.name[chain[k]]));
-			assay_path_sum *s = sum_at(&at, &found, assay_sid_of(run, path));
+		scope = scope == ASSAY_NO_ROW ? lent : scope;
+		for (int k = 0; scope != ASSAY_NO_ROW && k < SCOPE_DEPTH; k++) {
+			assay_path_sum *s = sum_at(&at, &found, scope_path(run, &known, scope, 0));
 			s->count++;
 			s->time += p->seg.p[i].dur;
+			scope = t->scope.up[scope];
 		}
-		assay_arena_reset(&scratch);
 	}
 	if (found.n)
 		qsort(found.p, found.n, sizeof *found.p, by_time);
@@ -270,7 +272,7 @@ static void sum_scopes(assay_run *run, assay_path *p)
 	p->scopes.n = found.n;
 	p->scopes.cap = found.cap;
 	assay_map_free(&at);
-	assay_arena_free(&scratch);
+	assay_map_free(&known);
 }
 
 /* ------------------------------------------------------------------ the sentence */
