@@ -137,7 +137,36 @@ const assay_cmd assay_cmd_path = {
 	.name = "path",
 	.args = "INPUT...",
 	.about = "Show the critical path of a step, and what-if",
-	.details = "x",
+	.details = "The critical path leads from the end of the step back to its start, from each "
+		   "event to the one it\n"
+		   "hung on: host threads in order, launch calls to their work, streams in order, "
+		   "waits and\n"
+		   "synchronisation to what they waited for, one thread handing over to another. "
+		   "Every nanosecond of\n"
+		   "the step is in one stretch of it: compute, communication and copies on the "
+		   "device, or a cause of\n"
+		   "idle time as in assay report.\n"
+		   "\n"
+		   "--what-if replays the same dependencies with other lengths and prints the step "
+		   "that gives. PATTERN\n"
+		   "is matched with kernel names (whole, or without templates and arguments), "
+		   "kernel families, the\n"
+		   "classes compute, communication and copy, names of operators, calls and ranges, "
+		   "and paths of ranges\n"
+		   "(outer/inner); * and ? are wildcards, letters of either case. The words data, "
+		   "python, op, runtime,\n"
+		   "sync, untraced, queued, launch_latency, graph_internal and hand_off mean the "
+		   "class of that name. A\n"
+		   "range takes with it the host's time inside and the GPU work launched there; an "
+		   "operator or call only\n"
+		   "the host's time. sync=0, or a waiting call at 0, does not wait at all. Nested "
+		   "spans are scaled once.\n"
+		   "\n"
+		   "Read the replay error first: it is what the same replay makes of the step with "
+		   "nothing changed. A\n"
+		   "step lasts until its marker and the work launched in it are over, from where "
+		   "the step before it was\n"
+		   "over, and never less than its marker.",
 	ASSAY_OPTS(path_opts),
 	ASSAY_EXAMPLES(path_examples),
 	.args_size = sizeof(struct path_args),
