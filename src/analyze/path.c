@@ -409,6 +409,7 @@ static void describe_graph(const path_graph *g, const path_window *w, assay_path
 	out->inferred = g->inferred;
 	out->guessed = g->guessed;
 	out->overlaps = g->overlaps;
+	out->full = g->full;
 	out->launch_latency = g->typical[PATH_LAUNCH][ASSAY_GPU_KERNEL];
 	out->stream_gap = g->typical[PATH_STREAM][ASSAY_GPU_KERNEL];
 	out->sync_return = g->typical[PATH_SYNC][ASSAY_GPU_KERNEL];

@@ -260,6 +260,83 @@ static void link_return(path_graph *g, path_links *links, struct waiters *w, uin
 	c->ready = end_of(g, from) > c->ready ? end_of(g, from) : c->ready;
 }
 
+/* A launch that takes so many times the usual with that much work in front of it waited for room in
+ * the queue (1,024 deep on CUDA): it returned when work of its stream was over. */
+enum { FULL_QUEUE = 512, LONG_LAUNCH = 3 };
+
+/* Work stream after stream, in order of start; first[track] to first[track + 1]. */
+static uint32_t *work_by_stream(const path_graph *g, assay_arena *scratch, uint32_t **first)
+{
+	const assay_tables *t = &g->run->part.t;
+	uint32_t *by = assay_alloc(scratch, (g->work + 1) * sizeof *by);
+	*first = assay_alloc(scratch, (t->track.n + 3) * sizeof **first);
+	for (uint32_t i = 0; i < g->work; i++)
+		(*first)[t->gpu.track[g->gpu[i]] + 2]++;
+	for (size_t i = 1; i <= t->track.n; i++)
+		(*first)[i + 1] += (*first)[i];
+	for (uint32_t i = 0; i < g->work; i++)
+		by[(*first)[t->gpu.track[g->gpu[i]] + 1]++] = i;
+	return by;
+}
+
+/* The last work of the stream that ended inside the call; n when none did. Calls come in order. */
+static uint32_t ended_inside(const path_graph *g, const uint32_t *work, uint32_t n, uint32_t *next,
+			     uint32_t call)
+{
+	while (*next < n && end_of(g, g->points + work[*next]) <= call_end(g, call))
+		++*next;
+	bool inside =
+		*next && end_of(g, g->points + work[*next - 1]) > g->run->part.t.host.ts[call];
+	return inside ? *next - 1 : n;
+}
+
+static int64_t usual_launch(const path_graph *g, const uint32_t *work, uint32_t n)
+{
+	const assay_tables *t = &g->run->part.t;
+	struct samples s = {.seen = 0};
+	for (uint32_t i = 0, next = 0; i < n; i++) {
+		uint32_t call = t->launch.host[g->gpu[work[i]]];
+		if (call == ASSAY_NO_ROW)
+			continue;
+		ended_inside(g, work, i, &next, call);
+		if (i - next < FULL_QUEUE / 2)
+			add_sample(&s, call_end(g, call) - t->host.ts[call]);
+	}
+	return median_of(&s, INT64_MAX / LONG_LAUNCH);
+}
+
+static void link_queue(path_graph *g, path_links *links, const uint32_t *work, uint32_t n)
+{
+	const assay_tables *t = &g->run->part.t;
+	int64_t usual = usual_launch(g, work, n);
+	for (uint32_t i = 0, next = 0; i < n; i++) {
+		uint32_t call = t->launch.host[g->gpu[work[i]]];
+		if (call == ASSAY_NO_ROW)
+			continue;
+		uint32_t from = ended_inside(g, work, i, &next, call);
+		uint32_t to = path_point_at(g, t->host.track[call], call_end(g, call));
+		if (from == i || i - next < FULL_QUEUE || to == PATH_SERIAL || g->elastic[to] ||
+		    g->measured.at[to] != call_end(g, call) ||
+		    call_end(g, call) - t->host.ts[call] < LONG_LAUNCH * usual)
+			continue;
+		add_link(links, g->points + work[from], to, PATH_SYNC, call);
+		path_make_elastic(g, path_point_at(g, t->host.track[call], t->host.ts[call]), to,
+				  usual);
+		g->full++;
+	}
+}
+
+static void link_queues(path_graph *g, path_links *links)
+{
+	assay_arena scratch = {0};
+	uint32_t *first;
+	const uint32_t *work = work_by_stream(g, &scratch, &first);
+	for (size_t i = 0; i < g->run->part.t.track.n; i++)
+		if (first[i + 1] - first[i] > FULL_QUEUE)
+			link_queue(g, links, work + first[i], first[i + 1] - first[i]);
+	assay_arena_free(&scratch);
+}
+
 static void link_edges(path_graph *g, path_links *links, struct waiters *w)
 {
 	const assay_tables *t = &g->run->part.t;
@@ -534,6 +611,7 @@ void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64
 	link_work(g, &links);
 	link_edges(g, &links, &waiters);
 	stretch_waits(g, &waiters);
+	link_queues(g, &links);
 	guess_waits(g, &links);
 	path_hand_offs(g, &links);
 	link_forward(g, &links);

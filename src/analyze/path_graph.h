@@ -70,7 +70,7 @@ typedef struct path_graph {
 	path_times measured;
 	int64_t typical[PATH_DEP_KINDS][ASSAY_GPU_KIND_COUNT];
 	int64_t sync_call; /* of a call that had nothing to wait for */
-	uint64_t violated, broken, inferred, guessed, overlaps;
+	uint64_t violated, broken, inferred, guessed, overlaps, full;
 } path_graph;
 
 void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64_t until);

@@ -230,6 +230,14 @@ static bool starts_first(const path_graph *g, const struct worker *a, const stru
 	return g->measured.at[a->burst.p[0].first] <= g->measured.at[b->burst.p[0].first];
 }
 
+/* The edge of a range between two bursts: the thread was back for a moment. */
+static bool shows_between(const path_graph *g, const struct worker *a, const struct burst *one,
+			  const struct burst *two)
+{
+	uint32_t p = path_point_at(g, a->track, g->measured.at[two->first]);
+	return p != PATH_SERIAL && g->measured.at[p] >= g->measured.at[one->last];
+}
+
 /* What b does in the quiet stretches of a. */
 static void link_pair(path_graph *g, path_links *links, const struct worker *a,
 		      const struct worker *b)
@@ -243,8 +251,11 @@ static void link_pair(path_graph *g, path_links *links, const struct worker *a,
 		size_t low = k;
 		while (k < b->burst.n && (!after || at[b->burst.p[k].last] <= at[after->first]))
 			k++;
-		if (k > low)
-			link_bursts(g, links, a, b, low, k);
+		for (size_t n = low + 1; n <= k; n++)
+			if (n == k || shows_between(g, a, &b->burst.p[n - 1], &b->burst.p[n])) {
+				link_bursts(g, links, a, b, low, n);
+				low = n;
+			}
 	}
 }
 

@@ -70,6 +70,7 @@ typedef struct assay_path {
 	uint64_t inferred;     /* hand-offs between threads */
 	uint64_t guessed;      /* waits of streams inferred where nothing recorded explains them */
 	uint64_t overlaps;     /* work that ran beside the work before it on its stream */
+	uint64_t full;         /* launches that waited for room in a full queue */
 	int64_t launch_latency, stream_gap, sync_return, sync_call; /* typical, ns */
 	assay_path_replay same;                                     /* nothing changed */
 	assay_vec(assay_path_rule) rules;

@@ -202,6 +202,9 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 			"  %s waits of one stream for another are inferred: nothing recorded "
 			"explains the delay\n",
 			assay_fmt_count(c[0], p->guessed));
+	if (p->full)
+		fprintf(out, "  %s launches waited for room in a full queue\n",
+			assay_fmt_count(c[0], p->full));
 	if (p->broken)
 		fprintf(out, "  %s dependencies point back in time and are left out\n",
 			assay_fmt_count(c[0], p->broken));
@@ -303,6 +306,7 @@ static void put_replay(assay_jsonw *w, const assay_path *p)
 	assay_jsonw_u64(w, "left_out", p->broken);
 	assay_jsonw_u64(w, "inferred_hand_offs", p->inferred);
 	assay_jsonw_u64(w, "inferred_waits", p->guessed);
+	assay_jsonw_u64(w, "full_queue_launches", p->full);
 	assay_jsonw_u64(w, "overlapping_on_a_stream", p->overlaps);
 	assay_jsonw_i64(w, "launch_latency_ns", p->launch_latency);
 	assay_jsonw_i64(w, "stream_gap_ns", p->stream_gap);

@@ -4,6 +4,7 @@ the program again with other lengths is the truth that a what-if has to meet."""
 import random
 
 LAUNCH, GAP, RETURN, CALL = 7000, 1200, 3000, 2000  # ns; a wait that finds nothing takes CALL
+QUEUE, ROOM = 1024, 600  # launches a stream takes before the call waits for room; ns until it knows
 KERNELS = ["kern_a", "kern_b", "sgemm_c", "ncclDevKernel_AllReduce_x", "kern_d"]
 OPS = ["aten::one", "aten::two", "aten::three"]
 
@@ -14,6 +15,12 @@ def program(rng, steps=3):
     warm = [("launch", 0, "kern_a", 4000, 400000), ("launch", 0, "kern_b", 4000, 20000), ("sync", 0), ("sync", 0),
             ("launch", 0, "kern_a", 4000, 20000), ("untraced", 200000)]
     return [warm] + [[instruction(rng, streams) for _ in range(rng.randint(4, 25))] for _ in range(steps)]
+
+
+def flood(kernels, call, dur, steps=4):
+    """A host that runs ahead until the queue is full."""
+    warm = [("launch", 0, "kern_a", 4000, 20000), ("sync", 0), ("sync", 0)]
+    return [warm] + [[("launch", 0, "kern_a", call, dur)] * kernels for _ in range(steps)]
 
 
 def instruction(rng, streams):
@@ -41,8 +48,8 @@ def instruction(rng, streams):
 class Machine:
     """`change` maps (kind, name) and a length to another length."""
 
-    def __init__(self, change=lambda kind, name, ns: ns, launch=LAUNCH):
-        self.change, self.launch_delay = change, launch
+    def __init__(self, change=lambda kind, name, ns: ns, launch=LAUNCH, noise=0):
+        self.change, self.launch_delay, self.noise = change, launch, noise
         self.now, self.corr = 1000000, 0
         self.end = {}      # stream -> (end of its last kernel)
         self.event = {}    # event -> (end of the kernel it stands for, stream, correlation of the record)
@@ -50,6 +57,11 @@ class Machine:
         self.rows = []     # trace events
         self.steps = []    # (marker start, marker end, end of its work)
         self.work_end = 0
+        self.ends = {}     # stream -> ends of all its kernels
+
+    def delay(self, ns, salt):
+        """The same event is late by the same amount in every run."""
+        return int(ns * (1 + self.noise * (2 * random.Random(self.corr * 7 + salt).random() - 1)))
 
     def row(self, cat, name, ts, dur, tid=1, pid=1, **args):
         us = lambda ns: f"{ns // 1000}.{ns % 1000:03d}"
@@ -63,17 +75,23 @@ class Machine:
         self.now += dur
 
     def launch(self, stream, kernel, call, dur, tid=1):
-        start = max([self.now + self.launch_delay] + [e + GAP for s, e in self.end.items() if s == stream] +
-                    [e + GAP for e in self.behind.pop(stream, [])])
+        gap = self.delay(GAP, 1)
+        start = max([self.now + self.delay(self.launch_delay, 2)] + [e + gap for s, e in self.end.items() if s == stream] +
+                    [e + gap for e in self.behind.pop(stream, [])])
         dur = self.change("kernel", kernel, dur)
-        self.call("cudaLaunchKernel", self.change("call", "cudaLaunchKernel", call), tid)
+        call = self.change("call", "cudaLaunchKernel", call)
+        ends = self.ends.setdefault(stream, [])
+        if len(ends) >= QUEUE:
+            call = max(call, ends[len(ends) - QUEUE] + ROOM - self.now)
+        ends.append(start + dur)
+        self.call("cudaLaunchKernel", call, tid)
         self.row("kernel", kernel, start, dur, stream + 7, 0, device=0, stream=stream + 7, correlation=self.corr)
         self.end[stream] = start + dur
         self.work_end = max(self.work_end, start + dur)
 
     def wait_call(self, name, ready, row, stream):
         begin = self.now
-        self.call(name, max([CALL] + [e + RETURN - begin for e in ready]))
+        self.call(name, max([self.delay(CALL, 3)] + [e + self.delay(RETURN, 4) - begin for e in ready]))
         self.row("cuda_sync", row, begin, self.now - begin, stream, 0, stream=stream, correlation=self.corr, device=0)
 
     def op(self, name, pre, stream, kernel, call, dur, post, tid=1):

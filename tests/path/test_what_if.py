@@ -14,7 +14,6 @@ import simulate
 import tap
 
 ROUNDS = int(os.environ.get("ROUNDS", "150"))
-HALF = {"kernel": lambda n: n.startswith("kern_a"), "op": lambda n: True}
 # what-if, how it changes the machine
 CHANGES = [
     ([], {}),
@@ -65,11 +64,44 @@ def check(rng, number, directory):
     return ("bad", f"{path} step {step}: " + "; ".join(bad)) if bad else ("good", measured != truth)
 
 
+def check_flood(directory):
+    """A device-bound program with a full queue: its launches get shorter with the work, until the host sets the pace."""
+    steps = simulate.flood(700, 4000, 30000)
+    machine = simulate.Machine().run(steps)
+    path = pathlib.Path(directory) / "flood.json"
+    path.write_text(machine.trace())
+    for factor in (0.5, 0.25, 0.1):
+        got, err = predict(path, 3, [f"kern_a={factor}x"])
+        truth = simulate.Machine(lambda k, n, d: int(d * factor) if k == "kernel" else d).run(steps).length(3)
+        predicted, measured = got["what_if"]["predicted_ns"], machine.length(3)
+        tap.ok(f"a full queue drains with work at {factor}x", got["measured_ns"] == measured and abs(predicted / truth - 1) < 0.01 and
+               got["replay"]["full_queue_launches"] > 500, f"predicted {predicted}, truth {truth}, measured {measured}, {got['replay']}")
+
+
+def check_noise(directory, rounds=60):
+    """Delays that vary by a third: what-ifs are off by little, and less on the whole."""
+    rng, off = random.Random(3), []
+    for number in range(rounds):
+        steps = simulate.program(rng)
+        path = pathlib.Path(directory) / "noise.json"
+        path.write_text(simulate.Machine(noise=0.33).run(steps).trace())
+        rules, changed = CHANGES[1 + number % (len(CHANGES) - 1)]
+        got, err = predict(path, 2, rules)
+        if got:
+            truth = simulate.Machine(**changed, noise=0.33).run(steps).length(2)
+            off.append(abs(got["what_if"]["predicted_ns"] / truth - 1))
+    off.sort()
+    tap.ok("with noisy delays what-ifs stay near the truth", len(off) > rounds // 2 and sum(off) / len(off) < 0.01 and off[-1] < 0.05,
+           f"mean {sum(off) / len(off):.4f}, worst {off[-3:]}")
+
+
 def main():
     rng = random.Random(int(os.environ.get("SEED", "7")))
     seen = {"good": 0, "bad": 0, "skip": 0}
     moved, texts = 0, []
     with tempfile.TemporaryDirectory() as directory:
+        check_flood(directory)
+        check_noise(directory)
         for number in range(ROUNDS):
             what, detail = check(rng, number, sys.argv[1] if len(sys.argv) > 1 else directory)
             seen[what] += 1
