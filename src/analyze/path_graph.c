@@ -652,7 +652,9 @@ uint8_t path_dep_class(const path_graph *g, uint32_t node, const path_dep *d)
 	const uint32_t *call = g->run->part.t.launch.host;
 	if (path_is_work(g, node) && path_is_work(g, d->from)) {
 		uint32_t a = call[g->gpu[node - g->points]], b = call[g->gpu[d->from - g->points]];
-		if (a == b && a != ASSAY_NO_ROW)
+		if (a == ASSAY_NO_ROW) /* the host may have been late: nobody knows */
+			return ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED;
+		if (a == b)
 			return ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL;
 	}
 	return class_of_dep[d->kind];

@@ -144,19 +144,21 @@ static void print_sums(FILE *out, const assay_run *run, const assay_path *p, uin
 	assay_arena_free(&a);
 }
 
+static const char *add_count(assay_arena *a, const char *text, uint64_t n, const char *one,
+			     const char *many)
+{
+	char f[ASSAY_FMT];
+	if (!n)
+		return text;
+	return assay_printf(a, "%s%s%s %s", text, *text ? ", " : "", assay_fmt_count(f, n),
+			    n == 1 ? one : many);
+}
+
 static const char *matched_words(const assay_path_rule *r, assay_arena *a)
 {
-	char f[3][ASSAY_FMT];
-	const char *text = "";
-	if (r->work)
-		text = assay_printf(a, "%s GPU events", assay_fmt_count(f[0], r->work));
-	if (r->spans)
-		text = assay_printf(a, "%s%s%s host spans", text, *text ? ", " : "",
-				    assay_fmt_count(f[1], r->spans));
-	if (r->waits)
-		text = assay_printf(a, "%s%s%s dependencies", text, *text ? ", " : "",
-				    assay_fmt_count(f[2], r->waits));
-	return *text ? text : "nothing in this step";
+	const char *text = add_count(a, "", r->work, "GPU event", "GPU events");
+	text = add_count(a, text, r->spans, "host span", "host spans");
+	return add_count(a, text, r->waits, "dependency", "dependencies");
 }
 
 static void print_changed(FILE *out, const assay_path *p)
