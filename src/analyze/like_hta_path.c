@@ -10,7 +10,7 @@
 #include "analyze/order.h"
 #include "base/sort.h"
 
-enum { NONE = UINT32_MAX };
+static const uint32_t none = UINT32_MAX; /* no event, node or edge */
 
 enum edge_type { OPERATOR, KERNEL, DEPENDENCY, LAUNCH_DELAY, KERNEL_DELAY, SYNC_DEPENDENCY };
 
@@ -35,7 +35,7 @@ struct graph {
 	int64_t unit, before;
 	int64_t from, to; /* window */
 	assay_vec(struct event) event;
-	uint32_t *of_host, *of_gpu; /* row -> event, NONE when it has no nodes */
+	uint32_t *of_host, *of_gpu; /* row -> event, none when it has no nodes */
 	assay_vec(struct edge) edge;
 	assay_map edge_at; /* from, to -> edge */
 	assay_arena arena;
@@ -176,25 +176,25 @@ struct stack_walk {
 
 static void enter_row(struct graph *g, struct stack_walk *w, uint32_t event)
 {
-	if (event == NONE)
+	if (event == none)
 		return;
-	if (!w->depth && w->last_top != NONE)
+	if (!w->depth && w->last_top != none)
 		add_edge(g, w->last_top, 2 * event, DEPENDENCY, true);
 	w->depth++;
-	if (w->last != NONE)
+	if (w->last != none)
 		add_edge(g, w->last, 2 * event, OPERATOR, false);
 	w->last = 2 * event;
 }
 
 static void leave_row(struct graph *g, struct stack_walk *w, uint32_t event)
 {
-	if (event == NONE)
+	if (event == none)
 		return;
 	uint32_t end = 2 * event + 1;
 	w->depth--;
-	if (w->last != NONE)
+	if (w->last != none)
 		add_edge(g, w->last, end, OPERATOR, g->event.p[event].blocking);
-	w->last = w->depth ? end : NONE;
+	w->last = w->depth ? end : none;
 	w->last_top = w->depth ? w->last_top : end;
 }
 
@@ -202,7 +202,7 @@ static void leave_row(struct graph *g, struct stack_walk *w, uint32_t event)
  */
 static void walk_thread(struct graph *g, struct turn *turn, size_t n)
 {
-	struct stack_walk w = {NONE, NONE, 0};
+	struct stack_walk w = {none, none, 0};
 	assay_vec(uint32_t) open = {0};
 	qsort(turn, n, sizeof *turn, by_turn);
 	for (size_t i = 0; i < n; i++) {
@@ -382,7 +382,7 @@ static uint32_t *last_on(struct device_walk *w, int64_t stream)
 	uint32_t *slot = assay_map_at(&w->last_at, (uint64_t)stream);
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = (uint32_t)w->last.n;
-		*assay_push(&w->last) = (struct stream_end){stream, NONE};
+		*assay_push(&w->last) = (struct stream_end){stream, none};
 	}
 	return &w->last.p[*slot].node;
 }
@@ -406,7 +406,7 @@ static void handle_event(struct graph *g, struct device_walk *w, uint32_t i, uin
 	if (from == ASSAY_NO_ROW)
 		return;
 	if (assay_str_is(assay_text(g->run, t->sync.name[i]), "Event Sync")) {
-		if (g->of_gpu[from] != NONE && g->of_host[call] != NONE)
+		if (g->of_gpu[from] != none && g->of_host[call] != none)
 			add_edge(g, 2 * g->of_gpu[from] + 1, 2 * g->of_host[call] + 1,
 				 SYNC_DEPENDENCY, true);
 		return;
@@ -429,8 +429,8 @@ static void handle_sync(struct graph *g, struct device_walk *w, uint32_t i)
 		return;
 	}
 	bool all = assay_str_is(name, "Context Sync");
-	for (size_t k = 0; k < w->last.n && g->of_host[call] != NONE; k++)
-		if (w->last.p[k].node != NONE &&
+	for (size_t k = 0; k < w->last.n && g->of_host[call] != none; k++)
+		if (w->last.p[k].node != none &&
 		    (all || w->last.p[k].stream == t->track.tid[t->sync.track[i]]))
 			add_edge(g, w->last.p[k].node, 2 * g->of_host[call] + 1, SYNC_DEPENDENCY,
 				 true);
@@ -441,16 +441,16 @@ static void handle_work(struct graph *g, struct device_walk *w, uint32_t event)
 	const assay_tables *t = &g->run->part.t;
 	uint32_t gpu = g->event.p[event].row, call = t->launch.host[gpu];
 	uint32_t *last = last_on(w, t->track.tid[t->gpu.track[gpu]]);
-	uint32_t waits = w->waits_for[gpu] == ASSAY_NO_ROW ? NONE : g->of_gpu[w->waits_for[gpu]];
+	uint32_t waits = w->waits_for[gpu] == ASSAY_NO_ROW ? none : g->of_gpu[w->waits_for[gpu]];
 	int64_t launched = start_of(g, t->host.ts[call]);
-	int64_t waited = waits == NONE ? INT64_MIN : g->event.p[waits].end;
+	int64_t waited = waits == none ? INT64_MIN : g->event.p[waits].end;
 	add_edge(g, 2 * event, 2 * event + 1, KERNEL, false);
-	if (waits != NONE)
+	if (waits != none)
 		add_edge(g, 2 * waits + 1, 2 * event, SYNC_DEPENDENCY, true);
-	if (w->lone[gpu] && (*last == NONE || node_ts(g, *last) < launched) && waited < launched &&
-	    g->of_host[call] != NONE)
+	if (w->lone[gpu] && (*last == none || node_ts(g, *last) < launched) && waited < launched &&
+	    g->of_host[call] != none)
 		add_edge(g, 2 * g->of_host[call], 2 * event, LAUNCH_DELAY, false);
-	else if (*last != NONE && waited < node_ts(g, *last))
+	else if (*last != none && waited < node_ts(g, *last))
 		add_edge(g, *last, 2 * event, KERNEL_DELAY, false);
 	*last = 2 * event + 1;
 }
@@ -508,7 +508,7 @@ struct search {
 	uint32_t *first_out, *out; /* edges that leave it */
 	uint32_t *waiting;         /* edges whose source has no distance yet */
 	int64_t *dist;             /* -1: not in the graph */
-	uint32_t *by;              /* edge that gave the distance; NONE: it starts here */
+	uint32_t *by;              /* edge that gave the distance; none: it starts here */
 };
 
 static uint32_t *group_edges(struct graph *g, bool in, uint32_t *first)
@@ -528,7 +528,7 @@ static uint32_t *group_edges(struct graph *g, bool in, uint32_t *first)
 static void set_distance(const struct graph *g, struct search *s, uint32_t node)
 {
 	s->dist[node] = 0;
-	s->by[node] = NONE;
+	s->by[node] = none;
 	for (uint32_t k = s->first_in[node]; k < s->first_in[node + 1]; k++) {
 		const struct edge *e = &g->edge.p[s->in[k]];
 		int64_t d = s->dist[e->from] + e->weight;
@@ -540,10 +540,10 @@ static void set_distance(const struct graph *g, struct search *s, uint32_t node)
 }
 
 /* Generation after generation: nodes whose sources are all in earlier ones. The end of the longest
- * path, the first of equals; NONE without edges. Nodes in a circle are never reached. */
+ * path, the first of equals; none without edges. Nodes in a circle are never reached. */
 static uint32_t find_longest(struct graph *g, struct search *s)
 {
-	uint32_t nodes = 2 * (uint32_t)g->event.n, best = NONE;
+	uint32_t nodes = 2 * (uint32_t)g->event.n, best = none;
 	uint32_t *queue = assay_alloc(&g->arena, (nodes + 1) * sizeof *queue);
 	size_t head = 0, tail = 0;
 	for (uint32_t i = 0; i < nodes; i++) {
@@ -555,7 +555,7 @@ static uint32_t find_longest(struct graph *g, struct search *s)
 	while (head < tail) {
 		uint32_t node = queue[head++];
 		set_distance(g, s, node);
-		if (best == NONE || s->dist[node] > s->dist[best])
+		if (best == none || s->dist[node] > s->dist[best])
 			best = node;
 		for (uint32_t k = s->first_out[node]; k < s->first_out[node + 1]; k++) {
 			uint32_t to = g->edge.p[s->out[k]].to;
@@ -607,14 +607,14 @@ static void sum_path(struct graph *g, struct sums *sum)
 	s.waiting = assay_alloc(&g->arena, (nodes + 1) * sizeof *s.waiting);
 	s.dist = assay_alloc(&g->arena, (nodes + 1) * sizeof *s.dist);
 	s.by = assay_alloc(&g->arena, (nodes + 1) * sizeof *s.by);
-	for (uint32_t node = find_longest(g, &s); node != NONE;) {
+	for (uint32_t node = find_longest(g, &s); node != none;) {
 		sum->nodes++;
 		sum->events += !seen[node / 2];
 		seen[node / 2] = true;
 		uint32_t by = s.by[node];
-		if (by != NONE)
+		if (by != none)
 			add_to_sums(g, &g->edge.p[by], sum);
-		node = by == NONE ? NONE : g->edge.p[by].from;
+		node = by == none ? none : g->edge.p[by].from;
 	}
 }
 

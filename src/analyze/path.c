@@ -15,8 +15,8 @@
 enum { SCOPE_DEPTH = 64 };
 
 struct walk {
-	const path_graph *g;
-	const path_times *t;
+	const assay_path_graph *g;
+	const assay_path_times *t;
 	const int64_t *dur;
 	int64_t from, now; /* the path is known from now to its end */
 	assay_path_replay *sum;
@@ -37,7 +37,7 @@ static void step_back(struct walk *w, int64_t at, assay_path_seg seg)
 		*assay_push(&w->out->seg) = seg;
 }
 
-static assay_path_seg work_seg(const path_graph *g, uint32_t node, uint8_t class)
+static assay_path_seg work_seg(const assay_path_graph *g, uint32_t node, uint8_t class)
 {
 	uint32_t gpu = g->gpu[node - g->points];
 	return (assay_path_seg){.gpu = gpu,
@@ -46,7 +46,7 @@ static assay_path_seg work_seg(const path_graph *g, uint32_t node, uint8_t class
 				.class = class};
 }
 
-static uint32_t thread_at(const path_graph *g, uint32_t point)
+static uint32_t thread_at(const assay_path_graph *g, uint32_t point)
 {
 	size_t low = 0, high = g->thread.n;
 	while (low + 1 < high) {
@@ -59,46 +59,47 @@ static uint32_t thread_at(const path_graph *g, uint32_t point)
 	return g->thread.p[low].track;
 }
 
-static assay_path_seg host_seg(const path_graph *g, uint32_t point, uint32_t row, uint8_t class)
+static assay_path_seg host_seg(const assay_path_graph *g, uint32_t point, uint32_t row,
+			       uint8_t class)
 {
 	return (assay_path_seg){
 		.gpu = ASSAY_NO_ROW, .host = row, .track = thread_at(g, point), .class = class};
 }
 
 /* What passed between a dependency's source and the node. */
-static assay_path_seg delay_seg(const path_graph *g, uint32_t node, const path_dep *d)
+static assay_path_seg delay_seg(const assay_path_graph *g, uint32_t node, const assay_path_dep *d)
 {
-	uint8_t class = path_dep_class(g, node, d);
-	if (path_is_work(g, node)) {
+	uint8_t class = assay_path_dep_class(g, node, d);
+	if (assay_path_is_work(g, node)) {
 		assay_path_seg s = work_seg(g, node, class);
-		s.host = d->kind == PATH_LAUNCH ? d->row : ASSAY_NO_ROW;
-		s.inferred = d->kind == PATH_GRAPH || d->kind == PATH_GUESS;
+		s.host = d->kind == ASSAY_DEP_LAUNCH ? d->row : ASSAY_NO_ROW;
+		s.inferred = d->kind == ASSAY_DEP_GRAPH || d->kind == ASSAY_DEP_GUESS;
 		return s;
 	}
 	/* a hand-off is named after the range that the thread left open while it waited */
-	uint32_t row = d->kind == PATH_HAND ? g->row[d->from] : d->row;
+	uint32_t row = d->kind == ASSAY_DEP_HAND ? g->row[d->from] : d->row;
 	assay_path_seg s = host_seg(g, node, row, class);
-	s.inferred = d->kind == PATH_HAND;
-	if (path_is_work(g, d->from))
+	s.inferred = d->kind == ASSAY_DEP_HAND;
+	if (assay_path_is_work(g, d->from))
 		s.gpu = g->gpu[d->from - g->points];
 	return s;
 }
 
-/* From the start of a node to the node it hung on, at its end or its start; PATH_SERIAL where
+/* From the start of a node to the node it hung on, at its end or its start; ASSAY_DEP_NONE where
  * nothing more is known. */
 static uint32_t follow(struct walk *w, uint32_t node, bool *at_end)
 {
-	const path_graph *g = w->g;
+	const assay_path_graph *g = w->g;
 	uint32_t d = w->t->why[node];
 	*at_end = false;
-	if (d != PATH_SERIAL) {
-		const path_dep *dep = &g->dep[d];
-		step_back(w, path_ready(g, w->t, w->dur, dep), delay_seg(g, node, dep));
-		*at_end = path_is_work(g, dep->from) && dep->kind != PATH_BESIDE;
+	if (d != ASSAY_DEP_NONE) {
+		const assay_path_dep *dep = &g->dep[d];
+		step_back(w, assay_path_ready(g, w->t, w->dur, dep), delay_seg(g, node, dep));
+		*at_end = assay_path_is_work(g, dep->from) && dep->kind != ASSAY_DEP_BESIDE;
 		return dep->from;
 	}
-	if (path_is_work(g, node) || !node || g->cause[node - 1] == ASSAY_WHY_COUNT)
-		return PATH_SERIAL;
+	if (assay_path_is_work(g, node) || !node || g->cause[node - 1] == ASSAY_WHY_COUNT)
+		return ASSAY_DEP_NONE;
 	step_back(w, w->t->at[node - 1],
 		  host_seg(g, node, g->row[node - 1],
 			   (uint8_t)(ASSAY_PATH_WHY + g->cause[node - 1])));
@@ -106,15 +107,15 @@ static uint32_t follow(struct walk *w, uint32_t node, bool *at_end)
 }
 
 /* Before the first thing that is known on a thread or stream. */
-static assay_path_seg nothing_seg(const path_graph *g, uint32_t node)
+static assay_path_seg nothing_seg(const assay_path_graph *g, uint32_t node)
 {
-	return path_is_work(g, node)
+	return assay_path_is_work(g, node)
 		       ? work_seg(g, node, ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED)
 		       : host_seg(g, node, ASSAY_NO_ROW, ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED);
 }
 
 /* Each node comes earlier in the graph's order than the one before: the walk ends. */
-static void walk_back(struct walk *w, const path_bounds *b)
+static void walk_back(struct walk *w, const assay_path_bounds *b)
 {
 	uint32_t node = b->last;
 	bool at_end = b->last_end;
@@ -123,16 +124,17 @@ static void walk_back(struct walk *w, const path_bounds *b)
 			step_back(w, w->t->at[node],
 				  work_seg(w->g, node, w->g->class[node - w->g->points]));
 		uint32_t next = w->now > w->from ? follow(w, node, &at_end) : node;
-		if (next == PATH_SERIAL)
+		if (next == ASSAY_DEP_NONE)
 			step_back(w, w->from, nothing_seg(w->g, node));
 		node = next;
 	}
 }
 
-static assay_path_replay path_of(const path_graph *g, const path_window *w, const path_marks *marks,
-				 const path_times *t, const int64_t *dur, assay_path *out)
+static assay_path_replay path_of(const assay_path_graph *g, const assay_path_window *w,
+				 const assay_path_marks *marks, const assay_path_times *t,
+				 const int64_t *dur, assay_path *out)
 {
-	path_bounds b = path_window_in(g, w, marks, t, dur);
+	assay_path_bounds b = assay_path_window_in(g, w, marks, t, dur);
 	assay_path_replay r = {.step = b.to - b.from};
 	struct walk walk = {
 		.g = g, .t = t, .dur = dur, .from = b.from, .now = b.to, .sum = &r, .out = out};
@@ -197,7 +199,7 @@ static assay_path_sum *sum_at(assay_map *at, sums *s, assay_sid name)
 	return &s->p[*slot];
 }
 
-static void sum_kernels(const path_graph *g, assay_path *p)
+static void sum_kernels(const assay_path_graph *g, assay_path *p)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_map at = {0};
@@ -394,7 +396,7 @@ static uint32_t count_groups(const assay_tables *t)
 	return n;
 }
 
-static void describe_graph(const path_graph *g, const path_window *w, assay_path *out)
+static void describe_graph(const assay_path_graph *g, const assay_path_window *w, assay_path *out)
 {
 	out->step = w->step;
 	out->steps = w->steps;
@@ -410,37 +412,37 @@ static void describe_graph(const path_graph *g, const path_window *w, assay_path
 	out->guessed = g->guessed;
 	out->overlaps = g->overlaps;
 	out->full = g->full;
-	out->launch_latency = g->typical[PATH_LAUNCH][ASSAY_GPU_KERNEL];
-	out->stream_gap = g->typical[PATH_STREAM][ASSAY_GPU_KERNEL];
-	out->sync_return = g->typical[PATH_SYNC][ASSAY_GPU_KERNEL];
+	out->launch_latency = g->typical[ASSAY_DEP_LAUNCH][ASSAY_GPU_KERNEL];
+	out->stream_gap = g->typical[ASSAY_DEP_STREAM][ASSAY_GPU_KERNEL];
+	out->sync_return = g->typical[ASSAY_DEP_SYNC][ASSAY_GPU_KERNEL];
 	out->sync_call = g->sync_call;
 }
 
-static bool replay_changed(path_graph *g, const path_window *w, const path_marks *marks,
-			   const path_rules *rules, path_times *times, assay_path *out,
-			   assay_err *err)
+static bool replay_changed(assay_path_graph *g, const assay_path_window *w,
+			   const assay_path_marks *marks, const assay_path_what_ifs *rules,
+			   assay_path_times *times, assay_path *out, assay_err *err)
 {
-	path_lengths lengths = path_lengths_copy(g);
-	if (!path_rules_apply(g, rules, &lengths, out, err))
+	assay_path_lengths lengths = assay_path_lengths_copy(g);
+	if (!assay_path_what_ifs_apply(g, rules, &lengths, out, err))
 		return false;
-	path_replay(g, &lengths, times);
+	assay_path_replay_with(g, &lengths, times);
 	out->changed = path_of(g, w, marks, times, lengths.dur, NULL);
 	return true;
 }
 
 bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *out, assay_err *err)
 {
-	path_rules rules = {0};
-	path_window window;
-	path_graph g;
-	path_marks marks;
+	assay_path_what_ifs rules = {0};
+	assay_path_window window;
+	assay_path_graph g;
+	assay_path_marks marks;
 	uint32_t group = main_group(run);
 	*out = (assay_path){.step = ASSAY_NO_ROW};
-	bool ok = path_rules_parse(&rules, opts->what_if, opts->what_ifs, err) &&
-		  path_window_find(run, group, opts->step, &window, err);
+	bool ok = assay_path_what_ifs_parse(&rules, opts->what_if, opts->what_ifs, err) &&
+		  assay_path_window_find(run, group, opts->step, &window, err);
 	if (ok) {
-		path_graph_build(&g, run, group, window.until);
-		path_window_mark(&g, &window, &marks);
+		assay_path_graph_build(&g, run, group, window.until);
+		assay_path_window_mark(&g, &window, &marks);
 		describe_graph(&g, &window, out);
 		assay_path_replay measured =
 			path_of(&g, &window, &marks, &g.measured, g.base.dur, out);
@@ -449,11 +451,11 @@ bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *ou
 		sum_kernels(&g, out);
 		sum_scopes(run, out);
 		set_sentence(run, out);
-		path_times times = path_times_new(&g);
-		path_replay(&g, &g.base, &times);
+		assay_path_times times = assay_path_times_new(&g);
+		assay_path_replay_with(&g, &g.base, &times);
 		out->same = path_of(&g, &window, &marks, &times, g.base.dur, NULL);
 		ok = !rules.n || replay_changed(&g, &window, &marks, &rules, &times, out, err);
-		path_graph_free(&g);
+		assay_path_graph_free(&g);
 	}
 	assay_vec_free(&rules);
 	return ok;

@@ -49,13 +49,13 @@ static int64_t median_of(struct samples *s, int64_t otherwise)
 
 /* ------------------------------------------------------------------ nodes */
 
-static bool is_in_group(const path_graph *g, uint32_t track)
+static bool is_in_group(const assay_path_graph *g, uint32_t track)
 {
 	const assay_tables *t = &g->run->part.t;
 	return assay_group_of(t, t->track.source[track]) == g->group;
 }
 
-static void find_work(path_graph *g)
+static void find_work(assay_path_graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
 	g->gpu = assay_alloc(&g->arena, (t->gpu.n + 1) * sizeof *g->gpu);
@@ -65,7 +65,7 @@ static void find_work(path_graph *g)
 	assay_sort_rows(g->gpu, g->work, t->gpu.ts);
 }
 
-static void place_work(path_graph *g)
+static void place_work(assay_path_graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_map by_name = {0};
@@ -90,26 +90,27 @@ static void place_work(path_graph *g)
 
 /* ------------------------------------------------------------------ dependencies */
 
-static void add_link(path_links *links, uint32_t from, uint32_t to, path_dep_kind kind,
+static void add_link(assay_path_links *links, uint32_t from, uint32_t to, assay_path_dep_kind kind,
 		     uint32_t row)
 {
-	if (from != PATH_SERIAL && to != PATH_SERIAL && from != to)
-		*assay_push(links) =
-			(path_link){.from = from, .to = to, .row = row, .kind = (uint8_t)kind};
+	if (from != ASSAY_DEP_NONE && to != ASSAY_DEP_NONE && from != to)
+		*assay_push(links) = (assay_path_link){
+			.from = from, .to = to, .row = row, .kind = (uint8_t)kind};
 }
 
-static int64_t end_of(const path_graph *g, uint32_t node)
+static int64_t end_of(const assay_path_graph *g, uint32_t node)
 {
 	return g->measured.at[node] + g->base.dur[node - g->points];
 }
 
-static void link_stream(path_graph *g, path_links *links, uint32_t node, uint32_t before)
+static void link_stream(assay_path_graph *g, assay_path_links *links, uint32_t node,
+			uint32_t before)
 {
-	if (before == PATH_SERIAL)
+	if (before == ASSAY_DEP_NONE)
 		return;
 	bool beside = end_of(g, before) > g->measured.at[node] + overlap_jitter;
 	g->overlaps += beside;
-	add_link(links, before, node, beside ? PATH_BESIDE : PATH_STREAM, ASSAY_NO_ROW);
+	add_link(links, before, node, beside ? ASSAY_DEP_BESIDE : ASSAY_DEP_STREAM, ASSAY_NO_ROW);
 }
 
 /* Work of one graph launch on several streams: its order inside the graph was not recorded; work
@@ -118,23 +119,23 @@ struct launch_state {
 	uint32_t call, last_ended;
 };
 
-static void link_graph(const path_graph *g, path_links *links, struct launch_state *s,
+static void link_graph(const assay_path_graph *g, assay_path_links *links, struct launch_state *s,
 		       uint32_t node, uint32_t before)
 {
 	const assay_tables *t = &g->run->part.t;
 	uint32_t call = t->launch.host[g->gpu[node - g->points]];
 	if (call != ASSAY_NO_ROW && s->call == call) {
-		bool first =
-			before == PATH_SERIAL || t->launch.host[g->gpu[before - g->points]] != call;
+		bool first = before == ASSAY_DEP_NONE ||
+			     t->launch.host[g->gpu[before - g->points]] != call;
 		if (first && end_of(g, s->last_ended) <= g->measured.at[node])
-			add_link(links, s->last_ended, node, PATH_GRAPH, ASSAY_NO_ROW);
+			add_link(links, s->last_ended, node, ASSAY_DEP_GRAPH, ASSAY_NO_ROW);
 	}
 	if (s->call != call || call == ASSAY_NO_ROW || end_of(g, node) > end_of(g, s->last_ended))
 		s->last_ended = node;
 	s->call = call;
 }
 
-static void link_work(path_graph *g, path_links *links)
+static void link_work(assay_path_graph *g, assay_path_links *links)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_arena scratch = {0};
@@ -144,8 +145,9 @@ static void link_work(path_graph *g, path_links *links)
 	for (uint32_t i = 0; i < g->work; i++) {
 		uint32_t r = g->gpu[i], node = g->points + i, call = t->launch.host[r];
 		if (call != ASSAY_NO_ROW)
-			add_link(links, path_point_at(g, t->host.track[call], t->host.ts[call]),
-				 node, PATH_LAUNCH, call);
+			add_link(links,
+				 assay_path_point_at(g, t->host.track[call], t->host.ts[call]),
+				 node, ASSAY_DEP_LAUNCH, call);
 		uint32_t before = last[t->gpu.track[r]];
 		link_stream(g, links, node, before);
 		link_graph(g, links, &state, node, before);
@@ -159,23 +161,23 @@ static void link_work(path_graph *g, path_links *links)
  * (most of AMD's) need this. */
 static const int64_t unexplained = 20 * 1000, shortly = 5 * 1000;
 
-static void known_ready(const path_graph *g, const path_links *links, int64_t *ready)
+static void known_ready(const assay_path_graph *g, const assay_path_links *links, int64_t *ready)
 {
 	for (uint32_t i = 0; i < g->work; i++)
 		ready[i] = INT64_MAX; /* nothing is known: nothing to explain */
 	for (size_t i = 0; i < links->n; i++) {
-		const path_link *l = &links->p[i];
-		if (!path_is_work(g, l->to))
+		const assay_path_link *l = &links->p[i];
+		if (!assay_path_is_work(g, l->to))
 			continue;
 		int64_t *r = &ready[l->to - g->points];
-		int64_t at = path_is_work(g, l->from) && l->kind != PATH_BESIDE
+		int64_t at = assay_path_is_work(g, l->from) && l->kind != ASSAY_DEP_BESIDE
 				     ? end_of(g, l->from)
 				     : g->measured.at[l->from];
 		*r = *r == INT64_MAX || at > *r ? at : *r;
 	}
 }
 
-static uint32_t *work_by_end(const path_graph *g, assay_arena *scratch)
+static uint32_t *work_by_end(const assay_path_graph *g, assay_arena *scratch)
 {
 	uint32_t *by_end = assay_alloc(scratch, (g->work + 1) * sizeof *by_end);
 	int64_t *end = assay_alloc(scratch, (g->work + 1) * sizeof *end);
@@ -187,7 +189,7 @@ static uint32_t *work_by_end(const path_graph *g, assay_arena *scratch)
 	return by_end;
 }
 
-static void guess_waits(path_graph *g, path_links *links)
+static void guess_waits(assay_path_graph *g, assay_path_links *links)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_arena scratch = {0};
@@ -206,7 +208,7 @@ static void guess_waits(path_graph *g, path_links *links)
 		if (a == b || t->track.pid[a] != t->track.pid[b] ||
 		    (gap > shortly && gap > open / 10))
 			continue;
-		add_link(links, g->points + from, g->points + i, PATH_GUESS, ASSAY_NO_ROW);
+		add_link(links, g->points + from, g->points + i, ASSAY_DEP_GUESS, ASSAY_NO_ROW);
 		g->guessed++;
 	}
 	assay_arena_free(&scratch);
@@ -233,27 +235,28 @@ static struct waiter *waiter_of(struct waiters *w, uint32_t row)
 	return &w->call.p[*slot];
 }
 
-static int64_t call_end(const path_graph *g, uint32_t row)
+static int64_t call_end(const assay_path_graph *g, uint32_t row)
 {
 	const assay_host_table *h = &g->run->part.t.host;
 	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
 }
 
-static void link_return(path_graph *g, path_links *links, struct waiters *w, uint32_t edge)
+static void link_return(assay_path_graph *g, assay_path_links *links, struct waiters *w,
+			uint32_t edge)
 {
 	const assay_tables *t = &g->run->part.t;
 	uint32_t from = g->node_of_gpu[t->edge.from_gpu[edge]], row = t->edge.to_host[edge];
 	int64_t end = call_end(g, row);
-	if (from == PATH_SERIAL || !is_in_group(g, t->host.track[row]))
+	if (from == ASSAY_DEP_NONE || !is_in_group(g, t->host.track[row]))
 		return;
 	if (end_of(g, from) > end + clock_jitter) {
 		g->broken++;
 		return;
 	}
-	uint32_t to = path_point_at(g, t->host.track[row], end);
-	if (to == PATH_SERIAL || g->measured.at[to] != end)
+	uint32_t to = assay_path_point_at(g, t->host.track[row], end);
+	if (to == ASSAY_DEP_NONE || g->measured.at[to] != end)
 		return;
-	add_link(links, from, to, PATH_SYNC, row);
+	add_link(links, from, to, ASSAY_DEP_SYNC, row);
 	if (t->edge.kind[edge] == ASSAY_EDGE_QUERY)
 		return;
 	struct waiter *c = waiter_of(w, row);
@@ -265,7 +268,7 @@ static void link_return(path_graph *g, path_links *links, struct waiters *w, uin
 enum { FULL_QUEUE = 512, LONG_LAUNCH = 3 };
 
 /* Work stream after stream, in order of start; first[track] to first[track + 1]. */
-static uint32_t *work_by_stream(const path_graph *g, assay_arena *scratch, uint32_t **first)
+static uint32_t *work_by_stream(const assay_path_graph *g, assay_arena *scratch, uint32_t **first)
 {
 	const assay_tables *t = &g->run->part.t;
 	uint32_t *by = assay_alloc(scratch, (g->work + 1) * sizeof *by);
@@ -280,8 +283,8 @@ static uint32_t *work_by_stream(const path_graph *g, assay_arena *scratch, uint3
 }
 
 /* The last work of the stream that ended inside the call; n when none did. Calls come in order. */
-static uint32_t ended_inside(const path_graph *g, const uint32_t *work, uint32_t n, uint32_t *next,
-			     uint32_t call)
+static uint32_t ended_inside(const assay_path_graph *g, const uint32_t *work, uint32_t n,
+			     uint32_t *next, uint32_t call)
 {
 	while (*next < n && end_of(g, g->points + work[*next]) <= call_end(g, call))
 		++*next;
@@ -290,7 +293,7 @@ static uint32_t ended_inside(const path_graph *g, const uint32_t *work, uint32_t
 	return inside ? *next - 1 : n;
 }
 
-static int64_t usual_launch(const path_graph *g, const uint32_t *work, uint32_t n)
+static int64_t usual_launch(const assay_path_graph *g, const uint32_t *work, uint32_t n)
 {
 	const assay_tables *t = &g->run->part.t;
 	struct samples s = {.seen = 0};
@@ -305,7 +308,8 @@ static int64_t usual_launch(const path_graph *g, const uint32_t *work, uint32_t 
 	return median_of(&s, INT64_MAX / LONG_LAUNCH);
 }
 
-static void link_queue(path_graph *g, path_links *links, const uint32_t *work, uint32_t n)
+static void link_queue(assay_path_graph *g, assay_path_links *links, const uint32_t *work,
+		       uint32_t n)
 {
 	const assay_tables *t = &g->run->part.t;
 	int64_t usual = usual_launch(g, work, n);
@@ -314,19 +318,20 @@ static void link_queue(path_graph *g, path_links *links, const uint32_t *work, u
 		if (call == ASSAY_NO_ROW)
 			continue;
 		uint32_t from = ended_inside(g, work, i, &next, call);
-		uint32_t to = path_point_at(g, t->host.track[call], call_end(g, call));
-		if (from == i || i - next < FULL_QUEUE || to == PATH_SERIAL || g->elastic[to] ||
+		uint32_t to = assay_path_point_at(g, t->host.track[call], call_end(g, call));
+		if (from == i || i - next < FULL_QUEUE || to == ASSAY_DEP_NONE || g->elastic[to] ||
 		    g->measured.at[to] != call_end(g, call) ||
 		    call_end(g, call) - t->host.ts[call] < LONG_LAUNCH * usual)
 			continue;
-		add_link(links, g->points + work[from], to, PATH_SYNC, call);
-		path_make_elastic(g, path_point_at(g, t->host.track[call], t->host.ts[call]), to,
-				  usual);
+		add_link(links, g->points + work[from], to, ASSAY_DEP_SYNC, call);
+		assay_path_make_elastic(
+			g, assay_path_point_at(g, t->host.track[call], t->host.ts[call]), to,
+			usual);
 		g->full++;
 	}
 }
 
-static void link_queues(path_graph *g, path_links *links)
+static void link_queues(assay_path_graph *g, assay_path_links *links)
 {
 	assay_arena scratch = {0};
 	uint32_t *first;
@@ -337,7 +342,7 @@ static void link_queues(path_graph *g, path_links *links)
 	assay_arena_free(&scratch);
 }
 
-static void link_edges(path_graph *g, path_links *links, struct waiters *w)
+static void link_edges(assay_path_graph *g, assay_path_links *links, struct waiters *w)
 {
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t i = 0; i < t->edge.n; i++) {
@@ -345,7 +350,7 @@ static void link_edges(path_graph *g, path_links *links, struct waiters *w)
 		if (from == ASSAY_NO_ROW)
 			continue;
 		if (to != ASSAY_NO_ROW)
-			add_link(links, g->node_of_gpu[from], g->node_of_gpu[to], PATH_WAIT,
+			add_link(links, g->node_of_gpu[from], g->node_of_gpu[to], ASSAY_DEP_WAIT,
 				 ASSAY_NO_ROW);
 		else if (t->edge.to_host[i] != ASSAY_NO_ROW)
 			link_return(g, links, w, i);
@@ -353,7 +358,8 @@ static void link_edges(path_graph *g, path_links *links, struct waiters *w)
 }
 
 /* Synchronisation that nothing new had to be waited for: how long such calls take. */
-static void sample_idle_calls(const path_graph *g, const struct waiters *w, struct samples *idle)
+static void sample_idle_calls(const assay_path_graph *g, const struct waiters *w,
+			      struct samples *idle)
 {
 	const assay_wait_table *t = &g->run->part.t.wait;
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -367,15 +373,15 @@ static void sample_idle_calls(const path_graph *g, const struct waiters *w, stru
 }
 
 /* It found work unfinished, or so freshly finished that word of it was still on the way. */
-static bool has_waited(const path_graph *g, const struct waiter *w)
+static bool has_waited(const assay_path_graph *g, const struct waiter *w)
 {
 	int64_t start = g->run->part.t.host.ts[w->row], end = call_end(g, w->row);
 	return w->ready > start || (w->ready != INT64_MIN && end - start > g->sync_call &&
-				    w->ready + g->typical[PATH_SYNC][0] >= end);
+				    w->ready + g->typical[ASSAY_DEP_SYNC][0] >= end);
 }
 
 /* A call that really waited lasts as long as what it waited for. */
-static void stretch_waits(path_graph *g, const struct waiters *w)
+static void stretch_waits(assay_path_graph *g, const struct waiters *w)
 {
 	const assay_host_table *h = &g->run->part.t.host;
 	struct samples idle = {.seen = 0}, back = {.seen = 0};
@@ -391,18 +397,19 @@ static void stretch_waits(path_graph *g, const struct waiters *w)
 	int64_t ret = median_of(&back, 0);
 	g->sync_call = median_of(&idle, ret);
 	for (int k = 0; k < ASSAY_GPU_KIND_COUNT; k++)
-		g->typical[PATH_SYNC][k] = ret;
+		g->typical[ASSAY_DEP_SYNC][k] = ret;
 	for (size_t i = 0; i < w->call.n; i++) {
 		uint32_t row = w->call.p[i].row;
 		if (has_waited(g, &w->call.p[i]))
-			path_make_elastic(g, path_point_at(g, h->track[row], h->ts[row]),
-					  path_point_at(g, h->track[row], call_end(g, row)),
-					  g->sync_call);
+			assay_path_make_elastic(
+				g, assay_path_point_at(g, h->track[row], h->ts[row]),
+				assay_path_point_at(g, h->track[row], call_end(g, row)),
+				g->sync_call);
 	}
 }
 
 /* Arrows from forward operators to their gradients, by their ids. */
-static void link_forward(path_graph *g, path_links *links)
+static void link_forward(assay_path_graph *g, assay_path_links *links)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_map start = {0};
@@ -417,15 +424,15 @@ static void link_forward(path_graph *g, path_links *links)
 		if (s == ASSAY_MAP_ABSENT || t->flow.track[s] == t->flow.track[i] ||
 		    t->flow.ts[i] > g->until)
 			continue;
-		add_link(links, path_point_at(g, t->flow.track[s], t->flow.ts[s]),
-			 path_point_at(g, t->flow.track[i], t->flow.ts[i]), PATH_FORWARD,
+		add_link(links, assay_path_point_at(g, t->flow.track[s], t->flow.ts[s]),
+			 assay_path_point_at(g, t->flow.track[i], t->flow.ts[i]), ASSAY_DEP_FORWARD,
 			 ASSAY_NO_ROW);
 	}
 	assay_map_free(&start);
 }
 
 /* Links as lists by the node they lead to. */
-static void place_links(path_graph *g, const path_links *links)
+static void place_links(assay_path_graph *g, const assay_path_links *links)
 {
 	g->deps = (uint32_t)links->n;
 	g->first = assay_alloc(&g->arena, (g->nodes + 2) * sizeof *g->first);
@@ -436,16 +443,16 @@ static void place_links(path_graph *g, const path_links *links)
 	for (uint32_t i = 1; i <= g->nodes; i++)
 		g->first[i + 1] += g->first[i];
 	for (size_t i = 0; i < links->n; i++) {
-		const path_link *l = &links->p[i];
+		const assay_path_link *l = &links->p[i];
 		g->dep[g->first[l->to + 1]++] =
-			(path_dep){.from = l->from, .row = l->row, .kind = l->kind};
+			(assay_path_dep){.from = l->from, .row = l->row, .kind = l->kind};
 	}
 }
 
 /* ------------------------------------------------------------------ order */
 
 /* By time, work not before its launch nor before the work before it, whatever the clocks say. */
-static void find_order(path_graph *g)
+static void find_order(assay_path_graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_arena scratch = {0};
@@ -457,7 +464,7 @@ static void find_order(path_graph *g)
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		g->order[i] = i;
 		key[i] = g->measured.at[i];
-		if (!path_is_work(g, i))
+		if (!assay_path_is_work(g, i))
 			continue;
 		uint32_t r = g->gpu[i - g->points], call = t->launch.host[r];
 		int64_t *before = &last[t->gpu.track[r]];
@@ -471,7 +478,7 @@ static void find_order(path_graph *g)
 }
 
 /* Without what points back in the order there can be no circle. */
-static void break_circles(path_graph *g)
+static void break_circles(assay_path_graph *g)
 {
 	assay_arena scratch = {0};
 	uint32_t *place = assay_alloc(&scratch, (g->nodes + 1) * sizeof *place);
@@ -480,7 +487,7 @@ static void break_circles(path_graph *g)
 	for (uint32_t n = 0; n < g->nodes; n++)
 		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++)
 			if (place[g->dep[d].from] >= place[n]) {
-				g->base.lag[d] = PATH_DROPPED;
+				g->base.lag[d] = ASSAY_DEP_DROPPED;
 				g->broken++;
 			}
 	assay_arena_free(&scratch);
@@ -488,20 +495,20 @@ static void break_circles(path_graph *g)
 
 /* ------------------------------------------------------------------ delays */
 
-static int64_t slack_of(const path_graph *g, uint32_t node, uint32_t d)
+static int64_t slack_of(const assay_path_graph *g, uint32_t node, uint32_t d)
 {
-	return g->measured.at[node] - path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
+	return g->measured.at[node] - assay_path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
 }
 
-/* The dependency of a kind that let go last, and when; PATH_SERIAL when there is none. */
-static uint32_t latest(const path_graph *g, uint32_t node, unsigned kinds, int64_t *ready)
+/* The dependency of a kind that let go last, and when; ASSAY_DEP_NONE when there is none. */
+static uint32_t latest(const assay_path_graph *g, uint32_t node, unsigned kinds, int64_t *ready)
 {
-	uint32_t best = PATH_SERIAL;
+	uint32_t best = ASSAY_DEP_NONE;
 	*ready = INT64_MIN;
 	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
-		int64_t at = path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
-		if (!(kinds >> g->dep[d].kind & 1) || g->base.lag[d] == PATH_DROPPED ||
-		    (best != PATH_SERIAL && at <= *ready))
+		int64_t at = assay_path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
+		if (!(kinds >> g->dep[d].kind & 1) || g->base.lag[d] == ASSAY_DEP_DROPPED ||
+		    (best != ASSAY_DEP_NONE && at <= *ready))
 			continue;
 		best = d;
 		*ready = at;
@@ -510,60 +517,62 @@ static uint32_t latest(const path_graph *g, uint32_t node, unsigned kinds, int64
 }
 
 enum {
-	BY_WAIT = 1 << PATH_WAIT | 1 << PATH_GUESS | 1 << PATH_GRAPH,
-	ON_DEVICE = 1 << PATH_STREAM | 1 << PATH_BESIDE | BY_WAIT
+	BY_WAIT = 1 << ASSAY_DEP_WAIT | 1 << ASSAY_DEP_GUESS | 1 << ASSAY_DEP_GRAPH,
+	ON_DEVICE = 1 << ASSAY_DEP_STREAM | 1 << ASSAY_DEP_BESIDE | BY_WAIT
 };
 
 /* Launches that found the device idle show the launch latency; work launched long before the work
  * in front of it ended shows the gap between two. */
-static void learn_delays(path_graph *g)
+static void learn_delays(assay_path_graph *g)
 {
-	struct samples s[PATH_DEP_KINDS][ASSAY_GPU_KIND_COUNT] = {0};
+	struct samples s[ASSAY_DEP_KINDS][ASSAY_GPU_KIND_COUNT] = {0};
 	const uint8_t *kind_of = g->run->part.t.gpu.kind;
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < g->work; i++) {
 			uint32_t node = g->points + i, kind = kind_of[g->gpu[i]];
 			int64_t called, device, waited;
-			uint32_t launch = latest(g, node, 1 << PATH_LAUNCH, &called);
+			uint32_t launch = latest(g, node, 1 << ASSAY_DEP_LAUNCH, &called);
 			uint32_t before = latest(g, node, ON_DEVICE, &device);
 			latest(g, node, BY_WAIT, &waited);
-			if (launch == PATH_SERIAL || slack_of(g, node, launch) < 0)
+			if (launch == ASSAY_DEP_NONE || slack_of(g, node, launch) < 0)
 				continue;
-			if (!pass && (before == PATH_SERIAL || device <= called))
-				add_sample(&s[PATH_LAUNCH][kind], slack_of(g, node, launch));
-			if (pass && before != PATH_SERIAL && slack_of(g, node, before) >= 0 &&
-			    called + g->typical[PATH_LAUNCH][kind] <= device)
-				add_sample(&s[waited == device ? PATH_WAIT : PATH_STREAM][kind],
+			if (!pass && (before == ASSAY_DEP_NONE || device <= called))
+				add_sample(&s[ASSAY_DEP_LAUNCH][kind], slack_of(g, node, launch));
+			if (pass && before != ASSAY_DEP_NONE && slack_of(g, node, before) >= 0 &&
+			    called + g->typical[ASSAY_DEP_LAUNCH][kind] <= device)
+				add_sample(&s[waited == device ? ASSAY_DEP_WAIT : ASSAY_DEP_STREAM]
+					     [kind],
 					   slack_of(g, node, before));
 		}
 		int64_t kernel = 0;
 		for (int k = 0; !pass && k < ASSAY_GPU_KIND_COUNT; k++)
-			kernel = g->typical[PATH_LAUNCH][k] = median_of(&s[PATH_LAUNCH][k], kernel);
+			kernel = g->typical[ASSAY_DEP_LAUNCH][k] =
+				median_of(&s[ASSAY_DEP_LAUNCH][k], kernel);
 	}
 	int64_t gap = 0, wait;
 	for (int k = 0; k < ASSAY_GPU_KIND_COUNT; k++) {
-		gap = g->typical[PATH_STREAM][k] = median_of(&s[PATH_STREAM][k], gap);
-		wait = median_of(&s[PATH_WAIT][k], gap);
-		g->typical[PATH_WAIT][k] = wait;
-		g->typical[PATH_GUESS][k] = g->typical[PATH_GRAPH][k] = wait;
+		gap = g->typical[ASSAY_DEP_STREAM][k] = median_of(&s[ASSAY_DEP_STREAM][k], gap);
+		wait = median_of(&s[ASSAY_DEP_WAIT][k], gap);
+		g->typical[ASSAY_DEP_WAIT][k] = wait;
+		g->typical[ASSAY_DEP_GUESS][k] = g->typical[ASSAY_DEP_GRAPH][k] = wait;
 	}
 }
 
-static int64_t typical_lag(const path_graph *g, uint32_t node, uint32_t d)
+static int64_t typical_lag(const assay_path_graph *g, uint32_t node, uint32_t d)
 {
 	uint8_t kind = g->dep[d].kind;
 	int64_t slack = slack_of(g, node, d);
-	uint32_t work = path_is_work(g, node) ? node : g->points;
+	uint32_t work = assay_path_is_work(g, node) ? node : g->points;
 	uint8_t gpu = g->work ? g->run->part.t.gpu.kind[g->gpu[work - g->points]] : 0;
 	int64_t typical = g->typical[kind][gpu];
 	slack = slack > 0 ? slack : 0;
-	return kind == PATH_BESIDE || slack < typical ? slack : typical;
+	return kind == ASSAY_DEP_BESIDE || slack < typical ? slack : typical;
 }
 
 /* What a call waited for turned out to point back in time: it is as long as it was. */
-static void restore_lengths(path_graph *g, uint32_t node)
+static void restore_lengths(assay_path_graph *g, uint32_t node)
 {
-	if (path_is_work(g, node))
+	if (assay_path_is_work(g, node))
 		return;
 	for (uint32_t i = node; i-- > 0 && g->cause[i] != ASSAY_WHY_COUNT;) {
 		int64_t length = g->measured.at[i + 1] - g->measured.at[i];
@@ -574,46 +583,47 @@ static void restore_lengths(path_graph *g, uint32_t node)
 }
 
 /* Of a node's dependencies the one that let go last with the usual delays keeps what passed. */
-static void set_delays(path_graph *g, uint32_t node)
+static void set_delays(assay_path_graph *g, uint32_t node)
 {
-	bool bound = path_is_work(g, node) || g->elastic[node];
-	uint32_t best = PATH_SERIAL;
+	bool bound = assay_path_is_work(g, node) || g->elastic[node];
+	uint32_t best = ASSAY_DEP_NONE;
 	int64_t best_at = INT64_MIN;
 	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
-		if (g->base.lag[d] == PATH_DROPPED)
+		if (g->base.lag[d] == ASSAY_DEP_DROPPED)
 			continue;
 		g->violated += slack_of(g, node, d) < 0;
 		g->base.lag[d] = typical_lag(g, node, d);
-		int64_t at = path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
-		at += path_is_work(g, node) ? g->base.lag[d] : 0;
-		if (best == PATH_SERIAL || at > best_at) {
+		int64_t at = assay_path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
+		at += assay_path_is_work(g, node) ? g->base.lag[d] : 0;
+		if (best == ASSAY_DEP_NONE || at > best_at) {
 			best = d;
 			best_at = at;
 		}
 	}
-	if (bound && best == PATH_SERIAL)
+	if (bound && best == ASSAY_DEP_NONE)
 		restore_lengths(g, node);
-	if (!bound || best == PATH_SERIAL)
+	if (!bound || best == ASSAY_DEP_NONE)
 		return;
 	int64_t slack = slack_of(g, node, best);
 	g->base.lag[best] = slack > 0 ? slack : 0;
 	g->measured.why[node] = best;
 }
 
-void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64_t until)
+void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t group,
+			    int64_t until)
 {
-	path_links links = {0};
+	assay_path_links links = {0};
 	struct waiters waiters = {.at = {0}};
-	*g = (path_graph){.run = run, .group = group, .until = until};
+	*g = (assay_path_graph){.run = run, .group = group, .until = until};
 	find_work(g);
-	path_host_build(g);
+	assay_path_add_hosts(g);
 	place_work(g);
 	link_work(g, &links);
 	link_edges(g, &links, &waiters);
 	stretch_waits(g, &waiters);
 	link_queues(g, &links);
 	guess_waits(g, &links);
-	path_hand_offs(g, &links);
+	assay_path_add_hand_offs(g, &links);
 	link_forward(g, &links);
 	place_links(g, &links);
 	find_order(g);
@@ -628,29 +638,29 @@ void path_graph_build(path_graph *g, const assay_run *run, uint32_t group, int64
 	assay_map_free(&waiters.at);
 }
 
-void path_graph_free(path_graph *g)
+void assay_path_graph_free(assay_path_graph *g)
 {
 	assay_host_causes_free(&g->causes);
 	assay_vec_free(&g->thread);
 	assay_arena_free(&g->arena);
 }
 
-static const uint8_t class_of_dep[PATH_DEP_KINDS] = {
-	[PATH_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
-	[PATH_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_GUESS] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[PATH_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
-	[PATH_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
-	[PATH_HAND] = ASSAY_PATH_HAND_OFF,
-	[PATH_FORWARD] = ASSAY_PATH_HAND_OFF,
+static const uint8_t class_of_dep[ASSAY_DEP_KINDS] = {
+	[ASSAY_DEP_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
+	[ASSAY_DEP_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_GUESS] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
+	[ASSAY_DEP_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
+	[ASSAY_DEP_HAND] = ASSAY_PATH_HAND_OFF,
+	[ASSAY_DEP_FORWARD] = ASSAY_PATH_HAND_OFF,
 };
 
-uint8_t path_dep_class(const path_graph *g, uint32_t node, const path_dep *d)
+uint8_t assay_path_dep_class(const assay_path_graph *g, uint32_t node, const assay_path_dep *d)
 {
 	const uint32_t *call = g->run->part.t.launch.host;
-	if (path_is_work(g, node) && path_is_work(g, d->from)) {
+	if (assay_path_is_work(g, node) && assay_path_is_work(g, d->from)) {
 		uint32_t a = call[g->gpu[node - g->points]], b = call[g->gpu[d->from - g->points]];
 		if (a == ASSAY_NO_ROW) /* the host may have been late: nobody knows */
 			return ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED;
@@ -662,36 +672,40 @@ uint8_t path_dep_class(const path_graph *g, uint32_t node, const path_dep *d)
 
 /* ------------------------------------------------------------------ replay */
 
-path_times path_times_new(path_graph *g)
+assay_path_times assay_path_times_new(assay_path_graph *g)
 {
-	path_times t = {.at = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.at),
-			.why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.why)};
+	assay_path_times t = {.at = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.at),
+			      .why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.why)};
 	return t;
 }
 
-path_lengths path_lengths_copy(path_graph *g)
+assay_path_lengths assay_path_lengths_copy(assay_path_graph *g)
 {
-	path_lengths l = {.len = assay_alloc(&g->arena, (g->points + 1) * sizeof *l.len),
-			  .dur = assay_alloc(&g->arena, (g->work + 1) * sizeof *l.dur),
-			  .lag = assay_alloc(&g->arena, (g->deps + 1) * sizeof *l.lag)};
+	assay_path_lengths l = {.len = assay_alloc(&g->arena, (g->points + 1) * sizeof *l.len),
+				.dur = assay_alloc(&g->arena, (g->work + 1) * sizeof *l.dur),
+				.lag = assay_alloc(&g->arena, (g->deps + 1) * sizeof *l.lag)};
 	memcpy(l.len, g->base.len, g->points * sizeof *l.len);
 	memcpy(l.dur, g->base.dur, g->work * sizeof *l.dur);
 	memcpy(l.lag, g->base.lag, g->deps * sizeof *l.lag);
 	return l;
 }
 
-void path_replay(const path_graph *g, const path_lengths *lengths, path_times *out)
+/* Times of absurd what-ifs stop here: one more length cannot overflow. */
+static const int64_t latest_time = INT64_MAX / 2;
+
+void assay_path_replay_with(const assay_path_graph *g, const assay_path_lengths *lengths,
+			    assay_path_times *out)
 {
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		uint32_t n = g->order[i];
 		int64_t at = INT64_MIN;
-		out->why[n] = PATH_SERIAL;
-		if (!path_is_work(g, n) && n && g->cause[n - 1] != ASSAY_WHY_COUNT)
+		out->why[n] = ASSAY_DEP_NONE;
+		if (!assay_path_is_work(g, n) && n && g->cause[n - 1] != ASSAY_WHY_COUNT)
 			at = out->at[n - 1] + lengths->len[n - 1];
 		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
-			if (lengths->lag[d] == PATH_DROPPED)
+			if (lengths->lag[d] == ASSAY_DEP_DROPPED)
 				continue;
-			int64_t ready = path_ready(g, out, lengths->dur, &g->dep[d]);
+			int64_t ready = assay_path_ready(g, out, lengths->dur, &g->dep[d]);
 			ready += lengths->lag[d];
 			if (ready > at) {
 				at = ready;
@@ -699,6 +713,7 @@ void path_replay(const path_graph *g, const path_lengths *lengths, path_times *o
 			}
 		}
 		/* nothing says when it begins: it begins when it did */
-		out->at[n] = at == INT64_MIN ? g->measured.at[n] : at;
+		at = at == INT64_MIN ? g->measured.at[n] : at;
+		out->at[n] = at < latest_time ? at : latest_time;
 	}
 }

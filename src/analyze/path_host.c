@@ -17,7 +17,7 @@ static int64_t row_end(const assay_host_table *h, uint32_t row)
 }
 
 /* All starts and ends of a thread's rows up to `until`, sorted, each once. */
-static void find_bounds(const path_graph *g, const assay_lane *lane, times *out, times *all,
+static void find_bounds(const assay_path_graph *g, const assay_lane *lane, times *out, times *all,
 			times *index)
 {
 	const assay_host_table *h = &g->run->part.t.host;
@@ -46,11 +46,11 @@ struct points {
 	assay_vec(uint8_t) cause;
 };
 
-static void add_thread(path_graph *g, uint32_t track, const times *bounds, struct points *p)
+static void add_thread(assay_path_graph *g, uint32_t track, const times *bounds, struct points *p)
 {
 	assay_lane *lane = g->causes.of_track[track];
-	path_thread *t = assay_push(&g->thread);
-	*t = (path_thread){track, (uint32_t)p->at.n, (uint32_t)bounds->n};
+	assay_path_thread *t = assay_push(&g->thread);
+	*t = (assay_path_thread){track, (uint32_t)p->at.n, (uint32_t)bounds->n};
 	g->thread_of[track] = (uint32_t)g->thread.n;
 	for (size_t i = 0; i < bounds->n; i++) {
 		uint32_t row = ASSAY_NO_ROW;
@@ -64,7 +64,7 @@ static void add_thread(path_graph *g, uint32_t track, const times *bounds, struc
 	}
 }
 
-static void *keep(path_graph *g, const void *from, size_t n, size_t width, size_t room)
+static void *keep(assay_path_graph *g, const void *from, size_t n, size_t width, size_t room)
 {
 	void *to = assay_alloc(&g->arena, (n + room + 1) * width);
 	if (n)
@@ -73,7 +73,7 @@ static void *keep(path_graph *g, const void *from, size_t n, size_t width, size_
 }
 
 /* measured.at has room for the work, which is counted already. */
-static void keep_points(path_graph *g, struct points *p)
+static void keep_points(assay_path_graph *g, struct points *p)
 {
 	g->points = (uint32_t)p->at.n;
 	g->nodes = g->points + g->work;
@@ -90,7 +90,7 @@ static void keep_points(path_graph *g, struct points *p)
 	assay_vec_free(&p->cause);
 }
 
-void path_host_build(path_graph *g)
+void assay_path_add_hosts(assay_path_graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
 	struct points p = {.at = {0}};
@@ -115,11 +115,11 @@ void path_host_build(path_graph *g)
 	assay_vec_free(&index);
 }
 
-uint32_t path_point_at(const path_graph *g, uint32_t track, int64_t ts)
+uint32_t assay_path_point_at(const assay_path_graph *g, uint32_t track, int64_t ts)
 {
 	if (track >= g->run->part.t.track.n || !g->thread_of[track])
-		return PATH_SERIAL;
-	const path_thread *t = &g->thread.p[g->thread_of[track] - 1];
+		return ASSAY_DEP_NONE;
+	const assay_path_thread *t = &g->thread.p[g->thread_of[track] - 1];
 	uint32_t low = t->first, high = t->first + t->n;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -128,10 +128,10 @@ uint32_t path_point_at(const path_graph *g, uint32_t track, int64_t ts)
 		else
 			high = mid;
 	}
-	return low == t->first ? PATH_SERIAL : low - 1;
+	return low == t->first ? ASSAY_DEP_NONE : low - 1;
 }
 
-void path_make_elastic(path_graph *g, uint32_t from, uint32_t to, int64_t own)
+void assay_path_make_elastic(assay_path_graph *g, uint32_t from, uint32_t to, int64_t own)
 {
 	for (uint32_t i = from; i < to; i++) {
 		g->base.len[i] = g->base.len[i] < own ? g->base.len[i] : own;
@@ -158,7 +158,7 @@ static bool is_active(uint8_t cause)
 	return cause >= ASSAY_WHY_HOST_SYNC && cause <= ASSAY_WHY_HOST_OP;
 }
 
-static void find_bursts(const path_graph *g, const path_thread *t, struct worker *w)
+static void find_bursts(const assay_path_graph *g, const assay_path_thread *t, struct worker *w)
 {
 	w->first = t->first;
 	w->track = t->track;
@@ -173,7 +173,7 @@ static void find_bursts(const path_graph *g, const path_thread *t, struct worker
 	}
 }
 
-static int64_t overlap_of(const path_graph *g, const struct worker *a, const struct worker *b)
+static int64_t overlap_of(const assay_path_graph *g, const struct worker *a, const struct worker *b)
 {
 	const int64_t *at = g->measured.at;
 	int64_t sum = 0;
@@ -190,56 +190,57 @@ static int64_t overlap_of(const path_graph *g, const struct worker *a, const str
 	return sum;
 }
 
-static void add_hand(path_graph *g, path_links *links, uint32_t from, uint32_t to,
+static void add_hand(assay_path_graph *g, assay_path_links *links, uint32_t from, uint32_t to,
 		     uint32_t quiet_from)
 {
-	*assay_push(links) =
-		(path_link){.from = from, .to = to, .row = ASSAY_NO_ROW, .kind = PATH_HAND};
-	path_make_elastic(g, quiet_from, to, 0);
+	*assay_push(links) = (assay_path_link){
+		.from = from, .to = to, .row = ASSAY_NO_ROW, .kind = ASSAY_DEP_HAND};
+	assay_path_make_elastic(g, quiet_from, to, 0);
 	g->inferred++;
 }
 
 /* The bursts [low, high) of b lie in the quiet stretch of a. What a shows
  * last before them, and first after them, may be the edge of a range, inside the stretch. */
-static void link_bursts(path_graph *g, path_links *links, const struct worker *a,
+static void link_bursts(assay_path_graph *g, assay_path_links *links, const struct worker *a,
 			const struct worker *b, size_t low, size_t high)
 {
 	const struct burst *first = &b->burst.p[low], *last = &b->burst.p[high - 1];
 	int64_t start = g->measured.at[first->first], end = g->measured.at[last->last];
-	uint32_t leave = path_point_at(g, a->track, start), back = path_point_at(g, a->track, end);
+	uint32_t leave = assay_path_point_at(g, a->track, start),
+		 back = assay_path_point_at(g, a->track, end);
 	if (end - start < shortest_burst)
 		return;
-	if (back != PATH_SERIAL && g->measured.at[back] < end)
-		back = g->cause[back] == ASSAY_WHY_COUNT ? PATH_SERIAL : back + 1;
-	if (leave != PATH_SERIAL && !g->elastic[first->first])
+	if (back != ASSAY_DEP_NONE && g->measured.at[back] < end)
+		back = g->cause[back] == ASSAY_WHY_COUNT ? ASSAY_DEP_NONE : back + 1;
+	if (leave != ASSAY_DEP_NONE && !g->elastic[first->first])
 		add_hand(g, links, leave, first->first, low ? b->burst.p[low - 1].last : b->first);
-	if (back != PATH_SERIAL && !g->elastic[back])
-		add_hand(g, links, last->last, back, leave == PATH_SERIAL ? a->first : leave);
+	if (back != ASSAY_DEP_NONE && !g->elastic[back])
+		add_hand(g, links, last->last, back, leave == ASSAY_DEP_NONE ? a->first : leave);
 }
 
 /* Threads that take turns hand work to each other; threads that run side by side do not. */
-static bool take_turns(const path_graph *g, const struct worker *a, const struct worker *b)
+static bool take_turns(const assay_path_graph *g, const struct worker *a, const struct worker *b)
 {
 	int64_t least = a->active < b->active ? a->active : b->active;
 	return least && overlap_of(g, a, b) <= least / 50;
 }
 
 /* The one that is there first calls the other. */
-static bool starts_first(const path_graph *g, const struct worker *a, const struct worker *b)
+static bool starts_first(const assay_path_graph *g, const struct worker *a, const struct worker *b)
 {
 	return g->measured.at[a->burst.p[0].first] <= g->measured.at[b->burst.p[0].first];
 }
 
 /* The edge of a range between two bursts: the thread was back for a moment. */
-static bool shows_between(const path_graph *g, const struct worker *a, const struct burst *one,
-			  const struct burst *two)
+static bool shows_between(const assay_path_graph *g, const struct worker *a,
+			  const struct burst *one, const struct burst *two)
 {
-	uint32_t p = path_point_at(g, a->track, g->measured.at[two->first]);
-	return p != PATH_SERIAL && g->measured.at[p] >= g->measured.at[one->last];
+	uint32_t p = assay_path_point_at(g, a->track, g->measured.at[two->first]);
+	return p != ASSAY_DEP_NONE && g->measured.at[p] >= g->measured.at[one->last];
 }
 
 /* What b does in the quiet stretches of a. */
-static void link_pair(path_graph *g, path_links *links, const struct worker *a,
+static void link_pair(assay_path_graph *g, assay_path_links *links, const struct worker *a,
 		      const struct worker *b)
 {
 	const int64_t *at = g->measured.at;
@@ -265,7 +266,7 @@ static int by_activity(const void *x, const void *y)
 	return a->active > b->active ? -1 : a->active < b->active;
 }
 
-void path_hand_offs(path_graph *g, path_links *links)
+void assay_path_add_hand_offs(assay_path_graph *g, assay_path_links *links)
 {
 	assay_vec(struct worker) w = {0};
 	for (size_t i = 0; i < g->thread.n; i++) {

@@ -36,7 +36,7 @@ static int class_of_word(assay_str word)
 	return -1;
 }
 
-static bool parse_value(assay_str s, path_rule *r)
+static bool parse_value(assay_str s, assay_path_what_if *r)
 {
 	if (s.n > 1 && (s.p[s.n - 1] == 'x' || s.p[s.n - 1] == 'X'))
 		return assay_str_f64(assay_str_trim((assay_str){s.p, s.n - 1}), &r->value);
@@ -53,10 +53,10 @@ static bool parse_value(assay_str s, path_rule *r)
 	return assay_str_f64(s, &r->value) && r->value == 0;
 }
 
-static bool parse_rule(const char *text, path_rule *r, assay_err *err)
+static bool parse_rule(const char *text, assay_path_what_if *r, assay_err *err)
 {
 	const char *eq = strrchr(text, '=');
-	*r = (path_rule){.class = -1};
+	*r = (assay_path_what_if){.class = -1};
 	if (!eq || eq == text)
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "what-if '%s' is not PATTERN=VALUE, such as 'gemm*=0.5x'", text);
@@ -72,7 +72,8 @@ static bool parse_rule(const char *text, path_rule *r, assay_err *err)
 	return true;
 }
 
-bool path_rules_parse(path_rules *rules, const char *const *text, size_t n, assay_err *err)
+bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *text, size_t n,
+			       assay_err *err)
 {
 	if (n > RULES_MAX)
 		return assay_fail(err, ASSAY_USAGE, 0, "more than %d what-ifs", RULES_MAX);
@@ -114,9 +115,9 @@ static bool glob(assay_str pattern, assay_str name)
 }
 
 struct matcher {
-	path_graph *g;
-	const path_rules *rules;
-	path_lengths *out;
+	assay_path_graph *g;
+	const assay_path_what_ifs *rules;
+	assay_path_lengths *out;
 	assay_path *path;
 	assay_arena scratch;
 	uint8_t *of_name;   /* by string id: 0 not asked yet, else 1 + rule or 1 + NO_RULE */
@@ -134,7 +135,7 @@ static uint8_t min_rule(uint8_t a, uint8_t b)
 static uint8_t rule_of_text(const struct matcher *m, assay_str text, bool path)
 {
 	for (size_t i = 0; i < m->rules->n; i++) {
-		const path_rule *r = &m->rules->p[i];
+		const assay_path_what_if *r = &m->rules->p[i];
 		if (r->class < 0 && (r->in_path || !path) && glob(r->pattern, text))
 			return (uint8_t)i;
 	}
@@ -223,13 +224,13 @@ static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
 
 /* ------------------------------------------------------------------ changing */
 
-static int64_t changed(const path_rule *r, int64_t part, int64_t whole)
+static int64_t changed(const assay_path_what_if *r, int64_t part, int64_t whole)
 {
 	double factor = r->is_time ? (whole > 0 ? r->value / (double)whole : 0) : r->value;
 	if (r->is_time && whole <= 0)
 		return 0;
 	double v = (double)part * factor;
-	return v < 9e18 ? (int64_t)llround(v) : INT64_MAX / 4;
+	return v < 1e18 ? (int64_t)llround(v) : (int64_t)1e18;
 }
 
 static bool in_window(const struct matcher *m, int64_t from, int64_t to)
@@ -239,16 +240,16 @@ static bool in_window(const struct matcher *m, int64_t from, int64_t to)
 
 static uint8_t launch_rule(const struct matcher *m, uint32_t node)
 {
-	const path_graph *g = m->g;
+	const assay_path_graph *g = m->g;
 	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++)
-		if (g->dep[d].kind == PATH_LAUNCH)
+		if (g->dep[d].kind == ASSAY_DEP_LAUNCH)
 			return m->lent[g->dep[d].from];
 	return NO_RULE;
 }
 
 static void change_work(struct matcher *m)
 {
-	path_graph *g = m->g;
+	assay_path_graph *g = m->g;
 	const assay_tables *t = &g->run->part.t;
 	m->of_kernel = assay_alloc(&m->scratch, t->kernel.n + 1);
 	for (uint32_t k = 0; k < t->kernel.n; k++)
@@ -315,7 +316,7 @@ static int64_t row_length(const struct matcher *m, uint32_t point)
 		       : m->g->run->part.t.host.dur[row];
 }
 
-static bool is_quiet(const path_graph *g, uint32_t point)
+static bool is_quiet(const assay_path_graph *g, uint32_t point)
 {
 	return g->cause[point] == ASSAY_WHY_HOST_PYTHON ||
 	       g->cause[point] == ASSAY_WHY_HOST_UNTRACED;
@@ -324,13 +325,13 @@ static bool is_quiet(const path_graph *g, uint32_t point)
 /* A range in which a thread waits for another one reaches over to what that one does. */
 static void lend_rules(struct matcher *m)
 {
-	path_graph *g = m->g;
+	assay_path_graph *g = m->g;
 	m->lent = assay_alloc(&m->scratch, g->points + 1);
 	memset(m->lent, NO_RULE, g->points);
 	for (uint32_t p = 0; p < g->points; p++)
 		for (uint32_t d = g->first[p]; d < g->first[p + 1]; d++) {
 			uint32_t from = g->dep[d].from;
-			if (g->dep[d].kind != PATH_HAND || g->row[from] == ASSAY_NO_ROW)
+			if (g->dep[d].kind != ASSAY_DEP_HAND || g->row[from] == ASSAY_NO_ROW)
 				continue;
 			uint32_t scope = g->row[from] < g->run->part.t.host_scope.n
 						 ? g->run->part.t.host_scope.scope[g->row[from]]
@@ -347,11 +348,11 @@ static void lend_rules(struct matcher *m)
 static void change_segment(struct matcher *m, uint32_t point, const struct reach *reach,
 			   uint32_t *last_row)
 {
-	path_graph *g = m->g;
+	assay_path_graph *g = m->g;
 	int64_t now = g->measured.at[point];
 	int class = ASSAY_PATH_WHY + g->cause[point];
 	for (size_t r = 0; r < m->rules->n; r++) {
-		const path_rule *rule = &m->rules->p[r];
+		const assay_path_what_if *rule = &m->rules->p[r];
 		bool by_class = rule->class == class, lent = m->lent[point] == r;
 		if (!by_class && !lent && (rule->class >= 0 || reach[r].until <= now))
 			continue;
@@ -368,10 +369,10 @@ static void change_segment(struct matcher *m, uint32_t point, const struct reach
 
 static void change_threads(struct matcher *m)
 {
-	path_graph *g = m->g;
+	assay_path_graph *g = m->g;
 	struct reach *reach = assay_alloc(&m->scratch, (m->rules->n + 1) * sizeof *reach);
 	for (size_t i = 0; i < g->thread.n; i++) {
-		const path_thread *t = &g->thread.p[i];
+		const assay_path_thread *t = &g->thread.p[i];
 		const assay_lane *lane = g->causes.of_track[t->track];
 		size_t next = 0;
 		uint32_t last_row = ASSAY_NO_ROW;
@@ -385,10 +386,10 @@ static void change_threads(struct matcher *m)
 }
 
 /* The class a delay has on the path; synchronisation also goes by the name of the call. */
-static uint8_t dep_rule(struct matcher *m, uint32_t node, const path_dep *d)
+static uint8_t dep_rule(struct matcher *m, uint32_t node, const assay_path_dep *d)
 {
-	int class = path_dep_class(m->g, node, d);
-	uint8_t best = d->kind == PATH_SYNC && d->row != ASSAY_NO_ROW
+	int class = assay_path_dep_class(m->g, node, d);
+	uint8_t best = d->kind == ASSAY_DEP_SYNC && d->row != ASSAY_NO_ROW
 			       ? name_rule(m, m->g->run->part.t.host.name[d->row])
 			       : NO_RULE;
 	for (size_t i = 0; i < m->rules->n && i < best; i++)
@@ -399,19 +400,19 @@ static uint8_t dep_rule(struct matcher *m, uint32_t node, const path_dep *d)
 
 static void change_deps(struct matcher *m)
 {
-	path_graph *g = m->g;
+	assay_path_graph *g = m->g;
 	for (uint32_t n = 0; n < g->nodes; n++)
 		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
 			uint8_t r = dep_rule(m, n, &g->dep[d]);
-			bool order =
-				g->dep[d].kind == PATH_BESIDE || g->dep[d].kind == PATH_FORWARD;
-			if (r == NO_RULE || order || g->base.lag[d] == PATH_DROPPED)
+			bool order = g->dep[d].kind == ASSAY_DEP_BESIDE ||
+				     g->dep[d].kind == ASSAY_DEP_FORWARD;
+			if (r == NO_RULE || order || g->base.lag[d] == ASSAY_DEP_DROPPED)
 				continue;
-			const path_rule *rule = &m->rules->p[r];
-			bool sync = g->dep[d].kind == PATH_SYNC;
+			const assay_path_what_if *rule = &m->rules->p[r];
+			bool sync = g->dep[d].kind == ASSAY_DEP_SYNC;
 			/* a call that takes no time does not wait */
 			m->out->lag[d] = sync && rule->value == 0
-						 ? PATH_DROPPED
+						 ? ASSAY_DEP_DROPPED
 						 : changed(rule, g->base.lag[d], g->base.lag[d]);
 			m->path->rules.p[r].waits +=
 				in_window(m, g->measured.at[n] - 1, g->measured.at[n] + 1);
@@ -459,7 +460,7 @@ static void offer(struct near *near, assay_str pattern, const char *name)
 	}
 }
 
-static bool fail_unmatched(struct matcher *m, const path_rule *rule, const char *text,
+static bool fail_unmatched(struct matcher *m, const assay_path_what_if *rule, const char *text,
 			   assay_err *err)
 {
 	const assay_tables *t = &m->g->run->part.t;
@@ -484,8 +485,8 @@ static bool fail_unmatched(struct matcher *m, const path_rule *rule, const char 
 			  names ? "; near it: " : "", names ? names : "");
 }
 
-bool path_rules_apply(path_graph *g, const path_rules *rules, path_lengths *lengths,
-		      assay_path *out, assay_err *err)
+bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *rules,
+			       assay_path_lengths *lengths, assay_path *out, assay_err *err)
 {
 	struct matcher m = {.g = g, .rules = rules, .out = lengths, .path = out};
 	bool ok = true;
@@ -518,7 +519,7 @@ TEST(patterns_match_whole_names_in_any_case)
 
 TEST(what_ifs_are_a_pattern_and_a_value)
 {
-	path_rule r;
+	assay_path_what_if r;
 	assay_err err = {0};
 	CHECK(parse_rule("gemm*=0.5x", &r, &err) && r.value == 0.5 && !r.is_time && r.class < 0);
 	CHECK(parse_rule(" data = 0 ", &r, &err) && r.value == 0 &&

@@ -110,7 +110,7 @@ static void set_windows(spans *s, bool on_device)
 	}
 }
 
-static void take(path_window *w, const spans *s, size_t i)
+static void take(assay_path_window *w, const spans *s, size_t i)
 {
 	w->step = s->p[i].step;
 	w->from = s->p[i].from;
@@ -122,7 +122,7 @@ static void take(path_window *w, const spans *s, size_t i)
 
 /* The first one warms up and is left aside when there are others; so are steps without work, such
  * as the rest behind the last one, when there are others with work. */
-static void take_median(path_window *w, const spans *s)
+static void take_median(assay_path_window *w, const spans *s)
 {
 	spans sorted = {0};
 	for (int pass = 0; !sorted.n && pass < 3; pass++)
@@ -138,7 +138,7 @@ static void take_median(path_window *w, const spans *s)
 	assay_vec_free(&sorted);
 }
 
-static void take_all(const assay_run *run, uint32_t group, path_window *w)
+static void take_all(const assay_run *run, uint32_t group, assay_path_window *w)
 {
 	const assay_tables *t = &run->part.t;
 	w->from = INT64_MAX;
@@ -163,7 +163,7 @@ static void take_all(const assay_run *run, uint32_t group, path_window *w)
 	w->until = w->to;
 }
 
-static bool take_number(const assay_run *run, path_window *w, const spans *s, int64_t number)
+static bool take_number(const assay_run *run, assay_path_window *w, const spans *s, int64_t number)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (run->part.t.step.number[s->p[i].step] == number) {
@@ -173,11 +173,12 @@ static bool take_number(const assay_run *run, path_window *w, const spans *s, in
 	return false;
 }
 
-bool path_window_find(const assay_run *run, uint32_t group, int64_t step, path_window *w,
-		      assay_err *err)
+bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
+			    assay_path_window *w, assay_err *err)
 {
 	spans s = {0};
-	*w = (path_window){.step = ASSAY_NO_ROW, .before = ASSAY_NO_ROW, .after = ASSAY_NO_ROW};
+	*w = (assay_path_window){
+		.step = ASSAY_NO_ROW, .before = ASSAY_NO_ROW, .after = ASSAY_NO_ROW};
 	find_steps(run, group, &s);
 	w->steps = s.n;
 	w->on_device = s.n && is_device_step(run, s.p[0].step);
@@ -204,7 +205,7 @@ bool path_window_find(const assay_run *run, uint32_t group, int64_t step, path_w
 /* ------------------------------------------------------------------ in the graph */
 
 /* The thread that carries a step's marker. */
-static uint32_t marker_track(const path_graph *g, uint32_t step)
+static uint32_t marker_track(const assay_path_graph *g, uint32_t step)
 {
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t i = 0; step != ASSAY_NO_ROW && i < t->host.n; i++)
@@ -214,31 +215,31 @@ static uint32_t marker_track(const path_graph *g, uint32_t step)
 	return ASSAY_NO_ROW;
 }
 
-static uint32_t exact_point(const path_graph *g, uint32_t track, int64_t ts)
+static uint32_t exact_point(const assay_path_graph *g, uint32_t track, int64_t ts)
 {
-	uint32_t p = track == ASSAY_NO_ROW ? PATH_SERIAL : path_point_at(g, track, ts);
-	return p != PATH_SERIAL && g->measured.at[p] == ts ? p : PATH_SERIAL;
+	uint32_t p = track == ASSAY_NO_ROW ? ASSAY_DEP_NONE : assay_path_point_at(g, track, ts);
+	return p != ASSAY_DEP_NONE && g->measured.at[p] == ts ? p : ASSAY_DEP_NONE;
 }
 
-static bool in_step(const path_graph *g, uint32_t step, int64_t at)
+static bool in_step(const assay_path_graph *g, uint32_t step, int64_t at)
 {
 	const assay_step_table *s = &g->run->part.t.step;
 	return step != ASSAY_NO_ROW && at >= s->ts[step] && at < s->ts[step] + s->dur[step];
 }
 
-static void mark_work(path_graph *g, const path_window *w, path_marks *m)
+static void mark_work(assay_path_graph *g, const assay_path_window *w, assay_path_marks *m)
 {
-	uint8_t first = PATH_FIRST_OF_STEP, after = PATH_FIRST_AFTER;
+	uint8_t first = ASSAY_PATH_FIRST_OF_STEP, after = ASSAY_PATH_FIRST_AFTER;
 	m->member = assay_alloc(&g->arena, g->work + 1);
 	for (uint32_t i = 0; i < g->work; i++) {
 		int64_t at = work_time(g->run, g->gpu[i], w->on_device);
 		if (at == INT64_MIN)
 			continue;
 		if (in_step(g, w->step, at)) {
-			m->member[i] = PATH_OF_STEP | first;
+			m->member[i] = ASSAY_PATH_OF_STEP | first;
 			first = 0;
 		} else if (in_step(g, w->before, at)) {
-			m->member[i] = PATH_OF_BEFORE;
+			m->member[i] = ASSAY_PATH_OF_BEFORE;
 		} else if (in_step(g, w->after, at)) {
 			m->member[i] = after;
 			after = 0;
@@ -246,10 +247,10 @@ static void mark_work(path_graph *g, const path_window *w, path_marks *m)
 	}
 }
 
-void path_window_mark(path_graph *g, const path_window *w, path_marks *m)
+void assay_path_window_mark(assay_path_graph *g, const assay_path_window *w, assay_path_marks *m)
 {
 	const assay_step_table *s = &g->run->part.t.step;
-	*m = (path_marks){PATH_SERIAL, PATH_SERIAL, PATH_SERIAL, NULL};
+	*m = (assay_path_marks){ASSAY_DEP_NONE, ASSAY_DEP_NONE, ASSAY_DEP_NONE, NULL};
 	mark_work(g, w, m);
 	if (w->step == ASSAY_NO_ROW || w->on_device)
 		return;
@@ -260,59 +261,62 @@ void path_window_mark(path_graph *g, const path_window *w, path_marks *m)
 		m->before_end = exact_point(g, before, s->ts[w->before] + s->dur[w->before]);
 }
 
-static void reach(path_bounds *b, int64_t at, uint32_t node, bool end)
+static void reach(assay_path_bounds *b, int64_t at, uint32_t node, bool end)
 {
-	if (b->last != PATH_SERIAL && at <= b->to)
+	if (b->last != ASSAY_DEP_NONE && at <= b->to)
 		return;
 	b->to = at;
 	b->last = node;
 	b->last_end = end;
 }
 
-static path_bounds whole(const path_graph *g, const path_times *t, const int64_t *dur)
+static assay_path_bounds whole(const assay_path_graph *g, const assay_path_times *t,
+			       const int64_t *dur)
 {
-	path_bounds b = {INT64_MAX, INT64_MIN, PATH_SERIAL, false};
+	assay_path_bounds b = {INT64_MAX, INT64_MIN, ASSAY_DEP_NONE, false};
 	for (uint32_t n = 0; n < g->nodes; n++) {
-		bool work = path_is_work(g, n);
+		bool work = assay_path_is_work(g, n);
 		b.from = t->at[n] < b.from ? t->at[n] : b.from;
 		reach(&b, t->at[n] + (work ? dur[n - g->points] : 0), n, work);
 	}
 	return b;
 }
 
-static int64_t marker_begin(const path_graph *g, const path_window *w, const path_marks *m,
-			    const path_times *t, int64_t before, int64_t to)
+static int64_t marker_begin(const assay_path_graph *g, const assay_path_window *w,
+			    const assay_path_marks *m, const assay_path_times *t, int64_t before,
+			    int64_t to)
 {
-	if (m->start == PATH_SERIAL)
+	if (m->start == ASSAY_DEP_NONE)
 		return begin_of(g->run->part.t.step.ts[w->step], 0, before, to);
 	int64_t start = t->at[m->start];
-	int64_t marker = m->end == PATH_SERIAL ? 0 : t->at[m->end] - start;
+	int64_t marker = m->end == ASSAY_DEP_NONE ? 0 : t->at[m->end] - start;
 	return begin_of(start, marker, before, to);
 }
 
-path_bounds path_window_in(const path_graph *g, const path_window *w, const path_marks *m,
-			   const path_times *t, const int64_t *dur)
+assay_path_bounds assay_path_window_in(const assay_path_graph *g, const assay_path_window *w,
+				       const assay_path_marks *m, const assay_path_times *t,
+				       const int64_t *dur)
 {
 	if (w->step == ASSAY_NO_ROW)
 		return whole(g, t, dur);
-	path_bounds b = {INT64_MIN, INT64_MIN, PATH_SERIAL, false};
-	int64_t before = m->before_end == PATH_SERIAL ? INT64_MIN : t->at[m->before_end];
-	if (m->end != PATH_SERIAL)
+	assay_path_bounds b = {INT64_MIN, INT64_MIN, ASSAY_DEP_NONE, false};
+	int64_t before = m->before_end == ASSAY_DEP_NONE ? INT64_MIN : t->at[m->before_end];
+	if (m->end != ASSAY_DEP_NONE)
 		reach(&b, t->at[m->end], m->end, false);
 	for (uint32_t i = 0; i < g->work; i++) {
 		int64_t start = t->at[g->points + i], end = start + dur[i];
-		if (m->member[i] & PATH_OF_STEP)
+		if (m->member[i] & ASSAY_PATH_OF_STEP)
 			reach(&b, end, g->points + i, true);
-		if (m->member[i] & PATH_OF_BEFORE && end > before)
+		if (m->member[i] & ASSAY_PATH_OF_BEFORE && end > before)
 			before = end;
-		if (w->on_device && m->member[i] & PATH_FIRST_OF_STEP)
+		if (w->on_device && m->member[i] & ASSAY_PATH_FIRST_OF_STEP)
 			b.from = start;
-		if (w->on_device && m->member[i] & PATH_FIRST_AFTER && start <= g->until)
+		if (w->on_device && m->member[i] & ASSAY_PATH_FIRST_AFTER && start <= g->until)
 			reach(&b, start, g->points + i, false);
 	}
 	if (!w->on_device)
 		b.from = marker_begin(g, w, m, t, before, b.to);
-	if (b.last == PATH_SERIAL || b.from == INT64_MIN) {
+	if (b.last == ASSAY_DEP_NONE || b.from == INT64_MIN) {
 		b = whole(g, t, dur);
 		b.from = w->from;
 	}
