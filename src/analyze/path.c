@@ -507,6 +507,7 @@ static assay_run *small_step(void)
 	uint32_t one = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
 	uint32_t two = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 110, 10);
 	uint32_t wait = add_host(run, ASSAY_HOST_RUNTIME, "cudaDeviceSynchronize", 120, 280);
+	add_host(run, ASSAY_HOST_DRIVER, "cuCtxSynchronize", 125, 265);
 	add_host(run, ASSAY_HOST_OP, "aten::item", 400, 100);
 	add_gpu(run, 120, 100, one);
 	uint32_t e = assay_add(t, ASSAY_T_edge);
@@ -550,9 +551,10 @@ TEST(what_ifs_change_what_they_name_and_what_hangs_on_it)
 		const char *rule;
 		int64_t step;
 	} cases[] = {
-		{"data=0", 400},        {"kernel=0.5x", 375}, {"compute=2x", 750},
-		{"kernel=10ns", 270},   {"aten::*=3x", 700},  {"launch_latency=0", 480},
-		{"cudaDevice*=0", 371}, /* the work still runs to 371, the operator to 220 */
+		{"data=0", 400},           {"kernel=0.5x", 375},   {"compute=2x", 750},
+		{"kernel=10ns", 270},      {"kernel=0", 259},      {"aten::*=3x", 700},
+		{"launch_latency=0", 480}, {"cudaDevice*=0", 371}, /* the work still runs to 371,
+								      the operator to 220 */
 		{"queued=0", 499},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
