@@ -6,142 +6,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/sort.h"
+#include "analyze/host_cause.h"
 #include "base/test.h"
 
 /* Longer than this no launch takes: the call is the wrong one, or the device was taken away. */
 static const int64_t suspicious_latency = 100 * 1000 * 1000;
 
-enum { HOST_FIRST = ASSAY_WHY_HOST_SYNC, HOST_CAUSES = ASSAY_WHY_HOST_UNTRACED - HOST_FIRST + 1 };
-enum { NO_CAUSE = ASSAY_WHY_COUNT };
-
-static const uint8_t cause_of_kind[ASSAY_HOST_KIND_COUNT] = {
-	[ASSAY_HOST_OP] = ASSAY_WHY_HOST_OP,
-	[ASSAY_HOST_ANNOTATION] = ASSAY_WHY_HOST_UNTRACED, /* a name for time, not work */
-	[ASSAY_HOST_RUNTIME] = ASSAY_WHY_HOST_RUNTIME,
-	[ASSAY_HOST_DRIVER] = ASSAY_WHY_HOST_RUNTIME,
-	[ASSAY_HOST_PYTHON] = ASSAY_WHY_HOST_PYTHON,
-	[ASSAY_HOST_OVERHEAD] = NO_CAUSE,
-	[ASSAY_HOST_INSTANT] = NO_CAUSE,
-	[ASSAY_HOST_MARKER] = ASSAY_WHY_HOST_UNTRACED,
-	[ASSAY_HOST_OTHER] = NO_CAUSE,
-};
-
-/* Names that change the cause of a row: calls that block until the device is done, and operators or
- * ranges that mean input data. A word is found anywhere, in any case. */
-static const struct word {
-	const char *text;
-	bool whole;
-	assay_why cause;
-} words[] = {
-	{"synchronize", false, ASSAY_WHY_HOST_SYNC},
-	{"cudaMemcpy", true, ASSAY_WHY_HOST_SYNC},
-	{"hipMemcpy", true, ASSAY_WHY_HOST_SYNC},
-	{"cuMemcpyDtoH_v2", true, ASSAY_WHY_HOST_SYNC},
-	{"hipMemcpyDtoH", true, ASSAY_WHY_HOST_SYNC},
-	{"load", true, ASSAY_WHY_HOST_DATA},
-	{"data", true, ASSAY_WHY_HOST_DATA},
-	{"dataloader", false, ASSAY_WHY_HOST_DATA},
-	{"data_loader", false, ASSAY_WHY_HOST_DATA},
-	{"data loader", false, ASSAY_WHY_HOST_DATA},
-	{"load_data", false, ASSAY_WHY_HOST_DATA},
-	{"load data", false, ASSAY_WHY_HOST_DATA},
-	{"data_load", false, ASSAY_WHY_HOST_DATA},
-	{"data load", false, ASSAY_WHY_HOST_DATA},
-	{"data_wait", false, ASSAY_WHY_HOST_DATA},
-	{"load_batch", false, ASSAY_WHY_HOST_DATA},
-	{"next_batch", false, ASSAY_WHY_HOST_DATA},
-	{"fetch_batch", false, ASSAY_WHY_HOST_DATA},
-};
-
-static bool is_call(uint8_t kind)
-{
-	return kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER;
-}
-
-static bool can_mean_data(uint8_t kind)
-{
-	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
-}
-
-static assay_why cause_of_name(assay_str name)
-{
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (words[i].whole ? assay_str_is(name, words[i].text)
-				   : assay_str_find_nocase(name, words[i].text) >= 0)
-			return words[i].cause;
-	return (assay_why)NO_CAUSE;
-}
-
-/* A thread that launched work: its rows that have a cause, by start. */
-struct lane {
-	uint32_t *row;
-	size_t n, next; /* next row that has not begun */
-	assay_vec(uint32_t) open[HOST_CAUSES];
-};
-
 struct finder {
 	assay_run *run;
-	assay_arena scratch;
-	uint8_t *of_name;       /* by string id: 0 not asked yet, else 1 + cause_of_name() */
-	uint8_t *cause;         /* by row of host; NO_CAUSE when it has none */
-	struct lane **of_track; /* NULL for threads that matter to no gap */
+	assay_host_causes hosts; /* of threads that launched work that ends a gap */
 };
-
-static uint8_t name_cause(struct finder *f, assay_sid name)
-{
-	uint8_t *known = &f->of_name[name];
-	if (!*known)
-		*known = (uint8_t)(1 + cause_of_name(assay_text(f->run, name)));
-	return (uint8_t)(*known - 1);
-}
-
-static uint8_t row_cause(struct finder *f, uint32_t h)
-{
-	const assay_host_table *host = &f->run->part.t.host;
-	uint8_t kind = host->kind[h];
-	if (is_call(kind) && name_cause(f, host->name[h]) == ASSAY_WHY_HOST_SYNC)
-		return ASSAY_WHY_HOST_SYNC;
-	if (can_mean_data(kind) && name_cause(f, host->name[h]) == ASSAY_WHY_HOST_DATA)
-		return ASSAY_WHY_HOST_DATA;
-	return cause_of_kind[kind];
-}
-
-static int64_t row_end(const assay_host_table *host, uint32_t h)
-{
-	return host->ts[h] + (host->dur[h] > 0 ? host->dur[h] : 0);
-}
-
-/* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
-static void lane_begin(const struct finder *f, struct lane *lane, int64_t now)
-{
-	const assay_host_table *host = &f->run->part.t.host;
-	for (; lane->next < lane->n && host->ts[lane->row[lane->next]] <= now; lane->next++) {
-		uint32_t h = lane->row[lane->next];
-		int k = f->cause[h] - HOST_FIRST;
-		while (lane->open[k].n &&
-		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
-			lane->open[k].n--;
-		*assay_push(&lane->open[k]) = h;
-	}
-}
-
-/* The first cause with a row that is open now; *row stays NO_ROW when nothing was recorded. */
-static assay_why lane_now(const struct finder *f, struct lane *lane, int64_t now, uint32_t *row)
-{
-	const assay_host_table *host = &f->run->part.t.host;
-	*row = ASSAY_NO_ROW;
-	for (int k = 0; k < HOST_CAUSES; k++) {
-		while (lane->open[k].n &&
-		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
-			lane->open[k].n--;
-		if (lane->open[k].n) {
-			*row = lane->open[k].p[lane->open[k].n - 1];
-			return (assay_why)(HOST_FIRST + k);
-		}
-	}
-	return ASSAY_WHY_HOST_UNTRACED;
-}
 
 struct split {
 	int64_t part[ASSAY_WHY_COUNT];
@@ -149,19 +23,14 @@ struct split {
 	uint32_t row[ASSAY_WHY_COUNT];    /* the row of that stretch */
 };
 
-static void split_host(const struct finder *f, struct lane *lane, int64_t from, int64_t to,
+static void split_host(const struct finder *f, assay_lane *lane, int64_t from, int64_t to,
 		       struct split *s)
 {
-	const assay_host_table *host = &f->run->part.t.host;
 	for (int64_t now = from; now < to;) {
 		uint32_t row;
-		lane_begin(f, lane, now);
-		assay_why cause = lane_now(f, lane, now, &row);
-		int64_t until = to;
-		if (lane->next < lane->n && host->ts[lane->row[lane->next]] < until)
-			until = host->ts[lane->row[lane->next]];
-		if (row != ASSAY_NO_ROW && row_end(host, row) < until)
-			until = row_end(host, row);
+		int64_t until;
+		assay_why cause = assay_lane_at(&f->hosts, lane, now, &row, &until);
+		until = until < to ? until : to;
 		s->part[cause] += until - now;
 		if (until - now > s->longest[cause]) {
 			s->longest[cause] = until - now;
@@ -234,60 +103,17 @@ static void find_gaps(struct finder *f, const assay_order *order, uint32_t devic
 static void want_lanes(struct finder *f)
 {
 	const assay_tables *t = &f->run->part.t;
-	f->of_track = assay_alloc(&f->scratch, (t->track.n + 1) * sizeof *f->of_track);
-	for (size_t i = 0; i < t->gap.n; i++) {
-		if (t->gap.cause[i] != ASSAY_WHY_HOST_UNTRACED)
-			continue;
-		struct lane **lane = &f->of_track[t->host.track[t->gap.launch[i]]];
-		if (!*lane)
-			*lane = assay_alloc(&f->scratch, sizeof **lane);
-	}
-}
-
-/* Two passes over host: count, then place. */
-static void fill_lanes(struct finder *f)
-{
-	const assay_tables *t = &f->run->part.t;
-	f->of_name = assay_alloc(&f->scratch, f->run->part.strings.str.n + 1);
-	f->cause = assay_alloc(&f->scratch, t->host.n + 1);
-	for (uint32_t h = 0; h < t->host.n; h++) {
-		struct lane *lane = f->of_track[t->host.track[h]];
-		f->cause[h] = lane ? row_cause(f, h) : NO_CAUSE;
-		if (f->cause[h] != NO_CAUSE)
-			lane->n++;
-	}
-	for (size_t i = 0; i < t->track.n; i++)
-		if (f->of_track[i])
-			f->of_track[i]->row = assay_alloc(&f->scratch, (f->of_track[i]->n + 1) *
-									       sizeof(uint32_t));
-	for (uint32_t h = 0; h < t->host.n; h++)
-		if (f->cause[h] != NO_CAUSE) {
-			struct lane *lane = f->of_track[t->host.track[h]];
-			lane->row[lane->next++] = h;
-		}
-	for (size_t i = 0; i < t->track.n; i++)
-		if (f->of_track[i])
-			assay_sort_rows(f->of_track[i]->row, f->of_track[i]->n, t->host.ts);
+	for (size_t i = 0; i < t->gap.n; i++)
+		if (t->gap.cause[i] == ASSAY_WHY_HOST_UNTRACED)
+			assay_host_causes_want(&f->hosts, t->host.track[t->gap.launch[i]]);
 }
 
 /* Each device is swept from the beginning: its gaps come in order of time. */
 static void rewind_lanes(struct finder *f)
 {
-	for (size_t i = 0; i < f->run->part.t.track.n; i++) {
-		struct lane *lane = f->of_track[i];
-		if (!lane)
-			continue;
-		lane->next = 0;
-		for (int k = 0; k < HOST_CAUSES; k++)
-			lane->open[k].n = 0;
-	}
-}
-
-static void free_lanes(struct finder *f)
-{
 	for (size_t i = 0; i < f->run->part.t.track.n; i++)
-		for (int k = 0; f->of_track[i] && k < HOST_CAUSES; k++)
-			assay_vec_free(&f->of_track[i]->open[k]);
+		if (f->hosts.of_track[i])
+			assay_lane_rewind(f->hosts.of_track[i]);
 }
 
 static struct split split_gap(const struct finder *f, uint32_t gap)
@@ -304,7 +130,7 @@ static struct split split_gap(const struct finder *f, uint32_t gap)
 	int64_t call = t->host.ts[launch] < to ? t->host.ts[launch] : to;
 	s.part[ASSAY_WHY_LAUNCH_LATENCY] = to - call;
 	s.row[ASSAY_WHY_LAUNCH_LATENCY] = launch;
-	split_host(f, f->of_track[t->host.track[launch]], from, call, &s);
+	split_host(f, f->hosts.of_track[t->host.track[launch]], from, call, &s);
 	return s;
 }
 
@@ -380,11 +206,12 @@ static void find_producers(const assay_run *run, uint32_t *behind)
 	}
 }
 
-static void name_producers(assay_run *run, const assay_order *order, assay_arena *scratch)
+static void name_producers(assay_run *run, const assay_order *order)
 {
+	assay_arena scratch = {0};
 	assay_gap_table *g = &run->part.t.gap;
-	uint8_t *class_of = assay_alloc(scratch, order->rows + 1);
-	uint32_t *behind = assay_alloc(scratch, (order->rows + 1) * sizeof *behind);
+	uint8_t *class_of = assay_alloc(&scratch, order->rows + 1);
+	uint32_t *behind = assay_alloc(&scratch, (order->rows + 1) * sizeof *behind);
 	find_producers(run, behind);
 	for (size_t i = 0; i < order->rows; i++)
 		class_of[order->row[i]] = order->classes[i];
@@ -396,6 +223,7 @@ static void name_producers(assay_run *run, const assay_order *order, assay_arena
 		g->queued[i] = class_of[from] == ASSAY_CLASS_COPY ? ASSAY_QUEUED_COPY
 								  : ASSAY_QUEUED_STREAM_WAIT;
 	}
+	assay_arena_free(&scratch);
 }
 
 void assay_gaps(assay_run *run, const assay_order *order)
@@ -404,8 +232,9 @@ void assay_gaps(assay_run *run, const assay_order *order)
 	struct finder f = {.run = run};
 	for (uint32_t d = 0; d < order->device.n; d++)
 		find_gaps(&f, order, d);
+	assay_host_causes_init(&f.hosts, run);
 	want_lanes(&f);
-	fill_lanes(&f);
+	assay_host_causes_fill(&f.hosts);
 	for (uint32_t d = 0, gap = 0; d < order->device.n; d++) {
 		struct totals sum = {.dur = {0}};
 		rewind_lanes(&f);
@@ -413,10 +242,9 @@ void assay_gaps(assay_run *run, const assay_order *order)
 			explain_gap(&f, gap, &sum);
 		add_totals(run, d, &sum);
 	}
-	free_lanes(&f);
+	assay_host_causes_free(&f.hosts);
 	if (t->edge.n)
-		name_producers(run, order, &f.scratch);
-	assay_arena_free(&f.scratch);
+		name_producers(run, order);
 }
 
 /* Tests build runs by hand: one thread, one device. */

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/like_hta.h"
 #include "analyze/order.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -33,9 +34,14 @@ static bool contains_any(assay_str name, const char *const *words)
 	return false;
 }
 
-static enum kernel_type type_of(assay_str name)
+bool assay_hta_comm_kernel(assay_str name)
 {
 	static const char *const comm[] = {"nccl", "hip", "hccl", NULL};
+	return starts_with_any(name, comm) || assay_str_find(name, "ncclKernel") >= 0;
+}
+
+static enum kernel_type type_of(assay_str name)
+{
 	static const char *const memory[] = {"Memcpy",    "hipMemcpy", "Memset",
 					     "hipMemset", "dma",       NULL};
 	static const char *const other_start[] = {"Stream Wait Event",
@@ -48,7 +54,7 @@ static enum kernel_type type_of(assay_str name)
 						  "collective_subgraph_execution",
 						  NULL};
 	static const char *const other_in[] = {"Memcpy", "Memset", "dma", "Sync", NULL};
-	if (starts_with_any(name, comm) || assay_str_find(name, "ncclKernel") >= 0)
+	if (assay_hta_comm_kernel(name))
 		return COMMUNICATION;
 	if (starts_with_any(name, memory))
 		return MEMORY;
@@ -80,13 +86,13 @@ struct rules {
 };
 
 /* Rounded inwards: starts up, ends down. */
-static int64_t round_up(int64_t ns, int64_t unit)
+int64_t assay_hta_round_up(int64_t ns, int64_t unit)
 {
 	int64_t q = ns / unit;
 	return q + (ns % unit > 0);
 }
 
-static int64_t round_down(int64_t ns, int64_t unit)
+int64_t assay_hta_round_down(int64_t ns, int64_t unit)
 {
 	int64_t q = ns / unit;
 	return q - (ns % unit < 0);
@@ -99,8 +105,9 @@ static void set_launch(const assay_run *run, const struct rules *r, struct event
 	e->call = e->call_end = INT64_MIN;
 	if (host == ASSAY_NO_ROW)
 		return;
-	e->call = round_up(h->ts[host], r->unit);
-	e->call_end = round_down(h->ts[host] + (h->dur[host] > 0 ? h->dur[host] : 0), r->unit);
+	e->call = assay_hta_round_up(h->ts[host], r->unit);
+	e->call_end =
+		assay_hta_round_down(h->ts[host] + (h->dur[host] > 0 ? h->dur[host] : 0), r->unit);
 }
 
 /* Rule 4 of the loader: work stays when the call that launched it stays. */
@@ -115,8 +122,8 @@ static void add_work(const assay_run *run, const struct rules *r, events *out)
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != r->source)
 			continue;
-		struct event e = {.ts = round_up(t->gpu.ts[g], r->unit),
-				  .end = round_down(assay_gpu_end(&t->gpu, g), r->unit),
+		struct event e = {.ts = assay_hta_round_up(t->gpu.ts[g], r->unit),
+				  .end = assay_hta_round_down(assay_gpu_end(&t->gpu, g), r->unit),
 				  .stream = t->track.tid[t->gpu.track[g]],
 				  .type = (uint8_t)type_of(assay_text(run, t->gpu.name[g]))};
 		set_launch(run, r, &e, t->launch.host[g]);
@@ -151,8 +158,8 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 		    t->track.tid[track] < 0)
 			continue;
 		int64_t end = t->sync.ts[i] + (t->sync.dur[i] > 0 ? t->sync.dur[i] : 0);
-		struct event e = {.ts = round_up(t->sync.ts[i], r->unit),
-				  .end = round_down(end, r->unit),
+		struct event e = {.ts = assay_hta_round_up(t->sync.ts[i], r->unit),
+				  .end = assay_hta_round_down(end, r->unit),
 				  .stream = t->track.tid[track],
 				  .type = OTHER,
 				  .sync = true};
@@ -316,7 +323,7 @@ static void add_idle(assay_run *run, const struct rules *r, const events *e, int
 }
 
 /* Calls that put work in a queue; graph launches and hipModuleLaunchKernel are not among them. */
-static bool is_queue_call(assay_str name)
+bool assay_hta_queue_call(assay_str name)
 {
 	static const char *const calls[] = {
 		"cudaLaunchKernel", "cudaLaunchKernelExC",      "cuLaunchKernel",
@@ -347,7 +354,7 @@ static void add_queue(assay_run *run, const struct rules *r, const events *e, in
 	assay_vec(struct change) c = {0};
 	for (size_t i = 0; i < e->n; i++) {
 		if (e->p[i].stream != stream || e->p[i].launch == ASSAY_NO_ROW ||
-		    !is_queue_call(assay_text(run, run->part.t.host.name[e->p[i].launch])))
+		    !assay_hta_queue_call(assay_text(run, run->part.t.host.name[e->p[i].launch])))
 			continue;
 		*assay_push(&c) = (struct change){e->p[i].call, 1};
 		*assay_push(&c) = (struct change){e->p[i].ts, -1};
@@ -388,7 +395,7 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 	for (size_t i = 0; i < e->n; i++) {
 		const struct event *x = &e->p[i];
 		if (x->call == INT64_MIN || x->sync ||
-		    !is_queue_call(assay_text(run, run->part.t.host.name[x->launch])))
+		    !assay_hta_queue_call(assay_text(run, run->part.t.host.name[x->launch])))
 			continue;
 		int64_t wait = x->ts > x->call_end ? x->ts - x->call_end : 0;
 		*assay_push(&delay) = wait;
@@ -446,7 +453,7 @@ static void add_variant(assay_run *run, const struct rules *r)
 }
 
 /* A trace with a fraction of a microsecond anywhere is rounded. */
-static bool has_fractions(const assay_run *run, uint32_t source)
+bool assay_hta_has_fractions(const assay_run *run, uint32_t source)
 {
 	const assay_tables *t = &run->part.t;
 	for (size_t i = 0; i < t->host.n; i++)
@@ -461,7 +468,7 @@ static bool has_fractions(const assay_run *run, uint32_t source)
 }
 
 /* Start of the last ProfilerStep when there are two or more; INT64_MAX otherwise. */
-static int64_t last_step(const assay_run *run, uint32_t source, int64_t unit)
+int64_t assay_hta_last_step(const assay_run *run, uint32_t source, int64_t unit)
 {
 	const assay_step_table *s = &run->part.t.step;
 	assay_sid first = 0;
@@ -472,7 +479,9 @@ static int64_t last_step(const assay_run *run, uint32_t source, int64_t unit)
 			continue;
 		several |= first && s->name[i] != first;
 		first = first ? first : s->name[i];
-		last = round_up(s->ts[i], unit) > last ? round_up(s->ts[i], unit) : last;
+		last = assay_hta_round_up(s->ts[i], unit) > last
+			       ? assay_hta_round_up(s->ts[i], unit)
+			       : last;
 	}
 	return several ? last : INT64_MAX;
 }
@@ -480,10 +489,10 @@ static int64_t last_step(const assay_run *run, uint32_t source, int64_t unit)
 void assay_like_hta(assay_run *run)
 {
 	for (uint32_t s = 0; s < run->part.t.source.n; s++) {
-		int64_t unit = has_fractions(run, s) ? 1000 : 1;
+		int64_t unit = assay_hta_has_fractions(run, s) ? 1000 : 1;
 		add_variant(run, &(struct rules){.variant = "hta",
 						 .unit = unit,
-						 .before = last_step(run, s, unit),
+						 .before = assay_hta_last_step(run, s, unit),
 						 .sync_rows = true,
 						 .source = s});
 		add_variant(run,
@@ -516,8 +525,9 @@ TEST(kernel_types_follow_the_patterns_with_their_flaws)
 
 TEST(rounding_goes_inwards)
 {
-	CHECK(round_up(1001, 1000) == 2 && round_up(2000, 1000) == 2 && round_up(-1, 1000) == 0);
-	CHECK(round_down(1999, 1000) == 1 && round_down(-1, 1000) == -1);
+	CHECK(assay_hta_round_up(1001, 1000) == 2 && assay_hta_round_up(2000, 1000) == 2 &&
+	      assay_hta_round_up(-1, 1000) == 0);
+	CHECK(assay_hta_round_down(1999, 1000) == 1 && assay_hta_round_down(-1, 1000) == -1);
 	return 0;
 }
 

@@ -1,0 +1,135 @@
+/* The graph behind the critical path. Nodes are instants of host threads ("points") and the starts
+ * of GPU work; a point follows the one before it on its thread after the length of the segment
+ * between them; every other order is a dependency with a delay. */
+#ifndef ASSAY_ANALYZE_PATH_GRAPH_H
+#define ASSAY_ANALYZE_PATH_GRAPH_H
+
+#include "analyze/host_cause.h"
+#include "model/path.h"
+
+typedef enum assay_path_dep_kind {
+	ASSAY_DEP_LAUNCH,  /* point -> work: from the start of the launch call */
+	ASSAY_DEP_STREAM,  /* end of the work before on the stream -> work */
+	ASSAY_DEP_BESIDE,  /* start of the work before -> work that overlaps it */
+	ASSAY_DEP_WAIT,    /* end of work on another stream -> work */
+	ASSAY_DEP_GUESS,   /* the same, inferred where nothing recorded explains a delay */
+	ASSAY_DEP_GRAPH,   /* end of work of the same graph launch -> work; inferred */
+	ASSAY_DEP_SYNC,    /* end of work -> return of a call */
+	ASSAY_DEP_HAND,    /* point -> point of another thread; inferred */
+	ASSAY_DEP_FORWARD, /* point -> point: forward operator to its gradient */
+	ASSAY_DEP_KINDS
+} assay_path_dep_kind;
+
+typedef struct assay_path_dep {
+	uint32_t from; /* node */
+	uint32_t row;  /* row of host: the call that returns, for ASSAY_DEP_SYNC */
+	uint8_t kind;
+} assay_path_dep;
+
+/* Bound by the point before it on the thread, or by nothing; also no node. */
+#define ASSAY_DEP_NONE UINT32_MAX
+
+typedef struct assay_path_thread {
+	uint32_t track, first, n; /* points */
+} assay_path_thread;
+
+/* Lengths a replay goes by. A lag of ASSAY_DEP_DROPPED leaves the dependency out. */
+#define ASSAY_DEP_DROPPED INT64_MIN
+typedef struct assay_path_lengths {
+	int64_t *len; /* by point: of the segment that begins there */
+	int64_t *dur; /* by work */
+	int64_t *lag; /* by dependency */
+} assay_path_lengths;
+
+/* Result of a replay, or what was measured. */
+typedef struct assay_path_times {
+	int64_t *at;   /* by node */
+	uint32_t *why; /* by node: the dependency that bound it, or ASSAY_DEP_NONE */
+} assay_path_times;
+
+typedef struct assay_path_graph {
+	const assay_run *run;
+	assay_arena arena;
+	assay_host_causes causes;
+	uint32_t group; /* the process that is followed */
+	int64_t until;  /* nothing that begins later is in the graph */
+	assay_vec(assay_path_thread) thread;
+	uint32_t *thread_of; /* by track: index of thread + 1, 0 for none */
+	uint32_t points, work, nodes;
+	uint32_t *row;  /* by point: what the segment is */
+	uint8_t *cause; /* by point; ASSAY_WHY_COUNT: last point of the thread */
+	bool *elastic;  /* by point: ends a wait, so what it waited for binds it */
+	uint32_t *gpu;  /* by work, by start */
+	uint32_t *node_of_gpu;
+	uint8_t *class;   /* by work */
+	uint32_t *kernel; /* by work: row of kernel */
+	uint32_t *first;  /* by node: its dependencies in dep; nodes + 1 */
+	assay_path_dep *dep;
+	uint32_t deps;
+	uint32_t *order;         /* nodes, dependencies first */
+	assay_path_lengths base; /* as measured, waits at their own length */
+	assay_path_times measured;
+	int64_t typical[ASSAY_DEP_KINDS][ASSAY_GPU_KIND_COUNT];
+	int64_t sync_call; /* of a call that had nothing to wait for */
+	uint64_t violated, broken, inferred, guessed, overlaps, full;
+} assay_path_graph;
+
+void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t group,
+			    int64_t until);
+void assay_path_graph_free(assay_path_graph *g);
+/* The point of a thread at an instant, or the last one before it; ASSAY_DEP_NONE when there is
+ * none.
+ */
+uint32_t assay_path_point_at(const assay_path_graph *g, uint32_t track, int64_t ts);
+
+/* Parts of building, in files of their own. */
+void assay_path_add_hosts(assay_path_graph *g);
+typedef struct assay_path_link {
+	uint32_t from, to;
+	uint32_t row;
+	uint8_t kind;
+} assay_path_link;
+typedef assay_vec(assay_path_link) assay_path_links;
+/* Quiet stretches of one thread in which another one works. */
+void assay_path_add_hand_offs(assay_path_graph *g, assay_path_links *links);
+/* Time passes in [from, to) of a thread only because something is waited for. */
+void assay_path_make_elastic(assay_path_graph *g, uint32_t from, uint32_t to, int64_t own);
+
+static inline bool assay_path_is_work(const assay_path_graph *g, uint32_t node)
+{
+	return node >= g->points;
+}
+/* When the source of a dependency lets go. */
+static inline int64_t assay_path_ready(const assay_path_graph *g, const assay_path_times *t,
+				       const int64_t *dur, const assay_path_dep *d)
+{
+	bool end = assay_path_is_work(g, d->from) && d->kind != ASSAY_DEP_BESIDE;
+	return t->at[d->from] + (end ? dur[d->from - g->points] : 0);
+}
+
+/* What the time between the source of a dependency and the node is on the path. */
+uint8_t assay_path_dep_class(const assay_path_graph *g, uint32_t node, const assay_path_dep *d);
+
+/* Times by going through the graph with these lengths. */
+void assay_path_replay_with(const assay_path_graph *g, const assay_path_lengths *lengths,
+			    assay_path_times *out);
+assay_path_times assay_path_times_new(assay_path_graph *g);
+assay_path_lengths assay_path_lengths_copy(assay_path_graph *g);
+
+/* What-if expressions. */
+typedef struct assay_path_what_if {
+	assay_str pattern;
+	int class;    /* a class of the path instead of a name; -1 */
+	bool is_time; /* value is ns instead of a factor */
+	bool in_path; /* the pattern has a '/': match it with whole scope paths */
+	double value;
+} assay_path_what_if;
+typedef assay_vec(assay_path_what_if) assay_path_what_ifs;
+
+bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *text, size_t n,
+			       assay_err *err);
+/* Lengths after the rules, and what each rule matched in [from, to). */
+bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *rules,
+			       assay_path_lengths *lengths, assay_path *out, assay_err *err);
+
+#endif

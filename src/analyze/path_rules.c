@@ -1,0 +1,535 @@
+/* What-if expressions: PATTERN=0, PATTERN=0.5x, PATTERN=10us. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/path_graph.h"
+#include "base/fmt.h"
+#include "base/test.h"
+
+enum { NO_RULE = 255, RULES_MAX = 200, NAMES_MAX = 4000 };
+
+/* Words for classes beside the classes' own names. */
+static const struct {
+	const char *word;
+	assay_why why;
+} cause_words[] = {
+	{"data", ASSAY_WHY_HOST_DATA}, {"python", ASSAY_WHY_HOST_PYTHON},
+	{"op", ASSAY_WHY_HOST_OP},     {"runtime", ASSAY_WHY_HOST_RUNTIME},
+	{"sync", ASSAY_WHY_HOST_SYNC}, {"untraced", ASSAY_WHY_HOST_UNTRACED},
+};
+
+static const struct {
+	const char *unit;
+	double ns;
+} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+/* ------------------------------------------------------------------ reading */
+
+static int class_of_word(assay_str word)
+{
+	for (size_t i = 0; i < sizeof cause_words / sizeof *cause_words; i++)
+		if (assay_str_same(word, assay_str_of(cause_words[i].word)))
+			return ASSAY_PATH_WHY + (int)cause_words[i].why;
+	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
+		if (assay_str_same(word, assay_str_of(assay_path_class_name(c))))
+			return c;
+	return -1;
+}
+
+static bool parse_value(assay_str s, assay_path_what_if *r)
+{
+	if (s.n > 1 && (s.p[s.n - 1] == 'x' || s.p[s.n - 1] == 'X'))
+		return assay_str_f64(assay_str_trim((assay_str){s.p, s.n - 1}), &r->value);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		size_t n = strlen(units[i].unit);
+		if (s.n <= n || !assay_str_ends(s, units[i].unit))
+			continue;
+		r->is_time = true;
+		if (!assay_str_f64(assay_str_trim((assay_str){s.p, s.n - n}), &r->value))
+			continue;
+		r->value *= units[i].ns;
+		return true;
+	}
+	return assay_str_f64(s, &r->value) && r->value == 0;
+}
+
+static bool parse_rule(const char *text, assay_path_what_if *r, assay_err *err)
+{
+	const char *eq = strrchr(text, '=');
+	*r = (assay_path_what_if){.class = -1};
+	if (!eq || eq == text)
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "what-if '%s' is not PATTERN=VALUE, such as 'gemm*=0.5x'", text);
+	r->pattern = assay_str_trim((assay_str){text, (size_t)(eq - text)});
+	bool ok = parse_value(assay_str_trim(assay_str_of(eq + 1)), r);
+	if (!ok || !isfinite(r->value) || r->value < 0 || r->value > 1e15 || !r->pattern.n)
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "what-if '%s': '%s' is not a value; 0, a factor such as 0.5x or "
+				  "a time such as 10us is",
+				  text, eq + 1);
+	r->class = class_of_word(r->pattern);
+	r->in_path = memchr(r->pattern.p, '/', r->pattern.n) != NULL;
+	return true;
+}
+
+bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *text, size_t n,
+			       assay_err *err)
+{
+	if (n > RULES_MAX)
+		return assay_fail(err, ASSAY_USAGE, 0, "more than %d what-ifs", RULES_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (!parse_rule(text[i], assay_push(rules), err))
+			return false;
+	return true;
+}
+
+/* ------------------------------------------------------------------ matching */
+
+static char fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* '*' stands for any text, '?' for one character; letters of either case. */
+static bool glob(assay_str pattern, assay_str name)
+{
+	size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
+	while (n < name.n) {
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = p++;
+			from = n;
+		} else if (p < pattern.n &&
+			   (pattern.p[p] == '?' || fold(pattern.p[p]) == fold(name.p[n]))) {
+			p++;
+			n++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			n = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.p[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
+struct matcher {
+	assay_path_graph *g;
+	const assay_path_what_ifs *rules;
+	assay_path_lengths *out;
+	assay_path *path;
+	assay_arena scratch;
+	uint8_t *of_name;   /* by string id: 0 not asked yet, else 1 + rule or 1 + NO_RULE */
+	uint8_t *of_scope;  /* by row of scope, with the ranges around it; same coding */
+	uint8_t *of_kernel; /* by row of kernel: rule or NO_RULE */
+	/* by point: rule of the range in which another thread waits for this one, or NO_RULE */
+	uint8_t *lent;
+};
+
+static uint8_t min_rule(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint8_t rule_of_text(const struct matcher *m, assay_str text, bool path)
+{
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const assay_path_what_if *r = &m->rules->p[i];
+		if (r->class < 0 && (r->in_path || !path) && glob(r->pattern, text))
+			return (uint8_t)i;
+	}
+	return NO_RULE;
+}
+
+/* Kept as 1 + rule so that 0 is "not asked yet"; NO_RULE + 1 would not fit and is stored as 255. */
+static uint8_t name_rule(struct matcher *m, assay_sid name)
+{
+	uint8_t *known = &m->of_name[name];
+	if (!*known) {
+		uint8_t r = rule_of_text(m, assay_text(m->g->run, name), false);
+		*known = r == NO_RULE ? NO_RULE : (uint8_t)(r + 1);
+	}
+	return *known == NO_RULE ? NO_RULE : (uint8_t)(*known - 1);
+}
+
+static bool has_path_rules(const struct matcher *m)
+{
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->rules->p[i].class < 0 && m->rules->p[i].in_path)
+			return true;
+	return false;
+}
+
+/* The rule of a range by its own name or path. */
+static uint8_t own_scope_rule(struct matcher *m, uint32_t scope, bool paths)
+{
+	const assay_scope_table *s = &m->g->run->part.t.scope;
+	uint8_t r = name_rule(m, s->name[scope]);
+	if (!paths)
+		return r;
+	const char *path = assay_z(m->g->run, s->name[scope]);
+	int depth = 0;
+	for (uint32_t up = s->up[scope]; up != ASSAY_NO_ROW && depth < 64; up = s->up[up], depth++)
+		path = assay_printf(&m->scratch, "%s/%s", assay_z(m->g->run, s->name[up]), path);
+	return min_rule(r, rule_of_text(m, assay_str_of(path), true));
+}
+
+/* What a range gets from itself and the ranges around it. Given trees may name children first. */
+static void match_scopes(struct matcher *m)
+{
+	const assay_scope_table *s = &m->g->run->part.t.scope;
+	bool paths = has_path_rules(m);
+	assay_vec(uint32_t) chain = {0};
+	m->of_scope = assay_alloc(&m->scratch, s->n + 1);
+	for (uint32_t i = 0; i < s->n; i++) {
+		for (uint32_t r = i; r != ASSAY_NO_ROW && !m->of_scope[r]; r = s->up[r]) {
+			*assay_push(&chain) = r;
+			m->of_scope[r] = NO_RULE; /* a circle ends here */
+		}
+		while (chain.n) {
+			uint32_t r = chain.p[--chain.n], up = s->up[r];
+			uint8_t rule = own_scope_rule(m, r, paths);
+			uint8_t above = up == ASSAY_NO_ROW ? NO_RULE : m->of_scope[up];
+			above = above == NO_RULE ? NO_RULE : (uint8_t)(above - 1);
+			rule = min_rule(rule, above);
+			m->of_scope[r] = rule == NO_RULE ? NO_RULE : (uint8_t)(rule + 1);
+		}
+	}
+	assay_vec_free(&chain);
+}
+
+static uint8_t scope_rule(const struct matcher *m, uint32_t scope)
+{
+	uint8_t known = scope == ASSAY_NO_ROW ? NO_RULE : m->of_scope[scope];
+	return known == NO_RULE ? NO_RULE : (uint8_t)(known - 1);
+}
+
+static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
+{
+	const assay_kernel_table *k = &m->g->run->part.t.kernel;
+	assay_str name = assay_text(m->g->run, k->name[kernel]);
+	const char *short_name = assay_fmt_kernel(&m->scratch, name, 400);
+	uint8_t best = name_rule(m, k->name[kernel]);
+	best = min_rule(best, rule_of_text(m, assay_str_of(short_name), false));
+	best = min_rule(best,
+			rule_of_text(m, assay_str_of(assay_family_name[k->family[kernel]]), false));
+	best = min_rule(best,
+			rule_of_text(m, assay_str_of(assay_class_name[k->class[kernel]]), false));
+	for (size_t i = 0; i < m->rules->n && i < best; i++)
+		if (m->rules->p[i].class == k->class[kernel])
+			return (uint8_t)i;
+	return best;
+}
+
+/* ------------------------------------------------------------------ changing */
+
+static int64_t changed(const assay_path_what_if *r, int64_t part, int64_t whole)
+{
+	double factor = r->is_time ? (whole > 0 ? r->value / (double)whole : 0) : r->value;
+	if (r->is_time && whole <= 0)
+		return 0;
+	double v = (double)part * factor;
+	return v < 1e18 ? (int64_t)llround(v) : (int64_t)1e18;
+}
+
+static bool in_window(const struct matcher *m, int64_t from, int64_t to)
+{
+	return to > m->path->from && from < m->path->to;
+}
+
+static uint8_t launch_rule(const struct matcher *m, uint32_t node)
+{
+	const assay_path_graph *g = m->g;
+	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++)
+		if (g->dep[d].kind == ASSAY_DEP_LAUNCH)
+			return m->lent[g->dep[d].from];
+	return NO_RULE;
+}
+
+static void change_work(struct matcher *m)
+{
+	assay_path_graph *g = m->g;
+	const assay_tables *t = &g->run->part.t;
+	m->of_kernel = assay_alloc(&m->scratch, t->kernel.n + 1);
+	for (uint32_t k = 0; k < t->kernel.n; k++)
+		m->of_kernel[k] = kernel_rule(m, k);
+	for (uint32_t i = 0; i < g->work; i++) {
+		uint32_t gpu = g->gpu[i];
+		uint8_t r = min_rule(m->of_kernel[g->kernel[i]], launch_rule(m, g->points + i));
+		if (gpu < t->gpu_scope.n)
+			r = min_rule(r,
+				     scope_rule(m, t->gpu_scope.how[gpu] == ASSAY_SCOPE_HOW_FORWARD
+							   ? t->gpu_scope.forward[gpu]
+							   : t->gpu_scope.scope[gpu]));
+		if (r == NO_RULE)
+			continue;
+		int64_t start = g->measured.at[g->points + i];
+		m->out->dur[i] = changed(&m->rules->p[r], g->base.dur[i], g->base.dur[i]);
+		m->path->rules.p[r].work += in_window(m, start, start + g->base.dur[i]);
+	}
+}
+
+/* How far each rule reaches on the thread at hand: the outermost row it matched. */
+struct reach {
+	int64_t until, whole;
+};
+
+static bool is_range(uint8_t kind)
+{
+	return kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
+}
+
+static uint8_t row_rule(struct matcher *m, uint32_t row)
+{
+	const assay_tables *t = &m->g->run->part.t;
+	uint8_t r = name_rule(m, t->host.name[row]);
+	if (is_range(t->host.kind[row]) && row < t->host_scope.n)
+		r = min_rule(r, scope_rule(m, t->host_scope.scope[row]));
+	return r;
+}
+
+static void open_rows(struct matcher *m, const assay_lane *lane, size_t *next, int64_t now,
+		      struct reach *reach)
+{
+	const assay_host_table *h = &m->g->run->part.t.host;
+	for (; *next < lane->n && h->ts[lane->row[*next]] <= now; (*next)++) {
+		uint32_t row = lane->row[*next];
+		uint8_t r = row_rule(m, row);
+		int64_t dur = h->dur[row] > 0 ? h->dur[row] : 0, end = h->ts[row] + dur;
+		if (r == NO_RULE)
+			continue;
+		m->path->rules.p[r].spans += in_window(m, h->ts[row], end);
+		if (reach[r].until <= h->ts[row])
+			reach[r] = (struct reach){end, dur};
+		else if (end > reach[r].until)
+			reach[r].until = end;
+	}
+}
+
+static int64_t row_length(const struct matcher *m, uint32_t point)
+{
+	uint32_t row = m->g->row[point];
+	int64_t own = m->g->measured.at[point + 1] - m->g->measured.at[point];
+	return row == ASSAY_NO_ROW || m->g->cause[point] == ASSAY_WHY_HOST_UNTRACED
+		       ? own
+		       : m->g->run->part.t.host.dur[row];
+}
+
+static bool is_quiet(const assay_path_graph *g, uint32_t point)
+{
+	return g->cause[point] == ASSAY_WHY_HOST_PYTHON ||
+	       g->cause[point] == ASSAY_WHY_HOST_UNTRACED;
+}
+
+/* A range in which a thread waits for another one reaches over to what that one does. */
+static void lend_rules(struct matcher *m)
+{
+	assay_path_graph *g = m->g;
+	m->lent = assay_alloc(&m->scratch, g->points + 1);
+	memset(m->lent, NO_RULE, g->points);
+	for (uint32_t p = 0; p < g->points; p++)
+		for (uint32_t d = g->first[p]; d < g->first[p + 1]; d++) {
+			uint32_t from = g->dep[d].from;
+			if (g->dep[d].kind != ASSAY_DEP_HAND || g->row[from] == ASSAY_NO_ROW)
+				continue;
+			uint32_t scope = g->row[from] < g->run->part.t.host_scope.n
+						 ? g->run->part.t.host_scope.scope[g->row[from]]
+						 : ASSAY_NO_ROW;
+			uint8_t r = scope_rule(m, scope);
+			bool quiet = r == NO_RULE;
+			for (uint32_t k = p; !quiet && g->cause[k] != ASSAY_WHY_COUNT; k++) {
+				m->lent[k] = r;
+				quiet = g->elastic[k + 1] && is_quiet(g, k);
+			}
+		}
+}
+
+static void change_segment(struct matcher *m, uint32_t point, const struct reach *reach,
+			   uint32_t *last_row)
+{
+	assay_path_graph *g = m->g;
+	int64_t now = g->measured.at[point];
+	int class = ASSAY_PATH_WHY + g->cause[point];
+	for (size_t r = 0; r < m->rules->n; r++) {
+		const assay_path_what_if *rule = &m->rules->p[r];
+		bool by_class = rule->class == class, lent = m->lent[point] == r;
+		if (!by_class && !lent && (rule->class >= 0 || reach[r].until <= now))
+			continue;
+		int64_t whole = by_class || lent ? row_length(m, point) : reach[r].whole;
+		m->out->len[point] = changed(rule, g->base.len[point], whole);
+		if (by_class && in_window(m, now, g->measured.at[point + 1])) {
+			m->path->rules.p[r].spans +=
+				g->row[point] == ASSAY_NO_ROW || g->row[point] != *last_row;
+			*last_row = g->row[point];
+		}
+		return;
+	}
+}
+
+static void change_threads(struct matcher *m)
+{
+	assay_path_graph *g = m->g;
+	struct reach *reach = assay_alloc(&m->scratch, (m->rules->n + 1) * sizeof *reach);
+	for (size_t i = 0; i < g->thread.n; i++) {
+		const assay_path_thread *t = &g->thread.p[i];
+		const assay_lane *lane = g->causes.of_track[t->track];
+		size_t next = 0;
+		uint32_t last_row = ASSAY_NO_ROW;
+		for (size_t r = 0; r < m->rules->n; r++)
+			reach[r] = (struct reach){INT64_MIN, 0};
+		for (uint32_t p = t->first; p + 1 < t->first + t->n; p++) {
+			open_rows(m, lane, &next, g->measured.at[p], reach);
+			change_segment(m, p, reach, &last_row);
+		}
+	}
+}
+
+/* The class a delay has on the path; synchronisation also goes by the name of the call. */
+static uint8_t dep_rule(struct matcher *m, uint32_t node, const assay_path_dep *d)
+{
+	int class = assay_path_dep_class(m->g, node, d);
+	uint8_t best = d->kind == ASSAY_DEP_SYNC && d->row != ASSAY_NO_ROW
+			       ? name_rule(m, m->g->run->part.t.host.name[d->row])
+			       : NO_RULE;
+	for (size_t i = 0; i < m->rules->n && i < best; i++)
+		if (m->rules->p[i].class == class)
+			return (uint8_t)i;
+	return best;
+}
+
+static void change_deps(struct matcher *m)
+{
+	assay_path_graph *g = m->g;
+	for (uint32_t n = 0; n < g->nodes; n++)
+		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
+			uint8_t r = dep_rule(m, n, &g->dep[d]);
+			bool order = g->dep[d].kind == ASSAY_DEP_BESIDE ||
+				     g->dep[d].kind == ASSAY_DEP_FORWARD;
+			if (r == NO_RULE || order || g->base.lag[d] == ASSAY_DEP_DROPPED)
+				continue;
+			const assay_path_what_if *rule = &m->rules->p[r];
+			bool sync = g->dep[d].kind == ASSAY_DEP_SYNC;
+			/* a call that takes no time does not wait */
+			m->out->lag[d] = sync && rule->value == 0
+						 ? ASSAY_DEP_DROPPED
+						 : changed(rule, g->base.lag[d], g->base.lag[d]);
+			m->path->rules.p[r].waits +=
+				in_window(m, g->measured.at[n] - 1, g->measured.at[n] + 1);
+		}
+}
+
+/* ------------------------------------------------------------------ nothing matched */
+
+/* Letters in a row that both have. */
+static size_t common_letters(assay_str a, assay_str b)
+{
+	size_t best = 0;
+	for (size_t i = 0; i < a.n; i++)
+		for (size_t k = 0; k < b.n; k++) {
+			size_t n = 0;
+			while (i + n < a.n && k + n < b.n && a.p[i + n] != '*' &&
+			       fold(a.p[i + n]) == fold(b.p[k + n]))
+				n++;
+			best = n > best ? n : best;
+		}
+	return best;
+}
+
+struct near {
+	const char *name[3];
+	size_t letters[3];
+};
+
+static void offer(struct near *near, assay_str pattern, const char *name)
+{
+	size_t n = common_letters(pattern, assay_str_of(name));
+	for (int i = 0; i < 3; i++)
+		if (near->name[i] && !strcmp(near->name[i], name))
+			return;
+	for (int i = 0; i < 3; i++) {
+		if (n < 3 || n <= near->letters[i])
+			continue;
+		for (int k = 2; k > i; k--) {
+			near->name[k] = near->name[k - 1];
+			near->letters[k] = near->letters[k - 1];
+		}
+		near->name[i] = name;
+		near->letters[i] = n;
+		return;
+	}
+}
+
+static bool fail_unmatched(struct matcher *m, const assay_path_what_if *rule, const char *text,
+			   assay_err *err)
+{
+	const assay_tables *t = &m->g->run->part.t;
+	struct near near = {.letters = {0}};
+	assay_map seen = {0};
+	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++)
+		offer(&near, rule->pattern, assay_family_name[f]);
+	for (uint32_t k = 0; k < t->kernel.n && k < NAMES_MAX; k++)
+		offer(&near, rule->pattern,
+		      assay_fmt_kernel(&m->scratch, assay_text(m->g->run, t->kernel.name[k]), 60));
+	for (uint32_t h = 0; h < t->host.n && seen.n < NAMES_MAX; h++) {
+		uint32_t *slot = assay_map_at(&seen, t->host.name[h]);
+		if (*slot == ASSAY_MAP_ABSENT && assay_text(m->g->run, t->host.name[h]).n < 100)
+			offer(&near, rule->pattern, assay_z(m->g->run, t->host.name[h]));
+		*slot = h;
+	}
+	assay_map_free(&seen);
+	const char *names = near.name[0] ? near.name[0] : NULL;
+	for (int i = 1; i < 3 && near.name[i]; i++)
+		names = assay_printf(&m->scratch, "%s, %s", names, near.name[i]);
+	return assay_fail(err, ASSAY_USAGE, 0, "what-if '%s' matches nothing on the way%s%s", text,
+			  names ? "; near it: " : "", names ? names : "");
+}
+
+bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *rules,
+			       assay_path_lengths *lengths, assay_path *out, assay_err *err)
+{
+	struct matcher m = {.g = g, .rules = rules, .out = lengths, .path = out};
+	bool ok = true;
+	m.of_name = assay_alloc(&m.scratch, g->run->part.strings.str.n + 1);
+	for (size_t i = 0; i < rules->n; i++)
+		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
+	match_scopes(&m);
+	lend_rules(&m);
+	change_work(&m);
+	change_threads(&m);
+	change_deps(&m);
+	for (size_t i = 0; ok && i < rules->n; i++) {
+		const assay_path_rule *r = &out->rules.p[i];
+		if (!r->spans && !r->work && !r->waits)
+			ok = fail_unmatched(&m, &rules->p[i], r->text, err);
+	}
+	assay_arena_free(&m.scratch);
+	return ok;
+}
+
+TEST(patterns_match_whole_names_in_any_case)
+{
+	CHECK(glob(ASSAY_S("gemm*"), ASSAY_S("GEMM")));
+	CHECK(glob(ASSAY_S("*ge?m*"), ASSAY_S("ampere_sgemm_64")));
+	CHECK(!glob(ASSAY_S("gemm"), ASSAY_S("sgemm")));
+	CHECK(!glob(ASSAY_S("a*b"), ASSAY_S("abc")));
+	CHECK(glob(ASSAY_S("**"), ASSAY_S("")));
+	return 0;
+}
+
+TEST(what_ifs_are_a_pattern_and_a_value)
+{
+	assay_path_what_if r;
+	assay_err err = {0};
+	CHECK(parse_rule("gemm*=0.5x", &r, &err) && r.value == 0.5 && !r.is_time && r.class < 0);
+	CHECK(parse_rule(" data = 0 ", &r, &err) && r.value == 0 &&
+	      r.class == ASSAY_PATH_WHY + ASSAY_WHY_HOST_DATA);
+	CHECK(parse_rule("a=b=1.5ms", &r, &err) && r.is_time && r.value == 1.5e6);
+	CHECK(parse_rule("k=2s", &r, &err) && r.value == 2e9);
+	CHECK(assay_str_is(r.pattern, "k"));
+	static const char *const bad[] = {"gemm",  "=0",     "a=",     "a=x",     "a=5",
+					  "a=-1x", "a=nanx", "a=infs", "a=1e30s", "a=0.5y"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		CHECK(!parse_rule(bad[i], &r, &err));
+	return 0;
+}

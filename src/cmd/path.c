@@ -1,0 +1,176 @@
+/* assay path: what the length of a step hangs on, and what it would be otherwise. */
+#include <string.h>
+
+#include "analyze/like_hta.h"
+#include "analyze/path.h"
+#include "cmd/cmd.h"
+#include "render/path.h"
+#include "render/report.h"
+#include "resolve/resolve.h"
+
+struct path_args {
+	const char *step, *like, *range;
+	assay_opt_list what_if;
+	int64_t top, instance;
+	bool json;
+};
+
+static bool parse_step(const char *text, int64_t *step)
+{
+	*step = ASSAY_PATH_MEDIAN;
+	if (!text)
+		return true;
+	if (!strcmp(text, "all")) {
+		*step = ASSAY_PATH_ALL;
+		return true;
+	}
+	return assay_str_i64(assay_str_of(text), step) && *step >= 0;
+}
+
+static void show(const assay_run *run, const struct path_args *a, const assay_path *path)
+{
+	if (!a->json) {
+		assay_path_text(stdout, run, path, (uint32_t)(a->top ? a->top : 10));
+		return;
+	}
+	assay_jsonw w = {0};
+	assay_path_json(&w, run, path, (uint32_t)a->top);
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+}
+
+static bool path_native(assay_run *run, const struct path_args *a, int64_t step, assay_err *err)
+{
+	assay_path path;
+	assay_scopes(run, NULL);
+	bool ok = assay_path_find(run,
+				  &(assay_path_opts){.step = step,
+						     .what_if = a->what_if.item,
+						     .what_ifs = a->what_if.n},
+				  &path, err);
+	if (ok)
+		show(run, a, &path);
+	assay_path_free(&path);
+	return ok;
+}
+
+static bool path_hta(assay_run *run, const struct path_args *a, assay_err *err)
+{
+	const char *range = a->range ? a->range : "ProfilerStep";
+	if (!assay_like_hta_path(run, range, a->instance, err))
+		return false;
+	if (!a->json) {
+		assay_like_text(stdout, run, "hta");
+		return true;
+	}
+	assay_jsonw w = {0};
+	assay_like_json(&w, run, "hta");
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+	return true;
+}
+
+static int path_run(const void *args, char **operands, int n)
+{
+	const struct path_args *a = args;
+	int64_t step;
+	bool hta = a->like && !strcmp(a->like, "hta");
+	if (!parse_step(a->step, &step)) {
+		fprintf(stderr, "assay path: '%s' is not a step number\n", a->step);
+		return ASSAY_EXIT_USAGE;
+	}
+	if (hta ? a->step || a->what_if.n : a->range || a->instance) {
+		fprintf(stderr, hta ? "assay path: --step and --what-if are not for --like hta\n"
+				    : "assay path: --range and --instance need --like hta\n");
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_run *run = assay_cmd_read(operands, n);
+	if (!run)
+		return ASSAY_EXIT_FAIL;
+	assay_err err = {0};
+	bool ok = assay_run_analyze(run, NULL, &err) &&
+		  (hta ? path_hta(run, a, &err) : path_native(run, a, step, &err));
+	if (!ok)
+		assay_cmd_error(&err);
+	assay_run_free(run);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static const assay_opt path_opts[] = {
+	{"step", 0, ASSAY_OPT_TEXT, "STEP",
+	 "A step by its number, or all for the whole recording (default the step of median length "
+	 "after "
+	 "the first).",
+	 offsetof(struct path_args, step)},
+	{"what-if", 'w', ASSAY_OPT_LIST, "PATTERN=VALUE",
+	 "Replay the step with other lengths: 0, a factor such as 0.5x, or a time such as 10us; "
+	 "may "
+	 "be given several times, the first that matches counts.",
+	 offsetof(struct path_args, what_if)},
+	{"top", 'n', ASSAY_OPT_INT, "N", "Rows of each table (default 10).",
+	 offsetof(struct path_args, top)},
+	{"like", 0, ASSAY_OPT_TEXT, "native|hta",
+	 "Compute Holistic Trace Analysis's critical path by its own rules (default native).",
+	 offsetof(struct path_args, like)},
+	{"range", 0, ASSAY_OPT_TEXT, "TEXT",
+	 "With --like hta: the range to look at, by a part of its name (default ProfilerStep).",
+	 offsetof(struct path_args, range)},
+	{"instance", 0, ASSAY_OPT_INT, "N",
+	 "With --like hta: which of the ranges of that name, from 0 (default 0).",
+	 offsetof(struct path_args, instance)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL,
+	 "Write JSON for programs, with every stretch of the path.",
+	 offsetof(struct path_args, json)},
+};
+
+static const assay_example path_examples[] = {
+	{"assay path demo/train.json.gz", "what the median step hangs on"},
+	{"assay path --step 5 --what-if 'gemm=0.5x' demo/train.json.gz",
+	 "step 5 with matrix products twice as fast"},
+	{"assay path --what-if 'launch_latency=0' --what-if 'op=0.5x' demo/train.json.gz",
+	 "a host that launches faster"},
+	{"assay path --like hta demo/train.json.gz", "as Holistic Trace Analysis counts"},
+	{"assay path --json --top 5 demo/train.json.gz", "the same for a program"},
+};
+
+const assay_cmd assay_cmd_path = {
+	.name = "path",
+	.args = "INPUT...",
+	.about = "Show the critical path of a step, and what-if",
+	.details = "The critical path leads from the end of the step back to its start, from each "
+		   "event to the one it\n"
+		   "hung on: host threads in order, launch calls to their work, streams in order, "
+		   "waits and\n"
+		   "synchronisation to what they waited for, one thread handing over to another. "
+		   "Every nanosecond of\n"
+		   "the step is in one stretch of it: compute, communication and copies on the "
+		   "device, or a cause of\n"
+		   "idle time as in assay report.\n"
+		   "\n"
+		   "--what-if replays the same dependencies with other lengths and prints the step "
+		   "that gives. PATTERN\n"
+		   "is matched with kernel names (whole, or without templates and arguments), "
+		   "kernel families, the\n"
+		   "classes compute, communication and copy, names of operators, calls and ranges, "
+		   "and paths of ranges\n"
+		   "(outer/inner); * and ? are wildcards, letters of either case. The words data, "
+		   "python, op, runtime,\n"
+		   "sync, untraced, queued, launch_latency, graph_internal and hand_off mean the "
+		   "class of that name. A\n"
+		   "range takes with it the host's time inside and the GPU work launched there; an "
+		   "operator or call only\n"
+		   "the host's time. sync=0, or a waiting call at 0, does not wait at all. Nested "
+		   "spans are scaled once.\n"
+		   "\n"
+		   "Read the replay error first: it is what the same replay makes of the step with "
+		   "nothing changed. A\n"
+		   "step lasts until its marker and the work launched in it are over, from where "
+		   "the step before it was\n"
+		   "over, and never less than its marker.",
+	ASSAY_OPTS(path_opts),
+	ASSAY_EXAMPLES(path_examples),
+	.args_size = sizeof(struct path_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = path_run,
+};
