@@ -1,7 +1,5 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
-import {
-	compareBudget, compareCauses, compareEnvironment, compareFacts, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits,
-} from "./compare.js";
+import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
 import { readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
