@@ -47,15 +47,12 @@ assay_run *assay_cmd_read(char **operands, int n)
 		run->progress = show_progress;
 		run->progress_ctx = &p;
 	}
-	bool ok = true;
-	for (int i = 0; ok && i < n; i++) {
-		assay_err err = {0};
-		ok = assay_read_path(run, operands[i], &err);
-		if (p.shown_ms)
-			fprintf(stderr, "\r\033[K");
-		if (!ok)
-			assay_cmd_error(&err);
-	}
+	assay_err err = {0};
+	bool ok = assay_read_paths(run, operands, (size_t)n, &err);
+	if (p.shown_ms)
+		fprintf(stderr, "\r\033[K");
+	if (!ok)
+		assay_cmd_error(&err);
 	run->progress = NULL;
 	if (ok)
 		return run;
