@@ -11,6 +11,14 @@
 #include "base/err.h"
 #include "base/test.h"
 
+#ifdef __SANITIZE_THREAD__ /* gcc */
+#define UNDER_TSAN
+#elif defined __has_feature /* clang */
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN
+#endif
+#endif
+
 enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 8 << 20, PAGE = 4096 };
 
 struct arena_block {
@@ -95,7 +103,7 @@ static void *map_pages(size_t bytes)
  * for a racing one: there, bytes are moved by hand. */
 static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
 {
-#ifdef __SANITIZE_THREAD__
+#ifdef UNDER_TSAN
 	void *p = map_pages(new_bytes);
 	if (p != MAP_FAILED) {
 		memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
