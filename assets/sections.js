@@ -334,6 +334,7 @@ export function idle(data) {
 			{ title: "device", value: (i) => g.device[i], show: (i) => deviceName(data, g.device[i]) },
 			{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(causeColour(g.cause[i])), name(g.cause[i])) },
 			{ title: "meanwhile the launching thread ran", value: (i) => g.during[i], show: (i) => show(g.during[i]) },
+			{ title: "behind", value: (i) => g.behind[i], show: (i) => el("span", {}, show(g.behind[i]), g.late[i] ? el("small", {}, ` rank ${g.late_rank[i]} came ${formatTime(g.late[i])} late`) : null) },
 			{ title: "launched by", value: (i) => g.launch[i], show: (i) => show(g.launch[i]) },
 			{ title: "ended by", value: (i) => g.gpu[i], show: (i) => show(g.gpu[i]) },
 		], rowsOf(g), { caption: "Gaps, longest first", rows: 10, sort: 0 }));
