@@ -217,6 +217,7 @@ function collectiveTable(data) {
 		{ title: "latency", number: true, value: (i) => c.latency[i], show: (i) => formatTime(c.latency[i]) },
 		{ title: "skew", number: true, value: (i) => c.skew[i], show: (i) => c.matched[i] ? formatTime(c.skew[i]) : "" },
 		{ title: "largest skew", number: true, value: (i) => c.max_skew[i], show: (i) => c.matched[i] ? formatTime(c.max_skew[i]) : "" },
+		{ title: "algorithm GiB/s", number: true, value: (i) => c.algo_bw[i], show: (i) => c.algo_bw[i] ? c.algo_bw[i].toFixed(1) : "" },
 		{ title: "bus GiB/s", number: true, value: (i) => c.bus_bw[i], show: (i) => c.bus_bw[i] ? c.bus_bw[i].toFixed(1) : "" },
 	], rowsOf(c), { caption: "Collectives by group and size", search: "Filter collectives" });
 }

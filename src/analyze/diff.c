@@ -343,15 +343,16 @@ static double bucket_value(const assay_run *run, const char *name)
 
 static void diff_budget(assay_diff *d, const assay_run *a, const assay_run *b)
 {
-	const assay_budget_table *t = &a->part.t.budget;
+	const assay_run *named = a->part.t.budget.n ? a : b; /* a run without GPU work has none */
+	const assay_budget_table *t = &named->part.t.budget;
 	for (size_t i = 0; i < t->n; i++) {
-		const char *name = assay_dup(&d->arena, assay_text(a, t->name[i]));
+		const char *name = assay_dup(&d->arena, assay_text(named, t->name[i]));
 		assay_delta x = {.name = name,
 				 .a = bucket_value(a, name),
 				 .b = bucket_value(b, name),
 				 .noise = bucket_noise(d, name)};
-		if (!assay_str_is(assay_text(a, t->unit[i]), "ns")) {
-			x.unit = assay_dup(&d->arena, assay_text(a, t->unit[i]));
+		if (!assay_str_is(assay_text(named, t->unit[i]), "ns")) {
+			x.unit = assay_dup(&d->arena, assay_text(named, t->unit[i]));
 			x.noise = -1;
 		}
 		*assay_push(&d->budget) = x;

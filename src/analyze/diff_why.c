@@ -376,28 +376,39 @@ static bool explains_most(const assay_diff *d, const assay_switch *s, const stru
 	       is_of_switch(why->row, s->family, is_math(s->a) || is_math(s->b));
 }
 
+/* What the environment says to it: the difference that bears on it, else how many there are. */
+static const char *env_text(assay_diff *d, const char *library)
+{
+	if (library)
+		return assay_printf(&d->arena, "; %s", library);
+	return d->env.n ? assay_printf(&d->arena, "; %zu field%s of the environment differ%s",
+				       d->env.n, d->env.n == 1 ? "" : "s", d->env.n == 1 ? "s" : "")
+			: "";
+}
+
 static const char *reason_text(assay_diff *d)
 {
 	struct reason why = main_reason(d);
 	const assay_switch *s = d->switches.n ? d->switches.p : NULL;
 	const assay_delta *wait = counted_wait(d);
 	if (s && explains_most(d, s, &why))
-		return assay_printf(&d->arena, ": %s%s%s", switch_text(d, s),
-				    s->library ? "; " : "", s->library ? s->library : "");
-	if (!why.row && wait)
-		return assay_printf(&d->arena, ": %s %.4g -> %.4g per step", wait->name,
-				    wait->counts[0], wait->counts[1]);
+		return assay_printf(&d->arena, ": %s%s", switch_text(d, s),
+				    env_text(d, s->library));
+	const char *calls = wait ? assay_printf(&d->arena, "%s %.4g -> %.4g per step", wait->name,
+						wait->counts[0], wait->counts[1])
+				 : "";
 	if (!why.row)
-		return "";
+		return wait ? assay_printf(&d->arena, ": %s", calls) : "";
 	const char *library = why.kind >= BY_FAMILY ? library_of_family(d, why.row->family)
 			      : why.kind == BY_CAUSE || why.row == &d->parts.p[2]
 				      ? library_of_host(d)
 				      : library_of_family(d, ASSAY_FAMILY_COLLECTIVE);
-	return assay_printf(&d->arena, ": mostly %s%s (%s)%s%s",
+	bool told = why.kind == BY_CAUSE && wait; /* idle because of a call that came or went */
+	return assay_printf(&d->arena, ": mostly %s%s (%s)%s%s%s",
 			    assay_fmt_kernel(&d->arena, assay_str_of(why.row->name), 60),
 			    why.kind == BY_FAMILY ? " kernels" : "",
-			    signed_time(&d->arena, assay_delta_change(why.row)),
-			    library ? "; " : "", library ? library : "");
+			    signed_time(&d->arena, assay_delta_change(why.row)), told ? "; " : "",
+			    told ? calls : "", env_text(d, library));
 }
 
 /* Facts of the inputs stand in where there are no snapshots of the environment. */
