@@ -398,7 +398,7 @@ static const char *reason_text(assay_diff *d)
 						wait->counts[0], wait->counts[1])
 				 : "";
 	if (!why.row)
-		return wait ? assay_printf(&d->arena, ": %s", calls) : "";
+		return wait && !d->step.real ? assay_printf(&d->arena, ": %s", calls) : "";
 	const char *library = why.kind >= BY_FAMILY ? library_of_family(d, why.row->family)
 			      : why.kind == BY_CAUSE || why.row == &d->parts.p[2]
 				      ? library_of_host(d)
@@ -459,6 +459,11 @@ void assay_diff_explain(assay_diff *d, const assay_run *run[2])
 	for (size_t i = 0; i < d->switches.n; i++)
 		d->switches.p[i].library = library_of_family(d, d->switches.p[i].family);
 	write_sentence(d);
+	for (int side = 0; side < 2; side++)
+		if (!run[side]->part.t.device_time.n && run[!side]->part.t.device_time.n)
+			d->sentence =
+				assay_printf(&d->arena, "%s; the run %s has no GPU work in it",
+					     d->sentence, side ? "after" : "before");
 }
 
 static const char *copy(assay_diff *d, const char *text)
