@@ -624,3 +624,37 @@ TEST(a_gap_behind_a_collective_names_the_rank_that_came_late)
 	assay_run_free(run);
 	return 0;
 }
+
+/* Rank 0 enters gloo at 100, rank 1 at 400; both leave at 1000. */
+TEST(a_gap_inside_a_host_collective_counts_only_the_wait_for_the_late_rank)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (int r = 0; r < 2; r++) {
+		uint32_t h = assay_add(t, ASSAY_T_host);
+		run->part.source = assay_add(t, ASSAY_T_source);
+		t->source.rank[r] = r;
+		t->host.kind[h] = ASSAY_HOST_ANNOTATION;
+		t->host.name[h] = assay_sid_of(run, "gloo:all_reduce");
+		t->host.ts[h] = r ? 400 : 100;
+		t->host.dur[h] = 1000 - t->host.ts[h];
+		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	}
+	const int64_t from[] = {50, 300, 500}; /* all end at 900 */
+	for (int i = 0; i < 3; i++) {
+		uint32_t g = assay_add(t, ASSAY_T_gap);
+		t->gap.cause[g] = ASSAY_WHY_HOST_UNTRACED;
+		t->gap.during[g] = 0;
+		t->gap.ts[g] = from[i];
+		t->gap.dur[g] = 900 - from[i];
+	}
+	assay_order order;
+	assay_order_build(&order, run);
+	assay_ranks(run, &order);
+	CHECK_EQ(t->gap.late[0], 300);
+	CHECK_EQ(t->gap.late[1], 100);
+	CHECK(t->gap.late[2] == 0 && t->gap.late_rank[2] == -1 && t->gap.late_rank[0] == 1);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
