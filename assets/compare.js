@@ -9,19 +9,22 @@ const NAMES = ["before", "after"];
 const title = (run) => run.sources.map((s) => s.path).join(" + ");
 const plain = (name) => name.replaceAll("_", " ");
 
+const timeOr = (ns) => ns === null ? "unknown" : formatTime(ns);
+const count = (n) => Number.isInteger(n) ? String(n) : n.toFixed(1);
+
 function changeText(d) {
-	return `${d.change_ns > 0 ? "+" : ""}${formatTime(d.change_ns)}`;
+	return d.change_ns === null ? "" : `${d.change_ns > 0 ? "+" : ""}${formatTime(d.change_ns)}`;
 }
 
 // Columns every table of changes has.
 function changeColumns(first) {
 	return [
 		...first,
-		{ title: "before", number: true, value: (d) => d.a_ns, show: (d) => formatTime(d.a_ns) },
-		{ title: "after", number: true, value: (d) => d.b_ns, show: (d) => formatTime(d.b_ns) },
+		{ title: "before", number: true, value: (d) => d.a_ns, show: (d) => timeOr(d.a_ns) },
+		{ title: "after", number: true, value: (d) => d.b_ns, show: (d) => timeOr(d.b_ns) },
 		{ title: "change", number: true, value: (d) => d.change_ns, show: (d) => changeText(d) },
 		{ title: "by chance up to", number: true, value: (d) => d.noise_ns ?? -1, show: (d) => d.noise_ns === null ? "unknown" : formatTime(d.noise_ns) },
-		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, "real") : d.change_ns === 0 ? "same" : "noise" },
+		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, "real") : d.change_ns === null ? "" : d.change_ns === 0 ? "same" : d.noise_ns === null ? "small" : "noise" },
 	];
 }
 
@@ -46,7 +49,45 @@ export function compareParts(diff) {
 		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? plain(d.name)])),
 		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? plain(d.name)),
 		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? plain(d.name)) }]),
-			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after` }));
+			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` }));
+}
+
+export function compareSwitches(diff) {
+	return !diff.switches.length ? null : section("switches", "Other code than before", makeTable([
+		{ title: "operators", value: (s) => s.family, show: (s) => s.family },
+		{ title: "before", value: (s) => s.a, show: (s) => s.a },
+		{ title: "after", value: (s) => s.b, show: (s) => s.fallback ? el("b", {}, `${s.b} (a fallback)`) : s.b },
+		{ title: "change a step", number: true, value: (s) => s.change_ns, show: (s) => changeText(s) },
+		{ title: "in the environment", value: (s) => s.environment ?? "", show: (s) => s.environment ?? "" },
+	], diff.switches, { caption: "Operators whose kernels come from elsewhere" }));
+}
+
+export function compareBudget(diff) {
+	const rows = diff.budget.filter((d) => d.unit === "ns"), other = diff.budget.filter((d) => d.unit !== "ns" && d.a !== null && d.b !== null);
+	return !rows.length ? null : section("budget", "Waste budget",
+		makeTable(changeColumns([{ title: "bucket", value: (d) => d.name, show: (d) => plain(d.name) }]), rows, { caption: "Time per step by kind of waste; waits between steps count too" }),
+		...other.map((d) => el("p", {}, `${plain(d.name)}: ${d.a.toFixed(1)} ${d.unit} before, ${d.b.toFixed(1)} ${d.unit} after`)));
+}
+
+export function compareWaits(diff) {
+	return !diff.waits.length ? null : section("waits", "Waits", makeTable([
+		...changeColumns([{ title: "kind", value: (d) => d.name, show: (d) => plain(d.name) }]),
+		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		{ title: "producer known", number: true, value: (d) => d.b_resolved - d.a_resolved, show: (d) => `${count(d.a_resolved)} → ${count(d.b_resolved)}` },
+	], diff.waits, { caption: "Time threads were blocked and streams held up, per step" }));
+}
+
+export function compareEnvironment(diff) {
+	const env = diff.environment;
+	if (env.missing)
+		return section("environments", "Environments", el("p", {}, `Not compared: ${env.missing}.`));
+	return section("environments", "Environments", makeTable([
+		{ title: "field", value: (r) => r.path, show: (r) => r.path },
+		{ title: "before", value: (r) => r.a, show: (r) => el("code", {}, r.a) },
+		{ title: "after", value: (r) => r.b, show: (r) => el("code", {}, r.b) },
+		{ title: "kind", value: (r) => r.kind, show: (r) => r.kind },
+		{ title: "why it matters", wide: true, value: (r) => r.why, show: (r) => r.follows_from ? `${r.why}; follows from ${r.follows_from}` : r.why },
+	], env.rows, { caption: `Fields that differ, most consequential first; ${env.same} are the same, ${env.unknown} are known on one side only`, search: "Filter fields" }));
 }
 
 export function compareCauses(diff) {
@@ -62,7 +103,6 @@ export function compareCauses(diff) {
 }
 
 export function compareKernels(diff) {
-	const count = (n) => Number.isInteger(n) ? String(n) : n.toFixed(1);
 	return section("kernels", "Kernels", makeTable([
 		...changeColumns([]),
 		{ title: "launches a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },

@@ -1,5 +1,5 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
-import { compareCauses, compareFacts, compareHeader, compareKernels, compareParts } from "./compare.js";
+import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
 import { readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
@@ -111,8 +111,8 @@ function comparePage(runs, diff, help, bytes) {
 	const shown = timelines.map((t, i) => timelineSection(runs[i], t, help, `timeline-${i}`, `Timeline ${i ? "after" : "before"}`).element);
 	return {
 		timelines, head: compareHeader(runs, diff),
-		sections: [compareParts(diff), compareCauses(diff), compareKernels(diff), compareFacts(diff),
-			environmentDifferences(...runs), ...shown,
+		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareKernels(diff),
+			compareFacts(diff), compareEnvironment(diff), ...shown,
 			section("trust", "What this rests on", el("p", {}, `Inputs, problems and sources of numbers of each run are in its own report. This page holds every event of both, ${formatBytes(bytes)} in all.`))],
 	};
 }

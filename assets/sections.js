@@ -217,6 +217,7 @@ function collectiveTable(data) {
 		{ title: "latency", number: true, value: (i) => c.latency[i], show: (i) => formatTime(c.latency[i]) },
 		{ title: "skew", number: true, value: (i) => c.skew[i], show: (i) => c.matched[i] ? formatTime(c.skew[i]) : "" },
 		{ title: "largest skew", number: true, value: (i) => c.max_skew[i], show: (i) => c.matched[i] ? formatTime(c.max_skew[i]) : "" },
+		{ title: "algorithm GiB/s", number: true, value: (i) => c.algo_bw[i], show: (i) => c.algo_bw[i] ? c.algo_bw[i].toFixed(1) : "" },
 		{ title: "bus GiB/s", number: true, value: (i) => c.bus_bw[i], show: (i) => c.bus_bw[i] ? c.bus_bw[i].toFixed(1) : "" },
 	], rowsOf(c), { caption: "Collectives by group and size", search: "Filter collectives" });
 }
@@ -334,6 +335,7 @@ export function idle(data) {
 			{ title: "device", value: (i) => g.device[i], show: (i) => deviceName(data, g.device[i]) },
 			{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(causeColour(g.cause[i])), name(g.cause[i])) },
 			{ title: "meanwhile the launching thread ran", value: (i) => g.during[i], show: (i) => show(g.during[i]) },
+			{ title: "behind", value: (i) => g.behind[i], show: (i) => el("span", {}, show(g.behind[i]), g.late[i] ? el("small", {}, ` rank ${g.late_rank[i]} came ${formatTime(g.late[i])} late`) : null) },
 			{ title: "launched by", value: (i) => g.launch[i], show: (i) => show(g.launch[i]) },
 			{ title: "ended by", value: (i) => g.gpu[i], show: (i) => show(g.gpu[i]) },
 		], rowsOf(g), { caption: "Gaps, longest first", rows: 10, sort: 0 }));

@@ -49,8 +49,10 @@ void assay_checks(assay_run *run, const assay_order *order);
  * and step. */
 void assay_ranks(assay_run *run, const assay_order *order);
 
-/* Two analysed runs: what differs beyond noise. Free d after use. */
-void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b);
+/* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL when it
+ * has none. Free d after use. */
+void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
+		     const char *const env[2]);
 void assay_diff_free(assay_diff *d);
 
 #endif

@@ -63,11 +63,42 @@ static void check_links(assay_run *run)
 	}
 }
 
+/* Of a job of many, some ranks are here and others are not. One rank alone is no accident, unless
+ * another one could not be read. */
+static void check_ranks(assay_run *run)
+{
+	enum { NAMED = 8 };
+	const assay_source_table *s = &run->part.t.source;
+	assay_map seen = {0};
+	assay_arena scratch = {0};
+	int32_t world = -1;
+	uint32_t here = 0, missing = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		world = s->world[i] > world ? s->world[i] : world;
+		uint32_t *slot = s->rank[i] < 0 ? NULL : assay_map_at(&seen, (uint64_t)s->rank[i]);
+		if (slot && *slot == ASSAY_MAP_ABSENT)
+			*slot = here++;
+	}
+	const char *list = "";
+	bool many = here > 1 || run->part.issues[ASSAY_ISSUE_broken_file];
+	for (int32_t r = 0; many && (uint32_t)r < here + NAMED && r < world; r++)
+		if (assay_map_get(&seen, (uint64_t)r) == ASSAY_MAP_ABSENT && missing++ < NAMED)
+			list = assay_printf(&scratch, "%s%s%d", list, *list ? ", " : "", r);
+	if (missing)
+		assay_warn(run, "missing_rank",
+			   "%u of %d ranks are here; missing: %s%s. What is said about ranks is "
+			   "about these",
+			   here, world, list, (int32_t)here + NAMED < world ? ", ..." : "");
+	assay_arena_free(&scratch);
+	assay_map_free(&seen);
+}
+
 void assay_checks(assay_run *run, const assay_order *order)
 {
 	count_overlaps(run, order);
 	compare_telemetry(run);
 	check_links(run);
+	check_ranks(run);
 }
 
 static void add_test_metric(assay_run *run, const char *name, double value)

@@ -4,47 +4,47 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/analyze.h"
-#include "base/fmt.h"
+#include "analyze/diff.h"
 #include "base/test.h"
 
 static const double worth_naming = 0.002; /* share of the step */
+static const double worth_counting = 0.5; /* calls per step */
+enum { MEDIAN_STEPS = 5 };
 
-/* Mean and spread of a figure over steps. */
-struct series {
-	double sum, squares;
-	size_t n;
-};
-
-static void series_add(struct series *s, double v)
+void assay_series_add(assay_series *s, double v)
 {
 	s->sum += v;
 	s->squares += v * v;
 	s->n++;
 }
 
-static double series_mean(const struct series *s)
+double assay_series_mean(const assay_series *s)
 {
 	return s->n ? s->sum / (double)s->n : 0;
 }
 
 /* Square of the standard error of the mean; negative when one step tells no spread. */
-static double series_error2(const struct series *s)
+static double series_error2(const assay_series *s)
 {
 	if (s->n < 2)
 		return -1;
-	double mean = series_mean(s), n = (double)s->n;
+	double mean = assay_series_mean(s), n = (double)s->n;
 	double variance = (s->squares - n * mean * mean) / (n - 1);
 	return variance > 0 ? variance / n : 0;
 }
 
-static assay_delta compare(const char *name, const struct series *a, const struct series *b)
+double assay_series_noise(const assay_series *a, const assay_series *b)
 {
 	double ea = series_error2(a), eb = series_error2(b);
+	return ea < 0 || eb < 0 ? -1 : 2 * sqrt(ea + eb);
+}
+
+assay_delta assay_series_compare(const char *name, const assay_series *a, const assay_series *b)
+{
 	return (assay_delta){.name = name,
-			     .a = series_mean(a),
-			     .b = series_mean(b),
-			     .noise = ea < 0 || eb < 0 ? -1 : 2 * sqrt(ea + eb)};
+			     .a = assay_series_mean(a),
+			     .b = assay_series_mean(b),
+			     .noise = assay_series_noise(a, b)};
 }
 
 /* One run, with its main device's kernels summed per step. */
@@ -52,8 +52,9 @@ struct side {
 	const assay_run *run;
 	assay_order order;
 	assay_window window;
-	struct series step, part[4], cause[ASSAY_WHY_COUNT];
-	assay_map by_name; /* string id->index in kernel */
+	assay_series step, part[4], cause[ASSAY_WHY_COUNT];
+	assay_vec(double) steps; /* their lengths, sorted */
+	assay_map by_name;       /* string id->index in kernel */
 	assay_vec(struct kernel_sum) kernel;
 };
 
@@ -63,17 +64,66 @@ struct kernel_sum {
 	uint32_t step; /* the one being summed */
 	double now;    /* its sum so far */
 	uint64_t count;
-	struct series time;
+	assay_series time;
 };
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
 
 static void step_series(struct side *s)
 {
 	const assay_step_table *t = &s->run->part.t.step;
 	for (size_t i = 0; i < t->n; i++)
 		if (t->source[i] == t->source[0] && t->dur[i] > 0)
-			series_add(&s->step, (double)t->dur[i]);
-	if (!s->step.n)
-		series_add(&s->step, (double)(s->window.to - s->window.from));
+			*assay_push(&s->steps) = (double)t->dur[i];
+	if (!s->steps.n)
+		*assay_push(&s->steps) = (double)(s->window.to - s->window.from);
+	for (size_t i = 0; i < s->steps.n; i++)
+		assay_series_add(&s->step, s->steps.p[i]);
+	qsort(s->steps.p, s->steps.n, sizeof *s->steps.p, by_size);
+}
+
+static double median(const double *sorted, size_t n)
+{
+	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* Median distance from the median. */
+static double spread(const struct side *s)
+{
+	assay_vec(double) away = {0};
+	double middle = median(s->steps.p, s->steps.n);
+	for (size_t i = 0; i < s->steps.n; i++)
+		*assay_push(&away) = fabs(s->steps.p[i] - middle);
+	qsort(away.p, away.n, sizeof *away.p, by_size);
+	double d = median(away.p, away.n);
+	assay_vec_free(&away);
+	return d;
+}
+
+/* The step itself: the median where there are steps enough, so that one slow step (a compilation, a
+ * checkpoint) neither makes a change nor hides one. 1.4826 makes the spread a standard deviation,
+ * 1.2533 makes the mean's standard error the median's; both for normal noise. */
+static void diff_step(assay_diff *d, const struct side *x, const struct side *y)
+{
+	d->step = assay_series_compare("step", &x->step, &y->step);
+	const struct side *side[2] = {x, y};
+	double error2 = 0;
+	for (int i = 0; i < 2; i++) {
+		d->mean[i] = assay_series_mean(&side[i]->step);
+		d->spread[i] = spread(side[i]);
+		double e = 1.2533 * 1.4826 * d->spread[i];
+		error2 += e * e / (double)side[i]->steps.n;
+	}
+	d->by_median = x->steps.n >= MEDIAN_STEPS && y->steps.n >= MEDIAN_STEPS;
+	if (!d->by_median)
+		return;
+	d->step.a = median(x->steps.p, x->steps.n);
+	d->step.b = median(y->steps.p, y->steps.n);
+	d->step.noise = 2 * sqrt(error2);
 }
 
 static void part_series(struct side *s)
@@ -87,12 +137,12 @@ static void part_series(struct side *s)
 		const int64_t part[4] = {t->compute[i], t->exposed_comm[i], t->exposed_copy[i],
 					 t->idle[i]};
 		for (int k = 0; k < 4; k++)
-			series_add(&s->part[k], (double)part[k]);
+			assay_series_add(&s->part[k], (double)part[k]);
 		any = true;
 	}
 	const int64_t whole[4] = {w->compute, w->comm, w->copy, w->idle};
 	for (int k = 0; k < 4 && !any; k++)
-		series_add(&s->part[k], (double)whole[k]);
+		assay_series_add(&s->part[k], (double)whole[k]);
 }
 
 /* Row of step_time of the main device whose window holds a time; NO_ROW between steps. */
@@ -133,7 +183,7 @@ static void set_families(struct side *s)
 static void next_step(struct kernel_sum *k, uint32_t step)
 {
 	if (k->step != ASSAY_NO_ROW)
-		series_add(&k->time, k->now);
+		assay_series_add(&k->time, k->now);
 	k->step = step;
 	k->now = 0;
 }
@@ -162,7 +212,7 @@ static void kernel_series(struct side *s)
 	for (size_t i = 0; i < s->kernel.n; i++) {
 		next_step(&s->kernel.p[i], ASSAY_NO_ROW);
 		while (s->kernel.p[i].time.n < s->window.steps) /* steps without the kernel */
-			series_add(&s->kernel.p[i].time, 0);
+			assay_series_add(&s->kernel.p[i].time, 0);
 	}
 }
 
@@ -172,7 +222,7 @@ static void cause_series(struct side *s)
 {
 	double steps = s->window.steps ? (double)s->window.steps : 1;
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
-		series_add(&s->cause[c], (double)s->window.cause[c] / steps);
+		assay_series_add(&s->cause[c], (double)s->window.cause[c] / steps);
 }
 
 static void side_open(struct side *s, const assay_run *run)
@@ -197,6 +247,7 @@ static void side_close(struct side *s)
 	assay_order_free(&s->order);
 	assay_map_free(&s->by_name);
 	assay_vec_free(&s->kernel);
+	assay_vec_free(&s->steps);
 }
 
 /* Beyond noise and large enough to matter; without a spread only the size can be judged, and then a
@@ -216,15 +267,16 @@ static int by_change(const void *a, const void *b)
 
 static void diff_kernels(assay_diff *d, struct side *a, struct side *b)
 {
-	const struct series none_a = {.n = a->window.steps}, none_b = {.n = b->window.steps};
+	const assay_series none_a = {.n = a->window.steps}, none_b = {.n = b->window.steps};
 	double steps_a = a->window.steps ? (double)a->window.steps : 1,
 	       steps_b = b->window.steps ? (double)b->window.steps : 1;
 	for (size_t i = 0; i < a->kernel.n; i++) {
 		assay_str name = assay_text(a->run, a->kernel.p[i].name);
 		assay_sid there = assay_pool_find(&b->run->part.strings, name);
 		uint32_t k = there ? assay_map_get(&b->by_name, there) : ASSAY_MAP_ABSENT;
-		assay_delta x = compare(assay_dup(&d->arena, name), &a->kernel.p[i].time,
-					k == ASSAY_MAP_ABSENT ? &none_b : &b->kernel.p[k].time);
+		assay_delta x = assay_series_compare(
+			assay_dup(&d->arena, name), &a->kernel.p[i].time,
+			k == ASSAY_MAP_ABSENT ? &none_b : &b->kernel.p[k].time);
 		x.counts[0] = (double)a->kernel.p[i].count / steps_a;
 		x.family = a->kernel.p[i].family;
 		if (k != ASSAY_MAP_ABSENT)
@@ -236,7 +288,8 @@ static void diff_kernels(assay_diff *d, struct side *a, struct side *b)
 		assay_sid there = assay_pool_find(&a->run->part.strings, name);
 		if (there && assay_map_get(&a->by_name, there) != ASSAY_MAP_ABSENT)
 			continue;
-		assay_delta x = compare(assay_dup(&d->arena, name), &none_a, &b->kernel.p[i].time);
+		assay_delta x = assay_series_compare(assay_dup(&d->arena, name), &none_a,
+						     &b->kernel.p[i].time);
 		x.counts[1] = (double)b->kernel.p[i].count / steps_b;
 		x.family = b->kernel.p[i].family;
 		*assay_push(&d->kernels) = x;
@@ -267,11 +320,50 @@ static void diff_families(assay_diff *d)
 	}
 }
 
+/* Buckets of busy time vary as the part they are, idle ones as idle time does. */
+static double bucket_noise(const assay_diff *d, const char *name)
+{
+	static const struct {
+		const char *bucket;
+		int part;
+	} parts[] = {{"useful_gpu", 0}, {"comm_excess", 1}, {"exposed_copy", 2}};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!strcmp(name, parts[i].bucket))
+			return d->parts.p[parts[i].part].noise;
+	return strcmp(name, "total") ? fmax(d->parts.p[3].noise, d->step.noise) : d->step.noise;
+}
+
+static double bucket_value(const assay_run *run, const char *name)
+{
+	uint32_t r = assay_budget_find(run, name);
+	return r == ASSAY_NO_ROW || run->part.t.budget.state[r] == ASSAY_STATE_UNKNOWN
+		       ? NAN
+		       : run->part.t.budget.value[r];
+}
+
+static void diff_budget(assay_diff *d, const assay_run *a, const assay_run *b)
+{
+	const assay_run *named = a->part.t.budget.n ? a : b; /* a run without GPU work has none */
+	const assay_budget_table *t = &named->part.t.budget;
+	for (size_t i = 0; i < t->n; i++) {
+		const char *name = assay_dup(&d->arena, assay_text(named, t->name[i]));
+		assay_delta x = {.name = name,
+				 .a = bucket_value(a, name),
+				 .b = bucket_value(b, name),
+				 .noise = bucket_noise(d, name)};
+		if (!assay_str_is(assay_text(named, t->unit[i]), "ns")) {
+			x.unit = assay_dup(&d->arena, assay_text(named, t->unit[i]));
+			x.noise = -1;
+		}
+		*assay_push(&d->budget) = x;
+	}
+}
+
 static const char *fact_text(const assay_run *run, const char *name)
 {
 	uint32_t r = assay_metric_find(run, name);
 	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
-		return "unknown";
+		return NULL;
 	return assay_z(run, run->part.t.metric.text[r]);
 }
 
@@ -281,76 +373,11 @@ static void diff_facts(assay_diff *d, const assay_run *a, const assay_run *b)
 					    "cuda_version"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		const char *x = fact_text(a, names[i]), *y = fact_text(b, names[i]);
-		if (strcmp(x, y))
+		if (x && y && strcmp(x, y)) /* not to know is no difference */
 			*assay_push(&d->facts) =
 				(assay_fact){names[i], assay_dup(&d->arena, assay_str_of(x)),
 					     assay_dup(&d->arena, assay_str_of(y))};
 	}
-}
-
-/* The part, cause or kernel that moved most in the direction of the step. */
-static const assay_delta *main_reason(const assay_diff *d)
-{
-	const assay_delta *best = NULL;
-	double sign = assay_delta_change(&d->step) < 0 ? -1 : 1;
-	for (size_t i = 0; i < d->causes.n + 2 + d->kernels.n; i++) {
-		const assay_delta *x =
-			i < d->causes.n ? &d->causes.p[i]
-			: i < d->causes.n + 2
-				? (d->parts.n ? &d->parts.p[1 + i - d->causes.n] : NULL)
-				: &d->kernels.p[i - d->causes.n - 2];
-		if (x && x->real && assay_delta_change(x) * sign > 0 &&
-		    (!best || fabs(assay_delta_change(x)) > fabs(assay_delta_change(best))))
-			best = x;
-	}
-	return best;
-}
-
-static const char *signed_time(assay_arena *a, double ns)
-{
-	char t[ASSAY_FMT];
-	return assay_printf(a, "%c%s", ns < 0 ? '-' : '+', assay_fmt_time(t, (int64_t)fabs(ns)));
-}
-
-static const char *reason_text(assay_diff *d)
-{
-	const assay_delta *why = main_reason(d);
-	const char *text = "";
-	if (why)
-		text = assay_printf(&d->arena, ": mostly %s (%s)",
-				    assay_fmt_kernel(&d->arena, assay_str_of(why->name), 60),
-				    signed_time(&d->arena, assay_delta_change(why)));
-	for (size_t i = 0; i < d->facts.n; i++)
-		text = assay_printf(&d->arena, "%s; %s %s -> %s", text, d->facts.p[i].name,
-				    d->facts.p[i].a, d->facts.p[i].b);
-	return text;
-}
-
-static void write_sentence(assay_diff *d)
-{
-	char a[ASSAY_FMT], b[ASSAY_FMT], noise[ASSAY_FMT];
-	double change = assay_delta_change(&d->step);
-	assay_fmt_time(a, (int64_t)d->step.a);
-	assay_fmt_time(b, (int64_t)d->step.b);
-	if (d->step.real)
-		d->sentence = assay_printf(
-			&d->arena, "%s/step (%s -> %s, %+.1f%%)%s", signed_time(&d->arena, change),
-			a, b, d->step.a > 0 ? 100 * change / d->step.a : 0, reason_text(d));
-	else if (!d->same)
-		d->sentence =
-			assay_printf(&d->arena,
-				     "step time is the same within noise (%s, %s), but what it "
-				     "is made of differs%s",
-				     a, b, reason_text(d));
-	else if (d->step.noise < 0)
-		d->sentence = assay_printf(&d->arena,
-					   "no difference that matters (%s, %s); one step says "
-					   "nothing about noise",
-					   a, b);
-	else
-		d->sentence =
-			assay_printf(&d->arena, "no difference beyond noise (%s, %s; noise %s)", a,
-				     b, assay_fmt_time(noise, (int64_t)d->step.noise));
 }
 
 static bool any_real(const assay_delta *d, size_t n)
@@ -361,44 +388,67 @@ static bool any_real(const assay_delta *d, size_t n)
 	return false;
 }
 
+static void judge_rows(assay_delta *rows, size_t n, double step)
+{
+	for (size_t i = 0; i < n; i++)
+		judge(&rows[i], step);
+}
+
+/* A wait also counts when there are more or fewer of it: a call that costs nothing today. */
+static void judge_waits(assay_diff *d)
+{
+	for (size_t i = 0; i < d->waits.n; i++) {
+		assay_delta *w = &d->waits.p[i];
+		double calls = fabs(w->counts[1] - w->counts[0]);
+		w->real |= calls >= worth_counting && calls > w->count_noise;
+	}
+}
+
 static void judge_all(assay_diff *d)
 {
 	double step = d->step.a > d->step.b ? d->step.a : d->step.b;
 	judge(&d->step, step);
-	for (size_t i = 0; i < d->parts.n; i++)
-		judge(&d->parts.p[i], step);
-	for (size_t i = 0; i < d->causes.n; i++) {
+	judge_rows(d->parts.p, d->parts.n, step);
+	for (size_t i = 0; i < d->causes.n; i++)
 		d->causes.p[i].noise = fmax(d->parts.p[3].noise, d->step.noise);
-		judge(&d->causes.p[i], step);
-	}
-	for (size_t i = 0; i < d->families.n; i++)
-		judge(&d->families.p[i], step);
-	for (size_t i = 0; i < d->kernels.n; i++)
-		judge(&d->kernels.p[i], step);
+	judge_rows(d->causes.p, d->causes.n, step);
+	judge_rows(d->families.p, d->families.n, step);
+	judge_rows(d->kernels.p, d->kernels.n, step);
+	judge_rows(d->waits.p, d->waits.n, step);
+	judge_waits(d);
+	for (size_t i = 0; i < d->budget.n; i++)
+		if (!d->budget.p[i].unit)
+			judge(&d->budget.p[i], step);
 	d->same = !d->step.real && !any_real(d->parts.p, d->parts.n) &&
 		  !any_real(d->causes.p, d->causes.n) && !any_real(d->kernels.p, d->kernels.n) &&
-		  !d->facts.n;
+		  !any_real(d->waits.p, d->waits.n) && !d->facts.n;
 }
 
-void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b)
+void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
+		     const char *const env[2])
 {
 	static const char *const parts[4] = {"compute", "exposed_comm", "exposed_copy", "idle"};
+	const assay_run *run[2] = {a, b};
 	struct side x, y;
 	*d = (assay_diff){0};
 	side_open(&x, a);
 	side_open(&y, b);
 	d->steps[0] = x.window.steps;
 	d->steps[1] = y.window.steps;
-	d->step = compare("step", &x.step, &y.step);
+	diff_step(d, &x, &y);
 	for (int k = 0; k < 4; k++)
-		*assay_push(&d->parts) = compare(parts[k], &x.part[k], &y.part[k]);
+		*assay_push(&d->parts) = assay_series_compare(parts[k], &x.part[k], &y.part[k]);
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
-		*assay_push(&d->causes) = compare(assay_why_name[c], &x.cause[c], &y.cause[c]);
+		*assay_push(&d->causes) =
+			assay_series_compare(assay_why_name[c], &x.cause[c], &y.cause[c]);
+	diff_budget(d, a, b);
+	assay_diff_waits(d, run, (const assay_window[2]){x.window, y.window});
 	diff_kernels(d, &x, &y);
 	diff_families(d);
 	diff_facts(d, a, b);
+	assay_diff_env(d, env);
 	judge_all(d);
-	write_sentence(d);
+	assay_diff_explain(d, run);
 	side_close(&x);
 	side_close(&y);
 }
@@ -406,6 +456,10 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b)
 void assay_diff_free(assay_diff *d)
 {
 	assay_vec_free(&d->parts);
+	assay_vec_free(&d->budget);
+	assay_vec_free(&d->waits);
+	assay_vec_free(&d->switches);
+	assay_vec_free(&d->env);
 	assay_vec_free(&d->causes);
 	assay_vec_free(&d->families);
 	assay_vec_free(&d->kernels);
@@ -468,7 +522,7 @@ TEST(a_new_kernel_explains_the_longer_step)
 	measure(a);
 	measure(b);
 	assay_diff d;
-	assay_diff_runs(&d, a, b);
+	assay_diff_runs(&d, a, b, NULL);
 	CHECK(!d.same && d.step.real && d.kernels.n == 2);
 	CHECK(!strcmp(d.kernels.p[0].name, "x") && d.kernels.p[0].a == 0 &&
 	      d.kernels.p[0].b == 100000 && d.kernels.p[0].counts[1] == 1);
@@ -486,10 +540,10 @@ TEST(changes_within_noise_are_no_difference)
 	measure(a);
 	measure(b);
 	assay_diff d;
-	assay_diff_runs(&d, a, b);
+	assay_diff_runs(&d, a, b, NULL);
 	CHECK(d.same && d.step.noise > 10000 && strstr(d.sentence, "no difference beyond noise"));
 	assay_diff_free(&d);
-	assay_diff_runs(&d, a, a);
+	assay_diff_runs(&d, a, a, NULL);
 	CHECK(d.same && assay_delta_change(&d.step) == 0);
 	assay_diff_free(&d);
 	assay_run_free(a);

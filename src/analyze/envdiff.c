@@ -462,6 +462,32 @@ const char *assay_env_value(const assay_env_set *set, assay_sid id)
 	return id && id != set->null_id ? assay_pool_get(&set->pool, id).p : NULL;
 }
 
+const char *assay_env_kind_name(assay_env_kind kind)
+{
+	static const char *const names[] = {
+		[ASSAY_ENV_DIFFERENT] = "different",
+		[ASSAY_ENV_NEWER] = "newer",
+		[ASSAY_ENV_OLDER] = "older",
+		[ASSAY_ENV_REBUILT] = "rebuilt",
+		[ASSAY_ENV_UNKNOWN] = "unknown on one side",
+	};
+	return names[kind];
+}
+
+/* Digests are cut: the first digits are enough to see that they differ. */
+const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id)
+{
+	const char *v = assay_env_value(set, id);
+	if (!v && row->kind == ASSAY_ENV_UNKNOWN)
+		return "unknown";
+	if (!v)
+		return strstr(row->path, "packages.") ? "(not installed)" : "(unset)";
+	const char *colon = strstr(v, "sha256:");
+	if (colon)
+		return assay_printf(&set->arena, "%.*s%.8s…", (int)(colon - v + 7), v, colon + 7);
+	return strlen(v) > 60 ? assay_printf(&set->arena, "%.57s…", v) : v;
+}
+
 static bool all_hex(assay_str s)
 {
 	for (size_t i = 0; i < s.n; i++)

@@ -76,6 +76,9 @@ void assay_env_result_free(assay_env_result *r);
 /* What a snapshot says: 0 when it is unknown; the null id when unset or not installed is what it
  * says. */
 assay_sid assay_env_cell(const assay_env_set *set, size_t doc, uint32_t path_no);
+const char *assay_env_kind_name(assay_env_kind kind);
+/* Text of a value for people: cut where it is long, "(unset)" where the snapshot says so. */
+const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
 /* Text of a value for people and JSON; NULL when it is unknown. */
 const char *assay_env_value(const assay_env_set *set, assay_sid id);
 /* Whether a snapshot's value counts as the same as a. */

@@ -81,7 +81,8 @@ struct rules {
 	const char *variant;
 	int64_t unit;   /* ns in a unit: 1000 after rounding, else 1 */
 	int64_t before; /* launches at or after this are left out; INT64_MAX for none */
-	bool sync_rows; /* waits with a stream count as GPU rows */
+	bool sync_rows; /* waits and host spans with a stream count as GPU rows */
+	int64_t first;  /* start of the file's first span, in units; INT64_MIN when there is none */
 	uint32_t source;
 };
 
@@ -169,6 +170,42 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 			*assay_push(out) = e;
 	}
 	assay_map_free(&calls);
+}
+
+/* The number of a "stream" argument that a host span carries (Triton's operators do); -1 without.
+ */
+static int64_t stream_argument(assay_str args)
+{
+	ptrdiff_t at = assay_str_find(args, "\"stream\":");
+	if (at < 0)
+		return -1;
+	assay_str rest = {args.p + at + 9, args.n - (size_t)at - 9};
+	int64_t stream;
+	return assay_str_i64(assay_str_trim(assay_str_cut(&rest, ',')), &stream) ? stream : -1;
+}
+
+/* What has a stream is of the GPU to it, wherever it ran; without a correlation it stays by the
+ * rule for the CPU's rows. */
+static void add_host_rows(const assay_run *run, const struct rules *r, events *out)
+{
+	const assay_tables *t = &run->part.t;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		int64_t stream =
+			t->host.args[h] ? stream_argument(assay_text(run, t->host.args[h])) : -1;
+		if (stream == -1 || t->host.dur[h] < 0 ||
+		    assay_group_of(t, t->track.source[t->host.track[h]]) != r->source)
+			continue;
+		struct event e = {
+			.ts = assay_hta_round_up(t->host.ts[h], r->unit),
+			.end = assay_hta_round_down(t->host.ts[h] + t->host.dur[h], r->unit),
+			.stream = stream,
+			.type = (uint8_t)type_of(assay_text(run, t->host.name[h])),
+			.sync = true};
+		set_launch(run, r, &e, ASSAY_NO_ROW);
+		e.order = (uint32_t)out->n;
+		if (e.ts < r->before)
+			*assay_push(out) = e;
+	}
 }
 
 static int by_start(const void *a, const void *b)
@@ -288,9 +325,11 @@ static void list_streams(const events *e, int64_t *list, size_t max, size_t *n)
 
 enum { HOST_WAIT, KERNEL_WAIT, OTHER_WAIT, WAITS };
 
+/* Work without a launch is taken to be launched by the file's first span: its link is row 0. */
 static int wait_kind(const struct rules *r, const struct event *e, int64_t prev_end)
 {
-	if (e->call != INT64_MIN && e->call > prev_end)
+	int64_t call = e->call == INT64_MIN ? r->first : e->call;
+	if (call != INT64_MIN && call > prev_end)
 		return HOST_WAIT;
 	return (e->ts - prev_end) * r->unit < KERNEL_WAIT_US * 1000 ? KERNEL_WAIT : OTHER_WAIT;
 }
@@ -312,6 +351,8 @@ static void add_idle(assay_run *run, const struct rules *r, const events *e, int
 		}
 		prev_end = e->p[i].end;
 	}
+	if (!n)
+		return;
 	char group[48];
 	snprintf(group, sizeof group, "idle_stream_%lld", (long long)stream);
 	assay_like_add(run, r->source, r->variant, group, "events", (double)n);
@@ -387,6 +428,20 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Fewer than those of the queue: no driver calls, nothing of HIP. */
+static bool is_launch_call(assay_str name)
+{
+	return assay_str_is(name, "cudaLaunchKernel") ||
+	       assay_str_is(name, "cudaLaunchKernelExC") || assay_str_is(name, "cudaMemcpyAsync") ||
+	       assay_str_is(name, "cudaMemsetAsync");
+}
+
+static double median(const int64_t *sorted, size_t n)
+{
+	return n % 2 ? (double)sorted[n / 2]
+		     : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+}
+
 static void add_launches(assay_run *run, const struct rules *r, const events *e)
 {
 	assay_vec(int64_t) delay = {0};
@@ -395,14 +450,15 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 	for (size_t i = 0; i < e->n; i++) {
 		const struct event *x = &e->p[i];
 		if (x->call == INT64_MIN || x->sync ||
-		    !assay_hta_queue_call(assay_text(run, run->part.t.host.name[x->launch])))
+		    !is_launch_call(assay_text(run, run->part.t.host.name[x->launch])))
 			continue;
 		int64_t wait = x->ts > x->call_end ? x->ts - x->call_end : 0;
 		*assay_push(&delay) = wait;
 		delays += (double)wait;
 		calls += (double)(x->call_end - x->call);
 		work += (double)(x->end - x->ts);
-		shorter += x->end - x->ts < x->call_end - x->call;
+		shorter += x->end - x->ts < x->call_end - x->call &&
+			   (x->call_end - x->call) * r->unit <= RUNTIME_OUTLIER_US * 1000;
 		slow_calls += (x->call_end - x->call) * r->unit > RUNTIME_OUTLIER_US * 1000;
 		slow_launches += wait * r->unit > DELAY_OUTLIER_US * 1000;
 	}
@@ -417,7 +473,7 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		{"cpu_duration_sum_us", calls * us},
 		{"gpu_duration_sum_us", work * us},
 		{"launch_delay_sum_us", delays * us},
-		{"launch_delay_median_us", delay.n ? to_us(r, delay.p[delay.n / 2]) : NAN},
+		{"launch_delay_median_us", delay.n ? median(delay.p, delay.n) * us : NAN},
 		{"short_gpu_kernels", (double)shorter},
 		{"runtime_outliers", (double)slow_calls},
 		{"launch_delay_outliers", (double)slow_launches},
@@ -436,8 +492,10 @@ static void add_variant(assay_run *run, const struct rules *r)
 	int64_t stream[STREAMS];
 	size_t streams;
 	add_work(run, r, &e);
-	if (r->sync_rows)
+	if (r->sync_rows) {
 		add_syncs(run, r, &e);
+		add_host_rows(run, r, &e);
+	}
 	if (e.n) {
 		qsort(e.p, e.n, sizeof *e.p, by_start);
 		assay_like_add(run, r->source, r->variant, "events", "gpu_rows", (double)e.n);
@@ -467,23 +525,50 @@ bool assay_hta_has_fractions(const assay_run *run, uint32_t source)
 	return false;
 }
 
-/* Start of the last ProfilerStep when there are two or more; INT64_MAX otherwise. */
+/* The latest start of a step, with the names seen so far. */
+struct steps {
+	assay_sid first;
+	bool several;
+	int64_t last;
+};
+
+static void add_step(struct steps *s, assay_sid name, int64_t ts, int64_t unit)
+{
+	s->several |= s->first && name != s->first;
+	s->first = s->first ? s->first : name;
+	s->last = assay_hta_round_up(ts, unit) > s->last ? assay_hta_round_up(ts, unit) : s->last;
+}
+
+static bool is_step_name(assay_str name)
+{
+	return assay_str_starts(name, "ProfilerStep#") && name.n > 13 && name.p[13] >= '0' &&
+	       name.p[13] <= '9';
+}
+
+/* Start of the last ProfilerStep when there are two or more names; INT64_MAX otherwise. The copies
+ * on the GPU count: the work of the last step is left out from where the GPU began with it. */
 int64_t assay_hta_last_step(const assay_run *run, uint32_t source, int64_t unit)
 {
-	const assay_step_table *s = &run->part.t.step;
-	assay_sid first = 0;
-	bool several = false;
-	int64_t last = INT64_MIN;
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->source[i] != source || s->origin[i] != ASSAY_STEP_MARKER)
-			continue;
-		several |= first && s->name[i] != first;
-		first = first ? first : s->name[i];
-		last = assay_hta_round_up(s->ts[i], unit) > last
-			       ? assay_hta_round_up(s->ts[i], unit)
-			       : last;
-	}
-	return several ? last : INT64_MAX;
+	const assay_tables *t = &run->part.t;
+	struct steps s = {.last = INT64_MIN};
+	for (size_t i = 0; i < t->step.n; i++)
+		if (t->step.source[i] == source && t->step.origin[i] == ASSAY_STEP_MARKER)
+			add_step(&s, t->step.name[i], t->step.ts[i], unit);
+	for (size_t i = 0; i < t->mark.n; i++)
+		if (t->mark.track[i] != ASSAY_NO_ROW &&
+		    assay_group_of(t, t->track.source[t->mark.track[i]]) == source &&
+		    is_step_name(assay_text(run, t->mark.name[i])))
+			add_step(&s, t->mark.name[i], t->mark.ts[i], unit);
+	return s.several ? s.last : INT64_MAX;
+}
+
+static int64_t first_span(const assay_run *run, uint32_t source, int64_t unit)
+{
+	const assay_tables *t = &run->part.t;
+	for (uint32_t h = 0; h < t->host.n; h++)
+		if (assay_group_of(t, t->track.source[t->host.track[h]]) == source)
+			return assay_hta_round_up(t->host.ts[h], unit);
+	return INT64_MIN;
 }
 
 void assay_like_hta(assay_run *run)
@@ -494,10 +579,13 @@ void assay_like_hta(assay_run *run)
 						 .unit = unit,
 						 .before = assay_hta_last_step(run, s, unit),
 						 .sync_rows = true,
+						 .first = first_span(run, s, unit),
 						 .source = s});
-		add_variant(run,
-			    &(struct rules){
-				    .variant = "all", .unit = 1, .before = INT64_MAX, .source = s});
+		add_variant(run, &(struct rules){.variant = "all",
+						 .unit = 1,
+						 .before = INT64_MAX,
+						 .first = INT64_MIN,
+						 .source = s});
 	}
 }
 

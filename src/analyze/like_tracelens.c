@@ -1,5 +1,6 @@
-/* TraceLens's gpu_timeline: unions over all devices of a file, by default of those events only
- * whose launch is known; every union by the classes of resolve/classify.c, which are TraceLens's.
+/* TraceLens's gpu_timeline: unions over all devices of a file, of those events only that an arrow
+ * leads to from a call ("ac2g", what it prints), whose launch is known ("linked"), or all; every
+ * union by the classes of resolve/classify.c, which are TraceLens's.
  */
 #include "analyze/like.h"
 
@@ -51,15 +52,49 @@ struct work {
 	uint8_t *class; /* by row of gpu */
 };
 
+enum which { EVERY, LINKED, BY_ARROW };
+
+static uint64_t arrow_key(uint32_t source, uint64_t id)
+{
+	return id ^ (uint64_t)source << 40;
+}
+
+/* Where arrows from calls to work begin. Kineto on AMD draws none for memsets. */
+static void index_arrows(const assay_run *run, assay_map *starts)
+{
+	const assay_tables *t = &run->part.t;
+	assay_sid cat = assay_pool_find(&run->part.strings, ASSAY_S("ac2g"));
+	for (size_t i = 0; cat && i < t->flow.n; i++)
+		if (t->flow.cat[i] == cat && t->flow.phase[i] == 's')
+			*assay_map_at(
+				starts,
+				arrow_key(assay_group_of(t, t->track.source[t->flow.track[i]]),
+					  t->flow.id[i])) = (uint32_t)i;
+}
+
+/* Its tree follows arrows; only the work of a graph is found by correlation. */
+static bool is_wanted(const assay_run *run, const assay_map *starts, uint32_t source, uint32_t gpu,
+		      enum which which)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t call = t->launch.host[gpu];
+	if (which == EVERY || call == ASSAY_NO_ROW)
+		return which == EVERY;
+	assay_str name = assay_text(run, t->host.name[call]);
+	return which == LINKED || assay_str_is(name, "cudaGraphLaunch") ||
+	       assay_str_is(name, "hipGraphLaunch") ||
+	       assay_map_get(starts, arrow_key(source, t->gpu.corr[gpu])) != ASSAY_MAP_ABSENT;
+}
+
 static void collect(struct work *w, const assay_run *run, const assay_order *order, uint32_t source,
-		    bool linked_only)
+		    const assay_map *starts, enum which which)
 {
 	const assay_tables *t = &run->part.t;
 	w->row.n = 0;
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
 		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != source ||
-		    (linked_only && t->launch.host[g] == ASSAY_NO_ROW))
+		    !is_wanted(run, starts, source, g, which))
 			continue;
 		w->class[g] = class_of(run, g, order->classes[i]);
 		*assay_push(&w->row) = g;
@@ -108,12 +143,19 @@ void assay_like_tracelens(assay_run *run)
 	assay_order order;
 	assay_order_build(&order, run);
 	struct work w = {.class = assay_pages_grow(NULL, 0, order.rows + 1)};
+	static const struct {
+		enum which which;
+		const char *name;
+	} variants[] = {{BY_ARROW, "ac2g"}, {LINKED, "linked"}, {EVERY, "all"}};
+	assay_map starts = {0};
+	index_arrows(run, &starts);
 	for (uint32_t s = 0; s < run->part.t.source.n; s++)
-		for (int all = 0; all < 2; all++) {
-			collect(&w, run, &order, s, !all);
+		for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+			collect(&w, run, &order, s, &starts, variants[v].which);
 			if (w.row.n)
-				add_timeline(run, s, all ? "all" : "linked", &w);
+				add_timeline(run, s, variants[v].name, &w);
 		}
+	assay_map_free(&starts);
 	assay_vec_free(&w.row);
 	assay_pages_free(w.class, order.rows + 1);
 	assay_order_free(&order);
@@ -131,18 +173,26 @@ TEST(tracelens_counts_linked_work_of_all_devices_together)
 	} work[] = {{0, 1000000, 1000000, false},
 		    {0, 3000000, 1000000, true},
 		    {1, 3500000, 2000000, true}};
-	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	uint32_t k = assay_add(t, ASSAY_T_kernel), h = assay_add(t, ASSAY_T_host);
 	t->kernel.class[k] = ASSAY_CLASS_COMPUTE;
+	t->host.name[h] = assay_sid_of(run, "cudaLaunchKernel");
+	uint32_t arrow = assay_add(t, ASSAY_T_flow);
+	t->flow.cat[arrow] = assay_sid_of(run, "ac2g");
+	t->flow.phase[arrow] = 's';
+	t->flow.id[arrow] = 3; /* to the last work only */
+	t->flow.track[arrow] = assay_thread_track(&run->part, 1, 1);
 	for (int i = 0; i < 3; i++) {
 		uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
 		t->gpu.ts[g] = work[i].ts;
 		t->gpu.dur[g] = work[i].dur;
+		t->gpu.corr[g] = (uint64_t)i + 1;
 		t->gpu.track[g] = assay_stream_track(&run->part, work[i].device, 0);
 		t->launch.host[l] = work[i].linked ? 0 : ASSAY_NO_ROW;
 	}
 	assay_like_tracelens(run);
 	CHECK(assay_like_get(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);
 	CHECK(assay_like_get(run, "linked", "gpu_timeline", "busy_time_ms") == 2.5);
+	CHECK(assay_like_get(run, "ac2g", "gpu_timeline", "total_time_ms") == 2);
 	CHECK(assay_like_get(run, "all", "gpu_timeline", "total_time_ms") == 4.5);
 	CHECK(assay_like_get(run, "all", "gpu_timeline", "idle_time_ms") == 1);
 	assay_run_free(run);

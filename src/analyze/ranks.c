@@ -14,6 +14,7 @@ struct call {
 	assay_sid name, group;
 	int64_t bytes; /* -1 when unknown */
 	int32_t size;
+	uint32_t row; /* of gpu, or of host for a host backend */
 };
 
 typedef assay_vec(struct call) calls;
@@ -122,14 +123,18 @@ static uint64_t call_id(struct job *j, const struct call *c, assay_str args, int
 
 struct span {
 	int64_t ts, dur, asked; /* asked: when the host launched it */
-	uint32_t track;
+	uint32_t track, row;
 	assay_sid name;
 };
 
 static void add_call(struct job *j, const struct span *s, assay_str args)
 {
 	assay_tables *t = &j->run->part.t;
-	struct call c = {.rank = rank_index(j, s->track), .name = s->name, .bytes = -1, .size = -1};
+	struct call c = {.rank = rank_index(j, s->track),
+			 .name = s->name,
+			 .bytes = -1,
+			 .size = -1,
+			 .row = s->row};
 	uint32_t source = j->source.p[c.rank];
 	assay_str name = member(args, "\"Collective name\""),
 		  group = member(args, "\"Process Group Name\"");
@@ -188,6 +193,7 @@ static void collect_kernels(struct job *j, const assay_order *order)
 				 .asked =
 					 launch == ASSAY_NO_ROW ? t->gpu.ts[g] : t->host.ts[launch],
 				 .track = t->gpu.track[g],
+				 .row = g,
 				 .name = t->gpu.name[g]};
 		add_call(j, &s, call_args(j->run, &ops, g));
 	}
@@ -223,6 +229,7 @@ static void collect_ranges(struct job *j)
 				 .dur = t->host.dur[h],
 				 .asked = t->host.ts[h],
 				 .track = t->host.track[h],
+				 .row = h,
 				 .name = t->host.name[h]};
 		add_call(j, &s, (assay_str){0});
 	}
@@ -240,8 +247,19 @@ static int by_id(const void *a, const void *b)
 /* Calls of one collective: [first, first + n) after sorting by id. */
 struct match {
 	size_t first, n;
+	int64_t ts; /* of the first rank's call, and that rank */
+	uint32_t rank;
 };
 typedef assay_vec(struct match) matches;
+
+/* Collectives in order of time, so that rows do not depend on the numbers strings got. */
+static int by_place(const void *a, const void *b)
+{
+	const struct match *x = a, *y = b;
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
 
 static void find_matches(calls *c, matches *out)
 {
@@ -251,9 +269,11 @@ static void find_matches(calls *c, matches *out)
 		size_t n = 1;
 		while (i + n < c->n && c->p[i + n].id == c->p[i].id)
 			n++;
-		*assay_push(out) = (struct match){i, n};
+		*assay_push(out) = (struct match){i, n, c->p[i].ts, c->p[i].rank};
 		i += n;
 	}
+	if (out->n)
+		qsort(out->p, out->n, sizeof *out->p, by_place);
 }
 
 static int by_value(const void *a, const void *b)
@@ -409,13 +429,81 @@ static void finish_collectives(assay_run *run)
 	}
 }
 
+/* How uncertain the distance of two ranks' clocks is. */
+static int64_t clock_doubt(const assay_rank_table *r, uint32_t a, uint32_t b)
+{
+	int64_t x = r->spread[a] > 0 ? r->spread[a] : 0, y = r->spread[b] > 0 ? r->spread[b] : 0;
+	return 3 * (x > y ? x : y);
+}
+
+/* Who kept a collective waiting, by its row on the rank that waited. */
+struct late {
+	uint32_t call, last; /* indexes in job.call */
+	int64_t time;
+};
+typedef assay_vec(struct late) lates;
+
+static void find_late(const struct job *j, const matches *m, assay_map *by_row, lates *out)
+{
+	const assay_rank_table *r = &j->run->part.t.rank;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct call *c = &j->call.p[m->p[i].first];
+		size_t last = latest(c, m->p[i].n);
+		for (size_t k = 0; k < m->p[i].n; k++) {
+			int64_t time = c[last].ts - c[k].ts;
+			if (time <= clock_doubt(r, c[k].rank, c[last].rank))
+				continue;
+			*assay_map_at(by_row, c[k].row) = (uint32_t)out->n;
+			*assay_push(out) = (struct late){(uint32_t)(m->p[i].first + k),
+							 (uint32_t)(m->p[i].first + last), time};
+		}
+	}
+}
+
+/* The part of a gap in which a collective on the host waited for the late rank. */
+static int64_t late_inside(const struct job *j, uint32_t gap, const struct late *l)
+{
+	const assay_tables *t = &j->run->part.t;
+	int64_t own = t->host.ts[j->call.p[l->call].row], from = t->gap.ts[gap];
+	int64_t to = from + t->gap.dur[gap], until = own + l->time;
+	from = own > from ? own : from;
+	to = until < to ? until : to;
+	return to > from ? to - from : 0;
+}
+
+/* Gaps that waited for a collective which another rank came late to: queued ones for a kernel,
+ * others for a range of the launching thread. */
+static void name_late_ranks(struct job *j, const matches *m, bool on_host)
+{
+	assay_gap_table *g = &j->run->part.t.gap;
+	const assay_rank_table *r = &j->run->part.t.rank;
+	assay_map by_row = {0};
+	lates found = {0};
+	find_late(j, m, &by_row, &found);
+	for (uint32_t i = 0; i < g->n && found.n; i++) {
+		uint32_t row = on_host ? g->during[i] : g->behind[i];
+		uint32_t at = row == ASSAY_NO_ROW ? ASSAY_MAP_ABSENT : assay_map_get(&by_row, row);
+		if (at == ASSAY_MAP_ABSENT)
+			continue;
+		const struct late *l = &found.p[at];
+		g->late[i] = on_host ? late_inside(j, i, l) : l->time;
+		if (g->late[i])
+			g->late_rank[i] = r->rank[j->call.p[l->last].rank];
+		if (g->late[i] && !on_host)
+			g->queued[i] = ASSAY_QUEUED_OTHER_RANK;
+	}
+	assay_map_free(&by_row);
+	assay_vec_free(&found);
+}
+
 void assay_ranks(assay_run *run, const assay_order *order)
 {
 	struct job j = {.run = run};
 	matches m = {0};
 	assay_map rows = {0};
 	collect_kernels(&j, order);
-	if (!j.call.n)
+	bool on_host = !j.call.n;
+	if (on_host)
 		collect_ranges(&j);
 	find_matches(&j.call, &m);
 	correct_clocks(&j, &m);
@@ -426,6 +514,7 @@ void assay_ranks(assay_run *run, const assay_order *order)
 		add_collective(run, &rows, c, m.p[i].n);
 	}
 	finish_collectives(run);
+	name_late_ranks(&j, &m, on_host);
 	assay_map_free(&rows);
 	assay_vec_free(&m);
 	assay_vec_free(&j.call);
@@ -504,6 +593,67 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	CHECK(c->n == 1 && c->count[0] == 4 && c->matched[0] == 4 && c->bytes[0] == 4000);
 	CHECK(c->latency[0] == 175 && c->max_skew[0] == 700 && c->skew[0] == 550);
 	CHECK(c->bus_bw[0] == c->algo_bw[0] && c->algo_bw[0] > 0);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A gap behind the collective of rank 0 in row 0, 50 long. */
+TEST(a_gap_behind_a_collective_names_the_rank_that_came_late)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ends[] = {1000, 2000, 3000};
+	add_rank(run, (const int64_t[]){100, 1100, 2100}, ends, 3, 0);
+	add_rank(run, (const int64_t[]){800, 1099, 2100}, ends, 3, 500000);
+	assay_order order;
+	assay_kernels(run, no_family, all_comm);
+	assay_order_build(&order, run);
+	assay_gap_table *g = &run->part.t.gap;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_gap);
+		g->cause[r] = ASSAY_WHY_QUEUED;
+		g->queued[r] = ASSAY_QUEUED_STREAM_WAIT;
+		g->behind[r] = i;
+		g->dur[r] = 50;
+	}
+	assay_ranks(run, &order);
+	CHECK(g->queued[0] == ASSAY_QUEUED_OTHER_RANK && g->late_rank[0] == 1 && g->late[0] == 700);
+	CHECK(g->queued[1] == ASSAY_QUEUED_STREAM_WAIT && g->late_rank[1] == -1); /* it was last */
+	CHECK(g->queued[2] == ASSAY_QUEUED_STREAM_WAIT && g->late[2] == 0);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Rank 0 enters gloo at 100, rank 1 at 400; both leave at 1000. */
+TEST(a_gap_inside_a_host_collective_counts_only_the_wait_for_the_late_rank)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (int r = 0; r < 2; r++) {
+		uint32_t h = assay_add(t, ASSAY_T_host);
+		run->part.source = assay_add(t, ASSAY_T_source);
+		t->source.rank[r] = r;
+		t->host.kind[h] = ASSAY_HOST_ANNOTATION;
+		t->host.name[h] = assay_sid_of(run, "gloo:all_reduce");
+		t->host.ts[h] = r ? 400 : 100;
+		t->host.dur[h] = 1000 - t->host.ts[h];
+		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	}
+	const int64_t from[] = {50, 300, 500}; /* all end at 900 */
+	for (int i = 0; i < 3; i++) {
+		uint32_t g = assay_add(t, ASSAY_T_gap);
+		t->gap.cause[g] = ASSAY_WHY_HOST_UNTRACED;
+		t->gap.during[g] = 0;
+		t->gap.ts[g] = from[i];
+		t->gap.dur[g] = 900 - from[i];
+	}
+	assay_order order;
+	assay_order_build(&order, run);
+	assay_ranks(run, &order);
+	CHECK_EQ(t->gap.late[0], 300);
+	CHECK_EQ(t->gap.late[1], 100);
+	CHECK(t->gap.late[2] == 0 && t->gap.late_rank[2] == -1 && t->gap.late_rank[0] == 1);
 	assay_order_free(&order);
 	assay_run_free(run);
 	return 0;

@@ -194,14 +194,19 @@ static void add_busy_verdict(assay_run *run, const assay_window *w, const struct
 enum { FEW_COLLECTIVES = 3 };
 static const double often = 0.6; /* share of collectives in which one rank comes last */
 
-/* One rank that comes last again and again holds up all others. */
+/* One rank that comes last again and again, or that most of all waiting is for, holds up all
+ * others. */
 static void add_straggler(assay_run *run, const assay_window *w, assay_arena *a)
 {
 	const assay_rank_table *r = &run->part.t.rank;
+	double caused = 0;
+	for (size_t i = 0; i < r->n; i++)
+		caused += (double)r->caused[i];
 	for (size_t i = 0; r->n > 1 && i < r->n; i++) {
 		double share = r->matched[i] ? (double)r->last[i] / (double)r->matched[i] : 0;
+		double blame = caused > 0 ? (double)r->caused[i] / caused : 0;
 		int64_t each = r->caused[i] / (int64_t)(r->n - 1); /* other rank */
-		if (r->matched[i] < FEW_COLLECTIVES || share < often ||
+		if (r->matched[i] < FEW_COLLECTIVES || (share < often && blame < often) ||
 		    (double)each < worth_saying * (double)(w->to - w->from))
 			continue;
 		uint32_t v = add_verdict(
@@ -210,9 +215,12 @@ static void add_straggler(assay_run *run, const assay_window *w, assay_arena *a)
 				     share_of_step(w, a, each), r->rank[i]),
 			"look at what that rank does before its collectives: data, host, clocks, "
 			"unequal work",
-			assay_printf(a, "it comes last in %.0f%% of %llu collectives", 100 * share,
-				     (unsigned long long)r->matched[i]));
-		set_size(run, v, w, each, 0.5 + share / 2 * 0.8);
+			assay_printf(a,
+				     "it comes last in %.0f%% of %llu collectives and causes "
+				     "%.0f%% of all waiting for ranks",
+				     100 * share, (unsigned long long)r->matched[i], 100 * blame));
+		double sure = share > blame ? share : blame;
+		set_size(run, v, w, each, 0.5 + sure / 2 * 0.8);
 	}
 }
 

@@ -11,6 +11,14 @@
 #include "base/err.h"
 #include "base/test.h"
 
+#ifdef __SANITIZE_THREAD__ /* gcc */
+#define UNDER_TSAN
+#elif defined __has_feature /* clang */
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN
+#endif
+#endif
+
 enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 8 << 20, PAGE = 4096 };
 
 struct arena_block {
@@ -85,11 +93,31 @@ void assay_arena_reset(assay_arena *a)
 	*a = (assay_arena){.head = b};
 }
 
+static void *map_pages(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* The thread sanitizer does not see that mremap gives an address up, and takes the next owner of it
+ * for a racing one: there, bytes are moved by hand. */
+static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
+{
+#ifdef UNDER_TSAN
+	void *p = map_pages(new_bytes);
+	if (p != MAP_FAILED) {
+		memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+		munmap(old, old_bytes);
+	}
+	return p;
+#else
+	return mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE);
+#endif
+}
+
 void *assay_pages_grow(void *old, size_t old_bytes, size_t new_bytes)
 {
-	void *p = old ? mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE)
-		      : mmap(NULL, new_bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = old ? move_pages(old, old_bytes, new_bytes) : map_pages(new_bytes);
 	if (p == MAP_FAILED)
 		assay_oom(new_bytes);
 	if (new_bytes >= HUGE_FROM)

@@ -238,18 +238,15 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 
 void assay_input_drop(assay_input *in, uint64_t pos)
 {
-	if (!in->mapped) {
-		pthread_mutex_lock(&in->lock);
-		if (pos > in->low)
-			in->low = pos < in->have ? pos : in->have;
-		pthread_mutex_unlock(&in->lock);
-		return;
-	}
 	uint64_t to = pos & ~(uint64_t)(PAGE - 1);
-	if (in->fd == -1 && to > in->dropped && to <= in->have) {
+	pthread_mutex_lock(&in->lock);
+	if (!in->mapped && pos > in->low) {
+		in->low = pos < in->have ? pos : in->have;
+	} else if (in->mapped && in->fd == -1 && to > in->dropped && to <= in->have) {
 		madvise(in->file + in->dropped, (size_t)(to - in->dropped), MADV_DONTNEED);
 		in->dropped = to;
 	}
+	pthread_mutex_unlock(&in->lock);
 }
 
 static packing sniff_packing(const unsigned char *p, size_t n)

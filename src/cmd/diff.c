@@ -1,4 +1,6 @@
 /* assay diff: two runs side by side. */
+#include <unistd.h>
+
 #include "analyze/analyze.h"
 #include "cmd/cmd.h"
 #include "render/report.h"
@@ -36,6 +38,13 @@ static void print_diff(const assay_diff *d, const struct diff_args *args)
 	assay_jsonw_free(&w);
 }
 
+/* The snapshot a run directory keeps; NULL when there is none. */
+static const char *env_of(assay_arena *a, const char *operand)
+{
+	const char *path = assay_printf(a, "%s/env.json", operand);
+	return access(path, F_OK) ? NULL : path;
+}
+
 static int diff_run(const void *args, char **operands, int n)
 {
 	(void)n;
@@ -43,7 +52,10 @@ static int diff_run(const void *args, char **operands, int n)
 	assay_run *a = read_run(operands[0]), *b = a ? read_run(operands[1]) : NULL;
 	if (b) {
 		assay_diff d;
-		assay_diff_runs(&d, a, b);
+		assay_arena scratch = {0};
+		const char *const env[2] = {env_of(&scratch, operands[0]),
+					    env_of(&scratch, operands[1])};
+		assay_diff_runs(&d, a, b, env);
 		const struct diff_args *opts = args;
 		status = d.same ? SAME : DIFFERENT;
 		if (!opts->html)
@@ -51,6 +63,7 @@ static int diff_run(const void *args, char **operands, int n)
 		else if (!assay_cmd_diff_page(&d, a, b, operands, opts->html))
 			status = TROUBLE;
 		assay_diff_free(&d);
+		assay_arena_free(&scratch);
 	}
 	assay_run_free(a);
 	assay_run_free(b);
@@ -69,6 +82,7 @@ static const assay_opt diff_opts[] = {
 
 static const assay_example diff_examples[] = {
 	{"assay diff demo/train.json.gz demo/train.json.gz", "a run and itself: nothing differs"},
+	{"assay diff --json demo/run demo/run", "two run directories, for a program"},
 };
 
 const assay_cmd assay_cmd_diff = {
@@ -77,13 +91,27 @@ const assay_cmd assay_cmd_diff = {
 	.about = "Show what changed between two runs",
 	.details =
 		"Compares two runs per step of their main devices: step time, the split of device "
-		"time, the causes\n"
-		"of idle time, and every kernel. The sentence on top says what explains most of "
-		"the change.\n"
+		"time, the waste\n"
+		"budget, the causes of idle time, waits by kind (how often, how long, how many "
+		"with "
+		"a known producer),\n"
+		"and every kernel. Where both are run directories with an env.json, their "
+		"environments are compared\n"
+		"as `assay env diff` does it.\n"
+		"\n"
+		"The sentence on top says what explains most of the change: code that took the "
+		"place of other code\n"
+		"(attention that fell back from flash to math), the figure that moved most, and "
+		"the "
+		"difference of\n"
+		"the environment known to bear on it.\n"
 		"\n"
 		"A change is called real when it is larger than chance would make it, judged by "
 		"how much each\n"
-		"figure varies from step to step.\n"
+		"figure varies from step to step. With five steps or more the step is their "
+		"median. "
+		"A difference of\n"
+		"the environment alone is no difference of the runs.\n"
 		"\n"
 		"Exit status: 0 when nothing differs beyond noise, 1 when something does, 2 for "
 		"trouble.",

@@ -15,14 +15,6 @@ struct diff_args {
 	bool json, unknown;
 };
 
-static const char *const kind_name[] = {
-	[ASSAY_ENV_DIFFERENT] = "different",
-	[ASSAY_ENV_NEWER] = "newer",
-	[ASSAY_ENV_OLDER] = "older",
-	[ASSAY_ENV_REBUILT] = "rebuilt",
-	[ASSAY_ENV_UNKNOWN] = "unknown on one side",
-};
-
 static const char *const kind_words[] = {
 	[ASSAY_ENV_DIFFERENT] = "",
 	[ASSAY_ENV_NEWER] = " (newer)",
@@ -31,44 +23,20 @@ static const char *const kind_words[] = {
 	[ASSAY_ENV_UNKNOWN] = " (unknown on one side)",
 };
 
-/* Digests are cut for people: the first digits are enough to see that they differ. */
-static void put_short(const char *v)
+static void pair_row(assay_env_set *set, const assay_env_row *row)
 {
-	const char *colon = v ? strstr(v, "sha256:") : NULL;
-	if (!v)
-		printf("unknown");
-	else if (colon)
-		printf("%.*s%.8s…", (int)(colon - v + 7), v, colon + 7);
-	else if (strlen(v) > 60)
-		printf("%.57s…", v);
-	else
-		printf("%s", v);
-}
-
-static const char *or_unset(const char *v, const assay_env_row *row)
-{
-	if (v || row->kind == ASSAY_ENV_UNKNOWN)
-		return v ? v : "unknown";
-	return strstr(row->path, "packages.") ? "(not installed)" : "(unset)";
-}
-
-static void pair_row(const assay_env_set *set, const assay_env_row *row)
-{
-	printf("  %-44s ", row->path);
-	put_short(or_unset(assay_env_value(set, row->a), row));
-	printf(" -> ");
-	put_short(or_unset(assay_env_value(set, row->b), row));
+	printf("  %-44s %s -> %s", row->path, assay_env_shown(set, row, row->a),
+	       assay_env_shown(set, row, row->b));
 	printf("%s\n      %s%s%s\n", kind_words[row->kind], row->why,
 	       row->cause ? "; follows from " : "", row->cause ? row->cause : "");
 }
 
 /* The majority, then everybody who says something else. */
-static void many_row(const assay_env_set *set, const assay_env_row *row)
+static void many_row(assay_env_set *set, const assay_env_row *row)
 {
 	size_t listed = 0, others = 0;
-	printf("  %-44s ", row->path);
-	put_short(or_unset(assay_env_value(set, row->a), row));
-	printf(" in %u of %zu\n", row->agree, set->docs.n);
+	printf("  %-44s %s in %u of %zu\n", row->path, assay_env_shown(set, row, row->a),
+	       row->agree, set->docs.n);
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);
 		if (v == row->a || (v && row->a && assay_env_agrees(set, row->a, v)))
@@ -78,9 +46,8 @@ static void many_row(const assay_env_set *set, const assay_env_row *row)
 			continue;
 		}
 		listed++;
-		printf("      %-40s ", set->docs.p[i].name);
-		put_short(or_unset(assay_env_value(set, v), row));
-		printf("%s\n", v == row->b ? kind_words[row->kind] : "");
+		printf("      %-40s %s%s\n", set->docs.p[i].name, assay_env_shown(set, row, v),
+		       v == row->b ? kind_words[row->kind] : "");
 	}
 	if (others)
 		printf("      and %zu more\n", others);
@@ -88,8 +55,7 @@ static void many_row(const assay_env_set *set, const assay_env_row *row)
 	       row->cause ? row->cause : "");
 }
 
-static void print_groups(const assay_env_set *set, const assay_env_result *r, bool pair,
-			 bool unknown)
+static void print_groups(assay_env_set *set, const assay_env_result *r, bool pair, bool unknown)
 {
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
 		bool open = false;
@@ -129,7 +95,7 @@ static void json_row(assay_jsonw *w, const assay_env_set *set, const assay_env_r
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "path", row->path);
 	assay_jsonw_z(w, "group", assay_env_group_name(row->group));
-	assay_jsonw_z(w, "kind", kind_name[row->kind]);
+	assay_jsonw_z(w, "kind", assay_env_kind_name(row->kind));
 	assay_jsonw_z(w, "why", row->why);
 	assay_jsonw_z(w, "follows_from", row->cause);
 	assay_jsonw_z(w, "value", assay_env_value(set, row->a));
@@ -198,8 +164,7 @@ static void print_suspects(const assay_env_set *set, const assay_env_result *r)
 		       r->different);
 }
 
-static void print_text(const assay_env_set *set, const assay_env_result *r,
-		       const struct diff_args *a)
+static void print_text(assay_env_set *set, const assay_env_result *r, const struct diff_args *a)
 {
 	bool pair = set->docs.n == 2;
 	if (pair)

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
 
@@ -39,6 +40,19 @@ static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t t
 			(int)(100 * done / total));
 }
 
+/* Files that could not be read beside others that could: said at once, whatever the command prints.
+ */
+static void name_broken(const assay_run *run)
+{
+	const assay_warning_table *w = &run->part.t.warning;
+	assay_arena scratch = {0};
+	for (size_t i = 0; i < w->n; i++)
+		if (assay_str_is(assay_text(run, w->id[i]), "broken_file"))
+			fprintf(stderr, "assay: %s; going on without it\n",
+				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+	assay_arena_free(&scratch);
+}
+
 assay_run *assay_cmd_read(char **operands, int n)
 {
 	struct progress p = {now_ms(), 0};
@@ -47,15 +61,14 @@ assay_run *assay_cmd_read(char **operands, int n)
 		run->progress = show_progress;
 		run->progress_ctx = &p;
 	}
-	bool ok = true;
-	for (int i = 0; ok && i < n; i++) {
-		assay_err err = {0};
-		ok = assay_read_path(run, operands[i], &err);
-		if (p.shown_ms)
-			fprintf(stderr, "\r\033[K");
-		if (!ok)
-			assay_cmd_error(&err);
-	}
+	assay_err err = {0};
+	bool ok = assay_read_paths(run, operands, (size_t)n, &err);
+	if (p.shown_ms)
+		fprintf(stderr, "\r\033[K");
+	if (ok)
+		name_broken(run);
+	else
+		assay_cmd_error(&err);
 	run->progress = NULL;
 	if (ok)
 		return run;

@@ -9,26 +9,54 @@
  * standard error over steps; -1 when one of the runs has fewer than two steps. */
 typedef struct assay_delta {
 	const char *name;
-	double a, b;      /* ns per step */
-	double noise;     /* ns */
-	double counts[2]; /* launches per step, for kernels */
-	uint8_t family;   /* assay_family, for kernels */
-	bool real;        /* beyond noise and large enough to matter */
+	const char *unit; /* NULL: ns per step */
+	double a, b;      /* NaN: unknown */
+	double noise;
+	double counts[2];   /* per step: launches of a kernel, calls of a wait */
+	double count_noise; /* of counts, for waits; as noise */
+	double resolved[2]; /* of the counts of a wait, those whose producer is known */
+	uint8_t family;     /* assay_family, for kernels */
+	bool real;          /* beyond noise and large enough to matter */
 } assay_delta;
 
 typedef struct assay_fact {
 	const char *name, *a, *b;
 } assay_fact;
 
+/* Operators of a family run by other code than before. */
+typedef struct assay_switch {
+	uint8_t family;    /* assay_family */
+	const char *a, *b; /* flash, math, ... */
+	double change;     /* ns per step that came with it */
+	const char *
+		library; /* what the environment says about it, "hipblaslt 0.12 -> 0.10"; or NULL */
+	bool fallback;   /* to code that is known to be slower */
+} assay_switch;
+
+/* A field of the environment that differs, as `assay env diff` tells it. */
+typedef struct assay_env_change {
+	const char *path, *group, *kind, *why;
+	const char *a, *b; /* for people: "(unset)" where a snapshot says so */
+	const char *cause; /* path of a difference that explains this one, or NULL */
+} assay_env_change;
+
 typedef struct assay_diff {
 	assay_arena arena; /* owns all text */
 	uint64_t steps[2];
 	assay_delta step;
-	assay_vec(assay_delta) parts;    /* compute, exposed_comm, exposed_copy, idle */
-	assay_vec(assay_delta) causes;   /* of idle */
-	assay_vec(assay_delta) families; /* of kernels */
-	assay_vec(assay_delta) kernels;  /* largest change first */
-	assay_vec(assay_fact) facts;     /* versions and choices that differ */
+	double mean[2], spread[2];    /* of the step: mean, and median distance from the median */
+	bool by_median;               /* step is the median: both runs have steps enough for that */
+	assay_vec(assay_delta) parts; /* compute, exposed_comm, exposed_copy, idle */
+	assay_vec(assay_delta) budget;    /* buckets of waste */
+	assay_vec(assay_delta) causes;    /* of idle */
+	assay_vec(assay_delta) waits;     /* by kind: the thread blocked, or the stream held up */
+	assay_vec(assay_delta) families;  /* of kernels */
+	assay_vec(assay_delta) kernels;   /* largest change first */
+	assay_vec(assay_switch) switches; /* largest change first */
+	assay_vec(assay_fact) facts;      /* versions and choices that differ */
+	assay_vec(assay_env_change) env;  /* most consequential first */
+	const char *env_missing;          /* why there is no comparison of environments, or NULL */
+	uint32_t env_same, env_unknown;   /* fields that agree, and those only one side knows */
 	bool same;
 	const char *sentence;
 } assay_diff;

@@ -160,7 +160,8 @@ typedef enum assay_scope_how {
 #define ASSAY_QUEUED_KINDS(X)                                                                      \
 	X(OTHER, "queued_other")                                                                   \
 	X(STREAM_WAIT, "queued_stream_wait")                                                       \
-	X(COPY, "queued_copy")
+	X(COPY, "queued_copy")                                                                     \
+	X(OTHER_RANK, "queued_other_rank")
 
 typedef enum assay_step_origin {
 #define X(id, name) ASSAY_STEP_##id,

@@ -93,6 +93,12 @@ static void move_ids(uint32_t *to, const uint32_t *from, size_t n, const uint32_
 		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : map[from[i]];
 }
 
+static void set_sources(uint32_t *to, const uint32_t *from, size_t n, uint32_t source)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : source;
+}
+
 static void move_details(uint32_t *to, const assay_host_table *h, const size_t *base)
 {
 	for (size_t i = 0; i < h->n; i++)
@@ -130,6 +136,8 @@ static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 			move_ids(out_ids, in_ids, n, moved->track.p);
 		else if (info->col[c].type == ASSAY_COL_detail)
 			move_details(out_ids, &src->t.host, moved->base);
+		else if (info->col[c].type == ASSAY_COL_source && moved->renumber)
+			set_sources(out_ids, in_ids, n, moved->source);
 		else
 			memcpy(out, in, n * width);
 	}
@@ -200,6 +208,21 @@ void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved)
 	assay_part_fill(NULL, dst, src, moved);
 }
 
+void assay_table_copy_row(assay_tables *dst, const assay_tables *src, assay_table_id id, size_t to,
+			  size_t from, const assay_sid *sid)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	for (size_t c = 0; c < info->cols; c++) {
+		size_t width = assay_col_width(info->col[c].type);
+		char *out = (char *)assay_values(dst, info, &info->col[c]) + to * width;
+		const char *in =
+			(const char *)assay_values(src, info, &info->col[c]) + from * width;
+		memcpy(out, in, width);
+		if (info->col[c].type == ASSAY_COL_sid)
+			*(assay_sid *)(void *)out = sid[*(const assay_sid *)(const void *)in];
+	}
+}
+
 void assay_part_clear(assay_part *src)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
@@ -261,6 +284,14 @@ assay_run *assay_run_new(void)
 	run->arena = a;
 	run->part.source = ASSAY_NO_ROW;
 	return run;
+}
+
+void assay_run_reset(assay_run *run)
+{
+	assay_part_clear(&run->part);
+	run->part.t.track.n = 0;
+	assay_pool_free(&run->part.strings);
+	assay_map_free(&run->part.tracks);
 }
 
 void assay_run_free(assay_run *run)

@@ -38,6 +38,7 @@ struct assay_run {
 	/* Called now and then while a long input is read; NULL for silence. */
 	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
 	void *progress_ctx;
+	unsigned threads; /* for one input; 0: as many as there are processors */
 };
 
 static inline void assay_count(assay_part *p, assay_issue issue, uint64_t n)
@@ -59,6 +60,8 @@ typedef struct assay_moved {
 	assay_vec(assay_sid) sid;
 	assay_vec(uint32_t) track;
 	size_t base[ASSAY_T_COUNT]; /* first row claimed in each table */
+	bool renumber;              /* src numbers sources on its own: all its rows are of... */
+	uint32_t source;            /* ...this row of dst */
 } assay_moved;
 
 /* Append src's rows to dst and empty src's tables; strings and tracks of src stay, so that the next
@@ -73,8 +76,14 @@ void assay_gate_free(assay_gate *gate);
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
 void assay_part_fill(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
 
+/* One row over another of the same table, strings by the map from src's ids to dst's. */
+void assay_table_copy_row(assay_tables *dst, const assay_tables *src, assay_table_id id, size_t to,
+			  size_t from, const assay_sid *sid);
+
 /* Forget src's rows (not its strings and tracks). */
 void assay_part_clear(assay_part *src);
+/* Forget everything a run holds but keep the memory of its tables for the next input. */
+void assay_run_reset(assay_run *run);
 void assay_moved_free(assay_moved *moved);
 
 static inline assay_sid assay_sid_of(assay_run *run, const char *z)

@@ -342,7 +342,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_isa isa = assay_cpu_isa();
 	*c = (chrome){.run = run,
 		      .in = in,
-		      .workers = assay_threads(),
+		      .workers = run->threads ? run->threads : assay_threads(),
 		      .scan = scans[isa],
 		      .parse = parsers[isa]};
 	c->worker = assay_alloc(&arena, c->workers * sizeof *c->worker);
@@ -383,6 +383,8 @@ const assay_reader assay_reader_chrome = {
 	.about = "Chrome trace event JSON: Kineto, torch.profiler and others",
 	.sniff = chrome_sniff,
 	.read = chrome_read,
+	.alone = true,
+	.ranked = true,
 };
 
 /* ------------------------------------------------------------------ tests */

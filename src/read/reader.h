@@ -13,6 +13,10 @@ typedef struct assay_reader {
 	/* Read everything into run->part. run->part.source is this input's row already. Bad records
 	 * are counted and skipped; false only when nothing of the input can be used. */
 	bool (*read)(assay_run *run, assay_input *in, assay_err *err);
+	/* A file says all there is to know about itself and makes one source: any number may be
+	 * read at the same time, each into a run of its own. */
+	bool alone;
+	bool ranked; /* files of this format may carry their rank in their name */
 } assay_reader;
 
 extern const assay_reader *const assay_readers[];
@@ -27,9 +31,18 @@ const assay_reader *assay_reader_sniff(assay_str head);
 
 /* Read a file, or every readable file below a directory. */
 bool assay_read_path(assay_run *run, const char *path, assay_err *err);
+/* Read several, at the same time where their formats allow it; the rows are those of reading one
+ * after the other. A file that cannot be read is counted and named in a warning when another one
+ * can; one that does not exist fails. */
+bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err);
 /* A new run with one source, these bytes, read by this reader; NULL when it fails. For tests. */
 assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n);
 /* Read an opened input with the reader its content asks for (closes nothing). */
 bool assay_read_input(assay_run *run, assay_input *in, assay_err *err);
+/* Its steps: the reader for this content (NULL after an error), a row of source, and reading. */
+const assay_reader *assay_reader_choose(assay_input *in, assay_err *err);
+uint32_t assay_add_source(assay_run *run, assay_input *in, const assay_reader *reader);
+bool assay_read_source(assay_run *run, assay_input *in, const assay_reader *reader, uint32_t source,
+		       assay_err *err);
 
 #endif

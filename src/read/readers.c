@@ -1,16 +1,11 @@
-/* The reader table, sniffing, and what a directory means. */
-#define _GNU_SOURCE /* strverscmp */
+/* The reader table, sniffing, and which files belong together. */
 #include "read/reader.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/test.h"
 
-enum { HEAD = 64 << 10, DEPTH_MAX = 4 };
+enum { HEAD = 64 << 10 };
 
 const assay_reader *const assay_readers[] = {
 	&assay_reader_chrome, &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
@@ -76,7 +71,28 @@ static uint32_t group_of(const assay_run *run, uint32_t source)
 	return source;
 }
 
-static uint32_t add_source(assay_run *run, assay_input *in, const assay_reader *reader)
+/* The number behind "rank" in a file's name: rank3, rank-3, rank_03, rank.3; -1 when there is none.
+ */
+static int32_t rank_in_name(assay_str path)
+{
+	for (size_t i = path.n; i-- > 0 && path.p[i] != '/';) {
+		assay_str rest = {path.p + i, path.n - i};
+		if (!assay_str_starts(rest, "rank") && !assay_str_starts(rest, "Rank"))
+			continue;
+		size_t at = 4, from;
+		if (at < rest.n && strchr("-_.=", rest.p[at]))
+			at++;
+		for (from = at;
+		     at < rest.n && at - from < 9 && rest.p[at] >= '0' && rest.p[at] <= '9';)
+			at++;
+		int64_t rank;
+		if (assay_str_i64((assay_str){rest.p + from, at - from}, &rank))
+			return (int32_t)rank;
+	}
+	return -1;
+}
+
+uint32_t assay_add_source(assay_run *run, assay_input *in, const assay_reader *reader)
 {
 	assay_tables *t = &run->part.t;
 	uint32_t r = assay_add(t, ASSAY_T_source);
@@ -88,27 +104,43 @@ static uint32_t add_source(assay_run *run, assay_input *in, const assay_reader *
 	return r;
 }
 
-bool assay_read_input(assay_run *run, assay_input *in, assay_err *err)
+const assay_reader *assay_reader_choose(assay_input *in, assay_err *err)
 {
 	assay_view v = assay_input_view(in, 0, HEAD);
 	assay_str head = {v.p, v.n < HEAD ? v.n : HEAD};
 	const assay_reader *reader = assay_reader_sniff(head);
-	if (!reader) {
-		const char *why = !head.n ? "it is empty" : "it is in no format assay knows";
-		return assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: %s", assay_input_path(in),
-				  assay_input_damage(in) ? assay_input_damage(in) : why);
-	}
-	uint32_t source = add_source(run, in, reader);
+	const char *damage = assay_input_damage(in);
+	if (!reader && (damage || !head.n)) /* meant to be read, and cannot be */
+		assay_fail(err, ASSAY_FORMAT, 0, "cannot read %s: %s", assay_input_path(in),
+			   damage ? damage : "it is empty");
+	else if (!reader)
+		assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: it is in no format assay knows",
+			   assay_input_path(in));
+	return reader;
+}
+
+bool assay_read_source(assay_run *run, assay_input *in, const assay_reader *reader, uint32_t source,
+		       assay_err *err)
+{
+	assay_source_table *s = &run->part.t.source;
 	run->part.source = source;
 	bool ok = reader->read(run, in, err);
 	run->part.source = ASSAY_NO_ROW;
-	run->part.t.source.text_bytes[source] = assay_input_text_bytes(in);
+	s->text_bytes[source] = assay_input_text_bytes(in);
+	if (s->rank[source] < 0 && reader->ranked)
+		s->rank[source] = rank_in_name(assay_str_of(assay_input_path(in)));
 	if (assay_input_damage(in)) {
 		assay_count(&run->part, ASSAY_ISSUE_damaged_archive, 1);
 		assay_warn(run, "damaged_archive", "%s: %s", assay_input_path(in),
 			   assay_input_damage(in));
 	}
 	return ok;
+}
+
+bool assay_read_input(assay_run *run, assay_input *in, assay_err *err)
+{
+	const assay_reader *reader = assay_reader_choose(in, err);
+	return reader && assay_read_source(run, in, reader, assay_add_source(run, in, reader), err);
 }
 
 assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
@@ -124,88 +156,6 @@ assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
 	return NULL;
 }
 
-static bool read_file(assay_run *run, const char *path, assay_err *err)
-{
-	assay_input *in = assay_input_open(path, err);
-	if (!in)
-		return false;
-	bool ok = assay_read_input(run, in, err);
-	assay_input_close(in);
-	return ok;
-}
-
-/* Order of a directory: digits inside names compare as numbers, so rank2 comes before rank10. */
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-typedef assay_vec(char *) paths;
-
-/* Of a run directory: what a recorder still writes. */
-static bool is_no_trace(const char *name)
-{
-	return assay_str_ends(assay_str_of(name), ".ring");
-}
-
-static void list_files(assay_arena *a, const char *dir, int depth, paths *out)
-{
-	DIR *d = opendir(dir);
-	if (!d)
-		return;
-	for (struct dirent *e; (e = readdir(d));) {
-		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
-			continue;
-		char *path = assay_printf(a, "%s/%s", dir, e->d_name);
-		struct stat st;
-		if (stat(path, &st) < 0)
-			continue;
-		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			list_files(a, path, depth + 1, out);
-		else if (S_ISREG(st.st_mode))
-			*assay_push(out) = path;
-	}
-	closedir(d);
-}
-
-static bool read_dir(assay_run *run, const char *dir, assay_err *err)
-{
-	assay_arena scratch = {0};
-	paths files = {0};
-	size_t good = 0;
-	list_files(&scratch, dir, 0, &files);
-	if (files.n)
-		qsort(files.p, files.n, sizeof *files.p, by_name);
-	for (size_t i = 0; i < files.n; i++) {
-		assay_err e = {0};
-		if (read_file(run, files.p[i], &e)) {
-			good++;
-		} else if (e.code == ASSAY_UNKNOWN) {
-			assay_count(&run->part, ASSAY_ISSUE_skipped_file, 1);
-		} else {
-			assay_count(&run->part, ASSAY_ISSUE_broken_file, 1);
-			assay_warn(run, "broken_file", "%s (at byte %llu)", e.text,
-				   (unsigned long long)e.pos);
-		}
-	}
-	assay_vec_free(&files);
-	assay_arena_free(&scratch);
-	if (!good)
-		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
-				  dir);
-	return true;
-}
-
-bool assay_read_path(assay_run *run, const char *path, assay_err *err)
-{
-	struct stat st;
-	if (strcmp(path, "-") && stat(path, &st) < 0)
-		return assay_fail(err, ASSAY_IO, 0, "cannot open %s: %s", path, strerror(errno));
-	if (strcmp(path, "-") && S_ISDIR(st.st_mode))
-		return read_dir(run, path, err);
-	return read_file(run, path, err);
-}
-
 TEST(unknown_text_has_no_reader)
 {
 	CHECK(!assay_reader_sniff(ASSAY_S("hello, world\n")));
@@ -213,5 +163,16 @@ TEST(unknown_text_has_no_reader)
 	CHECK(!assay_reader_sniff((assay_str){"\x7f"
 					      "ELF\x02\x01\x01\0\0\0",
 					      10}));
+	return 0;
+}
+
+TEST(a_rank_is_found_in_a_file_name)
+{
+	CHECK_EQ(rank_in_name(ASSAY_S("run/trace_rank-12.json.gz")), 12);
+	CHECK_EQ(rank_in_name(ASSAY_S("rank03.json")), 3);
+	CHECK_EQ(rank_in_name(ASSAY_S("rank7/trace.json")), -1);
+	CHECK_EQ(rank_in_name(ASSAY_S("ranked.json")), -1);
+	CHECK_EQ(rank_in_name(ASSAY_S("rank")), -1);
+	CHECK_EQ(rank_in_name(ASSAY_S("rank99999999999.json")), 999999999);
 	return 0;
 }

@@ -424,6 +424,7 @@ const assay_reader assay_reader_xplane = {
 	.about = "XPlane protobuf: JAX, TensorFlow and XLA profiles (.xplane.pb)",
 	.sniff = xplane_sniff,
 	.read = xplane_read,
+	.ranked = true,
 };
 
 /* ------------------------------------------------------------------ tests */

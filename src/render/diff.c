@@ -4,39 +4,119 @@
 #include "base/fmt.h"
 #include "render/report.h"
 
-enum { TOP = 20, NAME_WIDTH = 58 };
+enum { TOP = 20, NAME_WIDTH = 58, ENV_TOP = 12 };
 
-static void put_delta(assay_jsonw *w, const char *key, const assay_delta *d, bool kernel)
+enum has { NOTHING = 0, CHANGE = 1, COUNTS = 2, RESOLVED = 4, UNIT = 8 };
+
+/* Unknown sides are null, and then so is the change. */
+static void put_values(assay_jsonw *w, const assay_delta *d)
+{
+	if (d->unit) {
+		assay_jsonw_f64(w, "a", d->a);
+		assay_jsonw_f64(w, "b", d->b);
+		assay_jsonw_f64(w, "change", assay_delta_change(d));
+		return;
+	}
+	assay_jsonw_f64(w, "a_ns", d->a);
+	assay_jsonw_f64(w, "b_ns", d->b);
+	assay_jsonw_f64(w, "change_ns", assay_delta_change(d));
+	assay_jsonw_f64(w, "noise_ns", d->noise < 0 ? NAN : d->noise);
+}
+
+static void put_delta(assay_jsonw *w, const char *key, const assay_delta *d, int has)
 {
 	assay_jsonw_open_flat(w, key, '{');
 	if (!key)
 		assay_jsonw_z(w, "name", d->name);
-	if (kernel)
+	if (has & CHANGE)
 		assay_jsonw_z(w, "change",
 			      !d->counts[0]   ? "added"
 			      : !d->counts[1] ? "removed"
 					      : "changed");
-	assay_jsonw_f64(w, "a_ns", d->a);
-	assay_jsonw_f64(w, "b_ns", d->b);
-	assay_jsonw_f64(w, "change_ns", assay_delta_change(d));
-	if (d->noise < 0)
-		assay_jsonw_null(w, "noise_ns");
-	else
-		assay_jsonw_f64(w, "noise_ns", d->noise);
-	if (kernel) {
+	if (has & UNIT)
+		assay_jsonw_z(w, "unit", d->unit ? d->unit : "ns");
+	put_values(w, d);
+	if (has & COUNTS) {
 		assay_jsonw_f64(w, "a_count", d->counts[0]);
 		assay_jsonw_f64(w, "b_count", d->counts[1]);
+	}
+	if (has & RESOLVED) {
+		assay_jsonw_f64(w, "a_resolved", d->resolved[0]);
+		assay_jsonw_f64(w, "b_resolved", d->resolved[1]);
+		assay_jsonw_f64(w, "count_noise", d->count_noise < 0 ? NAN : d->count_noise);
 	}
 	assay_jsonw_bool(w, "real", d->real);
 	assay_jsonw_close(w, '}');
 }
 
-static void put_deltas(assay_jsonw *w, const char *key, const assay_delta *d, size_t n, bool kernel)
+static void put_deltas(assay_jsonw *w, const char *key, const assay_delta *d, size_t n, int has)
 {
 	assay_jsonw_open(w, key, '[');
 	for (size_t i = 0; i < n; i++)
-		put_delta(w, NULL, &d[i], kernel);
+		put_delta(w, NULL, &d[i], has);
 	assay_jsonw_close(w, ']');
+}
+
+static void put_pair(assay_jsonw *w, const char *key, const double v[2])
+{
+	assay_jsonw_open_flat(w, key, '[');
+	assay_jsonw_f64(w, NULL, v[0]);
+	assay_jsonw_f64(w, NULL, v[1]);
+	assay_jsonw_close(w, ']');
+}
+
+static void put_switches(assay_jsonw *w, const assay_diff *d)
+{
+	assay_jsonw_open(w, "switches", '[');
+	for (size_t i = 0; i < d->switches.n; i++) {
+		const assay_switch *s = &d->switches.p[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "family", assay_family_name[s->family]);
+		assay_jsonw_z(w, "a", s->a);
+		assay_jsonw_z(w, "b", s->b);
+		assay_jsonw_f64(w, "change_ns", s->change);
+		assay_jsonw_bool(w, "fallback", s->fallback);
+		assay_jsonw_z(w, "environment", s->library);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_facts(assay_jsonw *w, const assay_diff *d)
+{
+	assay_jsonw_open(w, "facts", '[');
+	for (size_t i = 0; i < d->facts.n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "name", d->facts.p[i].name);
+		assay_jsonw_z(w, "a", d->facts.p[i].a);
+		assay_jsonw_z(w, "b", d->facts.p[i].b);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_env(assay_jsonw *w, const assay_diff *d)
+{
+	assay_jsonw_open(w, "environment", '{');
+	assay_jsonw_z(w, "missing", d->env_missing);
+	assay_jsonw_u64(w, "different", d->env.n);
+	assay_jsonw_u64(w, "same", d->env_same);
+	assay_jsonw_u64(w, "unknown", d->env_unknown);
+	assay_jsonw_open(w, "rows", '[');
+	for (size_t i = 0; i < d->env.n; i++) {
+		const assay_env_change *e = &d->env.p[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "path", e->path);
+		assay_jsonw_z(w, "group", e->group);
+		assay_jsonw_z(w, "kind", e->kind);
+		assay_jsonw_z(w, "a", e->a);
+		assay_jsonw_z(w, "b", e->b);
+		assay_jsonw_z(w, "why", e->why);
+		assay_jsonw_z(w, "follows_from", e->cause);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
 }
 
 void assay_diff_json(assay_jsonw *w, const assay_diff *d)
@@ -49,41 +129,104 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d)
 	assay_jsonw_u64(w, NULL, d->steps[0]);
 	assay_jsonw_u64(w, NULL, d->steps[1]);
 	assay_jsonw_close(w, ']');
-	put_delta(w, "step", &d->step, false);
-	put_deltas(w, "parts", d->parts.p, d->parts.n, false);
-	put_deltas(w, "idle_causes", d->causes.p, d->causes.n, false);
-	put_deltas(w, "families", d->families.p, d->families.n, true);
-	put_deltas(w, "kernels", d->kernels.p, d->kernels.n, true);
-	assay_jsonw_open(w, "facts", '[');
-	for (size_t i = 0; i < d->facts.n; i++) {
-		assay_jsonw_open_flat(w, NULL, '{');
-		assay_jsonw_z(w, "name", d->facts.p[i].name);
-		assay_jsonw_z(w, "a", d->facts.p[i].a);
-		assay_jsonw_z(w, "b", d->facts.p[i].b);
-		assay_jsonw_close(w, '}');
-	}
-	assay_jsonw_close(w, ']');
+	assay_jsonw_z(w, "step_is", d->by_median ? "median" : "mean");
+	put_delta(w, "step", &d->step, NOTHING);
+	put_pair(w, "step_mean_ns", d->mean);
+	put_pair(w, "step_spread_ns", d->spread);
+	put_deltas(w, "parts", d->parts.p, d->parts.n, NOTHING);
+	put_deltas(w, "budget", d->budget.p, d->budget.n, UNIT);
+	put_deltas(w, "idle_causes", d->causes.p, d->causes.n, NOTHING);
+	put_deltas(w, "waits", d->waits.p, d->waits.n, COUNTS | RESOLVED);
+	put_deltas(w, "families", d->families.p, d->families.n, CHANGE | COUNTS);
+	put_deltas(w, "kernels", d->kernels.p, d->kernels.n, CHANGE | COUNTS);
+	put_switches(w, d);
+	put_facts(w, d);
+	put_env(w, d);
 	assay_jsonw_close(w, '}');
+}
+
+static const char *time_text(char buf[ASSAY_FMT], double ns)
+{
+	return isnan(ns) ? "unknown" : assay_fmt_time(buf, (int64_t)ns);
+}
+
+static const char *verdict(const assay_delta *d)
+{
+	double change = assay_delta_change(d);
+	return d->real         ? "real"
+	       : isnan(change) ? "-"
+	       : change == 0   ? "same"
+	       : d->noise < 0  ? "small"
+			       : "noise";
 }
 
 static void print_delta(FILE *out, const assay_delta *d, const char *name)
 {
 	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT];
 	double change = assay_delta_change(d);
-	fprintf(out, "  %10s %10s %c%10s  %-6s  %s\n", assay_fmt_time(a, (int64_t)d->a),
-		assay_fmt_time(b, (int64_t)d->b), change < 0 ? '-' : '+',
-		assay_fmt_time(c, (int64_t)fabs(change)),
-		d->real        ? "real"
-		: d->noise < 0 ? "small"
-		: change == 0  ? "same"
-			       : "noise",
-		name);
+	if (isnan(change))
+		fprintf(out, "  %10s %10s %11s  %-6s  %s\n", time_text(a, d->a), time_text(b, d->b),
+			"-", verdict(d), name);
+	else
+		fprintf(out, "  %10s %10s %c%10s  %-6s  %s\n", time_text(a, d->a),
+			time_text(b, d->b), change < 0 ? '-' : '+', time_text(c, fabs(change)),
+			verdict(d), name);
+}
+
+static void print_median(FILE *out, const assay_diff *d)
+{
+	char a[ASSAY_FMT], b[ASSAY_FMT], x[ASSAY_FMT], y[ASSAY_FMT];
+	if (d->by_median)
+		fprintf(out,
+			"  step is the median of %llu and %llu; mean %s and %s, spread %s and %s\n",
+			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1],
+			time_text(a, d->mean[0]), time_text(b, d->mean[1]),
+			time_text(x, d->spread[0]), time_text(y, d->spread[1]));
+}
+
+static bool is_known(const assay_delta *d)
+{
+	return !isnan(d->a) || !isnan(d->b);
+}
+
+static void print_budget(FILE *out, const assay_diff *d)
+{
+	if (d->budget.n)
+		fprintf(out, "\nWaste budget, per step\n");
+	for (size_t i = 0; i < d->budget.n; i++) {
+		const assay_delta *x = &d->budget.p[i];
+		if (!x->unit)
+			print_delta(out, x, x->name);
+		else if (!is_known(x))
+			fprintf(out, "  %10s %10s %11s  %-6s  %s\n", "unknown", "unknown", "-", "-",
+				x->name);
+		else
+			fprintf(out, "  %7.1f %s %7.1f %s %+8.1f %s  %-6s  %s\n", x->a, x->unit,
+				x->b, x->unit, assay_delta_change(x), x->unit, "", x->name);
+	}
+}
+
+static void print_waits(FILE *out, const assay_diff *d)
+{
+	assay_arena scratch = {0};
+	if (d->waits.n)
+		fprintf(out, "\nWaits, per step\n");
+	for (size_t i = 0; i < d->waits.n; i++) {
+		const assay_delta *w = &d->waits.p[i];
+		print_delta(out, w,
+			    assay_printf(&scratch,
+					 "%s (%.4g -> %.4g per step; producer known %.4g -> %.4g)",
+					 w->name, w->counts[0], w->counts[1], w->resolved[0],
+					 w->resolved[1]));
+	}
+	assay_arena_free(&scratch);
 }
 
 static void print_kernels(FILE *out, const assay_diff *d, size_t top)
 {
 	assay_arena scratch = {0};
 	size_t shown = 0;
+	fprintf(out, "\nKernels, per step\n");
 	for (size_t i = 0; i < d->kernels.n && shown < top; i++) {
 		const assay_delta *k = &d->kernels.p[i];
 		if (!assay_delta_change(k))
@@ -102,24 +245,65 @@ static void print_kernels(FILE *out, const assay_diff *d, size_t top)
 	assay_arena_free(&scratch);
 }
 
+static void print_switches(FILE *out, const assay_diff *d)
+{
+	char t[ASSAY_FMT];
+	if (d->switches.n)
+		fprintf(out, "\nOther code than before\n");
+	for (size_t i = 0; i < d->switches.n; i++) {
+		const assay_switch *s = &d->switches.p[i];
+		fprintf(out, "  %s %s from %s to %s: %c%s per step%s%s\n",
+			assay_family_name[s->family], s->fallback ? "fell back" : "went", s->a,
+			s->b, s->change < 0 ? '-' : '+', time_text(t, fabs(s->change)),
+			s->library ? "; " : "", s->library ? s->library : "");
+	}
+}
+
+static void print_env(FILE *out, const assay_diff *d)
+{
+	fprintf(out, "\nEnvironment\n");
+	if (d->env_missing) {
+		fprintf(out, "  not compared: %s\n", d->env_missing);
+		return;
+	}
+	assay_arena scratch = {0};
+	for (size_t i = 0; i < d->env.n && i < ENV_TOP; i++) {
+		const assay_env_change *e = &d->env.p[i];
+		fprintf(out, "  %-44s %s -> %s\n      %s%s%s\n",
+			assay_fmt_safe(&scratch, assay_str_of(e->path)),
+			assay_fmt_safe(&scratch, assay_str_of(e->a)),
+			assay_fmt_safe(&scratch, assay_str_of(e->b)), e->why,
+			e->cause ? "; follows from " : "", e->cause ? e->cause : "");
+	}
+	if (d->env.n > ENV_TOP)
+		fprintf(out, "  ... %zu more (`assay env diff` lists them)\n", d->env.n - ENV_TOP);
+	fprintf(out, "  %zu different, %u same, %u known on one side only\n", d->env.n, d->env_same,
+		d->env_unknown);
+	assay_arena_free(&scratch);
+}
+
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 {
 	fprintf(out, "%s\n\n  %10s %10s %11s\n", d->sentence, "before", "after", "change");
 	print_delta(out, &d->step, "step");
 	for (size_t i = 0; i < d->parts.n; i++)
 		print_delta(out, &d->parts.p[i], d->parts.p[i].name);
+	print_median(out, d);
+	print_switches(out, d);
+	print_budget(out, d);
 	fprintf(out, "\nWhy the device was idle, per step\n");
 	for (size_t i = 0; i < d->causes.n; i++)
 		if (d->causes.p[i].a > 0 || d->causes.p[i].b > 0)
 			print_delta(out, &d->causes.p[i], d->causes.p[i].name);
+	print_waits(out, d);
 	fprintf(out, "\nFamilies of kernels, per step\n");
 	for (size_t i = 0; i < d->families.n; i++)
 		print_delta(out, &d->families.p[i], d->families.p[i].name);
-	fprintf(out, "\nKernels, per step\n");
 	print_kernels(out, d, top ? top : TOP);
 	for (size_t i = 0; i < d->facts.n; i++)
 		fprintf(out, "%s  %s: %s -> %s\n", i ? "" : "\nFacts that differ\n",
 			d->facts.p[i].name, d->facts.p[i].a, d->facts.p[i].b);
+	print_env(out, d);
 	if (d->step.noise < 0)
 		fprintf(out,
 			"\nA run with one step tells no noise: only changes over 1%% of the step "

@@ -108,6 +108,12 @@ static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 	put_host(w, "during", run, g->during[gap]);
 	if (g->behind[gap] != ASSAY_NO_ROW)
 		assay_jsonw_str(w, "behind", assay_text(run, t->gpu.name[g->behind[gap]]));
+	if (g->cause[gap] == ASSAY_WHY_QUEUED)
+		assay_jsonw_z(w, "queued", assay_queued_name[g->queued[gap]]);
+	if (g->late[gap]) {
+		assay_jsonw_i64(w, "late_rank", g->late_rank[gap]);
+		assay_jsonw_i64(w, "late_ns", g->late[gap]);
+	}
 	assay_jsonw_bool(w, "suspicious", g->suspicious[gap]);
 	assay_jsonw_close(w, '}');
 }
@@ -122,6 +128,23 @@ void assay_gaps_json(assay_jsonw *w, const assay_run *run)
 		put_gap(w, run, gap[i].row);
 	assay_jsonw_close(w, ']');
 	assay_arena_free(&scratch);
+}
+
+/* What queued work waited for, as far as wait edges tell. */
+static void print_queued(assay_page *p, uint32_t device)
+{
+	static const char *const words[ASSAY_QUEUED_COUNT] = {
+		[ASSAY_QUEUED_STREAM_WAIT] = "behind work on another stream",
+		[ASSAY_QUEUED_COPY] = "behind a copy",
+		[ASSAY_QUEUED_OTHER_RANK] = "behind a collective that another rank came late to",
+	};
+	int64_t queued[ASSAY_QUEUED_COUNT];
+	char time[ASSAY_FMT];
+	queued_split(p->run, device, queued);
+	for (int q = 0; q < ASSAY_QUEUED_COUNT; q++)
+		if (words[q] && queued[q])
+			fprintf(p->out, "  %10s         of it %s\n",
+				assay_fmt_time(time, queued[q]), words[q]);
 }
 
 static void print_causes(assay_page *p, uint32_t device)
@@ -140,10 +163,22 @@ static void print_causes(assay_page *p, uint32_t device)
 		fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, c->dur[i]),
 			assay_percent(c->dur[i], t->device_time.idle[device]),
 			assay_why_name[c->cause[i]], assay_why_text[c->cause[i]]);
+		if (c->cause[i] == ASSAY_WHY_QUEUED)
+			print_queued(p, device);
 		if (c->suspicious[i])
 			fprintf(p->out, "  %10s         of it suspicious: too long for a launch\n",
 				assay_fmt_time(time, c->suspicious[i]));
 	}
+}
+
+/* "rank 3 came 700 us late", for gaps that waited for a collective. */
+static const char *late_text(assay_page *p, uint32_t gap)
+{
+	const assay_gap_table *g = &p->run->part.t.gap;
+	char time[ASSAY_FMT];
+	return g->late[gap] ? assay_printf(&p->scratch, "  (rank %d came %s late)",
+					   g->late_rank[gap], assay_fmt_time(time, g->late[gap]))
+			    : "";
 }
 
 /* What the launching thread was in, or the work on another stream that queued work waited for. */
@@ -168,10 +203,10 @@ static void print_gap(assay_page *p, uint32_t gap)
 	fprintf(p->out, "  %10s %10s  %-15s %-*.*s", assay_fmt_time(dur, g->dur[gap]),
 		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
 		assay_why_name[g->cause[gap]], NAME_WIDTH, NAME_WIDTH, waited_for(p, gap));
-	fprintf(p->out, "  %s%s\n",
+	fprintf(p->out, "  %s%s%s\n",
 		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),
 				 NAME_WIDTH),
-		g->suspicious[gap] ? "  (suspicious)" : "");
+		g->suspicious[gap] ? "  (suspicious)" : "", late_text(p, gap));
 }
 
 void assay_idle_text(assay_page *p)

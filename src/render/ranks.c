@@ -1,4 +1,6 @@
 /* Ranks: who waits for whom, the steps of each, and the collectives between them. */
+#include <stdlib.h>
+
 #include "base/fmt.h"
 #include "render/page.h"
 
@@ -31,14 +33,22 @@ static void put_known(assay_jsonw *w, const char *key, double v)
 		assay_jsonw_null(w, key);
 }
 
+static void put_count(assay_jsonw *w, const char *key, int64_t v)
+{
+	if (v > 0)
+		assay_jsonw_i64(w, key, v);
+	else
+		assay_jsonw_null(w, key);
+}
+
 static void put_collective(assay_jsonw *w, const assay_run *run, size_t i)
 {
 	const assay_collective_table *c = &run->part.t.collective;
 	assay_jsonw_open_flat(w, NULL, '{');
 	assay_jsonw_str(w, "name", assay_text(run, c->name[i]));
 	assay_jsonw_str(w, "group", assay_text(run, c->group[i]));
-	put_known(w, "ranks", c->size[i]);
-	put_known(w, "bytes", (double)c->bytes[i]);
+	put_count(w, "ranks", c->size[i]);
+	put_count(w, "bytes", c->bytes[i]);
 	assay_jsonw_u64(w, "count", c->count[i]);
 	assay_jsonw_u64(w, "matched", c->matched[i]);
 	assay_jsonw_f64(w, "latency_ns", c->latency[i]);
@@ -49,16 +59,78 @@ static void put_collective(assay_jsonw *w, const assay_run *run, size_t i)
 	assay_jsonw_close(w, '}');
 }
 
+/* Rows of collective, the one that takes most time first. */
+struct heavy {
+	double time;
+	uint32_t row;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct heavy *x = a, *y = b;
+	if (x->time != y->time)
+		return x->time > y->time ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+static const struct heavy *heaviest(const assay_run *run, assay_arena *a)
+{
+	const assay_collective_table *c = &run->part.t.collective;
+	struct heavy *all = assay_alloc(a, (c->n + 1) * sizeof *all);
+	for (uint32_t i = 0; i < c->n; i++)
+		all[i] = (struct heavy){c->latency[i] * (double)c->count[i], i};
+	qsort(all, c->n, sizeof *all, by_time);
+	return all;
+}
+
+static int64_t step_length(const assay_run *run, uint32_t source, int64_t number)
+{
+	const assay_step_table *s = &run->part.t.step;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->source[i] == source && s->number[i] == number)
+			return s->dur[i];
+	return -1;
+}
+
+/* Step by rank: one row a step of the first rank, null where a rank does not have it. */
+static void put_heat(assay_jsonw *w, const assay_run *run)
+{
+	const assay_rank_table *r = &run->part.t.rank;
+	const assay_step_table *s = &run->part.t.step;
+	assay_jsonw_open(w, "rank_steps", '[');
+	for (size_t i = 0; r->n > 1 && i < s->n; i++) {
+		if (s->source[i] != r->source[0])
+			continue;
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_i64(w, "step", s->number[i]);
+		assay_jsonw_open_flat(w, "dur_ns", '[');
+		for (size_t k = 0; k < r->n; k++) {
+			int64_t length = step_length(run, r->source[k], s->number[i]);
+			if (length < 0)
+				assay_jsonw_null(w, NULL);
+			else
+				assay_jsonw_i64(w, NULL, length);
+		}
+		assay_jsonw_close(w, ']');
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
 void assay_ranks_json(assay_jsonw *w, const assay_run *run)
 {
+	assay_arena scratch = {0};
+	const struct heavy *row = heaviest(run, &scratch);
 	assay_jsonw_open(w, "ranks", '[');
 	for (size_t i = 0; i < run->part.t.rank.n; i++)
 		put_rank(w, &run->part.t.rank, i);
 	assay_jsonw_close(w, ']');
+	put_heat(w, run);
 	assay_jsonw_open(w, "collectives", '[');
 	for (size_t i = 0; i < run->part.t.collective.n; i++)
-		put_collective(w, run, i);
+		put_collective(w, run, row[i].row);
 	assay_jsonw_close(w, ']');
+	assay_arena_free(&scratch);
 }
 
 static void print_rank_rows(assay_page *p)
@@ -75,13 +147,24 @@ static void print_rank_rows(assay_page *p)
 			assay_fmt_time(offset, r->offset[i]));
 }
 
-static int64_t step_length(const assay_run *run, uint32_t source, int64_t number)
+/* A rank's step is marked when it is the longest of all and stands out. */
+static void print_heat_line(assay_page *p, int64_t number)
 {
-	const assay_step_table *s = &run->part.t.step;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->source[i] == source && s->number[i] == number)
-			return s->dur[i];
-	return -1;
+	const assay_rank_table *r = &p->run->part.t.rank;
+	int64_t length[HEAT_RANKS], most = 0, least = INT64_MAX;
+	char t[ASSAY_FMT];
+	size_t n = r->n < HEAT_RANKS ? r->n : HEAT_RANKS;
+	for (size_t k = 0; k < n; k++) {
+		length[k] = step_length(p->run, r->source[k], number);
+		most = length[k] > most ? length[k] : most;
+		least = length[k] >= 0 && length[k] < least ? length[k] : least;
+	}
+	bool stands_out = least != INT64_MAX && most - least > least / 50;
+	fprintf(p->out, "  %6lld", (long long)number);
+	for (size_t k = 0; k < n; k++)
+		fprintf(p->out, " %c%9s", stands_out && length[k] == most ? '*' : ' ',
+			length[k] < 0 ? "-" : assay_fmt_time(t, length[k]));
+	fprintf(p->out, "\n");
 }
 
 /* One line a step, one column a rank. */
@@ -89,45 +172,51 @@ static void print_heat(assay_page *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	const assay_step_table *s = &p->run->part.t.step;
-	char t[ASSAY_FMT];
-	size_t lines = 0;
-	fprintf(p->out, "  step time by rank\n  %6s", "step");
+	size_t steps = 0;
+	fprintf(p->out, "  step time by rank (* longest, by more than 2%%)\n  %6s", "step");
 	for (size_t k = 0; k < r->n && k < HEAT_RANKS; k++)
-		fprintf(p->out, " %9d", r->rank[k]);
+		fprintf(p->out, " %10d", r->rank[k]);
 	fprintf(p->out, "\n");
-	for (size_t i = 0; i < s->n && lines < HEAT_STEPS; i++) {
-		if (s->source[i] != r->source[0])
-			continue;
-		lines++;
-		fprintf(p->out, "  %6lld", (long long)s->number[i]);
-		for (size_t k = 0; k < r->n && k < HEAT_RANKS; k++) {
-			int64_t length = step_length(p->run, r->source[k], s->number[i]);
-			fprintf(p->out, " %9s", length < 0 ? "-" : assay_fmt_time(t, length));
-		}
-		fprintf(p->out, "\n");
-	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->source[i] == r->source[0] && steps++ < HEAT_STEPS)
+			print_heat_line(p, s->number[i]);
+	if (steps > HEAT_STEPS || r->n > HEAT_RANKS)
+		fprintf(p->out, "  ... %zu steps of %zu ranks in all (--json has them)\n", steps,
+			r->n);
+}
+
+static const char *bandwidth(char buf[ASSAY_FMT], double gib)
+{
+	if (gib <= 0)
+		return "-";
+	snprintf(buf, ASSAY_FMT, "%.1f", gib);
+	return buf;
+}
+
+static void print_collective(assay_page *p, uint32_t i)
+{
+	const assay_collective_table *c = &p->run->part.t.collective;
+	char bytes[ASSAY_FMT], time[ASSAY_FMT], skew[ASSAY_FMT], algo[ASSAY_FMT], bus[ASSAY_FMT];
+	char ranks[ASSAY_FMT];
+	snprintf(ranks, sizeof ranks, "%d", c->size[i]);
+	fprintf(p->out, "  %-*s %-10s %5s %8s %6llu %10s %10s %10s %10s\n", NAME_WIDTH,
+		assay_fmt_kernel(&p->scratch, assay_text(p->run, c->name[i]), NAME_WIDTH),
+		assay_fmt_kernel(&p->scratch, assay_text(p->run, c->group[i]), 10),
+		c->size[i] > 0 ? ranks : "-",
+		c->bytes[i] < 0 ? "-" : assay_fmt_bytes(bytes, (uint64_t)c->bytes[i]),
+		(unsigned long long)c->count[i], assay_fmt_time(time, (int64_t)c->latency[i]),
+		c->matched[i] ? assay_fmt_time(skew, (int64_t)c->skew[i]) : "-",
+		bandwidth(algo, c->algo_bw[i]), bandwidth(bus, c->bus_bw[i]));
 }
 
 static void print_collectives(assay_page *p)
 {
 	const assay_collective_table *c = &p->run->part.t.collective;
-	char bytes[ASSAY_FMT], latency[ASSAY_FMT], skew[ASSAY_FMT];
-	fprintf(p->out, "  %-*s %-10s %8s %6s %10s %10s %9s\n", NAME_WIDTH, "collective", "group",
-		"size", "calls", "latency", "skew", "GiB/s bus");
-	for (size_t i = 0; i < c->n && i < TOP; i++) {
-		fprintf(p->out, "  %-*s %-10s %8s %6llu %10s", NAME_WIDTH,
-			assay_fmt_kernel(&p->scratch, assay_text(p->run, c->name[i]), NAME_WIDTH),
-			assay_fmt_kernel(&p->scratch, assay_text(p->run, c->group[i]), 10),
-			c->bytes[i] < 0 ? "-" : assay_fmt_bytes(bytes, (uint64_t)c->bytes[i]),
-			(unsigned long long)c->count[i],
-			assay_fmt_time(latency, (int64_t)c->latency[i]));
-		fprintf(p->out, " %10s",
-			c->matched[i] ? assay_fmt_time(skew, (int64_t)c->skew[i]) : "-");
-		if (c->bus_bw[i] > 0)
-			fprintf(p->out, " %9.1f\n", c->bus_bw[i]);
-		else
-			fprintf(p->out, " %9s\n", "-");
-	}
+	const struct heavy *row = heaviest(p->run, &p->scratch);
+	fprintf(p->out, "  %-*s %-10s %5s %8s %6s %10s %10s %10s %10s\n", NAME_WIDTH, "collective",
+		"group", "ranks", "size", "calls", "latency", "skew", "GiB/s algo", "GiB/s bus");
+	for (size_t i = 0; i < c->n && i < TOP; i++)
+		print_collective(p, row[i].row);
 	if (c->n > TOP)
 		fprintf(p->out, "  ... %zu more (--json has them)\n", c->n - TOP);
 }

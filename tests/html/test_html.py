@@ -281,6 +281,13 @@ def check_diff(driver, folder):
     tap.ok("links stay inside their run", driver.execute_script("""
         const [a, b] = assay.timelines;
         return a.selected === -1 && b.selected === b.data.gpu.launch[0];"""))
+    pair = tap.ROOT / "tests/cases/diff/flash-to-math"
+    tap.run("diff", pair / "before", pair / "after", "--html", page)
+    load(driver, page)
+    rows = lambda section: driver.find_element(By.ID, section).text
+    tap.ok("it shows code that took the place of other code", "math (a fallback)" in rows("switches"))
+    tap.ok("it compares budgets", "host gap" in rows("budget") and "unknown" in rows("budget"))
+    tap.ok("it compares environments", "hipblaslt.package_version" in rows("environments") and "0.10.0" in rows("environments"))
     tap.ok("the page of two runs has no console errors", not console(driver))
 
 

@@ -1,0 +1,27 @@
+/* What the files of the comparison share: figures over steps, and the stages of assay_diff_runs().
+ */
+#ifndef ASSAY_ANALYZE_DIFF_H
+#define ASSAY_ANALYZE_DIFF_H
+
+#include "analyze/analyze.h"
+
+/* Mean and spread of a figure over steps. */
+typedef struct assay_series {
+	double sum, squares;
+	size_t n;
+} assay_series;
+
+void assay_series_add(assay_series *s, double v);
+double assay_series_mean(const assay_series *s);
+/* Twice the standard error of the difference of means; -1 when one step tells no spread. */
+double assay_series_noise(const assay_series *a, const assay_series *b);
+assay_delta assay_series_compare(const char *name, const assay_series *a, const assay_series *b);
+
+/* waits: by kind, of the process that drives each main device. */
+void assay_diff_waits(assay_diff *d, const assay_run *run[2], const assay_window window[2]);
+/* env, or why there is none. */
+void assay_diff_env(assay_diff *d, const char *const files[2]);
+/* switches and sentence; last, from all other rows. */
+void assay_diff_explain(assay_diff *d, const assay_run *run[2]);
+
+#endif

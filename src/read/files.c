@@ -1,0 +1,402 @@
+/* What a directory means, and reading many files at once: ranks of a job come one file each. Files
+ * are read by workers, each into a run of its own, and joined to the run in their order, so that
+ * any number of workers gives the same rows. No more files than workers are held at a time. */
+#define _GNU_SOURCE /* strverscmp */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/pump.h"
+#include "base/test.h"
+#include "read/reader.h"
+
+enum { DEPTH_MAX = 4, WORKERS_MAX = 64 };
+
+enum file_state {
+	FILE_WAITS, /* nobody looked at it yet */
+	FILE_TAKEN,
+	FILE_READ,    /* run holds it, or err says why not */
+	FILE_IN_TURN, /* its format needs what was read before it */
+};
+
+struct file {
+	char *path;
+	bool named; /* by the user, not found in a directory */
+	enum file_state state;
+	assay_run *run;
+	bool ok;
+	assay_err err;
+};
+
+struct reading {
+	assay_run *run;
+	assay_arena arena;
+	assay_vec(struct file) file;
+	size_t next, joined; /* files given to workers, files joined */
+	size_t good;
+	unsigned workers, threads;    /* threads: of the machine */
+	assay_vec(assay_run *) spare; /* used before: their memory is there already */
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+};
+
+/* Order of a directory: digits inside names compare as numbers, so rank2 comes before rank10. */
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+/* Of a run directory: what a recorder still writes. */
+static bool is_no_trace(const char *name)
+{
+	return assay_str_ends(assay_str_of(name), ".ring");
+}
+
+static void list_files(struct reading *r, const char *dir, int depth)
+{
+	DIR *d = opendir(dir);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
+			continue;
+		char *path = assay_printf(&r->arena, "%s/%s", dir, e->d_name);
+		struct stat st;
+		if (stat(path, &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+			list_files(r, path, depth + 1);
+		else if (S_ISREG(st.st_mode))
+			*assay_push(&r->file) = (struct file){.path = path};
+	}
+	closedir(d);
+}
+
+static bool add_path(struct reading *r, const char *path, assay_err *err)
+{
+	struct stat st = {0};
+	bool pipe = !strcmp(path, "-");
+	if (!pipe && stat(path, &st) < 0)
+		return assay_fail(err, ASSAY_IO, 0, "cannot open %s: %s", path, strerror(errno));
+	if (pipe || !S_ISDIR(st.st_mode)) {
+		*assay_push(&r->file) = (struct file){
+			.path = assay_dup(&r->arena, assay_str_of(path)), .named = true};
+		return true;
+	}
+	size_t first = r->file.n;
+	list_files(r, path, 0);
+	if (r->file.n == first)
+		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
+				  path);
+	qsort(r->file.p + first, r->file.n - first, sizeof *r->file.p, by_name);
+	return true;
+}
+
+/* Straight into the run: one file, or a format that looks at what was read before. */
+static void read_in_turn(struct reading *r, struct file *f)
+{
+	assay_input *in = assay_input_open(f->path, &f->err);
+	f->ok = in && assay_read_input(r->run, in, &f->err);
+	if (in)
+		assay_input_close(in);
+}
+
+/* The last files of many get the threads that have no file of their own any more. */
+static unsigned threads_for(const struct reading *r, size_t index)
+{
+	size_t left = r->file.n - index;
+	return left < r->workers ? (unsigned)(r->threads / left) : r->threads / r->workers;
+}
+
+static assay_run *take_run(struct reading *r)
+{
+	pthread_mutex_lock(&r->lock);
+	assay_run *run = r->spare.n ? r->spare.p[--r->spare.n] : NULL;
+	pthread_mutex_unlock(&r->lock);
+	return run ? run : assay_run_new();
+}
+
+static void give_run(struct reading *r, assay_run *run)
+{
+	assay_run_reset(run);
+	pthread_mutex_lock(&r->lock);
+	*assay_push(&r->spare) = run;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static enum file_state read_apart(struct reading *r, struct file *f, size_t index)
+{
+	assay_input *in = assay_input_open(f->path, &f->err);
+	const assay_reader *reader = in ? assay_reader_choose(in, &f->err) : NULL;
+	enum file_state state = reader && !reader->alone ? FILE_IN_TURN : FILE_READ;
+	if (reader && reader->alone) {
+		f->run = take_run(r);
+		f->run->threads = threads_for(r, index);
+		f->ok = assay_read_source(f->run, in, reader, assay_add_source(f->run, in, reader),
+					  &f->err);
+	}
+	if (in)
+		assay_input_close(in);
+	return state;
+}
+
+static void *run_worker(void *arg)
+{
+	struct reading *r = arg;
+	pthread_mutex_lock(&r->lock);
+	while (r->next < r->file.n) {
+		if (r->next >= r->joined + r->workers) {
+			pthread_cond_wait(&r->turn, &r->lock);
+			continue;
+		}
+		size_t index = r->next++;
+		struct file *f = &r->file.p[index];
+		f->state = FILE_TAKEN;
+		pthread_mutex_unlock(&r->lock);
+		enum file_state state = read_apart(r, f, index);
+		pthread_mutex_lock(&r->lock);
+		f->state = state;
+		pthread_cond_broadcast(&r->turn);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+/* The rows of a file's own run, behind all that came before. */
+static void join_run(struct reading *r, struct file *f)
+{
+	assay_part *to = &r->run->part, *from = &f->run->part;
+	assay_moved moved = {.renumber = true};
+	assay_source_table *s = &to->t.source;
+	moved.source = to->source = assay_add(&to->t, ASSAY_T_source);
+	assay_part_move(to, from, &moved);
+	assay_table_copy_row(&to->t, &from->t, ASSAY_T_source, moved.source, 0, moved.sid.p);
+	s->group[moved.source] = moved.source; /* alone: nobody else's */
+	to->source = ASSAY_NO_ROW;
+	if (r->run->progress)
+		r->run->progress(r->run->progress_ctx, f->path, s->file_bytes[moved.source],
+				 s->file_bytes[moved.source]);
+	assay_moved_free(&moved);
+	give_run(r, f->run);
+	f->run = NULL;
+}
+
+static void report(struct reading *r, const struct file *f)
+{
+	if (f->err.code == ASSAY_UNKNOWN && !f->named) {
+		assay_count(&r->run->part, ASSAY_ISSUE_skipped_file, 1);
+		return;
+	}
+	assay_count(&r->run->part, ASSAY_ISSUE_broken_file, 1);
+	if (f->err.pos)
+		assay_warn(r->run, "broken_file", "%s (at byte %llu)", f->err.text,
+			   (unsigned long long)f->err.pos);
+	else
+		assay_warn(r->run, "broken_file", "%s", f->err.text);
+}
+
+static void take_file(struct reading *r, struct file *f)
+{
+	if (f->state != FILE_READ)
+		read_in_turn(r, f);
+	else if (f->run)
+		join_run(r, f);
+	r->good += f->ok;
+	if (!f->ok && r->file.n > 1)
+		report(r, f);
+}
+
+static void join_all(struct reading *r)
+{
+	for (size_t i = 0; i < r->file.n; i++) {
+		pthread_mutex_lock(&r->lock);
+		while (r->file.p[i].state < FILE_READ)
+			pthread_cond_wait(&r->turn, &r->lock);
+		pthread_mutex_unlock(&r->lock);
+		take_file(r, &r->file.p[i]);
+		pthread_mutex_lock(&r->lock);
+		r->joined = i + 1;
+		pthread_cond_broadcast(&r->turn);
+		pthread_mutex_unlock(&r->lock);
+	}
+}
+
+static void read_at_once(struct reading *r)
+{
+	pthread_t thread[WORKERS_MAX];
+	unsigned started = 0;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->turn, NULL);
+	while (started < r->workers && !pthread_create(&thread[started], NULL, run_worker, r))
+		started++;
+	if (started)
+		join_all(r);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+	for (size_t i = 0; i < r->spare.n; i++)
+		assay_run_free(r->spare.p[i]);
+	assay_vec_free(&r->spare);
+	pthread_cond_destroy(&r->turn);
+	pthread_mutex_destroy(&r->lock);
+	if (!started) /* no thread to be had: one after the other */
+		r->workers = 1;
+}
+
+/* Standard input can be opened once only, so it is never looked at twice. */
+static bool has_pipe(const struct reading *r)
+{
+	for (size_t i = 0; i < r->file.n; i++)
+		if (!strcmp(r->file.p[i].path, "-"))
+			return true;
+	return false;
+}
+
+static bool read_all(struct reading *r, const char *first_path, assay_err *err)
+{
+	r->workers = r->file.n < r->threads ? (unsigned)r->file.n : r->threads;
+	r->workers = r->workers < WORKERS_MAX ? r->workers : WORKERS_MAX;
+	if (r->workers > 1 && !has_pipe(r))
+		read_at_once(r);
+	else
+		r->workers = 1;
+	for (size_t i = 0; r->workers == 1 && i < r->file.n; i++)
+		take_file(r, &r->file.p[i]);
+	if (r->good)
+		return true;
+	for (size_t i = 0; i < r->file.n; i++)
+		if (r->file.p[i].named) { /* the first one says it best */
+			if (err)
+				*err = r->file.p[i].err;
+			return false;
+		}
+	return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
+			  first_path);
+}
+
+static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned threads,
+		       assay_err *err)
+{
+	struct reading r = {.run = run, .threads = threads};
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = add_path(&r, paths[i], err);
+	if (ok)
+		ok = read_all(&r, n ? paths[0] : "", err);
+	assay_vec_free(&r.file);
+	assay_arena_free(&r.arena);
+	return ok;
+}
+
+bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err)
+{
+	return read_paths(run, paths, n, assay_threads(), err);
+}
+
+bool assay_read_path(assay_run *run, const char *path, assay_err *err)
+{
+	char *one = (char *)(uintptr_t)path; /* never written to */
+	return assay_read_paths(run, &one, 1, err);
+}
+
+/* Ranks of one job as files: rank 2 is empty, rank 3 is no trace. */
+static char *write_ranks(assay_arena *a)
+{
+	char *dir = assay_dup(a, ASSAY_S("/tmp/assay-ranks-XXXXXX"));
+	if (!mkdtemp(dir))
+		return NULL;
+	for (int r = 0; r < 7; r++) {
+		FILE *f = fopen(assay_printf(a, "%s/rank%d.json", dir, r), "w");
+		if (!f)
+			return NULL;
+		fputs(r == 2   ? ""
+		      : r == 3 ? "hello"
+			       : "{\"schemaVersion\": 1, \"traceEvents\": [",
+		      f);
+		for (int i = 0; r != 2 && r != 3 && i < 500; i++)
+			fprintf(f,
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": "
+				"0, "
+				"\"tid\": %d, \"ts\": %d, \"dur\": 5, \"args\": {\"device\": 0, "
+				"\"stream\": %d, \"note\": %d}},\n",
+				i % (r + 5), i % 3, i * 10 + r, i % 3, i);
+		fputs(r == 2 || r == 3 ? "" : "{}]}", f);
+		fclose(f);
+	}
+	return dir;
+}
+
+static void remove_ranks(assay_arena *a, const char *dir)
+{
+	for (int r = 0; r < 7; r++)
+		remove(assay_printf(a, "%s/rank%d.json", dir, r));
+	remove(dir);
+}
+
+/* A hash of every value of every table, strings by their text. */
+static uint64_t digest(const assay_run *run)
+{
+	uint64_t h = 1;
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++) {
+		const assay_table_info *info = &assay_table_infos[i];
+		size_t n = assay_rows(&run->part.t, info);
+		for (size_t c = 0; n && c < info->cols; c++) {
+			const void *v = assay_values(&run->part.t, info, &info->col[c]);
+			for (size_t k = 0; info->col[c].type == ASSAY_COL_sid && k < n; k++) {
+				assay_str s = assay_text(run, ((const assay_sid *)v)[k]);
+				h = assay_hash(s.p, s.n, h);
+			}
+			if (info->col[c].type != ASSAY_COL_sid)
+				h = assay_hash(v, n * assay_col_width(info->col[c].type), h);
+		}
+	}
+	return assay_hash(run->part.issues, sizeof run->part.issues, h);
+}
+
+TEST(any_number_of_threads_reads_ranks_the_same)
+{
+	assay_arena a = {0};
+	char *dir = write_ranks(&a);
+	uint64_t want = 0;
+	CHECK(dir);
+	for (unsigned threads = 1; threads < 9; threads++) {
+		assay_run *run = assay_run_new();
+		CHECK(read_paths(run, &dir, 1, threads, NULL));
+		CHECK_EQ(run->part.t.source.n, 5);
+		CHECK(run->part.t.source.rank[2] == 4 && run->part.t.source.group[2] == 2);
+		CHECK_EQ(run->part.t.gpu.n, 2500);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_broken_file], 1);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_skipped_file], 1);
+		want = threads == 1 ? digest(run) : want;
+		CHECK(digest(run) == want);
+		assay_run_free(run);
+	}
+	remove_ranks(&a, dir);
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(a_broken_file_among_good_ones_is_named)
+{
+	assay_arena a = {0};
+	char *dir = write_ranks(&a);
+	CHECK(dir);
+	char *paths[] = {assay_printf(&a, "%s/rank3.json", dir),
+			 assay_printf(&a, "%s/rank1.json", dir)};
+	for (unsigned threads = 1; threads < 3; threads++) {
+		assay_run *run = assay_run_new();
+		CHECK(read_paths(run, paths, 2, threads, NULL));
+		CHECK(run->part.t.gpu.n == 500 && run->part.t.warning.n == 1);
+		CHECK(strstr(assay_z(run, run->part.t.warning.text[0]), "rank3.json"));
+		assay_run_free(run);
+		assay_err err = {0};
+		run = assay_run_new();
+		CHECK(!read_paths(run, paths, 1, threads, &err) && strstr(err.text, "rank3.json"));
+		assay_run_free(run);
+	}
+	remove_ranks(&a, dir);
+	assay_arena_free(&a);
+	return 0;
+}
