@@ -1,51 +1,19 @@
 /* Our own capture (docs/formats/capture.md): chunks in, rows out. */
-#include "wire/wire.h"
+#include "read/capture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/demangle.h"
-#include "base/jsonw.h"
 #include "base/test.h"
 #include "read/reader.h"
 
-enum { NO_TEXT = 0, RANGES_MAX = 1 << 20 };
-
-/* A range that is open: pushes of one thread and domain form a stack through `below`. */
-typedef struct open_range {
-	int64_t ts;
-	assay_sid name, args;
-	uint32_t track, below;
-} open_range;
-
-typedef struct capture {
-	assay_run *run;
-	assay_part *part;
-	assay_arena scratch;
-	int64_t pid;
-	bool ended, started;
-	uint32_t tid; /* of the chunk being read */
-	uint32_t next_seq;
-	assay_map strings;     /* wire id -> sid */
-	assay_map kernels;     /* wire id -> sid of the demangled name */
-	assay_map functions;   /* domain << 32 | number -> sid */
-	assay_map contexts;    /* context -> device */
-	assay_map chunks;      /* ring and position of a chunk -> 1 */
-	assay_map stacks;      /* thread and domain -> top of stack in open */
-	assay_map spans;       /* range id -> row in open */
-	assay_map domain_args; /* domain sid -> sid of its args */
-	assay_map by_sync;     /* sync id -> row of event_record */
-	assay_vec(open_range) open;
-	int64_t last_time;
-	uint32_t first_sync; /* rows of this capture start here */
-} capture;
-
 /* ---- ids ---- */
 
-static assay_sid text_of(const capture *c, uint32_t id)
+assay_sid capture_text(const capture *c, uint32_t id)
 {
 	uint32_t sid = assay_map_get(&c->strings, id);
-	return sid == ASSAY_MAP_ABSENT ? NO_TEXT : sid;
+	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
 static assay_sid kernel_name(capture *c, uint32_t id)
@@ -53,7 +21,7 @@ static assay_sid kernel_name(capture *c, uint32_t id)
 	uint32_t *slot = assay_map_at(&c->kernels, id);
 	if (*slot != ASSAY_MAP_ABSENT)
 		return *slot;
-	assay_str symbol = assay_pool_get(&c->part->strings, text_of(c, id));
+	assay_str symbol = assay_pool_get(&c->part->strings, capture_text(c, id));
 	*slot = assay_intern(&c->part->strings, assay_demangle(&c->scratch, symbol));
 	return *slot;
 }
@@ -64,7 +32,7 @@ static int64_t device_of(const capture *c, uint32_t context)
 	return d == ASSAY_MAP_ABSENT ? -1 : (int64_t)d;
 }
 
-static uint32_t thread_track(capture *c, const assay_wire_rec *rec)
+uint32_t capture_thread(capture *c, const assay_wire_rec *rec)
 {
 	return assay_thread_track(c->part, c->pid, rec->thread ? rec->thread : c->tid);
 }
@@ -75,10 +43,13 @@ static uint32_t stream_track(capture *c, uint32_t device, uint32_t stream)
 				  stream == ASSAY_WIRE_NONE ? -1 : (int64_t)stream);
 }
 
-static void seen(capture *c, int64_t time)
+void capture_seen(capture *c, int64_t time)
 {
 	if (time > c->last_time)
 		c->last_time = time;
+	uint32_t ring = c->ring ? assay_map_get(&c->rings, c->ring) : ASSAY_MAP_ABSENT;
+	if (ring != ASSAY_MAP_ABSENT && time > c->ring_of.p[ring].last)
+		c->ring_of.p[ring].last = time;
 }
 
 /* end - start; what cannot be is counted and 0. */
@@ -96,32 +67,6 @@ static int64_t length_of(capture *c, int64_t start, int64_t end)
 }
 
 /* ---- records: each takes a zero-padded copy of its struct, and the record as it stands ---- */
-
-typedef union any_record {
-	assay_wire_rec rec;
-	assay_wire_string string;
-	assay_wire_process process;
-	assay_wire_meta meta;
-	assay_wire_device device;
-	assay_wire_context context;
-	assay_wire_stream stream;
-	assay_wire_thread thread;
-	assay_wire_api api;
-	assay_wire_api_name api_name;
-	assay_wire_work work;
-	assay_wire_kernel kernel;
-	assay_wire_copy copy;
-	assay_wire_set set;
-	assay_wire_sync sync;
-	assay_wire_event event;
-	assay_wire_memory memory;
-	assay_wire_overhead overhead;
-	assay_wire_range range;
-	assay_wire_scratch scratch;
-	assay_wire_barrier barrier;
-	assay_wire_lost lost;
-	assay_wire_end end;
-} any_record;
 
 static void read_string(capture *c, const any_record *r, assay_str whole)
 {
@@ -148,18 +93,18 @@ static void read_process(capture *c, const any_record *r, assay_str whole)
 		assay_count(c->part, ASSAY_ISSUE_bad_number, 1);
 	s->epoch[c->part->source] = 1;
 	assay_meta_add(c->part, "pid", (assay_str){pid, (size_t)n});
-	add_meta(c, "recorder", text_of(c, r->process.recorder));
-	add_meta(c, "recorder_version", text_of(c, r->process.version));
-	add_meta(c, "host", text_of(c, r->process.host));
-	add_meta(c, "command", text_of(c, r->process.command));
+	add_meta(c, "recorder", capture_text(c, r->process.recorder));
+	add_meta(c, "recorder_version", capture_text(c, r->process.version));
+	add_meta(c, "host", capture_text(c, r->process.host));
+	add_meta(c, "command", capture_text(c, r->process.command));
 	c->started = true;
 }
 
 static void read_meta(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
-	assay_str key = assay_pool_get(&c->part->strings, text_of(c, r->meta.key));
-	assay_str value = assay_pool_get(&c->part->strings, text_of(c, r->meta.value));
+	assay_str key = assay_pool_get(&c->part->strings, capture_text(c, r->meta.key));
+	assay_str value = assay_pool_get(&c->part->strings, capture_text(c, r->meta.value));
 	if (!key.n)
 		return;
 	assay_meta_add(c->part, key.p, value);
@@ -180,9 +125,9 @@ static void read_device(capture *c, const any_record *r, assay_str whole)
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_device);
 	d->source[row] = c->part->source;
 	d->id[row] = (int32_t)r->device.id;
-	d->name[row] = text_of(c, r->device.name);
-	d->vendor[row] = text_of(c, r->device.vendor);
-	d->arch[row] = text_of(c, r->device.arch);
+	d->name[row] = capture_text(c, r->device.name);
+	d->vendor[row] = capture_text(c, r->device.vendor);
+	d->arch[row] = capture_text(c, r->device.arch);
 	if (r->device.memory && r->device.memory <= INT64_MAX)
 		d->memory[row] = (int64_t)r->device.memory;
 	if (r->device.units && r->device.units <= INT32_MAX)
@@ -228,15 +173,15 @@ static void read_stream(capture *c, const any_record *r, assay_str whole)
 static void read_thread(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
-	uint32_t track = thread_track(c, &r->rec);
-	c->part->t.track.name[track] = text_of(c, r->thread.name);
+	uint32_t track = capture_thread(c, &r->rec);
+	c->part->t.track.name[track] = capture_text(c, r->thread.name);
 }
 
 static void read_api_name(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	uint64_t key = (uint64_t)r->api_name.domain << 32 | r->api_name.function;
-	*assay_map_at(&c->functions, key) = text_of(c, r->api_name.name);
+	*assay_map_at(&c->functions, key) = capture_text(c, r->api_name.name);
 }
 
 static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
@@ -251,8 +196,8 @@ static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
 	return *slot;
 }
 
-static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
-			 assay_sid name, uint32_t track)
+uint32_t capture_host(capture *c, assay_host_kind kind, int64_t start, int64_t end, assay_sid name,
+		      uint32_t track)
 {
 	assay_host_table *h = &c->part->t.host;
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_host);
@@ -262,18 +207,18 @@ static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_
 	h->track[row] = track;
 	h->kind[row] = (uint8_t)kind;
 	h->detail[row] = assay_add(&c->part->t, assay_host_detail[kind]);
-	seen(c, end);
+	capture_seen(c, end);
 	return row;
 }
 
 static void read_api(capture *c, const any_record *r, assay_str whole)
 {
 	const assay_wire_api *a = &r->api;
-	uint32_t track = thread_track(c, &a->rec);
+	uint32_t track = capture_thread(c, &a->rec);
 	assay_sid name = function_name(c, a->domain, a->function);
 	assay_host_kind kind =
 		a->domain == ASSAY_WIRE_DRIVER ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME;
-	uint32_t row = add_host(c, kind, a->start, a->end, name, track);
+	uint32_t row = capture_host(c, kind, a->start, a->end, name, track);
 	uint32_t detail = c->part->t.host.detail[row];
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
@@ -311,7 +256,7 @@ static uint32_t add_gpu(capture *c, assay_gpu_kind kind, const assay_wire_work *
 	g->graph_node[row] = w->graph_node;
 	g->context[row] = w->context;
 	g->kind[row] = (uint8_t)kind;
-	seen(c, w->end);
+	capture_seen(c, w->end);
 	return row;
 }
 
@@ -402,7 +347,7 @@ static void read_sync(capture *c, const any_record *r, assay_str whole)
 	t->sync_id[row] = s->sync_id;
 	t->context[row] = s->context;
 	t->status[row] = s->status;
-	seen(c, s->end);
+	capture_seen(c, s->end);
 }
 
 static void read_event(capture *c, const any_record *r, assay_str whole)
@@ -427,7 +372,7 @@ static void read_memory(capture *c, const any_record *r, assay_str whole)
 	(void)whole;
 	const assay_wire_memory *m = &r->memory;
 	assay_alloc_table *t = &c->part->t.alloc;
-	uint32_t track = thread_track(c, &m->rec);
+	uint32_t track = capture_thread(c, &m->rec);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_alloc);
 	if (m->size > INT64_MAX) {
 		assay_count(c->part, ASSAY_ISSUE_wide_value, 1);
@@ -441,14 +386,14 @@ static void read_memory(capture *c, const any_record *r, assay_str whole)
 	t->corr[row] = m->corr;
 	t->name[row] =
 		assay_intern_z(&c->part->strings, m->op == ASSAY_WIRE_FREE ? "free" : "alloc");
-	seen(c, m->time);
+	capture_seen(c, m->time);
 }
 
 static void read_overhead(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
-	uint32_t row = add_host(c, ASSAY_HOST_OVERHEAD, r->overhead.start, r->overhead.end,
-				text_of(c, r->overhead.name), thread_track(c, &r->rec));
+	uint32_t row = capture_host(c, ASSAY_HOST_OVERHEAD, r->overhead.start, r->overhead.end,
+				    capture_text(c, r->overhead.name), capture_thread(c, &r->rec));
 	c->part->t.other.cat[c->part->t.host.detail[row]] =
 		assay_intern_z(&c->part->strings, "overhead");
 }
@@ -460,8 +405,8 @@ static void read_scratch(capture *c, const any_record *r, assay_str whole)
 					    "scratch reclaim"};
 	const assay_wire_scratch *s = &r->scratch;
 	assay_sid name = assay_intern_z(&c->part->strings, names[s->op < 4 ? s->op : 0]);
-	uint32_t row =
-		add_host(c, ASSAY_HOST_OVERHEAD, s->start, s->end, name, thread_track(c, &s->rec));
+	uint32_t row = capture_host(c, ASSAY_HOST_OVERHEAD, s->start, s->end, name,
+				    capture_thread(c, &s->rec));
 	char text[96];
 	int n = snprintf(text, sizeof text,
 			 "\"device\":%" PRId64 ",\"queue\":%" PRIu32 ",\"bytes\":%" PRIu64,
@@ -491,89 +436,7 @@ static void read_barrier(capture *c, const any_record *r, assay_str whole)
 	m->name[row] = assay_intern_z(&c->part->strings, waits ? "event wait" : "event record");
 	m->track[row] = track;
 	m->args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
-	seen(c, b->work.end);
-}
-
-/* ---- ranges ---- */
-
-static assay_sid domain_args(capture *c, assay_sid domain)
-{
-	if (!domain)
-		return 0;
-	uint32_t *slot = assay_map_at(&c->domain_args, domain);
-	if (*slot != ASSAY_MAP_ABSENT)
-		return *slot;
-	assay_jsonw w = {.compact = true};
-	assay_jsonw_open(&w, NULL, '{');
-	assay_jsonw_str(&w, "domain", assay_pool_get(&c->part->strings, domain));
-	assay_jsonw_close(&w, '}');
-	assay_str s = assay_str_trim(assay_jsonw_text(&w)); /* members only: without the braces */
-	*slot = assay_intern(&c->part->strings, (assay_str){s.p + 1, s.n - 2});
-	uint32_t sid = *slot;
-	assay_jsonw_free(&w);
-	return sid;
-}
-
-static void close_range(capture *c, const open_range *o, int64_t end)
-{
-	uint32_t row = add_host(c, ASSAY_HOST_MARKER, o->ts, end, o->name, o->track);
-	c->part->t.host.args[row] = o->args;
-}
-
-static uint32_t open_new(capture *c, const open_range *o)
-{
-	if (c->open.n >= RANGES_MAX) {
-		assay_count(c->part, ASSAY_ISSUE_wide_value, 1);
-		return ASSAY_MAP_ABSENT;
-	}
-	*assay_push(&c->open) = *o;
-	return (uint32_t)c->open.n - 1;
-}
-
-static void pop_from(capture *c, assay_map *map, uint64_t key, int64_t time)
-{
-	uint32_t top = assay_map_get(map, key);
-	if (top == ASSAY_MAP_ABSENT || top >= c->open.n) {
-		assay_count(c->part, ASSAY_ISSUE_unmatched_end, 1);
-		return;
-	}
-	open_range *o = &c->open.p[top];
-	close_range(c, o, time);
-	*assay_map_at(map, key) = o->below == ASSAY_MAP_ABSENT ? RANGES_MAX : o->below;
-	o->track = ASSAY_NO_ROW; /* done */
-	while (c->open.n && c->open.p[c->open.n - 1].track == ASSAY_NO_ROW)
-		c->open.n--;
-}
-
-static void push_to(capture *c, assay_map *map, uint64_t key, open_range *o)
-{
-	uint32_t below = assay_map_get(map, key);
-	o->below = below == ASSAY_MAP_ABSENT || below >= c->open.n ? (uint32_t)RANGES_MAX : below;
-	uint32_t row = open_new(c, o);
-	if (row != ASSAY_MAP_ABSENT)
-		*assay_map_at(map, key) = row;
-}
-
-static void read_range(capture *c, const any_record *r, assay_str whole)
-{
-	const assay_wire_range *g = &r->range;
-	size_t room = whole.n - sizeof *g;
-	assay_str text = {whole.p + sizeof *g, g->length < room ? g->length : room};
-	assay_sid name = g->name ? text_of(c, g->name) : assay_intern(&c->part->strings, text);
-	open_range o = {g->time, name, domain_args(c, text_of(c, g->domain)),
-			thread_track(c, &g->rec), 0};
-	uint64_t stack = (uint64_t)(g->rec.thread ? g->rec.thread : c->tid) << 32 | g->domain;
-	seen(c, g->time);
-	if (g->op == ASSAY_WIRE_RANGE_PUSH)
-		push_to(c, &c->stacks, stack, &o);
-	else if (g->op == ASSAY_WIRE_RANGE_POP)
-		pop_from(c, &c->stacks, stack, g->time);
-	else if (g->op == ASSAY_WIRE_RANGE_START)
-		push_to(c, &c->spans, g->id, &o);
-	else if (g->op == ASSAY_WIRE_RANGE_END)
-		pop_from(c, &c->spans, g->id, g->time);
-	else
-		close_range(c, &o, g->time);
+	capture_seen(c, b->work.end);
 }
 
 /* ---- losses and ends ---- */
@@ -592,7 +455,7 @@ static void read_lost(capture *c, const any_record *r, assay_str whole)
 			       ? r->lost.why
 			       : ASSAY_WIRE_LOST_VENDOR;
 	assay_count(c->part, issue[why], r->lost.count);
-	assay_sid text = text_of(c, r->lost.text);
+	assay_sid text = capture_text(c, r->lost.text);
 	if (text)
 		assay_warn(c->run, "recorder", "%s", assay_z(c->run, text));
 }
@@ -600,7 +463,7 @@ static void read_lost(capture *c, const any_record *r, assay_str whole)
 static void read_end(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
-	seen(c, r->end.time);
+	capture_seen(c, r->end.time);
 	c->ended = true;
 }
 
@@ -637,7 +500,7 @@ static const record_type types[] = {
 	[ASSAY_WIRE_MEMORY] = {read_memory, sizeof(assay_wire_memory)},
 	[ASSAY_WIRE_GRAPH] = {read_graph, sizeof(assay_wire_work)},
 	[ASSAY_WIRE_OVERHEAD] = {read_overhead, sizeof(assay_wire_overhead)},
-	[ASSAY_WIRE_RANGE] = {read_range, sizeof(assay_wire_range)},
+	[ASSAY_WIRE_RANGE] = {capture_range, sizeof(assay_wire_range)},
 	[ASSAY_WIRE_LOST] = {read_lost, sizeof(assay_wire_lost)},
 	[ASSAY_WIRE_END] = {read_end, sizeof(assay_wire_end)},
 	[ASSAY_WIRE_SCRATCH] = {read_scratch, sizeof(assay_wire_scratch)},
@@ -694,6 +557,8 @@ static void read_chunk(capture *c, const assay_wire_chunk *h, assay_str payload)
 	if (h->seq >= c->next_seq)
 		c->next_seq = h->seq + 1;
 	c->tid = h->tid;
+	c->ring = h->ring;
+	capture_ring(c);
 	if (c->pid < 0)
 		c->pid = h->pid;
 	if (first_time(c, h))
@@ -731,13 +596,8 @@ static void join_waits(capture *c)
 
 static void finish(capture *c)
 {
-	for (size_t i = 0; i < c->open.n; i++) {
-		open_range *o = &c->open.p[i];
-		if (o->track == ASSAY_NO_ROW)
-			continue;
-		assay_count(c->part, ASSAY_ISSUE_unmatched_begin, 1);
-		close_range(c, o, o->ts);
-	}
+	c->ring = 0;
+	capture_end_ranges(c);
 	if (!c->ended)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
 	join_waits(c);
@@ -745,11 +605,12 @@ static void finish(capture *c)
 
 static void free_capture(capture *c)
 {
-	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions,   &c->contexts, &c->chunks,
-			     &c->stacks,  &c->spans,   &c->domain_args, &c->by_sync};
+	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions, &c->contexts, &c->chunks,
+			     &c->stacks,  &c->spans,   &c->by_sync,   &c->rings,    &c->last_ring};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&c->open);
+	assay_vec_free(&c->ring_of);
 	assay_arena_free(&c->scratch);
 }
 
@@ -934,6 +795,113 @@ TEST(nested_ranges_pair_within_thread_and_domain)
 	CHECK(!strcmp(assay_z(run, h->name[0]), "inner") && h->ts[0] == 2 && h->dur[0] == 1);
 	CHECK(!strcmp(assay_z(run, h->name[1]), "outer") && h->ts[1] == 1 && h->dur[1] == 8);
 	CHECK_EQ(run->part.t.track.tid[h->track[0]], 77);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+static void put_range(builder *b, uint16_t op, int64_t time, uint64_t id, uint32_t domain,
+		      const char *text)
+{
+	assay_wire_range g = {.time = time,
+			      .id = id,
+			      .op = op,
+			      .domain = domain,
+			      .length = (uint16_t)(text ? strlen(text) : 0)};
+	put(b, ASSAY_WIRE_RANGE, &g, sizeof g, text);
+}
+
+static uint32_t host_named(const assay_run *run, const char *name)
+{
+	const assay_host_table *h = &run->part.t.host;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (!strcmp(assay_z(run, h->name[i]), name))
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+TEST(a_pop_of_one_domain_leaves_the_others_open)
+{
+	builder b = {0};
+	put_start(&b);
+	put_string(&b, 2, "one");
+	put_string(&b, 3, "two");
+	put_chunk(&b, 0, 0);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 1, 0, 2, "a");
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 2, 0, 3, "b");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 5, 0, 2, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 6, 0, 2, NULL); /* nothing of this domain is open */
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 9, 0, 3, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t one = host_named(run, "a"), two = host_named(run, "b");
+	CHECK(h->n == 2 && h->dur[one] == 4 && h->dur[two] == 7);
+	CHECK(strstr(assay_z(run, h->args[two]), "\"domain\": \"two\""));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(started_ranges_cross_threads_and_leave_the_stack_alone)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 1, 0, 0, "push");
+	put_range(&b, ASSAY_WIRE_RANGE_START, 2, 8, 0, "start");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 3, 0, 0, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_END, 4, 99, 0, NULL); /* never started */
+	put_chunk(&b, 1, 0);
+	assay_wire_range end = {.time = 7, .op = ASSAY_WIRE_RANGE_END, .id = 8};
+	end.rec.thread = 78;
+	put(&b, ASSAY_WIRE_RANGE, &end, sizeof end, NULL);
+	put_chunk(&b, 2, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t push = host_named(run, "push"), start = host_named(run, "start");
+	CHECK(h->n == 2 && h->kind[push] == ASSAY_HOST_MARKER && h->dur[push] == 2);
+	CHECK(h->kind[start] == ASSAY_HOST_PROCESS_RANGE && h->dur[start] == 5);
+	CHECK_EQ(run->part.t.track.tid[h->track[start]], 77);
+	CHECK(strstr(assay_z(run, h->args[start]), "\"end_thread\": 78"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_range_left_open_ends_with_the_recording)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 10, 0, 0, "pushed");
+	put_range(&b, ASSAY_WIRE_RANGE_START, 20, 5, 0, "started");
+	put_mark(&b, 90, "last");
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t pushed = host_named(run, "pushed"), started = host_named(run, "started");
+	CHECK(h->dur[pushed] == 80 && h->dur[started] == 70);
+	CHECK(strstr(assay_z(run, h->args[pushed]), "\"open_end\": true"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_thread_number_used_again_pops_nothing_of_the_thread_before)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 10, 0, 0, "old");
+	put_mark(&b, 30, "last of old");
+	put_chunk(&b, 1, 0);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 50, 0, 0, "new");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 60, 0, 0, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 70, 0, 0, NULL);
+	put_chunk(&b, 2, 0); /* another ring with the same thread number */
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t old = host_named(run, "old"), new = host_named(run, "new");
+	CHECK(h->dur[old] == 20 && h->dur[new] == 10); /* it ended with its thread */
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
 	assay_run_free(run);
 	return 0;

@@ -12,7 +12,13 @@ struct frame {
 	uint32_t forward;  /* row of host of the operator whose gradient this computes */
 };
 
-enum { SCOPES_ORDINAL_SHIFT = 48 };
+/* A range started by its thread and stopped by anyone: on no stack. */
+struct started {
+	int64_t end;
+	uint32_t scope;
+};
+
+enum { SCOPES_ORDINAL_SHIFT = 48, SCOPES_ORDINAL_MAX = 32767 };
 
 struct thread_ids {
 	int64_t ordinal, counter;
@@ -36,6 +42,10 @@ typedef struct scopes {
 	assay_vec(uint32_t) forward_track; /* by source: the thread with most forward operators */
 	assay_vec(uint32_t) call_forward;  /* by row of host: forward operator of what it calls */
 	assay_vec(struct frame) stack;
+	assay_vec(struct started) started; /* of the thread being walked, by start */
+	assay_vec(uint32_t) alloc_rows;    /* by thread, then by time */
+	assay_vec(size_t) alloc_first;     /* by track: index in alloc_rows; one behind the last */
+	assay_map open_args;               /* args of ranges -> 1: the recording ended in them */
 } scopes;
 
 /* Source of a track; rows that belong to no source share one slot behind the others. */
@@ -48,6 +58,16 @@ static inline uint32_t scopes_source(const scopes *s, uint32_t track)
 /* scopes.c: an id nobody uses, on a thread's own ordinal; a row for an id. */
 int64_t scopes_unused_id(scopes *s, struct thread_ids *ids);
 uint32_t scopes_new(scopes *s, int64_t id, uint32_t source);
+
+/* Innermost range of the thread being walked that is open at a time: of the stack, or when that is
+ * empty the one started last; ASSAY_NO_ROW. */
+uint32_t scopes_open_at(scopes *s, int64_t ts);
+
+/* scopes_events.c: waits, memory and events have the scope of their call; memory without one that
+ * of its thread at that time, told while the thread is walked. */
+void scopes_index_allocs(scopes *s);
+void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts);
+void scopes_of_events(scopes *s);
 
 /* scopes_given.c */
 void scopes_take_given(scopes *s);

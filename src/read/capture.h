@@ -1,0 +1,85 @@
+/* What the parts of the capture reader share. */
+#ifndef ASSAY_READ_CAPTURE_H
+#define ASSAY_READ_CAPTURE_H
+
+#include "model/run.h"
+#include "wire/wire.h"
+
+/* A range that is open: pushes of one thread and domain form a stack through `below`. */
+typedef struct open_range {
+	int64_t ts;
+	assay_sid name, domain;
+	uint32_t track, below;
+	uint32_t ring;
+	assay_host_kind kind;
+} open_range;
+
+/* A thread, as far as its ring tells: OS threads are numbered anew when one is gone. */
+typedef struct ring_seen {
+	uint32_t tid;
+	int64_t last; /* time of its last record */
+} ring_seen;
+
+typedef struct capture {
+	assay_run *run;
+	assay_part *part;
+	assay_arena scratch;
+	int64_t pid;
+	bool ended, started;
+	uint32_t tid, ring; /* of the chunk being read */
+	uint32_t next_seq;
+	assay_map strings;   /* wire id -> sid */
+	assay_map kernels;   /* wire id -> sid of the demangled name */
+	assay_map functions; /* domain << 32 | number -> sid */
+	assay_map contexts;  /* context -> device */
+	assay_map chunks;    /* ring and position of a chunk -> 1 */
+	assay_map stacks;    /* thread and domain -> top of stack in open */
+	assay_map spans;     /* range id -> row in open */
+	assay_map rings;     /* ring -> row in ring */
+	assay_map last_ring; /* OS thread -> its newest ring */
+	assay_map by_sync;   /* sync id -> row of event_record */
+	assay_vec(open_range) open;
+	assay_vec(ring_seen) ring_of;
+	int64_t last_time;
+	uint32_t first_sync; /* rows of this capture start here */
+} capture;
+
+typedef union any_record {
+	assay_wire_rec rec;
+	assay_wire_string string;
+	assay_wire_process process;
+	assay_wire_meta meta;
+	assay_wire_device device;
+	assay_wire_context context;
+	assay_wire_stream stream;
+	assay_wire_thread thread;
+	assay_wire_api api;
+	assay_wire_api_name api_name;
+	assay_wire_work work;
+	assay_wire_kernel kernel;
+	assay_wire_copy copy;
+	assay_wire_set set;
+	assay_wire_sync sync;
+	assay_wire_event event;
+	assay_wire_memory memory;
+	assay_wire_overhead overhead;
+	assay_wire_range range;
+	assay_wire_scratch scratch;
+	assay_wire_barrier barrier;
+	assay_wire_lost lost;
+	assay_wire_end end;
+} any_record;
+
+/* capture.c */
+assay_sid capture_text(const capture *c, uint32_t id);
+uint32_t capture_thread(capture *c, const assay_wire_rec *rec);
+void capture_seen(capture *c, int64_t time);
+uint32_t capture_host(capture *c, assay_host_kind kind, int64_t start, int64_t end, assay_sid name,
+		      uint32_t track);
+
+/* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
+void capture_range(capture *c, const any_record *r, assay_str whole);
+void capture_ring(capture *c);
+void capture_end_ranges(capture *c);
+
+#endif
