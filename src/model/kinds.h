@@ -113,7 +113,8 @@ enum {
 	X(MODULES, "XLA Modules")                                                                  \
 	X(OPS, "XLA Ops")                                                                          \
 	X(NAME_SCOPE, "Framework Name Scope")                                                      \
-	X(FRAMEWORK_OPS, "Framework Ops")
+	X(FRAMEWORK_OPS, "Framework Ops")                                                          \
+	X(GRAPHS, "Command Buffers")
 
 typedef enum assay_derived_row {
 #define X(id, name) ASSAY_DERIVED_##id,
@@ -133,6 +134,7 @@ typedef enum assay_kept_of {
 	ASSAY_KEPT_BAND,      /* a second line of that track */
 	ASSAY_KEPT_NAME,      /* row is the string id of an event's name */
 	ASSAY_KEPT_STAT_NAME, /* the same for a stat's */
+	ASSAY_KEPT_OF_COUNT
 } assay_kept_of;
 
 /* Member of host.args: the recording ended inside the range, and the row ends with it. */
