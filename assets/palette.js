@@ -21,6 +21,8 @@ const BY_KIND = {
 	process_range: "--host-annotation",
 	runtime: "--host-runtime", driver: "--host-driver", python_function: "--host-python",
 	memcpy: "--copy", memset: "--memset", "device annotation": "--mark", wait: "--wait",
+	Steps: "--mark", "XLA Modules": "--mark", "XLA Ops": "--mark", "Framework Name Scope": "--mark",
+	"Framework Ops": "--mark", "Command Buffers": "--mark",
 };
 
 // Colour number of every span.

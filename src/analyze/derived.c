@@ -3,6 +3,7 @@
  * or another invocation (scope id) is a new event. Streams are not limited to 16 as there. */
 #include "analyze/derived.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/input.h"
@@ -306,6 +307,18 @@ static void begin_stream(derive *d)
 			d->open[row][i].row = ASSAY_NO_ROW;
 }
 
+/* "train 4"; names that end in a number have theirs already. */
+static assay_sid step_name(derive *d, uint32_t step)
+{
+	const assay_step_table *s = &d->t->step;
+	assay_str name = assay_text(d->run, s->name[step]);
+	if (!name.n || s->number[step] < 0 ||
+	    (name.p[name.n - 1] >= '0' && name.p[name.n - 1] <= '9'))
+		return s->name[step];
+	return assay_sid_of(d->run, assay_printf(&d->scratch, "%.*s %" PRId64, (int)name.n, name.p,
+						 s->number[step]));
+}
+
 /* All work of a device by start: what has no step of its own takes the last one seen. */
 static void group_device(derive *d, const uint32_t *row, size_t n)
 {
@@ -328,7 +341,7 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 			t->track[step] = g->track[row[0]];
 			t->ts[step] = g->ts[row[i]];
 			t->dur[step] = 0;
-			t->name[step] = d->t->step.name[last];
+			t->name[step] = step_name(d, (uint32_t)last);
 			t->group[step] = last;
 		}
 		t->dur[step] = end - t->ts[step] > t->dur[step] ? end - t->ts[step] : t->dur[step];

@@ -209,6 +209,7 @@ static void add_host_time(tally *x)
 		count_instance(x, r);
 		n->host_self += dur;
 		n->host += inside_itself(x, r) ? 0 : dur;
+		n->timed++;
 		uint32_t up = s->up[r];
 		if (up != ASSAY_NO_ROW && s->track[up] == s->track[r])
 			x->out->node.p[x->node.p[up]].host_self -= dur;

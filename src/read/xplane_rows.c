@@ -415,7 +415,8 @@ static uint32_t (*const host_details[])(xplane *, const xplane_event *, assay_ho
 #undef X
 };
 
-static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid name)
+static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid name,
+		     assay_step_origin origin)
 {
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_step);
 	assay_step_table *s = &x->part->t.step;
@@ -424,13 +425,15 @@ static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid 
 	s->dur[r] = dur;
 	s->number[r] = num;
 	s->name[r] = name;
+	s->origin[r] = (uint8_t)origin;
 }
 
 static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	assay_host_kind kind = host_kind(x->part, line, ev);
 	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
-		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name);
+		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
+			 ASSAY_STEP_ANNOTATION);
 		x->marked_steps = true;
 		return;
 	}
@@ -450,7 +453,8 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 	if (!has(ev, XPLANE_STEP_NUM) || !has(ev, XPLANE_ROOT))
 		return;
 	if (!assay_str_starts(name, "ProfilerStep"))
-		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name);
+		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
+			 ASSAY_STEP_ANNOTATION);
 	x->marked_steps = true;
 }
 
@@ -466,7 +470,7 @@ void xplane_steps_end(xplane *x)
 		if (s->device != first)
 			continue;
 		assay_str_i64(assay_pool_get(&x->part->strings, s->name), &n);
-		add_step(x, s->ts, s->dur, n, s->name);
+		add_step(x, s->ts, s->dur, n, s->name, ASSAY_STEP_DEVICE);
 	}
 }
 

@@ -309,6 +309,10 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 {
 	scopes s = {.run = run, .t = &run->part.t, .opts = opts ? *opts : (assay_scope_opts){0}};
 	assay_tables *t = s.t;
+	static const assay_issue counted[] = {ASSAY_ISSUE_scope_conflict, ASSAY_ISSUE_scope_cycle,
+					      ASSAY_ISSUE_scope_overlap};
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+		run->part.issues[counted[i]] = 0; /* of a call with other opts */
 	if (t->launch.n != t->gpu.n)
 		assay_link(run);
 	t->scope.n = 0;
