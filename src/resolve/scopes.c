@@ -165,7 +165,7 @@ static void walk_row(scopes *s, uint32_t h, struct thread_ids *ids)
 		f.scope = open_scope(s, h, kind, end, top, ids);
 		f.scope_end = end;
 	}
-	if (scopes_is_backward(s->t, h))
+	if (scopes_is_backward(s, h))
 		f.forward = scopes_forward_of(s, h);
 	s->t->host_scope.scope[h] = kind >= 0 ? f.scope : around;
 	s->call_forward.p[h] = f.forward;
@@ -303,6 +303,8 @@ static void free_all(scopes *s)
 	assay_vec_free(&s->alloc_rows);
 	assay_vec_free(&s->alloc_first);
 	assay_map_free(&s->open_args);
+	assay_map_free(&s->marked);
+	assay_vec_free(&s->marked_ops);
 }
 
 void assay_scopes(assay_run *run, const assay_scope_opts *opts)

@@ -24,6 +24,12 @@ struct thread_ids {
 	int64_t ordinal, counter;
 };
 
+/* What autograd says of an operator; seq -1: nothing. */
+struct marked_op {
+	int64_t seq;
+	bool backward;
+};
+
 typedef struct scopes {
 	assay_run *run;
 	assay_tables *t;
@@ -41,6 +47,8 @@ typedef struct scopes {
 	assay_map forward_thread;       /* source, framework's thread number -> track */
 	assay_vec(uint32_t) forward_track; /* by source: the thread with most forward operators */
 	assay_vec(uint32_t) call_forward;  /* by row of host: forward operator of what it calls */
+	assay_map marked;                  /* name of a marker -> row of marked_ops */
+	assay_vec(struct marked_op) marked_ops;
 	assay_vec(struct frame) stack;
 	assay_vec(struct started) started; /* of the thread being walked, by start */
 	assay_vec(uint32_t) alloc_rows;    /* by thread, then by time */
@@ -75,8 +83,8 @@ void scopes_name_given(scopes *s);
 
 /* scopes_forward.c */
 void scopes_index_forward(scopes *s);
-bool scopes_is_backward(const assay_tables *t, uint32_t host);
+bool scopes_is_backward(scopes *s, uint32_t host);
 /* The forward operator of a backward one, or ASSAY_NO_ROW. */
-uint32_t scopes_forward_of(const scopes *s, uint32_t host);
+uint32_t scopes_forward_of(scopes *s, uint32_t host);
 
 #endif

@@ -368,6 +368,27 @@ TEST(gradients_find_the_scope_of_their_forward_operator)
 	return 0;
 }
 
+TEST(gradients_of_emit_nvtx_are_found_by_the_number_in_its_text)
+{
+	assay_run *run = test_run();
+	add_span(run, ASSAY_HOST_MARKER, 1, "layer1", 0, 100);
+	add_span(run, ASSAY_HOST_MARKER, 1, "aten::mm, seq = 12, op_id = 3", 10, 50);
+	add_span(run, ASSAY_HOST_MARKER, 1, "aten::mm, seq = 13, op_id = 4", 70, 10);
+	add_span(run, ASSAY_HOST_MARKER, 2, "MmBackward0, seq = 12, op_id = 9", 200, 50);
+	add_call(run, 1, 20, 1);
+	add_call(run, 2, 210, 2);
+	uint32_t fwd = add_work(run, ASSAY_GPU_KERNEL, 1),
+		 grad = add_work(run, ASSAY_GPU_KERNEL, 2);
+	assay_scopes(run, NULL);
+	const assay_tables *t = &run->part.t;
+	CHECK(work_is_in(run, fwd, "layer1/aten::mm, seq = 12, op_id = 3"));
+	CHECK(t->gpu_scope.forward[fwd] == ASSAY_NO_ROW);
+	CHECK(work_is_in(run, grad, "MmBackward0, seq = 12, op_id = 9"));
+	CHECK_EQ(t->gpu_scope.forward[grad], t->gpu_scope.scope[fwd]);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(python_functions_are_ranges_only_on_request)
 {
 	assay_run *run = test_run();
