@@ -120,6 +120,16 @@ static void put_step(xplane_writer *w, xplane_out *p, uint32_t step)
 	w->step_done.p[step] = true;
 }
 
+/* The step a row marks, or ASSAY_MAP_ABSENT. */
+static uint32_t step_of(const xplane_writer *w, uint32_t row)
+{
+	const assay_host_table *t = &w->t->host;
+	if (!w->steps.n || t->kind[row] == ASSAY_HOST_INSTANT)
+		return ASSAY_MAP_ABSENT;
+	return assay_map_get(&w->steps, xplane_step_key(xplane_source(w, t->track[row]), t->ts[row],
+							t->name[row]));
+}
+
 static int64_t length_of(const xplane_writer *w, uint32_t row)
 {
 	const assay_tables *t = w->t;
@@ -140,9 +150,8 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 							      : ASSAY_NO_ROW);
 	if (id)
 		xplane_put_i64(&h->out, "scope_range_id", id);
-	uint32_t step = assay_map_get(
-		&w->steps, xplane_step_key(xplane_source(w, track), t->ts[row], t->name[row]));
-	if (step != ASSAY_MAP_ABSENT && t->kind[row] != ASSAY_HOST_INSTANT)
+	uint32_t step = step_of(w, row);
+	if (step != ASSAY_MAP_ABSENT)
 		put_step(w, &h->out, step);
 	xplane_put_group(w, &h->out, xplane_host_step(w, row));
 	xplane_put_ref(&h->out, "cat", category(w, row));
@@ -220,7 +229,9 @@ static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 	row_list plain = {0}, markers = {0}, started = {0};
 	for (size_t i = 0; i < n; i++) {
 		uint8_t kind = w->t->host.kind[row[i]];
-		*assay_push(kind == ASSAY_HOST_MARKER          ? &markers
+		/* xprof gives a step the calls below it on its own line */
+		bool marker = kind == ASSAY_HOST_MARKER && step_of(w, row[i]) == ASSAY_MAP_ABSENT;
+		*assay_push(marker                             ? &markers
 			    : kind == ASSAY_HOST_PROCESS_RANGE ? &started
 							       : &plain) = row[i];
 	}
