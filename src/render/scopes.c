@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/scope_tree.h"
 
 enum { NAME_WIDTH = 44 };
 
@@ -115,13 +116,10 @@ static double percent(int64_t part, int64_t whole)
 static assay_str name_of(const assay_run *run, const assay_scope_line *l)
 {
 	assay_str s = assay_text(run, l->name);
-	size_t n = s.n;
 	if (!s.n)
 		return ASSAY_S("(no name)");
-	while (n && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
-		n--;
-	if (l->count > 1 && n < s.n && n > 1 && s.p[n - 1] == '#')
-		s.n = n - 1;
+	if (l->count > 1)
+		s.n = assay_scope_stem(s);
 	return s;
 }
 
