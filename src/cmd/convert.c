@@ -192,10 +192,10 @@ static int convert_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
 	bool ok = assay_run_analyze(run, NULL, &err);
-	if (ok) {
+	if (ok)
 		assay_scopes(run, NULL);
+	if (ok && (tables || w == &assay_writer_xplane_grouped))
 		assay_derive(run);
-	}
 	if (ok && a->hta)
 		alias_for_hta(run);
 	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
