@@ -18,8 +18,11 @@ const FIRST_CAUSE = number["--cause-0"], CAUSES = 10;
 
 const BY_KIND = {
 	cpu_op: "--host-op", user_annotation: "--host-annotation", marker: "--host-annotation",
+	process_range: "--host-annotation",
 	runtime: "--host-runtime", driver: "--host-driver", python_function: "--host-python",
 	memcpy: "--copy", memset: "--memset", "device annotation": "--mark", wait: "--wait",
+	Steps: "--mark", "XLA Modules": "--mark", "XLA Ops": "--mark", "Framework Name Scope": "--mark",
+	"Framework Ops": "--mark", "Command Buffers": "--mark",
 };
 
 // Colour number of every span.

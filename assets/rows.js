@@ -6,6 +6,10 @@ function trackTitle(data, track, kind) {
 	const gpu = track.pid >= 0 ? `GPU ${track.pid}` : track.process || "GPU";
 	if (kind === "gap")
 		return `${gpu} · idle, by cause`;
+	if (kind === "Steps")
+		return `${gpu} · steps`;
+	if (DERIVED.includes(kind))
+		return `${gpu} · ${kind}, stream ${track.tid}`;
 	if (track.kind === "stream")
 		return `${gpu} · ${kind === "mark" ? "scopes, " : kind === "sync" ? "waits, " : ""}` +
 			(track.tid >= 0 ? `stream ${track.tid}` : track.name || "no stream");
@@ -13,10 +17,15 @@ function trackTitle(data, track, kind) {
 	return thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1");
 }
 
-const KIND_ORDER = { gap: 0, mark: 1, gpu: 2, sync: 3, host: 4 };
+// Rows made from the work of a stream, as xprof makes them, from top to bottom.
+const DERIVED = ["Steps", "XLA Modules", "XLA Ops", "Framework Name Scope", "Framework Ops", "Command Buffers"];
+const ORDER = ["gap", ...DERIVED, "mark", "gpu", "sync", "host"];
+const KIND_ORDER = Object.fromEntries(ORDER.map((kind, i) => [kind, i]));
 
 function laneKind(data, kind) {
 	const name = data.enums["span.kind"][kind];
+	if (DERIVED.includes(name))
+		return name;
 	return { "idle gap": "gap", "device annotation": "mark", wait: "sync" }[name] ??
 		(["kernel", "memcpy", "memset"].includes(name) ? "gpu" : "host");
 }

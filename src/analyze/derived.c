@@ -3,6 +3,7 @@
  * or another invocation (scope id) is a new event. Streams are not limited to 16 as there. */
 #include "analyze/derived.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/input.h"
@@ -68,6 +69,9 @@ static void find_scope_steps(derive *d)
 								     : -1;
 		}
 	}
+	for (size_t i = 0; i < t->scope.n; i++)
+		t->scope.step[i] =
+			d->scope_step.p[i] < 0 ? ASSAY_NO_ROW : (uint32_t)d->scope_step.p[i];
 	assay_map_free(&steps);
 	assay_vec_free(&chain);
 }
@@ -251,9 +255,30 @@ static void add_scope_path(derive *d, const uint32_t *ids, size_t n, struct kern
 		close_from(d, ASSAY_DERIVED_OPS, (int)n);
 }
 
+/* "jit_step(4643)" */
+static assay_str module_name(derive *d, const struct labels *l)
+{
+	if (!l->program.n)
+		return l->module;
+	return assay_str_of(assay_printf(&d->scratch, "%.*s(%.*s)", (int)l->module.n, l->module.p,
+					 (int)l->program.n, l->program.p));
+}
+
+/* One launch of a graph is one event. */
+static void add_graph(derive *d, struct kernel k)
+{
+	const assay_gpu_table *g = &d->t->gpu;
+	uint64_t key[2] = {g->graph[k.g], g->corr[k.g]};
+	if (key[0])
+		extend(d, ASSAY_DERIVED_GRAPHS, 0, assay_hash(key, sizeof key, 4),
+		       assay_str_of(assay_printf(&d->scratch, "Command Buffer %u", g->graph[k.g])),
+		       ASSAY_NO_ROW, k);
+}
+
 static void add_kernel(derive *d, uint32_t g)
 {
 	struct kernel k = {g, d->group.p[g]};
+	add_graph(d, k);
 	struct labels l = labels_of(d, g);
 	uint32_t ids[LEVELS];
 	size_t n = id_path(d, d->t->gpu_scope.scope[g], ids);
@@ -263,8 +288,8 @@ static void add_kernel(derive *d, uint32_t g)
 		return;
 	}
 	if (l.module.n)
-		extend(d, ASSAY_DERIVED_MODULES, 0, text_key(l.module, l.program), l.module,
-		       n ? ids[n - 1] : ASSAY_NO_ROW, k);
+		extend(d, ASSAY_DERIVED_MODULES, 0, text_key(l.module, l.program),
+		       module_name(d, &l), n ? ids[n - 1] : ASSAY_NO_ROW, k);
 	if (l.op.n) {
 		add_ops(d, &l, ids, n, k);
 		add_framework(d, l.name, k);
@@ -282,6 +307,18 @@ static void begin_stream(derive *d)
 			d->open[row][i].row = ASSAY_NO_ROW;
 }
 
+/* "train 4"; names that end in a number have theirs already. */
+static assay_sid step_name(derive *d, uint32_t step)
+{
+	const assay_step_table *s = &d->t->step;
+	assay_str name = assay_text(d->run, s->name[step]);
+	if (!name.n || s->number[step] < 0 ||
+	    (name.p[name.n - 1] >= '0' && name.p[name.n - 1] <= '9'))
+		return s->name[step];
+	return assay_sid_of(d->run, assay_printf(&d->scratch, "%.*s %" PRId64, (int)name.n, name.p,
+						 s->number[step]));
+}
+
 /* All work of a device by start: what has no step of its own takes the last one seen. */
 static void group_device(derive *d, const uint32_t *row, size_t n)
 {
@@ -293,6 +330,8 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 		int64_t own = launch_group(d, row[i]);
 		last = own >= 0 ? own : last;
 		d->group.p[row[i]] = last;
+		if (d->t->gpu_scope.n == g->n)
+			d->t->gpu_scope.step[row[i]] = last < 0 ? ASSAY_NO_ROW : (uint32_t)last;
 		if (last < 0)
 			continue;
 		int64_t end = g->ts[row[i]] + (g->dur[row[i]] > 0 ? g->dur[row[i]] : 0);
@@ -302,7 +341,7 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 			t->track[step] = g->track[row[0]];
 			t->ts[step] = g->ts[row[i]];
 			t->dur[step] = 0;
-			t->name[step] = d->t->step.name[last];
+			t->name[step] = step_name(d, (uint32_t)last);
 			t->group[step] = last;
 		}
 		t->dur[step] = end - t->ts[step] > t->dur[step] ? end - t->ts[step] : t->dur[step];

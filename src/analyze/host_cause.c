@@ -15,6 +15,7 @@ static const uint8_t cause_of_kind[ASSAY_HOST_KIND_COUNT] = {
 	[ASSAY_HOST_INSTANT] = NO_CAUSE,
 	[ASSAY_HOST_MARKER] = ASSAY_WHY_HOST_UNTRACED,
 	[ASSAY_HOST_OTHER] = NO_CAUSE,
+	[ASSAY_HOST_PROCESS_RANGE] = NO_CAUSE,
 };
 
 /* Names that change the cause of a row: calls that block until the device is done, and operators or

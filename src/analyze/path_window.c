@@ -154,7 +154,7 @@ static void take_all(const assay_run *run, uint32_t group, assay_path_window *w)
 		uint8_t kind = t->host.kind[i];
 		if (assay_group_of(t, t->track.source[t->host.track[i]]) != group ||
 		    kind == ASSAY_HOST_OVERHEAD || kind == ASSAY_HOST_INSTANT ||
-		    kind == ASSAY_HOST_OTHER)
+		    kind == ASSAY_HOST_OTHER || kind == ASSAY_HOST_PROCESS_RANGE)
 			continue;
 		int64_t end = t->host.ts[i] + (t->host.dur[i] > 0 ? t->host.dur[i] : 0);
 		w->from = t->host.ts[i] < w->from ? t->host.ts[i] : w->from;

@@ -6,6 +6,7 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/scope_tree.h"
 
 /* Deeper scopes count as their ancestor at this depth: time stays linear in the input. */
 enum { DEPTH_MAX = 256 };
@@ -127,10 +128,8 @@ static void order_scopes(tally *x)
 static uint32_t stem_of(const tally *x, assay_sid name)
 {
 	assay_str s = assay_text(x->run, name);
-	size_t n = s.n;
-	while (n && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
-		n--;
-	if (n == s.n || n < 2 || s.p[n - 1] != '#')
+	size_t n = assay_scope_stem(s);
+	if (n == s.n)
 		return name;
 	return (uint32_t)assay_hash(s.p, n, 0) | 1u << 31; /* ids of strings stay below */
 }
@@ -209,6 +208,7 @@ static void add_host_time(tally *x)
 		count_instance(x, r);
 		n->host_self += dur;
 		n->host += inside_itself(x, r) ? 0 : dur;
+		n->timed++;
 		uint32_t up = s->up[r];
 		if (up != ASSAY_NO_ROW && s->track[up] == s->track[r])
 			x->out->node.p[x->node.p[up]].host_self -= dur;

@@ -16,6 +16,7 @@ typedef struct assay_scope_node {
 	uint32_t scope;    /* row of scope of its first instance */
 	assay_sid name;    /* of its first instance; others may differ in a number behind '#' */
 	uint64_t count;    /* instances */
+	uint64_t timed;    /* of these, known to have been open for a time */
 	uint64_t work;     /* GPU events inside, children included */
 	int64_t host;      /* time the ranges were open, ns */
 	int64_t host_self; /* of these, outside child ranges on the same thread */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "analyze/derived.h"
 #include "model/run.h"
 #include "read/reader.h"
 #include "render/report.h"
@@ -15,6 +16,20 @@ const char *assay_version(void)
 bool assay_run_read(assay_run *run, const char *path, assay_err *err)
 {
 	return assay_read_path(run, path, err);
+}
+
+/* Modules and operators of XLA are what its profiles are about. Of other runs only who asks for
+ * them pays for scopes. */
+static void derive_xla(assay_run *run)
+{
+	const assay_source_table *s = &run->part.t.source;
+	for (size_t i = 0; i < s->n; i++) {
+		if (!assay_str_is(assay_text(run, s->format[i]), "xplane"))
+			continue;
+		assay_scopes(run, NULL);
+		assay_derive(run);
+		return;
+	}
 }
 
 bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
@@ -46,6 +61,7 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_budget(run, &window);
 	assay_verdicts(run, &window);
 	assay_order_free(&order);
+	derive_xla(run);
 	return true;
 }
 

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/scopes.h"
 #include "base/input.h"
+#include "base/proto.h"
 #include "base/test.h"
+#include "model/xplane.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 #include "write/writer.h"
@@ -17,6 +20,7 @@ static void resolve_all(assay_run *run)
 	assay_link(run);
 	assay_find_steps(run);
 	assay_scopes(run, NULL);
+	assay_derive(run);
 }
 
 static assay_run *load(const char *path)
@@ -31,13 +35,13 @@ static assay_run *load(const char *path)
 }
 
 /* The run as a file and back. */
-static assay_run *through_file(const assay_run *run)
+static assay_run *through(const assay_run *run, const assay_writer *writer)
 {
 	char *bytes = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&bytes, &n);
 	assay_err err = {0};
-	bool ok = assay_writer_xplane.write(run, f, &err);
+	bool ok = writer->write(run, f, &err);
 	fclose(f);
 	assay_input *in = assay_input_memory(bytes, n);
 	assay_run *back = assay_run_new();
@@ -48,6 +52,11 @@ static assay_run *through_file(const assay_run *run)
 	if (!ok)
 		fprintf(stderr, "%s\n", err.text);
 	return back;
+}
+
+static assay_run *through_file(const assay_run *run)
+{
+	return through(run, &assay_writer_xplane);
 }
 
 /* A number for a table's contents that does not depend on the order of rows: text instead of string
@@ -153,7 +162,8 @@ TEST(xplane_to_xplane_keeps_everything)
 			return i ? 0 : 77; /* the second is not bundled */
 		assay_run *b = through_file(a);
 		CHECK(same(a, b, "gpu", "") && same(a, b, "host", "") && same(a, b, "step", ""));
-		CHECK(same(a, b, "device", "") && same(a, b, "kept", "") && same(a, b, "meta", ""));
+		CHECK(same(a, b, "device", "") && same(a, b, "kept", "row") &&
+		      same(a, b, "meta", ""));
 		/* where the file gave no scope ids, ours are written */
 		CHECK(i || (same(a, b, "given_link", "") && same(a, b, "given_scope", "row")));
 		CHECK(same(a, b, "mark", "") && same_scopes(a, b));
@@ -172,6 +182,9 @@ TEST(chrome_to_xplane_keeps_what_both_can_say)
 	CHECK(same(a, b, "gpu", "args") && same(a, b, "step", "ts") && same_scopes(a, b));
 	CHECK(same(a, b, "host", "args track cat")); /* cat: kinds go by assay's names */
 	CHECK(same(a, b, "device", "warp"));
+	CHECK(a->part.t.sync.n && same(a, b, "sync", "args"));
+	CHECK(a->part.t.mark.n && same(a, b, "mark", "args"));
+	CHECK(same(b, c, "sync", "") && same(b, c, "mark", ""));
 	/* what a file says about itself does not change by going round again */
 	CHECK(same(b, c, "gpu", "") && same(b, c, "host", "") && same(b, c, "scope", "up host"));
 	CHECK(same(b, c, "given_scope", "row") && same(b, c, "given_link", "") &&
@@ -179,6 +192,89 @@ TEST(chrome_to_xplane_keeps_what_both_can_say)
 	assay_run_free(a);
 	assay_run_free(b);
 	assay_run_free(c);
+	return 0;
+}
+
+/* The two modes differ in what they add, not in what they hold. */
+TEST(grouped_files_read_back_like_raw_ones)
+{
+	static const char *const files[] = {"demo/train.json.gz", "tests/xplane/jax.xplane.pb.gz"};
+	for (int i = 0; i < 2; i++) {
+		assay_run *a = load(files[i]);
+		if (!a)
+			return 77;
+		assay_run *b = through(a, &assay_writer_xplane);
+		assay_run *c = through(a, &assay_writer_xplane_grouped);
+		CHECK(same(b, c, "gpu", "args") && same(b, c, "host", "args"));
+		CHECK(same(b, c, "sync", "args") && same(b, c, "step", ""));
+		CHECK(same(b, c, "derived", "track scope") && same_scopes(b, c));
+		CHECK(same(b, c, "given_scope", "row") && same(b, c, "given_link", ""));
+		assay_run_free(a);
+		assay_run_free(b);
+		assay_run_free(c);
+	}
+	return 0;
+}
+
+static void add_message(assay_protow *to, uint32_t field, assay_protow *inner, const char *unknown)
+{
+	assay_protow_text(inner, 77, assay_str_of(unknown));
+	assay_protow_message(to, field, inner);
+}
+
+/* A plane with one event and a field nobody knows in everything it is made of. */
+static void add_plane(assay_protow *space, const char *name, const char *line_name)
+{
+	assay_protow plane = {0}, line = {0}, event = {0}, entry = {0}, meta = {0}, stat = {0};
+	assay_protow_text(&plane, XPLANE_NAME, assay_str_of(name));
+	assay_protow_varint(&event, XEVENT_META, 1);
+	assay_protow_varint(&event, XEVENT_DURATION_PS, 5000);
+	assay_protow_varint(&stat, XSTAT_META, 1);
+	assay_protow_varint(&stat, XSTAT_UINT64, 9);
+	assay_protow_message(&event, XEVENT_STATS, &stat);
+	add_message(&line, XLINE_EVENTS, &event, "in event");
+	assay_protow_varint(&line, XLINE_ID, 7);
+	assay_protow_text(&line, XLINE_NAME, assay_str_of(line_name));
+	assay_protow_text(&line, XLINE_DISPLAY_NAME, ASSAY_S("shown"));
+	add_message(&plane, XPLANE_LINES, &line, "in line");
+	for (uint32_t kind = XPLANE_EVENT_META; kind <= XPLANE_STAT_META; kind++) {
+		assay_protow_varint(&meta, XMETA_ID, 1);
+		assay_protow_text(&meta, XMETA_NAME,
+				  kind == XPLANE_STAT_META ? ASSAY_S("correlation_id")
+							   : ASSAY_S("work"));
+		assay_protow_text(&meta, XMETA_BYTES, ASSAY_S("described"));
+		assay_protow_varint(&entry, XENTRY_KEY, 1);
+		add_message(&entry, XENTRY_VALUE, &meta, "in metadata");
+		assay_protow_message(&plane, kind, &entry);
+	}
+	add_message(space, XSPACE_PLANES, &plane, "in plane");
+	assay_protow *all[] = {&plane, &line, &event, &entry, &meta, &stat};
+	for (size_t i = 0; i < 6; i++)
+		assay_protow_free(all[i]);
+}
+
+TEST(fields_nobody_knows_survive_wherever_they_stand)
+{
+	assay_protow space = {0};
+	add_plane(&space, "/device:GPU:0", "Stream #7(Compute)");
+	add_plane(&space, "/host:CPU", "Host Threads/7");
+	assay_protow_text(&space, 77, ASSAY_S("in file"));
+	assay_run *a = assay_run_new();
+	assay_str bytes = assay_protow_data(&space);
+	assay_input *in = assay_input_memory(bytes.p, bytes.n);
+	CHECK(assay_read_input(a, in, NULL));
+	assay_input_close(in);
+	resolve_all(a);
+	const assay_writer *const modes[] = {&assay_writer_xplane, &assay_writer_xplane_grouped};
+	for (int i = 0; i < 2; i++) {
+		assay_run *b = through(a, modes[i]);
+		/* two planes: event, line, two of metadata, plane; and the file */
+		CHECK_EQ(a->part.t.kept.n, 2 * 5 + 1);
+		CHECK(same(a, b, "kept", i ? "row bytes" : "row"));
+		assay_run_free(b);
+	}
+	assay_run_free(a);
+	assay_protow_free(&space);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/derived.h"
 #include "base/output.h"
 #include "base/test.h"
 #include "cmd/cmd.h"
@@ -52,10 +53,10 @@ static void list_writers(void)
 {
 	for (size_t i = 0; i < assay_writer_count; i++) {
 		const assay_writer *w = assay_writers[i];
-		fprintf(stderr, "  --to %-9s %-10s %s\n", w->name, w->exts[0] ? w->exts[0] : "",
+		fprintf(stderr, "  --to %-15s %-20s %s\n", w->name, w->exts[0] ? w->exts[0] : "",
 			w->about);
 	}
-	fprintf(stderr, "  --to %-9s %-10s %s\n", "csv", "folder/",
+	fprintf(stderr, "  --to %-15s %-20s %s\n", "csv", "folder/",
 		"every table as comma-separated values, one file each");
 }
 
@@ -193,6 +194,8 @@ static int convert_run(const void *args, char **operands, int n)
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok)
 		assay_scopes(run, NULL);
+	if (ok && (tables || w == &assay_writer_xplane_grouped))
+		assay_derive(run);
 	if (ok && a->hta)
 		alias_for_hta(run);
 	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
@@ -214,6 +217,8 @@ static const assay_example convert_examples[] = {
 	{"assay convert demo/train.json.gz /tmp/assay-example.json.gz",
 	 "the same trace with waits resolved, arrows and rows of their own"},
 	{"assay convert demo/train.json.gz /tmp/assay-example.pftrace", "for ui.perfetto.dev"},
+	{"assay convert demo/train.json.gz /tmp/assay-example.xplane.pb",
+	 "for <logdir>/plugins/profile/<run>/ of xprof"},
 	{"assay convert --to csv demo/train.json.gz /tmp/assay-example", "for a spreadsheet"},
 	{"assay convert --to chrome demo/train.json.gz -", "to standard output"},
 };
@@ -225,9 +230,15 @@ const assay_cmd assay_cmd_convert = {
 	.details =
 		"Reads INPUTs in any format assay knows and writes them as OUT: Chrome/Kineto "
 		"JSON (.json) for\n"
-		"Perfetto, HTA and TraceLens, or Perfetto's own format (.pftrace). A name that "
-		"ends in .gz or .zst\n"
-		"is compressed; - is standard output and needs --to.\n"
+		"Perfetto, HTA and TraceLens, Perfetto's own format (.pftrace), or XPlane "
+		"(.xplane.pb) for xprof and\n"
+		"TensorBoard. A name that ends in .gz or .zst is compressed; - is standard output "
+		"and needs --to.\n"
+		"\n"
+		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to "
+		"xprof, --to\n"
+		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they "
+		"are.\n"
 		"\n"
 		"Everything that was read is written, times exact to the nanosecond. Added are "
 		"the waits as assay\n"

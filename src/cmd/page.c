@@ -1,6 +1,7 @@
 /* Writing the page of a report, with the notes a run directory keeps beside its traces. */
 #include <sys/stat.h>
 
+#include "analyze/derived.h"
 #include "base/fmt.h"
 #include "base/input.h"
 #include "cmd/cmd.h"
@@ -57,6 +58,7 @@ bool assay_cmd_page(assay_run *run, char **operands, const char *path)
 	for (; *operands; operands++)
 		find_notes(&found, &scratch, *operands);
 	assay_scopes(run, NULL);
+	assay_derive(run);
 	bool ok = write_page(&(assay_html_run){run, found.p, found.n}, 1, NULL, path);
 	assay_vec_free(&found);
 	assay_arena_free(&scratch);
@@ -72,6 +74,8 @@ bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, cha
 	find_notes(&of_b, &scratch, operands[1]);
 	assay_scopes(a, NULL);
 	assay_scopes(b, NULL);
+	assay_derive(a);
+	assay_derive(b);
 	const assay_html_run runs[] = {{a, of_a.p, of_a.n}, {b, of_b.p, of_b.n}};
 	bool ok = write_page(runs, 2, diff, path);
 	assay_vec_free(&of_a);

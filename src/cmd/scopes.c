@@ -37,6 +37,10 @@ static assay_scope_line *make_lines(const assay_run *run, const assay_scope_time
 				    assay_scopes_by by, assay_arena *a)
 {
 	assay_scope_line *line = assay_alloc(a, times->node.n * sizeof *line + 1);
+	int64_t first = INT64_MAX;
+	for (size_t i = 0; i < run->part.t.scope.n; i++)
+		if (run->part.t.scope.dur[i] >= 0 && run->part.t.scope.ts[i] < first)
+			first = run->part.t.scope.ts[i];
 	for (size_t i = 0; i < times->node.n; i++) {
 		const assay_scope_node *n = &times->node.p[i];
 		line[i] = (assay_scope_line){
@@ -46,7 +50,10 @@ static assay_scope_line *make_lines(const assay_run *run, const assay_scope_time
 			.name = n->name,
 			.count = n->count,
 			.work = n->work,
-			.host = n->host,
+			.ts = by == ASSAY_SCOPES_BY_INSTANCE && run->part.t.scope.dur[n->scope] >= 0
+				      ? run->part.t.scope.ts[n->scope] - first
+				      : -1,
+			.host = n->timed ? n->host : -1,
 			.host_self = n->host_self > 0 ? n->host_self : 0,
 			.gpu_busy = n->gpu_busy,
 			.gpu_sum = n->gpu_sum,
@@ -70,6 +77,7 @@ static void show(const assay_run *run, const struct scopes_args *a, int64_t step
 		.n = times.node.n,
 		.by = by_words[by],
 		.steps = times.steps,
+		.step = step,
 		.whole = times.whole,
 		.work = times.work,
 		.work_none = times.work_none,

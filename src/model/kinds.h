@@ -12,7 +12,8 @@
 	X(OVERHEAD, "overhead", other)                                                             \
 	X(INSTANT, "instant", other)                                                               \
 	X(MARKER, "marker", api)                                                                   \
-	X(OTHER, "other", other)
+	X(OTHER, "other", other)                                                                   \
+	X(PROCESS_RANGE, "process_range", api) /* started and stopped by id: nests in nothing */
 
 /* X(id, name) */
 #define ASSAY_GPU_KINDS(X)                                                                         \
@@ -95,14 +96,16 @@ enum {
 	X(ANNOTATION, "annotation")                                                                \
 	X(MARKER, "marker")                                                                        \
 	X(OP, "operator")                                                                          \
-	X(PYTHON, "python")
+	X(PYTHON, "python")                                                                        \
+	X(PROCESS_RANGE, "process_range")
 
 /* How GPU work got its scope. */
 #define ASSAY_SCOPE_HOWS(X)                                                                        \
 	X(NONE, "none")                                                                            \
 	X(LAUNCH, "launched inside it")                                                            \
 	X(GIVEN, "the input says so")                                                              \
-	X(FORWARD, "gradient of an operator inside it")
+	X(FORWARD, "gradient of an operator inside it")                                            \
+	X(STARTED, "launched by the thread that started it, outside all other ranges")
 
 /* Rows of the timeline derived from GPU work, by the names viewers use. */
 #define ASSAY_DERIVED_ROWS(X)                                                                      \
@@ -110,7 +113,8 @@ enum {
 	X(MODULES, "XLA Modules")                                                                  \
 	X(OPS, "XLA Ops")                                                                          \
 	X(NAME_SCOPE, "Framework Name Scope")                                                      \
-	X(FRAMEWORK_OPS, "Framework Ops")
+	X(FRAMEWORK_OPS, "Framework Ops")                                                          \
+	X(GRAPHS, "Command Buffers")
 
 typedef enum assay_derived_row {
 #define X(id, name) ASSAY_DERIVED_##id,
@@ -118,6 +122,23 @@ typedef enum assay_derived_row {
 #undef X
 		ASSAY_DERIVED_ROW_COUNT
 } assay_derived_row;
+
+/* What a piece in kept belongs to: the place, or a row of a table. */
+typedef enum assay_kept_of {
+	ASSAY_KEPT_PLACE,
+	ASSAY_KEPT_HOST,
+	ASSAY_KEPT_GPU,
+	ASSAY_KEPT_MARK,
+	ASSAY_KEPT_SYNC,
+	ASSAY_KEPT_TRACK,
+	ASSAY_KEPT_BAND,      /* a second line of that track */
+	ASSAY_KEPT_NAME,      /* row is the string id of an event's name */
+	ASSAY_KEPT_STAT_NAME, /* the same for a stat's */
+	ASSAY_KEPT_OF_COUNT
+} assay_kept_of;
+
+/* Member of host.args: the recording ended inside the range, and the row ends with it. */
+#define ASSAY_OPEN_END "open_end"
 
 enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
 
@@ -140,7 +161,8 @@ typedef enum assay_scope_how {
 	X(MARKER, "ProfilerStep markers on the host")                                              \
 	X(RANGE, "ranges named like steps")                                                        \
 	X(DEVICE, "the step line of the device")                                                   \
-	X(REPEATED, "detected from the repetition of kernels")
+	X(REPEATED, "detected from the repetition of kernels")                                     \
+	X(ANNOTATION, "step annotations in the profile")
 
 /* Why a device was idle. The host causes stand in the order in which they are looked for when a
  * thread does several of them at once. X(id, name, what it means) */

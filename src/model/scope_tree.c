@@ -1,6 +1,8 @@
 /* See scope_tree.h. */
 #include "model/scope_tree.h"
 
+#include <string.h>
+
 #include "base/test.h"
 
 bool assay_scope_tree_add(assay_scope_tree *t, int64_t child, int64_t parent)
@@ -48,6 +50,36 @@ void assay_scope_tree_free(assay_scope_tree *t)
 	assay_vec_free(&t->parent);
 	assay_map_free(&t->at);
 	*t = (assay_scope_tree){0};
+}
+
+/* Words before a number that counts invocations; other numbers tell things apart. */
+static bool is_counted(assay_str name)
+{
+	static const char *const words[] = {"step", "iteration", "iter", "batch", "epoch"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i]);
+		if (name.n < n)
+			continue;
+		assay_str last = {name.p + name.n - n, n};
+		char before = name.n > n ? name.p[name.n - n - 1] : ' ';
+		if (assay_str_same(last, assay_str_of(words[i])) &&
+		    !((before | 32) >= 'a' && (before | 32) <= 'z'))
+			return true;
+	}
+	return false;
+}
+
+size_t assay_scope_stem(assay_str name)
+{
+	size_t n = name.n;
+	while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
+		n--;
+	if (n == name.n || n < 2)
+		return name.n;
+	char c = name.p[n - 1];
+	if (c == '#' || ((c == ' ' || c == '_') && is_counted((assay_str){name.p, n - 1})))
+		return n - 1;
+	return name.n;
 }
 
 TEST(R2_a_path_gives_every_adjacent_pair)
@@ -124,5 +156,22 @@ TEST(deep_paths_and_shared_prefixes_cost_only_new_nodes)
 	}
 	CHECK_EQ(t.child.n, DEPTH - 2 + LAUNCHES);
 	assay_scope_tree_free(&t);
+	return 0;
+}
+
+TEST(names_lose_the_number_of_an_instance)
+{
+	static const struct {
+		const char *name, *stem;
+	} cases[] = {{"ProfilerStep#7", "ProfilerStep"},
+		     {"step 12", "step"},
+		     {"Train_Step_3", "Train_Step"},
+		     {"layer 3", "layer 3"},
+		     {"footstep 3", "footstep 3"},
+		     {"#7", "#7"},
+		     {"7", "7"},
+		     {"", ""}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK_EQ(assay_scope_stem(assay_str_of(cases[i].name)), strlen(cases[i].stem));
 	return 0;
 }

@@ -26,4 +26,7 @@ assay_scope_tree assay_scope_tree_take(assay_scope_tree *t);
 void assay_scope_tree_merge(assay_scope_tree *into, const assay_scope_tree *from);
 void assay_scope_tree_free(assay_scope_tree *t); /* empty and usable again */
 
+/* Length of a range's name without the number of one instance: "ProfilerStep#7", "step 7". */
+size_t assay_scope_stem(assay_str name);
+
 #endif

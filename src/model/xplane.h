@@ -25,7 +25,14 @@ enum {
 };
 enum { XEVENT_META = 1, XEVENT_OFFSET_PS, XEVENT_DURATION_PS, XEVENT_STATS, XEVENT_OCCURRENCES };
 enum { XSTAT_META = 1, XSTAT_DOUBLE, XSTAT_UINT64, XSTAT_INT64, XSTAT_STR, XSTAT_BYTES, XSTAT_REF };
-enum { XMETA_ID = 1, XMETA_NAME, XMETA_BYTES, XMETA_DISPLAY_NAME, XMETA_STATS };
+enum {
+	XMETA_ID = 1,
+	XMETA_NAME,
+	XMETA_BYTES, /* of an event's; a stat's description */
+	XMETA_DISPLAY_NAME,
+	XMETA_STATS,
+	XMETA_CHILD_ID
+};
 enum { XENTRY_KEY = 1, XENTRY_VALUE };
 
 /* Event stats that have a column, or decide what an event is. X(id, name) */
@@ -57,7 +64,19 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(PY_PARENT, "Python parent id")                                                           \
 	X(CBID, "cbid")                                                                            \
 	X(QUEUE, "queue")                                                                          \
-	X(DISPATCH, "dispatch")
+	X(DISPATCH, "dispatch")                                                                    \
+	X(STREAM, "stream")                                                                        \
+	X(WAIT_STREAM, "wait_stream")                                                              \
+	X(WAIT_EVENT, "wait_event")                                                                \
+	X(RECORD_CORR, "record_correlation_id")                                                    \
+	X(SYNC_ID, "sync_id")                                                                      \
+	X(STATUS, "status")                                                                        \
+	X(PROCESS, "process")                                                                      \
+	X(THREAD, "thread")                                                                        \
+	X(ADDRESS, "address")                                                                      \
+	X(BYTES, "bytes")                                                                          \
+	X(TOTAL, "total_bytes")                                                                    \
+	X(RESERVED, "reserved_bytes")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,
@@ -71,12 +90,23 @@ extern const char *const xplane_stat_name[XPLANE_STAT_COUNT];
 /* xprof keeps these line ids for rows it derives itself; ids are compared as 32-bit numbers. */
 bool xplane_line_is_derived(int64_t id, assay_str name);
 
-#define XPLANE_HOST         "/host:CPU"
-#define XPLANE_GPU          "/device:GPU:"
-#define XPLANE_SCOPE_TREE   "/host:__ScopeRangeCallStack__"
-#define XPLANE_TASK         "Task Environment"
+#define XPLANE_HOST       "/host:CPU"
+#define XPLANE_GPU        "/device:GPU:"
+#define XPLANE_SCOPE_TREE "/host:__ScopeRangeCallStack__"
+#define XPLANE_TASK       "Task Environment"
+/* Ours: rows of a device that are no work, where no viewer counts them as work. The number of the
+ * device follows, or "host" for memory of the host. */
+#define XPLANE_BESIDE       "/device:CUSTOM:assay "
 #define XPLANE_COUNTER_LINE "_counters_"
 #define XPLANE_STEPS_LINE   "Steps"
+
+/* Stat "cat" of events on such a plane. */
+#define XPLANE_CAT_SYNC  "sync"
+#define XPLANE_CAT_MARK  "gpu_user_annotation"
+#define XPLANE_CAT_ALLOC "memory"
+
+/* The same on a thread: a step that no range marks, and no range itself. */
+#define XPLANE_CAT_STEP "step"
 
 /* kept.place of what belongs to the file as a whole. */
 #define XPLANE_KEPT_SPACE "(file)"

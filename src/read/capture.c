@@ -4,17 +4,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/jsonw.h"
+#include "base/demangle.h"
 #include "base/test.h"
-
-enum { NO_TEXT = 0, RANGES_MAX = 1 << 20 };
+#include "read/reader.h"
 
 /* ---- ids ---- */
 
 assay_sid assay_capture_text(const capture *c, uint32_t id)
 {
 	uint32_t sid = assay_map_get(&c->strings, id);
-	return sid == ASSAY_MAP_ABSENT ? NO_TEXT : sid;
+	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
+}
+
+static assay_sid kernel_name(capture *c, uint32_t id)
+{
+	uint32_t *slot = assay_map_at(&c->kernels, id);
+	if (*slot != ASSAY_MAP_ABSENT)
+		return *slot;
+	assay_str symbol = assay_pool_get(&c->part->strings, assay_capture_text(c, id));
+	*slot = assay_intern(&c->part->strings, assay_demangle(&c->scratch, symbol));
+	return *slot;
 }
 
 static int64_t device_of(const capture *c, uint32_t context)
@@ -23,12 +32,12 @@ static int64_t device_of(const capture *c, uint32_t context)
 	return d == ASSAY_MAP_ABSENT ? -1 : (int64_t)d;
 }
 
-static uint32_t thread_track(capture *c, const assay_wire_rec *rec)
+uint32_t assay_capture_thread(capture *c, const assay_wire_rec *rec)
 {
 	return assay_thread_track(c->part, c->pid, rec->thread ? rec->thread : c->tid);
 }
 
-uint32_t assay_capture_stream(capture *c, uint32_t device, uint32_t stream)
+static uint32_t stream_track(capture *c, uint32_t device, uint32_t stream)
 {
 	return assay_stream_track(c->part, device == ASSAY_WIRE_NONE ? -1 : (int64_t)device,
 				  stream == ASSAY_WIRE_NONE ? -1 : (int64_t)stream);
@@ -38,9 +47,13 @@ void assay_capture_seen(capture *c, int64_t time)
 {
 	if (time > c->last_time)
 		c->last_time = time;
+	uint32_t ring = c->ring ? assay_map_get(&c->rings, c->ring) : ASSAY_MAP_ABSENT;
+	if (ring != ASSAY_MAP_ABSENT && time > c->ring_of.p[ring].last)
+		c->ring_of.p[ring].last = time;
 }
 
-int64_t assay_capture_length(capture *c, int64_t start, int64_t end)
+/* end - start; what cannot be is counted and 0. */
+static int64_t length_of(capture *c, int64_t start, int64_t end)
 {
 	int64_t n;
 	if (__builtin_sub_overflow(end, start, &n)) {
@@ -55,7 +68,7 @@ int64_t assay_capture_length(capture *c, int64_t start, int64_t end)
 
 /* ---- records: each takes a zero-padded copy of its struct, and the record as it stands ---- */
 
-static void read_string(capture *c, const capture_record *r, assay_str whole)
+static void read_string(capture *c, const any_record *r, assay_str whole)
 {
 	size_t room = whole.n - sizeof r->string;
 	size_t n = r->string.length < room ? r->string.length : room;
@@ -69,7 +82,7 @@ static void add_meta(capture *c, const char *key, assay_sid value)
 		assay_meta_add(c->part, key, assay_pool_get(&c->part->strings, value));
 }
 
-static void read_process(capture *c, const capture_record *r, assay_str whole)
+static void read_process(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	assay_source_table *s = &c->part->t.source;
@@ -87,7 +100,7 @@ static void read_process(capture *c, const capture_record *r, assay_str whole)
 	c->started = true;
 }
 
-static void read_meta(capture *c, const capture_record *r, assay_str whole)
+static void read_meta(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	assay_str key = assay_pool_get(&c->part->strings, assay_capture_text(c, r->meta.key));
@@ -105,7 +118,7 @@ static void read_meta(capture *c, const capture_record *r, assay_str whole)
 		s->world[c->part->source] = (int32_t)n;
 }
 
-static void read_device(capture *c, const capture_record *r, assay_str whole)
+static void read_device(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	assay_device_table *d = &c->part->t.device;
@@ -123,7 +136,7 @@ static void read_device(capture *c, const capture_record *r, assay_str whole)
 		d->warp[row] = (int32_t)r->device.warp;
 }
 
-static void read_context(capture *c, const capture_record *r, assay_str whole)
+static void read_context(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	if (r->context.device != ASSAY_WIRE_NONE)
@@ -132,19 +145,18 @@ static void read_context(capture *c, const capture_record *r, assay_str whole)
 
 /* A stream is told when it is made, when the vendor takes stock, and when it is destroyed; each
  * telling completes the row of the first. */
-static void read_stream(capture *c, const capture_record *r, assay_str whole)
+static void read_stream(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_stream *s = &r->stream;
 	assay_stream_table *t = &c->part->t.stream;
-	int64_t id = s->id == ASSAY_WIRE_NONE ? -1 : (int64_t)s->id;
 	uint32_t key[3] = {s->context, s->device, s->id};
 	uint32_t *slot = assay_map_at(&c->streams, assay_hash(key, sizeof key, 0)), row = *slot;
 	if (row == ASSAY_MAP_ABSENT) {
 		row = *slot = assay_add(&c->part->t, ASSAY_T_stream);
 		t->source[row] = c->part->source;
 		t->device[row] = s->device == ASSAY_WIRE_NONE ? -1 : (int32_t)s->device;
-		t->id[row] = id;
+		t->id[row] = s->id == ASSAY_WIRE_NONE ? -1 : (int64_t)s->id;
 		t->context[row] = s->context;
 	}
 	t->handle[row] = s->handle ? s->handle : t->handle[row];
@@ -154,14 +166,14 @@ static void read_stream(capture *c, const capture_record *r, assay_str whole)
 	t->destroyed[row] = s->destroyed ? s->destroyed : t->destroyed[row];
 }
 
-static void read_thread(capture *c, const capture_record *r, assay_str whole)
+static void read_thread(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
-	uint32_t track = thread_track(c, &r->rec);
+	uint32_t track = assay_capture_thread(c, &r->rec);
 	c->part->t.track.name[track] = assay_capture_text(c, r->thread.name);
 }
 
-static void read_api_name(capture *c, const capture_record *r, assay_str whole)
+static void read_api_name(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	uint64_t key = (uint64_t)r->api_name.domain << 32 | r->api_name.function;
@@ -180,13 +192,13 @@ static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
 	return *slot;
 }
 
-static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
-			 assay_sid name, uint32_t track)
+uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
+			    assay_sid name, uint32_t track)
 {
 	assay_host_table *h = &c->part->t.host;
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_host);
 	h->ts[row] = start;
-	h->dur[row] = assay_capture_length(c, start, end);
+	h->dur[row] = length_of(c, start, end);
 	h->name[row] = name;
 	h->track[row] = track;
 	h->kind[row] = (uint8_t)kind;
@@ -195,14 +207,14 @@ static uint32_t add_host(capture *c, assay_host_kind kind, int64_t start, int64_
 	return row;
 }
 
-static void read_api(capture *c, const capture_record *r, assay_str whole)
+static void read_api(capture *c, const any_record *r, assay_str whole)
 {
 	const assay_wire_api *a = &r->api;
-	uint32_t track = thread_track(c, &a->rec);
+	uint32_t track = assay_capture_thread(c, &a->rec);
 	assay_sid name = function_name(c, a->domain, a->function);
 	assay_host_kind kind =
 		a->domain == ASSAY_WIRE_DRIVER ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME;
-	uint32_t row = add_host(c, kind, a->start, a->end, name, track);
+	uint32_t row = assay_capture_host(c, kind, a->start, a->end, name, track);
 	uint32_t detail = c->part->t.host.detail[row];
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
@@ -224,7 +236,97 @@ static void read_api(capture *c, const capture_record *r, assay_str whole)
 		*assay_push(&c->placed) = (placed_call){e, a->context, a->stream_id};
 }
 
-static void read_sync(capture *c, const capture_record *r, assay_str whole)
+static uint32_t add_gpu(capture *c, assay_gpu_kind kind, const assay_wire_work *w, assay_sid name)
+{
+	assay_gpu_table *g = &c->part->t.gpu;
+	uint32_t track = stream_track(c, w->device, w->stream);
+	uint32_t row = assay_add(&c->part->t, ASSAY_T_gpu);
+	if (!name)
+		assay_count(c->part, ASSAY_ISSUE_no_name, 1);
+	if (!w->corr)
+		assay_count(c->part, ASSAY_ISSUE_zero_correlation, 1);
+	if (w->context != c->last_context && w->device != ASSAY_WIRE_NONE)
+		*assay_map_at(&c->contexts, c->last_context = w->context) = w->device;
+	g->ts[row] = w->start;
+	g->dur[row] = length_of(c, w->start, w->end);
+	g->name[row] = name;
+	g->track[row] = track;
+	g->corr[row] = w->corr;
+	g->graph[row] = w->graph;
+	g->graph_node[row] = w->graph_node;
+	g->context[row] = w->context;
+	g->kind[row] = (uint8_t)kind;
+	assay_capture_seen(c, w->end);
+	return row;
+}
+
+static void read_kernel(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	const assay_wire_kernel *k = &r->kernel;
+	uint32_t row = add_gpu(c, ASSAY_GPU_KERNEL, &k->work, kernel_name(c, k->name));
+	assay_gpu_table *g = &c->part->t.gpu;
+	g->grid_x[row] = k->grid[0];
+	g->grid_y[row] = k->grid[1];
+	g->grid_z[row] = k->grid[2];
+	g->block_x[row] = k->block[0];
+	g->block_y[row] = k->block[1];
+	g->block_z[row] = k->block[2];
+	g->regs[row] = k->regs;
+	g->acc_regs[row] = k->acc_regs;
+	g->scalar_regs[row] = k->scalar_regs;
+	g->queue[row] = k->queue;
+	g->dispatch[row] = k->dispatch;
+	g->scratch[row] = k->local;
+	g->shared[row] = k->shared_static == ASSAY_WIRE_NONE || k->shared_dynamic == ASSAY_WIRE_NONE
+				 ? UINT32_MAX
+				 : k->shared_static + k->shared_dynamic;
+}
+
+static const char *const copy_kinds[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+					 "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+static const char *const memory_kinds[] = {"Unknown",       "Pageable",       "Pinned",
+					   "Device",        "Array",          "Managed",
+					   "Device Static", "Managed Static", "Host"};
+
+/* The names torch.profiler gives, so that rows of both compare. */
+static assay_sid copy_name(capture *c, const assay_wire_copy *k)
+{
+	char text[80];
+	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 9 ? k->from : 0;
+	unsigned to = k->to < 9 ? k->to : 0;
+	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", copy_kinds[kind],
+			 memory_kinds[from], memory_kinds[to]);
+	return assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+}
+
+static void read_copy(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	uint32_t row = add_gpu(c, ASSAY_GPU_MEMCPY, &r->copy.work, copy_name(c, &r->copy));
+	if (r->copy.size <= INT64_MAX)
+		c->part->t.gpu.bytes[row] = (int64_t)r->copy.size;
+}
+
+static void read_set(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	char text[48];
+	int n = snprintf(text, sizeof text, "Memset (%s)",
+			 memory_kinds[r->set.memory < 8 ? r->set.memory : 0]);
+	assay_sid name = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	uint32_t row = add_gpu(c, ASSAY_GPU_MEMSET, &r->set.work, name);
+	if (r->set.size <= INT64_MAX)
+		c->part->t.gpu.bytes[row] = (int64_t)r->set.size;
+}
+
+static void read_graph(capture *c, const any_record *r, assay_str whole)
+{
+	(void)whole;
+	add_gpu(c, ASSAY_GPU_KERNEL, &r->work, assay_intern_z(&c->part->strings, "graph launch"));
+}
+
+static void read_sync(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event",
@@ -233,10 +335,10 @@ static void read_sync(capture *c, const capture_record *r, assay_str whole)
 	assay_sync_table *t = &c->part->t.sync;
 	int64_t device = device_of(c, s->context);
 	uint32_t track =
-		assay_capture_stream(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
+		stream_track(c, device < 0 ? ASSAY_WIRE_NONE : (uint32_t)device, s->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_sync);
 	t->ts[row] = s->start;
-	t->dur[row] = assay_capture_length(c, s->start, s->end);
+	t->dur[row] = length_of(c, s->start, s->end);
 	t->name[row] = assay_intern_z(&c->part->strings, names[s->kind < 5 ? s->kind : 0]);
 	t->track[row] = track;
 	t->corr[row] = s->corr;
@@ -248,12 +350,12 @@ static void read_sync(capture *c, const capture_record *r, assay_str whole)
 	assay_capture_seen(c, s->end);
 }
 
-static void read_event(capture *c, const capture_record *r, assay_str whole)
+static void read_event(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_event *e = &r->event;
 	assay_event_record_table *t = &c->part->t.event_record;
-	uint32_t track = assay_capture_stream(c, e->device, e->stream);
+	uint32_t track = stream_track(c, e->device, e->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_event_record);
 	t->track[row] = track;
 	t->corr[row] = e->corr;
@@ -265,12 +367,12 @@ static void read_event(capture *c, const capture_record *r, assay_str whole)
 		*assay_map_at(&c->by_sync, e->sync_id) = row;
 }
 
-static void read_memory(capture *c, const capture_record *r, assay_str whole)
+static void read_memory(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_memory *m = &r->memory;
 	assay_alloc_table *t = &c->part->t.alloc;
-	uint32_t track = thread_track(c, &m->rec);
+	uint32_t track = assay_capture_thread(c, &m->rec);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_alloc);
 	if (m->size > INT64_MAX) {
 		assay_count(c->part, ASSAY_ISSUE_wide_value, 1);
@@ -287,24 +389,25 @@ static void read_memory(capture *c, const capture_record *r, assay_str whole)
 	assay_capture_seen(c, m->time);
 }
 
-static void read_overhead(capture *c, const capture_record *r, assay_str whole)
+static void read_overhead(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
-	uint32_t row = add_host(c, ASSAY_HOST_OVERHEAD, r->overhead.start, r->overhead.end,
-				assay_capture_text(c, r->overhead.name), thread_track(c, &r->rec));
+	uint32_t row = assay_capture_host(c, ASSAY_HOST_OVERHEAD, r->overhead.start,
+					  r->overhead.end, assay_capture_text(c, r->overhead.name),
+					  assay_capture_thread(c, &r->rec));
 	c->part->t.other.cat[c->part->t.host.detail[row]] =
 		assay_intern_z(&c->part->strings, "overhead");
 }
 
-static void read_scratch(capture *c, const capture_record *r, assay_str whole)
+static void read_scratch(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	static const char *const names[] = {"scratch", "scratch alloc", "scratch free",
 					    "scratch reclaim"};
 	const assay_wire_scratch *s = &r->scratch;
 	assay_sid name = assay_intern_z(&c->part->strings, names[s->op < 4 ? s->op : 0]);
-	uint32_t row =
-		add_host(c, ASSAY_HOST_OVERHEAD, s->start, s->end, name, thread_track(c, &s->rec));
+	uint32_t row = assay_capture_host(c, ASSAY_HOST_OVERHEAD, s->start, s->end, name,
+					  assay_capture_thread(c, &s->rec));
 	char text[96];
 	int n = snprintf(text, sizeof text,
 			 "\"device\":%" PRId64 ",\"queue\":%" PRIu32 ",\"bytes\":%" PRIu64,
@@ -316,13 +419,13 @@ static void read_scratch(capture *c, const capture_record *r, assay_str whole)
 
 /* Not in sync and event_record: those number events, and a wait on a finished event leaves no
  * barrier, so the calls with their handles stay the whole story. */
-static void read_barrier(capture *c, const capture_record *r, assay_str whole)
+static void read_barrier(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	const assay_wire_barrier *b = &r->barrier;
 	bool waits = b->op == ASSAY_WIRE_BARRIER_WAIT;
 	assay_mark_table *m = &c->part->t.mark;
-	uint32_t track = assay_capture_stream(c, b->work.device, b->work.stream);
+	uint32_t track = stream_track(c, b->work.device, b->work.stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_mark);
 	char text[160];
 	int n = snprintf(text, sizeof text,
@@ -330,99 +433,16 @@ static void read_barrier(capture *c, const capture_record *r, assay_str whole)
 			 ",\"queue\":%" PRIu32 ",\"source_queue\":%" PRIu32,
 			 b->event, b->work.corr, b->queue, b->source_queue);
 	m->ts[row] = b->work.start;
-	m->dur[row] = assay_capture_length(c, b->work.start, b->work.end);
+	m->dur[row] = length_of(c, b->work.start, b->work.end);
 	m->name[row] = assay_intern_z(&c->part->strings, waits ? "event wait" : "event record");
 	m->track[row] = track;
 	m->args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
 	assay_capture_seen(c, b->work.end);
 }
 
-/* ---- ranges ---- */
-
-static assay_sid domain_args(capture *c, assay_sid domain)
-{
-	if (!domain)
-		return 0;
-	uint32_t *slot = assay_map_at(&c->domain_args, domain);
-	if (*slot != ASSAY_MAP_ABSENT)
-		return *slot;
-	assay_jsonw w = {.compact = true};
-	assay_jsonw_open(&w, NULL, '{');
-	assay_jsonw_str(&w, "domain", assay_pool_get(&c->part->strings, domain));
-	assay_jsonw_close(&w, '}');
-	assay_str s = assay_str_trim(assay_jsonw_text(&w)); /* members only: without the braces */
-	*slot = assay_intern(&c->part->strings, (assay_str){s.p + 1, s.n - 2});
-	uint32_t sid = *slot;
-	assay_jsonw_free(&w);
-	return sid;
-}
-
-static void close_range(capture *c, const open_range *o, int64_t end)
-{
-	uint32_t row = add_host(c, ASSAY_HOST_MARKER, o->ts, end, o->name, o->track);
-	c->part->t.host.args[row] = o->args;
-}
-
-static uint32_t open_new(capture *c, const open_range *o)
-{
-	if (c->open.n >= RANGES_MAX) {
-		assay_count(c->part, ASSAY_ISSUE_wide_value, 1);
-		return ASSAY_MAP_ABSENT;
-	}
-	*assay_push(&c->open) = *o;
-	return (uint32_t)c->open.n - 1;
-}
-
-static void pop_from(capture *c, assay_map *map, uint64_t key, int64_t time)
-{
-	uint32_t top = assay_map_get(map, key);
-	if (top == ASSAY_MAP_ABSENT || top >= c->open.n) {
-		assay_count(c->part, ASSAY_ISSUE_unmatched_end, 1);
-		return;
-	}
-	open_range *o = &c->open.p[top];
-	close_range(c, o, time);
-	*assay_map_at(map, key) = o->below == ASSAY_MAP_ABSENT ? RANGES_MAX : o->below;
-	o->track = ASSAY_NO_ROW; /* done */
-	while (c->open.n && c->open.p[c->open.n - 1].track == ASSAY_NO_ROW)
-		c->open.n--;
-}
-
-static void push_to(capture *c, assay_map *map, uint64_t key, open_range *o)
-{
-	uint32_t below = assay_map_get(map, key);
-	o->below = below == ASSAY_MAP_ABSENT || below >= c->open.n ? (uint32_t)RANGES_MAX : below;
-	uint32_t row = open_new(c, o);
-	if (row != ASSAY_MAP_ABSENT)
-		*assay_map_at(map, key) = row;
-}
-
-static void read_range(capture *c, const capture_record *r, assay_str whole)
-{
-	const assay_wire_range *g = &r->range;
-	size_t room = whole.n - sizeof *g;
-	assay_str text = {whole.p + sizeof *g, g->length < room ? g->length : room};
-	assay_sid name =
-		g->name ? assay_capture_text(c, g->name) : assay_intern(&c->part->strings, text);
-	open_range o = {g->time, name, domain_args(c, assay_capture_text(c, g->domain)),
-			thread_track(c, &g->rec), 0};
-	uint64_t stack = (uint64_t)(g->rec.thread ? g->rec.thread : c->tid) << 32 | g->domain;
-	assay_capture_seen(c, g->time);
-	if (g->op == ASSAY_WIRE_RANGE_PUSH)
-		push_to(c, &c->stacks, stack, &o);
-	else if (g->op == ASSAY_WIRE_RANGE_POP)
-		pop_from(c, &c->stacks, stack, g->time);
-	else if (g->op == ASSAY_WIRE_RANGE_START)
-		push_to(c, &c->spans, g->id, &o);
-	else if (g->op == ASSAY_WIRE_RANGE_END)
-		pop_from(c, &c->spans, g->id, g->time);
-	else
-		close_range(c, &o, g->time);
-}
-
 /* ---- losses and ends ---- */
 
-static void read_lost(capture *c, const capture_record *r, assay_str whole)
+static void read_lost(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	static const assay_issue issue[] = {
@@ -441,14 +461,14 @@ static void read_lost(capture *c, const capture_record *r, assay_str whole)
 		assay_warn(c->run, "recorder", "%s", assay_z(c->run, text));
 }
 
-static void read_end(capture *c, const capture_record *r, assay_str whole)
+static void read_end(capture *c, const any_record *r, assay_str whole)
 {
 	(void)whole;
 	assay_capture_seen(c, r->end.time);
 	c->ended = true;
 }
 
-static void skip(capture *c, const capture_record *r, assay_str whole)
+static void skip(capture *c, const any_record *r, assay_str whole)
 {
 	(void)c;
 	(void)r;
@@ -457,7 +477,7 @@ static void skip(capture *c, const capture_record *r, assay_str whole)
 
 /* What to do with a type, and the bytes its struct had in version 1.0. */
 typedef struct record_type {
-	capture_read_fn *read;
+	void (*read)(capture *c, const any_record *r, assay_str whole);
 	size_t least;
 } record_type;
 
@@ -473,15 +493,15 @@ static const record_type types[] = {
 	[ASSAY_WIRE_THREAD] = {read_thread, sizeof(assay_wire_thread)},
 	[ASSAY_WIRE_API] = {read_api, ASSAY_WIRE_API_SHORT},
 	[ASSAY_WIRE_API_NAME] = {read_api_name, sizeof(assay_wire_api_name)},
-	[ASSAY_WIRE_KERNEL] = {assay_capture_kernel, sizeof(assay_wire_kernel)},
-	[ASSAY_WIRE_COPY] = {assay_capture_copy, sizeof(assay_wire_copy)},
-	[ASSAY_WIRE_SET] = {assay_capture_set, sizeof(assay_wire_set)},
+	[ASSAY_WIRE_KERNEL] = {read_kernel, sizeof(assay_wire_kernel)},
+	[ASSAY_WIRE_COPY] = {read_copy, sizeof(assay_wire_copy)},
+	[ASSAY_WIRE_SET] = {read_set, sizeof(assay_wire_set)},
 	[ASSAY_WIRE_SYNC] = {read_sync, sizeof(assay_wire_sync)},
 	[ASSAY_WIRE_EVENT] = {read_event, sizeof(assay_wire_event)},
 	[ASSAY_WIRE_MEMORY] = {read_memory, sizeof(assay_wire_memory)},
-	[ASSAY_WIRE_GRAPH] = {assay_capture_graph, sizeof(assay_wire_work)},
+	[ASSAY_WIRE_GRAPH] = {read_graph, sizeof(assay_wire_work)},
 	[ASSAY_WIRE_OVERHEAD] = {read_overhead, sizeof(assay_wire_overhead)},
-	[ASSAY_WIRE_RANGE] = {read_range, sizeof(assay_wire_range)},
+	[ASSAY_WIRE_RANGE] = {assay_capture_range, sizeof(assay_wire_range)},
 	[ASSAY_WIRE_LOST] = {read_lost, sizeof(assay_wire_lost)},
 	[ASSAY_WIRE_END] = {read_end, sizeof(assay_wire_end)},
 	[ASSAY_WIRE_SCRATCH] = {read_scratch, sizeof(assay_wire_scratch)},
@@ -494,7 +514,7 @@ static_assert(sizeof types / sizeof *types == ASSAY_WIRE_TYPE_COUNT, "one row a 
 static void read_records(capture *c, assay_str payload)
 {
 	while (payload.n) {
-		capture_record r;
+		any_record r;
 		assay_wire_rec head;
 		if (payload.n < sizeof head)
 			break;
@@ -538,6 +558,8 @@ static void read_chunk(capture *c, const assay_wire_chunk *h, assay_str payload)
 	if (h->seq >= c->next_seq)
 		c->next_seq = h->seq + 1;
 	c->tid = h->tid;
+	c->ring = h->ring;
+	assay_capture_ring(c);
 	if (c->pid < 0)
 		c->pid = h->pid;
 	if (first_time(c, h))
@@ -583,7 +605,7 @@ static void place_calls_and_streams(capture *c)
 		int64_t device = device_of(c, p.context);
 		if (device >= 0)
 			c->part->t.event_call.place[p.row] =
-				assay_capture_stream(c, (uint32_t)device, p.stream);
+				stream_track(c, (uint32_t)device, p.stream);
 	}
 	for (size_t i = c->first_stream; i < s->n; i++)
 		if (s->device[i] < 0)
@@ -592,13 +614,8 @@ static void place_calls_and_streams(capture *c)
 
 static void finish(capture *c)
 {
-	for (size_t i = 0; i < c->open.n; i++) {
-		open_range *o = &c->open.p[i];
-		if (o->track == ASSAY_NO_ROW)
-			continue;
-		assay_count(c->part, ASSAY_ISSUE_unmatched_begin, 1);
-		close_range(c, o, o->ts);
-	}
+	c->ring = 0;
+	assay_capture_end_ranges(c);
 	if (!c->ended)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
 	join_waits(c);
@@ -607,12 +624,14 @@ static void finish(capture *c)
 
 static void free_capture(capture *c)
 {
-	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions,   &c->contexts, &c->chunks,
-			     &c->stacks,  &c->spans,   &c->domain_args, &c->by_sync,  &c->streams};
+	assay_map *maps[] = {&c->strings, &c->kernels,   &c->functions, &c->contexts,
+			     &c->chunks,  &c->stacks,    &c->spans,     &c->by_sync,
+			     &c->rings,   &c->last_ring, &c->streams};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&c->open);
 	assay_vec_free(&c->placed);
+	assay_vec_free(&c->ring_of);
 	assay_arena_free(&c->scratch);
 }
 
@@ -647,8 +666,8 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .part = &run->part,
 		     .pid = -1,
 		     .last_context = ASSAY_WIRE_NONE,
-		     .first_sync = (uint32_t)run->part.t.sync.n,
-		     .first_stream = (uint32_t)run->part.t.stream.n};
+		     .first_stream = (uint32_t)run->part.t.stream.n,
+		     .first_sync = (uint32_t)run->part.t.sync.n};
 	bool lost_track = false;
 	for (uint64_t pos = 0;;) {
 		assay_view v = assay_input_view(in, pos, 1);
@@ -679,8 +698,6 @@ const assay_reader assay_reader_capture = {
 	.about = "assay's own recording (.asy)",
 	.sniff = capture_sniff,
 	.read = capture_read,
-	.alone = true,
-	.ranked = true,
 };
 
 /* ---- tests ---- */
@@ -801,6 +818,113 @@ TEST(nested_ranges_pair_within_thread_and_domain)
 	CHECK(!strcmp(assay_z(run, h->name[0]), "inner") && h->ts[0] == 2 && h->dur[0] == 1);
 	CHECK(!strcmp(assay_z(run, h->name[1]), "outer") && h->ts[1] == 1 && h->dur[1] == 8);
 	CHECK_EQ(run->part.t.track.tid[h->track[0]], 77);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+static void put_range(builder *b, uint16_t op, int64_t time, uint64_t id, uint32_t domain,
+		      const char *text)
+{
+	assay_wire_range g = {.time = time,
+			      .id = id,
+			      .op = op,
+			      .domain = domain,
+			      .length = (uint16_t)(text ? strlen(text) : 0)};
+	put(b, ASSAY_WIRE_RANGE, &g, sizeof g, text);
+}
+
+static uint32_t host_named(const assay_run *run, const char *name)
+{
+	const assay_host_table *h = &run->part.t.host;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (!strcmp(assay_z(run, h->name[i]), name))
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+TEST(a_pop_of_one_domain_leaves_the_others_open)
+{
+	builder b = {0};
+	put_start(&b);
+	put_string(&b, 2, "one");
+	put_string(&b, 3, "two");
+	put_chunk(&b, 0, 0);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 1, 0, 2, "a");
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 2, 0, 3, "b");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 5, 0, 2, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 6, 0, 2, NULL); /* nothing of this domain is open */
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 9, 0, 3, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t one = host_named(run, "a"), two = host_named(run, "b");
+	CHECK(h->n == 2 && h->dur[one] == 4 && h->dur[two] == 7);
+	CHECK(strstr(assay_z(run, h->args[two]), "\"domain\": \"two\""));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(started_ranges_cross_threads_and_leave_the_stack_alone)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 1, 0, 0, "push");
+	put_range(&b, ASSAY_WIRE_RANGE_START, 2, 8, 0, "start");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 3, 0, 0, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_END, 4, 99, 0, NULL); /* never started */
+	put_chunk(&b, 1, 0);
+	assay_wire_range end = {.time = 7, .op = ASSAY_WIRE_RANGE_END, .id = 8};
+	end.rec.thread = 78;
+	put(&b, ASSAY_WIRE_RANGE, &end, sizeof end, NULL);
+	put_chunk(&b, 2, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t push = host_named(run, "push"), start = host_named(run, "start");
+	CHECK(h->n == 2 && h->kind[push] == ASSAY_HOST_MARKER && h->dur[push] == 2);
+	CHECK(h->kind[start] == ASSAY_HOST_PROCESS_RANGE && h->dur[start] == 5);
+	CHECK_EQ(run->part.t.track.tid[h->track[start]], 77);
+	CHECK(strstr(assay_z(run, h->args[start]), "\"end_thread\": 78"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_range_left_open_ends_with_the_recording)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 10, 0, 0, "pushed");
+	put_range(&b, ASSAY_WIRE_RANGE_START, 20, 5, 0, "started");
+	put_mark(&b, 90, "last");
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t pushed = host_named(run, "pushed"), started = host_named(run, "started");
+	CHECK(h->dur[pushed] == 80 && h->dur[started] == 70);
+	CHECK(strstr(assay_z(run, h->args[pushed]), "\"open_end\": true"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_thread_number_used_again_pops_nothing_of_the_thread_before)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 10, 0, 0, "old");
+	put_mark(&b, 30, "last of old");
+	put_chunk(&b, 1, 0);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 50, 0, 0, "new");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 60, 0, 0, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 70, 0, 0, NULL);
+	put_chunk(&b, 2, 0); /* another ring with the same thread number */
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t old = host_named(run, "old"), new = host_named(run, "new");
+	CHECK(h->dur[old] == 20 && h->dur[new] == 10); /* it ended with its thread */
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
 	assay_run_free(run);
 	return 0;

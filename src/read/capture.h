@@ -1,17 +1,24 @@
-/* Private to the reader of captures: its state, and what its files share. */
+/* What the parts of the capture reader share. */
 #ifndef ASSAY_READ_CAPTURE_H
 #define ASSAY_READ_CAPTURE_H
 
-#include "base/map.h"
-#include "read/reader.h"
+#include "model/run.h"
 #include "wire/wire.h"
 
 /* A range that is open: pushes of one thread and domain form a stack through `below`. */
 typedef struct open_range {
 	int64_t ts;
-	assay_sid name, args;
+	assay_sid name, domain;
 	uint32_t track, below;
+	uint32_t ring;
+	assay_host_kind kind;
 } open_range;
+
+/* A thread, as far as its ring tells: OS threads are numbered anew when one is gone. */
+typedef struct ring_seen {
+	uint32_t tid;
+	int64_t last; /* time of its last record */
+} ring_seen;
 
 /* A call of event_call works on a stream whose device is known when all contexts are. */
 typedef struct placed_call {
@@ -24,27 +31,28 @@ typedef struct capture {
 	assay_arena scratch;
 	int64_t pid;
 	bool ended, started;
-	uint32_t tid; /* of the chunk being read */
+	uint32_t tid, ring; /* of the chunk being read */
 	uint32_t next_seq;
-	assay_map strings;     /* wire id -> sid */
-	assay_map kernels;     /* wire id -> sid of the demangled name */
-	assay_map functions;   /* domain << 32 | number -> sid */
-	assay_map contexts;    /* context -> device */
-	assay_map streams;     /* context, device and number -> row of stream */
-	assay_map chunks;      /* ring and position of a chunk -> 1 */
-	assay_map stacks;      /* thread and domain -> top of stack in open */
-	assay_map spans;       /* range id -> row in open */
-	assay_map domain_args; /* domain sid -> sid of its args */
-	assay_map by_sync;     /* sync id -> row of event_record */
+	assay_map strings;   /* wire id -> sid */
+	assay_map kernels;   /* wire id -> sid of the demangled name */
+	assay_map functions; /* domain << 32 | number -> sid */
+	assay_map contexts;  /* context -> device */
+	assay_map streams;   /* context, device and number -> row of stream */
+	assay_map chunks;    /* ring and position of a chunk -> 1 */
+	assay_map stacks;    /* thread and domain -> top of stack in open */
+	assay_map spans;     /* range id -> row in open */
+	assay_map rings;     /* ring -> row in ring */
+	assay_map last_ring; /* OS thread -> its newest ring */
+	assay_map by_sync;   /* sync id -> row of event_record */
 	assay_vec(open_range) open;
+	assay_vec(ring_seen) ring_of;
 	assay_vec(placed_call) placed;
 	uint32_t last_context; /* of GPU work */
 	int64_t last_time;
 	uint32_t first_sync, first_stream; /* rows of this capture start here */
 } capture;
 
-/* A zero-padded copy of a record. */
-typedef union capture_record {
+typedef union any_record {
 	assay_wire_rec rec;
 	assay_wire_string string;
 	assay_wire_process process;
@@ -68,17 +76,18 @@ typedef union capture_record {
 	assay_wire_barrier barrier;
 	assay_wire_lost lost;
 	assay_wire_end end;
-} capture_record;
+} any_record;
 
+/* capture.c */
 assay_sid assay_capture_text(const capture *c, uint32_t id);
-uint32_t assay_capture_stream(capture *c, uint32_t device, uint32_t stream);
-/* end - start; what cannot be is counted and 0. */
-int64_t assay_capture_length(capture *c, int64_t start, int64_t end);
-/* The recording reached that time. */
+uint32_t assay_capture_thread(capture *c, const assay_wire_rec *rec);
 void assay_capture_seen(capture *c, int64_t time);
+uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
+			    assay_sid name, uint32_t track);
 
-/* capture_gpu.c: whole is the record as it stands. */
-typedef void capture_read_fn(capture *c, const capture_record *r, assay_str whole);
-capture_read_fn assay_capture_kernel, assay_capture_copy, assay_capture_set, assay_capture_graph;
+/* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
+void assay_capture_range(capture *c, const any_record *r, assay_str whole);
+void assay_capture_ring(capture *c);
+void assay_capture_end_ranges(capture *c);
 
 #endif

@@ -488,10 +488,40 @@ TEST(begin_and_end_events_nest_by_thread)
 		if (!strcmp(NAME(run, host, i), "inner"))
 			CHECK(h->dur[i] == 2000 && h->ts[i] == 3000);
 		if (!strcmp(NAME(run, host, i), "other"))
-			CHECK(h->dur[i] == 0);
+			CHECK(h->dur[i] == 7000 &&
+			      strstr(assay_z(run, h->args[i]), "\"open_end\""));
 	}
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* As a profiler leaves them that paused between a begin and its end. */
+TEST(an_end_closes_the_begin_it_names)
+{
+	assay_run *run = READ("[{\"ph\":\"B\",\"name\":\"a\",\"ts\":1,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"B\",\"name\":\"b\",\"ts\":2,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"E\",\"name\":\"x\",\"ts\":4,\"pid\":1,\"tid\":1},"
+			      "{\"ph\":\"E\",\"name\":\"a\",\"ts\":9,\"pid\":1,\"tid\":1}]");
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 2);
+	for (uint32_t i = 0; i < h->n; i++)
+		CHECK(h->dur[i] == (strcmp(NAME(run, host, i), "a") ? 7000 : 8000));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);   /* x: began before */
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1); /* b: its end is lost */
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(ranges_by_id_stay_apart_from_those_that_nest)
+{
+	assay_run *run = READ("[{\"ph\":\"b\",\"cat\":\"process_range\",\"id\":3,\"name\":\"a\","
+			      "\"ts\":1,\"pid\":1,\"tid\":1,\"args\":{\"domain\":\"d\"}},"
+			      "{\"ph\":\"e\",\"cat\":\"process_range\",\"id\":3,\"name\":\"a\","
+			      "\"ts\":9,\"pid\":1,\"tid\":2}]");
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 1 && h->kind[0] == ASSAY_HOST_PROCESS_RANGE && h->dur[0] == 8000);
 	assay_run_free(run);
 	return 0;
 }

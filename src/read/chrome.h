@@ -212,6 +212,7 @@ typedef assay_pump_status chrome_scan_fn(chrome *c, unsigned worker, assay_view 
 
 struct chrome {
 	assay_run *run;
+	int64_t last_time; /* of the file's events, once asked for */
 	assay_input *in;
 	chrome_words keys, args, cats;
 	char sep[128]; /* text between the first two events, "}" to the second's first quote */

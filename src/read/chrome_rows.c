@@ -21,6 +21,7 @@ static const struct category {
 	{"cpu_op", TO_HOST, ASSAY_HOST_OP},
 	{"Operator", TO_HOST, ASSAY_HOST_OP},
 	{"user_annotation", TO_HOST, ASSAY_HOST_ANNOTATION},
+	{"process_range", TO_HOST, ASSAY_HOST_PROCESS_RANGE},
 	{"python_function", TO_HOST, ASSAY_HOST_PYTHON},
 	{"cuda_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
 	{"hip_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
@@ -561,12 +562,26 @@ static int by_line_and_time(const void *a, const void *b)
 
 typedef assay_vec(uint32_t) rows;
 
+enum { ENDS_LOST = 256 }; /* begins looked through for the one an end names */
+
+/* Arguments of a range that has no end, with a member that says so in front. */
+static assay_str open_args(assay_arena *scratch, assay_str args)
+{
+	assay_str rest =
+		args.n > 1 && args.p[0] == '{' ? (assay_str){args.p + 1, args.n - 1} : ASSAY_S("}");
+	bool more = assay_str_trim(rest).n > 1;
+	return assay_str_of(assay_printf(scratch, "{\"" ASSAY_OPEN_END "\": true%s%.*s",
+					 more ? ", " : "", (int)rest.n, rest.p));
+}
+
 /* The span of a begin row, through the same path as a complete event. */
-static void add_pair(chrome *c, chrome_worker *w, uint32_t begin, int64_t end_ts)
+static void add_pair(chrome *c, chrome_worker *w, uint32_t begin, int64_t end_ts, bool open)
 {
 	const assay_raw_table *raw = &c->run->part.t.raw;
 	const assay_pool *strings = &c->run->part.strings;
 	assay_str args = assay_pool_get(strings, raw->args[begin]);
+	if (open)
+		args = open_args(&w->scratch, args);
 	chrome_event ev = {.pid.num = -1, .tid.num = -1};
 	if (args.n) { /* parse the arguments again, as the only member of an event */
 		static const char head[] = "{\"args\":";
@@ -596,7 +611,48 @@ static void add_pair(chrome *c, chrome_worker *w, uint32_t begin, int64_t end_ts
 	assay_arena_free(&w->scratch);
 }
 
-/* One thread's or one async id's rows: ends close the last begin still open. */
+/* An end closes the last begin of its name that is open, or of any name when it has none. Begins
+ * above that one lost their ends (a profiler that paused) and end with it. */
+static void close_pair(chrome *c, chrome_worker *w, uint32_t end, rows *open)
+{
+	const assay_raw_table *raw = &c->run->part.t.raw;
+	size_t i = open->n, least = i > ENDS_LOST ? i - ENDS_LOST : 0;
+	while (i > least && raw->phase[end] == 'E' && raw->name[end] &&
+	       raw->name[open->p[i - 1]] != raw->name[end])
+		i--;
+	if (i == least) {
+		assay_count(&w->part, ASSAY_ISSUE_unmatched_end, 1);
+		return;
+	}
+	assay_count(&w->part, ASSAY_ISSUE_unmatched_begin, open->n - i);
+	for (; open->n >= i; open->n--)
+		add_pair(c, w, open->p[open->n - 1], raw->ts[end], open->n > i);
+}
+
+static void see_end(const chrome *c, uint32_t track, int64_t ts, int64_t dur, int64_t *last)
+{
+	int64_t end;
+	if (c->run->part.t.track.source[track] == c->run->part.source &&
+	    !__builtin_add_overflow(ts, dur > 0 ? dur : 0, &end) && end > *last)
+		*last = end;
+}
+
+/* When the recording ended, as far as this file tells. */
+static int64_t last_time(const chrome *c)
+{
+	const assay_tables *t = &c->run->part.t;
+	int64_t last = INT64_MIN;
+	for (size_t i = 0; i < t->host.n; i++)
+		see_end(c, t->host.track[i], t->host.ts[i], t->host.dur[i], &last);
+	for (size_t i = 0; i < t->gpu.n; i++)
+		see_end(c, t->gpu.track[i], t->gpu.ts[i], t->gpu.dur[i], &last);
+	for (size_t i = 0; i < t->raw.n; i++)
+		if (t->raw.phase[i] != 'M' && t->raw.ts[i] > last)
+			last = t->raw.ts[i];
+	return last;
+}
+
+/* One thread's or one async id's rows. */
 static void pair_line(chrome *c, chrome_worker *w, const struct pair_key *k, size_t n, rows *open)
 {
 	const assay_raw_table *raw = &c->run->part.t.raw;
@@ -604,20 +660,19 @@ static void pair_line(chrome *c, chrome_worker *w, const struct pair_key *k, siz
 	for (size_t i = 0; i < n; i++) {
 		uint32_t r = k[i].row;
 		char phase = (char)raw->phase[r];
-		if (phase == 'n') {
-			add_pair(c, w, r, raw->ts[r]);
-		} else if (phase == 'B' || phase == 'b') {
+		if (phase == 'n')
+			add_pair(c, w, r, raw->ts[r], false);
+		else if (phase == 'B' || phase == 'b')
 			*assay_push(open) = r;
-		} else if (open->n) {
-			add_pair(c, w, open->p[--open->n], raw->ts[r]);
-		} else {
-			assay_count(&w->part, ASSAY_ISSUE_unmatched_end, 1);
-		}
+		else
+			close_pair(c, w, r, open);
 	}
 	assay_count(&w->part, ASSAY_ISSUE_unmatched_begin, open->n);
+	if (open->n && c->last_time == INT64_MIN)
+		c->last_time = last_time(c);
 	while (open->n) {
 		uint32_t r = open->p[--open->n];
-		add_pair(c, w, r, raw->ts[r]);
+		add_pair(c, w, r, c->last_time > raw->ts[r] ? c->last_time : raw->ts[r], true);
 	}
 }
 
@@ -643,6 +698,7 @@ void chrome_finish(chrome *c)
 	assay_vec(struct pair_key) keys = {0};
 	rows open = {0};
 	chrome_worker *w = &c->worker[0];
+	c->last_time = INT64_MIN;
 	for (uint32_t r = 0; r < raw->n; r++) {
 		bool async = raw->phase[r] == 'b' || raw->phase[r] == 'e' || raw->phase[r] == 'n';
 		uint64_t line = async ? 1ull << 63 | (uint64_t)raw->cat[r] << 32 | raw->id[r]

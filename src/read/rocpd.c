@@ -36,6 +36,8 @@ static void read_regions(assay_rocpd_instance *x)
 		assay_str category =
 			assay_pool_get(&x->part->strings, e->category ? e->category : name);
 		assay_host_kind kind = assay_rocprof_host_kind(category);
+		if (kind == ASSAY_HOST_MARKER)
+			kind = assay_rocprof_marker_kind(assay_pool_get(&x->part->strings, name));
 		uint32_t h = assay_rocprof_host(x->part, kind, e->stack, e->external, category);
 		assay_host_table *t = &x->part->t.host;
 		t->ts[h] = ts;

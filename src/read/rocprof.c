@@ -24,6 +24,15 @@ assay_host_kind assay_rocprof_host_kind(assay_str domain)
 	return ASSAY_HOST_OTHER;
 }
 
+/* Which function made a marker: what is stopped by id nests in nothing. */
+assay_host_kind assay_rocprof_marker_kind(assay_str function)
+{
+	return assay_str_is(function, "roctxProcessRangeA") ||
+			       assay_str_is(function, "roctxRangeStartA")
+		       ? ASSAY_HOST_PROCESS_RANGE
+		       : ASSAY_HOST_MARKER;
+}
+
 bool assay_rocprof_length(assay_part *p, int64_t start, int64_t end, int64_t *dur)
 {
 	if (start <= 0 || end <= 0) { /* the clock is time since boot: 0 is a stamp never set */
@@ -164,6 +173,8 @@ TEST(domains_tell_the_kind_of_a_call)
 	CHECK(assay_rocprof_host_kind(ASSAY_S("hsa_api")) == ASSAY_HOST_DRIVER);
 	CHECK(assay_rocprof_host_kind(ASSAY_S("MARKER_CORE_RANGE_API")) == ASSAY_HOST_MARKER);
 	CHECK(assay_rocprof_host_kind(ASSAY_S("KFD_PAGE_FAULT")) == ASSAY_HOST_OTHER);
+	CHECK(assay_rocprof_marker_kind(ASSAY_S("roctxThreadRangeA")) == ASSAY_HOST_MARKER);
+	CHECK(assay_rocprof_marker_kind(ASSAY_S("roctxProcessRangeA")) == ASSAY_HOST_PROCESS_RANGE);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 /* Kind of a host span from the name of its domain: hip_api, HIP_RUNTIME_API_EXT, MARKER_CORE_API...
  */
+assay_host_kind assay_rocprof_marker_kind(assay_str function);
 assay_host_kind assay_rocprof_host_kind(assay_str domain);
 
 /* Length of a span, counting what is wrong with it; false when it has no usable start. */

@@ -436,6 +436,8 @@ static void name_markers(assay_rocprof_process *p)
 	for (size_t i = p->host; i < t->host.n; i++) {
 		if (t->host.kind[i] != ASSAY_HOST_MARKER)
 			continue;
+		t->host.kind[i] = (uint8_t)assay_rocprof_marker_kind(
+			assay_pool_get(&p->part->strings, t->host.name[i]));
 		uint32_t text = assay_map_get(&p->marker_texts, t->api.corr[t->host.detail[i]]);
 		if (text != ASSAY_MAP_ABSENT && text)
 			t->host.name[i] = text;

@@ -93,6 +93,22 @@ static bool has_field(assay_str message, uint32_t field)
 	return false;
 }
 
+/* What a name's metadata has beyond what rows say, for the writer. Ids of other metadata are not
+ * kept: they are given out anew. */
+static void keep_meta(xplane *x, assay_str value, assay_kept_of of, assay_str name)
+{
+	assay_proto c = assay_proto_on(value);
+	bool stat = of == ASSAY_KEPT_STAT_NAME;
+	x->rest.out.n = 0;
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == XMETA_BYTES || (!stat && f.number == XMETA_DISPLAY_NAME) ||
+		    f.number > (stat ? (uint32_t)XMETA_BYTES : (uint32_t)XMETA_CHILD_ID))
+			assay_protow_raw(&x->rest, f.whole);
+	if (x->rest.out.n && name.n)
+		xplane_keep(x, x->plane.name, of, assay_intern(&x->part->strings, name),
+			    assay_protow_data(&x->rest));
+}
+
 static void add_stat_meta(xplane *x, assay_str entry)
 {
 	uint64_t key;
@@ -104,6 +120,7 @@ static void add_stat_meta(xplane *x, assay_str entry)
 	assay_str name = text_field(value, XMETA_NAME);
 	*assay_map_at(&x->plane.stat_at, key) = (uint32_t)x->plane.stats.n;
 	*assay_push(&x->plane.stats) = (xplane_stat_meta){name, known_stat(name)};
+	keep_meta(x, value, ASSAY_KEPT_STAT_NAME, name);
 }
 
 static void add_event_meta(xplane *x, assay_str entry)
@@ -115,6 +132,7 @@ static void add_event_meta(xplane *x, assay_str entry)
 		return;
 	}
 	assay_str name = text_field(value, XMETA_NAME);
+	keep_meta(x, value, ASSAY_KEPT_NAME, name);
 	if (!name.n)
 		name = text_field(value, XMETA_DISPLAY_NAME);
 	*assay_map_at(&x->plane.event_at, key) = (uint32_t)x->plane.events.n;
@@ -149,9 +167,22 @@ static void read_events(xplane *x, const xplane_line *line, assay_str message, x
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 }
 
+/* Fields a line has beyond its events and what its track says. */
+static void keep_line(xplane *x, const xplane_line *line, assay_str message)
+{
+	assay_proto c = assay_proto_on(message);
+	x->rest.out.n = 0;
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number > XLINE_EVENTS)
+			assay_protow_raw(&x->rest, f.whole);
+	if (x->rest.out.n && line->track != ASSAY_NO_ROW)
+		xplane_keep(x, x->plane.name, line->band ? ASSAY_KEPT_BAND : ASSAY_KEPT_TRACK,
+			    line->track, assay_protow_data(&x->rest));
+}
+
 static void read_line(xplane *x, assay_str message)
 {
-	xplane_line line = {.name = {"", 0}, .display = {"", 0}};
+	xplane_line line = {.name = {"", 0}, .display = {"", 0}, .track = ASSAY_NO_ROW};
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == XLINE_ID && f.wire == ASSAY_WIRE_VARINT)
@@ -164,14 +195,18 @@ static void read_line(xplane *x, assay_str message)
 			line.display = f.bytes;
 	}
 	xplane_sink *sink = xplane_line_begin(x, &line);
-	if (sink)
-		read_events(x, &line, message, sink);
+	if (!sink)
+		return;
+	read_events(x, &line, message, sink);
+	keep_line(x, &line, message);
 }
 
-static void keep(xplane *x, assay_str place, assay_str bytes)
+void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes)
 {
 	assay_kept_table *k = &x->part->t.kept;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_kept);
+	k->of[r] = (uint8_t)of;
+	k->row[r] = row;
 	k->source[r] = x->part->source;
 	k->format[r] = assay_intern_z(&x->part->strings, "xplane");
 	k->place[r] = assay_intern(&x->part->strings, place);
@@ -290,7 +325,7 @@ static void read_lines(xplane *x)
 		if (f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
 			read_line(x, f.bytes);
 		else if (f.number > XPLANE_STATS)
-			keep(x, x->plane.name, f.whole);
+			xplane_keep(x, x->plane.name, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
 	}
 	if (c.cut && f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
 		read_line(x, f.bytes); /* the whole events in front of the cut */
@@ -301,13 +336,12 @@ static void read_names(xplane *x)
 {
 	xplane_plane *p = &x->plane;
 	assay_proto c = assay_proto_on(p->message);
+	p->name = text_field(p->message, XPLANE_NAME);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == XPLANE_ID && f.wire == ASSAY_WIRE_VARINT)
 			p->id = assay_field_i64(&f);
 		else if (f.wire != ASSAY_WIRE_BYTES)
 			continue;
-		else if (f.number == XPLANE_NAME)
-			p->name = f.bytes;
 		else if (f.number == XPLANE_STAT_META)
 			add_stat_meta(x, f.bytes);
 		else if (f.number == XPLANE_EVENT_META)
@@ -328,6 +362,15 @@ static bool is_host_plane(assay_str name)
 	return false;
 }
 
+static void read_beside(xplane *x)
+{
+	size_t n = sizeof XPLANE_BESIDE - 1;
+	assay_str number = {x->plane.name.p + n, x->plane.name.n - n};
+	if (!assay_str_i64(number, &x->plane.id) || x->plane.id < 0 || x->plane.id > INT32_MAX)
+		x->plane.id = -1;
+	read_lines(x);
+}
+
 static void read_plane(xplane *x, assay_str message, assay_str whole)
 {
 	size_t first_gpu_row = x->part->t.gpu.n;
@@ -335,7 +378,10 @@ static void read_plane(xplane *x, assay_str message, assay_str whole)
 		.name = {"", 0}, .message = message, .pid = -1, .major = -1, .minor = -1};
 	read_names(x);
 	x->plane.device = assay_str_starts(x->plane.name, XPLANE_GPU);
-	if (x->plane.device) {
+	x->plane.beside = assay_str_starts(x->plane.name, XPLANE_BESIDE);
+	if (x->plane.beside) {
+		read_beside(x);
+	} else if (x->plane.device) {
 		each_plane_stat(x, plane_stat);
 		read_device(x);
 		read_lines(x);
@@ -349,7 +395,7 @@ static void read_plane(xplane *x, assay_str message, assay_str whole)
 		if (assay_str_is(x->plane.name, XPLANE_TASK))
 			each_plane_stat(x, task_stat);
 		if (whole.n)
-			keep(x, x->plane.name, whole);
+			xplane_keep(x, x->plane.name, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
 	}
 	assay_vec_free(&x->plane.stats);
 	assay_vec_free(&x->plane.events);
@@ -370,7 +416,7 @@ static bool read_field(xplane *x, assay_view v, size_t *used)
 		if (f.number == XSPACE_WARNINGS || f.number == XSPACE_ERRORS)
 			assay_warn(x->run, "xplane_warning", "the recorder says: %.*s",
 				   (int)(f.bytes.n < 400 ? f.bytes.n : 400), f.bytes.p);
-		keep(x, ASSAY_S(XPLANE_KEPT_SPACE), f.whole);
+		xplane_keep(x, ASSAY_S(XPLANE_KEPT_SPACE), ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
 	} else if (c.cut) {
 		assay_count(x->part, ASSAY_ISSUE_truncated, 1);
 		if (f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES)
@@ -416,6 +462,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	run->part.t.source.records[run->part.source] += x.events;
 	assay_vec_free(&x.derived_steps);
 	assay_jsonw_free(&x.args);
+	assay_protow_free(&x.rest);
 	return true;
 }
 

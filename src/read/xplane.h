@@ -22,6 +22,7 @@ typedef struct xplane_event {
 	bool aggregate; /* occurrences instead of a time */
 	xplane_value stat[XPLANE_STAT_COUNT];
 	assay_sid args; /* stats without a column, as JSON members */
+	assay_str rest; /* fields the format had not when this was written, as they stand */
 } xplane_event;
 
 typedef struct xplane_stat_meta {
@@ -47,15 +48,16 @@ typedef struct xplane_plane {
 	assay_map stat_at; /* id -> index in stats */
 	assay_vec(xplane_event_meta) events;
 	assay_map event_at;
-	int64_t major, minor; /* compute capability, -1 when not said */
-	bool amd, device;
-	bool cut; /* the file ends inside the plane */
+	int64_t major, minor;     /* compute capability, -1 when not said */
+	bool amd, device, beside; /* beside: XPLANE_BESIDE */
+	bool cut;                 /* the file ends inside the plane */
 } xplane_plane;
 
 typedef struct xplane_line {
 	int64_t id, ts;
 	assay_str name, display;
 	uint32_t track;
+	bool band; /* a line beside the thread's own */
 } xplane_line;
 
 typedef struct xplane {
@@ -63,11 +65,15 @@ typedef struct xplane {
 	assay_part *part;
 	xplane_plane plane;
 	assay_jsonw args;
+	assay_protow rest;  /* of the event being read */
 	uint64_t args_left; /* bytes of JSON still allowed: refs let a small file ask for much */
 	uint64_t events;
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
 } xplane;
+
+/* xplane.c: a piece for the writer; row numbers what `of` says. */
+void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes);
 
 /* xplane_event.c */
 bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
@@ -80,5 +86,8 @@ typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event 
 xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);
 void xplane_device_end(xplane *x, size_t first_gpu_row);
 void xplane_steps_end(xplane *x);
+
+/* xplane_beside.c: waits, annotations and memory that our writer put beside the devices. */
+xplane_sink *xplane_beside_begin(xplane *x, xplane_line *line);
 
 #endif

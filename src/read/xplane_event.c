@@ -123,6 +123,16 @@ static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CBID] = true,
 };
 
+static const bool beside_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,       [XPLANE_SCOPE] = true,       [XPLANE_CAT] = true,
+	[XPLANE_EXTERNAL] = true,   [XPLANE_CONTEXT] = true,     [XPLANE_STREAM] = true,
+	[XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true, [XPLANE_RECORD_CORR] = true,
+	[XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,      [XPLANE_PROCESS] = true,
+	[XPLANE_THREAD] = true,     [XPLANE_ADDRESS] = true,     [XPLANE_BYTES] = true,
+	[XPLANE_TOTAL] = true,      [XPLANE_RESERVED] = true,    [XPLANE_ALLOC] = true,
+	[XPLANE_FREE] = true,
+};
+
 static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 {
 	const xplane_stat_meta *meta;
@@ -140,7 +150,9 @@ static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 			return; /* a stat may occur once; recorders do not always know */
 		ev->stat[meta->known] = v;
 	}
-	const bool *column = x->plane.device ? device_column : host_column;
+	const bool *column = x->plane.beside   ? beside_column
+			     : x->plane.device ? device_column
+					       : host_column;
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
 	if (shown && (meta->known < 0 || !column[meta->known])) {
 		assay_jsonw_key(&x->args, meta->name);
@@ -192,7 +204,10 @@ bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xp
 	const xplane_event_meta *meta = NULL;
 	*ev = (xplane_event){0};
 	assay_proto c = assay_proto_on(message);
+	x->rest.out.n = 0;
 	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number > XEVENT_OCCURRENCES)
+			assay_protow_raw(&x->rest, f.whole);
 		if (f.wire != ASSAY_WIRE_VARINT)
 			continue;
 		if (f.number == XEVENT_META) {
@@ -222,5 +237,6 @@ bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xp
 	assay_jsonw_close(&x->args, '}');
 	ev->name = meta ? meta->name : 0;
 	ev->args = intern_args(x);
+	ev->rest = assay_protow_data(&x->rest);
 	return true;
 }

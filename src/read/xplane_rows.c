@@ -147,6 +147,12 @@ static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
 	}
 }
 
+static void keep_rest(xplane *x, assay_kept_of of, uint32_t row, const xplane_event *ev)
+{
+	if (ev->rest.n)
+		xplane_keep(x, x->plane.name, of, row, ev->rest);
+}
+
 static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_mark);
@@ -157,6 +163,7 @@ static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)
 	m->track[r] = line->track;
 	m->args[r] = ev->args;
 	keep_numbers(x, ev, &m->args[r]);
+	keep_rest(x, ASSAY_KEPT_MARK, r, ev);
 }
 
 /* -1: no work of the device. Details decide; names do where a recorder writes none. */
@@ -220,6 +227,7 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 	if (ev->stat[XPLANE_KERNEL].text.n)
 		kernel_details(x, r, ev->stat[XPLANE_KERNEL].text);
 	give_scope(x, false, r, ev);
+	keep_rest(x, ASSAY_KEPT_GPU, r, ev);
 	assay_count(x->part, ASSAY_ISSUE_no_name, !g->name[r]);
 	assay_count(x->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);
 }
@@ -407,7 +415,8 @@ static uint32_t (*const host_details[])(xplane *, const xplane_event *, assay_ho
 #undef X
 };
 
-static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid name)
+static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid name,
+		     assay_step_origin origin)
 {
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_step);
 	assay_step_table *s = &x->part->t.step;
@@ -416,11 +425,18 @@ static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid 
 	s->dur[r] = dur;
 	s->number[r] = num;
 	s->name[r] = name;
+	s->origin[r] = (uint8_t)origin;
 }
 
 static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	assay_host_kind kind = host_kind(x->part, line, ev);
+	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
+		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
+			 ASSAY_STEP_ANNOTATION);
+		x->marked_steps = true;
+		return;
+	}
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_host);
 	assay_host_table *h = &x->part->t.host;
 	h->ts[r] = ev->ts;
@@ -431,13 +447,15 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 	h->kind[r] = (uint8_t)kind;
 	h->detail[r] = host_details[kind](x, ev, kind);
 	give_scope(x, true, r, ev);
+	keep_rest(x, ASSAY_KEPT_HOST, r, ev);
 	/* torch's own markers are found by their name, whatever file they come in */
 	assay_str name = assay_pool_get(&x->part->strings, ev->name);
-	if (has(ev, XPLANE_STEP_NUM) && has(ev, XPLANE_ROOT) &&
-	    !assay_str_starts(name, "ProfilerStep")) {
-		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name);
-		x->marked_steps = true;
-	}
+	if (!has(ev, XPLANE_STEP_NUM) || !has(ev, XPLANE_ROOT))
+		return;
+	if (!assay_str_starts(name, "ProfilerStep"))
+		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
+			 ASSAY_STEP_ANNOTATION);
+	x->marked_steps = true;
 }
 
 void xplane_steps_end(xplane *x)
@@ -452,7 +470,7 @@ void xplane_steps_end(xplane *x)
 		if (s->device != first)
 			continue;
 		assay_str_i64(assay_pool_get(&x->part->strings, s->name), &n);
-		add_step(x, s->ts, s->dur, n, s->name);
+		add_step(x, s->ts, s->dur, n, s->name, ASSAY_STEP_DEVICE);
 	}
 }
 
@@ -476,6 +494,8 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 	assay_part *p = x->part;
 	assay_sid name = assay_intern(&p->strings, line->name.n ? line->name : line->display);
 	bool device = x->plane.device;
+	if (x->plane.beside)
+		return xplane_beside_begin(x, line);
 	bool counter = device && assay_str_is(line->name, XPLANE_COUNTER_LINE);
 	if (counter) {
 		line->track = assay_track(p, ASSAY_TRACK_TELEMETRY, x->plane.id, -1, 0, name);
@@ -490,9 +510,10 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 	if (derived)
 		return NULL; /* launch statistics: nothing that the rows do not say */
 	int64_t tid = thread_of(line);
+	line->band = tid != line->id;
 	line->track = assay_track(p, ASSAY_TRACK_THREAD, x->plane.pid, tid,
 				  assay_intern(&p->strings, x->plane.name), name);
-	if (tid == line->id)
+	if (!line->band)
 		p->t.track.name[line->track] = name;
 	return on_thread;
 }

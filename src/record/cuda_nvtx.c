@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/chosen.h"
 #include "record/cuda.h"
 #include "vendor/nvtx.h"
 
@@ -22,11 +23,11 @@ typedef struct named {
 
 static _Atomic(named *) all_named;
 
+static chosen_ids chosen_started;
+
 static __thread struct {
 	uint64_t next_range;
-	uint32_t depth;  /* pushes open */
-	uint32_t chosen; /* depth of the range --only-range names, 0 none */
-	uint64_t chosen_range;
+	chosen_push chosen;
 } mine __attribute__((tls_model("initial-exec")));
 
 typedef struct text {
@@ -129,16 +130,12 @@ static void put(uint16_t op, named *domain, text t, const nvtx_attributes *a, ui
 static bool is_chosen(text t)
 {
 	const char *range = assay_rt_conf()->range;
-	return t.n && strlen(range) == t.n && !memcmp(range, t.p, t.n);
+	return assay_rt_ranged() && t.n && strlen(range) == t.n && !memcmp(range, t.p, t.n);
 }
 
 static int push(named *domain, text t, const nvtx_attributes *a)
 {
-	mine.depth++;
-	if (assay_rt_ranged() && !mine.chosen && is_chosen(t)) {
-		mine.chosen = mine.depth;
-		assay_rt_range(1);
-	}
+	chosen_on_push(&mine.chosen, domain, is_chosen(t));
 	put(ASSAY_WIRE_RANGE_PUSH, domain, t, a, 0);
 	return NVTX_NO_DEPTH;
 }
@@ -146,21 +143,14 @@ static int push(named *domain, text t, const nvtx_attributes *a)
 static int pop(named *domain)
 {
 	put(ASSAY_WIRE_RANGE_POP, domain, (text){NULL, 0}, NULL, 0);
-	if (mine.chosen && mine.chosen == mine.depth) {
-		mine.chosen = 0;
-		assay_rt_range(-1);
-	}
-	mine.depth -= mine.depth > 0;
+	chosen_on_pop(&mine.chosen, domain);
 	return NVTX_NO_DEPTH;
 }
 
 static uint64_t start(named *domain, text t, const nvtx_attributes *a)
 {
 	uint64_t id = (uint64_t)assay_rt_tid() << 32 | ++mine.next_range;
-	if (assay_rt_ranged() && !mine.chosen_range && is_chosen(t)) {
-		mine.chosen_range = id;
-		assay_rt_range(1);
-	}
+	chosen_on_start(chosen_started, id, is_chosen(t));
 	put(ASSAY_WIRE_RANGE_START, domain, t, a, id);
 	return id;
 }
@@ -168,10 +158,7 @@ static uint64_t start(named *domain, text t, const nvtx_attributes *a)
 static void end(named *domain, uint64_t id)
 {
 	put(ASSAY_WIRE_RANGE_END, domain, (text){NULL, 0}, NULL, id);
-	if (mine.chosen_range && mine.chosen_range == id) {
-		mine.chosen_range = 0;
-		assay_rt_range(-1);
-	}
+	chosen_on_stop(chosen_started, id);
 }
 
 static void mark(named *domain, text t, const nvtx_attributes *a)

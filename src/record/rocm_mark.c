@@ -2,6 +2,7 @@
  * callback pair, told at its start and its end; before, push, pop, start and stop are calls. */
 #include <string.h>
 
+#include "record/chosen.h"
 #include "record/rocm.h"
 
 enum { TEXT_MAX = 1024, MARKS_MAX = 16 };
@@ -13,11 +14,8 @@ static struct {
 	int32_t name_thread;
 } marks = {.name_thread = -1};
 
-static __thread struct {
-	uint32_t depth;        /* pushes open */
-	uint32_t chosen;       /* depth of the range --only-range names, 0 none */
-	uint64_t chosen_range; /* the same for ranges that end by id */
-} mine __attribute__((tls_model("initial-exec")));
+static chosen_ids chosen_started;
+static __thread chosen_push chosen __attribute__((tls_model("initial-exec")));
 
 static const struct {
 	const char *name;
@@ -72,40 +70,26 @@ static bool is_chosen(const char *text)
 
 static void push(const char *text)
 {
-	mine.depth++;
-	if (!mine.chosen && is_chosen(text)) {
-		mine.chosen = mine.depth;
-		assay_rt_range(1);
-	}
+	chosen_on_push(&chosen, NULL, is_chosen(text));
 	put(ASSAY_WIRE_RANGE_PUSH, text, 0, assay_rt_now());
 }
 
 static void pop(void)
 {
 	put(ASSAY_WIRE_RANGE_POP, NULL, 0, assay_rt_now());
-	if (mine.chosen && mine.chosen == mine.depth) {
-		mine.chosen = 0;
-		assay_rt_range(-1);
-	}
-	mine.depth -= mine.depth > 0;
+	chosen_on_pop(&chosen, NULL);
 }
 
 static void start(const char *text, uint64_t id, int64_t time)
 {
-	if (!mine.chosen_range && is_chosen(text)) {
-		mine.chosen_range = id;
-		assay_rt_range(1);
-	}
+	chosen_on_start(chosen_started, id, is_chosen(text));
 	put(ASSAY_WIRE_RANGE_START, text, id, time);
 }
 
 static void stop(uint64_t id)
 {
 	put(ASSAY_WIRE_RANGE_END, NULL, id, assay_rt_now());
-	if (mine.chosen_range && mine.chosen_range == id) {
-		mine.chosen_range = 0;
-		assay_rt_range(-1);
-	}
+	chosen_on_stop(chosen_started, id);
 }
 
 static mark_op op_of(int32_t operation)

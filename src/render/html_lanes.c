@@ -329,8 +329,9 @@ static void put_gap_rows(assay_page *p, const struct ordered *o)
 void assay_page_lanes(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
-	enum { GPU, MARK, BAND, SYNC, HOST, GAP, TABLES };
-	page_bands bands = {0};
+	enum { GPU, MARK, BAND, SYNC, HOST, DERIVED };
+	enum { GAP = DERIVED + ASSAY_DERIVED_ROW_COUNT, TABLES };
+	page_bands bands = {0}, rows[ASSAY_DERIVED_ROW_COUNT] = {0};
 	assay_page_scope_bands(p, &bands);
 	struct described all[TABLES] = {
 		[GPU] = {.name = t->gpu.name,
@@ -356,6 +357,16 @@ void assay_page_lanes(assay_page *p)
 						  false, PAGE_SYNC});
 	all[HOST].o = add_spans(p, (struct spans){t->host.ts, t->host.dur, t->host.track, t->host.n,
 						  true, PAGE_HOST});
+	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++) {
+		page_bands *b = &rows[i];
+		assay_page_derived(p, (assay_derived_row)i, b);
+		uint8_t kind = (uint8_t)(PAGE_DERIVED + i);
+		all[DERIVED + i] = (struct described){
+			.o = add_spans(p, (struct spans){b->ts.p, b->dur.p, b->track.p, b->ts.n,
+							 true, kind}),
+			.name = b->name.p,
+			.kind_base = kind};
+	}
 	all[GAP].o = add_spans(p, gap_spans(p));
 	p->gpu_span = no_rows(p, t->gpu.n);
 	p->host_span = no_rows(p, t->host.n);
@@ -366,6 +377,8 @@ void assay_page_lanes(assay_page *p)
 	number_spans(p, &all[BAND].o, NULL);
 	number_spans(p, &all[SYNC].o, NULL);
 	number_spans(p, &all[HOST].o, p->host_span);
+	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++)
+		number_spans(p, &all[DERIVED + i].o, NULL);
 	p->first_gap = p->spans;
 	number_spans(p, &all[GAP].o, NULL);
 	struct ordered orders[TABLES];
@@ -378,6 +391,8 @@ void assay_page_lanes(assay_page *p)
 	put_gpu_details(p);
 	put_gap_rows(p, &orders[GAP]);
 	assay_page_bands_free(&bands);
+	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++)
+		assay_page_bands_free(&rows[i]);
 }
 
 /* Samples of one counter of one track stand together, in time order. */

@@ -20,7 +20,8 @@ enum {
 	PAGE_BEFORE_MARK = PAGE_OTHER - 1,
 	ASSAY_PAGE_KINDS(X)
 #undef X
-		PAGE_KINDS
+		PAGE_DERIVED, /* and one a row, in the model's order */
+	PAGE_KINDS = PAGE_DERIVED + ASSAY_DERIVED_ROW_COUNT
 };
 
 /* How the times of a source came to be the page's. */
@@ -59,6 +60,7 @@ typedef struct assay_page {
 	uint32_t *gpu_span, *host_span; /* row -> span of the page, or ASSAY_NO_ROW */
 	uint32_t *gpu_row;              /* the other way: GPU work are the first spans */
 	size_t spans, gpu_spans, first_gap;
+	bool *labelled;    /* by track: its work has labels of XLA; NULL until asked for */
 	uint64_t clipped;  /* spans cut short because too many ran at once */
 	assay_map text_of; /* sid -> text of the page */
 	assay_vec(assay_sid) texts;
@@ -100,6 +102,9 @@ typedef struct page_bands {
 	assay_vec(assay_sid) name;
 } page_bands;
 void assay_page_scope_bands(assay_page *p, page_bands *out);
+/* Spans of a derived row: of steps, and of streams whose work has labels of XLA. Bands are made for
+ * the other streams. */
+void assay_page_derived(assay_page *p, assay_derived_row row, page_bands *out);
 void assay_page_bands_free(page_bands *b);
 
 void assay_page_clocks(assay_page *p); /* first: the others need page times */

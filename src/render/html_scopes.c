@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/xplane.h"
 
 enum { DEPTH = 8, CLIMB = 256, STREAMS_MAX = 4096 };
 
@@ -55,6 +56,63 @@ static void add_work(page_bands *out, const assay_scope_table *s, struct stream 
 	}
 }
 
+static const bool *labelled(assay_page *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	if (p->labelled)
+		return p->labelled;
+	p->labelled = assay_alloc(&p->scratch, t->track.n + 1);
+	assay_map seen = {0}; /* arguments -> 1: they have labels */
+	for (size_t i = 0; i < t->gpu.n; i++) {
+		assay_sid args = t->gpu.args[i];
+		if (!args || t->gpu.track[i] >= t->track.n || p->labelled[t->gpu.track[i]])
+			continue;
+		uint32_t *slot = assay_map_at(&seen, args);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			assay_str s = assay_text(p->run, args);
+			*slot = assay_str_find(s, "\"hlo_") >= 0 ||
+				assay_str_find(s, "\"tf_op\"") >= 0;
+		}
+		p->labelled[t->gpu.track[i]] = *slot;
+	}
+	assay_map_free(&seen);
+	return p->labelled;
+}
+
+/* Does the input bring derived rows of its own? */
+static bool brings_rows(const assay_run *run, uint32_t source)
+{
+	const assay_tables *t = &run->part.t;
+	for (size_t i = 0; i < t->mark.n; i++) {
+		uint32_t track = t->mark.track[i];
+		if (track < t->track.n && t->track.source[track] == source &&
+		    xplane_line_is_derived(t->track.tid[track],
+					   assay_text(run, t->track.name[track])))
+			return true;
+	}
+	return false;
+}
+
+void assay_page_derived(assay_page *p, assay_derived_row row, page_bands *out)
+{
+	const assay_tables *t = &p->run->part.t;
+	const assay_derived_table *d = &t->derived;
+	bool *brought = assay_alloc(&p->scratch, t->source.n + 1);
+	const bool *xla = labelled(p);
+	for (uint32_t i = 0; d->n && i < t->source.n; i++)
+		brought[i] = brings_rows(p->run, i);
+	for (size_t i = 0; i < d->n; i++) {
+		uint32_t track = d->track[i], source = t->track.source[track];
+		if (d->row[i] != row || (row != ASSAY_DERIVED_STEPS && !xla[track]) ||
+		    (source < t->source.n && brought[source]))
+			continue;
+		*assay_push(&out->ts) = d->ts[i];
+		*assay_push(&out->dur) = d->dur[i];
+		*assay_push(&out->track) = track;
+		*assay_push(&out->name) = d->name[i];
+	}
+}
+
 /* Number of each stream that has work and no annotations, or ASSAY_NO_ROW; *n is how many. */
 static uint32_t *number_streams(assay_page *p, uint32_t *n)
 {
@@ -67,7 +125,8 @@ static uint32_t *number_streams(assay_page *p, uint32_t *n)
 			marked[t->mark.track[i]] = true;
 	for (size_t i = 0; i < t->gpu.n && *n < STREAMS_MAX; i++) {
 		uint32_t track = t->gpu.track[i];
-		if (track < t->track.n && !marked[track] && number[track] == ASSAY_NO_ROW)
+		if (track < t->track.n && !marked[track] && !labelled(p)[track] &&
+		    number[track] == ASSAY_NO_ROW)
 			number[track] = (*n)++;
 	}
 	return number;

@@ -45,6 +45,8 @@ void assay_ranks_text(assay_page *p);
 
 /* Steps: the markers, and what devices did in them. */
 void assay_steps_json(assay_jsonw *w, const assay_run *run);
+void assay_derived_text(assay_page *p);
+void assay_derived_json(assay_jsonw *w, const assay_run *run);
 void assay_steps_text(assay_page *p);
 
 #endif

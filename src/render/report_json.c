@@ -260,6 +260,7 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	assay_verdicts_json(w, run);
 	assay_gaps_json(w, run);
 	assay_steps_json(w, run);
+	assay_derived_json(w, run);
 	assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
 	put_provenance(w, run);

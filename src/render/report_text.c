@@ -235,6 +235,7 @@ void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *o
 	print_devices(&p);
 	assay_verdicts_text(&p);
 	assay_steps_text(&p);
+	assay_derived_text(&p);
 	print_figures(&p);
 	assay_budget_text(&p);
 	assay_idle_text(&p);

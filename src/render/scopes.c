@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/scope_tree.h"
 
 enum { NAME_WIDTH = 44 };
 
@@ -81,8 +82,10 @@ static void show_below(order *o, uint32_t slot, uint32_t depth)
 		if (!has_time(&v->line[line]))
 			continue;
 		if (v->top && shown == v->top) {
-			*assay_push(&o->out) =
-				(struct shown){.line = line, .more = o->first.p[slot + 1] - i};
+			uint32_t more = 0;
+			for (; i < o->first.p[slot + 1]; i++)
+				more += has_time(&v->line[o->child.p[i]]);
+			*assay_push(&o->out) = (struct shown){.line = line, .more = more};
 			return;
 		}
 		shown++;
@@ -113,14 +116,24 @@ static double percent(int64_t part, int64_t whole)
 static assay_str name_of(const assay_run *run, const assay_scope_line *l)
 {
 	assay_str s = assay_text(run, l->name);
-	size_t n = s.n;
 	if (!s.n)
 		return ASSAY_S("(no name)");
-	while (n && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
-		n--;
-	if (l->count > 1 && n < s.n && n > 1 && s.p[n - 1] == '#')
-		s.n = n - 1;
+	if (l->count > 1)
+		s.n = assay_scope_stem(s);
 	return s;
+}
+
+/* Cut in the middle: both ends of a name tell it from others. */
+static const char *fit(assay_arena *a, const char *name, size_t width)
+{
+	size_t n = strlen(name), head = (width - 3) / 2, tail = width - 3 - head;
+	if (n <= width)
+		return name;
+	while (head && ((unsigned char)name[head] & 0xc0) == 0x80)
+		head--;
+	while (tail && ((unsigned char)name[n - tail] & 0xc0) == 0x80)
+		tail--;
+	return assay_printf(a, "%.*s...%s", (int)head, name, name + n - tail);
 }
 
 static void print_line(FILE *out, const assay_run *run, const assay_scope_view *v,
@@ -134,8 +147,11 @@ static void print_line(FILE *out, const assay_run *run, const assay_scope_view *
 		return;
 	}
 	const char *name = assay_fmt_safe(a, name_of(run, l));
-	fprintf(out, "  %*s%-*.*s %8s %9s %9s %9s %9s %9s %9s %6.1f%%\n", indent, "", width, width,
-		name, assay_fmt_count(count, l->count), assay_fmt_time(f[0], l->host),
+	if (l->ts >= 0) /* instances of one name are told apart by when they were */
+		name = assay_printf(a, "%s at %s", name, assay_fmt_time(f[0], l->ts));
+	name = fit(a, name, (size_t)width);
+	fprintf(out, "  %*s%-*s %8s %9s %9s %9s %9s %9s %9s %6.1f%%\n", indent, "", width, name,
+		assay_fmt_count(count, l->count), l->host < 0 ? "-" : assay_fmt_time(f[0], l->host),
 		assay_fmt_time(f[1], l->gpu_busy), assay_fmt_time(f[2], l->gpu_sum),
 		assay_fmt_time(f[3], l->gpu_self), assay_fmt_time(f[4], l->waits),
 		assay_fmt_time(f[5], l->idle), percent(l->gpu_busy, v->whole));
@@ -165,17 +181,27 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 		print_line(out, run, v, &o.out.p[i], &scratch);
 	if (!v->n)
 		fprintf(out, "  no ranges in the input; --ops shows framework operators\n");
-	fprintf(out, "\n  %s of %s GPU events lie in a scope; %s, %s of work, in none\n",
-		assay_fmt_count(count[0], v->work - v->work_none),
-		assay_fmt_count(count[1], v->work), assay_fmt_count(count[2], v->work_none),
-		assay_fmt_time(f[0], v->sum_none));
+	if (v->work_none)
+		fprintf(out, "\n  %s of %s GPU events lie in a scope; %s, %s of work, in none\n",
+			assay_fmt_count(count[0], v->work - v->work_none),
+			assay_fmt_count(count[1], v->work), assay_fmt_count(count[2], v->work_none),
+			assay_fmt_time(f[0], v->sum_none));
+	else if (!v->work)
+		fprintf(out, "\n  no GPU events\n");
+	else
+		fprintf(out, "\n  all %s GPU events lie in a scope\n",
+			assay_fmt_count(count[1], v->work));
 	if (v->sum_grad)
 		fprintf(out,
 			"  %s of work are gradients, shown in the scope of their forward "
 			"operator\n",
 			assay_fmt_time(f[0], v->sum_grad));
-	fprintf(out, "  100%% is %s: %s\n", assay_fmt_time(f[1], v->whole),
-		v->steps ? "all steps shown" : "the first event to the last");
+	if (v->step >= 0)
+		fprintf(out, "  100%% is %s: step %" PRId64 "\n", assay_fmt_time(f[1], v->whole),
+			v->step);
+	else
+		fprintf(out, "  100%% is %s: %s\n", assay_fmt_time(f[1], v->whole),
+			v->steps ? "all steps" : "the first event to the last");
 	print_problems(out, run);
 	order_free(&o);
 	assay_arena_free(&scratch);
@@ -232,8 +258,13 @@ static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_vie
 	put_path(w, run, v, line);
 	if (l->id)
 		assay_jsonw_i64(w, "id", l->id);
+	if (l->ts >= 0)
+		assay_jsonw_i64(w, "start_ns", l->ts);
 	assay_jsonw_u64(w, "count", l->count);
-	assay_jsonw_i64(w, "host_ns", l->host);
+	if (l->host >= 0)
+		assay_jsonw_i64(w, "host_ns", l->host);
+	else
+		assay_jsonw_null(w, "host_ns");
 	assay_jsonw_i64(w, "host_self_ns", l->host_self);
 	assay_jsonw_u64(w, "gpu_events", l->work);
 	assay_jsonw_i64(w, "gpu_busy_ns", l->gpu_busy);
@@ -296,9 +327,11 @@ void assay_timeline_text(FILE *out, const assay_run *run, uint32_t top)
 			char at[ASSAY_FMT], dur[ASSAY_FMT];
 			if (d->row[i] != row)
 				continue;
-			if (d->track[i] != track)
-				fprintf(out, "%s%s - from #%" PRId64 " of device %" PRId64 "\n",
-					track == ASSAY_NO_ROW && !row ? "" : "\n",
+			if (d->track[i] != track && row == ASSAY_DERIVED_STEPS)
+				fprintf(out, "%sSteps of device %" PRId64 "\n",
+					track == ASSAY_NO_ROW ? "" : "\n", t->pid[d->track[i]]);
+			else if (d->track[i] != track)
+				fprintf(out, "\n%s - from #%" PRId64 " of device %" PRId64 "\n",
 					assay_derived_row_name[row], t->tid[d->track[i]],
 					t->pid[d->track[i]]);
 			shown = d->track[i] == track ? shown + 1 : 1;

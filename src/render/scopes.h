@@ -12,9 +12,11 @@ typedef struct assay_scope_line {
 	uint32_t parent; /* line, or ASSAY_NO_ROW */
 	uint32_t depth;
 	int64_t id; /* scope id when the line is one instance, else 0 */
+	int64_t ts; /* its start when the line is one instance, else -1; from the first range's */
 	assay_sid name;
 	uint64_t count, work;
-	int64_t host, host_self, gpu_busy, gpu_sum, gpu_self, gpu_grad, waits, idle;
+	int64_t host; /* -1: no instance says how long it was open */
+	int64_t host_self, gpu_busy, gpu_sum, gpu_self, gpu_grad, waits, idle;
 } assay_scope_line;
 
 typedef struct assay_scope_view {
@@ -22,6 +24,7 @@ typedef struct assay_scope_view {
 	size_t n;
 	const char *by;
 	uint64_t steps;
+	int64_t step;  /* the one that is shown; -1: all */
 	int64_t whole; /* ns that are 100 % */
 	uint64_t work, work_none;
 	int64_t sum, sum_none, sum_grad;

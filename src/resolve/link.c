@@ -10,7 +10,7 @@ static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 }
 
 /* First call of each correlation id; a runtime call wins over the driver call it made. */
-static void index_calls(const assay_tables *t, assay_map *calls)
+void assay_calls_index(const assay_tables *t, assay_map *calls)
 {
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		uint8_t kind = t->host.kind[h];
@@ -26,16 +26,21 @@ static void index_calls(const assay_tables *t, assay_map *calls)
 	}
 }
 
+uint32_t assay_calls_find(const assay_tables *t, const assay_map *calls, uint32_t track,
+			  uint64_t corr)
+{
+	return corr ? assay_map_get(calls, call_key(t, track, corr)) : ASSAY_NO_ROW;
+}
+
 void assay_link(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
 	assay_map calls = {0};
-	index_calls(t, &calls);
+	assay_calls_index(t, &calls);
 	assay_reserve(t, ASSAY_T_launch, t->gpu.n);
 	uint64_t unlinked = 0;
 	for (size_t g = 0; g < t->gpu.n; g++) {
-		uint64_t key = call_key(t, t->gpu.track[g], t->gpu.corr[g]);
-		uint32_t host = t->gpu.corr[g] ? assay_map_get(&calls, key) : ASSAY_NO_ROW;
+		uint32_t host = assay_calls_find(t, &calls, t->gpu.track[g], t->gpu.corr[g]);
 		t->launch.host[g] = host;
 		unlinked += host == ASSAY_NO_ROW;
 	}

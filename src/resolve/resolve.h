@@ -7,6 +7,11 @@
 /* Fills the launch table: which call caused each GPU row. Counts unlinked ones. */
 void assay_link(assay_run *run);
 
+/* Calls by correlation id and process, and the one that caused a row on a track; ASSAY_NO_ROW. */
+void assay_calls_index(const assay_tables *t, assay_map *calls);
+uint32_t assay_calls_find(const assay_tables *t, const assay_map *calls, uint32_t track,
+			  uint64_t corr);
+
 /* Fills the step table from ProfilerStep markers on the host. */
 void assay_find_steps(assay_run *run);
 
@@ -19,8 +24,9 @@ typedef struct assay_waits_opts {
 	bool handles_only;
 } assay_waits_opts;
 void assay_waits_with(assay_run *run, const assay_waits_opts *opts);
-/* Fills scope, host_scope and gpu_scope. Ranges are annotations and markers, and what else opts ask
- * for. May be called again with other opts. Links first when that was not done. */
+/* Fills scope, and the scope of each row of host, gpu, sync, alloc and event_record. Ranges are
+ * annotations and markers, and what else opts ask for. May be called again with other opts. Links
+ * first when that was not done. */
 typedef struct assay_scope_opts {
 	bool ops;    /* framework operators are ranges too */
 	bool python; /* Python functions are ranges too */

@@ -12,10 +12,22 @@ struct frame {
 	uint32_t forward;  /* row of host of the operator whose gradient this computes */
 };
 
-enum { SCOPES_ORDINAL_SHIFT = 48 };
+/* A range started by its thread and stopped by anyone: on no stack. */
+struct started {
+	int64_t end;
+	uint32_t scope;
+};
+
+enum { SCOPES_ORDINAL_SHIFT = 48, SCOPES_ORDINAL_MAX = 32767 };
 
 struct thread_ids {
 	int64_t ordinal, counter;
+};
+
+/* What autograd says of an operator; seq -1: nothing. */
+struct marked_op {
+	int64_t seq;
+	bool backward;
 };
 
 typedef struct scopes {
@@ -35,7 +47,13 @@ typedef struct scopes {
 	assay_map forward_thread;       /* source, framework's thread number -> track */
 	assay_vec(uint32_t) forward_track; /* by source: the thread with most forward operators */
 	assay_vec(uint32_t) call_forward;  /* by row of host: forward operator of what it calls */
+	assay_map marked;                  /* name of a marker -> row of marked_ops */
+	assay_vec(struct marked_op) marked_ops;
 	assay_vec(struct frame) stack;
+	assay_vec(struct started) started; /* of the thread being walked, by start */
+	assay_vec(uint32_t) alloc_rows;    /* by thread, then by time */
+	assay_vec(size_t) alloc_first;     /* by track: index in alloc_rows; one behind the last */
+	assay_map open_args;               /* args of ranges -> 1: the recording ended in them */
 } scopes;
 
 /* Source of a track; rows that belong to no source share one slot behind the others. */
@@ -49,14 +67,24 @@ static inline uint32_t scopes_source(const scopes *s, uint32_t track)
 int64_t scopes_unused_id(scopes *s, struct thread_ids *ids);
 uint32_t scopes_new(scopes *s, int64_t id, uint32_t source);
 
+/* Innermost range of the thread being walked that is open at a time: of the stack, or when that is
+ * empty the one started last; ASSAY_NO_ROW. */
+uint32_t scopes_open_at(scopes *s, int64_t ts);
+
+/* scopes_events.c: waits, memory and events have the scope of their call; memory without one that
+ * of its thread at that time, told while the thread is walked. */
+void scopes_index_allocs(scopes *s);
+void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts);
+void scopes_of_events(scopes *s);
+
 /* scopes_given.c */
 void scopes_take_given(scopes *s);
 void scopes_name_given(scopes *s);
 
 /* scopes_forward.c */
 void scopes_index_forward(scopes *s);
-bool scopes_is_backward(const assay_tables *t, uint32_t host);
+bool scopes_is_backward(scopes *s, uint32_t host);
 /* The forward operator of a backward one, or ASSAY_NO_ROW. */
-uint32_t scopes_forward_of(const scopes *s, uint32_t host);
+uint32_t scopes_forward_of(scopes *s, uint32_t host);
 
 #endif

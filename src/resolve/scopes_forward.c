@@ -8,16 +8,43 @@ static uint64_t fold(uint64_t a, uint64_t b, uint64_t c)
 	return assay_hash(key, sizeof key, 0);
 }
 
-static bool is_forward(const assay_tables *t, uint32_t h)
+/* PyTorch's emit_nvtx puts the number into the text: "aten::mm, seq = 5, op_id = 9". */
+static struct marked_op read_marker(assay_str name)
 {
-	uint32_t d = t->host.detail[h];
-	return t->host.kind[h] == ASSAY_HOST_OP && t->op.seq[d] >= 0 && t->op.fwd_thread[d] <= 0;
+	static const char key[] = ", seq = ";
+	ptrdiff_t at = assay_str_find(name, key);
+	struct marked_op m = {-1, false};
+	if (at < 0)
+		return m;
+	assay_str rest = {name.p + at + sizeof key - 1, name.n - (size_t)at - (sizeof key - 1)};
+	int64_t seq;
+	if (assay_str_i64(assay_str_cut(&rest, ','), &seq) && seq >= 0)
+		m.seq = seq;
+	name.n = (size_t)at;
+	m.backward = assay_str_find(name, "Backward") >= 0;
+	return m;
 }
 
-bool scopes_is_backward(const assay_tables *t, uint32_t h)
+static struct marked_op op_of(scopes *s, uint32_t h)
 {
+	const assay_tables *t = s->t;
 	uint32_t d = t->host.detail[h];
-	return t->host.kind[h] == ASSAY_HOST_OP && t->op.seq[d] >= 0 && t->op.fwd_thread[d] > 0;
+	if (t->host.kind[h] == ASSAY_HOST_OP)
+		return (struct marked_op){t->op.seq[d], t->op.fwd_thread[d] > 0};
+	if (t->host.kind[h] != ASSAY_HOST_MARKER || !t->host.name[h])
+		return (struct marked_op){-1, false};
+	uint32_t *slot = assay_map_at(&s->marked, t->host.name[h]);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)s->marked_ops.n;
+		*assay_push(&s->marked_ops) = read_marker(assay_text(s->run, t->host.name[h]));
+	}
+	return s->marked_ops.p[*slot];
+}
+
+bool scopes_is_backward(scopes *s, uint32_t h)
+{
+	struct marked_op m = op_of(s, h);
+	return m.seq >= 0 && m.backward;
 }
 
 /* Operators carry the number the next node of the graph will get, so of several with one number the
@@ -29,11 +56,11 @@ static void index_operators(scopes *s)
 	for (size_t i = 0; i < t->track.n; i++)
 		*assay_push(&count) = 0;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (!is_forward(t, h))
+		struct marked_op m = op_of(s, h);
+		if (m.seq < 0 || m.backward)
 			continue;
 		uint32_t track = t->host.track[h];
-		uint64_t seq = (uint64_t)t->op.seq[t->host.detail[h]];
-		uint32_t *slot = assay_map_at(&s->forward, fold(track, seq, 0));
+		uint32_t *slot = assay_map_at(&s->forward, fold(track, (uint64_t)m.seq, 0));
 		if (*slot == ASSAY_MAP_ABSENT || t->host.ts[*slot] <= t->host.ts[h])
 			*slot = h;
 		count.p[track]++;
@@ -62,7 +89,7 @@ static void learn_threads(scopes *s)
 			*assay_map_at(&start, fold(scopes_source(s, t->flow.track[f]),
 						   t->flow.id[f], 1)) = t->flow.track[f];
 	for (uint32_t h = 0; start.n && h < t->host.n; h++)
-		if (scopes_is_backward(t, h))
+		if (t->host.kind[h] == ASSAY_HOST_OP && scopes_is_backward(s, h))
 			*assay_map_at(&backward,
 				      fold(t->host.track[h], (uint64_t)t->host.ts[h], 2)) = h;
 	for (uint32_t f = 0; start.n && f < t->flow.n; f++) {
@@ -81,15 +108,17 @@ static void learn_threads(scopes *s)
 	assay_map_free(&backward);
 }
 
-uint32_t scopes_forward_of(const scopes *s, uint32_t h)
+uint32_t scopes_forward_of(scopes *s, uint32_t h)
 {
 	const assay_tables *t = s->t;
 	uint32_t d = t->host.detail[h], source = scopes_source(s, t->host.track[h]);
-	uint32_t track =
-		assay_map_get(&s->forward_thread, fold(source, (uint64_t)t->op.fwd_thread[d], 3));
+	uint32_t track = ASSAY_MAP_ABSENT;
+	if (t->host.kind[h] == ASSAY_HOST_OP)
+		track = assay_map_get(&s->forward_thread,
+				      fold(source, (uint64_t)t->op.fwd_thread[d], 3));
 	if (track == ASSAY_MAP_ABSENT)
 		track = s->forward_track.p[source];
-	return assay_map_get(&s->forward, fold(track, (uint64_t)t->op.seq[d], 0));
+	return assay_map_get(&s->forward, fold(track, (uint64_t)op_of(s, h).seq, 0));
 }
 
 void scopes_index_forward(scopes *s)

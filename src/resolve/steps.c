@@ -86,7 +86,7 @@ static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t dur, a
 static bool is_range(uint8_t kind)
 {
 	return kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER ||
-	       kind == ASSAY_HOST_OTHER;
+	       kind == ASSAY_HOST_PROCESS_RANGE || kind == ASSAY_HOST_OTHER;
 }
 
 static void add_host_steps(assay_run *run, const uint8_t *is, uint8_t wanted)

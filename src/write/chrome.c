@@ -137,6 +137,7 @@ static assay_str host_category(const chrome_out *c, uint32_t h)
 		[ASSAY_HOST_DRIVER] = "cuda_driver",
 		[ASSAY_HOST_PYTHON] = "python_function",
 		[ASSAY_HOST_MARKER] = "user_annotation",
+		[ASSAY_HOST_PROCESS_RANGE] = "process_range",
 	};
 	const char *z = name[c->t->host.kind[h]];
 	uint32_t detail = c->t->host.detail[h];
@@ -191,14 +192,31 @@ static void (*const put_detail[])(chrome_out *, uint32_t) = {
 #undef X
 };
 
+/* Spans of a thread must nest; what is started and stopped by id is an async pair. */
+static void put_async_end(chrome_out *c, uint32_t h)
+{
+	const assay_host_table *t = &c->t->host;
+	chrome_begin(c, 'e', host_category(c, h), assay_text(c->run, t->name[h]));
+	chrome_at(c, t->track[h], t->ts[h] + (t->dur[h] > 0 ? t->dur[h] : 0));
+	chrome_id(c, "id", h);
+	chrome_end(c);
+}
+
 static void put_host(chrome_out *c, uint32_t h)
 {
 	const assay_host_table *t = &c->t->host;
 	bool instant = t->kind[h] == ASSAY_HOST_INSTANT && t->dur[h] == 0;
-	chrome_begin(c, instant ? 'i' : 'X', host_category(c, h), assay_text(c->run, t->name[h]));
+	bool async = t->kind[h] == ASSAY_HOST_PROCESS_RANGE;
+	chrome_begin(c,
+		     instant ? 'i'
+		     : async ? 'b'
+			     : 'X',
+		     host_category(c, h), assay_text(c->run, t->name[h]));
 	chrome_at(c, t->track[h], t->ts[h]);
 	if (instant)
 		assay_jsonw_z(&c->w, "s", "t");
+	else if (async)
+		chrome_id(c, "id", h);
 	else
 		chrome_time(c, "dur", t->dur[h] > 0 ? t->dur[h] : 0);
 	assay_jsonw_open(&c->w, "args", '{');
@@ -209,6 +227,8 @@ static void put_host(chrome_out *c, uint32_t h)
 		chrome_put_hip_fields(c, h);
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
+	if (async)
+		put_async_end(c, h);
 }
 
 /* ------------------------------------------------------------------ rows of gpu */

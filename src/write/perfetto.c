@@ -590,8 +590,11 @@ static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsig
 		const item *it = &from->p[i];
 		bool nests =
 			it->table == ON_HOST || it->table == ON_MARK || it->table == ON_ARRIVAL;
+		/* started and stopped by id: between others it would push them off their line */
+		bool strays = lane == 0 && it->table == ON_HOST &&
+			      p->t->host.kind[it->row] == ASSAY_HOST_PROCESS_RANGE;
 		close_until(p, &open, uuid, it->ts);
-		if (open.n && (!nests || it->end > open.p[open.n - 1].end)) {
+		if (strays || (open.n && (!nests || it->end > open.p[open.n - 1].end))) {
 			*assay_push(rest) = *it;
 			continue;
 		}

@@ -18,6 +18,7 @@ typedef struct assay_writer {
 extern const assay_writer *const assay_writers[];
 extern const size_t assay_writer_count;
 
-extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane;
+extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
+	assay_writer_xplane_grouped;
 
 #endif

@@ -6,6 +6,7 @@
 const assay_writer *const assay_writers[] = {
 	&assay_writer_chrome,
 	&assay_writer_perfetto,
+	&assay_writer_xplane_grouped, /* before the other: its names end like that one's */
 	&assay_writer_xplane,
 };
 const size_t assay_writer_count = sizeof assay_writers / sizeof *assay_writers;

@@ -1,7 +1,8 @@
 /* XPlane files that xprof renders in full. docs/formats/xplane.md
  *
  * Raw mode: no group ids, flows or derived lines are written, for xprof makes all of them from
- * correlation ids, step markers and scope ids; it does so unless every plane has group ids. */
+ * correlation ids, step markers and scope ids; it does so unless every plane has group ids.
+ * Grouped mode: every plane has them, and xprof shows what stands in the file. */
 #include "write/xplane.h"
 
 #include <inttypes.h>
@@ -70,7 +71,8 @@ assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 	const assay_kept_table *k = &w->t->kept;
 	assay_protow all = {0};
 	for (size_t i = 0; i < k->n; i++)
-		if ((source == ASSAY_NO_ROW || k->source[i] == source) &&
+		if (k->of[i] == ASSAY_KEPT_PLACE &&
+		    (source == ASSAY_NO_ROW || k->source[i] == source) &&
 		    assay_str_is(assay_text(w->run, k->format[i]), "xplane") &&
 		    assay_str_is(assay_text(w->run, k->place[i]), place))
 			assay_protow_raw(&all, assay_text(w->run, k->bytes[i]));
@@ -79,6 +81,32 @@ assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 		text.p = assay_dup(&w->scratch, text);
 	assay_protow_free(&all);
 	return text;
+}
+
+static void index_kept(xplane_writer *w)
+{
+	const assay_kept_table *k = &w->t->kept;
+	for (uint32_t i = 0; i < k->n; i++) {
+		if (k->of[i] == ASSAY_KEPT_PLACE || k->of[i] >= ASSAY_KEPT_OF_COUNT ||
+		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane"))
+			continue;
+		bool name = k->of[i] == ASSAY_KEPT_NAME || k->of[i] == ASSAY_KEPT_STAT_NAME;
+		uint64_t key = (name ? (uint64_t)k->place[i] << 32 : 0) | k->row[i];
+		*assay_map_at(&w->kept[k->of[i]], key) = i;
+	}
+}
+
+assay_str xplane_rest(const xplane_writer *w, assay_kept_of of, uint64_t key)
+{
+	uint32_t i = w->kept[of].n ? assay_map_get(&w->kept[of], key) : ASSAY_MAP_ABSENT;
+	return i == ASSAY_MAP_ABSENT ? (assay_str){0} : assay_text(w->run, w->t->kept.bytes[i]);
+}
+
+bool xplane_is_beside(const xplane_writer *w, uint32_t mark)
+{
+	uint32_t i = assay_map_get(&w->kept[ASSAY_KEPT_MARK], mark);
+	return i != ASSAY_MAP_ABSENT &&
+	       assay_str_starts(assay_text(w->run, w->t->kept.place[i]), XPLANE_BESIDE);
 }
 
 /* ------------------------------------------------------------------ clock */
@@ -120,6 +148,12 @@ static bool set_clock(xplane_writer *w, assay_err *err)
 	for (size_t i = 0; i < t->host.n; i++)
 		widen(&s, t->host.ts[i], t->host.dur[i],
 		      delta_of(&t->source, xplane_source(w, t->host.track[i]), ref));
+	for (size_t i = 0; i < t->sync.n; i++)
+		widen(&s, t->sync.ts[i], t->sync.dur[i],
+		      delta_of(&t->source, xplane_source(w, t->sync.track[i]), ref));
+	for (size_t i = 0; i < t->alloc.n; i++)
+		widen(&s, t->alloc.ts[i], 0,
+		      delta_of(&t->source, xplane_source(w, t->alloc.track[i]), ref));
 	int64_t span = 0;
 	if (s.first > s.last)
 		s.first = s.last = 0;
@@ -235,6 +269,13 @@ static void write_tree(xplane_writer *w)
 	assay_protow_varint(&p.entry, XENTRY_KEY, (uint64_t)most);
 	assay_protow_message(&p.entry, XENTRY_VALUE, &p.meta);
 	assay_protow_message(&p.stat_meta, XPLANE_STAT_META, &p.entry);
+	if (w->grouped) { /* ids of this plane are scope ids: the name takes the one behind them */
+		assay_protow_varint(&p.meta, XMETA_ID, (uint64_t)most + 1);
+		assay_protow_text(&p.meta, XMETA_NAME, ASSAY_S("group_id"));
+		assay_protow_varint(&p.entry, XENTRY_KEY, (uint64_t)most + 1);
+		assay_protow_message(&p.entry, XENTRY_VALUE, &p.meta);
+		assay_protow_message(&p.stat_meta, XPLANE_STAT_META, &p.entry);
+	}
 	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_SCOPE_TREE), (assay_str){0});
 }
 
@@ -253,13 +294,17 @@ static bool write_kept(xplane_writer *w)
 	for (size_t i = 0; i < k->n; i++) {
 		assay_str place = assay_text(w->run, k->place[i]);
 		bool is_task = assay_str_is(place, XPLANE_TASK);
-		if (!assay_str_is(assay_text(w->run, k->format[i]), "xplane") ||
+		if (k->of[i] != ASSAY_KEPT_PLACE ||
+		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane") ||
 		    assay_str_starts(place, XPLANE_GPU) || assay_str_starts(place, XPLANE_HOST) ||
 		    (is_task && (w->moved || task)))
 			continue;
 		task |= is_task;
 		assay_str bytes = assay_text(w->run, k->bytes[i]);
-		fwrite(bytes.p, 1, bytes.n, w->out);
+		if (w->grouped && place.n && place.p[0] == '/')
+			xplane_write_named(w, bytes);
+		else
+			fwrite(bytes.p, 1, bytes.n, w->out);
 	}
 	return task;
 }
@@ -285,20 +330,24 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->device_number);
 	assay_map_free(&w->steps);
 	assay_map_free(&w->device_at);
+	for (int i = 0; i < ASSAY_KEPT_OF_COUNT; i++)
+		assay_map_free(&w->kept[i]);
 	assay_scope_tree_free(&w->tree);
 	assay_arena_free(&w->scratch);
 }
 
-static bool xplane_write(const assay_run *run, FILE *out, assay_err *err)
+static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_err *err)
 {
-	xplane_writer w = {.run = run, .t = &run->part.t, .out = out};
+	xplane_writer w = {.run = run, .t = &run->part.t, .out = out, .grouped = grouped};
 	bool ok = set_clock(&w, err);
 	if (ok) {
 		set_sources(&w);
 		set_devices(&w);
 		set_steps(&w);
+		index_kept(&w);
 		xplane_write_devices(&w);
 		xplane_write_host(&w);
+		xplane_write_beside(&w);
 		write_tree(&w);
 		if (!write_kept(&w))
 			write_task(&w);
@@ -308,6 +357,23 @@ static bool xplane_write(const assay_run *run, FILE *out, assay_err *err)
 	free_all(&w);
 	return ok;
 }
+
+static bool xplane_write(const assay_run *run, FILE *out, assay_err *err)
+{
+	return write_as(run, out, false, err);
+}
+
+static bool grouped_write(const assay_run *run, FILE *out, assay_err *err)
+{
+	return write_as(run, out, true, err);
+}
+
+const assay_writer assay_writer_xplane_grouped = {
+	.name = "xplane-grouped",
+	.exts = {".grouped.xplane.pb", ".grouped.pb"},
+	.about = "XPlane with steps, arrows and derived rows made here instead of by xprof",
+	.write = grouped_write,
+};
 
 const assay_writer assay_writer_xplane = {
 	.name = "xplane",

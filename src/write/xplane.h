@@ -11,6 +11,9 @@
 /* A plane in pieces, in the order the file has them. Metadata ids are the names' ids in the pools:
  * they start at 1 and every name has one. */
 typedef struct xplane_out {
+	const struct xplane_writer *w; /* with place: metadata an input had there; NULL: none */
+	assay_sid place;
+	assay_str event_rest, line_rest; /* fields to write back with the next one */
 	assay_protow lines, event_meta, stat_meta, stats;
 	assay_protow line, event, stat, meta, entry; /* being built */
 	assay_pool event_names, stat_names;
@@ -31,6 +34,8 @@ void xplane_put_args(xplane_out *p, assay_str args);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);
 void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name);
+/* The same with a place among the viewer's rows. */
+void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_ns, assay_str name);
 /* A stat of the plane itself, from JSON text. */
 void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json);
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more);
@@ -48,6 +53,8 @@ typedef struct xplane_writer {
 	assay_vec(uint64_t) corr_add; /* by source: makes correlation ids unique in the file */
 	int64_t start, stop;          /* ns since 1970, 0 when unknown */
 	bool moved;                   /* times are not as the input had them */
+	bool grouped;                 /* group ids, flows and derived lines are ours */
+	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or place and name, -> row of kept */
 	assay_scope_tree tree;
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
 	assay_map steps;               /* source, time and name of a step -> row */
@@ -61,6 +68,8 @@ int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts);
 uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr);
 /* Do the arguments of a row have a member of that name. */
 bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key);
+/* The number it is; false when it is not there. */
+bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out);
 /* The id to write for a scope, its path noted for the tree; 0 when none. */
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
@@ -69,7 +78,35 @@ uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
 /* Raw fields an input had in a plane of this name. */
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place);
 
+/* Fields an input had in a row, or in the metadata of a name; empty when none. */
+assay_str xplane_rest(const xplane_writer *w, assay_kept_of of, uint64_t key);
+/* Did the input have the mark on a plane beside the device's? */
+bool xplane_is_beside(const xplane_writer *w, uint32_t mark);
+
 void xplane_write_devices(xplane_writer *w);
 void xplane_write_host(xplane_writer *w);
+
+/* xplane_beside.c: what is no work, on planes that no viewer counts as work. */
+void xplane_write_beside(xplane_writer *w);
+
+/* xplane_group.c: what xprof would add to a file that is not grouped. */
+typedef struct xplane_stream {
+	uint32_t track;
+	int64_t line;
+	bool compute;
+	size_t events;
+} xplane_stream;
+enum { XPLANE_FLOW_IN = 1, XPLANE_FLOW_OUT = 2, XPLANE_ROWS_A_STREAM = 7 };
+/* Group id and flow of the event being built. */
+void xplane_put_group(const xplane_writer *w, xplane_out *p, uint32_t step);
+void xplane_put_flow(const xplane_writer *w, xplane_out *p, uint64_t corr, int direction);
+/* Every plane of a grouped file names the stat, whether or not an event has it. */
+void xplane_name_group(const xplane_writer *w, xplane_out *p);
+void xplane_write_derived(xplane_writer *w, xplane_out *p, const xplane_stream *stream, size_t n,
+			  uint32_t device);
+/* A plane as an input had it, with the group's name in its metadata. */
+void xplane_write_named(const xplane_writer *w, assay_str plane);
+/* Row of step of a row of host or gpu, or ASSAY_NO_ROW. */
+uint32_t xplane_host_step(const xplane_writer *w, uint32_t host);
 
 #endif

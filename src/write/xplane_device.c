@@ -45,7 +45,7 @@ static const char *type_of(const xplane_writer *w, uint32_t g)
 }
 
 /* A number among the arguments of a row; false when it is not there. */
-static bool arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out)
+bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out)
 {
 	assay_str s = assay_text(w->run, args);
 	ptrdiff_t at = assay_str_find(s, key);
@@ -93,10 +93,10 @@ static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bo
 {
 	const assay_gpu_table *t = &w->t->gpu;
 	double occ = 0, dynamic = 0;
-	if (!arg_number(w, t->args[g], "occ_pct", &occ) &&
-	    !arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ))
-		arg_number(w, t->args[g], "est. achieved occupancy %", &occ);
-	arg_number(w, t->args[g], "dynamic_shared", &dynamic);
+	if (!xplane_arg_number(w, t->args[g], "occ_pct", &occ) &&
+	    !xplane_arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ))
+		xplane_arg_number(w, t->args[g], "est. achieved occupancy %", &occ);
+	xplane_arg_number(w, t->args[g], "dynamic_shared", &dynamic);
 	uint32_t shared = t->shared[g] == UINT32_MAX ? 0 : t->shared[g];
 	uint32_t dyn = dynamic > 0 && dynamic <= shared ? (uint32_t)dynamic : 0;
 	uint32_t bx = t->block_x[g], by = t->block_y[g], bz = t->block_z[g];
@@ -217,6 +217,9 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	char context[32];
 	if (t->corr[g])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, t->track[g], t->corr[g]));
+	if (t->corr[g] && w->t->launch.n == t->n && w->t->launch.host[g] != ASSAY_NO_ROW)
+		xplane_put_flow(w, p, xplane_corr(w, t->track[g], t->corr[g]), XPLANE_FLOW_IN);
+	xplane_put_group(w, p, g < w->t->gpu_scope.n ? w->t->gpu_scope.step[g] : ASSAY_NO_ROW);
 	uint32_t scope = g < w->t->gpu_scope.n ? w->t->gpu_scope.scope[g] : ASSAY_NO_ROW;
 	int64_t id = xplane_scope(w, scope);
 	if (id)
@@ -247,6 +250,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	if (id && !xplane_has_arg(w, t->args[g], "hlo_op") &&
 	    !xplane_has_arg(w, t->args[g], "hlo_module"))
 		put_path(w, p, scope);
+	p->event_rest = xplane_rest(w, ASSAY_KEPT_GPU, g);
 	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,
 			 t->dur[g] > 0 ? t->dur[g] : 0);
 }
@@ -286,10 +290,11 @@ static void put_marks(xplane_writer *w, xplane_out *p, uint32_t track, int64_t l
 {
 	const assay_mark_table *m = &w->t->mark;
 	for (size_t i = 0; i < m->n; i++) {
-		if (m->track[i] != track)
+		if (m->track[i] != track || xplane_is_beside(w, (uint32_t)i))
 			continue;
 		xplane_put_args(p, assay_text(w->run, m->args[i]));
 		assay_str name = assay_text(w->run, m->name[i]);
+		p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, i);
 		xplane_end_event(p, name.n ? name : ASSAY_S("(no name)"),
 				 xplane_time(w, track, m->ts[i]) - line_ts,
 				 m->dur[i] > 0 ? m->dur[i] : 0);
@@ -302,8 +307,8 @@ static bool has_marks(const xplane_writer *w, uint32_t track)
 	    xplane_line_is_derived(w->t->track.tid[track],
 				   assay_text(w->run, w->t->track.name[track])))
 		return false;
-	for (size_t i = 0; i < w->t->mark.n; i++)
-		if (w->t->mark.track[i] == track)
+	for (uint32_t i = 0; i < w->t->mark.n; i++)
+		if (w->t->mark.track[i] == track && !xplane_is_beside(w, i))
 			return true;
 	return false;
 }
@@ -311,16 +316,20 @@ static bool has_marks(const xplane_writer *w, uint32_t track)
 static int64_t first_mark(const xplane_writer *w, uint32_t track, int64_t before)
 {
 	const assay_mark_table *m = &w->t->mark;
-	for (size_t i = 0; i < m->n; i++)
-		if (m->track[i] == track && xplane_time(w, track, m->ts[i]) < before)
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->track[i] == track && !xplane_is_beside(w, i) &&
+		    xplane_time(w, track, m->ts[i]) < before)
 			before = xplane_time(w, track, m->ts[i]);
 	return before;
 }
 
-/* row: the stream's work by start, of those that start together the longest first. */
-static void put_stream(xplane_writer *w, xplane_out *p, struct device *d, uint32_t track,
-		       const uint32_t *row, size_t n)
+/* row: the stream's work by start, of those that start together the longest first. display: the
+ * place of its line among the viewer's rows, 0 for the viewer's choice. */
+static void put_stream(xplane_writer *w, xplane_out *p, struct device *d, xplane_stream *s,
+		       int64_t display, const uint32_t *row)
 {
+	uint32_t track = s->track;
+	size_t n = s->events;
 	bool marks = has_marks(w, track);
 	if (!n && !marks)
 		return;
@@ -331,8 +340,9 @@ static void put_stream(xplane_writer *w, xplane_out *p, struct device *d, uint32
 		put_work(w, p, d, row[i], ts);
 	if (marks)
 		put_marks(w, p, track, ts);
-	int64_t id = line_id(d, w->t->track.tid[track]);
-	xplane_end_line(p, id, ts, line_name(w, id, row, n));
+	s->line = line_id(d, w->t->track.tid[track]);
+	p->line_rest = xplane_rest(w, ASSAY_KEPT_TRACK, track);
+	xplane_end_line_at(p, s->line, display, ts, line_name(w, s->line, row, n));
 }
 
 /* ------------------------------------------------------------------ properties and counters */
@@ -438,34 +448,53 @@ static void put_counters(xplane_writer *w, xplane_out *p, const struct device *d
 
 /* ------------------------------------------------------------------ all devices */
 
-static int by_tid(const void *a, const void *b)
+static int by_line(const void *a, const void *b)
 {
-	const int64_t *x = a, *y = b;
-	return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] < y[1] ? -1 : x[1] > y[1];
+	const xplane_stream *x = a, *y = b;
+	return x->line != y->line    ? (x->line < y->line ? -1 : 1)
+	       : x->track < y->track ? -1
+				     : x->track > y->track;
+}
+
+/* As xprof puts them: those with kernels first, then those with more events. */
+static int by_weight(const void *a, const void *b)
+{
+	const xplane_stream *x = a, *y = b;
+	if (x->compute != y->compute)
+		return x->compute ? -1 : 1;
+	if (x->events != y->events)
+		return x->events > y->events ? -1 : 1;
+	return by_line(a, b);
 }
 
 static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
 		       const size_t *first)
 {
 	const assay_track_table *t = &w->t->track;
-	xplane_out p = {0};
-	assay_vec(int64_t) streams = {0}; /* pairs of stream and track, to be sorted */
+	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
+	xplane_out p = {.w = w,
+			.place = assay_pool_find(&w->run->part.strings, assay_str_of(place))};
+	assay_vec(xplane_stream) streams = {0};
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->kind[i] != ASSAY_TRACK_STREAM || t->pid[i] != d->id ||
 		    xplane_source(w, i) != d->source)
 			continue;
-		*assay_push(&streams) = t->tid[i];
-		*assay_push(&streams) = i;
+		xplane_stream *s = assay_push(&streams);
+		*s = (xplane_stream){i, t->tid[i], false, first[i + 1] - first[i]};
+		for (size_t k = first[i]; k < first[i + 1] && !s->compute; k++)
+			s->compute = w->t->gpu.kind[rows[k]] == ASSAY_GPU_KERNEL;
 	}
 	if (streams.n)
-		qsort(streams.p, streams.n / 2, 2 * sizeof *streams.p, by_tid);
-	for (size_t i = 0; i + 1 < streams.n; i += 2) {
-		uint32_t track = (uint32_t)streams.p[i + 1];
-		put_stream(w, &p, d, track, rows + first[track], first[track + 1] - first[track]);
-	}
+		qsort(streams.p, streams.n, sizeof *streams.p, w->grouped ? by_weight : by_line);
+	for (size_t i = 0; i < streams.n; i++)
+		put_stream(w, &p, d, &streams.p[i],
+			   w->grouped ? (int64_t)i * XPLANE_ROWS_A_STREAM + 1 : 0,
+			   rows + first[streams.p[i].track]);
+	if (w->grouped)
+		xplane_write_derived(w, &p, streams.p, streams.n, (uint32_t)d->number);
+	xplane_name_group(w, &p);
 	put_counters(w, &p, d);
 	put_properties(w, &p, d);
-	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
 	const char *name = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->number);
 	xplane_end_plane(&p, w->out, d->number, assay_str_of(name),
 			 xplane_kept(w, d->source, place));

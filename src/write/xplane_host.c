@@ -75,9 +75,11 @@ static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
 	if (w->device_of.p[row] != ASSAY_NO_ROW &&
 	    !xplane_has_arg(w, w->t->host.args[row], "device_id"))
 		xplane_put_u64(p, "device_id", w->device_of.p[row]);
+	uint64_t corr = xplane_corr(w, w->t->host.track[row], t->corr[d]);
 	if (t->corr[d])
-		xplane_put_u64(p, "correlation_id",
-			       xplane_corr(w, w->t->host.track[row], t->corr[d]));
+		xplane_put_u64(p, "correlation_id", corr);
+	if (t->corr[d] && w->device_of.p[row] != ASSAY_NO_ROW)
+		xplane_put_flow(w, p, corr, XPLANE_FLOW_OUT);
 	if (t->external[d])
 		xplane_put_i64(p, "External id", t->external[d]);
 	if (t->cbid[d] != UINT32_MAX)
@@ -118,6 +120,16 @@ static void put_step(xplane_writer *w, xplane_out *p, uint32_t step)
 	w->step_done.p[step] = true;
 }
 
+/* The step a row marks, or ASSAY_MAP_ABSENT. */
+static uint32_t step_of(const xplane_writer *w, uint32_t row)
+{
+	const assay_host_table *t = &w->t->host;
+	if (!w->steps.n || t->kind[row] == ASSAY_HOST_INSTANT)
+		return ASSAY_MAP_ABSENT;
+	return assay_map_get(&w->steps, xplane_step_key(xplane_source(w, t->track[row]), t->ts[row],
+							t->name[row]));
+}
+
 static int64_t length_of(const xplane_writer *w, uint32_t row)
 {
 	const assay_tables *t = w->t;
@@ -138,13 +150,14 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 							      : ASSAY_NO_ROW);
 	if (id)
 		xplane_put_i64(&h->out, "scope_range_id", id);
-	uint32_t step = assay_map_get(
-		&w->steps, xplane_step_key(xplane_source(w, track), t->ts[row], t->name[row]));
-	if (step != ASSAY_MAP_ABSENT && t->kind[row] != ASSAY_HOST_INSTANT)
+	uint32_t step = step_of(w, row);
+	if (step != ASSAY_MAP_ABSENT)
 		put_step(w, &h->out, step);
+	xplane_put_group(w, &h->out, xplane_host_step(w, row));
 	xplane_put_ref(&h->out, "cat", category(w, row));
 	xplane_put_args(&h->out, assay_text(w->run, t->args[row]));
 	assay_str name = assay_text(w->run, t->name[row]);
+	h->out.event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
 	xplane_end_event(&h->out, name.n ? name : ASSAY_S("(no name)"),
 			 xplane_time(w, track, t->ts[row]) - line_ts, length_of(w, row));
 }
@@ -168,7 +181,8 @@ static void split_overlaps(const host *h, const row_list *in, row_list *fit, row
 	assay_vec_free(&open);
 }
 
-static void put_line(host *h, const row_list *rows, int64_t id, const char *name)
+/* own: the thread's own line. */
+static void put_line(host *h, const row_list *rows, int64_t id, const char *name, bool own)
 {
 	const assay_host_table *t = &h->w->t->host;
 	if (!rows->n)
@@ -176,6 +190,8 @@ static void put_line(host *h, const row_list *rows, int64_t id, const char *name
 	int64_t ts = xplane_time(h->w, t->track[rows->p[0]], t->ts[rows->p[0]]);
 	for (size_t i = 0; i < rows->n; i++)
 		put_row(h, rows->p[i], ts);
+	h->out.line_rest =
+		xplane_rest(h->w, own ? ASSAY_KEPT_TRACK : ASSAY_KEPT_BAND, t->track[rows->p[0]]);
 	xplane_end_line(&h->out, id, ts, assay_str_of(name));
 }
 
@@ -198,7 +214,7 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 			i ? assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread,
 					 band, i)
 			  : name;
-		put_line(h, i < last ? &fit : rows, i ? band_id(h) : id, label);
+		put_line(h, i < last ? &fit : rows, i ? band_id(h) : id, label, !i && id == thread);
 		row_list swap = *rows;
 		*rows = rest;
 		rest = swap;
@@ -210,10 +226,15 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 {
 	xplane_writer *w = h->w;
-	row_list plain = {0}, markers = {0};
-	for (size_t i = 0; i < n; i++)
-		*assay_push(w->t->host.kind[row[i]] == ASSAY_HOST_MARKER ? &markers : &plain) =
-			row[i];
+	row_list plain = {0}, markers = {0}, started = {0};
+	for (size_t i = 0; i < n; i++) {
+		uint8_t kind = w->t->host.kind[row[i]];
+		/* xprof gives a step the calls below it on its own line */
+		bool marker = kind == ASSAY_HOST_MARKER && step_of(w, row[i]) == ASSAY_MAP_ABSENT;
+		*assay_push(marker                             ? &markers
+			    : kind == ASSAY_HOST_PROCESS_RANGE ? &started
+							       : &plain) = row[i];
+	}
 	int64_t id = thread_id(h, w->t->track.tid[track]);
 	assay_str own = assay_text(w->run, w->t->track.name[track]);
 	const char *name = own.n ? own.p : assay_printf(&w->scratch, "Host Threads/%" PRId64, id);
@@ -221,8 +242,11 @@ static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 	put_lines(h, &plain, id, id, name, "overlap");
 	put_lines(h, &markers, band_id(h), id,
 		  assay_printf(&w->scratch, "Host Threads/%" PRId64 "/%s", id, band), band);
+	put_lines(h, &started, started.n ? band_id(h) : 0, id,
+		  assay_printf(&w->scratch, "Host Threads/%" PRId64 "/started", id), "started");
 	assay_vec_free(&plain);
 	assay_vec_free(&markers);
+	assay_vec_free(&started);
 }
 
 /* Steps that no host event marks: a line of their own. */
@@ -237,8 +261,7 @@ static void put_loose_steps(host *h)
 		if (h->w->step_done.p[i] || at < 0)
 			continue;
 		put_step(h->w, &h->out, i);
-		xplane_put_ref(&h->out, "cat",
-			       assay_str_of(assay_host_kind_name[ASSAY_HOST_ANNOTATION]));
+		xplane_put_ref(&h->out, "cat", ASSAY_S(XPLANE_CAT_STEP));
 		assay_str name = assay_text(h->w->run, s->name[i]);
 		xplane_end_event(&h->out, name.n ? name : ASSAY_S("step"), at,
 				 s->dur[i] > 0 ? s->dur[i] : 0);
@@ -281,6 +304,8 @@ void xplane_write_host(xplane_writer *w)
 	int64_t *shorter = assay_pages_grow(NULL, 0, n * sizeof *shorter + 1);
 	size_t *first = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *first);
 	host h = {.w = w};
+	h.out.w = w;
+	h.out.place = assay_pool_find(&w->run->part.strings, ASSAY_S(XPLANE_HOST));
 	for (size_t i = 0; i < t->device.n; i++)
 		h.amd |= assay_str_is(assay_text(w->run, t->device.vendor[i]), "amd");
 	for (uint32_t i = 0; i < n; i++) {
@@ -302,6 +327,7 @@ void xplane_write_host(xplane_writer *w)
 	}
 	put_loose_steps(&h);
 	put_process(&h);
+	xplane_name_group(w, &h.out);
 	xplane_end_plane(&h.out, w->out, 0, ASSAY_S(XPLANE_HOST),
 			 xplane_kept(w, ASSAY_NO_ROW, XPLANE_HOST));
 	assay_map_free(&h.lines);

@@ -4,10 +4,19 @@
 #include "base/input.h"
 #include "base/json.h"
 
+static void put_rest(xplane_out *p, assay_kept_of of, assay_str name)
+{
+	if (!p->w || !p->w->kept[of].n)
+		return;
+	assay_sid sid = assay_pool_find(&p->w->run->part.strings, name);
+	assay_protow_raw(&p->meta, xplane_rest(p->w, of, (uint64_t)p->place << 32 | sid));
+}
+
 static void put_meta(xplane_out *p, assay_protow *to, uint64_t id, assay_str name)
 {
 	assay_protow_varint(&p->meta, XMETA_ID, id);
 	assay_protow_text(&p->meta, XMETA_NAME, name);
+	put_rest(p, to == &p->stat_meta ? ASSAY_KEPT_STAT_NAME : ASSAY_KEPT_NAME, name);
 	assay_protow_varint(&p->entry, XENTRY_KEY, id);
 	assay_protow_message(&p->entry, XENTRY_VALUE, &p->meta);
 	assay_protow_message(to, to == &p->stat_meta ? XPLANE_STAT_META : XPLANE_EVENT_META,
@@ -193,17 +202,27 @@ void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_
 	assay_protow_varint(&p->entry, XEVENT_DURATION_PS, (uint64_t)dur_ns * 1000);
 	assay_protow_raw(&p->entry, assay_protow_data(&p->event));
 	p->event.out.n = 0;
+	assay_protow_raw(&p->entry, p->event_rest);
+	p->event_rest = (assay_str){0};
 	assay_protow_message(&p->line, XLINE_EVENTS, &p->entry);
 	p->events++;
 }
 
 void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name)
 {
+	xplane_end_line_at(p, id, 0, ts_ns, name);
+}
+
+void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_ns, assay_str name)
+{
 	assay_protow_nonzero(&p->entry, XLINE_ID, (uint64_t)id);
 	assay_protow_text(&p->entry, XLINE_NAME, name);
 	assay_protow_nonzero(&p->entry, XLINE_TIMESTAMP_NS, (uint64_t)ts_ns);
 	assay_protow_raw(&p->entry, assay_protow_data(&p->line));
 	p->line.out.n = 0;
+	assay_protow_raw(&p->entry, p->line_rest);
+	p->line_rest = (assay_str){0};
+	assay_protow_nonzero(&p->entry, XLINE_DISPLAY_ID, (uint64_t)display);
 	assay_protow_message(&p->lines, XPLANE_LINES, &p->entry);
 }
 

@@ -223,6 +223,34 @@ TEST(R3_every_kind_of_event_has_its_scope_in_the_signed_slot)
 	return 0;
 }
 
+TEST(R3_waits_and_memory_have_their_scope_beside_the_device)
+{
+	assay_run *run = new_run();
+	assay_tables *t = &run->part.t;
+	uint32_t s = add_scope(run, "s", -77, ASSAY_NO_ROW);
+	add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
+	uint32_t w = assay_add(t, ASSAY_T_sync), a = assay_add(t, ASSAY_T_alloc);
+	t->sync.track[w] = assay_stream_track(&run->part, 0, 7);
+	t->sync.dur[w] = 5;
+	t->alloc.track[a] = assay_thread_track(&run->part, 9, 42);
+	t->alloc.device[a] = 0;
+	t->alloc.bytes[a] = -64;
+	assay_add(t, ASSAY_T_sync_scope);
+	assay_add(t, ASSAY_T_alloc_scope);
+	t->sync_scope.scope[w] = t->alloc_scope.scope[a] = s;
+	file f = write_run(run);
+	assay_str p = plane(&f, XPLANE_BESIDE "0");
+	CHECK(count_fields(gpu_plane(&f), XPLANE_LINES) == 1 && count_fields(p, XPLANE_LINES) == 2);
+	for (size_t line = 0; line < 2; line++) {
+		assay_field scope = event_stat(p, event_at(p, line, 0), "scope_range_id");
+		CHECK(scope.number == XSTAT_INT64 && assay_field_i64(&scope) == -77);
+	}
+	assay_field freed = event_stat(p, event_at(p, 1, 0), "MemFree_details");
+	CHECK(assay_str_is(freed.bytes, "kind:device num_bytes:64"));
+	free(f.bytes);
+	return 0;
+}
+
 TEST(R4_work_without_scope_has_no_scope_stat)
 {
 	assay_run *run = new_run();

@@ -29,8 +29,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *bytes = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&bytes, &n);
-	assay_writer_xplane.write(run, out, &err);
+	const assay_writer *w = size & 4 ? &assay_writer_xplane_grouped : &assay_writer_xplane;
+	bool written = w->write(run, out, &err);
 	fclose(out);
+	/* what is written can be read, and holds as much work as what it was made of */
+	assay_run *back =
+		written ? assay_read_bytes(&assay_reader_xplane, (uint8_t *)bytes, n) : NULL;
+	if (back && back->part.t.gpu.n != run->part.t.gpu.n)
+		abort();
+	assay_run_free(back);
 	free(bytes);
 	assay_run_free(run);
 	return 0;

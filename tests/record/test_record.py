@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The recorder without a GPU: a fake driver and CUPTI, and programs that end in every way there is.
 usage: test_record.py [BUILD]   prints one line a test; exit status 1 when one fails."""
+import csv
 import glob
 import json
 import os
@@ -436,6 +437,65 @@ def the_whole_recorder_is_clean_under_the_thread_sanitizer():
                            env=dict(os.environ, LD_LIBRARY_PATH=d, ASSAY_RECORD=f"1;dir={d}/run{i};flush=3",
                                     CUDA_INJECTION64_PATH=lib, NVTX_INJECTION64_PATH=lib))
         assert "WARNING" not in p.stderr and p.returncode == 0, p.stderr[:3000]
+
+
+def record_ranges(name, *opts):
+    """tests/record/nvtx_fake.py recorded: what it says it launched, and the tables of the run."""
+    if "address" in BUILD:
+        raise Skip("an interpreter without sanitizers")
+    run, out = os.path.join(WORK, name), os.path.join(WORK, name + "-tables")
+    env = dict(os.environ, LD_LIBRARY_PATH=FAKE)
+    p = subprocess.run([ASSAY, "record", "-q", "-o", run, *opts, "--", sys.executable, "tests/record/nvtx_fake.py",
+                        FAKE + "/libcuda.so.1"], env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    subprocess.run([ASSAY, "convert", "--to", "csv", run, out], check=True)
+    tables = {}
+    for t in ("host", "gpu", "gpu_scope", "scope"):
+        with open(f"{out}/{t}.csv", newline="") as f:
+            tables[t] = list(csv.DictReader(f))
+    return run, json.loads(p.stdout.splitlines()[-1]), tables
+
+
+def path_of(tables, scope):
+    path = []
+    while scope:
+        row = tables["scope"][int(scope)]
+        path.insert(0, row["name"])
+        scope = row["up"]
+    return "/".join(path)
+
+
+@test
+def every_launch_inside_a_range_has_its_scope():
+    run, made, tables = record_ranges("scopes")
+    p = subprocess.run([sys.executable, "tests/record/scope_share.py", run], env=dict(os.environ, ASSAY=ASSAY), cwd=ROOT,
+                       capture_output=True, text=True)
+    assert p.returncode == 0, p.stdout + p.stderr
+    want = [f"in a range of its thread: {made['inside']}, with a scope {made['inside']}, 100.00 %",
+            f"in a started range only: {made['started']}, with a scope {made['started']}, 100.00 %",
+            f"in none: {made['outside']}, with a scope 0"]
+    # the main thread's "crossing" is ended by the worker, behind its launch outside all ranges
+    assert all(w in p.stdout for w in want), p.stdout
+    where = {g["name"]: path_of(tables, s["scope"]) for g, s in zip(tables["gpu"], tables["gpu_scope"])}
+    assert where["in worker"] == "worker" and where["in layer"].endswith("/forward/layer"), where
+    assert where["in other domain"].endswith("/forward/chosen"), where
+    assert where["still in other domain"].endswith("/forward/chosen"), where
+    assert where["in step"] == "step 49" and where["in two"] == "two" and where["in one"] == "one", where
+    assert where["in left open"] == "left open" and not where["after"] and not where["before"], where
+    kinds = {h["name"]: h for h in tables["host"]}
+    assert '"end_thread"' in kinds["crossing"]["args"] and '"open_end"' in kinds["left open"]["args"], kinds["crossing"]
+
+
+@test
+def only_range_follows_the_domain_of_its_range():
+    run, made, tables = record_ranges("scopes-only", "--only-range", "chosen")
+    names = {g["name"] for g in tables["gpu"]}
+    # a pop of the other domain does not end the window, that of its own does
+    assert {"in other domain", "still in other domain"} <= names, names
+    assert not names & {"before", "in layer", "in step", "after", "in one", "in two", "in left open"}, names
+    # ranges go on counting while nothing else is recorded, so that paths are whole
+    where = {g["name"]: path_of(tables, s["scope"]) for g, s in zip(tables["gpu"], tables["gpu_scope"])}
+    assert where["in other domain"].endswith("/forward/chosen") and where["in other domain"].startswith("step "), where
 
 
 @test

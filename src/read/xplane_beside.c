@@ -1,0 +1,93 @@
+/* Planes our writer puts beside those of devices: waits, annotations and memory. */
+#include "read/xplane.h"
+
+static int64_t number(const xplane_event *ev, xplane_stat s, int64_t absent)
+{
+	const xplane_value *v = &ev->stat[s];
+	return v->field == XSTAT_INT64 || v->field == XSTAT_UINT64 ? v->num : absent;
+}
+
+static uint32_t context_of(const xplane_event *ev)
+{
+	assay_str s = ev->stat[XPLANE_CONTEXT].text;
+	uint64_t v;
+	if (assay_str_starts(s, "$$"))
+		s = (assay_str){s.p + 2, s.n - 2};
+	return assay_str_u64(s, &v) && v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static void add_sync(xplane *x, const xplane_event *ev)
+{
+	uint32_t track = assay_stream_track(x->part, x->plane.id, number(ev, XPLANE_STREAM, -1));
+	uint32_t r = assay_add(&x->part->t, ASSAY_T_sync);
+	assay_sync_table *t = &x->part->t.sync;
+	int64_t status = number(ev, XPLANE_STATUS, t->status[r]);
+	t->ts[r] = ev->ts;
+	t->dur[r] = ev->dur;
+	t->name[r] = ev->name;
+	t->track[r] = track;
+	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
+	t->wait_stream[r] = number(ev, XPLANE_WAIT_STREAM, -1);
+	t->event[r] = number(ev, XPLANE_WAIT_EVENT, -1);
+	t->record_corr[r] = number(ev, XPLANE_RECORD_CORR, -1);
+	t->context[r] = context_of(ev);
+	t->sync_id[r] = (uint64_t)number(ev, XPLANE_SYNC_ID, 0);
+	if (status >= INT32_MIN && status <= INT32_MAX)
+		t->status[r] = (int32_t)status;
+	t->args[r] = ev->args;
+	if (ev->rest.n)
+		xplane_keep(x, x->plane.name, ASSAY_KEPT_SYNC, r, ev->rest);
+}
+
+static void add_mark(xplane *x, const xplane_event *ev)
+{
+	uint32_t track = assay_stream_track(x->part, x->plane.id, number(ev, XPLANE_STREAM, -1));
+	uint32_t r = assay_add(&x->part->t, ASSAY_T_mark);
+	assay_mark_table *t = &x->part->t.mark;
+	int64_t external = number(ev, XPLANE_EXTERNAL, 0);
+	t->ts[r] = ev->ts;
+	t->dur[r] = ev->dur;
+	t->name[r] = ev->name;
+	t->track[r] = track;
+	t->external[r] = external > 0 && external <= UINT32_MAX ? (uint32_t)external : 0;
+	t->args[r] = ev->args;
+	/* also without a rest: the place tells it from marks on the stream's own line */
+	xplane_keep(x, x->plane.name, ASSAY_KEPT_MARK, r, ev->rest);
+}
+
+static void add_alloc(xplane *x, const xplane_event *ev)
+{
+	uint32_t track = assay_track(x->part, ASSAY_TRACK_THREAD, number(ev, XPLANE_PROCESS, -1),
+				     number(ev, XPLANE_THREAD, -1),
+				     assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
+	uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
+	assay_alloc_table *t = &x->part->t.alloc;
+	t->ts[r] = ev->ts;
+	t->track[r] = track;
+	t->addr[r] = (uint64_t)number(ev, XPLANE_ADDRESS, 0);
+	t->bytes[r] = number(ev, XPLANE_BYTES, 0);
+	t->total[r] = number(ev, XPLANE_TOTAL, -1);
+	t->reserved[r] = number(ev, XPLANE_RESERVED, -1);
+	t->device[r] = (int32_t)x->plane.id;
+	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
+	t->name[r] = ev->name;
+}
+
+static void on_beside(xplane *x, const xplane_line *line, const xplane_event *ev)
+{
+	assay_str cat = ev->stat[XPLANE_CAT].text;
+	(void)line;
+	if (assay_str_is(cat, XPLANE_CAT_SYNC))
+		add_sync(x, ev);
+	else if (assay_str_is(cat, XPLANE_CAT_ALLOC))
+		add_alloc(x, ev);
+	else
+		add_mark(x, ev);
+}
+
+xplane_sink *xplane_beside_begin(xplane *x, xplane_line *line)
+{
+	(void)x;
+	line->track = ASSAY_NO_ROW; /* events name theirs */
+	return on_beside;
+}

@@ -1,0 +1,73 @@
+/* Scopes of what is no work of a device: waits, memory taken and given back, recorded events. */
+#include "base/sort.h"
+#include "resolve/scopes.h"
+
+/* Memory on host threads, by thread and time. */
+void scopes_index_allocs(scopes *s)
+{
+	const assay_alloc_table *a = &s->t->alloc;
+	size_t tracks = s->t->track.n;
+	assay_reserve(s->t, ASSAY_T_alloc_scope, a->n);
+	s->t->alloc_scope.n = a->n;
+	for (size_t i = 0; i <= tracks; i++)
+		*assay_push(&s->alloc_first) = 0;
+	for (uint32_t i = 0; i < a->n; i++) {
+		s->t->alloc_scope.scope[i] = ASSAY_NO_ROW;
+		if (a->track[i] >= tracks)
+			continue;
+		*assay_push(&s->alloc_rows) = i;
+		s->alloc_first.p[a->track[i] + 1]++;
+	}
+	for (size_t i = 0; i < tracks; i++)
+		s->alloc_first.p[i + 1] += s->alloc_first.p[i];
+	if (!s->alloc_rows.n)
+		return;
+	int64_t *track = assay_pages_grow(NULL, 0, a->n * sizeof *track);
+	for (size_t i = 0; i < a->n; i++)
+		track[i] = a->track[i];
+	assay_sort_rows(s->alloc_rows.p, s->alloc_rows.n, a->ts);
+	assay_sort_rows(s->alloc_rows.p, s->alloc_rows.n, track);
+	assay_pages_free(track, a->n * sizeof *track);
+}
+
+void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts)
+{
+	for (; *next < s->alloc_first.p[track + 1]; ++*next) {
+		uint32_t a = s->alloc_rows.p[*next];
+		if (s->t->alloc.ts[a] >= ts)
+			return;
+		s->t->alloc_scope.scope[a] = scopes_open_at(s, s->t->alloc.ts[a]);
+	}
+}
+
+static uint32_t scope_of_call(const scopes *s, const assay_map *calls, uint32_t track,
+			      uint64_t corr)
+{
+	uint32_t call =
+		track < s->t->track.n ? assay_calls_find(s->t, calls, track, corr) : ASSAY_NO_ROW;
+	return call == ASSAY_NO_ROW ? ASSAY_NO_ROW : s->t->host_scope.scope[call];
+}
+
+void scopes_of_events(scopes *s)
+{
+	assay_tables *t = s->t;
+	assay_map calls = {0};
+	if (t->sync.n || t->alloc.n || t->event_record.n)
+		assay_calls_index(t, &calls);
+	assay_reserve(t, ASSAY_T_sync_scope, t->sync.n);
+	assay_reserve(t, ASSAY_T_event_scope, t->event_record.n);
+	t->sync_scope.n = t->sync.n;
+	t->event_scope.n = t->event_record.n;
+	for (size_t i = 0; i < t->sync.n; i++)
+		t->sync_scope.scope[i] =
+			scope_of_call(s, &calls, t->sync.track[i], t->sync.corr[i]);
+	for (size_t i = 0; i < t->event_record.n; i++)
+		t->event_scope.scope[i] =
+			scope_of_call(s, &calls, t->event_record.track[i], t->event_record.corr[i]);
+	for (size_t i = 0; i < t->alloc.n; i++) {
+		uint32_t by_call = scope_of_call(s, &calls, t->alloc.track[i], t->alloc.corr[i]);
+		if (by_call != ASSAY_NO_ROW)
+			t->alloc_scope.scope[i] = by_call;
+	}
+	assay_map_free(&calls);
+}

@@ -1,0 +1,238 @@
+/* Waits, annotations and memory of a device. They are no work: on a device's own plane a viewer
+ * would add their time to the work's, so they stand on planes of their own beside it. */
+#include "write/xplane.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A row of sync, mark or alloc. */
+struct beside {
+	int64_t device; /* number of the plane; -1 the host's memory */
+	int64_t line;   /* stream, or thread of memory */
+	int64_t ts, dur;
+	uint32_t row, table, track;
+};
+enum { SYNC, MARK, ALLOC };
+
+static const char *const line_names[] = {
+	[SYNC] = "Stream #%" PRId64 " waits",
+	[MARK] = "Stream #%" PRId64 " annotations",
+	[ALLOC] = "Memory, thread %" PRId64,
+};
+
+typedef assay_vec(struct beside) beside_list;
+
+static int by_place(const void *a, const void *b)
+{
+	const struct beside *x = a, *y = b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	if (x->dur != y->dur)
+		return x->dur > y->dur ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uint32_t track,
+		int64_t ts, int64_t dur)
+{
+	const assay_track_table *t = &w->t->track;
+	struct beside b = {-1,
+			   t->tid[track],
+			   xplane_time(w, track, ts),
+			   dur > 0 ? dur : 0,
+			   row,
+			   (uint32_t)table,
+			   track};
+	uint64_t key = xplane_device_key(w, track);
+	if (table == ALLOC) {
+		int32_t device = w->t->alloc.device[row];
+		key = (uint64_t)xplane_source(w, track) << 32 | (uint32_t)device;
+		if (device < 0)
+			key = UINT64_MAX;
+	}
+	uint32_t k = assay_map_get(&w->device_at, key);
+	if (k != ASSAY_MAP_ABSENT)
+		b.device = w->device_number.p[k];
+	*assay_push(all) = b;
+}
+
+static void collect(xplane_writer *w, beside_list *all)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t i = 0; i < t->sync.n; i++)
+		add(w, all, SYNC, i, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
+	/* marks of XPlane inputs are on their streams, or derived again */
+	for (uint32_t i = 0; i < t->mark.n; i++)
+		if (!w->is_xplane.p[xplane_source(w, t->mark.track[i])] || xplane_is_beside(w, i))
+			add(w, all, MARK, i, t->mark.track[i], t->mark.ts[i], t->mark.dur[i]);
+	for (uint32_t i = 0; i < t->alloc.n; i++)
+		add(w, all, ALLOC, i, t->alloc.track[i], t->alloc.ts[i], 0);
+	if (all->n)
+		qsort(all->p, all->n, sizeof *all->p, by_place);
+}
+
+static void put_scope(xplane_writer *w, xplane_out *p, uint32_t scope)
+{
+	int64_t id = xplane_scope(w, scope);
+	if (id)
+		xplane_put_i64(p, "scope_range_id", id);
+}
+
+static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
+{
+	const assay_sync_table *t = &w->t->sync;
+	uint32_t i = b->row;
+	char context[32];
+	if (t->corr[i])
+		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
+	put_scope(w, p, i < w->t->sync_scope.n ? w->t->sync_scope.scope[i] : ASSAY_NO_ROW);
+	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
+	xplane_put_i64(p, "stream", b->line);
+	if (t->wait_stream[i] != -1)
+		xplane_put_i64(p, "wait_stream", t->wait_stream[i]);
+	if (t->event[i] != -1)
+		xplane_put_i64(p, "wait_event", t->event[i]);
+	if (t->record_corr[i] != -1)
+		xplane_put_u64(p, "record_correlation_id",
+			       xplane_corr(w, b->track, (uint64_t)t->record_corr[i]));
+	if (t->sync_id[i])
+		xplane_put_u64(p, "sync_id", t->sync_id[i]);
+	if (t->status[i] != -0x7fffffff)
+		xplane_put_i64(p, "status", t->status[i]);
+	if (t->context[i] != UINT32_MAX) {
+		int n = snprintf(context, sizeof context, "$$%u", t->context[i]);
+		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
+	}
+	xplane_put_args(p, assay_text(w->run, t->args[i]));
+	p->event_rest = xplane_rest(w, ASSAY_KEPT_SYNC, i);
+}
+
+static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)
+{
+	const assay_mark_table *t = &w->t->mark;
+	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_MARK));
+	xplane_put_i64(p, "stream", b->line);
+	if (t->external[b->row])
+		xplane_put_i64(p, "External id", t->external[b->row]);
+	xplane_put_args(p, assay_text(w->run, t->args[b->row]));
+	p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, b->row);
+}
+
+static void put_alloc(xplane_writer *w, xplane_out *p, const struct beside *b)
+{
+	const assay_alloc_table *t = &w->t->alloc;
+	uint32_t i = b->row;
+	char text[64];
+	int64_t bytes = t->bytes[i];
+	if (t->corr[i])
+		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
+	put_scope(w, p, i < w->t->alloc_scope.n ? w->t->alloc_scope.scope[i] : ASSAY_NO_ROW);
+	int n = snprintf(text, sizeof text, "kind:%s num_bytes:%" PRIu64,
+			 b->device < 0 ? "host" : "device",
+			 bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+	xplane_put_ref(p, bytes < 0 ? "MemFree_details" : "memalloc_details",
+		       (assay_str){text, (size_t)n});
+	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_ALLOC));
+	xplane_put_i64(p, "process", w->t->track.pid[b->track]);
+	xplane_put_i64(p, "thread", w->t->track.tid[b->track]);
+	xplane_put_u64(p, "address", t->addr[i]);
+	xplane_put_i64(p, "bytes", bytes);
+	if (t->total[i] != -1)
+		xplane_put_i64(p, "total_bytes", t->total[i]);
+	if (t->reserved[i] != -1)
+		xplane_put_i64(p, "reserved_bytes", t->reserved[i]);
+}
+
+static void (*const put[])(xplane_writer *, xplane_out *, const struct beside *) = {
+	[SYNC] = put_sync,
+	[MARK] = put_mark,
+	[ALLOC] = put_alloc,
+};
+
+static assay_str name_of(const xplane_writer *w, const struct beside *b)
+{
+	assay_sid name = b->table == SYNC   ? w->t->sync.name[b->row]
+			 : b->table == MARK ? w->t->mark.name[b->row]
+					    : w->t->alloc.name[b->row];
+	return name ? assay_text(w->run, name) : ASSAY_S("(no name)");
+}
+
+/* Spans of a line nest or lie apart; those that do neither are left for the next line. */
+static void put_line(xplane_writer *w, xplane_out *p, const beside_list *in, beside_list *rest,
+		     int64_t id, const char *name)
+{
+	assay_vec(int64_t) open = {0};
+	int64_t start = in->p[0].ts;
+	rest->n = 0;
+	for (size_t i = 0; i < in->n; i++) {
+		const struct beside *b = &in->p[i];
+		int64_t end = b->ts + b->dur;
+		while (open.n && open.p[open.n - 1] <= b->ts)
+			open.n--;
+		if (open.n && end > open.p[open.n - 1]) {
+			*assay_push(rest) = *b;
+			continue;
+		}
+		*assay_push(&open) = end;
+		put[b->table](w, p, b);
+		xplane_end_event(p, name_of(w, b), b->ts - start, b->dur);
+	}
+	xplane_end_line(p, id, start, assay_str_of(name));
+	assay_vec_free(&open);
+}
+
+static void put_lines(xplane_writer *w, xplane_out *p, const struct beside *row, size_t n,
+		      int64_t *id)
+{
+	beside_list now = {0}, rest = {0};
+	for (size_t i = 0; i < n; i++)
+		*assay_push(&now) = row[i];
+	for (int more = 0; now.n; more++) {
+		const char *name = assay_printf(&w->scratch, line_names[row->table], row->line);
+		if (more)
+			name = assay_printf(&w->scratch, "%s, overlap%d", name, more);
+		put_line(w, p, &now, &rest, ++*id, name);
+		beside_list swap = now;
+		now = rest;
+		rest = swap;
+	}
+	assay_vec_free(&now);
+	assay_vec_free(&rest);
+}
+
+static void put_plane(xplane_writer *w, const struct beside *row, size_t n)
+{
+	const char *name =
+		row->device < 0 ? XPLANE_BESIDE "host"
+				: assay_printf(&w->scratch, XPLANE_BESIDE "%" PRId64, row->device);
+	xplane_out p = {.w = w,
+			.place = assay_pool_find(&w->run->part.strings, assay_str_of(name))};
+	int64_t id = 0;
+	for (size_t i = 0, many; i < n; i += many) {
+		for (many = 1; i + many < n && row[i + many].table == row[i].table &&
+			       row[i + many].line == row[i].line;)
+			many++;
+		put_lines(w, &p, row + i, many, &id);
+	}
+	xplane_name_group(w, &p);
+	xplane_end_plane(&p, w->out, row->device < 0 ? 0 : row->device, assay_str_of(name),
+			 xplane_kept(w, ASSAY_NO_ROW, name));
+}
+
+void xplane_write_beside(xplane_writer *w)
+{
+	beside_list all = {0};
+	collect(w, &all);
+	for (size_t i = 0, many; i < all.n; i += many) {
+		for (many = 1; i + many < all.n && all.p[i + many].device == all.p[i].device;)
+			many++;
+		put_plane(w, all.p + i, many);
+	}
+	assay_vec_free(&all);
+}
