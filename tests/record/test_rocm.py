@@ -159,8 +159,9 @@ def every_wait_finds_the_kernel_it_waited_for(v):
     for script, count in (("reuse", 51), ("streams", 3)):
         c = play(script, v)
         out = subprocess.run([ASSAY, "waits", "--json", c.run], capture_output=True, text=True).stdout
-        s = json.loads(out)["summary"]
-        eq((s["waits"], s["resolved"]), (count, count))
+        # a busy machine may hold the program in hipMalloc or a copy, which then counts as a wait, too
+        waits = [w for w in json.loads(out)["waits"] if w["kind"] not in ("drain", "blocking_copy")]
+        eq((len(waits), sum(w["class"] in ("exact", "likely") for w in waits)), (count, count))
 
 
 @each()
