@@ -325,6 +325,23 @@ def a_full_ring_drops_counts_and_marks_the_gap():
     assert refused and all(r["first"] <= r["last"] for r in c.rows["LOST"] if r["why"] == 1)
 
 
+def steps_of(*args):
+    out = subprocess.run([ASSAY, "report", "--json", *args], capture_output=True, text=True, check=True).stdout
+    return json.loads(out)["run_metrics"]["steps"]
+
+
+@test
+def steps_come_from_the_ranges_that_were_chosen():
+    run, p = record("return", "5", opts=["--steps-from", "nvtx:even"], name="steps")
+    eq(steps_of(run), 3)
+    eq(steps_of(*glob.glob(run + "/*.asy")), 3)
+    eq([steps_of(run, "--steps-from", x) for x in ("NVTX:odd", "auto:odd", "nvtx:step")], [2, 2, 5])
+    out = subprocess.run([ASSAY, "report", run, "--steps-from", "roctx:even"], capture_output=True, text=True).stdout
+    assert "repetition" in out, out
+    for cmd in (["report", run, "--steps-from", "cupti"], ["record", "--steps-from", "nvtx:", "--", "true"]):
+        eq(subprocess.run([ASSAY, *cmd], capture_output=True).returncode, 2)
+
+
 @test
 def telemetry_is_sampled_beside_the_trace():
     run, p = record("return", opts=["--telemetry", "10"], name="tele")
