@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/test.h"
 
-enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 8 << 20, PAGE = 4096 };
+enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 2 << 20, PAGE = 4096 };
 
 struct arena_block {
 	struct arena_block *next;

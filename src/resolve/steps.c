@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
 
@@ -85,7 +86,9 @@ static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scra
 	assay_step_choice choice = {0};
 	assay_str text = assay_meta_get(run, "steps_from"), options, value;
 	if (!text.n && (options = assay_meta_get(run, "run.options")).n) {
-		assay_json j = assay_json_on(options.p, options.n);
+		char *padded = assay_alloc(scratch, options.n + ASSAY_PAD);
+		memcpy(padded, options.p, options.n);
+		assay_json j = assay_json_on(padded, options.n);
 		assay_json_enter(&j, '{');
 		for (assay_str key; assay_json_member(&j, &key);) {
 			if (!assay_str_is(key, "steps_from") || assay_json_peek(&j) != '"')
