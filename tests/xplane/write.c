@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	bool ok = out && assay_read_path(run, argv[1], &err);
 	if (ok) {
 		assay_link(run);
-		assay_find_steps(run);
+		assay_find_steps(run, NULL);
 		assay_scopes(run, NULL);
 		ok = assay_writer_xplane.write(run, out, &err);
 	}
