@@ -53,7 +53,7 @@ REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%
 REC_LIBS  := $(RECORDERS:%=$(B)/libassay_%.so)
 REC_FLAGS := -ftls-model=initial-exec -fno-exceptions -fno-plt
 
-.PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm deps-run deps-check
+.PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
@@ -75,6 +75,10 @@ recorders: $(REC_LIBS)
 $(B)/unit/run: $(UNIT_OBJ) $(B)/unit/tests/unit.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 unit: $(B)/unit/run
+
+# What every event of a trace goes through.
+FAST := $(addprefix src/,base/pool.c base/str.c model/run.c model/tables.c read/chrome_rows.c)
+$(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
 
 define compile
 	@mkdir -p $(@D)
@@ -140,8 +144,9 @@ $(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fak
 # Our declarations of vendors' libraries beside the vendors' own headers, where they are.
 CUPTI_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/usr/local/cuda /usr/local/cuda-*)))
 ROCM_INCLUDE ?= $(firstword $(wildcard $(addsuffix /include,/opt/rocm /opt/rocm-*)))
-abi-check: $(if $(CUPTI_INCLUDE),abi-cupti) $(if $(ROCM_INCLUDE),abi-rocm)
-	@$(if $(CUPTI_INCLUDE)$(ROCM_INCLUDE),,echo "no headers: give CUPTI_INCLUDE=DIR or ROCM_INCLUDE=DIR:DIR"; exit 1)
+AMDSMI_INCLUDE ?= $(patsubst %/amd_smi/amdsmi.h,%,$(firstword $(wildcard $(addsuffix /amd_smi/amdsmi.h,$(subst :, ,$(ROCM_INCLUDE))))))
+abi-check: $(if $(CUPTI_INCLUDE),abi-cupti) $(if $(ROCM_INCLUDE),abi-rocm) $(if $(AMDSMI_INCLUDE),abi-amdsmi)
+	@$(if $(CUPTI_INCLUDE)$(ROCM_INCLUDE)$(AMDSMI_INCLUDE),,echo "no headers: give CUPTI_INCLUDE=DIR, ROCM_INCLUDE=DIR:DIR or AMDSMI_INCLUDE=DIR"; exit 1)
 abi-cupti:
 	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -fsyntax-only -Isrc -isystem $(CUPTI_INCLUDE) tests/record/abi_cupti.c
 	@echo "declarations agree with $(CUPTI_INCLUDE)"
@@ -150,6 +155,9 @@ abi-rocm:
 	$(Q)$(CC) -std=gnu11 -D_DEFAULT_SOURCE -D__HIP_PLATFORM_AMD__ -Wall -Wextra -Werror -fsyntax-only -Isrc \
 	  $(foreach d,$(subst :, ,$(ROCM_INCLUDE)),-isystem $(d) -isystem $(d)/hsa) tests/abi/rocm_check.c
 	@echo "declarations agree with $(ROCM_INCLUDE)"
+abi-amdsmi:
+	$(Q)$(CC) -std=gnu11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -fsyntax-only -Isrc -isystem $(AMDSMI_INCLUDE) tests/abi/amdsmi_check.c
+	@echo "declarations agree with $(AMDSMI_INCLUDE)"
 
 lint:
 	$(Q)tools/lint

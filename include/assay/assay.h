@@ -61,6 +61,9 @@ typedef struct assay_report_opts {
 	int32_t steps;         /* 0: found in the trace */
 	const char *precision; /* fp32, fp16, bf16, fp8, or NULL when unknown */
 	uint32_t top;          /* kernels listed; 0 means 20 */
+	/* Which ranges are steps: "auto", "NVTX" or "roctx", and ":NAME" for those of one name.
+	 * NULL: as the recording says, else auto. */
+	const char *steps_from;
 } assay_report_opts;
 
 /* Link, classify and measure what has been read. Call once, after the last assay_run_read().

@@ -38,6 +38,11 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	if (given) /* callers built against an older header know fewer fields */
 		memcpy(&opts, given,
 		       given->size && given->size < sizeof opts ? given->size : sizeof opts);
+	assay_step_choice steps;
+	if (opts.steps_from && !assay_step_choice_of(assay_str_of(opts.steps_from), &steps))
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "steps come from auto, NVTX or roctx, and :NAME, not from '%s'",
+				  opts.steps_from);
 	if (run->analyzed)
 		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
 	run->analyzed = true;
@@ -45,7 +50,7 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_bound_times(run);
 	assay_link(run);
 	assay_waits(run);
-	assay_find_steps(run);
+	assay_find_steps(run, opts.steps_from ? &steps : NULL);
 	assay_kernels(run, assay_family_of_name, assay_class_of_name);
 	assay_kernels_by_op(run, assay_family_of_op);
 	assay_order order;

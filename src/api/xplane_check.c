@@ -18,7 +18,7 @@
 static void resolve_all(assay_run *run)
 {
 	assay_link(run);
-	assay_find_steps(run);
+	assay_find_steps(run, NULL);
 	assay_scopes(run, NULL);
 	assay_derive(run);
 }

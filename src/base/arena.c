@@ -19,7 +19,7 @@
 #endif
 #endif
 
-enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 8 << 20, PAGE = 4096 };
+enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 2 << 20, PAGE = 4096 };
 
 struct arena_block {
 	struct arena_block *next;

@@ -53,10 +53,8 @@ static inline bool json_fail(assay_json *j)
 
 static inline void json_space(assay_json *j)
 {
-	const char *p = j->p;
-	while (p < j->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-		p++;
-	j->p = p;
+	const char *p = simd_skip_space(j->p, j->end);
+	j->p = p < j->end ? p : j->end;
 }
 
 /* Next character that is not white space; 0 at the end of the text or after a failure. */

@@ -143,10 +143,11 @@ static inline const char *simd_skip_space(const char *p, const char *end)
 	for (; p < end; p += 16) {
 #if defined(__AVX2__)
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-		__m128i space = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')),
-							  _mm_cmpeq_epi8(v, _mm_set1_epi8('\n'))),
-					     _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('\r')),
-							  _mm_cmpeq_epi8(v, _mm_set1_epi8('\t'))));
+		/* white space by its low four bits; a byte never equals the 1 in the places of
+		 * others */
+		__m128i same =
+			_mm_setr_epi8(' ', 0, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1);
+		__m128i space = _mm_cmpeq_epi8(v, _mm_shuffle_epi8(same, v));
 		unsigned ink = ~(unsigned)_mm_movemask_epi8(space) & 0xffff;
 		if (ink)
 			return p + __builtin_ctz(ink);

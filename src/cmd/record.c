@@ -118,7 +118,7 @@ static char *config_text(recording *r, const struct args *a)
 	if (a->a.exact_waits)
 		text = assay_printf(m, "%s;exact_waits=1", text);
 	if (a->a.steps_from)
-		text = assay_printf(m, "%s;steps=%s", text, a->a.steps_from);
+		text = assay_printf(m, "%s;steps=%s", text, escape(m, a->a.steps_from));
 	for (size_t i = 0; i < a->set.n; i++)
 		text = assay_printf(m, "%s;%s", text, a->set.item[i]);
 	return text;
@@ -236,6 +236,12 @@ static bool telemetry_period(const char *text, int64_t *ns)
 	return true;
 }
 
+static bool step_ranges(const char *text)
+{
+	assay_step_choice choice;
+	return !text || assay_step_choice_of(assay_str_of(text), &choice);
+}
+
 static bool run_command(recording *r, const struct args *a, int64_t period, assay_err *err)
 {
 	strings env = {0};
@@ -289,6 +295,11 @@ static int record_run(const void *args, char **operands, int n)
 			a->a.telemetry);
 		return ASSAY_EXIT_USAGE;
 	}
+	if (!step_ranges(a->a.steps_from)) {
+		fprintf(stderr, "assay record: '%s' is not a value for --steps-from (RANGES)\n",
+			a->a.steps_from);
+		return ASSAY_EXIT_USAGE;
+	}
 	if (!make_dir(&r, a->a.out, &err)) {
 		assay_arena_free(&r.arena);
 		return fail(&err, err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL);
@@ -330,7 +341,8 @@ static const assay_opt opts[] = {
 	 AT(a.duration)},
 	{"only-range", 0, ASSAY_OPT_TEXT, "NAME",
 	 "Record GPU work and calls inside ranges of that name only.", AT(a.only_range)},
-	{"steps-from", 0, ASSAY_OPT_TEXT, "auto|NVTX|roctx", "Which ranges make the steps; auto.",
+	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
+	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
 	 "Tune the recorder: flush, ring, buffer, no_driver, no_api, no_nodes, skip.", AT(set)},

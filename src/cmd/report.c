@@ -16,7 +16,7 @@ enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
 	int64_t steps, top;
-	const char *precision, *config, *like, *html;
+	const char *steps_from, *precision, *config, *like, *html;
 	bool json;
 };
 
@@ -76,12 +76,13 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
 				  .precision = precision,
-				  .top = (uint32_t)a->top};
+				  .top = (uint32_t)a->top,
+				  .steps_from = a->steps_from};
 	assay_err err = {0};
 	int status = ASSAY_EXIT_OK;
 	if (!assay_run_analyze(run, &opts, &err)) {
 		assay_cmd_error(&err);
-		status = ASSAY_EXIT_FAIL;
+		status = err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL;
 	} else if (a->html && !assay_cmd_page(run, operands, a->html)) {
 		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
@@ -158,6 +159,10 @@ static int report_run(const void *args, char **operands, int n)
 static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
+	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
+	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name; as the "
+	 "recording was told, else auto.",
+	 offsetof(struct report_args, steps_from)},
 	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
 	 "Precision the run was meant to use.", offsetof(struct report_args, precision)},
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",

@@ -126,7 +126,7 @@ static int scopes_run(const void *args, char **operands, int n)
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_link(run);
-	assay_find_steps(run);
+	assay_find_steps(run, NULL);
 	assay_scopes(run, &(assay_scope_opts){.ops = a->ops, .python = a->python});
 	int status = ASSAY_EXIT_OK;
 	if (step >= 0 && !step_exists(run, step)) {

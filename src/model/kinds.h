@@ -162,7 +162,8 @@ typedef enum assay_scope_how {
 	X(RANGE, "ranges named like steps")                                                        \
 	X(DEVICE, "the step line of the device")                                                   \
 	X(REPEATED, "detected from the repetition of kernels")                                     \
-	X(ANNOTATION, "step annotations in the profile")
+	X(ANNOTATION, "step annotations in the profile")                                           \
+	X(CHOSEN, "ranges chosen with --steps-from")
 
 /* Why a device was idle. The host causes stand in the order in which they are looked for when a
  * thread does several of them at once. X(id, name, what it means) */

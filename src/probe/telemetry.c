@@ -1,11 +1,8 @@
-/* Telemetry: NVML when it is there, else the amdgpu driver's files in /sys. Columns and units are
- * those of docs/formats/smi.md; an absent value is an empty cell. Times are nanoseconds since 1970,
- * to which a capture's own clock is tied. */
+/* Telemetry as a table: an absent value is an empty cell; times are nanoseconds since 1970, to
+ * which a capture's own clock is tied. */
 #include "probe/telemetry.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -20,49 +17,27 @@
 
 #include "base/arena.h"
 #include "base/test.h"
-#include "vendor/nvml.h"
+#include "probe/telemetry_source.h"
 
-enum { DEVICES_MAX = 64, PCIE_DEVICES_MAX = 2 };
-
-/* X(column, header, decimals) */
-#define COLUMNS(X)                                                                                 \
-	X(UTIL, "util [%]", 0)                                                                     \
-	X(MEM_UTIL, "mem_util [%]", 0)                                                             \
-	X(MEM_USED, "mem_used [B]", 0)                                                             \
-	X(MEM_TOTAL, "mem_total [B]", 0)                                                           \
-	X(POWER, "power [W]", 3)                                                                   \
-	X(CLOCK_GFX, "clock_gfx [MHz]", 0)                                                         \
-	X(CLOCK_MEM, "clock_mem [MHz]", 0)                                                         \
-	X(TEMP, "temp [C]", 0)                                                                     \
-	X(TEMP_HOTSPOT, "temp_hotspot [C]", 0)                                                     \
-	X(TEMP_MEM, "temp_mem [C]", 0)                                                             \
-	X(THROTTLE, "throttle", 0)                                                                 \
-	X(PCIE_TX, "pcie_tx [B/s]", 0)                                                             \
-	X(PCIE_RX, "pcie_rx [B/s]", 0)                                                             \
-	X(ENERGY, "energy [J]", 3)
-
-enum column {
-#define X(id, header, decimals) COL_##id,
-	COLUMNS(X)
-#undef X
-		COL_COUNT
-};
 static const struct {
 	const char *header;
 	int decimals;
 } columns[] = {
 #define X(id, header, decimals) {header, decimals},
-	COLUMNS(X)
+	ASSAY_GPU_COLUMNS(X)
 #undef X
+};
+
+static const assay_gpu_source *const sources[] = {
+	&assay_source_nvml,
+	&assay_source_amdsmi,
+	&assay_source_sysfs,
 };
 
 struct assay_sampler {
 	assay_arena arena;
-	void *nvml_so;
-	assay_nvml nvml;
-	assay_nvml_device handle[DEVICES_MAX];
-	char *folder[DEVICES_MAX]; /* .../device of an AMD card */
-	char *hwmon[DEVICES_MAX];
+	const assay_gpu_source *source;
+	void *state;
 	assay_sampled sum;
 	int fd;
 	int64_t period_ns;
@@ -77,129 +52,6 @@ static void no_values(double *v)
 	for (int i = 0; i < COL_COUNT; i++)
 		v[i] = NAN;
 }
-
-/* ---- NVML ---- */
-
-static bool open_nvml(assay_sampler *s)
-{
-	s->nvml_so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!s->nvml_so)
-		return false;
-	unsigned n = 0;
-	if (!assay_nvml_bind(s->nvml_so, &s->nvml) || s->nvml.init() || s->nvml.count(&n))
-		return false;
-	for (unsigned i = 0; i < n && s->sum.devices < DEVICES_MAX; i++)
-		if (s->nvml.by_index(i, &s->handle[s->sum.devices]) == 0)
-			s->sum.devices++;
-	return s->sum.devices > 0;
-}
-
-static void sample_nvml(assay_sampler *s, uint32_t i, double *v)
-{
-	const assay_nvml *n = &s->nvml;
-	assay_nvml_device h = s->handle[i];
-	assay_nvml_utilization u;
-	assay_nvml_memory m;
-	unsigned x;
-	unsigned long long w;
-	if (n->utilization && !n->utilization(h, &u)) {
-		v[COL_UTIL] = u.gpu;
-		v[COL_MEM_UTIL] = u.memory;
-	}
-	if (n->memory && !n->memory(h, &m)) {
-		v[COL_MEM_USED] = (double)m.used;
-		v[COL_MEM_TOTAL] = (double)m.total;
-	}
-	if (n->power && !n->power(h, &x))
-		v[COL_POWER] = x / 1e3;
-	if (n->clock && !n->clock(h, ASSAY_NVML_CLOCK_SM, &x))
-		v[COL_CLOCK_GFX] = x;
-	if (n->clock && !n->clock(h, ASSAY_NVML_CLOCK_MEM, &x))
-		v[COL_CLOCK_MEM] = x;
-	if (n->temperature && !n->temperature(h, 0, &x))
-		v[COL_TEMP] = x;
-	if (n->throttle && !n->throttle(h, &w))
-		v[COL_THROTTLE] = (double)w;
-	if (n->energy && !n->energy(h, &w))
-		v[COL_ENERGY] = (double)w / 1e3;
-	if (s->sum.devices > PCIE_DEVICES_MAX) /* 40 ms a device: more would outlast the period */
-		return;
-	if (n->pcie && !n->pcie(h, ASSAY_NVML_PCIE_TX, &x))
-		v[COL_PCIE_TX] = x * 1e3;
-	if (n->pcie && !n->pcie(h, ASSAY_NVML_PCIE_RX, &x))
-		v[COL_PCIE_RX] = x * 1e3;
-}
-
-/* ---- sysfs of amdgpu ---- */
-
-/* The number in a small file; NaN when it is not there. */
-static double read_number(const char *folder, const char *name)
-{
-	char path[512], text[64];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return NAN;
-	text[n] = 0;
-	char *end;
-	double v = strtod(text, &end);
-	return end == text ? NAN : v;
-}
-
-static bool is_amd(const char *folder)
-{
-	char path[512], text[16] = "";
-	snprintf(path, sizeof path, "%s/vendor", folder);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	return n >= 6 && !strncmp(text, "0x1002", 6);
-}
-
-static bool open_sysfs(assay_sampler *s, const char *root)
-{
-	glob_t g = {0}, h = {0};
-	if (glob(assay_printf(&s->arena, "%s/sys/class/drm/card*/device", root), 0, NULL, &g) ==
-	    0) {
-		for (size_t i = 0; i < g.gl_pathc && s->sum.devices < DEVICES_MAX; i++) {
-			const char *name = strstr(g.gl_pathv[i], "/card");
-			if (strchr(name, '-') ||
-			    !is_amd(g.gl_pathv[i])) /* card0-DP-1 is a socket */
-				continue;
-			uint32_t d = s->sum.devices++;
-			s->folder[d] = assay_printf(&s->arena, "%s", g.gl_pathv[i]);
-			s->hwmon[d] = assay_printf(&s->arena, "%s/hwmon/none", g.gl_pathv[i]);
-			if (glob(assay_printf(&s->arena, "%s/hwmon/hwmon*", g.gl_pathv[i]), 0, NULL,
-				 &h) == 0)
-				s->hwmon[d] = assay_printf(&s->arena, "%s", h.gl_pathv[0]);
-			globfree(&h);
-		}
-	}
-	globfree(&g);
-	return s->sum.devices > 0;
-}
-
-static void sample_sysfs(assay_sampler *s, uint32_t i, double *v)
-{
-	const char *f = s->folder[i], *h = s->hwmon[i];
-	v[COL_UTIL] = read_number(f, "gpu_busy_percent");
-	v[COL_MEM_UTIL] = read_number(f, "mem_busy_percent");
-	v[COL_MEM_USED] = read_number(f, "mem_info_vram_used");
-	v[COL_MEM_TOTAL] = read_number(f, "mem_info_vram_total");
-	double power = read_number(h, "power1_average"); /* newer parts have only power1_input */
-	v[COL_POWER] = (isnan(power) ? read_number(h, "power1_input") : power) / 1e6;
-	v[COL_CLOCK_GFX] = read_number(h, "freq1_input") / 1e6;
-	v[COL_CLOCK_MEM] = read_number(h, "freq2_input") / 1e6;
-	v[COL_TEMP] = read_number(h, "temp1_input") / 1e3;
-	v[COL_TEMP_HOTSPOT] = read_number(h, "temp2_input") / 1e3;
-	v[COL_TEMP_MEM] = read_number(h, "temp3_input") / 1e3;
-}
-
-/* ---- the table ---- */
 
 static bool write_text(assay_sampler *s, const char *p, size_t n)
 {
@@ -242,10 +94,7 @@ static void sample_all(assay_sampler *s)
 		double v[COL_COUNT];
 		no_values(v);
 		int64_t time = now_real();
-		if (s->folder[i])
-			sample_sysfs(s, i, v);
-		else
-			sample_nvml(s, i, v);
+		s->source->sample(s->state, i, time, v);
 		write_row(s, time, i, v);
 	}
 }
@@ -272,11 +121,12 @@ static void *sampler_thread(void *arg)
 
 static bool find_devices(assay_sampler *s, const char *root)
 {
-	if (!*root && open_nvml(s))
-		s->sum.from = "NVML";
-	else if (open_sysfs(s, root))
-		s->sum.from = "sysfs";
-	return s->sum.from != NULL;
+	for (size_t i = 0; i < sizeof sources / sizeof *sources && !s->state; i++) {
+		s->source = sources[i];
+		s->state = sources[i]->open(&s->arena, root, &s->sum.devices);
+	}
+	s->sum.from = s->state ? s->source->name : NULL;
+	return s->state != NULL;
 }
 
 assay_sampler *assay_sampler_start(const char *csv, const char *root, int64_t period_ns)
@@ -319,10 +169,8 @@ assay_sampled assay_sampler_stop(assay_sampler *s)
 		sample_all(s);
 		close(s->fd);
 	}
-	if (s->nvml_so && s->nvml.shutdown)
-		s->nvml.shutdown();
-	if (s->nvml_so)
-		dlclose(s->nvml_so);
+	if (s->state && s->source->close)
+		s->source->close(s->state);
 	assay_sampled sum = s->sum;
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->wake);

@@ -10,7 +10,7 @@
 typedef struct assay_sampler assay_sampler;
 
 typedef struct assay_sampled {
-	const char *from; /* "NVML", "sysfs", or NULL: no GPU to sample, no file made */
+	const char *from; /* "NVML", "AMD SMI", "sysfs", or NULL: no GPU to sample, no file made */
 	uint32_t devices;
 	uint64_t rows;
 } assay_sampled;

@@ -12,29 +12,33 @@ static inline bool take_text(assay_json *j, assay_str *s, bool *escaped)
 	return json_text(j, s, escaped);
 }
 
-static __attribute__((noinline)) bool other_member(assay_json *j, const chrome_words *words,
-						   uint8_t *expect, int *id, assay_str *key)
+enum { NO_MEMBER = -1 };
+
+static __attribute__((noinline)) int other_member(assay_json *j, const chrome_words *words,
+						  uint8_t *expect, int unknown)
 {
-	if (!assay_json_member(j, key))
-		return false;
-	*id = chrome_word_find(words, key->p, key->n);
-	if (*id >= 0)
-		*expect = (uint8_t)*id;
-	return true;
+	assay_str key;
+	if (!assay_json_member(j, &key))
+		return NO_MEMBER;
+	int id = chrome_word_find(words, key.p, key.n);
+	if (id < 0)
+		return unknown;
+	*expect = (uint8_t)id;
+	return id;
 }
 
 /* assay_json_member() for the layout writers use: at most one comma, the expected key, ':' and at
- * most one space. Anything else is left to the general one. Sets *id, and what to expect next time.
- */
-static inline __attribute__((always_inline)) bool
-next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id, assay_str *key)
+ * most one space. Anything else is left to the general one. Returns the key's id, or unknown, or
+ * NO_MEMBER at the end and after a failure; sets what to expect next time. */
+static inline __attribute__((always_inline)) int
+next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int unknown)
 {
 	const char *p = simd_skip_space(j->p, j->end);
 	const chrome_word *w = &words->by_id[*expect];
 	if (*p == '}' && p < j->end) {
 		j->p = p + 1;
 		j->fresh = false;
-		return false;
+		return NO_MEMBER;
 	}
 	if (j->fresh || *p == ',') {
 		p = simd_skip_space(p + !j->fresh, j->end);
@@ -42,15 +46,27 @@ next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int *id, 
 		if (*p == '"' && chrome_word_is(w, p + 1) && value[0] == '"' && value[1] == ':') {
 			value += 2 + (value[2] == ' ');
 			if ((unsigned char)*value > ' ' && value < j->end) {
-				*key = (assay_str){p + 1, w->n};
-				*id = w->id;
 				j->p = value;
 				j->fresh = false;
-				return true;
+				return *expect;
 			}
 		}
 	}
-	return other_member(j, words, expect, id, key);
+	return other_member(j, words, expect, unknown);
+}
+
+static inline bool take_phase(assay_json *j, char *ph)
+{
+	assay_str s;
+	if (j->p[0] == '"' && j->p[1] >= 'A' && j->p[2] == '"' && j->p[1] != '\\') {
+		*ph = j->p[1];
+		j->p += 3;
+		return true;
+	}
+	if (!assay_json_skip(j, &s))
+		return false;
+	*ph = s.n == 3 && s.p[0] == '"' ? s.p[1] : 0;
+	return true;
 }
 
 static inline bool take_ident(assay_json *j, chrome_worker *w, int which, chrome_ident *id)
@@ -186,6 +202,15 @@ static inline void leave(chrome_worker *w, struct leftovers *l, const char *from
 	l->to = to;
 }
 
+/* The next key's quote, behind commas and white space. */
+static const char *key_behind(const char *p, const char *end)
+{
+	do
+		p = simd_skip_space(p, end);
+	while (*p == ',' && p++ < end);
+	return p;
+}
+
 static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev)
 {
 	const char *start = j->p;
@@ -194,16 +219,17 @@ static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, c
 	if (!assay_json_enter(j, '{'))
 		return false;
 	uint8_t *after = w->next_arg[ev->cat_id < 0 ? CHROME_CATS : ev->cat_id];
-	int id = CHROME_ARG_COUNT;
-	for (assay_str key;
-	     next_member(j, &c->args, &after[id < 0 ? CHROME_ARG_COUNT : id], &id, &key);) {
-		if (id >= 0 && take_arg(j, ev, id)) {
+	const char *before = j->p;
+	for (int id = CHROME_ARG_COUNT;
+	     (id = next_member(j, &c->args, &after[id], CHROME_ARG_COUNT)) != NO_MEMBER;
+	     before = j->p) {
+		if (id != CHROME_ARG_COUNT && take_arg(j, ev, id)) {
 			l.open = false;
 			continue;
 		}
 		if (!assay_json_skip(j, NULL))
 			return false;
-		leave(w, &l, key.p - 1, j->p);
+		leave(w, &l, key_behind(before, j->end), j->p);
 	}
 	if (!assay_json_ok(j))
 		return false;
@@ -277,10 +303,7 @@ static inline bool take_member(const chrome *c, chrome_worker *w, assay_json *j,
 	assay_str s = {0};
 	switch (key) {
 	case CHROME_KEY_PH:
-		if (!assay_json_skip(j, &s))
-			return false;
-		ev->ph = s.n == 3 && s.p[0] == '"' ? s.p[1] : 0;
-		return true;
+		return take_phase(j, &ev->ph);
 	case CHROME_KEY_CAT:
 		return take_category(c, w, j, ev);
 	case CHROME_KEY_NAME:
@@ -323,10 +346,8 @@ bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json 
 	ev->pid.num = ev->tid.num = ev->cat_id = -1;
 	if (!assay_json_enter(j, '{'))
 		return false;
-	int id = CHROME_KEY_COUNT;
-	for (assay_str key;
-	     next_member(j, &c->keys, &w->next_key[ev->ph & 7][id < 0 ? CHROME_KEY_COUNT : id], &id,
-			 &key);)
+	for (int id = CHROME_KEY_COUNT; (id = next_member(j, &c->keys, &w->next_key[ev->ph & 7][id],
+							  CHROME_KEY_COUNT)) != NO_MEMBER;)
 		if (!take_member(c, w, j, ev, id))
 			return false;
 	return assay_json_ok(j);

@@ -242,7 +242,10 @@ _Static_assert(CHROME_SEEN == 1 << 9, "the slot is the top nine bits");
 
 /* A new row whose columns the caller sets all: skips filling in absent values. */
 #define NEW_ROW(w, table)                                                                          \
-	(assay_reserve(&(w)->part.t, ASSAY_T_##table, 1), (uint32_t)(w)->part.t.table.n++)
+	((w)->part.t.table.n < (w)->part.t.table.cap                                               \
+		 ? (void)0                                                                         \
+		 : assay_reserve(&(w)->part.t, ASSAY_T_##table, 1),                                \
+	 (uint32_t)(w)->part.t.table.n++)
 
 static uint32_t op_detail(chrome_worker *w, const chrome_event *ev)
 {

@@ -1,7 +1,7 @@
 /* rocprofv3's SQLite database (rocpd), schema 3. Tables of one process end in _<uuid>; the views
- * with the plain names only gather them. Ids count per process, so each suffix is read on its own,
- * from its tables, and names are joined here: SQL joins cost several times the rest. Kernels belong
- * to API calls by event.stack_id; event.correlation_id is the external id. */
+ * with the plain names only gather them, and are read where there is nothing else. Ids count per
+ * process, so each is read on its own, and names are joined here: SQL joins cost several times the
+ * rest. Kernels belong to API calls by event.stack_id; event.correlation_id is the external id. */
 #include "read/reader.h"
 
 #include <sqlite3.h>
@@ -326,31 +326,73 @@ static void read_instance(assay_rocpd_db *db, const char *suffix)
 	assay_rocpd_names_free(&x);
 }
 
-typedef assay_vec(const char *) suffixes;
+/* A process: tables of its own, named with a suffix, or rows of its own in shared ones. */
+typedef struct process {
+	const char *suffix, *guid; /* guid NULL: the tables are its own */
+} process;
+typedef assay_vec(process) processes;
 
-/* A database without suffixed tables has one instance, with none. */
-static void find_suffixes(assay_rocpd_db *db, suffixes *out)
+static bool known_guid(const processes *list, assay_str guid)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (assay_str_is(guid, list->p[i].guid))
+			return true;
+	return false;
+}
+
+/* Without suffixes: the processes that share the tables, or views that gather others, told apart by
+ * guid. */
+static void find_guids(assay_rocpd_db *db, processes *out)
+{
+	if (!assay_rocpd_select(db, "rocpd_info_process", ASSAY_ROCPD_COLUMNS("guid")))
+		return;
+	while (assay_rocpd_next(db) && out->n < INSTANCES_MAX) {
+		assay_str guid = assay_rocpd_text(db, 0);
+		if (!known_guid(out, guid))
+			*assay_push(out) = (process){"", assay_dup(&db->scratch, guid)};
+	}
+	if (out->n > 1)
+		return;
+	out->n = 0;
+	*assay_push(out) = (process){"", NULL};
+}
+
+static void find_processes(assay_rocpd_db *db, processes *out)
 {
 	static const char first[] = "rocpd_info_process_";
 	for (size_t i = 0; i < db->names.n && out->n < INSTANCES_MAX; i++)
 		if (assay_str_starts(db->names.p[i], first))
-			*assay_push(out) = db->names.p[i].p + strlen(first) - 1;
-	if (!out->n && assay_rocpd_exists(db, "rocpd_info_process"))
-		*assay_push(out) = "";
+			*assay_push(out) = (process){db->names.p[i].p + strlen(first) - 1, NULL};
+	if (!out->n)
+		find_guids(db, out);
+}
+
+static uint64_t events(const assay_tables *t)
+{
+	return t->host.n + t->gpu.n + t->alloc.n + t->pmc.n + t->sync.n + t->mark.n;
+}
+
+static void read_process(assay_rocpd_db *db, const process *p)
+{
+	uint64_t before = events(&db->part->t);
+	db->guid = p->guid;
+	read_instance(db, p->suffix);
+	db->part->t.source.records[db->part->source] += events(&db->part->t) - before;
 }
 
 static bool read_schema3(assay_rocpd_db *db, assay_err *err)
 {
-	suffixes found = {0};
+	processes found = {0};
 	uint32_t first = db->part->source;
-	find_suffixes(db, &found);
+	find_processes(db, &found);
 	bool any = found.n > 0;
-	const char *regions = any ? assay_printf(&db->scratch, "rocpd_region%s", found.p[0]) : "";
+	const char *regions =
+		any ? assay_printf(&db->scratch, "rocpd_region%s", found.p[0].suffix) : "";
 	bool draft = any && assay_rocpd_has_column(db, regions, "start_id");
 	for (size_t i = 0; i < found.n && !draft; i++) {
 		if (i)
 			assay_rocprof_next_source(db->part, first);
-		read_instance(db, found.p[i]);
+		read_process(db, &found.p[i]);
 	}
 	db->part->source = first;
 	assay_vec_free(&found);
@@ -604,6 +646,79 @@ TEST(merged_rocpd_databases_keep_their_processes_apart)
 	CHECK(!strcmp(assay_z(run, t->host.name[3]), "other"));
 	CHECK(t->track.source[t->gpu.track[2]] == 1 && run->part.source == 0);
 	assay_run_free(run);
+	return 0;
+}
+
+/* Run sql for each table rocpd_NAME_a; @ stands for rocpd_NAME. Returns how many there were. */
+static int for_tables(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *list = NULL;
+	char *all[64];
+	int n = 0;
+	sqlite3_prepare_v2(db,
+			   "SELECT replace(?1, '@', substr(name, 1, length(name) - 2)) FROM "
+			   "sqlite_master WHERE type = 'table' AND name GLOB 'rocpd_*_a'",
+			   -1, &list, NULL);
+	sqlite3_bind_text(list, 1, sql, -1, NULL);
+	while (n < 64 && sqlite3_step(list) == SQLITE_ROW)
+		all[n++] = sqlite3_mprintf("%s", sqlite3_column_text(list, 0));
+	sqlite3_finalize(list);
+	for (int i = 0; i < n; i++) {
+		sqlite3_exec(db, all[i], NULL, NULL, NULL); /* some tables have no guid */
+		sqlite3_free(all[i]);
+	}
+	return n;
+}
+
+static assay_run *read_variant(const char *statements, bool *ok)
+{
+	char path[64];
+	assay_err err = {0};
+	sqlite3 *sql = temp_db(path);
+	bool made = fill(sql, "_a", false) && fill(sql, "_b", false);
+	sqlite3_exec(sql, "UPDATE rocpd_string_b SET string='other' WHERE id=2", NULL, NULL, NULL);
+	for_tables(sql, "UPDATE @_b SET guid = 'h'");
+	for_tables(sql, statements);
+	made &= for_tables(sql, "") == 0;
+	sqlite3_close(sql);
+	assay_run *run = read_db(path, ok, &err);
+	unlink(path);
+	*ok &= made;
+	return run;
+}
+
+static const char views_of_one[] = "DROP TABLE @_b; ALTER TABLE @_a RENAME TO \"t-@\";"
+				   "CREATE VIEW @ AS SELECT * FROM \"t-@\"";
+static const char views_of_two[] =
+	"ALTER TABLE @_a RENAME TO \"t-@\"; ALTER TABLE @_b RENAME TO \"u-@\";"
+	"CREATE VIEW @ AS SELECT * FROM \"t-@\" UNION ALL SELECT * FROM \"u-@\"";
+static const char tables_of_two[] =
+	"CREATE TABLE @ AS SELECT * FROM @_a UNION ALL SELECT * FROM @_b;"
+	"DROP TABLE @_a; DROP TABLE @_b";
+
+TEST(a_database_that_shows_only_views_is_read_through_them)
+{
+	bool ok;
+	assay_run *run = read_variant(views_of_one, &ok);
+	CHECK(ok && run->part.t.source.n == 1 && !check_rows(run));
+	CHECK_EQ(run->part.t.source.records[0], 8);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(processes_that_share_tables_are_told_apart_by_guid)
+{
+	static const char *const variants[] = {views_of_two, tables_of_two};
+	for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+		bool ok;
+		assay_run *run = read_variant(variants[i], &ok);
+		const assay_tables *t = &run->part.t;
+		CHECK(ok && t->source.n == 2 && t->gpu.n == 4 && t->host.n == 6);
+		CHECK(!strcmp(assay_z(run, t->host.name[0]), "hipLaunchKernel"));
+		CHECK(!strcmp(assay_z(run, t->host.name[3]), "other"));
+		CHECK(t->track.source[t->gpu.track[2]] == 1 && run->part.source == 0);
+		assay_run_free(run);
+	}
 	return 0;
 }
 

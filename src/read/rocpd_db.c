@@ -219,7 +219,7 @@ static bool list_names(assay_rocpd_db *db, assay_err *err)
 {
 	static const char text[] =
 		"SELECT name, rootpage FROM sqlite_master WHERE name >= 'rocpd_' AND "
-		"name < 'rocpd`' AND type = 'table' AND rootpage > 0";
+		"name < 'rocpd`' AND (type = 'view' OR (type = 'table' AND rootpage > 0))";
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db->sql, text, -1, &stmt, NULL);
 	if (rc == SQLITE_OK)
@@ -373,7 +373,8 @@ bool assay_rocpd_has_column(assay_rocpd_db *db, const char *table, const char *c
 static bool start_walk(assay_rocpd_db *db, const layout *l, int n)
 {
 	assay_rocpd_walk *w = &db->walk;
-	if (!l->plain || !db->pages.p)
+	uint32_t root = db->roots.p[find_table(db, db->table)];
+	if (!l->plain || !db->pages.p || !root || db->guid)
 		return false;
 	memset(w->column_of, -1, sizeof w->column_of);
 	memset(w->value, 0, sizeof w->value);
@@ -385,17 +386,20 @@ static bool start_walk(assay_rocpd_db *db, const layout *l, int n)
 		w->column_of[l->fields[i]] = (int8_t)i;
 		w->fields = l->fields[i] + 1 > w->fields ? l->fields[i] + 1 : w->fields;
 	}
-	return assay_rocpd_walk_start(w, &db->pages, db->roots.p[find_table(db, db->table)]);
+	return assay_rocpd_walk_start(w, &db->pages, root);
 }
 
 static bool start_statement(assay_rocpd_db *db, const layout *l, const char *const columns[], int n)
 {
+	bool some = db->guid && assay_rocpd_has_column(db, db->table, "guid");
 	sqlite3_str *text = sqlite3_str_new(db->sql);
 	sqlite3_str_appendall(text, "SELECT ");
 	for (int i = 0; i < n; i++)
 		sqlite3_str_appendf(text, l->fields[i] >= 0 ? "%s\"%w\"" : "%sNULL", i ? ", " : "",
 				    columns[i]);
 	sqlite3_str_appendf(text, " FROM \"%w\"", db->table);
+	if (some)
+		sqlite3_str_appendf(text, " WHERE guid = %Q", db->guid);
 	db->rows = prepare(db, sqlite3_str_finish(text));
 	return db->rows != NULL;
 }

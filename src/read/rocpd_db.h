@@ -20,13 +20,14 @@ typedef struct assay_rocpd_db {
 	bool walking;       /* the select in progress is a walk, not a statement */
 	sqlite3_stmt *rows; /* the one select in progress */
 	const char *table;  /* it reads */
+	const char *guid;   /* only rows of this process, where several share tables; NULL: all */
 	/* What a file of this size can honestly hold or cost; a hostile one claims more. */
 	uint64_t rows_left, text_left, ticks_left;
 	bool warned, cut;
 	char number[40];            /* text of a cell that is a number */
 	assay_vec(char) image;      /* the database when it came packed or through a pipe */
-	assay_vec(assay_str) names; /* of tables */
-	assay_vec(uint32_t) roots;  /* their first pages */
+	assay_vec(assay_str) names; /* of tables and views */
+	assay_vec(uint32_t) roots;  /* their first pages, 0 for views */
 	assay_map name_at;
 	assay_arena scratch;
 } assay_rocpd_db;
@@ -34,8 +35,7 @@ typedef struct assay_rocpd_db {
 bool assay_rocpd_open(assay_rocpd_db *db, assay_run *run, assay_input *in, assay_err *err);
 void assay_rocpd_close(assay_rocpd_db *db);
 
-/* Whether there is a table of this name. Views and virtual tables, which run what their maker
- * wrote, do not count: rocpd's views only gather tables, which are read one by one. */
+/* Whether there is a table or view of this name. Virtual tables do not count. */
 bool assay_rocpd_exists(const assay_rocpd_db *db, const char *table);
 bool assay_rocpd_has_column(assay_rocpd_db *db, const char *table, const char *column);
 

@@ -266,6 +266,8 @@ const smi_quantity smi_quantities[] = {
 	 0,
 	 1e12,
 	 {{SMI_DMON, "txpci", "MB/s", 0}, {SMI_OWN, "pcie_tx", 0, 0}}},
+	{"xgmi_rx_bytes_per_s", SMI_BYTES_PER_S, 0, 1e13, {{SMI_OWN, "xgmi_rx", 0, 0}}},
+	{"xgmi_tx_bytes_per_s", SMI_BYTES_PER_S, 0, 1e13, {{SMI_OWN, "xgmi_tx", 0, 0}}},
 	{"energy_joules",
 	 SMI_JOULES,
 	 0,

@@ -94,7 +94,7 @@ void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf)
 	if (conf->all_api ||
 	    (!c->enable_runtime_api && !conf->no_api)) /* an old CUPTI knows only all or none */
 		c->enable(CUPTI_RUNTIME);
-	if (conf->all_api)
+	if (conf->all_api || (!c->enable_driver_api && !conf->no_api && !conf->no_driver))
 		c->enable(CUPTI_DRIVER);
 	for (uint32_t cbid = 1; !conf->all_api && cbid < CUPTI_CBID_MAX; cbid++) {
 		if (chosen[CUPTI_DOMAIN_RUNTIME][cbid] && c->enable_runtime_api &&

@@ -30,7 +30,7 @@ typedef struct assay_rt_config {
 	char dir[768];         /* run directory */
 	char rings[768];       /* directory of the ring files; the run directory when empty */
 	char range[128];       /* record only inside ranges of this name; empty: always */
-	char steps[16];        /* --steps-from, told to the reader */
+	char steps[128];       /* --steps-from, told to the reader */
 	char skip[64];         /* vendor record kinds to leave out, "36.38" */
 	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
 	uint32_t flush_ms;     /* default 100 */

@@ -12,8 +12,22 @@ void assay_calls_index(const assay_tables *t, assay_map *calls);
 uint32_t assay_calls_find(const assay_tables *t, const assay_map *calls, uint32_t track,
 			  uint64_t corr);
 
-/* Fills the step table from ProfilerStep markers on the host. */
-void assay_find_steps(assay_run *run);
+typedef enum assay_step_api {
+	ASSAY_STEPS_AUTO, /* whatever marks steps best */
+	ASSAY_STEPS_NVTX,
+	ASSAY_STEPS_ROCTX,
+} assay_step_api;
+
+/* Which ranges are steps. name is empty, or all of their names but for a number at the end. */
+typedef struct assay_step_choice {
+	assay_step_api api;
+	assay_str name;
+} assay_step_choice;
+
+/* From "auto", "NVTX" or "roctx", of any case, and ":NAME" after it. The name stays in text. */
+bool assay_step_choice_of(assay_str text, assay_step_choice *out);
+/* Fills the step table. NULL: as `assay record` was told. */
+void assay_find_steps(assay_run *run, const assay_step_choice *choice);
 
 /* Fills the wait and edge tables: what every wait waited for. docs/waits.md */
 void assay_waits(assay_run *run);

@@ -1,8 +1,12 @@
 /* Steps from what marks them: ProfilerStep on a host thread, else ranges that are named like steps,
- * else the step line that XLA draws on a device. The copies that newer Kineto puts on the GPU are
- * not steps: they span what the device did, often microseconds. */
+ * else the step line that XLA draws on a device; or the ranges that the user chose. The copies that
+ * newer Kineto puts on the GPU are not steps: they span what the device did, often microseconds. */
 #include "resolve/resolve.h"
 
+#include <strings.h>
+
+#include "base/input.h"
+#include "base/json.h"
 #include "base/test.h"
 
 static const char marker[] = "ProfilerStep";
@@ -54,19 +58,93 @@ static int64_t number_in(assay_str name)
 	return assay_str_i64((assay_str){name.p + at, end - at}, &n) ? n : -1;
 }
 
+bool assay_step_choice_of(assay_str text, assay_step_choice *out)
+{
+	static const struct {
+		const char *word;
+		assay_step_api api;
+	} words[] = {{"auto", ASSAY_STEPS_AUTO},
+		     {"nvtx", ASSAY_STEPS_NVTX},
+		     {"roctx", ASSAY_STEPS_ROCTX}};
+	int64_t colon = assay_str_find(text, ":");
+	assay_str word = {text.p, colon < 0 ? text.n : (size_t)colon};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (word.n != strlen(words[i].word) ||
+		    strncasecmp(word.p, words[i].word, word.n) != 0)
+			continue;
+		out->api = words[i].api;
+		out->name = colon < 0 ? (assay_str){0}
+				      : (assay_str){text.p + colon + 1, text.n - word.n - 1};
+		return colon < 0 || out->name.n > 0;
+	}
+	return false;
+}
+
+/* What `assay record --steps-from` was given: in each capture, and in run.json. */
+static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scratch)
+{
+	assay_step_choice choice = {0};
+	assay_str text = assay_meta_get(run, "steps_from"), options, value;
+	if (!text.n && (options = assay_meta_get(run, "run.options")).n) {
+		char *padded = assay_alloc(scratch, options.n + ASSAY_PAD);
+		memcpy(padded, options.p, options.n);
+		assay_json j = assay_json_on(padded, options.n);
+		assay_json_enter(&j, '{');
+		for (assay_str key; assay_json_member(&j, &key);) {
+			if (!assay_str_is(key, "steps_from") || assay_json_peek(&j) != '"')
+				assay_json_skip(&j, NULL);
+			else if (assay_json_text(&j, &value))
+				text = assay_json_unescape(scratch, value);
+		}
+	}
+	if (!assay_step_choice_of(text, &choice))
+		choice = (assay_step_choice){0};
+	return choice;
+}
+
 enum { PLAIN, MARKER_NAME, STEP_NAME };
 
+/* "train" chooses "train" and "train #12", not "trainer" or "train forward". */
+static bool chosen_name(assay_str name, assay_str chosen)
+{
+	if (name.n < chosen.n || memcmp(name.p, chosen.p, chosen.n) != 0)
+		return false;
+	for (size_t i = chosen.n; i < name.n; i++)
+		if ((name.p[i] | 32) >= 'a' && (name.p[i] | 32) <= 'z')
+			return false;
+	return true;
+}
+
+static uint8_t name_kind(assay_str name, const assay_step_choice *choice)
+{
+	if (choice->name.n)
+		return chosen_name(name, choice->name) ? STEP_NAME : PLAIN;
+	if (assay_str_starts(name, marker))
+		return MARKER_NAME;
+	return step_like(name) ? STEP_NAME : PLAIN;
+}
+
 /* What each interned name is: one look per name, not per row. */
-static uint8_t *name_kinds(assay_run *run, assay_arena *scratch)
+static uint8_t *name_kinds(assay_run *run, const assay_step_choice *choice, assay_arena *scratch)
 {
 	size_t n = run->part.strings.str.n;
 	uint8_t *is = assay_alloc(scratch, n + 1);
-	for (uint32_t i = 1; i < n; i++) {
-		assay_str name = assay_text(run, i);
-		is[i] = assay_str_starts(name, marker) ? MARKER_NAME
-			: step_like(name)              ? STEP_NAME
-						       : PLAIN;
-	}
+	for (uint32_t i = 1; i < n; i++)
+		is[i] = name_kind(assay_text(run, i), choice);
+	return is;
+}
+
+/* Sources whose ranges were made with roctx: rocprofiler's own files, and captures of its tool. */
+static bool *roctx_sources(assay_run *run, assay_arena *scratch)
+{
+	const assay_tables *t = &run->part.t;
+	bool *is = assay_alloc(scratch, t->source.n + 1);
+	for (size_t i = 0; i < t->source.n; i++)
+		is[i] = assay_str_starts(assay_text(run, t->source.format[i]), "roc");
+	for (size_t i = 0; i < t->meta.n; i++)
+		if (t->meta.source[i] < t->source.n &&
+		    assay_str_is(assay_text(run, t->meta.key[i]), "rocprofiler.version"))
+			is[t->meta.source[i]] = true;
 	return is;
 }
 
@@ -89,17 +167,36 @@ static bool is_range(uint8_t kind)
 	       kind == ASSAY_HOST_PROCESS_RANGE || kind == ASSAY_HOST_OTHER;
 }
 
-static void add_host_steps(assay_run *run, const uint8_t *is, uint8_t wanted)
+typedef struct looked_for {
+	assay_step_choice choice;
+	const uint8_t *is; /* by name */
+	const bool *roctx; /* by source */
+} looked_for;
+
+static bool chosen_api(const assay_run *run, const looked_for *f, uint32_t row)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t source = t->track.source[t->host.track[row]];
+	return f->choice.api == ASSAY_STEPS_AUTO ||
+	       (t->host.kind[row] == ASSAY_HOST_MARKER && source < t->source.n &&
+		f->roctx[source] == (f->choice.api == ASSAY_STEPS_ROCTX));
+}
+
+static void add_host_steps(assay_run *run, const looked_for *f, uint8_t wanted)
 {
 	const assay_host_table *h = &run->part.t.host;
 	for (uint32_t i = 0; i < h->n; i++) {
-		if (is[h->name[i]] != wanted || h->kind[i] == ASSAY_HOST_INSTANT)
+		if (f->is[h->name[i]] != wanted || h->kind[i] == ASSAY_HOST_INSTANT)
 			continue;
 		if (wanted == STEP_NAME && (!is_range(h->kind[i]) || h->dur[i] <= 0))
 			continue;
+		if (!chosen_api(run, f, i))
+			continue;
 		add_step(run, assay_group_of(&run->part.t, run->part.t.track.source[h->track[i]]),
 			 h->ts[i], h->dur[i], h->name[i],
-			 wanted == STEP_NAME ? ASSAY_STEP_RANGE : ASSAY_STEP_MARKER);
+			 f->choice.name.n      ? ASSAY_STEP_CHOSEN
+			 : wanted == STEP_NAME ? ASSAY_STEP_RANGE
+					       : ASSAY_STEP_MARKER);
 	}
 }
 
@@ -138,21 +235,30 @@ static void add_device_steps(assay_run *run)
 
 enum { MANY = 4096 }; /* step-like ranges; more than these are something else */
 
-void assay_find_steps(assay_run *run)
+/* Ranges that are only named like steps may be something else: too many of them, or a single one
+ * that is the whole run. */
+static void doubt_ranges(assay_step_table *s)
 {
-	assay_tables *t = &run->part.t;
+	if (!s->n || s->origin[0] != ASSAY_STEP_RANGE)
+		return;
+	if (s->n <= MANY)
+		drop_inner_steps(s);
+	if (s->n > MANY || s->n < 2)
+		s->n = 0;
+}
+
+void assay_find_steps(assay_run *run, const assay_step_choice *given)
+{
+	assay_step_table *s = &run->part.t.step;
 	assay_arena scratch = {0};
-	const uint8_t *is = name_kinds(run, &scratch);
-	add_host_steps(run, is, MARKER_NAME);
-	if (!t->step.n)
-		add_host_steps(run, is, STEP_NAME);
-	if (t->step.n && t->step.origin[0] == ASSAY_STEP_RANGE && t->step.n <= MANY)
-		drop_inner_steps(&t->step);
-	if (t->step.n > MANY && t->step.origin[0] == ASSAY_STEP_RANGE)
-		t->step.n = 0;
-	if (t->step.n && t->step.n < 2 && t->step.origin[0] == ASSAY_STEP_RANGE)
-		t->step.n = 0; /* one range is the whole run, not a step of it */
-	if (!t->step.n)
+	looked_for f = {.choice = given ? *given : recorded_choice(run, &scratch)};
+	f.is = name_kinds(run, &f.choice, &scratch);
+	f.roctx = roctx_sources(run, &scratch);
+	add_host_steps(run, &f, MARKER_NAME);
+	if (!s->n)
+		add_host_steps(run, &f, STEP_NAME);
+	doubt_ranges(s);
+	if (!s->n && f.choice.api == ASSAY_STEPS_AUTO && !f.choice.name.n)
 		add_device_steps(run);
 	assay_arena_free(&scratch);
 }
@@ -194,13 +300,67 @@ TEST(markers_win_and_inner_ranges_are_no_steps)
 	add_range(run, ASSAY_HOST_MARKER, "batch 0", 10, 20);
 	add_range(run, ASSAY_HOST_MARKER, "step 2", 100, 100);
 	add_range(run, ASSAY_HOST_OP, "step 3", 200, 100); /* an operator is no range */
-	assay_find_steps(run);
+	assay_find_steps(run, NULL);
 	CHECK_EQ(run->part.t.step.n, 2);
 	CHECK(run->part.t.step.number[1] == 2 && run->part.t.step.origin[1] == ASSAY_STEP_RANGE);
 	run->part.t.step.n = 0;
 	add_range(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#9", 300, 10);
-	assay_find_steps(run);
+	assay_find_steps(run, NULL);
 	CHECK(run->part.t.step.n == 1 && run->part.t.step.origin[0] == ASSAY_STEP_MARKER);
+	assay_run_free(run);
+	return 0;
+}
+
+static void add_source(assay_run *run, const char *format)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_source);
+	t->source.format[s] = assay_sid_of(run, format);
+	run->part.source = s;
+}
+
+static size_t steps_by(assay_run *run, const char *text)
+{
+	assay_step_choice choice = {0};
+	run->part.t.step.n = 0;
+	if (!assay_step_choice_of(assay_str_of(text), &choice))
+		return SIZE_MAX;
+	assay_find_steps(run, &choice);
+	return run->part.t.step.n;
+}
+
+TEST(the_user_chooses_which_ranges_are_steps)
+{
+	assay_run *run = assay_run_new();
+	add_source(run, "capture");
+	add_range(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#1", 0, 1000);
+	add_range(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
+	add_range(run, ASSAY_HOST_MARKER, "step 2", 100, 100);
+	add_range(run, ASSAY_HOST_MARKER, "epoch #7", 0, 900);
+	add_range(run, ASSAY_HOST_MARKER, "epochal", 0, 900);
+	add_range(run, ASSAY_HOST_ANNOTATION, "epoch #8", 900, 100);
+	CHECK_EQ(steps_by(run, "auto"), 1);
+	CHECK_EQ(steps_by(run, "NVTX"), 2);
+	CHECK_EQ(steps_by(run, "roctx"), 0);
+	CHECK_EQ(steps_by(run, "nvtx:epoch"), 1);
+	CHECK_EQ(run->part.t.step.number[0], 7);
+	CHECK_EQ(steps_by(run, "auto:epoch"), 2);
+	CHECK(steps_by(run, "nvtx:") == SIZE_MAX && steps_by(run, "steps") == SIZE_MAX);
+	assay_meta_add(&run->part, "rocprofiler.version", ASSAY_S("1.0.0"));
+	CHECK(steps_by(run, "NVTX") == 0 && steps_by(run, "roctx") == 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_recording_says_which_ranges_are_steps)
+{
+	assay_run *run = assay_run_new();
+	add_source(run, "capture");
+	add_range(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
+	add_range(run, ASSAY_HOST_MARKER, "epoch", 0, 900);
+	assay_meta_add(&run->part, "run.options", ASSAY_S("{\"steps_from\": \"nvtx:epoch\"}"));
+	assay_find_steps(run, NULL);
+	CHECK(run->part.t.step.n == 1 && run->part.t.step.dur[0] == 900);
 	assay_run_free(run);
 	return 0;
 }

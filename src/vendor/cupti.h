@@ -1,7 +1,6 @@
 /* What we use of CUPTI, in our own words: fields by name and place, checked against the headers of
- * CUDA 13.0 and the older records they still describe (`make abi-check CUPTI_INCLUDE=DIR`). Vendors
- * append fields and number the structs; we read prefixes, so one declaration serves 12.x and 13.x.
- */
+ * CUDA 12.0 to 13.4 (`make abi-check CUPTI_INCLUDE=DIR`). Vendors append fields and number the
+ * structs; we read prefixes, so one declaration serves 12.x and 13.x. */
 #ifndef ASSAY_VENDOR_CUPTI_H
 #define ASSAY_VENDOR_CUPTI_H
 
@@ -215,7 +214,7 @@ typedef struct cupti_lib {
 	cupti_result (*dropped)(void *context, uint32_t stream, size_t *n);
 	cupti_result (*flush_all)(uint32_t flag);
 	cupti_result (*callback_name)(int domain, uint32_t cbid, const char **name);
-	/* each of these may be NULL */
+	/* each of these may be NULL: calls one by one since 12.5, all_sync since 12.8 */
 	cupti_result (*enable_runtime_api)(uint32_t cbid, uint8_t on);
 	cupti_result (*enable_driver_api)(uint32_t cbid, uint8_t on);
 	cupti_result (*enable_all_sync)(uint8_t on);

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assay_reader_xplane.read(run, in, &err);
 	assay_input_close(in);
 	assay_link(run);
-	assay_find_steps(run);
+	assay_find_steps(run, NULL);
 	assay_scopes(run, &(assay_scope_opts){.ops = size & 1, .python = size & 2});
 	assay_derive(run);
 	assay_scope_times times;

@@ -1,6 +1,7 @@
 /* Compiled, never run: our declarations beside the vendor's own headers. Records that a release
- * numbered anew are compared in every numbering the headers still carry. usage: make abi-check
- * CUPTI_INCLUDE=DIR */
+ * numbered anew are compared in every numbering the headers carry; CUPTI_API_VERSION says since
+ * when (18: CUDA 12.0, 20: 12.2, 21: 12.3, 22: 12.4, 23: 12.5, 24: 12.6, 26: 12.8, 130001: 13.0).
+ * usage: make abi-check CUPTI_INCLUDE=DIR */
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 
@@ -38,7 +39,9 @@
 	FIELD(theirs, submitted, cupti_kernel, submitted)                                          \
 	FIELD(theirs, graphNodeId, cupti_kernel, graphNodeId)                                      \
 	FIELD(theirs, graphId, cupti_kernel, graphId)
+#if CUPTI_API_VERSION >= 130001
 FIELDS(CUpti_ActivityKernel10)
+#endif
 FIELDS(CUpti_ActivityKernel9)
 FIELDS(CUpti_ActivityKernel8)
 #undef FIELDS
@@ -58,7 +61,9 @@ FIELDS(CUpti_ActivityKernel8)
 	FIELD(theirs, correlationId, cupti_memcpy, correlationId)                                  \
 	FIELD(theirs, graphNodeId, cupti_memcpy, graphNodeId)                                      \
 	FIELD(theirs, graphId, cupti_memcpy, graphId)
+#if CUPTI_API_VERSION >= 26
 FIELDS(CUpti_ActivityMemcpy6)
+#endif
 FIELDS(CUpti_ActivityMemcpy5)
 #undef FIELDS
 
@@ -124,7 +129,9 @@ FIELDS(CUpti_ActivityAPI)
 	FIELD(theirs, cudaEventId, cupti_sync, cudaEventId)                                        \
 	FIELD(theirs, cudaEventSyncId, cupti_sync, cudaEventSyncId)                                \
 	FIELD(theirs, returnValue, cupti_sync, returnValue)
+#if CUPTI_API_VERSION >= 26
 FIELDS(CUpti_ActivitySynchronization2)
+#endif
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
@@ -148,7 +155,9 @@ FIELDS(CUpti_ActivitySynchronization)
 	FIELD(theirs, deviceId, cupti_event, deviceId)                                             \
 	FIELD(theirs, deviceTimestamp, cupti_event, deviceTimestamp)                               \
 	FIELD(theirs, cudaEventSyncId, cupti_event, cudaEventSyncId)
+#if CUPTI_API_VERSION >= 26
 FIELDS(CUpti_ActivityCudaEvent2)
+#endif
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
@@ -170,7 +179,9 @@ FIELDS(CUpti_ActivityCudaEvent)
 	FIELD(theirs, id, cupti_device, id)                                                        \
 	FIELD(theirs, uuid, cupti_device, uuid)                                                    \
 	FIELD(theirs, name, cupti_device, name)
+#if CUPTI_API_VERSION >= 20
 FIELDS(CUpti_ActivityDevice5)
+#endif
 FIELDS(CUpti_ActivityDevice4)
 #undef FIELDS
 
@@ -179,7 +190,9 @@ FIELDS(CUpti_ActivityDevice4)
 	FIELD(theirs, contextId, cupti_context, contextId)                                         \
 	FIELD(theirs, deviceId, cupti_context, deviceId)                                           \
 	FIELD(theirs, nullStreamId, cupti_context, nullStreamId)
+#if CUPTI_API_VERSION >= 23
 FIELDS(CUpti_ActivityContext3)
+#endif
 FIELDS(CUpti_ActivityContext)
 #undef FIELDS
 
@@ -206,7 +219,9 @@ FIELDS(CUpti_ActivityStream)
 	FIELD(theirs, streamId, cupti_memory, streamId)                                            \
 	FIELD(theirs, name, cupti_memory, name)                                                    \
 	FIELD(theirs, memoryPoolConfig.address, cupti_memory, poolAddress)
+#if CUPTI_API_VERSION >= 24
 FIELDS(CUpti_ActivityMemory4)
+#endif
 FIELDS(CUpti_ActivityMemory3)
 #undef FIELDS
 
@@ -218,8 +233,12 @@ FIELDS(CUpti_ActivityMemory3)
 	FIELD(theirs, end, cupti_overhead, end)                                                    \
 	FIELD(theirs, correlationId, cupti_overhead, correlationId)                                \
 	FIELD(theirs, objectId.pt.threadId, cupti_overhead, threadId)
+#if CUPTI_API_VERSION >= 22
 FIELDS(CUpti_ActivityOverhead3)
+#endif
+#if CUPTI_API_VERSION >= 21
 FIELDS(CUpti_ActivityOverhead2)
+#endif
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
@@ -231,7 +250,9 @@ FIELDS(CUpti_ActivityOverhead2)
 	FIELD(theirs, graphId, cupti_graph, graphId)                                               \
 	FIELD(theirs, contextId, cupti_graph, contextId)                                           \
 	FIELD(theirs, streamId, cupti_graph, streamId)
+#if CUPTI_API_VERSION >= 21
 FIELDS(CUpti_ActivityGraphTrace2)
+#endif
 FIELDS(CUpti_ActivityGraphTrace)
 #undef FIELDS
 
@@ -245,8 +266,10 @@ static_assert((int)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED == CUPTI_FLUSH_FORCED, "flus
 static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == CUPTI_THREAD_ID_SYSTEM, "thread id");
 static_assert((int)CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == CUPTI_ATTR_ZEROED_OUT_BUFFER,
 	      "attribute");
+#if CUPTI_API_VERSION >= 21
 static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == CUPTI_ATTR_PER_THREAD_BUFFER,
 	      "attribute");
+#endif
 static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == CUPTI_DOMAIN_DRIVER, "domain");
 static_assert((int)CUPTI_CB_DOMAIN_RUNTIME_API == CUPTI_DOMAIN_RUNTIME, "domain");
 static_assert((int)CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion == CUPTI_DRIVER_GET_VERSION,
@@ -273,9 +296,16 @@ int assay_abi_checked(void)
 	CUptiResult (*version)(uint32_t *) = cuptiGetVersion;
 	CUptiResult (*flush)(uint32_t) = cuptiActivityFlushAll;
 	CUptiResult (*dropped)(CUcontext, uint32_t, size_t *) = cuptiActivityGetNumDroppedRecords;
-	CUptiResult (*runtime)(CUpti_CallbackId, uint8_t) = cuptiActivityEnableRuntimeApi;
-	CUptiResult (*driver)(CUpti_CallbackId, uint8_t) = cuptiActivityEnableDriverApi;
-	CUptiResult (*sync)(uint8_t) = cuptiActivityEnableAllSyncRecords;
+	CUptiResult (*runtime)(CUpti_CallbackId, uint8_t) = NULL;
+	CUptiResult (*driver)(CUpti_CallbackId, uint8_t) = NULL;
+	CUptiResult (*sync)(uint8_t) = NULL;
+#if CUPTI_API_VERSION >= 23
+	runtime = cuptiActivityEnableRuntimeApi;
+	driver = cuptiActivityEnableDriverApi;
+#endif
+#if CUPTI_API_VERSION >= 26
+	sync = cuptiActivityEnableAllSyncRecords;
+#endif
 	CUptiResult (*time)(CUpti_TimestampCallbackFunc) = cuptiActivityRegisterTimestampCallback;
 	CUptiResult (*unsubscribe)(CUpti_SubscriberHandle) = cuptiUnsubscribe;
 	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =

@@ -49,6 +49,7 @@ def build():
     cc(FAKE + "/libcupti.so.13", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c")
     cc(FAKE + "/libcuda.so.1", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", "tests/fake/cuda.c")
     cc(FAKE + "/libnvidia-ml.so.1", "-fPIC", "-shared", "-Wl,-soname,libnvidia-ml.so.1", "tests/fake/nvml.c")
+    cc(FAKE + "/libamd_smi.so", "-fPIC", "-shared", "-Wl,-soname,libamd_smi.so", "tests/fake/amdsmi.c")
     cc(FAKE + "/program", "tests/record/program.c", FAKE + "/libcuda.so.1")
 
 
@@ -350,6 +351,23 @@ def a_full_ring_drops_counts_and_marks_the_gap():
     assert refused and all(r["first"] <= r["last"] for r in c.rows["LOST"] if r["why"] == 1)
 
 
+def steps_of(*args):
+    out = subprocess.run([ASSAY, "report", "--json", *args], capture_output=True, text=True, check=True).stdout
+    return json.loads(out)["run_metrics"]["steps"]
+
+
+@test
+def steps_come_from_the_ranges_that_were_chosen():
+    run, p = record("return", "5", opts=["--steps-from", "nvtx:even"], name="steps")
+    eq(steps_of(run), 3)
+    eq(steps_of(*glob.glob(run + "/*.asy")), 3)
+    eq([steps_of(run, "--steps-from", x) for x in ("NVTX:odd", "auto:odd", "nvtx:step")], [2, 2, 5])
+    out = subprocess.run([ASSAY, "report", run, "--steps-from", "roctx:even"], capture_output=True, text=True).stdout
+    assert "repetition" in out, out
+    for cmd in (["report", run, "--steps-from", "cupti"], ["record", "--steps-from", "nvtx:", "--", "true"]):
+        eq(subprocess.run([ASSAY, *cmd], capture_output=True).returncode, 2)
+
+
 @test
 def telemetry_is_sampled_beside_the_trace():
     run, p = record("return", opts=["--telemetry", "10"], name="tele")
@@ -362,6 +380,39 @@ def telemetry_is_sampled_beside_the_trace():
     assert all(j["start"]["unix_ns"] <= int(r[0]) <= j["stop"]["unix_ns"] for r in rows)
     eq(j["telemetry"], {"from": "NVML", "devices": 2, "rows": len(rows)})
     eq(os.path.exists(record("return", opts=["--telemetry", "off"])[0] + "/telemetry.csv"), False)
+
+
+def amd_telemetry(release):
+    """The last row of each GPU, by column."""
+    run = os.path.join(WORK, "amd" + release)
+    subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "10", "--", "sleep", "0.1"], check=True,
+                   env=dict(os.environ, LD_LIBRARY_PATH=FAKE, FAKE_NVML="fail", FAKE_AMDSMI=release))
+    eq(json.load(open(run + "/run.json"))["telemetry"]["from"], "AMD SMI")
+    rows = list(csv.DictReader(open(run + "/telemetry.csv")))
+    assert len(rows) > 6 and [r["gpu"] for r in rows[:4]] == ["0", "1", "0", "1"], len(rows)
+    return [{k: v for k, v in r.items() if v and k not in ("time [ns]", "gpu")} for r in rows[-2:]]
+
+
+MI300 = {"util [%]": "97", "mem_util [%]": "41", "mem_used [B]": "1048576", "mem_total [B]": "206141652992", "power [W]": "746.000",
+         "clock_gfx [MHz]": "2095", "clock_mem [MHz]": "1300", "temp_hotspot [C]": "61", "temp_mem [C]": "50", "energy [J]": "1000.000",
+         "xgmi_tx [B/s]": "0"}
+NAVI = {"util [%]": "3", "mem_total [B]": "1073741824", "power [W]": "25.000", "clock_gfx [MHz]": "500", "clock_mem [MHz]": "96",
+        "temp [C]": "44", "temp_hotspot [C]": "48", "throttle": str(1 << 36)}
+
+
+@test
+def telemetry_of_amd_comes_from_amd_smi_of_any_release():
+    for release, tells in (("352", {}), ("424", {}), ("1832", {"throttle": "1"}), ("4544", {"throttle": "1"})):
+        mi300, navi = amd_telemetry(release)
+        assert float(mi300.pop("xgmi_rx [B/s]")) > 0
+        eq(mi300, MI300 | tells)
+        eq(navi, NAVI)
+
+
+@test
+def an_amd_smi_that_finds_no_driver_is_left_alone():
+    run, p = record("return", opts=["--telemetry", "10"], env=dict(FAKE_NVML="fail", FAKE_AMDSMI="fail"))
+    eq((p.returncode, os.path.exists(run + "/telemetry.csv")), (0, False))
 
 
 @test
