@@ -37,8 +37,10 @@ static const assay_sym symbols[] = {CUPTI_SYMBOLS(SYM)};
 static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	uint8_t *p = NULL;
-	if (assay_share_request(buffer, size, max_records))
+	if (assay_share_request(buffer, size, max_records)) {
+		assay_share_held(1);
 		return;
+	}
 	for (size_t i = 0; i < POOL && !p; i++)
 		if (atomic_load_explicit(&cuda.pool[i], memory_order_relaxed))
 			p = atomic_exchange(&cuda.pool[i], NULL);
@@ -52,6 +54,7 @@ static void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records
 	uint64_t mark = assay_share_mark();
 	memcpy(p - HEADER, &mark, sizeof mark);
 	*buffer = p;
+	assay_share_held(1);
 }
 
 static void give_back(uint8_t *buffer, size_t used)
@@ -71,6 +74,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 	size_t dropped = 0;
 	if (!buffer)
 		return;
+	assay_share_held(-1);
 	if (valid && assay_rt_bulk_open()) {
 		atomic_fetch_add(&cuda.heard,
 				 assay_cuda_convert(&cuda.cupti, buffer, valid,

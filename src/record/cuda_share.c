@@ -1,4 +1,4 @@
-/* Standing in for seven functions of CUPTI, by the addresses that loaded libraries call them
+/* Standing in for eight functions of CUPTI, by the addresses that loaded libraries call them
  * through.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
@@ -6,11 +6,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { KINDS = 128, LENT = 256 };
@@ -34,6 +36,7 @@ static struct {
 	_Atomic(uint8_t *) spare;  /* a buffer of its own, asked for when its session started */
 	_Atomic size_t spare_size;
 	_Atomic(uint8_t *) lent[LENT];         /* its buffers that CUPTI holds */
+	_Atomic int held;                      /* buffers that CUPTI holds, ours too */
 	_Atomic(void *) subscriber;            /* its subscription to callbacks */
 	_Atomic unsigned long long seen_loads; /* dlpi_adds when we last looked */
 } share;
@@ -54,6 +57,11 @@ cupti_time_fn *assay_share_clock(void)
 }
 
 /* ---- buffers ---- */
+
+void assay_share_held(int step)
+{
+	atomic_fetch_add(&share.held, step);
+}
 
 static bool lend(uint8_t *buffer)
 {
@@ -206,6 +214,22 @@ static cupti_result disable(int kind)
 	return rc;
 }
 
+/* A forced flush tears the records of running work out unfinished, ours too. Work that is given a
+ * little time leaves whole ones, and nothing to force. */
+static cupti_result flush_all(uint32_t flag)
+{
+	enum { TRIES = 50 };
+	const struct timespec pause = {0, 1000000};
+	int saved = errno;
+	cupti_result rc = share.cupti->flush_all(0);
+	for (int i = 0; flag && atomic_load(&share.held) && i < TRIES; i++) {
+		nanosleep(&pause, NULL);
+		rc = share.cupti->flush_all(0);
+	}
+	errno = saved;
+	return flag && atomic_load(&share.held) ? share.cupti->flush_all(flag) : rc;
+}
+
 static cupti_result register_time(cupti_time_fn *fn)
 {
 	cupti_result rc = share.cupti->register_time ? share.cupti->register_time(fn) : 1;
@@ -259,6 +283,7 @@ static const struct {
 	{"cuptiActivityRegisterCallbacks", (any_fn *)register_callbacks, NULL},
 	{"cuptiActivityEnable", (any_fn *)enable, NULL},
 	{"cuptiActivityDisable", (any_fn *)disable, NULL},
+	{"cuptiActivityFlushAll", (any_fn *)flush_all, NULL},
 	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, NULL},
 	{"cuptiSubscribe", (any_fn *)subscribe, NULL},
 	{"cuptiUnsubscribe", (any_fn *)unsubscribe, NULL},

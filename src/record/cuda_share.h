@@ -17,6 +17,8 @@ bool assay_share_active(void);
 bool assay_share_wants(int kind);
 /* A buffer of the other profiler's for CUPTI to fill; false when it has no session. */
 bool assay_share_request(uint8_t **buffer, size_t *size, size_t *max_records);
+/* CUPTI got a buffer (1) or gave one back (-1). */
+void assay_share_held(int step);
 /* For a buffer of ours, when CUPTI gets it: a mark that tells later whether the other recorded
  * while it was filled. */
 uint64_t assay_share_mark(void);

@@ -170,11 +170,15 @@ API cupti_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t strea
 static bool all_complete(void)
 {
 	void *r = NULL;
-	while (cuptiActivityGetNextRecord(f.buffer, f.used, &r) == CUPTI_OK)
-		if (((cupti_kernel *)r)->kind == CUPTI_CONCURRENT_KERNEL &&
-		    !((cupti_kernel *)r)->end)
-			return false;
-	return true;
+	bool complete = true;
+	while (cuptiActivityGetNextRecord(f.buffer, f.used, &r) == CUPTI_OK) {
+		cupti_kernel *k = r;
+		if (k->kind != CUPTI_CONCURRENT_KERNEL || k->end)
+			continue;
+		k->end = k->completed && k->completed <= now() ? k->completed : 0;
+		complete = complete && k->end;
+	}
+	return complete;
 }
 API cupti_result cuptiActivityFlushAll(uint32_t flag)
 {
@@ -322,7 +326,8 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 		if (k) {
 			k->name = w->name;
 			k->start = start + 1000;
-			k->end = w->hangs ? 0 : start + 2000;
+			k->end = w->hangs || w->ms ? 0 : start + 2000;
+			k->completed = w->hangs ? 0 : start + 2000 + w->ms * 1000000u;
 			k->contextId = 1;
 			k->streamId = w->stream;
 			k->correlationId = corr;

@@ -9,6 +9,7 @@
 
 int cuInit(unsigned flags);
 int fake_launch(unsigned stream, const char *name);
+int fake_launch_slow(unsigned stream, const char *name, unsigned ms);
 int fake_record(unsigned event, unsigned stream);
 int fake_get_device(void);
 cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *, cupti_complete_fn *);
@@ -81,6 +82,8 @@ int main(int argc, char **argv)
 	work(20);
 	usleep(50000);
 	work(20);
+	if (argc == 1) /* still running when the session ends: a forced flush must not tear it */
+		fake_launch_slow(7, "slow", 10);
 	cuptiActivityDisable(CUPTI_CONCURRENT_KERNEL);
 	cuptiActivityDisable(CUPTI_RUNTIME);
 	cuptiActivityFlushAll(1);
