@@ -1,12 +1,11 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
 import { el, section, swatch } from "./dom.js";
-import { formatTime, shortName } from "./format.js";
+import { formatTime, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { PARTS, bar, legend } from "./sections.js";
 import { factTable, makeTable } from "./tables.js";
 
 const NAMES = ["before", "after"];
-const title = (run) => run.sources.map((s) => s.path).join(" + ");
 const plain = (name) => name.replaceAll("_", " ");
 
 const timeOr = (ns) => ns === null ? "unknown" : formatTime(ns);
@@ -31,7 +30,7 @@ function changeColumns(first) {
 export function compareHeader(runs, diff) {
 	return el("header", {},
 		el("h1", {}, "Before and after"),
-		factTable(runs.map((run, i) => [NAMES[i], title(run)])),
+		factTable(runs.map((run, i) => [NAMES[i], runTitle(run, true)])),
 		el("ol.verdicts", {}, el("li", {}, el("p", {}, el("b", {}, diff.sentence)))));
 }
 

@@ -71,3 +71,10 @@ export function extremes(values) {
 	}
 	return [low, high];
 }
+
+// What a run is called: its directory when `assay record` made it, else its files; whole: with the folders before.
+export function runTitle(run, whole = false) {
+	const own = run.sources.find((s) => s.format === "run")?.path;
+	const paths = own?.includes("/") ? [own.slice(0, own.lastIndexOf("/"))] : run.sources.map((s) => s.path);
+	return (whole ? paths : paths.map((p) => p.split("/").pop())).join(" + ");
+}

@@ -5,7 +5,7 @@ import { readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
 import { el, section, swatch } from "./dom.js";
 import { environmentDifferences } from "./environment.js";
-import { formatBytes, formatCount, formatTime } from "./format.js";
+import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { causeColour, familyColour } from "./palette.js";
 import { budget, devices, header, idle, kernels, ranks, scopes, steps, telemetry, trust, waits } from "./sections.js";
 import { Timeline } from "./timeline.js";
@@ -130,8 +130,7 @@ async function build(page) {
 		blocks[i].remove(); // the text is not needed again, and it is large
 	}
 	const bytes = Number(page.dataset.bytes) || runs.reduce((sum, r) => sum + r.data_bytes, 0);
-	const title = (run) => run.sources.map((s) => s.path.split("/").pop()).join(" + ");
-	document.title = `assay: ${runs.map(title).join(" → ")}`;
+	document.title = `assay: ${runs.map((run) => runTitle(run)).join(" → ")}`;
 	const help = helpDialog();
 	const { timelines, head, sections } = diff ? comparePage(runs, diff, help, bytes) : reportPage(runs[0], help, bytes);
 	const shown = sections.filter(Boolean);

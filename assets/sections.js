@@ -2,7 +2,7 @@
 import { spanLink } from "./details.js";
 import { el, folded, section, swatch } from "./dom.js";
 import { commands, environment } from "./environment.js";
-import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./timeline.js";
@@ -65,9 +65,8 @@ export function header(data) {
 	const steps = metricOf(data, "steps");
 	const versions = ["pytorch_version", "cuda_version", "rocm_version"].map((n) => metricOf(data, n)).filter(known)
 		.map((m) => `${{ pytorch_version: "PyTorch", cuda_version: "CUDA", rocm_version: "ROCm" }[m.name]} ${m.value}`);
-	const paths = data.sources.map((s) => s.path.split("/").pop());
 	return el("header", {},
-		el("h1", {}, paths.join(" + ")),
+		el("h1", {}, runTitle(data)),
 		...commands(data),
 		el("p.muted", {}, [whenText(data), ...versions].filter(Boolean).join(" · ")),
 		el("dl.tiles", {},

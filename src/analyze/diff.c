@@ -53,6 +53,7 @@ struct side {
 	assay_order order;
 	assay_window window;
 	assay_series step, part[4], cause[ASSAY_WHY_COUNT];
+	assay_series host_gap;   /* causes that neither data nor a missing launch explain */
 	assay_vec(double) steps; /* their lengths, sorted */
 	assay_map by_name;       /* string id->index in kernel */
 	assay_vec(struct kernel_sum) kernel;
@@ -73,11 +74,13 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Steps that warm up are in no figure, as they are in no budget. */
 static void step_series(struct side *s)
 {
 	const assay_step_table *t = &s->run->part.t.step;
+	uint64_t warmup = s->window.warmup;
 	for (size_t i = 0; i < t->n; i++)
-		if (t->source[i] == t->source[0] && t->dur[i] > 0)
+		if (t->source[i] == t->source[0] && t->dur[i] > 0 && (!warmup || !warmup--))
 			*assay_push(&s->steps) = (double)t->dur[i];
 	if (!s->steps.n)
 		*assay_push(&s->steps) = (double)(s->window.to - s->window.from);
@@ -132,7 +135,7 @@ static void part_series(struct side *s)
 	const assay_window *w = &s->window;
 	bool any = false;
 	for (size_t i = 0; i < t->n; i++) {
-		if (t->device[i] != w->device)
+		if (t->device[i] != w->device || t->start[i] < w->from)
 			continue;
 		const int64_t part[4] = {t->compute[i], t->exposed_comm[i], t->exposed_copy[i],
 					 t->idle[i]};
@@ -150,7 +153,7 @@ static uint32_t window_at(const struct side *s, int64_t time, uint32_t hint)
 {
 	const assay_step_time_table *t = &s->run->part.t.step_time;
 	for (uint32_t i = hint; i < t->n; i++) {
-		if (t->device[i] != s->window.device)
+		if (t->device[i] != s->window.device || t->start[i] < s->window.from)
 			continue;
 		if (t->start[i] > time)
 			break;
@@ -216,13 +219,70 @@ static void kernel_series(struct side *s)
 	}
 }
 
-/* Causes have no steps of their own: gaps between steps count too. The mean is exact, the noise is
- * taken from idle and step time. */
+static size_t step_before(const int64_t *starts, size_t n, int64_t time)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (starts[mid] <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : 0;
+}
+
+/* Idle time of a step is what lies before the next begins, so that waits between steps count; the
+ * last step has no next, and tells nothing of the spread. */
+static void add_causes(const struct side *s, const int64_t *starts, size_t n,
+		       double (*sum)[ASSAY_WHY_COUNT])
+{
+	const assay_tables *t = &s->run->part.t;
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		int64_t ts = t->gap.ts[gap];
+		if (t->gap.device[gap] == s->window.device && ts >= starts[0] && ts < starts[n - 1])
+			sum[step_before(starts, n, ts)][t->gap_part.cause[i]] +=
+				(double)t->gap_part.dur[i];
+	}
+}
+
 static void cause_series(struct side *s)
 {
-	double steps = s->window.steps ? (double)s->window.steps : 1;
+	const assay_step_time_table *t = &s->run->part.t.step_time;
+	assay_arena scratch = {0};
+	assay_vec(int64_t) starts = {0};
+	for (size_t i = 0; i < t->n; i++)
+		if (t->device[i] == s->window.device && t->start[i] >= s->window.from)
+			*assay_push(&starts) = t->start[i];
+	double(*sum)[ASSAY_WHY_COUNT] = assay_alloc(&scratch, (starts.n + 1) * sizeof *sum);
+	if (starts.n)
+		add_causes(s, starts.p, starts.n, sum);
+	for (size_t i = 0; i + 1 < starts.n; i++) {
+		double host = 0;
+		for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+			assay_series_add(&s->cause[c], sum[i][c]);
+			host += c == ASSAY_WHY_HOST_DATA || c == ASSAY_WHY_UNLINKED ? 0 : sum[i][c];
+		}
+		assay_series_add(&s->host_gap, host);
+	}
+	assay_vec_free(&starts);
+	assay_arena_free(&scratch);
+}
+
+static double cause_per_step(const struct side *s, int cause)
+{
+	return (double)s->window.cause[cause] / (s->window.steps ? (double)s->window.steps : 1);
+}
+
+static void diff_causes(assay_diff *d, const struct side *a, const struct side *b)
+{
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
-		assay_series_add(&s->cause[c], (double)s->window.cause[c] / steps);
+		*assay_push(&d->causes) =
+			(assay_delta){.name = assay_why_name[c],
+				      .a = cause_per_step(a, c),
+				      .b = cause_per_step(b, c),
+				      .noise = assay_series_noise(&a->cause[c], &b->cause[c])};
 }
 
 static void side_open(struct side *s, const assay_run *run)
@@ -320,17 +380,25 @@ static void diff_families(assay_diff *d)
 	}
 }
 
-/* Buckets of busy time vary as the part they are, idle ones as idle time does. */
-static double bucket_noise(const assay_diff *d, const char *name)
+static double bucket_noise(const assay_diff *d, const struct side *x, const struct side *y,
+			   const char *name)
 {
-	static const struct {
+	const struct {
 		const char *bucket;
-		int part;
-	} parts[] = {{"useful_gpu", 0}, {"comm_excess", 1}, {"exposed_copy", 2}};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (!strcmp(name, parts[i].bucket))
-			return d->parts.p[parts[i].part].noise;
-	return strcmp(name, "total") ? fmax(d->parts.p[3].noise, d->step.noise) : d->step.noise;
+		double noise;
+	} known[] = {
+		{"useful_gpu", d->parts.p[0].noise},
+		{"comm_excess", d->parts.p[1].noise},
+		{"exposed_copy", d->parts.p[2].noise},
+		{"data_wait", d->causes.p[ASSAY_WHY_HOST_DATA].noise},
+		{"host_gap", assay_series_noise(&x->host_gap, &y->host_gap)},
+		{"unexplained", d->causes.p[ASSAY_WHY_UNLINKED].noise},
+		{"total", d->step.noise},
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(name, known[i].bucket))
+			return known[i].noise;
+	return -1;
 }
 
 static double bucket_value(const assay_run *run, const char *name)
@@ -341,8 +409,9 @@ static double bucket_value(const assay_run *run, const char *name)
 		       : run->part.t.budget.value[r];
 }
 
-static void diff_budget(assay_diff *d, const assay_run *a, const assay_run *b)
+static void diff_budget(assay_diff *d, const struct side *before, const struct side *after)
 {
+	const assay_run *a = before->run, *b = after->run;
 	const assay_run *named = a->part.t.budget.n ? a : b; /* a run without GPU work has none */
 	const assay_budget_table *t = &named->part.t.budget;
 	for (size_t i = 0; i < t->n; i++) {
@@ -350,7 +419,7 @@ static void diff_budget(assay_diff *d, const assay_run *a, const assay_run *b)
 		assay_delta x = {.name = name,
 				 .a = bucket_value(a, name),
 				 .b = bucket_value(b, name),
-				 .noise = bucket_noise(d, name)};
+				 .noise = bucket_noise(d, before, after, name)};
 		if (!assay_str_is(assay_text(named, t->unit[i]), "ns")) {
 			x.unit = assay_dup(&d->arena, assay_text(named, t->unit[i]));
 			x.noise = -1;
@@ -409,8 +478,6 @@ static void judge_all(assay_diff *d)
 	double step = d->step.a > d->step.b ? d->step.a : d->step.b;
 	judge(&d->step, step);
 	judge_rows(d->parts.p, d->parts.n, step);
-	for (size_t i = 0; i < d->causes.n; i++)
-		d->causes.p[i].noise = fmax(d->parts.p[3].noise, d->step.noise);
 	judge_rows(d->causes.p, d->causes.n, step);
 	judge_rows(d->families.p, d->families.n, step);
 	judge_rows(d->kernels.p, d->kernels.n, step);
@@ -438,10 +505,8 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	diff_step(d, &x, &y);
 	for (int k = 0; k < 4; k++)
 		*assay_push(&d->parts) = assay_series_compare(parts[k], &x.part[k], &y.part[k]);
-	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
-		*assay_push(&d->causes) =
-			assay_series_compare(assay_why_name[c], &x.cause[c], &y.cause[c]);
-	diff_budget(d, a, b);
+	diff_causes(d, &x, &y);
+	diff_budget(d, &x, &y);
 	assay_diff_waits(d, run, (const assay_window[2]){x.window, y.window});
 	diff_kernels(d, &x, &y);
 	diff_families(d);

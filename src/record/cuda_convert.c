@@ -338,8 +338,10 @@ static void put_overhead(const void *record, size_t size)
 	if (!o->end || (state.limited && !assay_rt_wanted(boot_of(o->start))))
 		return;
 	uint32_t name = assay_rt_string(overhead_name(o->overheadKind));
+	uint32_t thread = o->objectKind == CUPTI_OBJECT_THREAD ? o->threadId : 0;
+	assay_rt_name_thread(thread);
 	assay_wire_overhead *w = assay_rt_bulk(ASSAY_WIRE_OVERHEAD, sizeof *w);
-	w->rec.thread = o->objectKind == CUPTI_OBJECT_THREAD ? o->threadId : 0;
+	w->rec.thread = thread;
 	w->start = boot_of(o->start);
 	w->end = boot_of(o->end);
 	w->name = name;
