@@ -430,31 +430,37 @@ static bool replay_changed(assay_path_graph *g, const assay_path_window *w,
 	return true;
 }
 
+static bool follow_graph(assay_run *run, assay_path_graph *g, const assay_path_window *w,
+			 const assay_path_what_ifs *rules, assay_path *out, assay_err *err)
+{
+	assay_path_marks marks;
+	assay_path_window_mark(g, w, &marks);
+	describe_graph(g, w, out);
+	assay_path_replay measured = path_of(g, w, &marks, &g->measured, g->base.dur, out);
+	memcpy(out->class, measured.class, sizeof out->class);
+	order_segs(out);
+	sum_kernels(g, out);
+	sum_scopes(run, out);
+	set_sentence(run, out);
+	assay_path_times times = assay_path_times_new(g);
+	assay_path_replay_with(g, &g->base, &times);
+	out->same = path_of(g, w, &marks, &times, g->base.dur, NULL);
+	return !rules->n || replay_changed(g, w, &marks, rules, &times, out, err);
+}
+
 bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *out, assay_err *err)
 {
 	assay_path_what_ifs rules = {0};
 	assay_path_window window;
 	assay_path_graph g;
-	assay_path_marks marks;
 	uint32_t group = main_group(run);
 	*out = (assay_path){.step = ASSAY_NO_ROW};
 	bool ok = assay_path_what_ifs_parse(&rules, opts->what_if, opts->what_ifs, err) &&
 		  assay_path_window_find(run, group, opts->step, &window, err);
 	if (ok) {
 		assay_path_graph_build(&g, run, group, window.until);
-		assay_path_window_mark(&g, &window, &marks);
-		describe_graph(&g, &window, out);
-		assay_path_replay measured =
-			path_of(&g, &window, &marks, &g.measured, g.base.dur, out);
-		memcpy(out->class, measured.class, sizeof out->class);
-		order_segs(out);
-		sum_kernels(&g, out);
-		sum_scopes(run, out);
-		set_sentence(run, out);
-		assay_path_times times = assay_path_times_new(&g);
-		assay_path_replay_with(&g, &g.base, &times);
-		out->same = path_of(&g, &window, &marks, &times, g.base.dur, NULL);
-		ok = !rules.n || replay_changed(&g, &window, &marks, &rules, &times, out, err);
+		ok = g.nodes ? follow_graph(run, &g, &window, &rules, out, err)
+			     : assay_path_nothing(err);
 		assay_path_graph_free(&g);
 	}
 	assay_vec_free(&rules);

@@ -173,6 +173,12 @@ static bool take_number(const assay_run *run, assay_path_window *w, const spans 
 	return false;
 }
 
+bool assay_path_nothing(assay_err *err)
+{
+	return assay_fail(err, ASSAY_FORMAT, 0,
+			  "nothing to follow: the input has neither GPU work nor host events");
+}
+
 bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
 			    assay_path_window *w, assay_err *err)
 {
@@ -195,11 +201,7 @@ bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
 	if (!ok)
 		return assay_fail(err, ASSAY_USAGE, 0, "the input has no step %lld",
 				  (long long)step);
-	if (w->from >= w->to)
-		return assay_fail(err, ASSAY_FORMAT, 0,
-				  "nothing to follow: the input has neither GPU work nor host "
-				  "events");
-	return true;
+	return w->from < w->to || assay_path_nothing(err);
 }
 
 /* ------------------------------------------------------------------ in the graph */
@@ -320,5 +322,6 @@ assay_path_bounds assay_path_window_in(const assay_path_graph *g, const assay_pa
 		b = whole(g, t, dur);
 		b.from = w->from;
 	}
+	b.from = b.from < b.to ? b.from : b.to; /* clocks that contradict the markers */
 	return b;
 }
