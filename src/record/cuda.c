@@ -80,7 +80,8 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 				 assay_cuda_convert(&cuda.cupti, buffer, valid,
 						    atomic_load(&cuda.sentinel_thread)));
 		assay_rt_bulk_close();
-		atomic_fetch_add(&cuda.buffers, 1);
+		if (!atomic_fetch_add(&cuda.buffers, 1))
+			assay_rt_exit_first(); /* CUDA is up, with its exit handlers */
 	}
 	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
 		assay_rt_lost(ASSAY_WIRE_LOST_VENDOR, dropped, NULL);
@@ -223,8 +224,7 @@ static void finish(void)
 {
 	if (!atomic_load(&cuda.ready) || atomic_load(&cuda.taken))
 		return;
-	cuda.cupti.flush_all(0);
-	cuda.cupti.flush_all(CUPTI_FLUSH_FORCED);
+	assay_share_flush(CUPTI_FLUSH_FORCED);
 }
 
 /* CUDA does not live on in a forked child; nothing of CUPTI may be touched there. */

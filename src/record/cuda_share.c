@@ -159,6 +159,20 @@ bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_
 	return true;
 }
 
+cupti_result assay_share_flush(uint32_t flag)
+{
+	enum { TRIES = 50 };
+	const struct timespec pause = {0, 1000000};
+	int saved = errno;
+	cupti_result rc = share.cupti->flush_all(0);
+	for (int i = 0; flag && atomic_load(&share.held) && i < TRIES; i++) {
+		nanosleep(&pause, NULL);
+		rc = share.cupti->flush_all(0);
+	}
+	errno = saved;
+	return flag && atomic_load(&share.held) ? share.cupti->flush_all(flag) : rc;
+}
+
 /* ---- what the other profiler calls instead of CUPTI ---- */
 
 static cupti_result register_callbacks(cupti_request_fn *request, cupti_complete_fn *complete)
@@ -214,22 +228,6 @@ static cupti_result disable(int kind)
 	return rc;
 }
 
-/* A forced flush tears the records of running work out unfinished, ours too. Work that is given a
- * little time leaves whole ones, and nothing to force. */
-static cupti_result flush_all(uint32_t flag)
-{
-	enum { TRIES = 50 };
-	const struct timespec pause = {0, 1000000};
-	int saved = errno;
-	cupti_result rc = share.cupti->flush_all(0);
-	for (int i = 0; flag && atomic_load(&share.held) && i < TRIES; i++) {
-		nanosleep(&pause, NULL);
-		rc = share.cupti->flush_all(0);
-	}
-	errno = saved;
-	return flag && atomic_load(&share.held) ? share.cupti->flush_all(flag) : rc;
-}
-
 static cupti_result register_time(cupti_time_fn *fn)
 {
 	cupti_result rc = share.cupti->register_time ? share.cupti->register_time(fn) : 1;
@@ -283,7 +281,7 @@ static const struct {
 	{"cuptiActivityRegisterCallbacks", (any_fn *)register_callbacks, NULL},
 	{"cuptiActivityEnable", (any_fn *)enable, NULL},
 	{"cuptiActivityDisable", (any_fn *)disable, NULL},
-	{"cuptiActivityFlushAll", (any_fn *)flush_all, NULL},
+	{"cuptiActivityFlushAll", (any_fn *)assay_share_flush, NULL},
 	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, NULL},
 	{"cuptiSubscribe", (any_fn *)subscribe, NULL},
 	{"cuptiUnsubscribe", (any_fn *)unsubscribe, NULL},

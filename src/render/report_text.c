@@ -13,6 +13,23 @@ void assay_page_heading(assay_page *p, const char *text)
 	fprintf(p->out, p->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
 
+/* Two processes without ranks may use one device, or call theirs by the same number. */
+static bool has_namesake(const assay_device_time_table *t, uint32_t d)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (i != d && t->device[i] == t->device[d] && t->source[i] != t->source[d])
+			return true;
+	return false;
+}
+
+static int64_t process_of(const assay_tables *t, uint32_t source)
+{
+	for (uint32_t i = 0; i < t->track.n; i++)
+		if (t->track.source[i] == source && t->track.kind[i] == ASSAY_TRACK_THREAD)
+			return t->track.pid[i];
+	return -1;
+}
+
 const char *assay_device_label(assay_page *p, uint32_t d)
 {
 	const assay_device_time_table *t = &p->run->part.t.device_time;
@@ -22,6 +39,9 @@ const char *assay_device_label(assay_page *p, uint32_t d)
 		return "unnamed";
 	if (rank >= 0)
 		return assay_printf(&p->scratch, "%d (rank %d)", t->device[d], rank);
+	int64_t pid = has_namesake(t, d) ? process_of(&p->run->part.t, t->source[d]) : -1;
+	if (pid >= 0)
+		return assay_printf(&p->scratch, "%d (pid %" PRId64 ")", t->device[d], pid);
 	return assay_printf(&p->scratch, "%d", t->device[d]);
 }
 
