@@ -350,7 +350,12 @@ static const assay_opt opts[] = {
 };
 
 static const assay_example examples[] = {
-	{"assay record -o $(mktemp -d) -- true", "a command that uses no GPU runs as ever"},
+	{"assay record -o $(mktemp -d) -- python3 -c 'print(42)'",
+	 "any program, with its arguments; the run goes into that directory"},
+	{"assay record --delay 5s --duration 20s -o $(mktemp -d) -- python3 -c 'print(42)'",
+	 "twenty seconds of a long run, without its start"},
+	{"assay record --steps-from NVTX:step -o $(mktemp -d) -- python3 -c 'print(42)'",
+	 "ranges \"step 1\", \"step 2\", ... are the steps"},
 };
 
 const assay_cmd assay_cmd_record = {
