@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "write/wait_rows.h"
+
 /* ------------------------------------------------------------------ rows */
 
 /* Rows on which waits are drawn: waits of one stream may overlap (two threads wait for it), and
@@ -74,13 +76,7 @@ static void assign_lanes(sync_rows *rows)
 	assay_map_free(&lines);
 }
 
-static int64_t stream_number(const chrome_out *c, uint32_t track)
-{
-	int64_t id = track == ASSAY_NO_ROW ? -1 : c->t->track.tid[track];
-	return id == UINT32_MAX ? -1 : id;
-}
-
-static void gather_syncs(const chrome_out *c, sync_rows *rows, assay_map *told)
+static void gather_syncs(const chrome_out *c, sync_rows *rows)
 {
 	const assay_sync_table *s = &c->t->sync;
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -88,52 +84,30 @@ static void gather_syncs(const chrome_out *c, sync_rows *rows, assay_map *told)
 		uint32_t track = s->track[i], source = t->source[track];
 		int64_t dur = s->dur[i] > 0 ? s->dur[i] : 0;
 		*assay_push(rows) =
-			(sync_row){s->ts[i],      s->ts[i] + dur,          source, i,
-				   t->pid[track], stream_number(c, track), 0,      false};
-		uint32_t w = chrome_wait_of(c, source, s->corr[i]);
-		if (w != ASSAY_NO_ROW)
-			*assay_map_at(told, w) = 1;
+			(sync_row){s->ts[i], s->ts[i] + dur, source,
+				   i,        t->pid[track],  assay_wait_stream(c->t, track),
+				   0,        false};
 	}
 }
 
-/* CUPTI's words for the kinds it has. */
-static const char *const cupti_names[ASSAY_WAIT_KIND_COUNT] = {
-	[ASSAY_WAIT_STREAM_WAIT] = "Stream Wait Event",
-	[ASSAY_WAIT_EVENT_SYNC] = "Event Sync",
-	[ASSAY_WAIT_STREAM_SYNC] = "Stream Sync",
-	[ASSAY_WAIT_DEVICE_SYNC] = "Context Sync",
-};
-
-/* Of a stream sync the stream waited for, of a stream wait the one that waits, else none. */
-static uint32_t row_track(const assay_wait_table *w, uint32_t i)
-{
-	return w->kind[i] == ASSAY_WAIT_STREAM_WAIT   ? w->consumer[i]
-	       : w->kind[i] == ASSAY_WAIT_STREAM_SYNC ? w->producer[i]
-						      : ASSAY_NO_ROW;
-}
-
-/* Waits that no sync row tells of, where more is known than that they were. */
-static void gather_waits(const chrome_out *c, sync_rows *rows, const assay_map *told)
+static void gather_waits(const chrome_out *c, sync_rows *rows)
 {
 	const assay_wait_table *w = &c->t->wait;
-	for (uint32_t i = 0; i < w->n; i++) {
-		bool blind = w->class[i] == ASSAY_WAIT_IS_LOST && w->event[i] == ASSAY_NO_HANDLE;
-		if (!cupti_names[w->kind[i]] || blind || w->thread[i] == ASSAY_NO_ROW ||
-		    assay_map_get(told, i) != ASSAY_MAP_ABSENT)
-			continue;
-		uint32_t track = row_track(w, i);
-		int64_t device = track != ASSAY_NO_ROW        ? c->t->track.pid[track]
-				 : w->producer_device[i] >= 0 ? w->producer_device[i]
-							      : 0;
+	assay_wait_rows found = {0};
+	assay_wait_rows_find(c->run, &found);
+	for (size_t k = 0; k < found.n; k++) {
+		const assay_wait_row *r = &found.p[k];
+		uint32_t i = r->wait;
 		*assay_push(rows) = (sync_row){w->ts[i],
 					       w->ts[i] + w->dur[i],
 					       c->t->track.source[w->thread[i]],
 					       i,
-					       device,
-					       stream_number(c, track),
+					       r->device,
+					       r->stream,
 					       0,
 					       true};
 	}
+	assay_vec_free(&found);
 }
 
 static void put_producer(chrome_out *c, uint32_t w)
@@ -168,7 +142,7 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 	bool known = w != ASSAY_NO_ROW && c->t->wait.class[w] <= ASSAY_WAIT_IS_AMBIGUOUS &&
 		     s->event[i] >= 0;
 	if (known && stream < 0)
-		stream = stream_number(c, c->t->wait.producer[w]);
+		stream = assay_wait_stream(c->t, c->t->wait.producer[w]);
 	if (known && record < 0 && c->t->wait.record_corr[w])
 		record = (int64_t)c->t->wait.record_corr[w];
 	if (s->event[i] >= 0 || stream >= 0 || record >= 0) {
@@ -199,9 +173,9 @@ static void put_made(chrome_out *c, const sync_row *r)
 {
 	const assay_wait_table *w = &c->t->wait;
 	uint32_t i = r->row;
-	assay_jsonw_z(&c->w, "cuda_sync_kind", cupti_names[w->kind[i]]);
+	assay_jsonw_z(&c->w, "cuda_sync_kind", assay_wait_row_name(w->kind[i]));
 	if (w->kind[i] == ASSAY_WAIT_STREAM_WAIT || w->kind[i] == ASSAY_WAIT_EVENT_SYNC) {
-		assay_jsonw_i64(&c->w, "wait_on_stream", stream_number(c, w->producer[i]));
+		assay_jsonw_i64(&c->w, "wait_on_stream", assay_wait_stream(c->t, w->producer[i]));
 		put_id_or_minus_one(c, "wait_on_cuda_event_record_corr_id", w->record_corr[i]);
 		chrome_id(c, "wait_on_cuda_event_id", w->event[i]);
 		put_handle(c, "wait_on_stream_handle", w->producer_handle[i]);
@@ -242,15 +216,16 @@ static void name_line(chrome_out *c, const sync_row *r, assay_map *named)
 void chrome_put_syncs(chrome_out *c)
 {
 	sync_rows rows = {0};
-	assay_map told = {0}, named = {0};
-	gather_syncs(c, &rows, &told);
-	gather_waits(c, &rows, &told);
+	assay_map named = {0};
+	gather_syncs(c, &rows);
+	gather_waits(c, &rows);
 	assign_lanes(&rows);
 	for (size_t i = 0; i < rows.n; i++) {
 		const sync_row *r = &rows.p[i];
 		name_line(c, r, &named);
-		assay_str name = r->made ? assay_str_of(cupti_names[c->t->wait.kind[r->row]])
-					 : assay_text(c->run, c->t->sync.name[r->row]);
+		assay_str name =
+			r->made ? assay_str_of(assay_wait_row_name(c->t->wait.kind[r->row]))
+				: assay_text(c->run, c->t->sync.name[r->row]);
 		chrome_begin(c, 'X', ASSAY_S("cuda_sync"), name);
 		chrome_place(c, r->source, r->device, r->tid);
 		int64_t shift = r->source < c->t->source.n ? c->shift[r->source] : 0;
@@ -261,7 +236,6 @@ void chrome_put_syncs(chrome_out *c)
 		assay_jsonw_close(&c->w, '}');
 		chrome_end(c);
 	}
-	assay_map_free(&told);
 	assay_map_free(&named);
 	assay_vec_free(&rows);
 }
@@ -302,7 +276,7 @@ void chrome_put_hip_fields(chrome_out *c, uint32_t host)
 		put_record_fields(c, host, source);
 		return;
 	}
-	if (!cupti_names[t->kind[w]])
+	if (!assay_wait_row_name(t->kind[w]))
 		return;
 	bool by_event = t->event[w] != ASSAY_NO_HANDLE;
 	put_hip_handles(c, host,
@@ -320,7 +294,7 @@ void chrome_put_hip_fields(chrome_out *c, uint32_t host)
 	if (!t->record_corr[w])
 		return;
 	if (!has_key(c, host, "\"wait_on_stream\""))
-		assay_jsonw_i64(&c->w, "wait_on_stream", stream_number(c, t->producer[w]));
+		assay_jsonw_i64(&c->w, "wait_on_stream", assay_wait_stream(c->t, t->producer[w]));
 	if (!has_key(c, host, "\"wait_on_hip_event_record_corr_id\""))
 		chrome_id(c, "wait_on_hip_event_record_corr_id", t->record_corr[w]);
 }

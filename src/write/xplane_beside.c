@@ -5,17 +5,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A row of sync, mark or alloc. */
+#include "write/wait_rows.h"
+
+/* A row of sync, wait, mark or alloc. */
 struct beside {
 	int64_t device; /* number of the plane; -1 the host's memory */
 	int64_t line;   /* stream, or thread of memory */
 	int64_t ts, dur;
 	uint32_t row, table, track;
 };
-enum { SYNC, MARK, ALLOC };
+enum { SYNC, WAIT, MARK, ALLOC };
 
 static const char *const line_names[] = {
 	[SYNC] = "Stream #%" PRId64 " waits",
+	[WAIT] = "Stream #%" PRId64 " waits",
 	[MARK] = "Stream #%" PRId64 " annotations",
 	[ALLOC] = "Memory, thread %" PRId64,
 };
@@ -62,11 +65,36 @@ static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uin
 	*assay_push(all) = b;
 }
 
+/* Recordings that have the calls but no sync rows. */
+static void add_waits(xplane_writer *w, beside_list *all)
+{
+	const assay_wait_table *t = &w->t->wait;
+	assay_wait_rows found = {0};
+	assay_wait_rows_find(w->run, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		const assay_wait_row *r = &found.p[i];
+		uint32_t thread = t->thread[r->wait];
+		uint64_t key = (uint64_t)xplane_source(w, thread) << 32 | (uint32_t)r->device;
+		uint32_t k = assay_map_get(&w->device_at, key);
+		*assay_push(all) = (struct beside){
+			k == ASSAY_MAP_ABSENT ? -1 : w->device_number.p[k],
+			r->stream,
+			xplane_time(w, thread, t->ts[r->wait]),
+			t->dur[r->wait] > 0 ? t->dur[r->wait] : 0,
+			r->wait,
+			WAIT,
+			thread,
+		};
+	}
+	assay_vec_free(&found);
+}
+
 static void collect(xplane_writer *w, beside_list *all)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t i = 0; i < t->sync.n; i++)
 		add(w, all, SYNC, i, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
+	add_waits(w, all);
 	/* marks of XPlane inputs are on their streams, or derived again */
 	for (uint32_t i = 0; i < t->mark.n; i++)
 		if (!w->is_xplane.p[xplane_source(w, t->mark.track[i])] || xplane_is_beside(w, i))
@@ -113,6 +141,25 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_SYNC, i);
 }
 
+static void put_wait(xplane_writer *w, xplane_out *p, const struct beside *b)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t i = b->row, host = t->host[i];
+	int64_t producer = assay_wait_stream(w->t, t->producer[i]);
+	if (t->corr[i])
+		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
+	put_scope(w, p, host < w->t->host_scope.n ? w->t->host_scope.scope[host] : ASSAY_NO_ROW);
+	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
+	xplane_put_i64(p, "stream", b->line);
+	if (producer >= 0)
+		xplane_put_i64(p, "wait_stream", producer);
+	if (t->event[i] != ASSAY_NO_HANDLE && t->event[i] <= INT64_MAX)
+		xplane_put_i64(p, "wait_event", (int64_t)t->event[i]);
+	if (t->record_corr[i])
+		xplane_put_u64(p, "record_correlation_id",
+			       xplane_corr(w, b->track, t->record_corr[i]));
+}
+
 static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)
 {
 	const assay_mark_table *t = &w->t->mark;
@@ -151,12 +198,15 @@ static void put_alloc(xplane_writer *w, xplane_out *p, const struct beside *b)
 
 static void (*const put[])(xplane_writer *, xplane_out *, const struct beside *) = {
 	[SYNC] = put_sync,
+	[WAIT] = put_wait,
 	[MARK] = put_mark,
 	[ALLOC] = put_alloc,
 };
 
 static assay_str name_of(const xplane_writer *w, const struct beside *b)
 {
+	if (b->table == WAIT)
+		return assay_str_of(assay_wait_row_name(w->t->wait.kind[b->row]));
 	assay_sid name = b->table == SYNC   ? w->t->sync.name[b->row]
 			 : b->table == MARK ? w->t->mark.name[b->row]
 					    : w->t->alloc.name[b->row];

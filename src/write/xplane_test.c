@@ -251,6 +251,38 @@ TEST(R3_waits_and_memory_have_their_scope_beside_the_device)
 	return 0;
 }
 
+TEST(R3_a_wait_known_from_its_call_has_the_scope_of_the_call)
+{
+	assay_run *run = new_run();
+	assay_tables *t = &run->part.t;
+	uint32_t s = add_scope(run, "s", -77, ASSAY_NO_ROW);
+	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaStreamWaitEvent", 0, 5, 2);
+	add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
+	t->host_scope.scope[call] = s;
+	for (int told = 0; told < 2; told++) { /* a sync row of the same call says it already */
+		uint32_t w = assay_add(t, ASSAY_T_wait);
+		t->wait.kind[w] = ASSAY_WAIT_STREAM_WAIT;
+		t->wait.corr[w] = told ? 9 : 2;
+		t->wait.host[w] = call;
+		t->wait.thread[w] = t->host.track[call];
+		t->wait.dur[w] = 5;
+		t->wait.consumer[w] = assay_stream_track(&run->part, 0, 7);
+		t->wait.producer[w] = assay_stream_track(&run->part, 0, 13);
+		t->wait.record_corr[w] = 1;
+	}
+	uint32_t row = assay_add(t, ASSAY_T_sync);
+	t->sync.track[row] = assay_stream_track(&run->part, 0, 8);
+	t->sync.corr[row] = 9;
+	file f = write_run(run);
+	assay_str p = plane(&f, XPLANE_BESIDE "0"), event = event_at(p, 1, 0);
+	CHECK_EQ(count_fields(p, XPLANE_LINES), 2);
+	assay_field scope = event_stat(p, event, "scope_range_id");
+	assay_field from = event_stat(p, event, "wait_stream");
+	CHECK(assay_field_i64(&scope) == -77 && assay_field_i64(&from) == 13);
+	free(f.bytes);
+	return 0;
+}
+
 TEST(R4_work_without_scope_has_no_scope_stat)
 {
 	assay_run *run = new_run();

@@ -1,0 +1,21 @@
+/* Waits as rows beside their streams, in the words of CUPTI: what recordings with sync rows have,
+ * made for those that have only the calls. */
+#ifndef ASSAY_WRITE_WAIT_ROWS_H
+#define ASSAY_WRITE_WAIT_ROWS_H
+
+#include "model/run.h"
+
+typedef struct assay_wait_row {
+	uint32_t wait;          /* row of wait */
+	int64_t device, stream; /* stream waited for or waiting; -1 none */
+} assay_wait_row;
+typedef assay_vec(assay_wait_row) assay_wait_rows;
+
+/* CUPTI's word for a kind of wait; NULL when it has none. */
+const char *assay_wait_row_name(uint8_t kind);
+/* Number of a stream; -1 for no track and for tracks of no stream. */
+int64_t assay_wait_stream(const assay_tables *t, uint32_t track);
+/* Waits that no sync row tells of, where more is known than that they were. */
+void assay_wait_rows_find(const assay_run *run, assay_wait_rows *out);
+
+#endif
