@@ -273,20 +273,32 @@ static cupti_result finalize(void)
 typedef void any_fn(void);
 static void *stand_in_dlsym(void *handle, const char *name);
 
+/* Starts of names of libraries that look CUPTI up at run time: XLA, Triton's Proton, TensorFlow. */
+static const char *const lookers[] = {"xla_cuda", "libproton", "libtensorflow",
+				      "_pywrap_tensorflow"};
+
+static bool looks_up(const char *file)
+{
+	for (size_t i = 0; i < sizeof lookers / sizeof *lookers; i++)
+		if (!strncmp(file, lookers[i], strlen(lookers[i])))
+			return true;
+	return false;
+}
+
 static const struct {
 	const char *name;
 	any_fn *ours;
-	const char *only; /* libraries whose name starts so; NULL all */
+	bool lookers_only;
 } stand_ins[] = {
-	{"cuptiActivityRegisterCallbacks", (any_fn *)register_callbacks, NULL},
-	{"cuptiActivityEnable", (any_fn *)enable, NULL},
-	{"cuptiActivityDisable", (any_fn *)disable, NULL},
-	{"cuptiActivityFlushAll", (any_fn *)assay_share_flush, NULL},
-	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, NULL},
-	{"cuptiSubscribe", (any_fn *)subscribe, NULL},
-	{"cuptiUnsubscribe", (any_fn *)unsubscribe, NULL},
-	{"cuptiFinalize", (any_fn *)finalize, NULL},
-	{"dlsym", (any_fn *)stand_in_dlsym, "xla_cuda"}, /* XLA looks CUPTI up by name */
+	{"cuptiActivityRegisterCallbacks", (any_fn *)register_callbacks, false},
+	{"cuptiActivityEnable", (any_fn *)enable, false},
+	{"cuptiActivityDisable", (any_fn *)disable, false},
+	{"cuptiActivityFlushAll", (any_fn *)assay_share_flush, false},
+	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, false},
+	{"cuptiSubscribe", (any_fn *)subscribe, false},
+	{"cuptiUnsubscribe", (any_fn *)unsubscribe, false},
+	{"cuptiFinalize", (any_fn *)finalize, false},
+	{"dlsym", (any_fn *)stand_in_dlsym, true},
 };
 enum { STAND_INS = sizeof stand_ins / sizeof *stand_ins };
 
@@ -331,8 +343,7 @@ static void patch(const object *o, const ElfW(Rela) * r, size_t n)
 		const char *name = o->names + o->symbols[ELF64_R_SYM(r[i].r_info)].st_name;
 		for (size_t k = 0; k < STAND_INS; k++)
 			if (!strcmp(name, stand_ins[k].name) &&
-			    (!stand_ins[k].only ||
-			     !strncmp(o->file, stand_ins[k].only, strlen(stand_ins[k].only))))
+			    (!stand_ins[k].lookers_only || looks_up(o->file)))
 				replace((void **)(o->base + r[i].r_offset), stand_ins[k].ours);
 	}
 }
@@ -379,7 +390,7 @@ static bool may_call_cupti(const object *o, const ElfW(Dyn) * d)
 	for (; d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_NEEDED && !strncmp(o->names + d->d_un.d_val, "libcupti", 8))
 			return true;
-	return !strncmp(o->file, "xla_cuda", 8);
+	return looks_up(o->file);
 }
 
 static void patch_object(object *o, const ElfW(Dyn) * d)

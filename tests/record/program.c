@@ -215,6 +215,15 @@ int main(int argc, char **argv)
 		usleep(300000);
 		return !mine || fclose(mine) != 0;
 	}
+	if (!strcmp(how, "looker")) {
+		void *lib = dlopen("libproton_test.so", RTLD_NOW);
+		void *p = lib ? dlsym(lib, "looker_subscribe") : NULL;
+		int (*subscribe)(void);
+		memcpy(&subscribe, &p, sizeof p);
+		usleep(50000); /* libraries loaded late are found at the next flush */
+		printf("subscribed %d\n", subscribe ? subscribe() : -1);
+		step(1);
+	}
 	if (!strcmp(how, "domains"))
 		with_domains();
 	if (!strcmp(how, "hang"))

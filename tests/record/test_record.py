@@ -270,6 +270,16 @@ def a_profiler_of_the_program_itself_goes_on_working_beside_us():
 
 
 @test
+def a_profiler_that_looks_cupti_up_gets_the_subscription():
+    cc(FAKE + "/libproton_test.so", "-shared", "-fPIC", "tests/record/looker.c", "-ldl")
+    run, p = record("looker", opts=["--set", "flush=5"])
+    eq(p.stdout, "subscribed 0\n")
+    c = one(run)
+    # ten steps with callbacks, the eleventh with CUPTI's records instead
+    eq((len(calls_named(c, "cudaEventRecord")), len(c.rows["EVENT"]), len(c.rows["SYNC"])), (11, 1, 1))
+
+
+@test
 def a_program_without_gpu_runs_as_before():
     run, p = record("nothing")
     eq((p.returncode, p.stdout, captures(run)), (7, "", []))
