@@ -35,6 +35,7 @@ typedef struct tally {
 	assay_vec(int64_t) last;
 	assay_vec(uint32_t) touched; /* rows of scope with work on the device at hand */
 	assay_vec(struct busy) busy;
+	assay_map none_by; /* thread -> its launches that are in no scope */
 	uint64_t tick;
 } tally;
 
@@ -329,6 +330,15 @@ static void add_event(tally *x, uint32_t g)
 	}
 	x->out->work_none++;
 	x->out->sum_none += dur;
+	uint32_t call = t->launch.host[g];
+	if (call == ASSAY_NO_ROW)
+		return;
+	uint32_t *count = assay_map_at(&x->none_by, t->host.track[call]);
+	*count = *count == ASSAY_MAP_ABSENT ? 1 : *count + 1;
+	if (*count > x->out->none_launched) {
+		x->out->none_launched = *count;
+		x->out->none_thread = t->host.track[call];
+	}
 }
 
 static void end_device(tally *x)
@@ -385,7 +395,7 @@ void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step
 			  assay_scope_times *out)
 {
 	tally x = {.run = run, .t = &run->part.t, .by = by, .step = step, .out = out};
-	*out = (assay_scope_times){0};
+	*out = (assay_scope_times){.none_thread = ASSAY_NO_ROW};
 	order_scopes(&x);
 	make_nodes(&x);
 	measure_whole(&x);
@@ -403,6 +413,7 @@ void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step
 	assay_vec_free(&x.last);
 	assay_vec_free(&x.touched);
 	assay_vec_free(&x.busy);
+	assay_map_free(&x.none_by);
 }
 
 void assay_scope_times_free(assay_scope_times *times)

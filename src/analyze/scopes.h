@@ -35,6 +35,8 @@ typedef struct assay_scope_times {
 	uint64_t work, work_none; /* GPU events; of these, in no scope */
 	int64_t sum, sum_none;    /* their durations */
 	int64_t sum_grad;         /* of sum, gradients in the scope of their forward operator */
+	uint32_t none_thread;     /* track that launched most of work_none, or ASSAY_NO_ROW */
+	uint64_t none_launched;   /* by it */
 } assay_scope_times;
 
 enum { ASSAY_SCOPES_ALL_STEPS = -1 };

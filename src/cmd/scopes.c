@@ -83,6 +83,8 @@ static void show(const assay_run *run, const struct scopes_args *a, int64_t step
 		.work_none = times.work_none,
 		.sum = times.sum,
 		.sum_none = times.sum_none,
+		.none_thread = times.none_thread,
+		.none_launched = times.none_launched,
 		.sum_grad = times.sum_grad,
 		.depth = (uint32_t)a->depth,
 		.top = (uint32_t)(a->top || a->json ? a->top : 20),

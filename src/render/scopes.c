@@ -168,6 +168,21 @@ static void print_problems(FILE *out, const assay_run *run)
 	}
 }
 
+/* Work of a thread without ranges, an autograd engine's for one, is in no range of another. */
+static void print_unscoped_thread(FILE *out, const assay_run *run, const assay_scope_view *v,
+				  assay_arena *scratch)
+{
+	const assay_track_table *t = &run->part.t.track;
+	char count[ASSAY_FMT];
+	if (!v->n || v->none_thread == ASSAY_NO_ROW || v->none_launched * 2 < v->work_none)
+		return;
+	assay_sid name = t->name[v->none_thread];
+	fprintf(out, "  of these %s launched by %s%s, outside any range of that thread\n",
+		assay_fmt_count(count, v->none_launched), name ? "" : "thread ",
+		name ? assay_fmt_safe(scratch, assay_text(run, name))
+		     : assay_printf(scratch, "%" PRId64, t->tid[v->none_thread]));
+}
+
 void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *v)
 {
 	assay_arena scratch = {0};
@@ -191,6 +206,7 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 	else
 		fprintf(out, "\n  all %s GPU events lie in a scope\n",
 			assay_fmt_count(count[1], v->work));
+	print_unscoped_thread(out, run, v, &scratch);
 	if (v->sum_grad)
 		fprintf(out,
 			"  %s of work are gradients, shown in the scope of their forward "

@@ -28,6 +28,8 @@ typedef struct assay_scope_view {
 	int64_t whole; /* ns that are 100 % */
 	uint64_t work, work_none;
 	int64_t sum, sum_none, sum_grad;
+	uint32_t none_thread; /* track that launched most of work_none, or ASSAY_NO_ROW */
+	uint64_t none_launched;
 	uint32_t depth; /* levels shown; 0: all */
 	uint32_t top;   /* children shown of each; 0: all */
 } assay_scope_view;
