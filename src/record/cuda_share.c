@@ -159,17 +159,24 @@ bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_
 	return true;
 }
 
-cupti_result assay_share_flush(uint32_t flag)
+/* Running work has a little time to end. */
+static cupti_result flush_whole(void)
 {
 	enum { TRIES = 50 };
 	const struct timespec pause = {0, 1000000};
 	int saved = errno;
 	cupti_result rc = share.cupti->flush_all(0);
-	for (int i = 0; flag && atomic_load(&share.held) && i < TRIES; i++) {
+	for (int i = 0; atomic_load(&share.held) && i < TRIES; i++) {
 		nanosleep(&pause, NULL);
 		rc = share.cupti->flush_all(0);
 	}
 	errno = saved;
+	return rc;
+}
+
+cupti_result assay_share_flush(uint32_t flag)
+{
+	cupti_result rc = flag ? flush_whole() : share.cupti->flush_all(0);
 	return flag && atomic_load(&share.held) ? share.cupti->flush_all(flag) : rc;
 }
 
@@ -228,8 +235,10 @@ static cupti_result disable(int kind)
 	return rc;
 }
 
+/* What CUPTI holds when its clock changes never gets its times. */
 static cupti_result register_time(cupti_time_fn *fn)
 {
+	flush_whole();
 	cupti_result rc = share.cupti->register_time ? share.cupti->register_time(fn) : 1;
 	if (rc == CUPTI_OK)
 		atomic_store(&share.clock, fn);

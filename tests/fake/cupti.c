@@ -217,9 +217,20 @@ API cupti_result cuptiSetThreadIdType(int type)
 	(void)type;
 	return CUPTI_OK;
 }
+/* What CUPTI still holds when the driver goes away, or its clock changes, never gets its times.
+ * Under the lock. */
+static void forget_times(void)
+{
+	void *r = NULL;
+	while (f.buffer && cuptiActivityGetNextRecord(f.buffer, f.used, &r) == CUPTI_OK)
+		if (((cupti_kernel *)r)->kind == CUPTI_CONCURRENT_KERNEL)
+			((cupti_kernel *)r)->end = ((cupti_kernel *)r)->completed = 0;
+}
+
 API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 {
 	pthread_mutex_lock(&f.lock);
+	forget_times();
 	f.time = fn;
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
@@ -404,13 +415,9 @@ API void fake_cupti_context(void)
 		callback(data, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_CREATED, &(cupti_resource){0});
 }
 
-/* What CUPTI still holds when the driver goes away never gets its times. */
 API void fake_cupti_teardown(void)
 {
-	void *r = NULL;
 	pthread_mutex_lock(&f.lock);
-	while (f.buffer && cuptiActivityGetNextRecord(f.buffer, f.used, &r) == CUPTI_OK)
-		if (((cupti_kernel *)r)->kind == CUPTI_CONCURRENT_KERNEL)
-			((cupti_kernel *)r)->end = ((cupti_kernel *)r)->completed = 0;
+	forget_times();
 	pthread_mutex_unlock(&f.lock);
 }

@@ -75,8 +75,10 @@ int main(int argc, char **argv)
 	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
 		puts("cannot subscribe");
 	cuptiActivityRegisterCallbacks(request, complete);
-	if (argc > 1)
+	if (argc > 1) {
+		work(1); /* not flushed yet */
 		cuptiActivityRegisterTimestampCallback(ticks);
+	}
 	cuptiActivityEnable(CUPTI_CONCURRENT_KERNEL);
 	cuptiActivityEnable(CUPTI_RUNTIME);
 	work(20);
