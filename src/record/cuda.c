@@ -80,8 +80,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 				 assay_cuda_convert(&cuda.cupti, buffer, valid,
 						    atomic_load(&cuda.sentinel_thread)));
 		assay_rt_bulk_close();
-		if (!atomic_fetch_add(&cuda.buffers, 1))
-			assay_rt_exit_first(); /* CUDA is up, with its exit handlers */
+		atomic_fetch_add(&cuda.buffers, 1);
 	}
 	if (cuda.cupti.dropped(context, stream, &dropped) == CUPTI_OK && dropped)
 		assay_rt_lost(ASSAY_WIRE_LOST_VENDOR, dropped, NULL);

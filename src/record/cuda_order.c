@@ -236,9 +236,7 @@ static void on_stream(uint32_t cbid, const cupti_resource *r)
 static void on_callback(void *data, int domain, uint32_t cbid, const void *info)
 {
 	(void)data;
-	if (domain == CUPTI_DOMAIN_RESOURCE && cbid == CUPTI_CONTEXT_CREATED)
-		assay_rt_exit_first(); /* before the context is torn down with records in it */
-	else if (domain == CUPTI_DOMAIN_RESOURCE)
+	if (domain == CUPTI_DOMAIN_RESOURCE)
 		on_stream(cbid, info);
 	else if ((domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) &&
 		 cbid < CUPTI_CBID_MAX)
@@ -278,10 +276,8 @@ bool assay_order_start(const cupti_lib *c)
 	if (!c->subscribe || !c->enable_callback ||
 	    c->subscribe(&order.subscriber, on_callback, NULL) != CUPTI_OK)
 		return false; /* the caller switches calls on, records included */
-	static const uint32_t resources[] = {CUPTI_CONTEXT_CREATED, CUPTI_STREAM_CREATED,
-					     CUPTI_STREAM_DESTROYED};
-	for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
-		c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+	c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
+	c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
 	for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++)
 		for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++)
 			if (order.by_cbid[domain][cbid].row)

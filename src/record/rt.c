@@ -810,11 +810,6 @@ static bool register_once(void)
 	return true;
 }
 
-void assay_rt_exit_first(void)
-{
-	atexit(stop);
-}
-
 bool assay_rt_start(const assay_rt_hooks *hooks)
 {
 	int saved = errno;

@@ -97,10 +97,6 @@ void assay_rt_bulk_close(void);
  */
 void assay_rt_lost(uint32_t why, uint64_t count, const char *text);
 
-/* End the recording before the exit handlers that were registered until now: a vendor's library
- * that is torn down first keeps what it still holds. */
-void assay_rt_exit_first(void);
-
 /* Everything recorded so far is in the file when this returns (used before exec-like moments,
  * tests). */
 void assay_rt_flush(void);

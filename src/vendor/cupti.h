@@ -21,8 +21,7 @@ enum {
 	CUPTI_DOMAIN_DRIVER = 1,
 	CUPTI_DOMAIN_RUNTIME = 2,
 	CUPTI_DOMAIN_RESOURCE = 3,
-	CUPTI_CONTEXT_CREATED = 1, /* callback ids of that domain */
-	CUPTI_STREAM_CREATED = 3,
+	CUPTI_STREAM_CREATED = 3, /* callback ids of that domain */
 	CUPTI_STREAM_DESTROYED = 4,
 	CUPTI_ENTER = 0,
 	CUPTI_EXIT = 1,

@@ -15,29 +15,11 @@
 
 static void (*cupti_call)(int, uint32_t, uint32_t, const fake_work *);
 
-static void (*cupti_teardown)(void);
-
-static void at_exit(void)
-{
-	if (cupti_teardown)
-		cupti_teardown();
-}
-
-/* At the first call, as the runtime does it: its exit handler runs before those of cuInit's time.
- */
 static void find_cupti(void)
 {
 	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
 	void *p = lib ? dlsym(lib, "fake_cupti_call") : NULL;
-	void *q = lib ? dlsym(lib, "fake_cupti_teardown") : NULL;
-	void *made = lib ? dlsym(lib, "fake_cupti_context") : NULL;
-	void (*tell_context)(void);
 	memcpy(&cupti_call, &p, sizeof p);
-	memcpy(&cupti_teardown, &q, sizeof q);
-	memcpy(&tell_context, &made, sizeof made);
-	atexit(at_exit);
-	if (tell_context)
-		tell_context();
 }
 
 static bool ready; /* set by cuInit, before any thread is there */

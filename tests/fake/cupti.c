@@ -402,22 +402,3 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	pthread_mutex_unlock(&f.lock);
 	call_back(CUPTI_EXIT, domain, cbid, corr, w);
 }
-
-API void fake_cupti_context(void)
-{
-	pthread_mutex_lock(&f.lock);
-	cupti_callback_fn *callback = subscriber.call[CUPTI_DOMAIN_RESOURCE][CUPTI_CONTEXT_CREATED]
-					      ? subscriber.callback
-					      : NULL;
-	void *data = subscriber.data;
-	pthread_mutex_unlock(&f.lock);
-	if (callback)
-		callback(data, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_CREATED, &(cupti_resource){0});
-}
-
-API void fake_cupti_teardown(void)
-{
-	pthread_mutex_lock(&f.lock);
-	forget_times();
-	pthread_mutex_unlock(&f.lock);
-}

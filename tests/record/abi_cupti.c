@@ -324,8 +324,7 @@ SAME(CUpti_CallbackData, cupti_call, contextUid)
 SAME(CUpti_CallbackData, cupti_call, correlationId)
 SAME(CUpti_ResourceData, cupti_resource, context)
 FIELD(CUpti_ResourceData, resourceHandle.stream, cupti_resource, resourceHandle)
-static_assert((int)CUPTI_CONTEXT_CREATED == CUPTI_CBID_RESOURCE_CONTEXT_CREATED &&
-		      (int)CUPTI_STREAM_CREATED == CUPTI_CBID_RESOURCE_STREAM_CREATED &&
+static_assert((int)CUPTI_STREAM_CREATED == CUPTI_CBID_RESOURCE_STREAM_CREATED &&
 		      (int)CUPTI_STREAM_DESTROYED == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING &&
 		      (int)CUPTI_DOMAIN_RESOURCE == CUPTI_CB_DOMAIN_RESOURCE &&
 		      (int)CUPTI_ENTER == CUPTI_API_ENTER && (int)CUPTI_EXIT == CUPTI_API_EXIT,
