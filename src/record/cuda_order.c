@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "record/args.h"
 #include "record/cuda.h"
 
-enum { NONE = -1, IPC_HANDLE = 64 };
+enum { NONE = -1 };
 
 /* How an argument is found. */
 enum {
@@ -111,23 +112,7 @@ bool assay_order_learn(int domain, uint32_t cbid, const char *name)
 
 static uint64_t value_at(const void *p, int at, size_t bytes)
 {
-	uint64_t v = 0;
-	if (at != NONE)
-		memcpy(&v, (const char *)p + at, bytes);
-	return v;
-}
-
-static uint64_t behind(uint64_t address)
-{
-	uint64_t v = 0;
-	if (address)
-		memcpy(&v, (const void *)(uintptr_t)address, sizeof v);
-	return v;
-}
-
-static uint64_t shared_name(const void *p)
-{
-	return p ? assay_wire_sum(p, IPC_HANDLE) : 0;
+	return at == NONE ? 0 : assay_arg_at((const char *)p + at, bytes);
 }
 
 static void fill_arguments(assay_wire_api *w, const order_call *o, const void *p)
@@ -136,18 +121,22 @@ static void fill_arguments(assay_wire_api *w, const order_call *o, const void *p
 	w->event = value_at(p, o->event, 8);
 	w->stream = value_at(p, o->stream, 8);
 	if (o->how & EVENT_OUT)
-		w->event = done ? behind(w->event) : 0;
+		w->event = done ? assay_arg_behind(w->event) : 0;
 	if (o->how & STREAM_OUT)
-		w->stream = done ? behind(w->stream) : 0;
+		w->stream = done ? assay_arg_behind(w->stream) : 0;
 	if (o->how & HASH)
-		w->arg[0] = shared_name((const char *)p + o->arg);
+		w->arg[0] = assay_arg_shared((const char *)p + o->arg);
 	else if (o->how & HASH_OUT)
-		w->arg[0] = done ? shared_name((void *)(uintptr_t)value_at(p, o->arg, 8)) : 0;
+		w->arg[0] = done ? assay_arg_shared((void *)(uintptr_t)value_at(p, o->arg, 8)) : 0;
 	else
 		w->arg[0] = value_at(p, o->arg, o->how & ARG_32 ? 4 : 8);
-	w->given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS | ASSAY_WIRE_PLACED;
-	w->given |= o->event == NONE ? 0 : ASSAY_WIRE_GIVES_EVENT;
-	w->given |= o->stream == NONE ? 0 : ASSAY_WIRE_GIVES_STREAM;
+}
+
+static uint16_t given_by(const order_call *o)
+{
+	return (uint16_t)(ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS | ASSAY_WIRE_PLACED |
+			  (o->event == NONE ? 0 : ASSAY_WIRE_GIVES_EVENT) |
+			  (o->stream == NONE ? 0 : ASSAY_WIRE_GIVES_STREAM));
 }
 
 /* CUPTI's number of the stream, as GPU work carries it: addresses are used again, numbers are not.
@@ -170,18 +159,19 @@ static void put_call(int domain, uint32_t cbid, const cupti_call *c)
 {
 	int64_t end = assay_rt_now();
 	order_cbid which = order.by_cbid[domain][cbid];
-	const order_call *o = &order_calls[which.row - 1];
 	if (!which.row || !assay_rt_wanted(mine.start[domain]))
 		return;
+	const order_call *o = &order_calls[which.row - 1];
 	assay_wire_api full = {.start = mine.start[domain],
 			       .end = end,
 			       .corr = c->correlationId,
 			       .function = cbid,
 			       .domain = (uint16_t)domain,
+			       .given = given_by(o),
 			       .context = c->contextUid};
 	if (c->functionReturnValue)
 		memcpy(&full.status, c->functionReturnValue, sizeof full.status);
-	if (c->functionParams)
+	if (c->functionParams) /* NULL for a call without arguments */
 		fill_arguments(&full, o, c->functionParams);
 	full.stream_id = full.status ? ASSAY_WIRE_NONE : number_of(c, o, which, full.stream);
 	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, sizeof *w);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "record/args.h"
 #include "record/rocm.h"
 
 enum { NESTED = 8, NO_CODE = 4096 };
@@ -125,32 +126,19 @@ size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops, b
 
 /* ---- arguments ---- */
 
-static uint64_t value_at(const void *p, unsigned bytes)
-{
-	uint64_t v = 0;
-	memcpy(&v, p, bytes <= sizeof v ? bytes : sizeof v);
-	return v;
-}
+static_assert((int)ROCPROF_IPC_HANDLE == (int)ASSAY_IPC_HANDLE, "handle of another process");
 
 static uint64_t argument(const rocprof_hip_call *h, const call_info *c, int role)
 {
 	field f = c->field[role];
 	size_t room = h->size - sizeof *h - ROCPROF_HIP_RESULT;
-	return f.bytes && f.at + (size_t)f.bytes <= room ? value_at(h->args + f.at, f.bytes) : 0;
+	return f.bytes && f.at + (size_t)f.bytes <= room ? assay_arg_at(h->args + f.at, f.bytes)
+							 : 0;
 }
 
 static uint64_t through(const rocprof_hip_call *h, const call_info *c, int role)
 {
-	uint64_t v = 0, address = argument(h, c, role);
-	if (address)
-		memcpy(&v, (const void *)(uintptr_t)address, sizeof v);
-	return v;
-}
-
-/* A name of 64 bytes that two processes share, as a number. */
-static uint64_t hashed(const void *p)
-{
-	return p ? assay_wire_sum(p, ROCPROF_IPC_HANDLE) : 0;
+	return assay_arg_behind(argument(h, c, role));
 }
 
 static bool takes_stream(const call_info *c)
@@ -164,7 +152,8 @@ static uint64_t stream_handle(const rocprof_hip_call *h, const call_info *c)
 	uint64_t v = argument(h, c, ROCPROF_ROLE_STREAM);
 	if (c->field[ROCPROF_ROLE_CONFIG].bytes) {
 		uint64_t config = argument(h, c, ROCPROF_ROLE_CONFIG);
-		v = config ? value_at((const char *)(uintptr_t)config + ROCPROF_CONFIG_STREAM, 8)
+		v = config ? assay_arg_at((const char *)(uintptr_t)config + ROCPROF_CONFIG_STREAM,
+					  8)
 			   : 0;
 	}
 	return v == 0 && c->flags & ROCPROF_SPT ? ROCPROF_STREAM_PER_THREAD : v;
@@ -279,9 +268,10 @@ static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const c
 	if (done && c->field[ROCPROF_ROLE_ARG0_OUT].bytes)
 		w->arg[0] = through(h, c, ROCPROF_ROLE_ARG0_OUT);
 	if (done && c->field[ROCPROF_ROLE_HASH_OUT].bytes)
-		w->arg[0] = hashed((const void *)(uintptr_t)argument(h, c, ROCPROF_ROLE_HASH_OUT));
+		w->arg[0] = assay_arg_shared(
+			(const void *)(uintptr_t)argument(h, c, ROCPROF_ROLE_HASH_OUT));
 	if (c->field[ROCPROF_ROLE_HASH].bytes)
-		w->arg[0] = hashed(h->args + c->field[ROCPROF_ROLE_HASH].at);
+		w->arg[0] = assay_arg_shared(h->args + c->field[ROCPROF_ROLE_HASH].at);
 }
 
 /* Some calls return no error code but a text or a number; only codes are told. */

@@ -98,6 +98,11 @@ API int fake_wait(uint32_t stream, uint32_t event)
 	     &(fake_work){.kind = FAKE_WAIT, .stream = stream, .event = event});
 	return 0;
 }
+API int fake_sync(void)
+{
+	tell(2, FAKE_cudaDeviceSynchronize, NULL);
+	return 0;
+}
 API int fake_get_device(void)
 {
 	tell(2, FAKE_cudaGetDevice, NULL);

@@ -313,7 +313,7 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 	callback(data, domain, cbid,
 		 &(cupti_call){.callbackSite = site,
 			       .functionName = fake_call_name(domain, cbid),
-			       .functionParams = handles,
+			       .functionParams = w ? handles : NULL,
 			       .functionReturnValue = &result,
 			       .contextUid = 1,
 			       .correlationId = corr});

@@ -26,6 +26,7 @@ enum {
 	FAKE_cudaMemcpyAsync = 41,
 	FAKE_cudaEventRecord = 135,
 	FAKE_cudaStreamWaitEvent = 147,
+	FAKE_cudaDeviceSynchronize = 165,
 	FAKE_cudaLaunchKernel = 211,
 };
 
@@ -53,6 +54,7 @@ static inline const char *fake_call_name(int domain, uint32_t cbid)
 		{2, FAKE_cudaMemcpyAsync, "cudaMemcpyAsync_v3020"},
 		{2, FAKE_cudaEventRecord, "cudaEventRecord_v3020"},
 		{2, FAKE_cudaStreamWaitEvent, "cudaStreamWaitEvent_v3020"},
+		{2, FAKE_cudaDeviceSynchronize, "cudaDeviceSynchronize_v3020"},
 		{2, FAKE_cudaLaunchKernel, "cudaLaunchKernel_v7000"},
 	};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

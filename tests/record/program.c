@@ -19,6 +19,7 @@ int fake_launch_forever(unsigned stream, const char *name);
 int fake_copy(unsigned stream, unsigned long bytes);
 int fake_record(unsigned event, unsigned stream);
 int fake_wait(unsigned stream, unsigned event);
+int fake_sync(void);
 int fake_get_device(void);
 
 /* ---- NVTX as its headers do it: a table of pointers that an injection library fills ---- */
@@ -224,6 +225,8 @@ int main(int argc, char **argv)
 		printf("subscribed %d\n", subscribe ? subscribe() : -1);
 		step(1);
 	}
+	if (!strcmp(how, "sync"))
+		fake_sync();
 	if (!strcmp(how, "domains"))
 		with_domains();
 	if (!strcmp(how, "hang"))

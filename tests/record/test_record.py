@@ -112,6 +112,13 @@ def calls_that_order_work_keep_their_handles():
 
 
 @test
+def a_call_without_arguments_tells_its_context():
+    c = one(record("sync")[0])
+    eq([(r["given"], r["context"], r["stream_id"]) for r in calls_named(c, "cudaDeviceSynchronize")],
+       [(28, 1, 0xffffffff)])
+
+
+@test
 def every_wait_is_resolved():
     run, _ = record("return")
     out = json.loads(subprocess.run([ASSAY, "waits", run, "--json"], check=True, capture_output=True).stdout)
