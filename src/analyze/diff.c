@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/diff.h"
+#include "base/sort.h"
 #include "base/test.h"
 
 static const double worth_naming = 0.002; /* share of the step */
@@ -219,19 +220,6 @@ static void kernel_series(struct side *s)
 	}
 }
 
-static size_t step_before(const int64_t *starts, size_t n, int64_t time)
-{
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (starts[mid] <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? low - 1 : 0;
-}
-
 /* Idle time of a step is what lies before the next begins, so that waits between steps count; the
  * last step has no next, and tells nothing of the spread. */
 static void add_causes(const struct side *s, const int64_t *starts, size_t n,
@@ -242,8 +230,8 @@ static void add_causes(const struct side *s, const int64_t *starts, size_t n,
 		uint32_t gap = t->gap_part.gap[i];
 		int64_t ts = t->gap.ts[gap];
 		if (t->gap.device[gap] == s->window.device && ts >= starts[0] && ts < starts[n - 1])
-			sum[step_before(starts, n, ts)][t->gap_part.cause[i]] +=
-				(double)t->gap_part.dur[i];
+			sum[assay_count_until(starts, sizeof *starts, n, ts) - 1]
+			   [t->gap_part.cause[i]] += (double)t->gap_part.dur[i];
 	}
 }
 
@@ -251,10 +239,15 @@ static void cause_series(struct side *s)
 {
 	const assay_step_time_table *t = &s->run->part.t.step_time;
 	assay_arena scratch = {0};
+	assay_vec(uint32_t) rows = {0};
 	assay_vec(int64_t) starts = {0};
-	for (size_t i = 0; i < t->n; i++)
+	for (uint32_t i = 0; i < t->n; i++)
 		if (t->device[i] == s->window.device && t->start[i] >= s->window.from)
-			*assay_push(&starts) = t->start[i];
+			*assay_push(&rows) = i;
+	if (rows.n)
+		assay_sort_rows(rows.p, rows.n, t->start);
+	for (size_t i = 0; i < rows.n; i++)
+		*assay_push(&starts) = t->start[rows.p[i]];
 	double(*sum)[ASSAY_WHY_COUNT] = assay_alloc(&scratch, (starts.n + 1) * sizeof *sum);
 	if (starts.n)
 		add_causes(s, starts.p, starts.n, sum);
@@ -266,6 +259,7 @@ static void cause_series(struct side *s)
 		}
 		assay_series_add(&s->host_gap, host);
 	}
+	assay_vec_free(&rows);
 	assay_vec_free(&starts);
 	assay_arena_free(&scratch);
 }

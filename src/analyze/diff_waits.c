@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/test.h"
 
 struct bounds {
@@ -40,15 +41,8 @@ static void list_steps(struct wait_side *s, const assay_run *run, uint32_t sourc
 /* The step that holds a time, or the number of steps. */
 static size_t step_at(const struct wait_side *s, int64_t time)
 {
-	size_t low = 0, high = s->step.n;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->step.p[middle].from <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && time < s->step.p[low - 1].to ? low - 1 : s->step.n;
+	size_t begun = assay_count_until(&s->step.p->from, sizeof *s->step.p, s->step.n, time);
+	return begun && time < s->step.p[begun - 1].to ? begun - 1 : s->step.n;
 }
 
 /* A thread is blocked in its call; a stream is held up only as far as it would have gone on. */

@@ -8,6 +8,7 @@
 
 #include "analyze/host_cause.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Longer than this no launch takes: the call is the wrong one, or the device was taken away. */
 static const int64_t suspicious_latency = 100 * 1000 * 1000;
@@ -248,19 +249,6 @@ void assay_gaps(assay_run *run, const assay_order *order)
 }
 
 /* Tests build runs by hand: one thread, one device. */
-static uint32_t add_host(assay_run *run, assay_host_kind kind, const char *name, int64_t ts,
-			 int64_t dur)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t h = assay_add(t, ASSAY_T_host);
-	t->host.kind[h] = (uint8_t)kind;
-	t->host.name[h] = assay_sid_of(run, name);
-	t->host.ts[h] = ts;
-	t->host.dur[h] = dur;
-	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-	return h;
-}
-
 static void add_gpu(assay_run *run, int64_t ts, int64_t dur, uint32_t launch)
 {
 	assay_tables *t = &run->part.t;
@@ -301,14 +289,14 @@ static int64_t cause_time(const assay_run *run, assay_why cause)
 TEST(host_time_is_split_in_the_order_of_the_causes)
 {
 	assay_run *run = assay_run_new();
-	add_host(run, ASSAY_HOST_PYTHON, "train.py(10): step", 100, 80);
-	add_host(run, ASSAY_HOST_ANNOTATION, "enumerate(DataLoader)#next", 110, 20);
-	add_host(run, ASSAY_HOST_OP, "aten::stack", 115, 10); /* inside data: data */
-	uint32_t op = add_host(run, ASSAY_HOST_OP, "aten::mm", 140, 30);
-	add_host(run, ASSAY_HOST_RUNTIME, "cudaMalloc", 145, 5);
-	add_host(run, ASSAY_HOST_RUNTIME, "cudaStreamSynchronize", 152, 3);
-	add_host(run, ASSAY_HOST_ANNOTATION, "my range", 100, 100);
-	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 165, 4);
+	assay_hand_host(run, ASSAY_HOST_PYTHON, "train.py(10): step", 100, 80);
+	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "enumerate(DataLoader)#next", 110, 20);
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::stack", 115, 10); /* inside data: data */
+	uint32_t op = assay_hand_host(run, ASSAY_HOST_OP, "aten::mm", 140, 30);
+	assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaMalloc", 145, 5);
+	assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaStreamSynchronize", 152, 3);
+	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "my range", 100, 100);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 165, 4);
 	add_gpu(run, 50, 40, ASSAY_NO_ROW); /* 50-90 */
 	add_gpu(run, 170, 10, call);
 	find_causes(run);
@@ -329,10 +317,10 @@ TEST(host_time_is_split_in_the_order_of_the_causes)
 TEST(the_event_that_ends_a_gap_explains_it)
 {
 	assay_run *run = assay_run_new();
-	uint32_t early = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
-	uint32_t graph = add_host(run, ASSAY_HOST_RUNTIME, "cudaGraphLaunch", 40, 1);
-	uint32_t slow = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
-	uint32_t late = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 300000000, 1);
+	uint32_t early = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
+	uint32_t graph = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaGraphLaunch", 40, 1);
+	uint32_t slow = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
+	uint32_t late = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 300000000, 1);
 	add_gpu(run, 10, 10, early);
 	add_gpu(run, 25, 5, early);         /* gap of 5: launched long before */
 	add_gpu(run, 45, 5, graph);         /* gap 30-45: 10 untraced, 5 latency */
@@ -364,7 +352,7 @@ static void add_edge(assay_run *run, uint32_t from, uint32_t to, int64_t delayed
 TEST(queued_gaps_name_what_they_wait_for)
 {
 	assay_run *run = assay_run_new();
-	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
 	for (int i = 0; i < 5; i++)
 		add_gpu(run, 10 + i * 20, 10, call);
 	run->part.t.gpu.kind[0] = ASSAY_GPU_MEMCPY;
@@ -385,7 +373,7 @@ TEST(queued_gaps_name_what_they_wait_for)
 TEST(a_launch_latency_of_hundreds_of_ms_is_suspicious)
 {
 	assay_run *run = assay_run_new();
-	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
 	add_gpu(run, 0, 50, ASSAY_NO_ROW);
 	add_gpu(run, 300000100, 10, call);
 	find_causes(run);
@@ -429,7 +417,7 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 			const struct random_row *w = &random_rows[r % 6];
 			int64_t ts = (int64_t)(r >> 8) % SPAN, dur = (int64_t)(r >> 50) % 40;
 			ts = ts < 0 ? -ts : ts;
-			add_host(run, w->kind, w->name, ts, dur);
+			assay_hand_host(run, w->kind, w->name, ts, dur);
 			for (int64_t k = ts; k < ts + dur; k++)
 				at[k] = w->cause < at[k] ? w->cause : at[k];
 		}

@@ -10,6 +10,7 @@
 #include "analyze/window.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Deeper ranges count as their ancestor at this depth. */
 enum { SCOPE_DEPTH = 64 };
@@ -477,19 +478,6 @@ void assay_path_free(assay_path *p)
 }
 
 /* Tests build runs by hand: a step of one thread that loads, launches on a stream and waits. */
-static uint32_t add_host(assay_run *run, assay_host_kind kind, const char *name, int64_t ts,
-			 int64_t dur)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t h = assay_add(t, ASSAY_T_host);
-	t->host.kind[h] = (uint8_t)kind;
-	t->host.name[h] = assay_sid_of(run, name);
-	t->host.ts[h] = ts;
-	t->host.dur[h] = dur;
-	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-	return h;
-}
-
 static uint32_t add_gpu(assay_run *run, int64_t ts, int64_t dur, uint32_t launch)
 {
 	assay_tables *t = &run->part.t;
@@ -509,12 +497,12 @@ static assay_run *small_step(void)
 	assay_add(t, ASSAY_T_source);
 	uint32_t k = assay_add(t, ASSAY_T_kernel);
 	t->kernel.name[k] = assay_sid_of(run, "kernel");
-	add_host(run, ASSAY_HOST_OP, "enumerate(DataLoader)", 0, 100);
-	uint32_t one = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
-	uint32_t two = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 110, 10);
-	uint32_t wait = add_host(run, ASSAY_HOST_RUNTIME, "cudaDeviceSynchronize", 120, 280);
-	add_host(run, ASSAY_HOST_DRIVER, "cuCtxSynchronize", 125, 265);
-	add_host(run, ASSAY_HOST_OP, "aten::item", 400, 100);
+	assay_hand_host(run, ASSAY_HOST_OP, "enumerate(DataLoader)", 0, 100);
+	uint32_t one = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
+	uint32_t two = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 110, 10);
+	uint32_t wait = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaDeviceSynchronize", 120, 280);
+	assay_hand_host(run, ASSAY_HOST_DRIVER, "cuCtxSynchronize", 125, 265);
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::item", 400, 100);
 	add_gpu(run, 120, 100, one);
 	uint32_t e = assay_add(t, ASSAY_T_edge);
 	t->edge.from_gpu[e] = add_gpu(run, 221, 150, two);

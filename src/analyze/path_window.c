@@ -64,17 +64,10 @@ static void add_work(const assay_run *run, uint32_t group, bool on_device, spans
 		int64_t at = work_time(run, g, on_device);
 		if (at == INT64_MIN || assay_group_of(t, t->track.source[t->gpu.track[g]]) != group)
 			continue;
-		size_t low = 0, high = s->n;
-		while (low < high) {
-			size_t mid = (low + high) / 2;
-			if (s->p[mid].from <= at)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		if (!low || at >= s->p[low - 1].to)
+		size_t begun = s->n ? assay_count_until(&s->p->from, sizeof *s->p, s->n, at) : 0;
+		if (!begun || at >= s->p[begun - 1].to)
 			continue;
-		struct span *x = &s->p[low - 1];
+		struct span *x = &s->p[begun - 1];
 		int64_t end = assay_gpu_end(&t->gpu, g);
 		x->first = t->gpu.ts[g] < x->first ? t->gpu.ts[g] : x->first;
 		x->last = end > x->last ? end : x->last;

@@ -8,4 +8,18 @@
 /* Sort row numbers by key[row], rising; equal keys keep their order. Linear time. */
 void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key);
 
+/* How many of n rising keys, `stride` bytes apart, are at most value. */
+static inline size_t assay_count_until(const int64_t *key, size_t stride, size_t n, int64_t value)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (*(const int64_t *)(const void *)((const char *)key + mid * stride) <= value)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 #endif

@@ -110,6 +110,12 @@ static inline uint32_t assay_group_of(const assay_tables *t, uint32_t source)
 		       : source;
 }
 
+/* Key of a call in a map: correlation ids are unique inside one process's recording only. */
+static inline uint64_t assay_corr_key(uint32_t source, uint64_t corr)
+{
+	return corr ^ (uint64_t)source << 40;
+}
+
 /* Add a header fact; key and value are copied. */
 void assay_meta_add(assay_part *p, const char *key, assay_str value);
 /* The value of the first header fact of that name, or an empty slice. */

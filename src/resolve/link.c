@@ -3,10 +3,9 @@
 
 #include "base/test.h"
 
-/* Correlation ids are unique inside one process's recording only. */
 static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 {
-	return corr ^ (uint64_t)assay_group_of(t, t->track.source[track]) << 40;
+	return assay_corr_key(assay_group_of(t, t->track.source[track]), corr);
 }
 
 /* First call of each correlation id; a runtime call wins over the driver call it made. */

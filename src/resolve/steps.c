@@ -8,6 +8,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 static const char marker[] = "ProfilerStep";
 
@@ -281,30 +282,18 @@ TEST(step_like_names_are_whole_names)
 	return 0;
 }
 
-static void add_range(assay_run *run, assay_host_kind kind, const char *name, int64_t ts,
-		      int64_t dur)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t h = assay_add(t, ASSAY_T_host);
-	t->host.kind[h] = (uint8_t)kind;
-	t->host.name[h] = assay_sid_of(run, name);
-	t->host.ts[h] = ts;
-	t->host.dur[h] = dur;
-	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-}
-
 TEST(markers_win_and_inner_ranges_are_no_steps)
 {
 	assay_run *run = assay_run_new();
-	add_range(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
-	add_range(run, ASSAY_HOST_MARKER, "batch 0", 10, 20);
-	add_range(run, ASSAY_HOST_MARKER, "step 2", 100, 100);
-	add_range(run, ASSAY_HOST_OP, "step 3", 200, 100); /* an operator is no range */
+	assay_hand_host(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "batch 0", 10, 20);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "step 2", 100, 100);
+	assay_hand_host(run, ASSAY_HOST_OP, "step 3", 200, 100); /* an operator is no range */
 	assay_find_steps(run, NULL);
 	CHECK_EQ(run->part.t.step.n, 2);
 	CHECK(run->part.t.step.number[1] == 2 && run->part.t.step.origin[1] == ASSAY_STEP_RANGE);
 	run->part.t.step.n = 0;
-	add_range(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#9", 300, 10);
+	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#9", 300, 10);
 	assay_find_steps(run, NULL);
 	CHECK(run->part.t.step.n == 1 && run->part.t.step.origin[0] == ASSAY_STEP_MARKER);
 	assay_run_free(run);
@@ -333,12 +322,12 @@ TEST(the_user_chooses_which_ranges_are_steps)
 {
 	assay_run *run = assay_run_new();
 	add_source(run, "capture");
-	add_range(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#1", 0, 1000);
-	add_range(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
-	add_range(run, ASSAY_HOST_MARKER, "step 2", 100, 100);
-	add_range(run, ASSAY_HOST_MARKER, "epoch #7", 0, 900);
-	add_range(run, ASSAY_HOST_MARKER, "epochal", 0, 900);
-	add_range(run, ASSAY_HOST_ANNOTATION, "epoch #8", 900, 100);
+	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#1", 0, 1000);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "step 2", 100, 100);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "epoch #7", 0, 900);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "epochal", 0, 900);
+	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "epoch #8", 900, 100);
 	CHECK_EQ(steps_by(run, "auto"), 1);
 	CHECK_EQ(steps_by(run, "NVTX"), 2);
 	CHECK_EQ(steps_by(run, "roctx"), 0);
@@ -356,8 +345,8 @@ TEST(a_recording_says_which_ranges_are_steps)
 {
 	assay_run *run = assay_run_new();
 	add_source(run, "capture");
-	add_range(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
-	add_range(run, ASSAY_HOST_MARKER, "epoch", 0, 900);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "step 1", 0, 100);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "epoch", 0, 900);
 	assay_meta_add(&run->part, "run.options", ASSAY_S("{\"steps_from\": \"nvtx:epoch\"}"));
 	assay_find_steps(run, NULL);
 	CHECK(run->part.t.step.n == 1 && run->part.t.step.dur[0] == 900);

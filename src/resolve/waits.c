@@ -33,11 +33,6 @@ typedef struct waits {
 
 static const uint32_t no_track = ASSAY_NO_ROW - 1; /* a handle seen with two streams */
 
-static uint64_t corr_key(uint32_t source, uint64_t corr)
-{
-	return corr ^ (uint64_t)source << 40;
-}
-
 static uint64_t handle_key(uint32_t source, uint64_t handle)
 {
 	return handle * 0x9E3779B97F4A7C15u + source;
@@ -82,7 +77,7 @@ static void index_calls(waits *w)
 		if (!corr)
 			continue;
 		uint32_t source = host_source(w, h);
-		uint32_t *slot = assay_map_at(&w->calls, corr_key(source, corr));
+		uint32_t *slot = assay_map_at(&w->calls, assay_corr_key(source, corr));
 		if (*slot == ASSAY_MAP_ABSENT || (t->host.kind[h] == ASSAY_HOST_RUNTIME &&
 						  t->host.kind[*slot] == ASSAY_HOST_DRIVER))
 			*slot = h;
@@ -97,7 +92,8 @@ static void index_gpus(waits *w)
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t track = t->gpu.track[g], source = t->track.source[track];
 		if (t->gpu.corr[g]) {
-			uint32_t *slot = assay_map_at(&w->gpus, corr_key(source, t->gpu.corr[g]));
+			uint32_t *slot =
+				assay_map_at(&w->gpus, assay_corr_key(source, t->gpu.corr[g]));
 			if (*slot == ASSAY_MAP_ABSENT)
 				*slot = g;
 		}
@@ -238,7 +234,7 @@ static void add_launches(waits *w)
 		if (!t->gpu.corr[g])
 			continue;
 		uint32_t source = t->track.source[t->gpu.track[g]];
-		uint32_t h = assay_map_get(&w->calls, corr_key(source, t->gpu.corr[g]));
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_LAUNCH, source, t->gpu.corr[g],
 					     h == ASSAY_NO_ROW ? t->gpu.ts[g] : t->host.ts[h]);
 		if (h != ASSAY_NO_ROW) {
@@ -319,7 +315,7 @@ static uint32_t stream_beside(waits *w, uint32_t track, int64_t device, int64_t 
 
 static void tell(waits *w, uint32_t source, uint64_t corr)
 {
-	*assay_map_at(&w->told, corr_key(source, corr)) = 1;
+	*assay_map_at(&w->told, assay_corr_key(source, corr)) = 1;
 }
 
 /* Without join ids: calls with handles say it all; where there are none, the recorder's numbers of
@@ -336,7 +332,7 @@ static void add_event_records(waits *w)
 		uint32_t source = w->t->track.source[e->track[i]];
 		if (leaves_out(w, source))
 			continue;
-		uint32_t h = assay_map_get(&w->calls, corr_key(source, e->corr[i]));
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, e->corr[i], e->ts[i]);
 		attach_call(w, r, h);
 		set_stream(w, r, e->track[i]);
@@ -358,7 +354,7 @@ static void add_event_rows(waits *w)
 		uint32_t source = host_source(w, i);
 		if (a.corr <= 0 || a.event < 0)
 			continue;
-		uint32_t h = assay_map_get(&w->calls, corr_key(source, (uint64_t)a.corr));
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, (uint64_t)a.corr));
 		assay_sweep_rec *r =
 			add_rec(w, ASSAY_OP_RECORD, source, (uint64_t)a.corr, t->host.ts[i]);
 		attach_call(w, r, h);
@@ -395,12 +391,12 @@ static void add_named_record(waits *w, uint32_t i, assay_map *made)
 	const assay_sync_table *s = &w->t->sync;
 	uint32_t source = w->t->track.source[s->track[i]];
 	uint64_t corr = (uint64_t)s->record_corr[i];
-	uint32_t *slot = assay_map_at(made, corr_key(source, corr));
+	uint32_t *slot = assay_map_at(made, assay_corr_key(source, corr));
 	if (*slot != ASSAY_MAP_ABSENT)
 		return;
 	*slot = i;
 	tell(w, source, corr);
-	uint32_t h = assay_map_get(&w->calls, corr_key(source, corr));
+	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, corr));
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, corr, s->ts[i]);
 	attach_call(w, r, h);
 	r->flags |= h == ASSAY_NO_ROW ? ASSAY_REC_OUTSIDE : 0;
@@ -427,8 +423,9 @@ static void add_syncs(waits *w)
 		uint32_t source = w->t->track.source[s->track[i]];
 		if (leaves_out(w, source))
 			continue;
-		uint32_t h = s->corr[i] ? assay_map_get(&w->calls, corr_key(source, s->corr[i]))
-					: ASSAY_NO_ROW;
+		uint32_t h = s->corr[i]
+				     ? assay_map_get(&w->calls, assay_corr_key(source, s->corr[i]))
+				     : ASSAY_NO_ROW;
 		assay_sweep_op op = sync_op(assay_text(w->run, s->name[i]));
 		bool named = !s->sync_id[i] && s->record_corr[i] > 0;
 		if (named)
@@ -497,7 +494,8 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 {
 	const assay_tables *t = w->t;
 	uint32_t source = host_source(w, h);
-	uint32_t g = assay_map_get(&w->gpus, corr_key(source, t->api.corr[t->host.detail[h]]));
+	uint32_t g =
+		assay_map_get(&w->gpus, assay_corr_key(source, t->api.corr[t->host.detail[h]]));
 	if (g == ASSAY_NO_ROW)
 		return;
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_COPY, source, 0, 0);
@@ -513,7 +511,7 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 static bool is_told(const waits *w, uint32_t source, uint64_t corr, assay_sweep_op op)
 {
 	return op >= ASSAY_OP_RECORD && op <= ASSAY_OP_STREAM_QUERY &&
-	       assay_map_get(&w->told, corr_key(source, corr)) != ASSAY_MAP_ABSENT;
+	       assay_map_get(&w->told, assay_corr_key(source, corr)) != ASSAY_MAP_ABSENT;
 }
 
 static void add_event_calls(waits *w)
@@ -524,7 +522,7 @@ static void add_event_calls(waits *w)
 		assay_call call = w->call[e->name[i]];
 		if (call.op == ASSAY_OP_COUNT || is_told(w, source, e->corr[i], call.op))
 			continue;
-		uint32_t h = assay_map_get(&w->calls, corr_key(source, e->corr[i]));
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
 		if (call.op == ASSAY_OP_COPY)
 			continue; /* add_host_calls() has more to tell */
 		assay_sweep_rec *r = add_call(
@@ -589,7 +587,7 @@ static void learn_from_launches(waits *w)
 		if (!is_call(t, h) || !t->host.args[h] ||
 		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
 			continue;
-		uint64_t key = corr_key(host_source(w, h), t->api.corr[t->host.detail[h]]);
+		uint64_t key = assay_corr_key(host_source(w, h), t->api.corr[t->host.detail[h]]);
 		uint32_t g = assay_map_get(&w->gpus, key);
 		if (g == ASSAY_NO_ROW)
 			continue;
@@ -603,7 +601,7 @@ static void learn_from_launches(waits *w)
 	const assay_event_call_table *e = &t->event_call;
 	for (uint32_t i = 0; i < e->n; i++) {
 		uint32_t source = t->track.source[e->track[i]];
-		uint32_t g = assay_map_get(&w->gpus, corr_key(source, e->corr[i]));
+		uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, e->corr[i]));
 		bool own = is_own(e->stream[i], assay_text(w->run, e->name[i]));
 		if (g != ASSAY_NO_ROW)
 			learn_handle(w, source, own ? own_handle(e->track[i]) : e->stream[i],
@@ -639,7 +637,8 @@ static void add_host_calls(waits *w)
 			continue;
 		uint32_t source = host_source(w, h);
 		uint64_t corr = t->api.corr[t->host.detail[h]];
-		if (!corr || assay_map_get(&w->told, corr_key(source, corr)) != ASSAY_MAP_ABSENT)
+		if (!corr ||
+		    assay_map_get(&w->told, assay_corr_key(source, corr)) != ASSAY_MAP_ABSENT)
 			continue;
 		if (call.op == ASSAY_OP_COPY) {
 			add_copy(w, call, h);

@@ -362,19 +362,14 @@ bool chrome_is_hip(const chrome_out *c, uint32_t host)
 	return assay_str_starts(assay_text(c->run, c->t->host.name[host]), "hip");
 }
 
-static uint64_t call_key(uint32_t source, uint64_t corr)
-{
-	return corr ^ (uint64_t)source << 40;
-}
-
 uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr)
 {
-	return corr ? assay_map_get(&c->wait_of_call, call_key(source, corr)) : ASSAY_NO_ROW;
+	return corr ? assay_map_get(&c->wait_of_call, assay_corr_key(source, corr)) : ASSAY_NO_ROW;
 }
 
 uint32_t chrome_event_call_of(const chrome_out *c, uint32_t source, uint64_t corr)
 {
-	return corr ? assay_map_get(&c->event_calls, call_key(source, corr)) : ASSAY_NO_ROW;
+	return corr ? assay_map_get(&c->event_calls, assay_corr_key(source, corr)) : ASSAY_NO_ROW;
 }
 
 static void index_calls(chrome_out *c)
@@ -382,7 +377,7 @@ static void index_calls(chrome_out *c)
 	const assay_event_call_table *e = &c->t->event_call;
 	for (uint32_t i = 0; i < e->n; i++)
 		*assay_map_at(&c->event_calls,
-			      call_key(c->t->track.source[e->track[i]], e->corr[i])) = i;
+			      assay_corr_key(c->t->track.source[e->track[i]], e->corr[i])) = i;
 }
 
 static void index_waits(chrome_out *c)
@@ -394,7 +389,7 @@ static void index_waits(chrome_out *c)
 								  : t->producer[i];
 		if (track != ASSAY_NO_ROW && t->corr[i])
 			*assay_map_at(&c->wait_of_call,
-				      call_key(c->t->track.source[track], t->corr[i])) = i;
+				      assay_corr_key(c->t->track.source[track], t->corr[i])) = i;
 	}
 }
 

@@ -17,11 +17,6 @@ int64_t assay_wait_stream(const assay_tables *t, uint32_t track)
 	return id == UINT32_MAX ? -1 : id;
 }
 
-static uint64_t call_key(uint32_t source, uint64_t corr)
-{
-	return corr * 0x9E3779B97F4A7C15u + source;
-}
-
 /* Of a stream sync the stream waited for, of a stream wait the one that waits, else none. */
 static uint32_t track_of(const assay_wait_table *w, uint32_t i)
 {
@@ -37,13 +32,13 @@ void assay_wait_rows_find(const assay_run *run, assay_wait_rows *out)
 	assay_map told = {0};
 	for (uint32_t i = 0; i < t->sync.n; i++)
 		if (t->sync.corr[i])
-			*assay_map_at(&told, call_key(t->track.source[t->sync.track[i]],
-						      t->sync.corr[i])) = 1;
+			*assay_map_at(&told, assay_corr_key(t->track.source[t->sync.track[i]],
+							    t->sync.corr[i])) = 1;
 	for (uint32_t i = 0; i < w->n; i++) {
 		bool blind = w->class[i] == ASSAY_WAIT_IS_LOST && w->event[i] == ASSAY_NO_HANDLE;
 		if (!assay_wait_row_name(w->kind[i]) || blind || w->thread[i] == ASSAY_NO_ROW)
 			continue;
-		uint64_t key = call_key(t->track.source[w->thread[i]], w->corr[i]);
+		uint64_t key = assay_corr_key(t->track.source[w->thread[i]], w->corr[i]);
 		if (w->corr[i] && assay_map_get(&told, key) != ASSAY_MAP_ABSENT)
 			continue;
 		uint32_t track = track_of(w, i);
