@@ -27,7 +27,8 @@ static int by_start(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void list_steps(struct wait_side *s, const assay_run *run, uint32_t source)
+/* Without those that warm up. */
+static void list_steps(struct wait_side *s, const assay_run *run, uint32_t source, size_t warmup)
 {
 	const assay_step_table *t = &run->part.t.step;
 	for (size_t i = 0; i < t->n; i++)
@@ -36,6 +37,10 @@ static void list_steps(struct wait_side *s, const assay_run *run, uint32_t sourc
 	if (!s->step.n) /* the whole recording is one step */
 		*assay_push(&s->step) = (struct bounds){INT64_MIN, INT64_MAX};
 	qsort(s->step.p, s->step.n, sizeof *s->step.p, by_start);
+	if (warmup < s->step.n) {
+		s->step.n -= warmup;
+		memmove(s->step.p, s->step.p + warmup, s->step.n * sizeof *s->step.p);
+	}
 }
 
 /* The step that holds a time, or the number of steps. */
@@ -57,7 +62,7 @@ static void side_waits(struct wait_side *s, const assay_run *run, const assay_wi
 	const assay_tables *t = &run->part.t;
 	uint32_t source = t->device_time.source[window->device];
 	assay_arena scratch = {0};
-	list_steps(s, run, source);
+	list_steps(s, run, source, window->warmup);
 	struct tally *sum = assay_alloc(&scratch, s->step.n * ASSAY_WAIT_KIND_COUNT * sizeof *sum);
 	for (size_t i = 0; i < t->wait.n; i++) {
 		uint32_t thread = t->wait.thread[i];
