@@ -20,7 +20,7 @@ static struct {
 	/* CUPTI's clock is CLOCK_REALTIME, or whatever another profiler made it: at `theirs` of it,
 	 * ours was `boot`; rate is nanoseconds of ours a tick. */
 	cupti_time_fn *clock;
-	int64_t first_theirs, first_boot, theirs, boot;
+	int64_t theirs, boot;
 	double rate;
 } state;
 
@@ -31,18 +31,16 @@ static int64_t real_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Once a buffer: the two clocks side by side. */
+/* Once a buffer: the two clocks side by side, and the rate since the other was registered. All
+ * times in it lie between the two moments, so that a short distance does no harm. */
 static void set_clock(void)
 {
-	cupti_time_fn *clock = assay_share_clock();
-	assay_rt_pair(clock, &state.boot, &state.theirs);
-	if (clock != state.clock || !state.first_boot) {
-		state.clock = clock;
-		state.first_theirs = state.theirs;
-		state.first_boot = state.boot;
-	}
-	int64_t ticks = state.theirs - state.first_theirs, ns = state.boot - state.first_boot;
-	state.rate = clock && ticks > 0 && ns > 1000000 ? (double)ns / (double)ticks : 1;
+	int64_t first_boot, first_theirs;
+	state.clock = assay_share_clock(&first_boot, &first_theirs);
+	assay_rt_pair(state.clock, &state.boot, &state.theirs);
+	int64_t ticks = state.theirs - first_theirs;
+	state.rate =
+		state.clock && ticks > 0 ? (double)(state.boot - first_boot) / (double)ticks : 1;
 }
 
 /* CUPTI's time as ours. Records from before another profiler changed the clock are still in real

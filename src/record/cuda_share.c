@@ -29,8 +29,9 @@ static struct {
 	_Atomic(cupti_request_fn *) request;
 	_Atomic(cupti_complete_fn *) complete;
 	_Atomic(cupti_time_fn *) clock;
-	_Atomic uint8_t on[KINDS];   /* kinds the other has on now */
-	_Atomic uint8_t told[KINDS]; /* kinds it had on in its last session */
+	_Atomic int64_t clock_boot, clock_theirs; /* our time and its when it was registered */
+	_Atomic uint8_t on[KINDS];                /* kinds the other has on now */
+	_Atomic uint8_t told[KINDS];              /* kinds it had on in its last session */
 	_Atomic int kinds_on;
 	_Atomic uint64_t sessions; /* started so far */
 	_Atomic(uint8_t *) spare;  /* a buffer of its own, asked for when its session started */
@@ -51,9 +52,12 @@ bool assay_share_wants(int kind)
 	return kind < KINDS && atomic_load(&share.on[kind]);
 }
 
-cupti_time_fn *assay_share_clock(void)
+cupti_time_fn *assay_share_clock(int64_t *boot, int64_t *theirs)
 {
-	return atomic_load(&share.clock);
+	cupti_time_fn *clock = atomic_load(&share.clock);
+	*boot = atomic_load(&share.clock_boot);
+	*theirs = atomic_load(&share.clock_theirs);
+	return clock;
 }
 
 /* ---- buffers ---- */
@@ -240,8 +244,13 @@ static cupti_result register_time(cupti_time_fn *fn)
 {
 	flush_whole();
 	cupti_result rc = share.cupti->register_time ? share.cupti->register_time(fn) : 1;
-	if (rc == CUPTI_OK)
-		atomic_store(&share.clock, fn);
+	if (rc != CUPTI_OK || fn == atomic_load(&share.clock))
+		return rc;
+	int64_t boot = 0, theirs = 0;
+	assay_rt_pair(fn, &boot, &theirs);
+	atomic_store(&share.clock_boot, boot);
+	atomic_store(&share.clock_theirs, theirs);
+	atomic_store(&share.clock, fn);
 	return rc;
 }
 
