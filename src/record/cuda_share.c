@@ -235,7 +235,7 @@ static cupti_result disable(int kind)
 	cupti_result rc = share.cupti->disable(kind);
 	if (kind == CUPTI_RUNTIME ||
 	    kind == CUPTI_DRIVER) /* that switched off our chosen calls, too */
-		assay_cuda_enable_calls(share.cupti, assay_rt_conf());
+		assay_cuda_enable_calls(share.cupti);
 	return rc;
 }
 
@@ -257,13 +257,13 @@ static cupti_result register_time(cupti_time_fn *fn)
 /* CUPTI has one subscription; ours gives way. */
 static cupti_result subscribe(void **subscriber, cupti_callback_fn *callback, void *data)
 {
-	assay_cuda_leave_order();
+	assay_cuda_leave_calls();
 	cupti_result rc =
 		share.cupti->subscribe ? share.cupti->subscribe(subscriber, callback, data) : 1;
 	if (rc == CUPTI_OK)
 		atomic_store(&share.subscriber, *subscriber);
 	else
-		assay_cuda_take_order();
+		assay_cuda_take_calls();
 	return rc;
 }
 
@@ -271,7 +271,7 @@ static cupti_result unsubscribe(void *subscriber)
 {
 	cupti_result rc = share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
 	atomic_store(&share.subscriber, NULL);
-	assay_cuda_take_order();
+	assay_cuda_take_calls();
 	return rc;
 }
 

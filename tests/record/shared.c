@@ -1,5 +1,7 @@
 /* A program with a profiler of its own, as torch.profiler is one: calls CUPTI through its own
- * linkage, starts late, stops early, and counts what it gets. usage: shared; prints what it saw. */
+ * linkage, starts late, stops early, and counts what it gets. usage: shared [clock | quiet |
+ * hasty]: with a clock of its own; without a subscription; finalizes without a flush. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,15 +79,17 @@ static void work(int n)
 
 int main(int argc, char **argv)
 {
-	(void)argv;
+	const char *how = argc > 1 ? argv[1] : "";
+	bool clock = !strcmp(how, "clock"), quiet = !strcmp(how, "quiet"),
+	     hasty = !strcmp(how, "hasty");
 	void *subscriber;
 	cuInit(0);
 	work(10);
 	usleep(50000);
-	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+	if (!quiet && cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
 		puts("cannot subscribe");
 	cuptiActivityRegisterCallbacks(request, complete);
-	if (argc > 1) {
+	if (clock) {
 		work(1); /* not flushed yet */
 		cuptiActivityRegisterTimestampCallback(ticks);
 	}
@@ -95,14 +99,18 @@ int main(int argc, char **argv)
 	work(20);
 	usleep(50000);
 	work(20);
-	if (argc == 1) /* still running when the session ends: a forced flush must not tear it */
+	if (!*how) /* still running when the session ends: a forced flush must not tear it */
 		fake_launch_slow(7, "slow", 10);
 	cuptiActivityDisable(CUPTI_CONCURRENT_KERNEL);
 	cuptiActivityDisable(CUPTI_RUNTIME);
-	cuptiActivityFlushAll(1);
+	if (!hasty)
+		cuptiActivityFlushAll(1);
 	int64_t stop = boot_ns();
-	cuptiFinalize();
-	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+	if (!quiet)
+		cuptiFinalize();
+	if (hasty)
+		cuptiActivityFlushAll(1);
+	if (!quiet && !hasty && cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
 		puts("cannot subscribe again");
 	work(30);
 	printf("kernels %u calls %u others %u unknown %u\nfrom %lld to %lld\n", kernels, calls,
