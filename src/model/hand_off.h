@@ -21,6 +21,13 @@ typedef struct assay_seen {
 
 #define ASSAY_NO_SIGN SIZE_MAX
 
+/* GPU work that one thread launched in the range of another: tracks, events, sum of durations. */
+typedef struct assay_handed {
+	uint32_t worker, waiter;
+	uint64_t work;
+	int64_t sum;
+} assay_handed;
+
 /* Bursts [low, high) of the worker, `from` to `to`, in a silence of the waiter. */
 typedef struct assay_hand_off {
 	size_t low, high;
