@@ -3,18 +3,21 @@
  * where all of this holds (docs/scopes.md):
  *
  * 1. Both are threads of one process, and take turns in the recording as a whole: they are in calls
- *    and operators at the same time for less than 2 % of the time of the quieter one.
- * 2. The waiter shows nothing (no call, operator, Python function, edge of a range) between the
- * first and the last call of the worker's burst, which takes 20 us or longer.
+ *    and operators at the same time for 2 % of the time of the quieter one or less.
+ * 2. The waiter shows nothing (no call, operator, Python function, edge of a range) from the start
+ *    of the worker's burst of calls and operators to its end, 20 us later or more.
  * 3. A range of the waiter is open then, and no call or operator of it.
- * 4. The burst fills at least half of the waiter's silence: the silence is there because of it.
- * 5. No other thread qualifies as the waiter of any part of the burst. */
+ * 4. The waiter is silent because of the burst, which fills at least half of the silence.
+ * 5. The worker is there because of the silence: before and after the burst it does nothing for
+ *    eight times the median gap inside the burst, or longer.
+ * 6. No other thread qualifies as the waiter of any part of the burst. */
 #include "base/sort.h"
 #include "model/hand_off.h"
 #include "resolve/scopes.h"
 
 /* A process in which more threads than this have ranges is left as it is. */
 enum { WAITERS_MAX = 16 };
+enum { STOP_GAPS = 8 };
 
 enum { WAITER = 1, WORKER = 2 };
 
@@ -178,6 +181,24 @@ static bool is_waited_for(const struct party *waiter, const assay_hand_off *h)
 	return waiter->open.p[h->leave] != ASSAY_NO_ROW && silence / 2 <= h->to - h->from;
 }
 
+/* Is a gap at least eight times the median of those inside the burst? */
+static bool is_stop(const assay_burst *b, const assay_hand_off *h, int64_t gap)
+{
+	size_t gaps = h->high - h->low - 1, longer = 0;
+	for (size_t i = h->low + 1; i < h->high; i++)
+		longer += b[i].from - b[i - 1].to > gap / STOP_GAPS;
+	return longer * 2 <= gaps;
+}
+
+/* Rule 5. */
+static bool stops_around(const assay_seen *worker, const assay_hand_off *h)
+{
+	const assay_burst *b = worker->burst.p;
+	size_t low = h->low, high = h->high;
+	return (!low || is_stop(b, h, b[low].from - b[low - 1].to)) &&
+	       (high == worker->burst.n || is_stop(b, h, b[high].from - b[high - 1].to));
+}
+
 static void find_loans(handing *x, const struct party *worker)
 {
 	x->loan.n = 0;
@@ -190,14 +211,14 @@ static void find_loans(handing *x, const struct party *worker)
 		assay_hand_offs_find(&w->seen, &worker->seen, &x->found);
 		for (size_t k = 0; k < x->found.n; k++) {
 			const assay_hand_off *h = &x->found.p[k];
-			if (is_waited_for(w, h))
+			if (is_waited_for(w, h) && stops_around(&worker->seen, h))
 				*assay_push(&x->loan) =
 					(struct loan){h->from, h->to, w->open.p[h->leave], false};
 		}
 	}
 }
 
-/* By start, and rule 5: those that overlap are disputed. */
+/* By start, and rule 6: those that overlap are disputed. */
 static void settle_loans(handing *x)
 {
 	size_t n = x->loan.n;

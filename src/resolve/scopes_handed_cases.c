@@ -255,6 +255,35 @@ TEST(a_prefetcher_that_runs_beside_its_reader_inherits_nothing)
 	return 0;
 }
 
+TEST(a_worker_that_runs_on_while_its_reader_shows_inherits_nothing)
+{
+	assay_run *run = new_run();
+	range(run, MAIN, "step", 0, 1000);
+	for (int64_t at = 100; at < 1000; at += 100) /* never at the same time */
+		call(run, MAIN, at + 3, at + 5);
+	uint32_t first = burst(run, WORKER, 10, 980);
+	assay_scopes(run, NULL);
+	for (uint32_t g = first; g < run->part.t.gpu.n; g++)
+		CHECK(is_in(run, g, ""));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(one_long_pause_of_the_worker_does_not_end_its_burst)
+{
+	assay_run *run = new_run();
+	for (int64_t at = 0; at < 1000; at += 500) {
+		main_waits(run, "backward", at, at + 400);
+		burst(run, WORKER, at + 20, at + 100);
+		burst(run, WORKER, at + 300, at + 380); /* 198 us later; 138 us between waits */
+	}
+	assay_scopes(run, NULL);
+	CHECK(is_in(run, 2, "backward") && is_in(run, 2 + 9, "backward"));
+	CHECK(is_in(run, (uint32_t)run->part.t.gpu.n - 1, "backward"));
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_copy_somewhere_in_a_long_silence_is_not_what_was_waited_for)
 {
 	assay_run *run = new_run();
