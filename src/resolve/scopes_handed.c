@@ -8,16 +8,19 @@
  *    of the worker's burst of calls and operators to its end, 20 us later or more.
  * 3. A range of the waiter is open then, and no call or operator of it.
  * 4. The waiter is silent because of the burst, which fills at least half of the silence.
- * 5. The worker is there because of the silence: before and after the burst it does nothing for
- *    eight times the median gap inside the burst, or longer.
- * 6. No other thread qualifies as the waiter of any part of the burst. */
+ * 5. The worker is there because of the silence: it stops before and after it. Of the gaps inside
+ *    the burst no more than one in ten is as long as the gap before it, or the gap after it.
+ * 6. The worker always works like this: nine in ten of its calls and operators (each run of them
+ *    counts once) lie in bursts that fulfil 2, 4 and 5, for one waiter or another.
+ * 7. No other thread qualifies as the waiter of any part of the burst. */
 #include "base/sort.h"
 #include "model/hand_off.h"
 #include "resolve/scopes.h"
 
 /* A process in which more threads than this have ranges is left as it is. */
 enum { WAITERS_MAX = 16 };
-enum { STOP_GAPS = 8 };
+/* One in so many may be otherwise. */
+enum { FEW = 10 };
 
 enum { WAITER = 1, WORKER = 2 };
 
@@ -42,6 +45,7 @@ typedef struct handing {
 	assay_vec(struct party) party; /* of processes that have both, workers and waiters */
 	assay_vec(struct loan) loan;   /* of the worker at hand */
 	assay_hand_offs found;
+	assay_vec(uint8_t) fit; /* by burst of the worker at hand */
 } handing;
 
 static bool is_nested_range(const scopes *s, uint32_t scope)
@@ -172,53 +176,64 @@ static void look_at(const scopes *s, struct party *p)
 
 /* ------------------------------------------------------------------ loans */
 
-/* Rules 2 to 4. */
-static bool is_waited_for(const struct party *waiter, const assay_hand_off *h)
-{
-	if (h->leave == ASSAY_NO_SIGN || h->back != h->leave + 1)
-		return false;
-	int64_t silence = waiter->sign.p[h->back] - waiter->sign.p[h->leave];
-	return waiter->open.p[h->leave] != ASSAY_NO_ROW && silence / 2 <= h->to - h->from;
-}
-
-/* Is a gap at least eight times the median of those inside the burst? */
+/* Rule 5, of one side. */
 static bool is_stop(const assay_burst *b, const assay_hand_off *h, int64_t gap)
 {
-	size_t gaps = h->high - h->low - 1, longer = 0;
+	size_t as_long = 0;
 	for (size_t i = h->low + 1; i < h->high; i++)
-		longer += b[i].from - b[i - 1].to > gap / STOP_GAPS;
-	return longer * 2 <= gaps;
+		as_long += b[i].from - b[i - 1].to >= gap;
+	return as_long * FEW <= h->high - h->low - 1;
 }
 
-/* Rule 5. */
-static bool stops_around(const assay_seen *worker, const assay_hand_off *h)
+/* Rules 2, 4 and 5. Where the recording begins or ends, nothing speaks against them. */
+static bool fits(const struct party *waiter, const struct party *worker, const assay_hand_off *h)
 {
-	const assay_burst *b = worker->burst.p;
-	size_t low = h->low, high = h->high;
-	return (!low || is_stop(b, h, b[low].from - b[low - 1].to)) &&
-	       (high == worker->burst.n || is_stop(b, h, b[high].from - b[high - 1].to));
+	const assay_burst *b = worker->seen.burst.p;
+	if (h->leave == ASSAY_NO_SIGN || h->back == ASSAY_NO_SIGN)
+		return true;
+	int64_t silence = waiter->sign.p[h->back] - waiter->sign.p[h->leave];
+	return h->back == h->leave + 1 && silence / 2 <= h->to - h->from &&
+	       (!h->low || is_stop(b, h, h->from - b[h->low - 1].to)) &&
+	       (h->high == worker->seen.burst.n || is_stop(b, h, b[h->high].from - h->to));
+}
+
+static void find_loans_of(handing *x, const struct party *waiter, const struct party *worker)
+{
+	x->found.n = 0;
+	assay_hand_offs_find(&waiter->seen, &worker->seen, &x->found);
+	for (size_t i = 0; i < x->found.n; i++) {
+		const assay_hand_off *h = &x->found.p[i];
+		if (!fits(waiter, worker, h))
+			continue;
+		for (size_t k = h->low; k < h->high; k++)
+			x->fit.p[k] = 1;
+		uint32_t scope = h->leave == ASSAY_NO_SIGN || h->back == ASSAY_NO_SIGN
+					 ? ASSAY_NO_ROW
+					 : waiter->open.p[h->leave];
+		if (scope != ASSAY_NO_ROW)
+			*assay_push(&x->loan) = (struct loan){h->from, h->to, scope, false};
+	}
 }
 
 static void find_loans(handing *x, const struct party *worker)
 {
-	x->loan.n = 0;
+	size_t fit = 0, n = worker->seen.burst.n;
+	x->loan.n = x->fit.n = 0;
+	for (size_t i = 0; i < n; i++)
+		*assay_push(&x->fit) = 0;
 	for (size_t i = 0; i < x->party.n; i++) {
 		const struct party *w = &x->party.p[i];
-		if (w == worker || w->process != worker->process || !(w->role & WAITER) ||
-		    !assay_take_turns(&w->seen, &worker->seen))
-			continue;
-		x->found.n = 0;
-		assay_hand_offs_find(&w->seen, &worker->seen, &x->found);
-		for (size_t k = 0; k < x->found.n; k++) {
-			const assay_hand_off *h = &x->found.p[k];
-			if (is_waited_for(w, h) && stops_around(&worker->seen, h))
-				*assay_push(&x->loan) =
-					(struct loan){h->from, h->to, w->open.p[h->leave], false};
-		}
+		if (w != worker && w->process == worker->process && w->role & WAITER &&
+		    assay_take_turns(&w->seen, &worker->seen))
+			find_loans_of(x, w, worker);
 	}
+	for (size_t i = 0; i < n; i++)
+		fit += x->fit.p[i];
+	if ((n - fit) * FEW > n)
+		x->loan.n = 0; /* rule 6 */
 }
 
-/* By start, and rule 6: those that overlap are disputed. */
+/* By start, and rule 7: those that overlap are disputed. */
 static void settle_loans(handing *x)
 {
 	size_t n = x->loan.n;
@@ -290,4 +305,5 @@ void scopes_hand_over(scopes *s)
 	assay_vec_free(&x.party);
 	assay_vec_free(&x.loan);
 	assay_vec_free(&x.found);
+	assay_vec_free(&x.fit);
 }

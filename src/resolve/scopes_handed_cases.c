@@ -284,6 +284,23 @@ TEST(one_long_pause_of_the_worker_does_not_end_its_burst)
 	return 0;
 }
 
+TEST(a_prefetcher_that_comes_and_goes_at_its_own_pace_inherits_nothing)
+{
+	assay_run *run = new_run();
+	range(run, MAIN, "step", 0, 200000);
+	for (int64_t at = 0; at < 200000; at += 5100)
+		for (int i = 0; i < 5; i++)
+			launch(run, MAIN, at + 10 * i);
+	uint32_t first = (uint32_t)run->part.t.gpu.n;
+	for (int64_t at = 500; at < 199000; at += 1900 + at % 300) /* several in a silence */
+		burst(run, WORKER, at, at + 30);
+	assay_scopes(run, NULL);
+	for (uint32_t g = first; g < run->part.t.gpu.n; g++)
+		CHECK(is_in(run, g, ""));
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_copy_somewhere_in_a_long_silence_is_not_what_was_waited_for)
 {
 	assay_run *run = new_run();
