@@ -1,4 +1,6 @@
 /* Scopes across threads, rule by rule. Times in us. */
+#include <math.h>
+
 #include "base/test.h"
 #include "resolve/scopes.h"
 
@@ -384,6 +386,54 @@ TEST(a_gradient_with_a_forward_operator_stays_with_it)
 	CHECK(is_in(run, g, "backward") && is_in(run, g + 3, "forward"));
 	CHECK_EQ(t->gpu_scope.how[g + 3], ASSAY_SCOPE_HOW_FORWARD);
 	assay_run_free(run);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ chance */
+
+/* How a thread goes on: so many launches in a row, about `inner` apart, then a pause of about
+ * `pause`. */
+struct pace {
+	int row;
+	double inner, pause;
+};
+
+/* Exponential around a mean, or the mean itself. */
+static double gap(uint64_t *seed, double mean)
+{
+	if (!*seed)
+		return mean;
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return -mean * log(((double)(*seed >> 11) + 1) / 9007199254740993.0);
+}
+
+static void go_on(assay_run *run, int64_t tid, const struct pace *p, uint64_t *seed)
+{
+	for (double at = tid * 37; at < 500000; at += gap(seed, p->pause))
+		for (int i = 0; i < p->row; i++, at += 3 + gap(seed, p->inner))
+			launch(run, tid, (int64_t)at);
+}
+
+TEST(of_threads_that_have_nothing_to_do_with_each_other_nothing_is_inferred)
+{
+	enum { MAINS = 5, WORKERS = 7, SEEDS = 4 };
+	static const struct pace mains[MAINS] = {
+		{50, 10, 20}, {50, 10, 500}, {20, 10, 5000}, {5, 10, 20000}, {100, 10, 20000}};
+	static const struct pace workers[WORKERS] = {
+		{1000, 20, 20},   {4, 10, 2000},    {30, 10, 2000}, {2, 10, 20000},
+		{100, 10, 20000}, {1000, 150, 150}, {1, 1, 5000}};
+	for (uint64_t i = 0; i < MAINS * WORKERS * SEEDS; i++) {
+		assay_run *run = new_run();
+		uint64_t seed = i % SEEDS ? i : 0; /* 0: like clockwork */
+		for (int64_t at = 0; at < 500000; at += 5000)
+			range(run, MAIN, "step", at, at + 4900);
+		go_on(run, MAIN, &mains[i / SEEDS % MAINS], &seed);
+		go_on(run, WORKER, &workers[i / SEEDS / MAINS], &seed);
+		assay_scopes(run, NULL);
+		for (uint32_t g = 0; g < run->part.t.gpu.n; g++)
+			CHECK(run->part.t.gpu_scope.how[g] != ASSAY_SCOPE_HOW_INFERRED);
+		assay_run_free(run);
+	}
 	return 0;
 }
 
