@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "analyze/derived.h"
 #include "analyze/scopes.h"
 #include "cmd/cmd.h"
@@ -130,6 +131,7 @@ static int scopes_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
+	assay_bound_times(run);
 	assay_link(run);
 	assay_find_steps(run, NULL);
 	assay_scopes(run,
