@@ -16,7 +16,7 @@
 
 struct convert_args {
 	const char *to;
-	bool hta;
+	bool hta, exact;
 };
 
 /* ------------------------------------------------------------------ choosing a writer */
@@ -193,7 +193,7 @@ static int convert_run(const void *args, char **operands, int n)
 	assay_err err = {0};
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok)
-		assay_scopes(run, NULL);
+		assay_scopes(run, &(assay_scope_opts){.exact = a->exact});
 	if (ok && (tables || w == &assay_writer_xplane_grouped))
 		assay_derive(run);
 	if (ok && a->hta)
@@ -211,6 +211,9 @@ static const assay_opt convert_opts[] = {
 	{"hta", 0, ASSAY_OPT_FLAG, NULL,
 	 "Give HIP calls their CUDA names, by which HTA finds them.",
 	 offsetof(struct convert_args, hta)},
+	{"exact", 0, ASSAY_OPT_FLAG, NULL,
+	 "Write no scopes that are inferred (see scopes --exact).",
+	 offsetof(struct convert_args, exact)},
 };
 
 static const assay_example convert_examples[] = {
