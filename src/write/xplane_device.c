@@ -224,10 +224,6 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	int64_t id = xplane_scope(w, scope);
 	if (id)
 		xplane_put_i64(p, "scope_range_id", id);
-	/* not as scope_range_id: gradients run long after the range, and would stretch it */
-	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
-	if (forward)
-		xplane_put_i64(p, "forward_scope_range_id", forward);
 	if (t->context[g] != UINT32_MAX) {
 		int n = snprintf(context, sizeof context, "$$%u", t->context[g]);
 		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
@@ -238,8 +234,6 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		xplane_put_u64(p, "cuda_graph_node_id", t->graph_node[g]);
 	if (t->kind[g] == ASSAY_GPU_KERNEL)
 		put_kernel(w, p, g, d->amd, d->work_items);
-	else
-		put_memory(w, p, g, d->number);
 	if (t->external[g])
 		xplane_put_i64(p, "External id", t->external[g]);
 	if (t->queue[g] != UINT32_MAX)
@@ -247,6 +241,12 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	if (t->dispatch[g] != UINT32_MAX)
 		xplane_put_i64(p, "dispatch", t->dispatch[g]);
 	xplane_put_args(p, assay_text(w->run, t->args[g]));
+	if (t->kind[g] != ASSAY_GPU_KERNEL)
+		put_memory(w, p, g, d->number);
+	/* not as scope_range_id: gradients run long after the range, and would stretch it */
+	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
+	if (forward)
+		xplane_put_i64(p, "forward_scope_range_id", forward);
 	if (id && !xplane_has_arg(w, t->args[g], "hlo_op") &&
 	    !xplane_has_arg(w, t->args[g], "hlo_module"))
 		put_path(w, p, scope);

@@ -72,9 +72,6 @@ static void put_op(xplane_writer *w, xplane_out *p, uint32_t d)
 static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
 {
 	const assay_api_table *t = &w->t->api;
-	if (w->device_of.p[row] != ASSAY_NO_ROW &&
-	    !xplane_has_arg(w, w->t->host.args[row], "device_id"))
-		xplane_put_u64(p, "device_id", w->device_of.p[row]);
 	uint64_t corr = xplane_corr(w, w->t->host.track[row], t->corr[d]);
 	if (t->corr[d])
 		xplane_put_u64(p, "correlation_id", corr);
@@ -156,6 +153,8 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 	xplane_put_group(w, &h->out, xplane_host_step(w, row));
 	xplane_put_ref(&h->out, "cat", category(w, row));
 	xplane_put_args(&h->out, assay_text(w->run, t->args[row]));
+	if (assay_host_detail[t->kind[row]] == ASSAY_T_api && w->device_of.p[row] != ASSAY_NO_ROW)
+		xplane_put_u64(&h->out, "device_id", w->device_of.p[row]);
 	assay_str name = assay_text(w->run, t->name[row]);
 	h->out.event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
 	xplane_end_event(&h->out, name.n ? name : ASSAY_S("(no name)"),
