@@ -123,15 +123,35 @@ static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CBID] = true,
 };
 
-static const bool beside_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,       [XPLANE_SCOPE] = true,       [XPLANE_CAT] = true,
-	[XPLANE_EXTERNAL] = true,   [XPLANE_CONTEXT] = true,     [XPLANE_STREAM] = true,
-	[XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true, [XPLANE_RECORD_CORR] = true,
-	[XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,      [XPLANE_PROCESS] = true,
-	[XPLANE_THREAD] = true,     [XPLANE_ADDRESS] = true,     [XPLANE_BYTES] = true,
-	[XPLANE_TOTAL] = true,      [XPLANE_RESERVED] = true,    [XPLANE_ALLOC] = true,
-	[XPLANE_FREE] = true,
+/* The same beside a device, by what the event says it is; memory, and what stands in front of that
+ * word in our files, is in the last one. */
+static const bool sync_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,        [XPLANE_SCOPE] = true,      [XPLANE_CAT] = true,
+	[XPLANE_STREAM] = true,      [XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true,
+	[XPLANE_RECORD_CORR] = true, [XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,
+	[XPLANE_CONTEXT] = true,
 };
+static const bool mark_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CAT] = true,
+	[XPLANE_STREAM] = true,
+	[XPLANE_EXTERNAL] = true,
+};
+static const bool beside_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,  [XPLANE_SCOPE] = true,   [XPLANE_CAT] = true,
+	[XPLANE_ALLOC] = true, [XPLANE_FREE] = true,    [XPLANE_PROCESS] = true,
+	[XPLANE_BYTES] = true, [XPLANE_THREAD] = true,  [XPLANE_ADDRESS] = true,
+	[XPLANE_TOTAL] = true, [XPLANE_RESERVED] = true,
+};
+
+static const bool *columns_of(const xplane *x, const xplane_event *ev)
+{
+	assay_str cat = ev->stat[XPLANE_CAT].text;
+	if (!x->plane.beside)
+		return x->plane.device ? device_column : host_column;
+	return assay_str_is(cat, XPLANE_CAT_SYNC)   ? sync_column
+	       : assay_str_is(cat, XPLANE_CAT_MARK) ? mark_column
+						    : beside_column;
+}
 
 static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 {
@@ -150,11 +170,8 @@ static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 			return; /* a stat may occur once; recorders do not always know */
 		ev->stat[meta->known] = v;
 	}
-	const bool *column = x->plane.beside   ? beside_column
-			     : x->plane.device ? device_column
-					       : host_column;
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
-	if (shown && (meta->known < 0 || !column[meta->known])) {
+	if (shown && (meta->known < 0 || !columns_of(x, ev)[meta->known])) {
 		assay_jsonw_key(&x->args, meta->name);
 		xplane_value_json(&x->args, &v);
 	}

@@ -29,7 +29,8 @@ void xplane_put_i64(xplane_out *p, const char *name, int64_t v);
 void xplane_put_f64(xplane_out *p, const char *name, double v);
 void xplane_put_ref(xplane_out *p, const char *name, assay_str text);
 void xplane_put_str(xplane_out *p, const char *name, assay_str text);
-/* Members of a JSON object (args of a row), each as a stat. */
+/* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members and
+ * are made here stand behind them, so that they keep their place when written again. */
 void xplane_put_args(xplane_out *p, assay_str args);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);

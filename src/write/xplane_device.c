@@ -130,15 +130,11 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 	char buf[256];
 	int64_t bytes = t->bytes[g] < 0 ? 0 : t->bytes[g];
 	if (t->kind[g] == ASSAY_GPU_MEMSET) {
-		if (xplane_has_arg(w, t->args[g], "Memset_details"))
-			return;
 		int n = snprintf(buf, sizeof buf, "kind:device num_bytes:%" PRId64 " async:1",
 				 bytes);
 		xplane_put_ref(p, "Memset_details", (assay_str){buf, (size_t)n});
 		return;
 	}
-	if (xplane_has_arg(w, t->args[g], "memcpy_details"))
-		return;
 	size_t k = copy_kind(assay_text(w->run, t->name[g]));
 	int n = snprintf(buf, sizeof buf,
 			 "kind_src:%s kind_dst:%s size:%" PRId64 " dest:%" PRId64 " async:1",

@@ -201,28 +201,47 @@ void xplane_write_derived(xplane_writer *w, xplane_out *p, const xplane_stream *
 
 /* ------------------------------------------------------------------ planes of the input */
 
-void xplane_write_named(const xplane_writer *w, assay_str plane)
+/* Largest id of the plane's stat metadata; has: one of them is the group's. */
+static uint64_t last_stat_id(assay_str plane, bool *has)
 {
-	assay_proto c = assay_proto_on(plane), inner, entry;
+	assay_proto c = assay_proto_on(plane), entry, meta;
 	assay_field f, g, h;
 	uint64_t most = 0;
+	*has = false;
+	while (assay_proto_next(&c, &f)) {
+		if (f.number != XPLANE_STAT_META || f.wire != ASSAY_WIRE_BYTES)
+			continue;
+		entry = assay_proto_on(f.bytes);
+		while (assay_proto_next(&entry, &g)) {
+			if (g.number == XENTRY_KEY && g.wire == ASSAY_WIRE_VARINT && g.value > most)
+				most = g.value;
+			if (g.number != XENTRY_VALUE || g.wire != ASSAY_WIRE_BYTES)
+				continue;
+			meta = assay_proto_on(g.bytes);
+			while (assay_proto_next(&meta, &h))
+				*has |= h.number == XMETA_NAME && assay_str_is(h.bytes, "group_id");
+		}
+	}
+	return most;
+}
+
+void xplane_write_named(const xplane_writer *w, assay_str plane)
+{
+	assay_proto c = assay_proto_on(plane);
+	assay_field f;
+	bool has;
 	if (!assay_proto_next(&c, &f) || f.wire != ASSAY_WIRE_BYTES)
 		return;
-	inner = assay_proto_on(f.bytes);
-	while (assay_proto_next(&inner, &g)) {
-		entry = assay_proto_on(g.bytes);
-		if (g.number == XPLANE_STAT_META && g.wire == ASSAY_WIRE_BYTES &&
-		    assay_proto_next(&entry, &h) && h.number == XENTRY_KEY &&
-		    h.wire == ASSAY_WIRE_VARINT && h.value > most)
-			most = h.value;
-	}
+	uint64_t id = last_stat_id(f.bytes, &has) + 1;
 	assay_protow meta = {0}, map = {0}, all = {0}, out = {0};
-	assay_protow_varint(&meta, XMETA_ID, most + 1);
-	assay_protow_text(&meta, XMETA_NAME, ASSAY_S("group_id"));
-	assay_protow_varint(&map, XENTRY_KEY, most + 1);
-	assay_protow_message(&map, XENTRY_VALUE, &meta);
 	assay_protow_raw(&all, f.bytes);
-	assay_protow_message(&all, XPLANE_STAT_META, &map);
+	if (!has) {
+		assay_protow_varint(&meta, XMETA_ID, id);
+		assay_protow_text(&meta, XMETA_NAME, ASSAY_S("group_id"));
+		assay_protow_varint(&map, XENTRY_KEY, id);
+		assay_protow_message(&map, XENTRY_VALUE, &meta);
+		assay_protow_message(&all, XPLANE_STAT_META, &map);
+	}
 	assay_protow_message(&out, f.number, &all);
 	assay_str bytes = assay_protow_data(&out);
 	fwrite(bytes.p, 1, bytes.n, w->out);

@@ -213,6 +213,16 @@ void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name)
 	xplane_end_line_at(p, id, 0, ts_ns, name);
 }
 
+/* What an input had in the line, but for a place that it gets anew. */
+static void put_line_rest(xplane_out *p, int64_t display)
+{
+	assay_proto c = assay_proto_on(p->line_rest);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (!display || f.number != XLINE_DISPLAY_ID)
+			assay_protow_raw(&p->entry, f.whole);
+	p->line_rest = (assay_str){0};
+}
+
 void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_ns, assay_str name)
 {
 	assay_protow_nonzero(&p->entry, XLINE_ID, (uint64_t)id);
@@ -220,8 +230,7 @@ void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_n
 	assay_protow_nonzero(&p->entry, XLINE_TIMESTAMP_NS, (uint64_t)ts_ns);
 	assay_protow_raw(&p->entry, assay_protow_data(&p->line));
 	p->line.out.n = 0;
-	assay_protow_raw(&p->entry, p->line_rest);
-	p->line_rest = (assay_str){0};
+	put_line_rest(p, display);
 	assay_protow_nonzero(&p->entry, XLINE_DISPLAY_ID, (uint64_t)display);
 	assay_protow_message(&p->lines, XPLANE_LINES, &p->entry);
 }
