@@ -175,9 +175,12 @@ static void keep_line(xplane *x, const xplane_line *line, assay_str message)
 	for (assay_field f; assay_proto_next(&c, &f);)
 		if (f.number > XLINE_EVENTS)
 			assay_protow_raw(&x->rest, f.whole);
-	if (x->rest.out.n && line->track != ASSAY_NO_ROW)
-		xplane_keep(x, x->plane.name, line->band ? ASSAY_KEPT_BAND : ASSAY_KEPT_TRACK,
-			    line->track, assay_protow_data(&x->rest));
+	if (line->band) /* also without a rest: it tells that the thread has this line */
+		xplane_keep(x, line->name, ASSAY_KEPT_BAND, line->track,
+			    assay_protow_data(&x->rest));
+	else if (x->rest.out.n && line->track != ASSAY_NO_ROW)
+		xplane_keep(x, x->plane.name, ASSAY_KEPT_TRACK, line->track,
+			    assay_protow_data(&x->rest));
 }
 
 static void read_line(xplane *x, assay_str message)
@@ -221,14 +224,12 @@ static void plane_stat(xplane *x, assay_str message)
 	if (!xplane_value_read(&x->plane, message, &meta, &v) || !meta->name.n || !v.field ||
 	    v.field == XSTAT_BYTES)
 		return;
-	assay_arena scratch = {0};
 	assay_jsonw w = {.compact = true};
-	xplane_value_json(&w, &v);
-	const char *key = assay_printf(&scratch, "%.*s.%.*s", (int)x->plane.name.n, x->plane.name.p,
-				       (int)meta->name.n, meta->name.p);
+	xplane_value_json(&w, &v, &x->scratch);
+	const char *key = assay_printf(&x->scratch, "%.*s.%.*s", (int)x->plane.name.n,
+				       x->plane.name.p, (int)meta->name.n, meta->name.p);
 	assay_meta_add(x->part, key, assay_jsonw_text(&w));
 	assay_jsonw_free(&w);
-	assay_arena_free(&scratch);
 	if (assay_str_is(meta->name, "process_id") && v.num >= 0)
 		x->plane.pid = v.num;
 }
@@ -462,6 +463,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	run->part.t.source.records[run->part.source] += x.events;
 	assay_vec_free(&x.derived_steps);
 	assay_jsonw_free(&x.args);
+	assay_arena_free(&x.scratch);
 	assay_protow_free(&x.rest);
 	return true;
 }
@@ -610,7 +612,7 @@ TEST(rows_come_from_planes)
 	CHECK(t->given_scope.n == 2 && t->given_scope.id[0] == -5 && t->given_scope.host[1] == 1);
 	CHECK(t->given_link.n == 1 && t->given_link.child[0] == -5 &&
 	      t->given_link.parent[0] == 77);
-	CHECK(t->kept.n == 2);
+	CHECK(t->kept.n == 3); /* the plane, the band, the host's name */
 	assay_run_free(run);
 	assay_protow_free(&space);
 	return 0;

@@ -65,8 +65,9 @@ typedef struct xplane {
 	assay_part *part;
 	xplane_plane plane;
 	assay_jsonw args;
-	assay_protow rest;  /* of the event being read */
-	uint64_t args_left; /* bytes of JSON still allowed: refs let a small file ask for much */
+	assay_arena scratch; /* for one value */
+	assay_protow rest;   /* of the event being read */
+	uint64_t args_left;  /* bytes of JSON still allowed: refs let a small file ask for much */
 	uint64_t events;
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
@@ -79,7 +80,8 @@ void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, ass
 bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
 		       xplane_value *out);
 bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev);
-void xplane_value_json(assay_jsonw *w, const xplane_value *v);
+/* Empties scratch first. */
+void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scratch);
 
 /* xplane_rows.c */
 typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);

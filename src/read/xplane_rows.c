@@ -75,11 +75,10 @@ static uint16_t narrow(xplane *x, uint32_t v, uint16_t absent)
 
 static void add_arg(xplane *x, assay_sid *args, const char *member)
 {
-	assay_arena scratch = {0};
 	const char *old = assay_pool_get(&x->part->strings, *args).p;
+	assay_arena_reset(&x->scratch);
 	*args = assay_intern_z(&x->part->strings,
-			       assay_printf(&scratch, "%s%s%s", old, *args ? ", " : "", member));
-	assay_arena_free(&scratch);
+			       assay_printf(&x->scratch, "%s%s%s", old, *args ? ", " : "", member));
 }
 
 /* Both vendors write grid and block; registers and shared memory go by different names. The split

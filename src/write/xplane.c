@@ -83,6 +83,11 @@ assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 	return text;
 }
 
+uint64_t xplane_kept_key(assay_sid place, uint32_t row)
+{
+	return (uint64_t)place << 32 | row;
+}
+
 static void index_kept(xplane_writer *w)
 {
 	const assay_kept_table *k = &w->t->kept;
@@ -90,8 +95,9 @@ static void index_kept(xplane_writer *w)
 		if (k->of[i] == ASSAY_KEPT_PLACE || k->of[i] >= ASSAY_KEPT_OF_COUNT ||
 		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane"))
 			continue;
-		bool name = k->of[i] == ASSAY_KEPT_NAME || k->of[i] == ASSAY_KEPT_STAT_NAME;
-		uint64_t key = (name ? (uint64_t)k->place[i] << 32 : 0) | k->row[i];
+		bool placed = k->of[i] == ASSAY_KEPT_NAME || k->of[i] == ASSAY_KEPT_STAT_NAME ||
+			      k->of[i] == ASSAY_KEPT_BAND;
+		uint64_t key = xplane_kept_key(placed ? k->place[i] : 0, k->row[i]);
 		*assay_map_at(&w->kept[k->of[i]], key) = i;
 	}
 }

@@ -2,6 +2,7 @@
 #ifndef ASSAY_WRITE_XPLANE_H
 #define ASSAY_WRITE_XPLANE_H
 
+#include "base/jsonw.h"
 #include "base/proto.h"
 #include "model/run.h"
 #include "model/scope_tree.h"
@@ -18,6 +19,8 @@ typedef struct xplane_out {
 	assay_protow line, event, stat, meta, entry; /* being built */
 	assay_pool event_names, stat_names;
 	uint32_t event_metas, stat_metas; /* written so far */
+	assay_arena scratch;              /* for the arguments of one row */
+	assay_jsonw text;                 /* of one list */
 	assay_vec(uint32_t) stamp;        /* by stat id: last event that had it */
 	uint32_t events;
 } xplane_out;
@@ -29,8 +32,8 @@ void xplane_put_i64(xplane_out *p, const char *name, int64_t v);
 void xplane_put_f64(xplane_out *p, const char *name, double v);
 void xplane_put_ref(xplane_out *p, const char *name, assay_str text);
 void xplane_put_str(xplane_out *p, const char *name, assay_str text);
-/* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members and
- * are made here stand behind them, so that they keep their place when written again. */
+/* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members
+ * and are made here stand behind them, so that they keep their place when written again. */
 void xplane_put_args(xplane_out *p, assay_str args);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);
@@ -55,7 +58,7 @@ typedef struct xplane_writer {
 	int64_t start, stop;          /* ns since 1970, 0 when unknown */
 	bool moved;                   /* times are not as the input had them */
 	bool grouped;                 /* group ids, flows and derived lines are ours */
-	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or place and name, -> row of kept */
+	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
 	assay_scope_tree tree;
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
 	assay_map steps;               /* source, time and name of a step -> row */
@@ -73,14 +76,20 @@ bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key);
 bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out);
 /* The id to write for a scope, its path noted for the tree; 0 when none. */
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
+/* A scope's name as part of a path: "::" separates levels and a '#' at the end would open a
+ * metadata block, and neither can be escaped. slash: '/' separates too. */
+void xplane_add_clean(assay_protow *to, assay_str name, char slash);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
 
 /* Raw fields an input had in a plane of this name. */
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place);
 
-/* Fields an input had in a row, or in the metadata of a name; empty when none. */
+/* Fields an input had in a row, or in the metadata of a name or the line of a thread; empty when
+ * none. */
 assay_str xplane_rest(const xplane_writer *w, assay_kept_of of, uint64_t key);
+/* The key of names (row is the name's id) and of a thread's further lines (row is the track). */
+uint64_t xplane_kept_key(assay_sid place, uint32_t row);
 /* Did the input have the mark on a plane beside the device's? */
 bool xplane_is_beside(const xplane_writer *w, uint32_t mark);
 

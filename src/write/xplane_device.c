@@ -142,9 +142,7 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 	xplane_put_ref(p, "memcpy_details", (assay_str){buf, (size_t)n});
 }
 
-/* "::" separates levels and a '#' at the end would open a metadata block: neither can be escaped.
- */
-static void add_clean(assay_protow *to, assay_str name, char slash)
+void xplane_add_clean(assay_protow *to, assay_str name, char slash)
 {
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
@@ -173,15 +171,15 @@ static void put_path(xplane_writer *w, xplane_out *p, uint32_t scope)
 		path[n++] = r;
 	}
 	assay_protow module = {0}, op = {0}, tf = {0};
-	add_clean(&module, assay_text(w->run, s->name[path[n - 1]]), 0);
+	xplane_add_clean(&module, assay_text(w->run, s->name[path[n - 1]]), 0);
 	for (size_t i = n; i-- > 0;) {
 		assay_str name = assay_text(w->run, s->name[path[i]]);
-		add_clean(&op, name, 0);
-		add_clean(&tf, name, '/');
+		xplane_add_clean(&op, name, 0);
+		xplane_add_clean(&tf, name, '/');
 		assay_protow_raw(&op, i ? ASSAY_S("::") : (assay_str){0});
 		assay_protow_raw(&tf, i ? ASSAY_S("/") : ASSAY_S(":"));
 	}
-	add_clean(&tf, assay_text(w->run, s->name[path[0]]), '/');
+	xplane_add_clean(&tf, assay_text(w->run, s->name[path[0]]), '/');
 	xplane_put_ref(p, "tf_op", assay_protow_data(&tf));
 	xplane_put_ref(p, "hlo_op", assay_protow_data(&op));
 	xplane_put_ref(p, "hlo_module", assay_protow_data(&module));

@@ -66,10 +66,26 @@ static assay_str step_name(xplane_writer *w, uint32_t step)
 		assay_printf(&w->scratch, "%.*s %" PRId64, (int)name.n, name.p, number));
 }
 
+/* Rows made from a path of ranges are called what the path in the file calls them. */
+static assay_str row_name(xplane_writer *w, uint32_t r)
+{
+	const assay_derived_table *t = &w->t->derived;
+	uint32_t scope = t->scope[r];
+	assay_str name = assay_text(w->run, t->name[r]);
+	if (scope == ASSAY_NO_ROW || t->name[r] != w->t->scope.name[scope])
+		return name;
+	assay_protow clean = {0};
+	xplane_add_clean(&clean, name, 0);
+	name = assay_protow_data(&clean);
+	name.p = assay_dup(&w->scratch, name);
+	assay_protow_free(&clean);
+	return name;
+}
+
 static void put_event(xplane_writer *w, xplane_out *p, uint32_t r, int64_t line_ts)
 {
 	const assay_derived_table *t = &w->t->derived;
-	assay_str name = assay_text(w->run, t->name[r]);
+	assay_str name = row_name(w, r);
 	if (t->group[r] >= 0)
 		xplane_put_i64(p, "group_id", t->group[r]);
 	if (t->row[r] == ASSAY_DERIVED_STEPS && t->group[r] >= 0) {

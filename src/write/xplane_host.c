@@ -180,18 +180,43 @@ static void split_overlaps(const host *h, const row_list *in, row_list *fit, row
 	assay_vec_free(&open);
 }
 
+/* Key of what an input had in a line beside the thread's own. */
+static uint64_t band_key(const host *h, const char *name, uint32_t track)
+{
+	return xplane_kept_key(assay_pool_find(&h->w->run->part.strings, assay_str_of(name)),
+			       track);
+}
+
 /* own: the thread's own line. */
 static void put_line(host *h, const row_list *rows, int64_t id, const char *name, bool own)
 {
 	const assay_host_table *t = &h->w->t->host;
 	if (!rows->n)
 		return;
-	int64_t ts = xplane_time(h->w, t->track[rows->p[0]], t->ts[rows->p[0]]);
+	uint32_t track = t->track[rows->p[0]];
+	int64_t ts = xplane_time(h->w, track, t->ts[rows->p[0]]);
 	for (size_t i = 0; i < rows->n; i++)
 		put_row(h, rows->p[i], ts);
-	h->out.line_rest =
-		xplane_rest(h->w, own ? ASSAY_KEPT_TRACK : ASSAY_KEPT_BAND, t->track[rows->p[0]]);
+	h->out.line_rest = own ? xplane_rest(h->w, ASSAY_KEPT_TRACK, track)
+			       : xplane_rest(h->w, ASSAY_KEPT_BAND, band_key(h, name, track));
 	xplane_end_line(&h->out, id, ts, assay_str_of(name));
+}
+
+static const char *band_name(host *h, int64_t thread, const char *band, int i)
+{
+	return assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread, band, i);
+}
+
+/* A line that was one in an XPlane file stays one: a step moved off its thread has no work. Files
+ * where we took lines apart have them apart. */
+static bool is_one_line(host *h, const row_list *rows, int64_t thread, const char *band)
+{
+	if (!rows->n)
+		return true;
+	uint32_t track = h->w->t->host.track[rows->p[0]];
+	uint64_t key = band_key(h, band_name(h, thread, band, 1), track);
+	return h->w->is_xplane.p[xplane_source(h->w, track)] &&
+	       assay_map_get(&h->w->kept[ASSAY_KEPT_BAND], key) == ASSAY_MAP_ABSENT;
 }
 
 /* The line itself, then one more for what overlaps, and so on. */
@@ -199,20 +224,13 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 		      const char *band)
 {
 	row_list fit = {0}, rest = {0};
-	/* a line that was one in an XPlane file stays one: a step moved off its thread has no work
-	 */
-	bool whole =
-		rows->n && h->w->is_xplane.p[xplane_source(h->w, h->w->t->host.track[rows->p[0]])];
-	int last = whole ? 0 : OVERLAP_LINES;
+	int last = is_one_line(h, rows, thread, band) ? 0 : OVERLAP_LINES;
 	for (int i = 0; rows->n; i++) {
 		if (i < last)
 			split_overlaps(h, rows, &fit, &rest);
 		else
 			rest.n = 0;
-		const char *label =
-			i ? assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread,
-					 band, i)
-			  : name;
+		const char *label = i ? band_name(h, thread, band, i) : name;
 		put_line(h, i < last ? &fit : rows, i ? band_id(h) : id, label, !i && id == thread);
 		row_list swap = *rows;
 		*rows = rest;

@@ -9,7 +9,7 @@ static void put_rest(xplane_out *p, assay_kept_of of, assay_str name)
 	if (!p->w || !p->w->kept[of].n)
 		return;
 	assay_sid sid = assay_pool_find(&p->w->run->part.strings, name);
-	assay_protow_raw(&p->meta, xplane_rest(p->w, of, (uint64_t)p->place << 32 | sid));
+	assay_protow_raw(&p->meta, xplane_rest(p->w, of, xplane_kept_key(p->place, sid)));
 }
 
 static void put_meta(xplane_out *p, assay_protow *to, uint64_t id, assay_str name)
@@ -112,15 +112,46 @@ void xplane_put_str(xplane_out *p, const char *name, assay_str text)
 	end_stat(p);
 }
 
-/* One JSON value in the slot its type has; lists and objects as their text. */
-static void value_json(xplane_out *p, assay_str json, assay_arena *scratch)
+/* Longer ones are cut where events share them, and stand in place here. */
+enum { SHARED_TEXT_MAX = 4096 };
+
+static bool looks_like_json(assay_str s)
+{
+	return s.n && (s.p[0] == '[' || s.p[0] == '{');
+}
+
+/* Text in place, but where it would be taken for a list or an object. */
+static void value_text(xplane_out *p, assay_str s)
+{
+	if (looks_like_json(s))
+		value_ref(p, s);
+	else
+		assay_protow_bytes(&p->stat, XSTAT_STR, s);
+}
+
+/* A list or an object as its text, in one form whatever the input's; false when it is neither. */
+static bool value_list(xplane_out *p, assay_str json)
+{
+	p->text.out.n = 0;
+	p->text.comma = false;
+	if (!looks_like_json(json) || !assay_jsonw_copy(&p->text, json, &p->scratch))
+		return false;
+	assay_protow_bytes(&p->stat, XSTAT_STR, assay_jsonw_text(&p->text));
+	return true;
+}
+
+/* One JSON value in the slot its type has. */
+static void value_json(xplane_out *p, assay_str json)
 {
 	int64_t i;
 	uint64_t u;
 	double d;
 	if (json.n >= 2 && json.p[0] == '"') {
-		json = (assay_str){json.p + 1, json.n - 2};
-		value_ref(p, assay_json_unescape(scratch, json));
+		json = assay_json_unescape(&p->scratch, (assay_str){json.p + 1, json.n - 2});
+		if (json.n > SHARED_TEXT_MAX)
+			value_text(p, json);
+		else
+			value_ref(p, json);
 	} else if (assay_str_is(json, "true") || assay_str_is(json, "false")) {
 		assay_protow_varint(&p->stat, XSTAT_INT64, json.p[0] == 't');
 	} else if (assay_str_i64(json, &i)) {
@@ -129,8 +160,8 @@ static void value_json(xplane_out *p, assay_str json, assay_arena *scratch)
 		assay_protow_varint(&p->stat, XSTAT_UINT64, u);
 	} else if (assay_str_f64(json, &d)) {
 		assay_protow_f64(&p->stat, XSTAT_DOUBLE, d);
-	} else {
-		assay_protow_bytes(&p->stat, XSTAT_STR, json);
+	} else if (!value_list(p, json)) {
+		value_ref(p, json);
 	}
 }
 
@@ -157,42 +188,39 @@ void xplane_put_args(xplane_out *p, assay_str args)
 {
 	if (!args.n)
 		return;
-	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, args.n + 2 + ASSAY_PAD);
+	assay_arena_reset(&p->scratch);
+	char *text = assay_alloc(&p->scratch, args.n + 2 + ASSAY_PAD);
 	text[0] = '{';
 	memcpy(text + 1, args.p, args.n);
 	text[args.n + 1] = '}';
 	assay_json j = assay_json_on(text, args.n + 2);
 	assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
-		key = assay_json_unescape(&scratch, key);
+		key = assay_json_unescape(&p->scratch, key);
 		if (left_out(key) || !begin_stat(p, key))
 			continue;
 		uint64_t u;
 		if (is_unsigned(key) && assay_str_u64(value, &u))
 			assay_protow_varint(&p->stat, XSTAT_UINT64, u);
 		else
-			value_json(p, value, &scratch);
+			value_json(p, value);
 		end_stat(p);
 	}
-	assay_arena_free(&scratch);
 }
 
 void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json)
 {
-	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
+	assay_arena_reset(&p->scratch);
+	char *text = assay_alloc(&p->scratch, json.n + ASSAY_PAD);
 	memcpy(text, json.p, json.n);
 	uint64_t id = xplane_stat_id(p, name);
 	assay_protow_varint(&p->stat, XSTAT_META, id);
 	if (json.n >= 2 && json.p[0] == '"') { /* upstream writes text of planes in place */
-		assay_str s = assay_json_unescape(&scratch, (assay_str){text + 1, json.n - 2});
-		assay_protow_bytes(&p->stat, XSTAT_STR, s);
+		value_text(p, assay_json_unescape(&p->scratch, (assay_str){text + 1, json.n - 2}));
 	} else {
-		value_json(p, (assay_str){text, json.n}, &scratch);
+		value_json(p, (assay_str){text, json.n});
 	}
 	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
-	assay_arena_free(&scratch);
 }
 
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
@@ -275,5 +303,7 @@ void xplane_out_free(xplane_out *p)
 	assay_pool_free(&p->event_names);
 	assay_pool_free(&p->stat_names);
 	assay_vec_free(&p->stamp);
+	assay_arena_free(&p->scratch);
+	assay_jsonw_free(&p->text);
 	*p = (xplane_out){0};
 }
