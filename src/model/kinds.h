@@ -262,6 +262,7 @@ typedef enum assay_wait_class {
 #undef X
 		ASSAY_WAIT_CLASS_COUNT
 } assay_wait_class;
+enum { ASSAY_NO_CLASS = 255 };
 
 typedef enum assay_edge_kind {
 #define X(id, name) ASSAY_EDGE_##id,

@@ -334,6 +334,7 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->device_of);
 	assay_vec_free(&w->step_done);
 	assay_vec_free(&w->device_number);
+	assay_map_free(&w->wait_at);
 	assay_map_free(&w->steps);
 	assay_map_free(&w->device_at);
 	for (int i = 0; i < ASSAY_KEPT_OF_COUNT; i++)

@@ -61,6 +61,7 @@ typedef struct xplane_writer {
 	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
 	assay_scope_tree tree;
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
+	assay_map wait_at;             /* source and correlation id -> row of wait */
 	assay_map steps;               /* source, time and name of a step -> row */
 	assay_vec(bool) step_done;
 	assay_vec(int64_t) device_number; /* by device: of its plane */

@@ -92,6 +92,11 @@ static void add_waits(xplane_writer *w, beside_list *all)
 static void collect(xplane_writer *w, beside_list *all)
 {
 	const assay_tables *t = w->t;
+	for (uint32_t i = 0; i < t->wait.n; i++)
+		if (t->wait.corr[i] && t->wait.thread[i] != ASSAY_NO_ROW)
+			*assay_map_at(&w->wait_at,
+				      assay_corr_key(t->track.source[t->wait.thread[i]],
+						     t->wait.corr[i])) = i;
 	for (uint32_t i = 0; i < t->sync.n; i++)
 		add(w, all, SYNC, i, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
 	add_waits(w, all);
@@ -112,23 +117,54 @@ static void put_scope(xplane_writer *w, xplane_out *p, uint32_t scope)
 		xplane_put_i64(p, "scope_range_id", id);
 }
 
+/* How well the producer is known, of waits for an event: whoever reads the file has fewer calls and
+ * handles to tell it from. */
+static void put_class(xplane_out *p, uint8_t kind, uint8_t class)
+{
+	if (class < ASSAY_WAIT_CLASS_COUNT &&
+	    (kind == ASSAY_WAIT_STREAM_WAIT || kind == ASSAY_WAIT_EVENT_SYNC))
+		xplane_put_ref(p, "resolve_class", assay_str_of(assay_wait_class_name[class]));
+}
+
+/* The wait that a sync row was resolved to; ASSAY_MAP_ABSENT when it has no call. */
+static uint32_t wait_of(const xplane_writer *w, uint32_t track, uint64_t corr)
+{
+	return corr ? assay_map_get(&w->wait_at, assay_corr_key(w->t->track.source[track], corr))
+		    : ASSAY_MAP_ABSENT;
+}
+
+/* What a wait is for, as far as the row says it and the resolver found it. */
+static void put_producer(xplane_writer *w, xplane_out *p, const struct beside *b, uint32_t wait)
+{
+	const assay_sync_table *t = &w->t->sync;
+	const assay_wait_table *found = &w->t->wait;
+	int64_t stream = t->wait_stream[b->row], record = t->record_corr[b->row];
+	bool known = wait != ASSAY_MAP_ABSENT && t->event[b->row] >= 0 &&
+		     found->class[wait] <= ASSAY_WAIT_IS_AMBIGUOUS;
+	if (known && stream == -1)
+		stream = assay_wait_stream(w->t, found->producer[wait]);
+	if (known && record == -1 && found->record_corr[wait])
+		record = (int64_t)found->record_corr[wait];
+	if (stream != -1)
+		xplane_put_i64(p, "wait_stream", stream);
+	if (t->event[b->row] != -1)
+		xplane_put_i64(p, "wait_event", t->event[b->row]);
+	if (record != -1)
+		xplane_put_u64(p, "record_correlation_id",
+			       xplane_corr(w, b->track, (uint64_t)record));
+}
+
 static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 {
 	const assay_sync_table *t = &w->t->sync;
-	uint32_t i = b->row;
+	uint32_t i = b->row, wait = wait_of(w, b->track, t->corr[i]);
 	char context[32];
 	if (t->corr[i])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
 	put_scope(w, p, i < w->t->sync_scope.n ? w->t->sync_scope.scope[i] : ASSAY_NO_ROW);
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
 	xplane_put_i64(p, "stream", b->line);
-	if (t->wait_stream[i] != -1)
-		xplane_put_i64(p, "wait_stream", t->wait_stream[i]);
-	if (t->event[i] != -1)
-		xplane_put_i64(p, "wait_event", t->event[i]);
-	if (t->record_corr[i] != -1)
-		xplane_put_u64(p, "record_correlation_id",
-			       xplane_corr(w, b->track, (uint64_t)t->record_corr[i]));
+	put_producer(w, p, b, wait);
 	if (t->sync_id[i])
 		xplane_put_u64(p, "sync_id", t->sync_id[i]);
 	if (t->status[i] != -0x7fffffff)
@@ -137,6 +173,10 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 		int n = snprintf(context, sizeof context, "$$%u", t->context[i]);
 		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
 	}
+	if (wait != ASSAY_MAP_ABSENT)
+		put_class(p, w->t->wait.kind[wait], w->t->wait.class[wait]);
+	else
+		put_class(p, ASSAY_WAIT_STREAM_WAIT, t->class[i]);
 	xplane_put_args(p, assay_text(w->run, t->args[i]));
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_SYNC, i);
 }
@@ -158,6 +198,7 @@ static void put_wait(xplane_writer *w, xplane_out *p, const struct beside *b)
 	if (t->record_corr[i])
 		xplane_put_u64(p, "record_correlation_id",
 			       xplane_corr(w, b->track, t->record_corr[i]));
+	put_class(p, t->kind[i], t->class[i]);
 }
 
 static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)
