@@ -280,35 +280,64 @@ static void add_message(assay_protow *to, uint32_t field, assay_protow *inner, c
 	assay_protow_message(to, field, inner);
 }
 
+/* A stat with a value that rows hold, or with bytes, which they do not. */
+static void add_stat(assay_protow *to, uint32_t field, uint64_t id, const char *unknown)
+{
+	assay_protow stat = {0};
+	assay_protow_varint(&stat, XSTAT_META, id);
+	if (id == 1)
+		assay_protow_varint(&stat, XSTAT_UINT64, 9);
+	else
+		assay_protow_bytes(&stat, XSTAT_BYTES, (assay_str){"\0\xff", 2});
+	add_message(to, field, &stat, unknown);
+	assay_protow_free(&stat);
+}
+
+/* Metadata 1 and 2; the first is the event's, and has the second for a child. */
+static void add_metas(assay_protow *plane, uint32_t kind, const char *const name[2])
+{
+	assay_protow entry = {0}, meta = {0};
+	for (uint64_t id = 1; id <= 2; id++) {
+		assay_protow_varint(&meta, XMETA_ID, id);
+		assay_protow_text(&meta, XMETA_NAME, assay_str_of(name[id - 1]));
+		assay_protow_text(&meta, XMETA_BYTES, ASSAY_S("described"));
+		if (kind == XPLANE_EVENT_META && id == 1) {
+			add_stat(&meta, XMETA_STATS, 2, "in stat of metadata");
+			assay_protow_bytes(&meta, XMETA_CHILD_ID, (assay_str){"\x02\x01", 2});
+			assay_protow_varint(&meta, XMETA_CHILD_ID, 2);
+		}
+		assay_protow_varint(&entry, XENTRY_KEY, id);
+		add_message(&entry, XENTRY_VALUE, &meta, "in metadata");
+		assay_protow_message(plane, kind, &entry);
+	}
+	assay_protow_free(&entry);
+	assay_protow_free(&meta);
+}
+
 /* A plane with one event and a field nobody knows in everything it is made of. */
 static void add_plane(assay_protow *space, const char *name, const char *line_name)
 {
-	assay_protow plane = {0}, line = {0}, event = {0}, entry = {0}, meta = {0}, stat = {0};
+	static const char *const events[] = {"work", "part of work"}, *const stats[] = {
+									      "correlation_id",
+									      "blob"};
+	assay_protow plane = {0}, line = {0}, event = {0};
 	assay_protow_text(&plane, XPLANE_NAME, assay_str_of(name));
 	assay_protow_varint(&event, XEVENT_META, 1);
 	assay_protow_varint(&event, XEVENT_DURATION_PS, 5000);
-	assay_protow_varint(&stat, XSTAT_META, 1);
-	assay_protow_varint(&stat, XSTAT_UINT64, 9);
-	assay_protow_message(&event, XEVENT_STATS, &stat);
+	add_stat(&event, XEVENT_STATS, 1, "in stat");
+	add_stat(&event, XEVENT_STATS, 2, "in stat of bytes");
 	add_message(&line, XLINE_EVENTS, &event, "in event");
 	assay_protow_varint(&line, XLINE_ID, 7);
 	assay_protow_text(&line, XLINE_NAME, assay_str_of(line_name));
 	assay_protow_text(&line, XLINE_DISPLAY_NAME, ASSAY_S("shown"));
 	add_message(&plane, XPLANE_LINES, &line, "in line");
-	for (uint32_t kind = XPLANE_EVENT_META; kind <= XPLANE_STAT_META; kind++) {
-		assay_protow_varint(&meta, XMETA_ID, 1);
-		assay_protow_text(&meta, XMETA_NAME,
-				  kind == XPLANE_STAT_META ? ASSAY_S("correlation_id")
-							   : ASSAY_S("work"));
-		assay_protow_text(&meta, XMETA_BYTES, ASSAY_S("described"));
-		assay_protow_varint(&entry, XENTRY_KEY, 1);
-		add_message(&entry, XENTRY_VALUE, &meta, "in metadata");
-		assay_protow_message(&plane, kind, &entry);
-	}
+	add_metas(&plane, XPLANE_EVENT_META, events);
+	add_metas(&plane, XPLANE_STAT_META, stats);
+	add_stat(&plane, XPLANE_STATS, 1, "in stat of plane");
 	add_message(space, XSPACE_PLANES, &plane, "in plane");
-	assay_protow *all[] = {&plane, &line, &event, &entry, &meta, &stat};
-	for (size_t i = 0; i < 6; i++)
-		assay_protow_free(all[i]);
+	assay_protow_free(&plane);
+	assay_protow_free(&line);
+	assay_protow_free(&event);
 }
 
 TEST(fields_nobody_knows_survive_wherever_they_stand)
@@ -326,8 +355,8 @@ TEST(fields_nobody_knows_survive_wherever_they_stand)
 	const assay_writer *const modes[] = {&assay_writer_xplane, &assay_writer_xplane_grouped};
 	for (int i = 0; i < 2; i++) {
 		assay_run *b = through(a, modes[i]);
-		/* two planes: event, line, two of metadata, plane; and the file */
-		CHECK_EQ(a->part.t.kept.n, 2 * 5 + 1);
+		/* two planes: event, line, four of metadata, plane, its stat; and the file */
+		CHECK_EQ(a->part.t.kept.n, 2 * 8 + 1);
 		CHECK(same(a, b, "kept", i ? "row bytes" : "row"));
 		assay_run_free(b);
 	}

@@ -134,6 +134,7 @@ typedef enum assay_kept_of {
 	ASSAY_KEPT_BAND,      /* a second line of that track; place is its name */
 	ASSAY_KEPT_NAME,      /* row is the string id of an event's name */
 	ASSAY_KEPT_STAT_NAME, /* the same for a stat's */
+	ASSAY_KEPT_PLANE,     /* fields of a plane whose rows are in tables */
 	ASSAY_KEPT_OF_COUNT
 } assay_kept_of;
 

@@ -109,6 +109,10 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 /* The same on a thread: a step that no range marks, and no range itself. */
 #define XPLANE_CAT_STEP "step"
 
+/* In kept.bytes other metadata is named, for ids are given out anew: a stat has the name, as bytes,
+ * where its id stands in a file, and in front of its other fields; a child of an event's metadata is
+ * its name, as bytes. */
+
 /* kept.place of what belongs to the file as a whole. */
 #define XPLANE_KEPT_SPACE "(file)"
 

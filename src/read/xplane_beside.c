@@ -45,7 +45,7 @@ static void add_sync(xplane *x, const xplane_event *ev)
 	t->class[r] = class_of(ev);
 	t->args[r] = ev->args;
 	if (ev->rest.n)
-		xplane_keep(x, x->plane.name, ASSAY_KEPT_SYNC, r, ev->rest);
+		xplane_keep(x, x->plane.place, ASSAY_KEPT_SYNC, r, ev->rest);
 }
 
 static void add_mark(xplane *x, const xplane_event *ev)
@@ -61,7 +61,7 @@ static void add_mark(xplane *x, const xplane_event *ev)
 	t->external[r] = external > 0 && external <= UINT32_MAX ? (uint32_t)external : 0;
 	t->args[r] = ev->args;
 	/* also without a rest: the place tells it from marks on the stream's own line */
-	xplane_keep(x, x->plane.name, ASSAY_KEPT_MARK, r, ev->rest);
+	xplane_keep(x, x->plane.place, ASSAY_KEPT_MARK, r, ev->rest);
 }
 
 static void add_alloc(xplane *x, const xplane_event *ev)

@@ -28,6 +28,7 @@ bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_
 {
 	static const xplane_stat_meta nameless = {{"", 0}, -1};
 	assay_proto c = assay_proto_on(stat);
+	bool more = false;
 	*meta = &nameless;
 	*out = (xplane_value){0};
 	for (assay_field f; assay_proto_next(&c, &f);) {
@@ -37,9 +38,37 @@ bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_
 				*meta = &p->stats.p[i];
 		} else if (f.number >= XSTAT_DOUBLE && f.number <= XSTAT_REF) {
 			take_value(p, &f, out);
+			more |= f.number == XSTAT_BYTES;
+		} else {
+			more |= f.number > XSTAT_REF;
 		}
 	}
+	out->more = more;
 	return !c.bad && !c.cut;
+}
+
+bool xplane_afford(xplane *x, size_t n)
+{
+	if (n > x->args_left) {
+		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
+		return false;
+	}
+	x->args_left -= n;
+	return true;
+}
+
+void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str name, assay_str stat)
+{
+	assay_proto c = assay_proto_on(stat);
+	if (!name.n || !xplane_afford(x, name.n + stat.n))
+		return;
+	assay_protow one = {0};
+	assay_protow_bytes(&one, XSTAT_META, name);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == XSTAT_BYTES || f.number > XSTAT_REF)
+			assay_protow_raw(&one, f.whole);
+	assay_protow_message(to, field, &one);
+	assay_protow_free(&one);
 }
 
 /* A list or an object that was written as text comes back as what it was. */
@@ -113,6 +142,8 @@ static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *e
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 		return;
 	}
+	if (v.more && !shared) /* those of metadata are kept with it */
+		xplane_stat_rest(x, &x->rest, XEVENT_STATS, meta->name, message);
 	if (v.text.n > TEXT_MAX && (shared || v.field == XSTAT_REF)) {
 		v.text.n = TEXT_MAX;
 		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
@@ -147,11 +178,8 @@ static assay_sid intern_args(xplane *x)
 	assay_str s = assay_jsonw_text(&x->args);
 	if (s.n <= 2)
 		return 0;
-	if (s.n > x->args_left) {
-		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
+	if (!xplane_afford(x, s.n))
 		return 0;
-	}
-	x->args_left -= s.n;
 	return assay_intern(&x->part->strings, (assay_str){s.p + 1, s.n - 2});
 }
 

@@ -149,7 +149,7 @@ static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
 static void keep_rest(xplane *x, assay_kept_of of, uint32_t row, const xplane_event *ev)
 {
 	if (ev->rest.n)
-		xplane_keep(x, x->plane.name, of, row, ev->rest);
+		xplane_keep(x, x->plane.place, of, row, ev->rest);
 }
 
 static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)

@@ -66,15 +66,24 @@ int64_t xplane_scope(xplane_writer *w, uint32_t scope)
 	return s->id[scope];
 }
 
+static uint64_t place_key(assay_kept_of of, assay_sid place)
+{
+	return (uint64_t)of << 32 | place;
+}
+
+uint32_t xplane_kept_first(const xplane_writer *w, assay_kept_of of, assay_sid place)
+{
+	return place ? assay_map_get(&w->kept_at, place_key(of, place)) : ASSAY_NO_ROW;
+}
+
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 {
 	const assay_kept_table *k = &w->t->kept;
+	assay_sid sid = assay_pool_find(&w->run->part.strings, assay_str_of(place));
 	assay_protow all = {0};
-	for (size_t i = 0; i < k->n; i++)
-		if (k->of[i] == ASSAY_KEPT_PLACE &&
-		    (source == ASSAY_NO_ROW || k->source[i] == source) &&
-		    assay_str_is(assay_text(w->run, k->format[i]), "xplane") &&
-		    assay_str_is(assay_text(w->run, k->place[i]), place))
+	for (uint32_t i = xplane_kept_first(w, ASSAY_KEPT_PLANE, sid); i != ASSAY_NO_ROW;
+	     i = w->kept_next.p[i])
+		if (source == ASSAY_NO_ROW || k->source[i] == source)
 			assay_protow_raw(&all, assay_text(w->run, k->bytes[i]));
 	assay_str text = assay_protow_data(&all);
 	if (text.n)
@@ -91,9 +100,18 @@ uint64_t xplane_kept_key(assay_sid place, uint32_t row)
 static void index_kept(xplane_writer *w)
 {
 	const assay_kept_table *k = &w->t->kept;
+	assay_sid ours = assay_pool_find(&w->run->part.strings, ASSAY_S("xplane"));
+	assay_vec_reserve(&w->kept_next, k->n);
+	for (uint32_t i = (uint32_t)k->n; i-- > 0;) { /* backwards: chains are in order then */
+		w->kept_next.p[i] = ASSAY_NO_ROW;
+		if (k->format[i] != ours || k->of[i] >= ASSAY_KEPT_OF_COUNT)
+			continue;
+		uint32_t *slot = assay_map_at(&w->kept_at, place_key(k->of[i], k->place[i]));
+		w->kept_next.p[i] = *slot;
+		*slot = i;
+	}
 	for (uint32_t i = 0; i < k->n; i++) {
-		if (k->of[i] == ASSAY_KEPT_PLACE || k->of[i] >= ASSAY_KEPT_OF_COUNT ||
-		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane"))
+		if (k->format[i] != ours || k->of[i] >= ASSAY_KEPT_OF_COUNT)
 			continue;
 		bool placed = k->of[i] == ASSAY_KEPT_NAME || k->of[i] == ASSAY_KEPT_STAT_NAME ||
 			      k->of[i] == ASSAY_KEPT_BAND;
@@ -302,7 +320,6 @@ static bool write_kept(xplane_writer *w)
 		bool is_task = assay_str_is(place, XPLANE_TASK);
 		if (k->of[i] != ASSAY_KEPT_PLACE ||
 		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane") ||
-		    assay_str_starts(place, XPLANE_GPU) || assay_str_starts(place, XPLANE_HOST) ||
 		    (is_task && (w->moved || task)))
 			continue;
 		task |= is_task;
@@ -339,6 +356,8 @@ static void free_all(xplane_writer *w)
 	assay_map_free(&w->device_at);
 	for (int i = 0; i < ASSAY_KEPT_OF_COUNT; i++)
 		assay_map_free(&w->kept[i]);
+	assay_map_free(&w->kept_at);
+	assay_vec_free(&w->kept_next);
 	assay_scope_tree_free(&w->tree);
 	assay_arena_free(&w->scratch);
 }

@@ -18,14 +18,17 @@ typedef struct xplane_out {
 	assay_protow lines, event_meta, stat_meta, stats;
 	assay_protow line, event, stat, meta, entry; /* being built */
 	assay_pool event_names, stat_names;
-	uint32_t event_metas, stat_metas; /* written so far */
-	assay_arena scratch;              /* for the arguments of one row */
-	assay_jsonw text;                 /* of one list */
-	assay_vec(uint32_t) stamp;        /* by stat id: last event that had it */
+	assay_arena scratch;       /* for the arguments of one row */
+	assay_jsonw text;          /* of one list */
+	assay_vec(uint32_t) stamp; /* by stat id: last event that had it */
 	uint32_t events;
 } xplane_out;
 
 uint64_t xplane_stat_id(xplane_out *p, assay_str name);
+uint64_t xplane_event_id(xplane_out *p, assay_str name);
+/* xprof makes these anew unless every plane has them; some and not others would be neither of the
+ * two modes it knows. The rest is in kernel_details. */
+bool xplane_left_out(assay_str stat);
 /* Stats of the event being built; a second one of the same name is dropped. */
 void xplane_put_u64(xplane_out *p, const char *name, uint64_t v);
 void xplane_put_i64(xplane_out *p, const char *name, int64_t v);
@@ -59,6 +62,8 @@ typedef struct xplane_writer {
 	bool moved;                   /* times are not as the input had them */
 	bool grouped;                 /* group ids, flows and derived lines are ours */
 	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
+	assay_map kept_at;                   /* kind and place -> first row of kept */
+	assay_vec(uint32_t) kept_next;       /* by row of kept: the next of its kind and place */
 	assay_scope_tree tree;
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
 	assay_map wait_at;             /* source and correlation id -> row of wait */
@@ -83,8 +88,11 @@ void xplane_add_clean(assay_protow *to, assay_str name, char slash);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
 
-/* Raw fields an input had in a plane of this name. */
+/* What an input had in a plane of this name, for xplane_end_plane. */
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place);
+/* First of the kept rows of a place, in order; the next is in kept_next. ASSAY_NO_ROW at the end.
+ */
+uint32_t xplane_kept_first(const xplane_writer *w, assay_kept_of of, assay_sid place);
 
 /* Fields an input had in a row, or in the metadata of a name or the line of a thread; empty when
  * none. */
@@ -93,6 +101,12 @@ assay_str xplane_rest(const xplane_writer *w, assay_kept_of of, uint64_t key);
 uint64_t xplane_kept_key(assay_sid place, uint32_t row);
 /* Did the input have the mark on a plane beside the device's? */
 bool xplane_is_beside(const xplane_writer *w, uint32_t mark);
+
+/* xplane_rest.c: kept bytes behind what `to` holds; stats are fields of that number, and join those
+ * that are there. */
+void xplane_put_rest(xplane_out *p, assay_protow *to, uint32_t stats, assay_str rest);
+/* Metadata of everything that has an id, and of what an input had more to say about. */
+void xplane_put_metas(xplane_out *p);
 
 void xplane_write_devices(xplane_writer *w);
 void xplane_write_host(xplane_writer *w);

@@ -4,43 +4,14 @@
 #include "base/input.h"
 #include "base/json.h"
 
-static void put_rest(xplane_out *p, assay_kept_of of, assay_str name)
-{
-	if (!p->w || !p->w->kept[of].n)
-		return;
-	assay_sid sid = assay_pool_find(&p->w->run->part.strings, name);
-	assay_protow_raw(&p->meta, xplane_rest(p->w, of, xplane_kept_key(p->place, sid)));
-}
-
-static void put_meta(xplane_out *p, assay_protow *to, uint64_t id, assay_str name)
-{
-	assay_protow_varint(&p->meta, XMETA_ID, id);
-	assay_protow_text(&p->meta, XMETA_NAME, name);
-	put_rest(p, to == &p->stat_meta ? ASSAY_KEPT_STAT_NAME : ASSAY_KEPT_NAME, name);
-	assay_protow_varint(&p->entry, XENTRY_KEY, id);
-	assay_protow_message(&p->entry, XENTRY_VALUE, &p->meta);
-	assay_protow_message(to, to == &p->stat_meta ? XPLANE_STAT_META : XPLANE_EVENT_META,
-			     &p->entry);
-}
-
 uint64_t xplane_stat_id(xplane_out *p, assay_str name)
 {
-	uint32_t id = assay_intern(&p->stat_names, name);
-	if (id > p->stat_metas) {
-		put_meta(p, &p->stat_meta, id, name);
-		p->stat_metas = id;
-	}
-	return id;
+	return assay_intern(&p->stat_names, name);
 }
 
-static uint64_t event_id(xplane_out *p, assay_str name)
+uint64_t xplane_event_id(xplane_out *p, assay_str name)
 {
-	uint32_t id = assay_intern(&p->event_names, name);
-	if (id > p->event_metas) {
-		put_meta(p, &p->event_meta, id, name);
-		p->event_metas = id;
-	}
-	return id;
+	return assay_intern(&p->event_names, name);
 }
 
 /* False when the event has a stat of that name already, or the name is empty. */
@@ -165,9 +136,7 @@ static void value_json(xplane_out *p, assay_str json)
 	}
 }
 
-/* xprof makes these anew unless every plane has them; some and not others would be neither of the
- * two modes it knows. The rest is in kernel_details. */
-static bool left_out(assay_str key)
+bool xplane_left_out(assay_str key)
 {
 	static const char *const names[] = {"group_id", "flow",           "step_name",
 					    "is_eager", "dynamic_shared", "occ_pct"};
@@ -197,7 +166,7 @@ void xplane_put_args(xplane_out *p, assay_str args)
 	assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
 		key = assay_json_unescape(&p->scratch, key);
-		if (left_out(key) || !begin_stat(p, key))
+		if (xplane_left_out(key) || !begin_stat(p, key))
 			continue;
 		uint64_t u;
 		if (is_unsigned(key) && assay_str_u64(value, &u))
@@ -225,13 +194,13 @@ void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json)
 
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
 {
-	assay_protow_varint(&p->entry, XEVENT_META, event_id(p, name));
+	assay_protow_varint(&p->entry, XEVENT_META, xplane_event_id(p, name));
 	assay_protow_varint(&p->entry, XEVENT_OFFSET_PS, (uint64_t)at_ns * 1000);
 	assay_protow_varint(&p->entry, XEVENT_DURATION_PS, (uint64_t)dur_ns * 1000);
+	xplane_put_rest(p, &p->event, XEVENT_STATS, p->event_rest);
+	p->event_rest = (assay_str){0};
 	assay_protow_raw(&p->entry, assay_protow_data(&p->event));
 	p->event.out.n = 0;
-	assay_protow_raw(&p->entry, p->event_rest);
-	p->event_rest = (assay_str){0};
 	assay_protow_message(&p->line, XLINE_EVENTS, &p->entry);
 	p->events++;
 }
@@ -266,12 +235,14 @@ void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_n
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more)
 {
 	assay_protow head = {0}, all = {0};
+	xplane_put_rest(p, &p->stats, XPLANE_STATS, more);
+	xplane_put_metas(p);
 	assay_protow_nonzero(&head, XPLANE_ID, (uint64_t)id);
 	assay_protow_text(&head, XPLANE_NAME, name);
 	const assay_str pieces[] = {
 		assay_protow_data(&head),          assay_protow_data(&p->lines),
 		assay_protow_data(&p->event_meta), assay_protow_data(&p->stat_meta),
-		assay_protow_data(&p->stats),      more,
+		assay_protow_data(&p->stats),
 	};
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
