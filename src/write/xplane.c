@@ -310,6 +310,33 @@ static void task_time(xplane_out *p, const char *name, int64_t ns)
 	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
 }
 
+/* Warnings of ours are given anew where they still hold. */
+static bool is_our_warning(assay_str place, assay_str bytes)
+{
+	assay_proto c = assay_proto_on(bytes);
+	assay_field f;
+	return assay_str_is(place, XPLANE_KEPT_SPACE) && assay_proto_next(&c, &f) &&
+	       f.number == XSPACE_WARNINGS && assay_str_starts(f.bytes, XPLANE_OUR_WARNING);
+}
+
+/* In the file, where viewers show it, and to the caller. */
+static void tell_bare_streams(xplane_writer *w, assay_err *err)
+{
+	if (!w->bare_streams)
+		return;
+	const char *text = assay_printf(
+		&w->scratch,
+		"%zu streams have no derived rows, or not all: xprof has ids for 100 of them a "
+		"device (assay scopes --timeline has all)",
+		w->bare_streams);
+	assay_protow out = {0};
+	assay_protow_text(&out, XSPACE_WARNINGS,
+			  assay_str_of(assay_printf(&w->scratch, XPLANE_OUR_WARNING "%s", text)));
+	fwrite(out.out.p, 1, out.out.n, w->out);
+	assay_protow_free(&out);
+	assay_fail(err, ASSAY_OK, 0, "%s", text);
+}
+
 /* Whole planes and file-level fields that an input had and no table holds. */
 static bool write_kept(xplane_writer *w)
 {
@@ -324,6 +351,8 @@ static bool write_kept(xplane_writer *w)
 			continue;
 		task |= is_task;
 		assay_str bytes = assay_text(w->run, k->bytes[i]);
+		if (is_our_warning(place, bytes))
+			continue;
 		if (w->grouped && place.n && place.p[0] == '/')
 			xplane_write_named(w, bytes);
 		else
@@ -377,6 +406,7 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_err *e
 		write_tree(&w);
 		if (!write_kept(&w))
 			write_task(&w);
+		tell_bare_streams(&w, err);
 		if (fflush(out) || ferror(out))
 			ok = assay_fail(err, ASSAY_IO, 0, "cannot write the XPlane file");
 	}

@@ -61,6 +61,9 @@ typedef struct xplane_writer {
 	int64_t start, stop;          /* ns since 1970, 0 when unknown */
 	bool moved;                   /* times are not as the input had them */
 	bool grouped;                 /* group ids, flows and derived lines are ours */
+	uint32_t *derived;            /* rows of derived by track, made when first needed */
+	size_t *derived_first;        /* by track, and one behind the last: where its rows begin */
+	size_t bare_streams;          /* that lack derived rows, for want of line ids */
 	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
 	assay_map kept_at;                   /* kind and place -> first row of kept */
 	assay_vec(uint32_t) kept_next;       /* by row of kept: the next of its kind and place */

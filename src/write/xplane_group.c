@@ -11,8 +11,9 @@ enum {
 	STEPS_LINE = -559038737,
 	LAUNCH_LINE = -559038736,
 	FIRST_DERIVED_LINE = -559038447,
+	DERIVED_LINES = 100, /* ids that xprof takes for rows made of a device's streams */
 	IDS_A_STREAM = 6,
-	STREAMS_MAX = 16, /* as many as there are ids for */
+	STREAMS_LIKE_XPROF = 16, /* it stops there; more take ids that these have no row for */
 	FLOW_LAUNCH = 9,
 	FLOW_ID_SHIFT = 2,
 	FLOW_CATEGORY_SHIFT = 58,
@@ -116,26 +117,60 @@ static void put_line(xplane_writer *w, xplane_out *p, row_list *list, int64_t id
 	xplane_end_line_at(p, id, display, ts, assay_str_of(name));
 }
 
-static void pick(const xplane_writer *w, row_list *list, uint32_t track, assay_derived_row row)
+static void index_tracks(xplane_writer *w)
 {
 	const assay_derived_table *t = &w->t->derived;
-	list->n = 0;
+	size_t tracks = w->t->track.n;
+	size_t *first = assay_alloc(&w->scratch, (tracks + 1) * sizeof *first);
+	size_t *next = assay_alloc(&w->scratch, (tracks + 1) * sizeof *next);
+	w->derived = assay_alloc(&w->scratch, t->n * sizeof *w->derived);
+	w->derived_first = first;
+	for (size_t i = 0; i < t->n; i++)
+		first[t->track[i] + 1]++;
+	for (size_t i = 0; i < tracks; i++)
+		first[i + 1] += first[i];
+	memcpy(next, first, (tracks + 1) * sizeof *next);
 	for (uint32_t i = 0; i < t->n; i++)
-		if (t->row[i] == row && t->track[i] == track)
-			*assay_push(list) = i;
+		w->derived[next[t->track[i]]++] = i;
 }
 
-static void put_rows(xplane_writer *w, xplane_out *p, const xplane_stream *s, size_t k,
-		     row_list *list)
+static void pick(const xplane_writer *w, row_list *list, uint32_t track, assay_derived_row row)
 {
-	for (int row = ASSAY_DERIVED_STEPS + 1; k < STREAMS_MAX && row < ASSAY_DERIVED_ROW_COUNT;
-	     row++) {
-		pick(w, list, s->track, (assay_derived_row)row);
-		put_line(w, p, list, FIRST_DERIVED_LINE + (int64_t)k * IDS_A_STREAM + rows[row].id,
-			 (int64_t)k * XPLANE_ROWS_A_STREAM + 1 + rows[row].place,
-			 assay_printf(&w->scratch, "%s - from #%" PRId64,
-				      assay_derived_row_name[row], s->line));
+	list->n = 0;
+	for (size_t i = w->derived_first[track]; i < w->derived_first[track + 1]; i++)
+		if (w->t->derived.row[w->derived[i]] == row)
+			*assay_push(list) = w->derived[i];
+}
+
+/* Place among the ids of a row of the k-th stream; DERIVED_LINES when they are all taken. */
+static int row_id(bool *used, size_t k, int row)
+{
+	int i = 0;
+	if (k < STREAMS_LIKE_XPROF)
+		i = (int)k * IDS_A_STREAM + rows[row].id;
+	while (i < DERIVED_LINES && used[i])
+		i++;
+	if (i < DERIVED_LINES)
+		used[i] = true;
+	return i;
+}
+
+static void put_rows(xplane_writer *w, xplane_out *p, const xplane_stream *s, size_t k, bool *used)
+{
+	row_list list = {0};
+	bool all = true;
+	for (int row = ASSAY_DERIVED_STEPS + 1; row < ASSAY_DERIVED_ROW_COUNT; row++) {
+		pick(w, &list, s->track, (assay_derived_row)row);
+		int id = list.n ? row_id(used, k, row) : 0;
+		all &= id < DERIVED_LINES;
+		if (id < DERIVED_LINES)
+			put_line(w, p, &list, FIRST_DERIVED_LINE + id,
+				 (int64_t)k * XPLANE_ROWS_A_STREAM + 1 + rows[row].place,
+				 assay_printf(&w->scratch, "%s - from #%" PRId64,
+					      assay_derived_row_name[row], s->line));
 	}
+	w->bare_streams += !all;
+	assay_vec_free(&list);
 }
 
 /* ------------------------------------------------------------------ launch statistics */
@@ -203,11 +238,14 @@ void xplane_write_derived(xplane_writer *w, xplane_out *p, const xplane_stream *
 			  uint32_t device)
 {
 	row_list list = {0}, steps = {0};
+	bool used[DERIVED_LINES] = {false};
+	if (!w->derived_first)
+		index_tracks(w);
 	for (size_t k = 0; k < n; k++) { /* steps are noted on any one of the streams */
 		pick(w, &list, stream[k].track, ASSAY_DERIVED_STEPS);
 		for (size_t i = 0; i < list.n; i++)
 			*assay_push(&steps) = list.p[i];
-		put_rows(w, p, &stream[k], k, &list);
+		put_rows(w, p, &stream[k], k, used);
 	}
 	put_line(w, p, &steps, STEPS_LINE, 0, XPLANE_STEPS_LINE);
 	put_launches(w, p, device);

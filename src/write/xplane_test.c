@@ -564,6 +564,34 @@ TEST(more_than_16_streams_are_all_there)
 	return 0;
 }
 
+/* xprof takes 100 line ids for such rows, and derives them for 16 streams itself. */
+TEST(derived_rows_without_an_id_left_are_told)
+{
+	assay_run *run = new_run();
+	assay_derived_table *t = &run->part.t.derived;
+	for (int i = 0; i < 2 * 60; i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_derived);
+		add_work(run, ASSAY_GPU_KERNEL, "k", i / 2, i % 2 * 10, 1);
+		t->track[r] = assay_stream_track(&run->part, 0, i / 2);
+		t->row[r] = i % 2 ? ASSAY_DERIVED_OPS : ASSAY_DERIVED_MODULES;
+		t->dur[r] = 20;
+		t->name[r] = assay_sid_of(run, "m");
+	}
+	file f = {0};
+	assay_err err = {0};
+	FILE *out = open_memstream(&f.bytes, &f.n);
+	CHECK(assay_writer_xplane_grouped.write(run, out, &err) && err.code == ASSAY_OK);
+	fclose(out);
+	CHECK(assay_str_starts(assay_str_of(err.text), "10 streams "));
+	CHECK_EQ(count_fields(gpu_plane(&f), XPLANE_LINES), 60 + 100);
+	assay_field warning;
+	CHECK(field_at((assay_str){f.bytes, f.n}, XSPACE_WARNINGS, 0, &warning));
+	CHECK(assay_str_starts(warning.bytes, XPLANE_OUR_WARNING "10 streams "));
+	free(f.bytes);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(steps_are_roots_with_a_number)
 {
 	assay_run *run = new_run();
