@@ -365,6 +365,41 @@ TEST(fields_nobody_knows_survive_wherever_they_stand)
 	return 0;
 }
 
+/* Two stats, and no line. */
+static void add_idle_plane(assay_protow *space, const char *name)
+{
+	static const char *const events[] = {"a", "b"}, *const stats[] = {"core_count", "blob"};
+	assay_protow plane = {0};
+	assay_protow_text(&plane, XPLANE_NAME, assay_str_of(name));
+	add_metas(&plane, XPLANE_EVENT_META, events);
+	add_metas(&plane, XPLANE_STAT_META, stats);
+	add_stat(&plane, XPLANE_STATS, 1, "");
+	add_stat(&plane, XPLANE_STATS, 2, "");
+	assay_protow_message(space, XSPACE_PLANES, &plane);
+	assay_protow_free(&plane);
+}
+
+TEST(planes_without_lines_stay)
+{
+	assay_protow space = {0};
+	add_plane(&space, "/device:GPU:1", "Stream #7(Compute)");
+	add_idle_plane(&space, "/device:GPU:0");
+	add_idle_plane(&space, "/host:CPU");
+	assay_run *a = assay_run_new();
+	assay_str bytes = assay_protow_data(&space);
+	assay_input *in = assay_input_memory(bytes.p, bytes.n);
+	CHECK(assay_read_input(a, in, NULL));
+	assay_input_close(in);
+	resolve_all(a);
+	assay_run *b = through_file(a);
+	CHECK(a->part.t.device.n == 2 && same(a, b, "device", "") && same(a, b, "meta", ""));
+	CHECK(same(a, b, "kept", "row"));
+	assay_run_free(a);
+	assay_run_free(b);
+	assay_protow_free(&space);
+	return 0;
+}
+
 static void *convert(void *arg)
 {
 	assay_run *a = load(arg), *b = a ? through_file(a) : NULL;

@@ -33,6 +33,18 @@ uint64_t xplane_device_key(const xplane_writer *w, uint32_t track)
 	return (uint64_t)xplane_source(w, track) << 32 | (uint32_t)w->t->track.pid[track];
 }
 
+static uint64_t stream_key(uint32_t source, int64_t device, int64_t stream)
+{
+	int64_t k[] = {source, device, stream};
+	return assay_hash(k, sizeof k, 0);
+}
+
+int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream)
+{
+	uint32_t track = assay_map_get(&w->stream_at, stream_key(source, device, stream));
+	return track == ASSAY_MAP_ABSENT ? stream : w->line_of.p[track];
+}
+
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name)
 {
 	struct {
@@ -227,23 +239,34 @@ static void set_sources(xplane_writer *w)
 }
 
 /* Devices keep their numbers; of two inputs with the same one the second takes the next free. */
+static void add_device(xplane_writer *w, assay_map *used, uint32_t source, int64_t id)
+{
+	uint32_t *slot = assay_map_at(&w->device_at, (uint64_t)source << 32 | (uint32_t)id);
+	if (*slot != ASSAY_MAP_ABSENT)
+		return;
+	int64_t number = id >= 0 && id <= INT32_MAX ? id : 0;
+	while (assay_map_get(used, (uint64_t)number) != ASSAY_MAP_ABSENT)
+		number++;
+	*assay_map_at(used, (uint64_t)number) = 1;
+	*slot = (uint32_t)w->devices.n;
+	*assay_push(&w->devices) = (xplane_device){source, id, number};
+}
+
 static void set_devices(xplane_writer *w)
 {
 	const assay_track_table *t = &w->t->track;
+	const assay_device_table *d = &w->t->device;
 	assay_map used = {0};
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->kind[i] != ASSAY_TRACK_STREAM)
 			continue;
-		uint32_t *slot = assay_map_at(&w->device_at, xplane_device_key(w, i));
-		if (*slot != ASSAY_MAP_ABSENT)
-			continue;
-		int64_t number = t->pid[i] >= 0 && t->pid[i] <= INT32_MAX ? t->pid[i] : 0;
-		while (assay_map_get(&used, (uint64_t)number) != ASSAY_MAP_ABSENT)
-			number++;
-		*assay_map_at(&used, (uint64_t)number) = 1;
-		*slot = (uint32_t)w->device_number.n;
-		*assay_push(&w->device_number) = number;
+		uint32_t source = xplane_source(w, i);
+		add_device(w, &used, source, t->pid[i]);
+		*assay_map_at(&w->stream_at, stream_key(source, t->pid[i], t->tid[i])) = i;
 	}
+	for (uint32_t i = 0; i < d->n; i++) /* idle ones had a plane too */
+		if (d->source[i] < w->t->source.n && w->is_xplane.p[d->source[i]])
+			add_device(w, &used, d->source[i], d->id[i]);
 	assay_map_free(&used);
 	for (size_t i = 0; i < w->t->host.n; i++)
 		*assay_push(&w->device_of) = ASSAY_NO_ROW;
@@ -251,7 +274,7 @@ static void set_devices(xplane_writer *w)
 		uint32_t call = w->t->launch.host[g];
 		uint32_t k = assay_map_get(&w->device_at, xplane_device_key(w, w->t->gpu.track[g]));
 		if (call != ASSAY_NO_ROW)
-			w->device_of.p[call] = (uint32_t)w->device_number.p[k];
+			w->device_of.p[call] = (uint32_t)w->devices.p[k].number;
 	}
 }
 
@@ -379,10 +402,12 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->corr_add);
 	assay_vec_free(&w->device_of);
 	assay_vec_free(&w->step_done);
-	assay_vec_free(&w->device_number);
+	assay_vec_free(&w->devices);
+	assay_vec_free(&w->line_of);
 	assay_map_free(&w->wait_at);
 	assay_map_free(&w->steps);
 	assay_map_free(&w->device_at);
+	assay_map_free(&w->stream_at);
 	for (int i = 0; i < ASSAY_KEPT_OF_COUNT; i++)
 		assay_map_free(&w->kept[i]);
 	assay_map_free(&w->kept_at);

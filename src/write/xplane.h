@@ -48,6 +48,11 @@ void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json);
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more);
 void xplane_out_free(xplane_out *p);
 
+typedef struct xplane_device {
+	uint32_t source;
+	int64_t id, number; /* as the input calls it; of its plane */
+} xplane_device;
+
 typedef struct xplane_writer {
 	const assay_run *run;
 	const assay_tables *t;
@@ -72,8 +77,11 @@ typedef struct xplane_writer {
 	assay_map wait_at;             /* source and correlation id -> row of wait */
 	assay_map steps;               /* source, time and name of a step -> row */
 	assay_vec(bool) step_done;
-	assay_vec(int64_t) device_number; /* by device: of its plane */
-	assay_map device_at;              /* source and device -> index in device_number */
+	assay_vec(xplane_device) devices;
+	assay_map device_at; /* source and device -> index in devices */
+	assay_map stream_at; /* source, device and stream -> row of track */
+	assay_vec(int64_t)
+		line_of; /* by track, once devices are written: number of a stream's line */
 } xplane_writer;
 
 uint32_t xplane_source(const xplane_writer *w, uint32_t track);
@@ -89,6 +97,8 @@ int64_t xplane_scope(xplane_writer *w, uint32_t scope);
  * metadata block, and neither can be escaped. slash: '/' separates too. */
 void xplane_add_clean(assay_protow *to, assay_str name, char slash);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
+/* Number of the line that a stream has; the stream's own when it has none. */
+int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
 
 /* What an input had in a plane of this name, for xplane_end_plane. */
@@ -121,7 +131,7 @@ void xplane_write_beside(xplane_writer *w);
 typedef struct xplane_stream {
 	uint32_t track;
 	int64_t line;
-	bool compute;
+	bool compute, marks;
 	size_t events;
 } xplane_stream;
 enum { XPLANE_FLOW_IN = 1, XPLANE_FLOW_OUT = 2, XPLANE_ROWS_A_STREAM = 7 };

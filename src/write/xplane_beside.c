@@ -25,19 +25,27 @@ static const char *const line_names[] = {
 
 typedef assay_vec(struct beside) beside_list;
 
+/* Both kinds of wait share a line: read back, they are one. */
+static uint32_t line_kind(const struct beside *b)
+{
+	return b->table == WAIT ? SYNC : b->table;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct beside *x = a, *y = b;
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
+	if (line_kind(x) != line_kind(y))
+		return line_kind(x) < line_kind(y) ? -1 : 1;
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
 	if (x->ts != y->ts)
 		return x->ts < y->ts ? -1 : 1;
 	if (x->dur != y->dur)
 		return x->dur > y->dur ? -1 : 1;
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
@@ -46,7 +54,7 @@ static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uin
 {
 	const assay_track_table *t = &w->t->track;
 	struct beside b = {-1,
-			   t->tid[track],
+			   table == ALLOC ? t->tid[track] : w->line_of.p[track],
 			   xplane_time(w, track, ts),
 			   dur > 0 ? dur : 0,
 			   row,
@@ -61,7 +69,7 @@ static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uin
 	}
 	uint32_t k = assay_map_get(&w->device_at, key);
 	if (k != ASSAY_MAP_ABSENT)
-		b.device = w->device_number.p[k];
+		b.device = w->devices.p[k].number;
 	*assay_push(all) = b;
 }
 
@@ -77,8 +85,8 @@ static void add_waits(xplane_writer *w, beside_list *all)
 		uint64_t key = (uint64_t)xplane_source(w, thread) << 32 | (uint32_t)r->device;
 		uint32_t k = assay_map_get(&w->device_at, key);
 		*assay_push(all) = (struct beside){
-			k == ASSAY_MAP_ABSENT ? -1 : w->device_number.p[k],
-			r->stream,
+			k == ASSAY_MAP_ABSENT ? -1 : w->devices.p[k].number,
+			xplane_line_of(w, xplane_source(w, thread), r->device, r->stream),
 			xplane_time(w, thread, t->ts[r->wait]),
 			t->dur[r->wait] > 0 ? t->dur[r->wait] : 0,
 			r->wait,
@@ -146,7 +154,9 @@ static void put_producer(xplane_writer *w, xplane_out *p, const struct beside *b
 	if (known && record == -1 && found->record_corr[wait])
 		record = (int64_t)found->record_corr[wait];
 	if (stream != -1)
-		xplane_put_i64(p, "wait_stream", stream);
+		xplane_put_i64(p, "wait_stream",
+			       xplane_line_of(w, xplane_source(w, b->track),
+					      w->t->track.pid[b->track], stream));
 	if (t->event[b->row] != -1)
 		xplane_put_i64(p, "wait_event", t->event[b->row]);
 	if (record != -1)
@@ -192,7 +202,7 @@ static void put_wait(xplane_writer *w, xplane_out *p, const struct beside *b)
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
 	xplane_put_i64(p, "stream", b->line);
 	if (producer >= 0)
-		xplane_put_i64(p, "wait_stream", producer);
+		xplane_put_i64(p, "wait_stream", w->line_of.p[t->producer[i]]);
 	if (t->event[i] != ASSAY_NO_HANDLE && t->event[i] <= INT64_MAX)
 		xplane_put_i64(p, "wait_event", (int64_t)t->event[i]);
 	if (t->record_corr[i])
@@ -306,7 +316,7 @@ static void put_plane(xplane_writer *w, const struct beside *row, size_t n)
 			.place = assay_pool_find(&w->run->part.strings, assay_str_of(name))};
 	int64_t id = 0;
 	for (size_t i = 0, many; i < n; i += many) {
-		for (many = 1; i + many < n && row[i + many].table == row[i].table &&
+		for (many = 1; i + many < n && line_kind(&row[i + many]) == line_kind(&row[i]) &&
 			       row[i + many].line == row[i].line;)
 			many++;
 		put_lines(w, &p, row + i, many, &id);

@@ -288,21 +288,32 @@ static void put_loose_steps(host *h)
 		xplane_end_line(&h->out, band_id(h), 0, ASSAY_S("step markers"));
 }
 
-/* Stats the plane had, once each; the process when all threads share one. */
-static void put_process(host *h)
+/* Stats the plane had, each once; false when it had none. */
+static bool put_given_stats(host *h)
 {
 	const assay_meta_table *m = &h->w->t->meta;
 	static const char prefix[] = XPLANE_HOST ".";
+	assay_map seen = {0};
 	for (size_t i = 0; i < m->n; i++) {
 		assay_str key = assay_text(h->w->run, m->key[i]);
 		if (!assay_str_starts(key, prefix))
 			continue;
-		xplane_plane_stat(
-			&h->out,
-			(assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)},
-			assay_text(h->w->run, m->value[i]));
-		return;
+		key = (assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)};
+		uint32_t *slot = assay_map_at(&seen, m->key[i]);
+		if (*slot == ASSAY_MAP_ABSENT)
+			xplane_plane_stat(&h->out, key, assay_text(h->w->run, m->value[i]));
+		*slot = 1;
 	}
+	bool any = seen.n;
+	assay_map_free(&seen);
+	return any;
+}
+
+/* Else the process, when all threads share one. */
+static void put_process(host *h)
+{
+	if (put_given_stats(h))
+		return;
 	const assay_track_table *t = &h->w->t->track;
 	int64_t pid = -1;
 	for (size_t i = 0; i < t->n; i++)

@@ -274,7 +274,7 @@ TEST(R3_a_wait_known_from_its_call_has_the_scope_of_the_call)
 	t->sync.track[row] = assay_stream_track(&run->part, 0, 8);
 	t->sync.corr[row] = 9;
 	file f = write_run(run);
-	assay_str p = plane(&f, XPLANE_BESIDE "0"), event = event_at(p, 1, 0);
+	assay_str p = plane(&f, XPLANE_BESIDE "0"), event = event_at(p, 0, 0);
 	CHECK_EQ(count_fields(p, XPLANE_LINES), 2);
 	assay_field scope = event_stat(p, event, "scope_range_id");
 	assay_field from = event_stat(p, event, "wait_stream");
@@ -549,6 +549,27 @@ TEST(stream_handles_become_small_numbers_outside_the_reserved_ones)
 		seen[id.value] = true;
 	}
 	CHECK(seen[3] && seen[0]);
+	free(f.bytes);
+	return 0;
+}
+
+TEST(waits_name_streams_by_their_lines)
+{
+	static const int64_t handle = 0x7f00deadb000;
+	assay_run *run = new_run();
+	assay_tables *t = &run->part.t;
+	add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
+	add_work(run, ASSAY_GPU_KERNEL, "k", handle, 0, 2);
+	uint32_t w = assay_add(t, ASSAY_T_sync);
+	t->sync.track[w] = assay_stream_track(&run->part, 0, handle);
+	t->sync.wait_stream[w] = handle;
+	file f = write_run(run);
+	assay_field line, stream, from;
+	field_at(line_at(gpu_plane(&f), 0), XLINE_ID, 0, &line); /* lines are in order of numbers */
+	assay_str p = plane(&f, XPLANE_BESIDE "0");
+	stream = event_stat(p, event_at(p, 0, 0), "stream");
+	from = event_stat(p, event_at(p, 0, 0), "wait_stream");
+	CHECK(line.value == 0 && stream.number && stream.value == 0 && from.value == 0);
 	free(f.bytes);
 	return 0;
 }
