@@ -14,8 +14,11 @@ static const int64_t span_max = INT64_MAX / 1000;
 
 uint32_t xplane_source(const xplane_writer *w, uint32_t track)
 {
+	uint32_t n = (uint32_t)w->t->source.n;
+	if (track == ASSAY_NO_ROW) /* memory whose thread was not recorded */
+		return n == 1 ? 0 : n;
 	uint32_t source = w->t->track.source[track];
-	return source < w->t->source.n ? source : (uint32_t)w->t->source.n;
+	return source < n ? source : n;
 }
 
 int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts)

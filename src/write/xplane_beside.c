@@ -49,28 +49,40 @@ static int by_place(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
+static int64_t device_number(const xplane_writer *w, uint32_t source, int64_t device)
+{
+	uint64_t key = (uint64_t)source << 32 | (uint32_t)device;
+	uint32_t k = assay_map_get(&w->device_at, key);
+	return k == ASSAY_MAP_ABSENT ? -1 : w->devices.p[k].number;
+}
+
 static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uint32_t track,
 		int64_t ts, int64_t dur)
 {
-	const assay_track_table *t = &w->t->track;
-	struct beside b = {-1,
-			   table == ALLOC ? t->tid[track] : w->line_of.p[track],
-			   xplane_time(w, track, ts),
-			   dur > 0 ? dur : 0,
-			   row,
-			   (uint32_t)table,
-			   track};
-	uint64_t key = xplane_device_key(w, track);
-	if (table == ALLOC) {
-		int32_t device = w->t->alloc.device[row];
-		key = (uint64_t)xplane_source(w, track) << 32 | (uint32_t)device;
-		if (device < 0)
-			key = UINT64_MAX;
-	}
-	uint32_t k = assay_map_get(&w->device_at, key);
-	if (k != ASSAY_MAP_ABSENT)
-		b.device = w->devices.p[k].number;
-	*assay_push(all) = b;
+	*assay_push(all) =
+		(struct beside){device_number(w, xplane_source(w, track), w->t->track.pid[track]),
+				w->line_of.p[track],
+				xplane_time(w, track, ts),
+				dur > 0 ? dur : 0,
+				row,
+				(uint32_t)table,
+				track};
+}
+
+static void add_alloc(xplane_writer *w, beside_list *all, uint32_t row)
+{
+	const assay_alloc_table *t = &w->t->alloc;
+	uint32_t track = t->track[row];
+	int64_t device = t->device[row];
+	*assay_push(all) = (struct beside){
+		device < 0 ? -1 : device_number(w, xplane_source(w, track), device),
+		track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track],
+		xplane_time(w, track, t->ts[row]),
+		0,
+		row,
+		ALLOC,
+		track,
+	};
 }
 
 /* Recordings that have the calls but no sync rows. */
@@ -82,11 +94,10 @@ static void add_waits(xplane_writer *w, beside_list *all)
 	for (size_t i = 0; i < found.n; i++) {
 		const assay_wait_row *r = &found.p[i];
 		uint32_t thread = t->thread[r->wait];
-		uint64_t key = (uint64_t)xplane_source(w, thread) << 32 | (uint32_t)r->device;
-		uint32_t k = assay_map_get(&w->device_at, key);
+		uint32_t source = xplane_source(w, thread);
 		*assay_push(all) = (struct beside){
-			k == ASSAY_MAP_ABSENT ? -1 : w->devices.p[k].number,
-			xplane_line_of(w, xplane_source(w, thread), r->device, r->stream),
+			device_number(w, source, r->device),
+			xplane_line_of(w, source, r->device, r->stream),
 			xplane_time(w, thread, t->ts[r->wait]),
 			t->dur[r->wait] > 0 ? t->dur[r->wait] : 0,
 			r->wait,
@@ -113,7 +124,7 @@ static void collect(xplane_writer *w, beside_list *all)
 		if (!w->is_xplane.p[xplane_source(w, t->mark.track[i])] || xplane_is_beside(w, i))
 			add(w, all, MARK, i, t->mark.track[i], t->mark.ts[i], t->mark.dur[i]);
 	for (uint32_t i = 0; i < t->alloc.n; i++)
-		add(w, all, ALLOC, i, t->alloc.track[i], t->alloc.ts[i], 0);
+		add_alloc(w, all, i);
 	if (all->n)
 		qsort(all->p, all->n, sizeof *all->p, by_place);
 }
@@ -237,8 +248,10 @@ static void put_alloc(xplane_writer *w, xplane_out *p, const struct beside *b)
 	xplane_put_ref(p, bytes < 0 ? "MemFree_details" : "memalloc_details",
 		       (assay_str){text, (size_t)n});
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_ALLOC));
-	xplane_put_i64(p, "process", w->t->track.pid[b->track]);
-	xplane_put_i64(p, "thread", w->t->track.tid[b->track]);
+	if (b->track != ASSAY_NO_ROW && w->t->track.pid[b->track] != -1)
+		xplane_put_i64(p, "process", w->t->track.pid[b->track]);
+	if (b->line != -1)
+		xplane_put_i64(p, "thread", b->line);
 	xplane_put_u64(p, "address", t->addr[i]);
 	xplane_put_i64(p, "bytes", bytes);
 	if (t->total[i] != -1)

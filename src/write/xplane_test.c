@@ -639,6 +639,27 @@ TEST(steps_are_roots_with_a_number)
 	return 0;
 }
 
+TEST(memory_without_a_thread_is_written)
+{
+	const assay_writer *const writers[] = {&assay_writer_xplane, &assay_writer_chrome};
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = new_run();
+		assay_tables *t = &run->part.t;
+		uint32_t a = assay_add(t, ASSAY_T_alloc);
+		t->alloc.bytes[a] = 64;
+		file f = {0};
+		FILE *out = open_memstream(&f.bytes, &f.n);
+		CHECK(t->alloc.track[a] == ASSAY_NO_ROW && writers[i]->write(run, out, NULL));
+		fclose(out);
+		assay_str p = plane(&f, XPLANE_BESIDE "host");
+		CHECK(i || count_fields(line_at(p, 0), XLINE_EVENTS) == 1);
+		CHECK(i || !event_stat(p, event_at(p, 0, 0), "thread").number);
+		free(f.bytes);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 TEST(a_trace_longer_than_106_days_is_refused)
 {
 	assay_run *run = new_run();
