@@ -204,6 +204,13 @@ static assay_str work_name(const xplane_writer *w, uint32_t g)
 	return name.n ? name : assay_str_of(type_of(w, g));
 }
 
+/* What xprof derives rows from. */
+static bool has_labels(const xplane_writer *w, assay_sid args)
+{
+	return xplane_has_arg(w, args, "hlo_op") || xplane_has_arg(w, args, "hlo_module") ||
+	       xplane_has_arg(w, args, "tf_op");
+}
+
 static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, uint32_t g,
 		     int64_t line_ts)
 {
@@ -241,8 +248,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
 	if (forward)
 		xplane_put_i64(p, "forward_scope_range_id", forward);
-	if (id && !xplane_has_arg(w, t->args[g], "hlo_op") &&
-	    !xplane_has_arg(w, t->args[g], "hlo_module"))
+	if (id && !has_labels(w, t->args[g]))
 		put_path(w, p, scope);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_GPU, g);
 	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,

@@ -255,7 +255,8 @@ void xplane_write_derived(xplane_writer *w, xplane_out *p, const xplane_stream *
 
 /* ------------------------------------------------------------------ planes of the input */
 
-/* Largest id of the plane's stat metadata; has: one of them is the group's. */
+/* Largest id of the plane's stat metadata; has: one of them is the group's, or the plane is broken
+ * and nothing can be added to it. */
 static uint64_t last_stat_id(assay_str plane, bool *has)
 {
 	assay_proto c = assay_proto_on(plane), entry, meta;
@@ -276,6 +277,7 @@ static uint64_t last_stat_id(assay_str plane, bool *has)
 				*has |= h.number == XMETA_NAME && assay_str_is(h.bytes, "group_id");
 		}
 	}
+	*has |= c.bad || c.cut;
 	return most;
 }
 
