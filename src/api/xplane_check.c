@@ -93,7 +93,7 @@ static uint64_t row_hash(const assay_run *run, assay_table_id id, size_t row, in
 		assay_str s = {(const char *)&v, sizeof v};
 		if (info->col[c].type == ASSAY_COL_sid)
 			s = assay_text(run, (assay_sid)v);
-		else if (info->col[c].type == ASSAY_COL_track)
+		else if (info->col[c].type == ASSAY_COL_track && v != ASSAY_NO_ROW)
 			s = (assay_str){(const char *)&run->part.t.track.tid[v], 8};
 		else if (info->col[c].type == ASSAY_COL_detail)
 			v = row_hash(run, assay_host_detail[run->part.t.host.kind[row]], v, start,
@@ -213,6 +213,64 @@ TEST(chrome_to_xplane_keeps_what_both_can_say)
 	return 0;
 }
 
+/* A recorder's wait that joins its record by a sync id, which no XPlane file has rows for. */
+static void add_recorded_wait(assay_run *run)
+{
+	static const char *const calls[] = {"cudaEventRecord", "cudaStreamWaitEvent"};
+	assay_tables *t = &run->part.t;
+	run->part.source = 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t h = assay_add(t, ASSAY_T_host);
+		t->host.ts[h] = 1000000 + 100 * i;
+		t->host.dur[h] = 10;
+		t->host.name[h] = assay_sid_of(run, calls[i]);
+		t->host.kind[h] = ASSAY_HOST_RUNTIME;
+		t->host.track[h] = t->host.track[0];
+		t->host.detail[h] = assay_add(t, ASSAY_T_api);
+		t->api.corr[t->host.detail[h]] = 9000 + i;
+	}
+	uint32_t r = assay_add(t, ASSAY_T_event_record), w = assay_add(t, ASSAY_T_sync);
+	t->event_record.track[r] = assay_stream_track(&run->part, 0, 3);
+	t->event_record.corr[r] = 9000;
+	t->event_record.event[r] = (uint64_t)(t->sync.event[w] = 7);
+	t->event_record.sync_id[r] = t->sync.sync_id[w] = 77;
+	t->sync.ts[w] = 1000100;
+	t->sync.dur[w] = 10;
+	t->sync.name[w] = assay_sid_of(run, "Stream Wait Event");
+	t->sync.track[w] = assay_stream_track(&run->part, 0, 4);
+	t->sync.corr[w] = 9001;
+	t->sync.record_corr[w] = 9000;
+}
+
+TEST(waits_stay_as_sure_as_they_were)
+{
+	static const char unlike[] = "ts host record_host producer_gpu consumer_gpu "
+				     "consumer_handle producer_handle";
+	assay_run *a = assay_run_new();
+	if (!assay_read_path(a, "tests/cases/waits/hip-fields/in.json", NULL)) {
+		assay_run_free(a);
+		return 77;
+	}
+	add_recorded_wait(a);
+	resolve_all(a);
+	assay_waits(a);
+	size_t seen[ASSAY_WAIT_CLASS_COUNT] = {0};
+	for (size_t i = 0; i < a->part.t.wait.n; i++)
+		seen[a->part.t.wait.class[i]]++;
+	CHECK(seen[ASSAY_WAIT_IS_LIKELY] == 2 && seen[ASSAY_WAIT_IS_EXACT] == 2);
+	CHECK_EQ(seen[ASSAY_WAIT_IS_BEFORE_TRACE], 1);
+	assay_run *b = through_file(a);
+	assay_waits(b);
+	CHECK(same(a, b, "wait", unlike));
+	assay_run *c = through_file(b);
+	assay_waits(c);
+	CHECK(same(b, c, "wait", unlike) && same(b, c, "sync", ""));
+	assay_run_free(a);
+	assay_run_free(b);
+	assay_run_free(c);
+	return 0;
+}
+
 /* The two modes differ in what they add, not in what they hold. */
 TEST(grouped_files_read_back_like_raw_ones)
 {
@@ -240,35 +298,64 @@ static void add_message(assay_protow *to, uint32_t field, assay_protow *inner, c
 	assay_protow_message(to, field, inner);
 }
 
+/* A stat with a value that rows hold, or with bytes, which they do not. */
+static void add_stat(assay_protow *to, uint32_t field, uint64_t id, const char *unknown)
+{
+	assay_protow stat = {0};
+	assay_protow_varint(&stat, XSTAT_META, id);
+	if (id == 1)
+		assay_protow_varint(&stat, XSTAT_UINT64, 9);
+	else
+		assay_protow_bytes(&stat, XSTAT_BYTES, (assay_str){"\0\xff", 2});
+	add_message(to, field, &stat, unknown);
+	assay_protow_free(&stat);
+}
+
+/* Metadata 1 and 2; the first is the event's, and has the second for a child. */
+static void add_metas(assay_protow *plane, uint32_t kind, const char *const name[2])
+{
+	assay_protow entry = {0}, meta = {0};
+	for (uint64_t id = 1; id <= 2; id++) {
+		assay_protow_varint(&meta, XMETA_ID, id);
+		assay_protow_text(&meta, XMETA_NAME, assay_str_of(name[id - 1]));
+		assay_protow_text(&meta, XMETA_BYTES, ASSAY_S("described"));
+		if (kind == XPLANE_EVENT_META && id == 1) {
+			add_stat(&meta, XMETA_STATS, 2, "in stat of metadata");
+			assay_protow_bytes(&meta, XMETA_CHILD_ID, (assay_str){"\x02\x01", 2});
+			assay_protow_varint(&meta, XMETA_CHILD_ID, 2);
+		}
+		assay_protow_varint(&entry, XENTRY_KEY, id);
+		add_message(&entry, XENTRY_VALUE, &meta, "in metadata");
+		assay_protow_message(plane, kind, &entry);
+	}
+	assay_protow_free(&entry);
+	assay_protow_free(&meta);
+}
+
 /* A plane with one event and a field nobody knows in everything it is made of. */
 static void add_plane(assay_protow *space, const char *name, const char *line_name)
 {
-	assay_protow plane = {0}, line = {0}, event = {0}, entry = {0}, meta = {0}, stat = {0};
+	static const char *const events[] = {"work", "part of work"}, *const stats[] = {
+									      "correlation_id",
+									      "blob"};
+	assay_protow plane = {0}, line = {0}, event = {0};
 	assay_protow_text(&plane, XPLANE_NAME, assay_str_of(name));
 	assay_protow_varint(&event, XEVENT_META, 1);
 	assay_protow_varint(&event, XEVENT_DURATION_PS, 5000);
-	assay_protow_varint(&stat, XSTAT_META, 1);
-	assay_protow_varint(&stat, XSTAT_UINT64, 9);
-	assay_protow_message(&event, XEVENT_STATS, &stat);
+	add_stat(&event, XEVENT_STATS, 1, "in stat");
+	add_stat(&event, XEVENT_STATS, 2, "in stat of bytes");
 	add_message(&line, XLINE_EVENTS, &event, "in event");
 	assay_protow_varint(&line, XLINE_ID, 7);
 	assay_protow_text(&line, XLINE_NAME, assay_str_of(line_name));
 	assay_protow_text(&line, XLINE_DISPLAY_NAME, ASSAY_S("shown"));
 	add_message(&plane, XPLANE_LINES, &line, "in line");
-	for (uint32_t kind = XPLANE_EVENT_META; kind <= XPLANE_STAT_META; kind++) {
-		assay_protow_varint(&meta, XMETA_ID, 1);
-		assay_protow_text(&meta, XMETA_NAME,
-				  kind == XPLANE_STAT_META ? ASSAY_S("correlation_id")
-							   : ASSAY_S("work"));
-		assay_protow_text(&meta, XMETA_BYTES, ASSAY_S("described"));
-		assay_protow_varint(&entry, XENTRY_KEY, 1);
-		add_message(&entry, XENTRY_VALUE, &meta, "in metadata");
-		assay_protow_message(&plane, kind, &entry);
-	}
+	add_metas(&plane, XPLANE_EVENT_META, events);
+	add_metas(&plane, XPLANE_STAT_META, stats);
+	add_stat(&plane, XPLANE_STATS, 1, "in stat of plane");
 	add_message(space, XSPACE_PLANES, &plane, "in plane");
-	assay_protow *all[] = {&plane, &line, &event, &entry, &meta, &stat};
-	for (size_t i = 0; i < 6; i++)
-		assay_protow_free(all[i]);
+	assay_protow_free(&plane);
+	assay_protow_free(&line);
+	assay_protow_free(&event);
 }
 
 TEST(fields_nobody_knows_survive_wherever_they_stand)
@@ -286,12 +373,47 @@ TEST(fields_nobody_knows_survive_wherever_they_stand)
 	const assay_writer *const modes[] = {&assay_writer_xplane, &assay_writer_xplane_grouped};
 	for (int i = 0; i < 2; i++) {
 		assay_run *b = through(a, modes[i]);
-		/* two planes: event, line, two of metadata, plane; and the file */
-		CHECK_EQ(a->part.t.kept.n, 2 * 5 + 1);
+		/* two planes: event, line, four of metadata, plane, its stat; and the file */
+		CHECK_EQ(a->part.t.kept.n, 2 * 8 + 1);
 		CHECK(same(a, b, "kept", i ? "row bytes" : "row"));
 		assay_run_free(b);
 	}
 	assay_run_free(a);
+	assay_protow_free(&space);
+	return 0;
+}
+
+/* Two stats, and no line. */
+static void add_idle_plane(assay_protow *space, const char *name)
+{
+	static const char *const events[] = {"a", "b"}, *const stats[] = {"core_count", "blob"};
+	assay_protow plane = {0};
+	assay_protow_text(&plane, XPLANE_NAME, assay_str_of(name));
+	add_metas(&plane, XPLANE_EVENT_META, events);
+	add_metas(&plane, XPLANE_STAT_META, stats);
+	add_stat(&plane, XPLANE_STATS, 1, "");
+	add_stat(&plane, XPLANE_STATS, 2, "");
+	assay_protow_message(space, XSPACE_PLANES, &plane);
+	assay_protow_free(&plane);
+}
+
+TEST(planes_without_lines_stay)
+{
+	assay_protow space = {0};
+	add_plane(&space, "/device:GPU:1", "Stream #7(Compute)");
+	add_idle_plane(&space, "/device:GPU:0");
+	add_idle_plane(&space, "/host:CPU");
+	assay_run *a = assay_run_new();
+	assay_str bytes = assay_protow_data(&space);
+	assay_input *in = assay_input_memory(bytes.p, bytes.n);
+	CHECK(assay_read_input(a, in, NULL));
+	assay_input_close(in);
+	resolve_all(a);
+	assay_run *b = through_file(a);
+	CHECK(a->part.t.device.n == 2 && same(a, b, "device", "") && same(a, b, "meta", ""));
+	CHECK(same(a, b, "kept", "row"));
+	assay_run_free(a);
+	assay_run_free(b);
 	assay_protow_free(&space);
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/input.h"
+#include "base/json.h"
 #include "base/test.h"
 #include "base/utf8.h"
 
@@ -204,6 +206,61 @@ void assay_jsonw_free(assay_jsonw *w)
 	assay_vec_free(&w->out);
 }
 
+enum { COPY_DEPTH = 16 };
+
+static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int depth)
+{
+	char c = assay_json_peek(j);
+	assay_str s;
+	if (c == '"') {
+		if (!assay_json_text(j, &s))
+			return false;
+		assay_jsonw_str(w, NULL, assay_json_unescape(scratch, s));
+		return true;
+	}
+	if (c == '[' || c == '{') {
+		if (depth > COPY_DEPTH)
+			return false;
+		assay_json_enter(j, c);
+		assay_jsonw_open(w, NULL, c);
+		while (c == '[' ? assay_json_element(j) : assay_json_member(j, &s)) {
+			if (c == '{')
+				assay_jsonw_key(w, assay_json_unescape(scratch, s));
+			if (!copy_value(w, j, scratch, depth + 1))
+				return false;
+		}
+		assay_jsonw_close(w, c == '[' ? ']' : '}');
+		return assay_json_ok(j);
+	}
+	double number;
+	if (!assay_json_skip(j, &s))
+		return false;
+	if (!assay_str_is(s, "true") && !assay_str_is(s, "false") && !assay_str_is(s, "null") &&
+	    (!assay_str_f64(s, &number) || (s.p[0] != '-' && (s.p[0] < '0' || s.p[0] > '9'))))
+		return false;
+	assay_jsonw_raw(w, NULL, s);
+	return true;
+}
+
+bool assay_jsonw_copy(assay_jsonw *w, assay_str json, assay_arena *scratch)
+{
+	char *text = assay_alloc(scratch, json.n + ASSAY_PAD);
+	if (json.n)
+		memcpy(text, json.p, json.n);
+	assay_json j = assay_json_on(text, json.n);
+	assay_jsonw before = *w;
+	w->compact = true;
+	bool ok = copy_value(w, &j, scratch, 0) && j.p == j.end && !j.odd;
+	w->compact = before.compact;
+	if (ok)
+		return true;
+	w->out.n = before.out.n;
+	w->depth = before.depth;
+	w->comma = before.comma;
+	w->flat = before.flat;
+	return false;
+}
+
 TEST(writes_nested_values_with_commas)
 {
 	assay_jsonw w = {.compact = true};
@@ -240,5 +297,23 @@ TEST(doubles_read_back_exactly)
 		CHECK(strtod(assay_jsonw_text(&w).p, NULL) == v[i]);
 		assay_jsonw_free(&w);
 	}
+	return 0;
+}
+
+TEST(copied_text_takes_one_form_and_unsound_text_is_refused)
+{
+	static const char *const unsound[] = {"[1,]", "[1", "[01x]", "[NaN]", "[1] 2", "{\"a\" 1}"};
+	assay_arena a = {0};
+	assay_jsonw w = {.compact = true}, again = {.compact = true};
+	CHECK(assay_jsonw_copy(&w, ASSAY_S("[ 1,\n {\"a\":\"\\u0041\"}, -2.5,null]"), &a));
+	CHECK(assay_str_is(assay_jsonw_text(&w), "[1, {\"a\": \"A\"}, -2.5, null]"));
+	CHECK(assay_jsonw_copy(&again, assay_jsonw_text(&w), &a));
+	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
+	for (size_t i = 0; i < sizeof unsound / sizeof *unsound; i++)
+		CHECK(!assay_jsonw_copy(&w, assay_str_of(unsound[i]), &a));
+	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
+	assay_jsonw_free(&w);
+	assay_jsonw_free(&again);
+	assay_arena_free(&a);
 	return 0;
 }

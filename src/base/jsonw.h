@@ -33,6 +33,9 @@ void assay_jsonw_bool(assay_jsonw *w, const char *key, bool v);
 void assay_jsonw_null(assay_jsonw *w, const char *key);
 /* Text that is JSON already, as it is. */
 void assay_jsonw_raw(assay_jsonw *w, const char *key, assay_str json);
+/* JSON text from elsewhere, written anew value by value on one line; false, and nothing is written,
+ * when it is not sound. The caller empties scratch. */
+bool assay_jsonw_copy(assay_jsonw *w, assay_str json, assay_arena *scratch);
 /* A key that is not a literal (may hold anything). */
 void assay_jsonw_key(assay_jsonw *w, assay_str key);
 

@@ -86,6 +86,16 @@ bool assay_proto_next(assay_proto *c, assay_field *f)
 	return true;
 }
 
+bool assay_proto_varint(assay_str *list, uint64_t *out)
+{
+	assay_proto c = assay_proto_on(*list);
+	const uint8_t *p = varint(&c, c.p, out);
+	if (!p)
+		return false;
+	*list = (assay_str){(const char *)p, (size_t)(c.end - p)};
+	return true;
+}
+
 double assay_field_f64(const assay_field *f)
 {
 	double v;

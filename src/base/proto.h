@@ -33,6 +33,8 @@ typedef struct assay_field {
 assay_proto assay_proto_on(assay_str message);
 /* The next field; false at the end, and when bad or cut. A cut string still fills f. */
 bool assay_proto_next(assay_proto *c, assay_field *f);
+/* The next number of a packed list, which is then shorter by it; false at the end and when bad. */
+bool assay_proto_varint(assay_str *list, uint64_t *out);
 double assay_field_f64(const assay_field *f);
 static inline int64_t assay_field_i64(const assay_field *f)
 {

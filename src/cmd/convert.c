@@ -201,6 +201,8 @@ static int convert_run(const void *args, char **operands, int n)
 	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
 	if (!ok)
 		assay_cmd_error(&err);
+	else if (err.text[0])
+		fprintf(stderr, "assay convert: %s\n", err.text);
 	assay_run_free(run);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }

@@ -132,9 +132,10 @@ typedef enum assay_kept_of {
 	ASSAY_KEPT_MARK,
 	ASSAY_KEPT_SYNC,
 	ASSAY_KEPT_TRACK,
-	ASSAY_KEPT_BAND,      /* a second line of that track */
+	ASSAY_KEPT_BAND,      /* a second line of that track; place is its name */
 	ASSAY_KEPT_NAME,      /* row is the string id of an event's name */
 	ASSAY_KEPT_STAT_NAME, /* the same for a stat's */
+	ASSAY_KEPT_PLANE,     /* fields of a plane whose rows are in tables */
 	ASSAY_KEPT_OF_COUNT
 } assay_kept_of;
 
@@ -263,6 +264,7 @@ typedef enum assay_wait_class {
 #undef X
 		ASSAY_WAIT_CLASS_COUNT
 } assay_wait_class;
+enum { ASSAY_NO_CLASS = 255 };
 
 typedef enum assay_edge_kind {
 #define X(id, name) ASSAY_EDGE_##id,

@@ -77,7 +77,8 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(BYTES, "bytes")                                                                          \
 	X(TOTAL, "total_bytes")                                                                    \
 	X(RESERVED, "reserved_bytes")                                                              \
-	X(INFERRED, "scope_inferred")
+	X(INFERRED, "scope_inferred")                                                              \
+	X(CLASS, "resolve_class")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,
@@ -108,6 +109,13 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 
 /* The same on a thread: a step that no range marks, and no range itself. */
 #define XPLANE_CAT_STEP "step"
+
+/* In kept.bytes other metadata is named, for ids are given out anew: a stat has the name, as bytes,
+ * where its id stands in a file, and in front of its other fields; a child of an event's metadata
+ * is its name, as bytes. */
+
+/* Start of warnings in a file that its writer, not its recorder, gives. */
+#define XPLANE_OUR_WARNING "assay: "
 
 /* kept.place of what belongs to the file as a whole. */
 #define XPLANE_KEPT_SPACE "(file)"

@@ -93,19 +93,16 @@ static bool has_field(assay_str message, uint32_t field)
 	return false;
 }
 
-/* What a name's metadata has beyond what rows say, for the writer. Ids of other metadata are not
- * kept: they are given out anew. */
-static void keep_meta(xplane *x, assay_str value, assay_kept_of of, assay_str name)
+/* Whether the plane is taken apart; of the others the writer has every byte. */
+static bool is_taken_apart(const xplane_plane *p)
 {
-	assay_proto c = assay_proto_on(value);
-	bool stat = of == ASSAY_KEPT_STAT_NAME;
-	x->rest.out.n = 0;
-	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number == XMETA_BYTES || (!stat && f.number == XMETA_DISPLAY_NAME) ||
-		    f.number > (stat ? (uint32_t)XMETA_BYTES : (uint32_t)XMETA_CHILD_ID))
-			assay_protow_raw(&x->rest, f.whole);
+	return p->device || p->host || p->beside;
+}
+
+static void keep_name(xplane *x, assay_kept_of of, assay_str name)
+{
 	if (x->rest.out.n && name.n)
-		xplane_keep(x, x->plane.name, of, assay_intern(&x->part->strings, name),
+		xplane_keep(x, x->plane.place, of, assay_intern(&x->part->strings, name),
 			    assay_protow_data(&x->rest));
 }
 
@@ -120,7 +117,14 @@ static void add_stat_meta(xplane *x, assay_str entry)
 	assay_str name = text_field(value, XMETA_NAME);
 	*assay_map_at(&x->plane.stat_at, key) = (uint32_t)x->plane.stats.n;
 	*assay_push(&x->plane.stats) = (xplane_stat_meta){name, known_stat(name)};
-	keep_meta(x, value, ASSAY_KEPT_STAT_NAME, name);
+	if (!is_taken_apart(&x->plane))
+		return;
+	assay_proto c = assay_proto_on(value);
+	x->rest.out.n = 0;
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number >= XMETA_BYTES)
+			assay_protow_raw(&x->rest, f.whole);
+	keep_name(x, ASSAY_KEPT_STAT_NAME, name);
 }
 
 static void add_event_meta(xplane *x, assay_str entry)
@@ -132,13 +136,64 @@ static void add_event_meta(xplane *x, assay_str entry)
 		return;
 	}
 	assay_str name = text_field(value, XMETA_NAME);
-	keep_meta(x, value, ASSAY_KEPT_NAME, name);
 	if (!name.n)
 		name = text_field(value, XMETA_DISPLAY_NAME);
 	*assay_map_at(&x->plane.event_at, key) = (uint32_t)x->plane.events.n;
 	*assay_push(&x->plane.events) =
 		(xplane_event_meta){assay_intern(&x->part->strings, name),
 				    has_field(value, XMETA_STATS) ? value : (assay_str){"", 0}};
+}
+
+static void keep_child(xplane *x, uint64_t id)
+{
+	uint32_t i = assay_map_get(&x->plane.event_at, id);
+	assay_str name = {"", 0};
+	if (i != ASSAY_MAP_ABSENT)
+		name = assay_pool_get(&x->part->strings, x->plane.events.p[i].name);
+	if (name.n && xplane_afford(x, name.n))
+		assay_protow_bytes(&x->rest, XMETA_CHILD_ID, name);
+}
+
+/* A list of numbers is one field or many. */
+static void keep_children(xplane *x, const assay_field *f)
+{
+	if (f->wire == ASSAY_WIRE_VARINT)
+		keep_child(x, f->value);
+	if (f->wire != ASSAY_WIRE_BYTES)
+		return;
+	uint64_t id;
+	for (assay_str list = f->bytes; assay_proto_varint(&list, &id);)
+		keep_child(x, id);
+}
+
+static void keep_meta_stat(xplane *x, assay_str stat)
+{
+	const xplane_stat_meta *meta;
+	xplane_value v;
+	if (xplane_value_read(&x->plane, stat, &meta, &v) && v.more)
+		xplane_stat_rest(x, &x->rest, XMETA_STATS, meta->name, stat);
+}
+
+/* What an event's metadata has beyond what rows say, once all names are known. */
+static void keep_event_meta(xplane *x, assay_str entry)
+{
+	uint64_t key;
+	assay_str value;
+	if (!map_entry(entry, &key, &value))
+		return;
+	assay_proto c = assay_proto_on(value);
+	x->rest.out.n = 0;
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number == XMETA_CHILD_ID)
+			keep_children(x, &f);
+		else if (f.number >= XMETA_BYTES && f.number != XMETA_STATS)
+			assay_protow_raw(&x->rest, f.whole);
+	}
+	c = assay_proto_on(value);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == XMETA_STATS && f.wire == ASSAY_WIRE_BYTES)
+			keep_meta_stat(x, f.bytes);
+	keep_name(x, ASSAY_KEPT_NAME, text_field(value, XMETA_NAME));
 }
 
 /* ------------------------------------------------------------------ lines and planes */
@@ -175,9 +230,12 @@ static void keep_line(xplane *x, const xplane_line *line, assay_str message)
 	for (assay_field f; assay_proto_next(&c, &f);)
 		if (f.number > XLINE_EVENTS)
 			assay_protow_raw(&x->rest, f.whole);
-	if (x->rest.out.n && line->track != ASSAY_NO_ROW)
-		xplane_keep(x, x->plane.name, line->band ? ASSAY_KEPT_BAND : ASSAY_KEPT_TRACK,
-			    line->track, assay_protow_data(&x->rest));
+	if (line->band) /* also without a rest: it tells that the thread has this line */
+		xplane_keep(x, line->name, ASSAY_KEPT_BAND, line->track,
+			    assay_protow_data(&x->rest));
+	else if (x->rest.out.n && line->track != ASSAY_NO_ROW)
+		xplane_keep(x, x->plane.place, ASSAY_KEPT_TRACK, line->track,
+			    assay_protow_data(&x->rest));
 }
 
 static void read_line(xplane *x, assay_str message)
@@ -218,17 +276,22 @@ static void plane_stat(xplane *x, assay_str message)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
-	if (!xplane_value_read(&x->plane, message, &meta, &v) || !meta->name.n || !v.field ||
-	    v.field == XSTAT_BYTES)
+	if (!xplane_value_read(&x->plane, message, &meta, &v) || !meta->name.n)
 		return;
-	assay_arena scratch = {0};
+	if (v.more) {
+		x->rest.out.n = 0;
+		xplane_stat_rest(x, &x->rest, XPLANE_STATS, meta->name, message);
+		xplane_keep(x, x->plane.place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW,
+			    assay_protow_data(&x->rest));
+	}
+	if (!v.field || v.field == XSTAT_BYTES)
+		return;
 	assay_jsonw w = {.compact = true};
-	xplane_value_json(&w, &v);
-	const char *key = assay_printf(&scratch, "%.*s.%.*s", (int)x->plane.name.n, x->plane.name.p,
-				       (int)meta->name.n, meta->name.p);
+	xplane_value_json(&w, &v, &x->scratch);
+	const char *key = assay_printf(&x->scratch, "%.*s.%.*s", (int)x->plane.name.n,
+				       x->plane.name.p, (int)meta->name.n, meta->name.p);
 	assay_meta_add(x->part, key, assay_jsonw_text(&w));
 	assay_jsonw_free(&w);
-	assay_arena_free(&scratch);
 	if (assay_str_is(meta->name, "process_id") && v.num >= 0)
 		x->plane.pid = v.num;
 }
@@ -268,12 +331,6 @@ static void device_stat(xplane *x, assay_str message)
 static void read_device(xplane *x)
 {
 	char arch[32];
-	assay_str number = x->plane.name;
-	int64_t id;
-	number = (assay_str){number.p + sizeof XPLANE_GPU - 1, number.n - (sizeof XPLANE_GPU - 1)};
-	/* the name is the device's number for good; ids are missing in some files */
-	if (assay_str_i64(number, &id) && id >= 0 && id <= INT32_MAX)
-		x->plane.id = id;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_device);
 	assay_device_table *d = &x->part->t.device;
 	d->source[r] = x->part->source;
@@ -325,7 +382,7 @@ static void read_lines(xplane *x)
 		if (f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
 			read_line(x, f.bytes);
 		else if (f.number > XPLANE_STATS)
-			xplane_keep(x, x->plane.name, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
+			xplane_keep(x, x->plane.place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW, f.whole);
 	}
 	if (c.cut && f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
 		read_line(x, f.bytes); /* the whole events in front of the cut */
@@ -336,7 +393,6 @@ static void read_names(xplane *x)
 {
 	xplane_plane *p = &x->plane;
 	assay_proto c = assay_proto_on(p->message);
-	p->name = text_field(p->message, XPLANE_NAME);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == XPLANE_ID && f.wire == ASSAY_WIRE_VARINT)
 			p->id = assay_field_i64(&f);
@@ -349,6 +405,10 @@ static void read_names(xplane *x)
 	}
 	if (c.bad || (c.cut && !p->cut))
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+	c = assay_proto_on(p->message);
+	for (assay_field f; is_taken_apart(p) && assay_proto_next(&c, &f);)
+		if (f.number == XPLANE_EVENT_META && f.wire == ASSAY_WIRE_BYTES)
+			keep_event_meta(x, f.bytes);
 }
 
 /* Planes of a recorder's own that are merged into /host:CPU when a file is finished. */
@@ -362,31 +422,51 @@ static bool is_host_plane(assay_str name)
 	return false;
 }
 
-static void read_beside(xplane *x)
+/* The number behind a plane's name; ids are missing in some files. */
+static bool number_of(assay_str name, size_t prefix, int64_t *id)
 {
-	size_t n = sizeof XPLANE_BESIDE - 1;
-	assay_str number = {x->plane.name.p + n, x->plane.name.n - n};
-	if (!assay_str_i64(number, &x->plane.id) || x->plane.id < 0 || x->plane.id > INT32_MAX)
-		x->plane.id = -1;
-	read_lines(x);
+	return assay_str_i64((assay_str){name.p + prefix, name.n - prefix}, id) && *id >= 0 &&
+	       *id <= INT32_MAX;
+}
+
+static void begin_plane(xplane *x, assay_str message)
+{
+	x->plane = (xplane_plane){.message = message, .pid = -1, .major = -1, .minor = -1};
+	xplane_plane *p = &x->plane;
+	p->name = p->place = text_field(message, XPLANE_NAME);
+	p->device = assay_str_starts(p->name, XPLANE_GPU);
+	p->beside = assay_str_starts(p->name, XPLANE_BESIDE);
+	p->host = is_host_plane(p->name);
+	if (p->host) /* all of them are written as one */
+		p->place = ASSAY_S(XPLANE_HOST);
+	read_names(x);
+	if (p->beside && !number_of(p->name, sizeof XPLANE_BESIDE - 1, &p->id))
+		p->id = -1;
+	int64_t id;
+	if (p->device && number_of(p->name, sizeof XPLANE_GPU - 1, &id))
+		p->id = id;
+}
+
+static void end_plane(xplane *x)
+{
+	assay_vec_free(&x->plane.stats);
+	assay_vec_free(&x->plane.events);
+	assay_map_free(&x->plane.stat_at);
+	assay_map_free(&x->plane.event_at);
 }
 
 static void read_plane(xplane *x, assay_str message, assay_str whole)
 {
 	size_t first_gpu_row = x->part->t.gpu.n;
-	x->plane = (xplane_plane){
-		.name = {"", 0}, .message = message, .pid = -1, .major = -1, .minor = -1};
-	read_names(x);
-	x->plane.device = assay_str_starts(x->plane.name, XPLANE_GPU);
-	x->plane.beside = assay_str_starts(x->plane.name, XPLANE_BESIDE);
+	begin_plane(x, message);
 	if (x->plane.beside) {
-		read_beside(x);
+		read_lines(x);
 	} else if (x->plane.device) {
 		each_plane_stat(x, plane_stat);
 		read_device(x);
 		read_lines(x);
 		xplane_device_end(x, first_gpu_row);
-	} else if (is_host_plane(x->plane.name)) {
+	} else if (x->plane.host) {
 		each_plane_stat(x, plane_stat);
 		read_lines(x);
 	} else if (assay_str_is(x->plane.name, XPLANE_SCOPE_TREE)) {
@@ -397,10 +477,7 @@ static void read_plane(xplane *x, assay_str message, assay_str whole)
 		if (whole.n)
 			xplane_keep(x, x->plane.name, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
 	}
-	assay_vec_free(&x->plane.stats);
-	assay_vec_free(&x->plane.events);
-	assay_map_free(&x->plane.stat_at);
-	assay_map_free(&x->plane.event_at);
+	end_plane(x);
 }
 
 /* A field of the file itself that starts at v; false when the file ends in it. */
@@ -462,6 +539,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	run->part.t.source.records[run->part.source] += x.events;
 	assay_vec_free(&x.derived_steps);
 	assay_jsonw_free(&x.args);
+	assay_arena_free(&x.scratch);
 	assay_protow_free(&x.rest);
 	return true;
 }
@@ -610,7 +688,7 @@ TEST(rows_come_from_planes)
 	CHECK(t->given_scope.n == 2 && t->given_scope.id[0] == -5 && t->given_scope.host[1] == 1);
 	CHECK(t->given_link.n == 1 && t->given_link.child[0] == -5 &&
 	      t->given_link.parent[0] == 77);
-	CHECK(t->kept.n == 2);
+	CHECK(t->kept.n == 3); /* the plane, the band, the host's name */
 	assay_run_free(run);
 	assay_protow_free(&space);
 	return 0;

@@ -9,6 +9,7 @@
 
 typedef struct xplane_value {
 	uint32_t field; /* XSTAT_DOUBLE ... XSTAT_REF; 0: not there */
+	bool more;      /* the stat has fields that no row holds: see xplane_stat_rest */
 	int64_t num;    /* of INT64 and UINT64 */
 	double real;
 	assay_str text; /* of STR, BYTES and REF */
@@ -22,7 +23,7 @@ typedef struct xplane_event {
 	bool aggregate; /* occurrences instead of a time */
 	xplane_value stat[XPLANE_STAT_COUNT];
 	assay_sid args; /* stats without a column, as JSON members */
-	assay_str rest; /* fields the format had not when this was written, as they stand */
+	assay_str rest; /* fields the format had not when this was written: see xplane.h of model */
 } xplane_event;
 
 typedef struct xplane_stat_meta {
@@ -43,14 +44,15 @@ typedef struct xplane_step {
 /* One plane; slices point into the input. */
 typedef struct xplane_plane {
 	assay_str name, message;
+	assay_str place; /* the name its writer gives the plane */
 	int64_t id, pid; /* pid: of the process the plane says it is from, or -1 */
 	assay_vec(xplane_stat_meta) stats;
 	assay_map stat_at; /* id -> index in stats */
 	assay_vec(xplane_event_meta) events;
 	assay_map event_at;
-	int64_t major, minor;     /* compute capability, -1 when not said */
-	bool amd, device, beside; /* beside: XPLANE_BESIDE */
-	bool cut;                 /* the file ends inside the plane */
+	int64_t major, minor;           /* compute capability, -1 when not said */
+	bool amd, device, host, beside; /* beside: XPLANE_BESIDE */
+	bool cut;                       /* the file ends inside the plane */
 } xplane_plane;
 
 typedef struct xplane_line {
@@ -65,8 +67,9 @@ typedef struct xplane {
 	assay_part *part;
 	xplane_plane plane;
 	assay_jsonw args;
-	assay_protow rest;  /* of the event being read */
-	uint64_t args_left; /* bytes of JSON still allowed: refs let a small file ask for much */
+	assay_arena scratch; /* for one value */
+	assay_protow rest;   /* of the event being read */
+	uint64_t args_left;  /* bytes of JSON still allowed: refs let a small file ask for much */
 	uint64_t events;
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
@@ -79,7 +82,12 @@ void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, ass
 bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
 		       xplane_value *out);
 bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev);
-void xplane_value_json(assay_jsonw *w, const xplane_value *v);
+/* What of a stat with `more` no row holds, for the writer; counted when it asks for too much. */
+void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str name, assay_str stat);
+/* Takes n bytes off what the file may still ask for. */
+bool xplane_afford(xplane *x, size_t n);
+/* Empties scratch first. */
+void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scratch);
 
 /* xplane_rows.c */
 typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);

@@ -16,6 +16,14 @@ static uint32_t context_of(const xplane_event *ev)
 	return assay_str_u64(s, &v) && v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
 }
 
+static uint8_t class_of(const xplane_event *ev)
+{
+	for (uint8_t i = 0; i < ASSAY_WAIT_CLASS_COUNT; i++)
+		if (assay_str_is(ev->stat[XPLANE_CLASS].text, assay_wait_class_name[i]))
+			return i;
+	return ASSAY_NO_CLASS;
+}
+
 static void add_sync(xplane *x, const xplane_event *ev)
 {
 	uint32_t track = assay_stream_track(x->part, x->plane.id, number(ev, XPLANE_STREAM, -1));
@@ -34,9 +42,10 @@ static void add_sync(xplane *x, const xplane_event *ev)
 	t->sync_id[r] = (uint64_t)number(ev, XPLANE_SYNC_ID, 0);
 	if (status >= INT32_MIN && status <= INT32_MAX)
 		t->status[r] = (int32_t)status;
+	t->class[r] = class_of(ev);
 	t->args[r] = ev->args;
 	if (ev->rest.n)
-		xplane_keep(x, x->plane.name, ASSAY_KEPT_SYNC, r, ev->rest);
+		xplane_keep(x, x->plane.place, ASSAY_KEPT_SYNC, r, ev->rest);
 }
 
 static void add_mark(xplane *x, const xplane_event *ev)
@@ -52,7 +61,7 @@ static void add_mark(xplane *x, const xplane_event *ev)
 	t->external[r] = external > 0 && external <= UINT32_MAX ? (uint32_t)external : 0;
 	t->args[r] = ev->args;
 	/* also without a rest: the place tells it from marks on the stream's own line */
-	xplane_keep(x, x->plane.name, ASSAY_KEPT_MARK, r, ev->rest);
+	xplane_keep(x, x->plane.place, ASSAY_KEPT_MARK, r, ev->rest);
 }
 
 static void add_alloc(xplane *x, const xplane_event *ev)

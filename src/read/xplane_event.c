@@ -1,10 +1,7 @@
 /* One XEvent: its time, and its stats sorted into columns and arguments. */
 #include "read/xplane.h"
 
-#include "base/input.h"
-#include "base/json.h"
-
-enum { TEXT_MAX = 4096, META_STATS_MAX = 64, DEPTH_MAX = 16 };
+enum { TEXT_MAX = 4096, META_STATS_MAX = 64 };
 
 static void take_value(const xplane_plane *p, const assay_field *f, xplane_value *v)
 {
@@ -31,6 +28,7 @@ bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_
 {
 	static const xplane_stat_meta nameless = {{"", 0}, -1};
 	assay_proto c = assay_proto_on(stat);
+	bool more = false;
 	*meta = &nameless;
 	*out = (xplane_value){0};
 	for (assay_field f; assay_proto_next(&c, &f);) {
@@ -40,65 +38,47 @@ bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_
 				*meta = &p->stats.p[i];
 		} else if (f.number >= XSTAT_DOUBLE && f.number <= XSTAT_REF) {
 			take_value(p, &f, out);
+			more |= f.number == XSTAT_BYTES;
+		} else {
+			more |= f.number > XSTAT_REF;
 		}
 	}
+	out->more = more;
 	return !c.bad && !c.cut;
 }
 
-/* A list or an object that was written as text comes back as what it was. It is written anew, value
- * by value, for nothing says that the text is sound. */
-static bool copy_json(assay_jsonw *w, assay_json *j, assay_arena *scratch, int depth)
+bool xplane_afford(xplane *x, size_t n)
 {
-	char c = assay_json_peek(j);
-	assay_str s;
-	if (c == '"') {
-		if (!assay_json_text(j, &s))
-			return false;
-		assay_jsonw_str(w, NULL, assay_json_unescape(scratch, s));
-		return true;
-	}
-	if (c == '[' || c == '{') {
-		if (depth > DEPTH_MAX)
-			return false;
-		assay_json_enter(j, c);
-		assay_jsonw_open(w, NULL, c);
-		while (c == '[' ? assay_json_element(j) : assay_json_member(j, &s)) {
-			if (c == '{')
-				assay_jsonw_key(w, assay_json_unescape(scratch, s));
-			if (!copy_json(w, j, scratch, depth + 1))
-				return false;
-		}
-		assay_jsonw_close(w, c == '[' ? ']' : '}');
-		return assay_json_ok(j);
-	}
-	double number;
-	if (!assay_json_skip(j, &s))
+	if (n > x->args_left) {
+		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
 		return false;
-	if (!assay_str_is(s, "true") && !assay_str_is(s, "false") && !assay_str_is(s, "null") &&
-	    (!assay_str_f64(s, &number) || (s.p[0] != '-' && (s.p[0] < '0' || s.p[0] > '9'))))
-		return false;
-	assay_jsonw_raw(w, NULL, s);
+	}
+	x->args_left -= n;
 	return true;
 }
 
-static bool add_json(assay_jsonw *w, assay_str s)
+void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str name, assay_str stat)
 {
-	if (s.n < 2 || (s.p[0] != '[' && s.p[0] != '{'))
-		return false;
-	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, s.n + ASSAY_PAD);
-	memcpy(text, s.p, s.n);
-	assay_json j = assay_json_on(text, s.n);
-	assay_jsonw copy = {.compact = true};
-	bool ok = copy_json(&copy, &j, &scratch, 0) && j.p == j.end && !j.odd;
-	if (ok)
-		assay_jsonw_raw(w, NULL, assay_jsonw_text(&copy));
-	assay_jsonw_free(&copy);
-	assay_arena_free(&scratch);
-	return ok;
+	assay_proto c = assay_proto_on(stat);
+	if (!name.n || !xplane_afford(x, name.n + stat.n))
+		return;
+	assay_protow one = {0};
+	assay_protow_bytes(&one, XSTAT_META, name);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == XSTAT_BYTES || f.number > XSTAT_REF)
+			assay_protow_raw(&one, f.whole);
+	assay_protow_message(to, field, &one);
+	assay_protow_free(&one);
 }
 
-void xplane_value_json(assay_jsonw *w, const xplane_value *v)
+/* A list or an object that was written as text comes back as what it was. */
+static bool add_json(assay_jsonw *w, assay_str s, assay_arena *scratch)
+{
+	assay_arena_reset(scratch);
+	return s.n >= 2 && (s.p[0] == '[' || s.p[0] == '{') && assay_jsonw_copy(w, s, scratch);
+}
+
+void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scratch)
 {
 	if (v->field == XSTAT_DOUBLE)
 		assay_jsonw_f64(w, NULL, v->real);
@@ -106,7 +86,7 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v)
 		assay_jsonw_i64(w, NULL, v->num);
 	else if (v->field == XSTAT_UINT64)
 		assay_jsonw_u64(w, NULL, (uint64_t)v->num);
-	else if (v->field != XSTAT_STR || !add_json(w, v->text))
+	else if (v->field != XSTAT_STR || !add_json(w, v->text, scratch))
 		assay_jsonw_str(w, NULL, v->text);
 }
 
@@ -124,17 +104,38 @@ static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true,
 };
 
+/* The same beside a device, by what the event says it is; memory, and what stands in front of that
+ * word in our files, is in the last one. */
+static const bool sync_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,        [XPLANE_SCOPE] = true,      [XPLANE_CAT] = true,
+	[XPLANE_STREAM] = true,      [XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true,
+	[XPLANE_RECORD_CORR] = true, [XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,
+	[XPLANE_CONTEXT] = true,     [XPLANE_CLASS] = true,      [XPLANE_INFERRED] = true,
+};
+static const bool mark_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CAT] = true,
+	[XPLANE_STREAM] = true,
+	[XPLANE_EXTERNAL] = true,
+};
 static const bool beside_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,       [XPLANE_SCOPE] = true,       [XPLANE_CAT] = true,
-	[XPLANE_EXTERNAL] = true,   [XPLANE_CONTEXT] = true,     [XPLANE_STREAM] = true,
-	[XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true, [XPLANE_RECORD_CORR] = true,
-	[XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,      [XPLANE_PROCESS] = true,
-	[XPLANE_THREAD] = true,     [XPLANE_ADDRESS] = true,     [XPLANE_BYTES] = true,
-	[XPLANE_TOTAL] = true,      [XPLANE_RESERVED] = true,    [XPLANE_ALLOC] = true,
-	[XPLANE_FREE] = true,       [XPLANE_INFERRED] = true,
+	[XPLANE_CORR] = true,  [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
+	[XPLANE_ALLOC] = true, [XPLANE_FREE] = true,     [XPLANE_PROCESS] = true,
+	[XPLANE_BYTES] = true, [XPLANE_THREAD] = true,   [XPLANE_ADDRESS] = true,
+	[XPLANE_TOTAL] = true, [XPLANE_RESERVED] = true, [XPLANE_INFERRED] = true,
 };
 
-static void take_stat(xplane *x, assay_str message, xplane_event *ev)
+static const bool *columns_of(const xplane *x, const xplane_event *ev)
+{
+	assay_str cat = ev->stat[XPLANE_CAT].text;
+	if (!x->plane.beside)
+		return x->plane.device ? device_column : host_column;
+	return assay_str_is(cat, XPLANE_CAT_SYNC)   ? sync_column
+	       : assay_str_is(cat, XPLANE_CAT_MARK) ? mark_column
+						    : beside_column;
+}
+
+/* shared: many events have the stat, so its text is no measure of the file's. */
+static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *ev)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
@@ -142,7 +143,9 @@ static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 		return;
 	}
-	if (v.text.n > TEXT_MAX) {
+	if (v.more && !shared) /* those of metadata are kept with it */
+		xplane_stat_rest(x, &x->rest, XEVENT_STATS, meta->name, message);
+	if (v.text.n > TEXT_MAX && (shared || v.field == XSTAT_REF)) {
 		v.text.n = TEXT_MAX;
 		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
 	}
@@ -151,13 +154,10 @@ static void take_stat(xplane *x, assay_str message, xplane_event *ev)
 			return; /* a stat may occur once; recorders do not always know */
 		ev->stat[meta->known] = v;
 	}
-	const bool *column = x->plane.beside   ? beside_column
-			     : x->plane.device ? device_column
-					       : host_column;
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
-	if (shown && (meta->known < 0 || !column[meta->known])) {
+	if (shown && (meta->known < 0 || !columns_of(x, ev)[meta->known])) {
 		assay_jsonw_key(&x->args, meta->name);
-		xplane_value_json(&x->args, &v);
+		xplane_value_json(&x->args, &v, &x->scratch);
 	}
 }
 
@@ -168,7 +168,7 @@ static void take_stats(xplane *x, assay_str message, uint32_t field, unsigned mo
 	for (assay_field f; most && assay_proto_next(&c, &f);) {
 		if (f.number != field || f.wire != ASSAY_WIRE_BYTES)
 			continue;
-		take_stat(x, f.bytes, ev);
+		take_stat(x, f.bytes, field == XMETA_STATS, ev);
 		most--;
 	}
 }
@@ -179,11 +179,8 @@ static assay_sid intern_args(xplane *x)
 	assay_str s = assay_jsonw_text(&x->args);
 	if (s.n <= 2)
 		return 0;
-	if (s.n > x->args_left) {
-		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
+	if (!xplane_afford(x, s.n))
 		return 0;
-	}
-	x->args_left -= s.n;
 	return assay_intern(&x->part->strings, (assay_str){s.p + 1, s.n - 2});
 }
 

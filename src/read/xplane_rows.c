@@ -75,11 +75,10 @@ static uint16_t narrow(xplane *x, uint32_t v, uint16_t absent)
 
 static void add_arg(xplane *x, assay_sid *args, const char *member)
 {
-	assay_arena scratch = {0};
 	const char *old = assay_pool_get(&x->part->strings, *args).p;
+	assay_arena_reset(&x->scratch);
 	*args = assay_intern_z(&x->part->strings,
-			       assay_printf(&scratch, "%s%s%s", old, *args ? ", " : "", member));
-	assay_arena_free(&scratch);
+			       assay_printf(&x->scratch, "%s%s%s", old, *args ? ", " : "", member));
 }
 
 /* Both vendors write grid and block; registers and shared memory go by different names. The split
@@ -150,7 +149,7 @@ static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
 static void keep_rest(xplane *x, assay_kept_of of, uint32_t row, const xplane_event *ev)
 {
 	if (ev->rest.n)
-		xplane_keep(x, x->plane.name, of, row, ev->rest);
+		xplane_keep(x, x->plane.place, of, row, ev->rest);
 }
 
 static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)

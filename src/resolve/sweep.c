@@ -327,10 +327,20 @@ static assay_sweep_wait new_wait(const assay_sweep_rec *r, assay_wait_kind kind)
 				  .satisfied = 255};
 }
 
-/* e may be NULL; st is the stream that waits, or none. */
+static bool is_resolved(const assay_sweep_wait *w)
+{
+	return w->class <= ASSAY_WAIT_IS_AMBIGUOUS;
+}
+
+/* e may be NULL; st is the stream that waits, or none. A class that the file gives stands: whoever
+ * gave it saw more calls and handles than the file holds. */
 static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wait *w)
 {
 	bool failed = w->rec.flags & ASSAY_REC_FAILED || !w->rec.event;
+	if (w->rec.said > ASSAY_WAIT_IS_AMBIGUOUS + 1) {
+		w->class = w->rec.said - 1;
+		return;
+	}
 	if (failed) {
 		w->class = ASSAY_WAIT_IS_FAILED_CALL;
 		return;
@@ -353,13 +363,10 @@ static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wai
 	else
 		join_handle(s, e, w);
 	weigh_hint(s, w);
+	if (w->rec.said && is_resolved(w))
+		w->class = w->rec.said - 1;
 	if (e && e->opened)
 		w->flags |= ASSAY_WAIT_IPC;
-}
-
-static bool is_resolved(const assay_sweep_wait *w)
-{
-	return w->class <= ASSAY_WAIT_IS_AMBIGUOUS;
 }
 
 /* A record still to come in key order may overlap this wait in time. */
@@ -379,7 +386,7 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 	if (w->producer_row != ASSAY_NO_ROW)
 		w->satisfied = w->producer_end <= w->rec.enter;
 	uint32_t n = s->sink.wait(s->sink.ctx, w);
-	if (e && !w->rec.arg && is_resolved(w))
+	if (e && !w->rec.arg && !w->rec.said && is_resolved(w))
 		remember(e, &w->rec, n);
 	if (e && e->opened && !w->record_key)
 		*assay_push(&s->foreign) = (sweep_foreign){e->ipc, w->rec.enter, n, w->rec.scope};

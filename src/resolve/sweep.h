@@ -66,6 +66,7 @@ typedef struct assay_sweep_rec {
 	uint32_t row;    /* LAUNCH: of gpu; else of host; handed back in the output */
 	int32_t device;  /* of the stream or call; -1 unknown */
 	uint8_t op;
+	uint8_t said; /* WAIT, EVENT_SYNC: class the file gives it, plus one; 0 none */
 	uint16_t flags;
 } assay_sweep_rec;
 

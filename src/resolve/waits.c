@@ -15,7 +15,8 @@ typedef struct waits {
 	assay_run *run;
 	assay_tables *t;
 	bool handles_only;
-	bool *has_calls; /* by source: calls with handles were recorded */
+	bool *has_calls;   /* by source: calls with handles were recorded */
+	bool *has_records; /* by source: sync ids lead to rows of event_record */
 	assay_vec(assay_sweep_rec) recs;
 	assay_keys *keys;       /* by source */
 	uint32_t *source_scope; /* by source: scope of work whose call is not known */
@@ -339,6 +340,8 @@ static void add_event_records(waits *w)
 		number_event(r, e->event[i]);
 		r->arg = w->handles_only ? 0 : e->sync_id[i];
 		tell(w, source, e->corr[i]);
+		if (source < w->sources)
+			w->has_records[source] = true;
 	}
 }
 
@@ -427,7 +430,8 @@ static void add_syncs(waits *w)
 				     ? assay_map_get(&w->calls, assay_corr_key(source, s->corr[i]))
 				     : ASSAY_NO_ROW;
 		assay_sweep_op op = sync_op(assay_text(w->run, s->name[i]));
-		bool named = !s->sync_id[i] && s->record_corr[i] > 0;
+		bool joins = s->sync_id[i] && source < w->sources && w->has_records[source];
+		bool named = !joins && s->record_corr[i] > 0;
 		if (named)
 			add_named_record(w, i, &made);
 		assay_sweep_rec *r = add_rec(w, op, source, s->corr[i], s->ts[i]);
@@ -444,6 +448,8 @@ static void add_syncs(waits *w)
 						s->wait_stream[i]);
 		if (s->status[i] != 0 && s->status[i] != ASSAY_NO_STATUS)
 			r->flags |= ASSAY_REC_FAILED;
+		if (!w->handles_only && s->class[i] < ASSAY_WAIT_CLASS_COUNT)
+			r->said = s->class[i] + 1;
 		if (s->event[i] < 0 && !r->arg &&
 		    (op == ASSAY_OP_WAIT || op == ASSAY_OP_EVENT_SYNC))
 			make_blind(r);
@@ -804,6 +810,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		w.only_device[i] = -2;
 	}
 	w.has_calls = assay_alloc(&w.scratch, n);
+	w.has_records = assay_alloc(&w.scratch, n);
 	for (uint32_t i = 0; i < w.t->event_call.n; i++) {
 		uint32_t source = w.t->track.source[w.t->event_call.track[i]];
 		if (source < w.sources)

@@ -49,6 +49,11 @@ static int64_t shifted(const chrome_out *c, uint32_t source, int64_t ts)
 void chrome_at(chrome_out *c, uint32_t track, int64_t ts)
 {
 	const assay_track_table *t = &c->t->track;
+	if (track == ASSAY_NO_ROW) { /* memory whose thread was not recorded */
+		chrome_place(c, ASSAY_NO_ROW, 0, 0);
+		chrome_time(c, "ts", shifted(c, c->t->source.n == 1 ? 0 : ASSAY_NO_ROW, ts));
+		return;
+	}
 	int64_t step = c->t->source.n > 1 && t->source[track] < c->t->source.n
 			       ? (int64_t)t->source[track] * CHROME_SOURCE_STEP
 			       : 0;

@@ -11,7 +11,7 @@ typedef struct assay_writer {
 	const char *exts[4]; /* ends of file names, without packing: ".json" */
 	const char *about;   /* line in help and docs */
 	/* Write an analysed run. false only when it cannot be written; ferror(out) is the caller's.
-	 */
+	 * True with a text in err: it is written, and this is what the format had no room for. */
 	bool (*write)(const assay_run *run, FILE *out, assay_err *err);
 } assay_writer;
 

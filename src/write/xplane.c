@@ -14,8 +14,11 @@ static const int64_t span_max = INT64_MAX / 1000;
 
 uint32_t xplane_source(const xplane_writer *w, uint32_t track)
 {
+	uint32_t n = (uint32_t)w->t->source.n;
+	if (track == ASSAY_NO_ROW) /* memory whose thread was not recorded */
+		return n == 1 ? 0 : n;
 	uint32_t source = w->t->track.source[track];
-	return source < w->t->source.n ? source : (uint32_t)w->t->source.n;
+	return source < n ? source : n;
 }
 
 int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts)
@@ -31,6 +34,18 @@ uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr)
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track)
 {
 	return (uint64_t)xplane_source(w, track) << 32 | (uint32_t)w->t->track.pid[track];
+}
+
+static uint64_t stream_key(uint32_t source, int64_t device, int64_t stream)
+{
+	int64_t k[] = {source, device, stream};
+	return assay_hash(k, sizeof k, 0);
+}
+
+int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream)
+{
+	uint32_t track = assay_map_get(&w->stream_at, stream_key(source, device, stream));
+	return track == ASSAY_MAP_ABSENT ? stream : w->line_of.p[track];
 }
 
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name)
@@ -76,15 +91,24 @@ int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_
 	return id;
 }
 
+static uint64_t place_key(assay_kept_of of, assay_sid place)
+{
+	return (uint64_t)of << 32 | place;
+}
+
+uint32_t xplane_kept_first(const xplane_writer *w, assay_kept_of of, assay_sid place)
+{
+	return place ? assay_map_get(&w->kept_at, place_key(of, place)) : ASSAY_NO_ROW;
+}
+
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 {
 	const assay_kept_table *k = &w->t->kept;
+	assay_sid sid = assay_pool_find(&w->run->part.strings, assay_str_of(place));
 	assay_protow all = {0};
-	for (size_t i = 0; i < k->n; i++)
-		if (k->of[i] == ASSAY_KEPT_PLACE &&
-		    (source == ASSAY_NO_ROW || k->source[i] == source) &&
-		    assay_str_is(assay_text(w->run, k->format[i]), "xplane") &&
-		    assay_str_is(assay_text(w->run, k->place[i]), place))
+	for (uint32_t i = xplane_kept_first(w, ASSAY_KEPT_PLANE, sid); i != ASSAY_NO_ROW;
+	     i = w->kept_next.p[i])
+		if (source == ASSAY_NO_ROW || k->source[i] == source)
 			assay_protow_raw(&all, assay_text(w->run, k->bytes[i]));
 	assay_str text = assay_protow_data(&all);
 	if (text.n)
@@ -93,15 +117,30 @@ assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 	return text;
 }
 
+uint64_t xplane_kept_key(assay_sid place, uint32_t row)
+{
+	return (uint64_t)place << 32 | row;
+}
+
 static void index_kept(xplane_writer *w)
 {
 	const assay_kept_table *k = &w->t->kept;
-	for (uint32_t i = 0; i < k->n; i++) {
-		if (k->of[i] == ASSAY_KEPT_PLACE || k->of[i] >= ASSAY_KEPT_OF_COUNT ||
-		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane"))
+	assay_sid ours = assay_pool_find(&w->run->part.strings, ASSAY_S("xplane"));
+	assay_vec_reserve(&w->kept_next, k->n);
+	for (uint32_t i = (uint32_t)k->n; i-- > 0;) { /* backwards: chains are in order then */
+		w->kept_next.p[i] = ASSAY_NO_ROW;
+		if (k->format[i] != ours || k->of[i] >= ASSAY_KEPT_OF_COUNT)
 			continue;
-		bool name = k->of[i] == ASSAY_KEPT_NAME || k->of[i] == ASSAY_KEPT_STAT_NAME;
-		uint64_t key = (name ? (uint64_t)k->place[i] << 32 : 0) | k->row[i];
+		uint32_t *slot = assay_map_at(&w->kept_at, place_key(k->of[i], k->place[i]));
+		w->kept_next.p[i] = *slot;
+		*slot = i;
+	}
+	for (uint32_t i = 0; i < k->n; i++) {
+		if (k->format[i] != ours || k->of[i] >= ASSAY_KEPT_OF_COUNT)
+			continue;
+		bool placed = k->of[i] == ASSAY_KEPT_NAME || k->of[i] == ASSAY_KEPT_STAT_NAME ||
+			      k->of[i] == ASSAY_KEPT_BAND;
+		uint64_t key = xplane_kept_key(placed ? k->place[i] : 0, k->row[i]);
 		*assay_map_at(&w->kept[k->of[i]], key) = i;
 	}
 }
@@ -213,23 +252,34 @@ static void set_sources(xplane_writer *w)
 }
 
 /* Devices keep their numbers; of two inputs with the same one the second takes the next free. */
+static void add_device(xplane_writer *w, assay_map *used, uint32_t source, int64_t id)
+{
+	uint32_t *slot = assay_map_at(&w->device_at, (uint64_t)source << 32 | (uint32_t)id);
+	if (*slot != ASSAY_MAP_ABSENT)
+		return;
+	int64_t number = id >= 0 && id <= INT32_MAX ? id : 0;
+	while (assay_map_get(used, (uint64_t)number) != ASSAY_MAP_ABSENT)
+		number++;
+	*assay_map_at(used, (uint64_t)number) = 1;
+	*slot = (uint32_t)w->devices.n;
+	*assay_push(&w->devices) = (xplane_device){source, id, number};
+}
+
 static void set_devices(xplane_writer *w)
 {
 	const assay_track_table *t = &w->t->track;
+	const assay_device_table *d = &w->t->device;
 	assay_map used = {0};
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->kind[i] != ASSAY_TRACK_STREAM)
 			continue;
-		uint32_t *slot = assay_map_at(&w->device_at, xplane_device_key(w, i));
-		if (*slot != ASSAY_MAP_ABSENT)
-			continue;
-		int64_t number = t->pid[i] >= 0 && t->pid[i] <= INT32_MAX ? t->pid[i] : 0;
-		while (assay_map_get(&used, (uint64_t)number) != ASSAY_MAP_ABSENT)
-			number++;
-		*assay_map_at(&used, (uint64_t)number) = 1;
-		*slot = (uint32_t)w->device_number.n;
-		*assay_push(&w->device_number) = number;
+		uint32_t source = xplane_source(w, i);
+		add_device(w, &used, source, t->pid[i]);
+		*assay_map_at(&w->stream_at, stream_key(source, t->pid[i], t->tid[i])) = i;
 	}
+	for (uint32_t i = 0; i < d->n; i++) /* idle ones had a plane too */
+		if (d->source[i] < w->t->source.n && w->is_xplane.p[d->source[i]])
+			add_device(w, &used, d->source[i], d->id[i]);
 	assay_map_free(&used);
 	for (size_t i = 0; i < w->t->host.n; i++)
 		*assay_push(&w->device_of) = ASSAY_NO_ROW;
@@ -237,7 +287,7 @@ static void set_devices(xplane_writer *w)
 		uint32_t call = w->t->launch.host[g];
 		uint32_t k = assay_map_get(&w->device_at, xplane_device_key(w, w->t->gpu.track[g]));
 		if (call != ASSAY_NO_ROW)
-			w->device_of.p[call] = (uint32_t)w->device_number.p[k];
+			w->device_of.p[call] = (uint32_t)w->devices.p[k].number;
 	}
 }
 
@@ -296,6 +346,33 @@ static void task_time(xplane_out *p, const char *name, int64_t ns)
 	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
 }
 
+/* Warnings of ours are given anew where they still hold. */
+static bool is_our_warning(assay_str place, assay_str bytes)
+{
+	assay_proto c = assay_proto_on(bytes);
+	assay_field f;
+	return assay_str_is(place, XPLANE_KEPT_SPACE) && assay_proto_next(&c, &f) &&
+	       f.number == XSPACE_WARNINGS && assay_str_starts(f.bytes, XPLANE_OUR_WARNING);
+}
+
+/* In the file, where viewers show it, and to the caller. */
+static void tell_bare_streams(xplane_writer *w, assay_err *err)
+{
+	if (!w->bare_streams)
+		return;
+	const char *text = assay_printf(
+		&w->scratch,
+		"%zu streams have no derived rows, or not all: xprof has ids for 100 of them a "
+		"device (assay scopes --timeline has all)",
+		w->bare_streams);
+	assay_protow out = {0};
+	assay_protow_text(&out, XSPACE_WARNINGS,
+			  assay_str_of(assay_printf(&w->scratch, XPLANE_OUR_WARNING "%s", text)));
+	fwrite(out.out.p, 1, out.out.n, w->out);
+	assay_protow_free(&out);
+	assay_fail(err, ASSAY_OK, 0, "%s", text);
+}
+
 /* Whole planes and file-level fields that an input had and no table holds. */
 static bool write_kept(xplane_writer *w)
 {
@@ -306,11 +383,12 @@ static bool write_kept(xplane_writer *w)
 		bool is_task = assay_str_is(place, XPLANE_TASK);
 		if (k->of[i] != ASSAY_KEPT_PLACE ||
 		    !assay_str_is(assay_text(w->run, k->format[i]), "xplane") ||
-		    assay_str_starts(place, XPLANE_GPU) || assay_str_starts(place, XPLANE_HOST) ||
 		    (is_task && (w->moved || task)))
 			continue;
 		task |= is_task;
 		assay_str bytes = assay_text(w->run, k->bytes[i]);
+		if (is_our_warning(place, bytes))
+			continue;
 		if (w->grouped && place.n && place.p[0] == '/')
 			xplane_write_named(w, bytes);
 		else
@@ -337,11 +415,16 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->corr_add);
 	assay_vec_free(&w->device_of);
 	assay_vec_free(&w->step_done);
-	assay_vec_free(&w->device_number);
+	assay_vec_free(&w->devices);
+	assay_vec_free(&w->line_of);
+	assay_map_free(&w->wait_at);
 	assay_map_free(&w->steps);
 	assay_map_free(&w->device_at);
+	assay_map_free(&w->stream_at);
 	for (int i = 0; i < ASSAY_KEPT_OF_COUNT; i++)
 		assay_map_free(&w->kept[i]);
+	assay_map_free(&w->kept_at);
+	assay_vec_free(&w->kept_next);
 	assay_scope_tree_free(&w->tree);
 	assay_arena_free(&w->scratch);
 }
@@ -361,6 +444,7 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_err *e
 		write_tree(&w);
 		if (!write_kept(&w))
 			write_task(&w);
+		tell_bare_streams(&w, err);
 		if (fflush(out) || ferror(out))
 			ok = assay_fail(err, ASSAY_IO, 0, "cannot write the XPlane file");
 	}

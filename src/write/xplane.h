@@ -2,6 +2,7 @@
 #ifndef ASSAY_WRITE_XPLANE_H
 #define ASSAY_WRITE_XPLANE_H
 
+#include "base/jsonw.h"
 #include "base/proto.h"
 #include "model/run.h"
 #include "model/scope_tree.h"
@@ -17,19 +18,25 @@ typedef struct xplane_out {
 	assay_protow lines, event_meta, stat_meta, stats;
 	assay_protow line, event, stat, meta, entry; /* being built */
 	assay_pool event_names, stat_names;
-	uint32_t event_metas, stat_metas; /* written so far */
-	assay_vec(uint32_t) stamp;        /* by stat id: last event that had it */
+	assay_arena scratch;       /* for the arguments of one row */
+	assay_jsonw text;          /* of one list */
+	assay_vec(uint32_t) stamp; /* by stat id: last event that had it */
 	uint32_t events;
 } xplane_out;
 
 uint64_t xplane_stat_id(xplane_out *p, assay_str name);
+uint64_t xplane_event_id(xplane_out *p, assay_str name);
+/* xprof makes these anew unless every plane has them; some and not others would be neither of the
+ * two modes it knows. The rest is in kernel_details. */
+bool xplane_left_out(assay_str stat);
 /* Stats of the event being built; a second one of the same name is dropped. */
 void xplane_put_u64(xplane_out *p, const char *name, uint64_t v);
 void xplane_put_i64(xplane_out *p, const char *name, int64_t v);
 void xplane_put_f64(xplane_out *p, const char *name, double v);
 void xplane_put_ref(xplane_out *p, const char *name, assay_str text);
 void xplane_put_str(xplane_out *p, const char *name, assay_str text);
-/* Members of a JSON object (args of a row), each as a stat. */
+/* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members
+ * and are made here stand behind them, so that they keep their place when written again. */
 void xplane_put_args(xplane_out *p, assay_str args);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);
@@ -40,6 +47,11 @@ void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_n
 void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json);
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more);
 void xplane_out_free(xplane_out *p);
+
+typedef struct xplane_device {
+	uint32_t source;
+	int64_t id, number; /* as the input calls it; of its plane */
+} xplane_device;
 
 typedef struct xplane_writer {
 	const assay_run *run;
@@ -54,13 +66,22 @@ typedef struct xplane_writer {
 	int64_t start, stop;          /* ns since 1970, 0 when unknown */
 	bool moved;                   /* times are not as the input had them */
 	bool grouped;                 /* group ids, flows and derived lines are ours */
-	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or place and name, -> row of kept */
+	uint32_t *derived;            /* rows of derived by track, made when first needed */
+	size_t *derived_first;        /* by track, and one behind the last: where its rows begin */
+	size_t bare_streams;          /* that lack derived rows, for want of line ids */
+	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
+	assay_map kept_at;                   /* kind and place -> first row of kept */
+	assay_vec(uint32_t) kept_next;       /* by row of kept: the next of its kind and place */
 	assay_scope_tree tree;
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
+	assay_map wait_at;             /* source and correlation id -> row of wait */
 	assay_map steps;               /* source, time and name of a step -> row */
 	assay_vec(bool) step_done;
-	assay_vec(int64_t) device_number; /* by device: of its plane */
-	assay_map device_at;              /* source and device -> index in device_number */
+	assay_vec(xplane_device) devices;
+	assay_map device_at; /* source and device -> index in devices */
+	assay_map stream_at; /* source, device and stream -> row of track */
+	assay_vec(int64_t)
+		line_of; /* by track, once devices are written: number of a stream's line */
 } xplane_writer;
 
 uint32_t xplane_source(const xplane_writer *w, uint32_t track);
@@ -74,16 +95,33 @@ bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
 /* The same, written to an event, with how it got it (assay_scope_how). */
 int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_t how);
+/* A scope's name as part of a path: "::" separates levels and a '#' at the end would open a
+ * metadata block, and neither can be escaped. slash: '/' separates too. */
+void xplane_add_clean(assay_protow *to, assay_str name, char slash);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
+/* Number of the line that a stream has; the stream's own when it has none. */
+int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
 
-/* Raw fields an input had in a plane of this name. */
+/* What an input had in a plane of this name, for xplane_end_plane. */
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place);
+/* First of the kept rows of a place, in order; the next is in kept_next. ASSAY_NO_ROW at the end.
+ */
+uint32_t xplane_kept_first(const xplane_writer *w, assay_kept_of of, assay_sid place);
 
-/* Fields an input had in a row, or in the metadata of a name; empty when none. */
+/* Fields an input had in a row, or in the metadata of a name or the line of a thread; empty when
+ * none. */
 assay_str xplane_rest(const xplane_writer *w, assay_kept_of of, uint64_t key);
+/* The key of names (row is the name's id) and of a thread's further lines (row is the track). */
+uint64_t xplane_kept_key(assay_sid place, uint32_t row);
 /* Did the input have the mark on a plane beside the device's? */
 bool xplane_is_beside(const xplane_writer *w, uint32_t mark);
+
+/* xplane_rest.c: kept bytes behind what `to` holds; stats are fields of that number, and join those
+ * that are there. */
+void xplane_put_rest(xplane_out *p, assay_protow *to, uint32_t stats, assay_str rest);
+/* Metadata of everything that has an id, and of what an input had more to say about. */
+void xplane_put_metas(xplane_out *p);
 
 void xplane_write_devices(xplane_writer *w);
 void xplane_write_host(xplane_writer *w);
@@ -95,7 +133,7 @@ void xplane_write_beside(xplane_writer *w);
 typedef struct xplane_stream {
 	uint32_t track;
 	int64_t line;
-	bool compute;
+	bool compute, marks;
 	size_t events;
 } xplane_stream;
 enum { XPLANE_FLOW_IN = 1, XPLANE_FLOW_OUT = 2, XPLANE_ROWS_A_STREAM = 7 };

@@ -25,44 +25,64 @@ static const char *const line_names[] = {
 
 typedef assay_vec(struct beside) beside_list;
 
+/* Both kinds of wait share a line: read back, they are one. */
+static uint32_t line_kind(const struct beside *b)
+{
+	return b->table == WAIT ? SYNC : b->table;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct beside *x = a, *y = b;
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
+	if (line_kind(x) != line_kind(y))
+		return line_kind(x) < line_kind(y) ? -1 : 1;
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
 	if (x->ts != y->ts)
 		return x->ts < y->ts ? -1 : 1;
 	if (x->dur != y->dur)
 		return x->dur > y->dur ? -1 : 1;
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
 	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int64_t device_number(const xplane_writer *w, uint32_t source, int64_t device)
+{
+	uint64_t key = (uint64_t)source << 32 | (uint32_t)device;
+	uint32_t k = assay_map_get(&w->device_at, key);
+	return k == ASSAY_MAP_ABSENT ? -1 : w->devices.p[k].number;
 }
 
 static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uint32_t track,
 		int64_t ts, int64_t dur)
 {
-	const assay_track_table *t = &w->t->track;
-	struct beside b = {-1,
-			   t->tid[track],
-			   xplane_time(w, track, ts),
-			   dur > 0 ? dur : 0,
-			   row,
-			   (uint32_t)table,
-			   track};
-	uint64_t key = xplane_device_key(w, track);
-	if (table == ALLOC) {
-		int32_t device = w->t->alloc.device[row];
-		key = (uint64_t)xplane_source(w, track) << 32 | (uint32_t)device;
-		if (device < 0)
-			key = UINT64_MAX;
-	}
-	uint32_t k = assay_map_get(&w->device_at, key);
-	if (k != ASSAY_MAP_ABSENT)
-		b.device = w->device_number.p[k];
-	*assay_push(all) = b;
+	*assay_push(all) =
+		(struct beside){device_number(w, xplane_source(w, track), w->t->track.pid[track]),
+				w->line_of.p[track],
+				xplane_time(w, track, ts),
+				dur > 0 ? dur : 0,
+				row,
+				(uint32_t)table,
+				track};
+}
+
+static void add_alloc(xplane_writer *w, beside_list *all, uint32_t row)
+{
+	const assay_alloc_table *t = &w->t->alloc;
+	uint32_t track = t->track[row];
+	int64_t device = t->device[row];
+	*assay_push(all) = (struct beside){
+		device < 0 ? -1 : device_number(w, xplane_source(w, track), device),
+		track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track],
+		xplane_time(w, track, t->ts[row]),
+		0,
+		row,
+		ALLOC,
+		track,
+	};
 }
 
 /* Recordings that have the calls but no sync rows. */
@@ -74,11 +94,10 @@ static void add_waits(xplane_writer *w, beside_list *all)
 	for (size_t i = 0; i < found.n; i++) {
 		const assay_wait_row *r = &found.p[i];
 		uint32_t thread = t->thread[r->wait];
-		uint64_t key = (uint64_t)xplane_source(w, thread) << 32 | (uint32_t)r->device;
-		uint32_t k = assay_map_get(&w->device_at, key);
+		uint32_t source = xplane_source(w, thread);
 		*assay_push(all) = (struct beside){
-			k == ASSAY_MAP_ABSENT ? -1 : w->device_number.p[k],
-			r->stream,
+			device_number(w, source, r->device),
+			xplane_line_of(w, source, r->device, r->stream),
 			xplane_time(w, thread, t->ts[r->wait]),
 			t->dur[r->wait] > 0 ? t->dur[r->wait] : 0,
 			r->wait,
@@ -92,6 +111,11 @@ static void add_waits(xplane_writer *w, beside_list *all)
 static void collect(xplane_writer *w, beside_list *all)
 {
 	const assay_tables *t = w->t;
+	for (uint32_t i = 0; i < t->wait.n; i++)
+		if (t->wait.corr[i] && t->wait.thread[i] != ASSAY_NO_ROW)
+			*assay_map_at(&w->wait_at,
+				      assay_corr_key(t->track.source[t->wait.thread[i]],
+						     t->wait.corr[i])) = i;
 	for (uint32_t i = 0; i < t->sync.n; i++)
 		add(w, all, SYNC, i, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
 	add_waits(w, all);
@@ -100,15 +124,54 @@ static void collect(xplane_writer *w, beside_list *all)
 		if (!w->is_xplane.p[xplane_source(w, t->mark.track[i])] || xplane_is_beside(w, i))
 			add(w, all, MARK, i, t->mark.track[i], t->mark.ts[i], t->mark.dur[i]);
 	for (uint32_t i = 0; i < t->alloc.n; i++)
-		add(w, all, ALLOC, i, t->alloc.track[i], t->alloc.ts[i], 0);
+		add_alloc(w, all, i);
 	if (all->n)
 		qsort(all->p, all->n, sizeof *all->p, by_place);
+}
+
+/* How well the producer is known, of waits for an event: whoever reads the file has fewer calls and
+ * handles to tell it from. */
+static void put_class(xplane_out *p, uint8_t kind, uint8_t class)
+{
+	if (class < ASSAY_WAIT_CLASS_COUNT &&
+	    (kind == ASSAY_WAIT_STREAM_WAIT || kind == ASSAY_WAIT_EVENT_SYNC))
+		xplane_put_ref(p, "resolve_class", assay_str_of(assay_wait_class_name[class]));
+}
+
+/* The wait that a sync row was resolved to; ASSAY_MAP_ABSENT when it has no call. */
+static uint32_t wait_of(const xplane_writer *w, uint32_t track, uint64_t corr)
+{
+	return corr ? assay_map_get(&w->wait_at, assay_corr_key(w->t->track.source[track], corr))
+		    : ASSAY_MAP_ABSENT;
+}
+
+/* What a wait is for, as far as the row says it and the resolver found it. */
+static void put_producer(xplane_writer *w, xplane_out *p, const struct beside *b, uint32_t wait)
+{
+	const assay_sync_table *t = &w->t->sync;
+	const assay_wait_table *found = &w->t->wait;
+	int64_t stream = t->wait_stream[b->row], record = t->record_corr[b->row];
+	bool known = wait != ASSAY_MAP_ABSENT && t->event[b->row] >= 0 &&
+		     found->class[wait] <= ASSAY_WAIT_IS_AMBIGUOUS;
+	if (known && stream == -1)
+		stream = assay_wait_stream(w->t, found->producer[wait]);
+	if (known && record == -1 && found->record_corr[wait])
+		record = (int64_t)found->record_corr[wait];
+	if (stream != -1)
+		xplane_put_i64(p, "wait_stream",
+			       xplane_line_of(w, xplane_source(w, b->track),
+					      w->t->track.pid[b->track], stream));
+	if (t->event[b->row] != -1)
+		xplane_put_i64(p, "wait_event", t->event[b->row]);
+	if (record != -1)
+		xplane_put_u64(p, "record_correlation_id",
+			       xplane_corr(w, b->track, (uint64_t)record));
 }
 
 static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 {
 	const assay_sync_table *t = &w->t->sync;
-	uint32_t i = b->row;
+	uint32_t i = b->row, wait = wait_of(w, b->track, t->corr[i]);
 	char context[32];
 	if (t->corr[i])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
@@ -116,13 +179,7 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 		xplane_put_scope(w, p, w->t->sync_scope.scope[i], w->t->sync_scope.how[i]);
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
 	xplane_put_i64(p, "stream", b->line);
-	if (t->wait_stream[i] != -1)
-		xplane_put_i64(p, "wait_stream", t->wait_stream[i]);
-	if (t->event[i] != -1)
-		xplane_put_i64(p, "wait_event", t->event[i]);
-	if (t->record_corr[i] != -1)
-		xplane_put_u64(p, "record_correlation_id",
-			       xplane_corr(w, b->track, (uint64_t)t->record_corr[i]));
+	put_producer(w, p, b, wait);
 	if (t->sync_id[i])
 		xplane_put_u64(p, "sync_id", t->sync_id[i]);
 	if (t->status[i] != -0x7fffffff)
@@ -131,6 +188,10 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 		int n = snprintf(context, sizeof context, "$$%u", t->context[i]);
 		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
 	}
+	if (wait != ASSAY_MAP_ABSENT)
+		put_class(p, w->t->wait.kind[wait], w->t->wait.class[wait]);
+	else
+		put_class(p, ASSAY_WAIT_STREAM_WAIT, t->class[i]);
 	xplane_put_args(p, assay_text(w->run, t->args[i]));
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_SYNC, i);
 }
@@ -147,12 +208,13 @@ static void put_wait(xplane_writer *w, xplane_out *p, const struct beside *b)
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
 	xplane_put_i64(p, "stream", b->line);
 	if (producer >= 0)
-		xplane_put_i64(p, "wait_stream", producer);
+		xplane_put_i64(p, "wait_stream", w->line_of.p[t->producer[i]]);
 	if (t->event[i] != ASSAY_NO_HANDLE && t->event[i] <= INT64_MAX)
 		xplane_put_i64(p, "wait_event", (int64_t)t->event[i]);
 	if (t->record_corr[i])
 		xplane_put_u64(p, "record_correlation_id",
 			       xplane_corr(w, b->track, t->record_corr[i]));
+	put_class(p, t->kind[i], t->class[i]);
 }
 
 static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)
@@ -182,8 +244,10 @@ static void put_alloc(xplane_writer *w, xplane_out *p, const struct beside *b)
 	xplane_put_ref(p, bytes < 0 ? "MemFree_details" : "memalloc_details",
 		       (assay_str){text, (size_t)n});
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_ALLOC));
-	xplane_put_i64(p, "process", w->t->track.pid[b->track]);
-	xplane_put_i64(p, "thread", w->t->track.tid[b->track]);
+	if (b->track != ASSAY_NO_ROW && w->t->track.pid[b->track] != -1)
+		xplane_put_i64(p, "process", w->t->track.pid[b->track]);
+	if (b->line != -1)
+		xplane_put_i64(p, "thread", b->line);
 	xplane_put_u64(p, "address", t->addr[i]);
 	xplane_put_i64(p, "bytes", bytes);
 	if (t->total[i] != -1)
@@ -261,7 +325,7 @@ static void put_plane(xplane_writer *w, const struct beside *row, size_t n)
 			.place = assay_pool_find(&w->run->part.strings, assay_str_of(name))};
 	int64_t id = 0;
 	for (size_t i = 0, many; i < n; i += many) {
-		for (many = 1; i + many < n && row[i + many].table == row[i].table &&
+		for (many = 1; i + many < n && line_kind(&row[i + many]) == line_kind(&row[i]) &&
 			       row[i + many].line == row[i].line;)
 			many++;
 		put_lines(w, &p, row + i, many, &id);

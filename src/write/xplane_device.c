@@ -130,15 +130,11 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 	char buf[256];
 	int64_t bytes = t->bytes[g] < 0 ? 0 : t->bytes[g];
 	if (t->kind[g] == ASSAY_GPU_MEMSET) {
-		if (xplane_has_arg(w, t->args[g], "Memset_details"))
-			return;
 		int n = snprintf(buf, sizeof buf, "kind:device num_bytes:%" PRId64 " async:1",
 				 bytes);
 		xplane_put_ref(p, "Memset_details", (assay_str){buf, (size_t)n});
 		return;
 	}
-	if (xplane_has_arg(w, t->args[g], "memcpy_details"))
-		return;
 	size_t k = copy_kind(assay_text(w->run, t->name[g]));
 	int n = snprintf(buf, sizeof buf,
 			 "kind_src:%s kind_dst:%s size:%" PRId64 " dest:%" PRId64 " async:1",
@@ -146,9 +142,7 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 	xplane_put_ref(p, "memcpy_details", (assay_str){buf, (size_t)n});
 }
 
-/* "::" separates levels and a '#' at the end would open a metadata block: neither can be escaped.
- */
-static void add_clean(assay_protow *to, assay_str name, char slash)
+void xplane_add_clean(assay_protow *to, assay_str name, char slash)
 {
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
@@ -177,15 +171,15 @@ static void put_path(xplane_writer *w, xplane_out *p, uint32_t scope)
 		path[n++] = r;
 	}
 	assay_protow module = {0}, op = {0}, tf = {0};
-	add_clean(&module, assay_text(w->run, s->name[path[n - 1]]), 0);
+	xplane_add_clean(&module, assay_text(w->run, s->name[path[n - 1]]), 0);
 	for (size_t i = n; i-- > 0;) {
 		assay_str name = assay_text(w->run, s->name[path[i]]);
-		add_clean(&op, name, 0);
-		add_clean(&tf, name, '/');
+		xplane_add_clean(&op, name, 0);
+		xplane_add_clean(&tf, name, '/');
 		assay_protow_raw(&op, i ? ASSAY_S("::") : (assay_str){0});
 		assay_protow_raw(&tf, i ? ASSAY_S("/") : ASSAY_S(":"));
 	}
-	add_clean(&tf, assay_text(w->run, s->name[path[0]]), '/');
+	xplane_add_clean(&tf, assay_text(w->run, s->name[path[0]]), '/');
 	xplane_put_ref(p, "tf_op", assay_protow_data(&tf));
 	xplane_put_ref(p, "hlo_op", assay_protow_data(&op));
 	xplane_put_ref(p, "hlo_module", assay_protow_data(&module));
@@ -210,6 +204,13 @@ static assay_str work_name(const xplane_writer *w, uint32_t g)
 	return name.n ? name : assay_str_of(type_of(w, g));
 }
 
+/* What xprof derives rows from. */
+static bool has_labels(const xplane_writer *w, assay_sid args)
+{
+	return xplane_has_arg(w, args, "hlo_op") || xplane_has_arg(w, args, "hlo_module") ||
+	       xplane_has_arg(w, args, "tf_op");
+}
+
 static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, uint32_t g,
 		     int64_t line_ts)
 {
@@ -223,10 +224,6 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	uint32_t scope = g < w->t->gpu_scope.n ? w->t->gpu_scope.scope[g] : ASSAY_NO_ROW;
 	int64_t id =
 		xplane_put_scope(w, p, scope, g < w->t->gpu_scope.n ? w->t->gpu_scope.how[g] : 0);
-	/* not as scope_range_id: gradients run long after the range, and would stretch it */
-	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
-	if (forward)
-		xplane_put_i64(p, "forward_scope_range_id", forward);
 	if (t->context[g] != UINT32_MAX) {
 		int n = snprintf(context, sizeof context, "$$%u", t->context[g]);
 		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
@@ -237,8 +234,6 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		xplane_put_u64(p, "cuda_graph_node_id", t->graph_node[g]);
 	if (t->kind[g] == ASSAY_GPU_KERNEL)
 		put_kernel(w, p, g, d->amd, d->work_items);
-	else
-		put_memory(w, p, g, d->number);
 	if (t->external[g])
 		xplane_put_i64(p, "External id", t->external[g]);
 	if (t->queue[g] != UINT32_MAX)
@@ -246,8 +241,13 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	if (t->dispatch[g] != UINT32_MAX)
 		xplane_put_i64(p, "dispatch", t->dispatch[g]);
 	xplane_put_args(p, assay_text(w->run, t->args[g]));
-	if (id && !xplane_has_arg(w, t->args[g], "hlo_op") &&
-	    !xplane_has_arg(w, t->args[g], "hlo_module"))
+	if (t->kind[g] != ASSAY_GPU_KERNEL)
+		put_memory(w, p, g, d->number);
+	/* not as scope_range_id: gradients run long after the range, and would stretch it */
+	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
+	if (forward)
+		xplane_put_i64(p, "forward_scope_range_id", forward);
+	if (id && !has_labels(w, t->args[g]))
 		put_path(w, p, scope);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_GPU, g);
 	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,
@@ -284,64 +284,95 @@ static assay_str line_name(xplane_writer *w, int64_t id, const uint32_t *row, si
 	return assay_str_of(many ? assay_printf(&w->scratch, "%s)", text) : text);
 }
 
-/* Marks of a recorder that are no rows xprof derives: allocations and the like. */
-static void put_marks(xplane_writer *w, xplane_out *p, uint32_t track, int64_t line_ts)
+/* A row of gpu or of mark on a stream. */
+struct on_stream {
+	int64_t ts, dur; /* dur at least 0 */
+	uint32_t row;
+	bool mark;
+};
+typedef assay_vec(struct on_stream) stream_rows;
+
+static int by_start(const void *a, const void *b)
 {
-	const assay_mark_table *m = &w->t->mark;
-	for (size_t i = 0; i < m->n; i++) {
-		if (m->track[i] != track || xplane_is_beside(w, (uint32_t)i))
-			continue;
-		xplane_put_args(p, assay_text(w->run, m->args[i]));
-		assay_str name = assay_text(w->run, m->name[i]);
-		p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, i);
-		xplane_end_event(p, name.n ? name : ASSAY_S("(no name)"),
-				 xplane_time(w, track, m->ts[i]) - line_ts,
-				 m->dur[i] > 0 ? m->dur[i] : 0);
-	}
+	const struct on_stream *x = a, *y = b;
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	if (x->dur != y->dur)
+		return x->dur > y->dur ? -1 : 1;
+	if (x->mark != y->mark)
+		return x->mark - y->mark;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Marks of a recorder on a stream's own line, that are no rows xprof derives: allocations and the
+ * like. */
+static bool is_mark_on(const xplane_writer *w, uint32_t mark, uint32_t track)
+{
+	return w->t->mark.track[mark] == track && !xplane_is_beside(w, mark);
+}
+
+static bool takes_marks(const xplane_writer *w, uint32_t track)
+{
+	return w->is_xplane.p[xplane_source(w, track)] &&
+	       !xplane_line_is_derived(w->t->track.tid[track],
+				       assay_text(w->run, w->t->track.name[track]));
 }
 
 static bool has_marks(const xplane_writer *w, uint32_t track)
 {
-	if (!w->is_xplane.p[xplane_source(w, track)] ||
-	    xplane_line_is_derived(w->t->track.tid[track],
-				   assay_text(w->run, w->t->track.name[track])))
-		return false;
-	for (uint32_t i = 0; i < w->t->mark.n; i++)
-		if (w->t->mark.track[i] == track && !xplane_is_beside(w, i))
-			return true;
+	if (takes_marks(w, track))
+		for (uint32_t i = 0; i < w->t->mark.n; i++)
+			if (is_mark_on(w, i, track))
+				return true;
 	return false;
 }
 
-static int64_t first_mark(const xplane_writer *w, uint32_t track, int64_t before)
+static void put_mark(xplane_writer *w, xplane_out *p, uint32_t mark, int64_t line_ts)
 {
 	const assay_mark_table *m = &w->t->mark;
-	for (uint32_t i = 0; i < m->n; i++)
-		if (m->track[i] == track && !xplane_is_beside(w, i) &&
-		    xplane_time(w, track, m->ts[i]) < before)
-			before = xplane_time(w, track, m->ts[i]);
-	return before;
+	xplane_put_args(p, assay_text(w->run, m->args[mark]));
+	assay_str name = assay_text(w->run, m->name[mark]);
+	p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, mark);
+	xplane_end_event(p, name.n ? name : ASSAY_S("(no name)"),
+			 xplane_time(w, m->track[mark], m->ts[mark]) - line_ts,
+			 m->dur[mark] > 0 ? m->dur[mark] : 0);
 }
 
-/* row: the stream's work by start, of those that start together the longest first. display: the
- * place of its line among the viewer's rows, 0 for the viewer's choice. */
-static void put_stream(xplane_writer *w, xplane_out *p, struct device *d, xplane_stream *s,
-		       int64_t display, const uint32_t *row)
+/* row: the stream's work by start, of those that start together the longest first. */
+static void collect_rows(const xplane_writer *w, const xplane_stream *s, const uint32_t *row,
+			 stream_rows *all)
 {
-	uint32_t track = s->track;
-	size_t n = s->events;
-	bool marks = has_marks(w, track);
-	if (!n && !marks)
+	const assay_gpu_table *g = &w->t->gpu;
+	const assay_mark_table *m = &w->t->mark;
+	for (size_t i = 0; i < s->events; i++)
+		*assay_push(all) = (struct on_stream){g->ts[row[i]], g->dur[row[i]], row[i], false};
+	if (!s->marks)
 		return;
-	int64_t ts = n ? xplane_time(w, track, w->t->gpu.ts[row[0]]) : INT64_MAX;
-	if (marks)
-		ts = first_mark(w, track, ts);
-	for (size_t i = 0; i < n; i++)
-		put_work(w, p, d, row[i], ts);
-	if (marks)
-		put_marks(w, p, track, ts);
-	s->line = line_id(d, w->t->track.tid[track]);
-	p->line_rest = xplane_rest(w, ASSAY_KEPT_TRACK, track);
-	xplane_end_line_at(p, s->line, display, ts, line_name(w, s->line, row, n));
+	for (size_t i = 0; i < all->n; i++)
+		all->p[i].dur = all->p[i].dur > 0 ? all->p[i].dur : 0;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (is_mark_on(w, i, s->track))
+			*assay_push(all) = (struct on_stream){
+				m->ts[i], m->dur[i] > 0 ? m->dur[i] : 0, i, true};
+	qsort(all->p, all->n, sizeof *all->p, by_start);
+}
+
+/* display: the place of its line among the viewer's rows, 0 for the viewer's choice. */
+static void put_stream(xplane_writer *w, xplane_out *p, const struct device *d,
+		       const xplane_stream *s, int64_t display, const uint32_t *row)
+{
+	stream_rows all = {0};
+	collect_rows(w, s, row, &all);
+	int64_t ts = xplane_time(w, s->track, all.p[0].ts);
+	for (size_t i = 0; i < all.n; i++) {
+		if (all.p[i].mark)
+			put_mark(w, p, all.p[i].row, ts);
+		else
+			put_work(w, p, d, all.p[i].row, ts);
+	}
+	p->line_rest = xplane_rest(w, ASSAY_KEPT_TRACK, s->track);
+	xplane_end_line_at(p, s->line, display, ts, line_name(w, s->line, row, s->events));
+	assay_vec_free(&all);
 }
 
 /* ------------------------------------------------------------------ properties and counters */
@@ -416,6 +447,12 @@ static void put_properties(xplane_writer *w, xplane_out *p, const struct device 
 		}
 }
 
+/* In whole nanowatts, so that reading and writing again gives the same bits. */
+static double milliwatts(double watts)
+{
+	return fabs(watts) < 1e6 ? rint(watts * 1e9) / 1e6 : watts * 1e3;
+}
+
 static void put_counters(xplane_writer *w, xplane_out *p, const struct device *d)
 {
 	const assay_counter_table *c = &w->t->counter;
@@ -435,7 +472,7 @@ static void put_counters(xplane_writer *w, xplane_out *p, const struct device *d
 		int64_t at = xplane_time(w, track, c->ts[i]);
 		if (at < 0 || !*shown)
 			continue;
-		xplane_put_f64(p, shown, watts ? c->value[i] * 1e3 : c->value[i]);
+		xplane_put_f64(p, shown, watts ? milliwatts(c->value[i]) : c->value[i]);
 		xplane_end_event(p, assay_str_of(shown), at, 0);
 		any++;
 	}
@@ -466,25 +503,44 @@ static int by_weight(const void *a, const void *b)
 	return by_line(a, b);
 }
 
-static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
-		       const size_t *first)
+typedef assay_vec(xplane_stream) stream_list;
+
+/* Streams that have a line, with the numbers of their lines. */
+static void find_streams(xplane_writer *w, struct device *d, const uint32_t *rows,
+			 const size_t *first, stream_list *streams)
 {
 	const assay_track_table *t = &w->t->track;
-	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
-	xplane_out p = {.w = w,
-			.place = assay_pool_find(&w->run->part.strings, assay_str_of(place))};
-	assay_vec(xplane_stream) streams = {0};
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->kind[i] != ASSAY_TRACK_STREAM || t->pid[i] != d->id ||
 		    xplane_source(w, i) != d->source)
 			continue;
-		xplane_stream *s = assay_push(&streams);
-		*s = (xplane_stream){i, t->tid[i], false, first[i + 1] - first[i]};
-		for (size_t k = first[i]; k < first[i + 1] && !s->compute; k++)
-			s->compute = w->t->gpu.kind[rows[k]] == ASSAY_GPU_KERNEL;
+		xplane_stream s = {
+			.track = i, .line = t->tid[i], .events = first[i + 1] - first[i]};
+		s.marks = has_marks(w, i);
+		for (size_t k = first[i]; k < first[i + 1] && !s.compute; k++)
+			s.compute = w->t->gpu.kind[rows[k]] == ASSAY_GPU_KERNEL;
+		if (s.events || s.marks)
+			*assay_push(streams) = s;
 	}
-	if (streams.n)
-		qsort(streams.p, streams.n, sizeof *streams.p, w->grouped ? by_weight : by_line);
+	if (!streams->n)
+		return;
+	qsort(streams->p, streams->n, sizeof *streams->p, by_line);
+	for (size_t i = 0; i < streams->n; i++) {
+		xplane_stream *s = &streams->p[i];
+		s->line = line_id(d, t->tid[s->track]);
+		w->line_of.p[s->track] = s->line;
+	}
+	qsort(streams->p, streams->n, sizeof *streams->p, w->grouped ? by_weight : by_line);
+}
+
+static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
+		       const size_t *first)
+{
+	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
+	xplane_out p = {.w = w,
+			.place = assay_pool_find(&w->run->part.strings, assay_str_of(place))};
+	stream_list streams = {0};
+	find_streams(w, d, rows, first, &streams);
 	for (size_t i = 0; i < streams.n; i++)
 		put_stream(w, &p, d, &streams.p[i],
 			   w->grouped ? (int64_t)i * XPLANE_ROWS_A_STREAM + 1 : 0,
@@ -530,27 +586,21 @@ void xplane_write_devices(xplane_writer *w)
 	size_t bytes = w->t->gpu.n * sizeof(uint32_t) + 1;
 	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
 	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
-	assay_vec(bool) done = {0};
 	group_work(w, rows, first);
-	for (size_t i = 0; i < w->device_number.n; i++)
-		*assay_push(&done) = false;
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t k = assay_map_get(&w->device_at, xplane_device_key(w, i));
-		if (t->kind[i] != ASSAY_TRACK_STREAM || k == ASSAY_MAP_ABSENT || done.p[k])
-			continue;
-		done.p[k] = true;
-		uint32_t source = xplane_source(w, i);
-		assay_str format = source < w->t->source.n
-					   ? assay_text(w->run, w->t->source.format[source])
+	for (uint32_t i = 0; i < t->n; i++)
+		*assay_push(&w->line_of) = t->tid[i];
+	for (size_t i = 0; i < w->devices.n; i++) {
+		const xplane_device *of = &w->devices.p[i];
+		assay_str format = of->source < w->t->source.n
+					   ? assay_text(w->run, w->t->source.format[of->source])
 					   : (assay_str){"", 0};
-		bool amd = is_amd(w, source, t->pid[i]);
-		struct device d = {.source = source,
-				   .id = t->pid[i],
-				   .number = w->device_number.p[k],
+		bool amd = is_amd(w, of->source, of->id);
+		struct device d = {.source = of->source,
+				   .id = of->id,
+				   .number = of->number,
 				   .amd = amd,
 				   .work_items = amd && !assay_str_is(format, "chrome")};
 		put_device(w, &d, rows, first);
 	}
-	assay_vec_free(&done);
 	assay_pages_free(rows, bytes);
 }

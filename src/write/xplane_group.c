@@ -11,8 +11,9 @@ enum {
 	STEPS_LINE = -559038737,
 	LAUNCH_LINE = -559038736,
 	FIRST_DERIVED_LINE = -559038447,
+	DERIVED_LINES = 100, /* ids that xprof takes for rows made of a device's streams */
 	IDS_A_STREAM = 6,
-	STREAMS_MAX = 16, /* as many as there are ids for */
+	STREAMS_LIKE_XPROF = 16, /* it stops there; more take ids that these have no row for */
 	FLOW_LAUNCH = 9,
 	FLOW_ID_SHIFT = 2,
 	FLOW_CATEGORY_SHIFT = 58,
@@ -66,10 +67,26 @@ static assay_str step_name(xplane_writer *w, uint32_t step)
 		assay_printf(&w->scratch, "%.*s %" PRId64, (int)name.n, name.p, number));
 }
 
+/* Rows made from a path of ranges are called what the path in the file calls them. */
+static assay_str row_name(xplane_writer *w, uint32_t r)
+{
+	const assay_derived_table *t = &w->t->derived;
+	uint32_t scope = t->scope[r];
+	assay_str name = assay_text(w->run, t->name[r]);
+	if (scope == ASSAY_NO_ROW || t->name[r] != w->t->scope.name[scope])
+		return name;
+	assay_protow clean = {0};
+	xplane_add_clean(&clean, name, 0);
+	name = assay_protow_data(&clean);
+	name.p = assay_dup(&w->scratch, name);
+	assay_protow_free(&clean);
+	return name;
+}
+
 static void put_event(xplane_writer *w, xplane_out *p, uint32_t r, int64_t line_ts)
 {
 	const assay_derived_table *t = &w->t->derived;
-	assay_str name = assay_text(w->run, t->name[r]);
+	assay_str name = row_name(w, r);
 	if (t->group[r] >= 0)
 		xplane_put_i64(p, "group_id", t->group[r]);
 	if (t->row[r] == ASSAY_DERIVED_STEPS && t->group[r] >= 0) {
@@ -100,26 +117,60 @@ static void put_line(xplane_writer *w, xplane_out *p, row_list *list, int64_t id
 	xplane_end_line_at(p, id, display, ts, assay_str_of(name));
 }
 
-static void pick(const xplane_writer *w, row_list *list, uint32_t track, assay_derived_row row)
+static void index_tracks(xplane_writer *w)
 {
 	const assay_derived_table *t = &w->t->derived;
-	list->n = 0;
+	size_t tracks = w->t->track.n;
+	size_t *first = assay_alloc(&w->scratch, (tracks + 1) * sizeof *first);
+	size_t *next = assay_alloc(&w->scratch, (tracks + 1) * sizeof *next);
+	w->derived = assay_alloc(&w->scratch, t->n * sizeof *w->derived);
+	w->derived_first = first;
+	for (size_t i = 0; i < t->n; i++)
+		first[t->track[i] + 1]++;
+	for (size_t i = 0; i < tracks; i++)
+		first[i + 1] += first[i];
+	memcpy(next, first, (tracks + 1) * sizeof *next);
 	for (uint32_t i = 0; i < t->n; i++)
-		if (t->row[i] == row && t->track[i] == track)
-			*assay_push(list) = i;
+		w->derived[next[t->track[i]]++] = i;
 }
 
-static void put_rows(xplane_writer *w, xplane_out *p, const xplane_stream *s, size_t k,
-		     row_list *list)
+static void pick(const xplane_writer *w, row_list *list, uint32_t track, assay_derived_row row)
 {
-	for (int row = ASSAY_DERIVED_STEPS + 1; k < STREAMS_MAX && row < ASSAY_DERIVED_ROW_COUNT;
-	     row++) {
-		pick(w, list, s->track, (assay_derived_row)row);
-		put_line(w, p, list, FIRST_DERIVED_LINE + (int64_t)k * IDS_A_STREAM + rows[row].id,
-			 (int64_t)k * XPLANE_ROWS_A_STREAM + 1 + rows[row].place,
-			 assay_printf(&w->scratch, "%s - from #%" PRId64,
-				      assay_derived_row_name[row], s->line));
+	list->n = 0;
+	for (size_t i = w->derived_first[track]; i < w->derived_first[track + 1]; i++)
+		if (w->t->derived.row[w->derived[i]] == row)
+			*assay_push(list) = w->derived[i];
+}
+
+/* Place among the ids of a row of the k-th stream; DERIVED_LINES when they are all taken. */
+static int row_id(bool *used, size_t k, int row)
+{
+	int i = 0;
+	if (k < STREAMS_LIKE_XPROF)
+		i = (int)k * IDS_A_STREAM + rows[row].id;
+	while (i < DERIVED_LINES && used[i])
+		i++;
+	if (i < DERIVED_LINES)
+		used[i] = true;
+	return i;
+}
+
+static void put_rows(xplane_writer *w, xplane_out *p, const xplane_stream *s, size_t k, bool *used)
+{
+	row_list list = {0};
+	bool all = true;
+	for (int row = ASSAY_DERIVED_STEPS + 1; row < ASSAY_DERIVED_ROW_COUNT; row++) {
+		pick(w, &list, s->track, (assay_derived_row)row);
+		int id = list.n ? row_id(used, k, row) : 0;
+		all &= id < DERIVED_LINES;
+		if (id < DERIVED_LINES)
+			put_line(w, p, &list, FIRST_DERIVED_LINE + id,
+				 (int64_t)k * XPLANE_ROWS_A_STREAM + 1 + rows[row].place,
+				 assay_printf(&w->scratch, "%s - from #%" PRId64,
+					      assay_derived_row_name[row], s->line));
 	}
+	w->bare_streams += !all;
+	assay_vec_free(&list);
 }
 
 /* ------------------------------------------------------------------ launch statistics */
@@ -187,11 +238,14 @@ void xplane_write_derived(xplane_writer *w, xplane_out *p, const xplane_stream *
 			  uint32_t device)
 {
 	row_list list = {0}, steps = {0};
+	bool used[DERIVED_LINES] = {false};
+	if (!w->derived_first)
+		index_tracks(w);
 	for (size_t k = 0; k < n; k++) { /* steps are noted on any one of the streams */
 		pick(w, &list, stream[k].track, ASSAY_DERIVED_STEPS);
 		for (size_t i = 0; i < list.n; i++)
 			*assay_push(&steps) = list.p[i];
-		put_rows(w, p, &stream[k], k, &list);
+		put_rows(w, p, &stream[k], k, used);
 	}
 	put_line(w, p, &steps, STEPS_LINE, 0, XPLANE_STEPS_LINE);
 	put_launches(w, p, device);
@@ -201,28 +255,49 @@ void xplane_write_derived(xplane_writer *w, xplane_out *p, const xplane_stream *
 
 /* ------------------------------------------------------------------ planes of the input */
 
-void xplane_write_named(const xplane_writer *w, assay_str plane)
+/* Largest id of the plane's stat metadata; has: one of them is the group's, or the plane is broken
+ * and nothing can be added to it. */
+static uint64_t last_stat_id(assay_str plane, bool *has)
 {
-	assay_proto c = assay_proto_on(plane), inner, entry;
+	assay_proto c = assay_proto_on(plane), entry, meta;
 	assay_field f, g, h;
 	uint64_t most = 0;
+	*has = false;
+	while (assay_proto_next(&c, &f)) {
+		if (f.number != XPLANE_STAT_META || f.wire != ASSAY_WIRE_BYTES)
+			continue;
+		entry = assay_proto_on(f.bytes);
+		while (assay_proto_next(&entry, &g)) {
+			if (g.number == XENTRY_KEY && g.wire == ASSAY_WIRE_VARINT && g.value > most)
+				most = g.value;
+			if (g.number != XENTRY_VALUE || g.wire != ASSAY_WIRE_BYTES)
+				continue;
+			meta = assay_proto_on(g.bytes);
+			while (assay_proto_next(&meta, &h))
+				*has |= h.number == XMETA_NAME && assay_str_is(h.bytes, "group_id");
+		}
+	}
+	*has |= c.bad || c.cut;
+	return most;
+}
+
+void xplane_write_named(const xplane_writer *w, assay_str plane)
+{
+	assay_proto c = assay_proto_on(plane);
+	assay_field f;
+	bool has;
 	if (!assay_proto_next(&c, &f) || f.wire != ASSAY_WIRE_BYTES)
 		return;
-	inner = assay_proto_on(f.bytes);
-	while (assay_proto_next(&inner, &g)) {
-		entry = assay_proto_on(g.bytes);
-		if (g.number == XPLANE_STAT_META && g.wire == ASSAY_WIRE_BYTES &&
-		    assay_proto_next(&entry, &h) && h.number == XENTRY_KEY &&
-		    h.wire == ASSAY_WIRE_VARINT && h.value > most)
-			most = h.value;
-	}
+	uint64_t id = last_stat_id(f.bytes, &has) + 1;
 	assay_protow meta = {0}, map = {0}, all = {0}, out = {0};
-	assay_protow_varint(&meta, XMETA_ID, most + 1);
-	assay_protow_text(&meta, XMETA_NAME, ASSAY_S("group_id"));
-	assay_protow_varint(&map, XENTRY_KEY, most + 1);
-	assay_protow_message(&map, XENTRY_VALUE, &meta);
 	assay_protow_raw(&all, f.bytes);
-	assay_protow_message(&all, XPLANE_STAT_META, &map);
+	if (!has) {
+		assay_protow_varint(&meta, XMETA_ID, id);
+		assay_protow_text(&meta, XMETA_NAME, ASSAY_S("group_id"));
+		assay_protow_varint(&map, XENTRY_KEY, id);
+		assay_protow_message(&map, XENTRY_VALUE, &meta);
+		assay_protow_message(&all, XPLANE_STAT_META, &map);
+	}
 	assay_protow_message(&out, f.number, &all);
 	assay_str bytes = assay_protow_data(&out);
 	fwrite(bytes.p, 1, bytes.n, w->out);

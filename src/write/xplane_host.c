@@ -72,9 +72,6 @@ static void put_op(xplane_writer *w, xplane_out *p, uint32_t d)
 static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
 {
 	const assay_api_table *t = &w->t->api;
-	if (w->device_of.p[row] != ASSAY_NO_ROW &&
-	    !xplane_has_arg(w, w->t->host.args[row], "device_id"))
-		xplane_put_u64(p, "device_id", w->device_of.p[row]);
 	uint64_t corr = xplane_corr(w, w->t->host.track[row], t->corr[d]);
 	if (t->corr[d])
 		xplane_put_u64(p, "correlation_id", corr);
@@ -155,6 +152,8 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 	xplane_put_group(w, &h->out, xplane_host_step(w, row));
 	xplane_put_ref(&h->out, "cat", category(w, row));
 	xplane_put_args(&h->out, assay_text(w->run, t->args[row]));
+	if (assay_host_detail[t->kind[row]] == ASSAY_T_api && w->device_of.p[row] != ASSAY_NO_ROW)
+		xplane_put_u64(&h->out, "device_id", w->device_of.p[row]);
 	assay_str name = assay_text(w->run, t->name[row]);
 	h->out.event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
 	xplane_end_event(&h->out, name.n ? name : ASSAY_S("(no name)"),
@@ -180,18 +179,43 @@ static void split_overlaps(const host *h, const row_list *in, row_list *fit, row
 	assay_vec_free(&open);
 }
 
+/* Key of what an input had in a line beside the thread's own. */
+static uint64_t band_key(const host *h, const char *name, uint32_t track)
+{
+	return xplane_kept_key(assay_pool_find(&h->w->run->part.strings, assay_str_of(name)),
+			       track);
+}
+
 /* own: the thread's own line. */
 static void put_line(host *h, const row_list *rows, int64_t id, const char *name, bool own)
 {
 	const assay_host_table *t = &h->w->t->host;
 	if (!rows->n)
 		return;
-	int64_t ts = xplane_time(h->w, t->track[rows->p[0]], t->ts[rows->p[0]]);
+	uint32_t track = t->track[rows->p[0]];
+	int64_t ts = xplane_time(h->w, track, t->ts[rows->p[0]]);
 	for (size_t i = 0; i < rows->n; i++)
 		put_row(h, rows->p[i], ts);
-	h->out.line_rest =
-		xplane_rest(h->w, own ? ASSAY_KEPT_TRACK : ASSAY_KEPT_BAND, t->track[rows->p[0]]);
+	h->out.line_rest = own ? xplane_rest(h->w, ASSAY_KEPT_TRACK, track)
+			       : xplane_rest(h->w, ASSAY_KEPT_BAND, band_key(h, name, track));
 	xplane_end_line(&h->out, id, ts, assay_str_of(name));
+}
+
+static const char *band_name(host *h, int64_t thread, const char *band, int i)
+{
+	return assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread, band, i);
+}
+
+/* A line that was one in an XPlane file stays one: a step moved off its thread has no work. Files
+ * where we took lines apart have them apart. */
+static bool is_one_line(host *h, const row_list *rows, int64_t thread, const char *band)
+{
+	if (!rows->n)
+		return true;
+	uint32_t track = h->w->t->host.track[rows->p[0]];
+	uint64_t key = band_key(h, band_name(h, thread, band, 1), track);
+	return h->w->is_xplane.p[xplane_source(h->w, track)] &&
+	       assay_map_get(&h->w->kept[ASSAY_KEPT_BAND], key) == ASSAY_MAP_ABSENT;
 }
 
 /* The line itself, then one more for what overlaps, and so on. */
@@ -199,20 +223,13 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 		      const char *band)
 {
 	row_list fit = {0}, rest = {0};
-	/* a line that was one in an XPlane file stays one: a step moved off its thread has no work
-	 */
-	bool whole =
-		rows->n && h->w->is_xplane.p[xplane_source(h->w, h->w->t->host.track[rows->p[0]])];
-	int last = whole ? 0 : OVERLAP_LINES;
+	int last = is_one_line(h, rows, thread, band) ? 0 : OVERLAP_LINES;
 	for (int i = 0; rows->n; i++) {
 		if (i < last)
 			split_overlaps(h, rows, &fit, &rest);
 		else
 			rest.n = 0;
-		const char *label =
-			i ? assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/%s%d", thread,
-					 band, i)
-			  : name;
+		const char *label = i ? band_name(h, thread, band, i) : name;
 		put_line(h, i < last ? &fit : rows, i ? band_id(h) : id, label, !i && id == thread);
 		row_list swap = *rows;
 		*rows = rest;
@@ -270,21 +287,32 @@ static void put_loose_steps(host *h)
 		xplane_end_line(&h->out, band_id(h), 0, ASSAY_S("step markers"));
 }
 
-/* Stats the plane had, once each; the process when all threads share one. */
-static void put_process(host *h)
+/* Stats the plane had, each once; false when it had none. */
+static bool put_given_stats(host *h)
 {
 	const assay_meta_table *m = &h->w->t->meta;
 	static const char prefix[] = XPLANE_HOST ".";
+	assay_map seen = {0};
 	for (size_t i = 0; i < m->n; i++) {
 		assay_str key = assay_text(h->w->run, m->key[i]);
 		if (!assay_str_starts(key, prefix))
 			continue;
-		xplane_plane_stat(
-			&h->out,
-			(assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)},
-			assay_text(h->w->run, m->value[i]));
-		return;
+		key = (assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)};
+		uint32_t *slot = assay_map_at(&seen, m->key[i]);
+		if (*slot == ASSAY_MAP_ABSENT)
+			xplane_plane_stat(&h->out, key, assay_text(h->w->run, m->value[i]));
+		*slot = 1;
 	}
+	bool any = seen.n;
+	assay_map_free(&seen);
+	return any;
+}
+
+/* Else the process, when all threads share one. */
+static void put_process(host *h)
+{
+	if (put_given_stats(h))
+		return;
 	const assay_track_table *t = &h->w->t->track;
 	int64_t pid = -1;
 	for (size_t i = 0; i < t->n; i++)

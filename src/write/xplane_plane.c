@@ -4,43 +4,14 @@
 #include "base/input.h"
 #include "base/json.h"
 
-static void put_rest(xplane_out *p, assay_kept_of of, assay_str name)
-{
-	if (!p->w || !p->w->kept[of].n)
-		return;
-	assay_sid sid = assay_pool_find(&p->w->run->part.strings, name);
-	assay_protow_raw(&p->meta, xplane_rest(p->w, of, (uint64_t)p->place << 32 | sid));
-}
-
-static void put_meta(xplane_out *p, assay_protow *to, uint64_t id, assay_str name)
-{
-	assay_protow_varint(&p->meta, XMETA_ID, id);
-	assay_protow_text(&p->meta, XMETA_NAME, name);
-	put_rest(p, to == &p->stat_meta ? ASSAY_KEPT_STAT_NAME : ASSAY_KEPT_NAME, name);
-	assay_protow_varint(&p->entry, XENTRY_KEY, id);
-	assay_protow_message(&p->entry, XENTRY_VALUE, &p->meta);
-	assay_protow_message(to, to == &p->stat_meta ? XPLANE_STAT_META : XPLANE_EVENT_META,
-			     &p->entry);
-}
-
 uint64_t xplane_stat_id(xplane_out *p, assay_str name)
 {
-	uint32_t id = assay_intern(&p->stat_names, name);
-	if (id > p->stat_metas) {
-		put_meta(p, &p->stat_meta, id, name);
-		p->stat_metas = id;
-	}
-	return id;
+	return assay_intern(&p->stat_names, name);
 }
 
-static uint64_t event_id(xplane_out *p, assay_str name)
+uint64_t xplane_event_id(xplane_out *p, assay_str name)
 {
-	uint32_t id = assay_intern(&p->event_names, name);
-	if (id > p->event_metas) {
-		put_meta(p, &p->event_meta, id, name);
-		p->event_metas = id;
-	}
-	return id;
+	return assay_intern(&p->event_names, name);
 }
 
 /* False when the event has a stat of that name already, or the name is empty. */
@@ -112,15 +83,46 @@ void xplane_put_str(xplane_out *p, const char *name, assay_str text)
 	end_stat(p);
 }
 
-/* One JSON value in the slot its type has; lists and objects as their text. */
-static void value_json(xplane_out *p, assay_str json, assay_arena *scratch)
+/* Longer ones are cut where events share them, and stand in place here. */
+enum { SHARED_TEXT_MAX = 4096 };
+
+static bool looks_like_json(assay_str s)
+{
+	return s.n && (s.p[0] == '[' || s.p[0] == '{');
+}
+
+/* Text in place, but where it would be taken for a list or an object. */
+static void value_text(xplane_out *p, assay_str s)
+{
+	if (looks_like_json(s))
+		value_ref(p, s);
+	else
+		assay_protow_bytes(&p->stat, XSTAT_STR, s);
+}
+
+/* A list or an object as its text, in one form whatever the input's; false when it is neither. */
+static bool value_list(xplane_out *p, assay_str json)
+{
+	p->text.out.n = 0;
+	p->text.comma = false;
+	if (!looks_like_json(json) || !assay_jsonw_copy(&p->text, json, &p->scratch))
+		return false;
+	assay_protow_bytes(&p->stat, XSTAT_STR, assay_jsonw_text(&p->text));
+	return true;
+}
+
+/* One JSON value in the slot its type has. */
+static void value_json(xplane_out *p, assay_str json)
 {
 	int64_t i;
 	uint64_t u;
 	double d;
 	if (json.n >= 2 && json.p[0] == '"') {
-		json = (assay_str){json.p + 1, json.n - 2};
-		value_ref(p, assay_json_unescape(scratch, json));
+		json = assay_json_unescape(&p->scratch, (assay_str){json.p + 1, json.n - 2});
+		if (json.n > SHARED_TEXT_MAX)
+			value_text(p, json);
+		else
+			value_ref(p, json);
 	} else if (assay_str_is(json, "true") || assay_str_is(json, "false")) {
 		assay_protow_varint(&p->stat, XSTAT_INT64, json.p[0] == 't');
 	} else if (assay_str_i64(json, &i)) {
@@ -129,14 +131,12 @@ static void value_json(xplane_out *p, assay_str json, assay_arena *scratch)
 		assay_protow_varint(&p->stat, XSTAT_UINT64, u);
 	} else if (assay_str_f64(json, &d)) {
 		assay_protow_f64(&p->stat, XSTAT_DOUBLE, d);
-	} else {
-		assay_protow_bytes(&p->stat, XSTAT_STR, json);
+	} else if (!value_list(p, json)) {
+		value_ref(p, json);
 	}
 }
 
-/* xprof makes these anew unless every plane has them; some and not others would be neither of the
- * two modes it knows. The rest is in kernel_details. */
-static bool left_out(assay_str key)
+bool xplane_left_out(assay_str key)
 {
 	static const char *const names[] = {"group_id", "flow",           "step_name",
 					    "is_eager", "dynamic_shared", "occ_pct"};
@@ -157,53 +157,50 @@ void xplane_put_args(xplane_out *p, assay_str args)
 {
 	if (!args.n)
 		return;
-	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, args.n + 2 + ASSAY_PAD);
+	assay_arena_reset(&p->scratch);
+	char *text = assay_alloc(&p->scratch, args.n + 2 + ASSAY_PAD);
 	text[0] = '{';
 	memcpy(text + 1, args.p, args.n);
 	text[args.n + 1] = '}';
 	assay_json j = assay_json_on(text, args.n + 2);
 	assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
-		key = assay_json_unescape(&scratch, key);
-		if (left_out(key) || !begin_stat(p, key))
+		key = assay_json_unescape(&p->scratch, key);
+		if (xplane_left_out(key) || !begin_stat(p, key))
 			continue;
 		uint64_t u;
 		if (is_unsigned(key) && assay_str_u64(value, &u))
 			assay_protow_varint(&p->stat, XSTAT_UINT64, u);
 		else
-			value_json(p, value, &scratch);
+			value_json(p, value);
 		end_stat(p);
 	}
-	assay_arena_free(&scratch);
 }
 
 void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json)
 {
-	assay_arena scratch = {0};
-	char *text = assay_alloc(&scratch, json.n + ASSAY_PAD);
+	assay_arena_reset(&p->scratch);
+	char *text = assay_alloc(&p->scratch, json.n + ASSAY_PAD);
 	memcpy(text, json.p, json.n);
 	uint64_t id = xplane_stat_id(p, name);
 	assay_protow_varint(&p->stat, XSTAT_META, id);
 	if (json.n >= 2 && json.p[0] == '"') { /* upstream writes text of planes in place */
-		assay_str s = assay_json_unescape(&scratch, (assay_str){text + 1, json.n - 2});
-		assay_protow_bytes(&p->stat, XSTAT_STR, s);
+		value_text(p, assay_json_unescape(&p->scratch, (assay_str){text + 1, json.n - 2}));
 	} else {
-		value_json(p, (assay_str){text, json.n}, &scratch);
+		value_json(p, (assay_str){text, json.n});
 	}
 	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
-	assay_arena_free(&scratch);
 }
 
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
 {
-	assay_protow_varint(&p->entry, XEVENT_META, event_id(p, name));
+	assay_protow_varint(&p->entry, XEVENT_META, xplane_event_id(p, name));
 	assay_protow_varint(&p->entry, XEVENT_OFFSET_PS, (uint64_t)at_ns * 1000);
 	assay_protow_varint(&p->entry, XEVENT_DURATION_PS, (uint64_t)dur_ns * 1000);
+	xplane_put_rest(p, &p->event, XEVENT_STATS, p->event_rest);
+	p->event_rest = (assay_str){0};
 	assay_protow_raw(&p->entry, assay_protow_data(&p->event));
 	p->event.out.n = 0;
-	assay_protow_raw(&p->entry, p->event_rest);
-	p->event_rest = (assay_str){0};
 	assay_protow_message(&p->line, XLINE_EVENTS, &p->entry);
 	p->events++;
 }
@@ -213,6 +210,16 @@ void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name)
 	xplane_end_line_at(p, id, 0, ts_ns, name);
 }
 
+/* What an input had in the line, but for a place that it gets anew. */
+static void put_line_rest(xplane_out *p, int64_t display)
+{
+	assay_proto c = assay_proto_on(p->line_rest);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (!display || f.number != XLINE_DISPLAY_ID)
+			assay_protow_raw(&p->entry, f.whole);
+	p->line_rest = (assay_str){0};
+}
+
 void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_ns, assay_str name)
 {
 	assay_protow_nonzero(&p->entry, XLINE_ID, (uint64_t)id);
@@ -220,8 +227,7 @@ void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_n
 	assay_protow_nonzero(&p->entry, XLINE_TIMESTAMP_NS, (uint64_t)ts_ns);
 	assay_protow_raw(&p->entry, assay_protow_data(&p->line));
 	p->line.out.n = 0;
-	assay_protow_raw(&p->entry, p->line_rest);
-	p->line_rest = (assay_str){0};
+	put_line_rest(p, display);
 	assay_protow_nonzero(&p->entry, XLINE_DISPLAY_ID, (uint64_t)display);
 	assay_protow_message(&p->lines, XPLANE_LINES, &p->entry);
 }
@@ -229,12 +235,14 @@ void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_n
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more)
 {
 	assay_protow head = {0}, all = {0};
+	xplane_put_rest(p, &p->stats, XPLANE_STATS, more);
+	xplane_put_metas(p);
 	assay_protow_nonzero(&head, XPLANE_ID, (uint64_t)id);
 	assay_protow_text(&head, XPLANE_NAME, name);
 	const assay_str pieces[] = {
 		assay_protow_data(&head),          assay_protow_data(&p->lines),
 		assay_protow_data(&p->event_meta), assay_protow_data(&p->stat_meta),
-		assay_protow_data(&p->stats),      more,
+		assay_protow_data(&p->stats),
 	};
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
@@ -266,5 +274,7 @@ void xplane_out_free(xplane_out *p)
 	assay_pool_free(&p->event_names);
 	assay_pool_free(&p->stat_names);
 	assay_vec_free(&p->stamp);
+	assay_arena_free(&p->scratch);
+	assay_jsonw_free(&p->text);
 	*p = (xplane_out){0};
 }

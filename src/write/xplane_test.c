@@ -295,7 +295,7 @@ TEST(R3_a_wait_known_from_its_call_has_the_scope_of_the_call)
 	t->sync.track[row] = assay_stream_track(&run->part, 0, 8);
 	t->sync.corr[row] = 9;
 	file f = write_run(run);
-	assay_str p = plane(&f, XPLANE_BESIDE "0"), event = event_at(p, 1, 0);
+	assay_str p = plane(&f, XPLANE_BESIDE "0"), event = event_at(p, 0, 0);
 	CHECK_EQ(count_fields(p, XPLANE_LINES), 2);
 	assay_field scope = event_stat(p, event, "scope_range_id");
 	assay_field from = event_stat(p, event, "wait_stream");
@@ -574,6 +574,27 @@ TEST(stream_handles_become_small_numbers_outside_the_reserved_ones)
 	return 0;
 }
 
+TEST(waits_name_streams_by_their_lines)
+{
+	static const int64_t handle = 0x7f00deadb000;
+	assay_run *run = new_run();
+	assay_tables *t = &run->part.t;
+	add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
+	add_work(run, ASSAY_GPU_KERNEL, "k", handle, 0, 2);
+	uint32_t w = assay_add(t, ASSAY_T_sync);
+	t->sync.track[w] = assay_stream_track(&run->part, 0, handle);
+	t->sync.wait_stream[w] = handle;
+	file f = write_run(run);
+	assay_field line, stream, from;
+	field_at(line_at(gpu_plane(&f), 0), XLINE_ID, 0, &line); /* lines are in order of numbers */
+	assay_str p = plane(&f, XPLANE_BESIDE "0");
+	stream = event_stat(p, event_at(p, 0, 0), "stream");
+	from = event_stat(p, event_at(p, 0, 0), "wait_stream");
+	CHECK(line.value == 0 && stream.number && stream.value == 0 && from.value == 0);
+	free(f.bytes);
+	return 0;
+}
+
 TEST(more_than_16_streams_are_all_there)
 {
 	assay_run *run = new_run();
@@ -582,6 +603,34 @@ TEST(more_than_16_streams_are_all_there)
 	file f = write_run(run);
 	CHECK_EQ(count_fields(gpu_plane(&f), XPLANE_LINES), 40);
 	free(f.bytes);
+	return 0;
+}
+
+/* xprof takes 100 line ids for such rows, and derives them for 16 streams itself. */
+TEST(derived_rows_without_an_id_left_are_told)
+{
+	assay_run *run = new_run();
+	assay_derived_table *t = &run->part.t.derived;
+	for (int i = 0; i < 2 * 60; i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_derived);
+		add_work(run, ASSAY_GPU_KERNEL, "k", i / 2, i % 2 * 10, 1);
+		t->track[r] = assay_stream_track(&run->part, 0, i / 2);
+		t->row[r] = i % 2 ? ASSAY_DERIVED_OPS : ASSAY_DERIVED_MODULES;
+		t->dur[r] = 20;
+		t->name[r] = assay_sid_of(run, "m");
+	}
+	file f = {0};
+	assay_err err = {0};
+	FILE *out = open_memstream(&f.bytes, &f.n);
+	CHECK(assay_writer_xplane_grouped.write(run, out, &err) && err.code == ASSAY_OK);
+	fclose(out);
+	CHECK(assay_str_starts(assay_str_of(err.text), "10 streams "));
+	CHECK_EQ(count_fields(gpu_plane(&f), XPLANE_LINES), 60 + 100);
+	assay_field warning;
+	CHECK(field_at((assay_str){f.bytes, f.n}, XSPACE_WARNINGS, 0, &warning));
+	CHECK(assay_str_starts(warning.bytes, XPLANE_OUR_WARNING "10 streams "));
+	free(f.bytes);
+	assay_run_free(run);
 	return 0;
 }
 
@@ -608,6 +657,27 @@ TEST(steps_are_roots_with_a_number)
 	for (size_t i = 1; i < 64; i++)
 		CHECK(!assay_str_is(meta_name(p, XPLANE_STAT_META, i), "group_id"));
 	free(f.bytes);
+	return 0;
+}
+
+TEST(memory_without_a_thread_is_written)
+{
+	const assay_writer *const writers[] = {&assay_writer_xplane, &assay_writer_chrome};
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = new_run();
+		assay_tables *t = &run->part.t;
+		uint32_t a = assay_add(t, ASSAY_T_alloc);
+		t->alloc.bytes[a] = 64;
+		file f = {0};
+		FILE *out = open_memstream(&f.bytes, &f.n);
+		CHECK(t->alloc.track[a] == ASSAY_NO_ROW && writers[i]->write(run, out, NULL));
+		fclose(out);
+		assay_str p = plane(&f, XPLANE_BESIDE "host");
+		CHECK(i || count_fields(line_at(p, 0), XLINE_EVENTS) == 1);
+		CHECK(i || !event_stat(p, event_at(p, 0, 0), "thread").number);
+		free(f.bytes);
+		assay_run_free(run);
+	}
 	return 0;
 }
 

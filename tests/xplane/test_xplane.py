@@ -16,7 +16,7 @@ INPUTS = [tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/run", HERE / "jax.xp
 MODES = ["xplane", "xplane-grouped"]
 CORPUS = ["tracelens/mi300/jax_conv.xplane.pb", "tracelens/mi300/resnet_act_checkpoint.json.gz",
           "hta/critical_path/cuda_event_sync_multi_stream.json.gz", "hta/nccl_data.json.gz",
-          "tracelens/vllm_decode_graph.json.gz"]
+          "tracelens/vllm_decode_graph.json.gz", "tracelens/h100/qwen1.5-0.5b.json.gz"]
 
 
 def partly_overlap(spans):
@@ -136,6 +136,10 @@ def check(source, folder, mode):
         tap.skip(f"{name} decodes with protoc", "no protoc")
     bad = rules(out.read_bytes(), mode == MODES[1])
     tap.ok(f"{name} keeps the rules of the format", not bad, "\n".join(bad[:8]))
+    again = folder / f"{source.name}.{mode}.again.pb"
+    code, _, err = tap.run("convert", "--to", mode, out, again)
+    tap.ok(f"{name} read and written again has the same bytes", code == 0 and again.read_bytes() == out.read_bytes(),
+           err or first_difference(out.read_bytes(), again.read_bytes()))
     keys = ("counts", "devices")
     texts = [tap.run("report", "--json", f) for f in (source, out)]
     a, b = (json.loads(t[1]) if t[0] == 0 else {} for t in texts)
@@ -144,6 +148,11 @@ def check(source, folder, mode):
     scopes = [tap.run("scopes", "--json", f)[1] for f in (source, out)]
     a, b = (nodes(s) for s in scopes)
     tap.ok(f"{name} has the same scopes read back", a == b, f"{a[:2]}\n{b[:2]}")
+
+
+def first_difference(a, b):
+    at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return f"{len(a)} and {len(b)} bytes, differ at {at}"
 
 
 def strip(value):

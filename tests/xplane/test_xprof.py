@@ -201,6 +201,33 @@ def two_invocations():
     return json.dumps(dict(traceEvents=events)).encode()
 
 
+def many_streams(n):
+    """A Kineto trace with n streams of two kernels in one range."""
+    events = [dict(ph="X", cat="user_annotation", name="module", pid=1, tid=1, ts=0, dur=40 * n)]
+    for corr in range(1, 2 * n + 1):
+        at, stream = corr * 20, 7 + corr % n
+        events.append(dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=at, dur=5,
+                           args=dict(correlation=corr)))
+        events.append(dict(ph="X", cat="kernel", name="k", pid=0, tid=stream, ts=at + 5, dur=10, args=dict(
+            correlation=corr, device=0, stream=stream, grid=[1, 1, 1], block=[32, 1, 1])))
+    return json.dumps(dict(traceEvents=events)).encode()
+
+
+def check_many_streams(folder):
+    """xprof derives rows of 16 streams; a grouped file has them for as many as there are ids for."""
+    trace, got = folder / "many.json", {}
+    trace.write_bytes(many_streams(60))
+    for mode, want in zip(MODES, (16, 50)):
+        _, _, err = tap.run("convert", "--to", mode, trace, folder / "many.pb")
+        tools, _ = xprof((folder / "many.pb").read_bytes(), folder, "many " + mode, COUNTED + ["trace_viewer"])
+        rows = timeline(tools["trace_viewer"])
+        modules = [r for r in rows if r[1].startswith("XLA Modules - from #")]
+        tap.ok(f"xprof: {want} of 60 streams have derived rows ({mode})", len(modules) == want, modules)
+        tap.ok(f"the rest is told ({mode})", ("10 streams" in err) == (mode == MODES[1]), err)
+        got[mode] = kernels(tools["kernel_stats"])
+    tap.ok("xprof: no derived row counts as work", got[MODES[0]] == got[MODES[1]] == (120, 1200000), got)
+
+
 def main():
     if not have_xprof():
         tap.skip("xprof opens files that assay wrote", "no xprof in this Python (pip install xprof)")
@@ -228,6 +255,7 @@ def main():
                 again = {k: spans(v, True) for k, v in rows[MODES[0]].items()}
                 tap.ok("xprof: a JAX profile written again has every row and event of the original", again == want,
                        [(k, len(v), len(want.get(k, []))) for k, v in again.items() if v != want.get(k)])
+        check_many_streams(folder)
         trace = folder / "two.json"
         trace.write_bytes(two_invocations())
         row = "/device:GPU:0", "XLA Modules - from #7"
