@@ -76,13 +76,6 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 	return NULL;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 /* ------------------------------------------------------------------ HTA's names */
 
 /* HTA finds calls by their CUDA names. The names HIP has for itself, and the rule for the rest: hip
@@ -147,6 +140,21 @@ static bool write_run(const assay_run *run, const assay_writer *w, const char *p
 	return false;
 }
 
+static const char *table_path(assay_arena *a, const char *folder, assay_table_id id)
+{
+	return assay_printf(a, "%s/%s.csv", folder, assay_table_infos[id].name);
+}
+
+static bool tables_hit_input(const assay_run *run, const char *folder)
+{
+	assay_arena a = {0};
+	bool hit = assay_cmd_is_input(run, "convert", folder);
+	for (assay_table_id id = 0; !hit && id < ASSAY_T_COUNT; id++)
+		hit = assay_cmd_is_input(run, "convert", table_path(&a, folder, id));
+	assay_arena_free(&a);
+	return hit;
+}
+
 static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
 {
 	assay_arena a = {0};
@@ -155,9 +163,7 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++) {
 		if (!assay_rows(&run->part.t, &assay_table_infos[id]))
 			continue;
-		const char *path =
-			assay_printf(&a, "%s/%s.csv", folder, assay_table_infos[id].name);
-		assay_output *o = assay_output_open(path, err);
+		assay_output *o = assay_output_open(table_path(&a, folder, id), err);
 		ok = o != NULL;
 		if (!ok)
 			break;
@@ -180,16 +186,13 @@ static int convert_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	for (int i = 0; i < n - 1; i++)
-		if (is_same_file(operands[i], out)) {
-			fprintf(stderr,
-				"assay convert: %s is an input; the output needs another name\n",
-				out);
-			return ASSAY_EXIT_USAGE;
-		}
 	assay_run *run = assay_cmd_read(operands, n - 1);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
+	if (tables ? tables_hit_input(run, out) : assay_cmd_is_input(run, "convert", out)) {
+		assay_run_free(run);
+		return ASSAY_EXIT_USAGE;
+	}
 	assay_err err = {0};
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok)

@@ -1,5 +1,6 @@
 /* What every command that reads inputs does first. */
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +52,25 @@ static void name_broken(const assay_run *run)
 			fprintf(stderr, "assay: %s; going on without it\n",
 				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
 	assay_arena_free(&scratch);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
+{
+	const assay_source_table *s = &run->part.t.source;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_same_file(assay_z(run, s->path[i]), out)) {
+			fprintf(stderr, "assay %s: %s is an input; the output needs another name\n",
+				cmd, out);
+			return true;
+		}
+	return false;
 }
 
 assay_run *assay_cmd_read(char **operands, int n)

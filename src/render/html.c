@@ -5,11 +5,11 @@
  * document with textContent. Nothing else of an input is written. */
 #include "render/html.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "assets.h"
+#include "base/output.h"
 #include "base/test.h"
 #include "render/html_page.h"
 #include "render/report.h"
@@ -283,23 +283,21 @@ static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *run
 bool assay_html_write(const assay_html_run *runs, size_t n, const assay_diff *diff,
 		      const char *path, assay_html_size *size, assay_err *err)
 {
-	FILE *out = fopen(path, "wb");
+	assay_output *out = assay_output_open(path, err);
 	if (!out)
-		return assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+		return false;
 	struct pages p = {.n = n};
 	assay_jsonw w = {.compact = true};
 	*size = (assay_html_size){0};
 	build_all(&p, &w, runs, diff);
-	put_page(out, &p, assay_jsonw_text(&w), size);
+	put_page(assay_output_file(out), &p, assay_jsonw_text(&w), size);
 	for (size_t i = 0; i < n; i++) {
 		size->events += p.page[i].columns.n;
 		size->spans += p.page[i].spans;
 		page_free(&p.page[i]);
 	}
-	bool ok = !ferror(out);
-	ok = !fclose(out) && ok;
 	assay_jsonw_free(&w);
-	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+	return assay_output_close(out, err);
 }
 
 TEST(text_cannot_end_the_data_block)
