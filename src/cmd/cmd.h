@@ -53,6 +53,7 @@ typedef struct assay_cmd {
 	size_t args_size; /* sizeof the argument struct that opts point into */
 	int min_operands; /* fewer is wrong usage */
 	int max_operands; /* -1: any number */
+	int trouble;      /* exit status of failure where 1 is an answer (diffs); 0: the usual 1 */
 	/* operands end with NULL. Returns an exit status. */
 	int (*run)(const void *args, char **operands, int n);
 } assay_cmd;

@@ -246,5 +246,6 @@ const assay_cmd assay_cmd_env_diff = {
 	.args_size = sizeof(struct diff_args),
 	.min_operands = 1,
 	.max_operands = -1,
+	.trouble = EXIT_TROUBLE,
 	.run = diff_run,
 };

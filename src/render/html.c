@@ -273,7 +273,7 @@ static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *run
 	assay_jsonw_close(w, ']');
 	if (diff) {
 		assay_jsonw text = {.compact = true};
-		assay_diff_json(&text, diff);
+		assay_diff_json(&text, diff, SIZE_MAX);
 		assay_jsonw_raw(w, "diff", assay_jsonw_text(&text));
 		assay_jsonw_free(&text);
 	}

@@ -21,7 +21,8 @@ void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);
 void assay_like_text(FILE *out, const assay_run *run, const char *tool);
 
 /* Two runs side by side; top kernels, 0 = 20. */
-void assay_diff_json(assay_jsonw *w, const assay_diff *d);
+/* top: kernels listed at most. */
+void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top);
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top);
 
 /* Rows of the kernel table of kind KERNEL, most total time first (ties: first seen first). The
