@@ -81,6 +81,9 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
+/* Say on standard error what was lost or wrong while reading, for commands whose output does not.
+ */
+void assay_cmd_losses(const assay_run *run);
 /* Whether the output is one of the files that were read, with a message when it is: they are
  * mapped, and nobody means to lose them. */
 bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);

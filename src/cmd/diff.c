@@ -19,6 +19,8 @@ static assay_run *read_run(char *path)
 	char *operands[] = {path, NULL};
 	assay_run *run = assay_cmd_read(operands, 1);
 	assay_err err = {0};
+	if (run)
+		assay_cmd_losses(run);
 	if (run && !assay_run_analyze(run, NULL, &err)) {
 		assay_cmd_error(&err);
 		assay_run_free(run);

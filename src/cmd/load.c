@@ -1,5 +1,6 @@
 /* What every command that reads inputs does first. */
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,16 @@ static void name_broken(const assay_run *run)
 			fprintf(stderr, "assay: %s; going on without it\n",
 				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
 	assay_arena_free(&scratch);
+}
+
+void assay_cmd_losses(const assay_run *run)
+{
+	char n[ASSAY_FMT];
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (run->part.issues[i] && strcmp(assay_issue_infos[i].severity, "info") &&
+		    i != ASSAY_ISSUE_broken_file) /* named when it was met */
+			fprintf(stderr, "assay: met while reading: %s %s\n",
+				assay_fmt_count(n, run->part.issues[i]), assay_issue_infos[i].text);
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -88,6 +88,7 @@ static int path_run(const void *args, char **operands, int n)
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
+	assay_cmd_losses(run);
 	bool ok = assay_run_analyze(run, NULL, &err) &&
 		  (hta ? path_hta(run, a, &err) : path_native(run, a, step, &err));
 	if (!ok)

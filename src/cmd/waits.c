@@ -396,6 +396,7 @@ static int waits_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
 	int status = ASSAY_EXIT_OK;
+	assay_cmd_losses(run);
 	if (!assay_run_analyze(run, NULL, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;

@@ -85,8 +85,8 @@ static void put_sources(assay_jsonw *w, const assay_page *p)
 		assay_jsonw_str(w, "format", assay_text(p->run, s->format[i]));
 		assay_jsonw_i64(w, "rank", s->rank[i]);
 		assay_jsonw_i64(w, "world", s->world[i]);
-		assay_jsonw_z(w, "clock", assay_page_clock_name[p->source[i].clock]);
-		assay_jsonw_i64(w, "zone_ns", p->source[i].zone);
+		assay_jsonw_z(w, "clock", assay_clock_name[p->clocks.source[i].clock]);
+		assay_jsonw_i64(w, "zone_ns", p->clocks.source[i].zone);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -144,7 +144,7 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note
 {
 	p->index.compact = true;
 	assay_jsonw_open(&p->index, NULL, '[');
-	assay_page_clocks(p);
+	assay_clocks_find(&p->clocks, p->run, &p->scratch); /* the others need page times */
 	assay_page_lanes(p);
 	assay_jsonw_open(w, NULL, '{');
 	assay_page_samples(p, w);
@@ -152,9 +152,9 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note
 	assay_page_texts(p);
 	assay_jsonw_close(&p->index, ']');
 	assay_jsonw_z(w, "made_by", "assay " ASSAY_VERSION);
-	assay_jsonw_bool(w, "epoch", p->epoch);
-	assay_jsonw_z(w, "origin_ns", assay_printf(&p->scratch, "%" PRId64, p->origin));
-	assay_jsonw_i64(w, "length_ns", p->length);
+	assay_jsonw_bool(w, "epoch", p->clocks.epoch);
+	assay_jsonw_z(w, "origin_ns", assay_printf(&p->scratch, "%" PRId64, p->clocks.origin));
+	assay_jsonw_i64(w, "length_ns", p->clocks.length);
 	assay_jsonw_u64(w, "spans", p->spans);
 	assay_jsonw_u64(w, "gpu_spans", p->gpu_spans);
 	assay_jsonw_u64(w, "first_gap", p->first_gap);

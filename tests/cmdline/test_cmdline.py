@@ -90,12 +90,65 @@ def parts_of_a_diff_are_those_of_the_budget(_):
     tap.ok("what one side does not know is unknown", code == 1 and "nan" not in text and "136.0 GiB    unknown" in text)
 
 
+def tables(path):
+    return json.loads(tap.run("info", "--json", path)[1])["tables"]
+
+
+def figures(path):
+    report = json.loads(tap.run("report", "--json", path)[1])
+    waits = json.loads(tap.run("waits", "--json", path)[1])["summary"]
+    devices = [[d[k] for k in ("device", "events", "span_ns", "compute_ns", "idle_ns")] for d in report["devices"]]
+    return devices, len(report["steps"]), {k: v for k, v in waits.items() if k != "edges"}
+
+
+def a_recording_survives_conversion(folder):
+    run, before = DEMO / "run", tables(DEMO / "run")
+    for name in ("out.json", "out.xplane.pb"):
+        out = folder / name
+        _, _, err = tap.run("convert", run, out)
+        after = tables(out)
+        tap.ok(f"figures and waits of {name}", figures(run) == figures(out), f"{figures(run)}\n{figures(out)}")
+        for table, word in (("counter", "telemetry"), ("alloc", "memory"), ("host", "spans"), ("gpu", "work")):
+            kept = after[table] == before[table]
+            tap.ok(f"{name} has every row of {table}, or says so", kept != (word in err), f"{after[table]} {err}")
+    trace = json.loads((folder / "out.json").read_text())
+    work = [e["ts"] for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+    samples = [e["ts"] for e in trace["traceEvents"] if e["ph"] == "C"]
+    good = min(samples) < min(work) < max(work) < max(samples)
+    tap.ok("telemetry lies around the work it was sampled beside", good, f"{min(samples)} {min(work)}")
+    tap.ok("facts of the recording are in the header", trace["recorder"] == "cuda" and trace["env"] and trace["run"])
+    tap.ok("processes keep their ids", {e["pid"] for e in trace["traceEvents"] if e.get("cat") == "cuda_runtime"} == {874})
+
+
+def a_wall_clock_is_laid_on_the_trace(folder):
+    out = folder / "out.json"
+    tap.run("convert", TRAIN, DEMO / "nvidia_smi.csv", out)
+    trace = json.loads(out.read_text())
+    work = [e["ts"] for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+    samples = [e["ts"] for e in trace["traceEvents"] if e["ph"] == "C"]
+    tap.ok("nvidia-smi's samples lie around the work", min(samples) < min(work) < max(work) < max(samples))
+
+
+def losses_are_said(folder):
+    cut = folder / "cut.json.gz"
+    cut.write_bytes(TRAIN.read_bytes()[:100000])
+    lines = {"waits": [cut], "path": [cut], "diff": [cut, TRAIN], "convert": [cut, folder / "out.json"]}
+    for command, args in lines.items():
+        _, _, err = tap.run(command, *args)
+        tap.ok(f"{command} says that its input is cut", "cut" in err and "reading" in err, err)
+    _, _, err = tap.run("convert", DEMO / "ddp", folder / "ddp.json")
+    tap.ok("ranks joined in one file are said", "2 traces" in err, err)
+
+
 TESTS = (
     inputs_survive,
     pages,
     options_are_obeyed_or_refused,
     output_that_cannot_be_written,
     parts_of_a_diff_are_those_of_the_budget,
+    a_recording_survives_conversion,
+    a_wall_clock_is_laid_on_the_trace,
+    losses_are_said,
 )
 with tempfile.TemporaryDirectory() as name:
     for test in TESTS:
