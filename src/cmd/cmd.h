@@ -14,11 +14,12 @@
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
 
 typedef enum assay_opt_type {
-	ASSAY_OPT_FLAG, /* bool */
-	ASSAY_OPT_TEXT, /* const char *, NULL when not given */
-	ASSAY_OPT_INT,  /* int64_t, not negative, 0 when not given */
-	ASSAY_OPT_TIME, /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
-	ASSAY_OPT_LIST, /* assay_opt_list: may be given several times */
+	ASSAY_OPT_FLAG,  /* bool */
+	ASSAY_OPT_TEXT,  /* const char *, NULL when not given */
+	ASSAY_OPT_INT,   /* int64_t, not negative, 0 when not given */
+	ASSAY_OPT_COUNT, /* int64_t, at least 1, 0 when not given */
+	ASSAY_OPT_TIME,  /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
+	ASSAY_OPT_LIST,  /* assay_opt_list: may be given several times */
 } assay_opt_type;
 
 enum { ASSAY_OPT_LIST_MAX = 64 };

@@ -66,6 +66,8 @@ static bool set_value(const assay_opt *o, const char *value, void *args)
 		return true;
 	case ASSAY_OPT_INT:
 		return assay_str_i64(assay_str_of(value), num) && *num >= 0;
+	case ASSAY_OPT_COUNT:
+		return assay_str_i64(assay_str_of(value), num) && *num >= 1;
 	case ASSAY_OPT_TIME:
 		return parse_time(value, num);
 	case ASSAY_OPT_LIST:
@@ -186,7 +188,7 @@ struct test_args {
 static const assay_opt test_opts[] = {
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "", offsetof(struct test_args, json)},
 	{"like", 0, ASSAY_OPT_TEXT, "hta|goblin", "", offsetof(struct test_args, like)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "", offsetof(struct test_args, top)},
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "", offsetof(struct test_args, top)},
 	{"min", 0, ASSAY_OPT_TIME, "TIME", "", offsetof(struct test_args, min)},
 	{"each", 0, ASSAY_OPT_LIST, "WORD", "", offsetof(struct test_args, each)},
 };

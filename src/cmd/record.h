@@ -15,6 +15,7 @@ typedef struct record_args {
 typedef struct recording {
 	assay_arena arena;
 	const char *dir;   /* absolute */
+	bool made;         /* dir was not there before */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
 	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */

@@ -201,7 +201,7 @@ static int report_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt report_opts[] = {
-	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
+	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name; as the "
@@ -216,7 +216,7 @@ static const assay_opt report_opts[] = {
 	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
 	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
 	{"html", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Write one self-contained page with a timeline instead of text; - is standard output.",

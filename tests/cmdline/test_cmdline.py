@@ -57,6 +57,17 @@ def options_are_obeyed_or_refused(folder):
     code, out, _ = tap.run("diff", "--json", "--top", "3", "--html", page, TRAIN, DEMO / "run")
     tap.ok("a diff writes page and JSON when asked for both", code == 1 and page.exists() and json.loads(out))
     tap.ok("--top counts for JSON", len(json.loads(out)["kernels"]) == 3)
+    for args in (["--folded", "--json"], ["--timeline", "--folded"], ["--timeline", "--step", "3"]):
+        refused(f"scopes {' '.join(args)}", "scopes", *args, TRAIN, words=[args[0], args[1]])
+    for command, option in (("report", "--top"), ("report", "--steps"), ("scopes", "--depth"), ("waits", "--top")):
+        refused(f"{command} {option} 0", command, option, "0", TRAIN, words=["'0'", option])
+    refused("a schema of an input", "info", "--schema", TRAIN, words=["--schema"])
+    code, out, _ = tap.run("info", "--schema", "--json")
+    tap.ok("the schema as JSON", code == 0 and any(t["name"] == "gpu" for t in json.loads(out)["tables"]))
+    _, out, _ = tap.run("waits", "--min", "5s", TRAIN)
+    tap.ok("a filter says of how many", out.startswith("0 of 14 waits"), out)
+    _, out, _ = tap.run("report", "--steps-from", "NVTX:nope", TRAIN)
+    tap.ok("step ranges that are not there are said", "'nope'" in out)
     _, _, err = tap.run("report", "--precision", "bf16", TRAIN)
     tap.ok("a precision that nothing uses is said", "precision" in err)
 
@@ -140,7 +151,22 @@ def losses_are_said(folder):
     tap.ok("ranks joined in one file are said", "2 traces" in err, err)
 
 
+def recording(folder):
+    run = folder / "run"
+    code, _, err = tap.run("record", "-o", run, "--", "/nonexistent/program")
+    tap.ok("a command that is not there", code == 127 and "cannot run /nonexistent/program" in err, err)
+    tap.ok("leaves no directory", not run.exists())
+    run.mkdir()
+    tap.run("record", "-o", run, "--", "/nonexistent/program")
+    tap.ok("or leaves it as it was", run.exists() and not list(run.iterdir()))
+    code, _, err = tap.run("record", "-o", run, "--", "true")
+    tap.ok("and the next try may use it", code == 0 and (run / "run.json").exists(), err)
+    for setting in ("nothing=1", "flush", "flush=soon", "no_api=2"):
+        refused(f"--set {setting}", "record", "--set", setting, "-o", folder / "set", "--", "true", words=[setting])
+
+
 TESTS = (
+    recording,
     inputs_survive,
     pages,
     options_are_obeyed_or_refused,
