@@ -245,7 +245,7 @@ static void print_kernels(FILE *out, const assay_diff *d, size_t top)
 		const assay_delta *k = &d->kernels.p[i];
 		if (!assay_delta_change(k))
 			break;
-		const char *name = assay_fmt_kernel(&scratch, assay_str_of(k->name), NAME_WIDTH);
+		const char *name = assay_kernel_label(&scratch, assay_str_of(k->name), NAME_WIDTH);
 		print_delta(out, k,
 			    assay_printf(&scratch, "%s%s (%.4g -> %.4g per step)",
 					 !k->counts[0]   ? "added: "

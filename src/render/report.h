@@ -21,6 +21,10 @@ void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);
 void assay_like_text(FILE *out, const assay_run *run, const char *tool);
 
 /* Two runs side by side; top kernels, 0 = 20. */
+/* A kernel's name for a table: without arguments, but with what its template does. width is that of
+ * the name in front of it. */
+const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width);
+
 /* top: kernels listed at most. */
 void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top);
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top);

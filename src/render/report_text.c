@@ -193,7 +193,8 @@ static void print_kernels(assay_page *p, uint32_t top)
 			assay_percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
 		fprintf(p->out, " %10s  %s\n",
 			assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
-			assay_fmt_kernel(&p->scratch, assay_text(p->run, k->name[r]), NAME_WIDTH));
+			assay_kernel_label(&p->scratch, assay_text(p->run, k->name[r]),
+					   NAME_WIDTH));
 	}
 	if (n > top)
 		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);
