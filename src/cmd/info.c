@@ -99,9 +99,11 @@ static void print_sources(const assay_run *run, assay_arena *a)
 	char x[ASSAY_FMT], y[ASSAY_FMT], z[ASSAY_FMT];
 	for (size_t i = 0; i < s->n; i++) {
 		printf("%s\n", assay_fmt_safe(a, assay_text(run, s->path[i])));
-		printf("  format %s, %s, %s on disk, %s of text, %s records\n",
+		bool pipe = !s->file_bytes[i];
+		printf("  format %s, %s, %s%s, %s of text, %s records\n",
 		       assay_z(run, s->format[i]), assay_z(run, s->packing[i]),
-		       assay_fmt_bytes(x, s->file_bytes[i]), assay_fmt_bytes(y, s->text_bytes[i]),
+		       pipe ? "from a pipe" : assay_fmt_bytes(x, s->file_bytes[i]),
+		       pipe ? "" : " on disk", assay_fmt_bytes(y, s->text_bytes[i]),
 		       assay_fmt_count(z, s->records[i]));
 		if (s->rank[i] >= 0)
 			printf("  rank %d of %d\n", s->rank[i], s->world[i]);

@@ -84,6 +84,18 @@ bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
 	return false;
 }
 
+/* Ranks of a job are different files. */
+static void name_twins(char **operands, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < i; k++)
+			if (is_same_file(operands[k], operands[i])) {
+				fprintf(stderr, "assay: %s is given twice, and counted twice\n",
+					operands[i]);
+				break;
+			}
+}
+
 assay_run *assay_cmd_read(char **operands, int n)
 {
 	struct progress p = {now_ms(), 0};
@@ -96,6 +108,7 @@ assay_run *assay_cmd_read(char **operands, int n)
 	bool ok = assay_read_paths(run, operands, (size_t)n, &err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
+	name_twins(operands, n);
 	if (ok)
 		name_broken(run);
 	else

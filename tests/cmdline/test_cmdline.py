@@ -140,6 +140,15 @@ def a_wall_clock_is_laid_on_the_trace(folder):
     tap.ok("nvidia-smi's samples lie around the work", min(samples) < min(work) < max(work) < max(samples))
 
 
+def inputs_are_named_for_what_they_are(_):
+    _, _, err = tap.run("report", TRAIN, TRAIN)
+    tap.ok("a file given twice is said", "given twice" in err, err)
+    for command in ("report", "info"):
+        with subprocess.Popen(["gzip", "-dc", TRAIN], stdout=subprocess.PIPE) as text:
+            _, out, _ = tap.run(command, "-", stdin=text.stdout)
+        tap.ok(f"{command} of a pipe", "a pipe" in out and " 0 B" not in out, out[:200])
+
+
 def losses_are_said(folder):
     cut = folder / "cut.json.gz"
     cut.write_bytes(TRAIN.read_bytes()[:100000])
@@ -175,6 +184,7 @@ TESTS = (
     a_recording_survives_conversion,
     a_wall_clock_is_laid_on_the_trace,
     losses_are_said,
+    inputs_are_named_for_what_they_are,
 )
 with tempfile.TemporaryDirectory() as name:
     for test in TESTS:
