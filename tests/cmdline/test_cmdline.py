@@ -149,6 +149,12 @@ def inputs_are_named_for_what_they_are(_):
         tap.ok(f"{command} of a pipe", "a pipe" in out and " 0 B" not in out, out[:200])
 
 
+def snapshots_of_run_directories(folder):
+    code, out, err = tap.run("env", "diff", DEMO / "run", DEMO / "run/env.json")
+    tap.ok("env diff takes run directories", code == 0 and "0 different" in out, err)
+    refused("and says which file is missing", "env", "diff", folder, DEMO / "run", words=["env.json"])
+
+
 def losses_are_said(folder):
     cut = folder / "cut.json.gz"
     cut.write_bytes(TRAIN.read_bytes()[:100000])
@@ -183,6 +189,7 @@ TESTS = (
     parts_of_a_diff_are_those_of_the_budget,
     a_recording_survives_conversion,
     a_wall_clock_is_laid_on_the_trace,
+    snapshots_of_run_directories,
     losses_are_said,
     inputs_are_named_for_what_they_are,
 )
