@@ -315,7 +315,7 @@ static int finish(recording *r, const struct args *a)
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
 	if (!a->a.quiet)
-		assay_record_summary(r, run);
+		assay_record_summary(r, &a->a, run);
 	assay_run_free(run);
 	return r->status;
 }

@@ -45,6 +45,6 @@ void assay_record_env(const char *dir);
 bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
 			assay_err *err);
 /* One screen on stderr: what was recorded, lost, and the next command to type. */
-void assay_record_summary(const recording *r, const assay_run *run);
+void assay_record_summary(const recording *r, const record_args *a, const assay_run *run);
 
 #endif
