@@ -284,8 +284,7 @@ const assay_cmd assay_cmd_convert = {
 		"of their own, arrows from the work waited for (category stream_dep), and the "
 		"fields of HIP waits.\n"
 		"\n"
-		"OUT appears whole or not at all: it is written beside its place and then "
-		"renamed.",
+		"OUT appears whole or not at all: it gets its name when everything is written.",
 	ASSAY_OPTS(convert_opts),
 	ASSAY_EXAMPLES(convert_examples),
 	.args_size = sizeof(struct convert_args),
