@@ -44,7 +44,9 @@ void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid)
 
 int64_t chrome_shifted(const chrome_out *c, uint32_t source, int64_t ts)
 {
-	return source < c->t->source.n ? ts + c->at.shift[source] : ts;
+	/* wraps instead of overflowing: hostile times stay harmless */
+	return source < c->t->source.n ? (int64_t)((uint64_t)ts + (uint64_t)c->at.shift[source])
+				       : ts;
 }
 
 /* Ids that are words stay words. */

@@ -46,15 +46,21 @@ int64_t assay_source_absolute(const assay_source_places *p, uint32_t source, int
 	return sum(ts, sum(p->clocks.source[source].shift, p->clocks.origin));
 }
 
+static int64_t difference(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 /* An input that cannot be laid beside the first keeps its times, on the clock of 1970 if both have
  * it. */
 static int64_t shift_of(const assay_source_places *p, uint32_t source)
 {
 	const assay_source_table *s = &p->clocks.run->part.t.source;
 	if (is_placed(p, source) && is_placed(p, p->first))
-		return sum(p->clocks.source[source].shift, -p->clocks.source[p->first].shift);
-	return s->epoch[source] && s->epoch[p->first] ? sum(s->base[source], -s->base[p->first])
-						      : 0;
+		return difference(p->clocks.source[source].shift, p->clocks.source[p->first].shift);
+	return s->epoch[source] && s->epoch[p->first]
+		       ? difference(s->base[source], s->base[p->first])
+		       : 0;
 }
 
 /* Files of one process (rocprofv3's CSV) keep its id; each other input gets ids of its own. */
