@@ -59,7 +59,7 @@ ASSAY_API bool assay_run_read(assay_run *run, const char *path, assay_err *err);
 typedef struct assay_report_opts {
 	size_t size;           /* sizeof(assay_report_opts) */
 	int32_t steps;         /* 0: found in the trace */
-	const char *precision; /* fp32, fp16, bf16, fp8, or NULL when unknown */
+	const char *precision; /* fp32, fp16, bf16, fp8, or NULL; no figure uses it yet */
 	uint32_t top;          /* kernels listed; 0 means 20 */
 	/* Which ranges are steps: "auto", "NVTX" or "roctx", and ":NAME" for those of one name.
 	 * NULL: as the recording says, else auto. */

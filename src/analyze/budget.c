@@ -92,7 +92,7 @@ static void add_headroom(assay_run *run)
 	bool known =
 		peak != ASSAY_NO_ROW && size != ASSAY_NO_ROW && m->state[peak] && m->state[size];
 	t->name[r] = assay_sid_of(run, "memory_headroom");
-	t->unit[r] = assay_sid_of(run, "GB");
+	t->unit[r] = assay_sid_of(run, "GiB");
 	t->how[r] = assay_sid_of(run, known ? "memory size less the peak; capacity, not time"
 					    : "no telemetry or no device size");
 	if (!known)

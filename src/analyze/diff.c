@@ -130,23 +130,17 @@ static void diff_step(assay_diff *d, const struct side *x, const struct side *y)
 	d->step.noise = 2 * sqrt(error2);
 }
 
+/* How the parts that are work vary over steps; idle time does as its causes do. */
 static void part_series(struct side *s)
 {
 	const assay_step_time_table *t = &s->run->part.t.step_time;
-	const assay_window *w = &s->window;
-	bool any = false;
 	for (size_t i = 0; i < t->n; i++) {
-		if (t->device[i] != w->device || t->start[i] < w->from)
+		if (t->device[i] != s->window.device || t->start[i] < s->window.from)
 			continue;
-		const int64_t part[4] = {t->compute[i], t->exposed_comm[i], t->exposed_copy[i],
-					 t->idle[i]};
-		for (int k = 0; k < 4; k++)
-			assay_series_add(&s->part[k], (double)part[k]);
-		any = true;
+		assay_series_add(&s->part[0], (double)t->compute[i]);
+		assay_series_add(&s->part[1], (double)t->exposed_comm[i]);
+		assay_series_add(&s->part[2], (double)t->exposed_copy[i]);
 	}
-	const int64_t whole[4] = {w->compute, w->comm, w->copy, w->idle};
-	for (int k = 0; k < 4 && !any; k++)
-		assay_series_add(&s->part[k], (double)whole[k]);
 }
 
 /* Row of step_time of the main device whose window holds a time; NO_ROW between steps. */
@@ -252,21 +246,38 @@ static void cause_series(struct side *s)
 	if (starts.n)
 		add_causes(s, starts.p, starts.n, sum);
 	for (size_t i = 0; i + 1 < starts.n; i++) {
-		double host = 0;
+		double host = 0, idle = 0;
 		for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 			assay_series_add(&s->cause[c], sum[i][c]);
+			idle += sum[i][c];
 			host += c == ASSAY_WHY_HOST_DATA || c == ASSAY_WHY_UNLINKED ? 0 : sum[i][c];
 		}
 		assay_series_add(&s->host_gap, host);
+		assay_series_add(&s->part[3], idle);
 	}
 	assay_vec_free(&rows);
 	assay_vec_free(&starts);
 	assay_arena_free(&scratch);
 }
 
-static double cause_per_step(const struct side *s, int cause)
+static double per_step(const struct side *s, int64_t total)
 {
-	return (double)s->window.cause[cause] / (s->window.steps ? (double)s->window.steps : 1);
+	return (double)total / (s->window.steps ? (double)s->window.steps : 1);
+}
+
+/* Values are the whole window over its steps, as in the budget: what lies between steps counts. */
+static void diff_parts(assay_diff *d, const struct side *a, const struct side *b)
+{
+	static const char *const names[4] = {"compute", "exposed_comm", "exposed_copy", "idle"};
+	const assay_window *v = &a->window, *w = &b->window;
+	const int64_t before[4] = {v->compute, v->comm, v->copy, v->idle},
+		      after[4] = {w->compute, w->comm, w->copy, w->idle};
+	for (int k = 0; k < 4; k++)
+		*assay_push(&d->parts) =
+			(assay_delta){.name = names[k],
+				      .a = per_step(a, before[k]),
+				      .b = per_step(b, after[k]),
+				      .noise = assay_series_noise(&a->part[k], &b->part[k])};
 }
 
 static void diff_causes(assay_diff *d, const struct side *a, const struct side *b)
@@ -274,8 +285,8 @@ static void diff_causes(assay_diff *d, const struct side *a, const struct side *
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		*assay_push(&d->causes) =
 			(assay_delta){.name = assay_why_name[c],
-				      .a = cause_per_step(a, c),
-				      .b = cause_per_step(b, c),
+				      .a = per_step(a, a->window.cause[c]),
+				      .b = per_step(b, b->window.cause[c]),
 				      .noise = assay_series_noise(&a->cause[c], &b->cause[c])};
 }
 
@@ -488,7 +499,6 @@ static void judge_all(assay_diff *d)
 void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 		     const char *const env[2])
 {
-	static const char *const parts[4] = {"compute", "exposed_comm", "exposed_copy", "idle"};
 	const assay_run *run[2] = {a, b};
 	struct side x, y;
 	*d = (assay_diff){0};
@@ -497,8 +507,7 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	d->steps[0] = x.window.steps;
 	d->steps[1] = y.window.steps;
 	diff_step(d, &x, &y);
-	for (int k = 0; k < 4; k++)
-		*assay_push(&d->parts) = assay_series_compare(parts[k], &x.part[k], &y.part[k]);
+	diff_parts(d, &x, &y);
 	diff_causes(d, &x, &y);
 	diff_budget(d, &x, &y);
 	assay_diff_waits(d, run, (const assay_window[2]){x.window, y.window});

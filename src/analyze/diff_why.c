@@ -429,9 +429,11 @@ static void write_sentence(assay_diff *d)
 	assay_fmt_time(a, (int64_t)d->step.a);
 	assay_fmt_time(b, (int64_t)d->step.b);
 	if (d->step.real)
-		d->sentence = assay_printf(&d->arena, "%s/step (%s -> %s, %+.1f%%)%s%s",
+		d->sentence = assay_printf(&d->arena, "%s/step (%s -> %s%s)%s%s",
 					   signed_time(&d->arena, change), a, b,
-					   d->step.a > 0 ? 100 * change / d->step.a : 0,
+					   d->step.a > 0 ? assay_printf(&d->arena, ", %+.1f%%",
+									100 * change / d->step.a)
+							 : "",
 					   reason_text(d), facts_text(d));
 	else if (!d->same)
 		d->sentence = assay_printf(&d->arena,

@@ -1,10 +1,12 @@
 /* Writing through a packer: a stdio stream whose bytes are compressed on their way to the file. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* fopencookie */
+#define _GNU_SOURCE /* fopencookie, O_TMPFILE */
 #endif
 #include "base/output.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +23,10 @@ enum { CHUNK = 1 << 17, ZSTD_LEVEL = 3, GZIP_LEVEL = 1 };
 
 struct assay_output {
 	assay_arena arena;
-	FILE *file;  /* what callers write to */
-	FILE *plain; /* the file itself */
-	const char *path, *temp;
+	FILE *file;              /* what callers write to */
+	FILE *plain;             /* the file itself */
+	const char *path, *temp; /* temp: its name until it is whole, NULL when it has none */
+	bool nameless;
 	bool failed;
 	struct isal_zstream *gzip;
 	ZSTD_CCtx *zstd;
@@ -120,6 +123,47 @@ static void usual_mode(int fd)
 	(void)!fchmod(fd, 0666 & ~mask);
 }
 
+/* A file that has no name until it is whole: whoever is killed leaves nothing. Not every file
+ * system has such files. */
+static int open_nameless(assay_output *o)
+{
+	const char *slash = strrchr(o->path, '/');
+	size_t n = slash ? (size_t)(slash - o->path) + 1 : 1;
+	const char *dir = assay_dup(&o->arena, (assay_str){slash ? o->path : ".", n});
+	if (access("/proc/self/fd", X_OK)) /* the way to a name */
+		return -1;
+	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	o->nameless = fd >= 0;
+	return fd;
+}
+
+static int open_named(assay_output *o)
+{
+	char *temp = assay_printf(&o->arena, "%s.XXXXXX", o->path);
+	int fd = mkstemp(temp);
+	if (fd < 0)
+		return -1;
+	o->temp = temp;
+	usual_mode(fd);
+	return fd;
+}
+
+static bool give_name(assay_output *o)
+{
+	enum { TRIES = 100 };
+	char *from = assay_printf(&o->arena, "/proc/self/fd/%d", fileno(o->plain));
+	for (int i = 0; i < TRIES; i++) {
+		char *temp = assay_printf(&o->arena, "%s.%ld-%d", o->path, (long)getpid(), i);
+		if (!linkat(AT_FDCWD, from, AT_FDCWD, temp, AT_SYMLINK_FOLLOW)) {
+			o->temp = temp;
+			return true;
+		}
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
 assay_output *assay_output_open(const char *path, assay_err *err)
 {
 	assay_arena a = {0};
@@ -130,10 +174,10 @@ assay_output *assay_output_open(const char *path, assay_err *err)
 		return o;
 	}
 	o->path = assay_dup(&o->arena, assay_str_of(path));
-	char *temp = assay_printf(&o->arena, "%s.XXXXXX", path);
 	struct stat st;
 	bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-	int fd = special ? -1 : mkstemp(temp);
+	int fd = special ? -1 : open_nameless(o);
+	fd = special || fd >= 0 ? fd : open_named(o);
 	/* a pipe or device keeps its place */
 	o->plain = special ? fopen(path, "wb") : fd < 0 ? NULL : fdopen(fd, "wb");
 	if (!o->plain) {
@@ -141,9 +185,6 @@ assay_output *assay_output_open(const char *path, assay_err *err)
 		release(o);
 		return NULL;
 	}
-	o->temp = special ? NULL : temp;
-	if (!special)
-		usual_mode(fd);
 	start_packer(o, assay_str_of(path));
 	if (!o->file) {
 		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
@@ -170,6 +211,8 @@ bool assay_output_close(assay_output *o, assay_err *err)
 		ok &= fclose(o->file) == 0;
 		ok = ok && pack(o, "", 0, true);
 	}
+	ok = fflush(o->plain) == 0 && ok;
+	ok = ok && (!o->nameless || give_name(o));
 	ok &= fclose(o->plain) == 0;
 	ok = ok && (!o->temp || rename(o->temp, o->path) == 0);
 	if (!ok) {
@@ -223,6 +266,37 @@ TEST(what_is_packed_unpacks_to_the_same)
 	CHECK(round_trip("/tmp/assay-output-test.bin.gz", 3000000));
 	CHECK(round_trip("/tmp/assay-output-test.bin.zst", 3000000));
 	CHECK(round_trip("/tmp/assay-output-test.empty.gz", 0));
+	return 0;
+}
+
+/* Files whose names begin with that of an output. */
+static size_t files_like(const char *name)
+{
+	size_t n = 0;
+	DIR *d = opendir("/tmp");
+	for (struct dirent *e; d && (e = readdir(d));)
+		n += !strncmp(e->d_name, name, strlen(name));
+	if (d)
+		closedir(d);
+	return n;
+}
+
+TEST(an_output_of_a_killed_program_leaves_nothing)
+{
+	assay_err err = {0};
+	const char *path = "/tmp/assay-output-killed.json";
+	assay_output *o = assay_output_open(path, &err);
+	CHECK(o);
+	bool nameless = o->nameless;
+	fputs("half", assay_output_file(o));
+	fflush(assay_output_file(o));
+	size_t left = files_like("assay-output-killed.json");
+	CHECK(assay_output_close(o, &err) && access(path, F_OK) == 0);
+	CHECK_EQ(files_like("assay-output-killed.json"), 1);
+	unlink(path);
+	if (!nameless) /* of this file system */
+		return 77;
+	CHECK_EQ(left, 0);
 	return 0;
 }
 

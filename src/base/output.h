@@ -8,7 +8,8 @@
 
 typedef struct assay_output assay_output;
 
-/* "-" is standard output, never packed. The text goes to a temporary file beside path. */
+/* "-" is standard output, never packed. The text goes to a file without a name, or a
+ * temporary one beside path where there are none. */
 assay_output *assay_output_open(const char *path, assay_err *err);
 FILE *assay_output_file(assay_output *o);
 /* Finish and give the file its name; false when anything could not be written (the temporary file

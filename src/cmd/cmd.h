@@ -14,11 +14,12 @@
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
 
 typedef enum assay_opt_type {
-	ASSAY_OPT_FLAG, /* bool */
-	ASSAY_OPT_TEXT, /* const char *, NULL when not given */
-	ASSAY_OPT_INT,  /* int64_t, not negative, 0 when not given */
-	ASSAY_OPT_TIME, /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
-	ASSAY_OPT_LIST, /* assay_opt_list: may be given several times */
+	ASSAY_OPT_FLAG,  /* bool */
+	ASSAY_OPT_TEXT,  /* const char *, NULL when not given */
+	ASSAY_OPT_INT,   /* int64_t, not negative, 0 when not given */
+	ASSAY_OPT_COUNT, /* int64_t, at least 1, 0 when not given */
+	ASSAY_OPT_TIME,  /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
+	ASSAY_OPT_LIST,  /* assay_opt_list: may be given several times */
 } assay_opt_type;
 
 enum { ASSAY_OPT_LIST_MAX = 64 };
@@ -53,6 +54,7 @@ typedef struct assay_cmd {
 	size_t args_size; /* sizeof the argument struct that opts point into */
 	int min_operands; /* fewer is wrong usage */
 	int max_operands; /* -1: any number */
+	int trouble;      /* exit status of failure where 1 is an answer (diffs); 0: the usual 1 */
 	/* operands end with NULL. Returns an exit status. */
 	int (*run)(const void *args, char **operands, int n);
 } assay_cmd;
@@ -80,6 +82,12 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
+/* Say on standard error what was lost or wrong while reading, for commands whose output does not.
+ */
+void assay_cmd_losses(const assay_run *run);
+/* Whether the output is one of the files that were read, with a message when it is: they are
+ * mapped, and nobody means to lose them. */
+bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);
 /* Write the page of an analysed run and say how large it is; operands end with NULL. */
 bool assay_cmd_page(assay_run *run, char **operands, const char *path);
 bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,

@@ -76,13 +76,6 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 	return NULL;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 /* ------------------------------------------------------------------ HTA's names */
 
 /* HTA finds calls by their CUDA names. The names HIP has for itself, and the rule for the rest: hip
@@ -147,6 +140,21 @@ static bool write_run(const assay_run *run, const assay_writer *w, const char *p
 	return false;
 }
 
+static const char *table_path(assay_arena *a, const char *folder, assay_table_id id)
+{
+	return assay_printf(a, "%s/%s.csv", folder, assay_table_infos[id].name);
+}
+
+static bool tables_hit_input(const assay_run *run, const char *folder)
+{
+	assay_arena a = {0};
+	bool hit = assay_cmd_is_input(run, "convert", folder);
+	for (assay_table_id id = 0; !hit && id < ASSAY_T_COUNT; id++)
+		hit = assay_cmd_is_input(run, "convert", table_path(&a, folder, id));
+	assay_arena_free(&a);
+	return hit;
+}
+
 static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
 {
 	assay_arena a = {0};
@@ -155,9 +163,7 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++) {
 		if (!assay_rows(&run->part.t, &assay_table_infos[id]))
 			continue;
-		const char *path =
-			assay_printf(&a, "%s/%s.csv", folder, assay_table_infos[id].name);
-		assay_output *o = assay_output_open(path, err);
+		assay_output *o = assay_output_open(table_path(&a, folder, id), err);
 		ok = o != NULL;
 		if (!ok)
 			break;
@@ -166,6 +172,33 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	}
 	assay_arena_free(&a);
 	return ok;
+}
+
+/* Ranks keep rows of their own in viewers, but readers that go by device numbers join them. */
+static void say_joined(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	assay_map seen = {0};
+	for (size_t i = 0; i < t->gpu.n; i++)
+		*assay_map_at(&seen, assay_group_of(t, t->track.source[t->gpu.track[i]])) = 1;
+	if (seen.n > 1)
+		fprintf(stderr,
+			"assay: %zu traces go into one file; tools that take a file for a rank "
+			"will join their devices\n",
+			(size_t)seen.n);
+	assay_map_free(&seen);
+}
+
+static void say_left_out(const assay_run *run, const assay_writer *w)
+{
+	assay_arena scratch = {0};
+	const char *left = w ? assay_writer_leaves_out(w, run, &scratch) : NULL;
+	if (left)
+		fprintf(stderr, "assay: not written, for %s has no place for it: %s\n", w->name,
+			left);
+	if (w == &assay_writer_chrome)
+		say_joined(run);
+	assay_arena_free(&scratch);
 }
 
 static int convert_run(const void *args, char **operands, int n)
@@ -180,17 +213,15 @@ static int convert_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	for (int i = 0; i < n - 1; i++)
-		if (is_same_file(operands[i], out)) {
-			fprintf(stderr,
-				"assay convert: %s is an input; the output needs another name\n",
-				out);
-			return ASSAY_EXIT_USAGE;
-		}
 	assay_run *run = assay_cmd_read(operands, n - 1);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
+	if (tables ? tables_hit_input(run, out) : assay_cmd_is_input(run, "convert", out)) {
+		assay_run_free(run);
+		return ASSAY_EXIT_USAGE;
+	}
 	assay_err err = {0};
+	assay_cmd_losses(run);
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok)
 		assay_scopes(run, &(assay_scope_opts){.exact = a->exact});
@@ -199,16 +230,20 @@ static int convert_run(const void *args, char **operands, int n)
 	if (ok && a->hta)
 		alias_for_hta(run);
 	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
-	if (!ok)
-		assay_cmd_error(&err);
-	else if (err.text[0])
+	if (ok && err.text[0])
 		fprintf(stderr, "assay convert: %s\n", err.text);
+	if (ok)
+		say_left_out(run, w);
+	else
+		assay_cmd_error(&err);
 	assay_run_free(run);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
 static const assay_opt convert_opts[] = {
-	{"to", 0, ASSAY_OPT_TEXT, "FORMAT", "Format to write, when OUT's name does not say it.",
+	{"to", 0, ASSAY_OPT_TEXT, "FORMAT",
+	 "Format to write when OUT's name does not say it: chrome, perfetto, xplane, "
+	 "xplane-grouped or csv.",
 	 offsetof(struct convert_args, to)},
 	{"hta", 0, ASSAY_OPT_FLAG, NULL,
 	 "Give HIP calls their CUDA names, by which HTA finds them.",
@@ -235,24 +270,26 @@ const assay_cmd assay_cmd_convert = {
 	.details =
 		"Reads INPUTs in any format assay knows and writes them as OUT: Chrome/Kineto "
 		"JSON (.json) for\n"
-		"Perfetto, HTA and TraceLens, Perfetto's own format (.pftrace), or XPlane "
+		"Perfetto, HTA and TraceLens, Perfetto's own format (.pftrace), XPlane "
 		"(.xplane.pb) for xprof and\n"
-		"TensorBoard. A name that ends in .gz or .zst is compressed; - is standard output "
-		"and needs --to.\n"
+		"TensorBoard, or tables as CSV, one file each, in the folder OUT (a name that ends "
+		"in /, or --to csv).\n"
+		"A name that ends in .gz or .zst is compressed; - is standard output and needs "
+		"--to.\n"
 		"\n"
 		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to "
 		"xprof, --to\n"
 		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they "
 		"are.\n"
 		"\n"
-		"Everything that was read is written, times exact to the nanosecond. Added are "
-		"the waits as assay\n"
-		"resolves them: cuda_sync rows on rows of their own, arrows from the work waited "
-		"for (category\n"
-		"stream_dep), and the fields of HIP waits.\n"
+		"Everything that was read is written, times exact to the nanosecond; what the "
+		"format has no place\n"
+		"for is named on standard error. Added are the waits as assay resolves them: "
+		"cuda_sync rows on rows\n"
+		"of their own, arrows from the work waited for (category stream_dep), and the "
+		"fields of HIP waits.\n"
 		"\n"
-		"OUT appears whole or not at all: it is written beside its place and then "
-		"renamed.",
+		"OUT appears whole or not at all: it gets its name when everything is written.",
 	ASSAY_OPTS(convert_opts),
 	ASSAY_EXAMPLES(convert_examples),
 	.args_size = sizeof(struct convert_args),

@@ -1,4 +1,5 @@
 /* assay diff: two runs side by side. */
+#include <string.h>
 #include <unistd.h>
 
 #include "analyze/analyze.h"
@@ -18,6 +19,8 @@ static assay_run *read_run(char *path)
 	char *operands[] = {path, NULL};
 	assay_run *run = assay_cmd_read(operands, 1);
 	assay_err err = {0};
+	if (run)
+		assay_cmd_losses(run);
 	if (run && !assay_run_analyze(run, NULL, &err)) {
 		assay_cmd_error(&err);
 		assay_run_free(run);
@@ -33,7 +36,7 @@ static void print_diff(const assay_diff *d, const struct diff_args *args)
 		assay_diff_text(stdout, d, (size_t)args->top);
 		return;
 	}
-	assay_diff_json(&w, d);
+	assay_diff_json(&w, d, args->top ? (size_t)args->top : SIZE_MAX);
 	puts(assay_jsonw_text(&w).p);
 	assay_jsonw_free(&w);
 }
@@ -48,6 +51,11 @@ static const char *env_of(assay_arena *a, const char *operand)
 static int diff_run(const void *args, char **operands, int n)
 {
 	(void)n;
+	const struct diff_args *opts = args;
+	if (opts->json && opts->html && !strcmp(opts->html, "-")) {
+		fprintf(stderr, "assay diff: --html - and --json both want standard output\n");
+		return TROUBLE;
+	}
 	int status = TROUBLE;
 	assay_run *a = read_run(operands[0]), *b = a ? read_run(operands[1]) : NULL;
 	if (b) {
@@ -56,12 +64,11 @@ static int diff_run(const void *args, char **operands, int n)
 		const char *const env[2] = {env_of(&scratch, operands[0]),
 					    env_of(&scratch, operands[1])};
 		assay_diff_runs(&d, a, b, env);
-		const struct diff_args *opts = args;
 		status = d.same ? SAME : DIFFERENT;
-		if (!opts->html)
-			print_diff(&d, opts);
-		else if (!assay_cmd_diff_page(&d, a, b, operands, opts->html))
+		if (opts->html && !assay_cmd_diff_page(&d, a, b, operands, opts->html))
 			status = TROUBLE;
+		else if (opts->json || !opts->html)
+			print_diff(&d, opts);
 		assay_diff_free(&d);
 		assay_arena_free(&scratch);
 	}
@@ -71,10 +78,10 @@ static int diff_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt diff_opts[] = {
-	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "Kernels to list (default 20, with --json all).",
 	 offsetof(struct diff_args, top)},
 	{"html", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Write one self-contained page with both timelines instead of text.",
+	 "Write one self-contained page with both timelines instead of text; - is standard output.",
 	 offsetof(struct diff_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct diff_args, json)},
@@ -120,5 +127,6 @@ const assay_cmd assay_cmd_diff = {
 	.args_size = sizeof(struct diff_args),
 	.min_operands = 2,
 	.max_operands = 2,
+	.trouble = TROUBLE,
 	.run = diff_run,
 };

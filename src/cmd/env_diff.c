@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/envdiff.h"
@@ -178,6 +179,15 @@ static void print_text(assay_env_set *set, const assay_env_result *r, const stru
 		print_suspects(set, r);
 }
 
+/* Of a run directory, the snapshot in it. */
+static bool add_snapshot(assay_env_set *set, const char *path, assay_err *err)
+{
+	struct stat st;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		path = assay_printf(&set->arena, "%s/env.json", path);
+	return assay_env_set_add(set, path, err);
+}
+
 static int diff_run(const void *args, char **operands, int n)
 {
 	const struct diff_args *a = args;
@@ -189,10 +199,10 @@ static int diff_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay env diff: two snapshots are needed\n");
 		return EXIT_TROUBLE;
 	}
-	if (a->baseline && !assay_env_set_add(&set, a->baseline, &err))
+	if (a->baseline && !add_snapshot(&set, a->baseline, &err))
 		goto out;
 	for (int i = 0; i < n; i++)
-		if (!assay_env_set_add(&set, operands[i], &err))
+		if (!add_snapshot(&set, operands[i], &err))
 			goto out;
 	assay_env_compare(&set, a->baseline ? 0 : -1, &r);
 	if (a->json)
@@ -239,12 +249,14 @@ const assay_cmd assay_cmd_env_diff = {
 		   "version does not is told as another build. When and where a snapshot was taken "
 		   "never counts, and what only "
 		   "one side knows is counted apart.\n\n"
-		   "Reads schema 1.0, 1.1 and later, with or without our own block.\n\n"
+		   "A SNAPSHOT is a file, or a run directory with an env.json. Reads schema 1.0, "
+		   "1.1 and later, with or without our own block.\n\n"
 		   "Exit status: 0 nothing differs, 1 something does, 2 trouble.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),
 	.args_size = sizeof(struct diff_args),
 	.min_operands = 1,
 	.max_operands = -1,
+	.trouble = EXIT_TROUBLE,
 	.run = diff_run,
 };

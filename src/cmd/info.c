@@ -23,6 +23,37 @@ static void print_schema(void)
 	}
 }
 
+static void put_table(assay_jsonw *w, const assay_table_info *info)
+{
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_z(w, "name", info->name);
+	assay_jsonw_z(w, "doc", info->doc);
+	assay_jsonw_open(w, "columns", '[');
+	for (size_t c = 0; c < info->cols; c++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "name", info->col[c].name);
+		assay_jsonw_z(w, "type", type_name[info->col[c].type]);
+		assay_jsonw_z(w, "unit", *info->col[c].unit ? info->col[c].unit : NULL);
+		assay_jsonw_z(w, "doc", info->col[c].doc);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
+}
+
+static void print_schema_json(void)
+{
+	assay_jsonw w = {0};
+	assay_jsonw_open(&w, NULL, '{');
+	assay_jsonw_open(&w, "tables", '[');
+	for (size_t t = 0; t < ASSAY_T_COUNT; t++)
+		put_table(&w, &assay_table_infos[t]);
+	assay_jsonw_close(&w, ']');
+	assay_jsonw_close(&w, '}');
+	puts(assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+}
+
 /* First start and last end; of telemetry, which may run on another clock, only when there is
  * nothing else. */
 static bool time_range(const assay_run *run, int64_t *first, int64_t *last)
@@ -68,9 +99,11 @@ static void print_sources(const assay_run *run, assay_arena *a)
 	char x[ASSAY_FMT], y[ASSAY_FMT], z[ASSAY_FMT];
 	for (size_t i = 0; i < s->n; i++) {
 		printf("%s\n", assay_fmt_safe(a, assay_text(run, s->path[i])));
-		printf("  format %s, %s, %s on disk, %s of text, %s records\n",
+		bool pipe = !s->file_bytes[i];
+		printf("  format %s, %s, %s%s, %s of text, %s records\n",
 		       assay_z(run, s->format[i]), assay_z(run, s->packing[i]),
-		       assay_fmt_bytes(x, s->file_bytes[i]), assay_fmt_bytes(y, s->text_bytes[i]),
+		       pipe ? "from a pipe" : assay_fmt_bytes(x, s->file_bytes[i]),
+		       pipe ? "" : " on disk", assay_fmt_bytes(y, s->text_bytes[i]),
 		       assay_fmt_count(z, s->records[i]));
 		if (s->rank[i] >= 0)
 			printf("  rank %d of %d\n", s->rank[i], s->world[i]);
@@ -144,6 +177,28 @@ static void put_sources(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_u64(w, "file_bytes", s->file_bytes[i]);
 		assay_jsonw_u64(w, "text_bytes", s->text_bytes[i]);
 		assay_jsonw_u64(w, "records", s->records[i]);
+		if (s->rank[i] >= 0) {
+			assay_jsonw_i64(w, "rank", s->rank[i]);
+			assay_jsonw_i64(w, "world", s->world[i]);
+		}
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_devices(assay_jsonw *w, const assay_run *run)
+{
+	const assay_device_table *d = &run->part.t.device;
+	assay_jsonw_open(w, "devices", '[');
+	for (size_t i = 0; i < d->n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_i64(w, "device", d->id[i]);
+		assay_jsonw_str(w, "name", assay_text(run, d->name[i]));
+		assay_jsonw_z(w, "arch", d->arch[i] ? assay_z(run, d->arch[i]) : NULL);
+		if (d->memory[i] >= 0)
+			assay_jsonw_i64(w, "memory_bytes", d->memory[i]);
+		else
+			assay_jsonw_null(w, "memory_bytes");
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -179,6 +234,7 @@ static void print_json(const assay_run *run)
 		assay_jsonw_i64(&w, "first_ns", first);
 		assay_jsonw_i64(&w, "last_ns", last);
 	}
+	put_devices(&w, run);
 	put_streams(&w, run);
 	assay_jsonw_open(&w, "tables", '{');
 	for (size_t t = 0; t < ASSAY_T_COUNT; t++)
@@ -197,6 +253,10 @@ static void print_json(const assay_run *run)
 		if (run->part.issues[i])
 			assay_jsonw_u64(&w, assay_issue_infos[i].id, run->part.issues[i]);
 	assay_jsonw_close(&w, '}');
+	assay_jsonw_open(&w, "warnings", '[');
+	for (size_t i = 0; i < run->part.t.warning.n; i++)
+		assay_jsonw_str(&w, NULL, assay_text(run, run->part.t.warning.text[i]));
+	assay_jsonw_close(&w, ']');
 	assay_jsonw_close(&w, '}');
 	puts(assay_jsonw_text(&w).p);
 	assay_jsonw_free(&w);
@@ -205,8 +265,13 @@ static void print_json(const assay_run *run)
 static int info_run(const void *args, char **operands, int n)
 {
 	const struct info_args *a = args;
+	if (a->schema && n) {
+		fprintf(stderr,
+			"assay info: --schema is of no input; what is in one comes without\n");
+		return ASSAY_EXIT_USAGE;
+	}
 	if (a->schema) {
-		print_schema();
+		(a->json ? print_schema_json : print_schema)();
 		return ASSAY_EXIT_OK;
 	}
 	if (!n) {

@@ -1,5 +1,7 @@
 /* What every command that reads inputs does first. */
 #include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +55,47 @@ static void name_broken(const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
+void assay_cmd_losses(const assay_run *run)
+{
+	char n[ASSAY_FMT];
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (run->part.issues[i] && strcmp(assay_issue_infos[i].severity, "info") &&
+		    i != ASSAY_ISSUE_broken_file) /* named when it was met */
+			fprintf(stderr, "assay: met while reading: %s %s\n",
+				assay_fmt_count(n, run->part.issues[i]), assay_issue_infos[i].text);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
+{
+	const assay_source_table *s = &run->part.t.source;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_same_file(assay_z(run, s->path[i]), out)) {
+			fprintf(stderr, "assay %s: %s is an input; the output needs another name\n",
+				cmd, out);
+			return true;
+		}
+	return false;
+}
+
+/* Ranks of a job are different files. */
+static void name_twins(char **operands, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < i; k++)
+			if (is_same_file(operands[k], operands[i])) {
+				fprintf(stderr, "assay: %s is given twice, and counted twice\n",
+					operands[i]);
+				break;
+			}
+}
+
 assay_run *assay_cmd_read(char **operands, int n)
 {
 	struct progress p = {now_ms(), 0};
@@ -65,6 +108,7 @@ assay_run *assay_cmd_read(char **operands, int n)
 	bool ok = assay_read_paths(run, operands, (size_t)n, &err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
+	name_twins(operands, n);
 	if (ok)
 		name_broken(run);
 	else

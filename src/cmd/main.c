@@ -15,6 +15,15 @@ static int usage(FILE *out)
 	return out == stdout ? ASSAY_EXIT_OK : ASSAY_EXIT_USAGE;
 }
 
+/* A full disk or a closed pipe must not look like an answer. */
+static int finish(int status, int trouble)
+{
+	if ((!fflush(stdout) && !ferror(stdout)) || status >= trouble || errno == EPIPE)
+		return status;
+	fprintf(stderr, "assay: cannot write the output: %s\n", strerror(errno));
+	return trouble;
+}
+
 static int run_command(const assay_cmd *cmd, int argc, char **argv)
 {
 	assay_arena a = {0};
@@ -24,12 +33,7 @@ static int run_command(const assay_cmd *cmd, int argc, char **argv)
 	if (assay_opts_parse(cmd, argc, argv, args, operands, &n, &status))
 		status = cmd->run(args, operands, n);
 	assay_arena_free(&a);
-	/* a full disk or a closed pipe must not look like success */
-	if ((fflush(stdout) || ferror(stdout)) && status == ASSAY_EXIT_OK && errno != EPIPE) {
-		fprintf(stderr, "assay: cannot write the output: %s\n", strerror(errno));
-		status = ASSAY_EXIT_FAIL;
-	}
-	return status;
+	return finish(status, cmd->trouble ? cmd->trouble : ASSAY_EXIT_FAIL);
 }
 
 int main(int argc, char **argv)
@@ -37,9 +41,9 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return usage(stderr);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
-		return printf("assay %s\n", ASSAY_VERSION) < 0;
+		return finish(printf("assay %s\n", ASSAY_VERSION) < 0, ASSAY_EXIT_FAIL);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return usage(stdout);
+		return finish(usage(stdout), ASSAY_EXIT_FAIL);
 	int used;
 	const assay_cmd *cmd = assay_cmd_find(argv + 1, argc - 1, &used);
 	if (cmd)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/test.h"
 
@@ -66,6 +68,8 @@ static bool set_value(const assay_opt *o, const char *value, void *args)
 		return true;
 	case ASSAY_OPT_INT:
 		return assay_str_i64(assay_str_of(value), num) && *num >= 0;
+	case ASSAY_OPT_COUNT:
+		return assay_str_i64(assay_str_of(value), num) && *num >= 1;
 	case ASSAY_OPT_TIME:
 		return parse_time(value, num);
 	case ASSAY_OPT_LIST:
@@ -148,6 +152,45 @@ bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, c
 	return true;
 }
 
+enum { HELP_WIDTH = 100, HELP_NARROW = 60, HELP_INDENT = 32 };
+
+static size_t help_width(FILE *out)
+{
+	struct winsize size;
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || !size.ws_col)
+		return HELP_WIDTH;
+	return size.ws_col > HELP_WIDTH    ? HELP_WIDTH
+	       : size.ws_col < HELP_NARROW ? HELP_NARROW
+					   : size.ws_col;
+}
+
+/* Words flow into lines; an empty line stays. column: where the first line begins. */
+static void print_flowed(FILE *out, const char *text, size_t indent, size_t column)
+{
+	size_t width = help_width(out);
+	bool first = true;
+	while (*text) {
+		size_t gap = strspn(text, " \n");
+		bool paragraph = gap > 1 && text[0] == '\n' && text[1] == '\n';
+		text += gap;
+		size_t n = strcspn(text, " \n");
+		if (!n)
+			break;
+		if (paragraph || (!first && column + 1 + n > width)) {
+			fprintf(out, "%s\n%*s", paragraph ? "\n" : "", (int)indent, "");
+			column = indent;
+		} else if (!first) {
+			fputc(' ', out);
+			column++;
+		}
+		fwrite(text, 1, n, out);
+		column += n;
+		text += n;
+		first = false;
+	}
+	fputc('\n', out);
+}
+
 static void print_option(const assay_opt *o, FILE *out)
 {
 	char left[64];
@@ -156,16 +199,21 @@ static void print_option(const assay_opt *o, FILE *out)
 		snprintf(letter, sizeof letter, "-%c, ", o->letter);
 	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name,
 		 o->type == ASSAY_OPT_FLAG ? "" : " ", o->type == ASSAY_OPT_FLAG ? "" : o->value);
-	fprintf(out, strlen(left) > 28 ? "  %s\n%32s%s\n" : "  %-28s%s%s\n", left,
-		strlen(left) > 28 ? "" : "  ", o->help);
+	if (strlen(left) > HELP_INDENT - 4)
+		fprintf(out, "  %s\n%*s", left, HELP_INDENT, "");
+	else
+		fprintf(out, "  %-*s  ", HELP_INDENT - 4, left);
+	print_flowed(out, o->help, HELP_INDENT, HELP_INDENT);
 }
 
 void assay_help_print(const assay_cmd *cmd, FILE *out)
 {
 	fprintf(out, "usage: assay %s%s%s%s\n\n%s.\n", cmd->name, cmd->n_opts ? " [options]" : "",
 		*cmd->args ? " " : "", cmd->args, cmd->about);
-	if (cmd->details)
-		fprintf(out, "\n%s\n", cmd->details);
+	if (cmd->details) {
+		fputc('\n', out);
+		print_flowed(out, cmd->details, 0, 0);
+	}
 	if (cmd->n_opts)
 		fprintf(out, "\noptions:\n");
 	for (size_t i = 0; i < cmd->n_opts; i++)
@@ -186,7 +234,7 @@ struct test_args {
 static const assay_opt test_opts[] = {
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "", offsetof(struct test_args, json)},
 	{"like", 0, ASSAY_OPT_TEXT, "hta|goblin", "", offsetof(struct test_args, like)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "", offsetof(struct test_args, top)},
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "", offsetof(struct test_args, top)},
 	{"min", 0, ASSAY_OPT_TIME, "TIME", "", offsetof(struct test_args, min)},
 	{"each", 0, ASSAY_OPT_LIST, "WORD", "", offsetof(struct test_args, each)},
 };

@@ -55,6 +55,8 @@ bool assay_cmd_page(assay_run *run, char **operands, const char *path)
 {
 	assay_arena scratch = {0};
 	notes found = {0};
+	if (assay_cmd_is_input(run, "report", path))
+		return false;
 	for (; *operands; operands++)
 		find_notes(&found, &scratch, *operands);
 	assay_scopes(run, NULL);
@@ -70,6 +72,8 @@ bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, cha
 {
 	assay_arena scratch = {0};
 	notes of_a = {0}, of_b = {0};
+	if (assay_cmd_is_input(a, "diff", path) || assay_cmd_is_input(b, "diff", path))
+		return false;
 	find_notes(&of_a, &scratch, operands[0]);
 	find_notes(&of_b, &scratch, operands[1]);
 	assay_scopes(a, NULL);

@@ -88,6 +88,7 @@ static int path_run(const void *args, char **operands, int n)
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
+	assay_cmd_losses(run);
 	bool ok = assay_run_analyze(run, NULL, &err) &&
 		  (hta ? path_hta(run, a, &err) : path_native(run, a, step, &err));
 	if (!ok)
@@ -107,7 +108,7 @@ static const assay_opt path_opts[] = {
 	 "may "
 	 "be given several times, the first that matches counts.",
 	 offsetof(struct path_args, what_if)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "Rows of each table (default 10).",
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "Rows of each table (default 10).",
 	 offsetof(struct path_args, top)},
 	{"like", 0, ASSAY_OPT_TEXT, "native|hta",
 	 "Compute Holistic Trace Analysis's critical path by its own rules (default native).",

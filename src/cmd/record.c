@@ -47,7 +47,8 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 		strftime(name, sizeof name, "assay-%Y%m%d-%H%M%S", &tm);
 		out = name;
 	}
-	if (mkdir(out, 0777) < 0 && errno != EEXIST)
+	r->made = mkdir(out, 0777) == 0;
+	if (!r->made && errno != EEXIST)
 		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", out, strerror(errno));
 	if (!realpath(out, path))
 		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", out, strerror(errno));
@@ -236,6 +237,31 @@ static bool telemetry_period(const char *text, int64_t *ns)
 	return true;
 }
 
+enum set_type { SET_NUMBER, SET_FLAG, SET_TEXT };
+
+/* KEY=VALUE of --set: the recorder itself passes over what it does not know. */
+static bool is_setting(const char *text)
+{
+	static const struct {
+		const char *key;
+		enum set_type type;
+	} keys[] = {
+		{"flush", SET_NUMBER},   {"ring", SET_NUMBER}, {"buffer", SET_NUMBER},
+		{"no_driver", SET_FLAG}, {"no_api", SET_FLAG}, {"no_nodes", SET_FLAG},
+		{"skip", SET_TEXT},      {"rings", SET_TEXT},
+	};
+	assay_str value = assay_str_of(text), key = assay_str_cut(&value, '=');
+	uint64_t n;
+	if (!strchr(text, '=') || strchr(text, ';'))
+		return false;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
+		if (assay_str_is(key, keys[i].key))
+			return keys[i].type == SET_TEXT ||
+			       (assay_str_u64(value, &n) && n <= UINT32_MAX &&
+				(keys[i].type == SET_NUMBER || n <= 1));
+	return false;
+}
+
 static bool step_ranges(const char *text)
 {
 	assay_step_choice choice;
@@ -255,6 +281,17 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
 		r->telemetry = assay_sampler_stop(sampler);
 	assay_vec_free(&env);
 	return ok;
+}
+
+/* A command that could not be started leaves nothing, so that the next try may use the same name.
+ */
+static void forget(recording *r)
+{
+	static const char *const files[] = {"run.json", "env.json", "telemetry.csv"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
+		unlink(assay_printf(&r->arena, "%s/%s", r->dir, files[i]));
+	if (r->made)
+		rmdir(r->dir);
 }
 
 static int fail(const assay_err *err, int status)
@@ -278,7 +315,7 @@ static int finish(recording *r, const struct args *a)
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
 	if (!a->a.quiet)
-		assay_record_summary(r, run);
+		assay_record_summary(r, &a->a, run);
 	assay_run_free(run);
 	return r->status;
 }
@@ -300,6 +337,12 @@ static int record_run(const void *args, char **operands, int n)
 			a->a.steps_from);
 		return ASSAY_EXIT_USAGE;
 	}
+	for (size_t i = 0; i < a->set.n; i++)
+		if (!is_setting(a->set.item[i])) {
+			fprintf(stderr, "assay record: '%s' is not a value for --set (KEY=VALUE)\n",
+				a->set.item[i]);
+			return ASSAY_EXIT_USAGE;
+		}
 	if (!make_dir(&r, a->a.out, &err)) {
 		assay_arena_free(&r.arena);
 		return fail(&err, err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL);
@@ -313,9 +356,10 @@ static int record_run(const void *args, char **operands, int n)
 	int status = ASSAY_EXIT_FAIL;
 	if (!assay_record_write(&r, &a->a, NULL, &err))
 		status = fail(&err, ASSAY_EXIT_FAIL);
-	else if (!run_command(&r, a, period, &err))
+	else if (!run_command(&r, a, period, &err)) {
 		status = fail(&err, 127);
-	else
+		forget(&r);
+	} else
 		status = finish(&r, a);
 	if (strcmp(r.rings, r.dir))
 		rmdir(r.rings); /* stays while a process still records */
@@ -335,10 +379,11 @@ static const assay_opt opts[] = {
 	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Take telemetry that another tool writes meanwhile into the run.", AT(a.telemetry_file)},
-	{"delay", 0, ASSAY_OPT_TIME, "TIME", "Record nothing for so long after the start.",
+	{"delay", 0, ASSAY_OPT_TIME, "TIME",
+	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",
 	 AT(a.delay)},
-	{"duration", 0, ASSAY_OPT_TIME, "TIME", "Record for so long only; the command runs on.",
-	 AT(a.duration)},
+	{"duration", 0, ASSAY_OPT_TIME, "TIME",
+	 "Record for so long only, such as 20s; the command runs on.", AT(a.duration)},
 	{"only-range", 0, ASSAY_OPT_TEXT, "NAME",
 	 "Record GPU work and calls inside ranges of that name only.", AT(a.only_range)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",

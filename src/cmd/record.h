@@ -15,6 +15,7 @@ typedef struct record_args {
 typedef struct recording {
 	assay_arena arena;
 	const char *dir;   /* absolute */
+	bool made;         /* dir was not there before */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
 	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
@@ -44,6 +45,6 @@ void assay_record_env(const char *dir);
 bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
 			assay_err *err);
 /* One screen on stderr: what was recorded, lost, and the next command to type. */
-void assay_record_summary(const recording *r, const assay_run *run);
+void assay_record_summary(const recording *r, const record_args *a, const assay_run *run);
 
 #endif

@@ -180,12 +180,27 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 		fprintf(stderr, "  nothing was lost\n");
 }
 
-void assay_record_summary(const recording *r, const assay_run *run)
+/* A trace without work: what was asked for explains it, or the command did nothing. */
+static void print_why_empty(const recording *r, const record_args *a)
+{
+	fprintf(stderr, "  no GPU work was recorded");
+	if (a->delay && r->stop_boot - r->start_boot < a->delay)
+		fprintf(stderr, ": the command ended before the delay was over");
+	else if (a->only_range)
+		fprintf(stderr, ": none lies in a range named '%s'", a->only_range);
+	else if (a->delay || a->duration)
+		fprintf(stderr, ": the command did none in that time");
+	fprintf(stderr, "\n");
+}
+
+void assay_record_summary(const recording *r, const record_args *a, const assay_run *run)
 {
 	tally n = count_rows(run);
 	fprintf(stderr, "\nassay: recorded %.2f s into %s\n",
 		(double)(r->stop_boot - r->start_boot) / 1e9, r->dir);
 	print_rows(r, run, &n);
+	if (n.processes && !run->part.t.gpu.n)
+		print_why_empty(r, a);
 	if (r->signal)
 		fprintf(stderr, "  the command was ended by signal %d; what it recorded is kept\n",
 			r->signal);

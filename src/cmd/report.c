@@ -70,12 +70,13 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
 {
+	if (precision)
+		fprintf(stderr, "assay report: only --like goblin uses a precision so far\n");
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
-				  .precision = precision,
 				  .top = (uint32_t)a->top,
 				  .steps_from = a->steps_from};
 	assay_err err = {0};
@@ -133,48 +134,92 @@ static int like_tracelens(const struct report_args *a, const char *precision, ch
 	return print_like(a, operands, n, assay_like_tracelens);
 }
 
+enum {
+	STEPS = 1,
+	STEPS_FROM = 2,
+	TOP = 4,
+	HTML = 8,
+	PRECISION = 16,
+	CONFIG = 32,
+};
+
 /* Other tools' definitions, by the value of --like; the first is ours. */
-static const struct {
+static const struct like {
 	const char *name;
 	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
-} likes[] = {{"native", report_native},
-	     {"goblin", like_goblin},
-	     {"hta", like_hta},
-	     {"tracelens", like_tracelens}};
+	unsigned takes; /* options that mean something to it */
+} likes[] = {
+	{"native", report_native, STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG},
+	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
+	{"hta", like_hta, 0},
+	{"tracelens", like_tracelens, 0},
+};
+
+/* An option that would change nothing is refused: silence would say that it was obeyed. */
+static bool options_fit(const struct report_args *a, const struct like *like)
+{
+	const struct {
+		const char *name;
+		bool given;
+		unsigned bit;
+	} options[] = {
+		{"steps", a->steps, STEPS},
+		{"steps-from", a->steps_from, STEPS_FROM},
+		{"top", a->top, TOP},
+		{"html", a->html, HTML},
+		{"precision", a->precision, PRECISION},
+		{"config", a->config, CONFIG},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
+		if (options[i].given && !(like->takes & options[i].bit)) {
+			fprintf(stderr, "assay report: --%s means nothing to --like %s\n",
+				options[i].name, like->name);
+			return false;
+		}
+	if (a->json && a->html && !strcmp(a->html, "-")) {
+		fprintf(stderr, "assay report: --html - and --json both want standard output\n");
+		return false;
+	}
+	return true;
+}
 
 static int report_run(const void *args, char **operands, int n)
 {
 	const struct report_args *a = args;
+	const struct like *like = likes;
+	while (a->like && strcmp(like->name, a->like))
+		like++;
+	if (!options_fit(a, like))
+		return ASSAY_EXIT_USAGE;
 	assay_arena arena = {0};
 	const char *precision = a->precision;
 	int status = ASSAY_EXIT_FAIL;
 	if (precision || !a->config || (precision = config_precision(a->config, &arena)))
-		for (size_t i = 0; i < ASSAY_COUNT_OF(likes); i++)
-			if (!strcmp(likes[i].name, a->like ? a->like : "native"))
-				status = likes[i].run(a, precision, operands, n);
+		status = like->run(a, precision, operands, n);
 	assay_arena_free(&arena);
 	return status;
 }
 
 static const assay_opt report_opts[] = {
-	{"steps", 0, ASSAY_OPT_INT, "N", "Number of steps when the input has no step markers.",
+	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name; as the "
 	 "recording was told, else auto.",
 	 offsetof(struct report_args, steps_from)},
 	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
-	 "Precision the run was meant to use.", offsetof(struct report_args, precision)},
+	 "With --like goblin: precision the run was meant to use.",
+	 offsetof(struct report_args, precision)},
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Workload description (JSON) to take the precision from.",
+	 "With --like goblin: workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
 	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
 	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "Kernels to list (default 20).",
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
 	{"html", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Write one self-contained page with a timeline instead of text.",
+	 "Write one self-contained page with a timeline instead of text; - is standard output.",
 	 offsetof(struct report_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct report_args, json)},

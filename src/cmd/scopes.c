@@ -120,6 +120,20 @@ static void show_timeline(assay_run *run, const struct scopes_args *a)
 	assay_jsonw_free(&w);
 }
 
+/* One output at a time, and only options that it uses. */
+static bool options_fit(const struct scopes_args *a)
+{
+	const char *wrong = a->folded && a->json       ? "--folded and --json"
+			    : a->timeline && a->folded ? "--timeline and --folded"
+			    : a->timeline && a->by     ? "--timeline and --by"
+			    : a->timeline && a->step   ? "--timeline and --step"
+			    : a->timeline && a->depth  ? "--timeline and --depth"
+						       : NULL;
+	if (wrong)
+		fprintf(stderr, "assay scopes: %s do not go together\n", wrong);
+	return !wrong;
+}
+
 static int scopes_run(const void *args, char **operands, int n)
 {
 	const struct scopes_args *a = args;
@@ -128,6 +142,8 @@ static int scopes_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay scopes: '%s' is not a step number\n", a->step);
 		return ASSAY_EXIT_USAGE;
 	}
+	if (!options_fit(a))
+		return ASSAY_EXIT_USAGE;
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
@@ -153,9 +169,9 @@ static const assay_opt scopes_opts[] = {
 	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance",
 	 "Join invocations by their path, by their name alone, or not at all (default path).",
 	 offsetof(struct scopes_args, by)},
-	{"depth", 'd', ASSAY_OPT_INT, "N", "Levels to show (default all).",
+	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
 	 offsetof(struct scopes_args, depth)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "Children to show of each scope (default 20).",
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "Children to show of each scope (default 20).",
 	 offsetof(struct scopes_args, top)},
 	{"step", 0, ASSAY_OPT_TEXT, "N", "Only what was launched in the step of this number.",
 	 offsetof(struct scopes_args, step)},

@@ -73,7 +73,7 @@ static chosen choose(assay_run *run, const struct waits_args *a, int64_t stream,
 /* ------------------------------------------------------------------ summary */
 
 typedef struct summary {
-	uint64_t waits, resolved, by_class[ASSAY_WAIT_CLASS_COUNT];
+	uint64_t waits, all, resolved, by_class[ASSAY_WAIT_CLASS_COUNT];
 	int64_t blocked, delayed;
 } summary;
 
@@ -99,7 +99,7 @@ static int64_t total_delayed(const assay_wait_table *w, const chosen *c)
 static summary sum_up(const assay_run *run, const chosen *c)
 {
 	const assay_wait_table *w = &run->part.t.wait;
-	summary s = {.waits = c->n, .delayed = total_delayed(w, c)};
+	summary s = {.waits = c->n, .all = w->n, .delayed = total_delayed(w, c)};
 	for (size_t k = 0; k < c->n; k++) {
 		uint32_t i = c->row[k];
 		s.resolved += is_resolved(w, i);
@@ -245,8 +245,10 @@ static void print_notes(assay_run *run, uint32_t i)
 static void print_summary(const summary *s)
 {
 	char a[ASSAY_FMT], b[ASSAY_FMT];
-	printf("%s wait%s, %s resolved (", assay_fmt_count(a, s->waits), s->waits == 1 ? "" : "s",
-	       assay_fmt_count(b, s->resolved));
+	printf("%s", assay_fmt_count(a, s->waits));
+	if (s->waits != s->all)
+		printf(" of %s", assay_fmt_count(a, s->all));
+	printf(" wait%s, %s resolved (", s->all == 1 ? "" : "s", assay_fmt_count(b, s->resolved));
 	const char *sep = "";
 	for (int c = 0; c < ASSAY_WAIT_CLASS_COUNT; c++) {
 		if (!s->by_class[c])
@@ -361,6 +363,7 @@ static void print_json(assay_run *run, const chosen *c, const summary *s, size_t
 	assay_jsonw_close(&j, ']');
 	assay_jsonw_open(&j, "summary", '{');
 	assay_jsonw_u64(&j, "waits", s->waits);
+	assay_jsonw_u64(&j, "all_waits", s->all);
 	assay_jsonw_u64(&j, "resolved", s->resolved);
 	assay_jsonw_open_flat(&j, "by_class", '{');
 	for (int k = 0; k < ASSAY_WAIT_CLASS_COUNT; k++)
@@ -396,6 +399,7 @@ static int waits_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
 	int status = ASSAY_EXIT_OK;
+	assay_cmd_losses(run);
 	if (!assay_run_analyze(run, NULL, &err)) {
 		assay_cmd_error(&err);
 		status = ASSAY_EXIT_FAIL;
@@ -418,14 +422,15 @@ static const assay_opt waits_opts[] = {
 	 offsetof(struct waits_args, stream)},
 	{"thread", 0, ASSAY_OPT_TEXT, "N", "Only waits that this thread called.",
 	 offsetof(struct waits_args, thread)},
-	{"min", 0, ASSAY_OPT_TIME, "TIME", "Only waits that lost at least this, such as 100us.",
+	{"min", 0, ASSAY_OPT_TIME, "TIME",
+	 "Only waits that lost at least this, such as 100us; a bare number is ms.",
 	 offsetof(struct waits_args, min)},
 	{"unresolved", 0, ASSAY_OPT_FLAG, NULL, "Only waits whose producer is not known.",
 	 offsetof(struct waits_args, unresolved)},
 	{"handles", 0, ASSAY_OPT_FLAG, NULL,
 	 "Resolve by event handles and order of calls alone, to check one way against the other.",
 	 offsetof(struct waits_args, handles)},
-	{"top", 'n', ASSAY_OPT_INT, "N", "Waits to list (default 20, with --json all).",
+	{"top", 'n', ASSAY_OPT_COUNT, "N", "Waits to list (default 20, with --json all).",
 	 offsetof(struct waits_args, top)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct waits_args, json)},

@@ -75,6 +75,46 @@ static void list_files(struct reading *r, const char *dir, int depth)
 	closedir(d);
 }
 
+static assay_str folder_of(assay_str path)
+{
+	while (path.n && path.p[path.n - 1] != '/')
+		path.n--;
+	return path;
+}
+
+/* JAX puts the same profile beside its XPlane file as JSON: <host>.trace.json.gz, and
+ * perfetto_trace.json.gz when asked for. */
+static bool is_copy_of(assay_str path, assay_str xplane)
+{
+	static const char *const ends[] = {".trace.json.gz", ".trace.json"};
+	assay_str folder = folder_of(path), stem = xplane;
+	if (!assay_str_ends(xplane, ".xplane.pb") || !assay_str_eq(folder, folder_of(xplane)))
+		return false;
+	stem.n -= strlen(".xplane.pb");
+	assay_str name = {path.p + folder.n, path.n - folder.n};
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (assay_str_ends(path, ends[i]) &&
+		    assay_str_eq(stem, (assay_str){path.p, path.n - strlen(ends[i])}))
+			return true;
+	return assay_str_is(name, "perfetto_trace.json.gz");
+}
+
+static void drop_copies(struct reading *r, size_t first)
+{
+	size_t kept = first;
+	for (size_t i = first; i < r->file.n; i++) {
+		bool copy = false;
+		for (size_t k = first; k < r->file.n && !copy; k++)
+			copy = is_copy_of(assay_str_of(r->file.p[i].path),
+					  assay_str_of(r->file.p[k].path));
+		if (copy)
+			assay_count(&r->run->part, ASSAY_ISSUE_copied_file, 1);
+		else
+			r->file.p[kept++] = r->file.p[i];
+	}
+	r->file.n = kept;
+}
+
 static bool add_path(struct reading *r, const char *path, assay_err *err)
 {
 	struct stat st = {0};
@@ -92,6 +132,7 @@ static bool add_path(struct reading *r, const char *path, assay_err *err)
 		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
 				  path);
 	qsort(r->file.p + first, r->file.n - first, sizeof *r->file.p, by_name);
+	drop_copies(r, first);
 	return true;
 }
 
@@ -333,6 +374,18 @@ static void remove_ranks(assay_arena *a, const char *dir)
 	for (int r = 0; r < 7; r++)
 		remove(assay_printf(a, "%s/rank%d.json", dir, r));
 	remove(dir);
+}
+
+TEST(json_beside_its_xplane_file_is_a_copy)
+{
+	assay_str xplane = ASSAY_S("run/vm.xplane.pb");
+	CHECK(is_copy_of(ASSAY_S("run/vm.trace.json.gz"), xplane));
+	CHECK(is_copy_of(ASSAY_S("run/perfetto_trace.json.gz"), xplane));
+	CHECK(!is_copy_of(ASSAY_S("run/other.trace.json.gz"), xplane));
+	CHECK(!is_copy_of(ASSAY_S("run2/vm.trace.json.gz"), xplane));
+	CHECK(!is_copy_of(xplane, xplane));
+	CHECK(!is_copy_of(ASSAY_S("run/vm.trace.json.gz"), ASSAY_S("run/vm.trace.json.gz")));
+	return 0;
 }
 
 /* A hash of every value of every table, strings by their text. */

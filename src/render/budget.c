@@ -23,7 +23,7 @@ static void put_seconds(assay_jsonw *w, const assay_run *run, const char *name)
 		assay_jsonw_f64(w, name, b->value[r] * 1e-9);
 }
 
-/* Memory headroom is capacity: it is in GB in the full budget, never seconds here. */
+/* Memory headroom is capacity: it is in GiB in the full budget, never seconds here. */
 void assay_waste_json(assay_jsonw *w, const assay_run *run)
 {
 	static const char *const names[] = {
@@ -90,7 +90,7 @@ static void print_bucket(assay_page *p, uint32_t r, int64_t window)
 	if (b->state[r] == ASSAY_STATE_UNKNOWN)
 		fprintf(p->out, "%10s %7s", "unknown", "");
 	else if (b->total[r] < 0)
-		fprintf(p->out, "%7.1f %s %7s", b->value[r], assay_z(p->run, b->unit[r]), "");
+		fprintf(p->out, "%6.1f %s %7s", b->value[r], assay_z(p->run, b->unit[r]), "");
 	else
 		fprintf(p->out, "%10s %6.1f%%", assay_fmt_time(time, (int64_t)(b->value[r] + 0.5)),
 			assay_percent(b->total[r], window));

@@ -119,7 +119,7 @@ static void put_env(assay_jsonw *w, const assay_diff *d)
 	assay_jsonw_close(w, '}');
 }
 
-void assay_diff_json(assay_jsonw *w, const assay_diff *d)
+void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 {
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "assay", ASSAY_VERSION);
@@ -138,7 +138,8 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d)
 	put_deltas(w, "idle_causes", d->causes.p, d->causes.n, NOTHING);
 	put_deltas(w, "waits", d->waits.p, d->waits.n, COUNTS | RESOLVED);
 	put_deltas(w, "families", d->families.p, d->families.n, CHANGE | COUNTS);
-	put_deltas(w, "kernels", d->kernels.p, d->kernels.n, CHANGE | COUNTS);
+	put_deltas(w, "kernels", d->kernels.p, top < d->kernels.n ? top : d->kernels.n,
+		   CHANGE | COUNTS);
 	put_switches(w, d);
 	put_facts(w, d);
 	put_env(w, d);
@@ -184,9 +185,26 @@ static void print_median(FILE *out, const assay_diff *d)
 			time_text(x, d->spread[0]), time_text(y, d->spread[1]));
 }
 
-static bool is_known(const assay_delta *d)
+static const char *unit_text(char buf[ASSAY_FMT], double v, const char *unit)
 {
-	return !isnan(d->a) || !isnan(d->b);
+	if (isnan(v))
+		return "unknown";
+	snprintf(buf, ASSAY_FMT, "%.1f %s", v, unit);
+	return buf;
+}
+
+/* Capacity is not time, and never judged. */
+static void print_capacity(FILE *out, const assay_delta *d)
+{
+	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT];
+	double change = assay_delta_change(d);
+	bool known = !isnan(change);
+	fprintf(out, "  %10s %10s %c%10s  %-6s  %s\n", unit_text(a, d->a, d->unit),
+		unit_text(b, d->b, d->unit),
+		!known       ? ' '
+		: change < 0 ? '-'
+			     : '+',
+		known ? unit_text(c, fabs(change), d->unit) : "-", known ? "" : "-", d->name);
 }
 
 static void print_budget(FILE *out, const assay_diff *d)
@@ -195,14 +213,10 @@ static void print_budget(FILE *out, const assay_diff *d)
 		fprintf(out, "\nWaste budget, per step\n");
 	for (size_t i = 0; i < d->budget.n; i++) {
 		const assay_delta *x = &d->budget.p[i];
-		if (!x->unit)
-			print_delta(out, x, x->name);
-		else if (!is_known(x))
-			fprintf(out, "  %10s %10s %11s  %-6s  %s\n", "unknown", "unknown", "-", "-",
-				x->name);
+		if (x->unit)
+			print_capacity(out, x);
 		else
-			fprintf(out, "  %7.1f %s %7.1f %s %+8.1f %s  %-6s  %s\n", x->a, x->unit,
-				x->b, x->unit, assay_delta_change(x), x->unit, "", x->name);
+			print_delta(out, x, x->name);
 	}
 }
 
@@ -231,7 +245,7 @@ static void print_kernels(FILE *out, const assay_diff *d, size_t top)
 		const assay_delta *k = &d->kernels.p[i];
 		if (!assay_delta_change(k))
 			break;
-		const char *name = assay_fmt_kernel(&scratch, assay_str_of(k->name), NAME_WIDTH);
+		const char *name = assay_kernel_label(&scratch, assay_str_of(k->name), NAME_WIDTH);
 		print_delta(out, k,
 			    assay_printf(&scratch, "%s%s (%.4g -> %.4g per step)",
 					 !k->counts[0]   ? "added: "

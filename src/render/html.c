@@ -5,11 +5,11 @@
  * document with textContent. Nothing else of an input is written. */
 #include "render/html.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "assets.h"
+#include "base/output.h"
 #include "base/test.h"
 #include "render/html_page.h"
 #include "render/report.h"
@@ -86,8 +86,8 @@ static void put_sources(assay_jsonw *w, const assay_page *p)
 		assay_jsonw_str(w, "format", assay_text(p->run, s->format[i]));
 		assay_jsonw_i64(w, "rank", s->rank[i]);
 		assay_jsonw_i64(w, "world", s->world[i]);
-		assay_jsonw_z(w, "clock", assay_page_clock_name[p->source[i].clock]);
-		assay_jsonw_i64(w, "zone_ns", p->source[i].zone);
+		assay_jsonw_z(w, "clock", assay_clock_name[p->clocks.source[i].clock]);
+		assay_jsonw_i64(w, "zone_ns", p->clocks.source[i].zone);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -145,7 +145,7 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note
 {
 	p->index.compact = true;
 	assay_jsonw_open(&p->index, NULL, '[');
-	assay_page_clocks(p);
+	assay_clocks_find(&p->clocks, p->run, &p->scratch); /* the others need page times */
 	assay_page_lanes(p);
 	assay_jsonw_open(w, NULL, '{');
 	assay_page_samples(p, w);
@@ -153,9 +153,9 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note
 	assay_page_texts(p);
 	assay_jsonw_close(&p->index, ']');
 	assay_jsonw_z(w, "made_by", "assay " ASSAY_VERSION);
-	assay_jsonw_bool(w, "epoch", p->epoch);
-	assay_jsonw_z(w, "origin_ns", assay_printf(&p->scratch, "%" PRId64, p->origin));
-	assay_jsonw_i64(w, "length_ns", p->length);
+	assay_jsonw_bool(w, "epoch", p->clocks.epoch);
+	assay_jsonw_z(w, "origin_ns", assay_printf(&p->scratch, "%" PRId64, p->clocks.origin));
+	assay_jsonw_i64(w, "length_ns", p->clocks.length);
 	assay_jsonw_u64(w, "spans", p->spans);
 	assay_jsonw_u64(w, "gpu_spans", p->gpu_spans);
 	assay_jsonw_u64(w, "first_gap", p->first_gap);
@@ -274,7 +274,7 @@ static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *run
 	assay_jsonw_close(w, ']');
 	if (diff) {
 		assay_jsonw text = {.compact = true};
-		assay_diff_json(&text, diff);
+		assay_diff_json(&text, diff, SIZE_MAX);
 		assay_jsonw_raw(w, "diff", assay_jsonw_text(&text));
 		assay_jsonw_free(&text);
 	}
@@ -284,23 +284,21 @@ static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *run
 bool assay_html_write(const assay_html_run *runs, size_t n, const assay_diff *diff,
 		      const char *path, assay_html_size *size, assay_err *err)
 {
-	FILE *out = fopen(path, "wb");
+	assay_output *out = assay_output_open(path, err);
 	if (!out)
-		return assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+		return false;
 	struct pages p = {.n = n};
 	assay_jsonw w = {.compact = true};
 	*size = (assay_html_size){0};
 	build_all(&p, &w, runs, diff);
-	put_page(out, &p, assay_jsonw_text(&w), size);
+	put_page(assay_output_file(out), &p, assay_jsonw_text(&w), size);
 	for (size_t i = 0; i < n; i++) {
 		size->events += p.page[i].columns.n;
 		size->spans += p.page[i].spans;
 		page_free(&p.page[i]);
 	}
-	bool ok = !ferror(out);
-	ok = !fclose(out) && ok;
 	assay_jsonw_free(&w);
-	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+	return assay_output_close(out, err);
 }
 
 TEST(text_cannot_end_the_data_block)

@@ -4,6 +4,7 @@
 
 #include "base/jsonw.h"
 #include "base/pack.h"
+#include "model/clock.h"
 #include "model/run.h"
 
 /* X(id, name): what a span of the page is; host and GPU kinds keep their order from the model. */
@@ -24,25 +25,6 @@ enum {
 	PAGE_KINDS = PAGE_DERIVED + ASSAY_DERIVED_ROW_COUNT
 };
 
-/* How the times of a source came to be the page's. */
-typedef enum page_clock {
-	PAGE_CLOCK_EPOCH,   /* the source counts from 1970 */
-	PAGE_CLOCK_RAW,     /* all sources count from somewhere unknown, the same for all */
-	PAGE_CLOCK_START,   /* laid at the start of the run: the source does not say when it was */
-	PAGE_CLOCK_ZONE,    /* a wall clock of unknown zone, taken to be the one that fits */
-	PAGE_CLOCK_NOWHERE, /* cannot be laid on the run's time; its events are not on the timeline
-			     */
-	PAGE_CLOCKS
-} page_clock;
-extern const char *const assay_page_clock_name[PAGE_CLOCKS];
-
-typedef struct page_source {
-	int64_t first, last; /* its own times; first > last when it has none */
-	int64_t shift;       /* page time = time + shift */
-	int64_t zone;        /* ns taken off a wall clock */
-	page_clock clock;
-} page_source;
-
 typedef struct page_lane {
 	uint32_t track, depth;
 	uint32_t spans;
@@ -52,10 +34,7 @@ typedef struct page_lane {
 typedef struct assay_page {
 	const assay_run *run;
 	assay_arena scratch;
-	page_source *source; /* by row of source */
-	int64_t origin;      /* page time 0, in ns since 1970 when epoch */
-	int64_t length;
-	bool epoch;
+	assay_clocks clocks; /* page time is run time */
 	assay_vec(page_lane) lanes;
 	uint32_t *gpu_span, *host_span; /* row -> span of the page, or ASSAY_NO_ROW */
 	uint32_t *gpu_row;              /* the other way: GPU work are the first spans */
@@ -71,7 +50,8 @@ typedef struct assay_page {
 /* Page time of a time of a source. Wraps instead of overflowing: hostile times stay harmless. */
 static inline int64_t assay_page_time(const assay_page *p, uint32_t source, int64_t ts)
 {
-	int64_t shift = source < p->run->part.t.source.n ? p->source[source].shift : -p->origin;
+	int64_t shift = source < p->run->part.t.source.n ? p->clocks.source[source].shift
+							 : -p->clocks.origin;
 	return (int64_t)((uint64_t)ts + (uint64_t)shift);
 }
 
@@ -107,7 +87,6 @@ void assay_page_scope_bands(assay_page *p, page_bands *out);
 void assay_page_derived(assay_page *p, assay_derived_row row, page_bands *out);
 void assay_page_bands_free(page_bands *b);
 
-void assay_page_clocks(assay_page *p); /* first: the others need page times */
 void assay_page_lanes(assay_page *p);
 void assay_page_samples(assay_page *p, assay_jsonw *series);
 void assay_page_tables(assay_page *p);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
+#include "render/report.h"
 
 enum { NAME_WIDTH = 56 };
 
@@ -131,7 +132,7 @@ static void print_sums(FILE *out, const assay_run *run, const assay_path *p, uin
 		fprintf(out, "\nKernels on the path\n");
 	for (size_t i = 0; i < p->kernels.n && (!top || i < top); i++) {
 		const assay_path_sum *k = &p->kernels.p[i];
-		const char *name = assay_fmt_kernel(&a, assay_text(run, k->name), NAME_WIDTH);
+		const char *name = assay_kernel_label(&a, assay_text(run, k->name), NAME_WIDTH);
 		print_row(out, k->time, length_of(p),
 			  assay_printf(&a, "%s (%" PRIu64 ")", name, k->count));
 	}

@@ -21,7 +21,12 @@ void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);
 void assay_like_text(FILE *out, const assay_run *run, const char *tool);
 
 /* Two runs side by side; top kernels, 0 = 20. */
-void assay_diff_json(assay_jsonw *w, const assay_diff *d);
+/* A kernel's name for a table: without arguments, but with what its template does. width is that of
+ * the name in front of it. */
+const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width);
+
+/* top: kernels listed at most. */
+void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top);
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top);
 
 /* Rows of the kernel table of kind KERNEL, most total time first (ties: first seen first). The

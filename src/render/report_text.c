@@ -53,9 +53,13 @@ static void print_inputs(assay_page *p)
 		fprintf(p->out, "%s  %s",
 			assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
 			assay_z(p->run, s->format[i]));
-		fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
+		if (s->file_bytes[i])
+			fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
+		else /* a pipe has no size */
+			fprintf(p->out, ", a pipe");
 		if (s->text_bytes[i] != s->file_bytes[i])
-			fprintf(p->out, " (%s unpacked)", assay_fmt_bytes(text, s->text_bytes[i]));
+			fprintf(p->out, s->file_bytes[i] ? " (%s unpacked)" : " of %s",
+				assay_fmt_bytes(text, s->text_bytes[i]));
 		fprintf(p->out, ", %s records", assay_fmt_count(records, s->records[i]));
 		if (s->rank[i] >= 0)
 			fprintf(p->out, ", rank %d", s->rank[i]);
@@ -107,13 +111,13 @@ static void print_devices(assay_page *p)
 	}
 }
 
-/* Figures in the order people ask for them: metric, label, unit, factor. */
+/* Figures in the order people ask for them: metric, label, unit (NULL: a time), factor. */
 static const struct figure {
 	const char *metric, *label, *unit;
 	double scale;
 } figures[] = {
 	{"steps", "steps", "", 1},
-	{"step_seconds", "step time", "ms", 1e3},
+	{"step_seconds", "step time", NULL, 1e9},
 	{"tokens_per_sec", "tokens", "/s", 1},
 	{"mfu_pct", "MFU", "%", 1},
 	{"gpu_util_pct", "GPU busy", "%", 1},
@@ -135,12 +139,15 @@ static void print_figures(assay_page *p)
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
 		const struct figure *f = &figures[i];
 		uint32_t r = assay_metric_find(p->run, f->metric);
-		char value[64] = "unknown";
+		char value[64] = "unknown", time[ASSAY_FMT];
 		if (r == ASSAY_NO_ROW)
 			continue;
 		bool known = m->state[r] != ASSAY_STATE_UNKNOWN;
 		if (known && m->text[r])
 			snprintf(value, sizeof value, "%s", assay_z(p->run, m->text[r]));
+		else if (known && !f->unit)
+			snprintf(value, sizeof value, "%s",
+				 assay_fmt_time(time, (int64_t)(m->value[r] * f->scale + 0.5)));
 		else if (known)
 			snprintf(value, sizeof value,
 				 f->scale == 1 && m->value[r] == (double)(int64_t)m->value[r]
@@ -193,7 +200,8 @@ static void print_kernels(assay_page *p, uint32_t top)
 			assay_percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
 		fprintf(p->out, " %10s  %s\n",
 			assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
-			assay_fmt_kernel(&p->scratch, assay_text(p->run, k->name[r]), NAME_WIDTH));
+			assay_kernel_label(&p->scratch, assay_text(p->run, k->name[r]),
+					   NAME_WIDTH));
 	}
 	if (n > top)
 		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);

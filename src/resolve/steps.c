@@ -259,8 +259,14 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 	if (!s->n)
 		add_host_steps(run, &f, STEP_NAME);
 	doubt_ranges(s);
-	if (!s->n && f.choice.api == ASSAY_STEPS_AUTO && !f.choice.name.n)
+	bool asked = f.choice.api != ASSAY_STEPS_AUTO || f.choice.name.n;
+	if (!s->n && !asked)
 		add_device_steps(run);
+	else if (!s->n)
+		assay_warn(run, "no_such_steps",
+			   "no range%s%.*s%s is there to be a step, as was asked for",
+			   f.choice.name.n ? " named '" : " of that kind", (int)f.choice.name.n,
+			   f.choice.name.n ? f.choice.name.p : "", f.choice.name.n ? "'" : "");
 	assay_arena_free(&scratch);
 }
 

@@ -641,18 +641,22 @@ static void add_host_calls(waits *w)
 	const assay_tables *t = w->t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		assay_call call = w->call[t->host.name[h]];
-		if (t->host.kind[h] != ASSAY_HOST_RUNTIME || call.op == ASSAY_OP_COUNT)
+		bool driver = t->host.kind[h] == ASSAY_HOST_DRIVER;
+		if (!is_call(t, h) || call.op == ASSAY_OP_COUNT)
 			continue;
 		uint32_t source = host_source(w, h);
 		uint64_t corr = t->api.corr[t->host.detail[h]];
 		if (!corr ||
 		    assay_map_get(&w->told, assay_corr_key(source, corr)) != ASSAY_MAP_ABSENT)
 			continue;
+		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
+		/* most are made by a runtime call that tells the same */
+		if (driver && (call.op == ASSAY_OP_COPY || (!a.has_stream && !a.has_event)))
+			continue;
 		if (call.op == ASSAY_OP_COPY) {
 			add_copy(w, call, h);
 			continue;
 		}
-		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
 		bool enough = call.op == ASSAY_OP_DEVICE_SYNC || call.op == ASSAY_OP_DRAIN ||
 			      (call.takes & ASSAY_CALL_EVENT ? a.has_event : a.has_stream);
 		if (enough)

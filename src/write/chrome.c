@@ -31,18 +31,22 @@ void chrome_begin(chrome_out *c, char phase, assay_str cat, assay_str name)
 	assay_jsonw_str(&c->w, "name", name);
 }
 
+static int64_t raised(const chrome_out *c, uint32_t source)
+{
+	return source < c->t->source.n ? c->at.raised[source] : 0;
+}
+
 void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid)
 {
-	int64_t step = c->t->source.n > 1 && source < c->t->source.n
-			       ? (int64_t)source * CHROME_SOURCE_STEP
-			       : 0;
-	assay_jsonw_i64(&c->w, "pid", pid + step);
+	assay_jsonw_i64(&c->w, "pid", pid + raised(c, source));
 	assay_jsonw_i64(&c->w, "tid", tid);
 }
 
-static int64_t shifted(const chrome_out *c, uint32_t source, int64_t ts)
+int64_t chrome_shifted(const chrome_out *c, uint32_t source, int64_t ts)
 {
-	return source < c->t->source.n ? ts + c->shift[source] : ts;
+	/* wraps instead of overflowing: hostile times stay harmless */
+	return source < c->t->source.n ? (int64_t)((uint64_t)ts + (uint64_t)c->at.shift[source])
+				       : ts;
 }
 
 /* Ids that are words stay words. */
@@ -50,22 +54,20 @@ void chrome_at(chrome_out *c, uint32_t track, int64_t ts)
 {
 	const assay_track_table *t = &c->t->track;
 	if (track == ASSAY_NO_ROW) { /* memory whose thread was not recorded */
-		chrome_place(c, ASSAY_NO_ROW, 0, 0);
-		chrome_time(c, "ts", shifted(c, c->t->source.n == 1 ? 0 : ASSAY_NO_ROW, ts));
+		uint32_t source = c->t->source.n == 1 ? 0 : ASSAY_NO_ROW;
+		chrome_place(c, source, 0, 0);
+		chrome_time(c, "ts", chrome_shifted(c, source, ts));
 		return;
 	}
-	int64_t step = c->t->source.n > 1 && t->source[track] < c->t->source.n
-			       ? (int64_t)t->source[track] * CHROME_SOURCE_STEP
-			       : 0;
 	if (t->pid[track] >= 0)
-		assay_jsonw_i64(&c->w, "pid", t->pid[track] + step);
+		assay_jsonw_i64(&c->w, "pid", t->pid[track] + raised(c, t->source[track]));
 	else
 		assay_jsonw_str(&c->w, "pid", assay_text(c->run, t->process[track]));
 	if (t->tid[track] >= 0)
 		assay_jsonw_i64(&c->w, "tid", t->tid[track]);
 	else
 		assay_jsonw_str(&c->w, "tid", assay_text(c->run, t->name[track]));
-	chrome_time(c, "ts", shifted(c, t->source[track], ts));
+	chrome_time(c, "ts", chrome_shifted(c, t->source[track], ts));
 }
 
 void chrome_end(chrome_out *c)
@@ -228,8 +230,8 @@ static void put_host(chrome_out *c, uint32_t h)
 	if (t->detail[h] != ASSAY_NO_ROW)
 		put_detail[t->kind[h]](c, t->detail[h]);
 	chrome_members(c, t->args[h]);
-	if (t->kind[h] == ASSAY_HOST_RUNTIME && chrome_is_hip(c, h))
-		chrome_put_hip_fields(c, h);
+	if (t->kind[h] == ASSAY_HOST_RUNTIME || t->kind[h] == ASSAY_HOST_DRIVER)
+		(chrome_is_hip(c, h) ? chrome_put_hip_fields : chrome_put_cuda_fields)(c, h);
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
 	if (async)
@@ -298,7 +300,7 @@ static void put_gpu(chrome_out *c, uint32_t g)
 	uint32_t track = t->track[g], source = c->t->track.source[track];
 	chrome_begin(c, 'X', assay_str_of(cat[t->kind[g]]), assay_text(c->run, t->name[g]));
 	chrome_place(c, source, c->t->track.pid[track], row_of_stream(c->t->track.tid[track]));
-	chrome_time(c, "ts", shifted(c, source, t->ts[g]));
+	chrome_time(c, "ts", chrome_shifted(c, source, t->ts[g]));
 	chrome_time(c, "dur", t->dur[g] > 0 ? t->dur[g] : 0);
 	assay_jsonw_open(&c->w, "args", '{');
 	put_gpu_args(c, g);
@@ -312,7 +314,7 @@ static void put_mark(chrome_out *c, uint32_t m)
 	chrome_begin(c, 'X', ASSAY_S("gpu_user_annotation"), assay_text(c->run, t->name[m]));
 	uint32_t track = t->track[m], source = c->t->track.source[track];
 	chrome_place(c, source, c->t->track.pid[track], row_of_stream(c->t->track.tid[track]));
-	chrome_time(c, "ts", shifted(c, source, t->ts[m]));
+	chrome_time(c, "ts", chrome_shifted(c, source, t->ts[m]));
 	chrome_time(c, "dur", t->dur[m] > 0 ? t->dur[m] : 0);
 	assay_jsonw_open(&c->w, "args", '{');
 	put_u32(c, "External id", t->external[m], 0);
@@ -398,16 +400,6 @@ static void index_waits(chrome_out *c)
 	}
 }
 
-/* Times of several inputs on the clock of the first, where both lead to 1970. */
-static void set_clocks(chrome_out *c)
-{
-	const assay_source_table *s = &c->t->source;
-	c->shift = assay_alloc(&c->scratch, (s->n + 1) * sizeof *c->shift);
-	for (size_t i = 1; i < s->n; i++)
-		if (s->epoch[0] && s->epoch[i])
-			c->shift[i] = s->base[i] - s->base[0];
-}
-
 static void put_rows(chrome_out *c)
 {
 	const assay_tables *t = c->t;
@@ -430,9 +422,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_err *err)
 	(void)err;
 	assay_arena arena = {0};
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
-	set_clocks(&c);
-	arena = c.scratch; /* the shifts stay, what rows need is freed as they go */
-	c.scratch = (assay_arena){0};
+	assay_source_places_find(&c.at, run, &arena);
 	index_waits(&c);
 	index_calls(&c);
 	assay_jsonw_open(&c.w, NULL, '{');

@@ -4,6 +4,7 @@
 
 #include "base/jsonw.h"
 #include "base/map.h"
+#include "write/sources.h"
 #include "write/writer.h"
 
 typedef struct chrome_out {
@@ -13,14 +14,13 @@ typedef struct chrome_out {
 	assay_jsonw w;
 	assay_arena scratch;
 	assay_vec(char) padded; /* arguments of one row with room behind them */
-	int64_t *shift;         /* by source: to the clock of the first */
+	assay_source_places at; /* clock and process ids of each source */
 	assay_map wait_of_call; /* source and correlation id -> row of wait */
 	assay_map event_calls;  /* the same -> row of event_call */
 } chrome_out;
 
 enum {
-	CHROME_SOURCE_STEP = 100000000, /* between the process ids of two inputs */
-	CHROME_SYNC_ROW = 1000000,      /* row of a stream's waits, as Kineto has it */
+	CHROME_SYNC_ROW = 1000000, /* row of a stream's waits, as Kineto has it */
 };
 
 void chrome_put_header(chrome_out *c);
@@ -29,11 +29,14 @@ void chrome_put_flows(chrome_out *c);
 void chrome_put_syncs(chrome_out *c);
 /* HIP fields of the ROCm design on the row of a call that records or waits. */
 void chrome_put_hip_fields(chrome_out *c, uint32_t host);
+void chrome_put_cuda_fields(chrome_out *c, uint32_t host);
 
 /* One event up to its args; close it with chrome_end(). dur < 0: none. */
 void chrome_begin(chrome_out *c, char phase, assay_str cat, assay_str name);
 void chrome_at(chrome_out *c, uint32_t track, int64_t ts);
 void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid);
+/* On the clock of the file. */
+int64_t chrome_shifted(const chrome_out *c, uint32_t source, int64_t ts);
 void chrome_time(chrome_out *c, const char *key, int64_t ns);
 void chrome_end(chrome_out *c);
 /* JSON members as read; made valid where they are not. */

@@ -32,14 +32,14 @@ static bool skips_key(const chrome_out *c, assay_str key)
 	return assay_str_is(key, "streams") && c->t->stream.n;
 }
 
-/* Facts as they were read; those that were flattened (a.b) become objects again. */
-static void put_meta(chrome_out *c)
+/* Facts of one input as they were read; those that were flattened (a.b) become objects again. */
+static void put_meta(chrome_out *c, uint32_t source)
 {
 	const assay_meta_table *m = &c->t->meta;
 	assay_str open = {0};
 	for (uint32_t i = 0; i < m->n; i++) {
 		assay_str key = assay_text(c->run, m->key[i]), group = before_dot(key);
-		if (m->source[i] != 0 || skips_key(c, key))
+		if (m->source[i] != source || skips_key(c, key))
 			continue;
 		if (open.n && !assay_str_eq(open, group)) {
 			assay_jsonw_close(&c->w, '}');
@@ -62,7 +62,8 @@ static bool has_meta(const chrome_out *c, const char *key)
 {
 	const assay_meta_table *m = &c->t->meta;
 	for (uint32_t i = 0; i < m->n; i++)
-		if (m->source[i] == 0 && assay_str_starts(assay_text(c->run, m->key[i]), key))
+		if (m->source[i] == c->at.first &&
+		    assay_str_starts(assay_text(c->run, m->key[i]), key))
 			return true;
 	return false;
 }
@@ -120,23 +121,64 @@ static void put_streams(chrome_out *c)
 	assay_jsonw_close(&c->w, ']');
 }
 
+static bool is_note(const chrome_out *c, uint32_t source)
+{
+	assay_str format = assay_text(c->run, c->t->source.format[source]);
+	return assay_str_is(format, "env") || assay_str_is(format, "run");
+}
+
+static bool has_header(const chrome_out *c, uint32_t source)
+{
+	const assay_meta_table *m = &c->t->meta;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->source[i] == source)
+			return true;
+	return false;
+}
+
+/* What the other inputs say of themselves: notes of the run (env.json, run.json) beside the facts
+ * of the first trace, whose keys they do not share; headers of further inputs apart. */
+static void put_other_headers(chrome_out *c)
+{
+	const assay_source_table *s = &c->t->source;
+	bool any = false;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (i != c->at.first && is_note(c, i))
+			put_meta(c, i);
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (i == c->at.first || is_note(c, i) || !has_header(c, i))
+			continue;
+		if (!any)
+			assay_jsonw_open(&c->w, "inputs", '[');
+		any = true;
+		assay_jsonw_open(&c->w, NULL, '{');
+		assay_jsonw_str(&c->w, "path", assay_text(c->run, s->path[i]));
+		put_meta(c, i);
+		assay_jsonw_close(&c->w, '}');
+	}
+	if (any)
+		assay_jsonw_close(&c->w, ']');
+}
+
 void chrome_put_header(chrome_out *c)
 {
 	const assay_source_table *s = &c->t->source;
+	uint32_t first = c->at.first;
 	if (!has_meta(c, "schemaVersion"))
 		assay_jsonw_u64(&c->w, "schemaVersion", 1);
 	if (c->t->device.n && !has_meta(c, "deviceProperties"))
 		put_devices(c);
-	put_meta(c);
+	put_meta(c, first);
+	put_other_headers(c);
 	if (c->t->stream.n)
 		put_streams(c);
-	if (s->n && s->base[0] && !has_meta(c, "baseTimeNanoseconds"))
-		assay_jsonw_i64(&c->w, "baseTimeNanoseconds", s->base[0]);
-	if (s->n && s->rank[0] >= 0 && !has_meta(c, "distributedInfo")) {
+	if (s->n && s->base[first] && !has_meta(c, "baseTimeNanoseconds"))
+		assay_jsonw_i64(&c->w, "baseTimeNanoseconds", s->base[first]);
+	if (s->n && s->rank[first] >= 0 && !has_meta(c, "distributedInfo")) {
 		assay_jsonw_open_flat(&c->w, "distributedInfo", '{');
-		assay_jsonw_i64(&c->w, "rank", s->rank[0]);
-		if (s->world[0] >= 0)
-			assay_jsonw_i64(&c->w, "world_size", s->world[0]);
+		assay_jsonw_i64(&c->w, "rank", s->rank[first]);
+		if (s->world[first] >= 0)
+			assay_jsonw_i64(&c->w, "world_size", s->world[first]);
 		assay_jsonw_close(&c->w, '}');
 	}
 }

@@ -228,8 +228,7 @@ void chrome_put_syncs(chrome_out *c)
 				: assay_text(c->run, c->t->sync.name[r->row]);
 		chrome_begin(c, 'X', ASSAY_S("cuda_sync"), name);
 		chrome_place(c, r->source, r->device, r->tid);
-		int64_t shift = r->source < c->t->source.n ? c->shift[r->source] : 0;
-		chrome_time(c, "ts", r->ts + shift);
+		chrome_time(c, "ts", chrome_shifted(c, r->source, r->ts));
 		chrome_time(c, "dur", r->end - r->ts);
 		assay_jsonw_open(&c->w, "args", '{');
 		(r->made ? put_made : put_recorded)(c, r);
@@ -264,6 +263,22 @@ static void put_record_fields(chrome_out *c, uint32_t host, uint32_t source)
 	uint32_t i = chrome_event_call_of(c, source, corr);
 	if (i != ASSAY_NO_ROW && assay_str_find(name, "EventRecord") >= 0)
 		put_hip_handles(c, host, e->stream[i], e->event[i]);
+}
+
+/* CUDA calls whose handles were recorded: from them the reader resolves the waits again. */
+void chrome_put_cuda_fields(chrome_out *c, uint32_t host)
+{
+	const assay_event_call_table *e = &c->t->event_call;
+	uint32_t source = c->t->track.source[c->t->host.track[host]];
+	uint32_t i = chrome_event_call_of(c, source, c->t->api.corr[c->t->host.detail[host]]);
+	if (i == ASSAY_NO_ROW)
+		return;
+	if (!has_key(c, host, "\"cuda_stream\""))
+		put_handle(c, "cuda_stream", e->stream[i]);
+	if (e->event[i] && !has_key(c, host, "\"cuda_event\""))
+		put_handle(c, "cuda_event", e->event[i]);
+	if (e->arg[i] && !has_key(c, host, "\"flags\""))
+		chrome_id(c, "flags", e->arg[i]);
 }
 
 void chrome_put_hip_fields(chrome_out *c, uint32_t host)

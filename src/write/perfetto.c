@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/proto.h"
 #include "base/test.h"
+#include "write/sources.h"
 
 enum {
 	TRACE_PACKET = 1,
@@ -83,6 +84,7 @@ typedef struct perfetto {
 	assay_protow w;
 	assay_vec(item) items;
 	assay_arena scratch;
+	assay_source_places at;           /* clock and process ids of each source */
 	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
 	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
 	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
@@ -109,12 +111,11 @@ static size_t open_packet(perfetto *p)
 	return packet;
 }
 
-/* Nanoseconds since 1970 where the source knows them, so that inputs line up. */
+/* Nanoseconds since 1970 where they are known, so that inputs line up. */
 static uint64_t absolute(const perfetto *p, uint32_t source, int64_t ts)
 {
-	const assay_source_table *s = &p->t->source;
-	int64_t base = source < s->n && s->epoch[source] ? s->base[source] : 0;
-	return ts + base < 0 ? 0 : (uint64_t)(ts + base);
+	int64_t at = assay_source_absolute(&p->at, source, ts);
+	return at < 0 ? 0 : (uint64_t)at;
 }
 
 static uint64_t track_uuid(uint32_t source, uint64_t what, int64_t a, int64_t b, unsigned lane)
@@ -180,7 +181,7 @@ static int32_t process_number(const perfetto *p, uint32_t track)
 {
 	const assay_track_table *t = &p->t->track;
 	int64_t pid = t->pid[track] >= 0 ? t->pid[track] : 0x7ffffff - (int64_t)t->process[track];
-	int64_t step = p->t->source.n > 1 ? (int64_t)t->source[track] * 100000000 : 0;
+	int64_t step = t->source[track] < p->t->source.n ? p->at.raised[t->source[track]] : 0;
 	return (int32_t)(uint32_t)(pid + step);
 }
 
@@ -697,6 +698,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_err *err)
 	perfetto p = {.run = run, .t = &run->part.t, .out = out};
 	assay_map seen = {0};
 	p.named = assay_alloc(&p.scratch, run->part.strings.str.n + 1);
+	assay_source_places_find(&p.at, run, &p.scratch);
 	index_flows(&p);
 	draw_all(&p, &seen);
 	put_counters(&p, &seen);

@@ -18,6 +18,10 @@ typedef struct assay_writer {
 extern const assay_writer *const assay_writers[];
 extern const size_t assay_writer_count;
 
+/* What of the run the format has no place for, as a list in words; NULL when there is nothing. */
+const char *assay_writer_leaves_out(const assay_writer *w, const assay_run *run,
+				    assay_arena *arena);
+
 extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
 	assay_writer_xplane_grouped;
 

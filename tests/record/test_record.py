@@ -249,6 +249,14 @@ def records_the_vendor_drops_are_counted():
 
 
 @test
+def a_trace_without_work_says_why():
+    for opts, why in ((["--only-range", "nothing"], "'nothing'"), (["--delay", "60s"], "before the delay was over")):
+        err = record("return", opts=opts, name="empty")[1].stderr
+        assert "no GPU work was recorded" in err and why in err, err
+    assert "no GPU work" not in record("return", name="work")[1].stderr
+
+
+@test
 def another_profiler_may_take_over_and_is_told():
     run, p = record("taken", opts=["--set", "flush=5"])
     c = one(run)

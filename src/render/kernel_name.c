@@ -1,0 +1,152 @@
+/* Names of kernels in tables. Libraries have a few templates that do everything; what they do
+ * stands in their arguments, behind wrappers and types: elementwise_kernel<128, 4,
+ * gpu_kernel_impl_nocast<direct_copy_kernel_cuda(...)::{lambda...}>>. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "base/test.h"
+#include "render/report.h"
+
+/* Words of C++ and types: they tell nothing of what a kernel does. */
+static const char *const plain_words[] = {
+	"anonymous",  "namespace",    "bool",           "char",
+	"const",      "double",       "false",          "float",
+	"int",        "lambda",       "long",           "operator",
+	"short",      "signed",       "true",           "unsigned",
+	"void",       "enum",         "BFloat16",       "Half",
+	"complex",    "nullptr",      "__half",         "int8_t",
+	"uint8_t",    "int16_t",      "uint16_t",       "int32_t",
+	"uint32_t",   "int64_t",      "uint64_t",       "size_t",
+	"Tensor",     "Scalar",       "OpaqueType",     "ul",
+	"u",          "hip_bfloat16", "__hip_bfloat16", "__nv_bfloat16",
+	"bfloat16_t", "half_t",
+};
+/* Wrappers of PyTorch, and parts of names that say how and not what. */
+static const char *const wrappers[] = {
+	"gpu_kernel_impl", "gpu_kernel_impl_nocast", "BinaryFunctor", "AUnaryFunctor",
+	"BUnaryFunctor",   "UnaryOpFunctor",         "ReduceOp",      "func_wrapper_t",
+};
+static const char *const wrapper_parts[] = {"Metadata", "raits",  "olicy",      "arams",
+					    "config",   "Float8", "TensorInfo", "TensorIterator"};
+
+static bool is_one_of(assay_str word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (assay_str_is(word, words[i]))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(word, words) is_one_of(word, words, sizeof(words) / sizeof *(words))
+
+static bool says_what(assay_str word)
+{
+	if (IS_ONE_OF(word, plain_words) || IS_ONE_OF(word, wrappers))
+		return false;
+	for (size_t i = 0; i < sizeof wrapper_parts / sizeof *wrapper_parts; i++)
+		if (assay_str_find(word, wrapper_parts[i]) >= 0)
+			return false;
+	return true;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The last part of the qualified name at the front of rest, which is cut off; std:: is left out. */
+static assay_str take_name(assay_str *rest)
+{
+	assay_str last = {rest->p, 0};
+	bool is_std = assay_str_starts(*rest, "std::");
+	for (size_t i = 0;;) {
+		size_t from = i;
+		while (i < rest->n && is_word(rest->p[i]))
+			i++;
+		last = (assay_str){rest->p + from, i - from};
+		if (i + 2 < rest->n && rest->p[i] == ':' && rest->p[i + 1] == ':' &&
+		    is_word(rest->p[i + 2])) {
+			i += 2;
+			continue;
+		}
+		*rest = (assay_str){rest->p + i, rest->n - i};
+		bool is_space = assay_str_starts(*rest, "::"); /* at::native::(anonymous ... */
+		return is_std || is_space ? (assay_str){last.p, 0} : last;
+	}
+}
+
+/* The first name in the template's arguments that says what is done. */
+static assay_str what_it_does(assay_str name)
+{
+	int64_t open = assay_str_find(name, "<");
+	if (open <= 0)
+		return (assay_str){0};
+	assay_str rest = {name.p + open + 1, name.n - (size_t)open - 1};
+	for (int depth = 1; rest.n && depth > 0;) {
+		char c = *rest.p;
+		if (isalpha((unsigned char)c) || c == '_') {
+			assay_str word = take_name(&rest);
+			if (word.n && says_what(word))
+				return word;
+			continue;
+		}
+		bool number = isdigit((unsigned char)c);
+		depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+		do /* 3ul is no name */
+			rest = (assay_str){rest.p + 1, rest.n - 1};
+		while (number && rest.n && is_word(*rest.p));
+	}
+	return (assay_str){0};
+}
+
+const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width)
+{
+	enum { WHAT_WIDTH = 44 };
+	const char *base = assay_fmt_kernel(a, name, width);
+	assay_str what = what_it_does(name);
+	if (!what.n || assay_str_starts(name, "Memcpy "))
+		return base;
+	assay_str shown = {what.p, what.n > WHAT_WIDTH ? WHAT_WIDTH - 3 : what.n};
+	return assay_printf(a, "%s<%s%s>", base, assay_fmt_safe(a, shown),
+			    shown.n < what.n ? "..." : "");
+}
+
+TEST(labels_say_what_a_template_does)
+{
+	static const char *const cases[][2] = {
+		{"void at::native::elementwise_kernel<128, 4, "
+		 "at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::"
+		 "TensorIteratorBase&)::{lambda()#3}>(int)::{lambda(int)#1}>(int)",
+		 "at::native::elementwise_kernel<direct_copy_kernel_cuda>"},
+		{"void at::native::vectorized_elementwise_kernel<4, "
+		 "at::native::BinaryFunctor<float, "
+		 "float, float, at::native::binary_internal::MulFunctor<float> >, "
+		 "std::array<char*, 3ul> >(int)",
+		 "at::native::vectorized_elementwise_kernel<MulFunctor>"},
+		{"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+		 "at::native::func_wrapper_t<float, "
+		 "at::native::sum_functor<float>::operator()(X)>>>(X)",
+		 "at::native::reduce_kernel<sum_functor>"},
+		{"void multi_tensor_apply_kernel<at::native::(anonymous "
+		 "namespace)::TensorListMetadata<2>, at::native::(anonymous "
+		 "namespace)::BinaryOpListAlphaFunctor<c10::Half, 2, 2, 0>, std::plus<float>>(int)",
+		 "multi_tensor_apply_kernel<BinaryOpListAlphaFunctor>"},
+		{"void vectorized_layer_norm_kernel<c10::Half, float, false>(int, float)",
+		 "vectorized_layer_norm_kernel"},
+		{"nvjet_sm90_hsh_256x128", "nvjet_sm90_hsh_256x128"},
+		{"void f<std::array<char*, 3ul>", "f"},
+		{"<eval> x", "<eval> x"},
+		{"", "(no name)"},
+	};
+	assay_arena a = {0};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK(!strcmp(assay_kernel_label(&a, assay_str_of(cases[i][0]), 60), cases[i][1]));
+	CHECK(!strcmp(assay_kernel_label(
+			      &a,
+			      ASSAY_S("k<a_name_that_is_much_too_long_for_any_table_of_ours>(int)"),
+			      10),
+		      "k<a_name_that_is_much_too_long_for_any_tabl...>"));
+	assay_arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""What the command line promises whatever the input: inputs survive, trouble has an exit status and a
+sentence, an option is obeyed or refused, and nothing is lost without a word."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+DEMO = tap.ROOT / "demo"
+TRAIN = DEMO / "train.json.gz"
+
+
+def refused(name, *args, words, status=2, **kw):
+    code, out, err = tap.run(*args, **kw)
+    good = code == status and not out and all(w in err for w in words)
+    tap.ok(name, good, f"exit status {code}\n{out[:400]}\n{err}")
+
+
+def inputs_survive(folder):
+    trace = folder / "train.json.gz"
+    ranks = folder / "ranks"
+    shutil.copy(TRAIN, trace)
+    shutil.copytree(DEMO / "ddp", ranks)
+    rank = ranks / "ddp_rank0.json.gz"
+    refused("a page does not replace its input", "report", trace, "--html", trace, words=["is an input"], status=1)
+    refused("nor does that of a diff", "diff", TRAIN, trace, "--html", trace, words=["is an input"])
+    refused("nor a file of an input folder", "report", ranks, "--html", rank, words=["is an input"], status=1)
+    refused("nor does convert", "convert", trace, trace, words=["is an input"])
+    refused("nor in a folder", "convert", ranks, rank, words=["is an input"])
+    same = trace.read_bytes() == TRAIN.read_bytes() and rank.read_bytes() == (DEMO / "ddp" / rank.name).read_bytes()
+    tap.ok("inputs are as they were", same)
+
+
+def pages(folder):
+    page = folder / "page.html"
+    page.write_text("old")
+    refused("a page that cannot be written", "report", TRAIN, "--html", folder / "none/x.html", words=["cannot write"],
+            status=1)
+    tap.run("report", TRAIN, "--html", page)
+    code, out, _ = tap.run("report", TRAIN, "--html", "-", cwd=folder)
+    tap.ok("--html - is standard output", code == 0 and out.startswith("<!") and not (folder / "-").exists())
+    tap.ok("with the page that a file gets", abs(len(out.encode()) - page.stat().st_size) < 32)
+
+
+def options_are_obeyed_or_refused(folder):
+    for like in ("goblin", "hta", "tracelens"):
+        page = folder / "like.html"
+        refused(f"--html with --like {like}", "report", "--like", like, "--html", page, TRAIN, words=["--html", like])
+    refused("--html - with --json", "report", "--json", "--html", "-", TRAIN, words=["--html", "--json"])
+    refused("in a diff, too", "diff", "--json", "--html", "-", TRAIN, TRAIN, words=["--html", "--json"])
+    page = folder / "diff.html"
+    code, out, _ = tap.run("diff", "--json", "--top", "3", "--html", page, TRAIN, DEMO / "run")
+    tap.ok("a diff writes page and JSON when asked for both", code == 1 and page.exists() and json.loads(out))
+    tap.ok("--top counts for JSON", len(json.loads(out)["kernels"]) == 3)
+    for args in (["--folded", "--json"], ["--timeline", "--folded"], ["--timeline", "--step", "3"]):
+        refused(f"scopes {' '.join(args)}", "scopes", *args, TRAIN, words=[args[0], args[1]])
+    for command, option in (("report", "--top"), ("report", "--steps"), ("scopes", "--depth"), ("waits", "--top")):
+        refused(f"{command} {option} 0", command, option, "0", TRAIN, words=["'0'", option])
+    refused("a schema of an input", "info", "--schema", TRAIN, words=["--schema"])
+    code, out, _ = tap.run("info", "--schema", "--json")
+    tap.ok("the schema as JSON", code == 0 and any(t["name"] == "gpu" for t in json.loads(out)["tables"]))
+    _, out, _ = tap.run("waits", "--min", "5s", TRAIN)
+    tap.ok("a filter says of how many", out.startswith("0 of 14 waits"), out)
+    _, out, _ = tap.run("report", "--steps-from", "NVTX:nope", TRAIN)
+    tap.ok("step ranges that are not there are said", "'nope'" in out)
+    _, _, err = tap.run("report", "--precision", "bf16", TRAIN)
+    tap.ok("a precision that nothing uses is said", "precision" in err)
+
+
+def output_that_cannot_be_written(_):
+    env = tap.ROOT / "examples/env"
+    lines = {
+        1: (["--help"], ["--version"], ["report", "--help"], ["report", TRAIN], ["info", "--schema"],
+            ["convert", "--to", "chrome", TRAIN, "-"]),
+        2: (["diff", TRAIN, TRAIN], ["diff", TRAIN, DEMO / "run"], ["env", "diff", env / "a.json", env / "b.json"]),
+    }
+    for status, commands in lines.items():
+        for args in commands:
+            with open("/dev/full", "w", encoding="ascii") as full:
+                p = subprocess.run([tap.ASSAY, *map(str, args)], stdout=full, stderr=subprocess.PIPE, check=False)
+            good = p.returncode == status and b"No space left" in p.stderr
+            tap.ok(f"{' '.join(map(str, args[:2]))} to a full disk", good, f"{p.returncode} {p.stderr}")
+
+
+def parts_of_a_diff_are_those_of_the_budget(_):
+    code, out, _ = tap.run("diff", "--json", DEMO / "run", TRAIN)
+    d = json.loads(out)
+    for side in ("a_ns", "b_ns"):
+        part = {p["name"]: p[side] for p in d["parts"]}
+        budget = {p["name"]: p.get(side) for p in d["budget"]}
+        causes = sum(c[side] for c in d["idle_causes"])
+        tap.ok(f"{side}: idle is the sum of its causes", abs(part["idle"] - causes) < 1, f"{part['idle']} {causes}")
+        total = sum(part.values())
+        tap.ok(f"{side}: the parts sum to the budget's total", abs(total - budget["total"]) < 1, f"{part} {budget}")
+    _, text, _ = tap.run("diff", DEMO / "run", TRAIN)
+    tap.ok("what one side does not know is unknown", code == 1 and "nan" not in text and "136.0 GiB    unknown" in text)
+
+
+def tables(path):
+    return json.loads(tap.run("info", "--json", path)[1])["tables"]
+
+
+def figures(path):
+    report = json.loads(tap.run("report", "--json", path)[1])
+    waits = json.loads(tap.run("waits", "--json", path)[1])["summary"]
+    devices = [[d[k] for k in ("device", "events", "span_ns", "compute_ns", "idle_ns")] for d in report["devices"]]
+    return devices, len(report["steps"]), {k: v for k, v in waits.items() if k != "edges"}
+
+
+def a_recording_survives_conversion(folder):
+    run, before = DEMO / "run", tables(DEMO / "run")
+    for name in ("out.json", "out.xplane.pb"):
+        out = folder / name
+        _, _, err = tap.run("convert", run, out)
+        after = tables(out)
+        tap.ok(f"figures and waits of {name}", figures(run) == figures(out), f"{figures(run)}\n{figures(out)}")
+        for table, word in (("counter", "telemetry"), ("alloc", "memory"), ("host", "spans"), ("gpu", "work")):
+            kept = after[table] == before[table]
+            tap.ok(f"{name} has every row of {table}, or says so", kept != (word in err), f"{after[table]} {err}")
+    trace = json.loads((folder / "out.json").read_text())
+    work = [e["ts"] for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+    samples = [e["ts"] for e in trace["traceEvents"] if e["ph"] == "C"]
+    good = min(samples) < min(work) < max(work) < max(samples)
+    tap.ok("telemetry lies around the work it was sampled beside", good, f"{min(samples)} {min(work)}")
+    tap.ok("facts of the recording are in the header", trace["recorder"] == "cuda" and trace["env"] and trace["run"])
+    tap.ok("processes keep their ids", {e["pid"] for e in trace["traceEvents"] if e.get("cat") == "cuda_runtime"} == {874})
+
+
+def a_wall_clock_is_laid_on_the_trace(folder):
+    out = folder / "out.json"
+    tap.run("convert", TRAIN, DEMO / "nvidia_smi.csv", out)
+    trace = json.loads(out.read_text())
+    work = [e["ts"] for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+    samples = [e["ts"] for e in trace["traceEvents"] if e["ph"] == "C"]
+    tap.ok("nvidia-smi's samples lie around the work", min(samples) < min(work) < max(work) < max(samples))
+
+
+def inputs_are_named_for_what_they_are(_):
+    _, _, err = tap.run("report", TRAIN, TRAIN)
+    tap.ok("a file given twice is said", "given twice" in err, err)
+    for command in ("report", "info"):
+        with subprocess.Popen(["gzip", "-dc", TRAIN], stdout=subprocess.PIPE) as text:
+            _, out, _ = tap.run(command, "-", stdin=text.stdout)
+        tap.ok(f"{command} of a pipe", "a pipe" in out and " 0 B" not in out, out[:200])
+
+
+def snapshots_of_run_directories(folder):
+    code, out, err = tap.run("env", "diff", DEMO / "run", DEMO / "run/env.json")
+    tap.ok("env diff takes run directories", code == 0 and "0 different" in out, err)
+    refused("and says which file is missing", "env", "diff", folder, DEMO / "run", words=["env.json"])
+
+
+def losses_are_said(folder):
+    cut = folder / "cut.json.gz"
+    cut.write_bytes(TRAIN.read_bytes()[:100000])
+    lines = {"waits": [cut], "path": [cut], "diff": [cut, TRAIN], "convert": [cut, folder / "out.json"]}
+    for command, args in lines.items():
+        _, _, err = tap.run(command, *args)
+        tap.ok(f"{command} says that its input is cut", "cut" in err and "reading" in err, err)
+    _, _, err = tap.run("convert", DEMO / "ddp", folder / "ddp.json")
+    tap.ok("ranks joined in one file are said", "2 traces" in err, err)
+
+
+def recording(folder):
+    run = folder / "run"
+    code, _, err = tap.run("record", "-o", run, "--", "/nonexistent/program")
+    tap.ok("a command that is not there", code == 127 and "cannot run /nonexistent/program" in err, err)
+    tap.ok("leaves no directory", not run.exists())
+    run.mkdir()
+    tap.run("record", "-o", run, "--", "/nonexistent/program")
+    tap.ok("or leaves it as it was", run.exists() and not list(run.iterdir()))
+    code, _, err = tap.run("record", "-o", run, "--", "true")
+    tap.ok("and the next try may use it", code == 0 and (run / "run.json").exists(), err)
+    for setting in ("nothing=1", "flush", "flush=soon", "no_api=2"):
+        refused(f"--set {setting}", "record", "--set", setting, "-o", folder / "set", "--", "true", words=[setting])
+
+
+TESTS = (
+    recording,
+    inputs_survive,
+    pages,
+    options_are_obeyed_or_refused,
+    output_that_cannot_be_written,
+    parts_of_a_diff_are_those_of_the_budget,
+    a_recording_survives_conversion,
+    a_wall_clock_is_laid_on_the_trace,
+    snapshots_of_run_directories,
+    losses_are_said,
+    inputs_are_named_for_what_they_are,
+)
+with tempfile.TemporaryDirectory() as name:
+    for test in TESTS:
+        place = pathlib.Path(name) / test.__name__
+        place.mkdir()
+        test(place)
+tap.done()
