@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/diff.h"
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -69,12 +70,6 @@ struct kernel_sum {
 	assay_series time;
 };
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Steps that warm up are in no figure, as they are in no budget. */
 static void step_series(struct side *s)
 {
@@ -87,23 +82,16 @@ static void step_series(struct side *s)
 		*assay_push(&s->steps) = (double)(s->window.to - s->window.from);
 	for (size_t i = 0; i < s->steps.n; i++)
 		assay_series_add(&s->step, s->steps.p[i]);
-	qsort(s->steps.p, s->steps.n, sizeof *s->steps.p, by_size);
-}
-
-static double median(const double *sorted, size_t n)
-{
-	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 /* Median distance from the median. */
 static double spread(const struct side *s)
 {
 	assay_vec(double) away = {0};
-	double middle = median(s->steps.p, s->steps.n);
+	double middle = assay_median_mean(s->steps.p, s->steps.n);
 	for (size_t i = 0; i < s->steps.n; i++)
 		*assay_push(&away) = fabs(s->steps.p[i] - middle);
-	qsort(away.p, away.n, sizeof *away.p, by_size);
-	double d = median(away.p, away.n);
+	double d = assay_median_mean(away.p, away.n);
 	assay_vec_free(&away);
 	return d;
 }
@@ -125,8 +113,8 @@ static void diff_step(assay_diff *d, const struct side *x, const struct side *y)
 	d->by_median = x->steps.n >= MEDIAN_STEPS && y->steps.n >= MEDIAN_STEPS;
 	if (!d->by_median)
 		return;
-	d->step.a = median(x->steps.p, x->steps.n);
-	d->step.b = median(y->steps.p, y->steps.n);
+	d->step.a = assay_median_mean(x->steps.p, x->steps.n);
+	d->step.b = assay_median_mean(y->steps.p, y->steps.n);
 	d->step.noise = 2 * sqrt(error2);
 }
 

@@ -9,6 +9,7 @@
 
 #include "analyze/like_hta.h"
 #include "analyze/order.h"
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -422,12 +423,6 @@ static void add_queue(assay_run *run, const struct rules *r, const events *e, in
 	assay_vec_free(&c);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Fewer than those of the queue: no driver calls, nothing of HIP. */
 static bool is_launch_call(assay_str name)
 {
@@ -436,15 +431,9 @@ static bool is_launch_call(assay_str name)
 	       assay_str_is(name, "cudaMemsetAsync");
 }
 
-static double median(const int64_t *sorted, size_t n)
-{
-	return n % 2 ? (double)sorted[n / 2]
-		     : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
-}
-
 static void add_launches(assay_run *run, const struct rules *r, const events *e)
 {
-	assay_vec(int64_t) delay = {0};
+	assay_vec(double) delay = {0};
 	double delays = 0, calls = 0, work = 0; /* of hostile traces too large for integers */
 	uint64_t shorter = 0, slow_calls = 0, slow_launches = 0;
 	for (size_t i = 0; i < e->n; i++) {
@@ -453,7 +442,7 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		    !is_launch_call(assay_text(run, run->part.t.host.name[x->launch])))
 			continue;
 		int64_t wait = x->ts > x->call_end ? x->ts - x->call_end : 0;
-		*assay_push(&delay) = wait;
+		*assay_push(&delay) = (double)wait;
 		delays += (double)wait;
 		calls += (double)(x->call_end - x->call);
 		work += (double)(x->end - x->ts);
@@ -462,8 +451,6 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		slow_calls += (x->call_end - x->call) * r->unit > RUNTIME_OUTLIER_US * 1000;
 		slow_launches += wait * r->unit > DELAY_OUTLIER_US * 1000;
 	}
-	if (delay.n)
-		qsort(delay.p, delay.n, sizeof *delay.p, by_value);
 	double us = (double)r->unit / 1000;
 	const struct {
 		const char *name;
@@ -473,7 +460,8 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		{"cpu_duration_sum_us", calls * us},
 		{"gpu_duration_sum_us", work * us},
 		{"launch_delay_sum_us", delays * us},
-		{"launch_delay_median_us", delay.n ? median(delay.p, delay.n) * us : NAN},
+		{"launch_delay_median_us",
+		 delay.n ? assay_median_mean(delay.p, delay.n) * us : NAN},
 		{"short_gpu_kernels", (double)shorter},
 		{"runtime_outliers", (double)slow_calls},
 		{"launch_delay_outliers", (double)slow_launches},

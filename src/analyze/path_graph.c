@@ -5,9 +5,8 @@
  * typical in this trace, or less when less passed. */
 #include "analyze/path_graph.h"
 
-#include <stdlib.h>
-
 #include "analyze/order.h"
+#include "base/median.h"
 #include "base/sort.h"
 
 /* A call that returned so long before what it waited for did not wait for that. */
@@ -31,18 +30,9 @@ static void add_sample(struct samples *s, int64_t value)
 	s->seen++;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* The lower middle, so that one of two samples is taken, not a value between. */
 static int64_t median_of(struct samples *s, int64_t otherwise)
 {
-	if (s->value.n)
-		qsort(s->value.p, s->value.n, sizeof *s->value.p, by_value);
-	int64_t m = s->value.n ? s->value.p[(s->value.n - 1) / 2] : otherwise;
+	int64_t m = s->value.n ? assay_median_lower(s->value.p, s->value.n) : otherwise;
 	assay_vec_free(&s->value);
 	return m;
 }

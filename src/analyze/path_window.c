@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/order.h"
+#include "base/median.h"
 #include "base/sort.h"
 
 struct span {
@@ -123,7 +124,7 @@ static void take_median(assay_path_window *w, const spans *s)
 			if (pass == 2 || s->p[i].last != INT64_MIN)
 				*assay_push(&sorted) = s->p[i];
 	qsort(sorted.p, sorted.n, sizeof *sorted.p, by_length);
-	uint32_t step = sorted.p[(sorted.n - 1) / 2].step;
+	uint32_t step = sorted.p[assay_lower_middle(sorted.n)].step;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->p[i].step == step)
 			take(w, s, i);

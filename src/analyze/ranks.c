@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/median.h"
 #include "base/test.h"
 
 struct call {
@@ -276,26 +277,12 @@ static void find_matches(calls *c, matches *out)
 		qsort(out->p, out->n, sizeof *out->p, by_place);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-typedef assay_vec(int64_t) numbers;
-
-static int64_t median(numbers *v)
-{
-	qsort(v->p, v->n, sizeof *v->p, by_value);
-	return v->p[v->n / 2];
-}
-
 /* A rank's clock against the first rank's: all ranks leave a collective at about the same time. An
  * offset smaller than three times its own spread is no offset. */
 static void find_offset(struct job *j, const matches *m, uint32_t rank, int64_t *offset,
 			int64_t *spread)
 {
-	numbers ends = {0};
+	assay_vec(int64_t) ends = {0};
 	*offset = 0;
 	*spread = -1;
 	for (size_t i = 0; i < m->n; i++) {
@@ -305,10 +292,10 @@ static void find_offset(struct job *j, const matches *m, uint32_t rank, int64_t 
 				*assay_push(&ends) = c[k].end - c[0].end;
 	}
 	if (ends.n) {
-		int64_t middle = median(&ends);
+		int64_t middle = assay_median_upper(ends.p, ends.n);
 		for (size_t i = 0; i < ends.n; i++)
 			ends.p[i] = llabs(ends.p[i] - middle);
-		*spread = median(&ends);
+		*spread = assay_median_upper(ends.p, ends.n);
 		*offset = llabs(middle) > 3 * *spread ? middle : 0;
 	}
 	assay_vec_free(&ends);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "base/sort.h"
 
 uint32_t assay_main_device(const assay_run *run)
@@ -48,7 +49,7 @@ static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows,
 	assay_vec_reserve(&by_span, n);
 	memcpy(by_span.p, rows, n * sizeof *rows);
 	assay_sort_rows(by_span.p, n, t->span);
-	int64_t usual = t->span[by_span.p[n / 2]];
+	int64_t usual = t->span[by_span.p[assay_upper_middle(n)]];
 	while (n - k > USUAL_AT_LEAST && t->span[rows[k]] / TIMES > usual)
 		k++;
 	assay_vec_free(&by_span);

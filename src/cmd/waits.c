@@ -62,11 +62,11 @@ static chosen choose(assay_run *run, const struct waits_args *a, int64_t stream,
 	chosen c = {assay_alloc(&run->arena, (w->n + 1) * sizeof *c.row), 0};
 	int64_t *lost = assay_alloc(&run->arena, (w->n + 1) * sizeof *lost);
 	for (uint32_t i = 0; i < w->n; i++) {
-		lost[i] = -time_lost(w, i);
+		lost[i] = time_lost(w, i);
 		if (wanted(run, a, stream, thread, i))
 			c.row[c.n++] = i;
 	}
-	assay_sort_rows(c.row, c.n, lost);
+	assay_sort_rows_falling(c.row, c.n, lost);
 	return c;
 }
 

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/sort.h"
 #include "base/test.h"
 #include "base/version.h"
 #include "probe/probe.h"
@@ -128,12 +128,6 @@ static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 	*assay_push(&c->env->gpu_arch.arch) = arch;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static void walk_nodes(assay_ctx *c, const assay_names *names)
 {
 	assay_vec(int64_t) nodes = {0};
@@ -141,9 +135,7 @@ static void walk_nodes(assay_ctx *c, const assay_names *names)
 	for (size_t i = 0; i < names->n; i++)
 		if (assay_str_i64(assay_str_of(names->p[i].name), &v))
 			*assay_push(&nodes) = v;
-	if (nodes.n)
-		qsort(nodes.p, nodes.n, sizeof *nodes.p,
-		      by_number); /* as text, 10 would come before 2 */
+	assay_sort_i64(nodes.p, nodes.n); /* as text, 10 would come before 2 */
 	for (size_t i = 0; i < nodes.n; i++) {
 		assay_str text;
 		const char *path = assay_printf(c->a, NODES "/%" PRId64 "/properties", nodes.p[i]);

@@ -1,8 +1,7 @@
 /* The report as JSON. The names below are a promise to scripts: add, never rename. */
 #include "render/report.h"
 
-#include <stdlib.h>
-
+#include "base/sort.h"
 #include "render/page.h"
 
 static const assay_metric_table *metrics(const assay_run *run)
@@ -37,31 +36,15 @@ int64_t assay_kernel_total(const assay_run *run)
 	return total;
 }
 
-struct ranked {
-	int64_t total;
-	uint32_t row;
-};
-
-static int by_total(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
-
 const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size_t *n)
 {
 	const assay_kernel_table *k = &run->part.t.kernel;
-	struct ranked *all = assay_alloc(a, k->n * sizeof *all);
+	uint32_t *rows = assay_alloc(a, k->n * sizeof *rows);
 	*n = 0;
 	for (uint32_t i = 0; i < k->n; i++)
 		if (k->kind[i] == ASSAY_GPU_KERNEL)
-			all[(*n)++] = (struct ranked){k->total[i], i};
-	qsort(all, *n, sizeof *all, by_total);
-	uint32_t *rows = assay_alloc(a, *n * sizeof *rows);
-	for (size_t i = 0; i < *n; i++)
-		rows[i] = all[i].row;
+			rows[(*n)++] = i;
+	assay_sort_rows_falling(rows, *n, k->total);
 	return rows;
 }
 
