@@ -31,11 +31,10 @@ static void count_overlaps(assay_run *run, const assay_order *order)
 
 static bool known(const assay_run *run, const char *name, double *value)
 {
-	uint32_t r = assay_metric_find(run, name);
-	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
-		return false;
-	*value = run->part.t.metric.value[r];
-	return true;
+	uint32_t r = assay_metric_known(run, name);
+	if (r != ASSAY_NO_ROW)
+		*value = run->part.t.metric.value[r];
+	return r != ASSAY_NO_ROW;
 }
 
 static void compare_telemetry(assay_run *run)

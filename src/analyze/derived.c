@@ -87,12 +87,7 @@ static int64_t launch_group(const derive *d, uint32_t g)
 
 static assay_str member(derive *d, assay_str args, const char *key)
 {
-	char *text = assay_alloc(&d->scratch, args.n + 2 + ASSAY_PAD);
-	text[0] = '{';
-	memcpy(text + 1, args.p, args.n);
-	text[args.n + 1] = '}';
-	assay_json j = assay_json_on(text, args.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&d->scratch, args);
 	for (assay_str k, v; assay_json_member(&j, &k) && assay_json_skip(&j, &v);)
 		if (assay_str_is(k, key))
 			return v.p[0] == '"' ? assay_json_unescape(&d->scratch,

@@ -377,7 +377,7 @@ static double bucket_noise(const assay_diff *d, const struct side *x, const stru
 		{"unexplained", d->causes.p[ASSAY_WHY_UNLINKED].noise},
 		{"total", d->step.noise},
 	};
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
 		if (!strcmp(name, known[i].bucket))
 			return known[i].noise;
 	return -1;
@@ -412,17 +412,15 @@ static void diff_budget(assay_diff *d, const struct side *before, const struct s
 
 static const char *fact_text(const assay_run *run, const char *name)
 {
-	uint32_t r = assay_metric_find(run, name);
-	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
-		return NULL;
-	return assay_z(run, run->part.t.metric.text[r]);
+	uint32_t r = assay_metric_known(run, name);
+	return r == ASSAY_NO_ROW ? NULL : assay_z(run, run->part.t.metric.text[r]);
 }
 
 static void diff_facts(assay_diff *d, const assay_run *a, const assay_run *b)
 {
 	static const char *const names[] = {"attention", "pytorch_version", "rocm_version",
 					    "cuda_version"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
 		const char *x = fact_text(a, names[i]), *y = fact_text(b, names[i]);
 		if (x && y && strcmp(x, y)) /* not to know is no difference */
 			*assay_push(&d->facts) =

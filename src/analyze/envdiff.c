@@ -248,7 +248,7 @@ static void put_value(struct flat *f, assay_sid value)
 	/* only these blocks: aiter.commit of later versions is a real commit */
 	bool math = assay_str_starts(path, "hipblaslt.") || assay_str_starts(path, "rocblas.") ||
 		    assay_str_starts(path, "miopen.");
-	for (size_t i = 0; f->schema_10 && math && i < sizeof renamed / sizeof *renamed; i++)
+	for (size_t i = 0; f->schema_10 && math && i < ASSAY_COUNT_OF(renamed); i++)
 		if (assay_str_ends(path, renamed[i].old)) {
 			int n = snprintf(buf, sizeof buf, "%.*s%s",
 					 (int)(path.n - strlen(renamed[i].old)), path.p,
@@ -337,7 +337,7 @@ static bool flatten_array(struct flat *f, assay_json *j, int depth)
 
 static bool is_ignored(const char *path)
 {
-	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ignored); i++)
 		if (!fnmatch(ignored[i], path, 0))
 			return true;
 	return false;
@@ -570,7 +570,7 @@ static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t
 					       {".lib_hash", ".version"},
 					       {".sha256", ".version"},
 					       {".bundled_lib_hash", ".bundled_version"}};
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++) {
 		uint32_t at = sibling(set, path, pairs[i][0], pairs[i][1]);
 		if (at == ASSAY_MAP_ABSENT)
 			continue;
@@ -586,7 +586,7 @@ static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t
 static bool is_detail(const assay_env_set *set, const char *path, size_t a, size_t b)
 {
 	static const char *const details[] = {".size", ".build_id", ".soname"};
-	for (size_t i = 0; i < sizeof details / sizeof *details; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(details); i++) {
 		uint32_t at = sibling(set, path, details[i], ".sha256");
 		if (at != ASSAY_MAP_ABSENT && assay_env_cell(set, a, at) &&
 		    assay_env_cell(set, b, at))
@@ -606,7 +606,7 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 
 static void classify(const char *path, assay_env_row *row)
 {
-	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rules); i++)
 		if (!fnmatch(rules[i].pattern, path, 0)) {
 			row->group = rules[i].group;
 			row->why = rules[i].why;
@@ -668,7 +668,7 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 
 static void find_causes(assay_env_result *out)
 {
-	for (size_t e = 0; e < sizeof explains / sizeof *explains; e++)
+	for (size_t e = 0; e < ASSAY_COUNT_OF(explains); e++)
 		for (size_t i = 0; i < out->rows.n; i++) {
 			assay_env_row *row = &out->rows.p[i];
 			if (row->cause || row->kind == ASSAY_ENV_UNKNOWN ||

@@ -57,7 +57,7 @@ static bool can_mean_data(uint8_t kind)
 
 static assay_why cause_of_name(assay_str name)
 {
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (words[i].whole ? assay_str_is(name, words[i].text)
 				   : assay_str_find_nocase(name, words[i].text) >= 0)
 			return words[i].cause;

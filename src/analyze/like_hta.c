@@ -372,7 +372,7 @@ bool assay_hta_queue_call(assay_str name)
 		"cuLaunchKernelEx", "cudaMemcpyAsync",          "cudaMemsetAsync",
 		"hipLaunchKernel",  "hipExtModuleLaunchKernel", "hipMemcpyAsync",
 		"hipMemsetAsync",   "hipMemcpyWithStream"};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
 		if (assay_str_is(name, calls[i]))
 			return true;
 	return false;
@@ -466,7 +466,7 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		{"runtime_outliers", (double)slow_calls},
 		{"launch_delay_outliers", (double)slow_launches},
 	};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++)
 		assay_like_add(run, r->source, r->variant, "launch_stats", figures[i].name,
 			       figures[i].value);
 	assay_vec_free(&delay);
@@ -594,7 +594,7 @@ TEST(kernel_types_follow_the_patterns_with_their_flaws)
 		{"Stream Wait Event", OTHER},
 		{"Cijk_Ailk_Bljk", COMPUTATION},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
 		CHECK_EQ(type_of(assay_str_of(cases[i].name)), cases[i].type);
 	return 0;
 }

@@ -100,7 +100,7 @@ static bool is_blocking(assay_str name)
 					    "cudaEventSynchronize",
 					    "cudaMemcpy",
 					    "cudaMemcpyAsync"};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
 		if (assay_str_is(name, calls[i]))
 			return true;
 	return false;
@@ -666,10 +666,10 @@ static void add_figures(struct graph *g, const struct sums *s)
 		{"gpu_kernel_kernel_overhead_us", (double)s->gap * us},
 		{"gpu_kernel_launch_overhead_us", (double)s->launch * us},
 	};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++)
 		assay_like_add(g->run, g->source, "hta", "critical_path", figures[i].name,
 			       figures[i].value);
-	for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(type_names); i++)
 		assay_like_add(g->run, g->source, "hta", "critical_path_edges", type_names[i],
 			       (double)s->type[i]);
 }

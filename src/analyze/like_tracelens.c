@@ -23,18 +23,6 @@ void assay_like_add(assay_run *run, uint32_t source, const char *variant, const 
 	l->value[r] = value;
 }
 
-double assay_like_get(const assay_run *run, const char *variant, const char *group,
-		      const char *name)
-{
-	const assay_like_table *l = &run->part.t.like;
-	for (size_t i = 0; i < l->n; i++)
-		if (assay_str_is(assay_text(run, l->variant[i]), variant) &&
-		    assay_str_is(assay_text(run, l->group[i]), group) &&
-		    assay_str_is(assay_text(run, l->name[i]), name))
-			return l->value[i];
-	return NAN;
-}
-
 /* Communication by three words, whatever else is known; copies and memsets as everywhere. */
 static uint8_t class_of(const assay_run *run, uint32_t gpu, uint8_t native)
 {
@@ -130,7 +118,7 @@ static void add_timeline(assay_run *run, uint32_t source, const char *variant, c
 		{"total_memcpy_time_ms", "total_memcpy_time_pct", s.length[ASSAY_SET_COPY]},
 	};
 	assay_like_add(run, source, variant, "gpu_timeline", "events", (double)w->row.n);
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++) {
 		assay_like_add(run, source, variant, "gpu_timeline", figures[i].name,
 			       (double)figures[i].ns / 1e6);
 		assay_like_add(run, source, variant, "gpu_timeline", figures[i].percent,
@@ -150,7 +138,7 @@ void assay_like_tracelens(assay_run *run)
 	assay_map starts = {0};
 	index_arrows(run, &starts);
 	for (uint32_t s = 0; s < run->part.t.source.n; s++)
-		for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+		for (size_t v = 0; v < ASSAY_COUNT_OF(variants); v++) {
 			collect(&w, run, &order, s, &starts, variants[v].which);
 			if (w.row.n)
 				add_timeline(run, s, variants[v].name, &w);
@@ -159,6 +147,18 @@ void assay_like_tracelens(assay_run *run)
 	assay_vec_free(&w.row);
 	assay_pages_free(w.class, order.rows + 1);
 	assay_order_free(&order);
+}
+
+static double figure_of(const assay_run *run, const char *variant, const char *group,
+			const char *name)
+{
+	const assay_like_table *l = &run->part.t.like;
+	for (size_t i = 0; i < l->n; i++)
+		if (assay_str_is(assay_text(run, l->variant[i]), variant) &&
+		    assay_str_is(assay_text(run, l->group[i]), group) &&
+		    assay_str_is(assay_text(run, l->name[i]), name))
+			return l->value[i];
+	return NAN;
 }
 
 TEST(tracelens_counts_linked_work_of_all_devices_together)
@@ -190,11 +190,11 @@ TEST(tracelens_counts_linked_work_of_all_devices_together)
 		t->launch.host[l] = work[i].linked ? 0 : ASSAY_NO_ROW;
 	}
 	assay_like_tracelens(run);
-	CHECK(assay_like_get(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);
-	CHECK(assay_like_get(run, "linked", "gpu_timeline", "busy_time_ms") == 2.5);
-	CHECK(assay_like_get(run, "ac2g", "gpu_timeline", "total_time_ms") == 2);
-	CHECK(assay_like_get(run, "all", "gpu_timeline", "total_time_ms") == 4.5);
-	CHECK(assay_like_get(run, "all", "gpu_timeline", "idle_time_ms") == 1);
+	CHECK(figure_of(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);
+	CHECK(figure_of(run, "linked", "gpu_timeline", "busy_time_ms") == 2.5);
+	CHECK(figure_of(run, "ac2g", "gpu_timeline", "total_time_ms") == 2);
+	CHECK(figure_of(run, "all", "gpu_timeline", "total_time_ms") == 4.5);
+	CHECK(figure_of(run, "all", "gpu_timeline", "idle_time_ms") == 1);
 	assay_run_free(run);
 	return 0;
 }

@@ -256,7 +256,7 @@ TEST(unknown_stays_unknown)
 	static const char *const names[] = {"steps",     "step_seconds", "tokens_per_sec",
 					    "mfu_pct",   "gpu_util_pct", "hbm_peak_gb",
 					    "hbm_avg_gb"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
 		uint32_t r = assay_metric_find(run, names[i]);
 		CHECK(r != ASSAY_NO_ROW && run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN);
 	}

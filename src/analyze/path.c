@@ -298,11 +298,6 @@ static const char *const class_words[ASSAY_PATH_CLASSES] = {
 	[ASSAY_PATH_HAND_OFF] = "hand-offs between threads",
 };
 
-static double share(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
 static void order_classes(const assay_path *p, int by_size[ASSAY_PATH_CLASSES])
 {
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++) {
@@ -364,10 +359,10 @@ static void set_sentence(const assay_run *run, assay_path *p)
 		what = "a step";
 	const char *text = assay_printf(&p->arena, "%s takes %s: %s", what,
 					assay_fmt_time(took, whole), pace_words(p));
-	for (int i = 0; i < 3 && share(p->class[by_size[i]], whole) >= 1; i++)
+	for (int i = 0; i < 3 && assay_percent(p->class[by_size[i]], whole) >= 1; i++)
 		text = assay_printf(&p->arena, "%s%s%.0f %%%s is %s", text, i ? ", " : "; ",
-				    share(p->class[by_size[i]], whole), i ? "" : " of its path",
-				    class_text(run, p, by_size[i]));
+				    assay_percent(p->class[by_size[i]], whole),
+				    i ? "" : " of its path", class_text(run, p, by_size[i]));
 	p->sentence = text;
 }
 
@@ -551,7 +546,7 @@ TEST(what_ifs_change_what_they_name_and_what_hangs_on_it)
 								      the operator to 220 */
 		{"queued=0", 499},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		assay_run *run = small_step();
 		assay_path p;
 		CHECK(find_path(run, cases[i].rule, &p));

@@ -27,7 +27,7 @@ static const struct {
 
 static int class_of_word(assay_str word)
 {
-	for (size_t i = 0; i < sizeof cause_words / sizeof *cause_words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cause_words); i++)
 		if (assay_str_same(word, assay_str_of(cause_words[i].word)))
 			return ASSAY_PATH_WHY + (int)cause_words[i].why;
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
@@ -40,7 +40,7 @@ static bool parse_value(assay_str s, assay_path_what_if *r)
 {
 	if (s.n > 1 && (s.p[s.n - 1] == 'x' || s.p[s.n - 1] == 'X'))
 		return assay_str_f64(assay_str_trim((assay_str){s.p, s.n - 1}), &r->value);
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(units); i++) {
 		size_t n = strlen(units[i].unit);
 		if (s.n <= n || !assay_str_ends(s, units[i].unit))
 			continue;
@@ -529,7 +529,7 @@ TEST(what_ifs_are_a_pattern_and_a_value)
 	CHECK(assay_str_is(r.pattern, "k"));
 	static const char *const bad[] = {"gemm",  "=0",     "a=",     "a=x",     "a=5",
 					  "a=-1x", "a=nanx", "a=infs", "a=1e30s", "a=0.5y"};
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(bad); i++)
 		CHECK(!parse_rule(bad[i], &r, &err));
 	return 0;
 }

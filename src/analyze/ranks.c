@@ -64,7 +64,7 @@ static int64_t type_bytes(assay_str type)
 	} types[] = {{"BFloat16", 2}, {"Half", 2}, {"Float8", 1}, {"Float", 4},
 		     {"Double", 8},   {"Long", 8}, {"Int", 4},    {"Short", 2},
 		     {"Char", 1},     {"Byte", 1}, {"Bool", 1}};
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
 		if (assay_str_starts(type, types[i].name))
 			return types[i].bytes;
 	return 0;

@@ -57,7 +57,6 @@ typedef struct assay_cmd {
 	int (*run)(const void *args, char **operands, int n);
 } assay_cmd;
 
-#define ASSAY_COUNT_OF(a)     (sizeof(a) / sizeof *(a))
 #define ASSAY_OPTS(table)     .opts = table, .n_opts = ASSAY_COUNT_OF(table)
 #define ASSAY_EXAMPLES(table) .examples = table, .n_examples = ASSAY_COUNT_OF(table)
 

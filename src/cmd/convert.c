@@ -106,7 +106,7 @@ static const char *cuda_name(assay_arena *a, assay_str name)
 {
 	if (assay_str_ends(name, "_spt"))
 		name.n -= 4;
-	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(aliases); i++)
 		if (assay_str_is(name, aliases[i].hip))
 			return aliases[i].cuda;
 	return assay_printf(a, "cuda%.*s", (int)(name.n - 3), name.p + 3);
@@ -367,7 +367,7 @@ static bool survives(const char *path)
 	if (same)
 		back = again(run, "/tmp/assay-convert-test.json.gz");
 	same = same && back;
-	for (size_t i = 0; same && i < sizeof read_tables / sizeof *read_tables; i++) {
+	for (size_t i = 0; same && i < ASSAY_COUNT_OF(read_tables); i++) {
 		bool made = read_tables[i] == ASSAY_T_flow && !run->part.t.flow.n;
 		same = made || same_table(run, back, read_tables[i]);
 	}
@@ -410,7 +410,7 @@ TEST(traces_of_the_corpus_written_and_read_again_are_the_same)
 	assay_arena a = {0};
 	if (access(corpus, R_OK))
 		return 77;
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
 		CHECK(survives(assay_printf(&a, "%s/%s", corpus, files[i])));
 	assay_arena_free(&a);
 	return 0;

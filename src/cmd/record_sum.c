@@ -9,6 +9,7 @@
 #include "base/jsonw.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "render/report.h"
 
 typedef struct tally {
 	uint64_t kernels, copies, sets, calls, ranges, waits, resolved, allocs, processes, devices;
@@ -79,11 +80,7 @@ static void json_counts(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_u64(w, "waits_resolved", n.resolved);
 	assay_jsonw_u64(w, "allocations", n.allocs);
 	assay_jsonw_close(w, '}');
-	assay_jsonw_open(w, "losses", '{');
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
-		if (run->part.issues[i])
-			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
-	assay_jsonw_close(w, '}');
+	assay_issues_json(w, "losses", run);
 }
 
 static void json_options(assay_jsonw *w, const record_args *a)

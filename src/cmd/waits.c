@@ -302,18 +302,13 @@ static void put_handle(assay_jsonw *j, const char *key, uint64_t handle)
 
 static void put_track(assay_jsonw *j, const assay_run *run, const char *key, uint32_t track)
 {
-	if (track == ASSAY_NO_ROW)
-		assay_jsonw_null(j, key);
-	else
-		assay_jsonw_i64(j, key, run->part.t.track.tid[track]);
+	bool known = track != ASSAY_NO_ROW;
+	assay_jsonw_i64_if(j, key, known, known ? run->part.t.track.tid[track] : 0);
 }
 
 static void put_ns(assay_jsonw *j, const char *key, int64_t v, int64_t absent)
 {
-	if (v == absent)
-		assay_jsonw_null(j, key);
-	else
-		assay_jsonw_i64(j, key, v);
+	assay_jsonw_i64_if(j, key, v != absent, v);
 }
 
 static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i)

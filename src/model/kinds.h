@@ -281,7 +281,6 @@ extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
 extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
-extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
 extern const char *const assay_why_name[ASSAY_WHY_COUNT];

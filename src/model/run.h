@@ -121,8 +121,10 @@ void assay_meta_add(assay_part *p, const char *key, assay_str value);
 /* The value of the first header fact of that name, or an empty slice. */
 assay_str assay_meta_get(const assay_run *run, const char *key);
 
-/* Row of the metric, or ASSAY_NO_ROW. */
+/* Row of the metric or bucket of that name, or ASSAY_NO_ROW. */
 uint32_t assay_metric_find(const assay_run *run, const char *name);
+uint32_t assay_metric_known(const assay_run *run, const char *name); /* nor when it is unknown */
+uint32_t assay_budget_find(const assay_run *run, const char *name);
 
 void assay_warn(assay_run *run, const char *id, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 

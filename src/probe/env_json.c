@@ -15,10 +15,7 @@ static void tri(assay_jsonw *w, const char *key, assay_tri v)
 
 static void num(assay_jsonw *w, const char *key, assay_num v)
 {
-	if (v.known)
-		assay_jsonw_i64(w, key, v.v);
-	else
-		assay_jsonw_null(w, key);
+	assay_jsonw_i64_if(w, key, v.known, v.v);
 }
 
 static void hash(assay_jsonw *w, const char *key, const assay_file *f)
@@ -201,7 +198,7 @@ static void torch_blocks(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_z(w, "install_kind", t->kind ? t->kind : "unknown");
 	assay_jsonw_z(w, "source_path", t->source_path);
 	assay_jsonw_open(w, "submodule_commits", '{');
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(names); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		assay_jsonw_z(w, names[i], t->sub[i]);
 	assay_jsonw_z(w, "_source", t->sub_from_git ? "git" : NULL);
 	assay_jsonw_close(w, '}');
@@ -326,10 +323,10 @@ static void one_gpu(assay_jsonw *w, const assay_gpu *g)
 		    {"power_limit_mw", g->power_limit_mw},
 		    {"pcie_link_width", g->link_width}};
 	assay_jsonw_open(w, NULL, '{');
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(texts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(texts); i++)
 		if (texts[i].v)
 			assay_jsonw_z(w, texts[i].key, texts[i].v);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(nums); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(nums); i++)
 		if (nums[i].v.known)
 			num(w, nums[i].key, nums[i].v);
 	if (g->openable != ASSAY_TRI_UNKNOWN)
@@ -468,7 +465,7 @@ static bool gpu_package(const char *name)
 		"apex",   "deepspeed",  "cupy",       "onnxruntime",
 		"amdsmi", "hip-python", "tensorflow", "bitsandbytes",
 		"mpi4py", "flashinfer"};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(starts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])))
 			return true;
 	return false;
@@ -631,7 +628,7 @@ TEST(disaster_snapshot_emits_complete_schema)
 	assay_jsonw w = {0};
 	assay_env_write(&e, &w);
 	assay_str text = assay_jsonw_text(&w);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(keys); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++) {
 		char want[64];
 		snprintf(want, sizeof want, "\n  \"%s\": ", keys[i]);
 		ptrdiff_t at = assay_str_find(text, want);

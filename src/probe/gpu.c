@@ -12,7 +12,8 @@
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 
-const char *assay_gfx_name(assay_arena *a, uint64_t v)
+/* Code of a KFD gfx_target_version as an architecture name; NULL for a CPU node. */
+static const char *gfx_name(assay_arena *a, uint64_t v)
 {
 	unsigned major = (unsigned)(v / 10000 % 100), minor = (unsigned)(v / 100 % 100),
 		 step = (unsigned)(v % 100);
@@ -62,7 +63,7 @@ static void card_facts(assay_ctx *c, assay_gpu *g)
 		    {"power_dpm_force_performance_level", &g->performance_level}};
 	if (!assay_root_is_dir(&c->root, dir))
 		return;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(rows); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {
 		char *v = assay_ctx_text(c, assay_printf(c->a, "%s/%s", dir, rows[i].file));
 		if (v)
 			*rows[i].to = v;
@@ -84,7 +85,7 @@ static const char *arch_of_device(uint64_t id)
 		{0x738c, "gfx908"}, {0x738e, "gfx908"},  {0x7408, "gfx90a"},  {0x740c, "gfx90a"},
 		{0x740f, "gfx90a"}, {0x74a0, "gfx942"},  {0x74a1, "gfx942"},  {0x74a2, "gfx942"},
 		{0x74a5, "gfx942"}, {0x744c, "gfx1100"}, {0x73bf, "gfx1030"}, {0x6860, "gfx900"}};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(known); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
 		if (known[i].id == id)
 			return known[i].arch;
 	return NULL;
@@ -95,7 +96,7 @@ static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 	uint64_t code = 0, id = 0, loc = 0, domain = 0, simds = 0, per = 0;
 	bool has_code = property(text, "gfx_target_version", &code);
 	bool has_id = property(text, "device_id", &id);
-	const char *arch = has_code       ? assay_gfx_name(c->a, code)
+	const char *arch = has_code       ? gfx_name(c->a, code)
 			   : has_id && id ? arch_of_device(id)
 					  : NULL;
 	if ((has_code && !code) || (!has_code && !id))
@@ -200,7 +201,7 @@ static void effective(assay_ctx *c)
 					  "HSA_OVERRIDE_GFX_VERSION makes %s run as %s", arch,
 					  e->override_gfx);
 	}
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(limits); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(limits); i++) {
 		const char *v = assay_ctx_var(c, limits[i]);
 		if (v)
 			n = visible_of(v, n);
@@ -249,9 +250,9 @@ TEST(gfx_names_are_decimal_hex_hex)
 		     {100300, "gfx1030"}, {110000, "gfx1100"}, {120001, "gfx1201"},
 		     {90012, "gfx90c"}};
 	assay_arena a = {0};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(cases); i++)
-		CHECK(!strcmp(assay_gfx_name(&a, cases[i].v), cases[i].name));
-	CHECK(!assay_gfx_name(&a, 0));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK(!strcmp(gfx_name(&a, cases[i].v), cases[i].name));
+	CHECK(!gfx_name(&a, 0));
 	assay_arena_free(&a);
 	return 0;
 }

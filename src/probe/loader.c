@@ -143,7 +143,7 @@ static bool search_system(struct loader *l, const char *name, struct found *out)
 		if ((out->file = acceptable(l, out->path)))
 			return true;
 	}
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(default_dirs); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(default_dirs); i++)
 		if (search_list(l, default_dirs[i], ':', "", name, out)) {
 			out->by = "default folders";
 			return true;
@@ -330,7 +330,7 @@ static void path_copies(struct loader *l, assay_lib *lib)
 		if (f && f->elf)
 			add_copy(l->c, lib, f, "system", NULL);
 	}
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(default_dirs); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(default_dirs); i++)
 		copies_in(l->c, lib, default_dirs[i], "system", NULL);
 }
 
@@ -446,7 +446,7 @@ static void run(assay_ctx *c)
 	}
 	if (e->torch.dir)
 		start_torch(&l);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(known); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++) {
 		assay_lib lib = {
 			.name = known[i].name, .stem = known[i].stem, .vendor = known[i].vendor};
 		find_copies(&l, &lib, known[i].dist);

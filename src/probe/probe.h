@@ -72,9 +72,4 @@ void assay_sha256_hex(const void *p, size_t n, char out[65]);
 /* Python side: the package with one of these names (normalised), or NULL. */
 const assay_package *assay_ctx_package(const assay_ctx *c, const char *const *names);
 
-/* Code of a KFD gfx_target_version as an architecture name; NULL for a CPU node. */
-const char *assay_gfx_name(assay_arena *a, uint64_t version);
-
-#define ASSAY_PROBE_COUNT(a) (sizeof(a) / sizeof *(a))
-
 #endif

@@ -150,7 +150,7 @@ static bool search_path(assay_ctx *c)
 	const char *path = assay_ctx_var(c, "PATH");
 	if (!path || !*path)
 		path = "/usr/local/bin:/usr/bin:/bin";
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(names); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
 		assay_str rest = assay_str_of(path);
 		while (rest.n) {
 			assay_str dir = assay_str_cut(&rest, ':');
@@ -265,7 +265,7 @@ static void add_site_and_pth(assay_ctx *c, const char *path, const char *origin)
 static void prefix_sites(assay_ctx *c, const char *prefix, const char *xy, const char *origin)
 {
 	static const char *const lib[] = {"lib", "lib64"};
-	for (size_t i = 0; xy && i < ASSAY_PROBE_COUNT(lib); i++)
+	for (size_t i = 0; xy && i < ASSAY_COUNT_OF(lib); i++)
 		add_site_and_pth(c,
 				 assay_printf(c->a, "%s/%s/python%s/site-packages",
 					      strcmp(prefix, "/") ? prefix : "", lib[i], xy),

@@ -24,7 +24,7 @@ static bool any_dir(assay_ctx *c, const char *root, const char *const *names)
 
 static void add_lib_dir(assay_ctx *c, assay_rocm_root *r, const char *dir)
 {
-	if (r->n_lib_dirs < ASSAY_PROBE_COUNT(r->lib_dir) && assay_root_is_dir(&c->root, dir))
+	if (r->n_lib_dirs < ASSAY_COUNT_OF(r->lib_dir) && assay_root_is_dir(&c->root, dir))
 		r->lib_dir[r->n_lib_dirs++] = dir;
 }
 
@@ -123,12 +123,12 @@ static void distro_root(assay_ctx *c)
 					    "libhsa-runtime64.so", "libhipblaslt.so",
 					    "librccl.so",          "libMIOpen.so"};
 	assay_rocm_root *r = NULL;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(dirs); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(dirs); i++) {
 		assay_cause cause;
 		const assay_names *names = assay_ctx_list(c, dirs[i], &cause);
 		bool here = false;
 		for (size_t k = 0; k < names->n && !here; k++)
-			for (size_t s = 0; s < ASSAY_PROBE_COUNT(stems); s++)
+			for (size_t s = 0; s < ASSAY_COUNT_OF(stems); s++)
 				here |= assay_str_starts(assay_str_of(names->p[k].name), stems[s]);
 		if (here && !r)
 			r = add_root(c, "/usr", "system", "distro");
@@ -186,7 +186,7 @@ static const char *version_from_dpkg(assay_ctx *c)
 	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
 	    ASSAY_CAUSE_NONE)
 		return NULL;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(packages); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(packages); i++) {
 		const char *at = strstr(text.p, assay_printf(c->a, "Package: %s\n", packages[i]));
 		const char *v = at ? strstr(at, "\nVersion: ") : NULL,
 			   *end = at ? strstr(at, "\n\n") : NULL;
@@ -211,7 +211,7 @@ static void root_version(assay_ctx *c, assay_rocm_root *r)
 		{"soname", version_from_sonames(c, r)},
 		{"dpkg", strcmp(r->layout, "distro") ? NULL : version_from_dpkg(c)},
 	};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(ways) && !r->version; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ways) && !r->version; i++)
 		if (ways[i].version) {
 			r->version = ways[i].version;
 			r->version_source = ways[i].source;
@@ -383,7 +383,7 @@ static void driver_facts(assay_ctx *c)
 		return;
 	assay_ctx_pair(c, &e->amdgpu, "scope", "host");
 	assay_ctx_pair(c, &e->amdgpu, "status", module ? "loaded" : "built_in");
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(facts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
 		assay_ctx_pair(c, &e->amdgpu, facts[i].key, assay_ctx_text(c, facts[i].path));
 	assay_ctx_pair(c, &e->amdgpu, "kfd_device_present",
 		       assay_root_exists(&c->root, "/dev/kfd") ? "true" : "false");

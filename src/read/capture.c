@@ -58,7 +58,7 @@ static void free_capture(capture *c)
 	assay_map *maps[] = {&c->strings, &c->kernels,   &c->functions, &c->contexts,
 			     &c->chunks,  &c->stacks,    &c->spans,     &c->by_sync,
 			     &c->rings,   &c->last_ring, &c->streams};
-	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&c->open);
 	assay_vec_free(&c->placed);

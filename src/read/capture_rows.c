@@ -312,7 +312,7 @@ static const record_type types[] = {
 	[ASSAY_WIRE_SCRATCH] = {read_scratch, sizeof(assay_wire_scratch)},
 	[ASSAY_WIRE_BARRIER] = {assay_capture_barrier, sizeof(assay_wire_barrier)},
 };
-static_assert(sizeof types / sizeof *types == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
+static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 
 void assay_capture_records(capture *c, assay_str payload)
 {

@@ -154,7 +154,7 @@ static int kind_of_op(assay_str type)
 		     {"copy", ASSAY_GPU_MEMCPY},
 		     {"fill", ASSAY_GPU_MEMSET},
 		     {"memset", ASSAY_GPU_MEMSET}};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
 		if (assay_str_find_nocase(type, kinds[i].part) >= 0)
 			return kinds[i].kind;
 	return -1;

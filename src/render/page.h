@@ -16,11 +16,6 @@ typedef struct assay_page {
 
 void assay_page_heading(assay_page *p, const char *text);
 
-static inline double assay_percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
 /* # compute, = communication, + copy, . idle; ends the line. */
 void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int width);
 

@@ -1,4 +1,5 @@
 /* Ranks: who waits for whom, the steps of each, and the collectives between them. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/fmt.h"
@@ -12,10 +13,7 @@ static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
 	assay_jsonw_u64(w, "source", r->source[i]);
 	assay_jsonw_i64(w, "rank", r->rank[i]);
 	assay_jsonw_i64(w, "clock_offset_ns", r->offset[i]);
-	if (r->spread[i] < 0)
-		assay_jsonw_null(w, "clock_spread_ns");
-	else
-		assay_jsonw_i64(w, "clock_spread_ns", r->spread[i]);
+	assay_jsonw_i64_if(w, "clock_spread_ns", r->spread[i] >= 0, r->spread[i]);
 	assay_jsonw_u64(w, "collectives", r->matched[i]);
 	assay_jsonw_u64(w, "arrived_last", r->last[i]);
 	assay_jsonw_i64(w, "waited_ns", r->waited[i]);
@@ -25,37 +23,21 @@ static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
 	assay_jsonw_close(w, '}');
 }
 
-static void put_known(assay_jsonw *w, const char *key, double v)
-{
-	if (v > 0)
-		assay_jsonw_f64(w, key, v);
-	else
-		assay_jsonw_null(w, key);
-}
-
-static void put_count(assay_jsonw *w, const char *key, int64_t v)
-{
-	if (v > 0)
-		assay_jsonw_i64(w, key, v);
-	else
-		assay_jsonw_null(w, key);
-}
-
 static void put_collective(assay_jsonw *w, const assay_run *run, size_t i)
 {
 	const assay_collective_table *c = &run->part.t.collective;
 	assay_jsonw_open_flat(w, NULL, '{');
 	assay_jsonw_str(w, "name", assay_text(run, c->name[i]));
 	assay_jsonw_str(w, "group", assay_text(run, c->group[i]));
-	put_count(w, "ranks", c->size[i]);
-	put_count(w, "bytes", c->bytes[i]);
+	assay_jsonw_i64_if(w, "ranks", c->size[i] > 0, c->size[i]);
+	assay_jsonw_i64_if(w, "bytes", c->bytes[i] > 0, c->bytes[i]);
 	assay_jsonw_u64(w, "count", c->count[i]);
 	assay_jsonw_u64(w, "matched", c->matched[i]);
 	assay_jsonw_f64(w, "latency_ns", c->latency[i]);
 	assay_jsonw_f64(w, "skew_ns", c->skew[i]);
 	assay_jsonw_i64(w, "max_skew_ns", c->max_skew[i]);
-	put_known(w, "algo_gib_s", c->algo_bw[i]);
-	put_known(w, "bus_gib_s", c->bus_bw[i]);
+	assay_jsonw_f64(w, "algo_gib_s", c->algo_bw[i] > 0 ? c->algo_bw[i] : NAN);
+	assay_jsonw_f64(w, "bus_gib_s", c->bus_bw[i] > 0 ? c->bus_bw[i] : NAN);
 	assay_jsonw_close(w, '}');
 }
 
@@ -106,10 +88,7 @@ static void put_heat(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_open_flat(w, "dur_ns", '[');
 		for (size_t k = 0; k < r->n; k++) {
 			int64_t length = step_length(run, r->source[k], s->number[i]);
-			if (length < 0)
-				assay_jsonw_null(w, NULL);
-			else
-				assay_jsonw_i64(w, NULL, length);
+			assay_jsonw_i64_if(w, NULL, length >= 0, length);
 		}
 		assay_jsonw_close(w, ']');
 		assay_jsonw_close(w, '}');

@@ -132,7 +132,7 @@ static void print_figures(assay_page *p)
 {
 	const assay_metric_table *m = &p->run->part.t.metric;
 	assay_page_heading(p, "Run");
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++) {
 		const struct figure *f = &figures[i];
 		uint32_t r = assay_metric_find(p->run, f->metric);
 		char value[64] = "unknown";

@@ -61,10 +61,8 @@ void assay_steps_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_u64(w, "source", s->source[i]);
 		assay_jsonw_i64(w, "start_ns", s->ts[i]);
 		assay_jsonw_i64(w, "dur_ns", s->dur[i]);
-		if (period(s, i) < 0)
-			assay_jsonw_null(w, "period_ns");
-		else
-			assay_jsonw_i64(w, "period_ns", period(s, i));
+		int64_t until_next = period(s, i);
+		assay_jsonw_i64_if(w, "period_ns", until_next >= 0, until_next);
 		assay_jsonw_z(w, "origin", assay_step_origin_name[s->origin[i]]);
 		assay_jsonw_open_flat(w, "devices", '[');
 		for (uint32_t k = l.first[i]; k != ASSAY_NO_ROW; k = l.next[k])

@@ -40,7 +40,7 @@ static bool step_like(assay_str name)
 {
 	char buf[32];
 	assay_str plain = plain_name(name, buf);
-	for (size_t i = 0; i < sizeof step_words / sizeof *step_words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(step_words); i++)
 		if (assay_str_is(plain, step_words[i]))
 			return true;
 	return false;
@@ -69,7 +69,7 @@ bool assay_step_choice_of(assay_str text, assay_step_choice *out)
 		     {"roctx", ASSAY_STEPS_ROCTX}};
 	int64_t colon = assay_str_find(text, ":");
 	assay_str word = {text.p, colon < 0 ? text.n : (size_t)colon};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++) {
 		if (word.n != strlen(words[i].word) ||
 		    strncasecmp(word.p, words[i].word, word.n) != 0)
 			continue;

@@ -774,7 +774,7 @@ size_t assay_sweep_bytes(const assay_sweep *s)
 		   s->pending.cap * sizeof *s->pending.p + s->shared.cap * sizeof *s->shared.p +
 		   s->foreign.cap * sizeof *s->foreign.p +
 		   (s->by_sync ? SWEEP_SYNC_IDS * sizeof *s->by_sync : 0);
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
 		n += t[i]->slots * sizeof *t[i]->slot;
 	return n;
 }
@@ -787,7 +787,7 @@ uint64_t assay_sweep_rerecords(const assay_sweep *s)
 void assay_sweep_free(assay_sweep *s)
 {
 	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps};
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
 		assay_vec_release(t[i]->slot);
 	assay_vec_free(&s->event);
 	assay_vec_free(&s->stream);

@@ -55,7 +55,7 @@ void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val)
 }
 
 /* Close the hole: entries behind it that would no longer be found move up. */
-void sweep_remove(sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
+static void remove_slot(sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
 {
 	if (!t->slots)
 		return;
@@ -179,7 +179,7 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 		p->pending = next;
 	}
 	unlink_stream(s, st);
-	sweep_remove(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
+	remove_slot(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
 	p->next = s->free_stream;
 	p->capture = 0;
 	s->free_stream = st;
@@ -212,7 +212,7 @@ void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
 	uint32_t e = sweep_event_find(s, r, space);
 	if (e == ASSAY_NO_ROW)
 		return;
-	sweep_remove(&s->by_event, r->event, r->scope, space);
+	remove_slot(&s->by_event, r->event, r->scope, space);
 	s->event.p[e].capture_of = s->free_event;
 	s->free_event = e;
 }
@@ -259,7 +259,7 @@ TEST(table_forgets_what_is_removed_and_nothing_else)
 	for (uint32_t i = 0; i < 3000; i++)
 		sweep_set(&t, i * 64, i % 3, 0, i);
 	for (uint32_t i = 0; i < 3000; i += 2)
-		sweep_remove(&t, i * 64, i % 3, 0);
+		remove_slot(&t, i * 64, i % 3, 0);
 	for (uint32_t i = 0; i < 3000; i++)
 		CHECK_EQ(sweep_find(&t, i * 64, i % 3, 0), i % 2 ? i : ASSAY_NO_ROW);
 	CHECK_EQ(t.n, 1500);

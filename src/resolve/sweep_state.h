@@ -17,7 +17,6 @@ typedef struct sweep_table {
 
 uint32_t sweep_find(const sweep_table *t, uint64_t a, uint32_t b, uint32_t c);
 void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val);
-void sweep_remove(sweep_table *t, uint64_t a, uint32_t b, uint32_t c);
 
 /* GPU work; of several pieces with one key, the one that ends last. */
 typedef struct sweep_work {

@@ -286,12 +286,7 @@ struct event_args {
 static struct event_args event_args_in(waits *w, assay_str args)
 {
 	struct event_args a = {-1, -1, -1, -1};
-	char *text = assay_alloc(&w->scratch, args.n + 2 + ASSAY_PAD);
-	text[0] = '{';
-	memcpy(text + 1, args.p, args.n);
-	text[args.n + 1] = '}';
-	assay_json j = assay_json_on(text, args.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&w->scratch, args);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
 		int64_t *to = assay_str_is(key, "event_id")      ? &a.event
 			      : assay_str_is(key, "correlation") ? &a.corr
@@ -376,7 +371,7 @@ static assay_sweep_op sync_op(assay_str name)
 		{"Stream Sync", ASSAY_OP_STREAM_SYNC},
 		{"Context Sync", ASSAY_OP_DEVICE_SYNC},
 	};
-	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ops); i++)
 		if (assay_str_is(name, ops[i].name))
 			return ops[i].op;
 	return ASSAY_OP_UNKNOWN_SYNC;
@@ -555,22 +550,17 @@ static struct handles handles_in(waits *w, assay_str args)
 	struct handles a = {0};
 	if (!args.n || (assay_str_find(args, "tream") < 0 && assay_str_find(args, "vent") < 0))
 		return a;
-	char *text = assay_alloc(&w->scratch, args.n + 2 + ASSAY_PAD);
-	text[0] = '{';
-	memcpy(text + 1, args.p, args.n);
-	text[args.n + 1] = '}';
-	assay_json j = assay_json_on(text, args.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&w->scratch, args);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
 		uint64_t v;
 		if (raw.n >= 2 && raw.p[0] == '"')
 			raw = (assay_str){raw.p + 1, raw.n - 2};
 		if (!assay_str_u64(raw, &v))
 			continue;
-		for (size_t i = 0; i < sizeof stream_keys / sizeof *stream_keys; i++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(stream_keys); i++)
 			if (assay_str_is(key, stream_keys[i]))
 				a.stream = v, a.has_stream = true;
-		for (size_t i = 0; i < sizeof event_keys / sizeof *event_keys; i++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(event_keys); i++)
 			if (assay_str_is(key, event_keys[i]))
 				a.event = v, a.has_event = true;
 		if (assay_str_is(key, "flags"))
@@ -823,7 +813,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
 	assay_map *maps[] = {&w.scopes, &w.calls, &w.gpus, &w.told, &w.handles};
-	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&w.recs);
 	assay_arena_free(&w.scratch);

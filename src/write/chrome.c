@@ -223,7 +223,8 @@ static void put_host(chrome_out *c, uint32_t h)
 	if (t->detail[h] != ASSAY_NO_ROW)
 		put_detail[t->kind[h]](c, t->detail[h]);
 	chrome_members(c, t->args[h]);
-	if (t->kind[h] == ASSAY_HOST_RUNTIME && chrome_is_hip(c, h))
+	if (t->kind[h] == ASSAY_HOST_RUNTIME &&
+	    assay_str_starts(assay_text(c->run, t->name[h]), "hip"))
 		chrome_put_hip_fields(c, h);
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
@@ -356,11 +357,6 @@ static void put_alloc(chrome_out *c, uint32_t i)
 }
 
 /* ------------------------------------------------------------------ the whole file */
-
-bool chrome_is_hip(const chrome_out *c, uint32_t host)
-{
-	return assay_str_starts(assay_text(c->run, c->t->host.name[host]), "hip");
-}
 
 uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr)
 {

@@ -336,12 +336,7 @@ static void note_args(perfetto *p, assay_sid args)
 	if (!text.n)
 		return;
 	assay_arena a = {0};
-	char *object = assay_alloc(&a, text.n + 2 + ASSAY_PAD);
-	object[0] = '{';
-	memcpy(object + 1, text.p, text.n);
-	object[text.n + 1] = '}';
-	assay_json j = assay_json_on(object, text.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&a, text);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
 		note_member(p, &a, key, raw);
 	assay_arena_free(&a);
