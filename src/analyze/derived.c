@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/test.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "analyze/envdiff.h"
-#include "base/err.h"
 #include "base/fmt.h"
 #include "base/test.h"
 

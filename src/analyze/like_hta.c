@@ -10,7 +10,6 @@
 #include "analyze/like_hta.h"
 #include "analyze/order.h"
 #include "base/median.h"
-#include "base/sort.h"
 #include "base/test.h"
 
 enum kernel_type { COMMUNICATION, MEMORY, COMPUTATION, OTHER, TYPES };

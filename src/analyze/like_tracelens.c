@@ -4,7 +4,6 @@
  */
 #include "analyze/like.h"
 
-#include <assert.h>
 #include <math.h>
 
 #include "analyze/order.h"

@@ -1,7 +1,6 @@
 /* assay env diff: which difference of the environment explains two runs that diverge. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "analyze/envdiff.h"

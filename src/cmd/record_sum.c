@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/jsonw.h"
-#include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "render/report.h"
 

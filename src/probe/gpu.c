@@ -7,7 +7,6 @@
 
 #include "base/sort.h"
 #include "base/test.h"
-#include "base/version.h"
 #include "probe/probe.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"

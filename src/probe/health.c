@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "probe/probe.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "probe/elf.h"
 #include "probe/probe.h"
 
 /* "glibc 2.36" and "2.36" are both seen. */

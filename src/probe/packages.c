@@ -1,5 +1,4 @@
 /* GPU packages of the distribution, from dpkg's own text file. */
-#include "base/test.h"
 #include "probe/probe.h"
 
 static const char *const prefixes[] = {"rocm",          "roc",

@@ -1,5 +1,4 @@
 /* The probe table, and one run over it. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>

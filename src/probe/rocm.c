@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/test.h"
-#include "base/version.h"
 #include "probe/header.h"
 #include "probe/probe.h"
 

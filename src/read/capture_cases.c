@@ -1,7 +1,7 @@
 /* Captures written by hand, read back. */
 #include "base/test.h"
-#include "read/capture.h"
 #include "read/reader.h"
+#include "wire/wire.h"
 
 typedef struct builder {
 	char bytes[8192];

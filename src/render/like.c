@@ -1,7 +1,6 @@
 /* Figures as another tool defines them, from the like table. */
 #include <math.h>
 
-#include "render/page.h"
 #include "render/report.h"
 
 /* Rows come sorted by source, variant and group: every change closes and opens an object. */

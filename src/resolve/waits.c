@@ -3,7 +3,6 @@
  * sync rows, calls with handles, and calls of which only the name is known. */
 #include "resolve/waits_calls.h"
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/sort.h"
 #include "resolve/resolve.h"

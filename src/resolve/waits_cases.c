@@ -1,6 +1,5 @@
 /* The fifty cases every wait resolver should be asked about, by name. Those about names of calls
  * are in waits_calls.c, those about files and tables in waits_tables.c and write/chrome.c. */
-#include "base/arena.h"
 #include "base/test.h"
 #include "resolve/sweep.h"
 

@@ -6,8 +6,6 @@
 
 #include "base/input.h"
 #include "base/json.h"
-#include "base/sort.h"
-#include "base/test.h"
 
 enum { FLUSH = 1 << 16 };
 

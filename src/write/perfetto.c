@@ -5,11 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/proto.h"
-#include "base/test.h"
 
 enum {
 	TRACE_PACKET = 1,
