@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Percentage points between the driver's idea of busy and ours before a warning is due. */
 static const double busy_tolerance = 25;
@@ -115,11 +116,8 @@ TEST(overlaps_are_counted_on_one_stream_only)
 	const int64_t work[][3] = {{7, 0, 10}, {7, 5, 10}, {8, 6, 10}, {7, 15, 5}};
 	assay_add(t, ASSAY_T_kernel);
 	for (size_t i = 0; i < 4; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		assay_add(t, ASSAY_T_launch);
+		uint32_t g = assay_hand_gpu(run, "", work[i][1], work[i][2], ASSAY_NO_ROW);
 		t->gpu.track[g] = assay_stream_track(&run->part, 0, work[i][0]);
-		t->gpu.ts[g] = work[i][1];
-		t->gpu.dur[g] = work[i][2];
 	}
 	assay_order order;
 	assay_order_build(&order, run);

@@ -8,6 +8,7 @@
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 static const double worth_naming = 0.002; /* share of the step */
 static const double worth_counting = 0.5; /* calls per step */
@@ -526,34 +527,17 @@ static assay_run *test_run(int64_t c, int64_t x, int64_t jitter)
 		t->step.ts[s] = ts;
 		t->step.dur[s] = (c + x + extra) * US;
 		t->step.origin[s] = ASSAY_STEP_REPEATED;
-		for (int k = 0; k < (x ? 2 : 1); k++) {
-			uint32_t g = assay_add(t, ASSAY_T_gpu);
-			assay_add(t, ASSAY_T_launch);
-			t->gpu.name[g] = assay_sid_of(run, k ? "x" : "c");
-			t->gpu.ts[g] = ts + (k ? c + extra : 0) * US;
-			t->gpu.dur[g] = (k ? x : c + extra) * US;
-			t->gpu.track[g] = assay_stream_track(&run->part, 0, 0);
-		}
+		assay_hand_gpu(run, "c", ts, (c + extra) * US, ASSAY_NO_ROW);
+		if (x)
+			assay_hand_gpu(run, "x", ts + (c + extra) * US, x * US, ASSAY_NO_ROW);
 	}
 	return run;
-}
-
-static assay_family no_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class all_compute(assay_str name)
-{
-	(void)name;
-	return ASSAY_CLASS_COMPUTE;
 }
 
 static void measure(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, no_family, all_compute);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);

@@ -9,6 +9,7 @@
 #include "analyze/order.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 void assay_like_add(assay_run *run, uint32_t source, const char *variant, const char *group,
 		    const char *name, double value)
@@ -181,12 +182,10 @@ TEST(tracelens_counts_linked_work_of_all_devices_together)
 	t->flow.id[arrow] = 3; /* to the last work only */
 	t->flow.track[arrow] = assay_thread_track(&run->part, 1, 1);
 	for (int i = 0; i < 3; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
-		t->gpu.ts[g] = work[i].ts;
-		t->gpu.dur[g] = work[i].dur;
+		uint32_t g = assay_hand_gpu(run, "", work[i].ts, work[i].dur,
+					    work[i].linked ? 0 : ASSAY_NO_ROW);
 		t->gpu.corr[g] = (uint64_t)i + 1;
 		t->gpu.track[g] = assay_stream_track(&run->part, work[i].device, 0);
-		t->launch.host[l] = work[i].linked ? 0 : ASSAY_NO_ROW;
 	}
 	assay_like_tracelens(run);
 	CHECK(figure_of(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);

@@ -472,19 +472,7 @@ void assay_path_free(assay_path *p)
 	assay_arena_free(&p->arena);
 }
 
-/* Tests build runs by hand: a step of one thread that loads, launches on a stream and waits. */
-static uint32_t add_gpu(assay_run *run, int64_t ts, int64_t dur, uint32_t launch)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
-	t->gpu.ts[g] = ts;
-	t->gpu.dur[g] = dur;
-	t->gpu.name[g] = assay_sid_of(run, "kernel");
-	t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
-	t->launch.host[l] = launch;
-	return g;
-}
-
+/* A step of one thread that loads, launches on a stream and waits. */
 static assay_run *small_step(void)
 {
 	assay_run *run = assay_run_new();
@@ -498,9 +486,9 @@ static assay_run *small_step(void)
 	uint32_t wait = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaDeviceSynchronize", 120, 280);
 	assay_hand_host(run, ASSAY_HOST_DRIVER, "cuCtxSynchronize", 125, 265);
 	assay_hand_host(run, ASSAY_HOST_OP, "aten::item", 400, 100);
-	add_gpu(run, 120, 100, one);
+	assay_hand_gpu(run, "kernel", 120, 100, one);
 	uint32_t e = assay_add(t, ASSAY_T_edge);
-	t->edge.from_gpu[e] = add_gpu(run, 221, 150, two);
+	t->edge.from_gpu[e] = assay_hand_gpu(run, "kernel", 221, 150, two);
 	t->edge.to_host[e] = wait;
 	t->edge.kind[e] = ASSAY_EDGE_DEVICE_SYNC;
 	return run;

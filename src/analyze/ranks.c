@@ -7,6 +7,7 @@
 
 #include "base/median.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 struct call {
 	uint64_t id;     /* equal on all ranks of one collective */
@@ -533,29 +534,13 @@ static void add_rank(assay_run *run, const int64_t *starts, const int64_t *ends,
 	run->part.source = source;
 	t->source.rank[source] = (int32_t)source;
 	for (int i = 0; i < n; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		assay_add(t, ASSAY_T_launch);
-		t->gpu.name[g] = assay_sid_of(run, "nccl");
-		t->gpu.ts[g] = starts[i] + ahead;
-		t->gpu.dur[g] = ends[i] - starts[i];
-		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+		uint32_t g = assay_hand_gpu(run, "m", starts[i] + ahead, ends[i] - starts[i],
+					    ASSAY_NO_ROW);
 		t->gpu.args[g] = assay_sid_of(
 			run, "\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, "
 			     "\"dtype\": \"Float\", \"Group size\": 2, "
 			     "\"Process Group Name\": \"0\"");
 	}
-}
-
-static assay_family no_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class all_comm(assay_str name)
-{
-	(void)name;
-	return ASSAY_CLASS_COMM;
 }
 
 TEST(clocks_are_set_right_and_the_late_rank_is_found)
@@ -565,7 +550,7 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	add_rank(run, (const int64_t[]){100, 1100, 2100, 3900}, ends, 4, 0);
 	add_rank(run, (const int64_t[]){800, 1800, 2800, 3800}, ends, 4, 500000);
 	assay_order order;
-	assay_kernels(run, no_family, all_comm);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_ranks(run, &order);
 	const assay_rank_table *r = &run->part.t.rank;
@@ -593,7 +578,7 @@ TEST(a_gap_behind_a_collective_names_the_rank_that_came_late)
 	add_rank(run, (const int64_t[]){100, 1100, 2100}, ends, 3, 0);
 	add_rank(run, (const int64_t[]){800, 1099, 2100}, ends, 3, 500000);
 	assay_order order;
-	assay_kernels(run, no_family, all_comm);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_gap_table *g = &run->part.t.gap;
 	for (uint32_t i = 0; i < 3; i++) {
