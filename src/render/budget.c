@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/fmt.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 /* Seconds per step, or null: zero and unknown must not look the same. */
 static void put_seconds(assay_jsonw *w, const assay_run *run, const char *name)
@@ -65,7 +65,7 @@ void assay_budget_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-static void print_bucket(assay_page *p, uint32_t r, int64_t window)
+static void print_bucket(assay_printout *p, uint32_t r, int64_t window)
 {
 	const assay_budget_table *b = &p->run->part.t.budget;
 	char time[ASSAY_FMT];
@@ -82,13 +82,13 @@ static void print_bucket(assay_page *p, uint32_t r, int64_t window)
 	fprintf(p->out, "  %s\n", assay_z(p->run, b->how[r]));
 }
 
-void assay_budget_text(assay_page *p)
+void assay_budget_text(assay_printout *p)
 {
 	const assay_budget_table *b = &p->run->part.t.budget;
 	uint32_t total = assay_budget_find(p->run, "total");
 	if (total == ASSAY_NO_ROW)
 		return;
-	assay_page_heading(p, "Waste budget");
+	assay_print_heading(p, "Waste budget");
 	for (uint32_t i = 0; i < b->n; i++)
 		print_bucket(p, i, b->total[total]);
 }
@@ -112,12 +112,12 @@ void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-void assay_verdicts_text(assay_page *p)
+void assay_verdicts_text(assay_printout *p)
 {
 	const assay_verdict_table *v = &p->run->part.t.verdict;
 	if (!v->n)
 		return;
-	assay_page_heading(p, "Verdicts");
+	assay_print_heading(p, "Verdicts");
 	for (size_t i = 0; i < v->n; i++) {
 		fprintf(p->out, "  %zu. %s\n", i + 1,
 			assay_fmt_safe(&p->scratch, assay_text(p->run, v->text[i])));

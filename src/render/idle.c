@@ -1,7 +1,7 @@
 /* Why devices were idle, and the longest gaps. */
 #include "base/fmt.h"
 #include "base/sort.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 enum { TOP_GAPS_TEXT = 10, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
 
@@ -117,7 +117,7 @@ void assay_gaps_json(assay_jsonw *w, const assay_run *run)
 }
 
 /* What queued work waited for, as far as wait edges tell. */
-static void print_queued(assay_page *p, uint32_t device)
+static void print_queued(assay_printout *p, uint32_t device)
 {
 	static const char *const words[ASSAY_QUEUED_COUNT] = {
 		[ASSAY_QUEUED_STREAM_WAIT] = "behind work on another stream",
@@ -133,7 +133,7 @@ static void print_queued(assay_page *p, uint32_t device)
 				assay_fmt_time(time, queued[q]), words[q]);
 }
 
-static void print_causes(assay_page *p, uint32_t device)
+static void print_causes(assay_printout *p, uint32_t device)
 {
 	const assay_tables *t = &p->run->part.t;
 	const assay_idle_cause_table *c = &t->idle_cause;
@@ -158,7 +158,7 @@ static void print_causes(assay_page *p, uint32_t device)
 }
 
 /* "rank 3 came 700 us late", for gaps that waited for a collective. */
-static const char *late_text(assay_page *p, uint32_t gap)
+static const char *late_text(assay_printout *p, uint32_t gap)
 {
 	const assay_gap_table *g = &p->run->part.t.gap;
 	char time[ASSAY_FMT];
@@ -168,7 +168,7 @@ static const char *late_text(assay_page *p, uint32_t gap)
 }
 
 /* What the launching thread was in, or the work on another stream that queued work waited for. */
-static const char *waited_for(assay_page *p, uint32_t gap)
+static const char *waited_for(assay_printout *p, uint32_t gap)
 {
 	const assay_gap_table *g = &p->run->part.t.gap;
 	assay_str during = host_name(p->run, g->during[gap]);
@@ -181,7 +181,7 @@ static const char *waited_for(assay_page *p, uint32_t gap)
 				 NAME_WIDTH - 7));
 }
 
-static void print_gap(assay_page *p, uint32_t gap)
+static void print_gap(assay_printout *p, uint32_t gap)
 {
 	const assay_tables *t = &p->run->part.t;
 	const assay_gap_table *g = &t->gap;
@@ -195,12 +195,12 @@ static void print_gap(assay_page *p, uint32_t gap)
 		g->suspicious[gap] ? "  (suspicious)" : "", late_text(p, gap));
 }
 
-void assay_idle_text(assay_page *p)
+void assay_idle_text(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	if (!t->gap.n)
 		return;
-	assay_page_heading(p, "Why the device was idle");
+	assay_print_heading(p, "Why the device was idle");
 	for (uint32_t d = 0; d < t->device_time.n; d++)
 		print_causes(p, d);
 	const uint32_t *gap;

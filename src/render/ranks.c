@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 enum { TOP = 10, HEAT_STEPS = 12, HEAT_RANKS = 16, NAME_WIDTH = 40 };
 
@@ -112,7 +112,7 @@ void assay_ranks_json(assay_jsonw *w, const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-static void print_rank_rows(assay_page *p)
+static void print_rank_rows(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
@@ -127,7 +127,7 @@ static void print_rank_rows(assay_page *p)
 }
 
 /* A rank's step is marked when it is the longest of all and stands out. */
-static void print_heat_line(assay_page *p, int64_t number)
+static void print_heat_line(assay_printout *p, int64_t number)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	int64_t length[HEAT_RANKS], most = 0, least = INT64_MAX;
@@ -147,7 +147,7 @@ static void print_heat_line(assay_page *p, int64_t number)
 }
 
 /* One line a step, one column a rank. */
-static void print_heat(assay_page *p)
+static void print_heat(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	const assay_step_table *s = &p->run->part.t.step;
@@ -172,7 +172,7 @@ static const char *bandwidth(char buf[ASSAY_FMT], double gib)
 	return buf;
 }
 
-static void print_collective(assay_page *p, uint32_t i)
+static void print_collective(assay_printout *p, uint32_t i)
 {
 	const assay_collective_table *c = &p->run->part.t.collective;
 	char bytes[ASSAY_FMT], time[ASSAY_FMT], skew[ASSAY_FMT], algo[ASSAY_FMT], bus[ASSAY_FMT];
@@ -188,7 +188,7 @@ static void print_collective(assay_page *p, uint32_t i)
 		bandwidth(algo, c->algo_bw[i]), bandwidth(bus, c->bus_bw[i]));
 }
 
-static void print_collectives(assay_page *p)
+static void print_collectives(assay_printout *p)
 {
 	const assay_collective_table *c = &p->run->part.t.collective;
 	const struct heavy *row = heaviest(p->run, &p->scratch);
@@ -200,12 +200,12 @@ static void print_collectives(assay_page *p)
 		fprintf(p->out, "  ... %zu more (--json has them)\n", c->n - TOP);
 }
 
-void assay_ranks_text(assay_page *p)
+void assay_ranks_text(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	if (t->rank.n < 2 && !t->collective.n)
 		return;
-	assay_page_heading(p, t->rank.n < 2 ? "Collectives" : "Ranks");
+	assay_print_heading(p, t->rank.n < 2 ? "Collectives" : "Ranks");
 	if (t->rank.n > 1) {
 		print_rank_rows(p);
 		if (t->step.n)

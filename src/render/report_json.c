@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/sort.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 static const assay_metric_table *metrics(const assay_run *run)
 {

@@ -4,7 +4,7 @@
 
 #include "base/fmt.h"
 #include "base/median.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 enum { NAMES_SHOWN = 5, NAME_WIDTH = 60 };
 
@@ -91,13 +91,13 @@ static assay_str cut(assay_str name)
 	return (assay_str){name.p, name.n < NAME_WIDTH ? name.n : NAME_WIDTH};
 }
 
-void assay_derived_text(assay_page *p)
+void assay_derived_text(assay_printout *p)
 {
 	char f[3][ASSAY_FMT], count[ASSAY_FMT];
 	if (!p->run->part.t.derived.n)
 		return;
 	lines l = put_together(p->run);
-	assay_page_heading(p, "Invocations");
+	assay_print_heading(p, "Invocations");
 	fprintf(p->out, "  %-20s %7s %10s %10s %10s  %s\n", "row", "count", "total", "median",
 		"longest", "name");
 	for (size_t i = 0, shown = 0; i < l.line.n; i++) {
