@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/jsonw.h"
 #include "model/diff.h"
 #include "model/run.h"
 
@@ -83,6 +84,12 @@ assay_run *assay_cmd_read(char **operands, int n);
 bool assay_cmd_page(assay_run *run, char **operands, const char *path);
 bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,
 			 const char *path);
+/* The same, analysed with the usual options. */
+assay_run *assay_cmd_analyse(char **operands, int n);
+/* Print the like table. */
+void assay_cmd_show_like(const assay_run *run, const char *tool, bool json);
+/* Print a finished document and free it. */
+void assay_cmd_put_json(assay_jsonw *w);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);
 

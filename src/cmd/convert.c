@@ -187,18 +187,16 @@ static int convert_run(const void *args, char **operands, int n)
 				out);
 			return ASSAY_EXIT_USAGE;
 		}
-	assay_run *run = assay_cmd_read(operands, n - 1);
+	assay_run *run = assay_cmd_analyse(operands, n - 1);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
-	assay_err err = {0};
-	bool ok = assay_run_analyze(run, NULL, &err);
-	if (ok)
-		assay_scopes(run, NULL);
-	if (ok && (tables || w == &assay_writer_xplane_grouped))
+	assay_scopes(run, NULL);
+	if (tables || w == &assay_writer_xplane_grouped)
 		assay_derive(run);
-	if (ok && a->hta)
+	if (a->hta)
 		alias_for_hta(run);
-	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
+	assay_err err = {0};
+	bool ok = tables ? write_tables(run, out, &err) : write_run(run, w, out, &err);
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);

@@ -195,8 +195,7 @@ static void print_json(const assay_run *run)
 	assay_jsonw_close(&w, '}');
 	assay_issues_json(&w, "issues", run);
 	assay_jsonw_close(&w, '}');
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 static int info_run(const void *args, char **operands, int n)

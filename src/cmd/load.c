@@ -6,6 +6,7 @@
 #include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
+#include "render/report.h"
 
 void assay_cmd_error(const assay_err *err)
 {
@@ -74,4 +75,32 @@ assay_run *assay_cmd_read(char **operands, int n)
 		return run;
 	assay_run_free(run);
 	return NULL;
+}
+
+assay_run *assay_cmd_analyse(char **operands, int n)
+{
+	assay_run *run = assay_cmd_read(operands, n);
+	assay_err err = {0};
+	if (!run || assay_run_analyze(run, NULL, &err))
+		return run;
+	assay_cmd_error(&err);
+	assay_run_free(run);
+	return NULL;
+}
+
+void assay_cmd_show_like(const assay_run *run, const char *tool, bool json)
+{
+	if (!json) {
+		assay_like_text(stdout, run, tool);
+		return;
+	}
+	assay_jsonw w = {0};
+	assay_like_json(&w, run, tool);
+	assay_cmd_put_json(&w);
+}
+
+void assay_cmd_put_json(assay_jsonw *w)
+{
+	puts(assay_jsonw_text(w).p);
+	assay_jsonw_free(w);
 }

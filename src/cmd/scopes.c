@@ -94,8 +94,7 @@ static void show(const assay_run *run, const struct scopes_args *a, int64_t step
 	} else if (a->json) {
 		assay_jsonw w = {0};
 		assay_scopes_json(&w, run, &view);
-		puts(assay_jsonw_text(&w).p);
-		assay_jsonw_free(&w);
+		assay_cmd_put_json(&w);
 	} else {
 		assay_scopes_text(stdout, run, &view);
 	}
@@ -112,8 +111,7 @@ static void show_timeline(assay_run *run, const struct scopes_args *a)
 	}
 	assay_jsonw w = {0};
 	assay_timeline_json(&w, run);
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 static int scopes_run(const void *args, char **operands, int n)
