@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/test.h"
@@ -101,6 +102,17 @@ static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 	return x < y ? -1 : x > y;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void assay_sort_texts(const char **v, size_t n)
+{
+	if (n)
+		qsort(v, n, sizeof *v, by_text);
 }
 
 void assay_sort_i64(int64_t *v, size_t n)

@@ -1,7 +1,7 @@
 /* The snapshot as JSON: schema 1.1 in its order, then our block. */
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/test.h"
 #include "probe/probe.h"
 
@@ -37,6 +37,14 @@ static void pairs(assay_jsonw *w, const char *key, const assay_pairs *p)
 		assay_jsonw_z(w, NULL, p->p[i].value);
 	}
 	assay_jsonw_close(w, '}');
+}
+
+static void list(assay_jsonw *w, const char *key, const char *const *p, size_t n)
+{
+	assay_jsonw_open(w, key, '[');
+	for (size_t i = 0; i < n; i++)
+		assay_jsonw_z(w, NULL, p[i]);
+	assay_jsonw_close(w, ']');
 }
 
 static void math(assay_jsonw *w, const char *key, const assay_env_math *m, bool prs)
@@ -120,11 +128,6 @@ static void library_blocks(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_close(w, '}');
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sorted architectures; equal neighbours are one row of the counts. */
 static void gpu_arch(const assay_env *e, assay_jsonw *w)
 {
@@ -132,8 +135,7 @@ static void gpu_arch(const assay_env *e, assay_jsonw *w)
 	size_t n = e->gpu_arch.arch.n;
 	for (size_t i = 0; i < n; i++)
 		*assay_push(&sorted) = e->gpu_arch.arch.p[i];
-	if (n)
-		qsort(sorted.p, n, sizeof *sorted.p, by_text);
+	assay_sort_texts(sorted.p, n);
 	assay_jsonw_open(w, "gpu_arch", '{');
 	if (!e->gpu_arch.known) {
 		assay_jsonw_null(w, "agent_count");
@@ -393,10 +395,7 @@ static void catalogues(const assay_env *e, assay_jsonw *w)
 		assay_jsonw_u64(w, "bytes", k->bytes);
 		assay_jsonw_z(w, "filenames_hash", k->names_hash);
 		assay_jsonw_z(w, "content_hash", k->content[0] ? text : NULL);
-		assay_jsonw_open(w, "archs", '[');
-		for (size_t n = 0; n < k->n_arch; n++)
-			assay_jsonw_z(w, NULL, k->arch[n]);
-		assay_jsonw_close(w, ']');
+		list(w, "archs", k->arch, k->n_arch);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, '}');
@@ -427,10 +426,7 @@ static void torch_more(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_z(w, "path", t->dir);
 	assay_jsonw_z(w, "metadata_version", t->info_version);
 	assay_jsonw_z(w, "source_head", t->source_head);
-	assay_jsonw_open(w, "shadowed", '[');
-	for (size_t i = 0; i < t->shadowed.n; i++)
-		assay_jsonw_z(w, NULL, t->shadowed.p[i]);
-	assay_jsonw_close(w, ']');
+	list(w, "shadowed", t->shadowed.p, t->shadowed.n);
 	assay_jsonw_open(w, "flags", '{');
 	pairs(w, "build_settings", &t->settings);
 	defines(w, t->flags);
@@ -509,10 +505,7 @@ static void process(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_open(w, "process", '{');
 	assay_jsonw_i64(w, "pid", e->process.pid);
 	assay_jsonw_z(w, "exe", e->process.exe);
-	assay_jsonw_open(w, "mapped", '[');
-	for (size_t i = 0; i < e->process.maps.n; i++)
-		assay_jsonw_z(w, NULL, e->process.maps.p[i]);
-	assay_jsonw_close(w, ']');
+	list(w, "mapped", e->process.maps.p, e->process.maps.n);
 	assay_jsonw_close(w, '}');
 }
 
