@@ -56,12 +56,15 @@ const assay_names *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *c
 {
 	for (size_t i = 0; i < c->dirs.n; i++)
 		if (!strcmp(c->dirs.p[i]->path, path)) {
-			*cause = c->dirs.p[i]->cause;
+			if (cause)
+				*cause = c->dirs.p[i]->cause;
 			return &c->dirs.p[i]->names;
 		}
 	assay_dir_seen *d = assay_alloc(c->a, sizeof *d);
 	d->path = assay_dup(c->a, assay_str_of(path));
-	*cause = d->cause = assay_root_list(&c->root, c->a, path, &d->names);
+	d->cause = assay_root_list(&c->root, c->a, path, &d->names);
+	if (cause)
+		*cause = d->cause;
 	*assay_push(&c->dirs) = d;
 	return &d->names;
 }
@@ -195,8 +198,7 @@ static const char *next_best(const assay_names *names, const char *stem, const c
 
 assay_file *assay_ctx_pick(assay_ctx *c, const char *dir, const char *stem)
 {
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	const assay_names *names = assay_ctx_list(c, dir, NULL);
 	if (!names->n)
 		return NULL;
 	assay_file *f = assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, stem), false);

@@ -184,8 +184,7 @@ static void memlock(assay_ctx *c)
 static void nics(assay_ctx *c)
 {
 	static const char *const facts[] = {"fw_ver", "hca_type", "board_id", "node_guid"};
-	assay_cause cause;
-	const assay_names *devs = assay_ctx_list(c, "/sys/class/infiniband", &cause);
+	const assay_names *devs = assay_ctx_list(c, "/sys/class/infiniband", NULL);
 	for (size_t i = 0; i < devs->n; i++)
 		for (size_t k = 0; k < ASSAY_COUNT_OF(facts); k++) {
 			const char *dev = devs->p[i].name;

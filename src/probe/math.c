@@ -121,9 +121,8 @@ static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *
 			*assay_push(out) = n;
 		if (names->p[i].type != DT_DIR || strncmp(n, "gfx", 3))
 			continue;
-		assay_cause ignored;
 		const assay_names *sub =
-			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), &ignored);
+			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), NULL);
 		for (size_t k = 0; k < sub->n; k++)
 			if (sub->p[k].type == DT_REG && has_suffix(sub->p[k].name, suffix))
 				*assay_push(out) = assay_printf(c->a, "%s/%s", n, sub->p[k].name);
@@ -164,9 +163,8 @@ static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, c
 		if (assay_root_is_dir(&c->root, *out))
 			return true;
 		/* Debian: rocblas/5.1.0/library */
-		assay_cause cause;
 		const char *dir = assay_printf(c->a, "%s/%s", r->lib_dir[i], m->block);
-		const assay_names *names = assay_ctx_list(c, dir, &cause);
+		const assay_names *names = assay_ctx_list(c, dir, NULL);
 		for (size_t k = names->n; k-- > 0;) {
 			*out = assay_printf(c->a, "%s/%s/library", dir, names->p[k].name);
 			if (assay_root_is_dir(&c->root, *out))

@@ -45,7 +45,7 @@ void assay_ctx_finding(assay_ctx *c, const char *code, const char *fmt, ...) ASS
 void assay_ctx_pair(assay_ctx *c, assay_pairs *to, const char *key, const char *value);
 
 /* Directory listings are kept: several probes look at the same folders. Never NULL; empty on
- * failure. */
+ * failure, for which cause (may be NULL) is told. */
 const assay_names *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *cause);
 
 /* A small text file's content, or NULL. */

@@ -76,12 +76,11 @@ static const char *dir_from_finder(assay_ctx *c, const char *site, const char *n
 
 static const char *torch_in_site(assay_ctx *c, const assay_site *site)
 {
-	assay_cause cause;
 	char *dir = assay_printf(c->a, "%s/torch", site->path);
 	if (assay_root_is_file(&c->root, assay_printf(c->a, "%s/__init__.py", dir)) ||
 	    assay_root_is_file(&c->root, assay_printf(c->a, "%s/version.py", dir)))
 		return dir;
-	const assay_names *names = assay_ctx_list(c, site->path, &cause);
+	const assay_names *names = assay_ctx_list(c, site->path, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_str n = assay_str_of(names->p[i].name);
 		if (!assay_str_starts(n, "__editable___torch") || !assay_str_ends(n, "_finder.py"))
@@ -541,8 +540,7 @@ static void aotriton(assay_ctx *c)
 	static const char stem[] = "libaotriton_v2.so";
 	assay_env *e = c->env;
 	const char *lib = assay_printf(c->a, "%s/lib", e->torch.dir), *best = NULL, *any = NULL;
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, lib, &cause);
+	const assay_names *names = assay_ctx_list(c, lib, NULL);
 	e->aotriton.images =
 		assay_root_is_dir(&c->root, assay_printf(c->a, "%s/aotriton.images", lib));
 	for (size_t i = 0; i < names->n; i++) {

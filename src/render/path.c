@@ -237,9 +237,9 @@ void assay_path_text(FILE *out, const assay_run *run, const assay_path *p, uint3
 
 /* ------------------------------------------------------------------ JSON */
 
-static void put_classes(assay_jsonw *w, const char *key, const int64_t class[ASSAY_PATH_CLASSES])
+static void put_classes(assay_jsonw *w, const int64_t class[ASSAY_PATH_CLASSES])
 {
-	assay_jsonw_open(w, key, '{');
+	assay_jsonw_open(w, "classes_ns", '{');
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
 		assay_jsonw_i64(w, assay_path_class_name(c), class[c]);
 	assay_jsonw_close(w, '}');
@@ -329,7 +329,7 @@ static void put_changed(assay_jsonw *w, const assay_path *p)
 	assay_jsonw_close(w, ']');
 	assay_jsonw_i64(w, "predicted_ns", p->changed.step);
 	assay_jsonw_i64(w, "gain_ns", p->same.step - p->changed.step);
-	put_classes(w, "classes_ns", p->changed.class);
+	put_classes(w, p->changed.class);
 	assay_jsonw_close(w, '}');
 }
 
@@ -343,7 +343,7 @@ void assay_path_json(assay_jsonw *w, const assay_run *run, const assay_path *p, 
 	assay_jsonw_u64(w, "steps", p->steps);
 	assay_jsonw_i64(w, "start_ns", p->from);
 	assay_jsonw_i64(w, "measured_ns", length_of(p));
-	put_classes(w, "classes_ns", p->class);
+	put_classes(w, p->class);
 	assay_jsonw_open(w, "families_ns", '{');
 	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++)
 		assay_jsonw_i64(w, assay_family_name[f], p->family[f]);

@@ -205,7 +205,7 @@ static void do_create(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
 		return;
-	sweep_event_drop(s, r, 0);
+	sweep_event_drop(s, r);
 	sweep_event *e = event_at(s, r, 0);
 	e->created = true;
 	e->born = r->key;
@@ -214,7 +214,7 @@ static void do_create(assay_sweep *s, const assay_sweep_rec *r)
 static void do_destroy(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (!(r->flags & ASSAY_REC_FAILED))
-		sweep_event_drop(s, r, 0);
+		sweep_event_drop(s, r);
 }
 
 static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
@@ -694,7 +694,7 @@ static void do_ipc_open(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
 		return;
-	sweep_event_drop(s, r, 0);
+	sweep_event_drop(s, r);
 	sweep_event *e = event_at(s, r, 0);
 	e->ipc = r->arg;
 	e->opened = true;

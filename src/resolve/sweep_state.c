@@ -207,12 +207,12 @@ uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t spa
 	return e;
 }
 
-void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r)
 {
-	uint32_t e = sweep_event_find(s, r, space);
+	uint32_t e = sweep_event_find(s, r, 0);
 	if (e == ASSAY_NO_ROW)
 		return;
-	remove_slot(&s->by_event, r->event, r->scope, space);
+	remove_slot(&s->by_event, r->event, r->scope, 0);
 	s->event.p[e].capture_of = s->free_event;
 	s->free_event = e;
 }

@@ -119,7 +119,7 @@ uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device);
 /* The event's row, or ASSAY_NO_ROW; space 0 events, 1 memory words. */
 uint32_t sweep_event_find(const assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
 uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
-void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
+void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r);
 bool sweep_capturing(const assay_sweep *s, uint32_t stream);
 void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
 

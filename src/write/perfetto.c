@@ -294,9 +294,10 @@ static void note_u64(perfetto *p, const char *name, uint64_t v, uint64_t absent)
 	assay_protow_close(&p->w, mark);
 }
 
-static void note_i64(perfetto *p, const char *name, int64_t v, int64_t absent)
+/* -1: absent. */
+static void note_i64(perfetto *p, const char *name, int64_t v)
 {
-	if (v == absent)
+	if (v == -1)
 		return;
 	size_t mark = open_annotation(p, assay_str_of(name));
 	assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)v);
@@ -347,8 +348,8 @@ static void note_host(perfetto *p, uint32_t h)
 	assay_table_id table = assay_host_detail[t->host.kind[h]];
 	if (d != ASSAY_NO_ROW && table == ASSAY_T_op) {
 		note_u64(p, "External id", t->op.external[d], 0);
-		note_i64(p, "Sequence number", t->op.seq[d], -1);
-		note_i64(p, "Fwd thread id", t->op.fwd_thread[d], -1);
+		note_i64(p, "Sequence number", t->op.seq[d]);
+		note_i64(p, "Fwd thread id", t->op.fwd_thread[d]);
 		note_u64(p, "Ev Idx", t->op.ev_idx[d], UINT32_MAX);
 	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_api) {
 		note_u64(p, "correlation", t->api.corr[d], 0);
@@ -376,7 +377,7 @@ static void note_gpu(perfetto *p, uint32_t i)
 	note_u64(p, "correlation", g->corr[i], 0);
 	note_u64(p, "External id", g->external[i], 0);
 	note_u64(p, "context", g->context[i], UINT32_MAX);
-	note_i64(p, "bytes", g->bytes[i], -1);
+	note_i64(p, "bytes", g->bytes[i]);
 	note_dims(p, "grid", g->grid_x[i], g->grid_y[i], g->grid_z[i]);
 	note_dims(p, "block", g->block_x[i], g->block_y[i], g->block_z[i]);
 	note_u64(p, "registers per thread", g->regs[i], UINT16_MAX);
@@ -393,9 +394,9 @@ static void note_sync(perfetto *p, uint32_t i)
 {
 	const assay_sync_table *s = &p->t->sync;
 	note_u64(p, "correlation", s->corr[i], 0);
-	note_i64(p, "wait_on_stream", s->wait_stream[i], -1);
-	note_i64(p, "wait_on_cuda_event_id", s->event[i], -1);
-	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i], -1);
+	note_i64(p, "wait_on_stream", s->wait_stream[i]);
+	note_i64(p, "wait_on_cuda_event_id", s->event[i]);
+	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i]);
 	note_args(p, s->args[i]);
 }
 
