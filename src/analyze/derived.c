@@ -154,7 +154,7 @@ static void extend(derive *d, assay_derived_row row, int level, uint64_t key, as
 	const assay_gpu_table *g = &d->t->gpu;
 	assay_derived_table *t = &d->t->derived;
 	struct open *o = &d->open[row][level];
-	int64_t start = g->ts[k.g], end = start + (g->dur[k.g] > 0 ? g->dur[k.g] : 0);
+	int64_t start = g->ts[k.g], end = assay_gpu_end(g, k.g);
 	int64_t id = scope == ASSAY_NO_ROW ? 0 : d->t->scope.id[scope];
 	if (o->row != ASSAY_NO_ROW && o->key == key && o->group == k.group &&
 	    !(id && o->has_id && o->id != id)) {

@@ -83,11 +83,6 @@ static uint8_t row_cause(assay_host_causes *c, uint32_t h)
 	return cause_of_kind[kind];
 }
 
-static int64_t row_end(const assay_host_table *host, uint32_t h)
-{
-	return host->ts[h] + (host->dur[h] > 0 ? host->dur[h] : 0);
-}
-
 /* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
 static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now)
 {
@@ -96,7 +91,7 @@ static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now
 		uint32_t h = lane->row[lane->next];
 		int k = c->cause[h] - ASSAY_HOST_CAUSE_FIRST;
 		while (lane->open[k].n &&
-		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
+		       assay_host_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
 			lane->open[k].n--;
 		*assay_push(&lane->open[k]) = h;
 	}
@@ -109,7 +104,7 @@ static assay_why lane_now(const assay_host_causes *c, assay_lane *lane, int64_t 
 	*row = ASSAY_NO_ROW;
 	for (int k = 0; k < ASSAY_HOST_CAUSE_COUNT; k++) {
 		while (lane->open[k].n &&
-		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
+		       assay_host_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
 			lane->open[k].n--;
 		if (lane->open[k].n) {
 			*row = lane->open[k].p[lane->open[k].n - 1];
@@ -126,8 +121,8 @@ assay_why assay_lane_at(const assay_host_causes *c, assay_lane *lane, int64_t no
 	lane_begin(c, lane, now);
 	assay_why cause = lane_now(c, lane, now, row);
 	*until = lane->next < lane->n ? host->ts[lane->row[lane->next]] : INT64_MAX;
-	if (*row != ASSAY_NO_ROW && row_end(host, *row) < *until)
-		*until = row_end(host, *row);
+	if (*row != ASSAY_NO_ROW && assay_host_end(host, *row) < *until)
+		*until = assay_host_end(host, *row);
 	return cause;
 }
 

@@ -67,8 +67,7 @@ static void index_ops(const assay_tables *t, assay_map *ops)
 		uint32_t external = t->op.external[t->host.detail[h]];
 		if (external)
 			*assay_map_at(ops,
-				      op_key(assay_group_of(t, t->track.source[t->host.track[h]]),
-					     external)) = h;
+				      op_key(assay_track_group(t, t->host.track[h]), external)) = h;
 	}
 }
 
@@ -97,8 +96,7 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op)
 		if (k == ASSAY_MAP_ABSENT || t->kernel.family[k] != ASSAY_FAMILY_OTHER)
 			continue;
 		uint32_t op = assay_map_get(
-			&ops, op_key(assay_group_of(t, t->track.source[t->gpu.track[g]]),
-				     t->gpu.external[g]));
+			&ops, op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]));
 		if (op != ASSAY_MAP_ABSENT)
 			t->kernel.family[k] =
 				(uint8_t)family_of_op(assay_text(run, t->host.name[op]));

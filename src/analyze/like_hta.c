@@ -10,6 +10,7 @@
 #include "analyze/like_hta.h"
 #include "analyze/order.h"
 #include "base/median.h"
+#include "base/sort.h"
 #include "base/test.h"
 
 enum kernel_type { COMMUNICATION, MEMORY, COMPUTATION, OTHER, TYPES };
@@ -107,8 +108,7 @@ static void set_launch(const assay_run *run, const struct rules *r, struct event
 	if (host == ASSAY_NO_ROW)
 		return;
 	e->call = assay_hta_round_up(h->ts[host], r->unit);
-	e->call_end =
-		assay_hta_round_down(h->ts[host] + (h->dur[host] > 0 ? h->dur[host] : 0), r->unit);
+	e->call_end = assay_hta_round_down(assay_host_end(h, host), r->unit);
 }
 
 /* Rule 4 of the loader: work stays when the call that launched it stays. */
@@ -121,7 +121,7 @@ static void add_work(const assay_run *run, const struct rules *r, events *out)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != r->source)
+		if (assay_track_group(t, t->gpu.track[g]) != r->source)
 			continue;
 		struct event e = {.ts = assay_hta_round_up(t->gpu.ts[g], r->unit),
 				  .end = assay_hta_round_down(assay_gpu_end(&t->gpu, g), r->unit),
@@ -142,7 +142,7 @@ static void index_calls(const assay_run *run, uint32_t source, assay_map *calls)
 		if (t->host.kind[h] != ASSAY_HOST_RUNTIME && t->host.kind[h] != ASSAY_HOST_DRIVER)
 			continue;
 		uint64_t corr = t->api.corr[t->host.detail[h]];
-		if (corr && assay_group_of(t, t->track.source[t->host.track[h]]) == source)
+		if (corr && assay_track_group(t, t->host.track[h]) == source)
 			*assay_map_at(calls, corr) = h;
 	}
 }
@@ -155,8 +155,7 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 		index_calls(run, r->source, &calls);
 	for (uint32_t i = 0; i < t->sync.n; i++) {
 		uint32_t track = t->sync.track[i];
-		if (assay_group_of(t, t->track.source[track]) != r->source ||
-		    t->track.tid[track] < 0)
+		if (assay_track_group(t, track) != r->source || t->track.tid[track] < 0)
 			continue;
 		int64_t end = t->sync.ts[i] + (t->sync.dur[i] > 0 ? t->sync.dur[i] : 0);
 		struct event e = {.ts = assay_hta_round_up(t->sync.ts[i], r->unit),
@@ -193,7 +192,7 @@ static void add_host_rows(const assay_run *run, const struct rules *r, events *o
 		int64_t stream =
 			t->host.args[h] ? stream_argument(assay_text(run, t->host.args[h])) : -1;
 		if (stream == -1 || t->host.dur[h] < 0 ||
-		    assay_group_of(t, t->track.source[t->host.track[h]]) != r->source)
+		    assay_track_group(t, t->host.track[h]) != r->source)
 			continue;
 		struct event e = {
 			.ts = assay_hta_round_up(t->host.ts[h], r->unit),
@@ -315,12 +314,7 @@ static void list_streams(const events *e, int64_t *list, size_t max, size_t *n)
 		if (k == *n && *n < max)
 			list[(*n)++] = e->p[i].stream;
 	}
-	for (size_t i = 1; i < *n; i++)
-		for (size_t k = i; k && list[k - 1] > list[k]; k--) {
-			int64_t swap = list[k];
-			list[k] = list[k - 1];
-			list[k - 1] = swap;
-		}
+	assay_sort_i64(list, *n);
 }
 
 enum { HOST_WAIT, KERNEL_WAIT, OTHER_WAIT, WAITS };
@@ -502,12 +496,10 @@ bool assay_hta_has_fractions(const assay_run *run, uint32_t source)
 {
 	const assay_tables *t = &run->part.t;
 	for (size_t i = 0; i < t->host.n; i++)
-		if (t->host.ts[i] % 1000 &&
-		    assay_group_of(t, t->track.source[t->host.track[i]]) == source)
+		if (t->host.ts[i] % 1000 && assay_track_group(t, t->host.track[i]) == source)
 			return true;
 	for (size_t i = 0; i < t->gpu.n; i++)
-		if (t->gpu.ts[i] % 1000 &&
-		    assay_group_of(t, t->track.source[t->gpu.track[i]]) == source)
+		if (t->gpu.ts[i] % 1000 && assay_track_group(t, t->gpu.track[i]) == source)
 			return true;
 	return false;
 }
@@ -543,7 +535,7 @@ int64_t assay_hta_last_step(const assay_run *run, uint32_t source, int64_t unit)
 			add_step(&s, t->step.name[i], t->step.ts[i], unit);
 	for (size_t i = 0; i < t->mark.n; i++)
 		if (t->mark.track[i] != ASSAY_NO_ROW &&
-		    assay_group_of(t, t->track.source[t->mark.track[i]]) == source &&
+		    assay_track_group(t, t->mark.track[i]) == source &&
 		    is_step_name(assay_text(run, t->mark.name[i])))
 			add_step(&s, t->mark.name[i], t->mark.ts[i], unit);
 	return s.several ? s.last : INT64_MAX;
@@ -553,7 +545,7 @@ static int64_t first_span(const assay_run *run, uint32_t source, int64_t unit)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++)
-		if (assay_group_of(t, t->track.source[t->host.track[h]]) == source)
+		if (assay_track_group(t, t->host.track[h]) == source)
 			return assay_hta_round_up(t->host.ts[h], unit);
 	return INT64_MIN;
 }

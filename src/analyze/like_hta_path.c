@@ -84,7 +84,7 @@ static int64_t end_of(const struct graph *g, int64_t ts, int64_t dur)
 static bool is_mine(const struct graph *g, uint32_t track)
 {
 	const assay_tables *t = &g->run->part.t;
-	return assay_group_of(t, t->track.source[track]) == g->source;
+	return assay_track_group(t, track) == g->source;
 }
 
 static bool has_node(uint8_t kind)

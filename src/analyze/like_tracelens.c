@@ -54,10 +54,8 @@ static void index_arrows(const assay_run *run, assay_map *starts)
 	assay_sid cat = assay_pool_find(&run->part.strings, ASSAY_S("ac2g"));
 	for (size_t i = 0; cat && i < t->flow.n; i++)
 		if (t->flow.cat[i] == cat && t->flow.phase[i] == 's')
-			*assay_map_at(
-				starts,
-				arrow_key(assay_group_of(t, t->track.source[t->flow.track[i]]),
-					  t->flow.id[i])) = (uint32_t)i;
+			*assay_map_at(starts, arrow_key(assay_track_group(t, t->flow.track[i]),
+							t->flow.id[i])) = (uint32_t)i;
 }
 
 /* Its tree follows arrows; only the work of a graph is found by correlation. */
@@ -81,7 +79,7 @@ static void collect(struct work *w, const assay_run *run, const assay_order *ord
 	w->row.n = 0;
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
-		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != source ||
+		if (assay_track_group(t, t->gpu.track[g]) != source ||
 		    !is_wanted(run, starts, source, g, which))
 			continue;
 		w->class[g] = class_of(run, g, order->classes[i]);
@@ -98,8 +96,8 @@ static void add_timeline(assay_run *run, uint32_t source, const char *variant, c
 	assay_sweep s = assay_sweep_from(first);
 	for (size_t i = 0; i < w->row.n; i++) {
 		uint32_t g = w->row.p[i];
-		int64_t end = assay_gpu_end(gpu, g);
-		assay_sweep_add(&s, w->class[g], gpu -> ts[g], end);
+		int64_t start = gpu->ts[g], end = assay_gpu_end(gpu, g);
+		assay_sweep_add(&s, w->class[g], start, end);
 		last = end > last ? end : last;
 	}
 	int64_t total = last - first, busy = s.length[ASSAY_SET_ALL],

@@ -36,7 +36,7 @@ static void add_device(assay_run *run, const assay_order *order, const assay_ord
 	uint32_t d = assay_add(t, ASSAY_T_device_time);
 	assay_device_time_table *out = &t->device_time;
 	uint32_t track = t->gpu.track[order->row[dev->first]];
-	out->source[d] = assay_group_of(t, t->track.source[track]);
+	out->source[d] = assay_track_group(t, track);
 	out->device[d] = (int32_t)t->track.pid[track];
 	assay_sweep s = sweep_device(run, order, dev, d);
 	out->busy[d] = s.length[ASSAY_SET_ALL];

@@ -375,7 +375,7 @@ static uint32_t main_group(const assay_run *run)
 	uint32_t device = assay_main_device(run);
 	if (device != ASSAY_NO_ROW)
 		return assay_group_of(t, t->device_time.source[device]);
-	return t->host.n ? assay_group_of(t, t->track.source[t->host.track[0]]) : 0;
+	return t->host.n ? assay_track_group(t, t->host.track[0]) : 0;
 }
 
 static uint32_t count_groups(const assay_tables *t)
@@ -383,7 +383,7 @@ static uint32_t count_groups(const assay_tables *t)
 	uint32_t n = 0;
 	assay_map seen = {0};
 	for (uint32_t i = 0; i < t->track.n; i++) {
-		uint32_t *slot = assay_map_at(&seen, assay_group_of(t, t->track.source[i]));
+		uint32_t *slot = assay_map_at(&seen, assay_track_group(t, i));
 		n += *slot == ASSAY_MAP_ABSENT && t->track.kind[i] == ASSAY_TRACK_STREAM;
 		if (t->track.kind[i] == ASSAY_TRACK_STREAM || *slot == ASSAY_MAP_ABSENT)
 			*slot = t->track.kind[i] == ASSAY_TRACK_STREAM;

@@ -42,7 +42,7 @@ static int64_t median_of(struct samples *s, int64_t otherwise)
 static bool is_in_group(const assay_path_graph *g, uint32_t track)
 {
 	const assay_tables *t = &g->run->part.t;
-	return assay_group_of(t, t->track.source[track]) == g->group;
+	return assay_track_group(t, track) == g->group;
 }
 
 static void find_work(assay_path_graph *g)
@@ -227,8 +227,7 @@ static struct waiter *waiter_of(struct waiters *w, uint32_t row)
 
 static int64_t call_end(const assay_path_graph *g, uint32_t row)
 {
-	const assay_host_table *h = &g->run->part.t.host;
-	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
+	return assay_host_end(&g->run->part.t.host, row);
 }
 
 static void link_return(assay_path_graph *g, assay_path_links *links, struct waiters *w,

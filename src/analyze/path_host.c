@@ -11,11 +11,6 @@ static const int64_t shortest_burst = 20 * 1000;
 
 typedef assay_vec(int64_t) times;
 
-static int64_t row_end(const assay_host_table *h, uint32_t row)
-{
-	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
-}
-
 /* All starts and ends of a thread's rows up to `until`, sorted, each once. */
 static void find_bounds(const assay_path_graph *g, const assay_lane *lane, times *out, times *all,
 			times *index)
@@ -23,7 +18,7 @@ static void find_bounds(const assay_path_graph *g, const assay_lane *lane, times
 	const assay_host_table *h = &g->run->part.t.host;
 	all->n = index->n = out->n = 0;
 	for (size_t i = 0; i < lane->n; i++) {
-		int64_t ts = h->ts[lane->row[i]], end = row_end(h, lane->row[i]);
+		int64_t ts = h->ts[lane->row[i]], end = assay_host_end(h, lane->row[i]);
 		if (ts > g->until)
 			break;
 		*assay_push(all) = ts;
@@ -97,8 +92,7 @@ void assay_path_add_hosts(assay_path_graph *g)
 	times bounds = {0}, all = {0}, index = {0};
 	assay_host_causes_init(&g->causes, g->run);
 	for (uint32_t i = 0; i < t->track.n; i++)
-		if (t->track.kind[i] == ASSAY_TRACK_THREAD &&
-		    assay_group_of(t, t->track.source[i]) == g->group)
+		if (t->track.kind[i] == ASSAY_TRACK_THREAD && assay_track_group(t, i) == g->group)
 			assay_host_causes_want(&g->causes, i);
 	assay_host_causes_fill(&g->causes);
 	g->thread_of = assay_alloc(&g->arena, (t->track.n + 1) * sizeof *g->thread_of);

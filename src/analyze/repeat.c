@@ -146,8 +146,7 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 			*assay_push(&kernels) = order->row[i];
 	size_t period = kernels.n >= SHORTEST * FEWEST_STEPS ? find_period(&t->gpu, &kernels) : 0;
 	if (period)
-		add_steps(run, assay_group_of(t, t->track.source[t->gpu.track[kernels.p[0]]]),
-			  &kernels, period);
+		add_steps(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, period);
 	assay_vec_free(&kernels);
 }
 

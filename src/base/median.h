@@ -11,11 +11,6 @@ static inline size_t assay_lower_middle(size_t n)
 	return (n - 1) / 2;
 }
 
-static inline size_t assay_upper_middle(size_t n)
-{
-	return n / 2;
-}
-
 int64_t assay_median_lower(int64_t *v, size_t n);
 int64_t assay_median_upper(int64_t *v, size_t n);
 double assay_median_mean(double *v, size_t n); /* halfway between the two */

@@ -110,6 +110,21 @@ static inline uint32_t assay_group_of(const assay_tables *t, uint32_t source)
 		       : source;
 }
 
+static inline uint32_t assay_track_group(const assay_tables *t, uint32_t track)
+{
+	return assay_group_of(t, t->track.source[track]);
+}
+
+static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
+{
+	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
+}
+
+static inline int64_t assay_host_end(const assay_host_table *h, uint32_t row)
+{
+	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
+}
+
 /* Key of a call in a map: correlation ids are unique inside one process's recording only. */
 static inline uint64_t assay_corr_key(uint32_t source, uint64_t corr)
 {

@@ -302,7 +302,7 @@ static struct spans gap_spans(assay_page *p)
 		     d++)
 			if (track_of[d] == ASSAY_NO_ROW &&
 			    t->track.pid[i] == t->device_time.device[d] &&
-			    assay_group_of(t, t->track.source[i]) == t->device_time.source[d])
+			    assay_track_group(t, i) == t->device_time.source[d])
 				track_of[d] = i;
 	for (size_t i = 0; i < g->n; i++)
 		if (g->device[i] < t->device_time.n)

@@ -5,7 +5,7 @@
 
 static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 {
-	return assay_corr_key(assay_group_of(t, t->track.source[track]), corr);
+	return assay_corr_key(assay_track_group(t, track), corr);
 }
 
 /* First call of each correlation id; a runtime call wins over the driver call it made. */

@@ -208,7 +208,7 @@ static void attach_call(waits *w, assay_sweep_rec *r, uint32_t h)
 		return;
 	r->row = h;
 	r->enter = t->host.ts[h];
-	r->exit = r->enter + (t->host.dur[h] > 0 ? t->host.dur[h] : 0);
+	r->exit = assay_host_end(&t->host, h);
 	r->thread = t->host.track[h];
 	r->scope = scope_of_thread(w, r->thread);
 	r->key = key_at(w, host_source(w, h), r->enter, t->api.corr[t->host.detail[h]]);
@@ -241,7 +241,7 @@ static void add_launches(waits *w)
 			r->arg = (uint64_t)t->host.ts[h];
 		}
 		r->enter = t->gpu.ts[g];
-		r->exit = r->enter + (t->gpu.dur[g] > 0 ? t->gpu.dur[g] : 0);
+		r->exit = assay_gpu_end(&t->gpu, g);
 		r->row = g;
 		set_stream(w, r, t->gpu.track[g]);
 	}

@@ -195,7 +195,7 @@ static void put_async_end(chrome_out *c, uint32_t h)
 {
 	const assay_host_table *t = &c->t->host;
 	chrome_begin(c, 'e', host_category(c, h), assay_text(c->run, t->name[h]));
-	chrome_at(c, t->track[h], t->ts[h] + (t->dur[h] > 0 ? t->dur[h] : 0));
+	chrome_at(c, t->track[h], assay_host_end(t, h));
 	chrome_id(c, "id", h);
 	chrome_end(c);
 }

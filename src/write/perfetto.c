@@ -459,8 +459,7 @@ static void index_flows(perfetto *p)
 		uint32_t from = t->edge.from_gpu[e], to = t->edge.to_gpu[e], h = t->edge.to_host[e];
 		if (from == ASSAY_NO_ROW || (to == ASSAY_NO_ROW && h == ASSAY_NO_ROW))
 			continue;
-		int64_t start = t->gpu.ts[from];
-		int64_t done = start + (t->gpu.dur[from] > 0 ? t->gpu.dur[from] : 0);
+		int64_t start = t->gpu.ts[from], done = assay_gpu_end(&t->gpu, from);
 		if (to != ASSAY_NO_ROW ? t->gpu.ts[to] < start
 				       : t->host.ts[h] + t->host.dur[h] < done)
 			continue;
