@@ -331,24 +331,15 @@ static bool *find_unqueued(struct graph *g, const launches *l)
 	return lone;
 }
 
-/* How many launches began before ts. */
 static size_t launches_until(const launches *l, int64_t ts)
 {
-	size_t low = 0, high = l->n;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (l->p[mid].ts < ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return l->n ? assay_count_until(&l->p->ts, sizeof *l->p, l->n, ts) : 0;
 }
 
 /* The last launch on a stream up to a record call; row of gpu. */
 static uint32_t launch_before(const launches *l, int64_t pid, int64_t stream, int64_t ts)
 {
-	for (size_t i = launches_until(l, ts + 1); i-- > 0;)
+	for (size_t i = launches_until(l, ts); i-- > 0;)
 		if (l->p[i].pid == pid && l->p[i].stream == stream)
 			return l->p[i].gpu;
 	return ASSAY_NO_ROW;
@@ -356,7 +347,7 @@ static uint32_t launch_before(const launches *l, int64_t pid, int64_t stream, in
 
 static uint32_t launch_after(const launches *l, uint32_t thread, int64_t stream, int64_t ts)
 {
-	for (size_t i = launches_until(l, ts); i < l->n; i++)
+	for (size_t i = launches_until(l, ts - 1); i < l->n; i++)
 		if (l->p[i].thread == thread && l->p[i].stream == stream)
 			return l->p[i].gpu;
 	return ASSAY_NO_ROW;

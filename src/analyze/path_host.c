@@ -114,15 +114,9 @@ uint32_t assay_path_point_at(const assay_path_graph *g, uint32_t track, int64_t 
 	if (track >= g->run->part.t.track.n || !g->thread_of[track])
 		return ASSAY_DEP_NONE;
 	const assay_path_thread *t = &g->thread.p[g->thread_of[track] - 1];
-	uint32_t low = t->first, high = t->first + t->n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (g->measured.at[mid] <= ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low == t->first ? ASSAY_DEP_NONE : low - 1;
+	const int64_t *at = g->measured.at + t->first;
+	size_t begun = assay_count_until(at, sizeof *at, t->n, ts);
+	return begun ? t->first + (uint32_t)begun - 1 : ASSAY_DEP_NONE;
 }
 
 void assay_path_make_elastic(assay_path_graph *g, uint32_t from, uint32_t to, int64_t own)

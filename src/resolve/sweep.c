@@ -847,15 +847,8 @@ uint64_t assay_keys_at(const assay_keys *k, int64_t ts, uint64_t id)
 {
 	if (!k->wrapped || !is_narrow(id))
 		return id;
-	size_t lo = 0, hi = k->ts.n;
-	while (hi - lo > 1) {
-		size_t mid = (lo + hi) / 2;
-		if (k->ts.p[mid] <= ts)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	uint64_t near = k->near.p[lo];
+	size_t told = assay_count_until(k->ts.p, sizeof *k->ts.p, k->ts.n, ts);
+	uint64_t near = k->near.p[told ? told - 1 : 0];
 	return near + (uint64_t)(int32_t)((uint32_t)id - (uint32_t)near);
 }
 
