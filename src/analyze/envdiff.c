@@ -82,7 +82,6 @@ static const char *const ignored[] = {
 	"*.node_guid",
 	"assay.env_vars.VIRTUAL_ENV",
 	"assay.env_vars.CONDA_PREFIX",
-	"assay.gpus.*.kfd_node",
 };
 
 /* First match decides. */
@@ -268,14 +267,11 @@ static assay_sid intern_value(assay_env_set *set, assay_str text)
 			    text.n ? text : ASSAY_S("\"\"")); /* "" is a value, not an absence */
 }
 
-static assay_sid scalar(struct flat *f, assay_str raw)
+static assay_str unquoted(struct flat *f, assay_str raw)
 {
-	if (assay_str_is(raw, "null"))
-		return f->set->null_id;
-	if (raw.n >= 2 && *raw.p == '"')
-		return intern_value(f->set, assay_json_unescape(&f->set->arena,
-								(assay_str){raw.p + 1, raw.n - 2}));
-	return intern_value(f->set, raw);
+	return raw.n >= 2 && *raw.p == '"'
+		       ? assay_json_unescape(&f->set->arena, (assay_str){raw.p + 1, raw.n - 2})
+		       : raw;
 }
 
 static int by_text(const void *a, const void *b)
@@ -286,13 +282,36 @@ static int by_text(const void *a, const void *b)
 	return c ? c : (x->n > y->n) - (x->n < y->n);
 }
 
+typedef assay_vec(assay_str) texts;
+
+static assay_sid join_sorted(struct flat *f, texts *items)
+{
+	if (!items->n)
+		return intern_value(f->set, ASSAY_S("(none)"));
+	qsort(items->p, items->n, sizeof *items->p, by_text);
+	assay_vec(char) text = {0};
+	for (size_t i = 0; i < items->n; i++) {
+		assay_str item = items->p[i];
+		assay_vec_reserve(&text, text.n + item.n + 2);
+		if (i) {
+			memcpy(text.p + text.n, ", ", 2);
+			text.n += 2;
+		}
+		if (item.n)
+			memcpy(text.p + text.n, item.p, item.n);
+		text.n += item.n;
+	}
+	assay_sid id = intern_value(f->set, (assay_str){text.p, text.n});
+	assay_vec_free(&text);
+	return id;
+}
+
 static bool flatten(struct flat *f, assay_json *j, int depth);
 
 /* A list of plain values is a set, told as one text; a list of objects is told by position. */
 static bool flatten_array(struct flat *f, assay_json *j, int depth)
 {
-	assay_vec(assay_str) items = {0};
-	assay_vec(char) text = {0};
+	texts items = {0};
 	size_t base = f->n, index = 0;
 	bool ok = assay_json_enter(j, '['), objects = false;
 	while (ok && assay_json_element(j)) {
@@ -306,32 +325,15 @@ static bool flatten_array(struct flat *f, assay_json *j, int depth)
 		} else {
 			assay_str raw;
 			ok = assay_json_skip(j, &raw);
-			if (ok && raw.n >= 2 && *raw.p == '"')
-				raw = assay_json_unescape(&f->set->arena,
-							  (assay_str){raw.p + 1, raw.n - 2});
-			*assay_push(&items) = raw;
+			if (ok)
+				*assay_push(&items) = unquoted(f, raw);
 		}
 		index++;
 	}
 	ok = ok && assay_json_ok(j);
-	if (ok && !objects) {
-		if (items.n)
-			qsort(items.p, items.n, sizeof *items.p, by_text);
-		for (size_t i = 0; i < items.n; i++) {
-			assay_vec_reserve(&text, text.n + items.p[i].n + 2);
-			if (i) {
-				memcpy(text.p + text.n, ", ", 2);
-				text.n += 2;
-			}
-			if (items.p[i].n)
-				memcpy(text.p + text.n, items.p[i].p, items.p[i].n);
-			text.n += items.p[i].n;
-		}
-		put_value(f, items.n ? intern_value(f->set, (assay_str){text.p, text.n})
-				     : intern_value(f->set, ASSAY_S("(none)")));
-	}
+	if (ok && !objects)
+		put_value(f, join_sorted(f, &items));
 	assay_vec_free(&items);
-	assay_vec_free(&text);
 	return ok;
 }
 
@@ -382,14 +384,21 @@ static bool flatten(struct flat *f, assay_json *j, int depth)
 		return flatten_array(f, j, depth);
 	if (!assay_json_skip(j, &raw))
 		return false;
-	put_value(f, scalar(f, raw));
+	put_value(f, assay_str_is(raw, "null") ? f->set->null_id
+					       : intern_value(f->set, unquoted(f, raw)));
 	return true;
+}
+
+/* ASSAY_MAP_ABSENT when no snapshot has the path. */
+static uint32_t find_path(const assay_env_set *set, assay_str path)
+{
+	assay_sid id = assay_pool_find(&set->pool, path);
+	return id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
 }
 
 static const char *value_of(assay_env_set *set, const assay_env_doc *d, const char *path)
 {
-	assay_sid id = assay_pool_find(&set->pool, assay_str_of(path));
-	uint32_t at = id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
+	uint32_t at = find_path(set, assay_str_of(path));
 	return at < d->value.n ? assay_env_value(set, d->value.p[at]) : NULL;
 }
 
@@ -559,8 +568,7 @@ static uint32_t sibling(const assay_env_set *set, const char *path, const char *
 	if (n < m || strcmp(path + n - m, last))
 		return ASSAY_MAP_ABSENT;
 	int len = snprintf(buf, sizeof buf, "%.*s%s", (int)(n - m), path, instead);
-	assay_sid id = assay_pool_find(&set->pool, (assay_str){buf, (size_t)len});
-	return id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
+	return find_path(set, (assay_str){buf, (size_t)len});
 }
 
 /* A digest that differs beside a version that does not. */
@@ -599,8 +607,7 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 		return false;
 	char buf[PATH_MAX_BYTES];
 	int n = snprintf(buf, sizeof buf, "%.*s.effective.size", (int)(plain - path), path);
-	assay_sid id = assay_pool_find(&set->pool, (assay_str){buf, (size_t)n});
-	uint32_t at = id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
+	uint32_t at = find_path(set, (assay_str){buf, (size_t)n});
 	return at != ASSAY_MAP_ABSENT && (assay_env_cell(set, a, at) || assay_env_cell(set, b, at));
 }
 

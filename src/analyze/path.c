@@ -188,9 +188,13 @@ static int by_time(const void *a, const void *b)
 	return x->time != y->time ? (x->time > y->time ? -1 : 1) : x->name < y->name ? -1 : 1;
 }
 
-typedef assay_vec(assay_path_sum) sums;
+static void sort_sums(assay_path_sums *s)
+{
+	if (s->n)
+		qsort(s->p, s->n, sizeof *s->p, by_time);
+}
 
-static assay_path_sum *sum_at(assay_map *at, sums *s, assay_sid name)
+static assay_path_sum *sum_at(assay_map *at, assay_path_sums *s, assay_sid name)
 {
 	uint32_t *slot = assay_map_at(at, name);
 	if (*slot == ASSAY_MAP_ABSENT) {
@@ -204,32 +208,24 @@ static void sum_kernels(const assay_path_graph *g, assay_path *p)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_map at = {0};
-	sums found = {0};
 	for (size_t i = 0; i < p->seg.n; i++) {
 		const assay_path_seg *s = &p->seg.p[i];
 		if (s->class >= ASSAY_PATH_WHY)
 			continue;
 		uint32_t k = g->kernel[g->node_of_gpu[s->gpu] - g->points];
-		assay_path_sum *sum = sum_at(&at, &found, t->kernel.name[k]);
+		assay_path_sum *sum = sum_at(&at, &p->kernels, t->kernel.name[k]);
 		sum->count++;
 		sum->time += s->dur;
 		p->family[t->kernel.family[k]] += s->dur;
 	}
-	if (found.n)
-		qsort(found.p, found.n, sizeof *found.p, by_time);
-	p->kernels.p = found.p;
-	p->kernels.n = found.n;
-	p->kernels.cap = found.cap;
+	sort_sums(&p->kernels);
 	assay_map_free(&at);
 }
 
 static uint32_t scope_of(const assay_tables *t, const assay_path_seg *s)
 {
-	if (s->gpu != ASSAY_NO_ROW && s->class != ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC &&
-	    s->gpu < t->gpu_scope.n)
-		return t->gpu_scope.how[s->gpu] == ASSAY_SCOPE_HOW_FORWARD
-			       ? t->gpu_scope.forward[s->gpu]
-			       : t->gpu_scope.scope[s->gpu];
+	if (s->class != ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC && s->gpu < t->gpu_scope.n)
+		return assay_path_work_scope(t, s->gpu);
 	return s->host != ASSAY_NO_ROW && s->host < t->host_scope.n ? t->host_scope.scope[s->host]
 								    : ASSAY_NO_ROW;
 }
@@ -256,7 +252,6 @@ static void sum_scopes(assay_run *run, assay_path *p)
 {
 	const assay_tables *t = &run->part.t;
 	assay_map at = {0}, known = {0};
-	sums found = {0};
 	uint32_t lent = ASSAY_NO_ROW; /* the range in which another thread waits for this one */
 	for (size_t i = 0; i < p->seg.n; i++) {
 		uint32_t scope = scope_of(t, &p->seg.p[i]);
@@ -264,17 +259,14 @@ static void sum_scopes(assay_run *run, assay_path *p)
 			lent = scope;
 		scope = scope == ASSAY_NO_ROW ? lent : scope;
 		for (int k = 0; scope != ASSAY_NO_ROW && k < SCOPE_DEPTH; k++) {
-			assay_path_sum *s = sum_at(&at, &found, scope_path(run, &known, scope, 0));
+			assay_path_sum *s =
+				sum_at(&at, &p->scopes, scope_path(run, &known, scope, 0));
 			s->count++;
 			s->time += p->seg.p[i].dur;
 			scope = t->scope.up[scope];
 		}
 	}
-	if (found.n)
-		qsort(found.p, found.n, sizeof *found.p, by_time);
-	p->scopes.p = found.p;
-	p->scopes.n = found.n;
-	p->scopes.cap = found.cap;
+	sort_sums(&p->scopes);
 	assay_map_free(&at);
 	assay_map_free(&known);
 }
@@ -302,7 +294,8 @@ static void order_classes(const assay_path *p, int by_size[ASSAY_PATH_CLASSES])
 {
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++) {
 		int at = c;
-		for (; at > 0 && p->class[by_size[at - 1]] < p -> class[c]; at--)
+		int64_t size = p->class[c];
+		for (; at > 0 && p->class[by_size[at - 1]] < size; at--)
 			by_size[at] = by_size[at - 1];
 		by_size[at] = c;
 	}
@@ -325,7 +318,7 @@ static const char *pace_words(const assay_path *p)
 static const char *class_text(const assay_run *run, assay_path *p, int class)
 {
 	assay_map at = {0};
-	sums in = {0};
+	assay_path_sums in = {0};
 	size_t most = 0;
 	const char *text = class_words[class];
 	for (size_t i = 0; class == ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED && i < p->seg.n; i++) {
