@@ -8,6 +8,7 @@
 #include "base/test.h"
 
 const sweep_work sweep_no_work = {.row = ASSAY_NO_ROW};
+const assay_sweep_stream sweep_no_stream = {ASSAY_NO_HANDLE, ASSAY_NO_ROW, 0, -1};
 
 static inline size_t home(uint64_t a, uint32_t b, uint32_t c, size_t mask)
 {
@@ -251,6 +252,20 @@ void sweep_pending_add(assay_sweep *s, uint32_t st, const sweep_pending *p)
 	s->pending.p[first].next = s->free_pending;
 	s->free_pending = first;
 	to->pendings--;
+}
+
+sweep_work sweep_work_before(const assay_sweep *s, uint32_t st)
+{
+	if (st == ASSAY_NO_ROW)
+		return sweep_no_work;
+	const sweep_stream *p = &s->stream.p[st];
+	sweep_work w = p->last;
+	if (!p->legacy)
+		return w;
+	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next)
+		if (s->stream.p[i].blocking && sweep_later(s->stream.p[i].last, w))
+			w = s->stream.p[i].last;
+	return w;
 }
 
 TEST(table_forgets_what_is_removed_and_nothing_else)

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/sort.h"
+#include "resolve/keys.h"
 #include "resolve/resolve.h"
 
 /* Clocks of host and device agree to about a microsecond; traces in whole microseconds less. */
