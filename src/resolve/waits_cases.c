@@ -1,5 +1,5 @@
 /* The fifty cases every wait resolver should be asked about, by name. Those about names of calls
- * are in waits_calls.c, those about files and tables in waits_tables.c and write/chrome.c. */
+ * are in waits_calls.c, those about files and tables in waits_tables.c and cmd/convert_cases.c. */
 #include "base/test.h"
 #include "resolve/keys.h"
 #include "resolve/sweep.h"
