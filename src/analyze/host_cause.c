@@ -45,11 +45,6 @@ static const struct word {
 	{"fetch_batch", false, ASSAY_WHY_HOST_DATA},
 };
 
-static bool is_call(uint8_t kind)
-{
-	return kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER;
-}
-
 static bool can_mean_data(uint8_t kind)
 {
 	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
@@ -76,7 +71,7 @@ static uint8_t row_cause(assay_host_causes *c, uint32_t h)
 {
 	const assay_host_table *host = &c->run->part.t.host;
 	uint8_t kind = host->kind[h];
-	if (is_call(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_SYNC)
+	if (assay_is_call(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_SYNC)
 		return ASSAY_WHY_HOST_SYNC;
 	if (can_mean_data(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_DATA)
 		return ASSAY_WHY_HOST_DATA;

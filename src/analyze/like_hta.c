@@ -139,9 +139,7 @@ static void index_calls(const assay_run *run, uint32_t source, assay_map *calls)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (t->host.kind[h] != ASSAY_HOST_RUNTIME && t->host.kind[h] != ASSAY_HOST_DRIVER)
-			continue;
-		uint64_t corr = t->api.corr[t->host.detail[h]];
+		uint64_t corr = assay_call_corr(t, h);
 		if (corr && assay_track_group(t, t->host.track[h]) == source)
 			*assay_map_at(calls, corr) = h;
 	}

@@ -89,7 +89,7 @@ static bool is_mine(const struct graph *g, uint32_t track)
 
 static bool has_node(uint8_t kind)
 {
-	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER;
+	return kind == ASSAY_HOST_OP || assay_is_call(kind);
 }
 
 static bool is_blocking(assay_str name)
@@ -631,10 +631,9 @@ static void index_calls(struct graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		bool call = t->host.kind[h] == ASSAY_HOST_RUNTIME ||
-			    t->host.kind[h] == ASSAY_HOST_DRIVER;
-		if (call && is_mine(g, t->host.track[h]) && t->api.corr[t->host.detail[h]])
-			*assay_map_at(&g->call_of, t->api.corr[t->host.detail[h]]) = h;
+		uint64_t corr = assay_call_corr(t, h);
+		if (corr && is_mine(g, t->host.track[h]))
+			*assay_map_at(&g->call_of, corr) = h;
 	}
 }
 

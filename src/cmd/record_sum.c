@@ -30,8 +30,7 @@ static tally count_rows(const assay_run *run)
 	const assay_tables *t = &run->part.t;
 	count_gpu(t, &n);
 	for (size_t i = 0; i < t->host.n; i++) {
-		n.calls += t->host.kind[i] == ASSAY_HOST_RUNTIME ||
-			   t->host.kind[i] == ASSAY_HOST_DRIVER;
+		n.calls += assay_is_call(t->host.kind[i]);
 		n.ranges += t->host.kind[i] == ASSAY_HOST_MARKER;
 	}
 	for (size_t i = 0; i < t->wait.n; i++)

@@ -125,6 +125,12 @@ static inline int64_t assay_host_end(const assay_host_table *h, uint32_t row)
 	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
 }
 
+/* Correlation id of a row of host; 0 when it is no call, or has none. */
+static inline uint64_t assay_call_corr(const assay_tables *t, uint32_t host)
+{
+	return assay_is_call(t->host.kind[host]) ? t->api.corr[t->host.detail[host]] : 0;
+}
+
 /* Key of a call in a map: correlation ids are unique inside one process's recording only. */
 static inline uint64_t assay_corr_key(uint32_t source, uint64_t corr)
 {

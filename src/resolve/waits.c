@@ -33,7 +33,7 @@ static void index_calls(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		uint64_t corr = waits_is_call(t, h) ? t->api.corr[t->host.detail[h]] : 0;
+		uint64_t corr = assay_call_corr(t, h);
 		if (!corr)
 			continue;
 		uint32_t source = waits_host_source(w, h);
@@ -75,14 +75,15 @@ static void index_keys(waits *w)
 	assay_vec(uint32_t) rows = {0};
 	uint64_t *high = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *high);
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		uint64_t corr = waits_is_call(t, h) ? t->api.corr[t->host.detail[h]] : 0;
+		uint64_t corr = assay_call_corr(t, h);
 		uint32_t source = waits_host_source(w, h);
 		if (corr && source < w->sources && corr > high[source])
 			high[source] = corr;
 	}
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		uint32_t source = waits_host_source(w, h);
-		if (waits_is_call(t, h) && source < w->sources && high[source] >> 31 == 1)
+		if (assay_is_call(t->host.kind[h]) && source < w->sources &&
+		    high[source] >> 31 == 1)
 			*assay_push(&rows) = h;
 	}
 	if (rows.n)

@@ -26,11 +26,6 @@ typedef struct waits {
 	assay_arena scratch;
 } waits;
 
-static inline bool waits_is_call(const assay_tables *t, uint32_t h)
-{
-	return t->host.kind[h] == ASSAY_HOST_RUNTIME || t->host.kind[h] == ASSAY_HOST_DRIVER;
-}
-
 static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 {
 	return w->t->track.source[w->t->host.track[h]];

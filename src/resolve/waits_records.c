@@ -449,7 +449,7 @@ static void learn_from_launches(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (!waits_is_call(t, h) || !t->host.args[h] ||
+		if (!assay_is_call(t->host.kind[h]) || !t->host.args[h] ||
 		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
 			continue;
 		uint64_t key =
