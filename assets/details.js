@@ -120,6 +120,7 @@ function gpuFacts(data, span) {
 		["launched by", launch >= 0 ? spanLink(data, launch) : "no recorded call"],
 		["from launch to start", launch >= 0 ? formatTime(data.start[span] - data.start[launch]) : null],
 		["scope", scope >= 0 ? data.texts[data.scope.name[scope]] || null : null],
+		["in that scope", scope >= 0 ? data.enums["gpu_scope.how"]?.[data.gpu_scope.how[span]] ?? null : null],
 		["grid × block", g.grid_x[span] ? `${three("grid").join("×")} × ${three("block").join("×")}` : null],
 		["registers a thread", g.regs[span] < 0xffff && g.grid_x[span] ? String(g.regs[span]) : null],
 		["shared memory", g.shared[span] >= 0 && g.shared[span] < 0xffffffff && g.grid_x[span] ? formatBytes(g.shared[span]) : null],

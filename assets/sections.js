@@ -362,6 +362,15 @@ export function waits(data) {
 		], rowsOf(w), { caption: "Every wait", search: "Filter waits", sort: 0 }));
 }
 
+// GPU time that is in its scope only because the range's thread waited for another one.
+function inferredTime(data) {
+	const how = data.gpu_scope.how, inferred = (data.enums["gpu_scope.how"] ?? []).findIndex((text) => text.endsWith("inferred"));
+	let sum = 0;
+	for (let g = 0; inferred >= 0 && g < data.gpu.n; g++)
+		sum += how[g] === inferred ? data.dur[g] : 0;
+	return sum;
+}
+
 // GPU time of every scope path: nodes { name, self, total, calls, children }.
 function scopeTree(data) {
 	const s = data.scope, root = { name: "all GPU work", total: 0, self: 0, calls: 0, children: new Map(), depth: 0 };
@@ -395,7 +404,7 @@ const ICICLE_DEPTH = 9;
 export function scopes(data) {
 	if (!data.scope || !data.gpu_scope)
 		return null;
-	const root = scopeTree(data), cells = [], rows = [];
+	const root = scopeTree(data), inferred = inferredTime(data), cells = [], rows = [];
 	if (!root.total)
 		return null;
 	const walk = (n, left) => {
@@ -414,7 +423,8 @@ export function scopes(data) {
 	const [, deepest] = extremes(cells.map((c) => c.n.depth));
 	const hues = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
 	return section("scopes", "Scopes",
-		el("p.muted", {}, "GPU time by the range it was launched in. Work of a gradient counts for the range of its forward operator."),
+		el("p.muted", {}, "GPU time by the range it was launched in. Work of a gradient counts for the range of its forward operator." +
+			(inferred ? ` ${formatTime(inferred)} are inferred: launched by another thread while the range's own waited for it.` : "")),
 		el("div.icicle", { "aria-hidden": "true", style: { height: `${(deepest + 1) * 20}px` } }, ...cells.map(({ n, left, share }) =>
 			el("div", {
 				title: `${n.name}: ${formatTime(n.total)}, ${formatPercent(n.total, root.total)}`,

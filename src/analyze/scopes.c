@@ -36,6 +36,7 @@ typedef struct tally {
 	assay_vec(uint32_t) touched; /* rows of scope with work on the device at hand */
 	assay_vec(struct busy) busy;
 	assay_map none_by; /* thread -> its launches that are in no scope */
+	assay_map handed;  /* worker and waiter -> row of out->inferred */
 	uint64_t tick;
 } tally;
 
@@ -286,8 +287,9 @@ static void touch(tally *x, uint32_t r, int64_t start, int64_t end, bool gradien
 		x->last.p[r] = end;
 }
 
-static void add_work_to(tally *x, uint32_t r, int64_t start, int64_t dur, bool gradient)
+static void add_work_to(tally *x, uint32_t r, int64_t start, int64_t dur, uint32_t how)
 {
+	bool gradient = how == ASSAY_SCOPE_HOW_FORWARD;
 	const assay_scope_table *s = &x->t->scope;
 	int64_t end = start + dur;
 	r = x->shown.p[r];
@@ -304,11 +306,26 @@ static void add_work_to(tally *x, uint32_t r, int64_t start, int64_t dur, bool g
 		n->work++;
 		n->gpu_sum += dur;
 		n->gpu_grad += gradient ? dur : 0;
+		n->gpu_inferred += how == ASSAY_SCOPE_HOW_INFERRED ? dur : 0;
 		if (end > x->end.p[i]) {
 			n->gpu_busy += end - (start > x->end.p[i] ? start : x->end.p[i]);
 			x->end.p[i] = end;
 		}
 	}
+}
+
+static void add_inferred(tally *x, uint32_t g, uint32_t scope, int64_t dur)
+{
+	uint32_t call = x->t->launch.host[g];
+	uint32_t worker = call == ASSAY_NO_ROW ? ASSAY_NO_ROW : x->t->host.track[call];
+	uint32_t waiter = x->t->scope.track[scope];
+	uint32_t *slot = assay_map_at(&x->handed, (uint64_t)worker << 32 | waiter);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)x->out->inferred.n;
+		*assay_push(&x->out->inferred) = (assay_handed){.worker = worker, .waiter = waiter};
+	}
+	x->out->inferred.p[*slot].work++;
+	x->out->inferred.p[*slot].sum += dur;
 }
 
 static void add_event(tally *x, uint32_t g)
@@ -325,7 +342,9 @@ static void add_event(tally *x, uint32_t g)
 	x->out->sum += dur;
 	if (r != ASSAY_NO_ROW) {
 		x->out->sum_grad += how == ASSAY_SCOPE_HOW_FORWARD ? dur : 0;
-		add_work_to(x, r, t->gpu.ts[g], dur, how == ASSAY_SCOPE_HOW_FORWARD);
+		if (how == ASSAY_SCOPE_HOW_INFERRED)
+			add_inferred(x, g, r, dur);
+		add_work_to(x, r, t->gpu.ts[g], dur, how);
 		return;
 	}
 	x->out->work_none++;
@@ -391,6 +410,14 @@ static void add_gpu_time(tally *x)
 	assay_map_free(&index);
 }
 
+static int most_first(const void *a, const void *b)
+{
+	const assay_handed *x = a, *y = b;
+	if (x->work != y->work)
+		return x->work > y->work ? -1 : 1;
+	return x->worker < y->worker ? -1 : x->worker > y->worker;
+}
+
 void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step,
 			  assay_scope_times *out)
 {
@@ -402,6 +429,8 @@ void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step
 	add_host_time(&x);
 	add_waits(&x);
 	add_gpu_time(&x);
+	if (out->inferred.n)
+		qsort(out->inferred.p, out->inferred.n, sizeof *out->inferred.p, most_first);
 	assay_vec_free(&x.order);
 	assay_vec_free(&x.depth);
 	assay_vec_free(&x.shown);
@@ -414,11 +443,13 @@ void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step
 	assay_vec_free(&x.touched);
 	assay_vec_free(&x.busy);
 	assay_map_free(&x.none_by);
+	assay_map_free(&x.handed);
 }
 
 void assay_scope_times_free(assay_scope_times *times)
 {
 	assay_vec_free(&times->node);
+	assay_vec_free(&times->inferred);
 }
 
 /* ------------------------------------------------------------------ tests */

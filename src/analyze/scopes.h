@@ -2,7 +2,7 @@
 #ifndef ASSAY_ANALYZE_SCOPES_H
 #define ASSAY_ANALYZE_SCOPES_H
 
-#include "model/run.h"
+#include "model/hand_off.h"
 
 typedef enum assay_scopes_by {
 	ASSAY_SCOPES_BY_PATH,
@@ -13,19 +13,20 @@ typedef enum assay_scopes_by {
 typedef struct assay_scope_node {
 	uint32_t parent; /* node, or ASSAY_NO_ROW; parents come before their children */
 	uint32_t depth;
-	uint32_t scope;    /* row of scope of its first instance */
-	assay_sid name;    /* of its first instance; others may differ in a number behind '#' */
-	uint64_t count;    /* instances */
-	uint64_t timed;    /* of these, known to have been open for a time */
-	uint64_t work;     /* GPU events inside, children included */
-	int64_t host;      /* time the ranges were open, ns */
-	int64_t host_self; /* of these, outside child ranges on the same thread */
-	int64_t gpu_busy;  /* union over the work inside, each device on its own */
-	int64_t gpu_sum;   /* sum of the durations of the work inside */
-	int64_t gpu_self;  /* of these, not inside a child */
-	int64_t gpu_grad;  /* of gpu_sum, gradients of operators inside */
-	int64_t waits;     /* in calls that wait for the device */
-	int64_t idle;      /* device idle between the first and last work of each instance */
+	uint32_t scope;       /* row of scope of its first instance */
+	assay_sid name;       /* of its first instance; others may differ in a number behind '#' */
+	uint64_t count;       /* instances */
+	uint64_t timed;       /* of these, known to have been open for a time */
+	uint64_t work;        /* GPU events inside, children included */
+	int64_t host;         /* time the ranges were open, ns */
+	int64_t host_self;    /* of these, outside child ranges on the same thread */
+	int64_t gpu_busy;     /* union over the work inside, each device on its own */
+	int64_t gpu_sum;      /* sum of the durations of the work inside */
+	int64_t gpu_self;     /* of these, not inside a child */
+	int64_t gpu_grad;     /* of gpu_sum, gradients of operators inside */
+	int64_t gpu_inferred; /* of gpu_sum, there because its thread waited for another */
+	int64_t waits;        /* in calls that wait for the device */
+	int64_t idle;         /* device idle between the first and last work of each instance */
 } assay_scope_node;
 
 typedef struct assay_scope_times {
@@ -37,6 +38,7 @@ typedef struct assay_scope_times {
 	int64_t sum_grad;         /* of sum, gradients in the scope of their forward operator */
 	uint32_t none_thread;     /* track that launched most of work_none, or ASSAY_NO_ROW */
 	uint64_t none_launched;   /* by it */
+	assay_vec(assay_handed) inferred; /* of work, by threads; most first */
 } assay_scope_times;
 
 enum { ASSAY_SCOPES_ALL_STEPS = -1 };

@@ -173,6 +173,24 @@ TEST(xplane_to_xplane_keeps_everything)
 	return 0;
 }
 
+TEST(what_is_inferred_is_so_again_when_it_is_read_back)
+{
+	assay_run *a = load("demo/run");
+	if (!a)
+		return 77;
+	assay_run *b = through_file(a);
+	uint64_t inferred[2] = {0};
+	for (int k = 0; k < 2; k++) {
+		const assay_gpu_scope_table *s = &(k ? b : a)->part.t.gpu_scope;
+		for (size_t g = 0; g < s->n; g++)
+			inferred[k] += s->how[g] == ASSAY_SCOPE_HOW_INFERRED;
+	}
+	CHECK(inferred[0] == 4070 && inferred[1] == 4070 && same_scopes(a, b));
+	assay_run_free(a);
+	assay_run_free(b);
+	return 0;
+}
+
 TEST(chrome_to_xplane_keeps_what_both_can_say)
 {
 	assay_run *a = load("demo/train.json.gz");

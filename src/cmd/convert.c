@@ -16,7 +16,7 @@
 
 struct convert_args {
 	const char *to;
-	bool hta;
+	bool hta, exact;
 };
 
 /* ------------------------------------------------------------------ choosing a writer */
@@ -190,7 +190,7 @@ static int convert_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_analyse(operands, n - 1);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
-	assay_scopes(run, NULL);
+	assay_scopes(run, &(assay_scope_opts){.exact = a->exact});
 	if (tables || w == &assay_writer_xplane_grouped)
 		assay_derive(run);
 	if (a->hta)
@@ -209,6 +209,9 @@ static const assay_opt convert_opts[] = {
 	{"hta", 0, ASSAY_OPT_FLAG, NULL,
 	 "Give HIP calls their CUDA names, by which HTA finds them.",
 	 offsetof(struct convert_args, hta)},
+	{"exact", 0, ASSAY_OPT_FLAG, NULL,
+	 "Write no scopes that are inferred (see scopes --exact).",
+	 offsetof(struct convert_args, exact)},
 };
 
 static const assay_example convert_examples[] = {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "analyze/derived.h"
 #include "analyze/scopes.h"
 #include "cmd/cmd.h"
@@ -11,7 +12,7 @@
 struct scopes_args {
 	int64_t depth, top;
 	const char *by, *step;
-	bool ops, python, folded, json, timeline;
+	bool ops, python, exact, folded, json, timeline;
 };
 
 static const char *const by_words[] = {"path", "name", "instance"};
@@ -59,6 +60,7 @@ static assay_scope_line *make_lines(const assay_run *run, const assay_scope_time
 			.gpu_sum = n->gpu_sum,
 			.gpu_self = n->gpu_self,
 			.gpu_grad = n->gpu_grad,
+			.gpu_inferred = n->gpu_inferred,
 			.waits = n->waits,
 			.idle = n->idle,
 		};
@@ -86,6 +88,8 @@ static void show(const assay_run *run, const struct scopes_args *a, int64_t step
 		.none_thread = times.none_thread,
 		.none_launched = times.none_launched,
 		.sum_grad = times.sum_grad,
+		.inferred = times.inferred.p,
+		.pairs = times.inferred.n,
 		.depth = (uint32_t)a->depth,
 		.top = (uint32_t)(a->top || a->json ? a->top : 20),
 	};
@@ -125,9 +129,11 @@ static int scopes_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
+	assay_bound_times(run);
 	assay_link(run);
 	assay_find_steps(run, NULL);
-	assay_scopes(run, &(assay_scope_opts){.ops = a->ops, .python = a->python});
+	assay_scopes(run,
+		     &(assay_scope_opts){.ops = a->ops, .python = a->python, .exact = a->exact});
 	int status = ASSAY_EXIT_OK;
 	if (step >= 0 && !step_exists(run, step)) {
 		fprintf(stderr, "assay: the input has no step %lld\n", (long long)step);
@@ -155,6 +161,9 @@ static const assay_opt scopes_opts[] = {
 	 offsetof(struct scopes_args, ops)},
 	{"python", 0, ASSAY_OPT_FLAG, NULL, "Python functions are scopes too.",
 	 offsetof(struct scopes_args, python)},
+	{"exact", 0, ASSAY_OPT_FLAG, NULL,
+	 "Infer nothing: work of a thread is in no range of another that waits for it.",
+	 offsetof(struct scopes_args, exact)},
 	{"timeline", 0, ASSAY_OPT_FLAG, NULL,
 	 "Show the rows that xprof derives from the work: steps, modules, operators.",
 	 offsetof(struct scopes_args, timeline)},
@@ -170,6 +179,7 @@ static const assay_example scopes_examples[] = {
 	{"assay scopes --step 3 --by name demo/train.json.gz", "one step, by name"},
 	{"assay scopes --ops --depth 3 --top 5 demo/train.json.gz", "with framework operators"},
 	{"assay scopes --timeline --top 5 demo/train.json.gz", "one event for each invocation"},
+	{"assay scopes --exact demo/run", "only what the recording itself says"},
 	{"assay scopes --ops --folded demo/train.json.gz", "input for a flame graph"},
 };
 
@@ -185,7 +195,11 @@ const assay_cmd assay_cmd_scopes = {
 		   "carries are used\n"
 		   "as they are. Gradients that no range encloses are shown in the scope of their "
 		   "forward\n"
-		   "operator.\n"
+		   "operator. Work that another thread launched while this one waited in a "
+		   "range, autograd's\n"
+		   "for one, is inferred to be in it where nothing contradicts; what is inferred "
+		   "is counted\n"
+		   "below the table, with both threads.\n"
 		   "\n"
 		   "host is the time the ranges were open; GPU busy the union of the work inside, "
 		   "each\n"

@@ -108,7 +108,8 @@ enum {
 	X(LAUNCH, "launched inside it")                                                            \
 	X(GIVEN, "the input says so")                                                              \
 	X(FORWARD, "gradient of an operator inside it")                                            \
-	X(STARTED, "launched by the thread that started it, outside all other ranges")
+	X(STARTED, "launched by the thread that started it, outside all other ranges")             \
+	X(INFERRED, "launched by another thread while its own waited; inferred")
 
 /* Rows of the timeline derived from GPU work, by the names viewers use. */
 #define ASSAY_DERIVED_ROWS(X)                                                                      \
@@ -283,6 +284,7 @@ extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
+extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];

@@ -76,7 +76,8 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(ADDRESS, "address")                                                                      \
 	X(BYTES, "bytes")                                                                          \
 	X(TOTAL, "total_bytes")                                                                    \
-	X(RESERVED, "reserved_bytes")
+	X(RESERVED, "reserved_bytes")                                                              \
+	X(INFERRED, "scope_inferred")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,

@@ -112,15 +112,16 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v)
 
 /* Stats whose value a row keeps in a column, for work on a device and for spans of a host. */
 static const bool device_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,  [XPLANE_SCOPE] = true,    [XPLANE_KERNEL] = true,
-	[XPLANE_GRAPH] = true, [XPLANE_NODE] = true,     [XPLANE_CONTEXT] = true,
-	[XPLANE_QUEUE] = true, [XPLANE_DISPATCH] = true, [XPLANE_EXTERNAL] = true,
+	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_KERNEL] = true,
+	[XPLANE_GRAPH] = true,    [XPLANE_NODE] = true,     [XPLANE_CONTEXT] = true,
+	[XPLANE_QUEUE] = true,    [XPLANE_DISPATCH] = true, [XPLANE_EXTERNAL] = true,
+	[XPLANE_INFERRED] = true,
 };
 static const bool host_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true, [XPLANE_CAT] = true,
-	[XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,   [XPLANE_FWD_THREAD] = true,
-	[XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true, [XPLANE_PY_PARENT] = true,
-	[XPLANE_CBID] = true,
+	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
+	[XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,      [XPLANE_FWD_THREAD] = true,
+	[XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true,    [XPLANE_PY_PARENT] = true,
+	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true,
 };
 
 static const bool beside_column[XPLANE_STAT_COUNT] = {
@@ -130,7 +131,7 @@ static const bool beside_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,      [XPLANE_PROCESS] = true,
 	[XPLANE_THREAD] = true,     [XPLANE_ADDRESS] = true,     [XPLANE_BYTES] = true,
 	[XPLANE_TOTAL] = true,      [XPLANE_RESERVED] = true,    [XPLANE_ALLOC] = true,
-	[XPLANE_FREE] = true,
+	[XPLANE_FREE] = true,       [XPLANE_INFERRED] = true,
 };
 
 static void take_stat(xplane *x, assay_str message, xplane_event *ev)

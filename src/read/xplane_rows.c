@@ -124,7 +124,7 @@ static void kernel_details(xplane *x, uint32_t r, assay_str d)
 static void give_scope(xplane *x, bool host, uint32_t row, const xplane_event *ev)
 {
 	int64_t id = number(ev, XPLANE_SCOPE, 0);
-	if (!id)
+	if (!id || number(ev, XPLANE_INFERRED, 0)) /* will be inferred again */
 		return;
 	assay_given_scope_table *s = &x->part->t.given_scope;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_given_scope);

@@ -1,7 +1,6 @@
 /* libassay_cuda.so: the driver loads it at cuInit (CUDA_INJECTION64_PATH) and calls
- * InitializeInjection. GPU work, launches and allocations come through CUPTI's activity records,
- * which CUPTI fills by itself; calls that order work come through callbacks (cuda_order.c), ranges
- * through NVTX. */
+ * InitializeInjection. GPU work and allocations come through CUPTI's activity records, which CUPTI
+ * fills by itself; calls come through its callbacks (cuda_callback.c), ranges through NVTX. */
 #include "record/cuda_share.h"
 
 #include <dlfcn.h>
@@ -93,7 +92,7 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *buffer, si
 }
 
 /* What we record; the first three are an inventory, whose past counts, too; the last two only while
- * cuda_order.c does not see the calls behind them, since they are the most costly of all. */
+ * cuda_callback.c does not see the calls behind them, since they are the most costly of all. */
 static const int own_kinds[] = {
 	CUPTI_DEVICE,   CUPTI_CONTEXT,         CUPTI_STREAM,     CUPTI_CONCURRENT_KERNEL,
 	CUPTI_MEMCPY,   CUPTI_MEMCPY2,         CUPTI_MEMSET,     CUPTI_MEMORY2,
@@ -116,29 +115,34 @@ static bool skipped(const char *list, int kind)
 bool assay_cuda_owns(int kind)
 {
 	const assay_rt_config *conf = assay_rt_conf();
-	int n = assay_order_on() && !conf->exact_waits ? WITHOUT_ORDER : KINDS;
+	int n = assay_callback_on() && !conf->exact_waits ? WITHOUT_ORDER : KINDS;
 	for (int i = 0; i < n; i++)
 		if (own_kinds[i] == kind)
 			return !skipped(conf->skip, kind);
 	return false;
 }
 
-void assay_cuda_take_order(void)
+void assay_cuda_take_calls(void)
 {
-	bool on = assay_order_start(&cuda.cupti);
-	for (int i = WITHOUT_ORDER; on && i < KINDS; i++)
+	const cupti_lib *c = &cuda.cupti;
+	if (!assay_callback_on()) { /* first, since CUPTI takes a call's callback away with its
+				       record */
+		assay_cuda_switch_records(c, false);
+		assay_callback_start(c);
+	}
+	for (int i = WITHOUT_ORDER; i < KINDS; i++)
 		if (!assay_cuda_owns(own_kinds[i]) && !assay_share_wants(own_kinds[i]))
-			cuda.cupti.disable(own_kinds[i]);
-	assay_cuda_enable_calls(&cuda.cupti, assay_rt_conf());
+			c->disable(own_kinds[i]);
+	assay_cuda_enable_calls(c);
 }
 
-void assay_cuda_leave_order(void)
+void assay_cuda_leave_calls(void)
 {
-	assay_order_stop();
+	assay_callback_stop();
 	for (int i = WITHOUT_ORDER; i < KINDS; i++)
 		if (assay_cuda_owns(own_kinds[i]))
 			cuda.cupti.enable(own_kinds[i]);
-	assay_cuda_enable_calls(&cuda.cupti, assay_rt_conf());
+	assay_cuda_enable_calls(&cuda.cupti);
 }
 
 static bool enable_all(const cupti_lib *c)
@@ -148,7 +152,7 @@ static bool enable_all(const cupti_lib *c)
 		return false;
 	if (c->enable_all_sync)
 		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
-	assay_order_start(c);
+	assay_cuda_take_calls();
 	for (int i = 0; i < KINDS; i++) {
 		bool dump = i < INVENTORY && c->enable_and_dump;
 		if (assay_cuda_owns(own_kinds[i]))
@@ -156,7 +160,6 @@ static bool enable_all(const cupti_lib *c)
 	}
 	if (conf->no_nodes)
 		c->enable(CUPTI_GRAPH_TRACE);
-	assay_cuda_enable_calls(c, conf);
 	return true;
 }
 
@@ -190,6 +193,7 @@ static void flush_and_listen(void)
 	int version;
 	uint64_t heard = atomic_load(&cuda.heard), buffers = atomic_load(&cuda.buffers);
 	atomic_store(&cuda.sentinel_thread, assay_rt_tid());
+	assay_callback_mute();
 	if (cuda.driver_version && cuda.cupti.enable_driver_api) {
 		cuda.driver_version(&version);
 		atomic_fetch_add(&cuda.sent, 1);

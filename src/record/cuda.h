@@ -10,28 +10,38 @@ void *assay_cuda_find_cupti(int driver_major, char *path, size_t size);
 
 /* Find the calls worth a row (or all) and write their names. Bulk must be open. */
 void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf);
-/* Switch the chosen calls on. */
-void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf);
-/* Kinds that are to stay on when another profiler switches them off. */
-bool assay_cuda_owns(int kind);
-/* Put callbacks in the place of CUPTI's records of events and waits, or take them away again
- * because another profiler wants CUPTI's one subscription. */
-void assay_cuda_take_order(void);
-void assay_cuda_leave_order(void);
+/* Switch the chosen calls on: their callbacks, or CUPTI's records of them while there are none. */
+void assay_cuda_enable_calls(const cupti_lib *c);
+/* CUPTI's records of the chosen calls, as far as another profiler does not want them. */
+void assay_cuda_switch_records(const cupti_lib *c, bool on);
 /* Was the call chosen? More come when another profiler switches all on. */
 bool assay_cuda_chosen(int domain, uint32_t cbid);
+/* Kinds that are to stay on when another profiler switches them off. */
+bool assay_cuda_owns(int kind);
+/* Put callbacks in the place of CUPTI's records of calls, events and waits, or take them away again
+ * because another profiler wants CUPTI's one subscription. */
+void assay_cuda_take_calls(void);
+void assay_cuda_leave_calls(void);
 
 /* A finished CUPTI buffer into the capture. sentinel: thread whose cuDriverGetVersion calls are no
  * rows; returns how many of them were there. */
 uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, uint32_t sentinel);
 
-/* cuda_order.c: calls that order work, by callback. learn: is this one of them? sees: one of them,
- * and callbacks are on, so that its row comes from there. start: false when CUPTI refuses. */
-bool assay_order_learn(int domain, uint32_t cbid, const char *name);
-bool assay_order_start(const cupti_lib *c);
-void assay_order_stop(void);
-bool assay_order_on(void);
-bool assay_order_sees(int domain, uint32_t cbid);
+/* A call of this number began inside --only-range, --delay, --duration: so does its GPU work. */
+void assay_cuda_inside(uint32_t corr);
+
+/* cuda_callback.c: calls by callback. orders: does it make, record, await or destroy an event or a
+ * stream? watch: this one is to be seen. mute: the caller's thread is ours. start subscribes
+ * (false: CUPTI refuses), renew switches the callbacks on. saw: was a call that began then seen, so
+ * that a record of it is one too many? */
+bool assay_callback_orders(const char *name);
+void assay_callback_watch(int domain, uint32_t cbid, const char *name);
+void assay_callback_mute(void);
+bool assay_callback_start(const cupti_lib *c);
+void assay_callback_renew(void);
+void assay_callback_stop(void);
+bool assay_callback_on(void);
+bool assay_callback_saw(int domain, uint32_t cbid, int64_t start);
 
 extern const assay_rt_hooks assay_cuda_hooks;
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/cuda.h"
+#include "record/cuda_share.h"
 
-/* Starts of names of calls that launch, copy or allocate; cuda_order.c knows those that order or
+/* Starts of names of calls that launch, copy or allocate; cuda_callback.c knows those that order or
  * wait. */
 static const char *const runtime_calls[] = {
 	"cudaLaunch",         "__cudaLaunchKernel", "cudaGraphLaunch",       "cudaGraphInstantiate",
@@ -73,10 +73,11 @@ static void choose(const cupti_lib *c, int domain, bool all)
 		const char *name = NULL;
 		if (c->callback_name(domain, cbid, &name) != CUPTI_OK || !name || !*name)
 			continue;
-		bool orders = assay_order_learn(domain, cbid, name);
-		chosen[domain][cbid] = all || orders || call_counts(domain, name);
-		if (chosen[domain][cbid])
-			write_name(domain, cbid, name);
+		if (!all && !assay_callback_orders(name) && !call_counts(domain, name))
+			continue;
+		chosen[domain][cbid] = true;
+		assay_callback_watch(domain, cbid, name);
+		write_name(domain, cbid, name);
 	}
 }
 
@@ -89,21 +90,35 @@ void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf)
 		choose(c, CUPTI_DOMAIN_DRIVER, conf->all_api);
 }
 
-void assay_cuda_enable_calls(const cupti_lib *c, const assay_rt_config *conf)
+/* CUPTI's records of the chosen calls of a domain; before 12.5 it knows only all or none. */
+static void switch_records(const cupti_lib *c, int domain, bool on)
 {
-	if (conf->all_api ||
-	    (!c->enable_runtime_api && !conf->no_api)) /* an old CUPTI knows only all or none */
-		c->enable(CUPTI_RUNTIME);
-	if (conf->all_api || (!c->enable_driver_api && !conf->no_api && !conf->no_driver))
-		c->enable(CUPTI_DRIVER);
-	for (uint32_t cbid = 1; !conf->all_api && cbid < CUPTI_CBID_MAX; cbid++) {
-		if (chosen[CUPTI_DOMAIN_RUNTIME][cbid] && c->enable_runtime_api &&
-		    !assay_order_sees(CUPTI_DOMAIN_RUNTIME, cbid))
-			c->enable_runtime_api(cbid, 1);
-		if (chosen[CUPTI_DOMAIN_DRIVER][cbid] && c->enable_driver_api &&
-		    !assay_order_sees(CUPTI_DOMAIN_DRIVER, cbid))
-			c->enable_driver_api(cbid, 1);
-	}
-	if (!conf->all_api && c->enable_driver_api)
+	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
+	int kind = runtime ? CUPTI_RUNTIME : CUPTI_DRIVER;
+	cupti_result (*one)(uint32_t, uint8_t) =
+		runtime ? c->enable_runtime_api : c->enable_driver_api;
+	if (!one)
+		(on ? c->enable : c->disable)(kind);
+	for (uint32_t cbid = 1; one && cbid < CUPTI_CBID_MAX; cbid++)
+		if (chosen[domain][cbid])
+			one(cbid, on);
+}
+
+void assay_cuda_switch_records(const cupti_lib *c, bool on)
+{
+	const assay_rt_config *conf = assay_rt_conf();
+	if (!conf->no_api && !assay_share_wants(CUPTI_RUNTIME))
+		switch_records(c, CUPTI_DOMAIN_RUNTIME, on);
+	if (!conf->no_api && !conf->no_driver && !assay_share_wants(CUPTI_DRIVER))
+		switch_records(c, CUPTI_DOMAIN_DRIVER, on);
+}
+
+void assay_cuda_enable_calls(const cupti_lib *c)
+{
+	if (assay_callback_on())
+		assay_callback_renew();
+	else
+		assay_cuda_switch_records(c, true);
+	if (c->enable_driver_api)
 		c->enable_driver_api(CUPTI_DRIVER_GET_VERSION, 1); /* cuda.c: are we still heard? */
 }

@@ -1,5 +1,6 @@
 /* CUPTI's records into ours, on CUPTI's thread. A record's size is the distance to the next one, so
  * fields that an older CUPTI does not have are never read. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,17 +13,24 @@ enum { RECENT = 1 << 16 };
 /* State of conversion; guarded by the runtime's lock. */
 static struct {
 	uint32_t runtime[RECENT]; /* correlation ids of runtime calls, by their low bits */
-	uint32_t inside[RECENT];  /* those inside --only-range, --delay, --duration */
 	uint64_t incomplete;
 	uint64_t sentinels;
 	uint32_t sentinel_thread;
-	bool limited;
 	/* CUPTI's clock is CLOCK_REALTIME, or whatever another profiler made it: at `theirs` of it,
 	 * ours was `boot`; rate is nanoseconds of ours a tick. */
 	cupti_time_fn *clock;
-	int64_t first_theirs, first_boot, theirs, boot;
+	int64_t theirs, boot;
 	double rate;
 } state;
+
+/* Numbers of calls inside --only-range, --delay, --duration, by their low bits. */
+static _Atomic uint32_t inside[RECENT];
+
+void assay_cuda_inside(uint32_t corr)
+{
+	if (assay_rt_limited())
+		atomic_store_explicit(&inside[corr % RECENT], corr, memory_order_relaxed);
+}
 
 static int64_t real_now(void)
 {
@@ -31,18 +39,16 @@ static int64_t real_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Once a buffer: the two clocks side by side. */
+/* Once a buffer: the two clocks side by side, and the rate since the other was registered. All
+ * times in it lie between the two moments, so that a short distance does no harm. */
 static void set_clock(void)
 {
-	cupti_time_fn *clock = assay_share_clock();
-	assay_rt_pair(clock, &state.boot, &state.theirs);
-	if (clock != state.clock || !state.first_boot) {
-		state.clock = clock;
-		state.first_theirs = state.theirs;
-		state.first_boot = state.boot;
-	}
-	int64_t ticks = state.theirs - state.first_theirs, ns = state.boot - state.first_boot;
-	state.rate = clock && ticks > 0 && ns > 1000000 ? (double)ns / (double)ticks : 1;
+	int64_t first_boot, first_theirs;
+	state.clock = assay_share_clock(&first_boot, &first_theirs);
+	assay_rt_pair(state.clock, &state.boot, &state.theirs);
+	int64_t ticks = state.theirs - first_theirs;
+	state.rate =
+		state.clock && ticks > 0 ? (double)(state.boot - first_boot) / (double)ticks : 1;
 }
 
 /* CUPTI's time as ours. Records from before another profiler changed the clock are still in real
@@ -63,7 +69,8 @@ static int64_t boot_of(uint64_t time)
 /* GPU work belongs to the recording when it ran in it or was launched in it. */
 static bool wanted_work(int64_t start, uint32_t corr)
 {
-	return !state.limited || assay_rt_wanted(start) || state.inside[corr % RECENT] == corr;
+	return !assay_rt_limited() || assay_rt_wanted(start) ||
+	       atomic_load_explicit(&inside[corr % RECENT], memory_order_relaxed) == corr;
 }
 
 static void put_api(const cupti_api_record *a, uint16_t domain)
@@ -77,15 +84,15 @@ static void put_api(const cupti_api_record *a, uint16_t domain)
 	    state.runtime[a->correlationId % RECENT] == a->correlationId)
 		return;
 	int their_domain = domain == ASSAY_WIRE_DRIVER ? CUPTI_DOMAIN_DRIVER : CUPTI_DOMAIN_RUNTIME;
-	if (!assay_cuda_chosen(their_domain, a->cbid) || assay_order_sees(their_domain, a->cbid))
+	int64_t start = boot_of(a->start);
+	if (!assay_cuda_chosen(their_domain, a->cbid) || !assay_rt_wanted(start) ||
+	    assay_callback_saw(their_domain, a->cbid, start))
 		return;
-	if (state.limited && !assay_rt_wanted(boot_of(a->start)))
-		return;
-	state.inside[a->correlationId % RECENT] = a->correlationId;
+	assay_cuda_inside(a->correlationId);
 	assay_rt_name_thread(a->threadId);
 	assay_wire_api *w = assay_rt_bulk(ASSAY_WIRE_API, ASSAY_WIRE_API_SHORT);
 	w->rec.thread = a->threadId;
-	w->start = boot_of(a->start);
+	w->start = start;
 	w->end = boot_of(a->end);
 	w->corr = a->correlationId;
 	w->function = a->cbid;
@@ -223,7 +230,7 @@ static void put_graph(const void *record, size_t size)
 static void put_sync(const void *record, size_t size)
 {
 	const cupti_sync *s = record;
-	if (state.limited && !assay_rt_wanted(boot_of(s->start)))
+	if (!assay_rt_wanted(boot_of(s->start)))
 		return;
 	assay_wire_sync *w = assay_rt_bulk(ASSAY_WIRE_SYNC, sizeof *w);
 	bool numbered = size >= sizeof *s;
@@ -299,7 +306,7 @@ static void put_stream(const void *record, size_t size)
 static void put_memory(const void *record, size_t size)
 {
 	const cupti_memory *m = record;
-	if (state.limited && !assay_rt_wanted(boot_of(m->timestamp)))
+	if (!assay_rt_wanted(boot_of(m->timestamp)))
 		return;
 	assay_wire_memory *w = assay_rt_bulk(ASSAY_WIRE_MEMORY, sizeof *w);
 	w->time = boot_of(m->timestamp);
@@ -335,7 +342,7 @@ static const char *overhead_name(uint32_t kind)
 static void put_overhead(const void *record, size_t size)
 {
 	const cupti_overhead *o = record;
-	if (!o->end || (state.limited && !assay_rt_wanted(boot_of(o->start))))
+	if (!o->end || !assay_rt_wanted(boot_of(o->start)))
 		return;
 	uint32_t name = assay_rt_string(overhead_name(o->overheadKind));
 	uint32_t thread = o->objectKind == CUPTI_OBJECT_THREAD ? o->threadId : 0;
@@ -399,12 +406,10 @@ static void note_runtime_calls(const cupti_lib *c, uint8_t *buffer, size_t valid
 
 uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, uint32_t sentinel)
 {
-	const assay_rt_config *conf = assay_rt_conf();
 	void *record = NULL;
 	uint8_t *last = NULL;
 	state.sentinel_thread = sentinel;
 	state.sentinels = state.incomplete = 0;
-	state.limited = conf->from || conf->until || conf->range[0];
 	set_clock();
 	note_runtime_calls(c, buffer, valid);
 	while (c->next_record(buffer, valid, &record) == CUPTI_OK) {

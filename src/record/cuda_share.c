@@ -29,8 +29,9 @@ static struct {
 	_Atomic(cupti_request_fn *) request;
 	_Atomic(cupti_complete_fn *) complete;
 	_Atomic(cupti_time_fn *) clock;
-	_Atomic uint8_t on[KINDS];   /* kinds the other has on now */
-	_Atomic uint8_t told[KINDS]; /* kinds it had on in its last session */
+	_Atomic int64_t clock_boot, clock_theirs; /* our time and its when it was registered */
+	_Atomic uint8_t on[KINDS];                /* kinds the other has on now */
+	_Atomic uint8_t told[KINDS];              /* kinds it had on in its last session */
 	_Atomic int kinds_on;
 	_Atomic uint64_t sessions; /* started so far */
 	_Atomic(uint8_t *) spare;  /* a buffer of its own, asked for when its session started */
@@ -51,9 +52,12 @@ bool assay_share_wants(int kind)
 	return kind < KINDS && atomic_load(&share.on[kind]);
 }
 
-cupti_time_fn *assay_share_clock(void)
+cupti_time_fn *assay_share_clock(int64_t *boot, int64_t *theirs)
 {
-	return atomic_load(&share.clock);
+	cupti_time_fn *clock = atomic_load(&share.clock);
+	*boot = atomic_load(&share.clock_boot);
+	*theirs = atomic_load(&share.clock_theirs);
+	return clock;
 }
 
 /* ---- buffers ---- */
@@ -231,7 +235,7 @@ static cupti_result disable(int kind)
 	cupti_result rc = share.cupti->disable(kind);
 	if (kind == CUPTI_RUNTIME ||
 	    kind == CUPTI_DRIVER) /* that switched off our chosen calls, too */
-		assay_cuda_enable_calls(share.cupti, assay_rt_conf());
+		assay_cuda_enable_calls(share.cupti);
 	return rc;
 }
 
@@ -240,21 +244,26 @@ static cupti_result register_time(cupti_time_fn *fn)
 {
 	flush_whole();
 	cupti_result rc = share.cupti->register_time ? share.cupti->register_time(fn) : 1;
-	if (rc == CUPTI_OK)
-		atomic_store(&share.clock, fn);
+	if (rc != CUPTI_OK || fn == atomic_load(&share.clock))
+		return rc;
+	int64_t boot = 0, theirs = 0;
+	assay_rt_pair(fn, &boot, &theirs);
+	atomic_store(&share.clock_boot, boot);
+	atomic_store(&share.clock_theirs, theirs);
+	atomic_store(&share.clock, fn);
 	return rc;
 }
 
 /* CUPTI has one subscription; ours gives way. */
 static cupti_result subscribe(void **subscriber, cupti_callback_fn *callback, void *data)
 {
-	assay_cuda_leave_order();
+	assay_cuda_leave_calls();
 	cupti_result rc =
 		share.cupti->subscribe ? share.cupti->subscribe(subscriber, callback, data) : 1;
 	if (rc == CUPTI_OK)
 		atomic_store(&share.subscriber, *subscriber);
 	else
-		assay_cuda_take_order();
+		assay_cuda_take_calls();
 	return rc;
 }
 
@@ -262,7 +271,7 @@ static cupti_result unsubscribe(void *subscriber)
 {
 	cupti_result rc = share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
 	atomic_store(&share.subscriber, NULL);
-	assay_cuda_take_order();
+	assay_cuda_take_calls();
 	return rc;
 }
 

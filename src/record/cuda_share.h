@@ -30,7 +30,8 @@ bool assay_share_complete(void *context, uint32_t stream, uint8_t *buffer, size_
 			  size_t valid);
 /* A full buffer of ours with its mark: the other gets a copy of what concerns it. */
 void assay_share_copy(void *context, uint32_t stream, uint8_t *buffer, size_t valid, uint64_t mark);
-/* The other's clock for records, NULL when CUPTI uses its own. */
-cupti_time_fn *assay_share_clock(void);
+/* The other's clock for records, NULL when CUPTI uses its own; and our time and its when it was
+ * registered. */
+cupti_time_fn *assay_share_clock(int64_t *boot, int64_t *theirs);
 
 #endif

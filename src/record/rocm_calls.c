@@ -223,12 +223,6 @@ rocm_origin assay_rocm_unpack(uint64_t v)
 	};
 }
 
-static bool limited(void)
-{
-	const assay_rt_config *c = assay_rt_conf();
-	return c->range[0] || c->from || c->until;
-}
-
 /* On the thread that launches, while it is in the call. */
 int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t operation,
 		       uint64_t corr, rocprof_user *out, void *data)
@@ -240,7 +234,7 @@ int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t oper
 		.stream = stream_now(),
 		.graph = mine.graph,
 		.node = mine.graph ? mine.node : 0,
-		.wanted = limited() ? assay_rt_wanted(assay_rt_now()) : true,
+		.wanted = !assay_rt_limited() || assay_rt_wanted(assay_rt_now()),
 	});
 	return 0;
 }

@@ -79,6 +79,11 @@ static inline bool assay_rt_ranged(void)
 {
 	return assay_rt_conf()->range[0] != 0;
 }
+static inline bool assay_rt_limited(void)
+{
+	const assay_rt_config *c = assay_rt_conf();
+	return c->from || c->until || c->range[0];
+}
 
 /* False when recording is off; then do not close. */
 bool assay_rt_bulk_open(void);

@@ -9,7 +9,7 @@
 #include "model/scope_tree.h"
 #include "render/report.h"
 
-enum { NAME_WIDTH = 44 };
+enum { NAME_WIDTH = 44, PAIRS_SHOWN = 8 };
 
 /* Lines in the order they are shown, with what was left out below each. */
 struct shown {
@@ -164,19 +164,41 @@ static void print_problems(FILE *out, const assay_run *run)
 	}
 }
 
-/* Work of a thread without ranges, an autograd engine's for one, is in no range of another. */
+static const char *thread_name(const assay_run *run, uint32_t track, assay_arena *scratch)
+{
+	const assay_track_table *t = &run->part.t.track;
+	if (track == ASSAY_NO_ROW)
+		return "a thread";
+	return t->name[track] ? assay_fmt_safe(scratch, assay_text(run, t->name[track]))
+			      : assay_printf(scratch, "thread %" PRId64, t->tid[track]);
+}
+
+/* Work of a thread without ranges, an autograd engine's for one, whose waiter is not known. */
 static void print_unscoped_thread(FILE *out, const assay_run *run, const assay_scope_view *v,
 				  assay_arena *scratch)
 {
-	const assay_track_table *t = &run->part.t.track;
 	char count[ASSAY_FMT];
 	if (!v->n || v->none_thread == ASSAY_NO_ROW || v->none_launched * 2 < v->work_none)
 		return;
-	assay_sid name = t->name[v->none_thread];
-	fprintf(out, "  of these %s launched by %s%s, outside any range of that thread\n",
-		assay_fmt_count(count, v->none_launched), name ? "" : "thread ",
-		name ? assay_fmt_safe(scratch, assay_text(run, name))
-		     : assay_printf(scratch, "%" PRId64, t->tid[v->none_thread]));
+	fprintf(out, "  of these %s launched by %s, outside any range of that thread\n",
+		assay_fmt_count(count, v->none_launched),
+		thread_name(run, v->none_thread, scratch));
+}
+
+static void print_inferred(FILE *out, const assay_run *run, const assay_scope_view *v,
+			   assay_arena *scratch)
+{
+	char count[ASSAY_FMT], time[ASSAY_FMT];
+	for (size_t i = 0; i < v->pairs && i < PAIRS_SHOWN; i++)
+		fprintf(out,
+			"  %s events, %s of work, are inferred: launched by %s while %s waited in "
+			"the range\n",
+			assay_fmt_count(count, v->inferred[i].work),
+			assay_fmt_time(time, v->inferred[i].sum),
+			thread_name(run, v->inferred[i].worker, scratch),
+			thread_name(run, v->inferred[i].waiter, scratch));
+	if (v->pairs > PAIRS_SHOWN)
+		fprintf(out, "  (%zu more pairs of threads)\n", v->pairs - PAIRS_SHOWN);
 }
 
 void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *v)
@@ -203,6 +225,7 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 		fprintf(out, "\n  all %s GPU events lie in a scope\n",
 			assay_fmt_count(count[1], v->work));
 	print_unscoped_thread(out, run, v, &scratch);
+	print_inferred(out, run, v, &scratch);
 	if (v->sum_grad)
 		fprintf(out,
 			"  %s of work are gradients, shown in the scope of their forward "
@@ -280,10 +303,45 @@ static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_vie
 	assay_jsonw_i64(w, "gpu_sum_ns", l->gpu_sum);
 	assay_jsonw_i64(w, "gpu_self_ns", l->gpu_self);
 	assay_jsonw_i64(w, "gpu_gradient_ns", l->gpu_grad);
+	assay_jsonw_i64(w, "gpu_inferred_ns", l->gpu_inferred);
 	assay_jsonw_i64(w, "wait_ns", l->waits);
 	assay_jsonw_i64(w, "idle_ns", l->idle);
 	assay_jsonw_f64(w, "pct", assay_percent(l->gpu_busy, v->whole));
 	assay_jsonw_close(w, '}');
+}
+
+static void put_thread(assay_jsonw *w, const assay_run *run, const char *key, uint32_t track)
+{
+	const assay_track_table *t = &run->part.t.track;
+	assay_jsonw_open_flat(w, key, '{');
+	if (track != ASSAY_NO_ROW) {
+		assay_jsonw_i64(w, "pid", t->pid[track]);
+		assay_jsonw_i64(w, "tid", t->tid[track]);
+		assay_jsonw_str(w, "name", assay_text(run, t->name[track]));
+	}
+	assay_jsonw_close(w, '}');
+}
+
+static void put_inferred(assay_jsonw *w, const assay_run *run, const assay_scope_view *v)
+{
+	uint64_t work = 0;
+	int64_t sum = 0;
+	for (size_t i = 0; i < v->pairs; i++) {
+		work += v->inferred[i].work;
+		sum += v->inferred[i].sum;
+	}
+	assay_jsonw_u64(w, "gpu_events_inferred", work);
+	assay_jsonw_i64(w, "gpu_sum_inferred_ns", sum);
+	assay_jsonw_open(w, "inferred", '[');
+	for (size_t i = 0; i < v->pairs; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		put_thread(w, run, "launched_by", v->inferred[i].worker);
+		put_thread(w, run, "while_waiting", v->inferred[i].waiter);
+		assay_jsonw_u64(w, "gpu_events", v->inferred[i].work);
+		assay_jsonw_i64(w, "gpu_sum_ns", v->inferred[i].sum);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
 }
 
 void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_view *v)
@@ -299,6 +357,7 @@ void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_v
 	assay_jsonw_i64(w, "gpu_sum_ns", v->sum);
 	assay_jsonw_i64(w, "gpu_sum_in_no_scope_ns", v->sum_none);
 	assay_jsonw_i64(w, "gpu_sum_of_gradients_ns", v->sum_grad);
+	put_inferred(w, run, v);
 	assay_jsonw_open(w, "scopes", '[');
 	for (size_t i = 0; i < o.out.n; i++)
 		if (!o.out.p[i].more)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/jsonw.h"
-#include "model/run.h"
+#include "model/hand_off.h"
 
 /* What is shown of a node; the caller fills it from the analysis. Parents come first. */
 typedef struct assay_scope_line {
@@ -16,7 +16,7 @@ typedef struct assay_scope_line {
 	assay_sid name;
 	uint64_t count, work;
 	int64_t host; /* -1: no instance says how long it was open */
-	int64_t host_self, gpu_busy, gpu_sum, gpu_self, gpu_grad, waits, idle;
+	int64_t host_self, gpu_busy, gpu_sum, gpu_self, gpu_grad, gpu_inferred, waits, idle;
 } assay_scope_line;
 
 typedef struct assay_scope_view {
@@ -30,6 +30,8 @@ typedef struct assay_scope_view {
 	int64_t sum, sum_none, sum_grad;
 	uint32_t none_thread; /* track that launched most of work_none, or ASSAY_NO_ROW */
 	uint64_t none_launched;
+	const assay_handed *inferred; /* by pair of threads */
+	size_t pairs;
 	uint32_t depth; /* levels shown; 0: all */
 	uint32_t top;   /* children shown of each; 0: all */
 } assay_scope_view;

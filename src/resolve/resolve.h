@@ -44,6 +44,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts);
 typedef struct assay_scope_opts {
 	bool ops;    /* framework operators are ranges too */
 	bool python; /* Python functions are ranges too */
+	bool exact;  /* nothing is inferred from threads that wait for each other */
 } assay_scope_opts;
 void assay_scopes(assay_run *run, const assay_scope_opts *opts); /* NULL: all false */
 

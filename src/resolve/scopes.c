@@ -151,6 +151,14 @@ uint32_t scopes_open_at(scopes *s, int64_t ts)
 	return scope;
 }
 
+uint8_t scopes_how(const scopes *s, uint32_t scope)
+{
+	if (scope == ASSAY_NO_ROW)
+		return ASSAY_SCOPE_HOW_NONE;
+	return s->t->scope.kind[scope] == ASSAY_SCOPE_KIND_PROCESS_RANGE ? ASSAY_SCOPE_HOW_STARTED
+									 : ASSAY_SCOPE_HOW_LAUNCH;
+}
+
 static void walk_row(scopes *s, uint32_t h, struct thread_ids *ids)
 {
 	const assay_host_table *host = &s->t->host;
@@ -168,6 +176,7 @@ static void walk_row(scopes *s, uint32_t h, struct thread_ids *ids)
 	if (scopes_is_backward(s, h))
 		f.forward = scopes_forward_of(s, h);
 	s->t->host_scope.scope[h] = kind >= 0 ? f.scope : around;
+	s->t->host_scope.how[h] = kind >= 0 ? ASSAY_SCOPE_HOW_LAUNCH : scopes_how(s, around);
 	s->call_forward.p[h] = f.forward;
 	if (kind == ASSAY_SCOPE_KIND_PROCESS_RANGE) {
 		*assay_push(&s->started) = (struct started){end, f.scope};
@@ -178,37 +187,53 @@ static void walk_row(scopes *s, uint32_t h, struct thread_ids *ids)
 		return;
 	}
 	uint32_t given = assay_map_get(&s->host_given, h);
-	if (given != ASSAY_MAP_ABSENT)
+	if (given != ASSAY_MAP_ABSENT) {
 		s->t->host_scope.scope[h] = given_call(s, given, around);
+		s->t->host_scope.how[h] = ASSAY_SCOPE_HOW_GIVEN;
+	}
+}
+
+static size_t rows_bytes(const scopes *s)
+{
+	return s->t->host.n * sizeof *s->rows + 1;
 }
 
 /* Rows of each thread by start; of those that start together the longest first. */
-static void walk_threads(scopes *s)
+static void order_rows(scopes *s)
 {
 	assay_tables *t = s->t;
-	size_t n = t->host.n, bytes = n * sizeof(uint32_t);
-	uint32_t *rows = assay_pages_grow(NULL, 0, bytes + 1);
+	size_t n = t->host.n;
+	s->rows = assay_pages_grow(NULL, 0, rows_bytes(s));
 	int64_t *shorter = assay_pages_grow(NULL, 0, n * sizeof *shorter + 1);
-	assay_vec(size_t) first = {0};
 	for (size_t i = 0; i <= t->track.n; i++)
-		*assay_push(&first) = 0;
+		*assay_push(&s->first) = 0;
 	for (size_t h = 0; h < n; h++) {
-		first.p[t->host.track[h] + 1]++;
+		s->first.p[t->host.track[h] + 1]++;
 		shorter[h] = t->host.dur[h] < 0 ? INT64_MIN : -t->host.dur[h];
 	}
 	for (size_t i = 0; i < t->track.n; i++)
-		first.p[i + 1] += first.p[i];
+		s->first.p[i + 1] += s->first.p[i];
 	assay_vec(size_t) next = {0};
 	for (size_t i = 0; i < t->track.n; i++)
-		*assay_push(&next) = first.p[i];
+		*assay_push(&next) = s->first.p[i];
 	for (uint32_t h = 0; h < n; h++)
-		rows[next.p[t->host.track[h]]++] = h;
+		s->rows[next.p[t->host.track[h]]++] = h;
 	for (size_t i = 0; i < t->track.n; i++) {
-		uint32_t *row = rows + first.p[i];
-		size_t many = first.p[i + 1] - first.p[i];
+		size_t many = s->first.p[i + 1] - s->first.p[i];
+		assay_sort_rows(s->rows + s->first.p[i], many, shorter);
+		assay_sort_rows(s->rows + s->first.p[i], many, t->host.ts);
+	}
+	assay_vec_free(&next);
+	assay_pages_free(shorter, n * sizeof *shorter + 1);
+}
+
+static void walk_threads(scopes *s)
+{
+	const assay_tables *t = s->t;
+	for (size_t i = 0; i < t->track.n; i++) {
+		const uint32_t *row = s->rows + s->first.p[i];
+		size_t many = s->first.p[i + 1] - s->first.p[i];
 		struct thread_ids ids = {0};
-		assay_sort_rows(row, many, shorter);
-		assay_sort_rows(row, many, t->host.ts);
 		size_t alloc = s->alloc_first.p[i];
 		s->stack.n = s->started.n = 0;
 		for (size_t k = 0; k < many; k++) {
@@ -217,10 +242,6 @@ static void walk_threads(scopes *s)
 		}
 		scopes_allocs_until(s, (uint32_t)i, &alloc, INT64_MAX);
 	}
-	assay_vec_free(&next);
-	assay_vec_free(&first);
-	assay_pages_free(shorter, n * sizeof *shorter + 1);
-	assay_pages_free(rows, bytes + 1);
 }
 
 static void find_ends(scopes *s)
@@ -246,22 +267,28 @@ static void scope_work(scopes *s, uint32_t g)
 {
 	assay_tables *t = s->t;
 	uint32_t call = t->launch.host[g], around = ASSAY_NO_ROW, fwd = ASSAY_NO_ROW;
+	uint32_t inferred = ASSAY_NO_ROW;
 	if (call != ASSAY_NO_ROW) {
-		around = t->host_scope.scope[call];
+		bool own = t->host_scope.how[call] != ASSAY_SCOPE_HOW_INFERRED;
+		*(own ? &around : &inferred) = t->host_scope.scope[call];
 		fwd = s->call_forward.p[call];
 	}
-	uint32_t scope = around, how = around == ASSAY_NO_ROW ? ASSAY_SCOPE_HOW_NONE
-				       : t->scope.kind[around] == ASSAY_SCOPE_KIND_PROCESS_RANGE
-					       ? ASSAY_SCOPE_HOW_STARTED
-					       : ASSAY_SCOPE_HOW_LAUNCH;
+	uint32_t scope = around, how = scopes_how(s, around);
 	if (s->gpu_given.n && s->gpu_given.p[g] != ASSAY_NO_ROW) {
 		scope = given_call(s, s->gpu_given.p[g], around);
 		how = ASSAY_SCOPE_HOW_GIVEN;
 	}
-	t->gpu_scope.scope[g] = scope;
-	t->gpu_scope.forward[g] = fwd == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->host_scope.scope[fwd];
-	if (how == ASSAY_SCOPE_HOW_NONE && t->gpu_scope.forward[g] != ASSAY_NO_ROW)
+	uint32_t forward = fwd == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->host_scope.scope[fwd];
+	if (forward != ASSAY_NO_ROW && t->host_scope.how[fwd] == ASSAY_SCOPE_HOW_INFERRED)
+		forward = ASSAY_NO_ROW;
+	if (how == ASSAY_SCOPE_HOW_NONE && forward != ASSAY_NO_ROW) {
 		how = ASSAY_SCOPE_HOW_FORWARD;
+	} else if (how == ASSAY_SCOPE_HOW_NONE && inferred != ASSAY_NO_ROW) {
+		how = ASSAY_SCOPE_HOW_INFERRED;
+		scope = inferred;
+	}
+	t->gpu_scope.scope[g] = scope;
+	t->gpu_scope.forward[g] = forward;
 	t->gpu_scope.how[g] = (uint8_t)how;
 }
 
@@ -274,6 +301,7 @@ static void fill_rows(scopes *s)
 	t->host_scope.n = t->host.n;
 	for (size_t h = 0; h < t->host.n; h++) {
 		t->host_scope.scope[h] = ASSAY_NO_ROW;
+		t->host_scope.how[h] = ASSAY_SCOPE_HOW_NONE;
 		*assay_push(&s->call_forward) = ASSAY_NO_ROW;
 	}
 	assay_reserve(t, ASSAY_T_gpu_scope, t->gpu.n);
@@ -298,6 +326,8 @@ static void free_all(scopes *s)
 	assay_vec_free(&s->last);
 	assay_vec_free(&s->forward_track);
 	assay_vec_free(&s->call_forward);
+	assay_pages_free(s->rows, rows_bytes(s));
+	assay_vec_free(&s->first);
 	assay_vec_free(&s->stack);
 	assay_vec_free(&s->started);
 	assay_vec_free(&s->alloc_rows);
@@ -323,7 +353,10 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 	find_ends(&s);
 	scopes_index_forward(&s);
 	scopes_index_allocs(&s);
+	order_rows(&s);
 	walk_threads(&s);
+	if (!s.opts.exact)
+		scopes_hand_over(&s);
 	scopes_name_given(&s);
 	for (uint32_t g = 0; g < t->gpu.n; g++)
 		scope_work(&s, g);

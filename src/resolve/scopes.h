@@ -49,6 +49,8 @@ typedef struct scopes {
 	assay_vec(uint32_t) call_forward;  /* by row of host: forward operator of what it calls */
 	assay_map marked;                  /* name of a marker -> row of marked_ops */
 	assay_vec(struct marked_op) marked_ops;
+	uint32_t *rows;          /* of host, thread after thread, by start; longest first */
+	assay_vec(size_t) first; /* by track: index in rows; one behind the last */
 	assay_vec(struct frame) stack;
 	assay_vec(struct started) started; /* of the thread being walked, by start */
 	assay_vec(uint32_t) alloc_rows;    /* by thread, then by time */
@@ -76,6 +78,15 @@ uint32_t scopes_open_at(scopes *s, int64_t ts);
 void scopes_index_allocs(scopes *s);
 void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts);
 void scopes_of_events(scopes *s);
+/* Memory of a thread in [from, to] that is in no scope, from the one numbered *next on. */
+void scopes_allocs_handed(scopes *s, uint32_t track, size_t *next, int64_t from, int64_t to,
+			  uint32_t scope);
+
+/* How a row lies in a scope that was not inferred. */
+uint8_t scopes_how(const scopes *s, uint32_t scope);
+
+/* scopes_handed.c: what a thread did while another one waited for it in a range. */
+void scopes_hand_over(scopes *s);
 
 /* scopes_given.c */
 void scopes_take_given(scopes *s);

@@ -13,6 +13,7 @@ void scopes_index_allocs(scopes *s)
 		*assay_push(&s->alloc_first) = 0;
 	for (uint32_t i = 0; i < a->n; i++) {
 		s->t->alloc_scope.scope[i] = ASSAY_NO_ROW;
+		s->t->alloc_scope.how[i] = ASSAY_SCOPE_HOW_NONE;
 		if (a->track[i] >= tracks)
 			continue;
 		*assay_push(&s->alloc_rows) = i;
@@ -36,16 +37,36 @@ void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts)
 		uint32_t a = s->alloc_rows.p[*next];
 		if (s->t->alloc.ts[a] >= ts)
 			return;
-		s->t->alloc_scope.scope[a] = scopes_open_at(s, s->t->alloc.ts[a]);
+		uint32_t scope = scopes_open_at(s, s->t->alloc.ts[a]);
+		s->t->alloc_scope.scope[a] = scope;
+		s->t->alloc_scope.how[a] = scopes_how(s, scope);
 	}
 }
 
-static uint32_t scope_of_call(const scopes *s, const assay_map *calls, uint32_t track,
-			      uint64_t corr)
+void scopes_allocs_handed(scopes *s, uint32_t track, size_t *next, int64_t from, int64_t to,
+			  uint32_t scope)
+{
+	for (; *next < s->alloc_first.p[track + 1]; ++*next) {
+		uint32_t a = s->alloc_rows.p[*next];
+		if (s->t->alloc.ts[a] > to)
+			return;
+		if (s->t->alloc.ts[a] < from || s->t->alloc_scope.scope[a] != ASSAY_NO_ROW)
+			continue;
+		s->t->alloc_scope.scope[a] = scope;
+		s->t->alloc_scope.how[a] = ASSAY_SCOPE_HOW_INFERRED;
+	}
+}
+
+/* Leaves both alone when the call was in none, or not recorded. */
+static void take_of_call(const scopes *s, const assay_map *calls, uint32_t track, uint64_t corr,
+			 uint32_t *scope, uint8_t *how)
 {
 	uint32_t call =
 		track < s->t->track.n ? assay_calls_find(s->t, calls, track, corr) : ASSAY_NO_ROW;
-	return call == ASSAY_NO_ROW ? ASSAY_NO_ROW : s->t->host_scope.scope[call];
+	if (call == ASSAY_NO_ROW || s->t->host_scope.scope[call] == ASSAY_NO_ROW)
+		return;
+	*scope = s->t->host_scope.scope[call];
+	*how = s->t->host_scope.how[call];
 }
 
 void scopes_of_events(scopes *s)
@@ -58,16 +79,20 @@ void scopes_of_events(scopes *s)
 	assay_reserve(t, ASSAY_T_event_scope, t->event_record.n);
 	t->sync_scope.n = t->sync.n;
 	t->event_scope.n = t->event_record.n;
-	for (size_t i = 0; i < t->sync.n; i++)
-		t->sync_scope.scope[i] =
-			scope_of_call(s, &calls, t->sync.track[i], t->sync.corr[i]);
-	for (size_t i = 0; i < t->event_record.n; i++)
-		t->event_scope.scope[i] =
-			scope_of_call(s, &calls, t->event_record.track[i], t->event_record.corr[i]);
-	for (size_t i = 0; i < t->alloc.n; i++) {
-		uint32_t by_call = scope_of_call(s, &calls, t->alloc.track[i], t->alloc.corr[i]);
-		if (by_call != ASSAY_NO_ROW)
-			t->alloc_scope.scope[i] = by_call;
+	for (size_t i = 0; i < t->sync.n; i++) {
+		t->sync_scope.scope[i] = ASSAY_NO_ROW;
+		t->sync_scope.how[i] = ASSAY_SCOPE_HOW_NONE;
+		take_of_call(s, &calls, t->sync.track[i], t->sync.corr[i], &t->sync_scope.scope[i],
+			     &t->sync_scope.how[i]);
 	}
+	for (size_t i = 0; i < t->event_record.n; i++) {
+		t->event_scope.scope[i] = ASSAY_NO_ROW;
+		t->event_scope.how[i] = ASSAY_SCOPE_HOW_NONE;
+		take_of_call(s, &calls, t->event_record.track[i], t->event_record.corr[i],
+			     &t->event_scope.scope[i], &t->event_scope.how[i]);
+	}
+	for (size_t i = 0; i < t->alloc.n; i++)
+		take_of_call(s, &calls, t->alloc.track[i], t->alloc.corr[i],
+			     &t->alloc_scope.scope[i], &t->alloc_scope.how[i]);
 	assay_map_free(&calls);
 }

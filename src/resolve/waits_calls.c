@@ -56,12 +56,12 @@ static const struct {
 	{"MemcpyDtoD", {ASSAY_OP_COPY, 0, 0}},
 	{"MemcpyFromSymbol", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
 	{"MemcpyToSymbol", {ASSAY_OP_COPY, 0, 0}},
-	{"MemcpyAsync", {ASSAY_OP_COPY, 0, 0}},
+	{"MemcpyAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
 	{"MemcpyWithStream", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
-	{"Memcpy2DAsync", {ASSAY_OP_COPY, 0, 0}},
-	{"Memcpy3DAsync", {ASSAY_OP_COPY, 0, 0}},
-	{"MemcpyDtoHAsync", {ASSAY_OP_COPY, 0, 0}},
-	{"MemcpyHtoDAsync", {ASSAY_OP_COPY, 0, 0}},
+	{"Memcpy2DAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
+	{"Memcpy3DAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
+	{"MemcpyDtoHAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
+	{"MemcpyHtoDAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
 	{"MemcpyPeer", {ASSAY_OP_COPY, 0, 0}},
 	{"Memset", {ASSAY_OP_COPY, 0, 0}},
 	{"Free", {ASSAY_OP_DRAIN, 0, 0}},
@@ -116,6 +116,42 @@ assay_call assay_call_of(assay_str name)
 		}
 	}
 	return none;
+}
+
+/* What follows one of the memories that are never paged out, or NULL. */
+static const char *after_fixed_memory(const char *p, const char *end)
+{
+	static const char *const fixed[] = {"Pinned", "Device", "Array"};
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+		size_t n = strlen(fixed[i]);
+		if ((size_t)(end - p) > n && !memcmp(p, fixed[i], n))
+			return p + n;
+	}
+	return NULL;
+}
+
+bool assay_copy_may_block(assay_str name)
+{
+	ptrdiff_t open = assay_str_find(name, "("), arrow = assay_str_find(name, " -> ");
+	const char *end = name.p + name.n;
+	if (open < 0 || arrow < open)
+		return true;
+	const char *from = after_fixed_memory(name.p + open + 1, end);
+	const char *to = after_fixed_memory(name.p + arrow + 4, end);
+	return from != name.p + arrow || !to || *to != ')';
+}
+
+TEST(asynchronous_copies_block_for_paged_memory_only)
+{
+	CHECK(!assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pinned -> Device)")));
+	CHECK(!assay_copy_may_block(ASSAY_S("Memcpy DtoD (Device -> Device)")));
+	CHECK(!assay_copy_may_block(ASSAY_S("Memcpy PtoP (Device -> Array)")));
+	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pageable -> Device)")));
+	CHECK(assay_copy_may_block(ASSAY_S("Memcpy DtoH (Device -> Pageable)")));
+	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Host -> Device)")));
+	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pinned -> Device")));
+	CHECK(assay_copy_may_block(ASSAY_S("CopyDeviceToHost")));
+	return 0;
 }
 
 TEST(T38_every_spelling_of_a_record_is_a_record)

@@ -6,10 +6,11 @@
 #include "resolve/sweep.h"
 
 enum {
-	ASSAY_CALL_EVENT = 1,     /* takes or makes an event, address or semaphore */
-	ASSAY_CALL_STREAM = 2,    /* takes or makes a stream */
-	ASSAY_CALL_FLAGS = 4,     /* its further argument holds creation flags */
-	ASSAY_CALL_SYNC_COPY = 8, /* waits when the copy goes from device to host */
+	ASSAY_CALL_EVENT = 1,       /* takes or makes an event, address or semaphore */
+	ASSAY_CALL_STREAM = 2,      /* takes or makes a stream */
+	ASSAY_CALL_FLAGS = 4,       /* its further argument holds creation flags */
+	ASSAY_CALL_SYNC_COPY = 8,   /* waits when the copy goes from device to host */
+	ASSAY_CALL_ASYNC_COPY = 16, /* waits only for memory that can be paged out */
 };
 
 typedef struct assay_call {
@@ -19,5 +20,7 @@ typedef struct assay_call {
 } assay_call;
 
 assay_call assay_call_of(assay_str name);
+/* May an asynchronous copy of this name, "Memcpy HtoD (Pinned -> Device)", hold its caller up? */
+bool assay_copy_may_block(assay_str name);
 
 #endif

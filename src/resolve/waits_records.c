@@ -368,12 +368,14 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 		assay_map_get(&w->gpus, assay_corr_key(source, t->api.corr[t->host.detail[h]]));
 	if (g == ASSAY_NO_ROW)
 		return;
+	assay_str name = assay_text(w->run, t->gpu.name[g]);
+	if (call.takes & ASSAY_CALL_ASYNC_COPY && !assay_copy_may_block(name))
+		return; /* may well have ended within the call */
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_COPY, source, 0, 0);
 	attach_call(w, r, h);
 	r->flags |= call.flags;
 	set_stream(w, r, t->gpu.track[g]);
-	if (call.takes & ASSAY_CALL_SYNC_COPY &&
-	    assay_str_find(assay_text(w->run, t->gpu.name[g]), "DtoH") >= 0)
+	if (call.takes & ASSAY_CALL_SYNC_COPY && assay_str_find(name, "DtoH") >= 0)
 		r->flags |= ASSAY_REC_MUST_BLOCK;
 }
 

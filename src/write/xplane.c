@@ -66,6 +66,16 @@ int64_t xplane_scope(xplane_writer *w, uint32_t scope)
 	return s->id[scope];
 }
 
+int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_t how)
+{
+	int64_t id = xplane_scope(w, scope);
+	if (id)
+		xplane_put_i64(p, "scope_range_id", id);
+	if (id && how == ASSAY_SCOPE_HOW_INFERRED)
+		xplane_put_i64(p, "scope_inferred", 1);
+	return id;
+}
+
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place)
 {
 	const assay_kept_table *k = &w->t->kept;

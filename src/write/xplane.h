@@ -72,6 +72,8 @@ bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key);
 bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out);
 /* The id to write for a scope, its path noted for the tree; 0 when none. */
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
+/* The same, written to an event, with how it got it (assay_scope_how). */
+int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_t how);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
 

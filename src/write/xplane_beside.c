@@ -105,13 +105,6 @@ static void collect(xplane_writer *w, beside_list *all)
 		qsort(all->p, all->n, sizeof *all->p, by_place);
 }
 
-static void put_scope(xplane_writer *w, xplane_out *p, uint32_t scope)
-{
-	int64_t id = xplane_scope(w, scope);
-	if (id)
-		xplane_put_i64(p, "scope_range_id", id);
-}
-
 static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 {
 	const assay_sync_table *t = &w->t->sync;
@@ -119,7 +112,8 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 	char context[32];
 	if (t->corr[i])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
-	put_scope(w, p, i < w->t->sync_scope.n ? w->t->sync_scope.scope[i] : ASSAY_NO_ROW);
+	if (i < w->t->sync_scope.n)
+		xplane_put_scope(w, p, w->t->sync_scope.scope[i], w->t->sync_scope.how[i]);
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
 	xplane_put_i64(p, "stream", b->line);
 	if (t->wait_stream[i] != -1)
@@ -148,7 +142,8 @@ static void put_wait(xplane_writer *w, xplane_out *p, const struct beside *b)
 	int64_t producer = assay_wait_stream(w->t, t->producer[i]);
 	if (t->corr[i])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
-	put_scope(w, p, host < w->t->host_scope.n ? w->t->host_scope.scope[host] : ASSAY_NO_ROW);
+	if (host < w->t->host_scope.n)
+		xplane_put_scope(w, p, w->t->host_scope.scope[host], w->t->host_scope.how[host]);
 	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_SYNC));
 	xplane_put_i64(p, "stream", b->line);
 	if (producer >= 0)
@@ -179,7 +174,8 @@ static void put_alloc(xplane_writer *w, xplane_out *p, const struct beside *b)
 	int64_t bytes = t->bytes[i];
 	if (t->corr[i])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
-	put_scope(w, p, i < w->t->alloc_scope.n ? w->t->alloc_scope.scope[i] : ASSAY_NO_ROW);
+	if (i < w->t->alloc_scope.n)
+		xplane_put_scope(w, p, w->t->alloc_scope.scope[i], w->t->alloc_scope.how[i]);
 	int n = snprintf(text, sizeof text, "kind:%s num_bytes:%" PRIu64,
 			 b->device < 0 ? "host" : "device",
 			 bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);

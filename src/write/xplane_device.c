@@ -221,9 +221,8 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		xplane_put_flow(w, p, xplane_corr(w, t->track[g], t->corr[g]), XPLANE_FLOW_IN);
 	xplane_put_group(w, p, g < w->t->gpu_scope.n ? w->t->gpu_scope.step[g] : ASSAY_NO_ROW);
 	uint32_t scope = g < w->t->gpu_scope.n ? w->t->gpu_scope.scope[g] : ASSAY_NO_ROW;
-	int64_t id = xplane_scope(w, scope);
-	if (id)
-		xplane_put_i64(p, "scope_range_id", id);
+	int64_t id =
+		xplane_put_scope(w, p, scope, g < w->t->gpu_scope.n ? w->t->gpu_scope.how[g] : 0);
 	/* not as scope_range_id: gradients run long after the range, and would stretch it */
 	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
 	if (forward)

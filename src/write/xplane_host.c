@@ -146,10 +146,9 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 	const assay_host_table *t = &w->t->host;
 	uint32_t track = t->track[row];
 	put_detail(w, &h->out, row);
-	int64_t id = xplane_scope(w, row < w->t->host_scope.n ? w->t->host_scope.scope[row]
-							      : ASSAY_NO_ROW);
-	if (id)
-		xplane_put_i64(&h->out, "scope_range_id", id);
+	if (row < w->t->host_scope.n)
+		xplane_put_scope(w, &h->out, w->t->host_scope.scope[row],
+				 w->t->host_scope.how[row]);
 	uint32_t step = step_of(w, row);
 	if (step != ASSAY_MAP_ABSENT)
 		put_step(w, &h->out, step);

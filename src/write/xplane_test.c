@@ -223,6 +223,27 @@ TEST(R3_every_kind_of_event_has_its_scope_in_the_signed_slot)
 	return 0;
 }
 
+TEST(a_scope_that_is_inferred_says_so)
+{
+	assay_run *run = new_run();
+	uint32_t s = add_scope(run, "s", 77, ASSAY_NO_ROW);
+	for (int i = 0; i < 2; i++)
+		put_in(run, add_work(run, ASSAY_GPU_KERNEL, "k", 7, 20 * i, 1), s);
+	run->part.t.gpu_scope.how[1] = ASSAY_SCOPE_HOW_INFERRED;
+	uint32_t call = add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 0, 5, 1);
+	run->part.t.host_scope.scope[call] = s;
+	run->part.t.host_scope.how[call] = ASSAY_SCOPE_HOW_INFERRED;
+	file f = write_run(run);
+	assay_str p = gpu_plane(&f), h = plane(&f, XPLANE_HOST);
+	CHECK(event_stat(p, event_at(p, 0, 0), "scope_inferred").number == 0);
+	assay_field work = event_stat(p, event_at(p, 0, 1), "scope_inferred"),
+		    host = event_stat(h, event_at(h, 0, 0), "scope_inferred");
+	CHECK(work.number == XSTAT_INT64 && work.value == 1);
+	CHECK(host.number == XSTAT_INT64 && host.value == 1);
+	free(f.bytes);
+	return 0;
+}
+
 TEST(R3_waits_and_memory_have_their_scope_beside_the_device)
 {
 	assay_run *run = new_run();

@@ -80,6 +80,12 @@ API int fake_launch_slow(uint32_t stream, const char *name, unsigned ms)
 	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .ms = ms});
 	return 0;
 }
+API int fake_launch_late(uint32_t stream, const char *name, unsigned ms)
+{
+	tell(2, FAKE_cudaLaunchKernel,
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .late_ms = ms});
+	return 0;
+}
 API int fake_copy(uint32_t stream, uint64_t bytes)
 {
 	tell(2, FAKE_cudaMemcpyAsync,

@@ -80,6 +80,20 @@ static void *add(uint32_t kind)
 	return r;
 }
 
+/* One subscriber, as everywhere before 13.3. Detaching would take the recorder's kinds along. */
+static struct {
+	cupti_callback_fn *callback;
+	void *data;
+	bool taken, call[4][CBIDS];
+} subscriber;
+
+/* A call whose record goes loses its callback, too, as in CUPTI 13.0. Under the lock. */
+static void switch_call(int domain, uint32_t cbid, bool on)
+{
+	f.call[domain][cbid] = on;
+	subscriber.call[domain][cbid] &= on;
+}
+
 static uint64_t now(void)
 {
 	struct timespec t;
@@ -128,8 +142,9 @@ API cupti_result cuptiActivityDisable(int kind)
 {
 	pthread_mutex_lock(&f.lock);
 	f.kind[kind] = false;
-	if (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER)
-		memset(f.call[kind == CUPTI_RUNTIME ? 2 : 1], 0, CBIDS);
+	for (uint32_t cbid = 0; (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER) && cbid < CBIDS;
+	     cbid++)
+		switch_call(kind == CUPTI_RUNTIME ? 2 : 1, cbid, false);
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
@@ -196,14 +211,14 @@ API cupti_result cuptiGetCallbackName(int domain, uint32_t cbid, const char **na
 API cupti_result cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
 {
 	pthread_mutex_lock(&f.lock);
-	f.call[2][cbid] = on;
+	switch_call(2, cbid, on);
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
 {
 	pthread_mutex_lock(&f.lock);
-	f.call[1][cbid] = on;
+	switch_call(1, cbid, on);
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
@@ -235,13 +250,6 @@ API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
-
-/* One subscriber, as everywhere before 13.3. Detaching would take the recorder's kinds along. */
-static struct {
-	cupti_callback_fn *callback;
-	void *data;
-	bool taken, call[4][CBIDS];
-} subscriber;
 
 API cupti_result cuptiSubscribe(void **s, cupti_callback_fn *callback, void *data)
 {
@@ -321,14 +329,17 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 
 API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_work *w)
 {
-	bool record = w && w->kind == FAKE_RECORD;
+	uint32_t nested = domain != CUPTI_DOMAIN_RUNTIME || !w ? 0
+			  : w->kind == FAKE_RECORD             ? FAKE_cuEventRecord
+			  : w->kind == FAKE_KERNEL             ? FAKE_cuLaunchKernel
+							       : 0;
 	pthread_mutex_lock(&f.lock);
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
-	if (record) { /* the runtime's call makes the driver's, under one number */
-		call_back(CUPTI_ENTER, CUPTI_DOMAIN_DRIVER, FAKE_cuEventRecord, corr, w);
-		call_back(CUPTI_EXIT, CUPTI_DOMAIN_DRIVER, FAKE_cuEventRecord, corr, w);
+	if (nested) { /* the runtime's call makes the driver's, under one number */
+		call_back(CUPTI_ENTER, CUPTI_DOMAIN_DRIVER, nested, corr, w);
+		call_back(CUPTI_EXIT, CUPTI_DOMAIN_DRIVER, nested, corr, w);
 	}
 	pthread_mutex_lock(&f.lock);
 	uint64_t start = now();
@@ -336,8 +347,8 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 		cupti_kernel *k = add(CUPTI_CONCURRENT_KERNEL);
 		if (k) {
 			k->name = w->name;
-			k->start = start + 1000;
-			k->end = w->hangs || w->ms ? 0 : start + 2000;
+			k->start = start + 1000 + w->late_ms * 1000000u;
+			k->end = w->hangs || w->ms ? 0 : k->start + 1000;
 			k->completed = w->hangs ? 0 : start + 2000 + w->ms * 1000000u;
 			k->contextId = 1;
 			k->streamId = w->stream;

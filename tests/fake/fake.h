@@ -13,8 +13,9 @@ typedef struct fake_work {
 	uint32_t stream, event, graph;
 	const char *name;
 	uint64_t bytes;
-	bool hangs;  /* never ends */
-	unsigned ms; /* so long after the call it ends */
+	bool hangs;       /* never ends */
+	unsigned ms;      /* so long after the call it ends */
+	unsigned late_ms; /* so long after the call it starts */
 } fake_work;
 
 /* cbids of the real CUPTI 13.0 */

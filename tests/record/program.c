@@ -16,6 +16,7 @@ int cuInit(unsigned flags);
 int fake_launch(unsigned stream, const char *name);
 int fake_launch_driver(unsigned stream, const char *name);
 int fake_launch_forever(unsigned stream, const char *name);
+int fake_launch_late(unsigned stream, const char *name, unsigned ms);
 int fake_copy(unsigned stream, unsigned long bytes);
 int fake_record(unsigned event, unsigned stream);
 int fake_wait(unsigned stream, unsigned event);
@@ -183,6 +184,13 @@ int main(int argc, char **argv)
 		step(i);
 	if (!strcmp(how, "threads"))
 		run_threads(8);
+	if (!strcmp(how, "late")) {
+		push("odd");
+		fake_launch_late(7, "late", 100);
+		pop();
+	}
+	if (!strcmp(how, "pause"))
+		usleep(100000);
 	if (!strcmp(how, "kill")) {
 		usleep(400000); /* what came before is older than a flush interval */
 		push("last words");

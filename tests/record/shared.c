@@ -1,8 +1,11 @@
 /* A program with a profiler of its own, as torch.profiler is one: calls CUPTI through its own
- * linkage, starts late, stops early, and counts what it gets. usage: shared; prints what it saw. */
+ * linkage, starts late, stops early, and counts what it gets. usage: shared [clock | quiet |
+ * hasty]: with a clock of its own; without a subscription; finalizes without a flush. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vendor/cupti.h"
@@ -50,10 +53,19 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	}
 }
 
+static int64_t boot_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* As a cycle counter: its own start, and 2.1 a nanosecond. */
 static uint64_t ticks(void)
 {
-	static uint64_t n = 1000;
-	return n += 3;
+	static int64_t first;
+	first = first ? first : boot_ns();
+	return 1000 + (uint64_t)(boot_ns() - first) * 21 / 10;
 }
 
 static void work(int n)
@@ -67,33 +79,41 @@ static void work(int n)
 
 int main(int argc, char **argv)
 {
-	(void)argv;
+	const char *how = argc > 1 ? argv[1] : "";
+	bool clock = !strcmp(how, "clock"), quiet = !strcmp(how, "quiet"),
+	     hasty = !strcmp(how, "hasty");
 	void *subscriber;
 	cuInit(0);
 	work(10);
 	usleep(50000);
-	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+	if (!quiet && cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
 		puts("cannot subscribe");
 	cuptiActivityRegisterCallbacks(request, complete);
-	if (argc > 1) {
+	if (clock) {
 		work(1); /* not flushed yet */
 		cuptiActivityRegisterTimestampCallback(ticks);
 	}
+	int64_t session = boot_ns();
 	cuptiActivityEnable(CUPTI_CONCURRENT_KERNEL);
 	cuptiActivityEnable(CUPTI_RUNTIME);
 	work(20);
 	usleep(50000);
 	work(20);
-	if (argc == 1) /* still running when the session ends: a forced flush must not tear it */
+	if (!*how) /* still running when the session ends: a forced flush must not tear it */
 		fake_launch_slow(7, "slow", 10);
 	cuptiActivityDisable(CUPTI_CONCURRENT_KERNEL);
 	cuptiActivityDisable(CUPTI_RUNTIME);
-	cuptiActivityFlushAll(1);
-	cuptiFinalize();
-	if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
+	if (!hasty)
+		cuptiActivityFlushAll(1);
+	int64_t stop = boot_ns();
+	if (!quiet)
+		cuptiFinalize();
+	if (hasty)
+		cuptiActivityFlushAll(1);
+	if (!quiet && !hasty && cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_OK)
 		puts("cannot subscribe again");
 	work(30);
-	printf("kernels %u calls %u others %u unknown %u\n", kernels, calls, others,
-	       unknown_buffers);
+	printf("kernels %u calls %u others %u unknown %u\nfrom %lld to %lld\n", kernels, calls,
+	       others, unknown_buffers, (long long)session, (long long)stop);
 	return 0;
 }

@@ -1,8 +1,8 @@
-/* Calls that make, record, await or destroy events and streams, seen on the program's own threads
- * with their arguments. CUPTI's records of the same (CUDA_EVENT, SYNCHRONIZATION) cost a
- * launch-bound program a quarter of its time, a callback on these few calls next to nothing; those
- * records are the fallback while another profiler has CUPTI's one subscription, and what
- * --exact-waits adds. */
+/* Calls, seen by CUPTI's callbacks on the program's own threads: their times, and the arguments of
+ * those that make, record, await or destroy events and streams. CUPTI's records of the same are the
+ * fallback while another profiler has CUPTI's one subscription: those of events and waits
+ * (CUDA_EVENT, SYNCHRONIZATION) cost a launch-bound program a quarter of its time, those of calls
+ * half as much again as a callback, and before 12.5 they come for all calls or none. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -31,6 +31,7 @@ typedef struct order_call {
 } order_call;
 
 static const order_call order_calls[] = {
+	{"", NONE, NONE, NONE, 0}, /* every other call */
 	{"EventRecord", 0, 8, NONE, 0},
 	{"EventRecordWithFlags", 0, 8, NONE, 0},
 	{"StreamWaitEvent", 8, 0, NONE, 0},
@@ -59,25 +60,28 @@ static const order_call order_calls[] = {
 	{"IpcGetEventHandle", 8, NONE, 0, HASH_OUT},
 	{"IpcOpenEventHandle", 0, NONE, 8, EVENT_OUT | HASH},
 };
-enum { ORDER_CALLS = sizeof order_calls / sizeof *order_calls };
+enum { OTHER = 0, ORDER_CALLS = sizeof order_calls / sizeof *order_calls };
 
-/* A callback id's row of order_calls plus one, 0 none; and whether its null stream is the thread's.
- * Written before the subscription, then only read. */
-typedef struct order_cbid {
-	uint8_t row, per_thread;
-} order_cbid;
+/* Of a callback id: is it watched, its row of order_calls, and is its null stream the thread's? */
+typedef struct watched {
+	bool on, per_thread;
+	uint8_t row;
+} watched;
 
 static struct {
 	const cupti_lib *cupti;
-	order_cbid by_cbid[3][CUPTI_CBID_MAX];
+	watched calls[3][CUPTI_CBID_MAX]; /* by domain; written before the subscription */
 	void *subscriber;
 	_Atomic int on;
-} order;
+	_Atomic int64_t left,
+		since; /* when it was off last: calls that began between were not seen */
+} watch;
 
 /* A runtime call makes driver calls under its own number; one row is enough. */
 static __thread struct {
 	int64_t start[3]; /* by domain */
 	uint32_t runtime_corr;
+	bool mute;
 } mine __attribute__((tls_model("initial-exec")));
 
 /* cuStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz_v7000 -> StreamWaitEvent */
@@ -96,16 +100,25 @@ static bool is_stem(const char *name, const char *stem, bool *per_thread)
 	return !*rest;
 }
 
-bool assay_order_learn(int domain, uint32_t cbid, const char *name)
+static uint8_t order_row(const char *name, bool *per_thread)
 {
-	for (size_t i = 0; i < ORDER_CALLS; i++) {
-		bool per_thread;
-		if (!is_stem(name, order_calls[i].stem, &per_thread))
-			continue;
-		order.by_cbid[domain][cbid] = (order_cbid){(uint8_t)(i + 1), per_thread};
-		return true;
-	}
-	return false;
+	uint8_t row = ORDER_CALLS - 1;
+	while (row > OTHER && !is_stem(name, order_calls[row].stem, per_thread))
+		row--;
+	return row;
+}
+
+bool assay_callback_orders(const char *name)
+{
+	bool per_thread;
+	return order_row(name, &per_thread) != OTHER;
+}
+
+void assay_callback_watch(int domain, uint32_t cbid, const char *name)
+{
+	watched *w = &watch.calls[domain][cbid];
+	w->row = order_row(name, &w->per_thread);
+	w->on = true;
 }
 
 /* ---- on the program's threads ---- */
@@ -141,51 +154,58 @@ static uint16_t given_by(const order_call *o)
 
 /* CUPTI's number of the stream, as GPU work carries it: addresses are used again, numbers are not.
  */
-static uint32_t number_of(const cupti_call *c, const order_call *o, order_cbid which,
-			  uint64_t stream)
+static uint32_t number_of(const cupti_call *c, const order_call *o, watched which, uint64_t stream)
 {
 	enum { PER_THREAD = 2 }; /* cudaStreamPerThread */
 	uint32_t id = ASSAY_WIRE_NONE;
 	bool own = stream == PER_THREAD || (!stream && which.per_thread);
-	if (o->stream == NONE || o->how & (GOES | STREAM_OUT) || !order.cupti->get_stream_id)
+	if (o->stream == NONE || o->how & (GOES | STREAM_OUT) || !watch.cupti->get_stream_id)
 		return id;
 	void *handle = own ? NULL : (void *)(uintptr_t)stream;
-	return order.cupti->get_stream_id(c->context, handle, own, &id) == CUPTI_OK
+	return watch.cupti->get_stream_id(c->context, handle, own, &id) == CUPTI_OK
 		       ? id
 		       : ASSAY_WIRE_NONE;
+}
+
+static void fill_order(assay_wire_api *w, const cupti_call *c, watched which)
+{
+	const order_call *o = &order_calls[which.row];
+	w->given = given_by(o);
+	w->context = c->contextUid;
+	if (c->functionParams) /* NULL for a call without arguments */
+		fill_arguments(w, o, c->functionParams);
+	w->stream_id = w->status ? ASSAY_WIRE_NONE : number_of(c, o, which, w->stream);
 }
 
 static void put_call(int domain, uint32_t cbid, const cupti_call *c)
 {
 	int64_t end = assay_rt_now();
-	order_cbid which = order.by_cbid[domain][cbid];
-	if (!which.row || !assay_rt_wanted(mine.start[domain]))
+	watched which = watch.calls[domain][cbid];
+	size_t bytes = which.row == OTHER ? ASSAY_WIRE_API_SHORT : sizeof(assay_wire_api);
+	if (!which.on || !assay_rt_wanted(mine.start[domain]))
 		return;
-	const order_call *o = &order_calls[which.row - 1];
 	assay_wire_api full = {.start = mine.start[domain],
 			       .end = end,
 			       .corr = c->correlationId,
 			       .function = cbid,
-			       .domain = (uint16_t)domain,
-			       .given = given_by(o),
-			       .context = c->contextUid};
+			       .domain = (uint16_t)domain};
 	if (c->functionReturnValue)
 		memcpy(&full.status, c->functionReturnValue, sizeof full.status);
-	if (c->functionParams) /* NULL for a call without arguments */
-		fill_arguments(&full, o, c->functionParams);
-	full.stream_id = full.status ? ASSAY_WIRE_NONE : number_of(c, o, which, full.stream);
-	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, sizeof *w);
+	if (which.row != OTHER)
+		fill_order(&full, c, which);
+	assay_cuda_inside(c->correlationId);
+	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, bytes);
 	if (!w)
 		return;
 	full.rec = w->rec;
-	*w = full;
+	memcpy(w, &full, bytes);
 	assay_rt_commit();
 }
 
 static void on_call(int domain, uint32_t cbid, const cupti_call *c)
 {
 	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
-	if (!runtime && c->correlationId == mine.runtime_corr)
+	if (mine.mute || (!runtime && c->correlationId == mine.runtime_corr))
 		return;
 	if (c->callbackSite == CUPTI_ENTER) {
 		mine.start[domain] = assay_rt_now();
@@ -203,7 +223,7 @@ static void on_call(int domain, uint32_t cbid, const cupti_call *c)
 static void on_stream(uint32_t cbid, const cupti_resource *r)
 {
 	uint32_t id = ASSAY_WIRE_NONE, context = ASSAY_WIRE_NONE;
-	const cupti_lib *c = order.cupti;
+	const cupti_lib *c = watch.cupti;
 	if (!c->get_stream_id ||
 	    c->get_stream_id(r->context, r->resourceHandle, 0, &id) != CUPTI_OK)
 		return;
@@ -235,49 +255,51 @@ static void on_callback(void *data, int domain, uint32_t cbid, const void *info)
 
 /* ---- switching ---- */
 
-bool assay_order_sees(int domain, uint32_t cbid)
+void assay_callback_mute(void)
 {
-	return atomic_load_explicit(&order.on, memory_order_relaxed) && cbid < CUPTI_CBID_MAX &&
-	       order.by_cbid[domain][cbid].row;
+	mine.mute = true;
 }
 
-bool assay_order_on(void)
+bool assay_callback_on(void)
 {
-	return atomic_load(&order.on);
+	return atomic_load(&watch.on);
 }
 
-/* CUPTI takes a call's callback away when its record is switched off, so this comes first. */
-static void switch_off_records(const cupti_lib *c)
+bool assay_callback_saw(int domain, uint32_t cbid, int64_t start)
 {
-	for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++) {
-		if (order.by_cbid[CUPTI_DOMAIN_RUNTIME][cbid].row && c->enable_runtime_api)
-			c->enable_runtime_api(cbid, 0);
-		if (order.by_cbid[CUPTI_DOMAIN_DRIVER][cbid].row && c->enable_driver_api)
-			c->enable_driver_api(cbid, 0);
-	}
+	return cbid < CUPTI_CBID_MAX && watch.calls[domain][cbid].on &&
+	       (start < atomic_load(&watch.left) || start >= atomic_load(&watch.since));
 }
 
-bool assay_order_start(const cupti_lib *c)
+void assay_callback_renew(void)
 {
-	order.cupti = c;
-	if (atomic_load(&order.on))
-		return true;
-	switch_off_records(c);
-	if (!c->subscribe || !c->enable_callback ||
-	    c->subscribe(&order.subscriber, on_callback, NULL) != CUPTI_OK)
-		return false; /* the caller switches calls on, records included */
-	c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
-	c->enable_callback(1, order.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
+	const cupti_lib *c = watch.cupti;
 	for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++)
 		for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++)
-			if (order.by_cbid[domain][cbid].row)
-				c->enable_callback(1, order.subscriber, domain, cbid);
-	atomic_store(&order.on, 1);
+			if (watch.calls[domain][cbid].on)
+				c->enable_callback(1, watch.subscriber, domain, cbid);
+}
+
+bool assay_callback_start(const cupti_lib *c)
+{
+	watch.cupti = c;
+	if (assay_callback_on())
+		return true;
+	if (!c->subscribe || !c->enable_callback ||
+	    c->subscribe(&watch.subscriber, on_callback, NULL) != CUPTI_OK)
+		return false;
+	c->enable_callback(1, watch.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
+	c->enable_callback(1, watch.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
+	atomic_store(&watch.since, assay_rt_now());
+	atomic_store(&watch.on, 1);
 	return true;
 }
 
-void assay_order_stop(void)
+void assay_callback_stop(void)
 {
-	if (atomic_exchange(&order.on, 0))
-		order.cupti->unsubscribe(order.subscriber);
+	if (!atomic_exchange(&watch.on, 0))
+		return;
+	watch.cupti->unsubscribe(watch.subscriber);
+	atomic_store(&watch.left, assay_rt_now());
+	atomic_store(&watch.since, INT64_MAX);
 }
