@@ -36,7 +36,6 @@ void assay_metrics(assay_run *run, const assay_report_opts *opts);
 
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);
-uint32_t assay_budget_find(const assay_run *run, const char *name);
 
 /* verdict: the largest things to change, and what to record when the input cannot tell. */
 void assay_verdicts(assay_run *run, const assay_window *w);

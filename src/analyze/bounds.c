@@ -3,6 +3,7 @@
 #include "analyze/analyze.h"
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* 73 years to both sides of the clock's zero, which may be 1970. */
 static const int64_t furthest = (int64_t)1 << 61;
@@ -42,11 +43,8 @@ TEST(times_beyond_any_clock_are_bounded_and_counted)
 	assay_tables *t = &run->part.t;
 	const int64_t ts[] = {INT64_MIN, 1790857026000000000, 5},
 		      dur[] = {INT64_MAX, 3600000000000, -7};
-	for (int i = 0; i < 3; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		t->gpu.ts[g] = ts[i];
-		t->gpu.dur[g] = dur[i];
-	}
+	for (int i = 0; i < 3; i++)
+		assay_hand_gpu(run, "", ts[i], dur[i], ASSAY_NO_ROW);
 	assay_bound_times(run);
 	CHECK(t->gpu.ts[0] == -furthest && t->gpu.dur[0] == furthest / 4);
 	CHECK(t->gpu.ts[1] == ts[1] && t->gpu.dur[1] == dur[1] && t->gpu.dur[2] == -1);

@@ -85,12 +85,11 @@ static void add_idle_buckets(assay_run *run, const assay_window *w)
 static void add_headroom(assay_run *run)
 {
 	const assay_metric_table *m = &run->part.t.metric;
-	uint32_t peak = assay_metric_find(run, "hbm_peak_gb"),
-		 size = assay_metric_find(run, "hbm_total_gb");
+	uint32_t peak = assay_metric_known(run, "hbm_peak_gb"),
+		 size = assay_metric_known(run, "hbm_total_gb");
 	assay_budget_table *t = &run->part.t.budget;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_budget);
-	bool known =
-		peak != ASSAY_NO_ROW && size != ASSAY_NO_ROW && m->state[peak] && m->state[size];
+	bool known = peak != ASSAY_NO_ROW && size != ASSAY_NO_ROW;
 	t->name[r] = assay_sid_of(run, "memory_headroom");
 	t->unit[r] = assay_sid_of(run, "GiB");
 	t->how[r] = assay_sid_of(run, known ? "memory size less the peak; capacity, not time"
@@ -132,25 +131,15 @@ void assay_budget(assay_run *run, const assay_window *w)
 		 "needs the operators' types and the device's rates"},
 		{"kernel_shape", -1, 0, ASSAY_NO_ROW, 0, "needs the best time of each shape"},
 	};
-	for (size_t i = 0; i < sizeof busy / sizeof *busy; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(busy); i++)
 		add_bucket(run, w, &busy[i]);
 	add_idle_buckets(run, w);
-	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(unknown); i++)
 		add_bucket(run, w, &unknown[i]);
 	add_headroom(run);
 	const struct bucket total = {"total", w->to - w->from, 0, ASSAY_NO_ROW,
 				     1,       how_long(run, w)};
 	add_bucket(run, w, &total);
-}
-
-uint32_t assay_budget_find(const assay_run *run, const char *name)
-{
-	const assay_budget_table *b = &run->part.t.budget;
-	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < b->n; i++)
-		if (b->name[i] == id)
-			return i;
-	return ASSAY_NO_ROW;
 }
 
 static int64_t test_total(const assay_run *run, const char *name)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Percentage points between the driver's idea of busy and ours before a warning is due. */
 static const double busy_tolerance = 25;
@@ -31,11 +32,10 @@ static void count_overlaps(assay_run *run, const assay_order *order)
 
 static bool known(const assay_run *run, const char *name, double *value)
 {
-	uint32_t r = assay_metric_find(run, name);
-	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
-		return false;
-	*value = run->part.t.metric.value[r];
-	return true;
+	uint32_t r = assay_metric_known(run, name);
+	if (r != ASSAY_NO_ROW)
+		*value = run->part.t.metric.value[r];
+	return r != ASSAY_NO_ROW;
 }
 
 static void compare_telemetry(assay_run *run)
@@ -116,11 +116,8 @@ TEST(overlaps_are_counted_on_one_stream_only)
 	const int64_t work[][3] = {{7, 0, 10}, {7, 5, 10}, {8, 6, 10}, {7, 15, 5}};
 	assay_add(t, ASSAY_T_kernel);
 	for (size_t i = 0; i < 4; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		assay_add(t, ASSAY_T_launch);
+		uint32_t g = assay_hand_gpu(run, "", work[i][1], work[i][2], ASSAY_NO_ROW);
 		t->gpu.track[g] = assay_stream_track(&run->part, 0, work[i][0]);
-		t->gpu.ts[g] = work[i][1];
-		t->gpu.dur[g] = work[i][2];
 	}
 	assay_order order;
 	assay_order_build(&order, run);

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -87,12 +86,7 @@ static int64_t launch_group(const derive *d, uint32_t g)
 
 static assay_str member(derive *d, assay_str args, const char *key)
 {
-	char *text = assay_alloc(&d->scratch, args.n + 2 + ASSAY_PAD);
-	text[0] = '{';
-	memcpy(text + 1, args.p, args.n);
-	text[args.n + 1] = '}';
-	assay_json j = assay_json_on(text, args.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&d->scratch, args);
 	for (assay_str k, v; assay_json_member(&j, &k) && assay_json_skip(&j, &v);)
 		if (assay_str_is(k, key))
 			return v.p[0] == '"' ? assay_json_unescape(&d->scratch,
@@ -160,7 +154,7 @@ static void extend(derive *d, assay_derived_row row, int level, uint64_t key, as
 	const assay_gpu_table *g = &d->t->gpu;
 	assay_derived_table *t = &d->t->derived;
 	struct open *o = &d->open[row][level];
-	int64_t start = g->ts[k.g], end = start + (g->dur[k.g] > 0 ? g->dur[k.g] : 0);
+	int64_t start = g->ts[k.g], end = assay_gpu_end(g, k.g);
 	int64_t id = scope == ASSAY_NO_ROW ? 0 : d->t->scope.id[scope];
 	if (o->row != ASSAY_NO_ROW && o->key == key && o->group == k.group &&
 	    !(id && o->has_id && o->id != id)) {
@@ -201,10 +195,10 @@ static size_t id_path(const derive *d, uint32_t scope, uint32_t *path)
 	return n;
 }
 
-static size_t split(assay_str text, const char *separator, assay_str *part, size_t most)
+static size_t split(assay_str text, const char *separator, assay_str part[LEVELS])
 {
 	size_t n = 0, width = strlen(separator);
-	while (text.n && n < most) {
+	while (text.n && n < LEVELS) {
 		ptrdiff_t at = assay_str_find(text, separator);
 		part[n++] = (assay_str){text.p, at < 0 ? text.n : (size_t)at};
 		size_t used = at < 0 ? text.n : (size_t)at + width;
@@ -217,7 +211,7 @@ static void add_ops(derive *d, const struct labels *l, const uint32_t *ids, size
 		    struct kernel k)
 {
 	assay_str part[LEVELS], prefix = l->program.n ? l->program : l->module;
-	size_t n = split(l->op, "::", part, LEVELS);
+	size_t n = split(l->op, "::", part);
 	for (size_t i = 0; i < n; i++)
 		extend(d, ASSAY_DERIVED_OPS, (int)i, text_key(prefix, part[i]), part[i],
 		       n_ids == n ? ids[n - 1 - i] : ASSAY_NO_ROW, k);
@@ -229,7 +223,7 @@ static void add_ops(derive *d, const struct labels *l, const uint32_t *ids, size
 static void add_framework(derive *d, assay_str op, struct kernel k)
 {
 	assay_str part[LEVELS], type = op, full = assay_str_cut(&type, ':');
-	size_t n = split(full, "/", part, LEVELS);
+	size_t n = split(full, "/", part);
 	if (!n)
 		return;
 	for (size_t i = 0; i + 1 < n; i++)
@@ -412,12 +406,10 @@ void assay_derive(assay_run *run)
 
 /* ------------------------------------------------------------------ tests */
 
-static uint32_t add_scope(assay_run *run, int64_t id, int64_t parent, uint32_t up)
+static uint32_t add_scope(assay_run *run, int64_t id)
 {
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_scope);
 	run->part.t.scope.id[r] = id;
-	run->part.t.scope.parent[r] = parent;
-	run->part.t.scope.up[r] = up;
 	return r;
 }
 
@@ -449,10 +441,8 @@ static const char module_args[] = "\"hlo_op\": \"op\", \"hlo_module\": \"hlo_mod
 static size_t modules_with(int64_t first, int64_t second)
 {
 	assay_run *run = assay_run_new();
-	uint32_t a = first ? add_scope(run, first, 0, ASSAY_NO_ROW) : ASSAY_NO_ROW;
-	uint32_t b = !second           ? ASSAY_NO_ROW
-		     : second == first ? a
-				       : add_scope(run, second, 0, ASSAY_NO_ROW);
+	uint32_t a = first ? add_scope(run, first) : ASSAY_NO_ROW;
+	uint32_t b = !second ? ASSAY_NO_ROW : second == first ? a : add_scope(run, second);
 	add_work(run, 7, 0, 100, module_args, a);
 	add_work(run, 7, 200, 300, module_args, b);
 	assay_derive(run);
@@ -523,8 +513,7 @@ TEST(steps_split_modules_and_strays_take_the_last_step)
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	for (int i = 0; i < 2; i++) {
-		uint32_t s = assay_add(t, ASSAY_T_step),
-			 c = add_scope(run, 100 + i, 0, ASSAY_NO_ROW);
+		uint32_t s = assay_add(t, ASSAY_T_step), c = add_scope(run, 100 + i);
 		t->step.ts[s] = t->scope.ts[c] = i * 100;
 		t->step.dur[s] = 90;
 		t->step.name[s] = t->scope.name[c] = assay_sid_of(run, i ? "train 1" : "train 0");

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "analyze/diff.h"
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 static const double worth_naming = 0.002; /* share of the step */
 static const double worth_counting = 0.5; /* calls per step */
@@ -69,12 +71,6 @@ struct kernel_sum {
 	assay_series time;
 };
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Steps that warm up are in no figure, as they are in no budget. */
 static void step_series(struct side *s)
 {
@@ -87,23 +83,16 @@ static void step_series(struct side *s)
 		*assay_push(&s->steps) = (double)(s->window.to - s->window.from);
 	for (size_t i = 0; i < s->steps.n; i++)
 		assay_series_add(&s->step, s->steps.p[i]);
-	qsort(s->steps.p, s->steps.n, sizeof *s->steps.p, by_size);
-}
-
-static double median(const double *sorted, size_t n)
-{
-	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 /* Median distance from the median. */
 static double spread(const struct side *s)
 {
 	assay_vec(double) away = {0};
-	double middle = median(s->steps.p, s->steps.n);
+	double middle = assay_median_mean(s->steps.p, s->steps.n);
 	for (size_t i = 0; i < s->steps.n; i++)
 		*assay_push(&away) = fabs(s->steps.p[i] - middle);
-	qsort(away.p, away.n, sizeof *away.p, by_size);
-	double d = median(away.p, away.n);
+	double d = assay_median_mean(away.p, away.n);
 	assay_vec_free(&away);
 	return d;
 }
@@ -125,8 +114,8 @@ static void diff_step(assay_diff *d, const struct side *x, const struct side *y)
 	d->by_median = x->steps.n >= MEDIAN_STEPS && y->steps.n >= MEDIAN_STEPS;
 	if (!d->by_median)
 		return;
-	d->step.a = median(x->steps.p, x->steps.n);
-	d->step.b = median(y->steps.p, y->steps.n);
+	d->step.a = assay_median_mean(x->steps.p, x->steps.n);
+	d->step.b = assay_median_mean(y->steps.p, y->steps.n);
 	d->step.noise = 2 * sqrt(error2);
 }
 
@@ -400,7 +389,7 @@ static double bucket_noise(const assay_diff *d, const struct side *x, const stru
 		{"unexplained", d->causes.p[ASSAY_WHY_UNLINKED].noise},
 		{"total", d->step.noise},
 	};
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
 		if (!strcmp(name, known[i].bucket))
 			return known[i].noise;
 	return -1;
@@ -435,17 +424,15 @@ static void diff_budget(assay_diff *d, const struct side *before, const struct s
 
 static const char *fact_text(const assay_run *run, const char *name)
 {
-	uint32_t r = assay_metric_find(run, name);
-	if (r == ASSAY_NO_ROW || run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN)
-		return NULL;
-	return assay_z(run, run->part.t.metric.text[r]);
+	uint32_t r = assay_metric_known(run, name);
+	return r == ASSAY_NO_ROW ? NULL : assay_z(run, run->part.t.metric.text[r]);
 }
 
 static void diff_facts(assay_diff *d, const assay_run *a, const assay_run *b)
 {
 	static const char *const names[] = {"attention", "pytorch_version", "rocm_version",
 					    "cuda_version"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
 		const char *x = fact_text(a, names[i]), *y = fact_text(b, names[i]);
 		if (x && y && strcmp(x, y)) /* not to know is no difference */
 			*assay_push(&d->facts) =
@@ -549,34 +536,17 @@ static assay_run *test_run(int64_t c, int64_t x, int64_t jitter)
 		t->step.ts[s] = ts;
 		t->step.dur[s] = (c + x + extra) * US;
 		t->step.origin[s] = ASSAY_STEP_REPEATED;
-		for (int k = 0; k < (x ? 2 : 1); k++) {
-			uint32_t g = assay_add(t, ASSAY_T_gpu);
-			assay_add(t, ASSAY_T_launch);
-			t->gpu.name[g] = assay_sid_of(run, k ? "x" : "c");
-			t->gpu.ts[g] = ts + (k ? c + extra : 0) * US;
-			t->gpu.dur[g] = (k ? x : c + extra) * US;
-			t->gpu.track[g] = assay_stream_track(&run->part, 0, 0);
-		}
+		assay_hand_gpu(run, "c", ts, (c + extra) * US, ASSAY_NO_ROW);
+		if (x)
+			assay_hand_gpu(run, "x", ts + (c + extra) * US, x * US, ASSAY_NO_ROW);
 	}
 	return run;
-}
-
-static assay_family no_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class all_compute(assay_str name)
-{
-	(void)name;
-	return ASSAY_CLASS_COMPUTE;
 }
 
 static void measure(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, no_family, all_compute);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);

@@ -68,7 +68,7 @@ static void side_waits(struct wait_side *s, const assay_run *run, const assay_wi
 		uint32_t thread = t->wait.thread[i];
 		size_t step = step_at(s, t->wait.ts[i]);
 		if (thread == ASSAY_NO_ROW || step == s->step.n ||
-		    assay_group_of(t, t->track.source[thread]) != source)
+		    assay_track_group(t, thread) != source)
 			continue;
 		uint8_t kind = t->wait.kind[i];
 		sum[step * ASSAY_WAIT_KIND_COUNT + kind].count++;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "analyze/envdiff.h"
-#include "base/err.h"
 #include "base/fmt.h"
 #include "base/test.h"
 
@@ -118,7 +117,7 @@ static const char *const host_bearing[] = {
 
 static const struct maker *maker_of(const assay_delta *kernel)
 {
-	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(makers); i++)
 		if (makers[i].family == kernel->family &&
 		    assay_str_find_nocase(assay_str_of(kernel->name), makers[i].word) >= 0)
 			return &makers[i];
@@ -137,7 +136,7 @@ static const struct maker *main_maker(const assay_diff *d, assay_family family, 
 {
 	const struct maker *best = NULL;
 	double most = 0;
-	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(makers); i++) {
 		double sum = 0;
 		for (size_t k = 0; makers[i].family == family && k < d->kernels.n; k++) {
 			const assay_delta *x = &d->kernels.p[k];
@@ -233,12 +232,12 @@ static const char *field_name(assay_arena *a, const char *path)
 	static const char *const heads[] = {"assay.env_vars.", "env_vars.", "assay.libraries.",
 					    "assay.python.packages.", "assay."};
 	assay_str s = assay_str_of(path);
-	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(heads); i++)
 		if (assay_str_starts(s, heads[i])) {
 			s = assay_str_of(s.p + strlen(heads[i]));
 			break;
 		}
-	for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(tails); i++)
 		if (assay_str_ends(s, tails[i])) {
 			s.n -= strlen(tails[i]);
 			break;
@@ -277,7 +276,7 @@ static const char *library_text(assay_diff *d, const assay_env_change *e)
 static const char *library_of_family(assay_diff *d, int family)
 {
 	const assay_env_change *found = NULL;
-	for (size_t i = 0; !found && i < sizeof bearing / sizeof *bearing; i++)
+	for (size_t i = 0; !found && i < ASSAY_COUNT_OF(bearing); i++)
 		if (bearing[i].family == (assay_family)family)
 			found = change_with(d, bearing[i].word);
 	return library_text(d, found);
@@ -286,7 +285,7 @@ static const char *library_of_family(assay_diff *d, int family)
 static const char *library_of_host(assay_diff *d)
 {
 	const assay_env_change *found = NULL;
-	for (size_t i = 0; !found && i < sizeof host_bearing / sizeof *host_bearing; i++)
+	for (size_t i = 0; !found && i < ASSAY_COUNT_OF(host_bearing); i++)
 		found = change_with(d, host_bearing[i]);
 	return library_text(d, found);
 }

@@ -82,7 +82,6 @@ static const char *const ignored[] = {
 	"*.node_guid",
 	"assay.env_vars.VIRTUAL_ENV",
 	"assay.env_vars.CONDA_PREFIX",
-	"assay.gpus.*.kfd_node",
 };
 
 /* First match decides. */
@@ -248,7 +247,7 @@ static void put_value(struct flat *f, assay_sid value)
 	/* only these blocks: aiter.commit of later versions is a real commit */
 	bool math = assay_str_starts(path, "hipblaslt.") || assay_str_starts(path, "rocblas.") ||
 		    assay_str_starts(path, "miopen.");
-	for (size_t i = 0; f->schema_10 && math && i < sizeof renamed / sizeof *renamed; i++)
+	for (size_t i = 0; f->schema_10 && math && i < ASSAY_COUNT_OF(renamed); i++)
 		if (assay_str_ends(path, renamed[i].old)) {
 			int n = snprintf(buf, sizeof buf, "%.*s%s",
 					 (int)(path.n - strlen(renamed[i].old)), path.p,
@@ -268,14 +267,11 @@ static assay_sid intern_value(assay_env_set *set, assay_str text)
 			    text.n ? text : ASSAY_S("\"\"")); /* "" is a value, not an absence */
 }
 
-static assay_sid scalar(struct flat *f, assay_str raw)
+static assay_str unquoted(struct flat *f, assay_str raw)
 {
-	if (assay_str_is(raw, "null"))
-		return f->set->null_id;
-	if (raw.n >= 2 && *raw.p == '"')
-		return intern_value(f->set, assay_json_unescape(&f->set->arena,
-								(assay_str){raw.p + 1, raw.n - 2}));
-	return intern_value(f->set, raw);
+	return raw.n >= 2 && *raw.p == '"'
+		       ? assay_json_unescape(&f->set->arena, (assay_str){raw.p + 1, raw.n - 2})
+		       : raw;
 }
 
 static int by_text(const void *a, const void *b)
@@ -286,13 +282,36 @@ static int by_text(const void *a, const void *b)
 	return c ? c : (x->n > y->n) - (x->n < y->n);
 }
 
+typedef assay_vec(assay_str) texts;
+
+static assay_sid join_sorted(struct flat *f, texts *items)
+{
+	if (!items->n)
+		return intern_value(f->set, ASSAY_S("(none)"));
+	qsort(items->p, items->n, sizeof *items->p, by_text);
+	assay_vec(char) text = {0};
+	for (size_t i = 0; i < items->n; i++) {
+		assay_str item = items->p[i];
+		assay_vec_reserve(&text, text.n + item.n + 2);
+		if (i) {
+			memcpy(text.p + text.n, ", ", 2);
+			text.n += 2;
+		}
+		if (item.n)
+			memcpy(text.p + text.n, item.p, item.n);
+		text.n += item.n;
+	}
+	assay_sid id = intern_value(f->set, (assay_str){text.p, text.n});
+	assay_vec_free(&text);
+	return id;
+}
+
 static bool flatten(struct flat *f, assay_json *j, int depth);
 
 /* A list of plain values is a set, told as one text; a list of objects is told by position. */
 static bool flatten_array(struct flat *f, assay_json *j, int depth)
 {
-	assay_vec(assay_str) items = {0};
-	assay_vec(char) text = {0};
+	texts items = {0};
 	size_t base = f->n, index = 0;
 	bool ok = assay_json_enter(j, '['), objects = false;
 	while (ok && assay_json_element(j)) {
@@ -306,38 +325,21 @@ static bool flatten_array(struct flat *f, assay_json *j, int depth)
 		} else {
 			assay_str raw;
 			ok = assay_json_skip(j, &raw);
-			if (ok && raw.n >= 2 && *raw.p == '"')
-				raw = assay_json_unescape(&f->set->arena,
-							  (assay_str){raw.p + 1, raw.n - 2});
-			*assay_push(&items) = raw;
+			if (ok)
+				*assay_push(&items) = unquoted(f, raw);
 		}
 		index++;
 	}
 	ok = ok && assay_json_ok(j);
-	if (ok && !objects) {
-		if (items.n)
-			qsort(items.p, items.n, sizeof *items.p, by_text);
-		for (size_t i = 0; i < items.n; i++) {
-			assay_vec_reserve(&text, text.n + items.p[i].n + 2);
-			if (i) {
-				memcpy(text.p + text.n, ", ", 2);
-				text.n += 2;
-			}
-			if (items.p[i].n)
-				memcpy(text.p + text.n, items.p[i].p, items.p[i].n);
-			text.n += items.p[i].n;
-		}
-		put_value(f, items.n ? intern_value(f->set, (assay_str){text.p, text.n})
-				     : intern_value(f->set, ASSAY_S("(none)")));
-	}
+	if (ok && !objects)
+		put_value(f, join_sorted(f, &items));
 	assay_vec_free(&items);
-	assay_vec_free(&text);
 	return ok;
 }
 
 static bool is_ignored(const char *path)
 {
-	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ignored); i++)
 		if (!fnmatch(ignored[i], path, 0))
 			return true;
 	return false;
@@ -382,14 +384,21 @@ static bool flatten(struct flat *f, assay_json *j, int depth)
 		return flatten_array(f, j, depth);
 	if (!assay_json_skip(j, &raw))
 		return false;
-	put_value(f, scalar(f, raw));
+	put_value(f, assay_str_is(raw, "null") ? f->set->null_id
+					       : intern_value(f->set, unquoted(f, raw)));
 	return true;
+}
+
+/* ASSAY_MAP_ABSENT when no snapshot has the path. */
+static uint32_t find_path(const assay_env_set *set, assay_str path)
+{
+	assay_sid id = assay_pool_find(&set->pool, path);
+	return id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
 }
 
 static const char *value_of(assay_env_set *set, const assay_env_doc *d, const char *path)
 {
-	assay_sid id = assay_pool_find(&set->pool, assay_str_of(path));
-	uint32_t at = id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
+	uint32_t at = find_path(set, assay_str_of(path));
 	return at < d->value.n ? assay_env_value(set, d->value.p[at]) : NULL;
 }
 
@@ -559,8 +568,7 @@ static uint32_t sibling(const assay_env_set *set, const char *path, const char *
 	if (n < m || strcmp(path + n - m, last))
 		return ASSAY_MAP_ABSENT;
 	int len = snprintf(buf, sizeof buf, "%.*s%s", (int)(n - m), path, instead);
-	assay_sid id = assay_pool_find(&set->pool, (assay_str){buf, (size_t)len});
-	return id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
+	return find_path(set, (assay_str){buf, (size_t)len});
 }
 
 /* A digest that differs beside a version that does not. */
@@ -570,7 +578,7 @@ static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t
 					       {".lib_hash", ".version"},
 					       {".sha256", ".version"},
 					       {".bundled_lib_hash", ".bundled_version"}};
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++) {
 		uint32_t at = sibling(set, path, pairs[i][0], pairs[i][1]);
 		if (at == ASSAY_MAP_ABSENT)
 			continue;
@@ -586,7 +594,7 @@ static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t
 static bool is_detail(const assay_env_set *set, const char *path, size_t a, size_t b)
 {
 	static const char *const details[] = {".size", ".build_id", ".soname"};
-	for (size_t i = 0; i < sizeof details / sizeof *details; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(details); i++) {
 		uint32_t at = sibling(set, path, details[i], ".sha256");
 		if (at != ASSAY_MAP_ABSENT && assay_env_cell(set, a, at) &&
 		    assay_env_cell(set, b, at))
@@ -599,14 +607,13 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 		return false;
 	char buf[PATH_MAX_BYTES];
 	int n = snprintf(buf, sizeof buf, "%.*s.effective.size", (int)(plain - path), path);
-	assay_sid id = assay_pool_find(&set->pool, (assay_str){buf, (size_t)n});
-	uint32_t at = id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
+	uint32_t at = find_path(set, (assay_str){buf, (size_t)n});
 	return at != ASSAY_MAP_ABSENT && (assay_env_cell(set, a, at) || assay_env_cell(set, b, at));
 }
 
 static void classify(const char *path, assay_env_row *row)
 {
-	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rules); i++)
 		if (!fnmatch(rules[i].pattern, path, 0)) {
 			row->group = rules[i].group;
 			row->why = rules[i].why;
@@ -668,7 +675,7 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 
 static void find_causes(assay_env_result *out)
 {
-	for (size_t e = 0; e < sizeof explains / sizeof *explains; e++)
+	for (size_t e = 0; e < ASSAY_COUNT_OF(explains); e++)
 		for (size_t i = 0; i < out->rows.n; i++) {
 			assay_env_row *row = &out->rows.p[i];
 			if (row->cause || row->kind == ASSAY_ENV_UNKNOWN ||

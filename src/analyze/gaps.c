@@ -248,33 +248,10 @@ void assay_gaps(assay_run *run, const assay_order *order)
 		name_producers(run, order);
 }
 
-/* Tests build runs by hand: one thread, one device. */
-static void add_gpu(assay_run *run, int64_t ts, int64_t dur, uint32_t launch)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
-	t->gpu.ts[g] = ts;
-	t->gpu.dur[g] = dur;
-	t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
-	t->launch.host[l] = launch;
-}
-
-static assay_family no_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class all_compute(assay_str name)
-{
-	(void)name;
-	return ASSAY_CLASS_COMPUTE;
-}
-
 static void find_causes(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, no_family, all_compute);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);
@@ -297,8 +274,8 @@ TEST(host_time_is_split_in_the_order_of_the_causes)
 	assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaStreamSynchronize", 152, 3);
 	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "my range", 100, 100);
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 165, 4);
-	add_gpu(run, 50, 40, ASSAY_NO_ROW); /* 50-90 */
-	add_gpu(run, 170, 10, call);
+	assay_hand_gpu(run, "c", 50, 40, ASSAY_NO_ROW); /* 50-90 */
+	assay_hand_gpu(run, "c", 170, 10, call);
 	find_causes(run);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_UNTRACED), 10); /* 90-100 */
 	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_PYTHON), 20);   /* 100-110, 130-140 */
@@ -321,13 +298,13 @@ TEST(the_event_that_ends_a_gap_explains_it)
 	uint32_t graph = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaGraphLaunch", 40, 1);
 	uint32_t slow = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
 	uint32_t late = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 300000000, 1);
-	add_gpu(run, 10, 10, early);
-	add_gpu(run, 25, 5, early);         /* gap of 5: launched long before */
-	add_gpu(run, 45, 5, graph);         /* gap 30-45: 10 untraced, 5 latency */
-	add_gpu(run, 52, 8, graph);         /* gap of 2 inside the graph */
-	add_gpu(run, 70, 10, ASSAY_NO_ROW); /* gap of 10 */
-	add_gpu(run, 200000000, 10, slow);  /* queued: launched at 60 */
-	add_gpu(run, 200000020, 10, late);  /* begins before its launch */
+	assay_hand_gpu(run, "c", 10, 10, early);
+	assay_hand_gpu(run, "c", 25, 5, early);         /* gap of 5: launched long before */
+	assay_hand_gpu(run, "c", 45, 5, graph);         /* gap 30-45: 10 untraced, 5 latency */
+	assay_hand_gpu(run, "c", 52, 8, graph);         /* gap of 2 inside the graph */
+	assay_hand_gpu(run, "c", 70, 10, ASSAY_NO_ROW); /* gap of 10 */
+	assay_hand_gpu(run, "c", 200000000, 10, slow);  /* queued: launched at 60 */
+	assay_hand_gpu(run, "c", 200000020, 10, late);  /* begins before its launch */
 	find_causes(run);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_QUEUED), 5 + 200000000 - 80);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
@@ -354,7 +331,7 @@ TEST(queued_gaps_name_what_they_wait_for)
 	assay_run *run = assay_run_new();
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 5, 1);
 	for (int i = 0; i < 5; i++)
-		add_gpu(run, 10 + i * 20, 10, call);
+		assay_hand_gpu(run, "c", 10 + i * 20, 10, call);
 	run->part.t.gpu.kind[0] = ASSAY_GPU_MEMCPY;
 	add_edge(run, 0, 1, 10);
 	add_edge(run, 0, 2, 10);
@@ -374,8 +351,8 @@ TEST(a_launch_latency_of_hundreds_of_ms_is_suspicious)
 {
 	assay_run *run = assay_run_new();
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
-	add_gpu(run, 0, 50, ASSAY_NO_ROW);
-	add_gpu(run, 300000100, 10, call);
+	assay_hand_gpu(run, "c", 0, 50, ASSAY_NO_ROW);
+	assay_hand_gpu(run, "c", 300000100, 10, call);
 	find_causes(run);
 	const assay_idle_cause_table *c = &run->part.t.idle_cause;
 	CHECK_EQ(c->suspicious[ASSAY_WHY_LAUNCH_LATENCY], 300000000);
@@ -422,7 +399,7 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 				at[k] = w->cause < at[k] ? w->cause : at[k];
 		}
 		int64_t want[ASSAY_WHY_COUNT] = {0}, end = 1;
-		add_gpu(run, 0, 1, ASSAY_NO_ROW);
+		assay_hand_gpu(run, "c", 0, 1, ASSAY_NO_ROW);
 		for (int64_t now = 1; now < SPAN;) { /* work in order of time */
 			uint64_t r = random_next(&x);
 			int64_t dur = (int64_t)(r >> 30 & 15), gap = (int64_t)(r >> 40 & 31);
@@ -431,7 +408,7 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 			    run->part.t.host.kind[call] == ASSAY_HOST_ANNOTATION)
 				call = ASSAY_NO_ROW;
 			int64_t ts = now + gap;
-			add_gpu(run, ts, dur, call);
+			assay_hand_gpu(run, "c", ts, dur, call);
 			int64_t begin = call == ASSAY_NO_ROW ? 0 : run->part.t.host.ts[call];
 			for (int64_t k = end; k < ts; k++)
 				want[call == ASSAY_NO_ROW ? ASSAY_WHY_UNLINKED

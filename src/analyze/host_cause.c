@@ -45,11 +45,6 @@ static const struct word {
 	{"fetch_batch", false, ASSAY_WHY_HOST_DATA},
 };
 
-static bool is_call(uint8_t kind)
-{
-	return kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER;
-}
-
 static bool can_mean_data(uint8_t kind)
 {
 	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
@@ -57,7 +52,7 @@ static bool can_mean_data(uint8_t kind)
 
 static assay_why cause_of_name(assay_str name)
 {
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (words[i].whole ? assay_str_is(name, words[i].text)
 				   : assay_str_find_nocase(name, words[i].text) >= 0)
 			return words[i].cause;
@@ -76,16 +71,11 @@ static uint8_t row_cause(assay_host_causes *c, uint32_t h)
 {
 	const assay_host_table *host = &c->run->part.t.host;
 	uint8_t kind = host->kind[h];
-	if (is_call(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_SYNC)
+	if (assay_is_call(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_SYNC)
 		return ASSAY_WHY_HOST_SYNC;
 	if (can_mean_data(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_DATA)
 		return ASSAY_WHY_HOST_DATA;
 	return cause_of_kind[kind];
-}
-
-static int64_t row_end(const assay_host_table *host, uint32_t h)
-{
-	return host->ts[h] + (host->dur[h] > 0 ? host->dur[h] : 0);
 }
 
 /* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
@@ -96,7 +86,7 @@ static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now
 		uint32_t h = lane->row[lane->next];
 		int k = c->cause[h] - ASSAY_HOST_CAUSE_FIRST;
 		while (lane->open[k].n &&
-		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
+		       assay_host_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
 			lane->open[k].n--;
 		*assay_push(&lane->open[k]) = h;
 	}
@@ -109,7 +99,7 @@ static assay_why lane_now(const assay_host_causes *c, assay_lane *lane, int64_t 
 	*row = ASSAY_NO_ROW;
 	for (int k = 0; k < ASSAY_HOST_CAUSE_COUNT; k++) {
 		while (lane->open[k].n &&
-		       row_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
+		       assay_host_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
 			lane->open[k].n--;
 		if (lane->open[k].n) {
 			*row = lane->open[k].p[lane->open[k].n - 1];
@@ -126,8 +116,8 @@ assay_why assay_lane_at(const assay_host_causes *c, assay_lane *lane, int64_t no
 	lane_begin(c, lane, now);
 	assay_why cause = lane_now(c, lane, now, row);
 	*until = lane->next < lane->n ? host->ts[lane->row[lane->next]] : INT64_MAX;
-	if (*row != ASSAY_NO_ROW && row_end(host, *row) < *until)
-		*until = row_end(host, *row);
+	if (*row != ASSAY_NO_ROW && assay_host_end(host, *row) < *until)
+		*until = assay_host_end(host, *row);
 	return cause;
 }
 

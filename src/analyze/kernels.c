@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Recorders that know say that a kernel is a collective, whatever its name. */
 static bool is_collective(const assay_run *run, uint32_t gpu)
@@ -66,8 +67,7 @@ static void index_ops(const assay_tables *t, assay_map *ops)
 		uint32_t external = t->op.external[t->host.detail[h]];
 		if (external)
 			*assay_map_at(ops,
-				      op_key(assay_group_of(t, t->track.source[t->host.track[h]]),
-					     external)) = h;
+				      op_key(assay_track_group(t, t->host.track[h]), external)) = h;
 	}
 }
 
@@ -96,8 +96,7 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op)
 		if (k == ASSAY_MAP_ABSENT || t->kernel.family[k] != ASSAY_FAMILY_OTHER)
 			continue;
 		uint32_t op = assay_map_get(
-			&ops, op_key(assay_group_of(t, t->track.source[t->gpu.track[g]]),
-				     t->gpu.external[g]));
+			&ops, op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]));
 		if (op != ASSAY_MAP_ABSENT)
 			t->kernel.family[k] =
 				(uint8_t)family_of_op(assay_text(run, t->host.name[op]));
@@ -121,10 +120,8 @@ TEST(totals_are_kept_by_name_and_kind)
 {
 	assay_run *run = assay_run_new();
 	for (int i = 1; i <= 3; i++) {
-		uint32_t r = assay_add(&run->part.t, ASSAY_T_gpu);
-		run->part.t.gpu.name[r] = assay_sid_of(run, "gemm");
-		run->part.t.gpu.dur[r] = i * 10;
-		run->part.t.gpu.kind[r] = i == 3 ? ASSAY_GPU_MEMCPY : ASSAY_GPU_KERNEL;
+		uint32_t g = assay_hand_gpu(run, "gemm", 0, i * 10, ASSAY_NO_ROW);
+		run->part.t.gpu.kind[g] = i == 3 ? ASSAY_GPU_MEMCPY : ASSAY_GPU_KERNEL;
 	}
 	assay_kernels(run, any_family, any_class);
 	const assay_kernel_table *k = &run->part.t.kernel;
@@ -140,18 +137,13 @@ TEST(operators_and_metadata_say_what_names_do_not)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t op = assay_add(t, ASSAY_T_op), h = assay_add(t, ASSAY_T_host);
+	uint32_t op = assay_add(t, ASSAY_T_op);
 	t->op.external[op] = 77;
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_OP, "gemm", 0, 0); /* any_family knows it */
 	t->host.detail[h] = op;
-	t->host.kind[h] = ASSAY_HOST_OP;
-	t->host.name[h] = assay_sid_of(run, "gemm"); /* any_family knows this one */
-	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-	for (int i = 0; i < 2; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		t->gpu.name[g] = assay_sid_of(run, i ? "mystery" : "secret");
-		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
-		t->gpu.external[g] = i ? 77 : 0;
-	}
+	assay_hand_gpu(run, "secret", 0, 0, ASSAY_NO_ROW);
+	uint32_t known = assay_hand_gpu(run, "mystery", 0, 0, ASSAY_NO_ROW);
+	t->gpu.external[known] = 77;
 	t->gpu.args[0] = assay_sid_of(run, "\"Collective name\": \"allreduce\"");
 	assay_kernels(run, any_family, any_class);
 	assay_kernels_by_op(run, any_family);

@@ -11,8 +11,5 @@ void assay_like_tracelens(assay_run *run);
 
 void assay_like_add(assay_run *run, uint32_t source, const char *variant, const char *group,
 		    const char *name, double value);
-/* The figure of the first source that has it; NaN when there is none. For tests. */
-double assay_like_get(const assay_run *run, const char *variant, const char *group,
-		      const char *name);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "analyze/like_hta.h"
 #include "analyze/order.h"
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -107,8 +108,7 @@ static void set_launch(const assay_run *run, const struct rules *r, struct event
 	if (host == ASSAY_NO_ROW)
 		return;
 	e->call = assay_hta_round_up(h->ts[host], r->unit);
-	e->call_end =
-		assay_hta_round_down(h->ts[host] + (h->dur[host] > 0 ? h->dur[host] : 0), r->unit);
+	e->call_end = assay_hta_round_down(assay_host_end(h, host), r->unit);
 }
 
 /* Rule 4 of the loader: work stays when the call that launched it stays. */
@@ -121,7 +121,7 @@ static void add_work(const assay_run *run, const struct rules *r, events *out)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != r->source)
+		if (assay_track_group(t, t->gpu.track[g]) != r->source)
 			continue;
 		struct event e = {.ts = assay_hta_round_up(t->gpu.ts[g], r->unit),
 				  .end = assay_hta_round_down(assay_gpu_end(&t->gpu, g), r->unit),
@@ -139,10 +139,8 @@ static void index_calls(const assay_run *run, uint32_t source, assay_map *calls)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (t->host.kind[h] != ASSAY_HOST_RUNTIME && t->host.kind[h] != ASSAY_HOST_DRIVER)
-			continue;
-		uint64_t corr = t->api.corr[t->host.detail[h]];
-		if (corr && assay_group_of(t, t->track.source[t->host.track[h]]) == source)
+		uint64_t corr = assay_call_corr(t, h);
+		if (corr && assay_track_group(t, t->host.track[h]) == source)
 			*assay_map_at(calls, corr) = h;
 	}
 }
@@ -155,8 +153,7 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 		index_calls(run, r->source, &calls);
 	for (uint32_t i = 0; i < t->sync.n; i++) {
 		uint32_t track = t->sync.track[i];
-		if (assay_group_of(t, t->track.source[track]) != r->source ||
-		    t->track.tid[track] < 0)
+		if (assay_track_group(t, track) != r->source || t->track.tid[track] < 0)
 			continue;
 		int64_t end = t->sync.ts[i] + (t->sync.dur[i] > 0 ? t->sync.dur[i] : 0);
 		struct event e = {.ts = assay_hta_round_up(t->sync.ts[i], r->unit),
@@ -193,7 +190,7 @@ static void add_host_rows(const assay_run *run, const struct rules *r, events *o
 		int64_t stream =
 			t->host.args[h] ? stream_argument(assay_text(run, t->host.args[h])) : -1;
 		if (stream == -1 || t->host.dur[h] < 0 ||
-		    assay_group_of(t, t->track.source[t->host.track[h]]) != r->source)
+		    assay_track_group(t, t->host.track[h]) != r->source)
 			continue;
 		struct event e = {
 			.ts = assay_hta_round_up(t->host.ts[h], r->unit),
@@ -315,12 +312,7 @@ static void list_streams(const events *e, int64_t *list, size_t max, size_t *n)
 		if (k == *n && *n < max)
 			list[(*n)++] = e->p[i].stream;
 	}
-	for (size_t i = 1; i < *n; i++)
-		for (size_t k = i; k && list[k - 1] > list[k]; k--) {
-			int64_t swap = list[k];
-			list[k] = list[k - 1];
-			list[k - 1] = swap;
-		}
+	assay_sort_i64(list, *n);
 }
 
 enum { HOST_WAIT, KERNEL_WAIT, OTHER_WAIT, WAITS };
@@ -371,7 +363,7 @@ bool assay_hta_queue_call(assay_str name)
 		"cuLaunchKernelEx", "cudaMemcpyAsync",          "cudaMemsetAsync",
 		"hipLaunchKernel",  "hipExtModuleLaunchKernel", "hipMemcpyAsync",
 		"hipMemsetAsync",   "hipMemcpyWithStream"};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
 		if (assay_str_is(name, calls[i]))
 			return true;
 	return false;
@@ -422,12 +414,6 @@ static void add_queue(assay_run *run, const struct rules *r, const events *e, in
 	assay_vec_free(&c);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Fewer than those of the queue: no driver calls, nothing of HIP. */
 static bool is_launch_call(assay_str name)
 {
@@ -436,15 +422,9 @@ static bool is_launch_call(assay_str name)
 	       assay_str_is(name, "cudaMemsetAsync");
 }
 
-static double median(const int64_t *sorted, size_t n)
-{
-	return n % 2 ? (double)sorted[n / 2]
-		     : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
-}
-
 static void add_launches(assay_run *run, const struct rules *r, const events *e)
 {
-	assay_vec(int64_t) delay = {0};
+	assay_vec(double) delay = {0};
 	double delays = 0, calls = 0, work = 0; /* of hostile traces too large for integers */
 	uint64_t shorter = 0, slow_calls = 0, slow_launches = 0;
 	for (size_t i = 0; i < e->n; i++) {
@@ -453,7 +433,7 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		    !is_launch_call(assay_text(run, run->part.t.host.name[x->launch])))
 			continue;
 		int64_t wait = x->ts > x->call_end ? x->ts - x->call_end : 0;
-		*assay_push(&delay) = wait;
+		*assay_push(&delay) = (double)wait;
 		delays += (double)wait;
 		calls += (double)(x->call_end - x->call);
 		work += (double)(x->end - x->ts);
@@ -462,8 +442,6 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		slow_calls += (x->call_end - x->call) * r->unit > RUNTIME_OUTLIER_US * 1000;
 		slow_launches += wait * r->unit > DELAY_OUTLIER_US * 1000;
 	}
-	if (delay.n)
-		qsort(delay.p, delay.n, sizeof *delay.p, by_value);
 	double us = (double)r->unit / 1000;
 	const struct {
 		const char *name;
@@ -473,12 +451,13 @@ static void add_launches(assay_run *run, const struct rules *r, const events *e)
 		{"cpu_duration_sum_us", calls * us},
 		{"gpu_duration_sum_us", work * us},
 		{"launch_delay_sum_us", delays * us},
-		{"launch_delay_median_us", delay.n ? median(delay.p, delay.n) * us : NAN},
+		{"launch_delay_median_us",
+		 delay.n ? assay_median_mean(delay.p, delay.n) * us : NAN},
 		{"short_gpu_kernels", (double)shorter},
 		{"runtime_outliers", (double)slow_calls},
 		{"launch_delay_outliers", (double)slow_launches},
 	};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++)
 		assay_like_add(run, r->source, r->variant, "launch_stats", figures[i].name,
 			       figures[i].value);
 	assay_vec_free(&delay);
@@ -515,12 +494,10 @@ bool assay_hta_has_fractions(const assay_run *run, uint32_t source)
 {
 	const assay_tables *t = &run->part.t;
 	for (size_t i = 0; i < t->host.n; i++)
-		if (t->host.ts[i] % 1000 &&
-		    assay_group_of(t, t->track.source[t->host.track[i]]) == source)
+		if (t->host.ts[i] % 1000 && assay_track_group(t, t->host.track[i]) == source)
 			return true;
 	for (size_t i = 0; i < t->gpu.n; i++)
-		if (t->gpu.ts[i] % 1000 &&
-		    assay_group_of(t, t->track.source[t->gpu.track[i]]) == source)
+		if (t->gpu.ts[i] % 1000 && assay_track_group(t, t->gpu.track[i]) == source)
 			return true;
 	return false;
 }
@@ -556,7 +533,7 @@ int64_t assay_hta_last_step(const assay_run *run, uint32_t source, int64_t unit)
 			add_step(&s, t->step.name[i], t->step.ts[i], unit);
 	for (size_t i = 0; i < t->mark.n; i++)
 		if (t->mark.track[i] != ASSAY_NO_ROW &&
-		    assay_group_of(t, t->track.source[t->mark.track[i]]) == source &&
+		    assay_track_group(t, t->mark.track[i]) == source &&
 		    is_step_name(assay_text(run, t->mark.name[i])))
 			add_step(&s, t->mark.name[i], t->mark.ts[i], unit);
 	return s.several ? s.last : INT64_MAX;
@@ -566,7 +543,7 @@ static int64_t first_span(const assay_run *run, uint32_t source, int64_t unit)
 {
 	const assay_tables *t = &run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++)
-		if (assay_group_of(t, t->track.source[t->host.track[h]]) == source)
+		if (assay_track_group(t, t->host.track[h]) == source)
 			return assay_hta_round_up(t->host.ts[h], unit);
 	return INT64_MIN;
 }
@@ -606,7 +583,7 @@ TEST(kernel_types_follow_the_patterns_with_their_flaws)
 		{"Stream Wait Event", OTHER},
 		{"Cijk_Ailk_Bljk", COMPUTATION},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
 		CHECK_EQ(type_of(assay_str_of(cases[i].name)), cases[i].type);
 	return 0;
 }

@@ -84,12 +84,12 @@ static int64_t end_of(const struct graph *g, int64_t ts, int64_t dur)
 static bool is_mine(const struct graph *g, uint32_t track)
 {
 	const assay_tables *t = &g->run->part.t;
-	return assay_group_of(t, t->track.source[track]) == g->source;
+	return assay_track_group(t, track) == g->source;
 }
 
 static bool has_node(uint8_t kind)
 {
-	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER;
+	return kind == ASSAY_HOST_OP || assay_is_call(kind);
 }
 
 static bool is_blocking(assay_str name)
@@ -100,7 +100,7 @@ static bool is_blocking(assay_str name)
 					    "cudaEventSynchronize",
 					    "cudaMemcpy",
 					    "cudaMemcpyAsync"};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
 		if (assay_str_is(name, calls[i]))
 			return true;
 	return false;
@@ -331,24 +331,15 @@ static bool *find_unqueued(struct graph *g, const launches *l)
 	return lone;
 }
 
-/* How many launches began before ts. */
 static size_t launches_until(const launches *l, int64_t ts)
 {
-	size_t low = 0, high = l->n;
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (l->p[mid].ts < ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return l->n ? assay_count_until(&l->p->ts, sizeof *l->p, l->n, ts) : 0;
 }
 
 /* The last launch on a stream up to a record call; row of gpu. */
 static uint32_t launch_before(const launches *l, int64_t pid, int64_t stream, int64_t ts)
 {
-	for (size_t i = launches_until(l, ts + 1); i-- > 0;)
+	for (size_t i = launches_until(l, ts); i-- > 0;)
 		if (l->p[i].pid == pid && l->p[i].stream == stream)
 			return l->p[i].gpu;
 	return ASSAY_NO_ROW;
@@ -356,7 +347,7 @@ static uint32_t launch_before(const launches *l, int64_t pid, int64_t stream, in
 
 static uint32_t launch_after(const launches *l, uint32_t thread, int64_t stream, int64_t ts)
 {
-	for (size_t i = launches_until(l, ts); i < l->n; i++)
+	for (size_t i = launches_until(l, ts - 1); i < l->n; i++)
 		if (l->p[i].thread == thread && l->p[i].stream == stream)
 			return l->p[i].gpu;
 	return ASSAY_NO_ROW;
@@ -640,10 +631,9 @@ static void index_calls(struct graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		bool call = t->host.kind[h] == ASSAY_HOST_RUNTIME ||
-			    t->host.kind[h] == ASSAY_HOST_DRIVER;
-		if (call && is_mine(g, t->host.track[h]) && t->api.corr[t->host.detail[h]])
-			*assay_map_at(&g->call_of, t->api.corr[t->host.detail[h]]) = h;
+		uint64_t corr = assay_call_corr(t, h);
+		if (corr && is_mine(g, t->host.track[h]))
+			*assay_map_at(&g->call_of, corr) = h;
 	}
 }
 
@@ -666,10 +656,10 @@ static void add_figures(struct graph *g, const struct sums *s)
 		{"gpu_kernel_kernel_overhead_us", (double)s->gap * us},
 		{"gpu_kernel_launch_overhead_us", (double)s->launch * us},
 	};
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++)
 		assay_like_add(g->run, g->source, "hta", "critical_path", figures[i].name,
 			       figures[i].value);
-	for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(type_names); i++)
 		assay_like_add(g->run, g->source, "hta", "critical_path_edges", type_names[i],
 			       (double)s->type[i]);
 }

@@ -4,12 +4,12 @@
  */
 #include "analyze/like.h"
 
-#include <assert.h>
 #include <math.h>
 
 #include "analyze/order.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 void assay_like_add(assay_run *run, uint32_t source, const char *variant, const char *group,
 		    const char *name, double value)
@@ -21,18 +21,6 @@ void assay_like_add(assay_run *run, uint32_t source, const char *variant, const 
 	l->group[r] = assay_sid_of(run, group);
 	l->name[r] = assay_sid_of(run, name);
 	l->value[r] = value;
-}
-
-double assay_like_get(const assay_run *run, const char *variant, const char *group,
-		      const char *name)
-{
-	const assay_like_table *l = &run->part.t.like;
-	for (size_t i = 0; i < l->n; i++)
-		if (assay_str_is(assay_text(run, l->variant[i]), variant) &&
-		    assay_str_is(assay_text(run, l->group[i]), group) &&
-		    assay_str_is(assay_text(run, l->name[i]), name))
-			return l->value[i];
-	return NAN;
 }
 
 /* Communication by three words, whatever else is known; copies and memsets as everywhere. */
@@ -66,10 +54,8 @@ static void index_arrows(const assay_run *run, assay_map *starts)
 	assay_sid cat = assay_pool_find(&run->part.strings, ASSAY_S("ac2g"));
 	for (size_t i = 0; cat && i < t->flow.n; i++)
 		if (t->flow.cat[i] == cat && t->flow.phase[i] == 's')
-			*assay_map_at(
-				starts,
-				arrow_key(assay_group_of(t, t->track.source[t->flow.track[i]]),
-					  t->flow.id[i])) = (uint32_t)i;
+			*assay_map_at(starts, arrow_key(assay_track_group(t, t->flow.track[i]),
+							t->flow.id[i])) = (uint32_t)i;
 }
 
 /* Its tree follows arrows; only the work of a graph is found by correlation. */
@@ -93,7 +79,7 @@ static void collect(struct work *w, const assay_run *run, const assay_order *ord
 	w->row.n = 0;
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
-		if (assay_group_of(t, t->track.source[t->gpu.track[g]]) != source ||
+		if (assay_track_group(t, t->gpu.track[g]) != source ||
 		    !is_wanted(run, starts, source, g, which))
 			continue;
 		w->class[g] = class_of(run, g, order->classes[i]);
@@ -110,8 +96,8 @@ static void add_timeline(assay_run *run, uint32_t source, const char *variant, c
 	assay_sweep s = assay_sweep_from(first);
 	for (size_t i = 0; i < w->row.n; i++) {
 		uint32_t g = w->row.p[i];
-		int64_t end = assay_gpu_end(gpu, g);
-		assay_sweep_add(&s, w->class[g], gpu -> ts[g], end);
+		int64_t start = gpu->ts[g], end = assay_gpu_end(gpu, g);
+		assay_sweep_add(&s, w->class[g], start, end);
 		last = end > last ? end : last;
 	}
 	int64_t total = last - first, busy = s.length[ASSAY_SET_ALL],
@@ -130,7 +116,7 @@ static void add_timeline(assay_run *run, uint32_t source, const char *variant, c
 		{"total_memcpy_time_ms", "total_memcpy_time_pct", s.length[ASSAY_SET_COPY]},
 	};
 	assay_like_add(run, source, variant, "gpu_timeline", "events", (double)w->row.n);
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++) {
 		assay_like_add(run, source, variant, "gpu_timeline", figures[i].name,
 			       (double)figures[i].ns / 1e6);
 		assay_like_add(run, source, variant, "gpu_timeline", figures[i].percent,
@@ -150,7 +136,7 @@ void assay_like_tracelens(assay_run *run)
 	assay_map starts = {0};
 	index_arrows(run, &starts);
 	for (uint32_t s = 0; s < run->part.t.source.n; s++)
-		for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+		for (size_t v = 0; v < ASSAY_COUNT_OF(variants); v++) {
 			collect(&w, run, &order, s, &starts, variants[v].which);
 			if (w.row.n)
 				add_timeline(run, s, variants[v].name, &w);
@@ -159,6 +145,18 @@ void assay_like_tracelens(assay_run *run)
 	assay_vec_free(&w.row);
 	assay_pages_free(w.class, order.rows + 1);
 	assay_order_free(&order);
+}
+
+static double figure_of(const assay_run *run, const char *variant, const char *group,
+			const char *name)
+{
+	const assay_like_table *l = &run->part.t.like;
+	for (size_t i = 0; i < l->n; i++)
+		if (assay_str_is(assay_text(run, l->variant[i]), variant) &&
+		    assay_str_is(assay_text(run, l->group[i]), group) &&
+		    assay_str_is(assay_text(run, l->name[i]), name))
+			return l->value[i];
+	return NAN;
 }
 
 TEST(tracelens_counts_linked_work_of_all_devices_together)
@@ -182,19 +180,17 @@ TEST(tracelens_counts_linked_work_of_all_devices_together)
 	t->flow.id[arrow] = 3; /* to the last work only */
 	t->flow.track[arrow] = assay_thread_track(&run->part, 1, 1);
 	for (int i = 0; i < 3; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
-		t->gpu.ts[g] = work[i].ts;
-		t->gpu.dur[g] = work[i].dur;
+		uint32_t g = assay_hand_gpu(run, "", work[i].ts, work[i].dur,
+					    work[i].linked ? 0 : ASSAY_NO_ROW);
 		t->gpu.corr[g] = (uint64_t)i + 1;
 		t->gpu.track[g] = assay_stream_track(&run->part, work[i].device, 0);
-		t->launch.host[l] = work[i].linked ? 0 : ASSAY_NO_ROW;
 	}
 	assay_like_tracelens(run);
-	CHECK(assay_like_get(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);
-	CHECK(assay_like_get(run, "linked", "gpu_timeline", "busy_time_ms") == 2.5);
-	CHECK(assay_like_get(run, "ac2g", "gpu_timeline", "total_time_ms") == 2);
-	CHECK(assay_like_get(run, "all", "gpu_timeline", "total_time_ms") == 4.5);
-	CHECK(assay_like_get(run, "all", "gpu_timeline", "idle_time_ms") == 1);
+	CHECK(figure_of(run, "linked", "gpu_timeline", "total_time_ms") == 2.5);
+	CHECK(figure_of(run, "linked", "gpu_timeline", "busy_time_ms") == 2.5);
+	CHECK(figure_of(run, "ac2g", "gpu_timeline", "total_time_ms") == 2);
+	CHECK(figure_of(run, "all", "gpu_timeline", "total_time_ms") == 4.5);
+	CHECK(figure_of(run, "all", "gpu_timeline", "idle_time_ms") == 1);
 	assay_run_free(run);
 	return 0;
 }

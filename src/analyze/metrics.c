@@ -1,8 +1,7 @@
 /* The figures of a run. A number that was not measured is unknown, never zero. */
 #include "analyze/analyze.h"
 
-#include <stdlib.h>
-
+#include "base/median.h"
 #include "base/test.h"
 
 static void add_metric(assay_run *run, const char *name, double value, assay_state state,
@@ -24,12 +23,6 @@ static void add_word(assay_run *run, const char *name, const char *text, assay_s
 	m->text[m->n - 1] = assay_sid_of(run, text);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 typedef assay_vec(int64_t) times;
 
 /* Step lengths of the first source that has steps; ranks run in step, so one speaks for all. */
@@ -39,8 +32,6 @@ static void step_times(const assay_run *run, times *out)
 	for (size_t i = 0; i < s->n; i++)
 		if (s->source[i] == s->source[0] && s->dur[i] > 0)
 			*assay_push(out) = s->dur[i];
-	if (out->n)
-		qsort(out->p, out->n, sizeof *out->p, by_value);
 }
 
 static void step_metrics(assay_run *run, const assay_report_opts *opts)
@@ -62,7 +53,7 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts)
 		   : t.n       ? assay_step_origin_name[origin]
 			       : "no step markers, and kernels do not repeat");
 	if (t.n) {
-		add_metric(run, "step_seconds", (double)t.p[t.n / 2] * 1e-9, state,
+		add_metric(run, "step_seconds", (double)assay_median_upper(t.p, t.n) * 1e-9, state,
 			   "median length of the steps");
 		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, state, "shortest step");
 		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9, state,
@@ -265,7 +256,7 @@ TEST(unknown_stays_unknown)
 	static const char *const names[] = {"steps",     "step_seconds", "tokens_per_sec",
 					    "mfu_pct",   "gpu_util_pct", "hbm_peak_gb",
 					    "hbm_avg_gb"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
 		uint32_t r = assay_metric_find(run, names[i]);
 		CHECK(r != ASSAY_NO_ROW && run->part.t.metric.state[r] == ASSAY_STATE_UNKNOWN);
 	}

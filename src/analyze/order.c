@@ -15,7 +15,7 @@ static int by_key(const void *a, const void *b)
 static uint64_t device_key(const assay_tables *t, uint32_t track)
 {
 	/* the flipped bit keeps the order of signed numbers: -1 (unknown) comes before 0 */
-	return (uint64_t)assay_group_of(t, t->track.source[track]) << 32 |
+	return (uint64_t)assay_track_group(t, track) << 32 |
 	       ((uint32_t)t->track.pid[track] ^ 0x80000000u);
 }
 

@@ -20,11 +20,6 @@ typedef struct assay_order {
 void assay_order_build(assay_order *order, const assay_run *run);
 void assay_order_free(assay_order *order);
 
-static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
-{
-	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
-}
-
 /* Lengths of nested unions of work given in order of start; what each event adds behind the running
  * end of a union. */
 enum {

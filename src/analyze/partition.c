@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Start, end and links of a device's work. */
 static assay_sweep sweep_device(assay_run *run, const assay_order *order,
@@ -35,7 +36,7 @@ static void add_device(assay_run *run, const assay_order *order, const assay_ord
 	uint32_t d = assay_add(t, ASSAY_T_device_time);
 	assay_device_time_table *out = &t->device_time;
 	uint32_t track = t->gpu.track[order->row[dev->first]];
-	out->source[d] = assay_group_of(t, t->track.source[track]);
+	out->source[d] = assay_track_group(t, track);
 	out->device[d] = (int32_t)t->track.pid[track];
 	assay_sweep s = sweep_device(run, order, dev, d);
 	out->busy[d] = s.length[ASSAY_SET_ALL];
@@ -59,30 +60,14 @@ void assay_partition(assay_run *run, const assay_order *order)
 
 static void add_work(assay_run *run, int device, const char *name, int64_t ts, int64_t dur)
 {
-	uint32_t r = assay_add(&run->part.t, ASSAY_T_gpu);
-	run->part.t.gpu.name[r] = assay_sid_of(run, name);
-	run->part.t.gpu.track[r] = assay_stream_track(&run->part, device, 0);
-	run->part.t.gpu.ts[r] = ts;
-	run->part.t.gpu.dur[r] = dur;
-	r = assay_add(&run->part.t, ASSAY_T_launch);
-}
-
-static assay_family test_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class test_class(assay_str name)
-{
-	return name.p[0] == 'm'   ? ASSAY_CLASS_COMM
-	       : name.p[0] == 'p' ? ASSAY_CLASS_COPY
-				  : ASSAY_CLASS_COMPUTE;
+	uint32_t g = assay_hand_gpu(run, name, ts, dur, ASSAY_NO_ROW);
+	run->part.t.gpu.track[g] = assay_stream_track(&run->part, device, 0);
 }
 
 static void partition(assay_run *run)
 {
 	assay_order order;
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_order_free(&order);
@@ -97,7 +82,6 @@ TEST(devices_are_apart_and_parts_sum_to_the_span)
 	add_work(run, 1, "p", 160, 20); /* exposed 170-180 */
 	add_work(run, 1, "c", 180, 5);  /* touches: no gap */
 	add_work(run, 1, "c", 200, 10); /* gap 185-200 */
-	assay_kernels(run, test_family, test_class);
 	partition(run);
 	const assay_device_time_table *d = &run->part.t.device_time;
 	CHECK(d->n == 2 && d->device[0] == 0 && d->device[1] == 1 && d->idle[0] == 0);
@@ -135,7 +119,6 @@ TEST(sweep_agrees_with_counting_nanoseconds)
 		int64_t want[4] = {0}; /* compute, comm, copy, idle */
 		for (int64_t k = first; k < last; k++)
 			want[at[k] & 1 ? 0 : at[k] & 2 ? 1 : at[k] & 4 ? 2 : 3]++;
-		assay_kernels(run, test_family, test_class);
 		partition(run);
 		const assay_device_time_table *d = &run->part.t.device_time;
 		CHECK_EQ(d->compute[0], want[0]);

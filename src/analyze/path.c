@@ -188,9 +188,13 @@ static int by_time(const void *a, const void *b)
 	return x->time != y->time ? (x->time > y->time ? -1 : 1) : x->name < y->name ? -1 : 1;
 }
 
-typedef assay_vec(assay_path_sum) sums;
+static void sort_sums(assay_path_sums *s)
+{
+	if (s->n)
+		qsort(s->p, s->n, sizeof *s->p, by_time);
+}
 
-static assay_path_sum *sum_at(assay_map *at, sums *s, assay_sid name)
+static assay_path_sum *sum_at(assay_map *at, assay_path_sums *s, assay_sid name)
 {
 	uint32_t *slot = assay_map_at(at, name);
 	if (*slot == ASSAY_MAP_ABSENT) {
@@ -204,32 +208,24 @@ static void sum_kernels(const assay_path_graph *g, assay_path *p)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_map at = {0};
-	sums found = {0};
 	for (size_t i = 0; i < p->seg.n; i++) {
 		const assay_path_seg *s = &p->seg.p[i];
 		if (s->class >= ASSAY_PATH_WHY)
 			continue;
 		uint32_t k = g->kernel[g->node_of_gpu[s->gpu] - g->points];
-		assay_path_sum *sum = sum_at(&at, &found, t->kernel.name[k]);
+		assay_path_sum *sum = sum_at(&at, &p->kernels, t->kernel.name[k]);
 		sum->count++;
 		sum->time += s->dur;
 		p->family[t->kernel.family[k]] += s->dur;
 	}
-	if (found.n)
-		qsort(found.p, found.n, sizeof *found.p, by_time);
-	p->kernels.p = found.p;
-	p->kernels.n = found.n;
-	p->kernels.cap = found.cap;
+	sort_sums(&p->kernels);
 	assay_map_free(&at);
 }
 
 static uint32_t scope_of(const assay_tables *t, const assay_path_seg *s)
 {
-	if (s->gpu != ASSAY_NO_ROW && s->class != ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC &&
-	    s->gpu < t->gpu_scope.n)
-		return t->gpu_scope.how[s->gpu] == ASSAY_SCOPE_HOW_FORWARD
-			       ? t->gpu_scope.forward[s->gpu]
-			       : t->gpu_scope.scope[s->gpu];
+	if (s->class != ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC && s->gpu < t->gpu_scope.n)
+		return assay_path_work_scope(t, s->gpu);
 	return s->host != ASSAY_NO_ROW && s->host < t->host_scope.n ? t->host_scope.scope[s->host]
 								    : ASSAY_NO_ROW;
 }
@@ -256,7 +252,6 @@ static void sum_scopes(assay_run *run, assay_path *p)
 {
 	const assay_tables *t = &run->part.t;
 	assay_map at = {0}, known = {0};
-	sums found = {0};
 	uint32_t lent = ASSAY_NO_ROW; /* the range in which another thread waits for this one */
 	for (size_t i = 0; i < p->seg.n; i++) {
 		uint32_t scope = scope_of(t, &p->seg.p[i]);
@@ -264,17 +259,14 @@ static void sum_scopes(assay_run *run, assay_path *p)
 			lent = scope;
 		scope = scope == ASSAY_NO_ROW ? lent : scope;
 		for (int k = 0; scope != ASSAY_NO_ROW && k < SCOPE_DEPTH; k++) {
-			assay_path_sum *s = sum_at(&at, &found, scope_path(run, &known, scope, 0));
+			assay_path_sum *s =
+				sum_at(&at, &p->scopes, scope_path(run, &known, scope, 0));
 			s->count++;
 			s->time += p->seg.p[i].dur;
 			scope = t->scope.up[scope];
 		}
 	}
-	if (found.n)
-		qsort(found.p, found.n, sizeof *found.p, by_time);
-	p->scopes.p = found.p;
-	p->scopes.n = found.n;
-	p->scopes.cap = found.cap;
+	sort_sums(&p->scopes);
 	assay_map_free(&at);
 	assay_map_free(&known);
 }
@@ -298,16 +290,12 @@ static const char *const class_words[ASSAY_PATH_CLASSES] = {
 	[ASSAY_PATH_HAND_OFF] = "hand-offs between threads",
 };
 
-static double share(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
 static void order_classes(const assay_path *p, int by_size[ASSAY_PATH_CLASSES])
 {
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++) {
 		int at = c;
-		for (; at > 0 && p->class[by_size[at - 1]] < p -> class[c]; at--)
+		int64_t size = p->class[c];
+		for (; at > 0 && p->class[by_size[at - 1]] < size; at--)
 			by_size[at] = by_size[at - 1];
 		by_size[at] = c;
 	}
@@ -330,7 +318,7 @@ static const char *pace_words(const assay_path *p)
 static const char *class_text(const assay_run *run, assay_path *p, int class)
 {
 	assay_map at = {0};
-	sums in = {0};
+	assay_path_sums in = {0};
 	size_t most = 0;
 	const char *text = class_words[class];
 	for (size_t i = 0; class == ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED && i < p->seg.n; i++) {
@@ -364,10 +352,10 @@ static void set_sentence(const assay_run *run, assay_path *p)
 		what = "a step";
 	const char *text = assay_printf(&p->arena, "%s takes %s: %s", what,
 					assay_fmt_time(took, whole), pace_words(p));
-	for (int i = 0; i < 3 && share(p->class[by_size[i]], whole) >= 1; i++)
+	for (int i = 0; i < 3 && assay_percent(p->class[by_size[i]], whole) >= 1; i++)
 		text = assay_printf(&p->arena, "%s%s%.0f %%%s is %s", text, i ? ", " : "; ",
-				    share(p->class[by_size[i]], whole), i ? "" : " of its path",
-				    class_text(run, p, by_size[i]));
+				    assay_percent(p->class[by_size[i]], whole),
+				    i ? "" : " of its path", class_text(run, p, by_size[i]));
 	p->sentence = text;
 }
 
@@ -380,7 +368,7 @@ static uint32_t main_group(const assay_run *run)
 	uint32_t device = assay_main_device(run);
 	if (device != ASSAY_NO_ROW)
 		return assay_group_of(t, t->device_time.source[device]);
-	return t->host.n ? assay_group_of(t, t->track.source[t->host.track[0]]) : 0;
+	return t->host.n ? assay_track_group(t, t->host.track[0]) : 0;
 }
 
 static uint32_t count_groups(const assay_tables *t)
@@ -388,7 +376,7 @@ static uint32_t count_groups(const assay_tables *t)
 	uint32_t n = 0;
 	assay_map seen = {0};
 	for (uint32_t i = 0; i < t->track.n; i++) {
-		uint32_t *slot = assay_map_at(&seen, assay_group_of(t, t->track.source[i]));
+		uint32_t *slot = assay_map_at(&seen, assay_track_group(t, i));
 		n += *slot == ASSAY_MAP_ABSENT && t->track.kind[i] == ASSAY_TRACK_STREAM;
 		if (t->track.kind[i] == ASSAY_TRACK_STREAM || *slot == ASSAY_MAP_ABSENT)
 			*slot = t->track.kind[i] == ASSAY_TRACK_STREAM;
@@ -477,19 +465,7 @@ void assay_path_free(assay_path *p)
 	assay_arena_free(&p->arena);
 }
 
-/* Tests build runs by hand: a step of one thread that loads, launches on a stream and waits. */
-static uint32_t add_gpu(assay_run *run, int64_t ts, int64_t dur, uint32_t launch)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
-	t->gpu.ts[g] = ts;
-	t->gpu.dur[g] = dur;
-	t->gpu.name[g] = assay_sid_of(run, "kernel");
-	t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
-	t->launch.host[l] = launch;
-	return g;
-}
-
+/* A step of one thread that loads, launches on a stream and waits. */
 static assay_run *small_step(void)
 {
 	assay_run *run = assay_run_new();
@@ -503,9 +479,9 @@ static assay_run *small_step(void)
 	uint32_t wait = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaDeviceSynchronize", 120, 280);
 	assay_hand_host(run, ASSAY_HOST_DRIVER, "cuCtxSynchronize", 125, 265);
 	assay_hand_host(run, ASSAY_HOST_OP, "aten::item", 400, 100);
-	add_gpu(run, 120, 100, one);
+	assay_hand_gpu(run, "kernel", 120, 100, one);
 	uint32_t e = assay_add(t, ASSAY_T_edge);
-	t->edge.from_gpu[e] = add_gpu(run, 221, 150, two);
+	t->edge.from_gpu[e] = assay_hand_gpu(run, "kernel", 221, 150, two);
 	t->edge.to_host[e] = wait;
 	t->edge.kind[e] = ASSAY_EDGE_DEVICE_SYNC;
 	return run;
@@ -551,7 +527,7 @@ TEST(what_ifs_change_what_they_name_and_what_hangs_on_it)
 								      the operator to 220 */
 		{"queued=0", 499},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		assay_run *run = small_step();
 		assay_path p;
 		CHECK(find_path(run, cases[i].rule, &p));

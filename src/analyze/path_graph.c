@@ -5,9 +5,8 @@
  * typical in this trace, or less when less passed. */
 #include "analyze/path_graph.h"
 
-#include <stdlib.h>
-
 #include "analyze/order.h"
+#include "base/median.h"
 #include "base/sort.h"
 
 /* A call that returned so long before what it waited for did not wait for that. */
@@ -31,18 +30,9 @@ static void add_sample(struct samples *s, int64_t value)
 	s->seen++;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* The lower middle, so that one of two samples is taken, not a value between. */
 static int64_t median_of(struct samples *s, int64_t otherwise)
 {
-	if (s->value.n)
-		qsort(s->value.p, s->value.n, sizeof *s->value.p, by_value);
-	int64_t m = s->value.n ? s->value.p[(s->value.n - 1) / 2] : otherwise;
+	int64_t m = s->value.n ? assay_median_lower(s->value.p, s->value.n) : otherwise;
 	assay_vec_free(&s->value);
 	return m;
 }
@@ -52,7 +42,7 @@ static int64_t median_of(struct samples *s, int64_t otherwise)
 static bool is_in_group(const assay_path_graph *g, uint32_t track)
 {
 	const assay_tables *t = &g->run->part.t;
-	return assay_group_of(t, t->track.source[track]) == g->group;
+	return assay_track_group(t, track) == g->group;
 }
 
 static void find_work(assay_path_graph *g)
@@ -237,8 +227,7 @@ static struct waiter *waiter_of(struct waiters *w, uint32_t row)
 
 static int64_t call_end(const assay_path_graph *g, uint32_t row)
 {
-	const assay_host_table *h = &g->run->part.t.host;
-	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
+	return assay_host_end(&g->run->part.t.host, row);
 }
 
 static void link_return(assay_path_graph *g, assay_path_links *links, struct waiters *w,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/path_graph.h"
+#include "base/sort.h"
 #include "model/hand_off.h"
 
 /* Of the threads of a process, so many of the busiest are looked at for hand-offs. */
@@ -64,8 +65,7 @@ void assay_path_add_hosts(assay_path_graph *g)
 	assay_instants bounds = {0};
 	assay_host_causes_init(&g->causes, g->run);
 	for (uint32_t i = 0; i < t->track.n; i++)
-		if (t->track.kind[i] == ASSAY_TRACK_THREAD &&
-		    assay_group_of(t, t->track.source[i]) == g->group)
+		if (t->track.kind[i] == ASSAY_TRACK_THREAD && assay_track_group(t, i) == g->group)
 			assay_host_causes_want(&g->causes, i);
 	assay_host_causes_fill(&g->causes);
 	g->thread_of = assay_alloc(&g->arena, (t->track.n + 1) * sizeof *g->thread_of);
@@ -86,15 +86,9 @@ uint32_t assay_path_point_at(const assay_path_graph *g, uint32_t track, int64_t 
 	if (track >= g->run->part.t.track.n || !g->thread_of[track])
 		return ASSAY_DEP_NONE;
 	const assay_path_thread *t = &g->thread.p[g->thread_of[track] - 1];
-	uint32_t low = t->first, high = t->first + t->n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (g->measured.at[mid] <= ts)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low == t->first ? ASSAY_DEP_NONE : low - 1;
+	const int64_t *at = g->measured.at + t->first;
+	size_t begun = assay_count_until(at, sizeof *at, t->n, ts);
+	return begun ? t->first + (uint32_t)begun - 1 : ASSAY_DEP_NONE;
 }
 
 void assay_path_make_elastic(assay_path_graph *g, uint32_t from, uint32_t to, int64_t own)

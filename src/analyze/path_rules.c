@@ -6,7 +6,7 @@
 #include "base/fmt.h"
 #include "base/test.h"
 
-enum { NO_RULE = 255, RULES_MAX = 200, NAMES_MAX = 4000 };
+enum { NO_RULE = 255, NOT_ASKED = 254, RULES_MAX = 200, NAMES_MAX = 4000 };
 
 /* Words for classes beside the classes' own names. */
 static const struct {
@@ -27,7 +27,7 @@ static const struct {
 
 static int class_of_word(assay_str word)
 {
-	for (size_t i = 0; i < sizeof cause_words / sizeof *cause_words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cause_words); i++)
 		if (assay_str_same(word, assay_str_of(cause_words[i].word)))
 			return ASSAY_PATH_WHY + (int)cause_words[i].why;
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
@@ -40,7 +40,7 @@ static bool parse_value(assay_str s, assay_path_what_if *r)
 {
 	if (s.n > 1 && (s.p[s.n - 1] == 'x' || s.p[s.n - 1] == 'X'))
 		return assay_str_f64(assay_str_trim((assay_str){s.p, s.n - 1}), &r->value);
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(units); i++) {
 		size_t n = strlen(units[i].unit);
 		if (s.n <= n || !assay_str_ends(s, units[i].unit))
 			continue;
@@ -120,7 +120,7 @@ struct matcher {
 	assay_path_lengths *out;
 	assay_path *path;
 	assay_arena scratch;
-	uint8_t *of_name;   /* by string id: 0 not asked yet, else 1 + rule or 1 + NO_RULE */
+	uint8_t *of_name;   /* by string id: rule, NO_RULE or NOT_ASKED */
 	uint8_t *of_scope;  /* by row of scope, with the ranges around it; same coding */
 	uint8_t *of_kernel; /* by row of kernel: rule or NO_RULE */
 	/* by point: rule of the range in which another thread waits for this one, or NO_RULE */
@@ -130,6 +130,11 @@ struct matcher {
 static uint8_t min_rule(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
+}
+
+static uint8_t *not_asked(struct matcher *m, size_t n)
+{
+	return memset(assay_alloc(&m->scratch, n + 1), NOT_ASKED, n);
 }
 
 static uint8_t rule_of_text(const struct matcher *m, assay_str text, bool path)
@@ -142,15 +147,12 @@ static uint8_t rule_of_text(const struct matcher *m, assay_str text, bool path)
 	return NO_RULE;
 }
 
-/* Kept as 1 + rule so that 0 is "not asked yet"; NO_RULE + 1 would not fit and is stored as 255. */
 static uint8_t name_rule(struct matcher *m, assay_sid name)
 {
 	uint8_t *known = &m->of_name[name];
-	if (!*known) {
-		uint8_t r = rule_of_text(m, assay_text(m->g->run, name), false);
-		*known = r == NO_RULE ? NO_RULE : (uint8_t)(r + 1);
-	}
-	return *known == NO_RULE ? NO_RULE : (uint8_t)(*known - 1);
+	if (*known == NOT_ASKED)
+		*known = rule_of_text(m, assay_text(m->g->run, name), false);
+	return *known;
 }
 
 static bool has_path_rules(const struct matcher *m)
@@ -175,34 +177,30 @@ static uint8_t own_scope_rule(struct matcher *m, uint32_t scope, bool paths)
 	return min_rule(r, rule_of_text(m, assay_str_of(path), true));
 }
 
+static uint8_t scope_rule(const struct matcher *m, uint32_t scope)
+{
+	return scope == ASSAY_NO_ROW ? NO_RULE : m->of_scope[scope];
+}
+
 /* What a range gets from itself and the ranges around it. Given trees may name children first. */
 static void match_scopes(struct matcher *m)
 {
 	const assay_scope_table *s = &m->g->run->part.t.scope;
 	bool paths = has_path_rules(m);
 	assay_vec(uint32_t) chain = {0};
-	m->of_scope = assay_alloc(&m->scratch, s->n + 1);
+	m->of_scope = not_asked(m, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
-		for (uint32_t r = i; r != ASSAY_NO_ROW && !m->of_scope[r]; r = s->up[r]) {
+		for (uint32_t r = i; r != ASSAY_NO_ROW && m->of_scope[r] == NOT_ASKED;
+		     r = s->up[r]) {
 			*assay_push(&chain) = r;
 			m->of_scope[r] = NO_RULE; /* a circle ends here */
 		}
 		while (chain.n) {
 			uint32_t r = chain.p[--chain.n], up = s->up[r];
-			uint8_t rule = own_scope_rule(m, r, paths);
-			uint8_t above = up == ASSAY_NO_ROW ? NO_RULE : m->of_scope[up];
-			above = above == NO_RULE ? NO_RULE : (uint8_t)(above - 1);
-			rule = min_rule(rule, above);
-			m->of_scope[r] = rule == NO_RULE ? NO_RULE : (uint8_t)(rule + 1);
+			m->of_scope[r] = min_rule(own_scope_rule(m, r, paths), scope_rule(m, up));
 		}
 	}
 	assay_vec_free(&chain);
-}
-
-static uint8_t scope_rule(const struct matcher *m, uint32_t scope)
-{
-	uint8_t known = scope == ASSAY_NO_ROW ? NO_RULE : m->of_scope[scope];
-	return known == NO_RULE ? NO_RULE : (uint8_t)(known - 1);
 }
 
 static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
@@ -257,11 +255,7 @@ static void change_work(struct matcher *m)
 	for (uint32_t i = 0; i < g->work; i++) {
 		uint32_t gpu = g->gpu[i];
 		uint8_t r = min_rule(m->of_kernel[g->kernel[i]], launch_rule(m, g->points + i));
-		if (gpu < t->gpu_scope.n)
-			r = min_rule(r,
-				     scope_rule(m, t->gpu_scope.how[gpu] == ASSAY_SCOPE_HOW_FORWARD
-							   ? t->gpu_scope.forward[gpu]
-							   : t->gpu_scope.scope[gpu]));
+		r = min_rule(r, scope_rule(m, assay_path_work_scope(t, gpu)));
 		if (r == NO_RULE)
 			continue;
 		int64_t start = g->measured.at[g->points + i];
@@ -490,7 +484,7 @@ bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *r
 {
 	struct matcher m = {.g = g, .rules = rules, .out = lengths, .path = out};
 	bool ok = true;
-	m.of_name = assay_alloc(&m.scratch, g->run->part.strings.str.n + 1);
+	m.of_name = not_asked(&m, g->run->part.strings.str.n + 1);
 	for (size_t i = 0; i < rules->n; i++)
 		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
 	match_scopes(&m);
@@ -529,7 +523,7 @@ TEST(what_ifs_are_a_pattern_and_a_value)
 	CHECK(assay_str_is(r.pattern, "k"));
 	static const char *const bad[] = {"gemm",  "=0",     "a=",     "a=x",     "a=5",
 					  "a=-1x", "a=nanx", "a=infs", "a=1e30s", "a=0.5y"};
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(bad); i++)
 		CHECK(!parse_rule(bad[i], &r, &err));
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/order.h"
+#include "base/median.h"
 #include "base/sort.h"
 
 struct span {
@@ -62,7 +63,7 @@ static void add_work(const assay_run *run, uint32_t group, bool on_device, spans
 	const assay_tables *t = &run->part.t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		int64_t at = work_time(run, g, on_device);
-		if (at == INT64_MIN || assay_group_of(t, t->track.source[t->gpu.track[g]]) != group)
+		if (at == INT64_MIN || assay_track_group(t, t->gpu.track[g]) != group)
 			continue;
 		size_t begun = s->n ? assay_count_until(&s->p->from, sizeof *s->p, s->n, at) : 0;
 		if (!begun || at >= s->p[begun - 1].to)
@@ -123,7 +124,7 @@ static void take_median(assay_path_window *w, const spans *s)
 			if (pass == 2 || s->p[i].last != INT64_MIN)
 				*assay_push(&sorted) = s->p[i];
 	qsort(sorted.p, sorted.n, sizeof *sorted.p, by_length);
-	uint32_t step = sorted.p[(sorted.n - 1) / 2].step;
+	uint32_t step = sorted.p[assay_lower_middle(sorted.n)].step;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->p[i].step == step)
 			take(w, s, i);
@@ -137,7 +138,7 @@ static void take_all(const assay_run *run, uint32_t group, assay_path_window *w)
 	w->from = INT64_MAX;
 	w->to = INT64_MIN;
 	for (uint32_t i = 0; i < t->gpu.n; i++) {
-		if (assay_group_of(t, t->track.source[t->gpu.track[i]]) != group)
+		if (assay_track_group(t, t->gpu.track[i]) != group)
 			continue;
 		int64_t end = assay_gpu_end(&t->gpu, i);
 		w->from = t->gpu.ts[i] < w->from ? t->gpu.ts[i] : w->from;
@@ -145,11 +146,11 @@ static void take_all(const assay_run *run, uint32_t group, assay_path_window *w)
 	}
 	for (uint32_t i = 0; i < t->host.n; i++) {
 		uint8_t kind = t->host.kind[i];
-		if (assay_group_of(t, t->track.source[t->host.track[i]]) != group ||
+		if (assay_track_group(t, t->host.track[i]) != group ||
 		    kind == ASSAY_HOST_OVERHEAD || kind == ASSAY_HOST_INSTANT ||
 		    kind == ASSAY_HOST_OTHER || kind == ASSAY_HOST_PROCESS_RANGE)
 			continue;
-		int64_t end = t->host.ts[i] + (t->host.dur[i] > 0 ? t->host.dur[i] : 0);
+		int64_t end = assay_host_end(&t->host, i);
 		w->from = t->host.ts[i] < w->from ? t->host.ts[i] : w->from;
 		w->to = end > w->to ? end : w->to;
 	}

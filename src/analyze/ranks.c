@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
+#include "base/median.h"
+#include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 struct call {
 	uint64_t id;     /* equal on all ranks of one collective */
@@ -63,7 +66,7 @@ static int64_t type_bytes(assay_str type)
 	} types[] = {{"BFloat16", 2}, {"Half", 2}, {"Float8", 1}, {"Float", 4},
 		     {"Double", 8},   {"Long", 8}, {"Int", 4},    {"Short", 2},
 		     {"Char", 1},     {"Byte", 1}, {"Bool", 1}};
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
 		if (assay_str_starts(type, types[i].name))
 			return types[i].bytes;
 	return 0;
@@ -82,7 +85,7 @@ static int64_t message_bytes(assay_str args)
 static uint32_t rank_index(struct job *j, uint32_t track)
 {
 	const assay_tables *t = &j->run->part.t;
-	uint32_t source = assay_group_of(t, t->track.source[track]);
+	uint32_t source = assay_track_group(t, track);
 	uint32_t *slot = assay_map_at(&j->rank_of, source);
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = (uint32_t)j->source.n;
@@ -162,7 +165,7 @@ static void index_ops(const assay_run *run, assay_map *ops)
 	for (uint32_t h = 0; name && h < t->host.n; h++) {
 		if (t->host.name[h] != name || t->host.kind[h] != ASSAY_HOST_OP)
 			continue;
-		uint32_t source = assay_group_of(t, t->track.source[t->host.track[h]]);
+		uint32_t source = assay_track_group(t, t->host.track[h]);
 		uint32_t external = t->op.external[t->host.detail[h]];
 		*assay_map_at(ops, (uint64_t)source << 32 | external) = h;
 	}
@@ -174,7 +177,7 @@ static assay_str call_args(const assay_run *run, const assay_map *ops, uint32_t 
 	assay_str own = assay_text(run, t->gpu.args[gpu]);
 	if (member(own, "\"Collective name\"").n)
 		return own;
-	uint32_t source = assay_group_of(t, t->track.source[t->gpu.track[gpu]]);
+	uint32_t source = assay_track_group(t, t->gpu.track[gpu]);
 	uint32_t op = assay_map_get(ops, (uint64_t)source << 32 | t->gpu.external[gpu]);
 	return op == ASSAY_MAP_ABSENT ? own : assay_text(run, t->host.args[op]);
 }
@@ -200,31 +203,17 @@ static void collect_kernels(struct job *j, const assay_order *order)
 	assay_map_free(&ops);
 }
 
-struct host_call {
-	int64_t ts;
-	uint32_t row;
-};
-
-static int by_start(const void *a, const void *b)
-{
-	const struct host_call *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
-
 static void collect_ranges(struct job *j)
 {
 	const assay_tables *t = &j->run->part.t;
-	assay_vec(struct host_call) found = {0};
+	assay_vec(uint32_t) found = {0};
 	for (uint32_t h = 0; h < t->host.n; h++)
 		if (t->host.kind[h] == ASSAY_HOST_ANNOTATION &&
 		    assay_str_starts(assay_text(j->run, t->host.name[h]), "gloo:"))
-			*assay_push(&found) = (struct host_call){t->host.ts[h], h};
-	if (found.n)
-		qsort(found.p, found.n, sizeof *found.p, by_start);
+			*assay_push(&found) = h;
+	assay_sort_rows(found.p, found.n, t->host.ts);
 	for (size_t i = 0; i < found.n; i++) {
-		uint32_t h = found.p[i].row;
+		uint32_t h = found.p[i];
 		struct span s = {.ts = t->host.ts[h],
 				 .dur = t->host.dur[h],
 				 .asked = t->host.ts[h],
@@ -276,26 +265,12 @@ static void find_matches(calls *c, matches *out)
 		qsort(out->p, out->n, sizeof *out->p, by_place);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-typedef assay_vec(int64_t) numbers;
-
-static int64_t median(numbers *v)
-{
-	qsort(v->p, v->n, sizeof *v->p, by_value);
-	return v->p[v->n / 2];
-}
-
 /* A rank's clock against the first rank's: all ranks leave a collective at about the same time. An
  * offset smaller than three times its own spread is no offset. */
 static void find_offset(struct job *j, const matches *m, uint32_t rank, int64_t *offset,
 			int64_t *spread)
 {
-	numbers ends = {0};
+	assay_vec(int64_t) ends = {0};
 	*offset = 0;
 	*spread = -1;
 	for (size_t i = 0; i < m->n; i++) {
@@ -305,10 +280,10 @@ static void find_offset(struct job *j, const matches *m, uint32_t rank, int64_t 
 				*assay_push(&ends) = c[k].end - c[0].end;
 	}
 	if (ends.n) {
-		int64_t middle = median(&ends);
+		int64_t middle = assay_median_upper(ends.p, ends.n);
 		for (size_t i = 0; i < ends.n; i++)
 			ends.p[i] = llabs(ends.p[i] - middle);
-		*spread = median(&ends);
+		*spread = assay_median_upper(ends.p, ends.n);
 		*offset = llabs(middle) > 3 * *spread ? middle : 0;
 	}
 	assay_vec_free(&ends);
@@ -546,29 +521,13 @@ static void add_rank(assay_run *run, const int64_t *starts, const int64_t *ends,
 	run->part.source = source;
 	t->source.rank[source] = (int32_t)source;
 	for (int i = 0; i < n; i++) {
-		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		assay_add(t, ASSAY_T_launch);
-		t->gpu.name[g] = assay_sid_of(run, "nccl");
-		t->gpu.ts[g] = starts[i] + ahead;
-		t->gpu.dur[g] = ends[i] - starts[i];
-		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+		uint32_t g = assay_hand_gpu(run, "m", starts[i] + ahead, ends[i] - starts[i],
+					    ASSAY_NO_ROW);
 		t->gpu.args[g] = assay_sid_of(
 			run, "\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, "
 			     "\"dtype\": \"Float\", \"Group size\": 2, "
 			     "\"Process Group Name\": \"0\"");
 	}
-}
-
-static assay_family no_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class all_comm(assay_str name)
-{
-	(void)name;
-	return ASSAY_CLASS_COMM;
 }
 
 TEST(clocks_are_set_right_and_the_late_rank_is_found)
@@ -578,7 +537,7 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	add_rank(run, (const int64_t[]){100, 1100, 2100, 3900}, ends, 4, 0);
 	add_rank(run, (const int64_t[]){800, 1800, 2800, 3800}, ends, 4, 500000);
 	assay_order order;
-	assay_kernels(run, no_family, all_comm);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_ranks(run, &order);
 	const assay_rank_table *r = &run->part.t.rank;
@@ -606,7 +565,7 @@ TEST(a_gap_behind_a_collective_names_the_rank_that_came_late)
 	add_rank(run, (const int64_t[]){100, 1100, 2100}, ends, 3, 0);
 	add_rank(run, (const int64_t[]){800, 1099, 2100}, ends, 3, 500000);
 	assay_order order;
-	assay_kernels(run, no_family, all_comm);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_gap_table *g = &run->part.t.gap;
 	for (uint32_t i = 0; i < 3; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 enum { CANDIDATES = 32, FEWEST_STEPS = 3, SHORTEST = 2 };
 static const double agree = 0.75; /* share of names that must be the same a period later */
@@ -145,8 +146,7 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 			*assay_push(&kernels) = order->row[i];
 	size_t period = kernels.n >= SHORTEST * FEWEST_STEPS ? find_period(&t->gpu, &kernels) : 0;
 	if (period)
-		add_steps(run, assay_group_of(t, t->track.source[t->gpu.track[kernels.p[0]]]),
-			  &kernels, period);
+		add_steps(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, period);
 	assay_vec_free(&kernels);
 }
 
@@ -177,13 +177,9 @@ static assay_run *run_of(const char *letters)
 			continue;
 		}
 		char name[2] = {*c};
-		uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch),
-			 k = assay_add(t, ASSAY_T_kernel);
-		(void)l;
-		t->gpu.name[g] = t->kernel.name[k] = assay_sid_of(run, name);
-		t->gpu.ts[g] = now;
-		t->gpu.dur[g] = 10;
-		t->gpu.track[g] = assay_stream_track(&run->part, 0, 0);
+		uint32_t k = assay_add(t, ASSAY_T_kernel);
+		t->kernel.name[k] = assay_sid_of(run, name);
+		assay_hand_gpu(run, name, now, 10, ASSAY_NO_ROW);
 		now += 10;
 	}
 	assay_order order;

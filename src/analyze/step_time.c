@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 struct window {
 	uint32_t step;
@@ -162,35 +163,15 @@ static void add_test_step(assay_run *run, int64_t ts, int64_t dur)
 /* A launch at `call` (none when negative) of work [ts, ts + dur). */
 static void add_test_work(assay_run *run, const char *name, int64_t call, int64_t ts, int64_t dur)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t h = assay_add(t, ASSAY_T_host), g = assay_add(t, ASSAY_T_gpu);
-	t->host.ts[h] = call;
-	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-	t->gpu.ts[g] = ts;
-	t->gpu.dur[g] = dur;
-	t->gpu.name[g] = assay_sid_of(run, name);
-	t->gpu.track[g] = assay_stream_track(&run->part, 0, 0);
-	uint32_t l = assay_add(t, ASSAY_T_launch);
-	t->launch.host[l] = call < 0 ? ASSAY_NO_ROW : h;
-}
-
-static assay_family test_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
-static assay_class test_class(assay_str name)
-{
-	return name.p[0] == 'm'   ? ASSAY_CLASS_COMM
-	       : name.p[0] == 'p' ? ASSAY_CLASS_COPY
-				  : ASSAY_CLASS_COMPUTE;
+	uint32_t launch = call < 0 ? ASSAY_NO_ROW
+				   : assay_hand_host(run, ASSAY_HOST_RUNTIME, "launch", call, 1);
+	assay_hand_gpu(run, name, ts, dur, launch);
 }
 
 static void measure(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, test_family, test_class);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_step_times(run, &order);

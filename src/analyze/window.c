@@ -2,8 +2,8 @@
 #include "analyze/window.h"
 
 #include <assert.h>
-#include <string.h>
 
+#include "base/median.h"
 #include "base/sort.h"
 
 uint32_t assay_main_device(const assay_run *run)
@@ -41,17 +41,16 @@ static uint64_t count_steps(const assay_run *run, uint32_t source)
 static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows, size_t n)
 {
 	enum { USUAL_AT_LEAST = 4, TIMES = 3 };
-	assay_vec(uint32_t) by_span = {0};
+	assay_vec(int64_t) span = {0};
 	size_t k = 0;
 	if (n < USUAL_AT_LEAST + 1)
 		return 0;
-	assay_vec_reserve(&by_span, n);
-	memcpy(by_span.p, rows, n * sizeof *rows);
-	assay_sort_rows(by_span.p, n, t->span);
-	int64_t usual = t->span[by_span.p[n / 2]];
+	for (size_t i = 0; i < n; i++)
+		*assay_push(&span) = t->span[rows[i]];
+	int64_t usual = assay_median_upper(span.p, n);
 	while (n - k > USUAL_AT_LEAST && t->span[rows[k]] / TIMES > usual)
 		k++;
-	assay_vec_free(&by_span);
+	assay_vec_free(&span);
 	return k;
 }
 

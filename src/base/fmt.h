@@ -11,6 +11,11 @@ const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns);      /* 12.4 ms */
 const char *assay_fmt_bytes(char buf[ASSAY_FMT], uint64_t bytes); /* 373 kB, powers of 1000 */
 const char *assay_fmt_count(char buf[ASSAY_FMT], uint64_t n);     /* 1,348 */
 
+static inline double assay_percent(int64_t part, int64_t whole) /* 0 of nothing */
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
 /* A kernel name for a table: no return type, template arguments or parameters, at most width
  * characters, and nothing a terminal would act on. */
 const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width);

@@ -4,8 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/input.h"
 #include "base/test.h"
 #include "base/utf8.h"
+
+assay_json assay_json_members(assay_arena *a, assay_str members)
+{
+	char *text = assay_alloc(a, members.n + 2 + ASSAY_PAD);
+	text[0] = '{';
+	memcpy(text + 1, members.p, members.n);
+	text[members.n + 1] = '}';
+	assay_json j = assay_json_on(text, members.n + 2);
+	assay_json_enter(&j, '{');
+	return j;
+}
 
 bool assay_json_f64(assay_json *j, double *out)
 {
@@ -71,7 +83,7 @@ static const char escapes[][2] = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},  {'b', 
 
 static char escaped_char(char c)
 {
-	for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(escapes); i++)
 		if (escapes[i][0] == c)
 			return escapes[i][1];
 	return 0;
@@ -162,7 +174,7 @@ static bool is_number(assay_str s)
 static uint32_t check_scalar(assay_str s)
 {
 	static const char *const words[] = {"true", "false", "null"};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (assay_str_is(s, words[i]))
 			return 0;
 	if (is_number(s))
@@ -271,7 +283,7 @@ TEST(valid_documents_are_valid)
 					   "\"\\u0000\"",
 					   "1e400",
 					   "-0.0"};
-	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(good); i++)
 		if (verdict(good[i], strlen(good[i])) != 1) {
 			fprintf(stderr, "refused: %s\n", good[i]);
 			return 1;
@@ -316,7 +328,7 @@ TEST(broken_documents_are_refused)
 					     "{,",
 					     "[\"a\"",
 					     "*"};
-	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(broken); i++)
 		if (verdict(broken[i], strlen(broken[i])) != -1) {
 			fprintf(stderr, "taken: %s\n", broken[i]);
 			return 1;
@@ -355,7 +367,7 @@ TEST(odd_documents_are_taken_and_told)
 		{"\"\\u12g4\"", ASSAY_JSON_ESCAPE},
 		{"\"\\udc00\\ud800\"", ASSAY_JSON_ESCAPE},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		char buf[128] = {0};
 		uint32_t odd;
 		size_t at;
@@ -428,7 +440,7 @@ TEST(milliseconds_of_microseconds_are_exact)
 		     {"\"7.001\",", 7001},
 		     {"0.0004,", 0},
 		     {"123456789012345.6789,", 123456789012345678}};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		char buf[128] = {0};
 		int64_t v = -1;
 		strcpy(buf, cases[i].text);

@@ -349,6 +349,9 @@ static inline bool assay_json_i64(assay_json *j, int64_t *out)
 	return assay_json_scaled(j, 0, out);
 }
 
+/* Inside the object that these members make: text without braces and padding, copied to a. */
+assay_json assay_json_members(assay_arena *a, assay_str members);
+
 /* Any number, or a string that holds one, as a double; NaN and Infinity too. */
 bool assay_json_f64(assay_json *j, double *out);
 

@@ -160,6 +160,14 @@ void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v)
 	assay_jsonw_raw(w, key, assay_str_of(buf));
 }
 
+void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
+{
+	if (known)
+		assay_jsonw_i64(w, key, v);
+	else
+		assay_jsonw_null(w, key);
+}
+
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v)
 {
 	char buf[32];
@@ -291,7 +299,7 @@ TEST(output_is_valid_whatever_goes_in)
 TEST(doubles_read_back_exactly)
 {
 	const double v[] = {0.1, 1e300, 0.0110491071, 5.0, -0.0524508929, 1.0 / 3};
-	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(v); i++) {
 		assay_jsonw w = {0};
 		assay_jsonw_f64(&w, NULL, v[i]);
 		CHECK(strtod(assay_jsonw_text(&w).p, NULL) == v[i]);

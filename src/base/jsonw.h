@@ -26,6 +26,7 @@ void assay_jsonw_close(assay_jsonw *w, char bracket);
 void assay_jsonw_str(assay_jsonw *w, const char *key, assay_str s);
 void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z); /* NULL writes null */
 void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v);
+void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v); /* else null */
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v);
 void assay_jsonw_f64(assay_jsonw *w, const char *key,
 		     double v); /* shortest that reads back; NaN is null */

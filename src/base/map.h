@@ -2,7 +2,6 @@
 #ifndef ASSAY_BASE_MAP_H
 #define ASSAY_BASE_MAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -58,7 +58,7 @@ void assay_base64(assay_blob *out, const uint8_t *in, size_t n)
 TEST(base64_pads_to_whole_groups)
 {
 	static const char *const want[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE="};
-	for (size_t n = 0; n < sizeof want / sizeof *want; n++) {
+	for (size_t n = 0; n < ASSAY_COUNT_OF(want); n++) {
 		assay_blob b = {0};
 		assay_base64(&b, (const uint8_t *)"fooba", n);
 		CHECK(assay_str_is((assay_str){(const char *)b.p, b.n}, want[n]));

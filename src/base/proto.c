@@ -241,7 +241,7 @@ TEST(damaged_messages_end_the_walk)
 		{{"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12}, true, false}, /* long */
 		{{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7fq", 11}, false, true}, /* huge string */
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		assay_proto c = assay_proto_on(cases[i].bytes);
 		assay_field f;
 		CHECK(!assay_proto_next(&c, &f) && c.bad == cases[i].bad && c.cut == cases[i].cut);

@@ -82,6 +82,45 @@ void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key)
 	assay_pages_free(b, bytes);
 }
 
+static void reverse(uint32_t *row, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t swap = row[i];
+		row[i] = row[n - 1 - i];
+		row[n - 1 - i] = swap;
+	}
+}
+
+void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key)
+{
+	reverse(row, n);
+	assay_sort_rows(row, n, key);
+	reverse(row, n);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void assay_sort_texts(const char **v, size_t n)
+{
+	if (n)
+		qsort(v, n, sizeof *v, by_text);
+}
+
+void assay_sort_i64(int64_t *v, size_t n)
+{
+	if (n) /* v may be NULL */
+		qsort(v, n, sizeof *v, by_value);
+}
+
 TEST(rows_come_out_in_order_and_stable)
 {
 	enum { N = 5000 };
@@ -97,6 +136,13 @@ TEST(rows_come_out_in_order_and_stable)
 		assay_sort_rows(row, n, key);
 		for (size_t i = 1; i < n; i++) {
 			CHECK(key[row[i - 1]] <= key[row[i]]);
+			CHECK(key[row[i - 1]] != key[row[i]] || row[i - 1] < row[i]);
+		}
+		for (uint32_t i = 0; i < n; i++)
+			row[i] = i;
+		assay_sort_rows_falling(row, n, key);
+		for (size_t i = 1; i < n; i++) {
+			CHECK(key[row[i - 1]] >= key[row[i]]);
 			CHECK(key[row[i - 1]] != key[row[i]] || row[i - 1] < row[i]);
 		}
 	}

@@ -1,4 +1,4 @@
-/* Order rows by a column without moving them. */
+/* Order rows by a column without moving them, and plain numbers and texts. */
 #ifndef ASSAY_BASE_SORT_H
 #define ASSAY_BASE_SORT_H
 
@@ -7,6 +7,11 @@
 
 /* Sort row numbers by key[row], rising; equal keys keep their order. Linear time. */
 void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key);
+/* The same, falling; equal keys keep their order here too. */
+void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key);
+
+void assay_sort_i64(int64_t *v, size_t n); /* rising */
+void assay_sort_texts(const char **v, size_t n);
 
 /* How many of n rising keys, `stride` bytes apart, are at most value. */
 static inline size_t assay_count_until(const int64_t *key, size_t stride, size_t n, int64_t value)

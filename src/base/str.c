@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "base/str.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

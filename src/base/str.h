@@ -12,6 +12,8 @@ typedef struct assay_str {
 	size_t n;
 } assay_str;
 
+#define ASSAY_COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
 /* A string literal as a slice, usable in initializers. */
 #define ASSAY_S(lit) ((assay_str){(lit), sizeof(lit) - 1})
 

@@ -31,7 +31,7 @@ static assay_str next_part(assay_str *s)
 static bool before_release(assay_str part)
 {
 	static const char *const words[] = {"rc", "a", "b", "dev", "pre", "alpha", "beta"};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (assay_str_same(part, assay_str_of(words[i])))
 			return true;
 	return false;
@@ -101,7 +101,7 @@ TEST(versions_compare_as_numbers)
 		     {"007.1", "7.2"},
 		     {"580.65", "580.159.04"},
 		     {"99999999999999999998.1", "99999999999999999999.1"}};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		assay_str a = assay_str_of(cases[i].older), b = assay_str_of(cases[i].newer);
 		CHECK_EQ(assay_version_cmp(a, b), -1);
 		CHECK_EQ(assay_version_cmp(b, a), 1);

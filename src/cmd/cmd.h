@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/jsonw.h"
 #include "model/diff.h"
 #include "model/run.h"
 
@@ -59,7 +60,6 @@ typedef struct assay_cmd {
 	int (*run)(const void *args, char **operands, int n);
 } assay_cmd;
 
-#define ASSAY_COUNT_OF(a)     (sizeof(a) / sizeof *(a))
 #define ASSAY_OPTS(table)     .opts = table, .n_opts = ASSAY_COUNT_OF(table)
 #define ASSAY_EXAMPLES(table) .examples = table, .n_examples = ASSAY_COUNT_OF(table)
 
@@ -82,9 +82,8 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
-/* Say on standard error what was lost or wrong while reading, for commands whose output does not.
- */
-void assay_cmd_losses(const assay_run *run);
+/* The same, analysed with the usual options; what was lost or wrong is told on standard error. */
+assay_run *assay_cmd_analyse(char **operands, int n);
 /* Whether the output is one of the files that were read, with a message when it is: they are
  * mapped, and nobody means to lose them. */
 bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);
@@ -92,6 +91,10 @@ bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);
 bool assay_cmd_page(assay_run *run, char **operands, const char *path);
 bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,
 			 const char *path);
+/* Print the like table. */
+void assay_cmd_show_like(const assay_run *run, const char *tool, bool json);
+/* Print a finished document and free it. */
+void assay_cmd_put_json(assay_jsonw *w);
 /* "assay: text (at byte N)". */
 void assay_cmd_error(const assay_err *err);
 

@@ -99,7 +99,7 @@ static const char *cuda_name(assay_arena *a, assay_str name)
 {
 	if (assay_str_ends(name, "_spt"))
 		name.n -= 4;
-	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(aliases); i++)
 		if (assay_str_is(name, aliases[i].hip))
 			return aliases[i].cuda;
 	return assay_printf(a, "cuda%.*s", (int)(name.n - 3), name.p + 3);
@@ -213,23 +213,20 @@ static int convert_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_run *run = assay_cmd_read(operands, n - 1);
+	assay_run *run = assay_cmd_analyse(operands, n - 1);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	if (tables ? tables_hit_input(run, out) : assay_cmd_is_input(run, "convert", out)) {
 		assay_run_free(run);
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_err err = {0};
-	assay_cmd_losses(run);
-	bool ok = assay_run_analyze(run, NULL, &err);
-	if (ok)
-		assay_scopes(run, &(assay_scope_opts){.exact = a->exact});
-	if (ok && (tables || w == &assay_writer_xplane_grouped))
+	assay_scopes(run, &(assay_scope_opts){.exact = a->exact});
+	if (tables || w == &assay_writer_xplane_grouped)
 		assay_derive(run);
-	if (ok && a->hta)
+	if (a->hta)
 		alias_for_hta(run);
-	ok = ok && (tables ? write_tables(run, out, &err) : write_run(run, w, out, &err));
+	assay_err err = {0};
+	bool ok = tables ? write_tables(run, out, &err) : write_run(run, w, out, &err);
 	if (ok && err.text[0])
 		fprintf(stderr, "assay convert: %s\n", err.text);
 	if (ok)
@@ -409,7 +406,7 @@ static bool survives(const char *path)
 	if (same)
 		back = again(run, "/tmp/assay-convert-test.json.gz");
 	same = same && back;
-	for (size_t i = 0; same && i < sizeof read_tables / sizeof *read_tables; i++) {
+	for (size_t i = 0; same && i < ASSAY_COUNT_OF(read_tables); i++) {
 		bool made = read_tables[i] == ASSAY_T_flow && !run->part.t.flow.n;
 		same = made || same_table(run, back, read_tables[i]);
 	}
@@ -452,7 +449,7 @@ TEST(traces_of_the_corpus_written_and_read_again_are_the_same)
 	assay_arena a = {0};
 	if (access(corpus, R_OK))
 		return 77;
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
 		CHECK(survives(assay_printf(&a, "%s/%s", corpus, files[i])));
 	assay_arena_free(&a);
 	return 0;

@@ -5,7 +5,6 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
-#include "cmd/cmd.h"
 #include "read/reader.h"
 #include "write/writer.h"
 

@@ -17,16 +17,7 @@ struct diff_args {
 static assay_run *read_run(char *path)
 {
 	char *operands[] = {path, NULL};
-	assay_run *run = assay_cmd_read(operands, 1);
-	assay_err err = {0};
-	if (run)
-		assay_cmd_losses(run);
-	if (run && !assay_run_analyze(run, NULL, &err)) {
-		assay_cmd_error(&err);
-		assay_run_free(run);
-		run = NULL;
-	}
-	return run;
+	return assay_cmd_analyse(operands, 1);
 }
 
 static void print_diff(const assay_diff *d, const struct diff_args *args)
@@ -37,8 +28,7 @@ static void print_diff(const assay_diff *d, const struct diff_args *args)
 		return;
 	}
 	assay_diff_json(&w, d, args->top ? (size_t)args->top : SIZE_MAX);
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 /* The snapshot a run directory keeps; NULL when there is none. */

@@ -2,14 +2,13 @@
 #include "cmd/env.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "cmd/cmd.h"
 
 struct env_args {
@@ -33,20 +32,7 @@ static bool make_parents(char *path, assay_err *err)
 	return true;
 }
 
-static bool write_all(int fd, assay_str text)
-{
-	while (text.n) {
-		ssize_t put = write(fd, text.p, text.n);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return false;
-		text = (assay_str){text.p + put, text.n - (size_t)put};
-	}
-	return true;
-}
-
-/* Aside and renamed: a full disk leaves the old file, never half of the new one. */
+/* A full disk leaves the old file, never half of the new one. */
 static bool save(const char *path, assay_str text, assay_err *err)
 {
 	assay_arena a = {0};
@@ -54,32 +40,10 @@ static bool save(const char *path, assay_str text, assay_err *err)
 	char *to = path[0] == '~' && path[1] == '/' && home
 			   ? assay_printf(&a, "%s%s", home, path + 1)
 			   : assay_dup(&a, assay_str_of(path));
-	char *aside = assay_printf(&a, "%s.%ld.tmp", to, (long)getpid());
-	struct stat st;
-	bool ok = make_parents(to, err);
-	/* a device or a pipe (/dev/stdout) cannot be replaced: written as it is */
-	bool replace = ok && (stat(to, &st) < 0 || S_ISREG(st.st_mode));
-	if (ok && !replace && S_ISDIR(st.st_mode))
-		ok = assay_fail(err, ASSAY_IO, 0, "cannot write %s: it is a folder", to);
-	if (!ok)
-		goto out;
-	int fd = open(replace ? aside : to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	ok = fd >= 0 && write_all(fd, text);
-	int error = errno;
-	if (fd >= 0 && close(fd) < 0 && ok) {
-		ok = false;
-		error = errno;
-	}
-	if (ok && replace && rename(aside, to) < 0) {
-		ok = false;
-		error = errno;
-	}
-	if (!ok) {
-		if (replace)
-			unlink(aside);
-		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", to, strerror(error));
-	}
-out:
+	assay_output *o = make_parents(to, err) ? assay_output_open(to, err) : NULL;
+	if (o)
+		fwrite(text.p, 1, text.n, assay_output_file(o));
+	bool ok = o && assay_output_close(o, err);
 	assay_arena_free(&a);
 	return ok;
 }

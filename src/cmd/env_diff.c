@@ -16,6 +16,12 @@ struct diff_args {
 	bool json, unknown;
 };
 
+static bool deviates(const assay_env_set *set, const assay_env_row *row, size_t doc)
+{
+	assay_sid v = assay_env_cell(set, doc, row->path_no);
+	return v != row->a && !(v && row->a && assay_env_agrees(set, row->a, v));
+}
+
 static const char *const kind_words[] = {
 	[ASSAY_ENV_DIFFERENT] = "",
 	[ASSAY_ENV_NEWER] = " (newer)",
@@ -40,7 +46,7 @@ static void many_row(assay_env_set *set, const assay_env_row *row)
 	       row->agree, set->docs.n);
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (v == row->a || (v && row->a && assay_env_agrees(set, row->a, v)))
+		if (!deviates(set, row, i))
 			continue;
 		if (listed == LISTED) {
 			others++;
@@ -104,7 +110,7 @@ static void json_row(assay_jsonw *w, const assay_env_set *set, const assay_env_r
 	assay_jsonw_open(w, "deviating", '[');
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (v == row->a || (v && row->a && assay_env_agrees(set, row->a, v)))
+		if (!deviates(set, row, i))
 			continue;
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_z(w, "snapshot", set->docs.p[i].name);
@@ -139,8 +145,7 @@ static void print_json(const assay_env_set *set, const assay_env_result *r)
 		json_row(&w, set, &r->rows.p[i]);
 	assay_jsonw_close(&w, ']');
 	assay_jsonw_close(&w, '}');
-	printf("%s\n", assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 /* How often each snapshot is the odd one out: the machine to look at first. */
@@ -151,9 +156,7 @@ static void print_suspects(const assay_env_set *set, const assay_env_result *r)
 		size_t n = 0;
 		for (size_t k = 0; k < r->rows.n; k++) {
 			const assay_env_row *row = &r->rows.p[k];
-			assay_sid v = assay_env_cell(set, i, row->path_no);
-			n += row->kind != ASSAY_ENV_UNKNOWN && v != row->a &&
-			     !(v && row->a && assay_env_agrees(set, row->a, v));
+			n += row->kind != ASSAY_ENV_UNKNOWN && deviates(set, row, i);
 		}
 		if (n > most) {
 			most = n;

@@ -2,7 +2,6 @@
 #include "cmd/env.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "cmd/cmd.h"

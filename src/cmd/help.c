@@ -100,6 +100,21 @@ static void man_main(void)
 	       "usage.\n");
 }
 
+/* One case a command with its options, two-word names first: "env "* would match them too. */
+static void put_cases(const char *two_words, const char *one_word, const char *end)
+{
+	for (int words = 2; words > 0; words--)
+		for (size_t i = 0; i < assay_cmd_count; i++) {
+			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
+			if (two != (words == 2))
+				continue;
+			printf(two ? two_words : one_word, assay_cmds[i]->name);
+			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
+				printf(" --%s", assay_cmds[i]->opts[k].name);
+			fputs(end, stdout);
+		}
+}
+
 static void bash_completion(void)
 {
 	printf("_assay() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
@@ -109,18 +124,7 @@ static void bash_completion(void)
 			printf("%s ", assay_cmds[i]->name);
 	printf("--help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tlocal words=\n"
 	       "\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
-	for (int words = 2; words > 0;
-	     words--) /* two-word names first: "env "* would match them too */
-		for (size_t i = 0; i < assay_cmd_count; i++) {
-			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
-			if (two != (words == 2))
-				continue;
-			printf(two ? "\t\"%s\") words=\"--help" : "\t\"%s \"*) words=\"--help",
-			       assay_cmds[i]->name);
-			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
-				printf(" --%s", assay_cmds[i]->opts[k].name);
-			printf("\" ;;\n");
-		}
+	put_cases("\t\"%s\") words=\"--help", "\t\"%s \"*) words=\"--help", "\" ;;\n");
 	printf("\tesac\n\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
 	       "\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n\tesac\n}\n"
 	       "complete -o filenames -F _assay assay\n");
@@ -144,17 +148,7 @@ static void zsh_completion(void)
 		printf("'\n");
 	}
 	printf("\t)\n\t_describe command cmds\n\treturn\nfi\ncase \"$words[2] $words[3]\" in\n");
-	for (int words = 2; words > 0; words--)
-		for (size_t i = 0; i < assay_cmd_count; i++) {
-			bool two = strchr(assay_cmds[i]->name, ' ') != NULL;
-			if (two != (words == 2))
-				continue;
-			printf(two ? "\"%s\") compadd -- --help" : "\"%s \"*) compadd -- --help",
-			       assay_cmds[i]->name);
-			for (size_t k = 0; k < assay_cmds[i]->n_opts; k++)
-				printf(" --%s", assay_cmds[i]->opts[k].name);
-			printf(" ;;\n");
-		}
+	put_cases("\"%s\") compadd -- --help", "\"%s \"*) compadd -- --help", " ;;\n");
 	printf("esac\n_files\n");
 }
 

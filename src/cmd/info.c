@@ -4,6 +4,7 @@
 #include "base/fmt.h"
 #include "base/jsonw.h"
 #include "cmd/cmd.h"
+#include "render/report.h"
 
 struct info_args {
 	bool json, schema;
@@ -248,18 +249,14 @@ static void print_json(const assay_run *run)
 		assay_jsonw_str(&w, NULL, assay_text(run, m->value[i]));
 	}
 	assay_jsonw_close(&w, '}');
-	assay_jsonw_open(&w, "issues", '{');
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
-		if (run->part.issues[i])
-			assay_jsonw_u64(&w, assay_issue_infos[i].id, run->part.issues[i]);
+	assay_issues_json(&w, "issues", run);
 	assay_jsonw_close(&w, '}');
 	assay_jsonw_open(&w, "warnings", '[');
 	for (size_t i = 0; i < run->part.t.warning.n; i++)
 		assay_jsonw_str(&w, NULL, assay_text(run, run->part.t.warning.text[i]));
 	assay_jsonw_close(&w, ']');
 	assay_jsonw_close(&w, '}');
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 static int info_run(const void *args, char **operands, int n)

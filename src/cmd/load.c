@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
+#include "render/report.h"
 
 void assay_cmd_error(const assay_err *err)
 {
@@ -55,7 +56,8 @@ static void name_broken(const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-void assay_cmd_losses(const assay_run *run)
+/* For commands whose output does not say it. */
+static void tell_losses(const assay_run *run)
 {
 	char n[ASSAY_FMT];
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
@@ -118,4 +120,34 @@ assay_run *assay_cmd_read(char **operands, int n)
 		return run;
 	assay_run_free(run);
 	return NULL;
+}
+
+assay_run *assay_cmd_analyse(char **operands, int n)
+{
+	assay_run *run = assay_cmd_read(operands, n);
+	assay_err err = {0};
+	if (run)
+		tell_losses(run);
+	if (!run || assay_run_analyze(run, NULL, &err))
+		return run;
+	assay_cmd_error(&err);
+	assay_run_free(run);
+	return NULL;
+}
+
+void assay_cmd_show_like(const assay_run *run, const char *tool, bool json)
+{
+	if (!json) {
+		assay_like_text(stdout, run, tool);
+		return;
+	}
+	assay_jsonw w = {0};
+	assay_like_json(&w, run, tool);
+	assay_cmd_put_json(&w);
+}
+
+void assay_cmd_put_json(assay_jsonw *w)
+{
+	puts(assay_jsonw_text(w).p);
+	assay_jsonw_free(w);
 }

@@ -5,7 +5,6 @@
 #include "analyze/path.h"
 #include "cmd/cmd.h"
 #include "render/path.h"
-#include "render/report.h"
 #include "resolve/resolve.h"
 
 struct path_args {
@@ -35,8 +34,7 @@ static void show(const assay_run *run, const struct path_args *a, const assay_pa
 	}
 	assay_jsonw w = {0};
 	assay_path_json(&w, run, path, (uint32_t)a->top);
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 static bool path_native(assay_run *run, const struct path_args *a, int64_t step, assay_err *err)
@@ -59,14 +57,7 @@ static bool path_hta(assay_run *run, const struct path_args *a, assay_err *err)
 	const char *range = a->range ? a->range : "ProfilerStep";
 	if (!assay_like_hta_path(run, range, a->instance, err))
 		return false;
-	if (!a->json) {
-		assay_like_text(stdout, run, "hta");
-		return true;
-	}
-	assay_jsonw w = {0};
-	assay_like_json(&w, run, "hta");
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_show_like(run, "hta", a->json);
 	return true;
 }
 
@@ -84,13 +75,11 @@ static int path_run(const void *args, char **operands, int n)
 				    : "assay path: --range and --instance need --like hta\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_run *run = assay_cmd_read(operands, n);
+	assay_run *run = assay_cmd_analyse(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
-	assay_cmd_losses(run);
-	bool ok = assay_run_analyze(run, NULL, &err) &&
-		  (hta ? path_hta(run, a, &err) : path_native(run, a, step, &err));
+	bool ok = hta ? path_hta(run, a, &err) : path_native(run, a, step, &err);
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);

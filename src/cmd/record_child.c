@@ -25,7 +25,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 }
 
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-enum { PASSED = sizeof passed / sizeof *passed };
+enum { PASSED = ASSAY_COUNT_OF(passed) };
 
 static void catch_signals(struct sigaction *old)
 {

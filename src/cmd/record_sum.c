@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/jsonw.h"
-#include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "render/report.h"
 
 typedef struct tally {
 	uint64_t kernels, copies, sets, calls, ranges, waits, resolved, allocs, processes, devices;
@@ -30,8 +30,7 @@ static tally count_rows(const assay_run *run)
 	const assay_tables *t = &run->part.t;
 	count_gpu(t, &n);
 	for (size_t i = 0; i < t->host.n; i++) {
-		n.calls += t->host.kind[i] == ASSAY_HOST_RUNTIME ||
-			   t->host.kind[i] == ASSAY_HOST_DRIVER;
+		n.calls += assay_is_call(t->host.kind[i]);
 		n.ranges += t->host.kind[i] == ASSAY_HOST_MARKER;
 	}
 	for (size_t i = 0; i < t->wait.n; i++)
@@ -79,11 +78,7 @@ static void json_counts(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_u64(w, "waits_resolved", n.resolved);
 	assay_jsonw_u64(w, "allocations", n.allocs);
 	assay_jsonw_close(w, '}');
-	assay_jsonw_open(w, "losses", '{');
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
-		if (run->part.issues[i])
-			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
-	assay_jsonw_close(w, '}');
+	assay_issues_json(w, "losses", run);
 }
 
 static void json_options(assay_jsonw *w, const record_args *a)

@@ -59,8 +59,7 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 		assay_goblin g = assay_goblin_compute(&in);
 		assay_jsonw w = {0};
 		assay_goblin_json(&w, &g);
-		puts(assay_jsonw_text(&w).p);
-		assay_jsonw_free(&w);
+		assay_cmd_put_json(&w);
 	} else {
 		assay_cmd_error(&err);
 	}
@@ -100,25 +99,13 @@ static int report_native(const struct report_args *a, const char *precision, cha
 /* Figures of another tool that are computed from an analysed run. */
 static int print_like(const struct report_args *a, char **operands, int n, assay_like_fn *fill)
 {
-	assay_run *run = assay_cmd_read(operands, n);
-	assay_err err = {0};
-	int status = ASSAY_EXIT_FAIL;
-	assay_jsonw w = {0};
-	if (run && !assay_run_analyze(run, NULL, &err)) {
-		assay_cmd_error(&err);
-	} else if (run) {
-		fill(run);
-		if (a->json) {
-			assay_like_json(&w, run, a->like);
-			puts(assay_jsonw_text(&w).p);
-		} else {
-			assay_like_text(stdout, run, a->like);
-		}
-		status = ASSAY_EXIT_OK;
-	}
-	assay_jsonw_free(&w);
+	assay_run *run = assay_cmd_analyse(operands, n);
+	if (!run)
+		return ASSAY_EXIT_FAIL;
+	fill(run);
+	assay_cmd_show_like(run, a->like, a->json);
 	assay_run_free(run);
-	return status;
+	return ASSAY_EXIT_OK;
 }
 
 static int like_hta(const struct report_args *a, const char *precision, char **operands, int n)

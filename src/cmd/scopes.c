@@ -98,8 +98,7 @@ static void show(const assay_run *run, const struct scopes_args *a, int64_t step
 	} else if (a->json) {
 		assay_jsonw w = {0};
 		assay_scopes_json(&w, run, &view);
-		puts(assay_jsonw_text(&w).p);
-		assay_jsonw_free(&w);
+		assay_cmd_put_json(&w);
 	} else {
 		assay_scopes_text(stdout, run, &view);
 	}
@@ -116,8 +115,7 @@ static void show_timeline(assay_run *run, const struct scopes_args *a)
 	}
 	assay_jsonw w = {0};
 	assay_timeline_json(&w, run);
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
 /* One output at a time, and only options that it uses. */

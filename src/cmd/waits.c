@@ -62,11 +62,11 @@ static chosen choose(assay_run *run, const struct waits_args *a, int64_t stream,
 	chosen c = {assay_alloc(&run->arena, (w->n + 1) * sizeof *c.row), 0};
 	int64_t *lost = assay_alloc(&run->arena, (w->n + 1) * sizeof *lost);
 	for (uint32_t i = 0; i < w->n; i++) {
-		lost[i] = -time_lost(w, i);
+		lost[i] = time_lost(w, i);
 		if (wanted(run, a, stream, thread, i))
 			c.row[c.n++] = i;
 	}
-	assay_sort_rows(c.row, c.n, lost);
+	assay_sort_rows_falling(c.row, c.n, lost);
 	return c;
 }
 
@@ -211,6 +211,14 @@ static uint32_t source_of(const assay_run *run, uint32_t i)
 	return track != ASSAY_NO_ROW ? run->part.t.track.source[track] : ASSAY_NO_ROW;
 }
 
+/* What stands in front of the next item of a list. */
+static const char *take(const char **sep)
+{
+	const char *now = *sep;
+	*sep = ", ";
+	return now;
+}
+
 static void print_notes(assay_run *run, uint32_t i)
 {
 	const assay_wait_table *w = &run->part.t.wait;
@@ -218,26 +226,16 @@ static void print_notes(assay_run *run, uint32_t i)
 	bool known = source < run->part.t.source.n;
 	int64_t step = step_at(run, source, w->ts[i]);
 	const char *sep = " (";
-	if (known && run->part.t.source.rank[source] >= 0) {
-		printf("%srank %d", sep, run->part.t.source.rank[source]);
-		sep = ", ";
-	}
-	if (step >= 0) {
-		printf("%sstep %" PRId64, sep, step);
-		sep = ", ";
-	}
-	if (w->satisfied[i] == 1) {
-		printf("%salready done", sep);
-		sep = ", ";
-	}
-	if (w->class[i] == ASSAY_WAIT_IS_AMBIGUOUS) {
-		printf("%sambiguous", sep);
-		sep = ", ";
-	}
-	if (w->flags[i] & ASSAY_WAIT_SAME_STREAM) {
-		printf("%ssame stream", sep);
-		sep = ", ";
-	}
+	if (known && run->part.t.source.rank[source] >= 0)
+		printf("%srank %d", take(&sep), run->part.t.source.rank[source]);
+	if (step >= 0)
+		printf("%sstep %" PRId64, take(&sep), step);
+	if (w->satisfied[i] == 1)
+		printf("%salready done", take(&sep));
+	if (w->class[i] == ASSAY_WAIT_IS_AMBIGUOUS)
+		printf("%sambiguous", take(&sep));
+	if (w->flags[i] & ASSAY_WAIT_SAME_STREAM)
+		printf("%ssame stream", take(&sep));
 	if (*sep == ',')
 		printf(")");
 }
@@ -250,13 +248,10 @@ static void print_summary(const summary *s)
 		printf(" of %s", assay_fmt_count(a, s->all));
 	printf(" wait%s, %s resolved (", s->all == 1 ? "" : "s", assay_fmt_count(b, s->resolved));
 	const char *sep = "";
-	for (int c = 0; c < ASSAY_WAIT_CLASS_COUNT; c++) {
-		if (!s->by_class[c])
-			continue;
-		printf("%s%s %s", sep, assay_fmt_count(a, s->by_class[c]),
-		       assay_wait_class_name[c]);
-		sep = ", ";
-	}
+	for (int c = 0; c < ASSAY_WAIT_CLASS_COUNT; c++)
+		if (s->by_class[c])
+			printf("%s%s %s", take(&sep), assay_fmt_count(a, s->by_class[c]),
+			       assay_wait_class_name[c]);
 	printf("%s)", *sep ? "" : "none");
 	printf(", %s host time blocked", assay_fmt_time(a, s->blocked));
 	printf(", %s stream time delayed\n", assay_fmt_time(a, s->delayed));
@@ -304,18 +299,13 @@ static void put_handle(assay_jsonw *j, const char *key, uint64_t handle)
 
 static void put_track(assay_jsonw *j, const assay_run *run, const char *key, uint32_t track)
 {
-	if (track == ASSAY_NO_ROW)
-		assay_jsonw_null(j, key);
-	else
-		assay_jsonw_i64(j, key, run->part.t.track.tid[track]);
+	bool known = track != ASSAY_NO_ROW;
+	assay_jsonw_i64_if(j, key, known, known ? run->part.t.track.tid[track] : 0);
 }
 
 static void put_ns(assay_jsonw *j, const char *key, int64_t v, int64_t absent)
 {
-	if (v == absent)
-		assay_jsonw_null(j, key);
-	else
-		assay_jsonw_i64(j, key, v);
+	assay_jsonw_i64_if(j, key, v != absent, v);
 }
 
 static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i)
@@ -374,8 +364,7 @@ static void print_json(assay_run *run, const chosen *c, const summary *s, size_t
 	assay_jsonw_u64(&j, "edges", run->part.t.edge.n);
 	assay_jsonw_close(&j, '}');
 	assay_jsonw_close(&j, '}');
-	puts(assay_jsonw_text(&j).p);
-	assay_jsonw_free(&j);
+	assay_cmd_put_json(&j);
 }
 
 /* ------------------------------------------------------------------ command */
@@ -394,27 +383,19 @@ static int waits_run(const void *args, char **operands, int n)
 	int64_t stream = -1, thread = -1;
 	if (!number_of("stream", a->stream, &stream) || !number_of("thread", a->thread, &thread))
 		return ASSAY_EXIT_USAGE;
-	assay_run *run = assay_cmd_read(operands, n);
+	assay_run *run = assay_cmd_analyse(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
-	assay_err err = {0};
-	int status = ASSAY_EXIT_OK;
-	assay_cmd_losses(run);
-	if (!assay_run_analyze(run, NULL, &err)) {
-		assay_cmd_error(&err);
-		status = ASSAY_EXIT_FAIL;
-	} else {
-		if (a->handles) {
-			run->part.t.wait.n = run->part.t.edge.n = 0;
-			assay_waits_with(run, &(assay_waits_opts){.handles_only = true});
-		}
-		chosen c = choose(run, a, stream, thread);
-		summary s = sum_up(run, &c);
-		size_t top = a->top ? (size_t)a->top : a->json ? SIZE_MAX : TOP;
-		(a->json ? print_json : print_text)(run, &c, &s, top);
+	if (a->handles) {
+		run->part.t.wait.n = run->part.t.edge.n = 0;
+		assay_waits_with(run, &(assay_waits_opts){.handles_only = true});
 	}
+	chosen c = choose(run, a, stream, thread);
+	summary s = sum_up(run, &c);
+	size_t top = a->top ? (size_t)a->top : a->json ? SIZE_MAX : TOP;
+	(a->json ? print_json : print_text)(run, &c, &s, top);
 	assay_run_free(run);
-	return status;
+	return ASSAY_EXIT_OK;
 }
 
 static const assay_opt waits_opts[] = {

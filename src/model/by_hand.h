@@ -1,4 +1,4 @@
-/* Rows for tests that build a run by hand: one process, one thread. */
+/* Rows for tests that build a run by hand: one process, one thread, one stream. */
 #ifndef ASSAY_MODEL_BY_HAND_H
 #define ASSAY_MODEL_BY_HAND_H
 
@@ -15,6 +15,34 @@ static inline uint32_t assay_hand_host(assay_run *run, assay_host_kind kind, con
 	t->host.dur[h] = dur;
 	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
 	return h;
+}
+
+/* A kernel, launched by this row of host or ASSAY_NO_ROW. */
+static inline uint32_t assay_hand_gpu(assay_run *run, const char *name, int64_t ts, int64_t dur,
+				      uint32_t launch)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t g = assay_add(t, ASSAY_T_gpu), l = assay_add(t, ASSAY_T_launch);
+	t->gpu.name[g] = assay_sid_of(run, name);
+	t->gpu.ts[g] = ts;
+	t->gpu.dur[g] = dur;
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+	t->launch.host[l] = launch;
+	return g;
+}
+
+/* Kernels are told apart by the first letter of their names: m communicates, p copies. */
+static inline assay_class assay_hand_class(assay_str name)
+{
+	return name.p[0] == 'm'   ? ASSAY_CLASS_COMM
+	       : name.p[0] == 'p' ? ASSAY_CLASS_COPY
+				  : ASSAY_CLASS_COMPUTE;
+}
+
+static inline assay_family assay_hand_family(assay_str name)
+{
+	(void)name;
+	return ASSAY_FAMILY_OTHER;
 }
 
 #endif

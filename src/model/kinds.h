@@ -2,6 +2,9 @@
 #ifndef ASSAY_MODEL_KINDS_H
 #define ASSAY_MODEL_KINDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* X(id, name, detail table) */
 #define ASSAY_HOST_KINDS(X)                                                                        \
 	X(OP, "cpu_op", op)                                                                        \
@@ -283,12 +286,18 @@ extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
-extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
+extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
 extern const char *const assay_why_name[ASSAY_WHY_COUNT];
 extern const char *const assay_why_text[ASSAY_WHY_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
+
+/* Of a row of host: a call of the vendor's API. */
+static inline bool assay_is_call(uint8_t host_kind)
+{
+	return host_kind == ASSAY_HOST_RUNTIME || host_kind == ASSAY_HOST_DRIVER;
+}
 
 #endif

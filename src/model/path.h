@@ -34,6 +34,7 @@ typedef struct assay_path_sum {
 	uint64_t count; /* stretches */
 	int64_t time;   /* ns on the path */
 } assay_path_sum;
+typedef assay_vec(assay_path_sum) assay_path_sums; /* most time first */
 
 /* A replay of the step. */
 typedef struct assay_path_replay {
@@ -59,9 +60,9 @@ typedef struct assay_path {
 	uint32_t sources; /* processes in the run; only one is followed */
 	assay_vec(assay_path_seg) seg;
 	int64_t class[ASSAY_PATH_CLASSES]; /* sum to to - from */
-	assay_vec(assay_path_sum) kernels; /* most time first */
+	assay_path_sums kernels;
 	int64_t family[ASSAY_FAMILY_COUNT];
-	assay_vec(assay_path_sum) scopes; /* with what is inside them; most time first */
+	assay_path_sums scopes; /* with what is inside them */
 	/* the graph */
 	uint64_t points, work; /* instants on threads, GPU events */
 	uint64_t deps;         /* dependencies between them */

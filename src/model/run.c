@@ -255,14 +255,30 @@ assay_str assay_meta_get(const assay_run *run, const char *key)
 	return (assay_str){"", 0};
 }
 
-uint32_t assay_metric_find(const assay_run *run, const char *name)
+static uint32_t find_name(const assay_run *run, const assay_sid *names, size_t n, const char *name)
 {
-	const assay_metric_table *m = &run->part.t.metric;
 	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < m->n; i++)
-		if (m->name[i] == id)
+	for (uint32_t i = 0; id && i < n; i++)
+		if (names[i] == id)
 			return i;
 	return ASSAY_NO_ROW;
+}
+
+uint32_t assay_metric_find(const assay_run *run, const char *name)
+{
+	return find_name(run, run->part.t.metric.name, run->part.t.metric.n, name);
+}
+
+uint32_t assay_metric_known(const assay_run *run, const char *name)
+{
+	uint32_t r = assay_metric_find(run, name);
+	bool known = r != ASSAY_NO_ROW && run->part.t.metric.state[r] != ASSAY_STATE_UNKNOWN;
+	return known ? r : ASSAY_NO_ROW;
+}
+
+uint32_t assay_budget_find(const assay_run *run, const char *name)
+{
+	return find_name(run, run->part.t.budget.name, run->part.t.budget.n, name);
 }
 
 void assay_warn(assay_run *run, const char *id, const char *fmt, ...)

@@ -110,6 +110,27 @@ static inline uint32_t assay_group_of(const assay_tables *t, uint32_t source)
 		       : source;
 }
 
+static inline uint32_t assay_track_group(const assay_tables *t, uint32_t track)
+{
+	return assay_group_of(t, t->track.source[track]);
+}
+
+static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
+{
+	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
+}
+
+static inline int64_t assay_host_end(const assay_host_table *h, uint32_t row)
+{
+	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
+}
+
+/* Correlation id of a row of host; 0 when it is no call, or has none. */
+static inline uint64_t assay_call_corr(const assay_tables *t, uint32_t host)
+{
+	return assay_is_call(t->host.kind[host]) ? t->api.corr[t->host.detail[host]] : 0;
+}
+
 /* Key of a call in a map: correlation ids are unique inside one process's recording only. */
 static inline uint64_t assay_corr_key(uint32_t source, uint64_t corr)
 {
@@ -121,8 +142,10 @@ void assay_meta_add(assay_part *p, const char *key, assay_str value);
 /* The value of the first header fact of that name, or an empty slice. */
 assay_str assay_meta_get(const assay_run *run, const char *key);
 
-/* Row of the metric, or ASSAY_NO_ROW. */
+/* Row of the metric or bucket of that name, or ASSAY_NO_ROW. */
 uint32_t assay_metric_find(const assay_run *run, const char *name);
+uint32_t assay_metric_known(const assay_run *run, const char *name); /* nor when it is unknown */
+uint32_t assay_budget_find(const assay_run *run, const char *name);
 
 void assay_warn(assay_run *run, const char *id, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 

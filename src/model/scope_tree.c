@@ -56,7 +56,7 @@ void assay_scope_tree_free(assay_scope_tree *t)
 static bool is_counted(assay_str name)
 {
 	static const char *const words[] = {"step", "iteration", "iter", "batch", "epoch"};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++) {
 		size_t n = strlen(words[i]);
 		if (name.n < n)
 			continue;
@@ -171,7 +171,7 @@ TEST(names_lose_the_number_of_an_instance)
 		     {"#7", "#7"},
 		     {"7", "7"},
 		     {"", ""}};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
 		CHECK_EQ(assay_scope_stem(assay_str_of(cases[i].name)), strlen(cases[i].stem));
 	return 0;
 }

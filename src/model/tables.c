@@ -36,7 +36,7 @@ const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT] = {
 
 #define NAMES(array, list, count)                                                                  \
 	const char *const array[] = {list(X)};                                                     \
-	_Static_assert(sizeof array / sizeof *array == count, "one name per " #array)
+	_Static_assert(ASSAY_COUNT_OF(array) == count, "one name per " #array)
 #define X(id, name) name,
 NAMES(assay_gpu_kind_name, ASSAY_GPU_KINDS, ASSAY_GPU_KIND_COUNT);
 NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);
@@ -47,8 +47,8 @@ NAMES(assay_wait_kind_name, ASSAY_WAIT_KINDS, ASSAY_WAIT_KIND_COUNT);
 NAMES(assay_wait_class_name, ASSAY_WAIT_CLASSES, ASSAY_WAIT_CLASS_COUNT);
 NAMES(assay_edge_kind_name, ASSAY_EDGE_KINDS, ASSAY_EDGE_KIND_COUNT);
 NAMES(assay_scope_kind_name, ASSAY_SCOPE_KINDS, ASSAY_SCOPE_KIND_COUNT);
-NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
 NAMES(assay_scope_how_name, ASSAY_SCOPE_HOWS, ASSAY_SCOPE_HOW_COUNT);
+NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
 NAMES(assay_step_origin_name, ASSAY_STEP_ORIGINS, ASSAY_STEP_ORIGIN_COUNT);
 NAMES(assay_queued_name, ASSAY_QUEUED_KINDS, ASSAY_QUEUED_COUNT);
 #undef X

@@ -24,7 +24,7 @@ static bool name_is_derived(assay_str name)
 	ptrdiff_t from = assay_str_find(name, " - from #");
 	if (from >= 0)
 		name.n = (size_t)from;
-	for (size_t i = 0; i < sizeof derived_names / sizeof *derived_names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(derived_names); i++)
 		if (assay_str_is(name, derived_names[i]))
 			return true;
 	return false;
@@ -33,7 +33,7 @@ static bool name_is_derived(assay_str name)
 bool xplane_line_is_derived(int64_t id, assay_str name)
 {
 	int32_t low = (int32_t)(uint32_t)(uint64_t)id;
-	for (size_t i = 0; i < sizeof derived_ids / sizeof *derived_ids; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(derived_ids); i++)
 		if (low >= derived_ids[i].first && low <= derived_ids[i].last)
 			return true;
 	return name_is_derived(name);

@@ -56,12 +56,15 @@ const assay_names *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *c
 {
 	for (size_t i = 0; i < c->dirs.n; i++)
 		if (!strcmp(c->dirs.p[i]->path, path)) {
-			*cause = c->dirs.p[i]->cause;
+			if (cause)
+				*cause = c->dirs.p[i]->cause;
 			return &c->dirs.p[i]->names;
 		}
 	assay_dir_seen *d = assay_alloc(c->a, sizeof *d);
 	d->path = assay_dup(c->a, assay_str_of(path));
-	*cause = d->cause = assay_root_list(&c->root, c->a, path, &d->names);
+	d->cause = assay_root_list(&c->root, c->a, path, &d->names);
+	if (cause)
+		*cause = d->cause;
 	*assay_push(&c->dirs) = d;
 	return &d->names;
 }
@@ -104,7 +107,7 @@ static bool is_ld_script(const assay_mapped *m)
 {
 	static const char *const starts[] = {"/* GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"};
 	assay_str s = assay_str_trim((assay_str){(const char *)m->p, m->n < 64 ? m->n : 64});
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(starts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (assay_str_starts(s, starts[i]))
 			return true;
 	return false;
@@ -195,8 +198,7 @@ static const char *next_best(const assay_names *names, const char *stem, const c
 
 assay_file *assay_ctx_pick(assay_ctx *c, const char *dir, const char *stem)
 {
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	const assay_names *names = assay_ctx_list(c, dir, NULL);
 	if (!names->n)
 		return NULL;
 	assay_file *f = assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, stem), false);
@@ -242,7 +244,7 @@ TEST(library_names_carry_version_and_release)
 		     {"/x/libfoo.so.5.1.bak", NULL, NULL},
 		     {"/x/libfoo.so", NULL, NULL}};
 	assay_arena a = {0};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(cases); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		const char *v, *r;
 		assay_lib_version(&a, cases[i].path, &v, &r);
 		CHECK(cases[i].version ? v && !strcmp(v, cases[i].version) : !v);
@@ -257,7 +259,7 @@ TEST(numeric_suffixes_beat_others_and_compare_as_numbers)
 	assay_name list[] = {{"libx.so.5.10", DT_REG},    {"libx.so.5.9", DT_REG},
 			     {"libx.so.5.9.bak", DT_REG}, {"libx.so", DT_REG},
 			     {"libxy.so.9", DT_REG},      {"libx.so.z", DT_REG}};
-	assay_names names = {list, ASSAY_PROBE_COUNT(list)};
+	assay_names names = {list, ASSAY_COUNT_OF(list)};
 	const char *s = next_best(&names, "libx.so", NULL);
 	CHECK(!strcmp(s, "5.10"));
 	s = next_best(&names, "libx.so", s);

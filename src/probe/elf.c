@@ -135,7 +135,7 @@ static void take_tag(assay_elf *e, struct dyn_tables *t, const Elf64_Dyn *d)
 		    {DT_SYMTAB, &t->symtab, 0}, {DT_GNU_HASH, &t->gnu_hash, 0},
 		    {DT_HASH, &t->hash, 0},     {DT_SONAME, &t->soname, 1},
 		    {DT_RPATH, &t->rpath, 1},   {DT_RUNPATH, &t->runpath, 1}};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
 		if (rows[i].tag == d->d_tag)
 			*rows[i].to = d->d_un.d_val + rows[i].add;
 	if (d->d_tag != DT_NEEDED)

@@ -232,8 +232,4 @@ size_t assay_env_partial(const assay_env *env);
 
 void assay_env_write(const assay_env *env, assay_jsonw *w);
 
-/* The canonical variable names, in schema order. */
-extern const char *const assay_env_names[];
-extern const size_t assay_env_name_count;
-
 #endif

@@ -1,7 +1,7 @@
 /* The snapshot as JSON: schema 1.1 in its order, then our block. */
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/test.h"
 #include "probe/probe.h"
 
@@ -15,10 +15,7 @@ static void tri(assay_jsonw *w, const char *key, assay_tri v)
 
 static void num(assay_jsonw *w, const char *key, assay_num v)
 {
-	if (v.known)
-		assay_jsonw_i64(w, key, v.v);
-	else
-		assay_jsonw_null(w, key);
+	assay_jsonw_i64_if(w, key, v.known, v.v);
 }
 
 static void hash(assay_jsonw *w, const char *key, const assay_file *f)
@@ -40,6 +37,14 @@ static void pairs(assay_jsonw *w, const char *key, const assay_pairs *p)
 		assay_jsonw_z(w, NULL, p->p[i].value);
 	}
 	assay_jsonw_close(w, '}');
+}
+
+static void list(assay_jsonw *w, const char *key, const char *const *p, size_t n)
+{
+	assay_jsonw_open(w, key, '[');
+	for (size_t i = 0; i < n; i++)
+		assay_jsonw_z(w, NULL, p[i]);
+	assay_jsonw_close(w, ']');
 }
 
 static void math(assay_jsonw *w, const char *key, const assay_env_math *m, bool prs)
@@ -123,11 +128,6 @@ static void library_blocks(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_close(w, '}');
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sorted architectures; equal neighbours are one row of the counts. */
 static void gpu_arch(const assay_env *e, assay_jsonw *w)
 {
@@ -135,8 +135,7 @@ static void gpu_arch(const assay_env *e, assay_jsonw *w)
 	size_t n = e->gpu_arch.arch.n;
 	for (size_t i = 0; i < n; i++)
 		*assay_push(&sorted) = e->gpu_arch.arch.p[i];
-	if (n)
-		qsort(sorted.p, n, sizeof *sorted.p, by_text);
+	assay_sort_texts(sorted.p, n);
 	assay_jsonw_open(w, "gpu_arch", '{');
 	if (!e->gpu_arch.known) {
 		assay_jsonw_null(w, "agent_count");
@@ -201,7 +200,7 @@ static void torch_blocks(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_z(w, "install_kind", t->kind ? t->kind : "unknown");
 	assay_jsonw_z(w, "source_path", t->source_path);
 	assay_jsonw_open(w, "submodule_commits", '{');
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(names); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		assay_jsonw_z(w, names[i], t->sub[i]);
 	assay_jsonw_z(w, "_source", t->sub_from_git ? "git" : NULL);
 	assay_jsonw_close(w, '}');
@@ -326,10 +325,10 @@ static void one_gpu(assay_jsonw *w, const assay_gpu *g)
 		    {"power_limit_mw", g->power_limit_mw},
 		    {"pcie_link_width", g->link_width}};
 	assay_jsonw_open(w, NULL, '{');
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(texts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(texts); i++)
 		if (texts[i].v)
 			assay_jsonw_z(w, texts[i].key, texts[i].v);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(nums); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(nums); i++)
 		if (nums[i].v.known)
 			num(w, nums[i].key, nums[i].v);
 	if (g->openable != ASSAY_TRI_UNKNOWN)
@@ -396,10 +395,7 @@ static void catalogues(const assay_env *e, assay_jsonw *w)
 		assay_jsonw_u64(w, "bytes", k->bytes);
 		assay_jsonw_z(w, "filenames_hash", k->names_hash);
 		assay_jsonw_z(w, "content_hash", k->content[0] ? text : NULL);
-		assay_jsonw_open(w, "archs", '[');
-		for (size_t n = 0; n < k->n_arch; n++)
-			assay_jsonw_z(w, NULL, k->arch[n]);
-		assay_jsonw_close(w, ']');
+		list(w, "archs", k->arch, k->n_arch);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, '}');
@@ -430,10 +426,7 @@ static void torch_more(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_z(w, "path", t->dir);
 	assay_jsonw_z(w, "metadata_version", t->info_version);
 	assay_jsonw_z(w, "source_head", t->source_head);
-	assay_jsonw_open(w, "shadowed", '[');
-	for (size_t i = 0; i < t->shadowed.n; i++)
-		assay_jsonw_z(w, NULL, t->shadowed.p[i]);
-	assay_jsonw_close(w, ']');
+	list(w, "shadowed", t->shadowed.p, t->shadowed.n);
 	assay_jsonw_open(w, "flags", '{');
 	pairs(w, "build_settings", &t->settings);
 	defines(w, t->flags);
@@ -468,7 +461,7 @@ static bool gpu_package(const char *name)
 		"apex",   "deepspeed",  "cupy",       "onnxruntime",
 		"amdsmi", "hip-python", "tensorflow", "bitsandbytes",
 		"mpi4py", "flashinfer"};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(starts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])))
 			return true;
 	return false;
@@ -512,10 +505,7 @@ static void process(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_open(w, "process", '{');
 	assay_jsonw_i64(w, "pid", e->process.pid);
 	assay_jsonw_z(w, "exe", e->process.exe);
-	assay_jsonw_open(w, "mapped", '[');
-	for (size_t i = 0; i < e->process.maps.n; i++)
-		assay_jsonw_z(w, NULL, e->process.maps.p[i]);
-	assay_jsonw_close(w, ']');
+	list(w, "mapped", e->process.maps.p, e->process.maps.n);
 	assay_jsonw_close(w, '}');
 }
 
@@ -631,7 +621,7 @@ TEST(disaster_snapshot_emits_complete_schema)
 	assay_jsonw w = {0};
 	assay_env_write(&e, &w);
 	assay_str text = assay_jsonw_text(&w);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(keys); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++) {
 		char want[64];
 		snprintf(want, sizeof want, "\n  \"%s\": ", keys[i]);
 		ptrdiff_t at = assay_str_find(text, want);

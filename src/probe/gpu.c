@@ -3,16 +3,16 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/sort.h"
 #include "base/test.h"
-#include "base/version.h"
 #include "probe/probe.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
 
-const char *assay_gfx_name(assay_arena *a, uint64_t v)
+/* Code of a KFD gfx_target_version as an architecture name; NULL for a CPU node. */
+static const char *gfx_name(assay_arena *a, uint64_t v)
 {
 	unsigned major = (unsigned)(v / 10000 % 100), minor = (unsigned)(v / 100 % 100),
 		 step = (unsigned)(v % 100);
@@ -62,7 +62,7 @@ static void card_facts(assay_ctx *c, assay_gpu *g)
 		    {"power_dpm_force_performance_level", &g->performance_level}};
 	if (!assay_root_is_dir(&c->root, dir))
 		return;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(rows); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {
 		char *v = assay_ctx_text(c, assay_printf(c->a, "%s/%s", dir, rows[i].file));
 		if (v)
 			*rows[i].to = v;
@@ -84,7 +84,7 @@ static const char *arch_of_device(uint64_t id)
 		{0x738c, "gfx908"}, {0x738e, "gfx908"},  {0x7408, "gfx90a"},  {0x740c, "gfx90a"},
 		{0x740f, "gfx90a"}, {0x74a0, "gfx942"},  {0x74a1, "gfx942"},  {0x74a2, "gfx942"},
 		{0x74a5, "gfx942"}, {0x744c, "gfx1100"}, {0x73bf, "gfx1030"}, {0x6860, "gfx900"}};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(known); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
 		if (known[i].id == id)
 			return known[i].arch;
 	return NULL;
@@ -95,7 +95,7 @@ static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 	uint64_t code = 0, id = 0, loc = 0, domain = 0, simds = 0, per = 0;
 	bool has_code = property(text, "gfx_target_version", &code);
 	bool has_id = property(text, "device_id", &id);
-	const char *arch = has_code       ? assay_gfx_name(c->a, code)
+	const char *arch = has_code       ? gfx_name(c->a, code)
 			   : has_id && id ? arch_of_device(id)
 					  : NULL;
 	if ((has_code && !code) || (!has_code && !id))
@@ -128,12 +128,6 @@ static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 	*assay_push(&c->env->gpu_arch.arch) = arch;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static void walk_nodes(assay_ctx *c, const assay_names *names)
 {
 	assay_vec(int64_t) nodes = {0};
@@ -141,9 +135,7 @@ static void walk_nodes(assay_ctx *c, const assay_names *names)
 	for (size_t i = 0; i < names->n; i++)
 		if (assay_str_i64(assay_str_of(names->p[i].name), &v))
 			*assay_push(&nodes) = v;
-	if (nodes.n)
-		qsort(nodes.p, nodes.n, sizeof *nodes.p,
-		      by_number); /* as text, 10 would come before 2 */
+	assay_sort_i64(nodes.p, nodes.n); /* as text, 10 would come before 2 */
 	for (size_t i = 0; i < nodes.n; i++) {
 		assay_str text;
 		const char *path = assay_printf(c->a, NODES "/%" PRId64 "/properties", nodes.p[i]);
@@ -208,7 +200,7 @@ static void effective(assay_ctx *c)
 					  "HSA_OVERRIDE_GFX_VERSION makes %s run as %s", arch,
 					  e->override_gfx);
 	}
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(limits); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(limits); i++) {
 		const char *v = assay_ctx_var(c, limits[i]);
 		if (v)
 			n = visible_of(v, n);
@@ -257,9 +249,9 @@ TEST(gfx_names_are_decimal_hex_hex)
 		     {100300, "gfx1030"}, {110000, "gfx1100"}, {120001, "gfx1201"},
 		     {90012, "gfx90c"}};
 	assay_arena a = {0};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(cases); i++)
-		CHECK(!strcmp(assay_gfx_name(&a, cases[i].v), cases[i].name));
-	CHECK(!assay_gfx_name(&a, 0));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK(!strcmp(gfx_name(&a, cases[i].v), cases[i].name));
+	CHECK(!gfx_name(&a, 0));
 	assay_arena_free(&a);
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "probe/probe.h"
 
@@ -22,7 +21,7 @@ static char *find_tool(assay_ctx *c)
 {
 	static const char *const names[] = {"rdhc.py", "rdhc"};
 	const char *path = getenv("PATH");
-	for (size_t i = 0; path && i < ASSAY_PROBE_COUNT(names); i++) {
+	for (size_t i = 0; path && i < ASSAY_COUNT_OF(names); i++) {
 		assay_str rest = assay_str_of(path);
 		while (rest.n) {
 			assay_str dir = assay_str_cut(&rest, ':');

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "probe/elf.h"
 #include "probe/probe.h"
 
 /* "glibc 2.36" and "2.36" are both seen. */
@@ -25,7 +24,7 @@ static const char *glibc_of_root(assay_ctx *c)
 		"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6",
 		"/lib/aarch64-linux-gnu/libc.so.6",    "/usr/lib/libc.so.6"};
 	const char *version = NULL;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(paths) && !version; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(paths) && !version; i++) {
 		assay_mapped m;
 		if (assay_root_map(&c->root, paths[i], &m) != ASSAY_CAUSE_NONE)
 			continue;
@@ -160,7 +159,7 @@ static void boot_options(assay_ctx *c)
 	assay_str rest = assay_str_of(text);
 	while (text && rest.n) {
 		assay_str word = assay_str_trim(assay_str_cut(&rest, ' '));
-		for (size_t i = 0; i < ASSAY_PROBE_COUNT(wanted); i++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++)
 			if (assay_str_starts(word, wanted[i])) {
 				assay_str key = assay_str_cut(&word, '=');
 				assay_ctx_pair(c, &c->env->host_more,
@@ -185,10 +184,9 @@ static void memlock(assay_ctx *c)
 static void nics(assay_ctx *c)
 {
 	static const char *const facts[] = {"fw_ver", "hca_type", "board_id", "node_guid"};
-	assay_cause cause;
-	const assay_names *devs = assay_ctx_list(c, "/sys/class/infiniband", &cause);
+	const assay_names *devs = assay_ctx_list(c, "/sys/class/infiniband", NULL);
 	for (size_t i = 0; i < devs->n; i++)
-		for (size_t k = 0; k < ASSAY_PROBE_COUNT(facts); k++) {
+		for (size_t k = 0; k < ASSAY_COUNT_OF(facts); k++) {
 			const char *dev = devs->p[i].name;
 			char *v =
 				assay_ctx_text(c, assay_printf(c->a, "/sys/class/infiniband/%s/%s",
@@ -211,7 +209,7 @@ static void run(assay_ctx *c)
 				 "host.glibc_version: no GNU C library found");
 	os_name(c);
 	cpu_name(c);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(settings); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(settings); i++) {
 		char *v = assay_ctx_text(c, settings[i].path);
 		if (v)
 			assay_ctx_pair(c, &e->host_more, settings[i].key, bracketed(c->a, v));

@@ -93,17 +93,13 @@ struct found {
 	const char *path, *by;
 };
 
-static bool search_list(struct loader *l, const char *list, char sep, const char *origin,
-			const char *name, struct found *out)
+static bool search_list(struct loader *l, const char *list, const char *origin, const char *name,
+			struct found *out)
 {
-	assay_str rest = assay_str_of(list);
-	while (list && rest.n) {
-		size_t n = 0;
-		while (n < rest.n && rest.p[n] != sep && !(sep == ':' && rest.p[n] == ';'))
-			n++;
-		assay_str dir = {rest.p, n};
-		rest = (assay_str){rest.p + (n < rest.n ? n + 1 : n),
-				   rest.n - (n < rest.n ? n + 1 : n)};
+	while (list && *list) {
+		size_t n = strcspn(list, ":;");
+		assay_str dir = {list, n};
+		list += n + (list[n] != 0);
 		if (!dir.n)
 			continue;
 		const char *path =
@@ -126,7 +122,7 @@ static bool search_rpath_chain(struct loader *l, int from, const char *name, str
 		if (o->file->runpath || !o->file->rpath)
 			continue;
 		const char *origin = folder(l->c->a, o->path), *owner = base_name(o->path);
-		if (search_list(l, o->file->rpath, ':', origin, name, out)) {
+		if (search_list(l, o->file->rpath, origin, name, out)) {
 			out->by = assay_printf(l->c->a, "RPATH of %s", owner);
 			return true;
 		}
@@ -143,8 +139,8 @@ static bool search_system(struct loader *l, const char *name, struct found *out)
 		if ((out->file = acceptable(l, out->path)))
 			return true;
 	}
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(default_dirs); i++)
-		if (search_list(l, default_dirs[i], ':', "", name, out)) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(default_dirs); i++)
+		if (search_list(l, default_dirs[i], "", name, out)) {
 			out->by = "default folders";
 			return true;
 		}
@@ -161,13 +157,13 @@ static bool search(struct loader *l, int from, const char *name, struct found *o
 	}
 	if (search_rpath_chain(l, from, name, out))
 		return true;
-	if (search_list(l, l->library_path, ':', "", name, out)) {
+	if (search_list(l, l->library_path, "", name, out)) {
 		out->by = "LD_LIBRARY_PATH";
 		return true;
 	}
 	if (from >= 0) {
 		const char *path = l->objects.p[from].path, *origin = folder(l->c->a, path);
-		if (search_list(l, l->objects.p[from].file->runpath, ':', origin, name, out)) {
+		if (search_list(l, l->objects.p[from].file->runpath, origin, name, out)) {
 			out->by = assay_printf(l->c->a, "RUNPATH of %s", base_name(path));
 			return true;
 		}
@@ -220,8 +216,7 @@ static void start_with(struct loader *l, const char *path, const char *by)
 static void start_torch(struct loader *l)
 {
 	const char *dir = l->c->env->torch.dir;
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(l->c, dir, &cause);
+	const assay_names *names = assay_ctx_list(l->c, dir, NULL);
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_global_deps.so", dir), "torch");
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "_C.", 3) && strstr(names->p[i].name, ".so"))
@@ -270,8 +265,7 @@ static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *wh
 static void copies_in(assay_ctx *c, assay_lib *lib, const char *dir, const char *where,
 		      const char *dist)
 {
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	const assay_names *names = assay_ctx_list(c, dir, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		if (!is_stem(names->p[i].name, lib->stem) || strstr(names->p[i].name, ".bak"))
 			continue;
@@ -288,8 +282,7 @@ static void wheel_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 	assay_python *p = &c->env->python;
 	for (size_t i = 0; i < p->sites.n; i++) {
 		const char *top = assay_printf(c->a, "%s/nvidia", p->sites.p[i].path);
-		assay_cause cause;
-		const assay_names *parts = assay_ctx_list(c, top, &cause);
+		const assay_names *parts = assay_ctx_list(c, top, NULL);
 		for (size_t k = 0; k < parts->n; k++)
 			copies_in(c, lib, assay_printf(c->a, "%s/%s/lib", top, parts->p[k].name),
 				  "wheel", dist);
@@ -298,8 +291,7 @@ static void wheel_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 
 static void cuda_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 {
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, "/usr/local", &cause);
+	const assay_names *names = assay_ctx_list(c, "/usr/local", NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "cuda", 4)) {
 			copies_in(c, lib,
@@ -330,7 +322,7 @@ static void path_copies(struct loader *l, assay_lib *lib)
 		if (f && f->elf)
 			add_copy(l->c, lib, f, "system", NULL);
 	}
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(default_dirs); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(default_dirs); i++)
 		copies_in(l->c, lib, default_dirs[i], "system", NULL);
 }
 
@@ -446,7 +438,7 @@ static void run(assay_ctx *c)
 	}
 	if (e->torch.dir)
 		start_torch(&l);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(known); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++) {
 		assay_lib lib = {
 			.name = known[i].name, .stem = known[i].stem, .vendor = known[i].vendor};
 		find_copies(&l, &lib, known[i].dist);

@@ -2,8 +2,8 @@
  * databases that decide which code really runs. */
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/test.h"
 #include "probe/header.h"
 #include "probe/probe.h"
@@ -104,11 +104,6 @@ static bool has_suffix(const char *name, const char *const *suffix)
 	return false;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 typedef assay_vec(const char *) name_list;
 
 /* Files with a database suffix in dir, and in its gfx* folders as "gfx942/file". */
@@ -126,15 +121,13 @@ static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *
 			*assay_push(out) = n;
 		if (names->p[i].type != DT_DIR || strncmp(n, "gfx", 3))
 			continue;
-		assay_cause ignored;
 		const assay_names *sub =
-			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), &ignored);
+			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), NULL);
 		for (size_t k = 0; k < sub->n; k++)
 			if (sub->p[k].type == DT_REG && has_suffix(sub->p[k].name, suffix))
 				*assay_push(out) = assay_printf(c->a, "%s/%s", n, sub->p[k].name);
 	}
-	if (out->n)
-		qsort(out->p, out->n, sizeof *out->p, by_text);
+	assay_sort_texts(out->p, out->n);
 	return cause;
 }
 
@@ -170,9 +163,8 @@ static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, c
 		if (assay_root_is_dir(&c->root, *out))
 			return true;
 		/* Debian: rocblas/5.1.0/library */
-		assay_cause cause;
 		const char *dir = assay_printf(c->a, "%s/%s", r->lib_dir[i], m->block);
-		const assay_names *names = assay_ctx_list(c, dir, &cause);
+		const assay_names *names = assay_ctx_list(c, dir, NULL);
 		for (size_t k = names->n; k-- > 0;) {
 			*out = assay_printf(c->a, "%s/%s/library", dir, names->p[k].name);
 			if (assay_root_is_dir(&c->root, *out))
@@ -225,8 +217,7 @@ static void catalogue(assay_ctx *c, const char *block, const char *dir, const ch
 			k.bytes += (uint64_t)st.st_size;
 	}
 	k.files = names.n;
-	if (k.n_arch)
-		qsort(k.arch, k.n_arch, sizeof *k.arch, by_text);
+	assay_sort_texts(k.arch, k.n_arch);
 	/* gigabytes of kernels are read only when asked for */
 	k.deep = !c->opts->no_hash &&
 		 (c->opts->deep || (k.bytes <= DEEP_FREE && k.files <= DEEP_FILES));
@@ -424,8 +415,7 @@ static void tensile_block(assay_ctx *c)
 			*assay_push(&all) = assay_printf(c->a, "%s/%s", k->library, some.p[n]);
 		assay_vec_free(&some);
 	}
-	if (all.n)
-		qsort(all.p, all.n, sizeof *all.p, by_text);
+	assay_sort_texts(all.p, all.n);
 	c->env->tensile_db = names_hash(c, &all);
 	if (!c->env->tensile_db)
 		assay_ctx_reason(c,

@@ -199,8 +199,7 @@ static const char *driver_in_proc(assay_arena *a, assay_str text)
 static void gpus_in_proc(assay_ctx *c)
 {
 	static const char top[] = "/proc/driver/nvidia/gpus";
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, top, &cause);
+	const assay_names *names = assay_ctx_list(c, top, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_gpu g = {.source = "proc", .bus = names->p[i].name};
 		assay_str text;

@@ -1,5 +1,4 @@
 /* GPU packages of the distribution, from dpkg's own text file. */
-#include "base/test.h"
 #include "probe/probe.h"
 
 static const char *const prefixes[] = {"rocm",          "roc",
@@ -20,7 +19,7 @@ static const char *const prefixes[] = {"rocm",          "roc",
 
 static bool wanted(assay_str name)
 {
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(prefixes); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(prefixes); i++)
 		if (assay_str_starts(name, prefixes[i]))
 			return true;
 	return false;

@@ -45,7 +45,7 @@ void assay_ctx_finding(assay_ctx *c, const char *code, const char *fmt, ...) ASS
 void assay_ctx_pair(assay_ctx *c, assay_pairs *to, const char *key, const char *value);
 
 /* Directory listings are kept: several probes look at the same folders. Never NULL; empty on
- * failure. */
+ * failure, for which cause (may be NULL) is told. */
 const assay_names *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *cause);
 
 /* A small text file's content, or NULL. */
@@ -71,10 +71,5 @@ void assay_sha256_hex(const void *p, size_t n, char out[65]);
 
 /* Python side: the package with one of these names (normalised), or NULL. */
 const assay_package *assay_ctx_package(const assay_ctx *c, const char *const *names);
-
-/* Code of a KFD gfx_target_version as an architecture name; NULL for a CPU node. */
-const char *assay_gfx_name(assay_arena *a, uint64_t version);
-
-#define ASSAY_PROBE_COUNT(a) (sizeof(a) / sizeof *(a))
 
 #endif

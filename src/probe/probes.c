@@ -1,5 +1,4 @@
 /* The probe table, and one run over it. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
@@ -71,7 +70,7 @@ static void run_all(assay_ctx *c)
 {
 	int64_t start = now_ns();
 	assay_nvml_start(c);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(probes); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(probes); i++) {
 		int64_t from = now_ns();
 		probes[i]->run(c);
 		time_of(c->env, probes[i]->name, from);
@@ -79,7 +78,7 @@ static void run_all(assay_ctx *c)
 	int64_t from = now_ns();
 	assay_ctx_hash(c);
 	time_of(c->env, "hash", from);
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(probes); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(probes); i++)
 		if (probes[i]->finish)
 			probes[i]->finish(c);
 	time_of(c->env, "total", start);
@@ -125,7 +124,7 @@ void assay_env_free(assay_env *e)
 	assay_pairs *pairs[] = {
 		&e->vars,      &e->more_vars, &e->nvidia,          &e->amdgpu,
 		&e->host_more, &e->nics,      &e->system_packages, &e->effective_arch};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(pairs); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++)
 		assay_vec_free(pairs[i]);
 	assay_arena_free(&e->arena);
 }

@@ -13,7 +13,7 @@ static bool interesting(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(of_interest); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of_interest); i++)
 		if (!strncmp(name, of_interest[i], strlen(of_interest[i])))
 			return true;
 	return false;

@@ -46,9 +46,8 @@ static bool is_xy(const char *name, const char **xy)
 /* Highest pythonX.Y folder in prefix/lib; NULL when there is none. */
 static const char *xy_in_lib(assay_ctx *c, const char *prefix)
 {
-	assay_cause cause;
 	const char *best = NULL, *xy;
-	const assay_names *names = assay_ctx_list(c, join(c, prefix, "lib"), &cause);
+	const assay_names *names = assay_ctx_list(c, join(c, prefix, "lib"), NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (is_xy(names->p[i].name, &xy) &&
 		    (!best || assay_version_cmp(assay_str_of(xy), assay_str_of(best)) > 0))
@@ -150,7 +149,7 @@ static bool search_path(assay_ctx *c)
 	const char *path = assay_ctx_var(c, "PATH");
 	if (!path || !*path)
 		path = "/usr/local/bin:/usr/bin:/bin";
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(names); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
 		assay_str rest = assay_str_of(path);
 		while (rest.n) {
 			assay_str dir = assay_str_cut(&rest, ':');
@@ -255,8 +254,7 @@ static void add_site_and_pth(assay_ctx *c, const char *path, const char *origin)
 	if (p->sites.n == before)
 		return;
 	const char *site = p->sites.p[before].path;
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, site, &cause);
+	const assay_names *names = assay_ctx_list(c, site, NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (assay_str_ends(assay_str_of(names->p[i].name), ".pth"))
 			read_pth(c, site, names->p[i].name);
@@ -265,7 +263,7 @@ static void add_site_and_pth(assay_ctx *c, const char *path, const char *origin)
 static void prefix_sites(assay_ctx *c, const char *prefix, const char *xy, const char *origin)
 {
 	static const char *const lib[] = {"lib", "lib64"};
-	for (size_t i = 0; xy && i < ASSAY_PROBE_COUNT(lib); i++)
+	for (size_t i = 0; xy && i < ASSAY_COUNT_OF(lib); i++)
 		add_site_and_pth(c,
 				 assay_printf(c->a, "%s/%s/python%s/site-packages",
 					      strcmp(prefix, "/") ? prefix : "", lib[i], xy),
@@ -357,8 +355,7 @@ static const char *version_from_header(assay_ctx *c, const char *prefix)
 /* conda-meta/python-3.11.9-hb806964_0_cpython.json */
 static const char *version_from_conda(assay_ctx *c, const char *prefix)
 {
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, join(c, prefix, "conda-meta"), &cause);
+	const assay_names *names = assay_ctx_list(c, join(c, prefix, "conda-meta"), NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_str rest = assay_str_of(names->p[i].name);
 		if (!assay_str_starts(rest, "python-"))

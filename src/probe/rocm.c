@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/test.h"
-#include "base/version.h"
 #include "probe/header.h"
 #include "probe/probe.h"
 
@@ -24,7 +22,7 @@ static bool any_dir(assay_ctx *c, const char *root, const char *const *names)
 
 static void add_lib_dir(assay_ctx *c, assay_rocm_root *r, const char *dir)
 {
-	if (r->n_lib_dirs < ASSAY_PROBE_COUNT(r->lib_dir) && assay_root_is_dir(&c->root, dir))
+	if (r->n_lib_dirs < ASSAY_COUNT_OF(r->lib_dir) && assay_root_is_dir(&c->root, dir))
 		r->lib_dir[r->n_lib_dirs++] = dir;
 }
 
@@ -87,8 +85,7 @@ static void classic_root(assay_ctx *c, const char *path, const char *source, con
 /* /opt/rocm/core-10.0 of native packages, and /opt/rocm-6.4.1 beside /opt/rocm. */
 static void listed_roots(assay_ctx *c, const char *dir, const char *prefix, const char *layout)
 {
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	const assay_names *names = assay_ctx_list(c, dir, NULL);
 	for (size_t i = names->n; i-- > 0;)
 		if (assay_str_starts(assay_str_of(names->p[i].name), prefix))
 			classic_root(c, under(c, dir, names->p[i].name), dir, layout);
@@ -104,8 +101,7 @@ static void wheel_roots(assay_ctx *c)
 			continue;
 		assay_rocm_root *r =
 			add_root(c, under(c, site, "_rocm_sdk_core"), "site-packages", "wheel");
-		assay_cause cause;
-		const assay_names *names = assay_ctx_list(c, site, &cause);
+		const assay_names *names = assay_ctx_list(c, site, NULL);
 		for (size_t k = 0; r && k < names->n; k++)
 			if (assay_str_starts(assay_str_of(names->p[k].name), "_rocm_sdk_"))
 				add_lib_dir(
@@ -123,12 +119,11 @@ static void distro_root(assay_ctx *c)
 					    "libhsa-runtime64.so", "libhipblaslt.so",
 					    "librccl.so",          "libMIOpen.so"};
 	assay_rocm_root *r = NULL;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(dirs); i++) {
-		assay_cause cause;
-		const assay_names *names = assay_ctx_list(c, dirs[i], &cause);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(dirs); i++) {
+		const assay_names *names = assay_ctx_list(c, dirs[i], NULL);
 		bool here = false;
 		for (size_t k = 0; k < names->n && !here; k++)
-			for (size_t s = 0; s < ASSAY_PROBE_COUNT(stems); s++)
+			for (size_t s = 0; s < ASSAY_COUNT_OF(stems); s++)
 				here |= assay_str_starts(assay_str_of(names->p[k].name), stems[s]);
 		if (here && !r)
 			r = add_root(c, "/usr", "system", "distro");
@@ -163,8 +158,7 @@ static const char *manifest_version(assay_ctx *c, const char *root)
 static const char *version_from_sonames(assay_ctx *c, const assay_rocm_root *r)
 {
 	for (size_t i = 0; i < r->n_lib_dirs; i++) {
-		assay_cause cause;
-		const assay_names *names = assay_ctx_list(c, r->lib_dir[i], &cause);
+		const assay_names *names = assay_ctx_list(c, r->lib_dir[i], NULL);
 		for (size_t k = 0; k < names->n; k++) {
 			const char *version, *release = NULL;
 			if (assay_str_starts(assay_str_of(names->p[k].name), "libroc") ||
@@ -186,7 +180,7 @@ static const char *version_from_dpkg(assay_ctx *c)
 	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
 	    ASSAY_CAUSE_NONE)
 		return NULL;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(packages); i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(packages); i++) {
 		const char *at = strstr(text.p, assay_printf(c->a, "Package: %s\n", packages[i]));
 		const char *v = at ? strstr(at, "\nVersion: ") : NULL,
 			   *end = at ? strstr(at, "\n\n") : NULL;
@@ -211,7 +205,7 @@ static void root_version(assay_ctx *c, assay_rocm_root *r)
 		{"soname", version_from_sonames(c, r)},
 		{"dpkg", strcmp(r->layout, "distro") ? NULL : version_from_dpkg(c)},
 	};
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(ways) && !r->version; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ways) && !r->version; i++)
 		if (ways[i].version) {
 			r->version = ways[i].version;
 			r->version_source = ways[i].source;
@@ -383,13 +377,12 @@ static void driver_facts(assay_ctx *c)
 		return;
 	assay_ctx_pair(c, &e->amdgpu, "scope", "host");
 	assay_ctx_pair(c, &e->amdgpu, "status", module ? "loaded" : "built_in");
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(facts); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
 		assay_ctx_pair(c, &e->amdgpu, facts[i].key, assay_ctx_text(c, facts[i].path));
 	assay_ctx_pair(c, &e->amdgpu, "kfd_device_present",
 		       assay_root_exists(&c->root, "/dev/kfd") ? "true" : "false");
 	assay_ctx_pair(c, &e->amdgpu, "kfd_sysfs_present", kfd ? "true" : "false");
-	assay_cause cause;
-	const assay_names *params = assay_ctx_list(c, "/sys/module/amdgpu/parameters", &cause);
+	const assay_names *params = assay_ctx_list(c, "/sys/module/amdgpu/parameters", NULL);
 	for (size_t i = 0; i < params->n; i++) {
 		const char *name = params->p[i].name;
 		char *v = assay_ctx_text(

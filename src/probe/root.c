@@ -432,7 +432,7 @@ TEST(links_stay_inside_the_root)
 		     {"outside", "/etc/passwd"}};
 	snprintf(path, sizeof path, "%s/opt", top);
 	CHECK(mkdir(path, 0755) == 0);
-	for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(links); i++) {
 		snprintf(path, sizeof path, "%s/opt/%s", top, links[i].name);
 		CHECK(symlink(links[i].target, path) == 0);
 	}

@@ -4,7 +4,8 @@
 #include "base/test.h"
 #include "probe/probe.h"
 
-const char *const assay_env_names[] = {
+/* The canonical variables, in schema order. */
+static const char *const canonical[] = {
 	"HIP_VISIBLE_DEVICES",
 	"ROCR_VISIBLE_DEVICES",
 	"HSA_XNACK",
@@ -37,7 +38,6 @@ const char *const assay_env_names[] = {
 	"TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE",
 	"PYTORCH_CUDA_ALLOC_CONF",
 };
-const size_t assay_env_name_count = ASSAY_PROBE_COUNT(assay_env_names);
 
 /* Further names that change what a GPU process does. Exact names only: a prefix would let secrets
  * in. */
@@ -221,7 +221,7 @@ static const char *context_from_cgroup(assay_ctx *c)
 	assay_str text;
 	if (assay_root_read(&c->root, c->a, "/proc/1/cgroup", 1 << 20, &text) != ASSAY_CAUSE_NONE)
 		return NULL;
-	for (size_t i = 0; i < ASSAY_PROBE_COUNT(cgroup_words); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cgroup_words); i++)
 		if (assay_str_find(text, cgroup_words[i].word) >= 0) {
 			c->env->container_kind = cgroup_words[i].kind;
 			return cgroup_words[i].type;
@@ -280,20 +280,20 @@ static void run(assay_ctx *c)
 	e->container = strcmp(e->context, "baremetal") != 0;
 	if (e->container)
 		docker_block(c);
-	copy_vars(c, &e->vars, assay_env_names, assay_env_name_count);
-	copy_vars(c, &e->more_vars, more_names, ASSAY_PROBE_COUNT(more_names));
+	copy_vars(c, &e->vars, canonical, ASSAY_COUNT_OF(canonical));
+	copy_vars(c, &e->more_vars, more_names, ASSAY_COUNT_OF(more_names));
 }
 
 const assay_probe assay_probe_runtime = {.name = "runtime_context", .run = run};
 
 TEST(canonical_var_names_stable)
 {
-	CHECK_EQ(assay_env_name_count, 31);
-	for (size_t i = 0; i < assay_env_name_count; i++)
+	CHECK_EQ(ASSAY_COUNT_OF(canonical), 31);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(canonical); i++)
 		for (size_t k = 0; k < i; k++)
-			CHECK(strcmp(assay_env_names[i], assay_env_names[k]));
-	CHECK(!strcmp(assay_env_names[0], "HIP_VISIBLE_DEVICES"));
-	CHECK(!strcmp(assay_env_names[30], "PYTORCH_CUDA_ALLOC_CONF"));
+			CHECK(strcmp(canonical[i], canonical[k]));
+	CHECK(!strcmp(canonical[0], "HIP_VISIBLE_DEVICES"));
+	CHECK(!strcmp(canonical[30], "PYTORCH_CUDA_ALLOC_CONF"));
 	return 0;
 }
 

@@ -121,7 +121,7 @@ static void *sampler_thread(void *arg)
 
 static bool find_devices(assay_sampler *s, const char *root)
 {
-	for (size_t i = 0; i < sizeof sources / sizeof *sources && !s->state; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(sources) && !s->state; i++) {
 		s->source = sources[i];
 		s->state = sources[i]->open(&s->arena, root, &s->sum.devices);
 	}

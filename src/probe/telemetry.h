@@ -2,7 +2,6 @@
 #ifndef ASSAY_PROBE_TELEMETRY_H
 #define ASSAY_PROBE_TELEMETRY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <assay/assay.h>

@@ -35,7 +35,7 @@ static void *load(void)
 					    "libamd_smi.so.24"};
 	const char *rocm = getenv("ROCM_PATH");
 	void *so = NULL;
-	for (size_t i = 0; i < sizeof names / sizeof *names && !so; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names) && !so; i++)
 		so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (!so) {
 		char path[4096];

@@ -76,12 +76,11 @@ static const char *dir_from_finder(assay_ctx *c, const char *site, const char *n
 
 static const char *torch_in_site(assay_ctx *c, const assay_site *site)
 {
-	assay_cause cause;
 	char *dir = assay_printf(c->a, "%s/torch", site->path);
 	if (assay_root_is_file(&c->root, assay_printf(c->a, "%s/__init__.py", dir)) ||
 	    assay_root_is_file(&c->root, assay_printf(c->a, "%s/version.py", dir)))
 		return dir;
-	const assay_names *names = assay_ctx_list(c, site->path, &cause);
+	const assay_names *names = assay_ctx_list(c, site->path, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_str n = assay_str_of(names->p[i].name);
 		if (!assay_str_starts(n, "__editable___torch") || !assay_str_ends(n, "_finder.py"))
@@ -243,7 +242,7 @@ static void submodule_commits(assay_ctx *c)
 {
 	assay_torch *t = &c->env->torch;
 	char missing[160] = "";
-	for (size_t i = 0; t->source_path && i < ASSAY_PROBE_COUNT(submodules); i++) {
+	for (size_t i = 0; t->source_path && i < ASSAY_COUNT_OF(submodules); i++) {
 		t->sub[i] = assay_git_link(&c->root, c->a, t->source_path,
 					   assay_printf(c->a, "third_party/%s", submodules[i]));
 		t->sub_from_git |= t->sub[i] != NULL;
@@ -367,7 +366,7 @@ static bool is_arch_list(assay_str s)
 	while (s.n) {
 		assay_str w = assay_str_cut(&s, ' ');
 		bool known = false;
-		for (size_t i = 0; i < ASSAY_PROBE_COUNT(starts); i++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 			known |= assay_str_starts(w, starts[i]) && w.n > strlen(starts[i]) &&
 				 w.n < 20;
 		for (size_t i = 0; i < w.n; i++)
@@ -389,7 +388,7 @@ static const char *arch_list_in(assay_ctx *c, const char *path)
 		return NULL;
 	assay_str ro = assay_elf_read(&e, m.p, m.n, NULL) ? assay_elf_section(&e, ".rodata")
 							  : (assay_str){"", 0};
-	for (size_t k = 0; k < ASSAY_PROBE_COUNT(marks); k++) {
+	for (size_t k = 0; k < ASSAY_COUNT_OF(marks); k++) {
 		const char *p = ro.p, *end = ro.p + ro.n;
 		while (ro.n && (size_t)(end - p) > 3 &&
 		       (p = memchr(p, marks[k][0], (size_t)(end - p) - 3))) {
@@ -515,11 +514,11 @@ static void count_symbols(assay_ctx *c)
 		return;
 	}
 	if (!assay_elf_read(&e, m.p, m.n, &err) ||
-	    !assay_elf_count(&e, marks, ASSAY_PROBE_COUNT(marks)))
+	    !assay_elf_count(&e, marks, ASSAY_COUNT_OF(marks)))
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "composable_kernel.pytorch_bundled: %s: %s",
 				 path, err.text[0] ? err.text : "no dynamic symbols");
 	else
-		for (size_t i = 0; i < ASSAY_PROBE_COUNT(marks); i++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 			*to[i] = (assay_num){true, (int64_t)marks[i].count};
 	c->env->ck.bundled = t->ck.known && t->ck.v + t->ck_tile.v > 0;
 	assay_root_unmap(&m);
@@ -541,8 +540,7 @@ static void aotriton(assay_ctx *c)
 	static const char stem[] = "libaotriton_v2.so";
 	assay_env *e = c->env;
 	const char *lib = assay_printf(c->a, "%s/lib", e->torch.dir), *best = NULL, *any = NULL;
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, lib, &cause);
+	const assay_names *names = assay_ctx_list(c, lib, NULL);
 	e->aotriton.images =
 		assay_root_is_dir(&c->root, assay_printf(c->a, "%s/aotriton.images", lib));
 	for (size_t i = 0; i < names->n; i++) {

@@ -33,6 +33,7 @@ typedef struct capture {
 	bool ended, started;
 	uint32_t tid, ring; /* of the chunk being read */
 	uint32_t next_seq;
+	assay_str record;    /* being read, as it stands in the file */
 	assay_map strings;   /* wire id -> sid */
 	assay_map kernels;   /* wire id -> sid of the demangled name */
 	assay_map functions; /* domain << 32 | number -> sid */
@@ -78,15 +79,25 @@ typedef union any_record {
 	assay_wire_end end;
 } any_record;
 
-/* capture.c */
+/* A reader of records: takes a copy of the struct, zero where the record is shorter. */
+typedef void assay_capture_reader(capture *c, const any_record *r);
+
+/* capture_rows.c */
+void assay_capture_records(capture *c, assay_str payload);
 assay_sid assay_capture_text(const capture *c, uint32_t id);
 uint32_t assay_capture_thread(capture *c, const assay_wire_rec *rec);
 void assay_capture_seen(capture *c, int64_t time);
+int64_t assay_capture_length(capture *c, int64_t start, int64_t end);
 uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
 			    assay_sid name, uint32_t track);
 
+/* capture_work.c: GPU work; then what can be joined only when all is read. */
+assay_capture_reader assay_capture_kernel, assay_capture_copy, assay_capture_set,
+	assay_capture_graph, assay_capture_sync, assay_capture_event, assay_capture_barrier;
+void assay_capture_join(capture *c);
+
 /* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
-void assay_capture_range(capture *c, const any_record *r, assay_str whole);
+assay_capture_reader assay_capture_range;
 void assay_capture_ring(capture *c);
 void assay_capture_end_ranges(capture *c);
 

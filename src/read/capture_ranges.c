@@ -82,11 +82,11 @@ static uint64_t stack_key(const capture *c, const assay_wire_range *g)
 	return thread << 32 | g->domain;
 }
 
-void assay_capture_range(capture *c, const any_record *r, assay_str whole)
+void assay_capture_range(capture *c, const any_record *r)
 {
 	const assay_wire_range *g = &r->range;
-	size_t room = whole.n - sizeof *g;
-	assay_str text = {whole.p + sizeof *g, g->length < room ? g->length : room};
+	size_t room = c->record.n - sizeof *g;
+	assay_str text = {c->record.p + sizeof *g, g->length < room ? g->length : room};
 	assay_sid name =
 		g->name ? assay_capture_text(c, g->name) : assay_intern(&c->part->strings, text);
 	bool by_id = g->op == ASSAY_WIRE_RANGE_START || g->op == ASSAY_WIRE_RANGE_END;

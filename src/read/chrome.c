@@ -461,7 +461,7 @@ TEST(bare_arrays_with_and_without_their_end_are_read)
 		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},\n",
 		"[\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1},]",
 	};
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(texts); i++) {
 		assay_run *run = READ(texts[i]);
 		CHECK(run && run->part.t.host.n == 1 && run->part.t.host.dur[0] == 2000);
 		CHECK(run->part.issues[ASSAY_ISSUE_truncated] == 0);
@@ -679,7 +679,7 @@ TEST(threads_and_instruction_sets_read_the_same)
 		uint64_t want = 0;
 		for (int isa = 0; isa < ASSAY_ISA_COUNT; isa++) {
 			setenv("ASSAY_ISA", assay_isa_name((assay_isa)isa), 1);
-			for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+			for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
 				setenv("ASSAY_THREADS", threads[i], 1);
 				assay_run *run = assay_read_bytes(&assay_reader_chrome, text, n);
 				CHECK(run->part.t.host.n == 2400 && run->part.t.gpu.n == 600);

@@ -110,8 +110,6 @@ typedef struct chrome_words {
 	chrome_word by_id[CHROME_WORD_IDS];
 } chrome_words;
 
-void chrome_words_add(chrome_words *w, const char *text, int id);
-
 static inline unsigned chrome_word_home(uint64_t head, size_t n)
 {
 	return (unsigned)(((head ^ n * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u) >> 56);

@@ -45,9 +45,9 @@ static const struct category {
 	{"cuda_sync", TO_SYNC, 0},
 	{"gpu_user_annotation", TO_MARK, 0},
 };
-_Static_assert(sizeof categories / sizeof *categories <= CHROME_CATS, "room for every category");
+_Static_assert(ASSAY_COUNT_OF(categories) <= CHROME_CATS, "room for every category");
 
-void chrome_words_add(chrome_words *w, const char *text, int id)
+static void add_word(chrome_words *w, const char *text, int id)
 {
 	size_t n = strlen(text);
 	chrome_word word = {.mask = ~0ull, .n = (uint32_t)n, .id = id, .text = text};
@@ -64,14 +64,14 @@ void chrome_words_add(chrome_words *w, const char *text, int id)
 
 void chrome_words_fill(chrome *c)
 {
-#define X(key, id, how) chrome_words_add(&c->args, key, CHROME_##id);
+#define X(key, id, how) add_word(&c->args, key, CHROME_##id);
 	CHROME_ARGS(X)
 #undef X
-#define X(key, id) chrome_words_add(&c->keys, key, CHROME_KEY_##id);
+#define X(key, id) add_word(&c->keys, key, CHROME_KEY_##id);
 	CHROME_KEYS(X)
 #undef X
-	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-		chrome_words_add(&c->cats, categories[i].name, (int)i);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(categories); i++)
+		add_word(&c->cats, categories[i].name, (int)i);
 }
 
 static bool has(const chrome_event *ev, chrome_arg a)

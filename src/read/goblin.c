@@ -262,7 +262,7 @@ static void read_metadata(assay_goblin_input *out, assay_str raw)
 		return;
 	while (assay_json_member(&j, &key) && assay_json_skip(&j, &value)) {
 		key = assay_json_unescape(&out->arena, key);
-		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(numbers); i++)
 			if (assay_str_is(key, numbers[i].key))
 				coerce(&out->arena, value, numbers[i].to);
 		if (assay_str_is(key, "pytorch_version"))
@@ -386,7 +386,7 @@ static bool is_smi_header(assay_str line)
 {
 	if (!memchr(line.p, ',', line.n))
 		return false;
-	for (size_t i = 0; i < sizeof smi_header_marks / sizeof *smi_header_marks; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(smi_header_marks); i++)
 		if (assay_str_find_nocase(line, smi_header_marks[i]) >= 0)
 			return true;
 	return false;

@@ -31,14 +31,14 @@ void assay_json_stream_open(assay_json_stream *s, assay_run *run, assay_input *i
 
 /* After a failed try from `before`: true when there is more text, and the try is worth repeating.
  */
-static bool more(assay_json_stream *s, const assay_json *before, size_t limit)
+static bool more(assay_json_stream *s, const assay_json *before)
 {
 	if (!s->j.cut || s->end)
 		return false;
 	uint64_t pos = s->pos + (uint64_t)(before->p - before->base);
 	s->j = *before;
 	if (pos == s->pos) {
-		if (s->window >= limit) {
+		if (s->window >= VALUE_MAX) {
 			s->j.bad = true;
 			return false;
 		}
@@ -58,7 +58,7 @@ char assay_json_stream_peek(assay_json_stream *s)
 		if ((c = assay_json_peek(&s->j)) || !assay_json_ok(&s->j))
 			return c;
 		s->j.cut = true;
-		if (!more(s, &before, VALUE_MAX))
+		if (!more(s, &before))
 			return 0;
 	}
 }
@@ -75,7 +75,7 @@ bool assay_json_stream_element(assay_json_stream *s)
 		assay_json before = s->j;
 		if (assay_json_element(&s->j))
 			return true;
-		if (!more(s, &before, VALUE_MAX))
+		if (!more(s, &before))
 			return false;
 	}
 }
@@ -86,7 +86,7 @@ bool assay_json_stream_member(assay_json_stream *s, assay_str *key)
 		assay_json before = s->j;
 		if (assay_json_member(&s->j, key))
 			return true;
-		if (!more(s, &before, VALUE_MAX))
+		if (!more(s, &before))
 			return false;
 	}
 }
@@ -101,7 +101,7 @@ static bool skip_whole(assay_json_stream *s, size_t limit)
 			s->j = before;
 			return false;
 		}
-		if (!more(s, &before, VALUE_MAX))
+		if (!more(s, &before))
 			return false;
 	}
 }
@@ -136,7 +136,7 @@ bool assay_json_stream_take(assay_json_stream *s, bool (*parse)(assay_json *j, v
 		assay_json before = s->j;
 		if (parse(&s->j, ctx) && assay_json_ok(&s->j))
 			return true;
-		if (more(s, &before, VALUE_MAX))
+		if (more(s, &before))
 			continue;
 		if (!s->j.cut) { /* wrong inside, or not what parse wants: the brackets may still
 				    match */

@@ -272,7 +272,7 @@ TEST(floats_are_those_of_python)
 	static const char *const bad[] = {"",     " ",   "_1",  "1_",  "1__0", "1_.5",
 					  "0x10", "1e",  "N/A", "1 2", "e5",   ".",
 					  "-",    "5 %", "--1", "1e+", "1.2.3"};
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(bad); i++)
 		CHECK(!py_float(assay_str_of(bad[i]), &v));
 	return 0;
 }

@@ -19,15 +19,9 @@ typedef struct assay_reader {
 	bool ranked; /* files of this format may carry their rank in their name */
 } assay_reader;
 
-extern const assay_reader *const assay_readers[];
-extern const size_t assay_reader_count;
-
 extern const assay_reader assay_reader_chrome, assay_reader_rocprof_csv, assay_reader_rocprof_json,
 	assay_reader_rocpd, assay_reader_smi, assay_reader_capture, assay_reader_xplane,
 	assay_reader_run_json, assay_reader_env_json;
-
-/* The reader for this text, or NULL. */
-const assay_reader *assay_reader_sniff(assay_str head);
 
 /* Read a file, or every readable file below a directory. */
 bool assay_read_path(assay_run *run, const char *path, assay_err *err);

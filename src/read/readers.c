@@ -7,22 +7,22 @@
 
 enum { HEAD = 64 << 10 };
 
-const assay_reader *const assay_readers[] = {
+static const assay_reader *const readers[] = {
 	&assay_reader_chrome, &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
 	&assay_reader_rocpd,  &assay_reader_smi,          &assay_reader_capture,
 	&assay_reader_xplane, &assay_reader_run_json,     &assay_reader_env_json,
 };
-const size_t assay_reader_count = sizeof assay_readers / sizeof *assay_readers;
 
-const assay_reader *assay_reader_sniff(assay_str head)
+/* The reader for this text, or NULL. */
+static const assay_reader *sniff(assay_str head)
 {
 	const assay_reader *best = NULL;
 	int sure = 0;
-	for (size_t i = 0; i < assay_reader_count; i++) {
-		int n = assay_readers[i]->sniff(head);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(readers); i++) {
+		int n = readers[i]->sniff(head);
 		if (n > sure) {
 			sure = n;
-			best = assay_readers[i];
+			best = readers[i];
 		}
 	}
 	return best;
@@ -49,7 +49,7 @@ static assay_str process_stem(assay_str path, assay_str format)
 					    "_agent_info.csv"};
 	if (!assay_str_is(format, "rocprof_csv"))
 		return path;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++) {
 		ptrdiff_t at = assay_str_find(path, kinds[i]);
 		if (at >= 0)
 			return (assay_str){path.p, (size_t)at};
@@ -108,7 +108,7 @@ const assay_reader *assay_reader_choose(assay_input *in, assay_err *err)
 {
 	assay_view v = assay_input_view(in, 0, HEAD);
 	assay_str head = {v.p, v.n < HEAD ? v.n : HEAD};
-	const assay_reader *reader = assay_reader_sniff(head);
+	const assay_reader *reader = sniff(head);
 	const char *damage = assay_input_damage(in);
 	if (!reader && (damage || !head.n)) /* meant to be read, and cannot be */
 		assay_fail(err, ASSAY_FORMAT, 0, "cannot read %s: %s", assay_input_path(in),
@@ -158,11 +158,11 @@ assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
 
 TEST(unknown_text_has_no_reader)
 {
-	CHECK(!assay_reader_sniff(ASSAY_S("hello, world\n")));
-	CHECK(!assay_reader_sniff((assay_str){"", 0}));
-	CHECK(!assay_reader_sniff((assay_str){"\x7f"
-					      "ELF\x02\x01\x01\0\0\0",
-					      10}));
+	CHECK(!sniff(ASSAY_S("hello, world\n")));
+	CHECK(!sniff((assay_str){"", 0}));
+	CHECK(!sniff((assay_str){"\x7f"
+				 "ELF\x02\x01\x01\0\0\0",
+				 10}));
 	return 0;
 }
 

@@ -709,7 +709,7 @@ TEST(a_database_that_shows_only_views_is_read_through_them)
 TEST(processes_that_share_tables_are_told_apart_by_guid)
 {
 	static const char *const variants[] = {views_of_two, tables_of_two};
-	for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(variants); i++) {
 		bool ok;
 		assay_run *run = read_variant(variants[i], &ok);
 		const assay_tables *t = &run->part.t;
@@ -810,7 +810,7 @@ TEST(other_databases_are_refused_in_words)
 		 "track_id)",
 		 "schema 4"},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		char path[64];
 		bool ok;
 		assay_err err = {0};

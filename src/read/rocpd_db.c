@@ -184,9 +184,9 @@ static void lock_down(assay_rocpd_db *db)
 		  {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},   {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
 		  {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
 	  };
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(limits); i++)
 		sqlite3_limit(db->sql, limits[i].id, limits[i].value);
-	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(switches); i++)
 		sqlite3_db_config(db->sql, switches[i].id, switches[i].value, NULL);
 	sqlite3_exec(db->sql, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL);
 	sqlite3_exec(db->sql, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
@@ -551,9 +551,9 @@ TEST(ids_are_found_dense_or_not)
 {
 	assay_rocpd_ids ids = {0};
 	int64_t id[] = {1, 2, 3, 1000000, 4, -7, 70};
-	for (uint32_t i = 0; i < sizeof id / sizeof *id; i++)
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(id); i++)
 		assay_rocpd_ids_set(&ids, id[i], i);
-	for (uint32_t i = 0; i < sizeof id / sizeof *id; i++)
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(id); i++)
 		CHECK_EQ(assay_rocpd_ids_get(&ids, id[i]), i);
 	CHECK(assay_rocpd_ids_get(&ids, 5) == ASSAY_MAP_ABSENT);
 	CHECK(assay_rocpd_ids_get(&ids, 0) == ASSAY_MAP_ABSENT);

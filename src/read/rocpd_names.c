@@ -69,7 +69,7 @@ static void read_nodes(assay_rocpd_instance *x)
 {
 	static const char *const columns[] = {"hostname", "system_name",   "release",
 					      "version",  "hardware_name", "machine_id"};
-	enum { N = sizeof columns / sizeof *columns };
+	enum { N = ASSAY_COUNT_OF(columns) };
 	for (assay_rocpd_start(x, "rocpd_info_node", columns, N); assay_rocpd_row(x);)
 		add_row_meta(x, "node", columns, N);
 }
@@ -78,7 +78,7 @@ static void read_processes(assay_rocpd_instance *x)
 {
 	static const char *const columns[] = {"pid",  "ppid",  "command", "init",
 					      "fini", "start", "end",     "id"};
-	enum { N = sizeof columns / sizeof *columns, ID = N - 1 };
+	enum { N = ASSAY_COUNT_OF(columns), ID = N - 1 };
 	for (assay_rocpd_start(x, "rocpd_info_process", columns, N); assay_rocpd_row(x);) {
 		add_row_meta(x, "process", columns, ID);
 		assay_rocpd_ids_set(&x->process, assay_rocpd_num(x, ID), (uint32_t)x->pids.n);
@@ -271,7 +271,7 @@ void assay_rocpd_names_free(assay_rocpd_instance *x)
 {
 	assay_rocpd_ids *ids[] = {&x->string, &x->process, &x->thread, &x->agent, &x->symbol,
 				  &x->stream, &x->pmc,     &x->track,  &x->event};
-	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ids); i++)
 		assay_rocpd_ids_free(ids[i]);
 	assay_vec_free(&x->pids);
 	assay_vec_free(&x->threads);

@@ -44,10 +44,11 @@ static assay_sid string_of(rpd *x, int column)
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
-static bool span_at(rpd *x, int column, int64_t *ts, int64_t *dur)
+/* The first two columns: start and end. */
+static bool read_span(rpd *x, int64_t *ts, int64_t *dur)
 {
-	*ts = assay_rocpd_int(x->db, column, 0);
-	return assay_rocprof_length(x->part, *ts, assay_rocpd_int(x->db, column + 1, 0), dur);
+	*ts = assay_rocpd_int(x->db, 0, 0);
+	return assay_rocprof_length(x->part, *ts, assay_rocpd_int(x->db, 1, 0), dur);
 }
 
 static assay_sid one_arg(rpd *x, const char *key, assay_sid value)
@@ -127,7 +128,7 @@ static void read_calls(rpd *x)
 		ASSAY_ROCPD_COLUMNS("start", "end", "id", "pid", "tid", "apiName_id", "args_id"));
 	while (assay_rocpd_next(x->db)) {
 		int64_t ts, dur, id = num(x, 2);
-		if (!span_at(x, 0, &ts, &dur))
+		if (!read_span(x, &ts, &dur))
 			continue;
 		assay_sid name = string_of(x, 5), args = string_of(x, 6);
 		assay_str domain = assay_pool_get(&x->part->strings, name);
@@ -154,7 +155,7 @@ static int kind_of_op(assay_str type)
 		     {"copy", ASSAY_GPU_MEMCPY},
 		     {"fill", ASSAY_GPU_MEMSET},
 		     {"memset", ASSAY_GPU_MEMSET}};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
 		if (assay_str_find_nocase(type, kinds[i].part) >= 0)
 			return kinds[i].kind;
 	return -1;
@@ -204,7 +205,7 @@ static void read_ops(rpd *x)
 					       "sequenceId", "description_id", "opType_id"));
 	while (assay_rocpd_next(x->db)) {
 		int64_t ts, dur;
-		if (!span_at(x, 0, &ts, &dur))
+		if (!read_span(x, &ts, &dur))
 			continue;
 		assay_sid name = string_of(x, 6), type = string_of(x, 7);
 		int kind = kind_of_op(assay_pool_get(&x->part->strings, type));

@@ -267,7 +267,7 @@ static void read_buffer(assay_rocprof_process *p, assay_str raw)
 {
 	assay_str name = assay_rocprof_text(p, raw);
 	buffer b = {"", take_call};
-	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(buffers); i++)
 		if (assay_str_is(name, buffers[i].name))
 			b = buffers[i];
 	if (assay_json_stream_peek(p->s) != '[') {

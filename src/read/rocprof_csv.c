@@ -21,7 +21,7 @@ static const char *stats_name(assay_arena *a, const char *path)
 	if (dot >= 0)
 		base.n = (size_t)dot;
 	size_t from = base.n;
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++) {
 		ptrdiff_t at = assay_str_find(base, starts[i]);
 		if (at >= 0 && (size_t)at < from)
 			from = (size_t)at;
@@ -786,7 +786,7 @@ TEST(samples_of_every_kind_are_read_whole)
 	uint64_t bad;
 	if (corpus_rows("kernel_trace", "gpu", &bad) < 0)
 		return 77;
-	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(samples); i++) {
 		CHECK_EQ(corpus_rows(samples[i].name, samples[i].table, &bad), samples[i].rows);
 		CHECK_EQ(bad, 0);
 	}

@@ -159,7 +159,7 @@ static bool has_column(const csv_cells *head, const char *name)
 
 static const csv_kind *find_kind(const csv_cells *head)
 {
-	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds); k++) {
 		size_t has = 0;
 		while (has < 4 && kinds[k].needs[has] && has_column(head, kinds[k].needs[has]))
 			has++;
@@ -171,7 +171,7 @@ static const csv_kind *find_kind(const csv_cells *head)
 
 static csv_field column_field(assay_str cell, column_of of)
 {
-	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(columns); i++)
 		if ((columns[i].of == ANY || columns[i].of == of) &&
 		    folds_to(cell, columns[i].name))
 			return columns[i].field;
@@ -230,7 +230,7 @@ static const csv_kind *pick_columns(const csv_cells *head, csv_plan *plan)
 	if (has_column(head, "calls") || has_column(head, "count") || has_column(head, "gpu") ||
 	    has_column(head, "device"))
 		return NULL;
-	for (size_t i = 0; i < sizeof picks / sizeof *picks; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(picks); i++) {
 		size_t col = pick_column(head, picks[i].names);
 		if (col < CSV_COLS_MAX && plan->field[col] == CSV_NONE) {
 			plan->field[col] = (uint8_t)picks[i].field;

@@ -279,7 +279,7 @@ void assay_csv_narrow(csv_worker *w)
 		{CSV_DISPATCH, UINT32_MAX}, {CSV_UNITS, UINT32_MAX},
 		{CSV_WAVE, UINT32_MAX},
 	};
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(limits); i++) {
 		uint64_t *v = &w->v[limits[i].field];
 		if (*v > limits[i].max) {
 			*v = assay_csv_absent[limits[i].field];

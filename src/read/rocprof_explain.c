@@ -124,7 +124,7 @@ static void read_agent_member(assay_rocprof_process *p, assay_rocprof_agent *a, 
 		{"name", NULL, &a->name},
 		{"product_name", NULL, &a->product},
 	};
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(fields); i++) {
 		if (!assay_str_is(key, fields[i].key))
 			continue;
 		if (fields[i].text)
@@ -172,7 +172,7 @@ static void read_agent(assay_rocprof_process *p, assay_json *j)
 /* Best first: formatted has neither the linker's ".kd" nor a clone suffix. */
 static const char *const symbol_names[] = {"formatted_kernel_name", "demangled_kernel_name",
 					   "kernel_name", "truncated_kernel_name"};
-enum { SYMBOL_NAMES = sizeof symbol_names / sizeof *symbol_names };
+enum { SYMBOL_NAMES = ASSAY_COUNT_OF(symbol_names) };
 
 static bool read_symbol_name(assay_str names[], assay_str key, assay_json *j)
 {
@@ -196,7 +196,7 @@ static void read_symbol(assay_rocprof_process *p, assay_json *j)
 		      {"accum_vgpr_count", &acc},
 		      {"sgpr_count", &sgpr}};
 	for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
-		size_t i = 0, n = sizeof fields / sizeof *fields;
+		size_t i = 0, n = ASSAY_COUNT_OF(fields);
 		if (read_symbol_name(names, key, j))
 			continue;
 		while (i < n && !assay_str_is(key, fields[i].key))

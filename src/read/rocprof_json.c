@@ -29,7 +29,7 @@ static void process_free(assay_rocprof_process *p)
 {
 	assay_map *maps[] = {&p->pending_at,    &p->agent_at,     &p->symbol_at,
 			     &p->counter_names, &p->marker_texts, &p->allocations};
-	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&p->pendings);
 	assay_vec_free(&p->agents);
@@ -53,7 +53,7 @@ static void read_process(assay_run *run, assay_json_stream *s)
 				   .pmc = t->pmc.n};
 	assay_str key;
 	for (assay_json_stream_enter(s, '{'); assay_json_stream_member(s, &key);) {
-		size_t i = 0, n = sizeof sections / sizeof *sections;
+		size_t i = 0, n = ASSAY_COUNT_OF(sections);
 		while (i < n && !assay_str_is(key, sections[i].key))
 			i++;
 		if (i < n && assay_json_stream_peek(s) == sections[i].bracket)
@@ -299,7 +299,7 @@ TEST(hostile_results_json_is_counted_not_trusted)
 		"6,"
 		"\"dispatch_info\":{\"kernel_id\":{}}} ]}}] junk",
 	};
-	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(text); i++) {
 		bool ok;
 		assay_run *run = read_text(text[i], strlen(text[i]), &ok);
 		uint64_t sum = 0;
@@ -324,7 +324,7 @@ static const char *short_name(const char *name, char *out, size_t size)
 	static const char *const wanted[] = {
 		"ncclDevKernel_Generic_1", "vectorized_elementwise_kernel",
 		"elementwise_kernel_manual_unroll", "multi_tensor_apply_kernel", "reduce_kernel"};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++) {
 		const char *at = strstr(name, wanted[i]);
 		size_t n = strlen(wanted[i]);
 		bool starts = at && (at == name || !strchr("_abcdefghijklmnopqrstuvwxyz", at[-1]));

@@ -422,7 +422,7 @@ static bool other_header(const smi_cells *cells)
 	static const char *const marks[] = {"gpu",          "pid",          "process_info",
 					    "process_list", "process_name", "device"};
 	for (size_t i = 0; looks_like_header(cells) && cells->n > 1 && i < cells->n; i++)
-		for (size_t m = 0; m < sizeof marks / sizeof *marks; m++)
+		for (size_t m = 0; m < ASSAY_COUNT_OF(marks); m++)
 			if (assay_str_same(cells->p[i], assay_str_of(marks[m])))
 				return true;
 	return false;
@@ -497,7 +497,7 @@ static void note_origin(reader *r)
 		     {SMI_NV, "nvidia-smi"},
 		     {SMI_DMON, "nvidia-smi dmon"},
 		     {SMI_OWN, "assay"}};
-	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(tools); i++)
 		if (r->dialects & tools[i].dialect)
 			assay_meta_add(r->part, "telemetry_tool", assay_str_of(tools[i].tool));
 	assay_meta_add(r->part, "telemetry_clock", assay_str_of(clock_names[r->clock]));
@@ -767,7 +767,7 @@ TEST(other_csv_files_are_not_telemetry)
 		"file.name,size.bytes\n",
 		"# gpu notes\n",
 	};
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(others); i++)
 		if (smi_sniff(assay_str_of(others[i]))) {
 			fprintf(stderr, "claimed: %s\n", others[i]);
 			return 1;

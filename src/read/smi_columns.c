@@ -46,7 +46,7 @@ static const smi_unit units[] = {
 
 /* A device has at most some TB of memory, some kW and some GHz: what lies outside was never in the
  * unit of its column. Within one dialect the first row that fits decides. */
-const smi_quantity smi_quantities[] = {
+static const smi_quantity quantities[] = {
 	{"util_pct",
 	 SMI_PERCENT,
 	 0,
@@ -276,7 +276,6 @@ const smi_quantity smi_quantities[] = {
 	  {SMI_ROCM, "Accumulated Energy", "uJ", 0},
 	  {SMI_OWN, "energy", 0, 0}}},
 };
-const size_t smi_quantity_count = sizeof smi_quantities / sizeof *smi_quantities;
 
 static const struct {
 	unsigned dialects;
@@ -329,9 +328,9 @@ static bool same(assay_str a, const char *z)
 	return assay_str_same(a, assay_str_of(z));
 }
 
-const smi_unit *smi_unit_find(assay_str text)
+static const smi_unit *find_unit(assay_str text) /* NULL when unknown */
 {
-	size_t n = sizeof units / sizeof *units;
+	size_t n = ASSAY_COUNT_OF(units);
 	for (size_t i = 0; i < n; i++)
 		if (assay_str_is(text, units[i].text))
 			return &units[i];
@@ -355,7 +354,7 @@ static assay_str split_unit(assay_str text, assay_str *unit)
 	while (at && text.p[at] != open)
 		at--;
 	assay_str inside = assay_str_trim((assay_str){text.p + at + 1, text.n - at - 2});
-	if (!at || (open == '(' && !smi_unit_find(inside)))
+	if (!at || (open == '(' && !find_unit(inside)))
 		return text;
 	*unit = inside;
 	return assay_str_trim((assay_str){text.p, at});
@@ -398,7 +397,7 @@ static bool already_taken(const smi_columns *cols, size_t before, const smi_quan
 
 static smi_role role_of(assay_str name, smi_dialect dialect)
 {
-	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(roles); i++)
 		if ((roles[i].dialects & dialect) && same(name, roles[i].text))
 			return roles[i].role;
 	return SMI_VALUE;
@@ -409,7 +408,7 @@ static void name_quantity(smi_columns *cols, size_t i, smi_dialect dialect, assa
 {
 	smi_column *c = &cols->p[i];
 	const char *bare = NULL;
-	for (const smi_quantity *q = smi_quantities; q < smi_quantities + smi_quantity_count; q++) {
+	for (const smi_quantity *q = quantities; q < quantities + ASSAY_COUNT_OF(quantities); q++) {
 		const smi_spelling *s = find_spelling(q, c->name, dialect, cols);
 		if ((!s && !same(c->name, q->name)) || already_taken(cols, i, q))
 			continue;
@@ -417,7 +416,7 @@ static void name_quantity(smi_columns *cols, size_t i, smi_dialect dialect, assa
 		bare = s ? s->unit : NULL;
 		break;
 	}
-	c->unit = smi_unit_find(unit.n ? unit : assay_str_of(bare));
+	c->unit = find_unit(unit.n ? unit : assay_str_of(bare));
 	if (c->quantity && unit.n)
 		c->wrong_unit = !c->unit || c->unit->kind != c->quantity->kind;
 }
@@ -443,7 +442,7 @@ size_t smi_columns_plan(const smi_cells *header, const smi_cells *unit_row, smi_
 			if (assay_str_eq(c->text, out->p[k].text))
 				c->role = SMI_REPEAT;
 		if (c->role == SMI_TIME)
-			c->unit = smi_unit_find(unit);
+			c->unit = find_unit(unit);
 		if (c->role != SMI_VALUE)
 			continue;
 		name_quantity(out, i, dialect, unit);
@@ -470,7 +469,7 @@ bool smi_cell_list(assay_str cell, assay_str *inside)
 
 static bool is_nothing(assay_str s)
 {
-	for (size_t i = 0; i < sizeof nothings / sizeof *nothings; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(nothings); i++)
 		if (same(s, nothings[i]))
 			return true;
 	return s.p[0] == '['; /* [N/A], [Not Supported], [GPU requires reset], ... */
@@ -532,7 +531,7 @@ smi_got smi_cell_value(const smi_column *col, assay_str cell, double *out)
 		s = (assay_str){s.p + 1, s.n - 2};
 	if (!s.n || is_nothing(s))
 		return SMI_GOT_NOTHING;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (same(s, words[i].text))
 			return check_value(col, words[i].value, NULL, out);
 	double v;
@@ -540,7 +539,7 @@ smi_got smi_cell_value(const smi_column *col, assay_str cell, double *out)
 		return col->quantity ? SMI_GOT_BAD : SMI_GOT_TEXT;
 	if (!rest.n)
 		return check_value(col, v, col->unit, out);
-	const smi_unit *unit = smi_unit_find(rest);
+	const smi_unit *unit = find_unit(rest);
 	if (!unit)
 		return col->quantity ? SMI_GOT_BAD_UNIT : SMI_GOT_TEXT;
 	return check_value(col, v, unit, out);
@@ -644,7 +643,7 @@ TEST(every_spelling_of_nothing_is_nothing)
 					   "None",
 					   "nan"};
 	double v;
-	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(none); i++)
 		CHECK(one_cell("gfx", SMI_AMD, none[i], &v) == SMI_GOT_NOTHING);
 	CHECK(one_cell("gfx_clk", SMI_AMD, "65535", &v) == SMI_GOT_NOTHING);
 	CHECK(one_cell("socclk_0_clk", SMI_AMD, "65535", &v) == SMI_GOT_NOTHING);

@@ -74,11 +74,6 @@ typedef struct smi_column {
 typedef assay_vec(smi_column) smi_columns;
 typedef assay_vec(assay_str) smi_cells;
 
-extern const smi_quantity smi_quantities[];
-extern const size_t smi_quantity_count;
-
-const smi_unit *smi_unit_find(assay_str text); /* NULL when unknown */
-
 /* Understand a header row; returns how many columns have a canonical name. units (may be NULL) is a
  * second header row of dmon. */
 size_t smi_columns_plan(const smi_cells *header, const smi_cells *units, smi_dialect dialect,

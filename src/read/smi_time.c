@@ -80,7 +80,7 @@ TEST(calendar_text_is_exact)
 		"",           "2026/11/15",          "2026/13/15 02:20:04",
 		"02:20:04",   "2026/11/15 24:20:04", "2026/11/15 02:20:04x",
 		"1700000000", "2026/11/15 02:20:04."};
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(bad); i++)
 		CHECK(!smi_calendar(assay_str_of(bad[i]), &ns));
 	return 0;
 }

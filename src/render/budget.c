@@ -1,26 +1,16 @@
 /* The waste budget and the verdicts. */
-#include "base/fmt.h"
-#include "render/page.h"
+#include <math.h>
 
-static uint32_t bucket_row(const assay_run *run, const char *name)
-{
-	const assay_budget_table *b = &run->part.t.budget;
-	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
-	for (uint32_t i = 0; id && i < b->n; i++)
-		if (b->name[i] == id)
-			return i;
-	return ASSAY_NO_ROW;
-}
+#include "base/fmt.h"
+#include "render/printout.h"
 
 /* Seconds per step, or null: zero and unknown must not look the same. */
 static void put_seconds(assay_jsonw *w, const assay_run *run, const char *name)
 {
 	const assay_budget_table *b = &run->part.t.budget;
-	uint32_t r = bucket_row(run, name);
-	if (r == ASSAY_NO_ROW || b->total[r] < 0)
-		assay_jsonw_null(w, name);
-	else
-		assay_jsonw_f64(w, name, b->value[r] * 1e-9);
+	uint32_t r = assay_budget_find(run, name);
+	bool known = r != ASSAY_NO_ROW && b->total[r] >= 0;
+	assay_jsonw_f64(w, name, known ? b->value[r] * 1e-9 : NAN);
 }
 
 /* Memory headroom is capacity: it is in GiB in the full budget, never seconds here. */
@@ -31,13 +21,12 @@ void assay_waste_json(assay_jsonw *w, const assay_run *run)
 		"unexplained", "memory_headroom", "precision_path", "kernel_shape", "total"};
 	const assay_budget_table *b = &run->part.t.budget;
 	assay_jsonw_open(w, "waste_budget", '{');
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		put_seconds(w, run, names[i]);
-	uint32_t total = bucket_row(run, "total"), useful = bucket_row(run, "useful_gpu");
-	if (total == ASSAY_NO_ROW)
-		assay_jsonw_null(w, "recoverable");
-	else
-		assay_jsonw_f64(w, "recoverable", (b->value[total] - b->value[useful]) * 1e-9);
+	uint32_t total = assay_budget_find(run, "total"),
+		 useful = assay_budget_find(run, "useful_gpu");
+	assay_jsonw_f64(w, "recoverable",
+			total == ASSAY_NO_ROW ? NAN : (b->value[total] - b->value[useful]) * 1e-9);
 	assay_jsonw_close(w, '}');
 }
 
@@ -63,15 +52,9 @@ void assay_budget_json(assay_jsonw *w, const assay_run *run)
 		bool known = b->state[i] != ASSAY_STATE_UNKNOWN;
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_str(w, "bucket", assay_text(run, b->name[i]));
-		if (known)
-			assay_jsonw_f64(w, "per_step", b->value[i]);
-		else
-			assay_jsonw_null(w, "per_step");
+		assay_jsonw_f64(w, "per_step", known ? b->value[i] : NAN);
 		assay_jsonw_str(w, "unit", assay_text(run, b->unit[i]));
-		if (b->total[i] >= 0)
-			assay_jsonw_i64(w, "total_ns", b->total[i]);
-		else
-			assay_jsonw_null(w, "total_ns");
+		assay_jsonw_i64_if(w, "total_ns", b->total[i] >= 0, b->total[i]);
 		assay_jsonw_u64(w, "evidence", b->evidence[i]);
 		put_gap(w, run, b->gap[i]);
 		assay_jsonw_f64(w, "coverage", b->coverage[i]);
@@ -82,7 +65,7 @@ void assay_budget_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-static void print_bucket(assay_page *p, uint32_t r, int64_t window)
+static void print_bucket(assay_printout *p, uint32_t r, int64_t window)
 {
 	const assay_budget_table *b = &p->run->part.t.budget;
 	char time[ASSAY_FMT];
@@ -99,13 +82,13 @@ static void print_bucket(assay_page *p, uint32_t r, int64_t window)
 	fprintf(p->out, "  %s\n", assay_z(p->run, b->how[r]));
 }
 
-void assay_budget_text(assay_page *p)
+void assay_budget_text(assay_printout *p)
 {
 	const assay_budget_table *b = &p->run->part.t.budget;
-	uint32_t total = bucket_row(p->run, "total");
+	uint32_t total = assay_budget_find(p->run, "total");
 	if (total == ASSAY_NO_ROW)
 		return;
-	assay_page_heading(p, "Waste budget");
+	assay_print_heading(p, "Waste budget");
 	for (uint32_t i = 0; i < b->n; i++)
 		print_bucket(p, i, b->total[total]);
 }
@@ -120,10 +103,7 @@ void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_str(w, "text", assay_text(run, v->text[i]));
 		assay_jsonw_str(w, "advice", assay_text(run, v->advice[i]));
 		assay_jsonw_str(w, "evidence", assay_text(run, v->evidence[i]));
-		if (v->seconds[i] < 0)
-			assay_jsonw_null(w, "seconds_per_step");
-		else
-			assay_jsonw_f64(w, "seconds_per_step", v->seconds[i]);
+		assay_jsonw_f64(w, "seconds_per_step", v->seconds[i] < 0 ? NAN : v->seconds[i]);
 		assay_jsonw_f64(w, "share", v->share[i]);
 		assay_jsonw_f64(w, "confidence", v->confidence[i]);
 		put_gap(w, run, v->gap[i]);
@@ -132,12 +112,12 @@ void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-void assay_verdicts_text(assay_page *p)
+void assay_verdicts_text(assay_printout *p)
 {
 	const assay_verdict_table *v = &p->run->part.t.verdict;
 	if (!v->n)
 		return;
-	assay_page_heading(p, "Verdicts");
+	assay_print_heading(p, "Verdicts");
 	for (size_t i = 0; i < v->n; i++) {
 		fprintf(p->out, "  %zu. %s\n", i + 1,
 			assay_fmt_safe(&p->scratch, assay_text(p->run, v->text[i])));

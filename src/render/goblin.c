@@ -65,7 +65,7 @@ TEST(goblin_json_has_every_field)
 	assay_goblin g = {.input = &in, .attention = "unknown"};
 	assay_jsonw w = {.compact = true};
 	assay_goblin_json(&w, &g);
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
 		CHECK(strstr(assay_jsonw_text(&w).p, keys[i]));
 	assay_jsonw_free(&w);
 	return 0;

@@ -39,7 +39,7 @@ static void put_enums(assay_jsonw *w)
 		assay_jsonw_z(w, NULL, assay_host_kind_name[i]);
 	for (int i = 0; i < ASSAY_GPU_KIND_COUNT; i++)
 		assay_jsonw_z(w, NULL, assay_gpu_kind_name[i]);
-	for (size_t i = 0; i < sizeof other_kind_names / sizeof *other_kind_names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(other_kind_names); i++)
 		assay_jsonw_z(w, NULL, other_kind_names[i]);
 	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++)
 		assay_jsonw_z(w, NULL, assay_derived_row_name[i]);

@@ -40,7 +40,7 @@ void assay_column_f64(page_column *c, double v)
 	c->n++;
 }
 
-void assay_column_bytes(page_column *c, assay_str s)
+static void put_bytes(page_column *c, assay_str s)
 {
 	assay_vec_reserve(&c->page->columns, c->page->columns.n + s.n);
 	if (s.n)
@@ -80,7 +80,7 @@ void assay_page_texts(assay_page *p)
 	assay_column_end(&size);
 	page_column text = assay_column_begin(p, "text.utf8", "bytes");
 	for (size_t i = 0; i < p->texts.n; i++)
-		assay_column_bytes(&text, assay_text(p->run, p->texts.p[i]));
+		put_bytes(&text, assay_text(p->run, p->texts.p[i]));
 	assay_column_end(&text);
 }
 

@@ -15,8 +15,10 @@ struct spans {
 	const int64_t *ts, *dur;
 	const uint32_t *track;
 	size_t n;
+	const assay_sid *name, *args; /* NULL: none */
+	const uint8_t *kind;          /* counted from the lanes'; NULL: the lanes' */
+	uint8_t lane_kind;
 	bool nests;
-	uint8_t kind; /* of the lanes */
 };
 
 static int64_t length_of(const struct spans *s, uint32_t row)
@@ -99,7 +101,7 @@ static void add_track(assay_page *p, const struct spans *s, uint32_t track, cons
 			*assay_push(&p->lanes) = (page_lane){.track = track,
 							     .depth = d,
 							     .spans = (uint32_t)next[d + 1],
-							     .kind = s->kind};
+							     .kind = s->lane_kind};
 		next[d + 1] += next[d];
 	}
 	for (size_t i = 0; i < n; i++)
@@ -181,24 +183,16 @@ static void put_times(assay_page *p, const struct ordered *all, size_t n)
 	assay_vec_free(&dur);
 }
 
-struct described {
-	struct ordered o;
-	const assay_sid *name;
-	const uint8_t *kind;   /* NULL: the lanes' kind */
-	const assay_sid *args; /* NULL: none */
-	uint8_t kind_base;
-};
-
 /* Arguments are carried while they are few: many runs repeat them, some give each event its own. */
 enum { ARGS_MAX = 2 << 20 };
 
-static bool args_fit(const assay_page *p, const struct described *all, size_t n)
+static bool args_fit(const assay_page *p, const struct ordered *all, size_t n)
 {
 	assay_map seen = {0};
 	size_t bytes = 0;
-	for (size_t a = 0; a < n; a++) {
-		for (size_t i = 0; all[a].args && i < all[a].o.n && bytes <= ARGS_MAX; i++) {
-			assay_sid sid = all[a].args[all[a].o.row[i]];
+	for (const struct ordered *o = all; o < all + n; o++) {
+		for (size_t i = 0; o->spans.args && i < o->n && bytes <= ARGS_MAX; i++) {
+			assay_sid sid = o->spans.args[o->row[i]];
 			uint32_t *slot = assay_map_at(&seen, sid);
 			if (*slot == ASSAY_MAP_ABSENT) {
 				*slot = 1;
@@ -210,34 +204,34 @@ static bool args_fit(const assay_page *p, const struct described *all, size_t n)
 	return bytes <= ARGS_MAX;
 }
 
-static void put_args(assay_page *p, const struct described *all, size_t n)
+static void put_args(assay_page *p, const struct ordered *all, size_t n)
 {
 	if (!args_fit(p, all, n))
 		return;
 	page_column c = assay_column_begin(p, "span.args", "plain");
-	for (size_t a = 0; a < n; a++)
-		for (size_t i = 0; i < all[a].o.n; i++)
-			assay_column_u64(
-				&c,
-				all[a].args ? assay_page_text(p, all[a].args[all[a].o.row[i]]) : 0);
+	for (const struct ordered *o = all; o < all + n; o++)
+		for (size_t i = 0; i < o->n; i++)
+			assay_column_u64(&c, o->spans.args
+						     ? assay_page_text(p, o->spans.args[o->row[i]])
+						     : 0);
 	assay_column_end(&c);
 }
 
-static void put_names(assay_page *p, const struct described *all, size_t n)
+static void put_names(assay_page *p, const struct ordered *all, size_t n)
 {
 	page_column name = assay_column_begin(p, "span.name", "plain");
-	for (size_t a = 0; a < n; a++)
-		for (size_t i = 0; i < all[a].o.n; i++)
+	for (const struct ordered *o = all; o < all + n; o++)
+		for (size_t i = 0; i < o->n; i++)
 			assay_column_u64(
 				&name,
-				all[a].name ? assay_page_text(p, all[a].name[all[a].o.row[i]]) : 0);
+				o->spans.name ? assay_page_text(p, o->spans.name[o->row[i]]) : 0);
 	assay_column_end(&name);
 	page_column kind = assay_column_begin(p, "span.kind", "plain");
-	for (size_t a = 0; a < n; a++)
-		for (size_t i = 0; i < all[a].o.n; i++)
+	for (const struct ordered *o = all; o < all + n; o++)
+		for (size_t i = 0; i < o->n; i++)
 			assay_column_u64(&kind,
-					 all[a].kind_base +
-						 (all[a].kind ? all[a].kind[all[a].o.row[i]] : 0u));
+					 o->spans.lane_kind +
+						 (o->spans.kind ? o->spans.kind[o->row[i]] : 0u));
 	assay_column_end(&kind);
 }
 
@@ -308,13 +302,13 @@ static struct spans gap_spans(assay_page *p)
 		     d++)
 			if (track_of[d] == ASSAY_NO_ROW &&
 			    t->track.pid[i] == t->device_time.device[d] &&
-			    assay_group_of(t, t->track.source[i]) == t->device_time.source[d])
+			    assay_track_group(t, i) == t->device_time.source[d])
 				track_of[d] = i;
 	for (size_t i = 0; i < g->n; i++)
 		if (g->device[i] < t->device_time.n)
 			track[i] = track_of[g->device[i]];
 	return (struct spans){
-		.ts = g->ts, .dur = g->dur, .track = track, .n = g->n, .kind = PAGE_GAP};
+		.ts = g->ts, .dur = g->dur, .track = track, .n = g->n, .lane_kind = PAGE_GAP};
 }
 
 /* For each span of a gap lane, the row of gap. */
@@ -326,6 +320,21 @@ static void put_gap_rows(assay_page *p, const struct ordered *o)
 	assay_column_end(&c);
 }
 
+static struct spans band_spans(const page_bands *b, int lane_kind)
+{
+	return (struct spans){.ts = b->ts.p,
+			      .dur = b->dur.p,
+			      .track = b->track.p,
+			      .n = b->ts.n,
+			      .name = b->name.p,
+			      .lane_kind = (uint8_t)lane_kind,
+			      .nests = true};
+}
+
+#define SPANS_OF(table)                                                                            \
+	.ts = (table).ts, .dur = (table).dur, .track = (table).track, .n = (table).n,              \
+	.name = (table).name, .args = (table).args
+
 void assay_page_lanes(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
@@ -333,63 +342,37 @@ void assay_page_lanes(assay_page *p)
 	enum { GAP = DERIVED + ASSAY_DERIVED_ROW_COUNT, TABLES };
 	page_bands bands = {0}, rows[ASSAY_DERIVED_ROW_COUNT] = {0};
 	assay_page_scope_bands(p, &bands);
-	struct described all[TABLES] = {
-		[GPU] = {.name = t->gpu.name,
-			 .kind = t->gpu.kind,
-			 .args = t->gpu.args,
-			 .kind_base = PAGE_GPU},
-		[MARK] = {.name = t->mark.name, .args = t->mark.args, .kind_base = PAGE_MARK},
-		[BAND] = {.name = bands.name.p, .kind_base = PAGE_MARK},
-		[SYNC] = {.name = t->sync.name, .args = t->sync.args, .kind_base = PAGE_SYNC},
-		[HOST] = {.name = t->host.name,
-			  .kind = t->host.kind,
-			  .args = t->host.args,
-			  .kind_base = PAGE_HOST},
-		[GAP] = {.kind_base = PAGE_GAP},
+	struct spans spans[TABLES] = {
+		[GPU] = {SPANS_OF(t->gpu), .kind = t->gpu.kind, .lane_kind = PAGE_GPU},
+		[MARK] = {SPANS_OF(t->mark), .lane_kind = PAGE_MARK, .nests = true},
+		[BAND] = band_spans(&bands, PAGE_MARK),
+		[SYNC] = {SPANS_OF(t->sync), .lane_kind = PAGE_SYNC},
+		[HOST] = {SPANS_OF(t->host), .kind = t->host.kind, .lane_kind = PAGE_HOST,
+			  .nests = true},
+		[GAP] = gap_spans(p),
 	};
-	all[GPU].o = add_spans(
-		p, (struct spans){t->gpu.ts, t->gpu.dur, t->gpu.track, t->gpu.n, false, PAGE_GPU});
-	all[MARK].o = add_spans(p, (struct spans){t->mark.ts, t->mark.dur, t->mark.track, t->mark.n,
-						  true, PAGE_MARK});
-	all[BAND].o = add_spans(p, (struct spans){bands.ts.p, bands.dur.p, bands.track.p,
-						  bands.ts.n, true, PAGE_MARK});
-	all[SYNC].o = add_spans(p, (struct spans){t->sync.ts, t->sync.dur, t->sync.track, t->sync.n,
-						  false, PAGE_SYNC});
-	all[HOST].o = add_spans(p, (struct spans){t->host.ts, t->host.dur, t->host.track, t->host.n,
-						  true, PAGE_HOST});
 	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++) {
-		page_bands *b = &rows[i];
-		assay_page_derived(p, (assay_derived_row)i, b);
-		uint8_t kind = (uint8_t)(PAGE_DERIVED + i);
-		all[DERIVED + i] = (struct described){
-			.o = add_spans(p, (struct spans){b->ts.p, b->dur.p, b->track.p, b->ts.n,
-							 true, kind}),
-			.name = b->name.p,
-			.kind_base = kind};
+		assay_page_derived(p, (assay_derived_row)i, &rows[i]);
+		spans[DERIVED + i] = band_spans(&rows[i], PAGE_DERIVED + i);
 	}
-	all[GAP].o = add_spans(p, gap_spans(p));
 	p->gpu_span = no_rows(p, t->gpu.n);
 	p->host_span = no_rows(p, t->host.n);
-	p->gpu_row = all[GPU].o.row;
-	p->gpu_spans = all[GPU].o.n;
-	number_spans(p, &all[GPU].o, p->gpu_span);
-	number_spans(p, &all[MARK].o, NULL);
-	number_spans(p, &all[BAND].o, NULL);
-	number_spans(p, &all[SYNC].o, NULL);
-	number_spans(p, &all[HOST].o, p->host_span);
-	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++)
-		number_spans(p, &all[DERIVED + i].o, NULL);
-	p->first_gap = p->spans;
-	number_spans(p, &all[GAP].o, NULL);
-	struct ordered orders[TABLES];
-	for (int i = 0; i < TABLES; i++)
-		orders[i] = all[i].o;
+	uint32_t *const span_of[TABLES] = {[GPU] = p->gpu_span, [HOST] = p->host_span};
+	struct ordered all[TABLES];
+	for (int i = 0; i < TABLES; i++) {
+		all[i] = add_spans(p, spans[i]);
+		if (i == GAP)
+			p->first_gap = p->spans;
+		number_spans(p, &all[i], span_of[i]);
+	}
+	p->gpu_row = all[GPU].row;
+	p->gpu_spans = all[GPU].n;
 	put_lanes(p);
-	put_times(p, orders, TABLES);
+	put_times(p, all, TABLES);
 	put_names(p, all, TABLES);
 	put_args(p, all, TABLES);
 	put_gpu_details(p);
-	put_gap_rows(p, &orders[GAP]);
+	put_gap_rows(p, &all[GAP]);
 	assay_page_bands_free(&bands);
 	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++)
 		assay_page_bands_free(&rows[i]);

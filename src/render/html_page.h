@@ -71,7 +71,6 @@ page_column assay_column_begin(assay_page *p, const char *name, const char *code
 void assay_column_u64(page_column *c, uint64_t v);
 void assay_column_i64(page_column *c, int64_t v); /* code delta */
 void assay_column_f64(page_column *c, double v);
-void assay_column_bytes(page_column *c, assay_str s);
 void assay_column_end(page_column *c);
 
 /* Spans made from the ranges of GPU work, in the sources' times. */

@@ -59,7 +59,7 @@ static uint32_t source_of(const assay_run *run, const struct clock *k, size_t ro
 
 static const struct reference *reference_of(const assay_col_info *col)
 {
-	for (size_t i = 0; i < sizeof references / sizeof *references; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(references); i++)
 		if (col->type == ASSAY_COL_u32 && !strcmp(col->name, references[i].column))
 			return &references[i];
 	return NULL;
@@ -133,7 +133,7 @@ static void put_column(assay_page *p, const assay_table_info *info, const assay_
 
 void assay_page_tables(assay_page *p)
 {
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++) {
 		const assay_table_info *info = assay_table_find(wanted[i].table);
 		size_t n = info ? assay_rows(&p->run->part.t, info) : 0;
 		const uint32_t *order = wanted[i].per_gpu ? p->gpu_row : NULL;

@@ -1,8 +1,7 @@
 /* Why devices were idle, and the longest gaps. */
-#include <stdlib.h>
-
 #include "base/fmt.h"
-#include "render/page.h"
+#include "base/sort.h"
+#include "render/printout.h"
 
 enum { TOP_GAPS_TEXT = 10, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
 
@@ -36,27 +35,14 @@ void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
 	assay_jsonw_i64(w, "suspicious_ns", suspicious);
 }
 
-struct ranked {
-	int64_t dur;
-	uint32_t row;
-};
-
-static int by_length(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-	if (x->dur != y->dur)
-		return x->dur > y->dur ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
-
 /* The longest gaps of all devices, first the longest. */
-static size_t longest(const assay_run *run, assay_arena *a, size_t top, const struct ranked **out)
+static size_t longest(const assay_run *run, assay_arena *a, size_t top, const uint32_t **out)
 {
 	const assay_gap_table *g = &run->part.t.gap;
-	struct ranked *all = assay_alloc(a, (g->n + 1) * sizeof *all);
+	uint32_t *all = assay_alloc(a, g->n * sizeof *all);
 	for (uint32_t i = 0; i < g->n; i++)
-		all[i] = (struct ranked){g->dur[i], i};
-	qsort(all, g->n, sizeof *all, by_length);
+		all[i] = i;
+	assay_sort_rows_falling(all, g->n, g->dur);
 	*out = all;
 	return g->n < top ? g->n : top;
 }
@@ -121,17 +107,17 @@ static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 void assay_gaps_json(assay_jsonw *w, const assay_run *run)
 {
 	assay_arena scratch = {0};
-	const struct ranked *gap;
+	const uint32_t *gap;
 	size_t n = longest(run, &scratch, TOP_GAPS_JSON, &gap);
 	assay_jsonw_open(w, "gaps", '[');
 	for (size_t i = 0; i < n; i++)
-		put_gap(w, run, gap[i].row);
+		put_gap(w, run, gap[i]);
 	assay_jsonw_close(w, ']');
 	assay_arena_free(&scratch);
 }
 
 /* What queued work waited for, as far as wait edges tell. */
-static void print_queued(assay_page *p, uint32_t device)
+static void print_queued(assay_printout *p, uint32_t device)
 {
 	static const char *const words[ASSAY_QUEUED_COUNT] = {
 		[ASSAY_QUEUED_STREAM_WAIT] = "behind work on another stream",
@@ -147,7 +133,7 @@ static void print_queued(assay_page *p, uint32_t device)
 				assay_fmt_time(time, queued[q]), words[q]);
 }
 
-static void print_causes(assay_page *p, uint32_t device)
+static void print_causes(assay_printout *p, uint32_t device)
 {
 	const assay_tables *t = &p->run->part.t;
 	const assay_idle_cause_table *c = &t->idle_cause;
@@ -172,7 +158,7 @@ static void print_causes(assay_page *p, uint32_t device)
 }
 
 /* "rank 3 came 700 us late", for gaps that waited for a collective. */
-static const char *late_text(assay_page *p, uint32_t gap)
+static const char *late_text(assay_printout *p, uint32_t gap)
 {
 	const assay_gap_table *g = &p->run->part.t.gap;
 	char time[ASSAY_FMT];
@@ -182,7 +168,7 @@ static const char *late_text(assay_page *p, uint32_t gap)
 }
 
 /* What the launching thread was in, or the work on another stream that queued work waited for. */
-static const char *waited_for(assay_page *p, uint32_t gap)
+static const char *waited_for(assay_printout *p, uint32_t gap)
 {
 	const assay_gap_table *g = &p->run->part.t.gap;
 	assay_str during = host_name(p->run, g->during[gap]);
@@ -195,7 +181,7 @@ static const char *waited_for(assay_page *p, uint32_t gap)
 				 NAME_WIDTH - 7));
 }
 
-static void print_gap(assay_page *p, uint32_t gap)
+static void print_gap(assay_printout *p, uint32_t gap)
 {
 	const assay_tables *t = &p->run->part.t;
 	const assay_gap_table *g = &t->gap;
@@ -209,18 +195,18 @@ static void print_gap(assay_page *p, uint32_t gap)
 		g->suspicious[gap] ? "  (suspicious)" : "", late_text(p, gap));
 }
 
-void assay_idle_text(assay_page *p)
+void assay_idle_text(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	if (!t->gap.n)
 		return;
-	assay_page_heading(p, "Why the device was idle");
+	assay_print_heading(p, "Why the device was idle");
 	for (uint32_t d = 0; d < t->device_time.n; d++)
 		print_causes(p, d);
-	const struct ranked *gap;
+	const uint32_t *gap;
 	size_t n = longest(p->run, &p->scratch, TOP_GAPS_TEXT, &gap);
 	fprintf(p->out, "  longest gaps\n  %10s %10s  %-15s %-*s  %s\n", "length", "at", "cause",
 		NAME_WIDTH, "launching thread was in", "ended by");
 	for (size_t i = 0; i < n; i++)
-		print_gap(p, gap[i].row);
+		print_gap(p, gap[i]);
 }

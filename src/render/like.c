@@ -1,7 +1,6 @@
 /* Figures as another tool defines them, from the like table. */
 #include <math.h>
 
-#include "render/page.h"
 #include "render/report.h"
 
 /* Rows come sorted by source, variant and group: every change closes and opens an object. */
@@ -18,10 +17,7 @@ static void open_levels(assay_jsonw *w, const assay_run *run, size_t i, int from
 		assay_jsonw_open(w, NULL, '{');
 		assay_jsonw_u64(w, "source", l->source[i]);
 		int32_t rank = run->part.t.source.rank[l->source[i]];
-		if (rank >= 0)
-			assay_jsonw_i64(w, "rank", rank);
-		else
-			assay_jsonw_null(w, "rank");
+		assay_jsonw_i64_if(w, "rank", rank >= 0, rank);
 	}
 	if (from < 2)
 		assay_jsonw_open(w, assay_z(run, l->variant[i]), '{');

@@ -9,11 +9,6 @@
 
 enum { NAME_WIDTH = 56 };
 
-static double percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
 static int64_t length_of(const assay_path *p)
 {
 	return p->to - p->from;
@@ -57,7 +52,8 @@ static const char *place_of(const assay_run *run, const assay_path_seg *s, assay
 static void print_row(FILE *out, int64_t time, int64_t whole, const char *name)
 {
 	char f[ASSAY_FMT];
-	fprintf(out, "  %10s %5.1f%%  %s\n", assay_fmt_time(f, time), percent(time, whole), name);
+	fprintf(out, "  %10s %5.1f%%  %s\n", assay_fmt_time(f, time), assay_percent(time, whole),
+		name);
 }
 
 static void print_classes(FILE *out, const assay_path *p)
@@ -70,10 +66,10 @@ static void print_classes(FILE *out, const assay_path *p)
 		if (!p->class[c] && !(p->rules.n && p->changed.class[c]))
 			continue;
 		fprintf(out, "  %-16s %10s %5.1f%%", assay_path_class_name(c),
-			assay_fmt_time(f[0], p->class[c]), percent(p->class[c], whole));
+			assay_fmt_time(f[0], p->class[c]), assay_percent(p->class[c], whole));
 		if (p->rules.n)
 			fprintf(out, "  %10s %5.1f%%", assay_fmt_time(f[1], p->changed.class[c]),
-				percent(p->changed.class[c], step));
+				assay_percent(p->changed.class[c], step));
 		fputc('\n', out);
 	}
 }
@@ -174,7 +170,7 @@ static void print_changed(FILE *out, const assay_path *p)
 	fprintf(out, "  measured %s, predicted %s: %s %s (%.1f %%), %.2fx\n",
 		assay_fmt_time(f[0], length_of(p)), assay_fmt_time(f[1], p->changed.step),
 		assay_fmt_time(f[2], gain < 0 ? -gain : gain), gain < 0 ? "lost" : "gained",
-		percent(gain, p->same.step),
+		assay_percent(gain, p->same.step),
 		p->changed.step > 0 ? (double)p->same.step / (double)p->changed.step : 0);
 	assay_arena_free(&a);
 }
@@ -191,7 +187,8 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 		"  %s dependencies between %s instants and %s GPU events; %.2f %% contradict the "
 		"clocks and count as no delay\n",
 		assay_fmt_count(c[0], p->deps), assay_fmt_count(c[1], p->points),
-		assay_fmt_count(c[2], p->work), percent((int64_t)p->violated, (int64_t)p->deps));
+		assay_fmt_count(c[2], p->work),
+		assay_percent((int64_t)p->violated, (int64_t)p->deps));
 	fprintf(out,
 		"  typical launch latency %s, gap between queued work %s, return from a wait %s\n",
 		assay_fmt_time(f[0], p->launch_latency), assay_fmt_time(f[1], p->stream_gap),
@@ -241,9 +238,9 @@ void assay_path_text(FILE *out, const assay_run *run, const assay_path *p, uint3
 
 /* ------------------------------------------------------------------ JSON */
 
-static void put_classes(assay_jsonw *w, const char *key, const int64_t class[ASSAY_PATH_CLASSES])
+static void put_classes(assay_jsonw *w, const int64_t class[ASSAY_PATH_CLASSES])
 {
-	assay_jsonw_open(w, key, '{');
+	assay_jsonw_open(w, "classes_ns", '{');
 	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
 		assay_jsonw_i64(w, assay_path_class_name(c), class[c]);
 	assay_jsonw_close(w, '}');
@@ -333,7 +330,7 @@ static void put_changed(assay_jsonw *w, const assay_path *p)
 	assay_jsonw_close(w, ']');
 	assay_jsonw_i64(w, "predicted_ns", p->changed.step);
 	assay_jsonw_i64(w, "gain_ns", p->same.step - p->changed.step);
-	put_classes(w, "classes_ns", p->changed.class);
+	put_classes(w, p->changed.class);
 	assay_jsonw_close(w, '}');
 }
 
@@ -342,14 +339,12 @@ void assay_path_json(assay_jsonw *w, const assay_run *run, const assay_path *p, 
 	const assay_step_table *s = &run->part.t.step;
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "summary", p->sentence);
-	if (p->step != ASSAY_NO_ROW && s->number[p->step] >= 0)
-		assay_jsonw_i64(w, "step", s->number[p->step]);
-	else
-		assay_jsonw_null(w, "step");
+	int64_t step = p->step == ASSAY_NO_ROW ? -1 : s->number[p->step];
+	assay_jsonw_i64_if(w, "step", step >= 0, step);
 	assay_jsonw_u64(w, "steps", p->steps);
 	assay_jsonw_i64(w, "start_ns", p->from);
 	assay_jsonw_i64(w, "measured_ns", length_of(p));
-	put_classes(w, "classes_ns", p->class);
+	put_classes(w, p->class);
 	assay_jsonw_open(w, "families_ns", '{');
 	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++)
 		assay_jsonw_i64(w, assay_family_name[f], p->family[f]);

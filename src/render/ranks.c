@@ -1,8 +1,9 @@
 /* Ranks: who waits for whom, the steps of each, and the collectives between them. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/fmt.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 enum { TOP = 10, HEAT_STEPS = 12, HEAT_RANKS = 16, NAME_WIDTH = 40 };
 
@@ -12,10 +13,7 @@ static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
 	assay_jsonw_u64(w, "source", r->source[i]);
 	assay_jsonw_i64(w, "rank", r->rank[i]);
 	assay_jsonw_i64(w, "clock_offset_ns", r->offset[i]);
-	if (r->spread[i] < 0)
-		assay_jsonw_null(w, "clock_spread_ns");
-	else
-		assay_jsonw_i64(w, "clock_spread_ns", r->spread[i]);
+	assay_jsonw_i64_if(w, "clock_spread_ns", r->spread[i] >= 0, r->spread[i]);
 	assay_jsonw_u64(w, "collectives", r->matched[i]);
 	assay_jsonw_u64(w, "arrived_last", r->last[i]);
 	assay_jsonw_i64(w, "waited_ns", r->waited[i]);
@@ -25,37 +23,21 @@ static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
 	assay_jsonw_close(w, '}');
 }
 
-static void put_known(assay_jsonw *w, const char *key, double v)
-{
-	if (v > 0)
-		assay_jsonw_f64(w, key, v);
-	else
-		assay_jsonw_null(w, key);
-}
-
-static void put_count(assay_jsonw *w, const char *key, int64_t v)
-{
-	if (v > 0)
-		assay_jsonw_i64(w, key, v);
-	else
-		assay_jsonw_null(w, key);
-}
-
 static void put_collective(assay_jsonw *w, const assay_run *run, size_t i)
 {
 	const assay_collective_table *c = &run->part.t.collective;
 	assay_jsonw_open_flat(w, NULL, '{');
 	assay_jsonw_str(w, "name", assay_text(run, c->name[i]));
 	assay_jsonw_str(w, "group", assay_text(run, c->group[i]));
-	put_count(w, "ranks", c->size[i]);
-	put_count(w, "bytes", c->bytes[i]);
+	assay_jsonw_i64_if(w, "ranks", c->size[i] > 0, c->size[i]);
+	assay_jsonw_i64_if(w, "bytes", c->bytes[i] > 0, c->bytes[i]);
 	assay_jsonw_u64(w, "count", c->count[i]);
 	assay_jsonw_u64(w, "matched", c->matched[i]);
 	assay_jsonw_f64(w, "latency_ns", c->latency[i]);
 	assay_jsonw_f64(w, "skew_ns", c->skew[i]);
 	assay_jsonw_i64(w, "max_skew_ns", c->max_skew[i]);
-	put_known(w, "algo_gib_s", c->algo_bw[i]);
-	put_known(w, "bus_gib_s", c->bus_bw[i]);
+	assay_jsonw_f64(w, "algo_gib_s", c->algo_bw[i] > 0 ? c->algo_bw[i] : NAN);
+	assay_jsonw_f64(w, "bus_gib_s", c->bus_bw[i] > 0 ? c->bus_bw[i] : NAN);
 	assay_jsonw_close(w, '}');
 }
 
@@ -106,10 +88,7 @@ static void put_heat(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_open_flat(w, "dur_ns", '[');
 		for (size_t k = 0; k < r->n; k++) {
 			int64_t length = step_length(run, r->source[k], s->number[i]);
-			if (length < 0)
-				assay_jsonw_null(w, NULL);
-			else
-				assay_jsonw_i64(w, NULL, length);
+			assay_jsonw_i64_if(w, NULL, length >= 0, length);
 		}
 		assay_jsonw_close(w, ']');
 		assay_jsonw_close(w, '}');
@@ -133,7 +112,7 @@ void assay_ranks_json(assay_jsonw *w, const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-static void print_rank_rows(assay_page *p)
+static void print_rank_rows(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
@@ -148,7 +127,7 @@ static void print_rank_rows(assay_page *p)
 }
 
 /* A rank's step is marked when it is the longest of all and stands out. */
-static void print_heat_line(assay_page *p, int64_t number)
+static void print_heat_line(assay_printout *p, int64_t number)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	int64_t length[HEAT_RANKS], most = 0, least = INT64_MAX;
@@ -168,7 +147,7 @@ static void print_heat_line(assay_page *p, int64_t number)
 }
 
 /* One line a step, one column a rank. */
-static void print_heat(assay_page *p)
+static void print_heat(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	const assay_step_table *s = &p->run->part.t.step;
@@ -193,7 +172,7 @@ static const char *bandwidth(char buf[ASSAY_FMT], double gib)
 	return buf;
 }
 
-static void print_collective(assay_page *p, uint32_t i)
+static void print_collective(assay_printout *p, uint32_t i)
 {
 	const assay_collective_table *c = &p->run->part.t.collective;
 	char bytes[ASSAY_FMT], time[ASSAY_FMT], skew[ASSAY_FMT], algo[ASSAY_FMT], bus[ASSAY_FMT];
@@ -209,7 +188,7 @@ static void print_collective(assay_page *p, uint32_t i)
 		bandwidth(algo, c->algo_bw[i]), bandwidth(bus, c->bus_bw[i]));
 }
 
-static void print_collectives(assay_page *p)
+static void print_collectives(assay_printout *p)
 {
 	const assay_collective_table *c = &p->run->part.t.collective;
 	const struct heavy *row = heaviest(p->run, &p->scratch);
@@ -221,12 +200,12 @@ static void print_collectives(assay_page *p)
 		fprintf(p->out, "  ... %zu more (--json has them)\n", c->n - TOP);
 }
 
-void assay_ranks_text(assay_page *p)
+void assay_ranks_text(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	if (t->rank.n < 2 && !t->collective.n)
 		return;
-	assay_page_heading(p, t->rank.n < 2 ? "Collectives" : "Ranks");
+	assay_print_heading(p, t->rank.n < 2 ? "Collectives" : "Ranks");
 	if (t->rank.n > 1) {
 		print_rank_rows(p);
 		if (t->step.n)

@@ -1,9 +1,10 @@
 /* The report as JSON. The names below are a promise to scripts: add, never rename. */
 #include "render/report.h"
 
-#include <stdlib.h>
+#include <math.h>
 
-#include "render/page.h"
+#include "base/sort.h"
+#include "render/printout.h"
 
 static const assay_metric_table *metrics(const assay_run *run)
 {
@@ -13,11 +14,8 @@ static const assay_metric_table *metrics(const assay_run *run)
 /* The value, or null when it is unknown: zero and unknown must not look the same. */
 static void put_metric(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
 {
-	uint32_t r = assay_metric_find(run, metric);
-	if (r == ASSAY_NO_ROW || metrics(run)->state[r] == ASSAY_STATE_UNKNOWN)
-		assay_jsonw_null(w, key);
-	else
-		assay_jsonw_f64(w, key, metrics(run)->value[r]);
+	uint32_t r = assay_metric_known(run, metric);
+	assay_jsonw_f64(w, key, r == ASSAY_NO_ROW ? NAN : metrics(run)->value[r]);
 }
 
 static void put_word(assay_jsonw *w, const char *key, const assay_run *run, const char *metric)
@@ -37,31 +35,15 @@ int64_t assay_kernel_total(const assay_run *run)
 	return total;
 }
 
-struct ranked {
-	int64_t total;
-	uint32_t row;
-};
-
-static int by_total(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
-
 const uint32_t *assay_kernels_by_time(const assay_run *run, assay_arena *a, size_t *n)
 {
 	const assay_kernel_table *k = &run->part.t.kernel;
-	struct ranked *all = assay_alloc(a, k->n * sizeof *all);
+	uint32_t *rows = assay_alloc(a, k->n * sizeof *rows);
 	*n = 0;
 	for (uint32_t i = 0; i < k->n; i++)
 		if (k->kind[i] == ASSAY_GPU_KERNEL)
-			all[(*n)++] = (struct ranked){k->total[i], i};
-	qsort(all, *n, sizeof *all, by_total);
-	uint32_t *rows = assay_alloc(a, *n * sizeof *rows);
-	for (size_t i = 0; i < *n; i++)
-		rows[i] = all[i].row;
+			rows[(*n)++] = i;
+	assay_sort_rows_falling(rows, *n, k->total);
 	return rows;
 }
 
@@ -69,17 +51,15 @@ enum { RUN_METRICS_TOP = 5 };
 
 static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
 {
-	uint32_t steps = assay_metric_find(run, "steps");
+	uint32_t steps = assay_metric_known(run, "steps");
 	assay_jsonw_open(w, "run_metrics", '{');
-	if (steps == ASSAY_NO_ROW || metrics(run)->state[steps] == ASSAY_STATE_UNKNOWN)
-		assay_jsonw_null(w, "steps");
-	else
-		assay_jsonw_i64(w, "steps", (int64_t)metrics(run)->value[steps]);
+	assay_jsonw_i64_if(w, "steps", steps != ASSAY_NO_ROW,
+			   steps == ASSAY_NO_ROW ? 0 : (int64_t)metrics(run)->value[steps]);
 	put_metric(w, "step_time_seconds", run, "step_seconds");
 	static const char *const plain[] = {"tokens_per_sec", "mfu_pct",      "hbm_peak_gb",
 					    "hbm_avg_gb",     "hbm_total_gb", "gpu_util_pct",
 					    "smi_util_pct"};
-	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(plain); i++)
 		put_metric(w, plain[i], run, plain[i]);
 	size_t n;
 	const uint32_t *rows = assay_kernels_by_time(run, scratch, &n);
@@ -130,10 +110,7 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_open(w, NULL, '{');
 		assay_jsonw_i64(w, "device", d->device[i]);
 		int32_t rank = d->source[i] < s->n ? s->rank[d->source[i]] : -1;
-		if (rank >= 0)
-			assay_jsonw_i64(w, "rank", rank);
-		else
-			assay_jsonw_null(w, "rank");
+		assay_jsonw_i64_if(w, "rank", rank >= 0, rank);
 		assay_jsonw_u64(w, "source", d->source[i]);
 		assay_jsonw_u64(w, "events", d->events[i]);
 		assay_jsonw_u64(w, "linked", d->linked[i]);
@@ -230,6 +207,15 @@ static void put_issues(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+}
+
+void assay_issues_json(assay_jsonw *w, const char *key, const assay_run *run)
+{
+	assay_jsonw_open(w, key, '{');
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (run->part.issues[i])
+			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
+	assay_jsonw_close(w, '}');
 }
 
 static void put_inputs(assay_jsonw *w, const assay_run *run)

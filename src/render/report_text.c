@@ -4,11 +4,11 @@
 #include <inttypes.h>
 
 #include "base/fmt.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 enum { TOP = 20, NAME_WIDTH = 58, BAR = 40 };
 
-void assay_page_heading(assay_page *p, const char *text)
+void assay_print_heading(assay_printout *p, const char *text)
 {
 	fprintf(p->out, p->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
 }
@@ -30,7 +30,7 @@ static int64_t process_of(const assay_tables *t, uint32_t source)
 	return -1;
 }
 
-const char *assay_device_label(assay_page *p, uint32_t d)
+const char *assay_device_label(assay_printout *p, uint32_t d)
 {
 	const assay_device_time_table *t = &p->run->part.t.device_time;
 	const assay_source_table *s = &p->run->part.t.source;
@@ -45,7 +45,7 @@ const char *assay_device_label(assay_page *p, uint32_t d)
 	return assay_printf(&p->scratch, "%d", t->device[d]);
 }
 
-static void print_inputs(assay_page *p)
+static void print_inputs(assay_printout *p)
 {
 	const assay_source_table *s = &p->run->part.t.source;
 	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT];
@@ -70,7 +70,7 @@ static void print_inputs(assay_page *p)
 }
 
 /* One character a share of the span: # compute, = communication, + copy, . idle. */
-void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int width)
+void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int width)
 {
 	static const char mark[4] = {'#', '=', '+', '.'};
 	static const char *const colour[4] = {"\033[32m", "\033[35m", "\033[33m", "\033[90m"};
@@ -87,10 +87,10 @@ void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int widt
 	fputs(p->colour ? "\033[0m\n" : "\n", p->out);
 }
 
-static void print_devices(assay_page *p)
+static void print_devices(assay_printout *p)
 {
 	const assay_device_time_table *d = &p->run->part.t.device_time;
-	assay_page_heading(p, "Where the time went");
+	assay_print_heading(p, "Where the time went");
 	if (!d->n) {
 		fprintf(p->out, "  no GPU work in this input\n");
 		return;
@@ -107,7 +107,7 @@ static void print_devices(assay_page *p)
 			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
 				assay_percent(part[k], d->span[i]));
 		fprintf(p->out, "\n  %-12s ", "");
-		assay_page_bar(p, part, d->span[i], BAR);
+		assay_print_bar(p, part, d->span[i], BAR);
 	}
 }
 
@@ -132,11 +132,11 @@ static const struct figure {
 	{"rocm_version", "ROCm", "", 0},
 };
 
-static void print_figures(assay_page *p)
+static void print_figures(assay_printout *p)
 {
 	const assay_metric_table *m = &p->run->part.t.metric;
-	assay_page_heading(p, "Run");
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+	assay_print_heading(p, "Run");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(figures); i++) {
 		const struct figure *f = &figures[i];
 		uint32_t r = assay_metric_find(p->run, f->metric);
 		char value[64] = "unknown", time[ASSAY_FMT];
@@ -160,7 +160,7 @@ static void print_figures(assay_page *p)
 	}
 }
 
-static void print_families(assay_page *p, const uint32_t *rows, size_t n, int64_t total)
+static void print_families(assay_printout *p, const uint32_t *rows, size_t n, int64_t total)
 {
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	int64_t time[ASSAY_FAMILY_COUNT] = {0};
@@ -182,7 +182,7 @@ static void print_families(assay_page *p, const uint32_t *rows, size_t n, int64_
 	fprintf(p->out, "\n");
 }
 
-static void print_kernels(assay_page *p, uint32_t top)
+static void print_kernels(assay_printout *p, uint32_t top)
 {
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	size_t n;
@@ -191,7 +191,7 @@ static void print_kernels(assay_page *p, uint32_t top)
 	char t[ASSAY_FMT], c[ASSAY_FMT];
 	if (!n)
 		return;
-	assay_page_heading(p, "Kernels");
+	assay_print_heading(p, "Kernels");
 	print_families(p, rows, n, total);
 	fprintf(p->out, "  %10s %6s %9s %10s  %s\n", "total", "share", "count", "mean", "name");
 	for (size_t i = 0; i < n && i < top; i++) {
@@ -208,7 +208,7 @@ static void print_kernels(assay_page *p, uint32_t top)
 }
 
 /* Idle time whose cause is known, over all devices. */
-static void print_explained(assay_page *p)
+static void print_explained(assay_printout *p)
 {
 	const assay_idle_cause_table *c = &p->run->part.t.idle_cause;
 	double idle = 0, unknown = 0;
@@ -222,7 +222,7 @@ static void print_explained(assay_page *p)
 			100 * (idle - unknown) / idle);
 }
 
-static void print_trust(assay_page *p)
+static void print_trust(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	uint64_t records = 0, events = 0, linked = 0;
@@ -233,7 +233,7 @@ static void print_trust(assay_page *p)
 		events += t->device_time.events[i];
 		linked += t->device_time.linked[i];
 	}
-	assay_page_heading(p, "Trust");
+	assay_print_heading(p, "Trust");
 	fprintf(p->out, "  %s records read, %s of them GPU work", assay_fmt_count(a, records),
 		assay_fmt_count(b, events));
 	if (events)
@@ -258,7 +258,7 @@ static void print_trust(assay_page *p)
 
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts)
 {
-	assay_page p = {.out = out, .run = run, .colour = opts->colour};
+	assay_printout p = {.out = out, .run = run, .colour = opts->colour};
 	print_inputs(&p);
 	print_devices(&p);
 	assay_verdicts_text(&p);

@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/scope_tree.h"
+#include "render/report.h"
 
 enum { NAME_WIDTH = 44, PAIRS_SHOWN = 8 };
 
@@ -107,11 +108,6 @@ static void order_free(order *o)
 	assay_vec_free(&o->out);
 }
 
-static double percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
 /* The name, without the number of one instance where several are joined. */
 static assay_str name_of(const assay_run *run, const assay_scope_line *l)
 {
@@ -154,7 +150,7 @@ static void print_line(FILE *out, const assay_run *run, const assay_scope_view *
 		assay_fmt_count(count, l->count), l->host < 0 ? "-" : assay_fmt_time(f[0], l->host),
 		assay_fmt_time(f[1], l->gpu_busy), assay_fmt_time(f[2], l->gpu_sum),
 		assay_fmt_time(f[3], l->gpu_self), assay_fmt_time(f[4], l->waits),
-		assay_fmt_time(f[5], l->idle), percent(l->gpu_busy, v->whole));
+		assay_fmt_time(f[5], l->idle), assay_percent(l->gpu_busy, v->whole));
 }
 
 /* What the numbers above do not show. */
@@ -300,10 +296,7 @@ static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_vie
 	if (l->ts >= 0)
 		assay_jsonw_i64(w, "start_ns", l->ts);
 	assay_jsonw_u64(w, "count", l->count);
-	if (l->host >= 0)
-		assay_jsonw_i64(w, "host_ns", l->host);
-	else
-		assay_jsonw_null(w, "host_ns");
+	assay_jsonw_i64_if(w, "host_ns", l->host >= 0, l->host);
 	assay_jsonw_i64(w, "host_self_ns", l->host_self);
 	assay_jsonw_u64(w, "gpu_events", l->work);
 	assay_jsonw_i64(w, "gpu_busy_ns", l->gpu_busy);
@@ -313,7 +306,7 @@ static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_vie
 	assay_jsonw_i64(w, "gpu_inferred_ns", l->gpu_inferred);
 	assay_jsonw_i64(w, "wait_ns", l->waits);
 	assay_jsonw_i64(w, "idle_ns", l->idle);
-	assay_jsonw_f64(w, "pct", percent(l->gpu_busy, v->whole));
+	assay_jsonw_f64(w, "pct", assay_percent(l->gpu_busy, v->whole));
 	assay_jsonw_close(w, '}');
 }
 
@@ -370,11 +363,7 @@ void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_v
 		if (!o.out.p[i].more)
 			put_node(w, run, v, o.out.p[i].line);
 	assay_jsonw_close(w, ']');
-	assay_jsonw_open(w, "issues", '{');
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
-		if (run->part.issues[i])
-			assay_jsonw_u64(w, assay_issue_infos[i].id, run->part.issues[i]);
-	assay_jsonw_close(w, '}');
+	assay_issues_json(w, "issues", run);
 	assay_jsonw_close(w, '}');
 	order_free(&o);
 }

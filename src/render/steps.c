@@ -1,6 +1,6 @@
 /* Steps and what devices did in them. */
 #include "base/fmt.h"
-#include "render/page.h"
+#include "render/printout.h"
 
 enum { STRIP_STEPS = 12, STRIP_BAR = 32 };
 
@@ -61,10 +61,8 @@ void assay_steps_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_u64(w, "source", s->source[i]);
 		assay_jsonw_i64(w, "start_ns", s->ts[i]);
 		assay_jsonw_i64(w, "dur_ns", s->dur[i]);
-		if (period(s, i) < 0)
-			assay_jsonw_null(w, "period_ns");
-		else
-			assay_jsonw_i64(w, "period_ns", period(s, i));
+		int64_t until_next = period(s, i);
+		assay_jsonw_i64_if(w, "period_ns", until_next >= 0, until_next);
 		assay_jsonw_z(w, "origin", assay_step_origin_name[s->origin[i]]);
 		assay_jsonw_open_flat(w, "devices", '[');
 		for (uint32_t k = l.first[i]; k != ASSAY_NO_ROW; k = l.next[k])
@@ -76,7 +74,7 @@ void assay_steps_json(assay_jsonw *w, const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-static void print_step(assay_page *p, size_t row)
+static void print_step(assay_printout *p, size_t row)
 {
 	const assay_step_table *s = &p->run->part.t.step;
 	const assay_step_time_table *t = &p->run->part.t.step_time;
@@ -88,16 +86,16 @@ static void print_step(assay_page *p, size_t row)
 		(long long)(s->number[step] >= 0 ? s->number[step] : (int64_t)step),
 		assay_device_label(p, t->device[row]), assay_fmt_time(host, s->dur[step]),
 		assay_fmt_time(span, t->span[row]), assay_percent(t->idle[row], t->span[row]));
-	assay_page_bar(p, part, t->span[row], STRIP_BAR);
+	assay_print_bar(p, part, t->span[row], STRIP_BAR);
 }
 
-void assay_steps_text(assay_page *p)
+void assay_steps_text(assay_printout *p)
 {
 	const assay_step_table *s = &p->run->part.t.step;
 	const assay_step_time_table *t = &p->run->part.t.step_time;
 	if (!t->n)
 		return;
-	assay_page_heading(p, "Steps");
+	assay_print_heading(p, "Steps");
 	fprintf(p->out, "  (%s)\n  %8s  %-12s %10s %10s  %6s\n",
 		assay_step_origin_name[s->origin[0]], "step", "device", "host", "on device",
 		"idle");

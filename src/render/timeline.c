@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
-#include "render/page.h"
+#include "base/median.h"
+#include "render/printout.h"
 
 enum { NAMES_SHOWN = 5, NAME_WIDTH = 60 };
 
@@ -19,12 +20,6 @@ typedef struct lines {
 	assay_vec(struct line) line;
 	assay_vec(int64_t) dur;
 } lines;
-
-static int by_number(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
 
 static int by_row_and_time(const void *a, const void *b)
 {
@@ -77,8 +72,7 @@ static lines put_together(const assay_run *run)
 	for (size_t i = 0; i < l.line.n; i++) {
 		struct line *line = &l.line.p[i];
 		int64_t *dur = l.dur.p + line->first - line->count;
-		qsort(dur, line->count, sizeof *dur, by_number);
-		line->median = dur[line->count / 2];
+		line->median = assay_median_upper(dur, line->count);
 	}
 	if (l.line.n)
 		qsort(l.line.p, l.line.n, sizeof *l.line.p, by_row_and_time);
@@ -97,13 +91,13 @@ static assay_str cut(assay_str name)
 	return (assay_str){name.p, name.n < NAME_WIDTH ? name.n : NAME_WIDTH};
 }
 
-void assay_derived_text(assay_page *p)
+void assay_derived_text(assay_printout *p)
 {
 	char f[3][ASSAY_FMT], count[ASSAY_FMT];
 	if (!p->run->part.t.derived.n)
 		return;
 	lines l = put_together(p->run);
-	assay_page_heading(p, "Invocations");
+	assay_print_heading(p, "Invocations");
 	fprintf(p->out, "  %-20s %7s %10s %10s %10s  %s\n", "row", "count", "total", "median",
 		"longest", "name");
 	for (size_t i = 0, shown = 0; i < l.line.n; i++) {

@@ -27,12 +27,12 @@ static const char *const comm_words[] = {
 
 assay_class assay_class_of_name(assay_str name)
 {
-	for (size_t i = 0; i < sizeof comm_words / sizeof *comm_words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(comm_words); i++)
 		if (assay_str_find_nocase(name, comm_words[i]) >= 0)
 			return ASSAY_CLASS_COMM;
 	if (assay_str_ends(name, ".kd"))
 		name.n -= 3;
-	for (size_t i = 0; i < sizeof rocm_copies / sizeof *rocm_copies; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rocm_copies); i++)
 		if (assay_str_is(name, rocm_copies[i]))
 			return ASSAY_CLASS_COPY;
 	return ASSAY_CLASS_COMPUTE;
@@ -164,7 +164,7 @@ static const struct {
 
 assay_family assay_family_of_name(assay_str name)
 {
-	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(families); i++)
 		if (assay_str_find_nocase(name, families[i].word) >= 0)
 			return families[i].family;
 	return ASSAY_FAMILY_OTHER;
@@ -209,7 +209,7 @@ static const struct {
 
 assay_family assay_family_of_op(assay_str op)
 {
-	for (size_t i = 0; i < sizeof op_families / sizeof *op_families; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(op_families); i++)
 		if (assay_str_starts(op, op_families[i].op))
 			return op_families[i].family;
 	return ASSAY_FAMILY_OTHER;
@@ -256,7 +256,7 @@ TEST(names_that_defeat_word_patterns_are_known)
 		 ASSAY_FAMILY_NORM},
 		{"triton_poi_fused_add_0", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_ELEMENTWISE},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		CHECK_EQ(assay_class_of_name(assay_str_of(cases[i].name)), cases[i].class);
 		CHECK_EQ(assay_family_of_name(assay_str_of(cases[i].name)), cases[i].family);
 	}
@@ -296,7 +296,7 @@ TEST(families_know_both_vendors_kernels)
 		{"void at::native::multi_tensor_apply_kernel<...>", ASSAY_FAMILY_OPTIMIZER},
 		{"mystery", ASSAY_FAMILY_OTHER},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
 		CHECK_EQ(assay_family_of_name(assay_str_of(cases[i].name)), cases[i].family);
 	return 0;
 }

@@ -5,22 +5,19 @@
 
 static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 {
-	return assay_corr_key(assay_group_of(t, t->track.source[track]), corr);
+	return assay_corr_key(assay_track_group(t, track), corr);
 }
 
 /* First call of each correlation id; a runtime call wins over the driver call it made. */
 void assay_calls_index(const assay_tables *t, assay_map *calls)
 {
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		uint8_t kind = t->host.kind[h];
-		if (kind != ASSAY_HOST_RUNTIME && kind != ASSAY_HOST_DRIVER)
-			continue;
-		uint64_t corr = t->api.corr[t->host.detail[h]];
+		uint64_t corr = assay_call_corr(t, h);
 		if (!corr)
 			continue;
 		uint32_t *slot = assay_map_at(calls, call_key(t, t->host.track[h], corr));
-		if (*slot == ASSAY_MAP_ABSENT ||
-		    (kind == ASSAY_HOST_RUNTIME && t->host.kind[*slot] == ASSAY_HOST_DRIVER))
+		if (*slot == ASSAY_MAP_ABSENT || (t->host.kind[h] == ASSAY_HOST_RUNTIME &&
+						  t->host.kind[*slot] == ASSAY_HOST_DRIVER))
 			*slot = h;
 	}
 }

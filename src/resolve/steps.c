@@ -40,7 +40,7 @@ static bool step_like(assay_str name)
 {
 	char buf[32];
 	assay_str plain = plain_name(name, buf);
-	for (size_t i = 0; i < sizeof step_words / sizeof *step_words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(step_words); i++)
 		if (assay_str_is(plain, step_words[i]))
 			return true;
 	return false;
@@ -69,7 +69,7 @@ bool assay_step_choice_of(assay_str text, assay_step_choice *out)
 		     {"roctx", ASSAY_STEPS_ROCTX}};
 	int64_t colon = assay_str_find(text, ":");
 	assay_str word = {text.p, colon < 0 ? text.n : (size_t)colon};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++) {
 		if (word.n != strlen(words[i].word) ||
 		    strncasecmp(word.p, words[i].word, word.n) != 0)
 			continue;
@@ -193,8 +193,8 @@ static void add_host_steps(assay_run *run, const looked_for *f, uint8_t wanted)
 			continue;
 		if (!chosen_api(run, f, i))
 			continue;
-		add_step(run, assay_group_of(&run->part.t, run->part.t.track.source[h->track[i]]),
-			 h->ts[i], h->dur[i], h->name[i],
+		add_step(run, assay_track_group(&run->part.t, h->track[i]), h->ts[i], h->dur[i],
+			 h->name[i],
 			 f->choice.name.n      ? ASSAY_STEP_CHOSEN
 			 : wanted == STEP_NAME ? ASSAY_STEP_RANGE
 					       : ASSAY_STEP_MARKER);
@@ -230,8 +230,8 @@ static void add_device_steps(assay_run *run)
 	assay_sid line = assay_pool_find(&run->part.strings, ASSAY_S("Steps"));
 	for (size_t i = 0; line && i < t->mark.n; i++)
 		if (t->track.name[t->mark.track[i]] == line)
-			add_step(run, assay_group_of(t, t->track.source[t->mark.track[i]]),
-				 t->mark.ts[i], t->mark.dur[i], t->mark.name[i], ASSAY_STEP_DEVICE);
+			add_step(run, assay_track_group(t, t->mark.track[i]), t->mark.ts[i],
+				 t->mark.dur[i], t->mark.name[i], ASSAY_STEP_DEVICE);
 }
 
 enum { MANY = 4096 }; /* step-like ranges; more than these are something else */

@@ -8,6 +8,7 @@
 #include "base/test.h"
 
 const sweep_work sweep_no_work = {.row = ASSAY_NO_ROW};
+const assay_sweep_stream sweep_no_stream = {ASSAY_NO_HANDLE, ASSAY_NO_ROW, 0, -1};
 
 static inline size_t home(uint64_t a, uint32_t b, uint32_t c, size_t mask)
 {
@@ -55,7 +56,7 @@ void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val)
 }
 
 /* Close the hole: entries behind it that would no longer be found move up. */
-void sweep_remove(sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
+static void remove_slot(sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
 {
 	if (!t->slots)
 		return;
@@ -179,7 +180,7 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 		p->pending = next;
 	}
 	unlink_stream(s, st);
-	sweep_remove(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
+	remove_slot(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
 	p->next = s->free_stream;
 	p->capture = 0;
 	s->free_stream = st;
@@ -207,12 +208,12 @@ uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t spa
 	return e;
 }
 
-void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r)
 {
-	uint32_t e = sweep_event_find(s, r, space);
+	uint32_t e = sweep_event_find(s, r, 0);
 	if (e == ASSAY_NO_ROW)
 		return;
-	sweep_remove(&s->by_event, r->event, r->scope, space);
+	remove_slot(&s->by_event, r->event, r->scope, 0);
 	s->event.p[e].capture_of = s->free_event;
 	s->free_event = e;
 }
@@ -253,13 +254,27 @@ void sweep_pending_add(assay_sweep *s, uint32_t st, const sweep_pending *p)
 	to->pendings--;
 }
 
+sweep_work sweep_work_before(const assay_sweep *s, uint32_t st)
+{
+	if (st == ASSAY_NO_ROW)
+		return sweep_no_work;
+	const sweep_stream *p = &s->stream.p[st];
+	sweep_work w = p->last;
+	if (!p->legacy)
+		return w;
+	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next)
+		if (s->stream.p[i].blocking && sweep_later(s->stream.p[i].last, w))
+			w = s->stream.p[i].last;
+	return w;
+}
+
 TEST(table_forgets_what_is_removed_and_nothing_else)
 {
 	sweep_table t = {0};
 	for (uint32_t i = 0; i < 3000; i++)
 		sweep_set(&t, i * 64, i % 3, 0, i);
 	for (uint32_t i = 0; i < 3000; i += 2)
-		sweep_remove(&t, i * 64, i % 3, 0);
+		remove_slot(&t, i * 64, i % 3, 0);
 	for (uint32_t i = 0; i < 3000; i++)
 		CHECK_EQ(sweep_find(&t, i * 64, i % 3, 0), i % 2 ? i : ASSAY_NO_ROW);
 	CHECK_EQ(t.n, 1500);

@@ -17,7 +17,6 @@ typedef struct sweep_table {
 
 uint32_t sweep_find(const sweep_table *t, uint64_t a, uint32_t b, uint32_t c);
 void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val);
-void sweep_remove(sweep_table *t, uint64_t a, uint32_t b, uint32_t c);
 
 /* GPU work; of several pieces with one key, the one that ends last. */
 typedef struct sweep_work {
@@ -112,6 +111,7 @@ struct assay_sweep {
 };
 
 extern const sweep_work sweep_no_work;
+extern const assay_sweep_stream sweep_no_stream;
 
 /* The stream a record names, made at first sight; ASSAY_NO_ROW when it names none. */
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r);
@@ -120,8 +120,37 @@ uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device);
 /* The event's row, or ASSAY_NO_ROW; space 0 events, 1 memory words. */
 uint32_t sweep_event_find(const assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
 uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
-void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
+void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r);
 bool sweep_capturing(const assay_sweep *s, uint32_t stream);
 void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
+/* What an event recorded now stands behind. On the default stream that is every blocking stream. */
+sweep_work sweep_work_before(const assay_sweep *s, uint32_t stream);
+
+static inline void sweep_put_edge(assay_sweep *s, uint32_t kind, uint32_t from, uint32_t to,
+				  uint32_t host, uint32_t wait)
+{
+	s->sink.edge(s->sink.ctx, &(assay_sweep_edge){kind, from, to, host, wait});
+}
+
+static inline bool sweep_later(sweep_work a, sweep_work b)
+{
+	return a.row != ASSAY_NO_ROW && (b.row == ASSAY_NO_ROW || a.end > b.end);
+}
+
+static inline int64_t sweep_max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int64_t sweep_min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What a record does. sweep_waits.c: */
+typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);
+sweep_op sweep_wait, sweep_wait_value, sweep_event_sync, sweep_stream_sync, sweep_device_sync,
+	sweep_unknown_sync, sweep_event_query, sweep_stream_query, sweep_copy, sweep_drain,
+	sweep_host_func;
 
 #endif

@@ -81,7 +81,7 @@ static assay_str without_suffix(assay_str s, bool *per_thread)
 {
 	static const char *const own[] = {"_spt", "_ptsz", "_ptds"};
 	*per_thread = false;
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(own); i++)
 		if (assay_str_ends(s, own[i])) {
 			s.n -= strlen(own[i]);
 			*per_thread = true;
@@ -102,12 +102,12 @@ assay_call assay_call_of(assay_str name)
 	assay_call none = {ASSAY_OP_COUNT, 0, 0};
 	bool per_thread;
 	assay_str s = without_suffix(name, &per_thread);
-	for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(prefix); i++) {
 		size_t n = strlen(prefix[i]);
 		if (!assay_str_starts(s, prefix[i]))
 			continue;
 		assay_str stem = {s.p + n, s.n - n};
-		for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+		for (size_t k = 0; k < ASSAY_COUNT_OF(calls); k++) {
 			if (!assay_str_is(stem, calls[k].stem))
 				continue;
 			assay_call c = calls[k].call;
@@ -161,7 +161,7 @@ TEST(T38_every_spelling_of_a_record_is_a_record)
 		"cudaEventRecord",         "cudaEventRecord_ptsz", "cudaEventRecordWithFlags_ptsz",
 		"cudaEventRecordExternal", "cuEventRecord_v2",
 	};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		CHECK_EQ(assay_call_of(assay_str_of(names[i])).op, ASSAY_OP_RECORD);
 	CHECK(assay_call_of(ASSAY_S("hipEventRecord_spt")).flags & ASSAY_REC_PER_THREAD);
 	CHECK_EQ(assay_call_of(ASSAY_S("cudaEventRecorder")).op, ASSAY_OP_COUNT);
@@ -186,7 +186,7 @@ TEST(T17_every_kind_of_row_has_an_operation)
 		{"cuMemcpyDtoHAsync_v2", ASSAY_OP_COPY},
 		{"cudaFree", ASSAY_OP_DRAIN},
 	};
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
 		CHECK_EQ(assay_call_of(assay_str_of(want[i].name)).op, want[i].op);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* The fifty cases every wait resolver should be asked about, by name. Those about names of calls
- * are in waits_calls.c, those about files and tables in waits_tables.c and write/chrome.c. */
-#include "base/arena.h"
+ * are in waits_calls.c, those about files and tables in waits_tables.c and cmd/convert_cases.c. */
 #include "base/test.h"
+#include "resolve/keys.h"
 #include "resolve/sweep.h"
 
 enum { A = 0xa0, B = 0xb0, S1 = 0x1000, S2 = 0x2000, S3 = 0x3000, MAX = 64 };

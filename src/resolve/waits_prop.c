@@ -1,7 +1,6 @@
 /* Random programs against a resolver that remembers everything and searches it all. */
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/test.h"
 #include "resolve/sweep.h"
 

@@ -1,6 +1,7 @@
 /* Waits from tables, as recorders fill them: with the vendor's join ids, and again with nothing but
  * the handles of the calls. Both must say the same. */
 #include "base/test.h"
+#include "model/by_hand.h"
 #include "resolve/resolve.h"
 
 enum { STEPS = 400, STREAMS = 4, EVENTS = 6, THREADS = 3 };
@@ -37,14 +38,10 @@ static uint32_t stream_row(maker *m, uint32_t s)
 static uint64_t add_call(maker *m, const char *name, uint64_t stream, uint64_t event, bool handles)
 {
 	assay_tables *t = &m->run->part.t;
-	uint32_t a = assay_add(t, ASSAY_T_api), h = assay_add(t, ASSAY_T_host);
 	m->now += 10;
-	t->api.corr[a] = ++m->corr;
-	t->host.kind[h] = ASSAY_HOST_RUNTIME;
-	t->host.detail[h] = a;
-	t->host.name[h] = assay_sid_of(m->run, name);
-	t->host.ts[h] = m->now;
-	t->host.dur[h] = 5;
+	uint32_t h = assay_hand_host(m->run, ASSAY_HOST_RUNTIME, name, m->now, 5);
+	t->host.detail[h] = assay_add(t, ASSAY_T_api);
+	t->api.corr[t->host.detail[h]] = ++m->corr;
 	t->host.track[h] = assay_thread_track(&m->run->part, 1, pick(m, THREADS));
 	if (!handles)
 		return m->corr;

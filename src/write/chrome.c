@@ -6,8 +6,6 @@
 
 #include "base/input.h"
 #include "base/json.h"
-#include "base/sort.h"
-#include "base/test.h"
 
 enum { FLUSH = 1 << 16 };
 
@@ -204,7 +202,7 @@ static void put_async_end(chrome_out *c, uint32_t h)
 {
 	const assay_host_table *t = &c->t->host;
 	chrome_begin(c, 'e', host_category(c, h), assay_text(c->run, t->name[h]));
-	chrome_at(c, t->track[h], t->ts[h] + (t->dur[h] > 0 ? t->dur[h] : 0));
+	chrome_at(c, t->track[h], assay_host_end(t, h));
 	chrome_id(c, "id", h);
 	chrome_end(c);
 }
@@ -230,8 +228,9 @@ static void put_host(chrome_out *c, uint32_t h)
 	if (t->detail[h] != ASSAY_NO_ROW)
 		put_detail[t->kind[h]](c, t->detail[h]);
 	chrome_members(c, t->args[h]);
-	if (t->kind[h] == ASSAY_HOST_RUNTIME || t->kind[h] == ASSAY_HOST_DRIVER)
-		(chrome_is_hip(c, h) ? chrome_put_hip_fields : chrome_put_cuda_fields)(c, h);
+	bool hip = assay_str_starts(assay_text(c->run, t->name[h]), "hip");
+	if (assay_is_call(t->kind[h]))
+		(hip ? chrome_put_hip_fields : chrome_put_cuda_fields)(c, h);
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
 	if (async)
@@ -363,11 +362,6 @@ static void put_alloc(chrome_out *c, uint32_t i)
 }
 
 /* ------------------------------------------------------------------ the whole file */
-
-bool chrome_is_hip(const chrome_out *c, uint32_t host)
-{
-	return assay_str_starts(assay_text(c->run, c->t->host.name[host]), "hip");
-}
 
 uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr)
 {

@@ -46,6 +46,5 @@ void chrome_id(chrome_out *c, const char *key, uint64_t id);
 
 uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr);
 uint32_t chrome_event_call_of(const chrome_out *c, uint32_t source, uint64_t corr);
-bool chrome_is_hip(const chrome_out *c, uint32_t host);
 
 #endif

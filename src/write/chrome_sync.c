@@ -124,8 +124,9 @@ static void put_producer(chrome_out *c, uint32_t w)
 }
 
 /* Unresolved is -1, as CUPTI's rows have it. */
-static void put_id_or_minus_one(chrome_out *c, const char *key, uint64_t id)
+static void put_record_id(chrome_out *c, uint64_t id)
 {
+	static const char key[] = "wait_on_cuda_event_record_corr_id";
 	if (id)
 		chrome_id(c, key, id);
 	else
@@ -147,8 +148,7 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 		record = (int64_t)c->t->wait.record_corr[w];
 	if (s->event[i] >= 0 || stream >= 0 || record >= 0) {
 		assay_jsonw_i64(&c->w, "wait_on_stream", stream);
-		put_id_or_minus_one(c, "wait_on_cuda_event_record_corr_id",
-				    record < 0 ? 0 : (uint64_t)record);
+		put_record_id(c, record < 0 ? 0 : (uint64_t)record);
 		assay_jsonw_i64(&c->w, "wait_on_cuda_event_id", s->event[i]);
 	}
 	assay_jsonw_i64(&c->w, "stream", c->t->track.tid[s->track[i]]);
@@ -176,7 +176,7 @@ static void put_made(chrome_out *c, const sync_row *r)
 	assay_jsonw_z(&c->w, "cuda_sync_kind", assay_wait_row_name(w->kind[i]));
 	if (w->kind[i] == ASSAY_WAIT_STREAM_WAIT || w->kind[i] == ASSAY_WAIT_EVENT_SYNC) {
 		assay_jsonw_i64(&c->w, "wait_on_stream", assay_wait_stream(c->t, w->producer[i]));
-		put_id_or_minus_one(c, "wait_on_cuda_event_record_corr_id", w->record_corr[i]);
+		put_record_id(c, w->record_corr[i]);
 		chrome_id(c, "wait_on_cuda_event_id", w->event[i]);
 		put_handle(c, "wait_on_stream_handle", w->producer_handle[i]);
 	}

@@ -5,11 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/proto.h"
-#include "base/test.h"
 #include "write/sources.h"
 
 enum {
@@ -297,9 +295,10 @@ static void note_u64(perfetto *p, const char *name, uint64_t v, uint64_t absent)
 	assay_protow_close(&p->w, mark);
 }
 
-static void note_i64(perfetto *p, const char *name, int64_t v, int64_t absent)
+/* -1: absent. */
+static void note_i64(perfetto *p, const char *name, int64_t v)
 {
-	if (v == absent)
+	if (v == -1)
 		return;
 	size_t mark = open_annotation(p, assay_str_of(name));
 	assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)v);
@@ -337,12 +336,7 @@ static void note_args(perfetto *p, assay_sid args)
 	if (!text.n)
 		return;
 	assay_arena a = {0};
-	char *object = assay_alloc(&a, text.n + 2 + ASSAY_PAD);
-	object[0] = '{';
-	memcpy(object + 1, text.p, text.n);
-	object[text.n + 1] = '}';
-	assay_json j = assay_json_on(object, text.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&a, text);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
 		note_member(p, &a, key, raw);
 	assay_arena_free(&a);
@@ -355,8 +349,8 @@ static void note_host(perfetto *p, uint32_t h)
 	assay_table_id table = assay_host_detail[t->host.kind[h]];
 	if (d != ASSAY_NO_ROW && table == ASSAY_T_op) {
 		note_u64(p, "External id", t->op.external[d], 0);
-		note_i64(p, "Sequence number", t->op.seq[d], -1);
-		note_i64(p, "Fwd thread id", t->op.fwd_thread[d], -1);
+		note_i64(p, "Sequence number", t->op.seq[d]);
+		note_i64(p, "Fwd thread id", t->op.fwd_thread[d]);
 		note_u64(p, "Ev Idx", t->op.ev_idx[d], UINT32_MAX);
 	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_api) {
 		note_u64(p, "correlation", t->api.corr[d], 0);
@@ -384,7 +378,7 @@ static void note_gpu(perfetto *p, uint32_t i)
 	note_u64(p, "correlation", g->corr[i], 0);
 	note_u64(p, "External id", g->external[i], 0);
 	note_u64(p, "context", g->context[i], UINT32_MAX);
-	note_i64(p, "bytes", g->bytes[i], -1);
+	note_i64(p, "bytes", g->bytes[i]);
 	note_dims(p, "grid", g->grid_x[i], g->grid_y[i], g->grid_z[i]);
 	note_dims(p, "block", g->block_x[i], g->block_y[i], g->block_z[i]);
 	note_u64(p, "registers per thread", g->regs[i], UINT16_MAX);
@@ -401,9 +395,9 @@ static void note_sync(perfetto *p, uint32_t i)
 {
 	const assay_sync_table *s = &p->t->sync;
 	note_u64(p, "correlation", s->corr[i], 0);
-	note_i64(p, "wait_on_stream", s->wait_stream[i], -1);
-	note_i64(p, "wait_on_cuda_event_id", s->event[i], -1);
-	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i], -1);
+	note_i64(p, "wait_on_stream", s->wait_stream[i]);
+	note_i64(p, "wait_on_cuda_event_id", s->event[i]);
+	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i]);
 	note_args(p, s->args[i]);
 }
 
@@ -466,8 +460,7 @@ static void index_flows(perfetto *p)
 		uint32_t from = t->edge.from_gpu[e], to = t->edge.to_gpu[e], h = t->edge.to_host[e];
 		if (from == ASSAY_NO_ROW || (to == ASSAY_NO_ROW && h == ASSAY_NO_ROW))
 			continue;
-		int64_t start = t->gpu.ts[from];
-		int64_t done = start + (t->gpu.dur[from] > 0 ? t->gpu.dur[from] : 0);
+		int64_t start = t->gpu.ts[from], done = assay_gpu_end(&t->gpu, from);
 		if (to != ASSAY_NO_ROW ? t->gpu.ts[to] < start
 				       : t->host.ts[h] + t->host.dur[h] < done)
 			continue;

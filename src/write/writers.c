@@ -10,7 +10,7 @@ const assay_writer *const assay_writers[] = {
 	&assay_writer_xplane_grouped, /* before the other: its names end like that one's */
 	&assay_writer_xplane,
 };
-const size_t assay_writer_count = sizeof assay_writers / sizeof *assay_writers;
+const size_t assay_writer_count = ASSAY_COUNT_OF(assay_writers);
 
 /* Launches and waits are written as each format draws them. */
 static uint64_t other_arrows(const assay_run *run)

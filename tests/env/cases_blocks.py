@@ -579,10 +579,10 @@ def _(r):
 
 @case("TestEnvVars.workload_config_vars_are_not_captured")
 def _(r):
-    secret = {"AMP_DTYPE": "zq1", "MODEL_DTYPE": "zq2", "SHAMPOO_PRECONDITIONER_DTYPE": "zq3", "AWS_SECRET_ACCESS_KEY": "zq4",
-              "HF_TOKEN": "zq5", "NCCL_SECRET_TOKEN": "zq6", "WANDB_API_KEY": "zq7"}
+    secret = {"AMP_DTYPE": "not-to-be-kept-1", "MODEL_DTYPE": "not-to-be-kept-2", "SHAMPOO_PRECONDITIONER_DTYPE": "not-to-be-kept-3", "AWS_SECRET_ACCESS_KEY": "not-to-be-kept-4",
+              "HF_TOKEN": "not-to-be-kept-5", "NCCL_SECRET_TOKEN": "not-to-be-kept-6", "WANDB_API_KEY": "not-to-be-kept-7"}
     text = r.healthy().run("-o", "-", env=secret).stdout.decode()
-    assert "zq" not in text
+    assert "not-to-be-kept-" not in text
 
 
 @case("TestHostBlock.real_host_populates_fields", root=False)

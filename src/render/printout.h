@@ -1,52 +1,47 @@
 /* What the parts of the text report share. */
-#ifndef ASSAY_RENDER_PAGE_H
-#define ASSAY_RENDER_PAGE_H
+#ifndef ASSAY_RENDER_PRINTOUT_H
+#define ASSAY_RENDER_PRINTOUT_H
 
 #include <stdio.h>
 
 #include "base/jsonw.h"
 #include "model/run.h"
 
-typedef struct assay_page {
+typedef struct assay_printout {
 	FILE *out;
 	const assay_run *run;
 	bool colour;
 	assay_arena scratch;
-} assay_page;
+} assay_printout;
 
-void assay_page_heading(assay_page *p, const char *text);
-
-static inline double assay_percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
+void assay_print_heading(assay_printout *p, const char *text);
 
 /* # compute, = communication, + copy, . idle; ends the line. */
-void assay_page_bar(assay_page *p, const int64_t part[4], int64_t span, int width);
+void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int width);
 
 /* "2", or "2 (rank 5)". */
-const char *assay_device_label(assay_page *p, uint32_t device_time);
+const char *assay_device_label(assay_printout *p, uint32_t device_time);
 
 /* Idle time by cause and the longest gaps: the members of one device, and the list. */
 void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device_time);
 void assay_gaps_json(assay_jsonw *w, const assay_run *run);
-void assay_idle_text(assay_page *p);
+void assay_idle_text(assay_printout *p);
 
 /* The budget in run_metrics (seconds per step) and in full, and the verdicts. */
 void assay_waste_json(assay_jsonw *w, const assay_run *run);
 void assay_budget_json(assay_jsonw *w, const assay_run *run);
-void assay_budget_text(assay_page *p);
+void assay_budget_text(assay_printout *p);
 void assay_verdicts_json(assay_jsonw *w, const assay_run *run);
-void assay_verdicts_text(assay_page *p);
+void assay_verdicts_text(assay_printout *p);
 
 /* Ranks and the collectives between them. */
 void assay_ranks_json(assay_jsonw *w, const assay_run *run);
-void assay_ranks_text(assay_page *p);
+void assay_ranks_text(assay_printout *p);
 
 /* Steps: the markers, and what devices did in them. */
 void assay_steps_json(assay_jsonw *w, const assay_run *run);
-void assay_derived_text(assay_page *p);
+void assay_derived_text(assay_printout *p);
 void assay_derived_json(assay_jsonw *w, const assay_run *run);
-void assay_steps_text(assay_page *p);
+void assay_steps_text(assay_printout *p);
 
 #endif

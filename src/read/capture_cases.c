@@ -1,0 +1,365 @@
+/* Captures written by hand, read back. */
+#include "base/test.h"
+#include "read/reader.h"
+#include "wire/wire.h"
+
+typedef struct builder {
+	char bytes[8192];
+	size_t n;
+	char payload[2048];
+	size_t filled;
+	uint32_t seq;
+} builder;
+
+static void put(builder *b, assay_wire_type type, void *record, size_t bytes, const char *text)
+{
+	assay_wire_rec *rec = record;
+	size_t more = text ? strlen(text) : 0;
+	rec->type = (uint16_t)type;
+	rec->bytes = (uint16_t)assay_wire_round(bytes + more);
+	memset(b->payload + b->filled, 0, rec->bytes);
+	memcpy(b->payload + b->filled, record, bytes);
+	if (more)
+		memcpy(b->payload + b->filled + bytes, text, more);
+	b->filled += rec->bytes;
+}
+
+static void put_string(builder *b, uint32_t id, const char *text)
+{
+	assay_wire_string s = {.id = id, .length = (uint32_t)strlen(text)};
+	put(b, ASSAY_WIRE_STRING, &s, sizeof s, text);
+}
+
+static size_t put_chunk(builder *b, uint32_t ring, uint64_t pos)
+{
+	assay_wire_chunk h = {.ring = ring, .tid = 77, .pos = pos, .pid = 5, .seq = b->seq++};
+	size_t at = b->n;
+	assay_wire_seal(&h, b->payload, b->filled);
+	memcpy(b->bytes + b->n, &h, sizeof h);
+	memcpy(b->bytes + b->n + sizeof h, b->payload, b->filled);
+	b->n += sizeof h + b->filled;
+	b->filled = 0;
+	return at;
+}
+
+static void put_mark(builder *b, int64_t time, const char *text)
+{
+	assay_wire_range g = {
+		.time = time, .op = ASSAY_WIRE_RANGE_MARK, .length = (uint16_t)strlen(text)};
+	put(b, ASSAY_WIRE_RANGE, &g, sizeof g, text);
+}
+
+static assay_run *read_bytes(const char *p, size_t n)
+{
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_memory(p, n);
+	assay_err err = {0};
+	if (!assay_read_input(run, in, &err))
+		fprintf(stderr, "%s\n", err.text);
+	assay_input_close(in);
+	return run;
+}
+
+static void put_start(builder *b)
+{
+	put_string(b, 1, "cuda");
+	assay_wire_process p = {.pid = 5, .start = 1000, .real = 5000, .recorder = 1};
+	put(b, ASSAY_WIRE_PROCESS, &p, sizeof p, NULL);
+	assay_wire_context x = {.id = 1, .device = 3, .null_stream = 7};
+	put(b, ASSAY_WIRE_CONTEXT, &x, sizeof x, NULL);
+	put_chunk(b, 0, 0);
+}
+
+TEST(waits_join_their_record_by_sync_id_in_any_order)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_sync s = {.start = 10,
+			     .end = 20,
+			     .corr = 9,
+			     .event = 4,
+			     .sync_id = 88,
+			     .kind = ASSAY_WIRE_SYNC_STREAM_WAIT,
+			     .context = 1,
+			     .stream = 13};
+	put(&b, ASSAY_WIRE_SYNC, &s, sizeof s, NULL);
+	assay_wire_event e = {
+		.corr = 6, .event = 4, .sync_id = 88, .device = 3, .context = 1, .stream = 21};
+	put(&b, ASSAY_WIRE_EVENT, &e, sizeof e, NULL);
+	put_chunk(&b, 0, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_tables *t = &run->part.t;
+	CHECK_EQ(t->sync.n, 1);
+	CHECK_EQ(t->sync.wait_stream[0], 21);
+	CHECK_EQ(t->sync.record_corr[0], 6);
+	CHECK_EQ(t->track.pid[t->sync.track[0]], 3);
+	CHECK_EQ(t->track.tid[t->sync.track[0]], 13);
+	CHECK_EQ(t->source.base[0], 4000);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nested_ranges_pair_within_thread_and_domain)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_range g = {.time = 1, .op = ASSAY_WIRE_RANGE_PUSH, .length = 5};
+	put(&b, ASSAY_WIRE_RANGE, &g, sizeof g, "outer");
+	g.time = 2;
+	put(&b, ASSAY_WIRE_RANGE, &g, sizeof g, "inner");
+	assay_wire_range p = {.time = 3, .op = ASSAY_WIRE_RANGE_POP};
+	put(&b, ASSAY_WIRE_RANGE, &p, sizeof p, NULL);
+	p.time = 9;
+	put(&b, ASSAY_WIRE_RANGE, &p, sizeof p, NULL);
+	put(&b, ASSAY_WIRE_RANGE, &p, sizeof p, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	CHECK_EQ(h->n, 2);
+	CHECK(!strcmp(assay_z(run, h->name[0]), "inner") && h->ts[0] == 2 && h->dur[0] == 1);
+	CHECK(!strcmp(assay_z(run, h->name[1]), "outer") && h->ts[1] == 1 && h->dur[1] == 8);
+	CHECK_EQ(run->part.t.track.tid[h->track[0]], 77);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+static void put_range(builder *b, uint16_t op, int64_t time, uint64_t id, uint32_t domain,
+		      const char *text)
+{
+	assay_wire_range g = {.time = time,
+			      .id = id,
+			      .op = op,
+			      .domain = domain,
+			      .length = (uint16_t)(text ? strlen(text) : 0)};
+	put(b, ASSAY_WIRE_RANGE, &g, sizeof g, text);
+}
+
+static uint32_t host_named(const assay_run *run, const char *name)
+{
+	const assay_host_table *h = &run->part.t.host;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (!strcmp(assay_z(run, h->name[i]), name))
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+TEST(a_pop_of_one_domain_leaves_the_others_open)
+{
+	builder b = {0};
+	put_start(&b);
+	put_string(&b, 2, "one");
+	put_string(&b, 3, "two");
+	put_chunk(&b, 0, 0);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 1, 0, 2, "a");
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 2, 0, 3, "b");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 5, 0, 2, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 6, 0, 2, NULL); /* nothing of this domain is open */
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 9, 0, 3, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t one = host_named(run, "a"), two = host_named(run, "b");
+	CHECK(h->n == 2 && h->dur[one] == 4 && h->dur[two] == 7);
+	CHECK(strstr(assay_z(run, h->args[two]), "\"domain\": \"two\""));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(started_ranges_cross_threads_and_leave_the_stack_alone)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 1, 0, 0, "push");
+	put_range(&b, ASSAY_WIRE_RANGE_START, 2, 8, 0, "start");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 3, 0, 0, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_END, 4, 99, 0, NULL); /* never started */
+	put_chunk(&b, 1, 0);
+	assay_wire_range end = {.time = 7, .op = ASSAY_WIRE_RANGE_END, .id = 8};
+	end.rec.thread = 78;
+	put(&b, ASSAY_WIRE_RANGE, &end, sizeof end, NULL);
+	put_chunk(&b, 2, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t push = host_named(run, "push"), start = host_named(run, "start");
+	CHECK(h->n == 2 && h->kind[push] == ASSAY_HOST_MARKER && h->dur[push] == 2);
+	CHECK(h->kind[start] == ASSAY_HOST_PROCESS_RANGE && h->dur[start] == 5);
+	CHECK_EQ(run->part.t.track.tid[h->track[start]], 77);
+	CHECK(strstr(assay_z(run, h->args[start]), "\"end_thread\": 78"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_range_left_open_ends_with_the_recording)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 10, 0, 0, "pushed");
+	put_range(&b, ASSAY_WIRE_RANGE_START, 20, 5, 0, "started");
+	put_mark(&b, 90, "last");
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t pushed = host_named(run, "pushed"), started = host_named(run, "started");
+	CHECK(h->dur[pushed] == 80 && h->dur[started] == 70);
+	CHECK(strstr(assay_z(run, h->args[pushed]), "\"open_end\": true"));
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_thread_number_used_again_pops_nothing_of_the_thread_before)
+{
+	builder b = {0};
+	put_start(&b);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 10, 0, 0, "old");
+	put_mark(&b, 30, "last of old");
+	put_chunk(&b, 1, 0);
+	put_range(&b, ASSAY_WIRE_RANGE_PUSH, 50, 0, 0, "new");
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 60, 0, 0, NULL);
+	put_range(&b, ASSAY_WIRE_RANGE_POP, 70, 0, 0, NULL);
+	put_chunk(&b, 2, 0); /* another ring with the same thread number */
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t old = host_named(run, "old"), new = host_named(run, "new");
+	CHECK(h->dur[old] == 20 && h->dur[new] == 10); /* it ended with its thread */
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_begin], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unmatched_end], 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(chunks_around_a_damaged_one_are_kept)
+{
+	builder b = {0};
+	put_start(&b);
+	size_t at[3];
+	for (int i = 0; i < 3; i++) {
+		put_mark(&b, i, "mark");
+		at[i] = put_chunk(&b, 1, (uint64_t)i);
+	}
+	b.bytes[at[1] + 70] ^= 1;
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.t.host.n, 2);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_damaged_chunk], 2); /* found broken, and missing */
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_capture_cut_anywhere_keeps_whole_chunks)
+{
+	builder b = {0};
+	put_start(&b);
+	size_t first = b.n;
+	put_mark(&b, 1, "one");
+	put_chunk(&b, 1, 0);
+	size_t second = b.n;
+	put_mark(&b, 2, "two");
+	put_chunk(&b, 1, 64);
+	for (size_t n = first; n < b.n; n++) {
+		assay_run *run = read_bytes(b.bytes, n);
+		CHECK_EQ(run->part.t.host.n, n >= second ? 1 : 0);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(a_chunk_written_twice_counts_once)
+{
+	builder b = {0};
+	put_start(&b);
+	for (int i = 0; i < 2; i++) {
+		put_mark(&b, 1, "same");
+		put_chunk(&b, 4, 128);
+	}
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.t.host.n, 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(records_of_a_newer_version_are_stepped_over)
+{
+	builder b = {0};
+	put_start(&b);
+	struct {
+		assay_wire_end end;
+		uint64_t more[4];
+	} longer = {{.time = 5}, {1, 2, 3, 4}};
+	put(&b, (assay_wire_type)999, &longer, sizeof longer, NULL);
+	put(&b, ASSAY_WIRE_END, &longer, sizeof longer, NULL);
+	put_chunk(&b, 0, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unknown_record], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_end], 0);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(short_records_are_counted_not_believed)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_rec r = {0};
+	put(&b, ASSAY_WIRE_KERNEL, &r, sizeof r, NULL);
+	put_mark(&b, 1, "after");
+	put_chunk(&b, 0, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 1);
+	CHECK_EQ(run->part.t.host.n, 1);
+	CHECK_EQ(run->part.t.gpu.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(the_default_stream_is_a_handle_and_work_is_no_event_call)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_api a = {.start = 1,
+			    .end = 2,
+			    .corr = 3,
+			    .domain = ASSAY_WIRE_RUNTIME,
+			    .given =
+				    ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_ORDERS};
+	put(&b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+	a.given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM;
+	a.stream = 0x1000;
+	put(&b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.t.host.n, 2);
+	CHECK_EQ(run->part.t.event_call.n, 1);
+	CHECK_EQ(run->part.t.event_call.stream[0], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(barriers_are_marks_and_scratch_is_overhead)
+{
+	builder b = {0};
+	put_start(&b);
+	assay_wire_barrier w = {
+		.work = {.start = 10, .end = 30, .corr = 5, .device = 1, .stream = 2},
+		.event = 0xabc,
+		.queue = 7,
+		.source_queue = 8,
+		.op = ASSAY_WIRE_BARRIER_WAIT};
+	put(&b, ASSAY_WIRE_BARRIER, &w, sizeof w, NULL);
+	assay_wire_scratch s = {.start = 40, .end = 90, .size = 64, .op = ASSAY_WIRE_SCRATCH_FREE};
+	put(&b, ASSAY_WIRE_SCRATCH, &s, sizeof s, NULL);
+	put_chunk(&b, 0, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_tables *t = &run->part.t;
+	CHECK_EQ(t->mark.n, 1);
+	CHECK(!strcmp(assay_z(run, t->mark.name[0]), "event wait") && t->mark.dur[0] == 20);
+	CHECK(strstr(assay_z(run, t->mark.args[0]), "\"source_queue\":8"));
+	CHECK_EQ(t->track.tid[t->mark.track[0]], 2);
+	CHECK_EQ(t->host.n, 1);
+	CHECK(!strcmp(assay_z(run, t->host.name[0]), "scratch free") && t->host.dur[0] == 50);
+	assay_run_free(run);
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* What the parts of the wait resolver share. */
+#ifndef ASSAY_RESOLVE_WAITS_H
+#define ASSAY_RESOLVE_WAITS_H
+
+#include "model/run.h"
+#include "resolve/keys.h"
+#include "resolve/waits_calls.h"
+
+typedef struct waits {
+	assay_run *run;
+	assay_tables *t;
+	bool handles_only;
+	bool *has_calls;   /* by source: calls with handles were recorded */
+	bool *has_records; /* by source: sync ids lead to rows of event_record */
+	assay_vec(assay_sweep_rec) recs;
+	assay_keys *keys;       /* by source */
+	uint32_t *source_scope; /* by source: scope of work whose call is not known */
+	int32_t *only_device;   /* by source: its one device, or -1 */
+	size_t sources;
+	assay_map scopes;       /* source and process -> scope */
+	assay_map calls;        /* source and correlation id -> row of host */
+	assay_map gpus;         /* the same -> row of gpu */
+	assay_map told;         /* the same -> 1: a sync or record row says more than the call */
+	assay_map handles;      /* source and stream handle -> row of track, or NO_TRACK */
+	uint32_t *stream_track; /* by row of stream */
+	assay_call *call;       /* by string id */
+	assay_arena scratch;
+} waits;
+
+static inline uint32_t waits_host_source(const waits *w, uint32_t h)
+{
+	return w->t->track.source[w->t->host.track[h]];
+}
+
+/* One process in one input. */
+uint32_t waits_scope_of_thread(waits *w, uint32_t track);
+
+/* waits_records.c: what all tables know of calls and work, for the sweep. Needs the indices. */
+void waits_add_records(waits *w);
+
+#endif
