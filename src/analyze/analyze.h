@@ -45,9 +45,14 @@ void assay_verdicts(assay_run *run, const assay_window *w);
  * disagrees with what was measured. Needs metric. */
 void assay_checks(assay_run *run, const assay_order *order);
 
-/* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs launch
- * and step. */
-void assay_ranks(assay_run *run, const assay_order *order);
+/* call: the collectives of each rank. Needs launch and step. */
+void assay_calls(assay_run *run, const assay_order *order);
+
+/* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs call,
+ * device_time and idle_cause. */
+void assay_ranks(assay_run *run);
+/* Its last part: which machine each rank ran on, and what makes it late. */
+void assay_late_causes(assay_run *run);
 
 /* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL when it
  * has none. Free d after use. */

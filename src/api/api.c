@@ -59,7 +59,8 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	assay_gaps(run, &order);
 	assay_repeated_steps(run, &order);
 	assay_step_times(run, &order);
-	assay_ranks(run, &order);
+	assay_calls(run, &order);
+	assay_ranks(run);
 	assay_metrics(run, &opts);
 	assay_checks(run, &order);
 	assay_window window = assay_window_find(run, &order, opts.steps);
