@@ -80,6 +80,9 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
+/* The same, analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit
+ * with when it returns NULL. */
+assay_run *assay_cmd_analyze(char **operands, int n, const assay_report_opts *opts, int *status);
 /* Write the page of an analysed run and say how large it is; operands end with NULL. */
 bool assay_cmd_page(assay_run *run, char **operands, const char *path);
 bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,

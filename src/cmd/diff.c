@@ -16,14 +16,8 @@ struct diff_args {
 static assay_run *read_run(char *path)
 {
 	char *operands[] = {path, NULL};
-	assay_run *run = assay_cmd_read(operands, 1);
-	assay_err err = {0};
-	if (run && !assay_run_analyze(run, NULL, &err)) {
-		assay_cmd_error(&err);
-		assay_run_free(run);
-		run = NULL;
-	}
-	return run;
+	int status; /* trouble is trouble */
+	return assay_cmd_analyze(operands, 1, &(assay_report_opts){0}, &status);
 }
 
 static void print_diff(const assay_diff *d, const struct diff_args *args)

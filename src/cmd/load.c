@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/job.h"
 #include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
@@ -53,7 +54,8 @@ static void name_broken(const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-assay_run *assay_cmd_read(char **operands, int n)
+/* The rows of the inputs or, when opts is not NULL, an analysed job of any number of ranks. */
+static assay_run *read_run(char **operands, int n, const assay_report_opts *opts, assay_err *err)
 {
 	struct progress p = {now_ms(), 0};
 	assay_run *run = assay_run_new();
@@ -61,17 +63,33 @@ assay_run *assay_cmd_read(char **operands, int n)
 		run->progress = show_progress;
 		run->progress_ctx = &p;
 	}
-	assay_err err = {0};
-	bool ok = assay_read_paths(run, operands, (size_t)n, &err);
+	bool ok = opts ? assay_job_read(run, operands, (size_t)n, opts, err)
+		       : assay_read_paths(run, operands, (size_t)n, err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
 	if (ok)
 		name_broken(run);
 	else
-		assay_cmd_error(&err);
+		assay_cmd_error(err);
 	run->progress = NULL;
 	if (ok)
 		return run;
 	assay_run_free(run);
 	return NULL;
+}
+
+assay_run *assay_cmd_read(char **operands, int n)
+{
+	assay_err err = {0};
+	return read_run(operands, n, NULL, &err);
+}
+
+assay_run *assay_cmd_analyze(char **operands, int n, const assay_report_opts *opts, int *status)
+{
+	assay_err err = {0};
+	assay_run *run = read_run(operands, n, opts, &err);
+	*status = run                       ? ASSAY_EXIT_OK
+		  : err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE
+					    : ASSAY_EXIT_FAIL;
+	return run;
 }

@@ -70,20 +70,16 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
 {
-	assay_run *run = assay_cmd_read(operands, n);
-	if (!run)
-		return ASSAY_EXIT_FAIL;
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
 				  .precision = precision,
 				  .top = (uint32_t)a->top,
 				  .steps_from = a->steps_from};
-	assay_err err = {0};
-	int status = ASSAY_EXIT_OK;
-	if (!assay_run_analyze(run, &opts, &err)) {
-		assay_cmd_error(&err);
-		status = err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL;
-	} else if (a->html && !assay_cmd_page(run, operands, a->html)) {
+	int status;
+	assay_run *run = assay_cmd_analyze(operands, n, &opts, &status);
+	if (!run)
+		return status;
+	if (a->html && !assay_cmd_page(run, operands, a->html)) {
 		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));

@@ -1,0 +1,132 @@
+/* Jobs of thousands of ranks: every rank is read, analysed on its own and forgotten but for its
+ * findings; then the few that are worth looking at are read once more and kept. */
+#include "api/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "base/test.h"
+#include "model/findings.h"
+#include "read/reader.h"
+
+enum { KEPT_MAX = 4 };
+
+struct job {
+	const assay_report_opts *opts;
+	assay_run *found; /* findings of all ranks */
+	assay_arena arena;
+	assay_vec(char *) left; /* files whose formats look at others: read in full */
+	bool used;              /* there were that many */
+};
+
+static void analyze_file(void *ctx, assay_run *file)
+{
+	const struct job *j = ctx;
+	assay_order order;
+	assay_analyze_sources(file, j->opts, &order);
+	assay_order_free(&order);
+}
+
+static void keep_findings(void *ctx, const assay_run *file)
+{
+	struct job *j = ctx;
+	j->used = true;
+	assay_findings_append(&j->found->part, &file->part, NULL);
+}
+
+static void leave_file(void *ctx, const char *path)
+{
+	struct job *j = ctx;
+	j->used = true;
+	*assay_push(&j->left) = assay_dup(&j->arena, assay_str_of(path));
+}
+
+/* The source whose rank has most of something; the first one when nobody has any. */
+static uint32_t most(const assay_rank_table *r, const int64_t *of)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < r->n; i++)
+		best = of[i] > of[best] ? i : best;
+	return r->n ? r->source[best] : 0;
+}
+
+static void choose_ranks(assay_run *found, bool *in_full)
+{
+	const assay_tables *t = &found->part.t;
+	uint32_t device = assay_main_device(found);
+	size_t warnings = t->warning.n;
+	assay_ranks(found);
+	found->part.t.warning.n = warnings; /* they come again */
+	const uint32_t chosen[KEPT_MAX] = {
+		0, device == ASSAY_NO_ROW ? 0 : t->device_time.source[device],
+		most(&t->rank, t->rank.caused), most(&t->rank, t->rank.waited)};
+	for (size_t i = 0; i < KEPT_MAX && t->source.n; i++)
+		in_full[chosen[i]] = true;
+}
+
+static void forget_problems(assay_run *run)
+{
+	run->part.t.warning.n = 0;
+	memset(run->part.issues, 0, sizeof run->part.issues);
+}
+
+/* The chosen ranks once more, with all their rows. What was counted and said about them is among
+ * the findings already. */
+static bool read_in_full(struct job *j, assay_run *run, const bool *in_full, assay_err *err)
+{
+	const assay_source_table *s = &j->found->part.t.source;
+	char *paths[KEPT_MAX];
+	for (size_t i = 0; i < s->n; i++)
+		if (in_full[i])
+			paths[run->in_full++] =
+				assay_dup(&j->arena, assay_text(j->found, s->path[i]));
+	if (run->in_full && !assay_read_paths(run, paths, run->in_full, err))
+		return false;
+	forget_problems(run);
+	return !j->left.n || assay_read_paths(run, j->left.p, j->left.n, err);
+}
+
+static bool put_together(struct job *j, assay_run *run, assay_err *err)
+{
+	uint64_t issues[ASSAY_ISSUE_COUNT];
+	bool *in_full = assay_alloc(&j->arena, j->found->part.t.source.n + 1);
+	assay_order order;
+	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
+	forget_problems(run);
+	assay_kernels_fold(j->found, 0);
+	choose_ranks(j->found, in_full);
+	if (!read_in_full(j, run, in_full, err))
+		return false;
+	memcpy(issues, run->part.issues, sizeof issues);
+	assay_analyze_sources(run, j->opts, &order);
+	memcpy(run->part.issues, issues, sizeof issues);
+	size_t kernels = run->part.t.kernel.n;
+	assay_findings_append(&run->part, &j->found->part, in_full);
+	assay_kernels_fold(run, kernels);
+	assay_analyze_job(run, j->opts, &order);
+	assay_order_free(&order);
+	return true;
+}
+
+bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,
+		    assay_err *err)
+{
+	assay_report_opts opts;
+	struct job j = {.opts = &opts, .found = assay_run_new()};
+	const assay_each each = {.ctx = &j,
+				 .more_than = ASSAY_RANKS_IN_FULL,
+				 .work = analyze_file,
+				 .take = keep_findings,
+				 .leave = leave_file};
+	bool ok = assay_opts_take(&opts, given, err) && assay_read_each(run, paths, n, &each, err);
+	if (ok && j.used)
+		ok = put_together(&j, run, err);
+	else if (ok)
+		ok = assay_run_analyze(run, &opts, err);
+	run->analyzed = true;
+	assay_run_free(j.found);
+	assay_vec_free(&j.left);
+	assay_arena_free(&j.arena);
+	return ok;
+}
