@@ -64,11 +64,36 @@ static struct effort median_effort(const struct effort *e, const assay_rank_tabl
 	return m;
 }
 
-/* What explains less than a quarter of a rank's lateness does not explain it. */
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Waiting inside a collective is lost only where nothing hides the collective, and the same delay
+ * may be waited for in several collectives that wait for each other. A collective on the host hides
+ * nothing. */
+static void find_lost(assay_run *run, assay_arena *a)
+{
+	assay_tables *t = &run->part.t;
+	const assay_device_time_table *d = &t->device_time;
+	int64_t *v = assay_alloc(a, (d->n + 1) * sizeof *v), most = INT64_MAX;
+	if (d->n && t->call.n && !t->call.on_host[0]) {
+		memcpy(v, d->exposed_comm, d->n * sizeof *v);
+		qsort(v, d->n, sizeof *v, by_value);
+		most = v[d->n / 2];
+	}
+	for (size_t i = 0; i < t->rank.n; i++) {
+		int64_t each = t->rank.caused[i] / (int64_t)(t->rank.n - 1);
+		t->rank.lost[i] = each < most ? each : most;
+	}
+}
+
+/* What explains less than a quarter of what the others lose does not explain it. */
 static void say_why(assay_rank_table *r, size_t i, const struct effort *own,
 		    const struct effort *median)
 {
-	double most = 0, late = (double)r->caused[i] / (double)(r->n - 1);
+	double most = 0, late = (double)r->lost[i];
 	if (r->caused[i] <= 0)
 		return;
 	r->why[i] = ASSAY_LATE_ELSEWHERE;
@@ -139,6 +164,7 @@ void assay_late_causes(assay_run *run)
 	struct effort *own = assay_alloc(&scratch, r->n * sizeof *own);
 	sum_efforts(&run->part.t, &rank_of, own);
 	struct effort median = median_effort(own, r, &scratch);
+	find_lost(run, &scratch);
 	for (size_t i = 0; i < r->n; i++)
 		say_why(r, i, &own[i], &median);
 	name_hosts(run, &rank_of);

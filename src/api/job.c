@@ -84,7 +84,9 @@ static bool read_in_full(struct job *j, assay_run *run, const bool *in_full, ass
 	if (run->in_full && !assay_read_paths(run, paths, run->in_full, err))
 		return false;
 	forget_problems(run);
-	return !j->left.n || assay_read_paths(run, j->left.p, j->left.n, err);
+	bool ok = !j->left.n || assay_read_paths(run, j->left.p, j->left.n, err);
+	run->in_full = (uint32_t)run->part.t.source.n;
+	return ok;
 }
 
 static bool put_together(struct job *j, assay_run *run, assay_err *err)

@@ -45,12 +45,17 @@ static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t t
  */
 static void name_broken(const assay_run *run)
 {
+	enum { NAMED = 8 };
 	const assay_warning_table *w = &run->part.t.warning;
 	assay_arena scratch = {0};
+	size_t broken = 0;
 	for (size_t i = 0; i < w->n; i++)
-		if (assay_str_is(assay_text(run, w->id[i]), "broken_file"))
+		if (assay_str_is(assay_text(run, w->id[i]), "broken_file") && broken++ < NAMED)
 			fprintf(stderr, "assay: %s; going on without it\n",
 				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+	if (broken > NAMED)
+		fprintf(stderr, "assay: %zu more files cannot be read; going on without them\n",
+			broken - NAMED);
 	assay_arena_free(&scratch);
 }
 

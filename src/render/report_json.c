@@ -109,8 +109,8 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 static void put_counts(assay_jsonw *w, const assay_run *run)
 {
 	uint64_t of_kind[ASSAY_GPU_KIND_COUNT] = {0}, events = 0;
-	for (size_t i = 0; i < run->part.t.gpu.n; i++)
-		of_kind[run->part.t.gpu.kind[i]]++;
+	for (size_t i = 0; i < run->part.t.kernel.n; i++)
+		of_kind[run->part.t.kernel.kind[i]] += run->part.t.kernel.count[i];
 	for (size_t i = 0; i < run->part.t.source.n; i++)
 		events += run->part.t.source.records[i];
 	assay_jsonw_open_flat(w, "counts", '{');
@@ -242,6 +242,10 @@ static void put_inputs(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_str(w, "format", assay_text(run, s->format[i]));
 		assay_jsonw_u64(w, "bytes", s->file_bytes[i]);
 		assay_jsonw_u64(w, "records", s->records[i]);
+		if (s->rank[i] >= 0)
+			assay_jsonw_i64(w, "rank", s->rank[i]);
+		if (run->in_full)
+			assay_jsonw_bool(w, "in_full", i < run->in_full);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
