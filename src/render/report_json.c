@@ -251,7 +251,8 @@ static void put_inputs(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-void assay_report_json(assay_jsonw *w, const assay_run *run)
+/* steps: also what has a row for each step of each rank. */
+static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 {
 	assay_arena scratch = {0};
 	assay_jsonw_open(w, NULL, '{');
@@ -263,12 +264,24 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	assay_budget_json(w, run);
 	assay_verdicts_json(w, run);
 	assay_gaps_json(w, run);
-	assay_steps_json(w, run);
+	if (steps)
+		assay_steps_json(w, run);
 	assay_derived_json(w, run);
-	assay_ranks_json(w, run);
+	if (steps)
+		assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
 	put_provenance(w, run);
 	put_issues(w, run);
 	assay_jsonw_close(w, '}');
 	assay_arena_free(&scratch);
+}
+
+void assay_report_json(assay_jsonw *w, const assay_run *run)
+{
+	put_report(w, run, true);
+}
+
+void assay_report_page_json(assay_jsonw *w, const assay_run *run)
+{
+	put_report(w, run, !run->in_full);
 }
