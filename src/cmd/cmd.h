@@ -10,6 +10,7 @@
 
 #include "model/diff.h"
 #include "model/run.h"
+#include "read/reader.h"
 
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
 
@@ -80,6 +81,8 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
+/* The same, but that of many files each is handed over and forgotten. */
+assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each);
 /* The same, analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit
  * with when it returns NULL. */
 assay_run *assay_cmd_analyze(char **operands, int n, const assay_report_opts *opts, int *status);

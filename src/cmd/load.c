@@ -59,8 +59,21 @@ static void name_broken(const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-/* The rows of the inputs or, when opts is not NULL, an analysed job of any number of ranks. */
-static assay_run *read_run(char **operands, int n, const assay_report_opts *opts, assay_err *err)
+/* How to read: one of them, or neither for all rows of all inputs. */
+struct how {
+	const assay_report_opts *opts; /* an analysed job of any number of ranks */
+	const assay_each *each;
+};
+
+static bool read_as(struct how how, assay_run *run, char **operands, size_t n, assay_err *err)
+{
+	if (how.opts)
+		return assay_job_read(run, operands, n, how.opts, err);
+	return how.each ? assay_read_each(run, operands, n, how.each, err)
+			: assay_read_paths(run, operands, n, err);
+}
+
+static assay_run *read_run(char **operands, int n, struct how how, assay_err *err)
 {
 	struct progress p = {now_ms(), 0};
 	assay_run *run = assay_run_new();
@@ -68,8 +81,7 @@ static assay_run *read_run(char **operands, int n, const assay_report_opts *opts
 		run->progress = show_progress;
 		run->progress_ctx = &p;
 	}
-	bool ok = opts ? assay_job_read(run, operands, (size_t)n, opts, err)
-		       : assay_read_paths(run, operands, (size_t)n, err);
+	bool ok = read_as(how, run, operands, (size_t)n, err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
 	if (ok)
@@ -86,13 +98,19 @@ static assay_run *read_run(char **operands, int n, const assay_report_opts *opts
 assay_run *assay_cmd_read(char **operands, int n)
 {
 	assay_err err = {0};
-	return read_run(operands, n, NULL, &err);
+	return read_run(operands, n, (struct how){0}, &err);
+}
+
+assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each)
+{
+	assay_err err = {0};
+	return read_run(operands, n, (struct how){.each = each}, &err);
 }
 
 assay_run *assay_cmd_analyze(char **operands, int n, const assay_report_opts *opts, int *status)
 {
 	assay_err err = {0};
-	assay_run *run = read_run(operands, n, opts, &err);
+	assay_run *run = read_run(operands, n, (struct how){.opts = opts}, &err);
 	*status = run                       ? ASSAY_EXIT_OK
 		  : err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE
 					    : ASSAY_EXIT_FAIL;

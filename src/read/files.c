@@ -139,7 +139,7 @@ static enum file_state read_apart(struct reading *r, struct file *f, size_t inde
 		f->run->threads = threads_for(r, index);
 		f->ok = assay_read_source(f->run, in, reader, assay_add_source(f->run, in, reader),
 					  &f->err);
-		if (r->each)
+		if (r->each && r->each->work)
 			r->each->work(r->each->ctx, f->run);
 	}
 	if (in)

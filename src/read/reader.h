@@ -40,7 +40,7 @@ bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *e
 typedef struct assay_each {
 	void *ctx;
 	size_t more_than; /* fewer files are read as assay_read_paths() does it */
-	/* On a worker, several at once. */
+	/* On a worker, several at once; NULL for nothing. */
 	void (*work)(void *ctx, assay_run *file);
 	/* In order of the files, one at a time. */
 	void (*take)(void *ctx, const assay_run *file);
