@@ -18,8 +18,8 @@ struct job {
 	assay_run *run;
 	assay_map rank_of; /* group of sources -> row of rank */
 	calls call;
-	uint64_t
-		crowded; /* calls that cannot be matched: more of them than their group has ranks */
+	uint64_t crowded;   /* calls at one place: more of them than their group has ranks */
+	uint64_t strangers; /* calls that did not end with those they were matched with */
 };
 
 static uint32_t rank_row(struct job *j, uint32_t source)
@@ -180,11 +180,15 @@ static bool set_next_clocks(struct job *j, const matches *m, bool *set)
 
 /* Against the first rank's clock, directly or by way of other ranks: not every group has the first
  * rank. Ranks that no chain of groups joins have clocks of their own, and share no collective. */
-static void correct_clocks(struct job *j, const matches *m)
+static void set_clocks(struct job *j, const matches *m)
 {
 	assay_rank_table *r = &j->run->part.t.rank;
 	assay_arena scratch = {0};
 	bool *set = assay_alloc(&scratch, r->n + 1);
+	for (size_t i = 0; i < r->n; i++) {
+		r->offset[i] = 0;
+		r->spread[i] = -1;
+	}
 	set[0] = true;
 	while (set_next_clocks(j, m, set))
 		;
@@ -196,10 +200,80 @@ static void correct_clocks(struct job *j, const matches *m)
 			;
 	}
 	assay_arena_free(&scratch);
+}
+
+static void shift_calls(struct job *j, int64_t sign)
+{
+	const assay_rank_table *r = &j->run->part.t.rank;
 	for (size_t i = 0; i < j->call.n; i++) {
-		j->call.p[i].ts -= r->offset[j->call.p[i].rank];
-		j->call.p[i].end -= r->offset[j->call.p[i].rank];
+		j->call.p[i].ts += sign * r->offset[j->call.p[i].rank];
+		j->call.p[i].end += sign * r->offset[j->call.p[i].rank];
 	}
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static struct call median_by_end(const struct call *c, size_t n, assay_arena *a)
+{
+	struct call *sorted = assay_alloc(a, n * sizeof *sorted);
+	memcpy(sorted, c, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, by_end);
+	return sorted[n / 2];
+}
+
+/* Nobody leaves a collective long before or after the others. */
+static bool end_together(const struct call *a, const struct call *b)
+{
+	enum { AT_LEAST = 50000 };
+	int64_t x = (a->end - a->ts) / 2, y = (b->end - b->ts) / 2;
+	int64_t apart = x < y ? x : y;
+	return llabs(a->end - b->end) <= (apart > AT_LEAST ? apart : AT_LEAST);
+}
+
+/* Calls matched by place only, of recordings that leave calls out, may be strangers: those that do
+ * not end with the others become matches of their own. */
+static void part_strangers(struct job *j, matches *m)
+{
+	const assay_call_table *t = &j->run->part.t.call;
+	for (size_t i = 0, all = m->n; i < all; i++) {
+		struct call *c = &j->call.p[m->p[i].first];
+		size_t n = m->p[i].n, kept = 0;
+		if (n < 2 || t->seq[c->row] >= 0)
+			continue;
+		assay_arena scratch = {0};
+		struct call median = median_by_end(c, n, &scratch);
+		for (size_t k = 0; k < n; k++) {
+			struct call one = c[k];
+			if (!end_together(&one, &median))
+				continue;
+			memmove(c + kept + 1, c + kept, (k - kept) * sizeof *c);
+			c[kept++] = one;
+		}
+		assay_arena_free(&scratch);
+		m->p[i].n = kept;
+		for (size_t k = kept; k < n; k++)
+			*assay_push(m) = (struct match){m->p[i].first + k, 1, c[k].ts, c[k].rank};
+		m->p[i].rank = c->rank;
+		j->strangers += n - kept;
+	}
+}
+
+static void correct_clocks(struct job *j, matches *m)
+{
+	set_clocks(j, m);
+	shift_calls(j, -1);
+	part_strangers(j, m);
+	if (!j->strangers)
+		return;
+	shift_calls(j, 1);
+	set_clocks(j, m);
+	shift_calls(j, -1);
 }
 
 static int64_t shortest(const struct call *c, size_t n)
@@ -396,7 +470,7 @@ static void name_late_ranks(struct job *j, const matches *m)
 	assay_vec_free(&found);
 }
 
-static void warn_crowded(const struct job *j)
+static void warn_unmatched(const struct job *j)
 {
 	if (j->crowded)
 		assay_warn(j->run, "crowded_group",
@@ -404,6 +478,12 @@ static void warn_crowded(const struct job *j)
 			   "groups share a name and cannot be told apart; who waited in them is "
 			   "not said",
 			   (unsigned long long)j->crowded);
+	if (j->strangers)
+		assay_warn(j->run, "unmatched_calls",
+			   "%llu of %zu calls of collectives do not end with those at their place "
+			   "on other ranks: the recordings leave calls out; who waited in them is "
+			   "not said",
+			   (unsigned long long)j->strangers, j->call.n);
 }
 
 void assay_ranks(assay_run *run)
@@ -422,7 +502,7 @@ void assay_ranks(assay_run *run)
 	}
 	finish_collectives(run);
 	name_late_ranks(&j, &m);
-	warn_crowded(&j);
+	warn_unmatched(&j);
 	assay_late_causes(run);
 	assay_map_free(&rows);
 	assay_vec_free(&m);
@@ -472,6 +552,16 @@ static assay_class all_comm(assay_str name)
 	return ASSAY_CLASS_COMM;
 }
 
+static void run_all(assay_run *run)
+{
+	assay_order order;
+	assay_kernels(run, no_family, all_comm);
+	assay_order_build(&order, run);
+	assay_calls(run, &order);
+	assay_ranks(run);
+	assay_order_free(&order);
+}
+
 TEST(clocks_are_set_right_and_the_late_rank_is_found)
 {
 	assay_run *run = assay_run_new();
@@ -496,6 +586,77 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	CHECK(c->latency[0] == 175 && c->max_skew[0] == 700 && c->skew[0] == 550);
 	CHECK(c->bus_bw[0] == c->algo_bw[0] && c->algo_bw[0] > 0);
 	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+static void set_group(assay_run *run, uint32_t source, const char *name, int size)
+{
+	const assay_tables *t = &run->part.t;
+	for (size_t g = 0; g < t->gpu.n; g++)
+		if (t->track.source[t->gpu.track[g]] == source)
+			t->gpu.args[g] = assay_sid_of(
+				run, assay_printf(&run->arena,
+						  "\"Collective name\": \"allreduce\", "
+						  "\"Group size\": %d, "
+						  "\"Process Group Name\": \"%s\"",
+						  size, name));
+}
+
+/* The second rank's recording misses the first collective: what follows in the step is matched with
+ * the wrong ones. */
+TEST(calls_that_do_not_end_together_are_not_matched)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ms = 1000000;
+	add_rank(run, (const int64_t[]){1 * ms, 11 * ms, 31 * ms},
+		 (const int64_t[]){3 * ms, 13 * ms, 33 * ms}, 3, 0);
+	add_rank(run, (const int64_t[]){12 * ms, 32 * ms}, (const int64_t[]){13 * ms, 33 * ms}, 2,
+		 0);
+	add_rank(run, (const int64_t[]){1 * ms, 11 * ms, 31 * ms},
+		 (const int64_t[]){3 * ms, 13 * ms, 33 * ms}, 3, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		set_group(run, i, "a", 3);
+	run_all(run);
+	const assay_rank_table *r = &run->part.t.rank;
+	CHECK(r->matched[0] == 3 && r->matched[1] == 0 && r->matched[2] == 3);
+	CHECK(r->caused[1] == 0 && r->waited[0] == 0);
+	CHECK(run->part.t.warning.n == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Ranks 0 and 1 share a group, 2 and 3 another: nothing joins their clocks. Rank 1 is 5 ms ahead,
+ * rank 3 is 7 ms behind rank 2. */
+TEST(clocks_of_groups_without_the_first_rank_are_set_too)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ms = 1000000, ends[] = {3 * ms, 13 * ms, 23 * ms};
+	const int64_t early[] = {1 * ms, 11 * ms, 21 * ms}, late[] = {2 * ms, 12 * ms, 22 * ms};
+	add_rank(run, early, ends, 3, 0);
+	add_rank(run, late, ends, 3, 5 * ms);
+	add_rank(run, early, ends, 3, 0);
+	add_rank(run, late, ends, 3, -7 * ms);
+	for (uint32_t i = 0; i < 4; i++)
+		set_group(run, i, i < 2 ? "a" : "b", 2);
+	run_all(run);
+	const assay_rank_table *r = &run->part.t.rank;
+	CHECK(r->offset[1] == 5 * ms && r->offset[2] == 0 && r->offset[3] == -7 * ms);
+	CHECK(r->caused[1] == 3 * ms && r->caused[3] == 3 * ms && r->waited[2] == 3 * ms);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Two pairs of ranks that call their groups the same. */
+TEST(groups_that_share_a_name_are_refused)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ends[] = {1000, 2000, 3000};
+	for (int i = 0; i < 4; i++)
+		add_rank(run, (const int64_t[]){100 + i, 1100 + i, 2100 + i}, ends, 3, 0);
+	run_all(run);
+	CHECK(run->part.t.rank.matched[0] == 0 && run->part.t.rank.caused[3] == 0);
+	CHECK(run->part.t.warning.n == 1);
 	assay_run_free(run);
 	return 0;
 }

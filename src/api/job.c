@@ -2,6 +2,7 @@
  * findings; then the few that are worth looking at are read once more and kept. */
 #include "api/job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,4 +132,101 @@ bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_re
 	assay_vec_free(&j.left);
 	assay_arena_free(&j.arena);
 	return ok;
+}
+
+enum { TEST_RANKS = 20 };
+
+/* Ranks with three collectives and a kernel each; the last one comes late. */
+static char *write_job(assay_arena *a)
+{
+	char *dir = assay_dup(a, ASSAY_S("/tmp/assay-job-XXXXXX"));
+	if (!mkdtemp(dir))
+		return NULL;
+	for (int r = 0; r < TEST_RANKS; r++) {
+		FILE *f = fopen(assay_printf(a, "%s/rank%d.json", dir, r), "w");
+		if (!f)
+			return NULL;
+		fprintf(f,
+			"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": %d, "
+			"\"world_size\": %d}, \"traceEvents\": [\n",
+			r, TEST_RANKS);
+		for (int i = 0; i < 3; i++) {
+			int late = r == TEST_RANKS - 1 ? 400 : r,
+			    ts = i * 1000 + late + r % 3 * 7000;
+			fprintf(f,
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": "
+				"0, "
+				"\"tid\": 7, \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": "
+				"7}},\n",
+				r % 4, ts - late, late + 1);
+			fprintf(f,
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel\", "
+				"\"pid\": 0, \"tid\": 9, \"ts\": %d, \"dur\": %d, \"args\": "
+				"{\"stream\": 9, \"Collective name\": \"allreduce\", "
+				"\"Group size\": %d, \"Process Group Name\": \"0\"}},\n",
+				ts, 500 - late, TEST_RANKS);
+		}
+		fputs("{}]}", f);
+		fclose(f);
+	}
+	return dir;
+}
+
+static void remove_job(assay_arena *a, const char *dir)
+{
+	for (int r = 0; r < TEST_RANKS; r++)
+		remove(assay_printf(a, "%s/rank%d.json", dir, r));
+	remove(dir);
+}
+
+static uint32_t row_of_rank(const assay_run *run, int32_t rank)
+{
+	const assay_rank_table *r = &run->part.t.rank;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->rank[i] == rank)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+/* Columns of rank that are the same however the job was read: clocks are told apart. */
+static bool same_rank(const assay_run *x, const assay_run *y, int32_t rank)
+{
+	const assay_rank_table *a = &x->part.t.rank, *b = &y->part.t.rank;
+	uint32_t i = row_of_rank(x, rank), k = row_of_rank(y, rank);
+	return i != ASSAY_NO_ROW && k != ASSAY_NO_ROW && a->offset[i] == b->offset[k] &&
+	       a->spread[i] == b->spread[k] && a->waited[i] == b->waited[k] &&
+	       a->caused[i] == b->caused[k] && a->matched[i] == b->matched[k] &&
+	       a->last[i] == b->last[k] && a->transfer[i] == b->transfer[k] &&
+	       a->skew[i] == b->skew[k] && a->why[i] == b->why[k] && a->excess[i] == b->excess[k];
+}
+
+/* Also for the thread sanitizer. */
+TEST(findings_by_threads_are_those_of_reading_all_in_full)
+{
+	assay_arena a = {0};
+	char *dir = write_job(&a);
+	CHECK(dir);
+	assay_run *full = assay_run_new(), *brief = assay_run_new();
+	CHECK(assay_read_paths(full, &dir, 1, NULL) && assay_run_analyze(full, NULL, NULL));
+	CHECK(assay_job_read(brief, &dir, 1, NULL, NULL));
+	const assay_tables *f = &full->part.t, *b = &brief->part.t;
+	CHECK(full->in_full == 0 && brief->in_full == 2 && b->gpu.n == 2 * 6);
+	CHECK(b->source.rank[0] == 0 && b->source.rank[1] == TEST_RANKS - 1);
+	CHECK(f->source.n == TEST_RANKS && b->source.n == TEST_RANKS);
+	CHECK(f->rank.n == TEST_RANKS && b->rank.n == TEST_RANKS);
+	for (int32_t r = 0; r < TEST_RANKS; r++)
+		CHECK(same_rank(full, brief, r));
+	CHECK(f->device_time.n == b->device_time.n && f->idle_cause.n == b->idle_cause.n);
+	CHECK(f->collective.n == 1 && b->collective.n == 1);
+	CHECK(f->collective.latency[0] == b->collective.latency[0]);
+	CHECK(f->kernel.n == 5 && b->kernel.n == 5 && f->warning.n == b->warning.n);
+	CHECK(!memcmp(full->part.issues, brief->part.issues, sizeof full->part.issues));
+	CHECK_EQ(f->rank.caused[row_of_rank(full, TEST_RANKS - 1)],
+		 b->rank.caused[row_of_rank(brief, TEST_RANKS - 1)]);
+	CHECK(b->rank.last[row_of_rank(brief, TEST_RANKS - 1)] == 3);
+	remove_job(&a, dir);
+	assay_run_free(full);
+	assay_run_free(brief);
+	assay_arena_free(&a);
+	return 0;
 }
