@@ -238,12 +238,17 @@ static void print_rank_row(assay_page *p, size_t i)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
-	fprintf(p->out, "  %6d %12llu %12.0f%% %10s %12s %12s  %-18s %s\n", r->rank[i],
+	const char *late = late_text(p, i);
+	fprintf(p->out, "  %6d %12llu %12.0f%% %10s %12s %12s", r->rank[i],
 		(unsigned long long)r->matched[i],
 		assay_percent((int64_t)r->last[i], (int64_t)r->matched[i]),
 		assay_fmt_time(waited, r->waited[i]), assay_fmt_time(caused, r->caused[i]),
-		assay_fmt_time(offset, r->offset[i]), late_text(p, i),
-		assay_fmt_safe(&p->scratch, assay_text(p->run, r->host[i])));
+		assay_fmt_time(offset, r->offset[i]));
+	if (r->host[i])
+		fprintf(p->out, "  %-18s %s\n", late,
+			assay_fmt_safe(&p->scratch, assay_text(p->run, r->host[i])));
+	else
+		fprintf(p->out, "%s%s\n", *late ? "  " : "", late);
 }
 
 struct blamed {
@@ -270,8 +275,9 @@ static void print_rank_rows(assay_page *p)
 		row[i] = (struct blamed){r->caused[i], i};
 	if (many)
 		qsort(row, r->n, sizeof *row, by_blame);
-	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s  %-18s %s\n", "rank", "collectives",
-		"arrived last", "waited", "wait caused", "clock", "late by", "host");
+	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s  %s\n", "rank", "collectives",
+		"arrived last", "waited", "wait caused", "clock",
+		r->n && r->host[0] ? "late by            host" : "late by");
 	for (; listed < r->n && (!many || (listed < TOP && row[listed].caused)); listed++)
 		print_rank_row(p, row[listed].row);
 	if (listed < r->n)
