@@ -168,7 +168,8 @@ static void print_device_spread(assay_page *p)
 		fprintf(p->out, "  %-12s", label[k]);
 		for (size_t c = 0; c < COLUMNS; c++) {
 			const int64_t of[] = {spread[c].least, spread[c].median, spread[c].most};
-			fprintf(p->out, c ? "  %9s       " : " %10s", assay_fmt_time(t, of[k]));
+			static const int width[COLUMNS] = {11, 11, 18, 18, 18};
+			fprintf(p->out, "%*s", width[c], assay_fmt_time(t, of[k]));
 		}
 		fprintf(p->out, "\n");
 	}
