@@ -99,6 +99,9 @@ function deviceName(data, d) {
 		(device.device >= 0 ? `GPU ${device.device}` : "unnamed GPU");
 }
 
+// More of anything than this is a table only.
+const MANY = 16;
+
 export function devices(data) {
 	const list = data.report.devices;
 	if (!list.length)
@@ -106,7 +109,7 @@ export function devices(data) {
 	const part = (d, key) => d[`${key}_ns`];
 	return section("devices", "Where the time went",
 		legend(PARTS.map(([key, title]) => [CLASS_COLOURS[key], title])),
-		...list.map((d, i) => el("div.device", {}, el("div.device-name", {}, deviceName(data, i), el("small", {}, ` ${formatTime(d.span_ns)}`)),
+		...list.slice(0, MANY).map((d, i) => el("div.device", {}, el("div.device-name", {}, deviceName(data, i), el("small", {}, ` ${formatTime(d.span_ns)}`)),
 			bar(PARTS.map(([key, title]) => [part(d, key) / (d.span_ns || 1), CLASS_COLOURS[key],
 				`${title} ${formatPercent(part(d, key), d.span_ns)}`])))),
 		makeTable([
@@ -192,6 +195,8 @@ function heatMap(data) {
 }
 const MOST_STEPS = 200;
 
+const LATE = ["", "compute", "data", "host", "copy", "elsewhere"];
+
 function rankTable(data) {
 	const r = data.rank;
 	return !r ? null : makeTable([
@@ -202,7 +207,12 @@ function rankTable(data) {
 		{ title: "made others wait", number: true, value: (i) => r.caused[i], show: (i) => formatTime(r.caused[i]) },
 		{ title: "transfer", number: true, value: (i) => r.transfer[i], show: (i) => formatTime(r.transfer[i]) },
 		{ title: "clock ahead", number: true, value: (i) => r.offset[i], show: (i) => formatTime(r.offset[i]) },
-	], rowsOf(r), { caption: "Ranks, by the collectives they share" });
+		{ title: "late by", value: (i) => r.excess[i], show: (i) => LATE[r.why[i]] + (r.excess[i] ? ` +${formatTime(r.excess[i])}` : "") },
+		{ title: "host", value: (i) => data.texts[r.host[i]], show: (i) => data.texts[r.host[i]] },
+	], rowsOf(r), {
+		caption: "Ranks, by the collectives they share",
+		...(rowsOf(r).length > MANY ? { sort: 4, search: "Filter ranks and hosts" } : {}),
+	});
 }
 
 function collectiveTable(data) {

@@ -31,6 +31,10 @@ void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *c
 /* Family of kernels whose name told nothing, from the operator that launched them. */
 void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
 
+/* Rows of kernel with the same name and kind become one: summed, but that those before `older` give
+ * way to the one among later rows (which are folded already), 0 for none. */
+void assay_kernels_fold(assay_run *run, size_t older);
+
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts);
 
@@ -40,13 +44,20 @@ void assay_budget(assay_run *run, const assay_window *w);
 /* verdict: the largest things to change, and what to record when the input cannot tell. */
 void assay_verdicts(assay_run *run, const assay_window *w);
 
-/* issue counts and warnings that need linked and sorted work: overlaps on a stream, telemetry that
- * disagrees with what was measured. Needs metric. */
-void assay_checks(assay_run *run, const assay_order *order);
+/* issue count: overlaps on a stream. */
+void assay_count_overlaps(assay_run *run, const assay_order *order);
+/* Warnings: telemetry that disagrees with what was measured, launches and ranks that are missing.
+ * Needs metric. */
+void assay_checks(assay_run *run);
 
-/* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs launch
- * and step. */
-void assay_ranks(assay_run *run, const assay_order *order);
+/* call: the collectives of each rank. Needs launch and step. */
+void assay_calls(assay_run *run, const assay_order *order);
+
+/* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs call,
+ * device_time and idle_cause. */
+void assay_ranks(assay_run *run);
+/* Its last part: which machine each rank ran on, and what makes it late. */
+void assay_late_causes(assay_run *run);
 
 /* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL when it
  * has none. Free d after use. */

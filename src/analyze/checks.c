@@ -12,7 +12,7 @@ static const double unlinked_tolerance = 5; /* percent of the work */
 
 /* Work that begins before the work ahead of it on the stream ended: dependent launch, or durations
  * that run over. */
-static void count_overlaps(assay_run *run, const assay_order *order)
+void assay_count_overlaps(assay_run *run, const assay_order *order)
 {
 	const assay_tables *t = &run->part.t;
 	assay_arena scratch = {0};
@@ -93,12 +93,68 @@ static void check_ranks(assay_run *run)
 	assay_map_free(&seen);
 }
 
-void assay_checks(assay_run *run, const assay_order *order)
+/* Header facts that ranks of one job should share. */
+static const char *const shared_facts[] = {
+	"cuda_driver_version", "cuda_runtime_version",         "cupti_version",
+	"hip_driver_version",  "hip_runtime_version",          "roctracer_version",
+	"PyTorch version",     "distributedInfo.nccl_version",
+};
+
+struct deviants {
+	assay_map count; /* value -> sources that have it */
+	assay_sid usual;
+	uint32_t most, all;
+};
+
+static struct deviants count_values(const assay_run *run, assay_sid key)
 {
-	count_overlaps(run, order);
+	const assay_meta_table *m = &run->part.t.meta;
+	struct deviants d = {0};
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->key[i] != key || m->source[i] == ASSAY_NO_ROW)
+			continue;
+		uint32_t *n = assay_map_at(&d.count, m->value[i]);
+		*n = *n == ASSAY_MAP_ABSENT ? 1 : *n + 1;
+		d.all++;
+		d.usual = *n > d.most ? m->value[i] : d.usual;
+		d.most = *n > d.most ? *n : d.most;
+	}
+	return d;
+}
+
+/* Ranks whose headers differ from most others': another driver, another library. */
+static void check_fact(assay_run *run, const char *name)
+{
+	enum { NAMED = 4 };
+	const assay_meta_table *m = &run->part.t.meta;
+	assay_sid key = assay_pool_find(&run->part.strings, assay_str_of(name));
+	struct deviants d = key ? count_values(run, key) : (struct deviants){0};
+	assay_arena scratch = {0};
+	const char *list = "";
+	uint32_t named = 0;
+	for (size_t i = 0; d.most < d.all && d.all > 2 && i < m->n; i++) {
+		if (m->key[i] != key || m->source[i] == ASSAY_NO_ROW || m->value[i] == d.usual)
+			continue;
+		int32_t rank = run->part.t.source.rank[m->source[i]];
+		if (named++ < NAMED)
+			list = assay_printf(&scratch, "%s%srank %d %s", list, *list ? ", " : "",
+					    rank, assay_z(run, m->value[i]));
+	}
+	if (named)
+		assay_warn(run, "ranks_differ", "%s is %s on %u of %u ranks, but: %s%s", name,
+			   assay_z(run, d.usual), d.most, d.all, list,
+			   named > NAMED ? ", ..." : "");
+	assay_arena_free(&scratch);
+	assay_map_free(&d.count);
+}
+
+void assay_checks(assay_run *run)
+{
 	compare_telemetry(run);
 	check_links(run);
 	check_ranks(run);
+	for (size_t i = 0; i < sizeof shared_facts / sizeof *shared_facts; i++)
+		check_fact(run, shared_facts[i]);
 }
 
 static void add_test_metric(assay_run *run, const char *name, double value)
@@ -107,6 +163,24 @@ static void add_test_metric(assay_run *run, const char *name, double value)
 	run->part.t.metric.name[r] = assay_sid_of(run, name);
 	run->part.t.metric.value[r] = value;
 	run->part.t.metric.state[r] = ASSAY_STATE_MEASURED;
+}
+
+TEST(a_rank_with_another_driver_is_named)
+{
+	assay_run *run = assay_run_new();
+	for (int i = 0; i < 4; i++) {
+		run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+		run->part.t.source.rank[i] = i;
+		assay_meta_add(&run->part, "cuda_driver_version",
+			       i == 2 ? ASSAY_S("12040") : ASSAY_S("12080"));
+		assay_meta_add(&run->part, "cupti_version", ASSAY_S("18"));
+	}
+	assay_checks(run);
+	CHECK_EQ(run->part.t.warning.n, 1);
+	CHECK(strstr(assay_z(run, run->part.t.warning.text[0]),
+		     "12080 on 3 of 4 ranks, but: rank 2 12040"));
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(overlaps_are_counted_on_one_stream_only)
@@ -124,7 +198,8 @@ TEST(overlaps_are_counted_on_one_stream_only)
 	assay_partition(run, &order);
 	add_test_metric(run, "smi_util_pct", 20);
 	add_test_metric(run, "gpu_util_pct", 90);
-	assay_checks(run, &order);
+	assay_count_overlaps(run, &order);
+	assay_checks(run);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_stream_overlap], 1);
 	CHECK_EQ(run->part.t.warning.n, 2); /* telemetry, and no launches */
 	assay_order_free(&order);

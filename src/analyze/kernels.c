@@ -105,6 +105,42 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op)
 	assay_map_free(&rows);
 }
 
+static void add_kernel(assay_kernel_table *k, uint32_t to, size_t from)
+{
+	k->count[to] += k->count[from];
+	k->total[to] += k->total[from];
+	k->min[to] = k->min[from] < k->min[to] ? k->min[from] : k->min[to];
+	k->max[to] = k->max[from] > k->max[to] ? k->max[from] : k->max[to];
+}
+
+static void put_kernel(assay_tables *t, uint32_t to, size_t from)
+{
+	const assay_table_info *info = &assay_table_infos[ASSAY_T_kernel];
+	for (size_t c = 0; to != from && c < info->cols; c++) {
+		size_t width = assay_col_width(info->col[c].type);
+		char *values = assay_values(t, info, &info->col[c]);
+		memcpy(values + to * width, values + from * width, width);
+	}
+}
+
+void assay_kernels_fold(assay_run *run, size_t older)
+{
+	assay_kernel_table *k = &run->part.t.kernel;
+	assay_map rows = {0};
+	uint32_t n = 0;
+	for (size_t i = 0; i < k->n; i++) {
+		uint32_t *slot = assay_map_at(&rows, (uint64_t)k->kind[i] << 32 | k->name[i]);
+		if (*slot == ASSAY_MAP_ABSENT)
+			put_kernel(&run->part.t, *slot = n++, i);
+		else if (*slot < older && i >= older)
+			put_kernel(&run->part.t, *slot, i);
+		else
+			add_kernel(k, *slot, i);
+	}
+	k->n = n;
+	assay_map_free(&rows);
+}
+
 static assay_family any_family(assay_str name)
 {
 	return assay_str_is(name, "gemm") ? ASSAY_FAMILY_GEMM : ASSAY_FAMILY_OTHER;
@@ -114,6 +150,28 @@ static assay_class any_class(assay_str name)
 {
 	(void)name;
 	return ASSAY_CLASS_COMPUTE;
+}
+
+TEST(kernels_of_many_ranks_are_folded)
+{
+	assay_run *run = assay_run_new();
+	assay_kernel_table *k = &run->part.t.kernel;
+	for (int i = 0; i < 5; i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_kernel);
+		k->name[r] = assay_sid_of(run, i == 1 ? "b" : i == 4 ? "c" : "a");
+		k->count[r] = 1;
+		k->total[r] = k->min[r] = k->max[r] = i + 1;
+	}
+	assay_kernels_fold(run, 0);
+	CHECK(k->n == 3 && k->total[0] == 1 + 3 + 4 && k->count[0] == 3 && k->total[2] == 5);
+	CHECK(k->min[0] == 1 && k->max[0] == 4 && k->total[1] == 2);
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_kernel);
+	k->name[r] = assay_sid_of(run, "b");
+	k->total[r] = 50;
+	assay_kernels_fold(run, 3);
+	CHECK(k->n == 3 && k->total[1] == 50 && k->total[0] == 8);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(totals_are_kept_by_name_and_kind)

@@ -1,228 +1,61 @@
 /* Ranks of one job: the same collective is found on all of them, which tells the distance of their
- * clocks, who came last, and how much of a collective's time was transfer. Collectives are GPU
- * kernels; where a job has none, ranges of a host backend (gloo) stand in. */
-#include "analyze/analyze.h"
-
+ * clocks, who came last, and how much of a collective's time was transfer. */
 #include <stdlib.h>
 
-#include "base/median.h"
-#include "base/sort.h"
+#include "analyze/analyze.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
 struct call {
 	uint64_t id;     /* equal on all ranks of one collective */
-	uint32_t rank;   /* index in the list of ranks */
+	uint32_t rank;   /* row of rank */
+	uint32_t row;    /* of call */
 	int64_t ts, end; /* since 1970 where the input says so; later less the rank's offset */
-	assay_sid name, group;
-	int64_t bytes; /* -1 when unknown */
-	int32_t size;
-	uint32_t row; /* of gpu, or of host for a host backend */
 };
 
 typedef assay_vec(struct call) calls;
 
 struct job {
 	assay_run *run;
-	assay_map rank_of; /* group of sources -> rank */
-	assay_vec(uint32_t) source;
+	assay_map rank_of; /* group of sources -> row of rank */
 	calls call;
-	size_t step;    /* row of step found last */
-	assay_map next; /* rank, group and step -> calls so far */
+	uint64_t crowded;   /* calls at one place: more of them than their group has ranks */
+	uint64_t strangers; /* calls that did not end with those they were matched with */
 };
 
-/* The value of a member in "key": value, ... text, without quotes; empty when absent. Recorders
- * write these values plainly, so no escapes are looked for. */
-static assay_str member(assay_str args, const char *quoted_key)
+static uint32_t rank_row(struct job *j, uint32_t source)
 {
-	ptrdiff_t at = assay_str_find(args, quoted_key);
-	if (at < 0)
-		return (assay_str){0};
-	size_t skip = (size_t)at + strlen(quoted_key);
-	assay_str rest = {args.p + skip, args.n - skip};
-	while (rest.n && (*rest.p == ':' || *rest.p == ' '))
-		rest = (assay_str){rest.p + 1, rest.n - 1};
-	char stop = rest.n && *rest.p == '"' ? '"' : ',';
-	if (stop == '"')
-		rest = (assay_str){rest.p + 1, rest.n - 1};
-	size_t n = 0;
-	while (n < rest.n && rest.p[n] != stop && rest.p[n] != '}')
-		n++;
-	return assay_str_trim((assay_str){rest.p, n});
-}
-
-static int64_t member_number(assay_str args, const char *quoted_key)
-{
-	int64_t v;
-	return assay_str_i64(member(args, quoted_key), &v) ? v : -1;
-}
-
-/* Bytes of one element; torch's names. 0 when unknown. */
-static int64_t type_bytes(assay_str type)
-{
-	static const struct {
-		const char *name;
-		int64_t bytes;
-	} types[] = {{"BFloat16", 2}, {"Half", 2}, {"Float8", 1}, {"Float", 4},
-		     {"Double", 8},   {"Long", 8}, {"Int", 4},    {"Short", 2},
-		     {"Char", 1},     {"Byte", 1}, {"Bool", 1}};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
-		if (assay_str_starts(type, types[i].name))
-			return types[i].bytes;
-	return 0;
-}
-
-/* allgather's full message is its output, everyone else's the input. */
-static int64_t message_bytes(assay_str args)
-{
-	assay_str name = member(args, "\"Collective name\"");
-	bool gather = assay_str_find_nocase(name, "gather") >= 0;
-	int64_t n = member_number(args, gather ? "\"Out msg nelems\"" : "\"In msg nelems\"");
-	int64_t bytes = type_bytes(member(args, "\"dtype\""));
-	return n >= 0 && bytes && n < INT64_MAX / 8 ? n * bytes : -1;
-}
-
-static uint32_t rank_index(struct job *j, uint32_t track)
-{
-	const assay_tables *t = &j->run->part.t;
-	uint32_t source = assay_track_group(t, track);
+	assay_tables *t = &j->run->part.t;
 	uint32_t *slot = assay_map_at(&j->rank_of, source);
 	if (*slot == ASSAY_MAP_ABSENT) {
-		*slot = (uint32_t)j->source.n;
-		*assay_push(&j->source) = source;
+		*slot = assay_add(t, ASSAY_T_rank);
+		t->rank.source[*slot] = source;
+		t->rank.rank[*slot] = t->source.rank[source];
 	}
 	return *slot;
 }
 
-/* Number of the step that holds a time of a source; -1 outside of steps. Calls come in order of
- * time, so the search begins where the last one ended. */
-static int64_t step_number(const assay_step_table *s, size_t *hint, uint32_t source, int64_t time)
+/* A sequence number says outright which calls belong together, the place in its step otherwise. */
+static uint64_t call_id(const assay_call_table *c, size_t row)
 {
-	for (size_t k = 0; k < s->n; k++) {
-		size_t i = (*hint + k) % s->n;
-		if (s->source[i] == source && s->ts[i] <= time && time < s->ts[i] + s->dur[i]) {
-			*hint = i;
-			return s->number[i];
-		}
-	}
-	return -1;
+	bool numbered = c->seq[row] >= 0;
+	uint64_t of[5] = {c->group[row], c->members[row], (uint64_t)c->step[row], numbered,
+			  numbered ? (uint64_t)c->seq[row] : c->place[row]};
+	return assay_hash(of, sizeof of, 1);
 }
 
-/* Calls of a group come in the same order on every rank; within a step, so that recordings that
- * begin at different times still match. A sequence number says it outright. */
-static uint64_t call_id(struct job *j, const struct call *c, assay_str args, int64_t step)
-{
-	int64_t sequence = member_number(args, "\"Seq\"");
-	uint64_t place[3] = {c->group, (uint64_t)step, sequence >= 0};
-	uint64_t key = assay_hash(place, sizeof place, 1);
-	if (sequence >= 0)
-		return assay_hash(&sequence, sizeof sequence, key);
-	uint64_t own[2] = {key, c->rank};
-	uint32_t *count = assay_map_at(&j->next, assay_hash(own, sizeof own, 2));
-	*count = *count == ASSAY_MAP_ABSENT ? 0 : *count + 1;
-	uint64_t index = *count;
-	return assay_hash(&index, sizeof index, key);
-}
-
-struct span {
-	int64_t ts, dur, asked; /* asked: when the host launched it */
-	uint32_t track, row;
-	assay_sid name;
-};
-
-static void add_call(struct job *j, const struct span *s, assay_str args)
-{
-	assay_tables *t = &j->run->part.t;
-	struct call c = {.rank = rank_index(j, s->track),
-			 .name = s->name,
-			 .bytes = -1,
-			 .size = -1,
-			 .row = s->row};
-	uint32_t source = j->source.p[c.rank];
-	assay_str name = member(args, "\"Collective name\""),
-		  group = member(args, "\"Process Group Name\"");
-	char stream[48];
-	snprintf(stream, sizeof stream, "stream %lld", (long long)t->track.tid[s->track]);
-	if (name.n) {
-		c.name = assay_intern(&j->run->part.strings, name);
-		c.bytes = message_bytes(args);
-		c.size = (int32_t)member_number(args, "\"Group size\"");
-	}
-	c.group = group.n ? assay_intern(&j->run->part.strings, group)
-		  : t->track.kind[s->track] == ASSAY_TRACK_STREAM ? assay_sid_of(j->run, stream)
-								  : s->name;
-	c.ts = s->ts + t->source.base[source];
-	c.end = c.ts + (s->dur > 0 ? s->dur : 0);
-	c.id = call_id(j, &c, args, step_number(&t->step, &j->step, source, s->asked));
-	*assay_push(&j->call) = c;
-}
-
-/* Operators that describe a collective, by External id within a group of sources. */
-static void index_ops(const assay_run *run, assay_map *ops)
-{
-	const assay_tables *t = &run->part.t;
-	assay_sid name = assay_pool_find(&run->part.strings, ASSAY_S("record_param_comms"));
-	for (uint32_t h = 0; name && h < t->host.n; h++) {
-		if (t->host.name[h] != name || t->host.kind[h] != ASSAY_HOST_OP)
-			continue;
-		uint32_t source = assay_track_group(t, t->host.track[h]);
-		uint32_t external = t->op.external[t->host.detail[h]];
-		*assay_map_at(ops, (uint64_t)source << 32 | external) = h;
-	}
-}
-
-static assay_str call_args(const assay_run *run, const assay_map *ops, uint32_t gpu)
-{
-	const assay_tables *t = &run->part.t;
-	assay_str own = assay_text(run, t->gpu.args[gpu]);
-	if (member(own, "\"Collective name\"").n)
-		return own;
-	uint32_t source = assay_track_group(t, t->gpu.track[gpu]);
-	uint32_t op = assay_map_get(ops, (uint64_t)source << 32 | t->gpu.external[gpu]);
-	return op == ASSAY_MAP_ABSENT ? own : assay_text(run, t->host.args[op]);
-}
-
-static void collect_kernels(struct job *j, const assay_order *order)
+static void take_calls(struct job *j)
 {
 	const assay_tables *t = &j->run->part.t;
-	assay_map ops = {0};
-	index_ops(j->run, &ops);
-	for (size_t i = 0; i < order->rows; i++) {
-		uint32_t g = order->row[i], launch = t->launch.host[g];
-		if (order->classes[i] != ASSAY_CLASS_COMM)
-			continue;
-		struct span s = {.ts = t->gpu.ts[g],
-				 .dur = t->gpu.dur[g],
-				 .asked =
-					 launch == ASSAY_NO_ROW ? t->gpu.ts[g] : t->host.ts[launch],
-				 .track = t->gpu.track[g],
-				 .row = g,
-				 .name = t->gpu.name[g]};
-		add_call(j, &s, call_args(j->run, &ops, g));
+	const assay_call_table *c = &t->call;
+	for (uint32_t i = 0; i < c->n; i++) {
+		int64_t ts = c->ts[i] + t->source.base[c->source[i]];
+		*assay_push(&j->call) = (struct call){.id = call_id(c, i),
+						      .rank = rank_row(j, c->source[i]),
+						      .row = i,
+						      .ts = ts,
+						      .end = ts + c->dur[i]};
 	}
-	assay_map_free(&ops);
-}
-
-static void collect_ranges(struct job *j)
-{
-	const assay_tables *t = &j->run->part.t;
-	assay_vec(uint32_t) found = {0};
-	for (uint32_t h = 0; h < t->host.n; h++)
-		if (t->host.kind[h] == ASSAY_HOST_ANNOTATION &&
-		    assay_str_starts(assay_text(j->run, t->host.name[h]), "gloo:"))
-			*assay_push(&found) = h;
-	assay_sort_rows(found.p, found.n, t->host.ts);
-	for (size_t i = 0; i < found.n; i++) {
-		uint32_t h = found.p[i];
-		struct span s = {.ts = t->host.ts[h],
-				 .dur = t->host.dur[h],
-				 .asked = t->host.ts[h],
-				 .track = t->host.track[h],
-				 .row = h,
-				 .name = t->host.name[h]};
-		add_call(j, &s, (assay_str){0});
-	}
-	assay_vec_free(&found);
 }
 
 static int by_id(const void *a, const void *b)
@@ -250,59 +83,198 @@ static int by_place(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static void find_matches(calls *c, matches *out)
+static void find_matches(struct job *j, matches *out)
 {
+	calls *c = &j->call;
 	if (c->n)
 		qsort(c->p, c->n, sizeof *c->p, by_id);
 	for (size_t i = 0; i < c->n;) {
 		size_t n = 1;
+		int32_t size = j->run->part.t.call.size[c->p[i].row];
 		while (i + n < c->n && c->p[i + n].id == c->p[i].id)
 			n++;
-		*assay_push(out) = (struct match){i, n, c->p[i].ts, c->p[i].rank};
+		bool crowded = size > 0 && n > (size_t)size;
+		j->crowded += crowded ? n : 0;
+		for (size_t k = 0; k < n; k += crowded ? 1 : n) {
+			const struct call *first = &c->p[i + k];
+			*assay_push(out) =
+				(struct match){i + k, crowded ? 1 : n, first->ts, first->rank};
+		}
 		i += n;
 	}
 	if (out->n)
 		qsort(out->p, out->n, sizeof *out->p, by_place);
 }
 
-/* A rank's clock against the first rank's: all ranks leave a collective at about the same time. An
- * offset smaller than three times its own spread is no offset. */
-static void find_offset(struct job *j, const matches *m, uint32_t rank, int64_t *offset,
-			int64_t *spread)
+/* How far the end of a call is from the end of the same collective on a rank whose clock is set. */
+struct distance {
+	uint32_t rank;
+	int64_t ns;
+	int64_t doubt; /* spread of the other rank */
+};
+typedef assay_vec(struct distance) distances;
+
+static int by_rank_and_ns(const void *a, const void *b)
 {
-	assay_vec(int64_t) ends = {0};
-	*offset = 0;
-	*spread = -1;
-	for (size_t i = 0; i < m->n; i++) {
-		const struct call *c = &j->call.p[m->p[i].first];
-		for (size_t k = 1; k < m->p[i].n && c[0].rank == 0; k++)
-			if (c[k].rank == rank)
-				*assay_push(&ends) = c[k].end - c[0].end;
-	}
-	if (ends.n) {
-		int64_t middle = assay_median_upper(ends.p, ends.n);
-		for (size_t i = 0; i < ends.n; i++)
-			ends.p[i] = llabs(ends.p[i] - middle);
-		*spread = assay_median_upper(ends.p, ends.n);
-		*offset = llabs(middle) > 3 * *spread ? middle : 0;
-	}
-	assay_vec_free(&ends);
+	const struct distance *x = a, *y = b;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-static void correct_clocks(struct job *j, const matches *m)
+static void find_distances(const struct job *j, const matches *m, const bool *set, distances *out)
+{
+	const assay_rank_table *r = &j->run->part.t.rank;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct call *c = &j->call.p[m->p[i].first];
+		size_t n = m->p[i].n, known = 0;
+		while (known < n && !set[c[known].rank])
+			known++;
+		for (size_t k = 0; known < n && k < n; k++)
+			if (!set[c[k].rank])
+				*assay_push(out) = (struct distance){
+					c[k].rank,
+					c[k].end - c[known].end + r->offset[c[known].rank],
+					r->spread[c[known].rank]};
+	}
+	if (out->n)
+		qsort(out->p, out->n, sizeof *out->p, by_rank_and_ns);
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct distance *x = a, *y = b;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* d: of one rank, rising. All ranks leave a collective at about the same time. An offset smaller
+ * than three times its own spread is no offset. */
+static void set_clock(assay_rank_table *r, struct distance *d, size_t n)
+{
+	uint32_t rank = d->rank;
+	int64_t middle = d[n / 2].ns, doubt = 0;
+	for (size_t i = 0; i < n; i++) {
+		d[i].ns = llabs(d[i].ns - middle);
+		doubt = d[i].doubt > doubt ? d[i].doubt : doubt;
+	}
+	qsort(d, n, sizeof *d, by_ns);
+	r->spread[rank] = d[n / 2].ns + doubt;
+	r->offset[rank] = llabs(middle) > 3 * r->spread[rank] ? middle : 0;
+}
+
+/* Clocks of ranks that share a collective with one whose clock is set; false when there are none.
+ */
+static bool set_next_clocks(struct job *j, const matches *m, bool *set)
+{
+	distances d = {0};
+	find_distances(j, m, set, &d);
+	for (size_t i = 0, n; i < d.n; i += n) {
+		for (n = 1; i + n < d.n && d.p[i + n].rank == d.p[i].rank;)
+			n++;
+		set[d.p[i].rank] = true;
+		set_clock(&j->run->part.t.rank, &d.p[i], n);
+	}
+	bool any = d.n > 0;
+	assay_vec_free(&d);
+	return any;
+}
+
+/* Against the first rank's clock, directly or by way of other ranks: not every group has the first
+ * rank. Ranks that no chain of groups joins have clocks of their own, and share no collective. */
+static void set_clocks(struct job *j, const matches *m)
 {
 	assay_rank_table *r = &j->run->part.t.rank;
-	for (uint32_t k = 0; k < j->source.n; k++) {
-		uint32_t row = assay_add(&j->run->part.t, ASSAY_T_rank);
-		r->source[row] = j->source.p[k];
-		r->rank[row] = j->run->part.t.source.rank[j->source.p[k]];
-		if (k)
-			find_offset(j, m, k, &r->offset[row], &r->spread[row]);
+	assay_arena scratch = {0};
+	bool *set = assay_alloc(&scratch, r->n + 1);
+	for (size_t i = 0; i < r->n; i++) {
+		r->offset[i] = 0;
+		r->spread[i] = -1;
 	}
+	set[0] = true;
+	while (set_next_clocks(j, m, set))
+		;
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->p[i].n < 2 || set[m->p[i].rank])
+			continue;
+		set[m->p[i].rank] = true;
+		while (set_next_clocks(j, m, set))
+			;
+	}
+	assay_arena_free(&scratch);
+}
+
+static void shift_calls(struct job *j, int64_t sign)
+{
+	const assay_rank_table *r = &j->run->part.t.rank;
 	for (size_t i = 0; i < j->call.n; i++) {
-		j->call.p[i].ts -= r->offset[j->call.p[i].rank];
-		j->call.p[i].end -= r->offset[j->call.p[i].rank];
+		j->call.p[i].ts += sign * r->offset[j->call.p[i].rank];
+		j->call.p[i].end += sign * r->offset[j->call.p[i].rank];
 	}
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static struct call median_by_end(const struct call *c, size_t n, assay_arena *a)
+{
+	struct call *sorted = assay_alloc(a, n * sizeof *sorted);
+	memcpy(sorted, c, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, by_end);
+	return sorted[n / 2];
+}
+
+/* Nobody leaves a collective long before or after the others. */
+static bool end_together(const struct call *a, const struct call *b)
+{
+	enum { AT_LEAST = 50000 };
+	int64_t x = (a->end - a->ts) / 2, y = (b->end - b->ts) / 2;
+	int64_t apart = x < y ? x : y;
+	return llabs(a->end - b->end) <= (apart > AT_LEAST ? apart : AT_LEAST);
+}
+
+/* Calls matched by place only, of recordings that leave calls out, may be strangers: those that do
+ * not end with the others become matches of their own. */
+static void part_strangers(struct job *j, matches *m)
+{
+	const assay_call_table *t = &j->run->part.t.call;
+	for (size_t i = 0, all = m->n; i < all; i++) {
+		struct call *c = &j->call.p[m->p[i].first];
+		size_t n = m->p[i].n, kept = 0;
+		if (n < 2 || t->seq[c->row] >= 0)
+			continue;
+		assay_arena scratch = {0};
+		struct call median = median_by_end(c, n, &scratch);
+		for (size_t k = 0; k < n; k++) {
+			struct call one = c[k];
+			if (!end_together(&one, &median))
+				continue;
+			memmove(c + kept + 1, c + kept, (k - kept) * sizeof *c);
+			c[kept++] = one;
+		}
+		assay_arena_free(&scratch);
+		m->p[i].n = kept;
+		for (size_t k = kept; k < n; k++)
+			*assay_push(m) = (struct match){m->p[i].first + k, 1, c[k].ts, c[k].rank};
+		m->p[i].rank = c->rank;
+		j->strangers += n - kept;
+	}
+}
+
+static void correct_clocks(struct job *j, matches *m)
+{
+	set_clocks(j, m);
+	shift_calls(j, -1);
+	part_strangers(j, m);
+	if (!j->strangers)
+		return;
+	shift_calls(j, 1);
+	set_clocks(j, m);
+	shift_calls(j, -1);
 }
 
 static int64_t shortest(const struct call *c, size_t n)
@@ -327,19 +299,37 @@ static void add_to(int64_t *sum, int64_t v)
 	*sum = (int64_t)((uint64_t)*sum + (uint64_t)v);
 }
 
+/* How uncertain the distance of two ranks' clocks is. */
+static int64_t clock_doubt(const assay_rank_table *r, uint32_t a, uint32_t b)
+{
+	int64_t x = r->spread[a] > 0 ? r->spread[a] : 0, y = r->spread[b] > 0 ? r->spread[b] : 0;
+	return 3 * (x > y ? x : y);
+}
+
+/* From one arrival to the last one. Clocks that were set are as sure as the ends they were set by:
+ * less than that is no wait that we know of. Clocks as they were recorded are taken at their word.
+ */
+static int64_t wait_for(const assay_rank_table *r, const struct call *own, const struct call *last)
+{
+	int64_t wait = last->ts - own->ts;
+	bool moved = r->offset[own->rank] != r->offset[last->rank];
+	return !moved || wait > clock_doubt(r, own->rank, last->rank) ? wait : 0;
+}
+
 static void add_waits(assay_rank_table *r, const struct call *c, size_t n)
 {
-	size_t last = latest(c, n);
+	const struct call *last = &c[latest(c, n)];
 	int64_t least = shortest(c, n), caused = 0;
 	for (size_t i = 0; i < n; i++) {
+		int64_t wait = wait_for(r, &c[i], last);
 		r->matched[c[i].rank]++;
-		add_to(&r->waited[c[i].rank], c[last].ts - c[i].ts);
+		add_to(&r->waited[c[i].rank], wait);
 		add_to(&r->transfer[c[i].rank], least);
 		add_to(&r->skew[c[i].rank], c[i].end - c[i].ts - least);
-		add_to(&caused, c[last].ts - c[i].ts);
+		add_to(&caused, wait);
 	}
-	r->last[c[last].rank]++;
-	add_to(&r->caused[c[last].rank], caused);
+	r->last[last->rank] += caused > 0;
+	add_to(&r->caused[last->rank], caused);
 }
 
 /* Traffic on the wire over the message, for n ranks. */
@@ -358,17 +348,18 @@ static double bus_factor(assay_str name, int32_t n)
 	return 1;
 }
 
-static uint32_t collective_row(assay_run *run, assay_map *rows, const struct call *c)
+static uint32_t collective_row(assay_run *run, assay_map *rows, uint32_t call)
 {
-	const int64_t same[4] = {c->name, c->group, c->bytes, c->size};
+	const assay_call_table *c = &run->part.t.call;
+	const int64_t same[4] = {c->name[call], c->group[call], c->bytes[call], c->size[call]};
 	assay_collective_table *t = &run->part.t.collective;
 	uint32_t *slot = assay_map_at(rows, assay_hash(same, sizeof same, 3));
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = assay_add(&run->part.t, ASSAY_T_collective);
-		t->name[*slot] = c->name;
-		t->group[*slot] = c->group;
-		t->bytes[*slot] = c->bytes;
-		t->size[*slot] = c->size;
+		t->name[*slot] = c->name[call];
+		t->group[*slot] = c->group[call];
+		t->bytes[*slot] = c->bytes[call];
+		t->size[*slot] = c->size[call];
 	}
 	return *slot;
 }
@@ -376,7 +367,7 @@ static uint32_t collective_row(assay_run *run, assay_map *rows, const struct cal
 /* latency and skew are sums until finish_collectives(). */
 static void add_collective(assay_run *run, assay_map *rows, const struct call *c, size_t n)
 {
-	uint32_t r = collective_row(run, rows, c);
+	uint32_t r = collective_row(run, rows, c->row);
 	assay_collective_table *t = &run->part.t.collective;
 	t->count[r]++;
 	t->latency[r] += (double)shortest(c, n);
@@ -404,13 +395,6 @@ static void finish_collectives(assay_run *run)
 	}
 }
 
-/* How uncertain the distance of two ranks' clocks is. */
-static int64_t clock_doubt(const assay_rank_table *r, uint32_t a, uint32_t b)
-{
-	int64_t x = r->spread[a] > 0 ? r->spread[a] : 0, y = r->spread[b] > 0 ? r->spread[b] : 0;
-	return 3 * (x > y ? x : y);
-}
-
 /* Who kept a collective waiting, by its row on the rank that waited. */
 struct late {
 	uint32_t call, last; /* indexes in job.call */
@@ -418,8 +402,14 @@ struct late {
 };
 typedef assay_vec(struct late) lates;
 
+static uint64_t row_key(bool on_host, uint32_t row)
+{
+	return (uint64_t)on_host << 32 | row;
+}
+
 static void find_late(const struct job *j, const matches *m, assay_map *by_row, lates *out)
 {
+	const assay_call_table *call = &j->run->part.t.call;
 	const assay_rank_table *r = &j->run->part.t.rank;
 	for (size_t i = 0; i < m->n; i++) {
 		const struct call *c = &j->call.p[m->p[i].first];
@@ -428,7 +418,10 @@ static void find_late(const struct job *j, const matches *m, assay_map *by_row, 
 			int64_t time = c[last].ts - c[k].ts;
 			if (time <= clock_doubt(r, c[k].rank, c[last].rank))
 				continue;
-			*assay_map_at(by_row, c[k].row) = (uint32_t)out->n;
+			if (call->row[c[k].row] == ASSAY_NO_ROW)
+				continue;
+			*assay_map_at(by_row, row_key(call->on_host[c[k].row],
+						      call->row[c[k].row])) = (uint32_t)out->n;
 			*assay_push(out) = (struct late){(uint32_t)(m->p[i].first + k),
 							 (uint32_t)(m->p[i].first + last), time};
 		}
@@ -439,16 +432,22 @@ static void find_late(const struct job *j, const matches *m, assay_map *by_row, 
 static int64_t late_inside(const struct job *j, uint32_t gap, const struct late *l)
 {
 	const assay_tables *t = &j->run->part.t;
-	int64_t own = t->host.ts[j->call.p[l->call].row], from = t->gap.ts[gap];
+	int64_t own = t->call.ts[j->call.p[l->call].row], from = t->gap.ts[gap];
 	int64_t to = from + t->gap.dur[gap], until = own + l->time;
 	from = own > from ? own : from;
 	to = until < to ? until : to;
 	return to > from ? to - from : 0;
 }
 
+static uint32_t late_of(const assay_map *by_row, bool on_host, uint32_t row)
+{
+	return row == ASSAY_NO_ROW ? ASSAY_MAP_ABSENT
+				   : assay_map_get(by_row, row_key(on_host, row));
+}
+
 /* Gaps that waited for a collective which another rank came late to: queued ones for a kernel,
  * others for a range of the launching thread. */
-static void name_late_ranks(struct job *j, const matches *m, bool on_host)
+static void name_late_ranks(struct job *j, const matches *m)
 {
 	assay_gap_table *g = &j->run->part.t.gap;
 	const assay_rank_table *r = &j->run->part.t.rank;
@@ -456,31 +455,45 @@ static void name_late_ranks(struct job *j, const matches *m, bool on_host)
 	lates found = {0};
 	find_late(j, m, &by_row, &found);
 	for (uint32_t i = 0; i < g->n && found.n; i++) {
-		uint32_t row = on_host ? g->during[i] : g->behind[i];
-		uint32_t at = row == ASSAY_NO_ROW ? ASSAY_MAP_ABSENT : assay_map_get(&by_row, row);
+		uint32_t queued = late_of(&by_row, false, g->behind[i]);
+		uint32_t at =
+			queued == ASSAY_MAP_ABSENT ? late_of(&by_row, true, g->during[i]) : queued;
 		if (at == ASSAY_MAP_ABSENT)
 			continue;
 		const struct late *l = &found.p[at];
-		g->late[i] = on_host ? late_inside(j, i, l) : l->time;
+		g->late[i] = queued == ASSAY_MAP_ABSENT ? late_inside(j, i, l) : l->time;
 		if (g->late[i])
 			g->late_rank[i] = r->rank[j->call.p[l->last].rank];
-		if (g->late[i] && !on_host)
+		if (g->late[i] && queued != ASSAY_MAP_ABSENT)
 			g->queued[i] = ASSAY_QUEUED_OTHER_RANK;
 	}
 	assay_map_free(&by_row);
 	assay_vec_free(&found);
 }
 
-void assay_ranks(assay_run *run, const assay_order *order)
+static void warn_unmatched(const struct job *j)
+{
+	if (j->crowded)
+		assay_warn(j->run, "crowded_group",
+			   "%llu collectives are called by more ranks than their group has: "
+			   "groups share a name and cannot be told apart; who waited in them is "
+			   "not said",
+			   (unsigned long long)j->crowded);
+	if (j->strangers)
+		assay_warn(j->run, "unmatched_calls",
+			   "%llu of %zu calls of collectives do not end with those at their place "
+			   "on other ranks: the recordings leave calls out; who waited in them is "
+			   "not said",
+			   (unsigned long long)j->strangers, j->call.n);
+}
+
+void assay_ranks(assay_run *run)
 {
 	struct job j = {.run = run};
 	matches m = {0};
 	assay_map rows = {0};
-	collect_kernels(&j, order);
-	bool on_host = !j.call.n;
-	if (on_host)
-		collect_ranges(&j);
-	find_matches(&j.call, &m);
+	take_calls(&j);
+	find_matches(&j, &m);
 	correct_clocks(&j, &m);
 	for (size_t i = 0; i < m.n; i++) {
 		const struct call *c = &j.call.p[m.p[i].first];
@@ -489,23 +502,17 @@ void assay_ranks(assay_run *run, const assay_order *order)
 		add_collective(run, &rows, c, m.p[i].n);
 	}
 	finish_collectives(run);
-	name_late_ranks(&j, &m, on_host);
+	name_late_ranks(&j, &m);
+	warn_unmatched(&j);
+	assay_late_causes(run);
 	assay_map_free(&rows);
 	assay_vec_free(&m);
 	assay_vec_free(&j.call);
-	assay_vec_free(&j.source);
 	assay_map_free(&j.rank_of);
-	assay_map_free(&j.next);
 }
 
-TEST(members_are_found_in_argument_text)
+TEST(traffic_on_the_wire_follows_from_the_collective)
 {
-	assay_str args = ASSAY_S("\"Collective name\": \"allreduce\", \"In msg nelems\": 100, "
-				 "\"dtype\": \"BFloat16\", \"Group size\": 8");
-	CHECK(assay_str_is(member(args, "\"Collective name\""), "allreduce"));
-	CHECK_EQ(member_number(args, "\"Group size\""), 8);
-	CHECK_EQ(member_number(args, "\"Seq\""), -1);
-	CHECK_EQ(message_bytes(args), 200);
 	CHECK(bus_factor(ASSAY_S("allreduce"), 8) == 1.75);
 	CHECK(bus_factor(ASSAY_S("_allgather_base"), 4) == 0.75);
 	return 0;
@@ -530,6 +537,16 @@ static void add_rank(assay_run *run, const int64_t *starts, const int64_t *ends,
 	}
 }
 
+static void run_all(assay_run *run)
+{
+	assay_order order;
+	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_order_build(&order, run);
+	assay_calls(run, &order);
+	assay_ranks(run);
+	assay_order_free(&order);
+}
+
 TEST(clocks_are_set_right_and_the_late_rank_is_found)
 {
 	assay_run *run = assay_run_new();
@@ -539,7 +556,8 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	assay_order order;
 	assay_kernels(run, assay_hand_family, assay_hand_class);
 	assay_order_build(&order, run);
-	assay_ranks(run, &order);
+	assay_calls(run, &order);
+	assay_ranks(run);
 	const assay_rank_table *r = &run->part.t.rank;
 	CHECK(r->n == 2 && r->offset[1] == 500000 && r->spread[1] == 0);
 	CHECK(r->matched[0] == 4 && r->last[0] == 1 && r->last[1] == 3);
@@ -553,6 +571,77 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	CHECK(c->latency[0] == 175 && c->max_skew[0] == 700 && c->skew[0] == 550);
 	CHECK(c->bus_bw[0] == c->algo_bw[0] && c->algo_bw[0] > 0);
 	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+static void set_group(assay_run *run, uint32_t source, const char *name, int size)
+{
+	const assay_tables *t = &run->part.t;
+	for (size_t g = 0; g < t->gpu.n; g++)
+		if (t->track.source[t->gpu.track[g]] == source)
+			t->gpu.args[g] = assay_sid_of(
+				run, assay_printf(&run->arena,
+						  "\"Collective name\": \"allreduce\", "
+						  "\"Group size\": %d, "
+						  "\"Process Group Name\": \"%s\"",
+						  size, name));
+}
+
+/* The second rank's recording misses the first collective: what follows in the step is matched with
+ * the wrong ones. */
+TEST(calls_that_do_not_end_together_are_not_matched)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ms = 1000000;
+	add_rank(run, (const int64_t[]){1 * ms, 11 * ms, 31 * ms},
+		 (const int64_t[]){3 * ms, 13 * ms, 33 * ms}, 3, 0);
+	add_rank(run, (const int64_t[]){12 * ms, 32 * ms}, (const int64_t[]){13 * ms, 33 * ms}, 2,
+		 0);
+	add_rank(run, (const int64_t[]){1 * ms, 11 * ms, 31 * ms},
+		 (const int64_t[]){3 * ms, 13 * ms, 33 * ms}, 3, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		set_group(run, i, "a", 3);
+	run_all(run);
+	const assay_rank_table *r = &run->part.t.rank;
+	CHECK(r->matched[0] == 3 && r->matched[1] == 0 && r->matched[2] == 3);
+	CHECK(r->caused[1] == 0 && r->waited[0] == 0);
+	CHECK(run->part.t.warning.n == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Ranks 0 and 1 share a group, 2 and 3 another: nothing joins their clocks. Rank 1 is 5 ms ahead,
+ * rank 3 is 7 ms behind rank 2. */
+TEST(clocks_of_groups_without_the_first_rank_are_set_too)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ms = 1000000, ends[] = {3 * ms, 13 * ms, 23 * ms};
+	const int64_t early[] = {1 * ms, 11 * ms, 21 * ms}, late[] = {2 * ms, 12 * ms, 22 * ms};
+	add_rank(run, early, ends, 3, 0);
+	add_rank(run, late, ends, 3, 5 * ms);
+	add_rank(run, early, ends, 3, 0);
+	add_rank(run, late, ends, 3, -7 * ms);
+	for (uint32_t i = 0; i < 4; i++)
+		set_group(run, i, i < 2 ? "a" : "b", 2);
+	run_all(run);
+	const assay_rank_table *r = &run->part.t.rank;
+	CHECK(r->offset[1] == 5 * ms && r->offset[2] == 0 && r->offset[3] == -7 * ms);
+	CHECK(r->caused[1] == 3 * ms && r->caused[3] == 3 * ms && r->waited[2] == 3 * ms);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Two pairs of ranks that call their groups the same. */
+TEST(groups_that_share_a_name_are_refused)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ends[] = {1000, 2000, 3000};
+	for (int i = 0; i < 4; i++)
+		add_rank(run, (const int64_t[]){100 + i, 1100 + i, 2100 + i}, ends, 3, 0);
+	run_all(run);
+	CHECK(run->part.t.rank.matched[0] == 0 && run->part.t.rank.caused[3] == 0);
+	CHECK(run->part.t.warning.n == 1);
 	assay_run_free(run);
 	return 0;
 }
@@ -575,7 +664,8 @@ TEST(a_gap_behind_a_collective_names_the_rank_that_came_late)
 		g->behind[r] = i;
 		g->dur[r] = 50;
 	}
-	assay_ranks(run, &order);
+	assay_calls(run, &order);
+	assay_ranks(run);
 	CHECK(g->queued[0] == ASSAY_QUEUED_OTHER_RANK && g->late_rank[0] == 1 && g->late[0] == 700);
 	CHECK(g->queued[1] == ASSAY_QUEUED_STREAM_WAIT && g->late_rank[1] == -1); /* it was last */
 	CHECK(g->queued[2] == ASSAY_QUEUED_STREAM_WAIT && g->late[2] == 0);
@@ -609,7 +699,8 @@ TEST(a_gap_inside_a_host_collective_counts_only_the_wait_for_the_late_rank)
 	}
 	assay_order order;
 	assay_order_build(&order, run);
-	assay_ranks(run, &order);
+	assay_calls(run, &order);
+	assay_ranks(run);
 	CHECK_EQ(t->gap.late[0], 300);
 	CHECK_EQ(t->gap.late[1], 100);
 	CHECK(t->gap.late[2] == 0 && t->gap.late_rank[2] == -1 && t->gap.late_rank[0] == 1);

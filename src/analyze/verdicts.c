@@ -194,6 +194,31 @@ static void add_busy_verdict(assay_run *run, const assay_window *w, const struct
 enum { FEW_COLLECTIVES = 3 };
 static const double often = 0.6; /* share of collectives in which one rank comes last */
 
+/* What a late rank does longer, and what to try. */
+static const struct {
+	const char *does, *advice;
+} late_words[ASSAY_LATE_COUNT] = {
+	[ASSAY_LATE_COMPUTE] = {"its device computes",
+				"unequal work, or a slower device: clocks, power limit, heat, "
+				"another process on it"},
+	[ASSAY_LATE_DATA] = {"its device waits for input data",
+			     "its input pipeline: storage, loader workers, unequal shards"},
+	[ASSAY_LATE_HOST] = {"its host keeps the device waiting",
+			     "its host: other processes, processor frequency, placement on the "
+			     "sockets, garbage collection"},
+	[ASSAY_LATE_COPY] = {"its device is busy with copies",
+			     "its copies: pinned memory, placement on the bus"},
+};
+
+static const char *late_words_of(const assay_rank_table *r, size_t i, assay_arena *a)
+{
+	char time[ASSAY_FMT];
+	if (!late_words[r->why[i]].does)
+		return "nothing that it does takes that much longer than on the median rank";
+	return assay_printf(a, "%s %s longer than the median rank's", late_words[r->why[i]].does,
+			    assay_fmt_time(time, r->excess[i]));
+}
+
 /* One rank that comes last again and again, or that most of all waiting is for, holds up all
  * others. */
 static void add_straggler(assay_run *run, const assay_window *w, assay_arena *a)
@@ -209,18 +234,26 @@ static void add_straggler(assay_run *run, const assay_window *w, assay_arena *a)
 		if (r->matched[i] < FEW_COLLECTIVES || (share < often && blame < often) ||
 		    (double)each < worth_saying * (double)(w->to - w->from))
 			continue;
+		int64_t lost = r->lost[i];
+		const char *on = assay_z(run, r->host[i]);
+		const char *advice = late_words[r->why[i]].advice;
 		uint32_t v = add_verdict(
 			run, "straggler",
-			assay_printf(a, "the other ranks wait %s for rank %d",
-				     share_of_step(w, a, each), r->rank[i]),
-			"look at what that rank does before its collectives: data, host, clocks, "
-			"unequal work",
+			assay_printf(a, "the other ranks wait %s for rank %d%s%s%s",
+				     share_of_step(w, a, each), r->rank[i], *on ? " on " : "", on,
+				     lost < each ? assay_printf(a, "; %s is not hidden by compute",
+								share_of_step(w, a, lost))
+						 : ""),
+			advice ? advice
+			       : "look at what that rank does before its collectives: data, host, "
+				 "clocks, unequal work",
 			assay_printf(a,
 				     "it comes last in %.0f%% of %llu collectives and causes "
-				     "%.0f%% of all waiting for ranks",
-				     100 * share, (unsigned long long)r->matched[i], 100 * blame));
+				     "%.0f%% of all waiting for ranks; %s",
+				     100 * share, (unsigned long long)r->matched[i], 100 * blame,
+				     late_words_of(r, i, a)));
 		double sure = share > blame ? share : blame;
-		set_size(run, v, w, each, 0.5 + sure / 2 * 0.8);
+		set_size(run, v, w, lost, 0.5 + sure / 2 * 0.8);
 	}
 }
 

@@ -6,11 +6,12 @@
 #include "base/median.h"
 #include "base/sort.h"
 
+/* Of a job of many ranks, among those whose events are here. */
 uint32_t assay_main_device(const assay_run *run)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
 	uint32_t best = ASSAY_NO_ROW;
-	for (uint32_t i = 0; i < d->n; i++)
+	for (uint32_t i = 0; i < d->n && (!run->in_full || d->source[i] < run->in_full); i++)
 		if (best == ASSAY_NO_ROW || d->events[i] > d->events[best])
 			best = i;
 	return best;

@@ -3,6 +3,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/derived.h"
+#include "api/job.h"
 #include "model/run.h"
 #include "read/reader.h"
 #include "render/report.h"
@@ -32,41 +33,64 @@ static void derive_xla(assay_run *run)
 	}
 }
 
-bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
+bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, assay_err *err)
 {
-	assay_report_opts opts = {0};
-	if (given) /* callers built against an older header know fewer fields */
-		memcpy(&opts, given,
-		       given->size && given->size < sizeof opts ? given->size : sizeof opts);
 	assay_step_choice steps;
-	if (opts.steps_from && !assay_step_choice_of(assay_str_of(opts.steps_from), &steps))
+	*opts = (assay_report_opts){0};
+	if (given) /* callers built against an older header know fewer fields */
+		memcpy(opts, given,
+		       given->size && given->size < sizeof *opts ? given->size : sizeof *opts);
+	if (opts->steps_from && !assay_step_choice_of(assay_str_of(opts->steps_from), &steps))
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "steps come from auto, NVTX or roctx, and :NAME, not from '%s'",
-				  opts.steps_from);
-	if (run->analyzed)
-		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
-	run->analyzed = true;
-	run->report_top = opts.top ? opts.top : 20;
+				  opts->steps_from);
+	return true;
+}
+
+void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order)
+{
+	assay_step_choice steps;
+	bool chosen =
+		opts->steps_from && assay_step_choice_of(assay_str_of(opts->steps_from), &steps);
 	assay_bound_times(run);
 	assay_link(run);
 	assay_waits(run);
-	assay_find_steps(run, opts.steps_from ? &steps : NULL);
+	assay_find_steps(run, chosen ? &steps : NULL);
 	assay_kernels(run, assay_family_of_name, assay_class_of_name);
 	assay_kernels_by_op(run, assay_family_of_op);
-	assay_order order;
-	assay_order_build(&order, run);
-	assay_partition(run, &order);
-	assay_gaps(run, &order);
-	assay_repeated_steps(run, &order);
-	assay_step_times(run, &order);
-	assay_ranks(run, &order);
-	assay_metrics(run, &opts);
-	assay_checks(run, &order);
-	assay_window window = assay_window_find(run, &order, opts.steps);
+	assay_order_build(order, run);
+	assay_partition(run, order);
+	assay_gaps(run, order);
+	assay_repeated_steps(run, order);
+	assay_step_times(run, order);
+	assay_calls(run, order);
+	assay_count_overlaps(run, order);
+}
+
+void assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order)
+{
+	run->report_top = opts->top ? opts->top : 20;
+	assay_ranks(run);
+	assay_metrics(run, opts);
+	assay_checks(run);
+	assay_window window = assay_window_find(run, order, opts->steps);
 	assay_budget(run, &window);
 	assay_verdicts(run, &window);
-	assay_order_free(&order);
 	derive_xla(run);
+}
+
+bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
+{
+	assay_report_opts opts;
+	assay_order order;
+	if (!assay_opts_take(&opts, given, err))
+		return false;
+	if (run->analyzed)
+		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
+	run->analyzed = true;
+	assay_analyze_sources(run, &opts, &order);
+	assay_analyze_job(run, &opts, &order);
+	assay_order_free(&order);
 	return true;
 }
 

@@ -21,7 +21,7 @@
 enum {
 	PAGE = 4096,
 	STEP = 1 << 20,       /* unpacked at a time */
-	RING = 16 << 20,      /* grows when one view needs more */
+	RING = 4 << 20,       /* grows when one view needs more */
 	RING_MAX = 1 << 30,   /* one record larger than this is hostile */
 	READ_BUF = 256 << 10, /* for pipes */
 };

@@ -11,6 +11,7 @@
 #include "base/jsonw.h"
 #include "model/diff.h"
 #include "model/run.h"
+#include "read/reader.h"
 
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
 
@@ -82,8 +83,16 @@ void assay_help_print(const assay_cmd *cmd, FILE *out);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
-/* The same, analysed with the usual options; what was lost or wrong is told on standard error. */
+/* Say on standard error what was lost or wrong while reading, for commands whose output does not.
+ */
+void assay_cmd_losses(const assay_run *run);
+/* Read and analysed with the usual options; losses are said. */
 assay_run *assay_cmd_analyse(char **operands, int n);
+/* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit with
+ * when it returns NULL. */
+assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status);
+/* Read, but that of many files each is handed over and forgotten. */
+assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each);
 /* Whether the output is one of the files that were read, with a message when it is: they are
  * mapped, and nobody means to lose them. */
 bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);

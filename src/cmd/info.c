@@ -1,9 +1,13 @@
 /* assay info: what is in an input, what was lost, and the schema of our tables. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/fmt.h"
 #include "base/jsonw.h"
 #include "cmd/cmd.h"
+#include "model/findings.h"
+#include "read/reader.h"
+#include "render/printout.h"
 #include "render/report.h"
 
 struct info_args {
@@ -51,106 +55,227 @@ static void print_schema_json(void)
 		put_table(&w, &assay_table_infos[t]);
 	assay_jsonw_close(&w, ']');
 	assay_jsonw_close(&w, '}');
-	puts(assay_jsonw_text(&w).p);
-	assay_jsonw_free(&w);
+	assay_cmd_put_json(&w);
 }
 
-/* First start and last end; of telemetry, which may run on another clock, only when there is
- * nothing else. */
-static bool time_range(const assay_run *run, int64_t *first, int64_t *last)
-{
-	const assay_tables *t = &run->part.t;
-	*first = INT64_MAX;
-	*last = INT64_MIN;
-#define RANGE(table, length)                                                                       \
-	for (size_t i = 0; i < t->table.n; i++) {                                                  \
-		int64_t from = t->table.ts[i], to = from + (length);                               \
-		*first = from < *first ? from : *first;                                            \
-		*last = to > *last ? to : *last;                                                   \
-	}
-	RANGE(host, t->host.dur[i] > 0 ? t->host.dur[i] : 0)
-	RANGE(gpu, t->gpu.dur[i] > 0 ? t->gpu.dur[i] : 0)
-	if (*first <= *last)
-		return true;
-	RANGE(counter, 0)
-#undef RANGE
-	return *first <= *last;
-}
+struct range {
+	int64_t first, last;
+};
 
 struct stream_use {
+	int64_t device, stream;
 	uint64_t events;
 	int64_t busy;
 };
 
-/* Events and summed time of each track that GPU rows use. */
-static struct stream_use *stream_uses(const assay_run *run, assay_arena *a)
+/* What is said about an input, so that of many files one at a time need be held. */
+struct tally {
+	assay_run *run; /* sources, headers, devices and problems; of few files all rows */
+	uint64_t rows[ASSAY_T_COUNT];
+	struct range work, counters; /* of telemetry, which may run on another clock, apart */
+	assay_vec(struct stream_use) stream;
+	assay_vec(char *) left; /* files that are read together */
+	assay_arena arena;
+	bool many;
+};
+
+static void extend(struct range *r, int64_t from, int64_t dur)
 {
-	const assay_tables *t = &run->part.t;
-	struct stream_use *use = assay_alloc(a, (t->track.n + 1) * sizeof *use);
+	int64_t to = from + (dur > 0 ? dur : 0);
+	r->first = from < r->first ? from : r->first;
+	r->last = to > r->last ? to : r->last;
+}
+
+/* Events and summed time of each track that GPU rows use. */
+static void tally_streams(struct tally *y, const assay_tables *t)
+{
+	assay_arena scratch = {0};
+	struct stream_use *use = assay_alloc(&scratch, (t->track.n + 1) * sizeof *use);
 	for (size_t i = 0; i < t->gpu.n; i++) {
 		use[t->gpu.track[i]].events++;
 		use[t->gpu.track[i]].busy += t->gpu.dur[i] > 0 ? t->gpu.dur[i] : 0;
 	}
-	return use;
+	for (size_t i = 0; i < t->track.n; i++) {
+		use[i].device = t->track.pid[i];
+		use[i].stream = t->track.tid[i];
+		if (use[i].events)
+			*assay_push(&y->stream) = use[i];
+	}
+	assay_arena_free(&scratch);
 }
 
-static void print_sources(const assay_run *run, assay_arena *a)
+static void tally_rows(struct tally *y, const assay_tables *t)
+{
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
+		y->rows[i] += assay_rows(t, &assay_table_infos[i]);
+	for (size_t i = 0; i < t->host.n; i++)
+		extend(&y->work, t->host.ts[i], t->host.dur[i]);
+	for (size_t i = 0; i < t->gpu.n; i++)
+		extend(&y->work, t->gpu.ts[i], t->gpu.dur[i]);
+	for (size_t i = 0; i < t->counter.n; i++)
+		extend(&y->counters, t->counter.ts[i], 0);
+	tally_streams(y, t);
+}
+
+static void take_file(void *ctx, const assay_run *file)
+{
+	struct tally *y = ctx;
+	y->many = true;
+	tally_rows(y, &file->part.t);
+	assay_findings_append(&y->run->part, &file->part, NULL);
+}
+
+static void leave_file(void *ctx, const char *path)
+{
+	struct tally *y = ctx;
+	y->many = true;
+	*assay_push(&y->left) = assay_dup(&y->arena, assay_str_of(path));
+}
+
+static bool read_left(struct tally *y)
+{
+	assay_run *rest = y->left.n ? assay_cmd_read(y->left.p, (int)y->left.n) : NULL;
+	if (!rest)
+		return !y->left.n;
+	take_file(y, rest);
+	assay_run_free(rest);
+	return true;
+}
+
+static bool tally_inputs(struct tally *y, char **operands, int n)
+{
+	enum { FEW = 16 };
+	const assay_each each = {
+		.ctx = y, .more_than = FEW, .take = take_file, .leave = leave_file};
+	y->work = y->counters = (struct range){INT64_MAX, INT64_MIN};
+	y->run = assay_run_new();
+	assay_run *read = assay_cmd_read_each(operands, n, &each);
+	if (!read)
+		return false;
+	if (y->many) { /* all it has are files that cannot be read */
+		assay_findings_append(&y->run->part, &read->part, NULL);
+		assay_run_free(read);
+		return read_left(y);
+	}
+	assay_run_free(y->run);
+	y->run = read;
+	tally_rows(y, &read->part.t);
+	return true;
+}
+
+static const struct range *time_range(const struct tally *y)
+{
+	const struct range *r = y->work.first <= y->work.last ? &y->work : &y->counters;
+	return r->first <= r->last ? r : NULL;
+}
+
+static void print_source(const assay_run *run, size_t i, assay_arena *a)
 {
 	const assay_source_table *s = &run->part.t.source;
 	char x[ASSAY_FMT], y[ASSAY_FMT], z[ASSAY_FMT];
+	printf("%s\n", assay_fmt_safe(a, assay_text(run, s->path[i])));
+	bool pipe = !s->file_bytes[i];
+	printf("  format %s, %s, %s%s, %s of text, %s records\n", assay_z(run, s->format[i]),
+	       assay_z(run, s->packing[i]),
+	       pipe ? "from a pipe" : assay_fmt_bytes(x, s->file_bytes[i]), pipe ? "" : " on disk",
+	       assay_fmt_bytes(y, s->text_bytes[i]), assay_fmt_count(z, s->records[i]));
+	if (s->rank[i] >= 0)
+		printf("  rank %d of %d\n", s->rank[i], s->world[i]);
+}
+
+static void print_sources(const struct tally *t, assay_arena *a)
+{
+	enum { LISTED = 3 };
+	const assay_source_table *s = &t->run->part.t.source;
+	char w[ASSAY_FMT], x[ASSAY_FMT], y[ASSAY_FMT], z[ASSAY_FMT];
+	uint64_t bytes = 0, text = 0, records = 0;
+	for (size_t i = 0; i < s->n && (!t->many || i < LISTED); i++)
+		print_source(t->run, i, a);
+	if (!t->many || s->n <= LISTED)
+		return;
 	for (size_t i = 0; i < s->n; i++) {
-		printf("%s\n", assay_fmt_safe(a, assay_text(run, s->path[i])));
-		bool pipe = !s->file_bytes[i];
-		printf("  format %s, %s, %s%s, %s of text, %s records\n",
-		       assay_z(run, s->format[i]), assay_z(run, s->packing[i]),
-		       pipe ? "from a pipe" : assay_fmt_bytes(x, s->file_bytes[i]),
-		       pipe ? "" : " on disk", assay_fmt_bytes(y, s->text_bytes[i]),
-		       assay_fmt_count(z, s->records[i]));
-		if (s->rank[i] >= 0)
-			printf("  rank %d of %d\n", s->rank[i], s->world[i]);
+		bytes += s->file_bytes[i];
+		text += s->text_bytes[i];
+		records += s->records[i];
 	}
+	printf("... %s files in all (--json has them): %s on disk, %s of text, %s records\n",
+	       assay_fmt_count(w, s->n), assay_fmt_bytes(x, bytes), assay_fmt_bytes(y, text),
+	       assay_fmt_count(z, records));
 }
 
-static void print_devices(const assay_run *run, assay_arena *a)
+/* A line and how often it would be said: ranks of a job have the same devices and streams. */
+struct line {
+	const char *text;
+	uint64_t times;
+	struct stream_use use;
+};
+typedef assay_vec(struct line) lines;
+
+static struct line *line_of(lines *all, assay_map *seen, bool fold, const char *text)
 {
-	const assay_tables *t = &run->part.t;
-	char x[ASSAY_FMT], y[ASSAY_FMT];
-	for (size_t i = 0; i < t->device.n; i++) {
-		printf("  device %d: %s", t->device.id[i],
-		       assay_fmt_safe(a, assay_text(run, t->device.name[i])));
-		if (t->device.arch[i])
-			printf(", %s", assay_z(run, t->device.arch[i]));
-		if (t->device.memory[i] >= 0)
-			printf(", %s", assay_fmt_bytes(x, (uint64_t)t->device.memory[i]));
-		printf("\n");
+	uint32_t *slot = assay_map_at(seen, fold ? assay_hash(text, strlen(text), 1) : all->n);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)all->n;
+		*assay_push(all) = (struct line){.text = text};
 	}
-	const struct stream_use *use = stream_uses(run, a);
-	for (size_t i = 0; i < t->track.n; i++)
-		if (use[i].events)
-			printf("  stream %" PRId64 " of device %" PRId64 ": %s events, %s\n",
-			       t->track.tid[i], t->track.pid[i], assay_fmt_count(x, use[i].events),
-			       assay_fmt_time(y, use[i].busy));
+	struct line *l = &all->p[*slot];
+	l->times++;
+	return l;
 }
 
-static void print_text(const assay_run *run)
+static const char *times_text(char buf[ASSAY_FMT + 16], uint64_t times)
 {
-	assay_arena a = {0};
+	char n[ASSAY_FMT];
+	buf[0] = 0;
+	if (times > 1)
+		snprintf(buf, ASSAY_FMT + 16, ", in %s files", assay_fmt_count(n, times));
+	return buf;
+}
+
+static const char *device_text(const struct tally *t, size_t i, assay_arena *a)
+{
+	const assay_device_table *d = &t->run->part.t.device;
 	char x[ASSAY_FMT];
-	int64_t first, last;
-	print_sources(run, &a);
-	if (time_range(run, &first, &last))
-		printf("\ntime: %" PRId64 " to %" PRId64 " ns (%s)\n", first, last,
-		       assay_fmt_time(x, last - first));
-	printf("\ndevices and streams\n");
-	print_devices(run, &a);
-	printf("\ntables\n");
-	for (size_t t = 0; t < ASSAY_T_COUNT; t++)
-		if (assay_rows(&run->part.t, &assay_table_infos[t]))
-			printf("  %-12s %12s rows  %s\n", assay_table_infos[t].name,
-			       assay_fmt_count(x, assay_rows(&run->part.t, &assay_table_infos[t])),
-			       assay_table_infos[t].doc);
+	bool arch = d->arch[i] != 0, memory = d->memory[i] >= 0;
+	return assay_printf(a, "device %d: %s%s%s%s%s", d->id[i],
+			    assay_fmt_safe(a, assay_text(t->run, d->name[i])), arch ? ", " : "",
+			    arch ? assay_z(t->run, d->arch[i]) : "", memory ? ", " : "",
+			    memory ? assay_fmt_bytes(x, (uint64_t)d->memory[i]) : "");
+}
+
+static void print_devices(const struct tally *t, assay_arena *a)
+{
+	lines devices = {0}, streams = {0};
+	assay_map seen_devices = {0}, seen_streams = {0};
+	char x[ASSAY_FMT], y[ASSAY_FMT], times[ASSAY_FMT + 16];
+	for (size_t i = 0; i < t->run->part.t.device.n; i++)
+		line_of(&devices, &seen_devices, t->many, device_text(t, i, a));
+	for (size_t i = 0; i < t->stream.n; i++) {
+		const struct stream_use *u = &t->stream.p[i];
+		struct line *l = line_of(&streams, &seen_streams, t->many,
+					 assay_printf(a, "stream %" PRId64 " of device %" PRId64,
+						      u->stream, u->device));
+		l->use.events += u->events;
+		l->use.busy += u->busy;
+	}
+	for (size_t i = 0; i < devices.n; i++)
+		printf("  %s%s\n", devices.p[i].text, times_text(times, devices.p[i].times));
+	for (size_t i = 0; i < streams.n; i++)
+		printf("  %s: %s events, %s%s\n", streams.p[i].text,
+		       assay_fmt_count(x, streams.p[i].use.events),
+		       assay_fmt_time(y, streams.p[i].use.busy),
+		       times_text(times, streams.p[i].times));
+	assay_vec_free(&devices);
+	assay_vec_free(&streams);
+	assay_map_free(&seen_devices);
+	assay_map_free(&seen_streams);
+}
+
+static void print_problems(const assay_run *run)
+{
+	char x[ASSAY_FMT];
+	bool any = run->part.t.warning.n > 0;
 	printf("\nlosses and oddities\n");
-	bool any = false;
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
 		if (!run->part.issues[i])
 			continue;
@@ -159,10 +284,28 @@ static void print_text(const assay_run *run)
 		       assay_issue_infos[i].severity, assay_fmt_count(x, run->part.issues[i]),
 		       assay_issue_infos[i].text);
 	}
-	for (size_t i = 0; i < run->part.t.warning.n; i++)
-		printf("  %s\n", assay_fmt_safe(&a, assay_text(run, run->part.t.warning.text[i])));
-	if (!any && !run->part.t.warning.n)
+	assay_warnings_text(stdout, run, "  ");
+	if (!any)
 		printf("  none\n");
+}
+
+static void print_text(const struct tally *t)
+{
+	assay_arena a = {0};
+	char x[ASSAY_FMT];
+	const struct range *time = time_range(t);
+	print_sources(t, &a);
+	if (time)
+		printf("\ntime: %" PRId64 " to %" PRId64 " ns (%s)\n", time->first, time->last,
+		       assay_fmt_time(x, time->last - time->first));
+	printf("\ndevices and streams\n");
+	print_devices(t, &a);
+	printf("\ntables\n");
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
+		if (t->rows[i])
+			printf("  %-12s %12s rows  %s\n", assay_table_infos[i].name,
+			       assay_fmt_count(x, t->rows[i]), assay_table_infos[i].doc);
+	print_problems(t->run);
 	assay_arena_free(&a);
 }
 
@@ -205,42 +348,36 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-static void put_streams(assay_jsonw *w, const assay_run *run)
+static void put_streams(assay_jsonw *w, const struct tally *t)
 {
-	const assay_tables *t = &run->part.t;
-	assay_arena a = {0};
-	const struct stream_use *use = stream_uses(run, &a);
 	assay_jsonw_open(w, "streams", '[');
-	for (size_t i = 0; i < t->track.n; i++) {
-		if (!use[i].events)
-			continue;
+	for (size_t i = 0; i < t->stream.n; i++) {
 		assay_jsonw_open_flat(w, NULL, '{');
-		assay_jsonw_i64(w, "device", t->track.pid[i]);
-		assay_jsonw_i64(w, "stream", t->track.tid[i]);
-		assay_jsonw_u64(w, "events", use[i].events);
-		assay_jsonw_i64(w, "busy_ns", use[i].busy);
+		assay_jsonw_i64(w, "device", t->stream.p[i].device);
+		assay_jsonw_i64(w, "stream", t->stream.p[i].stream);
+		assay_jsonw_u64(w, "events", t->stream.p[i].events);
+		assay_jsonw_i64(w, "busy_ns", t->stream.p[i].busy);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
-	assay_arena_free(&a);
 }
 
-static void print_json(const assay_run *run)
+static void print_json(const struct tally *t)
 {
 	assay_jsonw w = {0};
-	int64_t first, last;
+	const assay_run *run = t->run;
+	const struct range *time = time_range(t);
 	assay_jsonw_open(&w, NULL, '{');
 	put_sources(&w, run);
-	if (time_range(run, &first, &last)) {
-		assay_jsonw_i64(&w, "first_ns", first);
-		assay_jsonw_i64(&w, "last_ns", last);
+	if (time) {
+		assay_jsonw_i64(&w, "first_ns", time->first);
+		assay_jsonw_i64(&w, "last_ns", time->last);
 	}
 	put_devices(&w, run);
-	put_streams(&w, run);
+	put_streams(&w, t);
 	assay_jsonw_open(&w, "tables", '{');
-	for (size_t t = 0; t < ASSAY_T_COUNT; t++)
-		assay_jsonw_u64(&w, assay_table_infos[t].name,
-				assay_rows(&run->part.t, &assay_table_infos[t]));
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
+		assay_jsonw_u64(&w, assay_table_infos[i].name, t->rows[i]);
 	assay_jsonw_close(&w, '}');
 	assay_jsonw_open(&w, "meta", '{');
 	const assay_meta_table *m = &run->part.t.meta;
@@ -250,7 +387,6 @@ static void print_json(const assay_run *run)
 	}
 	assay_jsonw_close(&w, '}');
 	assay_issues_json(&w, "issues", run);
-	assay_jsonw_close(&w, '}');
 	assay_jsonw_open(&w, "warnings", '[');
 	for (size_t i = 0; i < run->part.t.warning.n; i++)
 		assay_jsonw_str(&w, NULL, assay_text(run, run->part.t.warning.text[i]));
@@ -275,15 +411,15 @@ static int info_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay info: expected INPUT... or --schema\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_run *run = assay_cmd_read(operands, n);
-	if (!run)
-		return ASSAY_EXIT_FAIL;
-	if (a->json)
-		print_json(run);
-	else
-		print_text(run);
-	assay_run_free(run);
-	return ASSAY_EXIT_OK;
+	struct tally t = {0};
+	bool ok = tally_inputs(&t, operands, n);
+	if (ok)
+		(a->json ? print_json : print_text)(&t);
+	assay_run_free(t.run);
+	assay_vec_free(&t.stream);
+	assay_vec_free(&t.left);
+	assay_arena_free(&t.arena);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
 static const assay_opt info_opts[] = {

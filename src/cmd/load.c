@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/job.h"
 #include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
@@ -47,23 +48,27 @@ static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t t
  */
 static void name_broken(const assay_run *run)
 {
+	enum { NAMED = 8 };
 	const assay_warning_table *w = &run->part.t.warning;
 	assay_arena scratch = {0};
+	size_t broken = 0;
 	for (size_t i = 0; i < w->n; i++)
-		if (assay_str_is(assay_text(run, w->id[i]), "broken_file"))
+		if (assay_str_is(assay_text(run, w->id[i]), "broken_file") && broken++ < NAMED)
 			fprintf(stderr, "assay: %s; going on without it\n",
 				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+	if (broken > NAMED)
+		fprintf(stderr, "assay: %zu more files cannot be read; going on without them\n",
+			broken - NAMED);
 	assay_arena_free(&scratch);
 }
 
-/* For commands whose output does not say it. */
-static void tell_losses(const assay_run *run)
+void assay_cmd_losses(const assay_run *run)
 {
 	char n[ASSAY_FMT];
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		if (run->part.issues[i] && strcmp(assay_issue_infos[i].severity, "info") &&
 		    i != ASSAY_ISSUE_broken_file) /* named when it was met */
-			fprintf(stderr, "assay: met while reading: %s %s\n",
+			fprintf(stderr, "assay: met in the input: %s %s\n",
 				assay_fmt_count(n, run->part.issues[i]), assay_issue_infos[i].text);
 }
 
@@ -98,7 +103,21 @@ static void name_twins(char **operands, int n)
 			}
 }
 
-assay_run *assay_cmd_read(char **operands, int n)
+/* How to read: one of them, or neither for all rows of all inputs. */
+struct how {
+	const assay_report_opts *opts; /* an analysed job of any number of ranks */
+	const assay_each *each;
+};
+
+static bool read_as(struct how how, assay_run *run, char **operands, size_t n, assay_err *err)
+{
+	if (how.opts)
+		return assay_job_read(run, operands, n, how.opts, err);
+	return how.each ? assay_read_each(run, operands, n, how.each, err)
+			: assay_read_paths(run, operands, n, err);
+}
+
+static assay_run *read_run(char **operands, int n, struct how how, assay_err *err)
 {
 	struct progress p = {now_ms(), 0};
 	assay_run *run = assay_run_new();
@@ -106,15 +125,14 @@ assay_run *assay_cmd_read(char **operands, int n)
 		run->progress = show_progress;
 		run->progress_ctx = &p;
 	}
-	assay_err err = {0};
-	bool ok = assay_read_paths(run, operands, (size_t)n, &err);
+	bool ok = read_as(how, run, operands, (size_t)n, err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
 	name_twins(operands, n);
 	if (ok)
 		name_broken(run);
 	else
-		assay_cmd_error(&err);
+		assay_cmd_error(err);
 	run->progress = NULL;
 	if (ok)
 		return run;
@@ -122,12 +140,34 @@ assay_run *assay_cmd_read(char **operands, int n)
 	return NULL;
 }
 
+assay_run *assay_cmd_read(char **operands, int n)
+{
+	assay_err err = {0};
+	return read_run(operands, n, (struct how){0}, &err);
+}
+
+assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each)
+{
+	assay_err err = {0};
+	return read_run(operands, n, (struct how){.each = each}, &err);
+}
+
+assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status)
+{
+	assay_err err = {0};
+	assay_run *run = read_run(operands, n, (struct how){.opts = opts}, &err);
+	*status = run                       ? ASSAY_EXIT_OK
+		  : err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE
+					    : ASSAY_EXIT_FAIL;
+	return run;
+}
+
 assay_run *assay_cmd_analyse(char **operands, int n)
 {
 	assay_run *run = assay_cmd_read(operands, n);
 	assay_err err = {0};
 	if (run)
-		tell_losses(run);
+		assay_cmd_losses(run);
 	if (!run || assay_run_analyze(run, NULL, &err))
 		return run;
 	assay_cmd_error(&err);

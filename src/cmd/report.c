@@ -71,19 +71,15 @@ static int report_native(const struct report_args *a, const char *precision, cha
 {
 	if (precision)
 		fprintf(stderr, "assay report: only --like goblin uses a precision so far\n");
-	assay_run *run = assay_cmd_read(operands, n);
-	if (!run)
-		return ASSAY_EXIT_FAIL;
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
 				  .top = (uint32_t)a->top,
 				  .steps_from = a->steps_from};
-	assay_err err = {0};
-	int status = ASSAY_EXIT_OK;
-	if (!assay_run_analyze(run, &opts, &err)) {
-		assay_cmd_error(&err);
-		status = err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL;
-	} else if (a->html && !assay_cmd_page(run, operands, a->html)) {
+	int status;
+	assay_run *run = assay_cmd_job(operands, n, &opts, &status);
+	if (!run)
+		return status;
+	if (a->html && !assay_cmd_page(run, operands, a->html)) {
 		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
@@ -234,7 +230,11 @@ const assay_cmd assay_cmd_report = {
 		   "one trace per rank,\n"
 		   "or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of "
 		   "one job, read at\n"
-		   "the same time; one that cannot be read is named, and the others are reported.\n"
+		   "the same time; one that cannot be read is named, and the others are reported. "
+		   "Of more than 16\n"
+		   "files findings are kept of all, and events (gaps, timelines) of the first one, "
+		   "the one with most\n"
+		   "work, the one that others waited for most and the one that waited most.\n"
 		   "\n"
 		   "A figure that was not measured is called unknown or an estimate, with the "
 		   "reason beside it. The\n"

@@ -191,6 +191,15 @@ typedef enum assay_scope_how {
 	X(COPY, "queued_copy")                                                                     \
 	X(OTHER_RANK, "queued_other_rank")
 
+/* What a rank does longer than the others before it arrives at a collective. */
+#define ASSAY_LATES(X)                                                                             \
+	X(NOT, "none")                                                                             \
+	X(COMPUTE, "compute")                                                                      \
+	X(DATA, "data")                                                                            \
+	X(HOST, "host")                                                                            \
+	X(COPY, "copy")                                                                            \
+	X(ELSEWHERE, "elsewhere")
+
 typedef enum assay_step_origin {
 #define X(id, name) ASSAY_STEP_##id,
 	ASSAY_STEP_ORIGINS(X)
@@ -211,6 +220,13 @@ typedef enum assay_queued {
 #undef X
 		ASSAY_QUEUED_COUNT
 } assay_queued;
+
+typedef enum assay_late {
+#define X(id, name) ASSAY_LATE_##id,
+	ASSAY_LATES(X)
+#undef X
+		ASSAY_LATE_COUNT
+} assay_late;
 
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
@@ -293,6 +309,7 @@ extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
 extern const char *const assay_why_name[ASSAY_WHY_COUNT];
 extern const char *const assay_why_text[ASSAY_WHY_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
+extern const char *const assay_late_name[ASSAY_LATE_COUNT];
 
 /* Of a row of host: a call of the vendor's API. */
 static inline bool assay_is_call(uint8_t host_kind)

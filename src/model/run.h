@@ -35,6 +35,7 @@ struct assay_run {
 	const char *report;
 	bool analyzed;
 	uint32_t report_top; /* kernels listed in the report */
+	uint32_t in_full;    /* sources that have events, the first ones; 0: all of them */
 	/* Called now and then while a long input is read; NULL for silence. */
 	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
 	void *progress_ctx;

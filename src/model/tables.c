@@ -51,6 +51,7 @@ NAMES(assay_scope_how_name, ASSAY_SCOPE_HOWS, ASSAY_SCOPE_HOW_COUNT);
 NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
 NAMES(assay_step_origin_name, ASSAY_STEP_ORIGINS, ASSAY_STEP_ORIGIN_COUNT);
 NAMES(assay_queued_name, ASSAY_QUEUED_KINDS, ASSAY_QUEUED_COUNT);
+NAMES(assay_late_name, ASSAY_LATES, ASSAY_LATE_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);

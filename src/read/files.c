@@ -33,6 +33,8 @@ struct file {
 
 struct reading {
 	assay_run *run;
+	const assay_each *each; /* NULL: rows are joined to the run */
+	uint64_t bytes_done;
 	assay_arena arena;
 	assay_vec(struct file) file;
 	size_t next, joined; /* files given to workers, files joined */
@@ -178,6 +180,8 @@ static enum file_state read_apart(struct reading *r, struct file *f, size_t inde
 		f->run->threads = threads_for(r, index);
 		f->ok = assay_read_source(f->run, in, reader, assay_add_source(f->run, in, reader),
 					  &f->err);
+		if (r->each && r->each->work)
+			r->each->work(r->each->ctx, f->run);
 	}
 	if (in)
 		assay_input_close(in);
@@ -207,7 +211,7 @@ static void *run_worker(void *arg)
 }
 
 /* The rows of a file's own run, behind all that came before. */
-static void join_run(struct reading *r, struct file *f)
+static void join_rows(struct reading *r, struct file *f)
 {
 	assay_part *to = &r->run->part, *from = &f->run->part;
 	assay_moved moved = {.renumber = true};
@@ -217,10 +221,26 @@ static void join_run(struct reading *r, struct file *f)
 	assay_table_copy_row(&to->t, &from->t, ASSAY_T_source, moved.source, 0, moved.sid.p);
 	s->group[moved.source] = moved.source; /* alone: nobody else's */
 	to->source = ASSAY_NO_ROW;
-	if (r->run->progress)
-		r->run->progress(r->run->progress_ctx, f->path, s->file_bytes[moved.source],
-				 s->file_bytes[moved.source]);
 	assay_moved_free(&moved);
+}
+
+static void show_progress(struct reading *r, const struct file *f)
+{
+	char what[64];
+	r->bytes_done += f->run->part.t.source.file_bytes[0];
+	if (!r->run->progress)
+		return;
+	snprintf(what, sizeof what, "%zu of %zu files", (size_t)(f - r->file.p) + 1, r->file.n);
+	r->run->progress(r->run->progress_ctx, what, r->bytes_done, 0);
+}
+
+static void join_run(struct reading *r, struct file *f)
+{
+	show_progress(r, f);
+	if (!r->each)
+		join_rows(r, f);
+	else if (f->ok)
+		r->each->take(r->each->ctx, f->run);
 	give_run(r, f->run);
 	f->run = NULL;
 }
@@ -241,6 +261,11 @@ static void report(struct reading *r, const struct file *f)
 
 static void take_file(struct reading *r, struct file *f)
 {
+	if (f->state == FILE_IN_TURN && r->each) {
+		r->each->leave(r->each->ctx, f->path);
+		r->good++;
+		return;
+	}
 	if (f->state != FILE_READ)
 		read_in_turn(r, f);
 	else if (f->run)
@@ -265,25 +290,28 @@ static void join_all(struct reading *r)
 	}
 }
 
-static void read_at_once(struct reading *r)
+/* False when no thread is to be had. */
+static bool read_at_once(struct reading *r)
 {
 	pthread_t thread[WORKERS_MAX];
 	unsigned started = 0;
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->turn, NULL);
 	while (started < r->workers && !pthread_create(&thread[started], NULL, run_worker, r))
 		started++;
 	if (started)
 		join_all(r);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
-	for (size_t i = 0; i < r->spare.n; i++)
-		assay_run_free(r->spare.p[i]);
-	assay_vec_free(&r->spare);
-	pthread_cond_destroy(&r->turn);
-	pthread_mutex_destroy(&r->lock);
-	if (!started) /* no thread to be had: one after the other */
-		r->workers = 1;
+	return started > 0;
+}
+
+static void read_one_by_one(struct reading *r)
+{
+	r->workers = 1;
+	for (size_t i = 0; i < r->file.n; i++) {
+		struct file *f = &r->file.p[i];
+		f->state = r->each ? read_apart(r, f, i) : FILE_WAITS;
+		take_file(r, f);
+	}
 }
 
 /* Standard input can be opened once only, so it is never looked at twice. */
@@ -299,12 +327,18 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 {
 	r->workers = r->file.n < r->threads ? (unsigned)r->file.n : r->threads;
 	r->workers = r->workers < WORKERS_MAX ? r->workers : WORKERS_MAX;
-	if (r->workers > 1 && !has_pipe(r))
-		read_at_once(r);
-	else
-		r->workers = 1;
-	for (size_t i = 0; r->workers == 1 && i < r->file.n; i++)
-		take_file(r, &r->file.p[i]);
+	bool pipe = has_pipe(r);
+	if (r->each && (pipe || r->file.n <= r->each->more_than))
+		r->each = NULL;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->turn, NULL);
+	if (r->workers < 2 || pipe || !read_at_once(r))
+		read_one_by_one(r);
+	for (size_t i = 0; i < r->spare.n; i++)
+		assay_run_free(r->spare.p[i]);
+	assay_vec_free(&r->spare);
+	pthread_cond_destroy(&r->turn);
+	pthread_mutex_destroy(&r->lock);
 	if (r->good)
 		return true;
 	for (size_t i = 0; i < r->file.n; i++)
@@ -318,9 +352,9 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 }
 
 static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned threads,
-		       assay_err *err)
+		       const assay_each *each, assay_err *err)
 {
-	struct reading r = {.run = run, .threads = threads};
+	struct reading r = {.run = run, .threads = threads, .each = each};
 	bool ok = true;
 	for (size_t i = 0; ok && i < n; i++)
 		ok = add_path(&r, paths[i], err);
@@ -333,7 +367,13 @@ static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned th
 
 bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err)
 {
-	return read_paths(run, paths, n, assay_threads(), err);
+	return read_paths(run, paths, n, assay_threads(), NULL, err);
+}
+
+bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_each *each,
+		     assay_err *err)
+{
+	return read_paths(run, paths, n, assay_threads(), each, err);
 }
 
 bool assay_read_path(assay_run *run, const char *path, assay_err *err)
@@ -416,7 +456,7 @@ TEST(any_number_of_threads_reads_ranks_the_same)
 	CHECK(dir);
 	for (unsigned threads = 1; threads < 9; threads++) {
 		assay_run *run = assay_run_new();
-		CHECK(read_paths(run, &dir, 1, threads, NULL));
+		CHECK(read_paths(run, &dir, 1, threads, NULL, NULL));
 		CHECK_EQ(run->part.t.source.n, 5);
 		CHECK(run->part.t.source.rank[2] == 4 && run->part.t.source.group[2] == 2);
 		CHECK_EQ(run->part.t.gpu.n, 2500);
@@ -440,13 +480,14 @@ TEST(a_broken_file_among_good_ones_is_named)
 			 assay_printf(&a, "%s/rank1.json", dir)};
 	for (unsigned threads = 1; threads < 3; threads++) {
 		assay_run *run = assay_run_new();
-		CHECK(read_paths(run, paths, 2, threads, NULL));
+		CHECK(read_paths(run, paths, 2, threads, NULL, NULL));
 		CHECK(run->part.t.gpu.n == 500 && run->part.t.warning.n == 1);
 		CHECK(strstr(assay_z(run, run->part.t.warning.text[0]), "rank3.json"));
 		assay_run_free(run);
 		assay_err err = {0};
 		run = assay_run_new();
-		CHECK(!read_paths(run, paths, 1, threads, &err) && strstr(err.text, "rank3.json"));
+		CHECK(!read_paths(run, paths, 1, threads, NULL, &err) &&
+		      strstr(err.text, "rank3.json"));
 		assay_run_free(run);
 	}
 	remove_ranks(&a, dir);

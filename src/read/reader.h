@@ -29,6 +29,20 @@ bool assay_read_path(assay_run *run, const char *path, assay_err *err);
  * after the other. A file that cannot be read is counted and named in a warning when another one
  * can; one that does not exist fails. */
 bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err);
+/* For jobs of so many ranks that their rows cannot all be kept: each file is read into a run of its
+ * own, which is forgotten after take() has had it. */
+typedef struct assay_each {
+	void *ctx;
+	size_t more_than; /* fewer files are read as assay_read_paths() does it */
+	/* On a worker, several at once; NULL for nothing. */
+	void (*work)(void *ctx, assay_run *file);
+	/* In order of the files, one at a time. */
+	void (*take)(void *ctx, const assay_run *file);
+	/* A file whose format looks at other files: not read. */
+	void (*leave)(void *ctx, const char *path);
+} assay_each;
+bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_each *each,
+		     assay_err *err);
 /* A new run with one source, these bytes, read by this reader; NULL when it fails. For tests. */
 assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n);
 /* Read an opened input with the reader its content asks for (closes nothing). */

@@ -93,11 +93,19 @@ static void put_sources(assay_jsonw *w, const assay_page *p)
 	assay_jsonw_close(w, ']');
 }
 
+/* Of a job of many ranks most have findings only; the page leaves their headers out. */
+static bool has_events(const assay_run *run, uint32_t source)
+{
+	return !run->in_full || source < run->in_full || source == ASSAY_NO_ROW;
+}
+
 static void put_devices(assay_jsonw *w, const assay_run *run)
 {
 	const assay_device_table *d = &run->part.t.device;
 	assay_jsonw_open(w, "devices", '[');
 	for (size_t i = 0; i < d->n; i++) {
+		if (!has_events(run, d->source[i]))
+			continue;
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_u64(w, "source", assay_group_of(&run->part.t, d->source[i]));
 		assay_jsonw_i64(w, "id", d->id[i]);
@@ -116,6 +124,8 @@ static void put_meta(assay_jsonw *w, const assay_run *run)
 	const assay_meta_table *m = &run->part.t.meta;
 	assay_jsonw_open(w, "meta", '[');
 	for (size_t i = 0; i < m->n; i++) {
+		if (!has_events(run, m->source[i]))
+			continue;
 		assay_str value = assay_text(run, m->value[i]);
 		value.n = value.n < META_MAX ? value.n : META_MAX;
 		assay_jsonw_open_flat(w, NULL, '{');
@@ -168,7 +178,7 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note
 	put_meta(w, p->run);
 	put_notes(w, note, notes);
 	assay_jsonw report = {.compact = true};
-	assay_report_json(&report, p->run);
+	assay_report_page_json(&report, p->run);
 	assay_jsonw_raw(w, "report", assay_jsonw_text(&report));
 	assay_jsonw_free(&report);
 	assay_jsonw_raw(w, "columns", assay_jsonw_text(&p->index));

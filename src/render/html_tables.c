@@ -4,15 +4,28 @@
 
 #include <stdio.h>
 
-/* Tables the page shows. per_gpu: one row for each row of gpu, so it follows the page's order. */
+/* Tables the page shows. per_gpu: one row for each row of gpu, so it follows the page's order.
+ * in_full: of a job of many ranks, only rows of those whose events the page has; they come first.
+ */
 static const struct wanted {
 	const char *table;
-	bool per_gpu;
+	bool per_gpu, in_full;
 } wanted[] = {
-	{"step", false},       {"device_time", false}, {"kernel", false},    {"gap", false},
-	{"gap_part", false},   {"idle_cause", false},  {"step_time", false}, {"budget", false},
-	{"verdict", false},    {"wait", false},        {"edge", false},      {"scope", false},
-	{"collective", false}, {"rank", false},        {"gpu_scope", true},
+	{.table = "step", .in_full = true},
+	{.table = "device_time", .in_full = true},
+	{.table = "kernel"},
+	{.table = "gap"},
+	{.table = "gap_part"},
+	{.table = "idle_cause", .in_full = true},
+	{.table = "step_time", .in_full = true},
+	{.table = "budget"},
+	{.table = "verdict"},
+	{.table = "wait"},
+	{.table = "edge"},
+	{.table = "scope"},
+	{.table = "collective"},
+	{.table = "rank"},
+	{.table = "gpu_scope", .per_gpu = true},
 };
 
 /* Columns of type u32 that are rows of gpu or host; they become spans of the page. */
@@ -131,6 +144,17 @@ static void put_column(assay_page *p, const assay_table_info *info, const assay_
 	assay_column_end(&c);
 }
 
+static size_t rows_in_full(const assay_page *p, const assay_table_info *info, size_t n)
+{
+	struct clock clock = clock_of(p->run, info);
+	size_t shown = 0;
+	if (!p->run->in_full)
+		return n;
+	while (shown < n && source_of(p->run, &clock, shown) < p->run->in_full)
+		shown++;
+	return shown;
+}
+
 void assay_page_tables(assay_page *p)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++) {
@@ -139,6 +163,8 @@ void assay_page_tables(assay_page *p)
 		const uint32_t *order = wanted[i].per_gpu ? p->gpu_row : NULL;
 		if (wanted[i].per_gpu && n == p->run->part.t.gpu.n)
 			n = p->gpu_spans;
+		if (n && wanted[i].in_full)
+			n = rows_in_full(p, info, n);
 		for (size_t c = 0; n && c < info->cols; c++)
 			put_column(p, info, &info->col[c], order, n);
 	}

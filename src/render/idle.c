@@ -3,7 +3,7 @@
 #include "base/sort.h"
 #include "render/printout.h"
 
-enum { TOP_GAPS_TEXT = 10, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
+enum { TOP_GAPS_TEXT = 10, TOP_GAPS_OF_MANY = 5, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
 
 /* Time of each kind of queue; what no wait edge explains is "other". */
 static void queued_split(const assay_run *run, uint32_t device, int64_t out[ASSAY_QUEUED_COUNT])
@@ -157,6 +157,23 @@ static void print_causes(assay_printout *p, uint32_t device)
 	}
 }
 
+static void print_all_causes(assay_printout *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	int64_t idle = 0, of[ASSAY_WHY_COUNT] = {0};
+	char time[ASSAY_FMT], count[ASSAY_FMT];
+	for (size_t i = 0; i < t->device_time.n; i++)
+		idle += t->device_time.idle[i];
+	for (size_t i = 0; i < t->idle_cause.n; i++)
+		of[t->idle_cause.cause[i]] += t->idle_cause.dur[i];
+	fprintf(p->out, "  all %s devices: idle %s\n", assay_fmt_count(count, t->device_time.n),
+		assay_fmt_time(time, idle));
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		if (of[c])
+			fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, of[c]),
+				assay_percent(of[c], idle), assay_why_name[c], assay_why_text[c]);
+}
+
 /* "rank 3 came 700 us late", for gaps that waited for a collective. */
 static const char *late_text(assay_printout *p, uint32_t gap)
 {
@@ -201,10 +218,14 @@ void assay_idle_text(assay_printout *p)
 	if (!t->gap.n)
 		return;
 	assay_print_heading(p, "Why the device was idle");
-	for (uint32_t d = 0; d < t->device_time.n; d++)
+	size_t shown = assay_print_devices(p);
+	bool all = shown == t->device_time.n;
+	for (uint32_t d = 0; all && d < shown; d++)
 		print_causes(p, d);
+	if (!all)
+		print_all_causes(p);
 	const uint32_t *gap;
-	size_t n = longest(p->run, &p->scratch, TOP_GAPS_TEXT, &gap);
+	size_t n = longest(p->run, &p->scratch, all ? TOP_GAPS_TEXT : TOP_GAPS_OF_MANY, &gap);
 	fprintf(p->out, "  longest gaps\n  %10s %10s  %-15s %-*s  %s\n", "length", "at", "cause",
 		NAME_WIDTH, "launching thread was in", "ended by");
 	for (size_t i = 0; i < n; i++)

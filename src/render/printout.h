@@ -16,6 +16,21 @@ typedef struct assay_printout {
 
 void assay_print_heading(assay_printout *p, const char *text);
 
+/* Up to this many of anything are listed one by one; of more, some and how all are spread. */
+enum { ASSAY_PRINT_FEW = 16 };
+
+/* Rows of device_time to list: all, or those of sources that have events. */
+size_t assay_print_devices(const assay_printout *p);
+
+/* Least, median and most of n values; sorts them. */
+typedef struct assay_spread {
+	int64_t least, median, most;
+} assay_spread;
+assay_spread assay_spread_of(int64_t *v, size_t n);
+
+/* Warnings, after three of a kind only their number. */
+void assay_warnings_text(FILE *out, const assay_run *run, const char *before);
+
 /* # compute, = communication, + copy, . idle; ends the line. */
 void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int width);
 

@@ -1,17 +1,30 @@
-/* Ranks: who waits for whom, the steps of each, and the collectives between them. */
+/* Ranks: who waits for whom, the steps of each, and the collectives between them. Of many ranks the
+ * text has the worst ones, their machines and how all are spread; JSON has them all. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fmt.h"
 #include "render/printout.h"
 
-enum { TOP = 10, HEAT_STEPS = 12, HEAT_RANKS = 16, NAME_WIDTH = 40 };
+enum {
+	TOP = 10,
+	TOP_HOSTS = 5,
+	TOP_OF_MANY = 5,
+	HEAT_STEPS = 12,
+	HEAT_RANKS = ASSAY_PRINT_FEW,
+	NAME_WIDTH = 40
+};
 
-static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
+static void put_rank(assay_jsonw *w, const assay_run *run, size_t i)
 {
+	const assay_rank_table *r = &run->part.t.rank;
 	assay_jsonw_open_flat(w, NULL, '{');
 	assay_jsonw_u64(w, "source", r->source[i]);
 	assay_jsonw_i64(w, "rank", r->rank[i]);
+	if (r->host[i])
+		assay_jsonw_str(w, "host", assay_text(run, r->host[i]));
+	else
+		assay_jsonw_null(w, "host");
 	assay_jsonw_i64(w, "clock_offset_ns", r->offset[i]);
 	assay_jsonw_i64_if(w, "clock_spread_ns", r->spread[i] >= 0, r->spread[i]);
 	assay_jsonw_u64(w, "collectives", r->matched[i]);
@@ -20,6 +33,9 @@ static void put_rank(assay_jsonw *w, const assay_rank_table *r, size_t i)
 	assay_jsonw_i64(w, "wait_caused_ns", r->caused[i]);
 	assay_jsonw_i64(w, "transfer_ns", r->transfer[i]);
 	assay_jsonw_i64(w, "skew_ns", r->skew[i]);
+	assay_jsonw_i64(w, "lost_by_each_ns", r->lost[i]);
+	assay_jsonw_z(w, "late_by", assay_late_name[r->why[i]]);
+	assay_jsonw_i64(w, "late_by_ns", r->excess[i]);
 	assay_jsonw_close(w, '}');
 }
 
@@ -65,13 +81,25 @@ static const struct heavy *heaviest(const assay_run *run, assay_arena *a)
 	return all;
 }
 
-static int64_t step_length(const assay_run *run, uint32_t source, int64_t number)
+/* Rows of step by source and number. */
+static uint64_t step_key(uint32_t source, int64_t number)
+{
+	const int64_t of[2] = {source, number};
+	return assay_hash(of, sizeof of, 1);
+}
+
+static void index_steps(const assay_run *run, assay_map *steps)
 {
 	const assay_step_table *s = &run->part.t.step;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->source[i] == source && s->number[i] == number)
-			return s->dur[i];
-	return -1;
+	for (uint32_t i = (uint32_t)s->n; i-- > 0;)
+		*assay_map_at(steps, step_key(s->source[i], s->number[i])) = i;
+}
+
+static int64_t step_length(const assay_run *run, const assay_map *steps, uint32_t source,
+			   int64_t number)
+{
+	uint32_t row = assay_map_get(steps, step_key(source, number));
+	return row == ASSAY_MAP_ABSENT ? -1 : run->part.t.step.dur[row];
 }
 
 /* Step by rank: one row a step of the first rank, null where a rank does not have it. */
@@ -79,6 +107,8 @@ static void put_heat(assay_jsonw *w, const assay_run *run)
 {
 	const assay_rank_table *r = &run->part.t.rank;
 	const assay_step_table *s = &run->part.t.step;
+	assay_map steps = {0};
+	index_steps(run, &steps);
 	assay_jsonw_open(w, "rank_steps", '[');
 	for (size_t i = 0; r->n > 1 && i < s->n; i++) {
 		if (s->source[i] != r->source[0])
@@ -87,13 +117,73 @@ static void put_heat(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_i64(w, "step", s->number[i]);
 		assay_jsonw_open_flat(w, "dur_ns", '[');
 		for (size_t k = 0; k < r->n; k++) {
-			int64_t length = step_length(run, r->source[k], s->number[i]);
+			int64_t length = step_length(run, &steps, r->source[k], s->number[i]);
 			assay_jsonw_i64_if(w, NULL, length >= 0, length);
 		}
 		assay_jsonw_close(w, ']');
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+	assay_map_free(&steps);
+}
+
+/* Ranks of one machine. */
+struct host {
+	assay_sid name;
+	uint32_t ranks;
+	uint64_t last;
+	int64_t waited, caused;
+};
+typedef assay_vec(struct host) hosts;
+
+static int by_caused(const void *a, const void *b)
+{
+	const struct host *x = a, *y = b;
+	if (x->caused != y->caused)
+		return x->caused > y->caused ? -1 : 1;
+	return x->name < y->name ? -1 : 1;
+}
+
+/* Most waiting caused first; none when the machines are not known. */
+static void sum_hosts(const assay_run *run, hosts *out)
+{
+	const assay_rank_table *r = &run->part.t.rank;
+	assay_map at = {0};
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->host[i])
+			continue;
+		uint32_t *slot = assay_map_at(&at, r->host[i]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)out->n;
+			*assay_push(out) = (struct host){.name = r->host[i]};
+		}
+		struct host *h = &out->p[*slot];
+		h->ranks++;
+		h->last += r->last[i];
+		h->waited += r->waited[i];
+		h->caused += r->caused[i];
+	}
+	if (out->n)
+		qsort(out->p, out->n, sizeof *out->p, by_caused);
+	assay_map_free(&at);
+}
+
+static void put_hosts(assay_jsonw *w, const assay_run *run)
+{
+	hosts h = {0};
+	sum_hosts(run, &h);
+	assay_jsonw_open(w, "hosts", '[');
+	for (size_t i = 0; i < h.n; i++) {
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "host", assay_text(run, h.p[i].name));
+		assay_jsonw_u64(w, "ranks", h.p[i].ranks);
+		assay_jsonw_u64(w, "arrived_last", h.p[i].last);
+		assay_jsonw_i64(w, "waited_ns", h.p[i].waited);
+		assay_jsonw_i64(w, "wait_caused_ns", h.p[i].caused);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	assay_vec_free(&h);
 }
 
 void assay_ranks_json(assay_jsonw *w, const assay_run *run)
@@ -102,8 +192,9 @@ void assay_ranks_json(assay_jsonw *w, const assay_run *run)
 	const struct heavy *row = heaviest(run, &scratch);
 	assay_jsonw_open(w, "ranks", '[');
 	for (size_t i = 0; i < run->part.t.rank.n; i++)
-		put_rank(w, &run->part.t.rank, i);
+		put_rank(w, run, i);
 	assay_jsonw_close(w, ']');
+	put_hosts(w, run);
 	put_heat(w, run);
 	assay_jsonw_open(w, "collectives", '[');
 	for (size_t i = 0; i < run->part.t.collective.n; i++)
@@ -112,29 +203,106 @@ void assay_ranks_json(assay_jsonw *w, const assay_run *run)
 	assay_arena_free(&scratch);
 }
 
-static void print_rank_rows(assay_printout *p)
+static const char *late_text(assay_printout *p, size_t i)
+{
+	const assay_rank_table *r = &p->run->part.t.rank;
+	char t[ASSAY_FMT];
+	if (!r->excess[i])
+		return r->why[i] ? assay_late_name[r->why[i]] : "";
+	return assay_printf(&p->scratch, "%s +%s", assay_late_name[r->why[i]],
+			    assay_fmt_time(t, r->excess[i]));
+}
+
+static void print_rank_row(assay_printout *p, size_t i)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
-	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s\n", "rank", "collectives", "arrived last",
-		"waited", "wait caused", "clock");
-	for (size_t i = 0; i < r->n; i++)
-		fprintf(p->out, "  %6d %12llu %12.0f%% %10s %12s %12s\n", r->rank[i],
-			(unsigned long long)r->matched[i],
-			assay_percent((int64_t)r->last[i], (int64_t)r->matched[i]),
-			assay_fmt_time(waited, r->waited[i]), assay_fmt_time(caused, r->caused[i]),
-			assay_fmt_time(offset, r->offset[i]));
+	const char *late = late_text(p, i);
+	fprintf(p->out, "  %6d %12llu %12.0f%% %10s %12s %12s", r->rank[i],
+		(unsigned long long)r->matched[i],
+		assay_percent((int64_t)r->last[i], (int64_t)r->matched[i]),
+		assay_fmt_time(waited, r->waited[i]), assay_fmt_time(caused, r->caused[i]),
+		assay_fmt_time(offset, r->offset[i]));
+	if (r->host[i])
+		fprintf(p->out, "  %-18s %s\n", late,
+			assay_fmt_safe(&p->scratch, assay_text(p->run, r->host[i])));
+	else
+		fprintf(p->out, "%s%s\n", *late ? "  " : "", late);
+}
+
+struct blamed {
+	int64_t caused;
+	uint32_t row;
+};
+
+static int by_blame(const void *a, const void *b)
+{
+	const struct blamed *x = a, *y = b;
+	if (x->caused != y->caused)
+		return x->caused > y->caused ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+/* All of a few ranks in their order; of many those that others waited for most. */
+static void print_rank_rows(assay_printout *p)
+{
+	const assay_rank_table *r = &p->run->part.t.rank;
+	struct blamed *row = assay_alloc(&p->scratch, (r->n + 1) * sizeof *row);
+	bool many = r->n > ASSAY_PRINT_FEW;
+	size_t listed = 0;
+	for (uint32_t i = 0; i < r->n; i++)
+		row[i] = (struct blamed){r->caused[i], i};
+	if (many)
+		qsort(row, r->n, sizeof *row, by_blame);
+	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s  %s\n", "rank", "collectives",
+		"arrived last", "waited", "wait caused", "clock",
+		r->n && r->host[0] ? "late by            host" : "late by");
+	for (; listed < r->n && (!many || (listed < TOP && row[listed].caused)); listed++)
+		print_rank_row(p, row[listed].row);
+	if (listed < r->n)
+		fprintf(p->out, "  ... %zu more ranks that cause less (--json has them)\n",
+			r->n - listed);
+}
+
+static void print_spread(assay_printout *p, const char *what, const int64_t *column)
+{
+	size_t n = p->run->part.t.rank.n;
+	int64_t *v = assay_alloc(&p->scratch, (n + 1) * sizeof *v);
+	char least[ASSAY_FMT], median[ASSAY_FMT], most[ASSAY_FMT];
+	memcpy(v, column, n * sizeof *v);
+	assay_spread s = assay_spread_of(v, n);
+	fprintf(p->out, "  %-22s least %s, median %s, most %s\n", what,
+		assay_fmt_time(least, s.least), assay_fmt_time(median, s.median),
+		assay_fmt_time(most, s.most));
+}
+
+static void print_hosts(assay_printout *p)
+{
+	hosts h = {0};
+	char waited[ASSAY_FMT], caused[ASSAY_FMT];
+	sum_hosts(p->run, &h);
+	if (h.n > 1)
+		fprintf(p->out, "  %-24s %6s %13s %10s %12s\n", "host", "ranks", "arrived last",
+			"waited", "wait caused");
+	for (size_t i = 0; h.n > 1 && i < h.n && i < TOP_HOSTS && h.p[i].caused; i++)
+		fprintf(p->out, "  %-24s %6u %13llu %10s %12s\n",
+			assay_fmt_safe(&p->scratch, assay_text(p->run, h.p[i].name)), h.p[i].ranks,
+			(unsigned long long)h.p[i].last, assay_fmt_time(waited, h.p[i].waited),
+			assay_fmt_time(caused, h.p[i].caused));
+	if (h.n > TOP_HOSTS)
+		fprintf(p->out, "  ... %zu hosts in all (--json has them)\n", h.n);
+	assay_vec_free(&h);
 }
 
 /* A rank's step is marked when it is the longest of all and stands out. */
-static void print_heat_line(assay_printout *p, int64_t number)
+static void print_heat_line(assay_printout *p, const assay_map *steps, int64_t number)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	int64_t length[HEAT_RANKS], most = 0, least = INT64_MAX;
 	char t[ASSAY_FMT];
 	size_t n = r->n < HEAT_RANKS ? r->n : HEAT_RANKS;
 	for (size_t k = 0; k < n; k++) {
-		length[k] = step_length(p->run, r->source[k], number);
+		length[k] = step_length(p->run, steps, r->source[k], number);
 		most = length[k] > most ? length[k] : most;
 		least = length[k] >= 0 && length[k] < least ? length[k] : least;
 	}
@@ -146,22 +314,52 @@ static void print_heat_line(assay_printout *p, int64_t number)
 	fprintf(p->out, "\n");
 }
 
-/* One line a step, one column a rank. */
+/* Of many ranks: how long a step took on all of them, and where it took longest. */
+static void print_spread_line(assay_printout *p, const assay_map *steps, int64_t number)
+{
+	const assay_rank_table *r = &p->run->part.t.rank;
+	int64_t *v = assay_alloc(&p->scratch, (r->n + 1) * sizeof *v), most = -1;
+	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT];
+	size_t n = 0, longest = 0;
+	for (size_t k = 0; k < r->n; k++) {
+		int64_t length = step_length(p->run, steps, r->source[k], number);
+		if (length < 0)
+			continue;
+		longest = length > most ? k : longest;
+		most = length > most ? length : most;
+		v[n++] = length;
+	}
+	assay_spread s = assay_spread_of(v, n);
+	fprintf(p->out, "  %6lld %10s %10s %10s  rank %d, of %zu\n", (long long)number,
+		assay_fmt_time(a, s.least), assay_fmt_time(b, s.median), assay_fmt_time(c, s.most),
+		r->rank[longest], n);
+}
+
+/* One line a step; one column a rank, unless there are many. */
 static void print_heat(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	const assay_step_table *s = &p->run->part.t.step;
-	size_t steps = 0;
-	fprintf(p->out, "  step time by rank (* longest, by more than 2%%)\n  %6s", "step");
-	for (size_t k = 0; k < r->n && k < HEAT_RANKS; k++)
+	bool many = r->n > ASSAY_PRINT_FEW;
+	size_t listed = 0, most = many ? TOP_OF_MANY : HEAT_STEPS;
+	assay_map steps = {0};
+	index_steps(p->run, &steps);
+	fprintf(p->out,
+		many ? "  step time over ranks\n  %6s"
+		     : "  step time by rank (* longest, by more than 2%%)\n  %6s",
+		"step");
+	if (many)
+		fprintf(p->out, " %10s %10s %10s  longest on", "least", "median", "most");
+	for (size_t k = 0; !many && k < r->n; k++)
 		fprintf(p->out, " %10d", r->rank[k]);
 	fprintf(p->out, "\n");
 	for (size_t i = 0; i < s->n; i++)
-		if (s->source[i] == r->source[0] && steps++ < HEAT_STEPS)
-			print_heat_line(p, s->number[i]);
-	if (steps > HEAT_STEPS || r->n > HEAT_RANKS)
-		fprintf(p->out, "  ... %zu steps of %zu ranks in all (--json has them)\n", steps,
+		if (s->source[i] == r->source[0] && listed++ < most)
+			(many ? print_spread_line : print_heat_line)(p, &steps, s->number[i]);
+	if (listed > most)
+		fprintf(p->out, "  ... %zu steps of %zu ranks in all (--json has them)\n", listed,
 			r->n);
+	assay_map_free(&steps);
 }
 
 static const char *bandwidth(char buf[ASSAY_FMT], double gib)
@@ -194,10 +392,11 @@ static void print_collectives(assay_printout *p)
 	const struct heavy *row = heaviest(p->run, &p->scratch);
 	fprintf(p->out, "  %-*s %-10s %5s %8s %6s %10s %10s %10s %10s\n", NAME_WIDTH, "collective",
 		"group", "ranks", "size", "calls", "latency", "skew", "GiB/s algo", "GiB/s bus");
-	for (size_t i = 0; i < c->n && i < TOP; i++)
+	size_t most = p->run->part.t.rank.n > ASSAY_PRINT_FEW ? TOP_OF_MANY : TOP;
+	for (size_t i = 0; i < c->n && i < most; i++)
 		print_collective(p, row[i].row);
-	if (c->n > TOP)
-		fprintf(p->out, "  ... %zu more (--json has them)\n", c->n - TOP);
+	if (c->n > most)
+		fprintf(p->out, "  ... %zu more (--json has them)\n", c->n - most);
 }
 
 void assay_ranks_text(assay_printout *p)
@@ -206,8 +405,14 @@ void assay_ranks_text(assay_printout *p)
 	if (t->rank.n < 2 && !t->collective.n)
 		return;
 	assay_print_heading(p, t->rank.n < 2 ? "Collectives" : "Ranks");
+	if (t->rank.n > ASSAY_PRINT_FEW) {
+		print_spread(p, "waited for other ranks", t->rank.waited);
+		print_spread(p, "made others wait", t->rank.caused);
+		print_spread(p, "clocks apart", t->rank.offset);
+	}
 	if (t->rank.n > 1) {
 		print_rank_rows(p);
+		print_hosts(p);
 		if (t->step.n)
 			print_heat(p);
 	}

@@ -16,6 +16,8 @@ typedef struct assay_text_opts {
 void assay_report_json(assay_jsonw *w, const assay_run *run);
 /* Counts of the data problems met, by id. */
 void assay_issues_json(assay_jsonw *w, const char *key, const assay_run *run);
+/* For the page: of a job of many ranks without steps and ranks, which the page has as tables. */
+void assay_report_page_json(assay_jsonw *w, const assay_run *run);
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts);
 
 /* Figures as another tool defines them: needs the like table. */

@@ -89,8 +89,8 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 static void put_counts(assay_jsonw *w, const assay_run *run)
 {
 	uint64_t of_kind[ASSAY_GPU_KIND_COUNT] = {0}, events = 0;
-	for (size_t i = 0; i < run->part.t.gpu.n; i++)
-		of_kind[run->part.t.gpu.kind[i]]++;
+	for (size_t i = 0; i < run->part.t.kernel.n; i++)
+		of_kind[run->part.t.kernel.kind[i]] += run->part.t.kernel.count[i];
 	for (size_t i = 0; i < run->part.t.source.n; i++)
 		events += run->part.t.source.records[i];
 	assay_jsonw_open_flat(w, "counts", '{');
@@ -228,12 +228,17 @@ static void put_inputs(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_str(w, "format", assay_text(run, s->format[i]));
 		assay_jsonw_u64(w, "bytes", s->file_bytes[i]);
 		assay_jsonw_u64(w, "records", s->records[i]);
+		if (s->rank[i] >= 0)
+			assay_jsonw_i64(w, "rank", s->rank[i]);
+		if (run->in_full)
+			assay_jsonw_bool(w, "in_full", i < run->in_full);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
 }
 
-void assay_report_json(assay_jsonw *w, const assay_run *run)
+/* steps: also what has a row for each step of each rank. */
+static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 {
 	assay_arena scratch = {0};
 	assay_jsonw_open(w, NULL, '{');
@@ -245,12 +250,24 @@ void assay_report_json(assay_jsonw *w, const assay_run *run)
 	assay_budget_json(w, run);
 	assay_verdicts_json(w, run);
 	assay_gaps_json(w, run);
-	assay_steps_json(w, run);
+	if (steps)
+		assay_steps_json(w, run);
 	assay_derived_json(w, run);
-	assay_ranks_json(w, run);
+	if (steps)
+		assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
 	put_provenance(w, run);
 	put_issues(w, run);
 	assay_jsonw_close(w, '}');
 	assay_arena_free(&scratch);
+}
+
+void assay_report_json(assay_jsonw *w, const assay_run *run)
+{
+	put_report(w, run, true);
+}
+
+void assay_report_page_json(assay_jsonw *w, const assay_run *run)
+{
+	put_report(w, run, !run->in_full);
 }

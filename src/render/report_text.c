@@ -2,11 +2,12 @@
 #include "render/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/fmt.h"
 #include "render/printout.h"
 
-enum { TOP = 20, NAME_WIDTH = 58, BAR = 40 };
+enum { TOP = 20, TOP_OF_MANY = 8, NAME_WIDTH = 58, BAR = 40, COLUMNS = 5 };
 
 void assay_print_heading(assay_printout *p, const char *text)
 {
@@ -45,28 +46,79 @@ const char *assay_device_label(assay_printout *p, uint32_t d)
 	return assay_printf(&p->scratch, "%d", t->device[d]);
 }
 
-static void print_inputs(assay_printout *p)
+size_t assay_print_devices(const assay_printout *p)
+{
+	const assay_device_time_table *d = &p->run->part.t.device_time;
+	size_t n = d->n;
+	if (n <= ASSAY_PRINT_FEW)
+		return n;
+	for (n = 0; n < ASSAY_PRINT_FEW && (!p->run->in_full || d->source[n] < p->run->in_full);)
+		n++;
+	return n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+assay_spread assay_spread_of(int64_t *v, size_t n)
+{
+	if (!n)
+		return (assay_spread){0};
+	qsort(v, n, sizeof *v, by_value);
+	return (assay_spread){v[0], v[n / 2], v[n - 1]};
+}
+
+static void print_input(assay_printout *p, size_t i)
 {
 	const assay_source_table *s = &p->run->part.t.source;
 	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT];
+	fprintf(p->out, "%s  %s", assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
+		assay_z(p->run, s->format[i]));
+	if (s->file_bytes[i])
+		fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
+	else /* a pipe has no size */
+		fprintf(p->out, ", a pipe");
+	if (s->text_bytes[i] != s->file_bytes[i])
+		fprintf(p->out, s->file_bytes[i] ? " (%s unpacked)" : " of %s",
+			assay_fmt_bytes(text, s->text_bytes[i]));
+	fprintf(p->out, ", %s records", assay_fmt_count(records, s->records[i]));
+	if (s->rank[i] >= 0)
+		fprintf(p->out, ", rank %d", s->rank[i]);
+	if (s->world[i] > 0)
+		fprintf(p->out, " of %d", s->world[i]);
+	fprintf(p->out, "\n");
+}
+
+static void print_all_inputs(assay_printout *p)
+{
+	const assay_source_table *s = &p->run->part.t.source;
+	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT], files[ASSAY_FMT];
+	uint64_t bytes = 0, unpacked = 0, all = 0;
 	for (size_t i = 0; i < s->n; i++) {
-		fprintf(p->out, "%s  %s",
-			assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
-			assay_z(p->run, s->format[i]));
-		if (s->file_bytes[i])
-			fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
-		else /* a pipe has no size */
-			fprintf(p->out, ", a pipe");
-		if (s->text_bytes[i] != s->file_bytes[i])
-			fprintf(p->out, s->file_bytes[i] ? " (%s unpacked)" : " of %s",
-				assay_fmt_bytes(text, s->text_bytes[i]));
-		fprintf(p->out, ", %s records", assay_fmt_count(records, s->records[i]));
-		if (s->rank[i] >= 0)
-			fprintf(p->out, ", rank %d", s->rank[i]);
-		if (s->world[i] > 0)
-			fprintf(p->out, " of %d", s->world[i]);
-		fprintf(p->out, "\n");
+		bytes += s->file_bytes[i];
+		unpacked += s->text_bytes[i];
+		all += s->records[i];
 	}
+	fprintf(p->out, "%s files, %s (%s unpacked), %s records", assay_fmt_count(files, s->n),
+		assay_fmt_bytes(size, bytes), assay_fmt_bytes(text, unpacked),
+		assay_fmt_count(records, all));
+	fprintf(p->out, p->run->in_full ? "; findings are about all of them, events of these:\n"
+					: "; the first of them:\n");
+}
+
+static void print_inputs(assay_printout *p)
+{
+	size_t n = p->run->part.t.source.n;
+	if (n > ASSAY_PRINT_FEW) {
+		print_all_inputs(p);
+		n = p->run->in_full && p->run->in_full < ASSAY_PRINT_FEW ? p->run->in_full
+									 : ASSAY_PRINT_FEW;
+	}
+	for (size_t i = 0; i < n; i++)
+		print_input(p, i);
 }
 
 /* One character a share of the span: # compute, = communication, + copy, . idle. */
@@ -87,6 +139,46 @@ void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int
 	fputs(p->colour ? "\033[0m\n" : "\n", p->out);
 }
 
+static void print_device(assay_printout *p, size_t i)
+{
+	const assay_device_time_table *d = &p->run->part.t.device_time;
+	const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i], d->idle[i]};
+	char t[ASSAY_FMT];
+	fprintf(p->out, "  %-12s %10s", assay_device_label(p, (uint32_t)i),
+		assay_fmt_time(t, d->span[i]));
+	for (int k = 0; k < 4; k++)
+		fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
+			assay_percent(part[k], d->span[i]));
+	fprintf(p->out, "\n  %-12s ", "");
+	assay_print_bar(p, part, d->span[i], BAR);
+}
+
+/* Each column for itself: the device with least compute is not the one with least idle time. */
+static void print_device_spread(assay_printout *p)
+{
+	const assay_device_time_table *d = &p->run->part.t.device_time;
+	const int64_t *const column[COLUMNS] = {d->span, d->compute, d->exposed_comm,
+						d->exposed_copy, d->idle};
+	static const char *const label[] = {"least", "median", "most"};
+	assay_spread spread[COLUMNS];
+	int64_t *v = assay_alloc(&p->scratch, d->n * sizeof *v);
+	char t[ASSAY_FMT];
+	for (size_t c = 0; c < COLUMNS; c++) {
+		memcpy(v, column[c], d->n * sizeof *v);
+		spread[c] = assay_spread_of(v, d->n);
+	}
+	fprintf(p->out, "  all %s devices, each column for itself\n", assay_fmt_count(t, d->n));
+	for (int k = 0; k < 3; k++) {
+		fprintf(p->out, "  %-12s", label[k]);
+		for (size_t c = 0; c < COLUMNS; c++) {
+			const int64_t of[] = {spread[c].least, spread[c].median, spread[c].most};
+			static const int width[COLUMNS] = {11, 11, 18, 18, 18};
+			fprintf(p->out, "%*s", width[c], assay_fmt_time(t, of[k]));
+		}
+		fprintf(p->out, "\n");
+	}
+}
+
 static void print_devices(assay_printout *p)
 {
 	const assay_device_time_table *d = &p->run->part.t.device_time;
@@ -97,18 +189,11 @@ static void print_devices(assay_printout *p)
 	}
 	fprintf(p->out, "  %-12s %10s  %16s  %16s  %16s  %16s\n", "device", "span", "compute #",
 		"exposed comm =", "exposed copy +", "idle .");
-	for (size_t i = 0; i < d->n; i++) {
-		const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i],
-					 d->idle[i]};
-		char t[ASSAY_FMT];
-		fprintf(p->out, "  %-12s %10s", assay_device_label(p, (uint32_t)i),
-			assay_fmt_time(t, d->span[i]));
-		for (int k = 0; k < 4; k++)
-			fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
-				assay_percent(part[k], d->span[i]));
-		fprintf(p->out, "\n  %-12s ", "");
-		assay_print_bar(p, part, d->span[i], BAR);
-	}
+	size_t shown = assay_print_devices(p);
+	for (size_t i = 0; i < shown; i++)
+		print_device(p, i);
+	if (shown < d->n)
+		print_device_spread(p);
 }
 
 /* Figures in the order people ask for them: metric, label, unit (NULL: a time), factor. */
@@ -222,6 +307,35 @@ static void print_explained(assay_printout *p)
 			100 * (idle - unknown) / idle);
 }
 
+void assay_warnings_text(FILE *out, const assay_run *run, const char *before)
+{
+	enum { LISTED = 3 };
+	const assay_warning_table *w = &run->part.t.warning;
+	assay_arena scratch = {0};
+	assay_map seen = {0};
+	assay_vec(uint32_t) count = {0};
+	for (size_t i = 0; i < w->n; i++) {
+		uint32_t *slot = assay_map_at(&seen, w->id[i]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)count.n;
+			*assay_push(&count) = 0;
+		}
+		if (count.p[*slot]++ < LISTED)
+			fprintf(out, "%s%s\n", before,
+				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+	}
+	for (size_t i = 0; i < w->n; i++) {
+		uint32_t *n = &count.p[assay_map_get(&seen, w->id[i])];
+		if (*n > LISTED)
+			fprintf(out, "%s%u more like this (%s; --json has them)\n", before,
+				*n - LISTED, assay_z(run, w->id[i]));
+		*n = 0;
+	}
+	assay_vec_free(&count);
+	assay_map_free(&seen);
+	assay_arena_free(&scratch);
+}
+
 static void print_trust(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
@@ -241,9 +355,7 @@ static void print_trust(assay_printout *p)
 			assay_percent((int64_t)linked, (int64_t)events));
 	fprintf(p->out, "\n");
 	print_explained(p);
-	for (size_t i = 0; i < t->warning.n; i++)
-		fprintf(p->out, "  warning: %s\n",
-			assay_fmt_safe(&p->scratch, assay_text(p->run, t->warning.text[i])));
+	assay_warnings_text(p->out, p->run, "  warning: ");
 	bool any = false;
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
 		if (!p->run->part.issues[i])
@@ -262,13 +374,18 @@ void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *o
 	print_inputs(&p);
 	print_devices(&p);
 	assay_verdicts_text(&p);
-	assay_steps_text(&p);
+	bool many = run->part.t.rank.n > ASSAY_PRINT_FEW;
+	if (many) /* they are what the report is about */
+		assay_ranks_text(&p);
+	else
+		assay_steps_text(&p);
 	assay_derived_text(&p);
 	print_figures(&p);
 	assay_budget_text(&p);
 	assay_idle_text(&p);
-	assay_ranks_text(&p);
-	print_kernels(&p, opts->top ? opts->top : TOP);
+	if (!many)
+		assay_ranks_text(&p);
+	print_kernels(&p, opts->top ? opts->top : many ? TOP_OF_MANY : TOP);
 	print_trust(&p);
 	assay_arena_free(&p.scratch);
 }

@@ -1,0 +1,232 @@
+/* Jobs of thousands of ranks: every rank is read, analysed on its own and forgotten but for its
+ * findings; then the few that are worth looking at are read once more and kept. */
+#include "api/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "base/test.h"
+#include "model/findings.h"
+#include "read/reader.h"
+
+enum { KEPT_MAX = 4 };
+
+struct job {
+	const assay_report_opts *opts;
+	assay_run *found; /* findings of all ranks */
+	assay_arena arena;
+	assay_vec(char *) left; /* files whose formats look at others: read in full */
+	bool used;              /* there were that many */
+};
+
+static void analyze_file(void *ctx, assay_run *file)
+{
+	const struct job *j = ctx;
+	assay_order order;
+	assay_analyze_sources(file, j->opts, &order);
+	assay_order_free(&order);
+}
+
+static void keep_findings(void *ctx, const assay_run *file)
+{
+	struct job *j = ctx;
+	j->used = true;
+	assay_findings_append(&j->found->part, &file->part, NULL);
+}
+
+static void leave_file(void *ctx, const char *path)
+{
+	struct job *j = ctx;
+	j->used = true;
+	*assay_push(&j->left) = assay_dup(&j->arena, assay_str_of(path));
+}
+
+/* The source whose rank has most of something; the first one when nobody has any. */
+static uint32_t most(const assay_rank_table *r, const int64_t *of)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < r->n; i++)
+		best = of[i] > of[best] ? i : best;
+	return r->n ? r->source[best] : 0;
+}
+
+static void choose_ranks(assay_run *found, bool *in_full)
+{
+	const assay_tables *t = &found->part.t;
+	uint32_t device = assay_main_device(found);
+	size_t warnings = t->warning.n;
+	assay_ranks(found);
+	found->part.t.warning.n = warnings; /* they come again */
+	const uint32_t chosen[KEPT_MAX] = {
+		0, device == ASSAY_NO_ROW ? 0 : t->device_time.source[device],
+		most(&t->rank, t->rank.caused), most(&t->rank, t->rank.waited)};
+	for (size_t i = 0; i < KEPT_MAX && t->source.n; i++)
+		in_full[chosen[i]] = true;
+}
+
+static void forget_problems(assay_run *run)
+{
+	run->part.t.warning.n = 0;
+	memset(run->part.issues, 0, sizeof run->part.issues);
+}
+
+/* The chosen ranks once more, with all their rows. What was counted and said about them is among
+ * the findings already. */
+static bool read_in_full(struct job *j, assay_run *run, const bool *in_full, assay_err *err)
+{
+	const assay_source_table *s = &j->found->part.t.source;
+	char *paths[KEPT_MAX];
+	for (size_t i = 0; i < s->n; i++)
+		if (in_full[i])
+			paths[run->in_full++] =
+				assay_dup(&j->arena, assay_text(j->found, s->path[i]));
+	if (run->in_full && !assay_read_paths(run, paths, run->in_full, err))
+		return false;
+	forget_problems(run);
+	bool ok = !j->left.n || assay_read_paths(run, j->left.p, j->left.n, err);
+	run->in_full = (uint32_t)run->part.t.source.n;
+	return ok;
+}
+
+static bool put_together(struct job *j, assay_run *run, assay_err *err)
+{
+	uint64_t issues[ASSAY_ISSUE_COUNT];
+	bool *in_full = assay_alloc(&j->arena, j->found->part.t.source.n + 1);
+	assay_order order;
+	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
+	forget_problems(run);
+	assay_kernels_fold(j->found, 0);
+	choose_ranks(j->found, in_full);
+	if (!read_in_full(j, run, in_full, err))
+		return false;
+	memcpy(issues, run->part.issues, sizeof issues);
+	assay_analyze_sources(run, j->opts, &order);
+	memcpy(run->part.issues, issues, sizeof issues);
+	size_t kernels = run->part.t.kernel.n;
+	assay_findings_append(&run->part, &j->found->part, in_full);
+	assay_kernels_fold(run, kernels);
+	assay_analyze_job(run, j->opts, &order);
+	assay_order_free(&order);
+	return true;
+}
+
+bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,
+		    assay_err *err)
+{
+	assay_report_opts opts;
+	struct job j = {.opts = &opts, .found = assay_run_new()};
+	const assay_each each = {.ctx = &j,
+				 .more_than = ASSAY_RANKS_IN_FULL,
+				 .work = analyze_file,
+				 .take = keep_findings,
+				 .leave = leave_file};
+	bool ok = assay_opts_take(&opts, given, err) && assay_read_each(run, paths, n, &each, err);
+	if (ok && j.used)
+		ok = put_together(&j, run, err);
+	else if (ok)
+		ok = assay_run_analyze(run, &opts, err);
+	run->analyzed = true;
+	assay_run_free(j.found);
+	assay_vec_free(&j.left);
+	assay_arena_free(&j.arena);
+	return ok;
+}
+
+enum { TEST_RANKS = 20 };
+
+/* Ranks with three collectives and a kernel each; the last one comes late. */
+static char *write_job(assay_arena *a)
+{
+	char *dir = assay_dup(a, ASSAY_S("/tmp/assay-job-XXXXXX"));
+	if (!mkdtemp(dir))
+		return NULL;
+	for (int r = 0; r < TEST_RANKS; r++) {
+		FILE *f = fopen(assay_printf(a, "%s/rank%d.json", dir, r), "w");
+		if (!f)
+			return NULL;
+		fprintf(f,
+			"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": %d, "
+			"\"world_size\": %d}, \"traceEvents\": [\n",
+			r, TEST_RANKS);
+		for (int i = 0; i < 3; i++) {
+			int late = r == TEST_RANKS - 1 ? 400 : r,
+			    ts = i * 1000 + late + r % 3 * 7000;
+			fprintf(f,
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": "
+				"0, "
+				"\"tid\": 7, \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": "
+				"7}},\n",
+				r % 4, ts - late, late + 1);
+			fprintf(f,
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel\", "
+				"\"pid\": 0, \"tid\": 9, \"ts\": %d, \"dur\": %d, \"args\": "
+				"{\"stream\": 9, \"Collective name\": \"allreduce\", "
+				"\"Group size\": %d, \"Process Group Name\": \"0\"}},\n",
+				ts, 500 - late, TEST_RANKS);
+		}
+		fputs("{}]}", f);
+		fclose(f);
+	}
+	return dir;
+}
+
+static void remove_job(assay_arena *a, const char *dir)
+{
+	for (int r = 0; r < TEST_RANKS; r++)
+		remove(assay_printf(a, "%s/rank%d.json", dir, r));
+	remove(dir);
+}
+
+static uint32_t row_of_rank(const assay_run *run, int32_t rank)
+{
+	const assay_rank_table *r = &run->part.t.rank;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->rank[i] == rank)
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+/* Columns of rank that are the same however the job was read: clocks are told apart. */
+static bool same_rank(const assay_run *x, const assay_run *y, int32_t rank)
+{
+	const assay_rank_table *a = &x->part.t.rank, *b = &y->part.t.rank;
+	uint32_t i = row_of_rank(x, rank), k = row_of_rank(y, rank);
+	return i != ASSAY_NO_ROW && k != ASSAY_NO_ROW && a->offset[i] == b->offset[k] &&
+	       a->spread[i] == b->spread[k] && a->waited[i] == b->waited[k] &&
+	       a->caused[i] == b->caused[k] && a->matched[i] == b->matched[k] &&
+	       a->last[i] == b->last[k] && a->transfer[i] == b->transfer[k] &&
+	       a->skew[i] == b->skew[k] && a->why[i] == b->why[k] && a->excess[i] == b->excess[k];
+}
+
+/* Also for the thread sanitizer. */
+TEST(findings_by_threads_are_those_of_reading_all_in_full)
+{
+	assay_arena a = {0};
+	char *dir = write_job(&a);
+	CHECK(dir);
+	assay_run *full = assay_run_new(), *brief = assay_run_new();
+	CHECK(assay_read_paths(full, &dir, 1, NULL) && assay_run_analyze(full, NULL, NULL));
+	CHECK(assay_job_read(brief, &dir, 1, NULL, NULL));
+	const assay_tables *f = &full->part.t, *b = &brief->part.t;
+	CHECK(full->in_full == 0 && brief->in_full == 2 && b->gpu.n == 2 * 6);
+	CHECK(b->source.rank[0] == 0 && b->source.rank[1] == TEST_RANKS - 1);
+	CHECK(f->source.n == TEST_RANKS && b->source.n == TEST_RANKS);
+	CHECK(f->rank.n == TEST_RANKS && b->rank.n == TEST_RANKS);
+	for (int32_t r = 0; r < TEST_RANKS; r++)
+		CHECK(same_rank(full, brief, r));
+	CHECK(f->device_time.n == b->device_time.n && f->idle_cause.n == b->idle_cause.n);
+	CHECK(f->collective.n == 1 && b->collective.n == 1);
+	CHECK(f->collective.latency[0] == b->collective.latency[0]);
+	CHECK(f->kernel.n == 5 && b->kernel.n == 5 && f->warning.n == b->warning.n);
+	CHECK(!memcmp(full->part.issues, brief->part.issues, sizeof full->part.issues));
+	CHECK_EQ(f->rank.caused[row_of_rank(full, TEST_RANKS - 1)],
+		 b->rank.caused[row_of_rank(brief, TEST_RANKS - 1)]);
+	CHECK(b->rank.last[row_of_rank(brief, TEST_RANKS - 1)] == 3);
+	remove_job(&a, dir);
+	assay_run_free(full);
+	assay_run_free(brief);
+	assay_arena_free(&a);
+	return 0;
+}

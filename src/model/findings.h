@@ -1,0 +1,13 @@
+/* What is kept of a rank when its events are not: small rows that speak for many. */
+#ifndef ASSAY_MODEL_FINDINGS_H
+#define ASSAY_MODEL_FINDINGS_H
+
+#include "model/run.h"
+
+/* Append what was found about each source of an analysed part to another one: source, meta, device,
+ * device_time, idle_cause, step, step_time, kernel, call and warning, and the counts of issues.
+ * Only strings that these rows use come along. Sources marked in skip (NULL: none) are left out;
+ * kernels, warnings and issues belong to no source and all come. */
+void assay_findings_append(assay_part *to, const assay_part *from, const bool *skip);
+
+#endif
