@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 rm -f build/release/assay
 LDFLAGS="-Wl,-rpath,'\$\$ORIGIN/../carry'" make -s all
 mkdir -p build/carry
+rm -f build/carry/*
 ldd build/release/assay | awk '/libisal|libzstd|libsqlite3|libz\.|libcrypto|libelf|libpcre/ { print $3 }' |
 	xargs -I{} cp -L {} build/carry/
 ls -la build/release/assay build/carry

@@ -83,48 +83,12 @@ for f in sys.argv[1:]:
     print("torch.profiler", f.split("/")[-1], {k: c[k] for k in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cuda_sync")})
 P
 
-say "== overhead: launch_bound.py $STEPS, median of $REPEATS (us/step)"
-step_us() { sed -n 's/.*: \([0-9.]*\) us\/step.*/\1/p' | tail -1; }
-for ((r = 0; r < REPEATS; r++)); do
-	for mode in plain assay kineto; do
-		case $mode in
-		plain) v=$($PY "$W/launch_bound.py" "$STEPS" 2>/dev/null | step_us) ;;
-		assay) v=$(rec launch -- $PY "$W/launch_bound.py" "$STEPS" 2>/dev/null | step_us) ;;
-		kineto) v=$($PY "$W/launch_bound.py" "$STEPS" kineto 2>/dev/null | step_us) ;;
-		esac
-		echo "launch_bound $mode $v" >>"$RUNS/times"
-	done
-done
+say "== overhead (us a step)"
+ASSAY_LIB=$LIB $PY bench/record/overhead.py launch_bound "$REPEATS" plain assay kineto 2>/dev/null | show
+ASSAY_LIB=$LIB $PY bench/record/overhead.py launch_bound 1 plain "assay;all_api=1" "assay;exact_waits=1" "assay;no_api=1" "assay;flush=1000" 2>/dev/null | show
+ASSAY_LIB=$LIB $PY bench/record/overhead.py gpu_bound 3 plain assay 2>/dev/null | show
+rec launch -- $PY "$W/launch_bound.py" "$STEPS" >/dev/null 2>&1
 $PY tests/record/compare.py "$RUNS/launch" 2>&1 | show
-# where the cost is: each without one thing
-for variant in "--all-api" "--set no_driver=1" "--set no_api=1" "--set skip=36.38" "--set skip=49.17" "--set flush=1000" \
-	"--set buffer=4194304" "--telemetry off"; do
-	v=$(rec variant $variant -- $PY "$W/launch_bound.py" "$STEPS" 2>/dev/null | step_us)
-	echo "launch_bound assay:${variant// /_} $v" >>"$RUNS/times"
-done
-
-say "== overhead: gpu_bound.py, median of $REPEATS (us/step)"
-for ((r = 0; r < REPEATS; r++)); do
-	for mode in plain assay kineto; do
-		case $mode in
-		plain) v=$($PY tests/record/gpu_bound.py 40 2>/dev/null | step_us) ;;
-		assay) v=$(rec gpu -- $PY tests/record/gpu_bound.py 40 2>/dev/null | step_us) ;;
-		kineto) v=$($PY tests/record/gpu_bound.py 40 kineto 2>/dev/null | step_us) ;;
-		esac
-		echo "gpu_bound $mode $v" >>"$RUNS/times"
-	done
-done
-$PY - "$RUNS/times" <<'P' | show
-import collections, statistics, sys
-t = collections.defaultdict(list)
-for line in open(sys.argv[1]):
-    p = line.split()
-    if len(p) == 3:
-        t[p[0], p[1]].append(float(p[2]))
-for (w, m), v in t.items():
-    plain = statistics.median(t[w, "plain"]) if t[w, "plain"] else float("nan")
-    print(f"{w:14} {m:28} median {statistics.median(v):9.1f}  x{statistics.median(v) / plain:.3f}  {' '.join(f'{x:.0f}' for x in v)}")
-P
 
 say "== two processes"
 mkdir -p "$RUNS/ddp_out"
