@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/proto.h"
 #include "write/sources.h"
+#include "write/wait_rows.h"
 
 enum {
 	TRACE_PACKET = 1,
@@ -66,12 +67,12 @@ enum {
 };
 
 /* Things drawn on one line: rows of a table. */
-typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL } item_table;
+typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL, ON_WAIT, ON_HOST_WAIT } item_table;
 
 typedef struct item {
 	uint32_t track; /* row of track */
 	uint8_t table;
-	uint32_t row; /* ARRIVAL: of edge */
+	uint32_t row; /* ARRIVAL: of edge; WAIT, HOST_WAIT: of wait */
 	int64_t ts, end;
 } item;
 
@@ -134,7 +135,8 @@ enum {
 	UUID_STREAM,
 	UUID_SYNC,
 	UUID_MARK,
-	UUID_COUNTER
+	UUID_COUNTER,
+	UUID_HOST_WAIT,
 };
 
 static void intern_name(perfetto *p, assay_sid name)
@@ -251,12 +253,21 @@ static const char *stream_label(perfetto *p, int64_t stream, unsigned what, unsi
 	return assay_printf(&p->scratch, "stream %" PRId64 "%s%s", stream, kind, more);
 }
 
+static const char *thread_waits_label(perfetto *p, uint32_t track, unsigned lane)
+{
+	const char *more = lane ? assay_printf(&p->scratch, " (lane %u)", lane + 1) : "";
+	return assay_printf(&p->scratch, "waits of thread %" PRId64 "%s", p->t->track.tid[track],
+			    more);
+}
+
 /* The line of a lane; its descriptor is written the first time. */
 static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map *seen)
 {
 	const assay_track_table *t = &p->t->track;
-	static const unsigned kinds[] = {UUID_THREAD, UUID_STREAM, UUID_SYNC, UUID_MARK,
-					 UUID_THREAD};
+	static const unsigned kinds[] = {
+		[ON_HOST] = UUID_THREAD,        [ON_GPU] = UUID_STREAM,     [ON_SYNC] = UUID_SYNC,
+		[ON_MARK] = UUID_MARK,          [ON_ARRIVAL] = UUID_THREAD, [ON_WAIT] = UUID_SYNC,
+		[ON_HOST_WAIT] = UUID_HOST_WAIT};
 	unsigned what = kinds[it->table];
 	uint64_t uuid = track_uuid(t->source[it->track], what, it->track, 0, lane);
 	uint32_t *slot = assay_map_at(seen, uuid);
@@ -264,6 +275,10 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 	*slot = 1;
 	if (is_new && what == UUID_THREAD) {
 		put_thread(p, it->track, lane, seen);
+	} else if (is_new && what == UUID_HOST_WAIT) {
+		int64_t device = p->t->wait.producer_device[it->row];
+		uint64_t under = put_device(p, t->source[it->track], device < 0 ? 0 : device, seen);
+		put_track(p, uuid, under, thread_waits_label(p, it->track, lane), INT32_MAX);
 	} else if (is_new) {
 		uint64_t device = put_device(p, t->source[it->track], t->pid[it->track], seen);
 		int64_t stream = t->tid[it->track];
@@ -401,6 +416,24 @@ static void note_sync(perfetto *p, uint32_t i)
 	note_args(p, s->args[i]);
 }
 
+/* A wait that no sync row tells of. */
+static void note_wait(perfetto *p, uint32_t i)
+{
+	const assay_wait_table *w = &p->t->wait;
+	uint32_t gpu = w->producer_gpu[i];
+	bool by_event = w->kind[i] == ASSAY_WAIT_STREAM_WAIT || w->kind[i] == ASSAY_WAIT_EVENT_SYNC;
+	note_u64(p, "correlation", w->corr[i], 0);
+	note_i64(p, "wait_on_stream", assay_wait_stream(p->t, w->producer[i]));
+	if (by_event)
+		note_u64(p, "wait_on_cuda_event_id", w->event[i], ASSAY_NO_HANDLE);
+	note_u64(p, "wait_on_cuda_event_record_corr_id", w->record_corr[i], 0);
+	note_text(p, "resolve_class", assay_str_of(assay_wait_class_name[w->class[i]]));
+	if (gpu == ASSAY_NO_ROW)
+		return;
+	note_text(p, "producer", assay_text(p->run, p->t->gpu.name[gpu]));
+	note_u64(p, "producer_correlation", p->t->gpu.corr[gpu], 0);
+}
+
 /* ------------------------------------------------------------------ flows */
 
 /* Two ranges of ids, so that a launch and a wait never share one. */
@@ -487,11 +520,22 @@ static assay_sid item_name(const perfetto *p, const item *it)
 				      : 0;
 }
 
+/* Of items whose name is no string of the run. */
+static const char *fixed_name(const perfetto *p, const item *it)
+{
+	return it->table == ON_ARRIVAL ? "producer done"
+	       : it->table == ON_WAIT || it->table == ON_HOST_WAIT
+		       ? assay_wait_row_name(p->t->wait.kind[it->row])
+		       : "unnamed";
+}
+
 static const char *item_category(const perfetto *p, const item *it)
 {
 	static const char *const fixed[] = {[ON_SYNC] = "cuda_sync",
 					    [ON_MARK] = "gpu_user_annotation",
-					    [ON_ARRIVAL] = "stream_dep"};
+					    [ON_ARRIVAL] = "stream_dep",
+					    [ON_WAIT] = "cuda_sync",
+					    [ON_HOST_WAIT] = "cuda_sync"};
 	if (it->table == ON_HOST)
 		return assay_host_kind_name[p->t->host.kind[it->row]];
 	return it->table == ON_GPU ? assay_gpu_kind_name[p->t->gpu.kind[it->row]]
@@ -518,6 +562,10 @@ static void put_details(perfetto *p, const item *it)
 	case ON_ARRIVAL:
 		assay_protow_fixed64(&p->w, EVENT_FLOW_END, wait_flow(it->row));
 		break;
+	case ON_WAIT:
+	case ON_HOST_WAIT:
+		note_wait(p, it->row);
+		break;
 	}
 }
 
@@ -537,18 +585,19 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 		if (name)
 			assay_protow_varint(&p->w, EVENT_NAME_IID, name);
 		else
-			assay_protow_bytes(&p->w, EVENT_NAME,
-					   it->table == ON_ARRIVAL ? ASSAY_S("producer done")
-								   : ASSAY_S("unnamed"));
+			assay_protow_bytes(&p->w, EVENT_NAME, assay_str_of(fixed_name(p, it)));
 		put_details(p, it);
 	}
 	assay_protow_close(&p->w, event);
 	assay_protow_close(&p->w, packet);
 }
 
+/* Of one track: arrivals stand among calls, all waits together. */
+static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,     [ON_MARK] = 3,
+			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4};
+
 static int by_line(const void *a, const void *b)
 {
-	static const uint8_t line[] = {0, 1, 2, 3, 0}; /* arrivals stand among calls */
 	const item *x = a, *y = b;
 	if (x->track != y->track)
 		return x->track < y->track ? -1 : 1;
@@ -631,11 +680,24 @@ static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *t
 						ts[i] + (dur[i] > 0 ? dur[i] : 0)};
 }
 
+static void add_waits(perfetto *p)
+{
+	const assay_wait_table *w = &p->t->wait;
+	assay_wait_rows found = {0};
+	assay_wait_rows_find(p->run, &found);
+	for (size_t k = 0; k < found.n; k++) {
+		const assay_wait_row *r = &found.p[k];
+		bool of_stream = r->track != ASSAY_NO_ROW;
+		*assay_push(&p->items) = (item){of_stream ? r->track : w->thread[r->wait],
+						of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait,
+						w->ts[r->wait], w->ts[r->wait] + w->dur[r->wait]};
+	}
+	assay_vec_free(&found);
+}
+
 static bool same_line(const item *a, const item *b)
 {
-	bool host = a->table == ON_HOST || a->table == ON_ARRIVAL;
-	bool other = b->table == ON_HOST || b->table == ON_ARRIVAL;
-	return a->track == b->track && (host ? other : a->table == b->table);
+	return a->track == b->track && line[a->table] == line[b->table];
 }
 
 static void draw_all(perfetto *p, assay_map *seen)
@@ -645,6 +707,7 @@ static void draw_all(perfetto *p, assay_map *seen)
 	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
 	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
 	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
+	add_waits(p);
 	if (p->items.n)
 		qsort(p->items.p, p->items.n, sizeof *p->items.p, by_line);
 	for (size_t i = 0, n; i < p->items.n; i += n) {

@@ -45,7 +45,7 @@ void assay_wait_rows_find(const assay_run *run, assay_wait_rows *out)
 		int64_t device = track != ASSAY_NO_ROW        ? t->track.pid[track]
 				 : w->producer_device[i] >= 0 ? w->producer_device[i]
 							      : 0;
-		*assay_push(out) = (assay_wait_row){i, device, assay_wait_stream(t, track)};
+		*assay_push(out) = (assay_wait_row){i, track, device, assay_wait_stream(t, track)};
 	}
 	assay_map_free(&told);
 }

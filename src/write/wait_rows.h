@@ -7,6 +7,7 @@
 
 typedef struct assay_wait_row {
 	uint32_t wait;          /* row of wait */
+	uint32_t track;         /* of that stream; ASSAY_NO_ROW none */
 	int64_t device, stream; /* stream waited for or waiting; -1 none */
 } assay_wait_row;
 typedef assay_vec(assay_wait_row) assay_wait_rows;

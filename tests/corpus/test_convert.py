@@ -122,6 +122,21 @@ def check_perfetto(tmp, name, path):
         tap.skip(f"Perfetto's classes find nothing wrong in {name}", "no perfetto package")
 
 
+def check_waits_of_a_recording(tmp, run):
+    """It has no rows of waits, only the calls: Perfetto shows them all the same."""
+    out = tmp / "recording.pftrace"
+    tap.run("convert", run, out)
+    waits = json.loads(tap.run("waits", "--json", run)[1])["waits"]
+    want = sum(w["kind"] == "stream_synchronize" for w in waits)
+    if not shutil.which("protoc"):
+        tap.skip("waits of a recording are on lines of their own in Perfetto's format", "no protoc")
+        return
+    with open(out, "rb") as f:
+        text = subprocess.run(["protoc", "--decode_raw"], stdin=f, capture_output=True).stdout
+    tap.ok("waits of a recording are on lines of their own in Perfetto's format",
+           want > 0 and text.count(b'"Stream Sync"') == want and text.count(b'waits"') > 0, f"{want}")
+
+
 def check_errors(tmp, demo):
     code, _, err = tap.run("convert", demo, tmp / "x.nothing")
     tap.ok("an unknown end of name is wrong usage that lists the formats", code == 2 and "--to chrome" in err, err)
@@ -151,6 +166,7 @@ def main():
         tmp = pathlib.Path(name)
         check_json("the bundled run", demo, tmp / "demo.json")
         check_errors(tmp, demo)
+        check_waits_of_a_recording(tmp, demo.parent / "run")
         check_perfetto(tmp, "train", demo)
         hta = has("hta.trace_analysis")
         if hta:
