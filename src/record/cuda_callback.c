@@ -77,12 +77,19 @@ static struct {
 		since; /* when it was off last: calls that began between were not seen */
 } watch;
 
-/* A runtime call makes driver calls under its own number; one row is enough. */
+enum { DEPTH = 4 };
+
+/* Calls that the thread is in, outermost first. Little, for it lies in the thread's static block.
+ */
 static __thread struct {
-	int64_t start[3]; /* by domain */
-	uint32_t runtime_corr;
+	struct {
+		int64_t start;
+		uint32_t corr;
+		int32_t domain;
+	} call[DEPTH];
+	uint32_t n;
 	bool mute;
-} mine __attribute__((tls_model("initial-exec")));
+} in __attribute__((tls_model("initial-exec")));
 
 /* cuStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz_v7000 -> StreamWaitEvent */
 static bool is_stem(const char *name, const char *stem, bool *per_thread)
@@ -177,14 +184,14 @@ static void fill_order(assay_wire_api *w, const cupti_call *c, watched which)
 	w->stream_id = w->status ? ASSAY_WIRE_NONE : number_of(c, o, which, w->stream);
 }
 
-static void put_call(int domain, uint32_t cbid, const cupti_call *c)
+static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t start)
 {
 	int64_t end = assay_rt_now();
 	watched which = watch.calls[domain][cbid];
 	size_t bytes = which.row == OTHER ? ASSAY_WIRE_API_SHORT : sizeof(assay_wire_api);
-	if (!which.on || !assay_rt_wanted(mine.start[domain]))
+	if (!which.on || !assay_rt_wanted(start))
 		return;
-	assay_wire_api full = {.start = mine.start[domain],
+	assay_wire_api full = {.start = start,
 			       .end = end,
 			       .corr = c->correlationId,
 			       .function = cbid,
@@ -202,22 +209,40 @@ static void put_call(int domain, uint32_t cbid, const cupti_call *c)
 	assay_rt_commit();
 }
 
+/* A runtime call makes driver calls under its own number; one row is enough. */
+static void enter(int domain, uint32_t corr)
+{
+	if (in.n && in.call[in.n - 1].corr == corr)
+		return;
+	if (in.n == DEPTH) /* callbacks were switched off inside calls */
+		in.n = 0;
+	in.call[in.n].start = assay_rt_now();
+	in.call[in.n].corr = corr;
+	in.call[in.n++].domain = domain;
+}
+
+/* When the call began; 0: the subscription did later, or it is inside one of its number. */
+static int64_t leave(int domain, uint32_t corr)
+{
+	for (uint32_t i = in.n; i-- > 0;)
+		if (in.call[i].corr == corr && in.call[i].domain == domain) {
+			in.n = i;
+			return in.call[i].start;
+		}
+	return 0;
+}
+
 static void on_call(int domain, uint32_t cbid, const cupti_call *c)
 {
-	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
-	if (mine.mute || (!runtime && c->correlationId == mine.runtime_corr))
+	if (in.mute)
 		return;
 	if (c->callbackSite == CUPTI_ENTER) {
-		mine.start[domain] = assay_rt_now();
-		if (runtime)
-			mine.runtime_corr = c->correlationId;
+		enter(domain, c->correlationId);
 		return;
 	}
-	if (runtime)
-		mine.runtime_corr = 0;
-	if (mine.start[domain]) /* else the subscription began inside the call */
-		put_call(domain, cbid, c);
-	mine.start[domain] = 0;
+	int64_t start = leave(domain, c->correlationId);
+	if (start)
+		put_call(domain, cbid, c, start);
 }
 
 static void on_stream(uint32_t cbid, const cupti_resource *r)
@@ -257,7 +282,7 @@ static void on_callback(void *data, int domain, uint32_t cbid, const void *info)
 
 void assay_callback_mute(void)
 {
-	mine.mute = true;
+	in.mute = true;
 }
 
 bool assay_callback_on(void)

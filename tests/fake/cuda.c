@@ -68,6 +68,12 @@ API int fake_launch_driver(uint32_t stream, const char *name)
 	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
 	return 0;
 }
+API int fake_launch_first(uint32_t stream, const char *name)
+{
+	tell(1, FAKE_cuLaunchKernel,
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .loads = true});
+	return 0;
+}
 API int fake_launch_forever(uint32_t stream, const char *name)
 {
 	tell(2, FAKE_cudaLaunchKernel,

@@ -337,6 +337,8 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
+	if (w && w->loads)
+		fake_cupti_call(CUPTI_DOMAIN_DRIVER, FAKE_cuLibraryLoadData, tid, NULL);
 	if (nested) { /* the runtime's call makes the driver's, under one number */
 		call_back(CUPTI_ENTER, CUPTI_DOMAIN_DRIVER, nested, corr, w);
 		call_back(CUPTI_EXIT, CUPTI_DOMAIN_DRIVER, nested, corr, w);

@@ -16,6 +16,7 @@ typedef struct fake_work {
 	bool hangs;       /* never ends */
 	unsigned ms;      /* so long after the call it ends */
 	unsigned late_ms; /* so long after the call it starts */
+	bool loads;       /* the call first makes one of its own number: a library is loaded */
 } fake_work;
 
 /* cbids of the real CUPTI 13.0 */
@@ -23,6 +24,7 @@ enum {
 	FAKE_cuDriverGetVersion = 2,
 	FAKE_cuEventRecord = 119,
 	FAKE_cuLaunchKernel = 307,
+	FAKE_cuLibraryLoadData = 663,
 	FAKE_cudaGetDevice = 17,
 	FAKE_cudaMemcpyAsync = 41,
 	FAKE_cudaEventRecord = 135,
@@ -51,6 +53,7 @@ static inline const char *fake_call_name(int domain, uint32_t cbid)
 		{1, FAKE_cuDriverGetVersion, "cuDriverGetVersion"},
 		{1, FAKE_cuEventRecord, "cuEventRecord"},
 		{1, FAKE_cuLaunchKernel, "cuLaunchKernel"},
+		{1, FAKE_cuLibraryLoadData, "cuLibraryLoadData"},
 		{2, FAKE_cudaGetDevice, "cudaGetDevice_v3020"},
 		{2, FAKE_cudaMemcpyAsync, "cudaMemcpyAsync_v3020"},
 		{2, FAKE_cudaEventRecord, "cudaEventRecord_v3020"},

@@ -16,6 +16,7 @@ int cuInit(unsigned flags);
 int fake_launch(unsigned stream, const char *name);
 int fake_launch_driver(unsigned stream, const char *name);
 int fake_launch_forever(unsigned stream, const char *name);
+int fake_launch_first(unsigned stream, const char *name);
 int fake_launch_late(unsigned stream, const char *name, unsigned ms);
 int fake_copy(unsigned stream, unsigned long bytes);
 int fake_record(unsigned event, unsigned stream);
@@ -189,6 +190,8 @@ int main(int argc, char **argv)
 		fake_launch_late(7, "late", 100);
 		pop();
 	}
+	if (!strcmp(how, "first"))
+		fake_launch_first(7, "first");
 	if (!strcmp(how, "pause"))
 		usleep(100000);
 	if (!strcmp(how, "kill")) {

@@ -343,6 +343,15 @@ def only_range_keeps_what_is_inside():
 
 
 @test
+def a_call_inside_a_call_has_a_row_of_its_own():
+    c = one(record("first", "0")[0])
+    names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
+    rows = sorted(c.rows["API"], key=lambda r: r["start"])
+    eq([names[r["domain"], r["function"]] for r in rows], ["cuLaunchKernel", "cuLibraryLoadData"])
+    eq([rows[0]["start"] <= rows[1]["start"], rows[1]["end"] <= rows[0]["end"]], [True, True])
+
+
+@test
 def work_launched_inside_a_range_is_kept_when_it_runs_later():
     c = one(record("late", "0", opts=["--only-range", "odd"])[0])
     eq([c.text(r["name"]) for r in c.rows["KERNEL"]], ["late"])
