@@ -54,10 +54,10 @@ export function compareParts(diff) {
 export function compareSwitches(diff) {
 	return !diff.switches.length ? null : section("switches", "Other code than before", makeTable([
 		{ title: "operators", value: (s) => s.family, show: (s) => s.family },
-		{ title: "before", value: (s) => s.a, show: (s) => s.a },
-		{ title: "after", value: (s) => s.b, show: (s) => s.fallback ? el("b", {}, `${s.b} (a fallback)`) : s.b },
+		{ title: "before", words: true, value: (s) => s.a, show: (s) => s.a },
+		{ title: "after", words: true, value: (s) => s.b, show: (s) => s.fallback ? el("b", {}, `${s.b} (a fallback)`) : s.b },
 		{ title: "change a step", number: true, value: (s) => s.change_ns, show: (s) => changeText(s) },
-		{ title: "in the environment", value: (s) => s.environment ?? "", show: (s) => s.environment ?? "" },
+		{ title: "in the environment", words: true, value: (s) => s.environment ?? "", show: (s) => s.environment ?? "" },
 	], diff.switches, { caption: "Operators whose kernels come from elsewhere" }));
 }
 
@@ -82,8 +82,8 @@ export function compareEnvironment(diff) {
 		return section("environments", "Environments", el("p", {}, `Not compared: ${env.missing}.`));
 	return section("environments", "Environments", makeTable([
 		{ title: "field", value: (r) => r.path, show: (r) => r.path },
-		{ title: "before", value: (r) => r.a, show: (r) => el("code", {}, r.a) },
-		{ title: "after", value: (r) => r.b, show: (r) => el("code", {}, r.b) },
+		{ title: "before", words: true, value: (r) => r.a, show: (r) => el("code", {}, r.a) },
+		{ title: "after", words: true, value: (r) => r.b, show: (r) => el("code", {}, r.b) },
 		{ title: "kind", value: (r) => r.kind, show: (r) => r.kind },
 		{ title: "why it matters", wide: true, value: (r) => r.why, show: (r) => r.follows_from ? `${r.why}; follows from ${r.follows_from}` : r.why },
 	], env.rows, { caption: `Fields that differ, most consequential first; ${env.same} are the same, ${env.unknown} are known on one side only`, search: "Filter fields" }));
@@ -116,7 +116,7 @@ export function compareKernels(diff) {
 export function compareFacts(diff) {
 	return !diff.facts.length ? null : section("facts", "What else differs", makeTable([
 		{ title: "what", value: (f) => f.name, show: (f) => plain(f.name) },
-		{ title: "before", value: (f) => f.a, show: (f) => f.a },
-		{ title: "after", value: (f) => f.b, show: (f) => f.b },
+		{ title: "before", words: true, value: (f) => f.a, show: (f) => f.a },
+		{ title: "after", words: true, value: (f) => f.b, show: (f) => f.b },
 	], diff.facts, { caption: "Versions and choices found in the inputs" }));
 }
