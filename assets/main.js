@@ -41,7 +41,7 @@ function timelineLegend(data, timeline) {
 		el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)), ...more);
 	const kinds = new Set(data.kind), has = (name) => kinds.has(data.enums["span.kind"].indexOf(name));
 	const scopes = has("device annotation") || has("inferred scope") ? [["--mark", "range, from its first to its last work"]] : [];
-	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--mark", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
+	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
 	const delayed = timeline.delays.length ? el("li", {}, hatched("span.swatch", "--wait", "--ground"), "work held back until other work ended") : null;
 	const waited = has("wait") ? [["--wait", "wait that the recorder noted"]] : [];
 	return el("div", {},

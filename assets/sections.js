@@ -36,7 +36,7 @@ function whenText(data) {
 	return new Date(ms).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
 }
 
-// How many of each kind: the most that one input names, since two inputs may mean the same device.
+// How many of each kind: the most that one input names and used, since two inputs may mean the same device.
 function gpuText(data) {
 	const most = new Map(), own = new Map();
 	for (const d of data.devices) {
@@ -44,7 +44,11 @@ function gpuText(data) {
 		own.set(key, (own.get(key) ?? 0) + 1);
 		most.set(name, Math.max(most.get(name) ?? 0, own.get(key)));
 	}
-	return [...most].map(([name, n]) => n > 1 ? `${n} × ${name}` : name).join(", ") || null;
+	const bySource = new Map();
+	for (const { source } of data.report.devices)
+		bySource.set(source, (bySource.get(source) ?? 0) + 1);
+	const used = Math.max(0, ...bySource.values());
+	return [...most].map(([name, all]) => [name, most.size === 1 && used ? Math.min(all, used) : all]).map(([name, n]) => n > 1 ? `${n} × ${name}` : name).join(", ") || null;
 }
 
 // [title, value] of how many took part, null for one.
@@ -241,7 +245,7 @@ function rankTable(data) {
 		{ title: "waited for others", number: true, value: (i) => r.waited[i], show: (i) => formatTime(r.waited[i]) },
 		{ title: "made others wait", number: true, value: (i) => r.caused[i], show: (i) => formatTime(r.caused[i]) },
 		{ title: "transfer", number: true, value: (i) => r.transfer[i], show: (i) => formatTime(r.transfer[i]) },
-		{ title: "clock ahead", number: true, value: (i) => r.offset[i], show: (i) => formatTime(r.offset[i]) },
+		{ title: "clock ahead", minor: true, number: true, value: (i) => r.offset[i], show: (i) => formatTime(r.offset[i]) },
 		{ title: "late by", value: (i) => r.excess[i], show: (i) => LATE[r.why[i]] + (r.excess[i] ? ` +${formatTime(r.excess[i])}` : "") },
 		{ title: "host", value: (i) => data.texts[r.host[i]], show: (i) => data.texts[r.host[i]] },
 	], rowsOf(r).sort((a, b) => r.rank[a] - r.rank[b]), {
@@ -260,7 +264,7 @@ function collectiveTable(data) {
 		{ title: "calls", number: true, value: (i) => c.count[i], show: (i) => formatCount(c.count[i]) },
 		{ title: "latency", number: true, value: (i) => c.latency[i], show: (i) => formatTime(c.latency[i]) },
 		{ title: "skew", number: true, value: (i) => c.skew[i], show: (i) => c.matched[i] ? formatTime(c.skew[i]) : "" },
-		{ title: "largest skew", number: true, value: (i) => c.max_skew[i], show: (i) => c.matched[i] ? formatTime(c.max_skew[i]) : "" },
+		{ title: "largest skew", minor: true, number: true, value: (i) => c.max_skew[i], show: (i) => c.matched[i] ? formatTime(c.max_skew[i]) : "" },
 		{ title: "algorithm GiB/s", number: true, value: (i) => c.algo_bw[i], show: (i) => c.algo_bw[i] ? c.algo_bw[i].toFixed(1) : "" },
 		{ title: "bus GiB/s", number: true, value: (i) => c.bus_bw[i], show: (i) => c.bus_bw[i] ? c.bus_bw[i].toFixed(1) : "" },
 	], rowsOf(c), { caption: "Collectives by group and size", search: "Filter collectives" });
@@ -282,7 +286,7 @@ export function budget(data) {
 		// buckets of time; the others (memory) are in the table only
 		const times = rowsOf(b).filter((i) =>
 			data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total");
-		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0);
+		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0), stepped = known(metricOf(data, "steps"));
 		const colour = (i) => BUCKET_COLOURS[data.texts[b.name[i]]] ?? causeColour(i);
 		const name = (i) => data.texts[b.name[i]].replaceAll("_", " ");
 		return section("budget", "Waste budget",
@@ -290,14 +294,14 @@ export function budget(data) {
 			bar(times.map((i) => [b.value[i] / (total || 1), colour(i), `${name(i)} ${formatPercent(b.value[i], total)}`])),
 			makeTable([
 				{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, times.includes(i) ? swatch(colour(i)) : null, name(i)) },
-				{ title: "per step", number: true, value: (i) => b.value[i], show: (i) => !b.state[i] ? "unknown" : data.texts[b.unit[i]] === "ns" ? formatTime(b.value[i]) : `${formatNumber(b.value[i])} ${data.texts[b.unit[i]]}` },
+				{ title: stepped ? "per step" : "time", number: true, value: (i) => b.value[i], show: (i) => !b.state[i] ? "unknown" : data.texts[b.unit[i]] === "ns" ? formatTime(b.value[i]) : `${formatNumber(b.value[i])} ${data.texts[b.unit[i]]}` },
 				{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times.includes(i) ? formatPercent(b.value[i], total) : "" },
 				{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i] }), ` ${Math.round(100 * b.coverage[i])} %`) },
 				{ title: "state", value: (i) => b.state[i], show: (i) => data.enums.state[b.state[i]] },
-				{ title: "measured from", number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
+				{ title: "measured from", minor: true, number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
 				{ title: "longest", value: (i) => b.gap[i], show: (i) => b.gap[i] >= 0 && data.spanOfGap ? el("a", { href: `#span=${data.spanOfGap[b.gap[i]]}` }, "show it") : "" },
 				{ title: "how", words: true, value: (i) => data.texts[b.how[i]], show: (i) => data.texts[b.how[i]] },
-			], rowsOf(b), { caption: "Where a step's time went" }));
+			], rowsOf(b), { caption: stepped ? "Where a step's time went" : "Where the time of the whole recording went: it marks no steps" }));
 	}
 	const budget = data.report.run_metrics.waste_budget;
 	if (budget.total === null)
@@ -338,8 +342,8 @@ export function kernels(data, onsearch) {
 			{ title: "share", number: true, value: (i) => k.total[i], show: (i) => kinds[k.kind[i]] === "kernel" ? formatPercent(k.total[i], total) : "" },
 			{ title: "count", number: true, value: (i) => k.count[i], show: (i) => formatCount(k.count[i]) },
 			{ title: "mean", number: true, value: (i) => k.total[i] / k.count[i], show: (i) => formatTime(k.total[i] / k.count[i]) },
-			{ title: "shortest", number: true, value: (i) => k.min[i], show: (i) => formatTime(k.min[i]) },
-			{ title: "longest", number: true, value: (i) => k.max[i], show: (i) => formatTime(k.max[i]) },
+			{ title: "shortest", minor: true, number: true, value: (i) => k.min[i], show: (i) => formatTime(k.min[i]) },
+			{ title: "longest", minor: true, number: true, value: (i) => k.max[i], show: (i) => formatTime(k.max[i]) },
 			{ title: "family", value: (i) => k.family[i], show: (i) => el("span.nowrap", {}, swatch(familyColour(data, data.enums.family[k.family[i]])), data.enums.family[k.family[i]]) },
 			{
 				title: "name", wide: true, value: (i) => data.texts[k.name[i]],
@@ -436,7 +440,7 @@ function icicle(all) {
 		return el("div", {
 			title: `${node.path.join(" › ")}: ${formatTime(node.gpu_sum_ns)}, ${formatPercent(node.gpu_sum_ns, all.gpu_sum_ns)}${inferred ? `, of it ${formatTime(node.gpu_inferred_ns)} inferred` : ""}`,
 			style: { left: `${100 * left}%`, width: `${100 * share}%`, top: `${depth * 22}px`, background: `color-mix(in srgb, var(${HUES[depth % HUES.length]}) 35%, var(--panel))` },
-		}, name, inferred ? hatched("i", "--mark", "--inferred", { width: `${100 * inferred}%` }) : null);
+		}, share > 0.02 ? name : null, inferred ? hatched("i", "--inferred-stripe", "--inferred", { width: `${100 * inferred}%` }) : null);
 	}));
 }
 
@@ -449,7 +453,7 @@ export function scopes(data, onsearch) {
 		el("p.muted", {}, "GPU time by the range it was launched in. Work of a gradient counts for the range of its forward operator." +
 			(inferred ? ` ${formatTime(inferred)} of ${formatTime(all.gpu_sum_ns)} are inferred: launched by another thread while the range's own waited for it.` : "")),
 		ranksNote(data),
-		inferred ? el("ul.legend", {}, el("li", {}, hatched("span.swatch", "--mark", "--inferred"), "inferred part")) : null,
+		inferred ? el("ul.legend", {}, el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred part")) : null,
 		icicle(all),
 		makeTable([
 			{ title: "GPU time", number: true, value: (r) => r.gpu_sum_ns, show: (r) => formatTime(r.gpu_sum_ns) },

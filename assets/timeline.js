@@ -51,10 +51,10 @@ class Strip {
 function delaysOf(data) {
 	const w = data.wait, out = [];
 	for (let i = 0; i < (w?.n ?? 0); i++) {
-		const span = w.consumer_gpu[i];
-		if (w.consumer[i] < 0 || span < 0 || w.delayed[i] <= 0)
+		const span = w.consumer_gpu[i], before = w.producer_gpu[i];
+		if (w.consumer[i] < 0 || span < 0 || before < 0 || w.delayed[i] <= 0)
 			continue;
-		const end = data.start[span] - Math.max(0, w.slack[i]); // when the work waited for had ended
+		const end = data.start[before] + data.dur[before];
 		out.push([end - w.delayed[i], end, span]);
 	}
 	return out;
@@ -161,7 +161,7 @@ export class Timeline {
 		this.panel = resolve("--panel");
 		this.faint = resolve("--faint");
 		this.accent = resolve("--accent");
-		this.hatchInferred = hatch(this.lanes.ctx, resolve("--mark"));
+		this.hatchInferred = hatch(this.lanes.ctx, resolve("--inferred-stripe"));
 		this.hatchWait = hatch(this.lanes.ctx, resolve("--wait"));
 		this.groundPixel = (255 << 24 | this.ground[2] << 16 | this.ground[1] << 8 | this.ground[0]) >>> 0;
 		this.dirty();
