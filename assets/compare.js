@@ -34,11 +34,13 @@ export function compareHeader(runs, diff) {
 		el("ol.verdicts", {}, el("li", {}, el("p", {}, el("b", {}, diff.sentence)))));
 }
 
-// A bar of each run, as long as its step.
+const sumOf = (rows, side) => rows.reduce((sum, d) => sum + d[side], 0);
+
+// A bar of each run, as long as its parts; the whole width is the longer step, pauses between steps included.
 function bars(diff, rows, colour, name) {
-	const longest = Math.max(diff.step.a_ns, diff.step.b_ns, 1);
+	const longest = Math.max(1, ...["a_ns", "b_ns"].flatMap((side) => [diff.step[side], sumOf(diff.parts, side), sumOf(rows, side)]));
 	return ["a_ns", "b_ns"].map((side, i) => el("div.device", {},
-		el("div.device-name", {}, NAMES[i], el("small", {}, ` ${formatTime(diff.step[side])} a step`)),
+		el("div.device-name", {}, NAMES[i], el("small", {}, ` ${formatTime(sumOf(rows, side))} a step`)),
 		bar(rows.map((d) => [d[side] / longest, colour(d), `${name(d)} ${formatTime(d[side])}`]))));
 }
 
@@ -48,7 +50,8 @@ export function compareParts(diff) {
 		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? plain(d.name)])),
 		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? plain(d.name)),
 		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? plain(d.name)) }]),
-			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` }));
+			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` +
+				(sumOf(diff.parts, "a_ns") > 1.05 * diff.step.a_ns || sumOf(diff.parts, "b_ns") > 1.05 * diff.step.b_ns ? "; the parts are of the time from one step to the next" : "") }));
 }
 
 export function compareSwitches(diff) {

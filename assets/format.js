@@ -46,12 +46,6 @@ export function shortName(name) {
 	return labels.get(name) ?? (frame ? `${frame[3]} · ${frame[1]}:${frame[2]}` : name);
 }
 
-export function median(values) {
-	const sorted = Float64Array.from(values).sort();
-	const n = sorted.length;
-	return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
-}
-
 // [smallest, largest]; for lists too long to be arguments of Math.min.
 export function extremes(values) {
 	let low = Infinity, high = -Infinity;

@@ -3,7 +3,7 @@ import { listed, ranksInFull, sourceName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, folded, hatched, section, swatch } from "./dom.js";
 import { commands, environment } from "./environment.js";
-import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, runTitle, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./timeline.js";
@@ -20,13 +20,14 @@ function tile(title, value, about) {
 	return value === null ? null : el("div.tile", { title: about || false }, el("dt", {}, title), el("dd", {}, value));
 }
 
-function stepFacts(data) {
-	const step = data.step, m = metricOf(data, "step_seconds");
-	if (!step)
-		return [known(m) ? `${marked(m)}${formatTime(m.value * 1e9)}` : "unknown", ""];
-	const lengths = Array.from(step.dur).filter((d) => d >= 0);
-	const [low, high] = extremes(lengths);
-	return [formatTime(median(lengths)), lengths.length > 1 ? `${formatTime(low)} to ${formatTime(high)}` : ""];
+// Step time as a tile, and the shortest to the longest one.
+function stepTiles(data) {
+	const [m, low, high] = ["step_seconds", "step_seconds_min", "step_seconds_max"].map((name) => metricOf(data, name));
+	const text = (x) => `${marked(x)}${formatTime(x.value * 1e9)}`;
+	return [
+		tile(m?.how?.includes("median") ? "step time, median" : "step time", known(m) ? text(m) : "unknown", m?.how),
+		known(low) && known(high) && low.value < high.value ? tile("spread", `${text(low)} to ${text(high)}`) : null,
+	];
 }
 
 function whenText(data) {
@@ -82,7 +83,6 @@ export function verdicts(data) {
 }
 
 export function header(data) {
-	const [step, spread] = stepFacts(data);
 	const figure = (name, title, show) => {
 		const m = metricOf(data, name);
 		return known(m) ? tile(title, marked(m) + show(m.value), m.how) : null;
@@ -98,8 +98,7 @@ export function header(data) {
 			tile("GPU", gpuText(data)),
 			several ? tile(...several) : null,
 			tile("steps", known(steps) ? formatCount(steps.value) : "unknown", steps?.how),
-			tile("step time, median", step),
-			tile("spread", spread || null),
+			...stepTiles(data),
 			figure("tokens_per_sec", "tokens a second", formatNumber),
 			figure("gpu_util_pct", "GPU busy", (v) => `${v.toFixed(1)} %`),
 			figure("mfu_pct", "MFU", (v) => `${v.toFixed(1)} %`),

@@ -140,7 +140,7 @@ static void put_meta(assay_jsonw *w, const assay_run *run)
 /* Short names of GPU work as the other reports have them, one a row of kernel. */
 static void put_labels(assay_jsonw *w, assay_page *p)
 {
-	enum { LABEL_WIDTH = 120 };
+	enum { LABEL_WIDTH = 200 };
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	assay_jsonw_open_flat(w, "kernel_labels", '[');
 	for (size_t i = 0; i < k->n; i++)

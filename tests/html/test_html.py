@@ -145,6 +145,9 @@ def check_totals(driver, report):
         for (let i = 0; i < d.gpu.n; i++) out[d.texts[d.name[i]]] = (out[d.texts[d.name[i]]] ?? 0) + d.dur[i];
         return out;""")
     tap.ok("the timeline's events sum to --json", all(sums[k["name"]] == k["total_ns"] for k in report["top_kernels"]))
+    tile = driver.execute_script("return [...document.querySelectorAll('.tile')].find((t) => t.textContent.startsWith('step time'))?.lastChild.textContent")
+    step = report["run_metrics"]["step_time_seconds"] * 1e3
+    tap.ok("the step time is that of --json", tile == f"{step:.{0 if step >= 100 else 1 if step >= 10 else 2}f} ms", (tile, step))
     shown = driver.find_element(By.ID, "devices").text
     compute = report["devices"][0]["compute_ns"] / 1e6
     want_ms = f"{compute:.{0 if compute >= 100 else 1}f} ms"
