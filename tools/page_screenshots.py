@@ -44,8 +44,7 @@ def shoot(page, out, height, dark, script):
         time.sleep(0.1)
     driver.execute_script(script)
     time.sleep(0.5)
-    picture = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(out, optimize=True)
+    Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB").save(out, optimize=True)
     driver.quit()
 
 
