@@ -34,11 +34,13 @@ export function compareHeader(runs, diff) {
 		el("ol.verdicts", {}, el("li", {}, el("p", {}, el("b", {}, diff.sentence)))));
 }
 
-// A bar of each run, as long as its step.
+const sumOf = (rows, side) => rows.reduce((sum, d) => sum + d[side], 0);
+
+// A bar of each run, as long as its parts; the whole width is the longer step, pauses between steps included.
 function bars(diff, rows, colour, name) {
-	const longest = Math.max(diff.step.a_ns, diff.step.b_ns, 1);
+	const longest = Math.max(1, ...["a_ns", "b_ns"].flatMap((side) => [diff.step[side], sumOf(diff.parts, side), sumOf(rows, side)]));
 	return ["a_ns", "b_ns"].map((side, i) => el("div.device", {},
-		el("div.device-name", {}, NAMES[i], el("small", {}, ` ${formatTime(diff.step[side])} a step`)),
+		el("div.device-name", {}, NAMES[i], el("small", {}, ` ${formatTime(sumOf(rows, side))} a step`)),
 		bar(rows.map((d) => [d[side] / longest, colour(d), `${name(d)} ${formatTime(d[side])}`]))));
 }
 
@@ -48,16 +50,17 @@ export function compareParts(diff) {
 		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? plain(d.name)])),
 		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? plain(d.name)),
 		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? plain(d.name)) }]),
-			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` }));
+			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` +
+				(sumOf(diff.parts, "a_ns") > 1.05 * diff.step.a_ns || sumOf(diff.parts, "b_ns") > 1.05 * diff.step.b_ns ? "; the parts are of the time from one step to the next" : "") }));
 }
 
 export function compareSwitches(diff) {
 	return !diff.switches.length ? null : section("switches", "Other code than before", makeTable([
 		{ title: "operators", value: (s) => s.family, show: (s) => s.family },
-		{ title: "before", value: (s) => s.a, show: (s) => s.a },
-		{ title: "after", value: (s) => s.b, show: (s) => s.fallback ? el("b", {}, `${s.b} (a fallback)`) : s.b },
+		{ title: "before", words: true, value: (s) => s.a, show: (s) => s.a },
+		{ title: "after", words: true, value: (s) => s.b, show: (s) => s.fallback ? el("b", {}, `${s.b} (a fallback)`) : s.b },
 		{ title: "change a step", number: true, value: (s) => s.change_ns, show: (s) => changeText(s) },
-		{ title: "in the environment", value: (s) => s.environment ?? "", show: (s) => s.environment ?? "" },
+		{ title: "in the environment", words: true, value: (s) => s.environment ?? "", show: (s) => s.environment ?? "" },
 	], diff.switches, { caption: "Operators whose kernels come from elsewhere" }));
 }
 
@@ -82,8 +85,8 @@ export function compareEnvironment(diff) {
 		return section("environments", "Environments", el("p", {}, `Not compared: ${env.missing}.`));
 	return section("environments", "Environments", makeTable([
 		{ title: "field", value: (r) => r.path, show: (r) => r.path },
-		{ title: "before", value: (r) => r.a, show: (r) => el("code", {}, r.a) },
-		{ title: "after", value: (r) => r.b, show: (r) => el("code", {}, r.b) },
+		{ title: "before", words: true, value: (r) => r.a, show: (r) => el("code", {}, r.a) },
+		{ title: "after", words: true, value: (r) => r.b, show: (r) => el("code", {}, r.b) },
 		{ title: "kind", value: (r) => r.kind, show: (r) => r.kind },
 		{ title: "why it matters", wide: true, value: (r) => r.why, show: (r) => r.follows_from ? `${r.why}; follows from ${r.follows_from}` : r.why },
 	], env.rows, { caption: `Fields that differ, most consequential first; ${env.same} are the same, ${env.unknown} are known on one side only`, search: "Filter fields" }));
@@ -116,7 +119,7 @@ export function compareKernels(diff) {
 export function compareFacts(diff) {
 	return !diff.facts.length ? null : section("facts", "What else differs", makeTable([
 		{ title: "what", value: (f) => f.name, show: (f) => plain(f.name) },
-		{ title: "before", value: (f) => f.a, show: (f) => f.a },
-		{ title: "after", value: (f) => f.b, show: (f) => f.b },
+		{ title: "before", words: true, value: (f) => f.a, show: (f) => f.a },
+		{ title: "after", words: true, value: (f) => f.b, show: (f) => f.b },
 	], diff.facts, { caption: "Versions and choices found in the inputs" }));
 }

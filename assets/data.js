@@ -1,4 +1,5 @@
 // The page's data: a JSON block, and columns of numbers (docs/formats/html.md).
+import { keepLabels } from "./format.js";
 
 // Columns that are kept small; the others become doubles, exact to 2^53.
 const TYPES = {
@@ -125,8 +126,27 @@ export async function readRun(data, base64) {
 	for (const name of ["step", "device_time", "kernel", "gap", "gap_part", "idle_cause",
 		"step_time", "budget", "verdict", "wait", "edge", "scope", "gpu_scope", "collective", "rank"])
 		data[name] = tableOf(columns, name);
+	if (data.kernel)
+		keepLabels(Array.from(data.kernel.name, (text) => data.texts[text]), data.kernel_labels);
 	return data;
 }
+
+// What the inputs are told apart by: rank, process, or place in the list.
+export function sourceName(data, source) {
+	const rank = data.sources[source]?.rank ?? -1;
+	if (rank >= 0)
+		return `rank ${rank}`;
+	const thread = data.tracks.find((t) => t.source === source && t.kind === "thread" && t.pid >= 0);
+	return thread ? `pid ${thread.pid}` : `input ${source + 1}`;
+}
+
+// Of a job of many ranks the page has the events of a few: their names, null when it has all.
+export function ranksInFull(data) {
+	const full = data.report.inputs.map((input, i) => input.in_full ? sourceName(data, i) : null).filter(Boolean);
+	return full.length && full.length < data.sources.length ? full : null;
+}
+
+export const listed = (words) => words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 
 // What each span of a gap lane is called: its cause.
 export function spanName(data, span) {

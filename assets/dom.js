@@ -33,3 +33,11 @@ export function folded(title, ...children) {
 export function swatch(colour) {
 	return el("span.swatch", { style: { background: `var(${colour})` }, "aria-hidden": "true" });
 }
+
+// Stripes of one colour on another.
+export function hatched(what, stripe, between, style = {}) {
+	const e = el(`${what}.hatched`, { style, "aria-hidden": "true" });
+	e.style.setProperty("--stripe", `var(${stripe})`);
+	e.style.setProperty("--between", `var(${between})`);
+	return e;
+}

@@ -63,7 +63,7 @@ export function environmentDifferences(...runs) {
 	const rows = keys.filter((k) => new Set(all.map((m) => m.get(k) ?? "")).size > 1);
 	return section("environments", "Environments", makeTable([
 		{ title: "field", value: (k) => k, show: (k) => k },
-		...snapshots.map((s, i) => ({ title: s.path, value: (k) => all[i].get(k) ?? "", show: (k) => el("code", {}, all[i].get(k) ?? "not known") })),
+		...snapshots.map((s, i) => ({ title: s.path, words: true, value: (k) => all[i].get(k) ?? "", show: (k) => el("code", {}, all[i].get(k) ?? "not known") })),
 	], rows, { caption: "Fields in which the environments of the run directories differ", search: "Filter fields" }));
 }
 

@@ -33,31 +33,17 @@ export function formatPercent(part, whole) {
 	return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
 }
 
-// A kernel name without return type, template arguments and parameters; of a Python frame function, file and line.
-export function shortName(name) {
-	const frame = name.match(/([^/]+\.py)\((\d+)\): (.+)$/);
-	if (frame)
-		return `${frame[3]} · ${frame[1]}:${frame[2]}`;
-	let out = "", depth = 0;
-	const from = name.startsWith("void ") ? 5 : 0;
-	for (let i = from; i < name.length; i++) {
-		const c = name[i];
-		if (c === "<")
-			depth++;
-		else if (c === ">" && depth)
-			depth--;
-		else if (c === "(" && !depth && !name.startsWith("(anonymous", i))
-			break;
-		else if (!depth)
-			out += c;
-	}
-	return out.replace("(anonymous namespace)::", "").trim() || name;
+// Short names of GPU work, made by the same code as those of the text report; of all runs of the page.
+const labels = new Map();
+
+export function keepLabels(names, short) {
+	short.forEach((label, i) => labels.set(names[i], label));
 }
 
-export function median(values) {
-	const sorted = Float64Array.from(values).sort();
-	const n = sorted.length;
-	return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
+// Of GPU work its label, of a Python frame function, file and line.
+export function shortName(name) {
+	const frame = name.match(/([^/]+\.py)\((\d+)\): (.+)$/);
+	return labels.get(name) ?? (frame ? `${frame[3]} · ${frame[1]}:${frame[2]}` : name);
 }
 
 // [smallest, largest]; for lists too long to be arguments of Math.min.
@@ -72,9 +58,22 @@ export function extremes(values) {
 	return [low, high];
 }
 
-// What a run is called: its directory when `assay record` made it, else its files; whole: with the folders before.
+// The folder that all paths lie in, "" for none.
+function folderOf(paths) {
+	const parts = paths.map((p) => p.split("/").slice(0, -1));
+	const differ = parts[0].findIndex((part, i) => parts.some((p) => p[i] !== part));
+	return parts[0].slice(0, differ < 0 ? parts[0].length : differ).join("/");
+}
+
+const FEW_FILES = 4;
+
+// What a run is called: its directory when `assay record` made it or it has many files, else its files; whole: with the
+// folders before.
 export function runTitle(run, whole = false) {
+	const all = run.sources.map((s) => s.path);
 	const own = run.sources.find((s) => s.format === "run")?.path;
-	const paths = own?.includes("/") ? [own.slice(0, own.lastIndexOf("/"))] : run.sources.map((s) => s.path);
-	return (whole ? paths : paths.map((p) => p.split("/").pop())).join(" + ");
+	const folder = all.length > FEW_FILES ? folderOf(all) : "";
+	const paths = own?.includes("/") ? [own.slice(0, own.lastIndexOf("/"))] : folder ? [folder] : all;
+	const shown = paths.length > FEW_FILES ? [...paths.slice(0, FEW_FILES), `${formatCount(paths.length - FEW_FILES)} more`] : paths;
+	return (whole ? shown : shown.map((p) => p.split("/").pop())).join(" + ");
 }

@@ -3,11 +3,11 @@ import { compareBudget, compareCauses, compareEnvironment, compareFacts, compare
 import { control, helpDialog } from "./control.js";
 import { readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
-import { el, section, swatch } from "./dom.js";
+import { el, hatched, section, swatch } from "./dom.js";
 import { environmentDifferences } from "./environment.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { causeColour, familyColour } from "./palette.js";
-import { budget, devices, header, idle, kernels, ranks, scopes, steps, telemetry, trust, waits } from "./sections.js";
+import { budget, devices, header, idle, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, waits } from "./sections.js";
 import { Timeline } from "./timeline.js";
 
 // Span of each gap, the other way round than the column.
@@ -32,15 +32,21 @@ function themeButton(timelines) {
 }
 
 const HOST_LEGEND = [["--host-op", "operator"], ["--host-annotation", "annotation"], ["--host-runtime", "runtime call"],
-	["--host-driver", "driver call"], ["--host-python", "Python"]];
+	["--host-driver", "driver call"], ["--host-python", "Python"], ["--wait", "call that waited for the device"]];
 
-function timelineLegend(data) {
+function timelineLegend(data, timeline) {
 	const families = data.report.kernel_families.map((f) => [familyColour(data, f.family), f.family]);
 	const causes = data.gap ? [...new Set(data.gap.cause)].sort((a, b) => a - b).map((c) => [causeColour(c), data.enums.cause[c].replaceAll("_", " ")]) : [];
-	const list = (title, items) => !items.length ? null : el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)));
+	const list = (title, items, ...more) => !items.length && !more.some(Boolean) ? null :
+		el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)), ...more);
+	const kinds = new Set(data.kind), has = (name) => kinds.has(data.enums["span.kind"].indexOf(name));
+	const scopes = has("device annotation") || has("inferred scope") ? [["--mark", "range, from its first to its last work"]] : [];
+	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
+	const delayed = timeline.delays.length ? el("li", {}, hatched("span.swatch", "--wait", "--ground"), "work held back until other work ended") : null;
+	const waited = has("wait") ? [["--wait", "wait that the recorder noted"]] : [];
 	return el("div", {},
-		list("GPU:", [...families.filter(([, f]) => f !== "copy"), ["--copy", "copy"], ["--memset", "memset"]]),
-		list("host:", HOST_LEGEND), list("idle:", causes));
+		list("GPU:", [...families.filter(([, f]) => f !== "copy"), ["--copy", "copy"], ["--memset", "memset"], ...waited], delayed),
+		list("scopes:", scopes, inferred), list("host:", HOST_LEGEND), list("idle:", causes));
 }
 
 function timelineSection(data, timeline, help, id, title) {
@@ -71,7 +77,7 @@ function timelineSection(data, timeline, help, id, title) {
 				button("−", "zoom out (S)", () => timeline.zoom(1 / 0.6)),
 				button("Fit", "the whole run (F)", () => timeline.showAll()),
 				button("Keys ?", "all keys (?)", () => help.showModal())),
-			timelineLegend(data), timeline.root, panel),
+			timelineLegend(data, timeline), ranksNote(data), timeline.root, panel),
 	};
 }
 
@@ -101,7 +107,7 @@ function reportPage(data, help, bytes) {
 	};
 	return {
 		timelines: [timeline], head: header(data),
-		sections: [devices(data), steps(data), budget(data), element, idle(data), kernels(data, find), waits(data), scopes(data),
+		sections: [devices(data), steps(data), budget(data), element, idle(data), kernels(data, find), waits(data), scopes(data, find),
 			ranks(data), environmentDifferences(data), telemetry(data), trust(data, bytes)],
 	};
 }

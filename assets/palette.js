@@ -9,7 +9,7 @@ export const COLOURS = [
 	"--other", "--gemm", "--attention", "--conv", "--norm", "--elementwise", "--reduction", "--embedding",
 	"--optimizer", "--comm", "--copy", // kernel families, in the order of the model
 	"--memset", "--host-op", "--host-annotation", "--host-runtime", "--host-driver", "--host-python",
-	"--host-other", "--mark", "--wait",
+	"--host-other", "--mark", "--inferred", "--wait",
 	"--cause-0", "--cause-1", "--cause-2", "--cause-3", "--cause-4", "--cause-5", "--cause-6", "--cause-7",
 	"--cause-8", "--cause-9",
 ];
@@ -20,7 +20,7 @@ const BY_KIND = {
 	cpu_op: "--host-op", user_annotation: "--host-annotation", marker: "--host-annotation",
 	process_range: "--host-annotation",
 	runtime: "--host-runtime", driver: "--host-driver", python_function: "--host-python",
-	memcpy: "--copy", memset: "--memset", "device annotation": "--mark", wait: "--wait",
+	memcpy: "--copy", memset: "--memset", "device annotation": "--mark", "inferred scope": "--inferred", wait: "--wait",
 	Steps: "--mark", "XLA Modules": "--mark", "XLA Ops": "--mark", "Framework Name Scope": "--mark",
 	"Framework Ops": "--mark", "Command Buffers": "--mark",
 };
@@ -36,6 +36,10 @@ export function colourSpans(data) {
 	const out = new Uint8Array(data.kind.length);
 	for (let i = 0; i < out.length; i++)
 		out[i] = data.kind[i] === kernelKind ? family[data.name[i]] : kinds[data.kind[i]];
+	// calls in which a thread waited; the others make a stream wait
+	for (let i = 0; i < (data.wait?.n ?? 0); i++)
+		if (data.wait.host[i] >= 0 && data.wait.consumer[i] < 0 && data.wait.blocked[i] > 0)
+			out[data.wait.host[i]] = number["--wait"];
 	for (let i = data.first_gap; data.gap && i < out.length; i++)
 		out[i] = FIRST_CAUSE + data.gap.cause[data.gapOfSpan[i - data.first_gap]] % CAUSES;
 	return out;
@@ -48,6 +52,8 @@ export function causeColour(cause) {
 export function familyColour(data, name) {
 	return COLOURS[data.enums.family.indexOf(name)] ?? "--other";
 }
+
+export const INFERRED = number["--inferred"];
 
 // [r, g, b] of a CSS variable as it is now.
 export function resolve(name) {

@@ -1,4 +1,5 @@
 // Which lanes the timeline shows, from top to bottom, and what they are called.
+import { sourceName } from "./data.js";
 
 const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6, HEAD = 20;
 
@@ -13,7 +14,7 @@ function trackTitle(data, track, kind) {
 	if (track.kind === "stream")
 		return `${gpu} · ${kind === "mark" ? "scopes, " : kind === "sync" ? "waits, " : ""}` +
 			(track.tid >= 0 ? `stream ${track.tid}` : track.name || "no stream");
-	const thread = track.name && !/^\d+$/.test(track.name) ? track.name : `thread ${track.tid >= 0 ? track.tid : track.name}`;
+	const thread = track.name && !/^-?\d+$/.test(track.name) ? track.name : `thread ${track.tid >= 0 ? track.tid : track.name || "without a name"}`;
 	return thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1");
 }
 
@@ -52,8 +53,7 @@ export function groupLanes(data) {
 			a.track.tid - b.track.tid || KIND_ORDER[a.kind] - KIND_ORDER[b.kind]));
 	const many = new Set(list.map((g) => g.track.source)).size > 1;
 	for (const g of list) {
-		const rank = data.sources[g.track.source]?.rank ?? -1;
-		g.rank = many ? (rank >= 0 ? `rank ${rank}` : `input ${g.track.source + 1}`) : "";
+		g.rank = many ? sourceName(data, g.track.source) : "";
 		g.head = many && list.find((o) => o.track.source === g.track.source) === g;
 		g.lanes.sort((a, b) => a.depth - b.depth);
 	}

@@ -2,15 +2,22 @@
 import { el } from "./dom.js";
 import { formatCount } from "./format.js";
 
-const FIRST_ROWS = 20;
+const FIRST_ROWS = 20, LOOKED_THROUGH = 20000, LONG_TITLE = 18;
+const KINDS = ["number", "wide", "words", "name", "minor"];
 
-// columns: [{ title, value(row) for sorting, show(row) text or node, number, wide }]
+// columns: [{ title, value(row) for sorting, show(row) text or node, number, wide: takes the room, words: sentences that wrap,
+// name: one line, cut; minor: not in narrow windows }]; those that are empty in every row are left out.
 // options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
-export function makeTable(columns, rows, options = {}) {
-	let { sort = -1, rising = false } = options, limit = options.rows ?? FIRST_ROWS, needle = "";
+export function makeTable(all, rows, options = {}) {
+	const text = (c, row) => {
+		const shown = c.show(row);
+		return typeof shown === "string" ? shown : shown?.textContent ?? "";
+	};
+	const columns = rows.length > LOOKED_THROUGH ? all : all.filter((c) => !rows.length || rows.some((row) => text(c, row) !== ""));
+	let { rising = false } = options, sort = columns.indexOf(all[options.sort]), limit = options.rows ?? FIRST_ROWS, needle = "";
 	const body = el("tbody"), count = el("span.count", { role: "status" });
 	const more = el("button.more", { type: "button", onclick: () => { limit = Infinity; fill(); } });
-	const heads = columns.map((c, i) => el("th", { scope: "col", class: c.number ? "number" : "" },
+	const heads = columns.map((c, i) => el("th", { scope: "col", class: [...KINDS.filter((k) => c[k] && (k === "number" || k === "minor")), c.title.length > LONG_TITLE ? "long" : ""].join(" ").trim() },
 		el("button", {
 			type: "button",
 			onclick: () => {
@@ -19,10 +26,6 @@ export function makeTable(columns, rows, options = {}) {
 				fill();
 			},
 		}, c.title)));
-	const text = (c, row) => {
-		const shown = c.show(row);
-		return typeof shown === "string" ? shown : shown?.textContent ?? "";
-	};
 	const compare = (a, b) => {
 		const [x, y] = [columns[sort].value(a), columns[sort].value(b)];
 		return (x < y ? -1 : x > y ? 1 : 0) * (rising ? 1 : -1);
@@ -32,7 +35,7 @@ export function makeTable(columns, rows, options = {}) {
 		const kept = needle ? rows.filter((r) => columns.some((c) => text(c, r).toLowerCase().includes(needle))) : rows;
 		const ordered = sort >= 0 ? [...kept].sort(compare) : kept;
 		body.replaceChildren(...ordered.slice(0, limit).map((row) =>
-			el("tr", {}, ...columns.map((c) => el(c.number ? "td.number" : c.wide ? "td.wide" : "td", {}, c.show(row))))));
+			el("tr", {}, ...columns.map((c) => el(`td${KINDS.filter((k) => c[k]).map((k) => `.${k}`).join("")}`, {}, c.show(row))))));
 		heads.forEach((h, i) => h.setAttribute("aria-sort", i !== sort ? "none" : rising ? "ascending" : "descending"));
 		more.hidden = ordered.length <= limit;
 		more.textContent = `Show all ${formatCount(ordered.length)} rows`;

@@ -6,7 +6,7 @@
 import { Levels, spanName } from "./data.js";
 import { el } from "./dom.js";
 import { formatBytes, formatCount, formatNumber, formatTime, shortName } from "./format.js";
-import { COLOURS, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
+import { COLOURS, INFERRED, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
 import { groupLanes, placeRows } from "./rows.js";
 
 const GUTTER = 190, RULER = 38, OVERVIEW = 34, SERIES = 40;
@@ -47,6 +47,19 @@ class Strip {
 	}
 }
 
+// Stretches in which a stream held back work until other work had ended: [start, end, span of the work held back].
+function delaysOf(data) {
+	const w = data.wait, out = [];
+	for (let i = 0; i < (w?.n ?? 0); i++) {
+		const span = w.consumer_gpu[i], before = w.producer_gpu[i];
+		if (w.consumer[i] < 0 || span < 0 || before < 0 || w.delayed[i] <= 0)
+			continue;
+		const end = data.start[before] + data.dur[before];
+		out.push([end - w.delayed[i], end, span]);
+	}
+	return out;
+}
+
 const css = (rgb, a = 1) => `rgba(${rgb.join(",")},${a})`;
 
 // Steps of 1, 2 or 5 that leave about `pixels` between marks.
@@ -61,6 +74,7 @@ export class Timeline {
 		this.levels = new Levels(data.start, data.dur);
 		this.colour = colourSpans(data);
 		this.groups = groupLanes(data);
+		this.delays = delaysOf(data);
 		this.short = [];
 		this.selected = -1;
 		this.arrows = []; // [from span, to span, kind], by details.js
@@ -128,6 +142,8 @@ export class Timeline {
 	place() {
 		this.total = placeRows(this.groups);
 		this.inner.style.height = `${this.total}px`;
+		this.rowOfLane = new Map(this.groups.flatMap((group) =>
+			group.lanes.map((lane, i) => [lane, { row: group.rows[group.flat ? 0 : i], group }])));
 		for (const g of this.groups) {
 			if (g.headLabel)
 				g.headLabel.style.top = `${g.y - 20}px`;
@@ -145,6 +161,8 @@ export class Timeline {
 		this.panel = resolve("--panel");
 		this.faint = resolve("--faint");
 		this.accent = resolve("--accent");
+		this.hatchInferred = hatch(this.lanes.ctx, resolve("--inferred-stripe"));
+		this.hatchWait = hatch(this.lanes.ctx, resolve("--wait"));
 		this.groundPixel = (255 << 24 | this.ground[2] << 16 | this.ground[1] << 8 | this.ground[0]) >>> 0;
 		this.dirty();
 	}
@@ -229,12 +247,7 @@ export class Timeline {
 	}
 
 	rowOf(span) {
-		const lane = this.laneOf(span);
-		for (const g of this.groups)
-			for (const row of g.rows)
-				if (row.lane === lane || (g.flat && g.lanes.includes(lane)))
-					return { row, group: g };
-		return null;
+		return this.rowOfLane.get(this.laneOf(span)) ?? null;
 	}
 
 	// Select a span, and bring it into view when asked.
@@ -321,7 +334,7 @@ export class Timeline {
 	}
 
 	// One lane as a row of pixels; wide spans that can hold a label are pushed to labels.
-	rasterLane(lane, pixels, labels, y) {
+	rasterLane({ lane, height }, pixels, labels, y, stripes) {
 		const { start, dur, name } = this.data, { levels, colour } = this;
 		const width = pixels.length, scale = this.scale / this.ratio, t0 = this.t0, match = this.match;
 		const dimmed = COLOURS.length;
@@ -338,6 +351,8 @@ export class Timeline {
 				pixels.fill(table[base + full], a, b);
 				if (b - a > 2 && from >= 0)
 					pixels[a] = table[base + 8]; // a faint edge keeps neighbours apart
+				if (colour[i] === INFERRED && b - a > 2 && !dim)
+					stripes.push([a / this.ratio, b / this.ratio, y, height]);
 				if (b - a > 26 * this.ratio)
 					labels.push(i, a / this.ratio, b / this.ratio, y);
 				i++;
@@ -373,7 +388,7 @@ export class Timeline {
 			this.lanes.image = new ImageData(w, h);
 		const buffer = new Uint32Array(this.lanes.image.data.buffer);
 		buffer.fill(this.groundPixel);
-		const pixels = new Uint32Array(w), labels = [];
+		const pixels = new Uint32Array(w), labels = [], stripes = [];
 		const top = this.view.scrollTop, bottom = top + this.lanes.height;
 		for (const g of this.groups) {
 			if (g.y > bottom || g.y + g.height < top)
@@ -382,7 +397,7 @@ export class Timeline {
 				if (row.y > bottom || row.y + row.height < top)
 					continue;
 				const a = Math.round((row.y - top) * ratio), b = Math.round((row.y + row.height - top) * ratio) - 1;
-				this.rasterLane(row.lane, pixels, labels, (row.y - top) + (row.height - 1) / 2);
+				this.rasterLane(row, pixels, labels, (row.y - top) + (row.height - 1) / 2, stripes);
 				for (let y = Math.max(0, a); y < Math.min(h, b); y++)
 					buffer.set(pixels, y * w);
 			}
@@ -390,13 +405,28 @@ export class Timeline {
 		ctx.setTransform(1, 0, 0, 1, 0, 0);
 		ctx.putImageData(this.lanes.image, 0, 0);
 		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		ctx.fillStyle = this.hatchInferred;
+		for (const [from, to, y, height] of stripes)
+			ctx.fillRect(from, y - (height - 1) / 2, to - from, height - 1);
+		this.drawDelays(ctx, top);
 		this.drawLabels(ctx, labels);
 		this.drawOver(ctx, top);
 	}
 
+	// Streams that waited for other work; what is narrower than a few pixels shows in the lists only.
+	drawDelays(ctx, top) {
+		ctx.fillStyle = this.hatchWait;
+		for (const [start, end, span] of this.delays) {
+			const from = this.x(start), to = this.x(end), at = to - from > 2 && to > 0 && from < this.width ? this.rowOf(span) : null;
+			if (at)
+				ctx.fillRect(Math.max(0, from), at.row.y - top, Math.min(to, this.width) - Math.max(0, from), at.row.height - 1);
+		}
+	}
+
+	// Without namespaces: there is little room.
 	label(span) {
 		const id = this.data.name[span];
-		return id ? this.short[id] ??= shortName(this.data.texts[id]) : spanName(this.data, span);
+		return id ? this.short[id] ??= shortName(this.data.texts[id]).replace(/^(?:\w+::)+(?=\w)/, "") : spanName(this.data, span);
 	}
 
 	drawLabels(ctx, labels) {
@@ -412,6 +442,10 @@ export class Timeline {
 			let text = this.label(i);
 			if (text.length > letters)
 				text = text.slice(0, Math.max(1, letters - 1)) + "…";
+			if (this.colour[i] === INFERRED) {
+				ctx.fillStyle = css(resolveOnce(this, "--inferred"));
+				ctx.fillRect(a + 2, y - 6, Math.min(b - a - 3, ctx.measureText(text).width + 3), 12);
+			}
 			ctx.fillStyle = this.dark[this.colour[i]] ? light : dark;
 			ctx.fillText(text, a + 3, y + 0.5, b - a - 4);
 			shown++;
@@ -592,6 +626,20 @@ export class Timeline {
 	}
 }
 
+// A pattern of diagonal stripes.
+function hatch(ctx, rgb) {
+	const size = 6, tile = new OffscreenCanvas(size, size), t = tile.getContext("2d");
+	t.strokeStyle = css(rgb);
+	t.lineWidth = 1.7;
+	t.beginPath();
+	for (const shift of [-size, 0, size]) {
+		t.moveTo(shift - 1, size + 1);
+		t.lineTo(shift + size + 1, -1);
+	}
+	t.stroke();
+	return ctx.createPattern(tile, "repeat");
+}
+
 function resolveOnce(timeline, name) {
 	timeline.resolved ??= {};
 	if (timeline.resolvedFor !== timeline.pixels) {
@@ -634,8 +682,17 @@ const SERIES_NAMES = {
 	clock_gfx_mhz: ["clock", (v) => `${v.toFixed(0)} MHz`],
 	util_pct: ["utilisation", (v) => `${v.toFixed(0)} %`],
 	mem_used_bytes: ["memory", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
+	mem_total_bytes: ["memory size", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
+	mem_util_pct: ["memory utilisation", (v) => `${v.toFixed(0)} %`],
 	temp_c: ["temperature", (v) => `${v.toFixed(0)} °C`],
+	clock_mem_mhz: ["memory clock", (v) => `${v.toFixed(0)} MHz`],
+	pcie_tx_bytes_per_s: ["PCIe sent", (v) => `${formatBytes(v)}/s`],
+	pcie_rx_bytes_per_s: ["PCIe received", (v) => `${formatBytes(v)}/s`],
+	energy_joules: ["energy since the driver started", (v) => `${(v / 1000).toFixed(2)} kJ`],
+	throttle: ["throttle reasons, bits", (v) => v.toFixed(Number.isInteger(v) ? 0 : 1)],
 };
+
+const UNITS = [["_pct", " %"], ["_mhz", " MHz"], ["_watts", " W"], ["_c", " °C"], ["_joules", " J"], ["_bytes_per_s", " B/s"]];
 
 export function seriesTitle(data, s) {
 	const track = data.tracks[s.track];
@@ -643,5 +700,5 @@ export function seriesTitle(data, s) {
 }
 
 export function seriesValue(name, v) {
-	return SERIES_NAMES[name]?.[1](v) ?? (name.endsWith("_bytes") ? formatBytes(v) : formatNumber(v));
+	return SERIES_NAMES[name]?.[1](v) ?? (name.endsWith("_bytes") ? formatBytes(v) : `${formatNumber(v)}${UNITS.find(([end]) => name.endsWith(end))?.[1] ?? ""}`);
 }

@@ -1,28 +1,33 @@
 #!/usr/bin/env python3
-"""Pictures of the page of the bundled run, for docs/. Needs chromium, chromedriver and selenium.
+"""Pictures of the page of the recorded run, for docs/. Needs chromium, chromedriver, selenium and Pillow.
 usage: page_screenshots.py path/to/assay docs"""
+import io
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
 
+from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+# The last step: its call that waited is selected, work whose scope is inferred and the end of it are in view.
 ZOOM = """
-const t = assay.timeline, d = assay.data;
+const t = assay.timeline, d = assay.data, w = d.wait;
 let k = 0;
-while (!(d.start[k] > 36e6 && d.dur[k] > 60e3)) k++;
-t.select(k, true);
-t.show(d.start[k] - 300e3, 1200e3);
+for (let i = 1; i < w.n; i++)
+    if (w.host[i] >= 0 && w.blocked[i] > w.blocked[k])
+        k = i;
+t.select(w.host[k], true);
+t.show(d.start[w.host[k]] - 18e6, 24e6);
 document.getElementById("timeline").scrollIntoView();
 """
 SHOTS = [  # name, height, dark, script
     ("report-light", 1500, False, ""),
     ("report-dark", 1500, True, ""),
     ("report-timeline", 1060, False, ZOOM),
-    ("report-tables", 1300, False, "document.getElementById('idle').scrollIntoView()"),
+    ("report-tables", 1300, False, "document.getElementById('kernels').scrollIntoView()"),
 ]
 
 
@@ -39,13 +44,13 @@ def shoot(page, out, height, dark, script):
         time.sleep(0.1)
     driver.execute_script(script)
     time.sleep(0.5)
-    driver.save_screenshot(str(out))
+    Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB").save(out, optimize=True)
     driver.quit()
 
 
 assay, folder = sys.argv[1], pathlib.Path(sys.argv[2])
 with tempfile.TemporaryDirectory() as tmp:
     page = pathlib.Path(tmp) / "report.html"
-    subprocess.run([assay, "report", "demo/train.json.gz", "demo/nvidia_smi.csv", "--html", str(page)], check=True)
+    subprocess.run([assay, "report", "demo/run", "--html", str(page)], check=True)
     for name, height, dark, script in SHOTS:
         shoot(page, folder / f"{name}.png", height, dark, script)

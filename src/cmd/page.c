@@ -51,18 +51,42 @@ static bool write_page(const assay_html_run *runs, size_t n, const assay_diff *d
 	return true;
 }
 
+/* What the page needs beyond a report: its scopes, derived rows and what lay beside it. */
+struct prepared {
+	notes found;
+	assay_jsonw scopes;
+};
+
+static assay_html_run prepare(struct prepared *p, assay_arena *a, assay_run *run, char **operands,
+			      size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		find_notes(&p->found, a, operands[i]);
+	assay_scopes(run, NULL);
+	assay_derive(run);
+	p->scopes.compact = true;
+	assay_cmd_scopes_json(&p->scopes, run);
+	return (assay_html_run){run, p->found.p, p->found.n, assay_jsonw_text(&p->scopes)};
+}
+
+static void prepared_free(struct prepared *p)
+{
+	assay_vec_free(&p->found);
+	assay_jsonw_free(&p->scopes);
+}
+
 bool assay_cmd_page(assay_run *run, char **operands, const char *path)
 {
 	assay_arena scratch = {0};
-	notes found = {0};
+	struct prepared p = {0};
+	size_t n = 0;
 	if (assay_cmd_is_input(run, "report", path))
 		return false;
-	for (; *operands; operands++)
-		find_notes(&found, &scratch, *operands);
-	assay_scopes(run, NULL);
-	assay_derive(run);
-	bool ok = write_page(&(assay_html_run){run, found.p, found.n}, 1, NULL, path);
-	assay_vec_free(&found);
+	while (operands[n])
+		n++;
+	assay_html_run shown = prepare(&p, &scratch, run, operands, n);
+	bool ok = write_page(&shown, 1, NULL, path);
+	prepared_free(&p);
 	assay_arena_free(&scratch);
 	return ok;
 }
@@ -71,19 +95,14 @@ bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, cha
 			 const char *path)
 {
 	assay_arena scratch = {0};
-	notes of_a = {0}, of_b = {0};
+	struct prepared of_a = {0}, of_b = {0};
 	if (assay_cmd_is_input(a, "diff", path) || assay_cmd_is_input(b, "diff", path))
 		return false;
-	find_notes(&of_a, &scratch, operands[0]);
-	find_notes(&of_b, &scratch, operands[1]);
-	assay_scopes(a, NULL);
-	assay_scopes(b, NULL);
-	assay_derive(a);
-	assay_derive(b);
-	const assay_html_run runs[] = {{a, of_a.p, of_a.n}, {b, of_b.p, of_b.n}};
+	const assay_html_run runs[] = {prepare(&of_a, &scratch, a, operands, 1),
+				       prepare(&of_b, &scratch, b, operands + 1, 1)};
 	bool ok = write_page(runs, 2, diff, path);
-	assay_vec_free(&of_a);
-	assay_vec_free(&of_b);
+	prepared_free(&of_a);
+	prepared_free(&of_b);
 	assay_arena_free(&scratch);
 	return ok;
 }

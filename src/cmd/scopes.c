@@ -68,31 +68,50 @@ static assay_scope_line *make_lines(const assay_run *run, const assay_scope_time
 	return line;
 }
 
+/* The lines live in arena, the rest in times. */
+static assay_scope_view make_view(const assay_run *run, const assay_scope_times *times,
+				  assay_scopes_by by, int64_t step, assay_arena *arena)
+{
+	return (assay_scope_view){
+		.line = make_lines(run, times, by, arena),
+		.n = times->node.n,
+		.by = by_words[by],
+		.steps = times->steps,
+		.step = step,
+		.whole = times->whole,
+		.work = times->work,
+		.work_none = times->work_none,
+		.sum = times->sum,
+		.sum_none = times->sum_none,
+		.none_thread = times->none_thread,
+		.none_launched = times->none_launched,
+		.sum_grad = times->sum_grad,
+		.inferred = times->inferred.p,
+		.pairs = times->inferred.n,
+	};
+}
+
+void assay_cmd_scopes_json(assay_jsonw *w, const assay_run *run)
+{
+	assay_scope_times times;
+	assay_arena scratch = {0};
+	assay_scope_times_of(run, ASSAY_SCOPES_BY_PATH, ASSAY_SCOPES_ALL_STEPS, &times);
+	assay_scope_view view =
+		make_view(run, &times, ASSAY_SCOPES_BY_PATH, ASSAY_SCOPES_ALL_STEPS, &scratch);
+	assay_scopes_json(w, run, &view);
+	assay_scope_times_free(&times);
+	assay_arena_free(&scratch);
+}
+
 static void show(const assay_run *run, const struct scopes_args *a, int64_t step)
 {
 	assay_scope_times times;
 	assay_arena scratch = {0};
 	assay_scopes_by by = by_of(a->by);
 	assay_scope_times_of(run, by, step, &times);
-	assay_scope_view view = {
-		.line = make_lines(run, &times, by, &scratch),
-		.n = times.node.n,
-		.by = by_words[by],
-		.steps = times.steps,
-		.step = step,
-		.whole = times.whole,
-		.work = times.work,
-		.work_none = times.work_none,
-		.sum = times.sum,
-		.sum_none = times.sum_none,
-		.none_thread = times.none_thread,
-		.none_launched = times.none_launched,
-		.sum_grad = times.sum_grad,
-		.inferred = times.inferred.p,
-		.pairs = times.inferred.n,
-		.depth = (uint32_t)a->depth,
-		.top = (uint32_t)(a->top || a->json ? a->top : 20),
-	};
+	assay_scope_view view = make_view(run, &times, by, step, &scratch);
+	view.depth = (uint32_t)a->depth;
+	view.top = (uint32_t)(a->top || a->json ? a->top : 20);
 	if (a->folded) {
 		assay_scopes_folded(stdout, run, &view);
 	} else if (a->json) {

@@ -137,6 +137,19 @@ static void put_meta(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
+/* Short names of GPU work as the other reports have them, one a row of kernel. */
+static void put_labels(assay_jsonw *w, assay_page *p)
+{
+	enum { LABEL_WIDTH = 200 };
+	const assay_kernel_table *k = &p->run->part.t.kernel;
+	assay_jsonw_open_flat(w, "kernel_labels", '[');
+	for (size_t i = 0; i < k->n; i++)
+		assay_jsonw_z(w, NULL,
+			      assay_kernel_label(&p->scratch, assay_text(p->run, k->name[i]),
+						 LABEL_WIDTH));
+	assay_jsonw_close(w, ']');
+}
+
 /* As text: only the browser takes it apart, and only if it is JSON. */
 static void put_notes(assay_jsonw *w, const assay_html_note *note, size_t n)
 {
@@ -151,7 +164,7 @@ static void put_notes(assay_jsonw *w, const assay_html_note *note, size_t n)
 	assay_jsonw_close(w, ']');
 }
 
-static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note, size_t notes)
+static void build_run(assay_page *p, assay_jsonw *w, const assay_html_run *r)
 {
 	p->index.compact = true;
 	assay_jsonw_open(&p->index, NULL, '[');
@@ -176,7 +189,9 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_note *note
 	put_devices(w, p->run);
 	put_tracks(w, p->run);
 	put_meta(w, p->run);
-	put_notes(w, note, notes);
+	put_notes(w, r->note, r->notes);
+	put_labels(w, p);
+	assay_jsonw_raw(w, "scopes", r->scopes);
 	assay_jsonw report = {.compact = true};
 	assay_report_page_json(&report, p->run);
 	assay_jsonw_raw(w, "report", assay_jsonw_text(&report));
@@ -279,7 +294,7 @@ static void build_all(struct pages *p, assay_jsonw *w, const assay_html_run *run
 	assay_jsonw_open(w, "runs", '[');
 	for (size_t i = 0; i < p->n; i++) {
 		p->page[i].run = runs[i].run;
-		build_run(&p->page[i], w, runs[i].note, runs[i].notes);
+		build_run(&p->page[i], w, &runs[i]);
 	}
 	assay_jsonw_close(w, ']');
 	if (diff) {

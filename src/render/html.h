@@ -25,6 +25,7 @@ typedef struct assay_html_run {
 	const assay_run *run;
 	const assay_html_note *note;
 	size_t notes;
+	assay_str scopes; /* what assay_scopes_json() says of it */
 } assay_html_run;
 
 /* Write the page of one run, or of two and how they differ (diff NULL with one). */

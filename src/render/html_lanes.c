@@ -327,6 +327,7 @@ static struct spans band_spans(const page_bands *b, int lane_kind)
 			      .track = b->track.p,
 			      .n = b->ts.n,
 			      .name = b->name.p,
+			      .kind = b->kind.p,
 			      .lane_kind = (uint8_t)lane_kind,
 			      .nests = true};
 }

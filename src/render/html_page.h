@@ -10,6 +10,7 @@
 /* X(id, name): what a span of the page is; host and GPU kinds keep their order from the model. */
 #define ASSAY_PAGE_KINDS(X)                                                                        \
 	X(MARK, "device annotation")                                                               \
+	X(INFERRED, "inferred scope")                                                              \
 	X(SYNC, "wait")                                                                            \
 	X(GAP, "idle gap")
 
@@ -79,6 +80,7 @@ typedef struct page_bands {
 	assay_vec(int64_t) dur;
 	assay_vec(uint32_t) track;
 	assay_vec(assay_sid) name;
+	assay_vec(uint8_t) kind; /* counted from the first kind of their lanes */
 } page_bands;
 void assay_page_scope_bands(assay_page *p, page_bands *out);
 /* Spans of a derived row: of steps, and of streams whose work has labels of XLA. Bands are made for

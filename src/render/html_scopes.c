@@ -1,6 +1,7 @@
 /* Ranges as the device saw them: for streams whose input left no annotations on the device, one
  * band from the first to the last of neighbouring works that were launched in the same range, at
- * each depth. */
+ * each depth. The innermost band ends where work that is known to be in the range and work that is
+ * inferred to be there meet; one around it is inferred when all its work is. */
 #include "render/html_page.h"
 
 #include "base/sort.h"
@@ -13,6 +14,7 @@ enum { DEPTH = 8, CLIMB = 256, STREAMS_MAX = 4096 };
 struct stream {
 	uint32_t scope[DEPTH];
 	int64_t start[DEPTH], end[DEPTH];
+	bool inferred[DEPTH];
 	uint32_t depth;
 };
 
@@ -36,23 +38,34 @@ static void close_bands(page_bands *out, const assay_scope_table *s, struct stre
 		*assay_push(&out->dur) = st->end[d] - st->start[d];
 		*assay_push(&out->track) = track;
 		*assay_push(&out->name) = s->name[st->scope[d]];
+		*assay_push(&out->kind) = st->inferred[d] ? PAGE_INFERRED - PAGE_MARK : 0;
 	}
 	st->depth = keep < st->depth ? keep : st->depth;
 }
 
-static void add_work(page_bands *out, const assay_scope_table *s, struct stream *st, uint32_t track,
-		     uint32_t scope, int64_t start, int64_t end)
+struct work {
+	uint32_t track, scope;
+	int64_t start, end;
+	bool inferred;
+};
+
+static void add_work(page_bands *out, const assay_scope_table *s, struct stream *st, struct work w)
 {
-	uint32_t path[DEPTH], n = path_of(s, scope, path), same = 0;
+	uint32_t path[DEPTH], n = path_of(s, w.scope, path), same = 0;
 	while (same < n && same < st->depth && st->scope[same] == path[same])
 		same++;
-	close_bands(out, s, st, track, same);
-	for (uint32_t d = 0; d < same; d++)
-		st->end[d] = end > st->end[d] ? end : st->end[d];
+	if (n && same == n && st->inferred[n - 1] != w.inferred)
+		same--;
+	close_bands(out, s, st, w.track, same);
+	for (uint32_t d = 0; d < same; d++) {
+		st->end[d] = w.end > st->end[d] ? w.end : st->end[d];
+		st->inferred[d] &= w.inferred;
+	}
 	for (; st->depth < n; st->depth++) {
 		st->scope[st->depth] = path[st->depth];
-		st->start[st->depth] = start;
-		st->end[st->depth] = end;
+		st->start[st->depth] = w.start;
+		st->end[st->depth] = w.end;
+		st->inferred[st->depth] = w.inferred;
 	}
 }
 
@@ -110,6 +123,7 @@ void assay_page_derived(assay_page *p, assay_derived_row row, page_bands *out)
 		*assay_push(&out->dur) = d->dur[i];
 		*assay_push(&out->track) = track;
 		*assay_push(&out->name) = d->name[i];
+		*assay_push(&out->kind) = 0;
 	}
 }
 
@@ -154,8 +168,9 @@ void assay_page_scope_bands(assay_page *p, page_bands *out)
 		if (track >= t->track.n || number[track] == ASSAY_NO_ROW ||
 		    __builtin_add_overflow(t->gpu.ts[r], dur, &end))
 			continue;
-		add_work(out, &t->scope, &streams[number[track]], track, scope_of(&t->gpu_scope, r),
-			 t->gpu.ts[r], end);
+		add_work(out, &t->scope, &streams[number[track]],
+			 (struct work){track, scope_of(&t->gpu_scope, r), t->gpu.ts[r], end,
+				       t->gpu_scope.how[r] == ASSAY_SCOPE_HOW_INFERRED});
 	}
 	for (uint32_t track = 0; track < t->track.n; track++)
 		if (number[track] != ASSAY_NO_ROW)
@@ -168,6 +183,7 @@ void assay_page_bands_free(page_bands *b)
 	assay_vec_free(&b->dur);
 	assay_vec_free(&b->track);
 	assay_vec_free(&b->name);
+	assay_vec_free(&b->kind);
 }
 
 TEST(neighbours_of_one_range_share_a_band)
@@ -177,16 +193,36 @@ TEST(neighbours_of_one_range_share_a_band)
 	assay_scope_table s = {.n = 3, .up = up, .name = name};
 	struct stream st = {0};
 	page_bands out = {0};
-	add_work(&out, &s, &st, 9, 1, 0, 10);
-	add_work(&out, &s, &st, 9, 1, 20, 30); /* same range: one band 0-30 */
-	add_work(&out, &s, &st, 9, 2, 40, 50); /* its sibling: another */
+	add_work(&out, &s, &st, (struct work){9, 1, 0, 10, false});
+	add_work(&out, &s, &st, (struct work){9, 1, 20, 30, false}); /* same: one band 0-30 */
+	add_work(&out, &s, &st, (struct work){9, 2, 40, 50, false}); /* its sibling: another */
 	close_bands(&out, &s, &st, 9, 0);
 	CHECK_EQ(out.ts.n, 3);
 	CHECK(out.name.p[0] == 2 && out.ts.p[0] == 0 && out.dur.p[0] == 30);
 	CHECK(out.name.p[1] == 1 && out.ts.p[1] == 0 && out.dur.p[1] == 50);
 	CHECK(out.name.p[2] == 3 && out.ts.p[2] == 40 && out.dur.p[2] == 10);
-	add_work(&out, &s, &st, 9, ASSAY_NO_ROW, 60, 70); /* no range, no band */
+	add_work(&out, &s, &st, (struct work){9, ASSAY_NO_ROW, 60, 70, false}); /* no band */
 	CHECK_EQ(st.depth, 0);
+	assay_page_bands_free(&out);
+	return 0;
+}
+
+TEST(inferred_work_has_bands_of_its_own)
+{
+	uint32_t up[] = {ASSAY_NO_ROW, 0};
+	assay_sid name[] = {1, 2};
+	assay_scope_table s = {.n = 2, .up = up, .name = name};
+	struct stream st = {0};
+	page_bands out = {0};
+	add_work(&out, &s, &st, (struct work){9, 1, 0, 10, true});
+	add_work(&out, &s, &st, (struct work){9, 1, 20, 30, true});
+	add_work(&out, &s, &st, (struct work){9, 1, 40, 50, false});
+	close_bands(&out, &s, &st, 9, 0);
+	const uint8_t inferred = PAGE_INFERRED - PAGE_MARK;
+	CHECK_EQ(out.ts.n, 3);
+	CHECK(out.name.p[0] == 2 && out.dur.p[0] == 30 && out.kind.p[0] == inferred);
+	CHECK(out.name.p[1] == 1 && out.dur.p[1] == 50 && out.kind.p[1] == 0);
+	CHECK(out.name.p[2] == 2 && out.ts.p[2] == 40 && out.kind.p[2] == 0);
 	assay_page_bands_free(&out);
 	return 0;
 }

@@ -16,7 +16,7 @@ static const struct wanted {
 	{.table = "kernel"},
 	{.table = "gap"},
 	{.table = "gap_part"},
-	{.table = "idle_cause", .in_full = true},
+	{.table = "idle_cause"},
 	{.table = "step_time", .in_full = true},
 	{.table = "budget"},
 	{.table = "verdict"},

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -105,6 +106,7 @@ def check_demo(driver, folder):
     size = page.stat().st_size
     tap.ok("the page states its own size", driver.execute_script("return document.body.innerText").find(f"{size / 1000:.0f} kB") >= 0, shown)
     check_totals(driver, json.loads(tap.run("report", "--json", "--top", 1000, *inputs)[1]))
+    check_names(driver, inputs)
     check_timeline(driver)
     check_sections(driver)
     check_links(driver)
@@ -112,7 +114,8 @@ def check_demo(driver, folder):
     tap.ok("nothing failed on the console while it was used", not console(driver))
 
 
-def check_totals(driver, report):
+def check_equal(driver, report):
+    """Findings of all inputs, whether or not their events are on the page."""
     data = driver.execute_script("return assay.data.report")
     same = all(data["devices"][i] == d for i, d in enumerate(report["devices"]))
     tap.ok("devices equal --json", same and len(data["devices"]) == len(report["devices"]))
@@ -123,14 +126,116 @@ def check_totals(driver, report):
         return out;""")
     want = {k["name"]: [k["count"], k["total_ns"], k["min_ns"], k["max_ns"]] for k in report["top_kernels"]}
     tap.ok("kernels equal --json", kernels == want)
+    causes = driver.execute_script("""
+        const c = assay.data.idle_cause, out = {};
+        for (let i = 0; i < c.n; i++) out[assay.data.enums.cause[c.cause[i]]] = (out[assay.data.enums.cause[c.cause[i]]] ?? 0) + c.dur[i];
+        return out;""")
+    want = {}
+    for device in report["devices"]:
+        for cause, ns in device["idle_causes_ns"].items():
+            want[cause] = want.get(cause, 0) + ns
+    same = {c: ns for c, ns in causes.items() if ns} == {c: ns for c, ns in want.items() if ns}
+    tap.ok("causes of idle time equal --json", same, (causes, want))
+
+
+def check_totals(driver, report):
+    check_equal(driver, report)
     sums = driver.execute_script("""
         const out = {}, d = assay.data;
         for (let i = 0; i < d.gpu.n; i++) out[d.texts[d.name[i]]] = (out[d.texts[d.name[i]]] ?? 0) + d.dur[i];
         return out;""")
     tap.ok("the timeline's events sum to --json", all(sums[k["name"]] == k["total_ns"] for k in report["top_kernels"]))
+    tile = driver.execute_script("return [...document.querySelectorAll('.tile')].find((t) => t.textContent.startsWith('step time'))?.lastChild.textContent")
+    step = report["run_metrics"]["step_time_seconds"] * 1e3
+    tap.ok("the step time is that of --json", tile == f"{step:.{0 if step >= 100 else 1 if step >= 10 else 2}f} ms", (tile, step))
     shown = driver.find_element(By.ID, "devices").text
-    want_ms = f"{report['devices'][0]['compute_ns'] / 1e6:.1f} ms"
+    compute = report["devices"][0]["compute_ns"] / 1e6
+    want_ms = f"{compute:.{0 if compute >= 100 else 1}f} ms"
     tap.ok("the shown compute time is that of --json", want_ms in shown, shown)
+
+
+def check_names(driver, inputs):
+    text = tap.run("report", "--top", 1000, *inputs)[1]
+    shown = driver.execute_script("return assay.data.kernel_labels")
+    listed = text[text.index("\nKernels\n"):text.index("\nTrust\n")].splitlines()[4:]
+    names = [line[42:] for line in listed]
+    missing = [n for n in names if n and "..." not in n and n not in shown]
+    tap.ok(f"{len(names)} short names of kernels are those of the text report", names and not missing, missing)
+
+
+# Of each GPU event, how many bands lie around it on its stream, and whether the innermost is hatched.
+BANDS = """
+const d = assay.data, t = assay.timeline, how = d.enums["gpu_scope.how"].findIndex((text) => text.endsWith("inferred"));
+const mark = d.enums["span.kind"].indexOf("device annotation"), hatched = d.enums["span.kind"].indexOf("inferred scope");
+const count = { inferred: 0, time: 0, known: 0, wrong: 0, bands: d.kind.filter((k) => k === hatched).length };
+for (let g = 0; g < d.gpu.n; g++) {
+    const track = t.laneOf(g).track;
+    let inner = null, depth = -1;
+    for (const lane of d.lanes.filter((l) => l.track === track && l.kind === mark)) {
+        const i = t.levels.endsAfter(d.start[g], lane.first, lane.last);
+        if (i < lane.last && d.start[i] <= d.start[g] && lane.depth > depth)
+            [inner, depth] = [i, lane.depth];
+    }
+    const inferred = d.gpu_scope.how[g] === how;
+    count[inferred ? "inferred" : "known"]++;
+    count.time += inferred ? d.dur[g] : 0;
+    count.wrong += d.gpu_scope.scope[g] >= 0 && (inner === null || (d.kind[inner] === hatched) !== inferred);
+}
+return count;
+"""
+
+
+def check_inferred(driver, folder):
+    """A recording of assay: work of autograd's thread is in its scope by inference."""
+    run = tap.ROOT / "demo/run"
+    page, good, err = write(folder, "run.html", run)
+    load(driver, page)
+    check_totals(driver, json.loads(tap.run("report", "--json", "--top", 1000, run)[1]))
+    check_names(driver, [run])
+    want = json.loads(tap.run("scopes", "--json", run)[1])
+    shown = driver.execute_script("return assay.data.scopes")
+    tap.ok("time by scope equals scopes --json", good and shown == want, err)
+    section = driver.find_element(By.ID, "scopes").text
+    tap.ok("the page says how much is inferred", f"{want['gpu_sum_inferred_ns'] / 1e6:.0f} ms of {want['gpu_sum_ns'] / 1e6:.0f} ms are inferred" in section, section)
+    count = driver.execute_script(BANDS)
+    tap.ok(f"{count['inferred']:,} inferred and {count['known']:,} other events stand below bands that tell them apart",
+           count["wrong"] == 0 and count["inferred"] == want["gpu_events_inferred"] and count["time"] == want["gpu_sum_inferred_ns"], count)
+    legend = driver.find_element(By.ID, "timeline").text
+    tap.ok("the legend explains bands and waits", count["bands"] > 0 and "inferred: launched by another thread" in legend and "waited for the device" in legend, legend)
+    colours = driver.execute_script("""
+        const w = assay.data.wait, t = assay.timeline, wait = new Set(), all = new Set();
+        for (let i = 0; i < w.n; i++) if (w.host[i] >= 0 && w.consumer[i] < 0 && w.blocked[i] > 0) wait.add(w.host[i]);
+        for (let i = 0; i < assay.data.first_gap; i++) if (!wait.has(i)) all.add(t.colour[i]);
+        return [wait.size, new Set([...wait].map((s) => t.colour[s])).size, all.has(t.colour[[...wait][0]])];""")
+    tap.ok("calls that waited have a colour of their own", colours[0] > 0 and colours[1] == 1 and not colours[2], colours)
+    tap.ok("the recorded run has no console errors", not console(driver))
+
+
+def check_ranks(driver, folder):
+    """More ranks than are read in full: the page has findings of all, and events of a few."""
+    job = folder / "job"
+    subprocess.run([sys.executable, tap.ROOT / "bench/gen_ranks.py", job, "20", "--steps", "3"], check=True, stdout=subprocess.DEVNULL)
+    page, good, err = write(folder, "job.html", job)
+    load(driver, page)
+    report = json.loads(tap.run("report", "--json", "--top", 1000, job)[1])
+    check_equal(driver, report)
+    full = [i for i, source in enumerate(report["inputs"]) if source["in_full"]]
+    events = sum(d["events"] for d in report["devices"] if d["source"] in full)
+    tap.ok(f"the timeline holds all events of {len(full)} of {len(report['inputs'])} ranks", good and driver.execute_script("return assay.data.gpu.n") == events, err)
+    head, body = driver.find_element(By.TAG_NAME, "header").text, driver.find_element(By.TAG_NAME, "body").text
+    names = [f"rank {report['inputs'][i]['rank']}" for i in full]
+    listed = ", ".join(names[:-1]) + " and " + names[-1]
+    tap.ok("it says whose they are", listed in head and body.count(f"Of {listed}, whose events") >= 4, head)
+    tap.ok("its name is that of the directory", driver.find_element(By.TAG_NAME, "h1").text == "job")
+    keys = {"waited": "waited_ns", "caused": "wait_caused_ns", "matched": "collectives", "last": "arrived_last", "transfer": "transfer_ns"}
+    shown = driver.execute_script("const r = assay.data.rank; return Object.fromEntries(arguments[0].map((k) => [k, Array.from(r[k])]))", list(keys))
+    tap.ok("ranks equal --json", all(shown[k] == [r[v] for r in report["ranks"]] for k, v in keys.items()), shown)
+    shown = driver.execute_script("const c = assay.data.collective; return Array.from(c.count, (n, i) => [n, c.max_skew[i], c.bus_bw[i]])")
+    want = [[c[k] for k in ("count", "max_skew_ns", "bus_gib_s")] for c in report["collectives"]]
+    tap.ok("collectives equal --json", sorted(shown) == sorted(want), shown)
+    rows = driver.find_elements(By.CSS_SELECTOR, "#devices .device-name")
+    tap.ok("one bar for all devices, and one for each with events", [r.text.split(",")[0] for r in rows[1:]] == names and "all 19" in rows[0].text, [r.text for r in rows])
+    tap.ok("the page of many ranks has no console errors", not console(driver))
 
 
 def check_timeline(driver):
@@ -339,7 +444,7 @@ document.getElementById("timeline").scrollIntoView();
 def check_looks(folder):
     """Wide screens, small ones, dark and print: nothing wider than the window, nothing invisible."""
     page = folder / "demo.html"
-    for width in (1280, 3840):
+    for width in (800, 1280, 3840):
         driver = browser(width, 1000)
         try:
             load(driver, page)
@@ -363,6 +468,8 @@ def main():
         driver = browser()
         try:
             check_demo(driver, folder)
+            check_inferred(driver, folder)
+            check_ranks(driver, folder)
             check_hostile(driver, folder)
             check_diff(driver, folder)
         finally:
