@@ -25,16 +25,17 @@ function flatten(value, path, out) {
 	return out;
 }
 
-// [label, paths to try] of the one line.
+// [label, paths to try, path that makes it irrelevant] of the one line. Distributions bring ROCm's libraries along on machines
+// that have nothing to do with it.
 const LINE = [
-	["PyTorch", ["pytorch_version"]], ["Python", ["python_version"]], ["ROCm", ["rocm.version"]],
+	["PyTorch", ["pytorch_version"]], ["Python", ["python_version"]], ["ROCm", ["rocm.version"], "pytorch_build.cuda_version"],
 	["CUDA", ["pytorch_build.cuda_version"]], ["driver", ["assay.nvidia.driver_version", "rocm.kmd_version"]],
 	["NCCL", ["rccl.version"]], ["kernel", ["host.kernel_release"]],
 ];
 
 function oneLine(facts) {
-	return LINE.map(([label, paths]) => {
-		const found = paths.map((p) => facts.get(p)).find(Boolean);
+	return LINE.map(([label, paths, unless]) => {
+		const found = !facts.get(unless) && paths.map((p) => facts.get(p)).find(Boolean);
 		return found ? `${label} ${found}` : null;
 	}).filter(Boolean);
 }
