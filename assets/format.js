@@ -54,12 +54,6 @@ export function shortName(name) {
 	return out.replace("(anonymous namespace)::", "").trim() || name;
 }
 
-export function median(values) {
-	const sorted = Float64Array.from(values).sort();
-	const n = sorted.length;
-	return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
-}
-
 // [smallest, largest]; for lists too long to be arguments of Math.min.
 export function extremes(values) {
 	let low = Infinity, high = -Infinity;

@@ -2,7 +2,7 @@
 import { spanLink } from "./details.js";
 import { el, folded, section, swatch } from "./dom.js";
 import { commands, environment } from "./environment.js";
-import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, median, runTitle, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./timeline.js";
@@ -19,13 +19,9 @@ function tile(title, value, about) {
 	return value === null ? null : el("div.tile", { title: about || false }, el("dt", {}, title), el("dd", {}, value));
 }
 
-function stepFacts(data) {
-	const step = data.step, m = metricOf(data, "step_seconds");
-	if (!step)
-		return [known(m) ? `${marked(m)}${formatTime(m.value * 1e9)}` : "unknown", ""];
-	const lengths = Array.from(step.dur).filter((d) => d >= 0);
-	const [low, high] = extremes(lengths);
-	return [formatTime(median(lengths)), lengths.length > 1 ? `${formatTime(low)} to ${formatTime(high)}` : ""];
+function stepSpread(data) {
+	const low = metricOf(data, "step_seconds_min"), high = metricOf(data, "step_seconds_max");
+	return known(low) && high.value > low.value ? `${formatTime(low.value * 1e9)} to ${formatTime(high.value * 1e9)}` : null;
 }
 
 function whenText(data) {
@@ -57,12 +53,11 @@ export function verdicts(data) {
 }
 
 export function header(data) {
-	const [step, spread] = stepFacts(data);
 	const figure = (name, title, show) => {
 		const m = metricOf(data, name);
 		return known(m) ? tile(title, marked(m) + show(m.value), m.how) : null;
 	};
-	const steps = metricOf(data, "steps");
+	const steps = metricOf(data, "steps"), step = metricOf(data, "step_seconds");
 	const versions = ["pytorch_version", "cuda_version", "rocm_version"].map((n) => metricOf(data, n)).filter(known)
 		.map((m) => `${{ pytorch_version: "PyTorch", cuda_version: "CUDA", rocm_version: "ROCm" }[m.name]} ${m.value}`);
 	return el("header", {},
@@ -72,8 +67,8 @@ export function header(data) {
 		el("dl.tiles", {},
 			tile("GPU", gpuText(data)),
 			tile("steps", known(steps) ? formatCount(steps.value) : "unknown", steps?.how),
-			tile("step time, median", step),
-			tile("spread", spread || null),
+			tile("step time, median", known(step) ? marked(step) + formatTime(step.value * 1e9) : "unknown", step?.how),
+			tile("spread", stepSpread(data), metricOf(data, "step_seconds_max")?.how),
 			figure("tokens_per_sec", "tokens a second", formatNumber),
 			figure("gpu_util_pct", "GPU busy", (v) => `${v.toFixed(1)} %`),
 			figure("mfu_pct", "MFU", (v) => `${v.toFixed(1)} %`),

@@ -36,7 +36,7 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
 void assay_kernels_fold(assay_run *run, size_t older);
 
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
-void assay_metrics(assay_run *run, const assay_report_opts *opts);
+void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w);
 
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);

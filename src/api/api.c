@@ -71,9 +71,9 @@ void assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 {
 	run->report_top = opts->top ? opts->top : 20;
 	assay_ranks(run);
-	assay_metrics(run, opts);
-	assay_checks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
+	assay_metrics(run, opts, &window);
+	assay_checks(run);
 	assay_budget(run, &window);
 	assay_verdicts(run, &window);
 	derive_xla(run);
