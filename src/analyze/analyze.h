@@ -35,6 +35,9 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
  * way to the one among later rows (which are folded already), 0 for none. */
 void assay_kernels_fold(assay_run *run, size_t older);
 
+/* source.memory_peak, from alloc. */
+void assay_memory_peaks(assay_run *run);
+
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w);
 

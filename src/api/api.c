@@ -65,6 +65,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_step_times(run, order);
 	assay_calls(run, order);
 	assay_count_overlaps(run, order);
+	assay_memory_peaks(run);
 }
 
 void assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order)
