@@ -411,9 +411,9 @@ static void put_rows(chrome_out *c)
 	chrome_put_flows(c);
 }
 
-static bool chrome_write(const assay_run *run, FILE *out, assay_err *err)
+static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	(void)err;
+	(void)left, (void)err;
 	assay_arena arena = {0};
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);

@@ -180,7 +180,51 @@ def recording(folder):
         refused(f"--set {setting}", "record", "--set", setting, "-o", folder / "set", "--", "true", words=[setting])
 
 
+def as_json(*args):
+    code, out, err = tap.run(*args, "--json")
+    return json.loads(out) if code in (0, 1) else {"error": err}
+
+
+def agree(name, trace):
+    """One input, every command: the same figure wherever it is said."""
+    report, info, scopes, diff = as_json("report", trace), as_json("info", trace), as_json("scopes", trace), as_json("diff", trace, trace)
+    work = sum(d["events"] for d in report["devices"])
+    told = {"report": work, "counts": sum(report["counts"][k] for k in ("kernels", "copies", "memsets")), "info": info["tables"]["gpu"],
+            "streams": sum(s["events"] for s in info["streams"]), "scopes": scopes["gpu_events"]}
+    tap.ok(f"{name}: as much GPU work everywhere", set(told.values()) == {work}, told)
+    step = report["run_metrics"]["step_time_seconds"]
+    if step and diff["step_is"] == "median":
+        tap.ok(f"{name}: one step time", abs(diff["step"]["a_ns"] - step * 1e9) < 1, (diff["step"], step))
+    said = tap.run("diff", trace, trace)[1]
+    tap.ok(f"{name}: diff says what its step is", not step or f"step is the {diff['step_is']} of" in said, said)
+    budget = {b["bucket"]: b for b in report["budget"]}
+    parts = sum(p["a_ns"] for p in diff["parts"])
+    tap.ok(f"{name}: the parts of diff sum to the budget", abs(parts - budget["total"]["per_step"]) < 1, (parts, budget["total"]))
+
+
+def figures_agree(folder):
+    for name in ("run", "train.json.gz", "ddp"):
+        agree(name, DEMO / name)
+    agree("jax", tap.ROOT / "tests/xplane/jax.xplane.pb.gz")
+    for end in ("json.gz", "xplane.pb"):
+        out = folder / f"run.{end}"
+        tap.run("convert", DEMO / "run", out)
+        agree(f"run as {end}", out)
+        a, b = as_json("report", DEMO / "run"), as_json("report", out)
+        tap.ok(f"{end} gives the figures of the run", all(a["run_metrics"][k] == b["run_metrics"][k] for k in ("steps", "step_time_seconds", "gpu_util_pct"))
+               and a["counts"]["kernels"] == b["counts"]["kernels"])
+
+
+def what_is_left_out_is_one_list(folder):
+    for end in ("json", "xplane.pb", "grouped.xplane.pb", "pftrace"):
+        code, _, err = tap.run("convert", DEMO / "ddp", folder / f"ddp.{end}")
+        tap.ok(f"{end}: two ranks in one file are told", code == 0 and "2 traces go into one file" in err, err)
+        tap.ok(f"{end}: one line says what is not written", err.count("not written") == (end != "json"), err)
+
+
 TESTS = (
+    figures_agree,
+    what_is_left_out_is_one_list,
     recording,
     inputs_survive,
     pages,
