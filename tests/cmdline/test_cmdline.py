@@ -141,8 +141,9 @@ def a_wall_clock_is_laid_on_the_trace(folder):
 
 
 def inputs_are_named_for_what_they_are(_):
-    _, _, err = tap.run("report", TRAIN, TRAIN)
+    _, out, err = tap.run("report", "--json", TRAIN, TRAIN)
     tap.ok("a file given twice is said", "given twice" in err, err)
+    tap.ok("and read once", json.loads(out)["counts"] == as_json("report", TRAIN)["counts"])
     for command in ("report", "info"):
         with subprocess.Popen(["gzip", "-dc", TRAIN], stdout=subprocess.PIPE) as text:
             _, out, _ = tap.run(command, "-", stdin=text.stdout)
