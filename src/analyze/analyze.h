@@ -35,6 +35,9 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
  * way to the one among later rows (which are folded already), 0 for none. */
 void assay_kernels_fold(assay_run *run, size_t older);
 
+/* "device 0", with the rank where there is one: what warnings call a row of device_time. */
+const char *assay_device_words(assay_run *run, uint32_t row);
+
 /* source.memory_peak, from alloc. */
 void assay_memory_peaks(assay_run *run);
 

@@ -216,6 +216,21 @@ def figures_agree(folder):
                and a["counts"]["kernels"] == b["counts"]["kernels"])
 
 
+def whose_devices_they_are(folder):
+    text, told = tap.run("info", DEMO / "ddp")[1], as_json("info", DEMO / "ddp")
+    tap.ok("info says whose device it is", "device 0 of rank 0:" in text and "stream 7 of device 0 of rank 1:" in text, text)
+    tap.ok("so does its JSON", {(s["source"], s["rank"]) for s in told["streams"] + told["devices"]} == {(0, 0), (1, 1)}, told["streams"])
+    twice = []
+    json.loads(tap.run("info", "--json", DEMO / "ddp")[1], object_pairs_hook=lambda p: twice.extend(k for k, _ in p if [q for q, _ in p].count(k) > 1))
+    tap.ok("no key stands twice", not twice, twice)
+    tap.ok("each input has its facts", [i["meta"].get("distributedInfo.rank") for i in told["inputs"]] == ["0", "1"], told["inputs"][0]["meta"])
+    trace = folder / "rank3.json"
+    trace.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": "x", "tid": 7, "ts": 1, "dur": 2, "args": {"stream": 7}}]}))
+    out = tap.run("info", trace)[1] + tap.run("report", trace)[1]
+    tap.ok("a rank without its job, and a device without a number", " -1" not in out, out)
+
+
 def what_is_left_out_is_one_list(folder):
     for end in ("json", "xplane.pb", "grouped.xplane.pb", "pftrace"):
         code, _, err = tap.run("convert", DEMO / "ddp", folder / f"ddp.{end}")
@@ -225,6 +240,7 @@ def what_is_left_out_is_one_list(folder):
 
 TESTS = (
     figures_agree,
+    whose_devices_they_are,
     what_is_left_out_is_one_list,
     recording,
     inputs_survive,
