@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include "analyze/window.h"
+#include "base/fmt.h"
 #include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -52,11 +53,29 @@ static const char *which_steps(assay_run *run, const char *what, size_t warmup)
 			    warmup);
 }
 
-/* Sorts them. */
-static void length_metrics(assay_run *run, times *t, assay_state state, size_t warmup)
+/* A host that runs ahead is done with a step long before the device: its markers are then short,
+ * and not what a step costs. */
+static const char *device_behind(assay_run *run, const char *how, double median,
+				 const assay_window *w)
 {
-	add_metric(run, "step_seconds", assay_median_mean(t->p, t->n) * 1e-9, state,
-		   which_steps(run, "median length of the steps", warmup));
+	const double clearly = 1.1;
+	char time[ASSAY_FMT];
+	double on_device = w->device != ASSAY_NO_ROW && w->steps
+				   ? (double)(w->to - w->from) / (double)w->steps
+				   : 0;
+	if (on_device <= clearly * median)
+		return how;
+	return assay_printf(&run->arena, "%s; the device takes %s a step (waste budget)", how,
+			    assay_fmt_time(time, (int64_t)on_device));
+}
+
+/* Sorts them. */
+static void length_metrics(assay_run *run, times *t, assay_state state, size_t warmup,
+			   const assay_window *w)
+{
+	double median = assay_median_mean(t->p, t->n);
+	const char *how = which_steps(run, "median length of the steps", warmup);
+	add_metric(run, "step_seconds", median * 1e-9, state, device_behind(run, how, median, w));
 	add_metric(run, "step_seconds_min", t->p[0] * 1e-9, state,
 		   which_steps(run, "shortest step", warmup));
 	add_metric(run, "step_seconds_max", t->p[t->n - 1] * 1e-9, state,
@@ -82,7 +101,7 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts, const as
 		   : t.n       ? assay_step_origin_name[origin]
 			       : "no step markers, and kernels do not repeat");
 	if (t.n) {
-		length_metrics(run, &t, state, warmup);
+		length_metrics(run, &t, state, warmup, w);
 	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
 		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
 			   "the file's own metadata");
@@ -346,6 +365,18 @@ TEST(steps_that_warm_up_are_counted_and_not_in_the_step_time)
 	CHECK(assay_str_find(assay_text(run, m->how[assay_metric_find(run, "step_seconds")]),
 			     "all but 1 at the start") >= 0);
 	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_device_that_takes_longer_than_the_markers_is_told)
+{
+	assay_run *run = assay_run_new();
+	const assay_window behind = {.device = 0, .to = 2000000, .steps = 2, .warm = INT64_MIN},
+			   level = {.device = 0, .to = 2000, .steps = 2, .warm = INT64_MIN};
+	assay_str told = assay_str_of(device_behind(run, "so", 1000, &behind));
+	CHECK(assay_str_find(told, "the device takes 1.00 ms a step") >= 0);
+	CHECK(!strcmp(device_behind(run, "so", 1000, &level), "so"));
 	assay_run_free(run);
 	return 0;
 }

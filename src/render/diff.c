@@ -190,6 +190,21 @@ static void print_kind_of_step(FILE *out, const assay_diff *d)
 			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1]);
 }
 
+/* A host that runs ahead has short steps; the parts are of the device. */
+static void print_device_behind(FILE *out, const assay_diff *d)
+{
+	const double clearly = 1.1;
+	double a = 0, b = 0;
+	char x[ASSAY_FMT], y[ASSAY_FMT];
+	for (size_t i = 0; i < d->parts.n; i++) {
+		a += d->parts.p[i].a;
+		b += d->parts.p[i].b;
+	}
+	if (a > clearly * d->step.a || b > clearly * d->step.b)
+		fprintf(out, "  the device takes %s and %s a step, the sum of its parts\n",
+			time_text(x, a), time_text(y, b));
+}
+
 static const char *unit_text(char buf[ASSAY_FMT], double v, const char *unit)
 {
 	if (isnan(v))
@@ -308,6 +323,7 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	for (size_t i = 0; i < d->parts.n; i++)
 		print_delta(out, &d->parts.p[i], d->parts.p[i].name);
 	print_kind_of_step(out, d);
+	print_device_behind(out, d);
 	print_switches(out, d);
 	print_budget(out, d);
 	fprintf(out, "\nWhy the device was idle, per step\n");
