@@ -97,8 +97,8 @@ static void tally_streams(struct tally *y, const assay_tables *t)
 		use[t->gpu.track[i]].busy += t->gpu.dur[i] > 0 ? t->gpu.dur[i] : 0;
 	}
 	for (size_t i = 0; i < t->track.n; i++) {
-		use[i].source =
-			(y->many ? (uint32_t)y->run->part.t.source.n : 0) + t->track.source[i];
+		use[i].source = (y->many ? (uint32_t)y->run->part.t.source.n : 0) +
+				assay_track_group(t, (uint32_t)i);
 		use[i].device = t->track.pid[i];
 		use[i].stream = t->track.tid[i];
 		if (use[i].events)

@@ -17,7 +17,8 @@ uint32_t xplane_source(const xplane_writer *w, uint32_t track)
 	uint32_t n = (uint32_t)w->t->source.n;
 	if (track == ASSAY_NO_ROW) /* memory whose thread was not recorded */
 		return n == 1 ? 0 : n;
-	uint32_t source = w->t->track.source[track];
+	uint32_t source =
+		assay_track_group(w->t, track); /* rocprofv3 has a file a kind of record */
 	return source < n ? source : n;
 }
 
@@ -295,8 +296,8 @@ static void set_steps(xplane_writer *w)
 {
 	const assay_step_table *s = &w->t->step;
 	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t source =
-			s->source[i] < w->t->source.n ? s->source[i] : (uint32_t)w->t->source.n;
+		uint32_t source = s->source[i] < w->t->source.n ? assay_group_of(w->t, s->source[i])
+								: (uint32_t)w->t->source.n;
 		*assay_map_at(&w->steps, xplane_step_key(source, s->ts[i], s->name[i])) = i;
 		*assay_push(&w->step_done) = false;
 	}

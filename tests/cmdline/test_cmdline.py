@@ -216,6 +216,43 @@ def figures_agree(folder):
                and a["counts"]["kernels"] == b["counts"]["kernels"])
 
 
+CALLS = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+ROCPROF = {
+    "hip_api_trace": CALLS + "HIP_RUNTIME_API,hipLaunchKernel,10,10,1,1000,1100\nHIP_RUNTIME_API,hipLaunchKernel,10,10,2,1200,1300\n"
+                             "HIP_RUNTIME_API,hipDeviceSynchronize,10,10,3,1300,5000\nHIP_RUNTIME_API,hipMemcpyAsync,10,10,4,5500,5600\n",
+    "kernel_trace": "Kind,Agent_Id,Queue_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+                    "KERNEL_DISPATCH,1,1,10,1,1,a,1,1500,2500\nKERNEL_DISPATCH,1,1,10,2,1,b,2,3000,4000\n",
+    "memory_copy_trace": "Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+                         "MEMORY_COPY,MEMORY_COPY_HOST_TO_DEVICE,0,1,4,6000,6500\n",
+    "marker_api_trace": CALLS + "MARKER_CORE_API,step 1,10,10,7,900,1150\nMARKER_CORE_API,step 2,10,10,8,1160,5010\n"
+                                "MARKER_CORE_API,step 3,10,10,9,5400,5700\n",
+}
+
+
+def files_of_one_process_are_one_trace(folder):
+    """rocprofv3 writes calls, ranges, kernels and copies into a file each; converted they are in one."""
+    traces = folder / "traces"
+    traces.mkdir()
+    for kind, text in ROCPROF.items():
+        (traces / f"10_{kind}.csv").write_text(text)
+    agree("rocprofv3 CSV", traces)
+    out = {"csv": traces}
+    for end in ("json", "xplane.pb"):
+        out[end] = folder / f"one.{end}"
+        tap.run("convert", traces, out[end])
+    said = {}
+    for name, path in out.items():
+        report, scopes, waits = as_json("report", path), as_json("scopes", path), as_json("waits", path)
+        said[name] = {"devices": [(d["events"], d["linked"], d["idle_ns"]) for d in report["devices"]],
+                      "steps": report["run_metrics"]["step_time_seconds"], "no scope": scopes["gpu_events_in_no_scope"],
+                      "waits": [(w["kind"], w["class"], w["producer_kernel"]) for w in waits["waits"]]}
+    tap.ok("rocprofv3 CSV is one device with all launches", said["csv"]["devices"] == [(3, 3, 2500)], said["csv"])
+    tap.ok("its ranges hold the work", said["csv"]["no scope"] == 0, said["csv"])
+    tap.ok("its waits are resolved", said["csv"]["waits"] == [("device_synchronize", "exact", "b")], said["csv"])
+    for end in ("json", "xplane.pb"):
+        tap.ok(f"{end} says the same", said[end] == said["csv"], said)
+
+
 def whose_devices_they_are(folder):
     text, told = tap.run("info", DEMO / "ddp")[1], as_json("info", DEMO / "ddp")
     tap.ok("info says whose device it is", "device 0 of rank 0:" in text and "stream 7 of device 0 of rank 1:" in text, text)
@@ -240,6 +277,7 @@ def what_is_left_out_is_one_list(folder):
 
 TESTS = (
     figures_agree,
+    files_of_one_process_are_one_trace,
     whose_devices_they_are,
     what_is_left_out_is_one_list,
     recording,
