@@ -175,7 +175,8 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	return ok;
 }
 
-/* Ranks keep rows of their own in viewers, but a file has one rank, and its steps are all of one. */
+/* Ranks keep rows of their own in viewers, but a file has one rank, and its steps are all of one.
+ */
 static void say_joined(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;

@@ -253,6 +253,22 @@ def files_of_one_process_are_one_trace(folder):
         tap.ok(f"{end} says the same", said[end] == said["csv"], said)
 
 
+def calls_of_two_recordings_do_not_meet(folder):
+    """Both count their calls from 1."""
+    out = folder / "two.json"
+    for rank in range(2):
+        (folder / f"rank{rank}.json").write_text(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 5, "tid": 5, "ts": 10 + 50 * rank, "dur": 2, "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": f"k{rank}", "pid": 0, "tid": 7, "ts": 30 + 50 * rank, "dur": 5,
+             "args": {"correlation": 1, "device": 0, "stream": 7}}]}))
+    tap.run("convert", folder / "rank0.json", folder / "rank1.json", out)
+    events = json.loads(out.read_text())["traceEvents"]
+    of = lambda cat: [e["args"]["correlation"] for e in events if e.get("cat") == cat and e["ph"] == "X"]
+    tap.ok("calls of two ranks have ids of their own", of("cuda_runtime") == of("kernel") and len(set(of("kernel"))) == 2 and of("kernel")[0] == 1, of("kernel"))
+    arrows = [(e["ph"], e["id"]) for e in events if e.get("cat") == "ac2g"]
+    tap.ok("and arrows of their own", sorted(i for _, i in arrows) == sorted(2 * of("kernel")), arrows)
+
+
 def whose_devices_they_are(folder):
     text, told = tap.run("info", DEMO / "ddp")[1], as_json("info", DEMO / "ddp")
     tap.ok("info says whose device it is", "device 0 of rank 0:" in text and "stream 7 of device 0 of rank 1:" in text, text)
@@ -277,6 +293,7 @@ def what_is_left_out_is_one_list(folder):
 
 TESTS = (
     figures_agree,
+    calls_of_two_recordings_do_not_meet,
     files_of_one_process_are_one_trace,
     whose_devices_they_are,
     what_is_left_out_is_one_list,
