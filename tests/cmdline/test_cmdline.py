@@ -284,6 +284,13 @@ def whose_devices_they_are(folder):
     tap.ok("a rank without its job, and a device without a number", " -1" not in out, out)
 
 
+def nothing_is_not_the_same_as_no_difference(_):
+    smi = DEMO / "nvidia_smi.csv"
+    refused("two inputs without work are not the same", "diff", smi, smi, words=["nothing to compare"])
+    code, out, _ = tap.run("diff", smi, TRAIN)
+    tap.ok("one without work is another run", code == 1 and "no GPU work in it" in out, out[:300])
+
+
 def what_is_left_out_is_one_list(folder):
     for end in ("json", "xplane.pb", "grouped.xplane.pb", "pftrace"):
         code, _, err = tap.run("convert", DEMO / "ddp", folder / f"ddp.{end}")
@@ -296,6 +303,7 @@ TESTS = (
     calls_of_two_recordings_do_not_meet,
     files_of_one_process_are_one_trace,
     whose_devices_they_are,
+    nothing_is_not_the_same_as_no_difference,
     what_is_left_out_is_one_list,
     recording,
     inputs_survive,
