@@ -480,7 +480,7 @@ static const assay_opt opts[] = {
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
 	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",
 	 AT(a.delay)},
-	{"duration", 0, ASSAY_OPT_TIME, "TIME",
+	{"duration", 0, ASSAY_OPT_SPAN, "TIME",
 	 "Record for so long only, such as 20s; the command runs on.", AT(a.duration)},
 	{"only-range", 0, ASSAY_OPT_TEXT, "NAME",
 	 "Record GPU work and calls inside ranges of that name only.", AT(a.only_range)},

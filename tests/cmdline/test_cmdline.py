@@ -177,6 +177,7 @@ def recording(folder):
     tap.ok("or leaves it as it was", run.exists() and not list(run.iterdir()))
     code, _, err = tap.run("record", "-o", run, "--", "true")
     tap.ok("and the next try may use it", code == 0 and (run / "run.json").exists(), err)
+    refused("a duration of nothing", "record", "--duration", 0, "-o", folder / "span", "--", "true", words=["--duration"])
     for setting in ("nothing=1", "flush", "flush=soon", "no_api=2"):
         refused(f"--set {setting}", "record", "--set", setting, "-o", folder / "set", "--", "true", words=[setting])
 
