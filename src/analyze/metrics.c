@@ -28,8 +28,8 @@ static void add_word(assay_run *run, const char *name, const char *text, assay_s
 
 typedef assay_vec(double) times;
 
-/* Lengths of the steps that count; returns how many others warm up. */
-static size_t step_times(const assay_run *run, const assay_window *w, times *out)
+/* Lengths of the steps that count, and where they come from; returns how many others warm up. */
+static size_t step_times(const assay_run *run, const assay_window *w, times *out, uint8_t *origin)
 {
 	assay_step_rows rows = {0}, all = {0};
 	assay_window with_warmup = *w;
@@ -38,6 +38,7 @@ static size_t step_times(const assay_run *run, const assay_window *w, times *out
 	assay_window_steps(run, &with_warmup, &all);
 	for (size_t i = 0; i < rows.n; i++)
 		*assay_push(out) = (double)run->part.t.step.dur[rows.p[i]];
+	*origin = rows.n ? run->part.t.step.origin[rows.p[0]] : ASSAY_STEP_MARKER;
 	size_t left_out = all.n - rows.n;
 	assay_vec_free(&rows);
 	assay_vec_free(&all);
@@ -85,12 +86,12 @@ static void length_metrics(assay_run *run, times *t, assay_state state, size_t w
 static void step_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w)
 {
 	times t = {0};
-	size_t warmup = step_times(run, w, &t);
+	uint8_t origin;
+	size_t warmup = step_times(run, w, &t, &origin);
 	uint32_t dev = w->device;
 	const assay_device_time_table *d = &run->part.t.device_time;
 	double header;
 	int64_t steps = opts->steps ? opts->steps : (int64_t)(t.n + warmup);
-	uint8_t origin = t.n ? run->part.t.step.origin[0] : ASSAY_STEP_MARKER;
 	assay_state state =
 		origin == ASSAY_STEP_REPEATED ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
 	add_metric(run, "steps", (double)steps,
