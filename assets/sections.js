@@ -26,7 +26,7 @@ function stepTiles(data) {
 	const text = (x) => `${marked(x)}${formatTime(x.value * 1e9)}`;
 	return [
 		tile(m?.how?.includes("median") ? "step time, median" : "step time", known(m) ? text(m) : "unknown", m?.how),
-		known(low) && known(high) && low.value < high.value ? tile("spread", `${text(low)} to ${text(high)}`) : null,
+		known(low) && known(high) && low.value < high.value ? tile("spread", `${text(low)} to ${text(high)}`, high.how) : null,
 	];
 }
 

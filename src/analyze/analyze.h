@@ -35,8 +35,14 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
  * way to the one among later rows (which are folded already), 0 for none. */
 void assay_kernels_fold(assay_run *run, size_t older);
 
+/* "device 0", with the rank where there is one: what warnings call a row of device_time. */
+const char *assay_device_words(assay_run *run, uint32_t row);
+
+/* source.memory_peak, from alloc. */
+void assay_memory_peaks(assay_run *run);
+
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
-void assay_metrics(assay_run *run, const assay_report_opts *opts);
+void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w);
 
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);

@@ -57,9 +57,9 @@ static void check_links(assay_run *run)
 		double share = 100 - 100 * (double)d->linked[i] / (double)d->events[i];
 		if (share > unlinked_tolerance)
 			assay_warn(run, "unlinked_share",
-				   "device %d: %.1f%% of the work has no recorded launch; what it "
-				   "waited for is not known",
-				   d->device[i], share);
+				   "%s: %.1f%% of the work has no recorded launch; what it waited "
+				   "for is not known",
+				   assay_device_words(run, (uint32_t)i), share);
 	}
 }
 

@@ -71,14 +71,13 @@ struct kernel_sum {
 	assay_series time;
 };
 
-/* Steps that warm up are in no figure, as they are in no budget. */
 static void step_series(struct side *s)
 {
-	const assay_step_table *t = &s->run->part.t.step;
-	uint64_t warmup = s->window.warmup;
-	for (size_t i = 0; i < t->n; i++)
-		if (t->source[i] == t->source[0] && t->dur[i] > 0 && (!warmup || !warmup--))
-			*assay_push(&s->steps) = (double)t->dur[i];
+	assay_step_rows rows = {0};
+	assay_window_steps(s->run, &s->window, &rows);
+	for (size_t i = 0; i < rows.n; i++)
+		*assay_push(&s->steps) = (double)s->run->part.t.step.dur[rows.p[i]];
+	assay_vec_free(&rows);
 	if (!s->steps.n)
 		*assay_push(&s->steps) = (double)(s->window.to - s->window.from);
 	for (size_t i = 0; i < s->steps.n; i++)

@@ -21,26 +21,17 @@ struct tally {
 	double time, count;
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct bounds *x = a, *y = b;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-/* Without those that warm up. */
-static void list_steps(struct wait_side *s, const assay_run *run, uint32_t source, size_t warmup)
+static void list_steps(struct wait_side *s, const assay_run *run, const assay_window *window)
 {
 	const assay_step_table *t = &run->part.t.step;
-	for (size_t i = 0; i < t->n; i++)
-		if (t->source[i] == source && t->dur[i] > 0)
-			*assay_push(&s->step) = (struct bounds){t->ts[i], t->ts[i] + t->dur[i]};
+	assay_step_rows rows = {0};
+	assay_window_steps(run, window, &rows);
+	for (size_t i = 0; i < rows.n; i++)
+		*assay_push(&s->step) =
+			(struct bounds){t->ts[rows.p[i]], t->ts[rows.p[i]] + t->dur[rows.p[i]]};
 	if (!s->step.n) /* the whole recording is one step */
 		*assay_push(&s->step) = (struct bounds){INT64_MIN, INT64_MAX};
-	qsort(s->step.p, s->step.n, sizeof *s->step.p, by_start);
-	if (warmup < s->step.n) {
-		s->step.n -= warmup;
-		memmove(s->step.p, s->step.p + warmup, s->step.n * sizeof *s->step.p);
-	}
+	assay_vec_free(&rows);
 }
 
 /* The step that holds a time, or the number of steps. */
@@ -62,7 +53,7 @@ static void side_waits(struct wait_side *s, const assay_run *run, const assay_wi
 	const assay_tables *t = &run->part.t;
 	uint32_t source = t->device_time.source[window->device];
 	assay_arena scratch = {0};
-	list_steps(s, run, source, window->warmup);
+	list_steps(s, run, window);
 	struct tally *sum = assay_alloc(&scratch, s->step.n * ASSAY_WAIT_KIND_COUNT * sizeof *sum);
 	for (size_t i = 0; i < t->wait.n; i++) {
 		uint32_t thread = t->wait.thread[i];

@@ -183,11 +183,12 @@ static void add_totals(assay_run *run, uint32_t device, const struct totals *sum
 	assert(idle == t->device_time.idle[device]);
 	(void)idle;
 	if (sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY])
-		assay_warn(run, "suspicious_launch_latency",
-			   "device %d: %.1f ms of launch latency are in gaps too long to be that; "
-			   "they are not counted as a cost",
-			   t->device_time.device[device],
-			   (double)sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] * 1e-6);
+		assay_warn(
+			run, "suspicious_launch_latency",
+			"%s: %.1f ms of launch latency are in gaps too long to be that; they are "
+			"not counted as a cost",
+			assay_device_words(run, device),
+			(double)sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] * 1e-6);
 }
 
 /* For each row of gpu the work on another stream that it really waited for: of several, the one

@@ -1,8 +1,11 @@
 /* The figures of a run. A number that was not measured is unknown, never zero. */
 #include "analyze/analyze.h"
 
+#include "analyze/window.h"
+#include "base/fmt.h"
 #include "base/median.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 static void add_metric(assay_run *run, const char *name, double value, assay_state state,
 		       const char *how)
@@ -23,26 +26,72 @@ static void add_word(assay_run *run, const char *name, const char *text, assay_s
 	m->text[m->n - 1] = assay_sid_of(run, text);
 }
 
-typedef assay_vec(int64_t) times;
+typedef assay_vec(double) times;
 
-/* Step lengths of the first source that has steps; ranks run in step, so one speaks for all. */
-static void step_times(const assay_run *run, times *out)
+/* Lengths of the steps that count, and where they come from; returns how many others warm up. */
+static size_t step_times(const assay_run *run, const assay_window *w, times *out, uint8_t *origin)
 {
-	const assay_step_table *s = &run->part.t.step;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->source[i] == s->source[0] && s->dur[i] > 0)
-			*assay_push(out) = s->dur[i];
+	assay_step_rows rows = {0}, all = {0};
+	assay_window with_warmup = *w;
+	with_warmup.warm = INT64_MIN;
+	assay_window_steps(run, w, &rows);
+	assay_window_steps(run, &with_warmup, &all);
+	for (size_t i = 0; i < rows.n; i++)
+		*assay_push(out) = (double)run->part.t.step.dur[rows.p[i]];
+	*origin = rows.n ? run->part.t.step.origin[rows.p[0]] : ASSAY_STEP_MARKER;
+	size_t left_out = all.n - rows.n;
+	assay_vec_free(&rows);
+	assay_vec_free(&all);
+	return left_out;
 }
 
-static void step_metrics(assay_run *run, const assay_report_opts *opts)
+static const char *which_steps(assay_run *run, const char *what, size_t warmup)
+{
+	if (!warmup)
+		return what;
+	return assay_printf(&run->arena,
+			    "%s, all but %zu at the start that took several times as long", what,
+			    warmup);
+}
+
+/* A host that runs ahead is done with a step long before the device: its markers are then short,
+ * and not what a step costs. */
+static const char *device_behind(assay_run *run, const char *how, double median,
+				 const assay_window *w)
+{
+	const double clearly = 1.1;
+	char time[ASSAY_FMT];
+	double on_device = w->device != ASSAY_NO_ROW && w->steps
+				   ? (double)(w->to - w->from) / (double)w->steps
+				   : 0;
+	if (on_device <= clearly * median)
+		return how;
+	return assay_printf(&run->arena, "%s; the device takes %s a step (waste budget)", how,
+			    assay_fmt_time(time, (int64_t)on_device));
+}
+
+/* Sorts them. */
+static void length_metrics(assay_run *run, times *t, assay_state state, size_t warmup,
+			   const assay_window *w)
+{
+	double median = assay_median_mean(t->p, t->n);
+	const char *how = which_steps(run, "median length of the steps", warmup);
+	add_metric(run, "step_seconds", median * 1e-9, state, device_behind(run, how, median, w));
+	add_metric(run, "step_seconds_min", t->p[0] * 1e-9, state,
+		   which_steps(run, "shortest step", warmup));
+	add_metric(run, "step_seconds_max", t->p[t->n - 1] * 1e-9, state,
+		   which_steps(run, "longest step", warmup));
+}
+
+static void step_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w)
 {
 	times t = {0};
-	step_times(run, &t);
-	uint32_t dev = assay_main_device(run);
+	uint8_t origin;
+	size_t warmup = step_times(run, w, &t, &origin);
+	uint32_t dev = w->device;
 	const assay_device_time_table *d = &run->part.t.device_time;
 	double header;
-	int64_t steps = opts->steps ? opts->steps : (int64_t)t.n;
-	uint8_t origin = t.n ? run->part.t.step.origin[0] : ASSAY_STEP_MARKER;
+	int64_t steps = opts->steps ? opts->steps : (int64_t)(t.n + warmup);
 	assay_state state =
 		origin == ASSAY_STEP_REPEATED ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
 	add_metric(run, "steps", (double)steps,
@@ -53,11 +102,7 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts)
 		   : t.n       ? assay_step_origin_name[origin]
 			       : "no step markers, and kernels do not repeat");
 	if (t.n) {
-		add_metric(run, "step_seconds", (double)assay_median_upper(t.p, t.n) * 1e-9, state,
-			   "median length of the steps");
-		add_metric(run, "step_seconds_min", (double)t.p[0] * 1e-9, state, "shortest step");
-		add_metric(run, "step_seconds_max", (double)t.p[t.n - 1] * 1e-9, state,
-			   "longest step");
+		length_metrics(run, &t, state, warmup, w);
 	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
 		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
 			   "the file's own metadata");
@@ -112,16 +157,25 @@ static bool series(const assay_run *run, const char *name, double *peak, double 
 	return n > 0;
 }
 
-/* The allocator's own account, when the trace has memory events. */
+void assay_memory_peaks(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	const assay_alloc_table *a = &t->alloc;
+	for (size_t i = 0; i < a->n; i++) {
+		uint32_t source = a->track[i] < t->track.n ? t->track.source[a->track[i]] : 0;
+		int64_t v = a->reserved[i] >= 0 ? a->reserved[i] : a->total[i];
+		if (a->device[i] >= 0 && source < t->source.n && v > t->source.memory_peak[source])
+			t->source.memory_peak[source] = v;
+	}
+}
+
+/* The allocators' own accounts, when traces have memory events. */
 static bool allocator_peak(const assay_run *run, int64_t *peak)
 {
-	const assay_alloc_table *a = &run->part.t.alloc;
+	const assay_source_table *s = &run->part.t.source;
 	*peak = -1;
-	for (size_t i = 0; i < a->n; i++) {
-		int64_t v = a->reserved[i] >= 0 ? a->reserved[i] : a->total[i];
-		if (a->device[i] >= 0 && v > *peak)
-			*peak = v;
-	}
+	for (size_t i = 0; i < s->n; i++)
+		*peak = s->memory_peak[i] > *peak ? s->memory_peak[i] : *peak;
 	return *peak >= 0;
 }
 
@@ -236,9 +290,9 @@ static void versions(assay_run *run)
 	version(run, "cuda_version", cuda);
 }
 
-void assay_metrics(assay_run *run, const assay_report_opts *opts)
+void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w)
 {
-	step_metrics(run, opts);
+	step_metrics(run, opts, w);
 	header_metric(run, "tokens_per_sec", "metadata.tokens_per_sec",
 		      "the input does not say how many tokens a step has");
 	header_metric(run, "mfu_pct", "metadata.mfu_pct",
@@ -252,7 +306,7 @@ void assay_metrics(assay_run *run, const assay_report_opts *opts)
 TEST(unknown_stays_unknown)
 {
 	assay_run *run = assay_run_new();
-	assay_metrics(run, &(assay_report_opts){0});
+	assay_metrics(run, &(assay_report_opts){0}, &(assay_window){.device = ASSAY_NO_ROW});
 	static const char *const names[] = {"steps",     "step_seconds", "tokens_per_sec",
 					    "mfu_pct",   "gpu_util_pct", "hbm_peak_gb",
 					    "hbm_avg_gb"};
@@ -268,11 +322,62 @@ TEST(header_figures_are_estimates)
 {
 	assay_run *run = assay_run_new();
 	assay_meta_add(&run->part, "metadata.tokens_per_sec", ASSAY_S("142.5"));
-	assay_metrics(run, &(assay_report_opts){.steps = 4});
+	assay_metrics(run, &(assay_report_opts){.steps = 4},
+		      &(assay_window){.device = ASSAY_NO_ROW});
 	uint32_t r = assay_metric_find(run, "tokens_per_sec");
 	CHECK(run->part.t.metric.value[r] == 142.5 &&
 	      run->part.t.metric.state[r] == ASSAY_STATE_ESTIMATED);
 	CHECK(run->part.t.metric.value[assay_metric_find(run, "steps")] == 4);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Six steps of 10 with work all along, behind one of 100. */
+static void add_steps(assay_run *run)
+{
+	for (int i = 0; i < 7; i++) {
+		int64_t from = i ? 100 + (i - 1) * 10 : 0, length = i ? 10 : 100;
+		uint32_t s = assay_add(&run->part.t, ASSAY_T_step);
+		run->part.t.step.source[s] = run->part.source;
+		run->part.t.step.ts[s] = from;
+		run->part.t.step.dur[s] = length + i;
+		assay_hand_gpu(run, "c", from, length,
+			       assay_hand_host(run, ASSAY_HOST_RUNTIME, "launch", from, 1));
+	}
+}
+
+TEST(steps_that_warm_up_are_counted_and_not_in_the_step_time)
+{
+	assay_run *run = assay_run_new();
+	assay_order order;
+	add_steps(run);
+	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	assay_step_times(run, &order);
+	assay_window w = assay_window_find(run, &order, 0);
+	assay_metrics(run, &(assay_report_opts){0}, &w);
+	const assay_metric_table *m = &run->part.t.metric;
+	CHECK_EQ(w.warmup, 1);
+	CHECK(m->value[assay_metric_find(run, "steps")] == 7);
+	CHECK(m->value[assay_metric_find(run, "step_seconds")] == 13.5e-9);
+	CHECK(m->value[assay_metric_find(run, "step_seconds_max")] == 16 * 1e-9);
+	CHECK(assay_str_find(assay_text(run, m->how[assay_metric_find(run, "step_seconds")]),
+			     "all but 1 at the start") >= 0);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_device_that_takes_longer_than_the_markers_is_told)
+{
+	assay_run *run = assay_run_new();
+	const assay_window behind = {.device = 0, .to = 2000000, .steps = 2, .warm = INT64_MIN},
+			   level = {.device = 0, .to = 2000, .steps = 2, .warm = INT64_MIN};
+	assay_str told = assay_str_of(device_behind(run, "so", 1000, &behind));
+	CHECK(assay_str_find(told, "the device takes 1.00 ms a step") >= 0);
+	CHECK(!strcmp(device_behind(run, "so", 1000, &level), "so"));
 	assay_run_free(run);
 	return 0;
 }

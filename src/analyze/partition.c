@@ -58,6 +58,17 @@ void assay_partition(assay_run *run, const assay_order *order)
 		add_device(run, order, &order->device.p[i]);
 }
 
+const char *assay_device_words(assay_run *run, uint32_t row)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	const assay_source_table *s = &run->part.t.source;
+	int32_t rank = d->source[row] < s->n ? s->rank[d->source[row]] : -1;
+	const char *name = d->device[row] < 0
+				   ? "unnamed device"
+				   : assay_printf(&run->arena, "device %d", d->device[row]);
+	return rank < 0 ? name : assay_printf(&run->arena, "%s of rank %d", name, rank);
+}
+
 static void add_work(assay_run *run, int device, const char *name, int64_t ts, int64_t dur)
 {
 	uint32_t g = assay_hand_gpu(run, name, ts, dur, ASSAY_NO_ROW);

@@ -66,6 +66,7 @@ static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 			*assay_push(&rows) = i;
 	assay_sort_rows(rows.p, rows.n, t->step_time.start);
 	w->warmup = count_warmup(&t->step_time, rows.p, rows.n);
+	w->warm = w->warmup ? t->step.ts[t->step_time.step[rows.p[w->warmup]]] : INT64_MIN;
 	for (size_t i = w->warmup; i < rows.n; i++) {
 		int64_t from = t->step_time.start[rows.p[i]];
 		int64_t to = from + t->step_time.span[rows.p[i]];
@@ -136,11 +137,30 @@ static void sum_causes(const assay_run *run, assay_window *w)
 
 assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps)
 {
-	assay_window w = {.device = assay_main_device(run)};
+	assay_window w = {.device = assay_main_device(run), .warm = INT64_MIN};
 	if (w.device == ASSAY_NO_ROW)
 		return w;
 	find_bounds(run, &w, steps);
 	split_work(run, order, &w);
 	sum_causes(run, &w);
 	return w;
+}
+
+static void steps_of(const assay_run *run, uint32_t source, int64_t from, assay_step_rows *out)
+{
+	const assay_step_table *s = &run->part.t.step;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->source[i] == source && s->dur[i] > 0 && s->ts[i] >= from)
+			*assay_push(out) = i;
+}
+
+void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_rows *out)
+{
+	const assay_tables *t = &run->part.t;
+	if (w->device != ASSAY_NO_ROW)
+		steps_of(run, t->device_time.source[w->device], w->warm, out);
+	if (!out->n && t->step.n)
+		steps_of(run, t->step.source[0], INT64_MIN, out);
+	if (out->n)
+		assay_sort_rows(out->p, out->n, t->step.ts);
 }

@@ -11,6 +11,7 @@ typedef struct assay_window {
 	int64_t from, to;
 	uint64_t steps;  /* steps in it; 0 when none are known */
 	uint64_t warmup; /* steps left out before it */
+	int64_t warm;    /* when the first step that counts begins, where others were left out */
 	int64_t compute, comm, copy, idle;
 	uint64_t events[ASSAY_CLASS_COUNT];
 	int64_t cause[ASSAY_WHY_COUNT]; /* sum to idle */
@@ -22,6 +23,12 @@ typedef struct assay_window {
 
 /* steps: as given by the user when the input marks none; 0 when unknown. */
 assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps);
+
+typedef assay_vec(uint32_t) assay_step_rows;
+
+/* Steps that count, in order of start: those of the main device's process (without any, of the
+ * first that has some), less those that warm up. Every step time anyone is told is of these. */
+void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_rows *out);
 
 /* The device that did most: the one whose figures stand for the run. */
 uint32_t assay_main_device(const assay_run *run);

@@ -65,15 +65,16 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_step_times(run, order);
 	assay_calls(run, order);
 	assay_count_overlaps(run, order);
+	assay_memory_peaks(run);
 }
 
 void assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order)
 {
 	run->report_top = opts->top ? opts->top : 20;
 	assay_ranks(run);
-	assay_metrics(run, opts);
-	assay_checks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
+	assay_metrics(run, opts, &window);
+	assay_checks(run);
 	assay_budget(run, &window);
 	assay_verdicts(run, &window);
 	derive_xla(run);

@@ -41,7 +41,7 @@ static assay_run *through(const assay_run *run, const assay_writer *writer)
 	size_t n = 0;
 	FILE *f = open_memstream(&bytes, &n);
 	assay_err err = {0};
-	bool ok = writer->write(run, f, &err);
+	bool ok = assay_write_run(writer, run, f, NULL, &err);
 	fclose(f);
 	assay_input *in = assay_input_memory(bytes, n);
 	assay_run *back = assay_run_new();

@@ -21,6 +21,7 @@ typedef enum assay_opt_type {
 	ASSAY_OPT_INT,   /* int64_t, not negative, 0 when not given */
 	ASSAY_OPT_COUNT, /* int64_t, at least 1, 0 when not given */
 	ASSAY_OPT_TIME,  /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
+	ASSAY_OPT_SPAN,  /* the same, more than 0, which is when it is not given */
 	ASSAY_OPT_LIST,  /* assay_opt_list: may be given several times */
 } assay_opt_type;
 

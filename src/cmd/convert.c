@@ -129,12 +129,13 @@ static void alias_for_hta(assay_run *run)
 
 /* ------------------------------------------------------------------ command */
 
-static bool write_run(const assay_run *run, const assay_writer *w, const char *path, assay_err *err)
+static bool write_run(const assay_run *run, const assay_writer *w, const char *path,
+		      assay_left_out *left, assay_err *err)
 {
 	assay_output *o = assay_output_open(path, err);
 	if (!o)
 		return false;
-	if (w->write(run, assay_output_file(o), err))
+	if (assay_write_run(w, run, assay_output_file(o), left, err))
 		return assay_output_close(o, err);
 	assay_output_drop(o);
 	return false;
@@ -174,7 +175,8 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	return ok;
 }
 
-/* Ranks keep rows of their own in viewers, but readers that go by device numbers join them. */
+/* Ranks keep rows of their own in viewers, but a file has one rank, and its steps are all of one.
+ */
 static void say_joined(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;
@@ -184,21 +186,23 @@ static void say_joined(const assay_run *run)
 	if (seen.n > 1)
 		fprintf(stderr,
 			"assay: %zu traces go into one file; tools that take a file for a rank "
-			"will join their devices\n",
+			"take them for one\n",
 			(size_t)seen.n);
 	assay_map_free(&seen);
 }
 
-static void say_left_out(const assay_run *run, const assay_writer *w)
+static bool write_and_tell(const assay_run *run, const assay_writer *w, const char *out,
+			   assay_err *err)
 {
-	assay_arena scratch = {0};
-	const char *left = w ? assay_writer_leaves_out(w, run, &scratch) : NULL;
-	if (left)
+	assay_left_out left = {0};
+	bool ok = write_run(run, w, out, &left, err);
+	if (ok && left.text)
 		fprintf(stderr, "assay: not written, for %s has no place for it: %s\n", w->name,
-			left);
-	if (w == &assay_writer_chrome)
+			left.text);
+	if (ok)
 		say_joined(run);
-	assay_arena_free(&scratch);
+	assay_arena_free(&left.arena);
+	return ok;
 }
 
 static int convert_run(const void *args, char **operands, int n)
@@ -226,12 +230,8 @@ static int convert_run(const void *args, char **operands, int n)
 	if (a->hta)
 		alias_for_hta(run);
 	assay_err err = {0};
-	bool ok = tables ? write_tables(run, out, &err) : write_run(run, w, out, &err);
-	if (ok && err.text[0])
-		fprintf(stderr, "assay convert: %s\n", err.text);
-	if (ok)
-		say_left_out(run, w);
-	else
+	bool ok = tables ? write_tables(run, out, &err) : write_and_tell(run, w, out, &err);
+	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
@@ -321,7 +321,7 @@ TEST(hta_finds_hip_calls_by_cuda_names)
 static assay_run *again(const assay_run *run, const char *path)
 {
 	assay_err err = {0};
-	if (!write_run(run, &assay_writer_chrome, path, &err))
+	if (!write_run(run, &assay_writer_chrome, path, NULL, &err))
 		return NULL;
 	assay_run *back = assay_run_new();
 	bool ok = assay_read_path(back, path, &err);

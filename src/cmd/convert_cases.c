@@ -28,7 +28,7 @@ static const char *written(assay_run *run, bool *valid)
 	size_t n = 0, bad;
 	uint32_t odd = 0;
 	FILE *f = open_memstream(&text, &n);
-	assay_writer_chrome.write(run, f, NULL);
+	assay_write_run(&assay_writer_chrome, run, f, NULL, NULL);
 	fclose(f);
 	char *copy = assay_alloc(&run->arena, n + ASSAY_PAD);
 	memcpy(copy, text, n);

@@ -42,6 +42,11 @@ static const char *env_of(assay_arena *a, const char *operand)
 	return access(path, F_OK) ? NULL : path;
 }
 
+static bool has_anything(const assay_run *run)
+{
+	return run->part.t.device_time.n || run->part.t.step.n;
+}
+
 static int diff_run(const void *args, char **operands, int n)
 {
 	(void)n;
@@ -52,7 +57,11 @@ static int diff_run(const void *args, char **operands, int n)
 	}
 	int status = TROUBLE;
 	assay_run *a = read_run(operands[0]), *b = a ? read_run(operands[1]) : NULL;
-	if (b) {
+	if (b && !has_anything(a) && !has_anything(b))
+		fprintf(stderr, "assay diff: neither has GPU work or steps, so there is nothing to "
+				"compare; "
+				"`assay env diff` compares environments\n");
+	else if (b) {
 		assay_diff d;
 		assay_arena scratch = {0};
 		const char *const env[2] = {env_of(&scratch, operands[0]),

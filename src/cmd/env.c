@@ -216,7 +216,7 @@ static const assay_opt env_opts[] = {
 	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and remember no digest.",
 	 AT(no_cache)},
 	{"health", 0, ASSAY_OPT_FLAG, NULL, "Run AMD's rdhc and keep what it says.", AT(health)},
-	{"health-limit", 0, ASSAY_OPT_TIME, "TIME", "Stop rdhc after this long. Default: 30s.",
+	{"health-limit", 0, ASSAY_OPT_SPAN, "TIME", "Stop rdhc after this long. Default: 30s.",
 	 AT(health_limit)},
 };
 #undef AT

@@ -63,6 +63,7 @@ struct range {
 };
 
 struct stream_use {
+	uint32_t source;
 	int64_t device, stream;
 	uint64_t events;
 	int64_t busy;
@@ -96,6 +97,8 @@ static void tally_streams(struct tally *y, const assay_tables *t)
 		use[t->gpu.track[i]].busy += t->gpu.dur[i] > 0 ? t->gpu.dur[i] : 0;
 	}
 	for (size_t i = 0; i < t->track.n; i++) {
+		use[i].source = (y->many ? (uint32_t)y->run->part.t.source.n : 0) +
+				assay_track_group(t, (uint32_t)i);
 		use[i].device = t->track.pid[i];
 		use[i].stream = t->track.tid[i];
 		if (use[i].events)
@@ -180,7 +183,8 @@ static void print_source(const assay_run *run, size_t i, assay_arena *a)
 	       pipe ? "from a pipe" : assay_fmt_bytes(x, s->file_bytes[i]), pipe ? "" : " on disk",
 	       assay_fmt_bytes(y, s->text_bytes[i]), assay_fmt_count(z, s->records[i]));
 	if (s->rank[i] >= 0)
-		printf("  rank %d of %d\n", s->rank[i], s->world[i]);
+		printf("  rank %d%s\n", s->rank[i],
+		       s->world[i] > 0 ? assay_printf(a, " of %d", s->world[i]) : "");
 }
 
 static void print_sources(const struct tally *t, assay_arena *a)
@@ -232,12 +236,20 @@ static const char *times_text(char buf[ASSAY_FMT + 16], uint64_t times)
 	return buf;
 }
 
+/* Whose it is; ranks of a job of many are said together. */
+static const char *rank_text(const struct tally *t, uint32_t source, assay_arena *a)
+{
+	const assay_source_table *s = &t->run->part.t.source;
+	int32_t rank = !t->many && source < s->n ? s->rank[source] : -1;
+	return rank < 0 ? "" : assay_printf(a, " of rank %d", rank);
+}
+
 static const char *device_text(const struct tally *t, size_t i, assay_arena *a)
 {
 	const assay_device_table *d = &t->run->part.t.device;
 	char x[ASSAY_FMT];
 	bool arch = d->arch[i] != 0, memory = d->memory[i] >= 0;
-	return assay_printf(a, "device %d: %s%s%s%s%s", d->id[i],
+	return assay_printf(a, "device %d%s: %s%s%s%s%s", d->id[i], rank_text(t, d->source[i], a),
 			    assay_fmt_safe(a, assay_text(t->run, d->name[i])), arch ? ", " : "",
 			    arch ? assay_z(t->run, d->arch[i]) : "", memory ? ", " : "",
 			    memory ? assay_fmt_bytes(x, (uint64_t)d->memory[i]) : "");
@@ -252,9 +264,12 @@ static void print_devices(const struct tally *t, assay_arena *a)
 		line_of(&devices, &seen_devices, t->many, device_text(t, i, a));
 	for (size_t i = 0; i < t->stream.n; i++) {
 		const struct stream_use *u = &t->stream.p[i];
-		struct line *l = line_of(&streams, &seen_streams, t->many,
-					 assay_printf(a, "stream %" PRId64 " of device %" PRId64,
-						      u->stream, u->device));
+		struct line *l = line_of(
+			&streams, &seen_streams, t->many,
+			assay_printf(a, "stream %" PRId64 " of %s%s", u->stream,
+				     u->device < 0 ? "an unnamed device"
+						   : assay_printf(a, "device %" PRId64, u->device),
+				     rank_text(t, u->source, a)));
 		l->use.events += u->events;
 		l->use.busy += u->busy;
 	}
@@ -309,9 +324,49 @@ static void print_text(const struct tally *t)
 	assay_arena_free(&a);
 }
 
+static void put_fact(assay_jsonw *w, const assay_run *run, size_t row)
+{
+	assay_jsonw_key(w, assay_text(run, run->part.t.meta.key[row]));
+	assay_jsonw_str(w, NULL, assay_text(run, run->part.t.meta.value[row]));
+}
+
+/* Each key once: the value of the first input that has it. Inputs have their own. */
+static void put_all_facts(assay_jsonw *w, const assay_run *run)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	assay_map seen = {0};
+	assay_jsonw_open(w, "meta", '{');
+	for (size_t i = 0; i < m->n; i++) {
+		uint32_t *slot = assay_map_at(&seen, m->key[i]);
+		if (*slot == ASSAY_MAP_ABSENT)
+			put_fact(w, run, i);
+		*slot = 1;
+	}
+	assay_jsonw_close(w, '}');
+	assay_map_free(&seen);
+}
+
+/* Rows of meta by source, as lists: first[source], then next[row]. */
+static void list_facts(const assay_run *run, assay_arena *a, uint32_t **first, uint32_t **next)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	size_t sources = run->part.t.source.n;
+	*first = assay_alloc(a, (sources + 1) * sizeof **first);
+	*next = assay_alloc(a, (m->n + 1) * sizeof **next);
+	memset(*first, 0xff, (sources + 1) * sizeof **first);
+	for (size_t i = m->n; i-- > 0;) {
+		uint32_t *head = *first + (m->source[i] < sources ? m->source[i] : sources);
+		(*next)[i] = *head;
+		*head = (uint32_t)i;
+	}
+}
+
 static void put_sources(assay_jsonw *w, const assay_run *run)
 {
 	const assay_source_table *s = &run->part.t.source;
+	assay_arena scratch = {0};
+	uint32_t *first, *next;
+	list_facts(run, &scratch, &first, &next);
 	assay_jsonw_open(w, "inputs", '[');
 	for (size_t i = 0; i < s->n; i++) {
 		assay_jsonw_open_flat(w, NULL, '{');
@@ -323,11 +378,27 @@ static void put_sources(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_u64(w, "records", s->records[i]);
 		if (s->rank[i] >= 0) {
 			assay_jsonw_i64(w, "rank", s->rank[i]);
-			assay_jsonw_i64(w, "world", s->world[i]);
+			assay_jsonw_i64_if(w, "world", s->world[i] > 0, s->world[i]);
 		}
+		assay_jsonw_open_flat(w, "meta", '{');
+		for (uint32_t k = first[i]; k != ASSAY_NO_ROW; k = next[k])
+			put_fact(w, run, k);
+		assay_jsonw_close(w, '}');
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+	assay_arena_free(&scratch);
+}
+
+/* Numbers of devices and streams mean something within a file only. */
+static void put_owner(assay_jsonw *w, const assay_run *run, uint32_t source)
+{
+	const assay_source_table *s = &run->part.t.source;
+	if (source >= s->n)
+		return;
+	assay_jsonw_u64(w, "source", source);
+	if (s->rank[source] >= 0)
+		assay_jsonw_i64(w, "rank", s->rank[source]);
 }
 
 static void put_devices(assay_jsonw *w, const assay_run *run)
@@ -336,6 +407,7 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_open(w, "devices", '[');
 	for (size_t i = 0; i < d->n; i++) {
 		assay_jsonw_open_flat(w, NULL, '{');
+		put_owner(w, run, d->source[i]);
 		assay_jsonw_i64(w, "device", d->id[i]);
 		assay_jsonw_str(w, "name", assay_text(run, d->name[i]));
 		assay_jsonw_z(w, "arch", d->arch[i] ? assay_z(run, d->arch[i]) : NULL);
@@ -353,6 +425,7 @@ static void put_streams(assay_jsonw *w, const struct tally *t)
 	assay_jsonw_open(w, "streams", '[');
 	for (size_t i = 0; i < t->stream.n; i++) {
 		assay_jsonw_open_flat(w, NULL, '{');
+		put_owner(w, t->run, t->stream.p[i].source);
 		assay_jsonw_i64(w, "device", t->stream.p[i].device);
 		assay_jsonw_i64(w, "stream", t->stream.p[i].stream);
 		assay_jsonw_u64(w, "events", t->stream.p[i].events);
@@ -379,13 +452,7 @@ static void print_json(const struct tally *t)
 	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
 		assay_jsonw_u64(&w, assay_table_infos[i].name, t->rows[i]);
 	assay_jsonw_close(&w, '}');
-	assay_jsonw_open(&w, "meta", '{');
-	const assay_meta_table *m = &run->part.t.meta;
-	for (size_t i = 0; i < m->n; i++) {
-		assay_jsonw_key(&w, assay_text(run, m->key[i]));
-		assay_jsonw_str(&w, NULL, assay_text(run, m->value[i]));
-	}
-	assay_jsonw_close(&w, '}');
+	put_all_facts(&w, run);
 	assay_issues_json(&w, "issues", run);
 	assay_jsonw_open(&w, "warnings", '[');
 	for (size_t i = 0; i < run->part.t.warning.n; i++)

@@ -91,16 +91,15 @@ bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
 	return false;
 }
 
-/* Ranks of a job are different files. */
-static void name_twins(char **operands, int n)
+static void name_twins(const assay_run *run)
 {
-	for (int i = 0; i < n; i++)
-		for (int k = 0; k < i; k++)
-			if (is_same_file(operands[k], operands[i])) {
-				fprintf(stderr, "assay: %s is given twice, and counted twice\n",
-					operands[i]);
-				break;
-			}
+	uint64_t n = run->part.issues[ASSAY_ISSUE_same_file];
+	char count[ASSAY_FMT];
+	if (n)
+		fprintf(stderr,
+			"assay: %s of the files are given twice, or links to others; each is read "
+			"once\n",
+			assay_fmt_count(count, n));
 }
 
 /* How to read: one of them, or neither for all rows of all inputs. */
@@ -128,10 +127,10 @@ static assay_run *read_run(char **operands, int n, struct how how, assay_err *er
 	bool ok = read_as(how, run, operands, (size_t)n, err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
-	name_twins(operands, n);
-	if (ok)
+	if (ok) {
 		name_broken(run);
-	else
+		name_twins(run);
+	} else
 		assay_cmd_error(err);
 	run->progress = NULL;
 	if (ok)

@@ -72,6 +72,8 @@ static bool set_value(const assay_opt *o, const char *value, void *args)
 		return assay_str_i64(assay_str_of(value), num) && *num >= 1;
 	case ASSAY_OPT_TIME:
 		return parse_time(value, num);
+	case ASSAY_OPT_SPAN:
+		return parse_time(value, num) && *num > 0;
 	case ASSAY_OPT_LIST:
 		if (list->n == ASSAY_OPT_LIST_MAX)
 			return false;

@@ -20,6 +20,7 @@
 #include "wire/ring.h"
 
 enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
+#define RINGS "rings="
 
 struct args {
 	record_args a;
@@ -37,42 +38,118 @@ static int64_t clock_ns(clockid_t id)
 
 /* ---- places ---- */
 
+/* Make a folder and those above it; *made counts the new ones at its end. */
+static bool make_folders(assay_arena *a, const char *path, int *made)
+{
+	char *part = assay_printf(a, "%s", path);
+	*made = 0;
+	for (char *p = part + 1; *part; p++) {
+		char c = *p;
+		if (c && c != '/')
+			continue;
+		*p = 0;
+		bool is_new = mkdir(part, 0777) == 0;
+		if (!is_new && errno != EEXIST)
+			return false;
+		*made = is_new ? *made + 1 : p[-1] == '/' ? *made : 0;
+		*p = c;
+		if (!c)
+			break;
+	}
+	return *part;
+}
+
+static void remove_folders(recording *r)
+{
+	char *path = assay_printf(&r->arena, "%s", r->dir);
+	for (; r->made > 0 && rmdir(path) == 0; r->made--)
+		*strrchr(path, '/') = 0;
+}
+
+/* assay-DATE-TIME, with a number behind it when two start in one second. */
+static bool make_named(recording *r, const char **out)
+{
+	char name[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	localtime_r(&now, &tm);
+	strftime(name, sizeof name, "assay-%Y%m%d-%H%M%S", &tm);
+	*out = assay_printf(&r->arena, "%s", name);
+	for (int n = 2; mkdir(*out, 0777) < 0; n++) {
+		if (errno != EEXIST || n > 1000)
+			return false;
+		*out = assay_printf(&r->arena, "%s-%d", name, n);
+	}
+	r->made = 1;
+	return true;
+}
+
+static bool is_empty(const char *dir)
+{
+	DIR *d = opendir(dir);
+	bool empty = true;
+	for (struct dirent *e; d && empty && (e = readdir(d));)
+		empty = e->d_name[0] == '.';
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+static bool check_dir(recording *r, const char *out, assay_err *err)
+{
+	struct stat st;
+	if (stat(r->dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return assay_fail(err, ASSAY_USAGE, 0, "%s is no directory", out);
+	if (stat(assay_printf(&r->arena, "%s/run.json", r->dir), &st) == 0)
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "%s holds a recording already; name another with -o", out);
+	if (!is_empty(r->dir))
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "%s is not empty, and what is in it would be read with the run; "
+				  "name another with -o",
+				  out);
+	if (strlen(r->dir) > 700)
+		return assay_fail(err, ASSAY_LIMIT, 0, "%s is too long a path", r->dir);
+	return true;
+}
+
 static bool make_dir(recording *r, const char *out, assay_err *err)
 {
-	char name[64], path[PATH_MAX];
-	if (!out) {
-		time_t now = time(NULL);
-		struct tm tm;
-		localtime_r(&now, &tm);
-		strftime(name, sizeof name, "assay-%Y%m%d-%H%M%S", &tm);
-		out = name;
-	}
-	r->made = mkdir(out, 0777) == 0;
-	if (!r->made && errno != EEXIST)
-		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", out, strerror(errno));
+	char path[PATH_MAX];
+	if (out ? !make_folders(&r->arena, out, &r->made) : !make_named(r, &out))
+		return assay_fail(err, *out ? ASSAY_IO : ASSAY_USAGE, 0, "cannot make '%s': %s",
+				  out, strerror(*out ? errno : ENOENT));
 	if (!realpath(out, path))
 		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", out, strerror(errno));
 	r->dir = assay_printf(&r->arena, "%s", path);
-	struct stat st;
-	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return assay_fail(err, ASSAY_USAGE, 0, "%s is no directory", out);
-	if (stat(assay_printf(&r->arena, "%s/run.json", path), &st) == 0)
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "%s holds a recording already; name another with -o", out);
-	if (strlen(path) > 700)
-		return assay_fail(err, ASSAY_LIMIT, 0, "%s is too long a path", path);
-	return true;
+	if (check_dir(r, out, err))
+		return true;
+	remove_folders(r);
+	return false;
+}
+
+static const char *rings_given(const struct args *a)
+{
+	const char *dir = NULL;
+	for (size_t i = 0; i < a->set.n; i++)
+		if (!strncmp(a->set.item[i], RINGS, strlen(RINGS)))
+			dir = a->set.item[i] + strlen(RINGS);
+	return dir;
 }
 
 /* Rings want memory, not a disk. But a small /dev/shm is needed by others (NCCL keeps its buffers
  * there), and it may be missing: then the run directory does. */
-static void make_rings_dir(recording *r)
+static void make_rings_dir(recording *r, const struct args *a)
 {
 	struct statvfs fs;
-	char *path = assay_printf(&r->arena, "/dev/shm/assay-XXXXXX");
-	bool roomy = statvfs("/dev/shm", &fs) == 0 &&
-		     (uint64_t)fs.f_bavail * fs.f_frsize >= (uint64_t)SHM_MIN;
-	r->rings = roomy && mkdtemp(path) ? path : r->dir;
+	const char *given = rings_given(a);
+	char *path = assay_printf(&r->arena, "%s/assay-XXXXXX", given ? given : "/dev/shm");
+	bool roomy = given || (statvfs("/dev/shm", &fs) == 0 &&
+			       (uint64_t)fs.f_bavail * fs.f_frsize >= (uint64_t)SHM_MIN);
+	char absolute[PATH_MAX];
+	r->rings = r->dir;
+	if (roomy && mkdtemp(path) && realpath(path, absolute))
+		r->rings = assay_printf(&r->arena, "%s", absolute);
 }
 
 /* Beside the program (build folder), or in ../lib/assay (installed). */
@@ -121,7 +198,8 @@ static char *config_text(recording *r, const struct args *a)
 	if (a->a.steps_from)
 		text = assay_printf(m, "%s;steps=%s", text, escape(m, a->a.steps_from));
 	for (size_t i = 0; i < a->set.n; i++)
-		text = assay_printf(m, "%s;%s", text, a->set.item[i]);
+		if (strncmp(a->set.item[i], RINGS, strlen(RINGS)))
+			text = assay_printf(m, "%s;%s", text, a->set.item[i]);
 	return text;
 }
 
@@ -146,7 +224,10 @@ static void make_env(strings *env, recording *r, const struct args *a)
 		*assay_push(env) = *e;
 	put_variable(env, r, "ASSAY_RECORD", config_text(r, a));
 	const char *other = getenv("CUDA_INJECTION64_PATH");
-	if (r->cuda && other && *other)
+	if (getenv("ASSAY_RECORD"))
+		fprintf(stderr, "assay: runs inside another `assay record`, which gets nothing of "
+				"this command\n");
+	else if (r->cuda && other && *other)
 		fprintf(stderr, "assay: replaces the tool in CUDA_INJECTION64_PATH (%s)\n", other);
 	if (r->cuda) {
 		put_variable(env, r, "CUDA_INJECTION64_PATH", r->cuda);
@@ -164,7 +245,7 @@ static void make_env(strings *env, recording *r, const struct args *a)
 
 /* ---- after the command ---- */
 
-static void salvage(recording *r, const char *dir)
+static void salvage_in(recording *r, const char *dir)
 {
 	DIR *d = opendir(dir);
 	if (!d)
@@ -173,13 +254,22 @@ static void salvage(recording *r, const char *dir)
 		const char *dot = strrchr(e->d_name, '.');
 		if (!dot || strcmp(dot, ".ring"))
 			continue;
-		uint64_t n = 0;
-		if (assay_ring_salvage(assay_printf(&r->arena, "%s/%s", dir, e->d_name), &n))
-			r->salvaged += n;
-		else
+		assay_salvaged n;
+		if (!assay_ring_salvage(assay_printf(&r->arena, "%s/%s", dir, e->d_name), &n))
 			r->still_running++;
+		r->salvaged += n.records;
+		r->failed += n.failed;
 	}
 	closedir(d);
+}
+
+void assay_record_salvage(recording *r)
+{
+	salvage_in(r, r->dir);
+	if (strcmp(r->rings, r->dir)) {
+		salvage_in(r, r->rings);
+		rmdir(r->rings); /* stays while a process still records */
+	}
 }
 
 static bool is_capture(const struct dirent *e)
@@ -215,14 +305,20 @@ static bool take_file(recording *r, const char *from, assay_err *err)
 	bool ok = in && out;
 	for (size_t n; ok && (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
 		ok = fwrite(buffer, 1, n, out) == n;
+	ok = ok && !ferror(in); /* a folder opens, and does not read */
+	int why = errno;
 	if (in)
 		fclose(in);
+	if (out && fclose(out) != 0 && ok) {
+		ok = false;
+		why = errno;
+	}
+	if (ok)
+		return true;
 	if (out)
-		ok = fclose(out) == 0 && ok;
-	if (!ok)
-		return assay_fail(err, ASSAY_IO, 0, "cannot copy %s into %s: %s", from, r->dir,
-				  strerror(errno));
-	return true;
+		unlink(to);
+	return assay_fail(err, ASSAY_IO, 0, "cannot copy %s into %s: %s", from, r->dir,
+			  strerror(why));
 }
 
 static bool telemetry_period(const char *text, int64_t *ns)
@@ -268,6 +364,24 @@ static bool step_ranges(const char *text)
 	return !text || assay_step_choice_of(assay_str_of(text), &choice);
 }
 
+/* Options whose values only this command knows; the message is written. */
+static bool options_make_sense(const struct args *a, int64_t *period)
+{
+	const char *bad = NULL, *name = NULL;
+	if (!telemetry_period(a->a.telemetry, period))
+		bad = a->a.telemetry, name = "telemetry (MS|off)";
+	if (!step_ranges(a->a.steps_from))
+		bad = a->a.steps_from, name = "steps-from (RANGES)";
+	if (a->a.only_range && !*a->a.only_range)
+		bad = a->a.only_range, name = "only-range (NAME)";
+	for (size_t i = 0; i < a->set.n; i++)
+		if (!is_setting(a->set.item[i]))
+			bad = a->set.item[i], name = "set (KEY=VALUE)";
+	if (bad)
+		fprintf(stderr, "assay record: '%s' is not a value for --%s\n", bad, name);
+	return !bad;
+}
+
 static bool run_command(recording *r, const struct args *a, int64_t period, assay_err *err)
 {
 	strings env = {0};
@@ -287,11 +401,12 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
  */
 static void forget(recording *r)
 {
-	static const char *const files[] = {"run.json", "env.json", "telemetry.csv"};
+	static const char *const files[] = {"run.json", ".run.json", "env.json", "telemetry.csv"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
 		unlink(assay_printf(&r->arena, "%s/%s", r->dir, files[i]));
-	if (r->made)
-		rmdir(r->dir);
+	if (strcmp(r->rings, r->dir))
+		rmdir(r->rings);
+	remove_folders(r);
 }
 
 static int fail(const assay_err *err, int status)
@@ -305,9 +420,6 @@ static int finish(recording *r, const struct args *a)
 	assay_err err = {0};
 	r->stop_real = clock_ns(CLOCK_REALTIME);
 	r->stop_boot = clock_ns(CLOCK_BOOTTIME);
-	salvage(r, r->dir);
-	if (strcmp(r->rings, r->dir))
-		salvage(r, r->rings);
 	if (a->a.telemetry_file && !take_file(r, a->a.telemetry_file, &err))
 		assay_cmd_error(&err);
 	assay_run *run = read_captures(r);
@@ -327,42 +439,28 @@ static int record_run(const void *args, char **operands, int n)
 	assay_err err = {0};
 	int64_t period;
 	(void)n;
-	if (!telemetry_period(a->a.telemetry, &period)) {
-		fprintf(stderr, "assay record: '%s' is not a value for --telemetry (MS|off)\n",
-			a->a.telemetry);
+	if (!options_make_sense(a, &period))
 		return ASSAY_EXIT_USAGE;
-	}
-	if (!step_ranges(a->a.steps_from)) {
-		fprintf(stderr, "assay record: '%s' is not a value for --steps-from (RANGES)\n",
-			a->a.steps_from);
-		return ASSAY_EXIT_USAGE;
-	}
-	for (size_t i = 0; i < a->set.n; i++)
-		if (!is_setting(a->set.item[i])) {
-			fprintf(stderr, "assay record: '%s' is not a value for --set (KEY=VALUE)\n",
-				a->set.item[i]);
-			return ASSAY_EXIT_USAGE;
-		}
 	if (!make_dir(&r, a->a.out, &err)) {
 		assay_arena_free(&r.arena);
 		return fail(&err, err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL);
 	}
-	make_rings_dir(&r);
+	make_rings_dir(&r, a);
 	r.cuda = find_library(&r, "libassay_cuda.so");
 	r.rocm = find_library(&r, "libassay_rocm.so");
 	r.start_real = clock_ns(CLOCK_REALTIME);
 	r.start_boot = clock_ns(CLOCK_BOOTTIME);
 	assay_record_env(r.dir);
 	int status = ASSAY_EXIT_FAIL;
+	bool started = false;
 	if (!assay_record_write(&r, &a->a, NULL, &err))
 		status = fail(&err, ASSAY_EXIT_FAIL);
-	else if (!run_command(&r, a, period, &err)) {
-		status = fail(&err, 127);
-		forget(&r);
-	} else
+	else if (!(started = run_command(&r, a, period, &err)))
+		status = fail(&err, r.status);
+	else
 		status = finish(&r, a);
-	if (strcmp(r.rings, r.dir))
-		rmdir(r.rings); /* stays while a process still records */
+	if (!started)
+		forget(&r);
 	assay_arena_free(&r.arena);
 	return status;
 }
@@ -382,7 +480,7 @@ static const assay_opt opts[] = {
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
 	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",
 	 AT(a.delay)},
-	{"duration", 0, ASSAY_OPT_TIME, "TIME",
+	{"duration", 0, ASSAY_OPT_SPAN, "TIME",
 	 "Record for so long only, such as 20s; the command runs on.", AT(a.duration)},
 	{"only-range", 0, ASSAY_OPT_TEXT, "NAME",
 	 "Record GPU work and calls inside ranges of that name only.", AT(a.only_range)},
@@ -407,13 +505,19 @@ const assay_cmd assay_cmd_record = {
 	.name = "record",
 	.args = "-- CMD...",
 	.about = "Run a command and record its GPU work, telemetry and environment",
-	.details = "CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches "
-		   "it. The\n"
-		   "run directory holds run.json, env.json, telemetry.csv and one "
-		   "trace-HOST-PID.asy for\n"
-		   "each process that used a GPU. Every other command reads that directory.\n\n"
-		   "A program that is killed loses at most the last flush interval (100 ms; --set "
-		   "flush=MS).",
+	.details =
+		"CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches "
+		"it. The\n"
+		"run directory holds run.json, env.json, telemetry.csv and one "
+		"trace-HOST-PID.asy for\n"
+		"each process that used a GPU. Every other command reads that directory. It must "
+		"be "
+		"new or\n"
+		"empty; missing folders above it are made. The status is 127 when CMD is not found "
+		"and 126\n"
+		"when it cannot be run.\n\n"
+		"A program that is killed loses at most the last flush interval (100 ms; --set "
+		"flush=MS).",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

@@ -15,7 +15,7 @@ typedef struct record_args {
 typedef struct recording {
 	assay_arena arena;
 	const char *dir;   /* absolute */
-	bool made;         /* dir was not there before */
+	int made;          /* folders at the end of dir that were not there before */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
 	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
@@ -24,13 +24,16 @@ typedef struct recording {
 	int status; /* exit status to pass on */
 	int signal; /* that ended the command, 0 none */
 	uint64_t salvaged;
+	uint32_t failed;        /* chunks that could not be written */
 	uint32_t still_running; /* processes that outlive the command */
 	assay_sampled telemetry;
 } recording;
 
-/* Run the command with the recorders' environment and wait for it; false when it cannot be started.
- */
+/* Run the command with the recorders' environment and wait for it; false when it cannot be started:
+ * the status is then the shell's for that, 126 or 127. */
 bool assay_record_command(recording *r, char **env, assay_err *err);
+/* Take over what processes that died left in their rings. */
+void assay_record_salvage(recording *r);
 
 /* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
 typedef struct record_rocm {

@@ -87,7 +87,11 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	if (pid > 0)
 		wait_for(r, pid);
 	child_pid = 0;
+	if (pid > 0 && !told) /* a second Ctrl-C must not come between records and their file */
+		assay_record_salvage(r);
 	release_signals(old);
+	if (pid < 0 || told)
+		r->status = why == ENOENT ? 127 : 126;
 	if (pid < 0)
 		return assay_fail(err, ASSAY_IO, 0, "cannot start a process: %s", strerror(errno));
 	if (told)

@@ -94,8 +94,11 @@ static const char *find_sdk(recording *r)
 	return found ? found : sdk_of_system(r);
 }
 
+/* Once: inside another `assay record` it is there already. */
 static const char *joined(recording *r, const char *first, const char *rest)
 {
+	if (rest && strstr(rest, first))
+		return rest;
 	return rest && *rest ? assay_printf(&r->arena, "%s:%s", first, rest) : first;
 }
 

@@ -139,8 +139,10 @@ bool assay_record_write(const recording *r, const record_args *a, const assay_ru
 	FILE *f = fopen(part, "w");
 	bool ok = f && fwrite(text.p, 1, text.n, f) == text.n && fputc('\n', f) != EOF;
 	ok = (!f || fclose(f) == 0) && ok && rename(part, path) == 0;
-	if (!ok)
+	if (!ok) {
 		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+		unlink(part);
+	}
 	assay_arena_free(&scratch);
 	assay_jsonw_free(&w);
 	return ok;
@@ -171,8 +173,14 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 	uint64_t lost = lost_in_all(run);
 	if (lost)
 		line("records lost: see `assay info`", lost, "");
-	else if (n->processes)
+	else if (n->processes && !r->failed)
 		fprintf(stderr, "  nothing was lost\n");
+	if (r->failed)
+		fprintf(stderr,
+			"  %u writes of records failed: no space, or the files were closed or "
+			"taken "
+			"away\n",
+			r->failed);
 }
 
 /* A trace without work: what was asked for explains it, or the command did nothing. */
@@ -181,6 +189,8 @@ static void print_why_empty(const recording *r, const record_args *a)
 	fprintf(stderr, "  no GPU work was recorded");
 	if (a->delay && r->stop_boot - r->start_boot < a->delay)
 		fprintf(stderr, ": the command ended before the delay was over");
+	else if (r->failed)
+		fprintf(stderr, ": it could not be written");
 	else if (a->only_range)
 		fprintf(stderr, ": none lies in a range named '%s'", a->only_range);
 	else if (a->delay || a->duration)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/pump.h"
 #include "base/test.h"
@@ -19,12 +20,16 @@ enum file_state {
 	FILE_WAITS, /* nobody looked at it yet */
 	FILE_TAKEN,
 	FILE_READ,    /* run holds it, or err says why not */
+	FILE_TWIN,    /* another name of a file that is there */
 	FILE_IN_TURN, /* its format needs what was read before it */
 };
 
 struct file {
 	char *path;
-	bool named; /* by the user, not found in a directory */
+	bool named;  /* by the user, not found in a directory */
+	bool linked; /* reached through a link */
+	dev_t device;
+	ino_t inode; /* 0: no plain file */
 	enum file_state state;
 	assay_run *run;
 	bool ok;
@@ -57,7 +62,7 @@ static bool is_no_trace(const char *name)
 	return assay_str_ends(assay_str_of(name), ".ring");
 }
 
-static void list_files(struct reading *r, const char *dir, int depth)
+static void list_files(struct reading *r, const char *dir, int depth, bool linked)
 {
 	DIR *d = opendir(dir);
 	if (!d)
@@ -67,12 +72,18 @@ static void list_files(struct reading *r, const char *dir, int depth)
 			continue;
 		char *path = assay_printf(&r->arena, "%s/%s", dir, e->d_name);
 		struct stat st;
-		if (stat(path, &st) < 0)
+		if (lstat(path, &st) < 0)
+			continue;
+		bool by_link = linked || S_ISLNK(st.st_mode);
+		if (S_ISLNK(st.st_mode) && stat(path, &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			list_files(r, path, depth + 1);
+			list_files(r, path, depth + 1, by_link);
 		else if (S_ISREG(st.st_mode))
-			*assay_push(&r->file) = (struct file){.path = path};
+			*assay_push(&r->file) = (struct file){.path = path,
+							      .linked = by_link,
+							      .device = st.st_dev,
+							      .inode = st.st_ino};
 	}
 	closedir(d);
 }
@@ -117,6 +128,41 @@ static void drop_copies(struct reading *r, size_t first)
 	r->file.n = kept;
 }
 
+/* The same file stands together; the one to keep first: a named one, then one without a link. */
+static int by_inode(const void *a, const void *b)
+{
+	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	if (x->named != y->named)
+		return x->named ? -1 : 1;
+	if (x->linked != y->linked)
+		return x->linked ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+/* A rank is one file, however many names lead to it: "latest" points to a run beside it. */
+static void drop_twins(struct reading *r)
+{
+	struct file **order = assay_alloc(&r->arena, (r->file.n + 1) * sizeof *order);
+	size_t kept = 0;
+	for (size_t i = 0; i < r->file.n; i++)
+		order[i] = &r->file.p[i];
+	qsort(order, r->file.n, sizeof *order, by_inode);
+	for (size_t i = 1; i < r->file.n; i++)
+		if (order[i]->inode && order[i]->inode == order[i - 1]->inode &&
+		    order[i]->device == order[i - 1]->device)
+			order[i]->state = FILE_TWIN;
+	for (size_t i = 0; i < r->file.n; i++)
+		if (r->file.p[i].state == FILE_TWIN)
+			assay_count(&r->run->part, ASSAY_ISSUE_same_file, 1);
+		else
+			r->file.p[kept++] = r->file.p[i];
+	r->file.n = kept;
+}
+
 static bool add_path(struct reading *r, const char *path, assay_err *err)
 {
 	struct stat st = {0};
@@ -124,12 +170,15 @@ static bool add_path(struct reading *r, const char *path, assay_err *err)
 	if (!pipe && stat(path, &st) < 0)
 		return assay_fail(err, ASSAY_IO, 0, "cannot open %s: %s", path, strerror(errno));
 	if (pipe || !S_ISDIR(st.st_mode)) {
-		*assay_push(&r->file) = (struct file){
-			.path = assay_dup(&r->arena, assay_str_of(path)), .named = true};
+		*assay_push(&r->file) =
+			(struct file){.path = assay_dup(&r->arena, assay_str_of(path)),
+				      .named = true,
+				      .device = st.st_dev,
+				      .inode = S_ISREG(st.st_mode) ? st.st_ino : 0};
 		return true;
 	}
 	size_t first = r->file.n;
-	list_files(r, path, 0);
+	list_files(r, path, 0, false);
 	if (r->file.n == first)
 		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
 				  path);
@@ -358,8 +407,10 @@ static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned th
 	bool ok = true;
 	for (size_t i = 0; ok && i < n; i++)
 		ok = add_path(&r, paths[i], err);
-	if (ok)
+	if (ok) {
+		drop_twins(&r);
 		ok = read_all(&r, n ? paths[0] : "", err);
+	}
 	assay_vec_free(&r.file);
 	assay_arena_free(&r.arena);
 	return ok;
@@ -466,6 +517,30 @@ TEST(any_number_of_threads_reads_ranks_the_same)
 		CHECK(digest(run) == want);
 		assay_run_free(run);
 	}
+	remove_ranks(&a, dir);
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(a_file_with_two_names_is_read_once)
+{
+	assay_arena a = {0};
+	char *dir = write_ranks(&a);
+	CHECK(dir);
+	char *first = assay_printf(&a, "%s/rank0.json", dir),
+	     *loop = assay_printf(&a, "%s/again", dir), *link = assay_printf(&a, "%s/a.json", dir);
+	CHECK(symlink(".", loop) == 0 && symlink("rank1.json", link) == 0);
+	char *paths[] = {dir, first};
+	assay_run *run = assay_run_new();
+	CHECK(read_paths(run, paths, 2, 2, NULL, NULL));
+	CHECK(run->part.t.source.n == 5 && run->part.t.gpu.n == 2500);
+	CHECK(run->part.issues[ASSAY_ISSUE_same_file] > 0);
+	for (size_t i = 0; i < run->part.t.source.n; i++)
+		CHECK(!strstr(assay_z(run, run->part.t.source.path[i]), "/again") &&
+		      !strstr(assay_z(run, run->part.t.source.path[i]), "/a.json"));
+	assay_run_free(run);
+	unlink(loop);
+	unlink(link);
 	remove_ranks(&a, dir);
 	assay_arena_free(&a);
 	return 0;

@@ -257,8 +257,45 @@ static void pair_frees(assay_alloc_table *t, size_t from)
 	assay_map_free(&live);
 }
 
-static void finish(struct csv_read *job, size_t first_alloc)
+static uint64_t thread_key(const assay_track_table *t, uint32_t track)
 {
+	const int64_t key[] = {t->pid[track], t->tid[track]};
+	return assay_hash(key, sizeof key, 0);
+}
+
+/* Calls, ranges and allocations of a thread come in a file each, and are one thread: ranges hold
+ * the calls made in them. Rows of this file go to the thread as another file of the process has it.
+ */
+static void share_threads(assay_run *run, size_t first_host, size_t first_alloc)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t group = assay_group_of(t, run->part.source);
+	assay_arena scratch = {0};
+	assay_map known = {0};
+	uint32_t *to = assay_alloc(&scratch, (t->track.n + 1) * sizeof *to);
+	for (uint32_t i = 0; i < t->track.n; i++) {
+		to[i] = i;
+		if (t->track.kind[i] != ASSAY_TRACK_THREAD || assay_track_group(t, i) != group)
+			continue;
+		uint32_t *slot = assay_map_at(&known, thread_key(&t->track, i));
+		*slot = *slot == ASSAY_MAP_ABSENT ? i : *slot;
+		if (t->track.pid[*slot] == t->track.pid[i] &&
+		    t->track.tid[*slot] == t->track.tid[i])
+			to[i] = *slot;
+	}
+	for (size_t i = first_host; i < t->host.n; i++)
+		t->host.track[i] = to[t->host.track[i]];
+	for (size_t i = first_alloc; i < t->alloc.n; i++)
+		if (t->alloc.track[i] != ASSAY_NO_ROW)
+			t->alloc.track[i] = to[t->alloc.track[i]];
+	assay_map_free(&known);
+	assay_arena_free(&scratch);
+}
+
+static void finish(struct csv_read *job, size_t first_host, size_t first_alloc)
+{
+	if (assay_group_of(&job->run->part.t, job->run->part.source) != job->run->part.source)
+		share_threads(job->run, first_host, first_alloc);
 	job->run->part.t.source.records[job->run->part.source] = job->records;
 	if (job->run->part.t.gpu.n && (job->plan.kind->put == assay_csv_put_kernel ||
 				       job->plan.kind->put == assay_csv_put_counter))
@@ -290,7 +327,7 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 	assay_meta_add(&run->part, "rocprof_csv", assay_str_of(job.plan.kind->name));
 	if (!strcmp(assay_input_packing(in), "plain"))
 		job.windows = assay_input_file_bytes(in) / how.window;
-	size_t first_alloc = run->part.t.alloc.n;
+	size_t first_host = run->part.t.host.n, first_alloc = run->part.t.alloc.n;
 	assay_pump_run(&(assay_pump){.in = in,
 				     .start = after,
 				     .threads = how.threads,
@@ -301,7 +338,7 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 				     .commit = csv_commit,
 				     .fill = csv_fill,
 				     .discard = csv_discard});
-	finish(&job, first_alloc);
+	finish(&job, first_host, first_alloc);
 	for (unsigned i = 0; i < how.threads; i++)
 		worker_stop(&job.workers[i]);
 	assay_map_free(&job.dispatches);
@@ -621,6 +658,25 @@ TEST(kernels_in_both_a_trace_and_counters_are_kept_once)
 			CHECK(g->regs[r] == (g->dispatch[r] == 9 ? UINT16_MAX : 32));
 		assay_run_free(run);
 	}
+	return 0;
+}
+
+TEST(a_thread_in_two_files_of_a_process_is_one)
+{
+	assay_run *run = assay_run_new();
+	const char head[] = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,"
+			    "End_Timestamp\n";
+	assay_arena a = {0};
+	add_text(run,
+		 assay_printf(&a, "%sHIP_RUNTIME_API,hipLaunchKernel,10,11,1,100,110\n", head));
+	add_text(run, assay_printf(&a,
+				   "%sMARKER_CORE_API,step,10,11,2,90,200\n"
+				   "MARKER_CORE_API,other,10,12,3,90,200\n",
+				   head));
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 3 && h->track[0] == h->track[1] && h->track[0] != h->track[2]);
+	assay_arena_free(&a);
+	assay_run_free(run);
 	return 0;
 }
 

@@ -174,7 +174,7 @@ static void print_delta(FILE *out, const assay_delta *d, const char *name)
 			verdict(d), name);
 }
 
-static void print_median(FILE *out, const assay_diff *d)
+static void print_kind_of_step(FILE *out, const assay_diff *d)
 {
 	char a[ASSAY_FMT], b[ASSAY_FMT], x[ASSAY_FMT], y[ASSAY_FMT];
 	if (d->by_median)
@@ -183,6 +183,26 @@ static void print_median(FILE *out, const assay_diff *d)
 			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1],
 			time_text(a, d->mean[0]), time_text(b, d->mean[1]),
 			time_text(x, d->spread[0]), time_text(y, d->spread[1]));
+	else if (d->steps[0] && d->steps[1])
+		fprintf(out,
+			"  step is the mean of %llu and %llu, too few for the median that reports "
+			"give\n",
+			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1]);
+}
+
+/* A host that runs ahead has short steps; the parts are of the device. */
+static void print_device_behind(FILE *out, const assay_diff *d)
+{
+	const double clearly = 1.1;
+	double a = 0, b = 0;
+	char x[ASSAY_FMT], y[ASSAY_FMT];
+	for (size_t i = 0; i < d->parts.n; i++) {
+		a += d->parts.p[i].a;
+		b += d->parts.p[i].b;
+	}
+	if (a > clearly * d->step.a || b > clearly * d->step.b)
+		fprintf(out, "  the device takes %s and %s a step, the sum of its parts\n",
+			time_text(x, a), time_text(y, b));
 }
 
 static const char *unit_text(char buf[ASSAY_FMT], double v, const char *unit)
@@ -302,7 +322,8 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	print_delta(out, &d->step, "step");
 	for (size_t i = 0; i < d->parts.n; i++)
 		print_delta(out, &d->parts.p[i], d->parts.p[i].name);
-	print_median(out, d);
+	print_kind_of_step(out, d);
+	print_device_behind(out, d);
 	print_switches(out, d);
 	print_budget(out, d);
 	fprintf(out, "\nWhy the device was idle, per step\n");

@@ -27,11 +27,15 @@ void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
 		suspicious += c->suspicious[i];
 	}
 	assay_jsonw_close(w, '}');
-	queued_split(run, device, queued);
-	assay_jsonw_open_flat(w, "queued_ns", '{');
-	for (int q = 0; q < ASSAY_QUEUED_COUNT; q++)
-		assay_jsonw_i64(w, assay_queued_name[q], queued[q]);
-	assay_jsonw_close(w, '}');
+	if (run->in_full && run->part.t.device_time.source[device] >= run->in_full) {
+		assay_jsonw_null(w, "queued_ns"); /* its gaps are not here */
+	} else {
+		queued_split(run, device, queued);
+		assay_jsonw_open_flat(w, "queued_ns", '{');
+		for (int q = 0; q < ASSAY_QUEUED_COUNT; q++)
+			assay_jsonw_i64(w, assay_queued_name[q], queued[q]);
+		assay_jsonw_close(w, '}');
+	}
 	assay_jsonw_i64(w, "suspicious_ns", suspicious);
 }
 

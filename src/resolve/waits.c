@@ -10,7 +10,7 @@ enum { TOLERANCE = 10000 };
 
 uint32_t waits_scope_of_thread(waits *w, uint32_t track)
 {
-	uint32_t source = w->t->track.source[track];
+	uint32_t source = assay_track_group(w->t, track);
 	uint64_t pid = (uint64_t)w->t->track.pid[track];
 	uint32_t *slot = assay_map_at(&w->scopes, pid << 24 ^ source);
 	if (*slot == ASSAY_MAP_ABSENT)
@@ -50,7 +50,7 @@ static void index_gpus(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		uint32_t track = t->gpu.track[g], source = t->track.source[track];
+		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
 		if (t->gpu.corr[g]) {
 			uint32_t *slot =
 				assay_map_at(&w->gpus, assay_corr_key(source, t->gpu.corr[g]));
@@ -109,7 +109,7 @@ static uint64_t corr_of(const waits *w, uint32_t host, uint32_t source, uint64_t
 static uint32_t source_of_wait(const waits *w, const assay_sweep_rec *r)
 {
 	uint32_t track = r->thread != ASSAY_NO_ROW ? r->thread : r->track;
-	return track != ASSAY_NO_ROW ? w->t->track.source[track] : ASSAY_NO_ROW;
+	return track != ASSAY_NO_ROW ? assay_track_group(w->t, track) : ASSAY_NO_ROW;
 }
 
 static uint8_t kind_of_blind(const assay_sweep_wait *v)
@@ -241,7 +241,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	w.has_calls = assay_alloc(&w.scratch, n);
 	w.has_records = assay_alloc(&w.scratch, n);
 	for (uint32_t i = 0; i < w.t->event_call.n; i++) {
-		uint32_t source = w.t->track.source[w.t->event_call.track[i]];
+		uint32_t source = assay_track_group(w.t, w.t->event_call.track[i]);
 		if (source < w.sources)
 			w.has_calls[source] = true;
 	}

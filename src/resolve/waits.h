@@ -29,7 +29,7 @@ typedef struct waits {
 
 static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 {
-	return w->t->track.source[w->t->host.track[h]];
+	return assay_track_group(w->t, w->t->host.track[h]);
 }
 
 /* One process in one input. */

@@ -38,8 +38,8 @@ static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, 
 {
 	const assay_stream_table *s = &w->t->stream;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->source[i] == source && s->handle[i] == handle && s->created[i] <= ts &&
-		    (!s->destroyed[i] || ts <= s->destroyed[i]))
+		if (assay_group_of(w->t, s->source[i]) == source && s->handle[i] == handle &&
+		    s->created[i] <= ts && (!s->destroyed[i] || ts <= s->destroyed[i]))
 			return w->stream_track[i];
 	return ASSAY_NO_ROW;
 }
@@ -108,7 +108,7 @@ static void add_launches(waits *w)
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		if (!t->gpu.corr[g])
 			continue;
-		uint32_t source = t->track.source[t->gpu.track[g]];
+		uint32_t source = assay_track_group(t, t->gpu.track[g]);
 		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_LAUNCH, source, t->gpu.corr[g],
 					     h == ASSAY_NO_ROW ? t->gpu.ts[g] : t->host.ts[h]);
@@ -129,19 +129,20 @@ static void add_streams(waits *w)
 	uint32_t was = w->run->part.source;
 	w->stream_track = assay_alloc(&w->scratch, (s->n + 1) * sizeof *w->stream_track);
 	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t group = assay_group_of(w->t, s->source[i]);
 		w->run->part.source = s->source[i];
 		uint32_t track = assay_stream_track(&w->run->part, s->device[i], s->id[i]);
 		w->stream_track[i] = track;
-		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, s->source[i], 0, 0);
+		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, group, 0, 0);
 		set_stream(w, r, track);
 		r->stream = s->handle[i];
 		r->flags = (uint16_t)((s->flags[i] & 1 ? ASSAY_REC_LEGACY : 0) |
 				      (s->flags[i] & 2 ? ASSAY_REC_NONBLOCKING : 0));
 		if (s->flags[i] & 1) {
-			learn_handle(w, s->source[i], 0, track);
-			learn_handle(w, s->source[i], 1, track);
+			learn_handle(w, group, 0, track);
+			learn_handle(w, group, 1, track);
 		} else if (s->handle[i] > 2) {
-			learn_handle(w, s->source[i], s->handle[i], track);
+			learn_handle(w, group, s->handle[i], track);
 		}
 	}
 	w->run->part.source = was;
@@ -199,7 +200,7 @@ static void add_event_records(waits *w)
 {
 	const assay_event_record_table *e = &w->t->event_record;
 	for (uint32_t i = 0; i < e->n; i++) {
-		uint32_t source = w->t->track.source[e->track[i]];
+		uint32_t source = assay_track_group(w->t, e->track[i]);
 		if (leaves_out(w, source))
 			continue;
 		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
@@ -261,7 +262,7 @@ static const uint64_t made_id = 1ull << 63;
 static void add_named_record(waits *w, uint32_t i, assay_map *made)
 {
 	const assay_sync_table *s = &w->t->sync;
-	uint32_t source = w->t->track.source[s->track[i]];
+	uint32_t source = assay_track_group(w->t, s->track[i]);
 	uint64_t corr = (uint64_t)s->record_corr[i];
 	uint32_t *slot = assay_map_at(made, assay_corr_key(source, corr));
 	if (*slot != ASSAY_MAP_ABSENT)
@@ -292,7 +293,7 @@ static void add_syncs(waits *w)
 	assay_sync_table *s = &w->t->sync;
 	assay_map made = {0};
 	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t source = w->t->track.source[s->track[i]];
+		uint32_t source = assay_track_group(w->t, s->track[i]);
 		if (leaves_out(w, source))
 			continue;
 		uint32_t h = s->corr[i]
@@ -395,7 +396,7 @@ static void add_event_calls(waits *w)
 {
 	const assay_event_call_table *e = &w->t->event_call;
 	for (uint32_t i = 0; i < e->n; i++) {
-		uint32_t source = w->t->track.source[e->track[i]];
+		uint32_t source = assay_track_group(w->t, e->track[i]);
 		assay_call call = w->call[e->name[i]];
 		if (call.op == ASSAY_OP_COUNT || is_told(w, source, e->corr[i], call.op))
 			continue;
@@ -473,7 +474,7 @@ static void learn_from_launches(waits *w)
 	}
 	const assay_event_call_table *e = &t->event_call;
 	for (uint32_t i = 0; i < e->n; i++) {
-		uint32_t source = t->track.source[e->track[i]];
+		uint32_t source = assay_track_group(t, e->track[i]);
 		uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, e->corr[i]));
 		bool own = is_own(e->stream[i], assay_text(w->run, e->name[i]));
 		if (g != ASSAY_NO_ROW)

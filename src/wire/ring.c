@@ -66,8 +66,10 @@ static uint64_t salvage_until(assay_ring_file *f, assay_ring *r, const char *dat
 			      .pid = f->pid,
 			      .time = clock_ns(CLOCK_BOOTTIME),
 			      .seq = atomic_fetch_add(&f->seq, 1)};
-	if (n && !append(fd, &c, scratch, n))
+	if (n && !append(fd, &c, scratch, n)) {
+		atomic_fetch_add(&f->failed, 1);
 		return 0;
+	}
 	atomic_store(&r->tail, next);
 	return count_records(scratch, n);
 }
@@ -111,9 +113,9 @@ bool assay_ring_own(int fd)
 	return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-bool assay_ring_salvage(const char *path, uint64_t *records)
+bool assay_ring_salvage(const char *path, assay_salvaged *result)
 {
-	*records = 0;
+	*result = (assay_salvaged){0};
 	int fd = open(path, O_RDWR | O_CLOEXEC), out = -1;
 	struct stat st;
 	if (fd < 0)
@@ -137,12 +139,12 @@ bool assay_ring_salvage(const char *path, uint64_t *records)
 		goto out;
 	for (uint32_t i = 0; i < atomic_load(&f->used); i++)
 		if (atomic_load(&f->ring[i].state) != ASSAY_RING_FREE)
-			*records += salvage_ring(f, &f->ring[i],
-						 map + ASSAY_RING_DATA + (size_t)i * f->ring_bytes,
-						 scratch, out);
-	if (atomic_load(&f->failed)) /* chunks the process could not write: how many records is not
-					known */
-		append_lost(f, atomic_load(&f->failed), 0, 0, out);
+			result->records += salvage_ring(
+				f, &f->ring[i], map + ASSAY_RING_DATA + (size_t)i * f->ring_bytes,
+				scratch, out);
+	result->failed = atomic_load(&f->failed);
+	if (result->failed) /* how many records they held is not known */
+		append_lost(f, result->failed, 0, 0, out);
 	ok = true;
 	unlink(path);
 out:

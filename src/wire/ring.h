@@ -63,8 +63,13 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
  * taking the lock proves that it is gone. False while somebody else holds it. */
 bool assay_ring_own(int fd);
 
+typedef struct assay_salvaged {
+	uint64_t records; /* appended */
+	uint32_t failed;  /* chunks that could not be written, by the process or now */
+} assay_salvaged;
+
 /* After the process died: append what its rings still hold to its capture and remove the file.
- * Returns false when the file is no ring file or the process still lives; *records counts. */
-bool assay_ring_salvage(const char *path, uint64_t *records);
+ * Returns false when the file is no ring file or the process still lives. */
+bool assay_ring_salvage(const char *path, assay_salvaged *out);
 
 #endif

@@ -34,6 +34,11 @@ static int64_t raised(const chrome_out *c, uint32_t source)
 	return source < c->t->source.n ? c->at.raised[source] : 0;
 }
 
+uint64_t chrome_corr(const chrome_out *c, uint32_t source, uint64_t corr)
+{
+	return corr && source < c->t->source.n ? corr + c->at.corr[source] : corr;
+}
+
 void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid)
 {
 	assay_jsonw_i64(&c->w, "pid", pid + raised(c, source));
@@ -157,8 +162,9 @@ static void put_u32(chrome_out *c, const char *key, uint32_t v, uint32_t absent)
 		assay_jsonw_u64(&c->w, key, v);
 }
 
-static void put_op_args(chrome_out *c, uint32_t d)
+static void put_op_args(chrome_out *c, uint32_t h)
 {
+	uint32_t d = c->t->host.detail[h];
 	const assay_op_table *t = &c->t->op;
 	put_u32(c, "External id", t->external[d], 0);
 	if (t->seq[d] != -1)
@@ -168,27 +174,29 @@ static void put_op_args(chrome_out *c, uint32_t d)
 	put_u32(c, "Ev Idx", t->ev_idx[d], UINT32_MAX);
 }
 
-static void put_api_args(chrome_out *c, uint32_t d)
+static void put_api_args(chrome_out *c, uint32_t h)
 {
+	uint32_t d = c->t->host.detail[h];
 	const assay_api_table *t = &c->t->api;
 	put_u32(c, "External id", t->external[d], 0);
 	put_u32(c, "cbid", t->cbid[d], UINT32_MAX);
 	if (t->corr[d])
-		chrome_id(c, "correlation", t->corr[d]);
+		chrome_id(c, "correlation",
+			  chrome_corr(c, c->t->track.source[c->t->host.track[h]], t->corr[d]));
 }
 
-static void put_frame_args(chrome_out *c, uint32_t d)
+static void put_frame_args(chrome_out *c, uint32_t h)
 {
+	uint32_t d = c->t->host.detail[h];
 	const assay_frame_table *t = &c->t->frame;
 	put_u32(c, "Python id", t->id[d], UINT32_MAX);
 	put_u32(c, "Python parent id", t->parent[d], UINT32_MAX);
 	put_u32(c, "Ev Idx", t->ev_idx[d], UINT32_MAX);
 }
 
-static void put_other_args(chrome_out *c, uint32_t d)
+static void put_other_args(chrome_out *c, uint32_t h)
 {
-	(void)c;
-	(void)d;
+	(void)c, (void)h;
 }
 
 static void (*const put_detail[])(chrome_out *, uint32_t) = {
@@ -226,7 +234,7 @@ static void put_host(chrome_out *c, uint32_t h)
 		chrome_time(c, "dur", t->dur[h] > 0 ? t->dur[h] : 0);
 	assay_jsonw_open(&c->w, "args", '{');
 	if (t->detail[h] != ASSAY_NO_ROW)
-		put_detail[t->kind[h]](c, t->detail[h]);
+		put_detail[t->kind[h]](c, h);
 	chrome_members(c, t->args[h]);
 	bool hip = assay_str_starts(assay_text(c->run, t->name[h]), "hip");
 	if (assay_is_call(t->kind[h]))
@@ -269,7 +277,8 @@ static void put_gpu_args(chrome_out *c, uint32_t g)
 	put_u32(c, "context", t->context[g], UINT32_MAX);
 	assay_jsonw_i64(&c->w, "stream", c->t->track.tid[t->track[g]]);
 	if (t->corr[g])
-		chrome_id(c, "correlation", t->corr[g]);
+		chrome_id(c, "correlation",
+			  chrome_corr(c, c->t->track.source[t->track[g]], t->corr[g]));
 	put_u32(c, "registers per thread", t->regs[g], UINT16_MAX);
 	put_u32(c, "shared memory", t->shared[g], UINT32_MAX);
 	put_vec(c, "grid", t->grid_x[g], t->grid_y[g], t->grid_z[g]);
@@ -411,9 +420,9 @@ static void put_rows(chrome_out *c)
 	chrome_put_flows(c);
 }
 
-static bool chrome_write(const assay_run *run, FILE *out, assay_err *err)
+static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	(void)err;
+	(void)left, (void)err;
 	assay_arena arena = {0};
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);

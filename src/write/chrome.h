@@ -44,6 +44,9 @@ void chrome_members(chrome_out *c, assay_sid args);
 /* Ids above 2^53 as text: a reader that takes numbers as doubles would change them. */
 void chrome_id(chrome_out *c, const char *key, uint64_t id);
 
+/* Correlation ids of several inputs do not meet in the file; 0 stays none. */
+uint64_t chrome_corr(const chrome_out *c, uint32_t source, uint64_t corr);
+
 uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr);
 uint32_t chrome_event_call_of(const chrome_out *c, uint32_t source, uint64_t corr);
 

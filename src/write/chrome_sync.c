@@ -120,7 +120,9 @@ static void put_producer(chrome_out *c, uint32_t w)
 	if (t->producer_device[w] >= 0)
 		assay_jsonw_i64(&c->w, "producer_device", t->producer_device[w]);
 	if (gpu != ASSAY_NO_ROW && c->t->gpu.corr[gpu])
-		chrome_id(c, "producer_correlation", c->t->gpu.corr[gpu]);
+		chrome_id(c, "producer_correlation",
+			  chrome_corr(c, c->t->track.source[c->t->gpu.track[gpu]],
+				      c->t->gpu.corr[gpu]));
 }
 
 /* Unresolved is -1, as CUPTI's rows have it. */
@@ -148,12 +150,12 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 		record = (int64_t)c->t->wait.record_corr[w];
 	if (s->event[i] >= 0 || stream >= 0 || record >= 0) {
 		assay_jsonw_i64(&c->w, "wait_on_stream", stream);
-		put_record_id(c, record < 0 ? 0 : (uint64_t)record);
+		put_record_id(c, record < 0 ? 0 : chrome_corr(c, r->source, (uint64_t)record));
 		assay_jsonw_i64(&c->w, "wait_on_cuda_event_id", s->event[i]);
 	}
 	assay_jsonw_i64(&c->w, "stream", c->t->track.tid[s->track[i]]);
 	if (s->corr[i])
-		chrome_id(c, "correlation", s->corr[i]);
+		chrome_id(c, "correlation", chrome_corr(c, r->source, s->corr[i]));
 	assay_jsonw_i64(&c->w, "device", r->device);
 	if (s->context[i] != UINT32_MAX)
 		assay_jsonw_u64(&c->w, "context", s->context[i]);
@@ -176,13 +178,13 @@ static void put_made(chrome_out *c, const sync_row *r)
 	assay_jsonw_z(&c->w, "cuda_sync_kind", assay_wait_row_name(w->kind[i]));
 	if (w->kind[i] == ASSAY_WAIT_STREAM_WAIT || w->kind[i] == ASSAY_WAIT_EVENT_SYNC) {
 		assay_jsonw_i64(&c->w, "wait_on_stream", assay_wait_stream(c->t, w->producer[i]));
-		put_record_id(c, w->record_corr[i]);
+		put_record_id(c, chrome_corr(c, r->source, w->record_corr[i]));
 		chrome_id(c, "wait_on_cuda_event_id", w->event[i]);
 		put_handle(c, "wait_on_stream_handle", w->producer_handle[i]);
 	}
 	assay_jsonw_i64(&c->w, "stream", r->stream);
 	put_handle(c, "stream_handle", w->consumer_handle[i]);
-	chrome_id(c, "correlation", w->corr[i]);
+	chrome_id(c, "correlation", chrome_corr(c, r->source, w->corr[i]));
 	assay_jsonw_i64(&c->w, "device", r->device);
 	put_producer(c, i);
 	assay_jsonw_i64(&c->w, "assay_derived", 1);
@@ -311,7 +313,8 @@ void chrome_put_hip_fields(chrome_out *c, uint32_t host)
 	if (!has_key(c, host, "\"wait_on_stream\""))
 		assay_jsonw_i64(&c->w, "wait_on_stream", assay_wait_stream(c->t, t->producer[w]));
 	if (!has_key(c, host, "\"wait_on_hip_event_record_corr_id\""))
-		chrome_id(c, "wait_on_hip_event_record_corr_id", t->record_corr[w]);
+		chrome_id(c, "wait_on_hip_event_record_corr_id",
+			  chrome_corr(c, source, t->record_corr[w]));
 }
 
 /* ------------------------------------------------------------------ arrows */
@@ -340,12 +343,13 @@ static void put_launch_flows(chrome_out *c, const bool *had)
 		uint32_t h = t->launch.host[g], source = t->track.source[t->gpu.track[g]];
 		if (h == ASSAY_NO_ROW || (source < t->source.n && had[source]))
 			continue;
+		uint64_t id = chrome_corr(c, source, t->gpu.corr[g]);
 		uint32_t *slot = assay_map_at(&started, h);
 		if (*slot == ASSAY_MAP_ABSENT)
-			put_flow(c, 's', ASSAY_S("ac2g"), ASSAY_S("ac2g"), t->gpu.corr[g],
-				 t->host.track[h], t->host.ts[h], false);
+			put_flow(c, 's', ASSAY_S("ac2g"), ASSAY_S("ac2g"), id, t->host.track[h],
+				 t->host.ts[h], false);
 		*slot = 1;
-		put_flow(c, 'f', ASSAY_S("ac2g"), ASSAY_S("ac2g"), t->gpu.corr[g], t->gpu.track[g],
+		put_flow(c, 'f', ASSAY_S("ac2g"), ASSAY_S("ac2g"), id, t->gpu.track[g],
 			 t->gpu.ts[g], true);
 	}
 	assay_map_free(&started);
@@ -385,9 +389,9 @@ void chrome_put_flows(chrome_out *c)
 	bool *had = assay_alloc(&scratch, c->t->source.n + 1);
 	for (uint32_t i = 0; i < f->n; i++) {
 		assay_str cat = assay_text(c->run, f->cat[i]);
-		put_flow(c, (char)f->phase[i], cat, cat, f->id[i], f->track[i], f->ts[i],
-			 f->bind[i]);
 		uint32_t source = c->t->track.source[f->track[i]];
+		put_flow(c, (char)f->phase[i], cat, cat, chrome_corr(c, source, f->id[i]),
+			 f->track[i], f->ts[i], f->bind[i]);
 		if (source < c->t->source.n && assay_str_is(cat, "ac2g"))
 			had[source] = true;
 	}

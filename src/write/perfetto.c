@@ -748,9 +748,9 @@ static void put_counters(perfetto *p, assay_map *seen)
 	}
 }
 
-static bool perfetto_write(const assay_run *run, FILE *out, assay_err *err)
+static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	(void)err;
+	(void)left, (void)err;
 	perfetto p = {.run = run, .t = &run->part.t, .out = out};
 	assay_map seen = {0};
 	p.named = assay_alloc(&p.scratch, run->part.strings.str.n + 1);

@@ -77,18 +77,48 @@ static void raise_pids(assay_source_places *p, const assay_tables *t)
 		p->raised[i] = p->raised[assay_group_of(t, i)];
 }
 
+static void note_corr(uint64_t *most, const assay_tables *t, uint32_t track, uint64_t corr)
+{
+	uint32_t group = track < t->track.n ? assay_track_group(t, track) : ASSAY_NO_ROW;
+	if (group < t->source.n && corr > most[group])
+		most[group] = corr;
+}
+
+/* Every recording counts its calls from 1; the first one keeps its numbers. */
+static void raise_corrs(assay_source_places *p, const assay_tables *t)
+{
+	uint32_t first = assay_group_of(t, p->first);
+	uint64_t *most = p->corr;
+	for (size_t i = 0; i < t->gpu.n; i++)
+		note_corr(most, t, t->gpu.track[i], t->gpu.corr[i]);
+	for (size_t i = 0; i < t->host.n; i++)
+		if (assay_is_call(t->host.kind[i]) && t->host.detail[i] < t->api.n)
+			note_corr(most, t, t->host.track[i], t->api.corr[t->host.detail[i]]);
+	uint64_t next = first < t->source.n ? (most[first] | 0xffffff) + 1 : 0;
+	for (uint32_t i = 0; i < t->source.n; i++) {
+		bool keeps = i == first || assay_group_of(t, i) != i || !most[i];
+		uint64_t step = keeps ? 0 : (most[i] | 0xffffff) + 1;
+		p->corr[i] = keeps ? 0 : next;
+		next += step;
+	}
+	for (uint32_t i = 0; i < t->source.n; i++)
+		p->corr[i] = p->corr[assay_group_of(t, i)];
+}
+
 void assay_source_places_find(assay_source_places *p, const assay_run *run, assay_arena *arena)
 {
 	size_t n = run->part.t.source.n;
 	*p = (assay_source_places){
 		.shift = assay_alloc(arena, (n + 1) * sizeof *p->shift),
 		.raised = assay_alloc(arena, (n + 1) * sizeof *p->raised),
+		.corr = assay_alloc(arena, (n + 1) * sizeof *p->corr),
 	};
 	assay_clocks_find(&p->clocks, run, arena);
 	p->first = first_trace(run, p->clocks.source);
 	for (uint32_t i = 0; i < n; i++)
 		p->shift[i] = i == p->first ? 0 : shift_of(p, i);
 	raise_pids(p, &run->part.t);
+	raise_corrs(p, &run->part.t);
 }
 
 static uint32_t test_source(assay_run *run, const char *format, int64_t base, bool epoch)

@@ -1,4 +1,5 @@
-/* How several inputs share one file: one clock, and process ids that do not meet. */
+/* How several inputs share one file: one clock, and ids of processes and of calls that do not meet.
+ */
 #ifndef ASSAY_WRITE_SOURCES_H
 #define ASSAY_WRITE_SOURCES_H
 
@@ -11,6 +12,7 @@ typedef struct assay_source_places {
 	uint32_t first;  /* the input whose clock and header the file has: the first trace */
 	int64_t *shift;  /* by source, to the clock of the first */
 	int64_t *raised; /* by source, what its process ids are raised by */
+	uint64_t *corr;  /* by source, what its correlation ids are raised by */
 } assay_source_places;
 
 void assay_source_places_find(assay_source_places *p, const assay_run *run, assay_arena *arena);

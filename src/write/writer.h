@@ -6,21 +6,31 @@
 
 #include "model/run.h"
 
+/* What of a run is not in the file, as a list in words. */
+typedef struct assay_left_out {
+	assay_arena arena;
+	const char *text; /* NULL: nothing was left out */
+} assay_left_out;
+
+/* Add "N what", unless N is 0. left may be NULL. */
+void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
+
 typedef struct assay_writer {
 	const char *name;    /* word taken by --to */
 	const char *exts[4]; /* ends of file names, without packing: ".json" */
 	const char *about;   /* line in help and docs */
-	/* Write an analysed run. false only when it cannot be written; ferror(out) is the caller's.
-	 * True with a text in err: it is written, and this is what the format had no room for. */
-	bool (*write)(const assay_run *run, FILE *out, assay_err *err);
+	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
+	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
+	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
 } assay_writer;
 
 extern const assay_writer *const assay_writers[];
 extern const size_t assay_writer_count;
 
-/* What of the run the format has no place for, as a list in words; NULL when there is nothing. */
-const char *assay_writer_leaves_out(const assay_writer *w, const assay_run *run,
-				    assay_arena *arena);
+/* Write a run and list what is left out, by nature of the format or for want of room. left starts
+ * as zeros and may be NULL; its arena is the caller's to free. */
+bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, assay_left_out *left,
+		     assay_err *err);
 
 extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
 	assay_writer_xplane_grouped;

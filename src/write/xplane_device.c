@@ -63,7 +63,7 @@ static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
 {
 	const assay_device_table *d = &w->t->device;
 	for (size_t i = 0; i < d->n; i++)
-		if (d->source[i] == source && d->id[i] == device)
+		if (assay_group_of(w->t, d->source[i]) == source && d->id[i] == device)
 			return assay_str_is(assay_text(w->run, d->vendor[i]), "amd");
 	return false;
 }

@@ -271,8 +271,9 @@ static void put_loose_steps(host *h)
 	const assay_step_table *s = &h->w->t->step;
 	size_t any = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t source = s->source[i] < h->w->t->source.n ? s->source[i]
-								   : (uint32_t)h->w->t->source.n;
+		uint32_t source = s->source[i] < h->w->t->source.n
+					  ? assay_group_of(h->w->t, s->source[i])
+					  : (uint32_t)h->w->t->source.n;
 		int64_t at = s->ts[i] + h->w->shift.p[source];
 		if (h->w->step_done.p[i] || at < 0)
 			continue;

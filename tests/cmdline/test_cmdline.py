@@ -141,8 +141,9 @@ def a_wall_clock_is_laid_on_the_trace(folder):
 
 
 def inputs_are_named_for_what_they_are(_):
-    _, _, err = tap.run("report", TRAIN, TRAIN)
+    _, out, err = tap.run("report", "--json", TRAIN, TRAIN)
     tap.ok("a file given twice is said", "given twice" in err, err)
+    tap.ok("and read once", json.loads(out)["counts"] == as_json("report", TRAIN)["counts"])
     for command in ("report", "info"):
         with subprocess.Popen(["gzip", "-dc", TRAIN], stdout=subprocess.PIPE) as text:
             _, out, _ = tap.run(command, "-", stdin=text.stdout)
@@ -176,11 +177,135 @@ def recording(folder):
     tap.ok("or leaves it as it was", run.exists() and not list(run.iterdir()))
     code, _, err = tap.run("record", "-o", run, "--", "true")
     tap.ok("and the next try may use it", code == 0 and (run / "run.json").exists(), err)
+    refused("a duration of nothing", "record", "--duration", 0, "-o", folder / "span", "--", "true", words=["--duration"])
     for setting in ("nothing=1", "flush", "flush=soon", "no_api=2"):
         refused(f"--set {setting}", "record", "--set", setting, "-o", folder / "set", "--", "true", words=[setting])
 
 
+def as_json(*args):
+    code, out, err = tap.run(*args, "--json")
+    return json.loads(out) if code in (0, 1) else {"error": err}
+
+
+def agree(name, trace):
+    """One input, every command: the same figure wherever it is said."""
+    report, info, scopes, diff = as_json("report", trace), as_json("info", trace), as_json("scopes", trace), as_json("diff", trace, trace)
+    work = sum(d["events"] for d in report["devices"])
+    told = {"report": work, "counts": sum(report["counts"][k] for k in ("kernels", "copies", "memsets")), "info": info["tables"]["gpu"],
+            "streams": sum(s["events"] for s in info["streams"]), "scopes": scopes["gpu_events"]}
+    tap.ok(f"{name}: as much GPU work everywhere", set(told.values()) == {work}, told)
+    step = report["run_metrics"]["step_time_seconds"]
+    if step and diff["step_is"] == "median":
+        tap.ok(f"{name}: one step time", abs(diff["step"]["a_ns"] - step * 1e9) < 1, (diff["step"], step))
+    said = tap.run("diff", trace, trace)[1]
+    tap.ok(f"{name}: diff says what its step is", not step or f"step is the {diff['step_is']} of" in said, said)
+    budget = {b["bucket"]: b for b in report["budget"]}
+    parts = sum(p["a_ns"] for p in diff["parts"])
+    tap.ok(f"{name}: the parts of diff sum to the budget", abs(parts - budget["total"]["per_step"]) < 1, (parts, budget["total"]))
+
+
+def figures_agree(folder):
+    for name in ("run", "train.json.gz", "ddp"):
+        agree(name, DEMO / name)
+    agree("jax", tap.ROOT / "tests/xplane/jax.xplane.pb.gz")
+    for end in ("json.gz", "xplane.pb"):
+        out = folder / f"run.{end}"
+        tap.run("convert", DEMO / "run", out)
+        agree(f"run as {end}", out)
+        a, b = as_json("report", DEMO / "run"), as_json("report", out)
+        tap.ok(f"{end} gives the figures of the run", all(a["run_metrics"][k] == b["run_metrics"][k] for k in ("steps", "step_time_seconds", "gpu_util_pct"))
+               and a["counts"]["kernels"] == b["counts"]["kernels"])
+
+
+CALLS = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+ROCPROF = {
+    "hip_api_trace": CALLS + "HIP_RUNTIME_API,hipLaunchKernel,10,10,1,1000,1100\nHIP_RUNTIME_API,hipLaunchKernel,10,10,2,1200,1300\n"
+                             "HIP_RUNTIME_API,hipDeviceSynchronize,10,10,3,1300,5000\nHIP_RUNTIME_API,hipMemcpyAsync,10,10,4,5500,5600\n",
+    "kernel_trace": "Kind,Agent_Id,Queue_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+                    "KERNEL_DISPATCH,1,1,10,1,1,a,1,1500,2500\nKERNEL_DISPATCH,1,1,10,2,1,b,2,3000,4000\n",
+    "memory_copy_trace": "Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+                         "MEMORY_COPY,MEMORY_COPY_HOST_TO_DEVICE,0,1,4,6000,6500\n",
+    "marker_api_trace": CALLS + "MARKER_CORE_API,step 1,10,10,7,900,1150\nMARKER_CORE_API,step 2,10,10,8,1160,5010\n"
+                                "MARKER_CORE_API,step 3,10,10,9,5400,5700\n",
+}
+
+
+def files_of_one_process_are_one_trace(folder):
+    """rocprofv3 writes calls, ranges, kernels and copies into a file each; converted they are in one."""
+    traces = folder / "traces"
+    traces.mkdir()
+    for kind, text in ROCPROF.items():
+        (traces / f"10_{kind}.csv").write_text(text)
+    agree("rocprofv3 CSV", traces)
+    out = {"csv": traces}
+    for end in ("json", "xplane.pb"):
+        out[end] = folder / f"one.{end}"
+        tap.run("convert", traces, out[end])
+    said = {}
+    for name, path in out.items():
+        report, scopes, waits = as_json("report", path), as_json("scopes", path), as_json("waits", path)
+        said[name] = {"devices": [(d["events"], d["linked"], d["idle_ns"]) for d in report["devices"]],
+                      "steps": report["run_metrics"]["step_time_seconds"], "no scope": scopes["gpu_events_in_no_scope"],
+                      "waits": [(w["kind"], w["class"], w["producer_kernel"]) for w in waits["waits"]]}
+    tap.ok("rocprofv3 CSV is one device with all launches", said["csv"]["devices"] == [(3, 3, 2500)], said["csv"])
+    tap.ok("its ranges hold the work", said["csv"]["no scope"] == 0, said["csv"])
+    tap.ok("its waits are resolved", said["csv"]["waits"] == [("device_synchronize", "exact", "b")], said["csv"])
+    for end in ("json", "xplane.pb"):
+        tap.ok(f"{end} says the same", said[end] == said["csv"], said)
+
+
+def calls_of_two_recordings_do_not_meet(folder):
+    """Both count their calls from 1."""
+    out = folder / "two.json"
+    for rank in range(2):
+        (folder / f"rank{rank}.json").write_text(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 5, "tid": 5, "ts": 10 + 50 * rank, "dur": 2, "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": f"k{rank}", "pid": 0, "tid": 7, "ts": 30 + 50 * rank, "dur": 5,
+             "args": {"correlation": 1, "device": 0, "stream": 7}}]}))
+    tap.run("convert", folder / "rank0.json", folder / "rank1.json", out)
+    events = json.loads(out.read_text())["traceEvents"]
+    of = lambda cat: [e["args"]["correlation"] for e in events if e.get("cat") == cat and e["ph"] == "X"]
+    tap.ok("calls of two ranks have ids of their own", of("cuda_runtime") == of("kernel") and len(set(of("kernel"))) == 2 and of("kernel")[0] == 1, of("kernel"))
+    arrows = [(e["ph"], e["id"]) for e in events if e.get("cat") == "ac2g"]
+    tap.ok("and arrows of their own", sorted(i for _, i in arrows) == sorted(2 * of("kernel")), arrows)
+
+
+def whose_devices_they_are(folder):
+    text, told = tap.run("info", DEMO / "ddp")[1], as_json("info", DEMO / "ddp")
+    tap.ok("info says whose device it is", "device 0 of rank 0:" in text and "stream 7 of device 0 of rank 1:" in text, text)
+    tap.ok("so does its JSON", {(s["source"], s["rank"]) for s in told["streams"] + told["devices"]} == {(0, 0), (1, 1)}, told["streams"])
+    twice = []
+    json.loads(tap.run("info", "--json", DEMO / "ddp")[1], object_pairs_hook=lambda p: twice.extend(k for k, _ in p if [q for q, _ in p].count(k) > 1))
+    tap.ok("no key stands twice", not twice, twice)
+    tap.ok("each input has its facts", [i["meta"].get("distributedInfo.rank") for i in told["inputs"]] == ["0", "1"], told["inputs"][0]["meta"])
+    trace = folder / "rank3.json"
+    trace.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": "x", "tid": 7, "ts": 1, "dur": 2, "args": {"stream": 7}}]}))
+    out = tap.run("info", trace)[1] + tap.run("report", trace)[1]
+    tap.ok("a rank without its job, and a device without a number", " -1" not in out, out)
+
+
+def nothing_is_not_the_same_as_no_difference(_):
+    smi = DEMO / "nvidia_smi.csv"
+    refused("two inputs without work are not the same", "diff", smi, smi, words=["nothing to compare"])
+    code, out, _ = tap.run("diff", smi, TRAIN)
+    tap.ok("one without work is another run", code == 1 and "no GPU work in it" in out, out[:300])
+
+
+def what_is_left_out_is_one_list(folder):
+    for end in ("json", "xplane.pb", "grouped.xplane.pb", "pftrace"):
+        code, _, err = tap.run("convert", DEMO / "ddp", folder / f"ddp.{end}")
+        tap.ok(f"{end}: two ranks in one file are told", code == 0 and "2 traces go into one file" in err, err)
+        tap.ok(f"{end}: one line says what is not written", err.count("not written") == (end != "json"), err)
+
+
 TESTS = (
+    figures_agree,
+    calls_of_two_recordings_do_not_meet,
+    files_of_one_process_are_one_trace,
+    whose_devices_they_are,
+    nothing_is_not_the_same_as_no_difference,
+    what_is_left_out_is_one_list,
     recording,
     inputs_survive,
     pages,

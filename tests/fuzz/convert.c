@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		char *text = NULL;
 		size_t n = 0;
 		FILE *f = open_memstream(&text, &n);
-		if (!w->write(run, f, NULL))
+		if (!assay_write_run(w, run, f, NULL, NULL))
 			abort();
 		fclose(f);
 		if (!i) {

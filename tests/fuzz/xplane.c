@@ -36,7 +36,7 @@ static bool write_file(const assay_run *run, const assay_writer *w, file *f)
 {
 	assay_err err = {0};
 	FILE *out = open_memstream(&f->bytes, &f->n);
-	bool ok = w->write(run, out, &err);
+	bool ok = assay_write_run(w, run, out, NULL, &err);
 	fclose(out);
 	return ok;
 }

@@ -238,6 +238,18 @@ def check_ranks(driver, folder):
     tap.ok("the page of many ranks has no console errors", not console(driver))
 
 
+def check_step_time(driver, folder):
+    """A run whose first step warms up."""
+    page, good, err = write(folder, "steps.html", tap.ROOT / "demo/run")
+    tap.ok("the page of a recording is written", good, err)
+    load(driver, page)
+    seconds = json.loads(tap.run("report", "--json", tap.ROOT / "demo/run")[1])["run_metrics"]["step_time_seconds"]
+    shown = driver.find_element(By.CSS_SELECTOR, "header .tiles").text
+    tap.ok("the shown step time is that of --json", f"{seconds * 1e3:.0f} ms" in shown, shown)
+    slow = driver.execute_script("return Math.max(...assay.data.step.dur)") / 1e6
+    tap.ok("a step that warms up is not in the spread", f"{slow:.0f} ms" not in shown, shown)
+
+
 def check_timeline(driver):
     canvas = driver.find_element(By.CSS_SELECTOR, "canvas.lanes")
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
@@ -470,6 +482,9 @@ def main():
             check_demo(driver, folder)
             check_inferred(driver, folder)
             check_ranks(driver, folder)
+
+
+            check_step_time(driver, folder)
             check_hostile(driver, folder)
             check_diff(driver, folder)
         finally:

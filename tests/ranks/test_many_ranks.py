@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Jobs of many ranks, made by bench/gen_ranks.py with faults that are known: who is late and why, whatever the clocks of the hosts; ranks
 that are missing, cut or different; and what it costs."""
+import ctypes
 import json
 import os
 import pathlib
@@ -75,6 +76,61 @@ def check_text(where):
     tap.ok("a job differs from a slower one", code == 1, out + err)
 
 
+def rank_with_memory(rank, ranks):
+    """Eight steps, of which the first warms up; rank 9 alone has a large allocator, rank 11 alone attention."""
+    events = []
+    for step in range(8):
+        length = 900 if step else 5900
+        at = step * 1000 - (0 if step else 5000)
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1, "ts": at, "dur": length})
+        for k, (ts, dur, name) in enumerate(((20, length - 300 - rank, "flash_fwd" if rank == 11 else "gemm"), (length - 250 - rank, 200 + rank, "nccl"))):
+            ids = {"correlation": step * 10 + k + 1}
+            more = {"Collective name": "allreduce", "Group size": ranks, "Process Group Name": "0"} if k else {}
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 6 * k + 10, "dur": 5, "args": ids})
+            events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7 + k, "ts": at + ts, "dur": dur,
+                           "args": dict(ids, device=0, stream=7 + k, **more)})
+        size = (8 if rank == 9 else 3) << 30
+        events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": at + 12,
+                       "args": {"Device Type": 1, "Device Id": 0, "Bytes": 512, "Addr": 1, "Total Allocated": size, "Total Reserved": size}})
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 80 << 30}],
+            "distributedInfo": {"rank": rank, "world_size": ranks}, "traceEvents": events}
+
+
+def in_full(path):
+    """The report of the library, which holds every file whatever their number."""
+    lib = ctypes.CDLL(pathlib.Path(tap.ASSAY).parent / "libassay.so")
+    lib.assay_run_new.restype = ctypes.c_void_p
+    lib.assay_run_report_json.restype = ctypes.c_char_p
+    run = ctypes.c_void_p(lib.assay_run_new())
+    lib.assay_run_read(run, os.fsencode(path), None)
+    lib.assay_run_analyze(run, None, None)
+    out = json.loads(lib.assay_run_report_json(run, None))
+    lib.assay_run_free(run)
+    return out
+
+
+def comparable(r):
+    """All that is said about the job, without numbers of files and what only ranks in full have."""
+    rows = lambda key: sorted(json.dumps({k: v for k, v in x.items() if k not in ("source", "queued_ns", "in_full")}) for x in r[key])
+    return {**{k: r[k] for k in ("run_metrics", "counts", "budget", "verdicts", "metrics", "issues", "top_kernels", "kernel_families", "collectives")},
+            **{k: rows(k) for k in ("inputs", "devices", "ranks", "steps")}}
+
+
+def check_limit(where):
+    """One rank more than are held in full: the same ranks must give the same figures, read either way."""
+    for ranks in (16, 17):
+        job = where / f"limit{ranks}"
+        job.mkdir()
+        for rank in range(ranks):
+            (job / f"rank{rank}.json").write_text(json.dumps(rank_with_memory(rank, ranks)))
+        r, full = report(job), in_full(job)
+        a, b = comparable(r), comparable(full)
+        tap.ok(f"{ranks} ranks say what they say in full", a == b, [k for k in a if a[k] != b[k]])
+        tap.ok(f"the largest allocator of {ranks} ranks is the peak", r["run_metrics"]["hbm_peak_gb"] == 8, r["run_metrics"])
+        unknown = [d["rank"] for d in r["devices"] if d["queued_ns"] is None]
+        tap.ok(f"what is not known of a rank is null ({ranks} ranks)", bool(unknown) == (ranks > 16) and 0 not in unknown, unknown)
+
+
 def peak(*args):
     """Peak memory in kB of the program, with few file descriptors."""
     def few_files():
@@ -99,6 +155,8 @@ def main():
         check_clocks(first)
         check_faults(where, first)
         check_text(where)
+        if "address" not in tap.ASSAY:  # a library with sanitizers cannot be loaded into Python
+            check_limit(where)
         if "sanitize" in tap.ASSAY or "address" in tap.ASSAY:
             tap.skip("memory of many ranks", "sanitizers need memory of their own")
         else:

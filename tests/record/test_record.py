@@ -382,6 +382,112 @@ def a_used_directory_is_refused_and_a_missing_command_told():
     assert "cannot run /no/such/program" in p.stderr, p.stderr
 
 
+def assay_record(*args, cwd=WORK, **kw):
+    return subprocess.run([ASSAY, "record", *args], capture_output=True, text=True, cwd=cwd, timeout=60,
+                          env=dict(os.environ, LD_LIBRARY_PATH=FAKE), **kw)
+
+
+@test
+def missing_folders_are_made_and_taken_back_when_nothing_ran():
+    p = assay_record("-o", "up/and/down/", "--", FAKE + "/program", "return")
+    eq((p.returncode, len(captures(WORK + "/up/and/down"))), (0, 1))
+    eq(assay_record("-o", "left/and/right", "--", "/no/such/program").returncode, 127)
+    eq(os.path.exists(WORK + "/left"), False)
+    eq(assay_record("-o", "up/and/" + "x" * 200 + "/" + "x" * 250 + "/" + "x" * 250, "--", "true").returncode, 1)
+    eq(os.listdir(WORK + "/up/and"), ["down"])
+
+
+@test
+def a_folder_with_other_things_in_it_is_refused_and_left_alone():
+    where = WORK + "/mine"
+    os.mkdir(where)
+    open(where + "/env.json", "w").write("mine")
+    eq(assay_record("-o", where, "--", "true").returncode, 2)
+    eq((os.listdir(where), open(where + "/env.json").read()), (["env.json"], "mine"))
+    eq(assay_record("-o", "", "--", "true").returncode, 2)
+
+
+@test
+def two_runs_in_one_second_have_two_names():
+    where = WORK + "/unnamed"
+    os.mkdir(where)
+    eq([assay_record("-q", "--", "true", cwd=where).returncode for _ in range(3)], [0, 0, 0])
+    eq(len(os.listdir(where)), 3)
+
+
+@test
+def what_cannot_be_run_has_the_status_of_a_shell():
+    plain = WORK + "/plain"
+    open(plain, "w").close()
+    eq([assay_record("-o", WORK + "/norun", "--", c).returncode for c in ("nosuchcommand", plain, WORK)], [127, 126, 126])
+
+
+@test
+def a_recording_inside_another_says_who_gets_the_work():
+    p = assay_record("-o", "outer", "--", ASSAY, "record", "-o", "inner", "--", FAKE + "/program", "return")
+    eq((p.returncode, len(captures(WORK + "/outer")), len(captures(WORK + "/inner"))), (0, 0, 1))
+    assert "inside another" in p.stderr and "replaces" not in p.stderr, p.stderr
+
+
+@test
+def names_may_hold_any_character():
+    for name in ("a;b", "a%3bb", "a b", "a\nb", "%s"):
+        p = assay_record("-o", "odd/" + name, "--", FAKE + "/program", "return")
+        eq((p.returncode, len(captures(glob.escape(WORK + "/odd/" + name)))), (0, 1))
+        eq(subprocess.run([ASSAY, "report", WORK + "/odd/" + name], capture_output=True).returncode, 0)
+
+
+@test
+def rings_in_a_place_of_choice_are_salvaged():
+    run, p = record("kill", "5", opts=["--set", "rings=" + WORK], name="rings")
+    eq(one(run).rows["RANGE"][-1]["text"], "last words")
+    eq(glob.glob(WORK + "/assay-*"), [])
+
+
+@test
+def telemetry_that_cannot_be_read_leaves_no_empty_file():
+    p = assay_record("-o", "folder", "--telemetry-file", "/tmp", "--", "true")
+    assert "cannot copy /tmp" in p.stderr, p.stderr
+    eq(glob.glob(WORK + "/folder/telemetry-*"), [])
+    eq(assay_record("-o", "norange", "--only-range", "", "--", "true").returncode, 2)
+
+
+@test
+def a_full_disk_is_named_and_leaves_no_halves():
+    small = WORK + "/small"
+    os.mkdir(small)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], capture_output=True).returncode:
+        raise Skip("no right to mount")
+    try:
+        p = assay_record("-o", small + "/run", "--", FAKE + "/program", "return", "300")
+        eq((p.returncode, os.path.exists(small + "/run/.run.json")), (0, False))
+        assert "writes of records failed: no space" in p.stderr and "nothing was lost" not in p.stderr, p.stderr
+        shutil.rmtree(small + "/run")
+        with open(small + "/ballast", "wb") as f:
+            try:
+                f.write(bytes(1 << 20))
+            except OSError:
+                pass
+        p = assay_record("-o", small + "/new", "--", "true")
+        eq((p.returncode, os.path.exists(small + "/new")), (1, False))
+    finally:
+        subprocess.run(["umount", small])
+
+
+@test
+def a_second_ctrl_c_does_not_lose_the_recording():
+    run = os.path.join(WORK, "ctrl_c_twice")
+    p = subprocess.Popen([ASSAY, "record", "-o", run, "--", FAKE + "/program", "sleep", "7"],
+                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, start_new_session=True)
+    p.stdout.readline()
+    for _ in range(20):
+        os.killpg(p.pid, signal.SIGINT)
+    p.communicate(timeout=20)
+    eq(len(one(run).rows["RANGE"]), 28)
+    no_rings(run)
+
+
 @test
 def a_full_ring_drops_counts_and_marks_the_gap():
     run = os.path.join(WORK, "tiny")
