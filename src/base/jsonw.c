@@ -214,7 +214,24 @@ void assay_jsonw_free(assay_jsonw *w)
 	assay_vec_free(&w->out);
 }
 
-enum { COPY_DEPTH = 16 };
+enum { COPY_DEPTH = 16, INTEGER_MAX = 100 };
+
+/* What most numbers are, told without converting them. */
+static bool is_integer(assay_str s)
+{
+	size_t i = s.n && s.p[0] == '-';
+	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
+		i++;
+	return i == s.n && s.n && s.p[s.n - 1] != '-' && s.n < INTEGER_MAX;
+}
+
+static bool is_plain(assay_str s)
+{
+	double number;
+	return is_integer(s) || assay_str_is(s, "true") || assay_str_is(s, "false") ||
+	       assay_str_is(s, "null") ||
+	       (assay_str_f64(s, &number) && (s.p[0] == '-' || (s.p[0] >= '0' && s.p[0] <= '9')));
+}
 
 static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int depth)
 {
@@ -240,11 +257,7 @@ static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int 
 		assay_jsonw_close(w, c == '[' ? ']' : '}');
 		return assay_json_ok(j);
 	}
-	double number;
-	if (!assay_json_skip(j, &s))
-		return false;
-	if (!assay_str_is(s, "true") && !assay_str_is(s, "false") && !assay_str_is(s, "null") &&
-	    (!assay_str_f64(s, &number) || (s.p[0] != '-' && (s.p[0] < '0' || s.p[0] > '9'))))
+	if (!assay_json_skip(j, &s) || !is_plain(s))
 		return false;
 	assay_jsonw_raw(w, NULL, s);
 	return true;
