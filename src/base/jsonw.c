@@ -2,7 +2,6 @@
  * valid. */
 #include "base/jsonw.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,9 +154,8 @@ void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z)
 
 void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v)
 {
-	char buf[32];
-	snprintf(buf, sizeof buf, "%" PRId64, v);
-	assay_jsonw_raw(w, key, assay_str_of(buf));
+	char buf[ASSAY_DIGITS_MAX];
+	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_i64(buf, v) - buf)});
 }
 
 void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
@@ -170,9 +168,8 @@ void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
 
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v)
 {
-	char buf[32];
-	snprintf(buf, sizeof buf, "%" PRIu64, v);
-	assay_jsonw_raw(w, key, assay_str_of(buf));
+	char buf[ASSAY_DIGITS_MAX];
+	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_u64(buf, v) - buf)});
 }
 
 void assay_jsonw_f64(assay_jsonw *w, const char *key, double v)
