@@ -95,7 +95,7 @@ static void take_member(derive *d, assay_str key, assay_str v, struct labels *ou
 		      {"name", &out->name},
 		      {"program_id", &out->program}};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++)
-		if (!wanted[i].value->p && assay_str_is(key, wanted[i].key))
+		if (!wanted[i].value->n && assay_str_is(key, wanted[i].key))
 			*wanted[i].value =
 				v.p[0] == '"' ? assay_json_unescape(&d->scratch,
 								    (assay_str){v.p + 1, v.n - 2})
@@ -107,7 +107,8 @@ static struct labels labels_of(derive *d, uint32_t g)
 	assay_str args = assay_text(d->run, d->t->gpu.args[g]);
 	if (assay_str_find(args, "\"hlo_") < 0 && assay_str_find(args, "\"tf_op\"") < 0)
 		return (struct labels){0};
-	struct labels found = {0};
+	const assay_str none = {"", 0};
+	struct labels found = {none, none, none, none, none};
 	assay_json j = assay_json_members(&d->scratch, args);
 	for (assay_str k, v; assay_json_member(&j, &k) && assay_json_skip(&j, &v);)
 		take_member(d, k, v, &found);
