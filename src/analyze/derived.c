@@ -84,15 +84,22 @@ static int64_t launch_group(const derive *d, uint32_t g)
 
 /* ------------------------------------------------------------------ labels */
 
-static assay_str member(derive *d, assay_str args, const char *key)
+static void take_member(derive *d, assay_str key, assay_str v, struct labels *out)
 {
-	assay_json j = assay_json_members(&d->scratch, args);
-	for (assay_str k, v; assay_json_member(&j, &k) && assay_json_skip(&j, &v);)
-		if (assay_str_is(k, key))
-			return v.p[0] == '"' ? assay_json_unescape(&d->scratch,
-								   (assay_str){v.p + 1, v.n - 2})
-					     : v;
-	return (assay_str){"", 0};
+	const struct {
+		const char *key;
+		assay_str *value;
+	} wanted[] = {{"hlo_op", &out->op},
+		      {"hlo_module", &out->module},
+		      {"tf_op", &out->tf_op},
+		      {"name", &out->name},
+		      {"program_id", &out->program}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++)
+		if (!wanted[i].value->n && assay_str_is(key, wanted[i].key))
+			*wanted[i].value =
+				v.p[0] == '"' ? assay_json_unescape(&d->scratch,
+								    (assay_str){v.p + 1, v.n - 2})
+					      : v;
 }
 
 static struct labels labels_of(derive *d, uint32_t g)
@@ -100,9 +107,12 @@ static struct labels labels_of(derive *d, uint32_t g)
 	assay_str args = assay_text(d->run, d->t->gpu.args[g]);
 	if (assay_str_find(args, "\"hlo_") < 0 && assay_str_find(args, "\"tf_op\"") < 0)
 		return (struct labels){0};
-	return (struct labels){member(d, args, "hlo_op"), member(d, args, "hlo_module"),
-			       member(d, args, "tf_op"), member(d, args, "name"),
-			       member(d, args, "program_id")};
+	const assay_str none = {"", 0};
+	struct labels found = {none, none, none, none, none};
+	assay_json j = assay_json_members(&d->scratch, args);
+	for (assay_str k, v; assay_json_member(&j, &k) && assay_json_skip(&j, &v);)
+		take_member(d, k, v, &found);
+	return found;
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -393,8 +403,9 @@ void assay_derive(assay_run *run)
 			begin_stream(d);
 		if (t->gpu.kind[rows.p[i]] == ASSAY_GPU_KERNEL && t->gpu_scope.n == t->gpu.n)
 			add_kernel(d, rows.p[i]);
-		assay_arena_free(&d->scratch);
+		assay_arena_reset(&d->scratch);
 	}
+	assay_arena_free(&d->scratch);
 	assay_vec_free(&rows);
 	assay_vec_free(&device);
 	assay_vec_free(&track);

@@ -2,7 +2,6 @@
  * valid. */
 #include "base/jsonw.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,9 +154,8 @@ void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z)
 
 void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v)
 {
-	char buf[32];
-	snprintf(buf, sizeof buf, "%" PRId64, v);
-	assay_jsonw_raw(w, key, assay_str_of(buf));
+	char buf[ASSAY_DIGITS_MAX];
+	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_i64(buf, v) - buf)});
 }
 
 void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
@@ -170,9 +168,8 @@ void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
 
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v)
 {
-	char buf[32];
-	snprintf(buf, sizeof buf, "%" PRIu64, v);
-	assay_jsonw_raw(w, key, assay_str_of(buf));
+	char buf[ASSAY_DIGITS_MAX];
+	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_u64(buf, v) - buf)});
 }
 
 void assay_jsonw_f64(assay_jsonw *w, const char *key, double v)
@@ -214,7 +211,24 @@ void assay_jsonw_free(assay_jsonw *w)
 	assay_vec_free(&w->out);
 }
 
-enum { COPY_DEPTH = 16 };
+enum { COPY_DEPTH = 16, INTEGER_MAX = 100 };
+
+/* What most numbers are, told without converting them. */
+static bool is_integer(assay_str s)
+{
+	size_t i = s.n && s.p[0] == '-';
+	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
+		i++;
+	return i == s.n && s.n && s.p[s.n - 1] != '-' && s.n < INTEGER_MAX;
+}
+
+static bool is_plain(assay_str s)
+{
+	double number;
+	return is_integer(s) || assay_str_is(s, "true") || assay_str_is(s, "false") ||
+	       assay_str_is(s, "null") ||
+	       (assay_str_f64(s, &number) && (s.p[0] == '-' || (s.p[0] >= '0' && s.p[0] <= '9')));
+}
 
 static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int depth)
 {
@@ -240,11 +254,7 @@ static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int 
 		assay_jsonw_close(w, c == '[' ? ']' : '}');
 		return assay_json_ok(j);
 	}
-	double number;
-	if (!assay_json_skip(j, &s))
-		return false;
-	if (!assay_str_is(s, "true") && !assay_str_is(s, "false") && !assay_str_is(s, "null") &&
-	    (!assay_str_f64(s, &number) || (s.p[0] != '-' && (s.p[0] < '0' || s.p[0] > '9'))))
+	if (!assay_json_skip(j, &s) || !is_plain(s))
 		return false;
 	assay_jsonw_raw(w, NULL, s);
 	return true;

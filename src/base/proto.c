@@ -10,7 +10,7 @@ assay_proto assay_proto_on(assay_str message)
 }
 
 /* At most ten bytes; more is malformed, fewer than it needs is cut. */
-static const uint8_t *varint(assay_proto *c, const uint8_t *p, uint64_t *out)
+static const uint8_t *long_varint(assay_proto *c, const uint8_t *p, uint64_t *out)
 {
 	uint64_t v = 0;
 	for (int shift = 0; shift < 70; shift += 7) {
@@ -27,6 +27,16 @@ static const uint8_t *varint(assay_proto *c, const uint8_t *p, uint64_t *out)
 	}
 	c->bad = true;
 	return NULL;
+}
+
+/* Tags, lengths and most numbers are one byte. */
+static inline const uint8_t *varint(assay_proto *c, const uint8_t *p, uint64_t *out)
+{
+	if (p < c->end && *p < 0x80) {
+		*out = *p;
+		return p + 1;
+	}
+	return long_varint(c, p, out);
 }
 
 static const uint8_t *fixed(assay_proto *c, const uint8_t *p, size_t n, uint64_t *out)

@@ -117,6 +117,24 @@ bool assay_str_i64(assay_str s, int64_t *out)
 	       assay_str_find_nocase(s, "e") < 0;
 }
 
+char *assay_put_u64(char *at, uint64_t v)
+{
+	char digits[ASSAY_DIGITS_MAX], *first = digits + sizeof digits;
+	do
+		*--first = (char)('0' + v % 10);
+	while (v /= 10);
+	size_t n = (size_t)(digits + sizeof digits - first);
+	memcpy(at, first, n);
+	return at + n;
+}
+
+char *assay_put_i64(char *at, int64_t v)
+{
+	if (v < 0)
+		*at++ = '-';
+	return assay_put_u64(at, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
 bool assay_str_f64(assay_str s, double *out)
 {
 	char buf[128];
@@ -231,6 +249,21 @@ uint64_t assay_hash(const void *data, size_t n, uint64_t seed)
 	for (; n > 8; p += 8, n -= 8)
 		a = mix(load64(p) ^ k1, a ^ k2);
 	return mix(a ^ load64(last), b ^ k0);
+}
+
+TEST(numbers_are_put_as_printf_does)
+{
+	const int64_t v[] = {0, 7, -7, 10, 99, 100, -12345678, INT64_MAX, INT64_MIN};
+	char got[32], want[32];
+	for (size_t i = 0; i < ASSAY_COUNT_OF(v); i++) {
+		*assay_put_i64(got, v[i]) = 0;
+		snprintf(want, sizeof want, "%lld", (long long)v[i]);
+		CHECK(!strcmp(got, want));
+		*assay_put_u64(got, (uint64_t)v[i]) = 0;
+		snprintf(want, sizeof want, "%llu", (unsigned long long)v[i]);
+		CHECK(!strcmp(got, want));
+	}
+	return 0;
 }
 
 TEST(scaled_numbers_are_exact)

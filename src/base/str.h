@@ -45,7 +45,11 @@ assay_str assay_str_cut(assay_str *rest, char sep); /* text before sep; rest mov
 /* Whole-slice numbers: false when anything but the number is in it, or it does not fit. */
 bool assay_str_i64(assay_str s, int64_t *out);
 bool assay_str_u64(assay_str s, uint64_t *out); /* decimal, or hex with 0x */
-bool assay_str_f64(assay_str s, double *out);   /* also nan, inf, infinity, any case */
+/* Decimal digits at `at`, which has room for ASSAY_DIGITS_MAX; returns their end. No final zero. */
+#define ASSAY_DIGITS_MAX 20
+char *assay_put_u64(char *at, uint64_t v);
+char *assay_put_i64(char *at, int64_t v);
+bool assay_str_f64(assay_str s, double *out); /* also nan, inf, infinity, any case */
 
 /* "12.345" x 10^scale as an exact integer ("1.5" with scale 3 is 1500); more decimals than scale
  * are cut toward zero. Exponents are taken. False when it is no number or does not fit. */

@@ -139,9 +139,10 @@ static void add_event_meta(xplane *x, assay_str entry)
 	if (!name.n)
 		name = text_field(value, XMETA_DISPLAY_NAME);
 	*assay_map_at(&x->plane.event_at, key) = (uint32_t)x->plane.events.n;
-	*assay_push(&x->plane.events) =
-		(xplane_event_meta){assay_intern(&x->part->strings, name),
-				    has_field(value, XMETA_STATS) ? value : (assay_str){"", 0}};
+	*assay_push(&x->plane.events) = (xplane_event_meta){
+		.name = assay_intern(&x->part->strings, name),
+		.message = has_field(value, XMETA_STATS) ? value : (assay_str){"", 0},
+		.runtime = x->plane.host && xplane_name_is_runtime(name)};
 }
 
 static void keep_child(xplane *x, uint64_t id)
@@ -201,7 +202,8 @@ static void keep_event_meta(xplane *x, assay_str entry)
 static void read_events(xplane *x, const xplane_line *line, assay_str message, xplane_sink *sink)
 {
 	assay_proto c = assay_proto_on(message);
-	xplane_event ev;
+	xplane_event ev = {0};
+	assay_sid domain = 0;
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number != XLINE_EVENTS || f.wire != ASSAY_WIRE_BYTES)
 			continue;
@@ -212,8 +214,10 @@ static void read_events(xplane *x, const xplane_line *line, assay_str message, x
 			sink(x, line, &ev);
 			continue;
 		}
+		if (!domain)
+			domain = assay_intern(&x->part->strings, line->name);
 		uint32_t r = assay_add(&x->part->t, ASSAY_T_stat);
-		x->part->t.stat.domain[r] = assay_intern(&x->part->strings, line->name);
+		x->part->t.stat.domain[r] = domain;
 		x->part->t.stat.name[r] = ev.name;
 		x->part->t.stat.calls[r] = ev.occurrences;
 		x->part->t.stat.total[r] = ev.dur;
@@ -231,8 +235,8 @@ static void keep_line(xplane *x, const xplane_line *line, assay_str message)
 		if (f.number > XLINE_EVENTS)
 			assay_protow_raw(&x->rest, f.whole);
 	if (line->band) /* also without a rest: it tells that the thread has this line */
-		xplane_keep(x, line->name, ASSAY_KEPT_BAND, line->track,
-			    assay_protow_data(&x->rest));
+		xplane_keep(x, assay_intern(&x->part->strings, line->name), ASSAY_KEPT_BAND,
+			    line->track, assay_protow_data(&x->rest));
 	else if (x->rest.out.n && line->track != ASSAY_NO_ROW)
 		xplane_keep(x, x->plane.place, ASSAY_KEPT_TRACK, line->track,
 			    assay_protow_data(&x->rest));
@@ -259,7 +263,7 @@ static void read_line(xplane *x, assay_str message)
 	keep_line(x, &line, message);
 }
 
-void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes)
+void xplane_keep(xplane *x, assay_sid place, assay_kept_of of, uint32_t row, assay_str bytes)
 {
 	assay_kept_table *k = &x->part->t.kept;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_kept);
@@ -267,7 +271,7 @@ void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, ass
 	k->row[r] = row;
 	k->source[r] = x->part->source;
 	k->format[r] = assay_intern_z(&x->part->strings, "xplane");
-	k->place[r] = assay_intern(&x->part->strings, place);
+	k->place[r] = place;
 	k->bytes[r] = assay_intern(&x->part->strings, bytes);
 }
 
@@ -433,12 +437,12 @@ static void begin_plane(xplane *x, assay_str message)
 {
 	x->plane = (xplane_plane){.message = message, .pid = -1, .major = -1, .minor = -1};
 	xplane_plane *p = &x->plane;
-	p->name = p->place = text_field(message, XPLANE_NAME);
+	p->name = text_field(message, XPLANE_NAME);
 	p->device = assay_str_starts(p->name, XPLANE_GPU);
 	p->beside = assay_str_starts(p->name, XPLANE_BESIDE);
 	p->host = is_host_plane(p->name);
-	if (p->host) /* all of them are written as one */
-		p->place = ASSAY_S(XPLANE_HOST);
+	/* all hosts are written as one */
+	p->place = assay_intern(&x->part->strings, p->host ? ASSAY_S(XPLANE_HOST) : p->name);
 	read_names(x);
 	if (p->beside && !number_of(p->name, sizeof XPLANE_BESIDE - 1, &p->id))
 		p->id = -1;
@@ -475,7 +479,7 @@ static void read_plane(xplane *x, assay_str message, assay_str whole)
 		if (assay_str_is(x->plane.name, XPLANE_TASK))
 			each_plane_stat(x, task_stat);
 		if (whole.n)
-			xplane_keep(x, x->plane.name, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
+			xplane_keep(x, x->plane.place, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
 	}
 	end_plane(x);
 }
@@ -493,7 +497,8 @@ static bool read_field(xplane *x, assay_view v, size_t *used)
 		if (f.number == XSPACE_WARNINGS || f.number == XSPACE_ERRORS)
 			assay_warn(x->run, "xplane_warning", "the recorder says: %.*s",
 				   (int)(f.bytes.n < 400 ? f.bytes.n : 400), f.bytes.p);
-		xplane_keep(x, ASSAY_S(XPLANE_KEPT_SPACE), ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
+		xplane_keep(x, assay_intern_z(&x->part->strings, XPLANE_KEPT_SPACE),
+			    ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
 	} else if (c.cut) {
 		assay_count(x->part, ASSAY_ISSUE_truncated, 1);
 		if (f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES)
@@ -808,6 +813,40 @@ TEST(hostile_bytes_are_counted_and_survived)
 		space.out.p[i] ^= (char)0xff;
 	}
 	assay_protow_free(&space);
+	return 0;
+}
+
+/* A few bytes of an event can ask for any number of long names: in many events, or in one. */
+TEST(long_names_are_written_while_the_file_may_ask_for_them)
+{
+	enum { NAME = 100000, STATS = 5000 };
+	static char name[NAME + 1];
+	memset(name, 'n', NAME);
+	for (int in_one = 0; in_one < 2; in_one++) {
+		assay_protow space = {0};
+		plane_maker m = {0};
+		uint64_t meta = make_meta(&m, XPLANE_STAT_META, name);
+		for (int i = 0; i < STATS; i++) {
+			assay_protow_varint(&m.stat, XSTAT_META, meta);
+			assay_protow_varint(&m.stat, XSTAT_INT64, (uint64_t)i);
+			assay_protow_message(&m.event, XEVENT_STATS, &m.stat);
+			if (!in_one || i == STATS - 1)
+				make_event(&m, "e", i, 1);
+		}
+		make_line(&m, 1, "thread", 0);
+		make_plane(&m, &space, "/host:CPU");
+		assay_run *run = read_bytes(assay_protow_data(&space));
+		const assay_host_table *h = &run->part.t.host;
+		size_t written = 0;
+		for (size_t i = 0; i < h->n; i++)
+			written += assay_text(run, h->args[i]).n;
+		CHECK_EQ(h->n, in_one ? 1 : STATS);
+		CHECK(written > args_least / 2);
+		CHECK(written <= args_least + args_per_byte * space.out.n);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_wide_value], STATS - written / NAME);
+		assay_run_free(run);
+		assay_protow_free(&space);
+	}
 	return 0;
 }
 

@@ -15,12 +15,14 @@ typedef struct xplane_value {
 	assay_str text; /* of STR, BYTES and REF */
 } xplane_value;
 
-/* One event with its stats taken apart. */
+/* One event with its stats taken apart. All zero before the first one is read into it. */
 typedef struct xplane_event {
 	assay_sid name;
 	int64_t ts, dur; /* ns on the file's clock */
 	uint64_t occurrences;
 	bool aggregate; /* occurrences instead of a time */
+	bool runtime;   /* see xplane_event_meta */
+	uint64_t seen;  /* bits of the stats that are there */
 	xplane_value stat[XPLANE_STAT_COUNT];
 	assay_sid args; /* stats without a column, as JSON members */
 	assay_str rest; /* fields the format had not when this was written: see xplane.h of model */
@@ -34,6 +36,7 @@ typedef struct xplane_stat_meta {
 typedef struct xplane_event_meta {
 	assay_sid name;
 	assay_str message; /* when it has stats of its own; else empty */
+	bool runtime;      /* on a host plane: the name is one that runtimes give their spans */
 } xplane_event_meta;
 
 typedef struct xplane_step {
@@ -44,7 +47,7 @@ typedef struct xplane_step {
 /* One plane; slices point into the input. */
 typedef struct xplane_plane {
 	assay_str name, message;
-	assay_str place; /* the name its writer gives the plane */
+	assay_sid place; /* the name its writer gives the plane */
 	int64_t id, pid; /* pid: of the process the plane says it is from, or -1 */
 	assay_vec(xplane_stat_meta) stats;
 	assay_map stat_at; /* id -> index in stats */
@@ -76,7 +79,7 @@ typedef struct xplane {
 } xplane;
 
 /* xplane.c: a piece for the writer; row numbers what `of` says. */
-void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes);
+void xplane_keep(xplane *x, assay_sid place, assay_kept_of of, uint32_t row, assay_str bytes);
 
 /* xplane_event.c */
 bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
@@ -84,12 +87,13 @@ bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_
 bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev);
 /* What of a stat with `more` no row holds, for the writer; counted when it asks for too much. */
 void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str name, assay_str stat);
-/* Takes n bytes off what the file may still ask for. */
+/* Takes n bytes off what the file may still ask for; counted when that is too much. */
 bool xplane_afford(xplane *x, size_t n);
 /* Empties scratch first. */
 void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scratch);
 
 /* xplane_rows.c */
+bool xplane_name_is_runtime(assay_str name);
 typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);
 xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);
 void xplane_device_end(xplane *x, size_t first_gpu_row);

@@ -1,7 +1,13 @@
 /* One XEvent: its time, and its stats sorted into columns and arguments. */
 #include "read/xplane.h"
 
-enum { TEXT_MAX = 4096, META_STATS_MAX = 64 };
+#include <assert.h>
+
+enum {
+	TEXT_MAX = 4096,
+	META_STATS_MAX = 64,
+	MEMBER_BYTES = 16, /* of a JSON member, beside its name and text */
+};
 
 static void take_value(const xplane_plane *p, const assay_field *f, xplane_value *v)
 {
@@ -153,9 +159,13 @@ static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *e
 		if (ev->stat[meta->known].field)
 			return; /* a stat may occur once; recorders do not always know */
 		ev->stat[meta->known] = v;
+		ev->seen |= (uint64_t)1 << meta->known;
 	}
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
-	if (shown && (meta->known < 0 || !columns_of(x, ev)[meta->known])) {
+	if (!shown || (meta->known >= 0 && columns_of(x, ev)[meta->known]))
+		return;
+	/* before it is written: a few bytes can name a long stat */
+	if (xplane_afford(x, meta->name.n + v.text.n + MEMBER_BYTES)) {
 		assay_jsonw_key(&x->args, meta->name);
 		xplane_value_json(&x->args, &v, &x->scratch);
 	}
@@ -179,8 +189,6 @@ static assay_sid intern_args(xplane *x)
 	assay_str s = assay_jsonw_text(&x->args);
 	if (s.n <= 2)
 		return 0;
-	if (!xplane_afford(x, s.n))
-		return 0;
 	return assay_intern(&x->part->strings, (assay_str){s.p + 1, s.n - 2});
 }
 
@@ -196,11 +204,21 @@ static bool set_time(const xplane_line *line, int64_t offset, int64_t dur, xplan
 	       !__builtin_add_overflow(line->ts, to, &to);
 }
 
+/* Empties ev. Only what is there of the stats is cleared: all of them are two kilobytes. */
+static void forget_event(xplane_event *ev)
+{
+	static_assert(XPLANE_STAT_COUNT <= 64, "a bit of seen for each");
+	for (; ev->seen; ev->seen &= ev->seen - 1)
+		ev->stat[__builtin_ctzll(ev->seen)] = (xplane_value){0};
+	ev->occurrences = 0;
+	ev->aggregate = ev->runtime = false;
+}
+
 bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev)
 {
 	int64_t offset = 0, dur = 0;
 	const xplane_event_meta *meta = NULL;
-	*ev = (xplane_event){0};
+	forget_event(ev);
 	assay_proto c = assay_proto_on(message);
 	x->rest.out.n = 0;
 	for (assay_field f; assay_proto_next(&c, &f);) {
@@ -234,6 +252,7 @@ bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xp
 		take_stats(x, meta->message, XMETA_STATS, META_STATS_MAX, ev);
 	assay_jsonw_close(&x->args, '}');
 	ev->name = meta ? meta->name : 0;
+	ev->runtime = meta && meta->runtime;
 	ev->args = intern_args(x);
 	ev->rest = assay_protow_data(&x->rest);
 	return true;

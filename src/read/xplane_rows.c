@@ -40,11 +40,49 @@ static bool detail(assay_str text, const char *key, assay_str *value)
 	return false;
 }
 
-static uint32_t detail_u32(xplane *x, assay_str text, const char *key, uint32_t absent)
+/* Keys of a kernel's details. Both vendors write grid and block; registers and shared memory go by
+ * different names. X(id, key) */
+#define KERNEL_DETAILS(X)                                                                          \
+	X(GRID, "grid")                                                                            \
+	X(WORK_ITEMS, "work_items")                                                                \
+	X(BLOCK, "block")                                                                          \
+	X(REGS, "regs")                                                                            \
+	X(ACC_REGS, "acc_regs")                                                                    \
+	X(SCALAR_REGS, "scalar_regs")                                                              \
+	X(PRIVATE, "private_mem")                                                                  \
+	X(STATIC, "static_shared")                                                                 \
+	X(DYNAMIC, "dynamic_shared")                                                               \
+	X(GROUP, "group_mem")                                                                      \
+	X(OCCUPANCY, "occ_pct")
+
+enum {
+#define X(id, key) DETAIL_##id,
+	KERNEL_DETAILS(X)
+#undef X
+		DETAIL_COUNT
+};
+
+/* Values by key, the first of each; empty when not there. */
+static void take_details(assay_str text, assay_str value[DETAIL_COUNT])
 {
-	assay_str s;
+	static const assay_str key[DETAIL_COUNT] = {
+#define X(id, key) {key, sizeof key - 1},
+		KERNEL_DETAILS(X)
+#undef X
+	};
+	while (text.n) {
+		assay_str token = assay_str_trim(assay_str_cut(&text, ' '));
+		assay_str name = assay_str_cut(&token, ':');
+		for (int i = 0; i < DETAIL_COUNT; i++)
+			if (assay_str_eq(name, key[i]) && !value[i].p)
+				value[i] = assay_str_trim(token);
+	}
+}
+
+static uint32_t detail_u32(xplane *x, assay_str value, uint32_t absent)
+{
 	uint64_t v;
-	if (!detail(text, key, &s) || !assay_str_u64(s, &v))
+	if (!value.p || !assay_str_u64(value, &v))
 		return absent;
 	if (v <= UINT32_MAX)
 		return (uint32_t)v;
@@ -52,17 +90,13 @@ static uint32_t detail_u32(xplane *x, assay_str text, const char *key, uint32_t 
 	return absent;
 }
 
-static bool detail_dim(assay_str text, const char *key, uint32_t out[3])
+static void detail_dim(assay_str s, uint32_t out[3])
 {
-	assay_str s;
-	if (!detail(text, key, &s))
-		return false;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; s.p && i < 3; i++) {
 		uint64_t v;
 		assay_str one = assay_str_cut(&s, ',');
 		out[i] = assay_str_u64(one, &v) && v <= UINT32_MAX ? (uint32_t)v : 0;
 	}
-	return true;
 }
 
 static uint16_t narrow(xplane *x, uint32_t v, uint16_t absent)
@@ -81,28 +115,29 @@ static void add_arg(xplane *x, assay_sid *args, const char *member)
 			       assay_printf(&x->scratch, "%s%s%s", old, *args ? ", " : "", member));
 }
 
-/* Both vendors write grid and block; registers and shared memory go by different names. The split
- * of shared memory and the occupancy have no column. */
-static void kernel_details(xplane *x, uint32_t r, assay_str d)
+/* The split of shared memory and the occupancy have no column. */
+static void kernel_details(xplane *x, uint32_t r, assay_str text)
 {
 	assay_gpu_table *g = &x->part->t.gpu;
 	uint32_t grid[3] = {0}, block[3] = {0};
-	detail_dim(d, "grid", grid);
-	detail_dim(d, "work_items", grid);
-	detail_dim(d, "block", block);
+	assay_str d[DETAIL_COUNT] = {0};
+	take_details(text, d);
+	detail_dim(d[DETAIL_GRID], grid);
+	detail_dim(d[DETAIL_WORK_ITEMS], grid);
+	detail_dim(d[DETAIL_BLOCK], block);
 	g->grid_x[r] = grid[0];
 	g->grid_y[r] = grid[1];
 	g->grid_z[r] = grid[2];
 	g->block_x[r] = narrow(x, block[0], 0);
 	g->block_y[r] = narrow(x, block[1], 0);
 	g->block_z[r] = narrow(x, block[2], 0);
-	g->regs[r] = narrow(x, detail_u32(x, d, "regs", UINT32_MAX), UINT16_MAX);
-	g->acc_regs[r] = narrow(x, detail_u32(x, d, "acc_regs", UINT32_MAX), UINT16_MAX);
-	g->scalar_regs[r] = narrow(x, detail_u32(x, d, "scalar_regs", UINT32_MAX), UINT16_MAX);
-	g->scratch[r] = detail_u32(x, d, "private_mem", UINT32_MAX);
-	uint32_t fixed = detail_u32(x, d, "static_shared", UINT32_MAX);
-	uint32_t dynamic = detail_u32(x, d, "dynamic_shared", 0);
-	g->shared[r] = detail_u32(x, d, "group_mem", UINT32_MAX);
+	g->regs[r] = narrow(x, detail_u32(x, d[DETAIL_REGS], UINT32_MAX), UINT16_MAX);
+	g->acc_regs[r] = narrow(x, detail_u32(x, d[DETAIL_ACC_REGS], UINT32_MAX), UINT16_MAX);
+	g->scalar_regs[r] = narrow(x, detail_u32(x, d[DETAIL_SCALAR_REGS], UINT32_MAX), UINT16_MAX);
+	g->scratch[r] = detail_u32(x, d[DETAIL_PRIVATE], UINT32_MAX);
+	uint32_t fixed = detail_u32(x, d[DETAIL_STATIC], UINT32_MAX);
+	uint32_t dynamic = detail_u32(x, d[DETAIL_DYNAMIC], 0);
+	g->shared[r] = detail_u32(x, d[DETAIL_GROUP], UINT32_MAX);
 	if (fixed != UINT32_MAX)
 		g->shared[r] = fixed > UINT32_MAX - dynamic ? UINT32_MAX : fixed + dynamic;
 	char member[64];
@@ -110,9 +145,8 @@ static void kernel_details(xplane *x, uint32_t r, assay_str d)
 		snprintf(member, sizeof member, "\"dynamic_shared\": %u", dynamic);
 		add_arg(x, &g->args[r], member);
 	}
-	assay_str occ;
 	double pct;
-	if (detail(d, "occ_pct", &occ) && assay_str_f64(occ, &pct) && pct > 0 && pct <= 1000) {
+	if (assay_str_f64(d[DETAIL_OCCUPANCY], &pct) && pct > 0 && pct <= 1000) {
 		snprintf(member, sizeof member, "\"occ_pct\": %.6g", pct);
 		add_arg(x, &g->args[r], member);
 	}
@@ -319,6 +353,14 @@ static const char *const runtime_words[] = {
 	"CreateOutputs",
 };
 
+bool xplane_name_is_runtime(assay_str name)
+{
+	for (size_t i = 0; i < sizeof runtime_words / sizeof *runtime_words; i++)
+		if (assay_str_find(name, runtime_words[i]) >= 0)
+			return true;
+	return false;
+}
+
 static bool starts_call(assay_str name, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -347,10 +389,7 @@ static assay_host_kind guess_kind(const assay_part *p, const xplane_line *line,
 		return ASSAY_HOST_OP;
 	if (!name.n) /* the file was cut in front of its names */
 		return ASSAY_HOST_OTHER;
-	for (size_t i = 0; i < sizeof runtime_words / sizeof *runtime_words; i++)
-		if (assay_str_find(name, runtime_words[i]) >= 0)
-			return ASSAY_HOST_OP;
-	return ASSAY_HOST_ANNOTATION;
+	return ev->runtime ? ASSAY_HOST_OP : ASSAY_HOST_ANNOTATION;
 }
 
 static assay_host_kind host_kind(const assay_part *p, const xplane_line *line,

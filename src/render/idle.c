@@ -1,6 +1,7 @@
 /* Why devices were idle, and the longest gaps. */
+#include <string.h>
+
 #include "base/fmt.h"
-#include "base/sort.h"
 #include "render/printout.h"
 
 enum { TOP_GAPS_TEXT = 10, TOP_GAPS_OF_MANY = 5, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
@@ -39,16 +40,22 @@ void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
 	assay_jsonw_i64(w, "suspicious_ns", suspicious);
 }
 
-/* The longest gaps of all devices, first the longest. */
-static size_t longest(const assay_run *run, assay_arena *a, size_t top, const uint32_t **out)
+/* Rows of the longest gaps of all devices, first the longest; how many there are, top at most. */
+static size_t longest(const assay_run *run, size_t top, uint32_t *out)
 {
 	const assay_gap_table *g = &run->part.t.gap;
-	uint32_t *all = assay_alloc(a, g->n * sizeof *all);
-	for (uint32_t i = 0; i < g->n; i++)
-		all[i] = i;
-	assay_sort_rows_falling(all, g->n, g->dur);
-	*out = all;
-	return g->n < top ? g->n : top;
+	size_t n = 0;
+	for (uint32_t i = 0; i < g->n; i++) {
+		size_t at = n;
+		while (at && g->dur[out[at - 1]] < g->dur[i])
+			at--;
+		if (at == top)
+			continue;
+		n += n < top;
+		memmove(out + at + 1, out + at, (n - 1 - at) * sizeof *out);
+		out[at] = i;
+	}
+	return n;
 }
 
 static assay_str host_name(const assay_run *run, uint32_t host)
@@ -110,14 +117,12 @@ static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 
 void assay_gaps_json(assay_jsonw *w, const assay_run *run)
 {
-	assay_arena scratch = {0};
-	const uint32_t *gap;
-	size_t n = longest(run, &scratch, TOP_GAPS_JSON, &gap);
+	uint32_t gap[TOP_GAPS_JSON];
+	size_t n = longest(run, TOP_GAPS_JSON, gap);
 	assay_jsonw_open(w, "gaps", '[');
 	for (size_t i = 0; i < n; i++)
 		put_gap(w, run, gap[i]);
 	assay_jsonw_close(w, ']');
-	assay_arena_free(&scratch);
 }
 
 /* What queued work waited for, as far as wait edges tell. */
@@ -228,8 +233,8 @@ void assay_idle_text(assay_printout *p)
 		print_causes(p, d);
 	if (!all)
 		print_all_causes(p);
-	const uint32_t *gap;
-	size_t n = longest(p->run, &p->scratch, all ? TOP_GAPS_TEXT : TOP_GAPS_OF_MANY, &gap);
+	uint32_t gap[TOP_GAPS_TEXT];
+	size_t n = longest(p->run, all ? TOP_GAPS_TEXT : TOP_GAPS_OF_MANY, gap);
 	fprintf(p->out, "  longest gaps\n  %10s %10s  %-15s %-*s  %s\n", "length", "at", "cause",
 		NAME_WIDTH, "launching thread was in", "ended by");
 	for (size_t i = 0; i < n; i++)

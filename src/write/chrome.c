@@ -2,8 +2,6 @@
  * docs/formats/chrome-out.md */
 #include "write/chrome.h"
 
-#include <inttypes.h>
-
 #include "base/input.h"
 #include "base/json.h"
 
@@ -13,11 +11,15 @@ enum { FLUSH = 1 << 16 };
 
 void chrome_time(chrome_out *c, const char *key, int64_t ns)
 {
-	char text[32];
+	char text[ASSAY_DIGITS_MAX + 2], *end = text;
 	uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	int n = snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", u / 1000,
-			 (unsigned)(u % 1000));
-	assay_jsonw_raw(&c->w, key, (assay_str){text, (size_t)n});
+	if (ns < 0)
+		*end++ = '-';
+	end = assay_put_u64(end, u / 1000);
+	*end++ = '.';
+	for (unsigned part = 100; part; part /= 10)
+		*end++ = (char)('0' + u / part % 10);
+	assay_jsonw_raw(&c->w, key, (assay_str){text, (size_t)(end - text)});
 }
 
 void chrome_begin(chrome_out *c, char phase, assay_str cat, assay_str name)
@@ -84,12 +86,12 @@ void chrome_end(chrome_out *c)
 
 void chrome_id(chrome_out *c, const char *key, uint64_t id)
 {
-	char text[24];
-	snprintf(text, sizeof text, "%" PRIu64, id);
+	char text[ASSAY_DIGITS_MAX];
 	if (id <= 1ull << 53)
 		assay_jsonw_u64(&c->w, key, id);
 	else
-		assay_jsonw_z(&c->w, key, text);
+		assay_jsonw_str(&c->w, key,
+				(assay_str){text, (size_t)(assay_put_u64(text, id) - text)});
 }
 
 /* A value that a strict reader would refuse, as text. */

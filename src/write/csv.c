@@ -1,27 +1,54 @@
 /* Any table as CSV, by its description: nothing here knows a column. */
 #include "write/csv.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/test.h"
 
-static void put_text(assay_str s, FILE *out)
+enum { FLUSH = 1 << 16 };
+
+typedef assay_vec(char) csv_text;
+
+static void put_bytes(csv_text *out, assay_str s)
+{
+	assay_vec_reserve(out, out->n + s.n);
+	if (s.n)
+		memcpy(out->p + out->n, s.p, s.n);
+	out->n += s.n;
+}
+
+static void put_text(csv_text *out, assay_str s)
 {
 	bool quote = false;
 	for (size_t i = 0; i < s.n; i++)
 		quote |= s.p[i] == ',' || s.p[i] == '"' || s.p[i] == '\n' || s.p[i] == '\r';
 	if (!quote) {
-		fwrite(s.p, 1, s.n, out);
+		put_bytes(out, s);
 		return;
 	}
-	fputc('"', out);
+	*assay_push(out) = '"';
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] == '"')
-			fputc('"', out);
-		fputc(s.p[i], out);
+			*assay_push(out) = '"';
+		*assay_push(out) = s.p[i];
 	}
-	fputc('"', out);
+	*assay_push(out) = '"';
+}
+
+static void put_number(csv_text *out, uint64_t v, bool with_sign)
+{
+	char digits[ASSAY_DIGITS_MAX];
+	char *end = with_sign ? assay_put_i64(digits, (int64_t)v) : assay_put_u64(digits, v);
+	put_bytes(out, (assay_str){digits, (size_t)(end - digits)});
+}
+
+static void put_real(csv_text *out, const char *at)
+{
+	char digits[40];
+	double v;
+	memcpy(&v, at, sizeof v);
+	snprintf(digits, sizeof digits, "%.17g", v);
+	put_bytes(out, assay_str_of(digits));
 }
 
 /* The value's bits, widened without sign; equal to col->absent cut to the same width when absent.
@@ -33,28 +60,26 @@ static uint64_t bits_of(const char *at, size_t width)
 	return bits;
 }
 
-static void put_cell(const assay_run *run, const assay_col_info *col, const char *at, FILE *out)
+static void put_cell(const assay_run *run, const assay_col_info *col, const char *at, csv_text *out)
 {
 	size_t width = assay_col_width(col->type);
 	uint64_t bits = bits_of(at, width);
 	uint64_t mask = width == 8 ? UINT64_MAX : (1ull << 8 * width) - 1;
 	bool can_be_absent = col->absent != 0 || col->type == ASSAY_COL_sid;
-	double f;
 	if (can_be_absent && bits == (col->absent & mask))
 		return;
 	switch (col->type) {
 	case ASSAY_COL_sid:
-		put_text(assay_text(run, (assay_sid)bits), out);
+		put_text(out, assay_text(run, (assay_sid)bits));
 		break;
 	case ASSAY_COL_f64:
-		memcpy(&f, at, sizeof f);
-		fprintf(out, "%.17g", f);
+		put_real(out, at);
 		break;
 	case ASSAY_COL_i32:
-		fprintf(out, "%" PRId32, (int32_t)bits);
+		put_number(out, (uint64_t)(int32_t)bits, true);
 		break;
 	case ASSAY_COL_i64:
-		fprintf(out, "%" PRId64, (int64_t)bits);
+		put_number(out, bits, true);
 		break;
 	case ASSAY_COL_u8:
 	case ASSAY_COL_u16:
@@ -63,14 +88,22 @@ static void put_cell(const assay_run *run, const assay_col_info *col, const char
 	case ASSAY_COL_track:
 	case ASSAY_COL_source:
 	case ASSAY_COL_detail:
-		fprintf(out, "%" PRIu64, bits);
+		put_number(out, bits, false);
 		break;
 	}
+}
+
+static void flush(csv_text *t, FILE *out)
+{
+	if (t->n)
+		fwrite(t->p, 1, t->n, out);
+	t->n = 0;
 }
 
 void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out)
 {
 	const assay_table_info *info = &assay_table_infos[id];
+	csv_text t = {0};
 	for (size_t c = 0; c < info->cols; c++)
 		fprintf(out, "%s%s", c ? "," : "", info->col[c].name);
 	fputs("\r\n", out);
@@ -79,11 +112,15 @@ void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out)
 			const assay_col_info *col = &info->col[c];
 			const char *column = assay_values(&run->part.t, info, col);
 			if (c)
-				fputc(',', out);
-			put_cell(run, col, column + row * assay_col_width(col->type), out);
+				*assay_push(&t) = ',';
+			put_cell(run, col, column + row * assay_col_width(col->type), &t);
 		}
-		fputs("\r\n", out);
+		put_bytes(&t, ASSAY_S("\r\n"));
+		if (t.n >= FLUSH)
+			flush(&t, out);
 	}
+	flush(&t, out);
+	assay_vec_free(&t);
 }
 
 TEST(cells_are_quoted_and_absent_ones_empty)

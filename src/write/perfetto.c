@@ -83,6 +83,7 @@ typedef struct perfetto {
 	assay_protow w;
 	assay_vec(item) items;
 	assay_arena scratch;
+	assay_arena args;                 /* of one event */
 	assay_source_places at;           /* clock and process ids of each source */
 	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
 	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
@@ -350,11 +351,10 @@ static void note_args(perfetto *p, assay_sid args)
 	assay_str text = assay_text(p->run, args);
 	if (!text.n)
 		return;
-	assay_arena a = {0};
-	assay_json j = assay_json_members(&a, text);
+	assay_arena_reset(&p->args);
+	assay_json j = assay_json_members(&p->args, text);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
-		note_member(p, &a, key, raw);
-	assay_arena_free(&a);
+		note_member(p, &p->args, key, raw);
 }
 
 static void note_host(perfetto *p, uint32_t h)
@@ -763,6 +763,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	assay_vec_free(&p.items);
 	assay_protow_free(&p.w);
 	assay_arena_free(&p.scratch);
+	assay_arena_free(&p.args);
 	return true;
 }
 
