@@ -74,6 +74,11 @@ static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 		w->to = to > w->to ? to : w->to;
 		w->steps++;
 	}
+	if (w->warmup) { /* with what the first one that counts waited for, as all others */
+		uint32_t last = rows.p[w->warmup - 1];
+		int64_t end = t->step_time.start[last] + t->step_time.span[last];
+		w->from = end < w->from ? end : w->from;
+	}
 	assay_vec_free(&rows);
 	if (w->steps)
 		return;
@@ -116,7 +121,7 @@ static void add_part(const assay_run *run, assay_window *w, size_t part)
 		w->suspicious += p->dur[part];
 }
 
-/* A window begins and ends with work, so no gap lies across its bounds. */
+/* A window begins with work or behind it and ends with it, so no gap lies across its bounds. */
 static void sum_causes(const assay_run *run, assay_window *w)
 {
 	const assay_tables *t = &run->part.t;
