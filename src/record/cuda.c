@@ -125,8 +125,8 @@ bool assay_cuda_owns(int kind)
 void assay_cuda_take_calls(void)
 {
 	const cupti_lib *c = &cuda.cupti;
-	if (!assay_callback_on()) { /* first, since CUPTI takes a call's callback away with its
-				       record */
+	if (!assay_callback_on()) {
+		/* first, since CUPTI takes a call's callback away with its record */
 		assay_cuda_switch_records(c, false);
 		assay_callback_start(c);
 	}

@@ -73,14 +73,13 @@ static struct {
 	watched calls[3][CUPTI_CBID_MAX]; /* by domain; written before the subscription */
 	void *subscriber;
 	_Atomic int on;
-	_Atomic int64_t left,
-		since; /* when it was off last: calls that began between were not seen */
+	/* when it was off last: calls that began between were not seen */
+	_Atomic int64_t left, since;
 } watch;
 
 enum { DEPTH = 4 };
 
-/* Calls that the thread is in, outermost first. Little, for it lies in the thread's static block.
- */
+/* Calls that the thread is in, outermost first. Few: it lies in the thread's static block. */
 static __thread struct {
 	struct {
 		int64_t start;
