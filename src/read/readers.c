@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/fmt.h"
 #include "base/test.h"
 
 enum { HEAD = 64 << 10 };
@@ -104,6 +105,31 @@ uint32_t assay_add_source(assay_run *run, assay_input *in, const assay_reader *r
 	return r;
 }
 
+/* The first line of a table, to see by what column it fails; NULL when it is no table. */
+static const char *columns_of(assay_arena *a, assay_str head)
+{
+	enum { SHOWN = 120 };
+	size_t n = 0, commas = 0;
+	for (; n < head.n && n < SHOWN && head.p[n] != '\n' && head.p[n] != '\r'; n++) {
+		if ((unsigned char)head.p[n] < ' ' || head.p[n] == '{')
+			return NULL;
+		commas += head.p[n] == ',';
+	}
+	return commas < 2 ? NULL
+			  : assay_printf(a, "%s%s", assay_fmt_safe(a, (assay_str){head.p, n}),
+					 n == SHOWN ? "..." : "");
+}
+
+static void fail_unknown(assay_input *in, assay_str head, assay_err *err)
+{
+	assay_arena scratch = {0};
+	const char *columns = columns_of(&scratch, head);
+	assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: it is in no format assay knows%s%s",
+		   assay_input_path(in), columns ? "; as a table it would have the columns " : "",
+		   columns ? columns : "");
+	assay_arena_free(&scratch);
+}
+
 const assay_reader *assay_reader_choose(assay_input *in, assay_err *err)
 {
 	assay_view v = assay_input_view(in, 0, HEAD);
@@ -114,8 +140,7 @@ const assay_reader *assay_reader_choose(assay_input *in, assay_err *err)
 		assay_fail(err, ASSAY_FORMAT, 0, "cannot read %s: %s", assay_input_path(in),
 			   damage ? damage : "it is empty");
 	else if (!reader)
-		assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: it is in no format assay knows",
-			   assay_input_path(in));
+		fail_unknown(in, head, err);
 	return reader;
 }
 
