@@ -54,7 +54,7 @@ static int64_t type_bytes(assay_str type)
 	} types[] = {{"BFloat16", 2}, {"Half", 2}, {"Float8", 1}, {"Float", 4},
 		     {"Double", 8},   {"Long", 8}, {"Int", 4},    {"Short", 2},
 		     {"Char", 1},     {"Byte", 1}, {"Bool", 1}};
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
 		if (assay_str_starts(type, types[i].name))
 			return types[i].bytes;
 	return 0;
@@ -139,7 +139,7 @@ static void add_call(struct collecting *c, const struct span *s, assay_str args)
 	assay_str name = member(args, "\"Collective name\"");
 	uint32_t r = assay_add(t, ASSAY_T_call);
 	assay_call_table *call = &t->call;
-	call->source[r] = assay_group_of(t, t->track.source[s->track]);
+	call->source[r] = assay_track_group(t, s->track);
 	call->name[r] = name.n ? assay_intern(strings, name) : s->name;
 	call->ts[r] = s->ts;
 	call->dur[r] = s->dur > 0 ? s->dur : 0;
@@ -165,7 +165,7 @@ static void index_ops(const assay_run *run, assay_map *ops)
 	for (uint32_t h = 0; name && h < t->host.n; h++) {
 		if (t->host.name[h] != name || t->host.kind[h] != ASSAY_HOST_OP)
 			continue;
-		uint32_t source = assay_group_of(t, t->track.source[t->host.track[h]]);
+		uint32_t source = assay_track_group(t, t->host.track[h]);
 		uint32_t external = t->op.external[t->host.detail[h]];
 		*assay_map_at(ops, (uint64_t)source << 32 | external) = h;
 	}
@@ -177,7 +177,7 @@ static assay_str call_args(const assay_run *run, const assay_map *ops, uint32_t 
 	assay_str own = assay_text(run, t->gpu.args[gpu]);
 	if (member(own, "\"Collective name\"").n)
 		return own;
-	uint32_t source = assay_group_of(t, t->track.source[t->gpu.track[gpu]]);
+	uint32_t source = assay_track_group(t, t->gpu.track[gpu]);
 	uint32_t op = assay_map_get(ops, (uint64_t)source << 32 | t->gpu.external[gpu]);
 	return op == ASSAY_MAP_ABSENT ? own : assay_text(run, t->host.args[op]);
 }
@@ -203,31 +203,17 @@ static void collect_kernels(struct collecting *c, const assay_order *order)
 	assay_map_free(&ops);
 }
 
-struct host_call {
-	int64_t ts;
-	uint32_t row;
-};
-
-static int by_start(const void *a, const void *b)
-{
-	const struct host_call *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
-
 static void collect_ranges(struct collecting *c)
 {
 	const assay_tables *t = &c->run->part.t;
-	assay_vec(struct host_call) found = {0};
+	assay_vec(uint32_t) found = {0};
 	for (uint32_t h = 0; h < t->host.n; h++)
 		if (t->host.kind[h] == ASSAY_HOST_ANNOTATION &&
 		    assay_str_starts(assay_text(c->run, t->host.name[h]), "gloo:"))
-			*assay_push(&found) = (struct host_call){t->host.ts[h], h};
-	if (found.n)
-		qsort(found.p, found.n, sizeof *found.p, by_start);
+			*assay_push(&found) = h;
+	assay_sort_rows(found.p, found.n, t->host.ts);
 	for (size_t i = 0; i < found.n; i++) {
-		uint32_t h = found.p[i].row;
+		uint32_t h = found.p[i];
 		struct span s = {.ts = t->host.ts[h],
 				 .dur = t->host.dur[h],
 				 .asked = t->host.ts[h],

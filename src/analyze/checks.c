@@ -153,7 +153,7 @@ void assay_checks(assay_run *run)
 	compare_telemetry(run);
 	check_links(run);
 	check_ranks(run);
-	for (size_t i = 0; i < sizeof shared_facts / sizeof *shared_facts; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(shared_facts); i++)
 		check_fact(run, shared_facts[i]);
 }
 

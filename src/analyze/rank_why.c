@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "base/median.h"
 #include "base/test.h"
 
 /* ns for each collective the rank takes part in, so that a recording that was cut compares. */
@@ -41,12 +42,6 @@ static void sum_efforts(const assay_tables *t, const assay_map *rank_of, struct 
 			e[r].of[k] /= (double)(t->rank.matched[r] ? t->rank.matched[r] : 1);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Of two the smaller one, so that the late one of a pair stands out. */
 static struct effort median_effort(const struct effort *e, const assay_rank_table *r,
 				   assay_arena *a)
@@ -58,16 +53,9 @@ static struct effort median_effort(const struct effort *e, const assay_rank_tabl
 		for (size_t i = 0; i < r->n; i++)
 			if (r->matched[i])
 				of[n++] = e[i].of[k];
-		qsort(of, n, sizeof *of, by_size);
-		m.of[k] = n ? of[(n - 1) / 2] : 0;
+		m.of[k] = n ? assay_median_lower_f64(of, n) : 0;
 	}
 	return m;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
 }
 
 /* Waiting inside a collective is lost only where nothing hides the collective, and the same delay
@@ -80,8 +68,7 @@ static void find_lost(assay_run *run, assay_arena *a)
 	int64_t *v = assay_alloc(a, (d->n + 1) * sizeof *v), most = INT64_MAX;
 	if (d->n && t->call.n && !t->call.on_host[0]) {
 		memcpy(v, d->exposed_comm, d->n * sizeof *v);
-		qsort(v, d->n, sizeof *v, by_value);
-		most = v[d->n / 2];
+		most = assay_median_upper(v, d->n);
 	}
 	for (size_t i = 0; i < t->rank.n; i++) {
 		int64_t each = t->rank.caused[i] / (int64_t)(t->rank.n - 1);
@@ -111,7 +98,7 @@ static void say_why(assay_rank_table *r, size_t i, const struct effort *own,
 static bool names_host(assay_str key)
 {
 	static const char *const keys[] = {"host_name", "hostname", "host", "node.hostname"};
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
 		if (assay_str_is(key, keys[i]))
 			return true;
 	return false;

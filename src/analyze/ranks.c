@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
+#include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -141,25 +142,20 @@ static void find_distances(const struct job *j, const matches *m, const bool *se
 		qsort(out->p, out->n, sizeof *out->p, by_rank_and_ns);
 }
 
-static int by_ns(const void *a, const void *b)
-{
-	const struct distance *x = a, *y = b;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
-
 /* d: of one rank, rising. All ranks leave a collective at about the same time. An offset smaller
  * than three times its own spread is no offset. */
-static void set_clock(assay_rank_table *r, struct distance *d, size_t n)
+static void set_clock(assay_rank_table *r, const struct distance *d, size_t n)
 {
 	uint32_t rank = d->rank;
+	assay_vec(int64_t) apart = {0};
 	int64_t middle = d[n / 2].ns, doubt = 0;
 	for (size_t i = 0; i < n; i++) {
-		d[i].ns = llabs(d[i].ns - middle);
+		*assay_push(&apart) = llabs(d[i].ns - middle);
 		doubt = d[i].doubt > doubt ? d[i].doubt : doubt;
 	}
-	qsort(d, n, sizeof *d, by_ns);
-	r->spread[rank] = d[n / 2].ns + doubt;
+	r->spread[rank] = assay_median_upper(apart.p, n) + doubt;
 	r->offset[rank] = llabs(middle) > 3 * r->spread[rank] ? middle : 0;
+	assay_vec_free(&apart);
 }
 
 /* Clocks of ranks that share a collective with one whose clock is set; false when there are none.

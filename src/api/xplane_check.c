@@ -358,18 +358,30 @@ static void add_plane(assay_protow *space, const char *name, const char *line_na
 	assay_protow_free(&event);
 }
 
+/* Read and resolved; NULL when it cannot be read. */
+static assay_run *read_space(const assay_protow *space)
+{
+	assay_run *run = assay_run_new();
+	assay_str bytes = assay_protow_data(space);
+	assay_input *in = assay_input_memory(bytes.p, bytes.n);
+	bool ok = assay_read_input(run, in, NULL);
+	assay_input_close(in);
+	if (ok) {
+		resolve_all(run);
+		return run;
+	}
+	assay_run_free(run);
+	return NULL;
+}
+
 TEST(fields_nobody_knows_survive_wherever_they_stand)
 {
 	assay_protow space = {0};
 	add_plane(&space, "/device:GPU:0", "Stream #7(Compute)");
 	add_plane(&space, "/host:CPU", "Host Threads/7");
 	assay_protow_text(&space, 77, ASSAY_S("in file"));
-	assay_run *a = assay_run_new();
-	assay_str bytes = assay_protow_data(&space);
-	assay_input *in = assay_input_memory(bytes.p, bytes.n);
-	CHECK(assay_read_input(a, in, NULL));
-	assay_input_close(in);
-	resolve_all(a);
+	assay_run *a = read_space(&space);
+	CHECK(a);
 	const assay_writer *const modes[] = {&assay_writer_xplane, &assay_writer_xplane_grouped};
 	for (int i = 0; i < 2; i++) {
 		assay_run *b = through(a, modes[i]);
@@ -403,12 +415,8 @@ TEST(planes_without_lines_stay)
 	add_plane(&space, "/device:GPU:1", "Stream #7(Compute)");
 	add_idle_plane(&space, "/device:GPU:0");
 	add_idle_plane(&space, "/host:CPU");
-	assay_run *a = assay_run_new();
-	assay_str bytes = assay_protow_data(&space);
-	assay_input *in = assay_input_memory(bytes.p, bytes.n);
-	CHECK(assay_read_input(a, in, NULL));
-	assay_input_close(in);
-	resolve_all(a);
+	assay_run *a = read_space(&space);
+	CHECK(a);
 	assay_run *b = through_file(a);
 	CHECK(a->part.t.device.n == 2 && same(a, b, "device", "") && same(a, b, "meta", ""));
 	CHECK(same(a, b, "kept", "row"));

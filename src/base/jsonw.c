@@ -327,7 +327,7 @@ TEST(copied_text_takes_one_form_and_unsound_text_is_refused)
 	CHECK(assay_str_is(assay_jsonw_text(&w), "[1, {\"a\": \"A\"}, -2.5, null]"));
 	CHECK(assay_jsonw_copy(&again, assay_jsonw_text(&w), &a));
 	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
-	for (size_t i = 0; i < sizeof unsound / sizeof *unsound; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(unsound); i++)
 		CHECK(!assay_jsonw_copy(&w, assay_str_of(unsound[i]), &a));
 	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
 	assay_jsonw_free(&w);

@@ -23,6 +23,12 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+double assay_median_lower_f64(double *v, size_t n)
+{
+	qsort(v, n, sizeof *v, by_size);
+	return v[assay_lower_middle(n)];
+}
+
 double assay_median_mean(double *v, size_t n)
 {
 	qsort(v, n, sizeof *v, by_size);
@@ -38,5 +44,6 @@ TEST(medians_differ_only_when_the_count_is_even)
 	CHECK_EQ(assay_median_lower(even, 4), 4);
 	CHECK_EQ(assay_median_upper(even, 4), 6);
 	CHECK(assay_median_mean(even_f, 4) == 5.5);
+	CHECK(assay_median_lower_f64(odd_f, 3) == 4 && assay_median_lower_f64(even_f, 4) == 4);
 	return 0;
 }

@@ -13,6 +13,7 @@ static inline size_t assay_lower_middle(size_t n)
 
 int64_t assay_median_lower(int64_t *v, size_t n);
 int64_t assay_median_upper(int64_t *v, size_t n);
+double assay_median_lower_f64(double *v, size_t n);
 double assay_median_mean(double *v, size_t n); /* halfway between the two */
 
 #endif

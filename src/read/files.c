@@ -95,17 +95,18 @@ static assay_str folder_of(assay_str path)
 	return path;
 }
 
+static const char PROFILE[] = ".xplane.pb";
+
 /* JAX puts the same profile beside its XPlane file as JSON: <host>.trace.json.gz, and
  * perfetto_trace.json.gz when asked for. */
 static bool is_copy_of(assay_str path, assay_str xplane)
 {
 	static const char *const ends[] = {".trace.json.gz", ".trace.json"};
-	assay_str folder = folder_of(path), stem = xplane;
-	if (!assay_str_ends(xplane, ".xplane.pb") || !assay_str_eq(folder, folder_of(xplane)))
+	assay_str folder = folder_of(path), stem = {xplane.p, xplane.n - strlen(PROFILE)};
+	if (!assay_str_eq(folder, folder_of(xplane)))
 		return false;
-	stem.n -= strlen(".xplane.pb");
 	assay_str name = {path.p + folder.n, path.n - folder.n};
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ends); i++)
 		if (assay_str_ends(path, ends[i]) &&
 		    assay_str_eq(stem, (assay_str){path.p, path.n - strlen(ends[i])}))
 			return true;
@@ -114,18 +115,22 @@ static bool is_copy_of(assay_str path, assay_str xplane)
 
 static void drop_copies(struct reading *r, size_t first)
 {
+	assay_vec(assay_str) profile = {0};
 	size_t kept = first;
+	for (size_t i = first; i < r->file.n; i++)
+		if (assay_str_ends(assay_str_of(r->file.p[i].path), PROFILE))
+			*assay_push(&profile) = assay_str_of(r->file.p[i].path);
 	for (size_t i = first; i < r->file.n; i++) {
 		bool copy = false;
-		for (size_t k = first; k < r->file.n && !copy; k++)
-			copy = is_copy_of(assay_str_of(r->file.p[i].path),
-					  assay_str_of(r->file.p[k].path));
+		for (size_t k = 0; k < profile.n && !copy; k++)
+			copy = is_copy_of(assay_str_of(r->file.p[i].path), profile.p[k]);
 		if (copy)
 			assay_count(&r->run->part, ASSAY_ISSUE_copied_file, 1);
 		else
 			r->file.p[kept++] = r->file.p[i];
 	}
 	r->file.n = kept;
+	assay_vec_free(&profile);
 }
 
 /* The same file stands together; the one to keep first: a named one, then one without a link. */

@@ -17,7 +17,7 @@ static bool is_plane_name(assay_str s)
 {
 	static const char *const starts[] = {"/host:",    "/device:", XPLANE_TASK,
 					     "Host CPUs", "Syscalls", "#Chip"};
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (assay_str_starts(s, starts[i]))
 			return true;
 	return false;
@@ -420,7 +420,7 @@ static bool is_host_plane(assay_str name)
 {
 	static const char *const names[] = {XPLANE_HOST, "/host:CUPTI", "/host:ROCTRACER",
 					    "/host:NVTX-CUPTI", "/host:python-tracer"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		if (assay_str_starts(name, names[i]))
 			return true;
 	return false;
@@ -797,7 +797,7 @@ TEST(hostile_bytes_are_counted_and_survived)
 		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11},
 		{"\x0b", 1},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		assay_run *run = read_bytes(cases[i]);
 		CHECK(run->part.issues[ASSAY_ISSUE_truncated] +
 		      run->part.issues[ASSAY_ISSUE_bad_record]);

@@ -170,7 +170,7 @@ static void give_scope(xplane *x, bool host, uint32_t row, const xplane_event *e
 static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
 {
 	static const xplane_stat kept[] = {XPLANE_CORR, XPLANE_SCOPE, XPLANE_GRAPH, XPLANE_NODE};
-	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kept); i++) {
 		char member[96];
 		if (!has(ev, kept[i]))
 			continue;
@@ -297,7 +297,7 @@ static void on_counters(xplane *x, const xplane_line *line, const xplane_event *
 	c->name[r] = ev->name;
 	c->value[r] = v;
 	assay_str name = assay_pool_get(&x->part->strings, ev->name);
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(counters); i++)
 		if (assay_str_is(name, counters[i].theirs)) {
 			c->name[r] = assay_intern_z(&x->part->strings, counters[i].ours);
 			c->value[r] = v * counters[i].scale;
@@ -355,7 +355,7 @@ static const char *const runtime_words[] = {
 
 bool xplane_name_is_runtime(assay_str name)
 {
-	for (size_t i = 0; i < sizeof runtime_words / sizeof *runtime_words; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(runtime_words); i++)
 		if (assay_str_find(name, runtime_words[i]) >= 0)
 			return true;
 	return false;

@@ -44,7 +44,7 @@ static bool says_what(assay_str word)
 {
 	if (IS_ONE_OF(word, plain_words) || IS_ONE_OF(word, wrappers))
 		return false;
-	for (size_t i = 0; i < sizeof wrapper_parts / sizeof *wrapper_parts; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wrapper_parts); i++)
 		if (assay_str_find(word, wrapper_parts[i]) >= 0)
 			return false;
 	return true;
@@ -140,7 +140,7 @@ TEST(labels_say_what_a_template_does)
 		{"", "(no name)"},
 	};
 	assay_arena a = {0};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
 		CHECK(!strcmp(assay_kernel_label(&a, assay_str_of(cases[i][0]), 60), cases[i][1]));
 	CHECK(!strcmp(assay_kernel_label(
 			      &a,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
+#include "base/sort.h"
 #include "render/printout.h"
 
 enum {
@@ -230,35 +231,22 @@ static void print_rank_row(assay_printout *p, size_t i)
 		fprintf(p->out, "%s%s\n", *late ? "  " : "", late);
 }
 
-struct blamed {
-	int64_t caused;
-	uint32_t row;
-};
-
-static int by_blame(const void *a, const void *b)
-{
-	const struct blamed *x = a, *y = b;
-	if (x->caused != y->caused)
-		return x->caused > y->caused ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
-
 /* All of a few ranks in their order; of many those that others waited for most. */
 static void print_rank_rows(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
-	struct blamed *row = assay_alloc(&p->scratch, (r->n + 1) * sizeof *row);
+	uint32_t *row = assay_alloc(&p->scratch, (r->n + 1) * sizeof *row);
 	bool many = r->n > ASSAY_PRINT_FEW;
 	size_t listed = 0;
 	for (uint32_t i = 0; i < r->n; i++)
-		row[i] = (struct blamed){r->caused[i], i};
+		row[i] = i;
 	if (many)
-		qsort(row, r->n, sizeof *row, by_blame);
+		assay_sort_rows_falling(row, r->n, r->caused);
 	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s  %s\n", "rank", "collectives",
 		"arrived last", "waited", "wait caused", "clock",
 		r->n && r->host[0] ? "late by            host" : "late by");
-	for (; listed < r->n && (!many || (listed < TOP && row[listed].caused)); listed++)
-		print_rank_row(p, row[listed].row);
+	for (; listed < r->n && (!many || (listed < TOP && r->caused[row[listed]])); listed++)
+		print_rank_row(p, row[listed]);
 	if (listed < r->n)
 		fprintf(p->out, "  ... %zu more ranks that cause less (--json has them)\n",
 			r->n - listed);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
+#include "base/sort.h"
 #include "render/printout.h"
 
 enum { TOP = 20, TOP_OF_MANY = 8, NAME_WIDTH = 58, BAR = 40, COLUMNS = 5 };
@@ -57,17 +58,11 @@ size_t assay_print_devices(const assay_printout *p)
 	return n;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 assay_spread assay_spread_of(int64_t *v, size_t n)
 {
 	if (!n)
 		return (assay_spread){0};
-	qsort(v, n, sizeof *v, by_value);
+	assay_sort_i64(v, n);
 	return (assay_spread){v[0], v[n / 2], v[n - 1]};
 }
 

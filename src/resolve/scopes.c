@@ -343,7 +343,7 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 	assay_tables *t = s.t;
 	static const assay_issue counted[] = {ASSAY_ISSUE_scope_conflict, ASSAY_ISSUE_scope_cycle,
 					      ASSAY_ISSUE_scope_overlap};
-	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(counted); i++)
 		run->part.issues[counted[i]] = 0; /* of a call with other opts */
 	if (t->launch.n != t->gpu.n)
 		assay_link(run);

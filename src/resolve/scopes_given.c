@@ -109,12 +109,7 @@ void scopes_take_given(scopes *s)
 /* The text of a member of args, which are JSON members without braces. */
 static assay_str arg_text(assay_arena *scratch, assay_str args, const char *key)
 {
-	char *text = assay_alloc(scratch, args.n + 2 + ASSAY_PAD);
-	text[0] = '{';
-	memcpy(text + 1, args.p, args.n);
-	text[args.n + 1] = '}';
-	assay_json j = assay_json_on(text, args.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(scratch, args);
 	for (assay_str k, v; assay_json_member(&j, &k);) {
 		if (assay_str_is(k, key) && assay_json_peek(&j) == '"')
 			return assay_json_text(&j, &v) ? assay_json_unescape(scratch, v)

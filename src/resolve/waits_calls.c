@@ -122,7 +122,7 @@ assay_call assay_call_of(assay_str name)
 static const char *after_fixed_memory(const char *p, const char *end)
 {
 	static const char *const fixed[] = {"Pinned", "Device", "Array"};
-	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+	for (size_t i = 0; i < ASSAY_COUNT_OF(fixed); i++) {
 		size_t n = strlen(fixed[i]);
 		if ((size_t)(end - p) > n && !memcmp(p, fixed[i], n))
 			return p + n;

@@ -515,14 +515,15 @@ static void add_host_calls(waits *w)
 		if (!corr ||
 		    assay_map_get(&w->told, assay_corr_key(source, corr)) != ASSAY_MAP_ABSENT)
 			continue;
-		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
-		/* most are made by a runtime call that tells the same */
-		if (driver && (call.op == ASSAY_OP_COPY || (!a.has_stream && !a.has_event)))
-			continue;
 		if (call.op == ASSAY_OP_COPY) {
-			add_copy(w, call, h);
+			if (!driver)
+				add_copy(w, call, h);
 			continue;
 		}
+		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
+		/* most are made by a runtime call that tells the same */
+		if (driver && !a.has_stream && !a.has_event)
+			continue;
 		bool enough = call.op == ASSAY_OP_DEVICE_SYNC || call.op == ASSAY_OP_DRAIN ||
 			      (call.takes & ASSAY_CALL_EVENT ? a.has_event : a.has_stream);
 		if (enough)

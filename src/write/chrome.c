@@ -4,6 +4,7 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "write/wait_rows.h"
 
 enum { FLUSH = 1 << 16 };
 
@@ -392,19 +393,6 @@ static void index_calls(chrome_out *c)
 			      assay_corr_key(c->t->track.source[e->track[i]], e->corr[i])) = i;
 }
 
-static void index_waits(chrome_out *c)
-{
-	const assay_wait_table *t = &c->t->wait;
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t track = t->thread[i] != ASSAY_NO_ROW     ? t->thread[i]
-				 : t->consumer[i] != ASSAY_NO_ROW ? t->consumer[i]
-								  : t->producer[i];
-		if (track != ASSAY_NO_ROW && t->corr[i])
-			*assay_map_at(&c->wait_of_call,
-				      assay_corr_key(c->t->track.source[track], t->corr[i])) = i;
-	}
-}
-
 static void put_rows(chrome_out *c)
 {
 	const assay_tables *t = c->t;
@@ -428,7 +416,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	assay_arena arena = {0};
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);
-	index_waits(&c);
+	assay_waits_by_call(c.t, &c.wait_of_call);
 	index_calls(&c);
 	assay_jsonw_open(&c.w, NULL, '{');
 	chrome_put_header(&c);

@@ -17,6 +17,18 @@ int64_t assay_wait_stream(const assay_tables *t, uint32_t track)
 	return id == UINT32_MAX ? -1 : id;
 }
 
+void assay_waits_by_call(const assay_tables *t, assay_map *out)
+{
+	const assay_wait_table *w = &t->wait;
+	for (uint32_t i = 0; i < w->n; i++) {
+		uint32_t track = w->thread[i] != ASSAY_NO_ROW     ? w->thread[i]
+				 : w->consumer[i] != ASSAY_NO_ROW ? w->consumer[i]
+								  : w->producer[i];
+		if (track != ASSAY_NO_ROW && w->corr[i])
+			*assay_map_at(out, assay_corr_key(t->track.source[track], w->corr[i])) = i;
+	}
+}
+
 /* Of a stream sync the stream waited for, of a stream wait the one that waits, else none. */
 static uint32_t track_of(const assay_wait_table *w, uint32_t i)
 {

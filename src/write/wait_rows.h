@@ -16,6 +16,8 @@ typedef assay_vec(assay_wait_row) assay_wait_rows;
 const char *assay_wait_row_name(uint8_t kind);
 /* Number of a stream; -1 for no track and for tracks of no stream. */
 int64_t assay_wait_stream(const assay_tables *t, uint32_t track);
+/* Rows of wait by the source and correlation id of their call (assay_corr_key). */
+void assay_waits_by_call(const assay_tables *t, assay_map *out);
 /* Waits that no sync row tells of, where more is known than that they were. */
 void assay_wait_rows_find(const assay_run *run, assay_wait_rows *out);
 

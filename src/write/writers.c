@@ -88,7 +88,7 @@ static void leave_out_by_format(const assay_writer *w, const assay_run *run, ass
 	unsigned format = w == &assay_writer_chrome     ? CHROME
 			  : w == &assay_writer_perfetto ? PERFETTO
 							: XPLANE;
-	for (size_t i = 0; i < sizeof no_place / sizeof *no_place; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(no_place); i++)
 		if (no_place[i].formats & format)
 			assay_leave_out(left, no_place[i].count(run), no_place[i].what);
 }

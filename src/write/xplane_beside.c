@@ -111,11 +111,7 @@ static void add_waits(xplane_writer *w, beside_list *all)
 static void collect(xplane_writer *w, beside_list *all)
 {
 	const assay_tables *t = w->t;
-	for (uint32_t i = 0; i < t->wait.n; i++)
-		if (t->wait.corr[i] && t->wait.thread[i] != ASSAY_NO_ROW)
-			*assay_map_at(&w->wait_at,
-				      assay_corr_key(t->track.source[t->wait.thread[i]],
-						     t->wait.corr[i])) = i;
+	assay_waits_by_call(t, &w->wait_at);
 	for (uint32_t i = 0; i < t->sync.n; i++)
 		add(w, all, SYNC, i, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
 	add_waits(w, all);

@@ -140,7 +140,7 @@ bool xplane_left_out(assay_str key)
 {
 	static const char *const names[] = {"group_id", "flow",           "step_name",
 					    "is_eager", "dynamic_shared", "occ_pct"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		if (assay_str_is(key, names[i]))
 			return true;
 	return false;
@@ -158,12 +158,7 @@ void xplane_put_args(xplane_out *p, assay_str args)
 	if (!args.n)
 		return;
 	assay_arena_reset(&p->scratch);
-	char *text = assay_alloc(&p->scratch, args.n + 2 + ASSAY_PAD);
-	text[0] = '{';
-	memcpy(text + 1, args.p, args.n);
-	text[args.n + 1] = '}';
-	assay_json j = assay_json_on(text, args.n + 2);
-	assay_json_enter(&j, '{');
+	assay_json j = assay_json_members(&p->scratch, args);
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
 		key = assay_json_unescape(&p->scratch, key);
 		if (xplane_left_out(key) || !begin_stat(p, key))
@@ -245,7 +240,7 @@ void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assa
 		assay_protow_data(&p->stats),
 	};
 	size_t n = 0;
-	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(pieces); i++)
 		n += pieces[i].n;
 	/* tag and length of a message whose bytes follow */
 	assay_protow_bytes(&all, XSPACE_PLANES, (assay_str){0});
@@ -256,7 +251,7 @@ void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assa
 			break;
 	}
 	fwrite(all.out.p, 1, all.out.n, out);
-	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(pieces); i++)
 		if (pieces[i].n)
 			fwrite(pieces[i].p, 1, pieces[i].n, out);
 	assay_protow_free(&head);
@@ -269,7 +264,7 @@ void xplane_out_free(xplane_out *p)
 	assay_protow *const parts[] = {&p->lines, &p->event_meta, &p->stat_meta,
 				       &p->stats, &p->line,       &p->event,
 				       &p->stat,  &p->meta,       &p->entry};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(parts); i++)
 		assay_protow_free(parts[i]);
 	assay_pool_free(&p->event_names);
 	assay_pool_free(&p->stat_names);

@@ -306,15 +306,22 @@ def a_program_without_gpu_runs_as_before():
     assert "never used a GPU" in p.stderr, p.stderr
 
 
-@test
-def ctrl_c_reaches_the_program_and_leaves_a_run():
-    run = os.path.join(WORK, "ctrl_c")
+def press_ctrl_c(name, times):
+    """A recording of a program that sleeps, so often interrupted from its terminal."""
+    run = os.path.join(WORK, name)
     p = subprocess.Popen([ASSAY, "record", "-o", run, "--", FAKE + "/program", "sleep", "7"],
                          env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, start_new_session=True)
     p.stdout.readline()
-    os.killpg(p.pid, signal.SIGINT)
-    _, err = p.communicate(timeout=20)
+    for _ in range(times):
+        os.killpg(p.pid, signal.SIGINT)
+    p.communicate(timeout=20)
+    return run, p
+
+
+@test
+def ctrl_c_reaches_the_program_and_leaves_a_run():
+    run, p = press_ctrl_c("ctrl_c", 1)
     eq(p.returncode, 128 + signal.SIGINT)
     c = one(run)
     eq(len(c.rows["RANGE"]), 28)
@@ -476,14 +483,7 @@ def a_full_disk_is_named_and_leaves_no_halves():
 
 @test
 def a_second_ctrl_c_does_not_lose_the_recording():
-    run = os.path.join(WORK, "ctrl_c_twice")
-    p = subprocess.Popen([ASSAY, "record", "-o", run, "--", FAKE + "/program", "sleep", "7"],
-                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True, start_new_session=True)
-    p.stdout.readline()
-    for _ in range(20):
-        os.killpg(p.pid, signal.SIGINT)
-    p.communicate(timeout=20)
+    run, _ = press_ctrl_c("ctrl_c_twice", 20)
     eq(len(one(run).rows["RANGE"]), 28)
     no_rings(run)
 
