@@ -488,7 +488,8 @@ static const assay_opt opts[] = {
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, ring, buffer, no_driver, no_api, no_nodes, skip, rings.", AT(set)},
+	 "Tune the recorder: flush, ring, buffer, no_driver, no_api, no_nodes, skip, rings.",
+	 AT(set)},
 	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
 };
 
