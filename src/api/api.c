@@ -119,7 +119,8 @@ static const assay_type public_type[] = {
 	[ASSAY_COL_u64] = ASSAY_TYPE_U64,    [ASSAY_COL_i64] = ASSAY_TYPE_I64,
 	[ASSAY_COL_f64] = ASSAY_TYPE_F64,    [ASSAY_COL_sid] = ASSAY_TYPE_STRING,
 	[ASSAY_COL_track] = ASSAY_TYPE_ROW,  [ASSAY_COL_source] = ASSAY_TYPE_ROW,
-	[ASSAY_COL_detail] = ASSAY_TYPE_ROW,
+	[ASSAY_COL_detail] = ASSAY_TYPE_ROW, [ASSAY_COL_code] = ASSAY_TYPE_ROW,
+	[ASSAY_COL_stack] = ASSAY_TYPE_ROW,
 };
 
 const void *assay_table_column(const assay_run *run, const char *table, const char *column,

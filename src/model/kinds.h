@@ -200,6 +200,35 @@ typedef enum assay_scope_how {
 	X(COPY, "copy")                                                                            \
 	X(ELSEWHERE, "elsewhere")
 
+/* Numbers of the capture format. */
+#define ASSAY_CODE_KINDS(X)                                                                        \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(PYTHON, "python")                                                                        \
+	X(NATIVE, "native")                                                                        \
+	X(FILE, "file")
+
+/* What the system says of a thread; numbers of the capture format. */
+#define ASSAY_THREAD_STATES(X)                                                                     \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(RUNNING, "running")                                                                      \
+	X(BLOCKED, "blocked")                                                                      \
+	X(FAULT, "page_fault")
+
+/* A thread and Python's global lock; numbers of the capture format. */
+#define ASSAY_GIL_STATES(X)                                                                        \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(FREE, "without")                                                                         \
+	X(HOLDS, "holds")                                                                          \
+	X(WAITS, "waits")
+
+/* Of sample.flags; bits of the capture format. */
+enum {
+	ASSAY_SAMPLE_GC = 1,
+	ASSAY_SAMPLE_MOVING = 2,
+	ASSAY_SAMPLE_BESIDE = 4,
+	ASSAY_SAMPLE_NO_STACK = 8,
+};
+
 typedef enum assay_step_origin {
 #define X(id, name) ASSAY_STEP_##id,
 	ASSAY_STEP_ORIGINS(X)
@@ -227,6 +256,27 @@ typedef enum assay_late {
 #undef X
 		ASSAY_LATE_COUNT
 } assay_late;
+
+typedef enum assay_code_kind {
+#define X(id, name) ASSAY_CODE_##id,
+	ASSAY_CODE_KINDS(X)
+#undef X
+		ASSAY_CODE_KIND_COUNT
+} assay_code_kind;
+
+typedef enum assay_thread_state {
+#define X(id, name) ASSAY_THREAD_##id,
+	ASSAY_THREAD_STATES(X)
+#undef X
+		ASSAY_THREAD_STATE_COUNT
+} assay_thread_state;
+
+typedef enum assay_gil_state {
+#define X(id, name) ASSAY_GIL_##id,
+	ASSAY_GIL_STATES(X)
+#undef X
+		ASSAY_GIL_STATE_COUNT
+} assay_gil_state;
 
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
@@ -310,6 +360,9 @@ extern const char *const assay_why_name[ASSAY_WHY_COUNT];
 extern const char *const assay_why_text[ASSAY_WHY_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
 extern const char *const assay_late_name[ASSAY_LATE_COUNT];
+extern const char *const assay_code_kind_name[ASSAY_CODE_KIND_COUNT];
+extern const char *const assay_thread_state_name[ASSAY_THREAD_STATE_COUNT];
+extern const char *const assay_gil_state_name[ASSAY_GIL_STATE_COUNT];
 
 /* Of a row of host: a call of the vendor's API. */
 static inline bool assay_is_call(uint8_t host_kind)

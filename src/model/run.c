@@ -99,6 +99,12 @@ static void set_sources(uint32_t *to, const uint32_t *from, size_t n, uint32_t s
 		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : source;
 }
 
+static void shift_ids(uint32_t *to, const uint32_t *from, size_t n, size_t base)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : from[i] + (uint32_t)base;
+}
+
 static void move_details(uint32_t *to, const assay_host_table *h, const size_t *base)
 {
 	for (size_t i = 0; i < h->n; i++)
@@ -136,6 +142,10 @@ static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 			move_ids(out_ids, in_ids, n, moved->track.p);
 		else if (info->col[c].type == ASSAY_COL_detail)
 			move_details(out_ids, &src->t.host, moved->base);
+		else if (info->col[c].type == ASSAY_COL_code)
+			shift_ids(out_ids, in_ids, n, moved->base[ASSAY_T_code]);
+		else if (info->col[c].type == ASSAY_COL_stack)
+			shift_ids(out_ids, in_ids, n, moved->base[ASSAY_T_stack]);
 		else if (info->col[c].type == ASSAY_COL_source && moved->renumber)
 			set_sources(out_ids, in_ids, n, moved->source);
 		else

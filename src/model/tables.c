@@ -52,6 +52,9 @@ NAMES(assay_derived_row_name, ASSAY_DERIVED_ROWS, ASSAY_DERIVED_ROW_COUNT);
 NAMES(assay_step_origin_name, ASSAY_STEP_ORIGINS, ASSAY_STEP_ORIGIN_COUNT);
 NAMES(assay_queued_name, ASSAY_QUEUED_KINDS, ASSAY_QUEUED_COUNT);
 NAMES(assay_late_name, ASSAY_LATES, ASSAY_LATE_COUNT);
+NAMES(assay_code_kind_name, ASSAY_CODE_KINDS, ASSAY_CODE_KIND_COUNT);
+NAMES(assay_thread_state_name, ASSAY_THREAD_STATES, ASSAY_THREAD_STATE_COUNT);
+NAMES(assay_gil_state_name, ASSAY_GIL_STATES, ASSAY_GIL_STATE_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);
@@ -63,7 +66,7 @@ NAMES(assay_why_text, ASSAY_WHYS, ASSAY_WHY_COUNT);
 
 size_t assay_col_width(assay_col_type type)
 {
-	static const size_t width[] = {1, 2, 4, 4, 8, 8, 8, 4, 4, 4, 4};
+	static const size_t width[] = {1, 2, 4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 4};
 	return width[type];
 }
 

@@ -24,6 +24,8 @@ typedef assay_sid assay_col_sid;
 typedef uint32_t assay_col_track;
 typedef uint32_t assay_col_source;
 typedef uint32_t assay_col_detail;
+typedef uint32_t assay_col_code;
+typedef uint32_t assay_col_stack;
 
 typedef enum assay_table_id {
 #define TABLE(t, doc) ASSAY_T_##t,
@@ -71,6 +73,8 @@ typedef enum assay_col_type {
 	ASSAY_COL_track,
 	ASSAY_COL_source,
 	ASSAY_COL_detail,
+	ASSAY_COL_code,
+	ASSAY_COL_stack,
 } assay_col_type;
 
 typedef struct assay_col_info {

@@ -55,9 +55,9 @@ static void finish(capture *c)
 
 static void free_capture(capture *c)
 {
-	assay_map *maps[] = {&c->strings, &c->kernels,   &c->functions, &c->contexts,
-			     &c->chunks,  &c->stacks,    &c->spans,     &c->by_sync,
-			     &c->rings,   &c->last_ring, &c->streams};
+	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions, &c->contexts, &c->chunks,
+			     &c->stacks,  &c->spans,   &c->by_sync,   &c->rings,    &c->last_ring,
+			     &c->streams, &c->code_of, &c->stack_of,  &c->codes,    &c->calls};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&c->open);

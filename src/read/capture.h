@@ -45,6 +45,10 @@ typedef struct capture {
 	assay_map rings;     /* ring -> row in ring */
 	assay_map last_ring; /* OS thread -> its newest ring */
 	assay_map by_sync;   /* sync id -> row of event_record */
+	assay_map code_of;   /* ring << 32 | id -> row of code */
+	assay_map stack_of;  /* ring << 32 | id -> row of stack */
+	assay_map codes;     /* kind, texts and line -> row of code: rings share them */
+	assay_map calls;     /* caller, code and line -> row of stack */
 	assay_vec(open_range) open;
 	assay_vec(ring_seen) ring_of;
 	assay_vec(placed_call) placed;
@@ -75,6 +79,9 @@ typedef union any_record {
 	assay_wire_range range;
 	assay_wire_scratch scratch;
 	assay_wire_barrier barrier;
+	assay_wire_code code;
+	assay_wire_stack stack;
+	assay_wire_sample sample;
 	assay_wire_lost lost;
 	assay_wire_end end;
 } any_record;
@@ -95,6 +102,10 @@ uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int
 assay_capture_reader assay_capture_kernel, assay_capture_copy, assay_capture_set,
 	assay_capture_graph, assay_capture_sync, assay_capture_event, assay_capture_barrier;
 void assay_capture_join(capture *c);
+
+/* capture_stacks.c; stack: row of the id in the ring being read. */
+assay_capture_reader assay_capture_code, assay_capture_stack, assay_capture_sample;
+uint32_t assay_capture_stack_row(const capture *c, uint32_t id);
 
 /* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
 assay_capture_reader assay_capture_range;

@@ -363,3 +363,109 @@ TEST(barriers_are_marks_and_scratch_is_overhead)
 	assay_run_free(run);
 	return 0;
 }
+
+static void put_code(builder *b, uint32_t id, const char *file, const char *name)
+{
+	char text[64];
+	assay_wire_code w = {.id = id,
+			     .line = 3,
+			     .kind = ASSAY_WIRE_CODE_PYTHON,
+			     .file_length = (uint16_t)strlen(file),
+			     .name_length = (uint16_t)strlen(name)};
+	snprintf(text, sizeof text, "%s%s", file, name);
+	put(b, ASSAY_WIRE_CODE, &w, sizeof w, text);
+}
+
+static void put_stack(builder *b, uint32_t id, uint32_t caller, uint32_t code, int32_t line)
+{
+	assay_wire_stack w = {.id = id, .caller = caller, .code = code, .line = line};
+	put(b, ASSAY_WIRE_STACK, &w, sizeof w, NULL);
+}
+
+static void put_call_from(builder *b, uint32_t stack)
+{
+	assay_wire_api a = {.start = 10, .end = 20, .corr = 9, .domain = 2, .stack = stack};
+	put(b, ASSAY_WIRE_API, &a, ASSAY_WIRE_API_SHORT, NULL);
+}
+
+TEST(equal_stacks_of_two_rings_are_one_row)
+{
+	builder b = {0};
+	put_start(&b);
+	put_code(&b, 1, "train.py", "main");
+	put_code(&b, 2, "model.py", "Net.forward");
+	put_stack(&b, 1, 0, 1, 7);
+	put_stack(&b, 2, 1, 2, 41);
+	put_call_from(&b, 2);
+	put_chunk(&b, 1, 0);
+	put_code(&b, 1, "model.py", "Net.forward");
+	put_code(&b, 2, "train.py", "main");
+	put_stack(&b, 1, 0, 2, 7);
+	put_stack(&b, 2, 1, 1, 41);
+	put_call_from(&b, 2);
+	put_chunk(&b, 2, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_tables *t = &run->part.t;
+	CHECK(t->code.n == 2 && t->stack.n == 2 && t->api.n == 2);
+	CHECK(t->api.stack[0] == t->api.stack[1] && t->api.stack[0] == 1);
+	CHECK(t->stack.caller[1] == 0 && t->stack.line[1] == 41 && t->stack.depth[1] == 2);
+	CHECK(t->stack.caller[0] == ASSAY_NO_ROW && t->stack.line[0] == 7);
+	CHECK(!strcmp(assay_z(run, t->code.function[t->stack.code[1]]), "Net.forward"));
+	CHECK(!strcmp(assay_z(run, t->code.file[t->stack.code[0]]), "train.py"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_stack_without_its_caller_is_counted_and_belongs_to_no_call)
+{
+	builder b = {0};
+	put_start(&b);
+	put_code(&b, 1, "train.py", "main");
+	put_stack(&b, 5, 4, 1, 7); /* 4 was lost */
+	put_stack(&b, 6, 6, 1, 7); /* its own caller */
+	put_stack(&b, 7, 0, 9, 7); /* no such function */
+	put_call_from(&b, 5);
+	put_call_from(&b, 0);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 3);
+	CHECK(run->part.t.stack.n == 0 && run->part.t.api.stack[0] == ASSAY_NO_ROW);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(samples_keep_thread_file_and_holder)
+{
+	builder b = {0};
+	put_start(&b);
+	put_code(&b, 1, "train.py", "main");
+	put_code(&b, 2, "/data/x.bin", "");
+	put_stack(&b, 1, 0, 1, 7);
+	assay_wire_sample s = {.rec.thread = 8,
+			       .start = 100,
+			       .end = 105,
+			       .cpu = -1,
+			       .delay = 3,
+			       .count = 6,
+			       .stack = 1,
+			       .file = 2,
+			       .holder = 9,
+			       .call = 0,
+			       .state = ASSAY_WIRE_THREAD_BLOCKED,
+			       .gil = ASSAY_WIRE_GIL_WAITS};
+	put(&b, ASSAY_WIRE_SAMPLE, &s, sizeof s, NULL);
+	s.pid = s.rec.thread = 44;
+	s.state = 200;
+	put(&b, ASSAY_WIRE_SAMPLE, &s, sizeof s, NULL);
+	put_chunk(&b, 3, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_tables *t = &run->part.t;
+	CHECK(t->sample.n == 2 && t->sample.ts[0] == 100 && t->sample.dur[0] == 5);
+	CHECK(t->track.tid[t->sample.track[0]] == 8 && t->track.pid[t->sample.track[0]] == 5);
+	CHECK(t->track.tid[t->sample.holder[0]] == 9 && t->sample.stack[0] == 0);
+	CHECK(!strcmp(assay_z(run, t->sample.file[0]), "/data/x.bin") && t->sample.call[0] == 0);
+	CHECK(t->sample.cpu[0] == -1 && t->sample.delay[0] == 3 && t->sample.count[0] == 6);
+	CHECK(t->track.pid[t->sample.track[1]] == 44 && t->sample.state[1] == ASSAY_THREAD_UNKNOWN);
+	assay_run_free(run);
+	return 0;
+}

@@ -186,6 +186,7 @@ static void read_api(capture *c, const any_record *r)
 	c->part->t.api.corr[detail] = a->corr;
 	c->part->t.api.cbid[detail] = a->function;
 	c->part->t.api.status[detail] = a->status;
+	c->part->t.api.stack[detail] = assay_capture_stack_row(c, a->stack);
 	if (c->record.n < ASSAY_WIRE_API_ARGS || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
@@ -311,6 +312,9 @@ static const record_type types[] = {
 	[ASSAY_WIRE_END] = {read_end, sizeof(assay_wire_end)},
 	[ASSAY_WIRE_SCRATCH] = {read_scratch, sizeof(assay_wire_scratch)},
 	[ASSAY_WIRE_BARRIER] = {assay_capture_barrier, sizeof(assay_wire_barrier)},
+	[ASSAY_WIRE_CODE] = {assay_capture_code, sizeof(assay_wire_code)},
+	[ASSAY_WIRE_STACK] = {assay_capture_stack, sizeof(assay_wire_stack)},
+	[ASSAY_WIRE_SAMPLE] = {assay_capture_sample, sizeof(assay_wire_sample)},
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 

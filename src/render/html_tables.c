@@ -104,6 +104,8 @@ static int64_t integer_at(const assay_col_info *col, const void *values, size_t 
 	case ASSAY_COL_track:
 	case ASSAY_COL_source:
 	case ASSAY_COL_detail:
+	case ASSAY_COL_code:
+	case ASSAY_COL_stack:
 	case ASSAY_COL_f64:
 		break;
 	}

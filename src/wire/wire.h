@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		2, /* a newer one has more record types, or more fields at the end of a record */
+		3, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -71,7 +71,10 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(LOST, 20)                                                                                \
 	X(END, 21)                                                                                 \
 	X(SCRATCH, 22)                                                                             \
-	X(BARRIER, 23)
+	X(BARRIER, 23)                                                                             \
+	X(CODE, 24)                                                                                \
+	X(STACK, 25)                                                                               \
+	X(SAMPLE, 26)
 
 typedef enum assay_wire_type {
 #define X(id, number) ASSAY_WIRE_##id = number,
@@ -156,7 +159,8 @@ typedef struct assay_wire_api {
 	uint32_t function; /* number within the domain, named by an API_NAME */
 	uint16_t domain;
 	uint16_t given; /* since 1.1: which handles the call takes, so that 0 is one of them */
-	int32_t status, reserved2;
+	int32_t status;
+	uint32_t stack;         /* since 1.3: id of a STACK of the same ring, 0 none */
 	uint64_t stream, event; /* handles */
 	uint64_t arg[2];
 	uint32_t context, stream_id; /* since 1.2: where the call works; stream_id NONE unknown */
@@ -331,6 +335,57 @@ typedef struct assay_wire_barrier {
 	uint32_t queue, source_queue, op, reserved;
 } assay_wire_barrier;
 
+enum {
+	ASSAY_WIRE_CODE_PYTHON = 1, /* a function: its file, qualified name and first line */
+	ASSAY_WIRE_CODE_NATIVE,     /* a library, and its symbol where the name is known */
+	ASSAY_WIRE_CODE_FILE,       /* what a descriptor leads to */
+};
+
+/* Since 1.3. Ids of CODE and of STACK are 1, 2, ... of the ring they came through, 0 none; each
+ * stands before its first use in the same ring. The texts follow the struct: file, then name. */
+typedef struct assay_wire_code {
+	assay_wire_rec rec;
+	uint32_t id;
+	int32_t line; /* 0 unknown */
+	uint16_t kind, file_length, name_length, reserved;
+} assay_wire_code;
+
+/* Since 1.3. A call, and the stack of its caller. */
+typedef struct assay_wire_stack {
+	assay_wire_rec rec;
+	uint32_t id, caller; /* caller: STACK, 0 for the outermost call */
+	uint32_t code;
+	int32_t line; /* being executed; 0 unknown */
+} assay_wire_stack;
+
+enum {
+	ASSAY_WIRE_THREAD_UNKNOWN,
+	ASSAY_WIRE_THREAD_RUNNING, /* on a processor, or waiting for one */
+	ASSAY_WIRE_THREAD_BLOCKED, /* in a system call */
+	ASSAY_WIRE_THREAD_FAULT,   /* in a page fault */
+};
+enum { ASSAY_WIRE_GIL_UNKNOWN, ASSAY_WIRE_GIL_FREE, ASSAY_WIRE_GIL_HOLDS, ASSAY_WIRE_GIL_WAITS };
+enum {
+	ASSAY_WIRE_SAMPLE_GC = 1,     /* it collects garbage */
+	ASSAY_WIRE_SAMPLE_MOVING = 2, /* it ran on while its stack was read */
+	ASSAY_WIRE_SAMPLE_BESIDE = 4, /* sampled for what another thread may wait for */
+	ASSAY_WIRE_SAMPLE_NO_STACK =
+		8 /* its stack could not be read: stack 0 is not "outside Python" */
+};
+
+/* Since 1.3. What a thread was seen doing, from the first to the last look that saw the same. */
+typedef struct assay_wire_sample {
+	assay_wire_rec rec;
+	int64_t start, end;
+	int64_t cpu, delay; /* ns on a processor and in the run queue since its sample before; -1 */
+	uint32_t count;     /* looks */
+	uint32_t stack;
+	uint32_t file, native; /* CODE behind the call's descriptor; CODE it is in */
+	uint32_t pid, holder;  /* of a child process, 0 own; thread that holds the GIL, 0 unknown */
+	int32_t call;          /* number of the system call; -1 none */
+	uint8_t state, gil, flags, reserved;
+} assay_wire_sample;
+
 static_assert(sizeof(assay_wire_string) == 16, "layout");
 static_assert(sizeof(assay_wire_process) == 48, "layout");
 static_assert(sizeof(assay_wire_clock) == 24, "layout");
@@ -354,6 +409,9 @@ static_assert(sizeof(assay_wire_lost) == 40, "layout");
 static_assert(sizeof(assay_wire_end) == 24, "layout");
 static_assert(sizeof(assay_wire_scratch) == 56, "layout");
 static_assert(sizeof(assay_wire_barrier) == 80, "layout");
+static_assert(sizeof(assay_wire_code) == 24, "layout");
+static_assert(sizeof(assay_wire_stack) == 24, "layout");
+static_assert(sizeof(assay_wire_sample) == 72, "layout");
 
 static inline size_t assay_wire_round(size_t n)
 {

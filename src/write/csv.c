@@ -88,6 +88,8 @@ static void put_cell(const assay_run *run, const assay_col_info *col, const char
 	case ASSAY_COL_track:
 	case ASSAY_COL_source:
 	case ASSAY_COL_detail:
+	case ASSAY_COL_code:
+	case ASSAY_COL_stack:
 		put_number(out, bits, false);
 		break;
 	}

@@ -2,7 +2,7 @@
 import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
-         "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER").split()
+         "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE").split()
 MASK = (1 << 64) - 1
 
 
@@ -17,7 +17,7 @@ def checksum(data):
 
 
 WORK = "start end corr node graph device context stream"
-API_WITH_ARGUMENTS = ("<qqQIHHiiQQQQII", "start end corr function domain given status _ stream event arg0 arg1 context stream_id")
+API_WITH_ARGUMENTS = ("<qqQIHHiIQQQQII", "start end corr function domain given status stack stream event arg0 arg1 context stream_id")
 FIELDS = {
     "PROCESS": ("<IIqqIIII", "pid ppid start real recorder version host command"),
     "CLOCK": ("<qq", "boot real"),
@@ -26,7 +26,7 @@ FIELDS = {
     "CONTEXT": ("<III", "id device null_stream"),
     "STREAM": ("<QIIIIiIqq", "handle id context device flags priority corr created destroyed"),
     "THREAD": ("<I", "name"),
-    "API": ("<qqQIHHi", "start end corr function domain _ status"),
+    "API": ("<qqQIHHiI", "start end corr function domain _ status stack"),
     "API_NAME": ("<IHHI", "function domain _ name"),
     "KERNEL": ("<qqQQIIIIIIIIHHHHIIIIIHH", WORK + " name gx gy gz bx by bz regs static dynamic local queue dispatch "
                "acc_regs scalar_regs"),
@@ -40,6 +40,9 @@ FIELDS = {
     "LOST": ("<QqqII", "count first last why text"),
     "END": ("<qq", "time real"),
     "SCRATCH": ("<qqQQIIII", "start end corr size device queue flags op"),
+    "CODE": ("<IiHHH", "id line kind file_length name_length"),
+    "STACK": ("<IIIi", "id caller code line"),
+    "SAMPLE": ("<qqqqIIIIIIiBBB", "start end cpu delay count stack file native pid holder call state gil flags"),
     "BARRIER": ("<qqQQIIIIQIII", WORK + " event queue source op"),
 }
 
@@ -47,6 +50,7 @@ FIELDS = {
 class Capture:
     def __init__(self, path):
         self.rows, self.strings, self.bad, self.chunks = {t: [] for t in TYPES}, {0: ""}, 0, 0
+        self.codes, self.stacks = {}, {}  # by ring and id
         data, pos, seen = open(path, "rb").read(), 0, set()
         while pos < len(data):
             head = data[pos:pos + 64]
@@ -56,7 +60,7 @@ class Capture:
                 if hs == checksum(head[:56]) and len(body) == n and checksum(body) == s:
                     self.chunks += 1
                     if not ring or (ring, at) not in seen:
-                        self.records(body, tid)
+                        self.records(body, tid, ring)
                     seen.add((ring, at))
                     pos += hb + n
                     continue
@@ -64,7 +68,7 @@ class Capture:
             nxt = data.find(b"ASYC", pos + 1)
             pos = nxt if nxt > 0 else len(data)
 
-    def records(self, body, tid):
+    def records(self, body, tid, ring):
         pos = 0
         while pos < len(body):
             kind, size, thread = struct.unpack_from("<HHI", body, pos)
@@ -76,12 +80,29 @@ class Capture:
             elif name in FIELDS:
                 fmt, names = API_WITH_ARGUMENTS if name == "API" and size == 88 else FIELDS[name]
                 row = dict(zip(names.split(), struct.unpack_from(fmt, rec)))
-                row["thread"] = thread or tid
+                row["thread"], row["ring"] = thread or tid, ring
+                if name == "CODE":
+                    text = rec[16:]
+                    row["file"] = text[:row["file_length"]].decode()
+                    row["name"] = text[row["file_length"]:][:row["name_length"]].decode()
+                    self.codes[ring, row["id"]] = row
+                if name == "STACK":
+                    self.stacks[ring, row["id"]] = row
                 if name == "RANGE":
                     row["text"] = self.strings.get(row["name"], "?") if row["name"] else \
                         rec[40:40 + row["length"]].decode()
                 self.rows[name].append(row)
             pos += size
+
+    def stack(self, row):
+        """[(file, function, line)] of a call or sample, innermost first."""
+        out, at = [], row["stack"]
+        while at:
+            s = self.stacks[row["ring"], at]
+            code = self.codes[row["ring"], s["code"]]
+            out.append((code["file"], code["name"], s["line"]))
+            at = s["caller"]
+        return out
 
     def text(self, i):
         return self.strings[i]

@@ -1,0 +1,102 @@
+/* Stacks and samples of a capture. Every ring numbers its own; here they become rows that all
+ * share, so that equal stacks of two threads are one row. */
+#include "read/capture.h"
+
+enum { DEPTH_MAX = 2048 }; /* a chain longer than this no recorder writes */
+
+static uint64_t in_ring(const capture *c, uint32_t id)
+{
+	return (uint64_t)c->ring << 32 | id;
+}
+
+static uint32_t row_of(const capture *c, const assay_map *map, uint32_t id)
+{
+	uint32_t row = id ? assay_map_get(map, in_ring(c, id)) : ASSAY_MAP_ABSENT;
+	return row == ASSAY_MAP_ABSENT ? ASSAY_NO_ROW : row;
+}
+
+uint32_t assay_capture_stack_row(const capture *c, uint32_t id)
+{
+	return row_of(c, &c->stack_of, id);
+}
+
+/* The texts behind a CODE, cut where the record ends. */
+static assay_str text_at(const capture *c, size_t at, size_t n)
+{
+	size_t room = c->record.n > at ? c->record.n - at : 0;
+	return (assay_str){c->record.p + (room ? at : 0), n < room ? n : room};
+}
+
+void assay_capture_code(capture *c, const any_record *r)
+{
+	const assay_wire_code *w = &r->code;
+	size_t at = sizeof *w;
+	assay_sid file = assay_intern(&c->part->strings, text_at(c, at, w->file_length));
+	assay_sid name =
+		assay_intern(&c->part->strings, text_at(c, at + w->file_length, w->name_length));
+	uint32_t kind = w->kind < ASSAY_CODE_KIND_COUNT ? w->kind : ASSAY_CODE_UNKNOWN;
+	uint32_t key[4] = {kind, file, name, (uint32_t)w->line};
+	uint32_t *slot = assay_map_at(&c->codes, assay_hash(key, sizeof key, 0)), row = *slot;
+	if (row == ASSAY_MAP_ABSENT) {
+		assay_code_table *t = &c->part->t.code;
+		row = *slot = assay_add(&c->part->t, ASSAY_T_code);
+		t->kind[row] = (uint8_t)kind;
+		t->file[row] = file;
+		t->function[row] = name;
+		t->line[row] = w->line > 0 ? w->line : -1;
+	}
+	*assay_map_at(&c->code_of, in_ring(c, w->id)) = row;
+}
+
+/* A caller that is not known was in a chunk that is lost: the stack begins below it. */
+void assay_capture_stack(capture *c, const any_record *r)
+{
+	const assay_wire_stack *w = &r->stack;
+	assay_stack_table *t = &c->part->t.stack;
+	uint32_t caller = row_of(c, &c->stack_of, w->caller);
+	uint32_t key[3] = {caller, row_of(c, &c->code_of, w->code), (uint32_t)w->line};
+	uint16_t depth = caller == ASSAY_NO_ROW ? 1 : (uint16_t)(t->depth[caller] + 1);
+	if (key[1] == ASSAY_NO_ROW || (w->caller && caller == ASSAY_NO_ROW) || depth > DEPTH_MAX) {
+		assay_count(c->part, ASSAY_ISSUE_bad_record, 1);
+		return;
+	}
+	uint32_t *slot = assay_map_at(&c->calls, assay_hash(key, sizeof key, 0)), row = *slot;
+	if (row == ASSAY_MAP_ABSENT) {
+		row = *slot = assay_add(&c->part->t, ASSAY_T_stack);
+		t->caller[row] = caller;
+		t->code[row] = key[1];
+		t->line[row] = w->line > 0 ? w->line : -1;
+		t->depth[row] = depth;
+	}
+	*assay_map_at(&c->stack_of, in_ring(c, w->id)) = row;
+}
+
+static int64_t or_unknown(int64_t ns)
+{
+	return ns < 0 ? -1 : ns;
+}
+
+void assay_capture_sample(capture *c, const any_record *r)
+{
+	const assay_wire_sample *w = &r->sample;
+	assay_sample_table *t = &c->part->t.sample;
+	int64_t pid = w->pid ? w->pid : c->pid;
+	uint32_t file = row_of(c, &c->code_of, w->file);
+	uint32_t row = assay_add(&c->part->t, ASSAY_T_sample);
+	t->ts[row] = w->start;
+	t->dur[row] = assay_capture_length(c, w->start, w->end);
+	t->track[row] = assay_thread_track(c->part, pid, w->rec.thread);
+	t->stack[row] = assay_capture_stack_row(c, w->stack);
+	t->native[row] = row_of(c, &c->code_of, w->native);
+	t->file[row] = file == ASSAY_NO_ROW ? 0 : c->part->t.code.file[file];
+	t->call[row] = w->call < 0 ? -1 : w->call;
+	t->cpu[row] = or_unknown(w->cpu);
+	t->delay[row] = or_unknown(w->delay);
+	if (w->holder)
+		t->holder[row] = assay_thread_track(c->part, pid, w->holder);
+	t->count[row] = w->count;
+	t->state[row] = w->state < ASSAY_THREAD_STATE_COUNT ? w->state : ASSAY_THREAD_UNKNOWN;
+	t->gil[row] = w->gil < ASSAY_GIL_STATE_COUNT ? w->gil : ASSAY_GIL_UNKNOWN;
+	t->flags[row] = w->flags;
+	assay_capture_seen(c, w->end);
+}
