@@ -1,7 +1,7 @@
 /* How a HIP program comes to load the AMD recorder: rocprofiler-register, which every ROCm runtime
  * calls, loads rocprofiler-sdk when ROCP_TOOL_LIBRARIES names a tool. It aborts the program when
- * there is no SDK to load, so the variable is set only where one was found, and the SDK's path with
- * it. */
+ * there is no SDK to load, and SDKs before 1.0 do when there is no driver, so the variable is set
+ * only where both were found, and the SDK's path with it. */
 #define _GNU_SOURCE /* realpath */
 #include <glob.h>
 #include <limits.h>
@@ -11,6 +11,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "vendor/rocprof.h"
 
 /* First file of a pattern, its links resolved in nothing but existence; NULL when there is none. */
 static const char *first_match(recording *r, const char *pattern)
@@ -102,6 +103,15 @@ static const char *joined(recording *r, const char *first, const char *rest)
 	return rest && *rest ? assay_printf(&r->arena, "%s:%s", first, rest) : first;
 }
 
+/* The SDK leaves out what comes after the last colon of a list. */
+static const char *tools_with(recording *r, const char *rest)
+{
+	const char *list = joined(r, r->rocm, rest);
+	size_t n = strlen(list);
+	bool open = strchr(list, ':') && list[n - 1] != ':';
+	return open ? assay_printf(&r->arena, "%s:", list) : list;
+}
+
 /* Programs linked with roctracer's roctx are seen only when the SDK's own, of the same names, comes
  * first. It does nothing before its first call. */
 static const char *roctx_beside(recording *r, const char *sdk)
@@ -121,8 +131,9 @@ record_rocm assay_record_rocm(recording *r)
 {
 	char path[PATH_MAX];
 	record_rocm e = {0};
-	const char *sdk = r->rocm ? find_sdk(r) : NULL;
-	if (r->rocm && !sdk && access("/dev/kfd", F_OK) == 0)
+	bool driver = access(ROCPROF_TOPOLOGY, F_OK) == 0;
+	const char *sdk = r->rocm && driver ? find_sdk(r) : NULL;
+	if (r->rocm && driver && !sdk && access("/dev/kfd", F_OK) == 0)
 		r->note = "an AMD GPU is here, but no librocprofiler-sdk.so: install "
 			  "rocprofiler-sdk, "
 			  "or set ROCM_PATH";
@@ -130,7 +141,7 @@ record_rocm assay_record_rocm(recording *r)
 		return e;
 	if (realpath(sdk, path))
 		sdk = assay_printf(&r->arena, "%s", path);
-	e.tools = joined(r, r->rocm, getenv("ROCP_TOOL_LIBRARIES"));
+	e.tools = tools_with(r, getenv("ROCP_TOOL_LIBRARIES"));
 	e.sdk = sdk;
 	const char *roctx = roctx_beside(r, sdk);
 	if (roctx)

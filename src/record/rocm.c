@@ -6,10 +6,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record/rocm.h"
 #include "vendor/dl.h"
@@ -21,10 +23,11 @@ typedef struct buffer {
 	uint64_t dropped; /* as the SDK counted last */
 } buffer;
 
-/* Records of GPU work are made on threads of the SDK, which may wait for room; those of allocations
- * on the program's own, which may not: they are dropped and counted. */
+/* Records of GPU work are made on threads of the SDK, those of allocations on the program's own,
+ * where they do not wait behind work. Both buffers are lossless: a thread that finds one full waits
+ * until it is flushed. A discarding one cannot be used: it has no second half, but a flush turns to
+ * it, where 0.x throws into the program and 1.0 loses records without counting them. */
 enum { WORK, MEMORY, BUFFERS };
-static const int policies[BUFFERS] = {ROCPROF_LOSSLESS, ROCPROF_DISCARD};
 
 static struct {
 	rocprof_lib lib;
@@ -35,7 +38,9 @@ static struct {
 	rocprof_client_0 client_0;
 	rocprof_client_1 client_1;
 	_Atomic int ready, finalized; /* ready: buffers may be flushed */
-} rocm;
+	pthread_mutex_t
+		flushing; /* around every flush; taken before the runtime's lock, never inside */
+} rocm = {.flushing = PTHREAD_MUTEX_INITIALIZER};
 
 #define SYM(field, must, name, type) {{name}, offsetof(rocprof_lib, field), must},
 static const assay_sym symbols[] = {ROCPROF_SYMBOLS(SYM)};
@@ -168,7 +173,7 @@ static bool make_buffer(int which, uint64_t thread)
 {
 	size_t size = assay_rt_conf()->buffer_bytes;
 	buffer *b = &rocm.buffers[which];
-	if (rocm.lib.create_buffer(rocm.context, size, size / 8 * 7, policies[which], on_buffer, b,
+	if (rocm.lib.create_buffer(rocm.context, size, size / 8 * 7, ROCPROF_LOSSLESS, on_buffer, b,
 				   &b->id) != ROCPROF_OK)
 		return false;
 	if (thread)
@@ -238,25 +243,36 @@ static int initialize(void (*finalize)(void), void *tool_data)
 	return 0;
 }
 
-static void flush(void)
+static void flush_locked(void)
 {
 	for (int i = 0; i < BUFFERS && atomic_load(&rocm.ready); i++)
 		rocm.lib.flush_buffer(rocm.buffers[i].id);
 }
 
-/* The SDK has stopped and synchronised everything by now; what is left is in the buffer. */
+static void flush(void)
+{
+	pthread_mutex_lock(&rocm.flushing);
+	flush_locked();
+	pthread_mutex_unlock(&rocm.flushing);
+}
+
+/* The SDK has stopped and synchronised everything by now; what is left is in the buffers. It ends
+ * its threads when this returns: a flush that the tick began must be over, and none may follow. */
 static void finalized(void *tool_data)
 {
 	(void)tool_data;
-	flush();
+	pthread_mutex_lock(&rocm.flushing);
+	flush_locked();
 	atomic_store(&rocm.finalized, 1);
 	atomic_store(&rocm.ready, 0);
+	pthread_mutex_unlock(&rocm.flushing);
 }
 
 /* ---- the runtime's hooks ---- */
 
-/* Ours comes before the SDK's own exit handler, which was registered earlier: let it end its work
- * now, as long as there is a file to write to. */
+/* The SDK's first exit handler was registered before ours, its second with its first buffer, after
+ * it: that one has ended its work by now. In an SDK without it, its work ends here, as long as
+ * there is a file to write to. */
 static void finish(void)
 {
 	if (atomic_load(&rocm.ready) && !atomic_load(&rocm.finalized) && rocm.finalize) {
@@ -272,10 +288,12 @@ static void finish(void)
 	}
 }
 
-/* HIP does not live on in a forked child; nothing of the SDK may be touched there. */
+/* HIP does not live on in a forked child; nothing of the SDK may be touched there. The parent's
+ * flush, if there was one, does not go on here. */
 static void forked(void)
 {
 	atomic_store(&rocm.ready, 0);
+	pthread_mutex_init(&rocm.flushing, NULL);
 }
 
 static const assay_rt_hooks hooks = {
@@ -381,14 +399,14 @@ __attribute__((visibility("default"))) rocprof_configure_result *
 rocprofiler_configure(uint32_t version, const char *runtime_version, uint32_t priority,
 		      void *client);
 
-/* NULL declines. */
+/* NULL declines, as where there is no driver: the variables came from another machine. */
 rocprof_configure_result *rocprofiler_configure(uint32_t version, const char *runtime_version,
 						uint32_t priority, void *client)
 {
 	static rocprof_configure_result result = {sizeof result, initialize, finalized, NULL};
 	static _Atomic int called;
 	char path[1024];
-	if (!assay_rt_start(&hooks))
+	if (access(ROCPROF_TOPOLOGY, F_OK) || !assay_rt_start(&hooks))
 		return NULL;
 	if (atomic_exchange(&called, 1)) {
 		refuse_second();

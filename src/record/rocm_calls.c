@@ -227,8 +227,11 @@ rocm_origin assay_rocm_unpack(uint64_t v)
 int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t operation,
 		       uint64_t corr, rocprof_user *out, void *data)
 {
-	(void)thread, (void)context, (void)operation, (void)corr, (void)data;
-	if (mine.graph && (kind == ROCPROF_REQUEST_KERNEL || kind == ROCPROF_REQUEST_COPY))
+	(void)thread, (void)context, (void)corr, (void)data;
+	bool again = kind == ROCPROF_REQUEST_KERNEL &&
+		     operation == assay_rocm_names.op[ROCM_OP_KERNEL_DONE];
+	if (mine.graph && !again &&
+	    (kind == ROCPROF_REQUEST_KERNEL || kind == ROCPROF_REQUEST_COPY))
 		mine.node++;
 	out->value = assay_rocm_pack((rocm_origin){
 		.stream = stream_now(),

@@ -19,7 +19,6 @@ enum {
 	ROCPROF_STREAMS_SAFE = 10100,
 	ROCPROF_ENTER = 1,
 	ROCPROF_EXIT = 2,
-	ROCPROF_DISCARD = 1,
 	ROCPROF_LOSSLESS = 2,
 	ROCPROF_TRACING = 1, /* category of a buffer record */
 	ROCPROF_AGENT_VERSION = 1,
@@ -29,10 +28,14 @@ enum {
 	ROCPROF_REQUEST_SCRATCH = 12,
 };
 
+/* Where the driver tells its devices; without it 0.x throws when it is asked for agents. */
+#define ROCPROF_TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
+
 /* Operations: the numbers of 0.4 to 1.0, for an SDK that does not name them. */
 enum {
 	ROCPROF_CODE_LOAD = 1,
 	ROCPROF_CODE_KERNEL_SYMBOL = 2,
+	ROCPROF_KERNEL_COMPLETE = 2,
 	ROCPROF_COPY_H2H = 1,
 	ROCPROF_COPY_H2D = 2,
 	ROCPROF_COPY_D2H = 3,

@@ -155,7 +155,6 @@ FIELD_AS(rocprofiler_record_header_t, category, rocprof_header, category)
 FIELD_AS(rocprofiler_record_header_t, kind, rocprof_header, kind)
 FIELD_AS(rocprofiler_record_header_t, payload, rocprof_header, payload)
 NUMBER(ROCPROFILER_BUFFER_CATEGORY_TRACING, ROCPROF_TRACING)
-NUMBER(ROCPROFILER_BUFFER_POLICY_DISCARD, ROCPROF_DISCARD)
 NUMBER(ROCPROFILER_BUFFER_POLICY_LOSSLESS, ROCPROF_LOSSLESS)
 
 #define HEAD(theirs, ours)                                                                         \

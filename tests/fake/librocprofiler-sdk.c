@@ -5,7 +5,15 @@
  *   FAKE_ROCPROF_GROW=N    the union of HIP arguments is N bytes longer
  *   FAKE_ROCPROF_DROP=N    so many records are dropped
  *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
- *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead */
+ *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead
+ *   FAKE_ROCPROF_SLOW=MS   a flush takes at least so long
+ *
+ * As unkind as the real one: a DISCARD buffer has one half but flush turns to the other, where 0.x
+ * throws and 1.0 loses the record without counting it; a full LOSSLESS buffer makes the thread that
+ * fills it wait; the first buffer brings a second exit handler; a flush that runs while the SDK
+ * ends meets freed memory; without a driver 0.x throws when asked for agents; the last name of a
+ * list of tools counts only when it is the only one or ends in a colon; a free tells neither size
+ * nor agent. What would throw aborts here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,38 +25,40 @@
 #include <unistd.h>
 
 #include "rocprof.h"
+#include "rocprof_names.h"
 #include "vendor/rocprof.h"
 
-#define API __attribute__((visibility("default")))
 enum {
 	LOCKED = 16,
-	NOT_FOUND = 2,
+	BUSY = 14,
+	FINALIZED = 24,
 	NOT_ZERO = 30,
 	KINDS = 64,
 	CLIENTS = 8,
 	BUFFERS = 4, /* of a client */
 	RECORD = 192,
-	RUNTIME = 5,
-	COMPILER = 6,
-	MARKER = 7,
-	NAMING = 9,
-	CODE = 10,
-	STREAM = 20,
-	RANGE = 21,
-	GRAPH = 22,
 };
 
 typedef struct record {
 	struct record *next;
 	uint32_t kind;
+	uint64_t origin[CLIENTS]; /* external correlation id, as each client gave it */
 	uint64_t bytes[RECORD / 8];
 } record;
+
+typedef struct half {
+	record *first, *last;
+	size_t used, size; /* size 0: never allocated */
+} half;
 
 typedef struct buffer {
 	rocprof_buffer_fn *fn;
 	void *data;
-	record *first; /* newest first, unless late */
-	uint64_t dropped;
+	half halves[2];
+	unsigned turn; /* the half that is filled, by its last bit */
+	size_t watermark;
+	int policy, flushing;
+	uint64_t dropped, id;
 } buffer;
 
 typedef struct client {
@@ -69,15 +79,18 @@ typedef struct client {
 } client;
 
 static struct {
-	uint32_t version, shift, grow;
+	uint32_t grow;
 	int state, done, late; /* state as rocprofiler_is_initialized has it */
 	client clients[CLIENTS];
 	uint32_t n;
 	uint64_t last_corr, last_dispatch, ahead;
 	record *pending; /* not finished, newest first */
 	pthread_mutex_t lock;
+	pthread_cond_t flushed;
 	client *configuring;
-} sdk = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	int threads_made, in_flush;
+	uint32_t slow_ms;
+} sdk = {.lock = PTHREAD_MUTEX_INITIALIZER, .flushed = PTHREAD_COND_INITIALIZER};
 
 static uint64_t now(void)
 {
@@ -94,243 +107,15 @@ static uint64_t thread_id(void)
 	return tid;
 }
 
+static void fatal(const char *why)
+{
+	fprintf(stderr, "fake rocprofiler-sdk: %s\n", why);
+	abort();
+}
+
 static int one(void)
 {
-	return sdk.version >= ROCPROF_ABI_1;
-}
-
-/* ---- names ---- */
-
-typedef struct named {
-	int number;
-	uint32_t from, until; /* versions that have it */
-	const char *name;
-} named;
-
-static const named callback_kinds[] = {
-	{1, 0, -1u, "HSA_CORE_API"},
-	{RUNTIME, 0, -1u, "HIP_RUNTIME_API"},
-	{COMPILER, 0, -1u, "HIP_COMPILER_API"},
-	{MARKER, 0, -1u, "MARKER_CORE_API"},
-	{8, 0, -1u, "MARKER_CONTROL_API"},
-	{NAMING, 0, -1u, "MARKER_NAME_API"},
-	{CODE, 0, -1u, "CODE_OBJECT"},
-	{11, 0, -1u, "SCRATCH_MEMORY"},
-	{12, 0, -1u, "KERNEL_DISPATCH"},
-	{13, 0, -1u, "MEMORY_COPY"},
-	{16, 600, -1u, "MEMORY_ALLOCATION"},
-	{STREAM, 10000, -1u, "HIP_STREAM"},
-	{RANGE, 10000, -1u, "MARKER_CORE_RANGE_API"},
-	{GRAPH, 10300, -1u, "HIP_GRAPH"},
-	{25, 10300, -1u, "HIP_EVENT"},
-	{0, 0, 0, NULL},
-};
-enum { B_COPY = 10, B_KERNEL = 11, B_EVENT = 36 };
-static const named buffer_kinds[] = {
-	{B_COPY, 0, -1u, "MEMORY_COPY"},
-	{B_KERNEL, 0, -1u, "KERNEL_DISPATCH"},
-	{12, 0, 9999, "PAGE_MIGRATION"},
-	{13, 0, 9999, "SCRATCH_MEMORY"},
-	{14, 0, 9999, "CORRELATION_ID_RETIREMENT"},
-	{17, 600, 9999, "MEMORY_ALLOCATION"},
-	{12, 10000, -1u, "SCRATCH_MEMORY"},
-	{13, 10000, -1u, "CORRELATION_ID_RETIREMENT"},
-	{16, 10000, -1u, "MEMORY_ALLOCATION"},
-	{B_EVENT, 10300, -1u, "HIP_EVENT"},
-	{0, 0, 0, NULL},
-};
-
-/* Operation numbers of ROCm 6.2 to 7.0. */
-static const named runtime_ops[] = {
-	{66, 0, -1u, "hipDeviceSynchronize"},
-	{76, 0, -1u, "hipEventCreate"},
-	{78, 0, -1u, "hipEventDestroy"},
-	{80, 0, -1u, "hipEventQuery"},
-	{81, 0, -1u, "hipEventRecord"},
-	{82, 0, -1u, "hipEventSynchronize"},
-	{84, 0, -1u, "hipExtLaunchKernel"},
-	{90, 0, -1u, "hipFree"},
-	{100, 0, -1u, "hipGetLastError"},
-	{159, 0, -1u, "hipGraphInstantiate"},
-	{166, 0, -1u, "hipGraphLaunch"},
-	{214, 0, -1u, "hipLaunchKernel"},
-	{215, 0, -1u, "hipMalloc"},
-	{259, 0, -1u, "hipMemcpy"},
-	{268, 0, -1u, "hipMemcpyAsync"},
-	{270, 0, -1u, "hipMemcpyAnew3DAsync"}, /* a call nobody heard of, with a stream */
-	{327, 0, -1u, "hipSetDevice"},
-	{333, 0, -1u, "hipStreamBeginCapture"},
-	{334, 0, -1u, "hipStreamCreate"},
-	{336, 0, -1u, "hipStreamCreateWithPriority"},
-	{337, 0, -1u, "hipStreamDestroy"},
-	{338, 0, -1u, "hipStreamEndCapture"},
-	{346, 0, -1u, "hipStreamSynchronize"},
-	{348, 0, -1u, "hipStreamWaitEvent"},
-	{419, 0, -1u, "hipLaunchKernel_spt"},
-	{474, 10000, -1u, "hipLaunchKernelExC"},
-	{0, 0, 0, NULL},
-};
-static const named compiler_ops[] = {{0, 0, -1u, "__hipPopCallConfiguration"},
-				     {1, 0, -1u, "__hipPushCallConfiguration"},
-				     {2, 0, -1u, "__hipRegisterFatBinary"},
-				     {0, 0, 0, NULL}};
-static const named marker_ops[] = {{0, 0, -1u, "roctxMarkA"},
-				   {1, 0, -1u, "roctxRangePushA"},
-				   {2, 0, -1u, "roctxRangePop"},
-				   {3, 0, -1u, "roctxRangeStartA"},
-				   {4, 0, -1u, "roctxRangeStop"},
-				   {5, 0, -1u, "roctxGetThreadId"},
-				   {0, 0, 0, NULL}};
-static const named range_ops[] = {{0, 0, -1u, "roctxMarkA"},
-				  {1, 0, -1u, "roctxThreadRangeA"},
-				  {2, 0, -1u, "roctxProcessRangeA"},
-				  {3, 0, -1u, "roctxGetThreadId"},
-				  {0, 0, 0, NULL}};
-static const named naming_ops[] = {{0, 0, -1u, "roctxNameOsThread"}, {0, 0, 0, NULL}};
-static const named code_ops[] = {{1, 0, -1u, "CODE_OBJECT_LOAD"},
-				 {2, 0, -1u, "CODE_OBJECT_DEVICE_KERNEL_SYMBOL_REGISTER"},
-				 {3, 600, -1u, "CODE_OBJECT_HOST_KERNEL_SYMBOL_REGISTER"},
-				 {0, 0, 0, NULL}};
-static const named stream_ops[] = {{1, 0, -1u, "HIP_STREAM_CREATE"},
-				   {2, 0, -1u, "HIP_STREAM_DESTROY"},
-				   {3, 0, -1u, "HIP_STREAM_SET"},
-				   {0, 0, 0, NULL}};
-static const named graph_ops[] = {{1, 0, -1u, "HIP_GRAPH_EXEC_CREATE"},
-				  {2, 0, -1u, "HIP_GRAPH_EXEC_DESTROY"},
-				  {3, 0, -1u, "HIP_GRAPH_EXEC_LAUNCH"},
-				  {0, 0, 0, NULL}};
-static const named copy_ops[] = {{1, 0, -1u, "MEMORY_COPY_HOST_TO_HOST"},
-				 {2, 0, -1u, "MEMORY_COPY_HOST_TO_DEVICE"},
-				 {3, 0, -1u, "MEMORY_COPY_DEVICE_TO_HOST"},
-				 {4, 0, -1u, "MEMORY_COPY_DEVICE_TO_DEVICE"},
-				 {0, 0, 0, NULL}};
-static const named memory_ops[] = {{1, 0, -1u, "MEMORY_ALLOCATION_ALLOCATE"},
-				   {2, 0, -1u, "MEMORY_ALLOCATION_VMEM_ALLOCATE"},
-				   {3, 0, -1u, "MEMORY_ALLOCATION_FREE"},
-				   {4, 0, -1u, "MEMORY_ALLOCATION_VMEM_FREE"},
-				   {0, 0, 0, NULL}};
-static const named scratch_ops[] = {{1, 0, -1u, "SCRATCH_MEMORY_ALLOC"},
-				    {2, 0, -1u, "SCRATCH_MEMORY_FREE"},
-				    {3, 0, -1u, "SCRATCH_MEMORY_ASYNC_RECLAIM"},
-				    {0, 0, 0, NULL}};
-static const named event_ops[] = {
-	{1, 0, -1u, "HIP_EVENT_RECORD"}, {2, 0, -1u, "HIP_EVENT_WAIT"}, {0, 0, 0, NULL}};
-static const named no_ops[] = {{0, 0, 0, NULL}};
-
-static const struct {
-	const char *kind;
-	const named *ops;
-} operations[] = {
-	{"HIP_RUNTIME_API", runtime_ops}, {"HIP_COMPILER_API", compiler_ops},
-	{"MARKER_CORE_API", marker_ops},  {"MARKER_CORE_RANGE_API", range_ops},
-	{"MARKER_NAME_API", naming_ops},  {"CODE_OBJECT", code_ops},
-	{"HIP_STREAM", stream_ops},       {"HIP_GRAPH", graph_ops},
-	{"MEMORY_COPY", copy_ops},        {"MEMORY_ALLOCATION", memory_ops},
-	{"SCRATCH_MEMORY", scratch_ops},  {"HIP_EVENT", event_ops},
-};
-
-static int here(const named *n)
-{
-	return sdk.version >= n->from && sdk.version <= n->until;
-}
-
-static const char *name_in(const named *list, int number)
-{
-	for (; list->name; list++)
-		if (here(list) && list->number + (int)sdk.shift == number)
-			return list->name;
-	return NULL;
-}
-
-static int number_in(const named *list, const char *name)
-{
-	for (; list->name; list++)
-		if (here(list) && !strcmp(list->name, name))
-			return list->number + (int)sdk.shift;
-	return -1;
-}
-
-static const named *ops_of(const char *kind)
-{
-	for (size_t i = 0; kind && i < sizeof operations / sizeof *operations; i++)
-		if (!strcmp(operations[i].kind, kind))
-			return operations[i].ops;
-	return no_ops;
-}
-
-static int give_name(const char *name, const char **out, uint64_t *length)
-{
-	if (!name)
-		return NOT_FOUND;
-	*out = name;
-	if (length)
-		*length = strlen(name);
-	return 0;
-}
-
-static int each_kind(const named *list, rocprof_kind_fn *fn, void *data)
-{
-	for (; list->name; list++)
-		if (here(list))
-			fn(list->number + (int)sdk.shift, data);
-	return 0;
-}
-
-static int each_op(const named *kinds, int kind, rocprof_operation_fn *fn, void *data)
-{
-	for (const named *o = ops_of(name_in(kinds, kind)); o->name; o++)
-		if (here(o))
-			fn(kind, o->number + (int)sdk.shift, data);
-	return 0;
-}
-
-API int rocprofiler_iterate_callback_tracing_kinds(rocprof_kind_fn *fn, void *data)
-{
-	return each_kind(callback_kinds, fn, data);
-}
-API int rocprofiler_iterate_buffer_tracing_kinds(rocprof_kind_fn *fn, void *data)
-{
-	return each_kind(buffer_kinds, fn, data);
-}
-API int rocprofiler_iterate_callback_tracing_kind_operations(int kind, rocprof_operation_fn *fn,
-							     void *data)
-{
-	return each_op(callback_kinds, kind, fn, data);
-}
-API int rocprofiler_iterate_buffer_tracing_kind_operations(int kind, rocprof_operation_fn *fn,
-							   void *data)
-{
-	return each_op(buffer_kinds, kind, fn, data);
-}
-API int rocprofiler_query_callback_tracing_kind_name(int kind, const char **name, uint64_t *n)
-{
-	return give_name(name_in(callback_kinds, kind), name, n);
-}
-API int rocprofiler_query_buffer_tracing_kind_name(int kind, const char **name, uint64_t *n)
-{
-	return give_name(name_in(buffer_kinds, kind), name, n);
-}
-API int rocprofiler_query_callback_tracing_kind_operation_name(int kind, int32_t op,
-							       const char **name, uint64_t *n)
-{
-	return give_name(name_in(ops_of(name_in(callback_kinds, kind)), op), name, n);
-}
-API int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t op,
-							     const char **name, uint64_t *n)
-{
-	return give_name(name_in(ops_of(name_in(buffer_kinds, kind)), op), name, n);
-}
-
-enum { REQUEST_EVENT = 17 };
-API int rocprofiler_query_external_correlation_id_request_kind_name(int kind, const char **name,
-								    uint64_t *n)
-{
-	static const named list[] = {{10, 10000, -1u, "MEMORY_COPY"},
-				     {11, 10000, -1u, "KERNEL_DISPATCH"},
-				     {12, 10000, -1u, "SCRATCH_MEMORY"},
-				     {REQUEST_EVENT, 10300, -1u, "HIP_EVENT"},
-				     {0, 0, 0, NULL}};
-	return give_name(name_in(list, kind + (int)sdk.shift), name, n);
+	return numbers.version >= ROCPROF_ABI_1;
 }
 
 /* ---- contexts, buffers, services: a client's context has its number + 1, its buffers that times
@@ -349,7 +134,7 @@ static client *client_of(uint64_t id)
 
 API int rocprofiler_create_context(uint64_t *id)
 {
-	if (sdk.version >= 500 && *id)
+	if (numbers.version >= 500 && *id)
 		return NOT_ZERO;
 	if (sdk.state != -1)
 		return LOCKED;
@@ -371,6 +156,15 @@ API int rocprofiler_context_is_valid(uint64_t id, int *valid)
 	*valid = client_of(id) != NULL;
 	return 0;
 }
+static void finalize_all(void);
+
+static void make_threads(void)
+{
+	if (!sdk.threads_made)
+		atexit(finalize_all);
+	sdk.threads_made = 1;
+}
+
 API int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, int policy,
 				  rocprof_buffer_fn *fn, void *data, uint64_t *id)
 {
@@ -380,12 +174,20 @@ API int rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermar
 	if (!c || c->n_buffers == BUFFERS || *id || watermark > size ||
 	    (policy != 1 && policy != 2))
 		return NOT_ZERO;
+	make_threads();
 	*id = context * 16 + (uint64_t)c->n_buffers;
-	c->buffers[c->n_buffers++] = (buffer){.fn = fn, .data = data};
+	c->buffers[c->n_buffers++] = (buffer){
+		.fn = fn,
+		.data = data,
+		.halves = {{.size = size}, {.size = policy == ROCPROF_LOSSLESS ? size : 0}},
+		.watermark = watermark,
+		.policy = policy,
+		.id = *id};
 	return 0;
 }
 API int rocprofiler_create_callback_thread(uint64_t *id)
 {
+	make_threads();
 	*id = 1;
 	return sdk.state == -1 ? 0 : LOCKED;
 }
@@ -450,9 +252,14 @@ API int rocprofiler_query_available_agents(int version, rocprof_agents_fn *fn, s
 		uint8_t bytes[312];
 	} agents[3];
 	const void *list[3];
-	size_t own = one() ? 312 : sdk.version >= 600 ? 304 : 296;
+	size_t own = one() ? 312 : numbers.version >= 600 ? 304 : 296;
 	if (version != 1 || size > own)
 		return NOT_FOUND;
+	if (access(ROCPROF_TOPOLOGY, F_OK)) {
+		if (!one())
+			fatal("sysfs nodes path does not exist");
+		return fn(version, list, 0, data);
+	}
 	for (int i = 0; i < 3; i++) {
 		rocprof_agent *a = &agents[i].a;
 		memset(&agents[i], 0, sizeof agents[i]);
@@ -479,84 +286,171 @@ API int rocprofiler_query_available_agents(int version, rocprof_agents_fn *fn, s
 typedef struct delivery {
 	buffer *b;
 	record *first;
-	uint64_t id;
 } delivery;
 
-static void *deliver_on_thread(void *data)
+static void deliver(buffer *b, record *first)
 {
-	delivery *d = data;
 	size_t n = 0, i = 0;
-	for (record *r = d->first; r; r = r->next)
+	for (record *r = first; r; r = r->next)
 		n++;
 	rocprof_header *h = calloc(n + 1, sizeof *h), **list = calloc(n + 1, sizeof *list);
-	for (record *r = d->first; r; r = r->next, i++) {
+	for (record *r = first; r; r = r->next, i++) {
 		h[i] = (rocprof_header){ROCPROF_TRACING, r->kind, r->bytes};
 		list[i] = &h[i];
 	}
-	d->b->fn(d->id / 16, d->id, list, n, d->b->data, d->b->dropped);
-	for (record *r = d->first, *next; r; r = next) {
+	if (n)
+		b->fn(b->id / 16, b->id, list, n, b->data, b->dropped);
+	for (record *r = first, *next; r; r = next) {
 		next = r->next;
 		memset(r, 0xee, sizeof *r); /* who keeps a pointer finds out */
 		free(r);
 	}
 	free(h);
 	free(list);
+}
+
+static void *deliver_on_thread(void *data)
+{
+	delivery d = *(delivery *)data;
+	free(data);
+	deliver(d.b, d.first);
+	usleep(sdk.slow_ms * 1000);
+	pthread_mutex_lock(&sdk.lock);
+	d.b->flushing = 0;
+	pthread_cond_broadcast(&sdk.flushed);
+	pthread_mutex_unlock(&sdk.lock);
 	return NULL;
+}
+
+/* The lock is held, and held again at the end. */
+static void await_flush(const buffer *b)
+{
+	while (b->flushing)
+		pthread_cond_wait(&sdk.flushed, &sdk.lock);
+}
+
+static int flush_locked(buffer *b, int wait)
+{
+	pthread_t t;
+	if (b->flushing && !wait)
+		return BUSY;
+	await_flush(b);
+	half *h = &b->halves[b->turn++ & 1];
+	delivery *d = malloc(sizeof *d);
+	*d = (delivery){b, h->first};
+	h->first = h->last = NULL;
+	h->used = 0;
+	b->flushing = 1;
+	if (pthread_create(&t, NULL, deliver_on_thread, d))
+		abort();
+	pthread_detach(t);
+	if (wait)
+		await_flush(b);
+	return 0;
 }
 
 API int rocprofiler_flush_buffer(uint64_t id)
 {
 	client *c = client_of(id / 16);
+	if (sdk.done > 0)
+		return FINALIZED;
 	if (!c || id % 16 >= BUFFERS || !c->buffers[id % 16].fn)
 		return NOT_FOUND;
 	pthread_mutex_lock(&sdk.lock);
-	buffer *b = &c->buffers[id % 16];
-	delivery d = {b, b->first, id};
-	b->first = NULL;
+	sdk.in_flush++;
+	int rc = flush_locked(&c->buffers[id % 16], 1);
+	sdk.in_flush--;
 	pthread_mutex_unlock(&sdk.lock);
-	if (!d.first)
-		return 0;
-	pthread_t t;
-	if (pthread_create(&t, NULL, deliver_on_thread, &d))
-		abort();
-	pthread_join(t, NULL);
-	return 0;
+	return rc;
+}
+
+static size_t bytes_of(const record *r)
+{
+	return ((const rocprof_record *)(const void *)r->bytes)->size;
+}
+
+/* Room for so many bytes, or NULL: the record is lost. */
+static half *room_in(buffer *b, size_t bytes)
+{
+	for (;;) {
+		half *h = &b->halves[b->turn & 1];
+		if (h->used + bytes <= h->size)
+			return h;
+		if (h->size < bytes && !one())
+			fatal("buffer too small to hold an object");
+		if (h->size < bytes) {
+			fprintf(stderr, "fake rocprofiler-sdk: error: buffer too small\n");
+			return NULL;
+		}
+		if (b->policy != ROCPROF_LOSSLESS) {
+			b->dropped++;
+			return NULL;
+		}
+		flush_locked(b, 1);
+	}
+}
+
+/* With the lock held; it is let go while a full buffer is flushed. */
+static void put(buffer *b, const record *r)
+{
+	size_t bytes = bytes_of(r);
+	half *h = room_in(b, bytes);
+	if (!h)
+		return;
+	record *copy = malloc(sizeof *copy);
+	*copy = *r;
+	copy->next = NULL;
+	*(h->first ? &h->last->next : &h->first) = copy;
+	h->last = copy;
+	h->used += bytes;
+	if (h->used >= b->watermark)
+		flush_locked(b, 0);
+}
+
+static int drops_left = -1;
+
+static void put_for_all(record *r)
+{
+	static const char *const with_origin[] = {"KERNEL_DISPATCH", "MEMORY_COPY", "HIP_EVENT"};
+	const char *kind = name_in(buffer_kinds, (int)r->kind);
+	int asked = 0;
+	for (size_t i = 0; i < sizeof with_origin / sizeof *with_origin; i++)
+		asked |= kind && !strcmp(kind, with_origin[i]);
+	if (drops_left < 0)
+		drops_left = getenv("FAKE_ROCPROF_DROP") ? atoi(getenv("FAKE_ROCPROF_DROP")) : 0;
+	for (uint32_t i = 0; i < sdk.n; i++) {
+		client *c = &sdk.clients[i];
+		if (!c->started || r->kind >= KINDS || !c->buffered[r->kind])
+			continue;
+		buffer *b = &c->buffers[c->buffered[r->kind] - 1];
+		if (drops_left > 0) {
+			drops_left--;
+			b->dropped++;
+			continue;
+		}
+		if (asked) /* size, kind and operation, internal, external */
+			r->bytes[3] = r->origin[i];
+		put(b, r);
+	}
+	free(r);
 }
 
 /* Work that was pending is done: its records go to every client's buffer, in turn or turned round.
  */
 static void complete(void)
 {
-	static int drops = -1;
-	if (drops < 0)
-		drops = getenv("FAKE_ROCPROF_DROP") ? atoi(getenv("FAKE_ROCPROF_DROP")) : 0;
 	pthread_mutex_lock(&sdk.lock);
 	record *list = sdk.pending, *turned = NULL;
 	sdk.pending = NULL;
-	for (record *next; sdk.late && list; list = next) {
+	for (record *next; !sdk.late && list; list = next) {
 		next = list->next;
 		list->next = turned;
 		turned = list;
 	}
-	list = sdk.late ? turned : list;
+	list = sdk.late ? list : turned;
 	for (record *next; list; list = next) {
 		next = list->next;
-		for (uint32_t i = 0; i < sdk.n; i++) {
-			client *c = &sdk.clients[i];
-			if (!c->started || list->kind >= KINDS || !c->buffered[list->kind])
-				continue;
-			buffer *b = &c->buffers[c->buffered[list->kind] - 1];
-			if (drops > 0) {
-				drops--;
-				b->dropped++;
-				continue;
-			}
-			record *copy = malloc(sizeof *copy);
-			*copy = *list;
-			copy->next = b->first;
-			b->first = copy;
-		}
-		free(list);
+		put_for_all(list);
 	}
 	pthread_mutex_unlock(&sdk.lock);
 }
@@ -580,7 +474,11 @@ static void finalize_all(void)
 	for (uint32_t i = 0; i < sdk.n; i++)
 		if (sdk.clients[i].result && sdk.clients[i].result->finalize)
 			sdk.clients[i].result->finalize(sdk.clients[i].result->tool_data);
+	pthread_mutex_lock(&sdk.lock);
+	if (sdk.in_flush)
+		fatal("a flush uses threads that are gone");
 	sdk.done = 1;
+	pthread_mutex_unlock(&sdk.lock);
 }
 
 /* With one client the whole SDK, with several that client alone. */
@@ -628,7 +526,7 @@ static void add_tool(void *symbol)
 	else
 		c->id.zero = (rocprof_client_0){NULL, sdk.n};
 	memcpy(&fn, &symbol, sizeof fn);
-	c->result = fn(sdk.version, "fake", sdk.n, &c->id);
+	c->result = fn(numbers.version, "fake", sdk.n, &c->id);
 	if (c->result)
 		sdk.n++;
 }
@@ -638,7 +536,10 @@ static void load_tools(void)
 	char list[4096];
 	const char *env = getenv("ROCP_TOOL_LIBRARIES");
 	snprintf(list, sizeof list, "%s", env ? env : "");
-	for (char *p = strtok(list, " ,:"); p; p = strtok(NULL, " ,:")) {
+	char *last = strrchr(list, ':');
+	if (last)
+		last[1] = 0;
+	for (char *p = strtok(list, ":"); p; p = strtok(NULL, ":")) {
 		void *lib = dlopen(p, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
 		lib = lib ? lib : dlopen(p, RTLD_LAZY | RTLD_LOCAL);
 		if (!lib) {
@@ -660,8 +561,8 @@ static uint32_t setting(const char *name, uint32_t usual)
 static void tell(client *c, int kind, int operation, int phase, uint64_t corr, rocprof_user *user,
 		 void *payload)
 {
-	kind += (int)sdk.shift;
-	operation += (int)sdk.shift;
+	kind += (int)numbers.shift;
+	operation += (int)numbers.shift;
 	uint64_t tid = thread_id();
 	if (!c->started || operation < 0 || !c->callback[kind])
 		return;
@@ -694,14 +595,14 @@ static void register_kernels(void)
 	for (uint64_t i = 0; i < 3; i++) {
 		char text[64];
 		rocprof_user users[CLIENTS] = {{0}};
-		rocprof_kernel_symbol s = {.size = sdk.version >= 600 ? sizeof s
-								      : ROCPROF_KERNEL_SYMBOL_SHORT,
-					   .kernel = i + 1,
-					   .code_object = 1,
-					   .name = text,
-					   .sgprs = 48,
-					   .vgprs = 64 + (uint32_t)i,
-					   .accum_vgprs = 4};
+		rocprof_kernel_symbol s = {
+			.size = numbers.version >= 600 ? sizeof s : ROCPROF_KERNEL_SYMBOL_SHORT,
+			.kernel = i + 1,
+			.code_object = 1,
+			.name = text,
+			.sgprs = 48,
+			.vgprs = 64 + (uint32_t)i,
+			.accum_vgprs = 4};
 		snprintf(text, sizeof text, "%s", names[i]);
 		tell_all(CODE, 2, ROCPROF_ENTER, 0, users, &s);
 		memset(text, '#', sizeof text - 1); /* the name is only lent */
@@ -710,11 +611,12 @@ static void register_kernels(void)
 
 API void fake_start(void)
 {
-	sdk.version = setting("FAKE_ROCPROF", 10000);
-	sdk.shift = setting("FAKE_ROCPROF_SHIFT", 0);
+	numbers.version = setting("FAKE_ROCPROF", 10000);
+	numbers.shift = setting("FAKE_ROCPROF_SHIFT", 0);
 	sdk.grow = setting("FAKE_ROCPROF_GROW", 0);
 	sdk.ahead = setting("FAKE_ROCPROF_CLOCK", 0);
 	sdk.late = (int)setting("FAKE_ROCPROF_LATE", 0);
+	sdk.slow_ms = setting("FAKE_ROCPROF_SLOW", 0);
 	atexit(finalize_all);
 	sdk.state = -1;
 	load_tools();
@@ -741,30 +643,38 @@ int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t insta
 
 /* ---- calls ---- */
 
-static uint64_t external(client *c, int request, int operation, uint64_t corr)
+/* Each client for what a piece of work shall carry; again when the work is done, as the answer of
+ * then is not kept. */
+static void ask(record *r, int request, int operation, int again, uint64_t corr)
 {
-	rocprof_user out = {0};
-	if (c->request && c->requested[request])
-		c->request(thread_id(), 1, request, operation, corr, &out, NULL);
-	return out.value;
+	for (uint32_t i = 0; i < sdk.n; i++) {
+		client *c = &sdk.clients[i];
+		rocprof_user out = {0}, later = {0};
+		if (!c->request || !c->requested[request])
+			continue;
+		c->request(thread_id(), 1, request, operation + (int)numbers.shift, corr, &out,
+			   NULL);
+		if (again != operation)
+			c->request(thread_id(), 1, request, again + (int)numbers.shift, corr,
+				   &later, NULL);
+		r->origin[i] = out.value;
+	}
 }
 
-static void *new_record(const char *kind, size_t bytes, int operation, rocprof_record *head)
+static record *new_record(const char *kind, size_t bytes, int operation, rocprof_record *head)
 {
 	record *r = calloc(1, sizeof *r);
 	r->kind = (uint32_t)number_in(buffer_kinds, kind);
-	*head = (rocprof_record){bytes, (int32_t)r->kind, operation + (int)sdk.shift};
+	*head = (rocprof_record){bytes, (int32_t)r->kind, operation + (int)numbers.shift};
 	return r;
 }
 
 static record *make_kernel(const fake_work *w, uint64_t corr, uint64_t t)
 {
-	rocprof_kernel_record k = {.corr = {corr, external(&sdk.clients[sdk.n - 1], 11, 2, corr)},
-				   .thread = thread_id(),
-				   .start = t + 1000,
-				   .end = t + 3000};
-	record *r =
-		new_record("KERNEL_DISPATCH", sizeof k + (sdk.version >= 10300 ? 8 : 0), 2, &k.rec);
+	rocprof_kernel_record k = {
+		.corr = {corr, 0}, .thread = thread_id(), .start = t + 1000, .end = t + 3000};
+	record *r = new_record("KERNEL_DISPATCH", sizeof k + (numbers.version >= 10300 ? 8 : 0), 2,
+			       &k.rec);
 	k.dispatch = (rocprof_dispatch){.size = 72,
 					.agent = w->agent,
 					.queue = 3,
@@ -775,12 +685,13 @@ static record *make_kernel(const fake_work *w, uint64_t corr, uint64_t t)
 					.grid = {1024, 2, 1}};
 	k.dispatch.dispatch = __atomic_add_fetch(&sdk.last_dispatch, 1, __ATOMIC_RELAXED);
 	memcpy(r->bytes, &k, sizeof k);
+	ask(r, ROCPROF_REQUEST_KERNEL, ENQUEUE, COMPLETE, corr);
 	return r;
 }
 
 static record *make_copy(const fake_work *w, uint64_t corr, uint64_t t)
 {
-	rocprof_copy_record c = {.corr = {corr, external(&sdk.clients[sdk.n - 1], 10, 2, corr)},
+	rocprof_copy_record c = {.corr = {corr, 0},
 				 .start = t + 1000,
 				 .end = t + 2000,
 				 .to_agent = w->agent,
@@ -789,26 +700,29 @@ static record *make_copy(const fake_work *w, uint64_t corr, uint64_t t)
 	record *r = new_record("MEMORY_COPY", one() ? sizeof c : ROCPROF_COPY_SHORT, w->operation,
 			       &c.rec);
 	memcpy(r->bytes, &c, sizeof c);
+	ask(r, ROCPROF_REQUEST_COPY, w->operation, w->operation, corr);
 	return r;
 }
 
 static record *make_memory(const fake_work *w, uint64_t corr, uint64_t t)
 {
 	uint64_t tid = thread_id();
+	int frees = w->operation > 2;
+	uint64_t agent = frees ? 0 : w->agent, bytes = frees ? 0 : w->bytes;
 	rocprof_memory_record_1 m = {.corr = {corr, 0, 0},
 				     .thread = tid,
 				     .start = t,
 				     .end = t + 500,
-				     .agent = w->agent,
+				     .agent = agent,
 				     .address = w->address,
-				     .bytes = w->bytes};
+				     .bytes = bytes};
 	rocprof_memory_record_0 m0 = {.corr = {corr, 0},
 				      .thread = tid,
 				      .start = t,
 				      .end = t + 500,
-				      .agent = w->agent,
+				      .agent = agent,
 				      .address = w->address,
-				      .bytes = w->bytes};
+				      .bytes = bytes};
 	record *r = new_record("MEMORY_ALLOCATION", one() ? sizeof m : sizeof m0, w->operation,
 			       one() ? &m.rec : &m0.rec);
 	memcpy(r->bytes, one() ? (void *)&m : (void *)&m0, one() ? sizeof m : sizeof m0);
@@ -819,21 +733,20 @@ static record *make_scratch(const fake_work *w, uint64_t corr, uint64_t t)
 {
 	uint64_t tid = thread_id();
 	rocprof_record head;
-	size_t size = sdk.version > 10000 ? 96 : one() ? 88 : 80;
+	size_t size = numbers.version > 10000 ? 96 : one() ? 88 : 80;
 	record *r = new_record("SCRATCH_MEMORY", size, w->operation, &head);
 	rocprof_scratch_record_04 s4 = {head, w->agent, 3, tid, t, t + 700, {corr, 0}, 5};
 	rocprof_scratch_record_06 s6 = {head, {corr, 0}, w->agent, 3, tid, t, t + 700, 5};
 	rocprof_scratch_record_1 s1 = {head, {corr, 0, 0}, w->agent, 3,       tid,
 				       t,    t + 700,      5,        w->bytes};
-	const void *s = one() ? (void *)&s1 : sdk.version >= 600 ? (void *)&s6 : (void *)&s4;
+	const void *s = one() ? (void *)&s1 : numbers.version >= 600 ? (void *)&s6 : (void *)&s4;
 	memcpy(r->bytes, s, size);
 	return r;
 }
 
 static record *make_event(const fake_work *w, uint64_t corr, uint64_t t)
 {
-	uint64_t origin = external(&sdk.clients[sdk.n - 1], REQUEST_EVENT, w->operation, corr);
-	rocprof_event_record e = {.corr = {corr, origin},
+	rocprof_event_record e = {.corr = {corr, 0},
 				  .start = t + 100,
 				  .end = t + 200,
 				  .agent = w->agent,
@@ -842,6 +755,7 @@ static record *make_event(const fake_work *w, uint64_t corr, uint64_t t)
 				  .source_queue = 4};
 	record *r = new_record("HIP_EVENT", sizeof e, w->operation, &e.rec);
 	memcpy(r->bytes, &e, sizeof e);
+	ask(r, REQUEST_EVENT, w->operation, w->operation, corr);
 	return r;
 }
 
@@ -854,8 +768,12 @@ static void enqueue(const fake_work *w, uint64_t corr)
 		    : w->kind == FAKE_SCRATCH ? make_scratch(w, corr, t)
 					      : make_event(w, corr, t);
 	pthread_mutex_lock(&sdk.lock);
-	r->next = sdk.pending;
-	sdk.pending = r;
+	if (w->kind == FAKE_MEMORY) { /* done at once, on the program's own thread */
+		put_for_all(r);
+	} else {
+		r->next = sdk.pending;
+		sdk.pending = r;
+	}
 	pthread_mutex_unlock(&sdk.lock);
 }
 
@@ -865,9 +783,9 @@ static void set_stream(const fake_call *c, int phase)
 	if (!c->stream || !one())
 		return;
 	rocprof_hip_stream s = {sizeof s, 77, *c->stream};
-	if (sdk.version < 10100 && *c->stream == 2)
+	if (numbers.version < 10100 && *c->stream == 2)
 		for (uint32_t i = 0; i < sdk.n; i++)
-			if (sdk.clients[i].callback[STREAM + sdk.shift])
+			if (sdk.clients[i].callback[STREAM + numbers.shift])
 				abort(); /* std::out_of_range in the real one */
 	tell_all(STREAM, 3, phase, 0, users, &s);
 }
@@ -876,7 +794,7 @@ static void set_graph(const fake_call *c, int phase)
 {
 	rocprof_user users[CLIENTS] = {{0}};
 	rocprof_hip_graph g = {sizeof g, 41, c->graph ? *c->graph : 0};
-	if (c->graph && sdk.version >= 10300)
+	if (c->graph && numbers.version >= 10300)
 		tell_all(GRAPH, 3, phase, 0, users, &g);
 }
 
@@ -886,7 +804,7 @@ API void fake_hip(const fake_call *c)
 	rocprof_hip_call *h = (rocprof_hip_call *)(void *)data;
 	rocprof_user users[CLIENTS] = {{0}};
 	int compiler = c->function[0] == '_';
-	int op = number_in(compiler ? compiler_ops : runtime_ops, c->function) - (int)sdk.shift;
+	int op = number_in(compiler ? compiler_ops : runtime_ops, c->function) - (int)numbers.shift;
 	uint64_t corr = __atomic_add_fetch(&sdk.last_corr, 1, __ATOMIC_RELAXED);
 	h->size = sizeof *h + ROCPROF_HIP_ARGS_MIN + sdk.grow + ROCPROF_HIP_RESULT;
 	memcpy(h->args, c->args ? c->args : "", c->args ? c->bytes : 0);

@@ -244,22 +244,50 @@ static void markers(void)
 	launch(0, MATMUL);
 }
 
-static void memory(void)
+static void allocate(uint64_t agent, uint64_t address, uint64_t bytes)
 {
-	uint64_t out = 0xd000;
+	uint64_t out = address;
 	struct {
 		uint64_t *out;
 		size_t bytes;
-	} a = {&out, 1 << 20};
-	fake_work alloc = {FAKE_MEMORY, 1, 0, FAKE_GPU0, 0, 1 << 20, 0xd000, 0};
-	fake_work freed = {FAKE_MEMORY, 3, 0, 0, 0, 0, 0xd000, 0};
+	} a = {&out, bytes};
+	fake_work w = {FAKE_MEMORY, 1, 0, agent, 0, bytes, address, 0};
+	hip(&(fake_call){"hipMalloc", &a, sizeof a, NULL, NULL, 0, &w, 1});
+}
+
+static void release(uint64_t address)
+{
+	fake_work w = {FAKE_MEMORY, 3, 0, 0, 0, 0, address, 0};
+	hip(&(fake_call){"hipFree", WORDS(address), 8, NULL, NULL, 0, &w, 1});
+}
+
+static void memory(void)
+{
 	fake_work scratch = {FAKE_SCRATCH, 1, 0, FAKE_GPU1, 0, 8192, 0, 0};
-	hip(&(fake_call){"hipMalloc", &a, sizeof a, NULL, NULL, 0, &alloc, 1});
+	allocate(FAKE_GPU0, 0xd000, 1 << 20);
 	hip(&(fake_call){"hipSetDevice", (uint32_t[]){1}, 4, NULL, NULL, 0, &scratch, 1});
-	hip(&(fake_call){"hipFree", WORDS(0xd000), 8, NULL, NULL, 0, &freed, 1});
+	release(0xd000);
 	call("__hipRegisterFatBinary", WORDS(1), 8, 0);
 	call("__hipPushCallConfiguration", NULL, 0, 0);
 	call("hipGetLastError", NULL, 0, 0);
+}
+
+/* Memory of two devices, longer than several flushes take. */
+static void pauses(void)
+{
+	for (uint64_t i = 0; i < 20; i++) {
+		allocate(i % 2 ? FAKE_GPU1 : FAKE_GPU0, 0x10000 * (i + 1), 4096 * (i + 1));
+		usleep(30000);
+	}
+	for (uint64_t i = 0; i < 20; i += 2)
+		release(0x10000 * (i + 1));
+}
+
+/* More records than a buffer holds. */
+static void flood(void)
+{
+	for (uint64_t i = 0; i < 20000; i++)
+		allocate(FAKE_GPU0, 0x1000 * (i + 1), 4096);
 }
 
 /* Calls that fail, are not ready, carry events of their own, hide the stream, or are unknown. */
@@ -310,9 +338,9 @@ static const struct {
 	const char *name;
 	void (*play)(void);
 } scripts[] = {
-	{"streams", streams}, {"reuse", reuse}, {"graphs", graphs},
-	{"threads", threads}, {"many", many},   {"markers", markers},
-	{"memory", memory},   {"odd", odd},     {"events", events},
+	{"streams", streams}, {"reuse", reuse},     {"graphs", graphs}, {"threads", threads},
+	{"many", many},       {"markers", markers}, {"memory", memory}, {"odd", odd},
+	{"events", events},   {"pauses", pauses},   {"flood", flood},
 };
 
 static void *load(const char *path)
@@ -354,6 +382,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(end, "_exit") || !strcmp(end, "kill"))
 		usleep(400000);
+	if (!strcmp(end, "later"))
+		usleep(250000);
 	if (!strcmp(end, "kill"))
 		kill(getpid(), 9);
 	if (!strcmp(end, "_exit"))

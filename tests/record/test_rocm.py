@@ -22,6 +22,7 @@ CC = os.environ.get("CC", "gcc")
 FAKE = os.path.join(BUILD, "tests/fake")
 WORK = tempfile.mkdtemp(prefix="assay-rocm-")
 PROGRAM = os.path.join(WORK, "hip_program")
+KFD = os.path.join(WORK, "kfd.so")
 NONE, S1, S2, E1 = 0xffffffff, 0x7f0000001000, 0x7f0000002000, 0x7f0000011000
 VERSIONS = ("400", "500", "600", "10000", "10100", "10300")
 RT = ["src/record/rt.c", "src/record/conf.c", "src/record/strings.c", "src/wire/wire.c", "src/wire/ring.c",
@@ -41,13 +42,14 @@ def cc(out, *args):
 
 def build():
     subprocess.run(["make", "-s", os.path.relpath(FAKE, ROOT) + "/librocprofiler-sdk.so"], cwd=ROOT, check=True)
+    cc(KFD, "-fPIC", "-shared", "tests/fake/kfd.c")
     cc(PROGRAM, "tests/record/hip_program.c", "-ldl")
 
 
 def record(script, version, end="return", opts=(), env=None, program=None):
     run = os.path.join(WORK, f"{script}-{version}-{end}")
     shutil.rmtree(run, ignore_errors=True)
-    e = dict(os.environ, **{"LD_LIBRARY_PATH": FAKE, "FAKE_ROCPROF": version, **(env or {})})
+    e = dict(os.environ, **{"LD_LIBRARY_PATH": FAKE, "LD_PRELOAD": KFD, "FAKE_ROCPROF": version, **(env or {})})
     p = subprocess.run([ASSAY, "record", "-o", run, "--telemetry", "off", *opts, "--", program or PROGRAM, script,
                         end], env=e, capture_output=True, text=True, timeout=60)
     return run, p
@@ -70,7 +72,7 @@ def play(script, version, **kw):
     assert p.returncode == 4, (p.returncode, p.stderr)
     c = one(run)
     eq((c.bad, len(c.rows["END"])), (0, 1))
-    c.run = run
+    c.run, c.err = run, p.stderr
     return c
 
 
@@ -251,6 +253,38 @@ def memory_and_scratch_keep_their_fields_in_every_layout(v):
         ("__hipRegisterFatBinary", 0, 0)])
 
 
+@each("600", "10000", "10300")
+def memory_taken_long_after_the_start_is_recorded(v):
+    c = play("pauses", v)
+    eq([(r["op"], r["address"]) for r in c.rows["MEMORY"]],
+       [(1, 0x10000 * (i + 1)) for i in range(20)] + [(2, 0x10000 * (i + 1)) for i in range(0, 20, 2)])
+    eq(c.rows["LOST"], [])
+
+
+@each("600", "10000")
+def more_memory_records_than_a_buffer_holds_are_whole(v):
+    c = play("flood", v)
+    eq((len(c.rows["MEMORY"]), len({r["address"] for r in c.rows["MEMORY"]})), (20000, 20000))
+    eq([r for r in c.rows["LOST"] if r["why"] == 2], [])
+
+
+@each("400", "600", "10000")
+def without_the_driver_the_program_runs_as_without_us(v):
+    run, p = record("streams", v, env={"FAKE_KFD": "0"})
+    eq((p.returncode, glob.glob(run + "/*.asy")), (4, []))
+    # variables that came from another machine
+    env = dict(os.environ, ROCP_TOOL_LIBRARIES=BUILD + "/libassay_rocm.so", ASSAY_RECORD=f"1;dir={run}",
+               LD_LIBRARY_PATH=FAKE, LD_PRELOAD=KFD, FAKE_KFD="0", FAKE_ROCPROF=v)
+    p = subprocess.run([PROGRAM, "streams"], env=env, capture_output=True, text=True, timeout=60)
+    eq((p.returncode, p.stderr, glob.glob(run + "/*.asy")), (4, "", []))
+
+
+@each("600", "10000")
+def an_exit_in_the_middle_of_a_flush_is_clean(v):
+    c = play("streams", v, end="later", env={"FAKE_ROCPROF_SLOW": "400"})
+    eq(len(c.rows["KERNEL"]), 4)
+
+
 @each("400", "10100")
 def all_api_adds_the_calls_that_only_ask(v):
     c = play("memory", v, opts=["--all-api"])
@@ -331,17 +365,20 @@ def another_tool_before_us_is_no_trouble(v):
         source = os.path.join(WORK, "other.c")
         with open(source, "w") as f:
             f.write('#include "vendor/rocprof.h"\n'
-                    "static int init(void (*f)(void), void *d) { (void)f; (void)d; return 0; }\n"
+                    "#include <stdio.h>\n"
+                    "static int init(void (*f)(void), void *d)\n"
+                    "{ (void)f; (void)d; fprintf(stderr, \"the other tool runs\\n\"); return 0; }\n"
                     "static void fini(void *d) { (void)d; }\n"
                     "rocprof_configure_result *rocprofiler_configure(uint32_t v, const char *r, uint32_t p, void *c);\n"
                     "rocprof_configure_result *rocprofiler_configure(uint32_t v, const char *r, uint32_t p, void *c)\n"
                     "{ static rocprof_configure_result x = {sizeof x, init, fini, 0};\n"
                     "  (void)v; (void)r; (void)p; (void)c; return &x; }\n")
         cc(other, "-fPIC", "-shared", source)
-    env = {"ROCP_TOOL_LIBRARIES": other, "LD_PRELOAD": other}
-    c = play("streams", v, env=env)
-    eq(len(c.rows["KERNEL"]), 4)
-    eq(c.meta["rocprofiler.tools_before"] in ("0", "1"), True)
+    for preload in (KFD, other + ":" + KFD):
+        c = play("streams", v, env={"ROCP_TOOL_LIBRARIES": other, "LD_PRELOAD": preload})
+        eq((kernels(c)[0], len(c.rows["KERNEL"])), ((ADD, 1), 4))
+        assert c.meta["rocprofiler.tools_before"] in ("0", "1")
+        eq(c.err.count("the other tool runs"), 1)
 
 
 @each("10000")
@@ -359,7 +396,7 @@ def a_second_copy_of_the_sdk_is_told(v):
 
 
 def variables(name, where, **env):
-    e = {k: x for k, x in os.environ.items() if k not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+    e = dict({k: x for k, x in os.environ.items() if k != "LD_LIBRARY_PATH"}, LD_PRELOAD=KFD)
     run = os.path.join(WORK, name)
     p = subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "off", "--", where], env=dict(e, **env),
                        capture_output=True, text=True, timeout=60)
@@ -372,7 +409,7 @@ def without_an_sdk_nothing_is_asked_for():
     if glob.glob("/opt/rocm*/lib/librocprofiler-sdk.so*"):
         return
     v = variables("nosdk", "env")
-    eq([k for k in v if k.startswith("ROCP") or k == "LD_PRELOAD"], [])
+    eq([k for k in v if k.startswith("ROCP")] + [v["LD_PRELOAD"]], [KFD])
 
 
 @test
@@ -383,9 +420,9 @@ def the_sdk_is_found_and_its_roctx_comes_first():
         shutil.copy(FAKE + "/librocprofiler-sdk.so", os.path.join(lib, name))
     recorder = os.path.realpath(BUILD + "/libassay_rocm.so")
     v = variables("sdk", "env", ROCM_PATH=os.path.join(WORK, "rocm"), ROCP_TOOL_LIBRARIES="mine.so")
-    eq(v["ROCP_TOOL_LIBRARIES"], recorder + ":mine.so")
+    eq(v["ROCP_TOOL_LIBRARIES"], recorder + ":mine.so:")  # the SDK does not see what comes after the last colon
     eq(v["ROCPROFILER_REGISTER_LIBRARY"], lib + "/librocprofiler-sdk.so.1")
-    eq(v["LD_PRELOAD"], lib + "/librocprofiler-sdk-roctx.so.1")
+    eq(v["LD_PRELOAD"], lib + "/librocprofiler-sdk-roctx.so.1:" + KFD)
 
 
 @test
@@ -409,7 +446,8 @@ def sanitizers_find_nothing(v):
             cc(program, f"-fsanitize={kind}", "-fno-sanitize-recover=all", "-rdynamic", "tests/record/hip_program.c",
                "tests/fake/librocprofiler-sdk.c", *sources, "-ldl")
         for script in ("streams", "graphs", "threads", "markers", "memory", "odd", "many"):
-            env = {"LD_LIBRARY_PATH": "", "FAKE_ROCPROF_LINKED": "1"}  # or the plain recorder comes in, too
+            # without the path: or the plain recorder comes in, too
+            env = {"LD_LIBRARY_PATH": "", "FAKE_ROCPROF_LINKED": "1", "ASAN_OPTIONS": "verify_asan_link_order=0"}
             run, p = record(script, v, env=env, program=program)
             assert p.returncode == 4 and "Sanitizer" not in p.stderr and "runtime error" not in p.stderr, \
                 f"{script}: {p.returncode}\n{p.stderr[:6000]}"
