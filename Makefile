@@ -31,12 +31,15 @@ LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) -pthread
 LIBS    := -lisal -lzstd -lsqlite3 -lcrypto -lm
 
 # Hot readers are compiled once for each instruction set; base/cpu.h picks at run time.
-ISAS         := scalar $(if $(filter x86_64,$(shell uname -m)),avx2 avx512)
+ARCH         := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ISAS_x86_64  := avx2 avx512
+ISAS_aarch64 := neon
+ISAS         := scalar $(ISAS_$(ARCH))
 ISA_scalar   :=
+ISA_neon     := -DASSAY_NEON
 ISA_avx2     := -mavx2 -mbmi -mbmi2 -mlzcnt -mpclmul -mpopcnt
 ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
-CFLAGS       += $(if $(filter avx2,$(ISAS)),-DASSAY_X86)
 
 LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base wire model vendor probe read resolve analyze write render api))))
 CMD_SRC := $(wildcard src/cmd/*.c)

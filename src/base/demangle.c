@@ -1,4 +1,5 @@
-/* __cxa_demangle by dlopen: nothing to link, and names stay mangled on a machine without it. */
+/* __cxa_demangle of the C++ runtime: linked in where the build has it (portable ones do), else by
+ * dlopen, and names stay mangled on a machine without it. */
 #include "base/demangle.h"
 
 #include <dlfcn.h>
@@ -9,11 +10,15 @@
 
 typedef char *demangle_fn(const char *symbol, char *buffer, size_t *length, int *status);
 
+__attribute__((weak)) demangle_fn __cxa_demangle;
 static demangle_fn *demangler;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
+	demangler = __cxa_demangle;
+	if (demangler)
+		return;
 	void *lib = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		lib = dlopen("libc++abi.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,8 @@
 /* 64 bytes at a time: which of them equal a character, as a bit mask.
  *
- * Three twins, chosen by the flags a file is compiled with (the Makefile compiles the hot readers
- * once for each and base/cpu.h picks at run time): AVX-512, AVX2, and plain C on 64-bit words. */
+ * Four twins, chosen by the flags a file is compiled with (the Makefile compiles the hot readers
+ * once for each and base/cpu.h picks at run time): AVX-512, AVX2, NEON, and plain C on 64-bit
+ * words. */
 #ifndef ASSAY_BASE_SIMD_H
 #define ASSAY_BASE_SIMD_H
 
@@ -10,6 +11,8 @@
 
 #if defined(__AVX512BW__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(ASSAY_NEON)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512BW__)
@@ -71,6 +74,50 @@ static inline simd64 simd_or20(simd64 b)
 {
 	__m256i k = _mm256_set1_epi8(0x20);
 	return (simd64){_mm256_or_si256(b.lo, k), _mm256_or_si256(b.hi, k)};
+}
+
+#elif defined(ASSAY_NEON)
+
+typedef struct {
+	uint8x16_t v[4];
+} simd64;
+
+static inline simd64 simd_load(const char *p)
+{
+	const uint8_t *u = (const uint8_t *)p;
+	return (simd64){{vld1q_u8(u), vld1q_u8(u + 16), vld1q_u8(u + 32), vld1q_u8(u + 48)}};
+}
+
+/* NEON has no move-mask: one bit of each byte is kept by its place, then pairs are added three
+ * times, which leaves eight bits a byte. */
+static inline uint64_t simd_mask(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d)
+{
+	const uint8x16_t place = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201u));
+	uint8x16_t ab = vpaddq_u8(vandq_u8(a, place), vandq_u8(b, place));
+	uint8x16_t cd = vpaddq_u8(vandq_u8(c, place), vandq_u8(d, place));
+	uint8x16_t all = vpaddq_u8(ab, cd);
+	return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
+}
+
+static inline uint64_t simd_eq(simd64 b, char c)
+{
+	uint8x16_t k = vdupq_n_u8((uint8_t)c);
+	return simd_mask(vceqq_u8(b.v[0], k), vceqq_u8(b.v[1], k), vceqq_u8(b.v[2], k),
+			 vceqq_u8(b.v[3], k));
+}
+
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	return simd_mask(vceqq_u8(a.v[0], b.v[0]), vceqq_u8(a.v[1], b.v[1]),
+			 vceqq_u8(a.v[2], b.v[2]), vceqq_u8(a.v[3], b.v[3]));
+}
+
+static inline simd64 simd_or20(simd64 b)
+{
+	uint8x16_t k = vdupq_n_u8(0x20);
+	for (int i = 0; i < 4; i++)
+		b.v[i] = vorrq_u8(b.v[i], k);
+	return b;
 }
 
 #else

@@ -93,7 +93,8 @@ static void man_main(void)
 		roff(assay_cmds[i]->about);
 	}
 	printf(".SH ENVIRONMENT\n.TP\n.B ASSAY_THREADS\nThreads used for reading; default: all "
-	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2 or avx512: the best instruction set "
+	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2, avx512 or neon: the best instruction "
+	       "set "
 	       "used.\n"
 	       ".SH EXIT STATUS\n0 when the work was done, 1 when it could not be done, 2 for "
 	       "wrong "

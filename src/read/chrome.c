@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/cpu.h"
 #include "base/test.h"
 #include "read/reader.h"
 
@@ -327,16 +326,12 @@ static void apply_header(assay_run *run, size_t first_meta)
 
 static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	static chrome_scan_fn *const scans[] = {chrome_scan_scalar,
-#ifdef ASSAY_X86
-						chrome_scan_avx2, chrome_scan_avx512
-#endif
-	};
-	static chrome_parse_fn *const parsers[] = {chrome_parse_scalar,
-#ifdef ASSAY_X86
-						   chrome_parse_avx2, chrome_parse_avx512
-#endif
-	};
+#define X(isa) chrome_scan_##isa,
+	static chrome_scan_fn *const scans[] = { ASSAY_ISAS(X) };
+#undef X
+#define X(isa) chrome_parse_##isa,
+	static chrome_parse_fn *const parsers[] = { ASSAY_ISAS(X) };
+#undef X
 	assay_arena arena = {0};
 	chrome *c = assay_alloc(&arena, sizeof *c);
 	assay_isa isa = assay_cpu_isa();

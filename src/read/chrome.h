@@ -2,6 +2,7 @@
 #ifndef ASSAY_READ_CHROME_H
 #define ASSAY_READ_CHROME_H
 
+#include "base/cpu.h"
 #include "base/pump.h"
 #include "base/json.h"
 #include "model/run.h"
@@ -223,8 +224,11 @@ struct chrome {
 	bool closed; /* the list of events ended with its bracket */
 };
 
-chrome_scan_fn chrome_scan_scalar, chrome_scan_avx2, chrome_scan_avx512;
-chrome_parse_fn chrome_parse_scalar, chrome_parse_avx2, chrome_parse_avx512;
+#define X(isa)                                                                                     \
+	chrome_scan_fn chrome_scan_##isa;                                                          \
+	chrome_parse_fn chrome_parse_##isa;
+ASSAY_ISAS(X)
+#undef X
 
 /* Where the next event seems to start at or after text[0]; n when none does. */
 size_t chrome_align(void *ctx, const char *text, size_t n);

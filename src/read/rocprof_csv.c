@@ -35,14 +35,10 @@ typedef CSV_ROWS((*rows_fn));
 
 static rows_fn rows_for(assay_isa isa)
 {
-	static const rows_fn rows[ASSAY_ISA_COUNT] = {
-		[ASSAY_ISA_SCALAR] = assay_csv_rows_scalar,
-#ifdef ASSAY_X86 /* the other twins exist there only */
-		[ASSAY_ISA_AVX2] = assay_csv_rows_avx2,
-		[ASSAY_ISA_AVX512] = assay_csv_rows_avx512,
-#endif
-	};
-	return rows[isa] ? rows[isa] : assay_csv_rows_scalar;
+#define X(isa) assay_csv_rows_##isa,
+	static const rows_fn rows[] = { ASSAY_ISAS(X) };
+#undef X
+	return rows[isa];
 }
 
 /* How to read; tests vary it. */
@@ -359,7 +355,7 @@ const assay_reader assay_reader_rocprof_csv = {
 	.read = csv_read,
 };
 
-static const csv_how alone = {1, WINDOW, ASSAY_ISA_SCALAR};
+static const csv_how alone = {1, WINDOW, ASSAY_ISA_scalar};
 
 static assay_run *read_text(assay_str text, csv_how how)
 {

@@ -178,9 +178,9 @@ void assay_csv_narrow(csv_worker *w);
 
 #define CSV_ROWS(name)                                                                             \
 	assay_pump_status name(csv_worker *w, assay_view text, size_t limit, size_t *used)
-CSV_ROWS(assay_csv_rows_scalar);
-CSV_ROWS(assay_csv_rows_avx2);
-CSV_ROWS(assay_csv_rows_avx512);
+#define X(isa) CSV_ROWS(assay_csv_rows_##isa);
+ASSAY_ISAS(X)
+#undef X
 
 static inline uint32_t csv_stream_track(csv_worker *w, uint64_t agent, uint64_t stream)
 {
