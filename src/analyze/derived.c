@@ -75,6 +75,11 @@ static void find_scope_steps(derive *d)
 	assay_vec_free(&chain);
 }
 
+static uint32_t step_row(int64_t group)
+{
+	return group < 0 ? ASSAY_NO_ROW : (uint32_t)group;
+}
+
 static int64_t launch_group(const derive *d, uint32_t g)
 {
 	uint32_t call = g < d->t->launch.n ? d->t->launch.host[g] : ASSAY_NO_ROW;
@@ -184,7 +189,7 @@ static void extend(derive *d, assay_derived_row row, int level, uint64_t key, as
 	t->dur[r] = end - start;
 	t->name[r] = assay_intern(&d->run->part.strings, name);
 	t->scope[r] = scope;
-	t->group[r] = k.group;
+	t->group[r] = step_row(k.group);
 	t->events[r] = 1;
 	*o = (struct open){r, key, k.group, id, id != 0};
 }
@@ -335,18 +340,18 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 		last = own >= 0 ? own : last;
 		d->group.p[row[i]] = last;
 		if (d->t->gpu_scope.n == g->n)
-			d->t->gpu_scope.step[row[i]] = last < 0 ? ASSAY_NO_ROW : (uint32_t)last;
+			d->t->gpu_scope.step[row[i]] = step_row(last);
 		if (last < 0)
 			continue;
 		int64_t end = g->ts[row[i]] + (g->dur[row[i]] > 0 ? g->dur[row[i]] : 0);
-		if (step == ASSAY_NO_ROW || t->group[step] != last) {
+		if (step == ASSAY_NO_ROW || t->group[step] != step_row(last)) {
 			step = assay_add(d->t, ASSAY_T_derived);
 			t->row[step] = ASSAY_DERIVED_STEPS;
 			t->track[step] = g->track[row[0]];
 			t->ts[step] = g->ts[row[i]];
 			t->dur[step] = 0;
 			t->name[step] = step_name(d, (uint32_t)last);
-			t->group[step] = last;
+			t->group[step] = step_row(last);
 		}
 		t->dur[step] = end - t->ts[step] > t->dur[step] ? end - t->ts[step] : t->dur[step];
 		t->events[step]++;

@@ -113,16 +113,6 @@ static void add_kernel(assay_kernel_table *k, uint32_t to, size_t from)
 	k->max[to] = k->max[from] > k->max[to] ? k->max[from] : k->max[to];
 }
 
-static void put_kernel(assay_tables *t, uint32_t to, size_t from)
-{
-	const assay_table_info *info = &assay_table_infos[ASSAY_T_kernel];
-	for (size_t c = 0; to != from && c < info->cols; c++) {
-		size_t width = assay_col_width(info->col[c].type);
-		char *values = assay_values(t, info, &info->col[c]);
-		memcpy(values + to * width, values + from * width, width);
-	}
-}
-
 void assay_kernels_fold(assay_run *run, size_t older)
 {
 	assay_kernel_table *k = &run->part.t.kernel;
@@ -131,9 +121,9 @@ void assay_kernels_fold(assay_run *run, size_t older)
 	for (size_t i = 0; i < k->n; i++) {
 		uint32_t *slot = assay_map_at(&rows, (uint64_t)k->kind[i] << 32 | k->name[i]);
 		if (*slot == ASSAY_MAP_ABSENT)
-			put_kernel(&run->part.t, *slot = n++, i);
+			assay_row_copy(&run->part.t, ASSAY_T_kernel, *slot = n++, i);
 		else if (*slot < older && i >= older)
-			put_kernel(&run->part.t, *slot, i);
+			assay_row_copy(&run->part.t, ASSAY_T_kernel, *slot, i);
 		else
 			add_kernel(k, *slot, i);
 	}

@@ -113,16 +113,6 @@ size_t assay_table_rows(const assay_run *run, const char *table)
 	return info ? assay_rows(&run->part.t, info) : 0;
 }
 
-static const assay_type public_type[] = {
-	[ASSAY_COL_u8] = ASSAY_TYPE_U8,      [ASSAY_COL_u16] = ASSAY_TYPE_U16,
-	[ASSAY_COL_u32] = ASSAY_TYPE_U32,    [ASSAY_COL_i32] = ASSAY_TYPE_I32,
-	[ASSAY_COL_u64] = ASSAY_TYPE_U64,    [ASSAY_COL_i64] = ASSAY_TYPE_I64,
-	[ASSAY_COL_f64] = ASSAY_TYPE_F64,    [ASSAY_COL_sid] = ASSAY_TYPE_STRING,
-	[ASSAY_COL_track] = ASSAY_TYPE_ROW,  [ASSAY_COL_source] = ASSAY_TYPE_ROW,
-	[ASSAY_COL_detail] = ASSAY_TYPE_ROW, [ASSAY_COL_code] = ASSAY_TYPE_ROW,
-	[ASSAY_COL_stack] = ASSAY_TYPE_ROW,
-};
-
 const void *assay_table_column(const assay_run *run, const char *table, const char *column,
 			       assay_type *type)
 {
@@ -131,7 +121,7 @@ const void *assay_table_column(const assay_run *run, const char *table, const ch
 		if (strcmp(info->col[c].name, column))
 			continue;
 		if (type)
-			*type = public_type[info->col[c].type];
+			*type = assay_col_public[info->col[c].kind->type];
 		return assay_values(&run->part.t, info, &info->col[c]);
 	}
 	return NULL;

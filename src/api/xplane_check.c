@@ -83,19 +83,20 @@ static uint64_t row_hash(const assay_run *run, assay_table_id id, size_t row, in
 	for (size_t c = 0; c < info->cols; c++) {
 		const char *at = (const char *)&run->part.t + info->at + info->col[c].at;
 		const char *col = *(char *const *)(const void *)at;
-		size_t width = assay_col_width(info->col[c].type);
+		size_t width = info->col[c].width;
+		const assay_col_kind *kind = info->col[c].kind;
 		uint64_t v = 0;
-		if (listed(skip, info->col[c].name) || info->col[c].type == ASSAY_COL_source)
+		if (listed(skip, info->col[c].name) || kind->refers == ASSAY_T_source)
 			continue;
 		memcpy(&v, col + row * width, width);
-		if (!strcmp(info->col[c].name, "ts"))
+		if (kind->type == ASSAY_COL_time)
 			v -= (uint64_t)start;
 		assay_str s = {(const char *)&v, sizeof v};
-		if (info->col[c].type == ASSAY_COL_sid)
+		if (kind->type == ASSAY_COL_sid)
 			s = assay_text(run, (assay_sid)v);
-		else if (info->col[c].type == ASSAY_COL_track && v != ASSAY_NO_ROW)
+		else if (kind->refers == ASSAY_T_track && v != ASSAY_NO_ROW)
 			s = (assay_str){(const char *)&run->part.t.track.tid[v], 8};
-		else if (info->col[c].type == ASSAY_COL_detail)
+		else if (id == ASSAY_T_host && kind->type == ASSAY_COL_choice)
 			v = row_hash(run, assay_host_detail[run->part.t.host.kind[row]], v, start,
 				     skip);
 		h = assay_hash(s.p, s.n, h + c);

@@ -146,14 +146,33 @@ static const char *table_path(assay_arena *a, const char *folder, assay_table_id
 	return assay_printf(a, "%s/%s.csv", folder, assay_table_infos[id].name);
 }
 
+static const char *columns_path(assay_arena *a, const char *folder)
+{
+	return assay_printf(a, "%s/columns.csv", folder);
+}
+
 static bool tables_hit_input(const assay_run *run, const char *folder)
 {
 	assay_arena a = {0};
-	bool hit = assay_cmd_is_input(run, "convert", folder);
+	bool hit = assay_cmd_is_input(run, "convert", folder) ||
+		   assay_cmd_is_input(run, "convert", columns_path(&a, folder));
 	for (assay_table_id id = 0; !hit && id < ASSAY_T_COUNT; id++)
 		hit = assay_cmd_is_input(run, "convert", table_path(&a, folder, id));
 	assay_arena_free(&a);
 	return hit;
+}
+
+/* One file of the folder: a table, or what all columns are when there is none. */
+static bool write_csv(const assay_run *run, assay_table_id id, const char *path, assay_err *err)
+{
+	assay_output *o = assay_output_open(path, err);
+	if (!o)
+		return false;
+	if (id == ASSAY_T_NONE)
+		assay_csv_columns(assay_output_file(o));
+	else
+		assay_csv_table(run, id, assay_output_file(o));
+	return assay_output_close(o, err);
 }
 
 static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
@@ -161,16 +180,10 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	assay_arena a = {0};
 	bool ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
 		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
-	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++) {
-		if (!assay_rows(&run->part.t, &assay_table_infos[id]))
-			continue;
-		assay_output *o = assay_output_open(table_path(&a, folder, id), err);
-		ok = o != NULL;
-		if (!ok)
-			break;
-		assay_csv_table(run, id, assay_output_file(o));
-		ok = assay_output_close(o, err);
-	}
+	ok = ok && write_csv(run, ASSAY_T_NONE, columns_path(&a, folder), err);
+	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++)
+		if (assay_rows(&run->part.t, &assay_table_infos[id]))
+			ok = write_csv(run, id, table_path(&a, folder, id), err);
 	assay_arena_free(&a);
 	return ok;
 }
@@ -358,11 +371,10 @@ static bool same_cell(const assay_run *a, const void *p, const assay_run *b, con
 		      const assay_col_info *col, size_t row)
 {
 	const uint32_t *x = p, *y = q;
-	assay_col_type type = col->type;
-	size_t width = assay_col_width(type);
-	if (type == ASSAY_COL_sid)
+	size_t width = col->width;
+	if (col->kind->type == ASSAY_COL_sid)
 		return same_text(a, x[row], b, y[row], !strcmp(col->name, "args"));
-	if (type == ASSAY_COL_track)
+	if (col->kind->refers == ASSAY_T_track)
 		return same_track(a, x[row], b, y[row]);
 	return !memcmp((const char *)p + row * width, (const char *)q + row * width, width);
 }
@@ -383,7 +395,7 @@ static bool same_table(const assay_run *a, const assay_run *b, assay_table_id id
 				continue;
 			fprintf(stderr, "%s.%s differs in row %zu\n", info->name, info->col[c].name,
 				row);
-			if (info->col[c].type == ASSAY_COL_sid)
+			if (info->col[c].kind->type == ASSAY_COL_sid)
 				fprintf(stderr, "  %s\n  %s\n",
 					assay_z(a, ((const uint32_t *)x)[row]),
 					assay_z(b, ((const uint32_t *)y)[row]));

@@ -14,8 +14,22 @@ struct info_args {
 	bool json, schema;
 };
 
-static const char *const type_name[] = {"u8",  "u16",    "u32",   "i32",    "u64",   "i64",
-					"f64", "string", "track", "source", "detail"};
+static const char *table_name(assay_table_id id)
+{
+	return id < ASSAY_T_COUNT ? assay_table_infos[id].name : NULL;
+}
+
+static void print_column(const assay_col_info *col)
+{
+	const char *refers = table_name(col->kind->refers);
+	char type[32];
+	snprintf(type, sizeof type, "%s%s%s", assay_col_type_name[col->kind->type],
+		 refers ? " of " : "", refers ? refers : "");
+	printf("  %-15s %-18s %-5s %s", col->name, type, col->unit, col->doc);
+	for (size_t i = 0; i < col->kind->words; i++)
+		printf("%s%zu %s", i ? ", " : " (", i, col->kind->word[i]);
+	printf("%s\n", col->kind->words ? ")" : "");
+}
 
 static void print_schema(void)
 {
@@ -23,9 +37,26 @@ static void print_schema(void)
 		const assay_table_info *info = &assay_table_infos[t];
 		printf("%s%s: %s\n", t ? "\n" : "", info->name, info->doc);
 		for (size_t c = 0; c < info->cols; c++)
-			printf("  %-14s %-7s %-3s %s\n", info->col[c].name,
-			       type_name[info->col[c].type], info->col[c].unit, info->col[c].doc);
+			print_column(&info->col[c]);
 	}
+}
+
+static void put_column(assay_jsonw *w, const assay_col_info *col)
+{
+	assay_jsonw_open_flat(w, NULL, '{');
+	assay_jsonw_z(w, "name", col->name);
+	assay_jsonw_z(w, "type", assay_col_type_name[col->kind->type]);
+	if (col->kind->refers != ASSAY_T_NONE)
+		assay_jsonw_z(w, "refers", table_name(col->kind->refers));
+	assay_jsonw_z(w, "unit", *col->unit ? col->unit : NULL);
+	assay_jsonw_z(w, "doc", col->doc);
+	if (col->kind->words) {
+		assay_jsonw_open(w, "words", '[');
+		for (size_t i = 0; i < col->kind->words; i++)
+			assay_jsonw_z(w, NULL, col->kind->word[i]);
+		assay_jsonw_close(w, ']');
+	}
+	assay_jsonw_close(w, '}');
 }
 
 static void put_table(assay_jsonw *w, const assay_table_info *info)
@@ -33,15 +64,11 @@ static void put_table(assay_jsonw *w, const assay_table_info *info)
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "name", info->name);
 	assay_jsonw_z(w, "doc", info->doc);
+	if (info->each != ASSAY_T_NONE)
+		assay_jsonw_z(w, "each", table_name(info->each));
 	assay_jsonw_open(w, "columns", '[');
-	for (size_t c = 0; c < info->cols; c++) {
-		assay_jsonw_open_flat(w, NULL, '{');
-		assay_jsonw_z(w, "name", info->col[c].name);
-		assay_jsonw_z(w, "type", type_name[info->col[c].type]);
-		assay_jsonw_z(w, "unit", *info->col[c].unit ? info->col[c].unit : NULL);
-		assay_jsonw_z(w, "doc", info->col[c].doc);
-		assay_jsonw_close(w, '}');
-	}
+	for (size_t c = 0; c < info->cols; c++)
+		put_column(w, &info->col[c]);
 	assay_jsonw_close(w, ']');
 	assay_jsonw_close(w, '}');
 }

@@ -2,14 +2,20 @@
 
 #include "base/test.h"
 
-/* Where rows of `from` are in `to`; ASSAY_NO_ROW for those left out. */
+/* Tables that are kept, those that others refer to first. A reference to any other table is
+ * forgotten. */
+static const assay_table_id kept[] = {
+	ASSAY_T_source,     ASSAY_T_meta,      ASSAY_T_device, ASSAY_T_device_time, ASSAY_T_step,
+	ASSAY_T_idle_cause, ASSAY_T_step_time, ASSAY_T_call,   ASSAY_T_kernel,      ASSAY_T_warning,
+};
+
 struct moving {
 	assay_part *to;
 	const assay_part *from;
 	const bool *skip;
 	assay_arena scratch;
-	assay_sid *sid; /* 0: not needed yet */
-	uint32_t *source, *device, *step;
+	assay_sid *sid;               /* 0: not needed yet */
+	uint32_t *row[ASSAY_T_COUNT]; /* where rows went, ASSAY_NO_ROW: left out; NULL: not kept */
 };
 
 static assay_sid move_text(struct moving *m, assay_sid id)
@@ -19,91 +25,77 @@ static assay_sid move_text(struct moving *m, assay_sid id)
 	return m->sid[id];
 }
 
+static uint32_t moved_row(const struct moving *m, assay_table_id table, uint32_t row)
+{
+	return row == ASSAY_NO_ROW || !m->row[table] ? ASSAY_NO_ROW : m->row[table][row];
+}
+
 static uint32_t copy_row(struct moving *m, assay_table_id id, size_t row)
 {
 	const assay_table_info *info = &assay_table_infos[id];
 	uint32_t r = assay_add(&m->to->t, id);
 	for (size_t c = 0; c < info->cols; c++) {
-		size_t width = assay_col_width(info->col[c].type);
-		char *out = (char *)assay_values(&m->to->t, info, &info->col[c]) + r * width;
-		const char *in = (const char *)assay_values(&m->from->t, info, &info->col[c]);
+		const assay_col_info *col = &info->col[c];
+		char *out = (char *)assay_values(&m->to->t, info, col) + r * col->width;
+		const char *in = (const char *)assay_values(&m->from->t, info, col);
 		uint32_t *id_out = (uint32_t *)(void *)out;
-		memcpy(out, in + row * width, width);
-		if (info->col[c].type == ASSAY_COL_sid)
+		memcpy(out, in + row * col->width, col->width);
+		if (col->kind->type == ASSAY_COL_sid)
 			*id_out = move_text(m, *id_out);
-		else if (info->col[c].type == ASSAY_COL_source && *id_out != ASSAY_NO_ROW)
-			*id_out = m->source[*id_out];
+		else if (col->kind->type == ASSAY_COL_row)
+			*id_out = moved_row(m, col->kind->refers, *id_out);
+		else if (col->kind->type == ASSAY_COL_choice)
+			*id_out = ASSAY_NO_ROW;
 	}
 	return r;
 }
 
-static bool wanted(const struct moving *m, uint32_t source)
+/* Rows of a rank that is left out are too, and rows that refer to them. */
+static bool stays(const struct moving *m, assay_table_id id, size_t row)
 {
-	return source == ASSAY_NO_ROW || m->source[source] != ASSAY_NO_ROW;
-}
-
-static void move_sources(struct moving *m)
-{
-	const assay_source_table *s = &m->from->t.source;
-	for (uint32_t i = 0; i < s->n; i++) {
-		m->source[i] = ASSAY_NO_ROW;
-		if (m->skip && m->skip[i])
+	const assay_table_info *info = &assay_table_infos[id];
+	if (id == ASSAY_T_source)
+		return !m->skip || !m->skip[row];
+	for (size_t c = 0; c < info->cols; c++) {
+		assay_table_id to = info->col[c].kind->refers;
+		if (to == ASSAY_T_NONE || !m->row[to])
 			continue;
-		uint32_t r = m->source[i] = copy_row(m, ASSAY_T_source, i);
-		uint32_t group = s->group[i] < i ? m->source[s->group[i]] : r;
-		m->to->t.source.group[r] = group == ASSAY_NO_ROW ? r : group;
+		uint32_t at =
+			((const uint32_t *)assay_values(&m->from->t, info, &info->col[c]))[row];
+		if (at != ASSAY_NO_ROW && m->row[to][at] == ASSAY_NO_ROW)
+			return false;
 	}
+	return true;
 }
 
-/* Rows of a table with a column `source`; moved[i] says where they went, NULL when nobody asks. */
-static void move_rows(struct moving *m, assay_table_id id, const uint32_t *source, size_t n,
-		      uint32_t *moved)
+static void move_table(struct moving *m, assay_table_id id)
 {
+	size_t n = assay_rows(&m->from->t, &assay_table_infos[id]);
+	m->row[id] = assay_alloc(&m->scratch, (n + 1) * sizeof **m->row);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t r = wanted(m, source[i]) ? copy_row(m, id, i) : ASSAY_NO_ROW;
-		if (moved)
-			moved[i] = r;
+		m->row[id][i] = ASSAY_NO_ROW;
+		if (stays(m, id, i))
+			m->row[id][i] = copy_row(m, id, i);
 	}
 }
 
-static void move_device_rows(struct moving *m)
+/* The group's first file may be left out, or be the file itself. */
+static void set_groups(const struct moving *m, size_t first)
 {
-	const assay_tables *t = &m->from->t;
-	for (size_t i = 0; i < t->idle_cause.n; i++)
-		if (m->device[t->idle_cause.device[i]] != ASSAY_NO_ROW) {
-			uint32_t r = copy_row(m, ASSAY_T_idle_cause, i);
-			m->to->t.idle_cause.device[r] = m->device[t->idle_cause.device[i]];
-		}
-	for (size_t i = 0; i < t->step_time.n; i++)
-		if (m->device[t->step_time.device[i]] != ASSAY_NO_ROW) {
-			uint32_t r = copy_row(m, ASSAY_T_step_time, i);
-			m->to->t.step_time.device[r] = m->device[t->step_time.device[i]];
-			m->to->t.step_time.step[r] = m->step[t->step_time.step[i]];
-		}
+	assay_source_table *s = &m->to->t.source;
+	for (size_t r = first; r < s->n; r++)
+		if (s->group[r] == ASSAY_NO_ROW)
+			s->group[r] = (uint32_t)r;
 }
 
 void assay_findings_append(assay_part *to, const assay_part *from, const bool *skip)
 {
 	struct moving m = {.to = to, .from = from, .skip = skip};
-	const assay_tables *t = &from->t;
+	size_t sources = to->t.source.n;
 	m.sid = assay_alloc(&m.scratch, (from->strings.str.n + 1) * sizeof *m.sid);
-	m.source = assay_alloc(&m.scratch, (t->source.n + 1) * sizeof *m.source);
-	m.device = assay_alloc(&m.scratch, (t->device_time.n + 1) * sizeof *m.device);
-	m.step = assay_alloc(&m.scratch, (t->step.n + 1) * sizeof *m.step);
-	uint32_t calls = (uint32_t)to->t.call.n;
-	move_sources(&m);
-	move_rows(&m, ASSAY_T_meta, t->meta.source, t->meta.n, NULL);
-	move_rows(&m, ASSAY_T_device, t->device.source, t->device.n, NULL);
-	move_rows(&m, ASSAY_T_device_time, t->device_time.source, t->device_time.n, m.device);
-	move_rows(&m, ASSAY_T_step, t->step.source, t->step.n, m.step);
-	move_rows(&m, ASSAY_T_call, t->call.source, t->call.n, NULL);
-	for (size_t i = calls; i < to->t.call.n; i++)
-		to->t.call.row[i] = ASSAY_NO_ROW;
-	move_device_rows(&m);
-	for (size_t i = 0; i < t->kernel.n; i++)
-		copy_row(&m, ASSAY_T_kernel, i);
-	for (size_t i = 0; i < t->warning.n; i++)
-		copy_row(&m, ASSAY_T_warning, i);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kept); i++)
+		move_table(&m, kept[i]);
+	set_groups(&m, sources);
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		to->issues[i] += from->issues[i];
 	assay_arena_free(&m.scratch);

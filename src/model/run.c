@@ -99,18 +99,40 @@ static void set_sources(uint32_t *to, const uint32_t *from, size_t n, uint32_t s
 		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : source;
 }
 
-static void shift_ids(uint32_t *to, const uint32_t *from, size_t n, size_t base)
+static void shift_rows(uint32_t *to, const uint32_t *from, size_t n, size_t base)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : from[i] + (uint32_t)base;
 }
 
+/* Apart from move_choices(), for every span of the host has one. */
 static void move_details(uint32_t *to, const assay_host_table *h, const size_t *base)
 {
 	for (size_t i = 0; i < h->n; i++)
 		to[i] = h->detail[i] == ASSAY_NO_ROW
 				? ASSAY_NO_ROW
 				: h->detail[i] + (uint32_t)base[assay_host_detail[h->kind[i]]];
+}
+
+static uint32_t move_row(const assay_moved *moved, assay_table_id to, uint32_t row)
+{
+	if (row == ASSAY_NO_ROW || to == ASSAY_T_NONE)
+		return row;
+	if (to == ASSAY_T_STRINGS)
+		return moved->sid.p[row];
+	if (to == ASSAY_T_track)
+		return moved->track.p[row];
+	if (to == ASSAY_T_source)
+		return moved->renumber ? moved->source : row;
+	return row + (uint32_t)moved->base[to];
+}
+
+static void move_choices(uint32_t *to, const uint32_t *from, const assay_tables *t,
+			 const assay_table_info *info, const assay_col_info *col,
+			 const assay_moved *moved)
+{
+	for (size_t i = 0; i < assay_rows(t, info); i++)
+		to[i] = move_row(moved, col->kind->choose(t, info->id, i), from[i]);
 }
 
 static assay_table_head *head_of(assay_part *p, assay_table_id id)
@@ -124,32 +146,40 @@ static bool moves(assay_table_id id)
 	return id != ASSAY_T_track && id != ASSAY_T_source;
 }
 
+static void move_rows(uint32_t *to, const uint32_t *from, size_t n, assay_table_id refers,
+		      const assay_moved *moved)
+{
+	if (refers == ASSAY_T_track)
+		move_ids(to, from, n, moved->track.p);
+	else if (refers != ASSAY_T_source)
+		shift_rows(to, from, n, moved->base[refers]);
+	else if (moved->renumber)
+		set_sources(to, from, n, moved->source);
+	else
+		memcpy(to, from, n * sizeof *to);
+}
+
 static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 		       const assay_moved *moved)
 {
 	const assay_table_info *info = &assay_table_infos[id];
 	size_t n = head_of(src, id)->n;
 	for (size_t c = 0; n && c < info->cols; c++) {
-		size_t width = assay_col_width(info->col[c].type);
-		char *in = assay_values(&src->t, info, &info->col[c]);
-		char *out = (char *)assay_values(&dst->t, info, &info->col[c]) +
-			    moved->base[id] * width;
+		const assay_col_info *col = &info->col[c];
+		char *in = assay_values(&src->t, info, col);
+		char *out = (char *)assay_values(&dst->t, info, col) + moved->base[id] * col->width;
 		uint32_t *out_ids = (uint32_t *)(void *)out;
 		const uint32_t *in_ids = (const uint32_t *)(void *)in;
-		if (info->col[c].type == ASSAY_COL_sid)
+		if (col->kind->type == ASSAY_COL_sid)
 			move_ids(out_ids, in_ids, n, moved->sid.p);
-		else if (info->col[c].type == ASSAY_COL_track)
-			move_ids(out_ids, in_ids, n, moved->track.p);
-		else if (info->col[c].type == ASSAY_COL_detail)
+		else if (col->kind->type == ASSAY_COL_row)
+			move_rows(out_ids, in_ids, n, col->kind->refers, moved);
+		else if (id == ASSAY_T_host && col->kind->type == ASSAY_COL_choice)
 			move_details(out_ids, &src->t.host, moved->base);
-		else if (info->col[c].type == ASSAY_COL_code)
-			shift_ids(out_ids, in_ids, n, moved->base[ASSAY_T_code]);
-		else if (info->col[c].type == ASSAY_COL_stack)
-			shift_ids(out_ids, in_ids, n, moved->base[ASSAY_T_stack]);
-		else if (info->col[c].type == ASSAY_COL_source && moved->renumber)
-			set_sources(out_ids, in_ids, n, moved->source);
+		else if (col->kind->type == ASSAY_COL_choice)
+			move_choices(out_ids, in_ids, &src->t, info, col, moved);
 		else
-			memcpy(out, in, n * width);
+			memcpy(out, in, n * col->width);
 	}
 }
 
@@ -223,12 +253,12 @@ void assay_table_copy_row(assay_tables *dst, const assay_tables *src, assay_tabl
 {
 	const assay_table_info *info = &assay_table_infos[id];
 	for (size_t c = 0; c < info->cols; c++) {
-		size_t width = assay_col_width(info->col[c].type);
+		size_t width = info->col[c].width;
 		char *out = (char *)assay_values(dst, info, &info->col[c]) + to * width;
 		const char *in =
 			(const char *)assay_values(src, info, &info->col[c]) + from * width;
 		memcpy(out, in, width);
-		if (info->col[c].type == ASSAY_COL_sid)
+		if (info->col[c].kind->type == ASSAY_COL_sid)
 			*(assay_sid *)(void *)out = sid[*(const assay_sid *)(const void *)in];
 	}
 }
@@ -362,6 +392,34 @@ TEST(moving_a_part_maps_strings_tracks_and_details)
 	CHECK(assay_str_is(assay_pool_get(&dst.strings, dst.t.host.name[2]), "mul"));
 	CHECK(dst.t.track.tid[dst.t.host.track[2]] == 2);
 	CHECK(dst.t.op.external[dst.t.host.detail[2]] == 2);
+	assay_part_free(&dst);
+	assay_part_free(&src);
+	assay_moved_free(&moved);
+	return 0;
+}
+
+TEST(rows_of_other_tables_follow_them_when_runs_are_joined)
+{
+	assay_part dst = {0}, src = {0};
+	assay_moved moved = {.renumber = true, .source = 4};
+	assay_add(&dst.t, ASSAY_T_gpu);
+	assay_add(&dst.t, ASSAY_T_gpu);
+	assay_add(&dst.t, ASSAY_T_scope);
+	assay_intern_z(&dst.strings, "already here");
+	uint32_t scope = assay_add(&src.t, ASSAY_T_scope), edge = assay_add(&src.t, ASSAY_T_edge);
+	uint32_t given = assay_add(&src.t, ASSAY_T_given_scope);
+	uint32_t kept = assay_add(&src.t, ASSAY_T_kept);
+	src.t.scope.source[scope] = 0;
+	src.t.scope.up[scope] = 0;
+	src.t.edge.from_gpu[edge] = 3;
+	src.t.given_scope.row[given] = 5;
+	src.t.kept.of[kept] = ASSAY_KEPT_NAME;
+	src.t.kept.row[kept] = assay_intern_z(&src.strings, "an event");
+	assay_part_move(&dst, &src, &moved);
+	CHECK(dst.t.scope.up[1] == 1 && dst.t.scope.source[1] == 4);
+	CHECK(dst.t.edge.from_gpu[0] == 5 && dst.t.edge.to_gpu[0] == ASSAY_NO_ROW);
+	CHECK_EQ(dst.t.given_scope.row[0], 7);
+	CHECK(assay_str_is(assay_pool_get(&dst.strings, dst.t.kept.row[0]), "an event"));
 	assay_part_free(&dst);
 	assay_part_free(&src);
 	assay_moved_free(&moved);

@@ -1,31 +1,91 @@
 /* Column storage: one mapping a column, grown without copying. */
 #include "model/tables.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/test.h"
 
+const char *const assay_col_type_name[ASSAY_COL_TYPE_COUNT] = {
+#define X(id, c, public, name) name,
+	ASSAY_COL_TYPES(X)
+#undef X
+};
+
+const assay_type assay_col_public[ASSAY_COL_TYPE_COUNT] = {
+#define X(id, c, public, name) ASSAY_TYPE_##public,
+	ASSAY_COL_TYPES(X)
+#undef X
+};
+
+static assay_table_id choose_detail(const assay_tables *t, assay_table_id of, size_t row)
+{
+	assert(of == ASSAY_T_host && row < t->host.n);
+	return assay_host_detail[t->host.kind[row]];
+}
+
+static assay_table_id choose_kept_row(const assay_tables *t, assay_table_id of, size_t row)
+{
+	static const assay_table_id table[ASSAY_KEPT_OF_COUNT] = {
+		[ASSAY_KEPT_PLACE] = ASSAY_T_NONE,        [ASSAY_KEPT_HOST] = ASSAY_T_host,
+		[ASSAY_KEPT_GPU] = ASSAY_T_gpu,           [ASSAY_KEPT_MARK] = ASSAY_T_mark,
+		[ASSAY_KEPT_SYNC] = ASSAY_T_sync,         [ASSAY_KEPT_TRACK] = ASSAY_T_track,
+		[ASSAY_KEPT_BAND] = ASSAY_T_track,        [ASSAY_KEPT_NAME] = ASSAY_T_STRINGS,
+		[ASSAY_KEPT_STAT_NAME] = ASSAY_T_STRINGS, [ASSAY_KEPT_PLANE] = ASSAY_T_NONE,
+	};
+	assert(of == ASSAY_T_kept && row < t->kept.n);
+	return table[t->kept.of[row]];
+}
+
+static assay_table_id choose_work_row(const assay_tables *t, assay_table_id of, size_t row)
+{
+	assert(of == ASSAY_T_call || of == ASSAY_T_given_scope);
+	bool host = of == ASSAY_T_call ? t->call.on_host[row] : t->given_scope.host[row];
+	return host ? ASSAY_T_host : ASSAY_T_gpu;
+}
+
+static const assay_col_kind kinds[ASSAY_KIND_COUNT] = {
+#define X(id, c, public, name) [ASSAY_KIND_##id] = {ASSAY_COL_##id, .refers = ASSAY_T_NONE},
+	ASSAY_COL_TYPES(X)
+#undef X
+#define TABLE(t, doc) [ASSAY_KIND_row_##t] = {ASSAY_COL_row, .refers = ASSAY_T_##t},
+#include "model/tables.def"
+#define X(id)                                                                                      \
+	[ASSAY_KIND_##id] = {ASSAY_COL_word, ASSAY_T_NONE, assay_##id##_name,                      \
+			     ASSAY_COUNT_OF(assay_##id##_name)},
+		ASSAY_WORDS(X)
+#undef X
+#define X(id) [ASSAY_KIND_##id] = {ASSAY_COL_choice, ASSAY_T_NONE, .choose = choose_##id},
+			ASSAY_CHOICES(X)
+#undef X
+};
+
 #define TABLE(t, doc) static const assay_col_info cols_##t[] = {
 #define COL(t, type, c, unit, absent, doc)                                                         \
-	{#c, unit, doc, ASSAY_COL_##type, offsetof(assay_##t##_table, c), (uint64_t)(absent)},
+	{#c,                                                                                       \
+	 unit,                                                                                     \
+	 doc,                                                                                      \
+	 &kinds[ASSAY_KIND_##type],                                                                \
+	 sizeof(assay_col_##type),                                                                 \
+	 offsetof(assay_##t##_table, c),                                                           \
+	 (uint64_t)(absent)},
 #define END(t)                                                                                     \
 	}                                                                                          \
 	;
 #include "model/tables.def"
-#undef TABLE
-#undef COL
-#undef END
 
 const assay_table_info assay_table_infos[ASSAY_T_COUNT] = {
-#define TABLE(t, doc)                                                                              \
-	{#t, doc, offsetof(assay_tables, t), cols_##t, sizeof cols_##t / sizeof *cols_##t},
-#define COL(t, type, c, unit, absent, doc)
-#define END(t)
+#define EACH(t, of, doc)                                                                           \
+	{#t,                                                                                       \
+	 doc,                                                                                      \
+	 ASSAY_T_##t,                                                                              \
+	 ASSAY_T_##of,                                                                             \
+	 offsetof(assay_tables, t),                                                                \
+	 cols_##t,                                                                                 \
+	 sizeof cols_##t / sizeof *cols_##t},
+#define TABLE(t, doc) EACH(t, NONE, doc)
 #include "model/tables.def"
-#undef TABLE
-#undef COL
-#undef END
 };
 
 const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT] = {
@@ -64,12 +124,6 @@ NAMES(assay_why_name, ASSAY_WHYS, ASSAY_WHY_COUNT);
 NAMES(assay_why_text, ASSAY_WHYS, ASSAY_WHY_COUNT);
 #undef X
 
-size_t assay_col_width(assay_col_type type)
-{
-	static const size_t width[] = {1, 2, 4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 4};
-	return width[type];
-}
-
 const assay_table_info *assay_table_find(const char *name)
 {
 	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
@@ -99,7 +153,7 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 		cap *= 2;
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		void **col = column(t, id, c);
-		size_t width = assay_col_width(assay_table_infos[id].col[c].type);
+		size_t width = assay_table_infos[id].col[c].width;
 		*col = assay_pages_grow(*col, h->cap * width, cap * width);
 	}
 	h->cap = cap;
@@ -111,21 +165,52 @@ uint32_t assay_add(assay_tables *t, assay_table_id id)
 	assay_reserve(t, id, 1);
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		const assay_col_info *info = &assay_table_infos[id].col[c];
-		size_t width = assay_col_width(info->type);
 		/* little-endian: the low bytes of absent are the narrow value */
-		memcpy((char *)*column(t, id, c) + h->n * width, &info->absent, width);
+		memcpy((char *)*column(t, id, c) + h->n * info->width, &info->absent, info->width);
 	}
 	return (uint32_t)h->n++;
+}
+
+void assay_row_copy(assay_tables *t, assay_table_id id, size_t to, size_t from)
+{
+	assert(to < table_head(t, id)->cap && from < table_head(t, id)->cap);
+	for (size_t c = 0; to != from && c < assay_table_infos[id].cols; c++) {
+		size_t width = assay_table_infos[id].col[c].width;
+		char *values = *column(t, id, c);
+		memcpy(values + to * width, values + from * width, width);
+	}
+}
+
+/* Tables refer to each other in circles only through themselves (scope.up), which leads nowhere. */
+uint32_t assay_row_source(const assay_tables *t, assay_table_id id, size_t row)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	assert(row < assay_rows(t, info));
+	if (id == ASSAY_T_source)
+		return (uint32_t)row;
+	if (info->each != ASSAY_T_NONE)
+		return assay_row_source(t, info->each, row);
+	for (size_t c = 0; c < info->cols; c++) {
+		assay_table_id to = info->col[c].kind->refers;
+		if (to == ASSAY_T_NONE || to == id)
+			continue;
+		uint64_t at = assay_bits(&info->col[c], assay_values(t, info, &info->col[c]), row);
+		uint32_t source = at < assay_rows(t, &assay_table_infos[to])
+					  ? assay_row_source(t, to, at)
+					  : ASSAY_NO_ROW;
+		if (source != ASSAY_NO_ROW)
+			return source;
+	}
+	return ASSAY_NO_ROW;
 }
 
 void assay_tables_free(assay_tables *t)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		for (size_t c = 0; c < assay_table_infos[id].cols; c++)
-			assay_pages_free(
-				*column(t, id, c),
-				table_head(t, id)->cap *
-					assay_col_width(assay_table_infos[id].col[c].type));
+			assay_pages_free(*column(t, id, c),
+					 table_head(t, id)->cap *
+						 assay_table_infos[id].col[c].width);
 	*t = (assay_tables){0};
 }
 
@@ -139,5 +224,41 @@ TEST(new_rows_are_absent_in_every_column)
 		assay_add(&t, ASSAY_T_gpu);
 	CHECK(t.gpu.n == 10001 && t.gpu.dur[10000] == -1 && t.host.n == 0);
 	assay_tables_free(&t);
+	return 0;
+}
+
+TEST(a_row_is_of_the_source_that_its_references_lead_to)
+{
+	assay_tables t = {0};
+	for (int i = 0; i < 3; i++)
+		assay_add(&t, ASSAY_T_source);
+	uint32_t device = assay_add(&t, ASSAY_T_device_time), gap = assay_add(&t, ASSAY_T_gap);
+	uint32_t part = assay_add(&t, ASSAY_T_gap_part), scope = assay_add(&t, ASSAY_T_scope);
+	uint32_t track = assay_add(&t, ASSAY_T_track), gpu = assay_add(&t, ASSAY_T_gpu);
+	uint32_t launch = assay_add(&t, ASSAY_T_launch);
+	t.device_time.source[device] = 2;
+	t.gap.device[gap] = device;
+	t.gap_part.gap[part] = gap;
+	t.track.source[track] = 1;
+	t.gpu.track[gpu] = track;
+	t.scope.up[scope] = scope; /* a broken tree must not be followed for ever */
+	CHECK_EQ(assay_row_source(&t, ASSAY_T_gap_part, part), 2);
+	CHECK_EQ(assay_row_source(&t, ASSAY_T_launch, launch), 1);
+	CHECK_EQ(assay_row_source(&t, ASSAY_T_scope, scope), ASSAY_NO_ROW);
+	assay_tables_free(&t);
+	return 0;
+}
+
+TEST(row_references_and_words_say_how_they_are_absent)
+{
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
+		for (size_t c = 0; c < assay_table_infos[i].cols; c++) {
+			const assay_col_info *col = &assay_table_infos[i].col[c];
+			bool row = assay_col_public[col->kind->type] == ASSAY_TYPE_ROW;
+			CHECK(!row || col->absent == ASSAY_NO_ROW);
+			CHECK(row || strncmp(col->doc, "row of", 6));
+			CHECK(col->kind->type != ASSAY_COL_time || !strcmp(col->unit, "ns"));
+			CHECK(col->kind->type != ASSAY_COL_word || col->kind->words > 1);
+		}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #define ASSAY_MODEL_TABLES_H
 
 #include <assay/assay.h>
+#include <string.h>
 
 #include "base/pool.h"
 #include "model/kinds.h"
@@ -13,30 +14,88 @@
 #define ASSAY_NO_HANDLE UINT64_MAX
 enum { ASSAY_NO_STATUS = -0x7fffffff };
 
-typedef uint8_t assay_col_u8;
-typedef uint16_t assay_col_u16;
-typedef uint32_t assay_col_u32;
-typedef int32_t assay_col_i32;
-typedef uint64_t assay_col_u64;
-typedef int64_t assay_col_i64;
-typedef double assay_col_f64;
-typedef assay_sid assay_col_sid;
-typedef uint32_t assay_col_track;
-typedef uint32_t assay_col_source;
-typedef uint32_t assay_col_detail;
-typedef uint32_t assay_col_code;
-typedef uint32_t assay_col_stack;
-
 typedef enum assay_table_id {
 #define TABLE(t, doc) ASSAY_T_##t,
-#define COL(t, type, c, unit, absent, doc)
-#define END(t)
 #include "model/tables.def"
-#undef TABLE
-#undef COL
-#undef END
-	ASSAY_T_COUNT
+	ASSAY_T_COUNT,
+	ASSAY_T_NONE = ASSAY_T_COUNT,
+	ASSAY_T_STRINGS, /* not a table: the run's strings */
 } assay_table_id;
+
+/* How values are stored and treated. X(id, C type, type in the public header, name in schemas) */
+#define ASSAY_COL_TYPES(X)                                                                         \
+	X(u8, uint8_t, U8, "u8")                                                                   \
+	X(u16, uint16_t, U16, "u16")                                                               \
+	X(u32, uint32_t, U32, "u32")                                                               \
+	X(i32, int32_t, I32, "i32")                                                                \
+	X(u64, uint64_t, U64, "u64")                                                               \
+	X(i64, int64_t, I64, "i64")                                                                \
+	X(f64, double, F64, "f64")                                                                 \
+	X(sid, assay_sid, STRING, "string")                                                        \
+	X(time, int64_t, I64, "time")                                                              \
+	X(word, uint8_t, U8, "word")                                                               \
+	X(row, uint32_t, ROW, "row")                                                               \
+	X(choice, uint32_t, ROW, "row")
+
+/* Lists of words that columns count in: assay_<id>_name of model/kinds.h. */
+#define ASSAY_WORDS(X)                                                                             \
+	X(host_kind)                                                                               \
+	X(gpu_kind)                                                                                \
+	X(track_kind)                                                                              \
+	X(state)                                                                                   \
+	X(class)                                                                                   \
+	X(family)                                                                                  \
+	X(wait_kind)                                                                               \
+	X(wait_class)                                                                              \
+	X(edge_kind)                                                                               \
+	X(scope_kind)                                                                              \
+	X(scope_how)                                                                               \
+	X(derived_row)                                                                             \
+	X(step_origin)                                                                             \
+	X(why)                                                                                     \
+	X(queued)                                                                                  \
+	X(late)                                                                                    \
+	X(code_kind)                                                                               \
+	X(thread_state)                                                                            \
+	X(gil_state)
+
+/* Rows of a table that another column says; model/tables.c has a function for each. */
+#define ASSAY_CHOICES(X)                                                                           \
+	X(detail)                                                                                  \
+	X(kept_row)                                                                                \
+	X(work_row)
+
+typedef enum assay_col_type {
+#define X(id, c, public, name) ASSAY_COL_##id,
+	ASSAY_COL_TYPES(X)
+#undef X
+		ASSAY_COL_TYPE_COUNT
+} assay_col_type;
+
+/* Everything that may stand as a type in tables.def. */
+typedef enum assay_col_kind_id {
+#define X(id, c, public, name) ASSAY_KIND_##id,
+	ASSAY_COL_TYPES(X)
+#undef X
+#define TABLE(t, doc) ASSAY_KIND_row_##t,
+#include "model/tables.def"
+#define X(id) ASSAY_KIND_##id,
+		ASSAY_WORDS(X) ASSAY_CHOICES(X)
+#undef X
+			ASSAY_KIND_COUNT
+} assay_col_kind_id;
+
+#define X(id, c, public, name) typedef c assay_col_##id;
+ASSAY_COL_TYPES(X)
+#undef X
+#define TABLE(t, doc) typedef uint32_t assay_col_row_##t;
+#include "model/tables.def"
+#define X(id) typedef uint8_t assay_col_##id;
+ASSAY_WORDS(X)
+#undef X
+#define X(id) typedef uint32_t assay_col_##id;
+ASSAY_CHOICES(X)
+#undef X
 
 /* One struct a table: n rows, cap reserved, one array a column. */
 #define TABLE(t, doc)                                                                              \
@@ -47,55 +106,59 @@ typedef enum assay_table_id {
 	}                                                                                          \
 	assay_##t##_table;
 #include "model/tables.def"
-#undef TABLE
-#undef COL
-#undef END
 
 typedef struct assay_tables {
 #define TABLE(t, doc) assay_##t##_table t;
-#define COL(t, type, c, unit, absent, doc)
-#define END(t)
 #include "model/tables.def"
-#undef TABLE
-#undef COL
-#undef END
 } assay_tables;
 
-typedef enum assay_col_type {
-	ASSAY_COL_u8,
-	ASSAY_COL_u16,
-	ASSAY_COL_u32,
-	ASSAY_COL_i32,
-	ASSAY_COL_u64,
-	ASSAY_COL_i64,
-	ASSAY_COL_f64,
-	ASSAY_COL_sid,
-	ASSAY_COL_track,
-	ASSAY_COL_source,
-	ASSAY_COL_detail,
-	ASSAY_COL_code,
-	ASSAY_COL_stack,
-} assay_col_type;
+typedef struct assay_col_kind {
+	assay_col_type type;
+	assay_table_id refers; /* table that values are rows of, ASSAY_T_NONE */
+	const char *const *word;
+	size_t words;
+	/* For values that are rows of different tables: whose, of a row of table `of`. */
+	assay_table_id (*choose)(const assay_tables *t, assay_table_id of, size_t row);
+} assay_col_kind;
 
 typedef struct assay_col_info {
 	const char *name, *unit, *doc;
-	assay_col_type type;
+	const assay_col_kind *kind;
+	size_t width;    /* bytes of a value */
 	size_t at;       /* offset of the array pointer in the table struct */
 	uint64_t absent; /* bits of the absent value */
 } assay_col_info;
 
 typedef struct assay_table_info {
 	const char *name, *doc;
-	size_t at; /* offset of the table in assay_tables */
+	assay_table_id id, each; /* each: one row for each row of that table; ASSAY_T_NONE */
+	size_t at;               /* offset of the table in assay_tables */
 	const assay_col_info *col;
 	size_t cols;
 } assay_table_info;
 
+extern const char *const assay_col_type_name[ASSAY_COL_TYPE_COUNT];
+extern const assay_type assay_col_public[ASSAY_COL_TYPE_COUNT];
 extern const assay_table_info assay_table_infos[ASSAY_T_COUNT];
-size_t assay_col_width(assay_col_type type);
 
 /* Table that host.detail points into, by assay_host_kind. */
 extern const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT];
+
+/* The value's bits, widened without sign. */
+static inline uint64_t assay_bits(const assay_col_info *col, const void *values, size_t row)
+{
+	uint64_t bits = 0;
+	memcpy(&bits, (const char *)values + row * col->width, col->width);
+	return bits;
+}
+
+/* Columns whose absent value is 0 have it as a value too; strings do not. */
+static inline bool assay_is_absent(const assay_col_info *col, uint64_t bits)
+{
+	uint64_t mask = col->width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * col->width) - 1;
+	bool can_be = col->absent != 0 || col->kind->type == ASSAY_COL_sid;
+	return can_be && bits == (col->absent & mask);
+}
 
 /* The table of that name; NULL when there is none. */
 const assay_table_info *assay_table_find(const char *name);
@@ -126,6 +189,12 @@ static inline void *assay_values(const assay_tables *t, const assay_table_info *
 void assay_reserve(assay_tables *t, assay_table_id table, size_t more);
 /* One new row, every column absent; returns its number. */
 uint32_t assay_add(assay_tables *t, assay_table_id table);
+/* One row over another of the same table. */
+void assay_row_copy(assay_tables *t, assay_table_id table, size_t to, size_t from);
 void assay_tables_free(assay_tables *t);
+
+/* The source a row belongs to, by the first of its references that leads to one: its times are in
+ * that source's clock. ASSAY_NO_ROW when none does. */
+uint32_t assay_row_source(const assay_tables *t, assay_table_id table, size_t row);
 
 #endif

@@ -493,12 +493,12 @@ static uint64_t digest(const assay_run *run)
 		size_t n = assay_rows(&run->part.t, info);
 		for (size_t c = 0; n && c < info->cols; c++) {
 			const void *v = assay_values(&run->part.t, info, &info->col[c]);
-			for (size_t k = 0; info->col[c].type == ASSAY_COL_sid && k < n; k++) {
+			for (size_t k = 0; info->col[c].kind->type == ASSAY_COL_sid && k < n; k++) {
 				assay_str s = assay_text(run, ((const assay_sid *)v)[k]);
 				h = assay_hash(s.p, s.n, h);
 			}
-			if (info->col[c].type != ASSAY_COL_sid)
-				h = assay_hash(v, n * assay_col_width(info->col[c].type), h);
+			if (info->col[c].kind->type != ASSAY_COL_sid)
+				h = assay_hash(v, n * info->col[c].width, h);
 		}
 	}
 	return assay_hash(run->part.issues, sizeof run->part.issues, h);

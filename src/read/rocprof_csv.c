@@ -92,19 +92,10 @@ static assay_pump_status csv_parse(void *ctx, unsigned worker, assay_view text, 
 	return job->rows(&job->workers[worker], text, limit, used);
 }
 
-static void copy_row(assay_gpu_table *g, size_t to, size_t from)
-{
-	const assay_table_info *info = &assay_table_infos[ASSAY_T_gpu];
-	for (size_t c = 0; c < info->cols && to < from; c++) {
-		size_t width = assay_col_width(info->col[c].type);
-		char *col = *(char **)(void *)((char *)g + info->col[c].at);
-		memcpy(col + to * width, col + from * width, width);
-	}
-}
-
 /* Rows of one dispatch carry the same kernel, once per counter. */
-static void drop_repeats(assay_map *kept, assay_gpu_table *g)
+static void drop_repeats(assay_map *kept, assay_tables *t)
 {
+	assay_gpu_table *g = &t->gpu;
 	size_t n = 0;
 	for (size_t r = 0; r < g->n; r++) {
 		uint64_t key[] = {(uint64_t)g->ts[r], (uint64_t)g->dur[r], g->dispatch[r],
@@ -113,7 +104,7 @@ static void drop_repeats(assay_map *kept, assay_gpu_table *g)
 		if (*slot != ASSAY_MAP_ABSENT)
 			continue;
 		*slot = 0;
-		copy_row(g, n++, r);
+		assay_row_copy(t, ASSAY_T_gpu, n++, r);
 	}
 	g->n = n;
 }
@@ -157,7 +148,7 @@ static void drop_counter_kernels(assay_run *run)
 				*assay_map_at(&traced, hash) = 0;
 			bool known = assay_map_get(&traced, hash) != ASSAY_MAP_ABSENT;
 			if (pass == 2 && !(kernel && is == 2 && known))
-				copy_row(&t->gpu, n++, r);
+				assay_row_copy(t, ASSAY_T_gpu, n++, r);
 		}
 	if (found[1] && found[2])
 		t->gpu.n = n;
@@ -184,7 +175,7 @@ static void csv_commit(void *ctx, unsigned worker)
 	struct csv_read *job = ctx;
 	csv_worker *w = &job->workers[worker];
 	if (job->plan.kind->put == assay_csv_put_counter)
-		drop_repeats(&job->dispatches, &w->part.t.gpu);
+		drop_repeats(&job->dispatches, &w->part.t);
 	reserve_all(&job->run->part.t, &w->part.t, job->windows);
 	job->windows = 0;
 	assay_part_claim(job->gate, &job->run->part, &w->part, &w->moved);
@@ -400,7 +391,7 @@ static bool same_run(const assay_run *a, const assay_run *b)
 		for (size_t c = 0; c < info->cols && n; c++) {
 			const void *p = assay_values(&a->part.t, info, &info->col[c]);
 			const void *q = assay_values(&b->part.t, info, &info->col[c]);
-			if (memcmp(p, q, n * assay_col_width(info->col[c].type)))
+			if (memcmp(p, q, n * info->col[c].width))
 				return false;
 		}
 	}

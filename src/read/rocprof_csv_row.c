@@ -295,7 +295,7 @@ void assay_csv_grow_kernels(csv_worker *w)
 	assay_reserve(t, ASSAY_T_gpu, 4096);
 	const assay_table_info *info = &assay_table_infos[ASSAY_T_gpu];
 	for (size_t c = 0; c < info->cols; c++) {
-		size_t width = assay_col_width(info->col[c].type);
+		size_t width = info->col[c].width;
 		char *col = *(char **)(void *)((char *)&t->gpu + info->col[c].at);
 		for (size_t r = from; r < t->gpu.cap; r++)
 			memcpy(col + r * width, &info->col[c].absent, width);

@@ -35,8 +35,7 @@ static int by_row_and_time(const void *a, const void *b)
 static assay_sid name_of(const assay_tables *t, size_t i)
 {
 	const assay_derived_table *d = &t->derived;
-	bool step = d->row[i] == ASSAY_DERIVED_STEPS && d->group[i] >= 0 &&
-		    (size_t)d->group[i] < t->step.n && t->step.n;
+	bool step = d->row[i] == ASSAY_DERIVED_STEPS && d->group[i] < t->step.n;
 	return step ? t->step.name[d->group[i]] : d->name[i];
 }
 

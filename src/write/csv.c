@@ -42,57 +42,28 @@ static void put_number(csv_text *out, uint64_t v, bool with_sign)
 	put_bytes(out, (assay_str){digits, (size_t)(end - digits)});
 }
 
-static void put_real(csv_text *out, const char *at)
+static void put_real(csv_text *out, double v)
 {
 	char digits[40];
-	double v;
-	memcpy(&v, at, sizeof v);
 	snprintf(digits, sizeof digits, "%.17g", v);
 	put_bytes(out, assay_str_of(digits));
 }
 
-/* The value's bits, widened without sign; equal to col->absent cut to the same width when absent.
- */
-static uint64_t bits_of(const char *at, size_t width)
+static void put_cell(const assay_run *run, const assay_col_info *col, const void *values,
+		     size_t row, csv_text *out)
 {
-	uint64_t bits = 0;
-	memcpy(&bits, at, width);
-	return bits;
-}
-
-static void put_cell(const assay_run *run, const assay_col_info *col, const char *at, csv_text *out)
-{
-	size_t width = assay_col_width(col->type);
-	uint64_t bits = bits_of(at, width);
-	uint64_t mask = width == 8 ? UINT64_MAX : (1ull << 8 * width) - 1;
-	bool can_be_absent = col->absent != 0 || col->type == ASSAY_COL_sid;
-	if (can_be_absent && bits == (col->absent & mask))
+	uint64_t bits = assay_bits(col, values, row);
+	assay_type type = assay_col_public[col->kind->type];
+	if (assay_is_absent(col, bits))
 		return;
-	switch (col->type) {
-	case ASSAY_COL_sid:
+	if (type == ASSAY_TYPE_STRING)
 		put_text(out, assay_text(run, (assay_sid)bits));
-		break;
-	case ASSAY_COL_f64:
-		put_real(out, at);
-		break;
-	case ASSAY_COL_i32:
+	else if (type == ASSAY_TYPE_F64)
+		put_real(out, ((const double *)values)[row]);
+	else if (type == ASSAY_TYPE_I32)
 		put_number(out, (uint64_t)(int32_t)bits, true);
-		break;
-	case ASSAY_COL_i64:
-		put_number(out, bits, true);
-		break;
-	case ASSAY_COL_u8:
-	case ASSAY_COL_u16:
-	case ASSAY_COL_u32:
-	case ASSAY_COL_u64:
-	case ASSAY_COL_track:
-	case ASSAY_COL_source:
-	case ASSAY_COL_detail:
-	case ASSAY_COL_code:
-	case ASSAY_COL_stack:
-		put_number(out, bits, false);
-		break;
-	}
+	else
+		put_number(out, bits, type == ASSAY_TYPE_I64);
 }
 
 static void flush(csv_text *t, FILE *out)
@@ -112,14 +83,53 @@ void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out)
 	for (size_t row = 0; row < assay_rows(&run->part.t, info); row++) {
 		for (size_t c = 0; c < info->cols; c++) {
 			const assay_col_info *col = &info->col[c];
-			const char *column = assay_values(&run->part.t, info, col);
 			if (c)
 				*assay_push(&t) = ',';
-			put_cell(run, col, column + row * assay_col_width(col->type), &t);
+			put_cell(run, col, assay_values(&run->part.t, info, col), row, &t);
 		}
 		put_bytes(&t, ASSAY_S("\r\n"));
 		if (t.n >= FLUSH)
 			flush(&t, out);
+	}
+	flush(&t, out);
+	assay_vec_free(&t);
+}
+
+static void put_line(csv_text *out, const char *const *cell, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			*assay_push(out) = ',';
+		put_text(out, assay_str_of(cell[i]));
+	}
+	put_bytes(out, ASSAY_S("\r\n"));
+}
+
+static const char *refers_name(const assay_col_info *col)
+{
+	assay_table_id to = col->kind->refers;
+	return to < ASSAY_T_COUNT ? assay_table_infos[to].name : "";
+}
+
+void assay_csv_columns(FILE *out)
+{
+	static const char *const head[] = {"table",  "each", "column", "type",
+					   "refers", "unit", "doc"};
+	csv_text t = {0};
+	put_line(&t, head, ASSAY_COUNT_OF(head));
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++) {
+		const assay_table_info *info = &assay_table_infos[i];
+		const char *each =
+			info->each < ASSAY_T_COUNT ? assay_table_infos[info->each].name : "";
+		for (size_t c = 0; c < info->cols; c++) {
+			const assay_col_info *col = &info->col[c];
+			const char *cell[ASSAY_COUNT_OF(head)] = {
+				info->name,       each,
+				col->name,        assay_col_type_name[col->kind->type],
+				refers_name(col), col->unit,
+				col->doc};
+			put_line(&t, cell, ASSAY_COUNT_OF(cell));
+		}
 	}
 	flush(&t, out);
 	assay_vec_free(&t);
@@ -139,5 +149,19 @@ TEST(cells_are_quoted_and_absent_ones_empty)
 	CHECK(!strcmp(text, "domain,name,calls,total,min,max\r\n,\"a \"\"b\"\", c\",0,-5,,\r\n"));
 	free(text);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_table_says_what_columns_refer_to)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	assay_csv_columns(f);
+	fclose(f);
+	CHECK(strstr(text, "\r\ngap,,gpu,row,gpu,,row of gpu that ends it\r\n"));
+	CHECK(strstr(text, "\r\nlaunch,gpu,host,row,host,,"));
+	CHECK(strstr(text, "\r\ngap,,ts,time,,ns,"));
+	free(text);
 	return 0;
 }

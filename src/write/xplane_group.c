@@ -87,10 +87,10 @@ static void put_event(xplane_writer *w, xplane_out *p, uint32_t r, int64_t line_
 {
 	const assay_derived_table *t = &w->t->derived;
 	assay_str name = row_name(w, r);
-	if (t->group[r] >= 0)
+	if (t->group[r] != ASSAY_NO_ROW)
 		xplane_put_i64(p, "group_id", t->group[r]);
-	if (t->row[r] == ASSAY_DERIVED_STEPS && t->group[r] >= 0) {
-		name = step_name(w, (uint32_t)t->group[r]);
+	if (t->row[r] == ASSAY_DERIVED_STEPS && t->group[r] != ASSAY_NO_ROW) {
+		name = step_name(w, t->group[r]);
 		xplane_put_str(p, "step_name", name);
 	}
 	int64_t id = xplane_scope(w, t->scope[r]);
