@@ -43,27 +43,35 @@ static void land_pending(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	to->pendings = 0;
 }
 
+/* An order that the times contradict did not hold: some call between the two is not known. */
+static void legacy_edge(assay_sweep *s, const sweep_work *from, const assay_sweep_rec *r)
+{
+	if (from->row != ASSAY_NO_ROW && from->end <= r->enter + s->tolerance)
+		sweep_put_edge(s, ASSAY_EDGE_LEGACY, from->row, r->row, ASSAY_NO_ROW, ASSAY_NO_ROW);
+}
+
 /* The default stream waits for every blocking stream, and they for it. */
 static void legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
 	sweep_stream *to = &s->stream.p[st];
 	const sweep_device *d = &s->device.p[to->device];
 	if (to->blocking && d->legacy != ASSAY_NO_ROW) {
-		const sweep_work *l = &s->stream.p[d->legacy].last;
-		if (l->row != ASSAY_NO_ROW && l->key > to->legacy_seen) {
-			sweep_put_edge(s, ASSAY_EDGE_LEGACY, l->row, r->row, ASSAY_NO_ROW,
-				       ASSAY_NO_ROW);
-			to->legacy_seen = l->key;
-		}
+		const sweep_stream *l = &s->stream.p[d->legacy];
+		if (l->changed > to->legacy_seen && l->tail.row != to->last.row)
+			legacy_edge(s, &l->tail, r);
+		to->legacy_seen = l->changed;
 	}
 	if (!to->legacy)
 		return;
 	uint64_t since = to->last.row == ASSAY_NO_ROW ? 0 : to->last.key;
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		const sweep_stream *from = &s->stream.p[i];
-		if (from->blocking && from->last.row != ASSAY_NO_ROW && from->last.key > since)
-			sweep_put_edge(s, ASSAY_EDGE_LEGACY, from->last.row, r->row, ASSAY_NO_ROW,
-				       ASSAY_NO_ROW);
+		if (!from->blocking || from->changed <= since)
+			continue;
+		if (from->last.key > since)
+			legacy_edge(s, &from->last, r);
+		if (from->tail.row != from->last.row)
+			legacy_edge(s, &from->tail, r);
 	}
 }
 
@@ -79,6 +87,7 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 			to->last.end = r->exit;
 			to->last.row = r->row;
 		}
+		to->tail = to->last;
 		return;
 	}
 	if (to->pending != ASSAY_NO_ROW)
@@ -87,7 +96,8 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 		legacy_edges(s, st, r);
 	if (to->last.row != ASSAY_NO_ROW)
 		to->before = sweep_max(to->before, to->last.end);
-	to->last = (sweep_work){r->key, r->enter, r->exit, r->row};
+	to->last = to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0};
+	to->changed = to->legacy_joined = r->key;
 }
 
 /* ------------------------------------------------------------------ events */
@@ -131,6 +141,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		return;
 	}
 	e->captured = false;
+	if (st != ASSAY_NO_ROW)
+		sweep_enter(s, st, r->key);
 	if (e->records && e->last.exit > r->enter && e->last.thread != r->thread)
 		s->rerecords++;
 	if (e->n_recent)
@@ -142,7 +154,7 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 			       .arg = r->arg,
 			       .enter = r->enter,
 			       .exit = r->exit,
-			       .work = sweep_work_before(s, st),
+			       .work = sweep_tail(s, st),
 			       .stream = st == ASSAY_NO_ROW ? sweep_no_stream : s->stream.p[st].id,
 			       .scope = r->scope,
 			       .row = r->row,

@@ -138,6 +138,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.device = d,
 		.next = s->device.p[d].first,
 		.last = sweep_no_work,
+		.tail = sweep_no_work,
 		.before = INT64_MIN,
 		.pending = ASSAY_NO_ROW,
 		.pending_last = ASSAY_NO_ROW,
@@ -168,9 +169,8 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 {
 	sweep_stream *p = &s->stream.p[st];
 	sweep_device *d = &s->device.p[p->device];
-	if (p->last.row != ASSAY_NO_ROW && p->last.key > p->synced &&
-	    (d->orphan.row == ASSAY_NO_ROW || p->last.end > d->orphan.end))
-		d->orphan = p->last;
+	if (p->changed > p->synced)
+		d->orphan = sweep_latest(d->orphan, p->tail);
 	if (d->legacy == st)
 		d->legacy = ASSAY_NO_ROW;
 	while (p->pending != ASSAY_NO_ROW) {
@@ -254,18 +254,38 @@ void sweep_pending_add(assay_sweep *s, uint32_t st, const sweep_pending *p)
 	to->pendings--;
 }
 
-sweep_work sweep_work_before(const assay_sweep *s, uint32_t st)
+sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 {
 	if (st == ASSAY_NO_ROW)
 		return sweep_no_work;
 	const sweep_stream *p = &s->stream.p[st];
-	sweep_work w = p->last;
+	sweep_work w = p->tail;
 	if (!p->legacy)
 		return w;
 	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next)
-		if (s->stream.p[i].blocking && sweep_later(s->stream.p[i].last, w))
-			w = s->stream.p[i].last;
+		if (s->stream.p[i].blocking)
+			w = sweep_latest(w, s->stream.p[i].tail);
 	return w;
+}
+
+void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key)
+{
+	p->tail = sweep_latest(p->tail, w);
+	p->changed = key;
+}
+
+void sweep_enter(assay_sweep *s, uint32_t st, uint64_t key)
+{
+	sweep_stream *p = &s->stream.p[st];
+	uint32_t legacy = s->device.p[p->device].legacy;
+	if (p->legacy) {
+		p->tail = sweep_tail(s, st);
+		p->changed = key;
+	} else if (p->blocking && legacy != ASSAY_NO_ROW &&
+		   s->stream.p[legacy].changed > p->legacy_joined) {
+		sweep_stand_behind(p, s->stream.p[legacy].tail, key);
+		p->legacy_joined = key;
+	}
 }
 
 TEST(table_forgets_what_is_removed_and_nothing_else)

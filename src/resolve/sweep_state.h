@@ -22,7 +22,8 @@ void sweep_set(sweep_table *t, uint64_t a, uint32_t b, uint32_t c, uint32_t val)
 typedef struct sweep_work {
 	uint64_t key;
 	int64_t start, end;
-	uint32_t row; /* ASSAY_NO_ROW: none */
+	uint32_t row;  /* ASSAY_NO_ROW: none */
+	uint8_t doubt; /* best class of a wait for it: exact, or likely */
 } sweep_work;
 
 /* An event record as later waits need it. */
@@ -56,11 +57,13 @@ typedef struct sweep_event {
 
 typedef struct sweep_stream {
 	assay_sweep_stream id;
-	uint32_t device; /* row of devices */
-	uint32_t next;   /* on the same device */
-	sweep_work last;
-	int64_t before; /* end of what came before last */
-	uint64_t legacy_seen, synced;
+	uint32_t device;  /* row of devices */
+	uint32_t next;    /* on the same device */
+	sweep_work last;  /* its own */
+	sweep_work tail;  /* the latest of last and of what its waits since then wait for */
+	uint64_t changed; /* key of the call that changed tail */
+	int64_t before;   /* end of what came before last */
+	uint64_t legacy_seen, legacy_joined, synced;
 	uint32_t pending, pending_last, pendings;
 	uint64_t capture;    /* number of the capture it is in, 0 none */
 	uint32_t capture_of; /* stream that began it */
@@ -123,13 +126,27 @@ uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t spa
 void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r);
 bool sweep_capturing(const assay_sweep *s, uint32_t stream);
 void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
-/* What an event recorded now stands behind. On the default stream that is every blocking stream. */
-sweep_work sweep_work_before(const assay_sweep *s, uint32_t stream);
+/* What everything put into the stream so far waits for; the default stream waits for every blocking
+ * stream. */
+sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
+/* A command that is no work enters the stream: the rules of the default stream hold for it too. */
+void sweep_enter(assay_sweep *s, uint32_t stream, uint64_t key);
+/* The stream goes on only behind that work. */
+void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key);
 
 static inline void sweep_put_edge(assay_sweep *s, uint32_t kind, uint32_t from, uint32_t to,
 				  uint32_t host, uint32_t wait)
 {
 	s->sink.edge(s->sink.ctx, &(assay_sweep_edge){kind, from, to, host, wait});
+}
+
+/* The later one; doubts about either stay. */
+static inline sweep_work sweep_latest(sweep_work a, sweep_work b)
+{
+	bool first = b.row == ASSAY_NO_ROW || (a.row != ASSAY_NO_ROW && a.end >= b.end);
+	sweep_work w = first ? a : b;
+	w.doubt = a.doubt > b.doubt ? a.doubt : b.doubt;
+	return w;
 }
 
 static inline bool sweep_later(sweep_work a, sweep_work b)

@@ -7,14 +7,20 @@ static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
 	return i == ASSAY_NO_ROW ? 0 : s->gap.p[i];
 }
 
+static void take_work(assay_sweep_wait *w, sweep_work work)
+{
+	w->producer_row = work.row;
+	w->producer_end = work.end;
+	w->class = work.doubt > w->class ? work.doubt : w->class;
+}
+
 static void take_record(assay_sweep_wait *w, const sweep_record *rec, assay_wait_class class)
 {
 	w->class = (uint8_t) class;
+	take_work(w, rec->work);
 	w->producer = rec->stream;
 	w->record_key = rec->key;
 	w->record_row = rec->row;
-	w->producer_row = rec->work.row;
-	w->producer_end = rec->work.end;
 	w->flags |= rec->flags & ASSAY_REC_OUTSIDE ? ASSAY_WAIT_OUTSIDE : 0;
 }
 
@@ -79,10 +85,8 @@ static void weigh_hint(assay_sweep *s, assay_sweep_wait *w)
 	w->producer = (assay_sweep_stream){ASSAY_NO_HANDLE, w->rec.hint, 0, -1};
 	if (st == ASSAY_NO_ROW)
 		return;
-	sweep_work work = sweep_work_before(s, st);
+	take_work(w, sweep_tail(s, st));
 	w->producer = s->stream.p[st].id;
-	w->producer_row = work.row;
-	w->producer_end = work.end;
 }
 
 static assay_sweep_wait new_wait(const assay_sweep_rec *r, assay_wait_kind kind)
@@ -164,6 +168,20 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 	return n;
 }
 
+/* All that enters the stream later stands behind what the wait waits for. When that is not known,
+ * nothing it is said to wait for is certain until its next work. */
+static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
+{
+	if (st == ASSAY_NO_ROW || w->class == ASSAY_WAIT_IS_CAPTURED ||
+	    w->class == ASSAY_WAIT_IS_FAILED_CALL)
+		return;
+	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
+	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row,
+			   certain ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY};
+	sweep_enter(s, st, w->rec.key);
+	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
+}
+
 static void wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
 {
 	uint32_t st = sweep_stream_of(s, r), row = sweep_event_find(s, r, space);
@@ -178,6 +196,7 @@ static void wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t sp
 	bool same = w.producer.uid && w.producer.uid == w.consumer.uid;
 	w.flags |= same ? ASSAY_WAIT_SAME_STREAM : 0;
 	uint32_t n = put_wait(s, e, &w);
+	enter_waiting(s, st, &w);
 	if (st == ASSAY_NO_ROW || same || !is_resolved(&w))
 		return;
 	uint32_t edge = space ? ASSAY_EDGE_VALUE : ASSAY_EDGE_STREAM_WAIT;
@@ -257,40 +276,51 @@ static bool in_fan(const sweep_stream *p, fan which)
 static sweep_work fan_work(const assay_sweep *s, uint32_t d, fan which, assay_sweep_stream *of)
 {
 	sweep_work w = which == ALL_STREAMS ? s->device.p[d].orphan : sweep_no_work;
-	for (uint32_t i = s->device.p[d].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next)
-		if (in_fan(&s->stream.p[i], which) && sweep_later(s->stream.p[i].last, w)) {
-			w = s->stream.p[i].last;
-			*of = s->stream.p[i].id;
-		}
+	for (uint32_t i = s->device.p[d].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+		const sweep_stream *p = &s->stream.p[i];
+		if (!in_fan(p, which))
+			continue;
+		if (sweep_later(p->tail, w))
+			*of = p->id;
+		w = sweep_latest(w, p->tail);
+	}
 	return w;
 }
 
-/* Edges from streams that did work since the last wait for them. */
+/* Edges from streams that did work since the last wait for them, and from the last work of all
+ * when it is none of theirs. */
 static void fan_edges(assay_sweep *s, uint32_t d, fan which, uint32_t kind,
-		      const assay_sweep_rec *r, uint32_t wait)
+		      const assay_sweep_rec *r, uint32_t wait, const sweep_work *work)
 {
 	sweep_device *dev = &s->device.p[d];
+	bool named = false, fresh = false;
 	if (which == ALL_STREAMS && dev->orphan.row != ASSAY_NO_ROW) {
 		sweep_put_edge(s, kind, dev->orphan.row, ASSAY_NO_ROW, r->row, wait);
+		named = dev->orphan.row == work->row;
 		dev->orphan = sweep_no_work;
 	}
 	for (uint32_t i = dev->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		sweep_stream *p = &s->stream.p[i];
-		if (!in_fan(p, which) || p->last.row == ASSAY_NO_ROW || p->last.key <= p->synced)
+		if (!in_fan(p, which) || p->changed <= p->synced)
 			continue;
-		sweep_put_edge(s, kind, p->last.row, ASSAY_NO_ROW, r->row, wait);
+		fresh |= p->tail.row == work->row;
+		if (p->last.key > p->synced) {
+			sweep_put_edge(s, kind, p->last.row, ASSAY_NO_ROW, r->row, wait);
+			named |= p->last.row == work->row;
+		}
 		p->synced = r->key;
 	}
+	if (fresh && !named && work->row != ASSAY_NO_ROW)
+		sweep_put_edge(s, kind, work->row, ASSAY_NO_ROW, r->row, wait);
 }
 
 static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w, uint32_t d,
 		   fan which, uint32_t edge)
 {
 	sweep_work work = fan_work(s, d, which, &w->producer);
-	w->producer_row = work.row;
-	w->producer_end = work.end;
+	take_work(w, work);
 	finish_host(s, w);
-	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w));
+	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
 }
 
 void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
@@ -309,13 +339,12 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 		fan_in(s, r, &w, p->device, BLOCKING_STREAMS, ASSAY_EDGE_STREAM_SYNC);
 		return;
 	}
-	w.producer_row = p->last.row;
-	w.producer_end = p->last.end;
+	take_work(&w, p->tail);
 	finish_host(s, &w);
 	uint32_t n = put_wait(s, NULL, &w);
-	if (p->last.row == ASSAY_NO_ROW || p->last.key <= p->synced)
+	if (p->tail.row == ASSAY_NO_ROW || p->changed <= p->synced)
 		return;
-	sweep_put_edge(s, ASSAY_EDGE_STREAM_SYNC, p->last.row, ASSAY_NO_ROW, r->row, n);
+	sweep_put_edge(s, ASSAY_EDGE_STREAM_SYNC, p->tail.row, ASSAY_NO_ROW, r->row, n);
 	p->synced = r->key;
 }
 
@@ -339,12 +368,13 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 	put_wait(s, NULL, &w);
 }
 
+/* A query that returned before the work ended said no, whether or not its answer was recorded. */
 void sweep_event_query(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t row = sweep_event_find(s, r, 0);
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_EVENT_SYNC);
 	resolve(s, row == ASSAY_NO_ROW ? NULL : &s->event.p[row], ASSAY_NO_ROW, &w);
-	if (is_resolved(&w) && w.producer_row != ASSAY_NO_ROW)
+	if (is_resolved(&w) && w.producer_row != ASSAY_NO_ROW && w.producer_end <= r->exit)
 		sweep_put_edge(s, ASSAY_EDGE_QUERY, w.producer_row, ASSAY_NO_ROW, r->row,
 			       ASSAY_NO_ROW);
 }
@@ -355,9 +385,10 @@ void sweep_stream_query(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED || st == ASSAY_NO_ROW)
 		return;
 	sweep_stream *p = &s->stream.p[st];
-	if (p->last.row == ASSAY_NO_ROW || p->last.key <= p->synced)
+	sweep_work work = sweep_tail(s, st);
+	if (work.row == ASSAY_NO_ROW || p->changed <= p->synced || work.end > r->exit)
 		return;
-	sweep_put_edge(s, ASSAY_EDGE_QUERY, p->last.row, ASSAY_NO_ROW, r->row, ASSAY_NO_ROW);
+	sweep_put_edge(s, ASSAY_EDGE_QUERY, work.row, ASSAY_NO_ROW, r->row, ASSAY_NO_ROW);
 	p->synced = r->key;
 }
 
@@ -375,8 +406,7 @@ void sweep_copy(assay_sweep *s, const assay_sweep_rec *r)
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_COPY);
 	w.class = ASSAY_WAIT_IS_EXACT;
 	w.producer = p->id;
-	w.producer_row = p->last.row;
-	w.producer_end = p->last.end;
+	take_work(&w, p->last);
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_COPY, p->last.row, ASSAY_NO_ROW, r->row,
 		       put_wait(s, NULL, &w));
@@ -394,8 +424,7 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 	if (work.row == ASSAY_NO_ROW || work.end <= r->enter || work.end > r->exit)
 		return;
 	w.class = ASSAY_WAIT_IS_LIKELY;
-	w.producer_row = work.row;
-	w.producer_end = work.end;
+	take_work(&w, work);
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
 }
@@ -405,9 +434,14 @@ void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	if (st == ASSAY_NO_ROW || r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
+	sweep_enter(s, st, r->key);
 	sweep_pending_add(s, st,
 			  &(sweep_pending){.wait = ASSAY_NO_ROW,
 					   .edge = ASSAY_EDGE_HOST_FUNC,
-					   .from_row = s->stream.p[st].last.row,
+					   .from_row = s->stream.p[st].tail.row,
 					   .host_row = r->row});
+	/* when it ends is not known: what waits for the stream may have waited for it */
+	sweep_work unknown = sweep_no_work;
+	unknown.doubt = ASSAY_WAIT_IS_LIKELY;
+	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }

@@ -119,6 +119,22 @@ static uint8_t kind_of_blind(const assay_sweep_wait *v)
 						   : ASSAY_WAIT_UNKNOWN;
 }
 
+/* A wait for a stream or device names the stream of the work; one for an event, that of its record.
+ */
+static void name_stream_of_work(waits *w, uint32_t i)
+{
+	assay_wait_table *t = &w->t->wait;
+	if (t->producer_gpu[i] == ASSAY_NO_ROW ||
+	    (t->kind[i] != ASSAY_WAIT_STREAM_SYNC && t->kind[i] != ASSAY_WAIT_DEVICE_SYNC))
+		return;
+	uint32_t track = w->t->gpu.track[t->producer_gpu[i]];
+	if (track == t->producer[i])
+		return;
+	t->producer[i] = track;
+	t->producer_handle[i] = ASSAY_NO_HANDLE;
+	t->producer_device[i] = (int32_t)w->t->track.pid[track];
+}
+
 static uint32_t take_wait(void *ctx, const assay_sweep_wait *v)
 {
 	waits *w = ctx;
@@ -155,6 +171,7 @@ static uint32_t take_wait(void *ctx, const assay_sweep_wait *v)
 	t->class[i] = v->class;
 	t->satisfied[i] = v->satisfied;
 	t->flags[i] = v->flags;
+	name_stream_of_work(w, i);
 	return i;
 }
 

@@ -153,24 +153,58 @@ static bool is_lifetime(const world *w, uint32_t i, uint64_t event)
 	       !r->flags;
 }
 
-static uint32_t last_work(const world *w, uint32_t before, const assay_sweep_rec *on)
+/* ------------------------------------------------------------------ what a command stands behind
+ */
+
+static uint32_t record_of(const world *w, uint32_t i)
+{
+	for (uint32_t k = i; k-- > 0 && !is_lifetime(w, k, w->call[i].event);)
+		if (is_record(w, k, w->call[i].event))
+			return k;
+	return ASSAY_NO_ROW;
+}
+
+static bool is_command(const world *w, uint32_t i)
+{
+	const assay_sweep_rec *r = &w->call[i];
+	if (r->op == ASSAY_OP_LAUNCH)
+		return true;
+	return (r->op == ASSAY_OP_RECORD || r->op == ASSAY_OP_WAIT) && !r->flags &&
+	       !w->in_capture[i] && !(r->op == ASSAY_OP_WAIT && w->of_capture[i]);
+}
+
+static uint32_t last_command(const world *w, uint32_t before, const assay_sweep_rec *on)
 {
 	for (uint32_t i = before; i-- > 0;)
-		if (w->call[i].op == ASSAY_OP_LAUNCH && same_stream(&w->call[i], on))
+		if (is_command(w, i) && same_stream(&w->call[i], on))
 			return i;
 	return ASSAY_NO_ROW;
 }
 
-/* The default stream stands behind every thread's own stream too. */
-static uint32_t work_behind(const world *w, uint32_t record)
+static uint32_t later(const world *w, uint32_t a, uint32_t b)
 {
-	const assay_sweep_rec *r = &w->call[record];
-	uint32_t best = last_work(w, record, r);
+	if (a == ASSAY_NO_ROW || b == ASSAY_NO_ROW)
+		return a == ASSAY_NO_ROW ? b : a;
+	return w->call[b].exit > w->call[a].exit ? b : a;
+}
+
+/* The last work to end of all that must end before this command does. The default stream and the
+ * threads' own wait for each other, the created ones for nobody. */
+static uint32_t work_behind(const world *w, uint32_t i)
+{
+	const assay_sweep_rec *r = i == ASSAY_NO_ROW ? NULL : &w->call[i];
+	if (!r || r->op == ASSAY_OP_LAUNCH)
+		return i;
+	uint32_t best = work_behind(w, last_command(w, i, r));
+	if (r->op == ASSAY_OP_WAIT)
+		best = later(w, best, work_behind(w, record_of(w, i)));
+	if (r->stream == 2) {
+		assay_sweep_rec legacy = {.stream = 0};
+		best = later(w, best, work_behind(w, last_command(w, i, &legacy)));
+	}
 	for (uint32_t t = 0; r->stream == 0 && t < THREADS; t++) {
-		uint32_t own = last_work(w, record, &(assay_sweep_rec){.stream = 2, .thread = t});
-		if (own != ASSAY_NO_ROW &&
-		    (best == ASSAY_NO_ROW || w->call[own].exit > w->call[best].exit))
-			best = own;
+		assay_sweep_rec own = {.stream = 2, .thread = t};
+		best = later(w, best, work_behind(w, last_command(w, i, &own)));
 	}
 	return best;
 }

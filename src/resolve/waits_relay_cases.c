@@ -1,0 +1,139 @@
+/* What a stream waits for is also what its waits wait for: relays through streams and events. */
+#include "base/test.h"
+#include "resolve/waits_program.h"
+
+static assay_sweep_rec *stream_sync(program *p, uint64_t key, uint64_t stream)
+{
+	return on(p, ASSAY_OP_STREAM_SYNC, key, stream);
+}
+
+static bool waited_for(const program *p, uint32_t i, uint32_t row)
+{
+	return i < p->waits && p->wait[i].producer_row == row;
+}
+
+TEST(a_stream_sync_waits_for_what_the_streams_waits_wait_for)
+{
+	program p = {0};
+	work(&p, 5, S2, 0, 60);
+	work(&p, 6, S1, 60, 5000);
+	record(&p, 10, A, S1);
+	wait(&p, 20, S2, A);
+	stream_sync(&p, 30, S2)->exit = 5010;
+	run(&p);
+	CHECK(waited_for(&p, 1, 6) && p.wait[1].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK(p.edges == 1 && p.edge[0].from_row == 6 && p.edge[0].host_row == 30);
+	CHECK(p.wait[1].satisfied == 0 && p.wait[1].slack == 10);
+	return 0;
+}
+
+TEST(a_relayed_event_stands_behind_the_first_work_however_long_the_chain)
+{
+	program p = {0};
+	work(&p, 1, 0x9000, 0, 5000);
+	for (uint64_t i = 0; i < 20; i++) {
+		record(&p, 10 + 2 * i, 0xe00 + i, 0x9000 + i)->arg = 1 + i;
+		wait(&p, 11 + 2 * i, 0x9001 + i, 0xe00 + i)->arg = 1 + i;
+	}
+	record(&p, 90, A, 0x9000 + 20)->arg = 77;
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 91, A)->arg = 77;
+	stream_sync(&p, 92, 0x9000 + 20);
+	run(&p);
+	CHECK(p.waits == 22 && waited_for(&p, 20, 1) && waited_for(&p, 21, 1));
+	CHECK(p.wait[20].class == ASSAY_WAIT_IS_EXACT && p.wait[20].producer.handle == 0x9014);
+	CHECK(p.wait[21].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(own_work_behind_a_wait_is_what_is_waited_for)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	record(&p, 10, A, S1);
+	wait(&p, 20, S2, A);
+	work(&p, 21, S2, 500, 600);
+	stream_sync(&p, 30, S2);
+	run(&p);
+	CHECK(waited_for(&p, 1, 21) && p.wait[1].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(a_device_sync_waits_for_work_of_another_device_that_its_streams_wait_for)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 5000)->device = 1;
+	work(&p, 2, S2, 0, 50);
+	record(&p, 10, A, S1)->device = 1;
+	wait(&p, 20, S2, A);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 30)->exit = 5005;
+	call(&p, ASSAY_OP_DEVICE_SYNC, 600);
+	run(&p);
+	CHECK(waited_for(&p, 1, 1) && waited_for(&p, 2, 1));
+	CHECK(p.edges == 2 && p.edge[0].from_row == 2 && p.edge[1].from_row == 1);
+	return 0;
+}
+
+TEST(a_wait_for_something_unknown_leaves_nothing_certain_behind_it)
+{
+	program p = {0};
+	work(&p, 1, S2, 0, 50);
+	wait(&p, 10, S2, A); /* recorded before the trace */
+	stream_sync(&p, 20, S2);
+	work(&p, 21, S2, 60, 70);
+	stream_sync(&p, 22, S2);
+	on(&p, ASSAY_OP_HOST_FUNC, 30, S2);
+	stream_sync(&p, 31, S2);
+	run(&p);
+	CHECK(waited_for(&p, 1, 1) && p.wait[1].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK(waited_for(&p, 2, 21) && p.wait[2].class == ASSAY_WAIT_IS_EXACT);
+	CHECK(waited_for(&p, 3, 21) && p.wait[3].class == ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+TEST(the_default_stream_relays_what_it_waits_for)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S1);
+	on(&p, ASSAY_OP_STREAM_CREATE, 2, S2);
+	on(&p, ASSAY_OP_STREAM_CREATE, 3, S3)->flags = ASSAY_REC_NONBLOCKING;
+	work(&p, 5, S3, 0, 900);
+	record(&p, 10, A, S3);
+	wait(&p, 11, 0, A);
+	record(&p, 12, B,
+	       S1); /* a command of a blocking stream: behind the default stream's wait */
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 13, B)->exit = 905;
+	stream_sync(&p, 14, S2); /* no command since: behind nothing */
+	work(&p, 20, S2, 901, 950);
+	stream_sync(&p, 21, 0);
+	run(&p);
+	CHECK(waited_for(&p, 1, 5) && waited_for(&p, 2, ASSAY_NO_ROW) && waited_for(&p, 3, 20));
+	CHECK_EQ(p.edge[1].kind, ASSAY_EDGE_LEGACY);
+	CHECK(p.edge[1].from_row == 5 && p.edge[1].to_row == 20);
+	return 0;
+}
+
+TEST(a_command_on_the_default_stream_stands_between_blocking_streams)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S1);
+	on(&p, ASSAY_OP_STREAM_CREATE, 2, S2);
+	work(&p, 5, S1, 0, 900);
+	record(&p, 10, A, 0);
+	work(&p, 11, S2, 900, 950);
+	run(&p);
+	CHECK(p.edges == 1 && p.edge[0].from_row == 5 && p.edge[0].to_row == 11);
+	return 0;
+}
+
+TEST(a_query_that_returned_before_the_work_ended_said_no)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	record(&p, 10, A, S1);
+	event_call(&p, ASSAY_OP_EVENT_QUERY, 20, A); /* 200 to 205 */
+	on(&p, ASSAY_OP_STREAM_QUERY, 21, S1);
+	event_call(&p, ASSAY_OP_EVENT_QUERY, 60, A);
+	run(&p);
+	CHECK(p.edges == 1 && p.edge[0].host_row == 60);
+	return 0;
+}
