@@ -54,7 +54,11 @@ UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.
 RECORDERS := $(patsubst src/record/%.c,%,$(wildcard src/record/cuda.c src/record/rocm.c))
 REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%=src/record/%_*.c)),$(wildcard src/record/*.c src/wire/*.c src/vendor/dl.c))
 REC_LIBS  := $(RECORDERS:%=$(B)/libassay_%.so)
-REC_FLAGS := -ftls-model=initial-exec -fno-exceptions -fno-plt
+REC_FLAGS := -fno-exceptions -fno-plt
+# Room for initial-exec variables is scarce in a process that runs already, and rocprofiler-sdk
+# aborts the program when a tool finds none.
+REC_TLS_cuda := initial-exec
+REC_TLS_rocm := global-dynamic
 
 .PHONY: all demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
@@ -69,7 +73,9 @@ $(B)/libassay.so: $(LIB_OBJ) src/assay.map
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libassay.so.0 -Wl,--version-script=src/assay.map -o $@ $(LIB_OBJ) $(LIBS)
 
 define rec_rule
-$(B)/libassay_$(1).so: $(patsubst %.c,$(B)/rec/%.o,$(REC_SRC) $(wildcard src/record/$(1).c src/record/$(1)_*.c))
+$(B)/rec/$(1)/%.o: %.c
+	$$(call compile,$(REC_FLAGS) -ftls-model=$(REC_TLS_$(1)))
+$(B)/libassay_$(1).so: $(patsubst %.c,$(B)/rec/$(1)/%.o,$(REC_SRC) $(wildcard src/record/$(1).c src/record/$(1)_*.c))
 	$$(Q)$$(CC) $$(LDFLAGS) -shared -Wl,-soname,libassay_$(1).so -Wl,-z,nodelete -Wl,-z,now -o $$@ $$^ -ldl
 endef
 $(foreach r,$(RECORDERS),$(eval $(call rec_rule,$(r))))
@@ -100,8 +106,6 @@ $(B)/%.o: %.c
 	$(call compile,)
 $(B)/unit/%.o: %.c
 	$(call compile,-DASSAY_TEST)
-$(B)/rec/%.o: %.c
-	$(call compile,$(REC_FLAGS))
 
 # The page of `assay report --html` is assets/, as C arrays.
 $(B)/gen/assets.h: $(wildcard assets/*) tools/embed

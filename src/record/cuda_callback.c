@@ -88,7 +88,7 @@ static __thread struct {
 	} call[DEPTH];
 	uint32_t n;
 	bool mute;
-} in __attribute__((tls_model("initial-exec")));
+} in;
 
 /* cuStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz_v7000 -> StreamWaitEvent */
 static bool is_stem(const char *name, const char *stem, bool *per_thread)

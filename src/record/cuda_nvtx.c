@@ -28,7 +28,7 @@ static chosen_ids chosen_started;
 static __thread struct {
 	uint64_t next_range;
 	chosen_push chosen;
-} mine __attribute__((tls_model("initial-exec")));
+} mine;
 
 typedef struct text {
 	const char *p;

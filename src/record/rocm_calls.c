@@ -31,7 +31,7 @@ static __thread struct {
 	uint32_t set[NESTED]; /* the same as the SDK tells it, for calls we do not know */
 	uint32_t sets;
 	uint32_t graph, node;
-} mine __attribute__((tls_model("initial-exec")));
+} mine;
 
 /* ---- choice ---- */
 

@@ -44,7 +44,7 @@ static __thread struct {
 	uint64_t handle[CACHE];
 	uint32_t id[CACHE];
 	uint32_t era, own, own_life;
-} mine __attribute__((tls_model("initial-exec")));
+} mine;
 
 static size_t hash(uint64_t handle)
 {

@@ -15,7 +15,7 @@ static struct {
 } marks = {.name_thread = -1};
 
 static chosen_ids chosen_started;
-static __thread chosen_push chosen __attribute__((tls_model("initial-exec")));
+static __thread chosen_push chosen;
 
 static const struct {
 	const char *name;

@@ -63,7 +63,7 @@ static struct {
 	char ring_path[sizeof((assay_ring_file *)0)->capture];
 } rt = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .ring_fd = -1};
 
-/* A thread's own state. initial-exec: an access is one instruction and never allocates. */
+/* A thread's own state. */
 static __thread struct {
 	assay_ring *ring;
 	char *data;
@@ -73,7 +73,7 @@ static __thread struct {
 	uint32_t life;
 	uint32_t tid;
 	uint32_t busy; /* between begin and commit: a signal handler that records is dropped */
-} self __attribute__((tls_model("initial-exec")));
+} self;
 
 static int64_t clock_ns(clockid_t id)
 {

@@ -366,7 +366,11 @@ static void *load(const char *path)
 int main(int argc, char **argv)
 {
 	const char *end = argc > 2 ? argv[2] : "return";
-	const char *second = getenv("FAKE_ROCPROF_SECOND");
+	const char *second = getenv("FAKE_ROCPROF_SECOND"), *before = getenv("FAKE_ROCPROF_BEFORE");
+	char list[4096];
+	snprintf(list, sizeof list, "%s", before ? before : "");
+	for (char *p = strtok(list, ":"); p; p = strtok(NULL, ":"))
+		dlopen(p, RTLD_LAZY); /* may fail, when there is no room left */
 	load(getenv("FAKE_ROCPROF_LINKED") ? NULL : "librocprofiler-sdk.so");
 	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
 		if (argc > 1 && !strcmp(scripts[i].name, argv[1]))

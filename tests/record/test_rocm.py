@@ -285,6 +285,20 @@ def an_exit_in_the_middle_of_a_flush_is_clean(v):
     eq(len(c.rows["KERNEL"]), 4)
 
 
+@each("600")
+def others_may_have_taken_the_room_for_thread_variables(v):
+    source = os.path.join(WORK, "tls.c")
+    with open(source, "w") as f:
+        f.write("static __thread char taken[64] __attribute__((tls_model(\"initial-exec\")));\n"
+                "char *take(void);\nchar *take(void) { return taken; }\n")
+    libs = [os.path.join(WORK, f"tls{i}.so") for i in range(40)]
+    cc(libs[0], "-fPIC", "-shared", source)
+    for lib in libs[1:]:
+        shutil.copy(libs[0], lib)
+    c = play("streams", v, env={"FAKE_ROCPROF_BEFORE": ":".join(libs)})
+    eq(len(c.rows["KERNEL"]), 4)
+
+
 @each("400", "10100")
 def all_api_adds_the_calls_that_only_ask(v):
     c = play("memory", v, opts=["--all-api"])
