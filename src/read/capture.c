@@ -1,6 +1,7 @@
 /* Our own capture (docs/formats/capture.md): chunks in, rows out. */
 #include "read/capture.h"
 
+#include "read/frees.h"
 #include "read/reader.h"
 
 /* False when this very chunk was read before: a death during a write makes it appear twice. */
@@ -51,6 +52,7 @@ static void finish(capture *c)
 	if (!c->ended)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
 	assay_capture_join(c);
+	assay_pair_frees(&c->part->t.alloc, c->first_alloc);
 }
 
 static void free_capture(capture *c)
@@ -98,7 +100,8 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .pid = -1,
 		     .last_context = ASSAY_WIRE_NONE,
 		     .first_stream = (uint32_t)run->part.t.stream.n,
-		     .first_sync = (uint32_t)run->part.t.sync.n};
+		     .first_sync = (uint32_t)run->part.t.sync.n,
+		     .first_alloc = (uint32_t)run->part.t.alloc.n};
 	bool lost_track = false;
 	for (uint64_t pos = 0;;) {
 		assay_view v = assay_input_view(in, pos, 1);

@@ -54,7 +54,7 @@ typedef struct capture {
 	assay_vec(placed_call) placed;
 	uint32_t last_context; /* of GPU work */
 	int64_t last_time;
-	uint32_t first_sync, first_stream; /* rows of this capture start here */
+	uint32_t first_sync, first_stream, first_alloc; /* rows of this capture start here */
 } capture;
 
 typedef union any_record {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "read/frees.h"
 #include "read/rocpd_names.h"
 #include "read/rocprof.h"
 
@@ -168,6 +169,7 @@ static void read_copies(assay_rocpd_instance *x)
 
 static void read_allocations(assay_rocpd_instance *x)
 {
+	size_t first = x->part->t.alloc.n;
 	assay_rocpd_start(x, "rocpd_memory_allocate",
 			  ASSAY_ROCPD_COLUMNS("start", "end", "pid", "tid", "agent_id", "type",
 					      "level", "address", "size", "event_id"));
@@ -191,6 +193,7 @@ static void read_allocations(assay_rocpd_instance *x)
 		t->corr[r] = assay_rocpd_event_at(x, 9)->stack;
 		t->name[r] = assay_intern_z(&x->part->strings, name);
 	}
+	assay_pair_frees(&x->part->t.alloc, first);
 }
 
 static void read_samples(assay_rocpd_instance *x)
@@ -506,7 +509,7 @@ static const char *const rows[] = {
 	"(6,'g',1,77,78,'x',990,5,3)",
 	"rocpd_sample%s VALUES(1,'g',1,1000,5)",
 	"rocpd_memory_allocate%s VALUES(1,'g',1,77,78,2,'ALLOC','REAL',10,11,4660,256,NULL),"
-	"(2,'g',1,77,78,NULL,'FREE','REAL',20,21,4660,256,NULL)",
+	"(2,'g',1,77,78,NULL,'FREE','REAL',20,21,4660,0,NULL)",
 	"rocpd_kernel_dispatch%s(id,guid,nid,pid,tid,agent_id,kernel_id,dispatch_id,queue_id,"
 	"stream_id,start,\"end\",private_segment_size,group_segment_size,workgroup_size_x,"
 	"workgroup_size_y,workgroup_size_z,grid_size_x,grid_size_y,grid_size_z,event_id) "
@@ -578,7 +581,7 @@ static int check_rows(assay_run *run)
 	CHECK(!strcmp(assay_z(run, t->host.name[1]), "step \"1\""));
 	CHECK(!strcmp(assay_z(run, t->host.name[2]), "mark") && t->host.dur[2] == 0);
 	CHECK(t->track.pid[t->host.track[0]] == 77 && t->track.tid[t->host.track[0]] == 78);
-	CHECK(t->alloc.bytes[0] == 256 && t->alloc.bytes[1] == -256 && t->alloc.device[0] == 2);
+	CHECK(t->alloc.bytes[0] == 256 && t->alloc.bytes[1] == -256 && t->alloc.device[1] == 2);
 	CHECK(t->pmc.value[0] == 12.5 && t->pmc.dispatch[0] == 1 && t->pmc.corr[0] == 4);
 	CHECK(t->device.n == 1 && t->device.id[0] == 2 && t->device.units[0] == 304);
 	CHECK(assay_str_is(assay_meta_get(run, "node.hostname"), "host1"));

@@ -175,15 +175,6 @@ static void take_alloc(assay_rocprof_process *p, const assay_rocprof_record *r, 
 	t->track[a] = pend_thread(p, r);
 	t->device[a] = (int32_t)assay_rocprof_pend(
 		p, ASSAY_PENDING_DEVICE, assay_rocprof_get(r, ASSAY_SLOT_AGENT, UINT64_MAX), 0, 0);
-	if (!t->addr[a])
-		return;
-	uint32_t *slot = assay_map_at(&p->allocations, t->addr[a]);
-	if (!takes && *slot != ASSAY_MAP_ABSENT && !bytes) { /* frees say neither size nor agent */
-		t->bytes[a] = -t->bytes[*slot];
-		t->device[a] = t->device[*slot];
-	}
-	if (takes || *slot == ASSAY_MAP_ABSENT)
-		*slot = a;
 }
 
 static void take_hip_event(assay_rocprof_process *p, const assay_rocprof_record *r,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/test.h"
+#include "read/frees.h"
 #include "read/reader.h"
 
 enum { HEAD = 64 << 10, WINDOW = 1 << 20 };
@@ -205,45 +206,6 @@ static void csv_discard(void *ctx, unsigned worker)
 	worker_start(job, w);
 }
 
-struct timed_row {
-	int64_t ts;
-	uint32_t row;
-};
-
-static int by_time(const void *a, const void *b)
-{
-	const struct timed_row *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* A free names the address only: give it the size and device of the allocation before it. */
-static void pair_frees(assay_alloc_table *t, size_t from)
-{
-	assay_vec(struct timed_row) rows = {0};
-	assay_map live = {0};
-	for (size_t r = from; r < t->n; r++)
-		if (t->addr[r])
-			*assay_push(&rows) = (struct timed_row){t->ts[r], (uint32_t)r};
-	if (rows.n)
-		qsort(rows.p, rows.n, sizeof *rows.p, by_time);
-	for (size_t i = 0; i < rows.n; i++) {
-		uint32_t r = rows.p[i].row, *slot = assay_map_at(&live, t->addr[r]);
-		if (t->bytes[r] > 0) {
-			*slot = r;
-		} else if (*slot == ASSAY_MAP_ABSENT || t->bytes[*slot] <= 0) {
-			*slot = r; /* a free of what was taken before the recording */
-		} else {
-			t->bytes[r] = -t->bytes[*slot];
-			t->device[r] = t->device[*slot];
-			*slot = r;
-		}
-	}
-	assay_vec_free(&rows);
-	assay_map_free(&live);
-}
-
 static uint64_t thread_key(const assay_track_table *t, uint32_t track)
 {
 	const int64_t key[] = {t->pid[track], t->tid[track]};
@@ -288,7 +250,7 @@ static void finish(struct csv_read *job, size_t first_host, size_t first_alloc)
 				       job->plan.kind->put == assay_csv_put_counter))
 		drop_counter_kernels(job->run);
 	if (job->plan.kind->put == assay_csv_put_alloc && job->plan.has[CSV_ADDRESS])
-		pair_frees(&job->run->part.t.alloc, first_alloc);
+		assay_pair_frees(&job->run->part.t.alloc, first_alloc);
 	if (job->plan.kind->put == assay_csv_put_sample) {
 		char text[24];
 		snprintf(text, sizeof text, "%llu", (unsigned long long)job->records);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/test.h"
+#include "read/frees.h"
 #include "read/rocprof.h"
 #include "read/rocprof_process.h"
 
@@ -27,8 +28,8 @@ static const struct {
 
 static void process_free(assay_rocprof_process *p)
 {
-	assay_map *maps[] = {&p->pending_at,    &p->agent_at,     &p->symbol_at,
-			     &p->counter_names, &p->marker_texts, &p->allocations};
+	assay_map *maps[] = {&p->pending_at, &p->agent_at, &p->symbol_at, &p->counter_names,
+			     &p->marker_texts};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&p->pendings);
@@ -62,6 +63,7 @@ static void read_process(assay_run *run, assay_json_stream *s)
 			assay_json_stream_skip(s);
 	}
 	assay_rocprof_explain(&p);
+	assay_pair_frees(&run->part.t.alloc, p.alloc);
 	process_free(&p);
 }
 

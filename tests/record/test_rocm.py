@@ -259,6 +259,14 @@ def memory_taken_long_after_the_start_is_recorded(v):
     eq([(r["op"], r["address"]) for r in c.rows["MEMORY"]],
        [(1, 0x10000 * (i + 1)) for i in range(20)] + [(2, 0x10000 * (i + 1)) for i in range(0, 20, 2)])
     eq(c.rows["LOST"], [])
+    # what the program holds in the end, by device: every second block is given back
+    trace = os.path.join(WORK, "pauses.json")
+    subprocess.run([ASSAY, "convert", c.run, trace], check=True, capture_output=True)
+    held = collections.Counter()
+    for e in json.load(open(trace))["traceEvents"]:
+        if "Bytes" in e.get("args", {}) and e["ph"] == "i":
+            held[e["args"]["Device Id"]] += e["args"]["Bytes"]
+    eq(dict(held), {0: 0, 1: sum(4096 * (i + 1) for i in range(1, 20, 2))})
 
 
 @each("600", "10000")
