@@ -174,11 +174,8 @@ uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int
 	return row;
 }
 
-static void read_api(capture *c, const any_record *r)
+static uint32_t add_call(capture *c, const assay_wire_api *a, assay_sid name, uint32_t track)
 {
-	const assay_wire_api *a = &r->api;
-	uint32_t track = assay_capture_thread(c, &a->rec);
-	assay_sid name = function_name(c, a->domain, a->function);
 	assay_host_kind kind =
 		a->domain == ASSAY_WIRE_DRIVER ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME;
 	uint32_t row = assay_capture_host(c, kind, a->start, a->end, name, track);
@@ -187,12 +184,22 @@ static void read_api(capture *c, const any_record *r)
 	c->part->t.api.cbid[detail] = a->function;
 	c->part->t.api.status[detail] = a->status;
 	c->part->t.api.stack[detail] = assay_capture_stack_row(c, a->stack);
+	return row;
+}
+
+static void read_api(capture *c, const any_record *r)
+{
+	const assay_wire_api *a = &r->api;
+	uint32_t track = assay_capture_thread(c, &a->rec);
+	assay_sid name = function_name(c, a->domain, a->function);
+	bool part = c->record.n >= ASSAY_WIRE_API_ARGS && a->given & ASSAY_WIRE_PART;
+	uint32_t row = part ? ASSAY_NO_ROW : add_call(c, a, name, track);
 	if (c->record.n < ASSAY_WIRE_API_ARGS || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
 	uint32_t e = assay_add(&c->part->t, ASSAY_T_event_call);
 	t->ts[e] = a->start;
-	t->dur[e] = c->part->t.host.dur[row];
+	t->dur[e] = part ? 0 : c->part->t.host.dur[row];
 	t->name[e] = name;
 	t->track[e] = track;
 	t->corr[e] = a->corr;

@@ -55,9 +55,10 @@ typedef struct service {
 
 static const service services[] = {
 	{ROCM_RUNTIME, assay_rocm_on_runtime}, {ROCM_COMPILER, assay_rocm_on_compiler},
-	{ROCM_RANGE, assay_rocm_on_range},     {ROCM_MARKER, assay_rocm_on_marker},
-	{ROCM_NAMING, assay_rocm_on_naming},   {ROCM_CODE, assay_rocm_on_code},
-	{ROCM_STREAM, assay_rocm_on_stream},   {ROCM_GRAPH, assay_rocm_on_graph},
+	{ROCM_RCCL, assay_rocm_on_rccl},       {ROCM_RANGE, assay_rocm_on_range},
+	{ROCM_MARKER, assay_rocm_on_marker},   {ROCM_NAMING, assay_rocm_on_naming},
+	{ROCM_CODE, assay_rocm_on_code},       {ROCM_STREAM, assay_rocm_on_stream},
+	{ROCM_GRAPH, assay_rocm_on_graph},
 };
 
 static void callback_0(rocprof_callback_0 r, rocprof_user *user, void *arg)
@@ -158,7 +159,7 @@ static bool subscribe_callbacks(void)
 		const service *s = &services[i];
 		if (!wants(s->kind))
 			continue;
-		if (s->kind == ROCM_RUNTIME || s->kind == ROCM_COMPILER) {
+		if (s->kind <= ROCM_RCCL) {
 			ok &= subscribe_calls(s);
 			continue;
 		}

@@ -9,6 +9,7 @@
 typedef enum rocm_kind {
 	ROCM_RUNTIME,
 	ROCM_COMPILER,
+	ROCM_RCCL,  /* 0.5 on */
 	ROCM_RANGE, /* ranges as one, from 1.0 on; else ROCM_MARKER */
 	ROCM_MARKER,
 	ROCM_NAMING,
@@ -74,6 +75,7 @@ enum { ROCM_CALLS_MAX = 1024 };
 size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops, bool *all);
 void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_compiler(const rocm_call *c, rocprof_user *user);
+void assay_rocm_on_rccl(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_stream(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_graph(const rocm_call *c, rocprof_user *user);
 

@@ -6,7 +6,7 @@
 #include "record/args.h"
 #include "record/rocm.h"
 
-enum { NESTED = 8, NO_CODE = 4096 };
+enum { NESTED = 8, NO_CODE = 4096, RCCL_CALLS_MAX = 128 };
 
 typedef struct field {
 	uint8_t at, bytes; /* bytes 0: the call has no such argument */
@@ -15,15 +15,17 @@ typedef struct field {
 /* What is known of an operation, by its number. */
 typedef struct call_info {
 	field field[ROCPROF_ROLES];
-	uint8_t flags;
+	uint8_t flags, result; /* result: bytes at the end of the arguments */
 	bool known;
 } call_info;
 
 static struct {
 	call_info runtime[ROCM_CALLS_MAX]; /* filled before the first callback, then only read */
+	call_info rccl[RCCL_CALLS_MAX];
 	call_info nothing;
-	bool sdk_graphs; /* the SDK numbers executable graphs itself */
-} calls;
+	uint32_t word[ROCPROF_WORD_KINDS]; /* 1 + number of the call that does only that */
+	bool sdk_graphs;                   /* the SDK numbers executable graphs itself */
+} calls = {.nothing = {.result = ROCPROF_HIP_RESULT}};
 
 static __thread struct {
 	uint32_t stream[NESTED]; /* of the calls that are being made, by depth */
@@ -35,11 +37,14 @@ static __thread struct {
 
 /* ---- choice ---- */
 
+#define ROCPROF_HIP_STEP 9999
 typedef enum call_id {
-#define ROCPROF_HIP_STEP  9999
 #define CALL(name, flags) CALL_##name,
 #define FIELD(name, role, member, at, bytes)
 #include "vendor/rocprof_hip.def"
+	FIRST_RCCL,
+	BEFORE_RCCL = FIRST_RCCL - 1,
+#include "vendor/rocprof_rccl.def"
 #undef CALL
 #undef FIELD
 	CALL_COUNT
@@ -52,6 +57,7 @@ static const struct {
 #define CALL(name, flags) {#name, flags},
 #define FIELD(name, role, member, at, bytes)
 #include "vendor/rocprof_hip.def"
+#include "vendor/rocprof_rccl.def"
 #undef CALL
 #undef FIELD
 };
@@ -64,8 +70,19 @@ static const struct {
 #define CALL(name, flags)
 #define FIELD(name, role, member, at, bytes) {CALL_##name, ROCPROF_ROLE_##role, at, bytes},
 #include "vendor/rocprof_hip.def"
+#include "vendor/rocprof_rccl.def"
 #undef CALL
 #undef FIELD
+};
+
+static const struct {
+	uint32_t kind;
+	call_id call;
+} words[] = {
+	{ROCPROF_WORD_WAIT_32, CALL_hipStreamWaitValue32},
+	{ROCPROF_WORD_WRITE_32, CALL_hipStreamWriteValue32},
+	{ROCPROF_WORD_WAIT_64, CALL_hipStreamWaitValue64},
+	{ROCPROF_WORD_WRITE_64, CALL_hipStreamWriteValue64},
 };
 
 typedef struct choice {
@@ -84,34 +101,46 @@ static void name_call(int32_t operation, const char *name, uint16_t domain)
 	w->name = sid;
 }
 
-static void learn(int32_t operation, size_t row)
+static void learn(call_info *c, int32_t operation, size_t row)
 {
-	call_info *c = &calls.runtime[operation];
 	c->known = true;
 	c->flags = table[row].flags;
+	c->result = row < FIRST_RCCL ? ROCPROF_HIP_RESULT : ROCPROF_RCCL_RESULT;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (fields[i].call == row)
 			c->field[fields[i].role] = (field){fields[i].at, fields[i].bytes};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i].call == row)
+			calls.word[words[i].kind] = (uint32_t)operation + 1;
 }
+
+static const struct {
+	uint16_t domain;
+	size_t first, end; /* rows of the table */
+	call_info *info;
+	int32_t max;
+} groups[] = {
+	[ROCM_RUNTIME] = {ASSAY_WIRE_RUNTIME, 0, FIRST_RCCL, calls.runtime, ROCM_CALLS_MAX},
+	[ROCM_COMPILER] = {ASSAY_WIRE_COMPILER, 0, 0, NULL, ROCM_CALLS_MAX},
+	[ROCM_RCCL] = {ASSAY_WIRE_COLLECTIVES, FIRST_RCCL, CALL_COUNT, calls.rccl, RCCL_CALLS_MAX},
+};
 
 /* Of the compiler's calls only the loading of code counts; the others only prepare a launch. */
 static void choose_one(int32_t operation, const char *name, void *data)
 {
 	choice *c = data;
-	bool compiler = c->kind == ROCM_COMPILER, take = c->all;
-	if (operation < 0 || operation >= ROCM_CALLS_MAX)
+	bool take = c->all || (c->kind == ROCM_COMPILER && !strcmp(name, "__hipRegisterFatBinary"));
+	if (operation < 0 || operation >= groups[c->kind].max)
 		return;
-	for (size_t i = 0; !compiler && i < CALL_COUNT; i++) {
+	for (size_t i = groups[c->kind].first; i < groups[c->kind].end; i++) {
 		if (strcmp(table[i].name, name))
 			continue;
-		learn(operation, i);
+		learn(&groups[c->kind].info[operation], operation, i);
 		take = true;
 	}
-	if (compiler && !strcmp(name, "__hipRegisterFatBinary"))
-		take = true;
 	if (!take)
 		return;
-	name_call(operation, name, compiler ? ASSAY_WIRE_COMPILER : ASSAY_WIRE_RUNTIME);
+	name_call(operation, name, groups[c->kind].domain);
 	c->ops[c->n++] = operation;
 }
 
@@ -131,7 +160,7 @@ static_assert((int)ROCPROF_IPC_HANDLE == (int)ASSAY_IPC_HANDLE, "handle of anoth
 static uint64_t argument(const rocprof_hip_call *h, const call_info *c, int role)
 {
 	field f = c->field[role];
-	size_t room = h->size - sizeof *h - ROCPROF_HIP_RESULT;
+	size_t room = h->size - sizeof *h - c->result;
 	return f.bytes && f.at + (size_t)f.bytes <= room ? assay_arg_at(h->args + f.at, f.bytes)
 							 : 0;
 }
@@ -275,7 +304,7 @@ static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const c
 static int32_t status_of(const rocprof_hip_call *h, const call_info *c)
 {
 	int32_t v = 0;
-	memcpy(&v, (const char *)h + h->size - ROCPROF_HIP_RESULT, sizeof v);
+	memcpy(&v, (const char *)h + h->size - c->result, sizeof v);
 	return c->known || (v >= 0 && v < NO_CODE) ? v : 0;
 }
 
@@ -284,32 +313,67 @@ static bool readable(const rocprof_hip_call *h)
 	return h && h->size >= sizeof *h + ROCPROF_HIP_ARGS_MIN + ROCPROF_HIP_RESULT;
 }
 
+static bool begin_call(assay_wire_api **w, const rocm_call *c, uint32_t function, uint16_t domain)
+{
+	*w = assay_rt_begin(ASSAY_WIRE_API, sizeof **w);
+	if (!*w)
+		return false;
+	memset((char *)*w + sizeof(*w)->rec, 0, sizeof **w - sizeof(*w)->rec);
+	(*w)->corr = c->corr;
+	(*w)->function = function;
+	(*w)->domain = domain;
+	return true;
+}
+
+/* Each wait and write of a batch, as the call would be told that does only that. */
+static void put_words(const rocm_call *c, const call_info *info, int64_t start)
+{
+	const rocprof_hip_call *h = c->payload;
+	const rocprof_word *word =
+		(const rocprof_word *)(uintptr_t)argument(h, info, ROCPROF_ROLE_WORDS);
+	uint64_t n = argument(h, info, ROCPROF_ROLE_ARG0);
+	assay_wire_api *w;
+	for (uint64_t i = 0; word && i < n; i++) {
+		uint32_t kind = word[i].kind;
+		bool half = kind == ROCPROF_WORD_WAIT_32 || kind == ROCPROF_WORD_WRITE_32;
+		if (kind >= ROCPROF_WORD_KINDS || !calls.word[kind] ||
+		    !begin_call(&w, c, calls.word[kind] - 1, ASSAY_WIRE_RUNTIME))
+			continue;
+		w->start = w->end = start;
+		w->given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_GIVES_EVENT |
+			   ASSAY_WIRE_ORDERS | ASSAY_WIRE_PART;
+		w->stream = stream_handle(h, info);
+		w->event = word[i].address;
+		w->arg[0] = half ? (uint32_t)word[i].value : word[i].value;
+		w->arg[1] = word[i].flags;
+		assay_rt_commit();
+	}
+}
+
 static void put_call(const rocm_call *c, const call_info *info, uint16_t domain, int64_t start)
 {
 	const rocprof_hip_call *h = c->payload;
 	int64_t end = assay_rt_now();
-	if (!assay_rt_wanted(start))
+	assay_wire_api *w;
+	if (!assay_rt_wanted(start) || !begin_call(&w, c, (uint32_t)c->operation, domain))
 		return;
-	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, sizeof *w);
-	if (!w)
-		return;
-	memset((char *)w + sizeof w->rec, 0, sizeof *w - sizeof w->rec);
 	w->start = start;
 	w->end = end;
-	w->corr = c->corr;
-	w->function = (uint32_t)c->operation;
-	w->domain = domain;
 	if (readable(h)) {
-		w->status = domain == ASSAY_WIRE_RUNTIME ? status_of(h, info) : 0;
+		w->status = domain == ASSAY_WIRE_COMPILER ? 0 : status_of(h, info);
 		fill_arguments(w, h, info);
 	}
+	int32_t status = w->status;
 	assay_rt_commit();
+	if (info->field[ROCPROF_ROLE_WORDS].bytes && readable(h) && !status)
+		put_words(c, info, start);
 }
 
-static const call_info *info_of(int32_t operation)
+static const call_info *info_of(rocm_kind kind, int32_t operation)
 {
-	return operation >= 0 && operation < ROCM_CALLS_MAX ? &calls.runtime[operation]
-							    : &calls.nothing;
+	bool here = operation >= 0 && operation < groups[kind].max && groups[kind].info &&
+		    groups[kind].info[operation].known;
+	return here ? &groups[kind].info[operation] : &calls.nothing;
 }
 
 static void enter(const rocprof_hip_call *h, const call_info *c, int64_t now)
@@ -344,7 +408,7 @@ static void leave(const rocm_call *call, const call_info *c, int64_t start)
 
 void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
 {
-	const call_info *info = info_of(c->operation);
+	const call_info *info = info_of(ROCM_RUNTIME, c->operation);
 	const rocprof_hip_call *h = c->payload;
 	bool read = info->known && readable(h);
 	if (c->phase == ROCPROF_ENTER) {
@@ -359,10 +423,21 @@ void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
 	}
 }
 
-void assay_rocm_on_compiler(const rocm_call *c, rocprof_user *user)
+static void on_plain(rocm_kind kind, const rocm_call *c, rocprof_user *user)
 {
 	if (c->phase == ROCPROF_ENTER)
 		user->value = (uint64_t)assay_rt_now();
 	else if (c->phase == ROCPROF_EXIT)
-		put_call(c, &calls.nothing, ASSAY_WIRE_COMPILER, (int64_t)user->value);
+		put_call(c, info_of(kind, c->operation), groups[kind].domain, (int64_t)user->value);
+}
+
+void assay_rocm_on_compiler(const rocm_call *c, rocprof_user *user)
+{
+	on_plain(ROCM_COMPILER, c, user);
+}
+
+/* The kernels of a collective belong to HIP's calls inside of it. */
+void assay_rocm_on_rccl(const rocm_call *c, rocprof_user *user)
+{
+	on_plain(ROCM_RCCL, c, user);
 }

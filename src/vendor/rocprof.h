@@ -145,6 +145,7 @@ typedef struct rocprof_hip_call {
 	unsigned char args[];
 } rocprof_hip_call;
 enum { ROCPROF_HIP_RESULT = 24, ROCPROF_HIP_ARGS_MIN = 88 };
+enum { ROCPROF_RCCL_RESULT = 8 }; /* RCCL's calls are laid out the same way */
 
 typedef struct rocprof_marker_call {
 	uint64_t size;
@@ -337,6 +338,7 @@ enum {
 	ROCPROF_ROLE_CONFIG,
 	ROCPROF_ROLE_HASH,
 	ROCPROF_ROLE_HASH_OUT,
+	ROCPROF_ROLE_WORDS,
 	ROCPROF_ROLES
 };
 enum {
@@ -345,6 +347,22 @@ enum {
 	ROCPROF_STREAM_LEGACY = 1,
 	ROCPROF_STREAM_PER_THREAD = 2,
 };
+
+/* What one entry of hipStreamBatchMemOp does; the numbers are CUDA's, too. */
+enum {
+	ROCPROF_WORD_WAIT_32 = 1,
+	ROCPROF_WORD_WRITE_32 = 2,
+	ROCPROF_WORD_WAIT_64 = 4,
+	ROCPROF_WORD_WRITE_64 = 5,
+	ROCPROF_WORD_KINDS,
+};
+typedef struct rocprof_word {
+	uint32_t kind;
+	uint64_t address;
+	uint64_t value; /* the lower half of it for 32 bits */
+	uint32_t flags;
+	uint64_t alias, pad;
+} rocprof_word;
 
 /* ---- sizes and places, x86_64, as measured on 0.4, 0.5, 0.6, 1.0 and 1.0 of August 2025 ---- */
 
@@ -411,6 +429,10 @@ ROCPROF_AT(rocprof_scratch_record_1, agent, 40);
 ROCPROF_AT(rocprof_scratch_record_1, flags, 80);
 ROCPROF_SIZE(rocprof_event_record, 88);
 ROCPROF_AT(rocprof_event_record, event, 72);
+ROCPROF_SIZE(rocprof_word, 48);
+ROCPROF_AT(rocprof_word, address, 8);
+ROCPROF_AT(rocprof_word, value, 16);
+ROCPROF_AT(rocprof_word, flags, 24);
 ROCPROF_SIZE(rocprof_agent, 296);
 ROCPROF_AT(rocprof_agent, lds_kb, 52);
 ROCPROF_AT(rocprof_agent, wavefront, 64);

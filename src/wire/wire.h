@@ -149,7 +149,12 @@ typedef struct assay_wire_thread {
 	uint32_t name, reserved;
 } assay_wire_thread;
 
-enum { ASSAY_WIRE_DRIVER = 1, ASSAY_WIRE_RUNTIME = 2, ASSAY_WIRE_COMPILER = 3 };
+enum {
+	ASSAY_WIRE_DRIVER = 1,
+	ASSAY_WIRE_RUNTIME = 2,
+	ASSAY_WIRE_COMPILER = 3,
+	ASSAY_WIRE_COLLECTIVES = 4, /* NCCL, RCCL */
+};
 
 /* A call. What follows status is written only by recorders that see arguments (rec.bytes tells). */
 typedef struct assay_wire_api {
@@ -171,6 +176,7 @@ enum {
 	ASSAY_WIRE_ORDERS = 4,  /* makes, records, awaits or destroys an event or a stream */
 	ASSAY_WIRE_GIVEN = 8,   /* the other bits are meant; never set by 1.0 */
 	ASSAY_WIRE_PLACED = 16, /* context and stream_id are meant */
+	ASSAY_WIRE_PART = 32,   /* one of the things that the call with this corr does at once */
 };
 enum {
 	ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream),

@@ -15,12 +15,14 @@
 
 #ifdef ROCPROFILER_SDK_VERSION
 enum { VERSION = ROCPROFILER_SDK_VERSION };
-#define ONE (ROCPROFILER_SDK_VERSION >= 10000)
-#define SIX (ROCPROFILER_SDK_VERSION >= 600)
+#define ONE  (ROCPROFILER_SDK_VERSION >= 10000)
+#define FIVE (ROCPROFILER_SDK_VERSION >= 500)
+#define SIX  (ROCPROFILER_SDK_VERSION >= 600)
 #else
 enum { VERSION = ROCPROFILER_VERSION };
-#define ONE (ROCPROFILER_VERSION >= 10000)
-#define SIX (ROCPROFILER_VERSION >= 600)
+#define ONE  (ROCPROFILER_VERSION >= 10000)
+#define FIVE (ROCPROFILER_VERSION >= 500)
+#define SIX  (ROCPROFILER_VERSION >= 600)
 #endif
 
 #if ONE
@@ -141,6 +143,32 @@ NUMBER(ROCPROFILER_HIP_STREAM_SET, ROCPROF_STREAM_SET)
 	static_assert(sizeof(((rocprofiler_hip_api_args_t *)0)->name.member) == bytes,             \
 		      #name "." #member " size");
 #include "vendor/rocprof_hip.def"
+#undef CALL
+#undef FIELD
+#if FIVE
+#define CALL(name, flags) static_assert(ROCPROFILER_RCCL_API_ID_##name >= 0, #name);
+#define FIELD(name, role, member, at, bytes)                                                       \
+	static_assert(offsetof(rocprofiler_rccl_api_args_t, name.member) == at, #name "." #member);
+#include "vendor/rocprof_rccl.def"
+static_assert(sizeof(rocprofiler_rccl_api_retval_t) == ROCPROF_RCCL_RESULT, "result of RCCL");
+#endif
+#if ROCPROF_HIP_STEP >= 7
+#define WORD(member, ours)                                                                         \
+	static_assert(offsetof(hipStreamBatchMemOpParams, waitValue.member) ==                     \
+			      offsetof(rocprof_word, ours),                                        \
+		      "wait for a word: " #member);                                                \
+	static_assert(offsetof(hipStreamBatchMemOpParams, writeValue.member) ==                    \
+			      offsetof(rocprof_word, ours),                                        \
+		      "write of a word: " #member);
+WORD(address, address)
+WORD(value64, value)
+WORD(flags, flags)
+WHOLE(hipStreamBatchMemOpParams, rocprof_word)
+NUMBER(hipStreamMemOpWaitValue32, ROCPROF_WORD_WAIT_32)
+NUMBER(hipStreamMemOpWriteValue32, ROCPROF_WORD_WRITE_32)
+NUMBER(hipStreamMemOpWaitValue64, ROCPROF_WORD_WAIT_64)
+NUMBER(hipStreamMemOpWriteValue64, ROCPROF_WORD_WRITE_64)
+#endif
 #if ROCPROF_HIP_STEP >= 11
 static_assert(offsetof(hipLaunchConfig_t, stream) == ROCPROF_CONFIG_STREAM, "launch config");
 static_assert(offsetof(HIP_LAUNCH_CONFIG, hStream) == ROCPROF_CONFIG_STREAM, "driver config");

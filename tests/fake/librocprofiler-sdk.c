@@ -2,7 +2,7 @@
  * that FAKE_ROCPROF names (400, 500, 600, 10000, 10100, 10300), built from our own declarations.
  *   FAKE_ROCPROF_SHIFT=N   numbers of kinds and operations are N higher: they must be found by name
  *   FAKE_ROCPROF_LATE=1    records come only at the end, newest first
- *   FAKE_ROCPROF_GROW=N    the union of HIP arguments is N bytes longer
+ *   FAKE_ROCPROF_GROW=N    the union of arguments is N bytes longer
  *   FAKE_ROCPROF_DROP=N    so many records are dropped
  *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
  *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead
@@ -798,25 +798,40 @@ static void set_graph(const fake_call *c, int phase)
 		tell_all(GRAPH, 3, phase, 0, users, &g);
 }
 
+/* Which runtime has a function of that name. */
+static const struct {
+	const char *prefix;
+	int kind;
+	const named *ops;
+	size_t args, result;
+} runtimes[] = {
+	{"_", COMPILER, compiler_ops, ROCPROF_HIP_ARGS_MIN, ROCPROF_HIP_RESULT},
+	{"nccl", RCCL, rccl_ops, 168, ROCPROF_RCCL_RESULT},
+	{"", RUNTIME, runtime_ops, ROCPROF_HIP_ARGS_MIN, ROCPROF_HIP_RESULT},
+};
+
 API void fake_hip(const fake_call *c)
 {
 	unsigned char data[512] = {0};
 	rocprof_hip_call *h = (rocprof_hip_call *)(void *)data;
 	rocprof_user users[CLIENTS] = {{0}};
-	int compiler = c->function[0] == '_';
-	int op = number_in(compiler ? compiler_ops : runtime_ops, c->function) - (int)numbers.shift;
+	size_t of = 0;
+	while (strncmp(c->function, runtimes[of].prefix, strlen(runtimes[of].prefix)))
+		of++;
+	int kind = runtimes[of].kind;
+	int op = number_in(runtimes[of].ops, c->function) - (int)numbers.shift;
 	uint64_t corr = __atomic_add_fetch(&sdk.last_corr, 1, __ATOMIC_RELAXED);
-	h->size = sizeof *h + ROCPROF_HIP_ARGS_MIN + sdk.grow + ROCPROF_HIP_RESULT;
+	h->size = sizeof *h + runtimes[of].args + sdk.grow + runtimes[of].result;
 	memcpy(h->args, c->args ? c->args : "", c->args ? c->bytes : 0);
 	set_stream(c, ROCPROF_ENTER);
-	tell_all(compiler ? COMPILER : RUNTIME, op, ROCPROF_ENTER, corr, users, h);
+	tell_all(kind, op, ROCPROF_ENTER, corr, users, h);
 	set_graph(c, ROCPROF_ENTER);
 	for (size_t i = 0; i < c->works; i++)
 		if (sdk.n)
 			enqueue(&c->work[i], corr);
 	set_graph(c, ROCPROF_EXIT);
-	memcpy(data + h->size - ROCPROF_HIP_RESULT, &c->status, sizeof c->status);
-	tell_all(compiler ? COMPILER : RUNTIME, op, ROCPROF_EXIT, corr, users, h);
+	memcpy(data + h->size - runtimes[of].result, &c->status, sizeof c->status);
+	tell_all(kind, op, ROCPROF_EXIT, corr, users, h);
 	set_stream(c, ROCPROF_EXIT);
 }
 

@@ -17,6 +17,7 @@ enum {
 	MARKER = 7,
 	NAMING = 9,
 	CODE = 10,
+	RCCL = 14,
 	STREAM = 20,
 	RANGE = 21,
 	GRAPH = 22,
@@ -45,6 +46,7 @@ static const named callback_kinds[] = {
 	{11, 0, -1u, "SCRATCH_MEMORY"},
 	{12, 0, -1u, "KERNEL_DISPATCH"},
 	{13, 0, -1u, "MEMORY_COPY"},
+	{RCCL, 500, -1u, "RCCL_API"},
 	{16, 600, -1u, "MEMORY_ALLOCATION"},
 	{STREAM, 10000, -1u, "HIP_STREAM"},
 	{RANGE, 10000, -1u, "MARKER_CORE_RANGE_API"},
@@ -93,14 +95,25 @@ static const named runtime_ops[] = {
 	{338, 0, -1u, "hipStreamEndCapture"},
 	{346, 0, -1u, "hipStreamSynchronize"},
 	{348, 0, -1u, "hipStreamWaitEvent"},
+	{349, 0, -1u, "hipStreamWaitValue32"},
+	{350, 0, -1u, "hipStreamWaitValue64"},
+	{351, 0, -1u, "hipStreamWriteValue32"},
+	{352, 0, -1u, "hipStreamWriteValue64"},
 	{419, 0, -1u, "hipLaunchKernel_spt"},
+	{462, 500, -1u, "hipStreamBatchMemOp"},
 	{474, 10000, -1u, "hipLaunchKernelExC"},
+	{487, 10100, -1u, "hipMemcpyBatchAsync"},
 	{0, 0, 0, NULL},
 };
 static const named compiler_ops[] = {{0, 0, -1u, "__hipPopCallConfiguration"},
 				     {1, 0, -1u, "__hipPushCallConfiguration"},
 				     {2, 0, -1u, "__hipRegisterFatBinary"},
 				     {0, 0, 0, NULL}};
+static const named rccl_ops[] = {{1, 0, -1u, "ncclAllReduce"},
+				 {13, 0, -1u, "ncclGroupStart"},
+				 {14, 0, -1u, "ncclGroupEnd"},
+				 {15, 0, -1u, "ncclGetVersion"},
+				 {0, 0, 0, NULL}};
 static const named marker_ops[] = {{0, 0, -1u, "roctxMarkA"},
 				   {1, 0, -1u, "roctxRangePushA"},
 				   {2, 0, -1u, "roctxRangePop"},
@@ -157,7 +170,7 @@ static const struct {
 	{"HIP_STREAM", stream_ops},       {"HIP_GRAPH", graph_ops},
 	{"MEMORY_COPY", copy_ops},        {"MEMORY_ALLOCATION", memory_ops},
 	{"SCRATCH_MEMORY", scratch_ops},  {"HIP_EVENT", event_ops},
-	{"KERNEL_DISPATCH", kernel_ops},
+	{"KERNEL_DISPATCH", kernel_ops},  {"RCCL_API", rccl_ops},
 };
 
 static int here(const named *n)

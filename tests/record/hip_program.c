@@ -325,6 +325,59 @@ static void odd(void)
 	with_stream("hipLaunchKernel", (uint64_t[8]){0}, 56, 0, &unknown);
 }
 
+/* Two streams that hand on through a word of memory, by calls that do several things at once. */
+static void batches(void)
+{
+	typedef struct {
+		uint32_t kind;
+		uint64_t address, value;
+		uint32_t flags;
+		uint64_t rest[2];
+	} word;
+	struct {
+		uint64_t stream;
+		uint32_t count;
+		const word *words;
+		uint32_t flags;
+	} writes = {S1, 2, (word[]){{5, 0xa000, 1ull << 40, 0, {0}}, {2, 0xb000, 7, 0, {0}}}, 0},
+	  waits = {S2, 2, (word[]){{1, 0xb000, 7, 0, {0}}, {3, 0, 0, 0, {0}}}, 0};
+	create_stream(S1, 0, 0);
+	create_stream(S2, 0, 0);
+	launch(S1, ADD);
+	with_stream("hipStreamBatchMemOp", &writes, sizeof writes, S1, NULL);
+	with_stream("hipStreamBatchMemOp", &waits, sizeof waits, S2, NULL);
+	launch(S2, MATMUL);
+	uint64_t many[9] = {[3] = 5, [8] = S2};
+	fake_work w = {FAKE_COPY, 2, 0, FAKE_GPU0, FAKE_CPU, 128, 0, 0};
+	with_stream("hipMemcpyBatchAsync", many, sizeof many, S2, &w);
+}
+
+static void collectives(void)
+{
+	uint64_t reduce[6] = {0, 0, 1 << 20, 7, 0xc0, S1};
+	create_stream(S1, 0, 0);
+	call("ncclGroupStart", NULL, 0, 0);
+	call("ncclAllReduce", reduce, sizeof reduce, 0);
+	call("ncclGroupEnd", NULL, 0, 3);
+	call("ncclGetVersion", NULL, 0, 0);
+}
+
+/* Both devices, by turns. */
+static void devices(void)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t stream = i ? S2 : S1, agent = i ? FAKE_GPU1 : FAKE_GPU0;
+		fake_work w = {.kind = FAKE_KERNEL, .kernel = ADD, .agent = agent};
+		fake_work in = {FAKE_COPY, 2, 0, agent, FAKE_CPU, 64, 0, 0};
+		call("hipSetDevice", &i, sizeof i, 0);
+		create_stream(stream, 0, 0);
+		with_stream("hipLaunchKernel", (uint64_t[]){0, 0, 0, 0, 0, 0, stream}, 56, stream,
+			    &w);
+		with_stream("hipLaunchKernel", (uint64_t[7]){0}, 56, 0, &w);
+		with_stream("hipMemcpyAsync", (uint64_t[]){0, 0, 64, 1, stream}, 40, stream, &in);
+	}
+}
+
 static void events(void)
 {
 	create_stream(S1, 0, 0);
@@ -338,9 +391,11 @@ static const struct {
 	const char *name;
 	void (*play)(void);
 } scripts[] = {
-	{"streams", streams}, {"reuse", reuse},     {"graphs", graphs}, {"threads", threads},
-	{"many", many},       {"markers", markers}, {"memory", memory}, {"odd", odd},
-	{"events", events},   {"pauses", pauses},   {"flood", flood},
+	{"streams", streams},         {"reuse", reuse},     {"graphs", graphs},
+	{"threads", threads},         {"many", many},       {"markers", markers},
+	{"memory", memory},           {"odd", odd},         {"events", events},
+	{"pauses", pauses},           {"flood", flood},     {"batches", batches},
+	{"collectives", collectives}, {"devices", devices},
 };
 
 static void *load(const char *path)

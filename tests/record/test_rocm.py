@@ -332,6 +332,42 @@ def failing_odd_and_unknown_calls_are_told_as_they_are(v):
     eq(peer["device"], 0 if int(v) >= 10100 else 1)
 
 
+@each("500", "10100")
+def what_a_batch_does_to_memory_words_is_told_one_by_one(v):
+    c = play("batches", v)
+    parts = [(r["name"], r["stream"], r["event"], r["arg0"]) for r in c.calls if r["given"] & 32]
+    eq(parts, [("hipStreamWriteValue64", S1, 0xa000, 1 << 40), ("hipStreamWriteValue32", S1, 0xb000, 7),
+               ("hipStreamWaitValue32", S2, 0xb000, 7)])
+    whole = {r["corr"] for r in c.calls if r["name"] == "hipStreamBatchMemOp"}
+    eq({r["corr"] for r in c.calls if r["given"] & 32}, whole)
+    info = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
+    eq(info["tables"]["host"], len([r for r in c.calls if not r["given"] & 32]))
+    out = json.loads(subprocess.run([ASSAY, "waits", "--json", c.run], capture_output=True, text=True).stdout)
+    eq([(w["kind"], w["event"], w["producer_kernel"]) for w in out["waits"] if w["class"] in ("exact", "likely")],
+       [("stream_wait_value", "0xb000", "add(float*, float*, int)")])
+    if int(v) >= 10100:
+        eq([(r["stream"], r["arg0"]) for r in c.calls if r["name"] == "hipMemcpyBatchAsync"], [(S2, 5)])
+        eq([r["stream"] for r in c.rows["COPY"]], [2])
+
+
+@each("400", "500", "10100")
+def collectives_are_calls_with_their_stream_and_size(v):
+    c = play("collectives", v)
+    got = [(r["name"], r["domain"], r["stream"], r["arg0"], r["status"]) for r in c.calls if r["name"].startswith("nccl")]
+    eq(got, [] if v == "400" else [("ncclGroupStart", 4, 0, 0, 0), ("ncclAllReduce", 4, S1, 1 << 20, 0),
+                                   ("ncclGroupEnd", 4, 0, 0, 3)])
+
+
+@each()
+def work_of_two_devices_is_on_its_own(v):
+    c = play("devices", v)
+    eq([(r["device"], r["stream"]) for r in sorted(c.rows["KERNEL"], key=lambda r: r["corr"])],
+       [(0, 1), (0, 0), (1, 2), (1, 0)])
+    eq([(r["device"], r["stream"]) for r in sorted(c.rows["COPY"], key=lambda r: r["corr"])], [(0, 1), (1, 2)])
+    nulls = sorted(r["device"] for r in c.rows["STREAM"] if r["id"] == 0)
+    eq(nulls, [0, 1])
+
+
 @each("10300")
 def barriers_of_events_are_marks_on_the_device(v):
     c = play("events", v)
