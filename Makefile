@@ -141,6 +141,7 @@ check:
 # The recorder without a GPU: fake vendor libraries, programs that end in every way.
 record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
+	$(Q)tests/record/test_safe.py $(B)
 	$(Q)tests/record/test_rocm.py $(B)
 
 $(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/rocprof.h tests/fake/rocprof_names.h src/vendor/rocprof.h

@@ -17,7 +17,7 @@
 #include "cmd/cmd.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
-#include "wire/ring.h"
+#include "wire/salvage.h"
 
 enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
 #define RINGS "rings="
@@ -245,31 +245,49 @@ static void make_env(strings *env, recording *r, const struct args *a)
 
 /* ---- after the command ---- */
 
-static void salvage_in(recording *r, const char *dir)
+static void salvage_one(recording *r, int rings, int run, const char *name)
+{
+	assay_salvaged n;
+	switch (assay_salvage(rings, run, name, &n)) {
+	case ASSAY_SALVAGE_ALIVE:
+		r->still_running++;
+		break;
+	case ASSAY_SALVAGE_KEPT:
+		r->kept += n.lost;
+		break;
+	case ASSAY_SALVAGE_REFUSED:
+		r->refused++;
+		break;
+	case ASSAY_SALVAGE_DONE:
+		break;
+	}
+	r->salvaged += n.records;
+	r->failed += n.failed;
+}
+
+static void salvage_in(recording *r, const char *dir, int run)
 {
 	DIR *d = opendir(dir);
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d));) {
 		const char *dot = strrchr(e->d_name, '.');
-		if (!dot || strcmp(dot, ".ring"))
-			continue;
-		assay_salvaged n;
-		if (!assay_ring_salvage(assay_printf(&r->arena, "%s/%s", dir, e->d_name), &n))
-			r->still_running++;
-		r->salvaged += n.records;
-		r->failed += n.failed;
+		if (dot && !strcmp(dot, ".ring"))
+			salvage_one(r, dirfd(d), run, e->d_name);
 	}
 	closedir(d);
 }
 
 void assay_record_salvage(recording *r)
 {
-	salvage_in(r, r->dir);
+	int run = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	salvage_in(r, r->dir, run);
 	if (strcmp(r->rings, r->dir)) {
-		salvage_in(r, r->rings);
+		salvage_in(r, r->rings, run);
 		rmdir(r->rings); /* stays while a process still records */
 	}
+	if (run >= 0)
+		close(run);
 }
 
 static bool is_capture(const struct dirent *e)

@@ -24,7 +24,9 @@ typedef struct recording {
 	int status; /* exit status to pass on */
 	int signal; /* that ended the command, 0 none */
 	uint64_t salvaged;
-	uint32_t failed;        /* chunks that could not be written */
+	uint64_t kept;    /* records that are still in memory: they could not be written */
+	uint32_t failed;  /* chunks that could not be written */
+	uint32_t refused; /* files that call themselves rings and are none, or not of this run */
 	uint32_t still_running; /* processes that outlive the command */
 	assay_sampled telemetry;
 } recording;

@@ -24,7 +24,8 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		kill((pid_t)child_pid, sig);
 }
 
-static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+/* SIGXFSZ comes from the kernel alone: caught, a limit on files is an error of the write. */
+static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ};
 enum { PASSED = ASSAY_COUNT_OF(passed) };
 
 static void catch_signals(struct sigaction *old)

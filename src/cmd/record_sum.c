@@ -173,8 +173,9 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 	uint64_t lost = lost_in_all(run);
 	if (lost)
 		line("records lost: see `assay info`", lost, "");
-	else if (n->processes && !r->failed)
+	else if (n->processes && !r->failed && !r->kept)
 		fprintf(stderr, "  nothing was lost\n");
+	line("records could not be written", r->kept, "");
 	if (r->failed)
 		fprintf(stderr,
 			"  %u writes of records failed: no space, or the files were closed or "
@@ -213,6 +214,9 @@ void assay_record_summary(const recording *r, const record_args *a, const assay_
 		fprintf(stderr,
 			"  %" PRIu64 " records were taken from memory the command left behind\n",
 			r->salvaged);
+	if (r->refused)
+		fprintf(stderr, "  %u files called rings are not of this run and were left alone\n",
+			r->refused);
 	if (r->still_running)
 		fprintf(stderr, "  %u of its processes still run and go on recording\n",
 			r->still_running);

@@ -266,8 +266,9 @@ static void read_lost(capture *c, const any_record *r)
 		[ASSAY_WIRE_LOST_TAKEN] = ASSAY_ISSUE_lost_takeover,
 		[ASSAY_WIRE_LOST_THREAD] = ASSAY_ISSUE_lost_records,
 		[ASSAY_WIRE_LOST_INCOMPLETE] = ASSAY_ISSUE_lost_incomplete,
+		[ASSAY_WIRE_LOST_DAMAGED] = ASSAY_ISSUE_lost_records,
 	};
-	uint32_t why = r->lost.why >= 1 && r->lost.why <= ASSAY_WIRE_LOST_INCOMPLETE
+	uint32_t why = r->lost.why >= 1 && r->lost.why <= ASSAY_WIRE_LOST_DAMAGED
 			       ? r->lost.why
 			       : ASSAY_WIRE_LOST_VENDOR;
 	assay_count(c->part, issue[why], r->lost.count);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/ring.h"
+
 typedef struct conf_key {
 	const char *name;
 	enum { TEXT, U32, I64, FLAG } type;
@@ -80,7 +82,7 @@ static void set_key(assay_rt_config *conf, const char *name, size_t name_len, co
 static void settle(assay_rt_config *conf)
 {
 	uint32_t ring = 4096;
-	while (ring < conf->ring_bytes && ring < 1 << 26)
+	while (ring < conf->ring_bytes && ring < ASSAY_RING_BYTES_MAX)
 		ring *= 2;
 	conf->ring_bytes = ring;
 	if (conf->flush_ms < 1)

@@ -7,11 +7,14 @@
  *         record, counts it and marks the gap.
  *   bulk  on the recorder's own threads (vendor buffer callbacks, tick, finish):
  * assay_rt_bulk_open(), any number of assay_rt_bulk() and assay_rt_string(), assay_rt_bulk_close().
- * Takes a lock and writes to the file; whatever was closed survives kill -9.
+ * Takes a lock and writes into a ring of the recorder's; whatever was closed survives kill -9.
  *
- * Life: assay_rt_start() from the vendor's entry point; the runtime then owns a thread that calls
- * hooks.tick and drains the rings every flush interval, and at exit calls hooks.finish, drains, and
- * writes the end. fork: the child starts afresh, with files of its own, at its first record (after
+ * No file is touched on a thread of the program or of the vendor: the runtime owns a thread that
+ * empties the rings into the file, with a table of descriptors of its own.
+ *
+ * Life: assay_rt_start() from the vendor's entry point; the runtime then owns a second thread that
+ * calls hooks.tick every flush interval, and at exit calls hooks.finish, drains, and writes the
+ * end. fork: the child starts afresh, with files of its own, at its first record (after
  * hooks.forked). exec and _exit: `assay record` takes what the rings still hold. The library must
  * be linked with -z nodelete, so that dlclose cannot remove code that threads and vendors still
  * call. */

@@ -1,6 +1,7 @@
-/* Rings in shared memory: one file a process, one ring a thread. The thread that owns a ring is its
- * only producer; the process's recorder thread is its only consumer while the process lives, and
- * `assay record` after it died. The file is private to one version of assay: it is no format. */
+/* Rings in shared memory: one file a process, one ring a thread and one for the records that the
+ * recorder itself makes. The thread that owns a ring is its only producer; the recorder's writing
+ * thread is its only consumer while the process lives, and `assay record` after it died. The file
+ * is private to one version of assay: it is no format. */
 #ifndef ASSAY_WIRE_RING_H
 #define ASSAY_WIRE_RING_H
 
@@ -11,18 +12,21 @@
 #include "wire/wire.h"
 
 enum {
-	ASSAY_RING_MAX = 1024, /* rings of a process at one time */
-	ASSAY_RING_FREE = 0,
-	ASSAY_RING_LIVE = 1,
-	ASSAY_RING_CLOSED = 2, /* its thread is gone; free once drained */
+	ASSAY_RING_MAX = 1024, /* rings of threads of a process at one time */
+	ASSAY_RING_NONE = 0,   /* no memory yet */
+	ASSAY_RING_READY = 1,  /* empty, for the next thread */
+	ASSAY_RING_LIVE = 2,
+	ASSAY_RING_CLOSED = 3,          /* its thread is gone; ready again once drained */
+	ASSAY_RING_BULK = 4 << 20,      /* bytes of the recorder's own ring */
+	ASSAY_RING_BYTES_MAX = 1 << 24, /* a whole ring fits into a chunk */
 };
-#define ASSAY_RING_MAGIC 0x31474e4952595341u /* "ASYRING1" */
+#define ASSAY_RING_MAGIC 0x32474e4952595341u /* "ASYRING2" */
 
 /* Positions count bytes since the ring was made; the place in the data is position & (ring_bytes -
  * 1). */
 typedef struct assay_ring {
 	_Atomic uint32_t state;
-	uint32_t tid, id; /* id: 1, 2, ... of this process, never used again */
+	uint32_t tid, id; /* id: 1, 2, ... of this process, never used again; tid 0: the recorder */
 	uint32_t reserved;
 	_Atomic uint64_t head; /* written by the producer: end of the published records */
 	_Atomic uint64_t lost; /* records dropped in the gap that is open now */
@@ -35,23 +39,42 @@ typedef struct assay_ring {
 } assay_ring;
 static_assert(sizeof(assay_ring) == 128, "a ring's head is two cache lines");
 
-/* Start of the file. Ring i's data is at sizeof(assay_ring_file) + i * ring_bytes. */
+/* Start of the file; then the data of the recorder's own ring, then that of the threads' rings. */
 typedef struct assay_ring_file {
 	uint64_t magic;
 	uint32_t pid, ring_bytes; /* a power of two */
-	_Atomic uint32_t used;    /* rings ever made at one time: none beyond */
+	_Atomic uint32_t used;    /* rings that have memory: none beyond */
 	_Atomic uint32_t seq;     /* next chunk's number */
 	_Atomic uint64_t orphans; /* records of threads that got no ring */
-	_Atomic uint32_t failed;  /* chunks that could not be written: disk full, ... */
+	_Atomic uint32_t failed;  /* writes of chunks that failed: disk full, ... */
 	uint32_t reserved;
-	uint64_t pad[3];
-	char capture[960]; /* path of the .asy file the rings drain into */
+	uint64_t pad[11];
+	assay_ring bulk;
 	assay_ring ring[ASSAY_RING_MAX];
 } assay_ring_file;
-static_assert(sizeof(assay_ring_file) % 4096 != 1 && offsetof(assay_ring_file, ring) == 1024,
+static_assert(offsetof(assay_ring_file, bulk) == 128 && offsetof(assay_ring_file, ring) == 256,
 	      "layout");
 /* Data starts on a page. */
 enum { ASSAY_RING_DATA = (sizeof(assay_ring_file) + 4095) & ~4095 };
+
+/* Where ring i's data starts in the file; the recorder's own is at ASSAY_RING_DATA. */
+static inline uint64_t assay_ring_at(uint32_t i, uint32_t ring_bytes)
+{
+	return (uint64_t)ASSAY_RING_DATA + ASSAY_RING_BULK + (uint64_t)i * ring_bytes;
+}
+
+/* Bytes that a record of n takes at a position: in one piece, behind padding where the ring's end
+ * is too near. */
+static inline size_t assay_ring_need(uint32_t ring_bytes, uint64_t head, size_t n)
+{
+	size_t at = head & (ring_bytes - 1);
+	return at + n > ring_bytes ? ring_bytes - at + n : n;
+}
+
+/* The place of a record for which there is room, its head written, padding in front of it; *head is
+ * moved behind it. */
+assay_wire_rec *assay_ring_place(char *data, uint32_t ring_bytes, uint64_t *head, uint16_t type,
+				 size_t n);
 
 /* Copy the records of a ring from tail to `end` (a position published by head), in order, into `to`
  * (at least ring_bytes long); padding is left out. Returns the bytes copied; *next is what tail
@@ -62,14 +85,5 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
 /* The process that records holds a lock on its file until it dies or executes another program;
  * taking the lock proves that it is gone. False while somebody else holds it. */
 bool assay_ring_own(int fd);
-
-typedef struct assay_salvaged {
-	uint64_t records; /* appended */
-	uint32_t failed;  /* chunks that could not be written, by the process or now */
-} assay_salvaged;
-
-/* After the process died: append what its rings still hold to its capture and remove the file.
- * Returns false when the file is no ring file or the process still lives. */
-bool assay_ring_salvage(const char *path, assay_salvaged *out);
 
 #endif

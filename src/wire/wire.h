@@ -306,6 +306,7 @@ enum {
 	ASSAY_WIRE_LOST_TAKEN,      /* another profiler took the vendor's library over */
 	ASSAY_WIRE_LOST_THREAD,     /* no ring could be made for a thread */
 	ASSAY_WIRE_LOST_INCOMPLETE, /* GPU work that had not ended when recording did */
+	ASSAY_WIRE_LOST_DAMAGED,    /* the program wrote over a ring; the count is of places */
 };
 
 typedef struct assay_wire_lost {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The recorder without a GPU: a fake driver and CUPTI, and programs that end in every way there is.
-usage: test_record.py [BUILD]   prints one line a test; exit status 1 when one fails."""
+usage: test_record.py [BUILD [WORDS...]]   prints one line a test, of those whose name has one of the WORDS;
+exit status 1 when one fails."""
 import csv
 import glob
 import json
@@ -9,75 +10,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from capture import Capture  # noqa: E402
-
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/release"))
-ASSAY = os.path.join(BUILD, "assay")
-CC = os.environ.get("CC", "gcc")
-FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-O1", "-g", "-pthread", "-Isrc", "-Iinclude",
-         "-Itests/fake"]
-PLAIN = list(FLAGS)
-if "address" in BUILD:  # a library built with sanitizers wants programs built so, too
-    FLAGS += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-RT = ["src/record/rt.c", "src/record/conf.c", "src/record/strings.c", "src/wire/wire.c", "src/wire/ring.c"]
-WORK = tempfile.mkdtemp(prefix="assay-record-")
-FAKE = os.path.join(WORK, "fake")
-failed = 0
-tests = []
-
-
-def test(f):
-    tests.append(f)
-    return f
-
-
-class Skip(Exception):
-    pass
-
-
-def cc(out, *args, flags=FLAGS):
-    subprocess.run([CC, *flags, *args, "-o", out], cwd=ROOT, check=True)
+from harness import (ASSAY, BUILD, FAKE, PLAIN, ROOT, RT, WORK, Skip, assay_record, build_fakes, captures, cc,  # noqa: E402
+                     eq, no_rings, one, record, run, test)
 
 
 def build():
-    os.mkdir(FAKE)
-    cc(FAKE + "/libcupti.so.13", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.13", "tests/fake/cupti.c")
-    cc(FAKE + "/libcuda.so.1", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", "tests/fake/cuda.c")
+    build_fakes()
     cc(FAKE + "/libnvidia-ml.so.1", "-fPIC", "-shared", "-Wl,-soname,libnvidia-ml.so.1", "tests/fake/nvml.c")
     cc(FAKE + "/libamd_smi.so", "-fPIC", "-shared", "-Wl,-soname,libamd_smi.so", "tests/fake/amdsmi.c")
-    cc(FAKE + "/program", "tests/record/program.c", FAKE + "/libcuda.so.1")
-
-
-def record(how, *more, opts=(), env=None, name=None):
-    run = os.path.join(WORK, name or how)
-    shutil.rmtree(run, ignore_errors=True)
-    e = dict(os.environ, LD_LIBRARY_PATH=FAKE, **(env or {}))
-    p = subprocess.run([ASSAY, "record", "-o", run, *opts, "--", FAKE + "/program", how, *more], env=e,
-                       capture_output=True, text=True, timeout=60)
-    return run, p
-
-
-def captures(run):
-    return [Capture(p) for p in sorted(glob.glob(run + "/*.asy"))]
-
-
-def one(run):
-    c = captures(run)
-    assert len(c) == 1, f"{len(c)} captures"
-    return c[0]
-
-
-def eq(got, want):
-    assert got == want, f"{got!r}, not {want!r}"
-
-
-def no_rings(run):
-    eq(glob.glob(run + "/*.ring"), [])
 
 
 @test
@@ -231,7 +174,7 @@ def a_program_that_closes_our_files_keeps_its_own():
     run, p = record("close", "5", mine)
     eq((p.returncode, os.path.getsize(mine)), (0, 0))
     c = one(run)
-    eq((c.bad, len(c.rows["LOST"])), (0, 1))
+    eq((c.bad, len(c.rows["LOST"]), len(c.rows["KERNEL"]), len(c.rows["END"])), (0, 0, 12, 1))
     no_rings(run)
 
 
@@ -387,11 +330,6 @@ def a_used_directory_is_refused_and_a_missing_command_told():
                        text=True)
     eq(p.returncode, 127)
     assert "cannot run /no/such/program" in p.stderr, p.stderr
-
-
-def assay_record(*args, cwd=WORK, **kw):
-    return subprocess.run([ASSAY, "record", *args], capture_output=True, text=True, cwd=cwd, timeout=60,
-                          env=dict(os.environ, LD_LIBRARY_PATH=FAKE), **kw)
 
 
 @test
@@ -716,25 +654,5 @@ def real_nvtx_headers_reach_us():
     eq(c.rows["RANGE"][5]["id"], c.rows["RANGE"][6]["id"])
 
 
-def main():
-    global failed
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
-    try:
-        build()
-        for f in tests:
-            name = f.__name__.replace("_", " ").strip()
-            try:
-                f()
-                print("ok -", name, flush=True)
-            except Skip as why:
-                print(f"skip - {name}: {why}", flush=True)
-            except Exception as e:  # one test's trouble is not the others'
-                failed += 1
-                print(f"not ok - {name}\n#   {type(e).__name__}: {str(e)[:2000]}", flush=True)
-    finally:
-        shutil.rmtree(WORK, ignore_errors=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(build))

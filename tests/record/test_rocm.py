@@ -25,8 +25,8 @@ PROGRAM = os.path.join(WORK, "hip_program")
 KFD = os.path.join(WORK, "kfd.so")
 NONE, S1, S2, E1 = 0xffffffff, 0x7f0000001000, 0x7f0000002000, 0x7f0000011000
 VERSIONS = ("400", "500", "600", "10000", "10100", "10300")
-RT = ["src/record/rt.c", "src/record/conf.c", "src/record/strings.c", "src/wire/wire.c", "src/wire/ring.c",
-      "src/vendor/dl.c"]
+RT = ["src/vendor/dl.c"] + [p for p in sorted(glob.glob(ROOT + "/src/record/*.c") + glob.glob(ROOT + "/src/wire/*.c"))
+                           if not os.path.basename(p).startswith(("cuda", "rocm"))]
 tests = []
 
 

@@ -1,0 +1,110 @@
+/* The runtime's own state, shared between its files only.
+ *
+ * Threads: any thread of the program writes into its own ring (rt_hot.c); vendor's threads and ours
+ * add records under the lock to the recorder's ring (rt_bulk.c); the writer (rt_write.c) alone owns
+ * files: it has a table of descriptors of its own, so that it never meets a file of the program and
+ * the program never one of ours. The ticker calls the vendor's hooks, which may hang. */
+#ifndef ASSAY_RECORD_RT_STATE_H
+#define ASSAY_RECORD_RT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "record/rt.h"
+#include "record/strings.h"
+#include "wire/ring.h"
+
+enum {
+	RT_WINDOWS = 1024,
+	RT_THREADS = 4096, /* remembered as named */
+	RT_UNNAMED = 256,  /* of them, to be named next */
+};
+
+/* A file of ours: what proves that a descriptor still is, and the way back to it. */
+typedef struct rt_file {
+	int fd;
+	int flags;
+	dev_t device;
+	ino_t inode;
+	char path[1100];
+} rt_file;
+
+typedef enum rt_writing {
+	RT_WRITER_NONE,
+	RT_WRITER_STARTS,
+	RT_WRITER_RUNS,
+	RT_WRITER_FAILED, /* no files could be made, or it took too long */
+	RT_WRITER_ENDED,
+} rt_writing;
+
+/* The one struct of this library that changes. */
+typedef struct rt_state {
+	assay_rt_config conf;
+	const assay_rt_hooks *hooks;
+	_Atomic int on; /* 1 between start and stop */
+	/* counts forks and starts: a thread's ring of another life is not its own; the memory is
+	 * wiped by every fork, also by one that calls no handlers, and 0 says so */
+	_Atomic uint32_t *life;
+	uint32_t lives;                                                   /* the same, not wiped */
+	_Atomic int open_ranges;                                          /* --only-range */
+	_Atomic uint32_t windows;                                         /* such ranges so far */
+	_Atomic int64_t window_start[RT_WINDOWS], window_end[RT_WINDOWS]; /* the last; 0: open */
+	pthread_mutex_t lock;               /* start, stop, strings, the recorder's ring */
+	assay_ring_file *file;              /* mapped, shared */
+	char *bulk;                         /* data of the recorder's ring */
+	uint64_t bulk_head;                 /* end of its records, published when bulk is closed */
+	bool bulk_stuck;                    /* nobody empties it: drop without waiting */
+	uint64_t bulk_lost;                 /* records dropped since */
+	char *_Atomic data[ASSAY_RING_MAX]; /* each ring's bytes */
+	_Atomic uint32_t next_ring;         /* last id of a ring */
+	_Atomic uint32_t spare;             /* rings that are ready */
+	_Atomic uint32_t made;              /* futex: rings became ready */
+	_Atomic int no_more_rings;          /* none can be made: waiting is no use */
+	pthread_key_t at_thread_end;
+	bool key_made, atfork_made, atexit_made;
+	pthread_t writer, ticker;
+	_Atomic uint32_t writing;  /* futex: rt_writing */
+	_Atomic uint32_t wake;     /* futex: a ring is half full, a ring is wanted, stop */
+	_Atomic uint32_t stopping; /* futex: 1: the ticker ends; 2: the writer, too */
+	_Atomic uint32_t flush_asked, flush_done; /* counts; done is a futex */
+	_Atomic int ticker_ended;
+	bool ticker_made;
+	bool own_table;         /* the writer's descriptors are its own */
+	rt_file capture, ring;  /* the writer's */
+	uint64_t capture_bytes; /* written so far */
+	char *take, *take2; /* records on their way out, of the recorder's ring and of a thread's */
+	uint32_t threads[RT_THREADS]; /* threads already named, open addressing */
+	uint32_t unnamed[RT_UNNAMED]; /* the last ones whose name is still to be asked for */
+	uint32_t unnamed_n;
+	assay_strings strings, left_behind; /* left_behind: the parent's, in a forked child */
+	int64_t last_clock;
+} rt_state;
+
+extern rt_state rt;
+
+/* rt.c */
+int64_t assay_rt_clock(clockid_t id);
+bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
+void assay_rt_after_fork(void);   /* in a child whose fork called no handler; else nothing */
+/* Futexes of ours; errno is kept. */
+void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns);
+void assay_rt_wake(_Atomic uint32_t *at);
+
+/* rt_hot.c */
+void assay_rt_forget_self(void); /* in a forked child */
+void assay_rt_end_of_thread(void *ring);
+
+/* rt_bulk.c, under the lock */
+void assay_rt_publish(void);
+uint32_t assay_rt_string_of(const char *p, size_t n);
+void assay_rt_put_lost(uint32_t why, uint64_t count, int64_t first, int64_t last, const char *text);
+
+/* rt_write.c */
+void *assay_rt_writer(void *unused);
+void assay_rt_wake_writer(void);
+void assay_rt_drain_bulk(void); /* on the writer's thread */
+void assay_rt_drop_files(void); /* in a forked child: the parent's */
+bool assay_rt_is_writer(void);
+
+#endif

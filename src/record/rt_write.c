@@ -1,0 +1,553 @@
+/* The thread that owns the recorder's files: makes rings, and writes what is in them. Its table of
+ * descriptors is its own; where the system does not allow that, every descriptor is proved to be
+ * ours before it is used, and found again by its path when it is not. */
+#define _GNU_SOURCE /* syscall, unshare, O_NOFOLLOW */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/conf.h"
+#include "record/rt_state.h"
+
+enum {
+	SPARE_RINGS = 2, /* ready for threads to come */
+	CLOCK_EVERY_NS = 1000000000,
+	LOCK_PAUSE_NS = 100000,
+	NAMES_MAX = 1000, /* captures of one process number */
+};
+#ifndef SYS_close_range
+enum { SYS_close_range = 436 };
+#endif
+
+static __thread bool is_writer;
+
+bool assay_rt_is_writer(void)
+{
+	return is_writer;
+}
+
+void assay_rt_wake_writer(void)
+{
+	atomic_store(&rt.wake, 1);
+	assay_rt_wake(&rt.wake);
+}
+
+/* ---- descriptors ---- */
+
+/* Nothing is closed in the program: these are this thread's copies. */
+static void close_copies(void)
+{
+	DIR *d = opendir("/proc/thread-self/fd");
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.' && atoi(e->d_name) != dirfd(d))
+			close(atoi(e->d_name));
+	if (d)
+		closedir(d);
+}
+
+/* The numbers 0 to 2 are taken, so that no message of a library ends in a file of ours. */
+static bool make_own_table(void)
+{
+	enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE, Linux 5.9 */
+	if (syscall(SYS_close_range, 0u, ~0u, UNSHARE) < 0) {
+		if (unshare(CLONE_FILES) < 0)
+			return false;
+		close_copies();
+	}
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 2)
+		fd = dup(fd);
+	return true;
+}
+
+static bool is_ours(const rt_file *f)
+{
+	struct stat st;
+	return f->fd >= 0 && fstat(f->fd, &st) == 0 && st.st_dev == f->device &&
+	       st.st_ino == f->inode;
+}
+
+/* A descriptor that is ours; -1: there is none. */
+static int proven(rt_file *f)
+{
+	if (rt.own_table || is_ours(f))
+		return f->fd;
+	f->fd = open(f->path, f->flags | O_NOFOLLOW | O_CLOEXEC);
+	if (f->fd < 0 || is_ours(f))
+		return f->fd;
+	close(f->fd); /* opened just now: another file has the name */
+	return f->fd = -1;
+}
+
+static void close_ours(rt_file *f)
+{
+	if (rt.own_table ? f->fd >= 0 : is_ours(f))
+		close(f->fd);
+	f->fd = -1;
+}
+
+/* Its path is set. A file that is mapped keeps its number, so that no other file can have it. */
+static bool create(rt_file *f, int flags, mode_t mode)
+{
+	struct stat st;
+	f->flags = flags;
+	f->fd = open(f->path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return false;
+	f->device = st.st_dev;
+	f->inode = st.st_ino;
+	return true;
+}
+
+static void take_away(rt_file *f)
+{
+	close_ours(f);
+	unlink(f->path);
+}
+
+/* ---- making files ---- */
+
+/* Letters, digits, dots and hyphens: salvage takes no other name. */
+static void plain_host(char *to, size_t size)
+{
+	gethostname(to, size - 1);
+	to[size - 1] = 0;
+	for (char *p = to; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-", *p))
+			*p = '_';
+}
+
+/* trace-HOST-PID.asy, or trace-HOST-PID.2.asy after an exec, a fork of the same number, ... */
+static bool make_capture(char *stem, size_t size)
+{
+	char host[64] = "host";
+	plain_host(host, sizeof host);
+	for (unsigned n = 1; n < NAMES_MAX; n++) {
+		char more[16] = "";
+		if (n > 1)
+			snprintf(more, sizeof more, ".%u", n);
+		snprintf(stem, size, "trace-%s-%d%s", host, (int)getpid(), more);
+		snprintf(rt.capture.path, sizeof rt.capture.path, "%s/%s.asy", rt.conf.dir, stem);
+		if (create(&rt.capture, O_RDWR | O_APPEND, 0644))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+/* Pages that are really there, so that a full disk cannot kill the program. */
+static void *map_pages(uint64_t at, size_t n)
+{
+	int fd = proven(&rt.ring);
+	if (fd < 0 || posix_fallocate(fd, (off_t)at, (off_t)n))
+		return NULL;
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool make_ring_in(const char *dir, const char *stem)
+{
+	snprintf(rt.ring.path, sizeof rt.ring.path, "%s/%s.ring", dir, stem);
+	if (!create(&rt.ring, O_RDWR, 0600))
+		return false;
+	char *p = map_pages(0, ASSAY_RING_DATA + ASSAY_RING_BULK);
+	if (!p) {
+		take_away(&rt.ring);
+		return false;
+	}
+	rt.bulk = p + ASSAY_RING_DATA;
+	rt.file = (assay_ring_file *)(void *)p;
+	return true;
+}
+
+static bool make_ring_file(const char *stem)
+{
+	if (!(rt.conf.rings[0] && make_ring_in(rt.conf.rings, stem)) &&
+	    !make_ring_in(rt.conf.dir, stem))
+		return false;
+	assay_ring_file *f = rt.file;
+	f->pid = (uint32_t)getpid();
+	f->ring_bytes = rt.conf.ring_bytes;
+	f->bulk.id = atomic_fetch_add(&rt.next_ring, 1) + 1;
+	atomic_store(&f->bulk.state, ASSAY_RING_LIVE);
+	f->magic = ASSAY_RING_MAGIC;
+	return assay_ring_own(rt.ring.fd);
+}
+
+static bool make_files(void)
+{
+	char stem[160];
+	if (!make_capture(stem, sizeof stem))
+		return false;
+	if (!rt.own_table) /* keeps its number */
+		mmap(NULL, 4096, PROT_READ, MAP_SHARED, rt.capture.fd, 0);
+	rt.capture_bytes = 0;
+	if (make_ring_file(stem))
+		return true;
+	take_away(&rt.capture);
+	return false;
+}
+
+void assay_rt_drop_files(void)
+{
+	if (!rt.own_table) {
+		close_ours(&rt.capture);
+		close_ours(&rt.ring);
+	}
+	if (rt.file)
+		munmap(rt.file, ASSAY_RING_DATA + ASSAY_RING_BULK);
+	for (uint32_t i = 0; i < ASSAY_RING_MAX; i++) {
+		char *data = atomic_exchange(&rt.data[i], NULL);
+		if (data)
+			munmap(data, rt.conf.ring_bytes);
+	}
+	rt.file = NULL;
+	rt.capture.fd = rt.ring.fd = -1;
+	atomic_store(&rt.writing, RT_WRITER_NONE);
+}
+
+/* ---- rings ---- */
+
+static void make_ready(assay_ring *r)
+{
+	r->tid = r->id = 0;
+	atomic_store(&r->head, 0);
+	atomic_store(&r->tail, 0);
+	atomic_store(&r->writing, 0);
+	atomic_store(&r->lost, 0);
+	atomic_store_explicit(&r->state, ASSAY_RING_READY, memory_order_release);
+	atomic_fetch_add(&rt.spare, 1);
+}
+
+static bool make_ring(void)
+{
+	uint32_t i = atomic_load(&rt.file->used);
+	char *data = i < ASSAY_RING_MAX
+			     ? map_pages(assay_ring_at(i, rt.conf.ring_bytes), rt.conf.ring_bytes)
+			     : NULL;
+	if (!data)
+		return false;
+	atomic_store(&rt.data[i], data);
+	make_ready(&rt.file->ring[i]);
+	atomic_store_explicit(&rt.file->used, i + 1, memory_order_release);
+	return true;
+}
+
+static void make_spare_rings(void)
+{
+	bool ok = true;
+	while (ok && atomic_load(&rt.spare) < SPARE_RINGS)
+		ok = make_ring();
+	atomic_store(&rt.no_more_rings, !ok && !atomic_load(&rt.spare));
+	atomic_fetch_add(&rt.made, 1);
+	assay_rt_wake(&rt.made);
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int fd, struct iovec *v, int n)
+{
+	while (n) {
+		ssize_t w = writev(fd, v, n);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return false;
+		for (; n && (size_t)w >= v->iov_len; v++, n--)
+			w -= (ssize_t)v->iov_len;
+		if (n) {
+			v->iov_base = (char *)v->iov_base + w;
+			v->iov_len -= (size_t)w;
+		}
+	}
+	return true;
+}
+
+/* One chunk, whole or not at all. What is not written stays in its ring and is tried again. */
+static bool write_chunk(const assay_ring *r, void *payload, size_t n)
+{
+	assay_wire_chunk c = {.ring = r->id,
+			      .tid = r->tid,
+			      .pos = atomic_load(&r->tail),
+			      .time = assay_rt_now(),
+			      .pid = rt.file->pid,
+			      .seq = atomic_load(&rt.file->seq)};
+	assay_wire_seal(&c, payload, n);
+	struct iovec v[2] = {{&c, sizeof c}, {payload, n}};
+	int fd = proven(&rt.capture);
+	if (fd >= 0 && write_all(fd, v, 2)) {
+		rt.capture_bytes += sizeof c + n;
+		atomic_fetch_add(&rt.file->seq, 1);
+		return true;
+	}
+	int torn = fd >= 0 ? ftruncate(fd, (off_t)rt.capture_bytes) : 0;
+	atomic_fetch_add(&rt.file->failed, torn < 0 ? 2 : 1);
+	return false;
+}
+
+/* The recorder's ring up to a position. */
+static bool drain_bulk_until(uint64_t head)
+{
+	assay_ring *r = &rt.file->bulk;
+	uint64_t next;
+	size_t n = assay_ring_take(r, rt.bulk, ASSAY_RING_BULK, head, rt.take, &next);
+	atomic_store(&r->writing, next);
+	if (n && !write_chunk(r, rt.take, n))
+		return false;
+	atomic_store_explicit(&r->tail, next, memory_order_release);
+	return true;
+}
+
+static bool drain_bulk(void)
+{
+	return drain_bulk_until(atomic_load_explicit(&rt.file->bulk.head, memory_order_acquire));
+}
+
+void assay_rt_drain_bulk(void)
+{
+	drain_bulk();
+}
+
+/* Whoever has the lock may wait for room in the recorder's ring. */
+static void lock_while_writing(void)
+{
+	const struct timespec pause = {0, LOCK_PAUSE_NS};
+	while (pthread_mutex_trylock(&rt.lock)) {
+		drain_bulk();
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Ranges carry their text through the ring; in the file each text stands once. Shortens the records
+ * in place and returns the new size. Under the lock. */
+static size_t intern_ranges(char *p, size_t n)
+{
+	size_t out = 0;
+	for (size_t at = 0; at < n;) {
+		assay_wire_rec *rec = (assay_wire_rec *)(void *)(p + at);
+		size_t bytes = rec->bytes, keep = bytes;
+		assay_wire_range *g = (assay_wire_range *)(void *)rec;
+		if (rec->type == ASSAY_WIRE_RANGE && bytes > sizeof *g && !g->name) {
+			g->name = assay_rt_string_of((char *)(g + 1), g->length);
+			g->length = 0;
+			rec->bytes = (uint16_t)(keep = sizeof *g);
+		}
+		memmove(p + out, p + at, keep);
+		out += keep;
+		at += bytes;
+	}
+	return out;
+}
+
+/* Under the lock. */
+static void put_name(uint32_t tid)
+{
+	char path[64], name[32] = "";
+	snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, name, sizeof name - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	if (n <= 1)
+		return;
+	name[n - 1] = 0; /* a newline ends it */
+	uint32_t sid = assay_rt_string(name);
+	assay_wire_thread *t = assay_rt_bulk(ASSAY_WIRE_THREAD, sizeof *t);
+	t->rec.thread = tid;
+	t->name = sid;
+}
+
+static void put_names(void)
+{
+	uint32_t first = rt.unnamed_n > RT_UNNAMED ? rt.unnamed_n - RT_UNNAMED : 0;
+	for (uint32_t i = first; i < rt.unnamed_n; i++)
+		put_name(rt.unnamed[i % RT_UNNAMED]);
+	rt.unnamed_n = 0;
+}
+
+static void put_gap(assay_ring *r)
+{
+	uint64_t lost = atomic_exchange(&r->lost, 0);
+	if (lost)
+		assay_rt_put_lost(ASSAY_WIRE_LOST_RING, lost, atomic_load(&r->lost_first),
+				  atomic_load(&r->lost_last), NULL);
+}
+
+/* Names go into the recorder's ring first, and that into the file; then the records that use them.
+ * What a stray write of the program made senseless is passed over. False: it could not be written.
+ */
+static bool drain_records(assay_ring *r, const char *data, uint64_t head)
+{
+	uint64_t next;
+	lock_while_writing();
+	assay_rt_name_thread(r->tid);
+	put_names();
+	size_t n = assay_ring_take(r, data, rt.conf.ring_bytes, head, rt.take2, &next);
+	n = intern_ranges(rt.take2, n);
+	if (next != head)
+		assay_rt_put_lost(ASSAY_WIRE_LOST_DAMAGED, 1, 0, 0, NULL);
+	assay_rt_publish();
+	uint64_t named = rt.bulk_head;
+	pthread_mutex_unlock(&rt.lock);
+	if (!drain_bulk_until(named))
+		return false;
+	atomic_store(&r->writing, head);
+	if (n && !write_chunk(r, rt.take2, n))
+		return false;
+	atomic_store_explicit(&r->tail, head, memory_order_release);
+	return true;
+}
+
+static bool drain_ring(assay_ring *r, const char *data)
+{
+	uint32_t state = atomic_load_explicit(&r->state, memory_order_acquire);
+	if (state != ASSAY_RING_LIVE && state != ASSAY_RING_CLOSED)
+		return true;
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+	if (head != atomic_load(&r->tail) && !drain_records(r, data, head))
+		return false;
+	if (state != ASSAY_RING_CLOSED)
+		return true;
+	lock_while_writing();
+	put_gap(r);
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+	make_ready(r);
+	return true;
+}
+
+static void put_clock(int64_t now)
+{
+	lock_while_writing();
+	assay_wire_clock *c = assay_rt_bulk(ASSAY_WIRE_CLOCK, sizeof *c);
+	assay_rt_pair(NULL, &c->boot, &c->real);
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+	rt.last_clock = now;
+}
+
+static bool drain_all(void)
+{
+	int64_t now = assay_rt_now();
+	if (now - rt.last_clock >= CLOCK_EVERY_NS)
+		put_clock(now);
+	bool ok = true;
+	uint32_t used = atomic_load(&rt.file->used);
+	for (uint32_t i = 0; ok && i < used; i++)
+		ok = drain_ring(&rt.file->ring[i], atomic_load(&rt.data[i]));
+	return drain_bulk() && ok;
+}
+
+/* ---- the thread ---- */
+
+static void put_process(void)
+{
+	char host[64] = "", command[4096] = "";
+	gethostname(host, sizeof host - 1);
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if (!command[i])
+			command[i] = ' ';
+	uint32_t s[] = {assay_rt_string(rt.hooks->name), assay_rt_string(ASSAY_RECORD_VERSION),
+			assay_rt_string(host), assay_rt_string(command)};
+	assay_wire_process *p = assay_rt_bulk(ASSAY_WIRE_PROCESS, sizeof *p);
+	p->pid = (uint32_t)getpid();
+	p->ppid = (uint32_t)getppid();
+	assay_rt_pair(NULL, &p->start, &p->real);
+	p->recorder = s[0];
+	p->version = s[1];
+	p->host = s[2];
+	p->command = s[3];
+}
+
+static void put_end(void)
+{
+	lock_while_writing();
+	uint64_t orphans = atomic_load(&rt.file->orphans);
+	if (orphans)
+		assay_rt_put_lost(ASSAY_WIRE_LOST_THREAD, orphans, 0, 0, NULL);
+	uint32_t used = atomic_load(&rt.file->used);
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load(&rt.file->ring[i].state) == ASSAY_RING_LIVE)
+			put_gap(&rt.file->ring[i]);
+	assay_wire_end *e = assay_rt_bulk(ASSAY_WIRE_END, sizeof *e);
+	assay_rt_pair(NULL, &e->time, &e->real);
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+}
+
+/* The rings stay for `assay record` when something is still in them. */
+static void finish(void)
+{
+	drain_all();
+	atomic_store(&rt.on, 0);
+	if (drain_all()) {
+		put_end();
+		if (drain_bulk())
+			unlink(rt.ring.path);
+	}
+	close_ours(&rt.capture);
+	close_ours(&rt.ring);
+}
+
+static void sleep_until_due(void)
+{
+	if (!atomic_exchange(&rt.wake, 0))
+		assay_rt_wait(&rt.wake, 0, (int64_t)rt.conf.flush_ms * 1000000);
+	atomic_store(&rt.wake, 0);
+}
+
+/* Before the starting thread goes on; it holds the lock for us. */
+static bool begin(void)
+{
+	is_writer = true;
+	rt.own_table = make_own_table();
+	if (!make_files())
+		return false;
+	put_process();
+	make_spare_rings();
+	return true;
+}
+
+void *assay_rt_writer(void *unused)
+{
+	(void)unused;
+	uint32_t starts = RT_WRITER_STARTS;
+	bool ok = begin();
+	if (!atomic_compare_exchange_strong(&rt.writing, &starts,
+					    ok ? RT_WRITER_RUNS : RT_WRITER_FAILED)) {
+		if (ok)
+			take_away(&rt.capture), take_away(&rt.ring);
+		ok = false;
+	}
+	assay_rt_wake(&rt.writing);
+	while (ok && atomic_load(&rt.stopping) < 2) {
+		uint32_t asked = atomic_load(&rt.flush_asked);
+		drain_all();
+		make_spare_rings();
+		atomic_store(&rt.flush_done, asked);
+		assay_rt_wake(&rt.flush_done);
+		if (asked == atomic_load(&rt.flush_asked) && atomic_load(&rt.stopping) < 2)
+			sleep_until_due();
+	}
+	if (ok) {
+		finish();
+		atomic_store(&rt.writing, RT_WRITER_ENDED);
+		assay_rt_wake(&rt.writing);
+	}
+	return NULL;
+}

@@ -1,0 +1,298 @@
+/* Records of a process that died, from its rings into its capture. */
+#define _GNU_SOURCE /* O_NOFOLLOW */
+#include "wire/salvage.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wire/ring.h"
+
+enum { NAME_MAX_BYTES = 240 };
+#define SUFFIX ".ring"
+
+/* Private copies: the file may change, or shrink, while it is read. */
+typedef struct salvage {
+	int ring, capture;
+	assay_ring_file *file;
+	char *data;   /* of one ring */
+	char *taken;  /* its records, as long */
+	size_t bytes; /* of each */
+	uint32_t seq;
+	assay_salvaged *out;
+} salvage;
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* As much as is there, up to n; the rest stays zero. */
+static void read_at(int fd, char *to, size_t n, uint64_t at)
+{
+	while (n) {
+		ssize_t got = pread(fd, to, n, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return;
+		to += got;
+		at += (uint64_t)got;
+		n -= (size_t)got;
+	}
+}
+
+/* The bytes of a ring between two positions. */
+static void load(salvage *s, uint64_t at, uint32_t ring_bytes, uint64_t from, uint64_t to)
+{
+	if (to < from || to - from > ring_bytes)
+		return;
+	while (from < to) {
+		size_t in = from & (ring_bytes - 1), n = ring_bytes - in;
+		n = n < to - from ? n : (size_t)(to - from);
+		memset(s->data + in, 0, n);
+		read_at(s->ring, s->data + in, n, at + in);
+		from += n;
+	}
+}
+
+static bool write_all(int fd, const void *p, size_t n)
+{
+	const char *at = p;
+	while (n) {
+		ssize_t w = write(fd, at, n);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return false;
+		at += w;
+		n -= (size_t)w;
+	}
+	return true;
+}
+
+/* One chunk, whole or not at all. */
+static bool append(salvage *s, assay_wire_chunk c, const void *payload, size_t n)
+{
+	struct stat before;
+	c.pid = s->file->pid;
+	c.time = clock_ns(CLOCK_BOOTTIME);
+	c.seq = s->seq;
+	assay_wire_seal(&c, payload, n);
+	bool ok = fstat(s->capture, &before) == 0 && write_all(s->capture, &c, sizeof c) &&
+		  write_all(s->capture, payload, n);
+	s->seq += ok;
+	s->out->failed += !ok;
+	if (!ok && ftruncate(s->capture, before.st_size) < 0)
+		s->out->failed++;
+	return ok;
+}
+
+static uint64_t count_records(const char *p, size_t n)
+{
+	uint64_t count = 0;
+	for (size_t at = 0; at < n; count++)
+		at += ((const assay_wire_rec *)(const void *)(p + at))->bytes;
+	return count;
+}
+
+/* False when they are there but cannot be written. */
+static bool salvage_until(salvage *s, assay_ring *r, uint32_t ring_bytes, uint64_t end)
+{
+	uint64_t next;
+	size_t n = assay_ring_take(r, s->data, ring_bytes, end, s->taken, &next);
+	uint64_t count = count_records(s->taken, n);
+	bool ok = !n || append(s,
+			       (assay_wire_chunk){
+				       .ring = r->id, .tid = r->tid, .pos = atomic_load(&r->tail)},
+			       s->taken, n);
+	*(ok ? &s->out->records : &s->out->lost) += count;
+	atomic_store(&r->tail, next);
+	return ok;
+}
+
+static void append_lost(salvage *s, uint64_t count, int64_t first, int64_t last, uint32_t why)
+{
+	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, count, first, last, why, 0};
+	if (!append(s, (assay_wire_chunk){0}, &l, sizeof l))
+		s->out->lost += count;
+}
+
+/* What one ring still holds, and the gap it had open. A write that the death cut short is done
+ * again on its own: should it be in the file already, the reader knows the position and leaves one
+ * out. */
+static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_bytes)
+{
+	uint64_t lost = atomic_load(&r->lost), writing = atomic_load(&r->writing);
+	load(s, at, ring_bytes, atomic_load(&r->tail), atomic_load(&r->head));
+	if (writing > atomic_load(&r->tail) && writing <= atomic_load(&r->head))
+		salvage_until(s, r, ring_bytes, writing);
+	salvage_until(s, r, ring_bytes, atomic_load(&r->head));
+	if (lost)
+		append_lost(s, lost, atomic_load(&r->lost_first), atomic_load(&r->lost_last),
+			    ASSAY_WIRE_LOST_RING);
+}
+
+static bool usable(const assay_ring_file *f)
+{
+	return f->magic == ASSAY_RING_MAGIC && f->ring_bytes >= 4096 &&
+	       f->ring_bytes <= ASSAY_RING_BYTES_MAX && !(f->ring_bytes & (f->ring_bytes - 1)) &&
+	       atomic_load(&f->used) <= ASSAY_RING_MAX;
+}
+
+static void *fresh(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void salvage_all(salvage *s)
+{
+	assay_ring_file *f = s->file;
+	s->seq = atomic_load(&f->seq);
+	s->out->failed = atomic_load(&f->failed);
+	salvage_ring(s, &f->bulk, ASSAY_RING_DATA, ASSAY_RING_BULK); /* names first */
+	for (uint32_t i = 0; i < atomic_load(&f->used); i++) {
+		uint32_t state = atomic_load(&f->ring[i].state);
+		if (state == ASSAY_RING_LIVE || state == ASSAY_RING_CLOSED)
+			salvage_ring(s, &f->ring[i], assay_ring_at(i, f->ring_bytes),
+				     f->ring_bytes);
+	}
+	uint64_t orphans = atomic_load(&f->orphans);
+	if (orphans)
+		append_lost(s, orphans, 0, 0, ASSAY_WIRE_LOST_THREAD);
+}
+
+bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)
+{
+	salvage s = {.ring = ring, .capture = capture, .out = out};
+	*out = (assay_salvaged){0};
+	bool ok = false;
+	s.file = fresh(ASSAY_RING_DATA);
+	if (!s.file)
+		return false;
+	read_at(ring, (char *)s.file, sizeof *s.file, 0);
+	if (!usable(s.file))
+		goto out;
+	s.bytes = s.file->ring_bytes > ASSAY_RING_BULK ? s.file->ring_bytes : ASSAY_RING_BULK;
+	s.data = fresh(s.bytes);
+	s.taken = fresh(s.bytes);
+	ok = s.data && s.taken;
+	if (ok)
+		salvage_all(&s);
+out:
+	if (s.data)
+		munmap(s.data, s.bytes);
+	if (s.taken)
+		munmap(s.taken, s.bytes);
+	munmap(s.file, ASSAY_RING_DATA);
+	return ok;
+}
+
+/* ---- which files ---- */
+
+/* trace-HOST-PID.ring or trace-HOST-PID.2.ring, in letters that a recorder writes. */
+static bool good_name(const char *name)
+{
+	size_t n = strlen(name), suffix = strlen(SUFFIX);
+	if (n > NAME_MAX_BYTES || n <= suffix || strncmp(name, "trace-", 6) ||
+	    strcmp(name + n - suffix, SUFFIX))
+		return false;
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+			return false;
+	return true;
+}
+
+/* A plain file with one name, which the owner alone decides on. */
+static int open_plain(int dir, const char *name, int flags, struct stat *st)
+{
+	int fd = openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_nlink == 1)
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static int open_capture(int run, const char *name, const struct stat *ring)
+{
+	char path[NAME_MAX_BYTES + 1];
+	struct stat st;
+	snprintf(path, sizeof path, "%.*s.asy", (int)(strlen(name) - strlen(SUFFIX)), name);
+	int group = setfsgid(ring->st_gid), user = setfsuid(ring->st_uid);
+	int fd = open_plain(run, path, O_WRONLY | O_APPEND, &st);
+	int why = errno;
+	setfsuid((uid_t)user);
+	setfsgid((gid_t)group);
+	errno = why;
+	if (fd >= 0 && st.st_uid != ring->st_uid) {
+		close(fd);
+		errno = EPERM;
+		return -1;
+	}
+	return fd;
+}
+
+/* A process whose table of files could not be kept apart may have closed its lock: it lives as long
+ * as the file is in its memory. */
+static bool still_mapped(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+	char path[64], line[4096];
+	snprintf(path, sizeof path, "/proc/%ld/maps", dash ? strtol(dash + 1, NULL, 10) : 0);
+	FILE *f = fopen(path, "re");
+	bool found = false;
+	while (f && !found && fgets(line, sizeof line, f)) {
+		const char *slash = strrchr(line, '/');
+		size_t n = strlen(name);
+		found = slash && !strncmp(slash + 1, name, n) && slash[1 + n] == '\n';
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salvaged *out)
+{
+	struct stat st;
+	*out = (assay_salvaged){0};
+	int ring = good_name(name) ? open_plain(rings, name, O_RDWR, &st) : -1;
+	if (ring < 0)
+		return ASSAY_SALVAGE_REFUSED;
+	assay_salvage_end end = ASSAY_SALVAGE_REFUSED;
+	int capture = -1;
+	if (!assay_ring_own(ring) || still_mapped(name)) {
+		end = ASSAY_SALVAGE_ALIVE;
+		goto out;
+	}
+	capture = open_capture(run, name, &st);
+	if (capture < 0) {
+		if (errno == ENOENT && unlinkat(rings, name, 0) == 0)
+			end = ASSAY_SALVAGE_DONE; /* nobody wants the records */
+		goto out;
+	}
+	if (!assay_salvage_rings(ring, capture, out))
+		goto out;
+	end = out->lost ? ASSAY_SALVAGE_KEPT : ASSAY_SALVAGE_DONE;
+	if (!out->lost)
+		unlinkat(rings, name, 0);
+out:
+	if (capture >= 0)
+		close(capture);
+	close(ring);
+	return end;
+}

@@ -1,0 +1,31 @@
+/* What a recorded process left in its rings when it died. The process could write into every byte
+ * of the file, and may have had fewer rights than whoever salvages: nothing in it is believed but
+ * the records, which are only copied. */
+#ifndef ASSAY_WIRE_SALVAGE_H
+#define ASSAY_WIRE_SALVAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct assay_salvaged {
+	uint64_t records; /* appended */
+	uint64_t lost;    /* could not be: no space, ... */
+	uint32_t failed;  /* writes that failed, the process's own and these */
+} assay_salvaged;
+
+typedef enum assay_salvage_end {
+	ASSAY_SALVAGE_DONE,
+	ASSAY_SALVAGE_ALIVE,   /* the process still records */
+	ASSAY_SALVAGE_REFUSED, /* no ring file, or no capture of its own beside the run's */
+	ASSAY_SALVAGE_KEPT,    /* records are left in it: the capture could not be written */
+} assay_salvage_end;
+
+/* Ring files are named STEM.ring, their captures STEM.asy. Append what is left in the file `name`
+ * of the folder `rings` to its capture in the folder `run` (both open), and remove it. Links are
+ * not followed; the capture is opened with the rights of the ring's owner. */
+assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salvaged *out);
+
+/* The same for open files: false when `ring` is no ring file. */
+bool assay_salvage_rings(int ring, int capture, assay_salvaged *out);
+
+#endif

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The recorder harms nobody: programs that close, fork, limit and forge what the recorder stands on.
+usage: test_safe.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import ASSAY, FAKE, WORK, Skip, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
+
+HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
+
+
+def build():
+    build_fakes()
+    cc(HOSTILE, "tests/record/hostile.c", FAKE + "/libcuda.so.1")
+    cc(SANDBOX, "tests/record/sandbox.c")
+
+
+def hostile(how, *more, name=None, opts=(), before=()):
+    """A recording of the program: the run, the process that ran it, and a folder of its own."""
+    where = os.path.join(WORK, name or how)
+    shutil.rmtree(where, ignore_errors=True)
+    os.mkdir(where)
+    os.chmod(where, 0o711)
+    p = subprocess.run([ASSAY, "record", "-o", where + "/run", *opts, "--", *before, HOSTILE, how, *(more or (where,))],
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=60)
+    return where + "/run", p, where
+
+
+def both_tables():
+    """With descriptors of its own, and where a sandbox refuses that."""
+    return (("own", ()), ("shared", (SANDBOX,)))
+
+
+@test
+def files_of_the_program_are_never_written():
+    for name, before in both_tables():
+        run, p, _ = hostile("close", name="close-" + name, before=before)
+        eq((p.stdout, p.returncode), ("", 0))
+        c = one(run)
+        eq((len(c.rows["KERNEL"]), len(c.rows["API"]), c.rows["LOST"], c.bad), (1000, 1000, [], 0))
+        assert "nothing was lost" in p.stderr, p.stderr
+
+
+@test
+def files_of_a_child_are_never_closed():
+    for name, before in both_tables():
+        for how in ("fork", "raw-fork"):
+            run, p, _ = hostile(how, name=how + name, before=before)
+            eq((p.stdout, p.returncode), ("", 0))
+            # CUDA is not recorded in the child, so it has nothing to tell
+            eq(max(len(c.rows["KERNEL"]) for c in captures(run)), 200)
+
+
+@test
+def a_limit_on_the_size_of_files_does_not_end_the_program():
+    for name, before in both_tables():
+        run, p, _ = hostile("limit", name="limit-" + name, before=before)
+        eq((p.stdout, p.returncode), ("", 0))
+        # what the program may not write any more, `assay record` does; what had no ring is counted
+        c = one(run)
+        eq(len(c.rows["API"]) + sum(r["count"] for r in c.rows["LOST"]), 1800)
+        assert len(c.rows["API"]) >= 200 and "nothing was lost" not in p.stderr, p.stderr
+
+
+@test
+def no_path_in_memory_of_the_program_is_believed():
+    victim = WORK + "/victim"
+    open(victim, "w").write("root's own")
+    os.chmod(victim, 0o600)
+    run, p, _ = hostile("path", victim)
+    eq((p.stdout, p.returncode, open(victim).read()), ("", 128 + 9, "root's own"))
+    eq(len(one(run).rows["API"]), 200)
+
+
+@test
+def a_capture_that_became_a_link_is_not_followed():
+    for how in ("link", "hard-link"):
+        victim = WORK + "/victim-" + how
+        open(victim, "w").write("somebody's own")
+        run, p, _ = hostile(how, victim)
+        eq((p.stdout, p.returncode, open(victim).read()), ("", 128 + 9, "somebody's own"))
+        assert "not of this run" in p.stderr, p.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(run(build))
