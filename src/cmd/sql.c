@@ -1,0 +1,201 @@
+/* assay sql: questions to the tables, in SQL. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/derived.h"
+#include "cmd/cmd.h"
+#include "render/sql.h"
+#include "resolve/resolve.h"
+
+struct sql_args {
+	const char *format;
+	bool schema;
+};
+
+static const char *const form_words[] = {"table", "csv", "json"};
+
+static assay_sql_form form_of(const char *word)
+{
+	for (size_t i = 0; word && i < ASSAY_COUNT_OF(form_words); i++)
+		if (!strcmp(word, form_words[i]))
+			return (assay_sql_form)i;
+	return ASSAY_SQL_TABLE;
+}
+
+/* Every statement of the text; stops at the first that fails. */
+static bool answer(assay_sql *sql, const char *text, assay_sql_form form)
+{
+	bool ok = true;
+	while (ok && *text) {
+		assay_err err = {0};
+		assay_result r;
+		ok = assay_sql_start(sql, &text, &r, &err) &&
+		     (!r.stmt || assay_sql_print(stdout, &r, form, &err));
+		assay_result_free(&r);
+		if (!ok && err.pos)
+			fprintf(stderr, "assay sql: %s (at character %llu)\n", err.text,
+				(unsigned long long)err.pos + 1);
+		else if (!ok)
+			fprintf(stderr, "assay sql: %s\n", err.text);
+	}
+	return ok;
+}
+
+/* ---- the prompt ---- */
+
+static const char *const prompt_help =
+	"Statements end with ';'.\n"
+	".schema          every table and view; .schema NAME its columns\n"
+	".mode WORD       table, csv or json\n"
+	".quit            or the end of the input\n";
+
+/* A line that begins with a dot. False: leave. */
+static bool dot_command(assay_sql *sql, char *line, assay_sql_form *form)
+{
+	const char *word = strtok(line, " \t\n"), *operand = strtok(NULL, " \t\n");
+	if (!strcmp(word, ".quit") || !strcmp(word, ".exit"))
+		return false;
+	if (!strcmp(word, ".schema") || !strcmp(word, ".tables")) {
+		if (!assay_sql_schema(stdout, &sql->views, operand))
+			fprintf(stderr, "assay sql: there is no table '%s'\n", operand);
+	} else if (!strcmp(word, ".mode") && operand) {
+		*form = form_of(operand);
+	} else {
+		fputs(prompt_help, stdout);
+	}
+	return true;
+}
+
+/* A statement ends at a ';' that ends a line; sqlite3_complete() would pull SQLite in here. */
+static bool ends_statement(const char *text)
+{
+	size_t n = strlen(text);
+	while (n && strchr(" \t\r\n", text[n - 1]))
+		n--;
+	return n && text[n - 1] == ';';
+}
+
+static bool converse(assay_sql *sql, assay_sql_form form)
+{
+	bool terminal = isatty(STDIN_FILENO), ok = true;
+	assay_vec(char) text = {0};
+	char *line = NULL;
+	size_t room = 0;
+	for (;;) {
+		if (terminal)
+			fputs(text.n ? "   ...> " : "assay> ", stdout);
+		fflush(stdout);
+		ssize_t n = getline(&line, &room, stdin);
+		if (n < 0)
+			break;
+		if (!text.n && line[0] == '.') {
+			if (!dot_command(sql, line, &form))
+				break;
+			continue;
+		}
+		assay_vec_reserve(&text, text.n + (size_t)n + 1);
+		memcpy(text.p + text.n, line, (size_t)n + 1);
+		text.n += (size_t)n;
+		if (ends_statement(text.p)) {
+			ok = answer(sql, text.p, form) && ok;
+			text.n = 0;
+		}
+	}
+	if (text.n) /* the last one needs no ';' */
+		ok = answer(sql, text.p, form) && ok;
+	if (terminal)
+		putchar('\n');
+	free(line);
+	assay_vec_free(&text);
+	return ok || terminal;
+}
+
+/* The last operand is a statement when it is no file. */
+static const char *take_statement(char **operands, int *n)
+{
+	if (*n < 2 || access(operands[*n - 1], F_OK) == 0)
+		return NULL;
+	return operands[--*n];
+}
+
+static int sql_run(const void *args, char **operands, int n)
+{
+	const struct sql_args *a = args;
+	const char *text = take_statement(operands, &n);
+	char *kept = operands[n];
+	operands[n] = NULL;
+	assay_run *run = assay_cmd_analyse(operands, n);
+	operands[n] = kept;
+	if (!run)
+		return ASSAY_EXIT_FAIL;
+	assay_scopes(run, NULL);
+	assay_derive(run);
+	assay_sql sql;
+	assay_err err = {0};
+	bool ok = assay_sql_open(&sql, run, &err);
+	if (!ok)
+		assay_cmd_error(&err);
+	else if (a->schema)
+		assay_sql_schema(stdout, &sql.views, text);
+	else
+		ok = text ? answer(&sql, text, form_of(a->format))
+			  : converse(&sql, form_of(a->format));
+	assay_sql_close(&sql);
+	assay_run_free(run);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static const assay_opt sql_opts[] = {
+	{"format", 'f', ASSAY_OPT_TEXT, "table|csv|json", "How rows are printed (default table).",
+	 offsetof(struct sql_args, format)},
+	{"schema", 0, ASSAY_OPT_FLAG, NULL,
+	 "List tables and views with their rows; with a name behind the input, its columns.",
+	 offsetof(struct sql_args, schema)},
+};
+
+static const assay_example sql_examples[] = {
+	{"assay sql demo/run \"select stream, name, count(*) n, sum(dur) total from kernels where "
+	 "step = 5 group by stream, name_id order by total desc limit 5\"",
+	 "top kernels by stream in a step"},
+	{"assay sql demo/run \"select rank, step, sum(exposed_comm) from steps group by rank, "
+	 "step\"",
+	 "exposed communication by step and rank"},
+	{"assay sql demo/train.json.gz \"select name, max(dur), call, scope from kernels\"",
+	 "what is behind the slowest kernel"},
+	{"assay sql demo/train.json.gz \"select t, device, sum(bytes) over (partition by device "
+	 "order by ts) held from memory limit 5\"",
+	 "memory over time"},
+	{"assay sql demo/run \"select k.name, k.stream, k.end from gaps g join kernels k on k.end "
+	 "between g.ts - 100000 and g.ts where g.id = (select id from gaps order by dur desc limit "
+	 "1) order by k.end desc limit 3\"",
+	 "kernels right before the longest gap"},
+	{"assay sql demo/run --schema kernels", "the columns of a view"},
+};
+
+const assay_cmd assay_cmd_sql = {
+	.name = "sql",
+	.args = "INPUT... [STATEMENT]",
+	.about = "Ask the tables of a run in SQL",
+	.details = "Every table of `assay info --schema`, and views that have what belongs to a "
+		   "row beside it: kernels,\n"
+		   "memory_copies, memsets, regions, memory, counters, waits, gaps, steps, scopes, "
+		   "devices, collectives,\n"
+		   "top_kernels, ranks; gpu_slice, slice and thread with Perfetto's column names. "
+		   "Nothing is copied into a\n"
+		   "database: rows are read where they are. Times are nanoseconds; words (kind, "
+		   "class, cause) are text; what\n"
+		   "the input did not say is NULL.\n"
+		   "\n"
+		   "Columns that name a row of another table hold its id. Every text column X has "
+		   "a twin X_id that is\n"
+		   "quicker to group and join by; it does not show in SELECT *. Without a "
+		   "statement, statements are read\n"
+		   "from standard input; .help there says more.",
+	ASSAY_OPTS(sql_opts),
+	ASSAY_EXAMPLES(sql_examples),
+	.args_size = sizeof(struct sql_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = sql_run,
+};

@@ -1,0 +1,201 @@
+/* A connection that reaches the run and memory of its own, no file. */
+#include "query/sql.h"
+
+#include "base/test.h"
+#include "query/vtab.h"
+
+const assay_sql_view assay_sql_views[] = {
+	{"top_kernels",
+	 "SELECT name, count AS total_calls, total AS total_duration, 1.0 * total / count AS "
+	 "average, 100.0 * total / (SELECT sum(total) FROM kernel) AS percentage, class, family "
+	 "FROM kernel ORDER BY total DESC",
+	 "kernels by name, those that take most first"},
+	{"ranks",
+	 "SELECT rank.rank AS rank, host, matched, last AS came_last, waited, caused, transfer, "
+	 "why FROM rank ORDER BY caused DESC",
+	 "ranks of a job, those that others wait for first"},
+	{NULL, NULL, NULL},
+};
+
+/* Tables of one's own in memory are fine; files are not. VACUUM INTO attaches, too. */
+static int authorize(void *ctx, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	(void)ctx, (void)b, (void)c, (void)d;
+	bool about_columns = action == SQLITE_PRAGMA && a && !sqlite3_strnicmp(a, "table_", 6);
+	bool denied = action == SQLITE_ATTACH || action == SQLITE_DETACH || action == SQLITE_PRAGMA;
+	return denied && !about_columns ? SQLITE_DENY : SQLITE_OK;
+}
+
+static bool fail(assay_sql *sql, assay_err *err, int rc)
+{
+	const char *why = sql->db ? sqlite3_errmsg(sql->db) : sqlite3_errstr(rc);
+	int at = sql->db ? sqlite3_error_offset(sql->db) : -1;
+	if (rc == SQLITE_AUTH)
+		why = "other files and settings are out of reach here";
+	return assay_fail(err, ASSAY_USAGE, at > 0 ? (uint64_t)at : 0, "%s", why);
+}
+
+static int add_sql_views(sqlite3 *db)
+{
+	int rc = SQLITE_OK;
+	for (const assay_sql_view *v = assay_sql_views; v->name && rc == SQLITE_OK; v++) {
+		char *text = sqlite3_mprintf("CREATE TEMP VIEW \"%w\" AS %s", v->name, v->text);
+		rc = text ? sqlite3_exec(db, text, NULL, NULL, NULL) : SQLITE_NOMEM;
+		sqlite3_free(text);
+	}
+	return rc;
+}
+
+bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err)
+{
+	*sql = (assay_sql){0};
+	assay_relations_of(&sql->views, run);
+	int rc = sqlite3_open_v2(":memory:", &sql->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
+	if (rc == SQLITE_OK)
+		rc = assay_vtabs_add(sql->db, &sql->views);
+	if (rc == SQLITE_OK)
+		rc = add_sql_views(sql->db);
+	if (rc != SQLITE_OK)
+		return fail(sql, err, rc);
+	sqlite3_db_config(sql->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_set_authorizer(sql->db, authorize, NULL);
+	return true;
+}
+
+void assay_sql_close(assay_sql *sql)
+{
+	sqlite3_close(sql->db);
+	assay_relations_free(&sql->views);
+}
+
+bool assay_sql_start(assay_sql *sql, const char **text, assay_result *r, assay_err *err)
+{
+	*r = (assay_result){.sql = sql};
+	int rc = sqlite3_prepare_v2(sql->db, *text, -1, &r->stmt, text);
+	if (rc != SQLITE_OK)
+		return fail(sql, err, rc);
+	r->cols = sqlite3_column_count(r->stmt);
+	return true;
+}
+
+int assay_result_next(assay_result *r, assay_err *err)
+{
+	int rc = sqlite3_step(r->stmt);
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc == SQLITE_DONE)
+		return 0;
+	fail(r->sql, err, rc);
+	return -1;
+}
+
+const char *assay_result_name(const assay_result *r, int col)
+{
+	return sqlite3_column_name(r->stmt, col);
+}
+
+assay_cell assay_result_cell(const assay_result *r, int col)
+{
+	switch (sqlite3_column_type(r->stmt, col)) {
+	case SQLITE_INTEGER:
+		return (assay_cell){.type = ASSAY_CELL_INT,
+				    .i = sqlite3_column_int64(r->stmt, col)};
+	case SQLITE_FLOAT:
+		return (assay_cell){.type = ASSAY_CELL_REAL,
+				    .f = sqlite3_column_double(r->stmt, col)};
+	case SQLITE_NULL:
+		return (assay_cell){.type = ASSAY_CELL_NULL};
+	default:
+		return (assay_cell){.type = ASSAY_CELL_TEXT,
+				    .text = {(const char *)sqlite3_column_text(r->stmt, col),
+					     (size_t)sqlite3_column_bytes(r->stmt, col)}};
+	}
+}
+
+void assay_result_free(assay_result *r)
+{
+	sqlite3_finalize(r->stmt);
+	r->stmt = NULL;
+}
+
+/* ---- tests */
+
+/* The first cell of the first row as text; NULL: no row or an error. */
+static const char *ask(assay_run *run, const char *text, assay_err *err)
+{
+	assay_sql sql;
+	assay_result r = {0};
+	const char *answer = NULL;
+	if (assay_sql_open(&sql, run, err) && assay_sql_start(&sql, &text, &r, err) &&
+	    assay_result_next(&r, err) == 1 && sqlite3_column_text(r.stmt, 0))
+		answer = assay_printf(&run->arena, "%s",
+				      (const char *)sqlite3_column_text(r.stmt, 0));
+	assay_result_free(&r);
+	assay_sql_close(&sql);
+	return answer;
+}
+
+static assay_run *many_kernels(void)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_add(t, ASSAY_T_source);
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint32_t g = assay_add(t, ASSAY_T_gpu);
+		t->gpu.ts[g] = (int64_t)(i * 7919 % 1000); /* each moment once, in no order */
+		t->gpu.dur[g] = 1;
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, i % 4);
+		t->gpu.name[g] = assay_sid_of(run, i % 3 ? "gemm" : "it's");
+		assay_add(t, ASSAY_T_launch);
+	}
+	return run;
+}
+
+TEST(ranges_joins_and_texts_give_what_a_scan_would)
+{
+	assay_run *run = many_kernels();
+	assay_err err = {0};
+	static const struct {
+		const char *text, *want;
+	} q[] = {
+		{"select count(*) from kernels", "1000"},
+		{"select count(*) from kernels where ts >= 100 and ts < 200", "100"},
+		{"select count(*) from kernels where ts >= 99.5 and ts < 199.5", "100"},
+		{"select count(*) from kernels where ts > 100 and ts <= 200", "100"},
+		{"select group_concat(ts) from (select ts from kernels where ts < 5 order by ts)",
+		 "0,1,2,3,4"},
+		{"select count(*) from kernels where name = 'it''s'", "334"},
+		{"select count(*) from kernels where name = 'nothing'", ""},
+		{"select count(*) from kernels where name_id = (select name_id from kernels limit "
+		 "1)",
+		 "334"},
+		{"select count(*) from gpu join track on track.id = gpu.track where track.tid = 2",
+		 "250"},
+		{"select count(*) from gpu where id = 17", "1"},
+		{"select count(*) from gpu where rowid = 17.5", ""},
+		{"select count(*) from gpu where ts = null", ""},
+		{"select count(*) from kernels where launch_ts is null", "1000"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(q); i++) {
+		const char *got = ask(run, q[i].text, &err);
+		CHECK(got && !strcmp(got, q[i].want[0] ? q[i].want : "0"));
+	}
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(no_file_and_no_table_of_the_run_can_be_written)
+{
+	assay_run *run = many_kernels();
+	static const char *const bad[] = {"delete from gpu", "attach '/tmp/x' as y",
+					  "pragma journal_mode", "select load_extension('x')",
+					  "selct 1"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(bad); i++) {
+		assay_err err = {0};
+		CHECK(!ask(run, bad[i], &err) && err.text[0]);
+	}
+	assay_run_free(run);
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* Results of SQL as an aligned table, CSV or JSON. */
+#include "render/sql.h"
+
+#include <inttypes.h>
+
+#include "base/fmt.h"
+#include "base/jsonw.h"
+#include "base/test.h"
+
+/* Columns are as wide as the first rows need; later ones may stick out. */
+enum { MEASURED_ROWS = 500, WIDEST = 80 };
+
+static const char *cell_text(assay_arena *a, const assay_cell *c)
+{
+	switch (c->type) {
+	case ASSAY_CELL_INT:
+		return assay_printf(a, "%" PRId64, c->i);
+	case ASSAY_CELL_REAL:
+		return assay_printf(a, "%.10g", c->f);
+	case ASSAY_CELL_TEXT:
+		return assay_fmt_safe(a, c->text);
+	case ASSAY_CELL_NULL:
+		break;
+	}
+	return "";
+}
+
+/* ---- table ---- */
+
+typedef struct grid {
+	FILE *out;
+	assay_arena arena;
+	int cols;
+	int *width;
+	bool *number;                 /* numbers stand on the right */
+	assay_vec(const char *) cell; /* of rows not printed yet */
+} grid;
+
+static void put_row(const grid *g, const char *const *cell)
+{
+	for (int i = 0; i < g->cols; i++) {
+		bool last = i == g->cols - 1;
+		int width = g->number[i] ? g->width[i] : last ? 0 : -g->width[i];
+		fprintf(g->out, "%*s%s", width, cell[i], last ? "\n" : "  ");
+	}
+}
+
+static void flush_grid(grid *g)
+{
+	for (size_t i = 0; i < g->cell.n; i += (size_t)g->cols)
+		put_row(g, g->cell.p + i);
+	g->cell.n = 0;
+	fflush(g->out);
+}
+
+static void measure(grid *g, int col, const char *text)
+{
+	int n = (int)strlen(text);
+	n = n > WIDEST ? WIDEST : n;
+	g->width[col] = n > g->width[col] ? n : g->width[col];
+}
+
+static void start_grid(grid *g, FILE *out, const assay_result *r)
+{
+	*g = (grid){.out = out, .cols = r->cols};
+	g->width = assay_alloc(&g->arena, (size_t)r->cols * sizeof *g->width);
+	g->number = assay_alloc(&g->arena, (size_t)r->cols * sizeof *g->number);
+	for (int i = 0; i < r->cols; i++) {
+		const char *name = assay_fmt_safe(&g->arena, assay_str_of(assay_result_name(r, i)));
+		measure(g, i, name);
+		*assay_push(&g->cell) = name;
+	}
+}
+
+static int print_table(FILE *out, assay_result *r, assay_err *err)
+{
+	grid g;
+	size_t rows = 0;
+	int more;
+	start_grid(&g, out, r);
+	while ((more = assay_result_next(r, err)) == 1) {
+		for (int i = 0; i < r->cols; i++) {
+			assay_cell c = assay_result_cell(r, i);
+			const char *text = cell_text(&g.arena, &c);
+			g.number[i] |= c.type == ASSAY_CELL_INT || c.type == ASSAY_CELL_REAL;
+			if (rows < MEASURED_ROWS)
+				measure(&g, i, text);
+			*assay_push(&g.cell) = text;
+		}
+		if (++rows % MEASURED_ROWS == 0)
+			flush_grid(&g);
+	}
+	flush_grid(&g);
+	assay_vec_free(&g.cell);
+	assay_arena_free(&g.arena);
+	return more;
+}
+
+/* ---- CSV and JSON ---- */
+
+static void put_csv(FILE *out, const char *text, bool last)
+{
+	bool quote = strpbrk(text, ",\"\r\n") != NULL;
+	if (quote)
+		putc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', out);
+		putc(*text, out);
+	}
+	fputs(quote ? last ? "\"\r\n" : "\"," : last ? "\r\n" : ",", out);
+}
+
+static int print_csv(FILE *out, assay_result *r, assay_err *err)
+{
+	assay_arena scratch = {0};
+	int more;
+	for (int i = 0; i < r->cols; i++)
+		put_csv(out, assay_result_name(r, i), i == r->cols - 1);
+	while ((more = assay_result_next(r, err)) == 1) {
+		for (int i = 0; i < r->cols; i++) {
+			assay_cell c = assay_result_cell(r, i);
+			put_csv(out,
+				c.type == ASSAY_CELL_TEXT ? assay_dup(&scratch, c.text)
+							  : cell_text(&scratch, &c),
+				i == r->cols - 1);
+		}
+		assay_arena_reset(&scratch);
+	}
+	assay_arena_free(&scratch);
+	return more;
+}
+
+static void json_cell(assay_jsonw *w, const char *name, const assay_cell *c)
+{
+	switch (c->type) {
+	case ASSAY_CELL_INT:
+		assay_jsonw_i64(w, name, c->i);
+		break;
+	case ASSAY_CELL_REAL:
+		assay_jsonw_f64(w, name, c->f);
+		break;
+	case ASSAY_CELL_TEXT:
+		assay_jsonw_str(w, name, c->text);
+		break;
+	case ASSAY_CELL_NULL:
+		assay_jsonw_null(w, name);
+		break;
+	}
+}
+
+static int print_json(FILE *out, assay_result *r, assay_err *err)
+{
+	assay_jsonw w = {0};
+	int more;
+	assay_jsonw_open(&w, NULL, '[');
+	while ((more = assay_result_next(r, err)) == 1) {
+		assay_jsonw_open_flat(&w, NULL, '{');
+		for (int i = 0; i < r->cols; i++) {
+			assay_cell c = assay_result_cell(r, i);
+			json_cell(&w, assay_result_name(r, i), &c);
+		}
+		assay_jsonw_close(&w, '}');
+	}
+	assay_jsonw_close(&w, ']');
+	fprintf(out, "%s\n", assay_jsonw_text(&w).p);
+	assay_jsonw_free(&w);
+	return more;
+}
+
+bool assay_sql_print(FILE *out, assay_result *r, assay_sql_form form, assay_err *err)
+{
+	static int (*const print[])(FILE *, assay_result *, assay_err *) = {
+		[ASSAY_SQL_TABLE] = print_table,
+		[ASSAY_SQL_CSV] = print_csv,
+		[ASSAY_SQL_JSON] = print_json,
+	};
+	return !r->cols || print[form](out, r, err) == 0;
+}
+
+/* ---- schema ---- */
+
+static void put_columns(FILE *out, const assay_relation *v)
+{
+	static const char *const types[] = {"", "integer", "real", "text"};
+	fprintf(out, "%s: %s (%zu rows)\n", v->name, v->doc, v->n);
+	for (size_t i = 0; i < v->cols; i++)
+		if (!v->col[i].string_id)
+			fprintf(out, "  %-20s %-8s %-3s %s\n", v->col[i].name,
+				types[v->col[i].type], v->col[i].unit, v->col[i].doc);
+}
+
+bool assay_sql_schema(FILE *out, const assay_relations *views, const char *name)
+{
+	const assay_relation *one = name ? assay_relation_find(views, name) : NULL;
+	if (one)
+		put_columns(out, one);
+	for (const assay_sql_view *v = assay_sql_views; name && v->name; v++)
+		if (!strcmp(v->name, name)) {
+			fprintf(out, "%s: %s\n  %s\n", v->name, v->doc, v->text);
+			return true;
+		}
+	if (name)
+		return one != NULL;
+	for (size_t i = 0; i < views->view.n; i++)
+		fprintf(out, "%-16s %10zu  %s\n", views->view.p[i].name, views->view.p[i].n,
+			views->view.p[i].doc);
+	for (const assay_sql_view *v = assay_sql_views; v->name; v++)
+		fprintf(out, "%-16s %10s  %s\n", v->name, "", v->doc);
+	return true;
+}
