@@ -170,11 +170,14 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 	snprintf(telemetry, sizeof telemetry, " of %u GPU%s, from %s", r->telemetry.devices,
 		 r->telemetry.devices == 1 ? "" : "s", r->telemetry.from ? r->telemetry.from : "");
 	line("telemetry samples", r->telemetry.rows, telemetry);
-	uint64_t lost = lost_in_all(run);
+	uint64_t lost = lost_in_all(run), cut = run->part.issues[ASSAY_ISSUE_no_end];
 	if (lost)
 		line("records lost: see `assay info`", lost, "");
-	else if (n->processes && !r->failed && !r->kept)
+	else if (n->processes && !r->failed && !r->kept && !cut)
 		fprintf(stderr, "  nothing was lost\n");
+	if (cut > r->still_running)
+		line("processes left at once: the GPU work of their last moment may be missing",
+		     cut - r->still_running, "");
 	line("records could not be written", r->kept, "");
 	if (r->failed)
 		fprintf(stderr,
