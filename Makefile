@@ -143,6 +143,7 @@ record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
 	$(Q)tests/record/test_safe.py $(B)
 	$(Q)tests/record/test_rocm.py $(B)
+	$(Q)tests/record/test_host.py $(B)
 
 $(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/rocprof.h tests/fake/rocprof_names.h src/vendor/rocprof.h
 	@mkdir -p $(@D)

@@ -75,6 +75,9 @@ extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_diff, assay
  * none. "env-diff" is taken for "env diff". */
 const assay_cmd *assay_cmd_find(char **words, int n, int *used);
 
+/* Nanoseconds of a text such as 100us; false: it is none. */
+bool assay_opt_time(const char *text, int64_t *ns);
+
 /* Parse argv[1..] into args (zeroed, cmd->args_size) and operands. false: *status is the exit
  * status (0 after --help). */
 bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, char **operands,

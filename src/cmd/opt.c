@@ -24,7 +24,7 @@ static const assay_opt *find_letter(const assay_cmd *cmd, char letter)
 	return NULL;
 }
 
-static bool parse_time(const char *text, int64_t *ns)
+bool assay_opt_time(const char *text, int64_t *ns)
 {
 	static const struct {
 		const char *unit;
@@ -71,9 +71,9 @@ static bool set_value(const assay_opt *o, const char *value, void *args)
 	case ASSAY_OPT_COUNT:
 		return assay_str_i64(assay_str_of(value), num) && *num >= 1;
 	case ASSAY_OPT_TIME:
-		return parse_time(value, num);
+		return assay_opt_time(value, num);
 	case ASSAY_OPT_SPAN:
-		return parse_time(value, num) && *num > 0;
+		return assay_opt_time(value, num) && *num > 0;
 	case ASSAY_OPT_LIST:
 		if (list->n == ASSAY_OPT_LIST_MAX)
 			return false;

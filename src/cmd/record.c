@@ -180,6 +180,20 @@ static char *escape(assay_arena *a, const char *text)
 	return out;
 }
 
+static bool is_off(const char *text)
+{
+	return text && !strcmp(text, "off");
+}
+
+/* ns between looks at host threads; 0: none. */
+static bool sample_period(const char *text, int64_t *ns)
+{
+	enum { USUAL = 1000000, LEAST = 50000 };
+	*ns = text ? 0 : USUAL;
+	return !text || is_off(text) ||
+	       (assay_opt_time(text, ns) && *ns >= LEAST && *ns <= 1000ll * USUAL);
+}
+
 static char *config_text(recording *r, const struct args *a)
 {
 	assay_arena *m = &r->arena;
@@ -197,6 +211,13 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;exact_waits=1", text);
 	if (a->a.steps_from)
 		text = assay_printf(m, "%s;steps=%s", text, escape(m, a->a.steps_from));
+	int64_t sample;
+	if (sample_period(a->a.sample, &sample))
+		text = assay_printf(m, "%s;sample=%" PRId64, text, sample / 1000);
+	if (is_off(a->a.stacks))
+		text = assay_printf(m, "%s;no_stacks=1", text);
+	if (is_off(a->a.children))
+		text = assay_printf(m, "%s;no_children=1", text);
 	for (size_t i = 0; i < a->set.n; i++)
 		if (strncmp(a->set.item[i], RINGS, strlen(RINGS)))
 			text = assay_printf(m, "%s;%s", text, a->set.item[i]);
@@ -343,7 +364,7 @@ static bool telemetry_period(const char *text, int64_t *ns)
 {
 	int64_t ms = TELEMETRY_MS;
 	*ns = 0;
-	if (text && !strcmp(text, "off"))
+	if (is_off(text))
 		return true;
 	if (text && (!assay_str_i64(assay_str_of(text), &ms) || ms < 1 || ms > 3600000))
 		return false;
@@ -388,6 +409,9 @@ static bool options_make_sense(const struct args *a, int64_t *period)
 	const char *bad = NULL, *name = NULL;
 	if (!telemetry_period(a->a.telemetry, period))
 		bad = a->a.telemetry, name = "telemetry (MS|off)";
+	int64_t sample;
+	if (!sample_period(a->a.sample, &sample))
+		bad = a->a.sample, name = "sample (TIME|off; 50us to 1s)";
 	if (!step_ranges(a->a.steps_from))
 		bad = a->a.steps_from, name = "steps-from (RANGES)";
 	if (a->a.only_range && !*a->a.only_range)
@@ -491,6 +515,13 @@ static const assay_opt opts[] = {
 	 "Record every runtime and driver call, also those that only ask; slower.", AT(a.all_api)},
 	{"exact-waits", 0, ASSAY_OPT_FLAG, NULL,
 	 "Record CUPTI's own numbers of events and waits, too; slower.", AT(a.exact_waits)},
+	{"stacks", 0, ASSAY_OPT_TEXT, "on|off", "Keep the Python stack of every recorded call; on.",
+	 AT(a.stacks)},
+	{"sample", 0, ASSAY_OPT_TEXT, "TIME",
+	 "Look at threads that launch GPU work so often while they do something else; 1ms, or off.",
+	 AT(a.sample)},
+	{"children", 0, ASSAY_OPT_TEXT, "on|off",
+	 "Look at child processes, such as loader workers, too; on.", AT(a.children)},
 	{"telemetry", 0, ASSAY_OPT_TEXT, "MS",
 	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",

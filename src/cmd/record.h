@@ -7,6 +7,7 @@
 
 typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
+	const char *sample, *stacks, *children;
 	int64_t duration, delay;
 	bool all_api, exact_waits, quiet;
 } record_args;

@@ -90,6 +90,9 @@ static void json_options(assay_jsonw *w, const record_args *a)
 	assay_jsonw_i64(w, "duration_ns", a->duration);
 	assay_jsonw_z(w, "only_range", a->only_range);
 	assay_jsonw_z(w, "steps_from", a->steps_from ? a->steps_from : "auto");
+	assay_jsonw_z(w, "stacks", a->stacks ? a->stacks : "on");
+	assay_jsonw_z(w, "sample", a->sample ? a->sample : "1ms");
+	assay_jsonw_z(w, "children", a->children ? a->children : "on");
 	assay_jsonw_z(w, "telemetry", a->telemetry ? a->telemetry : "200");
 	assay_jsonw_close(w, '}');
 }

@@ -221,6 +221,21 @@ typedef enum assay_scope_how {
 	X(HOLDS, "holds")                                                                          \
 	X(WAITS, "waits")
 
+/* Kinds of system calls; numbers of the capture format. */
+#define ASSAY_CALL_KINDS(X)                                                                        \
+	X(NONE, "none")                                                                            \
+	X(READ, "read")                                                                            \
+	X(WRITE, "write")                                                                          \
+	X(OPEN, "open")                                                                            \
+	X(SOCKET, "socket")                                                                        \
+	X(POLL, "poll")                                                                            \
+	X(LOCK, "lock")                                                                            \
+	X(SLEEP, "sleep")                                                                          \
+	X(CHILD, "child")                                                                          \
+	X(MEMORY, "memory")                                                                        \
+	X(DEVICE, "device")                                                                        \
+	X(OTHER, "other")
+
 /* Of sample.flags; bits of the capture format. */
 enum {
 	ASSAY_SAMPLE_GC = 1,
@@ -270,6 +285,13 @@ typedef enum assay_thread_state {
 #undef X
 		ASSAY_THREAD_STATE_COUNT
 } assay_thread_state;
+
+typedef enum assay_call_kind {
+#define X(id, name) ASSAY_CALL_##id,
+	ASSAY_CALL_KINDS(X)
+#undef X
+		ASSAY_CALL_KIND_COUNT
+} assay_call_kind;
 
 typedef enum assay_gil_state {
 #define X(id, name) ASSAY_GIL_##id,
@@ -362,6 +384,7 @@ extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
 extern const char *const assay_late_name[ASSAY_LATE_COUNT];
 extern const char *const assay_code_kind_name[ASSAY_CODE_KIND_COUNT];
 extern const char *const assay_thread_state_name[ASSAY_THREAD_STATE_COUNT];
+extern const char *const assay_call_kind_name[ASSAY_CALL_KIND_COUNT];
 extern const char *const assay_gil_state_name[ASSAY_GIL_STATE_COUNT];
 
 /* Of a row of host: a call of the vendor's API. */

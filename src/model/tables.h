@@ -57,7 +57,8 @@ typedef enum assay_table_id {
 	X(late)                                                                                    \
 	X(code_kind)                                                                               \
 	X(thread_state)                                                                            \
-	X(gil_state)
+	X(gil_state)                                                                               \
+	X(call_kind)
 
 /* Rows of a table that another column says; model/tables.c has a function for each. */
 #define ASSAY_CHOICES(X)                                                                           \

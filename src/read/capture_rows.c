@@ -267,8 +267,9 @@ static void read_lost(capture *c, const any_record *r)
 		[ASSAY_WIRE_LOST_THREAD] = ASSAY_ISSUE_lost_records,
 		[ASSAY_WIRE_LOST_INCOMPLETE] = ASSAY_ISSUE_lost_incomplete,
 		[ASSAY_WIRE_LOST_DAMAGED] = ASSAY_ISSUE_lost_records,
+		[ASSAY_WIRE_LOST_SAMPLES] = ASSAY_ISSUE_lost_samples,
 	};
-	uint32_t why = r->lost.why >= 1 && r->lost.why <= ASSAY_WIRE_LOST_DAMAGED
+	uint32_t why = r->lost.why >= 1 && r->lost.why <= ASSAY_WIRE_LOST_SAMPLES
 			       ? r->lost.why
 			       : ASSAY_WIRE_LOST_VENDOR;
 	assay_count(c->part, issue[why], r->lost.count);

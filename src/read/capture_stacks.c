@@ -89,6 +89,7 @@ void assay_capture_sample(capture *c, const any_record *r)
 	t->stack[row] = assay_capture_stack_row(c, w->stack);
 	t->native[row] = row_of(c, &c->code_of, w->native);
 	t->file[row] = file == ASSAY_NO_ROW ? 0 : c->part->t.code.file[file];
+	t->kind[row] = w->kind < ASSAY_CALL_KIND_COUNT ? w->kind : ASSAY_CALL_OTHER;
 	t->call[row] = w->call < 0 ? -1 : w->call;
 	t->cpu[row] = or_unknown(w->cpu);
 	t->delay[row] = or_unknown(w->delay);

@@ -33,6 +33,9 @@ static const conf_key keys[] = {
 	KEY("no_api", FLAG, no_api),
 	KEY("skip", TEXT, skip),
 	KEY("exact_waits", FLAG, exact_waits),
+	KEY("no_stacks", FLAG, no_stacks),
+	KEY("no_children", FLAG, no_children),
+	KEY("sample", U32, sample_us),
 };
 
 static int hex(char c)
@@ -87,6 +90,8 @@ static void settle(assay_rt_config *conf)
 	conf->ring_bytes = ring;
 	if (conf->flush_ms < 1)
 		conf->flush_ms = 1;
+	if (conf->sample_us && conf->sample_us < 50)
+		conf->sample_us = 50;
 	if (conf->buffer_bytes < 16384)
 		conf->buffer_bytes = 16384;
 }
@@ -95,8 +100,10 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 {
 	if (!text || strncmp(text, "1;", 2))
 		return false;
-	*conf = (assay_rt_config){
-		.flush_ms = 100, .ring_bytes = 1 << 20, .buffer_bytes = 256 << 10};
+	*conf = (assay_rt_config){.flush_ms = 100,
+				  .ring_bytes = 1 << 20,
+				  .buffer_bytes = 256 << 10,
+				  .sample_us = 1000};
 	for (const char *p = text + 2; *p;) {
 		size_t n = strcspn(p, ";"), name = strcspn(p, "=;");
 		if (name < n)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/host.h"
 #include "vendor/dl.h"
 
 enum {
@@ -225,6 +226,7 @@ static void tick(void)
 
 static void finish(void)
 {
+	assay_host_stop();
 	if (!atomic_load(&cuda.ready) || atomic_load(&cuda.taken))
 		return;
 	assay_share_flush(CUPTI_FLUSH_FORCED);
@@ -233,6 +235,7 @@ static void finish(void)
 /* CUDA does not live on in a forked child; nothing of CUPTI may be touched there. */
 static void forked(void)
 {
+	assay_host_forked();
 	atomic_store(&cuda.ready, 0);
 }
 
@@ -322,7 +325,7 @@ int InitializeInjection(void)
 	}
 	tell_setting(path, major);
 	if (set_up(&cuda.cupti))
-		atomic_store(&cuda.ready, 1);
+		atomic_store(&cuda.ready, 1), assay_host_start();
 	else
 		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, "CUPTI refused: GPU work is not recorded");
 	return 1;

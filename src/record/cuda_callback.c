@@ -9,6 +9,7 @@
 
 #include "record/args.h"
 #include "record/cuda.h"
+#include "record/host.h"
 
 enum { NONE = -1 };
 
@@ -188,13 +189,16 @@ static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t sta
 	int64_t end = assay_rt_now();
 	watched which = watch.calls[domain][cbid];
 	size_t bytes = which.row == OTHER ? ASSAY_WIRE_API_SHORT : sizeof(assay_wire_api);
-	if (!which.on || !assay_rt_wanted(start))
+	bool wanted = which.on && assay_rt_wanted(start);
+	uint32_t stack = assay_host_leave(end, wanted);
+	if (!wanted)
 		return;
 	assay_wire_api full = {.start = start,
 			       .end = end,
 			       .corr = c->correlationId,
 			       .function = cbid,
-			       .domain = (uint16_t)domain};
+			       .domain = (uint16_t)domain,
+			       .stack = stack};
 	if (c->functionReturnValue)
 		memcpy(&full.status, c->functionReturnValue, sizeof full.status);
 	if (which.row != OTHER)
@@ -215,7 +219,9 @@ static void enter(int domain, uint32_t corr)
 		return;
 	if (in.n == DEPTH) /* callbacks were switched off inside calls */
 		in.n = 0;
-	in.call[in.n].start = assay_rt_now();
+	int64_t now = assay_rt_now();
+	assay_host_enter(now);
+	in.call[in.n].start = now;
 	in.call[in.n].corr = corr;
 	in.call[in.n++].domain = domain;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/host.h"
 #include "record/rocm.h"
 #include "vendor/dl.h"
 
@@ -239,7 +240,7 @@ static int initialize(void (*finalize)(void), void *tool_data)
 	if (!ok || !valid || rocm.lib.start_context(rocm.context) != ROCPROF_OK)
 		refuse("refused a service");
 	else
-		atomic_store(&rocm.ready, 1);
+		atomic_store(&rocm.ready, 1), assay_host_start();
 	errno = saved;
 	return 0;
 }
@@ -276,6 +277,7 @@ static void finalized(void *tool_data)
  * there is a file to write to. */
 static void finish(void)
 {
+	assay_host_stop();
 	if (atomic_load(&rocm.ready) && !atomic_load(&rocm.finalized) && rocm.finalize) {
 		flush();
 		if (rocm.version < ROCPROF_ABI_1)
@@ -293,6 +295,7 @@ static void finish(void)
  * flush, if there was one, does not go on here. */
 static void forked(void)
 {
+	assay_host_forked();
 	atomic_store(&rocm.ready, 0);
 	pthread_mutex_init(&rocm.flushing, NULL);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/args.h"
+#include "record/host.h"
 #include "record/rocm.h"
 
 enum { NESTED = 8, NO_CODE = 4096, RCCL_CALLS_MAX = 128 };
@@ -355,10 +356,13 @@ static void put_call(const rocm_call *c, const call_info *info, uint16_t domain,
 	const rocprof_hip_call *h = c->payload;
 	int64_t end = assay_rt_now();
 	assay_wire_api *w;
-	if (!assay_rt_wanted(start) || !begin_call(&w, c, (uint32_t)c->operation, domain))
+	bool wanted = assay_rt_wanted(start);
+	uint32_t stack = assay_host_leave(end, wanted);
+	if (!wanted || !begin_call(&w, c, (uint32_t)c->operation, domain))
 		return;
 	w->start = start;
 	w->end = end;
+	w->stack = stack;
 	if (readable(h)) {
 		w->status = domain == ASSAY_WIRE_COMPILER ? 0 : status_of(h, info);
 		fill_arguments(w, h, info);
@@ -414,6 +418,7 @@ void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
 	if (c->phase == ROCPROF_ENTER) {
 		int64_t now = assay_rt_now();
 		user->value = (uint64_t)now;
+		assay_host_enter(now);
 		if (read)
 			enter(h, info, now);
 	} else if (c->phase == ROCPROF_EXIT) {

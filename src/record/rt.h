@@ -44,6 +44,9 @@ typedef struct assay_rt_config {
 	bool no_api;      /* leave out all calls: GPU work loses its launch */
 	bool exact_waits; /* record the vendor's own numbers of events and waits, too */
 	bool no_nodes;    /* graph launches as a whole instead of their nodes */
+	bool no_stacks;   /* calls without their Python stacks */
+	bool no_children; /* no samples of child processes */
+	uint32_t sample_us; /* between looks at threads, default 1000; 0: none */
 } assay_rt_config;
 
 typedef struct assay_rt_hooks {
@@ -66,6 +69,13 @@ void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs);
 /* Number of this process's recording, 1 or more; another in a forked child, whose capture has
  * string ids of its own. */
 uint32_t assay_rt_life(void);
+/* Names the ring that the caller's next record goes to, so that what was told in another one is
+ * told again; 0: it has none. */
+uint64_t assay_rt_place(void);
+/* Give the calling thread, which is the recorder's, a table of descriptors of its own: nothing of
+ * the program's is in it, and the program never meets one of ours. False: the system refuses. 0 to
+ * 2 are taken, so that no message of a library ends in a file of ours. */
+bool assay_rt_own_table(void);
 /* OS thread id of the caller, cached. */
 uint32_t assay_rt_tid(void);
 

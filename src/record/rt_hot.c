@@ -163,6 +163,16 @@ static bool mark_gap(assay_ring *r)
 	return true;
 }
 
+uint64_t assay_rt_place(void)
+{
+	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
+		return 0;
+	self.busy = 1;
+	bool ok = has_ring();
+	self.busy = 0;
+	return ok ? (uint64_t)self.life << 32 | self.ring->id : 0;
+}
+
 void *assay_rt_begin(assay_wire_type type, size_t bytes)
 {
 	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)

@@ -307,6 +307,7 @@ enum {
 	ASSAY_WIRE_LOST_THREAD,     /* no ring could be made for a thread */
 	ASSAY_WIRE_LOST_INCOMPLETE, /* GPU work that had not ended when recording did */
 	ASSAY_WIRE_LOST_DAMAGED,    /* the program wrote over a ring; the count is of places */
+	ASSAY_WIRE_LOST_SAMPLES,    /* more threads than are looked at */
 };
 
 typedef struct assay_wire_lost {
@@ -372,6 +373,21 @@ enum {
 	ASSAY_WIRE_THREAD_FAULT,   /* in a page fault */
 };
 enum { ASSAY_WIRE_GIL_UNKNOWN, ASSAY_WIRE_GIL_FREE, ASSAY_WIRE_GIL_HOLDS, ASSAY_WIRE_GIL_WAITS };
+/* Kinds of system calls, whose numbers differ between machines. */
+enum {
+	ASSAY_WIRE_CALL_NONE,
+	ASSAY_WIRE_CALL_READ,   /* from a descriptor */
+	ASSAY_WIRE_CALL_WRITE,  /* to one; also its way to the disk */
+	ASSAY_WIRE_CALL_OPEN,   /* by path: open, stat, list */
+	ASSAY_WIRE_CALL_SOCKET, /* receive, send, connect, accept */
+	ASSAY_WIRE_CALL_POLL,   /* for one of many descriptors */
+	ASSAY_WIRE_CALL_LOCK,
+	ASSAY_WIRE_CALL_SLEEP,
+	ASSAY_WIRE_CALL_CHILD,  /* for a child process */
+	ASSAY_WIRE_CALL_MEMORY, /* maps, unmaps */
+	ASSAY_WIRE_CALL_DEVICE, /* ioctl */
+	ASSAY_WIRE_CALL_OTHER,
+};
 enum {
 	ASSAY_WIRE_SAMPLE_GC = 1,     /* it collects garbage */
 	ASSAY_WIRE_SAMPLE_MOVING = 2, /* it ran on while its stack was read */
@@ -390,7 +406,8 @@ typedef struct assay_wire_sample {
 	uint32_t file, native; /* CODE behind the call's descriptor; CODE it is in */
 	uint32_t pid, holder;  /* of a child process, 0 own; thread that holds the GIL, 0 unknown */
 	int32_t call;          /* number of the system call; -1 none */
-	uint8_t state, gil, flags, reserved;
+	uint8_t state, gil, flags;
+	uint8_t kind; /* of the system call */
 } assay_wire_sample;
 
 static_assert(sizeof(assay_wire_string) == 16, "layout");

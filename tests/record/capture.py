@@ -42,7 +42,7 @@ FIELDS = {
     "SCRATCH": ("<qqQQIIII", "start end corr size device queue flags op"),
     "CODE": ("<IiHHH", "id line kind file_length name_length"),
     "STACK": ("<IIIi", "id caller code line"),
-    "SAMPLE": ("<qqqqIIIIIIiBBB", "start end cpu delay count stack file native pid holder call state gil flags"),
+    "SAMPLE": ("<qqqqIIIIIIiBBBB", "start end cpu delay count stack file native pid holder call state gil flags kind"),
     "BARRIER": ("<qqQQIIIIQIII", WORK + " event queue source op"),
 }
 

@@ -1,0 +1,63 @@
+/* CPython from inside: whose thread this is, its stack, and what the stack's code is called, read
+ * from memory without the interpreter's help. Layouts by version (py_layout.def); nothing is read
+ * by plain loads before a layout was proved on a real stack with reads that cannot fault. */
+#ifndef ASSAY_RECORD_PY_H
+#define ASSAY_RECORD_PY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ASSAY_PY_NONE = 0xffff, ASSAY_PY_TEXT = 1024, ASSAY_PY_DEPTH = 1024 };
+
+typedef struct assay_py_layout {
+#define FIELD(name, ...) uint16_t name;
+#define PUBLISHED(name, ...)
+#include "record/py_layout.def"
+#undef FIELD
+#undef PUBLISHED
+} assay_py_layout;
+
+/* The interpreter of this process. */
+typedef struct assay_py {
+	assay_py_layout at;
+	uint32_t minor;    /* 9 for 3.9 */
+	uintptr_t runtime; /* _PyRuntime */
+	uintptr_t code_type, string_type;
+	uintptr_t interp; /* the only one; with a second one stacks may be of the wrong one */
+	void *(*this_thread)(void);
+} assay_py;
+
+/* A call on a stack. */
+typedef struct assay_py_frame {
+	uintptr_t code;
+	uintptr_t at;  /* instruction; up to 3.10 code + its index */
+	uint64_t mark; /* tells the code from another one at the same address; top bit 0 */
+} assay_py_frame;
+
+/* Reads of memory: of the own thread's objects, or of what may be gone. */
+typedef bool assay_py_get(int pid, uintptr_t from, void *to, size_t n);
+bool assay_py_plain(int pid, uintptr_t from, void *to, size_t n);
+bool assay_py_safely(int pid, uintptr_t from, void *to, size_t n);
+/* Can memory be read without faulting at all? */
+bool assay_py_can_read(void);
+
+/* py_find.c: the interpreter, proved on the caller's stack. NULL: why not, in `why`, and whether
+ * asking again later may help. */
+const assay_py *assay_py_find(const char **why, bool *later);
+
+/* py_walk.c: the caller's stack, innermost call first; how many. 0: it is not in Python.
+ * *cut: there were more. */
+uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut);
+/* Another thread's, of this process or a forked child; -1 when it could not be read. */
+int assay_py_walk_of(const assay_py *py, int pid, uintptr_t ts, assay_py_frame *out, bool *cut);
+/* The innermost frame of a thread state, 0 none, and the instruction it is at. */
+bool assay_py_top(const assay_py *py, int pid, uintptr_t ts, uintptr_t *frame, uintptr_t *at);
+
+/* py_code.c: UTF-8, not terminated; the length, at most ASSAY_PY_TEXT. */
+size_t assay_py_text(const assay_py *py, assay_py_get *get, int pid, uintptr_t string, char *out);
+int32_t assay_py_line(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f);
+/* Is there a code object with file, name and a line for this instruction? */
+bool assay_py_is_code(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f);
+
+#endif

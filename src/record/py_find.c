@@ -1,0 +1,248 @@
+/* Finds CPython in this process, chooses the layout of its version, and proves it on the caller's
+ * own stack before anything is read by plain loads. */
+#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/py.h"
+
+enum { FIRST_MINOR = 9, LAST_MINOR = 15, FIRST_PUBLISHED = 13, THREADS_MAX = 65536 };
+
+static const assay_py_layout layouts[] = {
+#define N ASSAY_PY_NONE
+#define PUBLISHED(name, ...)
+#define FIELD(name, a, b, c, d, e, f, g) .name = a,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#define FIELD(name, a, b, c, d, e, f, g) .name = b,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#define FIELD(name, a, b, c, d, e, f, g) .name = c,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#define FIELD(name, a, b, c, d, e, f, g) .name = d,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#define FIELD(name, a, b, c, d, e, f, g) .name = e,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#define FIELD(name, a, b, c, d, e, f, g) .name = f,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#define FIELD(name, a, b, c, d, e, f, g) .name = g,
+	{
+#include "record/py_layout.def"
+	},
+#undef FIELD
+#undef PUBLISHED
+};
+_Static_assert(sizeof layouts / sizeof *layouts == LAST_MINOR - FIRST_MINOR + 1, "a row a version");
+
+/* Where the published offsets stand, by version. */
+static const struct published {
+	uint16_t field; /* place in the layout */
+	uint16_t at[LAST_MINOR - FIRST_PUBLISHED + 1];
+} published[] = {
+#define FIELD(name, ...)
+#define PUBLISHED(name, a, b, c) {offsetof(assay_py_layout, name), {a, b, c}},
+#include "record/py_layout.def"
+#undef FIELD
+#undef PUBLISHED
+#undef N
+};
+
+/* ---- symbols ---- */
+
+typedef struct search {
+	const char *name;
+	void *found;
+} search;
+
+/* An embedding program may have loaded libpython for itself only. */
+static int look_in(struct dl_phdr_info *info, size_t size, void *data)
+{
+	search *s = data;
+	(void)size;
+	if (!info->dlpi_name || !strstr(info->dlpi_name, "libpython3"))
+		return 0;
+	void *lib = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
+	s->found = lib ? dlsym(lib, s->name) : NULL;
+	if (lib)
+		dlclose(lib);
+	return s->found != NULL;
+}
+
+static void *symbol(const char *name)
+{
+	search s = {name, dlsym(RTLD_DEFAULT, name)};
+	if (!s.found)
+		dl_iterate_phdr(look_in, &s);
+	return s.found;
+}
+
+typedef void function(void);
+
+static function *function_of(const char *name)
+{
+	void *p = symbol(name);
+	function *f;
+	memcpy(&f, &p, sizeof f);
+	return f;
+}
+
+/* 0x030b02f0 for 3.11.2; 0 unknown. */
+static uint32_t version(void)
+{
+	const unsigned long *hex = symbol("Py_Version");
+	const char *(*text)(void) = (const char *(*)(void))function_of("Py_GetVersion");
+	unsigned part[3] = {0};
+	if (hex)
+		return (uint32_t)*hex;
+	const char *z = text ? text() : "";
+	for (int i = 0; i < 3; i++) {
+		char *end;
+		part[i] = (unsigned)strtoul(z, &end, 10);
+		z = *end == '.' ? end + 1 : end;
+	}
+	uint32_t release = strchr(" +", *z) ? 0xf0 : 0; /* a letter follows in pre-releases */
+	return part[0] << 24 | part[1] << 16 | part[2] << 8 | release;
+}
+
+/* ---- layout ---- */
+
+static const char *take_published(assay_py *py, uint32_t hex)
+{
+	const char *at = (const char *)py->runtime;
+	uint64_t head[3];
+	memcpy(head, at, sizeof head);
+	if (memcmp(at, "xdebugpy", 8) || head[1] != hex)
+		return "layout-check published offsets";
+	if (head[2])
+		return "free-threaded-unknown";
+	for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+		uint64_t v;
+		memcpy(&v, at + published[i].at[py->minor - FIRST_PUBLISHED], sizeof v);
+		if (v >= ASSAY_PY_NONE)
+			return "layout-check published offsets";
+		uint16_t narrow = (uint16_t)v;
+		memcpy((char *)&py->at + published[i].field, &narrow, sizeof narrow);
+	}
+	return NULL;
+}
+
+static const char *choose_layout(assay_py *py)
+{
+	uint32_t hex = version(), minor = hex >> 16 & 255;
+	if (hex >> 24 != 3 || minor < FIRST_MINOR || minor > LAST_MINOR)
+		return "unknown-version";
+	if ((hex & 0xf0) != 0xf0)
+		return "pre-release";
+	py->minor = minor;
+	py->at = layouts[minor - FIRST_MINOR];
+	return minor >= FIRST_PUBLISHED ? take_published(py, hex) : NULL;
+}
+
+/* ---- proof ---- */
+
+static bool word(uintptr_t at, uintptr_t *v)
+{
+	return assay_py_safely(0, at, v, sizeof *v);
+}
+
+static const char *prove_thread(const assay_py *py, uintptr_t ts)
+{
+	uintptr_t interp, head, thread, tid, t;
+	if (!word(ts + py->at.ts_interp, &interp) ||
+	    !word(py->runtime + py->at.runtime_interps, &head))
+		return "layout-check thread state";
+	if (interp != head)
+		return "subinterpreters";
+	if (!word(ts + py->at.ts_thread, &thread) || thread != (uintptr_t)pthread_self())
+		return "layout-check thread";
+	if (py->at.ts_tid != ASSAY_PY_NONE &&
+	    (!word(ts + py->at.ts_tid, &tid) || tid != (uintptr_t)syscall(SYS_gettid)))
+		return "layout-check native thread";
+	bool ok = word(interp + py->at.interp_threads, &t);
+	for (int i = 0; ok && t && t != ts && i < THREADS_MAX; i++)
+		ok = word(t + py->at.ts_next, &t);
+	return ok && t == ts ? NULL : "layout-check list of threads";
+}
+
+/* While the caller holds the GIL, what the interpreter itself says of its innermost frame. */
+static const char *ask_interpreter(const assay_py *py, const assay_py_frame *f)
+{
+	int (*holds)(void) = (int (*)(void))function_of("PyGILState_Check");
+	void *(*frame)(void) = (void *(*)(void))function_of("PyEval_GetFrame");
+	void *(*code_of)(void *) = (void *(*)(void *))function_of("PyFrame_GetCode");
+	int (*line_of)(void *) = (int (*)(void *))function_of("PyFrame_GetLineNumber");
+	void (*release)(void *) = (void (*)(void *))function_of("Py_DecRef");
+	if (!holds || !frame || !code_of || !line_of || !release || !holds())
+		return NULL;
+	void *own = frame();
+	if (!own)
+		return "layout-check frame";
+	void *code = code_of(own);
+	bool same = (uintptr_t)code == f->code &&
+		    line_of(own) == assay_py_line(py, assay_py_safely, 0, f);
+	release(code);
+	return same ? NULL : "layout-check frame and line";
+}
+
+/* *later: the caller has no frames, another thread may. */
+static const char *prove_stack(const assay_py *py, uintptr_t ts, bool *later)
+{
+	static assay_py_frame frames[ASSAY_PY_DEPTH]; /* one proof at a time */
+	bool cut;
+	int n = assay_py_walk_of(py, 0, ts, frames, &cut);
+	*later = n == 0;
+	if (n <= 0)
+		return n ? "layout-check frames" : "no Python frames";
+	for (int i = 0; i < n; i++)
+		if (!assay_py_is_code(py, assay_py_safely, 0, &frames[i]))
+			return "layout-check code";
+	return ask_interpreter(py, &frames[0]);
+}
+
+const assay_py *assay_py_find(const char **why, bool *later)
+{
+	static assay_py py;
+	int (*initialised)(void) = (int (*)(void))function_of("Py_IsInitialized");
+	*later = false;
+	py = (assay_py){.runtime = (uintptr_t)symbol("_PyRuntime"),
+			.code_type = (uintptr_t)symbol("PyCode_Type"),
+			.string_type = (uintptr_t)symbol("PyUnicode_Type"),
+			.this_thread =
+				(void *(*)(void))function_of("PyGILState_GetThisThreadState")};
+	*later = !initialised || !initialised();
+	if ((*why = !initialised ? "no Python" : *later ? "not-initialised" : NULL))
+		return NULL;
+	if ((*why = !py.runtime || !py.code_type || !py.string_type || !py.this_thread
+			    ? "not CPython"
+			    : choose_layout(&py)))
+		return NULL;
+	if ((*why = assay_py_can_read() ? NULL : "no-safe-read"))
+		return NULL;
+	uintptr_t ts = (uintptr_t)py.this_thread();
+	*later = !ts;
+	if ((*why = ts ? prove_thread(&py, ts) : "no Python thread") ||
+	    (*why = prove_stack(&py, ts, later)))
+		return NULL;
+	return word(ts + py.at.ts_interp, &py.interp) ? &py : NULL;
+}

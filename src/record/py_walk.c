@@ -1,0 +1,218 @@
+/* Stacks. The own thread's by plain loads: only it pushes and pops its frames, and while it is in a
+ * call of ours nothing of them changes, GIL or not. Other threads' through reads that cannot fault.
+ */
+#define _GNU_SOURCE /* process_vm_readv */
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "record/py.h"
+
+enum { FOLLOWED = 4 * ASSAY_PY_DEPTH, SHIM = 3 };
+
+static inline uint64_t load64(uintptr_t at)
+{
+	uint64_t v;
+	memcpy(&v, (const void *)at, sizeof v);
+	return v;
+}
+
+static inline uint32_t load32(uintptr_t at)
+{
+	uint32_t v;
+	memcpy(&v, (const void *)at, sizeof v);
+	return v;
+}
+
+static inline uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+/* Code objects are freed and others made at the same address, often with the same first line. From
+ * 3.12 on each has a number; before that the name's hash and the begin of the line table tell. */
+static inline uint64_t mark_of(const assay_py_layout *at, uintptr_t code)
+{
+	uint64_t name = load64(code + at->code_name), lines = load64(code + at->code_lines);
+	uint64_t h = mix(load32(code + at->code_line), load64(code + at->code_file) ^ name << 1);
+	if (at->code_version != ASSAY_PY_NONE)
+		h = mix(h, load32(code + at->code_version));
+	else if (name && lines)
+		h = mix(mix(h, load64(name + at->string_hash) ^ lines),
+			load64(lines + at->bytes_data) ^ load64(lines + at->object_size) << 32);
+	return h & INT64_MAX;
+}
+
+/* Bit patterns below this are no frame. */
+static inline bool is_pointer(uintptr_t p)
+{
+	return p > 4096;
+}
+
+static inline uintptr_t innermost(const assay_py_layout *at, uintptr_t ts)
+{
+	if (at->ts_cframe == ASSAY_PY_NONE)
+		return load64(ts + at->ts_frame);
+	uintptr_t cframe = load64(ts + at->ts_cframe);
+	return cframe ? load64(cframe + at->ts_frame) : 0;
+}
+
+/* A thread may be walked: the interpreter is not being taken down by another one, and is the only
+ * one. */
+static bool walkable(const assay_py *py, uintptr_t ts)
+{
+	uintptr_t ending = load64(py->runtime + py->at.runtime_finalizing);
+	return ts && (!ending || ending == ts) &&
+	       load64(py->runtime + py->at.runtime_interps) == py->interp &&
+	       load64(ts + py->at.ts_interp) == py->interp;
+}
+
+uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut)
+{
+	const assay_py_layout at = py->at;
+	uintptr_t ts = (uintptr_t)py->this_thread();
+	uint32_t n = 0, left = FOLLOWED;
+	*cut = false;
+	if (!walkable(py, ts))
+		return 0;
+	for (uintptr_t f = innermost(&at, ts); is_pointer(f) && left--;
+	     f = load64(f + at.frame_caller)) {
+		if (at.frame_owner != ASSAY_PY_NONE &&
+		    *(const signed char *)(f + at.frame_owner) >= SHIM)
+			continue;
+		if (n == ASSAY_PY_DEPTH) {
+			*cut = true;
+			break;
+		}
+		uintptr_t code = load64(f + at.frame_code) & ~(uintptr_t)at.frame_tags;
+		out[n].code = code;
+		out[n].at = at.code_start == ASSAY_PY_NONE
+				    ? code + (uintptr_t)(intptr_t)(int32_t)load32(f + at.frame_at)
+				    : load64(f + at.frame_at);
+		out[n++].mark = mark_of(&at, code);
+	}
+	return n;
+}
+
+/* ---- other threads ---- */
+
+/* Pages read during one walk: frames lie beside each other. */
+enum { PAGES = 16, PAGE = 2048 };
+typedef struct window {
+	int pid;
+	uintptr_t page[PAGES];
+	char bytes[PAGES][PAGE];
+	unsigned next;
+} window;
+
+static bool read_window(window *w, uintptr_t from, void *to, size_t n)
+{
+	uintptr_t page = from & ~(uintptr_t)(PAGE - 1);
+	if (from + n > page + PAGE)
+		return assay_py_safely(w->pid, from, to, n);
+	unsigned i = 0;
+	while (i < PAGES && w->page[i] != page)
+		i++;
+	if (i == PAGES) {
+		i = w->next++ % PAGES;
+		w->page[i] = 0;
+		if (!assay_py_safely(w->pid, page, w->bytes[i], PAGE))
+			return false;
+		w->page[i] = page;
+	}
+	memcpy(to, w->bytes[i] + (from - page), n);
+	return true;
+}
+
+bool assay_py_top(const assay_py *py, int pid, uintptr_t ts, uintptr_t *frame, uintptr_t *at)
+{
+	const assay_py_layout *l = &py->at;
+	uintptr_t holder = ts;
+	*frame = *at = 0;
+	if (l->ts_cframe != ASSAY_PY_NONE &&
+	    !assay_py_safely(pid, ts + l->ts_cframe, &holder, sizeof holder))
+		return false;
+	if (!assay_py_safely(pid, holder + l->ts_frame, frame, sizeof *frame))
+		return false;
+	return !is_pointer(*frame) ||
+	       assay_py_safely(pid, *frame + l->frame_at, at,
+			       l->code_start == ASSAY_PY_NONE ? 4 : sizeof *at);
+}
+
+/* One frame out of a window; false: unreadable. *shim: no Python frame. */
+static bool read_frame(const assay_py_layout *at, window *w, uintptr_t f, assay_py_frame *out,
+		       uintptr_t *caller, bool *shim)
+{
+	signed char owner = 0;
+	int32_t index = 0;
+	if (!read_window(w, f + at->frame_caller, caller, sizeof *caller) ||
+	    (at->frame_owner != ASSAY_PY_NONE && !read_window(w, f + at->frame_owner, &owner, 1)))
+		return false;
+	*shim = owner >= SHIM;
+	if (*shim)
+		return true;
+	if (!read_window(w, f + at->frame_code, &out->code, sizeof out->code))
+		return false;
+	out->code &= ~(uintptr_t)at->frame_tags;
+	if (at->code_start != ASSAY_PY_NONE)
+		return read_window(w, f + at->frame_at, &out->at, sizeof out->at);
+	bool ok = read_window(w, f + at->frame_at, &index, sizeof index);
+	out->at = out->code + (uintptr_t)(intptr_t)index;
+	return ok;
+}
+
+/* Heads of all code objects with as few system calls as the system allows; true when each is one.
+ */
+static bool mark_frames(const assay_py *py, int pid, assay_py_frame *f, uint32_t n)
+{
+	enum { BATCH = 64, HEAD = 160 };
+	char head[BATCH][HEAD];
+	struct iovec here[BATCH], there[BATCH];
+	for (uint32_t done = 0; done < n; done += BATCH) {
+		uint32_t k = n - done < BATCH ? n - done : BATCH;
+		for (uint32_t i = 0; i < k; i++) {
+			here[i] = (struct iovec){head[i], HEAD};
+			there[i] = (struct iovec){(void *)f[done + i].code, HEAD};
+		}
+		bool all = process_vm_readv(pid ? pid : getpid(), here, k, there, k, 0) ==
+			   (ssize_t)(k * HEAD);
+		for (uint32_t i = 0; i < k; i++) {
+			const assay_py_layout *at = &py->at;
+			uintptr_t own = (uintptr_t)head[i];
+			if (!all && !assay_py_safely(pid, f[done + i].code, head[i], HEAD))
+				return false;
+			if (load64(own + at->object_type) != py->code_type)
+				return false;
+			uint64_t h =
+				mix(load32(own + at->code_line),
+				    load64(own + at->code_file) ^ load64(own + at->code_name) << 1);
+			h = mix(h, at->code_version == ASSAY_PY_NONE
+					   ? load64(own + at->code_lines)
+					   : load32(own + at->code_version));
+			f[done + i].mark = h & INT64_MAX;
+		}
+	}
+	return true;
+}
+
+int assay_py_walk_of(const assay_py *py, int pid, uintptr_t ts, assay_py_frame *out, bool *cut)
+{
+	window w = {.pid = pid};
+	uintptr_t f, at, caller;
+	uint32_t n = 0, left = FOLLOWED;
+	*cut = false;
+	if (!assay_py_top(py, pid, ts, &f, &at))
+		return -1;
+	for (; is_pointer(f) && left--; f = caller) {
+		bool shim;
+		if (n == ASSAY_PY_DEPTH) {
+			*cut = true;
+			break;
+		}
+		if (!read_frame(&py->at, &w, f, &out[n], &caller, &shim))
+			return -1;
+		n += !shim;
+	}
+	return mark_frames(py, pid, out, n) ? (int)n : -1;
+}

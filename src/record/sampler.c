@@ -1,0 +1,488 @@
+/* A thread of ours that looks at the program's threads while they do something no call of the
+ * vendor's API tells: in which system call, where in Python, with or without the GIL. A thread that
+ * made a call just now needs no look, and one that has not run since the last look is doing the
+ * same: that costs one reading of a clock. */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host.h"
+#include "record/proc.h"
+#include "record/stacks.h"
+
+enum {
+	SEEN = 256,        /* threads looked at, of this process and of children */
+	STATES = 128,      /* thread states of the interpreter */
+	CHILDREN = 64,     /* processes */
+	QUIET_NS = 200000, /* after a call */
+	TOLD_NS = 200000000,
+	CHILD_NS = 10000000,
+	LIST_NS = 100000000, /* children are listed this often */
+	SHARE = 20,          /* of the time, at most one part is ours */
+	JOIN_TRIES = 200,
+	TS_BYTES = 256,
+	UNREADABLE_MAX = 8, /* tries at a child that is another program by now */
+};
+
+/* A thread state of the interpreter, copied. */
+typedef struct py_thread {
+	uintptr_t ts;
+	uint32_t tid; /* 0 unknown */
+} py_thread;
+
+/* A thread that is looked at. */
+typedef struct seen {
+	uint32_t tid;
+	int pid;            /* 0: ours */
+	int64_t ran;        /* processor time at the last look */
+	int64_t cpu, delay; /* at the last sample that was written */
+	int64_t looked;
+	uint32_t unreadable;
+	bool named;
+	assay_wire_sample now; /* not written yet; count 0: none */
+} seen;
+
+/* The GIL at this tick. */
+typedef struct gil {
+	uintptr_t at; /* 0 unknown */
+	uintptr_t holder;
+	uint32_t tid; /* of the holder */
+	bool collecting;
+} gil;
+
+static struct {
+	pthread_t thread;
+	_Atomic int running, stopping, stopped;
+	/* the rest belongs to the sampler's thread */
+	assay_stacks *stacks;
+	seen seen[SEEN];
+	uint32_t seen_n;
+	py_thread py[STATES];
+	uint32_t py_n;
+	gil gil;
+	int child[CHILDREN];
+	size_t child_n;
+	int64_t listed, child_looked;
+	uint64_t dropped;
+} sm;
+
+/* ---- writing ---- */
+
+static void write_sample(seen *t)
+{
+	int64_t cpu = -1, delay = -1;
+	if (!t->now.count)
+		return;
+	bool known = assay_proc_times(t->pid, t->tid, &cpu, &delay);
+	t->now.cpu = known && t->cpu >= 0 ? cpu - t->cpu : -1;
+	t->now.delay = known && t->delay >= 0 ? delay - t->delay : -1;
+	t->cpu = known ? cpu : -1;
+	t->delay = known ? delay : -1;
+	assay_wire_sample *w = assay_rt_begin(ASSAY_WIRE_SAMPLE, sizeof *w);
+	if (w) {
+		uint32_t tid = t->now.rec.thread;
+		t->now.rec = w->rec;
+		t->now.rec.thread = tid;
+		*w = t->now;
+		assay_rt_commit();
+	}
+	t->now.count = 0;
+}
+
+static seen *seen_of(int pid, uint32_t tid)
+{
+	for (uint32_t i = 0; i < sm.seen_n; i++)
+		if (sm.seen[i].tid == tid && sm.seen[i].pid == pid)
+			return &sm.seen[i];
+	if (sm.seen_n == SEEN) {
+		sm.dropped++;
+		return NULL;
+	}
+	seen *t = &sm.seen[sm.seen_n++];
+	*t = (seen){.tid = tid, .pid = pid, .ran = -1};
+	if (!assay_proc_times(pid, tid, &t->cpu, &t->delay))
+		t->cpu = t->delay = -1;
+	if (!pid && assay_rt_bulk_open()) {
+		assay_rt_name_thread(tid);
+		assay_rt_bulk_close();
+	}
+	return t;
+}
+
+static void forget(seen *t)
+{
+	write_sample(t);
+	*t = sm.seen[--sm.seen_n];
+}
+
+static bool same(const assay_wire_sample *x, const assay_wire_sample *y)
+{
+	return x->stack == y->stack && x->file == y->file && x->native == y->native &&
+	       x->holder == y->holder && x->call == y->call && x->state == y->state &&
+	       x->gil == y->gil && x->flags == y->flags;
+}
+
+static void add(seen *t, const assay_wire_sample *s)
+{
+	if (t->now.count && same(&t->now, s) && s->end - t->now.start < TOLD_NS) {
+		t->now.end = s->end;
+		t->now.count++;
+		return;
+	}
+	write_sample(t);
+	t->now = *s;
+}
+
+/* ---- Python ---- */
+
+static uintptr_t word_at(const char *copy, uint16_t at)
+{
+	uintptr_t v = 0;
+	if (at != ASSAY_PY_NONE && at + sizeof v <= TS_BYTES)
+		memcpy(&v, copy + at, sizeof v);
+	return v;
+}
+
+/* Up to 3.10 a thread state has no number of the system: those that called us have told theirs. */
+static uint32_t tid_of(uintptr_t handle)
+{
+	const assay_host_thread *all;
+	uint32_t n = assay_host_threads(&all);
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].handle == handle)
+			return atomic_load(&all[i].tid);
+	return 0;
+}
+
+static uint32_t list_states(const assay_py *py, int pid, py_thread *out)
+{
+	uintptr_t ts = 0;
+	uint32_t n = 0;
+	if (!assay_py_safely(pid, py->interp + py->at.interp_threads, &ts, sizeof ts))
+		return 0;
+	while (ts && n < STATES) {
+		char copy[TS_BYTES];
+		if (!assay_py_safely(pid, ts, copy, sizeof copy) ||
+		    word_at(copy, py->at.ts_interp) != py->interp)
+			break;
+		out[n].ts = ts;
+		out[n++].tid = py->at.ts_tid == ASSAY_PY_NONE
+				       ? tid_of(word_at(copy, py->at.ts_thread))
+				       : (uint32_t)word_at(copy, py->at.ts_tid);
+		ts = word_at(copy, py->at.ts_next);
+	}
+	return n;
+}
+
+static uintptr_t state_of(uint32_t tid)
+{
+	for (uint32_t i = 0; i < sm.py_n; i++)
+		if (sm.py[i].tid == tid)
+			return sm.py[i].ts;
+	return 0;
+}
+
+/* 3.9 to 3.15: holder at 8, locked at 16, condition and mutexes from 32 to 208. */
+enum { GIL_HOLDER = 8, GIL_LOCKED = 16, GIL_CONDITION = 32, GIL_END = 208 };
+
+static gil read_gil(const assay_py *py, int pid)
+{
+	gil g = {.at = py->runtime + py->at.gil};
+	int locked = 0, collecting = 0;
+	if (py->minor >= 12 && !assay_py_safely(pid, py->interp + py->at.gil, &g.at, sizeof g.at))
+		return (gil){0};
+	if (!assay_py_safely(pid, g.at + GIL_LOCKED, &locked, sizeof locked) ||
+	    !assay_py_safely(pid, g.at + GIL_HOLDER, &g.holder, sizeof g.holder))
+		return (gil){0};
+	if (locked != 1)
+		g.holder = 0;
+	assay_py_safely(pid, py->interp + py->at.interp_collecting, &collecting, sizeof collecting);
+	g.collecting = collecting == 1;
+	return g;
+}
+
+static void see_gil(const gil *g, uintptr_t ts, const assay_proc_thread *p, assay_wire_sample *s)
+{
+	bool futex = p->kind == ASSAY_WIRE_CALL_LOCK && p->arg[0] >= g->at + GIL_CONDITION &&
+		     p->arg[0] < g->at + GIL_END;
+	if (!g->at)
+		return;
+	s->gil = futex             ? ASSAY_WIRE_GIL_WAITS
+		 : g->holder == ts ? ASSAY_WIRE_GIL_HOLDS
+				   : ASSAY_WIRE_GIL_FREE;
+	if (futex && g->tid)
+		s->holder = g->tid;
+	if (s->gil == ASSAY_WIRE_GIL_HOLDS && g->collecting)
+		s->flags |= ASSAY_WIRE_SAMPLE_GC;
+}
+
+static void see_stack(const assay_py *py, int pid, uintptr_t ts, assay_wire_sample *s)
+{
+	uintptr_t frame, at, frame_after, at_after;
+	bool cut;
+	if (!assay_py_top(py, pid, ts, &frame, &at)) {
+		s->flags |= ASSAY_WIRE_SAMPLE_NO_STACK;
+		return;
+	}
+	int n = assay_py_walk_of(py, pid, ts, assay_stacks_room(sm.stacks), &cut);
+	if (n > 0)
+		s->stack = assay_stacks_id(sm.stacks, py, assay_py_safely, pid, (uint32_t)n, cut);
+	if (n < 0 || (n > 0 && !s->stack))
+		s->flags |= ASSAY_WIRE_SAMPLE_NO_STACK;
+	if (!assay_py_top(py, pid, ts, &frame_after, &at_after) || frame != frame_after ||
+	    at != at_after)
+		s->flags |= ASSAY_WIRE_SAMPLE_MOVING;
+}
+
+/* ---- a look ---- */
+
+static uint32_t file_of(int pid, const assay_proc_thread *p)
+{
+	char path[512];
+	int fd = assay_proc_descriptor(pid, p);
+	return fd >= 0 && assay_proc_file(pid, fd, path, sizeof path)
+		       ? assay_stacks_place(sm.stacks, ASSAY_WIRE_CODE_FILE, path, "")
+		       : 0;
+}
+
+/* The thread did not run since: what was seen still holds. */
+static bool unchanged(seen *t, int64_t now)
+{
+	int64_t ran = assay_proc_cpu(t->pid, t->tid);
+	bool still = ran >= 0 && ran == t->ran && t->now.count &&
+		     t->now.state != ASSAY_WIRE_THREAD_RUNNING && now - t->now.start < TOLD_NS;
+	t->ran = ran;
+	if (still) {
+		t->now.end = now;
+		t->now.count++;
+	}
+	return still;
+}
+
+/* Is it blocked, so that others may be the reason? */
+static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
+{
+	const assay_py *py = assay_host_python();
+	int64_t now = assay_rt_now();
+	assay_proc_thread p;
+	t->looked = now;
+	if (!unchanged(t, now)) {
+		assay_wire_sample s = {.start = now, .end = now, .count = 1, .flags = flags};
+		if (!assay_proc_look(t->pid, t->tid, &p)) {
+			forget(t);
+			return false;
+		}
+		s.rec.thread = t->tid;
+		s.pid = (uint32_t)t->pid;
+		s.state = p.state;
+		s.call = p.call;
+		s.kind = p.kind;
+		s.file = file_of(t->pid, &p);
+		if (py && ts) {
+			see_gil(g, ts, &p, &s);
+			see_stack(py, t->pid, ts, &s);
+		}
+		add(t, &s);
+	}
+	return t->now.state == ASSAY_WIRE_THREAD_BLOCKED && t->now.stack;
+}
+
+/* Does the thread do something that its calls do not tell? */
+static bool matters(const assay_host_thread *h, int64_t now)
+{
+	return atomic_load_explicit(&h->tid, memory_order_acquire) &&
+	       !atomic_load_explicit(&h->in, memory_order_relaxed) &&
+	       now - atomic_load_explicit(&h->last, memory_order_relaxed) > QUIET_NS;
+}
+
+static bool look_at_callers(int64_t now)
+{
+	const assay_host_thread *all;
+	uint32_t n = assay_host_threads(&all);
+	bool blocked = false;
+	for (uint32_t i = 0; i < n; i++) {
+		seen *t = matters(&all[i], now) ? seen_of(0, atomic_load(&all[i].tid)) : NULL;
+		if (t && look(t, state_of(t->tid), &sm.gil, 0))
+			blocked = true;
+	}
+	return blocked;
+}
+
+static bool calls_itself(uint32_t tid)
+{
+	const assay_host_thread *all;
+	uint32_t n = assay_host_threads(&all);
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load(&all[i].tid) == tid)
+			return true;
+	return false;
+}
+
+/* Python threads that a blocked one may wait for. */
+static void look_beside(void)
+{
+	for (uint32_t i = 0; i < sm.py_n; i++) {
+		uint32_t tid = sm.py[i].tid;
+		seen *t = tid && !calls_itself(tid) ? seen_of(0, tid) : NULL;
+		if (t)
+			look(t, sm.py[i].ts, &sm.gil, ASSAY_WIRE_SAMPLE_BESIDE);
+	}
+}
+
+/* ---- children ---- */
+
+static void list_children(int64_t now)
+{
+	const assay_host_thread *all;
+	uint32_t n = assay_host_threads(&all);
+	if (now - sm.listed < LIST_NS)
+		return;
+	sm.listed = now;
+	sm.child_n = assay_proc_children((uint32_t)getpid(), sm.child, CHILDREN);
+	for (uint32_t i = 0; i < n && sm.child_n < CHILDREN; i++) {
+		uint32_t tid = atomic_load(&all[i].tid);
+		if (tid && tid != (uint32_t)getpid())
+			sm.child_n += assay_proc_children(tid, sm.child + sm.child_n,
+							  CHILDREN - sm.child_n);
+	}
+}
+
+/* A forked child has its interpreter where ours is. */
+static void look_at_child(int pid)
+{
+	const assay_py *py = assay_host_python();
+	seen *t = seen_of(pid, (uint32_t)pid);
+	py_thread states[STATES];
+	uintptr_t ts = 0;
+	gil g = {0};
+	if (!t)
+		return;
+	if (py && t->unreadable < UNREADABLE_MAX) {
+		uint32_t n = list_states(py, pid, states);
+		ts = n ? states[0].ts : 0;
+		for (uint32_t i = 0; i < n; i++)
+			if (states[i].tid == (uint32_t)pid)
+				ts = states[i].ts;
+		g = read_gil(py, pid);
+		g.tid = g.holder == ts ? (uint32_t)pid : 0;
+		t->unreadable = ts ? 0 : t->unreadable + 1;
+	}
+	look(t, ts, &g, ASSAY_WIRE_SAMPLE_BESIDE);
+}
+
+static void look_at_children(int64_t now)
+{
+	if (now - sm.child_looked < CHILD_NS)
+		return;
+	sm.child_looked = now;
+	list_children(now);
+	for (size_t i = 0; i < sm.child_n; i++)
+		look_at_child(sm.child[i]);
+}
+
+/* ---- the thread ---- */
+
+static void forget_stale(int64_t now)
+{
+	for (uint32_t i = sm.seen_n; i-- > 0;)
+		if (now - sm.seen[i].looked > TOLD_NS)
+			forget(&sm.seen[i]);
+}
+
+static bool anything_matters(int64_t now)
+{
+	const assay_host_thread *all;
+	uint32_t n = assay_host_threads(&all);
+	for (uint32_t i = 0; i < n; i++)
+		if (matters(&all[i], now))
+			return true;
+	return false;
+}
+
+static void tick(void)
+{
+	const assay_py *py = assay_host_python();
+	int64_t now = assay_rt_now();
+	forget_stale(now);
+	if (!assay_rt_wanted(now) || !anything_matters(now))
+		return;
+	if (py) {
+		sm.py_n = list_states(py, 0, sm.py);
+		sm.gil = read_gil(py, 0);
+		for (uint32_t i = 0; i < sm.py_n && sm.gil.holder; i++)
+			if (sm.py[i].ts == sm.gil.holder)
+				sm.gil.tid = sm.py[i].tid;
+	}
+	if (look_at_callers(now)) {
+		look_beside();
+		if (!assay_rt_conf()->no_children)
+			look_at_children(now);
+	}
+}
+
+static void *sampler_thread(void *arg)
+{
+	(void)arg;
+	assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
+	int64_t every = (int64_t)assay_rt_conf()->sample_us * 1000, own = (int64_t)assay_rt_tid();
+	while (!atomic_load(&sm.stopping)) {
+		int64_t before = assay_proc_cpu(0, (uint32_t)own);
+		tick();
+		int64_t pause = (assay_proc_cpu(0, (uint32_t)own) - before) * SHARE;
+		pause = pause > every ? pause : every;
+		struct timespec t = {pause / 1000000000, pause % 1000000000};
+		nanosleep(&t, NULL);
+	}
+	while (sm.seen_n)
+		forget(&sm.seen[0]);
+	atomic_store(&sm.stopped, 1);
+	return NULL;
+}
+
+void assay_samples_start(void)
+{
+	sigset_t all, old;
+	if (atomic_exchange(&sm.running, 1))
+		return;
+	sm.stacks = assay_stacks_new();
+	atomic_store(&sm.stopping, 0);
+	atomic_store(&sm.stopped, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = sm.stacks ? pthread_create(&sm.thread, NULL, sampler_thread, NULL) : ENOMEM;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		atomic_store(&sm.running, 0);
+	else
+		pthread_setname_np(sm.thread, "assay-sampler");
+}
+
+void assay_samples_forked(void)
+{
+	atomic_store(&sm.running, 0);
+	sm.seen_n = 0;
+	sm.stacks = NULL; /* the parent's */
+}
+
+/* Waits a while: the thread may be in a read of a child's memory. */
+void assay_samples_stop(void)
+{
+	struct timespec pause = {0, 2000000};
+	if (!atomic_exchange(&sm.running, 0))
+		return;
+	atomic_store(&sm.stopping, 1);
+	for (int i = 0; i < JOIN_TRIES && !atomic_load(&sm.stopped); i++)
+		nanosleep(&pause, NULL);
+	if (!atomic_load(&sm.stopped))
+		return;
+	pthread_join(sm.thread, NULL);
+	assay_stacks_free(sm.stacks);
+	sm.stacks = NULL;
+	if (sm.dropped)
+		assay_rt_lost(ASSAY_WIRE_LOST_SAMPLES, sm.dropped, NULL);
+}

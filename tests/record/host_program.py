@@ -1,0 +1,262 @@
+"""A program that launches work from every kind of Python code and writes down the stack that the interpreter itself
+reports at each launch. usage: host_program.py WHAT OUT.json; needs only the standard library, 3.9 and newer."""
+import asyncio
+import ctypes
+import functools
+import gc
+import json
+import os
+import sys
+import threading
+import time
+
+lib = ctypes.CDLL("libcuda.so.1")  # drops the GIL around a call
+held = ctypes.PyDLL("libcuda.so.1")  # keeps it
+lib.cuInit(0)
+expected = {}
+names = []  # keeps the texts of launches alive
+lock = threading.Lock()
+
+
+def note(frame):
+    """The name of the next launch; its stack, innermost call first, is remembered under it."""
+    stack = []
+    while frame is not None:
+        code = frame.f_code
+        stack.append([code.co_filename, getattr(code, "co_qualname", code.co_name), frame.f_lineno])
+        frame = frame.f_back
+    with lock:
+        name = b"k%d" % len(expected)
+        expected[name.decode()] = stack
+        names.append(name)
+    return name
+
+
+def launch(api=lib):
+    api.fake_launch(13, note(sys._getframe()))
+
+
+def generator(n):
+    for i in range(n):
+        launch()
+        yield i
+        held.fake_launch(13, note(sys._getframe()))
+
+
+async def coroutine(n):
+    if n:
+        await asyncio.sleep(0)
+        await coroutine(n - 1)
+    launch()
+
+
+async def gathered():
+    await asyncio.gather(*(coroutine(3) for _ in range(3)))
+
+
+def decorated(f):
+    @functools.wraps(f)
+    def inner(*args, **more):
+        return f(*args, **more)
+    return inner
+
+
+@decorated
+def through_decorator():
+    launch()
+
+
+class Thing:
+    @property
+    def value(self):
+        launch()
+        return 1
+
+    def __call__(self):
+        launch(held)
+
+    def __del__(self):
+        launch()
+
+    def __lt__(self, other):
+        launch()
+        return False
+
+
+def exceptions():
+    try:
+        try:
+            launch()
+            raise ValueError("x")
+        except ValueError:
+            launch()
+            raise KeyError("y")
+        finally:
+            launch()
+    except KeyError:
+        launch()
+
+
+def deep(n):
+    if n == 0:
+        launch()
+    else:
+        deep(n - 1)
+
+
+def many_lines():
+    (launch
+     ())
+
+
+def kinds():
+    for _ in range(3):
+        for _ in generator(3):
+            launch()
+    asyncio.run(gathered())
+    through_decorator()
+    thing = Thing()
+    thing.value
+    thing()
+    sorted([Thing(), Thing()])
+    del thing
+    exceptions()
+    many_lines()
+    [launch() for _ in range(2)]
+    list(map(lambda _: launch(), range(2)))
+    exec(compile("def naïve_名前():\n\n    launch()\nnaïve_名前()", "<made up ф>", "exec"), {"launch": launch})
+    deep(20)
+    functools.reduce(lambda a, b: launch() or b, range(3))
+
+
+def recursion():
+    sys.setrecursionlimit(5000)
+    deep(900)
+    deep(950)
+    deep(3)
+
+
+def reused():
+    """Functions made and dropped, so that code objects follow each other at one address."""
+    for i in range(400):
+        space = {"launch": launch}
+        exec(compile("\n" * (i % 7) + "def f%d():\n%s    launch()\nf%d()" % (i % 50, "\n" * (i % 3), i % 50), "<made %d>" % (i % 11), "exec"), space)
+        del space
+        if i % 20 == 0:
+            gc.collect()
+
+
+def threads():
+    def work(n):
+        for _ in range(n):
+            launch()
+            deep(5)
+    for round in range(6):
+        pool = [threading.Thread(target=work, args=(5,)) for _ in range(8)]
+        for t in pool:
+            t.start()
+        for t in pool:
+            t.join()
+
+
+def fork():
+    launch()
+    pid = os.fork()
+    if pid == 0:
+        launch()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    launch()
+
+
+def many():
+    """Launches from the same place: what one costs."""
+    def module(n):
+        if n:
+            module(n - 1)
+        else:
+            for _ in range(20000):
+                lib.fake_get_device()
+                lib.fake_launch(13, b"same")
+    module(30)
+
+
+def daemon():
+    """A thread that goes on launching while the interpreter is taken down."""
+    def work():
+        while True:
+            lib.fake_launch(13, b"late")
+    for _ in range(4):
+        threading.Thread(target=work, daemon=True).start()
+    time.sleep(0.05)
+    launch()
+
+
+# ---- what a thread does between launches ----
+
+def spin(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def waits():
+    launch()
+    time.sleep(0.06)  # sleep
+    launch()
+    spin(0.06)  # compute
+    launch()
+    r, w = os.pipe()
+    threading.Timer(0.06, os.write, (w, b"x")).start()
+    os.read(r, 1)  # pipe
+    launch()
+    event = threading.Event()
+
+    def producer():
+        time.sleep(0.06)  # produce
+        event.set()
+    t = threading.Thread(target=producer)
+    t.start()
+    event.wait()  # lock
+    t.join()
+    launch()
+    trash = [[] for _ in range(200000)]
+    for x in trash:
+        x.append(x)
+    for _ in range(8):
+        gc.collect()  # collect
+    launch()
+    stop = []
+
+    def hog():
+        while not stop:
+            for _ in range(1000):
+                pass  # hog
+    t = threading.Thread(target=hog)
+    t.start()
+    end = time.perf_counter() + 0.12
+    while time.perf_counter() < end:
+        time.sleep(0)  # wants the GIL
+    stop.append(1)
+    t.join()
+    launch()
+
+
+def workers():
+    """A child that works while the parent waits for it."""
+    launch()
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        spin(0.15)  # in the worker
+        os.write(w, b"x")
+        os._exit(0)
+    os.read(r, 1)  # for the worker
+    os.waitpid(pid, 0)
+    launch()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    with open(sys.argv[2], "w") as f:
+        json.dump(expected, f)

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Stacks and samples, without a GPU: real Python programs on a fake driver. Each program writes down the stack that
+its interpreter reports at each launch; the recording must say the same, frame by frame and line by line.
+usage: test_host.py [BUILD]   every CPython from 3.9 on that is found is tried; ASSAY_PYTHONS names them instead."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from capture import Capture  # noqa: E402
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/release"))
+ASSAY = os.path.join(BUILD, "assay")
+PROGRAM = os.path.join(ROOT, "tests/record/host_program.py")
+WORK = tempfile.mkdtemp(prefix="assay-host-")
+failed = 0
+
+
+def build():
+    for name, source in (("libcupti.so.13", "cupti.c"), ("libcuda.so.1", "cuda.c")):
+        subprocess.run([os.environ.get("CC", "gcc"), "-std=c11", "-D_DEFAULT_SOURCE", "-O1", "-g", "-pthread", "-Isrc",
+                        "-Itests/fake", "-fPIC", "-shared", "-Wl,-soname," + name, "tests/fake/" + source, "-o",
+                        os.path.join(WORK, name)], cwd=ROOT, check=True)
+
+
+def pythons():
+    """{version: path}, one of each minor version."""
+    found = {}
+    given = os.environ.get("ASSAY_PYTHONS")
+    paths = given.split(":") if given else ["/usr/bin/python3", sys.executable] + \
+        sorted(glob.glob("/usr/bin/python3.[0-9]*") + glob.glob("/opt/*/bin/python3") +
+               glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+    for path in paths:
+        ask = "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"
+        p = subprocess.run([path, "-c", ask], capture_output=True, text=True) if os.path.exists(path) else None
+        if p and p.returncode == 0 and p.stdout.endswith("cpython\n"):
+            version = p.stdout.split()[0]
+            if int(version.split(".")[1]) >= 9:
+                found.setdefault(version, path)
+    return dict(sorted(found.items(), key=lambda v: int(v[0].split(".")[1])))
+
+
+class Recording:
+    def __init__(self, python, what, opts=(), wrap=()):
+        self.dir = tempfile.mkdtemp(dir=WORK)
+        out = self.dir + "/expected.json"
+        env = dict(os.environ, LD_LIBRARY_PATH=WORK, PYTHONPATH="", PYTHONDONTWRITEBYTECODE="1")
+        if "address" in BUILD:
+            san = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+            env.update(LD_PRELOAD=san, ASAN_OPTIONS="detect_leaks=0")
+        self.process = subprocess.run([*wrap, ASSAY, "record", "-q", "-o", self.dir + "/run", *opts, "--", python,
+                                       PROGRAM, what, out], env=env, capture_output=True, text=True, timeout=120)
+        assert self.process.returncode == 0, f"exit {self.process.returncode}: {self.process.stderr[-800:]}"
+        self.expected = json.load(open(out)) if os.path.exists(out) else {}
+        self.captures = [Capture(p) for p in glob.glob(self.dir + "/run/*.asy")]
+        self.main = max(self.captures, key=lambda c: len(c.rows["API"]))
+        self.meta = {self.main.text(m["key"]): self.main.text(m["value"]) for m in self.main.rows["META"]}
+
+    def stacks(self):
+        """{name of the launch: its stack}"""
+        c = self.main
+        calls = {r["corr"]: r for r in c.rows["API"]}
+        return {c.text(k["name"]): c.stack(calls[k["corr"]]) for k in c.rows["KERNEL"] if k["corr"] in calls}
+
+    def samples(self):
+        return [(s, self.main.stack(s)) for s in self.main.rows["SAMPLE"]]
+
+
+def check_stacks(r):
+    got = r.stacks()
+    assert r.expected, "the program launched nothing"
+    for name, want in r.expected.items():
+        want = [tuple(f) for f in want]
+        assert name in got, f"launch {name} has no row"
+        if got[name] != want:
+            at = next((i for i, (a, b) in enumerate(zip(got[name], want)) if a != b), min(len(got[name]), len(want)))
+            raise AssertionError(f"launch {name}, call {at} of {len(want)} (recorded {len(got[name])}): "
+                                 f"{got[name][at:at + 1]}, not {want[at:at + 1]}")
+
+
+LINES = {m.group(1): i for i, line in enumerate(open(PROGRAM), 1)
+         for m in [re.search(r"# ([\w ]+)$", line.rstrip())] if m and "----" not in line}
+
+
+def seen_at(r, line, **want):
+    """Looks, in ms, whose stack passes that line, with these values."""
+    n = 0
+    for s, stack in r.samples():
+        if any(f == PROGRAM and at == LINES[line] for f, _, at in stack[:6]) and \
+                all(s[k] == v for k, v in want.items()):
+            n += s["count"]
+    return n
+
+
+RUNNING, BLOCKED = 1, 2
+READ, LOCK, SLEEP = 1, 6, 7
+HOLDS, WAITS = 2, 3
+
+
+def stacks_are_what_the_interpreter_says(python):
+    for what in ("kinds", "recursion", "reused", "threads"):
+        check_stacks(Recording(python, what))
+
+
+def a_forked_child_ends_well_and_the_parents_stacks_are_right(python):
+    r = Recording(python, "fork")
+    check_stacks(r)
+
+
+def threads_that_launch_while_python_ends_do_no_harm(python):
+    for _ in range(3):
+        check_stacks(Recording(python, "daemon"))
+
+
+def without_stacks_there_are_none(python):
+    r = Recording(python, "kinds", opts=["--stacks", "off", "--sample", "off"])
+    assert not r.main.rows["STACK"] and not r.main.rows["SAMPLE"]
+    assert r.meta["stacks.none"] == "switched off", r.meta
+
+
+def what_a_thread_does_between_launches_is_seen(python):
+    r = Recording(python, "waits")
+    check_stacks(r)
+    looks = {
+        "sleep": seen_at(r, "sleep", state=BLOCKED, kind=SLEEP) or seen_at(r, "sleep", state=BLOCKED, kind=5),
+        "compute": sum(s["count"] for s, stack in r.samples()
+                       if s["state"] == RUNNING and any(f[1].endswith("spin") for f in stack)),
+        "pipe": seen_at(r, "pipe", state=BLOCKED, kind=READ),
+        "lock": seen_at(r, "lock", state=BLOCKED, kind=LOCK),
+        "produce": seen_at(r, "produce", flags=4) if int(r.meta["stacks.python"][2:]) > 10 else 99,
+        "collect": sum(s["count"] for s, stack in r.samples() if s["flags"] & 1),
+        "gil": sum(s["count"] for s, stack in r.samples() if s["gil"] == WAITS),
+    }
+    few = {k: n for k, n in looks.items() if n < (3 if k in ("collect", "gil") else 8)}
+    assert not few, f"too few looks: {few} of {looks}"
+    files = {r.main.codes[s["ring"], s["file"]]["file"] for s, _ in r.samples() if s["file"]}
+    assert any(f.startswith("pipe:[") for f in files), files
+
+
+def a_worker_process_is_seen_from_its_parent(python):
+    r = Recording(python, "workers")
+    children = [(s, stack) for s, stack in r.samples() if s["pid"]]
+    inside = sum(s["count"] for s, stack in children if any(f[1].endswith("spin") for f in stack))
+    assert inside >= 3, [(s["count"], stack[:2]) for s, stack in children]
+    r = Recording(python, "workers", opts=["--children", "off"])
+    assert not [s for s, _ in r.samples() if s["pid"]]
+
+
+TESTS = [stacks_are_what_the_interpreter_says, a_forked_child_ends_well_and_the_parents_stacks_are_right,
+         threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
+         what_a_thread_does_between_launches_is_seen, a_worker_process_is_seen_from_its_parent]
+
+
+def main():
+    global failed
+    build()
+    for version, path in pythons().items():
+        for t in TESTS:
+            if len(sys.argv) > 2 and sys.argv[2] not in t.__name__:
+                continue
+            try:
+                t(path)
+                print(f"ok - {t.__name__} (Python {version})")
+            except Exception as e:
+                failed += 1
+                print(f"not ok - {t.__name__} (Python {version}): {type(e).__name__} {e}")
+            sys.stdout.flush()
+    shutil.rmtree(WORK, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
