@@ -1,500 +1,33 @@
-/* Snapshots are flattened to dotted paths; one table says which group a path belongs to, why it
- * matters, and what is never compared. */
+/* One row a path that differs; then rows are tied to the one they follow from. */
 #include "analyze/envdiff.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/err.h"
-#include "base/input.h"
-#include "base/json.h"
 #include "base/test.h"
 #include "base/version.h"
 
-enum { PATH_MAX_BYTES = 1024, DEPTH_MAX = 24, FILE_MAX = 256 << 20 };
-
-const char *assay_env_group_name(assay_env_group g)
-{
-	static const char *const names[] = {
-		[ASSAY_ENV_DRIVER] = "driver and firmware",
-		[ASSAY_ENV_RUNTIME] = "runtime libraries",
-		[ASSAY_ENV_MATH] = "math libraries",
-		[ASSAY_ENV_FRAMEWORK] = "framework build",
-		[ASSAY_ENV_KERNELS] = "kernel databases",
-		[ASSAY_ENV_VARIABLES] = "environment variables",
-		[ASSAY_ENV_HOST] = "host",
-		[ASSAY_ENV_OTHER] = "other",
-	};
-	return names[g];
-}
-
-/* Never compared: when and where it was taken, names of this very machine or container, paths (an
- * install elsewhere is the same software), live readings, and our own remarks. */
-static const char *const ignored[] = {
-	"*amdgpu_driver.module_version",
-	"*amdgpu_driver.kmd_version", /* rocm.kmd_version is the same file */
-	"assay.libraries.hipblaslt.builds",
-	"assay.libraries.rocblas.builds", /* their blocks have lib_hash */
-	"assay.libraries.miopen.builds",
-	"assay.libraries.rccl.builds",
-	"schema_version",
-	"captured_at",
-	"partial",
-	"partial_reasons*",
-	"system_health*",
-	"docker.container_id",
-	"probe_namespace*",
-	"execution_context*",
-	"assay.version",
-	"assay.root",
-	"assay.hashed",
-	"assay.probe_ms*",
-	"assay.findings*",
-	"assay.reasons*",
-	"assay.process*",
-	"assay.host.hostname",
-	"assay.host.boot_id",
-	"assay.container_id_source",
-	"assay.gpus.*.uuid",
-	"assay.gpus.*.serial",
-	"assay.gpus.*.unique_id",
-	"assay.gpus.*.bus",
-	"assay.gpus.*.kfd_node",
-	"assay.gpus.*.render_minor",
-	"assay.gpus.*.source",
-	"assay.libraries.*.copies*",
-	"assay.libraries.*.disagree",
-	"assay.libraries.*.chosen_by",
-	"*.path",
-	"*.prefix",
-	"*.base_prefix",
-	"*.executable",
-	"*.found_by",
-	"*.sites",
-	"*.venv_path",
-	"*.source_path",
-	"*.root",
-	"*.lib_root",
-	"*.root_source",
-	"assay.rocm.roots*",
-	"assay.pytorch_build.shadowed",
-	"*.node_guid",
-	"assay.env_vars.VIRTUAL_ENV",
-	"assay.env_vars.CONDA_PREFIX",
-};
-
-/* First match decides. */
-static const struct {
-	const char *pattern;
-	assay_env_group group;
-	const char *why;
-} rules[] = {
-	{"*kernel_db*", ASSAY_ENV_KERNELS,
-	 "another set of prebuilt kernels: other GEMM and convolution code runs"},
-	{"assay.kernel_databases.*", ASSAY_ENV_KERNELS,
-	 "prebuilt kernels differ in content, whatever their names"},
-	{"*_catalog*", ASSAY_ENV_KERNELS,
-	 "prebuilt kernels differ in content, whatever their names"},
-	{"rocm.kmd_version", ASSAY_ENV_DRIVER, "the kernel driver schedules queues and memory"},
-	{"*amdgpu_driver.parameters*", ASSAY_ENV_DRIVER,
-	 "a driver parameter changes how the GPU is run"},
-	{"*amdgpu_driver*", ASSAY_ENV_DRIVER, "another kernel driver"},
-	{"assay.nvidia.toolkit_version", ASSAY_ENV_RUNTIME,
-	 "compilers and headers of another CUDA release"},
-	{"assay.nvidia.*", ASSAY_ENV_DRIVER,
-	 "another driver: JIT, scheduling and error handling change with it"},
-	{"assay.gpus.*fw_version", ASSAY_ENV_DRIVER,
-	 "firmware schedules the work on the GPU itself"},
-	{"assay.gpus.*.vbios_version", ASSAY_ENV_DRIVER,
-	 "VBIOS sets clocks, power and memory timing"},
-	{"assay.gpus.*.ecc", ASSAY_ENV_DRIVER,
-	 "ECC costs memory bandwidth and hides or shows memory faults"},
-	{"assay.gpus.*.mig", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
-	{"assay.gpus.*partition", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
-	{"assay.gpus.*.power_limit_mw", ASSAY_ENV_DRIVER, "a lower power limit is a lower clock"},
-	{"assay.gpus.*", ASSAY_ENV_DRIVER, "the GPUs themselves differ"},
-	{"assay.gpu_arch.*", ASSAY_ENV_DRIVER, "the runtime sees other GPUs than the machine has"},
-	{"gpu_arch*", ASSAY_ENV_DRIVER, "other GPUs: other kernels are chosen"},
-	{"nics*", ASSAY_ENV_DRIVER, "the network card or its firmware differs"},
-	{"assay.nics*", ASSAY_ENV_DRIVER, "the network card or its firmware differs"},
-	{"hipblaslt.*", ASSAY_ENV_MATH, "hipBLASLt picks and runs most matrix products"},
-	{"rocblas.*", ASSAY_ENV_MATH, "rocBLAS runs matrix products hipBLASLt does not take"},
-	{"miopen.*", ASSAY_ENV_MATH, "MIOpen picks and runs convolutions"},
-	{"composable_kernel.system.*", ASSAY_ENV_MATH,
-	 "kernels compiled from other Composable Kernel sources"},
-	{"assay.libraries.hipblaslt.*", ASSAY_ENV_MATH,
-	 "the hipBLASLt a process loads is another file"},
-	{"assay.libraries.rocblas.*", ASSAY_ENV_MATH,
-	 "the rocBLAS a process loads is another file"},
-	{"assay.libraries.miopen.*", ASSAY_ENV_MATH, "the MIOpen a process loads is another file"},
-	{"assay.libraries.cu[bd][ln]*", ASSAY_ENV_MATH,
-	 "another cuBLAS or cuDNN chooses other kernels"},
-	{"rccl.*", ASSAY_ENV_RUNTIME, "collectives use other algorithms and channels"},
-	{"assay.libraries.*nccl.*", ASSAY_ENV_RUNTIME,
-	 "collectives use other algorithms and channels"},
-	{"assay.libraries.*", ASSAY_ENV_RUNTIME, "the file a process loads is another one"},
-	{"assay.library_linkage.*", ASSAY_ENV_RUNTIME,
-	 "RPATH or RUNPATH decides whether LD_LIBRARY_PATH counts"},
-	{"library_*", ASSAY_ENV_RUNTIME, "libraries are linked or found in another way"},
-	{"rocm.*", ASSAY_ENV_RUNTIME, "another ROCm release"},
-	{"assay.rocm.*", ASSAY_ENV_RUNTIME, "ROCm is installed in another way"},
-	{"therock*", ASSAY_ENV_RUNTIME, "ROCm was built from other sources"},
-	{"hip.*", ASSAY_ENV_RUNTIME, "another HIP runtime or compiler"},
-	{"pytorch_version", ASSAY_ENV_FRAMEWORK, "another PyTorch release"},
-	{"pytorch_build.git_commit", ASSAY_ENV_FRAMEWORK, "PyTorch was built from another commit"},
-	{"*pytorch_build.flags*", ASSAY_ENV_FRAMEWORK, "PyTorch was compiled with other settings"},
-	{"pytorch_build*", ASSAY_ENV_FRAMEWORK, "PyTorch was built or installed in another way"},
-	{"assay.pytorch_build*", ASSAY_ENV_FRAMEWORK,
-	 "PyTorch was built or installed in another way"},
-	{"triton.*", ASSAY_ENV_FRAMEWORK, "compiled kernels come from another compiler"},
-	{"aotriton.*", ASSAY_ENV_FRAMEWORK, "ahead-of-time attention kernels differ"},
-	{"composable_kernel.*", ASSAY_ENV_FRAMEWORK,
-	 "PyTorch carries other Composable Kernel code"},
-	{"fbgemm.*", ASSAY_ENV_FRAMEWORK, "embedding and quantised kernels differ"},
-	{"aiter.*", ASSAY_ENV_FRAMEWORK, "AITER's hand-written kernels differ"},
-	{"tensile.*", ASSAY_ENV_FRAMEWORK, "another Tensile package"},
-	{"torchrec*", ASSAY_ENV_FRAMEWORK, "another TorchRec"},
-	{"python_version", ASSAY_ENV_FRAMEWORK, "another Python"},
-	{"assay.python.pack*", ASSAY_ENV_FRAMEWORK, "another package version"},
-	{"assay.python.*", ASSAY_ENV_FRAMEWORK, "another Python install"},
-	{"*env_vars.HSA_OVERRIDE_GFX_VERSION", ASSAY_ENV_VARIABLES,
-	 "the runtime is told the GPU is another one"},
-	{"*env_vars.*VISIBLE_DEVICES", ASSAY_ENV_VARIABLES, "the program sees other GPUs"},
-	{"*env_vars.LD_*", ASSAY_ENV_VARIABLES, "the loader finds other libraries"},
-	{"*env_vars.*NCCL_*", ASSAY_ENV_VARIABLES, "collectives take another path"},
-	{"*env_vars.RCCL_*", ASSAY_ENV_VARIABLES, "collectives take another path"},
-	{"*env_vars.*BLAS*", ASSAY_ENV_VARIABLES, "matrix products are routed elsewhere"},
-	{"*env_vars.MIOPEN_*", ASSAY_ENV_VARIABLES, "convolutions are chosen in another way"},
-	{"*env_vars.*TF32*", ASSAY_ENV_VARIABLES, "numeric precision changes"},
-	{"*env_vars.*", ASSAY_ENV_VARIABLES, "a library or framework reads it"},
-	{"host.kernel*", ASSAY_ENV_HOST,
-	 "another kernel: scheduling, memory and driver interfaces"},
-	{"host.glibc_version", ASSAY_ENV_HOST, "another C library: allocation and math functions"},
-	{"docker.*", ASSAY_ENV_HOST, "another container image"},
-	{"runtime_context.*", ASSAY_ENV_HOST, "run in another kind of place"},
-	{"assay.system_packages.*", ASSAY_ENV_HOST, "another package of the distribution"},
-	{"assay.host.*", ASSAY_ENV_HOST, "the machine is set up in another way"},
-	{"host.*", ASSAY_ENV_HOST, "another machine"},
-	{"assay.*", ASSAY_ENV_HOST, "seen in another way"},
-	{"*", ASSAY_ENV_OTHER, "a field this version does not know"},
-};
-
-/* Keys of schema 1.0 that 1.1 renamed. */
-static const struct {
-	const char *old, *now;
-} renamed[] = {
-	{".commit", ".rocm_release_tweak"},
-	{".tensile_yaml_revision", ".kernel_db_revision"},
-};
-
-/* A difference that follows from another one. */
-static const struct {
-	const char *path, *cause;
-} explains[] = {
-	{"tensile.kernel_db_combined_hash", "hipblaslt.kernel_db_revision"},
-	{"tensile.kernel_db_combined_hash", "rocblas.kernel_db_revision"},
-	{"hipblaslt.kernel_db_revision", "hipblaslt.lib_hash"},
-	{"rocblas.kernel_db_revision", "rocblas.lib_hash"},
-	{"miopen.kernel_db_revision", "miopen.lib_hash"},
-	{"assay.kernel_databases.hipblaslt.content_hash", "hipblaslt.lib_hash"},
-	{"assay.kernel_databases.rocblas.content_hash", "rocblas.lib_hash"},
-	{"assay.kernel_databases.miopen.content_hash", "miopen.lib_hash"},
-	{"hipblaslt.rocm_release_tweak", "rocm.version"},
-	{"rocblas.rocm_release_tweak", "rocm.version"},
-	{"miopen.rocm_release_tweak", "rocm.version"},
-	{"hip.version", "rocm.version"},
-	{"rocm.version_dev", "rocm.version"},
-	{"pytorch_build.git_commit", "pytorch_version"},
-};
-
-struct flat {
-	assay_env_set *set;
-	assay_env_doc *doc;
-	bool schema_10;
-	char path[PATH_MAX_BYTES];
-	size_t n;
-};
-
-/* A variable that is null is known to be unset; a package that is not listed is known to be absent.
- */
-enum { KIND_PLAIN, KIND_VARIABLE, KIND_PACKAGE };
-
-static uint8_t kind_of_path(const char *path)
-{
-	return !fnmatch("*env_vars.*", path, 0) ? KIND_VARIABLE
-	       : !fnmatch("assay.python.packages.*", path, 0) ||
-			       !fnmatch("assay.system_packages.*", path, 0)
-		       ? KIND_PACKAGE
-		       : KIND_PLAIN;
-}
-
-static uint32_t path_number(assay_env_set *set, assay_sid path)
-{
-	uint32_t *at = assay_map_at(&set->path_at, path);
-	if (*at == ASSAY_MAP_ABSENT) {
-		*at = (uint32_t)set->paths.n;
-		*assay_push(&set->paths) = path;
-		*assay_push(&set->path_kind) = kind_of_path(assay_pool_get(&set->pool, path).p);
-	}
-	return *at;
-}
-
-static void put_value(struct flat *f, assay_sid value)
-{
-	assay_str path = {f->path, f->n};
-	char buf[PATH_MAX_BYTES];
-	/* only these blocks: aiter.commit of later versions is a real commit */
-	bool math = assay_str_starts(path, "hipblaslt.") || assay_str_starts(path, "rocblas.") ||
-		    assay_str_starts(path, "miopen.");
-	for (size_t i = 0; f->schema_10 && math && i < ASSAY_COUNT_OF(renamed); i++)
-		if (assay_str_ends(path, renamed[i].old)) {
-			int n = snprintf(buf, sizeof buf, "%.*s%s",
-					 (int)(path.n - strlen(renamed[i].old)), path.p,
-					 renamed[i].now);
-			path = (assay_str){buf, (size_t)n};
-			break;
-		}
-	uint32_t at = path_number(f->set, assay_intern(&f->set->pool, path));
-	while (f->doc->value.n <= at)
-		*assay_push(&f->doc->value) = 0;
-	f->doc->value.p[at] = value;
-}
-
-static assay_sid intern_value(assay_env_set *set, assay_str text)
-{
-	return assay_intern(&set->pool,
-			    text.n ? text : ASSAY_S("\"\"")); /* "" is a value, not an absence */
-}
-
-static assay_str unquoted(struct flat *f, assay_str raw)
-{
-	return raw.n >= 2 && *raw.p == '"'
-		       ? assay_json_unescape(&f->set->arena, (assay_str){raw.p + 1, raw.n - 2})
-		       : raw;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	const assay_str *x = a, *y = b;
-	size_t n = x->n < y->n ? x->n : y->n;
-	int c = n ? memcmp(x->p, y->p, n) : 0;
-	return c ? c : (x->n > y->n) - (x->n < y->n);
-}
-
-typedef assay_vec(assay_str) texts;
-
-static assay_sid join_sorted(struct flat *f, texts *items)
-{
-	if (!items->n)
-		return intern_value(f->set, ASSAY_S("(none)"));
-	qsort(items->p, items->n, sizeof *items->p, by_text);
-	assay_vec(char) text = {0};
-	for (size_t i = 0; i < items->n; i++) {
-		assay_str item = items->p[i];
-		assay_vec_reserve(&text, text.n + item.n + 2);
-		if (i) {
-			memcpy(text.p + text.n, ", ", 2);
-			text.n += 2;
-		}
-		if (item.n)
-			memcpy(text.p + text.n, item.p, item.n);
-		text.n += item.n;
-	}
-	assay_sid id = intern_value(f->set, (assay_str){text.p, text.n});
-	assay_vec_free(&text);
-	return id;
-}
-
-static bool flatten(struct flat *f, assay_json *j, int depth);
-
-/* A list of plain values is a set, told as one text; a list of objects is told by position. */
-static bool flatten_array(struct flat *f, assay_json *j, int depth)
-{
-	texts items = {0};
-	size_t base = f->n, index = 0;
-	bool ok = assay_json_enter(j, '['), objects = false;
-	while (ok && assay_json_element(j)) {
-		char c = assay_json_peek(j);
-		if (c == '{' || c == '[') {
-			objects = true;
-			int n = snprintf(f->path + base, sizeof f->path - base, ".%zu", index);
-			f->n = base + (size_t)n < sizeof f->path ? base + (size_t)n : base;
-			ok = flatten(f, j, depth + 1);
-			f->n = base;
-		} else {
-			assay_str raw;
-			ok = assay_json_skip(j, &raw);
-			if (ok)
-				*assay_push(&items) = unquoted(f, raw);
-		}
-		index++;
-	}
-	ok = ok && assay_json_ok(j);
-	if (ok && !objects)
-		put_value(f, join_sorted(f, &items));
-	assay_vec_free(&items);
-	return ok;
-}
-
-static bool is_ignored(const char *path)
-{
-	for (size_t i = 0; i < ASSAY_COUNT_OF(ignored); i++)
-		if (!fnmatch(ignored[i], path, 0))
-			return true;
-	return false;
-}
-
-static bool flatten_object(struct flat *f, assay_json *j, int depth)
-{
-	size_t base = f->n;
-	assay_str key;
-	if (!assay_json_enter(j, '{'))
-		return false;
-	while (assay_json_member(j, &key)) {
-		key = assay_json_unescape(&f->set->arena, key);
-		if (base + key.n + 2 >= sizeof f->path) {
-			assay_json_skip(j, NULL);
-			continue;
-		}
-		f->n = base;
-		if (base)
-			f->path[f->n++] = '.';
-		memcpy(f->path + f->n, key.p, key.n);
-		f->n += key.n;
-		f->path[f->n] = 0;
-		/* whole blocks nobody compares need not be walked */
-		bool skip = depth < 2 && assay_json_peek(j) != '"' && is_ignored(f->path);
-		if (!(skip ? assay_json_skip(j, NULL) : flatten(f, j, depth + 1)))
-			return false;
-	}
-	f->n = base;
-	return assay_json_ok(j);
-}
-
-static bool flatten(struct flat *f, assay_json *j, int depth)
-{
-	assay_str raw;
-	char c = assay_json_peek(j);
-	if (depth > DEPTH_MAX)
-		return assay_json_skip(j, NULL);
-	if (c == '{')
-		return flatten_object(f, j, depth);
-	if (c == '[')
-		return flatten_array(f, j, depth);
-	if (!assay_json_skip(j, &raw))
-		return false;
-	put_value(f, assay_str_is(raw, "null") ? f->set->null_id
-					       : intern_value(f->set, unquoted(f, raw)));
-	return true;
-}
-
-/* ASSAY_MAP_ABSENT when no snapshot has the path. */
-static uint32_t find_path(const assay_env_set *set, assay_str path)
-{
-	assay_sid id = assay_pool_find(&set->pool, path);
-	return id ? assay_map_get(&set->path_at, id) : ASSAY_MAP_ABSENT;
-}
-
-static const char *value_of(assay_env_set *set, const assay_env_doc *d, const char *path)
-{
-	uint32_t at = find_path(set, assay_str_of(path));
-	return at < d->value.n ? assay_env_value(set, d->value.p[at]) : NULL;
-}
-
-/* "schema_version": "1.0" stands first, but any order is JSON. */
-static bool is_schema_10(assay_str json)
-{
-	assay_json j = assay_json_on(json.p, json.n);
-	assay_str key, v;
-	if (!assay_json_enter(&j, '{'))
-		return false;
-	while (assay_json_member(&j, &key) && assay_json_skip(&j, &v))
-		if (assay_str_is(key, "schema_version"))
-			return assay_str_is(v, "\"1.0\"");
-	return false;
-}
-
-bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json, assay_err *err)
-{
-	if (!set->null_id)
-		set->null_id = assay_intern(&set->pool, ASSAY_S("\x01null"));
-	assay_env_doc doc = {.name = assay_dup(&set->arena, assay_str_of(name))};
-	struct flat f = {.set = set, .doc = &doc, .schema_10 = is_schema_10(json)};
-	assay_json j = assay_json_on(json.p, json.n);
-	bool ok = assay_json_peek(&j) == '{' && flatten(&f, &j, 0) && !assay_json_peek(&j);
-	doc.schema = value_of(set, &doc, "schema_version");
-	doc.host = value_of(set, &doc, "assay.host.hostname");
-	doc.ours = value_of(set, &doc, "assay.version") != NULL;
-	if (ok && doc.schema) {
-		*assay_push(&set->docs) = doc;
-		return true;
-	}
-	assay_vec_free(&doc.value);
-	return ok ? assay_fail(err, ASSAY_FORMAT, 0,
-			       "%s is no environment snapshot: it has no schema_version", name)
-		  : assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - json.p), "%s is not valid JSON",
-			       name);
-}
-
-bool assay_env_set_add(assay_env_set *set, const char *file, assay_err *err)
-{
-	assay_input *in = assay_input_open(file, err);
-	if (!in)
-		return false;
-	assay_view v = assay_input_view(in, 0, FILE_MAX);
-	bool ok;
-	if (assay_input_damage(in))
-		ok = assay_fail(err, ASSAY_IO, 0, "%s: %s", file, assay_input_damage(in));
-	else if (v.n > FILE_MAX)
-		ok = assay_fail(err, ASSAY_LIMIT, 0, "%s is too large for a snapshot", file);
-	else
-		ok = assay_env_set_add_text(set, file, (assay_str){v.p, v.n}, err);
-	assay_input_close(in);
-	return ok;
-}
-
-void assay_env_set_free(assay_env_set *set)
-{
-	for (size_t i = 0; i < set->docs.n; i++)
-		assay_vec_free(&set->docs.p[i].value);
-	assay_vec_free(&set->docs);
-	assay_vec_free(&set->paths);
-	assay_vec_free(&set->path_kind);
-	assay_map_free(&set->path_at);
-	assay_pool_free(&set->pool);
-	assay_arena_free(&set->arena);
-}
-
-const char *assay_env_value(const assay_env_set *set, assay_sid id)
-{
-	return id && id != set->null_id ? assay_pool_get(&set->pool, id).p : NULL;
-}
+enum { PATH_BYTES = 1024, NONE = UINT32_MAX };
 
 const char *assay_env_kind_name(assay_env_kind kind)
 {
 	static const char *const names[] = {
-		[ASSAY_ENV_DIFFERENT] = "different",
-		[ASSAY_ENV_NEWER] = "newer",
-		[ASSAY_ENV_OLDER] = "older",
-		[ASSAY_ENV_REBUILT] = "rebuilt",
-		[ASSAY_ENV_UNKNOWN] = "unknown on one side",
+#define X(id, name, words) name,
+		ASSAY_ENV_KIND_LIST(X)
+#undef X
 	};
 	return names[kind];
 }
 
-/* Digests are cut: the first digits are enough to see that they differ. */
-const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id)
+const char *assay_env_kind_words(assay_env_kind kind)
 {
-	const char *v = assay_env_value(set, id);
-	if (!v && row->kind == ASSAY_ENV_UNKNOWN)
-		return "unknown";
-	if (!v)
-		return strstr(row->path, "packages.") ? "(not installed)" : "(unset)";
-	const char *colon = strstr(v, "sha256:");
-	if (colon)
-		return assay_printf(&set->arena, "%.*s%.8s…", (int)(colon - v + 7), v, colon + 7);
-	return strlen(v) > 60 ? assay_printf(&set->arena, "%.57s…", v) : v;
+	static const char *const all[] = {
+#define X(id, name, words) words,
+		ASSAY_ENV_KIND_LIST(X)
+#undef X
+	};
+	return all[kind];
 }
 
 static bool all_hex(assay_str s)
@@ -506,26 +39,44 @@ static bool all_hex(assay_str s)
 }
 
 /* A commit cut to 8 digits is the same commit as its 40. */
-bool assay_env_agrees(const assay_env_set *set, assay_sid a, assay_sid b)
+bool assay_env_agrees(const assay_env_set *set, uint32_t path, assay_sid a, assay_sid b)
 {
 	if (a == b)
 		return true;
+	if (!set->paths.p[path].commit)
+		return false;
 	assay_str x = assay_pool_get(&set->pool, a), y = assay_pool_get(&set->pool, b);
 	size_t n = x.n < y.n ? x.n : y.n;
 	return x.n != y.n && all_hex(x) && all_hex(y) && !memcmp(x.p, y.p, n);
 }
 
-assay_sid assay_env_cell(const assay_env_set *set, size_t doc, uint32_t path)
+bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc)
 {
-	const assay_env_doc *d = &set->docs.p[doc];
-	assay_sid v = path < d->value.n ? d->value.p[path] : 0;
-	if (!v && set->path_kind.p[path] == KIND_PACKAGE && d->ours)
-		return set->null_id;
-	return v == set->null_id && set->path_kind.p[path] != KIND_VARIABLE ? 0 : v;
+	assay_sid v = assay_env_cell(set, doc, row->path_no);
+	return v != row->a && !(v && row->a && assay_env_agrees(set, row->path_no, row->a, v));
+}
+
+bool assay_env_identical(const assay_env_result *r, assay_env_group g)
+{
+	for (size_t i = 0; i < r->rows.n; i++)
+		if (r->rows.p[i].group == g)
+			return false;
+	return r->same[g] && !r->open[g];
+}
+
+const char *assay_env_doc_label(const assay_env_set *set, size_t doc)
+{
+	for (size_t i = 0; i < set->docs.n; i++) {
+		const char *host = set->docs.p[i].host;
+		if (!host ||
+		    (i != doc && set->docs.p[doc].host && !strcmp(host, set->docs.p[doc].host)))
+			return set->docs.p[doc].name;
+	}
+	return set->docs.p[doc].host;
 }
 
 /* The most frequent known value; the earliest snapshot's among equals. */
-static assay_sid majority(const assay_env_set *set, uint32_t path)
+static assay_sid majority(const assay_env_set *set, uint32_t path, bool *tie)
 {
 	assay_map count = {0};
 	uint32_t best = 0;
@@ -540,6 +91,7 @@ static assay_sid majority(const assay_env_set *set, uint32_t path)
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, path);
 		uint32_t n = v ? assay_map_get(&count, v) : 0;
+		*tie = n > best ? false : *tie || (n && n == best && v != value);
 		if (n > best) {
 			best = n;
 			value = v;
@@ -549,10 +101,14 @@ static assay_sid majority(const assay_env_set *set, uint32_t path)
 	return value;
 }
 
-static assay_env_kind kind_of(const assay_env_set *set, assay_sid a, assay_sid b)
+static assay_env_kind kind_of(const assay_env_set *set, uint32_t path, assay_sid a, assay_sid b)
 {
 	if (!a || !b)
 		return ASSAY_ENV_UNKNOWN;
+	if (a == set->absent_id || b == set->absent_id)
+		return set->paths.p[path].variable ? ASSAY_ENV_DIFFERENT
+		       : b == set->absent_id       ? ASSAY_ENV_ABSENT
+						   : ASSAY_ENV_ADDED;
 	assay_str x = assay_pool_get(&set->pool, a), y = assay_pool_get(&set->pool, b);
 	if (!assay_version_like(x) || !assay_version_like(y))
 		return ASSAY_ENV_DIFFERENT;
@@ -563,12 +119,18 @@ static assay_env_kind kind_of(const assay_env_set *set, assay_sid a, assay_sid b
 static uint32_t sibling(const assay_env_set *set, const char *path, const char *last,
 			const char *instead)
 {
-	char buf[PATH_MAX_BYTES];
+	char buf[PATH_BYTES];
 	size_t n = strlen(path), m = strlen(last);
 	if (n < m || strcmp(path + n - m, last))
-		return ASSAY_MAP_ABSENT;
+		return NONE;
 	int len = snprintf(buf, sizeof buf, "%.*s%s", (int)(n - m), path, instead);
-	return find_path(set, (assay_str){buf, (size_t)len});
+	return assay_env_path_of(set, (assay_str){buf, (size_t)len});
+}
+
+static bool known(const assay_env_set *set, size_t doc, uint32_t path)
+{
+	assay_sid v = assay_env_cell(set, doc, path);
+	return v && v != set->absent_id;
 }
 
 /* A digest that differs beside a version that does not. */
@@ -580,13 +142,31 @@ static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t
 					       {".bundled_lib_hash", ".bundled_version"}};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++) {
 		uint32_t at = sibling(set, path, pairs[i][0], pairs[i][1]);
-		if (at == ASSAY_MAP_ABSENT)
-			continue;
-		assay_sid x = assay_env_cell(set, a, at), y = assay_env_cell(set, b, at);
-		if (x && x == y)
+		if (at != NONE && known(set, a, at) &&
+		    assay_env_cell(set, a, at) == assay_env_cell(set, b, at))
 			return true;
 	}
 	return false;
+}
+
+/* The same library numbered by its header and by its package is no other version. */
+static bool other_numbering(const assay_env_set *set, const char *path, size_t a, size_t b)
+{
+	char buf[PATH_BYTES];
+	size_t n = strcspn(path, ".");
+	if (strcmp(path + n, ".package_version"))
+		return false;
+	int len = snprintf(buf, sizeof buf, "assay.version_sources.%.*s", (int)n, path);
+	uint32_t at = assay_env_path_of(set, (assay_str){buf, (size_t)len});
+	return at != NONE && known(set, a, at) && known(set, b, at) &&
+	       assay_env_cell(set, a, at) != assay_env_cell(set, b, at);
+}
+
+static bool hashed_unlike(const assay_env_set *set, size_t a, size_t b)
+{
+	const char *x = assay_env_says(set, &set->docs.p[a], "assay.hashed");
+	const char *y = assay_env_says(set, &set->docs.p[b], "assay.hashed");
+	return x && y && strcmp(x, y);
 }
 
 /* Size and build id say nothing more where both digests are known; what a plain program would load,
@@ -596,113 +176,443 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 	static const char *const details[] = {".size", ".build_id", ".soname"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(details); i++) {
 		uint32_t at = sibling(set, path, details[i], ".sha256");
-		if (at != ASSAY_MAP_ABSENT && assay_env_cell(set, a, at) &&
-		    assay_env_cell(set, b, at))
+		if (at != NONE && known(set, a, at) && known(set, b, at))
 			return true;
 	}
-	const char *plain = strstr(path, ".plain.");
-	if (!plain && assay_str_ends(assay_str_of(path), ".builds"))
-		plain = path + strlen(path) - strlen(".builds");
-	if (!plain || strncmp(path, "assay.libraries.", 16))
+	if (strncmp(path, "assay.libraries.", 16))
 		return false;
-	char buf[PATH_MAX_BYTES];
+	bool builds = assay_str_ends(assay_str_of(path), ".builds");
+	/* words of copies hold digests where there are any */
+	if (builds && hashed_unlike(set, a, b))
+		return true;
+	const char *plain = strstr(path, ".plain.");
+	if (!plain && builds)
+		plain = path + strlen(path) - strlen(".builds");
+	if (!plain)
+		return false;
+	char buf[PATH_BYTES];
 	int n = snprintf(buf, sizeof buf, "%.*s.effective.size", (int)(plain - path), path);
-	uint32_t at = find_path(set, (assay_str){buf, (size_t)n});
-	return at != ASSAY_MAP_ABSENT && (assay_env_cell(set, a, at) || assay_env_cell(set, b, at));
+	uint32_t at = assay_env_path_of(set, (assay_str){buf, (size_t)n});
+	return at != NONE && (known(set, a, at) || known(set, b, at));
 }
 
-static void classify(const char *path, assay_env_row *row)
+static bool is_absence(assay_env_kind kind)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(rules); i++)
-		if (!fnmatch(rules[i].pattern, path, 0)) {
-			row->group = rules[i].group;
-			row->why = rules[i].why;
-			return;
-		}
+	return kind == ASSAY_ENV_ABSENT || kind == ASSAY_ENV_ADDED;
+}
+
+/* Within a group: what is missing, then what differs, then what nobody can tell. */
+static int rank(const assay_env_row *r)
+{
+	return is_absence(r->kind) ? 0 : r->kind == ASSAY_ENV_UNKNOWN ? 2 : 1;
 }
 
 static int row_order(const void *a, const void *b)
 {
 	const assay_env_row *x = a, *y = b;
-	bool ux = x->kind == ASSAY_ENV_UNKNOWN, uy = y->kind == ASSAY_ENV_UNKNOWN;
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
-	return ux != uy ? (ux ? 1 : -1) : strcmp(x->path, y->path);
+	return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x->path, y->path);
+}
+
+struct tally {
+	bool differs, unknown;
+	size_t base, odd; /* a snapshot that says a, and one that does not */
+};
+
+static struct tally count_path(const assay_env_set *set, int baseline, assay_env_row *row)
+{
+	size_t first = baseline < 0 ? 0 : (size_t)baseline;
+	struct tally t = {.base = first, .odd = first};
+	for (size_t i = 0; i < set->docs.n; i++) {
+		assay_sid v = assay_env_cell(set, i, row->path_no);
+		row->known += v != 0;
+		if (v && row->a && assay_env_agrees(set, row->path_no, row->a, v)) {
+			row->agree++;
+			t.base = row->agree == 1 && baseline < 0 ? i : t.base;
+		} else if (v && row->a) {
+			t.odd = t.differs ? t.odd : i;
+			t.differs = true;
+		} else if (v != row->a) {
+			t.odd = t.differs || t.unknown ? t.odd : i;
+			t.unknown = true;
+		}
+	}
+	return t;
 }
 
 /* One path over all snapshots. */
 static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_env_result *out)
 {
 	bool pair = set->docs.n == 2 && baseline < 0;
-	size_t base = baseline < 0 ? 0 : (size_t)baseline, odd = base;
-	assay_env_row row = {.path = assay_pool_get(&set->pool, set->paths.p[path]).p,
-			     .path_no = path};
-	if (is_ignored(row.path))
+	bool component = set->paths.p[path].is_component;
+	assay_env_row row = {
+		.path = assay_env_path_text(set, path), .path_no = path, .cause_row = NONE};
+	if (set->paths.p[path].list || assay_env_is_ignored(row.path))
 		return;
-	row.a = pair || baseline >= 0 ? assay_env_cell(set, base, path) : majority(set, path);
-	bool differs = false, unknown = false;
-	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_sid v = assay_env_cell(set, i, path);
-		row.known += v != 0;
-		if (v && row.a && assay_env_agrees(set, row.a, v)) {
-			row.agree++;
-			base = row.agree == 1 && baseline < 0 ? i : base;
-		} else if (v && row.a) {
-			odd = differs ? odd : i;
-			differs = true;
-		} else if (v != row.a) {
-			odd = differs || unknown ? odd : i;
-			unknown = true;
-		}
-	}
-	classify(row.path, &row);
-	if (!differs && !unknown) {
+	row.a = pair || baseline >= 0
+			? assay_env_cell(set, baseline < 0 ? 0 : (size_t)baseline, path)
+			: majority(set, path, &row.tie);
+	struct tally t = count_path(set, baseline, &row);
+	assay_env_classify(row.path, &row.group, &row.why);
+	if (component && !t.differs)
+		return; /* each of its facts is told */
+	out->open[row.group] += row.known < set->docs.n;
+	if (!t.differs && !t.unknown) {
 		out->same[row.group] += row.known != 0;
+		out->unknown_to_all += row.known == 0;
 		return;
 	}
-	if (is_detail(set, row.path, base, odd))
+	if (is_detail(set, row.path, t.base, t.odd))
 		return;
-	row.b = assay_env_cell(set, odd, path);
-	row.kind = kind_of(set, row.a, row.b);
-	if (row.kind == ASSAY_ENV_DIFFERENT && rebuilt(set, row.path, base, odd))
+	row.b = assay_env_cell(set, t.odd, path);
+	row.kind = kind_of(set, path, row.a, row.b);
+	if (row.kind == ASSAY_ENV_DIFFERENT && rebuilt(set, row.path, t.base, t.odd))
 		row.kind = ASSAY_ENV_REBUILT;
-	if (differs)
+	if (t.differs && other_numbering(set, row.path, t.base, t.odd)) {
+		row.kind = ASSAY_ENV_UNKNOWN;
+		row.why = "a header's number and a package's number do not compare";
+		t.differs = false;
+	}
+	if (t.differs)
 		out->different++;
 	else
 		out->unknown++;
 	*assay_push(&out->rows) = row;
 }
 
+static bool is_difference(const assay_env_row *r)
+{
+	return r->kind != ASSAY_ENV_UNKNOWN;
+}
+
+static void set_cause(assay_env_result *out, uint32_t row, uint32_t cause)
+{
+	assay_env_row *r = &out->rows.p[row];
+	if (row == cause || r->cause)
+		return;
+	/* never in a circle */
+	for (uint32_t up = cause; up != NONE; up = out->rows.p[up].cause_row)
+		if (up == row)
+			return;
+	r->cause = out->rows.p[cause].path;
+	r->cause_row = cause;
+}
+
+/* Facts of a thing that is not there follow from its absence. */
+static void fold_components(const assay_env_set *set, assay_env_result *out)
+{
+	assay_map row_of = {0};
+	for (uint32_t i = 0; i < out->rows.n; i++)
+		*assay_map_at(&row_of, out->rows.p[i].path_no) = i;
+	for (uint32_t i = 0; i < out->rows.n; i++) {
+		uint32_t whole = set->paths.p[out->rows.p[i].path_no].component;
+		uint32_t at = whole == NONE ? ASSAY_MAP_ABSENT : assay_map_get(&row_of, whole);
+		if (at != ASSAY_MAP_ABSENT)
+			set_cause(out, i, at);
+	}
+	assay_map_free(&row_of);
+}
+
 static void find_causes(assay_env_result *out)
 {
-	for (size_t e = 0; e < ASSAY_COUNT_OF(explains); e++)
+	size_t n;
+	const assay_env_follows *rule = assay_env_follow_rules(&n);
+	for (size_t e = 0; e < n; e++) {
+		uint32_t cause = NONE;
+		for (uint32_t i = 0; i < out->rows.n && cause == NONE; i++)
+			if (is_difference(&out->rows.p[i]) && !out->rows.p[i].cause &&
+			    !fnmatch(rule[e].cause, out->rows.p[i].path, 0))
+				cause = i;
+		for (uint32_t i = 0; i < out->rows.n && cause == NONE; i++)
+			if (is_difference(&out->rows.p[i]) &&
+			    !fnmatch(rule[e].cause, out->rows.p[i].path, 0))
+				cause = i;
+		for (uint32_t i = 0; cause != NONE && i < out->rows.n; i++)
+			if (is_difference(&out->rows.p[i]) &&
+			    !fnmatch(rule[e].path, out->rows.p[i].path, 0))
+				set_cause(out, i, cause);
+	}
+}
+
+/* The same snapshots on the same sides give the same number, whatever the values. */
+static uint64_t split_of(const assay_env_set *set, const assay_env_row *row)
+{
+	assay_map seen = {0};
+	uint64_t h = 0;
+	uint32_t next = 0;
+	for (size_t i = 0; i < set->docs.n; i++) {
+		assay_sid v = assay_env_cell(set, i, row->path_no);
+		if (v && row->a && assay_env_agrees(set, row->path_no, row->a, v))
+			v = row->a;
+		uint32_t *class = assay_map_at(&seen, v);
+		if (*class == ASSAY_MAP_ABSENT)
+			*class = next++;
+		h = assay_hash(class, sizeof *class, h);
+	}
+	assay_map_free(&seen);
+	return h;
+}
+
+static void find_splits(const assay_env_set *set, assay_env_result *out)
+{
+	assay_map first = {0};
+	for (uint32_t i = 0; i < out->rows.n; i++) {
+		uint32_t *at = assay_map_at(&first, split_of(set, &out->rows.p[i]));
+		if (*at == ASSAY_MAP_ABSENT)
+			*at = i;
+		out->rows.p[i].split = *at;
+	}
+	assay_map_free(&first);
+}
+
+struct signature {
+	uint64_t hash;
+	uint32_t doc, size; /* size of its cluster */
+	uint32_t first;     /* first snapshot of it */
+};
+
+static int by_cluster(const void *a, const void *b)
+{
+	const struct signature *x = a, *y = b;
+	if (x->size != y->size)
+		return x->size < y->size ? 1 : -1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->doc < y->doc ? -1 : x->doc > y->doc;
+}
+
+static void find_clusters(assay_env_set *set, assay_env_result *out)
+{
+	assay_map size = {0}, first = {0};
+	uint32_t n = (uint32_t)set->docs.n;
+	struct signature *s = assay_alloc(&set->arena, (n + 1) * sizeof *s);
+	for (uint32_t d = 0; d < n; d++) {
+		s[d].doc = d;
 		for (size_t i = 0; i < out->rows.n; i++) {
-			assay_env_row *row = &out->rows.p[i];
-			if (row->cause || row->kind == ASSAY_ENV_UNKNOWN ||
-			    strcmp(row->path, explains[e].path))
-				continue;
-			for (size_t k = 0; k < out->rows.n; k++)
-				if (out->rows.p[k].kind != ASSAY_ENV_UNKNOWN &&
-				    !strcmp(out->rows.p[k].path, explains[e].cause))
-					row->cause = explains[e].cause;
+			const assay_env_row *row = &out->rows.p[i];
+			assay_sid v = assay_env_deviates(set, row, d)
+					      ? assay_env_cell(set, d, row->path_no)
+					      : row->a;
+			if (is_difference(row))
+				s[d].hash = assay_hash(&v, sizeof v, s[d].hash);
 		}
+		uint32_t *count = assay_map_at(&size, s[d].hash);
+		*count = *count == ASSAY_MAP_ABSENT ? 1 : *count + 1;
+		uint32_t *at = assay_map_at(&first, s[d].hash);
+		*at = *at == ASSAY_MAP_ABSENT ? d : *at;
+	}
+	for (uint32_t d = 0; d < n; d++) {
+		s[d].size = assay_map_get(&size, s[d].hash);
+		s[d].first = assay_map_get(&first, s[d].hash);
+	}
+	if (n)
+		qsort(s, n, sizeof *s, by_cluster);
+	for (uint32_t d = 0; d < n; d++) {
+		*assay_push(&out->members) = s[d].doc;
+		if (d && s[d].first == s[d - 1].first) {
+			out->clusters.p[out->clusters.n - 1].n++;
+			continue;
+		}
+		*assay_push(&out->clusters) = (assay_env_cluster){d, 1};
+	}
+	assay_map_free(&size);
+	assay_map_free(&first);
+}
+
+/* What everything else is read under: something missing before something other. */
+static const assay_env_row *first_cause(const assay_env_result *out)
+{
+	const assay_env_row *best = NULL;
+	for (size_t i = 0; i < out->rows.n; i++) {
+		const assay_env_row *r = &out->rows.p[i];
+		if (!is_difference(r) || r->cause)
+			continue;
+		bool absence = is_absence(r->kind) && r->group <= ASSAY_ENV_KERNELS;
+		if (absence)
+			return r;
+		best = best ? best : r;
+	}
+	return best;
+}
+
+static const char *who(assay_env_set *set, const assay_env_row *row, size_t *n)
+{
+	enum { NAMED = 3 };
+	const char *text = "";
+	*n = 0;
+	for (size_t i = 0; i < set->docs.n; i++) {
+		if (!assay_env_deviates(set, row, i) || !assay_env_cell(set, i, row->path_no))
+			continue;
+		if ((*n)++ < NAMED)
+			text = assay_printf(&set->arena, "%s%s%s", text, *text ? ", " : "",
+					    assay_env_doc_label(set, i));
+	}
+	return *n > NAMED ? assay_printf(&set->arena, "%s and %zu more", text, *n - NAMED) : text;
+}
+
+/* "b.json lacks hipBLASLt", or what it has instead. */
+static const char *claim(assay_env_set *set, const assay_env_row *row)
+{
+	size_t n;
+	const char *name = assay_env_name_of(&set->arena, row->path), *them = who(set, row, &n);
+	if (row->kind == ASSAY_ENV_ABSENT)
+		return assay_printf(&set->arena, "%s %s %s", them, n > 1 ? "lack" : "lacks", name);
+	if (row->kind == ASSAY_ENV_ADDED)
+		return set->docs.n == 2 ? assay_printf(&set->arena, "%s lacks %s",
+						       assay_env_doc_label(set, 0), name)
+					: assay_printf(&set->arena, "only %s %s %s", them,
+						       n > 1 ? "have" : "has", name);
+	return assay_printf(&set->arena, "%s is %s%s on %s, not %s", name,
+			    assay_env_shown(set, row, row->b), assay_env_kind_words(row->kind),
+			    them, assay_env_shown(set, row, row->a));
+}
+
+static uint32_t root_of(const assay_env_result *out, uint32_t row)
+{
+	while (out->rows.p[row].cause_row != NONE)
+		row = out->rows.p[row].cause_row;
+	return row;
+}
+
+/* "; torch cannot load it" where the one that lacks a library has a program that needs it. */
+static const char *consequence(assay_env_set *set, const assay_env_row *row)
+{
+	static const char *const programs[] = {"torch", "jax", "tensorflow", "vllm"};
+	for (size_t d = 0; d < set->docs.n; d++) {
+		if (assay_env_cell(set, d, row->path_no) != set->absent_id)
+			continue;
+		for (size_t i = 0; i < ASSAY_COUNT_OF(programs); i++) {
+			char path[64];
+			snprintf(path, sizeof path, "assay.effective.%s.unresolved", programs[i]);
+			const char *missing = assay_env_says(set, &set->docs.p[d], path);
+			if (missing && assay_str_find_nocase(assay_str_of(missing), row->path) >= 0)
+				return assay_printf(&set->arena, "; %s cannot load it",
+						    programs[i]);
+		}
+	}
+	return "";
+}
+
+static void find_sentence(assay_env_set *set, assay_env_result *out)
+{
+	const assay_env_row *root = first_cause(out);
+	if (!root) {
+		out->sentence = out->unknown + out->unknown_to_all ? "nothing that is known differs"
+								   : "identical";
+		return;
+	}
+	uint32_t at = (uint32_t)(root - out->rows.p), follow = 0, others = 0;
+	for (uint32_t i = 0; i < out->rows.n; i++) {
+		if (i == at || !is_difference(&out->rows.p[i]))
+			continue;
+		bool mine = root_of(out, i) == at;
+		follow += mine;
+		others += !mine && !out->rows.p[i].cause;
+	}
+	const char *text =
+		assay_printf(&set->arena, "%s%s", claim(set, root), consequence(set, root));
+	if (follow)
+		text = assay_printf(&set->arena, "%s; %u more difference%s from it", text, follow,
+				    follow == 1 ? " follows" : "s follow");
+	if (others)
+		text = assay_printf(&set->arena, "%s; %u other%s", text, others,
+				    others == 1 ? "" : "s");
+	out->sentence = text;
 }
 
 void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 {
 	*out = (assay_env_result){0};
+	assay_env_set_settle(set);
 	for (uint32_t p = 0; p < set->paths.n; p++)
 		compare_path(set, p, baseline, out);
 	if (out->rows.n)
 		qsort(out->rows.p, out->rows.n, sizeof *out->rows.p, row_order);
+	fold_components(set, out);
 	find_causes(out);
+	find_splits(set, out);
+	find_clusters(set, out);
+	find_sentence(set, out);
 }
 
 void assay_env_result_free(assay_env_result *r)
 {
 	assay_vec_free(&r->rows);
+	assay_vec_free(&r->clusters);
+	assay_vec_free(&r->members);
 }
 
+static bool has_item(assay_str list, assay_str item)
+{
+	while (list.n) {
+		ptrdiff_t at = assay_str_find(list, ", ");
+		assay_str one = {list.p, at < 0 ? list.n : (size_t)at};
+		list = at < 0 ? (assay_str){0}
+			      : (assay_str){list.p + at + 2, list.n - (size_t)at - 2};
+		if (assay_str_eq(one, item))
+			return true;
+	}
+	return false;
+}
+
+/* Of a long list, what the other one has not. */
+static const char *own_items(assay_env_set *set, assay_str mine, assay_str other)
+{
+	const char *text = "";
+	size_t same = 0;
+	while (mine.n) {
+		ptrdiff_t at = assay_str_find(mine, ", ");
+		assay_str one = {mine.p, at < 0 ? mine.n : (size_t)at};
+		mine = at < 0 ? (assay_str){0}
+			      : (assay_str){mine.p + at + 2, mine.n - (size_t)at - 2};
+		if (has_item(other, one))
+			same++;
+		else if (strlen(text) < 60)
+			text = assay_printf(&set->arena, "%s%s%.*s", text, *text ? ", " : "",
+					    (int)one.n, one.p);
+	}
+	return assay_printf(&set->arena, "%s%s%zu alike", text, *text ? " and " : "", same);
+}
+
+/* 60 characters from a little before the first difference. */
+static const char *around(assay_env_set *set, assay_str v, assay_str other)
+{
+	enum { WIDTH = 60, BEFORE = 20 };
+	size_t at = 0;
+	while (at < v.n && at < other.n && v.p[at] == other.p[at])
+		at++;
+	size_t from = at > BEFORE ? at - BEFORE : 0;
+	if (from && v.n - from < WIDTH && v.n > WIDTH)
+		from = v.n - WIDTH;
+	while (from && ((unsigned char)v.p[from] & 0xc0) == 0x80)
+		from--; /* not inside a character */
+	size_t n = v.n - from < WIDTH ? v.n - from : WIDTH;
+	while (from + n < v.n && ((unsigned char)v.p[from + n] & 0xc0) == 0x80)
+		n++;
+	return assay_printf(&set->arena, "%s%.*s%s", from ? "…" : "", (int)n, v.p + from,
+			    from + n < v.n ? "…" : "");
+}
+
+const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id)
+{
+	const char *v = assay_env_value(set, id);
+	if (id == set->absent_id)
+		return set->paths.p[row->path_no].variable      ? "(unset)"
+		       : strstr(row->path, "packages.") != NULL ? "(not installed)"
+								: "absent";
+	if (!v)
+		return "unknown";
+	const char *colon = strstr(v, "sha256:");
+	if (colon) /* the first digits are enough to see that they differ */
+		return assay_printf(&set->arena, "%.*s%.8s…", (int)(colon - v + 7), v, colon + 7);
+	if (strlen(v) <= 60)
+		return v;
+	const char *other = assay_env_value(set, id == row->a ? row->b : row->a);
+	assay_str o = assay_str_of(other ? other : "");
+	return set->paths.p[row->path_no].set && other ? own_items(set, assay_str_of(v), o)
+						       : around(set, assay_str_of(v), o);
+}
 static bool add(assay_env_set *set, const char *name, const char *json)
 {
 	char buf[1024] = {0};
@@ -803,15 +713,101 @@ TEST(the_odd_one_out_of_three_is_named)
 	return 0;
 }
 
-TEST(broken_snapshots_are_refused)
+/* Path of the first row, and the sentence, of two snapshots of our own. */
+static int check_first(const char *a, const char *b, const char *path, assay_env_kind kind,
+		       const char *words)
 {
 	assay_env_set set = {0};
-	assay_err err = {0};
-	CHECK(!add(&set, "a", "{\"schema_version\":\"1.1\",") && !add(&set, "a", "[]") &&
-	      !add(&set, "a", ""));
-	char none[256] = "{\"rocm\":{}}";
-	CHECK(!assay_env_set_add_text(&set, "n", assay_str_of(none), &err) &&
-	      strstr(err.text, "schema_version"));
+	assay_env_result r;
+	CHECK(add(&set, "a", a) && add(&set, "b", b));
+	assay_env_compare(&set, -1, &r);
+	CHECK(r.rows.n && !strcmp(r.rows.p[0].path, path) && r.rows.p[0].kind == kind);
+	CHECK(!words || strstr(r.sentence, words));
+	assay_env_result_free(&r);
 	assay_env_set_free(&set);
 	return 0;
 }
+
+#define ENV(more) "{\"schema_version\":\"1.1\"," more "}"
+TEST(an_absent_library_is_one_difference_and_comes_first)
+{
+	return check_first(ENV("\"rocm\":{\"kmd_version\":\"1.0\"},\"hipblaslt\":{\"lib_hash\":"
+			       "\"x\",\"package_version\":\"1.2\"},"
+			       "\"assay\":{\"version\":\"0\",\"absent\":[\"docker\"]}"),
+			   ENV("\"rocm\":{\"kmd_version\":\"1.0\"},\"hipblaslt\":{\"lib_hash\":"
+			       "null,\"package_version\":null},"
+			       "\"assay\":{\"version\":\"0\",\"absent\":[\"hipblaslt\"]}"),
+			   "hipblaslt", ASSAY_ENV_ABSENT,
+			   "b lacks hipBLASLt; 2 more differences follow");
+}
+
+TEST(seven_gpus_are_not_eight)
+{
+	return check_first(
+		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"},"
+		    "{\"bus\":\"0000:02:00.0\",\"arch\":\"gfx942\"}]}"),
+		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"}]}"),
+		"assay.gpus.0000:02:00.0", ASSAY_ENV_ABSENT, "b lacks the GPU at 0000:02:00.0");
+}
+
+TEST(numbers_are_not_commits)
+{
+	return check_first(ENV("\"env_vars\":{\"NCCL_BUFFSIZE\":\"1048576\"}"),
+			   ENV("\"env_vars\":{\"NCCL_BUFFSIZE\":\"10485760\"}"),
+			   "env_vars.NCCL_BUFFSIZE", ASSAY_ENV_DIFFERENT, NULL);
+}
+
+TEST(nothing_is_identical_while_something_is_unknown)
+{
+	assay_env_set set = {0};
+	assay_env_result r;
+	CHECK(add(&set, "a", ENV("\"rocm\":{\"version\":null},\"host\":{\"machine\":\"x\"}")) &&
+	      add(&set, "b", ENV("\"rocm\":{\"version\":null},\"host\":{\"machine\":\"x\"}")));
+	assay_env_compare(&set, -1, &r);
+	CHECK(!r.rows.n && r.unknown_to_all == 1 && strcmp(r.sentence, "identical"));
+	CHECK(!assay_env_identical(&r, ASSAY_ENV_RUNTIME) &&
+	      assay_env_identical(&r, ASSAY_ENV_HOST));
+	assay_env_result_free(&r);
+	assay_env_set_free(&set);
+	return 0;
+}
+
+TEST(long_values_show_where_they_differ)
+{
+	char a[400], b[400], path[200];
+	assay_env_set set = {0};
+	assay_env_result r;
+	memset(path, 'x', 150);
+	path[150] = 0;
+	snprintf(a, sizeof a, ENV("\"env_vars\":{\"LD_LIBRARY_PATH\":\"/%s/one\"}"), path);
+	snprintf(b, sizeof b, ENV("\"env_vars\":{\"LD_LIBRARY_PATH\":\"/%s/two\"}"), path);
+	CHECK(add(&set, "a", a) && add(&set, "b", b));
+	assay_env_compare(&set, -1, &r);
+	CHECK(strstr(assay_env_shown(&set, &r.rows.p[0], r.rows.p[0].a), "/one") &&
+	      strstr(assay_env_shown(&set, &r.rows.p[0], r.rows.p[0].b), "/two"));
+	assay_env_result_free(&r);
+	assay_env_set_free(&set);
+	return 0;
+}
+
+TEST(hosts_fall_into_clusters)
+{
+	assay_env_set set = {0};
+	assay_env_result r;
+	for (int i = 0; i < 5; i++) {
+		char buf[200], name[2] = {(char)('a' + i), 0};
+		bool odd = i == 1 || i == 3;
+		snprintf(buf, sizeof buf,
+			 ENV("\"rocm\":{\"version\":\"%s\",\"kmd_version\":\"%s\"}"),
+			 odd ? "6.3" : "6.4", odd ? "1" : "2");
+		CHECK(add(&set, name, buf));
+	}
+	assay_env_compare(&set, -1, &r);
+	CHECK(r.clusters.n == 2 && r.clusters.p[0].n == 3 && r.clusters.p[1].n == 2);
+	CHECK(r.members.p[3] == 1 && r.members.p[4] == 3);
+	CHECK(r.rows.n == 2 && r.rows.p[1].split == r.rows.p[0].split && !r.rows.p[0].tie);
+	assay_env_result_free(&r);
+	assay_env_set_free(&set);
+	return 0;
+}
+#undef ENV

@@ -1,55 +1,24 @@
-/* Two or more environment snapshots side by side: what differs, most consequential first. Reads any
- * schema 1.x, ours and upstream's; keys it does not know are compared all the same. */
+/* Two or more environment snapshots side by side: what differs, most consequential first, and what
+ * it follows from. Keys this version does not know are compared all the same. */
 #ifndef ASSAY_ANALYZE_ENVDIFF_H
 #define ASSAY_ANALYZE_ENVDIFF_H
 
-#include <assay/assay.h>
+#include "analyze/envrules.h"
+#include "analyze/envset.h"
 
-#include "base/map.h"
-#include "base/pool.h"
-
-typedef enum assay_env_group {
-	ASSAY_ENV_DRIVER,
-	ASSAY_ENV_RUNTIME,
-	ASSAY_ENV_MATH,
-	ASSAY_ENV_FRAMEWORK,
-	ASSAY_ENV_KERNELS,
-	ASSAY_ENV_VARIABLES,
-	ASSAY_ENV_HOST,
-	ASSAY_ENV_OTHER,
-	ASSAY_ENV_GROUPS
-} assay_env_group;
-
-const char *assay_env_group_name(assay_env_group g);
-
-typedef struct assay_env_doc {
-	const char *name; /* as given */
-	const char *host; /* name of the machine, or NULL */
-	const char *schema;
-	bool ours; /* has the assay block: a package it does not list is not installed */
-	assay_vec(assay_sid) value; /* by path number; 0: no such key, the null id: null */
-} assay_env_doc;
-
-typedef struct assay_env_set {
-	assay_arena arena;
-	assay_pool pool;
-	assay_vec(assay_env_doc) docs;
-	assay_vec(assay_sid) paths;
-	assay_vec(uint8_t) path_kind; /* by path number: what null and no key mean there */
-	assay_map path_at;            /* path id -> path number */
-	assay_sid null_id;
-} assay_env_set;
-
-bool assay_env_set_add(assay_env_set *set, const char *file, assay_err *err);
-bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json, assay_err *err);
-void assay_env_set_free(assay_env_set *set);
+#define ASSAY_ENV_KIND_LIST(X)                                                                     \
+	X(DIFFERENT, "different", "")                                                              \
+	X(NEWER, "newer", " (newer)") /* the second (or deviating) side is the newer version */    \
+	X(OLDER, "older", " (older)")                                                              \
+	X(REBUILT, "rebuilt", " (same version, different build)")                                  \
+	X(ABSENT, "absent", "") /* there in a, known not to be there in b */                       \
+	X(ADDED, "added", "")   /* the other way round */                                          \
+	X(UNKNOWN, "unknown on one side", " (unknown on one side)")
 
 typedef enum assay_env_kind {
-	ASSAY_ENV_DIFFERENT,
-	ASSAY_ENV_NEWER, /* the second (or deviating) side is the newer version */
-	ASSAY_ENV_OLDER,
-	ASSAY_ENV_REBUILT, /* same version, different build */
-	ASSAY_ENV_UNKNOWN, /* one side does not say */
+#define X(id, name, words) ASSAY_ENV_##id,
+	ASSAY_ENV_KIND_LIST(X)
+#undef X
 } assay_env_kind;
 
 typedef struct assay_env_row {
@@ -59,13 +28,26 @@ typedef struct assay_env_row {
 	assay_sid a, b; /* values; a is the majority's or the baseline's */
 	uint32_t path_no;
 	uint32_t known, agree; /* snapshots that say something, and those that say a */
+	bool tie;              /* another value is as frequent as a */
 	const char *cause;     /* path of a difference that explains this one, or NULL */
+	uint32_t cause_row;    /* its number in rows, UINT32_MAX when there is none */
+	uint32_t split;        /* number of the first row that splits the snapshots like this one */
 } assay_env_row;
 
+/* Snapshots that say the same wherever any differ. */
+typedef struct assay_env_cluster {
+	uint32_t first, n; /* into members */
+} assay_env_cluster;
+
 typedef struct assay_env_result {
-	assay_vec(assay_env_row) rows;   /* by group, then path; one a path */
+	assay_vec(assay_env_row) rows;   /* by group, absences first, then by path; one a path */
 	uint32_t same[ASSAY_ENV_GROUPS]; /* compared and equal */
-	uint32_t different, unknown;
+	uint32_t open[ASSAY_ENV_GROUPS]; /* unknown to somebody: nobody can say identical */
+	uint32_t different, unknown;     /* unknown: known to some, and nothing differs */
+	uint32_t unknown_to_all;
+	assay_vec(assay_env_cluster) clusters; /* largest first */
+	assay_vec(uint32_t) members;
+	const char *sentence; /* the cause first; from the set's arena */
 } assay_env_result;
 
 /* With two snapshots a is the first; with more, the most frequent value, or the baseline's
@@ -73,15 +55,15 @@ typedef struct assay_env_result {
 void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out);
 void assay_env_result_free(assay_env_result *r);
 
-/* What a snapshot says: 0 when it is unknown; the null id when unset or not installed is what it
- * says. */
-assay_sid assay_env_cell(const assay_env_set *set, size_t doc, uint32_t path_no);
+bool assay_env_identical(const assay_env_result *r, assay_env_group g);
 const char *assay_env_kind_name(assay_env_kind kind);
-/* Text of a value for people: cut where it is long, "(unset)" where the snapshot says so. */
+const char *assay_env_kind_words(assay_env_kind kind);
+/* Text of a value for people, cut so that both sides of the row show where they differ. */
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
-/* Text of a value for people and JSON; NULL when it is unknown. */
-const char *assay_env_value(const assay_env_set *set, assay_sid id);
-/* Whether a snapshot's value counts as the same as a. */
-bool assay_env_agrees(const assay_env_set *set, assay_sid a, assay_sid b);
+/* Whether a snapshot's value counts as the same as the row's a. */
+bool assay_env_agrees(const assay_env_set *set, uint32_t path, assay_sid a, assay_sid b);
+bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc);
+/* The host's name where every snapshot has its own, else the file's. */
+const char *assay_env_doc_label(const assay_env_set *set, size_t doc);
 
 #endif

@@ -24,8 +24,8 @@ bool assay_run_read(assay_run *run, const char *path, assay_err *err)
 static void derive_xla(assay_run *run)
 {
 	const assay_source_table *s = &run->part.t.source;
-	for (size_t i = 0; i < s->n; i++) {
-		if (!assay_str_is(assay_text(run, s->format[i]), "xplane"))
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (!assay_has_trait(run, i, ASSAY_TRAIT_PLANES))
 			continue;
 		assay_scopes(run, NULL);
 		assay_derive(run);

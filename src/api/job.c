@@ -17,7 +17,7 @@ struct job {
 	const assay_report_opts *opts;
 	assay_run *found; /* findings of all ranks */
 	assay_arena arena;
-	assay_vec(char *) left; /* files whose formats look at others: read in full */
+	assay_vec(char *) left; /* files that are of no single rank: read in full */
 	bool used;              /* there were that many */
 };
 
@@ -32,8 +32,14 @@ static void analyze_file(void *ctx, assay_run *file)
 static void keep_findings(void *ctx, const assay_run *file)
 {
 	struct job *j = ctx;
+	const assay_source_table *s = &file->part.t.source;
+	assay_arena scratch = {0};
+	bool *beside = assay_alloc(&scratch, s->n + 1); /* come for themselves */
+	for (uint32_t i = 0; i < s->n; i++)
+		beside[i] = assay_has_trait(file, i, ASSAY_TRAIT_NOTE);
 	j->used = true;
-	assay_findings_append(&j->found->part, &file->part, NULL);
+	assay_findings_append(&j->found->part, &file->part, beside);
+	assay_arena_free(&scratch);
 }
 
 static void leave_file(void *ctx, const char *path)
@@ -52,6 +58,14 @@ static uint32_t most(const assay_rank_table *r, const int64_t *of)
 	return r->n ? r->source[best] : 0;
 }
 
+/* A process may be several files, and a file may have several processes. */
+static void choose_process(const assay_tables *t, uint32_t source, bool *in_full)
+{
+	for (uint32_t i = 0; i < t->source.n; i++)
+		in_full[i] |= assay_group_of(t, i) == assay_group_of(t, source) ||
+			      t->source.path[i] == t->source.path[source];
+}
+
 static void choose_ranks(assay_run *found, bool *in_full)
 {
 	const assay_tables *t = &found->part.t;
@@ -63,7 +77,7 @@ static void choose_ranks(assay_run *found, bool *in_full)
 		0, device == ASSAY_NO_ROW ? 0 : t->device_time.source[device],
 		most(&t->rank, t->rank.caused), most(&t->rank, t->rank.waited)};
 	for (size_t i = 0; i < KEPT_MAX && t->source.n; i++)
-		in_full[chosen[i]] = true;
+		choose_process(t, chosen[i], in_full);
 }
 
 static void forget_problems(assay_run *run)
@@ -77,12 +91,12 @@ static void forget_problems(assay_run *run)
 static bool read_in_full(struct job *j, assay_run *run, const bool *in_full, assay_err *err)
 {
 	const assay_source_table *s = &j->found->part.t.source;
-	char *paths[KEPT_MAX];
+	char **paths = assay_alloc(&j->arena, (s->n + 1) * sizeof *paths);
+	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++)
-		if (in_full[i])
-			paths[run->in_full++] =
-				assay_dup(&j->arena, assay_text(j->found, s->path[i]));
-	if (run->in_full && !assay_read_paths(run, paths, run->in_full, err))
+		if (in_full[i] && (!i || s->path[i] != s->path[i - 1]))
+			paths[n++] = assay_dup(&j->arena, assay_text(j->found, s->path[i]));
+	if (n && !assay_read_paths(run, paths, n, err))
 		return false;
 	forget_problems(run);
 	bool ok = !j->left.n || assay_read_paths(run, j->left.p, j->left.n, err);
@@ -119,6 +133,7 @@ bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_re
 	struct job j = {.opts = &opts, .found = assay_run_new()};
 	const assay_each each = {.ctx = &j,
 				 .more_than = ASSAY_RANKS_IN_FULL,
+				 .with_beside = true,
 				 .work = analyze_file,
 				 .take = keep_findings,
 				 .leave = leave_file};

@@ -1,127 +1,66 @@
 /* assay env diff: which difference of the environment explains two runs that diverge. */
-#include <inttypes.h>
+#include "cmd/env_diff.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "analyze/envdiff.h"
 #include "base/jsonw.h"
 #include "cmd/cmd.h"
 
-enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1, EXIT_TROUBLE = 2, LISTED = 8 };
+enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1, EXIT_TROUBLE = 2 };
 
 struct diff_args {
-	const char *baseline;
-	bool json, unknown;
+	const char *baseline, *fail_on;
+	bool json, unknown, explain, markdown;
 };
 
-static bool deviates(const assay_env_set *set, const assay_env_row *row, size_t doc)
+static void json_row(assay_jsonw *w, assay_env_set *set, const assay_env_row *row)
 {
-	assay_sid v = assay_env_cell(set, doc, row->path_no);
-	return v != row->a && !(v && row->a && assay_env_agrees(set, row->a, v));
-}
-
-static const char *const kind_words[] = {
-	[ASSAY_ENV_DIFFERENT] = "",
-	[ASSAY_ENV_NEWER] = " (newer)",
-	[ASSAY_ENV_OLDER] = " (older)",
-	[ASSAY_ENV_REBUILT] = " (same version, different build)",
-	[ASSAY_ENV_UNKNOWN] = " (unknown on one side)",
-};
-
-static void pair_row(assay_env_set *set, const assay_env_row *row)
-{
-	printf("  %-44s %s -> %s", row->path, assay_env_shown(set, row, row->a),
-	       assay_env_shown(set, row, row->b));
-	printf("%s\n      %s%s%s\n", kind_words[row->kind], row->why,
-	       row->cause ? "; follows from " : "", row->cause ? row->cause : "");
-}
-
-/* The majority, then everybody who says something else. */
-static void many_row(assay_env_set *set, const assay_env_row *row)
-{
-	size_t listed = 0, others = 0;
-	printf("  %-44s %s in %u of %zu\n", row->path, assay_env_shown(set, row, row->a),
-	       row->agree, set->docs.n);
-	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (!deviates(set, row, i))
-			continue;
-		if (listed == LISTED) {
-			others++;
-			continue;
-		}
-		listed++;
-		printf("      %-40s %s%s\n", set->docs.p[i].name, assay_env_shown(set, row, v),
-		       v == row->b ? kind_words[row->kind] : "");
-	}
-	if (others)
-		printf("      and %zu more\n", others);
-	printf("      %s%s%s\n", row->why, row->cause ? "; follows from " : "",
-	       row->cause ? row->cause : "");
-}
-
-static void print_groups(assay_env_set *set, const assay_env_result *r, bool pair, bool unknown)
-{
-	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
-		bool open = false;
-		for (size_t i = 0; i < r->rows.n; i++) {
-			const assay_env_row *row = &r->rows.p[i];
-			if ((int)row->group != g || (row->kind == ASSAY_ENV_UNKNOWN && !unknown))
-				continue;
-			if (!open)
-				printf("%s\n", assay_env_group_name((assay_env_group)g));
-			open = true;
-			(pair ? pair_row : many_row)(set, row);
-		}
-	}
-}
-
-static void print_fold(const assay_env_result *r, bool unknown)
-{
-	uint32_t same = 0, groups = 0;
-	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
-		bool any = false;
-		for (size_t i = 0; i < r->rows.n; i++)
-			any |= (int)r->rows.p[i].group == g &&
-			       r->rows.p[i].kind != ASSAY_ENV_UNKNOWN;
-		same += r->same[g];
-		groups += !any;
-	}
-	printf("\n%u different, %u same (%u of %d groups identical)", r->different, same, groups,
-	       ASSAY_ENV_GROUPS);
-	if (r->unknown)
-		printf(", %u unknown on one side%s", r->unknown,
-		       unknown ? "" : " (--unknown lists them)");
-	printf("\n");
-}
-
-static void json_row(assay_jsonw *w, const assay_env_set *set, const assay_env_row *row)
-{
+	const char *value = assay_env_value(set, row->a);
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "path", row->path);
 	assay_jsonw_z(w, "group", assay_env_group_name(row->group));
 	assay_jsonw_z(w, "kind", assay_env_kind_name(row->kind));
 	assay_jsonw_z(w, "why", row->why);
 	assay_jsonw_z(w, "follows_from", row->cause);
-	assay_jsonw_z(w, "value", assay_env_value(set, row->a));
+	assay_jsonw_z(w, "value", value);
 	assay_jsonw_u64(w, "agree", row->agree);
+	assay_jsonw_bool(w, "majority", !row->tie);
+	assay_jsonw_z(w, "remedy", row->a ? assay_env_remedy(&set->arena, row->path, value) : NULL);
 	assay_jsonw_open(w, "deviating", '[');
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (!deviates(set, row, i))
+		if (!assay_env_deviates(set, row, i))
 			continue;
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_z(w, "snapshot", set->docs.p[i].name);
 		assay_jsonw_z(w, "value", assay_env_value(set, v));
+		assay_jsonw_z(w, "state",
+			      !v                    ? "unknown"
+			      : v == set->absent_id ? "absent"
+						    : "present");
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
 	assay_jsonw_close(w, '}');
 }
 
-static void print_json(const assay_env_set *set, const assay_env_result *r)
+static void json_clusters(assay_jsonw *w, const assay_env_set *set, const assay_env_result *r)
+{
+	assay_jsonw_open(w, "clusters", '[');
+	for (size_t i = 0; i < r->clusters.n; i++) {
+		assay_jsonw_open(w, NULL, '[');
+		for (uint32_t k = 0; k < r->clusters.p[i].n; k++)
+			assay_jsonw_z(
+				w, NULL,
+				assay_env_doc_label(set, r->members.p[r->clusters.p[i].first + k]));
+		assay_jsonw_close(w, ']');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+void assay_env_diff_json(assay_env_set *set, const assay_env_result *r)
 {
 	assay_jsonw w = {0};
 	assay_jsonw_open(&w, NULL, '{');
@@ -134,52 +73,26 @@ static void print_json(const assay_env_set *set, const assay_env_result *r)
 		assay_jsonw_close(&w, '}');
 	}
 	assay_jsonw_close(&w, ']');
+	assay_jsonw_z(&w, "sentence", r->sentence);
 	assay_jsonw_u64(&w, "different", r->different);
 	assay_jsonw_u64(&w, "unknown", r->unknown);
+	assay_jsonw_u64(&w, "unknown_to_all", r->unknown_to_all);
 	assay_jsonw_open(&w, "same", '{');
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
 		assay_jsonw_u64(&w, assay_env_group_name((assay_env_group)g), r->same[g]);
 	assay_jsonw_close(&w, '}');
+	assay_jsonw_open(&w, "identical", '{');
+	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
+		assay_jsonw_bool(&w, assay_env_group_name((assay_env_group)g),
+				 assay_env_identical(r, (assay_env_group)g));
+	assay_jsonw_close(&w, '}');
+	json_clusters(&w, set, r);
 	assay_jsonw_open(&w, "rows", '[');
 	for (size_t i = 0; i < r->rows.n; i++)
 		json_row(&w, set, &r->rows.p[i]);
 	assay_jsonw_close(&w, ']');
 	assay_jsonw_close(&w, '}');
 	assay_cmd_put_json(&w);
-}
-
-/* How often each snapshot is the odd one out: the machine to look at first. */
-static void print_suspects(const assay_env_set *set, const assay_env_result *r)
-{
-	size_t worst = 0, most = 0;
-	for (size_t i = 0; i < set->docs.n; i++) {
-		size_t n = 0;
-		for (size_t k = 0; k < r->rows.n; k++) {
-			const assay_env_row *row = &r->rows.p[k];
-			n += row->kind != ASSAY_ENV_UNKNOWN && deviates(set, row, i);
-		}
-		if (n > most) {
-			most = n;
-			worst = i;
-		}
-	}
-	if (most)
-		printf("deviates most: %s (%zu of %u)\n", set->docs.p[worst].name, most,
-		       r->different);
-}
-
-static void print_text(assay_env_set *set, const assay_env_result *r, const struct diff_args *a)
-{
-	bool pair = set->docs.n == 2;
-	if (pair)
-		printf("%s -> %s\n\n", set->docs.p[0].name, set->docs.p[1].name);
-	else
-		printf("%zu snapshots against %s\n\n", set->docs.n,
-		       a->baseline ? a->baseline : "the majority");
-	print_groups(set, r, pair, a->unknown);
-	print_fold(r, a->unknown);
-	if (!pair && !a->baseline)
-		print_suspects(set, r);
 }
 
 /* Of a run directory, the snapshot in it. */
@@ -191,9 +104,61 @@ static bool add_snapshot(assay_env_set *set, const char *path, assay_err *err)
 	return assay_env_set_add(set, path, err);
 }
 
+static bool word_matches(assay_str word, const assay_env_row *row)
+{
+	bool unknown = row->kind == ASSAY_ENV_UNKNOWN;
+	if (assay_str_is(word, "unknown"))
+		return unknown;
+	if (assay_str_is(word, "absent"))
+		return row->kind == ASSAY_ENV_ABSENT || row->kind == ASSAY_ENV_ADDED;
+	return !unknown &&
+	       (assay_str_is(word, "any") || assay_str_is(word, assay_env_group_word(row->group)));
+}
+
+static bool is_word(assay_str word)
+{
+	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
+		if (assay_str_is(word, assay_env_group_word((assay_env_group)g)))
+			return true;
+	return assay_str_is(word, "unknown") || assay_str_is(word, "absent") ||
+	       assay_str_is(word, "any");
+}
+
+static bool words_known(const char *list)
+{
+	assay_str rest = assay_str_of(list);
+	while (rest.n) {
+		assay_str word = assay_str_cut(&rest, ',');
+		if (is_word(word))
+			continue;
+		fprintf(stderr, "assay env diff: --fail-on does not know '%.*s'; there are",
+			(int)word.n, word.p);
+		for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
+			fprintf(stderr, " %s,", assay_env_group_word((assay_env_group)g));
+		fprintf(stderr, " absent, unknown, any\n");
+		return false;
+	}
+	return true;
+}
+
+static int verdict(const assay_env_result *r, const char *fail_on)
+{
+	if (!fail_on)
+		return r->different ? EXIT_DIFFERENT : EXIT_SAME;
+	assay_str rest = assay_str_of(fail_on);
+	while (rest.n) {
+		assay_str word = assay_str_cut(&rest, ',');
+		for (size_t i = 0; i < r->rows.n; i++)
+			if (word_matches(word, &r->rows.p[i]))
+				return EXIT_DIFFERENT;
+	}
+	return EXIT_SAME;
+}
+
 static int diff_run(const void *args, char **operands, int n)
 {
 	const struct diff_args *a = args;
+	assay_env_telling t = {a->baseline, a->unknown, a->explain};
 	assay_env_set set = {0};
 	assay_env_result r = {0};
 	assay_err err = {0};
@@ -202,6 +167,8 @@ static int diff_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay env diff: two snapshots are needed\n");
 		return EXIT_TROUBLE;
 	}
+	if (a->fail_on && !words_known(a->fail_on))
+		return EXIT_TROUBLE;
 	if (a->baseline && !add_snapshot(&set, a->baseline, &err))
 		goto out;
 	for (int i = 0; i < n; i++)
@@ -209,10 +176,12 @@ static int diff_run(const void *args, char **operands, int n)
 			goto out;
 	assay_env_compare(&set, a->baseline ? 0 : -1, &r);
 	if (a->json)
-		print_json(&set, &r);
+		assay_env_diff_json(&set, &r);
+	else if (a->markdown)
+		assay_env_diff_markdown(&set, &r, &t);
 	else
-		print_text(&set, &r, a);
-	status = r.different ? EXIT_DIFFERENT : EXIT_SAME;
+		assay_env_diff_text(&set, &r, &t);
+	status = verdict(&r, a->fail_on);
 out:
 	if (err.code)
 		assay_cmd_error(&err);
@@ -221,24 +190,33 @@ out:
 	return status;
 }
 
+#define AT(member) offsetof(struct diff_args, member)
 static const assay_opt diff_opts[] = {
 	{"baseline", 'b', ASSAY_OPT_TEXT, "FILE",
-	 "Compare with this snapshot instead of the majority.",
-	 offsetof(struct diff_args, baseline)},
+	 "Compare with this snapshot instead of the majority.", AT(baseline)},
 	{"unknown", 'u', ASSAY_OPT_FLAG, NULL, "List fields only one side knows, too.",
-	 offsetof(struct diff_args, unknown)},
-	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the comparison as JSON.",
-	 offsetof(struct diff_args, json)},
+	 AT(unknown)},
+	{"explain", 'e', ASSAY_OPT_FLAG, NULL,
+	 "Say with each difference which command or setting would make them equal.", AT(explain)},
+	{"fail-on", 0, ASSAY_OPT_TEXT, "LIST",
+	 "Exit with 1 only for differences in these groups: driver, runtime, math, framework, "
+	 "kernels, variables, host, other; absent, unknown, any. Default: any.",
+	 AT(fail_on)},
+	{"markdown", 'm', ASSAY_OPT_FLAG, NULL, "Print a Markdown table.", AT(markdown)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the comparison as JSON.", AT(json)},
 };
+#undef AT
 
 static const assay_example diff_examples[] = {
 	{"assay env diff examples/env/a.json examples/env/a.json",
 	 "nothing differs: exit status 0"},
-	{"assay env diff examples/env/a.json examples/env/b.json || test $? -eq 1",
-	 "what differs, most consequential first: exit status 1"},
+	{"assay env diff --explain examples/env/a.json examples/env/b.json || test $? -eq 1",
+	 "what differs, most consequential first, and what would change it: exit status 1"},
 	{"assay env diff --json examples/env/a.json examples/env/b.json examples/env/a.json || "
 	 "test $? -eq 1",
 	 "three snapshots: who is the odd one out"},
+	{"assay env diff --fail-on absent,kernels examples/env/a.json examples/env/a.json",
+	 "in a job's prologue: only these differences stop it"},
 };
 
 const assay_cmd assay_cmd_env_diff = {
@@ -246,12 +224,15 @@ const assay_cmd assay_cmd_env_diff = {
 	.args = "SNAPSHOT...",
 	.about = "What differs between environment snapshots, most consequential first",
 	.details = "Two snapshots are compared field by field; with more, each against the "
-		   "majority (or --baseline), so that "
-		   "the odd one out of many ranks is named. Versions are ordered as numbers; a "
-		   "digest that differs while the "
-		   "version does not is told as another build. When and where a snapshot was taken "
-		   "never counts, and what only "
-		   "one side knows is counted apart.\n\n"
+		   "majority (or --baseline), so that the odd one out of many ranks is named, and "
+		   "hosts that are alike are told together. The first line names the cause; what "
+		   "follows from a difference is folded under it. Versions are ordered as numbers; "
+		   "a digest that differs while the version does not is told as another build. "
+		   "GPUs are matched by their bus, not by their order.\n\n"
+		   "A fact is present, absent (looked for, and not there) or unknown. Absent "
+		   "against present is a difference, and comes first in its group. What only one "
+		   "side knows is counted apart, and nothing is called identical while something "
+		   "is unknown. When and where a snapshot was taken never counts.\n\n"
 		   "A SNAPSHOT is a file, or a run directory with an env.json. Reads schema 1.0, "
 		   "1.1 and later, with or without our own block.\n\n"
 		   "Exit status: 0 nothing differs, 1 something does, 2 trouble.",

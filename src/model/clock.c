@@ -82,7 +82,7 @@ static int64_t base_of(const assay_clocks *p, uint32_t s, bool epoch)
 
 static bool is_telemetry(const assay_clocks *p, uint32_t s)
 {
-	return assay_str_is(assay_text(p->run, p->run->part.t.source.format[s]), "smi");
+	return assay_has_trait(p->run, s, ASSAY_TRAIT_TELEMETRY);
 }
 
 static struct extent run_extent(const assay_clocks *p)

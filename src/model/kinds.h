@@ -142,6 +142,15 @@ typedef enum assay_kept_of {
 	ASSAY_KEPT_OF_COUNT
 } assay_kept_of;
 
+/* What a format says of itself, for those who must not know formats: bits of source.traits. */
+enum {
+	ASSAY_TRAIT_TELEMETRY = 1, /* samples of devices, on a clock of their own */
+	ASSAY_TRAIT_NOTE = 2,      /* facts about a run; no events */
+	ASSAY_TRAIT_PLANES = 4,  /* XLA's planes: times since the session began, facts of planes */
+	ASSAY_TRAIT_ROCTX = 8,   /* ranges of programs were made with roctx */
+	ASSAY_TRAIT_BLOCKS = 16, /* grids are in blocks on every vendor's devices */
+};
+
 /* Member of host.args: the recording ended inside the range, and the row ends with it. */
 #define ASSAY_OPEN_END "open_end"
 

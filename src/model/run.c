@@ -72,6 +72,19 @@ void assay_part_free(assay_part *p)
 	assay_map_free(&p->tracks);
 }
 
+static uint32_t move_row(const assay_moved *moved, assay_table_id to, uint32_t row)
+{
+	if (row == ASSAY_NO_ROW || to == ASSAY_T_NONE)
+		return row;
+	if (to == ASSAY_T_STRINGS)
+		return moved->sid.p[row];
+	if (to == ASSAY_T_track)
+		return moved->track.p[row];
+	if (to == ASSAY_T_source && !moved->whole)
+		return row;
+	return row + (uint32_t)moved->base[to];
+}
+
 /* Bring moved up to date with the strings and tracks src gained since the last time. */
 static void map_names(assay_part *dst, assay_part *src, assay_moved *moved)
 {
@@ -80,23 +93,21 @@ static void map_names(assay_part *dst, assay_part *src, assay_moved *moved)
 	if (!moved->sid.n)
 		*assay_push(&moved->sid) = 0;
 	const assay_track_table *t = &src->t.track;
+	uint32_t source = dst->source;
 	for (size_t i = moved->track.n; i < t->n; i++) {
+		if (moved->whole)
+			dst->source = move_row(moved, ASSAY_T_source, t->source[i]);
 		uint32_t r = assay_track(dst, t->kind[i], t->pid[i], t->tid[i],
 					 moved->sid.p[t->process[i]], moved->sid.p[t->name[i]]);
 		*assay_push(&moved->track) = r;
 	}
+	dst->source = source;
 }
 
 static void move_ids(uint32_t *to, const uint32_t *from, size_t n, const uint32_t *map)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : map[from[i]];
-}
-
-static void set_sources(uint32_t *to, const uint32_t *from, size_t n, uint32_t source)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] = from[i] == ASSAY_NO_ROW ? ASSAY_NO_ROW : source;
 }
 
 static void shift_rows(uint32_t *to, const uint32_t *from, size_t n, size_t base)
@@ -114,19 +125,6 @@ static void move_details(uint32_t *to, const assay_host_table *h, const size_t *
 				: h->detail[i] + (uint32_t)base[assay_host_detail[h->kind[i]]];
 }
 
-static uint32_t move_row(const assay_moved *moved, assay_table_id to, uint32_t row)
-{
-	if (row == ASSAY_NO_ROW || to == ASSAY_T_NONE)
-		return row;
-	if (to == ASSAY_T_STRINGS)
-		return moved->sid.p[row];
-	if (to == ASSAY_T_track)
-		return moved->track.p[row];
-	if (to == ASSAY_T_source)
-		return moved->renumber ? moved->source : row;
-	return row + (uint32_t)moved->base[to];
-}
-
 static void move_choices(uint32_t *to, const uint32_t *from, const assay_tables *t,
 			 const assay_table_info *info, const assay_col_info *col,
 			 const assay_moved *moved)
@@ -140,10 +138,10 @@ static assay_table_head *head_of(assay_part *p, assay_table_id id)
 	return assay_table_at(&p->t, &assay_table_infos[id]);
 }
 
-/* Tracks are merged by identity, sources belong to the run: neither is moved as rows. */
-static bool moves(assay_table_id id)
+/* Tracks are merged by identity; the sources of a worker's part are the run's. */
+static bool moves(assay_table_id id, const assay_moved *moved)
 {
-	return id != ASSAY_T_track && id != ASSAY_T_source;
+	return id != ASSAY_T_track && (id != ASSAY_T_source || moved->whole);
 }
 
 static void move_rows(uint32_t *to, const uint32_t *from, size_t n, assay_table_id refers,
@@ -151,10 +149,8 @@ static void move_rows(uint32_t *to, const uint32_t *from, size_t n, assay_table_
 {
 	if (refers == ASSAY_T_track)
 		move_ids(to, from, n, moved->track.p);
-	else if (refers != ASSAY_T_source)
+	else if (refers != ASSAY_T_source || moved->whole)
 		shift_rows(to, from, n, moved->base[refers]);
-	else if (moved->renumber)
-		set_sources(to, from, n, moved->source);
 	else
 		memcpy(to, from, n * sizeof *to);
 }
@@ -200,18 +196,20 @@ void assay_gate_free(assay_gate *gate)
 }
 
 /* Growing moves columns: nobody may be filling then. */
-static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src)
+static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src,
+			const assay_moved *moved)
 {
 	bool room = true;
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-		if (moves(id) && head_of(dst, id)->cap - head_of(dst, id)->n < head_of(src, id)->n)
+		if (moves(id, moved) &&
+		    head_of(dst, id)->cap - head_of(dst, id)->n < head_of(src, id)->n)
 			room = false;
 	if (room)
 		return;
 	if (gate)
 		pthread_rwlock_wrlock(&gate->lock);
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-		if (moves(id))
+		if (moves(id, moved))
 			assay_reserve(&dst->t, id, head_of(src, id)->n);
 	if (gate)
 		pthread_rwlock_unlock(&gate->lock);
@@ -219,13 +217,13 @@ static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src)
 
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved)
 {
-	map_names(dst, src, moved);
-	reserve_all(gate, dst, src);
-	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		moved->base[id] = head_of(dst, id)->n;
-		if (moves(id))
+	map_names(dst, src, moved);
+	reserve_all(gate, dst, src, moved);
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+		if (moves(id, moved))
 			head_of(dst, id)->n += head_of(src, id)->n;
-	}
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		dst->issues[i] += src->issues[i];
 }
@@ -235,7 +233,7 @@ void assay_part_fill(assay_gate *gate, assay_part *dst, assay_part *src, assay_m
 	if (gate)
 		pthread_rwlock_rdlock(&gate->lock);
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-		if (moves(id))
+		if (moves(id, moved))
 			fill_table(dst, src, id, moved);
 	if (gate)
 		pthread_rwlock_unlock(&gate->lock);
@@ -246,21 +244,6 @@ void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved)
 {
 	assay_part_claim(NULL, dst, src, moved);
 	assay_part_fill(NULL, dst, src, moved);
-}
-
-void assay_table_copy_row(assay_tables *dst, const assay_tables *src, assay_table_id id, size_t to,
-			  size_t from, const assay_sid *sid)
-{
-	const assay_table_info *info = &assay_table_infos[id];
-	for (size_t c = 0; c < info->cols; c++) {
-		size_t width = info->col[c].width;
-		char *out = (char *)assay_values(dst, info, &info->col[c]) + to * width;
-		const char *in =
-			(const char *)assay_values(src, info, &info->col[c]) + from * width;
-		memcpy(out, in, width);
-		if (info->col[c].kind->type == ASSAY_COL_sid)
-			*(assay_sid *)(void *)out = sid[*(const assay_sid *)(const void *)in];
-	}
 }
 
 void assay_part_clear(assay_part *src)
@@ -401,7 +384,11 @@ TEST(moving_a_part_maps_strings_tracks_and_details)
 TEST(rows_of_other_tables_follow_them_when_runs_are_joined)
 {
 	assay_part dst = {0}, src = {0};
-	assay_moved moved = {.renumber = true, .source = 4};
+	assay_moved moved = {.whole = true};
+	for (int i = 0; i < 4; i++)
+		assay_add(&dst.t, ASSAY_T_source);
+	assay_add(&src.t, ASSAY_T_source);
+	src.t.source.group[0] = 0;
 	assay_add(&dst.t, ASSAY_T_gpu);
 	assay_add(&dst.t, ASSAY_T_gpu);
 	assay_add(&dst.t, ASSAY_T_scope);
@@ -416,6 +403,7 @@ TEST(rows_of_other_tables_follow_them_when_runs_are_joined)
 	src.t.kept.of[kept] = ASSAY_KEPT_NAME;
 	src.t.kept.row[kept] = assay_intern_z(&src.strings, "an event");
 	assay_part_move(&dst, &src, &moved);
+	CHECK(dst.t.source.n == 5 && dst.t.source.group[4] == 4);
 	CHECK(dst.t.scope.up[1] == 1 && dst.t.scope.source[1] == 4);
 	CHECK(dst.t.edge.from_gpu[0] == 5 && dst.t.edge.to_gpu[0] == ASSAY_NO_ROW);
 	CHECK_EQ(dst.t.given_scope.row[0], 7);

@@ -61,8 +61,7 @@ typedef struct assay_moved {
 	assay_vec(assay_sid) sid;
 	assay_vec(uint32_t) track;
 	size_t base[ASSAY_T_COUNT]; /* first row claimed in each table */
-	bool renumber;              /* src numbers sources on its own: all its rows are of... */
-	uint32_t source;            /* ...this row of dst */
+	bool whole;                 /* src is a run of its own: its sources come along as rows */
 } assay_moved;
 
 /* Append src's rows to dst and empty src's tables; strings and tracks of src stay, so that the next
@@ -76,10 +75,6 @@ assay_gate *assay_gate_new(assay_arena *a);
 void assay_gate_free(assay_gate *gate);
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
 void assay_part_fill(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
-
-/* One row over another of the same table, strings by the map from src's ids to dst's. */
-void assay_table_copy_row(assay_tables *dst, const assay_tables *src, assay_table_id id, size_t to,
-			  size_t from, const assay_sid *sid);
 
 /* Forget src's rows (not its strings and tracks). */
 void assay_part_clear(assay_part *src);
@@ -101,6 +96,11 @@ static inline assay_str assay_text(const assay_run *run, assay_sid id)
 static inline const char *assay_z(const assay_run *run, assay_sid id)
 {
 	return assay_text(run, id).p;
+}
+
+static inline bool assay_has_trait(const assay_run *run, uint32_t source, unsigned trait)
+{
+	return source < run->part.t.source.n && run->part.t.source.traits[source] & trait;
 }
 
 /* The source that stands for all files of the same process. */

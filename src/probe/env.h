@@ -187,12 +187,15 @@ typedef struct assay_env {
 	assay_python python;
 	assay_torch torch;
 	assay_vec(assay_reason) reasons;
+	assay_vec(const char *) absent; /* paths of what is known not to be there; "path.*": what
+					   path does not list is not there */
 	/* beyond schema 1.1 */
 	assay_vec(assay_finding) findings;
 	assay_vec(assay_rocm_root) roots;
 	assay_vec(assay_lib) libs;
 	assay_vec(assay_kdb) kdbs;
 	assay_vec(assay_gpu) gpus;
+	bool gpus_known; /* every place a GPU could show up was looked at */
 	assay_vec(assay_package) packages;
 	assay_vec(assay_timing) timings;
 	assay_pairs nvidia, amdgpu, host_more, nics, system_packages;

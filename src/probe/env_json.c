@@ -338,10 +338,14 @@ static void one_gpu(assay_jsonw *w, const assay_gpu *g)
 
 static void gpus(const assay_env *e, assay_jsonw *w)
 {
-	assay_jsonw_open(w, "gpus", '[');
-	for (size_t i = 0; i < e->gpus.n; i++)
-		one_gpu(w, &e->gpus.p[i]);
-	assay_jsonw_close(w, ']');
+	if (!e->gpus_known && !e->gpus.n) {
+		assay_jsonw_null(w, "gpus");
+	} else {
+		assay_jsonw_open(w, "gpus", '[');
+		for (size_t i = 0; i < e->gpus.n; i++)
+			one_gpu(w, &e->gpus.p[i]);
+		assay_jsonw_close(w, ']');
+	}
 	assay_jsonw_open(w, "gpu_arch", '{');
 	num(w, "hidden", e->gpus_hidden);
 	num(w, "visible", e->gpus_visible);
@@ -541,6 +545,7 @@ static void assay_block(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_z(w, "version", ASSAY_VERSION);
 	assay_jsonw_z(w, "root", e->root);
 	assay_jsonw_bool(w, "hashed", e->hashed);
+	list(w, "absent", e->absent.p, e->absent.n);
 	assay_jsonw_bool(w, "container_detected", e->container);
 	assay_jsonw_z(w, "container_kind", e->container_kind);
 	assay_jsonw_bool(w, "kubernetes", e->kubernetes);

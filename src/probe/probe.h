@@ -17,10 +17,12 @@ typedef struct assay_ctx {
 	assay_arena *a; /* the snapshot's own */
 	assay_root root;
 	const assay_env_opts *opts;
-	char **vars;  /* "NAME=value" of the process that is described, NULL-terminated */
-	bool amd;     /* there is reason to expect ROCm here */
-	bool nvidia;  /* and CUDA */
-	bool bundled; /* torch brings its own ROCm libraries */
+	char **vars;     /* "NAME=value" of the process that is described, NULL-terminated */
+	bool amd;        /* there is reason to expect ROCm here */
+	bool nvidia;     /* and CUDA */
+	bool bundled;    /* torch brings its own ROCm libraries */
+	bool running;    /* the root has a kernel under it: /sys says something */
+	bool vars_known; /* of a process; an image has no variables */
 	assay_vec(assay_dir_seen *) dirs;
 	assay_map file_at; /* device and inode -> index in env->files */
 	struct assay_nvml_job *nvml;
@@ -35,7 +37,7 @@ typedef struct assay_probe {
 extern const assay_probe assay_probe_runtime, assay_probe_host, assay_probe_python,
 	assay_probe_torch, assay_probe_rocm, assay_probe_math, assay_probe_ck, assay_probe_gpu,
 	assay_probe_nvidia, assay_probe_loader, assay_probe_packages, assay_probe_process,
-	assay_probe_health;
+	assay_probe_health, assay_probe_absent;
 
 /* Value of a variable of the described process, or NULL. */
 const char *assay_ctx_var(const assay_ctx *c, const char *name);

@@ -14,7 +14,7 @@ static const assay_probe *const probes[] = {
 	&assay_probe_runtime, &assay_probe_host,   &assay_probe_process,  &assay_probe_python,
 	&assay_probe_torch,   &assay_probe_rocm,   &assay_probe_gpu,      &assay_probe_math,
 	&assay_probe_ck,      &assay_probe_loader, &assay_probe_packages, &assay_probe_health,
-	&assay_probe_nvidia,
+	&assay_probe_nvidia,  &assay_probe_absent,
 };
 
 static int64_t now_ns(void)
@@ -54,6 +54,7 @@ static bool use_variables(assay_ctx *c, assay_err *err)
 {
 	extern char **environ;
 	c->vars = environ;
+	c->vars_known = true;
 	if (!c->opts->pid)
 		return true;
 	assay_str text;
@@ -95,6 +96,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	env->root = c.root.host ? NULL : assay_dup(c.a, assay_str_of(path));
 	stamp(env);
 	bool ok = use_variables(&c, err);
+	c.running = assay_root_is_dir(&c.root, "/sys/class");
 	if (ok)
 		run_all(&c);
 	assay_vec_free(&c.dirs);
@@ -110,6 +112,7 @@ void assay_env_free(assay_env *e)
 	assay_vec_free(&e->libs);
 	assay_vec_free(&e->gpu_arch.arch);
 	assay_vec_free(&e->reasons);
+	assay_vec_free(&e->absent);
 	assay_vec_free(&e->findings);
 	assay_vec_free(&e->roots);
 	assay_vec_free(&e->kdbs);

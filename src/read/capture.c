@@ -132,4 +132,6 @@ const assay_reader assay_reader_capture = {
 	.about = "assay's own recording (.asy)",
 	.sniff = capture_sniff,
 	.read = capture_read,
+	.alone = true,
+	.beside = "run.json",
 };

@@ -380,6 +380,7 @@ const assay_reader assay_reader_chrome = {
 	.read = chrome_read,
 	.alone = true,
 	.ranked = true,
+	.traits = ASSAY_TRAIT_BLOCKS,
 };
 
 /* ------------------------------------------------------------------ tests */

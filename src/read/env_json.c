@@ -60,6 +60,7 @@ const assay_reader assay_reader_env_json = {
 	.about = "env.json of a run directory",
 	.sniff = env_sniff,
 	.read = env_read,
+	.traits = ASSAY_TRAIT_NOTE,
 };
 
 TEST(an_env_snapshot_tells_the_versions)

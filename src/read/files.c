@@ -1,6 +1,7 @@
-/* What a directory means, and reading many files at once: ranks of a job come one file each. Files
- * are read by workers, each into a run of its own, and joined to the run in their order, so that
- * any number of workers gives the same rows. No more files than workers are held at a time. */
+/* What a directory means, and reading many files at once: ranks of a job come one file each, or
+ * several with one stem. The files of a process are a batch. Batches are read by workers, each into
+ * a run of its own, and joined to the run in their order, so that any number of workers gives the
+ * same rows. No more of them than workers are held at a time. */
 #define _GNU_SOURCE /* strverscmp */
 #include <dirent.h>
 #include <errno.h>
@@ -16,12 +17,10 @@
 
 enum { DEPTH_MAX = 4, WORKERS_MAX = 64 };
 
-enum file_state {
-	FILE_WAITS, /* nobody looked at it yet */
-	FILE_TAKEN,
-	FILE_READ,    /* run holds it, or err says why not */
-	FILE_TWIN,    /* another name of a file that is there */
-	FILE_IN_TURN, /* its format needs what was read before it */
+enum batch_state {
+	BATCH_WAITS, /* nobody looked at it yet */
+	BATCH_TAKEN,
+	BATCH_READ, /* run holds it, or its files say why not */
 };
 
 struct file {
@@ -29,11 +28,18 @@ struct file {
 	bool named;  /* by the user, not found in a directory */
 	bool linked; /* reached through a link */
 	dev_t device;
-	ino_t inode; /* 0: no plain file */
-	enum file_state state;
-	assay_run *run;
+	ino_t inode;  /* 0: no plain file */
+	bool twin;    /* another name of a file that is there */
+	bool in_turn; /* its format needs what was read before it */
 	bool ok;
 	assay_err err;
+	struct file *next; /* of the same batch */
+};
+
+struct batch {
+	struct file *first, *last;
+	enum batch_state state;
+	assay_run *run; /* NULL: none of its files can be read apart */
 };
 
 struct reading {
@@ -42,8 +48,10 @@ struct reading {
 	uint64_t bytes_done;
 	assay_arena arena;
 	assay_vec(struct file) file;
-	size_t next, joined; /* files given to workers, files joined */
+	assay_vec(struct batch) batch;
+	size_t next, joined; /* batches given to workers, batches joined */
 	size_t good;
+	size_t held, held_most;       /* runs that hold a batch */
 	unsigned workers, threads;    /* threads: of the machine */
 	assay_vec(assay_run *) spare; /* used before: their memory is there already */
 	pthread_mutex_t lock;
@@ -159,9 +167,9 @@ static void drop_twins(struct reading *r)
 	for (size_t i = 1; i < r->file.n; i++)
 		if (order[i]->inode && order[i]->inode == order[i - 1]->inode &&
 		    order[i]->device == order[i - 1]->device)
-			order[i]->state = FILE_TWIN;
+			order[i]->twin = true;
 	for (size_t i = 0; i < r->file.n; i++)
-		if (r->file.p[i].state == FILE_TWIN)
+		if (r->file.p[i].twin)
 			assay_count(&r->run->part, ASSAY_ISSUE_same_file, 1);
 		else
 			r->file.p[kept++] = r->file.p[i];
@@ -192,6 +200,25 @@ static bool add_path(struct reading *r, const char *path, assay_err *err)
 	return true;
 }
 
+/* Files of one process go together, where the first of them stands. */
+static void make_batches(struct reading *r)
+{
+	assay_map seen = {0};
+	for (size_t i = 0; i < r->file.n; i++) {
+		struct file *f = &r->file.p[i];
+		assay_str stem = assay_process_stem(assay_str_of(f->path));
+		uint32_t *slot = assay_map_at(&seen, assay_hash(stem.p, stem.n, 0));
+		if (*slot == ASSAY_MAP_ABSENT || stem.n == strlen(f->path)) {
+			*slot = (uint32_t)r->batch.n;
+			*assay_push(&r->batch) = (struct batch){.first = f, .last = f};
+		} else {
+			struct batch *b = &r->batch.p[*slot];
+			b->last = b->last->next = f;
+		}
+	}
+	assay_map_free(&seen);
+}
+
 /* Straight into the run: one file, or a format that looks at what was read before. */
 static void read_in_turn(struct reading *r, struct file *f)
 {
@@ -201,10 +228,10 @@ static void read_in_turn(struct reading *r, struct file *f)
 		assay_input_close(in);
 }
 
-/* The last files of many get the threads that have no file of their own any more. */
+/* The last batches of many get the threads that have none of their own any more. */
 static unsigned threads_for(const struct reading *r, size_t index)
 {
-	size_t left = r->file.n - index;
+	size_t left = r->batch.n - index;
 	return left < r->workers ? (unsigned)(r->threads / left) : r->threads / r->workers;
 }
 
@@ -212,6 +239,8 @@ static assay_run *take_run(struct reading *r)
 {
 	pthread_mutex_lock(&r->lock);
 	assay_run *run = r->spare.n ? r->spare.p[--r->spare.n] : NULL;
+	r->held++;
+	r->held_most = r->held > r->held_most ? r->held : r->held_most;
 	pthread_mutex_unlock(&r->lock);
 	return run ? run : assay_run_new();
 }
@@ -221,82 +250,110 @@ static void give_run(struct reading *r, assay_run *run)
 	assay_run_reset(run);
 	pthread_mutex_lock(&r->lock);
 	*assay_push(&r->spare) = run;
+	r->held--;
 	pthread_mutex_unlock(&r->lock);
 }
 
-static enum file_state read_apart(struct reading *r, struct file *f, size_t index)
+/* What is said of it is said when it is read for itself. */
+static void read_beside(assay_run *run, const struct file *f, const char *name)
+{
+	assay_arena scratch = {0};
+	uint64_t issues[ASSAY_ISSUE_COUNT];
+	size_t warnings = run->part.t.warning.n;
+	assay_str folder = folder_of(assay_str_of(f->path));
+	assay_input *in = assay_input_open(
+		assay_printf(&scratch, "%.*s%s", (int)folder.n, folder.p, name), NULL);
+	memcpy(issues, run->part.issues, sizeof issues);
+	if (in) {
+		assay_read_input(run, in, NULL);
+		assay_input_close(in);
+	}
+	memcpy(run->part.issues, issues, sizeof issues);
+	run->part.t.warning.n = warnings;
+	assay_arena_free(&scratch);
+}
+
+/* One file of a batch into the batch's run, unless its format looks at others. */
+static void read_apart(struct reading *r, struct batch *b, struct file *f)
 {
 	assay_input *in = assay_input_open(f->path, &f->err);
 	const assay_reader *reader = in ? assay_reader_choose(in, &f->err) : NULL;
-	enum file_state state = reader && !reader->alone ? FILE_IN_TURN : FILE_READ;
+	f->in_turn = reader && !reader->alone;
 	if (reader && reader->alone) {
-		f->run = take_run(r);
-		f->run->threads = threads_for(r, index);
-		f->ok = assay_read_source(f->run, in, reader, assay_add_source(f->run, in, reader),
+		size_t index = (size_t)(b - r->batch.p);
+		b->run = b->run ? b->run : take_run(r);
+		b->run->threads = threads_for(r, index);
+		f->ok = assay_read_source(b->run, in, reader, assay_add_source(b->run, in, reader),
 					  &f->err);
-		if (r->each && r->each->work)
-			r->each->work(r->each->ctx, f->run);
+		if (r->each && r->each->with_beside && reader->beside)
+			read_beside(b->run, f, reader->beside);
 	}
 	if (in)
 		assay_input_close(in);
-	return state;
+}
+
+static void read_batch(struct reading *r, struct batch *b)
+{
+	for (struct file *f = b->first; f; f = f->next)
+		read_apart(r, b, f);
+	if (b->run && r->each && r->each->work)
+		r->each->work(r->each->ctx, b->run);
 }
 
 static void *run_worker(void *arg)
 {
 	struct reading *r = arg;
 	pthread_mutex_lock(&r->lock);
-	while (r->next < r->file.n) {
+	while (r->next < r->batch.n) {
 		if (r->next >= r->joined + r->workers) {
 			pthread_cond_wait(&r->turn, &r->lock);
 			continue;
 		}
-		size_t index = r->next++;
-		struct file *f = &r->file.p[index];
-		f->state = FILE_TAKEN;
+		struct batch *b = &r->batch.p[r->next++];
+		b->state = BATCH_TAKEN;
 		pthread_mutex_unlock(&r->lock);
-		enum file_state state = read_apart(r, f, index);
+		read_batch(r, b);
 		pthread_mutex_lock(&r->lock);
-		f->state = state;
+		b->state = BATCH_READ;
 		pthread_cond_broadcast(&r->turn);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return NULL;
 }
 
-/* The rows of a file's own run, behind all that came before. */
-static void join_rows(struct reading *r, struct file *f)
+/* The rows of a batch's own run, behind all that came before. */
+static void join_rows(struct reading *r, struct batch *b)
 {
-	assay_part *to = &r->run->part, *from = &f->run->part;
-	assay_moved moved = {.renumber = true};
-	assay_source_table *s = &to->t.source;
-	moved.source = to->source = assay_add(&to->t, ASSAY_T_source);
-	assay_part_move(to, from, &moved);
-	assay_table_copy_row(&to->t, &from->t, ASSAY_T_source, moved.source, 0, moved.sid.p);
-	s->group[moved.source] = moved.source; /* alone: nobody else's */
-	to->source = ASSAY_NO_ROW;
+	assay_moved moved = {.whole = true};
+	assay_part_move(&r->run->part, &b->run->part, &moved);
 	assay_moved_free(&moved);
 }
 
-static void show_progress(struct reading *r, const struct file *f)
+static void show_progress(struct reading *r, const struct batch *b)
 {
+	const assay_source_table *s = &b->run->part.t.source;
 	char what[64];
-	r->bytes_done += f->run->part.t.source.file_bytes[0];
+	for (size_t i = 0; i < s->n; i++)
+		r->bytes_done += s->file_bytes[i];
 	if (!r->run->progress)
 		return;
-	snprintf(what, sizeof what, "%zu of %zu files", (size_t)(f - r->file.p) + 1, r->file.n);
+	snprintf(what, sizeof what, "%zu of %zu files", (size_t)(b->last - r->file.p) + 1,
+		 r->file.n);
 	r->run->progress(r->run->progress_ctx, what, r->bytes_done, 0);
 }
 
-static void join_run(struct reading *r, struct file *f)
+static void join_run(struct reading *r, struct batch *b)
 {
-	show_progress(r, f);
+	bool ok = false;
+	for (const struct file *f = b->first; f; f = f->next)
+		ok |= f->ok;
+	show_progress(r, b);
 	if (!r->each)
-		join_rows(r, f);
-	else if (f->ok)
-		r->each->take(r->each->ctx, f->run);
-	give_run(r, f->run);
-	f->run = NULL;
+		join_rows(r, b);
+	else if (ok)
+		r->each->take(r->each->ctx, b->run);
+	give_run(r, b->run);
+	b->run = NULL;
 }
 
 static void report(struct reading *r, const struct file *f)
@@ -315,28 +372,34 @@ static void report(struct reading *r, const struct file *f)
 
 static void take_file(struct reading *r, struct file *f)
 {
-	if (f->state == FILE_IN_TURN && r->each) {
+	if (f->in_turn && r->each) {
 		r->each->leave(r->each->ctx, f->path);
 		r->good++;
 		return;
 	}
-	if (f->state != FILE_READ)
+	if (f->in_turn)
 		read_in_turn(r, f);
-	else if (f->run)
-		join_run(r, f);
 	r->good += f->ok;
 	if (!f->ok && r->file.n > 1)
 		report(r, f);
 }
 
+static void take_batch(struct reading *r, struct batch *b)
+{
+	if (b->run)
+		join_run(r, b);
+	for (struct file *f = b->first; f; f = f->next)
+		take_file(r, f);
+}
+
 static void join_all(struct reading *r)
 {
-	for (size_t i = 0; i < r->file.n; i++) {
+	for (size_t i = 0; i < r->batch.n; i++) {
 		pthread_mutex_lock(&r->lock);
-		while (r->file.p[i].state < FILE_READ)
+		while (r->batch.p[i].state < BATCH_READ)
 			pthread_cond_wait(&r->turn, &r->lock);
 		pthread_mutex_unlock(&r->lock);
-		take_file(r, &r->file.p[i]);
+		take_batch(r, &r->batch.p[i]);
 		pthread_mutex_lock(&r->lock);
 		r->joined = i + 1;
 		pthread_cond_broadcast(&r->turn);
@@ -361,10 +424,13 @@ static bool read_at_once(struct reading *r)
 static void read_one_by_one(struct reading *r)
 {
 	r->workers = 1;
-	for (size_t i = 0; i < r->file.n; i++) {
-		struct file *f = &r->file.p[i];
-		f->state = r->each ? read_apart(r, f, i) : FILE_WAITS;
-		take_file(r, f);
+	for (size_t i = 0; i < r->batch.n; i++) {
+		struct batch *b = &r->batch.p[i];
+		if (r->each)
+			read_batch(r, b);
+		for (struct file *f = b->first; f && !r->each; f = f->next)
+			f->in_turn = true;
+		take_batch(r, b);
 	}
 }
 
@@ -379,10 +445,11 @@ static bool has_pipe(const struct reading *r)
 
 static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 {
-	r->workers = r->file.n < r->threads ? (unsigned)r->file.n : r->threads;
+	make_batches(r);
+	r->workers = r->batch.n < r->threads ? (unsigned)r->batch.n : r->threads;
 	r->workers = r->workers < WORKERS_MAX ? r->workers : WORKERS_MAX;
 	bool pipe = has_pipe(r);
-	if (r->each && (pipe || r->file.n <= r->each->more_than))
+	if (r->each && (pipe || r->batch.n <= r->each->more_than))
 		r->each = NULL;
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->turn, NULL);
@@ -405,8 +472,9 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 			  first_path);
 }
 
+/* held: most runs that were there at a time, beside the one that is filled. */
 static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned threads,
-		       const assay_each *each, assay_err *err)
+		       const assay_each *each, size_t *held, assay_err *err)
 {
 	struct reading r = {.run = run, .threads = threads, .each = each};
 	bool ok = true;
@@ -416,20 +484,23 @@ static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned th
 		drop_twins(&r);
 		ok = read_all(&r, n ? paths[0] : "", err);
 	}
+	if (held)
+		*held = r.held_most;
 	assay_vec_free(&r.file);
+	assay_vec_free(&r.batch);
 	assay_arena_free(&r.arena);
 	return ok;
 }
 
 bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err)
 {
-	return read_paths(run, paths, n, assay_threads(), NULL, err);
+	return read_paths(run, paths, n, assay_threads(), NULL, NULL, err);
 }
 
 bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_each *each,
 		     assay_err *err)
 {
-	return read_paths(run, paths, n, assay_threads(), each, err);
+	return read_paths(run, paths, n, assay_threads(), each, NULL, err);
 }
 
 bool assay_read_path(assay_run *run, const char *path, assay_err *err)
@@ -512,7 +583,7 @@ TEST(any_number_of_threads_reads_ranks_the_same)
 	CHECK(dir);
 	for (unsigned threads = 1; threads < 9; threads++) {
 		assay_run *run = assay_run_new();
-		CHECK(read_paths(run, &dir, 1, threads, NULL, NULL));
+		CHECK(read_paths(run, &dir, 1, threads, NULL, NULL, NULL));
 		CHECK_EQ(run->part.t.source.n, 5);
 		CHECK(run->part.t.source.rank[2] == 4 && run->part.t.source.group[2] == 2);
 		CHECK_EQ(run->part.t.gpu.n, 2500);
@@ -537,7 +608,7 @@ TEST(a_file_with_two_names_is_read_once)
 	CHECK(symlink(".", loop) == 0 && symlink("rank1.json", link) == 0);
 	char *paths[] = {dir, first};
 	assay_run *run = assay_run_new();
-	CHECK(read_paths(run, paths, 2, 2, NULL, NULL));
+	CHECK(read_paths(run, paths, 2, 2, NULL, NULL, NULL));
 	CHECK(run->part.t.source.n == 5 && run->part.t.gpu.n == 2500);
 	CHECK(run->part.issues[ASSAY_ISSUE_same_file] > 0);
 	for (size_t i = 0; i < run->part.t.source.n; i++)
@@ -560,17 +631,143 @@ TEST(a_broken_file_among_good_ones_is_named)
 			 assay_printf(&a, "%s/rank1.json", dir)};
 	for (unsigned threads = 1; threads < 3; threads++) {
 		assay_run *run = assay_run_new();
-		CHECK(read_paths(run, paths, 2, threads, NULL, NULL));
+		CHECK(read_paths(run, paths, 2, threads, NULL, NULL, NULL));
 		CHECK(run->part.t.gpu.n == 500 && run->part.t.warning.n == 1);
 		CHECK(strstr(assay_z(run, run->part.t.warning.text[0]), "rank3.json"));
 		assay_run_free(run);
 		assay_err err = {0};
 		run = assay_run_new();
-		CHECK(!read_paths(run, paths, 1, threads, NULL, &err) &&
+		CHECK(!read_paths(run, paths, 1, threads, NULL, NULL, &err) &&
 		      strstr(err.text, "rank3.json"));
 		assay_run_free(run);
 	}
 	remove_ranks(&a, dir);
+	assay_arena_free(&a);
+	return 0;
+}
+
+static bool copy_file(const char *from, const char *to)
+{
+	char bytes[1 << 16];
+	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+	size_t n = in ? fread(bytes, 1, sizeof bytes, in) : 0;
+	bool ok = n && n < sizeof bytes && out && fwrite(bytes, 1, n, out) == n;
+	if (in)
+		fclose(in);
+	if (out)
+		fclose(out);
+	return ok;
+}
+
+#define SEEDS "tests/fuzz/seeds/"
+static const struct {
+	const char *seed, *name;
+} process_files[] = {
+	{SEEDS "capture/whole.asy", "%s/%d.asy"},
+	{SEEDS "rocprof_csv/api.csv", "%s/%d_hip_api_trace.csv"},
+	{SEEDS "rocprof_csv/kernel_trace.csv", "%s/%d_kernel_trace.csv"},
+	{SEEDS "rocpd/v305.db", "%s/%d.db"},
+	{SEEDS "xplane/jax.pb", "%s/%d.xplane.pb"},
+};
+
+/* The first `kinds` files of the list for each of n processes, in a new folder. */
+static char *write_processes(assay_arena *a, int n, size_t kinds)
+{
+	char *dir = assay_dup(a, ASSAY_S("/tmp/assay-processes-XXXXXX"));
+	if (!mkdtemp(dir))
+		return NULL;
+	for (int i = 0; i < n; i++)
+		for (size_t k = 0; k < kinds; k++)
+			if (!copy_file(process_files[k].seed,
+				       assay_printf(a, process_files[k].name, dir, i)))
+				return NULL;
+	return dir;
+}
+
+static void remove_processes(assay_arena *a, const char *dir, int n, size_t kinds)
+{
+	for (int i = 0; i < n; i++)
+		for (size_t k = 0; k < kinds; k++)
+			remove(assay_printf(a, process_files[k].name, dir, i));
+	remove(dir);
+}
+
+TEST(processes_of_every_format_are_joined_as_if_read_in_turn)
+{
+	enum { PROCESSES = 3, KINDS = ASSAY_COUNT_OF(process_files) };
+	assay_arena a = {0};
+	char *dir = write_processes(&a, PROCESSES, KINDS);
+	uint64_t want = 0;
+	CHECK(dir);
+	for (unsigned threads = 1; threads < 5; threads++) {
+		assay_run *run = assay_run_new();
+		const assay_tables *t = &run->part.t;
+		CHECK(read_paths(run, &dir, 1, threads, NULL, NULL, NULL));
+		CHECK(t->source.n >= PROCESSES * KINDS && t->given_scope.n && t->kept.n);
+		want = threads == 1 ? digest(run) : want;
+		CHECK(digest(run) == want);
+		assay_run_free(run);
+	}
+	remove_processes(&a, dir, PROCESSES, KINDS);
+	assay_arena_free(&a);
+	return 0;
+}
+
+struct tally {
+	size_t runs, sources, rows, left;
+};
+
+static void tally_run(void *ctx, const assay_run *run)
+{
+	struct tally *y = ctx;
+	y->runs++;
+	y->sources += run->part.t.source.n;
+	y->rows += run->part.t.gpu.n;
+}
+
+static void tally_left(void *ctx, const char *path)
+{
+	(void)path;
+	((struct tally *)ctx)->left++;
+}
+
+TEST(of_64_captures_no_more_are_held_than_there_are_workers)
+{
+	enum { CAPTURES = 64, WORKERS = 4 };
+	assay_arena a = {0};
+	char *dir = write_processes(&a, CAPTURES, 1);
+	struct tally y = {0};
+	size_t held = 0;
+	const assay_each each = {
+		.ctx = &y, .more_than = 16, .take = tally_run, .leave = tally_left};
+	assay_run *run = assay_run_new(), *one = assay_run_new();
+	CHECK(dir && assay_read_path(one, process_files[0].seed, NULL) && one->part.t.gpu.n);
+	CHECK(read_paths(run, &dir, 1, WORKERS, &each, &held, NULL));
+	CHECK(held && held <= WORKERS);
+	CHECK(y.runs == CAPTURES && y.sources == CAPTURES && !y.left);
+	CHECK_EQ(y.rows, CAPTURES * one->part.t.gpu.n);
+	CHECK(!run->part.t.gpu.n && !run->part.t.source.n);
+	assay_run_free(run);
+	assay_run_free(one);
+	remove_processes(&a, dir, CAPTURES, 1);
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(the_files_of_a_process_are_taken_together)
+{
+	enum { PROCESSES = 20 };
+	assay_arena a = {0};
+	char *dir = write_processes(&a, PROCESSES, 3);
+	struct tally y = {0};
+	size_t held = 0;
+	const assay_each each = {
+		.ctx = &y, .more_than = 39, .take = tally_run, .leave = tally_left};
+	assay_run *run = assay_run_new();
+	CHECK(dir && read_paths(run, &dir, 1, 2, &each, &held, NULL));
+	CHECK(held <= 2 && y.runs == 2 * PROCESSES && y.sources == 3 * PROCESSES && !y.left);
+	assay_run_free(run);
+	remove_processes(&a, dir, PROCESSES, 3);
 	assay_arena_free(&a);
 	return 0;
 }

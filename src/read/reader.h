@@ -13,10 +13,15 @@ typedef struct assay_reader {
 	/* Read everything into run->part. run->part.source is this input's row already. Bad records
 	 * are counted and skipped; false only when nothing of the input can be used. */
 	bool (*read)(assay_run *run, assay_input *in, assay_err *err);
-	/* A file says all there is to know about itself and makes one source: any number may be
+	/* What files of one process share, from a path; its length. NULL: a file is a process. */
+	size_t (*stem)(assay_str path);
+	/* The files of a process say all there is to know about it: any number of processes may be
 	 * read at the same time, each into a run of its own. */
 	bool alone;
-	bool ranked; /* files of this format may carry their rank in their name */
+	/* File of the same folder that has facts which analyses of this one need; NULL */
+	const char *beside;
+	bool ranked;    /* files of this format may carry their rank in their name */
+	uint8_t traits; /* ASSAY_TRAIT_ bits of its sources */
 } assay_reader;
 
 extern const assay_reader assay_reader_chrome, assay_reader_rocprof_csv, assay_reader_rocprof_json,
@@ -29,20 +34,23 @@ bool assay_read_path(assay_run *run, const char *path, assay_err *err);
  * after the other. A file that cannot be read is counted and named in a warning when another one
  * can; one that does not exist fails. */
 bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err);
-/* For jobs of so many ranks that their rows cannot all be kept: each file is read into a run of its
- * own, which is forgotten after take() has had it. */
+/* For jobs of so many ranks that their rows cannot all be kept: the files of each process are
+ * read into a run of its own, which is forgotten after take() has had it. */
 typedef struct assay_each {
 	void *ctx;
-	size_t more_than; /* fewer files are read as assay_read_paths() does it */
+	size_t more_than; /* fewer processes are read as assay_read_paths() does it */
+	bool with_beside; /* work() has the reader's file beside it, as sources of its own */
 	/* On a worker, several at once; NULL for nothing. */
 	void (*work)(void *ctx, assay_run *file);
 	/* In order of the files, one at a time. */
 	void (*take)(void *ctx, const assay_run *file);
-	/* A file whose format looks at other files: not read. */
+	/* A file that is not of one process: not read. */
 	void (*leave)(void *ctx, const char *path);
 } assay_each;
 bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_each *each,
 		     assay_err *err);
+/* The part of a path that files of one process share; all of it for most formats. */
+assay_str assay_process_stem(assay_str path);
 /* A new run with one source, these bytes, read by this reader; NULL when it fails. For tests. */
 assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n);
 /* Read an opened input with the reader its content asks for (closes nothing). */

@@ -29,47 +29,30 @@ static const assay_reader *sniff(assay_str head)
 	return best;
 }
 
-/* rocprofv3 writes one file a kind: 1234_kernel_trace.csv, 1234_hip_api_trace.csv, ... The part
- * before the kind names the process. Other formats hold a process in one file. */
-static assay_str process_stem(assay_str path, assay_str format)
+static assay_str stem_of(const assay_reader *reader, assay_str path)
 {
-	static const char *const kinds[] = {"_kernel_trace.csv",
-					    "_memory_copy_trace.csv",
-					    "_memory_allocation_trace.csv",
-					    "_scratch_memory_trace.csv",
-					    "_marker_api_trace.csv",
-					    "_hip_api_trace.csv",
-					    "_hip_runtime_trace.csv",
-					    "_hip_compile_trace.csv",
-					    "_hsa_api_trace.csv",
-					    "_hsa_core_api_trace.csv",
-					    "_rccl_api_trace.csv",
-					    "_rocdecode_api_trace.csv",
-					    "_rocjpeg_api_trace.csv",
-					    "_counter_collection.csv",
-					    "_agent_info.csv"};
-	if (!assay_str_is(format, "rocprof_csv"))
-		return path;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++) {
-		ptrdiff_t at = assay_str_find(path, kinds[i]);
-		if (at >= 0)
-			return (assay_str){path.p, (size_t)at};
-	}
-	return path;
+	return (assay_str){path.p, reader->stem(path)};
 }
 
-static uint32_t group_of(const assay_run *run, uint32_t source)
+static uint32_t group_of(const assay_run *run, uint32_t source, const assay_reader *reader)
 {
 	const assay_source_table *s = &run->part.t.source;
-	assay_str stem =
-		process_stem(assay_text(run, s->path[source]), assay_text(run, s->format[source]));
+	if (!reader->stem)
+		return source;
+	assay_str stem = stem_of(reader, assay_text(run, s->path[source]));
 	for (uint32_t i = 0; i < source; i++)
-		if (s->format[i] == s->format[source] &&
-		    assay_str_eq(stem, process_stem(assay_text(run, s->path[i]),
-						    assay_text(run, s->format[i]))) &&
-		    s->path[i] != s->path[source])
+		if (s->format[i] == s->format[source] && s->path[i] != s->path[source] &&
+		    assay_str_eq(stem, stem_of(reader, assay_text(run, s->path[i]))))
 			return s->group[i];
 	return source;
+}
+
+assay_str assay_process_stem(assay_str path)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(readers); i++)
+		if (readers[i]->stem && readers[i]->stem(path) < path.n)
+			return stem_of(readers[i], path);
+	return path;
 }
 
 /* The number behind "rank" in a file's name: rank3, rank-3, rank_03, rank.3; -1 when there is none.
@@ -99,9 +82,10 @@ uint32_t assay_add_source(assay_run *run, assay_input *in, const assay_reader *r
 	uint32_t r = assay_add(t, ASSAY_T_source);
 	t->source.path[r] = assay_sid_of(run, assay_input_path(in));
 	t->source.format[r] = assay_sid_of(run, reader->name);
+	t->source.traits[r] = reader->traits;
 	t->source.packing[r] = assay_sid_of(run, assay_input_packing(in));
 	t->source.file_bytes[r] = assay_input_file_bytes(in);
-	t->source.group[r] = group_of(run, r);
+	t->source.group[r] = group_of(run, r, reader);
 	return r;
 }
 
@@ -173,6 +157,7 @@ assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_memory(p, n);
 	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	run->part.t.source.traits[run->part.source] = reader->traits;
 	bool ok = reader->read(run, in, NULL);
 	assay_input_close(in);
 	if (ok)

@@ -434,6 +434,8 @@ const assay_reader assay_reader_rocpd = {
 	.about = "rocprofv3 and rocmProfileData SQLite databases",
 	.sniff = rocpd_sniff,
 	.read = rocpd_read,
+	.alone = true,
+	.traits = ASSAY_TRAIT_ROCTX,
 };
 
 /* ---- tests ---- */

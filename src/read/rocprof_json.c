@@ -137,6 +137,8 @@ const assay_reader assay_reader_rocprof_json = {
 	.about = "rocprofv3 results.json",
 	.sniff = rocprof_json_sniff,
 	.read = rocprof_json_read,
+	.alone = true,
+	.traits = ASSAY_TRAIT_ROCTX,
 };
 
 /* ---- tests ---- */

@@ -38,6 +38,7 @@ const assay_reader assay_reader_run_json = {
 	.about = "run.json of a run directory",
 	.sniff = run_sniff,
 	.read = run_read,
+	.traits = ASSAY_TRAIT_NOTE,
 };
 
 TEST(a_run_description_becomes_facts)

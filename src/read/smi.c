@@ -535,6 +535,7 @@ const assay_reader assay_reader_smi = {
 	.about = "telemetry CSV of amd-smi, rocm-smi, nvidia-smi and assay",
 	.sniff = smi_sniff,
 	.read = smi_read,
+	.traits = ASSAY_TRAIT_TELEMETRY,
 };
 
 /* ---- tests ---- */

@@ -554,7 +554,9 @@ const assay_reader assay_reader_xplane = {
 	.about = "XPlane protobuf: JAX, TensorFlow and XLA profiles (.xplane.pb)",
 	.sniff = xplane_sniff,
 	.read = xplane_read,
+	.alone = true,
 	.ranked = true,
+	.traits = ASSAY_TRAIT_PLANES,
 };
 
 /* ------------------------------------------------------------------ tests */

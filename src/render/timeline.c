@@ -96,7 +96,8 @@ void assay_derived_text(assay_printout *p)
 	if (!p->run->part.t.derived.n)
 		return;
 	lines l = put_together(p->run);
-	assay_print_heading(p, "Invocations");
+	assay_print_heading(p, p->run->in_full ? "Invocations, of the ranks with events"
+					       : "Invocations");
 	fprintf(p->out, "  %-20s %7s %10s %10s %10s  %s\n", "row", "count", "total", "median",
 		"longest", "name");
 	for (size_t i = 0, shown = 0; i < l.line.n; i++) {

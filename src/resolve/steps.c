@@ -141,7 +141,7 @@ static bool *roctx_sources(assay_run *run, assay_arena *scratch)
 	const assay_tables *t = &run->part.t;
 	bool *is = assay_alloc(scratch, t->source.n + 1);
 	for (size_t i = 0; i < t->source.n; i++)
-		is[i] = assay_str_starts(assay_text(run, t->source.format[i]), "roc");
+		is[i] = assay_has_trait(run, (uint32_t)i, ASSAY_TRAIT_ROCTX);
 	for (size_t i = 0; i < t->meta.n; i++)
 		if (t->meta.source[i] < t->source.n &&
 		    assay_str_is(assay_text(run, t->meta.key[i]), "rocprofiler.version"))

@@ -50,6 +50,11 @@ static void legacy_edge(assay_sweep *s, const sweep_work *from, const assay_swee
 		sweep_put_edge(s, ASSAY_EDGE_LEGACY, from->row, r->row, ASSAY_NO_ROW, ASSAY_NO_ROW);
 }
 
+static bool runs_beside(const assay_sweep *s, const sweep_work *a, const assay_sweep_rec *r)
+{
+	return a->row != ASSAY_NO_ROW && a->end > r->enter + s->tolerance;
+}
+
 /* The default stream waits for every blocking stream, and they for it. */
 static void legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
@@ -65,7 +70,9 @@ static void legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 		return;
 	uint64_t since = to->last.row == ASSAY_NO_ROW ? 0 : to->last.key;
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		const sweep_stream *from = &s->stream.p[i];
+		sweep_stream *from = &s->stream.p[i];
+		if (from->unsure && runs_beside(s, &from->last, r))
+			from->unsure = false;
 		if (!from->blocking || from->changed <= since)
 			continue;
 		if (from->last.key > since)
@@ -73,6 +80,15 @@ static void legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 		if (from->tail.row != from->last.row)
 			legacy_edge(s, &from->tail, r);
 	}
+}
+
+/* Work that ran beside work of the default stream before it: the stream is not blocking. */
+static void watch_blocking(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
+{
+	sweep_stream *to = &s->stream.p[st];
+	uint32_t legacy = s->device.p[to->device].legacy;
+	if (legacy != ASSAY_NO_ROW && runs_beside(s, &s->stream.p[legacy].last, r))
+		to->unsure = false;
 }
 
 static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
@@ -94,6 +110,8 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 		land_pending(s, st, r);
 	if (to->legacy || to->blocking)
 		legacy_edges(s, st, r);
+	else if (to->unsure)
+		watch_blocking(s, st, r);
 	if (to->last.row != ASSAY_NO_ROW)
 		to->before = sweep_max(to->before, to->last.end);
 	to->last = to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0};
@@ -160,6 +178,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 			       .row = r->row,
 			       .thread = r->thread,
 			       .flags = r->flags};
+	if (r->flags & ASSAY_REC_GUESSED)
+		e->last.work.doubt |= SWEEP_DOUBT_LINK;
 	if (r->flags & ASSAY_REC_AT_START)
 		e->last.work.end = e->last.work.start;
 	if (r->arg && !space)
@@ -223,6 +243,7 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	sweep_stream *p = &s->stream.p[st];
 	p->legacy |= (r->flags & ASSAY_REC_LEGACY) != 0;
+	p->unsure = false;
 	p->blocking = !p->legacy && !(r->flags & ASSAY_REC_NONBLOCKING);
 	if (p->legacy)
 		s->device.p[p->device].legacy = st;

@@ -36,8 +36,9 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_WAIT_VALUE,
 	ASSAY_OP_IPC_EXPORT, /* arg = a number both processes know */
 	ASSAY_OP_IPC_OPEN,
-	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
-	ASSAY_OP_GAP,          /* records up to this key may be missing */
+	ASSAY_OP_UNKNOWN_SYNC,  /* a wait of a kind nobody named */
+	ASSAY_OP_CHOOSE_DEVICE, /* never pushed: its effect is in the device of other records */
+	ASSAY_OP_GAP,           /* records up to this key may be missing */
 	ASSAY_OP_COUNT
 } assay_sweep_op;
 
@@ -51,6 +52,7 @@ enum {
 	ASSAY_REC_MUST_BLOCK = 64, /* COPY: a form that always waits */
 	ASSAY_REC_NUMBERED = 256,  /* event is the recorder's number plus one */
 	ASSAY_REC_EQUAL = 128,     /* WAIT_VALUE: equal, not at least */
+	ASSAY_REC_GUESSED = 512,   /* the device, or stream, was chosen among several */
 };
 
 typedef struct assay_sweep_rec {
@@ -86,6 +88,7 @@ typedef struct assay_sweep_wait {
 	int64_t producer_end;
 	int64_t delayed, slack; /* host waits; stream waits get theirs when they land */
 	uint8_t kind, class, satisfied, flags;
+	uint8_t doubts; /* the sweep's: which of them count */
 } assay_sweep_wait;
 
 /* What became known later of a wait that went out before. */

@@ -145,6 +145,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.capture_of = ASSAY_NO_ROW,
 		.legacy = k.legacy,
 		.blocking = k.per_thread,
+		.unsure = !k.per_thread && !k.legacy,
 		.slot_a = k.a,
 		.slot_b = k.b,
 		.slot_c = k.c,
@@ -262,9 +263,17 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 	sweep_work w = p->tail;
 	if (!p->legacy)
 		return w;
-	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next)
-		if (s->stream.p[i].blocking)
-			w = sweep_latest(w, s->stream.p[i].tail);
+	sweep_work other = sweep_no_work;
+	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW;
+	     i = s->stream.p[i].next) {
+		const sweep_stream *from = &s->stream.p[i];
+		if (from->blocking)
+			w = sweep_latest(w, from->tail);
+		else if (from->unsure)
+			other = sweep_latest(other, from->tail);
+	}
+	if (sweep_later(other, w))
+		w.doubt |= SWEEP_DOUBT_DEFAULT;
 	return w;
 }
 
@@ -281,9 +290,11 @@ void sweep_enter(assay_sweep *s, uint32_t st, uint64_t key)
 	if (p->legacy) {
 		p->tail = sweep_tail(s, st);
 		p->changed = key;
-	} else if (p->blocking && legacy != ASSAY_NO_ROW &&
-		   s->stream.p[legacy].changed > p->legacy_joined) {
-		sweep_stand_behind(p, s->stream.p[legacy].tail, key);
+	} else if (legacy != ASSAY_NO_ROW && s->stream.p[legacy].changed > p->legacy_joined) {
+		if (p->blocking)
+			sweep_stand_behind(p, s->stream.p[legacy].tail, key);
+		else if (p->unsure && sweep_later(s->stream.p[legacy].tail, p->tail))
+			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
 		p->legacy_joined = key;
 	}
 }

@@ -23,8 +23,14 @@ typedef struct sweep_work {
 	uint64_t key;
 	int64_t start, end;
 	uint32_t row;  /* ASSAY_NO_ROW: none */
-	uint8_t doubt; /* best class of a wait for it: exact, or likely */
+	uint8_t doubt; /* SWEEP_DOUBT_*: a wait for it is likely at best */
 } sweep_work;
+
+enum {
+	SWEEP_DOUBT_LINK = 1,    /* a link on the way is not exact */
+	SWEEP_DOUBT_DEFAULT = 2, /* unless the rules of the default stream hold; for that stream
+				  * itself it makes no difference */
+};
 
 /* An event record as later waits need it. */
 typedef struct sweep_record {
@@ -68,6 +74,7 @@ typedef struct sweep_stream {
 	uint64_t capture;    /* number of the capture it is in, 0 none */
 	uint32_t capture_of; /* stream that began it */
 	bool legacy, blocking;
+	bool unsure; /* whether it is blocking is not known, and no work of it says it is not */
 	uint64_t slot_a;
 	uint32_t slot_b, slot_c;
 } sweep_stream;
@@ -145,7 +152,7 @@ static inline sweep_work sweep_latest(sweep_work a, sweep_work b)
 {
 	bool first = b.row == ASSAY_NO_ROW || (a.row != ASSAY_NO_ROW && a.end >= b.end);
 	sweep_work w = first ? a : b;
-	w.doubt = a.doubt > b.doubt ? a.doubt : b.doubt;
+	w.doubt = a.doubt | b.doubt;
 	return w;
 }
 

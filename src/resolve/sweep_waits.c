@@ -11,7 +11,8 @@ static void take_work(assay_sweep_wait *w, sweep_work work)
 {
 	w->producer_row = work.row;
 	w->producer_end = work.end;
-	w->class = work.doubt > w->class ? work.doubt : w->class;
+	if (work.doubt & w->doubts && w->class == ASSAY_WAIT_IS_EXACT)
+		w->class = ASSAY_WAIT_IS_LIKELY;
 }
 
 static void take_record(assay_sweep_wait *w, const sweep_record *rec, assay_wait_class class)
@@ -99,7 +100,8 @@ static assay_sweep_wait new_wait(const assay_sweep_rec *r, assay_wait_kind kind)
 				  .delayed = -1,
 				  .slack = -INT64_MAX,
 				  .kind = (uint8_t)kind,
-				  .satisfied = 255};
+				  .satisfied = 255,
+				  .doubts = SWEEP_DOUBT_LINK | SWEEP_DOUBT_DEFAULT};
 }
 
 static bool is_resolved(const assay_sweep_wait *w)
@@ -177,7 +179,7 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 		return;
 	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
 	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row,
-			   certain ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY};
+			   certain ? 0 : SWEEP_DOUBT_LINK};
 	sweep_enter(s, st, w->rec.key);
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
 }
@@ -189,6 +191,8 @@ static void wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t sp
 	assay_sweep_wait w = new_wait(r, space ? ASSAY_WAIT_VALUE : ASSAY_WAIT_STREAM_WAIT);
 	if (st != ASSAY_NO_ROW)
 		w.consumer = s->stream.p[st].id;
+	if (st != ASSAY_NO_ROW && s->stream.p[st].legacy)
+		w.doubts = SWEEP_DOUBT_LINK;
 	if (space)
 		w.rec.arg = 0;
 	resolve(s, e, st, &w);
@@ -266,11 +270,12 @@ void sweep_event_sync(assay_sweep *s, const assay_sweep_rec *r)
 }
 
 /* Which streams of a device a call waits for. */
-typedef enum { ALL_STREAMS, BLOCKING_STREAMS } fan;
+typedef enum { ALL_STREAMS, BLOCKING_STREAMS, UNSURE_STREAMS } fan;
 
 static bool in_fan(const sweep_stream *p, fan which)
 {
-	return which == ALL_STREAMS || p->blocking || p->legacy;
+	return which == ALL_STREAMS || p->blocking || p->legacy ||
+	       (which == UNSURE_STREAMS && p->unsure);
 }
 
 static sweep_work fan_work(const assay_sweep *s, uint32_t d, fan which, assay_sweep_stream *of)
@@ -323,6 +328,20 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
 }
 
+/* Streams that may or may not be blocking: they are when the call then ended with their work. */
+static fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w,
+			uint32_t d)
+{
+	assay_sweep_stream of;
+	sweep_work sure = fan_work(s, d, BLOCKING_STREAMS, &of);
+	sweep_work all = fan_work(s, d, UNSURE_STREAMS, &of);
+	if (all.row == sure.row)
+		return BLOCKING_STREAMS;
+	w->class = ASSAY_WAIT_IS_LIKELY;
+	bool fits = all.end > r->enter && all.end <= r->exit + s->tolerance;
+	return fits ? UNSURE_STREAMS : BLOCKING_STREAMS;
+}
+
 void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t st = sweep_stream_of(s, r);
@@ -333,10 +352,11 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	}
 	sweep_stream *p = &s->stream.p[st];
-	w.class = ASSAY_WAIT_IS_EXACT;
+	w.class = r->flags & ASSAY_REC_GUESSED ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT;
 	w.producer = p->id;
 	if (p->legacy) {
-		fan_in(s, r, &w, p->device, BLOCKING_STREAMS, ASSAY_EDGE_STREAM_SYNC);
+		fan which = weigh_unsure(s, r, &w, p->device);
+		fan_in(s, r, &w, p->device, which, ASSAY_EDGE_STREAM_SYNC);
 		return;
 	}
 	take_work(&w, p->tail);
@@ -356,7 +376,7 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 		put_wait(s, NULL, &w);
 		return;
 	}
-	w.class = ASSAY_WAIT_IS_EXACT;
+	w.class = r->flags & ASSAY_REC_GUESSED ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT;
 	fan_in(s, r, &w, sweep_device_of(s, r->scope, r->device), ALL_STREAMS,
 	       ASSAY_EDGE_DEVICE_SYNC);
 }
@@ -442,6 +462,6 @@ void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
 					   .host_row = r->row});
 	/* when it ends is not known: what waits for the stream may have waited for it */
 	sweep_work unknown = sweep_no_work;
-	unknown.doubt = ASSAY_WAIT_IS_LIKELY;
+	unknown.doubt = SWEEP_DOUBT_LINK;
 	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }

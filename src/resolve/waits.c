@@ -18,6 +18,17 @@ uint32_t waits_scope_of_thread(waits *w, uint32_t track)
 	return *slot;
 }
 
+uint64_t waits_key_at(const waits *w, uint32_t source, int64_t ts, uint64_t corr)
+{
+	return source < w->sources ? assay_keys_at(&w->keys[source], ts, corr) : corr;
+}
+
+uint64_t waits_host_key(const waits *w, uint32_t h)
+{
+	return waits_key_at(w, waits_host_source(w, h), w->t->host.ts[h],
+			    w->t->api.corr[w->t->host.detail[h]]);
+}
+
 /* ------------------------------------------------------------------ what is known of the run */
 
 static void index_names(waits *w)
@@ -41,8 +52,11 @@ static void index_calls(waits *w)
 		if (*slot == ASSAY_MAP_ABSENT || (t->host.kind[h] == ASSAY_HOST_RUNTIME &&
 						  t->host.kind[*slot] == ASSAY_HOST_DRIVER))
 			*slot = h;
-		if (source < w->sources && w->source_scope[source] == ASSAY_NO_ROW)
+		if (source < w->sources && w->source_scope[source] == ASSAY_NO_ROW) {
 			w->source_scope[source] = waits_scope_of_thread(w, t->host.track[h]);
+			w->is_hip[source] =
+				assay_str_starts(assay_text(w->run, t->host.name[h]), "hip");
+		}
 	}
 }
 
@@ -255,6 +269,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		w.source_scope[i] = ASSAY_NO_ROW;
 		w.only_device[i] = -2;
 	}
+	w.tells_device = assay_alloc(&w.scratch, n * sizeof *w.tells_device);
+	w.is_hip = assay_alloc(&w.scratch, n * sizeof *w.is_hip);
 	w.has_calls = assay_alloc(&w.scratch, n);
 	w.has_records = assay_alloc(&w.scratch, n);
 	for (uint32_t i = 0; i < w.t->event_call.n; i++) {
@@ -270,9 +286,14 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
-	assay_map *maps[] = {&w.scopes, &w.calls, &w.gpus, &w.told, &w.handles};
+	assay_map *maps[] = {&w.scopes,  &w.calls,  &w.gpus,    &w.told,
+			     &w.handles, &w.legacy, &w.recorded};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
+	assay_marks *marks[] = {&w.chosen, &w.launched, &w.work, &w.numbered, &w.bound};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
+		assay_vec_free(&marks[i]->v);
+	assay_vec_free(&w.devices);
 	assay_vec_free(&w.recs);
 	assay_arena_free(&w.scratch);
 }

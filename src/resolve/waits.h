@@ -4,7 +4,16 @@
 
 #include "model/run.h"
 #include "resolve/keys.h"
+#include "resolve/marks.h"
 #include "resolve/waits_calls.h"
+
+/* A device of a source. */
+struct waits_gpu {
+	uint32_t source;
+	int32_t device;
+};
+
+enum { WAITS_SEVERAL = ASSAY_NO_ROW - 1 }; /* a handle seen with two streams */
 
 typedef struct waits {
 	assay_run *run;
@@ -17,11 +26,21 @@ typedef struct waits {
 	uint32_t *source_scope; /* by source: scope of work whose call is not known */
 	int32_t *only_device;   /* by source: its one device, or -1 */
 	size_t sources;
-	assay_map scopes;       /* source and process -> scope */
-	assay_map calls;        /* source and correlation id -> row of host */
-	assay_map gpus;         /* the same -> row of gpu */
-	assay_map told;         /* the same -> 1: a sync or record row says more than the call */
-	assay_map handles;      /* source and stream handle -> row of track, or NO_TRACK */
+	assay_map scopes;     /* source and process -> scope */
+	assay_map calls;      /* source and correlation id -> row of host */
+	assay_map gpus;       /* the same -> row of gpu */
+	assay_map told;       /* the same -> 1: a sync or record row says more than the call */
+	assay_map handles;    /* source and stream handle -> row of track, or WAITS_SEVERAL */
+	assay_map legacy;     /* source and device -> row of track: its default stream */
+	assay_map recorded;   /* source and correlation id -> row of track: an event row told it */
+	assay_marks chosen;   /* thread -> device, by calls that choose one */
+	assay_marks launched; /* thread -> device of its launches, where there are several */
+	assay_marks work;     /* stream, device -> start of work, latest end up to it; the same */
+	assay_marks numbered; /* source and number of a stream -> rows of track */
+	assay_marks bound;    /* source and handle -> row of track, by launches */
+	assay_vec(struct waits_gpu) devices;
+	bool *tells_device;     /* by source: calls that choose a device are in it */
+	bool *is_hip;           /* by source */
 	uint32_t *stream_track; /* by row of stream */
 	assay_call *call;       /* by string id */
 	assay_arena scratch;
@@ -31,6 +50,10 @@ static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 {
 	return assay_track_group(w->t, w->t->host.track[h]);
 }
+
+/* Order of calls within a source. */
+uint64_t waits_key_at(const waits *w, uint32_t source, int64_t ts, uint64_t corr);
+uint64_t waits_host_key(const waits *w, uint32_t h);
 
 /* One process in one input. */
 uint32_t waits_scope_of_thread(waits *w, uint32_t track);

@@ -45,6 +45,7 @@ static const struct {
 	 {ASSAY_OP_WRITE_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
 	{"WaitExternalSemaphoresAsync",
 	 {ASSAY_OP_WAIT_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
+	{"SetDevice", {ASSAY_OP_CHOOSE_DEVICE, 0, 0}},
 	{"IpcGetEventHandle", {ASSAY_OP_IPC_EXPORT, 0, ASSAY_CALL_EVENT}},
 	{"IpcOpenEventHandle", {ASSAY_OP_IPC_OPEN, 0, ASSAY_CALL_EVENT}},
 	/* device to host always waits; other directions may return early, time tells */

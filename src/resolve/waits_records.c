@@ -2,58 +2,8 @@
  * recorded streams, the recorder's own event and sync rows, calls with handles, and calls of which
  * only the name is known. */
 #include "base/json.h"
-#include "resolve/waits.h"
-
-static const uint32_t no_track = ASSAY_NO_ROW - 1; /* a handle seen with two streams */
-
-static uint64_t handle_key(uint32_t source, uint64_t handle)
-{
-	return handle * 0x9E3779B97F4A7C15u + source;
-}
-
-static uint64_t key_at(const waits *w, uint32_t source, int64_t ts, uint64_t corr)
-{
-	return source < w->sources ? assay_keys_at(&w->keys[source], ts, corr) : corr;
-}
-
-static void learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t track)
-{
-	uint32_t *slot = assay_map_at(&w->handles, handle_key(source, handle));
-	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : no_track;
-}
-
-/* A thread's own default stream has the handle 2, or null in calls built for it. */
-static bool is_own(uint64_t handle, assay_str name)
-{
-	return handle == 2 || (handle == 0 && assay_str_ends(name, "_spt"));
-}
-
-static uint64_t own_handle(uint32_t thread)
-{
-	return 2 | ((uint64_t)thread + 1) << 32;
-}
-
-/* An address that was several streams' in turn: the one alive at that time. */
-static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
-{
-	const assay_stream_table *s = &w->t->stream;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (assay_group_of(w->t, s->source[i]) == source && s->handle[i] == handle &&
-		    s->created[i] <= ts && (!s->destroyed[i] || ts <= s->destroyed[i]))
-			return w->stream_track[i];
-	return ASSAY_NO_ROW;
-}
-
-static uint32_t track_of_handle(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
-{
-	if (handle == ASSAY_NO_HANDLE)
-		return ASSAY_NO_ROW;
-	uint32_t track = assay_map_get(&w->handles, handle_key(source, handle));
-	if (track != no_track)
-		return track;
-	/* which device's default stream null means is not known when there are several */
-	return handle <= 1 ? ASSAY_NO_ROW : track_by_time(w, source, handle, ts);
-}
+#include "resolve/waits_args.h"
+#include "resolve/waits_places.h"
 
 /* ------------------------------------------------------------------ records */
 
@@ -62,7 +12,7 @@ static assay_sweep_rec *add_rec(waits *w, assay_sweep_op op, uint32_t source, ui
 {
 	assay_sweep_rec *r = assay_push(&w->recs);
 	uint32_t scope = source < w->sources ? w->source_scope[source] : ASSAY_NO_ROW;
-	*r = (assay_sweep_rec){.key = key_at(w, source, ts, corr),
+	*r = (assay_sweep_rec){.key = waits_key_at(w, source, ts, corr),
 			       .enter = ts,
 			       .exit = ts,
 			       .stream = ASSAY_NO_HANDLE,
@@ -76,6 +26,12 @@ static assay_sweep_rec *add_rec(waits *w, assay_sweep_op op, uint32_t source, ui
 	return r;
 }
 
+static void fail_by(assay_sweep_rec *r, int32_t status)
+{
+	if (status != 0 && status != ASSAY_NO_STATUS)
+		r->flags |= ASSAY_REC_FAILED;
+}
+
 /* The host call behind a record, when it was recorded: its times, thread and process. */
 static void attach_call(waits *w, assay_sweep_rec *r, uint32_t h)
 {
@@ -87,10 +43,8 @@ static void attach_call(waits *w, assay_sweep_rec *r, uint32_t h)
 	r->exit = assay_host_end(&t->host, h);
 	r->thread = t->host.track[h];
 	r->scope = waits_scope_of_thread(w, r->thread);
-	r->key = key_at(w, waits_host_source(w, h), r->enter, t->api.corr[t->host.detail[h]]);
-	int32_t status = t->api.status[t->host.detail[h]];
-	if (status != 0 && status != ASSAY_NO_STATUS)
-		r->flags |= ASSAY_REC_FAILED;
+	r->key = waits_key_at(w, waits_host_source(w, h), r->enter, t->api.corr[t->host.detail[h]]);
+	fail_by(r, t->api.status[t->host.detail[h]]);
 }
 
 static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
@@ -138,14 +92,27 @@ static void add_streams(waits *w)
 		r->stream = s->handle[i];
 		r->flags = (uint16_t)((s->flags[i] & 1 ? ASSAY_REC_LEGACY : 0) |
 				      (s->flags[i] & 2 ? ASSAY_REC_NONBLOCKING : 0));
-		if (s->flags[i] & 1) {
-			learn_handle(w, group, 0, track);
-			learn_handle(w, group, 1, track);
-		} else if (s->handle[i] > 2) {
-			learn_handle(w, group, s->handle[i], track);
-		}
+		if (s->flags[i] & 1)
+			waits_learn_legacy(w, group, track);
+		else if (s->handle[i] > 2)
+			waits_learn_handle(w, group, s->handle[i], track);
 	}
 	w->run->part.source = was;
+}
+
+/* Default streams that no table of streams tells. */
+static void add_default_streams(waits *w)
+{
+	for (size_t i = 0; i < w->devices.n; i++) {
+		struct waits_gpu d = w->devices.p[i];
+		uint32_t track = waits_legacy_track(w, d.source, d.device);
+		if (track == ASSAY_NO_ROW)
+			continue;
+		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, d.source, 0, 0);
+		set_stream(w, r, track);
+		r->stream = 0;
+		r->flags = ASSAY_REC_LEGACY;
+	}
 }
 
 /* Numbers start at 0, and 0 is the null handle. */
@@ -215,6 +182,9 @@ static void add_event_records(waits *w)
 	}
 }
 
+/* Ids made from correlation ids are marked, so that they never meet a vendor's. */
+static const uint64_t made_id = 1ull << 63;
+
 /* Kineto's "cudaEvent" rows: the event's number, stream and record call are arguments. */
 static void add_event_rows(waits *w)
 {
@@ -234,6 +204,8 @@ static void add_event_rows(waits *w)
 		number_event(r, (uint64_t)a.event);
 		if (a.stream >= 0)
 			set_stream(w, r, stream_beside(w, t->host.track[i], a.device, a.stream));
+		r->arg = w->handles_only ? 0 : (uint64_t)a.corr | made_id;
+		*assay_map_at(&w->recorded, assay_corr_key(source, (uint64_t)a.corr)) = r->track;
 		tell(w, source, (uint64_t)a.corr);
 	}
 }
@@ -255,19 +227,31 @@ static assay_sweep_op sync_op(assay_str name)
 	return ASSAY_OP_UNKNOWN_SYNC;
 }
 
-/* A sync row that names its record call stands for that record too. Ids made from correlation ids
- * are marked, so that they never meet a vendor's. */
-static const uint64_t made_id = 1ull << 63;
+/* The stream that a sync row waits for. Its number is given, its device is not. */
+static void set_awaited(waits *w, assay_sweep_rec *r, uint32_t i, uint64_t wait_key)
+{
+	const assay_sync_table *s = &w->t->sync;
+	uint32_t source = assay_track_group(w->t, s->track[i]), track = ASSAY_NO_ROW;
+	bool guessed = false;
+	if (source < w->sources && w->only_device[source] < 0)
+		track = waits_track_awaited(w, i, r->key, wait_key, &guessed);
+	if (track == ASSAY_NO_ROW)
+		track = stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
+				      s->wait_stream[i]);
+	set_stream(w, r, track);
+	r->flags |= guessed ? ASSAY_REC_GUESSED : 0;
+}
 
-static void add_named_record(waits *w, uint32_t i, assay_map *made)
+/* A sync row that names its record call stands for that record too. */
+static void add_named_record(waits *w, uint32_t i, uint64_t wait_key)
 {
 	const assay_sync_table *s = &w->t->sync;
 	uint32_t source = assay_track_group(w->t, s->track[i]);
 	uint64_t corr = (uint64_t)s->record_corr[i];
-	uint32_t *slot = assay_map_at(made, assay_corr_key(source, corr));
+	uint32_t *slot = assay_map_at(&w->recorded, assay_corr_key(source, corr));
 	if (*slot != ASSAY_MAP_ABSENT)
 		return;
-	*slot = i;
+	*slot = s->track[i];
 	tell(w, source, corr);
 	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, corr));
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, corr, s->ts[i]);
@@ -276,9 +260,7 @@ static void add_named_record(waits *w, uint32_t i, assay_map *made)
 	number_event(r, (uint64_t)s->event[i]);
 	r->arg = w->handles_only ? 0 : corr | made_id;
 	if (s->wait_stream[i] >= 0)
-		set_stream(w, r,
-			   stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
-					 s->wait_stream[i]));
+		set_awaited(w, r, i, wait_key);
 }
 
 /* A wait of which nothing but its kind and length is known. */
@@ -291,7 +273,6 @@ static void make_blind(assay_sweep_rec *r)
 static void add_syncs(waits *w)
 {
 	assay_sync_table *s = &w->t->sync;
-	assay_map made = {0};
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t source = assay_track_group(w->t, s->track[i]);
 		if (leaves_out(w, source))
@@ -303,7 +284,10 @@ static void add_syncs(waits *w)
 		bool joins = s->sync_id[i] && source < w->sources && w->has_records[source];
 		bool named = !joins && s->record_corr[i] > 0;
 		if (named)
-			add_named_record(w, i, &made);
+			add_named_record(w, i,
+					 h == ASSAY_NO_ROW
+						 ? waits_key_at(w, source, s->ts[i], s->corr[i])
+						 : waits_host_key(w, h));
 		assay_sweep_rec *r = add_rec(w, op, source, s->corr[i], s->ts[i]);
 		r->exit = r->enter + (s->dur[i] > 0 ? s->dur[i] : 0);
 		attach_call(w, r, h);
@@ -316,8 +300,7 @@ static void add_syncs(waits *w)
 		if (!named && !w->handles_only && !s->sync_id[i] && s->wait_stream[i] >= 0)
 			r->hint = stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
 						s->wait_stream[i]);
-		if (s->status[i] != 0 && s->status[i] != ASSAY_NO_STATUS)
-			r->flags |= ASSAY_REC_FAILED;
+		fail_by(r, s->status[i]);
 		if (!w->handles_only && s->class[i] < ASSAY_WAIT_CLASS_COUNT)
 			r->said = s->class[i] + 1;
 		if (s->event[i] < 0 && !r->arg &&
@@ -325,21 +308,41 @@ static void add_syncs(waits *w)
 			make_blind(r);
 		tell(w, source, s->corr[i]);
 	}
-	assay_map_free(&made);
 }
 
 /* ------------------------------------------------------------------ calls with handles */
 
-struct handles {
-	uint64_t stream, event, arg;
-	bool has_stream, has_event;
-};
+/* Streams, devices and what the thread works on. */
+static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call call,
+		       const waits_args *a)
+{
+	waits_device d = call.op == ASSAY_OP_DEVICE_SYNC
+				 ? waits_device_awaited(w, source, r)
+				 : waits_device_of(w, source, r->thread, r->key);
+	bool null = a->has_stream && a->stream <= 1;
+	bool own = a->stream == 2 || (a->stream == 0 && call.flags & ASSAY_REC_PER_THREAD);
+	r->device = d.device;
+	if (!(call.takes & ASSAY_CALL_STREAM)) {
+		r->flags |= d.guessed ? ASSAY_REC_GUESSED : 0;
+		return;
+	}
+	r->stream = a->has_stream ? a->stream : ASSAY_NO_HANDLE;
+	if (!a->has_stream)
+		return;
+	uint32_t track =
+		own    ? waits_track_of(w, source, waits_own_handle(r->thread), r->key, r->enter)
+		: null ? waits_legacy_track(w, source, d.device)
+		       : waits_track_of(w, source, a->stream, r->key, r->enter);
+	r->flags |= d.guessed && (null || own) ? ASSAY_REC_GUESSED : 0;
+	if (track != ASSAY_NO_ROW)
+		set_stream(w, r, track);
+}
 
 /* NULL: the call orders nothing after all. */
 static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uint32_t h,
-				 struct handles a)
+				 const waits_args *a)
 {
-	bool launch_without_event = call.op == ASSAY_OP_RECORD && !a.event;
+	bool launch_without_event = call.op == ASSAY_OP_RECORD && !a->event;
 	if (launch_without_event && h != ASSAY_NO_ROW &&
 	    assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
 		return NULL;
@@ -348,20 +351,12 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 	r->flags |= call.flags;
 	r->arg = call.op == ASSAY_OP_WAIT_VALUE || call.op == ASSAY_OP_WRITE_VALUE ||
 				 call.op == ASSAY_OP_IPC_OPEN || call.op == ASSAY_OP_IPC_EXPORT
-			 ? a.arg
+			 ? a->value
 			 : 0;
 	if (call.takes & ASSAY_CALL_EVENT)
-		r->event = a.event;
-	r->device = source < w->sources ? w->only_device[source] : -1;
-	if (!(call.takes & ASSAY_CALL_STREAM))
-		return r;
-	r->stream = a.has_stream ? a.stream : ASSAY_NO_HANDLE;
-	bool own = r->stream == 2 || (r->stream == 0 && call.flags & ASSAY_REC_PER_THREAD);
-	uint32_t track =
-		track_of_handle(w, source, own ? own_handle(r->thread) : r->stream, r->enter);
-	if (track != ASSAY_NO_ROW)
-		set_stream(w, r, track);
-	if (call.takes & ASSAY_CALL_FLAGS && a.arg & 1) /* cudaStreamNonBlocking */
+		r->event = a->event;
+	fail_by(r, a->status);
+	if (call.takes & ASSAY_CALL_FLAGS && a->flags & 1) /* cudaStreamNonBlocking */
 		r->flags |= ASSAY_REC_NONBLOCKING;
 	return r;
 }
@@ -385,6 +380,11 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 		r->flags |= ASSAY_REC_MUST_BLOCK;
 }
 
+static bool orders(assay_call call)
+{
+	return call.op != ASSAY_OP_COUNT && call.op != ASSAY_OP_CHOOSE_DEVICE;
+}
+
 /* Does a row of another kind say more about this call? Creation and the like are only told here. */
 static bool is_told(const waits *w, uint32_t source, uint64_t corr, assay_sweep_op op)
 {
@@ -398,88 +398,35 @@ static void add_event_calls(waits *w)
 	for (uint32_t i = 0; i < e->n; i++) {
 		uint32_t source = assay_track_group(w->t, e->track[i]);
 		assay_call call = w->call[e->name[i]];
-		if (call.op == ASSAY_OP_COUNT || is_told(w, source, e->corr[i], call.op))
+		if (!orders(call) || is_told(w, source, e->corr[i], call.op))
 			continue;
 		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
 		if (call.op == ASSAY_OP_COPY)
 			continue; /* add_host_calls() has more to tell */
-		assay_sweep_rec *r = add_call(
-			w, source, call, h,
-			(struct handles){e->stream[i], e->event[i], e->arg[i], true, true});
+		waits_args a = {.stream = e->stream[i],
+				.event = e->event[i],
+				.value = e->arg[i],
+				.flags = e->arg[i],
+				.status = e->status[i],
+				.has_stream = true,
+				.has_event = true};
+		assay_sweep_rec *r = add_call(w, source, call, h, &a);
 		if (!r)
 			continue;
 		if (h == ASSAY_NO_ROW) {
-			r->key = key_at(w, source, e->ts[i], e->corr[i]);
+			r->key = waits_key_at(w, source, e->ts[i], e->corr[i]);
 			r->enter = e->ts[i];
 			r->exit = r->enter + (e->dur[i] > 0 ? e->dur[i] : 0);
 			r->thread = e->track[i];
 			r->scope = waits_scope_of_thread(w, e->track[i]);
 		}
-		if (e->status[i])
-			r->flags |= ASSAY_REC_FAILED;
+		place_call(w, r, source, call, &a);
 		if (e->place[i] != ASSAY_NO_ROW &&
-		    (call.takes & ASSAY_CALL_STREAM || call.op == ASSAY_OP_DEVICE_SYNC))
+		    (call.takes & ASSAY_CALL_STREAM || call.op == ASSAY_OP_DEVICE_SYNC)) {
 			set_stream(w, r, e->place[i]);
+			r->flags &= (uint16_t)~ASSAY_REC_GUESSED;
+		}
 		tell(w, source, e->corr[i]);
-	}
-}
-
-/* Handles in the argument text: the ROCm design's names, and those of rocprofv3's API arguments. */
-static struct handles handles_in(waits *w, assay_str args)
-{
-	static const char *const stream_keys[] = {"hip_stream", "stream", "hStream", "cuda_stream"};
-	static const char *const event_keys[] = {"hip_event", "event", "hEvent", "cuda_event",
-						 "stopEvent"};
-	struct handles a = {0};
-	if (!args.n || (assay_str_find(args, "tream") < 0 && assay_str_find(args, "vent") < 0))
-		return a;
-	assay_json j = assay_json_members(&w->scratch, args);
-	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
-		uint64_t v;
-		if (raw.n >= 2 && raw.p[0] == '"')
-			raw = (assay_str){raw.p + 1, raw.n - 2};
-		if (!assay_str_u64(raw, &v))
-			continue;
-		for (size_t i = 0; i < ASSAY_COUNT_OF(stream_keys); i++)
-			if (assay_str_is(key, stream_keys[i]))
-				a.stream = v, a.has_stream = true;
-		for (size_t i = 0; i < ASSAY_COUNT_OF(event_keys); i++)
-			if (assay_str_is(key, event_keys[i]))
-				a.event = v, a.has_event = true;
-		if (assay_str_is(key, "flags"))
-			a.arg = v;
-	}
-	return a;
-}
-
-/* Launches whose arguments name a stream handle tell which stream of GPU rows that is. */
-static void learn_from_launches(waits *w)
-{
-	const assay_tables *t = w->t;
-	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (!assay_is_call(t->host.kind[h]) || !t->host.args[h] ||
-		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
-			continue;
-		uint64_t key =
-			assay_corr_key(waits_host_source(w, h), t->api.corr[t->host.detail[h]]);
-		uint32_t g = assay_map_get(&w->gpus, key);
-		if (g == ASSAY_NO_ROW)
-			continue;
-		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
-		bool own = is_own(a.stream, assay_text(w->run, t->host.name[h]));
-		if (a.has_stream)
-			learn_handle(w, waits_host_source(w, h),
-				     own ? own_handle(t->host.track[h]) : a.stream,
-				     t->gpu.track[g]);
-	}
-	const assay_event_call_table *e = &t->event_call;
-	for (uint32_t i = 0; i < e->n; i++) {
-		uint32_t source = assay_track_group(t, e->track[i]);
-		uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, e->corr[i]));
-		bool own = is_own(e->stream[i], assay_text(w->run, e->name[i]));
-		if (g != ASSAY_NO_ROW)
-			learn_handle(w, source, own ? own_handle(e->track[i]) : e->stream[i],
-				     t->gpu.track[g]);
 	}
 }
 
@@ -508,7 +455,7 @@ static void add_host_calls(waits *w)
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		assay_call call = w->call[t->host.name[h]];
 		bool driver = t->host.kind[h] == ASSAY_HOST_DRIVER;
-		if (!assay_is_call(t->host.kind[h]) || call.op == ASSAY_OP_COUNT)
+		if (!assay_is_call(t->host.kind[h]) || !orders(call))
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		uint64_t corr = t->api.corr[t->host.detail[h]];
@@ -520,15 +467,17 @@ static void add_host_calls(waits *w)
 				add_copy(w, call, h);
 			continue;
 		}
-		struct handles a = handles_in(w, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_in(&w->scratch, assay_text(w->run, t->host.args[h]));
 		/* most are made by a runtime call that tells the same */
 		if (driver && !a.has_stream && !a.has_event)
 			continue;
 		bool enough = call.op == ASSAY_OP_DEVICE_SYNC || call.op == ASSAY_OP_DRAIN ||
 			      (call.takes & ASSAY_CALL_EVENT ? a.has_event : a.has_stream);
-		if (enough)
-			add_call(w, source, call, h, a);
-		else if (call.op == ASSAY_OP_RECORD)
+		if (enough) {
+			assay_sweep_rec *r = add_call(w, source, call, h, &a);
+			if (r)
+				place_call(w, r, source, call, &a);
+		} else if (call.op == ASSAY_OP_RECORD)
 			add_blind_record(w, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
@@ -541,8 +490,9 @@ static void add_host_calls(waits *w)
 
 void waits_add_records(waits *w)
 {
+	waits_find_places(w);
 	add_streams(w);
-	learn_from_launches(w);
+	add_default_streams(w);
 	add_launches(w);
 	add_event_records(w);
 	add_event_rows(w);

@@ -324,7 +324,8 @@ enum {
 	ROCPROF_SPT = 16,         /* no stream means the thread's own */
 	ROCPROF_NULL_STREAM = 32, /* runs on the default stream */
 	ROCPROF_MAKES_GRAPH = 64, /* makes an executable graph */
-	ROCPROF_ORDERS = 128,     /* makes, records, awaits or destroys an event or a stream */
+	ROCPROF_ORDERS = 128, /* makes, records, awaits or destroys an event or a stream, or picks a
+				 device */
 };
 enum {
 	ROCPROF_ROLE_STREAM,

@@ -441,4 +441,5 @@ const assay_writer assay_writer_chrome = {
 	.exts = {".json"},
 	.about = "Chrome trace event JSON as Kineto writes it: Perfetto, HTA, TraceLens",
 	.write = chrome_write,
+	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES,
 };

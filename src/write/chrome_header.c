@@ -123,8 +123,7 @@ static void put_streams(chrome_out *c)
 
 static bool is_note(const chrome_out *c, uint32_t source)
 {
-	assay_str format = assay_text(c->run, c->t->source.format[source]);
-	return assay_str_is(format, "env") || assay_str_is(format, "run");
+	return assay_has_trait(c->run, source, ASSAY_TRAIT_NOTE);
 }
 
 static bool has_header(const chrome_out *c, uint32_t source)

@@ -772,4 +772,7 @@ const assay_writer assay_writer_perfetto = {
 	.exts = {".pftrace", ".perfetto-trace"},
 	.about = "Perfetto's own format: lanes, arrows, every argument",
 	.write = perfetto_write,
+	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
+		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
+		 ASSAY_LACKS_FACTS,
 };

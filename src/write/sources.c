@@ -14,7 +14,7 @@ static uint32_t first_trace(const assay_run *run, const assay_source_clock *cloc
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (!has_events(&clock[i]))
 			continue;
-		if (!assay_str_is(assay_text(run, s->format[i]), "smi"))
+		if (!assay_has_trait(run, i, ASSAY_TRAIT_TELEMETRY))
 			return i;
 		any = any == ASSAY_NO_ROW ? i : any;
 	}
@@ -121,11 +121,11 @@ void assay_source_places_find(assay_source_places *p, const assay_run *run, assa
 	raise_corrs(p, &run->part.t);
 }
 
-static uint32_t test_source(assay_run *run, const char *format, int64_t base, bool epoch)
+static uint32_t test_source(assay_run *run, uint8_t traits, int64_t base, bool epoch)
 {
 	assay_tables *t = &run->part.t;
 	uint32_t s = assay_add(t, ASSAY_T_source);
-	t->source.format[s] = assay_sid_of(run, format);
+	t->source.traits[s] = traits;
 	t->source.base[s] = base;
 	t->source.epoch[s] = epoch;
 	return s;
@@ -146,9 +146,9 @@ TEST(a_file_has_the_clock_of_the_first_trace)
 	assay_run *run = assay_run_new();
 	assay_arena a = {0};
 	const int64_t boot = 1000000000, second = 1000000000;
-	test_source(run, "env", 0, false);
-	uint32_t smi = test_source(run, "smi", 0, true);
-	uint32_t trace = test_source(run, "capture", boot, true);
+	test_source(run, ASSAY_TRAIT_NOTE, 0, false);
+	uint32_t smi = test_source(run, ASSAY_TRAIT_TELEMETRY, 0, true);
+	uint32_t trace = test_source(run, 0, boot, true);
 	test_sample(run, smi, boot + 5 * second);
 	test_sample(run, trace, 4 * second);
 	assay_source_places p;

@@ -15,10 +15,25 @@ typedef struct assay_left_out {
 /* Add "N what", unless N is 0. left may be NULL. */
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
 
+/* What a format may have no place for. */
+enum {
+	ASSAY_LACKS_COUNTERS = 1 << 0,
+	ASSAY_LACKS_MEMORY = 1 << 1,
+	ASSAY_LACKS_PMC = 1 << 2,
+	ASSAY_LACKS_STATS = 1 << 3,
+	ASSAY_LACKS_ARROWS = 1 << 4,
+	ASSAY_LACKS_STREAMS = 1 << 5,
+	ASSAY_LACKS_SCOPE_IDS = 1 << 6,
+	ASSAY_LACKS_PLANES = 1 << 7,
+	ASSAY_LACKS_FACTS = 1 << 8,
+	ASSAY_LACKS_OTHER_FACTS = 1 << 9, /* but for those of planes */
+};
+
 typedef struct assay_writer {
 	const char *name;    /* word taken by --to */
 	const char *exts[4]; /* ends of file names, without packing: ".json" */
 	const char *about;   /* line in help and docs */
+	unsigned lacks;      /* ASSAY_LACKS_ bits */
 	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);

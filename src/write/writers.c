@@ -22,12 +22,6 @@ static uint64_t other_arrows(const assay_run *run)
 	return n;
 }
 
-static bool is_of(const assay_run *run, uint32_t source, const char *format)
-{
-	return source < run->part.t.source.n &&
-	       assay_str_is(assay_text(run, run->part.t.source.format[source]), format);
-}
-
 static uint64_t facts(const assay_run *run)
 {
 	return run->part.t.meta.n;
@@ -38,7 +32,7 @@ static uint64_t facts_of_others(const assay_run *run)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < run->part.t.meta.n; i++)
-		n += !is_of(run, run->part.t.meta.source[i], "xplane");
+		n += !assay_has_trait(run, run->part.t.meta.source[i], ASSAY_TRAIT_PLANES);
 	return n;
 }
 
@@ -56,23 +50,21 @@ COUNT(given_scope)
 COUNT(kept)
 #undef COUNT
 
-enum { CHROME = 1, PERFETTO = 2, XPLANE = 4 };
-
 static const struct {
-	unsigned formats;
+	unsigned lack;
 	uint64_t (*count)(const assay_run *run);
 	const char *what;
 } no_place[] = {
-	{XPLANE, count_counter, "samples of counters and telemetry"},
-	{PERFETTO, count_alloc, "memory events"},
-	{CHROME | PERFETTO | XPLANE, count_pmc, "hardware counter values"},
-	{CHROME | PERFETTO | XPLANE, count_stat, "rows of summaries"},
-	{PERFETTO | XPLANE, other_arrows, "arrows that are no launches"},
-	{PERFETTO | XPLANE, count_stream, "streams' handles and flags"},
-	{CHROME | PERFETTO, count_given_scope, "scope ids"},
-	{CHROME | PERFETTO, count_kept, "parts of XPlane files that only XPlane has"},
-	{PERFETTO, facts, "facts of headers"},
-	{XPLANE, facts_of_others, "facts of headers"},
+	{ASSAY_LACKS_COUNTERS, count_counter, "samples of counters and telemetry"},
+	{ASSAY_LACKS_MEMORY, count_alloc, "memory events"},
+	{ASSAY_LACKS_PMC, count_pmc, "hardware counter values"},
+	{ASSAY_LACKS_STATS, count_stat, "rows of summaries"},
+	{ASSAY_LACKS_ARROWS, other_arrows, "arrows that are no launches"},
+	{ASSAY_LACKS_STREAMS, count_stream, "streams' handles and flags"},
+	{ASSAY_LACKS_SCOPE_IDS, count_given_scope, "scope ids"},
+	{ASSAY_LACKS_PLANES, count_kept, "parts of XPlane files that only XPlane has"},
+	{ASSAY_LACKS_FACTS, facts, "facts of headers"},
+	{ASSAY_LACKS_OTHER_FACTS, facts_of_others, "facts of headers"},
 };
 
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what)
@@ -85,11 +77,8 @@ void assay_leave_out(assay_left_out *left, uint64_t n, const char *what)
 
 static void leave_out_by_format(const assay_writer *w, const assay_run *run, assay_left_out *left)
 {
-	unsigned format = w == &assay_writer_chrome     ? CHROME
-			  : w == &assay_writer_perfetto ? PERFETTO
-							: XPLANE;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(no_place); i++)
-		if (no_place[i].formats & format)
+		if (no_place[i].lack & w->lacks)
 			assay_leave_out(left, no_place[i].count(run), no_place[i].what);
 }
 

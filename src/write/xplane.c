@@ -211,8 +211,7 @@ static bool set_clock(xplane_writer *w, assay_err *err)
 		return assay_fail(err, ASSAY_LIMIT, 0,
 				  "the events span more than the 106 days an XPlane file can hold");
 	/* those of an XPlane file count from the session's start already */
-	bool relative = ref < t->source.n &&
-			assay_str_is(assay_text(w->run, t->source.format[ref]), "xplane");
+	bool relative = assay_has_trait(w->run, ref, ASSAY_TRAIT_PLANES);
 	int64_t origin = relative && s.first >= 0 && s.last <= span_max ? 0 : s.first;
 	for (uint32_t i = 0; i <= t->source.n; i++)
 		*assay_push(&w->shift) = delta_of(&t->source, i, ref) - origin;
@@ -243,8 +242,7 @@ static void set_sources(xplane_writer *w)
 		next += most.p[i] ? (most.p[i] | 0xffffff) + 1 : 0;
 		*assay_push(&w->given) = false;
 		*assay_push(&w->is_xplane) =
-			i < t->source.n &&
-			assay_str_is(assay_text(w->run, t->source.format[i]), "xplane");
+			assay_has_trait(w->run, (uint32_t)i, ASSAY_TRAIT_PLANES);
 	}
 	assay_vec_free(&most);
 	for (size_t i = 0; i < t->scope.n; i++)
@@ -464,11 +462,17 @@ static bool grouped_write(const assay_run *run, FILE *out, assay_left_out *left,
 	return write_as(run, out, true, left, err);
 }
 
+enum {
+	XPLANE_LACKS = ASSAY_LACKS_COUNTERS | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS |
+		       ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS | ASSAY_LACKS_OTHER_FACTS,
+};
+
 const assay_writer assay_writer_xplane_grouped = {
 	.name = "xplane-grouped",
 	.exts = {".grouped.xplane.pb", ".grouped.pb"},
 	.about = "XPlane with steps, arrows and derived rows made here instead of by xprof",
 	.write = grouped_write,
+	.lacks = XPLANE_LACKS,
 };
 
 const assay_writer assay_writer_xplane = {
@@ -476,4 +480,5 @@ const assay_writer assay_writer_xplane = {
 	.exts = {".xplane.pb", ".pb"},
 	.about = "XPlane protobuf for xprof and TensorBoard (<logdir>/plugins/profile/<run>/)",
 	.write = xplane_write,
+	.lacks = XPLANE_LACKS,
 };

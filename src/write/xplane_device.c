@@ -591,15 +591,13 @@ void xplane_write_devices(xplane_writer *w)
 		*assay_push(&w->line_of) = t->tid[i];
 	for (size_t i = 0; i < w->devices.n; i++) {
 		const xplane_device *of = &w->devices.p[i];
-		assay_str format = of->source < w->t->source.n
-					   ? assay_text(w->run, w->t->source.format[of->source])
-					   : (assay_str){"", 0};
+		bool blocks = assay_has_trait(w->run, of->source, ASSAY_TRAIT_BLOCKS);
 		bool amd = is_amd(w, of->source, of->id);
 		struct device d = {.source = of->source,
 				   .id = of->id,
 				   .number = of->number,
 				   .amd = amd,
-				   .work_items = amd && !assay_str_is(format, "chrome")};
+				   .work_items = amd && !blocks};
 		put_device(w, &d, rows, first);
 	}
 	assay_pages_free(rows, bytes);

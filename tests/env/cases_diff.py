@@ -45,7 +45,7 @@ def _(r):
     rows = {x["path"]: x for x in out["rows"] if x["kind"] != "unknown on one side"}
     assert rc == 1 and out["different"] == len(rows)
     assert rows["assay.kernel_databases.rocblas.content_hash"]["deviating"][0]["snapshot"].endswith("/3.json")
-    assert rows["env_vars.NCCL_IB_HCA"]["deviating"] == [{"snapshot": r.path("/5.json"), "value": None}]
+    assert rows["env_vars.NCCL_IB_HCA"]["deviating"] == [{"snapshot": r.path("/5.json"), "value": None, "state": "absent"}]
     assert rows["runtime_context.type"]["agree"] == 7 and "captured_at" not in rows
     text = diff(r, *ranks(r))[1]
     assert "in 7 of 8" in text and "deviates most" in text
@@ -149,7 +149,7 @@ def _(r):
     for i, d in enumerate(docs):
         r.file(f"/{i}.json", json.dumps(d))
     p = subprocess.run([ASSAY, "env", "diff", "--baseline", r.path("/0.json"), r.path("/1.json"), r.path("/2.json")], capture_output=True)
-    assert p.returncode == 1 and b"6.3 in 1 of 3" in p.stdout and p.stdout.count(b"(newer)") == 2, p.stdout
+    assert p.returncode == 1 and b"6.3 in 1 of 3" in p.stdout and p.stdout.count(b"6.4 (newer)\n") == 2, p.stdout
 
 
 @case("diff.trouble_is_exit_2")
@@ -174,3 +174,122 @@ def _(r):
     rc, out, _ = diff(r, files=names)
     took = time.time() - start
     assert rc == 1 and "500.json" in out and took < (10 if os.environ.get("ASSAY_SLOW") else 1), (rc, took, out)
+
+
+# Absence ----------------------------------------------------------------------------------------
+def rows_of(r, a, b):
+    rc, out = diff_json(r, a, b)
+    return rc, out["rows"], out["sentence"]
+
+
+@case("diff.a_missing_gpu_is_a_difference_matched_by_bus")
+def _(r):
+    a = r.kfd(archs=(0,) + (90402,) * 8).probe()
+    q = Root().kfd(archs=(0,) + (90402,) * 8)
+    q.remove("/sys/class/kfd/kfd/topology/nodes/3")
+    b = q.probe()
+    q.drop()
+    rc, rows, sentence = rows_of(r, a, b)
+    gone = [x for x in rows if x["kind"] == "absent" and not x["follows_from"]]
+    assert rc == 1 and [x["path"] for x in gone] == ["assay.gpus.0000:04:00.0"], gone
+    assert "lacks the GPU at 0000:04:00.0" in sentence, sentence
+    assert not [x for x in rows if "0000:05" in x["path"]]
+
+
+@case("diff.an_absent_hipblaslt_is_the_cause_not_runpath")
+def _(r):
+    a = r.healthy().probe()
+    q = Root().healthy()
+    for n in ("libhipblaslt.so", "libhipblaslt.so.0", "libhipblaslt.so.0.4.60401", "hipblaslt"):
+        q.remove("/opt/rocm/lib/" + n)
+    q.remove("/opt/rocm/include/hipblaslt")
+    b = q.probe()
+    q.drop()
+    rc, rows, sentence = rows_of(r, a, b)
+    roots = [x for x in rows if not x["follows_from"] and x["kind"] != "unknown on one side"]
+    assert rc == 1 and [(x["path"], x["kind"]) for x in roots] == [("hipblaslt", "absent")], roots
+    assert "lacks hipBLASLt" in sentence and "follow" in sentence, sentence
+    text = diff(r, a, b)[1]
+    assert text.index("lacks hipBLASLt") < text.index("math libraries") and text.count("\n  ") < 12, text
+
+
+@case("diff.a_missing_card_and_a_missing_boot_option_are_differences")
+def _(r):
+    for i in range(2):
+        r.file(f"/sys/class/infiniband/mlx5_{i}/fw_ver", "28.1\n")
+    a = r.file("/proc/cmdline", "quiet iommu=pt amd_iommu=on").probe()
+    r.remove("/sys/class/infiniband/mlx5_1").file("/proc/cmdline", "quiet iommu=pt")
+    rc, rows, sentence = rows_of(r, a, r.probe())
+    got = {(x["path"], x["kind"]) for x in rows if not x["follows_from"]}
+    assert rc == 1 and got == {("assay.nics.mlx5_1", "absent"), ("assay.host.boot.amd_iommu", "absent")}, got
+    r.remove("/proc/cmdline")
+    rows = {x["path"]: x["kind"] for x in rows_of(r, a, r.probe())[1]}
+    assert rows["assay.host.boot.iommu"] == "unknown on one side", rows
+
+
+@case("diff.an_empty_snapshot_is_never_identical")
+def _(r):
+    a = r.healthy().probe()
+    rc, out, _ = diff(r, a, {"schema_version": "1.1"})
+    assert "0 of" in out and "identical\n" not in out.replace("groups identical", "") and "unknown on one side" in out, out
+    assert diff(r, a, {"schema_version": "1.1"}, args=("--fail-on", "unknown"))[0] == 1
+    rc, out = diff_json(r, a, {"schema_version": "1.1"})
+    assert not any(out["identical"].values()) and out["sentence"] != "identical"
+
+
+@case("diff.fail_on_looks_at_the_named_groups_only")
+def _(r):
+    a = r.healthy().probe()
+    b = json.loads(json.dumps(a))
+    b["env_vars"]["HSA_XNACK"] = "1"
+    assert diff(r, a, b, args=("--fail-on", "variables"))[0] == 1
+    assert diff(r, a, b, args=("--fail-on", "driver,kernels"))[0] == 0
+    rc, _, err = diff(r, a, b, args=("--fail-on", "drivers"))
+    assert rc == 2 and "drivers" in err and "driver," in err, err
+
+
+@case("diff.explain_names_the_command")
+def _(r):
+    a = r.healthy().probe(env={"HSA_XNACK": "1"})
+    b = json.loads(json.dumps(a))
+    b["env_vars"]["HSA_XNACK"] = None
+    b["assay"]["python"]["packages"]["triton"] = b["triton"]["package_version"] = "3.5.0"
+    out = diff(r, a, b, args=("--explain",))[1]
+    assert "export HSA_XNACK=1" in out and "pip install triton==3.4.0" in out, out
+    assert "unset HSA_XNACK" in diff(r, b, a, args=("--explain",))[1]
+    md = diff(r, a, b, args=("--markdown", "--explain"))[1]
+    assert "| `env_vars.HSA_XNACK` | 1 | (unset) |" in md, md
+
+
+@case("diff.hashed_against_not_hashed_is_unknown")
+def _(r):
+    a, b = r.healthy().probe(), r.probe("--no-hash")
+    rc, out = diff_json(r, a, b)
+    assert rc == 0 and out["different"] == 0 and out["unknown"], [x for x in out["rows"] if x["kind"] != "unknown on one side"]
+
+
+@case("diff.an_even_split_is_no_majority")
+def _(r):
+    docs = [{"schema_version": "1.1", "rocm": {"version": v}} for v in ("6.3", "6.4", "6.4", "6.3")]
+    out = diff(r, *docs)[1]
+    assert "no majority" in out and "2 alike" in out and "deviates most" not in out, out
+
+
+@case("diff.hosts_that_are_alike_are_told_together")
+def _(r):
+    d = r.healthy().probe()
+    docs = []
+    for i in range(50):
+        e = json.loads(json.dumps(d))
+        e["assay"]["host"]["hostname"] = f"n{i:02}"
+        e["assay"]["nics"] = {f"mlx5_{k}.fw_ver": "28" for k in range(4)}
+        e["assay"]["absent"].append("assay.nics.*")
+        if i % 3 == 1:
+            e["rocm"]["kmd_version"] = "6.10"
+            del e["assay"]["nics"]["mlx5_3.fw_ver"]
+        docs.append(e)
+    rc, out = diff_json(r, *docs)
+    odd = [f"n{i:02}" for i in range(50) if i % 3 == 1]
+    assert [len(c) for c in out["clusters"]] == [33, 17] and out["clusters"][1] == odd, out["clusters"]
+    text = diff(r, *docs)[1]
+    assert "17 alike: n01 n04" in text and "on the same as assay.nics.mlx5_3" in text and "14 more lack mlx5_3" in text, text

@@ -1,0 +1,53 @@
+/* What a path is about: its group, why it matters, what it follows from, what would change it. */
+#ifndef ASSAY_ANALYZE_ENVRULES_H
+#define ASSAY_ANALYZE_ENVRULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+#define ASSAY_ENV_GROUP_LIST(X)                                                                    \
+	X(DRIVER, "driver", "driver and firmware")                                                 \
+	X(RUNTIME, "runtime", "runtime libraries")                                                 \
+	X(MATH, "math", "math libraries")                                                          \
+	X(FRAMEWORK, "framework", "framework build")                                               \
+	X(KERNELS, "kernels", "kernel databases")                                                  \
+	X(VARIABLES, "variables", "environment variables")                                         \
+	X(HOST, "host", "host")                                                                    \
+	X(OTHER, "other", "other")
+
+/* Most consequential first. */
+typedef enum assay_env_group {
+#define X(id, word, name) ASSAY_ENV_##id,
+	ASSAY_ENV_GROUP_LIST(X)
+#undef X
+		ASSAY_ENV_GROUPS
+} assay_env_group;
+
+const char *assay_env_group_name(assay_env_group g);
+const char *assay_env_group_word(assay_env_group g); /* one word, for options */
+
+/* Never compared. */
+bool assay_env_is_ignored(const char *path);
+/* Holds a commit, which may be cut short. */
+bool assay_env_is_commit(const char *path);
+void assay_env_classify(const char *path, assay_env_group *group, const char **why);
+
+/* Bytes of the path that name the thing it describes ("hipblaslt", "assay.gpus.0000:4b:00.0"); 0
+ * when it is a fact of its own. */
+size_t assay_env_component(const char *path);
+/* What people call it: "hipBLASLt", "the GPU at 0000:4b:00.0", "mlx5_3". */
+const char *assay_env_name_of(assay_arena *a, const char *path);
+
+/* A difference that follows from another one; both are patterns. */
+typedef struct assay_env_follows {
+	const char *path, *cause;
+} assay_env_follows;
+const assay_env_follows *assay_env_follow_rules(size_t *n);
+
+/* Command or setting that gives a machine this value (NULL: that makes it go away); NULL when there
+ * is no single one. */
+const char *assay_env_remedy(assay_arena *a, const char *path, const char *value);
+
+#endif

@@ -1,0 +1,237 @@
+/* The comparison for people: the cause in one sentence, who is alike, then rows by group with what
+ * follows from them folded in. */
+#include "cmd/env_diff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LISTED = 8, FOLDED = 6 };
+
+/* "follows: a, b and 3 more" under the row everything of it follows from. */
+static void put_followers(const assay_env_result *r, uint32_t at)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < r->rows.n; i++) {
+		uint32_t up = r->rows.p[i].cause_row;
+		while (up != UINT32_MAX && up != at)
+			up = r->rows.p[up].cause_row;
+		if (up != at || r->rows.p[i].kind == ASSAY_ENV_UNKNOWN)
+			continue;
+		if (n < FOLDED)
+			printf("%s%s", n ? ", " : "      follows from it: ", r->rows.p[i].path);
+		n++;
+	}
+	if (n > FOLDED)
+		printf(" and %zu more", n - FOLDED);
+	if (n)
+		printf("\n");
+}
+
+static void put_remedy(assay_env_set *set, const assay_env_row *row)
+{
+	const char *want = assay_env_value(set, row->a);
+	const char *line = row->a ? assay_env_remedy(&set->arena, row->path, want) : NULL;
+	if (line)
+		printf("      to make them equal: %s\n", line);
+}
+
+static void pair_row(assay_env_set *set, const assay_env_row *row)
+{
+	printf("  %-44s %s -> %s%s\n", row->path, assay_env_shown(set, row, row->a),
+	       assay_env_shown(set, row, row->b), assay_env_kind_words(row->kind));
+}
+
+/* The majority, then everybody who says something else. */
+static void many_row(assay_env_set *set, const assay_env_row *row)
+{
+	size_t listed = 0, others = 0;
+	printf("  %-44s %s in %u of %zu%s\n", row->path, assay_env_shown(set, row, row->a),
+	       row->agree, set->docs.n, row->tie ? " (no majority)" : "");
+	for (size_t i = 0; i < set->docs.n; i++) {
+		assay_sid v = assay_env_cell(set, i, row->path_no);
+		if (!assay_env_deviates(set, row, i))
+			continue;
+		if (listed == LISTED) {
+			others++;
+			continue;
+		}
+		listed++;
+		printf("      %-40s %s%s\n", assay_env_doc_label(set, i),
+		       assay_env_shown(set, row, v),
+		       v == row->b ? assay_env_kind_words(row->kind) : "");
+	}
+	if (others)
+		printf("      and %zu more\n", others);
+}
+
+static bool is_told(const assay_env_row *row, const assay_env_telling *t)
+{
+	return !row->cause && (row->kind != ASSAY_ENV_UNKNOWN || t->unknown);
+}
+
+static void put_row(assay_env_set *set, const assay_env_result *r, uint32_t at,
+		    const assay_env_telling *t)
+{
+	const assay_env_row *row = &r->rows.p[at];
+	bool pair = set->docs.n == 2;
+	/* who it is was said at the first row with these sides */
+	if (!pair && row->split != at && r->rows.p[row->split].kind != ASSAY_ENV_UNKNOWN &&
+	    !r->rows.p[row->split].cause)
+		printf("  %-44s %s, and %s on the same as %s\n", row->path,
+		       assay_env_shown(set, row, row->a), assay_env_shown(set, row, row->b),
+		       r->rows.p[row->split].path);
+	else
+		(pair ? pair_row : many_row)(set, row);
+	printf("      %s\n", row->why);
+	put_followers(r, at);
+	if (t->explain)
+		put_remedy(set, row);
+}
+
+static void put_groups(assay_env_set *set, const assay_env_result *r, const assay_env_telling *t)
+{
+	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
+		bool open = false;
+		for (uint32_t i = 0; i < r->rows.n; i++) {
+			if ((int)r->rows.p[i].group != g || !is_told(&r->rows.p[i], t))
+				continue;
+			if (!open)
+				printf("%s\n", assay_env_group_name((assay_env_group)g));
+			open = true;
+			put_row(set, r, i, t);
+		}
+	}
+}
+
+static void put_fold(const assay_env_result *r, const assay_env_telling *t)
+{
+	uint32_t same = 0, identical = 0, groups = 0;
+	bool has_row[ASSAY_ENV_GROUPS] = {0};
+	for (size_t i = 0; i < r->rows.n; i++)
+		has_row[r->rows.p[i].group] = true;
+	for (int g = 0; g < ASSAY_ENV_GROUPS; g++) {
+		same += r->same[g];
+		identical += assay_env_identical(r, (assay_env_group)g);
+		groups += has_row[g] || r->same[g] || r->open[g];
+	}
+	printf("\n%u different, %u same (%u of %u groups identical)", r->different, same, identical,
+	       groups);
+	if (r->unknown)
+		printf(", %u unknown on one side%s", r->unknown,
+		       t->unknown ? "" : " (--unknown lists them)");
+	if (r->unknown_to_all)
+		printf(", %u unknown to all", r->unknown_to_all);
+	printf("\n");
+}
+
+/* Hosts that are alike, the largest number first. */
+static void put_clusters(const assay_env_set *set, const assay_env_result *r)
+{
+	for (size_t i = 0; i < r->clusters.n && r->clusters.n > 1; i++) {
+		assay_env_cluster c = r->clusters.p[i];
+		if (i == LISTED) {
+			printf("  and %zu more kinds\n", r->clusters.n - i);
+			break;
+		}
+		printf("  %u %s:", c.n, c.n == 1 ? "alone" : "alike");
+		for (uint32_t k = 0; k < c.n && k < LISTED; k++)
+			printf(" %s", assay_env_doc_label(set, r->members.p[c.first + k]));
+		if (c.n > LISTED)
+			printf(" and %u more", c.n - LISTED);
+		printf("\n");
+	}
+	if (r->clusters.n > 1)
+		printf("\n");
+}
+
+/* How often each snapshot is the odd one out: the machine to look at first. */
+static void put_suspect(const assay_env_set *set, const assay_env_result *r)
+{
+	size_t worst = 0, most = 0;
+	for (size_t i = 0; i < set->docs.n; i++) {
+		size_t n = 0;
+		for (size_t k = 0; k < r->rows.n; k++) {
+			const assay_env_row *row = &r->rows.p[k];
+			n += row->kind != ASSAY_ENV_UNKNOWN && !row->tie &&
+			     assay_env_deviates(set, row, i);
+		}
+		if (n > most) {
+			most = n;
+			worst = i;
+		}
+	}
+	if (most)
+		printf("deviates most: %s (%zu of %u)\n", assay_env_doc_label(set, worst), most,
+		       r->different);
+}
+
+static void put_title(const assay_env_set *set, const assay_env_telling *t)
+{
+	if (set->docs.n == 2)
+		printf("%s -> %s\n", set->docs.p[0].name, set->docs.p[1].name);
+	else
+		printf("%zu snapshots against %s\n", set->docs.n,
+		       t->baseline ? t->baseline : "the majority");
+}
+
+void assay_env_diff_text(assay_env_set *set, const assay_env_result *r, const assay_env_telling *t)
+{
+	put_title(set, t);
+	printf("%s\n\n", r->sentence);
+	if (set->docs.n > 2)
+		put_clusters(set, r);
+	put_groups(set, r, t);
+	put_fold(r, t);
+	if (set->docs.n > 2 && !t->baseline)
+		put_suspect(set, r);
+}
+
+/* A bar would end the cell. */
+static void put_cell(const char *text)
+{
+	printf("| ");
+	for (; *text; text++)
+		printf(*text == '|' ? "\\|" : *text == '\n' ? " " : "%c", *text);
+	printf(" ");
+}
+
+static void markdown_row(assay_env_set *set, const assay_env_row *row, bool pair,
+			 const assay_env_telling *t)
+{
+	const char *line = t->explain && row->a ? assay_env_remedy(&set->arena, row->path,
+								   assay_env_value(set, row->a))
+						: NULL;
+	put_cell(assay_env_group_name(row->group));
+	put_cell(assay_printf(&set->arena, "`%s`", row->path));
+	put_cell(assay_env_shown(set, row, row->a));
+	put_cell(assay_printf(&set->arena, "%s%s", assay_env_shown(set, row, row->b),
+			      assay_env_kind_words(row->kind)));
+	if (!pair)
+		put_cell(assay_printf(&set->arena, "%u of %zu", row->agree, set->docs.n));
+	if (t->explain)
+		put_cell(line ? line : "");
+	printf("|\n");
+}
+
+void assay_env_diff_markdown(assay_env_set *set, const assay_env_result *r,
+			     const assay_env_telling *t)
+{
+	bool pair = set->docs.n == 2;
+	printf("**");
+	put_title(set, t);
+	printf("**\n\n%s\n\n", r->sentence);
+	put_cell("group");
+	put_cell("field");
+	put_cell(pair ? assay_env_doc_label(set, 0) : "most");
+	put_cell(pair ? assay_env_doc_label(set, 1) : "others");
+	if (!pair)
+		put_cell("agree");
+	if (t->explain)
+		put_cell("to make them equal");
+	printf("|\n|---|---|---|---|%s%s\n", pair ? "" : "---|", t->explain ? "---|" : "");
+	for (uint32_t i = 0; i < r->rows.n; i++)
+		if (is_told(&r->rows.p[i], t))
+			markdown_row(set, &r->rows.p[i], pair, t);
+	put_fold(r, t);
+}

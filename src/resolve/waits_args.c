@@ -1,0 +1,102 @@
+#include "resolve/waits_args.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/test.h"
+
+/* Where a value goes; device and status are signed. */
+#define AT(field) offsetof(waits_args, field)
+static const struct {
+	const char *name;
+	size_t value, has; /* has 0: nobody asks */
+} names[] = {
+	{"hip_stream", AT(stream), AT(has_stream)},
+	{"stream", AT(stream), AT(has_stream)},
+	{"hStream", AT(stream), AT(has_stream)},
+	{"cuda_stream", AT(stream), AT(has_stream)},
+	{"hip_event", AT(event), AT(has_event)},
+	{"event", AT(event), AT(has_event)},
+	{"hEvent", AT(event), AT(has_event)},
+	{"cuda_event", AT(event), AT(has_event)},
+	{"stopEvent", AT(event), AT(has_event)},
+	{"ptr", AT(event), AT(has_event)},
+	{"addr", AT(event), AT(has_event)},
+	{"startEvent", AT(start_event), 0},
+	{"value", AT(value), 0},
+	{"flags", AT(flags), 0},
+	{"deviceId", AT(device), 0},
+	{"device", AT(device), 0},
+	{"retval", AT(status), 0},
+	{"status", AT(status), 0},
+	{"return_value", AT(status), 0},
+};
+
+int32_t waits_status_of(assay_str text)
+{
+	int64_t code;
+	if (assay_str_i64(text, &code))
+		return code >= INT32_MIN && code <= INT32_MAX ? (int32_t)code : ASSAY_NO_STATUS;
+	if (assay_str_is(text, "hipSuccess") || assay_str_is(text, "cudaSuccess"))
+		return 0;
+	if (assay_str_ends(text, "ErrorNotReady"))
+		return 600;
+	return assay_str_starts(text, "hipError") || assay_str_starts(text, "cudaError")
+		       ? 999 /* the code of an unknown error */
+		       : ASSAY_NO_STATUS;
+}
+
+static void take(waits_args *a, size_t i, assay_str raw)
+{
+	uint64_t v = 0;
+	if (names[i].value == AT(status)) {
+		a->status = waits_status_of(raw);
+		return;
+	}
+	if (!assay_str_u64(raw, &v) || (names[i].value == AT(device) && v > INT32_MAX))
+		return;
+	memcpy((char *)a + names[i].value, &v, sizeof v);
+	if (names[i].has)
+		*(bool *)((char *)a + names[i].has) = true;
+}
+
+waits_args waits_args_in(assay_arena *scratch, assay_str args)
+{
+	waits_args a = {.device = -1, .status = ASSAY_NO_STATUS};
+	if (!args.n)
+		return a;
+	assay_json j = assay_json_members(scratch, args);
+	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
+		if (raw.n >= 2 && raw.p[0] == '"')
+			raw = (assay_str){raw.p + 1, raw.n - 2};
+		for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
+			if (assay_str_is(key, names[i].name))
+				take(&a, i, raw);
+	}
+	return a;
+}
+
+TEST(what_a_call_returned_is_a_number_or_a_name)
+{
+	CHECK(waits_status_of(ASSAY_S("0")) == 0 && waits_status_of(ASSAY_S("600")) == 600);
+	CHECK(waits_status_of(ASSAY_S("hipSuccess")) == 0);
+	CHECK(waits_status_of(ASSAY_S("hipErrorNotReady")) == 600);
+	CHECK(waits_status_of(ASSAY_S("hipErrorInvalidHandle")) != 0);
+	CHECK(waits_status_of(ASSAY_S("0x7f00 text")) == ASSAY_NO_STATUS);
+	return 0;
+}
+
+TEST(arguments_of_both_spellings_are_read)
+{
+	assay_arena arena = {0};
+	waits_args a = waits_args_in(&arena, ASSAY_S("\"stream\": \"0x7f01\",\"ptr\": \"0x50\","
+						     "\"value\": \"3\",\"flags\": \"1\","
+						     "\"retval\": \"1\""));
+	CHECK(a.has_stream && a.stream == 0x7f01 && a.event == 0x50 && a.value == 3);
+	CHECK(a.flags == 1 && a.status == 1 && a.device == -1);
+	a = waits_args_in(&arena, ASSAY_S("\"deviceId\": 2,\"hip_event\": \"0x9\""));
+	CHECK(a.device == 2 && a.event == 9 && !a.has_stream && a.status == ASSAY_NO_STATUS);
+	assay_arena_free(&arena);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* What the argument text of a call says: handles, values, a device, what it returned. */
+#ifndef ASSAY_RESOLVE_WAITS_ARGS_H
+#define ASSAY_RESOLVE_WAITS_ARGS_H
+
+#include "model/run.h"
+
+typedef struct waits_args {
+	uint64_t stream, event, start_event; /* 0 when not given: see has */
+	uint64_t value, flags;
+	int64_t device; /* -1 not given */
+	int32_t status; /* ASSAY_NO_STATUS not given */
+	bool has_stream, has_event;
+} waits_args;
+
+/* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments. */
+waits_args waits_args_in(assay_arena *scratch, assay_str args);
+/* "0", "hipSuccess", "hipErrorNotReady", "600"; ASSAY_NO_STATUS for anything else. */
+int32_t waits_status_of(assay_str text);
+
+#endif

@@ -1,0 +1,304 @@
+#include "resolve/waits_places.h"
+
+#include "resolve/waits_args.h"
+
+static uint64_t place_of_device(uint32_t source, int32_t device)
+{
+	return 1ull << 63 | (uint64_t)source << 32 | (uint32_t)device;
+}
+
+static uint64_t place_of_handle(uint32_t source, uint64_t handle)
+{
+	return handle * 0x9E3779B97F4A7C15u + source;
+}
+
+uint64_t waits_own_handle(uint32_t thread)
+{
+	return 2 | ((uint64_t)thread + 1) << 32;
+}
+
+/* ------------------------------------------------------------------ finding */
+
+static void note_choice(waits *w, uint32_t source, uint32_t thread, uint64_t key, int64_t device)
+{
+	*assay_push(&w->chosen.v) = (assay_mark){thread, key, device, 0};
+	if (source < w->sources)
+		w->tells_device[source] = true;
+}
+
+static bool chooses_device(const waits *w, assay_sid name)
+{
+	return w->call[name].op == ASSAY_OP_CHOOSE_DEVICE;
+}
+
+static void find_choices(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		if (!assay_is_call(t->host.kind[h]) || !chooses_device(w, t->host.name[h]))
+			continue;
+		waits_args a = waits_args_in(&w->scratch, assay_text(w->run, t->host.args[h]));
+		int32_t status = t->api.status[t->host.detail[h]];
+		bool failed = (status != ASSAY_NO_STATUS && status) ||
+			      (a.status != ASSAY_NO_STATUS && a.status);
+		if (a.device >= 0 && !failed)
+			note_choice(w, waits_host_source(w, h), t->host.track[h],
+				    waits_host_key(w, h), a.device);
+	}
+	const assay_event_call_table *e = &t->event_call;
+	for (uint32_t i = 0; i < e->n; i++)
+		if (chooses_device(w, e->name[i]) && !e->status[i] && e->arg[i] <= INT32_MAX) {
+			uint32_t source = assay_track_group(t, e->track[i]);
+			note_choice(w, source, e->track[i],
+				    waits_key_at(w, source, e->ts[i], e->corr[i]),
+				    (int64_t)e->arg[i]);
+		}
+}
+
+static bool is_default_number(const waits *w, uint32_t source, int64_t stream)
+{
+	return stream ==
+	       (w->is_hip[source] ? 0 : 7); /* CUPTI numbers that of a process's context 7 */
+}
+
+static void find_devices(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t k = 0; k < t->track.n; k++) {
+		uint32_t source = assay_track_group(t, k);
+		if (t->track.kind[k] != ASSAY_TRACK_STREAM || source >= w->sources)
+			continue;
+		int32_t device = (int32_t)t->track.pid[k];
+		uint32_t *slot = assay_map_at(&w->legacy, place_of_device(source, device));
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = ASSAY_NO_ROW - 2;
+			*assay_push(&w->devices) = (struct waits_gpu){source, device};
+		}
+		if (is_default_number(w, source, t->track.tid[k]))
+			*slot = k;
+		*assay_push(&w->numbered.v) = (assay_mark){
+			place_of_handle(source, (uint64_t)t->track.tid[k]), (uint64_t)k + 1, k, 0};
+	}
+}
+
+void waits_learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t track)
+{
+	uint32_t *slot = assay_map_at(&w->handles, place_of_handle(source, handle));
+	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : WAITS_SEVERAL;
+}
+
+void waits_learn_legacy(waits *w, uint32_t source, uint32_t track)
+{
+	int32_t device = (int32_t)w->t->track.pid[track];
+	*assay_map_at(&w->legacy, place_of_device(source, device)) = track;
+}
+
+static void bind(waits *w, uint32_t source, uint64_t handle, uint32_t track, uint64_t key)
+{
+	if (handle <= 1) {
+		waits_learn_legacy(w, source, track);
+		return;
+	}
+	*assay_push(&w->bound.v) =
+		(assay_mark){place_of_handle(source, handle), key, (int64_t)track, 0};
+}
+
+/* A thread's own default stream has the handle 2, or null in calls built for it. */
+static uint64_t meant(uint64_t handle, assay_str name, uint32_t thread)
+{
+	bool own = handle == 2 || (handle == 0 && assay_str_ends(name, "_spt"));
+	return own ? waits_own_handle(thread) : handle;
+}
+
+/* The address is another stream's from here on. */
+enum { NEW_STREAM = -1 };
+
+static void bind_new(waits *w, uint32_t source, uint64_t handle, uint64_t key)
+{
+	if (handle > 2)
+		*assay_push(&w->bound.v) =
+			(assay_mark){place_of_handle(source, handle), key, NEW_STREAM, 0};
+}
+
+/* Launches whose arguments name a stream handle tell which stream of GPU rows that is. */
+static void find_handles(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		if (!assay_is_call(t->host.kind[h]) || !t->host.args[h] ||
+		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
+			continue;
+		uint32_t source = waits_host_source(w, h);
+		bool makes = w->call[t->host.name[h]].op == ASSAY_OP_STREAM_CREATE;
+		uint32_t g = assay_map_get(&w->gpus,
+					   assay_corr_key(source, t->api.corr[t->host.detail[h]]));
+		if (g == ASSAY_NO_ROW && !makes)
+			continue;
+		waits_args a = waits_args_in(&w->scratch, assay_text(w->run, t->host.args[h]));
+		assay_str name = assay_text(w->run, t->host.name[h]);
+		if (makes)
+			bind_new(w, source, a.stream, waits_host_key(w, h));
+		else if (a.has_stream)
+			bind(w, source, meant(a.stream, name, t->host.track[h]), t->gpu.track[g],
+			     waits_host_key(w, h));
+	}
+	const assay_event_call_table *e = &t->event_call;
+	for (uint32_t i = 0; i < e->n; i++) {
+		uint32_t source = assay_track_group(t, e->track[i]);
+		uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, e->corr[i]));
+		uint64_t key = waits_key_at(w, source, e->ts[i], e->corr[i]);
+		if (w->call[e->name[i]].op == ASSAY_OP_STREAM_CREATE)
+			bind_new(w, source, e->stream[i], key);
+		else if (g != ASSAY_NO_ROW)
+			bind(w, source,
+			     meant(e->stream[i], assay_text(w->run, e->name[i]), e->track[i]),
+			     t->gpu.track[g], key);
+	}
+}
+
+/* Only where there are several devices is it a question which one a call means. */
+static void find_work(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t g = 0; g < t->gpu.n; g++) {
+		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
+		if (!t->gpu.corr[g] || source >= w->sources || w->only_device[source] >= 0)
+			continue;
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
+		int64_t start = t->gpu.ts[g], end = assay_gpu_end(&t->gpu, g);
+		int32_t device = (int32_t)t->track.pid[track];
+		uint64_t key = h == ASSAY_NO_ROW ? waits_key_at(w, source, start, t->gpu.corr[g])
+						 : waits_host_key(w, h);
+		*assay_push(&w->work.v) = (assay_mark){track, key, start, end};
+		*assay_push(&w->work.v) =
+			(assay_mark){place_of_device(source, device), key, start, end};
+		if (h != ASSAY_NO_ROW && t->gpu.kind[g] == ASSAY_GPU_KERNEL)
+			*assay_push(&w->launched.v) =
+				(assay_mark){t->host.track[h], key, device, 0};
+	}
+	assay_marks_sort(&w->work);
+	for (size_t i = 1; i < w->work.v.n; i++) {
+		const assay_mark *before = &w->work.v.p[i - 1];
+		assay_mark *m = &w->work.v.p[i];
+		if (before->place == m->place && before->other > m->other)
+			m->other = before->other;
+	}
+}
+
+void waits_find_places(waits *w)
+{
+	find_devices(w);
+	find_choices(w);
+	find_handles(w);
+	find_work(w);
+	assay_marks_sort(&w->chosen);
+	assay_marks_sort(&w->launched);
+	assay_marks_sort(&w->bound);
+	assay_marks_sort(&w->numbered);
+}
+
+/* ------------------------------------------------------------------ asking */
+
+waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, uint64_t key)
+{
+	if (source >= w->sources)
+		return (waits_device){-1, false};
+	if (w->only_device[source] >= 0)
+		return (waits_device){w->only_device[source], false};
+	const assay_mark *m = assay_mark_before(&w->chosen, thread, key);
+	if (m)
+		return (waits_device){(int32_t)m->value, false};
+	if (w->tells_device[source]) /* threads start with the first device */
+		return (waits_device){0, false};
+	m = assay_mark_before(&w->launched, thread, key);
+	return m ? (waits_device){(int32_t)m->value, true} : (waits_device){-1, false};
+}
+
+enum { CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
+
+waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_sweep_rec *r)
+{
+	waits_device best = waits_device_of(w, source, r->thread, r->key);
+	if (best.device >= 0 && !best.guessed)
+		return best;
+	int64_t rest = INT64_MAX;
+	for (size_t i = 0; i < w->devices.n; i++) {
+		struct waits_gpu d = w->devices.p[i];
+		const assay_mark *m =
+			d.source == source
+				? assay_mark_before(&w->work, place_of_device(source, d.device),
+						    r->key)
+				: NULL;
+		int64_t end = m && m->other > r->enter ? m->other : r->enter;
+		if (!m || end > r->exit + CLOCKS)
+			continue;
+		bool usual = d.device == best.device && r->exit - end <= rest;
+		if (r->exit - end < rest || usual) {
+			rest = r->exit - end;
+			best = (waits_device){d.device, true};
+		}
+	}
+	return best;
+}
+
+uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device)
+{
+	uint32_t track = assay_map_get(&w->legacy, place_of_device(source, device));
+	return track == ASSAY_NO_ROW - 2 ? ASSAY_NO_ROW : track;
+}
+
+/* An address that was several streams' in turn: the one alive at that time. */
+static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
+{
+	const assay_stream_table *s = &w->t->stream;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (assay_group_of(w->t, s->source[i]) == source && s->handle[i] == handle &&
+		    s->created[i] <= ts && (!s->destroyed[i] || ts <= s->destroyed[i]))
+			return w->stream_track[i];
+	return ASSAY_NO_ROW;
+}
+
+uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64_t key, int64_t ts)
+{
+	uint64_t place = place_of_handle(source, handle);
+	uint32_t track = assay_map_get(&w->handles, place);
+	if (track == WAITS_SEVERAL)
+		track = track_by_time(w, source, handle, ts);
+	if (track != ASSAY_NO_ROW)
+		return track;
+	const assay_mark *m = assay_mark_before(&w->bound, place, key + 1);
+	if (!m || m->value == NEW_STREAM) /* not launched into yet */
+		m = assay_mark_after(&w->bound, place, m ? m->key : key);
+	return m && m->value != NEW_STREAM ? (uint32_t)m->value : ASSAY_NO_ROW;
+}
+
+/* When what stood behind the wait went on. */
+static int64_t went_on(const waits *w, uint32_t sync, uint64_t key)
+{
+	const assay_sync_table *s = &w->t->sync;
+	bool is_stream = w->t->track.tid[s->track[sync]] >= 0;
+	const assay_mark *next = is_stream ? assay_mark_after(&w->work, s->track[sync], key) : NULL;
+	return next ? next->value : s->ts[sync] + (s->dur[sync] > 0 ? s->dur[sync] : 0);
+}
+
+uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key, uint64_t wait_key,
+			     bool *guessed)
+{
+	const assay_sync_table *s = &w->t->sync;
+	uint64_t place = place_of_handle(assay_track_group(w->t, s->track[sync]),
+					 (uint64_t)s->wait_stream[sync]);
+	int64_t on = went_on(w, sync, wait_key), best_end = INT64_MIN;
+	uint32_t best = ASSAY_NO_ROW, choices = 0;
+	for (const assay_mark *k = assay_mark_after(&w->numbered, place, 0); k;
+	     k = assay_mark_after(&w->numbered, place, k->key)) {
+		const assay_mark *m = assay_mark_before(&w->work, (uint64_t)k->value, record_key);
+		int64_t end = m && m->other <= on + CLOCKS ? m->other : INT64_MIN;
+		choices += m != NULL;
+		if (best == ASSAY_NO_ROW || end > best_end) {
+			best = (uint32_t)k->value;
+			best_end = end;
+		}
+	}
+	*guessed = choices > 1;
+	return best;
+}

@@ -1,0 +1,35 @@
+/* Where calls work: the device a thread has chosen, and the stream that a handle means. */
+#ifndef ASSAY_RESOLVE_WAITS_PLACES_H
+#define ASSAY_RESOLVE_WAITS_PLACES_H
+
+#include "resolve/waits.h"
+
+/* From all launches and choices of a device. Needs the indices of calls and work. */
+void waits_find_places(waits *w);
+
+/* What the recorder's table of streams says goes first. */
+void waits_learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t track);
+void waits_learn_legacy(waits *w, uint32_t source, uint32_t track);
+
+typedef struct waits_device {
+	int32_t device; /* -1 unknown */
+	bool guessed;   /* by what the thread launched last, or by time */
+} waits_device;
+
+/* The device a thread works on at a call. */
+waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, uint64_t key);
+/* The device that a wait for a device waits for. r: key, thread and times are known. */
+waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_sweep_rec *r);
+/* The default stream of a device, a row of track; ASSAY_NO_ROW. */
+uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device);
+/* The stream a handle means at a call, a row of track; ASSAY_NO_ROW. */
+uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64_t key, int64_t ts);
+/* A thread's own default stream, by the handle the functions here know it by. */
+uint64_t waits_own_handle(uint32_t thread);
+
+/* A sync row says that stream `id` was waited for, not on which device: the one whose work before
+ * the record ended last before the waiting went on. Sets *guessed when there was a choice. */
+uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key, uint64_t wait_key,
+			     bool *guessed);
+
+#endif
