@@ -201,10 +201,13 @@ static bool flatten_array(struct flat *f, assay_json *j, int depth)
 	/* a list is whole: what it does not hold is not there */
 	if (ok && (objects || !index))
 		*assay_push(&f->doc->absent) = assay_printf(&f->set->arena, "%s.*", f->path);
-	if (ok && objects)
-		f->set->paths.p[path_number(f->set, (assay_str){f->path, f->n})].list = true;
-	else if (ok)
-		f->set->paths.p[put_value(f, join_sorted(f, &items))].set = true;
+	if (ok) {
+		/* the number first: making a path may move the table */
+		uint32_t at = objects ? path_number(f->set, (assay_str){f->path, f->n})
+				      : put_value(f, join_sorted(f, &items));
+		f->set->paths.p[at].list |= objects;
+		f->set->paths.p[at].set |= !objects;
+	}
 	assay_vec_free(&items);
 	return ok;
 }

@@ -15,7 +15,7 @@ struct env_args {
 	const char *output, *root, *python, *field;
 	bool verbose, json, no_hash, deep, health, no_cache;
 	int64_t pid, health_limit;
-	assay_opt_list sites;
+	assay_opt_list sites, vars;
 };
 
 static bool make_parents(char *path, assay_err *err)
@@ -171,11 +171,19 @@ static int env_run(const void *args, char **operands, int n)
 	assay_err err = {0};
 	const char *sites[ASSAY_OPT_LIST_MAX + 1] = {0};
 	memcpy(sites, a->sites.item, a->sites.n * sizeof *sites);
+	const char *vars[ASSAY_OPT_LIST_MAX + 1] = {0};
+	memcpy(vars, a->vars.item, a->vars.n * sizeof *vars);
+	for (size_t i = 0; i < a->vars.n; i++)
+		if (!strchr(vars[i], '=')) {
+			fprintf(stderr, "assay env: --env takes NAME=VALUE, not '%s'\n", vars[i]);
+			return ASSAY_EXIT_USAGE;
+		}
 	assay_env_opts opts = {.size = sizeof opts,
 			       .root = a->root,
 			       .python = a->python,
 			       .pid = (pid_t)a->pid,
 			       .sites = a->sites.n ? sites : NULL,
+			       .vars = a->vars.n ? vars : NULL,
 			       .no_hash = a->no_hash,
 			       .deep = a->deep,
 			       .health = a->health,
@@ -209,6 +217,10 @@ static const assay_opt env_opts[] = {
 	 AT(python)},
 	{"site", 0, ASSAY_OPT_LIST, "DIR",
 	 "A site-packages folder to look in first; may be repeated.", AT(sites)},
+	{"env", 0, ASSAY_OPT_LIST, "NAME=VALUE",
+	 "A variable to go by; may be repeated. With --root there are no others: an image has none "
+	 "of its own.",
+	 AT(vars)},
 	{"pid", 'p', ASSAY_OPT_INT, "N",
 	 "Describe a running process: its variables, and what it has mapped.", AT(pid)},
 	{"no-hash", 0, ASSAY_OPT_FLAG, NULL, "Leave out the SHA-256 of libraries.", AT(no_hash)},

@@ -53,7 +53,7 @@ static void rocm_blocks(assay_ctx *c)
 		absent(c, "rocm.version");
 		absent(c, "assay.rocm");
 	}
-	unless_unreadable(c, any, "hip");
+	unless_unreadable(c, e->hip.platform, "hip");
 	unless_unreadable(c, e->rocm.version_dev, "rocm.version_dev");
 	if (c->running) {
 		unless_unreadable(c, e->rocm.kmd_version, "rocm.kmd_version");

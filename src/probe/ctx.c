@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "probe/elf.h"
 #include "probe/probe.h"
+#include "probe/window.h"
 
 static const uint32_t UNREADABLE_FILE = UINT32_MAX - 1; /* seen, and could not be read */
 
@@ -103,9 +104,10 @@ static void describe_elf(assay_ctx *c, assay_file *f, const assay_elf *e)
 }
 
 /* Linker scripts start with a comment of GNU ld or with one of their commands. */
-static bool is_ld_script(const assay_mapped *m)
+static bool is_ld_script(assay_window *m)
 {
 	static const char *const starts[] = {"/* GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"};
+	assay_window_need(m, 0, 64);
 	assay_str s = assay_str_trim((assay_str){(const char *)m->p, m->n < 64 ? m->n : 64});
 	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (assay_str_starts(s, starts[i]))
@@ -127,7 +129,7 @@ static uint32_t *file_slot(assay_ctx *c, const struct stat *st)
 
 assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 {
-	assay_mapped m;
+	assay_window m;
 	assay_elf e;
 	struct stat st;
 	assay_file *f;
@@ -141,7 +143,7 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 		return f;
 	}
 	*slot = UNREADABLE_FILE;
-	assay_cause cause = assay_root_map(&c->root, path, &m);
+	assay_cause cause = assay_window_open(&m, &c->root, path);
 	if (cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_EMPTY)
 		return NULL;
 	f = assay_alloc(c->a, sizeof *f);
@@ -150,14 +152,16 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 		f->path = assay_dup(c->a, assay_str_of(path));
 	f->dev = m.st.st_dev;
 	f->ino = m.st.st_ino;
-	f->size = m.n;
+	f->size = (uint64_t)m.st.st_size;
 	f->mtime_ns = stamp(m.st.st_mtim);
 	f->ctime_ns = stamp(m.st.st_ctim);
 	f->want_hash = want_hash;
-	f->ld_script = is_ld_script(&m);
-	if (assay_elf_read(&e, m.p, m.n, NULL))
+	f->ld_script = m.n && is_ld_script(&m);
+	if (m.n && assay_elf_open(&e, &m, NULL))
 		describe_elf(c, f, &e);
-	assay_root_unmap(&m);
+	if (m.shrunk)
+		f->cause = ASSAY_CAUSE_CHANGED;
+	assay_window_close(&m);
 	*slot = (uint32_t)c->env->files.n;
 	*assay_push(&c->env->files) = f;
 	return f;
@@ -214,6 +218,26 @@ assay_file *assay_ctx_pick(assay_ctx *c, const char *dir, const char *stem)
 	return f;
 }
 
+/* Libraries of ROCm's own version scheme. HIP's (amdhip64, hiprtc, hiprtc-builtins) and comgr's
+ * third part is a build number. */
+static bool names_release(const char *path)
+{
+	static const char *const stems[] = {
+		"librocblas.",         "librocsolver.",   "librocsparse.",
+		"librocfft.",          "librocrand.",     "librocalution.",
+		"libhipblas.",         "libhipblaslt.",   "libhipsolver.",
+		"libhipsparse.",       "libhipsparselt.", "libhipfft.",
+		"libhiprand.",         "libMIOpen.",      "librccl.",
+		"libhsa-runtime64.",   "libhiptensor.",   "libmigraphx.",
+		"librocprofiler-sdk.", "librocm-core.",   "libamd_smi.",
+		"librocm_smi64."};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(stems); i++)
+		if (!strncmp(name, stems[i], strlen(stems[i])))
+			return true;
+	return false;
+}
+
 void assay_lib_version(assay_arena *a, const char *path, const char **version, const char **release)
 {
 	*version = *release = NULL;
@@ -227,8 +251,8 @@ void assay_lib_version(assay_arena *a, const char *path, const char **version, c
 	const char *dot = strrchr(*version, '.');
 	long code = strtol(dot + 1, NULL, 10);
 	long major = code / 10000;
-	if (strchr(*version, '.') == dot || major < 3 || major > 30)
-		return; /* libamdhip64.so.5.2.21153 holds a build number there */
+	if (!names_release(path) || strchr(*version, '.') == dot || major < 3 || major > 30)
+		return;
 	*release = assay_printf(a, "%ld.%ld.%ld", major, code / 100 % 100, code % 100);
 	*version = assay_dup(a, (assay_str){*version, (size_t)(dot - *version)});
 }
@@ -239,6 +263,8 @@ TEST(library_names_carry_version_and_release)
 		const char *path, *version, *release;
 	} cases[] = {{"/opt/rocm/lib/librocblas.so.5.0.70002", "5.0", "7.0.2"},
 		     {"/x/libamdhip64.so.5.2.21153", "5.2.21153", NULL},
+		     {"/x/libhiprtc-builtins.so.5.7.31921", "5.7.31921", NULL},
+		     {"/x/libamdhip64.so.6.4.43484", "6.4.43484", NULL},
 		     {"/x/libcudnn.so.9.14.0", "9.14.0", NULL},
 		     {"/x/libnccl.so.2", NULL, NULL},
 		     {"/x/libfoo.so.5.1.bak", NULL, NULL},

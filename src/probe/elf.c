@@ -9,12 +9,22 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/test.h"
+#include "probe/window.h"
+
+enum { STRING_STEP = 256 };
 
 /* Structures are copied out: offsets in a file need not be aligned. */
+static void need(const assay_elf *e, uint64_t at, uint64_t n)
+{
+	if (e->window)
+		assay_window_need(e->window, at, n);
+}
+
 static bool get(const assay_elf *e, uint64_t at, void *out, size_t size)
 {
 	if (at > e->n || e->n - at < size)
 		return false;
+	need(e, at, size);
 	memcpy(out, e->p + at, size);
 	return true;
 }
@@ -74,8 +84,17 @@ static assay_str string_at(const assay_elf *e, uint64_t at)
 {
 	if (at >= e->strtab.n)
 		return (assay_str){"", 0};
-	const char *p = e->strtab.p + at, *end = memchr(p, 0, e->strtab.n - at);
-	return end ? (assay_str){p, (size_t)(end - p)} : (assay_str){"", 0};
+	const char *p = e->strtab.p + at;
+	uint64_t from = (uint64_t)((const unsigned char *)p - e->p);
+	for (size_t n = STRING_STEP;; n *= 2) {
+		size_t left = e->strtab.n - at, look = n < left ? n : left;
+		need(e, from, look);
+		const char *end = memchr(p, 0, look);
+		if (end)
+			return (assay_str){p, (size_t)(end - p)};
+		if (look == left)
+			return (assay_str){"", 0};
+	}
 }
 
 /* Symbols by the GNU hash table: the end of the chain of the highest bucket. */
@@ -207,6 +226,7 @@ static void find_build_id(assay_elf *e, const Elf64_Phdr *ph)
 		uint64_t next = desc + (((uint64_t)h.n_descsz + 3) & ~3ull);
 		if (next > end)
 			return;
+		need(e, name, next - name);
 		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
 		    !memcmp(e->p + name, "GNU", 4)) {
 			e->build_id = (assay_str){(const char *)e->p + desc, h.n_descsz};
@@ -216,9 +236,8 @@ static void find_build_id(assay_elf *e, const Elf64_Phdr *ph)
 	}
 }
 
-bool assay_elf_read(assay_elf *e, const void *bytes, size_t n, assay_err *err)
+static bool read_tables(assay_elf *e, assay_err *err)
 {
-	*e = (assay_elf){.p = bytes, .n = n};
 	if (!header(e, err))
 		return false;
 	for (uint32_t i = 0; i < e->phnum; i++) {
@@ -229,6 +248,18 @@ bool assay_elf_read(assay_elf *e, const void *bytes, size_t n, assay_err *err)
 			return false;
 	}
 	return true;
+}
+
+bool assay_elf_read(assay_elf *e, const void *bytes, size_t n, assay_err *err)
+{
+	*e = (assay_elf){.p = bytes, .n = n};
+	return read_tables(e, err);
+}
+
+bool assay_elf_open(assay_elf *e, assay_window *w, assay_err *err)
+{
+	*e = (assay_elf){.p = w->p, .n = w->n, .window = w};
+	return read_tables(e, err);
 }
 
 /* "2ck" is the namespace ck only where no other digit stands before the length (12ck...). */
@@ -268,11 +299,14 @@ assay_str assay_elf_section(const assay_elf *e, const char *name)
 	size_t want = strlen(name) + 1;
 	for (uint32_t i = 0; section_header(e, i, &sh); i++) {
 		uint64_t at = names.sh_offset + sh.sh_name;
+		need(e, at, want);
 		if (sh.sh_type == SHT_NOBITS || at > e->n || e->n - at < want ||
 		    memcmp(e->p + at, name, want))
 			continue;
-		if (sh.sh_offset <= e->n && sh.sh_size <= e->n - sh.sh_offset)
-			return (assay_str){(const char *)e->p + sh.sh_offset, (size_t)sh.sh_size};
+		if (sh.sh_offset > e->n || sh.sh_size > e->n - sh.sh_offset)
+			continue;
+		need(e, sh.sh_offset, sh.sh_size);
+		return (assay_str){(const char *)e->p + sh.sh_offset, (size_t)sh.sh_size};
 	}
 	return (assay_str){"", 0};
 }

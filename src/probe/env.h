@@ -209,10 +209,12 @@ typedef struct assay_env {
 		const char *exe, *called; /* called: as its command line names it, or NULL */
 		const char *site;         /* folder whose torch it has mapped, or NULL */
 		assay_vec(const char *) maps;
+		assay_vec(const char *) replaced; /* those whose name leads to another file now */
 	} process;
 	assay_files files;
 	bool hashed;
 	const char *root;
+	const char *variables; /* whose: process, given, none */
 } assay_env;
 
 typedef struct assay_env_opts {
@@ -221,6 +223,7 @@ typedef struct assay_env_opts {
 	const char *python; /* interpreter; NULL: the one the user would run */
 	const char **sites; /* site-packages given by hand, NULL-terminated; NULL: none */
 	pid_t pid;          /* 0: nobody; else its environment and what it has mapped */
+	const char **vars;  /* "NAME=value" given by hand, NULL-terminated; NULL: none */
 	bool no_hash, deep, health, no_cache;
 	int64_t health_ns; /* time limit of rdhc; 0: 30 s */
 } assay_env_opts;

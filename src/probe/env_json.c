@@ -544,6 +544,7 @@ static void assay_block(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_open(w, "assay", '{');
 	assay_jsonw_z(w, "version", ASSAY_VERSION);
 	assay_jsonw_z(w, "root", e->root);
+	assay_jsonw_z(w, "variables", e->variables);
 	assay_jsonw_bool(w, "hashed", e->hashed);
 	list(w, "absent", e->absent.p, e->absent.n);
 	assay_jsonw_bool(w, "container_detected", e->container);

@@ -44,6 +44,13 @@ struct job {
 	atomic_size_t next;
 };
 
+/* The file that was described, untouched since. */
+static bool same_file(const assay_file *f, const struct stat *st)
+{
+	return f->dev == st->st_dev && f->ino == st->st_ino && f->size == (uint64_t)st->st_size &&
+	       f->mtime_ns == (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static void hash_file(const assay_root *root, EVP_MD_CTX *md, char *buf, assay_file *f)
 {
 	struct stat st;
@@ -51,16 +58,22 @@ static void hash_file(const assay_root *root, EVP_MD_CTX *md, char *buf, assay_f
 	int fd = assay_root_fd(root, f->path, &st, &f->cause);
 	if (fd < 0)
 		return;
+	if (!same_file(f, &st)) {
+		f->cause = ASSAY_CAUSE_CHANGED;
+		close(fd);
+		return;
+	}
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	EVP_DigestInit_ex(md, EVP_sha256(), NULL);
 	ssize_t got;
 	while ((got = read(fd, buf, CHUNK)) > 0 || (got < 0 && errno == EINTR))
 		if (got > 0)
 			EVP_DigestUpdate(md, buf, (size_t)got);
+	bool still = fstat(fd, &st) == 0 && same_file(f, &st);
 	close(fd);
 	EVP_DigestFinal_ex(md, digest, NULL);
-	if (got < 0) {
-		f->cause = ASSAY_CAUSE_IO;
+	if (got < 0 || !still) {
+		f->cause = got < 0 ? ASSAY_CAUSE_IO : ASSAY_CAUSE_CHANGED;
 		return;
 	}
 	to_hex(digest, 32, f->sha256);
@@ -202,6 +215,10 @@ void assay_ctx_hash(assay_ctx *c)
 	hash_all(&c->root, todo.p, todo.n);
 	bool fresh = false;
 	for (size_t i = 0; i < todo.n; i++)
+		if (!todo.p[i]->hashed)
+			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.files: %s %s",
+					 todo.p[i]->path, assay_cause_text(todo.p[i]->cause));
+	for (size_t i = 0; i < todo.n; i++)
 		fresh |= todo.p[i]->hashed && todo.p[i]->size >= CACHE_FROM;
 	if (path && fresh)
 		cache_write(c->a, path, cache, todo.p, todo.n);
@@ -229,8 +246,13 @@ TEST(threads_hash_every_file_once)
 		snprintf(path, sizeof path, "%s/%d", top, i);
 		FILE *f = fopen(path, "w");
 		CHECK(f && fprintf(f, "%d", i) > 0 && fclose(f) == 0);
+		struct stat st;
+		CHECK(stat(path, &st) == 0);
 		file[i].path = assay_printf(&a, "/%d", i);
-		file[i].size = (uint64_t)i;
+		file[i].size = (uint64_t)st.st_size;
+		file[i].dev = st.st_dev;
+		file[i].ino = st.st_ino;
+		file[i].mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 		list[i] = &file[i];
 	}
 	hash_all(&root, list, FILES);

@@ -358,12 +358,20 @@ static void torch_choice(struct loader *l, assay_lib *lib)
 	}
 }
 
+static bool is_replaced(const assay_ctx *c, const char *path)
+{
+	for (size_t i = 0; i < c->env->process.replaced.n; i++)
+		if (!strcmp(c->env->process.replaced.p[i], path))
+			return true;
+	return false;
+}
+
 /* A process that runs needs no guess: what it has mapped is what it loaded. */
 static void process_choice(assay_ctx *c, assay_lib *lib)
 {
 	for (size_t i = 0; i < c->env->process.maps.n; i++) {
 		const char *path = c->env->process.maps.p[i];
-		if (!is_stem(base_name(path), lib->stem))
+		if (!is_stem(base_name(path), lib->stem) || is_replaced(c, path))
 			continue;
 		assay_file *f = assay_ctx_file(c, path, false);
 		if (!f)

@@ -98,7 +98,7 @@ static void *nvml_thread(void *arg)
 
 void assay_nvml_start(assay_ctx *c)
 {
-	if (!c->root.host)
+	if (!c->same_kernel)
 		return;
 	struct assay_nvml_job *j = assay_pages_grow(NULL, 0, sizeof *j);
 	j->started = pthread_create(&j->thread, NULL, nvml_thread, j) == 0;

@@ -16,6 +16,8 @@ typedef struct assay_ctx {
 	assay_env *env;
 	assay_arena *a; /* the snapshot's own */
 	assay_root root;
+	const assay_root *proc; /* where /proc/PID of the described process is */
+	bool same_kernel;       /* the root is on this machine: the kernel and NVML may be asked */
 	const assay_env_opts *opts;
 	char **vars;     /* "NAME=value" of the process that is described, NULL-terminated */
 	bool amd;        /* there is reason to expect ROCm here */

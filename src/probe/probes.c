@@ -50,21 +50,56 @@ static char **split_environ(assay_arena *a, assay_str text)
 	return list;
 }
 
-static bool use_variables(assay_ctx *c, assay_err *err)
+/* Those given by hand come first; an image has no others, least of all the prober's. */
+static char **own_variables(assay_ctx *c)
 {
 	extern char **environ;
-	c->vars = environ;
-	c->vars_known = true;
+	char **from[] = {(char **)(uintptr_t)c->opts->vars, c->root.host ? environ : NULL};
+	size_t n = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(from); i++)
+		for (char **v = from[i]; v && *v; v++)
+			n++;
+	char **list = assay_alloc(c->a, (n + 1) * sizeof *list);
+	n = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(from); i++)
+		for (char **v = from[i]; v && *v; v++)
+			list[n++] = *v;
+	return list;
+}
+
+static bool use_variables(assay_ctx *c, assay_err *err)
+{
+	c->vars_known = c->root.host || c->opts->pid || c->opts->vars;
+	c->vars = own_variables(c);
 	if (!c->opts->pid)
 		return true;
 	assay_str text;
 	const char *path = assay_printf(c->a, "/proc/%ld/environ", (long)c->opts->pid);
-	assay_cause cause = assay_root_read(&c->root, c->a, path, 16 << 20, &text);
+	assay_cause cause = assay_root_read(c->proc, c->a, path, 16 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE)
 		return assay_fail(err, ASSAY_IO, 0, "cannot look at process %ld: %s %s",
 				  (long)c->opts->pid, path, assay_cause_text(cause));
 	c->vars = split_environ(c->a, text);
 	return true;
+}
+
+/* A process in a container has another file system under the same names: the one it sees is
+ * /proc/PID/root. NULL: it shares ours. */
+static const char *other_root(assay_ctx *c)
+{
+	struct stat ours, its;
+	if (!c->opts->pid || stat("/", &ours))
+		return NULL;
+	const char *path = assay_printf(c->a, "/proc/%ld/root", (long)c->opts->pid);
+	/* a chroot shows as another folder, a mount namespace as another name space */
+	if (stat(path, &its))
+		return NULL;
+	if (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino)
+		return path;
+	const char *space = assay_printf(c->a, "/proc/%ld/ns/mnt", (long)c->opts->pid);
+	if (stat("/proc/self/ns/mnt", &ours) || stat(space, &its))
+		return NULL;
+	return ours.st_ino != its.st_ino ? path : NULL;
 }
 
 static void run_all(assay_ctx *c)
@@ -90,10 +125,19 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	static const assay_env_opts defaults;
 	*env = (assay_env){0};
 	assay_ctx c = {.env = env, .a = &env->arena, .opts = opts ? opts : &defaults};
-	const char *path = c.opts->root ? c.opts->root : "/";
-	if (!assay_root_open(&c.root, path, err))
+	assay_root host = {.fd = -1};
+	const char *path = c.opts->root ? c.opts->root : other_root(&c);
+	if (!assay_root_open(&c.root, path ? path : "/", err))
 		return false;
-	env->root = c.root.host ? NULL : assay_dup(c.a, assay_str_of(path));
+	c.proc = &c.root;
+	if (path && !c.opts->root && assay_root_open(&host, "/", NULL))
+		c.proc = &host;
+	c.same_kernel = c.root.host || c.proc == &host;
+	env->root = c.root.host || !path ? NULL : assay_dup(c.a, assay_str_of(path));
+	env->variables = c.opts->pid    ? "process"
+			 : c.opts->vars ? "given"
+			 : c.root.host  ? "process"
+					: "none";
 	stamp(env);
 	bool ok = use_variables(&c, err);
 	c.running = assay_root_is_dir(&c.root, "/sys/class");
@@ -102,6 +146,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	assay_vec_free(&c.dirs);
 	assay_map_free(&c.file_at);
 	assay_root_close(&c.root);
+	assay_root_close(&host);
 	return ok;
 }
 
@@ -124,6 +169,7 @@ void assay_env_free(assay_env *e)
 	assay_vec_free(&e->torch.shadowed);
 	assay_vec_free(&e->torch.settings);
 	assay_vec_free(&e->process.maps);
+	assay_vec_free(&e->process.replaced);
 	assay_pairs *pairs[] = {
 		&e->vars,      &e->more_vars, &e->nvidia,          &e->amdgpu,
 		&e->host_more, &e->nics,      &e->system_packages, &e->effective_arch};

@@ -326,6 +326,18 @@ static const char *hip_version(assay_ctx *c, const char *root)
 	return v ? v : hip_from_header(c, under(c, root, "include/hip/hip_version.h"));
 }
 
+/* A tree with the HSA runtime alone (what hwloc pulls in) has no HIP. */
+static bool has_hip(assay_ctx *c, const assay_rocm_root *r)
+{
+	for (size_t i = 0; r && i < r->n_lib_dirs; i++) {
+		const assay_names *names = assay_ctx_list(c, r->lib_dir[i], NULL);
+		for (size_t k = 0; k < names->n; k++)
+			if (assay_str_starts(assay_str_of(names->p[k].name), "libamdhip64.so"))
+				return true;
+	}
+	return r && assay_root_is_file(&c->root, under(c, r->path, "bin/hipconfig"));
+}
+
 static void hip_block(assay_ctx *c, const assay_rocm_root *r)
 {
 	assay_env *e = c->env;
@@ -347,6 +359,8 @@ static void hip_block(assay_ctx *c, const assay_rocm_root *r)
 			"hip.version: neither share/hip/version nor include/hip/hip_version.h in "
 			"%s gives it",
 			r->path);
+	if (!e->hip.version && !has_hip(c, r))
+		return;
 	e->hip.platform = platform && *platform ? platform : "amd";
 	e->hip.compiler = !strcmp(e->hip.platform, "nvidia") ? "nvcc" : "clang";
 	e->hip.runtime = !strcmp(e->hip.platform, "nvidia") ? "cuda" : "rocclr";

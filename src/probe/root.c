@@ -8,7 +8,6 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -354,31 +353,6 @@ assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *
 	}
 	assay_vec_free(&names);
 	return cause;
-}
-
-assay_cause assay_root_map(const assay_root *root, const char *path, assay_mapped *out)
-{
-	assay_cause cause;
-	*out = (assay_mapped){0};
-	int fd = assay_root_fd(root, path, &out->st, &cause);
-	if (fd < 0)
-		return cause;
-	out->n = (size_t)out->st.st_size;
-	void *p = out->n ? mmap(NULL, out->n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-	close(fd);
-	if (p == MAP_FAILED) {
-		out->n = 0;
-		return out->st.st_size ? ASSAY_CAUSE_IO : ASSAY_CAUSE_EMPTY;
-	}
-	out->p = p;
-	return ASSAY_CAUSE_NONE;
-}
-
-void assay_root_unmap(assay_mapped *m)
-{
-	if (m->n)
-		munmap((void *)(uintptr_t)m->p, m->n);
-	*m = (assay_mapped){0};
 }
 
 /* A small tree in a temporary folder; the same checks with and without openat2. */

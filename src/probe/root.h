@@ -22,6 +22,7 @@
 	X(LOOP, "is a loop of symbolic links")                                                     \
 	X(NOT_UTF8, "is not UTF-8 text")                                                           \
 	X(EMPTY, "is empty")                                                                       \
+	X(CHANGED, "changed while it was read")                                                    \
 	X(IO, "could not be read")
 
 typedef enum assay_cause {
@@ -77,14 +78,5 @@ enum { ASSAY_NAMES_MAX = 2000000 };
 /* Names in a directory, without "." and "..". TOO_LARGE past ASSAY_NAMES_MAX. */
 assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *path,
 			    assay_names *out);
-
-typedef struct assay_mapped {
-	const unsigned char *p;
-	size_t n;
-	struct stat st;
-} assay_mapped;
-
-assay_cause assay_root_map(const assay_root *root, const char *path, assay_mapped *out);
-void assay_root_unmap(assay_mapped *m);
 
 #endif

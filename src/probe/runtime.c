@@ -146,6 +146,12 @@ static bool is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
+/* The last group of a UUID (a pod's, in Kubernetes) is twelve digits long too. */
+static bool in_uuid(assay_str s, size_t from)
+{
+	return from >= 2 && (s.p[from - 1] == '-' || s.p[from - 1] == '_') && is_hex(s.p[from - 2]);
+}
+
 /* First run of lower-hex digits between the two lengths; runs inside longer words do not count. */
 static bool hex_run(assay_str s, size_t least, size_t most, assay_str *out)
 {
@@ -153,7 +159,7 @@ static bool hex_run(assay_str s, size_t least, size_t most, assay_str *out)
 		size_t from = i;
 		while (i < s.n && is_hex(s.p[i]))
 			i++;
-		if (i - from >= least && i - from <= most) {
+		if (i - from >= least && i - from <= most && (least == 64 || !in_uuid(s, from))) {
 			*out = (assay_str){s.p + from, i - from};
 			return true;
 		}
@@ -190,7 +196,7 @@ static void container_id(assay_ctx *c)
 	c->env->docker.id_source = "cgroup";
 	if (assay_root_read(&c->root, c->a, "/proc/self/cgroup", 1 << 20, &text) ==
 		    ASSAY_CAUSE_NONE &&
-	    hex_run(text, 12, 64, &id)) {
+	    (hex_run(text, 64, 64, &id) || hex_run(text, 12, 64, &id))) {
 		c->env->docker.id = assay_dup(c->a, id);
 		return;
 	}
@@ -303,5 +309,7 @@ TEST(hex_runs_have_limits)
 	CHECK(hex_run(ASSAY_S("0::/docker/0123456789ab"), 12, 64, &out) && out.n == 12);
 	CHECK(!hex_run(ASSAY_S("0::/user.slice/abc"), 12, 64, &out));
 	CHECK(!hex_run(ASSAY_S("0::/"), 12, 64, &out));
+	CHECK(!hex_run(ASSAY_S("/kubepods/besteffort/pod0aa1b2c3-1234-5678-9abc-0123456789ab"), 12,
+		       64, &out));
 	return 0;
 }

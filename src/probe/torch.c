@@ -8,6 +8,7 @@
 #include "probe/elf.h"
 #include "probe/git.h"
 #include "probe/probe.h"
+#include "probe/window.h"
 
 static const char *const submodules[] = {"composable_kernel", "aiter", "fbgemm"};
 
@@ -299,15 +300,15 @@ static void build_strings(assay_ctx *c, assay_str text)
  * the value is looked for, never the key, and an absent flag then means unknown. */
 static const char *flags_in_library(assay_ctx *c, const char *path)
 {
-	assay_mapped m;
+	assay_window m;
 	assay_elf e;
 	char *found = NULL;
-	if (assay_root_map(&c->root, path, &m) != ASSAY_CAUSE_NONE)
+	if (assay_window_open(&m, &c->root, path) != ASSAY_CAUSE_NONE)
 		return NULL;
-	assay_str ro = assay_elf_read(&e, m.p, m.n, NULL) ? assay_elf_section(&e, ".rodata")
-							  : (assay_str){"", 0};
+	assay_str ro = assay_elf_open(&e, &m, NULL) ? assay_elf_section(&e, ".rodata")
+						    : (assay_str){"", 0};
 	if (!ro.n)
-		ro = (assay_str){(const char *)m.p, m.n};
+		ro = assay_window_all(&m);
 	ptrdiff_t at = assay_str_find(ro, " -fvisibility-inlines-hidden");
 	if (at >= 0) {
 		size_t from = (size_t)at, to = (size_t)at;
@@ -321,7 +322,7 @@ static const char *flags_in_library(assay_ctx *c, const char *path)
 			defines += !memcmp(text.p + i, " -D", 3) || !memcmp(text.p + i, " -W", 3);
 		found = defines >= 3 && text.n < (64 << 10) ? assay_dup(c->a, text) : NULL;
 	}
-	assay_root_unmap(&m);
+	assay_window_close(&m);
 	return found;
 }
 
@@ -381,13 +382,13 @@ static bool is_arch_list(assay_str s)
 static const char *arch_list_in(assay_ctx *c, const char *path)
 {
 	static const char *const marks[] = {"sm_", "gfx"};
-	assay_mapped m;
+	assay_window m;
 	assay_elf e;
 	const char *best = NULL;
-	if (assay_root_map(&c->root, path, &m) != ASSAY_CAUSE_NONE)
+	if (assay_window_open(&m, &c->root, path) != ASSAY_CAUSE_NONE)
 		return NULL;
-	assay_str ro = assay_elf_read(&e, m.p, m.n, NULL) ? assay_elf_section(&e, ".rodata")
-							  : (assay_str){"", 0};
+	assay_str ro = assay_elf_open(&e, &m, NULL) ? assay_elf_section(&e, ".rodata")
+						    : (assay_str){"", 0};
 	for (size_t k = 0; k < ASSAY_COUNT_OF(marks); k++) {
 		const char *p = ro.p, *end = ro.p + ro.n;
 		while (ro.n && (size_t)(end - p) > 3 &&
@@ -403,7 +404,7 @@ static const char *arch_list_in(assay_ctx *c, const char *path)
 			p += s.n ? s.n : 1;
 		}
 	}
-	assay_root_unmap(&m);
+	assay_window_close(&m);
 	return best;
 }
 
@@ -504,24 +505,23 @@ static void count_symbols(assay_ctx *c)
 	assay_elf_mark marks[] = {
 		{"2ck", 0}, {"7ck_tile", 0}, {"8aotriton", 0}, {"13pytorch_flash", 0}};
 	assay_num *to[] = {&t->ck, &t->ck_tile, &t->aotriton_syms, &t->flash};
-	assay_mapped m;
+	assay_window m;
 	assay_elf e;
 	assay_err err = {0};
-	assay_cause cause = assay_root_map(&c->root, path, &m);
+	assay_cause cause = assay_window_open(&m, &c->root, path);
 	if (cause != ASSAY_CAUSE_NONE) {
 		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "composable_kernel.pytorch_bundled: %s %s",
 				 path, assay_cause_text(cause));
 		return;
 	}
-	if (!assay_elf_read(&e, m.p, m.n, &err) ||
-	    !assay_elf_count(&e, marks, ASSAY_COUNT_OF(marks)))
+	if (!assay_elf_open(&e, &m, &err) || !assay_elf_count(&e, marks, ASSAY_COUNT_OF(marks)))
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "composable_kernel.pytorch_bundled: %s: %s",
 				 path, err.text[0] ? err.text : "no dynamic symbols");
 	else
 		for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 			*to[i] = (assay_num){true, (int64_t)marks[i].count};
 	c->env->ck.bundled = t->ck.known && t->ck.v + t->ck_tile.v > 0;
-	assay_root_unmap(&m);
+	assay_window_close(&m);
 }
 
 static bool three_numbers(const char *s)

@@ -181,7 +181,8 @@ class Root:
         e = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": "/opt/venv"}
         e.update(env or {})
         e = {k: v for k, v in e.items() if v is not None}
-        return subprocess.run([ASSAY, "env", "--root", self.top, *args], env=e, capture_output=True,
+        given = [w for k, v in e.items() for w in ("--env", f"{k}={v}")]
+        return subprocess.run([ASSAY, "env", "--root", self.top, *given, *args], env=e, capture_output=True,
                               timeout=timeout)
 
     def probe(self, *args, env=None, timeout=60):
