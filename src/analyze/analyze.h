@@ -23,13 +23,10 @@ void assay_repeated_steps(assay_run *run, const assay_order *order);
 /* step_time: the device window of each step and its exact split. */
 void assay_step_times(assay_run *run, const assay_order *order);
 
-/* kernel: one row a name, in order of first appearance. family_of and class_of say what a name is.
- */
-typedef assay_family assay_family_fn(assay_str name);
-typedef assay_class assay_class_fn(assay_str name);
-void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *class_of);
+/* kernel: one row a name, in order of first appearance. */
+void assay_kernels(assay_run *run);
 /* Family of kernels whose name told nothing, from the operator that launched them. */
-void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op);
+void assay_kernels_by_op(assay_run *run);
 
 /* Rows of kernel with the same name and kind become one: summed, but that those before `older` give
  * way to the one among later rows (which are folded already), 0 for none. */

@@ -545,7 +545,7 @@ static assay_run *test_run(int64_t c, int64_t x, int64_t jitter)
 static void measure(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);

@@ -9,6 +9,7 @@
 #include "analyze/host_cause.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/calls.h"
 
 /* Longer than this no launch takes: the call is the wrong one, or the device was taken away. */
 static const int64_t suspicious_latency = 100 * 1000 * 1000;
@@ -16,6 +17,8 @@ static const int64_t suspicious_latency = 100 * 1000 * 1000;
 struct finder {
 	assay_run *run;
 	assay_host_causes hosts; /* of threads that launched work that ends a gap */
+	assay_arena scratch;
+	uint8_t *graph; /* by string id, is it a graph launch: 0 not asked yet, 1 no, 2 yes */
 };
 
 struct split {
@@ -67,12 +70,20 @@ static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t f
 	return r;
 }
 
+static bool launches_graph(struct finder *f, assay_sid name)
+{
+	if (!f->graph[name]) {
+		assay_str s = assay_text(f->run, name);
+		f->graph[name] = assay_call_meaning_of(s.p, s.n).does == ASSAY_DOES_GRAPH ? 2 : 1;
+	}
+	return f->graph[name] == 2;
+}
+
 /* A launch that other work of the same call came before on this device. */
 static bool inside_graph(struct finder *f, assay_map *seen, uint32_t launch)
 {
 	const assay_host_table *host = &f->run->part.t.host;
-	if (launch == ASSAY_NO_ROW ||
-	    assay_str_find(assay_text(f->run, host->name[launch]), "GraphLaunch") < 0)
+	if (launch == ASSAY_NO_ROW || !launches_graph(f, host->name[launch]))
 		return false;
 	uint32_t *slot = assay_map_at(seen, launch);
 	bool inner = *slot != ASSAY_MAP_ABSENT;
@@ -232,6 +243,7 @@ void assay_gaps(assay_run *run, const assay_order *order)
 {
 	assay_tables *t = &run->part.t;
 	struct finder f = {.run = run};
+	f.graph = assay_alloc(&f.scratch, run->part.strings.str.n + 1);
 	for (uint32_t d = 0; d < order->device.n; d++)
 		find_gaps(&f, order, d);
 	assay_host_causes_init(&f.hosts, run);
@@ -245,6 +257,7 @@ void assay_gaps(assay_run *run, const assay_order *order)
 		add_totals(run, d, &sum);
 	}
 	assay_host_causes_free(&f.hosts);
+	assay_arena_free(&f.scratch);
 	if (t->edge.n)
 		name_producers(run, order);
 }
@@ -252,7 +265,7 @@ void assay_gaps(assay_run *run, const assay_order *order)
 static void find_causes(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);
@@ -288,6 +301,48 @@ TEST(host_time_is_split_in_the_order_of_the_causes)
 	const assay_gap_table *g = &run->part.t.gap;
 	CHECK(g->n == 1 && g->launch[0] == call && g->cause[0] == ASSAY_WHY_HOST_DATA);
 	CHECK(g->during[0] == 1 && op != 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* What one call of 50 ns before a launch is called. */
+static assay_why cause_of_call(const char *name)
+{
+	assay_run *run = assay_run_new();
+	assay_hand_host(run, ASSAY_HOST_RUNTIME, name, 10, 50);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
+	assay_hand_gpu(run, "c", 0, 10, ASSAY_NO_ROW);
+	assay_hand_gpu(run, "c", 60, 10, call);
+	find_causes(run);
+	assay_why cause = (assay_why)run->part.t.gap.cause[0];
+	assay_run_free(run);
+	return cause;
+}
+
+TEST(calls_that_block_are_waits_whatever_their_spelling)
+{
+	static const char *const wait[] = {"hipMemcpyWithStream", "cudaMemcpy2D", "cuMemcpyDtoH",
+					   "cudaMemcpy_ptds", "hipStreamSynchronize_spt"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wait); i++)
+		CHECK_EQ(cause_of_call(wait[i]), ASSAY_WHY_HOST_SYNC);
+	CHECK_EQ(cause_of_call("cudaMalloc"), ASSAY_WHY_HOST_RUNTIME);
+	CHECK_EQ(cause_of_call("cudaMemcpyAsync"), ASSAY_WHY_HOST_RUNTIME);
+	return 0;
+}
+
+/* An allocation that the resolver saw wait for the device is a wait. */
+TEST(calls_that_may_block_are_waits_when_they_did)
+{
+	assay_run *run = assay_run_new();
+	uint32_t malloc_call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaMalloc", 10, 50);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
+	assay_hand_gpu(run, "c", 0, 10, ASSAY_NO_ROW);
+	assay_hand_gpu(run, "c", 60, 10, call);
+	uint32_t w = assay_add(&run->part.t, ASSAY_T_wait);
+	run->part.t.wait.host[w] = malloc_call;
+	run->part.t.wait.delayed[w] = 5;
+	find_causes(run);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_SYNC), 50);
 	assay_run_free(run);
 	return 0;
 }

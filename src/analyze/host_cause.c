@@ -2,6 +2,8 @@
 #include "analyze/host_cause.h"
 
 #include "base/sort.h"
+#include "names/calls.h"
+#include "names/words.h"
 
 enum { NO_CAUSE = ASSAY_WHY_COUNT };
 
@@ -18,64 +20,50 @@ static const uint8_t cause_of_kind[ASSAY_HOST_KIND_COUNT] = {
 	[ASSAY_HOST_PROCESS_RANGE] = NO_CAUSE,
 };
 
-/* Names that change the cause of a row: calls that block until the device is done, and operators or
- * ranges that mean input data. A word is found anywhere, in any case. */
-static const struct word {
-	const char *text;
-	bool whole;
-	assay_why cause;
-} words[] = {
-	{"synchronize", false, ASSAY_WHY_HOST_SYNC},
-	{"cudaMemcpy", true, ASSAY_WHY_HOST_SYNC},
-	{"hipMemcpy", true, ASSAY_WHY_HOST_SYNC},
-	{"cuMemcpyDtoH_v2", true, ASSAY_WHY_HOST_SYNC},
-	{"hipMemcpyDtoH", true, ASSAY_WHY_HOST_SYNC},
-	{"load", true, ASSAY_WHY_HOST_DATA},
-	{"data", true, ASSAY_WHY_HOST_DATA},
-	{"dataloader", false, ASSAY_WHY_HOST_DATA},
-	{"data_loader", false, ASSAY_WHY_HOST_DATA},
-	{"data loader", false, ASSAY_WHY_HOST_DATA},
-	{"load_data", false, ASSAY_WHY_HOST_DATA},
-	{"load data", false, ASSAY_WHY_HOST_DATA},
-	{"data_load", false, ASSAY_WHY_HOST_DATA},
-	{"data load", false, ASSAY_WHY_HOST_DATA},
-	{"data_wait", false, ASSAY_WHY_HOST_DATA},
-	{"load_batch", false, ASSAY_WHY_HOST_DATA},
-	{"next_batch", false, ASSAY_WHY_HOST_DATA},
-	{"fetch_batch", false, ASSAY_WHY_HOST_DATA},
+/* What is asked of a name depends on the kind of its row. */
+enum { AS_CALL, AS_RANGE, AS_FRAME, AS_NOTHING };
+static const uint8_t read_as[ASSAY_HOST_KIND_COUNT] = {
+	[ASSAY_HOST_OP] = AS_RANGE,        [ASSAY_HOST_ANNOTATION] = AS_RANGE,
+	[ASSAY_HOST_RUNTIME] = AS_CALL,    [ASSAY_HOST_DRIVER] = AS_CALL,
+	[ASSAY_HOST_PYTHON] = AS_FRAME,    [ASSAY_HOST_OVERHEAD] = AS_NOTHING,
+	[ASSAY_HOST_INSTANT] = AS_NOTHING, [ASSAY_HOST_MARKER] = AS_RANGE,
+	[ASSAY_HOST_OTHER] = AS_NOTHING,   [ASSAY_HOST_PROCESS_RANGE] = AS_NOTHING,
 };
 
-static bool can_mean_data(uint8_t kind)
+/* Does the name give its row another cause than its kind? */
+static bool name_decides(assay_str name, int as)
 {
-	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
-}
-
-static assay_why cause_of_name(assay_str name)
-{
-	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
-		if (words[i].whole ? assay_str_is(name, words[i].text)
-				   : assay_str_find_nocase(name, words[i].text) >= 0)
-			return words[i].cause;
-	return (assay_why)NO_CAUSE;
-}
-
-static uint8_t name_cause(assay_host_causes *c, assay_sid name)
-{
-	uint8_t *known = &c->of_name[name];
-	if (!*known)
-		*known = (uint8_t)(1 + cause_of_name(assay_text(c->run, name)));
-	return (uint8_t)(*known - 1);
+	if (as == AS_CALL)
+		return assay_call_is_wait(assay_call_meaning_of(name.p, name.n));
+	return (as == AS_RANGE ? assay_word_of(name) : assay_word_of_frame(name)) ==
+	       ASSAY_WORD_DATA;
 }
 
 static uint8_t row_cause(assay_host_causes *c, uint32_t h)
 {
 	const assay_host_table *host = &c->run->part.t.host;
 	uint8_t kind = host->kind[h];
-	if (assay_is_call(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_SYNC)
-		return ASSAY_WHY_HOST_SYNC;
-	if (can_mean_data(kind) && name_cause(c, host->name[h]) == ASSAY_WHY_HOST_DATA)
-		return ASSAY_WHY_HOST_DATA;
-	return cause_of_kind[kind];
+	int as = read_as[kind];
+	if (as == AS_NOTHING)
+		return cause_of_kind[kind];
+	uint8_t *known = &c->of_name[host->name[h]], asked = (uint8_t)(1 << 2 * as);
+	if (!(*known & asked))
+		*known |= (uint8_t)(asked | (name_decides(assay_text(c->run, host->name[h]), as)
+						     ? asked << 1
+						     : 0));
+	if (!(*known & asked << 1))
+		return cause_of_kind[kind];
+	return as == AS_CALL ? ASSAY_WHY_HOST_SYNC : ASSAY_WHY_HOST_DATA;
+}
+
+/* Calls that may wait did so when the resolver found what they waited for. */
+static void mark_waits(assay_host_causes *c)
+{
+	const assay_wait_table *w = &c->run->part.t.wait;
+	for (size_t i = 0; i < w->n; i++)
+		if (w->host[i] != ASSAY_NO_ROW && w->consumer[i] == ASSAY_NO_ROW &&
+		    c->cause[w->host[i]] == ASSAY_WHY_HOST_RUNTIME && w->delayed[i] > 0)
+			c->cause[w->host[i]] = ASSAY_WHY_HOST_SYNC;
 }
 
 /* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
@@ -152,6 +140,7 @@ void assay_host_causes_fill(assay_host_causes *c)
 		if (c->cause[h] != NO_CAUSE)
 			lane->n++;
 	}
+	mark_waits(c);
 	for (size_t i = 0; i < t->track.n; i++)
 		if (c->of_track[i])
 			c->of_track[i]->row = assay_alloc(&c->scratch, (c->of_track[i]->n + 1) *

@@ -20,7 +20,7 @@ typedef struct assay_lane {
 typedef struct assay_host_causes {
 	const assay_run *run;
 	assay_arena scratch;
-	uint8_t *of_name;      /* by string id: 0 not asked yet, else 1 + its cause */
+	uint8_t *of_name;      /* by string id: two bits for each way to read it, asked and yes */
 	uint8_t *cause;        /* by row of host; ASSAY_WHY_COUNT when it has none */
 	assay_lane **of_track; /* NULL for threads nobody asked for */
 } assay_host_causes;

@@ -11,29 +11,30 @@ static bool is_collective(const assay_run *run, uint32_t gpu)
 	       0;
 }
 
-static uint32_t kernel_row(assay_run *run, uint32_t gpu, assay_family_fn *family_of,
-			   assay_class_fn *class_of)
+static assay_family family_of(const assay_run *run, uint32_t gpu, assay_gpu_kind kind)
+{
+	if (kind != ASSAY_GPU_KERNEL)
+		return kind == ASSAY_GPU_MEMCPY ? ASSAY_FAMILY_COPY : ASSAY_FAMILY_ELEMENTWISE;
+	if (is_collective(run, gpu))
+		return ASSAY_FAMILY_COLLECTIVE;
+	return assay_family_of_name(assay_text(run, run->part.t.gpu.name[gpu]));
+}
+
+static uint32_t kernel_row(assay_run *run, uint32_t gpu)
 {
 	assay_sid name = run->part.t.gpu.name[gpu];
 	assay_gpu_kind kind = (assay_gpu_kind)run->part.t.gpu.kind[gpu];
 	assay_kernel_table *k = &run->part.t.kernel;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_kernel);
-	assay_str text = assay_text(run, name);
 	k->name[r] = name;
 	k->kind[r] = (uint8_t)kind;
-	k->family[r] = (uint8_t)(kind == ASSAY_GPU_KERNEL ? family_of(text) : ASSAY_FAMILY_COPY);
-	k->class[r] = (uint8_t)(kind == ASSAY_GPU_KERNEL   ? class_of(text)
-				: kind == ASSAY_GPU_MEMCPY ? ASSAY_CLASS_COPY
-							   : ASSAY_CLASS_COMPUTE);
+	k->family[r] = (uint8_t)family_of(run, gpu, kind);
+	k->class[r] = assay_family_class[k->family[r]];
 	k->min[r] = INT64_MAX;
-	if (kind == ASSAY_GPU_KERNEL && is_collective(run, gpu)) {
-		k->class[r] = ASSAY_CLASS_COMM;
-		k->family[r] = ASSAY_FAMILY_COLLECTIVE;
-	}
 	return r;
 }
 
-void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *class_of)
+void assay_kernels(assay_run *run)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	assay_kernel_table *k = &run->part.t.kernel;
@@ -42,7 +43,7 @@ void assay_kernels(assay_run *run, assay_family_fn *family_of, assay_class_fn *c
 		uint64_t key = (uint64_t)g->kind[i] << 32 | g->name[i];
 		uint32_t *slot = assay_map_at(&rows, key);
 		if (*slot == ASSAY_MAP_ABSENT)
-			*slot = kernel_row(run, (uint32_t)i, family_of, class_of);
+			*slot = kernel_row(run, (uint32_t)i);
 		uint32_t r = *slot;
 		int64_t dur = g->dur[i] > 0 ? g->dur[i] : 0;
 		k->count[r]++;
@@ -79,7 +80,7 @@ static bool has_unknown(const assay_kernel_table *k)
 	return false;
 }
 
-void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op)
+void assay_kernels_by_op(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
 	assay_map ops = {0}, rows = {0};
@@ -99,7 +100,7 @@ void assay_kernels_by_op(assay_run *run, assay_family_fn *family_of_op)
 			&ops, op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]));
 		if (op != ASSAY_MAP_ABSENT)
 			t->kernel.family[k] =
-				(uint8_t)family_of_op(assay_text(run, t->host.name[op]));
+				(uint8_t)assay_family_of_op(assay_text(run, t->host.name[op]));
 	}
 	assay_map_free(&ops);
 	assay_map_free(&rows);
@@ -131,17 +132,6 @@ void assay_kernels_fold(assay_run *run, size_t older)
 	assay_map_free(&rows);
 }
 
-static assay_family any_family(assay_str name)
-{
-	return assay_str_is(name, "gemm") ? ASSAY_FAMILY_GEMM : ASSAY_FAMILY_OTHER;
-}
-
-static assay_class any_class(assay_str name)
-{
-	(void)name;
-	return ASSAY_CLASS_COMPUTE;
-}
-
 TEST(kernels_of_many_ranks_are_folded)
 {
 	assay_run *run = assay_run_new();
@@ -171,7 +161,7 @@ TEST(totals_are_kept_by_name_and_kind)
 		uint32_t g = assay_hand_gpu(run, "gemm", 0, i * 10, ASSAY_NO_ROW);
 		run->part.t.gpu.kind[g] = i == 3 ? ASSAY_GPU_MEMCPY : ASSAY_GPU_KERNEL;
 	}
-	assay_kernels(run, any_family, any_class);
+	assay_kernels(run);
 	const assay_kernel_table *k = &run->part.t.kernel;
 	CHECK(k->n == 2 && k->count[0] == 2 && k->total[0] == 30 && k->min[0] == 10 &&
 	      k->max[0] == 20);
@@ -187,14 +177,14 @@ TEST(operators_and_metadata_say_what_names_do_not)
 	assay_tables *t = &run->part.t;
 	uint32_t op = assay_add(t, ASSAY_T_op);
 	t->op.external[op] = 77;
-	uint32_t h = assay_hand_host(run, ASSAY_HOST_OP, "gemm", 0, 0); /* any_family knows it */
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_OP, "aten::mm", 0, 0);
 	t->host.detail[h] = op;
 	assay_hand_gpu(run, "secret", 0, 0, ASSAY_NO_ROW);
 	uint32_t known = assay_hand_gpu(run, "mystery", 0, 0, ASSAY_NO_ROW);
 	t->gpu.external[known] = 77;
 	t->gpu.args[0] = assay_sid_of(run, "\"Collective name\": \"allreduce\"");
-	assay_kernels(run, any_family, any_class);
-	assay_kernels_by_op(run, any_family);
+	assay_kernels(run);
+	assay_kernels_by_op(run);
 	CHECK(t->kernel.class[0] == ASSAY_CLASS_COMM &&
 	      t->kernel.family[0] == ASSAY_FAMILY_COLLECTIVE);
 	CHECK(t->kernel.class[1] == ASSAY_CLASS_COMPUTE &&

@@ -351,7 +351,7 @@ TEST(steps_that_warm_up_are_counted_and_not_in_the_step_time)
 	assay_run *run = assay_run_new();
 	assay_order order;
 	add_steps(run);
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);

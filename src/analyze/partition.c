@@ -78,7 +78,7 @@ static void add_work(assay_run *run, int device, const char *name, int64_t ts, i
 static void partition(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_order_free(&order);
@@ -89,10 +89,10 @@ TEST(devices_are_apart_and_parts_sum_to_the_span)
 	assay_run *run = assay_run_new();
 	add_work(run, 1, "c", 100, 50); /* 100-150 */
 	add_work(run, 0, "c", 0, 10);
-	add_work(run, 1, "m", 140, 30); /* exposed 150-170 */
-	add_work(run, 1, "p", 160, 20); /* exposed 170-180 */
-	add_work(run, 1, "c", 180, 5);  /* touches: no gap */
-	add_work(run, 1, "c", 200, 10); /* gap 185-200 */
+	add_work(run, 1, "nccl", 140, 30);         /* exposed 150-170 */
+	add_work(run, 1, "MEMORY_COPY_", 160, 20); /* exposed 170-180 */
+	add_work(run, 1, "c", 180, 5);             /* touches: no gap */
+	add_work(run, 1, "c", 200, 10);            /* gap 185-200 */
 	partition(run);
 	const assay_device_time_table *d = &run->part.t.device_time;
 	CHECK(d->n == 2 && d->device[0] == 0 && d->device[1] == 1 && d->idle[0] == 0);
@@ -121,7 +121,7 @@ TEST(sweep_agrees_with_counting_nanoseconds)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			int64_t ts = (int64_t)(x % SPAN), dur = (int64_t)(x >> 20 & 31);
 			int c = (int)((x >> 40) % 3);
-			add_work(run, 0, c == 0 ? "c" : c == 1 ? "m" : "p", ts, dur);
+			add_work(run, 0, c == 0 ? "c" : c == 1 ? "nccl" : "MEMORY_COPY_", ts, dur);
 			for (int64_t k = ts; k < ts + dur; k++)
 				at[k] |= (uint8_t)(1 << c);
 			first = ts < first ? ts : first;

@@ -524,7 +524,7 @@ static void add_rank(assay_run *run, const int64_t *starts, const int64_t *ends,
 	run->part.source = source;
 	t->source.rank[source] = (int32_t)source;
 	for (int i = 0; i < n; i++) {
-		uint32_t g = assay_hand_gpu(run, "m", starts[i] + ahead, ends[i] - starts[i],
+		uint32_t g = assay_hand_gpu(run, "nccl", starts[i] + ahead, ends[i] - starts[i],
 					    ASSAY_NO_ROW);
 		t->gpu.args[g] = assay_sid_of(
 			run, "\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, "
@@ -536,7 +536,7 @@ static void add_rank(assay_run *run, const int64_t *starts, const int64_t *ends,
 static void run_all(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_calls(run, &order);
 	assay_ranks(run);
@@ -550,7 +550,7 @@ TEST(clocks_are_set_right_and_the_late_rank_is_found)
 	add_rank(run, (const int64_t[]){100, 1100, 2100, 3900}, ends, 4, 0);
 	add_rank(run, (const int64_t[]){800, 1800, 2800, 3800}, ends, 4, 500000);
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_calls(run, &order);
 	assay_ranks(run);
@@ -650,7 +650,7 @@ TEST(a_gap_behind_a_collective_names_the_rank_that_came_late)
 	add_rank(run, (const int64_t[]){100, 1100, 2100}, ends, 3, 0);
 	add_rank(run, (const int64_t[]){800, 1099, 2100}, ends, 3, 500000);
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_gap_table *g = &run->part.t.gap;
 	for (uint32_t i = 0; i < 3; i++) {

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/scope_tree.h"
+#include "names/calls.h"
 
 /* Deeper scopes count as their ancestor at this depth: time stays linear in the input. */
 enum { DEPTH_MAX = 256 };
@@ -217,6 +218,11 @@ static void add_host_time(tally *x)
 	}
 }
 
+static bool is_wait(assay_str call)
+{
+	return assay_call_is_wait(assay_call_meaning_of(call.p, call.n));
+}
+
 /* Time in calls that wait, in all scopes around them. */
 static void add_waits(tally *x)
 {
@@ -225,7 +231,7 @@ static void add_waits(tally *x)
 	assay_arena scratch = {0};
 	bool *waits = assay_alloc(&scratch, names + 1);
 	for (uint32_t i = 1; i < names; i++)
-		waits[i] = assay_str_find(assay_text(x->run, i), "Synchronize") >= 0;
+		waits[i] = is_wait(assay_text(x->run, i));
 	for (uint32_t h = 0; h < t->host_scope.n; h++) {
 		int64_t ts = t->host.ts[h], dur = t->host.dur[h];
 		bool call = t->host.kind[h] == ASSAY_HOST_RUNTIME ||

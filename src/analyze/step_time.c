@@ -171,7 +171,7 @@ static void add_test_work(assay_run *run, const char *name, int64_t call, int64_
 static void measure(assay_run *run)
 {
 	assay_order order;
-	assay_kernels(run, assay_hand_family, assay_hand_class);
+	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_step_times(run, &order);
@@ -183,12 +183,12 @@ TEST(a_step_window_holds_what_the_step_launched)
 	assay_run *run = assay_run_new();
 	add_test_step(run, 0, 100);
 	add_test_step(run, 100, 100);
-	add_test_step(run, 200, 100);          /* launches nothing */
-	add_test_work(run, "c", -1, 5, 20);    /* queued before recording: 5-25 */
-	add_test_work(run, "c", 10, 20, 20);   /* 20-40 */
-	add_test_work(run, "m", 20, 35, 30);   /* exposed 40-65 */
-	add_test_work(run, "c", 90, 120, 10);  /* late, still step 1 */
-	add_test_work(run, "p", 110, 125, 15); /* step 2: 125-140, hidden until 130 */
+	add_test_step(run, 200, 100);                     /* launches nothing */
+	add_test_work(run, "c", -1, 5, 20);               /* queued before recording: 5-25 */
+	add_test_work(run, "c", 10, 20, 20);              /* 20-40 */
+	add_test_work(run, "nccl", 20, 35, 30);           /* exposed 40-65 */
+	add_test_work(run, "c", 90, 120, 10);             /* late, still step 1 */
+	add_test_work(run, "MEMORY_COPY_", 110, 125, 15); /* step 2: 125-140, hidden until 130 */
 	measure(run);
 	const assay_step_time_table *s = &run->part.t.step_time;
 	CHECK_EQ(s->n, 2);
@@ -216,7 +216,11 @@ TEST(step_windows_agree_with_counting_nanoseconds)
 			int64_t call = (int64_t)(x % 220), ts = call + (int64_t)(x >> 20 & 63);
 			int64_t dur = 1 + (int64_t)(x >> 30 & 31);
 			int c = (int)((x >> 40) % 3);
-			add_test_work(run, c == 0 ? "c" : c == 1 ? "m" : "p", call, ts, dur);
+			add_test_work(run,
+				      c == 0   ? "c"
+				      : c == 1 ? "nccl"
+					       : "MEMORY_COPY_",
+				      call, ts, dur);
 			for (int64_t k = ts; k < ts + dur; k++)
 				at[k] |= (uint8_t)(1 << c);
 			if (call >= STEPS * 50)

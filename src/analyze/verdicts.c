@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "base/test.h"
+#include "names/words.h"
 
 enum { MOST = 5 };
 static const double worth_saying = 0.01; /* share of the window */
@@ -54,8 +55,7 @@ static const struct rule host_collective = {
 
 static bool is_host_collective(assay_str name)
 {
-	return assay_str_find(name, "gloo:") >= 0 || assay_str_find(name, "mpi:") >= 0 ||
-	       assay_str_find(name, "ucc:") >= 0;
+	return assay_word_of(name) == ASSAY_WORD_HOST_COMM;
 }
 
 struct item {

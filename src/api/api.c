@@ -53,8 +53,8 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_link(run);
 	assay_waits(run);
 	assay_find_steps(run, chosen ? &steps : NULL);
-	assay_kernels(run, assay_family_of_name, assay_class_of_name);
-	assay_kernels_by_op(run, assay_family_of_op);
+	assay_kernels(run);
+	assay_kernels_by_op(run);
 	assay_order_build(order, run);
 	assay_partition(run, order);
 	assay_gaps(run, order);

@@ -14,9 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/test.h"
 #include "cmd/cmd.h"
+#include "names/calls.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
+#include "vendor/rocprof.h"
 #include "wire/salvage.h"
 
 enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
@@ -575,3 +578,28 @@ const assay_cmd assay_cmd_record = {
 	.max_operands = -1,
 	.run = record_run,
 };
+
+/* What the recorder for AMD marks as launching, ordering or making graphs means the same to
+ * everyone. */
+TEST(every_hip_call_that_matters_to_the_recorder_has_a_meaning)
+{
+	static const struct {
+		const char *name;
+		unsigned flags;
+	} calls[] = {
+#define ROCPROF_HIP_STEP      9999
+#define CALL(function, flags) {#function, flags},
+#define FIELD(function, role, member, offset, bytes)
+#include "vendor/rocprof_hip.def"
+#undef CALL
+#undef FIELD
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
+		assay_call_meaning m = assay_call_meaning_of(calls[i].name, strlen(calls[i].name));
+		if (calls[i].flags & (ROCPROF_LAUNCH | ROCPROF_GRAPH))
+			CHECK(m.takes & ASSAY_TAKES_LAUNCHES);
+		if (calls[i].flags & ROCPROF_MAKES_GRAPH)
+			CHECK_EQ(m.does, ASSAY_DOES_MAKE_GRAPH);
+	}
+	return 0;
+}

@@ -31,18 +31,4 @@ static inline uint32_t assay_hand_gpu(assay_run *run, const char *name, int64_t 
 	return g;
 }
 
-/* Kernels are told apart by the first letter of their names: m communicates, p copies. */
-static inline assay_class assay_hand_class(assay_str name)
-{
-	return name.p[0] == 'm'   ? ASSAY_CLASS_COMM
-	       : name.p[0] == 'p' ? ASSAY_CLASS_COPY
-				  : ASSAY_CLASS_COMPUTE;
-}
-
-static inline assay_family assay_hand_family(assay_str name)
-{
-	(void)name;
-	return ASSAY_FAMILY_OTHER;
-}
-
 #endif

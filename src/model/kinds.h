@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "names/kernels.h"
+
 /* X(id, name, detail table) */
 #define ASSAY_HOST_KINDS(X)                                                                        \
 	X(OP, "cpu_op", op)                                                                        \
@@ -29,29 +31,10 @@
 	X(STREAM, "stream")                                                                        \
 	X(TELEMETRY, "telemetry")
 
-/* What GPU time is spent for. */
-#define ASSAY_CLASSES(X)                                                                           \
-	X(COMPUTE, "compute")                                                                      \
-	X(COMM, "communication")                                                                   \
-	X(COPY, "copy")
-
 #define ASSAY_STATES(X)                                                                            \
 	X(UNKNOWN, "unknown")                                                                      \
 	X(ESTIMATED, "estimated")                                                                  \
 	X(MEASURED, "measured")
-
-#define ASSAY_FAMILIES(X)                                                                          \
-	X(OTHER, "other")                                                                          \
-	X(GEMM, "gemm")                                                                            \
-	X(ATTENTION, "attention")                                                                  \
-	X(CONV, "convolution")                                                                     \
-	X(NORM, "norm")                                                                            \
-	X(ELEMENTWISE, "elementwise")                                                              \
-	X(REDUCTION, "reduction")                                                                  \
-	X(EMBEDDING, "embedding")                                                                  \
-	X(OPTIMIZER, "optimizer")                                                                  \
-	X(COLLECTIVE, "collective")                                                                \
-	X(COPY, "copy")
 
 #define ASSAY_WAIT_KINDS(X)                                                                        \
 	X(UNKNOWN, "unknown")                                                                      \
@@ -337,20 +320,6 @@ typedef enum assay_state {
 		ASSAY_STATE_COUNT
 } assay_state;
 
-typedef enum assay_class {
-#define X(id, name) ASSAY_CLASS_##id,
-	ASSAY_CLASSES(X)
-#undef X
-		ASSAY_CLASS_COUNT
-} assay_class;
-
-typedef enum assay_family {
-#define X(id, name) ASSAY_FAMILY_##id,
-	ASSAY_FAMILIES(X)
-#undef X
-		ASSAY_FAMILY_COUNT
-} assay_family;
-
 typedef enum assay_wait_kind {
 #define X(id, name) ASSAY_WAIT_##id,
 	ASSAY_WAIT_KINDS(X)
@@ -377,8 +346,6 @@ extern const char *const assay_host_kind_name[ASSAY_HOST_KIND_COUNT];
 extern const char *const assay_gpu_kind_name[ASSAY_GPU_KIND_COUNT];
 extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
-extern const char *const assay_class_name[ASSAY_CLASS_COUNT];
-extern const char *const assay_family_name[ASSAY_FAMILY_COUNT];
 extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];

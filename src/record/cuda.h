@@ -30,11 +30,9 @@ uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, u
 /* A call of this number began inside --only-range, --delay, --duration: so does its GPU work. */
 void assay_cuda_inside(uint32_t corr);
 
-/* cuda_callback.c: calls by callback. orders: does it make, record, await or destroy an event or a
- * stream? watch: this one is to be seen. mute: the caller's thread is ours. start subscribes
- * (false: CUPTI refuses), renew switches the callbacks on. saw: was a call that began then seen, so
- * that a record of it is one too many? */
-bool assay_callback_orders(const char *name);
+/* cuda_callback.c: calls by callback. watch: this one is to be seen. mute: the caller's thread is
+ * ours. start subscribes (false: CUPTI refuses), renew switches the callbacks on. saw: was a call
+ * that began then seen, so that a record of it is one too many? */
 void assay_callback_watch(int domain, uint32_t cbid, const char *name);
 void assay_callback_mute(void);
 bool assay_callback_start(const cupti_lib *c);

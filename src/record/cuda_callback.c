@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "names/calls.h"
 #include "record/args.h"
 #include "record/cuda.h"
 #include "record/host.h"
@@ -91,34 +92,15 @@ static __thread struct {
 	bool mute;
 } in;
 
-/* cuStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz_v7000 -> StreamWaitEvent */
-static bool is_stem(const char *name, const char *stem, bool *per_thread)
-{
-	size_t n = strlen(stem);
-	name += strncmp(name, "cuda", 4) ? 2 : 4;
-	const char *rest = name + n;
-	if (strncmp(name, stem, n))
-		return false;
-	*per_thread = !strncmp(rest, "_ptsz", 5) || !strncmp(rest, "_ptds", 5);
-	rest += *per_thread ? 5 : 0;
-	rest += rest[0] == '_' && rest[1] == 'v' ? 2 + strspn(rest + 2, "0123456789") : 0;
-	if (!*per_thread && (!strcmp(rest, "_ptsz") || !strcmp(rest, "_ptds"))) /* _v2_ptsz */
-		*per_thread = true, rest += 5;
-	return !*rest;
-}
-
 static uint8_t order_row(const char *name, bool *per_thread)
 {
 	uint8_t row = ORDER_CALLS - 1;
-	while (row > OTHER && !is_stem(name, order_calls[row].stem, per_thread))
+	bool async;
+	size_t n = assay_call_stem(&name, strlen(name), per_thread, &async);
+	while (row > OTHER &&
+	       (strlen(order_calls[row].stem) != n || memcmp(order_calls[row].stem, name, n) != 0))
 		row--;
 	return row;
-}
-
-bool assay_callback_orders(const char *name)
-{
-	bool per_thread;
-	return order_row(name, &per_thread) != OTHER;
 }
 
 void assay_callback_watch(int domain, uint32_t cbid, const char *name)

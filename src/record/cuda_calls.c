@@ -3,39 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "names/calls.h"
 #include "record/cuda_share.h"
 
-/* Starts of names of calls that launch, copy or allocate; cuda_callback.c knows those that order or
- * wait. */
-static const char *const runtime_calls[] = {
-	"cudaLaunch",         "__cudaLaunchKernel", "cudaGraphLaunch",       "cudaGraphInstantiate",
-	"cudaMemcpy",         "cudaMemset",         "cudaMemPrefetch",       "cudaMalloc",
-	"cudaFree",           "cudaHostAlloc",      "cudaThreadSynchronize", "cudaDeviceReset",
-	"cudaSignalExternal", "cudaWaitExternal",
-};
-static const char *const driver_calls[] = {
-	"cuLaunch",     "cuGraphLaunch",      "cuGraphInstantiate", "cuMemcpy",
-	"cu64Memcpy",   "cuMemset",           "cuMemPrefetch",      "cuMemAlloc",
-	"cuMemFree",    "cuMemCreate",        "cuMemRelease",       "cuMemMap",
-	"cuMemUnmap",   "cuStreamBatchMemOp", "cuSignalExternal",   "cuWaitExternal",
-	"cuModuleLoad", "cuLibraryLoad",
-};
-
-static bool starts_with_one(const char *name, const char *const *list, size_t n)
+/* Calls that launch, copy, allocate, order or wait. Work and waits carry their device. */
+static bool call_counts(const char *name)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strncmp(name, list[i], strlen(list[i])))
-			return true;
-	return false;
-}
-
-static bool call_counts(int domain, const char *name)
-{
-	return domain == CUPTI_DOMAIN_RUNTIME
-		       ? starts_with_one(name, runtime_calls,
-					 sizeof runtime_calls / sizeof *runtime_calls)
-		       : starts_with_one(name, driver_calls,
-					 sizeof driver_calls / sizeof *driver_calls);
+	uint8_t does = assay_call_meaning_of(name, strlen(name)).does;
+	return does != ASSAY_DOES_OTHER && does != ASSAY_DOES_CHOOSE_DEVICE;
 }
 
 /* cudaLaunchKernel_ptsz_v7000 -> cudaLaunchKernel_ptsz: the suffix says since when, not what. */
@@ -73,7 +48,7 @@ static void choose(const cupti_lib *c, int domain, bool all)
 		const char *name = NULL;
 		if (c->callback_name(domain, cbid, &name) != CUPTI_OK || !name || !*name)
 			continue;
-		if (!all && !assay_callback_orders(name) && !call_counts(domain, name))
+		if (!all && !call_counts(name))
 			continue;
 		chosen[domain][cbid] = true;
 		assay_callback_watch(domain, cbid, name);

@@ -48,10 +48,4 @@ typedef struct assay_scope_opts {
 } assay_scope_opts;
 void assay_scopes(assay_run *run, const assay_scope_opts *opts); /* NULL: all false */
 
-/* What a GPU row's name says. Rows of kind MEMCPY are copies whatever their name. */
-assay_class assay_class_of_name(assay_str name);
-assay_family assay_family_of_name(assay_str name);
-/* What the operator around a launch says about its kernels. */
-assay_family assay_family_of_op(assay_str op);
-
 #endif

@@ -9,55 +9,7 @@
 #include "base/json.h"
 #include "base/test.h"
 #include "model/by_hand.h"
-
-static const char marker[] = "ProfilerStep";
-
-/* A range is step-like when its name is one of these, but for case, digits and separators. */
-static const char *const step_words[] = {
-	"step",      "iteration",    "iter",     "trainstep",     "trainingstep", "trainiteration",
-	"trainiter", "trainingiter", "train",    "decode",        "decodestep",   "batch",
-	"stepnum",   "globalstep",   "evalstep", "inferencestep",
-};
-
-/* The name without digits, separators and case, in buf. */
-static assay_str plain_name(assay_str name, char buf[32])
-{
-	size_t n = 0;
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		if (c >= 'A' && c <= 'Z')
-			c = (char)(c + 'a' - 'A');
-		if ((c >= '0' && c <= '9') || strchr(" _-#:=.*()[]/", c))
-			continue;
-		if (n == 31)
-			return (assay_str){0};
-		buf[n++] = c;
-	}
-	return (assay_str){buf, n};
-}
-
-static bool step_like(assay_str name)
-{
-	char buf[32];
-	assay_str plain = plain_name(name, buf);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(step_words); i++)
-		if (assay_str_is(plain, step_words[i]))
-			return true;
-	return false;
-}
-
-/* The last number in the name, or -1. */
-static int64_t number_in(assay_str name)
-{
-	size_t end = name.n;
-	while (end && (name.p[end - 1] < '0' || name.p[end - 1] > '9'))
-		end--;
-	size_t at = end;
-	while (at && name.p[at - 1] >= '0' && name.p[at - 1] <= '9')
-		at--;
-	int64_t n;
-	return assay_str_i64((assay_str){name.p + at, end - at}, &n) ? n : -1;
-}
+#include "names/words.h"
 
 bool assay_step_choice_of(assay_str text, assay_step_choice *out)
 {
@@ -120,9 +72,10 @@ static uint8_t name_kind(assay_str name, const assay_step_choice *choice)
 {
 	if (choice->name.n)
 		return chosen_name(name, choice->name) ? STEP_NAME : PLAIN;
-	if (assay_str_starts(name, marker))
-		return MARKER_NAME;
-	return step_like(name) ? STEP_NAME : PLAIN;
+	assay_word word = assay_word_of(name);
+	return word == ASSAY_WORD_STEP_MARKER ? MARKER_NAME
+	       : word == ASSAY_WORD_STEP      ? STEP_NAME
+					      : PLAIN;
 }
 
 /* What each interned name is: one look per name, not per row. */
@@ -158,7 +111,7 @@ static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t dur, a
 	t->step.ts[s] = ts;
 	t->step.dur[s] = dur;
 	t->step.name[s] = name;
-	t->step.number[s] = number_in(assay_text(run, name));
+	t->step.number[s] = assay_number_in(assay_text(run, name));
 	t->step.origin[s] = (uint8_t)origin;
 }
 
@@ -268,24 +221,6 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 			   f.choice.name.n ? " named '" : " of that kind", (int)f.choice.name.n,
 			   f.choice.name.n ? f.choice.name.p : "", f.choice.name.n ? "'" : "");
 	assay_arena_free(&scratch);
-}
-
-TEST(steps_carry_their_number)
-{
-	CHECK_EQ(number_in(ASSAY_S("ProfilerStep#17")), 17);
-	CHECK_EQ(number_in(ASSAY_S("ProfilerStep*")), -1);
-	CHECK_EQ(number_in(ASSAY_S("ProfilerStep#")), -1);
-	CHECK_EQ(number_in(ASSAY_S("epoch 2 step 31 (warm)")), 31);
-	return 0;
-}
-
-TEST(step_like_names_are_whole_names)
-{
-	CHECK(step_like(ASSAY_S("step 12")) && step_like(ASSAY_S("Train_Step#3")));
-	CHECK(step_like(ASSAY_S("iteration: 7")) && step_like(ASSAY_S("step")));
-	CHECK(!step_like(ASSAY_S("Optimizer.step#AdamW.step")) && !step_like(ASSAY_S("stepper")));
-	CHECK(!step_like(ASSAY_S("forward")) && !step_like(ASSAY_S("")));
-	return 0;
 }
 
 TEST(markers_win_and_inner_ranges_are_no_steps)

@@ -1,122 +1,57 @@
-/* Which calls order work, by name. CUDA runtime, CUDA driver and HIP share one table: prefix and
- * suffix of the name are taken off first. */
+/* Which calls order work: the rows of names/calls.def in the sweep's words. */
 #include "resolve/waits_calls.h"
 
 #include "base/test.h"
+#include "names/calls.h"
 
-static const struct {
-	const char *stem;
-	assay_call call;
-} calls[] = {
-	{"EventRecord", {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"EventRecordWithFlags", {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"EventRecordExternal", {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"ExtLaunchKernel", {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"ExtModuleLaunchKernel", {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"HccModuleLaunchKernel", {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"StreamWaitEvent", {ASSAY_OP_WAIT, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"EventSynchronize", {ASSAY_OP_EVENT_SYNC, 0, ASSAY_CALL_EVENT}},
-	{"StreamSynchronize", {ASSAY_OP_STREAM_SYNC, 0, ASSAY_CALL_STREAM}},
-	{"DeviceSynchronize", {ASSAY_OP_DEVICE_SYNC, 0, 0}},
-	{"CtxSynchronize", {ASSAY_OP_DEVICE_SYNC, 0, 0}},
-	{"ThreadSynchronize", {ASSAY_OP_DEVICE_SYNC, 0, 0}},
-	{"DeviceReset", {ASSAY_OP_DEVICE_SYNC, 0, 0}},
-	{"EventQuery", {ASSAY_OP_EVENT_QUERY, 0, ASSAY_CALL_EVENT}},
-	{"StreamQuery", {ASSAY_OP_STREAM_QUERY, 0, ASSAY_CALL_STREAM}},
-	{"EventCreate", {ASSAY_OP_CREATE, 0, ASSAY_CALL_EVENT}},
-	{"EventCreateWithFlags", {ASSAY_OP_CREATE, 0, ASSAY_CALL_EVENT}},
-	{"EventDestroy", {ASSAY_OP_DESTROY, 0, ASSAY_CALL_EVENT}},
-	{"StreamCreate", {ASSAY_OP_STREAM_CREATE, 0, ASSAY_CALL_STREAM}},
-	{"StreamCreateWithFlags",
-	 {ASSAY_OP_STREAM_CREATE, 0, ASSAY_CALL_STREAM | ASSAY_CALL_FLAGS}},
-	{"StreamCreateWithPriority",
-	 {ASSAY_OP_STREAM_CREATE, 0, ASSAY_CALL_STREAM | ASSAY_CALL_FLAGS}},
-	{"StreamDestroy", {ASSAY_OP_STREAM_DESTROY, 0, ASSAY_CALL_STREAM}},
-	{"StreamBeginCapture", {ASSAY_OP_CAPTURE_BEGIN, 0, ASSAY_CALL_STREAM}},
-	{"StreamBeginCaptureToGraph", {ASSAY_OP_CAPTURE_BEGIN, 0, ASSAY_CALL_STREAM}},
-	{"StreamEndCapture", {ASSAY_OP_CAPTURE_END, 0, ASSAY_CALL_STREAM}},
-	{"LaunchHostFunc", {ASSAY_OP_HOST_FUNC, 0, ASSAY_CALL_STREAM}},
-	{"StreamAddCallback", {ASSAY_OP_HOST_FUNC, 0, ASSAY_CALL_STREAM}},
-	{"StreamWaitValue32", {ASSAY_OP_WAIT_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"StreamWaitValue64", {ASSAY_OP_WAIT_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"StreamWriteValue32", {ASSAY_OP_WRITE_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"StreamWriteValue64", {ASSAY_OP_WRITE_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"SignalExternalSemaphoresAsync",
-	 {ASSAY_OP_WRITE_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"WaitExternalSemaphoresAsync",
-	 {ASSAY_OP_WAIT_VALUE, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM}},
-	{"SetDevice", {ASSAY_OP_CHOOSE_DEVICE, 0, 0}},
-	{"IpcGetEventHandle", {ASSAY_OP_IPC_EXPORT, 0, ASSAY_CALL_EVENT}},
-	{"IpcOpenEventHandle", {ASSAY_OP_IPC_OPEN, 0, ASSAY_CALL_EVENT}},
-	/* device to host always waits; other directions may return early, time tells */
-	{"Memcpy", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
-	{"Memcpy2D", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
-	{"Memcpy3D", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
-	{"MemcpyDtoH", {ASSAY_OP_COPY, ASSAY_REC_MUST_BLOCK, 0}},
-	{"MemcpyHtoD", {ASSAY_OP_COPY, 0, 0}},
-	{"MemcpyDtoD", {ASSAY_OP_COPY, 0, 0}},
-	{"MemcpyFromSymbol", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
-	{"MemcpyToSymbol", {ASSAY_OP_COPY, 0, 0}},
-	{"MemcpyAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
-	{"MemcpyWithStream", {ASSAY_OP_COPY, 0, ASSAY_CALL_SYNC_COPY}},
-	{"Memcpy2DAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
-	{"Memcpy3DAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
-	{"MemcpyDtoHAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
-	{"MemcpyHtoDAsync", {ASSAY_OP_COPY, 0, ASSAY_CALL_ASYNC_COPY}},
-	{"MemcpyPeer", {ASSAY_OP_COPY, 0, 0}},
-	{"Memset", {ASSAY_OP_COPY, 0, 0}},
-	{"Free", {ASSAY_OP_DRAIN, 0, 0}},
-	{"MemFree", {ASSAY_OP_DRAIN, 0, 0}},
-	{"FreeHost", {ASSAY_OP_DRAIN, 0, 0}},
-	{"HostFree", {ASSAY_OP_DRAIN, 0, 0}},
-	{"Malloc", {ASSAY_OP_DRAIN, 0, 0}},
-	{"MallocHost", {ASSAY_OP_DRAIN, 0, 0}},
-	{"HostMalloc", {ASSAY_OP_DRAIN, 0, 0}},
-	{"HostAlloc", {ASSAY_OP_DRAIN, 0, 0}},
-	{"ModuleLoad", {ASSAY_OP_DRAIN, 0, 0}},
-	{"ModuleUnload", {ASSAY_OP_DRAIN, 0, 0}},
+static const uint8_t op_of[ASSAY_DOES_COUNT] = {
+	[ASSAY_DOES_OTHER] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_LAUNCH] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_GRAPH] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_MAKE_GRAPH] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_RECORD] = ASSAY_OP_RECORD,
+	[ASSAY_DOES_WAIT] = ASSAY_OP_WAIT,
+	[ASSAY_DOES_EVENT_SYNC] = ASSAY_OP_EVENT_SYNC,
+	[ASSAY_DOES_STREAM_SYNC] = ASSAY_OP_STREAM_SYNC,
+	[ASSAY_DOES_DEVICE_SYNC] = ASSAY_OP_DEVICE_SYNC,
+	[ASSAY_DOES_BLOCK] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_EVENT_QUERY] = ASSAY_OP_EVENT_QUERY,
+	[ASSAY_DOES_STREAM_QUERY] = ASSAY_OP_STREAM_QUERY,
+	[ASSAY_DOES_CREATE] = ASSAY_OP_CREATE,
+	[ASSAY_DOES_DESTROY] = ASSAY_OP_DESTROY,
+	[ASSAY_DOES_STREAM_CREATE] = ASSAY_OP_STREAM_CREATE,
+	[ASSAY_DOES_STREAM_DESTROY] = ASSAY_OP_STREAM_DESTROY,
+	[ASSAY_DOES_CAPTURE_BEGIN] = ASSAY_OP_CAPTURE_BEGIN,
+	[ASSAY_DOES_CAPTURE_END] = ASSAY_OP_CAPTURE_END,
+	[ASSAY_DOES_HOST_FUNC] = ASSAY_OP_HOST_FUNC,
+	[ASSAY_DOES_WAIT_VALUE] = ASSAY_OP_WAIT_VALUE,
+	[ASSAY_DOES_WRITE_VALUE] = ASSAY_OP_WRITE_VALUE,
+	[ASSAY_DOES_MEMORY_WORDS] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_CHOOSE_DEVICE] = ASSAY_OP_CHOOSE_DEVICE,
+	[ASSAY_DOES_IPC_EXPORT] = ASSAY_OP_IPC_EXPORT,
+	[ASSAY_DOES_IPC_OPEN] = ASSAY_OP_IPC_OPEN,
+	[ASSAY_DOES_COPY] = ASSAY_OP_COPY,
+	[ASSAY_DOES_MEMSET] = ASSAY_OP_COPY,
+	[ASSAY_DOES_PREFETCH] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_ALLOC] = ASSAY_OP_DRAIN,
+	[ASSAY_DOES_FREE] = ASSAY_OP_DRAIN,
+	[ASSAY_DOES_LOAD] = ASSAY_OP_DRAIN,
 };
-
-/* _spt, _ptsz and _ptds: built for per-thread default streams. */
-static assay_str without_suffix(assay_str s, bool *per_thread)
-{
-	static const char *const own[] = {"_spt", "_ptsz", "_ptds"};
-	*per_thread = false;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(own); i++)
-		if (assay_str_ends(s, own[i])) {
-			s.n -= strlen(own[i]);
-			*per_thread = true;
-		}
-	for (const char *p = s.p + s.n; p > s.p + 2; p--)
-		if (p[-1] == 'v' && p[-2] == '_') { /* _v2, _v3020 */
-			s.n = (size_t)(p - 2 - s.p);
-			break;
-		} else if (p[-1] < '0' || p[-1] > '9') {
-			break;
-		}
-	return s;
-}
 
 assay_call assay_call_of(assay_str name)
 {
-	static const char *const prefix[] = {"cuda", "hip", "cu"};
-	assay_call none = {ASSAY_OP_COUNT, 0, 0};
-	bool per_thread;
-	assay_str s = without_suffix(name, &per_thread);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(prefix); i++) {
-		size_t n = strlen(prefix[i]);
-		if (!assay_str_starts(s, prefix[i]))
-			continue;
-		assay_str stem = {s.p + n, s.n - n};
-		for (size_t k = 0; k < ASSAY_COUNT_OF(calls); k++) {
-			if (!assay_str_is(stem, calls[k].stem))
-				continue;
-			assay_call c = calls[k].call;
-			c.flags |= per_thread ? ASSAY_REC_PER_THREAD : 0;
-			return c;
-		}
-	}
-	return none;
+	assay_call_meaning m = assay_call_meaning_of(name.p, name.n);
+	assay_call c = {op_of[m.does], 0, m.takes};
+	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
+	if (may_hold && m.blocks == ASSAY_BLOCKS_NEVER)
+		return (assay_call){.op = ASSAY_OP_COUNT};
+	c.flags |= m.per_thread ? ASSAY_REC_PER_THREAD : 0;
+	if (c.op == ASSAY_OP_COPY && m.blocks == ASSAY_BLOCKS_ALWAYS)
+		c.flags |= ASSAY_REC_MUST_BLOCK;
+	c.takes |= m.blocks == ASSAY_BLOCKS_BACK    ? ASSAY_CALL_SYNC_COPY
+		   : m.blocks == ASSAY_BLOCKS_PAGED ? ASSAY_CALL_ASYNC_COPY
+						    : 0;
+	return c;
 }
 
 /* What follows one of the memories that are never paged out, or NULL. */

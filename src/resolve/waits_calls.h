@@ -3,14 +3,16 @@
 #define ASSAY_RESOLVE_WAITS_CALLS_H
 
 #include "base/str.h"
+#include "names/calls.h"
 #include "resolve/sweep.h"
 
 enum {
-	ASSAY_CALL_EVENT = 1,       /* takes or makes an event, address or semaphore */
-	ASSAY_CALL_STREAM = 2,      /* takes or makes a stream */
-	ASSAY_CALL_FLAGS = 4,       /* its further argument holds creation flags */
-	ASSAY_CALL_SYNC_COPY = 8,   /* waits when the copy goes from device to host */
-	ASSAY_CALL_ASYNC_COPY = 16, /* waits only for memory that can be paged out */
+	ASSAY_CALL_EVENT = ASSAY_TAKES_EVENT,
+	ASSAY_CALL_STREAM = ASSAY_TAKES_STREAM,
+	ASSAY_CALL_FLAGS = ASSAY_TAKES_FLAGS,
+	ASSAY_CALL_LAUNCHES = ASSAY_TAKES_LAUNCHES,
+	ASSAY_CALL_SYNC_COPY = 16,  /* waits when the copy goes from device to host */
+	ASSAY_CALL_ASYNC_COPY = 32, /* waits only for memory that can be paged out */
 };
 
 typedef struct assay_call {

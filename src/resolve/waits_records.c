@@ -343,8 +343,7 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 				 const waits_args *a)
 {
 	bool launch_without_event = call.op == ASSAY_OP_RECORD && !a->event;
-	if (launch_without_event && h != ASSAY_NO_ROW &&
-	    assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
+	if (launch_without_event && h != ASSAY_NO_ROW && call.takes & ASSAY_CALL_LAUNCHES)
 		return NULL;
 	assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
 	attach_call(w, r, h);
@@ -435,8 +434,7 @@ static void add_event_calls(waits *w)
 /* A record of nobody knows which event: no event's last record is certain from here on. */
 static void add_blind_record(waits *w, uint32_t h)
 {
-	if (w->handles_only ||
-	    assay_str_find(assay_text(w->run, w->t->host.name[h]), "Launch") >= 0)
+	if (w->handles_only || w->call[w->t->host.name[h]].takes & ASSAY_CALL_LAUNCHES)
 		return;
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_GAP, waits_host_source(w, h), 0, 0);
 	attach_call(w, r, h);

@@ -1,0 +1,178 @@
+/* The rows of kernels.def, in order. */
+#include "names/kernels.h"
+
+#include "base/test.h"
+
+const char *const assay_class_name[ASSAY_CLASS_COUNT] = {
+#define X(id, name) name,
+	ASSAY_CLASSES(X)
+#undef X
+};
+const char *const assay_family_name[ASSAY_FAMILY_COUNT] = {
+#define X(id, name, class) name,
+	ASSAY_FAMILIES(X)
+#undef X
+};
+const uint8_t assay_family_class[ASSAY_FAMILY_COUNT] = {
+#define X(id, name, class) ASSAY_CLASS_##class,
+	ASSAY_FAMILIES(X)
+#undef X
+};
+
+enum { ANY, START };
+
+static const struct {
+	const char *word;
+	uint8_t family, where;
+} kernels[] = {
+#define KERNEL(family, where, word) {word, ASSAY_FAMILY_##family, where},
+#define OPERATOR(family, start)
+#include "names/kernels.def"
+#undef KERNEL
+#undef OPERATOR
+};
+
+static const struct {
+	const char *start;
+	uint8_t family;
+} operators[] = {
+#define KERNEL(family, where, word)
+#define OPERATOR(family, start) {start, ASSAY_FAMILY_##family},
+#include "names/kernels.def"
+#undef KERNEL
+#undef OPERATOR
+};
+
+assay_family assay_family_of_name(assay_str name)
+{
+	bool fused = assay_str_starts(name, "triton_") && assay_str_find(name, "_fused_") >= 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kernels); i++) {
+		if (fused && kernels[i].family == ASSAY_FAMILY_COLLECTIVE)
+			continue;
+		if (kernels[i].where == START ? assay_str_starts(name, kernels[i].word)
+					      : assay_str_find_nocase(name, kernels[i].word) >= 0)
+			return (assay_family)kernels[i].family;
+	}
+	return ASSAY_FAMILY_OTHER;
+}
+
+assay_family assay_family_of_op(assay_str op)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(operators); i++)
+		if (assay_str_starts(op, operators[i].start))
+			return (assay_family)operators[i].family;
+	return ASSAY_FAMILY_OTHER;
+}
+
+static assay_class class_of(const char *name)
+{
+	return (assay_class)assay_family_class[assay_family_of_name(assay_str_of(name))];
+}
+
+/* Names on which word-boundary patterns fail, each seen in a real trace. */
+TEST(names_that_defeat_word_patterns_are_known)
+{
+	static const struct {
+		const char *name;
+		assay_class class;
+		assay_family family;
+	} cases[] = {
+		{"ncclDevKernel_Generic(ncclDevKernelArgs)", ASSAY_CLASS_COMM,
+		 ASSAY_FAMILY_COLLECTIVE},
+		{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", ASSAY_CLASS_COMM,
+		 ASSAY_FAMILY_COLLECTIVE},
+		{"ncclDevKernel_AllGather_RING_LL", ASSAY_CLASS_COMM, ASSAY_FAMILY_COLLECTIVE},
+		{"multimem_all_reduce_kernel<c10::BFloat16>", ASSAY_CLASS_COMM,
+		 ASSAY_FAMILY_COLLECTIVE},
+		{"mscclKernel_Sum_half", ASSAY_CLASS_COMM, ASSAY_FAMILY_COLLECTIVE},
+		{"void deep_ep::internode::dispatch<...>", ASSAY_CLASS_COMM,
+		 ASSAY_FAMILY_COLLECTIVE},
+		{"elementwise_kernel_with_broadcast", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_ELEMENTWISE},
+		{"Cijk_Ailk_Bljk_HHS_BH_MT64x64x32", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_GEMM},
+		{"cutlass_80_tensorop_s1688gemm_128x64_16x6", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_GEMM},
+		{"bmm_Bfloat16_Bfloat16_Bfloat16_Fp32", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_GEMM},
+		{"sm80_xmma_gemm_f32f32", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_GEMM},
+		{"void ck::kernel_gemm_xdl_cshuffle_v3<...>", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_GEMM},
+		{"attn_fwd.kd", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_ATTENTION},
+		{"void ck_tile::kentry<..., FmhaFwdKernel<...>>", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_ATTENTION},
+		{"fmha_v2_flash_attention_bf16_64_128_S_q_k_v_128_causal_sm90_kernel",
+		 ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_ATTENTION},
+		{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_ATTENTION},
+		{"batched_transpose_16x32_half", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_ELEMENTWISE},
+		{"miopenSp3AsmConv_v30_3_1_gfx9", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_CONV},
+		{"MIOpenBatchNormFwdTrainSpatial", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_NORM},
+		{"void at::native::GammaBetaBackwardCUDAKernelTemplate<...>", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_NORM},
+		{"triton_poi_fused_add_0", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_ELEMENTWISE},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		CHECK_EQ(class_of(cases[i].name), cases[i].class);
+		CHECK_EQ(assay_family_of_name(assay_str_of(cases[i].name)), cases[i].family);
+	}
+	CHECK_EQ(assay_family_of_op(ASSAY_S("aten::addmm")), ASSAY_FAMILY_GEMM);
+	CHECK_EQ(assay_family_of_op(ASSAY_S("aten::relu")), ASSAY_FAMILY_OTHER);
+	return 0;
+}
+
+TEST(classes_follow_the_names_people_compare_by)
+{
+	CHECK(class_of("ncclDevKernel_Generic(ncclDevKernelArgs)") == ASSAY_CLASS_COMM);
+	CHECK(class_of("void vllm::cross_device_reduce_1stage<...>") == ASSAY_CLASS_COMM);
+	CHECK(class_of("__amd_rocclr_copyBuffer.kd") == ASSAY_CLASS_COPY);
+	CHECK(class_of("__amd_rocclr_fillBufferAligned") == ASSAY_CLASS_COMPUTE);
+	CHECK(class_of("ampere_sgemm_128x64") == ASSAY_CLASS_COMPUTE);
+	return 0;
+}
+
+TEST(families_know_both_vendors_kernels)
+{
+	static const struct {
+		const char *name;
+		assay_family family;
+	} cases[] = {
+		{"Cijk_Alik_Bljk_BBS_BH_MT128x128x64_MI32x32x8x1", ASSAY_FAMILY_GEMM},
+		{"cutlass_80_tensorop_s1688gemm_128x128", ASSAY_FAMILY_GEMM},
+		{"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", ASSAY_FAMILY_GEMM},
+		{"pytorch_flash::flash_fwd_kernel<...>", ASSAY_FAMILY_ATTENTION},
+		{"void at::native::batch_norm_backward_kernel<...>", ASSAY_FAMILY_NORM},
+		{"void at::native::vectorized_elementwise_kernel<8, ...>",
+		 ASSAY_FAMILY_ELEMENTWISE},
+		{"void at::native::reduce_kernel<512, 1, ...>", ASSAY_FAMILY_REDUCTION},
+		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", ASSAY_FAMILY_COLLECTIVE},
+		{"void at::native::multi_tensor_apply_kernel<...>", ASSAY_FAMILY_OPTIMIZER},
+		{"mystery", ASSAY_FAMILY_OTHER},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK_EQ(assay_family_of_name(assay_str_of(cases[i].name)), cases[i].family);
+	return 0;
+}
+
+/* Collectives of libraries that are not NCCL, and names that only look like one. */
+TEST(every_library_s_collectives_communicate_and_fused_kernels_do_not)
+{
+	static const char *const comm[] = {
+		"void mori::moe::EpDispatchIntraNodeKernel<...>",
+		"void mori::moe::EpCombineInterNodeKernel<...>",
+		"pplx::a2a_dispatch_send_kernel",
+		"void tensorrt_llm::kernels::moeAllToAllKernel<...>",
+		"userbuffers_fp16_sum_inplace_gpu_rr_rs_ag<8>",
+		"all-gather-start.3",
+		"reduce-scatter.1",
+		"void aiter::reduce_scatter_cross_device_store<...>",
+		"void aiter::allgather_naive<...>",
+		"uccl::ep::dispatch",
+		"iris_all_gather_kernel",
+		"one_shot_all_reduce_kernel",
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(comm); i++)
+		CHECK_EQ(class_of(comm[i]), ASSAY_CLASS_COMM);
+	CHECK_EQ(class_of("triton_poi_fused_all_reduce_wait_tensor_3"), ASSAY_CLASS_COMPUTE);
+	CHECK_EQ(assay_family_of_name(ASSAY_S("triton_red_fused_all_gather_into_tensor_1")),
+		 ASSAY_FAMILY_REDUCTION);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* What the name of an operator, a range or a Python frame means. */
+#ifndef ASSAY_NAMES_WORDS_H
+#define ASSAY_NAMES_WORDS_H
+
+#include "base/str.h"
+
+typedef enum assay_word {
+	ASSAY_WORD_NOTHING,
+	ASSAY_WORD_DATA,
+	ASSAY_WORD_STEP_MARKER,
+	ASSAY_WORD_STEP,
+	ASSAY_WORD_COMPILE,
+	ASSAY_WORD_HOST_COMM,
+	ASSAY_WORD_COMM,
+} assay_word;
+
+/* Of an operator or range. */
+assay_word assay_word_of(assay_str name);
+/* Of a Python frame as profilers name it, "torch/utils/data/dataloader.py(700): __next__", or of
+ * the file alone. */
+assay_word assay_word_of_frame(assay_str frame);
+
+/* "epoch 2 step 31 (warm)" -> 31, the last number in a name; -1 without one. */
+int64_t assay_number_in(assay_str name);
+
+#endif
