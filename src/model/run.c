@@ -333,9 +333,14 @@ void assay_run_reset(assay_run *run)
 	assay_map_free(&run->part.tracks);
 }
 
+void assay_run_hold(assay_run *run)
+{
+	atomic_fetch_add(&run->holds, 1);
+}
+
 void assay_run_free(assay_run *run)
 {
-	if (!run)
+	if (!run || atomic_fetch_sub(&run->holds, 1) > 0)
 		return;
 	assay_part_free(&run->part);
 	assay_arena a = run->arena; /* the run itself lives in it */

@@ -3,6 +3,8 @@
 #ifndef ASSAY_MODEL_RUN_H
 #define ASSAY_MODEL_RUN_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "base/map.h"
 #include "model/tables.h"
@@ -39,8 +41,12 @@ struct assay_run {
 	/* Called now and then while a long input is read; NULL for silence. */
 	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
 	void *progress_ctx;
-	unsigned threads; /* for one input; 0: as many as there are processors */
+	unsigned threads;  /* for one input; 0: as many as there are processors */
+	atomic_uint holds; /* who needs it beside its owner */
 };
+
+/* Each hold wants an assay_run_free() of its own; the last one frees. Any thread may let go. */
+void assay_run_hold(assay_run *run);
 
 static inline void assay_count(assay_part *p, assay_issue issue, uint64_t n)
 {

@@ -97,14 +97,25 @@ static bool compile_reach(compiler *c, const assay_table_info *table, assay_str 
 				       assay_table_find(assay_dup(&c->views->arena, name)));
 			continue;
 		}
+		assay_str of = {NULL, 0};
+		for (size_t i = 0; i < word.n; i++)
+			if (word.p[i] == '/') {
+				of = (assay_str){word.p + i + 1, word.n - i - 1};
+				word.n = i;
+			}
 		r->col = find_col(table, word);
 		if (!r->col)
 			return false;
 		r->values = assay_values(c->t, table, r->col);
-		if (text.n && r->col->kind->refers >= ASSAY_T_COUNT)
+		assay_table_id to = r->col->kind->refers;
+		const assay_table_info *next =
+			of.n                 ? assay_table_find(assay_dup(&c->views->arena, of))
+			: to < ASSAY_T_COUNT ? &assay_table_infos[to]
+					     : NULL;
+		if (text.n && !next)
 			return false;
 		if (text.n)
-			table = hop_to(c, r, r->values, &assay_table_infos[r->col->kind->refers]);
+			table = hop_to(c, r, r->values, next);
 	}
 	return true;
 }
@@ -306,6 +317,14 @@ const assay_relation *assay_relation_find(const assay_relations *views, const ch
 		if (!strcmp(views->view.p[i].name, name))
 			return &views->view.p[i];
 	return NULL;
+}
+
+const char *assay_relation_name(size_t at)
+{
+	if (at < ASSAY_COUNT_OF(views_def))
+		return views_def[at].view;
+	at -= ASSAY_COUNT_OF(views_def);
+	return at < ASSAY_T_COUNT ? assay_table_infos[at].name : NULL;
 }
 
 /* ---- cells ---- */

@@ -7,7 +7,7 @@
 
 #include "model/run.h"
 
-enum { ASSAY_REACH_HOPS = 4, ASSAY_RELATION_TERMS = 3 };
+enum { ASSAY_REACH_HOPS = 6, ASSAY_RELATION_TERMS = 3 };
 
 /* From a row to a row of another table. */
 typedef struct assay_hop {

@@ -1,0 +1,21 @@
+"""GPU-run forensics: open a recording or any trace, get its tables as Arrow, its report as a dict.
+
+    import assay
+    run = assay.open("run/")
+    run.kernels.to_pandas().groupby("name")["dur"].sum()
+    run.sql("select step, sum(idle) from steps group by step").to_polars()
+    run.findings[0]["text"]
+
+`%load_ext assay` in a notebook shows a run's page with `%assay run/`.
+"""
+from ._program import AssayError, program
+from ._run import Run, Table, open
+from ._record import mark, record, start, stop
+
+__all__ = ["AssayError", "Run", "Table", "mark", "open", "program", "record", "start", "stop"]
+
+
+def load_ipython_extension(ipython):
+    from ._notebook import Magics
+
+    ipython.register_magics(Magics)

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""The Python package on the bundled run: what consumers nobody here wrote make of the streams, compared
+with what the program says. Those that are not installed are skipped by name."""
+import ctypes
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(TOP, "python"), os.path.join(TOP, "tests")]
+os.environ.setdefault("ASSAY", os.path.join(TOP, "build/release/assay"))
+os.environ.setdefault("ASSAY_LIBRARY", os.path.join(TOP, "build/release/libassay.so"))
+
+import assay  # noqa: E402
+from tap import done, ok as check, skip  # noqa: E402
+
+RUN = os.path.join(TOP, "demo/run")
+TRACE = os.path.join(TOP, "demo/train.json.gz")
+
+
+def sql(statement):
+    out = subprocess.run([os.environ["ASSAY"], "sql", RUN, "-f", "json", statement], capture_output=True, check=True)
+    return json.loads(out.stdout)
+
+
+def capsules():
+    run = assay.open(RUN)
+    capsule = run.kernels.__arrow_c_stream__()
+    is_valid = ctypes.pythonapi.PyCapsule_IsValid
+    is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    check("a stream comes in a capsule of Arrow's name", is_valid(capsule, b"arrow_array_stream") == 1)
+    run.close()
+    del run, capsule
+    check("a capsule nobody took is freed after its run", True)
+
+
+def sentences():
+    run = assay.open(RUN)
+    try:
+        run.sql("selct").__arrow_c_stream__()
+        said = ""
+    except assay.AssayError as e:
+        said = str(e)
+    check("a wrong statement raises the sentence", "syntax error" in said, said)
+    try:
+        assay.open(os.path.join(TOP, "README.md")).kernels.__arrow_c_stream__()
+        said = ""
+    except assay.AssayError as e:
+        said = str(e)
+    check("a file that is no trace raises the sentence", "README.md" in said, said)
+    check("an unknown table is a KeyError", raises(KeyError, lambda: run["nothing"]))
+    check("a missing file is an OSError", raises(OSError, lambda: assay.open("/nonexistent")))
+
+
+def raises(kind, function):
+    try:
+        function()
+    except kind:
+        return True
+    return False
+
+
+def documents():
+    run = assay.open(RUN)
+    report = run.report()
+    check("report() is the program's JSON", "run_metrics" in report)
+    check("findings are those of the report", run.findings == report.get("findings", []))
+    check("path() takes a what-if", "path" in json.dumps(run.path("gemm*=0.5x")))
+    check("diff() of a run with itself", isinstance(run.diff(run), dict))
+    check("html() is the page", run.html().lstrip().lower().startswith("<!doctype html"))
+    check("outside a recording record() does nothing", not assay.start())
+    with assay.record("part") as began:
+        check("... and the block runs", not began)
+
+
+def consumer(name, rows_and_sum):
+    if importlib.util.find_spec(name) is None or importlib.util.find_spec("pyarrow") is None:
+        skip(f"{name} takes the tables", f"no {name}")
+        return
+    want = sql("select count(*) n, sum(dur) s, count(call) o, count(distinct name) d from kernels")[0]
+    run = assay.open(RUN)
+    got = rows_and_sum(run)
+    run.close()
+    check(f"{name}: rows, sums, absent values and names equal SQL's", got == tuple(want.values()), f"{got} {want}")
+
+
+def with_pyarrow(run):
+    import pyarrow.compute as pc
+
+    t = run.kernels.to_arrow()
+    return (t.num_rows, pc.sum(t["dur"]).as_py(), t.num_rows - t["call"].null_count, len(t["name"].unique()))
+
+
+def with_pandas(run):
+    t = run.kernels.to_pandas()
+    return (len(t), int(t["dur"].sum()), int(t["call"].notna().sum()), t["name"].nunique())
+
+
+def with_polars(run):
+    t = run.kernels.to_polars()
+    return (t.height, t["dur"].sum(), t.height - t["call"].null_count(), t["name"].n_unique())
+
+
+def with_duckdb(run):
+    import duckdb
+
+    kernels = run.kernels  # noqa: F841, the query names it
+    return duckdb.sql("select count(*), cast(sum(dur) as bigint), count(call), count(distinct name) from kernels").fetchall()[0]
+
+
+capsules()
+sentences()
+documents()
+consumer("pyarrow", with_pyarrow)
+consumer("pandas", with_pandas)
+consumer("polars", with_polars)
+consumer("duckdb", with_duckdb)
+done()
