@@ -48,21 +48,43 @@ static bool save(const char *path, assay_str text, assay_err *err)
 	return ok;
 }
 
+/* The member the path starts with; keys hold dots themselves, so the longest one. */
+static bool find_member(assay_json *j, assay_str *path, assay_str *value)
+{
+	assay_str key, v;
+	size_t best = 0;
+	bool found = false;
+	while (assay_json_member(j, &key) && assay_json_skip(j, &v)) {
+		bool fits = path->n >= key.n && !memcmp(path->p, key.p, key.n) &&
+			    (path->n == key.n || path->p[key.n] == '.');
+		if (!fits || (found && key.n < best))
+			continue;
+		found = true;
+		best = key.n;
+		*value = v;
+	}
+	if (found)
+		*path = path->n > best ? (assay_str){path->p + best + 1, path->n - best - 1}
+				       : (assay_str){"", 0};
+	return found;
+}
+
 /* The value at a dotted path. On false, *text is where it stopped (an object or a value). */
 static bool find_field(assay_str *text, assay_str path)
 {
 	while (path.n) {
 		assay_json j = assay_json_on(text->p, text->n);
-		assay_str want = assay_str_cut(&path, '.'), key, value;
+		assay_str value;
 		bool found = false;
-		int64_t index = -1, at = 0;
-		if (assay_json_peek(&j) == '[' && assay_str_i64(want, &index) &&
-		    assay_json_enter(&j, '[')) {
-			while (!found && assay_json_element(&j) && assay_json_skip(&j, &value))
-				found = at++ == index;
+		if (assay_json_peek(&j) == '[') {
+			assay_str want = assay_str_cut(&path, '.');
+			int64_t index = -1, at = 0;
+			if (assay_str_i64(want, &index) && assay_json_enter(&j, '['))
+				while (!found && assay_json_element(&j) &&
+				       assay_json_skip(&j, &value))
+					found = at++ == index;
 		} else if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{')) {
-			while (!found && assay_json_member(&j, &key) && assay_json_skip(&j, &value))
-				found = assay_str_eq(key, want);
+			found = find_member(&j, &path, &value);
 		}
 		if (!found)
 			return false;

@@ -117,6 +117,8 @@ static void python_blocks(assay_ctx *c)
 		return;
 	absent(c, "assay.python.packages.*");
 	absent(c, "assay.python.package_commits.*");
+	absent(c, "assay.python.package_sources.*");
+	absent(c, "assay.python.conda.*");
 	absent(c, "tensile.package_version");
 	absent(c, "triton.package_version");
 	absent(c, "fbgemm.package_version");

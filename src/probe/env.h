@@ -199,7 +199,9 @@ typedef struct assay_env {
 	assay_vec(assay_package) packages;
 	assay_vec(assay_timing) timings;
 	assay_pairs nvidia, amdgpu, host_more, nics, system_packages;
-	assay_pairs effective_arch; /* GPU index -> arch the runtime will believe */
+	assay_pairs package_sources, conda; /* where a package came from; conda's own list */
+	assay_pairs live;                   /* readings that change by themselves */
+	assay_pairs effective_arch;         /* GPU index -> arch the runtime will believe */
 	assay_num gpus_hidden, gpus_visible;
 	const char *override_gfx, *target_lst, *container_kind, *orchestrator;
 	bool container, kubernetes;

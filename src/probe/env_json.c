@@ -455,22 +455,6 @@ static void torch_more(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_close(w, '}');
 }
 
-static bool gpu_package(const char *name)
-{
-	static const char *const starts[] = {
-		"torch",  "triton",     "pytorch",    "nvidia-",
-		"cuda-",  "rocm",       "amd-",       "aiter",
-		"fbgemm", "jax",        "numpy",      "tensile",
-		"vllm",   "flash-attn", "xformers",   "transformer-engine",
-		"apex",   "deepspeed",  "cupy",       "onnxruntime",
-		"amdsmi", "hip-python", "tensorflow", "bitsandbytes",
-		"mpi4py", "flashinfer"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
-		if (!strncmp(name, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
 static void python_more(const assay_env *e, assay_jsonw *w)
 {
 	const assay_python *p = &e->python;
@@ -488,13 +472,15 @@ static void python_more(const assay_env *e, assay_jsonw *w)
 		bool first = true; /* a later copy of the same package is never imported */
 		for (size_t k = 0; k < i; k++)
 			first &= strcmp(e->packages.p[k].name, e->packages.p[i].name) != 0;
-		if (first && gpu_package(e->packages.p[i].name))
+		if (first)
 			assay_jsonw_z(w, e->packages.p[i].name, e->packages.p[i].version);
 	}
 	assay_jsonw_close(w, '}');
+	pairs(w, "package_sources", &e->package_sources);
+	pairs(w, "conda", &e->conda);
 	assay_jsonw_open(w, "package_commits", '{');
 	for (size_t i = 0; i < e->packages.n; i++)
-		if (e->packages.p[i].commit && gpu_package(e->packages.p[i].name))
+		if (e->packages.p[i].commit)
 			assay_jsonw_z(w, e->packages.p[i].name, e->packages.p[i].commit);
 	assay_jsonw_close(w, '}');
 	assay_jsonw_close(w, '}');
@@ -532,10 +518,18 @@ static void notes(const assay_env *e, assay_jsonw *w)
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+}
+
+/* All that differs between two probes of one tree, so that it can be deleted in one place. */
+static void volatile_values(const assay_env *e, assay_jsonw *w)
+{
+	assay_jsonw_open(w, "probe", '{');
 	assay_jsonw_open(w, "probe_ms", '{');
 	for (size_t i = 0; i < e->timings.n; i++)
 		assay_jsonw_f64(w, e->timings.p[i].name,
 				(double)(e->timings.p[i].ns / 1000) / 1000);
+	assay_jsonw_close(w, '}');
+	pairs(w, "live", &e->live);
 	assay_jsonw_close(w, '}');
 }
 
@@ -572,6 +566,7 @@ static void assay_block(const assay_env *e, assay_jsonw *w)
 	pairs(w, "system_packages", &e->system_packages);
 	process(e, w);
 	notes(e, w);
+	volatile_values(e, w);
 	assay_jsonw_close(w, '}');
 }
 

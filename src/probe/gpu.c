@@ -212,6 +212,29 @@ static void effective(assay_ctx *c)
 	e->gpus_visible = (assay_num){e->gpu_arch.known, (int64_t)n};
 }
 
+/* "gfx942" in "gfx90a gfx942:sramecc+": a whole word before any feature. */
+static bool list_has(const char *list, const char *arch)
+{
+	size_t n = strlen(arch);
+	for (const char *p = list; (p = strstr(p, arch)); p += n)
+		if ((p == list || p[-1] == ' ') && (!p[n] || p[n] == ' ' || p[n] == ':'))
+			return true;
+	return strstr(list, "generic") != NULL; /* code for a whole family */
+}
+
+static void check_torch(assay_ctx *c)
+{
+	const assay_torch *t = &c->env->torch;
+	for (size_t i = 0; t->hip && t->arch_list && i < c->env->effective_arch.n; i++) {
+		const char *arch = c->env->effective_arch.p[i].value;
+		if (list_has(t->arch_list, arch))
+			continue;
+		assay_ctx_finding(c, "torch-arch", "torch was built for %s, the GPU %s %s",
+				  t->arch_list, c->env->override_gfx ? "is taken for" : "is", arch);
+		return;
+	}
+}
+
 static void run(assay_ctx *c)
 {
 	assay_cause cause;
@@ -236,6 +259,7 @@ static void run(assay_ctx *c)
 				 " KFD node(s) are there but permission is denied",
 				 c->env->gpus_hidden.v);
 	effective(c);
+	check_torch(c);
 }
 
 const assay_probe assay_probe_gpu = {.name = "gpu_arch", .run = run};
@@ -264,6 +288,14 @@ TEST(overrides_are_parsed_like_the_runtime)
 	CHECK(!override_arch(&a, "gfx942") && !override_arch(&a, "9.4") &&
 	      !override_arch(&a, "9.4.2x"));
 	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(architectures_are_whole_words)
+{
+	CHECK(list_has("gfx90a gfx942", "gfx942") && list_has("gfx90a:xnack- gfx942", "gfx90a"));
+	CHECK(!list_has("gfx1100", "gfx942") && !list_has("gfx1100", "gfx110"));
+	CHECK(list_has("gfx9-4-generic", "gfx942"));
 	return 0;
 }
 

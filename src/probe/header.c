@@ -1,6 +1,8 @@
 /* Header macros. Commented-out definitions do not count; conditionals are not evaluated. */
 #include "probe/header.h"
 
+#include <stdio.h>
+
 #include "base/test.h"
 
 static bool word_char(char c)
@@ -120,6 +122,19 @@ char *assay_header_version(assay_arena *a, assay_str text, const char *prefix)
 	}
 	return assay_printf(a, "%.*s.%.*s.%.*s", (int)v[0].n, v[0].p, (int)v[1].n, v[1].p,
 			    (int)v[2].n, v[2].p);
+}
+
+bool assay_header_names(assay_str text, const char *prefix)
+{
+	char want[128];
+	snprintf(want, sizeof want, "%s_TWEAK", prefix);
+	while (text.n) {
+		assay_str line = assay_str_trim(assay_str_cut(&text, '\n'));
+		ptrdiff_t at = assay_str_starts(line, "#") ? assay_str_find(line, want) : -1;
+		if (at >= 0 && assay_str_find(line, "define") >= 0)
+			return true;
+	}
+	return false;
 }
 
 char *assay_header_tweak(assay_arena *a, assay_str text, const char *prefix)

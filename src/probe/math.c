@@ -268,11 +268,12 @@ static void finish(assay_ctx *c)
 		finish_catalogue(c, &c->env->kdbs.p[i]);
 }
 
-/* Kernels for the GPUs that are here? Their absence is the classic "TensileLibrary not found". */
+/* Kernels for the GPUs the runtime believes in? Their absence is the classic "TensileLibrary not
+ * found". */
 static void check_coverage(assay_ctx *c, const assay_kdb *k)
 {
-	for (size_t i = 0; k->n_arch && i < c->env->gpu_arch.arch.n; i++) {
-		const char *arch = c->env->gpu_arch.arch.p[i];
+	for (size_t i = 0; k->n_arch && i < c->env->effective_arch.n; i++) {
+		const char *arch = c->env->effective_arch.p[i].value;
 		if (has_arch(k, arch))
 			continue;
 		assay_ctx_finding(c, "kernel-db-arch", "%s in %s has no kernels for %s", k->library,
@@ -328,8 +329,11 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 					 m->block, m->header, m->macros);
 		if (!out->tweak)
 			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-					 "%s.rocm_release_tweak: %s did not contain %s_TWEAK",
-					 m->block, m->header, m->macros);
+					 "%s.rocm_release_tweak: %s %s %s_TWEAK", m->block,
+					 m->header,
+					 assay_header_names(text, m->macros) ? "gives no value to"
+									     : "did not contain",
+					 m->macros);
 	} else {
 		out->package_version = dpkg_version(c, m->block);
 	}

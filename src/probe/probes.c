@@ -170,9 +170,17 @@ void assay_env_free(assay_env *e)
 	assay_vec_free(&e->torch.settings);
 	assay_vec_free(&e->process.maps);
 	assay_vec_free(&e->process.replaced);
-	assay_pairs *pairs[] = {
-		&e->vars,      &e->more_vars, &e->nvidia,          &e->amdgpu,
-		&e->host_more, &e->nics,      &e->system_packages, &e->effective_arch};
+	assay_pairs *pairs[] = {&e->vars,
+				&e->more_vars,
+				&e->nvidia,
+				&e->amdgpu,
+				&e->host_more,
+				&e->nics,
+				&e->system_packages,
+				&e->effective_arch,
+				&e->package_sources,
+				&e->conda,
+				&e->live};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++)
 		assay_vec_free(pairs[i]);
 	assay_arena_free(&e->arena);

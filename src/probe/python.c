@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/test.h"
 #include "base/version.h"
 #include "probe/probe.h"
@@ -440,21 +441,80 @@ static const char *commit_in(assay_arena *a, const char *version)
 	return NULL;
 }
 
-static void add_package(assay_ctx *c, const assay_site *site, const char *info)
+/* "Key: value" in the head of METADATA or PKG-INFO. */
+static const char *metadata_value(assay_ctx *c, const char *path, const char *key)
 {
-	assay_str s = assay_str_of(info);
-	assay_str rest = {s.p, s.n - strlen(".dist-info")};
-	assay_str name = assay_str_cut(&rest, '-');
-	if (!name.n || !rest.n)
-		return;
+	assay_str text;
+	if (assay_root_read(&c->root, c->a, path, 16 << 20, &text) != ASSAY_CAUSE_NONE)
+		return NULL;
+	size_t n = strlen(key);
+	while (text.n) {
+		assay_str line = assay_str_trim(assay_str_cut(&text, '\n'));
+		if (!line.n)
+			break;
+		if (assay_str_starts(line, key))
+			return assay_dup(c->a, assay_str_trim((assay_str){line.p + n, line.n - n}));
+	}
+	return NULL;
+}
+
+static void push_package(assay_ctx *c, const assay_site *site, assay_str name, const char *version,
+			 const char *info)
+{
 	char *n = assay_dup(c->a, name);
 	normalise(n);
-	assay_package p = {.name = n,
-			   .version = assay_dup(c->a, rest),
-			   .site = site->path,
-			   .info = assay_printf(c->a, "%s/%s", site->path, info)};
-	p.commit = commit_in(c->a, p.version);
+	assay_package p = {.name = n, .version = version, .site = site->path, .info = info};
+	p.commit = commit_in(c->a, version);
 	*assay_push(&c->env->packages) = p;
+}
+
+/* name-version.dist-info; a folder without METADATA is what an uninstall left behind. */
+static void add_wheel(assay_ctx *c, const assay_site *site, const char *info)
+{
+	assay_str rest = {info, strlen(info) - strlen(".dist-info")};
+	assay_str name = assay_str_cut(&rest, '-');
+	const char *dir = join(c, site->path, info);
+	if (name.n && *name.p != '~' && rest.n &&
+	    assay_root_is_file(&c->root, join(c, dir, "METADATA")))
+		push_package(c, site, name, assay_dup(c->a, rest), dir);
+}
+
+/* An egg says its name and version in PKG-INFO: a folder's, or the file itself. */
+static void add_egg(assay_ctx *c, const assay_site *site, const char *info)
+{
+	const char *file = assay_root_is_dir(&c->root, info) ? join(c, info, "PKG-INFO") : info;
+	const char *name = metadata_value(c, file, "Name:");
+	const char *version = metadata_value(c, file, "Version:");
+	if (name && version)
+		push_package(c, site, assay_str_of(name), version, info);
+}
+
+/* The first line of name.egg-link is the folder whose name.egg-info describes it. */
+static void add_egg_link(assay_ctx *c, const assay_site *site, const char *link)
+{
+	char *text = assay_ctx_text(c, join(c, site->path, link));
+	assay_str rest = assay_str_of(text);
+	assay_str dir = assay_str_trim(assay_str_cut(&rest, '\n'));
+	if (!text || !dir.n || *dir.p != '/')
+		return;
+	const char *folder = assay_dup(c->a, dir);
+	const assay_names *names = assay_ctx_list(c, folder, NULL);
+	for (size_t i = 0; i < names->n; i++)
+		if (assay_str_ends(assay_str_of(names->p[i].name), ".egg-info"))
+			add_egg(c, site, join(c, folder, names->p[i].name));
+}
+
+static void add_package(assay_ctx *c, const assay_site *site, const char *name)
+{
+	assay_str s = assay_str_of(name);
+	if (assay_str_ends(s, ".dist-info"))
+		add_wheel(c, site, name);
+	else if (assay_str_ends(s, ".egg-info"))
+		add_egg(c, site, join(c, site->path, name));
+	else if (assay_str_ends(s, ".egg-link"))
+		add_egg_link(c, site, name);
+	else if (assay_str_ends(s, ".egg"))
+		add_egg(c, site, join(c, join(c, site->path, name), "EGG-INFO"));
 }
 
 static void all_packages(assay_ctx *c)
@@ -467,8 +527,97 @@ static void all_packages(assay_ctx *c)
 			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "python_version.site: %s %s",
 					 p->sites.p[i].path, assay_cause_text(cause));
 		for (size_t k = 0; k < names->n; k++)
-			if (assay_str_ends(assay_str_of(names->p[k].name), ".dist-info"))
-				add_package(c, &p->sites.p[i], names->p[k].name);
+			add_package(c, &p->sites.p[i], names->p[k].name);
+	}
+}
+
+/* "https://user:token@host/x?key=1" without what a URL may hide. */
+static const char *public_url(assay_arena *a, assay_str url)
+{
+	size_t n = strcspn(url.p, "?#");
+	url.n = url.n < n ? url.n : n;
+	ptrdiff_t at = assay_str_find(url, "://");
+	if (at < 0)
+		return assay_dup(a, url);
+	assay_str scheme = {url.p, (size_t)at + 3}, rest = {url.p + at + 3, url.n - (size_t)at - 3};
+	size_t host = 0;
+	while (host < rest.n && rest.p[host] != '/')
+		host++;
+	for (size_t i = host; i-- > 0;)
+		if (rest.p[i] == '@') {
+			rest = (assay_str){rest.p + i + 1, rest.n - i - 1};
+			break;
+		}
+	return assay_printf(a, "%.*s%.*s", (int)scheme.n, scheme.p, (int)rest.n, rest.p);
+}
+
+/* direct_url.json: {"url": ..., "vcs_info": {"commit_id": ...}, "dir_info": {"editable": true}} */
+static const char *direct_url(assay_ctx *c, assay_str json)
+{
+	assay_json j = assay_json_on(json.p, json.n);
+	assay_str key, sub, url = {0}, commit = {0};
+	bool editable = false;
+	if (!assay_json_enter(&j, '{'))
+		return NULL;
+	while (assay_json_member(&j, &key)) {
+		if (assay_str_is(key, "url") && assay_json_peek(&j) == '"') {
+			assay_json_text(&j, &url);
+		} else if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{')) {
+			while (assay_json_member(&j, &sub)) {
+				char first = assay_json_peek(&j);
+				editable |= assay_str_is(sub, "editable") && first == 't';
+				if (assay_str_is(sub, "commit_id") && first == '"')
+					assay_json_text(&j, &commit);
+				else
+					assay_json_skip(&j, NULL);
+			}
+		} else {
+			assay_json_skip(&j, NULL);
+		}
+	}
+	if (!assay_json_ok(&j) || !url.n)
+		return NULL;
+	url = assay_str_of(assay_dup(c->a, assay_json_unescape(c->a, url)));
+	return assay_printf(c->a, "%s%s%s%.*s", editable ? "editable " : "", public_url(c->a, url),
+			    commit.n ? "@" : "", (int)commit.n, commit.n ? commit.p : "");
+}
+
+static void package_sources(assay_ctx *c)
+{
+	for (size_t i = 0; i < c->env->packages.n; i++) {
+		const assay_package *p = &c->env->packages.p[i];
+		assay_str text;
+		if (!assay_str_ends(assay_str_of(p->info), ".dist-info") ||
+		    assay_root_read(&c->root, c->a, join(c, p->info, "direct_url.json"), 1 << 20,
+				    &text) != ASSAY_CAUSE_NONE)
+			continue;
+		const char *from = direct_url(c, text);
+		if (from)
+			assay_ctx_pair(c, &c->env->package_sources, p->name, from);
+	}
+}
+
+/* conda-meta/NAME-VERSION-BUILD.json; names hold dashes themselves. */
+static void conda_packages(assay_ctx *c)
+{
+	const assay_python *p = &c->env->python;
+	const char *prefix = p->base_prefix ? p->base_prefix : p->prefix;
+	const assay_names *names =
+		prefix ? assay_ctx_list(c, join(c, prefix, "conda-meta"), NULL) : NULL;
+	for (size_t i = 0; names && i < names->n; i++) {
+		assay_str s = assay_str_of(names->p[i].name);
+		if (!assay_str_ends(s, ".json"))
+			continue;
+		char *text = assay_dup(c->a, (assay_str){s.p, s.n - 5});
+		char *build = strrchr(text, '-'), *version;
+		if (!build)
+			continue;
+		*build = 0;
+		if (!(version = strrchr(text, '-')))
+			continue;
+		*version = 0;
+		assay_ctx_pair(c, &c->env->conda, text,
+			       assay_printf(c->a, "%s %s", version + 1, build + 1));
 	}
 }
 
@@ -493,6 +642,8 @@ static void run(assay_ctx *c)
 	full_version(c);
 	all_sites(c);
 	all_packages(c);
+	package_sources(c);
+	conda_packages(c);
 }
 
 const assay_probe assay_probe_python = {.name = "python", .run = run};
@@ -519,6 +670,16 @@ TEST(commits_hide_in_versions)
 	CHECK(!strcmp(commit_in(&a, "2.5.0a0+70d99e998b"), "70d99e998b"));
 	CHECK(!commit_in(&a, "1.0+d20250102") && !commit_in(&a, "2.11.0+cu130") &&
 	      !commit_in(&a, "1.2"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(urls_lose_their_credentials)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(public_url(&a, ASSAY_S("https://me:tok@h.org/x.git?k=1")),
+		      "https://h.org/x.git"));
+	CHECK(!strcmp(public_url(&a, ASSAY_S("file:///src/a@b")), "file:///src/a@b"));
 	assay_arena_free(&a);
 	return 0;
 }

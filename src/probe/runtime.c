@@ -3,6 +3,7 @@
 
 #include "base/test.h"
 #include "probe/probe.h"
+#include "probe/variables.h"
 
 /* The canonical variables, in schema order. */
 static const char *const canonical[] = {
@@ -39,8 +40,7 @@ static const char *const canonical[] = {
 	"PYTORCH_CUDA_ALLOC_CONF",
 };
 
-/* Further names that change what a GPU process does. Exact names only: a prefix would let secrets
- * in. */
+/* Further names that change what a GPU process does, told whether they are set or not. */
 static const char *const more_names[] = {
 	"LD_LIBRARY_PATH",
 	"LD_PRELOAD",
@@ -77,6 +77,11 @@ static const char *const more_names[] = {
 	"ROCBLAS_TENSILE_LIBPATH",
 	"ROCBLAS_USE_HIPBLASLT",
 	"ROCBLAS_INTERNAL_FP16_ALT_IMPL",
+	"ROCBLAS_DEFAULT_ATOMICS_MODE",
+	"ROCBLAS_USE_HIPBLASLT_BATCHED",
+	"HIPBLASLT_OVERRIDE_COMPUTE_TYPE_XF32",
+	"HIPBLASLT_USE_ROCROLLER",
+	"TENSILE_DB2",
 	"TENSILE_SOLUTION_INDEX",
 	"TENSILE_STREAMK_DYNAMIC_GRID",
 	"TENSILE_DB",
@@ -109,6 +114,8 @@ static const char *const more_names[] = {
 	"TORCH_NCCL_BLOCKING_WAIT",
 	"TORCH_NCCL_HIGH_PRIORITY",
 	"RCCL_MSCCLPP_ENABLE",
+	"RCCL_GFX9_CHEAP_FENCE_OFF",
+	"NCCL_DMABUF_ENABLE",
 	"RCCL_ENABLE_CONTEXT_TRACKING",
 	"HSA_ENABLE_DEBUG",
 	"PYTORCH_ALLOC_CONF",
@@ -138,7 +145,7 @@ static const char *const more_names[] = {
 static void copy_vars(assay_ctx *c, assay_pairs *to, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		assay_ctx_pair(c, to, names[i], assay_ctx_var(c, names[i]));
+		assay_ctx_pair(c, to, names[i], assay_ctx_public_var(c, names[i]));
 }
 
 static bool is_hex(char c)
@@ -288,6 +295,7 @@ static void run(assay_ctx *c)
 		docker_block(c);
 	copy_vars(c, &e->vars, canonical, ASSAY_COUNT_OF(canonical));
 	copy_vars(c, &e->more_vars, more_names, ASSAY_COUNT_OF(more_names));
+	assay_ctx_prefixed_vars(c);
 }
 
 const assay_probe assay_probe_runtime = {.name = "runtime_context", .run = run};

@@ -211,10 +211,18 @@ static void check_override(assay_ctx *c, const char *dir)
 				  t->source_head, t->git);
 }
 
+static const char *from_home(assay_ctx *c, const char *path)
+{
+	const char *home = assay_ctx_var(c, "HOME");
+	return path && path[0] == '~' && (!path[1] || path[1] == '/') && home
+		       ? assay_printf(c->a, "%s%s", home, path + 1)
+		       : path;
+}
+
 static void install_kind(assay_ctx *c)
 {
 	assay_torch *t = &c->env->torch;
-	const char *given = assay_ctx_var(c, "AORTA_PYTORCH_SRC");
+	const char *given = from_home(c, assay_ctx_var(c, "AORTA_PYTORCH_SRC"));
 	t->kind = "unknown";
 	if (given && *given && has_third_party(c, given)) {
 		t->kind = "source";
@@ -239,13 +247,28 @@ static void install_kind(assay_ctx *c)
 		t->source_head = assay_git_head(&c->root, c->a, t->source_path);
 }
 
+/* What is checked out; what is pinned where nothing is. */
+static const char *submodule(assay_ctx *c, const char *name)
+{
+	assay_torch *t = &c->env->torch;
+	const char *rel = assay_printf(c->a, "third_party/%s", name);
+	const char *dir = assay_printf(c->a, "%s/%s", t->source_path, rel);
+	const char *pinned = assay_git_link(&c->root, c->a, t->source_path, rel), *head = NULL;
+	if (assay_root_exists(&c->root, assay_printf(c->a, "%s/.git", dir)))
+		head = assay_git_head(&c->root, c->a, dir);
+	if (head && pinned && strcmp(head, pinned))
+		assay_ctx_finding(c, "submodule-moved",
+				  "%s is at %.10s, not at %.10s as %s pins it", rel, head, pinned,
+				  t->source_path);
+	return head ? head : pinned;
+}
+
 static void submodule_commits(assay_ctx *c)
 {
 	assay_torch *t = &c->env->torch;
 	char missing[160] = "";
 	for (size_t i = 0; t->source_path && i < ASSAY_COUNT_OF(submodules); i++) {
-		t->sub[i] = assay_git_link(&c->root, c->a, t->source_path,
-					   assay_printf(c->a, "third_party/%s", submodules[i]));
+		t->sub[i] = submodule(c, submodules[i]);
 		t->sub_from_git |= t->sub[i] != NULL;
 		if (!t->sub[i]) {
 			strcat(missing, *missing ? ", " : "");

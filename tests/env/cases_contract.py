@@ -90,7 +90,7 @@ def _(r):
     a, b = r.probe(), r.probe()
     for d in (a, b):
         d.pop("captured_at")
-        d["assay"].pop("probe_ms")
+        d["assay"].pop("probe")
     assert a == b
 
 

@@ -58,7 +58,7 @@ def _(r):
     b["captured_at"] = "2030-01-01T00:00:00Z"
     b["docker"] = a["docker"] = {"image": "i", "digest": "d", "container_id": "1"}
     b["docker"] = dict(a["docker"], container_id="2")
-    b["assay"]["probe_ms"]["total"] = 99.0
+    b["assay"]["probe"]["probe_ms"]["total"] = 99.0
     rc, out, _ = diff(r, a, b)
     assert rc == 0 and "0 different" in out, out
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import threading
 
-from fixture import ASSAY, elf
+from fixture import ASSAY, SITE, elf, findings
 from harness import case
 
 
@@ -117,3 +117,90 @@ def _(r):
     want = sha(open(r.path("/inside/" + lib), "rb").read())
     got = d["assay"]["libraries"]["rocblas"]["effective"]
     assert got["sha256"] == want and got["path"] == f"{folder}/{lib}", got
+
+
+@case("truth.submodules_are_what_is_checked_out")
+def _(r):
+    from cases_blocks import source_tree
+    src = "/src/pytorch"
+    source_tree(r.healthy())
+    sub = f"{src}/third_party/fbgemm"
+    r.file(f"{sub}/.git", "gitdir: ../../.git/modules/fbgemm\n")
+    r.file(f"{src}/.git/modules/fbgemm/HEAD", "c" * 40 + "\n")
+    d = r.probe(env={"AORTA_PYTORCH_SRC": src, "HOME": "/root"})
+    assert d["pytorch_build"]["submodule_commits"]["fbgemm"] == "c" * 40
+    assert findings(d, "submodule-moved"), findings(d)
+
+
+@case("truth.a_home_folder_in_the_source_override_is_expanded")
+def _(r):
+    r.healthy().dir("/home/me/pytorch/third_party")
+    d = r.probe(env={"AORTA_PYTORCH_SRC": "~/pytorch", "HOME": "/home/me"})
+    assert d["pytorch_build"]["source_path"] == "/home/me/pytorch" and d["pytorch_build"]["install_kind"] == "source"
+
+
+@case("truth.eggs_are_installed_and_empty_leftovers_are_not")
+def _(r):
+    info = "Metadata-Version: 1.2\nName: {}\nVersion: {}\n\nBody: x\n"
+    r.healthy().remove(f"/{SITE}/triton-3.4.0.dist-info")
+    r.dir(f"/{SITE}/triton-9.9.9.dist-info")
+    r.file(f"/{SITE}/triton.egg-link", "/src/triton/python\n../\n")
+    r.file("/src/triton/python/triton.egg-info/PKG-INFO", info.format("triton", "3.5.0+git8b3c4f1"))
+    r.file(f"/{SITE}/amd_aiter-0.1.5-py3.11.egg/EGG-INFO/PKG-INFO", info.format("amd-aiter", "0.1.5"))
+    r.file(f"/{SITE}/fbgemm_gpu-1.2.0-py3.11.egg-info", info.format("fbgemm_gpu", "1.2.0"))
+    d = r.probe()
+    assert d["triton"]["package_version"] == "3.5.0+git8b3c4f1", d["triton"]
+    assert d["aiter"]["package_version"] == "0.1.5" and d["fbgemm"]["package_version"] == "1.2.0"
+
+
+@case("truth.every_package_and_where_it_came_from")
+def _(r):
+    url = {"url": "https://me:tok3n@git.example/x.git?k=1", "vcs_info": {"vcs": "git", "commit_id": "d" * 40}}
+    r.healthy().dist("transformers", "4.57.0").dist("sglang", "0.5.1", extra={"direct_url.json": json.dumps(url)})
+    d = r.probe()
+    p = d["assay"]["python"]
+    assert p["packages"]["transformers"] == "4.57.0" and p["packages"]["sglang"] == "0.5.1"
+    assert p["package_sources"] == {"sglang": "https://git.example/x.git@" + "d" * 40}, p["package_sources"]
+    r.file("/opt/conda/conda-meta/python-3.11.9-hb806964_0_cpython.json", "{}").file(
+        "/opt/conda/conda-meta/intel-openmp-2024.1-ha_1.json", "{}").dir("/opt/conda/lib/python3.11/site-packages")
+    c = r.probe(env={"VIRTUAL_ENV": None, "CONDA_PREFIX": "/opt/conda"})["assay"]["python"]["conda"]
+    assert c == {"python": "3.11.9 hb806964_0_cpython", "intel-openmp": "2024.1 ha_1"}, c
+
+
+@case("truth.variables_by_prefix_and_never_a_secret")
+def _(r):
+    d = r.probe(env={"VLLM_ROCM_USE_AITER": "1", "VLLM_API_KEY": "abc", "NVTE_FUSED_ATTN": "0", "NCCL_PROXY": "http://u:p@h/",
+                     "TORCH_HIPBLASLT_TUNING_FILE": "https://u:secret@h/f", "HF_TOKEN": "hf_abc"})
+    v = d["assay"]["env_vars"]
+    assert v["VLLM_ROCM_USE_AITER"] == "1" and v["NVTE_FUSED_ATTN"] == "0" and "HF_TOKEN" not in v
+    text = json.dumps(d)
+    assert "secret@" not in text and "u:p@" not in text and v["VLLM_API_KEY"] == "(hidden)", v
+
+
+@case("truth.torch_without_code_for_the_gpu_is_found_on_amd_too")
+def _(r):
+    if not shutil.which("cc"):
+        return "no C compiler"
+    r.healthy()
+    with open(r.path("/x.c"), "w") as f:
+        f.write('const char *archs(void) { return "gfx1100 gfx1101"; }\n')
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", r.path(f"/{SITE}/torch/lib/libtorch_python.so"), r.path("/x.c")], check=True)
+    assert findings(r.probe(), "torch-arch") == ["torch was built for gfx1100 gfx1101, the GPU is gfx942"]
+    d = r.probe(env={"HSA_OVERRIDE_GFX_VERSION": "11.0.0"})
+    assert not findings(d, "torch-arch"), findings(d)
+    assert any("gfx1100" in f for f in findings(d, "kernel-db-arch")), findings(d)
+
+
+@case("truth.fields_with_dots_in_their_names_are_reached")
+def _(r):
+    r.healthy().file("/proc/cmdline", "iommu=pt")
+    p = r.run("--field", "assay.host.boot.iommu")
+    assert p.stdout == b"pt\n", (p.stdout, p.stderr)
+
+
+@case("truth.two_probes_differ_in_one_block_only")
+def _(r):
+    a, b = r.healthy().probe(), r.probe()
+    for d in (a, b):
+        del d["assay"]["probe"], d["captured_at"]
+    assert json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)

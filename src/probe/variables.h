@@ -1,0 +1,14 @@
+/* Which variables are recorded, and what of them never is. */
+#ifndef ASSAY_PROBE_VARIABLES_H
+#define ASSAY_PROBE_VARIABLES_H
+
+#include "probe/probe.h"
+
+/* A token, a key, a password, or a URL that carries one. */
+bool assay_is_secret(const char *name, const char *value);
+/* Like assay_ctx_var(), "(hidden)" for a secret. */
+const char *assay_ctx_public_var(const assay_ctx *c, const char *name);
+/* Add those that only their prefix names, sorted, after the listed ones. */
+void assay_ctx_prefixed_vars(assay_ctx *c);
+
+#endif
