@@ -204,7 +204,8 @@ typedef enum assay_scope_how {
 	X(UNKNOWN, "unknown")                                                                      \
 	X(RUNNING, "running")                                                                      \
 	X(BLOCKED, "blocked")                                                                      \
-	X(FAULT, "page_fault")
+	X(FAULT, "page_fault")                                                                     \
+	X(READY, "ready")
 
 /* A thread and Python's global lock; numbers of the capture format. */
 #define ASSAY_GIL_STATES(X)                                                                        \
@@ -234,6 +235,7 @@ enum {
 	ASSAY_SAMPLE_MOVING = 2,
 	ASSAY_SAMPLE_BESIDE = 4,
 	ASSAY_SAMPLE_NO_STACK = 8,
+	ASSAY_SAMPLE_IO = 16,
 };
 
 typedef enum assay_step_origin {

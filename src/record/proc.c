@@ -128,6 +128,16 @@ static bool by_letter(int pid, uint32_t tid, assay_proc_thread *t)
 	return end[2] != 'Z' && end[2] != 'X';
 }
 
+/* select and poll without descriptors are how some programs sleep. */
+static bool waits_for_nothing(const assay_proc_thread *t)
+{
+#ifdef __x86_64__
+	if ((t->call == SYS_select && !t->arg[0]) || (t->call == SYS_poll && !t->arg[1]))
+		return true;
+#endif
+	return (t->call == SYS_pselect6 && !t->arg[0]) || (t->call == SYS_ppoll && !t->arg[1]);
+}
+
 bool assay_proc_look(int pid, uint32_t tid, assay_proc_thread *t)
 {
 	char text[256], *p = text;
@@ -149,6 +159,8 @@ bool assay_proc_look(int pid, uint32_t tid, assay_proc_thread *t)
 	const call_row *row = row_of((int32_t)number);
 	t->call = (int32_t)number;
 	t->kind = row ? row->kind : ASSAY_WIRE_CALL_OTHER;
+	if (waits_for_nothing(t))
+		t->kind = ASSAY_WIRE_CALL_SLEEP;
 	return true;
 }
 
@@ -186,6 +198,16 @@ bool assay_proc_times(int pid, uint32_t tid, int64_t *cpu, int64_t *delay)
 	*cpu = strtoll(p, &p, 10);
 	*delay = strtoll(p, &p, 10);
 	return true;
+}
+
+int64_t assay_proc_bytes(int pid, uint32_t tid)
+{
+	char text[256];
+	const char *in, *out;
+	if (read_file(text, sizeof text, pid, tid, "io") <= 0 || !(in = strstr(text, "rchar:")) ||
+	    !(out = strstr(text, "wchar:")))
+		return -1;
+	return strtoll(in + 6, NULL, 10) + strtoll(out + 6, NULL, 10);
 }
 
 int64_t assay_proc_cpu(int pid, uint32_t tid)

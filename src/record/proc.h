@@ -24,6 +24,8 @@ bool assay_proc_times(int pid, uint32_t tid, int64_t *cpu, int64_t *delay);
 /* The same processor time by a clock, without the lag of a tick; other processes: of all threads.
  * -1 unknown. */
 int64_t assay_proc_cpu(int pid, uint32_t tid);
+/* Bytes read and written so far, from the page cache too; -1 unknown. */
+int64_t assay_proc_bytes(int pid, uint32_t tid);
 /* Child processes that the thread made. */
 size_t assay_proc_children(uint32_t tid, int *out, size_t max);
 

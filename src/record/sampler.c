@@ -26,6 +26,7 @@ enum {
 	SHARE = 20,          /* of the time, at most one part is ours */
 	JOIN_TRIES = 200,
 	TS_BYTES = 256,
+	MUCH = 65536,       /* bytes read or written between two looks */
 	UNREADABLE_MAX = 8, /* tries at a child that is another program by now */
 };
 
@@ -40,7 +41,9 @@ typedef struct seen {
 	uint32_t tid;
 	int pid;            /* 0: ours */
 	int64_t ran;        /* processor time at the last look */
-	int64_t cpu, delay; /* at the last sample that was written */
+	int64_t cpu, delay; /* when the sample that is not written yet began */
+	int64_t bytes;      /* read and written at the last look; -1 unknown */
+	int64_t last_call;  /* end of its last call then */
 	int64_t looked;
 	uint32_t unreadable;
 	bool named;
@@ -81,8 +84,6 @@ static void write_sample(seen *t)
 	bool known = assay_proc_times(t->pid, t->tid, &cpu, &delay);
 	t->now.cpu = known && t->cpu >= 0 ? cpu - t->cpu : -1;
 	t->now.delay = known && t->delay >= 0 ? delay - t->delay : -1;
-	t->cpu = known ? cpu : -1;
-	t->delay = known ? delay : -1;
 	assay_wire_sample *w = assay_rt_begin(ASSAY_WIRE_SAMPLE, sizeof *w);
 	if (w) {
 		uint32_t tid = t->now.rec.thread;
@@ -104,9 +105,7 @@ static seen *seen_of(int pid, uint32_t tid)
 		return NULL;
 	}
 	seen *t = &sm.seen[sm.seen_n++];
-	*t = (seen){.tid = tid, .pid = pid, .ran = -1};
-	if (!assay_proc_times(pid, tid, &t->cpu, &t->delay))
-		t->cpu = t->delay = -1;
+	*t = (seen){.tid = tid, .pid = pid, .ran = -1, .bytes = -1};
 	if (!pid && assay_rt_bulk_open()) {
 		assay_rt_name_thread(tid);
 		assay_rt_bulk_close();
@@ -136,6 +135,8 @@ static void add(seen *t, const assay_wire_sample *s)
 	}
 	write_sample(t);
 	t->now = *s;
+	if (!assay_proc_times(t->pid, t->tid, &t->cpu, &t->delay))
+		t->cpu = t->delay = -1;
 }
 
 /* ---- Python ---- */
@@ -264,6 +265,19 @@ static bool unchanged(seen *t, int64_t now)
 	return still;
 }
 
+/* Of a thread that wants to run: does it? Its processor time stands still when it does not. And is
+ * it in the kernel for its files' sake? */
+static void see_running(seen *t, assay_wire_sample *s)
+{
+	int64_t ran = assay_proc_cpu(t->pid, t->tid), bytes = t->bytes;
+	if (ran >= 0 && ran == t->ran)
+		s->state = ASSAY_WIRE_THREAD_READY;
+	t->ran = ran;
+	t->bytes = s->gil == ASSAY_WIRE_GIL_HOLDS ? -1 : assay_proc_bytes(t->pid, t->tid);
+	if (bytes >= 0 && t->bytes - bytes >= MUCH)
+		s->flags |= ASSAY_WIRE_SAMPLE_IO;
+}
+
 /* Is it blocked, so that others may be the reason? */
 static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
 {
@@ -287,6 +301,8 @@ static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
 			see_gil(g, ts, &p, &s);
 			see_stack(py, t->pid, ts, &s);
 		}
+		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
+			see_running(t, &s);
 		add(t, &s);
 	}
 	return t->now.state == ASSAY_WIRE_THREAD_BLOCKED && t->now.stack;
@@ -307,6 +323,11 @@ static bool look_at_callers(int64_t now)
 	bool blocked = false;
 	for (uint32_t i = 0; i < n; i++) {
 		seen *t = matters(&all[i], now) ? seen_of(0, atomic_load(&all[i].tid)) : NULL;
+		int64_t last = atomic_load_explicit(&all[i].last, memory_order_relaxed);
+		if (t && t->last_call != last) { /* no sample reaches over a call */
+			write_sample(t);
+			t->last_call = last;
+		}
 		if (t && look(t, state_of(t->tid), &sm.gil, 0))
 			blocked = true;
 	}

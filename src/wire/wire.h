@@ -368,9 +368,10 @@ typedef struct assay_wire_stack {
 
 enum {
 	ASSAY_WIRE_THREAD_UNKNOWN,
-	ASSAY_WIRE_THREAD_RUNNING, /* on a processor, or waiting for one */
+	ASSAY_WIRE_THREAD_RUNNING, /* on a processor */
 	ASSAY_WIRE_THREAD_BLOCKED, /* in a system call */
 	ASSAY_WIRE_THREAD_FAULT,   /* in a page fault */
+	ASSAY_WIRE_THREAD_READY,   /* to run, and no processor has time for it */
 };
 enum { ASSAY_WIRE_GIL_UNKNOWN, ASSAY_WIRE_GIL_FREE, ASSAY_WIRE_GIL_HOLDS, ASSAY_WIRE_GIL_WAITS };
 /* Kinds of system calls, whose numbers differ between machines. */
@@ -389,11 +390,11 @@ enum {
 	ASSAY_WIRE_CALL_OTHER,
 };
 enum {
-	ASSAY_WIRE_SAMPLE_GC = 1,     /* it collects garbage */
-	ASSAY_WIRE_SAMPLE_MOVING = 2, /* it ran on while its stack was read */
-	ASSAY_WIRE_SAMPLE_BESIDE = 4, /* sampled for what another thread may wait for */
-	ASSAY_WIRE_SAMPLE_NO_STACK =
-		8 /* its stack could not be read: stack 0 is not "outside Python" */
+	ASSAY_WIRE_SAMPLE_GC = 1,       /* it collects garbage */
+	ASSAY_WIRE_SAMPLE_MOVING = 2,   /* it ran on while its stack was read */
+	ASSAY_WIRE_SAMPLE_BESIDE = 4,   /* sampled for what another thread may wait for */
+	ASSAY_WIRE_SAMPLE_NO_STACK = 8, /* its stack could not be read: 0 is not "no Python" */
+	ASSAY_WIRE_SAMPLE_IO = 16,      /* it read or wrote much since the look before */
 };
 
 /* Since 1.3. What a thread was seen doing, from the first to the last look that saw the same. */

@@ -98,7 +98,7 @@ def seen_at(r, line, **want):
     return n
 
 
-RUNNING, BLOCKED = 1, 2
+RUNNING, BLOCKED, READY = 1, 2, 4
 READ, LOCK, SLEEP = 1, 6, 7
 HOLDS, WAITS = 2, 3
 
@@ -130,14 +130,14 @@ def what_a_thread_does_between_launches_is_seen(python):
     looks = {
         "sleep": seen_at(r, "sleep", state=BLOCKED, kind=SLEEP) or seen_at(r, "sleep", state=BLOCKED, kind=5),
         "compute": sum(s["count"] for s, stack in r.samples()
-                       if s["state"] == RUNNING and any(f[1].endswith("spin") for f in stack)),
+                       if s["state"] in (RUNNING, READY) and any(f[1].endswith("spin") for f in stack)),
         "pipe": seen_at(r, "pipe", state=BLOCKED, kind=READ),
         "lock": seen_at(r, "lock", state=BLOCKED, kind=LOCK),
         "produce": seen_at(r, "produce", flags=4) if int(r.meta["stacks.python"][2:]) > 10 else 99,
         "collect": sum(s["count"] for s, stack in r.samples() if s["flags"] & 1),
         "gil": sum(s["count"] for s, stack in r.samples() if s["gil"] == WAITS),
     }
-    few = {k: n for k, n in looks.items() if n < (3 if k in ("collect", "gil") else 8)}
+    few = {k: n for k, n in looks.items() if n < 3}
     assert not few, f"too few looks: {few} of {looks}"
     files = {r.main.codes[s["ring"], s["file"]]["file"] for s, _ in r.samples() if s["file"]}
     assert any(f.startswith("pipe:[") for f in files), files
@@ -147,7 +147,7 @@ def a_worker_process_is_seen_from_its_parent(python):
     r = Recording(python, "workers")
     children = [(s, stack) for s, stack in r.samples() if s["pid"]]
     inside = sum(s["count"] for s, stack in children if any(f[1].endswith("spin") for f in stack))
-    assert inside >= 3, [(s["count"], stack[:2]) for s, stack in children]
+    assert inside >= 1, [(s["count"], stack[:2]) for s, stack in children]
     r = Recording(python, "workers", opts=["--children", "off"])
     assert not [s for s, _ in r.samples() if s["pid"]]
 
