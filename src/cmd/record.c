@@ -212,6 +212,8 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;all_api=1", text);
 	if (a->a.exact_waits)
 		text = assay_printf(m, "%s;exact_waits=1", text);
+	if (a->a.no_blas)
+		text = assay_printf(m, "%s;no_blas=1", text);
 	if (a->a.steps_from)
 		text = assay_printf(m, "%s;steps=%s", text, escape(m, a->a.steps_from));
 	int64_t sample;
@@ -525,6 +527,9 @@ static const assay_opt opts[] = {
 	 AT(a.sample)},
 	{"children", 0, ASSAY_OPT_TEXT, "on|off",
 	 "Look at child processes, such as loader workers, too; on.", AT(a.children)},
+	{"no-blas", 0, ASSAY_OPT_FLAG, NULL,
+	 "Do not stand in for cuBLAS, hipBLAS and rocBLAS to record matrix products.",
+	 AT(a.no_blas)},
 	{"telemetry", 0, ASSAY_OPT_TEXT, "MS",
 	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",

@@ -9,7 +9,7 @@ typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
 	const char *sample, *stacks, *children;
 	int64_t duration, delay;
-	bool all_api, exact_waits, quiet;
+	bool all_api, exact_waits, no_blas, quiet;
 } record_args;
 
 /* A recording from the start of the command to the summary. */

@@ -82,6 +82,7 @@ typedef union any_record {
 	assay_wire_code code;
 	assay_wire_stack stack;
 	assay_wire_sample sample;
+	assay_wire_product product;
 	assay_wire_lost lost;
 	assay_wire_end end;
 } any_record;
@@ -94,6 +95,7 @@ void assay_capture_records(capture *c, assay_str payload);
 assay_sid assay_capture_text(const capture *c, uint32_t id);
 uint32_t assay_capture_thread(capture *c, const assay_wire_rec *rec);
 void assay_capture_seen(capture *c, int64_t time);
+assay_sid assay_capture_function(capture *c, uint16_t domain, uint32_t function);
 int64_t assay_capture_length(capture *c, int64_t start, int64_t end);
 uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int64_t end,
 			    assay_sid name, uint32_t track);
@@ -102,6 +104,9 @@ uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int
 assay_capture_reader assay_capture_kernel, assay_capture_copy, assay_capture_set,
 	assay_capture_graph, assay_capture_sync, assay_capture_event, assay_capture_barrier;
 void assay_capture_join(capture *c);
+
+/* capture_blas.c */
+assay_capture_reader assay_capture_product;
 
 /* capture_stacks.c; stack: row of the id in the ring being read. */
 assay_capture_reader assay_capture_code, assay_capture_stack, assay_capture_sample;

@@ -99,6 +99,46 @@ TEST(waits_join_their_record_by_sync_id_in_any_order)
 	return 0;
 }
 
+TEST(a_product_is_an_operator_with_the_arguments_of_a_framework)
+{
+	builder b = {0};
+	put_start(&b);
+	put_string(&b, 2, "cublasSgemm_v2");
+	assay_wire_api_name name = {.function = 3, .domain = ASSAY_WIRE_BLAS, .name = 2};
+	put(&b, ASSAY_WIRE_API_NAME, &name, sizeof name, NULL);
+	assay_wire_product p = {.start = 10,
+				.end = 20,
+				.m = 4,
+				.n = 5,
+				.k = 6,
+				.batch = 1,
+				.function = 3,
+				.type_b = 999,
+				.library = ASSAY_WIRE_CUBLAS,
+				.compute = 77,
+				.trans_b = 1};
+	put(&b, ASSAY_WIRE_PRODUCT, &p, sizeof p, NULL);
+	p.m = 0; /* the library did not say */
+	p.function = 4;
+	put(&b, ASSAY_WIRE_PRODUCT, &p, sizeof p, NULL);
+	p.m = UINT64_MAX;
+	put(&b, ASSAY_WIRE_PRODUCT, &p, sizeof p, NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	const assay_host_table *h = &run->part.t.host;
+	CHECK_EQ(h->n, 3);
+	CHECK(h->kind[0] == ASSAY_HOST_OP && h->dur[0] == 10);
+	CHECK(!strcmp(assay_z(run, h->name[0]), "cublasSgemm_v2"));
+	CHECK(!strcmp(assay_z(run, h->name[1]), "blas call 4"));
+	const char *args = assay_z(run, h->args[0]);
+	CHECK(strstr(args, "\"Input Dims\": [[4, 6], [6, 5], [4, 5]]"));
+	CHECK(strstr(args, "\"Input type\": [\"float\", \"\", \"float\"]"));
+	CHECK(strstr(args, "\"transposes\": \"NT\"") && strstr(args, "tf32"));
+	CHECK(!h->args[1] && !h->args[2]);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(nested_ranges_pair_within_thread_and_domain)
 {
 	builder b = {0};

@@ -147,13 +147,16 @@ static void read_api_name(capture *c, const any_record *r)
 	*assay_map_at(&c->functions, key) = assay_capture_text(c, r->api_name.name);
 }
 
-static assay_sid function_name(capture *c, uint16_t domain, uint32_t function)
+assay_sid assay_capture_function(capture *c, uint16_t domain, uint32_t function)
 {
 	uint32_t *slot = assay_map_at(&c->functions, (uint64_t)domain << 32 | function);
 	char text[48];
 	if (*slot == ASSAY_MAP_ABSENT || !*slot) {
 		int n = snprintf(text, sizeof text, "%s call %" PRIu32,
-				 domain == ASSAY_WIRE_DRIVER ? "driver" : "runtime", function);
+				 domain == ASSAY_WIRE_DRIVER ? "driver"
+				 : domain == ASSAY_WIRE_BLAS ? "blas"
+							     : "runtime",
+				 function);
 		*slot = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
 	}
 	return *slot;
@@ -191,7 +194,7 @@ static void read_api(capture *c, const any_record *r)
 {
 	const assay_wire_api *a = &r->api;
 	uint32_t track = assay_capture_thread(c, &a->rec);
-	assay_sid name = function_name(c, a->domain, a->function);
+	assay_sid name = assay_capture_function(c, a->domain, a->function);
 	bool part = c->record.n >= ASSAY_WIRE_API_ARGS && a->given & ASSAY_WIRE_PART;
 	uint32_t row = part ? ASSAY_NO_ROW : add_call(c, a, name, track);
 	if (c->record.n < ASSAY_WIRE_API_ARGS || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
@@ -324,6 +327,7 @@ static const record_type types[] = {
 	[ASSAY_WIRE_CODE] = {assay_capture_code, sizeof(assay_wire_code)},
 	[ASSAY_WIRE_STACK] = {assay_capture_stack, sizeof(assay_wire_stack)},
 	[ASSAY_WIRE_SAMPLE] = {assay_capture_sample, sizeof(assay_wire_sample)},
+	[ASSAY_WIRE_PRODUCT] = {assay_capture_product, sizeof(assay_wire_product)},
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 
@@ -343,7 +347,7 @@ void assay_capture_records(capture *c, assay_str payload)
 		size_t known = head.bytes < sizeof r ? head.bytes : sizeof r;
 		memcpy(&r, payload.p, known);
 		memset((char *)&r + known, 0, sizeof r - known);
-		if (head.type >= ASSAY_WIRE_TYPE_COUNT)
+		if (head.type >= ASSAY_WIRE_TYPE_COUNT || !types[head.type].read)
 			assay_count(c->part, ASSAY_ISSUE_unknown_record, 1);
 		else if (head.bytes < types[head.type].least)
 			assay_count(c->part, ASSAY_ISSUE_bad_record, 1);

@@ -29,6 +29,7 @@ static const conf_key keys[] = {
 	KEY("all_api", FLAG, all_api),
 	KEY("no_driver", FLAG, no_driver),
 	KEY("no_nodes", FLAG, no_nodes),
+	KEY("no_blas", FLAG, no_blas),
 	KEY("steps", TEXT, steps),
 	KEY("no_api", FLAG, no_api),
 	KEY("skip", TEXT, skip),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/blas.h"
 #include "record/host.h"
 #include "vendor/dl.h"
 
@@ -211,6 +212,7 @@ static void tick(void)
 	static uint64_t buffers_when_taken;
 	if (!atomic_load(&cuda.ready))
 		return;
+	assay_blas_install();
 	if (atomic_load(&cuda.taken)) { /* no flush: the buffers are not ours to hurry */
 		if (atomic_load(&cuda.buffers) > buffers_when_taken)
 			step_back();
@@ -274,6 +276,7 @@ static bool set_up(const cupti_lib *c)
 		assay_rt_bulk_close();
 	}
 	assay_share_install(c);
+	assay_blas_install();
 	return enable_all(c);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/blas.h"
 #include "record/host.h"
 #include "record/rocm.h"
 #include "vendor/dl.h"
@@ -241,6 +242,7 @@ static int initialize(void (*finalize)(void), void *tool_data)
 		refuse("refused a service");
 	else
 		atomic_store(&rocm.ready, 1), assay_host_start();
+	assay_blas_install();
 	errno = saved;
 	return 0;
 }
@@ -300,9 +302,16 @@ static void forked(void)
 	pthread_mutex_init(&rocm.flushing, NULL);
 }
 
+static void tick(void)
+{
+	if (atomic_load(&rocm.ready))
+		assay_blas_install();
+	flush();
+}
+
 static const assay_rt_hooks hooks = {
 	.name = "rocm",
-	.tick = flush,
+	.tick = tick,
 	.finish = finish,
 	.forked = forked,
 };

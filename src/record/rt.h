@@ -47,6 +47,7 @@ typedef struct assay_rt_config {
 	bool no_stacks;   /* calls without their Python stacks */
 	bool no_children; /* no samples of child processes */
 	uint32_t sample_us; /* between looks at threads, default 1000; 0: none */
+	bool no_blas;       /* leave out matrix products */
 } assay_rt_config;
 
 typedef struct assay_rt_hooks {

@@ -74,7 +74,8 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(BARRIER, 23)                                                                             \
 	X(CODE, 24)                                                                                \
 	X(STACK, 25)                                                                               \
-	X(SAMPLE, 26)
+	X(SAMPLE, 26)                                                                              \
+	X(PRODUCT, 29)
 
 typedef enum assay_wire_type {
 #define X(id, number) ASSAY_WIRE_##id = number,
@@ -154,6 +155,7 @@ enum {
 	ASSAY_WIRE_RUNTIME = 2,
 	ASSAY_WIRE_COMPILER = 3,
 	ASSAY_WIRE_COLLECTIVES = 4, /* NCCL, RCCL */
+	ASSAY_WIRE_BLAS = 5,        /* functions of a PRODUCT */
 };
 
 /* A call. What follows status is written only by recorders that see arguments (rec.bytes tells). */
@@ -299,6 +301,25 @@ typedef struct assay_wire_range {
 	uint32_t category;
 	uint32_t color, reserved;
 } assay_wire_range;
+
+/* A call for a matrix product, C[m,n] = A[m,k] B[k,n], `batch` times. Types and compute are the
+ * library's own numbers; sizes 0: it did not say. */
+typedef struct assay_wire_product {
+	assay_wire_rec rec;
+	int64_t start, end;
+	uint64_t m, n, k;
+	uint32_t batch, function; /* named by an API_NAME of domain BLAS */
+	uint16_t type_a, type_b, type_c, compute;
+	int32_t status;
+	uint8_t library, trans_a, trans_b, reserved;
+} assay_wire_product;
+enum { /* libraries */
+       ASSAY_WIRE_CUBLASLT,
+       ASSAY_WIRE_CUBLAS,
+       ASSAY_WIRE_HIPBLASLT,
+       ASSAY_WIRE_HIPBLAS,
+       ASSAY_WIRE_ROCBLAS,
+};
 
 enum {
 	ASSAY_WIRE_LOST_RING = 1,   /* a thread's ring was full */

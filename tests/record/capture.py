@@ -2,7 +2,8 @@
 import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
-         "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE").split()
+         "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE "
+         "_27 _28 PRODUCT").split()
 MASK = (1 << 64) - 1
 
 
@@ -43,6 +44,8 @@ FIELDS = {
     "CODE": ("<IiHHH", "id line kind file_length name_length"),
     "STACK": ("<IIIi", "id caller code line"),
     "SAMPLE": ("<qqqqIIIIIIiBBBB", "start end cpu delay count stack file native pid holder call state gil flags kind"),
+    "PRODUCT": ("<qqQQQIIHHHHiBBB", "start end m n k batch function type_a type_b type_c compute status library "
+                "trans_a trans_b"),
     "BARRIER": ("<qqQQIIIIQIII", WORK + " event queue source op"),
 }
 

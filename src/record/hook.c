@@ -1,0 +1,153 @@
+/* The relocations of loaded objects, searched and replaced. */
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include "record/hook.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Relocations that hold the address of a function. */
+#if defined(__aarch64__)
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
+#else
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
+#endif
+
+typedef struct object {
+	ElfW(Addr) base;
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const char *file;
+	uintptr_t relro, relro_end; /* made read-only by the loader */
+} object;
+
+/* The parts of a dynamic section that we need. */
+typedef struct dynamic {
+	uintptr_t rela, plt;
+	size_t rela_bytes, relative, plt_bytes;
+} dynamic;
+
+static void replace(const object *o, void **slot, assay_any_fn *ours)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = (uintptr_t)slot, start = at & ~(page - 1);
+	void *p;
+	memcpy(&p, &ours, sizeof p);
+	if (*slot == p || mprotect((void *)start, page, PROT_READ | PROT_WRITE) < 0)
+		return;
+	__atomic_store_n(slot, p, __ATOMIC_RELEASE);
+	if (start >= o->relro && start + page <= o->relro_end)
+		mprotect((void *)start, page, PROT_READ);
+}
+
+static void patch(const object *o, const ElfW(Rela) * r, size_t n, const assay_hooks *h,
+		  bool marked)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned long type = ELF64_R_TYPE(r[i].r_info);
+		if (type != JUMP_SLOT && type != GLOB_DAT)
+			continue;
+		const char *name = o->names + o->symbols[ELF64_R_SYM(r[i].r_info)].st_name;
+		for (size_t k = 0; k < h->n; k++)
+			if ((marked || !h->hook[k].marked_only) && !strcmp(name, h->hook[k].name))
+				replace(o, (void **)(o->base + r[i].r_offset), h->hook[k].ours);
+	}
+}
+
+/* glibc keeps absolute addresses in a loaded dynamic section; other loaders offsets. */
+static uintptr_t address(const object *o, ElfW(Addr) p)
+{
+	return p < o->base ? o->base + p : p;
+}
+
+static dynamic read_dynamic(object *o, const ElfW(Dyn) * d)
+{
+	dynamic t = {0};
+	for (; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			o->symbols = (const ElfW(Sym) *)address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			o->names = (const char *)address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELA)
+			t.rela = address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELASZ)
+			t.rela_bytes = d->d_un.d_val;
+		else if (d->d_tag == DT_RELACOUNT)
+			t.relative = d->d_un.d_val;
+		else if (d->d_tag == DT_JMPREL)
+			t.plt = address(o, d->d_un.d_ptr);
+		else if (d->d_tag == DT_PLTRELSZ)
+			t.plt_bytes = d->d_un.d_val;
+	}
+	return t;
+}
+
+static bool names_library(const object *o, const ElfW(Dyn) * d, const char *start)
+{
+	for (; start && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED &&
+		    !strncmp(o->names + d->d_un.d_val, start, strlen(start)))
+			return true;
+	return false;
+}
+
+static void patch_object(object *o, const ElfW(Dyn) * d, const assay_hooks *h)
+{
+	dynamic t = read_dynamic(o, d);
+	if (!o->symbols || !o->names)
+		return;
+	assay_hook_object what = h->of(o->file, names_library(o, d, h->needs));
+	if (what == ASSAY_HOOK_LEAVE)
+		return;
+	bool marked = what == ASSAY_HOOK_MARKED;
+	patch(o, (const ElfW(Rela) *)t.plt, t.plt ? t.plt_bytes / sizeof(ElfW(Rela)) : 0, h,
+	      marked);
+	size_t n = t.rela ? t.rela_bytes / sizeof(ElfW(Rela)) : 0;
+	if (t.relative < n) /* those stand first and name nothing */
+		patch(o, (const ElfW(Rela) *)t.rela + t.relative, n - t.relative, h, marked);
+}
+
+static bool is_ours(const char *file)
+{
+	return !strncmp(file, "libassay", 8) || !strncmp(file, "linux-vdso", 10);
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	assay_hooks *h = ctx;
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	const ElfW(Dyn) *section = NULL;
+	object o = {.base = info->dlpi_addr,
+		    .file = slash             ? slash + 1
+			    : info->dlpi_name ? info->dlpi_name
+					      : ""};
+	h->seen = info->dlpi_adds;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		if (p->p_type == PT_DYNAMIC)
+			section = (const ElfW(Dyn) *)(o.base + p->p_vaddr);
+		if (p->p_type == PT_GNU_RELRO) {
+			o.relro = o.base + p->p_vaddr;
+			o.relro_end = o.relro + p->p_memsz;
+		}
+	}
+	if (section && !is_ours(o.file))
+		patch_object(&o, section, h);
+	return 0;
+}
+
+static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	assay_hooks *h = ctx;
+	return info->dlpi_adds != h->seen ? 1 : 2;
+}
+
+void assay_hook_install(assay_hooks *h)
+{
+	if (dl_iterate_phdr(anything_new, h) == 1)
+		dl_iterate_phdr(visit, h);
+}

@@ -1,0 +1,37 @@
+/* Standing in for functions of other libraries, by the addresses that loaded objects call them
+ * through. */
+#ifndef ASSAY_RECORD_HOOK_H
+#define ASSAY_RECORD_HOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef void assay_any_fn(void);
+
+typedef struct assay_hook {
+	const char *name;
+	assay_any_fn *ours;
+	bool marked_only; /* in objects that `of` marks, and not in those it only takes */
+} assay_hook;
+
+typedef enum assay_hook_object {
+	ASSAY_HOOK_LEAVE,
+	ASSAY_HOOK_TAKE,
+	ASSAY_HOOK_MARKED
+} assay_hook_object;
+
+typedef struct assay_hooks {
+	const assay_hook *hook;
+	size_t n;
+	/* What to do with an object: its file name without folders, and whether it names a library
+	 * that starts with `needs`. */
+	assay_hook_object (*of)(const char *file, bool names_it);
+	const char *needs;
+	unsigned long long
+		seen; /* objects loaded when last looked; the first member that changes */
+} assay_hooks;
+
+/* Into every object that is loaded; cheap when none was since the last time. */
+void assay_hook_install(assay_hooks *h);
+
+#endif
