@@ -57,9 +57,11 @@ REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%
 REC_LIBS  := $(RECORDERS:%=$(B)/libassay_%.so)
 REC_FLAGS := -fno-exceptions -fno-plt
 # Room for initial-exec variables is scarce in a process that runs already, and rocprofiler-sdk
-# aborts the program when a tool finds none.
-REC_TLS_cuda := initial-exec
-REC_TLS_rocm := global-dynamic
+# aborts the program when a tool finds none. Descriptors take it where it is, at a few instructions an
+# access, and do without where it is not; glibc before 2.40 loses vector registers then: none is used.
+DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
+REC_TLS_cuda := -ftls-model=initial-exec
+REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c /dev/null >/dev/null 2>&1 && echo $(DESCRIPTORS))
 
 .PHONY: all dist demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
@@ -75,7 +77,7 @@ $(B)/libassay.so: $(LIB_OBJ) src/assay.map
 
 define rec_rule
 $(B)/rec/$(1)/%.o: %.c
-	$$(call compile,$(REC_FLAGS) -ftls-model=$(REC_TLS_$(1)))
+	$$(call compile,$(REC_FLAGS) $(REC_TLS_$(1)))
 $(B)/libassay_$(1).so: $(patsubst %.c,$(B)/rec/$(1)/%.o,$(REC_SRC) $(wildcard src/record/$(1).c src/record/$(1)_*.c))
 	$$(Q)$$(CC) $$(LDFLAGS) -shared -Wl,-soname,libassay_$(1).so -Wl,-z,nodelete -Wl,-z,now -o $$@ $$^ -ldl
 endef
