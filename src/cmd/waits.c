@@ -74,7 +74,7 @@ static chosen choose(assay_run *run, const struct waits_args *a, int64_t stream,
 
 typedef struct summary {
 	uint64_t waits, all, resolved, by_class[ASSAY_WAIT_CLASS_COUNT];
-	int64_t blocked, delayed;
+	int64_t blocked, delayed, unexplained, by_reason[ASSAY_WAIT_CLASS_COUNT];
 } summary;
 
 /* Several waits in front of one work delay it once: the longest counts. */
@@ -105,6 +105,10 @@ static summary sum_up(const assay_run *run, const chosen *c)
 		s.resolved += is_resolved(w, i);
 		s.by_class[w->class[i]]++;
 		s.blocked += w->blocked[i] > 0 ? w->blocked[i] : 0;
+		if (w->blocked[i] >= 0 && w->unexplained[i] > 0) {
+			s.unexplained += w->unexplained[i];
+			s.by_reason[w->class[i]] += w->unexplained[i];
+		}
 	}
 	return s;
 }
@@ -177,7 +181,7 @@ static void print_producer(assay_run *run, uint32_t i)
 	bool by_event = w->event[i] != ASSAY_NO_HANDLE;
 	if (by_event)
 		print_handle("event", w->event[i]);
-	if (!is_resolved(w, i)) {
+	if (reasons[w->class[i]]) {
 		printf("%s%s", by_event ? ": " : "", reasons[w->class[i]]);
 		return;
 	}
@@ -226,6 +230,7 @@ static void print_notes(assay_run *run, uint32_t i)
 	bool known = source < run->part.t.source.n;
 	int64_t step = step_at(run, source, w->ts[i]);
 	const char *sep = " (";
+	char buf[ASSAY_FMT];
 	if (known && run->part.t.source.rank[source] >= 0)
 		printf("%srank %d", take(&sep), run->part.t.source.rank[source]);
 	if (step >= 0)
@@ -236,6 +241,8 @@ static void print_notes(assay_run *run, uint32_t i)
 		printf("%sambiguous", take(&sep));
 	if (w->flags[i] & ASSAY_WAIT_SAME_STREAM)
 		printf("%ssame stream", take(&sep));
+	if (w->unexplained[i] > 0)
+		printf("%s%s unexplained", take(&sep), assay_fmt_time(buf, w->unexplained[i]));
 	if (*sep == ',')
 		printf(")");
 }
@@ -254,6 +261,8 @@ static void print_summary(const summary *s)
 			       assay_wait_class_name[c]);
 	printf("%s)", *sep ? "" : "none");
 	printf(", %s host time blocked", assay_fmt_time(a, s->blocked));
+	if (s->unexplained)
+		printf(" (%s of it unexplained)", assay_fmt_time(a, s->unexplained));
 	printf(", %s stream time delayed\n", assay_fmt_time(a, s->delayed));
 }
 
@@ -340,6 +349,8 @@ static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i)
 	assay_jsonw_i64(j, "ts_ns", w->ts[i]);
 	put_ns(j, "rank", source < t->source.n ? t->source.rank[source] : -1, -1);
 	put_ns(j, "step", step_at(run, source, w->ts[i]), -1);
+	put_ns(j, "unexplained_ns", w->unexplained[i], -1);
+	put_ns(j, "call_ns", w->dur[i], -1);
 	assay_jsonw_close(j, '}');
 }
 
@@ -361,6 +372,11 @@ static void print_json(assay_run *run, const chosen *c, const summary *s, size_t
 	assay_jsonw_close(&j, '}');
 	assay_jsonw_i64(&j, "blocked_ns", s->blocked);
 	assay_jsonw_i64(&j, "delayed_ns", s->delayed);
+	assay_jsonw_i64(&j, "unexplained_ns", s->unexplained);
+	assay_jsonw_open_flat(&j, "unexplained_by_class", '{');
+	for (int k = 0; k < ASSAY_WAIT_CLASS_COUNT; k++)
+		assay_jsonw_i64(&j, assay_wait_class_name[k], s->by_reason[k]);
+	assay_jsonw_close(&j, '}');
 	assay_jsonw_u64(&j, "edges", run->part.t.edge.n);
 	assay_jsonw_close(&j, '}');
 	assay_jsonw_close(&j, '}');
@@ -438,7 +454,10 @@ const assay_cmd assay_cmd_waits = {
 		"recorded on, and the\n"
 		"last work on that stream before the record. How sure that is: exact (the vendor "
 		"numbered it),\n"
-		"likely (by handle and order of calls), ambiguous (calls overlapped in time).\n"
+		"likely (by handle and order of calls), ambiguous (calls overlapped in time), "
+		"unexplained "
+		"(most of\n"
+		"the wait came after what it is said to have waited for).\n"
 		"\n"
 		"Recordings by 'assay record' name every event. A torch.profiler trace does only "
 		"when CUPTI told it.",

@@ -55,7 +55,8 @@
 	X(BEFORE_TRACE, "before_trace")                                                            \
 	X(LOST, "lost")                                                                            \
 	X(CAPTURED, "captured")                                                                    \
-	X(FAILED_CALL, "failed_call")
+	X(FAILED_CALL, "failed_call")                                                              \
+	X(UNEXPLAINED, "unexplained")
 
 #define ASSAY_EDGE_KINDS(X)                                                                        \
 	X(STREAM_WAIT, "stream_wait_event")                                                        \

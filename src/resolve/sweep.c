@@ -11,7 +11,8 @@
 
 /* A wait in front of this work took effect: how much later did the work start for it? Without the
  * wait it could have started when the stream was free and the call had been made. */
-static void land(assay_sweep *s, const sweep_pending *p, const assay_sweep_rec *r, int64_t before)
+static void land(assay_sweep *s, const sweep_pending *p, const assay_sweep_rec *r, int64_t before,
+		 int64_t held)
 {
 	if (p->from_row != ASSAY_NO_ROW || p->edge == ASSAY_EDGE_HOST_FUNC)
 		sweep_put_edge(s, p->edge, p->from_row, r->row, p->host_row, p->wait);
@@ -22,6 +23,7 @@ static void land(assay_sweep *s, const sweep_pending *p, const assay_sweep_rec *
 		int64_t ready = sweep_max(before, r->arg ? (int64_t)r->arg : p->issued);
 		n.delayed = sweep_max(0, sweep_min(p->from_end, r->enter) - ready);
 		n.slack = r->enter - p->from_end;
+		n.late = r->enter - sweep_max(held, ready);
 		n.times = n.slack < -s->tolerance;
 	}
 	s->sink.news(s->sink.ctx, p->wait, &n);
@@ -32,10 +34,14 @@ static void land_pending(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	sweep_stream *to = &s->stream.p[st];
 	int64_t before =
 		sweep_max(to->before, to->last.row == ASSAY_NO_ROW ? INT64_MIN : to->last.end);
+	uint32_t legacy = s->device.p[to->device].legacy;
+	int64_t held = to->tail.row == ASSAY_NO_ROW ? INT64_MIN : to->tail.end;
+	if (to->blocking && legacy != ASSAY_NO_ROW)
+		held = sweep_max(held, s->stream.p[legacy].tail.end);
 	for (uint32_t n = to->pending, next; n != ASSAY_NO_ROW; n = next) {
 		sweep_pending p = s->pending.p[n];
 		next = p.next;
-		land(s, &p, r, before);
+		land(s, &p, r, before, held);
 		s->pending.p[n].next = s->free_pending;
 		s->free_pending = n;
 	}

@@ -96,6 +96,7 @@ typedef struct assay_sweep_news {
 	enum { ASSAY_NEWS_LANDED, ASSAY_NEWS_AMBIGUOUS, ASSAY_NEWS_IPC } what;
 	uint32_t consumer_row;  /* LANDED: first work behind the wait */
 	int64_t delayed, slack; /* LANDED */
+	int64_t late;           /* LANDED: from when nothing known held the work up to its start */
 	bool times;             /* LANDED: it started before the producer ended */
 	uint64_t record_key;    /* AMBIGUOUS: the other record; IPC: the record */
 	uint32_t record_row, producer_row;

@@ -80,7 +80,8 @@ uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device)
 	if (d != ASSAY_NO_ROW)
 		return d;
 	d = (uint32_t)s->device.n;
-	*assay_push(&s->device) = (sweep_device){ASSAY_NO_ROW, ASSAY_NO_ROW, sweep_no_work, 0};
+	*assay_push(&s->device) =
+		(sweep_device){scope, ASSAY_NO_ROW, ASSAY_NO_ROW, sweep_no_work, 0};
 	sweep_set(&s->by_device, (uint64_t)(uint32_t)device, scope, 0, d);
 	return d;
 }

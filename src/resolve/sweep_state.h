@@ -80,6 +80,7 @@ typedef struct sweep_stream {
 } sweep_stream;
 
 typedef struct sweep_device {
+	uint32_t scope;
 	uint32_t first;    /* stream */
 	uint32_t legacy;   /* stream, once seen */
 	sweep_work orphan; /* of streams that are gone */

@@ -247,7 +247,7 @@ void sweep_wait_value(assay_sweep *s, const assay_sweep_rec *r)
 
 /* ------------------------------------------------------------------ threads that wait */
 
-static void finish_host(assay_sweep *s, assay_sweep_wait *w)
+static void finish_host(const assay_sweep *s, assay_sweep_wait *w)
 {
 	if (w->producer_row == ASSAY_NO_ROW)
 		return;
@@ -323,9 +323,39 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		   fan which, uint32_t edge)
 {
 	sweep_work work = fan_work(s, d, which, &w->producer);
+	if (which == ALL_STREAMS)
+		w->doubts = SWEEP_DOUBT_LINK;
 	take_work(w, work);
 	finish_host(s, w);
 	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
+}
+
+/* Which stream was waited for is not recorded: the one whose work ended last in the call, when the
+ * call returned soon after. Of several that ended together nobody can say which. */
+static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w)
+{
+	enum { SOON = 100000 };
+	sweep_work best = sweep_no_work;
+	uint32_t together = 0;
+	for (size_t d = 0; d < s->device.n; d++)
+		for (uint32_t i = s->device.p[d].scope == r->scope ? s->device.p[d].first
+								   : ASSAY_NO_ROW;
+		     i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+			const sweep_work *t = &s->stream.p[i].tail;
+			if (t->row == ASSAY_NO_ROW || t->end <= r->enter ||
+			    t->end > r->exit + s->tolerance || t->end < r->exit - SOON)
+				continue;
+			together++;
+			if (sweep_later(*t, best)) {
+				best = *t;
+				w->producer = s->stream.p[i].id;
+			}
+		}
+	w->class = !together       ? ASSAY_WAIT_IS_LOST
+		   : together == 1 ? ASSAY_WAIT_IS_LIKELY
+				   : ASSAY_WAIT_IS_AMBIGUOUS;
+	take_work(w, best);
+	finish_host(s, w);
 }
 
 /* Streams that may or may not be blocking: they are when the call then ended with their work. */
@@ -347,7 +377,9 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_STREAM_SYNC);
 	if (r->flags & ASSAY_REC_FAILED || st == ASSAY_NO_ROW) {
-		w.class = st == ASSAY_NO_ROW ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_FAILED_CALL;
+		w.class = ASSAY_WAIT_IS_FAILED_CALL;
+		if (!(r->flags & ASSAY_REC_FAILED))
+			wait_by_time(s, r, &w);
 		put_wait(s, NULL, &w);
 		return;
 	}

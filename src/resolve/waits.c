@@ -185,6 +185,7 @@ static uint32_t take_wait(void *ctx, const assay_sweep_wait *v)
 	t->class[i] = v->class;
 	t->satisfied[i] = v->satisfied;
 	t->flags[i] = v->flags;
+	*assay_push(&w->said) = v->rec.said;
 	name_stream_of_work(w, i);
 	return i;
 }
@@ -199,6 +200,7 @@ static void take_news(void *ctx, uint32_t i, const assay_sweep_news *n)
 		if (n->delayed >= 0) {
 			t->delayed[i] = n->delayed;
 			t->slack[i] = n->slack;
+			t->unexplained[i] = n->late; /* waits_weigh() takes the usual off */
 		}
 		t->flags[i] |= n->times ? ASSAY_WAIT_TIMES : 0;
 		break;
@@ -246,8 +248,10 @@ static void sweep_all(waits *w)
 	assay_count(&w->run->part, ASSAY_ISSUE_event_rerecord, assay_sweep_rerecords(s));
 	assay_sweep_free(s);
 	assay_vec_free(&rows);
+	waits_weigh(w);
 	const assay_wait_table *t = &w->t->wait;
 	for (size_t i = 0; i < t->n; i++) {
+		assay_count(&w->run->part, ASSAY_ISSUE_wait_unexplained, t->unexplained[i] > 0);
 		assay_count(&w->run->part, ASSAY_ISSUE_wait_times,
 			    !!(t->flags[i] & ASSAY_WAIT_TIMES));
 		assay_count(&w->run->part, ASSAY_ISSUE_wait_conflict,
@@ -295,6 +299,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		assay_vec_free(&marks[i]->v);
 	assay_vec_free(&w.devices);
 	assay_vec_free(&w.recs);
+	assay_vec_free(&w.said);
 	assay_arena_free(&w.scratch);
 }
 

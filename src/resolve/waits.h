@@ -22,9 +22,10 @@ typedef struct waits {
 	bool *has_calls;   /* by source: calls with handles were recorded */
 	bool *has_records; /* by source: sync ids lead to rows of event_record */
 	assay_vec(assay_sweep_rec) recs;
-	assay_keys *keys;       /* by source */
-	uint32_t *source_scope; /* by source: scope of work whose call is not known */
-	int32_t *only_device;   /* by source: its one device, or -1 */
+	assay_vec(uint8_t) said; /* by row of wait: its class is the file's */
+	assay_keys *keys;        /* by source */
+	uint32_t *source_scope;  /* by source: scope of work whose call is not known */
+	int32_t *only_device;    /* by source: its one device, or -1 */
 	size_t sources;
 	assay_map scopes;     /* source and process -> scope */
 	assay_map calls;      /* source and correlation id -> row of host */
@@ -60,5 +61,8 @@ uint32_t waits_scope_of_thread(waits *w, uint32_t track);
 
 /* waits_records.c: what all tables know of calls and work, for the sweep. Needs the indices. */
 void waits_add_records(waits *w);
+
+/* waits_weigh.c: is the end of each wait explained by what it is said to have waited for? */
+void waits_weigh(waits *w);
 
 #endif

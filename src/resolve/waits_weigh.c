@@ -1,0 +1,217 @@
+/* A wait is explained when it ended soon after what it is said to have waited for. How soon is
+ * usual is learned from the run: calls return, and work starts, some microseconds late. */
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "resolve/resolve.h"
+#include "resolve/waits.h"
+
+/* Four times the median, within these: few waits teach little, and wrong ones teach wrong. */
+enum { LEAST_USUAL = 40000, MOST_USUAL = 200000, TIMES_MEDIAN = 4, CLOCKS = 10000 };
+
+static bool is_thread(const assay_wait_table *t, uint32_t i)
+{
+	return t->kind[i] != ASSAY_WAIT_STREAM_WAIT && t->kind[i] != ASSAY_WAIT_VALUE;
+}
+
+/* How long it went on after all that is known was over; -1 when that cannot be said. */
+static int64_t rest_of(const assay_wait_table *t, uint32_t i)
+{
+	if (!is_thread(t, i))
+		return t->producer_gpu[i] == ASSAY_NO_ROW ? -1 : t->unexplained[i];
+	if (t->kind[i] == ASSAY_WAIT_DRAIN || t->class[i] == ASSAY_WAIT_IS_FAILED_CALL ||
+	    t->class[i] == ASSAY_WAIT_IS_CAPTURED)
+		return 0;
+	if (t->producer_gpu[i] == ASSAY_NO_ROW || t->satisfied[i] == 1)
+		return t->dur[i];
+	return t->slack[i] < 0 ? 0 : t->slack[i] < t->dur[i] ? t->slack[i] : t->dur[i];
+}
+
+static uint64_t place_of(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t track = t->thread[i] != ASSAY_NO_ROW ? t->thread[i] : t->consumer[i];
+	uint32_t source = track != ASSAY_NO_ROW ? assay_track_group(w->t, track) : ASSAY_NO_ROW;
+	return (uint64_t)source << 1 | is_thread(t, i);
+}
+
+static bool teaches(const assay_wait_table *t, uint32_t i)
+{
+	return t->class[i] <= ASSAY_WAIT_IS_LIKELY && t->producer_gpu[i] != ASSAY_NO_ROW &&
+	       t->kind[i] != ASSAY_WAIT_DRAIN;
+}
+
+static assay_marks learn_rests(const waits *w)
+{
+	const assay_wait_table *t = &w->t->wait;
+	assay_marks m = {0};
+	for (uint32_t i = 0; i < t->n; i++) {
+		int64_t rest = rest_of(t, i);
+		if (rest >= 0 && teaches(t, i))
+			*assay_push(&m.v) = (assay_mark){place_of(w, i), 1 + (uint64_t)rest, 0, 0};
+	}
+	assay_marks_sort(&m);
+	return m;
+}
+
+/* In place of each place's marks: their usual delay, at the first of them. */
+static void learn_usual(assay_marks *m)
+{
+	for (size_t i = 0, end; i < m->v.n; i = end) {
+		for (end = i; end < m->v.n && m->v.p[end].place == m->v.p[i].place;)
+			end++;
+		int64_t usual = (int64_t)(m->v.p[i + (end - i) / 2].key - 1) * TIMES_MEDIAN;
+		usual = usual < LEAST_USUAL ? LEAST_USUAL : usual;
+		m->v.p[i].value = usual > MOST_USUAL ? MOST_USUAL : usual;
+	}
+}
+
+static int64_t usual_of(const assay_marks *m, uint64_t place)
+{
+	const assay_mark *first = assay_mark_after(m, place, 0);
+	return first ? first->value : LEAST_USUAL;
+}
+
+/* ------------------------------------------------------------------ a device that is busy */
+
+/* Ends of all work, by device: what starts late on a busy device had to wait for room. */
+typedef struct ends {
+	assay_marks m;
+	bool made;
+} ends;
+
+static uint64_t device_of(const waits *w, uint32_t gpu)
+{
+	uint32_t track = w->t->gpu.track[gpu];
+	return (uint64_t)assay_track_group(w->t, track) << 32 | (uint32_t)w->t->track.pid[track];
+}
+
+/* Times as keys, in their order. */
+static uint64_t key_of_time(int64_t ts)
+{
+	return (uint64_t)ts ^ 1ull << 63;
+}
+
+static bool was_busy(const waits *w, ends *e, uint32_t gpu, int64_t usual)
+{
+	if (!e->made) {
+		for (uint32_t g = 0; g < w->t->gpu.n; g++)
+			*assay_push(&e->m.v) = (assay_mark){
+				device_of(w, g), key_of_time(assay_gpu_end(&w->t->gpu, g)), 0, 0};
+		assay_marks_sort(&e->m);
+		e->made = true;
+	}
+	int64_t start = w->t->gpu.ts[gpu];
+	const assay_mark *last =
+		assay_mark_before(&e->m, device_of(w, gpu), key_of_time(start + CLOCKS));
+	return last && last->key >= key_of_time(start - usual);
+}
+
+/* The call that launched it was still at it: loading code, filling a queue. */
+static bool was_launched_late(const waits *w, uint32_t gpu, int64_t usual)
+{
+	uint32_t source = assay_track_group(w->t, w->t->gpu.track[gpu]);
+	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, w->t->gpu.corr[gpu]));
+	return h != ASSAY_NO_ROW && w->t->gpu.ts[gpu] <= assay_host_end(&w->t->host, h) + usual;
+}
+
+/* ------------------------------------------------------------------ weighing */
+
+static int64_t unexplained_by(const waits *w, ends *e, uint32_t i, int64_t usual)
+{
+	const assay_wait_table *t = &w->t->wait;
+	int64_t rest = rest_of(t, i);
+	if (rest <= usual)
+		return rest < 0 ? -1 : 0;
+	if (!is_thread(t, i))
+		return was_launched_late(w, t->consumer_gpu[i], usual) ||
+				       was_busy(w, e, t->consumer_gpu[i], usual)
+			       ? 0
+			       : rest - usual;
+	return t->producer_gpu[i] == ASSAY_NO_ROW ? rest : rest - usual;
+}
+
+static uint8_t class_by(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint8_t class = t->class[i];
+	int64_t all = is_thread(t, i) ? t->dur[i] : t->delayed[i] + t->unexplained[i];
+	bool contradicts = t->flags[i] & ASSAY_WAIT_TIMES;
+	if (w->said.p[i] || class > ASSAY_WAIT_IS_LIKELY)
+		return class;
+	if (t->unexplained[i] > all - t->unexplained[i])
+		return ASSAY_WAIT_IS_UNEXPLAINED;
+	return t->unexplained[i] > 0 || contradicts ? ASSAY_WAIT_IS_LIKELY : class;
+}
+
+void waits_weigh(waits *w)
+{
+	assay_wait_table *t = &w->t->wait;
+	assay_marks usual = learn_rests(w);
+	ends e = {0};
+	learn_usual(&usual);
+	for (uint32_t i = 0; i < t->n; i++) {
+		t->unexplained[i] = unexplained_by(w, &e, i, usual_of(&usual, place_of(w, i)));
+		t->class[i] = class_by(w, i);
+	}
+	assay_vec_free(&usual.v);
+	assay_vec_free(&e.m.v);
+}
+
+/* Two kernels and a wait for a stream that is said to have waited for the first. */
+static assay_run *sync_that_returns(int64_t at)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 0, 900);
+	t->host.detail[h] = assay_add(t, ASSAY_T_api);
+	t->api.corr[t->host.detail[h]] = 1;
+	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	uint32_t g = assay_add(t, ASSAY_T_gpu), e = assay_add(t, ASSAY_T_event_call);
+	t->gpu.ts[g] = 1000;
+	t->gpu.dur[g] = 999000;
+	t->gpu.corr[g] = 1;
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, 13);
+	t->gpu.name[g] = assay_sid_of(run, "k");
+	t->event_call.name[e] = assay_sid_of(run, "cudaStreamSynchronize");
+	t->event_call.track[e] = assay_thread_track(&run->part, 1, 1);
+	t->event_call.place[e] = t->gpu.track[g];
+	t->event_call.corr[e] = 2;
+	t->event_call.ts[e] = 2000;
+	t->event_call.dur[e] = at - 2000;
+	assay_waits(run);
+	return run;
+}
+
+TEST(a_wait_that_ended_with_its_work_is_explained)
+{
+	assay_run *run = sync_that_returns(1010000);
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.class[0] == ASSAY_WAIT_IS_EXACT);
+	CHECK(run->part.t.wait.unexplained[0] == 0 && run->part.t.wait.producer_gpu[0] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_wait_that_went_on_after_its_work_is_not_exact)
+{
+	assay_run *run = sync_that_returns(1300000);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(run->part.t.wait.unexplained[0], 100000); /* 300 us but for the most usual 200 */
+	assay_run_free(run);
+	run = sync_that_returns(9000000);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_UNEXPLAINED);
+	CHECK(run->part.t.wait.producer_gpu[0] == 0 &&
+	      run->part.issues[ASSAY_ISSUE_wait_unexplained] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_wait_that_ended_before_its_work_is_not_exact)
+{
+	assay_run *run = sync_that_returns(500000);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	CHECK(run->part.t.wait.flags[0] & ASSAY_WAIT_TIMES);
+	assay_run_free(run);
+	return 0;
+}
