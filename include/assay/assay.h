@@ -64,6 +64,7 @@ typedef struct assay_report_opts {
 	/* Which ranges are steps: "auto", "NVTX" or "roctx", and ":NAME" for those of one name.
 	 * NULL: as the recording says, else auto. */
 	const char *steps_from;
+	const char *rates; /* file with the device's peak rates, or NULL: docs/rates.md */
 } assay_report_opts;
 
 /* Link, classify and measure what has been read. Call once, after the last assay_run_read().

@@ -47,6 +47,11 @@ void assay_budget(assay_run *run, const assay_window *w);
 /* verdict: the largest things to change, and what to record when the input cannot tell. */
 void assay_verdicts(assay_run *run, const assay_window *w);
 
+/* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch. */
+void assay_ops(assay_run *run, const assay_order *order);
+/* operator: op_shape by name. */
+void assay_operators(assay_run *run);
+
 /* issue count: overlaps on a stream. */
 void assay_count_overlaps(assay_run *run, const assay_order *order);
 /* Warnings: telemetry that disagrees with what was measured, launches and ranks that are missing.

@@ -1,6 +1,9 @@
 /* The figures of a run. A number that was not measured is unknown, never zero. */
 #include "analyze/analyze.h"
 
+#include <math.h>
+
+#include "analyze/op_args.h"
 #include "analyze/window.h"
 #include "base/fmt.h"
 #include "base/median.h"
@@ -122,6 +125,102 @@ static void header_metric(assay_run *run, const char *name, const char *key, con
 	bool known = assay_str_f64(assay_meta_get(run, key), &v);
 	add_metric(run, name, known ? v : 0, known ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_UNKNOWN,
 		   known ? "the file's own metadata" : hint);
+}
+
+static const assay_roof_table *known_roof(const assay_run *run)
+{
+	const assay_roof_table *r = &run->part.t.roof;
+	return r->n && !isnan(r->flops[0]) ? r : NULL;
+}
+
+/* Tokens that the model looked up: indices of the embedding with most rows, in the window. */
+static bool embedded_tokens(const assay_run *run, const assay_window *w, double *tokens)
+{
+	const assay_tables *t = &run->part.t;
+	assay_sid name = assay_pool_find(&run->part.strings, ASSAY_S("aten::embedding"));
+	double most = 0;
+	*tokens = 0;
+	for (uint32_t i = 0; name && i < t->op_call.n; i++) {
+		uint32_t shape = t->op_call.shape[i];
+		assay_arena a = {0};
+		if (t->op_shape.name[shape] != name || t->op_call.device[i] != w->device ||
+		    t->op_call.start[i] < w->from || t->op_call.start[i] >= w->to ||
+		    t->op_call.flags[i] & ASSAY_OP_RECOMPUTED)
+			continue;
+		assay_op_args args;
+		const char *members = assay_printf(&a, "\"Input Dims\": %s, \"Input type\": %s",
+						   assay_z(run, t->op_shape.dims[shape]),
+						   assay_z(run, t->op_shape.types[shape]));
+		bool parsed = assay_op_args_parse(&args, &a, assay_str_of(members));
+		const assay_tensor *table = parsed ? assay_arg_tensor(&args, 0) : NULL,
+				   *index = parsed ? assay_arg_tensor(&args, 1) : NULL;
+		if (table && index && table->rank == 2 && (double)table->dim[0] >= most) {
+			*tokens = (double)table->dim[0] > most ? 0 : *tokens;
+			most = (double)table->dim[0];
+			*tokens += assay_tensor_elements(index);
+		}
+		assay_arena_free(&a);
+	}
+	return *tokens > 0;
+}
+
+static void token_metric(assay_run *run, const assay_window *w)
+{
+	const assay_phase_table *p = &run->part.t.phase;
+	double tokens = 0, seconds = (double)(w->to - w->from) * 1e-9;
+	for (uint32_t i = 0; i < p->n; i++)
+		tokens += p->tokens[i];
+	if (tokens > 0 && seconds > 0)
+		add_metric(run, "tokens_per_sec", tokens / seconds, ASSAY_STATE_MEASURED,
+			   "tokens in the serving engine's step marks");
+	else if (seconds > 0 && embedded_tokens(run, w, &tokens))
+		add_metric(run, "tokens_per_sec", tokens / seconds, ASSAY_STATE_ESTIMATED,
+			   "tokens looked up in the largest embedding");
+	else
+		header_metric(run, "tokens_per_sec", "metadata.tokens_per_sec",
+			      "the input does not say how many tokens a step has");
+}
+
+/* Shares of peak that were measured; the file's own word where no shapes were recorded. */
+static void compute_metrics(assay_run *run)
+{
+	const assay_roof_table *r = known_roof(run);
+	const double nearly_all = 0.9;
+	bool partly = r && !(r->matrix_coverage[0] >= nearly_all);
+	assay_state state = partly ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
+	const char *how =
+		r ? assay_printf(
+			    &run->arena,
+			    "%soperators whose work is known (%.0f%% of compute time) over the "
+			    "window; %s",
+			    partly ? "at least: " : "", 100 * r->coverage[0],
+			    assay_z(run, r->how[0]))
+		  : "";
+	if (r && !isnan(r->mfu[0])) {
+		add_metric(run, "mfu_pct", 100 * r->mfu[0], state, how);
+		add_metric(run, "hfu_pct", 100 * r->hfu[0], state,
+			   "the same with what was recomputed");
+	} else {
+		header_metric(run, "mfu_pct", "metadata.mfu_pct",
+			      r ? assay_z(run, r->how[0])
+				: "no shapes of operators: record with record_shapes=True");
+	}
+	if (!r)
+		return;
+	add_metric(run, "compute_coverage_pct", 100 * r->coverage[0], ASSAY_STATE_MEASURED,
+		   "compute time whose operations and bytes are known");
+	add_metric(run, "tflops_per_sec", r->flops_per_second[0] * 1e-12, ASSAY_STATE_MEASURED,
+		   "matrix operations over the window");
+	add_metric(run, "tb_per_sec", r->bytes_per_second[0] * 1e-12, ASSAY_STATE_MEASURED,
+		   "compulsory bytes over the window");
+	if (r->measured_clock[0] > 0 && r->clock[0] > 0 && !isnan(r->mfu[0]))
+		add_metric(run, "mfu_at_clock_pct",
+			   100 * r->mfu[0] * r->clock[0] / r->measured_clock[0],
+			   ASSAY_STATE_MEASURED,
+			   assay_printf(
+				   &run->arena,
+				   "of the peak at the measured clock, %.0f MHz (data sheet: %.0f)",
+				   r->measured_clock[0] * 1e-6, r->clock[0] * 1e-6));
 }
 
 static void utilisation(assay_run *run)
@@ -293,10 +392,8 @@ static void versions(assay_run *run)
 void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w)
 {
 	step_metrics(run, opts, w);
-	header_metric(run, "tokens_per_sec", "metadata.tokens_per_sec",
-		      "the input does not say how many tokens a step has");
-	header_metric(run, "mfu_pct", "metadata.mfu_pct",
-		      "the input does not say how many operations a step has");
+	token_metric(run, w);
+	compute_metrics(run);
 	utilisation(run);
 	memory_metrics(run);
 	attention(run);

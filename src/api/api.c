@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "analyze/compute.h"
 #include "analyze/derived.h"
 #include "api/job.h"
 #include "model/run.h"
@@ -68,16 +69,21 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_memory_peaks(run);
 }
 
-void assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order)
+bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+		       assay_err *err)
 {
 	run->report_top = opts->top ? opts->top : 20;
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
+	assay_ops(run, order);
+	if (!assay_compute(run, order, &window, opts->rates, err))
+		return false;
 	assay_metrics(run, opts, &window);
 	assay_checks(run);
 	assay_budget(run, &window);
 	assay_verdicts(run, &window);
 	derive_xla(run);
+	return true;
 }
 
 bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
@@ -90,9 +96,9 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
 	run->analyzed = true;
 	assay_analyze_sources(run, &opts, &order);
-	assay_analyze_job(run, &opts, &order);
+	bool ok = assay_analyze_job(run, &opts, &order, err);
 	assay_order_free(&order);
-	return true;
+	return ok;
 }
 
 const char *assay_run_report_json(assay_run *run, size_t *len)

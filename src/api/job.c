@@ -121,9 +121,9 @@ static bool put_together(struct job *j, assay_run *run, assay_err *err)
 	size_t kernels = run->part.t.kernel.n;
 	assay_findings_append(&run->part, &j->found->part, in_full);
 	assay_kernels_fold(run, kernels);
-	assay_analyze_job(run, j->opts, &order);
+	bool ok = assay_analyze_job(run, j->opts, &order, err);
 	assay_order_free(&order);
-	return true;
+	return ok;
 }
 
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,

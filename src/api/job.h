@@ -11,7 +11,8 @@ bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, as
 /* What can be said of each source on its own. Free order after use. */
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order);
 /* What is said of all of them together. Needs the first half. */
-void assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order);
+bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+		       assay_err *err);
 
 enum { ASSAY_RANKS_IN_FULL = 16 };
 /* Read and analyse into a new run. Of more than ASSAY_RANKS_IN_FULL files, findings are kept of all

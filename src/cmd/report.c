@@ -16,7 +16,8 @@ enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
 	int64_t steps, top;
-	const char *steps_from, *precision, *config, *like, *html;
+	const char *steps_from, *precision, *config, *like, *html, *rates;
+	assay_opt_list section;
 	bool json;
 };
 
@@ -74,7 +75,8 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
 				  .top = (uint32_t)a->top,
-				  .steps_from = a->steps_from};
+				  .steps_from = a->steps_from,
+				  .rates = a->rates};
 	int status;
 	assay_run *run = assay_cmd_job(operands, n, &opts, &status);
 	if (!run)
@@ -85,8 +87,15 @@ static int report_native(const struct report_args *a, const char *precision, cha
 		puts(assay_run_report_json(run, NULL));
 	} else if (!a->html) {
 		bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-		assay_report_text(stdout, run,
-				  &(assay_text_opts){.top = opts.top, .colour = colour});
+		const assay_text_opts text = {.top = opts.top, .colour = colour};
+		if (!a->section.n)
+			assay_report_text(stdout, run, &text);
+		for (size_t i = 0; i < a->section.n && status == ASSAY_EXIT_OK; i++)
+			if (!assay_report_section(stdout, run, a->section.item[i], &text)) {
+				fprintf(stderr, "assay report: no section is called '%s'\n",
+					a->section.item[i]);
+				status = ASSAY_EXIT_USAGE;
+			}
 	}
 	assay_run_free(run);
 	return status;
@@ -124,6 +133,8 @@ enum {
 	HTML = 8,
 	PRECISION = 16,
 	CONFIG = 32,
+	RATES = 64,
+	SECTION = 128,
 };
 
 /* Other tools' definitions, by the value of --like; the first is ours. */
@@ -132,7 +143,8 @@ static const struct like {
 	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
 	unsigned takes; /* options that mean something to it */
 } likes[] = {
-	{"native", report_native, STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG},
+	{"native", report_native,
+	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION},
 	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
 	{"hta", like_hta, 0},
 	{"tracelens", like_tracelens, 0},
@@ -152,6 +164,8 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 		{"html", a->html, HTML},
 		{"precision", a->precision, PRECISION},
 		{"config", a->config, CONFIG},
+		{"rates", a->rates, RATES},
+		{"section", a->section.n, SECTION},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
 		if (options[i].given && !(like->takes & options[i].bit)) {
@@ -201,6 +215,11 @@ static const assay_opt report_opts[] = {
 	 offsetof(struct report_args, like)},
 	{"top", 'n', ASSAY_OPT_COUNT, "N", "Kernels to list (default 20).",
 	 offsetof(struct report_args, top)},
+	{"section", 0, ASSAY_OPT_LIST, "ops", "Print only this part of the report.",
+	 offsetof(struct report_args, section)},
+	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Peak rates of the device (JSON) that win over the built-in table.",
+	 offsetof(struct report_args, rates)},
 	{"html", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Write one self-contained page with a timeline instead of text; - is standard output.",
 	 offsetof(struct report_args, html)},
@@ -212,6 +231,7 @@ static const assay_example report_examples[] = {
 	{"assay report demo/train.json.gz", "the bundled training run"},
 	{"assay report demo/train.json.gz demo/nvidia_smi.csv", "with telemetry beside it"},
 	{"assay report --like hta demo/train.json.gz", "as Holistic Trace Analysis counts"},
+	{"assay report --section ops demo/train.json.gz", "operators, their shapes and bounds"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
 	{"assay report demo/train.json.gz --html report.html", "one page to open in a browser"},
 };

@@ -36,6 +36,40 @@
 	X(ESTIMATED, "estimated")                                                                  \
 	X(MEASURED, "measured")
 
+/* What matrix units compute in. */
+#define ASSAY_MATHS(X)                                                                             \
+	X(NONE, "unknown")                                                                         \
+	X(FP64, "fp64")                                                                            \
+	X(FP32, "fp32")                                                                            \
+	X(TF32, "tf32")                                                                            \
+	X(BF16, "bf16")                                                                            \
+	X(FP16, "fp16")                                                                            \
+	X(FP8, "fp8")                                                                              \
+	X(INT8, "int8")                                                                            \
+	X(FP4, "fp4")
+
+/* Kinds of modelled work: what is compared with each other. */
+#define ASSAY_WORK_CLASSES(X)                                                                      \
+	X(NONE, "none")                                                                            \
+	X(GEMM, "gemm")                                                                            \
+	X(CONV, "convolution")                                                                     \
+	X(ATTENTION, "attention")                                                                  \
+	X(MOE, "moe")                                                                              \
+	X(NORM, "norm")                                                                            \
+	X(SOFTMAX, "softmax")                                                                      \
+	X(EMBEDDING, "embedding")                                                                  \
+	X(ELEMENTWISE, "elementwise")                                                              \
+	X(REDUCTION, "reduction")                                                                  \
+	X(POOL, "pool")                                                                            \
+	X(OPTIMIZER, "optimizer")                                                                  \
+	X(MOVE, "move") /* copies, concatenations, gathers */
+
+/* What keeps a call from being faster. */
+#define ASSAY_BOUNDS(X)                                                                            \
+	X(NONE, "unknown")                                                                         \
+	X(COMPUTE, "compute")                                                                      \
+	X(MEMORY, "memory")
+
 #define ASSAY_WAIT_KINDS(X)                                                                        \
 	X(UNKNOWN, "unknown")                                                                      \
 	X(STREAM_WAIT, "stream_wait_event")                                                        \
@@ -137,6 +171,16 @@ enum {
 
 /* Member of host.args: the recording ended inside the range, and the row ends with it. */
 #define ASSAY_OPEN_END "open_end"
+
+/* Of calls of operators and of their shapes. */
+enum assay_op_flag {
+	ASSAY_OP_RECOMPUTED = 1, /* a forward operator run again for its gradient */
+	ASSAY_OP_ACROSS_BUS = 2, /* copies between host and device: not the device's memory */
+	ASSAY_OP_GRAPH = 4,      /* launched as part of a graph: no arguments describe it */
+	ASSAY_OP_ESTIMATED = 8,  /* part of its work is a guess */
+	ASSAY_OP_OVER_PEAK = 16, /* faster than the device can be: its model is wrong here */
+	ASSAY_OP_BACKWARD = 32,
+};
 
 enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
 
@@ -323,6 +367,27 @@ typedef enum assay_state {
 		ASSAY_STATE_COUNT
 } assay_state;
 
+typedef enum assay_math {
+#define X(id, name) ASSAY_MATH_##id,
+	ASSAY_MATHS(X)
+#undef X
+		ASSAY_MATH_COUNT
+} assay_math;
+
+typedef enum assay_work_class {
+#define X(id, name) ASSAY_WORK_##id,
+	ASSAY_WORK_CLASSES(X)
+#undef X
+		ASSAY_WORK_CLASS_COUNT
+} assay_work_class;
+
+typedef enum assay_bound {
+#define X(id, name) ASSAY_BOUND_##id,
+	ASSAY_BOUNDS(X)
+#undef X
+		ASSAY_BOUND_COUNT
+} assay_bound;
+
 typedef enum assay_wait_kind {
 #define X(id, name) ASSAY_WAIT_##id,
 	ASSAY_WAIT_KINDS(X)
@@ -349,6 +414,9 @@ extern const char *const assay_host_kind_name[ASSAY_HOST_KIND_COUNT];
 extern const char *const assay_gpu_kind_name[ASSAY_GPU_KIND_COUNT];
 extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
+extern const char *const assay_math_name[ASSAY_MATH_COUNT];
+extern const char *const assay_work_class_name[ASSAY_WORK_CLASS_COUNT];
+extern const char *const assay_bound_name[ASSAY_BOUND_COUNT];
 extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];

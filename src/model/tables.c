@@ -101,6 +101,9 @@ const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT] = {
 NAMES(assay_gpu_kind_name, ASSAY_GPU_KINDS, ASSAY_GPU_KIND_COUNT);
 NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);
 NAMES(assay_state_name, ASSAY_STATES, ASSAY_STATE_COUNT);
+NAMES(assay_math_name, ASSAY_MATHS, ASSAY_MATH_COUNT);
+NAMES(assay_work_class_name, ASSAY_WORK_CLASSES, ASSAY_WORK_CLASS_COUNT);
+NAMES(assay_bound_name, ASSAY_BOUNDS, ASSAY_BOUND_COUNT);
 NAMES(assay_wait_kind_name, ASSAY_WAIT_KINDS, ASSAY_WAIT_KIND_COUNT);
 NAMES(assay_wait_class_name, ASSAY_WAIT_CLASSES, ASSAY_WAIT_CLASS_COUNT);
 NAMES(assay_edge_kind_name, ASSAY_EDGE_KINDS, ASSAY_EDGE_KIND_COUNT);

@@ -58,7 +58,10 @@ typedef enum assay_table_id {
 	X(code_kind)                                                                               \
 	X(thread_state)                                                                            \
 	X(gil_state)                                                                               \
-	X(call_kind)
+	X(call_kind)                                                                               \
+	X(work_class)                                                                              \
+	X(math)                                                                                    \
+	X(bound)
 
 /* Rows of a table that another column says; model/tables.c has a function for each. */
 #define ASSAY_CHOICES(X)                                                                           \

@@ -19,6 +19,9 @@ void assay_issues_json(assay_jsonw *w, const char *key, const assay_run *run);
 /* For the page: of a job of many ranks without steps and ranks, which the page has as tables. */
 void assay_report_page_json(assay_jsonw *w, const assay_run *run);
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts);
+/* One part of the report by its name; false when there is none of that name. */
+bool assay_report_section(FILE *out, const assay_run *run, const char *name,
+			  const assay_text_opts *opts);
 
 /* Figures as another tool defines them: needs the like table. */
 void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/sort.h"
+#include "render/ops.h"
 #include "render/printout.h"
 
 static const assay_metric_table *metrics(const assay_run *run)
@@ -256,6 +257,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	if (steps)
 		assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
+	assay_ops_json(w, run);
 	put_provenance(w, run);
 	put_issues(w, run);
 	assay_jsonw_close(w, '}');

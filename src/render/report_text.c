@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "render/ops.h"
 #include "render/printout.h"
 
 enum { TOP = 20, TOP_OF_MANY = 8, NAME_WIDTH = 58, BAR = 40, COLUMNS = 5 };
@@ -200,6 +201,10 @@ static const struct figure {
 	{"step_seconds", "step time", NULL, 1e9},
 	{"tokens_per_sec", "tokens", "/s", 1},
 	{"mfu_pct", "MFU", "%", 1},
+	{"hfu_pct", "HFU", "%", 1},
+	{"mfu_at_clock_pct", "MFU at clock", "%", 1},
+	{"tflops_per_sec", "compute", "TFLOP/s", 1},
+	{"tb_per_sec", "memory traffic", "TB/s", 1},
 	{"gpu_util_pct", "GPU busy", "%", 1},
 	{"smi_util_pct", "GPU busy (smi)", "%", 1},
 	{"power_watts", "power", "W", 1},
@@ -361,6 +366,19 @@ static void print_trust(assay_printout *p)
 	}
 	if (!any)
 		fprintf(p->out, "  no data problems met\n");
+}
+
+bool assay_report_section(FILE *out, const assay_run *run, const char *name,
+			  const assay_text_opts *opts)
+{
+	assay_printout p = {.out = out, .run = run, .colour = opts->colour};
+	bool known = !strcmp(name, "ops");
+	if (known)
+		assay_ops_text(&p, opts->top ? opts->top : TOP);
+	if (known && !run->part.t.operator.n)
+		fprintf(out, "no framework operators with GPU work in this input\n");
+	assay_arena_free(&p.scratch);
+	return known;
 }
 
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts)

@@ -1,0 +1,353 @@
+/* Rooflines: how long the known work takes at least on this device, and what share of its peak the
+ * run reached. */
+#include "analyze/compute.h"
+
+#include <math.h>
+
+#include "analyze/analyze.h"
+#include "analyze/serving.h"
+#include "base/median.h"
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+double assay_bound_of(const assay_rates *r, double flops, double bytes, uint8_t math,
+		      uint8_t *bound)
+{
+	double compute = r->peak[math] > 0 ? flops / r->peak[math] : NAN,
+	       memory = r->bandwidth > 0 ? bytes / r->bandwidth : NAN;
+	*bound = ASSAY_BOUND_NONE;
+	if (isnan(memory) || (isnan(compute) && flops > 0))
+		return NAN;
+	*bound = compute > memory ? ASSAY_BOUND_COMPUTE : ASSAY_BOUND_MEMORY;
+	return 1e9 * (compute > memory ? compute : memory);
+}
+
+struct compute {
+	assay_run *run;
+	assay_tables *t;
+	const assay_window *w;
+	assay_rates rates;
+	uint32_t roof; /* row */
+};
+
+/* Work on a shape that is done faster than the device can is counted wrongly: better none. Data
+ * that fits the last cache may come from there. */
+static void set_bound(struct compute *c, uint32_t shape)
+{
+	assay_op_shape_table *s = &c->t->op_shape;
+	const double clearly = 1.02;
+	double mean = (double)s->busy[shape] / (double)s->calls[shape];
+	if (isnan(s->flops[shape]))
+		return;
+	double least = assay_bound_of(&c->rates, s->flops[shape], s->bytes[shape], s->math[shape],
+				      &s->bound[shape]);
+	if (!isnan(least) && least > mean && s->bound[shape] == ASSAY_BOUND_MEMORY &&
+	    s->bytes[shape] <= c->rates.cache)
+		least = mean;
+	s->bound_ns[shape] = least;
+	if (least > clearly * mean) {
+		s->flags[shape] |= ASSAY_OP_OVER_PEAK;
+		assay_warn(c->run, "work_over_peak",
+			   "%s takes %.1f us where the device needs %.1f us at least: its work is "
+			   "counted wrongly here and left out",
+			   assay_z(c->run, s->name[shape]), mean * 1e-3, least * 1e-3);
+	}
+}
+
+static bool is_known(const struct compute *c, uint32_t shape)
+{
+	return !isnan(c->t->op_shape.flops[shape]) &&
+	       !(c->t->op_shape.flags[shape] & ASSAY_OP_OVER_PEAK);
+}
+
+/* Every instant of the window's compute belongs to the work that began first. */
+static void give_time(struct compute *c, const assay_order *order)
+{
+	const assay_gpu_table *g = &c->t->gpu;
+	const assay_order_device *d = &order->device.p[c->w->device];
+	int64_t end = c->w->from;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t gpu = order->row[i];
+		int64_t from = g->ts[gpu] > end ? g->ts[gpu] : end, to = assay_gpu_end(g, gpu);
+		to = to < c->w->to ? to : c->w->to;
+		if (order->classes[i] != ASSAY_CLASS_COMPUTE || to <= from)
+			continue;
+		if (c->t->gpu_op.call[gpu] != ASSAY_NO_ROW)
+			c->t->op_call.owned[c->t->gpu_op.call[gpu]] += to - from;
+		end = to;
+	}
+}
+
+/* Sums over calls: operations and bytes, and how long the matrix work takes at peak. */
+struct sums {
+	double flops, bytes, matrix, at_peak, at_peak_again; /* seconds; again: recomputed */
+};
+
+static void add_call(const struct compute *c, struct sums *s, uint32_t call)
+{
+	uint32_t shape = c->t->op_call.shape[call];
+	const assay_op_shape_table *o = &c->t->op_shape;
+	if (!is_known(c, shape))
+		return;
+	s->flops += o->flops[shape];
+	s->bytes += o->bytes[shape];
+	if (!assay_is_matrix(o->class[shape]))
+		return;
+	double peak = c->rates.peak[o->math[shape]],
+	       seconds = peak > 0 ? o->flops[shape] / peak : 0;
+	s->matrix += o->flops[shape];
+	if (c->t->op_call.flags[call] & ASSAY_OP_RECOMPUTED)
+		s->at_peak_again += seconds;
+	else
+		s->at_peak += seconds;
+}
+
+static struct sums sums_between(const struct compute *c, int64_t from, int64_t to)
+{
+	const assay_op_call_table *o = &c->t->op_call;
+	struct sums s = {0};
+	for (uint32_t i = 0; i < o->n; i++)
+		if (o->device[i] == c->w->device && o->start[i] >= from && o->start[i] < to)
+			add_call(c, &s, i);
+	return s;
+}
+
+static double share_of(const struct compute *c, double seconds, int64_t length)
+{
+	return c->rates.name && length > 0 ? seconds / ((double)length * 1e-9) : NAN;
+}
+
+static void add_window(struct compute *c)
+{
+	assay_roof_table *r = &c->t->roof;
+	int64_t length = c->w->to - c->w->from;
+	struct sums s = sums_between(c, c->w->from, c->w->to);
+	if (!c->t->op_shape.n || length <= 0)
+		return;
+	r->mfu[c->roof] = share_of(c, s.at_peak, length);
+	r->hfu[c->roof] = share_of(c, s.at_peak + s.at_peak_again, length);
+	r->flops_per_second[c->roof] = s.matrix / ((double)length * 1e-9);
+	r->bytes_per_second[c->roof] = s.bytes / ((double)length * 1e-9);
+}
+
+/* A call counts in the last step that began before it. */
+static void add_steps(struct compute *c)
+{
+	const assay_step_time_table *s = &c->t->step_time;
+	const assay_op_call_table *o = &c->t->op_call;
+	assay_vec(uint32_t) rows = {0};
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->device[i] == c->w->device)
+			*assay_push(&rows) = i;
+	assay_sort_rows(rows.p, rows.n, s->start);
+	assay_arena scratch = {0};
+	struct sums *sum = assay_alloc(&scratch, (rows.n + 1) * sizeof *sum);
+	int64_t *start = assay_alloc(&scratch, (rows.n + 1) * sizeof *start);
+	for (size_t i = 0; i < rows.n; i++)
+		start[i] = s->start[rows.p[i]];
+	for (uint32_t i = 0; i < o->n; i++) {
+		size_t after = assay_count_until(start, sizeof *start, rows.n, o->start[i]);
+		if (after && o->device[i] == c->w->device &&
+		    o->start[i] < start[after - 1] + s->span[rows.p[after - 1]])
+			add_call(c, &sum[after - 1], i);
+	}
+	for (size_t i = 0; i < rows.n; i++) {
+		uint32_t r = assay_add(c->t, ASSAY_T_step_compute);
+		int64_t span = s->span[rows.p[i]];
+		c->t->step_compute.step[r] = rows.p[i];
+		c->t->step_compute.flops[r] = sum[i].flops;
+		c->t->step_compute.bytes[r] = sum[i].bytes;
+		c->t->step_compute.mfu[r] = share_of(c, sum[i].at_peak, span);
+		c->t->step_compute.hfu[r] =
+			share_of(c, sum[i].at_peak + sum[i].at_peak_again, span);
+	}
+	assay_arena_free(&scratch);
+	assay_vec_free(&rows);
+}
+
+static bool is_matrix_kernel(uint8_t family)
+{
+	return family == ASSAY_FAMILY_GEMM || family == ASSAY_FAMILY_CONV ||
+	       family == ASSAY_FAMILY_ATTENTION;
+}
+
+/* How much of the kernels' time is work that is known. */
+static void add_coverage(struct compute *c, const assay_order *order)
+{
+	const assay_tables *t = c->t;
+	assay_map rows = {0};
+	double all = 0, known = 0, matrix = 0, matrix_known = 0;
+	for (uint32_t k = 0; k < t->kernel.n; k++)
+		if (t->kernel.kind[k] == ASSAY_GPU_KERNEL)
+			*assay_map_at(&rows, t->kernel.name[k]) = k;
+	for (size_t i = 0; i < order->rows; i++) {
+		uint32_t g = order->row[i], call = t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
+		if (order->classes[i] != ASSAY_CLASS_COMPUTE || t->gpu.dur[g] <= 0)
+			continue;
+		bool has = call != ASSAY_NO_ROW && is_known(c, t->op_call.shape[call]);
+		uint32_t k = t->gpu.kind[g] == ASSAY_GPU_KERNEL
+				     ? assay_map_get(&rows, t->gpu.name[g])
+				     : ASSAY_MAP_ABSENT;
+		bool heavy = k != ASSAY_MAP_ABSENT && is_matrix_kernel(t->kernel.family[k]);
+		double dur = (double)t->gpu.dur[g];
+		all += dur;
+		known += has ? dur : 0;
+		matrix += heavy ? dur : 0;
+		matrix_known += heavy && has ? dur : 0;
+	}
+	c->t->roof.coverage[c->roof] = all > 0 ? known / all : 0;
+	c->t->roof.matrix_coverage[c->roof] = matrix > 0 ? matrix_known / matrix : NAN;
+	assay_map_free(&rows);
+}
+
+static void add_totals(struct compute *c)
+{
+	const assay_operator_table *o = &c->t->operator;
+	double flops = NAN, bytes = NAN;
+	for (uint32_t i = 0; i < o->n; i++) {
+		if (isnan(o->flops[i]))
+			continue;
+		flops = (isnan(flops) ? 0 : flops) + o->flops[i];
+		bytes = (isnan(bytes) ? 0 : bytes) + o->bytes[i];
+	}
+	c->t->roof.flops[c->roof] = flops;
+	c->t->roof.bytes[c->roof] = bytes;
+}
+
+/* Median of the device's clock while it was busy, where telemetry has both. */
+static double busy_clock(const assay_run *run)
+{
+	const assay_counter_table *n = &run->part.t.counter;
+	assay_sid clock = assay_pool_find(&run->part.strings, ASSAY_S("clock_gfx_mhz")),
+		  load = assay_pool_find(&run->part.strings, ASSAY_S("util_pct"));
+	assay_vec(double) v = {0};
+	assay_map busy = {0};
+	for (size_t i = 0; clock && load && i < n->n; i++)
+		if (n->name[i] == load && n->value[i] >= 50)
+			*assay_map_at(&busy, (uint64_t)n->ts[i]) = 1;
+	for (size_t i = 0; clock && load && i < n->n; i++)
+		if (n->name[i] == clock && n->value[i] > 0 &&
+		    assay_map_get(&busy, (uint64_t)n->ts[i]) != ASSAY_MAP_ABSENT)
+			*assay_push(&v) = n->value[i];
+	double median = v.n ? 1e6 * assay_median_mean(v.p, v.n) : 0;
+	assay_vec_free(&v);
+	assay_map_free(&busy);
+	return median;
+}
+
+static void add_roof(struct compute *c)
+{
+	assay_roof_table *r = &c->t->roof;
+	c->roof = assay_add(c->t, ASSAY_T_roof);
+	double *const peaks[] = {r->fp64, r->fp32, r->tf32, r->bf16,
+				 r->fp16, r->fp8,  r->int8, r->fp4};
+	r->device[c->roof] = c->w->device;
+	r->name[c->roof] = c->rates.name ? assay_sid_of(c->run, c->rates.name) : 0;
+	r->how[c->roof] = assay_sid_of(c->run, c->rates.how);
+	for (int m = 1; m < ASSAY_MATH_COUNT; m++)
+		peaks[m - 1][c->roof] = c->rates.peak[m];
+	r->bandwidth[c->roof] = c->rates.bandwidth;
+	r->cache[c->roof] = c->rates.cache;
+	r->clock[c->roof] = c->rates.clock;
+	r->measured_clock[c->roof] = busy_clock(c->run);
+}
+
+/* ------------------------------------------------------------------ serving */
+
+struct mark_time {
+	int64_t first, last;
+};
+
+static uint32_t phase_row(assay_run *run, assay_phase phase)
+{
+	static const char *const names[] = {"", "prefill", "decode", "mixed"};
+	assay_sid name = assay_sid_of(run, names[phase]);
+	assay_phase_table *p = &run->part.t.phase;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->name[i] == name)
+			return i;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_phase);
+	p->name[r] = name;
+	return r;
+}
+
+/* Operator calls by the step mark they were launched in. */
+static void add_phases(struct compute *c)
+{
+	const assay_op_call_table *o = &c->t->op_call;
+	assay_phase_table *p = &c->t->phase;
+	assay_map marks = {0};
+	assay_vec(struct mark_time) times = {0};
+	assay_vec(uint32_t) row = {0};
+	for (uint32_t i = 0; i < o->n; i++) {
+		assay_serving s;
+		if (o->mark[i] == ASSAY_NO_ROW ||
+		    !assay_serving_parse(assay_text(c->run, c->t->host.name[o->mark[i]]), &s) ||
+		    !s.phase)
+			continue;
+		uint32_t *slot = assay_map_at(&marks, o->mark[i]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			uint32_t r = phase_row(c->run, s.phase);
+			*slot = (uint32_t)times.n;
+			*assay_push(&times) = (struct mark_time){INT64_MAX, INT64_MIN};
+			*assay_push(&row) = r;
+			p->steps[r]++;
+			p->requests[r] += s.requests;
+			p->tokens[r] += s.tokens;
+		}
+		struct mark_time *t = &times.p[*slot];
+		uint32_t r = row.p[*slot];
+		struct sums sum = {0};
+		add_call(c, &sum, i);
+		p->busy[r] += o->busy[i];
+		p->modelled[r] += is_known(c, o->shape[i]) ? o->busy[i] : 0;
+		p->flops[r] += sum.flops;
+		p->bytes[r] += sum.bytes;
+		t->first = o->start[i] < t->first ? o->start[i] : t->first;
+		t->last = o->start[i] + o->busy[i] > t->last ? o->start[i] + o->busy[i] : t->last;
+	}
+	for (size_t i = 0; i < times.n; i++)
+		p->span[row.p[i]] += times.p[i].last - times.p[i].first;
+	assay_map_free(&marks);
+	assay_vec_free(&times);
+	assay_vec_free(&row);
+}
+
+bool assay_compute(assay_run *run, const assay_order *order, const assay_window *w,
+		   const char *rates, assay_err *err)
+{
+	struct compute c = {.run = run, .t = &run->part.t, .w = w};
+	if (w->device == ASSAY_NO_ROW)
+		return true;
+	if (!assay_rates_find(&c.rates, run, w->device, rates, err))
+		return false;
+	add_roof(&c);
+	for (uint32_t i = 0; i < c.t->op_shape.n; i++)
+		set_bound(&c, i);
+	if (c.t->gpu_op.n)
+		give_time(&c, order);
+	assay_operators(run);
+	add_totals(&c);
+	add_coverage(&c, order);
+	add_window(&c);
+	if (c.t->op_shape.n) {
+		add_steps(&c);
+		add_phases(&c);
+	}
+	return true;
+}
+
+TEST(bounds_name_what_is_scarce)
+{
+	assay_rates r = {.bandwidth = 1e12};
+	uint8_t bound;
+	r.peak[ASSAY_MATH_BF16] = 100e12;
+	CHECK(assay_bound_of(&r, 2e8, 1e6, ASSAY_MATH_BF16, &bound) == 2000 &&
+	      bound == ASSAY_BOUND_COMPUTE);
+	CHECK(assay_bound_of(&r, 1e6, 1e7, ASSAY_MATH_BF16, &bound) == 10000 &&
+	      bound == ASSAY_BOUND_MEMORY);
+	CHECK(isnan(assay_bound_of(&r, 1, 1, ASSAY_MATH_FP8, &bound)) && !bound);
+	CHECK(assay_bound_of(&r, 0, 1e6, ASSAY_MATH_NONE, &bound) == 1000);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* What the parts of the compute analysis share. */
+#ifndef ASSAY_ANALYZE_COMPUTE_H
+#define ASSAY_ANALYZE_COMPUTE_H
+
+#include "analyze/rates.h"
+#include "analyze/window.h"
+
+/* Classes whose work is operations of matrix units. */
+static inline bool assay_is_matrix(uint8_t class)
+{
+	return class == ASSAY_WORK_GEMM || class == ASSAY_WORK_CONV ||
+	       class == ASSAY_WORK_ATTENTION || class == ASSAY_WORK_MOE;
+}
+
+/* Least time in ns of that work, and what bounds it; NaN when the rates are not known. */
+double assay_bound_of(const assay_rates *r, double flops, double bytes, uint8_t math,
+		      uint8_t *bound);
+
+/* roof, op_shape.bound_ns, op_call.owned, operator, step_compute, phase. Needs op_call. rates: a
+ * file, or NULL; false when it cannot be read. */
+bool assay_compute(assay_run *run, const assay_order *order, const assay_window *w,
+		   const char *rates, assay_err *err);
+
+#endif

@@ -1,0 +1,352 @@
+/* Operators with the GPU work they caused: one row a call, one a set of arguments, one a name. */
+#include "analyze/analyze.h"
+
+#include <math.h>
+
+#include "analyze/kernel_math.h"
+#include "analyze/op_walk.h"
+#include "analyze/serving.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+struct ops {
+	assay_run *run;
+	assay_tables *t;
+	assay_rule_names rules;
+	assay_op_places places;
+	assay_arena scratch;
+	uint32_t *call_of_host; /* by row of host: 0 none, else 1 + row of op_call */
+	size_t hosts;
+	assay_sid call_name; /* of the launch looked at last */
+	bool call_is_graph;
+	assay_map
+		seen; /* name, arguments as written and what the work hangs on -> row of op_shape */
+	assay_map shapes;       /* the same with the arguments taken apart */
+	assay_vec(int64_t) end; /* by row of op_call: where its union ends */
+};
+
+static bool launches_graph(struct ops *o, uint32_t gpu, uint32_t call)
+{
+	assay_sid name = o->t->host.name[call];
+	if (name != o->call_name) {
+		o->call_name = name;
+		o->call_is_graph = assay_str_find(assay_text(o->run, name), "GraphLaunch") >= 0;
+	}
+	return o->call_is_graph || o->t->gpu.graph_node[gpu];
+}
+
+/* Copies over the bus do not use the device's memory as its own work does. */
+static bool crosses_bus(const struct ops *o, uint32_t gpu)
+{
+	if (o->t->gpu.kind[gpu] != ASSAY_GPU_MEMCPY)
+		return false;
+	assay_str name = assay_text(o->run, o->t->gpu.name[gpu]);
+	return assay_str_find_nocase(name, "host") >= 0 || assay_str_find(name, "HtoD") >= 0 ||
+	       assay_str_find(name, "DtoH") >= 0;
+}
+
+/* All columns are set here: there is a row for almost every kernel. */
+static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t device,
+			 const assay_op_place *place, bool graph)
+{
+	assay_op_call_table *c = &o->t->op_call;
+	if (c->n == c->cap)
+		assay_reserve(o->t, ASSAY_T_op_call, 1);
+	uint32_t r = (uint32_t)c->n++;
+	c->host[r] = host;
+	c->shape[r] = c->gpu[r] = ASSAY_NO_ROW;
+	c->device[r] = device;
+	c->events[r] = 0;
+	c->start[r] = o->t->gpu.ts[gpu];
+	c->busy[r] = c->owned[r] = 0;
+	c->mark[r] = place->steps;
+	c->flags[r] = (uint8_t)((graph ? ASSAY_OP_GRAPH : 0) |
+				(place->recomputed ? ASSAY_OP_RECOMPUTED : 0) |
+				(place->backward ? ASSAY_OP_BACKWARD : 0));
+	*assay_push(&o->end) = INT64_MIN;
+	return r;
+}
+
+/* The row of op_call for a piece of work; ASSAY_NO_ROW when no operator is known. */
+static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
+{
+	uint32_t launch = o->t->launch.host[gpu];
+	uint32_t at = launch == ASSAY_NO_ROW ? 0 : o->places.of_call[launch];
+	if (!at)
+		return ASSAY_NO_ROW;
+	const assay_op_place *place = &o->places.place.p[at - 1];
+	bool graph = launches_graph(o, gpu, launch);
+	uint32_t host = graph ? launch : place->op;
+	if (host == ASSAY_NO_ROW)
+		return ASSAY_NO_ROW;
+	if (!o->call_of_host[host])
+		o->call_of_host[host] = 1 + new_call(o, host, gpu, device, place, graph);
+	return o->call_of_host[host] - 1;
+}
+
+static void add_work(struct ops *o, uint32_t gpu, uint32_t call)
+{
+	const assay_gpu_table *g = &o->t->gpu;
+	assay_op_call_table *c = &o->t->op_call;
+	int64_t from = g->ts[gpu], to = assay_gpu_end(g, gpu);
+	uint32_t longest = c->gpu[call];
+	c->events[call]++;
+	if (to > o->end.p[call]) {
+		c->busy[call] += to - (from > o->end.p[call] ? from : o->end.p[call]);
+		o->end.p[call] = to;
+	}
+	if (g->kind[gpu] == ASSAY_GPU_KERNEL &&
+	    (longest == ASSAY_NO_ROW || g->dur[gpu] > g->dur[longest]))
+		c->gpu[call] = gpu;
+	if (crosses_bus(o, gpu))
+		c->flags[call] |= ASSAY_OP_ACROSS_BUS;
+}
+
+/* gpu_op and op_call. Work comes device after device in time order, so unions grow at their end. */
+static void give_work(struct ops *o, const assay_order *order)
+{
+	assay_reserve(o->t, ASSAY_T_gpu_op, o->t->gpu.n);
+	o->t->gpu_op.n = o->t->gpu.n;
+	for (uint32_t d = 0; d < order->device.n; d++)
+		for (size_t i = 0; i < order->device.p[d].n; i++) {
+			uint32_t gpu = order->row[order->device.p[d].first + i];
+			uint32_t call = call_of(o, gpu, d);
+			o->t->gpu_op.call[gpu] = call;
+			if (call != ASSAY_NO_ROW)
+				add_work(o, gpu, call);
+		}
+}
+
+/* What the work of a call hangs on beside its arguments. */
+struct key {
+	assay_sid name, dims, types, strides, values, mark;
+	uint32_t flags, element;
+};
+
+static assay_str kernel_name(const struct ops *o, uint32_t call)
+{
+	uint32_t gpu = o->t->op_call.gpu[call];
+	return gpu == ASSAY_NO_ROW ? (assay_str){0} : assay_text(o->run, o->t->gpu.name[gpu]);
+}
+
+static bool has_list(const assay_op_args *args)
+{
+	for (size_t i = 0; i < args->n; i++)
+		if (args->arg[i].kind == ASSAY_ARG_TENSORS)
+			return true;
+	return false;
+}
+
+static assay_sid keep(struct ops *o, assay_str s)
+{
+	return assay_intern(&o->run->part.strings, s);
+}
+
+static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_work_rule *rule,
+		     const assay_op_args *args, double element)
+{
+	assay_op_shape_table *s = &o->t->op_shape;
+	assay_work_hint hint = {.list_bytes = element};
+	assay_serving serving;
+	assay_work work;
+	uint32_t mark = o->t->op_call.mark[call];
+	if (mark != ASSAY_NO_ROW &&
+	    assay_serving_parse(assay_text(o->run, o->t->host.name[mark]), &serving)) {
+		hint.serving = serving.sums;
+		hint.queries_by_keys = serving.queries_by_keys;
+		hint.keys = serving.keys;
+	}
+	if (!assay_work_of(rule, args, &hint, &work))
+		return;
+	assay_math ran = assay_kernel_math(kernel_name(o, call));
+	bool matrix = rule->class == ASSAY_WORK_GEMM || rule->class == ASSAY_WORK_CONV ||
+		      rule->class == ASSAY_WORK_ATTENTION || rule->class == ASSAY_WORK_MOE;
+	s->flops[shape] = work.flops;
+	s->bytes[shape] = work.bytes;
+	s->written[shape] = work.written;
+	s->math[shape] = (uint8_t)(!matrix ? ASSAY_MATH_FP32 : ran ? ran : work.math);
+	if (work.estimated)
+		s->flags[shape] |= ASSAY_OP_ESTIMATED;
+}
+
+static uint32_t add_shape(struct ops *o, uint32_t call, const struct key *k)
+{
+	assay_op_shape_table *s = &o->t->op_shape;
+	uint32_t r = assay_add(o->t, ASSAY_T_op_shape);
+	s->name[r] = k->name;
+	s->dims[r] = k->dims;
+	s->types[r] = k->types;
+	s->strides[r] = k->strides;
+	s->values[r] = k->values;
+	s->flags[r] = (uint8_t)k->flags;
+	s->call[r] = call;
+	return r;
+}
+
+enum { OF_SHAPE = ASSAY_OP_ACROSS_BUS | ASSAY_OP_GRAPH };
+
+/* The row of op_shape for a call whose arguments as written are new. */
+static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *rule)
+{
+	const assay_host_table *host = &o->t->host;
+	uint32_t h = o->t->op_call.host[call], mark = o->t->op_call.mark[call];
+	assay_op_args args = {0};
+	struct key k = {.name = host->name[h], .flags = o->t->op_call.flags[call] & OF_SHAPE};
+	assay_arena_reset(&o->scratch);
+	bool shaped = !(k.flags & ASSAY_OP_GRAPH) &&
+		      assay_op_args_parse(&args, &o->scratch, assay_text(o->run, host->args[h]));
+	double element = shaped && has_list(&args) ? assay_kernel_element(kernel_name(o, call)) : 0;
+	if (shaped) {
+		k.dims = keep(o, args.dims);
+		k.types = keep(o, args.types);
+		k.strides = keep(o, args.strides);
+		k.values = keep(o, args.values);
+		k.element = (uint32_t)element;
+	}
+	if (rule && rule->formula == assay_work_serving && mark != ASSAY_NO_ROW)
+		k.mark = host->name[mark];
+	if (rule)
+		o->t->op_call.flags[call] |= rule->flags & WORK_BACKWARD ? ASSAY_OP_BACKWARD : 0;
+	uint32_t *slot = assay_map_at(&o->shapes, assay_hash(&k, sizeof k, 0));
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = add_shape(o, call, &k);
+		o->t->op_shape.class[*slot] = rule ? rule->class : ASSAY_WORK_NONE;
+		if (rule && shaped && !(k.flags & ASSAY_OP_ACROSS_BUS))
+			set_work(o, *slot, call, rule, &args, element);
+	}
+	return *slot;
+}
+
+static void give_shapes(struct ops *o)
+{
+	assay_op_call_table *c = &o->t->op_call;
+	for (uint32_t call = 0; call < c->n; call++) {
+		uint32_t h = c->host[call], mark = c->mark[call], gpu = c->gpu[call];
+		bool graph = c->flags[call] & ASSAY_OP_GRAPH;
+		const assay_work_rule *rule =
+			graph ? NULL : assay_rule_of_sid(&o->rules, o->t->host.name[h]);
+		/* only what the work may hang on: every difference costs one reading of the text */
+		const uint32_t seen[] = {
+			o->t->host.name[h], graph ? 0 : o->t->host.args[h],
+			c->flags[call] & OF_SHAPE, mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
+			rule && rule->class >= ASSAY_WORK_OPTIMIZER && gpu != ASSAY_NO_ROW
+				? o->t->gpu.name[gpu]
+				: 0};
+		uint32_t *slot = assay_map_at(&o->seen, assay_hash(seen, sizeof seen, 0));
+		if (*slot == ASSAY_MAP_ABSENT)
+			*slot = shape_of(o, call, rule);
+		c->shape[call] = *slot;
+		o->t->op_shape.calls[*slot]++;
+		o->t->op_shape.busy[*slot] += c->busy[call];
+	}
+}
+
+/* Rules are numbered by strings known when they were looked up; names of operators all are. */
+void assay_ops(assay_run *run, const assay_order *order)
+{
+	struct ops o = {.run = run, .t = &run->part.t};
+	if (!o.t->op.n || !o.t->launch.n)
+		return;
+	o.hosts = o.t->host.n;
+	o.call_of_host = assay_pages_grow(NULL, 0, o.hosts * sizeof *o.call_of_host);
+	assay_rule_names_init(&o.rules, run);
+	assay_op_places_find(&o.places, run, &o.rules);
+	give_work(&o, order);
+	give_shapes(&o);
+	assay_op_places_free(&o.places);
+	assay_rule_names_free(&o.rules);
+	assay_pages_free(o.call_of_host, o.hosts * sizeof *o.call_of_host);
+	assay_map_free(&o.seen);
+	assay_map_free(&o.shapes);
+	assay_vec_free(&o.end);
+	assay_arena_free(&o.scratch);
+}
+
+/* A number that is not known adds nothing, but does not hide those that are. */
+static void add_known(double *sum, double each, uint64_t times)
+{
+	if (!isnan(each))
+		*sum = (isnan(*sum) ? 0 : *sum) + each * (double)times;
+}
+
+static uint32_t operator_of(assay_tables *t, assay_map *names, uint32_t shape)
+{
+	uint32_t *slot = assay_map_at(names, t->op_shape.name[shape]);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = assay_add(t, ASSAY_T_operator);
+		t->operator.name[*slot] = t->op_shape.name[shape];
+		t->operator.class[*slot] = t->op_shape.class[shape];
+	}
+	return *slot;
+}
+
+void assay_operators(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	assay_map names = {0};
+	assay_vec(double) by_compute = {0};
+	for (uint32_t i = 0; i < t->op_shape.n; i++) {
+		const assay_op_shape_table *s = &t->op_shape;
+		assay_operator_table *o = &t->operator;
+		uint32_t r = operator_of(t, &names, i);
+		if (r == by_compute.n)
+			*assay_push(&by_compute) = 0;
+		o->calls[r] += s->calls[i];
+		o->busy[r] += s->busy[i];
+		if (s->flags[i] & ASSAY_OP_OVER_PEAK || isnan(s->flops[i]))
+			continue;
+		o->modelled[r] += s->busy[i];
+		add_known(&o->flops[r], s->flops[i], s->calls[i]);
+		add_known(&o->bytes[r], s->bytes[i], s->calls[i]);
+		add_known(&o->bound_ns[r], s->bound_ns[i], s->calls[i]);
+		if (s->bound[i] == ASSAY_BOUND_COMPUTE)
+			by_compute.p[r] += s->bound_ns[i] * (double)s->calls[i];
+	}
+	for (uint32_t r = 0; r < t->operator.n; r++)
+		if (!isnan(t->operator.bound_ns[r]))
+			t->operator.bound[r] = by_compute.p[r] * 2 >= t->operator.bound_ns[r]
+				? ASSAY_BOUND_COMPUTE
+				: ASSAY_BOUND_MEMORY;
+	assay_map_free(&names);
+	assay_vec_free(&by_compute);
+}
+
+static void add_mm(assay_run *run, const char *name, const char *args, int64_t ts)
+{
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_OP, name, ts, 100);
+	run->part.t.host.detail[h] = assay_add(&run->part.t, ASSAY_T_op);
+	run->part.t.host.args[h] = assay_sid_of(run, args);
+	for (int i = 0; i < 2; i++) { /* two kernels that overlap by half */
+		uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel",
+						ts + 10 + i, 1);
+		assay_hand_gpu(run, "k", ts + 1000 + i * 50, 100, call);
+	}
+}
+
+TEST(calls_with_equal_arguments_are_one_shape)
+{
+	static const char args[] =
+		"\"Record function id\": %d, \"Input type\": [\"float\", \"float\"], "
+		"\"Input Dims\": [[2, 3], [3, 4]]";
+	assay_run *run = assay_run_new();
+	const assay_tables *t = &run->part.t;
+	assay_order order;
+	char text[256];
+	for (int i = 0; i < 3; i++) {
+		snprintf(text, sizeof text, args, i); /* texts differ, arguments do not */
+		add_mm(run, i < 2 ? "aten::mm" : "aten::mystery", text, i * 10000);
+	}
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	assay_ops(run, &order);
+	assay_operators(run);
+	CHECK(t->op_call.n == 3 && t->op_call.busy[0] == 150 && t->op_call.events[0] == 2);
+	CHECK(t->op_shape.n == 2 && t->op_shape.calls[0] == 2 && t->op_shape.busy[0] == 300);
+	CHECK(t->op_shape.flops[0] == 48 && isnan(t->op_shape.flops[1]));
+	CHECK(t->operator.n == 2 && t->operator.flops[0] == 96 && t->operator.bytes[0] == 2 * 104);
+	CHECK(isnan(t->operator.flops[1]) && t->operator.busy[1] == 150);
+	CHECK(t->gpu_op.n == 6 && t->gpu_op.call[5] == 2);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}

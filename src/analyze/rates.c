@@ -1,0 +1,295 @@
+/* The table of devices, and how one is recognised. */
+#include "analyze/rates.h"
+
+#include "base/input.h"
+#include "base/json.h"
+#include "base/test.h"
+
+enum { FILE_MAX = 1 << 20 };
+
+static const struct device {
+	const char *name, *vendor, *arch, *words;
+	int32_t units;
+	double memory_from, memory_to; /* GB */
+	double clock;
+	double peak[ASSAY_MATH_COUNT];
+	double bandwidth, cache, best;
+} devices[] = {
+#define RATE(name, vendor, arch, words, units, from, to, clock, fp64, fp32, tf32, bf16, fp16, fp8, \
+	     int8, fp4, bandwidth, cache, best)                                                    \
+	{name,      vendor, arch,                                                                  \
+	 words,     units,  from,                                                                  \
+	 to,        clock,  {0, fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4},                     \
+	 bandwidth, cache,  best},
+#include "analyze/rates.def"
+#undef RATE
+};
+_Static_assert(ASSAY_MATH_FP64 == 1 && ASSAY_MATH_FP4 == 8, "rates.def has their order");
+
+/* What the input says about a device. */
+struct told {
+	assay_str name, vendor, arch;
+	int32_t units;
+	double gb;
+};
+
+/* Memory of the input is a little less than what is sold; 0 when it does not say. */
+static bool memory_fits(const struct device *d, double gb)
+{
+	return gb <= 0 || (gb >= d->memory_from * 0.9 && gb <= d->memory_to * 1.08);
+}
+
+static bool is_word_char(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* As whole words: an L40 is no L4, a GB200 no B200. */
+static bool has_words(assay_str name, const char *words)
+{
+	ptrdiff_t at = assay_str_find_nocase(name, words);
+	if (at < 0)
+		return false;
+	size_t end = (size_t)at + strlen(words);
+	return (at == 0 || !is_word_char(name.p[at - 1])) &&
+	       (end == name.n || !is_word_char(name.p[end]));
+}
+
+static const struct device *by_name(const struct told *t)
+{
+	for (size_t i = 0; t->name.n && i < ASSAY_COUNT_OF(devices); i++)
+		if (has_words(t->name, devices[i].words) && memory_fits(&devices[i], t->gb))
+			return &devices[i];
+	return NULL;
+}
+
+/* Without a name: several devices may have the same numbers. Rates of the slowest, and its name
+ * says what else it may be. */
+static const struct device *by_numbers(const struct told *t, const char **also)
+{
+	const struct device *found = NULL;
+	*also = NULL;
+	/* a name that says nothing; one that names another product is not overruled */
+	if (t->name.n && assay_str_find_nocase(t->name, "graphics") < 0)
+		return NULL;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(devices); i++) {
+		const struct device *d = &devices[i];
+		if (t->units != d->units || t->gb <= 0 || !memory_fits(d, t->gb) ||
+		    !assay_str_is(t->vendor, d->vendor) ||
+		    (t->arch.n && !assay_str_starts(t->arch, d->arch)))
+			continue;
+		bool slower = found && d->peak[ASSAY_MATH_BF16] <= found->peak[ASSAY_MATH_BF16];
+		if (found)
+			*also = slower ? found->name : d->name;
+		if (!found || slower)
+			found = d;
+	}
+	return found;
+}
+
+/* Row of device for a row of device_time. AMD's tracer numbers GPUs behind the processors, the
+ * header counts them from 0: where all devices of the header are alike, any of them will do. */
+static uint32_t device_row(const assay_tables *t, uint32_t device_time)
+{
+	const assay_device_table *d = &t->device;
+	uint32_t alike = ASSAY_NO_ROW;
+	bool differ = false;
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (assay_group_of(t, d->source[i]) != t->device_time.source[device_time])
+			continue;
+		if (d->id[i] == t->device_time.device[device_time])
+			return i;
+		if (alike == ASSAY_NO_ROW)
+			alike = i;
+		differ |= d->name[i] != d->name[alike] || d->units[i] != d->units[alike] ||
+			  d->memory[i] != d->memory[alike];
+	}
+	return differ ? ASSAY_NO_ROW : alike;
+}
+
+static struct told told_of(const assay_run *run, uint32_t device_time)
+{
+	const assay_device_table *d = &run->part.t.device;
+	uint32_t i = device_row(&run->part.t, device_time);
+	if (i == ASSAY_NO_ROW)
+		return (struct told){.units = -1};
+	return (struct told){.name = assay_text(run, d->name[i]),
+			     .vendor = assay_text(run, d->vendor[i]),
+			     .arch = assay_text(run, d->arch[i]),
+			     .units = d->units[i],
+			     .gb = d->memory[i] > 0 ? (double)d->memory[i] / 1e9 : 0};
+}
+
+/* A part of a device (MIG, an AMD partition) has fewer units; what share of the bandwidth it has,
+ * nothing says. */
+static void take_device(assay_rates *out, assay_run *run, const struct device *d, int32_t units)
+{
+	bool part = units > 0 && units < d->units;
+	double share = part ? (double)units / d->units : 1;
+	for (int m = 0; m < ASSAY_MATH_COUNT; m++)
+		out->peak[m] = d->peak[m] * 1e12 * share;
+	out->name = d->name;
+	out->bandwidth = part ? 0 : d->bandwidth * 1e12;
+	out->cache = d->cache * 1e6;
+	out->clock = d->clock * 1e6;
+	out->best = d->peak[ASSAY_MATH_BF16] > 0 ? d->best / d->peak[ASSAY_MATH_BF16] : 0;
+	out->units = part ? units : d->units;
+	out->how = part ? assay_printf(&run->arena,
+				       "data sheet of %s, of which this part has %d of %d units",
+				       d->name, units, d->units)
+			: assay_printf(&run->arena, "data sheet of %s", d->name);
+}
+
+/* Members of the file: types as they are called here in TFLOP/s, bandwidth in TB/s, cache in MB,
+ * clock in MHz, name. */
+static void take_member(assay_rates *out, assay_run *run, assay_str key, assay_json *j)
+{
+	double v;
+	assay_str text;
+	if (assay_str_is(key, "name") && assay_json_peek(j) == '"') {
+		if (assay_json_text(j, &text))
+			out->name = assay_dup(&run->arena, assay_json_unescape(&run->arena, text));
+		return;
+	}
+	if (!assay_json_f64(j, &v) || !(v >= 0))
+		return;
+	for (int m = 1; m < ASSAY_MATH_COUNT; m++)
+		if (assay_str_is(key, assay_math_name[m]))
+			out->peak[m] = v * 1e12;
+	if (assay_str_is(key, "bandwidth"))
+		out->bandwidth = v * 1e12;
+	else if (assay_str_is(key, "cache"))
+		out->cache = v * 1e6;
+	else if (assay_str_is(key, "clock"))
+		out->clock = v * 1e6;
+	else if (assay_str_is(key, "units"))
+		out->units = v;
+}
+
+static bool take_file(assay_rates *out, assay_run *run, const char *path, assay_err *err)
+{
+	assay_input *in = assay_input_open(path, err);
+	if (!in)
+		return false;
+	assay_view v = assay_input_view(in, 0, FILE_MAX);
+	assay_json j = assay_json_on(v.p, v.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key; assay_json_member(&j, &key);)
+		take_member(out, run, key, &j);
+	bool ok = assay_json_ok(&j);
+	if (!ok)
+		assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base),
+			   "%s is no JSON object of rates", path);
+	assay_input_close(in);
+	out->how = assay_printf(&run->arena, "rates given in %s", path);
+	out->name = out->name ? out->name : "given";
+	return ok;
+}
+
+bool assay_rates_find(assay_rates *out, assay_run *run, uint32_t device_time, const char *file,
+		      assay_err *err)
+{
+	const char *also = NULL;
+	*out = (assay_rates){.how = "the device is not known; --rates FILE gives its rates"};
+	struct told told = told_of(run, device_time);
+	const struct device *d = by_name(&told);
+	if (!d)
+		d = by_numbers(&told, &also);
+	if (d)
+		take_device(out, run, d, told.units);
+	if (also)
+		out->how = assay_printf(&run->arena, "data sheet of %s; it may be a %s", d->name,
+					also);
+	return !file || take_file(out, run, file, err);
+}
+
+static const char *found_as(assay_run *run, const char *name, const char *vendor, const char *arch,
+			    int units, double gb, assay_rates *out)
+{
+	assay_device_table *d = &run->part.t.device;
+	d->n = run->part.t.device_time.n = 0;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_device);
+	d->source[r] = 0;
+	d->id[r] = 0;
+	d->name[r] = assay_sid_of(run, name);
+	d->vendor[r] = assay_sid_of(run, vendor);
+	d->arch[r] = assay_sid_of(run, arch);
+	d->units[r] = units;
+	d->memory[r] = (int64_t)(gb * 1e9);
+	r = assay_add(&run->part.t, ASSAY_T_device_time);
+	run->part.t.device_time.source[r] = 0;
+	run->part.t.device_time.device[r] = 0;
+	return assay_rates_find(out, run, 0, NULL, NULL) && out->name ? out->name : "";
+}
+
+/* Names and sizes as traces have them. */
+TEST(devices_are_known_by_name_or_by_numbers)
+{
+	static const struct {
+		const char *name, *vendor, *arch;
+		int units;
+		double gb;
+		const char *want;
+	} cases[] = {
+		{"NVIDIA H100 80GB HBM3", "nvidia", "sm_90", 132, 85.0, "H100 SXM"},
+		{"NVIDIA H100 PCIe", "nvidia", "sm_90", 114, 85.0, "H100 PCIe"},
+		{"NVIDIA H100 NVL", "nvidia", "sm_90", 132, 100.0, "H100 NVL"},
+		{"NVIDIA H200", "nvidia", "sm_90", 132, 150.1, "H200 SXM"},
+		{"NVIDIA A100-PG509-200", "nvidia", "sm_80", 108, 42.5, "A100 40GB"},
+		{"NVIDIA A100-SXM4-80GB", "nvidia", "sm_80", 108, 85.0, "A100 80GB SXM"},
+		{"Tesla V100-SXM2-32GB", "nvidia", "sm_70", 80, 34.0, "V100 SXM2"},
+		{"NVIDIA B200", "nvidia", "sm_100", 148, 191.5, "B200"},
+		{"NVIDIA GB200", "nvidia", "sm_100", 148, 191.5, "GB200"},
+		{"AMD Instinct MI300X VF", "amd", "gfx942", 304, 205.6, "MI300X"},
+		{"AMD Instinct MI325X", "amd", "gfx942", 304, 274.8, "MI325X"},
+		{"AMD Instinct MI250X", "amd", "gfx90a", 110, 68.7, "MI250X, one die"},
+		{"NVIDIA L40", "nvidia", "sm_89", 142, 48.3, ""},
+		{"AMD Instinct MI210", "amd", "", 104, 68.7, "MI210"},
+		{"", "amd", "gfx942", 304, 206.1, "MI300X"},
+		{"", "nvidia", "sm_90", 132, 150.1, "H200 NVL"},
+		{"AMD Radeon Graphics", "amd", "", 104, 68.7, "MI250, one die"},
+		{"", "amd", "gfx950", 256, 309.2, "MI350X"},
+		{"NVIDIA GeForce RTX 3060", "nvidia", "sm_86", 28, 12.6, ""},
+		{"", "amd", "", -1, 0, ""},
+	};
+	assay_run *run = assay_run_new();
+	assay_rates r;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		const char *got = found_as(run, cases[i].name, cases[i].vendor, cases[i].arch,
+					   cases[i].units, cases[i].gb, &r);
+		if (strcmp(got, cases[i].want)) {
+			fprintf(stderr, "%s %d: %s\n", cases[i].name, cases[i].units, got);
+			return 1;
+		}
+	}
+	CHECK(!strcmp(found_as(run, "", "amd", "gfx950", 256, 309.2, &r), "MI350X"));
+	CHECK(assay_str_find(assay_str_of(r.how), "MI355X") >= 0);
+	run->part.t.device_time.device[0] = 2; /* behind two processors */
+	CHECK(assay_rates_find(&r, run, 0, NULL, NULL) && r.name);
+	found_as(run, "AMD Instinct MI300X", "amd", "gfx942", 76, 206.1, &r);
+	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] == 1307.4e12 / 4);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Peak = units x operations a clock x clock: the rows agree with the machines they are of. */
+TEST(rates_are_what_units_and_clocks_make)
+{
+	static const struct {
+		const char *name;
+		double bf16_per_clock;
+	} parts[] = {{"A100 40GB", 2048}, {"H100 SXM", 4096}, {"H200 SXM", 4096},
+		     {"B200", 8192},      {"MI210", 1024},    {"MI250X, one die", 1024},
+		     {"MI300X", 2048},    {"MI325X", 2048},   {"MI300A", 2048},
+		     {"MI350X", 4096},    {"MI355X", 4096},   {"L4", 1024}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(parts); i++)
+		for (size_t d = 0; d < ASSAY_COUNT_OF(devices); d++) {
+			double made = devices[d].units * parts[i].bf16_per_clock *
+				      devices[d].clock * 1e-6;
+			if (strcmp(devices[d].name, parts[i].name))
+				continue;
+			CHECK(made > devices[d].peak[ASSAY_MATH_BF16] * 0.99 &&
+			      made < devices[d].peak[ASSAY_MATH_BF16] * 1.01);
+		}
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* What a device can do at most. */
+#ifndef ASSAY_ANALYZE_RATES_H
+#define ASSAY_ANALYZE_RATES_H
+
+#include "model/run.h"
+
+typedef struct assay_rates {
+	const char *name;              /* NULL: not known */
+	double peak[ASSAY_MATH_COUNT]; /* operations a second; 0: the device has none, or not known
+					*/
+	double bandwidth;              /* bytes a second; 0: not known */
+	double cache;                  /* bytes of the last cache */
+	double clock;                  /* Hz the peaks are made for; 0: not known */
+	double best; /* share of the bf16 peak that large products reach; 0: unknown */
+	double units;
+	const char *how; /* in words */
+} assay_rates;
+
+/* Of the device of a row of device_time. file: rates that win over the table's, or NULL; false when
+ * it cannot be read. */
+bool assay_rates_find(assay_rates *out, assay_run *run, uint32_t device_time, const char *file,
+		      assay_err *err);
+
+#endif

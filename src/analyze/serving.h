@@ -1,0 +1,27 @@
+/* Marks that serving engines put around a step: which requests it worked on. */
+#ifndef ASSAY_ANALYZE_SERVING_H
+#define ASSAY_ANALYZE_SERVING_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+typedef enum assay_phase {
+	ASSAY_PHASE_NONE,
+	ASSAY_PHASE_PREFILL,
+	ASSAY_PHASE_DECODE,
+	ASSAY_PHASE_MIXED,
+} assay_phase;
+
+typedef struct assay_serving {
+	assay_phase phase;
+	double requests, tokens;
+	bool sums;                    /* those below are known */
+	double queries_by_keys, keys; /* sum over requests of query x key length less what causality
+				       * masks; of key lengths */
+} assay_serving;
+
+/* false when the name is no such mark. */
+bool assay_serving_parse(assay_str name, assay_serving *out);
+
+#endif

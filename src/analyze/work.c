@@ -1,0 +1,131 @@
+/* The rules by name, and every one of them tested. */
+#include "analyze/work.h"
+
+#include <math.h>
+
+#include "base/test.h"
+
+#define _              -1
+#define WRITES(i)      ((i) + 32)
+#define UPDATES(i)     ((i) + 64)
+#define MAKES(i)       ((i) + 96)
+#define POSITIONS(...) ((const int8_t[]){__VA_ARGS__})
+static const assay_work_rule rules[] = {
+#define WORK(name, class, formula, flags, ...)                                                     \
+	{name,                                                                                     \
+	 ASSAY_WORK_##class,                                                                       \
+	 assay_work_##formula,                                                                     \
+	 flags,                                                                                    \
+	 sizeof POSITIONS(__VA_ARGS__),                                                            \
+	 {__VA_ARGS__}},
+#include "analyze/work.def"
+#undef WORK
+};
+
+static bool names(const char *pattern, assay_str op)
+{
+	size_t n = strlen(pattern);
+	if (pattern[n - 1] != '*')
+		return assay_str_is(op, pattern);
+	return op.n >= n - 1 && !memcmp(op.p, pattern, n - 1);
+}
+
+static const assay_work_rule *find_rule(assay_str name)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rules); i++)
+		if (names(rules[i].name, name))
+			return &rules[i];
+	return NULL;
+}
+
+const assay_work_rule *assay_work_rule_of(assay_str name)
+{
+	const assay_work_rule *rule = find_rule(name);
+	if (!rule && name.n > 1 && name.p[name.n - 1] == '_') /* in place: the same work */
+		rule = find_rule((assay_str){name.p, name.n - 1});
+	return rule;
+}
+
+bool assay_work_of(const assay_work_rule *rule, const assay_op_args *args,
+		   const assay_work_hint *hint, assay_work *out)
+{
+	*out = (assay_work){0};
+	return rule->formula(rule, args, hint, out) && isfinite(out->flops) &&
+	       isfinite(out->bytes) && out->flops >= 0 && out->bytes >= 0;
+}
+
+/* Calls whose work is known by hand; work_cases.def. */
+static const struct work_case {
+	const char *name, *dims, *types, *strides, *values;
+	double flops, bytes;
+} cases[] = {
+#define CASE(name, dims, types, strides, values, flops, bytes)                                     \
+	{name, dims, types, strides, values, flops, bytes},
+#include "analyze/work_cases.def"
+#undef CASE
+};
+
+static bool work_of_case(const struct work_case *c, assay_work *out)
+{
+	assay_arena a = {0};
+	assay_op_args args;
+	const assay_work_hint hint = {
+		.list_bytes = 4, .serving = true, .queries_by_keys = 1000, .keys = 100};
+	const char *members = assay_printf(
+		&a,
+		"\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s, "
+		"\"Concrete Inputs\": %s",
+		c->dims, c->types, *c->strides ? c->strides : "[]", *c->values ? c->values : "[]");
+	const assay_work_rule *rule = assay_work_rule_of(assay_str_of(c->name));
+	bool ok = rule && assay_op_args_parse(&args, &a, assay_str_of(members)) &&
+		  assay_work_of(rule, &args, &hint, out);
+	assay_arena_free(&a);
+	return ok;
+}
+
+TEST(work_is_as_counted_by_hand)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		const struct work_case *c = &cases[i];
+		assay_work w = {0};
+		bool ok = work_of_case(c, &w);
+		if (ok && w.flops == c->flops && w.bytes == c->bytes)
+			continue;
+		fprintf(stderr, "%s %s: %.0f operations, %.0f bytes; not %.0f, %.0f\n", c->name,
+			c->dims, w.flops, w.bytes, c->flops, c->bytes);
+		return 1;
+	}
+	return 0;
+}
+
+TEST(every_rule_has_a_case)
+{
+	for (size_t r = 0; r < ASSAY_COUNT_OF(rules); r++) {
+		bool found = false;
+		for (size_t i = 0; i < ASSAY_COUNT_OF(cases) && !found; i++)
+			found = assay_work_rule_of(assay_str_of(cases[i].name)) == &rules[r];
+		if (!found)
+			fprintf(stderr, "no case for %s\n", rules[r].name);
+		CHECK(found);
+	}
+	return 0;
+}
+
+TEST(composite_operators_are_never_counted)
+{
+	static const char *const composite[] = {"aten::linear",
+						"aten::matmul",
+						"aten::einsum",
+						"aten::conv2d",
+						"aten::to",
+						"aten::clone",
+						"aten::scaled_dot_product_attention",
+						"aten::_scaled_dot_product_attention_math",
+						"AddmmBackward0",
+						"aten::contiguous"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(composite); i++)
+		CHECK(!assay_work_rule_of(assay_str_of(composite[i])));
+	CHECK(assay_work_rule_of(ASSAY_S("aten::relu_")) ==
+	      assay_work_rule_of(ASSAY_S("aten::relu")));
+	return 0;
+}

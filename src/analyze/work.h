@@ -1,0 +1,76 @@
+/* How much work a call of an operator is: operations and compulsory bytes, from its arguments. */
+#ifndef ASSAY_ANALYZE_WORK_H
+#define ASSAY_ANALYZE_WORK_H
+
+#include "analyze/op_args.h"
+
+typedef struct assay_work {
+	double flops;   /* a multiply-add is two */
+	double bytes;   /* every operand once, as if caches were perfect */
+	double written; /* of these, its result; 0 where no formula says */
+	assay_math math;
+	bool estimated; /* part of it is a guess: lengths of sequences that the trace does not say
+			 */
+} assay_work;
+
+/* What the arguments do not say. */
+typedef struct assay_work_hint {
+	double list_bytes;            /* size of an element of tensor lists; 0: not known */
+	bool serving;                 /* the sums below are known, from the engine's step mark */
+	double queries_by_keys, keys; /* sum over requests of query x key length; of key lengths */
+} assay_work_hint;
+
+typedef struct assay_work_rule assay_work_rule;
+/* false when the arguments do not fit. */
+typedef bool assay_work_fn(const assay_work_rule *rule, const assay_op_args *args,
+			   const assay_work_hint *hint, assay_work *out);
+
+struct assay_work_rule {
+	const char *name; /* of the operator; a star at the end stands for any rest */
+	uint8_t class;    /* assay_work_class */
+	assay_work_fn *formula;
+	unsigned flags;
+	uint8_t n;     /* of at */
+	int8_t at[16]; /* where the formula's arguments are; -1: nowhere */
+};
+
+/* The rule for operators of that name; NULL when there is none: unknown or composite. */
+const assay_work_rule *assay_work_rule_of(assay_str name);
+bool assay_work_of(const assay_work_rule *rule, const assay_op_args *args,
+		   const assay_work_hint *hint, assay_work *out);
+
+/* Layouts and variants, the flags of rules. */
+enum {
+	WORK_B_IS_NK = 1,   /* the second matrix is [N, K] */
+	WORK_SEQ_FIRST = 2, /* [B, S, H, D] instead of [B, H, S, D] */
+	WORK_PACKED = 4,    /* [T, H, D], sequences one behind the other */
+	WORK_BACKWARD = 8,
+	WORK_BOTTOM_RIGHT = 16,  /* causal masks end at the last key, not begin at the first */
+	WORK_PADDING_FIRST = 32, /* padding stands before stride */
+	WORK_TRANSPOSED = 64,
+	WORK_MAKES_BOOL = 128,
+	WORK_KEEPS_STATS = 256, /* writes mean and 1/deviation, fp32, of every row */
+	WORK_GATED = 512,
+	WORK_PAGED = 1024, /* keys and values are a cache; its length is not theirs */
+};
+
+assay_work_fn assay_work_gemm, assay_work_grouped, assay_work_packed4, assay_work_template,
+	assay_work_convolution, assay_work_convolution_backward, assay_work_attention,
+	assay_work_serving, assay_work_touch, assay_work_pointwise, assay_work_reduce,
+	assay_work_softmax, assay_work_lists, assay_work_concat, assay_work_embedding,
+	assay_work_gather, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe;
+
+/* Index of the formula's i-th argument, -1 when the operator has none. */
+static inline int assay_work_at(const assay_work_rule *rule, int i)
+{
+	return i < rule->n ? rule->at[i] : -1;
+}
+
+/* Bytes of an optional tensor; 0 when it is not there. */
+static inline double assay_work_bytes(const assay_op_args *args, int i)
+{
+	const assay_tensor *t = assay_arg_tensor(args, i);
+	return t ? assay_tensor_bytes(t) : 0;
+}
+
+#endif

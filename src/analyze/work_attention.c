@@ -1,0 +1,167 @@
+/* Attention: products of queries with keys and of weights with values, over the pairs that the mask
+ * leaves. Fused backward passes compute the weights again: five products instead of two. */
+#include "analyze/work.h"
+
+enum { Q, K, V, CAUSAL, BIAS, CU_Q, CU_K, MAX_Q, MAX_K, WINDOW };
+
+typedef struct heads {
+	double batch, queries, keys, q_heads, k_heads, qk_size, v_size;
+} heads;
+
+/* Sum over i in [0, n) of the lesser of c and i + a. */
+static double sum_capped(double n, double a, double c)
+{
+	double rising = c - a < 0 ? 0 : c - a > n ? n : c - a;
+	return rising * a + rising * (rising - 1) / 2 + (n - rising) * c;
+}
+
+/* Pairs of one head: query i sees keys up to i + shift + right and down to i + shift - left. */
+static double pairs_in_band(double queries, double keys, double shift, double left, double right)
+{
+	double upto = sum_capped(queries, shift + right + 1, keys);
+	/* max(0, x) is x less the lesser of 0 and x */
+	double below =
+		sum_capped(queries, shift - left, 1e300) - sum_capped(queries, shift - left, 0);
+	return upto > below ? upto - below : 0;
+}
+
+/* Rows that see no key at all (more queries than keys, aligned at the end) have no pairs. */
+static double causal_pairs(double queries, double keys, bool bottom_right, double left)
+{
+	double shift = 0;
+	if (bottom_right && keys < queries)
+		queries = keys;
+	else if (bottom_right)
+		shift = keys - queries;
+	return pairs_in_band(queries, keys, shift, left >= 0 ? left : queries + keys, 0);
+}
+
+static double pairs_of(const assay_work_rule *rule, const assay_op_args *args, const heads *h)
+{
+	double left = -1, right = -1;
+	bool causal = assay_arg_flag(args, assay_work_at(rule, CAUSAL), false),
+	     end = rule->flags & WORK_BOTTOM_RIGHT;
+	int window = assay_work_at(rule, WINDOW);
+	if (window >= 0) {
+		assay_arg_number(args, window, &left);
+		assay_arg_number(args, window + 1, &right);
+	}
+	if (causal)
+		return causal_pairs(h->queries, h->keys, end, left);
+	if (left < 0 && right < 0)
+		return h->queries * h->keys;
+	double all = h->queries + h->keys, shift = end ? h->keys - h->queries : 0;
+	return pairs_in_band(h->queries, h->keys, shift, left < 0 ? all : left,
+			     right < 0 ? all : right);
+}
+
+static bool heads_of(heads *h, const assay_tensor *q, const assay_tensor *k, const assay_tensor *v,
+		     unsigned flags)
+{
+	if (q->rank != 4 || k->rank != 4 || v->rank != 4)
+		return false;
+	int s = flags & WORK_SEQ_FIRST ? 1 : 2, n = 3 - s;
+	*h = (heads){(double)q->dim[0], (double)q->dim[s], (double)k->dim[s], (double)q->dim[n],
+		     (double)k->dim[n], (double)q->dim[3], (double)v->dim[3]};
+	return true;
+}
+
+static double products(unsigned flags, const heads *h)
+{
+	return flags & WORK_BACKWARD ? 3 * h->qk_size + 2 * h->v_size : h->qk_size + h->v_size;
+}
+
+/* Lengths of packed sequences are not in the trace. Equal ones are exact; else one is taken to be
+ * the longest and the others equal. */
+static double packed_pairs(const assay_work_rule *rule, const assay_op_args *args, heads *h,
+			   double total_q, double total_k, assay_work *out)
+{
+	const assay_tensor *cu = assay_arg_tensor(args, assay_work_at(rule, CU_Q));
+	double n = cu && cu->rank == 1 && cu->dim[0] > 1 ? (double)cu->dim[0] - 1 : 1;
+	double most_q = total_q / n, most_k = total_k / n;
+	assay_arg_number(args, assay_work_at(rule, MAX_Q), &most_q);
+	assay_arg_number(args, assay_work_at(rule, MAX_K), &most_k);
+	h->queries = most_q;
+	h->keys = most_k;
+	double pairs = pairs_of(rule, args, h);
+	if (most_q * n == total_q && most_k * n == total_k)
+		return n * pairs;
+	out->estimated = true;
+	if (n < 2 || most_q > total_q || most_k > total_k)
+		return n * pairs;
+	h->queries = (total_q - most_q) / (n - 1);
+	h->keys = (total_k - most_k) / (n - 1);
+	return pairs + (n - 1) * pairs_of(rule, args, h);
+}
+
+static bool packed_attention(const assay_work_rule *rule, const assay_op_args *args,
+			     const assay_tensor *q, const assay_tensor *k, const assay_tensor *v,
+			     assay_work *out)
+{
+	if (q->rank != 3 || k->rank < 3 || v->rank < 3)
+		return false;
+	double tokens = (double)q->dim[0], keys = (double)k->dim[0], most_k;
+	const assay_tensor *cu = assay_arg_tensor(args, assay_work_at(rule, CU_Q));
+	if (rule->flags & WORK_PAGED) {
+		if (!cu || cu->rank != 1 || cu->dim[0] < 2 ||
+		    !assay_arg_number(args, assay_work_at(rule, MAX_K), &most_k))
+			return false;
+		keys = most_k * ((double)cu->dim[0] - 1);
+	}
+	heads h = {.q_heads = (double)q->dim[1], .k_heads = (double)k->dim[k->rank - 2]};
+	h.qk_size = (double)q->dim[2];
+	h.v_size = (double)v->dim[v->rank - 1];
+	double pairs = packed_pairs(rule, args, &h, tokens, keys, out);
+	double width = assay_dtype_bytes(q->type);
+	double q_bytes = tokens * h.q_heads * h.qk_size * width,
+	       o_bytes = tokens * h.q_heads * h.v_size * width,
+	       kv_bytes = keys * h.k_heads * (h.qk_size + h.v_size) * assay_dtype_bytes(k->type);
+	out->flops = 2 * h.q_heads * pairs * products(rule->flags, &h);
+	out->bytes = rule->flags & WORK_BACKWARD ? 2 * q_bytes + 2 * o_bytes + 2 * kv_bytes
+						 : q_bytes + o_bytes + kv_bytes;
+	return true;
+}
+
+bool assay_work_attention(const assay_work_rule *rule, const assay_op_args *args,
+			  const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *q = assay_arg_tensor(args, assay_work_at(rule, Q)),
+			   *k = assay_arg_tensor(args, assay_work_at(rule, K)),
+			   *v = assay_arg_tensor(args, assay_work_at(rule, V));
+	heads h;
+	if (!q || !k || !v)
+		return false;
+	out->math = assay_dtype_math(q->type);
+	bool packed =
+		rule->flags & WORK_PACKED || assay_arg_tensor(args, assay_work_at(rule, CU_Q));
+	if (packed && q->rank == 3)
+		return packed_attention(rule, args, q, k, v, out);
+	if (!heads_of(&h, q, k, v, rule->flags))
+		return false;
+	double result = h.batch * h.q_heads * h.queries * h.v_size * assay_dtype_bytes(q->type),
+	       read = assay_tensor_bytes(q) + assay_tensor_bytes(k) + assay_tensor_bytes(v);
+	out->flops = 2 * h.batch * h.q_heads * pairs_of(rule, args, &h) * products(rule->flags, &h);
+	/* backward: also the result and its gradient are read, three gradients are written */
+	out->bytes = (rule->flags & WORK_BACKWARD ? 2 * read + 2 * result : read + result) +
+		     assay_work_bytes(args, assay_work_at(rule, BIAS));
+	return true;
+}
+
+/* Serving engines batch requests of any length: only their step mark has the lengths. */
+bool assay_work_serving(const assay_work_rule *rule, const assay_op_args *args,
+			const assay_work_hint *hint, assay_work *out)
+{
+	const assay_tensor *q = assay_arg_tensor(args, assay_work_at(rule, Q)),
+			   *k = assay_arg_tensor(args, assay_work_at(rule, K)),
+			   *v = assay_arg_tensor(args, assay_work_at(rule, V));
+	if (!hint->serving || !q || !k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3)
+		return false;
+	double n = (double)q->dim[1], size = (double)(q->dim[2] + v->dim[2]);
+	out->flops = 2 * n * size * hint->queries_by_keys;
+	out->bytes = 2 * assay_tensor_elements(q) * assay_dtype_bytes(q->type) +
+		     hint->keys * (double)k->dim[1] * size * assay_dtype_bytes(k->type);
+	out->math = assay_dtype_math(q->type);
+	out->estimated = true; /* a sliding window is not in the mark */
+	return true;
+}

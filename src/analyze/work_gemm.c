@@ -1,0 +1,184 @@
+/* Matrix products: 2 M N K operations each; A, B, what is added and the result once. */
+#include "analyze/work.h"
+
+/* Arguments of the formula, in the order of work.def. */
+enum { A, B, C, BETA, OUT, DTYPE, SCALE_A, SCALE_B };
+
+typedef struct product {
+	double batch, m, n, k;
+} product;
+
+static double last(const assay_tensor *t, uint32_t from_end)
+{
+	return t->rank >= from_end ? (double)t->dim[t->rank - from_end] : 1;
+}
+
+/* Two values of four bits share an element: they count twice as operations and once as bytes. */
+static double values_of(const assay_tensor *t)
+{
+	return t->type == ASSAY_DTYPE_FP4X2 ? 2 : 1;
+}
+
+static bool product_of(product *p, const assay_tensor *a, const assay_tensor *b, bool b_is_nk)
+{
+	if (!a->rank || !b->rank)
+		return false;
+	double k_of_b = b->rank == 1 ? last(b, 1) : last(b, b_is_nk ? 1 : 2);
+	*p = (product){.batch = 1, .k = last(a, 1)};
+	p->n = b->rank == 1 ? 1 : last(b, b_is_nk ? 2 : 1);
+	p->m = p->k > 0 ? assay_tensor_elements(a) / p->k : 0;
+	if (b->rank >= 3 && a->rank == b->rank) {
+		p->batch = assay_tensor_elements(b) / (p->n * k_of_b);
+		p->m /= p->batch;
+	} else if (b->rank >= 3) {
+		return false;
+	}
+	bool fits = p->k == k_of_b && p->k > 0 && p->batch > 0;
+	p->k *= values_of(a);
+	return fits;
+}
+
+/* The result's type: written down, asked for by number, or the operands' own. */
+static double result_width(const assay_op_args *args, const assay_tensor *out, int dtype,
+			   const assay_tensor *a)
+{
+	double number;
+	if (out)
+		return assay_dtype_bytes(out->type);
+	if (dtype >= 0 && (size_t)dtype < args->n && args->arg[dtype].kind == ASSAY_ARG_VALUE &&
+	    assay_arg_number(args, dtype, &number) && number >= 0 && number < 64) {
+		double width = assay_dtype_bytes(assay_dtype_numbered((int64_t)number));
+		if (width > 0)
+			return width;
+	}
+	return assay_dtype_bytes(a->type);
+}
+
+/* addmm.dtype(self, mat1, mat2, out_dtype, beta, alpha): a type where beta else stands. */
+static bool has_dtype_first(const assay_work_rule *rule, const assay_op_args *args)
+{
+	int beta = assay_work_at(rule, BETA);
+	return beta >= 0 && args->n == (size_t)beta + 3 && !assay_arg_tensor(args, beta + 2);
+}
+
+static double added_bytes(const assay_work_rule *rule, const assay_op_args *args)
+{
+	double beta = 1;
+	int at = assay_work_at(rule, BETA);
+	assay_arg_number(args, at >= 0 ? at + has_dtype_first(rule, args) : -1, &beta);
+	return beta == 0 ? 0 : assay_work_bytes(args, assay_work_at(rule, C));
+}
+
+bool assay_work_gemm(const assay_work_rule *rule, const assay_op_args *args,
+		     const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *a = assay_arg_tensor(args, assay_work_at(rule, A)),
+			   *b = assay_arg_tensor(args, assay_work_at(rule, B)),
+			   *d = assay_arg_tensor(args, assay_work_at(rule, OUT));
+	product p;
+	if (!a || !b || !product_of(&p, a, b, rule->flags & WORK_B_IS_NK))
+		return false;
+	bool typed = assay_work_at(rule, BETA) < 0 || has_dtype_first(rule, args);
+	double width = result_width(args, d, typed ? assay_work_at(rule, DTYPE) : -1, a);
+	out->flops = 2 * p.batch * p.m * p.n * p.k;
+	out->bytes = assay_tensor_bytes(a) + assay_tensor_bytes(b) + p.batch * p.m * p.n * width +
+		     added_bytes(rule, args) +
+		     assay_work_bytes(args, assay_work_at(rule, SCALE_A)) +
+		     assay_work_bytes(args, assay_work_at(rule, SCALE_B));
+	out->math = assay_dtype_math(a->type);
+	return true;
+}
+
+/* Groups share one of the matrices, split by offsets along the dimension that has no group of its
+ * own: [M,K] x [G,K,N], [G,M,K] x [K,N], or [M,K] x [K,N] with one result a group. */
+bool assay_work_grouped(const assay_work_rule *rule, const assay_op_args *args,
+			const assay_work_hint *hint, assay_work *out)
+{
+	const assay_tensor *a = assay_arg_tensor(args, assay_work_at(rule, A)),
+			   *b = assay_arg_tensor(args, assay_work_at(rule, B)),
+			   *offsets = assay_arg_tensor(args, assay_work_at(rule, OUT));
+	if (!a || !b || a->rank < 2 || b->rank < 2 || a->rank > 3 || b->rank > 3)
+		return false;
+	if (a->rank == 3 && b->rank == 3)
+		return assay_work_gemm(rule, args, hint, out);
+	double m = last(a, 2), k = last(a, 1), n = last(b, 1);
+	if (k != last(b, 2))
+		return false;
+	double groups = a->rank == 3 ? (double)a->dim[0] : b->rank == 3 ? (double)b->dim[0] : 1;
+	double results = m * n;
+	if (a->rank == 2 && b->rank == 2)
+		results *= offsets && offsets->rank == 1 ? (double)offsets->dim[0] : 1;
+	double weights = assay_tensor_bytes(b);
+	if (b->rank == 3 && m < groups) /* no more groups can be hit than there are rows */
+		weights *= m / groups;
+	out->flops = 2 * m * n * k * values_of(a);
+	out->bytes = assay_tensor_bytes(a) + weights +
+		     results * result_width(args, NULL, assay_work_at(rule, DTYPE), a);
+	out->math = assay_dtype_math(a->type);
+	return true;
+}
+
+/* aten::_weight_int4pack_mm: [M,K] by weights of half a byte; their scales say [K/group, N, 2]. */
+bool assay_work_packed4(const assay_work_rule *rule, const assay_op_args *args,
+			const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *a = assay_arg_tensor(args, assay_work_at(rule, A)),
+			   *scales = assay_arg_tensor(args, assay_work_at(rule, SCALE_A));
+	if (!a || a->rank != 2 || !scales || scales->rank != 3)
+		return false;
+	double m = last(a, 2), k = last(a, 1), n = (double)scales->dim[1];
+	out->flops = 2 * m * n * k;
+	out->bytes = assay_tensor_bytes(a) + 0.5 * k * n + assay_tensor_bytes(scales) +
+		     m * n * assay_dtype_bytes(a->type);
+	out->math = assay_dtype_math(a->type);
+	return true;
+}
+
+/* Inductor's templates: pointers in the order of their signature, A and B first where it is a
+ * product of two matrices. */
+bool assay_work_template(const assay_work_rule *rule, const assay_op_args *args,
+			 const assay_work_hint *hint, assay_work *out)
+{
+	(void)rule;
+	(void)hint;
+	const assay_tensor *a = assay_arg_tensor(args, 0), *b = assay_arg_tensor(args, 1);
+	product p;
+	if (!a || !b || a->rank < 2 || a->rank != b->rank || !product_of(&p, a, b, false))
+		return false;
+	out->flops = 2 * p.batch * p.m * p.n * p.k;
+	for (size_t i = 0; i < args->n; i++)
+		out->bytes += assay_work_bytes(args, (int)i);
+	out->math = assay_dtype_math(a->type);
+	return true;
+}
+
+/* Experts of two layers: x [M,K], w1 [E,2N,K] (gated) or [E,N,K], w2 [E,K,N], ids [M,t]. Of the
+ * weights only those of experts that a token chose are read: E(1 - (1 - t/E)^M) when all choose
+ * alike. */
+bool assay_work_moe(const assay_work_rule *rule, const assay_op_args *args,
+		    const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	enum { X, W1, W2, IDS };
+	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, X)),
+			   *w1 = assay_arg_tensor(args, assay_work_at(rule, W1)),
+			   *w2 = assay_arg_tensor(args, assay_work_at(rule, W2)),
+			   *ids = assay_arg_tensor(args, assay_work_at(rule, IDS));
+	if (!x || !w1 || !w2 || !ids || x->rank != 2 || w1->rank != 3 || w2->rank != 3 ||
+	    ids->rank != 2 || !w1->dim[0])
+		return false;
+	double m = last(x, 2), k = last(x, 1), t = last(ids, 1), experts = (double)w1->dim[0],
+	       untouched = 1;
+	for (double i = 0; i < m && untouched > 1e-9 && t < experts; i++)
+		untouched *= 1 - t / experts;
+	double hit = t < experts ? experts * (1 - untouched) : experts;
+	out->flops = 2 * m * t * (last(w1, 2) * k + last(w2, 2) * last(w2, 1)) * values_of(w1);
+	out->bytes = 2 * assay_tensor_bytes(x) + assay_tensor_bytes(ids) +
+		     (assay_tensor_bytes(w1) + assay_tensor_bytes(w2)) * hit / experts;
+	out->math =
+		assay_dtype_math(w1->type) ? assay_dtype_math(w1->type) : assay_dtype_math(x->type);
+	out->estimated = true;
+	return true;
+}

@@ -1,0 +1,292 @@
+/* Operators: what they took, and how far that is from what the device can. */
+#include "render/ops.h"
+
+#include <math.h>
+
+#include "base/fmt.h"
+#include "base/sort.h"
+#include "render/report.h"
+
+enum { SHAPES_WIDTH = 60 };
+
+/* Rows most time first. */
+static const uint32_t *by_time(assay_arena *a, const int64_t *busy, size_t n)
+{
+	uint32_t *rows = assay_alloc(a, (n + 1) * sizeof *rows);
+	for (uint32_t i = 0; i < n; i++)
+		rows[i] = i;
+	assay_sort_rows_falling(rows, n, busy);
+	return rows;
+}
+
+static double gpu_time(const assay_run *run)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	double total = 0;
+	for (size_t i = 0; i < k->n; i++)
+		total += (double)k->total[i];
+	return total;
+}
+
+/* Counts are whole numbers: written without a fraction, null when not known. */
+static void put_count(assay_jsonw *w, const char *key, double v)
+{
+	bool fits = !isnan(v) && v >= 0 && v < 9e18;
+	assay_jsonw_i64_if(w, key, fits, fits ? (int64_t)(v + 0.5) : 0);
+}
+
+/* Arguments as they were recorded, which is JSON; anything else as text. */
+static void put_recorded(assay_jsonw *w, const char *key, assay_str json, assay_arena *scratch)
+{
+	if (!json.n) {
+		assay_jsonw_null(w, key);
+		return;
+	}
+	assay_jsonw copy = {.compact = true};
+	if (assay_jsonw_copy(&copy, json, scratch))
+		assay_jsonw_raw(w, key, assay_jsonw_text(&copy));
+	else
+		assay_jsonw_str(w, key, json);
+	assay_jsonw_free(&copy);
+	assay_arena_reset(scratch);
+}
+
+static void put_bound(assay_jsonw *w, uint8_t bound)
+{
+	assay_jsonw_z(w, "bound", bound ? assay_bound_name[bound] : NULL);
+}
+
+static void put_ops(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
+{
+	const assay_operator_table *o = &run->part.t.operator;
+	const uint32_t *rows = by_time(scratch, o->busy, o->n);
+	double total = gpu_time(run);
+	assay_jsonw_open(w, "ops", '[');
+	for (size_t i = 0; i < o->n; i++) {
+		uint32_t r = rows[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "name", assay_text(run, o->name[r]));
+		assay_jsonw_u64(w, "calls", o->calls[r]);
+		assay_jsonw_i64(w, "kernel_ns", o->busy[r]);
+		assay_jsonw_f64(w, "share", total > 0 ? (double)o->busy[r] / total : NAN);
+		put_count(w, "flops", o->flops[r]);
+		put_count(w, "bytes", o->bytes[r]);
+		put_count(w, "bound_ns", o->bound_ns[r]);
+		put_bound(w, o->bound[r]);
+		assay_jsonw_f64(w, "achieved",
+				o->modelled[r] > 0 ? o->bound_ns[r] / (double)o->modelled[r] : NAN);
+		assay_jsonw_i64(w, "modelled_ns", o->modelled[r]);
+		assay_jsonw_z(w, "class", o->class[r] ? assay_work_class_name[o->class[r]] : NULL);
+		assay_jsonw_z(w, "where", o->where[r] ? assay_z(run, o->where[r]) : NULL);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_shape(assay_jsonw *w, const assay_run *run, uint32_t r, assay_arena *scratch)
+{
+	const assay_op_shape_table *s = &run->part.t.op_shape;
+	bool wrong = s->flags[r] & ASSAY_OP_OVER_PEAK;
+	double mean = (double)s->busy[r] / (double)s->calls[r];
+	assay_jsonw_open_flat(w, NULL, '{');
+	assay_jsonw_str(w, "name", assay_text(run, s->name[r]));
+	put_recorded(w, "shapes", assay_text(run, s->dims[r]), scratch);
+	put_recorded(w, "types", assay_text(run, s->types[r]), scratch);
+	assay_jsonw_u64(w, "calls", s->calls[r]);
+	assay_jsonw_i64(w, "kernel_ns", s->busy[r]);
+	put_count(w, "flops", wrong ? NAN : s->flops[r]);
+	put_count(w, "bytes", wrong ? NAN : s->bytes[r]);
+	put_count(w, "bound_ns", wrong ? NAN : s->bound_ns[r]);
+	put_bound(w, wrong ? ASSAY_BOUND_NONE : s->bound[r]);
+	assay_jsonw_f64(w, "achieved", wrong || mean <= 0 ? NAN : s->bound_ns[r] / mean);
+	assay_jsonw_z(w, "math", s->math[r] ? assay_math_name[s->math[r]] : NULL);
+	put_recorded(w, "strides", assay_text(run, s->strides[r]), scratch);
+	put_recorded(w, "values", assay_text(run, s->values[r]), scratch);
+	assay_jsonw_bool(w, "estimated", s->flags[r] & ASSAY_OP_ESTIMATED);
+	assay_jsonw_close(w, '}');
+}
+
+static void put_phases(assay_jsonw *w, const assay_run *run)
+{
+	const assay_phase_table *p = &run->part.t.phase;
+	assay_jsonw_open(w, "phases", '[');
+	for (uint32_t i = 0; i < p->n; i++) {
+		double seconds = (double)p->span[i] * 1e-9;
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_str(w, "phase", assay_text(run, p->name[i]));
+		assay_jsonw_u64(w, "steps", p->steps[i]);
+		put_count(w, "requests", p->requests[i]);
+		put_count(w, "tokens", p->tokens[i]);
+		assay_jsonw_i64(w, "kernel_ns", p->busy[i]);
+		assay_jsonw_i64(w, "span_ns", p->span[i]);
+		put_count(w, "flops", p->flops[i]);
+		put_count(w, "bytes", p->bytes[i]);
+		assay_jsonw_f64(w, "tokens_per_sec", seconds > 0 ? p->tokens[i] / seconds : NAN);
+		assay_jsonw_f64(w, "coverage",
+				p->busy[i] > 0 ? (double)p->modelled[i] / (double)p->busy[i] : NAN);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_steps(assay_jsonw *w, const assay_run *run)
+{
+	const assay_step_compute_table *s = &run->part.t.step_compute;
+	const assay_tables *t = &run->part.t;
+	assay_jsonw_open(w, "steps", '[');
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t step = t->step_time.step[s->step[i]];
+		int64_t span = t->step_time.span[s->step[i]];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_i64_if(w, "step", t->step.number[step] >= 0, t->step.number[step]);
+		put_count(w, "flops", s->flops[i]);
+		put_count(w, "bytes", s->bytes[i]);
+		assay_jsonw_f64(w, "flops_per_sec",
+				span > 0 ? s->flops[i] / (double)span * 1e9 : NAN);
+		assay_jsonw_f64(w, "mfu", s->mfu[i]);
+		assay_jsonw_f64(w, "hfu", s->hfu[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void put_compute(assay_jsonw *w, const assay_run *run)
+{
+	const assay_roof_table *r = &run->part.t.roof;
+	if (!r->n) {
+		assay_jsonw_null(w, "compute");
+		return;
+	}
+	assay_jsonw_open(w, "compute", '{');
+	put_count(w, "flops", r->flops[0]);
+	put_count(w, "bytes", r->bytes[0]);
+	assay_jsonw_f64(w, "mfu", r->mfu[0]);
+	assay_jsonw_f64(w, "hfu", r->hfu[0]);
+	assay_jsonw_f64(w, "coverage", r->coverage[0]);
+	assay_jsonw_f64(w, "matrix_coverage", r->matrix_coverage[0]);
+	assay_jsonw_f64(w, "flops_per_sec", r->flops_per_second[0]);
+	assay_jsonw_f64(w, "bytes_per_sec", r->bytes_per_second[0]);
+	assay_jsonw_z(w, "device", r->name[0] ? assay_z(run, r->name[0]) : NULL);
+	assay_jsonw_str(w, "rates", assay_text(run, r->how[0]));
+	const double *const peaks[] = {r->fp64, r->fp32, r->tf32, r->bf16,
+				       r->fp16, r->fp8,  r->int8, r->fp4};
+	assay_jsonw_open_flat(w, "peak", '{');
+	for (int m = 1; m < ASSAY_MATH_COUNT; m++)
+		assay_jsonw_f64(w, assay_math_name[m], peaks[m - 1][0] > 0 ? peaks[m - 1][0] : NAN);
+	assay_jsonw_f64(w, "bandwidth", r->bandwidth[0] > 0 ? r->bandwidth[0] : NAN);
+	assay_jsonw_close(w, '}');
+	put_steps(w, run);
+	put_phases(w, run);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_ops_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_op_shape_table *s = &run->part.t.op_shape;
+	assay_arena rows_of = {0}, scratch = {0};
+	put_ops(w, run, &rows_of);
+	const uint32_t *rows = by_time(&rows_of, s->busy, s->n);
+	assay_jsonw_open(w, "ops_by_shape", '[');
+	for (size_t i = 0; i < s->n; i++)
+		put_shape(w, run, rows[i], &scratch);
+	assay_jsonw_close(w, ']');
+	put_compute(w, run);
+	assay_arena_free(&rows_of);
+	assay_arena_free(&scratch);
+}
+
+/* ------------------------------------------------------------------ text */
+
+static const char *rate(assay_arena *a, double amount, double ns, double unit)
+{
+	return isnan(amount) || ns <= 0 ? "" : assay_printf(a, "%.1f", amount / ns * 1e9 / unit);
+}
+
+/* "61%c": of the bound, compute or memory. */
+static const char *achieved(assay_arena *a, double bound_ns, double ns, uint8_t bound)
+{
+	if (isnan(bound_ns) || ns <= 0 || !bound)
+		return "";
+	return assay_printf(a, "%.0f%% %s", 100 * bound_ns / ns, assay_bound_name[bound]);
+}
+
+static void print_roof(assay_printout *p)
+{
+	const assay_roof_table *r = &p->run->part.t.roof;
+	fprintf(p->out, "  %.1f%% of compute time has known work", 100 * r->coverage[0]);
+	if (!isnan(r->matrix_coverage[0]))
+		fprintf(p->out, " (%.1f%% of matrix kernels)", 100 * r->matrix_coverage[0]);
+	fprintf(p->out, "; rates: %s\n", assay_z(p->run, r->how[0]));
+	if (!isnan(r->mfu[0]))
+		fprintf(p->out,
+			"  MFU %.1f%%, HFU %.1f%%, %.1f TFLOP/s, %.2f TB/s over the window\n",
+			100 * r->mfu[0], 100 * r->hfu[0], r->flops_per_second[0] * 1e-12,
+			r->bytes_per_second[0] * 1e-12);
+}
+
+static void print_phases(assay_printout *p)
+{
+	const assay_phase_table *h = &p->run->part.t.phase;
+	char t[ASSAY_FMT];
+	for (uint32_t i = 0; i < h->n; i++)
+		fprintf(p->out,
+			"  %s: %.0f steps, %.0f requests, %.0f tokens in %s, %.0f tokens/s\n",
+			assay_z(p->run, h->name[i]), (double)h->steps[i], h->requests[i],
+			h->tokens[i], assay_fmt_time(t, h->span[i]),
+			h->span[i] > 0 ? h->tokens[i] / (double)h->span[i] * 1e9 : 0);
+}
+
+static void print_operator(assay_printout *p, uint32_t r, double total)
+{
+	const assay_operator_table *o = &p->run->part.t.operator;
+	char t[ASSAY_FMT], n[ASSAY_FMT];
+	double ns = (double)o->modelled[r];
+	fprintf(p->out, "  %10s %5.1f%% %8s %9s %7s %13s  %s\n", assay_fmt_time(t, o->busy[r]),
+		total > 0 ? 100 * (double)o->busy[r] / total : 0, assay_fmt_count(n, o->calls[r]),
+		rate(&p->scratch, o->flops[r], ns, 1e12), rate(&p->scratch, o->bytes[r], ns, 1e12),
+		achieved(&p->scratch, o->bound_ns[r], ns, o->bound[r]),
+		assay_fmt_safe(&p->scratch, assay_text(p->run, o->name[r])));
+}
+
+static void print_shape(assay_printout *p, uint32_t r)
+{
+	const assay_op_shape_table *s = &p->run->part.t.op_shape;
+	char t[ASSAY_FMT], n[ASSAY_FMT];
+	bool wrong = s->flags[r] & ASSAY_OP_OVER_PEAK;
+	double ns = (double)s->busy[r] / (double)s->calls[r];
+	assay_str dims = assay_text(p->run, s->dims[r]);
+	dims.n = dims.n < SHAPES_WIDTH ? dims.n : SHAPES_WIDTH;
+	fprintf(p->out, "  %10s %8s %9s %7s %13s  %s %s%s\n", assay_fmt_time(t, s->busy[r]),
+		assay_fmt_count(n, s->calls[r]),
+		rate(&p->scratch, wrong ? NAN : s->flops[r], ns, 1e12),
+		rate(&p->scratch, wrong ? NAN : s->bytes[r], ns, 1e12),
+		achieved(&p->scratch, wrong ? NAN : s->bound_ns[r], ns, s->bound[r]),
+		assay_fmt_safe(&p->scratch, assay_text(p->run, s->name[r])),
+		assay_fmt_safe(&p->scratch, dims), s->flags[r] & ASSAY_OP_GRAPH ? "(graph)" : "");
+}
+
+void assay_ops_text(assay_printout *p, uint32_t top)
+{
+	const assay_tables *t = &p->run->part.t;
+	if (!t->operator.n)
+		return;
+	const uint32_t *ops = by_time(&p->scratch, t->operator.busy, t->operator.n),
+		       *shapes = by_time(&p->scratch, t->op_shape.busy, t->op_shape.n);
+	double total = gpu_time(p->run);
+	assay_print_heading(p, "Operators");
+	print_roof(p);
+	print_phases(p);
+	fprintf(p->out, "  %10s %6s %8s %9s %7s %13s  %s\n", "GPU time", "share", "calls",
+		"TFLOP/s", "TB/s", "of its bound", "operator");
+	for (size_t i = 0; i < t->operator.n && i<top; i++)
+		print_operator(p, ops[i], total);
+	if (t->operator.n> top)
+		fprintf(p->out, "  ... %zu more operators (--top N shows them)\n",
+			t->operator.n - top);
+	fprintf(p->out, "\n  %10s %8s %9s %7s %13s  %s\n", "GPU time", "calls", "TFLOP/s", "TB/s",
+		"of its bound", "operator with shapes");
+	for (size_t i = 0; i < t->op_shape.n && i < top; i++)
+		print_shape(p, shapes[i]);
+	if (t->op_shape.n > top)
+		fprintf(p->out, "  ... %zu more (--top N shows them)\n", t->op_shape.n - top);
+}
