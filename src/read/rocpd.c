@@ -20,14 +20,14 @@ enum { INSTANCES_MAX = 1024 };
 
 static bool span_at(assay_rocpd_instance *x, int column, int64_t *ts, int64_t *dur)
 {
-	*ts = assay_rocpd_int(x->db, column, 0);
-	return assay_rocprof_length(x->part, *ts, assay_rocpd_int(x->db, column + 1, 0), dur);
+	*ts = assay_db_int(x->db, column, 0);
+	return assay_rocprof_length(x->part, *ts, assay_db_int(x->db, column + 1, 0), dur);
 }
 
 static void read_regions(assay_rocpd_instance *x)
 {
 	assay_rocpd_start(x, "rocpd_region",
-			  ASSAY_ROCPD_COLUMNS("start", "end", "pid", "tid", "name_id", "event_id"));
+			  ASSAY_DB_COLUMNS("start", "end", "pid", "tid", "name_id", "event_id"));
 	while (assay_rocpd_row(x)) {
 		int64_t ts, dur;
 		if (!span_at(x, 0, &ts, &dur))
@@ -52,7 +52,7 @@ static void read_regions(assay_rocpd_instance *x)
 static uint32_t stream_track(assay_rocpd_instance *x, int64_t device, int64_t stream, int64_t queue)
 {
 	uint32_t track = assay_stream_track(x->part, device, stream >= 0 ? stream : queue);
-	uint32_t name = stream >= 0 ? assay_rocpd_ids_get(&x->stream, stream) : ASSAY_MAP_ABSENT;
+	uint32_t name = stream >= 0 ? assay_db_ids_get(&x->stream, stream) : ASSAY_MAP_ABSENT;
 	if (name != ASSAY_MAP_ABSENT && name)
 		x->part->t.track.name[track] = name;
 	return track;
@@ -60,7 +60,7 @@ static uint32_t stream_track(assay_rocpd_instance *x, int64_t device, int64_t st
 
 static assay_rocpd_agent agent_of(const assay_rocpd_instance *x, int64_t id)
 {
-	uint32_t i = assay_rocpd_ids_get(&x->agent, id);
+	uint32_t i = assay_db_ids_get(&x->agent, id);
 	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_agent){id, false} : x->agents.p[i];
 }
 
@@ -104,7 +104,7 @@ static uint32_t add_gpu(assay_rocpd_instance *x, assay_gpu_kind kind)
 static void set_symbol(assay_rocpd_instance *x, uint32_t g, int64_t kernel)
 {
 	assay_gpu_table *t = &x->part->t.gpu;
-	uint32_t i = assay_rocpd_ids_get(&x->symbol, kernel);
+	uint32_t i = assay_db_ids_get(&x->symbol, kernel);
 	const assay_rocpd_symbol *s = i == ASSAY_MAP_ABSENT ? NULL : &x->symbols.p[i];
 	if (!s || !s->name)
 		assay_count(x->part, ASSAY_ISSUE_no_name, 1);
@@ -120,11 +120,11 @@ static void read_kernels(assay_rocpd_instance *x)
 {
 	enum { AGENT = GPU_MORE, KERNEL, DISPATCH, PRIVATE, GROUP, WX, WY, WZ, GX, GY, GZ };
 	assay_rocpd_start(x, "rocpd_kernel_dispatch",
-			  ASSAY_ROCPD_COLUMNS(GPU_COLUMNS, "agent_id", "kernel_id", "dispatch_id",
-					      "private_segment_size", "group_segment_size",
-					      "workgroup_size_x", "workgroup_size_y",
-					      "workgroup_size_z", "grid_size_x", "grid_size_y",
-					      "grid_size_z"));
+			  ASSAY_DB_COLUMNS(GPU_COLUMNS, "agent_id", "kernel_id", "dispatch_id",
+					   "private_segment_size", "group_segment_size",
+					   "workgroup_size_x", "workgroup_size_y",
+					   "workgroup_size_z", "grid_size_x", "grid_size_y",
+					   "grid_size_z"));
 	while (assay_rocpd_row(x)) {
 		uint32_t g = add_gpu(x, ASSAY_GPU_KERNEL);
 		if (g == ASSAY_NO_ROW)
@@ -149,9 +149,9 @@ static void read_kernels(assay_rocpd_instance *x)
 static void read_copies(assay_rocpd_instance *x)
 {
 	enum { NAME = GPU_MORE, DST, SRC, SIZE };
-	assay_rocpd_start(x, "rocpd_memory_copy",
-			  ASSAY_ROCPD_COLUMNS(GPU_COLUMNS, "name_id", "dst_agent_id",
-					      "src_agent_id", "size"));
+	assay_rocpd_start(
+		x, "rocpd_memory_copy",
+		ASSAY_DB_COLUMNS(GPU_COLUMNS, "name_id", "dst_agent_id", "src_agent_id", "size"));
 	while (assay_rocpd_row(x)) {
 		uint32_t g = add_gpu(x, ASSAY_GPU_MEMCPY);
 		if (g == ASSAY_NO_ROW)
@@ -171,8 +171,8 @@ static void read_allocations(assay_rocpd_instance *x)
 {
 	size_t first = x->part->t.alloc.n;
 	assay_rocpd_start(x, "rocpd_memory_allocate",
-			  ASSAY_ROCPD_COLUMNS("start", "end", "pid", "tid", "agent_id", "type",
-					      "level", "address", "size", "event_id"));
+			  ASSAY_DB_COLUMNS("start", "end", "pid", "tid", "agent_id", "type",
+					   "level", "address", "size", "event_id"));
 	while (assay_rocpd_row(x)) {
 		int64_t ts, dur, size = assay_rocpd_num(x, 8);
 		if (!span_at(x, 0, &ts, &dur))
@@ -180,7 +180,7 @@ static void read_allocations(assay_rocpd_instance *x)
 		assay_alloc_table *t = &x->part->t.alloc;
 		uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
 		char name[72];
-		assay_str type = assay_rocpd_text(x->db, 5), level = assay_rocpd_text(x->db, 6);
+		assay_str type = assay_db_text(x->db, 5), level = assay_db_text(x->db, 6);
 		snprintf(name, sizeof name, "%.*s %.*s", type.n < 32 ? (int)type.n : 32, type.p,
 			 level.n < 32 ? (int)level.n : 32, level.p);
 		bool takes = !assay_str_is(type, "FREE") && !assay_str_is(type, "RECLAIM");
@@ -199,10 +199,10 @@ static void read_allocations(assay_rocpd_instance *x)
 static void read_samples(assay_rocpd_instance *x)
 {
 	for (assay_rocpd_start(x, "rocpd_sample",
-			       ASSAY_ROCPD_COLUMNS("timestamp", "track_id", "event_id"));
+			       ASSAY_DB_COLUMNS("timestamp", "track_id", "event_id"));
 	     assay_rocpd_row(x);) {
 		int64_t ts = assay_rocpd_num(x, 0);
-		uint32_t i = assay_rocpd_ids_get(&x->track, assay_rocpd_num(x, 1));
+		uint32_t i = assay_db_ids_get(&x->track, assay_rocpd_num(x, 1));
 		assay_rocpd_thread_info track = i == ASSAY_MAP_ABSENT
 							? (assay_rocpd_thread_info){-1, -1, 0}
 							: x->tracks.p[i];
@@ -228,10 +228,10 @@ static void read_samples(assay_rocpd_instance *x)
 static void read_counters(assay_rocpd_instance *x)
 {
 	for (assay_rocpd_start(x, "rocpd_pmc_event",
-			       ASSAY_ROCPD_COLUMNS("event_id", "pmc_id", "value"));
+			       ASSAY_DB_COLUMNS("event_id", "pmc_id", "value"));
 	     assay_rocpd_row(x);) {
 		double value;
-		if (!assay_rocpd_f64(x->db, 2, &value)) {
+		if (!assay_db_f64(x->db, 2, &value)) {
 			assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 			continue;
 		}
@@ -239,7 +239,7 @@ static void read_counters(assay_rocpd_instance *x)
 		const assay_gpu_table *g = &x->part->t.gpu;
 		assay_pmc_table *t = &x->part->t.pmc;
 		uint32_t r = assay_add(&x->part->t, ASSAY_T_pmc);
-		uint32_t name = assay_rocpd_ids_get(&x->pmc, assay_rocpd_num(x, 1));
+		uint32_t name = assay_db_ids_get(&x->pmc, assay_rocpd_num(x, 1));
 		t->corr[r] = e->stack;
 		t->value[r] = value;
 		t->name[r] = name == ASSAY_MAP_ABSENT ? 0 : name;
@@ -254,9 +254,9 @@ static void read_hip_events(assay_rocpd_instance *x)
 {
 	assay_vec(assay_rocprof_hip_event) list = {0};
 	assay_rocpd_start(x, "rocpd_hip_event",
-			  ASSAY_ROCPD_COLUMNS("start", "end", "name_id", "agent_id", "queue_id",
-					      "stream_id", "event_id", "hip_event_handle",
-					      "source_queue_id", "operation"));
+			  ASSAY_DB_COLUMNS("start", "end", "name_id", "agent_id", "queue_id",
+					   "stream_id", "event_id", "hip_event_handle",
+					   "source_queue_id", "operation"));
 	while (assay_rocpd_row(x)) {
 		int64_t ts, dur, queue = assay_rocpd_num(x, 4);
 		if (!span_at(x, 0, &ts, &dur))
@@ -298,7 +298,7 @@ static void read_args(assay_rocpd_instance *x)
 {
 	uint32_t host = ASSAY_NO_ROW;
 	x->args.compact = true;
-	for (assay_rocpd_start(x, "rocpd_arg", ASSAY_ROCPD_COLUMNS("event_id", "name", "value"));
+	for (assay_rocpd_start(x, "rocpd_arg", ASSAY_DB_COLUMNS("event_id", "name", "value"));
 	     assay_rocpd_row(x);) {
 		uint32_t row = assay_rocpd_event_at(x, 0)->host;
 		if (row != host)
@@ -306,15 +306,15 @@ static void read_args(assay_rocpd_instance *x)
 		host = row;
 		if (row == ASSAY_NO_ROW)
 			continue;
-		assay_jsonw_key(&x->args, assay_rocpd_text(x->db, 1));
-		assay_jsonw_str(&x->args, NULL, assay_rocpd_text(x->db, 2));
+		assay_jsonw_key(&x->args, assay_db_text(x->db, 1));
+		assay_jsonw_str(&x->args, NULL, assay_db_text(x->db, 2));
 	}
 	flush_args(x, host);
 }
 
 /* ---- instances ---- */
 
-static void read_instance(assay_rocpd_db *db, const char *suffix)
+static void read_instance(assay_db *db, const char *suffix)
 {
 	assay_rocpd_instance x = {.db = db, .part = db->part, .suffix = suffix};
 	assay_rocpd_names_read(&x);
@@ -345,12 +345,12 @@ static bool known_guid(const processes *list, assay_str guid)
 
 /* Without suffixes: the processes that share the tables, or views that gather others, told apart by
  * guid. */
-static void find_guids(assay_rocpd_db *db, processes *out)
+static void find_guids(assay_db *db, processes *out)
 {
-	if (!assay_rocpd_select(db, "rocpd_info_process", ASSAY_ROCPD_COLUMNS("guid")))
+	if (!assay_db_select(db, "rocpd_info_process", ASSAY_DB_COLUMNS("guid")))
 		return;
-	while (assay_rocpd_next(db) && out->n < INSTANCES_MAX) {
-		assay_str guid = assay_rocpd_text(db, 0);
+	while (assay_db_next(db) && out->n < INSTANCES_MAX) {
+		assay_str guid = assay_db_text(db, 0);
 		if (!known_guid(out, guid))
 			*assay_push(out) = (process){"", assay_dup(&db->scratch, guid)};
 	}
@@ -360,7 +360,7 @@ static void find_guids(assay_rocpd_db *db, processes *out)
 	*assay_push(out) = (process){"", NULL};
 }
 
-static void find_processes(assay_rocpd_db *db, processes *out)
+static void find_processes(assay_db *db, processes *out)
 {
 	static const char first[] = "rocpd_info_process_";
 	for (size_t i = 0; i < db->names.n && out->n < INSTANCES_MAX; i++)
@@ -375,7 +375,7 @@ static uint64_t events(const assay_tables *t)
 	return t->host.n + t->gpu.n + t->alloc.n + t->pmc.n + t->sync.n + t->mark.n;
 }
 
-static void read_process(assay_rocpd_db *db, const process *p)
+static void read_process(assay_db *db, const process *p)
 {
 	uint64_t before = events(&db->part->t);
 	db->guid = p->guid;
@@ -383,7 +383,7 @@ static void read_process(assay_rocpd_db *db, const process *p)
 	db->part->t.source.records[db->part->source] += events(&db->part->t) - before;
 }
 
-static bool read_schema3(assay_rocpd_db *db, assay_err *err)
+static bool read_schema3(assay_db *db, assay_err *err)
 {
 	processes found = {0};
 	uint32_t first = db->part->source;
@@ -391,7 +391,7 @@ static bool read_schema3(assay_rocpd_db *db, assay_err *err)
 	bool any = found.n > 0;
 	const char *regions =
 		any ? assay_printf(&db->scratch, "rocpd_region%s", found.p[0].suffix) : "";
-	bool draft = any && assay_rocpd_has_column(db, regions, "start_id");
+	bool draft = any && assay_db_has_column(db, regions, "start_id");
 	for (size_t i = 0; i < found.n && !draft; i++) {
 		if (i)
 			assay_rocprof_next_source(db->part, first);
@@ -408,15 +408,15 @@ static bool read_schema3(assay_rocpd_db *db, assay_err *err)
 
 static bool rocpd_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	assay_rocpd_db db;
+	assay_db db;
 	bool ok = true;
-	if (!assay_rocpd_open(&db, run, in, err))
+	if (!assay_db_open(&db, run, in, err))
 		return false;
 	if (assay_rocpd_is_rpd(&db))
 		assay_rocpd_read_rpd(&db);
 	else
 		ok = read_schema3(&db, err);
-	assay_rocpd_close(&db);
+	assay_db_close(&db);
 	return ok;
 }
 

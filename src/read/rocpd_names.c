@@ -13,30 +13,30 @@ bool assay_rocpd_start(assay_rocpd_instance *x, const char *base, const char *co
 		       int n)
 {
 	const char *table = assay_printf(&x->db->scratch, "%s%s", base, x->suffix);
-	return assay_rocpd_select(x->db, table, columns, n);
+	return assay_db_select(x->db, table, columns, n);
 }
 
 bool assay_rocpd_row(assay_rocpd_instance *x)
 {
-	return assay_rocpd_next(x->db);
+	return assay_db_next(x->db);
 }
 
 int64_t assay_rocpd_num(assay_rocpd_instance *x, int column)
 {
-	return assay_rocpd_int(x->db, column, -1);
+	return assay_db_int(x->db, column, -1);
 }
 
 assay_sid assay_rocpd_intern(assay_rocpd_instance *x, int column)
 {
-	return assay_intern(&x->part->strings, assay_rocpd_text(x->db, column));
+	return assay_intern(&x->part->strings, assay_db_text(x->db, column));
 }
 
 assay_sid assay_rocpd_string(assay_rocpd_instance *x, int column)
 {
 	int64_t id;
 	uint32_t sid = ASSAY_MAP_ABSENT;
-	if (assay_rocpd_i64(x->db, column, &id))
-		sid = assay_rocpd_ids_get(&x->string, id);
+	if (assay_db_i64(x->db, column, &id))
+		sid = assay_db_ids_get(&x->string, id);
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
@@ -45,11 +45,11 @@ assay_sid assay_rocpd_string(assay_rocpd_instance *x, int column)
 static void read_metadata(assay_rocpd_instance *x)
 {
 	char key[128];
-	for (assay_rocpd_start(x, "rocpd_metadata", ASSAY_ROCPD_COLUMNS("tag", "value"));
+	for (assay_rocpd_start(x, "rocpd_metadata", ASSAY_DB_COLUMNS("tag", "value"));
 	     assay_rocpd_row(x);) {
-		assay_str tag = assay_rocpd_text(x->db, 0);
+		assay_str tag = assay_db_text(x->db, 0);
 		snprintf(key, sizeof key, "rocpd.%.*s", tag.n < 100 ? (int)tag.n : 100, tag.p);
-		assay_meta_add(x->part, key, assay_rocpd_text(x->db, 1));
+		assay_meta_add(x->part, key, assay_db_text(x->db, 1));
 	}
 }
 
@@ -58,7 +58,7 @@ static void add_row_meta(assay_rocpd_instance *x, const char *prefix, const char
 {
 	char key[64];
 	for (int i = 0; i < n; i++) {
-		assay_str value = assay_rocpd_text(x->db, i);
+		assay_str value = assay_db_text(x->db, i);
 		snprintf(key, sizeof key, "%s.%s", prefix, columns[i]);
 		if (value.n)
 			assay_meta_add(x->part, key, value);
@@ -81,23 +81,23 @@ static void read_processes(assay_rocpd_instance *x)
 	enum { N = ASSAY_COUNT_OF(columns), ID = N - 1 };
 	for (assay_rocpd_start(x, "rocpd_info_process", columns, N); assay_rocpd_row(x);) {
 		add_row_meta(x, "process", columns, ID);
-		assay_rocpd_ids_set(&x->process, assay_rocpd_num(x, ID), (uint32_t)x->pids.n);
+		assay_db_ids_set(&x->process, assay_rocpd_num(x, ID), (uint32_t)x->pids.n);
 		*assay_push(&x->pids) = assay_rocpd_num(x, 0);
 	}
 }
 
 static int64_t pid_of(const assay_rocpd_instance *x, int64_t id)
 {
-	uint32_t i = assay_rocpd_ids_get(&x->process, id);
+	uint32_t i = assay_db_ids_get(&x->process, id);
 	return i == ASSAY_MAP_ABSENT || x->pids.p[i] < 0 ? id : x->pids.p[i];
 }
 
 static void read_threads(assay_rocpd_instance *x)
 {
 	for (assay_rocpd_start(x, "rocpd_info_thread",
-			       ASSAY_ROCPD_COLUMNS("id", "pid", "tid", "name"));
+			       ASSAY_DB_COLUMNS("id", "pid", "tid", "name"));
 	     assay_rocpd_row(x);) {
-		assay_rocpd_ids_set(&x->thread, assay_rocpd_num(x, 0), (uint32_t)x->threads.n);
+		assay_db_ids_set(&x->thread, assay_rocpd_num(x, 0), (uint32_t)x->threads.n);
 		*assay_push(&x->threads) =
 			(assay_rocpd_thread_info){pid_of(x, assay_rocpd_num(x, 1)),
 						  assay_rocpd_num(x, 2), assay_rocpd_intern(x, 3)};
@@ -106,7 +106,7 @@ static void read_threads(assay_rocpd_instance *x)
 
 uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id)
 {
-	uint32_t i = assay_rocpd_ids_get(&x->thread, id);
+	uint32_t i = assay_db_ids_get(&x->thread, id);
 	const assay_rocpd_thread_info *t = i == ASSAY_MAP_ABSENT ? NULL : &x->threads.p[i];
 	uint32_t track =
 		assay_thread_track(x->part, process >= 0 || !t ? pid_of(x, process) : t->pid,
@@ -118,7 +118,7 @@ uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id
 
 static assay_json cell_json(assay_rocpd_instance *x, int column)
 {
-	assay_str text = assay_rocpd_text(x->db, column);
+	assay_str text = assay_db_text(x->db, column);
 	assay_vec_reserve(&x->json, text.n + ASSAY_PAD);
 	memcpy(x->json.p, text.p, text.n);
 	memset(x->json.p + text.n, 0, ASSAY_PAD);
@@ -153,13 +153,13 @@ static void read_agents(assay_rocpd_instance *x)
 {
 	uint32_t devices = 0;
 	assay_rocpd_start(x, "rocpd_info_agent",
-			  ASSAY_ROCPD_COLUMNS("id", "type", "absolute_index", "name",
-					      "product_name", "extdata"));
+			  ASSAY_DB_COLUMNS("id", "type", "absolute_index", "name", "product_name",
+					   "extdata"));
 	while (assay_rocpd_row(x)) {
 		int64_t id = assay_rocpd_num(x, 0), index = assay_rocpd_num(x, 2);
 		assay_rocpd_agent a = {index >= 0 ? index : id,
-				       assay_str_is(assay_rocpd_text(x->db, 1), "GPU")};
-		assay_rocpd_ids_set(&x->agent, id, (uint32_t)x->agents.n);
+				       assay_str_is(assay_db_text(x->db, 1), "GPU")};
+		assay_db_ids_set(&x->agent, id, (uint32_t)x->agents.n);
 		*assay_push(&x->agents) = a;
 		if (!a.gpu || devices++ >= DEVICES_MAX)
 			continue;
@@ -174,8 +174,8 @@ static void read_agents(assay_rocpd_instance *x)
 static void read_symbols(assay_rocpd_instance *x)
 {
 	assay_rocpd_start(x, "rocpd_info_kernel_symbol",
-			  ASSAY_ROCPD_COLUMNS("id", "display_name", "kernel_name",
-					      "arch_vgpr_count", "accum_vgpr_count", "sgpr_count"));
+			  ASSAY_DB_COLUMNS("id", "display_name", "kernel_name", "arch_vgpr_count",
+					   "accum_vgpr_count", "sgpr_count"));
 	while (assay_rocpd_row(x)) {
 		assay_sid name = assay_rocpd_intern(x, 1);
 		assay_rocpd_symbol s = {name ? name : assay_rocpd_intern(x, 2), UINT16_MAX,
@@ -185,24 +185,23 @@ static void read_symbols(assay_rocpd_instance *x)
 			if (assay_rocpd_num(x, 3 + i) >= 0)
 				*regs[i] = assay_rocprof_u16(
 					x->part, (uint64_t)assay_rocpd_num(x, 3 + i), UINT16_MAX);
-		assay_rocpd_ids_set(&x->symbol, assay_rocpd_num(x, 0), (uint32_t)x->symbols.n);
+		assay_db_ids_set(&x->symbol, assay_rocpd_num(x, 0), (uint32_t)x->symbols.n);
 		*assay_push(&x->symbols) = s;
 	}
 }
 
-static void read_names(assay_rocpd_instance *x, const char *table, assay_rocpd_ids *ids,
+static void read_names(assay_rocpd_instance *x, const char *table, assay_db_ids *ids,
 		       const char *column)
 {
-	for (assay_rocpd_start(x, table, ASSAY_ROCPD_COLUMNS("id", column)); assay_rocpd_row(x);)
-		assay_rocpd_ids_set(ids, assay_rocpd_num(x, 0), assay_rocpd_intern(x, 1));
+	for (assay_rocpd_start(x, table, ASSAY_DB_COLUMNS("id", column)); assay_rocpd_row(x);)
+		assay_db_ids_set(ids, assay_rocpd_num(x, 0), assay_rocpd_intern(x, 1));
 }
 
 static void read_tracks(assay_rocpd_instance *x)
 {
-	for (assay_rocpd_start(x, "rocpd_track",
-			       ASSAY_ROCPD_COLUMNS("id", "pid", "tid", "name_id"));
+	for (assay_rocpd_start(x, "rocpd_track", ASSAY_DB_COLUMNS("id", "pid", "tid", "name_id"));
 	     assay_rocpd_row(x);) {
-		assay_rocpd_ids_set(&x->track, assay_rocpd_num(x, 0), (uint32_t)x->tracks.n);
+		assay_db_ids_set(&x->track, assay_rocpd_num(x, 0), (uint32_t)x->tracks.n);
 		*assay_push(&x->tracks) = (assay_rocpd_thread_info){
 			assay_rocpd_num(x, 1), assay_rocpd_num(x, 2), assay_rocpd_string(x, 3)};
 	}
@@ -230,7 +229,7 @@ static void read_events(assay_rocpd_instance *x)
 {
 	assay_rocpd_start(
 		x, "rocpd_event",
-		ASSAY_ROCPD_COLUMNS("id", "category_id", "stack_id", "correlation_id", "extdata"));
+		ASSAY_DB_COLUMNS("id", "category_id", "stack_id", "correlation_id", "extdata"));
 	assay_sid last = 0;
 	bool marker = false;
 	while (assay_rocpd_row(x)) {
@@ -248,7 +247,7 @@ static void read_events(assay_rocpd_instance *x)
 		}
 		if (marker || !e.category)
 			e.message = message_of(x, 4);
-		assay_rocpd_ids_set(&x->event, assay_rocpd_num(x, 0), (uint32_t)x->events.n);
+		assay_db_ids_set(&x->event, assay_rocpd_num(x, 0), (uint32_t)x->events.n);
 		*assay_push(&x->events) = e;
 	}
 }
@@ -258,8 +257,8 @@ assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column)
 	static const assay_rocpd_event none = {0, 0, 0, 0, ASSAY_NO_ROW, ASSAY_NO_ROW};
 	int64_t id;
 	uint32_t i = ASSAY_MAP_ABSENT;
-	if (assay_rocpd_i64(x->db, column, &id))
-		i = assay_rocpd_ids_get(&x->event, id);
+	if (assay_db_i64(x->db, column, &id))
+		i = assay_db_ids_get(&x->event, id);
 	if (i != ASSAY_MAP_ABSENT)
 		return &x->events.p[i];
 	assay_vec_reserve(&x->events, x->events.n + 1); /* a spare one behind the last */
@@ -269,10 +268,10 @@ assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column)
 
 void assay_rocpd_names_free(assay_rocpd_instance *x)
 {
-	assay_rocpd_ids *ids[] = {&x->string, &x->process, &x->thread, &x->agent, &x->symbol,
-				  &x->stream, &x->pmc,     &x->track,  &x->event};
+	assay_db_ids *ids[] = {&x->string, &x->process, &x->thread, &x->agent, &x->symbol,
+			       &x->stream, &x->pmc,     &x->track,  &x->event};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(ids); i++)
-		assay_rocpd_ids_free(ids[i]);
+		assay_db_ids_free(ids[i]);
 	assay_vec_free(&x->pids);
 	assay_vec_free(&x->threads);
 	assay_vec_free(&x->tracks);

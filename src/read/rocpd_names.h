@@ -3,7 +3,7 @@
 #define ASSAY_READ_ROCPD_NAMES_H
 
 #include "base/jsonw.h"
-#include "read/rocpd_db.h"
+#include "read/db.h"
 
 typedef struct assay_rocpd_event {
 	uint64_t stack, external;
@@ -27,10 +27,10 @@ typedef struct assay_rocpd_thread_info {
 } assay_rocpd_thread_info;
 
 typedef struct assay_rocpd_instance {
-	assay_rocpd_db *db;
+	assay_db *db;
 	assay_part *part;
 	const char *suffix;
-	assay_rocpd_ids string, process, thread, agent, symbol, stream, pmc, track, event;
+	assay_db_ids string, process, thread, agent, symbol, stream, pmc, track, event;
 	assay_vec(int64_t) pids;
 	assay_vec(assay_rocpd_thread_info) threads, tracks;
 	assay_vec(assay_rocpd_agent) agents;

@@ -3,7 +3,7 @@
 
 #include "base/jsonw.h"
 #include "base/test.h"
-#include "read/rocpd_db.h"
+#include "read/db.h"
 #include "read/rocprof.h"
 
 typedef struct launch {
@@ -14,22 +14,22 @@ typedef struct launch {
 } launch;
 
 typedef struct rpd {
-	assay_rocpd_db *db;
+	assay_db *db;
 	assay_part *part;
-	assay_rocpd_ids string, op_call, call_launch;
+	assay_db_ids string, op_call, call_launch;
 	assay_vec(int64_t) calls; /* api ids that op_call points to */
 	assay_vec(launch) launches;
 	assay_jsonw args;
 } rpd;
 
-bool assay_rocpd_is_rpd(const assay_rocpd_db *db)
+bool assay_rocpd_is_rpd(const assay_db *db)
 {
-	return assay_rocpd_exists(db, "rocpd_op") && !assay_rocpd_exists(db, "rocpd_info_process");
+	return assay_db_exists(db, "rocpd_op") && !assay_db_exists(db, "rocpd_info_process");
 }
 
 static int64_t num(rpd *x, int column)
 {
-	return assay_rocpd_int(x->db, column, -1);
+	return assay_db_int(x->db, column, -1);
 }
 
 static uint32_t u32_at(rpd *x, int column, uint32_t absent)
@@ -40,15 +40,15 @@ static uint32_t u32_at(rpd *x, int column, uint32_t absent)
 
 static assay_sid string_of(rpd *x, int column)
 {
-	uint32_t sid = assay_rocpd_ids_get(&x->string, num(x, column));
+	uint32_t sid = assay_db_ids_get(&x->string, num(x, column));
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
 /* The first two columns: start and end. */
 static bool read_span(rpd *x, int64_t *ts, int64_t *dur)
 {
-	*ts = assay_rocpd_int(x->db, 0, 0);
-	return assay_rocprof_length(x->part, *ts, assay_rocpd_int(x->db, 1, 0), dur);
+	*ts = assay_db_int(x->db, 0, 0);
+	return assay_rocprof_length(x->part, *ts, assay_db_int(x->db, 1, 0), dur);
 }
 
 static assay_sid one_arg(rpd *x, const char *key, assay_sid value)
@@ -65,31 +65,31 @@ static assay_sid one_arg(rpd *x, const char *key, assay_sid value)
 
 static void read_strings(rpd *x)
 {
-	assay_rocpd_select(x->db, "rocpd_metadata", ASSAY_ROCPD_COLUMNS("tag", "value"));
-	while (assay_rocpd_next(x->db)) {
+	assay_db_select(x->db, "rocpd_metadata", ASSAY_DB_COLUMNS("tag", "value"));
+	while (assay_db_next(x->db)) {
 		char key[128];
-		assay_str tag = assay_rocpd_text(x->db, 0);
+		assay_str tag = assay_db_text(x->db, 0);
 		snprintf(key, sizeof key, "rpd.%.*s", tag.n < 100 ? (int)tag.n : 100, tag.p);
-		assay_meta_add(x->part, key, assay_rocpd_text(x->db, 1));
+		assay_meta_add(x->part, key, assay_db_text(x->db, 1));
 	}
-	assay_rocpd_select(x->db, "rocpd_string", ASSAY_ROCPD_COLUMNS("id", "string"));
-	while (assay_rocpd_next(x->db))
-		assay_rocpd_ids_set(&x->string, num(x, 0),
-				    assay_intern(&x->part->strings, assay_rocpd_text(x->db, 1)));
+	assay_db_select(x->db, "rocpd_string", ASSAY_DB_COLUMNS("id", "string"));
+	while (assay_db_next(x->db))
+		assay_db_ids_set(&x->string, num(x, 0),
+				 assay_intern(&x->part->strings, assay_db_text(x->db, 1)));
 }
 
 static void read_pairs(rpd *x)
 {
-	assay_rocpd_select(x->db, "rocpd_api_ops", ASSAY_ROCPD_COLUMNS("api_id", "op_id"));
-	while (assay_rocpd_next(x->db)) {
-		assay_rocpd_ids_set(&x->op_call, num(x, 1), (uint32_t)x->calls.n);
+	assay_db_select(x->db, "rocpd_api_ops", ASSAY_DB_COLUMNS("api_id", "op_id"));
+	while (assay_db_next(x->db)) {
+		assay_db_ids_set(&x->op_call, num(x, 1), (uint32_t)x->calls.n);
 		*assay_push(&x->calls) = num(x, 0);
 	}
 }
 
 static launch *new_launch(rpd *x, int64_t call)
 {
-	assay_rocpd_ids_set(&x->call_launch, call, (uint32_t)x->launches.n);
+	assay_db_ids_set(&x->call_launch, call, (uint32_t)x->launches.n);
 	launch *l = assay_push(&x->launches);
 	*l = (launch){.shared = UINT32_MAX, .scratch = UINT32_MAX, .bytes = -1};
 	return l;
@@ -97,13 +97,13 @@ static launch *new_launch(rpd *x, int64_t call)
 
 static void read_launches(rpd *x)
 {
-	assay_rocpd_select(x->db, "rocpd_kernelapi",
-			   ASSAY_ROCPD_COLUMNS("api_ptr_id", "stream", "gridX", "gridY", "gridZ",
-					       "workgroupX", "workgroupY", "workgroupZ",
-					       "groupSegmentSize", "privateSegmentSize"));
-	while (assay_rocpd_next(x->db)) {
+	assay_db_select(x->db, "rocpd_kernelapi",
+			ASSAY_DB_COLUMNS("api_ptr_id", "stream", "gridX", "gridY", "gridZ",
+					 "workgroupX", "workgroupY", "workgroupZ",
+					 "groupSegmentSize", "privateSegmentSize"));
+	while (assay_db_next(x->db)) {
 		launch *l = new_launch(x, num(x, 0));
-		l->stream = assay_intern(&x->part->strings, assay_rocpd_text(x->db, 1));
+		l->stream = assay_intern(&x->part->strings, assay_db_text(x->db, 1));
 		for (int i = 0; i < 3; i++) {
 			l->grid[i] = u32_at(x, 2 + i, 0);
 			l->block[i] = assay_rocprof_u16(x->part, u32_at(x, 5 + i, 0), 0);
@@ -111,11 +111,10 @@ static void read_launches(rpd *x)
 		l->shared = u32_at(x, 8, UINT32_MAX);
 		l->scratch = u32_at(x, 9, UINT32_MAX);
 	}
-	assay_rocpd_select(x->db, "rocpd_copyapi",
-			   ASSAY_ROCPD_COLUMNS("api_ptr_id", "stream", "size"));
-	while (assay_rocpd_next(x->db)) {
+	assay_db_select(x->db, "rocpd_copyapi", ASSAY_DB_COLUMNS("api_ptr_id", "stream", "size"));
+	while (assay_db_next(x->db)) {
 		launch *l = new_launch(x, num(x, 0));
-		l->stream = assay_intern(&x->part->strings, assay_rocpd_text(x->db, 1));
+		l->stream = assay_intern(&x->part->strings, assay_db_text(x->db, 1));
 		l->bytes = num(x, 2);
 	}
 }
@@ -123,10 +122,10 @@ static void read_launches(rpd *x)
 static void read_calls(rpd *x)
 {
 	assay_sid marker = assay_intern_z(&x->part->strings, "UserMarker");
-	assay_rocpd_select(
+	assay_db_select(
 		x->db, "rocpd_api",
-		ASSAY_ROCPD_COLUMNS("start", "end", "id", "pid", "tid", "apiName_id", "args_id"));
-	while (assay_rocpd_next(x->db)) {
+		ASSAY_DB_COLUMNS("start", "end", "id", "pid", "tid", "apiName_id", "args_id"));
+	while (assay_db_next(x->db)) {
 		int64_t ts, dur, id = num(x, 2);
 		if (!read_span(x, &ts, &dur))
 			continue;
@@ -181,9 +180,9 @@ static void add_work(rpd *x, assay_gpu_kind kind, int64_t ts, int64_t dur, assay
 {
 	assay_gpu_table *t = &x->part->t.gpu;
 	uint32_t g = assay_add(&x->part->t, ASSAY_T_gpu);
-	uint32_t pair = assay_rocpd_ids_get(&x->op_call, num(x, 2));
+	uint32_t pair = assay_db_ids_get(&x->op_call, num(x, 2));
 	int64_t call = pair == ASSAY_MAP_ABSENT ? -1 : x->calls.p[pair];
-	uint32_t l = call < 0 ? ASSAY_MAP_ABSENT : assay_rocpd_ids_get(&x->call_launch, call);
+	uint32_t l = call < 0 ? ASSAY_MAP_ABSENT : assay_db_ids_get(&x->call_launch, call);
 	t->kind[g] = (uint8_t)kind;
 	t->ts[g] = ts;
 	t->dur[g] = dur;
@@ -200,10 +199,10 @@ static void add_work(rpd *x, assay_gpu_kind kind, int64_t ts, int64_t dur, assay
 
 static void read_ops(rpd *x)
 {
-	assay_rocpd_select(x->db, "rocpd_op",
-			   ASSAY_ROCPD_COLUMNS("start", "end", "id", "gpuId", "queueId",
-					       "sequenceId", "description_id", "opType_id"));
-	while (assay_rocpd_next(x->db)) {
+	assay_db_select(x->db, "rocpd_op",
+			ASSAY_DB_COLUMNS("start", "end", "id", "gpuId", "queueId", "sequenceId",
+					 "description_id", "opType_id"));
+	while (assay_db_next(x->db)) {
 		int64_t ts, dur;
 		if (!read_span(x, &ts, &dur))
 			continue;
@@ -224,29 +223,28 @@ static void read_ops(rpd *x)
 
 static void read_monitors(rpd *x)
 {
-	assay_rocpd_select(
+	assay_db_select(
 		x->db, "rocpd_monitor",
-		ASSAY_ROCPD_COLUMNS("start", "deviceType", "deviceId", "monitorType", "value"));
-	while (assay_rocpd_next(x->db)) {
+		ASSAY_DB_COLUMNS("start", "deviceType", "deviceId", "monitorType", "value"));
+	while (assay_db_next(x->db)) {
 		double value;
-		assay_str text =
-			assay_rocpd_text(x->db, 4); /* the column is text in some versions */
+		assay_str text = assay_db_text(x->db, 4); /* the column is text in some versions */
 		if (!assay_str_f64(text, &value)) {
 			assay_count(x->part, ASSAY_ISSUE_bad_number, 1);
 			continue;
 		}
 		assay_counter_table *t = &x->part->t.counter;
 		uint32_t r = assay_add(&x->part->t, ASSAY_T_counter);
-		assay_sid process = assay_intern(&x->part->strings, assay_rocpd_text(x->db, 1));
-		t->ts[r] = assay_rocpd_int(x->db, 0, 0);
-		t->name[r] = assay_intern(&x->part->strings, assay_rocpd_text(x->db, 3));
+		assay_sid process = assay_intern(&x->part->strings, assay_db_text(x->db, 1));
+		t->ts[r] = assay_db_int(x->db, 0, 0);
+		t->name[r] = assay_intern(&x->part->strings, assay_db_text(x->db, 3));
 		t->track[r] =
 			assay_track(x->part, ASSAY_TRACK_TELEMETRY, num(x, 2), -1, process, 0);
 		t->value[r] = value;
 	}
 }
 
-void assay_rocpd_read_rpd(assay_rocpd_db *db)
+void assay_rocpd_read_rpd(assay_db *db)
 {
 	rpd x = {.db = db, .part = db->part};
 	read_strings(&x);
@@ -255,9 +253,9 @@ void assay_rocpd_read_rpd(assay_rocpd_db *db)
 	read_calls(&x);
 	read_ops(&x);
 	read_monitors(&x);
-	assay_rocpd_ids_free(&x.string);
-	assay_rocpd_ids_free(&x.op_call);
-	assay_rocpd_ids_free(&x.call_launch);
+	assay_db_ids_free(&x.string);
+	assay_db_ids_free(&x.op_call);
+	assay_db_ids_free(&x.call_launch);
 	assay_vec_free(&x.calls);
 	assay_vec_free(&x.launches);
 	assay_jsonw_free(&x.args);

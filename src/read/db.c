@@ -1,4 +1,4 @@
-#include "read/rocpd_db.h"
+#include "read/db.h"
 
 #include <assert.h>
 #include <sqlite3.h>
@@ -24,7 +24,7 @@ static const uint64_t image_max = 8ull << 30;
 
 /* ---- opening ---- */
 
-static bool fail_sql(assay_rocpd_db *db, assay_err *err, int rc)
+static bool fail_sql(assay_db *db, assay_err *err, int rc)
 {
 	const char *why = db->sql ? sqlite3_errmsg(db->sql) : sqlite3_errstr(rc);
 	return assay_fail(err, rc == SQLITE_CANTOPEN ? ASSAY_IO : ASSAY_FORMAT, 0,
@@ -56,7 +56,7 @@ static const char *uri_of(assay_arena *a, const char *path, const char *options)
 /* Without a log beside it the file is taken as it is (immutable: no locks, no files made). With
  * one, locks are left out and the index of the log stays in memory, so nothing is made either; the
  * log is not folded in when the database is closed. */
-static bool open_file(assay_rocpd_db *db, assay_err *err)
+static bool open_file(assay_db *db, assay_err *err)
 {
 	bool wal = file_size(assay_printf(&db->scratch, "%s-wal", db->path)) > 0;
 	if (file_size(assay_printf(&db->scratch, "%s-journal", db->path)) > 0)
@@ -106,7 +106,7 @@ static uint64_t bytes_told(const char *header)
 
 /* SQLite refuses a file that is shorter than its header says, but only stumbles over empty pages:
  * whole pages that are there can still be read when empty ones stand for the rest. */
-static void pad_image(assay_rocpd_db *db)
+static void pad_image(assay_db *db)
 {
 	enum {
 		LOST_MAX = 16
@@ -121,7 +121,7 @@ static void pad_image(assay_rocpd_db *db)
 	db->image.n = (size_t)told;
 }
 
-static bool open_image(assay_rocpd_db *db, assay_input *in, assay_err *err)
+static bool open_image(assay_db *db, assay_input *in, assay_err *err)
 {
 	for (uint64_t pos = 0;;) {
 		assay_view v = assay_input_view(in, pos, IMAGE_STEP);
@@ -164,11 +164,11 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
 
 static int tick(void *ctx)
 {
-	assay_rocpd_db *db = ctx;
+	assay_db *db = ctx;
 	return !db->ticks_left || !--db->ticks_left;
 }
 
-static void lock_down(assay_rocpd_db *db)
+static void lock_down(assay_db *db)
 {
 	static const struct {
 		int id, value;
@@ -194,7 +194,7 @@ static void lock_down(assay_rocpd_db *db)
 	sqlite3_progress_handler(db->sql, TICK_OPS, tick, db);
 }
 
-static uint32_t *name_slot(assay_rocpd_db *db, assay_str name)
+static uint32_t *name_slot(assay_db *db, assay_str name)
 {
 	uint64_t key = assay_hash(name.p, name.n, 0);
 	uint32_t *slot;
@@ -204,7 +204,7 @@ static uint32_t *name_slot(assay_rocpd_db *db, assay_str name)
 	return slot;
 }
 
-static void add_name(assay_rocpd_db *db, const char *name, int64_t root)
+static void add_name(assay_db *db, const char *name, int64_t root)
 {
 	assay_str s = assay_str_of(name ? name : "");
 	uint32_t *slot = name_slot(db, s);
@@ -215,7 +215,7 @@ static void add_name(assay_rocpd_db *db, const char *name, int64_t root)
 	*assay_push(&db->roots) = root <= UINT32_MAX ? (uint32_t)root : 0;
 }
 
-static bool list_names(assay_rocpd_db *db, assay_err *err)
+static bool list_names(assay_db *db, assay_err *err)
 {
 	static const char text[] =
 		"SELECT name, rootpage FROM sqlite_master WHERE name >= 'rocpd_' AND "
@@ -231,7 +231,7 @@ static bool list_names(assay_rocpd_db *db, assay_err *err)
 	return ok;
 }
 
-static void set_budget(assay_rocpd_db *db, uint64_t bytes)
+static void set_budget(assay_db *db, uint64_t bytes)
 {
 	db->rows_left = bytes / ROW_BYTES_MIN;
 	db->text_left = db->walk.spill_left = TEXT_MIN + TEXT_PER_BYTE * bytes;
@@ -239,17 +239,17 @@ static void set_budget(assay_rocpd_db *db, uint64_t bytes)
 }
 
 /* The file is mapped whole, and stays so as long as nothing of it is dropped. */
-static void open_pages(assay_rocpd_db *db, assay_input *in)
+static void open_pages(assay_db *db, assay_input *in)
 {
 	uint64_t bytes = assay_input_text_bytes(in);
 	assay_view all = assay_input_view(in, 0, (size_t)bytes);
 	if (all.n == bytes)
-		assay_rocpd_pages_open(&db->pages, all.p, bytes);
+		assay_db_pages_open(&db->pages, all.p, bytes);
 }
 
-bool assay_rocpd_open(assay_rocpd_db *db, assay_run *run, assay_input *in, assay_err *err)
+bool assay_db_open(assay_db *db, assay_run *run, assay_input *in, assay_err *err)
 {
-	*db = (assay_rocpd_db){.run = run, .part = &run->part, .path = assay_input_path(in)};
+	*db = (assay_db){.run = run, .part = &run->part, .path = assay_input_path(in)};
 	assay_view head = assay_input_view(in, 0, HEADER);
 	bool plain = !strcmp(assay_input_packing(in), "plain");
 	bool file = plain && file_size(db->path) == (int64_t)assay_input_text_bytes(in);
@@ -265,17 +265,17 @@ bool assay_rocpd_open(assay_rocpd_db *db, assay_run *run, assay_input *in, assay
 	int64_t log = file ? file_size(assay_printf(&db->scratch, "%s-wal", db->path)) : 0;
 	set_budget(db, assay_input_text_bytes(in) + (log > 0 ? (uint64_t)log : 0));
 	if (!file)
-		assay_rocpd_pages_open(&db->pages, db->image.p, db->image.n);
+		assay_db_pages_open(&db->pages, db->image.p, db->image.n);
 	else if (log <= 0)
 		open_pages(db, in);
 	if (list_names(db, err))
 		return true;
 fail:
-	assay_rocpd_close(db);
+	assay_db_close(db);
 	return false;
 }
 
-void assay_rocpd_close(assay_rocpd_db *db)
+void assay_db_close(assay_db *db)
 {
 	sqlite3_finalize(db->rows);
 	sqlite3_close(db->sql);
@@ -291,7 +291,7 @@ void assay_rocpd_close(assay_rocpd_db *db)
 
 /* ---- rows ---- */
 
-static uint32_t find_table(const assay_rocpd_db *db, const char *table)
+static uint32_t find_table(const assay_db *db, const char *table)
 {
 	assay_str name = assay_str_of(table);
 	uint64_t key = assay_hash(name.p, name.n, 0);
@@ -302,12 +302,12 @@ static uint32_t find_table(const assay_rocpd_db *db, const char *table)
 	return i;
 }
 
-bool assay_rocpd_exists(const assay_rocpd_db *db, const char *table)
+bool assay_db_exists(const assay_db *db, const char *table)
 {
 	return find_table(db, table) != ASSAY_MAP_ABSENT;
 }
 
-static void broken_table(assay_rocpd_db *db, const char *why)
+static void broken_table(assay_db *db, const char *why)
 {
 	assay_count(db->part, ASSAY_ISSUE_bad_record, 1);
 	if (!db->warned)
@@ -316,7 +316,7 @@ static void broken_table(assay_rocpd_db *db, const char *why)
 	db->warned = true;
 }
 
-static sqlite3_stmt *prepare(assay_rocpd_db *db, char *text)
+static sqlite3_stmt *prepare(assay_db *db, char *text)
 {
 	sqlite3_stmt *stmt = NULL;
 	if (!text || sqlite3_prepare_v2(db->sql, text, -1, &stmt, NULL) != SQLITE_OK) {
@@ -329,10 +329,10 @@ static sqlite3_stmt *prepare(assay_rocpd_db *db, char *text)
 }
 
 typedef struct layout {
-	int fields[ASSAY_ROCPD_FIELDS]; /* place in the table of each asked column, -1 when absent
-					 */
-	int rowid;                      /* asked column that is the rowid, -1 for none */
-	bool plain;                     /* fields are the places in the record, too */
+	int fields[ASSAY_DB_FIELDS]; /* place in the table of each asked column, -1 when absent
+				      */
+	int rowid;                   /* asked column that is the rowid, -1 for none */
+	bool plain;                  /* fields are the places in the record, too */
 } layout;
 
 /* An INTEGER PRIMARY KEY is the rowid, and not in the record. */
@@ -342,7 +342,7 @@ static bool is_rowid(sqlite3_stmt *info)
 	return sqlite3_column_int(info, 5) == 1 && type && !sqlite3_stricmp(type, "INTEGER");
 }
 
-static bool find_layout(assay_rocpd_db *db, const char *const columns[], int n, layout *l)
+static bool find_layout(assay_db *db, const char *const columns[], int n, layout *l)
 {
 	sqlite3_stmt *info = prepare(db, sqlite3_mprintf("PRAGMA table_xinfo(\"%w\")", db->table));
 	int field = 0;
@@ -351,7 +351,7 @@ static bool find_layout(assay_rocpd_db *db, const char *const columns[], int n, 
 		l->fields[i] = -1;
 	for (; info && sqlite3_step(info) == SQLITE_ROW; field++) {
 		const char *name = (const char *)sqlite3_column_text(info, 1);
-		l->plain &= sqlite3_column_int(info, 6) == 0 && field < ASSAY_ROCPD_FIELDS;
+		l->plain &= sqlite3_column_int(info, 6) == 0 && field < ASSAY_DB_FIELDS;
 		for (int i = 0; i < n; i++) {
 			if (!name || sqlite3_stricmp(name, columns[i]))
 				continue;
@@ -363,16 +363,16 @@ static bool find_layout(assay_rocpd_db *db, const char *const columns[], int n, 
 	return field > 0;
 }
 
-bool assay_rocpd_has_column(assay_rocpd_db *db, const char *table, const char *column)
+bool assay_db_has_column(assay_db *db, const char *table, const char *column)
 {
 	layout l;
 	db->table = table;
-	return assay_rocpd_exists(db, table) && find_layout(db, &column, 1, &l) && l.fields[0] >= 0;
+	return assay_db_exists(db, table) && find_layout(db, &column, 1, &l) && l.fields[0] >= 0;
 }
 
-static bool start_walk(assay_rocpd_db *db, const layout *l, int n)
+static bool start_walk(assay_db *db, const layout *l, int n)
 {
-	assay_rocpd_walk *w = &db->walk;
+	assay_db_walk *w = &db->walk;
 	uint32_t root = db->roots.p[find_table(db, db->table)];
 	if (!l->plain || !db->pages.p || !root || db->guid)
 		return false;
@@ -386,12 +386,12 @@ static bool start_walk(assay_rocpd_db *db, const layout *l, int n)
 		w->column_of[l->fields[i]] = (int8_t)i;
 		w->fields = l->fields[i] + 1 > w->fields ? l->fields[i] + 1 : w->fields;
 	}
-	return assay_rocpd_walk_start(w, &db->pages, root);
+	return assay_db_walk_start(w, &db->pages, root);
 }
 
-static bool start_statement(assay_rocpd_db *db, const layout *l, const char *const columns[], int n)
+static bool start_statement(assay_db *db, const layout *l, const char *const columns[], int n)
 {
-	bool some = db->guid && assay_rocpd_has_column(db, db->table, "guid");
+	bool some = db->guid && assay_db_has_column(db, db->table, "guid");
 	sqlite3_str *text = sqlite3_str_new(db->sql);
 	sqlite3_str_appendall(text, "SELECT ");
 	for (int i = 0; i < n; i++)
@@ -404,22 +404,22 @@ static bool start_statement(assay_rocpd_db *db, const layout *l, const char *con
 	return db->rows != NULL;
 }
 
-bool assay_rocpd_select(assay_rocpd_db *db, const char *table, const char *const columns[], int n)
+bool assay_db_select(assay_db *db, const char *table, const char *const columns[], int n)
 {
 	layout l;
-	assert(n <= ASSAY_ROCPD_FIELDS);
+	assert(n <= ASSAY_DB_FIELDS);
 	sqlite3_finalize(db->rows);
 	db->rows = NULL;
 	db->table = table;
 	db->walking = false;
-	if (!assay_rocpd_exists(db, table) || !find_layout(db, columns, n, &l))
+	if (!assay_db_exists(db, table) || !find_layout(db, columns, n, &l))
 		return false;
 	db->walking = start_walk(db, &l, n);
 	return db->walking || start_statement(db, &l, columns, n);
 }
 
 /* A row beyond what the file can hold ends the table. */
-static bool take_row(assay_rocpd_db *db)
+static bool take_row(assay_db *db)
 {
 	if (db->rows_left && db->text_left) {
 		db->rows_left--;
@@ -429,9 +429,9 @@ static bool take_row(assay_rocpd_db *db)
 	return false;
 }
 
-static bool next_walked(assay_rocpd_db *db)
+static bool next_walked(assay_db *db)
 {
-	if (assay_rocpd_walk_next(&db->walk) && take_row(db))
+	if (assay_db_walk_next(&db->walk) && take_row(db))
 		return true;
 	if (db->walk.broken)
 		broken_table(db, "database disk image is malformed");
@@ -439,7 +439,7 @@ static bool next_walked(assay_rocpd_db *db)
 	return false;
 }
 
-bool assay_rocpd_next(assay_rocpd_db *db)
+bool assay_db_next(assay_db *db)
 {
 	if (db->walking)
 		return next_walked(db);
@@ -456,65 +456,65 @@ bool assay_rocpd_next(assay_rocpd_db *db)
 }
 
 /* The value of a column, from wherever the row comes. */
-static assay_rocpd_value value_at(assay_rocpd_db *db, int column)
+static assay_db_value value_at(assay_db *db, int column)
 {
 	if (db->walking)
 		return db->walk.value[column];
-	static const assay_rocpd_type types[] = {[SQLITE_INTEGER] = ASSAY_ROCPD_INT,
-						 [SQLITE_FLOAT] = ASSAY_ROCPD_FLOAT,
-						 [SQLITE_TEXT] = ASSAY_ROCPD_TEXT,
-						 [SQLITE_BLOB] = ASSAY_ROCPD_BLOB,
-						 [SQLITE_NULL] = ASSAY_ROCPD_NULL};
-	assay_rocpd_value v = {.type = types[sqlite3_column_type(db->rows, column)]};
-	if (v.type == ASSAY_ROCPD_INT)
+	static const assay_db_type types[] = {[SQLITE_INTEGER] = ASSAY_DB_INT,
+					      [SQLITE_FLOAT] = ASSAY_DB_FLOAT,
+					      [SQLITE_TEXT] = ASSAY_DB_TEXT,
+					      [SQLITE_BLOB] = ASSAY_DB_BLOB,
+					      [SQLITE_NULL] = ASSAY_DB_NULL};
+	assay_db_value v = {.type = types[sqlite3_column_type(db->rows, column)]};
+	if (v.type == ASSAY_DB_INT)
 		v.u.i = sqlite3_column_int64(db->rows, column);
-	else if (v.type == ASSAY_ROCPD_FLOAT)
+	else if (v.type == ASSAY_DB_FLOAT)
 		v.u.f = sqlite3_column_double(db->rows, column);
-	else if (v.type != ASSAY_ROCPD_NULL)
+	else if (v.type != ASSAY_DB_NULL)
 		v.u.text.p = sqlite3_column_blob(db->rows, column);
-	if (v.type >= ASSAY_ROCPD_TEXT)
+	if (v.type >= ASSAY_DB_TEXT)
 		v.u.text.n = (size_t)sqlite3_column_bytes(db->rows, column);
 	return v;
 }
 
-bool assay_rocpd_i64(assay_rocpd_db *db, int column, int64_t *out)
+bool assay_db_i64(assay_db *db, int column, int64_t *out)
 {
-	assay_rocpd_value v = value_at(db, column);
-	if (v.type == ASSAY_ROCPD_INT) {
+	assay_db_value v = value_at(db, column);
+	if (v.type == ASSAY_DB_INT) {
 		*out = v.u.i;
 		return true;
 	}
-	if (v.type != ASSAY_ROCPD_NULL)
+	if (v.type != ASSAY_DB_NULL)
 		assay_count(db->part, ASSAY_ISSUE_bad_number, 1);
 	return false;
 }
 
-int64_t assay_rocpd_int(assay_rocpd_db *db, int column, int64_t absent)
+int64_t assay_db_int(assay_db *db, int column, int64_t absent)
 {
 	int64_t v;
-	return assay_rocpd_i64(db, column, &v) ? v : absent;
+	return assay_db_i64(db, column, &v) ? v : absent;
 }
 
-bool assay_rocpd_f64(assay_rocpd_db *db, int column, double *out)
+bool assay_db_f64(assay_db *db, int column, double *out)
 {
-	assay_rocpd_value v = value_at(db, column);
-	*out = v.type == ASSAY_ROCPD_FLOAT ? v.u.f : v.type == ASSAY_ROCPD_INT ? (double)v.u.i : 0;
-	if (v.type > ASSAY_ROCPD_FLOAT)
+	assay_db_value v = value_at(db, column);
+	*out = v.type == ASSAY_DB_FLOAT ? v.u.f : v.type == ASSAY_DB_INT ? (double)v.u.i : 0;
+	if (v.type > ASSAY_DB_FLOAT)
 		assay_count(db->part, ASSAY_ISSUE_bad_number, 1);
-	return v.type == ASSAY_ROCPD_FLOAT || v.type == ASSAY_ROCPD_INT;
+	return v.type == ASSAY_DB_FLOAT || v.type == ASSAY_DB_INT;
 }
 
-assay_str assay_rocpd_text(assay_rocpd_db *db, int column)
+assay_str assay_db_text(assay_db *db, int column)
 {
-	assay_rocpd_value v = value_at(db, column);
+	assay_db_value v = value_at(db, column);
 	assay_str s = {"", 0};
-	if (v.type == ASSAY_ROCPD_INT)
+	if (v.type == ASSAY_DB_INT)
 		s = (assay_str){db->number, (size_t)snprintf(db->number, sizeof db->number, "%lld",
 							     (long long)v.u.i)};
-	else if (v.type == ASSAY_ROCPD_FLOAT)
+	else if (v.type == ASSAY_DB_FLOAT)
 		s = (assay_str){db->number,
 				(size_t)snprintf(db->number, sizeof db->number, "%.17g", v.u.f)};
-	else if (v.type != ASSAY_ROCPD_NULL && v.u.text.p)
+	else if (v.type != ASSAY_DB_NULL && v.u.text.p)
 		s = v.u.text;
 	db->text_left -= s.n < db->text_left ? s.n : db->text_left;
 	return s;
@@ -522,7 +522,7 @@ assay_str assay_rocpd_text(assay_rocpd_db *db, int column)
 
 /* ---- ids ---- */
 
-void assay_rocpd_ids_set(assay_rocpd_ids *ids, int64_t id, uint32_t value)
+void assay_db_ids_set(assay_db_ids *ids, int64_t id, uint32_t value)
 {
 	enum { HOLE = 64 };
 	if (id < 0 || (uint64_t)id > ids->dense.n + HOLE) {
@@ -534,14 +534,14 @@ void assay_rocpd_ids_set(assay_rocpd_ids *ids, int64_t id, uint32_t value)
 	ids->dense.p[id] = value;
 }
 
-uint32_t assay_rocpd_ids_get(const assay_rocpd_ids *ids, int64_t id)
+uint32_t assay_db_ids_get(const assay_db_ids *ids, int64_t id)
 {
 	bool dense = id >= 0 && (uint64_t)id < ids->dense.n;
 	uint32_t v = dense ? ids->dense.p[id] : ASSAY_MAP_ABSENT;
 	return v != ASSAY_MAP_ABSENT ? v : assay_map_get(&ids->sparse, (uint64_t)id);
 }
 
-void assay_rocpd_ids_free(assay_rocpd_ids *ids)
+void assay_db_ids_free(assay_db_ids *ids)
 {
 	assay_vec_free(&ids->dense);
 	assay_map_free(&ids->sparse);
@@ -549,15 +549,15 @@ void assay_rocpd_ids_free(assay_rocpd_ids *ids)
 
 TEST(ids_are_found_dense_or_not)
 {
-	assay_rocpd_ids ids = {0};
+	assay_db_ids ids = {0};
 	int64_t id[] = {1, 2, 3, 1000000, 4, -7, 70};
 	for (uint32_t i = 0; i < ASSAY_COUNT_OF(id); i++)
-		assay_rocpd_ids_set(&ids, id[i], i);
+		assay_db_ids_set(&ids, id[i], i);
 	for (uint32_t i = 0; i < ASSAY_COUNT_OF(id); i++)
-		CHECK_EQ(assay_rocpd_ids_get(&ids, id[i]), i);
-	CHECK(assay_rocpd_ids_get(&ids, 5) == ASSAY_MAP_ABSENT);
-	CHECK(assay_rocpd_ids_get(&ids, 0) == ASSAY_MAP_ABSENT);
-	assay_rocpd_ids_free(&ids);
+		CHECK_EQ(assay_db_ids_get(&ids, id[i]), i);
+	CHECK(assay_db_ids_get(&ids, 5) == ASSAY_MAP_ABSENT);
+	CHECK(assay_db_ids_get(&ids, 0) == ASSAY_MAP_ABSENT);
+	assay_db_ids_free(&ids);
 	return 0;
 }
 
@@ -582,18 +582,18 @@ static const char odd_table[] =
 	" x'00ff' FROM n;"
 	"ALTER TABLE rocpd_odd ADD COLUMN e; INSERT INTO rocpd_odd VALUES(-9, 1, 2, '3', 4, 5)";
 
-static uint64_t digest(assay_rocpd_db *db, uint64_t *rows)
+static uint64_t digest(assay_db *db, uint64_t *rows)
 {
 	uint64_t hash = 0;
 	*rows = 0;
-	assay_rocpd_select(db, "rocpd_odd", ASSAY_ROCPD_COLUMNS("e", "c", "id", "none", "a", "b"));
-	for (; assay_rocpd_next(db); ++*rows) {
+	assay_db_select(db, "rocpd_odd", ASSAY_DB_COLUMNS("e", "c", "id", "none", "a", "b"));
+	for (; assay_db_next(db); ++*rows) {
 		for (int i = 0; i < 6; i++) {
 			double f = 0;
 			/* whole numbers of a REAL column are integers on the page */
-			int64_t n = i == 5 ? 0 : assay_rocpd_int(db, i, -1);
-			assay_rocpd_f64(db, i, &f);
-			assay_str s = assay_rocpd_text(db, i);
+			int64_t n = i == 5 ? 0 : assay_db_int(db, i, -1);
+			assay_db_f64(db, i, &f);
+			assay_str s = assay_db_text(db, i);
 			hash = assay_hash(&n, sizeof n, hash) ^ assay_hash(&f, sizeof f, hash + 1);
 			hash = assay_hash(s.p, s.n, hash);
 		}
@@ -611,16 +611,16 @@ TEST(pages_read_the_same_as_statements)
 	sqlite3_close(sql);
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_open(path, NULL);
-	assay_rocpd_db db;
+	assay_db db;
 	uint64_t walked = 0, stepped = 0;
-	CHECK(in && assay_rocpd_open(&db, run, in, NULL) && db.pages.p);
+	CHECK(in && assay_db_open(&db, run, in, NULL) && db.pages.p);
 	uint64_t a = digest(&db, &walked);
 	db.pages.p = NULL;
 	uint64_t b = digest(&db, &stepped);
 	CHECK_EQ(walked, 3001);
 	CHECK_EQ(stepped, 3001);
 	CHECK(a == b && !run->part.issues[ASSAY_ISSUE_bad_record]);
-	assay_rocpd_close(&db);
+	assay_db_close(&db);
 	assay_input_close(in);
 	assay_run_free(run);
 	close(fd);

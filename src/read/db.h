@@ -1,22 +1,22 @@
 /* A SQLite database nobody vouches for: opened without touching the disk beside it, with every
  * liberty of its schema taken away, and read table by table with the columns it happens to have. */
-#ifndef ASSAY_READ_ROCPD_DB_H
-#define ASSAY_READ_ROCPD_DB_H
+#ifndef ASSAY_READ_DB_H
+#define ASSAY_READ_DB_H
 
 #include "base/input.h"
 #include "model/run.h"
-#include "read/rocpd_pages.h"
+#include "read/db_pages.h"
 
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
 
-typedef struct assay_rocpd_db {
+typedef struct assay_db {
 	assay_run *run;
 	assay_part *part;
 	const char *path;
 	sqlite3 *sql;
-	assay_rocpd_pages pages; /* of the file, when they may be read without SQLite */
-	assay_rocpd_walk walk;
+	assay_db_pages pages; /* of the file, when they may be read without SQLite */
+	assay_db_walk walk;
 	bool walking;       /* the select in progress is a walk, not a statement */
 	sqlite3_stmt *rows; /* the one select in progress */
 	const char *table;  /* it reads */
@@ -30,44 +30,44 @@ typedef struct assay_rocpd_db {
 	assay_vec(uint32_t) roots;  /* their first pages, 0 for views */
 	assay_map name_at;
 	assay_arena scratch;
-} assay_rocpd_db;
+} assay_db;
 
-bool assay_rocpd_open(assay_rocpd_db *db, assay_run *run, assay_input *in, assay_err *err);
-void assay_rocpd_close(assay_rocpd_db *db);
+bool assay_db_open(assay_db *db, assay_run *run, assay_input *in, assay_err *err);
+void assay_db_close(assay_db *db);
 
 /* Whether there is a table or view of this name. Virtual tables do not count. */
-bool assay_rocpd_exists(const assay_rocpd_db *db, const char *table);
-bool assay_rocpd_has_column(assay_rocpd_db *db, const char *table, const char *column);
+bool assay_db_exists(const assay_db *db, const char *table);
+bool assay_db_has_column(assay_db *db, const char *table, const char *column);
 
-/* A list of column names and its length, as assay_rocpd_select() takes them. */
-#define ASSAY_ROCPD_COLUMNS(...)                                                                   \
+/* A list of column names and its length, as assay_db_select() takes them. */
+#define ASSAY_DB_COLUMNS(...)                                                                      \
 	(const char *const[]){__VA_ARGS__},                                                        \
 		(int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))
 
 /* Start reading a table: columns it lacks read as absent. False when there is no such table. One
  * table at a time. Failures on the way are counted, warned of once, and end the rows. */
-bool assay_rocpd_select(assay_rocpd_db *db, const char *table, const char *const columns[], int n);
-bool assay_rocpd_next(assay_rocpd_db *db);
+bool assay_db_select(assay_db *db, const char *table, const char *const columns[], int n);
+bool assay_db_next(assay_db *db);
 
 /* The value of a column of the current row; false when it is absent or of another type. */
-bool assay_rocpd_i64(assay_rocpd_db *db, int column, int64_t *out);
-int64_t assay_rocpd_int(assay_rocpd_db *db, int column, int64_t absent);
-bool assay_rocpd_f64(assay_rocpd_db *db, int column, double *out);
-assay_str assay_rocpd_text(assay_rocpd_db *db,
-			   int column); /* not NUL-terminated; valid until the next call */
+bool assay_db_i64(assay_db *db, int column, int64_t *out);
+int64_t assay_db_int(assay_db *db, int column, int64_t absent);
+bool assay_db_f64(assay_db *db, int column, double *out);
+assay_str assay_db_text(assay_db *db,
+			int column); /* not NUL-terminated; valid until the next call */
 
 /* Numbers by id. Ids are nearly always 1, 2, 3...: these live in an array, others in a map. */
-typedef struct assay_rocpd_ids {
+typedef struct assay_db_ids {
 	assay_vec(uint32_t) dense;
 	assay_map sparse;
-} assay_rocpd_ids;
+} assay_db_ids;
 
-void assay_rocpd_ids_set(assay_rocpd_ids *ids, int64_t id, uint32_t value);
-uint32_t assay_rocpd_ids_get(const assay_rocpd_ids *ids, int64_t id); /* or ASSAY_MAP_ABSENT */
-void assay_rocpd_ids_free(assay_rocpd_ids *ids);
+void assay_db_ids_set(assay_db_ids *ids, int64_t id, uint32_t value);
+uint32_t assay_db_ids_get(const assay_db_ids *ids, int64_t id); /* or ASSAY_MAP_ABSENT */
+void assay_db_ids_free(assay_db_ids *ids);
 
 /* The older rocmProfileData schema (.rpd). */
-bool assay_rocpd_is_rpd(const assay_rocpd_db *db);
-void assay_rocpd_read_rpd(assay_rocpd_db *db);
+bool assay_rocpd_is_rpd(const assay_db *db);
+void assay_rocpd_read_rpd(assay_db *db);
 
 #endif

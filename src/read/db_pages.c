@@ -1,4 +1,4 @@
-#include "read/rocpd_pages.h"
+#include "read/db_pages.h"
 
 #include <string.h>
 
@@ -18,10 +18,10 @@ static uint32_t be(const char *p, int bytes)
 	return v;
 }
 
-bool assay_rocpd_pages_open(assay_rocpd_pages *f, const char *p, uint64_t bytes)
+bool assay_db_pages_open(assay_db_pages *f, const char *p, uint64_t bytes)
 {
 	enum { PAGE_SIZE = 16, RESERVED = 20, ENCODING = 56, UTF8 = 1, USABLE_MIN = 480 };
-	*f = (assay_rocpd_pages){0};
+	*f = (assay_db_pages){0};
 	if (bytes < HEADER || be(p + ENCODING, 4) != UTF8)
 		return false;
 	uint32_t size = be(p + PAGE_SIZE, 2), reserved = be(p + RESERVED, 1);
@@ -30,13 +30,13 @@ bool assay_rocpd_pages_open(assay_rocpd_pages *f, const char *p, uint64_t bytes)
 	if (size < 512 || (size & (size - 1)) || size - reserved < USABLE_MIN)
 		return false;
 	uint64_t count = bytes / size;
-	*f = (assay_rocpd_pages){p, bytes, size, size - reserved,
-				 count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+	*f = (assay_db_pages){p, bytes, size, size - reserved,
+			      count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
 	return count > 0;
 }
 
 /* Text of page number n, counted from 1; NULL when there is none. */
-static const char *page_at(const assay_rocpd_pages *f, uint32_t n)
+static const char *page_at(const assay_db_pages *f, uint32_t n)
 {
 	return n >= 1 && n <= f->count ? f->p + (uint64_t)(n - 1) * f->size : NULL;
 }
@@ -69,10 +69,10 @@ static inline const char *varint(const char *p, const char *end, uint64_t *v)
 	return varint_slow(p, end, v);
 }
 
-static bool enter(assay_rocpd_walk *w, uint32_t n)
+static bool enter(assay_db_walk *w, uint32_t n)
 {
 	const char *page = page_at(w->file, n);
-	if (!page || w->depth == ASSAY_ROCPD_DEPTH || !w->pages_left)
+	if (!page || w->depth == ASSAY_DB_DEPTH || !w->pages_left)
 		return false;
 	const char *head = page + (n == 1 ? HEADER : 0);
 	if (head[0] != LEAF && head[0] != INTERIOR)
@@ -85,7 +85,7 @@ static bool enter(assay_rocpd_walk *w, uint32_t n)
 	return true;
 }
 
-bool assay_rocpd_walk_start(assay_rocpd_walk *w, const assay_rocpd_pages *f, uint32_t root)
+bool assay_db_walk_start(assay_db_walk *w, const assay_db_pages *f, uint32_t root)
 {
 	w->file = f;
 	w->depth = 0;
@@ -96,9 +96,9 @@ bool assay_rocpd_walk_start(assay_rocpd_walk *w, const assay_rocpd_pages *f, uin
 
 /* The whole record that starts at p with `local` bytes on its page: the rest is on a chain of
  * pages. */
-static const char *gather(assay_rocpd_walk *w, const char *p, uint64_t size, uint32_t local)
+static const char *gather(assay_db_walk *w, const char *p, uint64_t size, uint32_t local)
 {
-	const assay_rocpd_pages *f = w->file;
+	const assay_db_pages *f = w->file;
 	if (size > RECORD_MAX || size > f->bytes || size > w->spill_left)
 		return NULL;
 	w->spill_left -= size;
@@ -117,7 +117,7 @@ static const char *gather(assay_rocpd_walk *w, const char *p, uint64_t size, uin
 	return w->spilled.p;
 }
 
-static uint32_t local_bytes(const assay_rocpd_pages *f, uint64_t size)
+static uint32_t local_bytes(const assay_db_pages *f, uint64_t size)
 {
 	uint32_t most = f->usable - 35, least = (f->usable - 12) * 32 / 255 - 23;
 	if (size <= most)
@@ -141,28 +141,28 @@ static inline uint64_t type_bytes(uint64_t type)
 	return type < 12 ? bytes_of_type[type] : (type - 12) / 2;
 }
 
-static void set_value(assay_rocpd_value *v, uint64_t type, const char *p)
+static void set_value(assay_db_value *v, uint64_t type, const char *p)
 {
 	enum { TYPE_FLOAT = 7, TYPE_ZERO = 8, TYPE_ONE = 9 };
 	if (type >= 12) {
-		v->type = type & 1 ? ASSAY_ROCPD_TEXT : ASSAY_ROCPD_BLOB;
+		v->type = type & 1 ? ASSAY_DB_TEXT : ASSAY_DB_BLOB;
 		v->u.text = (assay_str){p, (size_t)((type - 12) / 2)};
 	} else if (type == TYPE_ZERO || type == TYPE_ONE) {
-		v->type = ASSAY_ROCPD_INT;
+		v->type = ASSAY_DB_INT;
 		v->u.i = type == TYPE_ONE;
 	} else if (type == TYPE_FLOAT) {
 		int64_t bits = signed_be(p, 8);
-		v->type = ASSAY_ROCPD_FLOAT;
+		v->type = ASSAY_DB_FLOAT;
 		memcpy(&v->u.f, &bits, sizeof bits);
 	} else if (type && type < TYPE_FLOAT) {
-		v->type = ASSAY_ROCPD_INT;
+		v->type = ASSAY_DB_INT;
 		v->u.i = signed_be(p, bytes_of_type[type]);
 	} else {
-		v->type = ASSAY_ROCPD_NULL;
+		v->type = ASSAY_DB_NULL;
 	}
 }
 
-static bool decode(assay_rocpd_walk *w, const char *p, uint64_t size)
+static bool decode(assay_db_walk *w, const char *p, uint64_t size)
 {
 	const char *end = p + size;
 	uint64_t head;
@@ -185,12 +185,12 @@ static bool decode(assay_rocpd_walk *w, const char *p, uint64_t size)
 	return true;
 }
 
-static bool read_row(assay_rocpd_walk *w, const char *p, const char *end)
+static bool read_row(assay_db_walk *w, const char *p, const char *end)
 {
 	uint64_t size, rowid;
 	for (int i = 0; i < w->fields; i++)
 		if (w->column_of[i] >= 0) /* short records lack their last fields */
-			w->value[w->column_of[i]].type = ASSAY_ROCPD_NULL;
+			w->value[w->column_of[i]].type = ASSAY_DB_NULL;
 	if (!(p = varint(p, end, &size)) || !(p = varint(p, end, &rowid)))
 		return false;
 	uint32_t local = local_bytes(w->file, size);
@@ -201,15 +201,15 @@ static bool read_row(assay_rocpd_walk *w, const char *p, const char *end)
 		return false;
 	if (!decode(w, p, size))
 		return false;
-	if (w->rowid_column >= 0 && w->value[w->rowid_column].type == ASSAY_ROCPD_NULL) {
-		w->value[w->rowid_column].type = ASSAY_ROCPD_INT;
+	if (w->rowid_column >= 0 && w->value[w->rowid_column].type == ASSAY_DB_NULL) {
+		w->value[w->rowid_column].type = ASSAY_DB_INT;
 		w->value[w->rowid_column].u.i = (int64_t)rowid;
 	}
 	return true;
 }
 
 /* Text of a cell of the page on top, or NULL. */
-static const char *cell_at(const assay_rocpd_walk *w, const char *page, uint32_t n, uint32_t header)
+static const char *cell_at(const assay_db_walk *w, const char *page, uint32_t n, uint32_t header)
 {
 	uint32_t first = (w->at[w->depth - 1].page == 1 ? HEADER : 0) + header;
 	uint64_t slot = first + 2ull * n;
@@ -219,7 +219,7 @@ static const char *cell_at(const assay_rocpd_walk *w, const char *page, uint32_t
 	return at >= first && at < w->file->usable ? page + at : NULL;
 }
 
-static bool stop(assay_rocpd_walk *w)
+static bool stop(assay_db_walk *w)
 {
 	w->broken = true;
 	w->depth = 0;
@@ -227,7 +227,7 @@ static bool stop(assay_rocpd_walk *w)
 }
 
 /* Down into the next child of the interior page on top; up when there is none left. */
-static bool descend(assay_rocpd_walk *w, const char *page, const char *head)
+static bool descend(assay_db_walk *w, const char *page, const char *head)
 {
 	uint32_t n = w->at[w->depth - 1].next++, cells = w->at[w->depth - 1].cells;
 	if (n > cells) {
@@ -240,7 +240,7 @@ static bool descend(assay_rocpd_walk *w, const char *page, const char *head)
 	return enter(w, be(cell, 4));
 }
 
-bool assay_rocpd_walk_next(assay_rocpd_walk *w)
+bool assay_db_walk_next(assay_db_walk *w)
 {
 	while (w->depth) {
 		uint32_t number = w->at[w->depth - 1].page, n = w->at[w->depth - 1].next;

@@ -1,0 +1,61 @@
+/* Tables of a SQLite file read straight from its pages, in the order of their rows.
+ *
+ * Stepping rows through SQL costs ten times what the pages cost. The format is public and frozen
+ * (https://sqlite.org/fileformat2.html); whatever is not the plain case (text that is not UTF-8,
+ * tables without rowid, a log beside the file) is left to SQLite itself. Nothing on a page is
+ * trusted. */
+#ifndef ASSAY_READ_DB_PAGES_H
+#define ASSAY_READ_DB_PAGES_H
+
+#include "base/arena.h"
+
+enum { ASSAY_DB_DEPTH = 20, ASSAY_DB_FIELDS = 64 };
+
+typedef struct assay_db_pages {
+	const char *p;
+	uint64_t bytes;
+	uint32_t size, usable, count;
+} assay_db_pages;
+
+typedef enum assay_db_type {
+	ASSAY_DB_NULL,
+	ASSAY_DB_INT,
+	ASSAY_DB_FLOAT,
+	ASSAY_DB_TEXT,
+	ASSAY_DB_BLOB,
+} assay_db_type;
+
+typedef struct assay_db_value {
+	assay_db_type type;
+	union {
+		int64_t i;
+		double f;
+		assay_str text; /* valid until the next row */
+	} u;
+} assay_db_value;
+
+typedef struct assay_db_walk {
+	const assay_db_pages *file;
+	struct {
+		uint32_t page, next, cells;
+	} at[ASSAY_DB_DEPTH]; /* from the root down */
+	int depth;
+	uint32_t pages_left;
+	uint64_t spill_left; /* bytes of spilled records still worth copying, for all tables */
+	bool broken;         /* the walk ended before the table did */
+	int fields;          /* of a record that are looked at */
+	int8_t column_of[ASSAY_DB_FIELDS]; /* asked column by field of the record, -1 for none */
+	int rowid_column;                  /* asked column that is the rowid, or -1 */
+	assay_db_value value[ASSAY_DB_FIELDS]; /* by asked column */
+	assay_vec(char) spilled;               /* a record that goes on on other pages */
+} assay_db_walk;
+
+/* False when the file must be left to SQLite. */
+bool assay_db_pages_open(assay_db_pages *f, const char *p, uint64_t bytes);
+
+/* Start on the table whose first page is root; column_of and the like are set already. False when
+ * it is no plain table. Keeps spilled's memory. */
+bool assay_db_walk_start(assay_db_walk *w, const assay_db_pages *f, uint32_t root);
+bool assay_db_walk_next(assay_db_walk *w);
+
+#endif
