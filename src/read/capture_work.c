@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/demangle.h"
+#include "read/copy_name.h"
 
 static assay_sid kernel_name(capture *c, uint32_t id)
 {
@@ -74,36 +75,18 @@ void assay_capture_kernel(capture *c, const any_record *r)
 				 : k->shared_static + k->shared_dynamic;
 }
 
-static const char *const copy_kinds[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					 "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-static const char *const memory_kinds[] = {"Unknown",       "Pageable",       "Pinned",
-					   "Device",        "Array",          "Managed",
-					   "Device Static", "Managed Static", "Host"};
-
-/* The names torch.profiler gives, so that rows of both compare. */
-static assay_sid copy_name(capture *c, const assay_wire_copy *k)
-{
-	char text[80];
-	unsigned kind = k->kind < 11 ? k->kind : 0, from = k->from < 9 ? k->from : 0;
-	unsigned to = k->to < 9 ? k->to : 0;
-	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", copy_kinds[kind],
-			 memory_kinds[from], memory_kinds[to]);
-	return assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
-}
-
 void assay_capture_copy(capture *c, const any_record *r)
 {
-	uint32_t row = add_gpu(c, ASSAY_GPU_MEMCPY, &r->copy.work, copy_name(c, &r->copy));
+	const assay_wire_copy *k = &r->copy;
+	assay_sid name = assay_copy_name(&c->part->strings, k->kind, k->from, k->to);
+	uint32_t row = add_gpu(c, ASSAY_GPU_MEMCPY, &r->copy.work, name);
 	if (r->copy.size <= INT64_MAX)
 		c->part->t.gpu.bytes[row] = (int64_t)r->copy.size;
 }
 
 void assay_capture_set(capture *c, const any_record *r)
 {
-	char text[48];
-	int n = snprintf(text, sizeof text, "Memset (%s)",
-			 memory_kinds[r->set.memory < 8 ? r->set.memory : 0]);
-	assay_sid name = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	assay_sid name = assay_memset_name(&c->part->strings, r->set.memory);
 	uint32_t row = add_gpu(c, ASSAY_GPU_MEMSET, &r->set.work, name);
 	if (r->set.size <= INT64_MAX)
 		c->part->t.gpu.bytes[row] = (int64_t)r->set.size;

@@ -9,9 +9,10 @@
 enum { HEAD = 64 << 10 };
 
 static const assay_reader *const readers[] = {
-	&assay_reader_chrome, &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
-	&assay_reader_rocpd,  &assay_reader_smi,          &assay_reader_capture,
-	&assay_reader_xplane, &assay_reader_run_json,     &assay_reader_env_json,
+	&assay_reader_chrome,   &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
+	&assay_reader_rocpd,    &assay_reader_nsys,         &assay_reader_smi,
+	&assay_reader_capture,  &assay_reader_xplane,       &assay_reader_run_json,
+	&assay_reader_env_json,
 };
 
 /* The reader for this text, or NULL. */
@@ -104,12 +105,34 @@ static const char *columns_of(assay_arena *a, assay_str head)
 					 n == SHOWN ? "..." : "");
 }
 
+/* Files that only their maker's tool reads, and what to do with them. */
+static const char *export_hint(const char *path)
+{
+	static const struct {
+		const char *ending, *hint;
+	} hints[] = {
+		{".nsys-rep",
+		 "; export it with `nsys export --type sqlite` and give the .sqlite file"},
+		{".qdrep",
+		 "; export it with `nsys export --type sqlite` and give the .sqlite file"},
+		{".ncu-rep", "; `ncu --import FILE --csv` prints it as a table"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(hints); i++)
+		if (assay_str_ends(assay_str_of(path), hints[i].ending))
+			return hints[i].hint;
+	return NULL;
+}
+
 static void fail_unknown(assay_input *in, assay_str head, assay_err *err)
 {
 	assay_arena scratch = {0};
-	const char *columns = columns_of(&scratch, head);
+	const char *hint = export_hint(assay_input_path(in));
+	const char *columns = hint ? NULL : columns_of(&scratch, head);
 	assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: it is in no format assay knows%s%s",
-		   assay_input_path(in), columns ? "; as a table it would have the columns " : "",
+		   assay_input_path(in),
+		   hint      ? hint
+		   : columns ? "; as a table it would have the columns "
+			     : "",
 		   columns ? columns : "");
 	assay_arena_free(&scratch);
 }

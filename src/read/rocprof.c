@@ -98,6 +98,8 @@ void assay_rocprof_next_source(assay_part *p, uint32_t first)
 	p->t.source.path[r] = p->t.source.path[first];
 	p->t.source.format[r] = p->t.source.format[first];
 	p->t.source.packing[r] = p->t.source.packing[first];
+	p->t.source.file_bytes[r] = p->t.source.file_bytes[first];
+	p->t.source.text_bytes[r] = p->t.source.text_bytes[first];
 	p->t.source.traits[r] = p->t.source.traits[first];
 	p->source = r;
 }

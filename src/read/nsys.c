@@ -1,0 +1,457 @@
+/* Nsight Systems' SQLite export (`nsys export --type sqlite`). The vendor changes its schema at
+ * will: tables may be missing, columns go by name, names by id. One export holds many processes;
+ * each one with GPU work becomes a source of its own, since correlation ids count per process. */
+#include "read/nsys.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "read/reader.h"
+#include "read/rocprof.h"
+
+/* ---- what the tables share ---- */
+
+bool nsys_span(nsys *n, int column, int64_t *ts, int64_t *dur)
+{
+	int64_t end;
+	*dur = -1;
+	if (!assay_db_i64(&n->db, column, ts)) {
+		assay_count(n->part, ASSAY_ISSUE_no_duration, 1);
+		return false;
+	}
+	if (!assay_db_i64(&n->db, column + 1, &end))
+		return true;
+	if (end < *ts) {
+		assay_count(n->part, ASSAY_ISSUE_negative_duration, 1);
+		end = *ts;
+	}
+	*dur = (int64_t)((uint64_t)end - (uint64_t)*ts);
+	return true;
+}
+
+int64_t nsys_number(nsys *n, int column, int64_t absent)
+{
+	int64_t v = assay_db_int(&n->db, column, absent);
+	return v == UINT32_MAX ? absent : v;
+}
+
+assay_sid nsys_string(nsys *n, int column)
+{
+	int64_t id = assay_db_int(&n->db, column, -1);
+	uint32_t sid = id < 0 ? ASSAY_MAP_ABSENT : assay_db_ids_get(&n->strings, id);
+	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
+}
+
+uint64_t nsys_corr_key(const nsys *n, uint64_t corr)
+{
+	return assay_corr_key(n->part->source, corr);
+}
+
+static void take_source(nsys *n)
+{
+	if (n->used)
+		assay_rocprof_next_source(n->part, n->first);
+	else
+		n->part->source = n->first;
+	n->used = true;
+	if (n->part->source == ASSAY_NO_ROW)
+		return;
+	n->part->t.source.base[n->part->source] = n->base;
+	n->part->t.source.epoch[n->part->source] = n->epoch;
+}
+
+bool nsys_process(nsys *n, int64_t global, bool make)
+{
+	uint64_t key = (uint64_t)global >> 24; /* hardware, VM and process; the thread is below */
+	uint32_t known = assay_map_get(&n->source_of, key);
+	if (known != ASSAY_MAP_ABSENT) {
+		n->part->source = known;
+		return true;
+	}
+	if (!make)
+		return false;
+	take_source(n);
+	*assay_map_at(&n->source_of, key) = n->part->source;
+	return true;
+}
+
+uint32_t nsys_thread(nsys *n, int64_t global_tid)
+{
+	return assay_thread_track(n->part, global_tid >> 24 & 0xffffff, global_tid & 0xffffff);
+}
+
+/* ---- the file ---- */
+
+static void read_strings(nsys *n)
+{
+	for (assay_db_select(&n->db, "StringIds", ASSAY_DB_COLUMNS("id", "value"));
+	     assay_db_next(&n->db);)
+		assay_db_ids_set(&n->strings, assay_db_int(&n->db, 0, -1),
+				 assay_intern(&n->part->strings, assay_db_text(&n->db, 1)));
+}
+
+/* Facts as name and value under a prefix. False: no such table. */
+static bool read_facts(nsys *n, const char *table, const char *key, const char *prefix)
+{
+	bool found = assay_db_select(&n->db, table, ASSAY_DB_COLUMNS(key, "value"));
+	while (found && assay_db_next(&n->db)) {
+		const char *name = assay_dup(&n->db.scratch, assay_db_text(&n->db, 0));
+		const char *full = assay_printf(&n->db.scratch, "%s.%s", prefix, name);
+		assay_str value = assay_db_text(&n->db, 1);
+		assay_meta_add(n->part, full, value);
+		if (!strcmp(name, "EXPORT_PARAM_TIME_NORMALIZE") && assay_str_is(value, "true"))
+			n->epoch = true; /* times are of 1970 already */
+	}
+	return found;
+}
+
+/* Time 0 is the start of the capture. */
+static void read_clock(nsys *n)
+{
+	bool normalized = n->epoch;
+	if (assay_db_select(&n->db, "TARGET_INFO_SESSION_START_TIME",
+			    ASSAY_DB_COLUMNS("utcEpochNs")) &&
+	    assay_db_next(&n->db) && !normalized)
+		n->epoch = assay_db_i64(&n->db, 0, &n->base) && n->base > 0;
+	if (n->first != ASSAY_NO_ROW) {
+		n->part->t.source.base[n->first] = n->base;
+		n->part->t.source.epoch[n->first] = n->epoch;
+	}
+}
+
+/* The only place that tells of dropped events. Severity 2 is a warning. */
+static void read_diagnostics(nsys *n)
+{
+	for (assay_db_select(&n->db, "DIAGNOSTIC_EVENT", ASSAY_DB_COLUMNS("severity", "text"));
+	     assay_db_next(&n->db);)
+		if (assay_db_int(&n->db, 0, 0) >= 2) {
+			assay_str text = assay_db_text(&n->db, 1);
+			assay_warn(n->db.run, "nsys", "nsys says: %.*s",
+				   text.n < 400 ? (int)text.n : 400, text.p);
+		}
+}
+
+static void add_device(nsys *n, int64_t number)
+{
+	uint32_t r = assay_rocprof_device(n->part, number);
+	assay_device_table *d = &n->part->t.device;
+	char arch[32];
+	int64_t major = assay_db_int(&n->db, 5, -1), minor = assay_db_int(&n->db, 6, 0);
+	d->vendor[r] = assay_intern_z(&n->part->strings, "nvidia");
+	d->name[r] = assay_intern(&n->part->strings, assay_db_text(&n->db, 1));
+	d->memory[r] = assay_db_int(&n->db, 2, -1);
+	d->units[r] = (int32_t)assay_db_int(&n->db, 3, -1);
+	d->warp[r] = (int32_t)assay_db_int(&n->db, 4, -1);
+	if (major > 0) {
+		snprintf(arch, sizeof arch, "sm_%d%d", (int)major, (int)minor);
+		d->arch[r] = assay_intern_z(&n->part->strings, arch);
+	}
+}
+
+/* Activity rows number devices as their process does; TARGET_INFO_CUDA_DEVICE, where it is, says
+ * which GPU that is. Without it cuDevice does. */
+typedef struct device_number {
+	int64_t pid, cuda, gpu;
+} device_number;
+
+static void add_devices_of(nsys *n, int64_t pid, const device_number *list, size_t count)
+{
+	for (assay_db_select(&n->db, "TARGET_INFO_GPU",
+			     ASSAY_DB_COLUMNS("id", "name", "totalMemory", "smCount",
+					      "threadsPerWarp", "computeMajor", "computeMinor",
+					      "cuDevice"));
+	     assay_db_next(&n->db);) {
+		int64_t id = assay_db_int(&n->db, 0, -1), number = assay_db_int(&n->db, 7, id);
+		bool mapped = false, mine = false;
+		for (size_t i = 0; i < count; i++) {
+			mapped |= list[i].pid == pid;
+			if (list[i].pid == pid && list[i].gpu == id) {
+				number = list[i].cuda;
+				mine = true;
+			}
+		}
+		if (mine || !mapped)
+			add_device(n, number);
+	}
+}
+
+static void read_devices(nsys *n)
+{
+	assay_vec(device_number) list = {0};
+	for (assay_db_select(&n->db, "TARGET_INFO_CUDA_DEVICE",
+			     ASSAY_DB_COLUMNS("pid", "cudaId", "gpuId"));
+	     assay_db_next(&n->db);)
+		*assay_push(&list) =
+			(device_number){assay_db_int(&n->db, 0, -1), assay_db_int(&n->db, 1, -1),
+					assay_db_int(&n->db, 2, -1)};
+	assay_vec(int64_t) pids = {0};
+	for (assay_db_select(&n->db, "PROCESSES", ASSAY_DB_COLUMNS("globalPid"));
+	     assay_db_next(&n->db);)
+		*assay_push(&pids) = assay_db_int(&n->db, 0, 0);
+	bool any = false;
+	for (size_t i = 0; i < pids.n; i++)
+		if (nsys_process(n, pids.p[i], false)) {
+			add_devices_of(n, pids.p[i] >> 24 & 0xffffff, list.p, list.n);
+			any = true;
+		}
+	n->part->source = n->first;
+	if (!any)
+		add_devices_of(n, -1, list.p, list.n);
+	assay_vec_free(&list);
+	assay_vec_free(&pids);
+}
+
+/* Streams as contexts made them. Flag 3 is the null stream, 2 one that does not wait for it. */
+static void read_streams(nsys *n)
+{
+	for (assay_db_select(&n->db, "TARGET_INFO_CUDA_STREAM",
+			     ASSAY_DB_COLUMNS("streamId", "processId", "contextId", "priority",
+					      "flag", "vmId"));
+	     assay_db_next(&n->db);) {
+		int64_t pid = assay_db_int(&n->db, 1, -1), vm = assay_db_int(&n->db, 5, 1);
+		int64_t context = assay_db_int(&n->db, 2, -1), flag = assay_db_int(&n->db, 4, 0);
+		if (!nsys_process(n, (int64_t)((uint64_t)vm << 48 | (uint64_t)pid << 24), false))
+			continue;
+		uint32_t device = assay_map_get(&n->device_of, nsys_corr_key(n, (uint64_t)context));
+		uint32_t r = assay_add(&n->part->t, ASSAY_T_stream);
+		assay_stream_table *s = &n->part->t.stream;
+		s->source[r] = n->part->source;
+		s->id[r] = assay_db_int(&n->db, 0, -1);
+		s->context[r] = (uint32_t)context;
+		s->priority[r] = (int32_t)assay_db_int(&n->db, 3, 0);
+		s->flags[r] = flag == 3 ? 1 : flag == 2 ? 2 : 0;
+		s->device[r] = device == ASSAY_MAP_ABSENT ? -1 : (int32_t)device;
+	}
+}
+
+static void read_ranks(nsys *n)
+{
+	for (assay_db_select(&n->db, "MPI_RANKS", ASSAY_DB_COLUMNS("globalTid", "rank"));
+	     assay_db_next(&n->db);)
+		if (nsys_process(n, assay_db_int(&n->db, 0, 0), false) &&
+		    n->part->source != ASSAY_NO_ROW)
+			n->part->t.source.rank[n->part->source] =
+				(int32_t)assay_db_int(&n->db, 1, -1);
+}
+
+static bool is_export(const assay_db *db)
+{
+	for (size_t i = 0; i < db->names.n; i++)
+		if (assay_str_starts(db->names.p[i], "CUPTI_ACTIVITY_KIND_") ||
+		    assay_str_is(db->names.p[i], "NVTX_EVENTS") ||
+		    assay_str_is(db->names.p[i], "META_DATA_EXPORT") ||
+		    assay_str_is(db->names.p[i], "EXPORT_META_DATA"))
+			return true;
+	return false;
+}
+
+static void read_all(nsys *n)
+{
+	read_strings(n);
+	if (!read_facts(n, "META_DATA_EXPORT", "name", "nsys"))
+		read_facts(n, "EXPORT_META_DATA", "name", "nsys");
+	read_facts(n, "META_DATA_CAPTURE", "name", "nsys.capture");
+	read_clock(n);
+	read_diagnostics(n);
+	nsys_read_work(n);
+	nsys_read_host(n);
+	read_devices(n);
+	read_streams(n);
+	read_ranks(n);
+	n->part->source = n->first;
+}
+
+/* A process is what its threads and streams tell of. */
+static void count_records(nsys *n)
+{
+	static const assay_table_id kinds[] = {ASSAY_T_host,         ASSAY_T_gpu,   ASSAY_T_sync,
+					       ASSAY_T_event_record, ASSAY_T_alloc, ASSAY_T_counter,
+					       ASSAY_T_sample};
+	const assay_tables *t = &n->part->t;
+	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds); k++)
+		for (size_t i = 0; i < assay_rows(t, &assay_table_infos[kinds[k]]); i++) {
+			uint32_t source = assay_row_source(t, kinds[k], i);
+			if (source < t->source.n)
+				t->source.records[source]++;
+		}
+}
+
+static bool nsys_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	nsys n = {.part = &run->part, .first = run->part.source};
+	if (!assay_db_open(&n.db, run, in, err))
+		return false;
+	bool ok = is_export(&n.db) ||
+		  assay_fail(err, ASSAY_UNKNOWN, 0,
+			     "%s is a SQLite database without tables of nsys", n.db.path);
+	if (ok) {
+		read_all(&n);
+		count_records(&n);
+	}
+	assay_db_ids_free(&n.strings);
+	assay_map_free(&n.source_of);
+	assay_map_free(&n.call_of);
+	assay_map_free(&n.device_of);
+	assay_map_free(&n.domain_of);
+	assay_map_free(&n.code_of);
+	assay_map_free(&n.stack_of);
+	assay_db_close(&n.db);
+	return ok;
+}
+
+/* Names of tables are on the first pages of every export seen (12 files, versions 2.9 to 3.25). */
+static int nsys_sniff(assay_str head)
+{
+	static const char magic[16] = "SQLite format 3";
+	if (head.n < sizeof magic || memcmp(head.p, magic, sizeof magic))
+		return 0;
+	return assay_str_find(head, "StringIds") >= 0 && assay_str_find(head, "TARGET_INFO_") >= 0
+		       ? 98
+		       : 0;
+}
+
+const assay_reader assay_reader_nsys = {
+	.name = "nsys",
+	.about = "Nsight Systems SQLite exports",
+	.sniff = nsys_sniff,
+	.read = nsys_read,
+	.alone = true,
+};
+
+/* ---- tests */
+
+/* Types and columns as exports of version 3.13 and later have them. */
+static const char *const made =
+	"CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+	"CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);"
+	"CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);"
+	"CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER, "
+	"cuDevice INTEGER, computeMajor INTEGER, computeMinor INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, [end] INTEGER, deviceId INTEGER, "
+	"contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "
+	"demangledName INTEGER, gridX INTEGER, blockX INTEGER, staticSharedMemory INTEGER, "
+	"dynamicSharedMemory INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, [end] INTEGER, deviceId INTEGER, "
+	"contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes "
+	"INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, [end] INTEGER, eventClass "
+	"INTEGER, "
+	"globalTid INTEGER, correlationId INTEGER, nameId INTEGER, returnValue INTEGER, "
+	"callchainId INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(start INTEGER, [end] INTEGER, deviceId "
+	"INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, "
+	"syncType INTEGER, eventId INTEGER, eventSyncId INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT(deviceId INTEGER, contextId INTEGER, streamId "
+	"INTEGER, correlationId INTEGER, globalPid INTEGER, eventId INTEGER, eventSyncId INTEGER);"
+	"CREATE TABLE CUDA_CALLCHAINS(id INTEGER, symbol INTEGER, module INTEGER, stackDepth "
+	"INTEGER);"
+	"CREATE TABLE NVTX_EVENTS(start INTEGER, [end] INTEGER, eventType INTEGER, rangeId "
+	"INTEGER, "
+	"text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);"
+	"INSERT INTO StringIds "
+	"VALUES(1,'gemm<float>'),(2,'cudaLaunchKernel_v7000'),(3,'cudaStreamSynchronize_v3020'),(4,"
+	"'step 1'),(5,'main'),(6,'train.py'),(7,'cudaStreamWaitEvent_v3020');"
+	"INSERT INTO META_DATA_EXPORT VALUES('EXPORT_SCHEMA_VERSION','3.25.0');"
+	"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1700000000000000000);"
+	"INSERT INTO TARGET_INFO_GPU VALUES(0,'NVIDIA H100',85000000000,132,0,9,0);"
+	/* processes 100 and 200 of VM 1: (1<<48)+(pid<<24) */
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL "
+	"VALUES(1000,1500,1,5,7,42,281476654432256,1,10,128,16,32),(2000,2500,0,1,7,42,"
+	"281478332153856,1,1,1,0,0);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY "
+	"VALUES(1600,1700,1,5,7,43,281476654432256,4096,1,0,2);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME "
+	"VALUES(900,950,0,281476654432357,42,2,0,1),(1710,1800,0,281476654432357,44,3,0,NULL),(1,2,"
+	"67,281476654432357,42,2,0,1),(1900,1910,0,281478332153957,42,2,0,NULL),(1920,1930,0,"
+	"281476654432357,45,7,0,NULL);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+	"VALUES(1715,1790,0,5,7,44,281476654432256,2,4294967295,4294967295),(1921,1922,0,5,8,45,"
+	"281476654432256,1,3,77);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES(1,5,7,46,281476654432256,3,77);"
+	"INSERT INTO CUDA_CALLCHAINS VALUES(1,1,NULL,0),(1,5,6,1);"
+	"INSERT INTO NVTX_EVENTS "
+	"VALUES(-50,5000,59,NULL,NULL,281476654432357,NULL,4,0),(10,NULL,59,NULL,'open',"
+	"281476654432357,NULL,NULL,0),(5,90,60,9,'async',281476654432357,281476654432358,NULL,0);";
+
+static assay_run *read_made(const char *more, bool *ok, assay_err *err)
+{
+	char path[] = "/tmp/assay-nsys-XXXXXX";
+	sqlite3 *sql = NULL;
+	int fd = mkstemp(path);
+	if (fd >= 0)
+		close(fd);
+	sqlite3_open(path, &sql);
+	*ok = sqlite3_exec(sql, made, NULL, NULL, NULL) == SQLITE_OK &&
+	      sqlite3_exec(sql, more, NULL, NULL, NULL) == SQLITE_OK;
+	sqlite3_close(sql);
+	assay_run *run = assay_run_new();
+	assay_input *in = assay_input_open(path, err);
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	*ok = *ok && in && nsys_read(run, in, err);
+	assay_input_close(in);
+	unlink(path);
+	return run;
+}
+
+TEST(an_export_keeps_processes_names_and_waits)
+{
+	bool ok;
+	assay_err err = {0};
+	assay_run *run = read_made("", &ok, &err);
+	const assay_tables *t = &run->part.t;
+	CHECK(ok && t->source.n == 2 && t->gpu.n == 3 && t->sync.n == 2);
+	CHECK(!strcmp(assay_z(run, t->gpu.name[0]), "gemm<float>") && t->gpu.dur[0] == 500);
+	CHECK(t->gpu.shared[0] == 48 && t->gpu.grid_x[0] == 10 && t->gpu.corr[0] == 42);
+	CHECK(t->track.source[t->gpu.track[0]] != t->track.source[t->gpu.track[1]]);
+	size_t calls = 0;
+	for (size_t i = 0; i < t->host.n; i++)
+		calls += t->host.kind[i] == ASSAY_HOST_RUNTIME;
+	CHECK_EQ(calls, 4); /* class 67 is no call */
+	CHECK(!strcmp(assay_z(run, t->host.name[0]), "cudaLaunchKernel"));
+	CHECK(t->track.pid[t->host.track[0]] == 100 && t->track.tid[t->host.track[0]] == 101);
+	CHECK(!strcmp(assay_z(run, t->sync.name[0]), "Stream Sync")); /* not what syncType says */
+	CHECK(!strcmp(assay_z(run, t->sync.name[1]), "Stream Wait Event"));
+	CHECK(t->sync.sync_id[1] == 77 && t->sync.record_corr[1] == 46 && t->sync.event[0] == -1);
+	CHECK_EQ(t->track.pid[t->sync.track[0]], 1); /* the context's device, not deviceId */
+	CHECK(t->source.base[0] == 1700000000000000000 && t->source.epoch[1] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(an_export_keeps_ranges_stacks_and_devices)
+{
+	bool ok;
+	assay_err err = {0};
+	assay_run *run = read_made("", &ok, &err);
+	const assay_tables *t = &run->part.t;
+	uint32_t range = 0;
+	while (range < t->host.n && strcmp(assay_z(run, t->host.name[range]), "step 1"))
+		range++;
+	CHECK(ok && range < t->host.n && t->host.ts[range] == -50 && t->host.dur[range] == 5050);
+	CHECK(t->host.kind[range] == ASSAY_HOST_MARKER);
+	CHECK(t->host.dur[range + 1] == -1 && t->host.kind[range + 2] == ASSAY_HOST_PROCESS_RANGE);
+	uint32_t stack = t->api.stack[t->host.detail[0]];
+	CHECK(stack < t->stack.n && t->stack.depth[stack] == 2);
+	CHECK(!strcmp(assay_z(run, t->code.function[t->stack.code[stack]]), "gemm<float>"));
+	uint32_t caller = t->stack.caller[stack];
+	CHECK(!strcmp(assay_z(run, t->code.file[t->stack.code[caller]]), "train.py"));
+	CHECK(t->device.n >= 1 && t->device.units[0] == 132);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(tables_that_are_missing_or_odd_do_not_matter)
+{
+	bool ok;
+	assay_err err = {0};
+	assay_run *run = read_made(
+		"DROP TABLE StringIds; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, [end]) VALUES('x', 5), (9, 3);",
+		&ok, &err);
+	CHECK(ok && run->part.t.gpu.n >= 2 && run->part.t.gpu.name[0] == 0);
+	CHECK(run->part.issues[ASSAY_ISSUE_no_duration] + run->part.issues[ASSAY_ISSUE_bad_number]);
+	assay_run_free(run);
+	return 0;
+}

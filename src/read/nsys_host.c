@@ -1,0 +1,277 @@
+/* What an nsys export says of the host: ranges, threads, system calls, overhead, samples; and
+ * counters and memory of devices. */
+#include "read/nsys.h"
+#include "read/rocprof.h"
+
+/* ---- stacks ---- */
+
+static uint32_t code_row(nsys *n, assay_sid function, assay_sid file)
+{
+	uint32_t *slot = assay_map_at(&n->code_of, (uint64_t)file << 32 | function), row = *slot;
+	if (row != ASSAY_MAP_ABSENT)
+		return row;
+	bool python = assay_str_ends(assay_pool_get(&n->part->strings, file), ".py");
+	row = *slot = assay_add(&n->part->t, ASSAY_T_code);
+	n->part->t.code.kind[row] = python ? ASSAY_CODE_PYTHON : ASSAY_CODE_NATIVE;
+	n->part->t.code.file[row] = file;
+	n->part->t.code.function[row] = function;
+	return row;
+}
+
+static uint32_t stack_row(nsys *n, uint32_t caller, uint32_t code)
+{
+	uint32_t *slot = assay_map_at(&n->stack_of, (uint64_t)caller << 32 | code), row = *slot;
+	if (row != ASSAY_MAP_ABSENT)
+		return row;
+	assay_stack_table *t = &n->part->t.stack;
+	row = *slot = assay_add(&n->part->t, ASSAY_T_stack);
+	t->caller[row] = caller;
+	t->code[row] = code;
+	t->depth[row] = caller == ASSAY_NO_ROW ? 1 : (uint16_t)(t->depth[caller] + 1);
+	return row;
+}
+
+enum { FRAMES_MAX = 2048 };
+typedef assay_vec(uint32_t) frame_list;
+
+/* Frames come innermost first. */
+static void end_chain(nsys *n, int64_t id, frame_list *frames, assay_db_ids *chains)
+{
+	uint32_t stack = ASSAY_NO_ROW;
+	for (size_t i = frames->n; i-- > 0;)
+		stack = stack_row(n, stack, frames->p[i]);
+	if (frames->n && id >= 0)
+		assay_db_ids_set(chains, id, stack);
+	frames->n = 0;
+}
+
+void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains)
+{
+	frame_list frames = {0};
+	int64_t id = -1;
+	for (assay_db_select(&n->db, table, ASSAY_DB_COLUMNS("id", "symbol", "module"));
+	     assay_db_next(&n->db);) {
+		int64_t next = assay_db_int(&n->db, 0, -1);
+		if (next != id)
+			end_chain(n, id, &frames, chains);
+		id = next;
+		if (frames.n < FRAMES_MAX)
+			*assay_push(&frames) = code_row(n, nsys_string(n, 1), nsys_string(n, 2));
+	}
+	end_chain(n, id, &frames, chains);
+	assay_vec_free(&frames);
+}
+
+/* cpuCycles 1 is a sample of time; other rows carry the stack of a scheduling event. */
+static void read_samples(nsys *n)
+{
+	assay_db_ids chains = {0};
+	nsys_read_chains(n, "SAMPLING_CALLCHAINS", &chains);
+	for (assay_db_select(&n->db, "COMPOSITE_EVENTS",
+			     ASSAY_DB_COLUMNS("id", "start", "globalTid", "cpuCycles"));
+	     assay_db_next(&n->db);) {
+		int64_t ts, tid = assay_db_int(&n->db, 2, 0);
+		if (assay_db_int(&n->db, 3, 0) == 0 || !assay_db_i64(&n->db, 1, &ts) ||
+		    !nsys_process(n, tid, false))
+			continue;
+		uint32_t track = nsys_thread(n, tid);
+		uint32_t stack = assay_db_ids_get(&chains, assay_db_int(&n->db, 0, -1));
+		uint32_t r = assay_add(&n->part->t, ASSAY_T_sample);
+		assay_sample_table *s = &n->part->t.sample;
+		s->ts[r] = ts;
+		s->dur[r] = 0;
+		s->track[r] = track;
+		s->count[r] = 1;
+		s->state[r] = ASSAY_THREAD_RUNNING;
+		if (stack != ASSAY_MAP_ABSENT) {
+			s->stack[r] = stack;
+			s->native[r] = n->part->t.stack.code[stack];
+		}
+	}
+	assay_db_ids_free(&chains);
+}
+
+/* ---- NVTX ---- */
+
+enum { NVTX_MARK = 34, NVTX_THREAD = 39, NVTX_PUSH = 59, NVTX_START = 60, NVTX_DOMAIN = 75 };
+enum { N_START, N_END, N_TYPE, N_TEXT, N_TID, N_TEXT_ID, N_DOMAIN, N_CATEGORY, N_JSON };
+#define NVTX_COLUMNS                                                                               \
+	ASSAY_DB_COLUMNS("start", "end", "eventType", "text", "globalTid", "textId", "domainId",   \
+			 "category", "jsonText")
+
+static assay_sid nvtx_name(nsys *n)
+{
+	assay_str text = assay_db_text(&n->db, N_TEXT);
+	return text.n ? assay_intern(&n->part->strings, text) : nsys_string(n, N_TEXT_ID);
+}
+
+static uint64_t domain_key(int64_t global, int64_t domain)
+{
+	return (uint64_t)global >> 24 << 20 ^ (uint64_t)domain;
+}
+
+/* Domains are told of once a process, maybe after their ranges. */
+static void read_domains(nsys *n)
+{
+	for (assay_db_select(&n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(&n->db);)
+		if (assay_db_int(&n->db, N_TYPE, 0) == NVTX_DOMAIN)
+			*assay_map_at(&n->domain_of,
+				      domain_key(assay_db_int(&n->db, N_TID, 0),
+						 assay_db_int(&n->db, N_DOMAIN, 0))) = nvtx_name(n);
+}
+
+static assay_sid domain_args(nsys *n, int64_t tid)
+{
+	int64_t domain = assay_db_int(&n->db, N_DOMAIN, 0);
+	uint32_t name =
+		domain ? assay_map_get(&n->domain_of, domain_key(tid, domain)) : ASSAY_MAP_ABSENT;
+	if (name == ASSAY_MAP_ABSENT || !name)
+		return 0;
+	assay_jsonw w = {.compact = true};
+	assay_jsonw_str(&w, "domain", assay_pool_get(&n->part->strings, name));
+	assay_sid args = assay_intern(&n->part->strings, (assay_str){w.out.p, w.out.n});
+	assay_jsonw_free(&w);
+	return args;
+}
+
+static void read_nvtx(nsys *n)
+{
+	read_domains(n);
+	for (assay_db_select(&n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(&n->db);) {
+		int64_t ts, dur, tid = assay_db_int(&n->db, N_TID, 0);
+		int64_t type = assay_db_int(&n->db, N_TYPE, 0);
+		bool thread = type == NVTX_THREAD;
+		if (!thread && type != NVTX_MARK && type != NVTX_PUSH && type != NVTX_START)
+			continue;
+		nsys_process(n, tid, true);
+		uint32_t track = nsys_thread(n, tid);
+		assay_sid name = nvtx_name(n);
+		if (thread) {
+			n->part->t.track.name[track] = name;
+			continue;
+		}
+		if (!nsys_span(n, N_START, &ts, &dur))
+			continue;
+		uint32_t h = assay_rocprof_host(
+			n->part, type == NVTX_START ? ASSAY_HOST_PROCESS_RANGE : ASSAY_HOST_MARKER,
+			0, 0, (assay_str){0});
+		assay_host_table *t = &n->part->t.host;
+		t->ts[h] = ts;
+		t->dur[h] = type == NVTX_MARK ? 0 : dur; /* -1: never closed */
+		t->name[h] = name;
+		t->track[h] = track;
+		t->args[h] = domain_args(n, tid);
+	}
+}
+
+/* ---- threads, system calls, overhead ---- */
+
+static void read_names(nsys *n)
+{
+	for (assay_db_select(&n->db, "ThreadNames", ASSAY_DB_COLUMNS("nameId", "globalTid"));
+	     assay_db_next(&n->db);) {
+		int64_t tid = assay_db_int(&n->db, 1, 0);
+		if (nsys_process(n, tid, false)) {
+			uint32_t track = nsys_thread(n, tid);
+			if (!n->part->t.track.name[track])
+				n->part->t.track.name[track] = nsys_string(n, 0);
+		}
+	}
+	for (assay_db_select(&n->db, "PROCESSES", ASSAY_DB_COLUMNS("globalPid", "name"));
+	     assay_db_next(&n->db);) {
+		assay_sid name = 0;
+		if (!nsys_process(n, assay_db_int(&n->db, 0, 0), false))
+			continue;
+		name = assay_intern(&n->part->strings, assay_db_text(&n->db, 1));
+		assay_track_table *t = &n->part->t.track;
+		for (size_t i = 0; i < t->n; i++)
+			if (t->source[i] == n->part->source && t->kind[i] == ASSAY_TRACK_THREAD)
+				t->process[i] = name;
+	}
+}
+
+/* Spans with a start, an end, a thread and a name by id. */
+static void read_spans(nsys *n, const char *table, assay_host_kind kind, const char *category)
+{
+	for (assay_db_select(&n->db, table,
+			     ASSAY_DB_COLUMNS("start", "end", "globalTid", "nameId"));
+	     assay_db_next(&n->db);) {
+		int64_t ts, dur, tid = assay_db_int(&n->db, 2, 0);
+		if (!nsys_process(n, tid, false) || !nsys_span(n, 0, &ts, &dur))
+			continue;
+		uint32_t track = nsys_thread(n, tid);
+		uint32_t h = assay_rocprof_host(n->part, kind, 0, 0, assay_str_of(category));
+		assay_host_table *t = &n->part->t.host;
+		t->ts[h] = ts;
+		t->dur[h] = dur;
+		t->track[h] = track;
+		t->name[h] = nsys_string(n, 3);
+	}
+}
+
+/* ---- devices ---- */
+
+static void read_metrics(nsys *n)
+{
+	assay_map name_of = {0};
+	for (assay_db_select(&n->db, "TARGET_INFO_GPU_METRICS",
+			     ASSAY_DB_COLUMNS("typeId", "metricId", "metricName"));
+	     assay_db_next(&n->db);)
+		*assay_map_at(&name_of, (uint64_t)assay_db_int(&n->db, 0, 0) << 16 ^
+						(uint64_t)assay_db_int(&n->db, 1, 0)) =
+			assay_intern(&n->part->strings, assay_db_text(&n->db, 2));
+	n->part->source = n->first;
+	for (assay_db_select(&n->db, "GPU_METRICS",
+			     ASSAY_DB_COLUMNS("timestamp", "typeId", "metricId", "value"));
+	     assay_db_next(&n->db);) {
+		double value;
+		int64_t type = assay_db_int(&n->db, 1, 0);
+		if (!assay_db_f64(&n->db, 3, &value))
+			continue;
+		uint32_t name = assay_map_get(
+			&name_of, (uint64_t)type << 16 ^ (uint64_t)assay_db_int(&n->db, 2, 0));
+		uint32_t track = assay_track(n->part, ASSAY_TRACK_TELEMETRY, type & 0xff, -1, 0, 0);
+		uint32_t r = assay_add(&n->part->t, ASSAY_T_counter);
+		n->part->t.counter.ts[r] = assay_db_int(&n->db, 0, 0);
+		n->part->t.counter.track[r] = track;
+		n->part->t.counter.name[r] = name == ASSAY_MAP_ABSENT ? 0 : name;
+		n->part->t.counter.value[r] = value;
+	}
+	assay_map_free(&name_of);
+}
+
+static void read_memory(nsys *n)
+{
+	for (assay_db_select(&n->db, "CUDA_GPU_MEMORY_USAGE_EVENTS",
+			     ASSAY_DB_COLUMNS("start", "globalPid", "deviceId", "address", "bytes",
+					      "memoryOperationType", "correlationId", "memKind"));
+	     assay_db_next(&n->db);) {
+		int64_t ts, pid = assay_db_int(&n->db, 1, 0), bytes = assay_db_int(&n->db, 4, 0);
+		int64_t kind = assay_db_int(&n->db, 7, 2);
+		if (!assay_db_i64(&n->db, 0, &ts))
+			continue;
+		nsys_process(n, pid, true);
+		uint32_t track = nsys_thread(n, pid);
+		uint32_t r = assay_add(&n->part->t, ASSAY_T_alloc);
+		assay_alloc_table *a = &n->part->t.alloc;
+		bool gives_back = assay_db_int(&n->db, 5, 0) == 1;
+		a->ts[r] = ts;
+		a->track[r] = track;
+		a->addr[r] = (uint64_t)assay_db_int(&n->db, 3, 0);
+		a->bytes[r] = gives_back ? -bytes : bytes;
+		a->device[r] = kind == 0 || kind == 1 ? -1 : (int32_t)nsys_number(n, 2, -1);
+		a->corr[r] = (uint64_t)nsys_number(n, 6, 0);
+	}
+}
+
+void nsys_read_host(nsys *n)
+{
+	read_nvtx(n);
+	read_spans(n, "OSRT_API", ASSAY_HOST_OTHER, "osrt");
+	read_spans(n, "CUPTI_ACTIVITY_KIND_OVERHEAD", ASSAY_HOST_OVERHEAD, "overhead");
+	read_spans(n, "PROFILER_OVERHEAD", ASSAY_HOST_OVERHEAD, "overhead");
+	read_samples(n);
+	read_memory(n);
+	read_metrics(n);
+	read_names(n);
+}

@@ -1,0 +1,12 @@
+#include <stddef.h>
+#include <stdint.h>
+
+#include "read/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	assay_reader_nsys.sniff((assay_str){(const char *)data, size});
+	assay_run_free(assay_read_bytes(&assay_reader_nsys, data, size));
+	return 0;
+}
