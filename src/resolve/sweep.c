@@ -220,6 +220,24 @@ static void do_destroy(assay_sweep *s, const assay_sweep_rec *r)
 		sweep_event_drop(s, r);
 }
 
+/* A command entered a stream that is not known, perhaps the default stream: those that may be
+ * blocking stand behind one another now, or do not. */
+static void enter_some(assay_sweep *s, const sweep_device *d)
+{
+	sweep_work latest = sweep_no_work;
+	uint32_t first = d->legacy == ASSAY_NO_ROW ? ASSAY_NO_ROW : d->first;
+	for (uint32_t i = first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+		const sweep_stream *p = &s->stream.p[i];
+		if (p->unsure || p->blocking || p->legacy)
+			latest = sweep_latest(latest, p->tail);
+	}
+	for (uint32_t i = first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+		sweep_stream *p = &s->stream.p[i];
+		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
+			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
+	}
+}
+
 static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t i = sweep_find(&s->gaps, r->scope, 0, 0);
@@ -229,6 +247,9 @@ static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 		(void)assay_push(&s->gap);
 	}
 	s->gap.p[i] = r->key;
+	for (size_t d = 0; d < s->device.n; d++)
+		if (s->device.p[d].scope == r->scope)
+			enter_some(s, &s->device.p[d]);
 }
 
 /* ------------------------------------------------------------------ streams, captures, sharing */
@@ -344,6 +365,7 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 		[ASSAY_OP_COPY] = sweep_copy,
 		[ASSAY_OP_DRAIN] = sweep_drain,
 		[ASSAY_OP_HOST_FUNC] = sweep_host_func,
+		[ASSAY_OP_UNSEEN] = sweep_unseen,
 		[ASSAY_OP_WRITE_VALUE] = do_write_value,
 		[ASSAY_OP_WAIT_VALUE] = sweep_wait_value,
 		[ASSAY_OP_IPC_EXPORT] = do_ipc_export,

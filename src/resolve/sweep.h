@@ -32,6 +32,7 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_COPY,        /* a copy call that may have waited for its own copy */
 	ASSAY_OP_DRAIN,       /* a call that may wait for the device: free, module unload */
 	ASSAY_OP_HOST_FUNC,   /* a host function put into a stream */
+	ASSAY_OP_UNSEEN,      /* work put into a stream that was not recorded */
 	ASSAY_OP_WRITE_VALUE, /* event = address or semaphore, arg = value */
 	ASSAY_OP_WAIT_VALUE,
 	ASSAY_OP_IPC_EXPORT, /* arg = a number both processes know */
@@ -46,7 +47,7 @@ enum {
 	ASSAY_REC_FAILED = 1,      /* the call returned an error; queries: not ready */
 	ASSAY_REC_PER_THREAD = 2,  /* a null stream means the thread's own default stream */
 	ASSAY_REC_NONBLOCKING = 4, /* STREAM_CREATE */
-	ASSAY_REC_LEGACY = 8,      /* STREAM_CREATE: this is the device's default stream */
+	ASSAY_REC_LEGACY = 8,      /* the stream is its device's default stream */
 	ASSAY_REC_AT_START = 16,   /* RECORD: done when the launch of the same key starts */
 	ASSAY_REC_OUTSIDE = 32,    /* RECORD: its row is not in the recording's window */
 	ASSAY_REC_MUST_BLOCK = 64, /* COPY: a form that always waits */

@@ -132,6 +132,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		return st;
 	}
 	uint32_t d = sweep_device_of(s, r->scope, r->device);
+	bool legacy = k.legacy || r->flags & ASSAY_REC_LEGACY;
 	st = new_stream(s);
 	sweep_stream *p = &s->stream.p[st];
 	*p = (sweep_stream){
@@ -144,15 +145,15 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.pending = ASSAY_NO_ROW,
 		.pending_last = ASSAY_NO_ROW,
 		.capture_of = ASSAY_NO_ROW,
-		.legacy = k.legacy,
+		.legacy = legacy,
 		.blocking = k.per_thread,
-		.unsure = !k.per_thread && !k.legacy,
+		.unsure = !k.per_thread && !legacy,
 		.slot_a = k.a,
 		.slot_b = k.b,
 		.slot_c = k.c,
 	};
 	s->device.p[d].first = st;
-	if (k.legacy)
+	if (legacy)
 		s->device.p[d].legacy = st;
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
 	return st;
@@ -273,7 +274,7 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 		else if (from->unsure)
 			other = sweep_latest(other, from->tail);
 	}
-	if (sweep_later(other, w))
+	if (other.doubt & SWEEP_DOUBT_LINK || sweep_later(other, w))
 		w.doubt |= SWEEP_DOUBT_DEFAULT;
 	return w;
 }
@@ -294,7 +295,7 @@ void sweep_enter(assay_sweep *s, uint32_t st, uint64_t key)
 	} else if (legacy != ASSAY_NO_ROW && s->stream.p[legacy].changed > p->legacy_joined) {
 		if (p->blocking)
 			sweep_stand_behind(p, s->stream.p[legacy].tail, key);
-		else if (p->unsure && sweep_later(s->stream.p[legacy].tail, p->tail))
+		else if (p->unsure && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))
 			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
 		p->legacy_joined = key;
 	}

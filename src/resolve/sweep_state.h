@@ -162,6 +162,11 @@ static inline bool sweep_later(sweep_work a, sweep_work b)
 	return a.row != ASSAY_NO_ROW && (b.row == ASSAY_NO_ROW || a.end > b.end);
 }
 
+static inline bool sweep_may_end_later(const sweep_work *a, const sweep_work *b)
+{
+	return a->doubt || sweep_later(*a, *b);
+}
+
 static inline int64_t sweep_max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -176,6 +181,6 @@ static inline int64_t sweep_min(int64_t a, int64_t b)
 typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);
 sweep_op sweep_wait, sweep_wait_value, sweep_event_sync, sweep_stream_sync, sweep_device_sync,
 	sweep_unknown_sync, sweep_event_query, sweep_stream_query, sweep_copy, sweep_drain,
-	sweep_host_func;
+	sweep_host_func, sweep_unseen;
 
 #endif

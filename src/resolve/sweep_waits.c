@@ -319,12 +319,26 @@ static void fan_edges(assay_sweep *s, uint32_t d, fan which, uint32_t kind,
 		sweep_put_edge(s, kind, work->row, ASSAY_NO_ROW, r->row, wait);
 }
 
+/* Streams whose device is not known may be of this one. */
+static uint8_t doubt_of_unplaced(const assay_sweep *s, const assay_sweep_rec *r,
+				 const sweep_work *work)
+{
+	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, r->scope, 0);
+	if (d == ASSAY_NO_ROW || r->device < 0)
+		return 0;
+	assay_sweep_stream of;
+	sweep_work other = fan_work(s, d, ALL_STREAMS, &of);
+	return sweep_may_end_later(&other, work) ? SWEEP_DOUBT_LINK : 0;
+}
+
 static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w, uint32_t d,
 		   fan which, uint32_t edge)
 {
 	sweep_work work = fan_work(s, d, which, &w->producer);
-	if (which == ALL_STREAMS)
+	if (which == ALL_STREAMS) {
 		w->doubts = SWEEP_DOUBT_LINK;
+		work.doubt |= doubt_of_unplaced(s, r, &work);
+	}
 	take_work(w, work);
 	finish_host(s, w);
 	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
@@ -365,7 +379,7 @@ static fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sw
 	assay_sweep_stream of;
 	sweep_work sure = fan_work(s, d, BLOCKING_STREAMS, &of);
 	sweep_work all = fan_work(s, d, UNSURE_STREAMS, &of);
-	if (all.row == sure.row)
+	if (all.row == sure.row && !((all.doubt ^ sure.doubt) & SWEEP_DOUBT_LINK))
 		return BLOCKING_STREAMS;
 	w->class = ASSAY_WAIT_IS_LIKELY;
 	bool fits = all.end > r->enter && all.end <= r->exit + s->tolerance;
@@ -392,6 +406,10 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	}
 	take_work(&w, p->tail);
+	/* without work of its own it may be of another device, and behind a default stream */
+	if (p->tail.row == ASSAY_NO_ROW && (p->unsure || p->blocking) &&
+	    w.class == ASSAY_WAIT_IS_EXACT)
+		w.class = ASSAY_WAIT_IS_LIKELY;
 	finish_host(s, &w);
 	uint32_t n = put_wait(s, NULL, &w);
 	if (p->tail.row == ASSAY_NO_ROW || p->changed <= p->synced)
@@ -479,6 +497,18 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 	take_work(&w, work);
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
+}
+
+/* Its end is not known, so nothing that waits for the stream is certain before its next work. */
+void sweep_unseen(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t st = sweep_stream_of(s, r);
+	sweep_work unknown = sweep_no_work;
+	unknown.doubt = SWEEP_DOUBT_LINK;
+	if (st == ASSAY_NO_ROW || r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
+		return;
+	sweep_enter(s, st, r->key);
+	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }
 
 void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)

@@ -211,7 +211,7 @@ waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, u
 	if (w->tells_device[source]) /* threads start with the first device */
 		return (waits_device){0, false};
 	m = assay_mark_before(&w->launched, thread, key);
-	return m ? (waits_device){(int32_t)m->value, true} : (waits_device){-1, false};
+	return (waits_device){m ? (int32_t)m->value : -1, true};
 }
 
 enum { CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
@@ -281,24 +281,21 @@ static int64_t went_on(const waits *w, uint32_t sync, uint64_t key)
 	return next ? next->value : s->ts[sync] + (s->dur[sync] > 0 ? s->dur[sync] : 0);
 }
 
-uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key, uint64_t wait_key,
-			     bool *guessed)
+uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key, uint64_t wait_key)
 {
 	const assay_sync_table *s = &w->t->sync;
 	uint64_t place = place_of_handle(assay_track_group(w->t, s->track[sync]),
 					 (uint64_t)s->wait_stream[sync]);
 	int64_t on = went_on(w, sync, wait_key), best_end = INT64_MIN;
-	uint32_t best = ASSAY_NO_ROW, choices = 0;
+	uint32_t best = ASSAY_NO_ROW;
 	for (const assay_mark *k = assay_mark_after(&w->numbered, place, 0); k;
 	     k = assay_mark_after(&w->numbered, place, k->key)) {
 		const assay_mark *m = assay_mark_before(&w->work, (uint64_t)k->value, record_key);
 		int64_t end = m && m->other <= on + CLOCKS ? m->other : INT64_MIN;
-		choices += m != NULL;
 		if (best == ASSAY_NO_ROW || end > best_end) {
 			best = (uint32_t)k->value;
 			best_end = end;
 		}
 	}
-	*guessed = choices > 1;
 	return best;
 }

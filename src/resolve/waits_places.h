@@ -27,9 +27,8 @@ uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64
 /* A thread's own default stream, by the handle the functions here know it by. */
 uint64_t waits_own_handle(uint32_t thread);
 
-/* A sync row says that stream `id` was waited for, not on which device: the one whose work before
- * the record ended last before the waiting went on. Sets *guessed when there was a choice. */
-uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key, uint64_t wait_key,
-			     bool *guessed);
+/* A sync row says that stream `id` was waited for, not on which of several devices: the one whose
+ * work before the record ended last before the waiting went on. A guess. */
+uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key, uint64_t wait_key);
 
 #endif

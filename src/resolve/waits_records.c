@@ -51,8 +51,12 @@ static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 {
 	int64_t id = w->t->track.tid[track];
 	r->device = (int32_t)w->t->track.pid[track];
-	if (id >= 0 && id != UINT32_MAX) /* how "no stream" is written */
-		r->track = track;
+	if (id < 0 || id == UINT32_MAX) /* how "no stream" is written */
+		return;
+	r->track = track;
+	uint32_t source = assay_track_group(w->t, track);
+	if (waits_legacy_track(w, source, r->device) == track)
+		r->flags |= ASSAY_REC_LEGACY;
 }
 
 static void add_launches(waits *w)
@@ -98,21 +102,6 @@ static void add_streams(waits *w)
 			waits_learn_handle(w, group, s->handle[i], track);
 	}
 	w->run->part.source = was;
-}
-
-/* Default streams that no table of streams tells. */
-static void add_default_streams(waits *w)
-{
-	for (size_t i = 0; i < w->devices.n; i++) {
-		struct waits_gpu d = w->devices.p[i];
-		uint32_t track = waits_legacy_track(w, d.source, d.device);
-		if (track == ASSAY_NO_ROW)
-			continue;
-		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, d.source, 0, 0);
-		set_stream(w, r, track);
-		r->stream = 0;
-		r->flags = ASSAY_REC_LEGACY;
-	}
 }
 
 /* Numbers start at 0, and 0 is the null handle. */
@@ -232,9 +221,9 @@ static void set_awaited(waits *w, assay_sweep_rec *r, uint32_t i, uint64_t wait_
 {
 	const assay_sync_table *s = &w->t->sync;
 	uint32_t source = assay_track_group(w->t, s->track[i]), track = ASSAY_NO_ROW;
-	bool guessed = false;
-	if (source < w->sources && w->only_device[source] < 0)
-		track = waits_track_awaited(w, i, r->key, wait_key, &guessed);
+	bool guessed = source < w->sources && w->only_device[source] < 0;
+	if (guessed)
+		track = waits_track_awaited(w, i, r->key, wait_key);
 	if (track == ASSAY_NO_ROW)
 		track = stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
 				      s->wait_stream[i]);
@@ -336,6 +325,8 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 	r->flags |= d.guessed && (null || own) ? ASSAY_REC_GUESSED : 0;
 	if (track != ASSAY_NO_ROW)
 		set_stream(w, r, track);
+	else if (!null && !own && source < w->sources && w->only_device[source] < 0)
+		r->device = -1; /* nothing was launched into it */
 }
 
 /* NULL: the call orders nothing after all. */
@@ -440,6 +431,34 @@ static void add_blind_record(waits *w, uint32_t h)
 	attach_call(w, r, h);
 }
 
+/* A launch whose work was not recorded: what its stream stands behind from here on is not known. */
+static void add_unseen(waits *w, uint32_t h, const waits_args *a)
+{
+	uint32_t source = waits_host_source(w, h);
+	assay_sweep_rec *r = add_rec(w, ASSAY_OP_UNSEEN, source, 0, 0);
+	assay_call call = {ASSAY_OP_UNSEEN, 0, ASSAY_CALL_STREAM};
+	attach_call(w, r, h);
+	fail_by(r, a->status);
+	place_call(w, r, source, call, a);
+}
+
+static void add_unseen_launches(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		assay_str args = assay_text(w->run, t->host.args[h]);
+		uint64_t corr = assay_call_corr(t, h);
+		uint64_t key = assay_corr_key(waits_host_source(w, h), corr);
+		if (!corr || assay_str_find(args, "tream") < 0 ||
+		    assay_str_find(assay_text(w->run, t->host.name[h]), "LaunchKernel") < 0 ||
+		    assay_map_get(&w->gpus, key) != ASSAY_NO_ROW)
+			continue;
+		waits_args a = waits_args_in(&w->scratch, args);
+		if (a.has_stream)
+			add_unseen(w, h, &a);
+	}
+}
+
 /* Calls that say nothing of what they wait for still say how long. */
 static bool waits_blindly(assay_sweep_op op)
 {
@@ -490,11 +509,11 @@ void waits_add_records(waits *w)
 {
 	waits_find_places(w);
 	add_streams(w);
-	add_default_streams(w);
 	add_launches(w);
 	add_event_records(w);
 	add_event_rows(w);
 	add_syncs(w);
 	add_event_calls(w);
 	add_host_calls(w);
+	add_unseen_launches(w);
 }

@@ -137,3 +137,48 @@ TEST(a_query_that_returned_before_the_work_ended_said_no)
 	CHECK(p.edges == 1 && p.edge[0].host_row == 60);
 	return 0;
 }
+
+TEST(work_that_was_not_recorded_leaves_nothing_certain_behind_it)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	on(&p, ASSAY_OP_UNSEEN, 10, S1);
+	stream_sync(&p, 20, S1);
+	work(&p, 21, S1, 300, 310);
+	stream_sync(&p, 32, S1);
+	run(&p);
+	CHECK(waited_for(&p, 0, 1) && p.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK(waited_for(&p, 1, 21) && p.wait[1].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(a_device_sync_is_not_exact_while_a_stream_of_an_unknown_device_waits)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 5000)->device = 1;
+	work(&p, 2, S2, 0, 50);
+	record(&p, 10, A, S1)->device = 1;
+	wait(&p, 20, S3, A)->device = -1;
+	call(&p, ASSAY_OP_DEVICE_SYNC, 30);
+	run(&p);
+	CHECK(waited_for(&p, 1, 2) && p.wait[1].class == ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+TEST(a_stream_that_may_be_blocking_counts_when_the_call_ended_with_its_work)
+{
+	program p = {0};
+	work(&p, 1, 0, 0, 50);
+	work(&p, 2, S1, 50, 500); /* whether it is blocking is not known */
+	stream_sync(&p, 20, 0)->exit = 505;
+	run(&p);
+	CHECK(waited_for(&p, 0, 2) && p.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	program q = {0};
+	work(&q, 1, 0, 0, 50);
+	work(&q, 2, S1, 0, 500);
+	work(&q, 3, 0, 60, 70); /* ran beside it: it is not */
+	stream_sync(&q, 20, 0)->exit = 505;
+	run(&q);
+	CHECK(waited_for(&q, 0, 3) && q.wait[0].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
