@@ -69,6 +69,9 @@ static void rocm_blocks(assay_ctx *c)
 	unless_unreadable(c, e->tensile_db, "tensile.kernel_db_combined_hash");
 	absent(c, "assay.libraries.*");
 	absent(c, "assay.kernel_databases.*");
+	absent(c, "assay.effective.*");
+	if (!e->therock.n)
+		absent(c, "assay.therock");
 	for (size_t i = 0; i < e->libs.n; i++) {
 		if (!e->libs.p[i].effective)
 			absent_of(c, "assay.libraries.%s.effective", e->libs.p[i].name);

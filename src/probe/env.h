@@ -56,6 +56,7 @@ typedef assay_vec(assay_file *) assay_files;
 
 typedef struct assay_env_math {
 	const char *tweak, *package_version, *kernel_db;
+	bool from_package; /* package_version is dpkg's, not the header's */
 	assay_file *lib;
 } assay_env_math;
 
@@ -92,8 +93,28 @@ typedef struct assay_kdb {
 	const char **arch;
 	size_t n_arch;
 	char content[65];
-	bool deep; /* content hashed */
+	bool deep;  /* content hashed */
+	bool extra; /* found only through a program that uses it: in no block of the schema */
 } assay_kdb;
+
+/* What a program that starts here gets, overrides followed. */
+typedef struct assay_used_file {
+	const char *name, *path, *by; /* by: the rule or the variable that leads there */
+	assay_file *file;             /* NULL: nothing is there */
+} assay_used_file;
+
+typedef struct assay_used_kdb {
+	const char *library, *path, *by;
+	size_t kdb; /* in env->kdbs; SIZE_MAX when nothing is there */
+} assay_used_kdb;
+
+typedef struct assay_program {
+	const char *name; /* torch, jax, tensorflow, vllm, process */
+	assay_vec(assay_used_file) libs;
+	assay_vec(const char *)
+		unresolved; /* GPU libraries it needs and the loader does not find */
+	assay_vec(assay_used_kdb) kdbs;
+} assay_program;
 
 typedef struct assay_gpu {
 	const char *arch, *name, *uuid, *bus, *vbios, *unique_id, *partition, *memory_partition;
@@ -194,12 +215,16 @@ typedef struct assay_env {
 	assay_vec(assay_rocm_root) roots;
 	assay_vec(assay_lib) libs;
 	assay_vec(assay_kdb) kdbs;
+	assay_vec(assay_program) programs;
+	assay_vec(assay_used_file)
+		used_files; /* tuning files, plugins, caches that variables name */
 	assay_vec(assay_gpu) gpus;
 	bool gpus_known; /* every place a GPU could show up was looked at */
 	assay_vec(assay_package) packages;
 	assay_vec(assay_timing) timings;
 	assay_pairs nvidia, amdgpu, host_more, nics, system_packages;
 	assay_pairs package_sources, conda; /* where a package came from; conda's own list */
+	assay_pairs therock;                /* what TheRock says it was built from */
 	assay_pairs live;                   /* readings that change by themselves */
 	assay_pairs effective_arch;         /* GPU index -> arch the runtime will believe */
 	assay_num gpus_hidden, gpus_visible;

@@ -385,23 +385,75 @@ static void rocm_more(const assay_env *e, assay_jsonw *w)
 	pairs(w, "amdgpu_driver", &e->amdgpu);
 }
 
+static void kdb_fields(assay_jsonw *w, const assay_kdb *k)
+{
+	char text[80];
+	snprintf(text, sizeof text, "sha256:%s", k->content);
+	assay_jsonw_u64(w, "files", k->files);
+	assay_jsonw_u64(w, "bytes", k->bytes);
+	assay_jsonw_z(w, "filenames_hash", k->names_hash);
+	assay_jsonw_z(w, "content_hash", k->content[0] ? text : NULL);
+	list(w, "archs", k->arch, k->n_arch);
+}
+
 /* tensile_catalog and miopen_catalog: upstream's names for the databases' content. */
 static void catalogues(const assay_env *e, assay_jsonw *w)
 {
 	assay_jsonw_open(w, "kernel_databases", '{');
 	for (size_t i = 0; i < e->kdbs.n; i++) {
 		const assay_kdb *k = &e->kdbs.p[i];
-		char text[80];
-		snprintf(text, sizeof text, "sha256:%s", k->content);
+		if (k->extra)
+			continue;
 		assay_jsonw_open(w, k->library, '{');
 		assay_jsonw_z(w, "path", k->path);
-		assay_jsonw_u64(w, "files", k->files);
-		assay_jsonw_u64(w, "bytes", k->bytes);
-		assay_jsonw_z(w, "filenames_hash", k->names_hash);
-		assay_jsonw_z(w, "content_hash", k->content[0] ? text : NULL);
-		list(w, "archs", k->arch, k->n_arch);
+		kdb_fields(w, k);
 		assay_jsonw_close(w, '}');
 	}
+	assay_jsonw_close(w, '}');
+}
+
+static void used_file(assay_jsonw *w, const assay_used_file *f)
+{
+	assay_jsonw_open(w, f->name, '{');
+	assay_jsonw_z(w, "path", f->path);
+	assay_jsonw_z(w, "by", f->by);
+	assay_jsonw_bool(w, "present", f->file != NULL);
+	hash(w, "sha256", f->file);
+	assay_jsonw_close(w, '}');
+}
+
+static void one_program(const assay_env *e, assay_jsonw *w, const assay_program *p)
+{
+	assay_jsonw_open(w, p->name, '{');
+	assay_jsonw_open(w, "libraries", '{');
+	for (size_t i = 0; i < p->libs.n; i++)
+		used_file(w, &p->libs.p[i]);
+	assay_jsonw_close(w, '}');
+	list(w, "unresolved", p->unresolved.p, p->unresolved.n);
+	assay_jsonw_open(w, "kernel_databases", '{');
+	for (size_t i = 0; i < p->kdbs.n; i++) {
+		const assay_used_kdb *k = &p->kdbs.p[i];
+		assay_jsonw_open(w, k->library, '{');
+		assay_jsonw_z(w, "path", k->path);
+		assay_jsonw_z(w, "by", k->by);
+		assay_jsonw_bool(w, "present", k->kdb != SIZE_MAX);
+		if (k->kdb != SIZE_MAX)
+			kdb_fields(w, &e->kdbs.p[k->kdb]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, '}');
+	assay_jsonw_close(w, '}');
+}
+
+static void effective(const assay_env *e, assay_jsonw *w)
+{
+	assay_jsonw_open(w, "effective", '{');
+	for (size_t i = 0; i < e->programs.n; i++)
+		one_program(e, w, &e->programs.p[i]);
+	assay_jsonw_open(w, "files", '{');
+	for (size_t i = 0; i < e->used_files.n; i++)
+		used_file(w, &e->used_files.p[i]);
+	assay_jsonw_close(w, '}');
 	assay_jsonw_close(w, '}');
 }
 
@@ -533,6 +585,21 @@ static void volatile_values(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_close(w, '}');
 }
 
+/* A header's number and a package's do not compare. */
+static void version_sources(const assay_env *e, assay_jsonw *w)
+{
+	const struct {
+		const char *name;
+		const assay_env_math *m;
+	} rows[] = {{"hipblaslt", &e->hipblaslt}, {"rocblas", &e->rocblas}, {"miopen", &e->miopen}};
+	assay_jsonw_open(w, "version_sources", '{');
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
+		if (rows[i].m->package_version)
+			assay_jsonw_z(w, rows[i].name,
+				      rows[i].m->from_package ? "package" : "header");
+	assay_jsonw_close(w, '}');
+}
+
 static void assay_block(const assay_env *e, assay_jsonw *w)
 {
 	assay_jsonw_open(w, "assay", '{');
@@ -558,6 +625,9 @@ static void assay_block(const assay_env *e, assay_jsonw *w)
 	num(w, "neither", e->plain_objects);
 	assay_jsonw_close(w, '}');
 	catalogues(e, w);
+	effective(e, w);
+	version_sources(e, w);
+	pairs(w, "therock", &e->therock);
 	torch_more(e, w);
 	python_more(e, w);
 	pairs(w, "env_vars", &e->more_vars);

@@ -52,6 +52,7 @@ struct loader {
 	assay_str cache;
 	const char *library_path;
 	assay_vec(struct loaded) objects;
+	assay_program *program; /* whose objects they are; NULL: nobody keeps a list */
 };
 
 static const char *folder(assay_arena *a, const char *path)
@@ -189,6 +190,23 @@ static void add_loaded(struct loader *l, assay_file *f, const char *path, const 
 		*assay_push(&l->objects) = o;
 }
 
+static bool is_stem(const char *name, const char *stem)
+{
+	size_t n = strlen(stem);
+	return !strncmp(name, stem, n) && (!name[n] || name[n] == '.');
+}
+
+static void not_found(struct loader *l, const char *name)
+{
+	assay_program *p = l->program;
+	for (size_t i = 0; p && i < p->unresolved.n; i++)
+		if (!strcmp(p->unresolved.p[i], name))
+			return;
+	for (size_t i = 0; p && i < ASSAY_COUNT_OF(known); i++)
+		if (is_stem(name, known[i].stem))
+			*assay_push(&p->unresolved) = name;
+}
+
 /* Breadth first, as the loader maps them. */
 static void load_all(struct loader *l, size_t from)
 {
@@ -196,8 +214,12 @@ static void load_all(struct loader *l, size_t from)
 		assay_file *f = l->objects.p[i].file;
 		for (size_t k = 0; k < f->n_needed; k++) {
 			struct found hit;
-			if (!already(l, f->needed[k]) && search(l, (int)i, f->needed[k], &hit))
+			if (already(l, f->needed[k]))
+				continue;
+			if (search(l, (int)i, f->needed[k], &hit))
 				add_loaded(l, hit.file, hit.path, f->needed[k], hit.by, (int)i);
+			else
+				not_found(l, f->needed[k]);
 		}
 	}
 }
@@ -225,12 +247,6 @@ static void start_torch(struct loader *l)
 	/* a tree without the extension module still says what its libraries need */
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_hip.so", dir), "torch");
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_cuda.so", dir), "torch");
-}
-
-static bool is_stem(const char *name, const char *stem)
-{
-	size_t n = strlen(stem);
-	return !strncmp(name, stem, n) && (!name[n] || name[n] == '.');
 }
 
 static const char *wheel_version(const assay_ctx *c, const char *dist, const char *path)
@@ -429,6 +445,114 @@ static void linkage(struct loader *l)
 	e->plain_objects = (assay_num){true, plain};
 }
 
+/* The known libraries among what was loaded. */
+static void keep_objects(struct loader *l)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
+		for (size_t k = 0; k < l->objects.n; k++) {
+			struct loaded *o = &l->objects.p[k];
+			if (!is_stem(base_name(o->path), known[i].stem) &&
+			    !is_stem(o->name, known[i].stem))
+				continue;
+			o->file->want_hash = true;
+			*assay_push(&l->program->libs) =
+				(assay_used_file){known[i].name, o->path, o->by, o->file};
+			break;
+		}
+}
+
+static void mapped_program(assay_ctx *c)
+{
+	assay_program p = {.name = "process"};
+	for (size_t i = 0; i < c->env->libs.n; i++) {
+		const assay_lib *lib = &c->env->libs.p[i];
+		if (lib->effective)
+			*assay_push(&p.libs) = (assay_used_file){lib->name, lib->effective->path,
+								 lib->by, lib->effective};
+	}
+	*assay_push(&c->env->programs) = p;
+}
+
+/* Every shared object in the folders of a framework that match. */
+static void start_folder(struct loader *l, const char *dir, const char *by)
+{
+	const assay_names *names = assay_ctx_list(l->c, dir, NULL);
+	for (size_t i = 0; i < names->n; i++)
+		if (strstr(names->p[i].name, ".so"))
+			start_with(l, assay_printf(l->c->a, "%s/%s", dir, names->p[i].name), by);
+}
+
+/* Folders under site-packages whose shared objects a framework opens; a star ends a prefix. */
+static const struct {
+	const char *program, *parent, *folder;
+} frameworks[] = {
+	{"jax", "", "jaxlib"},
+	{"jax", "jax_plugins/", "xla_rocm*"},
+	{"jax", "jax_plugins/", "xla_cuda*"},
+	{"jax", "", "jax_rocm*"},
+	{"jax", "", "jax_cuda*"},
+	{"tensorflow", "", "tensorflow"},
+	{"tensorflow", "tensorflow/", "python"},
+};
+
+static bool fits(const char *name, const char *folder)
+{
+	size_t n = strlen(folder);
+	return folder[n - 1] == '*' ? !strncmp(name, folder, n - 1) : !strcmp(name, folder);
+}
+
+static void start_framework(struct loader *l, const char *program)
+{
+	const assay_python *p = &l->c->env->python;
+	for (size_t s = 0; s < p->sites.n; s++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(frameworks); i++) {
+			if (strcmp(frameworks[i].program, program))
+				continue;
+			const char *top = assay_printf(l->c->a, "%s/%s", p->sites.p[s].path,
+						       frameworks[i].parent);
+			const assay_names *names = assay_ctx_list(l->c, top, NULL);
+			for (size_t k = 0; k < names->n; k++)
+				if (fits(names->p[k].name, frameworks[i].folder))
+					start_folder(l,
+						     assay_printf(l->c->a, "%s/%s", top,
+								  names->p[k].name),
+						     program);
+		}
+}
+
+static void other_frameworks(struct loader *l)
+{
+	static const char *const names[] = {"jax", "tensorflow"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
+		assay_program p = {.name = names[i]};
+		struct loader own = {.c = l->c,
+				     .cache = l->cache,
+				     .library_path = l->library_path,
+				     .program = &p};
+		start_framework(&own, names[i]);
+		keep_objects(&own);
+		if (own.objects.n)
+			*assay_push(&l->c->env->programs) = p;
+		assay_vec_free(&own.objects);
+	}
+}
+
+/* vLLM's extensions are loaded into a process that has torch already. */
+static void vllm(struct loader *l)
+{
+	const assay_python *py = &l->c->env->python;
+	assay_program p = {.name = "vllm"};
+	size_t before = l->objects.n;
+	l->program = &p;
+	for (size_t s = 0; s < py->sites.n; s++)
+		start_folder(l, assay_printf(l->c->a, "%s/vllm", py->sites.p[s].path), "vllm");
+	if (l->objects.n != before) {
+		keep_objects(l);
+		*assay_push(&l->c->env->programs) = p;
+	}
+	l->program = NULL;
+}
+
 static void run(assay_ctx *c)
 {
 	assay_env *e = c->env;
@@ -444,6 +568,8 @@ static void run(assay_ctx *c)
 		if (*path == '/')
 			start_with(&l, path, "LD_PRELOAD");
 	}
+	assay_program torch = {.name = "torch"};
+	l.program = e->torch.dir ? &torch : NULL;
 	if (e->torch.dir)
 		start_torch(&l);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++) {
@@ -461,7 +587,15 @@ static void run(assay_ctx *c)
 			assay_vec_free(&lib.copies);
 	}
 	linkage(&l);
+	if (e->torch.dir) {
+		keep_objects(&l);
+		*assay_push(&e->programs) = torch;
+	}
+	vllm(&l);
 	assay_vec_free(&l.objects);
+	other_frameworks(&l);
+	if (c->opts->pid)
+		mapped_program(c);
 }
 
 static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)

@@ -65,6 +65,13 @@ static bool read_header(assay_ctx *c, const char *block, const char *rel, assay_
 	const assay_rocm_root *r = chosen(c);
 	const char *path = assay_printf(c->a, "%s/%s", r ? r->path : "/opt/rocm", rel);
 	assay_cause cause = assay_root_read(&c->root, c->a, path, HEADER_MAX, text);
+	/* of wheels, the development one has the headers */
+	for (size_t i = 0;
+	     r && !strcmp(r->layout, "wheel") && cause == ASSAY_CAUSE_MISSING && i < r->n_lib_dirs;
+	     i++)
+		cause = assay_root_read(&c->root, c->a,
+					assay_printf(c->a, "%s/../%s", r->lib_dir[i], rel),
+					HEADER_MAX, text);
 	if (cause == ASSAY_CAUSE_NONE)
 		return true;
 	/* runtime images carry no headers and the library itself is identified anyway; where there
@@ -155,6 +162,14 @@ static const char *names_hash(assay_ctx *c, const name_list *names)
 static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, char **out)
 {
 	if (!strncmp(m->db_dir, "share", 5)) {
+		/* wheels put the library, and so its database, beside the root */
+		for (size_t i = 0; i < r->n_lib_dirs; i++) {
+			*out = assay_printf(c->a, "%s/../%s", r->lib_dir[i], m->db_dir);
+			if (assay_root_is_dir(&c->root, *out) &&
+			    (*out = assay_root_real(&c->root, c->a, *out)) &&
+			    !strcmp(r->layout, "wheel"))
+				return true;
+		}
 		*out = assay_printf(c->a, "%s/%s", r->path, m->db_dir);
 		return assay_root_is_dir(&c->root, *out);
 	}
@@ -282,6 +297,25 @@ static void check_coverage(assay_ctx *c, const assay_kdb *k)
 	}
 }
 
+size_t assay_ctx_database(assay_ctx *c, const char *library, const char *dir)
+{
+	const char *real = assay_root_real(&c->root, c->a, dir);
+	for (size_t i = 0; i < c->env->kdbs.n; i++) {
+		const char *known = assay_root_real(&c->root, c->a, c->env->kdbs.p[i].path);
+		if (real && known && !strcmp(real, known))
+			return i;
+	}
+	const math_row *rows[] = {&hipblaslt, &rocblas, &miopen};
+	name_list names = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
+		if (!strcmp(rows[i]->block, library))
+			db_members(c, dir, rows[i]->suffix, &names);
+	catalogue(c, library, dir, names_hash(c, &names));
+	assay_vec_free(&names);
+	c->env->kdbs.p[c->env->kdbs.n - 1].extra = true;
+	return c->env->kdbs.n - 1;
+}
+
 static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 {
 	const assay_rocm_root *r = chosen(c);
@@ -336,6 +370,7 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 					 m->macros);
 	} else {
 		out->package_version = dpkg_version(c, m->block);
+		out->from_package = out->package_version != NULL;
 	}
 	out->kernel_db = database(c, m, out->lib != NULL);
 }
@@ -413,7 +448,7 @@ static void tensile_block(assay_ctx *c)
 	for (size_t i = 0; i < c->env->kdbs.n; i++) {
 		const assay_kdb *k = &c->env->kdbs.p[i];
 		name_list some = {0};
-		if (strcmp(k->library, "miopen"))
+		if (strcmp(k->library, "miopen") && !k->extra)
 			db_members(c, k->path, hipblaslt.suffix, &some);
 		for (size_t n = 0; n < some.n; n++)
 			*assay_push(&all) = assay_printf(c->a, "%s/%s", k->library, some.p[n]);

@@ -39,7 +39,7 @@ typedef struct assay_probe {
 extern const assay_probe assay_probe_runtime, assay_probe_host, assay_probe_python,
 	assay_probe_torch, assay_probe_rocm, assay_probe_math, assay_probe_ck, assay_probe_gpu,
 	assay_probe_nvidia, assay_probe_loader, assay_probe_packages, assay_probe_process,
-	assay_probe_health, assay_probe_absent;
+	assay_probe_health, assay_probe_absent, assay_probe_effective;
 
 /* Value of a variable of the described process, or NULL. */
 const char *assay_ctx_var(const assay_ctx *c, const char *name);
@@ -72,6 +72,9 @@ void assay_ctx_hash(assay_ctx *c);
 
 /* Digest of text, as 64 hex digits. */
 void assay_sha256_hex(const void *p, size_t n, char out[65]);
+
+/* The kernel database of a library in dir, described once; its number in env->kdbs. */
+size_t assay_ctx_database(assay_ctx *c, const char *library, const char *dir);
 
 /* Python side: the package with one of these names (normalised), or NULL. */
 const assay_package *assay_ctx_package(const assay_ctx *c, const char *const *names);

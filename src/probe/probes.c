@@ -11,10 +11,10 @@
 
 /* Order: a probe may use what the ones before it found. */
 static const assay_probe *const probes[] = {
-	&assay_probe_runtime, &assay_probe_host,   &assay_probe_process,  &assay_probe_python,
-	&assay_probe_torch,   &assay_probe_rocm,   &assay_probe_gpu,      &assay_probe_math,
-	&assay_probe_ck,      &assay_probe_loader, &assay_probe_packages, &assay_probe_health,
-	&assay_probe_nvidia,  &assay_probe_absent,
+	&assay_probe_runtime, &assay_probe_host,      &assay_probe_process,  &assay_probe_python,
+	&assay_probe_torch,   &assay_probe_rocm,      &assay_probe_gpu,      &assay_probe_math,
+	&assay_probe_ck,      &assay_probe_loader,    &assay_probe_packages, &assay_probe_health,
+	&assay_probe_nvidia,  &assay_probe_effective, &assay_probe_absent,
 };
 
 static int64_t now_ns(void)
@@ -155,6 +155,13 @@ void assay_env_free(assay_env *e)
 	for (size_t i = 0; i < e->libs.n; i++)
 		assay_vec_free(&e->libs.p[i].copies);
 	assay_vec_free(&e->libs);
+	for (size_t i = 0; i < e->programs.n; i++) {
+		assay_vec_free(&e->programs.p[i].libs);
+		assay_vec_free(&e->programs.p[i].unresolved);
+		assay_vec_free(&e->programs.p[i].kdbs);
+	}
+	assay_vec_free(&e->programs);
+	assay_vec_free(&e->used_files);
 	assay_vec_free(&e->gpu_arch.arch);
 	assay_vec_free(&e->reasons);
 	assay_vec_free(&e->absent);
@@ -180,7 +187,8 @@ void assay_env_free(assay_env *e)
 				&e->effective_arch,
 				&e->package_sources,
 				&e->conda,
-				&e->live};
+				&e->live,
+				&e->therock};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++)
 		assay_vec_free(pairs[i]);
 	assay_arena_free(&e->arena);

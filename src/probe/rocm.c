@@ -132,6 +132,39 @@ static void distro_root(assay_ctx *c)
 	}
 }
 
+/* "submodules": [{"submodule_name": ..., "pin_sha": ..., "patches": [...]}, ...] */
+static void manifest_pins(assay_ctx *c, assay_json *j)
+{
+	if (!assay_json_enter(j, '['))
+		return;
+	while (assay_json_element(j)) {
+		assay_str key, v, name = {0}, pin = {0};
+		int patches = 0;
+		if (assay_json_peek(j) != '{' || !assay_json_enter(j, '{')) {
+			assay_json_skip(j, NULL);
+			continue;
+		}
+		while (assay_json_member(j, &key)) {
+			char first = assay_json_peek(j);
+			if (first == '"' && assay_str_is(key, "submodule_name"))
+				assay_json_text(j, &name);
+			else if (first == '"' && assay_str_is(key, "pin_sha"))
+				assay_json_text(j, &pin);
+			else if (first == '[' && assay_str_is(key, "patches") &&
+				 assay_json_enter(j, '['))
+				while (assay_json_element(j) && assay_json_skip(j, &v))
+					patches++;
+			else
+				assay_json_skip(j, NULL);
+		}
+		if (name.n && pin.n)
+			assay_ctx_pair(c, &c->env->therock,
+				       assay_printf(c->a, "pins.%.*s", (int)name.n, name.p),
+				       assay_printf(c->a, patches ? "%.*s + %d patches" : "%.*s",
+						    (int)pin.n, pin.p, patches));
+	}
+}
+
 /* rocm_version of share/therock/therock_manifest.json. */
 static const char *manifest_version(assay_ctx *c, const char *root)
 {
@@ -143,9 +176,17 @@ static const char *manifest_version(assay_ctx *c, const char *root)
 	const char *version = NULL;
 	if (assay_json_enter(&j, '{'))
 		while (assay_json_member(&j, &key)) {
-			if (assay_str_is(key, "rocm_version") && assay_json_peek(&j) == '"' &&
+			char first = assay_json_peek(&j);
+			bool told = c->env->therock.n != 0;
+			if (assay_str_is(key, "rocm_version") && first == '"' &&
 			    assay_json_text(&j, &v))
 				version = assay_dup(c->a, assay_json_unescape(c->a, v));
+			else if (assay_str_is(key, "the_rock_commit") && first == '"' && !told &&
+				 assay_json_text(&j, &v))
+				assay_ctx_pair(c, &c->env->therock, "the_rock_commit",
+					       assay_dup(c->a, v));
+			else if (assay_str_is(key, "submodules") && first == '[')
+				manifest_pins(c, &j);
 			else
 				assay_json_skip(&j, NULL);
 		}

@@ -497,7 +497,11 @@ static void run(assay_ctx *c)
 		check_metadata(c);
 		note_vendor(c);
 	} else if (c->env->python.prefix || c->opts->sites) {
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
+		static const char *const others[] = {"jax", "jaxlib", "tensorflow",
+						     "tensorflow-rocm", NULL};
+		assay_ctx_reason(c,
+				 assay_ctx_package(c, others) ? ASSAY_LEVEL_EXPECTED
+							      : ASSAY_LEVEL_MISSING,
 				 "pytorch_version: no torch in site-packages of %s",
 				 c->env->python.prefix ? c->env->python.prefix : "--site");
 	} else {

@@ -1,0 +1,140 @@
+/* The kernel databases, tuning files, plugins and caches the programs of this machine use, with the
+ * variables that lead elsewhere followed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/probe.h"
+
+/* Where a library looks for its kernels: a variable first, then a folder beside itself. */
+static const struct {
+	const char *library, *variable, *beside;
+} databases[] = {
+	{"hipblaslt", "HIPBLASLT_TENSILE_LIBPATH", "hipblaslt/library"},
+	{"rocblas", "ROCBLAS_TENSILE_LIBPATH", "rocblas/library"},
+	{"miopen", "MIOPEN_SYSTEM_DB_PATH", "../share/miopen/db"},
+};
+
+static const char *folder_of(assay_ctx *c, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? assay_dup(c->a, (assay_str){path, (size_t)(slash - path)}) : "";
+}
+
+static const char *database_dir(assay_ctx *c, size_t i, const assay_used_file *lib, const char **by)
+{
+	const char *given = assay_ctx_var(c, databases[i].variable);
+	*by = given && *given ? databases[i].variable : "beside the library";
+	if (given && *given)
+		return given;
+	const char *dir =
+		assay_printf(c->a, "%s/%s", folder_of(c, lib->file->path), databases[i].beside);
+	const char *real = assay_root_real(&c->root, c->a, dir);
+	if (real && assay_root_is_dir(&c->root, real))
+		return real;
+	/* Debian numbers the folder: rocblas/5.1.0/library */
+	for (size_t k = 0; k < c->env->kdbs.n; k++)
+		if (!strcmp(c->env->kdbs.p[k].library, databases[i].library) &&
+		    !strncmp(c->env->kdbs.p[k].path, folder_of(c, lib->file->path),
+			     strlen(folder_of(c, lib->file->path))))
+			return c->env->kdbs.p[k].path;
+	return dir;
+}
+
+/* The recorded block describes the installed tree; a program may use another one. */
+static void compare_with_block(assay_ctx *c, const assay_program *p, const assay_used_kdb *used)
+{
+	for (size_t i = 0; i < c->env->kdbs.n; i++) {
+		const assay_kdb *k = &c->env->kdbs.p[i];
+		if (k->extra || strcmp(k->library, used->library) || i == used->kdb)
+			continue;
+		assay_ctx_finding(c, "kernel-db-effective",
+				  "%s uses the %s kernels in %s (%s), not %s", p->name,
+				  used->library, used->path, used->by, k->path);
+	}
+}
+
+static void use_databases(assay_ctx *c, assay_program *p)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(databases); i++)
+		for (size_t k = 0; k < p->libs.n; k++) {
+			const assay_used_file *lib = &p->libs.p[k];
+			if (strcmp(lib->name, databases[i].library) || !lib->file)
+				continue;
+			assay_used_kdb used = {.library = databases[i].library, .kdb = SIZE_MAX};
+			used.path = database_dir(c, i, lib, &used.by);
+			if (assay_root_is_dir(&c->root, used.path))
+				used.kdb = assay_ctx_database(c, used.library, used.path);
+			else if (strcmp(used.by, "beside the library"))
+				assay_ctx_finding(c, "override-missing",
+						  "%s names %s, which is no folder", used.by,
+						  used.path);
+			*assay_push(&p->kdbs) = used;
+			compare_with_block(c, p, &used);
+		}
+}
+
+/* Files that change results and that only a variable names. */
+static const char *const file_variables[] = {
+	"HIPBLASLT_TUNING_OVERRIDE_FILE",
+	"HIPBLASLT_TUNING_FILE",
+	"TORCH_HIPBLASLT_TUNING_FILE",
+	"TORCH_HIPBLASLT_TUNING_OVERRIDE_FILE",
+	"ROCBLAS_TENSILE_GEMM_OVERRIDE_PATH",
+	"PYTORCH_TUNABLEOP_FILENAME",
+	"NCCL_TOPO_FILE",
+	"NCCL_GRAPH_FILE",
+	"NCCL_CONF_FILE",
+	"HSA_TOOLS_LIB",
+};
+
+static void use_files(assay_ctx *c)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(file_variables); i++) {
+		const char *path = assay_ctx_var(c, file_variables[i]);
+		if (!path || *path != '/')
+			continue;
+		assay_used_file f = {file_variables[i], path, file_variables[i],
+				     assay_ctx_file(c, path, true)};
+		*assay_push(&c->env->used_files) = f;
+		if (!f.file && !strchr(path, '%')) /* a pattern names a file for each rank */
+			assay_ctx_finding(c, "override-missing", "%s names %s, which is not there",
+					  f.name, path);
+	}
+}
+
+/* NCCL_NET_PLUGIN=NAME is libnccl-net-NAME.so; a path is taken as it is. */
+static void use_plugins(assay_ctx *c)
+{
+	static const struct {
+		const char *variable, *form;
+	} rows[] = {{"NCCL_NET_PLUGIN", "libnccl-net-%s.so"},
+		    {"NCCL_TUNER_PLUGIN", "libnccl-tuner-%s.so"}};
+	const char *dirs = assay_ctx_var(c, "LD_LIBRARY_PATH");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {
+		const char *name = assay_ctx_var(c, rows[i].variable);
+		if (!name || !*name || !strcmp(name, "none"))
+			continue;
+		assay_used_file f = {rows[i].variable, name, rows[i].variable, NULL};
+		const char *file =
+			strstr(name, ".so") ? name : assay_printf(c->a, rows[i].form, name);
+		assay_str rest = assay_str_of(dirs);
+		if (*name == '/')
+			f.file = assay_ctx_file(c, name, true);
+		while (!f.file && dirs && rest.n && *name != '/') {
+			assay_str dir = assay_str_cut(&rest, ':');
+			f.path = assay_printf(c->a, "%.*s/%s", (int)dir.n, dir.p, file);
+			f.file = assay_ctx_file(c, f.path, true);
+		}
+		*assay_push(&c->env->used_files) = f;
+	}
+}
+
+static void run(assay_ctx *c)
+{
+	for (size_t i = 0; i < c->env->programs.n; i++)
+		use_databases(c, &c->env->programs.p[i]);
+	use_files(c);
+	use_plugins(c);
+}
+
+const assay_probe assay_probe_effective = {.name = "effective", .run = run};

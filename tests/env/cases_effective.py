@@ -1,0 +1,92 @@
+"""What programs really use: overrides followed, bundled trees, TheRock wheels, JAX."""
+import json
+
+from fixture import SITE, Root, elf, findings, reasons
+from harness import case, sha
+
+
+def bundled(r, kernel="torch"):
+    """A ROCm torch that brings its own hipBLASLt beside an installed /opt/rocm."""
+    r.healthy()
+    t = f"/{SITE}/torch/lib"
+    r.file(f"{t}/libhipblaslt.so", elf(soname="libhipblaslt.so.0", payload=b"torch's own"))
+    r.file(f"{t}/libtorch_hip.so", elf(soname="libtorch_hip.so", needed=("libhipblaslt.so",), rpath="$ORIGIN"))
+    r.file(f"{t}/hipblaslt/library/TensileLibrary_gfx942.dat", kernel)
+    return r
+
+
+@case("effective.torchs_own_kernel_database_is_told_and_compared")
+def _(r):
+    from cases_diff import diff_json
+    a = bundled(r).probe()
+    used = a["assay"]["effective"]["torch"]["kernel_databases"]["hipblaslt"]
+    assert used["path"] == f"/{SITE}/torch/lib/hipblaslt/library" and used["files"] == 1, used
+    assert a["assay"]["kernel_databases"]["hipblaslt"]["path"] == "/opt/rocm/lib/hipblaslt/library"
+    assert findings(a, "kernel-db-effective"), findings(a)
+    q = bundled(Root(), "torcH")
+    b = q.probe()
+    q.drop()
+    rc, out = diff_json(r, a, b)
+    rows = [x["path"] for x in out["rows"] if x["kind"] != "unknown on one side"]
+    assert rc == 1 and rows == ["assay.effective.torch.kernel_databases.hipblaslt.content_hash"], rows
+
+
+@case("effective.an_override_of_the_kernel_path_is_followed")
+def _(r):
+    bundled(r).file("/srv/k/TensileLibrary_gfx942.dat", "tuned")
+    d = r.probe(env={"HIPBLASLT_TENSILE_LIBPATH": "/srv/k"})
+    used = d["assay"]["effective"]["torch"]["kernel_databases"]["hipblaslt"]
+    assert used["path"] == "/srv/k" and used["by"] == "HIPBLASLT_TENSILE_LIBPATH" and used["content_hash"], used
+    d = r.probe(env={"HIPBLASLT_TENSILE_LIBPATH": "/no/such"})
+    assert any("/no/such" in f for f in findings(d, "override-missing")), findings(d)
+
+
+@case("effective.tuning_files_and_plugins_are_hashed")
+def _(r):
+    r.healthy().file("/srv/tuning.csv", "a,b").file("/srv/lib/libnccl-net-anp.so", elf(soname="x"))
+    d = r.probe(env={"HIPBLASLT_TUNING_OVERRIDE_FILE": "/srv/tuning.csv", "NCCL_NET_PLUGIN": "anp", "LD_LIBRARY_PATH": "/srv/lib"})
+    f = d["assay"]["effective"]["files"]
+    assert f["HIPBLASLT_TUNING_OVERRIDE_FILE"]["sha256"] == sha(b"a,b"), f
+    assert f["NCCL_NET_PLUGIN"]["path"] == "/srv/lib/libnccl-net-anp.so" and f["NCCL_NET_PLUGIN"]["present"], f
+
+
+@case("effective.a_library_torch_needs_and_cannot_find")
+def _(r):
+    from cases_diff import diff_json
+    r.healthy().file(f"/{SITE}/torch/lib/libtorch_hip.so",
+                     elf(soname="libtorch_hip.so", needed=("libhipblaslt.so.0",), runpath="/opt/rocm/lib"))
+    a = r.probe()
+    assert a["assay"]["effective"]["torch"]["unresolved"] == []
+    for n in ("libhipblaslt.so", "libhipblaslt.so.0", "libhipblaslt.so.0.4.60401", "hipblaslt"):
+        r.remove("/opt/rocm/lib/" + n)
+    b = r.remove("/opt/rocm/include/hipblaslt").probe()
+    assert b["assay"]["effective"]["torch"]["unresolved"] == ["libhipblaslt.so.0"]
+    assert "lacks hipBLASLt; torch cannot load it" in diff_json(r, a, b)[1]["sentence"]
+
+
+@case("effective.therock_wheels")
+def _(r):
+    r.venv().kfd()
+    manifest = {"rocm_version": "7.9.0", "the_rock_commit": "e" * 40,
+                "submodules": [{"submodule_name": "rocBLAS", "pin_sha": "f" * 40, "patches": ["0001-x.patch", "0002-y.patch"]}]}
+    r.file(f"/{SITE}/_rocm_sdk_core/share/therock/therock_manifest.json", json.dumps(manifest)).dir(f"/{SITE}/_rocm_sdk_core/lib")
+    r.lib(f"/{SITE}/_rocm_sdk_libraries_gfx94X_dcgpu/lib", "libMIOpen", "1", "1.0")
+    r.file(f"/{SITE}/_rocm_sdk_libraries_gfx94X_dcgpu/share/miopen/db/gfx942.fdb.txt", "x")
+    r.dir(f"/{SITE}/_rocm_sdk_devel/lib").math_headers(f"/{SITE}/_rocm_sdk_devel")
+    d = r.probe()
+    assert d["rocm"]["version"] == "7.9.0" and d["miopen"]["package_version"] == "3.4.0", d["miopen"]
+    assert d["miopen"]["kernel_db_revision"] and d["assay"]["kernel_databases"]["miopen"]["files"] == 1
+    assert d["assay"]["therock"] == {"the_rock_commit": "e" * 40, "pins.rocBLAS": "f" * 40 + " + 2 patches"}, d["assay"]["therock"]
+
+
+@case("effective.a_jax_tree_is_whole_without_torch")
+def _(r):
+    r.rocm().kfd().venv().dist("jax", "0.8.0").dist("jaxlib", "0.8.0").dist("jax-rocm7-plugin", "0.8.0").dist("jax-rocm7-pjrt", "0.8.0")
+    r.file(f"/{SITE}/jax_plugins/xla_rocm7/xla_rocm_plugin.so",
+           elf(soname="xla_rocm_plugin.so", needed=("librocblas.so.4", "librccl.so.1"), runpath="/opt/rocm/lib"))
+    d = r.probe()
+    jax = d["assay"]["effective"]["jax"]
+    assert jax["libraries"]["rocblas"]["path"] == "/opt/rocm/lib/librocblas.so.4" and jax["libraries"]["rocblas"]["by"].startswith("RUNPATH")
+    assert jax["kernel_databases"]["rocblas"]["path"] == "/opt/rocm/lib/rocblas/library"
+    assert not reasons(d), reasons(d)
+    assert b"[OK]" in r.run("-o", r.path("/e.json")).stdout
