@@ -322,7 +322,7 @@ static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 	char *dir = NULL;
 	name_list names = {0};
 	bool there = r && db_path(c, m, r, &dir);
-	assay_rocm_root bundle = {.path = c->env->torch.dir};
+	assay_rocm_root bundle = {.path = c->env->torch.dir, .layout = "bundled"};
 	if (!there && c->env->torch.dir && c->bundled) {
 		bundle.lib_dir[bundle.n_lib_dirs++] =
 			assay_printf(c->a, "%s/lib", c->env->torch.dir);

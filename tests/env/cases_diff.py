@@ -293,3 +293,23 @@ def _(r):
     assert [len(c) for c in out["clusters"]] == [33, 17] and out["clusters"][1] == odd, out["clusters"]
     text = diff(r, *docs)[1]
     assert "17 alike: n01 n04" in text and "on the same as assay.nics.mlx5_3" in text and "14 more lack mlx5_3" in text, text
+
+
+@case("check.rules_and_exit_status")
+def _(r):
+    r.file("/rules", "rocm.version >= 6.4\nassay.gpus.* count 1\nhipblaslt present\nrocblas.lib_hash equal\n")
+    a = r.healthy().probe()
+    b = json.loads(json.dumps(a))
+    b["rocm"]["version"], b["rocblas"]["lib_hash"] = "6.3.9", "sha256:0"
+    for i, d in enumerate((a, b)):
+        r.file(f"/{i}.json", json.dumps(d))
+
+    def check(*names):
+        p = subprocess.run([ASSAY, "env", "check", *(r.path(n) for n in names)], capture_output=True)
+        return p.returncode, p.stdout.decode(), p.stderr.decode()
+    assert check("/rules", "/0.json") == (0, "", "")
+    rc, out, _ = check("/rules", "/0.json", "/1.json")
+    assert rc == 1 and len(out.splitlines()) == 2 and "6.3.9, expected >= 6.4" in out and "lib_hash" in out, out
+    rc, out, err = check("/0.json", "/0.json")
+    assert rc == 2 and not out and "line 1" in err, err
+    assert check("/none", "/0.json")[0] == 2

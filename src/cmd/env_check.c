@@ -1,0 +1,140 @@
+/* assay env check: expected facts, for the prologue of a job. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/envcheck.h"
+#include "analyze/envdiff.h"
+#include "base/input.h"
+#include "base/jsonw.h"
+#include "cmd/cmd.h"
+#include "cmd/env.h"
+
+enum { EXIT_HOLDS = 0, EXIT_BROKEN = 1, EXIT_TROUBLE = 2, RULES_MAX = 16 << 20 };
+
+struct check_args {
+	bool json;
+};
+
+static bool read_rules(assay_env_rules *rules, const char *file, assay_err *err)
+{
+	assay_input *in = assay_input_open(file, err);
+	*rules = (assay_env_rules){0};
+	if (!in)
+		return false;
+	assay_view v = assay_input_view(in, 0, RULES_MAX);
+	bool ok = assay_env_rules_parse(rules, file, (assay_str){v.p, v.n}, err);
+	assay_input_close(in);
+	return ok;
+}
+
+/* This machine, as it is now. */
+static bool add_here(assay_env_set *set, assay_err *err)
+{
+	assay_env env;
+	assay_jsonw w = {0};
+	bool ok = assay_env_probe(&env, &(assay_env_opts){.size = sizeof(assay_env_opts)}, err);
+	if (ok) {
+		assay_env_write(&env, &w);
+		assay_str text = assay_jsonw_text(&w);
+		char *copy =
+			assay_alloc(&set->arena, text.n + 64); /* the cursor loads past the end */
+		memcpy(copy, text.p, text.n);
+		ok = assay_env_set_add_text(set, "here", (assay_str){copy, text.n}, err);
+	}
+	assay_jsonw_free(&w);
+	assay_env_free(&env);
+	return ok;
+}
+
+static const char *whose(const assay_env_set *set, const assay_env_violation *v)
+{
+	return v->doc == SIZE_MAX ? "all" : assay_env_doc_label(set, v->doc);
+}
+
+static void put_violations(const assay_env_set *set, const char *file,
+			   const assay_env_violations *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		printf("%s: %s (%s:%u)\n", whose(set, &v->p[i]), v->p[i].text, file, v->p[i].line);
+}
+
+static void json_violations(const assay_env_set *set, const assay_env_violations *v)
+{
+	assay_jsonw w = {0};
+	assay_jsonw_open(&w, NULL, '{');
+	assay_jsonw_u64(&w, "snapshots", set->docs.n);
+	assay_jsonw_open(&w, "violations", '[');
+	for (size_t i = 0; i < v->n; i++) {
+		assay_jsonw_open(&w, NULL, '{');
+		assay_jsonw_z(&w, "snapshot", whose(set, &v->p[i]));
+		assay_jsonw_u64(&w, "line", v->p[i].line);
+		assay_jsonw_z(&w, "text", v->p[i].text);
+		assay_jsonw_close(&w, '}');
+	}
+	assay_jsonw_close(&w, ']');
+	assay_jsonw_close(&w, '}');
+	assay_cmd_put_json(&w);
+}
+
+static int check_run(const void *args, char **operands, int n)
+{
+	const struct check_args *a = args;
+	assay_env_set set = {0};
+	assay_env_rules rules;
+	assay_env_violations found = {0};
+	assay_err err = {0};
+	int status = EXIT_TROUBLE;
+	if (!read_rules(&rules, operands[0], &err) || (n == 1 && !add_here(&set, &err)))
+		goto out;
+	for (int i = 1; i < n; i++)
+		if (!assay_env_set_add(&set, operands[i], &err))
+			goto out;
+	assay_env_check(&set, &rules, &found);
+	if (a->json)
+		json_violations(&set, &found);
+	else
+		put_violations(&set, operands[0], &found);
+	status = found.n ? EXIT_BROKEN : EXIT_HOLDS;
+out:
+	if (err.code)
+		assay_cmd_error(&err);
+	assay_vec_free(&found);
+	assay_env_rules_free(&rules);
+	assay_env_set_free(&set);
+	return status;
+}
+
+static const assay_opt check_opts[] = {
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the violations as JSON.",
+	 offsetof(struct check_args, json)},
+};
+
+static const assay_example check_examples[] = {
+	{"assay env check examples/env/rules.txt examples/env/a.json",
+	 "every rule holds: no line, exit status 0"},
+	{"assay env check examples/env/rules.txt examples/env/a.json examples/env/b.json || test "
+	 "$? -eq 1",
+	 "one line a violation: exit status 1"},
+};
+
+const assay_cmd assay_cmd_env_check = {
+	.name = "env check",
+	.args = "RULES [SNAPSHOT...]",
+	.about = "Whether environments are as expected: one line a violation",
+	.details = "RULES holds a fact a line: PATH OPERATOR VALUE. PATH is a field of the "
+		   "snapshot, and may hold * and ?; every field it names has to satisfy the rule, "
+		   "in every SNAPSHOT. Without a SNAPSHOT this machine is looked at. Lines that "
+		   "start with # are comments.\n\n"
+		   "Operators: = and != compare text; >= <= > < compare versions and numbers; ~ "
+		   "takes a pattern with * and ?; `count N` wants that many things of the name "
+		   "(assay.gpus.* count 8); present and absent take no value; equal wants the same "
+		   "value on all hosts. A fact that is unknown satisfies nothing.\n\n"
+		   "Exit status: 0 every rule holds, 1 one does not, 2 trouble.",
+	ASSAY_OPTS(check_opts),
+	ASSAY_EXAMPLES(check_examples),
+	.args_size = sizeof(struct check_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.trouble = EXIT_TROUBLE,
+	.run = check_run,
+};
