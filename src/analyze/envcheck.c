@@ -208,8 +208,7 @@ TEST(rules_compare_versions_as_numbers_and_count_things)
 	CHECK_EQ(broken("# c\n\nrocm.version >= 6.10\n", "6.9, expected >= 6.10"), 1);
 	CHECK_EQ(broken("rocm.version equal\n", "on a it is 6.10.1"), 1);
 	CHECK_EQ(broken("rocm.version ~ 6.*\n", NULL), 0);
-	CHECK_EQ(broken("assay.gpus.*.ecc = on\n", "ecc is unknown"),
-		 3); /* b knows none */
+	CHECK_EQ(broken("assay.gpus.*.ecc = on\n", "ecc is unknown"), 3); /* b knows none */
 	CHECK_EQ(broken("assay.gpus.* count 2\n", "there are 0"), 1);
 	CHECK_EQ(broken("hipblaslt absent\n", "unknown"), 1); /* b does not say */
 	CHECK_EQ(broken("no.such present\n", "no snapshot has"), 1);
