@@ -2,6 +2,7 @@
 #include "base/proto.h"
 
 #include "base/test.h"
+#include "base/utf8.h"
 
 assay_proto assay_proto_on(assay_str message)
 {
@@ -168,10 +169,17 @@ void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s)
 	assay_protow_raw(w, s);
 }
 
+void assay_protow_string(assay_protow *w, uint32_t field, assay_str s)
+{
+	assay_arena a = {0};
+	assay_protow_bytes(w, field, assay_utf8_repair(&a, s));
+	assay_arena_free(&a);
+}
+
 void assay_protow_text(assay_protow *w, uint32_t field, assay_str s)
 {
 	if (s.n)
-		assay_protow_bytes(w, field, s);
+		assay_protow_string(w, field, s);
 }
 
 void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)

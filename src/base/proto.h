@@ -51,6 +51,8 @@ void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v);
 void assay_protow_fixed64(assay_protow *w, uint32_t field, uint64_t v);
 void assay_protow_f64(assay_protow *w, uint32_t field, double v);
 void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s);
+/* Text: a reader refuses the whole message for one string that is no UTF-8, so that is repaired. */
+void assay_protow_string(assay_protow *w, uint32_t field, assay_str s);
 void assay_protow_text(assay_protow *w, uint32_t field, assay_str s); /* not when empty */
 void assay_protow_raw(assay_protow *w, assay_str fields);
 /* Everything inner holds as one message field; inner is empty after it. */

@@ -2,8 +2,12 @@
 #ifndef ASSAY_BASE_UTF8_H
 #define ASSAY_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
 
 /* Bytes of the character at p: 1..4, or 0 when p does not start a valid one (overlong forms,
  * surrogates and values past U+10FFFF are invalid). n > 0. */
@@ -46,5 +50,9 @@ static inline size_t assay_utf8_put(char *out, uint32_t c)
 	out[3] = (char)(0x80 | (c & 63));
 	return 4;
 }
+
+bool assay_utf8_valid(assay_str s);
+/* The text itself when it is valid, else a copy in which every byte of no character is U+FFFD. */
+assay_str assay_utf8_repair(assay_arena *a, assay_str s);
 
 #endif

@@ -279,16 +279,6 @@ assay_cause assay_root_read(const assay_root *root, assay_arena *a, const char *
 	return cause;
 }
 
-static bool is_utf8(assay_str s)
-{
-	for (size_t i = 0, n; i < s.n; i += n) {
-		n = assay_utf8_len(s.p + i, s.n - i);
-		if (!n || !s.p[i])
-			return false;
-	}
-	return true;
-}
-
 assay_cause assay_root_text(const assay_root *root, assay_arena *a, const char *path, char **out)
 {
 	assay_str s;
@@ -296,7 +286,7 @@ assay_cause assay_root_text(const assay_root *root, assay_arena *a, const char *
 	assay_cause cause = assay_root_read(root, a, path, TEXT_MAX, &s);
 	if (cause != ASSAY_CAUSE_NONE)
 		return cause;
-	if (!is_utf8(s))
+	if (!assay_utf8_valid(s) || memchr(s.p, 0, s.n))
 		return ASSAY_CAUSE_NOT_UTF8;
 	s = assay_str_trim(s);
 	if (!s.n)

@@ -13,6 +13,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
+#include "base/utf8.h"
 #include "read/pytext.h"
 
 enum { DEFAULT_STEPS = 10, HEAD = 64 << 10 };
@@ -559,7 +560,7 @@ static void read_file(assay_goblin_input *out, const artefact *a, const char *pa
 	const char *damage = assay_input_damage(in);
 	if (damage)
 		warn(out, a->what, "failed to read", "%s: %s", path, damage);
-	else if (!py_utf8((assay_str){v.p, v.n}))
+	else if (!assay_utf8_valid((assay_str){v.p, v.n}))
 		warn(out, a->what, "failed to read", "%s is not valid UTF-8", path);
 	else
 		a->read(out, (assay_str){v.p, v.n}, path);

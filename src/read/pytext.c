@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "base/test.h"
-#include "base/utf8.h"
 
 enum { FIELD_LIMIT = 131072 };
 
@@ -96,14 +95,6 @@ bool py_float(assay_str s, double *out)
 		*out = strtod(text, NULL);
 	assay_arena_free(&scratch);
 	return ok;
-}
-
-bool py_utf8(assay_str text)
-{
-	for (size_t i = 0, n; i < text.n; i += n)
-		if (!(n = assay_utf8_len(text.p + i, text.n - i)))
-			return false;
-	return true;
 }
 
 /* Bytes of the line end at p, or 0. Beyond \n, \r, \r\n: \v \f \x1c \x1d \x1e U+0085 U+2028 U+2029.

@@ -11,7 +11,6 @@
 assay_str py_strip(assay_str s); /* ASCII white space, \x1c..\x1f too */
 /* float(s): spaces around, digits grouped by '_', inf, nan. No Unicode digits. */
 bool py_float(assay_str s, double *out);
-bool py_utf8(assay_str text);
 /* str.splitlines(): the next line without its end. */
 bool py_line(assay_str *rest, assay_str *line);
 /* json.loads() would take it: RFC 8259 plus NaN, Infinity, -Infinity and lone surrogates. The text

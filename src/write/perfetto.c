@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/proto.h"
+#include "base/sort.h"
+#include "base/test.h"
 #include "write/sources.h"
 #include "write/wait_rows.h"
 
@@ -89,6 +91,8 @@ typedef struct perfetto {
 	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
 	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
 	uint8_t *named;                   /* by string id: already interned */
+	uint32_t *place;                  /* by track: among all of them, by number */
+	bool many;                        /* several processes, which names must tell apart */
 	bool begun;
 } perfetto;
 
@@ -96,7 +100,8 @@ typedef struct perfetto {
 
 static void flush(perfetto *p)
 {
-	fwrite(p->w.out.p, 1, p->w.out.n, p->out);
+	if (p->w.out.n)
+		fwrite(p->w.out.p, 1, p->w.out.n, p->out);
 	p->w.out.n = 0;
 }
 
@@ -148,7 +153,7 @@ static void intern_name(perfetto *p, assay_sid name)
 	size_t interned = assay_protow_open(&p->w, PACKET_INTERNED);
 	size_t entry = assay_protow_open(&p->w, INTERNED_NAME);
 	assay_protow_varint(&p->w, NAME_IID, name);
-	assay_protow_bytes(&p->w, NAME_TEXT, assay_text(p->run, name));
+	assay_protow_string(&p->w, NAME_TEXT, assay_text(p->run, name));
 	assay_protow_close(&p->w, entry);
 	assay_protow_close(&p->w, interned);
 }
@@ -161,20 +166,67 @@ static void put_track(perfetto *p, uint64_t uuid, uint64_t parent, const char *n
 	assay_protow_varint(&p->w, TRACK_UUID, uuid);
 	if (parent)
 		assay_protow_varint(&p->w, TRACK_PARENT, parent);
-	assay_protow_bytes(&p->w, TRACK_NAME, assay_str_of(name));
+	assay_protow_string(&p->w, TRACK_NAME, assay_str_of(name));
 	assay_protow_varint(&p->w, TRACK_ORDERING, EXPLICIT_ORDER);
 	assay_protow_varint(&p->w, TRACK_RANK, (uint64_t)rank);
 	assay_protow_close(&p->w, track);
 	assay_protow_close(&p->w, packet);
 }
 
-static const char *rank_prefix(perfetto *p, uint32_t source)
+/* Files of one process are one, and telemetry is none. */
+static bool has_many_processes(const assay_tables *t)
+{
+	uint32_t first = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < t->track.n; i++) {
+		uint32_t group = assay_track_group(t, i);
+		if (t->track.kind[i] == ASSAY_TRACK_TELEMETRY || group >= t->source.n)
+			continue;
+		if (first != ASSAY_NO_ROW && group != first)
+			return true;
+		first = group;
+	}
+	return false;
+}
+
+/* Of several inputs: the rank it says it is, else the file's name. */
+static const char *input_prefix(perfetto *p, uint32_t source)
 {
 	const assay_source_table *s = &p->t->source;
-	if (s->n < 2 || source >= s->n)
+	if (!p->many || source >= s->n)
 		return "";
-	return assay_printf(&p->scratch, "rank %d ",
-			    s->rank[source] >= 0 ? s->rank[source] : (int32_t)source);
+	uint32_t group = assay_group_of(p->t, source);
+	if (s->rank[group] >= 0)
+		return assay_printf(&p->scratch, "rank %d ", s->rank[group]);
+	const char *path = assay_z(p->run, s->path[group]), *slash = strrchr(path, '/');
+	return assay_printf(&p->scratch, "%s ", slash && slash[1] ? slash + 1 : path);
+}
+
+enum { RANKS_A_STREAM = 64, RANK_WORK = 8, RANK_WAITS = 32 };
+
+/* Streams by number, whatever they count from: some have handles for numbers. */
+static void place_streams(perfetto *p)
+{
+	const assay_track_table *t = &p->t->track;
+	assay_vec(uint32_t) rows = {0};
+	p->place = assay_alloc(&p->scratch, (t->n + 1) * sizeof *p->place);
+	for (uint32_t i = 0; i < t->n; i++)
+		*assay_push(&rows) = i;
+	assay_sort_rows(rows.p, rows.n, t->tid);
+	for (uint32_t i = 0; i < rows.n; i++)
+		p->place[rows.p[i]] = i;
+	assay_vec_free(&rows);
+}
+
+/* Perfetto's ranks are 32 bits wide. */
+static int64_t stream_rank(const perfetto *p, uint32_t track, unsigned what, unsigned lane)
+{
+	const int64_t most = INT32_MAX / RANKS_A_STREAM - 1;
+	int64_t place = p->place[track] < most ? p->place[track] : most;
+	unsigned kind = what == UUID_MARK ? 0 : what == UUID_STREAM ? RANK_WORK : RANK_WAITS;
+	unsigned room = what == UUID_MARK     ? RANK_WORK
+			: what == UUID_STREAM ? RANK_WAITS - RANK_WORK
+					      : RANKS_A_STREAM - RANK_WAITS;
+	return place * RANKS_A_STREAM + kind + (lane < room ? lane : room - 1);
 }
 
 /* Perfetto merges processes of one number: those of further inputs get numbers of their own. */
@@ -196,12 +248,12 @@ static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
 		return uuid;
 	*slot = 1;
 	assay_str name = assay_text(p->run, t->process[i]);
-	const char *full = assay_printf(&p->scratch, "%s%s", rank_prefix(p, t->source[i]), name.p);
+	const char *full = assay_printf(&p->scratch, "%s%s", input_prefix(p, t->source[i]), name.p);
 	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
 	assay_protow_varint(&p->w, TRACK_UUID, uuid);
 	size_t process = assay_protow_open(&p->w, TRACK_PROCESS);
 	assay_protow_varint(&p->w, PROCESS_PID, (uint64_t)pid);
-	assay_protow_bytes(&p->w, PROCESS_NAME, assay_str_of(full));
+	assay_protow_string(&p->w, PROCESS_NAME, assay_str_of(full));
 	assay_protow_close(&p->w, process);
 	assay_protow_close(&p->w, track);
 	assay_protow_close(&p->w, packet);
@@ -226,7 +278,7 @@ static void put_thread(perfetto *p, uint32_t i, unsigned lane, assay_map *seen)
 	assay_protow_varint(&p->w, THREAD_PID, (uint64_t)process_number(p, i));
 	assay_protow_varint(&p->w, THREAD_TID,
 			    (uint64_t)(t->tid[i] >= 0 ? t->tid[i] : (int64_t)i + 0x70000000));
-	assay_protow_bytes(&p->w, THREAD_NAME, name);
+	assay_protow_string(&p->w, THREAD_NAME, name);
 	assay_protow_close(&p->w, thread);
 	assay_protow_close(&p->w, track);
 	assay_protow_close(&p->w, packet);
@@ -237,10 +289,10 @@ static uint64_t put_device(perfetto *p, uint32_t source, int64_t device, assay_m
 	uint64_t uuid = track_uuid(source, UUID_DEVICE, device, 0, 0);
 	uint32_t *slot = assay_map_at(seen, uuid);
 	if (*slot == ASSAY_MAP_ABSENT)
-		put_track(
-			p, uuid, 0,
-			assay_printf(&p->scratch, "%sGPU %" PRId64, rank_prefix(p, source), device),
-			device);
+		put_track(p, uuid, 0,
+			  assay_printf(&p->scratch, "%sGPU %" PRId64, input_prefix(p, source),
+				       device),
+			  device);
 	*assay_map_at(seen, uuid) = 1;
 	return uuid;
 }
@@ -282,13 +334,8 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 		put_track(p, uuid, under, thread_waits_label(p, it->track, lane), INT32_MAX);
 	} else if (is_new) {
 		uint64_t device = put_device(p, t->source[it->track], t->pid[it->track], seen);
-		int64_t stream = t->tid[it->track];
-		put_track(p, uuid, device, stream_label(p, stream, what, lane),
-			  stream * 64 +
-				  (what == UUID_MARK     ? 0
-				   : what == UUID_STREAM ? 8
-							 : 32) +
-				  lane);
+		put_track(p, uuid, device, stream_label(p, t->tid[it->track], what, lane),
+			  stream_rank(p, it->track, what, lane));
 	}
 	return uuid;
 }
@@ -298,7 +345,7 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 static size_t open_annotation(perfetto *p, assay_str name)
 {
 	size_t mark = assay_protow_open(&p->w, EVENT_ANNOTATION);
-	assay_protow_bytes(&p->w, ANNOTATION_NAME, name);
+	assay_protow_string(&p->w, ANNOTATION_NAME, name);
 	return mark;
 }
 
@@ -324,7 +371,7 @@ static void note_i64(perfetto *p, const char *name, int64_t v)
 static void note_text(perfetto *p, const char *name, assay_str text)
 {
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_bytes(&p->w, ANNOTATION_TEXT, text);
+	assay_protow_string(&p->w, ANNOTATION_TEXT, text);
 	assay_protow_close(&p->w, mark);
 }
 
@@ -334,14 +381,14 @@ static void note_member(perfetto *p, assay_arena *a, assay_str key, assay_str ra
 	double f;
 	size_t mark = open_annotation(p, assay_json_unescape(a, key));
 	if (raw.n >= 2 && raw.p[0] == '"')
-		assay_protow_bytes(&p->w, ANNOTATION_TEXT,
-				   assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
+		assay_protow_string(&p->w, ANNOTATION_TEXT,
+				    assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
 	else if (assay_str_i64(raw, &i))
 		assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)i);
 	else if (assay_str_f64(raw, &f))
 		assay_protow_f64(&p->w, ANNOTATION_DOUBLE, f);
 	else
-		assay_protow_bytes(&p->w, ANNOTATION_JSON, raw);
+		assay_protow_string(&p->w, ANNOTATION_JSON, raw);
 	assay_protow_close(&p->w, mark);
 }
 
@@ -581,11 +628,11 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 	assay_protow_varint(&p->w, EVENT_TYPE, (uint64_t)type);
 	assay_protow_varint(&p->w, EVENT_TRACK, uuid);
 	if (type != SLICE_END) {
-		assay_protow_bytes(&p->w, EVENT_CATEGORY, assay_str_of(item_category(p, it)));
+		assay_protow_string(&p->w, EVENT_CATEGORY, assay_str_of(item_category(p, it)));
 		if (name)
 			assay_protow_varint(&p->w, EVENT_NAME_IID, name);
 		else
-			assay_protow_bytes(&p->w, EVENT_NAME, assay_str_of(fixed_name(p, it)));
+			assay_protow_string(&p->w, EVENT_NAME, assay_str_of(fixed_name(p, it)));
 		put_details(p, it);
 	}
 	assay_protow_close(&p->w, event);
@@ -732,7 +779,7 @@ static void put_counters(perfetto *p, assay_map *seen)
 			size_t packet = open_packet(p),
 			       track = assay_protow_open(&p->w, PACKET_TRACK);
 			assay_protow_varint(&p->w, TRACK_UUID, uuid);
-			assay_protow_bytes(&p->w, TRACK_NAME, assay_text(p->run, c->name[i]));
+			assay_protow_string(&p->w, TRACK_NAME, assay_text(p->run, c->name[i]));
 			assay_protow_close(&p->w, assay_protow_open(&p->w, TRACK_COUNTER));
 			assay_protow_close(&p->w, track);
 			assay_protow_close(&p->w, packet);
@@ -755,6 +802,8 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	assay_map seen = {0};
 	p.named = assay_alloc(&p.scratch, run->part.strings.str.n + 1);
 	assay_source_places_find(&p.at, run, &p.scratch);
+	p.many = has_many_processes(p.t);
+	place_streams(&p);
 	index_flows(&p);
 	draw_all(&p, &seen);
 	put_counters(&p, &seen);
@@ -776,3 +825,78 @@ const assay_writer assay_writer_perfetto = {
 		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
 		 ASSAY_LACKS_FACTS,
 };
+
+/* ------------------------------------------------------------------ tests */
+
+static assay_str written(const assay_run *run, char **text)
+{
+	size_t n;
+	FILE *out = open_memstream(text, &n);
+	bool ok = out && perfetto_write(run, out, NULL, NULL);
+	if (out)
+		fclose(out);
+	return (assay_str){*text, ok ? n : 0};
+}
+
+static uint32_t add_source(assay_run *run, const char *path, int rank, uint8_t traits)
+{
+	assay_source_table *s = &run->part.t.source;
+	uint32_t i = assay_add(&run->part.t, ASSAY_T_source);
+	s->path[i] = assay_sid_of(run, path);
+	s->rank[i] = rank;
+	s->traits[i] = traits;
+	return i;
+}
+
+static void add_kernel(assay_run *run, uint32_t source, int64_t stream)
+{
+	assay_tables *t = &run->part.t;
+	run->part.source = source;
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, stream);
+	t->gpu.dur[g] = 1;
+}
+
+TEST(inputs_are_called_by_their_rank_or_file_and_a_lone_process_by_neither)
+{
+	assay_run *run = assay_run_new();
+	char *text;
+	add_source(run, "run/env.json", -1, ASSAY_TRAIT_NOTE);
+	add_kernel(run, add_source(run, "run/a.asy", -1, 0), 7);
+	assay_str one = written(run, &text);
+	CHECK(assay_str_find(one, "GPU 0") >= 0 && assay_str_find(one, "rank") < 0 &&
+	      assay_str_find(one, "a.asy") < 0);
+	free(text);
+	add_kernel(run, add_source(run, "run/b.asy", 5, 0), 7);
+	assay_str two = written(run, &text);
+	CHECK(assay_str_find(two, "a.asy GPU 0") >= 0 && assay_str_find(two, "rank 5 GPU 0") >= 0);
+	free(text);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(streams_with_handles_for_numbers_keep_an_order_of_32_bits)
+{
+	assay_run *run = assay_run_new();
+	add_source(run, "a", -1, 0);
+	add_kernel(run, 0, INT64_MAX - 1);
+	add_kernel(run, 0, 7);
+	perfetto p = {.run = run, .t = &run->part.t};
+	place_streams(&p);
+	CHECK_EQ(stream_rank(&p, 1, UUID_STREAM, 0), RANK_WORK);
+	CHECK_EQ(stream_rank(&p, 0, UUID_MARK, 0), RANKS_A_STREAM);
+	CHECK_EQ(stream_rank(&p, 0, UUID_SYNC, 1000), 2 * RANKS_A_STREAM - 1);
+	assay_arena_free(&p.scratch);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nothing_is_written_of_nothing)
+{
+	assay_run *run = assay_run_new();
+	char *text;
+	CHECK_EQ(written(run, &text).n, 0);
+	free(text);
+	assay_run_free(run);
+	return 0;
+}

@@ -3,15 +3,16 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 uint64_t xplane_stat_id(xplane_out *p, assay_str name)
 {
-	return assay_intern(&p->stat_names, name);
+	return assay_intern(&p->stat_names, assay_utf8_repair(&p->scratch, name));
 }
 
 uint64_t xplane_event_id(xplane_out *p, assay_str name)
 {
-	return assay_intern(&p->event_names, name);
+	return assay_intern(&p->event_names, assay_utf8_repair(&p->scratch, name));
 }
 
 /* False when the event has a stat of that name already, or the name is empty. */
@@ -64,7 +65,7 @@ static void value_ref(xplane_out *p, assay_str text)
 	if (text.n)
 		assay_protow_varint(&p->stat, XSTAT_REF, xplane_stat_id(p, text));
 	else
-		assay_protow_bytes(&p->stat, XSTAT_STR, text);
+		assay_protow_string(&p->stat, XSTAT_STR, text);
 }
 
 void xplane_put_ref(xplane_out *p, const char *name, assay_str text)
@@ -79,7 +80,7 @@ void xplane_put_str(xplane_out *p, const char *name, assay_str text)
 {
 	if (!begin_stat(p, assay_str_of(name)))
 		return;
-	assay_protow_bytes(&p->stat, XSTAT_STR, text);
+	assay_protow_string(&p->stat, XSTAT_STR, text);
 	end_stat(p);
 }
 
@@ -97,7 +98,7 @@ static void value_text(xplane_out *p, assay_str s)
 	if (looks_like_json(s))
 		value_ref(p, s);
 	else
-		assay_protow_bytes(&p->stat, XSTAT_STR, s);
+		assay_protow_string(&p->stat, XSTAT_STR, s);
 }
 
 /* A list or an object as its text, in one form whatever the input's; false when it is neither. */
@@ -107,7 +108,7 @@ static bool value_list(xplane_out *p, assay_str json)
 	p->text.comma = false;
 	if (!looks_like_json(json) || !assay_jsonw_copy(&p->text, json, &p->scratch))
 		return false;
-	assay_protow_bytes(&p->stat, XSTAT_STR, assay_jsonw_text(&p->text));
+	assay_protow_string(&p->stat, XSTAT_STR, assay_jsonw_text(&p->text));
 	return true;
 }
 

@@ -150,6 +150,32 @@ def check(source, folder, mode):
     tap.ok(f"{name} has the same scopes read back", a == b, f"{a[:2]}\n{b[:2]}")
 
 
+def hostile():
+    """A Kineto trace whose every text has bytes that are no UTF-8, and two names that differ only in these."""
+    span = '{"ph":"X","cat":"%s","name":"%s","pid":%s,"tid":%s,"ts":%d,"dur":%d,"args":{%s}}'
+    events = ['{"ph":"M","name":"process_name","pid":1,"args":{"name":"pBAD"}}',
+              '{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"tBAD"}}',
+              span % ("user_annotation", "rBAD", 1, 1, 0, 90, '"kBAD":"vBAD","list":["BAD"],"lone":"\\ud800"')]
+    for i, name in enumerate(("gBAD", "gWORSE", "BADvoid f<WORSE>(int)")):
+        link = f'"correlation":{i + 1},"External id":{i + 1},"sBAD":"BAD"'
+        events.append(span % ("cuda_runtime", "cudaLaunchKernel", 1, 1, 10 + 20 * i, 5, link))
+        events.append(span % ("kernel", name, 0, 7, 15 + 20 * i, 9, link + ',"device":0,"stream":7'))
+    text = '{"deviceProperties":[{"id":0,"name":"GBAD"}],"traceEvents":[' + ",".join(events) + "]}"
+    return text.encode().replace(b"BAD", b"\xff").replace(b"WORSE", b"\xed\xa0\x80")
+
+
+def check_hostile(folder):
+    trace = folder / "hostile.json"
+    trace.write_bytes(hostile())
+    for mode in MODES:
+        check(trace, folder, mode)
+    out = folder / "hostile.pftrace"
+    code, _, err = tap.run("convert", trace, out)
+    data = out.read_bytes() if code == 0 else b""
+    tap.ok("text of a Perfetto file is UTF-8", b"r\xef\xbf\xbd" in data and b"r\xff" not in data and
+           b"\xed\xa0\x80" not in data and b"v\xff" not in data, err)
+
+
 def first_difference(a, b):
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     return f"{len(a)} and {len(b)} bytes, differ at {at}"
@@ -178,6 +204,7 @@ def main():
                     check(tap.CORPUS / name, folder, mode)
             else:
                 tap.skip(f"{name} as XPlane", f"no corpus at {tap.CORPUS}")
+        check_hostile(folder)
         logdir = folder / "log/plugins/profile/2026_01_01"
         logdir.mkdir(parents=True)
         shutil.copy(HERE / "jax.xplane.pb.gz", logdir / "host.xplane.pb")
