@@ -3,7 +3,9 @@
 #include "analyze/analyze.h"
 
 #include <inttypes.h>
+#include <math.h>
 
+#include "analyze/useful.h"
 #include "analyze/window.h"
 #include "base/test.h"
 
@@ -114,6 +116,36 @@ static const char *how_long(assay_run *run, const assay_window *w)
 			    w->warmup);
 }
 
+static const char *why_unknown(const assay_run *run)
+{
+	const assay_roof_table *r = &run->part.t.roof;
+	if (!run->part.t.op_shape.n || !r->n || isnan(r->flops[0]))
+		return "needs the shapes of operators: record with record_shapes=True";
+	return r->name[0] ? "no compute whose work is known" : assay_z(run, r->how[0]);
+}
+
+/* Parts of useful_gpu: beside the buckets that sum to the window, not among them. */
+static void add_useful_parts(assay_run *run, const assay_window *w)
+{
+	int64_t part[ASSAY_USEFUL_PARTS_COUNT];
+	bool known = assay_useful_sums(run, w, part);
+	const assay_call_part_table *p = &run->part.t.call_part;
+	double covered = w->compute > 0 && known
+				 ? 1 - (double)part[ASSAY_USEFUL_UNMODELLED] / (double)w->compute
+				 : 0;
+	for (int i = 0; i < ASSAY_USEFUL_PARTS_COUNT; i++) {
+		const struct bucket b = {.name = assay_useful_name[i],
+					 .total = known ? part[i] : -1,
+					 .evidence = known ? p->n : 0,
+					 .gap = ASSAY_NO_ROW,
+					 .coverage = i == ASSAY_USEFUL_UNMODELLED ? 1 : covered,
+					 .how = known ? assay_useful_text[i] : why_unknown(run)};
+		add_bucket(run, w, &b);
+		run->part.t.budget.part_of[run->part.t.budget.n - 1] =
+			assay_sid_of(run, "useful_gpu");
+	}
+}
+
 void assay_budget(assay_run *run, const assay_window *w)
 {
 	if (w->device == ASSAY_NO_ROW)
@@ -126,16 +158,10 @@ void assay_budget(assay_run *run, const assay_window *w)
 		{"exposed_copy", w->copy, w->events[ASSAY_CLASS_COPY], ASSAY_NO_ROW, 1,
 		 "copies that neither compute nor communication hides"},
 	};
-	const struct bucket unknown[] = {
-		{"precision_path", -1, 0, ASSAY_NO_ROW, 0,
-		 "needs the operators' types and the device's rates"},
-		{"kernel_shape", -1, 0, ASSAY_NO_ROW, 0, "needs the best time of each shape"},
-	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(busy); i++)
 		add_bucket(run, w, &busy[i]);
 	add_idle_buckets(run, w);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(unknown); i++)
-		add_bucket(run, w, &unknown[i]);
+	add_useful_parts(run, w);
 	add_headroom(run);
 	const struct bucket total = {"total", w->to - w->from, 0, ASSAY_NO_ROW,
 				     1,       how_long(run, w)};

@@ -6,6 +6,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/serving.h"
+#include "analyze/useful.h"
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -334,6 +335,7 @@ bool assay_compute(assay_run *run, const assay_order *order, const assay_window 
 	if (c.t->op_shape.n) {
 		add_steps(&c);
 		add_phases(&c);
+		assay_useful(run, &c.rates, w);
 	}
 	return true;
 }

@@ -141,6 +141,24 @@ static void set_arg(assay_arena *a, assay_arg *arg, assay_str dims, assay_str ty
 	arg->n = 1;
 }
 
+/* Some writers break lists over lines: equal lists get equal text. */
+static assay_str one_line(assay_arena *a, assay_str json)
+{
+	char *out = assay_alloc(a, 2 * json.n + ASSAY_PAD);
+	size_t n = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < json.n; i++) {
+		char c = json.p[i];
+		if (!quoted && (c == ' ' || c == '\n' || c == '\r' || c == '\t'))
+			continue;
+		quoted ^= c == '"' && (!i || json.p[i - 1] != '\\');
+		out[n++] = c;
+		if (c == ',' && !quoted)
+			out[n++] = ' ';
+	}
+	return (assay_str){out, n};
+}
+
 static void find_lists(assay_op_args *out, assay_arena *a, assay_str members)
 {
 	assay_json j = assay_json_members(a, members);
@@ -148,13 +166,13 @@ static void find_lists(assay_op_args *out, assay_arena *a, assay_str members)
 		if (!v.n || v.p[0] != '[')
 			continue;
 		if (assay_str_same(key, ASSAY_S("Input Dims")))
-			out->dims = v;
+			out->dims = one_line(a, v);
 		else if (assay_str_same(key, ASSAY_S("Input type")))
-			out->types = v;
+			out->types = one_line(a, v);
 		else if (assay_str_same(key, ASSAY_S("Input Strides")))
-			out->strides = v;
+			out->strides = one_line(a, v);
 		else if (assay_str_same(key, ASSAY_S("Concrete Inputs")))
-			out->values = v;
+			out->values = one_line(a, v);
 	}
 }
 
@@ -272,6 +290,19 @@ TEST(lists_of_tensors_have_shapes_unless_they_are_long)
 	CHECK(args.arg[1].kind == ASSAY_ARG_TENSORS && args.arg[1].n == 0);
 	CHECK(!assay_op_args_parse(&args, &a, ASSAY_S("\"Record function id\": 0")));
 	CHECK(!assay_op_args_parse(&args, &a, ASSAY_S("\"Input Dims\": [[2, ")));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(lists_over_several_lines_are_the_same)
+{
+	assay_arena a = {0};
+	assay_op_args args;
+	CHECK(assay_op_args_parse(
+		&args, &a,
+		ASSAY_S("\"Input type\": [\n \"long int\" ],\n\"Input Dims\": [\n  "
+			"[\n 2,3 ]\n]")));
+	CHECK(assay_str_is(args.dims, "[[2, 3]]") && assay_str_is(args.types, "[\"long int\"]"));
 	assay_arena_free(&a);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/advice.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "names/words.h"
@@ -282,24 +283,45 @@ static void add_records(assay_run *run, const assay_window *w, assay_arena *a)
 			    "no step markers, and kernels do not repeat");
 }
 
+static void add_compute_verdict(assay_run *run, const assay_window *w, const assay_advice *v,
+				assay_arena *a)
+{
+	const assay_op_shape_table *s = &run->part.t.op_shape;
+	char count[ASSAY_FMT];
+	const char *text = assay_printf(a, "%s %s", v->what, share_of_step(w, a, v->total));
+	const char *evidence =
+		assay_printf(a, "%s calls, most of it in %s %s", assay_fmt_count(count, v->calls),
+			     assay_fmt_safe(a, assay_text(run, s->name[v->shape])),
+			     assay_fmt_safe(a, assay_text(run, s->dims[v->shape])));
+	set_size(run, add_verdict(run, v->id, text, v->fix, evidence), w, v->total, v->confidence);
+}
+
 static void add_items(assay_run *run, const assay_window *w, assay_arena *a)
 {
-	struct item item[ITEMS];
+	assay_advices advice = {0};
+	assay_advices_find(&advice, run, w);
+	size_t n = ITEMS + advice.n;
+	struct item *item = assay_alloc(a, n * sizeof *item);
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		item[c] = (struct item){w->cause[c], c};
-	item[ASSAY_WHY_UNLINKED].total = 0;
 	item[ASSAY_WHY_LAUNCH_LATENCY].total -= w->suspicious;
+	item[ASSAY_WHY_UNLINKED].total = 0; /* nothing to advise about */
 	item[COMM] = (struct item){w->comm, COMM};
 	item[COPY] = (struct item){w->copy, COPY};
-	qsort(item, ITEMS, sizeof *item, by_total);
-	for (int i = 0; i < MOST; i++) {
+	for (size_t i = 0; i < advice.n; i++)
+		item[ITEMS + i] = (struct item){advice.p[i].total, (int)(ITEMS + i)};
+	qsort(item, n, sizeof *item, by_total);
+	for (size_t i = 0; i < MOST && i < n; i++) {
 		if ((double)item[i].total < worth_saying * (double)(w->to - w->from))
 			break;
-		if (item[i].cause < ASSAY_WHY_COUNT)
+		if (item[i].cause >= ITEMS)
+			add_compute_verdict(run, w, &advice.p[item[i].cause - ITEMS], a);
+		else if (item[i].cause < ASSAY_WHY_COUNT)
 			add_idle_verdict(run, w, &item[i], a);
 		else
 			add_busy_verdict(run, w, &item[i], a);
 	}
+	assay_vec_free(&advice);
 }
 
 void assay_verdicts(assay_run *run, const assay_window *w)

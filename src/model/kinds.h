@@ -180,6 +180,7 @@ enum assay_op_flag {
 	ASSAY_OP_ESTIMATED = 8,  /* part of its work is a guess */
 	ASSAY_OP_OVER_PEAK = 16, /* faster than the device can be: its model is wrong here */
 	ASSAY_OP_BACKWARD = 32,
+	ASSAY_OP_EAGER = 64, /* between the products of an attention that is not fused */
 };
 
 enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };

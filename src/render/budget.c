@@ -18,7 +18,8 @@ void assay_waste_json(assay_jsonw *w, const assay_run *run)
 {
 	static const char *const names[] = {
 		"useful_gpu",  "data_wait",       "host_gap",       "comm_excess",  "exposed_copy",
-		"unexplained", "memory_headroom", "precision_path", "kernel_shape", "total"};
+		"unexplained", "memory_headroom", "precision_path", "kernel_shape", "at_bound",
+		"unfused",     "compute_rest",    "unmodelled",     "total"};
 	const assay_budget_table *b = &run->part.t.budget;
 	assay_jsonw_open(w, "waste_budget", '{');
 	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
@@ -60,6 +61,7 @@ void assay_budget_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_f64(w, "coverage", b->coverage[i]);
 		assay_jsonw_z(w, "state", assay_state_name[b->state[i]]);
 		assay_jsonw_str(w, "how", assay_text(run, b->how[i]));
+		assay_jsonw_z(w, "part_of", b->part_of[i] ? assay_z(run, b->part_of[i]) : NULL);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -69,7 +71,8 @@ static void print_bucket(assay_printout *p, uint32_t r, int64_t window)
 {
 	const assay_budget_table *b = &p->run->part.t.budget;
 	char time[ASSAY_FMT];
-	fprintf(p->out, "  %-16s ", assay_z(p->run, b->name[r]));
+	fprintf(p->out, "  %s%-*s ", b->part_of[r] ? "  " : "", b->part_of[r] ? 14 : 16,
+		assay_z(p->run, b->name[r]));
 	if (b->state[r] == ASSAY_STATE_UNKNOWN)
 		fprintf(p->out, "%10s %7s", "unknown", "");
 	else if (b->total[r] < 0)
@@ -89,8 +92,14 @@ void assay_budget_text(assay_printout *p)
 	if (total == ASSAY_NO_ROW)
 		return;
 	assay_print_heading(p, "Waste budget");
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (b->part_of[i])
+			continue;
 		print_bucket(p, i, b->total[total]);
+		for (uint32_t k = 0; k < b->n; k++)
+			if (b->part_of[k] == b->name[i])
+				print_bucket(p, k, b->total[total]);
+	}
 }
 
 void assay_verdicts_json(assay_jsonw *w, const assay_run *run)

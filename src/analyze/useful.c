@@ -1,0 +1,361 @@
+/* Each call's own time splits in an order that keeps the parts disjoint: what a cheaper type would
+ * save; of the rest what fusing would; of the rest what is above the best calls of its kind; the
+ * bound; what remains. */
+#include "analyze/useful.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "analyze/op_args.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+const char *const assay_useful_name[] = {
+#define X(id, name, text) name,
+	ASSAY_USEFUL_PARTS(X)
+#undef X
+};
+const char *const assay_useful_text[] = {
+#define X(id, name, text) text,
+	ASSAY_USEFUL_PARTS(X)
+#undef X
+};
+
+enum { BINS = 128, NEAR = 2, CALLS_ENOUGH = 3, CHAIN_LEAST = 3, BETWEEN_MOST = 12 };
+
+struct useful {
+	assay_run *run;
+	assay_tables *t;
+	const assay_rates *rates;
+	const assay_window *w;
+	double by_math[ASSAY_MATH_COUNT]; /* own time of matrix work */
+	double best[ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
+	float *kept; /* by row of op_call: share of its time that fusing leaves; 1 all */
+};
+
+static bool is_known(const struct useful *u, uint32_t shape)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	return shape != ASSAY_NO_ROW && !isnan(s->bound_ns[shape]) &&
+	       !(s->flags[shape] & ASSAY_OP_OVER_PEAK);
+}
+
+/* Share of the bound that a shape reaches, on the mean of its calls. */
+static double reached(const assay_op_shape_table *s, uint32_t shape)
+{
+	double mean = (double)s->busy[shape] / (double)s->calls[shape];
+	double share = mean > 0 ? s->bound_ns[shape] / mean : 0;
+	return share > 1 ? 1 : share;
+}
+
+/* Sizes within a factor of 4 are alike: neighbours of a bin of powers of two. */
+static int bin_of(const assay_op_shape_table *s, uint32_t shape)
+{
+	double size = s->bound[shape] == ASSAY_BOUND_COMPUTE ? s->flops[shape] : s->bytes[shape];
+	int bin = size > 1 ? (int)log2(size) : 0;
+	return bin < BINS ? bin : BINS - 1;
+}
+
+static double best_near(const struct useful *u, uint32_t shape, uint8_t math)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	const double *best = u->best[s->class[shape]][math][s->bound[shape]];
+	int bin = bin_of(s, shape);
+	double found = 0;
+	for (int b = bin - NEAR < 0 ? 0 : bin - NEAR; b <= bin + NEAR && b < BINS; b++)
+		found = best[b] > found ? best[b] : found;
+	return found;
+}
+
+static void learn(struct useful *u)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	const assay_op_call_table *c = &u->t->op_call;
+	for (uint32_t i = 0; i < s->n; i++) {
+		bool enough =
+			s->calls[i] >= CALLS_ENOUGH || s->busy[i] * 100 >= u->w->to - u->w->from;
+		if (!is_known(u, i) || !enough)
+			continue;
+		double *best = &u->best[s->class[i]][s->math[i]][s->bound[i]][bin_of(s, i)],
+		       share = reached(s, i);
+		*best = share > *best ? share : *best;
+	}
+	for (uint32_t i = 0; i < c->n; i++)
+		if (is_known(u, c->shape[i]) && assay_is_matrix(s->class[c->shape[i]]))
+			u->by_math[s->math[c->shape[i]]] += (double)c->owned[i];
+}
+
+/* ------------------------------------------------------------------ precision */
+
+/* cuBLAS leaves tensor cores out when rows of a matrix do not start at multiples of 16 bytes: then
+ * the shape is at fault, not the type. */
+static bool is_aligned(const struct useful *u, uint32_t shape)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	assay_arena a = {0};
+	assay_op_args args;
+	const char *members =
+		assay_printf(&a, "\"Input Dims\": %s, \"Input type\": %s",
+			     assay_z(u->run, s->dims[shape]), assay_z(u->run, s->types[shape]));
+	bool aligned = assay_op_args_parse(&args, &a, assay_str_of(members));
+	for (size_t i = 0; aligned && i < args.n; i++) {
+		const assay_tensor *t = assay_arg_tensor(&args, (int)i);
+		for (uint32_t d = t && t->rank >= 2 ? t->rank - 2 : 0;
+		     t && t->rank >= 2 && d < t->rank; d++)
+			aligned &= fmod((double)t->dim[d] * assay_dtype_bytes(t->type), 16) == 0;
+	}
+	assay_arena_free(&a);
+	return aligned;
+}
+
+/* The cheaper type that a call could have used: the half type that most matrix work of the run
+ * uses, or tf32 where the device has it. Never further than that. */
+static uint8_t cheaper(const struct useful *u, uint32_t shape)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	const double *time = u->by_math;
+	double half = time[ASSAY_MATH_BF16] + time[ASSAY_MATH_FP16];
+	uint8_t half_type =
+		time[ASSAY_MATH_BF16] >= time[ASSAY_MATH_FP16] ? ASSAY_MATH_BF16 : ASSAY_MATH_FP16;
+	bool mostly_half = half > time[ASSAY_MATH_FP32] + time[ASSAY_MATH_TF32];
+	uint8_t math = s->math[shape];
+	if (!assay_is_matrix(s->class[shape]) ||
+	    (math != ASSAY_MATH_FP32 && math != ASSAY_MATH_TF32) || !is_aligned(u, shape))
+		return math;
+	uint8_t other = mostly_half ? half_type : ASSAY_MATH_TF32;
+	return u->rates->peak[other] > u->rates->peak[math] ? other : math;
+}
+
+/* Time of a call in another type, at the efficiency that type reaches here, else its own. */
+static double time_in(const struct useful *u, uint32_t shape, uint8_t math, double *bound)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	uint8_t by;
+	*bound = assay_bound_of(u->rates, s->flops[shape], s->bytes[shape], math, &by);
+	double share = best_near(u, shape, math);
+	if (share <= 0)
+		share = reached(s, shape);
+	if (u->rates->best > 0 && share > u->rates->best)
+		share = u->rates->best;
+	double compute = 1e9 * s->flops[shape] / (share * u->rates->peak[math]);
+	return compute > *bound ? compute : *bound;
+}
+
+/* ------------------------------------------------------------------ fusion */
+
+static bool is_chained(uint8_t class)
+{
+	return class == ASSAY_WORK_ELEMENTWISE || class == ASSAY_WORK_NORM ||
+	       class == ASSAY_WORK_SOFTMAX || class == ASSAY_WORK_REDUCTION ||
+	       class == ASSAY_WORK_MOVE;
+}
+
+/* Calls of the window on the main device, in the order of their work. */
+typedef assay_vec(uint32_t) rows;
+
+static uint32_t track_of(const struct useful *u, uint32_t call)
+{
+	return u->t->host.track[u->t->op_call.host[call]];
+}
+
+/* Does the second read what the first wrote? As much as it wrote, at least. */
+static bool is_link(const struct useful *u, uint32_t a, uint32_t b)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	uint32_t x = u->t->op_call.shape[a], y = u->t->op_call.shape[b];
+	if (!is_known(u, x) || !is_known(u, y) || !is_chained(s->class[x]) ||
+	    !is_chained(s->class[y]) || track_of(u, a) != track_of(u, b))
+		return false;
+	return s->written[x] > 0 && s->bytes[y] - s->written[y] >= s->written[x];
+}
+
+/* A chain of n calls: all but the traffic between them stays. */
+static void fuse_chain(struct useful *u, const uint32_t *call, size_t n)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	double all = 0, between = 0;
+	if (n < CHAIN_LEAST)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t shape = u->t->op_call.shape[call[i]];
+		all += s->bytes[shape];
+		between += i + 1 < n ? 2 * s->written[shape] : 0;
+	}
+	double kept = all > 0 && between < all ? (all - between) / all : 1;
+	for (size_t i = 0; i < n; i++)
+		u->kept[call[i]] = (float)kept;
+}
+
+static bool is_product(const struct useful *u, uint32_t call)
+{
+	uint32_t shape = u->t->op_call.shape[call];
+	return is_known(u, shape) && u->t->op_shape.class[shape] == ASSAY_WORK_GEMM;
+}
+
+/* Attention in pieces: a product, a softmax with what stands around it, a product. The fused kernel
+ * has none of what is between. */
+static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	bool softmax = false;
+	size_t i = first + 1;
+	for (; i < r->n && i - first <= BETWEEN_MOST; i++) {
+		uint32_t shape = u->t->op_call.shape[r->p[i]];
+		if (track_of(u, r->p[i]) != track_of(u, r->p[first]) || !is_known(u, shape) ||
+		    !is_chained(s->class[shape]))
+			break;
+		softmax |= s->class[shape] == ASSAY_WORK_SOFTMAX;
+	}
+	if (!softmax || i >= r->n || !is_product(u, r->p[i]))
+		return first;
+	for (size_t k = first + 1; k < i; k++) {
+		u->kept[r->p[k]] = 0;
+		u->t->op_call.flags[r->p[k]] |= ASSAY_OP_EAGER;
+	}
+	return i;
+}
+
+static void find_fusions(struct useful *u)
+{
+	const assay_op_call_table *c = &u->t->op_call;
+	rows r = {0};
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->device[i] == u->w->device && c->owned[i] > 0)
+			*assay_push(&r) = i;
+	for (size_t i = 0; i < r.n; i++)
+		if (is_product(u, r.p[i]))
+			fuse_attention(u, &r, i);
+	for (size_t i = 0, n; i < r.n; i += n) {
+		for (n = 1; i + n < r.n && u->kept[r.p[i]] > 0 && u->kept[r.p[i + n]] > 0 &&
+			    is_link(u, r.p[i + n - 1], r.p[i + n]);)
+			n++;
+		fuse_chain(u, r.p + i, n);
+	}
+	assay_vec_free(&r);
+}
+
+/* ------------------------------------------------------------------ the split */
+
+static int64_t take(int64_t *left, double ns)
+{
+	int64_t part = ns > 0 ? ns < (double)*left ? (int64_t)ns : *left : 0;
+	*left -= part;
+	return part;
+}
+
+static void split_call(struct useful *u, uint32_t call)
+{
+	assay_tables *t = u->t;
+	uint32_t shape = t->op_call.shape[call], r = assay_add(t, ASSAY_T_call_part);
+	assay_call_part_table *p = &t->call_part;
+	int64_t left = t->op_call.owned[call];
+	p->call[r] = call;
+	if (!is_known(u, shape)) {
+		p->unmodelled[r] = left;
+		return;
+	}
+	uint8_t math = cheaper(u, shape);
+	double bound = t->op_shape.bound_ns[shape];
+	if (math != t->op_shape.math[shape])
+		p->precision[r] = take(&left, (double)left - time_in(u, shape, math, &bound));
+	double kept = u->kept[call], share = best_near(u, shape, math);
+	p->unfused[r] = take(&left, (double)left * (1 - kept));
+	bound *= kept;
+	share = share > 0 ? share : u->rates->best > 0 ? u->rates->best : 1;
+	p->shape[r] = take(&left, (double)left - bound / share);
+	p->at_bound[r] = take(&left, bound);
+	p->rest[r] = left;
+}
+
+void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *w)
+{
+	assay_tables *t = &run->part.t;
+	assay_arena scratch = {0};
+	if (!rates->name || !t->op_call.n)
+		return;
+	struct useful *u = assay_alloc(&scratch, sizeof *u);
+	u->run = run, u->t = t, u->rates = rates, u->w = w;
+	u->kept = assay_alloc(&scratch, t->op_call.n * sizeof *u->kept);
+	for (uint32_t i = 0; i < t->op_call.n; i++)
+		u->kept[i] = 1;
+	learn(u);
+	find_fusions(u);
+	for (uint32_t i = 0; i < t->op_call.n; i++)
+		if (t->op_call.owned[i] > 0)
+			split_call(u, i);
+	assay_arena_free(&scratch);
+}
+
+bool assay_useful_sums(const assay_run *run, const assay_window *w,
+		       int64_t part[ASSAY_USEFUL_PARTS_COUNT])
+{
+	const assay_call_part_table *p = &run->part.t.call_part;
+	int64_t sum = 0;
+	memset(part, 0, ASSAY_USEFUL_PARTS_COUNT * sizeof *part);
+	for (uint32_t i = 0; i < p->n; i++) {
+		part[ASSAY_USEFUL_AT_BOUND] += p->at_bound[i];
+		part[ASSAY_USEFUL_PRECISION] += p->precision[i];
+		part[ASSAY_USEFUL_SHAPE] += p->shape[i];
+		part[ASSAY_USEFUL_UNFUSED] += p->unfused[i];
+		part[ASSAY_USEFUL_REST] += p->rest[i];
+		part[ASSAY_USEFUL_UNMODELLED] += p->unmodelled[i];
+	}
+	for (int i = 0; i < ASSAY_USEFUL_PARTS_COUNT; i++)
+		sum += part[i];
+	assert(sum <= w->compute);
+	part[ASSAY_USEFUL_UNMODELLED] += w->compute - sum; /* work without an operator */
+	return p->n > 0 && part[ASSAY_USEFUL_UNMODELLED] < w->compute;
+}
+
+/* A call of that class, its own time, and the shape of one call. */
+static uint32_t add_hand_call(assay_run *run, uint8_t class, uint8_t math, double flops,
+			      double bytes, int64_t ns)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_op_shape), c = assay_add(t, ASSAY_T_op_call);
+	t->op_shape.class[s] = class;
+	t->op_shape.math[s] = math;
+	t->op_shape.flops[s] = flops;
+	t->op_shape.bytes[s] = bytes;
+	t->op_shape.written[s] = bytes / 2;
+	t->op_shape.calls[s] = 3;
+	t->op_shape.busy[s] = 3 * ns;
+	t->op_shape.dims[s] = assay_sid_of(run, "[[64, 64], [64, 64]]");
+	t->op_shape.types[s] = assay_sid_of(run, "[\"float\", \"float\"]");
+	t->op_call.shape[c] = s;
+	t->op_call.host[c] = 0;
+	t->op_call.device[c] = 0;
+	t->op_call.owned[c] = ns;
+	return s;
+}
+
+TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e12};
+	int64_t part[ASSAY_USEFUL_PARTS_COUNT], sum = 0;
+	r.peak[ASSAY_MATH_FP32] = 10e12;
+	r.peak[ASSAY_MATH_TF32] = 100e12;
+	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+	/* fp32 at half of its peak: 2000 ns; tf32 at half of its own would take 200 */
+	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e7, 1, 2000);
+	/* three elementwise calls in a chain, each 1000 bytes at the bound of 1 ns a 1000 bytes */
+	for (int i = 0; i < 3; i++)
+		add_hand_call(run, ASSAY_WORK_ELEMENTWISE, ASSAY_MATH_FP32, 1, 1e6, 1000);
+	for (uint32_t i = 0; i < t->op_shape.n; i++)
+		t->op_shape.bound_ns[i] =
+			assay_bound_of(&r, t->op_shape.flops[i], t->op_shape.bytes[i],
+				       t->op_shape.math[i], &t->op_shape.bound[i]);
+	const assay_window w = {.device = 0, .to = 6000, .compute = 6000};
+	assay_useful(run, &r, &w);
+	CHECK(assay_useful_sums(run, &w, part));
+	for (int i = 0; i < ASSAY_USEFUL_PARTS_COUNT; i++)
+		sum += part[i];
+	CHECK_EQ(sum, 6000);
+	CHECK_EQ(part[ASSAY_USEFUL_PRECISION], 1800);
+	CHECK_EQ(part[ASSAY_USEFUL_UNFUSED], 3 * 666); /* two of three tensors between them go */
+	CHECK_EQ(part[ASSAY_USEFUL_UNMODELLED], 1000); /* work without an operator */
+	assay_run_free(run);
+	return 0;
+}
