@@ -134,6 +134,8 @@ static void add_useful_parts(assay_run *run, const assay_window *w)
 				 ? 1 - (double)part[ASSAY_USEFUL_UNMODELLED] / (double)w->compute
 				 : 0;
 	for (int i = 0; i < ASSAY_USEFUL_PARTS_COUNT; i++) {
+		if (!known && i != ASSAY_USEFUL_PRECISION && i != ASSAY_USEFUL_SHAPE)
+			continue; /* two that are asked for stand for all that is not known */
 		const struct bucket b = {.name = assay_useful_name[i],
 					 .total = known ? part[i] : -1,
 					 .evidence = known ? p->n : 0,
