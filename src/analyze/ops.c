@@ -142,6 +142,16 @@ static assay_sid keep(struct ops *o, assay_str s)
 	return assay_intern(&o->run->part.strings, s);
 }
 
+/* The library's own word for fp32 data multiplied in tf32, where calls of it were recorded; else
+ * the kernel's name. */
+static assay_math math_of(const struct ops *o, uint32_t call)
+{
+	assay_str args = assay_text(o->run, o->t->host.args[o->t->op_call.host[call]]);
+	if (assay_str_find(args, "\"compute\": \"tf32\"") >= 0)
+		return ASSAY_MATH_TF32;
+	return assay_kernel_math(kernel_name(o, call));
+}
+
 static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_work_rule *rule,
 		     const assay_op_args *args, double element)
 {
@@ -158,7 +168,7 @@ static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_w
 	}
 	if (!assay_work_of(rule, args, &hint, &work))
 		return;
-	assay_math ran = assay_kernel_math(kernel_name(o, call));
+	assay_math ran = math_of(o, call);
 	bool matrix = rule->class == ASSAY_WORK_GEMM || rule->class == ASSAY_WORK_CONV ||
 		      rule->class == ASSAY_WORK_ATTENTION || rule->class == ASSAY_WORK_MOE;
 	s->flops[shape] = work.flops;
@@ -241,11 +251,16 @@ static void give_shapes(struct ops *o)
 	}
 }
 
+static bool has_operators(const assay_host_table *host)
+{
+	return host->n && memchr(host->kind, ASSAY_HOST_OP, host->n);
+}
+
 /* Rules are numbered by strings known when they were looked up; names of operators all are. */
 void assay_ops(assay_run *run, const assay_order *order)
 {
 	struct ops o = {.run = run, .t = &run->part.t};
-	if (!o.t->op.n || !o.t->launch.n)
+	if (!has_operators(&o.t->host) || !o.t->launch.n)
 		return;
 	o.hosts = o.t->host.n;
 	o.call_of_host = assay_pages_grow(NULL, 0, o.hosts * sizeof *o.call_of_host);
