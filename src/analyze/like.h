@@ -8,6 +8,8 @@
 typedef void assay_like_fn(assay_run *run);
 void assay_like_hta(assay_run *run);
 void assay_like_tracelens(assay_run *run);
+/* Its perf table of operators, for one source. Needs op_call. */
+void assay_like_tracelens_ops(assay_run *run, uint32_t source);
 
 void assay_like_add(assay_run *run, uint32_t source, const char *variant, const char *group,
 		    const char *name, double value);

@@ -135,12 +135,14 @@ void assay_like_tracelens(assay_run *run)
 	} variants[] = {{BY_ARROW, "ac2g"}, {LINKED, "linked"}, {EVERY, "all"}};
 	assay_map starts = {0};
 	index_arrows(run, &starts);
-	for (uint32_t s = 0; s < run->part.t.source.n; s++)
+	for (uint32_t s = 0; s < run->part.t.source.n; s++) {
 		for (size_t v = 0; v < ASSAY_COUNT_OF(variants); v++) {
 			collect(&w, run, &order, s, &starts, variants[v].which);
 			if (w.row.n)
 				add_timeline(run, s, variants[v].name, &w);
 		}
+		assay_like_tracelens_ops(run, s);
+	}
 	assay_map_free(&starts);
 	assay_vec_free(&w.row);
 	assay_pages_free(w.class, order.rows + 1);
