@@ -64,7 +64,7 @@ REC_TLS_cuda := -ftls-model=initial-exec
 REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c /dev/null >/dev/null 2>&1 && echo $(DESCRIPTORS))
 
 .PHONY: all dist demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
-all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(REC_LIBS) docs
+all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -74,6 +74,12 @@ $(B)/libassay.a: $(LIB_OBJ)
 
 $(B)/libassay.so: $(LIB_OBJ) src/assay.map
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libassay.so.0 -Wl,--version-script=src/assay.map -o $@ $(LIB_OBJ) $(LIBS)
+	$(Q)ln -sf libassay.so $@.0
+
+# What pkg-config says; the version is that of the header.
+VERSION := $(shell sed -n 's/^.define ASSAY_VERSION "\(.*\)"/\1/p' include/assay/assay.h)
+$(B)/assay.pc: tools/assay.pc.in include/assay/assay.h Makefile
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' tools/assay.pc.in > $@
 
 define rec_rule
 $(B)/rec/$(1)/%.o: %.c
@@ -191,13 +197,14 @@ dist:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/assay \
-	           $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	           $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	           $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(B)/assay $(DESTDIR)$(PREFIX)/bin/assay
 	install -m 644 include/assay/assay.h $(DESTDIR)$(PREFIX)/include/assay/assay.h
 	install -m 644 $(B)/libassay.a $(DESTDIR)$(PREFIX)/lib/libassay.a
 	install -m 755 $(B)/libassay.so $(DESTDIR)$(PREFIX)/lib/libassay.so.0
 	ln -sf libassay.so.0 $(DESTDIR)$(PREFIX)/lib/libassay.so
+	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(B)/assay.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/assay.pc
 	install -d $(DESTDIR)$(PREFIX)/lib/assay
 	$(if $(REC_LIBS),install -m 755 $(REC_LIBS) $(DESTDIR)$(PREFIX)/lib/assay/)
 	install -m 644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
@@ -208,6 +215,7 @@ install: all
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/assay
 	rm -f $(DESTDIR)$(PREFIX)/bin/assay $(DESTDIR)$(PREFIX)/lib/libassay.* $(DESTDIR)$(PREFIX)/include/assay/assay.h \
+	      $(DESTDIR)$(PREFIX)/lib/pkgconfig/assay.pc \
 	      $(DESTDIR)$(PREFIX)/share/man/man1/assay*.1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay \
 	      $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish
 

@@ -71,8 +71,87 @@ typedef struct assay_report_opts {
  * opts may be NULL. */
 ASSAY_API bool assay_run_analyze(assay_run *run, const assay_report_opts *opts, assay_err *err);
 
-/* The report as JSON text (NUL-terminated; *len may be NULL). Needs assay_run_analyze(). */
+/* Read and analyse at once, as `assay report` does it: of jobs of more than 16 processes, findings
+ * are kept of all and events of a few, so that memory does not grow with the job. */
+ASSAY_API bool assay_run_read_job(assay_run *run, const char *const *paths, size_t n,
+				  const assay_report_opts *opts, assay_err *err);
+
+/* What the commands print with --json, as NUL-terminated text; *len may be NULL. Queries start with
+ * their own size; all other fields may be 0, and NULL stands for all of that. NULL is returned when
+ * it cannot be done. All need an analysed run, but for scopes. */
 ASSAY_API const char *assay_run_report_json(assay_run *run, size_t *len);
+
+typedef struct assay_waits_query {
+	size_t size;
+	const int64_t *stream, *thread; /* only waits of or for that stream, of that thread */
+	int64_t min_ns;                 /* only waits that lost as much */
+	size_t top;                     /* waits listed; 0: all */
+	bool unresolved;                /* only those whose producer is not known */
+	bool handles;                   /* resolved by event handles and order of calls alone */
+} assay_waits_query;
+ASSAY_API const char *assay_run_waits_json(assay_run *run, const assay_waits_query *query,
+					   size_t *len, assay_err *err);
+
+/* Of a run that was read and not analysed, it is what `assay scopes` prints, and the run cannot be
+ * analysed any more; of an analysed one, steps found by repetition count as well. */
+typedef struct assay_scopes_query {
+	size_t size;
+	const char *by;      /* path, name or instance; NULL: path */
+	const int64_t *step; /* only what was launched in the step of this number */
+	uint32_t depth, top; /* levels, children of each scope; 0: all */
+	bool ops, python;    /* operators and Python functions are scopes too */
+	bool exact;          /* infer nothing */
+	bool timeline;       /* the rows that xprof derives, instead */
+} assay_scopes_query;
+ASSAY_API const char *assay_run_scopes_json(assay_run *run, const assay_scopes_query *query,
+					    size_t *len, assay_err *err);
+
+typedef struct assay_path_query {
+	size_t size;
+	const int64_t *step; /* NULL: the step of median length after the first */
+	bool all;            /* the whole recording instead of a step */
+	const char *const *what_if;
+	size_t what_ifs;
+	uint32_t top; /* rows of each table; 0: all */
+} assay_path_query;
+ASSAY_API const char *assay_run_path_json(assay_run *run, const assay_path_query *query,
+					  size_t *len, assay_err *err);
+
+/* Two analysed runs. The text lives as long as `after`. *same (may be NULL): nothing differs beyond
+ * noise. */
+typedef struct assay_diff_query {
+	size_t size;
+	size_t top;         /* kernels listed; 0: all */
+	const char *env[2]; /* files of snapshots to compare beside them */
+} assay_diff_query;
+ASSAY_API const char *assay_run_diff_json(assay_run *before, assay_run *after,
+					  const assay_diff_query *query, bool *same, size_t *len,
+					  assay_err *err);
+
+/* A snapshot of this machine's GPU software, or of an unpacked image's. The text lives as long as
+ * `owner`, which may be a new run. */
+typedef struct assay_env_query {
+	size_t size;
+	const char *root, *python; /* image; interpreter */
+	const char **sites;        /* site-packages to look in first, NULL at the end */
+	int32_t pid;               /* describe a running process */
+	bool no_hash, deep, health, no_cache;
+	int64_t health_ns;
+} assay_env_query;
+ASSAY_API const char *assay_env_json(assay_run *owner, const assay_env_query *query, size_t *len,
+				     assay_err *err);
+
+/* Write an analysed run to a file, or to a folder of tables, in the format that `format` or the end
+ * of the name says. *left_out (may be NULL): what the format has no place for, as a list in words,
+ * or NULL. */
+typedef struct assay_convert_query {
+	size_t size;
+	const char *format; /* chrome, perfetto, xplane, xplane-grouped, csv; NULL: by the name */
+	bool hta;           /* give HIP calls their CUDA names */
+	bool exact;         /* no scopes that are inferred */
+} assay_convert_query;
+ASSAY_API bool assay_run_convert(assay_run *run, const char *path, const assay_convert_query *query,
+				 const char **left_out, assay_err *err);
 
 /* Tables: the same names and columns that `assay info --schema` prints. */
 typedef enum assay_type {
@@ -86,6 +165,43 @@ typedef enum assay_type {
 	ASSAY_TYPE_STRING, /* uint32_t for assay_string() */
 	ASSAY_TYPE_ROW     /* uint32_t row of another table */
 } assay_type;
+
+/* What a column's values are, beyond how they are stored. */
+typedef enum assay_kind {
+	ASSAY_KIND_NUMBER,
+	ASSAY_KIND_STRING,
+	ASSAY_KIND_TIME, /* a moment, ns; add source.base of the row's source for ns since 1970 */
+	ASSAY_KIND_WORD, /* index in words */
+	ASSAY_KIND_ROW   /* row of `refers`; NULL: assay_value_table() says whose */
+} assay_kind;
+
+typedef struct assay_table_desc {
+	size_t size; /* in: sizeof(assay_table_desc) */
+	const char *name, *doc;
+	const char *each; /* it has one row for each row of that table; NULL */
+	size_t columns;
+} assay_table_desc;
+
+typedef struct assay_column_desc {
+	size_t size; /* in: sizeof(assay_column_desc) */
+	const char *name, *doc, *unit;
+	assay_type type;
+	assay_kind kind;
+	size_t width;       /* bytes of a value */
+	bool can_be_absent; /* a value whose bytes are those of absent was not in the input */
+	uint64_t absent;    /* the value's bits, without sign; strings: 0 */
+	const char *refers; /* table */
+	const char *const *words;
+	size_t word_count;
+} assay_column_desc;
+
+/* Every table from 0 on, and its columns in their order; false behind the last. They are the same
+ * for every run. */
+ASSAY_API bool assay_table_describe(size_t table, assay_table_desc *out);
+ASSAY_API bool assay_column_describe(size_t table, size_t column, assay_column_desc *out);
+/* The table that a value of a column of kind ROW is a row of; NULL when it is none. */
+ASSAY_API const char *assay_value_table(const assay_run *run, const char *table, const char *column,
+					size_t row);
 
 ASSAY_API size_t assay_table_rows(const assay_run *run, const char *table);
 /* The column as a plain array of assay_table_rows() values; NULL when there is no such column. */
@@ -110,9 +226,14 @@ ASSAY_API void assay_stream_free_capsule(void *capsule);
 /* Names of tables and views, one after the other; NULL behind the last. */
 ASSAY_API const char *assay_relation_name(size_t at);
 
-/* How often a countable data problem was met ("truncated", "bad_number", ...; see docs/issues.md).
- */
+/* How often a countable data problem was met ("truncated", "bad_number", ...). */
 ASSAY_API uint64_t assay_issue_count(const assay_run *run, const char *id);
+
+typedef struct assay_issue_desc {
+	size_t size;                      /* in: sizeof(assay_issue_desc) */
+	const char *id, *severity, *text; /* severity: info, warn or error */
+} assay_issue_desc;
+ASSAY_API bool assay_issue_describe(size_t issue, assay_issue_desc *out);
 
 #ifdef __cplusplus
 }

@@ -5,9 +5,9 @@
 #include "analyze/compute.h"
 #include "analyze/derived.h"
 #include "api/job.h"
+#include "api/query.h"
 #include "model/run.h"
 #include "read/reader.h"
-#include "render/report.h"
 #include "resolve/resolve.h"
 
 const char *assay_version(void)
@@ -37,10 +37,7 @@ static void derive_xla(assay_run *run)
 bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, assay_err *err)
 {
 	assay_step_choice steps;
-	*opts = (assay_report_opts){0};
-	if (given) /* callers built against an older header know fewer fields */
-		memcpy(opts, given,
-		       given->size && given->size < sizeof *opts ? given->size : sizeof *opts);
+	assay_take_opts(opts, sizeof *opts, given);
 	if (opts->steps_from && !assay_step_choice_of(assay_str_of(opts->steps_from), &steps))
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "steps come from auto, NVTX or roctx, and :NAME, not from '%s'",
@@ -101,47 +98,9 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	return ok;
 }
 
-const char *assay_run_report_json(assay_run *run, size_t *len)
+bool assay_run_read_job(assay_run *run, const char *const *paths, size_t n,
+			const assay_report_opts *opts, assay_err *err)
 {
-	assay_jsonw w = {0};
-	assay_report_json(&w, run);
-	assay_str text = assay_jsonw_text(&w);
-	run->report = assay_dup(&run->arena, text);
-	if (len)
-		*len = text.n;
-	assay_jsonw_free(&w);
-	return run->report;
-}
-
-size_t assay_table_rows(const assay_run *run, const char *table)
-{
-	const assay_table_info *info = assay_table_find(table);
-	return info ? assay_rows(&run->part.t, info) : 0;
-}
-
-const void *assay_table_column(const assay_run *run, const char *table, const char *column,
-			       assay_type *type)
-{
-	const assay_table_info *info = assay_table_find(table);
-	for (size_t c = 0; info && c < info->cols; c++) {
-		if (strcmp(info->col[c].name, column))
-			continue;
-		if (type)
-			*type = assay_col_public[info->col[c].kind->type];
-		return assay_values(&run->part.t, info, &info->col[c]);
-	}
-	return NULL;
-}
-
-const char *assay_string(const assay_run *run, uint32_t id)
-{
-	return assay_z(run, id);
-}
-
-uint64_t assay_issue_count(const assay_run *run, const char *id)
-{
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
-		if (!strcmp(assay_issue_infos[i].id, id))
-			return run->part.issues[i];
-	return 0;
+	char *const *files = (char *const *)(uintptr_t)paths; /* never written to */
+	return assay_job_read(run, files, n, opts, err);
 }

@@ -104,8 +104,6 @@ bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);
 bool assay_cmd_page(assay_run *run, char **operands, const char *path);
 bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,
 			 const char *path);
-/* Time by scope of a run whose scopes and steps are known. */
-void assay_cmd_scopes_json(assay_jsonw *w, const assay_run *run);
 /* Print the like table. */
 void assay_cmd_show_like(const assay_run *run, const char *tool, bool json);
 /* Print a finished document and free it. */

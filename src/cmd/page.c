@@ -4,6 +4,7 @@
 #include "analyze/derived.h"
 #include "base/fmt.h"
 #include "base/input.h"
+#include "api/query.h"
 #include "cmd/cmd.h"
 #include "render/html.h"
 #include "resolve/resolve.h"
@@ -65,7 +66,7 @@ static assay_html_run prepare(struct prepared *p, assay_arena *a, assay_run *run
 	assay_scopes(run, NULL);
 	assay_derive(run);
 	p->scopes.compact = true;
-	assay_cmd_scopes_json(&p->scopes, run);
+	assay_scopes_by_path_json(&p->scopes, run);
 	return (assay_html_run){run, p->found.p, p->found.n, assay_jsonw_text(&p->scopes)};
 }
 

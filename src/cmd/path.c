@@ -3,9 +3,9 @@
 
 #include "analyze/like_hta.h"
 #include "analyze/path.h"
+#include "api/query.h"
 #include "cmd/cmd.h"
 #include "render/path.h"
-#include "resolve/resolve.h"
 
 struct path_args {
 	const char *step, *like, *range;
@@ -14,40 +14,27 @@ struct path_args {
 	bool json;
 };
 
-static bool parse_step(const char *text, int64_t *step)
+/* A step's number, or all. */
+static bool parse_step(const char *text, int64_t *step, assay_path_query *query)
 {
-	*step = ASSAY_PATH_MEDIAN;
-	if (!text)
-		return true;
-	if (!strcmp(text, "all")) {
-		*step = ASSAY_PATH_ALL;
-		return true;
-	}
-	return assay_str_i64(assay_str_of(text), step) && *step >= 0;
+	query->all = text && !strcmp(text, "all");
+	query->step = text && !query->all ? step : NULL;
+	return !query->step || (assay_str_i64(assay_str_of(text), step) && *step >= 0);
 }
 
-static void show(const assay_run *run, const struct path_args *a, const assay_path *path)
-{
-	if (!a->json) {
-		assay_path_text(stdout, run, path, (uint32_t)(a->top ? a->top : 10));
-		return;
-	}
-	assay_jsonw w = {0};
-	assay_path_json(&w, run, path, (uint32_t)a->top);
-	assay_cmd_put_json(&w);
-}
-
-static bool path_native(assay_run *run, const struct path_args *a, int64_t step, assay_err *err)
+static bool path_native(assay_run *run, const struct path_args *a, const assay_path_query *query,
+			assay_err *err)
 {
 	assay_path path;
-	assay_scopes(run, NULL);
-	bool ok = assay_path_find(run,
-				  &(assay_path_opts){.step = step,
-						     .what_if = a->what_if.item,
-						     .what_ifs = a->what_if.n},
-				  &path, err);
+	if (a->json) {
+		const char *text = assay_run_path_json(run, query, NULL, err);
+		if (text)
+			puts(text);
+		return text != NULL;
+	}
+	bool ok = assay_path_query_find(run, query, &path, err);
 	if (ok)
-		show(run, a, &path);
+		assay_path_text(stdout, run, &path, query->top ? query->top : 10);
 	assay_path_free(&path);
 	return ok;
 }
@@ -65,8 +52,10 @@ static int path_run(const void *args, char **operands, int n)
 {
 	const struct path_args *a = args;
 	int64_t step;
+	assay_path_query query = {
+		.what_if = a->what_if.item, .what_ifs = a->what_if.n, .top = (uint32_t)a->top};
 	bool hta = a->like && !strcmp(a->like, "hta");
-	if (!parse_step(a->step, &step)) {
+	if (!parse_step(a->step, &step, &query)) {
 		fprintf(stderr, "assay path: '%s' is not a step number\n", a->step);
 		return ASSAY_EXIT_USAGE;
 	}
@@ -79,7 +68,7 @@ static int path_run(const void *args, char **operands, int n)
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	assay_err err = {0};
-	bool ok = hta ? path_hta(run, a, &err) : path_native(run, a, step, &err);
+	bool ok = hta ? path_hta(run, a, &err) : path_native(run, a, &query, &err);
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);

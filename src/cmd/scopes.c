@@ -2,12 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analyze.h"
-#include "analyze/derived.h"
-#include "analyze/scopes.h"
+#include "api/query.h"
 #include "cmd/cmd.h"
-#include "render/scopes.h"
-#include "resolve/resolve.h"
 
 struct scopes_args {
 	int64_t depth, top;
@@ -15,126 +11,16 @@ struct scopes_args {
 	bool ops, python, exact, folded, json, timeline;
 };
 
-static const char *const by_words[] = {"path", "name", "instance"};
-
-static assay_scopes_by by_of(const char *word)
+static void show(assay_run *run, const struct scopes_args *a, const assay_scopes_query *query)
 {
-	for (size_t i = 0; word && i < ASSAY_COUNT_OF(by_words); i++)
-		if (!strcmp(word, by_words[i]))
-			return (assay_scopes_by)i;
-	return ASSAY_SCOPES_BY_PATH;
-}
-
-static bool step_exists(const assay_run *run, int64_t step)
-{
-	const assay_step_table *s = &run->part.t.step;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->number[i] == step)
-			return true;
-	return false;
-}
-
-static assay_scope_line *make_lines(const assay_run *run, const assay_scope_times *times,
-				    assay_scopes_by by, assay_arena *a)
-{
-	assay_scope_line *line = assay_alloc(a, times->node.n * sizeof *line + 1);
-	int64_t first = INT64_MAX;
-	for (size_t i = 0; i < run->part.t.scope.n; i++)
-		if (run->part.t.scope.dur[i] >= 0 && run->part.t.scope.ts[i] < first)
-			first = run->part.t.scope.ts[i];
-	for (size_t i = 0; i < times->node.n; i++) {
-		const assay_scope_node *n = &times->node.p[i];
-		line[i] = (assay_scope_line){
-			.parent = n->parent,
-			.depth = n->depth,
-			.id = by == ASSAY_SCOPES_BY_INSTANCE ? run->part.t.scope.id[n->scope] : 0,
-			.name = n->name,
-			.count = n->count,
-			.work = n->work,
-			.ts = by == ASSAY_SCOPES_BY_INSTANCE && run->part.t.scope.dur[n->scope] >= 0
-				      ? run->part.t.scope.ts[n->scope] - first
-				      : -1,
-			.host = n->timed ? n->host : -1,
-			.host_self = n->host_self > 0 ? n->host_self : 0,
-			.gpu_busy = n->gpu_busy,
-			.gpu_sum = n->gpu_sum,
-			.gpu_self = n->gpu_self,
-			.gpu_grad = n->gpu_grad,
-			.gpu_inferred = n->gpu_inferred,
-			.waits = n->waits,
-			.idle = n->idle,
-		};
-	}
-	return line;
-}
-
-/* The lines live in arena, the rest in times. */
-static assay_scope_view make_view(const assay_run *run, const assay_scope_times *times,
-				  assay_scopes_by by, int64_t step, assay_arena *arena)
-{
-	return (assay_scope_view){
-		.line = make_lines(run, times, by, arena),
-		.n = times->node.n,
-		.by = by_words[by],
-		.steps = times->steps,
-		.step = step,
-		.whole = times->whole,
-		.work = times->work,
-		.work_none = times->work_none,
-		.sum = times->sum,
-		.sum_none = times->sum_none,
-		.none_thread = times->none_thread,
-		.none_launched = times->none_launched,
-		.sum_grad = times->sum_grad,
-		.inferred = times->inferred.p,
-		.pairs = times->inferred.n,
-	};
-}
-
-void assay_cmd_scopes_json(assay_jsonw *w, const assay_run *run)
-{
-	assay_scope_times times;
-	assay_arena scratch = {0};
-	assay_scope_times_of(run, ASSAY_SCOPES_BY_PATH, ASSAY_SCOPES_ALL_STEPS, &times);
-	assay_scope_view view =
-		make_view(run, &times, ASSAY_SCOPES_BY_PATH, ASSAY_SCOPES_ALL_STEPS, &scratch);
-	assay_scopes_json(w, run, &view);
-	assay_scope_times_free(&times);
-	assay_arena_free(&scratch);
-}
-
-static void show(const assay_run *run, const struct scopes_args *a, int64_t step)
-{
-	assay_scope_times times;
-	assay_arena scratch = {0};
-	assay_scopes_by by = by_of(a->by);
-	assay_scope_times_of(run, by, step, &times);
-	assay_scope_view view = make_view(run, &times, by, step, &scratch);
-	view.depth = (uint32_t)a->depth;
-	view.top = (uint32_t)(a->top || a->json ? a->top : 20);
-	if (a->folded) {
-		assay_scopes_folded(stdout, run, &view);
-	} else if (a->json) {
-		assay_jsonw w = {0};
-		assay_scopes_json(&w, run, &view);
-		assay_cmd_put_json(&w);
-	} else {
-		assay_scopes_text(stdout, run, &view);
-	}
-	assay_scope_times_free(&times);
-	assay_arena_free(&scratch);
-}
-
-static void show_timeline(assay_run *run, const struct scopes_args *a)
-{
-	assay_derive(run);
-	if (!a->json) {
-		assay_timeline_text(stdout, run, (uint32_t)(a->top ? a->top : 20));
+	assay_scopes_made made;
+	if (a->timeline) {
+		assay_timeline_text(stdout, run, query->top);
 		return;
 	}
-	assay_jsonw w = {0};
-	assay_timeline_json(&w, run);
-	assay_cmd_put_json(&w);
+	assay_scopes_make(run, query, &made);
+	(a->folded ? assay_scopes_folded : assay_scopes_text)(stdout, run, &made.view);
+	assay_scopes_made_free(&made);
 }
 
 /* One output at a time, and only options that it uses. */
@@ -154,7 +40,7 @@ static bool options_fit(const struct scopes_args *a)
 static int scopes_run(const void *args, char **operands, int n)
 {
 	const struct scopes_args *a = args;
-	int64_t step = ASSAY_SCOPES_ALL_STEPS;
+	int64_t step = -1;
 	if (a->step && (!assay_str_i64(assay_str_of(a->step), &step) || step < 0)) {
 		fprintf(stderr, "assay scopes: '%s' is not a step number\n", a->step);
 		return ASSAY_EXIT_USAGE;
@@ -164,22 +50,25 @@ static int scopes_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
-	assay_bound_times(run);
-	assay_link(run);
-	assay_find_steps(run, NULL);
-	assay_scopes(run,
-		     &(assay_scope_opts){.ops = a->ops, .python = a->python, .exact = a->exact});
-	int status = ASSAY_EXIT_OK;
-	if (step >= 0 && !step_exists(run, step)) {
-		fprintf(stderr, "assay: the input has no step %lld\n", (long long)step);
-		status = ASSAY_EXIT_FAIL;
-	} else if (a->timeline) {
-		show_timeline(run, a);
-	} else {
-		show(run, a, step);
-	}
+	const assay_scopes_query query = {.by = a->by,
+					  .step = a->step ? &step : NULL,
+					  .depth = (uint32_t)a->depth,
+					  .top = (uint32_t)(a->top || a->json ? a->top : 20),
+					  .ops = a->ops,
+					  .python = a->python,
+					  .exact = a->exact,
+					  .timeline = a->timeline};
+	assay_err err = {0};
+	const char *text = a->json ? assay_run_scopes_json(run, &query, NULL, &err) : NULL;
+	bool ok = a->json ? text != NULL : assay_scopes_find(run, &query, &err);
+	if (!ok)
+		assay_cmd_error(&err);
+	else if (text)
+		puts(text);
+	else
+		show(run, a, &query);
 	assay_run_free(run);
-	return status;
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
 static const assay_opt scopes_opts[] = {

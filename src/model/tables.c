@@ -45,18 +45,18 @@ static assay_table_id choose_work_row(const assay_tables *t, assay_table_id of, 
 	return host ? ASSAY_T_host : ASSAY_T_gpu;
 }
 
-static const assay_col_kind kinds[ASSAY_KIND_COUNT] = {
-#define X(id, c, public, name) [ASSAY_KIND_##id] = {ASSAY_COL_##id, .refers = ASSAY_T_NONE},
+static const assay_col_kind kinds[ASSAY_TOKEN_COUNT] = {
+#define X(id, c, public, name) [ASSAY_TOKEN_##id] = {ASSAY_COL_##id, .refers = ASSAY_T_NONE},
 	ASSAY_COL_TYPES(X)
 #undef X
-#define TABLE(t, doc) [ASSAY_KIND_row_##t] = {ASSAY_COL_row, .refers = ASSAY_T_##t},
+#define TABLE(t, doc) [ASSAY_TOKEN_row_##t] = {ASSAY_COL_row, .refers = ASSAY_T_##t},
 #include "model/tables.def"
 #define X(id)                                                                                      \
-	[ASSAY_KIND_##id] = {ASSAY_COL_word, ASSAY_T_NONE, assay_##id##_name,                      \
-			     ASSAY_COUNT_OF(assay_##id##_name)},
+	[ASSAY_TOKEN_##id] = {ASSAY_COL_word, ASSAY_T_NONE, assay_##id##_name,                     \
+			      ASSAY_COUNT_OF(assay_##id##_name)},
 		ASSAY_WORDS(X)
 #undef X
-#define X(id) [ASSAY_KIND_##id] = {ASSAY_COL_choice, ASSAY_T_NONE, .choose = choose_##id},
+#define X(id) [ASSAY_TOKEN_##id] = {ASSAY_COL_choice, ASSAY_T_NONE, .choose = choose_##id},
 			ASSAY_CHOICES(X)
 #undef X
 };
@@ -66,7 +66,7 @@ static const assay_col_kind kinds[ASSAY_KIND_COUNT] = {
 	{#c,                                                                                       \
 	 unit,                                                                                     \
 	 doc,                                                                                      \
-	 &kinds[ASSAY_KIND_##type],                                                                \
+	 &kinds[ASSAY_TOKEN_##type],                                                               \
 	 sizeof(assay_col_##type),                                                                 \
 	 offsetof(assay_##t##_table, c),                                                           \
 	 (uint64_t)(absent)},

@@ -77,17 +77,17 @@ typedef enum assay_col_type {
 } assay_col_type;
 
 /* Everything that may stand as a type in tables.def. */
-typedef enum assay_col_kind_id {
-#define X(id, c, public, name) ASSAY_KIND_##id,
+typedef enum assay_col_token {
+#define X(id, c, public, name) ASSAY_TOKEN_##id,
 	ASSAY_COL_TYPES(X)
 #undef X
-#define TABLE(t, doc) ASSAY_KIND_row_##t,
+#define TABLE(t, doc) ASSAY_TOKEN_row_##t,
 #include "model/tables.def"
-#define X(id) ASSAY_KIND_##id,
+#define X(id) ASSAY_TOKEN_##id,
 		ASSAY_WORDS(X) ASSAY_CHOICES(X)
 #undef X
-			ASSAY_KIND_COUNT
-} assay_col_kind_id;
+			ASSAY_TOKEN_COUNT
+} assay_col_token;
 
 #define X(id, c, public, name) typedef c assay_col_##id;
 ASSAY_COL_TYPES(X)
@@ -156,12 +156,17 @@ static inline uint64_t assay_bits(const assay_col_info *col, const void *values,
 	return bits;
 }
 
+/* The absent value's bits, as assay_bits() gives them. */
+static inline uint64_t assay_absent_bits(const assay_col_info *col)
+{
+	return col->width == 8 ? col->absent : col->absent & ((UINT64_C(1) << 8 * col->width) - 1);
+}
+
 /* Columns whose absent value is 0 have it as a value too; strings do not. */
 static inline bool assay_is_absent(const assay_col_info *col, uint64_t bits)
 {
-	uint64_t mask = col->width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * col->width) - 1;
 	bool can_be = col->absent != 0 || col->kind->type == ASSAY_COL_sid;
-	return can_be && bits == (col->absent & mask);
+	return can_be && bits == assay_absent_bits(col);
 }
 
 /* The table of that name; NULL when there is none. */

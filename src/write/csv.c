@@ -1,9 +1,13 @@
 /* Any table as CSV, by its description: nothing here knows a column. */
 #include "write/csv.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
+#include "base/output.h"
 #include "base/test.h"
+#include "write/writer.h"
 
 enum { FLUSH = 1 << 16 };
 
@@ -134,6 +138,46 @@ void assay_csv_columns(FILE *out)
 	flush(&t, out);
 	assay_vec_free(&t);
 }
+
+const char *assay_csv_path(assay_arena *a, const char *folder, assay_table_id id)
+{
+	return assay_printf(a, "%s/%s.csv", folder,
+			    id == ASSAY_T_NONE ? "columns" : assay_table_infos[id].name);
+}
+
+/* One file of the folder: a table, or what all columns are when there is none. */
+static bool write_file(const assay_run *run, assay_table_id id, const char *path, assay_err *err)
+{
+	assay_output *o = assay_output_open(path, err);
+	if (!o)
+		return false;
+	if (id == ASSAY_T_NONE)
+		assay_csv_columns(assay_output_file(o));
+	else
+		assay_csv_table(run, id, assay_output_file(o));
+	return assay_output_close(o, err);
+}
+
+static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
+{
+	assay_arena a = {0};
+	bool ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
+		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
+	ok = ok && write_file(run, ASSAY_T_NONE, assay_csv_path(&a, folder, ASSAY_T_NONE), err);
+	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++)
+		if (assay_rows(&run->part.t, &assay_table_infos[id]))
+			ok = write_file(run, id, assay_csv_path(&a, folder, id), err);
+	assay_arena_free(&a);
+	return ok;
+}
+
+const assay_writer assay_writer_csv = {
+	.name = "csv",
+	.exts = {"/"},
+	.about = "every table as comma-separated values, one file each",
+	.derives = true,
+	.write_folder = write_tables,
+};
 
 TEST(cells_are_quoted_and_absent_ones_empty)
 {

@@ -37,6 +37,9 @@ typedef struct assay_writer {
 	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
+	/* Instead: into a folder, made when it is not there. */
+	bool (*write_folder)(const assay_run *run, const char *folder, assay_err *err);
+	bool derives; /* it writes rows that assay_derive() makes */
 } assay_writer;
 
 extern const assay_writer *const assay_writers[];
@@ -48,6 +51,10 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 		     assay_err *err);
 
 extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
-	assay_writer_xplane_grouped;
+	assay_writer_xplane_grouped, assay_writer_csv;
+
+/* By the word of --to, and by the end of a file's name; NULL when there is none. */
+const assay_writer *assay_writer_named(const char *name);
+const assay_writer *assay_writer_for(const char *path);
 
 #endif

@@ -5,12 +5,33 @@
 #include "base/test.h"
 
 const assay_writer *const assay_writers[] = {
-	&assay_writer_chrome,
-	&assay_writer_perfetto,
+	&assay_writer_chrome,         &assay_writer_perfetto,
 	&assay_writer_xplane_grouped, /* before the other: its names end like that one's */
-	&assay_writer_xplane,
+	&assay_writer_xplane,         &assay_writer_csv,
 };
 const size_t assay_writer_count = ASSAY_COUNT_OF(assay_writers);
+
+const assay_writer *assay_writer_named(const char *name)
+{
+	for (size_t i = 0; i < assay_writer_count; i++)
+		if (!strcmp(assay_writers[i]->name, name))
+			return assay_writers[i];
+	return NULL;
+}
+
+const assay_writer *assay_writer_for(const char *path)
+{
+	assay_str s = assay_str_of(path);
+	if (assay_str_ends(s, ".gz"))
+		s.n -= 3;
+	else if (assay_str_ends(s, ".zst"))
+		s.n -= 4;
+	for (size_t i = 0; i < assay_writer_count; i++)
+		for (size_t k = 0; k < 4 && assay_writers[i]->exts[k]; k++)
+			if (assay_str_ends(s, assay_writers[i]->exts[k]))
+				return assay_writers[i];
+	return NULL;
+}
 
 /* Launches and waits are written as each format draws them. */
 static uint64_t other_arrows(const assay_run *run)
@@ -94,8 +115,9 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 TEST(R9_every_writer_writes)
 {
 	for (size_t i = 0; i < assay_writer_count; i++)
-		CHECK(assay_writers[i]->write && assay_writers[i]->name &&
-		      assay_writers[i]->exts[0] && assay_writers[i]->about);
+		CHECK(!assay_writers[i]->write == !!assay_writers[i]->write_folder &&
+		      assay_writers[i]->name && assay_writers[i]->exts[0] &&
+		      assay_writers[i]->about);
 	return 0;
 }
 
@@ -118,5 +140,15 @@ TEST(what_a_format_cannot_hold_is_named)
 			 "1 samples of counters and telemetry, 1 hardware counter values"));
 	CHECK(leaves_out(&assay_writer_chrome, run, "1 hardware counter values"));
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(the_end_of_the_name_chooses_the_format)
+{
+	CHECK(assay_writer_for("a/b.json") == &assay_writer_chrome);
+	CHECK(assay_writer_for("b.json.gz") == &assay_writer_chrome);
+	CHECK(assay_writer_for("b.json.zst") == &assay_writer_chrome);
+	CHECK(!assay_writer_for("b.txt") && !assay_writer_for("b.gz") && !assay_writer_for("-"));
+	CHECK(assay_writer_named("chrome") && !assay_writer_named("nothing"));
 	return 0;
 }

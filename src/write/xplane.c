@@ -472,6 +472,7 @@ const assay_writer assay_writer_xplane_grouped = {
 	.exts = {".grouped.xplane.pb", ".grouped.pb"},
 	.about = "XPlane with steps, arrows and derived rows made here instead of by xprof",
 	.write = grouped_write,
+	.derives = true,
 	.lacks = XPLANE_LACKS,
 };
 

@@ -1,0 +1,153 @@
+/* What the commands print with --json, for programs that link the library. */
+#include "api/query.h"
+
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "analyze/path.h"
+#include "api/job.h"
+#include "probe/probe.h"
+#include "render/path.h"
+#include "render/report.h"
+#include "render/waits.h"
+#include "resolve/resolve.h"
+
+void assay_take_opts(void *out, size_t size, const void *given)
+{
+	size_t known = given ? *(const size_t *)given : 0;
+	memset(out, 0, size);
+	if (given)
+		memcpy(out, given, known && known < size ? known : size);
+}
+
+/* The finished text, kept by the run. */
+static const char *keep(assay_run *run, assay_jsonw *w, size_t *len)
+{
+	assay_str text = assay_jsonw_text(w);
+	const char *kept = assay_dup(&run->arena, text);
+	if (len)
+		*len = text.n;
+	assay_jsonw_free(w);
+	return kept;
+}
+
+static bool is_analyzed(const assay_run *run, assay_err *err)
+{
+	return run->analyzed || assay_fail(err, ASSAY_USAGE, 0, "the run was not analysed yet");
+}
+
+const char *assay_run_report_json(assay_run *run, size_t *len)
+{
+	assay_jsonw w = {0};
+	assay_report_json(&w, run);
+	return keep(run, &w, len);
+}
+
+void assay_waits_by_handles(assay_run *run)
+{
+	run->part.t.wait.n = run->part.t.edge.n = 0;
+	assay_waits_with(run, &(assay_waits_opts){.handles_only = true});
+}
+
+const char *assay_run_waits_json(assay_run *run, const assay_waits_query *given, size_t *len,
+				 assay_err *err)
+{
+	assay_waits_query q;
+	assay_jsonw w = {0};
+	assay_take_opts(&q, sizeof q, given);
+	if (!is_analyzed(run, err))
+		return NULL;
+	if (q.handles)
+		assay_waits_by_handles(run);
+	assay_waits_json(&w, run, &q);
+	return keep(run, &w, len);
+}
+
+const char *assay_run_scopes_json(assay_run *run, const assay_scopes_query *given, size_t *len,
+				  assay_err *err)
+{
+	assay_scopes_query q;
+	assay_scopes_made made;
+	assay_jsonw w = {0};
+	assay_take_opts(&q, sizeof q, given);
+	if (!assay_scopes_find(run, &q, err))
+		return NULL;
+	if (q.timeline) {
+		assay_timeline_json(&w, run);
+		return keep(run, &w, len);
+	}
+	assay_scopes_make(run, &q, &made);
+	assay_scopes_json(&w, run, &made.view);
+	assay_scopes_made_free(&made);
+	return keep(run, &w, len);
+}
+
+bool assay_path_query_find(assay_run *run, const assay_path_query *q, assay_path *out,
+			   assay_err *err)
+{
+	assay_path_opts opts = {.step = q->all    ? ASSAY_PATH_ALL
+					: q->step ? *q->step
+						  : ASSAY_PATH_MEDIAN,
+				.what_if = q->what_if,
+				.what_ifs = q->what_ifs};
+	*out = (assay_path){0};
+	if (!is_analyzed(run, err))
+		return false;
+	assay_scopes(run, NULL);
+	return assay_path_find(run, &opts, out, err);
+}
+
+const char *assay_run_path_json(assay_run *run, const assay_path_query *given, size_t *len,
+				assay_err *err)
+{
+	assay_path_query q;
+	assay_path path;
+	assay_jsonw w = {0};
+	assay_take_opts(&q, sizeof q, given);
+	bool ok = assay_path_query_find(run, &q, &path, err);
+	if (ok)
+		assay_path_json(&w, run, &path, q.top);
+	assay_path_free(&path);
+	return ok ? keep(run, &w, len) : NULL;
+}
+
+const char *assay_run_diff_json(assay_run *before, assay_run *after, const assay_diff_query *given,
+				bool *same, size_t *len, assay_err *err)
+{
+	assay_diff_query q;
+	assay_diff d;
+	assay_jsonw w = {0};
+	assay_take_opts(&q, sizeof q, given);
+	if (!is_analyzed(before, err) || !is_analyzed(after, err))
+		return NULL;
+	assay_diff_runs(&d, before, after, q.env);
+	assay_diff_json(&w, &d, q.top ? q.top : SIZE_MAX);
+	if (same)
+		*same = d.same;
+	assay_diff_free(&d);
+	return keep(after, &w, len);
+}
+
+const char *assay_env_json(assay_run *owner, const assay_env_query *given, size_t *len,
+			   assay_err *err)
+{
+	assay_env_query q;
+	assay_env env;
+	assay_jsonw w = {0};
+	assay_take_opts(&q, sizeof q, given);
+	const assay_env_opts opts = {.size = sizeof opts,
+				     .root = q.root,
+				     .python = q.python,
+				     .pid = (pid_t)q.pid,
+				     .sites = q.sites,
+				     .no_hash = q.no_hash,
+				     .deep = q.deep,
+				     .health = q.health,
+				     .no_cache = q.no_cache,
+				     .health_ns = q.health_ns};
+	bool ok = assay_env_probe(&env, &opts, err);
+	if (ok)
+		assay_env_write(&env, &w);
+	assay_env_free(&env);
+	return ok ? keep(owner, &w, len) : NULL;
+}

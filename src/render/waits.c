@@ -1,0 +1,402 @@
+/* Every wait, and the work on the other stream it waited for. */
+#include "render/waits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "base/sort.h"
+#include "base/test.h"
+
+enum { NAME_WIDTH = 60 };
+
+/* Chosen rows of the wait table, most time lost first. */
+typedef struct chosen {
+	uint32_t *row;
+	size_t n;
+} chosen;
+
+/* A thread loses the time of its call, a stream the time its next work started later. */
+static int64_t time_lost(const assay_wait_table *w, uint32_t i)
+{
+	int64_t t = w->blocked[i] >= 0 ? w->blocked[i] : w->delayed[i];
+	return t > 0 ? t : 0;
+}
+
+static bool is_resolved(const assay_wait_table *w, uint32_t i)
+{
+	return w->class[i] <= ASSAY_WAIT_IS_AMBIGUOUS;
+}
+
+static bool track_is(const assay_run *run, uint32_t track, int64_t id)
+{
+	return track != ASSAY_NO_ROW && run->part.t.track.tid[track] == id;
+}
+
+static bool wanted(const assay_run *run, const assay_waits_query *q, uint32_t i)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	if (q->unresolved && is_resolved(w, i))
+		return false;
+	if (q->stream && !track_is(run, w->consumer[i], *q->stream) &&
+	    !track_is(run, w->producer[i], *q->stream))
+		return false;
+	if (q->thread && !track_is(run, w->thread[i], *q->thread))
+		return false;
+	return time_lost(w, i) >= q->min_ns;
+}
+
+static chosen choose(assay_run *run, const assay_waits_query *q)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	chosen c = {assay_alloc(&run->arena, (w->n + 1) * sizeof *c.row), 0};
+	int64_t *lost = assay_alloc(&run->arena, (w->n + 1) * sizeof *lost);
+	for (uint32_t i = 0; i < w->n; i++) {
+		lost[i] = time_lost(w, i);
+		if (wanted(run, q, i))
+			c.row[c.n++] = i;
+	}
+	assay_sort_rows_falling(c.row, c.n, lost);
+	return c;
+}
+
+/* ------------------------------------------------------------------ summary */
+
+typedef struct summary {
+	uint64_t waits, all, resolved, by_class[ASSAY_WAIT_CLASS_COUNT];
+	int64_t blocked, delayed, unexplained, by_reason[ASSAY_WAIT_CLASS_COUNT];
+} summary;
+
+/* Several waits in front of one work delay it once: the longest counts. */
+static int64_t total_delayed(const assay_wait_table *w, const chosen *c)
+{
+	assay_map longest = {0}; /* work -> row of wait */
+	int64_t total = 0;
+	for (size_t k = 0; k < c->n; k++) {
+		uint32_t i = c->row[k];
+		if (w->blocked[i] >= 0 || w->delayed[i] <= 0 || w->consumer_gpu[i] == ASSAY_NO_ROW)
+			continue;
+		uint32_t *slot = assay_map_at(&longest, w->consumer_gpu[i]);
+		if (*slot == ASSAY_MAP_ABSENT) { /* the first is the longest: rows are sorted */
+			*slot = i;
+			total += w->delayed[i];
+		}
+	}
+	assay_map_free(&longest);
+	return total;
+}
+
+static summary sum_up(const assay_run *run, const chosen *c)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	summary s = {.waits = c->n, .all = w->n, .delayed = total_delayed(w, c)};
+	for (size_t k = 0; k < c->n; k++) {
+		uint32_t i = c->row[k];
+		s.resolved += is_resolved(w, i);
+		s.by_class[w->class[i]]++;
+		s.blocked += w->blocked[i] > 0 ? w->blocked[i] : 0;
+		if (w->blocked[i] >= 0 && w->unexplained[i] > 0) {
+			s.unexplained += w->unexplained[i];
+			s.by_reason[w->class[i]] += w->unexplained[i];
+		}
+	}
+	return s;
+}
+
+/* ------------------------------------------------------------------ text */
+
+static void print_handle(FILE *out, const char *what, uint64_t v)
+{
+	if (v > UINT16_MAX)
+		fprintf(out, "%s 0x%" PRIx64, what, v);
+	else
+		fprintf(out, "%s %" PRIu64, what, v);
+}
+
+static void print_stream(FILE *out, const assay_run *run, uint32_t track, uint64_t handle)
+{
+	const assay_track_table *t = &run->part.t.track;
+	if (track != ASSAY_NO_ROW)
+		fprintf(out, "stream %" PRId64, t->tid[track]);
+	else if (handle == 0 || handle == 1)
+		fprintf(out, "the default stream");
+	else if (handle != ASSAY_NO_HANDLE)
+		print_handle(out, "stream", handle);
+	else
+		fprintf(out, "an unknown stream");
+}
+
+static const char *call_name(assay_run *run, uint32_t i)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	if (w->host[i] == ASSAY_NO_ROW)
+		return assay_wait_kind_name[w->kind[i]];
+	assay_str name = assay_text(run, run->part.t.host.name[w->host[i]]);
+	return assay_fmt_safe(&run->arena, name);
+}
+
+static void print_consumer(FILE *out, assay_run *run, uint32_t i)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	bool is_stream = w->consumer[i] != ASSAY_NO_ROW || w->consumer_handle[i] != ASSAY_NO_HANDLE;
+	if (is_stream)
+		print_stream(out, run, w->consumer[i], w->consumer_handle[i]);
+	else if (w->thread[i] != ASSAY_NO_ROW)
+		fprintf(out, "thread %" PRId64, run->part.t.track.tid[w->thread[i]]);
+	else
+		fprintf(out, "unknown thread");
+	fprintf(out, " in %s", call_name(run, i));
+}
+
+/* Why nothing is known, in words. */
+static const char *const reasons[ASSAY_WAIT_CLASS_COUNT] = {
+	[ASSAY_WAIT_IS_NEVER_RECORDED] = "never recorded: it waited for nothing",
+	[ASSAY_WAIT_IS_BEFORE_TRACE] = "recorded before the trace began",
+	[ASSAY_WAIT_IS_LOST] = "the recording does not say",
+	[ASSAY_WAIT_IS_CAPTURED] = "part of a graph capture",
+	[ASSAY_WAIT_IS_FAILED_CALL] = "the call failed",
+};
+
+static const char *work_name(assay_run *run, uint32_t gpu)
+{
+	assay_str name = assay_text(run, run->part.t.gpu.name[gpu]);
+	if (run->part.t.gpu.kind[gpu] != ASSAY_GPU_KERNEL)
+		return assay_fmt_safe(&run->arena, name);
+	return assay_fmt_kernel(&run->arena, name, NAME_WIDTH);
+}
+
+static void print_producer(FILE *out, assay_run *run, uint32_t i)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	bool by_event = w->event[i] != ASSAY_NO_HANDLE;
+	if (by_event)
+		print_handle(out, "event", w->event[i]);
+	if (reasons[w->class[i]]) {
+		fprintf(out, "%s%s", by_event ? ": " : "", reasons[w->class[i]]);
+		return;
+	}
+	if (by_event)
+		fprintf(out, " recorded on ");
+	if (w->kind[i] != ASSAY_WAIT_DEVICE_SYNC || w->producer[i] != ASSAY_NO_ROW)
+		print_stream(out, run, w->producer[i], w->producer_handle[i]);
+	else
+		fprintf(out, "the device");
+	if (w->producer_gpu[i] != ASSAY_NO_ROW)
+		fprintf(out, " after %s%s",
+			run->part.t.gpu.kind[w->producer_gpu[i]] == ASSAY_GPU_KERNEL ? "kernel "
+										     : "",
+			work_name(run, w->producer_gpu[i]));
+}
+
+static int64_t step_at(const assay_run *run, uint32_t source, int64_t ts)
+{
+	const assay_step_table *s = &run->part.t.step;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->source[i] == source && s->ts[i] <= ts && ts < s->ts[i] + s->dur[i])
+			return s->number[i];
+	return -1;
+}
+
+static uint32_t source_of(const assay_run *run, uint32_t i)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	uint32_t track = w->thread[i] != ASSAY_NO_ROW ? w->thread[i] : w->consumer[i];
+	track = track != ASSAY_NO_ROW ? track : w->producer[i];
+	return track != ASSAY_NO_ROW ? run->part.t.track.source[track] : ASSAY_NO_ROW;
+}
+
+/* What stands in front of the next item of a list. */
+static const char *take(const char **sep)
+{
+	const char *now = *sep;
+	*sep = ", ";
+	return now;
+}
+
+static void print_notes(FILE *out, assay_run *run, uint32_t i)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	uint32_t source = source_of(run, i);
+	bool known = source < run->part.t.source.n;
+	int64_t step = step_at(run, source, w->ts[i]);
+	const char *sep = " (";
+	char buf[ASSAY_FMT];
+	if (known && run->part.t.source.rank[source] >= 0)
+		fprintf(out, "%srank %d", take(&sep), run->part.t.source.rank[source]);
+	if (step >= 0)
+		fprintf(out, "%sstep %" PRId64, take(&sep), step);
+	if (w->satisfied[i] == 1)
+		fprintf(out, "%salready done", take(&sep));
+	if (w->class[i] == ASSAY_WAIT_IS_AMBIGUOUS)
+		fprintf(out, "%sambiguous", take(&sep));
+	if (w->flags[i] & ASSAY_WAIT_SAME_STREAM)
+		fprintf(out, "%ssame stream", take(&sep));
+	if (w->unexplained[i] > 0)
+		fprintf(out, "%s%s unexplained", take(&sep),
+			assay_fmt_time(buf, w->unexplained[i]));
+	if (*sep == ',')
+		fprintf(out, ")");
+}
+
+static void print_summary(FILE *out, const summary *s)
+{
+	char a[ASSAY_FMT], b[ASSAY_FMT];
+	fprintf(out, "%s", assay_fmt_count(a, s->waits));
+	if (s->waits != s->all)
+		fprintf(out, " of %s", assay_fmt_count(a, s->all));
+	fprintf(out, " wait%s, %s resolved (", s->all == 1 ? "" : "s",
+		assay_fmt_count(b, s->resolved));
+	const char *sep = "";
+	for (int c = 0; c < ASSAY_WAIT_CLASS_COUNT; c++)
+		if (s->by_class[c])
+			fprintf(out, "%s%s %s", take(&sep), assay_fmt_count(a, s->by_class[c]),
+				assay_wait_class_name[c]);
+	fprintf(out, "%s)", *sep ? "" : "none");
+	fprintf(out, ", %s host time blocked", assay_fmt_time(a, s->blocked));
+	if (s->unexplained)
+		fprintf(out, " (%s of it unexplained)", assay_fmt_time(a, s->unexplained));
+	fprintf(out, ", %s stream time delayed\n", assay_fmt_time(a, s->delayed));
+}
+
+void assay_waits_text(FILE *out, assay_run *run, const assay_waits_query *q)
+{
+	const assay_wait_table *w = &run->part.t.wait;
+	chosen c = choose(run, q);
+	summary s = sum_up(run, &c);
+	size_t top = q->top ? q->top : 20;
+	for (size_t k = 0; k < c.n && k < top; k++) {
+		char buf[ASSAY_FMT];
+		uint32_t i = c.row[k];
+		fprintf(out, "%10s  ", assay_fmt_time(buf, time_lost(w, i)));
+		print_consumer(out, run, i);
+		fprintf(out, " <- ");
+		print_producer(out, run, i);
+		print_notes(out, run, i);
+		fprintf(out, "\n");
+	}
+	if (c.n > top)
+		fprintf(out, "%10s  %zu more (--top N shows them)\n", "...", c.n - top);
+	print_summary(out, &s);
+}
+
+/* ------------------------------------------------------------------ JSON */
+
+/* Ids above 2^53 are text: a reader that takes numbers as doubles would change them. */
+static void put_id(assay_jsonw *j, const char *key, uint64_t id)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRIu64, id);
+	if (!id)
+		assay_jsonw_null(j, key);
+	else if (id <= 1ull << 53)
+		assay_jsonw_u64(j, key, id);
+	else
+		assay_jsonw_z(j, key, text);
+}
+
+static void put_handle(assay_jsonw *j, const char *key, uint64_t handle)
+{
+	char text[24];
+	snprintf(text, sizeof text, "0x%" PRIx64, handle);
+	assay_jsonw_z(j, key, handle == ASSAY_NO_HANDLE ? NULL : text);
+}
+
+static void put_track(assay_jsonw *j, const assay_run *run, const char *key, uint32_t track)
+{
+	bool known = track != ASSAY_NO_ROW;
+	assay_jsonw_i64_if(j, key, known, known ? run->part.t.track.tid[track] : 0);
+}
+
+static void put_ns(assay_jsonw *j, const char *key, int64_t v, int64_t absent)
+{
+	assay_jsonw_i64_if(j, key, v != absent, v);
+}
+
+static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_wait_table *w = &t->wait;
+	uint32_t gpu = w->producer_gpu[i], source = source_of(run, i);
+	assay_jsonw_open_flat(j, NULL, '{');
+	assay_jsonw_z(j, "kind", assay_wait_kind_name[w->kind[i]]);
+	put_id(j, "correlation", w->corr[i]);
+	put_track(j, run, "thread", w->thread[i]);
+	put_track(j, run, "consumer_stream", w->consumer[i]);
+	put_track(j, run, "producer_stream", w->producer[i]);
+	put_id(j, "record_correlation", w->record_corr[i]);
+	if (gpu == ASSAY_NO_ROW)
+		assay_jsonw_null(j, "producer_kernel");
+	else
+		assay_jsonw_str(j, "producer_kernel", assay_text(run, t->gpu.name[gpu]));
+	assay_jsonw_z(j, "class", assay_wait_class_name[w->class[i]]);
+	put_ns(j, "blocked_ns", w->blocked[i], -1);
+	put_ns(j, "delayed_ns", w->delayed[i], -1);
+	put_ns(j, "slack_ns", w->slack[i], -INT64_MAX);
+	if (w->satisfied[i] == 255)
+		assay_jsonw_null(j, "satisfied");
+	else
+		assay_jsonw_bool(j, "satisfied", w->satisfied[i]);
+	put_handle(j, "event", w->event[i]);
+	put_handle(j, "consumer_handle", w->consumer_handle[i]);
+	put_handle(j, "producer_handle", w->producer_handle[i]);
+	put_ns(j, "producer_device", w->producer_device[i], -1);
+	put_id(j, "other_correlation", w->other_corr[i]);
+	assay_jsonw_i64(j, "ts_ns", w->ts[i]);
+	put_ns(j, "rank", source < t->source.n ? t->source.rank[source] : -1, -1);
+	put_ns(j, "step", step_at(run, source, w->ts[i]), -1);
+	put_ns(j, "unexplained_ns", w->unexplained[i], -1);
+	put_ns(j, "call_ns", w->dur[i], -1);
+	assay_jsonw_close(j, '}');
+}
+
+void assay_waits_json(assay_jsonw *j, assay_run *run, const assay_waits_query *q)
+{
+	chosen c = choose(run, q);
+	summary s = sum_up(run, &c);
+	assay_jsonw_open(j, NULL, '{');
+	assay_jsonw_open(j, "waits", '[');
+	for (size_t k = 0; k < c.n && (!q->top || k < q->top); k++)
+		put_wait(j, run, c.row[k]);
+	assay_jsonw_close(j, ']');
+	assay_jsonw_open(j, "summary", '{');
+	assay_jsonw_u64(j, "waits", s.waits);
+	assay_jsonw_u64(j, "all_waits", s.all);
+	assay_jsonw_u64(j, "resolved", s.resolved);
+	assay_jsonw_open_flat(j, "by_class", '{');
+	for (int k = 0; k < ASSAY_WAIT_CLASS_COUNT; k++)
+		assay_jsonw_u64(j, assay_wait_class_name[k], s.by_class[k]);
+	assay_jsonw_close(j, '}');
+	assay_jsonw_i64(j, "blocked_ns", s.blocked);
+	assay_jsonw_i64(j, "delayed_ns", s.delayed);
+	assay_jsonw_i64(j, "unexplained_ns", s.unexplained);
+	assay_jsonw_open_flat(j, "unexplained_by_class", '{');
+	for (int k = 0; k < ASSAY_WAIT_CLASS_COUNT; k++)
+		assay_jsonw_i64(j, assay_wait_class_name[k], s.by_reason[k]);
+	assay_jsonw_close(j, '}');
+	assay_jsonw_u64(j, "edges", run->part.t.edge.n);
+	assay_jsonw_close(j, '}');
+	assay_jsonw_close(j, '}');
+}
+
+TEST(T35_ids_above_2_to_53_are_text)
+{
+	assay_jsonw j = {.compact = true};
+	assay_jsonw_open(&j, NULL, '{');
+	put_id(&j, "a", 1ull << 53);
+	put_id(&j, "b", (1ull << 53) + 1);
+	put_id(&j, "c", 0);
+	assay_jsonw_close(&j, '}');
+	CHECK(!strcmp(assay_jsonw_text(&j).p,
+		      "{\"a\": 9007199254740992, \"b\": \"9007199254740993\", \"c\": null}"));
+	assay_jsonw_free(&j);
+	return 0;
+}
+
+TEST(T34_ids_above_2_to_31_are_never_negative)
+{
+	assay_jsonw j = {.compact = true};
+	put_id(&j, NULL, 0xFFFFFFF0u);
+	CHECK(!strcmp(assay_jsonw_text(&j).p, "4294967280"));
+	assay_jsonw_free(&j);
+	return 0;
+}
