@@ -4,6 +4,7 @@
 #   make demo            install packages, build, report on the bundled run -> report.html
 #   make check           install packages, run every test
 #   make bench           our readers beside their peers, ratios in one run
+#   make coverage        lines that unit tests and cases run, by folder
 #   make fuzz            every fuzz target, FUZZ_SECONDS=120 each
 #   make lint            layering, formatting, naming
 #   make dist            portable tarball, wheel and .deb for x86_64 and aarch64 -> build/dist/
@@ -21,14 +22,14 @@ V       ?= 0
 Q       := $(if $(filter 0,$(V)),@)
 
 comma   := ,
-CONFIG  := $(if $(SAN),$(notdir $(CC))-$(subst $(comma),-,$(SAN)),$(if $(filter gcc,$(notdir $(CC))),release,$(notdir $(CC))))
+CONFIG  := $(if $(COVERAGE),coverage,$(if $(SAN),$(notdir $(CC))-$(subst $(comma),-,$(SAN)),$(if $(filter gcc,$(notdir $(CC))),release,$(notdir $(CC)))))
 B       := build/$(CONFIG)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla \
            -Wundef -Wswitch-enum -Wformat=2 -Wno-format-nonliteral $(WERROR)
-OPT     := $(if $(SAN),-O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2 -g1)
+OPT     := $(if $(COVERAGE),-O0 -g1 --coverage -DASSAY_COVERAGE,$(if $(SAN),-O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2 -g1))
 CFLAGS  += -std=c11 -D_DEFAULT_SOURCE $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP -Iinclude -Isrc -I$(B)/gen
-LDFLAGS += $(if $(SAN),-fsanitize=$(SAN)) -pthread
+LDFLAGS += $(if $(COVERAGE),--coverage) $(if $(SAN),-fsanitize=$(SAN)) -pthread
 LIBS    := -lisal -lzstd -lsqlite3 -lcrypto -lm
 
 # Hot readers are compiled once for each instruction set; base/cpu.h picks at run time.
@@ -48,7 +49,7 @@ HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(call HOT_OBJ,$(B))
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
-UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)))
+UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)) $(wildcard tests/unit/*.c))
 
 # Recorder libraries live in strangers' processes: C library only, nothing exported but entry points,
 # never unloaded. One library a vendor, its entry in src/record/<vendor>.c.
@@ -63,7 +64,7 @@ DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
 REC_TLS_cuda := -ftls-model=initial-exec
 REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c /dev/null >/dev/null 2>&1 && echo $(DESCRIPTORS))
 
-.PHONY: all dist demo check lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
+.PHONY: all dist demo check coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
@@ -146,6 +147,13 @@ demo:
 check:
 	$(Q)tools/install-deps check
 	$(Q)tests/check
+
+coverage:
+	$(Q)$(MAKE) -s -j$$(nproc) COVERAGE=1 build/coverage/assay unit
+	$(Q)find build/coverage -name '*.gcda' -delete
+	$(Q)build/coverage/unit/run >build/coverage/unit.log || grep '^not ok' build/coverage/unit.log
+	$(Q)ASSAY=$(CURDIR)/build/coverage/assay python3 tests/cases.py >build/coverage/cases.log || true
+	$(Q)tools/coverage build/coverage
 
 # The recorder without a GPU: fake vendor libraries, programs that end in every way.
 record-check: $(B)/assay $(REC_LIBS)

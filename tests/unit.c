@@ -1,5 +1,6 @@
 /* Runs every TEST of the build, each in a process of its own, and prints one line a test.
- * usage: run [PART-OF-FILE-OR-NAME] */
+ * usage: run [PART-OF-FILE-OR-NAME...] */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,6 +9,10 @@
 #include "base/test.h"
 
 extern const assay_test __start_assay_tests[], __stop_assay_tests[];
+
+#ifdef ASSAY_COVERAGE
+extern void __gcov_dump(void);
+#endif
 
 enum { LIMIT_SECONDS = 120, SKIPPED = 77 };
 
@@ -19,6 +24,9 @@ static int run_one(const assay_test *t)
 		alarm(LIMIT_SECONDS);
 		int rc = t->run();
 		fflush(stderr);
+#ifdef ASSAY_COVERAGE /* _exit() leaves it out */
+		__gcov_dump();
+#endif
 		_exit(rc);
 	}
 	int status = 0;
@@ -26,13 +34,20 @@ static int run_one(const assay_test *t)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static bool is_wanted(const char *file, const char *name, char **part, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strstr(file, part[i]) || strstr(name, part[i]))
+			return true;
+	return !n;
+}
+
 int main(int argc, char **argv)
 {
-	const char *only = argc > 1 ? argv[1] : NULL;
 	int failed = 0;
 	for (const assay_test *t = __start_assay_tests; t < __stop_assay_tests; t++) {
 		const char *file = strncmp(t->file, "src/", 4) ? t->file : t->file + 4;
-		if (only && !strstr(file, only) && !strstr(t->name, only))
+		if (!is_wanted(file, t->name, argv + 1, argc - 1))
 			continue;
 		int rc = run_one(t);
 		printf("%s - %s: %s\n",

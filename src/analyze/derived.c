@@ -467,7 +467,7 @@ static size_t modules_with(int64_t first, int64_t second)
 	return n;
 }
 
-TEST(R17_invocations_are_told_apart_by_scope_id)
+TEST(invocations_are_told_apart_by_scope_id)
 {
 	CHECK_EQ(modules_with(0, 0), 1); /* without ids they merge across any gap */
 	CHECK_EQ(modules_with(10, 10), 1);
@@ -513,7 +513,7 @@ TEST(events_with_one_span_are_shortened_level_by_level)
 	return 0;
 }
 
-TEST(D11_every_stream_has_rows)
+TEST(every_stream_has_rows)
 {
 	assay_run *run = assay_run_new();
 	for (int i = 0; i < 40; i++)

@@ -1,4 +1,5 @@
-/* Unit tests live at the end of the file they test. A TEST is a row in the linker section
+/* Unit tests live at the end of the file they test; long ones, and those of several files, in
+ * tests/unit. A TEST is a row in the linker section
  * "assay_tests" (a C identifier, so the linker supplies the start and stop symbols); the runner in
  * tests/unit.c walks it and forks for each. Without ASSAY_TEST the bodies are compiled and dropped.
  */

@@ -82,7 +82,7 @@ size_t assay_scope_stem(assay_str name)
 	return name.n;
 }
 
-TEST(R2_a_path_gives_every_adjacent_pair)
+TEST(a_path_gives_every_adjacent_pair)
 {
 	assay_scope_tree t = {0};
 	assay_scope_tree_add_path(&t, (int64_t[]){1, 2, 3}, 3);
@@ -93,7 +93,7 @@ TEST(R2_a_path_gives_every_adjacent_pair)
 	return 0;
 }
 
-TEST(R12_known_children_end_the_walk_and_conflicts_are_counted)
+TEST(known_children_end_the_walk_and_conflicts_are_counted)
 {
 	assay_scope_tree t = {0};
 	assay_scope_tree_add_path(&t, (int64_t[]){1, 2, 3}, 3);
@@ -107,7 +107,7 @@ TEST(R12_known_children_end_the_walk_and_conflicts_are_counted)
 	return 0;
 }
 
-TEST(R13_trees_take_every_kind_of_path)
+TEST(trees_take_every_kind_of_path)
 {
 	assay_scope_tree t = {0};
 	assay_scope_tree_add_path(&t, NULL, 0);
@@ -130,7 +130,7 @@ TEST(R13_trees_take_every_kind_of_path)
 	return 0;
 }
 
-TEST(R14_taking_twice_gives_nothing_and_nothing_leaks)
+TEST(taking_twice_gives_nothing_and_nothing_leaks)
 {
 	assay_scope_tree t = {0};
 	assay_scope_tree_add(&t, 2, 1);

@@ -378,7 +378,7 @@ void assay_waits_json(assay_jsonw *j, assay_run *run, const assay_waits_query *q
 	assay_jsonw_close(j, '}');
 }
 
-TEST(T35_ids_above_2_to_53_are_text)
+TEST(ids_above_2_to_53_are_text)
 {
 	assay_jsonw j = {.compact = true};
 	assay_jsonw_open(&j, NULL, '{');
@@ -392,7 +392,7 @@ TEST(T35_ids_above_2_to_53_are_text)
 	return 0;
 }
 
-TEST(T34_ids_above_2_to_31_are_never_negative)
+TEST(ids_above_2_to_31_are_never_negative)
 {
 	assay_jsonw j = {.compact = true};
 	put_id(&j, NULL, 0xFFFFFFF0u);

@@ -90,7 +90,7 @@ TEST(asynchronous_copies_block_for_paged_memory_only)
 	return 0;
 }
 
-TEST(T38_every_spelling_of_a_record_is_a_record)
+TEST(every_spelling_of_a_record_is_a_record)
 {
 	static const char *const names[] = {
 		"hipEventRecord",          "hipEventRecord_spt",   "hipEventRecordWithFlags",
@@ -105,7 +105,7 @@ TEST(T38_every_spelling_of_a_record_is_a_record)
 	return 0;
 }
 
-TEST(T17_every_kind_of_row_has_an_operation)
+TEST(every_kind_of_row_has_an_operation)
 {
 	static const struct {
 		const char *name;

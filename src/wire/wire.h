@@ -214,7 +214,8 @@ typedef struct assay_wire_kernel {
 	int64_t queued, submitted; /* 0 unknown */
 } assay_wire_kernel;
 
-/* Copy kinds are CUPTI's numbers, which rocprofiler's map into; see assay_wire_copy_name(). */
+/* Copy kinds are CUPTI's numbers, which rocprofiler's map into: src/read/capture_work.c
+ * names them. */
 typedef struct assay_wire_copy {
 	assay_wire_work work;
 	uint64_t size;                 /* bytes */

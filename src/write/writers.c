@@ -112,7 +112,7 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 }
 
 /* A writer without a function would drop what it is given in silence. */
-TEST(R9_every_writer_writes)
+TEST(every_writer_writes)
 {
 	for (size_t i = 0; i < assay_writer_count; i++)
 		CHECK(!assay_writers[i]->write == !!assay_writers[i]->write_folder &&

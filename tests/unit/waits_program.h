@@ -1,6 +1,6 @@
 /* For tests of the sweep: calls as a program makes them, and what came out. */
-#ifndef ASSAY_RESOLVE_WAITS_PROGRAM_H
-#define ASSAY_RESOLVE_WAITS_PROGRAM_H
+#ifndef ASSAY_TESTS_WAITS_PROGRAM_H
+#define ASSAY_TESTS_WAITS_PROGRAM_H
 
 #include "resolve/sweep.h"
 

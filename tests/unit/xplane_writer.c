@@ -182,7 +182,7 @@ static assay_field event_stat(assay_str message, assay_str event, const char *na
 
 /* ------------------------------------------------------------------ the tests */
 
-TEST(R1_a_launch_in_nested_ranges_gives_depth_minus_one_links)
+TEST(a_launch_in_nested_ranges_gives_depth_minus_one_links)
 {
 	assay_run *run = new_run();
 	uint32_t a = add_scope(run, "a", 100, ASSAY_NO_ROW), b = add_scope(run, "b", 200, a),
@@ -201,7 +201,7 @@ TEST(R1_a_launch_in_nested_ranges_gives_depth_minus_one_links)
 	return 0;
 }
 
-TEST(R3_every_kind_of_event_has_its_scope_in_the_signed_slot)
+TEST(every_kind_of_event_has_its_scope_in_the_signed_slot)
 {
 	assay_run *run = new_run();
 	uint32_t s = add_scope(run, "s", 77, ASSAY_NO_ROW);
@@ -244,7 +244,7 @@ TEST(a_scope_that_is_inferred_says_so)
 	return 0;
 }
 
-TEST(R3_waits_and_memory_have_their_scope_beside_the_device)
+TEST(waits_and_memory_have_their_scope_beside_the_device)
 {
 	assay_run *run = new_run();
 	assay_tables *t = &run->part.t;
@@ -272,7 +272,7 @@ TEST(R3_waits_and_memory_have_their_scope_beside_the_device)
 	return 0;
 }
 
-TEST(R3_a_wait_known_from_its_call_has_the_scope_of_the_call)
+TEST(a_wait_known_from_its_call_has_the_scope_of_the_call)
 {
 	assay_run *run = new_run();
 	assay_tables *t = &run->part.t;
@@ -304,7 +304,7 @@ TEST(R3_a_wait_known_from_its_call_has_the_scope_of_the_call)
 	return 0;
 }
 
-TEST(R4_work_without_scope_has_no_scope_stat)
+TEST(work_without_scope_has_no_scope_stat)
 {
 	assay_run *run = new_run();
 	add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
@@ -316,7 +316,7 @@ TEST(R4_work_without_scope_has_no_scope_stat)
 }
 
 /* R5: no call but write; R8: the tree comes through the tables like everything else. */
-TEST(R5_R8_the_tree_is_written_by_write_alone_from_the_tables)
+TEST(R8_the_tree_is_written_by_write_alone_from_the_tables)
 {
 	assay_run *run = new_run();
 	uint32_t a = add_scope(run, "a", 1, ASSAY_NO_ROW), b = add_scope(run, "b", 2, a);
@@ -327,7 +327,7 @@ TEST(R5_R8_the_tree_is_written_by_write_alone_from_the_tables)
 	return 0;
 }
 
-TEST(R10_one_tree_serves_devices_of_both_vendors)
+TEST(one_tree_serves_devices_of_both_vendors)
 {
 	static const char *const vendors[] = {"nvidia", "amd"};
 	assay_run *run = new_run();
@@ -351,7 +351,7 @@ TEST(R10_one_tree_serves_devices_of_both_vendors)
 	return 0;
 }
 
-TEST(R11_the_tree_has_one_nameless_entry_with_the_largest_id)
+TEST(the_tree_has_one_nameless_entry_with_the_largest_id)
 {
 	assay_run *run = new_run();
 	uint32_t a = add_scope(run, "a", 10, ASSAY_NO_ROW);
@@ -368,7 +368,7 @@ TEST(R11_the_tree_has_one_nameless_entry_with_the_largest_id)
 	return 0;
 }
 
-TEST(R17_two_invocations_back_to_back_have_two_root_ids)
+TEST(two_invocations_back_to_back_have_two_root_ids)
 {
 	assay_run *run = new_run();
 	uint32_t a = add_scope(run, "module", 10, ASSAY_NO_ROW),
@@ -386,7 +386,7 @@ TEST(R17_two_invocations_back_to_back_have_two_root_ids)
 	return 0;
 }
 
-TEST(D2_every_kernel_of_a_graph_keeps_its_own_shape)
+TEST(every_kernel_of_a_graph_keeps_its_own_shape)
 {
 	assay_run *run = new_run();
 	for (int i = 1; i <= 2; i++) {
@@ -408,7 +408,7 @@ TEST(D2_every_kernel_of_a_graph_keeps_its_own_shape)
 	return 0;
 }
 
-TEST(D4_calls_without_work_stay)
+TEST(calls_without_work_stay)
 {
 	assay_run *run = new_run();
 	add_host(run, ASSAY_HOST_RUNTIME, "hipDeviceSynchronize", 0, 5, 0);
@@ -419,7 +419,7 @@ TEST(D4_calls_without_work_stay)
 	return 0;
 }
 
-TEST(D7_no_tree_no_plane)
+TEST(no_tree_no_plane)
 {
 	assay_run *run = new_run();
 	put_in(run, add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1),
@@ -430,7 +430,7 @@ TEST(D7_no_tree_no_plane)
 	return 0;
 }
 
-TEST(D8_trees_of_two_inputs_are_written_as_one)
+TEST(trees_of_two_inputs_are_written_as_one)
 {
 	assay_run *run = new_run();
 	for (int i = 0; i < 2; i++) {
@@ -449,7 +449,7 @@ TEST(D8_trees_of_two_inputs_are_written_as_one)
 	return 0;
 }
 
-TEST(D9_names_and_ids_of_a_path_are_equally_many)
+TEST(names_and_ids_of_a_path_are_equally_many)
 {
 	assay_run *run = new_run();
 	uint32_t a = add_scope(run, "aten::mm", 1, ASSAY_NO_ROW), b = add_scope(run, "", 2, a),
@@ -463,7 +463,7 @@ TEST(D9_names_and_ids_of_a_path_are_equally_many)
 	return 0;
 }
 
-TEST(D10_D13_all_planes_share_one_clock_and_early_events_stay)
+TEST(D13_all_planes_share_one_clock_and_early_events_stay)
 {
 	static const int64_t start = 1700000000000000000;
 	assay_run *run = new_run();
@@ -484,7 +484,7 @@ TEST(D10_D13_all_planes_share_one_clock_and_early_events_stay)
 	return 0;
 }
 
-TEST(D12_no_display_ids_are_written)
+TEST(no_display_ids_are_written)
 {
 	assay_run *run = new_run();
 	add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1);
@@ -495,7 +495,7 @@ TEST(D12_no_display_ids_are_written)
 	return 0;
 }
 
-TEST(D14_work_without_a_name_is_called_what_it_is)
+TEST(work_without_a_name_is_called_what_it_is)
 {
 	assay_run *run = new_run();
 	add_work(run, ASSAY_GPU_MEMCPY, "", 7, 0, 1);

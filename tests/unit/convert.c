@@ -61,7 +61,7 @@ static const char hip_trace[] = TRACE(
 				     ",\"hip_sync_kind\":\"event_synchronize\","
 				     "\"hip_event\":\"0x7f00\",\"hip_stream\":\"0x0\""));
 
-TEST(T11_event_records_stay_in_the_trace)
+TEST(event_records_stay_in_the_trace)
 {
 	assay_run *run = read_text(hip_trace);
 	bool valid;
@@ -71,7 +71,7 @@ TEST(T11_event_records_stay_in_the_trace)
 	return 0;
 }
 
-TEST(T12_resolving_adds_no_events)
+TEST(resolving_adds_no_events)
 {
 	assay_run *run = read_text(hip_trace);
 	CHECK(run && run->part.t.host.n == 4 && run->part.t.gpu.n == 1);
@@ -80,7 +80,7 @@ TEST(T12_resolving_adds_no_events)
 	return 0;
 }
 
-TEST(T18_both_names_of_the_kind_are_read_and_written)
+TEST(both_names_of_the_kind_are_read_and_written)
 {
 	assay_run *run = read_text(hip_trace);
 	bool valid;
@@ -97,7 +97,7 @@ TEST(T18_both_names_of_the_kind_are_read_and_written)
 	return 0;
 }
 
-TEST(T14_an_event_sync_is_on_no_stream_whatever_the_row_says)
+TEST(an_event_sync_is_on_no_stream_whatever_the_row_says)
 {
 	assay_run *run = read_text(hip_trace);
 	const assay_wait_table *w = &run->part.t.wait;
@@ -107,7 +107,7 @@ TEST(T14_an_event_sync_is_on_no_stream_whatever_the_row_says)
 	return 0;
 }
 
-TEST(T19_waits_without_work_are_kept_and_syncs_have_rows_of_their_own)
+TEST(waits_without_work_are_kept_and_syncs_have_rows_of_their_own)
 {
 	assay_run *run = read_text(TRACE(KERNEL("k", "5", "7", "0.000", "9.000") SYNC(
 		"Stream Wait Event", "99", "20", "2.000",
@@ -123,7 +123,7 @@ TEST(T19_waits_without_work_are_kept_and_syncs_have_rows_of_their_own)
 	return 0;
 }
 
-TEST(T22_no_stream_is_minus_one)
+TEST(no_stream_is_minus_one)
 {
 	assay_run *run = read_text(TRACE(KERNEL("k", "5", "7", "0.000", "9.000") SYNC(
 		"Context Sync", "1", "30", "3.000", "\"stream\":4294967295")));
@@ -135,7 +135,7 @@ TEST(T22_no_stream_is_minus_one)
 	return 0;
 }
 
-TEST(T43_default_stream_kernels_keep_their_row)
+TEST(default_stream_kernels_keep_their_row)
 {
 	assay_run *run = read_text(TRACE(CALL("hipLaunchKernel", "5", "1.000", "") KERNEL(
 		"on null", "5", "0", "2.000", "5.000") CALL("hipLaunchKernel", "6", "2.000", "")
@@ -147,7 +147,7 @@ TEST(T43_default_stream_kernels_keep_their_row)
 	return 0;
 }
 
-TEST(T50_any_name_makes_valid_json)
+TEST(any_name_makes_valid_json)
 {
 	assay_run *run =
 		read_text(TRACE(KERNEL("a\\\"b\\\\c\\nd\\u0001e", "5", "7", "0.000", "9.000") CALL(

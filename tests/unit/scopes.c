@@ -80,7 +80,7 @@ static bool work_is_in(assay_run *run, uint32_t g, const char *path)
 	return !strcmp(path_of(run, run->part.t.gpu_scope.scope[g]), path);
 }
 
-TEST(R1_nested_ranges_and_one_launch_fill_the_tree)
+TEST(nested_ranges_and_one_launch_fill_the_tree)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "a", 0, 100);
@@ -99,7 +99,7 @@ TEST(R1_nested_ranges_and_one_launch_fill_the_tree)
 	return 0;
 }
 
-TEST(R3_every_kind_of_event_carries_the_scope)
+TEST(every_kind_of_event_carries_the_scope)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "step", 0, 100);
@@ -117,7 +117,7 @@ TEST(R3_every_kind_of_event_carries_the_scope)
 	return 0;
 }
 
-TEST(R4_no_scope_is_none_and_never_garbage)
+TEST(no_scope_is_none_and_never_garbage)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "step", 0, 10);
@@ -134,7 +134,7 @@ TEST(R4_no_scope_is_none_and_never_garbage)
 	return 0;
 }
 
-TEST(R16_the_same_program_has_the_same_scopes_on_both_vendors)
+TEST(the_same_program_has_the_same_scopes_on_both_vendors)
 {
 	static const char *const calls[] = {"cudaLaunchKernel", "hipLaunchKernel"};
 	static const assay_host_kind ranges[] = {ASSAY_HOST_ANNOTATION, ASSAY_HOST_MARKER};
@@ -152,7 +152,7 @@ TEST(R16_the_same_program_has_the_same_scopes_on_both_vendors)
 	return 0;
 }
 
-TEST(R17_two_invocations_are_two_scopes)
+TEST(two_invocations_are_two_scopes)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "module", 0, 10);
@@ -168,7 +168,7 @@ TEST(R17_two_invocations_are_two_scopes)
 	return 0;
 }
 
-TEST(D1_correlation_ids_beyond_32_bits_find_their_scope)
+TEST(correlation_ids_beyond_32_bits_find_their_scope)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "low", 0, 10);
@@ -183,7 +183,7 @@ TEST(D1_correlation_ids_beyond_32_bits_find_their_scope)
 	return 0;
 }
 
-TEST(D5_a_range_open_before_the_first_call_is_on_its_path)
+TEST(a_range_open_before_the_first_call_is_on_its_path)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "outer", -1000, 5000); /* began before the clock did */
@@ -195,7 +195,7 @@ TEST(D5_a_range_open_before_the_first_call_is_on_its_path)
 	return 0;
 }
 
-TEST(D6_no_number_of_ranges_loses_a_scope)
+TEST(no_number_of_ranges_loses_a_scope)
 {
 	enum { MANY = 300000 };
 	assay_run *run = test_run();
@@ -214,7 +214,7 @@ TEST(D6_no_number_of_ranges_loses_a_scope)
 	return 0;
 }
 
-TEST(D9_nodes_of_a_graph_have_the_scope_of_its_launch)
+TEST(nodes_of_a_graph_have_the_scope_of_its_launch)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "capture", 0, 10);
@@ -228,7 +228,7 @@ TEST(D9_nodes_of_a_graph_have_the_scope_of_its_launch)
 	return 0;
 }
 
-TEST(R13_threads_and_sources_merge_without_collisions)
+TEST(threads_and_sources_merge_without_collisions)
 {
 	assay_run *run = test_run();
 	for (int source = 0; source < 2; source++) {
@@ -253,7 +253,7 @@ TEST(R13_threads_and_sources_merge_without_collisions)
 	return 0;
 }
 
-TEST(D8_the_same_id_in_two_inputs_is_two_scopes)
+TEST(the_same_id_in_two_inputs_is_two_scopes)
 {
 	assay_run *run = test_run();
 	uint32_t g[2];
@@ -274,7 +274,7 @@ TEST(D8_the_same_id_in_two_inputs_is_two_scopes)
 	return 0;
 }
 
-TEST(R12_two_parents_are_counted_and_the_first_stays)
+TEST(two_parents_are_counted_and_the_first_stays)
 {
 	assay_run *run = test_run();
 	uint32_t g = add_work(run, ASSAY_GPU_KERNEL, 1);
@@ -476,7 +476,7 @@ static uint32_t add_alloc(assay_run *run, int64_t tid, int64_t ts, uint64_t corr
 	return r;
 }
 
-TEST(R3_waits_and_events_have_the_scope_of_their_call)
+TEST(waits_and_events_have_the_scope_of_their_call)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "step", 0, 100);
@@ -497,7 +497,7 @@ TEST(R3_waits_and_events_have_the_scope_of_their_call)
 	return 0;
 }
 
-TEST(R3_memory_has_the_scope_of_its_call_or_of_its_thread_then)
+TEST(memory_has_the_scope_of_its_call_or_of_its_thread_then)
 {
 	assay_run *run = test_run();
 	add_range(run, 1, "step", 10, 90);

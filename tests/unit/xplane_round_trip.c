@@ -437,7 +437,7 @@ static void *convert(void *arg)
 }
 
 /* Nothing is shared between runs: the thread sanitizer has something to look at. */
-TEST(R6_threads_with_runs_of_their_own_share_nothing)
+TEST(threads_with_runs_of_their_own_share_nothing)
 {
 	static char path[] = "tests/xplane/jax.xplane.pb.gz";
 	pthread_t thread[2];

@@ -1,10 +1,10 @@
 /* The fifty cases every wait resolver should be asked about, by name. Those about names of calls
- * are in waits_calls.c, those about files and tables in waits_tables.c and cmd/convert_cases.c. */
+ * are in waits_calls.c, those about files and tables in waits_tables.c and convert.c. */
 #include "base/test.h"
 #include "resolve/keys.h"
-#include "resolve/waits_program.h"
+#include "waits_program.h"
 
-TEST(T01_inter_stream_dependency)
+TEST(inter_stream_dependency)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -15,7 +15,7 @@ TEST(T01_inter_stream_dependency)
 	return 0;
 }
 
-TEST(T02_a_future_record_is_never_chosen)
+TEST(a_future_record_is_never_chosen)
 {
 	program p = {0};
 	record(&p, 100, A, S1);
@@ -26,7 +26,7 @@ TEST(T02_a_future_record_is_never_chosen)
 	return 0;
 }
 
-TEST(T03_nothing_resolves_across_sessions)
+TEST(nothing_resolves_across_sessions)
 {
 	program p = {0};
 	record(&p, 50, B, S1);
@@ -36,7 +36,7 @@ TEST(T03_nothing_resolves_across_sessions)
 	return 0;
 }
 
-TEST(T04_event_synchronize_resolves_its_producer)
+TEST(event_synchronize_resolves_its_producer)
 {
 	program p = {0};
 	record(&p, 30, A, S1);
@@ -47,7 +47,7 @@ TEST(T04_event_synchronize_resolves_its_producer)
 	return 0;
 }
 
-TEST(T05_an_unresolved_wait_still_names_its_event)
+TEST(an_unresolved_wait_still_names_its_event)
 {
 	program p = {0};
 	wait(&p, 70, S2, 0xd0);
@@ -57,7 +57,7 @@ TEST(T05_an_unresolved_wait_still_names_its_event)
 	return 0;
 }
 
-TEST(T06_an_unresolved_wait_keeps_handle_and_consumer)
+TEST(an_unresolved_wait_keeps_handle_and_consumer)
 {
 	program p = {0};
 	wait(&p, 70, S2, 0xd0);
@@ -66,7 +66,7 @@ TEST(T06_an_unresolved_wait_keeps_handle_and_consumer)
 	return 0;
 }
 
-TEST(T07_a_resolved_wait_keeps_both_streams)
+TEST(a_resolved_wait_keeps_both_streams)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -77,7 +77,7 @@ TEST(T07_a_resolved_wait_keeps_both_streams)
 	return 0;
 }
 
-TEST(T08_the_default_stream_as_consumer_is_a_stream)
+TEST(the_default_stream_as_consumer_is_a_stream)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -87,7 +87,7 @@ TEST(T08_the_default_stream_as_consumer_is_a_stream)
 	return 0;
 }
 
-TEST(T09_the_default_stream_as_producer_resolves)
+TEST(the_default_stream_as_producer_resolves)
 {
 	program p = {0};
 	record(&p, 10, A, 0);
@@ -98,7 +98,7 @@ TEST(T09_the_default_stream_as_producer_resolves)
 	return 0;
 }
 
-TEST(T10_each_wait_takes_the_record_just_before_it)
+TEST(each_wait_takes_the_record_just_before_it)
 {
 	program p = {0};
 	for (uint64_t k = 1; k < 20; k += 2) {
@@ -112,7 +112,7 @@ TEST(T10_each_wait_takes_the_record_just_before_it)
 	return 0;
 }
 
-TEST(T13_all_waits_of_two_streams_resolve)
+TEST(all_waits_of_two_streams_resolve)
 {
 	program p = {0};
 	for (uint64_t k = 0; k < 8; k++) {
@@ -126,7 +126,7 @@ TEST(T13_all_waits_of_two_streams_resolve)
 	return 0;
 }
 
-TEST(T14_device_and_stream_sync_have_their_kind_and_stream)
+TEST(device_and_stream_sync_have_their_kind_and_stream)
 {
 	program p = {0};
 	call(&p, ASSAY_OP_DEVICE_SYNC, 10);
@@ -137,7 +137,7 @@ TEST(T14_device_and_stream_sync_have_their_kind_and_stream)
 	return 0;
 }
 
-TEST(T15_destroying_ends_the_incarnation)
+TEST(destroying_ends_the_incarnation)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -152,7 +152,7 @@ TEST(T15_destroying_ends_the_incarnation)
 	return 0;
 }
 
-TEST(T16_a_wait_delivered_before_its_record_resolves)
+TEST(a_wait_delivered_before_its_record_resolves)
 {
 	program p = {0};
 	wait(&p, 200, S2, A);
@@ -162,7 +162,7 @@ TEST(T16_a_wait_delivered_before_its_record_resolves)
 	return 0;
 }
 
-TEST(T20_sync_rows_before_records_and_work_resolve_on_the_right_device)
+TEST(sync_rows_before_records_and_work_resolve_on_the_right_device)
 {
 	program p = {0};
 	assay_sweep_rec *w = wait(&p, 20, S2, 5), *e = event_call(&p, ASSAY_OP_EVENT_SYNC, 30, 5);
@@ -178,7 +178,7 @@ TEST(T20_sync_rows_before_records_and_work_resolve_on_the_right_device)
 	return 0;
 }
 
-TEST(T21_a_second_session_starts_empty_with_sync_ids_too)
+TEST(a_second_session_starts_empty_with_sync_ids_too)
 {
 	program p = {0};
 	record(&p, 10, 5, S1)->arg = 77;
@@ -190,7 +190,7 @@ TEST(T21_a_second_session_starts_empty_with_sync_ids_too)
 	return 0;
 }
 
-TEST(T23_a_wait_before_the_first_work_of_its_stream_lands_on_it)
+TEST(a_wait_before_the_first_work_of_its_stream_lands_on_it)
 {
 	program p = {0};
 	work(&p, 5, S1, 50, 300);
@@ -204,7 +204,7 @@ TEST(T23_a_wait_before_the_first_work_of_its_stream_lands_on_it)
 	return 0;
 }
 
-TEST(T24_record_wait_destroy_in_one_session_resolves)
+TEST(record_wait_destroy_in_one_session_resolves)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -215,7 +215,7 @@ TEST(T24_record_wait_destroy_in_one_session_resolves)
 	return 0;
 }
 
-TEST(T25_a_recreated_event_that_was_never_recorded_is_a_no_op)
+TEST(a_recreated_event_that_was_never_recorded_is_a_no_op)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -228,7 +228,7 @@ TEST(T25_a_recreated_event_that_was_never_recorded_is_a_no_op)
 	return 0;
 }
 
-TEST(T26_lifetimes_go_by_key_not_by_arrival)
+TEST(lifetimes_go_by_key_not_by_arrival)
 {
 	program p = {0};
 	event_call(&p, ASSAY_OP_DESTROY, 30, A);
@@ -246,7 +246,7 @@ static void span(assay_sweep_rec *r, uint32_t thread, int64_t enter, int64_t exi
 	r->exit = exit;
 }
 
-TEST(T27_overlapping_calls_are_ambiguous_with_an_alternative)
+TEST(overlapping_calls_are_ambiguous_with_an_alternative)
 {
 	program p = {0};
 	span(record(&p, 10, A, S1), 1, 10, 20);
@@ -265,7 +265,7 @@ TEST(T27_overlapping_calls_are_ambiguous_with_an_alternative)
 	return 0;
 }
 
-TEST(T28_a_failed_record_is_no_record)
+TEST(a_failed_record_is_no_record)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -277,7 +277,7 @@ TEST(T28_a_failed_record_is_no_record)
 	return 0;
 }
 
-TEST(T29_no_stream_is_not_the_default_stream)
+TEST(no_stream_is_not_the_default_stream)
 {
 	program p = {0};
 	record(&p, 5, A, 0);
@@ -291,7 +291,7 @@ TEST(T29_no_stream_is_not_the_default_stream)
 	return 0;
 }
 
-TEST(T30_per_thread_default_streams_are_four_outcomes_over_two_threads)
+TEST(per_thread_default_streams_are_four_outcomes_over_two_threads)
 {
 	program p = {0};
 	uint64_t key = 10;
@@ -316,7 +316,7 @@ TEST(T30_per_thread_default_streams_are_four_outcomes_over_two_threads)
 	return 0;
 }
 
-TEST(T31_waits_cross_devices_and_contexts)
+TEST(waits_cross_devices_and_contexts)
 {
 	program p = {0};
 	record(&p, 10, A, S1)->device = 0;
@@ -330,7 +330,7 @@ TEST(T31_waits_cross_devices_and_contexts)
 	return 0;
 }
 
-TEST(T32_two_processes_with_equal_handles_and_ids_never_mix)
+TEST(two_processes_with_equal_handles_and_ids_never_mix)
 {
 	program p = {0};
 	record(&p, 10, A, S1)->scope = 1;
@@ -342,7 +342,7 @@ TEST(T32_two_processes_with_equal_handles_and_ids_never_mix)
 	return 0;
 }
 
-TEST(T33_ids_of_32_bits_are_unwrapped)
+TEST(ids_of_32_bits_are_unwrapped)
 {
 	assay_keys k = {0};
 	assay_keys_add(&k, 1, 0xFFFFFFF0);
@@ -359,7 +359,7 @@ TEST(T33_ids_of_32_bits_are_unwrapped)
 	return 0;
 }
 
-TEST(T36_a_record_before_the_window_resolves_with_a_mark)
+TEST(a_record_before_the_window_resolves_with_a_mark)
 {
 	program p = {0};
 	record(&p, 10, A, S1)->flags = ASSAY_REC_OUTSIDE;
@@ -369,7 +369,7 @@ TEST(T36_a_record_before_the_window_resolves_with_a_mark)
 	return 0;
 }
 
-TEST(T37_captured_calls_make_no_edge_a_graph_launch_does)
+TEST(captured_calls_make_no_edge_a_graph_launch_does)
 {
 	program p = {0};
 	on(&p, ASSAY_OP_CAPTURE_BEGIN, 10, S1);
@@ -391,7 +391,7 @@ TEST(T37_captured_calls_make_no_edge_a_graph_launch_does)
 	return 0;
 }
 
-TEST(T39_an_event_of_a_launch_is_bound_to_that_kernel)
+TEST(an_event_of_a_launch_is_bound_to_that_kernel)
 {
 	program p = {0};
 	work(&p, 5, S1, 0, 90);
@@ -408,7 +408,7 @@ TEST(T39_an_event_of_a_launch_is_bound_to_that_kernel)
 	return 0;
 }
 
-TEST(T40_a_wait_on_the_own_stream_is_redundant)
+TEST(a_wait_on_the_own_stream_is_redundant)
 {
 	program p = {0};
 	work(&p, 5, S1, 0, 90);
@@ -421,7 +421,7 @@ TEST(T40_a_wait_on_the_own_stream_is_redundant)
 	return 0;
 }
 
-TEST(T41_a_satisfied_wait_keeps_its_edge_and_delays_nothing)
+TEST(a_satisfied_wait_keeps_its_edge_and_delays_nothing)
 {
 	program p = {0};
 	work(&p, 5, S1, 40, 90);
@@ -434,7 +434,7 @@ TEST(T41_a_satisfied_wait_keeps_its_edge_and_delays_nothing)
 	return 0;
 }
 
-TEST(T42_a_graph_of_many_kernels_is_one_operation)
+TEST(a_graph_of_many_kernels_is_one_operation)
 {
 	program p = {0};
 	for (uint32_t i = 0; i < 5; i++)
@@ -449,7 +449,7 @@ TEST(T42_a_graph_of_many_kernels_is_one_operation)
 	return 0;
 }
 
-TEST(T44_a_gap_makes_events_unknown_and_memory_stays_bounded)
+TEST(a_gap_makes_events_unknown_and_memory_stays_bounded)
 {
 	program p = {0};
 	record(&p, 10, A, S1);
@@ -484,7 +484,7 @@ TEST(T44_a_gap_makes_events_unknown_and_memory_stays_bounded)
 	return 0;
 }
 
-TEST(T45_a_null_event_is_a_failed_call)
+TEST(a_null_event_is_a_failed_call)
 {
 	program p = {0};
 	record(&p, 5, 0, S1);
@@ -497,7 +497,7 @@ TEST(T45_a_null_event_is_a_failed_call)
 	return 0;
 }
 
-TEST(T46_an_unknown_kind_is_unknown)
+TEST(an_unknown_kind_is_unknown)
 {
 	program p = {0};
 	call(&p, ASSAY_OP_UNKNOWN_SYNC, 10);
@@ -506,7 +506,7 @@ TEST(T46_an_unknown_kind_is_unknown)
 	return 0;
 }
 
-TEST(T47_an_event_of_another_process_resolves_when_both_are_given)
+TEST(an_event_of_another_process_resolves_when_both_are_given)
 {
 	program p = {0};
 	event_call(&p, ASSAY_OP_IPC_EXPORT, 5, A)->arg = 0x1bc;
@@ -525,7 +525,7 @@ TEST(T47_an_event_of_another_process_resolves_when_both_are_given)
 	return 0;
 }
 
-TEST(T48_a_record_of_the_old_session_does_not_leak_into_the_next)
+TEST(a_record_of_the_old_session_does_not_leak_into_the_next)
 {
 	program p = {0};
 	wait(&p, 60, S2, A)->scope = 2;
@@ -535,7 +535,7 @@ TEST(T48_a_record_of_the_old_session_does_not_leak_into_the_next)
 	return 0;
 }
 
-TEST(T49_two_streams_at_one_address_are_two_streams)
+TEST(two_streams_at_one_address_are_two_streams)
 {
 	program p = {0};
 	on(&p, ASSAY_OP_STREAM_CREATE, 1, S1);

@@ -1,6 +1,6 @@
 /* What a stream waits for is also what its waits wait for: relays through streams and events. */
 #include "base/test.h"
-#include "resolve/waits_program.h"
+#include "waits_program.h"
 
 static assay_sweep_rec *stream_sync(program *p, uint64_t key, uint64_t stream)
 {

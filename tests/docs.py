@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Names in the documents that should be there: files, functions, options, versions."""
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import tap
+
+ROOT = tap.ROOT
+DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+TOPS = {p.name for p in ROOT.iterdir() if p.is_dir()} - {"build", ".git", "shared"}
+FOLDERS = {p.name for p in (ROOT / "src").iterdir() if p.is_dir()}
+SOURCE = "\n".join(p.read_text() for top in ("src", "include", "tests", "bench") for p in (ROOT / top).rglob("*.[chd]*")
+                   if p.suffix in (".c", ".h", ".def"))
+NAMES = set(re.findall(r"[A-Za-z_]\w*", SOURCE))
+
+
+def spans(text):
+    """Code in the running text, without fenced blocks."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def missing_links(doc, text):
+    for target in re.findall(r"\]\(([^)#\s]+)", text):
+        if "://" not in target and not (doc.parent / target).exists():
+            yield target
+
+
+def missing_files(doc, text):
+    for span in spans(text):
+        path = span.split()[0].rstrip(".,:;")
+        if "/" not in path or re.search(r"[<>*$%{}~|=(\[\\]|\.\.\.", path) or path.startswith(("/", "-")):
+            continue
+        first = path.split("/")[0]
+        if first in TOPS and not (first == "include" and not path.startswith("include/assay")):
+            places = [ROOT / path]
+        elif first in FOLDERS and re.search(r"\.(c|h|def|js)$", path):
+            places = [ROOT / "src" / path]
+        else:
+            continue
+        if not any(p.exists() or p.with_suffix(".c").exists() for p in places):
+            yield span
+
+
+def missing_functions(doc, text):
+    for span in spans(text):
+        for name in re.findall(r"\bassay_[a-z0-9_]+(?=\()", span):
+            if name not in NAMES:
+                yield name
+        if re.fullmatch(r"(assay|ASSAY)_[A-Za-z0-9_]*[A-Za-z0-9]", span) and span not in NAMES:
+            yield span
+
+
+def help_of(command, seen={}):
+    if command not in seen:
+        p = subprocess.run([tap.ASSAY, *command.split(), "--help"], capture_output=True, text=True)
+        seen[command] = p.stdout if p.returncode == 0 else ""
+    return seen[command]
+
+
+def missing_options(doc, text):
+    commands = subprocess.run([tap.ASSAY, "help", "--list"], capture_output=True, text=True).stdout.split()
+    lines = spans(text) + [line for block in re.findall(r"^```.*?\n(.*?)^```", text, flags=re.S | re.M)
+                           for line in block.splitlines()]
+    for line in lines:
+        words = line.lstrip("$ ").split()
+        if len(words) < 2 or words[0] != "assay" or words[1] not in commands:
+            continue
+        command = " ".join(words[1:3]) if words[1:3] == ["env", "diff"] else words[1]
+        for word in words[2:]:
+            if word in ("--", "|", "#"):
+                break
+            option = re.match(r"--[a-z][a-z-]*", word)
+            if option and option[0] not in help_of(command) and option[0] != "--help":
+                yield f"{command} {option[0]}"
+
+
+def constant(name):
+    return re.search(rf"\b{name}\s*=?\s*\"?([0-9.]+)", SOURCE)[1]
+
+
+def main():
+    checks = (("links", missing_links), ("files", missing_files), ("functions", missing_functions),
+              ("options", missing_options))
+    for what, find in checks:
+        bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
+        tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
+    for name in sorted(FOLDERS):
+        tap.ok(f"the map has src/{name}", f"| src/{name} |" in (ROOT / "docs/design.md").read_text())
+    version = constant("define ASSAY_VERSION")
+    out = subprocess.run([tap.ASSAY, "--version"], capture_output=True, text=True).stdout
+    tap.ok("the program has the header's version", version in out, out)
+    wire = f'major, minor | {constant("ASSAY_WIRE_MAJOR")}, {constant("ASSAY_WIRE_MINOR")} |'
+    page = (ROOT / "docs/formats/capture.md").read_text()
+    tap.ok("the capture format's version is the one its page describes", wire in page, wire)
+
+
+main()
+tap.done()
