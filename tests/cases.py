@@ -18,6 +18,7 @@ update = os.environ.get("UPDATE")
 def run_case(case, bin_dir):
     env = dict(os.environ, PATH=f"{bin_dir}:{os.environ['PATH']}", ROOT=str(tap.ROOT), LC_ALL="C.UTF-8", NO_COLOR="1")
     env.pop("ASSAY_THREADS", None)
+    env.pop("COLUMNS", None)
     p = subprocess.run(["sh", "-c", (case / "cmd").read_text()], cwd=case, env=env, capture_output=True,
                        stdin=subprocess.DEVNULL, timeout=60)
     got = {"out": p.stdout, "err": p.stderr, "status": b"%d\n" % p.returncode}

@@ -20,6 +20,8 @@ typedef enum assay_opt_type {
 	ASSAY_OPT_TEXT,  /* const char *, NULL when not given */
 	ASSAY_OPT_INT,   /* int64_t, not negative, 0 when not given */
 	ASSAY_OPT_COUNT, /* int64_t, at least 1, 0 when not given */
+	ASSAY_OPT_TOP,   /* int64_t, rows to list: 0 given means all and is UINT32_MAX, 0 when not
+			    given */
 	ASSAY_OPT_TIME,  /* int64_t nanoseconds: 100us, 5ms, 2s; a bare number is ms */
 	ASSAY_OPT_SPAN,  /* the same, more than 0, which is when it is not given */
 	ASSAY_OPT_LIST,  /* assay_opt_list: may be given several times */
@@ -106,6 +108,17 @@ bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, cha
 			 const char *path);
 /* Print the like table. */
 void assay_cmd_show_like(const assay_run *run, const char *tool, bool json);
+/* Standard output: columns (COLUMNS, the terminal, else 80), and whether to colour. */
+typedef struct assay_terminal {
+	uint32_t width;
+	bool colour;
+} assay_terminal;
+assay_terminal assay_cmd_terminal(void);
+/* What is printed from here on goes through a pager, when it is for a terminal. Ask for the
+ * terminal first. */
+void assay_cmd_page_output(bool wanted);
+/* Waits for the pager to be left; the output was flushed. */
+void assay_cmd_page_end(void);
 /* Print a finished document and free it. */
 void assay_cmd_put_json(assay_jsonw *w);
 /* "assay: text (at byte N)". */

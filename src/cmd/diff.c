@@ -81,7 +81,7 @@ static int diff_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt diff_opts[] = {
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "Kernels to list (default 20, with --json all).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Kernels to list (default 20, with --json all; 0: all).",
 	 offsetof(struct diff_args, top)},
 	{"html", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Write one self-contained page with both timelines instead of text; - is standard output.",

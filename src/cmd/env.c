@@ -128,10 +128,11 @@ static void print_reasons(const assay_env *e)
 			printf("  - %s\n", e->reasons.p[i].text);
 }
 
-static void tell(const assay_env *e, const struct env_args *a, const char *path, assay_str json)
+static void tell(const assay_env *e, const struct env_args *a, assay_str json)
 {
 	size_t n = assay_env_partial(e);
-	printf("Environment snapshot: %s (schema_version=1.1)%s\n", path, n ? " [PARTIAL]" : "");
+	printf("Environment snapshot: %s (schema_version=1.1)%s\n",
+	       a->output ? a->output : "not kept (-o FILE keeps it)", n ? " [PARTIAL]" : "");
 	assay_env_summary(e, stdout);
 	print_reasons(e);
 	if (a->verbose)
@@ -170,8 +171,7 @@ static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
 	assay_err err = {0};
 	bool to_stdout = a->output && !strcmp(a->output, "-");
 	bool quiet = a->json || a->field || to_stdout;
-	const char *path = a->output ? a->output : quiet ? NULL : "env.json";
-	if (path && !to_stdout && !save(path, json, &err)) {
+	if (a->output && !to_stdout && !save(a->output, json, &err)) {
 		assay_cmd_error(&err);
 		return ASSAY_EXIT_FAIL;
 	}
@@ -180,7 +180,7 @@ static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
 	if (quiet)
 		printf("%s\n", json.p);
 	else
-		tell(e, a, path, json);
+		tell(e, a, json);
 	return ASSAY_EXIT_OK;
 }
 
@@ -225,11 +225,11 @@ static int env_run(const void *args, char **operands, int n)
 #define AT(member) offsetof(struct env_args, member)
 static const assay_opt env_opts[] = {
 	{"output", 'o', ASSAY_OPT_TEXT, "FILE",
-	 "Write the snapshot there; - is standard output. Default: env.json.", AT(output)},
+	 "Write the snapshot there; - is standard output. Without it no file is written.",
+	 AT(output)},
 	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print the whole snapshot after the summary.",
 	 AT(verbose)},
-	{"json", 'j', ASSAY_OPT_FLAG, NULL,
-	 "Print the snapshot and nothing else; write no file unless -o is given.", AT(json)},
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the snapshot and nothing else.", AT(json)},
 	{"field", 'f', ASSAY_OPT_TEXT, "PATH",
 	 "Print one value, by its dotted path: rocblas.lib_hash.", AT(field)},
 	{"root", 0, ASSAY_OPT_TEXT, "DIR",
@@ -266,7 +266,7 @@ const assay_cmd assay_cmd_env = {
 	.args = "",
 	.about = "Snapshot of this machine's GPU software: driver, runtimes, math libraries, "
 		 "PyTorch build",
-	.details = "Writes env.json (schema 1.1 plus a block of our own, see docs/formats/env.md) "
+	.details = "Makes a snapshot (schema 1.1 plus a block of our own, see docs/formats/env.md) "
 		   "and prints one line a "
 		   "block. Nothing is run or imported: versions come from files, ELF tables, /proc "
 		   "and /sys, and NVML "

@@ -96,6 +96,13 @@ static void man_main(void)
 	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2, avx512 or neon: the best instruction "
 	       "set "
 	       "used.\n"
+	       ".TP\n.B ASSAY_PAGER, PAGER\nProgram that pages reports on a terminal, the first "
+	       "that "
+	       "is set; default: less, which gets FRX in\n.B LESS\nunless that is set. Empty or "
+	       "cat: "
+	       "none.\n"
+	       ".TP\n.B COLUMNS\nWidth of reports; default: the terminal\\(aqs, else 80.\n"
+	       ".TP\n.B NO_COLOR\nNo colours, when it is not empty.\n"
 	       ".SH EXIT STATUS\n0 when the work was done, 1 when it could not be done, 2 for "
 	       "wrong "
 	       "usage.\n");

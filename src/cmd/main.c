@@ -2,12 +2,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/suggest.h"
 #include "cmd/cmd.h"
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: assay COMMAND [options] [INPUT...]\n\n"
+	fprintf(out, "usage: assay COMMAND [options] [INPUT...]\n"
+		     "       assay INPUT...  (the same as assay report INPUT...)\n\n"
 		     "assay tells how much of a GPU run is metal and how much is rock.\n\n");
 	for (size_t i = 0; i < assay_cmd_count; i++)
 		fprintf(out, "  %-10s %s\n", assay_cmds[i]->name, assay_cmds[i]->about);
@@ -18,9 +21,12 @@ static int usage(FILE *out)
 /* A full disk or a closed pipe must not look like an answer. */
 static int finish(int status, int trouble)
 {
-	if ((!fflush(stdout) && !ferror(stdout)) || status >= trouble || errno == EPIPE)
+	bool written = !fflush(stdout) && !ferror(stdout);
+	int error = errno;
+	assay_cmd_page_end();
+	if (written || status >= trouble || error == EPIPE)
 		return status;
-	fprintf(stderr, "assay: cannot write the output: %s\n", strerror(errno));
+	fprintf(stderr, "assay: cannot write the output: %s\n", strerror(error));
 	return trouble;
 }
 
@@ -36,6 +42,23 @@ static int run_command(const assay_cmd *cmd, int argc, char **argv)
 	return finish(status, cmd->trouble ? cmd->trouble : ASSAY_EXIT_FAIL);
 }
 
+/* A path is meant for report; a word that is none may be a command with a slip in it. */
+static int no_command(int argc, char **argv)
+{
+	assay_suggestion near = {.meant = argv[1]};
+	bool option = argv[1][0] == '-' && argc > 2;
+	if (option || !access(argv[1], F_OK) || strchr(argv[1], '/') || strchr(argv[1], '.'))
+		return run_command(&assay_cmd_report, argc, argv);
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		assay_suggest(&near, assay_cmds[i]->name);
+	fprintf(stderr, "assay: unknown command '%s'", argv[1]);
+	if (near.best)
+		fprintf(stderr, "; did you mean '%s'?\n", near.best);
+	else
+		fprintf(stderr, "\n\n");
+	return near.best ? ASSAY_EXIT_USAGE : usage(stderr);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -48,6 +71,5 @@ int main(int argc, char **argv)
 	const assay_cmd *cmd = assay_cmd_find(argv + 1, argc - 1, &used);
 	if (cmd)
 		return run_command(cmd, argc - used, argv + used);
-	fprintf(stderr, "assay: unknown command '%s'\n\n", argv[1]);
-	return usage(stderr);
+	return no_command(argc, argv);
 }

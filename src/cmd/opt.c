@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/suggest.h"
 #include "base/test.h"
 
 static const assay_opt *find_opt(const assay_cmd *cmd, const char *name, size_t n)
@@ -70,6 +70,11 @@ static bool set_value(const assay_opt *o, const char *value, void *args)
 		return assay_str_i64(assay_str_of(value), num) && *num >= 0;
 	case ASSAY_OPT_COUNT:
 		return assay_str_i64(assay_str_of(value), num) && *num >= 1;
+	case ASSAY_OPT_TOP:
+		if (!assay_str_i64(assay_str_of(value), num) || *num < 0)
+			return false;
+		*num = *num && *num < UINT32_MAX ? *num : UINT32_MAX;
+		return true;
 	case ASSAY_OPT_TIME:
 		return assay_opt_time(value, num);
 	case ASSAY_OPT_SPAN:
@@ -92,6 +97,20 @@ static bool usage_error(const assay_cmd *cmd, int *status, const char *fmt, cons
 	return false;
 }
 
+static bool unknown_option(const assay_cmd *cmd, int *status, const char *word, const char *name,
+			   const char *eq)
+{
+	char typed[64];
+	assay_suggestion near = {.meant = typed};
+	snprintf(typed, sizeof typed, "%.*s", eq ? (int)(eq - name) : (int)strlen(name), name);
+	for (size_t i = 0; i < cmd->n_opts; i++)
+		assay_suggest(&near, cmd->opts[i].name);
+	usage_error(cmd, status, "unknown option %s", word);
+	if (near.best)
+		fprintf(stderr, "Did you mean --%s?\n", near.best);
+	return false;
+}
+
 struct cursor {
 	int i, argc;
 	char **argv;
@@ -106,7 +125,7 @@ static bool take_option(const assay_cmd *cmd, struct cursor *c, void *args, int 
 	const assay_opt *o = is_long ? find_opt(cmd, name, eq ? (size_t)(eq - name) : strlen(name))
 				     : find_letter(cmd, *name);
 	if (!o)
-		return usage_error(cmd, status, "unknown option %s", word);
+		return unknown_option(cmd, status, word, name, eq);
 	const char *value = eq ? eq + 1 : !is_long && name[1] ? name + 1 : NULL;
 	if (o->type == ASSAY_OPT_FLAG) {
 		if (value)
@@ -158,12 +177,10 @@ enum { HELP_WIDTH = 100, HELP_NARROW = 60, HELP_INDENT = 32 };
 
 static size_t help_width(FILE *out)
 {
-	struct winsize size;
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || !size.ws_col)
+	size_t width = assay_cmd_terminal().width;
+	if (!isatty(fileno(out)))
 		return HELP_WIDTH;
-	return size.ws_col > HELP_WIDTH    ? HELP_WIDTH
-	       : size.ws_col < HELP_NARROW ? HELP_NARROW
-					   : size.ws_col;
+	return width > HELP_WIDTH ? HELP_WIDTH : width < HELP_NARROW ? HELP_NARROW : width;
 }
 
 /* Words flow into lines; an empty line stays. column: where the first line begins. */
@@ -236,7 +253,7 @@ struct test_args {
 static const assay_opt test_opts[] = {
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "", offsetof(struct test_args, json)},
 	{"like", 0, ASSAY_OPT_TEXT, "hta|goblin", "", offsetof(struct test_args, like)},
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "", offsetof(struct test_args, top)},
+	{"top", 'n', ASSAY_OPT_TOP, "N", "", offsetof(struct test_args, top)},
 	{"min", 0, ASSAY_OPT_TIME, "TIME", "", offsetof(struct test_args, min)},
 	{"each", 0, ASSAY_OPT_LIST, "WORD", "", offsetof(struct test_args, each)},
 };
@@ -263,6 +280,16 @@ TEST(options_take_values_in_every_spelling)
 	CHECK(parse_words(&a, &n, ASSAY_COUNT_OF(argv), argv));
 	CHECK(a.json && !strcmp(a.like, "hta") && a.top == 5 && a.min == 1500 && n == 2);
 	CHECK(a.each.n == 2 && !strcmp(a.each.item[1], "q"));
+	return 0;
+}
+
+TEST(a_top_of_nothing_is_all)
+{
+	struct test_args a = {0};
+	int n;
+	const char *argv[] = {"test", "--top", "0", "x"};
+	CHECK(parse_words(&a, &n, ASSAY_COUNT_OF(argv), argv));
+	CHECK_EQ(a.top, UINT32_MAX);
 	return 0;
 }
 

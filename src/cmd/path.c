@@ -86,7 +86,7 @@ static const assay_opt path_opts[] = {
 	 "may "
 	 "be given several times, the first that matches counts.",
 	 offsetof(struct path_args, what_if)},
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "Rows of each table (default 10).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Rows of each table (default 10; 0: all).",
 	 offsetof(struct path_args, top)},
 	{"like", 0, ASSAY_OPT_TEXT, "native|hta",
 	 "Compute Holistic Trace Analysis's critical path by its own rules (default native).",

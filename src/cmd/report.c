@@ -1,7 +1,6 @@
 /* assay report: where the time went. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/goblin.h"
 #include "analyze/like.h"
@@ -18,7 +17,7 @@ struct report_args {
 	int64_t steps, top;
 	const char *steps_from, *precision, *config, *like, *html, *rates;
 	assay_opt_list section;
-	bool json;
+	bool json, no_pager;
 };
 
 /* The precision a workload description names; NULL (with a message) when it cannot be read. */
@@ -86,8 +85,9 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
 	} else if (!a->html) {
-		bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-		const assay_text_opts text = {.top = opts.top, .colour = colour};
+		const assay_text_opts text = {.top = opts.top,
+					      .colour = assay_cmd_terminal().colour};
+		assay_cmd_page_output(!a->no_pager);
 		if (!a->section.n)
 			assay_report_text(stdout, run, &text);
 		for (size_t i = 0; i < a->section.n && status == ASSAY_EXIT_OK; i++)
@@ -213,7 +213,7 @@ static const assay_opt report_opts[] = {
 	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
 	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "Kernels to list (default 20).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Kernels to list (default 20; 0: all).",
 	 offsetof(struct report_args, top)},
 	{"section", 0, ASSAY_OPT_LIST, "ops", "Print only this part of the report.",
 	 offsetof(struct report_args, section)},
@@ -225,6 +225,9 @@ static const assay_opt report_opts[] = {
 	 offsetof(struct report_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct report_args, json)},
+	{"no-pager", 0, ASSAY_OPT_FLAG, NULL,
+	 "Do not page what is written to a terminal (ASSAY_PAGER, PAGER, less).",
+	 offsetof(struct report_args, no_pager)},
 };
 
 static const assay_example report_examples[] = {

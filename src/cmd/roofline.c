@@ -47,7 +47,7 @@ static const assay_opt roofline_opts[] = {
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Peak rates of the device (JSON) that win over the built-in table.",
 	 offsetof(struct roofline_args, rates)},
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "Operators to list (default 20).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Operators to list (default 20; 0: all).",
 	 offsetof(struct roofline_args, top)},
 };
 

@@ -77,7 +77,7 @@ static const assay_opt scopes_opts[] = {
 	 offsetof(struct scopes_args, by)},
 	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
 	 offsetof(struct scopes_args, depth)},
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "Children to show of each scope (default 20).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Children to show of each scope (default 20; 0: all).",
 	 offsetof(struct scopes_args, top)},
 	{"step", 0, ASSAY_OPT_TEXT, "N", "Only what was launched in the step of this number.",
 	 offsetof(struct scopes_args, step)},

@@ -56,7 +56,7 @@ static const assay_opt waits_opts[] = {
 	{"handles", 0, ASSAY_OPT_FLAG, NULL,
 	 "Resolve by event handles and order of calls alone, to check one way against the other.",
 	 offsetof(struct waits_args, handles)},
-	{"top", 'n', ASSAY_OPT_COUNT, "N", "Waits to list (default 20, with --json all).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Waits to list (default 20, with --json all; 0: all).",
 	 offsetof(struct waits_args, top)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct waits_args, json)},

@@ -2,6 +2,7 @@
 """What the command line promises whatever the input: inputs survive, trouble has an exit status and a
 sentence, an option is obeyed or refused, and nothing is lost without a word."""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -59,7 +60,7 @@ def options_are_obeyed_or_refused(folder):
     tap.ok("--top counts for JSON", len(json.loads(out)["kernels"]) == 3)
     for args in (["--folded", "--json"], ["--timeline", "--folded"], ["--timeline", "--step", "3"]):
         refused(f"scopes {' '.join(args)}", "scopes", *args, TRAIN, words=[args[0], args[1]])
-    for command, option in (("report", "--top"), ("report", "--steps"), ("scopes", "--depth"), ("waits", "--top")):
+    for command, option in (("report", "--steps"), ("scopes", "--depth")):
         refused(f"{command} {option} 0", command, option, "0", TRAIN, words=["'0'", option])
     refused("a schema of an input", "info", "--schema", TRAIN, words=["--schema"])
     code, out, _ = tap.run("info", "--schema", "--json")
@@ -70,6 +71,38 @@ def options_are_obeyed_or_refused(folder):
     tap.ok("step ranges that are not there are said", "'nope'" in out)
     _, _, err = tap.run("report", "--precision", "bf16", TRAIN)
     tap.ok("a precision that nothing uses is said", "precision" in err)
+
+
+def pager(folder):
+    """A terminal gets a pager, whatever it is told by; everything else gets the report."""
+    if not shutil.which("script"):
+        tap.skip("the pager", "no script")
+        return
+    seen = folder / "paged"
+    line = f"{tap.ASSAY} report {TRAIN}"
+
+    def on_terminal(line, **env):
+        seen.unlink(missing_ok=True)
+        return subprocess.run(["script", "-qc", line, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True,
+                              env={**os.environ, "TERM": "xterm", **env}, timeout=60).stdout.decode()
+
+    for name, env in (("ASSAY_PAGER", {"ASSAY_PAGER": f"cat >{seen}", "PAGER": "false"}), ("PAGER", {"PAGER": f"cat >{seen}"})):
+        out = on_terminal(line, **env)
+        tap.ok(f"{name} shows the report", seen.exists() and "demo/train" in seen.read_text() and not out, out[:300])
+    out = on_terminal(line + " --no-pager", PAGER=f"cat >{seen}")
+    tap.ok("--no-pager", not seen.exists() and "demo/train" in out)
+    out = on_terminal(line + " | cat", PAGER=f"cat >{seen}")
+    tap.ok("a pipe is no terminal", not seen.exists() and "demo/train" in out)
+    tap.ok("leaving the pager early is no error", on_terminal(line + "; echo =$?", PAGER="head -1").strip().endswith("=0"))
+
+
+def env_leaves_no_file(folder):
+    empty = folder / "empty"
+    empty.mkdir()
+    code, out, _ = tap.run("env", "--no-hash", cwd=empty)
+    tap.ok("env writes no file unless it is told to", code == 0 and out and not list(empty.iterdir()))
+    tap.run("env", "--no-hash", "-o", "env.json", cwd=empty)
+    tap.ok("and the one it is told", [p.name for p in empty.iterdir()] == ["env.json"])
 
 
 def output_that_cannot_be_written(_):
@@ -310,6 +343,8 @@ TESTS = (
     inputs_survive,
     pages,
     options_are_obeyed_or_refused,
+    pager,
+    env_leaves_no_file,
     output_that_cannot_be_written,
     parts_of_a_diff_are_those_of_the_budget,
     a_recording_survives_conversion,
