@@ -8,7 +8,8 @@
 #include "base/test.h"
 #include "base/version.h"
 
-enum { PATH_BYTES = 1024, NONE = UINT32_MAX };
+enum { PATH_BYTES = 1024 };
+#define NONE UINT32_MAX
 
 const char *assay_env_kind_name(assay_env_kind kind)
 {

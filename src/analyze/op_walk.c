@@ -10,7 +10,7 @@
 #include "model/by_hand.h"
 
 enum { NOT_ASKED, NO_RULE, FIRST_RULE };
-enum { LAUNCHES = UINT32_MAX }; /* in of_call, until the walk gives it a place */
+#define LAUNCHES UINT32_MAX /* in of_call, until the walk gives it a place */
 
 void assay_rule_names_init(assay_rule_names *r, const assay_run *run)
 {

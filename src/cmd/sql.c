@@ -161,7 +161,7 @@ static const assay_example sql_examples[] = {
 	{"assay sql demo/run \"select rank, step, sum(exposed_comm) from steps group by rank, "
 	 "step\"",
 	 "exposed communication by step and rank"},
-	{"assay sql demo/train.json.gz \"select name, max(dur), call, scope from kernels\"",
+	{"assay sql demo/train.json.gz \"select name, max(dur), op, shapes, call from kernels\"",
 	 "what is behind the slowest kernel"},
 	{"assay sql demo/train.json.gz \"select t, device, sum(bytes) over (partition by device "
 	 "order by ts) held from memory limit 5\"",

@@ -52,8 +52,8 @@ static const assay_col_kind kinds[ASSAY_TOKEN_COUNT] = {
 #define TABLE(t, doc) [ASSAY_TOKEN_row_##t] = {ASSAY_COL_row, .refers = ASSAY_T_##t},
 #include "model/tables.def"
 #define X(id)                                                                                      \
-	[ASSAY_TOKEN_##id] = {ASSAY_COL_word, ASSAY_T_NONE, assay_##id##_name,                     \
-			      ASSAY_COUNT_OF(assay_##id##_name)},
+	[ASSAY_TOKEN_##id] = {ASSAY_COL_word, ASSAY_T_NONE, .word = assay_##id##_name,             \
+			      .words = ASSAY_COUNT_OF(assay_##id##_name)},
 		ASSAY_WORDS(X)
 #undef X
 #define X(id) [ASSAY_TOKEN_##id] = {ASSAY_COL_choice, ASSAY_T_NONE, .choose = choose_##id},

@@ -13,7 +13,8 @@ struct waits_gpu {
 	int32_t device;
 };
 
-enum { WAITS_SEVERAL = ASSAY_NO_ROW - 1 }; /* a handle seen with two streams */
+/* a handle seen with two streams */
+#define WAITS_SEVERAL (ASSAY_NO_ROW - 1)
 
 typedef struct waits {
 	assay_run *run;

@@ -89,6 +89,10 @@ class Machine:
         self.end[stream] = start + dur
         self.work_end = max(self.work_end, start + dur)
 
+    def pending(self, stream):
+        """Ends that whoever waits for the stream waits for: its last kernel and what it still waits for itself."""
+        return [e for s, e in self.end.items() if s == stream] + self.behind.get(stream, [])
+
     def wait_call(self, name, ready, row, stream):
         begin = self.now
         self.call(name, max([self.delay(CALL, 3)] + [e + self.delay(RETURN, 4) - begin for e in ready]))
@@ -114,7 +118,7 @@ class Machine:
             self.now += dur
         elif what == "record":
             self.call("cudaEventRecord", a[2])
-            self.event[a[1]] = (self.end.get(a[0]), a[0], self.corr)
+            self.event[a[1]] = (max(self.pending(a[0]), default=None), a[0], self.corr)
         elif what == "wait":
             begin, (end, producer, record) = self.now, self.event.get(a[1], (None, None, None))
             self.call("cudaStreamWaitEvent", a[2])
@@ -125,7 +129,7 @@ class Machine:
             if end is not None:
                 self.behind.setdefault(a[0], []).append(end)
         elif what == "sync":
-            self.wait_call("cudaStreamSynchronize", [e for s, e in self.end.items() if s == a[0]], "Stream Sync", a[0] + 7)
+            self.wait_call("cudaStreamSynchronize", self.pending(a[0]), "Stream Sync", a[0] + 7)
         elif what == "device_sync":
             self.wait_call("cudaDeviceSynchronize", self.end.values(), "Context Sync", 4294967295)
         elif what == "hand":

@@ -79,7 +79,7 @@ def consumer(name, rows_and_sum):
     if importlib.util.find_spec(name) is None or importlib.util.find_spec("pyarrow") is None:
         skip(f"{name} takes the tables", f"no {name}")
         return
-    want = sql("select count(*) n, sum(dur) s, count(call) o, count(distinct name) d from kernels")[0]
+    want = sql("select count(*) n, sum(dur) s, count(op) o, count(distinct name) d from kernels")[0]
     run = assay.open(RUN)
     got = rows_and_sum(run)
     run.close()
@@ -90,24 +90,24 @@ def with_pyarrow(run):
     import pyarrow.compute as pc
 
     t = run.kernels.to_arrow()
-    return (t.num_rows, pc.sum(t["dur"]).as_py(), t.num_rows - t["call"].null_count, len(t["name"].unique()))
+    return (t.num_rows, pc.sum(t["dur"]).as_py(), t.num_rows - t["op"].null_count, len(t["name"].unique()))
 
 
 def with_pandas(run):
     t = run.kernels.to_pandas()
-    return (len(t), int(t["dur"].sum()), int(t["call"].notna().sum()), t["name"].nunique())
+    return (len(t), int(t["dur"].sum()), int(t["op"].notna().sum()), t["name"].nunique())
 
 
 def with_polars(run):
     t = run.kernels.to_polars()
-    return (t.height, t["dur"].sum(), t.height - t["call"].null_count(), t["name"].n_unique())
+    return (t.height, t["dur"].sum(), t.height - t["op"].null_count(), t["name"].n_unique())
 
 
 def with_duckdb(run):
     import duckdb
 
     kernels = run.kernels  # noqa: F841, the query names it
-    return duckdb.sql("select count(*), cast(sum(dur) as bigint), count(call), count(distinct name) from kernels").fetchall()[0]
+    return duckdb.sql("select count(*), cast(sum(dur) as bigint), count(op), count(distinct name) from kernels").fetchall()[0]
 
 
 capsules()
