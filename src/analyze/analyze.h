@@ -49,6 +49,8 @@ void assay_verdicts(assay_run *run, const assay_window *w);
 
 /* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch. */
 void assay_ops(assay_run *run, const assay_order *order);
+/* kernel.flops and bytes, and those of op_shape, from hardware counters. */
+void assay_counters(assay_run *run);
 /* operator: op_shape by name. */
 void assay_operators(assay_run *run);
 

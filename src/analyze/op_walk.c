@@ -112,7 +112,8 @@ static void see_row(struct walk *w, uint32_t h)
 	if (host->kind[h] == ASSAY_HOST_OP) {
 		open_op(w, h, &p);
 	} else if (host->kind[h] == ASSAY_HOST_ANNOTATION) {
-		p.mark = h;
+		if (!assay_str_starts(assay_text(w->run, host->name[h]), "ProfilerStep#"))
+			p.mark = h; /* that it is a step says nothing about where */
 		if (p.steps == ASSAY_NO_ROW && is_serving_mark(w, host->name[h]))
 			p.steps = h;
 	} else {

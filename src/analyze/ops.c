@@ -60,6 +60,7 @@ static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t de
 	c->start[r] = o->t->gpu.ts[gpu];
 	c->busy[r] = c->owned[r] = 0;
 	c->mark[r] = place->steps;
+	c->range[r] = place->mark;
 	c->flags[r] = (uint8_t)((graph ? ASSAY_OP_GRAPH : 0) |
 				(place->recomputed ? ASSAY_OP_RECOMPUTED : 0) |
 				(place->backward ? ASSAY_OP_BACKWARD : 0));
@@ -295,6 +296,35 @@ static uint32_t operator_of(assay_tables *t, assay_map *names, uint32_t shape)
 	return *slot;
 }
 
+/* The annotation in which an operator spends most of its time. */
+static void find_places(assay_tables *t, const assay_map *names)
+{
+	assay_map sums = {0};
+	assay_vec(int64_t) time = {0};
+	assay_arena scratch = {0};
+	int64_t *most = assay_alloc(&scratch, (t->operator.n + 1) * sizeof *most);
+	for (uint32_t i = 0; i < t->op_call.n; i++) {
+		uint32_t range = t->op_call.range[i];
+		if (range == ASSAY_NO_ROW)
+			continue;
+		uint32_t op = assay_map_get(names, t->op_shape.name[t->op_call.shape[i]]);
+		assay_sid name = t->host.name[range];
+		uint32_t *slot = assay_map_at(&sums, (uint64_t)op << 32 | name);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)time.n;
+			*assay_push(&time) = 0;
+		}
+		int64_t sum = time.p[*slot] += t->op_call.busy[i];
+		if (sum > most[op]) {
+			most[op] = sum;
+			t->operator.where[op] = name;
+		}
+	}
+	assay_map_free(&sums);
+	assay_vec_free(&time);
+	assay_arena_free(&scratch);
+}
+
 void assay_operators(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
@@ -322,6 +352,7 @@ void assay_operators(assay_run *run)
 			t->operator.bound[r] = by_compute.p[r] * 2 >= t->operator.bound_ns[r]
 				? ASSAY_BOUND_COMPUTE
 				: ASSAY_BOUND_MEMORY;
+	find_places(t, &names);
 	assay_map_free(&names);
 	assay_vec_free(&by_compute);
 }

@@ -73,6 +73,7 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
 	assay_ops(run, order);
+	assay_counters(run);
 	if (!assay_compute(run, order, &window, opts->rates, err))
 		return false;
 	assay_metrics(run, opts, &window);

@@ -150,6 +150,8 @@ static void put_kernels(assay_jsonw *w, const assay_run *run, assay_arena *scrat
 		assay_jsonw_i64(w, "max_ns", k->max[r]);
 		assay_jsonw_z(w, "family", assay_family_name[k->family[r]]);
 		assay_jsonw_z(w, "class", assay_class_name[k->class[r]]);
+		assay_jsonw_f64(w, "counted_flops", k->flops[r]);
+		assay_jsonw_f64(w, "counted_bytes", k->bytes[r]);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
