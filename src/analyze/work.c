@@ -98,6 +98,40 @@ TEST(work_is_as_counted_by_hand)
 	return 0;
 }
 
+/* Sizes that no device has must neither hang nor overflow. */
+TEST(enormous_sizes_are_harmless)
+{
+	static const char huge[] = "9000000000000000000";
+	assay_arena a = {0};
+	for (size_t r = 0; r < ASSAY_COUNT_OF(rules); r++) {
+		assay_op_args args;
+		assay_work w;
+		const assay_work_hint hint = {.list_bytes = 4};
+		for (int rank = 1; rank <= 5; rank++) {
+			const char *dim = huge;
+			for (int i = 1; i < rank; i++)
+				dim = assay_printf(&a, "%s, %s", dim, huge);
+			const char *one = assay_printf(&a, "[%s]", dim), *all = one,
+				   *type = "\"float\"", *value = assay_printf(&a, "\"[%s]\"", dim),
+				   *values = value;
+			for (int i = 1; i < 12; i++) {
+				all = assay_printf(&a, "%s, %s", all, one);
+				type = assay_printf(&a, "%s, \"float\"", type);
+				values = assay_printf(&a, "%s, %s", values, value);
+			}
+			const char *members = assay_printf(&a,
+							   "\"Input Dims\": [%s], \"Input type\": "
+							   "[%s], \"Concrete Inputs\": [%s]",
+							   all, type, values);
+			CHECK(assay_op_args_parse(&args, &a, assay_str_of(members)));
+			if (assay_work_of(&rules[r], &args, &hint, &w))
+				CHECK(isfinite(w.flops) && isfinite(w.bytes));
+		}
+	}
+	assay_arena_free(&a);
+	return 0;
+}
+
 TEST(every_rule_has_a_case)
 {
 	for (size_t r = 0; r < ASSAY_COUNT_OF(rules); r++) {

@@ -1,6 +1,8 @@
 /* Convolutions: every weight once for every result (transposed: for every input), times two. */
 #include "analyze/work.h"
 
+#include <math.h>
+
 enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, TRANSPOSED, OUTPUT_PADDING, GROUPS };
 enum { GRAD = 9, MASK };
 enum { SPATIAL = 8 };
@@ -28,7 +30,7 @@ static double side(int64_t in, int64_t stride, int64_t padding, int64_t dilation
 	if (transposed)
 		return (i - 1) * s - 2 * p + reach + (double)extra + 1;
 	double n = (i + 2 * p - reach - 1) / s;
-	return n < 0 ? 0 : (double)(int64_t)n + 1;
+	return n < 0 ? 0 : floor(n) + 1;
 }
 
 static bool conv_of(conv *c, const assay_work_rule *rule, const assay_op_args *args)

@@ -1,6 +1,8 @@
 /* Matrix products: 2 M N K operations each; A, B, what is added and the result once. */
 #include "analyze/work.h"
 
+#include <math.h>
+
 /* Arguments of the formula, in the order of work.def. */
 enum { A, B, C, BETA, OUT, DTYPE, SCALE_A, SCALE_B };
 
@@ -169,11 +171,9 @@ bool assay_work_moe(const assay_work_rule *rule, const assay_op_args *args,
 	if (!x || !w1 || !w2 || !ids || x->rank != 2 || w1->rank != 3 || w2->rank != 3 ||
 	    ids->rank != 2 || !w1->dim[0])
 		return false;
-	double m = last(x, 2), k = last(x, 1), t = last(ids, 1), experts = (double)w1->dim[0],
-	       untouched = 1;
-	for (double i = 0; i < m && untouched > 1e-9 && t < experts; i++)
-		untouched *= 1 - t / experts;
-	double hit = t < experts ? experts * (1 - untouched) : experts;
+	double m = last(x, 2), k = last(x, 1), t = last(ids, 1), experts = (double)w1->dim[0];
+	double untouched = t < experts ? pow(1 - t / experts, m) : 0;
+	double hit = experts * (1 - untouched);
 	out->flops = 2 * m * t * (last(w1, 2) * k + last(w2, 2) * last(w2, 1)) * values_of(w1);
 	out->bytes = 2 * assay_tensor_bytes(x) + assay_tensor_bytes(ids) +
 		     (assay_tensor_bytes(w1) + assay_tensor_bytes(w2)) * hit / experts;
