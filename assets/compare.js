@@ -96,7 +96,7 @@ export function compareCauses(diff) {
 	const rows = diff.idle_causes.filter((d) => d.a_ns || d.b_ns);
 	if (!rows.length)
 		return null;
-	const colour = (d) => causeColour(diff.idle_causes.indexOf(d));
+	const colour = (d) => causeColour(d.name);
 	return section("idle", "Why the GPU was idle",
 		legend(rows.map((d) => [colour(d), plain(d.name)])),
 		...bars(diff, rows, colour, (d) => plain(d.name)),

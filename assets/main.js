@@ -36,7 +36,7 @@ const HOST_LEGEND = [["--host-op", "operator"], ["--host-annotation", "annotatio
 
 function timelineLegend(data, timeline) {
 	const families = data.report.kernel_families.map((f) => [familyColour(data, f.family), f.family]);
-	const causes = data.gap ? [...new Set(data.gap.cause)].sort((a, b) => a - b).map((c) => [causeColour(c), data.enums.cause[c].replaceAll("_", " ")]) : [];
+	const causes = data.gap ? [...new Set(data.gap.cause)].sort((a, b) => a - b).map((c) => [causeColour(data.enums.cause[c]), data.enums.cause[c].replaceAll("_", " ")]) : [];
 	const list = (title, items, ...more) => !items.length && !more.some(Boolean) ? null :
 		el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)), ...more);
 	const kinds = new Set(data.kind), has = (name) => kinds.has(data.enums["span.kind"].indexOf(name));

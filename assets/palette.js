@@ -10,11 +10,12 @@ export const COLOURS = [
 	"--optimizer", "--comm", "--copy", // kernel families, in the order of the model
 	"--memset", "--host-op", "--host-annotation", "--host-runtime", "--host-driver", "--host-python",
 	"--host-other", "--mark", "--inferred", "--wait",
-	"--cause-0", "--cause-1", "--cause-2", "--cause-3", "--cause-4", "--cause-5", "--cause-6", "--cause-7",
-	"--cause-8", "--cause-9",
+	"--cause-unlinked", "--cause-graph-internal", "--cause-queued", "--cause-launch-call", "--cause-launch-latency",
+	"--cause-host-sync", "--cause-host-data", "--cause-host-runtime", "--cause-host-op", "--cause-host-io",
+	"--cause-host-lock", "--cause-host-gil", "--cause-host-gc", "--cause-host-compile", "--cause-host-import",
+	"--cause-host-sleep", "--cause-host-cpu-wait", "--cause-host-python", "--cause-host-native", "--cause-host-untraced",
 ];
 const number = Object.fromEntries(COLOURS.map((c, i) => [c, i]));
-const FIRST_CAUSE = number["--cause-0"], CAUSES = 10;
 
 const BY_KIND = {
 	cpu_op: "--host-op", user_annotation: "--host-annotation", marker: "--host-annotation",
@@ -40,13 +41,16 @@ export function colourSpans(data) {
 	for (let i = 0; i < (data.wait?.n ?? 0); i++)
 		if (data.wait.host[i] >= 0 && data.wait.consumer[i] < 0 && data.wait.blocked[i] > 0)
 			out[data.wait.host[i]] = number["--wait"];
+	const causes = data.enums.cause.map((name) => number[causeColour(name)]);
 	for (let i = data.first_gap; data.gap && i < out.length; i++)
-		out[i] = FIRST_CAUSE + data.gap.cause[data.gapOfSpan[i - data.first_gap]] % CAUSES;
+		out[i] = causes[data.gap.cause[data.gapOfSpan[i - data.first_gap]]];
 	return out;
 }
 
-export function causeColour(cause) {
-	return `--cause-${cause % CAUSES}`;
+// By the name of the cause; one without a colour looks unexplained.
+export function causeColour(name) {
+	const colour = `--cause-${name.replaceAll("_", "-")}`;
+	return colour in number ? colour : "--cause-unlinked";
 }
 
 export function familyColour(data, name) {

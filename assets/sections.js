@@ -276,7 +276,7 @@ export function ranks(data) {
 
 const BUCKET_COLOURS = {
 	useful_gpu: "--compute", comm_excess: "--comm", exposed_copy: "--copy", data_wait: "--embedding",
-	host_gap: "--optimizer", unexplained: "--idle",
+	host_gap: "--optimizer", device_wait: "--cause-queued", unexplained: "--idle",
 };
 
 export function budget(data) {
@@ -286,7 +286,7 @@ export function budget(data) {
 		const times = rowsOf(b).filter((i) =>
 			data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total");
 		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0), stepped = known(metricOf(data, "steps"));
-		const colour = (i) => BUCKET_COLOURS[data.texts[b.name[i]]] ?? causeColour(i);
+		const colour = (i) => BUCKET_COLOURS[data.texts[b.name[i]]] ?? "--cause-host-untraced";
 		const name = (i) => data.texts[b.name[i]].replaceAll("_", " ");
 		return section("budget", "Waste budget",
 			legend(times.map((i) => [colour(i), name(i)])),
@@ -364,13 +364,13 @@ export function idle(data) {
 	}
 	const total = [...by.values()].reduce((sum, c) => sum + c.ns, 0);
 	const list = [...by].filter(([, c]) => c.ns).sort((a, b) => b[1].ns - a[1].ns);
-	const name = (c) => enumText(data, "cause", c);
+	const name = (c) => enumText(data, "cause", c), colourOf = (c) => causeColour(data.enums.cause[c]);
 	const show = (span) => span >= 0 ? spanLink(data, span) : "";
 	return section("idle", "Why the GPU was idle",
-		legend(list.map(([c]) => [causeColour(c), name(c)])),
-		bar(list.map(([c, v]) => [v.ns / (total || 1), causeColour(c), `${name(c)} ${formatPercent(v.ns, total)}`])),
+		legend(list.map(([c]) => [colourOf(c), name(c)])),
+		bar(list.map(([c, v]) => [v.ns / (total || 1), colourOf(c), `${name(c)} ${formatPercent(v.ns, total)}`])),
 		makeTable([
-			{ title: "cause", value: (r) => name(r[0]), show: (r) => el("span.nowrap", {}, swatch(causeColour(r[0])), name(r[0])) },
+			{ title: "cause", value: (r) => name(r[0]), show: (r) => el("span.nowrap", {}, swatch(colourOf(r[0])), name(r[0])) },
 			{ title: "time", number: true, value: (r) => r[1].ns, show: (r) => formatTime(r[1].ns) },
 			{ title: "share", number: true, value: (r) => r[1].ns, show: (r) => formatPercent(r[1].ns, total) },
 			{ title: "gaps", number: true, value: (r) => r[1].gaps, show: (r) => formatCount(r[1].gaps) },
@@ -380,7 +380,7 @@ export function idle(data) {
 			{ title: "length", number: true, value: (i) => g.dur[i], show: (i) => formatTime(g.dur[i]) },
 			{ title: "at", number: true, value: (i) => g.ts[i], show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatTime(g.ts[i])) : formatTime(g.ts[i]) },
 			{ title: "device", value: (i) => g.device[i], show: (i) => deviceName(data, g.device[i]) },
-			{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(causeColour(g.cause[i])), name(g.cause[i])) },
+			{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(colourOf(g.cause[i])), name(g.cause[i])) },
 			{ title: "meanwhile the launching thread ran", name: true, value: (i) => g.during[i], show: (i) => show(g.during[i]) },
 			{ title: "behind", name: true, value: (i) => g.behind[i], show: (i) => el("span", {}, show(g.behind[i]), g.late[i] ? el("small", {}, ` rank ${g.late_rank[i]} came ${formatTime(g.late[i])} late`) : null) },
 			{ title: "launched by", name: true, value: (i) => g.launch[i], show: (i) => show(g.launch[i]) },

@@ -2,6 +2,7 @@
  * honest rest. Buckets of time sum to the window in integer ns; what is no time is not in ns. */
 #include "analyze/analyze.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -35,13 +36,15 @@ static void add_bucket(assay_run *run, const assay_window *w, const struct bucke
 	t->state[r] = ASSAY_STATE_MEASURED;
 }
 
-/* Causes that belong to a bucket: their time, gaps, and the longest gap. */
-static struct bucket idle_bucket(const assay_window *w, unsigned causes)
+/* Causes that belong to a bucket: their time, gaps, and the longest gap. What is suspicious
+ * explains nothing, whatever its cause. */
+static struct bucket idle_bucket(const assay_window *w, int id)
 {
-	struct bucket b = {.gap = ASSAY_NO_ROW};
+	struct bucket b = {assay_idle_bucket_name[id], 0, 0, ASSAY_NO_ROW, 1,
+			   assay_idle_bucket_how[id]};
 	int64_t longest = -1;
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
-		if (!(causes >> c & 1) || !w->gaps[c])
+		if (assay_why_rows[c].bucket != id || !w->gaps[c])
 			continue;
 		b.total += w->cause[c];
 		b.evidence += w->gaps[c];
@@ -50,37 +53,30 @@ static struct bucket idle_bucket(const assay_window *w, unsigned causes)
 			b.gap = w->longest[c];
 		}
 	}
+	if (id == assay_why_rows[ASSAY_WHY_LAUNCH_LATENCY].bucket)
+		b.total -= w->suspicious;
+	if (id == ASSAY_BUCKET_UNEXPLAINED)
+		b.total += w->suspicious;
 	return b;
 }
 
-#define BIT(cause) (1u << ASSAY_WHY_##cause)
-static const unsigned host_causes = BIT(GRAPH_INTERNAL) | BIT(QUEUED) | BIT(LAUNCH_LATENCY) |
-				    BIT(HOST_SYNC) | BIT(HOST_RUNTIME) | BIT(HOST_OP) |
-				    BIT(HOST_PYTHON) | BIT(HOST_UNTRACED);
-
 static void add_idle_buckets(assay_run *run, const assay_window *w)
 {
-	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious;
+	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious, sum = 0;
 	double coverage = w->idle ? (double)(w->idle - unexplained) / (double)w->idle : 1;
 	bool blind = w->idle && unexplained == w->idle;
-	struct bucket data = idle_bucket(w, BIT(HOST_DATA)), host = idle_bucket(w, host_causes),
-		      rest = idle_bucket(w, BIT(UNLINKED));
-	host.total -= w->suspicious;
-	rest.total += w->suspicious;
-	data.name = "data_wait", host.name = "host_gap", rest.name = "unexplained";
-	data.coverage = host.coverage = coverage;
-	rest.coverage = 1;
-	data.how = blind ? "launch calls were not recorded"
-			 : "idle while the launching thread waited for input data";
-	host.how =
-		blind ? "launch calls were not recorded"
-		      : "idle while the host prepared the next launch, or between launch and work";
-	rest.how = "idle without a recorded launch, or with one too early to be true";
-	if (blind)
-		data.total = host.total = -1;
-	add_bucket(run, w, &data);
-	add_bucket(run, w, &host);
-	add_bucket(run, w, &rest);
+	for (int id = 0; id < ASSAY_BUCKET_COUNT; id++) {
+		struct bucket b = idle_bucket(w, id);
+		sum += b.total;
+		if (id != ASSAY_BUCKET_UNEXPLAINED) {
+			b.coverage = coverage;
+			b.total = blind ? -1 : b.total;
+			b.how = blind ? "launch calls were not recorded" : b.how;
+		}
+		add_bucket(run, w, &b);
+	}
+	assert(sum == w->idle);
+	(void)sum;
 }
 
 /* Capacity is not time: how much memory was never used. */

@@ -56,7 +56,7 @@ struct side {
 	assay_order order;
 	assay_window window;
 	assay_series step, part[4], cause[ASSAY_WHY_COUNT];
-	assay_series host_gap;   /* causes that neither data nor a missing launch explain */
+	assay_series bucket[ASSAY_BUCKET_COUNT];
 	assay_vec(double) steps; /* their lengths, sorted */
 	assay_map by_name;       /* string id->index in kernel */
 	assay_vec(struct kernel_sum) kernel;
@@ -234,13 +234,14 @@ static void cause_series(struct side *s)
 	if (starts.n)
 		add_causes(s, starts.p, starts.n, sum);
 	for (size_t i = 0; i + 1 < starts.n; i++) {
-		double host = 0, idle = 0;
+		double bucket[ASSAY_BUCKET_COUNT] = {0}, idle = 0;
 		for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 			assay_series_add(&s->cause[c], sum[i][c]);
 			idle += sum[i][c];
-			host += c == ASSAY_WHY_HOST_DATA || c == ASSAY_WHY_UNLINKED ? 0 : sum[i][c];
+			bucket[assay_why_rows[c].bucket] += sum[i][c];
 		}
-		assay_series_add(&s->host_gap, host);
+		for (int b = 0; b < ASSAY_BUCKET_COUNT; b++)
+			assay_series_add(&s->bucket[b], bucket[b]);
 		assay_series_add(&s->part[3], idle);
 	}
 	assay_vec_free(&rows);
@@ -383,14 +384,14 @@ static double bucket_noise(const assay_diff *d, const struct side *x, const stru
 		{"useful_gpu", d->parts.p[0].noise},
 		{"comm_excess", d->parts.p[1].noise},
 		{"exposed_copy", d->parts.p[2].noise},
-		{"data_wait", d->causes.p[ASSAY_WHY_HOST_DATA].noise},
-		{"host_gap", assay_series_noise(&x->host_gap, &y->host_gap)},
-		{"unexplained", d->causes.p[ASSAY_WHY_UNLINKED].noise},
 		{"total", d->step.noise},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
 		if (!strcmp(name, known[i].bucket))
 			return known[i].noise;
+	for (int b = 0; b < ASSAY_BUCKET_COUNT; b++)
+		if (!strcmp(name, assay_idle_bucket_name[b]))
+			return assay_series_noise(&x->bucket[b], &y->bucket[b]);
 	return -1;
 }
 

@@ -1,6 +1,7 @@
-/* Why a device was idle. A gap [a, b) is explained by the event that ends it: when its launch call
- * began at L before a, the work was queued; otherwise [L, b) is launch latency and [a, L) is split
- * over what the launching thread did, one cause at each instant, in the order of ASSAY_WHYS. */
+/* Why a device was idle. A gap [a, b) is explained by the work that ends it, launched by a call
+ * that ran [L, E). When E lies before a, the work was queued. Otherwise [a, L) is split over what
+ * the launching thread did, one cause at each instant, in the order of cause.def; what of [L, E)
+ * lies in the gap was spent in the call, and the rest is launch latency. */
 #include "analyze/analyze.h"
 
 #include <assert.h>
@@ -11,8 +12,9 @@
 #include "model/by_hand.h"
 #include "names/calls.h"
 
-/* Longer than this no launch takes: the call is the wrong one, or the device was taken away. */
-static const int64_t suspicious_latency = 100 * 1000 * 1000;
+/* A device that is free begins sooner: it had other work, was asleep, or the call is the wrong one.
+ */
+static const int64_t suspicious_latency = 1000 * 1000;
 
 struct finder {
 	assay_run *run;
@@ -53,7 +55,7 @@ static assay_why first_cause(const assay_run *run, uint32_t gap, bool graph_inne
 		return ASSAY_WHY_UNLINKED;
 	if (graph_inner)
 		return ASSAY_WHY_GRAPH_INTERNAL;
-	if (run->part.t.host.ts[g->launch[gap]] <= g->ts[gap])
+	if (assay_host_end(&run->part.t.host, g->launch[gap]) <= g->ts[gap])
 		return ASSAY_WHY_QUEUED;
 	return ASSAY_WHY_HOST_UNTRACED;
 }
@@ -128,6 +130,11 @@ static void rewind_lanes(struct finder *f)
 			assay_lane_rewind(f->hosts.of_track[i]);
 }
 
+static int64_t clamp(int64_t at, int64_t from, int64_t to)
+{
+	return at < from ? from : at > to ? to : at;
+}
+
 static struct split split_gap(const struct finder *f, uint32_t gap)
 {
 	const assay_tables *t = &f->run->part.t;
@@ -139,9 +146,11 @@ static struct split split_gap(const struct finder *f, uint32_t gap)
 		return s;
 	}
 	uint32_t launch = t->gap.launch[gap];
-	int64_t call = t->host.ts[launch] < to ? t->host.ts[launch] : to;
-	s.part[ASSAY_WHY_LAUNCH_LATENCY] = to - call;
-	s.row[ASSAY_WHY_LAUNCH_LATENCY] = launch;
+	int64_t call = clamp(t->host.ts[launch], from, to);
+	int64_t back = clamp(assay_host_end(&t->host, launch), call, to);
+	s.part[ASSAY_WHY_LAUNCH_CALL] = back - call;
+	s.part[ASSAY_WHY_LAUNCH_LATENCY] = to - back;
+	s.row[ASSAY_WHY_LAUNCH_CALL] = s.row[ASSAY_WHY_LAUNCH_LATENCY] = launch;
 	split_host(f, f->hosts.of_track[t->host.track[launch]], from, call, &s);
 	return s;
 }
@@ -297,7 +306,8 @@ TEST(host_time_is_split_in_the_order_of_the_causes)
 	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_RUNTIME), 5);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_SYNC), 3);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_OP), 17);
-	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_CALL), 4);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 1);
 	const assay_gap_table *g = &run->part.t.gap;
 	CHECK(g->n == 1 && g->launch[0] == call && g->cause[0] == ASSAY_WHY_HOST_DATA);
 	CHECK(g->during[0] == 1 && op != 1);
@@ -355,15 +365,17 @@ TEST(the_event_that_ends_a_gap_explains_it)
 	uint32_t slow = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 60, 1);
 	uint32_t late = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 300000000, 1);
 	assay_hand_gpu(run, "c", 10, 10, early);
-	assay_hand_gpu(run, "c", 25, 5, early);         /* gap of 5: launched long before */
-	assay_hand_gpu(run, "c", 45, 5, graph);         /* gap 30-45: 10 untraced, 5 latency */
+	assay_hand_gpu(run, "c", 25, 5, early); /* gap of 5: launched long before */
+	assay_hand_gpu(run, "c", 45, 5,
+		       graph); /* gap 30-45: 10 untraced, 1 in the call, 4 latency */
 	assay_hand_gpu(run, "c", 52, 8, graph);         /* gap of 2 inside the graph */
 	assay_hand_gpu(run, "c", 70, 10, ASSAY_NO_ROW); /* gap of 10 */
 	assay_hand_gpu(run, "c", 200000000, 10, slow);  /* queued: launched at 60 */
 	assay_hand_gpu(run, "c", 200000020, 10, late);  /* begins before its launch */
 	find_causes(run);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_QUEUED), 5 + 200000000 - 80);
-	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 5);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_CALL), 1);
+	CHECK_EQ(cause_time(run, ASSAY_WHY_LAUNCH_LATENCY), 4);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_GRAPH_INTERNAL), 2);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_UNLINKED), 10);
 	CHECK_EQ(cause_time(run, ASSAY_WHY_HOST_UNTRACED), 20);
@@ -403,7 +415,7 @@ TEST(queued_gaps_name_what_they_wait_for)
 	return 0;
 }
 
-TEST(a_launch_latency_of_hundreds_of_ms_is_suspicious)
+TEST(a_launch_latency_of_more_than_a_millisecond_is_suspicious)
 {
 	assay_run *run = assay_run_new();
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 100, 10);
@@ -411,7 +423,7 @@ TEST(a_launch_latency_of_hundreds_of_ms_is_suspicious)
 	assay_hand_gpu(run, "c", 300000100, 10, call);
 	find_causes(run);
 	const assay_idle_cause_table *c = &run->part.t.idle_cause;
-	CHECK_EQ(c->suspicious[ASSAY_WHY_LAUNCH_LATENCY], 300000000);
+	CHECK_EQ(c->suspicious[ASSAY_WHY_LAUNCH_LATENCY], 299999990);
 	CHECK(run->part.t.gap.suspicious[0] && run->part.t.warning.n == 1);
 	assay_run_free(run);
 	return 0;
@@ -466,10 +478,13 @@ TEST(causes_agree_with_looking_at_every_nanosecond)
 			int64_t ts = now + gap;
 			assay_hand_gpu(run, "c", ts, dur, call);
 			int64_t begin = call == ASSAY_NO_ROW ? 0 : run->part.t.host.ts[call];
+			int64_t back =
+				call == ASSAY_NO_ROW ? 0 : begin + run->part.t.host.dur[call];
 			for (int64_t k = end; k < ts; k++)
 				want[call == ASSAY_NO_ROW ? ASSAY_WHY_UNLINKED
-				     : begin <= end       ? ASSAY_WHY_QUEUED
-				     : k >= begin         ? ASSAY_WHY_LAUNCH_LATENCY
+				     : back <= end        ? ASSAY_WHY_QUEUED
+				     : k >= back          ? ASSAY_WHY_LAUNCH_LATENCY
+				     : k >= begin         ? ASSAY_WHY_LAUNCH_CALL
 							  : at[k]]++;
 			now = end = ts + dur;
 		}

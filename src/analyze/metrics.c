@@ -322,8 +322,7 @@ static bool has_name(const assay_run *run, const char *part)
 
 static bool is_amd(const assay_run *run)
 {
-	const assay_device_table *d = &run->part.t.device;
-	return d->n && assay_str_is(assay_text(run, d->vendor[0]), "amd");
+	return run->part.t.device.n && assay_device_vendor(run, 0) == ASSAY_VENDOR_AMD;
 }
 
 /* Which attention ran: flash kernels (AOTriton's and CK's are of that kind too), another fused

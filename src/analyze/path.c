@@ -273,22 +273,17 @@ static void sum_scopes(assay_run *run, assay_path *p)
 
 /* ------------------------------------------------------------------ the sentence */
 
-static const char *const class_words[ASSAY_PATH_CLASSES] = {
-	[ASSAY_CLASS_COMPUTE] = "compute",
-	[ASSAY_CLASS_COMM] = "communication",
-	[ASSAY_CLASS_COPY] = "copies",
-	[ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED] = "time before work without a recorded launch",
-	[ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL] = "time between nodes of a graph",
-	[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] = "time between queued work",
-	[ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY] = "launch latency",
-	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC] = "the host in synchronisation",
-	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_DATA] = "the host loading data",
-	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_RUNTIME] = "the host in runtime calls",
-	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_OP] = "the host in framework operators",
-	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_PYTHON] = "the host in Python",
-	[ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED] = "host time that was not recorded",
-	[ASSAY_PATH_HAND_OFF] = "hand-offs between threads",
-};
+static const char *class_words(int class)
+{
+	static const char *const work[] = {
+		[ASSAY_CLASS_COMPUTE] = "compute",
+		[ASSAY_CLASS_COMM] = "communication",
+		[ASSAY_CLASS_COPY] = "copies",
+	};
+	return class < ASSAY_PATH_WHY        ? work[class]
+	       : class < ASSAY_PATH_HAND_OFF ? assay_why_rows[class - ASSAY_PATH_WHY].path
+					     : "hand-offs between threads";
+}
 
 static void order_classes(const assay_path *p, int by_size[ASSAY_PATH_CLASSES])
 {
@@ -306,8 +301,9 @@ static const char *pace_words(const assay_path *p)
 	int64_t device = 0, whole = p->to - p->from;
 	for (int c = 0; c < ASSAY_PATH_WHY; c++)
 		device += p->class[c];
-	device += p->class[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] +
-		  p->class[ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL];
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		if (assay_why_rows[c].bucket == ASSAY_BUCKET_DEVICE_WAIT)
+			device += p->class[ASSAY_PATH_WHY + c];
 	int64_t unknown = p->class[ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED];
 	return unknown * 2 > whole            ? "its launches were not recorded"
 	       : device * 2 > whole - unknown ? "the device sets the pace"
@@ -320,7 +316,7 @@ static const char *class_text(const assay_run *run, assay_path *p, int class)
 	assay_map at = {0};
 	assay_path_sums in = {0};
 	size_t most = 0;
-	const char *text = class_words[class];
+	const char *text = class_words(class);
 	for (size_t i = 0; class == ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED && i < p->seg.n; i++) {
 		const assay_path_seg *s = &p->seg.p[i];
 		if (s->class == class && s->host != ASSAY_NO_ROW)

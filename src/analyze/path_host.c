@@ -111,7 +111,7 @@ struct worker {
 
 static bool is_active(uint8_t cause)
 {
-	return cause >= ASSAY_WHY_HOST_SYNC && cause <= ASSAY_WHY_HOST_OP;
+	return cause >= ASSAY_WHY_HOST_SYNC && cause < ASSAY_WHY_HOST_PYTHON;
 }
 
 static void find_bursts(const assay_path_graph *g, const assay_path_thread *t, struct worker *w)

@@ -8,16 +8,6 @@
 
 enum { NO_RULE = 255, NOT_ASKED = 254, RULES_MAX = 200, NAMES_MAX = 4000 };
 
-/* Words for classes beside the classes' own names. */
-static const struct {
-	const char *word;
-	assay_why why;
-} cause_words[] = {
-	{"data", ASSAY_WHY_HOST_DATA}, {"python", ASSAY_WHY_HOST_PYTHON},
-	{"op", ASSAY_WHY_HOST_OP},     {"runtime", ASSAY_WHY_HOST_RUNTIME},
-	{"sync", ASSAY_WHY_HOST_SYNC}, {"untraced", ASSAY_WHY_HOST_UNTRACED},
-};
-
 static const struct {
 	const char *unit;
 	double ns;
@@ -27,12 +17,14 @@ static const struct {
 
 static int class_of_word(assay_str word)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(cause_words); i++)
-		if (assay_str_same(word, assay_str_of(cause_words[i].word)))
-			return ASSAY_PATH_WHY + (int)cause_words[i].why;
-	for (int c = 0; c < ASSAY_PATH_CLASSES; c++)
-		if (assay_str_same(word, assay_str_of(assay_path_class_name(c))))
+	static const char host[] = "host_"; /* may be left out */
+	for (int c = 0; c < ASSAY_PATH_CLASSES; c++) {
+		const char *name = assay_path_class_name(c);
+		bool of_host = !strncmp(name, host, strlen(host));
+		if (assay_str_same(word, assay_str_of(name)) ||
+		    (of_host && assay_str_same(word, assay_str_of(name + strlen(host)))))
 			return c;
+	}
 	return -1;
 }
 

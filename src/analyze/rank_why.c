@@ -13,13 +13,6 @@ struct effort {
 	double of[ASSAY_LATE_COUNT];
 };
 
-static const assay_late late_of_idle[ASSAY_WHY_COUNT] = {
-	[ASSAY_WHY_HOST_DATA] = ASSAY_LATE_DATA,     [ASSAY_WHY_LAUNCH_LATENCY] = ASSAY_LATE_HOST,
-	[ASSAY_WHY_HOST_RUNTIME] = ASSAY_LATE_HOST,  [ASSAY_WHY_HOST_OP] = ASSAY_LATE_HOST,
-	[ASSAY_WHY_HOST_PYTHON] = ASSAY_LATE_HOST,   [ASSAY_WHY_HOST_UNTRACED] = ASSAY_LATE_HOST,
-	[ASSAY_WHY_GRAPH_INTERNAL] = ASSAY_LATE_NOT, [ASSAY_WHY_HOST_SYNC] = ASSAY_LATE_NOT,
-};
-
 static void sum_efforts(const assay_tables *t, const assay_map *rank_of, struct effort *e)
 {
 	const assay_device_time_table *d = &t->device_time;
@@ -34,7 +27,7 @@ static void sum_efforts(const assay_tables *t, const assay_map *rank_of, struct 
 		uint32_t source = assay_group_of(t, d->source[t->idle_cause.device[i]]);
 		uint32_t r = assay_map_get(rank_of, source);
 		if (r != ASSAY_MAP_ABSENT)
-			e[r].of[late_of_idle[t->idle_cause.cause[i]]] +=
+			e[r].of[assay_why_rows[t->idle_cause.cause[i]].late] +=
 				(double)t->idle_cause.dur[i];
 	}
 	for (size_t r = 0; r < t->rank.n; r++)

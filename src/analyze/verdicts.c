@@ -12,41 +12,9 @@
 enum { MOST = 5 };
 static const double worth_saying = 0.01; /* share of the window */
 
-/* Idle causes and what can be done about them. certainty: how sure the cause itself is, before
- * the share of idle time that could be explained is counted in. */
-static const struct rule {
+struct rule {
 	const char *phrase, *advice;
 	double certainty;
-} rules[ASSAY_WHY_COUNT] = {
-	[ASSAY_WHY_GRAPH_INTERNAL] = {"between nodes of graph launches",
-				      "fuse small kernels inside the graph", 0.8},
-	[ASSAY_WHY_QUEUED] = {"although its work was already submitted",
-			      "look at stream waits (assay waits) and at very short kernels", 0.5},
-	[ASSAY_WHY_LAUNCH_LATENCY] = {"between launch calls and the start of their work",
-				      "launch fewer, larger kernels: CUDA/HIP graphs, "
-				      "torch.compile, fused optimizers",
-				      0.8},
-	[ASSAY_WHY_HOST_SYNC] = {"after blocking calls, until the host launches again",
-				 "remove .item(), .cpu() and synchronize() from the step", 0.9},
-	[ASSAY_WHY_HOST_DATA] = {"for the data loader",
-				 "more loader workers, pin_memory, prefetch, "
-				 "persistent_workers",
-				 0.9},
-	[ASSAY_WHY_HOST_RUNTIME] = {"while the host is in other runtime calls",
-				    "warm up allocations and module loads before the step; "
-				    "check the allocator's settings",
-				    0.85},
-	[ASSAY_WHY_HOST_OP] = {"while the host works inside framework operators",
-			       "the host is the bottleneck: torch.compile, CUDA/HIP graphs, "
-			       "foreach/fused optimizers, larger batches",
-			       0.9},
-	[ASSAY_WHY_HOST_PYTHON] = {"while the host runs Python code",
-				   "torch.compile or graphs; move Python work out of the step",
-				   0.9},
-	[ASSAY_WHY_HOST_UNTRACED] = {"while the launching thread does something unrecorded",
-				     "record with stacks to see what it does; graphs hide it "
-				     "whatever it is",
-				     0.4},
 };
 
 /* Unrecorded time under a range that is a collective of a host backend is known after all. */
@@ -147,15 +115,18 @@ static void add_idle_verdict(assay_run *run, const assay_window *w, const struct
 {
 	const assay_tables *t = &run->part.t;
 	struct name_time in = main_name(run, w, item->cause);
-	const struct rule *rule = item->cause == ASSAY_WHY_HOST_UNTRACED &&
-						  is_host_collective(assay_text(run, in.name))
-					  ? &host_collective
-					  : &rules[item->cause];
+	const assay_why_row *cause = &assay_why_rows[item->cause];
+	struct rule rule = {
+		cause->phrase,
+		assay_why_advice((assay_why)item->cause, ASSAY_FRAMEWORK_ANY, ASSAY_VENDOR_UNKNOWN),
+		cause->certainty};
+	if (item->cause == ASSAY_WHY_HOST_UNTRACED && is_host_collective(assay_text(run, in.name)))
+		rule = host_collective;
 	char count[ASSAY_FMT], longest[ASSAY_FMT], time[ASSAY_FMT];
 	uint32_t gap = w->longest[item->cause];
 	int64_t unexplained = w->cause[ASSAY_WHY_UNLINKED] + w->suspicious;
 	const char *text = assay_printf(a, "the GPU waits %s %s", share_of_step(w, a, item->total),
-					rule->phrase);
+					rule.phrase);
 	const char *evidence = assay_printf(
 		a, "%s gap%s, the longest %s before %s",
 		assay_fmt_count(count, w->gaps[item->cause]), w->gaps[item->cause] == 1 ? "" : "s",
@@ -165,10 +136,10 @@ static void add_idle_verdict(assay_run *run, const assay_window *w, const struct
 		evidence = assay_printf(a, "%s; mostly in %s (%s)", evidence,
 					assay_fmt_safe(a, assay_text(run, in.name)),
 					assay_fmt_time(time, in.time));
-	uint32_t r = add_verdict(run, assay_why_name[item->cause], text, rule->advice, evidence);
+	uint32_t r = add_verdict(run, assay_why_name[item->cause], text, rule.advice, evidence);
 	run->part.t.verdict.gap[r] = gap;
 	set_size(run, r, w, item->total,
-		 rule->certainty * (1 - (double)unexplained / (double)w->idle));
+		 rule.certainty * (1 - (double)unexplained / (double)w->idle));
 }
 
 static void add_busy_verdict(assay_run *run, const assay_window *w, const struct item *item,

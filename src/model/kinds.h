@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/cause.h"
 #include "names/kernels.h"
 
 /* X(id, name, detail table) */
@@ -208,35 +209,12 @@ typedef enum assay_scope_how {
 	X(ANNOTATION, "step annotations in the profile")                                           \
 	X(CHOSEN, "ranges chosen with --steps-from")
 
-/* Why a device was idle. The host causes stand in the order in which they are looked for when a
- * thread does several of them at once. X(id, name, what it means) */
-#define ASSAY_WHYS(X)                                                                              \
-	X(UNLINKED, "unlinked", "the launch of the work that ended the gap was not recorded")      \
-	X(GRAPH_INTERNAL, "graph_internal", "between nodes of one graph launch")                   \
-	X(QUEUED, "queued", "the work was submitted already and waited on the device")             \
-	X(LAUNCH_LATENCY, "launch_latency", "from the start of the launch call to the work")       \
-	X(HOST_SYNC, "host_sync", "the launching thread was in a blocking call")                   \
-	X(HOST_DATA, "host_data", "the launching thread waited for input data")                    \
-	X(HOST_RUNTIME, "host_runtime", "the launching thread was in another runtime call")        \
-	X(HOST_OP, "host_op", "the launching thread was in a framework operator")                  \
-	X(HOST_PYTHON, "host_python", "the launching thread ran Python code")                      \
-	X(HOST_UNTRACED, "host_untraced", "the launching thread did something not recorded")
-
 /* What queued work waited for. */
 #define ASSAY_QUEUED_KINDS(X)                                                                      \
 	X(OTHER, "queued_other")                                                                   \
 	X(STREAM_WAIT, "queued_stream_wait")                                                       \
 	X(COPY, "queued_copy")                                                                     \
 	X(OTHER_RANK, "queued_other_rank")
-
-/* What a rank does longer than the others before it arrives at a collective. */
-#define ASSAY_LATES(X)                                                                             \
-	X(NOT, "none")                                                                             \
-	X(COMPUTE, "compute")                                                                      \
-	X(DATA, "data")                                                                            \
-	X(HOST, "host")                                                                            \
-	X(COPY, "copy")                                                                            \
-	X(ELSEWHERE, "elsewhere")
 
 /* Numbers of the capture format. */
 #define ASSAY_CODE_KINDS(X)                                                                        \
@@ -291,26 +269,12 @@ typedef enum assay_step_origin {
 		ASSAY_STEP_ORIGIN_COUNT
 } assay_step_origin;
 
-typedef enum assay_why {
-#define X(id, name, text) ASSAY_WHY_##id,
-	ASSAY_WHYS(X)
-#undef X
-		ASSAY_WHY_COUNT
-} assay_why;
-
 typedef enum assay_queued {
 #define X(id, name) ASSAY_QUEUED_##id,
 	ASSAY_QUEUED_KINDS(X)
 #undef X
 		ASSAY_QUEUED_COUNT
 } assay_queued;
-
-typedef enum assay_late {
-#define X(id, name) ASSAY_LATE_##id,
-	ASSAY_LATES(X)
-#undef X
-		ASSAY_LATE_COUNT
-} assay_late;
 
 typedef enum assay_code_kind {
 #define X(id, name) ASSAY_CODE_##id,
@@ -426,8 +390,6 @@ extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
-extern const char *const assay_why_name[ASSAY_WHY_COUNT];
-extern const char *const assay_why_text[ASSAY_WHY_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
 extern const char *const assay_late_name[ASSAY_LATE_COUNT];
 extern const char *const assay_code_kind_name[ASSAY_CODE_KIND_COUNT];

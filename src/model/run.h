@@ -156,4 +156,10 @@ uint32_t assay_budget_find(const assay_run *run, const char *name);
 
 void assay_warn(assay_run *run, const char *id, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 
+/* Maker of a GPU, by row of device. */
+static inline assay_vendor assay_device_vendor(const assay_run *run, size_t device)
+{
+	return assay_vendor_of(assay_text(run, run->part.t.device.vendor[device]));
+}
+
 #endif

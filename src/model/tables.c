@@ -120,10 +120,6 @@ NAMES(assay_gil_state_name, ASSAY_GIL_STATES, ASSAY_GIL_STATE_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);
-NAMES(assay_why_name, ASSAY_WHYS, ASSAY_WHY_COUNT);
-#undef X
-#define X(id, name, text) text,
-NAMES(assay_why_text, ASSAY_WHYS, ASSAY_WHY_COUNT);
 #undef X
 
 const assay_table_info *assay_table_find(const char *name)

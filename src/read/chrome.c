@@ -252,12 +252,15 @@ static void add_devices(assay_run *run, assay_str json)
 				minor = v;
 			}
 		}
-		/* AMD warps are 64 wide on every data-centre part; names settle the rest */
-		assay_str name = assay_text(run, d->name[r]);
-		bool amd = d->warp[r] == 64 || assay_str_find_nocase(name, "amd") >= 0 ||
-			   assay_str_find_nocase(name, "radeon") >= 0;
-		d->vendor[r] = assay_sid_of(run, amd ? "amd" : "nvidia");
-		if (major >= 0 && minor >= 0 && !amd)
+		/* AMD warps are 64 wide on every data-centre part; names settle the rest; compute
+		 * capabilities with warps of 32 are CUDA's */
+		assay_vendor vendor =
+			d->warp[r] == 64 ? ASSAY_VENDOR_AMD
+					 : assay_vendor_of_product(assay_text(run, d->name[r]));
+		if (vendor == ASSAY_VENDOR_UNKNOWN && major >= 0 && d->warp[r] == 32)
+			vendor = ASSAY_VENDOR_NVIDIA;
+		d->vendor[r] = assay_sid_of(run, assay_vendor_name[vendor]);
+		if (major >= 0 && minor >= 0 && vendor == ASSAY_VENDOR_NVIDIA)
 			d->arch[r] = assay_sid_of(
 				run, assay_printf(&scratch, "sm_%d%d", (int)major, (int)minor));
 		else if (amd && major == 9 && minor >= 4 && minor <= 5) /* 9.0 is of several */

@@ -317,8 +317,9 @@ static void device_stat(xplane *x, assay_str message)
 	if (!xplane_value_read(&x->plane, message, &meta, &v))
 		return;
 	if (assay_str_is(meta->name, "device_vendor")) {
-		x->plane.amd = assay_str_same(v.text, ASSAY_S("AMD"));
-		d->vendor[r] = assay_intern_z(&x->part->strings, x->plane.amd ? "amd" : "nvidia");
+		assay_vendor vendor = assay_vendor_of(v.text);
+		x->plane.amd = vendor == ASSAY_VENDOR_AMD;
+		d->vendor[r] = assay_intern_z(&x->part->strings, assay_vendor_name[vendor]);
 	} else if (assay_str_is(meta->name, "gpu_device_name")) {
 		d->name[r] = assay_intern(&x->part->strings, v.text);
 	} else if (assay_str_is(meta->name, "memory_size")) {

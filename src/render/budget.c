@@ -17,9 +17,9 @@ static void put_seconds(assay_jsonw *w, const assay_run *run, const char *name)
 void assay_waste_json(assay_jsonw *w, const assay_run *run)
 {
 	static const char *const names[] = {
-		"useful_gpu",  "data_wait",       "host_gap",       "comm_excess",  "exposed_copy",
-		"unexplained", "memory_headroom", "precision_path", "kernel_shape", "at_bound",
-		"unfused",     "compute_rest",    "unmodelled",     "total"};
+		"useful_gpu",  "data_wait",   "host_gap",        "comm_excess",    "exposed_copy",
+		"device_wait", "unexplained", "memory_headroom", "precision_path", "kernel_shape",
+		"at_bound",    "unfused",     "compute_rest",    "unmodelled",     "total"};
 	const assay_budget_table *b = &run->part.t.budget;
 	assay_jsonw_open(w, "waste_budget", '{');
 	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)

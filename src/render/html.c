@@ -49,7 +49,10 @@ static void put_enums(assay_jsonw *w)
 	put_names(w, "class", assay_class_name, ASSAY_CLASS_COUNT);
 	put_names(w, "state", assay_state_name, ASSAY_STATE_COUNT);
 	put_names(w, "cause", assay_why_name, ASSAY_WHY_COUNT);
-	put_names(w, "cause_text", assay_why_text, ASSAY_WHY_COUNT);
+	assay_jsonw_open_flat(w, "cause_text", '[');
+	for (int i = 0; i < ASSAY_WHY_COUNT; i++)
+		assay_jsonw_z(w, NULL, assay_why_rows[i].text);
+	assay_jsonw_close(w, ']');
 	put_names(w, "queued", assay_queued_name, ASSAY_QUEUED_COUNT);
 	put_names(w, "wait.kind", assay_wait_kind_name, ASSAY_WAIT_KIND_COUNT);
 	put_names(w, "wait.class", assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);

@@ -157,7 +157,7 @@ static void print_causes(assay_printout *p, uint32_t device)
 			continue;
 		fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, c->dur[i]),
 			assay_percent(c->dur[i], t->device_time.idle[device]),
-			assay_why_name[c->cause[i]], assay_why_text[c->cause[i]]);
+			assay_why_name[c->cause[i]], assay_why_rows[c->cause[i]].text);
 		if (c->cause[i] == ASSAY_WHY_QUEUED)
 			print_queued(p, device);
 		if (c->suspicious[i])
@@ -180,7 +180,8 @@ static void print_all_causes(assay_printout *p)
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		if (of[c])
 			fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, of[c]),
-				assay_percent(of[c], idle), assay_why_name[c], assay_why_text[c]);
+				assay_percent(of[c], idle), assay_why_name[c],
+				assay_why_rows[c].text);
 }
 
 /* "rank 3 came 700 us late", for gaps that waited for a collective. */

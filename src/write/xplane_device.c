@@ -64,7 +64,7 @@ static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
 	const assay_device_table *d = &w->t->device;
 	for (size_t i = 0; i < d->n; i++)
 		if (assay_group_of(w->t, d->source[i]) == source && d->id[i] == device)
-			return assay_str_is(assay_text(w->run, d->vendor[i]), "amd");
+			return assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
 	return false;
 }
 
@@ -407,18 +407,15 @@ static void capability(assay_str arch, int64_t *major, int64_t *minor)
 static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
 {
 	const assay_device_table *d = &w->t->device;
-	assay_str vendor = assay_text(w->run, d->vendor[r]), arch = assay_text(w->run, d->arch[r]);
+	assay_vendor vendor = assay_device_vendor(w->run, r);
+	assay_str arch = assay_text(w->run, d->arch[r]);
 	int64_t major, minor;
 	capability(arch, &major, &minor);
 	/* exactly these words: xprof compares them */
-	stat_text(p, "device_vendor",
-		  assay_str_is(vendor, "amd")      ? ASSAY_S("AMD")
-		  : assay_str_is(vendor, "nvidia") ? ASSAY_S("Nvidia")
-						   : (assay_str){0},
-		  &w->scratch);
+	stat_text(p, "device_vendor", assay_str_of(assay_vendor_title[vendor]), &w->scratch);
 	/* xprof's tables of peaks know AMD parts by their gfx name */
 	stat_text(p, "gpu_device_name",
-		  assay_str_is(vendor, "amd") && arch.n ? arch : assay_text(w->run, d->name[r]),
+		  vendor == ASSAY_VENDOR_AMD && arch.n ? arch : assay_text(w->run, d->name[r]),
 		  &w->scratch);
 	stat_number(p, "core_count", d->units[r], &w->scratch);
 	stat_number(p, "memory_size", d->memory[r], &w->scratch);

@@ -335,7 +335,7 @@ void xplane_write_host(xplane_writer *w)
 	h.out.w = w;
 	h.out.place = assay_pool_find(&w->run->part.strings, ASSAY_S(XPLANE_HOST));
 	for (size_t i = 0; i < t->device.n; i++)
-		h.amd |= assay_str_is(assay_text(w->run, t->device.vendor[i]), "amd");
+		h.amd |= assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
 	for (uint32_t i = 0; i < n; i++) {
 		first[t->host.track[i] + 1]++;
 		shorter[i] = -length_of(w, i);
