@@ -53,6 +53,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_bound_times(run);
 	assay_link(run);
 	assay_waits(run);
+	assay_doings(run);
 	assay_find_steps(run, chosen ? &steps : NULL);
 	assay_kernels(run);
 	assay_kernels_by_op(run);

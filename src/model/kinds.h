@@ -253,6 +253,22 @@ typedef enum assay_scope_how {
 	X(DEVICE, "device")                                                                        \
 	X(OTHER, "other")
 
+/* What a sampled thread did; resolve/doings.c. */
+#define ASSAY_DOINGS(X)                                                                            \
+	X(UNKNOWN, "unknown")                                                                      \
+	X(GIL, "gil")                                                                              \
+	X(CPU_WAIT, "cpu_wait")                                                                    \
+	X(GC, "gc")                                                                                \
+	X(COMPILE, "compile")                                                                      \
+	X(IMPORT, "import")                                                                        \
+	X(DATA, "data")                                                                            \
+	X(IO, "io")                                                                                \
+	X(SLEEP, "sleep")                                                                          \
+	X(LOCK, "lock")                                                                            \
+	X(DRIVER, "driver")                                                                        \
+	X(PYTHON, "python")                                                                        \
+	X(NATIVE, "native")
+
 /* Of sample.flags; bits of the capture format. */
 enum {
 	ASSAY_SAMPLE_GC = 1,
@@ -296,6 +312,13 @@ typedef enum assay_call_kind {
 #undef X
 		ASSAY_CALL_KIND_COUNT
 } assay_call_kind;
+
+typedef enum assay_doing {
+#define X(id, name) ASSAY_DOING_##id,
+	ASSAY_DOINGS(X)
+#undef X
+		ASSAY_DOING_COUNT
+} assay_doing;
 
 typedef enum assay_gil_state {
 #define X(id, name) ASSAY_GIL_##id,
@@ -395,6 +418,7 @@ extern const char *const assay_late_name[ASSAY_LATE_COUNT];
 extern const char *const assay_code_kind_name[ASSAY_CODE_KIND_COUNT];
 extern const char *const assay_thread_state_name[ASSAY_THREAD_STATE_COUNT];
 extern const char *const assay_call_kind_name[ASSAY_CALL_KIND_COUNT];
+extern const char *const assay_doing_name[ASSAY_DOING_COUNT];
 extern const char *const assay_gil_state_name[ASSAY_GIL_STATE_COUNT];
 
 /* Of a row of host: a call of the vendor's API. */

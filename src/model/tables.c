@@ -116,6 +116,7 @@ NAMES(assay_late_name, ASSAY_LATES, ASSAY_LATE_COUNT);
 NAMES(assay_code_kind_name, ASSAY_CODE_KINDS, ASSAY_CODE_KIND_COUNT);
 NAMES(assay_thread_state_name, ASSAY_THREAD_STATES, ASSAY_THREAD_STATE_COUNT);
 NAMES(assay_call_kind_name, ASSAY_CALL_KINDS, ASSAY_CALL_KIND_COUNT);
+NAMES(assay_doing_name, ASSAY_DOINGS, ASSAY_DOING_COUNT);
 NAMES(assay_gil_state_name, ASSAY_GIL_STATES, ASSAY_GIL_STATE_COUNT);
 #undef X
 #define X(id, name, table) name,

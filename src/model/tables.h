@@ -61,7 +61,8 @@ typedef enum assay_table_id {
 	X(call_kind)                                                                               \
 	X(work_class)                                                                              \
 	X(math)                                                                                    \
-	X(bound)
+	X(bound)                                                                                   \
+	X(doing)
 
 /* Rows of a table that another column says; model/tables.c has a function for each. */
 #define ASSAY_CHOICES(X)                                                                           \

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE };
+enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, LIBRARY };
 
 static const struct row {
 	const char *text;
@@ -71,6 +71,14 @@ assay_word assay_word_of(assay_str name)
 		if (matches(&rows[i], name, plain))
 			return (assay_word)rows[i].meaning;
 	return ASSAY_WORD_NOTHING;
+}
+
+bool assay_is_library_file(assay_str file)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
+		if (rows[i].where == LIBRARY && assay_str_find(file, rows[i].text) >= 0)
+			return true;
+	return false;
 }
 
 assay_word assay_word_of_frame(assay_str frame)

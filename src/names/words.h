@@ -12,6 +12,10 @@ typedef enum assay_word {
 	ASSAY_WORD_COMPILE,
 	ASSAY_WORD_HOST_COMM,
 	ASSAY_WORD_COMM,
+	ASSAY_WORD_IMPORT,
+	ASSAY_WORD_FILES,     /* reads or writes whole objects */
+	ASSAY_WORD_HAND_OVER, /* between threads or processes */
+	ASSAY_WORD_LIBRARY,   /* no code of the program itself */
 } assay_word;
 
 /* Of an operator or range. */
@@ -19,6 +23,8 @@ assay_word assay_word_of(assay_str name);
 /* Of a Python frame as profilers name it, "torch/utils/data/dataloader.py(700): __next__", or of
  * the file alone. */
 assay_word assay_word_of_frame(assay_str frame);
+/* Is the file part of Python, of an installed package, or made by a compiler? */
+bool assay_is_library_file(assay_str file);
 
 /* "epoch 2 step 31 (warm)" -> 31, the last number in a name; -1 without one. */
 int64_t assay_number_in(assay_str name);

@@ -2,6 +2,8 @@
  * share, so that equal stacks of two threads are one row. */
 #include "read/capture.h"
 
+#include "names/words.h"
+
 enum { DEPTH_MAX = 2048 }; /* a chain longer than this no recorder writes */
 
 static uint64_t in_ring(const capture *c, uint32_t id)
@@ -44,6 +46,8 @@ void assay_capture_code(capture *c, const any_record *r)
 		t->file[row] = file;
 		t->function[row] = name;
 		t->line[row] = w->line > 0 ? w->line : -1;
+		t->own[row] = kind == ASSAY_CODE_PYTHON && file &&
+			      !assay_is_library_file(assay_pool_get(&c->part->strings, file));
 	}
 	*assay_map_at(&c->code_of, in_ring(c, w->id)) = row;
 }
@@ -67,6 +71,9 @@ void assay_capture_stack(capture *c, const any_record *r)
 		t->code[row] = key[1];
 		t->line[row] = w->line > 0 ? w->line : -1;
 		t->depth[row] = depth;
+		t->own[row] = c->part->t.code.own[key[1]] ? row
+			      : caller == ASSAY_NO_ROW    ? ASSAY_NO_ROW
+							  : t->own[caller];
 	}
 	*assay_map_at(&c->stack_of, in_ring(c, w->id)) = row;
 }

@@ -48,4 +48,7 @@ typedef struct assay_scope_opts {
 } assay_scope_opts;
 void assay_scopes(assay_run *run, const assay_scope_opts *opts); /* NULL: all false */
 
+/* What sampled threads did (seen). */
+void assay_doings(assay_run *run);
+
 #endif

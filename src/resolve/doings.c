@@ -1,0 +1,307 @@
+/* What a sampled thread did, in one word: the first that fits of what it waits for, what its stack
+ * says, the system call it is in, and where it computes. Then, for one that waits, who kept it
+ * waiting: the thread or child process that did something meanwhile. */
+#include "resolve/resolve.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+#include "names/words.h"
+
+enum {
+	IN_DATA = 1,
+	IN_COMPILE = 2,
+	IN_IMPORT = 4,
+	IN_FILES = 8,
+	IN_HAND_OVER = 16,
+};
+#define LONGEST_SAMPLE 200000000 /* ns: no recorder writes longer ones by much */
+
+typedef struct doings {
+	assay_run *run;
+	assay_arena scratch;
+	uint8_t *in;    /* by row of stack: what its calls are part of */
+	uint32_t *rows; /* of sample, by time */
+} doings;
+
+/* ---- stacks ---- */
+
+static assay_str last_part(assay_str name)
+{
+	for (size_t i = name.n; i-- > 0;)
+		if (name.p[i] == '.')
+			return (assay_str){name.p + i + 1, name.n - i - 1};
+	return name;
+}
+
+static uint8_t meaning_of(const assay_run *run, uint32_t code)
+{
+	static const uint8_t bit[] = {
+		[ASSAY_WORD_DATA] = IN_DATA,           [ASSAY_WORD_COMPILE] = IN_COMPILE,
+		[ASSAY_WORD_IMPORT] = IN_IMPORT,       [ASSAY_WORD_FILES] = IN_FILES,
+		[ASSAY_WORD_HAND_OVER] = IN_HAND_OVER, [ASSAY_WORD_LIBRARY] = 0};
+	const assay_code_table *c = &run->part.t.code;
+	uint8_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
+	if (!in && c->own[code] &&
+	    assay_word_of(last_part(assay_text(run, c->function[code]))) == ASSAY_WORD_DATA)
+		in = IN_DATA;
+	return in;
+}
+
+static void read_stacks(doings *d)
+{
+	const assay_tables *t = &d->run->part.t;
+	uint8_t *of_code = assay_alloc(&d->scratch, t->code.n + 1);
+	d->in = assay_alloc(&d->scratch, t->stack.n + 1);
+	for (uint32_t i = 0; i < t->code.n; i++)
+		of_code[i] = meaning_of(d->run, i);
+	for (size_t i = 0; i < t->stack.n; i++) {
+		uint32_t caller = t->stack.caller[i];
+		d->in[i] = (uint8_t)(of_code[t->stack.code[i]] | (caller < i ? d->in[caller] : 0));
+	}
+}
+
+/* ---- one sample ---- */
+
+/* A descriptor that leads to another thread or process, not to data at rest. */
+static bool is_pipe(assay_str file)
+{
+	return assay_str_starts(file, "pipe:") || assay_str_starts(file, "anon_inode:");
+}
+
+static assay_doing by_call(const assay_run *run, size_t i)
+{
+	const assay_sample_table *s = &run->part.t.sample;
+	assay_str file = assay_text(run, s->file[i]);
+	switch ((assay_call_kind)s->kind[i]) {
+	case ASSAY_CALL_READ:
+	case ASSAY_CALL_WRITE:
+		return is_pipe(file) ? ASSAY_DOING_LOCK : ASSAY_DOING_IO;
+	case ASSAY_CALL_OPEN:
+	case ASSAY_CALL_SOCKET:
+		return ASSAY_DOING_IO;
+	case ASSAY_CALL_POLL:
+		return assay_str_starts(file, "socket:") ? ASSAY_DOING_IO : ASSAY_DOING_LOCK;
+	case ASSAY_CALL_LOCK:
+	case ASSAY_CALL_CHILD:
+		return ASSAY_DOING_LOCK;
+	case ASSAY_CALL_SLEEP:
+		return ASSAY_DOING_SLEEP;
+	case ASSAY_CALL_DEVICE:
+		return ASSAY_DOING_DRIVER;
+	case ASSAY_CALL_MEMORY:
+		return ASSAY_DOING_NATIVE;
+	case ASSAY_CALL_NONE:
+	case ASSAY_CALL_OTHER:
+	case ASSAY_CALL_KIND_COUNT:
+		break;
+	}
+	return ASSAY_DOING_UNKNOWN;
+}
+
+static assay_doing by_stack(uint8_t in)
+{
+	return in & IN_COMPILE  ? ASSAY_DOING_COMPILE
+	       : in & IN_IMPORT ? ASSAY_DOING_IMPORT
+	       : in & IN_DATA   ? ASSAY_DOING_DATA
+	       : in & IN_FILES  ? ASSAY_DOING_IO
+				: ASSAY_DOING_UNKNOWN;
+}
+
+static assay_doing doing_of(const doings *d, size_t i)
+{
+	const assay_sample_table *s = &d->run->part.t.sample;
+	bool known = s->stack[i] != ASSAY_NO_ROW;
+	assay_doing told = known ? by_stack(d->in[s->stack[i]]) : ASSAY_DOING_UNKNOWN;
+	if (s->gil[i] == ASSAY_GIL_WAITS)
+		return ASSAY_DOING_GIL;
+	if (s->state[i] == ASSAY_THREAD_READY)
+		return ASSAY_DOING_CPU_WAIT;
+	if (s->flags[i] & ASSAY_SAMPLE_GC)
+		return ASSAY_DOING_GC;
+	if (told != ASSAY_DOING_UNKNOWN)
+		return told;
+	if (s->state[i] == ASSAY_THREAD_BLOCKED)
+		return by_call(d->run, i);
+	if (s->state[i] == ASSAY_THREAD_FAULT || s->flags[i] & ASSAY_SAMPLE_IO)
+		return ASSAY_DOING_IO;
+	if (s->state[i] != ASSAY_THREAD_RUNNING)
+		return ASSAY_DOING_UNKNOWN;
+	return known && s->gil[i] != ASSAY_GIL_FREE ? ASSAY_DOING_PYTHON : ASSAY_DOING_NATIVE;
+}
+
+/* ---- who ---- */
+
+/* Does the thread stand still until another one does something? */
+static bool waits(const assay_run *run, size_t i)
+{
+	const assay_tables *t = &run->part.t;
+	return t->seen.doing[i] == ASSAY_DOING_LOCK || t->seen.doing[i] == ASSAY_DOING_GIL ||
+	       (t->seen.doing[i] == ASSAY_DOING_DATA &&
+		t->sample.state[i] == ASSAY_THREAD_BLOCKED &&
+		t->sample.kind[i] != ASSAY_CALL_SLEEP);
+}
+
+/* How well what a thread did explains that another one waited: work before rest. */
+static int64_t weight(const assay_run *run, uint32_t other)
+{
+	switch ((assay_doing)run->part.t.seen.doing[other]) {
+	case ASSAY_DOING_UNKNOWN:
+	case ASSAY_DOING_LOCK:
+	case ASSAY_DOING_GIL:
+	case ASSAY_DOING_COUNT:
+		return 0;
+	case ASSAY_DOING_DATA:
+		return waits(run, other) ? 0 : 4;
+	case ASSAY_DOING_SLEEP:
+		return 1;
+	case ASSAY_DOING_CPU_WAIT:
+	case ASSAY_DOING_GC:
+	case ASSAY_DOING_COMPILE:
+	case ASSAY_DOING_IMPORT:
+	case ASSAY_DOING_IO:
+	case ASSAY_DOING_DRIVER:
+	case ASSAY_DOING_PYTHON:
+	case ASSAY_DOING_NATIVE:
+		return 4;
+	}
+	return 0;
+}
+
+static int64_t overlap(const assay_sample_table *s, uint32_t a, uint32_t b)
+{
+	int64_t from = s->ts[a] > s->ts[b] ? s->ts[a] : s->ts[b];
+	int64_t end_a = s->ts[a] + s->dur[a], end_b = s->ts[b] + s->dur[b];
+	int64_t to = end_a < end_b ? end_a : end_b;
+	return to - from;
+}
+
+/* Looks of one tick lie within this of each other. */
+#define ONE_TICK 1500000
+
+/* *at: first sample that may still overlap; samples come in order of time. */
+static uint32_t culprit_of(const doings *d, uint32_t i, size_t *at)
+{
+	const assay_tables *t = &d->run->part.t;
+	const assay_sample_table *s = &t->sample;
+	uint32_t best = ASSAY_NO_ROW;
+	int64_t most = 0;
+	while (*at < s->n && s->ts[d->rows[*at]] < s->ts[i] - 2 * LONGEST_SAMPLE)
+		(*at)++;
+	for (size_t k = *at; k < s->n && s->ts[d->rows[k]] <= s->ts[i] + s->dur[i] + ONE_TICK;
+	     k++) {
+		uint32_t other = d->rows[k];
+		bool held = t->seen.doing[i] == ASSAY_DOING_GIL && s->holder[i] != ASSAY_NO_ROW;
+		if (s->track[other] == s->track[i] || s->stack[other] == ASSAY_NO_ROW ||
+		    (held && s->track[other] != s->holder[i]))
+			continue;
+		int64_t shared = overlap(s, i, other) + ONE_TICK;
+		int64_t score = shared > 0 ? shared * weight(d->run, other) : 0;
+		if (score > most)
+			most = score, best = other;
+	}
+	return best;
+}
+
+void assay_doings(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	doings d = {.run = run};
+	if (!t->sample.n || t->seen.n)
+		return;
+	read_stacks(&d);
+	for (size_t i = 0; i < t->sample.n; i++) {
+		uint32_t row = assay_add(t, ASSAY_T_seen);
+		t->seen.doing[row] = (uint8_t)doing_of(&d, i);
+	}
+	d.rows = assay_alloc(&d.scratch, t->sample.n * sizeof *d.rows);
+	for (uint32_t i = 0; i < t->sample.n; i++)
+		d.rows[i] = i;
+	assay_sort_rows(d.rows, t->sample.n, t->sample.ts);
+	size_t at = 0;
+	for (size_t k = 0; k < t->sample.n; k++)
+		if (waits(run, d.rows[k]))
+			t->seen.culprit[d.rows[k]] = culprit_of(&d, d.rows[k], &at);
+	assay_arena_free(&d.scratch);
+}
+
+/* ---- tests ---- */
+
+static uint32_t hand_stack(assay_run *run, const char *file, const char *function, bool own)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
+	t->code.file[code] = assay_sid_of(run, file);
+	t->code.function[code] = assay_sid_of(run, function);
+	t->code.own[code] = own;
+	t->stack.code[stack] = code;
+	return stack;
+}
+
+static uint32_t hand_sample(assay_run *run, int64_t tid, int64_t ts, uint32_t stack,
+			    assay_thread_state state)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t row = assay_add(t, ASSAY_T_sample);
+	t->sample.ts[row] = ts;
+	t->sample.dur[row] = 1000000;
+	t->sample.track[row] = assay_thread_track(&run->part, 1, tid);
+	t->sample.stack[row] = stack;
+	t->sample.state[row] = (uint8_t)state;
+	return row;
+}
+
+TEST(what_a_thread_did_is_the_first_word_that_fits)
+{
+	assay_run *run = assay_run_new();
+	assay_sample_table *s = &run->part.t.sample;
+	uint32_t own = hand_stack(run, "/home/me/train.py", "main", true);
+	uint32_t loader =
+		hand_stack(run, "/x/site-packages/torch/utils/data/dataloader.py", "n", 0);
+	uint32_t prefetch = hand_stack(run, "/home/me/a.py", "Feeder.next_batch", true);
+	uint32_t import = hand_stack(run, "<frozen importlib._bootstrap>", "_find_and_load", false);
+	hand_sample(run, 1, 0, own, ASSAY_THREAD_RUNNING);
+	s->gil[0] = ASSAY_GIL_HOLDS;
+	hand_sample(run, 1, 1, own, ASSAY_THREAD_RUNNING);
+	s->gil[1] = ASSAY_GIL_FREE;
+	hand_sample(run, 1, 2, loader, ASSAY_THREAD_BLOCKED);
+	s->gil[2] = ASSAY_GIL_WAITS;
+	hand_sample(run, 1, 3, loader, ASSAY_THREAD_RUNNING);
+	hand_sample(run, 1, 4, prefetch, ASSAY_THREAD_RUNNING);
+	hand_sample(run, 1, 5, import, ASSAY_THREAD_RUNNING);
+	hand_sample(run, 1, 6, own, ASSAY_THREAD_BLOCKED);
+	s->kind[6] = ASSAY_CALL_READ;
+	s->file[6] = assay_sid_of(run, "pipe:[12]");
+	hand_sample(run, 1, 7, own, ASSAY_THREAD_BLOCKED);
+	s->kind[7] = ASSAY_CALL_READ;
+	s->file[7] = assay_sid_of(run, "/data/x");
+	hand_sample(run, 1, 8, own, ASSAY_THREAD_READY);
+	assay_doings(run);
+	static const uint8_t want[] = {
+		ASSAY_DOING_PYTHON, ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,
+		ASSAY_DOING_DATA,   ASSAY_DOING_DATA,   ASSAY_DOING_IMPORT,
+		ASSAY_DOING_LOCK,   ASSAY_DOING_IO,     ASSAY_DOING_CPU_WAIT};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
+		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(who_waits_for_a_lock_waits_for_the_thread_that_works)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t own = hand_stack(run, "/home/me/train.py", "main", true);
+	uint32_t first = hand_sample(run, 1, 5000000, own, ASSAY_THREAD_BLOCKED);
+	t->sample.kind[first] = ASSAY_CALL_LOCK;
+	uint32_t idle = hand_sample(run, 2, 5000000, own, ASSAY_THREAD_BLOCKED);
+	t->sample.kind[idle] = ASSAY_CALL_LOCK;
+	uint32_t sleeper = hand_sample(run, 3, 5000000, own, ASSAY_THREAD_BLOCKED);
+	t->sample.kind[sleeper] = ASSAY_CALL_SLEEP;
+	uint32_t worker = hand_sample(run, 4, 5000000, own, ASSAY_THREAD_RUNNING);
+	hand_sample(run, 5, 900000000, own, ASSAY_THREAD_RUNNING); /* long after */
+	assay_doings(run);
+	CHECK_EQ(t->seen.culprit[first], worker);
+	CHECK_EQ(t->seen.culprit[worker], ASSAY_NO_ROW);
+	assay_run_free(run);
+	return 0;
+}
