@@ -27,6 +27,8 @@ void assay_step_times(assay_run *run, const assay_order *order);
 void assay_kernels(assay_run *run);
 /* Family of kernels whose name told nothing, from the operator that launched them. */
 void assay_kernels_by_op(assay_run *run);
+/* Fills kernel_line, and the line of each kernel, where calls have stacks. */
+void assay_kernel_lines(assay_run *run);
 
 /* Rows of kernel with the same name and kind become one: summed, but that those before `older` give
  * way to the one among later rows (which are folded already), 0 for none. */

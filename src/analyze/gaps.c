@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "analyze/host_cause.h"
+#include "analyze/idle_lines.h"
+#include "analyze/sights.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "names/calls.h"
@@ -19,6 +21,8 @@ static const int64_t suspicious_latency = 1000 * 1000;
 struct finder {
 	assay_run *run;
 	assay_host_causes hosts; /* of threads that launched work that ends a gap */
+	assay_sights *sights;    /* NULL: the recording has none */
+	assay_idle_lines lines;
 	assay_arena scratch;
 	uint8_t *graph; /* by string id, is it a graph launch: 0 not asked yet, 1 no, 2 yes */
 };
@@ -27,21 +31,51 @@ struct split {
 	int64_t part[ASSAY_WHY_COUNT];
 	int64_t longest[ASSAY_WHY_COUNT]; /* stretch of one row */
 	uint32_t row[ASSAY_WHY_COUNT];    /* the row of that stretch */
+	uint32_t stack[ASSAY_WHY_COUNT],
+		sample[ASSAY_WHY_COUNT]; /* where it was, and what shows it */
 };
 
-static void split_host(const struct finder *f, assay_lane *lane, int64_t from, int64_t to,
+/* A stretch of one cause. */
+struct stretch {
+	int64_t dur;
+	uint32_t row, stack, sample;
+};
+
+static void add_stretch(struct finder *f, uint32_t device, struct split *s, assay_why cause,
+			struct stretch x)
+{
+	s->part[cause] += x.dur;
+	if (x.dur <= 0)
+		return;
+	assay_idle_lines_add(&f->lines, device, cause, x.stack, x.sample, x.dur);
+	if (x.dur <= s->longest[cause])
+		return;
+	s->longest[cause] = x.dur;
+	s->row[cause] = x.row;
+	s->stack[cause] = x.stack;
+	s->sample[cause] = x.sample;
+}
+
+static void split_host(struct finder *f, uint32_t device, uint32_t track, int64_t from, int64_t to,
 		       struct split *s)
 {
+	const assay_tables *t = &f->run->part.t;
 	for (int64_t now = from; now < to;) {
-		uint32_t row;
+		struct stretch x = {.sample = ASSAY_NO_ROW};
 		int64_t until;
-		assay_why cause = assay_lane_at(&f->hosts, lane, now, &row, &until);
+		assay_why cause =
+			assay_lane_at(&f->hosts, f->hosts.of_track[track], now, &x.row, &until);
 		until = until < to ? until : to;
-		s->part[cause] += until - now;
-		if (until - now > s->longest[cause]) {
-			s->longest[cause] = until - now;
-			s->row[cause] = row;
+		x.stack = assay_call_stack(t, x.row);
+		if (cause == ASSAY_WHY_HOST_UNTRACED && f->sights) {
+			assay_sight seen = assay_sights_at(f->sights, track, now, until);
+			cause = seen.cause;
+			until = seen.until;
+			x.stack = seen.stack;
+			x.sample = seen.sample;
 		}
+		x.dur = until - now;
+		add_stretch(f, device, s, cause, x);
 		now = until;
 	}
 }
@@ -135,23 +169,28 @@ static int64_t clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-static struct split split_gap(const struct finder *f, uint32_t gap)
+static struct split split_gap(struct finder *f, uint32_t gap)
 {
 	const assay_tables *t = &f->run->part.t;
 	struct split s = {.part = {0}};
+	uint32_t launch = t->gap.launch[gap], device = t->gap.device[gap];
 	int64_t from = t->gap.ts[gap], to = from + t->gap.dur[gap];
+	struct stretch all = {to - from, ASSAY_NO_ROW, assay_call_stack(t, launch), ASSAY_NO_ROW};
 	memset(s.row, 0xff, sizeof s.row);
+	memset(s.stack, 0xff, sizeof s.stack);
+	memset(s.sample, 0xff, sizeof s.sample);
 	if (t->gap.cause[gap] != ASSAY_WHY_HOST_UNTRACED) {
-		s.part[t->gap.cause[gap]] = to - from;
+		add_stretch(f, device, &s, (assay_why)t->gap.cause[gap], all);
 		return s;
 	}
-	uint32_t launch = t->gap.launch[gap];
 	int64_t call = clamp(t->host.ts[launch], from, to);
 	int64_t back = clamp(assay_host_end(&t->host, launch), call, to);
-	s.part[ASSAY_WHY_LAUNCH_CALL] = back - call;
-	s.part[ASSAY_WHY_LAUNCH_LATENCY] = to - back;
-	s.row[ASSAY_WHY_LAUNCH_CALL] = s.row[ASSAY_WHY_LAUNCH_LATENCY] = launch;
-	split_host(f, f->hosts.of_track[t->host.track[launch]], from, call, &s);
+	all.row = launch;
+	all.dur = back - call;
+	add_stretch(f, device, &s, ASSAY_WHY_LAUNCH_CALL, all);
+	all.dur = to - back;
+	add_stretch(f, device, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
+	split_host(f, device, t->host.track[launch], from, call, &s);
 	return s;
 }
 
@@ -173,6 +212,8 @@ static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 		t->gap_part.gap[p] = gap;
 		t->gap_part.cause[p] = (uint8_t)c;
 		t->gap_part.dur[p] = s.part[c];
+		t->gap_part.stack[p] = s.stack[c];
+		t->gap_part.sample[p] = s.sample[c];
 		whole += s.part[c];
 		most = s.part[c] > s.part[most] ? c : most;
 		sum->dur[c] += s.part[c];
@@ -258,6 +299,8 @@ void assay_gaps(assay_run *run, const assay_order *order)
 	assay_host_causes_init(&f.hosts, run);
 	want_lanes(&f);
 	assay_host_causes_fill(&f.hosts);
+	f.sights = assay_sights_new(run);
+	assay_idle_lines_init(&f.lines, run);
 	for (uint32_t d = 0, gap = 0; d < order->device.n; d++) {
 		struct totals sum = {.dur = {0}};
 		rewind_lanes(&f);
@@ -266,6 +309,8 @@ void assay_gaps(assay_run *run, const assay_order *order)
 		add_totals(run, d, &sum);
 	}
 	assay_host_causes_free(&f.hosts);
+	assay_sights_free(f.sights);
+	assay_idle_lines_done(&f.lines);
 	assay_arena_free(&f.scratch);
 	if (t->edge.n)
 		name_producers(run, order);

@@ -57,6 +57,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_find_steps(run, chosen ? &steps : NULL);
 	assay_kernels(run);
 	assay_kernels_by_op(run);
+	assay_kernel_lines(run);
 	assay_order_build(order, run);
 	assay_partition(run, order);
 	assay_gaps(run, order);

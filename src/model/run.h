@@ -127,6 +127,22 @@ static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
 	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
 }
 
+/* The innermost call of a stack that is the program's own; the innermost of all when none is. */
+static inline uint32_t assay_own_call(const assay_tables *t, uint32_t stack)
+{
+	return stack == ASSAY_NO_ROW || t->stack.own[stack] == ASSAY_NO_ROW ? stack
+									    : t->stack.own[stack];
+}
+
+/* The Python stack of a call; ASSAY_NO_ROW for other rows and where none was recorded. */
+static inline uint32_t assay_call_stack(const assay_tables *t, uint32_t host)
+{
+	return host != ASSAY_NO_ROW && assay_is_call(t->host.kind[host]) &&
+			       t->host.detail[host] != ASSAY_NO_ROW
+		       ? t->api.stack[t->host.detail[host]]
+		       : ASSAY_NO_ROW;
+}
+
 static inline int64_t assay_host_end(const assay_host_table *h, uint32_t row)
 {
 	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);

@@ -266,6 +266,7 @@ static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
 	t->external[r] = external_of(w, ev);
 	t->cbid[r] = arg_u32(w, ev, CHROME_CBID, UINT32_MAX);
 	t->status[r] = ASSAY_NO_STATUS;
+	t->lent[r] = 0;
 	t->stack[r] = ASSAY_NO_ROW;
 	return r;
 }

@@ -265,14 +265,17 @@ static bool unchanged(seen *t, int64_t now)
 	return still;
 }
 
-/* Of a thread that wants to run: does it? Its processor time stands still when it does not. And is
- * it in the kernel for its files' sake? */
-static void see_running(seen *t, assay_wire_sample *s)
+/* Of a thread that wants to run: did it, since the look before? The instant itself says nothing,
+ * for we may be on its processor. And is it in the kernel for its files' sake? */
+static void see_running(seen *t, int64_t ran, int64_t wall, assay_wire_sample *s)
 {
-	int64_t ran = assay_proc_cpu(t->pid, t->tid), bytes = t->bytes;
-	if (ran >= 0 && ran == t->ran)
+	int64_t bytes = t->bytes;
+	bool ready = t->now.count && t->now.state != ASSAY_WIRE_THREAD_BLOCKED &&
+		     t->now.state != ASSAY_WIRE_THREAD_FAULT;
+	if (ready && ran >= 0 && wall > 0 && ran * 3 < wall)
 		s->state = ASSAY_WIRE_THREAD_READY;
-	t->ran = ran;
+	if (s->state == ASSAY_WIRE_THREAD_READY && t->now.count == 1 && t->now.stack == s->stack)
+		t->now.state = s->state; /* it stood there already at the look before */
 	t->bytes = s->gil == ASSAY_WIRE_GIL_HOLDS ? -1 : assay_proc_bytes(t->pid, t->tid);
 	if (bytes >= 0 && t->bytes - bytes >= MUCH)
 		s->flags |= ASSAY_WIRE_SAMPLE_IO;
@@ -284,6 +287,7 @@ static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
 	const assay_py *py = assay_host_python();
 	int64_t now = assay_rt_now();
 	assay_proc_thread p;
+	int64_t ran = t->ran, wall = now - t->looked;
 	t->looked = now;
 	if (!unchanged(t, now)) {
 		assay_wire_sample s = {.start = now, .end = now, .count = 1, .flags = flags};
@@ -302,7 +306,7 @@ static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
 			see_stack(py, t->pid, ts, &s);
 		}
 		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
-			see_running(t, &s);
+			see_running(t, t->ran - ran, wall, &s);
 		add(t, &s);
 	}
 	return t->now.state == ASSAY_WIRE_THREAD_BLOCKED && t->now.stack;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "render/place.h"
 #include "render/printout.h"
 
 enum { TOP_GAPS_TEXT = 10, TOP_GAPS_OF_MANY = 5, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
@@ -85,6 +86,27 @@ static size_t first_part(const assay_gap_part_table *p, uint32_t gap)
 	return low;
 }
 
+/* Where the launching thread was in the cause that took most of the gap, and who it waited for. */
+static void put_stack(assay_jsonw *w, const assay_run *run, uint32_t gap)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_gap_part_table *p = &t->gap_part;
+	size_t i = first_part(p, gap);
+	while (i < p->n && p->gap[i] == gap && p->cause[i] != t->gap.cause[gap])
+		i++;
+	if (i == p->n || p->gap[i] != gap || p->stack[i] == ASSAY_NO_ROW)
+		return;
+	assay_place_json(w, "where", run, assay_own_call(t, p->stack[i]));
+	assay_stack_json(w, "stack", run, p->stack[i]);
+	if (p->sample[i] == ASSAY_NO_ROW)
+		return;
+	uint32_t who = t->seen.culprit[p->sample[i]];
+	if (t->sample.file[p->sample[i]])
+		assay_jsonw_str(w, "path", assay_text(run, t->sample.file[p->sample[i]]));
+	if (who != ASSAY_NO_ROW)
+		assay_stack_json(w, "waits_for", run, t->sample.stack[who]);
+}
+
 static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 {
 	const assay_tables *t = &run->part.t;
@@ -111,6 +133,7 @@ static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 		assay_jsonw_i64(w, "late_rank", g->late_rank[gap]);
 		assay_jsonw_i64(w, "late_ns", g->late[gap]);
 	}
+	put_stack(w, run, gap);
 	assay_jsonw_bool(w, "suspicious", g->suspicious[gap]);
 	assay_jsonw_close(w, '}');
 }
@@ -160,6 +183,7 @@ static void print_causes(assay_printout *p, uint32_t device)
 			assay_why_name[c->cause[i]], assay_why_rows[c->cause[i]].text);
 		if (c->cause[i] == ASSAY_WHY_QUEUED)
 			print_queued(p, device);
+		assay_idle_lines_text(p, device, (assay_why)c->cause[i]);
 		if (c->suspicious[i])
 			fprintf(p->out, "  %10s         of it suspicious: too long for a launch\n",
 				assay_fmt_time(time, c->suspicious[i]));

@@ -41,6 +41,9 @@ const char *assay_device_label(assay_printout *p, uint32_t device_time);
 void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device_time);
 void assay_gaps_json(assay_jsonw *w, const assay_run *run);
 void assay_idle_text(assay_printout *p);
+/* render/idle_lines.c: where the launching thread was; nothing when the recording has no stacks. */
+void assay_idle_lines_json(assay_jsonw *w, const assay_run *run);
+void assay_idle_lines_text(assay_printout *p, uint32_t device, assay_why cause);
 
 /* The budget in run_metrics (seconds per step) and in full, and the verdicts. */
 void assay_waste_json(assay_jsonw *w, const assay_run *run);

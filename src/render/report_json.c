@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "render/ops.h"
+#include "render/place.h"
 #include "render/printout.h"
 
 static const assay_metric_table *metrics(const assay_run *run)
@@ -152,6 +153,9 @@ static void put_kernels(assay_jsonw *w, const assay_run *run, assay_arena *scrat
 		assay_jsonw_z(w, "class", assay_class_name[k->class[r]]);
 		assay_jsonw_f64(w, "counted_flops", k->flops[r]);
 		assay_jsonw_f64(w, "counted_bytes", k->bytes[r]);
+		if (k->line[r] != ASSAY_NO_ROW)
+			assay_place_json(w, "where", run,
+					 run->part.t.kernel_line.stack[k->line[r]]);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -253,6 +257,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	assay_budget_json(w, run);
 	assay_verdicts_json(w, run);
 	assay_gaps_json(w, run);
+	assay_idle_lines_json(w, run);
 	if (steps)
 		assay_steps_json(w, run);
 	assay_derived_json(w, run);

@@ -13,6 +13,7 @@ enum {
 	IN_IMPORT = 4,
 	IN_FILES = 8,
 	IN_HAND_OVER = 16,
+	IN_BACKWARD = 32, /* waits for the threads that compute gradients */
 };
 #define LONGEST_SAMPLE 200000000 /* ns: no recorder writes longer ones by much */
 
@@ -41,6 +42,8 @@ static uint8_t meaning_of(const assay_run *run, uint32_t code)
 		[ASSAY_WORD_HAND_OVER] = IN_HAND_OVER, [ASSAY_WORD_LIBRARY] = 0};
 	const assay_code_table *c = &run->part.t.code;
 	uint8_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
+	if (assay_str_is(last_part(assay_text(run, c->function[code])), "_engine_run_backward"))
+		in |= IN_BACKWARD;
 	if (!in && c->own[code] &&
 	    assay_word_of(last_part(assay_text(run, c->function[code]))) == ASSAY_WORD_DATA)
 		in = IN_DATA;
@@ -167,39 +170,110 @@ static int64_t weight(const assay_run *run, uint32_t other)
 	return 0;
 }
 
-static int64_t overlap(const assay_sample_table *s, uint32_t a, uint32_t b)
-{
-	int64_t from = s->ts[a] > s->ts[b] ? s->ts[a] : s->ts[b];
-	int64_t end_a = s->ts[a] + s->dur[a], end_b = s->ts[b] + s->dur[b];
-	int64_t to = end_a < end_b ? end_a : end_b;
-	return to - from;
-}
-
-/* Looks of one tick lie within this of each other. */
+/* Looks of one tick lie within this of each other; of two ticks, within the longer. */
+#define ONE_LOOK 500000
 #define ONE_TICK 1500000
+
+/* A line that another thread was seen at. */
+typedef struct suspect {
+	uint32_t track, code, sample;
+	int32_t line;
+	int64_t score;
+} suspect;
+
+typedef assay_vec(suspect) suspects;
+
+static void suspect_of(const doings *d, suspects *all, uint32_t other, int64_t score)
+{
+	const assay_tables *t = &d->run->part.t;
+	uint32_t call = assay_own_call(t, t->sample.stack[other]);
+	suspect at = {t->sample.track[other], t->stack.code[call], other, t->stack.line[call],
+		      score};
+	for (size_t i = 0; i < all->n; i++) {
+		suspect *x = &all->p[i];
+		if (x->track == at.track && x->code == at.code && x->line == at.line) {
+			x->score += score;
+			return;
+		}
+	}
+	*assay_push(all) = at;
+}
 
 /* *at: first sample that may still overlap; samples come in order of time. */
 static uint32_t culprit_of(const doings *d, uint32_t i, size_t *at)
 {
 	const assay_tables *t = &d->run->part.t;
 	const assay_sample_table *s = &t->sample;
-	uint32_t best = ASSAY_NO_ROW;
-	int64_t most = 0;
-	while (*at < s->n && s->ts[d->rows[*at]] < s->ts[i] - 2 * LONGEST_SAMPLE)
+	bool held = t->seen.doing[i] == ASSAY_DOING_GIL && s->holder[i] != ASSAY_NO_ROW;
+	int64_t from = s->ts[i] - ONE_LOOK, to = s->ts[i] + s->dur[i] + ONE_LOOK;
+	suspects all = {0};
+	suspect best = {.sample = ASSAY_NO_ROW};
+	while (*at < s->n && s->ts[d->rows[*at]] < from - 2 * LONGEST_SAMPLE)
 		(*at)++;
-	for (size_t k = *at; k < s->n && s->ts[d->rows[k]] <= s->ts[i] + s->dur[i] + ONE_TICK;
-	     k++) {
+	for (size_t k = *at; k < s->n && s->ts[d->rows[k]] <= to; k++) {
 		uint32_t other = d->rows[k];
-		bool held = t->seen.doing[i] == ASSAY_DOING_GIL && s->holder[i] != ASSAY_NO_ROW;
 		if (s->track[other] == s->track[i] || s->stack[other] == ASSAY_NO_ROW ||
+		    s->ts[other] + s->dur[other] < from ||
 		    (held && s->track[other] != s->holder[i]))
 			continue;
-		int64_t shared = overlap(s, i, other) + ONE_TICK;
-		int64_t score = shared > 0 ? shared * weight(d->run, other) : 0;
-		if (score > most)
-			most = score, best = other;
+		int64_t score = (int64_t)s->count[other] * weight(d->run, other);
+		if (score > 0)
+			suspect_of(d, &all, other, score);
 	}
-	return best;
+	for (size_t k = 0; k < all.n; k++)
+		if (all.p[k].score > best.score)
+			best = all.p[k];
+	assay_vec_free(&all);
+	return best.sample;
+}
+
+/* ---- stacks of others ---- */
+
+/* Gradients are launched by threads without Python frames while the one that called backward()
+ * waits: its stack is theirs, as far as a sample shows it waiting. */
+static void lend_stacks(const doings *d, const uint32_t *waiting, size_t n)
+{
+	assay_tables *t = &d->run->part.t;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		uint32_t api = t->host.detail[h];
+		if (!assay_is_call(t->host.kind[h]) || api == ASSAY_NO_ROW ||
+		    t->api.stack[api] != ASSAY_NO_ROW)
+			continue;
+		size_t lo = 0, hi = n; /* samples that begin before the call */
+		while (lo < hi) {
+			size_t mid = (lo + hi) / 2;
+			if (t->sample.ts[waiting[mid]] <= t->host.ts[h])
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		for (size_t k = lo ? lo - 1 : 0; k < n && k < lo + 1; k++) {
+			uint32_t s = waiting[k];
+			bool near = t->host.ts[h] >= t->sample.ts[s] - ONE_TICK &&
+				    t->host.ts[h] <= t->sample.ts[s] + t->sample.dur[s] + ONE_TICK;
+			if (!near ||
+			    t->track.pid[t->sample.track[s]] != t->track.pid[t->host.track[h]])
+				continue;
+			t->api.stack[api] = t->sample.stack[s];
+			t->api.lent[api] = 1;
+			break;
+		}
+	}
+}
+
+static void find_lenders(const doings *d)
+{
+	const assay_sample_table *s = &d->run->part.t.sample;
+	assay_vec(uint32_t) waiting = {0};
+	for (size_t k = 0; k < s->n; k++) {
+		uint32_t i = d->rows[k];
+		if (s->stack[i] != ASSAY_NO_ROW && d->in[s->stack[i]] & IN_BACKWARD &&
+		    s->state[i] == ASSAY_THREAD_BLOCKED)
+			*assay_push(&waiting) = i;
+	}
+	if (waiting.n)
+		lend_stacks(d, waiting.p, waiting.n);
+	assay_vec_free(&waiting);
 }
 
 void assay_doings(assay_run *run)
@@ -217,6 +291,7 @@ void assay_doings(assay_run *run)
 	for (uint32_t i = 0; i < t->sample.n; i++)
 		d.rows[i] = i;
 	assay_sort_rows(d.rows, t->sample.n, t->sample.ts);
+	find_lenders(&d);
 	size_t at = 0;
 	for (size_t k = 0; k < t->sample.n; k++)
 		if (waits(run, d.rows[k]))
@@ -247,6 +322,7 @@ static uint32_t hand_sample(assay_run *run, int64_t tid, int64_t ts, uint32_t st
 	t->sample.track[row] = assay_thread_track(&run->part, 1, tid);
 	t->sample.stack[row] = stack;
 	t->sample.state[row] = (uint8_t)state;
+	t->sample.count[row] = 1;
 	return row;
 }
 
@@ -302,6 +378,29 @@ TEST(who_waits_for_a_lock_waits_for_the_thread_that_works)
 	assay_doings(run);
 	CHECK_EQ(t->seen.culprit[first], worker);
 	CHECK_EQ(t->seen.culprit[worker], ASSAY_NO_ROW);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(calls_of_gradient_threads_get_the_stack_of_who_waits_in_backward)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t graph = hand_stack(run, "/x/site-packages/torch/autograd/graph.py",
+				    "_engine_run_backward", false);
+	uint32_t main = hand_sample(run, 1, 5000000, graph, ASSAY_THREAD_BLOCKED);
+	t->sample.kind[main] = ASSAY_CALL_LOCK;
+	for (int i = 0; i < 2; i++) {
+		uint32_t h = assay_add(t, ASSAY_T_host);
+		t->host.kind[h] = ASSAY_HOST_RUNTIME;
+		t->host.ts[h] = i ? 90000000 : 5500000;
+		t->host.track[h] = assay_thread_track(&run->part, 1, 2);
+		uint32_t detail = assay_add(t, ASSAY_T_api);
+		t->host.detail[h] = detail;
+	}
+	assay_doings(run);
+	CHECK(t->api.stack[0] == graph && t->api.lent[0] == 1);
+	CHECK(t->api.stack[1] == ASSAY_NO_ROW && t->api.lent[1] == 0);
 	assay_run_free(run);
 	return 0;
 }

@@ -152,7 +152,24 @@ def a_worker_process_is_seen_from_its_parent(python):
     assert not [s for s, _ in r.samples() if s["pid"]]
 
 
-TESTS = [stacks_are_what_the_interpreter_says, a_forked_child_ends_well_and_the_parents_stacks_are_right,
+def the_report_names_cause_and_line_of_every_wait(python):
+    r = Recording(python, "waits")
+    report = json.loads(subprocess.run([ASSAY, "report", "--json", r.dir + "/run"], check=True,
+                                       capture_output=True).stdout)
+    lines = {}
+    for x in report["idle_lines"]:
+        lines.setdefault(x["cause"], []).append((x["where"]["line"], x.get("waits_for", {}).get("line")))
+    new = int(r.meta["stacks.python"][2:]) > 10  # before 3.11 other threads have no number of the system
+    want = {"host_sleep": (LINES["sleep"], None), "host_gc": (LINES["collect"], None),
+            "host_lock": (LINES["lock"], LINES["produce"] if new else None)}
+    for cause, place in want.items():
+        assert place in lines.get(cause, ()), f"{cause}: {lines.get(cause)}, not {place}"
+    assert any(at == LINES["pipe"] for at, _ in lines["host_lock"]), lines["host_lock"]
+    assert any(by in (LINES["hog"], LINES["hog"] - 1, LINES["hog"] - 2) for _, by in lines["host_gil"]) or not new
+    assert report["gaps"][0]["stack"][-1]["function"] == "<module>", report["gaps"][0]
+
+
+TESTS = [the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, a_worker_process_is_seen_from_its_parent]
 

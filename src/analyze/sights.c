@@ -1,0 +1,265 @@
+#include "analyze/sights.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+/* A stretch this long would have been looked at in most of its occurrences. */
+#define SEEN_OFTEN 250000
+
+static const uint8_t why_of[ASSAY_DOING_COUNT] = {
+	[ASSAY_DOING_UNKNOWN] = ASSAY_WHY_HOST_UNTRACED,
+	[ASSAY_DOING_GIL] = ASSAY_WHY_HOST_GIL,
+	[ASSAY_DOING_CPU_WAIT] = ASSAY_WHY_HOST_CPU_WAIT,
+	[ASSAY_DOING_GC] = ASSAY_WHY_HOST_GC,
+	[ASSAY_DOING_COMPILE] = ASSAY_WHY_HOST_COMPILE,
+	[ASSAY_DOING_IMPORT] = ASSAY_WHY_HOST_IMPORT,
+	[ASSAY_DOING_DATA] = ASSAY_WHY_HOST_DATA,
+	[ASSAY_DOING_IO] = ASSAY_WHY_HOST_IO,
+	[ASSAY_DOING_SLEEP] = ASSAY_WHY_HOST_SLEEP,
+	[ASSAY_DOING_LOCK] = ASSAY_WHY_HOST_LOCK,
+	[ASSAY_DOING_DRIVER] = ASSAY_WHY_HOST_RUNTIME,
+	[ASSAY_DOING_PYTHON] = ASSAY_WHY_HOST_PYTHON,
+	[ASSAY_DOING_NATIVE] = ASSAY_WHY_HOST_NATIVE,
+};
+
+/* Rows of one thread, by time. */
+typedef struct rows {
+	uint32_t *row;
+	size_t n;
+} rows;
+
+/* Between two calls from the same two places: what was seen there most. */
+typedef struct site {
+	uint64_t looks[ASSAY_DOING_COUNT];
+	uint32_t sample[ASSAY_DOING_COUNT]; /* the longest of each */
+} site;
+
+struct assay_sights {
+	const assay_run *run;
+	assay_arena scratch;
+	rows *calls, *samples; /* by track */
+	assay_map by_site;     /* stacks of two calls -> row of site */
+	assay_vec(site) site;
+};
+
+/* ---- rows by thread ---- */
+
+static bool is_call(const assay_tables *t, uint32_t h)
+{
+	return assay_is_call(t->host.kind[h]);
+}
+
+static bool any_sample(const assay_tables *t, uint32_t i)
+{
+	(void)t;
+	(void)i;
+	return true;
+}
+
+static rows *by_track(assay_sights *s, size_t n, const uint32_t *track, const int64_t *ts,
+		      bool (*wanted)(const assay_tables *, uint32_t))
+{
+	const assay_tables *t = &s->run->part.t;
+	rows *out = assay_alloc(&s->scratch, (t->track.n + 1) * sizeof *out);
+	for (uint32_t i = 0; i < n; i++)
+		out[track[i]].n += wanted(t, i);
+	for (size_t k = 0; k < t->track.n; k++) {
+		out[k].row = assay_alloc(&s->scratch, (out[k].n + 1) * sizeof *out[k].row);
+		out[k].n = 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (wanted(t, i))
+			out[track[i]].row[out[track[i]].n++] = i;
+	for (size_t k = 0; k < t->track.n; k++)
+		assay_sort_rows(out[k].row, out[k].n, ts);
+	return out;
+}
+
+/* How many of the rows begin at or before `now`. */
+static size_t begun(const rows *r, const int64_t *ts, int64_t now)
+{
+	size_t lo = 0, hi = r->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (ts[r->row[mid]] <= now)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* ---- sites ---- */
+
+static uint32_t stack_of(const assay_tables *t, const rows *calls, size_t i)
+{
+	return i < calls->n ? assay_call_stack(t, calls->row[i]) : ASSAY_NO_ROW;
+}
+
+/* Of the stretch before call i. */
+static uint64_t site_key(const assay_tables *t, const rows *calls, size_t i)
+{
+	return (uint64_t)(i ? stack_of(t, calls, i - 1) : ASSAY_NO_ROW) << 32 |
+	       stack_of(t, calls, i);
+}
+
+static void count_site(assay_sights *s, uint32_t sample)
+{
+	const assay_tables *t = &s->run->part.t;
+	const rows *calls = &s->calls[t->sample.track[sample]];
+	size_t next = begun(calls, t->host.ts, t->sample.ts[sample]);
+	if (!calls->n)
+		return;
+	uint32_t *slot = assay_map_at(&s->by_site, site_key(t, calls, next));
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)s->site.n;
+		*assay_push(&s->site) = (site){.looks = {0}};
+	}
+	site *at = &s->site.p[*slot];
+	uint8_t doing = t->seen.doing[sample];
+	uint32_t best = at->sample[doing];
+	if (!at->looks[doing] || t->sample.dur[sample] > t->sample.dur[best])
+		at->sample[doing] = sample;
+	at->looks[doing] += t->sample.count[sample];
+}
+
+static uint32_t usual_sample(const assay_sights *s, uint64_t key)
+{
+	uint32_t row = assay_map_get(&s->by_site, key), most = 0;
+	if (row == ASSAY_MAP_ABSENT)
+		return ASSAY_NO_ROW;
+	const site *at = &s->site.p[row];
+	for (uint32_t d = 1; d < ASSAY_DOING_COUNT; d++)
+		most = at->looks[d] > at->looks[most] ? d : most;
+	return at->sample[most];
+}
+
+/* ---- answers ---- */
+
+static assay_sight from_sample(const assay_sights *s, uint32_t sample, int64_t until)
+{
+	const assay_tables *t = &s->run->part.t;
+	return (assay_sight){until, t->sample.stack[sample], sample,
+			     (assay_why)why_of[t->seen.doing[sample]]};
+}
+
+/* Nothing was seen between the calls: they say at least whether the thread was in Python. */
+static assay_sight from_calls(const assay_sights *s, const rows *calls, size_t next, int64_t now,
+			      int64_t to)
+{
+	const assay_tables *t = &s->run->part.t;
+	uint32_t usual =
+		to - now >= SEEN_OFTEN ? usual_sample(s, site_key(t, calls, next)) : ASSAY_NO_ROW;
+	uint32_t stack = stack_of(t, calls, next);
+	if (usual != ASSAY_NO_ROW)
+		return from_sample(s, usual, to);
+	if (stack == ASSAY_NO_ROW)
+		return (assay_sight){to, stack, ASSAY_NO_ROW,
+				     t->stack.n && next < calls->n ? ASSAY_WHY_HOST_NATIVE
+								   : ASSAY_WHY_HOST_UNTRACED};
+	bool lent = t->api.lent[t->host.detail[calls->row[next]]];
+	return (assay_sight){to, stack, ASSAY_NO_ROW,
+			     lent ? ASSAY_WHY_HOST_NATIVE : ASSAY_WHY_HOST_PYTHON};
+}
+
+assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to)
+{
+	const assay_tables *t = &s->run->part.t;
+	const rows *calls = &s->calls[track], *samples = &s->samples[track];
+	size_t next = begun(calls, t->host.ts, now);
+	int64_t begin = next ? assay_host_end(&t->host, calls->row[next - 1]) : INT64_MIN;
+	int64_t end = next < calls->n ? t->host.ts[calls->row[next]] : INT64_MAX;
+	size_t k = begun(samples, t->sample.ts, now);
+	bool after = k < samples->n && t->sample.ts[samples->row[k]] < end;
+	bool before = k && t->sample.ts[samples->row[k - 1]] >= begin;
+	if (before)
+		return from_sample(s, samples->row[k - 1],
+				   after && t->sample.ts[samples->row[k]] < to
+					   ? t->sample.ts[samples->row[k]]
+					   : to);
+	if (!after)
+		return from_calls(s, calls, next, now, to);
+	/* the first look of the stretch speaks for what was before it */
+	int64_t until = k + 1 < samples->n && t->sample.ts[samples->row[k + 1]] < to
+				? t->sample.ts[samples->row[k + 1]]
+				: to;
+	return from_sample(s, samples->row[k], until);
+}
+
+assay_sights *assay_sights_new(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	if (!t->stack.n && !t->sample.n)
+		return NULL;
+	assay_arena scratch = {0};
+	assay_sights *s = assay_alloc(&scratch, sizeof *s);
+	*s = (assay_sights){.run = run, .scratch = scratch};
+	s->calls = by_track(s, t->host.n, t->host.track, t->host.ts, is_call);
+	s->samples = by_track(s, t->sample.n, t->sample.track, t->sample.ts, any_sample);
+	for (uint32_t i = 0; i < t->sample.n; i++)
+		count_site(s, i);
+	return s;
+}
+
+void assay_sights_free(assay_sights *s)
+{
+	if (!s)
+		return;
+	assay_map_free(&s->by_site);
+	assay_vec_free(&s->site);
+	assay_arena scratch = s->scratch; /* which s itself lies in */
+	assay_arena_free(&scratch);
+}
+
+/* ---- tests ---- */
+
+static uint32_t hand_call(assay_run *run, int64_t ts, uint32_t stack)
+{
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 10);
+	uint32_t detail = assay_add(&run->part.t, ASSAY_T_api);
+	run->part.t.host.detail[h] = detail;
+	run->part.t.api.stack[detail] = stack;
+	return h;
+}
+
+static void hand_sample(assay_run *run, int64_t ts, int64_t dur, assay_doing doing)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t i = assay_add(t, ASSAY_T_sample), k = assay_add(t, ASSAY_T_seen);
+	t->sample.ts[i] = ts;
+	t->sample.dur[i] = dur;
+	t->sample.track[i] = t->host.track[0];
+	t->sample.count[i] = doing == ASSAY_DOING_SLEEP ? 2 : 1;
+	t->seen.doing[k] = (uint8_t)doing;
+}
+
+TEST(samples_between_two_calls_speak_for_the_stretch)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t stack = assay_add(t, ASSAY_T_stack);
+	hand_call(run, 0, stack);
+	hand_call(run, 1000000, stack);
+	hand_call(run, 2000000, stack);
+	hand_call(run, 2000050, stack);
+	hand_sample(run, 300000, 100000, ASSAY_DOING_SLEEP);
+	hand_sample(run, 600000, 100000, ASSAY_DOING_IO);
+	assay_sights *s = assay_sights_new(run);
+	uint32_t track = t->host.track[0];
+	assay_sight a = assay_sights_at(s, track, 100, 1000000);
+	CHECK(a.cause == ASSAY_WHY_HOST_SLEEP && a.until == 600000 && a.sample == 0);
+	a = assay_sights_at(s, track, 700000, 1000000);
+	CHECK(a.cause == ASSAY_WHY_HOST_IO && a.until == 1000000);
+	/* not looked at: what is usual from the same two places; too short to tell: Python */
+	a = assay_sights_at(s, track, 1000100, 2000000);
+	CHECK(a.cause == ASSAY_WHY_HOST_SLEEP && a.until == 2000000);
+	a = assay_sights_at(s, track, 2000010, 2000050);
+	CHECK(a.cause == ASSAY_WHY_HOST_PYTHON && a.stack == stack && a.sample == ASSAY_NO_ROW);
+	/* after the last call nothing says more */
+	a = assay_sights_at(s, track, 2000100, 2000200);
+	CHECK(a.cause == ASSAY_WHY_HOST_UNTRACED);
+	assay_sights_free(s);
+	assay_run_free(run);
+	return 0;
+}

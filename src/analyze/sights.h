@@ -1,0 +1,23 @@
+/* What a thread did while no row of its own tells: from the samples between two of its calls, and
+ * from the Python stacks of the calls themselves. */
+#ifndef ASSAY_ANALYZE_SIGHTS_H
+#define ASSAY_ANALYZE_SIGHTS_H
+
+#include "model/run.h"
+
+typedef struct assay_sight {
+	int64_t until;
+	uint32_t stack;  /* where the thread was; none when nothing says */
+	uint32_t sample; /* that shows it; none */
+	assay_why cause; /* HOST_UNTRACED: nothing was seen */
+} assay_sight;
+
+typedef struct assay_sights assay_sights;
+
+/* NULL when the run has neither samples nor stacks. */
+assay_sights *assay_sights_new(const assay_run *run);
+void assay_sights_free(assay_sights *s);
+/* At an instant of a thread, looked for in [now, to) only. */
+assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to);
+
+#endif
