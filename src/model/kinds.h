@@ -207,7 +207,8 @@ typedef enum assay_scope_how {
 	X(DEVICE, "the step line of the device")                                                   \
 	X(REPEATED, "detected from the repetition of kernels")                                     \
 	X(ANNOTATION, "step annotations in the profile")                                           \
-	X(CHOSEN, "ranges chosen with --steps-from")
+	X(CHOSEN, "ranges chosen with --steps-from")                                               \
+	X(LOOP, "the loop in the Python stacks of the launching thread")
 
 /* What queued work waited for. */
 #define ASSAY_QUEUED_KINDS(X)                                                                      \

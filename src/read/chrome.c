@@ -263,7 +263,8 @@ static void add_devices(assay_run *run, assay_str json)
 		if (major >= 0 && minor >= 0 && vendor == ASSAY_VENDOR_NVIDIA)
 			d->arch[r] = assay_sid_of(
 				run, assay_printf(&scratch, "sm_%d%d", (int)major, (int)minor));
-		else if (amd && major == 9 && minor >= 4 && minor <= 5) /* 9.0 is of several */
+		else if (vendor == ASSAY_VENDOR_AMD && major == 9 && minor >= 4 &&
+			 minor <= 5) /* 9.0 is of several */
 			d->arch[r] = assay_sid_of(run, minor == 4 ? "gfx942" : "gfx950");
 	}
 	assay_arena_free(&scratch);

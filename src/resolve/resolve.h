@@ -29,6 +29,9 @@ bool assay_step_choice_of(assay_str text, assay_step_choice *out);
 /* Fills the step table. NULL: as `assay record` was told. */
 void assay_find_steps(assay_run *run, const assay_step_choice *choice);
 
+/* The same from Python stacks, when nothing marks steps: called by assay_find_steps(). */
+void assay_loop_steps(assay_run *run);
+
 /* Fills the wait and edge tables: what every wait waited for. docs/waits.md */
 void assay_waits(assay_run *run);
 

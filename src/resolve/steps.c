@@ -215,6 +215,8 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 	bool asked = f.choice.api != ASSAY_STEPS_AUTO || f.choice.name.n;
 	if (!s->n && !asked)
 		add_device_steps(run);
+	if (!s->n && !asked)
+		assay_loop_steps(run);
 	else if (!s->n)
 		assay_warn(run, "no_such_steps",
 			   "no range%s%.*s%s is there to be a step, as was asked for",

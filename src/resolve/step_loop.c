@@ -1,0 +1,330 @@
+/* Steps from the loop in the stacks of calls. The launching thread's calls come from ever deeper
+ * frames; going down from the outermost one, as long as most calls pass through one function, the
+ * first function that visits its lines again and again holds the loop. Of its lines the rare ones
+ * mark a step, those of inner loops are visited more often. Where an optimizer is seen at work, a
+ * step has one of its runs. */
+#include "resolve/resolve.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+enum {
+	LEAST_STEPS = 3,
+	DEEPEST = 64,
+	LINES_MAX = 512, /* of one function, with calls */
+};
+#define LEAST_NS 1000000 /* shorter than this without an optimizer: a layer, not a step */
+
+/* Calls of one thread with stacks, by time. */
+typedef struct calls {
+	const assay_run *run;
+	assay_arena scratch;
+	uint32_t *host; /* rows */
+	size_t n;
+	uint32_t *above; /* by row of stack: the call at the depth looked at, or NO_ROW */
+	bool *in;        /* by call: passes through the functions followed so far */
+	size_t optimizer_runs;
+} calls;
+
+/* Visits of one line. */
+typedef struct visits {
+	int32_t line;
+	uint32_t n, first; /* first: call */
+} visits;
+
+static uint32_t stack_of(const calls *c, size_t i)
+{
+	return assay_call_stack(&c->run->part.t, c->host[i]);
+}
+
+/* ---- which thread ---- */
+
+static uint32_t main_track(const assay_run *run, uint32_t source, assay_arena *a)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t *count = assay_alloc(a, (t->track.n + 1) * sizeof *count), best = ASSAY_NO_ROW;
+	for (uint32_t h = 0; h < t->host.n; h++)
+		if (assay_call_stack(t, h) != ASSAY_NO_ROW && !t->api.lent[t->host.detail[h]] &&
+		    t->track.source[t->host.track[h]] == source)
+			count[t->host.track[h]]++;
+	for (uint32_t k = 0; k < t->track.n; k++)
+		if (count[k] && (best == ASSAY_NO_ROW || count[k] > count[best]))
+			best = k;
+	return best;
+}
+
+static void take_calls(calls *c, uint32_t track)
+{
+	const assay_tables *t = &c->run->part.t;
+	for (uint32_t h = 0; h < t->host.n; h++)
+		c->n += t->host.track[h] == track && assay_call_stack(t, h) != ASSAY_NO_ROW;
+	c->host = assay_alloc(&c->scratch, (c->n + 1) * sizeof *c->host);
+	c->in = assay_alloc(&c->scratch, c->n + 1);
+	c->above = assay_alloc(&c->scratch, (t->stack.n + 1) * sizeof *c->above);
+	c->n = 0;
+	for (uint32_t h = 0; h < t->host.n; h++)
+		if (t->host.track[h] == track && assay_call_stack(t, h) != ASSAY_NO_ROW)
+			c->host[c->n++] = h;
+	assay_sort_rows(c->host, c->n, t->host.ts);
+	memset(c->in, true, c->n);
+}
+
+/* ---- the optimizer ---- */
+
+static void count_optimizer(calls *c)
+{
+	const assay_tables *t = &c->run->part.t;
+	bool *at_work = assay_alloc(&c->scratch, t->stack.n + 1), before = false;
+	for (size_t s = 0; s < t->stack.n; s++) {
+		assay_str file = assay_text(c->run, t->code.file[t->stack.code[s]]);
+		uint32_t caller = t->stack.caller[s];
+		at_work[s] = (caller < s && at_work[caller]) ||
+			     assay_str_find(file, "torch/optim/") >= 0 ||
+			     assay_str_find(file, "/optax/") >= 0;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		bool now = at_work[stack_of(c, i)];
+		c->optimizer_runs += now && !before;
+		before = now;
+	}
+}
+
+/* ---- one depth ---- */
+
+/* Of each stack the call at this depth from the outside; callers come before. */
+static void look_at_depth(calls *c, uint16_t depth)
+{
+	const assay_stack_table *s = &c->run->part.t.stack;
+	for (uint32_t i = 0; i < s->n; i++)
+		c->above[i] = s->depth[i] < depth    ? ASSAY_NO_ROW
+			      : s->depth[i] == depth ? i
+						     : c->above[s->caller[i]];
+}
+
+/* Keep the calls that pass through the function most of them do; false: there is no such. */
+static bool follow_main(calls *c)
+{
+	const assay_tables *t = &c->run->part.t;
+	uint32_t *count = assay_alloc(&c->scratch, (t->code.n + 1) * sizeof *count), best = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t call = c->in[i] ? c->above[stack_of(c, i)] : ASSAY_NO_ROW;
+		if (call != ASSAY_NO_ROW && ++count[t->stack.code[call]] > count[best])
+			best = t->stack.code[call];
+	}
+	if (!t->code.n || (size_t)count[best] * 2 < c->n)
+		return false;
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t call = c->in[i] ? c->above[stack_of(c, i)] : ASSAY_NO_ROW;
+		c->in[i] = call != ASSAY_NO_ROW && t->stack.code[call] == best;
+	}
+	return true;
+}
+
+static size_t count_visits(const calls *c, visits *v)
+{
+	const assay_tables *t = &c->run->part.t;
+	size_t n = 0;
+	int32_t before = -2;
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (!c->in[i])
+			continue;
+		int32_t line = t->stack.line[c->above[stack_of(c, i)]];
+		size_t k = 0;
+		if (line == before)
+			continue;
+		before = line;
+		while (k < n && v[k].line != line)
+			k++;
+		if (k == n && n == LINES_MAX)
+			return 0;
+		if (k == n)
+			v[n++] = (visits){line, 0, i};
+		v[k].n++;
+	}
+	return n;
+}
+
+/* ---- the choice ---- */
+
+/* Starts of the visits of a line. */
+static size_t starts_of(const calls *c, int32_t line, int64_t *at)
+{
+	const assay_tables *t = &c->run->part.t;
+	size_t n = 0;
+	bool there = false;
+	for (size_t i = 0; i < c->n; i++) {
+		if (!c->in[i])
+			continue;
+		bool now = t->stack.line[c->above[stack_of(c, i)]] == line;
+		if (now && !there)
+			at[n++] = t->host.ts[c->host[i]];
+		there = now;
+	}
+	return n;
+}
+
+static bool fits_optimizer(const calls *c, uint32_t n)
+{
+	return (uint64_t)n * 5 >= c->optimizer_runs * 4 && (uint64_t)n * 4 <= c->optimizer_runs * 5;
+}
+
+/* The line that marks a step: visited least often, and of those the first. */
+static const visits *marker(const calls *c, const visits *v, size_t n)
+{
+	const visits *best = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].n < LEAST_STEPS ||
+		    (c->optimizer_runs >= LEAST_STEPS && !fits_optimizer(c, v[i].n)))
+			continue;
+		if (!best || v[i].n < best->n || (v[i].n == best->n && v[i].first < best->first))
+			best = &v[i];
+	}
+	return best;
+}
+
+/* Do the steps hold most of the calls, and last long enough? */
+static bool plausible(const calls *c, const int64_t *at, size_t n)
+{
+	const assay_tables *t = &c->run->part.t;
+	size_t inside = 0;
+	for (size_t i = 0; i < c->n; i++)
+		inside += t->host.ts[c->host[i]] >= at[0] && t->host.ts[c->host[i]] < at[n - 1];
+	return inside * 2 >= c->n && (c->optimizer_runs >= LEAST_STEPS ||
+				      at[n - 1] - at[0] >= LEAST_NS * (int64_t)(n - 1));
+}
+
+static void add_steps(assay_run *run, uint32_t source, const int64_t *at, size_t n, int64_t end)
+{
+	assay_step_table *s = &run->part.t.step;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t row = assay_add(&run->part.t, ASSAY_T_step);
+		s->source[row] = source;
+		s->ts[row] = at[i];
+		s->dur[row] = (i + 1 < n ? at[i + 1] : end) - at[i];
+		s->number[row] = (int64_t)i;
+		s->name[row] = assay_sid_of(run, "loop");
+		s->origin[row] = ASSAY_STEP_LOOP;
+	}
+}
+
+static void loop_of_source(assay_run *run, uint32_t source)
+{
+	calls c = {.run = run};
+	visits v[LINES_MAX];
+	uint32_t track = main_track(run, source, &c.scratch);
+	if (track != ASSAY_NO_ROW)
+		take_calls(&c, track);
+	if (c.n)
+		count_optimizer(&c);
+	int64_t *at = assay_alloc(&c.scratch, (c.n + 1) * sizeof *at);
+	for (uint16_t depth = 1; c.n && depth <= DEEPEST; depth++) {
+		look_at_depth(&c, depth);
+		if (!follow_main(&c))
+			break;
+		size_t lines = count_visits(&c, v);
+		const visits *line = marker(&c, v, lines);
+		size_t n = line ? starts_of(&c, line->line, at) : 0;
+		if (n < LEAST_STEPS || !plausible(&c, at, n))
+			continue;
+		add_steps(run, source, at, n, assay_host_end(&run->part.t.host, c.host[c.n - 1]));
+		break;
+	}
+	assay_arena_free(&c.scratch);
+}
+
+void assay_loop_steps(assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	for (uint32_t s = 0; t->stack.n && s < t->source.n; s++)
+		loop_of_source(run, s);
+	if (t->stack.n && !t->source.n) /* made by hand */
+		loop_of_source(run, t->track.n ? t->track.source[0] : ASSAY_NO_ROW);
+}
+
+/* ---- tests ---- */
+
+/* A call from train.py: the module's line 9 calls main(), which is at `line`; file: of the frame
+ * below. */
+static void hand_call(assay_run *run, int64_t ts, int32_t line, const char *file)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t caller = ASSAY_NO_ROW;
+	const struct {
+		const char *file;
+		int32_t line;
+	} frame[] = {{"train.py", 9}, {"main.py", line}, {file, 1}};
+	for (uint16_t d = 0; d < 3; d++) {
+		assay_sid name = assay_sid_of(run, frame[d].file);
+		uint32_t code = 0;
+		while (code < t->code.n && t->code.file[code] != name)
+			code++;
+		if (code == t->code.n) {
+			assay_add(t, ASSAY_T_code);
+			t->code.file[code] = name;
+		}
+		uint32_t s = assay_add(t, ASSAY_T_stack);
+		t->stack.caller[s] = caller;
+		t->stack.code[s] = code;
+		t->stack.line[s] = frame[d].line;
+		t->stack.depth[s] = (uint16_t)(d + 1);
+		caller = s;
+	}
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 1000);
+	uint32_t api = assay_add(t, ASSAY_T_api);
+	t->host.detail[h] = api;
+	t->api.stack[api] = caller;
+}
+
+TEST(the_outer_loop_marks_steps_and_the_inner_one_does_not)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	hand_call(run, now += 1000000, 20, "setup.py");
+	for (int step = 0; step < 5; step++) {
+		hand_call(run, now += 1000000, 30, "copy.py");
+		for (int layer = 0; layer < 4; layer++) {
+			hand_call(run, now += 1000000, 33, "layer.py");
+			hand_call(run, now += 1000000, 34, "layer.py");
+		}
+	}
+	hand_call(run, now += 1000000, 40, "save.py");
+	assay_loop_steps(run);
+	const assay_step_table *s = &run->part.t.step;
+	CHECK_EQ(s->n, 5);
+	CHECK(s->ts[0] == 2000000 && s->dur[0] == 9000000 && s->origin[0] == ASSAY_STEP_LOOP);
+	CHECK_EQ(s->ts[4] - s->ts[3], 9000000);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(epochs_are_no_steps_where_an_optimizer_is_seen)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	for (int epoch = 0; epoch < 4; epoch++) {
+		for (int step = 0; step < 6; step++) {
+			hand_call(run, now += 1000000, 33, "model.py");
+			hand_call(run, now += 1000000, 34, "torch/optim/adamw.py");
+		}
+		hand_call(run, now += 1000000, 36, "evaluate.py");
+	}
+	assay_loop_steps(run);
+	CHECK_EQ(run->part.t.step.n, 24);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_loop_of_microseconds_is_no_step)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	for (int layer = 0; layer < 100; layer++) {
+		hand_call(run, now += 20000, 33, "layer.py");
+		hand_call(run, now += 20000, 34, "layer.py");
+	}
+	assay_loop_steps(run);
+	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
