@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/xplane.h"
 
 enum { LEVELS = 64 };
 
@@ -30,6 +31,7 @@ typedef struct derive {
 	assay_tables *t;
 	struct open open[ASSAY_DERIVED_ROW_COUNT][LEVELS];
 	assay_arena scratch;
+	assay_vec(bool) xla;      /* by source: operators of XLA's own */
 	assay_vec(int64_t) group; /* by row of gpu: row of step, -1 for none */
 	assay_vec(int64_t)
 		scope_step; /* by row of scope: row of step around it, -2 not known yet */
@@ -284,6 +286,21 @@ static void add_graph(derive *d, struct kernel k)
 		       ASSAY_NO_ROW, k);
 }
 
+/* Work that does not say which operator it is of. */
+static void add_scoped(derive *d, const uint32_t *ids, size_t n, struct kernel k)
+{
+	uint32_t source = assay_track_group(d->t, d->t->gpu.track[k.g]);
+	bool xla = d->xla.p[source < d->t->source.n ? source : d->t->source.n];
+	if (xla && !n)
+		return;
+	if (n && !xla)
+		add_scope_path(d, ids, n, k);
+	assay_protow name = {0};
+	xplane_add_framework_name(&name, d->run, n ? ids[0] : ASSAY_NO_ROW);
+	add_framework(d, assay_protow_data(&name), k);
+	assay_protow_free(&name);
+}
+
 static void add_kernel(derive *d, uint32_t g)
 {
 	struct kernel k = {g, d->group.p[g]};
@@ -292,8 +309,7 @@ static void add_kernel(derive *d, uint32_t g)
 	uint32_t ids[LEVELS];
 	size_t n = id_path(d, d->t->gpu_scope.scope[g], ids);
 	if (!l.op.n && !l.module.n && !l.tf_op.n) {
-		if (n)
-			add_scope_path(d, ids, n, k);
+		add_scoped(d, ids, n, k);
 		return;
 	}
 	if (l.module.n)
@@ -386,6 +402,8 @@ void assay_derive(assay_run *run)
 	assay_vec(int64_t) device = {0}, track = {0};
 	assay_map index = {0};
 	d->t->derived.n = 0;
+	assay_vec_reserve(&d->xla, t->source.n + 1);
+	xplane_find_xla(run, d->xla.p);
 	find_scope_steps(d);
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t *slot = assay_map_at(&index, device_of(t, g));
@@ -414,6 +432,7 @@ void assay_derive(assay_run *run)
 	assay_vec_free(&rows);
 	assay_vec_free(&device);
 	assay_vec_free(&track);
+	assay_vec_free(&d->xla);
 	assay_vec_free(&d->group);
 	assay_vec_free(&d->scope_step);
 	assay_map_free(&index);
@@ -476,12 +495,17 @@ TEST(invocations_are_told_apart_by_scope_id)
 	return 0;
 }
 
-TEST(nothing_is_derived_from_kernels_without_labels_and_scopes)
+TEST(kernels_without_labels_and_scopes_are_in_no_scope)
 {
 	assay_run *run = assay_run_new();
 	add_work(run, 7, 0, 100, "", ASSAY_NO_ROW);
 	assay_derive(run);
-	CHECK(run->part.t.derived.n == 0);
+	CHECK_EQ(run->part.t.derived.n, 1);
+	CHECK(run->part.t.derived.row[0] == ASSAY_DERIVED_FRAMEWORK_OPS &&
+	      !strcmp(assay_z(run, run->part.t.derived.name[0]), "no scope"));
+	add_work(run, 8, 0, 100, module_args, ASSAY_NO_ROW); /* XLA's work outside its operators */
+	assay_derive(run);
+	CHECK_EQ(count_row(run, ASSAY_DERIVED_FRAMEWORK_OPS), 0);
 	assay_run_free(run);
 	return 0;
 }

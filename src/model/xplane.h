@@ -2,7 +2,8 @@
 #ifndef ASSAY_MODEL_XPLANE_H
 #define ASSAY_MODEL_XPLANE_H
 
-#include "base/str.h"
+#include "base/proto.h"
+#include "model/run.h"
 
 /* Field numbers, package tensorflow.profiler. */
 enum { XSPACE_PLANES = 1, XSPACE_ERRORS, XSPACE_WARNINGS, XSPACE_HOSTNAMES };
@@ -78,7 +79,8 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(TOTAL, "total_bytes")                                                                    \
 	X(RESERVED, "reserved_bytes")                                                              \
 	X(INFERRED, "scope_inferred")                                                              \
-	X(CLASS, "resolve_class")
+	X(CLASS, "resolve_class")                                                                  \
+	X(FROM_SCOPES, "labels_from_scopes")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,
@@ -89,6 +91,24 @@ typedef enum xplane_stat {
 
 extern const char *const xplane_stat_name[XPLANE_STAT_COUNT];
 
+/* The stats that say which operator an event is of. An event with FROM_SCOPES has none of its own:
+ * those behind it were made of its scope by our writer. */
+bool xplane_is_label(assay_str stat);
+/* By source, and one behind the last: XLA wrote the file, its events say which operator they are
+ * of. */
+void xplane_find_xla(const assay_run *run, bool *xla);
+
+/* Levels of a path of scopes; what lies deeper counts in the last one. */
+enum { XPLANE_PATH_MAX = 64 };
+/* The scope around it by the ids that a trace carries, as xprof follows them. */
+uint32_t xplane_scope_above(const assay_scope_table *s, uint32_t scope);
+/* A scope's name as part of a path: "::" separates levels and a '#' at the end would open a
+ * metadata block, and neither can be escaped. slash: '/' separates too. */
+void xplane_add_clean(assay_protow *to, assay_str name, char slash);
+/* "train/forward/linear", which is what frameworks call an operator; numbers of instances are left
+ * out. ASSAY_NO_ROW: "no scope". */
+void xplane_add_framework_name(assay_protow *to, const assay_run *run, uint32_t scope);
+
 /* xprof keeps these line ids for rows it derives itself; ids are compared as 32-bit numbers. */
 bool xplane_line_is_derived(int64_t id, assay_str name);
 
@@ -96,6 +116,7 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 #define XPLANE_GPU        "/device:GPU:"
 #define XPLANE_SCOPE_TREE "/host:__ScopeRangeCallStack__"
 #define XPLANE_TASK       "Task Environment"
+#define XPLANE_METADATA   "/host:metadata" /* HLO modules */
 /* Ours: rows of a device that are no work, where no viewer counts them as work. The number of the
  * device follows, or "host" for memory of the host. */
 #define XPLANE_BESIDE       "/device:CUSTOM:assay "

@@ -232,12 +232,13 @@ static void keep_line(xplane *x, const xplane_line *line, assay_str message)
 	assay_proto c = assay_proto_on(message);
 	x->rest.out.n = 0;
 	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number > XLINE_EVENTS)
+		if (f.number > XLINE_EVENTS || f.number == XLINE_TIMESTAMP_NS)
 			assay_protow_raw(&x->rest, f.whole);
 	if (line->band) /* also without a rest: it tells that the thread has this line */
 		xplane_keep(x, assay_intern(&x->part->strings, line->name), ASSAY_KEPT_BAND,
 			    line->track, assay_protow_data(&x->rest));
-	else if (x->rest.out.n && line->track != ASSAY_NO_ROW)
+	else if (x->rest.out.n && line->track != ASSAY_NO_ROW &&
+		 !xplane_line_is_derived(line->id, line->name)) /* made anew */
 		xplane_keep(x, x->plane.place, ASSAY_KEPT_TRACK, line->track,
 			    assay_protow_data(&x->rest));
 }
@@ -460,6 +461,17 @@ static void end_plane(xplane *x)
 	assay_map_free(&x->plane.event_at);
 }
 
+/* Modules that our writer made of scopes: made again when the run is written. */
+static bool is_our_hlo(const xplane *x)
+{
+	if (!assay_str_is(x->plane.name, XPLANE_METADATA))
+		return false;
+	for (size_t i = 0; i < x->plane.stats.n; i++)
+		if (x->plane.stats.p[i].known == XPLANE_FROM_SCOPES)
+			return true;
+	return false;
+}
+
 static void read_plane(xplane *x, assay_str message, assay_str whole)
 {
 	size_t first_gpu_row = x->part->t.gpu.n;
@@ -479,7 +491,7 @@ static void read_plane(xplane *x, assay_str message, assay_str whole)
 	} else {
 		if (assay_str_is(x->plane.name, XPLANE_TASK))
 			each_plane_stat(x, task_stat);
-		if (whole.n)
+		if (whole.n && !is_our_hlo(x))
 			xplane_keep(x, x->plane.place, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
 	}
 	end_plane(x);
@@ -696,7 +708,7 @@ TEST(rows_come_from_planes)
 	CHECK(t->given_scope.n == 2 && t->given_scope.id[0] == -5 && t->given_scope.host[1] == 1);
 	CHECK(t->given_link.n == 1 && t->given_link.child[0] == -5 &&
 	      t->given_link.parent[0] == 77);
-	CHECK(t->kept.n == 3); /* the plane, the band, the host's name */
+	CHECK(t->kept.n == 5); /* the plane, the band, the host's name, what lines count from */
 	assay_run_free(run);
 	assay_protow_free(&space);
 	return 0;

@@ -98,10 +98,10 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scrat
 
 /* Stats whose value a row keeps in a column, for work on a device and for spans of a host. */
 static const bool device_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_KERNEL] = true,
-	[XPLANE_GRAPH] = true,    [XPLANE_NODE] = true,     [XPLANE_CONTEXT] = true,
-	[XPLANE_QUEUE] = true,    [XPLANE_DISPATCH] = true, [XPLANE_EXTERNAL] = true,
-	[XPLANE_INFERRED] = true,
+	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,       [XPLANE_KERNEL] = true,
+	[XPLANE_GRAPH] = true,    [XPLANE_NODE] = true,        [XPLANE_CONTEXT] = true,
+	[XPLANE_QUEUE] = true,    [XPLANE_DISPATCH] = true,    [XPLANE_EXTERNAL] = true,
+	[XPLANE_INFERRED] = true, [XPLANE_FROM_SCOPES] = true,
 };
 static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
@@ -163,6 +163,8 @@ static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *e
 	}
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
 	if (!shown || (meta->known >= 0 && columns_of(x, ev)[meta->known]))
+		return;
+	if (ev->stat[XPLANE_FROM_SCOPES].field && xplane_is_label(meta->name))
 		return;
 	/* before it is written: a few bytes can name a long stat */
 	if (xplane_afford(x, meta->name.n + v.text.n + MEMBER_BYTES)) {

@@ -27,6 +27,17 @@ int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts)
 	return ts + w->shift.p[xplane_source(w, track)];
 }
 
+int64_t xplane_line_base(const xplane_writer *w, uint32_t track, assay_str rest)
+{
+	int64_t base = 0;
+	assay_proto c = assay_proto_on(rest);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == XLINE_TIMESTAMP_NS && f.wire == ASSAY_WIRE_VARINT)
+			base = assay_field_i64(&f);
+	base = base ? xplane_time(w, track, base) : 0;
+	return base > 0 ? base : 0;
+}
+
 uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr)
 {
 	return corr + w->corr_add.p[xplane_source(w, track)];
@@ -245,6 +256,11 @@ static void set_sources(xplane_writer *w)
 			assay_has_trait(w->run, (uint32_t)i, ASSAY_TRAIT_PLANES);
 	}
 	assay_vec_free(&most);
+	assay_vec_reserve(&w->xla, t->source.n + 1);
+	xplane_find_xla(w->run, w->xla.p);
+	w->has_hlo = xplane_kept_first(w, ASSAY_KEPT_PLACE,
+				       assay_pool_find(&w->run->part.strings,
+						       ASSAY_S(XPLANE_METADATA))) != ASSAY_NO_ROW;
 	for (size_t i = 0; i < t->scope.n; i++)
 		if (t->scope.flags[i] & ASSAY_SCOPE_GIVEN && t->scope.source[i] < t->source.n)
 			w->given.p[t->scope.source[i]] = true;
@@ -416,6 +432,11 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->step_done);
 	assay_vec_free(&w->devices);
 	assay_vec_free(&w->line_of);
+	assay_vec_free(&w->xla);
+	assay_vec_free(&w->ops);
+	assay_vec_free(&w->op_of);
+	assay_map_free(&w->op_at);
+	assay_map_free(&w->op_names);
 	assay_map_free(&w->wait_at);
 	assay_map_free(&w->steps);
 	assay_map_free(&w->device_at);
@@ -434,14 +455,15 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_left_o
 	xplane_writer w = {.run = run, .t = &run->part.t, .out = out, .grouped = grouped};
 	bool ok = set_clock(&w, err);
 	if (ok) {
+		index_kept(&w);
 		set_sources(&w);
 		set_devices(&w);
 		set_steps(&w);
-		index_kept(&w);
 		xplane_write_devices(&w);
 		xplane_write_host(&w);
 		xplane_write_beside(&w);
 		write_tree(&w);
+		xplane_write_hlo(&w);
 		if (!write_kept(&w))
 			write_task(&w);
 		tell_bare_streams(&w, left);

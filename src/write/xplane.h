@@ -22,6 +22,7 @@ typedef struct xplane_out {
 	assay_jsonw text;          /* of one list */
 	assay_vec(uint32_t) stamp; /* by stat id: last event that had it */
 	uint32_t events;
+	int64_t base; /* the least that lines so far count from */
 } xplane_out;
 
 uint64_t xplane_stat_id(xplane_out *p, assay_str name);
@@ -53,6 +54,14 @@ typedef struct xplane_device {
 	int64_t id, number; /* as the input calls it; of its plane */
 } xplane_device;
 
+/* A path of scopes, as an instruction of a program: xplane_hlo.c. */
+typedef struct xplane_op {
+	uint32_t up; /* index in ops, ASSAY_NO_ROW for the program's first */
+	uint32_t program, depth;
+	uint32_t scope; /* one that has the path */
+	assay_str name; /* unique in the program */
+} xplane_op;
+
 typedef struct xplane_writer {
 	const assay_run *run;
 	const assay_tables *t;
@@ -62,6 +71,13 @@ typedef struct xplane_writer {
 	assay_vec(bool)
 		given; /* by source: it has scope ids of its own, and only those are written */
 	assay_vec(bool) is_xplane;
+	assay_vec(bool) xla; /* by source: operators of XLA's own */
+	bool has_hlo;        /* an input has HLO modules, and ours would not be found beside them */
+	assay_vec(xplane_op) ops;
+	assay_vec(uint32_t) op_of; /* by scope: index in ops */
+	assay_map op_at;           /* hash of up and stem -> index in ops */
+	assay_map op_names;        /* hash of program and name -> next number for it */
+	uint32_t programs;
 	assay_vec(uint64_t) corr_add; /* by source: makes correlation ids unique in the file */
 	int64_t start, stop;          /* ns since 1970, 0 when unknown */
 	bool moved;                   /* times are not as the input had them */
@@ -86,6 +102,9 @@ typedef struct xplane_writer {
 
 uint32_t xplane_source(const xplane_writer *w, uint32_t track);
 int64_t xplane_time(const xplane_writer *w, uint32_t track, int64_t ts);
+/* What times of a line count from: what it was in the input (rest: xplane_rest), else the session's
+ * start. xprof compares times of a device's lines without looking at what they count from. */
+int64_t xplane_line_base(const xplane_writer *w, uint32_t track, assay_str rest);
 uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr);
 /* Do the arguments of a row have a member of that name. */
 bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key);
@@ -95,9 +114,6 @@ bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
 /* The same, written to an event, with how it got it (assay_scope_how). */
 int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_t how);
-/* A scope's name as part of a path: "::" separates levels and a '#' at the end would open a
- * metadata block, and neither can be escaped. slash: '/' separates too. */
-void xplane_add_clean(assay_protow *to, assay_str name, char slash);
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
 /* Number of the line that a stream has; the stream's own when it has none. */
 int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream);
@@ -128,6 +144,14 @@ void xplane_write_host(xplane_writer *w);
 
 /* xplane_beside.c: what is no work, on planes that no viewer counts as work. */
 void xplane_write_beside(xplane_writer *w);
+
+/* xplane_hlo.c: scopes as operators. */
+uint32_t xplane_op_of(xplane_writer *w, uint32_t scope);
+assay_str xplane_module_name(xplane_writer *w, uint32_t op);
+/* Which operator work is of that has no such stats: that of its scope. */
+void xplane_put_labels(xplane_writer *w, xplane_out *p, uint32_t source, uint32_t scope);
+/* The modules of all operators used. */
+void xplane_write_hlo(xplane_writer *w);
 
 /* xplane_group.c: what xprof would add to a file that is not grouped. */
 typedef struct xplane_stream {

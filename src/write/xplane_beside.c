@@ -274,7 +274,6 @@ static void put_line(xplane_writer *w, xplane_out *p, const beside_list *in, bes
 		     int64_t id, const char *name)
 {
 	assay_vec(int64_t) open = {0};
-	int64_t start = in->p[0].ts;
 	rest->n = 0;
 	for (size_t i = 0; i < in->n; i++) {
 		const struct beside *b = &in->p[i];
@@ -287,9 +286,9 @@ static void put_line(xplane_writer *w, xplane_out *p, const beside_list *in, bes
 		}
 		*assay_push(&open) = end;
 		put[b->table](w, p, b);
-		xplane_end_event(p, name_of(w, b), b->ts - start, b->dur);
+		xplane_end_event(p, name_of(w, b), b->ts, b->dur);
 	}
-	xplane_end_line(p, id, start, assay_str_of(name));
+	xplane_end_line(p, id, 0, assay_str_of(name));
 	assay_vec_free(&open);
 }
 

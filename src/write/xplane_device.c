@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/sort.h"
 
-enum { PATH_MAX_LEVELS = 64, TYPE_KINDS = 8 };
+enum { TYPE_KINDS = 8 };
 
 /* What a copy's name says about its two ends, in the words of every recorder. */
 static const struct {
@@ -142,52 +142,6 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 	xplane_put_ref(p, "memcpy_details", (assay_str){buf, (size_t)n});
 }
 
-void xplane_add_clean(assay_protow *to, assay_str name, char slash)
-{
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		if (c == ':' && i + 1 < name.n && name.p[i + 1] == ':') {
-			c = '.';
-			i++;
-		} else if ((c == '#' && i + 1 == name.n) || (slash && c == '/')) {
-			c = '_';
-		}
-		*assay_push(&to->out) = c;
-	}
-	if (!name.n)
-		assay_protow_raw(to, ASSAY_S("(no name)")); /* as many names as ids */
-}
-
-/* For programs without XLA: the root's name as module, the path as operator, with as many parts as
- * ids. xprof then shows one row of modules and a flame of ranges, one event an invocation. */
-static void put_path(xplane_writer *w, xplane_out *p, uint32_t scope)
-{
-	const assay_scope_table *s = &w->t->scope;
-	uint32_t path[PATH_MAX_LEVELS];
-	size_t n = 0;
-	for (uint32_t r = scope; r != ASSAY_NO_ROW; r = s->parent[r] ? s->up[r] : ASSAY_NO_ROW) {
-		if (n == PATH_MAX_LEVELS)
-			return;
-		path[n++] = r;
-	}
-	assay_protow module = {0}, op = {0}, tf = {0};
-	xplane_add_clean(&module, assay_text(w->run, s->name[path[n - 1]]), 0);
-	for (size_t i = n; i-- > 0;) {
-		assay_str name = assay_text(w->run, s->name[path[i]]);
-		xplane_add_clean(&op, name, 0);
-		xplane_add_clean(&tf, name, '/');
-		assay_protow_raw(&op, i ? ASSAY_S("::") : (assay_str){0});
-		assay_protow_raw(&tf, i ? ASSAY_S("/") : ASSAY_S(":"));
-	}
-	xplane_add_clean(&tf, assay_text(w->run, s->name[path[0]]), '/');
-	xplane_put_ref(p, "tf_op", assay_protow_data(&tf));
-	xplane_put_ref(p, "hlo_op", assay_protow_data(&op));
-	xplane_put_ref(p, "hlo_module", assay_protow_data(&module));
-	assay_protow_free(&module);
-	assay_protow_free(&op);
-	assay_protow_free(&tf);
-}
-
 /* ------------------------------------------------------------------ one stream */
 
 struct device {
@@ -204,8 +158,7 @@ static assay_str work_name(const xplane_writer *w, uint32_t g)
 	return name.n ? name : assay_str_of(type_of(w, g));
 }
 
-/* What xprof derives rows from. */
-static bool has_labels(const xplane_writer *w, assay_sid args)
+static bool is_labelled(const xplane_writer *w, assay_sid args)
 {
 	return xplane_has_arg(w, args, "hlo_op") || xplane_has_arg(w, args, "hlo_module") ||
 	       xplane_has_arg(w, args, "tf_op");
@@ -247,8 +200,8 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
 	if (forward)
 		xplane_put_i64(p, "forward_scope_range_id", forward);
-	if (id && !has_labels(w, t->args[g]))
-		put_path(w, p, scope);
+	if (!is_labelled(w, t->args[g]))
+		xplane_put_labels(w, p, d->source, id ? scope : ASSAY_NO_ROW);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_GPU, g);
 	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,
 			 t->dur[g] > 0 ? t->dur[g] : 0);
@@ -363,14 +316,15 @@ static void put_stream(xplane_writer *w, xplane_out *p, const struct device *d,
 {
 	stream_rows all = {0};
 	collect_rows(w, s, row, &all);
-	int64_t ts = xplane_time(w, s->track, all.p[0].ts);
+	p->line_rest = xplane_rest(w, ASSAY_KEPT_TRACK, s->track);
+	int64_t ts = xplane_line_base(w, s->track, p->line_rest);
+	p->base = ts < p->base ? ts : p->base;
 	for (size_t i = 0; i < all.n; i++) {
 		if (all.p[i].mark)
 			put_mark(w, p, all.p[i].row, ts);
 		else
 			put_work(w, p, d, all.p[i].row, ts);
 	}
-	p->line_rest = xplane_rest(w, ASSAY_KEPT_TRACK, s->track);
 	xplane_end_line_at(p, s->line, display, ts, line_name(w, s->line, row, s->events));
 	assay_vec_free(&all);
 }
@@ -535,6 +489,7 @@ static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
 {
 	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
 	xplane_out p = {.w = w,
+			.base = INT64_MAX,
 			.place = assay_pool_find(&w->run->part.strings, assay_str_of(place))};
 	stream_list streams = {0};
 	find_streams(w, d, rows, first, &streams);

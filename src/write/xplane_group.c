@@ -72,15 +72,14 @@ static assay_str row_name(xplane_writer *w, uint32_t r)
 {
 	const assay_derived_table *t = &w->t->derived;
 	uint32_t scope = t->scope[r];
-	assay_str name = assay_text(w->run, t->name[r]);
 	if (scope == ASSAY_NO_ROW || t->name[r] != w->t->scope.name[scope])
-		return name;
-	assay_protow clean = {0};
-	xplane_add_clean(&clean, name, 0);
-	name = assay_protow_data(&clean);
-	name.p = assay_dup(&w->scratch, name);
-	assay_protow_free(&clean);
-	return name;
+		return assay_text(w->run, t->name[r]);
+	uint32_t op = xplane_op_of(w, scope);
+	if (t->row[r] != ASSAY_DERIVED_MODULES)
+		return w->ops.p[op].name;
+	assay_str name = xplane_module_name(w, op);
+	return assay_str_of(assay_printf(&w->scratch, "%.*s(%u)", (int)name.n, name.p,
+					 w->ops.p[op].program + 1));
 }
 
 static void put_event(xplane_writer *w, xplane_out *p, uint32_t r, int64_t line_ts)
@@ -111,10 +110,9 @@ static void put_line(xplane_writer *w, xplane_out *p, row_list *list, int64_t id
 		return;
 	/* rows of one start stand in order of their level already */
 	assay_sort_rows(list->p, list->n, t->ts);
-	int64_t ts = xplane_time(w, t->track[list->p[0]], t->ts[list->p[0]]);
 	for (size_t i = 0; i < list->n; i++)
-		put_event(w, p, list->p[i], ts);
-	xplane_end_line_at(p, id, display, ts, assay_str_of(name));
+		put_event(w, p, list->p[i], p->base);
+	xplane_end_line_at(p, id, display, p->base, assay_str_of(name));
 }
 
 static void index_tracks(xplane_writer *w)
@@ -213,12 +211,12 @@ static void put_launches(xplane_writer *w, xplane_out *p, uint32_t device)
 		l->sum += dur;
 		l->count++;
 	}
-	int64_t start = -1;
+	bool any = false;
 	for (uint32_t i = 0; i < by_step.n; i++) {
 		const struct launches *l = &by_step.p[i];
 		if (!l->count)
 			continue;
-		start = start < 0 ? l->first : start;
+		any = true;
 		xplane_put_i64(p, "group_id", i);
 		xplane_put_i64(p, "num_launches", l->count);
 		xplane_put_f64(p, "max_launch_time_us", (double)l->longest / 1e3);
@@ -227,10 +225,10 @@ static void put_launches(xplane_writer *w, xplane_out *p, uint32_t device)
 		xplane_end_event(p,
 				 assay_str_of(assay_printf(&w->scratch, "Launch Stats for %.*s",
 							   (int)name.n, name.p)),
-				 l->first - start, l->last - l->first);
+				 l->first - p->base, l->last - l->first);
 	}
-	if (start >= 0)
-		xplane_end_line(p, LAUNCH_LINE, start, ASSAY_S("Launch Stats"));
+	if (any)
+		xplane_end_line(p, LAUNCH_LINE, p->base, ASSAY_S("Launch Stats"));
 	assay_vec_free(&by_step);
 }
 

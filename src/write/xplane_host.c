@@ -193,11 +193,12 @@ static void put_line(host *h, const row_list *rows, int64_t id, const char *name
 	if (!rows->n)
 		return;
 	uint32_t track = t->track[rows->p[0]];
-	int64_t ts = xplane_time(h->w, track, t->ts[rows->p[0]]);
+	assay_str rest = own ? xplane_rest(h->w, ASSAY_KEPT_TRACK, track)
+			     : xplane_rest(h->w, ASSAY_KEPT_BAND, band_key(h, name, track));
+	int64_t ts = xplane_line_base(h->w, track, rest);
 	for (size_t i = 0; i < rows->n; i++)
 		put_row(h, rows->p[i], ts);
-	h->out.line_rest = own ? xplane_rest(h->w, ASSAY_KEPT_TRACK, track)
-			       : xplane_rest(h->w, ASSAY_KEPT_BAND, band_key(h, name, track));
+	h->out.line_rest = rest;
 	xplane_end_line(&h->out, id, ts, assay_str_of(name));
 }
 

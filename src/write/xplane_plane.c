@@ -211,7 +211,7 @@ static void put_line_rest(xplane_out *p, int64_t display)
 {
 	assay_proto c = assay_proto_on(p->line_rest);
 	for (assay_field f; assay_proto_next(&c, &f);)
-		if (!display || f.number != XLINE_DISPLAY_ID)
+		if (f.number != XLINE_TIMESTAMP_NS && (!display || f.number != XLINE_DISPLAY_ID))
 			assay_protow_raw(&p->entry, f.whole);
 	p->line_rest = (assay_str){0};
 }

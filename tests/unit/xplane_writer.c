@@ -457,7 +457,7 @@ TEST(names_and_ids_of_a_path_are_equally_many)
 	put_in(run, add_work(run, ASSAY_GPU_KERNEL, "k", 7, 0, 1), c);
 	file f = write_run(run);
 	assay_str p = gpu_plane(&f), e = event_at(p, 0, 0);
-	CHECK(assay_str_is(event_stat(p, e, "hlo_op").bytes, "aten.mm::(no name)::x#y,z=1_"));
+	CHECK(assay_str_is(event_stat(p, e, "hlo_op").bytes, "aten.mm::_no_name_::x_y_z_1_"));
 	CHECK(assay_str_is(event_stat(p, e, "hlo_module").bytes, "aten.mm"));
 	free(f.bytes);
 	return 0;
