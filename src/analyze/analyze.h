@@ -16,6 +16,9 @@ void assay_partition(assay_run *run, const assay_order *order);
 /* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. Needs launch
  * and edge. */
 void assay_gaps(assay_run *run, const assay_order *order);
+/* The causes of [from, start of a row of gpu), in which its device was idle; they sum to it. */
+void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
+		      int64_t part[ASSAY_WHY_COUNT]);
 
 /* step, from the rhythm of the kernels when nothing marks steps. */
 void assay_repeated_steps(assay_run *run, const assay_order *order);
@@ -45,9 +48,6 @@ void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_wi
 
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);
-
-/* verdict: the largest things to change, and what to record when the input cannot tell. */
-void assay_verdicts(assay_run *run, const assay_window *w);
 
 /* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch. */
 void assay_ops(assay_run *run, const assay_order *order);

@@ -202,8 +202,8 @@ static void kernel_series(struct side *s)
 	}
 }
 
-/* Idle time of a step is what lies before the next begins, so that waits between steps count; the
- * last step has no next, and tells nothing of the spread. */
+/* Windows of steps tile. What the very first one waited for before anything was recorded is no gap,
+ * so it tells nothing of the spread. */
 static void add_causes(const struct side *s, const int64_t *starts, size_t n,
 		       double (*sum)[ASSAY_WHY_COUNT])
 {
@@ -228,8 +228,10 @@ static void cause_series(struct side *s)
 			*assay_push(&rows) = i;
 	if (rows.n)
 		assay_sort_rows(rows.p, rows.n, t->start);
-	for (size_t i = 0; i < rows.n; i++)
+	for (size_t i = s->window.warmup ? 0 : 1; i < rows.n; i++)
 		*assay_push(&starts) = t->start[rows.p[i]];
+	if (starts.n)
+		*assay_push(&starts) = s->window.to;
 	double(*sum)[ASSAY_WHY_COUNT] = assay_alloc(&scratch, (starts.n + 1) * sizeof *sum);
 	if (starts.n)
 		add_causes(s, starts.p, starts.n, sum);

@@ -23,6 +23,7 @@ struct finder {
 	assay_host_causes hosts; /* of threads that launched work that ends a gap */
 	assay_sights *sights;    /* NULL: the recording has none */
 	assay_idle_lines lines;
+	bool keeps_lines;
 	assay_arena scratch;
 	uint8_t *graph; /* by string id, is it a graph launch: 0 not asked yet, 1 no, 2 yes */
 };
@@ -47,7 +48,8 @@ static void add_stretch(struct finder *f, uint32_t device, struct split *s, assa
 	s->part[cause] += x.dur;
 	if (x.dur <= 0)
 		return;
-	assay_idle_lines_add(&f->lines, device, cause, x.stack, x.sample, x.dur);
+	if (f->keeps_lines)
+		assay_idle_lines_add(&f->lines, device, cause, x.stack, x.sample, x.dur);
 	if (x.dur <= s->longest[cause])
 		return;
 	s->longest[cause] = x.dur;
@@ -82,14 +84,13 @@ static void split_host(struct finder *f, uint32_t device, uint32_t track, int64_
 
 /* A gap's cause as far as the event that ends it can say; HOST_UNTRACED stands for "ask the
  * launching thread". */
-static assay_why first_cause(const assay_run *run, uint32_t gap, bool graph_inner)
+static assay_why first_cause(const assay_run *run, uint32_t launch, int64_t from, bool graph_inner)
 {
-	const assay_gap_table *g = &run->part.t.gap;
-	if (g->launch[gap] == ASSAY_NO_ROW)
+	if (launch == ASSAY_NO_ROW)
 		return ASSAY_WHY_UNLINKED;
 	if (graph_inner)
 		return ASSAY_WHY_GRAPH_INTERNAL;
-	if (assay_host_end(&run->part.t.host, g->launch[gap]) <= g->ts[gap])
+	if (assay_host_end(&run->part.t.host, launch) <= from)
 		return ASSAY_WHY_QUEUED;
 	return ASSAY_WHY_HOST_UNTRACED;
 }
@@ -140,7 +141,7 @@ static void find_gaps(struct finder *f, const assay_order *order, uint32_t devic
 		inverted += launch != ASSAY_NO_ROW && t->host.ts[launch] > t->gpu.ts[g];
 		if (t->gpu.ts[g] > end) {
 			uint32_t gap = add_gap(f->run, device, g, end);
-			t->gap.cause[gap] = (uint8_t)first_cause(f->run, gap, inner);
+			t->gap.cause[gap] = (uint8_t)first_cause(f->run, launch, end, inner);
 		}
 		end = assay_gpu_end(&t->gpu, g) > end ? assay_gpu_end(&t->gpu, g) : end;
 	}
@@ -169,18 +170,17 @@ static int64_t clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-static struct split split_gap(struct finder *f, uint32_t gap)
+static struct split split_stretch(struct finder *f, uint32_t device, int64_t from, int64_t to,
+				  uint32_t launch, uint8_t cause)
 {
 	const assay_tables *t = &f->run->part.t;
 	struct split s = {.part = {0}};
-	uint32_t launch = t->gap.launch[gap], device = t->gap.device[gap];
-	int64_t from = t->gap.ts[gap], to = from + t->gap.dur[gap];
 	struct stretch all = {to - from, ASSAY_NO_ROW, assay_call_stack(t, launch), ASSAY_NO_ROW};
 	memset(s.row, 0xff, sizeof s.row);
 	memset(s.stack, 0xff, sizeof s.stack);
 	memset(s.sample, 0xff, sizeof s.sample);
-	if (t->gap.cause[gap] != ASSAY_WHY_HOST_UNTRACED) {
-		add_stretch(f, device, &s, (assay_why)t->gap.cause[gap], all);
+	if (cause != ASSAY_WHY_HOST_UNTRACED) {
+		add_stretch(f, device, &s, (assay_why)cause, all);
 		return s;
 	}
 	int64_t call = clamp(t->host.ts[launch], from, to);
@@ -202,7 +202,9 @@ struct totals {
 static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 {
 	assay_tables *t = &f->run->part.t;
-	struct split s = split_gap(f, gap);
+	struct split s = split_stretch(f, t->gap.device[gap], t->gap.ts[gap],
+				       t->gap.ts[gap] + t->gap.dur[gap], t->gap.launch[gap],
+				       t->gap.cause[gap]);
 	int most = t->gap.cause[gap];
 	int64_t whole = 0;
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
@@ -212,6 +214,8 @@ static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 		t->gap_part.gap[p] = gap;
 		t->gap_part.cause[p] = (uint8_t)c;
 		t->gap_part.dur[p] = s.part[c];
+		t->gap_part.during[p] = s.row[c];
+		t->gap_part.longest[p] = s.longest[c];
 		t->gap_part.stack[p] = s.stack[c];
 		t->gap_part.sample[p] = s.sample[c];
 		whole += s.part[c];
@@ -289,6 +293,25 @@ static void name_producers(assay_run *run, const assay_order *order)
 	assay_arena_free(&scratch);
 }
 
+void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
+		      int64_t part[ASSAY_WHY_COUNT])
+{
+	const assay_tables *t = &run->part.t;
+	struct finder f = {.run = (assay_run *)run}; /* a split adds no rows */
+	uint32_t launch = t->launch.host[gpu];
+	assay_why cause = first_cause(run, launch, from, false);
+	assay_host_causes_init(&f.hosts, run);
+	if (cause == ASSAY_WHY_HOST_UNTRACED) {
+		assay_host_causes_want(&f.hosts, t->host.track[launch]);
+		assay_host_causes_fill(&f.hosts);
+		f.sights = assay_sights_new(run);
+	}
+	struct split s = split_stretch(&f, 0, from, t->gpu.ts[gpu], launch, (uint8_t)cause);
+	memcpy(part, s.part, sizeof s.part);
+	assay_host_causes_free(&f.hosts);
+	assay_sights_free(f.sights);
+}
+
 void assay_gaps(assay_run *run, const assay_order *order)
 {
 	assay_tables *t = &run->part.t;
@@ -301,6 +324,7 @@ void assay_gaps(assay_run *run, const assay_order *order)
 	assay_host_causes_fill(&f.hosts);
 	f.sights = assay_sights_new(run);
 	assay_idle_lines_init(&f.lines, run);
+	f.keeps_lines = true;
 	for (uint32_t d = 0, gap = 0; d < order->device.n; d++) {
 		struct totals sum = {.dur = {0}};
 		rewind_lanes(&f);

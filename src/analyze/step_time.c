@@ -1,5 +1,7 @@
-/* Steps on devices. A step's window on a device runs from the first start to the last end of the
- * work that was launched inside the step; the split counts all work in the window. */
+/* Steps on devices. A step's window on a device runs from the end of the step before it, so that
+ * the wait in front belongs to the step that waited, to the last end of the work that was launched
+ * inside the step. The first one begins with its marker, or with its first work where the device
+ * was busy then. Windows tile; the split counts all work in them. */
 #include "analyze/analyze.h"
 
 #include <assert.h>
@@ -81,10 +83,12 @@ static void find_windows(const assay_run *run, const assay_order *order,
 	}
 }
 
-static int by_start(const void *a, const void *b)
+static int by_end(const void *a, const void *b)
 {
 	const struct window *x = a, *y = b;
-	return x->from < y->from ? -1 : x->from > y->from;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->step < y->step ? -1 : x->step > y->step;
 }
 
 static void drop_empty(windows *w)
@@ -94,12 +98,41 @@ static void drop_empty(windows *w)
 		if (w->p[i].events)
 			w->p[kept++] = w->p[i];
 	w->n = kept;
-	qsort(w->p, w->n, sizeof *w->p, by_start);
-	for (size_t i = 0; i < w->n; i++)
-		w->p[i].sweep = assay_sweep_from(w->p[i].from);
+	qsort(w->p, w->n, sizeof *w->p, by_end);
 }
 
-/* Work and windows both in order of start; windows of neighbours may overlap. */
+/* When the device was done with what it began before `time`; INT64_MIN when that is nothing. */
+static int64_t busy_until(const assay_run *run, const assay_order *order,
+			  const assay_order_device *dev, int64_t time)
+{
+	int64_t end = INT64_MIN;
+	for (size_t i = dev->first; i < dev->first + dev->n; i++) {
+		uint32_t g = order->row[i];
+		if (run->part.t.gpu.ts[g] >= time)
+			break;
+		int64_t stop = assay_gpu_end(&run->part.t.gpu, g);
+		end = stop > end ? stop : end;
+	}
+	return end;
+}
+
+static void tile_windows(const assay_run *run, const assay_order *order,
+			 const assay_order_device *dev, windows *w)
+{
+	if (!w->n)
+		return;
+	int64_t first = w->p[0].from, marker = run->part.t.step.ts[w->p[0].step];
+	int64_t busy = busy_until(run, order, dev, first);
+	int64_t from = marker > busy ? marker : busy;
+	from = from < first ? from : first;
+	for (size_t i = 0; i < w->n; i++) {
+		w->p[i].from = from;
+		w->p[i].sweep = assay_sweep_from(from);
+		from = w->p[i].to;
+	}
+}
+
+/* Work and windows both in order of start. */
 static void sweep_windows(const assay_run *run, const assay_order *order,
 			  const assay_order_device *dev, windows *w)
 {
@@ -144,6 +177,7 @@ void assay_step_times(assay_run *run, const assay_order *order)
 		if (w.n) {
 			find_windows(run, order, &order->device.p[d], &w);
 			drop_empty(&w);
+			tile_windows(run, order, &order->device.p[d], &w);
 			sweep_windows(run, order, &order->device.p[d], &w);
 		}
 		for (size_t i = 0; i < w.n; i++)
@@ -195,8 +229,25 @@ TEST(a_step_window_holds_what_the_step_launched)
 	CHECK(s->start[0] == 20 && s->span[0] == 110 && s->events[0] == 3);
 	CHECK(s->compute[0] == 30 && s->exposed_comm[0] == 25 && s->exposed_copy[0] == 0);
 	CHECK_EQ(s->idle[0], 55);
-	CHECK(s->start[1] == 125 && s->span[1] == 15 && s->compute[1] == 5);
+	CHECK(s->start[1] == 130 && s->span[1] == 10 && s->compute[1] == 0);
 	CHECK(s->exposed_copy[1] == 10 && s->idle[1] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Three steps of 100 that load for 90 each: no step is without its wait. */
+TEST(the_wait_in_front_belongs_to_the_step_that_waited)
+{
+	assay_run *run = assay_run_new();
+	for (int i = 0; i < 3; i++) {
+		add_test_step(run, i * 100, 100);
+		add_test_work(run, "c", i * 100 + 90, i * 100 + 90, 10);
+	}
+	measure(run);
+	const assay_step_time_table *s = &run->part.t.step_time;
+	CHECK_EQ(s->n, 3);
+	for (int i = 0; i < 3; i++)
+		CHECK(s->start[i] == i * 100 && s->span[i] == 100 && s->idle[i] == 90);
 	assay_run_free(run);
 	return 0;
 }
@@ -231,11 +282,18 @@ TEST(step_windows_agree_with_counting_nanoseconds)
 		measure(run);
 		const assay_step_time_table *got = &run->part.t.step_time;
 		CHECK(got->n > 0);
+		uint32_t first = got->step[0];
+		int64_t start = from[first], before = 0;
+		while (start > first * 50 && !at[start - 1])
+			start--;
+		before = start;
 		for (size_t i = 0; i < got->n; i++) {
 			uint32_t s = got->step[i];
 			int64_t want[4] = {0};
-			CHECK(got->start[i] == from[s] && got->span[i] == to[s] - from[s]);
-			for (int64_t k = from[s]; k < to[s]; k++)
+			CHECK(got->start[i] == before && got->span[i] == to[s] - before);
+			int64_t begin = before;
+			before = to[s];
+			for (int64_t k = begin; k < to[s]; k++)
 				want[at[k] & 1 ? 0 : at[k] & 2 ? 1 : at[k] & 4 ? 2 : 3]++;
 			CHECK_EQ(got->compute[i], want[0]);
 			CHECK_EQ(got->exposed_comm[i], want[1]);

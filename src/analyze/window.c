@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "analyze/analyze.h"
 #include "base/median.h"
 #include "base/sort.h"
 
@@ -12,7 +13,8 @@ uint32_t assay_main_device(const assay_run *run)
 	const assay_device_time_table *d = &run->part.t.device_time;
 	uint32_t best = ASSAY_NO_ROW;
 	for (uint32_t i = 0; i < d->n && (!run->in_full || d->source[i] < run->in_full); i++)
-		if (best == ASSAY_NO_ROW || d->events[i] > d->events[best])
+		if (best == ASSAY_NO_ROW || d->compute[i] > d->compute[best] ||
+		    (d->compute[i] == d->compute[best] && d->events[i] > d->events[best]))
 			best = i;
 	return best;
 }
@@ -74,11 +76,6 @@ static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 		w->to = to > w->to ? to : w->to;
 		w->steps++;
 	}
-	if (w->warmup) { /* with what the first one that counts waited for, as all others */
-		uint32_t last = rows.p[w->warmup - 1];
-		int64_t end = t->step_time.start[last] + t->step_time.span[last];
-		w->from = end < w->from ? end : w->from;
-	}
 	assay_vec_free(&rows);
 	if (w->steps)
 		return;
@@ -121,8 +118,31 @@ static void add_part(const assay_run *run, assay_window *w, size_t part)
 		w->suspicious += p->dur[part];
 }
 
-/* A window begins with work or behind it and ends with it, so no gap lies across its bounds. */
-static void sum_causes(const assay_run *run, assay_window *w)
+/* The first step may begin while the device is idle: in a gap, or before anything was recorded. */
+static void add_lead(const assay_run *run, const assay_order *order, assay_window *w)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_order_device *d = &order->device.p[w->device];
+	int64_t part[ASSAY_WHY_COUNT], end = INT64_MIN;
+	uint32_t first = ASSAY_NO_ROW;
+	for (size_t i = d->first; i < d->first + d->n && first == ASSAY_NO_ROW; i++) {
+		uint32_t g = order->row[i];
+		if (t->gpu.ts[g] > w->from)
+			first = g;
+		else
+			end = assay_gpu_end(&t->gpu, g) > end ? assay_gpu_end(&t->gpu, g) : end;
+	}
+	if (first == ASSAY_NO_ROW || end >= w->from)
+		return; /* a gap of its own begins here, or none */
+	assay_gap_causes(run, first, w->from, part);
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		w->cause[c] += part[c];
+		w->gaps[c] += part[c] > 0;
+	}
+}
+
+/* Behind its first step a window begins and ends with work, so no gap lies across its bounds. */
+static void sum_causes(const assay_run *run, const assay_order *order, assay_window *w)
 {
 	const assay_tables *t = &run->part.t;
 	int64_t sum = 0;
@@ -134,6 +154,7 @@ static void sum_causes(const assay_run *run, assay_window *w)
 		    t->gap.ts[gap] + t->gap.dur[gap] <= w->to)
 			add_part(run, w, i);
 	}
+	add_lead(run, order, w);
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
 		sum += w->cause[c];
 	assert(sum == w->idle);
@@ -147,7 +168,7 @@ assay_window assay_window_find(const assay_run *run, const assay_order *order, i
 		return w;
 	find_bounds(run, &w, steps);
 	split_work(run, order, &w);
-	sum_causes(run, &w);
+	sum_causes(run, order, &w);
 	return w;
 }
 
@@ -168,4 +189,37 @@ void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_
 		steps_of(run, t->step.source[0], INT64_MIN, out);
 	if (out->n)
 		assay_sort_rows(out->p, out->n, t->step.ts);
+}
+
+/* Start of the first step's window on the device, warm-up included; the window's own without steps.
+ */
+static int64_t first_start(const assay_run *run, const assay_window *w)
+{
+	const assay_step_time_table *t = &run->part.t.step_time;
+	int64_t first = w->from;
+	for (size_t i = 0; w->warmup && i < t->n; i++)
+		if (t->device[i] == w->device && t->start[i] < first)
+			first = t->start[i];
+	return first;
+}
+
+void assay_steady(assay_run *run, const assay_window *w)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	assay_steady_table *s = &run->part.t.steady;
+	if (w->device == ASSAY_NO_ROW)
+		return;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_steady);
+	int64_t first = first_start(run, w), begin = d->start[w->device];
+	int64_t end = begin + d->span[w->device];
+	s->device[r] = w->device;
+	s->start[r] = w->from;
+	s->dur[r] = w->to - w->from;
+	s->steps[r] = w->steps;
+	s->ns[r] = s->dur[r] / (w->steps ? (int64_t)w->steps : 1);
+	s->origin[r] = run->part.t.step.n ? run->part.t.step.origin[0] : 0;
+	s->start_up[r] = first > begin ? first - begin : 0;
+	s->warm_up[r] = w->from - first;
+	s->warm_up_steps[r] = w->warmup;
+	s->tail[r] = end > w->to ? end - w->to : 0;
 }

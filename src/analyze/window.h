@@ -1,6 +1,6 @@
-/* The stretch of the main device that stands for the run: from the first work of its first step to
- * the last work of its last step, waits between steps included; the whole span without steps. First
- * steps that took several times the usual are warming up and left out. */
+/* The stretch of the main device that stands for the run: the windows of its steps, each with the
+ * wait in front of it; the whole span without steps. First steps that took several times the usual
+ * are warming up and left out. */
 #ifndef ASSAY_ANALYZE_WINDOW_H
 #define ASSAY_ANALYZE_WINDOW_H
 
@@ -29,6 +29,9 @@ typedef assay_vec(uint32_t) assay_step_rows;
 /* Steps that count, in order of start: those of the main device's process (without any, of the
  * first that has some), less those that warm up. Every step time anyone is told is of these. */
 void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_rows *out);
+
+/* steady: the step that everything is told by, and what lies before and behind the steps. */
+void assay_steady(assay_run *run, const assay_window *w);
 
 /* The device that did most: the one whose figures stand for the run. */
 uint32_t assay_main_device(const assay_run *run);

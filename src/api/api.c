@@ -4,6 +4,7 @@
 #include "analyze/analyze.h"
 #include "analyze/compute.h"
 #include "analyze/derived.h"
+#include "analyze/finding.h"
 #include "api/job.h"
 #include "api/query.h"
 #include "model/run.h"
@@ -81,7 +82,8 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	assay_metrics(run, opts, &window);
 	assay_checks(run);
 	assay_budget(run, &window);
-	assay_verdicts(run, &window);
+	assay_steady(run, &window);
+	assay_findings(run, &window, order);
 	derive_xla(run);
 	return true;
 }

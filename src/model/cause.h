@@ -55,6 +55,7 @@ typedef enum assay_framework {
 	ASSAY_FRAMEWORK_COMPILED, /* PyTorch with compiled code */
 	ASSAY_FRAMEWORK_SERVING,  /* vLLM, SGLang, TensorRT-LLM */
 	ASSAY_FRAMEWORK_JAX,
+	ASSAY_FRAMEWORK_COUNT
 } assay_framework;
 
 typedef struct assay_why_row {

@@ -1,4 +1,4 @@
-/* The waste budget and the verdicts. */
+/* The waste budget. */
 #include <math.h>
 
 #include "base/fmt.h"
@@ -31,7 +31,7 @@ void assay_waste_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, '}');
 }
 
-static void put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
+void assay_put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap)
 {
 	const assay_gap_table *g = &run->part.t.gap;
 	if (gap == ASSAY_NO_ROW) {
@@ -57,7 +57,7 @@ void assay_budget_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_str(w, "unit", assay_text(run, b->unit[i]));
 		assay_jsonw_i64_if(w, "total_ns", b->total[i] >= 0, b->total[i]);
 		assay_jsonw_u64(w, "evidence", b->evidence[i]);
-		put_gap(w, run, b->gap[i]);
+		assay_put_gap(w, run, b->gap[i]);
 		assay_jsonw_f64(w, "coverage", b->coverage[i]);
 		assay_jsonw_z(w, "state", assay_state_name[b->state[i]]);
 		assay_jsonw_str(w, "how", assay_text(run, b->how[i]));
@@ -99,42 +99,5 @@ void assay_budget_text(assay_printout *p)
 		for (uint32_t k = 0; k < b->n; k++)
 			if (b->part_of[k] == b->name[i])
 				print_bucket(p, k, b->total[total]);
-	}
-}
-
-void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
-{
-	const assay_verdict_table *v = &run->part.t.verdict;
-	assay_jsonw_open(w, "verdicts", '[');
-	for (size_t i = 0; i < v->n; i++) {
-		assay_jsonw_open(w, NULL, '{');
-		assay_jsonw_str(w, "id", assay_text(run, v->id[i]));
-		assay_jsonw_str(w, "text", assay_text(run, v->text[i]));
-		assay_jsonw_str(w, "advice", assay_text(run, v->advice[i]));
-		assay_jsonw_str(w, "evidence", assay_text(run, v->evidence[i]));
-		assay_jsonw_f64(w, "seconds_per_step", v->seconds[i] < 0 ? NAN : v->seconds[i]);
-		assay_jsonw_f64(w, "share", v->share[i]);
-		assay_jsonw_f64(w, "confidence", v->confidence[i]);
-		put_gap(w, run, v->gap[i]);
-		assay_jsonw_close(w, '}');
-	}
-	assay_jsonw_close(w, ']');
-}
-
-void assay_verdicts_text(assay_printout *p)
-{
-	const assay_verdict_table *v = &p->run->part.t.verdict;
-	if (!v->n)
-		return;
-	assay_print_heading(p, "Verdicts");
-	for (size_t i = 0; i < v->n; i++) {
-		fprintf(p->out, "  %zu. %s\n", i + 1,
-			assay_fmt_safe(&p->scratch, assay_text(p->run, v->text[i])));
-		fprintf(p->out, "     try: %s\n", assay_z(p->run, v->advice[i]));
-		fprintf(p->out, "     seen: %s",
-			assay_fmt_safe(&p->scratch, assay_text(p->run, v->evidence[i])));
-		if (v->seconds[i] >= 0)
-			fprintf(p->out, "; confidence %.0f%%", 100 * v->confidence[i]);
-		fprintf(p->out, "\n");
 	}
 }

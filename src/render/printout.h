@@ -49,7 +49,11 @@ void assay_idle_lines_text(assay_printout *p, uint32_t device, assay_why cause);
 void assay_waste_json(assay_jsonw *w, const assay_run *run);
 void assay_budget_json(assay_jsonw *w, const assay_run *run);
 void assay_budget_text(assay_printout *p);
+void assay_steady_json(assay_jsonw *w, const assay_run *run);
+void assay_findings_json(assay_jsonw *w, const assay_run *run);
 void assay_verdicts_json(assay_jsonw *w, const assay_run *run);
+/* "longest_gap" of a row of gap, or null. */
+void assay_put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap);
 void assay_verdicts_text(assay_printout *p);
 
 /* Ranks and the collectives between them. */

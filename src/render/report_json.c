@@ -255,6 +255,8 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	put_counts(w, run);
 	put_devices(w, run);
 	assay_budget_json(w, run);
+	assay_steady_json(w, run);
+	assay_findings_json(w, run);
 	assay_verdicts_json(w, run);
 	assay_gaps_json(w, run);
 	assay_idle_lines_json(w, run);

@@ -1,0 +1,81 @@
+/* What is worth changing. A finder looks at an analysed run for one kind of trouble and adds what
+ * it finds; findings.c has the table of finders, orders what they found and says what each is
+ * worth. */
+#ifndef ASSAY_ANALYZE_FINDING_H
+#define ASSAY_ANALYZE_FINDING_H
+
+#include "analyze/order.h"
+#include "analyze/window.h"
+#include "model/cause.h"
+
+/* What finders go by. Costs are of one steady step where steps is not 0, else of the recording. */
+typedef struct assay_find_ctx {
+	const assay_window *w;
+	const assay_order *order; /* NULL in tests that need none */
+	uint64_t steps; /* steady steps; 0 when there are too few to speak of every step */
+	int64_t whole;  /* length of the window, ns */
+	int64_t now;    /* length of a steady step, or of the window without steps */
+	assay_framework framework;
+	assay_vendor vendor;
+	struct assay_found_list *list;
+	assay_arena *scratch;
+} assay_find_ctx;
+
+typedef struct assay_where {
+	const char *file, *function, *range, *op, *kernel, *host; /* NULL: not known */
+	int32_t line;                                             /* 0: not known */
+	int32_t rank;                                             /* where has_rank */
+	bool has_rank;
+} assay_where;
+
+enum { ASSAY_FACTS_MAX = 6 };
+
+typedef struct assay_found {
+	const char *id, *cause;
+	const char *text, *fix;
+	assay_where where;
+	/* ns over the whole window; -1 when it is no time. A cost that is no part of every step is
+	 * told once. */
+	int64_t total;
+	bool once;
+	/* What the replay leaves out, as `assay path --what-if` takes it ("host_data=0"); without
+	 * one, or where it cannot be replayed, all of the cost is taken to be saved. */
+	const char *what_if;
+	int64_t saved; /* where the finder knows better: ns over the whole window; 0 unknown */
+	double confidence;
+	const char *follows; /* id of the finding it is a consequence of */
+	bool has_gap;
+	uint32_t gap; /* where has_gap */
+	const char *fact[ASSAY_FACTS_MAX];
+} assay_found;
+
+/* Texts must last as long as the scratch arena. */
+void assay_finding_add(const assay_find_ctx *c, const assay_found *f);
+
+typedef struct assay_finder {
+	const char *id;
+	void (*find)(assay_run *run, const assay_find_ctx *c);
+} assay_finder;
+
+extern const assay_finder assay_find_idle;    /* why the device waits */
+extern const assay_finder assay_find_busy;    /* communication and copies that nothing hides */
+extern const assay_finder assay_find_compute; /* operators far from what the device can do */
+extern const assay_finder assay_find_ranks;   /* a rank that the others wait for */
+extern const assay_finder assay_find_uneven;  /* kernels that are much slower at times */
+extern const assay_finder assay_find_missing; /* what was not recorded */
+
+/* "1 ms of every 3 ms step", or of the recording; in the scratch arena. */
+const char *assay_share_words(const assay_find_ctx *c, int64_t total);
+/* The same for something that happened once: "1 ms once". */
+const char *assay_cost_words(const assay_find_ctx *c, int64_t total, bool once);
+
+/* Runs all finders, orders what they found and fills verdict, the older view. */
+void assay_findings(assay_run *run, const assay_window *w, const assay_order *order);
+
+/* What the run is written with. */
+assay_framework assay_framework_of(const assay_run *run);
+
+/* Below this share of the time nothing is said. */
+static const double assay_worth_saying = 0.01;
+
+#endif

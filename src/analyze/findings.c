@@ -1,0 +1,380 @@
+/* All finders in turn, then order: what is worth most first, consequences below their cause. */
+#include <stdlib.h>
+
+#include "analyze/analyze.h"
+#include "analyze/finding.h"
+#include "analyze/worth.h"
+#include "base/fmt.h"
+#include "base/test.h"
+
+static const assay_finder *const finders[] = {
+	&assay_find_idle,  &assay_find_busy,   &assay_find_compute,
+	&assay_find_ranks, &assay_find_uneven, &assay_find_missing,
+};
+
+enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
+
+const char *assay_share_words(const assay_find_ctx *c, int64_t total)
+{
+	char part[ASSAY_FMT], whole[ASSAY_FMT];
+	int64_t steps = c->steps ? (int64_t)c->steps : 1;
+	assay_fmt_time(whole, c->now);
+	return assay_printf(c->scratch, c->steps ? "%s of every %s step" : "%s of the %s recording",
+			    assay_fmt_time(part, total / steps), whole);
+}
+
+const char *assay_cost_words(const assay_find_ctx *c, int64_t total, bool once)
+{
+	char part[ASSAY_FMT];
+	if (!once || !c->steps)
+		return assay_share_words(c, total);
+	return assay_printf(c->scratch, "%s once in %llu steps", assay_fmt_time(part, total),
+			    (unsigned long long)c->steps);
+}
+
+/* ------------------------------------------------------------------ collecting */
+
+struct assay_found_list {
+	assay_vec(assay_found) found;
+};
+
+void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
+{
+	*assay_push(&c->list->found) = *f;
+}
+
+/* Compiled PyTorch code shows as Inductor's kernels or operators of its graphs. */
+static assay_framework framework_of_text(assay_str s)
+{
+	static const struct {
+		const char *start;
+		assay_framework framework;
+	} words[] = {
+		{"triton_poi_fused", ASSAY_FRAMEWORK_COMPILED},
+		{"triton_red_fused", ASSAY_FRAMEWORK_COMPILED},
+		{"triton_per_fused", ASSAY_FRAMEWORK_COMPILED},
+		{"CompiledFunction", ASSAY_FRAMEWORK_COMPILED},
+		{"Torch-Compiled Region", ASSAY_FRAMEWORK_COMPILED},
+		{"vllm", ASSAY_FRAMEWORK_SERVING},
+		{"sglang", ASSAY_FRAMEWORK_SERVING},
+		{"tensorrt_llm", ASSAY_FRAMEWORK_SERVING},
+		{"aten::", ASSAY_FRAMEWORK_TORCH},
+		{"jit_", ASSAY_FRAMEWORK_JAX},
+		{"PjitFunction", ASSAY_FRAMEWORK_JAX},
+		{"XlaModule", ASSAY_FRAMEWORK_JAX},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
+		if (assay_str_starts(s, words[i].start))
+			return words[i].framework;
+	return ASSAY_FRAMEWORK_ANY;
+}
+
+assay_framework assay_framework_of(const assay_run *run)
+{
+	bool seen[ASSAY_FRAMEWORK_COUNT] = {0};
+	const assay_tables *t = &run->part.t;
+	for (size_t i = 0; i < t->source.n; i++)
+		seen[ASSAY_FRAMEWORK_JAX] |= (t->source.traits[i] & ASSAY_TRAIT_PLANES) != 0;
+	for (uint32_t i = 1; i < run->part.strings.str.n; i++)
+		seen[framework_of_text(assay_text(run, i))] = true;
+	return seen[ASSAY_FRAMEWORK_SERVING]    ? ASSAY_FRAMEWORK_SERVING
+	       : seen[ASSAY_FRAMEWORK_COMPILED] ? ASSAY_FRAMEWORK_COMPILED
+	       : seen[ASSAY_FRAMEWORK_TORCH]    ? ASSAY_FRAMEWORK_TORCH
+	       : seen[ASSAY_FRAMEWORK_JAX]      ? ASSAY_FRAMEWORK_JAX
+						: ASSAY_FRAMEWORK_ANY;
+}
+
+static assay_vendor vendor_of(const assay_run *run)
+{
+	for (size_t i = 0; i < run->part.t.device.n; i++)
+		if (assay_device_vendor(run, i))
+			return assay_device_vendor(run, i);
+	return ASSAY_VENDOR_UNKNOWN;
+}
+
+/* ------------------------------------------------------------------ worth and order */
+
+struct weighed {
+	const assay_found *f;
+	int64_t saved; /* of the window */
+	bool replayed, top;
+	size_t at; /* among those found: ties keep their order */
+	const struct weighed *under;
+};
+
+/* What of the window goes when the cause does: by replay of a step, as the finder says, or all. */
+static void weigh(const assay_find_ctx *c, assay_worth *worth, struct weighed *w)
+{
+	const assay_found *f = w->f;
+	double share = 0;
+	w->saved = f->saved > 0 ? f->saved : f->total > 0 ? f->total : 0;
+	if (!worth || !f->what_if || f->once || f->saved > 0 ||
+	    !assay_worth_without(worth, f->what_if, &share))
+		return;
+	w->replayed = true;
+	w->saved = (int64_t)(share * (double)c->whole);
+}
+
+static int by_worth(const void *a, const void *b)
+{
+	const struct weighed *x = a, *y = b;
+	bool told_x = x->f->total >= 0, told_y = y->f->total >= 0;
+	if (told_x != told_y) /* what is no time comes last */
+		return told_x ? -1 : 1;
+	if (x->saved != y->saved)
+		return x->saved > y->saved ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static const struct weighed *found_with_id(const struct weighed *w, size_t n, const char *id)
+{
+	for (size_t i = 0; id && i < n; i++)
+		if (!strcmp(w[i].f->id, id))
+			return &w[i];
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static void set_where(assay_run *run, uint32_t r, const assay_where *where)
+{
+	assay_finding_table *t = &run->part.t.finding;
+	const struct {
+		assay_sid *to;
+		const char *text;
+	} texts[] = {
+		{&t->file[r], where->file},     {&t->function[r], where->function},
+		{&t->range[r], where->range},   {&t->op[r], where->op},
+		{&t->kernel[r], where->kernel}, {&t->host[r], where->host},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(texts); i++)
+		*texts[i].to = texts[i].text ? assay_sid_of(run, texts[i].text) : 0;
+	t->line[r] = where->line ? where->line : -1;
+	t->rank[r] = where->has_rank ? where->rank : -1;
+}
+
+static uint32_t add_row(assay_run *run, const assay_find_ctx *c, const struct weighed *w,
+			uint32_t under)
+{
+	const assay_found *f = w->f;
+	assay_finding_table *t = &run->part.t.finding;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_finding);
+	bool steady = c->steps && !f->once;
+	int64_t steps = steady ? (int64_t)c->steps : 1;
+	t->id[r] = assay_sid_of(run, f->id);
+	t->cause[r] = assay_sid_of(run, f->cause ? f->cause : f->id);
+	t->text[r] = assay_sid_of(run, f->text);
+	t->fix[r] = assay_sid_of(run, f->fix);
+	set_where(run, r, &f->where);
+	t->steady[r] = steady;
+	t->under[r] = under;
+	t->gap[r] = f->has_gap ? f->gap : ASSAY_NO_ROW;
+	for (int i = 0; i < ASSAY_FACTS_MAX && f->fact[i]; i++) {
+		uint32_t e = assay_add(&run->part.t, ASSAY_T_evidence);
+		run->part.t.evidence.finding[e] = r;
+		run->part.t.evidence.text[e] = assay_sid_of(run, f->fact[i]);
+	}
+	t->confidence[r] = f->confidence;
+	if (f->total < 0)
+		return r;
+	t->cost[r] = f->total / steps;
+	t->now[r] = c->whole / steps;
+	t->after[r] = (c->whole - w->saved) / steps;
+	t->replayed[r] = w->replayed;
+	return r;
+}
+
+static void add_rows(assay_run *run, const assay_find_ctx *c, const struct weighed *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (w[i].under)
+			continue;
+		uint32_t r = add_row(run, c, &w[i], ASSAY_NO_ROW);
+		for (size_t k = 0; k < n; k++)
+			if (w[k].under == &w[i])
+				add_row(run, c, &w[k], r);
+	}
+}
+
+/* Facts of a finding in one line. */
+static const char *joined_facts(const assay_run *run, uint32_t finding, assay_arena *a)
+{
+	const assay_evidence_table *e = &run->part.t.evidence;
+	const char *text = "";
+	for (size_t i = 0; i < e->n; i++)
+		if (e->finding[i] == finding)
+			text = assay_printf(a, "%s%s%s", text, *text ? "; " : "",
+					    assay_z(run, e->text[i]));
+	return text;
+}
+
+static void fill_verdicts(assay_run *run, const assay_find_ctx *c)
+{
+	const assay_finding_table *f = &run->part.t.finding;
+	assay_verdict_table *v = &run->part.t.verdict;
+	for (uint32_t i = 0; i < f->n; i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_verdict);
+		int64_t of = f->steady[i] ? c->now : c->whole;
+		v->id[r] = f->id[i];
+		v->text[r] = f->text[i];
+		v->advice[r] = f->fix[i];
+		v->evidence[r] = assay_sid_of(run, joined_facts(run, i, c->scratch));
+		v->seconds[r] = f->cost[i] < 0 ? -1 : (double)f->cost[i] * 1e-9;
+		v->share[r] = f->cost[i] < 0 || !of ? 0 : (double)f->cost[i] / (double)of;
+		v->confidence[r] = f->confidence[i];
+		v->gap[r] = f->gap[i];
+	}
+}
+
+static void order_found(assay_run *run, const assay_find_ctx *c)
+{
+	size_t n = c->list->found.n;
+	struct weighed *w = assay_alloc(c->scratch, (n + 1) * sizeof *w);
+	bool replay = false;
+	for (size_t i = 0; i < n; i++)
+		replay |= c->list->found.p[i].what_if != NULL;
+	assay_worth *worth = replay ? assay_worth_open(run) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		w[i] = (struct weighed){.f = &c->list->found.p[i], .at = i};
+		weigh(c, worth, &w[i]);
+	}
+	assay_worth_close(worth);
+	qsort(w, n, sizeof *w, by_worth);
+	for (size_t i = 0; i < n; i++)
+		w[i].under = found_with_id(w, n, w[i].f->follows);
+	add_rows(run, c, w, n);
+}
+
+static void add_nothing_large(const assay_find_ctx *c)
+{
+	assay_finding_add(
+		c, &(assay_found){
+			   .id = "nothing_large",
+			   .text = "no wait, exposed communication or copy takes 1% of the time",
+			   .fix = "look at the kernels themselves",
+			   .total = -1,
+			   .confidence = (double)(c->whole - c->w->idle) / (double)c->whole,
+			   .fact = {"the split of the main device's time"}});
+}
+
+void assay_findings(assay_run *run, const assay_window *w, const assay_order *order)
+{
+	assay_arena scratch = {0};
+	struct assay_found_list list = {{0}};
+	assay_find_ctx c = {.w = w,
+			    .order = order,
+			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
+			    .whole = w->to - w->from,
+			    .framework = assay_framework_of(run),
+			    .vendor = vendor_of(run),
+			    .list = &list,
+			    .scratch = &scratch};
+	c.now = c.steps ? c.whole / (int64_t)c.steps : c.whole;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
+		finders[i]->find(run, &c);
+	if (!list.found.n && c.whole > 0)
+		add_nothing_large(&c);
+	order_found(run, &c);
+	fill_verdicts(run, &c);
+	assay_vec_free(&list.found);
+	assay_arena_free(&scratch);
+}
+
+static assay_window test_window(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t gpu = assay_add(t, ASSAY_T_gpu), gap = assay_add(t, ASSAY_T_gap);
+	t->gpu.name[gpu] = assay_sid_of(run, "gemm");
+	t->gap.gpu[gap] = gpu;
+	t->gap.dur[gap] = 2000000;
+	assay_window w = {.to = 10000000, .compute = 6000000, .idle = 4000000};
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		w.longest[c] = gap;
+	return w;
+}
+
+static bool is_id(const assay_run *run, uint32_t row, const char *id)
+{
+	return !strcmp(assay_z(run, run->part.t.finding.id[row]), id);
+}
+
+TEST(the_largest_wait_comes_first_with_its_size_and_advice)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = test_window(run);
+	w.cause[ASSAY_WHY_HOST_OP] = 1000000, w.gaps[ASSAY_WHY_HOST_OP] = 9;
+	w.cause[ASSAY_WHY_HOST_DATA] = 2950000, w.gaps[ASSAY_WHY_HOST_DATA] = 2;
+	w.cause[ASSAY_WHY_QUEUED] = 50000, w.gaps[ASSAY_WHY_QUEUED] = 50; /* below 1% */
+	w.steps = 2; /* too few to speak of every step */
+	assay_findings(run, &w, NULL);
+	const assay_finding_table *f = &run->part.t.finding;
+	CHECK_EQ(f->n, 2);
+	CHECK(is_id(run, 0, "host_data") && is_id(run, 1, "host_op"));
+	CHECK(!strcmp(assay_z(run, f->text[0]),
+		      "the GPU waits 2.95 ms of the 10.0 ms recording for the data loader"));
+	CHECK(f->cost[0] == 2950000 && f->now[0] == 10000000 && f->after[0] == 7050000);
+	CHECK(!f->steady[0] && !f->replayed[0] && f->confidence[0] == 0.9);
+	const assay_verdict_table *v = &run->part.t.verdict;
+	CHECK(v->n == 2 && v->share[0] == 0.295 && v->id[0] == f->id[0]);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_cannot_be_explained_asks_for_a_better_recording)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = test_window(run);
+	w.cause[ASSAY_WHY_UNLINKED] = 4000000, w.gaps[ASSAY_WHY_UNLINKED] = 2;
+	assay_findings(run, &w, NULL);
+	CHECK_EQ(run->part.t.finding.n, 2);
+	CHECK(is_id(run, 0, "record_launches") && run->part.t.finding.cost[0] == 4000000);
+	CHECK(is_id(run, 1, "record_steps") && run->part.t.finding.cost[1] == -1);
+	assay_run_free(run);
+	run = assay_run_new();
+	assay_findings(run, &(assay_window){.device = ASSAY_NO_ROW}, NULL);
+	CHECK(run->part.t.finding.n == 1 && is_id(run, 0, "record_gpu"));
+	assay_run_free(run);
+	return 0;
+}
+
+/* Idle time in slivers below a hundredth each is spoken of all the same. */
+TEST(a_device_idle_for_a_tenth_always_has_a_finding_about_it)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = test_window(run);
+	w.steps = 5;
+	w.idle = 0;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		w.cause[c] = 90000, w.gaps[c] = 3; /* 0.9 % */
+		w.idle += w.cause[c];
+	}
+	assay_findings(run, &w, NULL);
+	CHECK(run->part.t.finding.n >= 1 && !is_id(run, 0, "nothing_large"));
+	CHECK(run->part.t.finding.cost[0] > 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(consequences_stand_below_their_cause)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	struct assay_found_list list = {{0}};
+	assay_window w = {.to = 100};
+	assay_find_ctx c = {.w = &w, .whole = 100, .now = 100, .list = &list, .scratch = &scratch};
+	assay_finding_add(&c, &(assay_found){.id = "exposed_comm",
+					     .text = "",
+					     .fix = "",
+					     .total = 50,
+					     .follows = "straggler"});
+	assay_finding_add(&c, &(assay_found){.id = "host_op", .text = "", .fix = "", .total = 40});
+	assay_finding_add(&c,
+			  &(assay_found){.id = "straggler", .text = "", .fix = "", .total = 45});
+	order_found(run, &c);
+	CHECK(is_id(run, 0, "straggler") && is_id(run, 1, "exposed_comm"));
+	CHECK(run->part.t.finding.under[1] == 0 && is_id(run, 2, "host_op"));
+	assay_vec_free(&list.found);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}

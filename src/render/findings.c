@@ -1,0 +1,120 @@
+/* Findings and the older view of them. */
+#include <math.h>
+
+#include "base/fmt.h"
+#include "render/printout.h"
+
+static void put_text(assay_jsonw *w, const assay_run *run, const char *key, assay_sid text)
+{
+	assay_jsonw_z(w, key, text ? assay_z(run, text) : NULL);
+}
+
+static void put_time(assay_jsonw *w, const char *key, int64_t ns)
+{
+	assay_jsonw_i64_if(w, key, ns >= 0, ns);
+}
+
+static void put_where(assay_jsonw *w, const assay_run *run, size_t i)
+{
+	const assay_finding_table *f = &run->part.t.finding;
+	assay_jsonw_open_flat(w, "where", '{');
+	put_text(w, run, "file", f->file[i]);
+	put_time(w, "line", f->line[i]);
+	put_text(w, run, "function", f->function[i]);
+	put_text(w, run, "range", f->range[i]);
+	put_text(w, run, "op", f->op[i]);
+	put_text(w, run, "kernel", f->kernel[i]);
+	put_time(w, "rank", f->rank[i]);
+	put_text(w, run, "host", f->host[i]);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_steady_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_steady_table *s = &run->part.t.steady;
+	if (!s->n) {
+		assay_jsonw_null(w, "steady_step");
+		return;
+	}
+	assay_jsonw_open_flat(w, "steady_step", '{');
+	assay_jsonw_i64(w, "ns", s->ns[0]);
+	assay_jsonw_u64(w, "steps", s->steps[0]);
+	bool marked = s->steps[0] && run->part.t.step.n;
+	assay_jsonw_z(w, "from",
+		      marked        ? assay_step_origin_name[s->origin[0]]
+		      : s->steps[0] ? "the number of steps that was given"
+				    : "the whole recording: no steps known");
+	assay_jsonw_i64(w, "start_up_ns", s->start_up[0]);
+	assay_jsonw_i64(w, "warm_up_ns", s->warm_up[0]);
+	assay_jsonw_u64(w, "warm_up_steps", s->warm_up_steps[0]);
+	assay_jsonw_i64(w, "tail_ns", s->tail[0]);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_findings_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_finding_table *f = &run->part.t.finding;
+	const assay_evidence_table *e = &run->part.t.evidence;
+	size_t fact = 0;
+	assay_jsonw_open(w, "findings", '[');
+	for (size_t i = 0; i < f->n; i++) {
+		assay_jsonw_open(w, NULL, '{');
+		assay_jsonw_str(w, "id", assay_text(run, f->id[i]));
+		assay_jsonw_str(w, "cause", assay_text(run, f->cause[i]));
+		assay_jsonw_str(w, "text", assay_text(run, f->text[i]));
+		put_where(w, run, i);
+		assay_jsonw_bool(w, "steady", f->steady[i]);
+		put_time(w, "cost_ns", f->cost[i]);
+		assay_jsonw_open_flat(w, "worth", '{');
+		put_time(w, "now_ns", f->now[i]);
+		put_time(w, "after_ns", f->after[i]);
+		assay_jsonw_bool(w, "replayed", f->replayed[i]);
+		assay_jsonw_close(w, '}');
+		assay_jsonw_str(w, "fix", assay_text(run, f->fix[i]));
+		assay_jsonw_open(w, "evidence", '[');
+		for (; fact < e->n && e->finding[fact] == i; fact++)
+			assay_jsonw_str(w, NULL, assay_text(run, e->text[fact]));
+		assay_jsonw_close(w, ']');
+		assay_jsonw_f64(w, "confidence", f->confidence[i]);
+		assay_jsonw_i64_if(w, "under", f->under[i] != ASSAY_NO_ROW, f->under[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
+{
+	const assay_verdict_table *v = &run->part.t.verdict;
+	assay_jsonw_open(w, "verdicts", '[');
+	for (size_t i = 0; i < v->n; i++) {
+		assay_jsonw_open(w, NULL, '{');
+		assay_jsonw_str(w, "id", assay_text(run, v->id[i]));
+		assay_jsonw_str(w, "text", assay_text(run, v->text[i]));
+		assay_jsonw_str(w, "advice", assay_text(run, v->advice[i]));
+		assay_jsonw_str(w, "evidence", assay_text(run, v->evidence[i]));
+		assay_jsonw_f64(w, "seconds_per_step", v->seconds[i] < 0 ? NAN : v->seconds[i]);
+		assay_jsonw_f64(w, "share", v->share[i]);
+		assay_jsonw_f64(w, "confidence", v->confidence[i]);
+		assay_put_gap(w, run, v->gap[i]);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+void assay_verdicts_text(assay_printout *p)
+{
+	const assay_verdict_table *v = &p->run->part.t.verdict;
+	if (!v->n)
+		return;
+	assay_print_heading(p, "Verdicts");
+	for (size_t i = 0; i < v->n; i++) {
+		fprintf(p->out, "  %zu. %s\n", i + 1,
+			assay_fmt_safe(&p->scratch, assay_text(p->run, v->text[i])));
+		fprintf(p->out, "     try: %s\n", assay_z(p->run, v->advice[i]));
+		fprintf(p->out, "     seen: %s",
+			assay_fmt_safe(&p->scratch, assay_text(p->run, v->evidence[i])));
+		if (v->seconds[i] >= 0)
+			fprintf(p->out, "; confidence %.0f%%", 100 * v->confidence[i]);
+		fprintf(p->out, "\n");
+	}
+}
