@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "analyze/analyze.h"
-#include "analyze/serving.h"
+#include "names/serving.h"
 #include "analyze/useful.h"
 #include "base/median.h"
 #include "base/sort.h"

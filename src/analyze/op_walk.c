@@ -4,7 +4,7 @@
  * none is (the composite ones dissolve). */
 #include "analyze/op_walk.h"
 
-#include "analyze/serving.h"
+#include "names/serving.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"

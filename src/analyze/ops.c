@@ -5,7 +5,7 @@
 
 #include "analyze/kernel_math.h"
 #include "analyze/op_walk.h"
-#include "analyze/serving.h"
+#include "names/serving.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -137,6 +138,31 @@ static void add_steps(assay_run *run, uint32_t source, const rows *work, size_t 
 		t->step.n = before;
 }
 
+/* Does one range hold most of the launches? What repeats inside it is no series of steps. */
+static bool inside_one_range(const assay_run *run, const rows *work)
+{
+	const assay_tables *t = &run->part.t;
+	assay_vec(int64_t) launch = {0};
+	bool inside = false;
+	for (size_t i = 0; i < work->n; i++)
+		if (t->launch.host[work->p[i]] != ASSAY_NO_ROW)
+			*assay_push(&launch) = t->host.ts[t->launch.host[work->p[i]]];
+	assay_sort_i64(launch.p, launch.n);
+	for (size_t h = 0; launch.n && h < t->host.n && !inside; h++) {
+		uint8_t kind = t->host.kind[h];
+		if ((kind != ASSAY_HOST_ANNOTATION && kind != ASSAY_HOST_MARKER) ||
+		    t->host.dur[h] <= 0)
+			continue;
+		size_t from =
+			assay_count_until(launch.p, sizeof *launch.p, launch.n, t->host.ts[h] - 1);
+		size_t to = assay_count_until(launch.p, sizeof *launch.p, launch.n,
+					      t->host.ts[h] + t->host.dur[h]);
+		inside = (to - from) * 2 > launch.n && (to - from) * 2 > work->n;
+	}
+	assay_vec_free(&launch);
+	return inside;
+}
+
 static void source_steps(assay_run *run, const assay_order *order, const assay_order_device *dev)
 {
 	const assay_tables *t = &run->part.t;
@@ -144,7 +170,8 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 	for (size_t i = dev->first; i < dev->first + dev->n; i++)
 		if (t->gpu.kind[order->row[i]] == ASSAY_GPU_KERNEL)
 			*assay_push(&kernels) = order->row[i];
-	size_t period = kernels.n >= SHORTEST * FEWEST_STEPS ? find_period(&t->gpu, &kernels) : 0;
+	bool enough = kernels.n >= SHORTEST * FEWEST_STEPS && !inside_one_range(run, &kernels);
+	size_t period = enough ? find_period(&t->gpu, &kernels) : 0;
 	if (period)
 		add_steps(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, period);
 	assay_vec_free(&kernels);

@@ -208,7 +208,8 @@ typedef enum assay_scope_how {
 	X(REPEATED, "detected from the repetition of kernels")                                     \
 	X(ANNOTATION, "step annotations in the profile")                                           \
 	X(CHOSEN, "ranges chosen with --steps-from")                                               \
-	X(LOOP, "the loop in the Python stacks of the launching thread")
+	X(LOOP, "the loop in the Python stacks of the launching thread")                           \
+	X(SERVING, "step marks of the serving engine")
 
 /* What queued work waited for. */
 #define ASSAY_QUEUED_KINDS(X)                                                                      \

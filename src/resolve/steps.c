@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/serving.h"
 #include "names/words.h"
 
 bool assay_step_choice_of(assay_str text, assay_step_choice *out)
@@ -55,7 +56,7 @@ static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scra
 	return choice;
 }
 
-enum { PLAIN, MARKER_NAME, STEP_NAME };
+enum { PLAIN, MARKER_NAME, SERVING_NAME, STEP_NAME };
 
 /* "train" chooses "train" and "train #12", not "trainer" or "train forward". */
 static bool chosen_name(assay_str name, assay_str chosen)
@@ -72,6 +73,9 @@ static uint8_t name_kind(assay_str name, const assay_step_choice *choice)
 {
 	if (choice->name.n)
 		return chosen_name(name, choice->name) ? STEP_NAME : PLAIN;
+	assay_serving serving;
+	if (assay_serving_parse(name, &serving))
+		return SERVING_NAME;
 	assay_word word = assay_word_of(name);
 	return word == ASSAY_WORD_STEP_MARKER ? MARKER_NAME
 	       : word == ASSAY_WORD_STEP      ? STEP_NAME
@@ -142,15 +146,16 @@ static void add_host_steps(assay_run *run, const looked_for *f, uint8_t wanted)
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (f->is[h->name[i]] != wanted || h->kind[i] == ASSAY_HOST_INSTANT)
 			continue;
-		if (wanted == STEP_NAME && (!is_range(h->kind[i]) || h->dur[i] <= 0))
+		if (wanted != MARKER_NAME && (!is_range(h->kind[i]) || h->dur[i] <= 0))
 			continue;
 		if (!chosen_api(run, f, i))
 			continue;
 		add_step(run, assay_track_group(&run->part.t, h->track[i]), h->ts[i], h->dur[i],
 			 h->name[i],
-			 f->choice.name.n      ? ASSAY_STEP_CHOSEN
-			 : wanted == STEP_NAME ? ASSAY_STEP_RANGE
-					       : ASSAY_STEP_MARKER);
+			 f->choice.name.n         ? ASSAY_STEP_CHOSEN
+			 : wanted == STEP_NAME    ? ASSAY_STEP_RANGE
+			 : wanted == SERVING_NAME ? ASSAY_STEP_SERVING
+						  : ASSAY_STEP_MARKER);
 	}
 }
 
@@ -209,6 +214,8 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 	f.is = name_kinds(run, &f.choice, &scratch);
 	f.roctx = roctx_sources(run, &scratch);
 	add_host_steps(run, &f, MARKER_NAME);
+	if (!s->n)
+		add_host_steps(run, &f, SERVING_NAME);
 	if (!s->n)
 		add_host_steps(run, &f, STEP_NAME);
 	doubt_ranges(s);

@@ -1,6 +1,6 @@
 /* Marks of vLLM 0.32 (gpu_worker.annotate_profile), SGLang 0.5 (build_step_span_name),
  * TensorRT-LLM's PyTorch backend and ATOM, as their sources write them. */
-#include "analyze/serving.h"
+#include "names/serving.h"
 
 #include "base/test.h"
 

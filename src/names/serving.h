@@ -1,6 +1,6 @@
 /* Marks that serving engines put around a step: which requests it worked on. */
-#ifndef ASSAY_ANALYZE_SERVING_H
-#define ASSAY_ANALYZE_SERVING_H
+#ifndef ASSAY_NAMES_SERVING_H
+#define ASSAY_NAMES_SERVING_H
 
 #include <stdbool.h>
 
