@@ -106,13 +106,16 @@ struct weighed {
 static void weigh(const assay_find_ctx *c, assay_worth *worth, struct weighed *w)
 {
 	const assay_found *f = w->f;
-	double share = 0;
+	int64_t saved = 0;
 	w->saved = f->saved > 0 ? f->saved : f->total > 0 ? f->total : 0;
 	if (!worth || !f->what_if || f->once || f->saved > 0 ||
-	    !assay_worth_without(worth, f->what_if, &share))
+	    !assay_worth_without(worth, f->what_if, &saved))
 		return;
 	w->replayed = true;
-	w->saved = (int64_t)(share * (double)c->whole);
+	/* a step as the host marks it reaches further than the device's window when it is the only
+	 * one */
+	int64_t most = c->steps ? c->now : f->total;
+	w->saved = (saved < most ? saved : most) * (int64_t)(c->steps ? c->steps : 1);
 }
 
 static int by_worth(const void *a, const void *b)

@@ -78,7 +78,7 @@ static size_t rules_for(assay_worth *w, const char *what_if, const char *text[2]
 	return 2;
 }
 
-bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
+bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved)
 {
 	assay_path_what_ifs rules = {0};
 	const char *text[2];
@@ -89,8 +89,8 @@ bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
 	bool ok = assay_path_what_ifs_parse(&rules, text, n, &err) &&
 		  assay_path_what_ifs_apply(&w->g, &rules, &lengths, &path, &err);
 	if (ok)
-		*share = (double)(w->step - replayed_step(w, &lengths)) / (double)w->step;
+		*saved = w->step - replayed_step(w, &lengths);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
-	return ok && *share >= 0;
+	return ok && *saved >= 0;
 }

@@ -12,7 +12,7 @@ typedef struct assay_worth assay_worth;
 assay_worth *assay_worth_open(assay_run *run);
 void assay_worth_close(assay_worth *w);
 
-/* The share of the step that goes with the what-if; false when it names nothing in the step. */
-bool assay_worth_without(assay_worth *w, const char *what_if, double *share);
+/* ns of the step that go with the what-if; false when it names nothing in the step. */
+bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved);
 
 #endif
