@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,14 +17,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/test.h"
 
 enum {
 	PAGE = 4096,
 	STEP = 1 << 20,       /* unpacked at a time */
 	RING = 4 << 20,       /* grows when one view needs more */
-	RING_MAX = 1 << 30,   /* one record larger than this is hostile */
-	READ_BUF = 256 << 10, /* for pipes */
+	READ_BUF = 256 << 10, /* of packed bytes */
 };
 
 struct ring {
@@ -37,17 +38,19 @@ typedef enum { PLAIN, GZIP, ZSTD } packing;
 struct assay_input {
 	char *path;
 	packing packing;
-	int fd; /* -1 once mapped */
-	bool mapped;
-	/* file side: a mapping, or a buffer refilled from fd */
+	int fd;           /* -1: text in memory */
+	bool regular;     /* a file with a size: read up to that, whatever is written meanwhile */
+	struct stat then; /* the file when it was opened */
+	/* file side: a buffer refilled from fd, or the memory itself */
 	unsigned char *file;
-	size_t file_map, file_n, file_pos;
+	size_t file_n, file_pos;
 	uint64_t file_done; /* bytes of earlier buffers */
 	bool file_end;
-	/* text side, under lock when not mapped */
+	/* text side, under lock unless it is in memory */
+	bool memory;
 	pthread_mutex_t lock;
 	struct ring *ring;
-	uint64_t have, low, dropped;
+	uint64_t have, low;
 	bool end;
 	struct inflate_state *gz;
 	bool gz_between; /* at a member boundary: more members may follow */
@@ -86,11 +89,36 @@ static bool ring_grow(assay_input *in, size_t size)
 	return true;
 }
 
-static void damage(assay_input *in, const char *why)
+static void ASSAY_PRINTF(2, 3) damage(assay_input *in, const char *fmt, ...)
 {
+	va_list ap;
+	va_start(ap, fmt);
 	if (!in->damage[0])
-		snprintf(in->damage, sizeof in->damage, "%s", why);
+		vsnprintf(in->damage, sizeof in->damage, fmt, ap);
+	va_end(ap);
 	in->end = true;
+}
+
+/* At most n bytes of the file; 0 at its end. */
+static size_t file_read(assay_input *in, void *to, size_t n)
+{
+	if (in->fd < 0 || in->file_end)
+		return 0;
+	uint64_t at = in->file_done + in->file_n, size = (uint64_t)in->then.st_size;
+	if (in->regular && size - at < n)
+		n = (size_t)(size - at);
+	ssize_t got = 0;
+	do
+		got = n ? read(in->fd, to, n) : 0;
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		damage(in, "%s after %llu bytes", strerror(errno), (unsigned long long)at);
+	else if (!got && in->regular && at < size)
+		damage(in,
+		       "the file became shorter while it was read: of %llu bytes %llu were there",
+		       (unsigned long long)size, (unsigned long long)at);
+	in->file_end = got <= 0;
+	return got > 0 ? (size_t)got : 0;
 }
 
 /* Make file bytes available; false at the end of the file. */
@@ -98,35 +126,29 @@ static bool file_fill(assay_input *in)
 {
 	if (in->file_pos < in->file_n)
 		return true;
-	if (in->fd < 0 || in->file_end)
+	size_t got = file_read(in, in->file, READ_BUF);
+	if (!got)
 		return false;
 	in->file_done += in->file_n;
-	in->file_pos = in->file_n = 0;
-	ssize_t got;
-	do
-		got = read(in->fd, in->file, READ_BUF);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		damage(in, strerror(errno));
-	if (got <= 0) {
-		in->file_end = true;
-		return false;
-	}
-	in->file_n = (size_t)got;
+	in->file_pos = 0;
+	in->file_n = got;
 	return true;
 }
 
+/* What the first look at the file left in the buffer, then straight from the file. */
 static size_t unpack_plain(assay_input *in, char *out, size_t room)
 {
-	if (!file_fill(in)) {
-		in->end = true;
-		return 0;
-	}
 	size_t n = in->file_n - in->file_pos;
 	if (n > room)
 		n = room;
-	memcpy(out, in->file + in->file_pos, n);
-	in->file_pos += n;
+	if (n) {
+		memcpy(out, in->file + in->file_pos, n);
+		in->file_pos += n;
+		return n;
+	}
+	n = file_read(in, out, room);
+	in->file_done += n;
+	in->end |= !n;
 	return n;
 }
 
@@ -196,37 +218,70 @@ static size_t (*const unpackers[])(assay_input *, char *, size_t) = {
 	[ZSTD] = unpack_zstd,
 };
 
+/* Bytes one record may have: what is in the file pays for it. Traces pack to a twentieth. */
+static uint64_t record_max(const assay_input *in)
+{
+	if (in->packing == PLAIN && in->regular)
+		return UINT64_MAX;
+	if (in->packing == PLAIN)
+		return ASSAY_LIMIT_RECORD_PIPE;
+	return ASSAY_LIMIT_RECORD + ASSAY_LIMIT_RECORD_RATIO * (in->file_done + in->file_pos);
+}
+
+/* Room for a view that ends at `to` and the step behind it. */
+static bool make_room(assay_input *in, uint64_t to)
+{
+	size_t need = (size_t)(to - in->low) + STEP + ASSAY_PAD;
+	if (need <= in->ring->size)
+		return true;
+	if (to - in->low > record_max(in)) {
+		damage(in, "one record is larger than %llu MiB",
+		       (unsigned long long)(record_max(in) >> 20));
+		return false;
+	}
+	size_t size = (need + STEP - 1) / STEP * STEP;
+	if (ring_grow(in, size > in->ring->size * 2 ? size : in->ring->size * 2))
+		return true;
+	damage(in, "no memory for a record this large");
+	return false;
+}
+
+static bool text_allowed(assay_input *in)
+{
+	uint64_t packed = in->file_done + in->file_pos;
+	if (in->packing == PLAIN || in->have <= ASSAY_LIMIT_TEXT + ASSAY_LIMIT_TEXT_RATIO * packed)
+		return true;
+	damage(in, "it unpacks to more than %d times its size: %llu MiB were read, the rest is not",
+	       ASSAY_LIMIT_TEXT_RATIO, (unsigned long long)(in->have >> 20));
+	return false;
+}
+
 static void unpack_step(assay_input *in)
 {
-	size_t live = (size_t)(in->have - in->low);
-	if (live + STEP + ASSAY_PAD > in->ring->size) {
-		if (in->ring->size >= RING_MAX) {
-			damage(in, "one record is larger than 1 GiB");
-			return;
-		}
-		if (!ring_grow(in, in->ring->size * 2)) {
-			damage(in, "no memory for a record this large");
-			return;
-		}
-	}
+	if (!text_allowed(in) || !make_room(in, in->have))
+		return;
 	char *out = in->ring->p + in->have % in->ring->size;
 	in->have += unpackers[in->packing](in, out, STEP);
-	/* packed bytes that are used up need not stay in memory */
-	size_t used = in->file_pos & ~(size_t)(PAGE - 1);
-	if (in->file_map && used > in->dropped + STEP) {
-		madvise(in->file + in->dropped, used - in->dropped, MADV_DONTNEED);
-		in->dropped = used;
-	}
+}
+
+/* The end of a view as far as it is known: a length in a hostile file asks for no memory. */
+static uint64_t known_end(const assay_input *in, uint64_t to)
+{
+	uint64_t size = (uint64_t)in->then.st_size;
+	bool known = in->packing == PLAIN && in->regular;
+	return !known ? in->have : to < size ? to : size;
 }
 
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 {
-	if (in->mapped) {
+	if (in->memory) {
 		if (pos > in->have)
 			pos = in->have;
 		return (assay_view){(const char *)in->file + pos, (size_t)(in->have - pos), true};
 	}
 	pthread_mutex_lock(&in->lock);
+	if (!in->end && in->have < pos + want && pos + want > pos)
+		make_room(in, known_end(in, pos + want));
 	while (!in->end && in->have < pos + want)
 		unpack_step(in);
 	if (pos > in->have)
@@ -238,14 +293,9 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 
 void assay_input_drop(assay_input *in, uint64_t pos)
 {
-	uint64_t to = pos & ~(uint64_t)(PAGE - 1);
 	pthread_mutex_lock(&in->lock);
-	if (!in->mapped && pos > in->low) {
+	if (!in->memory && pos > in->low)
 		in->low = pos < in->have ? pos : in->have;
-	} else if (in->mapped && in->fd == -1 && to > in->dropped && to <= in->have) {
-		madvise(in->file + in->dropped, (size_t)(to - in->dropped), MADV_DONTNEED);
-		in->dropped = to;
-	}
 	pthread_mutex_unlock(&in->lock);
 }
 
@@ -255,30 +305,17 @@ static packing sniff_packing(const unsigned char *p, size_t n)
 		return GZIP;
 	if (n >= 4 && p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd)
 		return ZSTD;
+	/* frames that carry something else may come first: 50 2a 4d 18 to 5f 2a 4d 18 */
+	if (n >= 4 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18)
+		return ZSTD;
 	return PLAIN;
-}
-
-/* The file, then at least one readable page of zeros. */
-static bool map_file(assay_input *in, size_t n)
-{
-	in->file_map = ((n + PAGE - 1) & ~(size_t)(PAGE - 1)) + PAGE;
-	in->file = mmap(NULL, in->file_map, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (in->file == MAP_FAILED)
-		return false;
-	if (n && mmap(in->file, n, PROT_READ, MAP_PRIVATE | MAP_FIXED, in->fd, 0) == MAP_FAILED)
-		return false;
-	madvise(in->file, n ? n : PAGE, MADV_SEQUENTIAL);
-	in->file_n = n;
-	close(in->fd);
-	in->fd = -1;
-	return true;
 }
 
 static bool start_unpacking(assay_input *in)
 {
 	in->packing = sniff_packing(in->file + in->file_pos, in->file_n - in->file_pos);
 	if (in->packing == PLAIN && in->fd < 0) {
-		in->mapped = true;
+		in->memory = true;
 		in->have = in->file_n;
 		return true;
 	}
@@ -287,8 +324,14 @@ static bool start_unpacking(assay_input *in)
 		isal_inflate_init(in->gz);
 		in->gz->crc_flag = ISAL_GZIP;
 	}
-	if (in->packing == ZSTD)
+	if (in->packing == ZSTD) {
 		in->zst = ZSTD_createDStream();
+		if (!in->zst)
+			return false;
+		/* all that `zstd --long` makes: a window costs only the memory that text fills */
+		int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+		ZSTD_DCtx_setParameter(in->zst, ZSTD_d_windowLogMax, most);
+	}
 	return ring_grow(in, RING);
 }
 
@@ -318,16 +361,13 @@ assay_input *assay_input_open(const char *path, assay_err *err)
 		assay_fail(err, ASSAY_IO, 0, "%s is not a file that can be read", path);
 		goto fail;
 	}
-	if (S_ISREG(st.st_mode) && lseek(in->fd, 0, SEEK_CUR) == 0) {
-		if (!map_file(in, (size_t)st.st_size)) {
-			assay_fail(err, ASSAY_IO, 0, "cannot map %s: %s", path, strerror(errno));
-			goto fail;
-		}
-	} else {
-		fcntl(in->fd, F_SETFL, fcntl(in->fd, F_GETFL) & ~O_NONBLOCK);
-		in->file = assay_alloc(&in->arena, READ_BUF);
-		file_fill(in);
-	}
+	/* files of /proc have no size until they are read */
+	in->then = st;
+	in->regular = S_ISREG(st.st_mode) && st.st_size && lseek(in->fd, 0, SEEK_CUR) == 0;
+	fcntl(in->fd, F_SETFL, fcntl(in->fd, F_GETFL) & ~O_NONBLOCK);
+	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	in->file = assay_alloc(&in->arena, READ_BUF);
+	file_fill(in);
 	if (start_unpacking(in))
 		return in;
 	assay_fail(err, ASSAY_IO, 0, "no memory to unpack %s", path);
@@ -346,7 +386,6 @@ assay_input *assay_input_memory(const void *p, size_t n)
 	in->file_end = true;
 	if (!start_unpacking(in))
 		assay_oom(n);
-	in->dropped = UINT64_MAX; /* not a mapping of its own: nothing to give back */
 	return in;
 }
 
@@ -356,8 +395,6 @@ void assay_input_close(assay_input *in)
 		return;
 	for (struct ring *r = in->ring; r; r = r->old)
 		munmap(r->p, 2 * r->size);
-	if (in->file_map)
-		munmap(in->file, in->file_map);
 	if (in->fd >= 0)
 		close(in->fd);
 	ZSTD_freeDStream(in->zst);
@@ -379,13 +416,13 @@ const char *assay_input_packing(const assay_input *in)
 
 uint64_t assay_input_file_bytes(const assay_input *in)
 {
-	return in->fd < 0 ? in->file_n : 0;
+	return in->fd < 0 ? in->file_n : in->regular ? (uint64_t)in->then.st_size : 0;
 }
 
 uint64_t assay_input_file_pos(assay_input *in)
 {
-	if (in->mapped)
-		return in->dropped == UINT64_MAX ? in->have : in->dropped;
+	if (in->memory)
+		return in->have;
 	pthread_mutex_lock(&in->lock);
 	uint64_t pos = in->file_done + in->file_pos;
 	pthread_mutex_unlock(&in->lock);
@@ -394,7 +431,7 @@ uint64_t assay_input_file_pos(assay_input *in)
 
 uint64_t assay_input_text_bytes(assay_input *in)
 {
-	if (in->mapped)
+	if (in->memory)
 		return in->have;
 	pthread_mutex_lock(&in->lock);
 	uint64_t have = in->have;
@@ -405,6 +442,32 @@ uint64_t assay_input_text_bytes(assay_input *in)
 const char *assay_input_damage(assay_input *in)
 {
 	return in->damage[0] ? in->damage : NULL;
+}
+
+const char *assay_input_change(assay_input *in)
+{
+	struct stat now;
+	const struct stat *then = &in->then;
+	if (!in->regular || in->damage[0] || fstat(in->fd, &now))
+		return NULL;
+	if (now.st_size > then->st_size)
+		return "the file grew while it was read: what was added is not in here";
+	bool same = now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+		    now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+	return same ? NULL : "the file was written to while it was read: versions may be mixed";
+}
+
+bool assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t got = pread(in->fd, (char *)to + at, n - at, (off_t)(pos + at));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
+	}
+	return true;
 }
 
 /* "assay" as gzip -n would pack it. */
@@ -452,5 +515,110 @@ TEST(missing_files_are_an_error_with_their_name)
 	CHECK(!assay_input_open("/nonexistent/trace.json", &err));
 	CHECK(err.code == ASSAY_IO && strstr(err.text, "/nonexistent/trace.json"));
 	CHECK(!assay_input_open("/", &err) && strstr(err.text, "not a file"));
+	return 0;
+}
+
+/* A file of n bytes of '.', opened and looked at. */
+static assay_input *open_dots(const char *path, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+	for (size_t i = 0; f && i < n; i++)
+		fputc('.', f);
+	if (!f || fclose(f))
+		return NULL;
+	assay_input *in = assay_input_open(path, NULL);
+	return in && assay_input_view(in, 0, 1).n ? in : NULL;
+}
+
+TEST(a_file_that_shrinks_while_it_is_read_keeps_what_was_there)
+{
+	enum { N = 5 << 20, LEFT = 3000000 };
+	const char *path = "/tmp/assay-input-shrinks";
+	assay_input *in = open_dots(path, N);
+	CHECK(in && truncate(path, LEFT) == 0);
+	assay_view v = assay_input_view(in, 0, N);
+	CHECK(v.end && v.n == LEFT && v.p[LEFT - 1] == '.');
+	CHECK(strstr(assay_input_damage(in), "of 5242880 bytes 3000000 were there"));
+	assay_input_close(in);
+	unlink(path);
+	return 0;
+}
+
+TEST(a_file_that_grows_is_read_as_it_was_and_says_so)
+{
+	enum { N = 2 << 20 };
+	const char *path = "/tmp/assay-input-grows";
+	assay_input *in = open_dots(path, N);
+	CHECK(in && !assay_input_change(in) && truncate(path, N + 5) == 0);
+	assay_view v = assay_input_view(in, 0, 2 * N);
+	CHECK(v.end && v.n == N && !assay_input_damage(in));
+	CHECK(strstr(assay_input_change(in), "grew"));
+	assay_input_close(in);
+	unlink(path);
+	return 0;
+}
+
+TEST(a_removed_file_is_read_to_its_end)
+{
+	enum { N = 2 << 20 };
+	const char *path = "/tmp/assay-input-removed";
+	assay_input *in = open_dots(path, N);
+	CHECK(in && unlink(path) == 0);
+	CHECK(assay_input_view(in, 0, 2 * N).n == N && !assay_input_damage(in));
+	assay_input_close(in);
+	return 0;
+}
+
+/* n bytes of white space as zstd packs them, behind a frame that is to be skipped. */
+static size_t pack_blanks(char *to, size_t room, size_t n, int window)
+{
+	static const char skip[] = "\x51\x2a\x4d\x18\x03\0\0\0abc";
+	assay_arena a = {0};
+	char *blanks = assay_alloc(&a, n);
+	ZSTD_CCtx *z = ZSTD_createCCtx();
+	ZSTD_CCtx_setParameter(z, ZSTD_c_windowLog, window);
+	ZSTD_inBuffer in = {blanks, n, 0};
+	ZSTD_outBuffer out = {to, room, sizeof skip - 1};
+	memcpy(to, skip, sizeof skip - 1);
+	memset(blanks, ' ', n);
+	/* in two steps, so that the size is not in the header and the window is */
+	ZSTD_compressStream2(z, &out, &(ZSTD_inBuffer){" ", 1, 0}, ZSTD_e_flush);
+	ZSTD_compressStream2(z, &out, &in, ZSTD_e_end);
+	ZSTD_freeCCtx(z);
+	assay_arena_free(&a);
+	return out.pos;
+}
+
+TEST(any_window_of_zstd_and_frames_to_skip_are_read)
+{
+	char packed[4096];
+	size_t n = pack_blanks(packed, sizeof packed, 100000, sizeof(void *) == 8 ? 31 : 30);
+	assay_input *in = assay_input_memory(packed, n);
+	assay_view v = assay_input_view(in, 0, 1 << 20);
+	CHECK(!assay_input_damage(in) && v.n == 100001 && v.end && v.p[100000] == ' ');
+	assay_input_close(in);
+	return 0;
+}
+
+TEST(a_text_far_larger_than_its_file_is_cut_with_a_sentence)
+{
+	enum { N = 200 << 20, PACKED = 1 << 20 };
+	assay_arena a = {0};
+	char *packed = assay_alloc(&a, PACKED);
+	size_t n = pack_blanks(packed, PACKED, N, 20);
+	CHECK(n < 100000);
+	assay_input *in = assay_input_memory(packed, n);
+	uint64_t pos = 0;
+	for (assay_view v = {0}; !v.end; assay_input_drop(in, pos)) {
+		v = assay_input_view(in, pos, 1 << 20);
+		pos += v.n;
+	}
+	CHECK(pos > ASSAY_LIMIT_TEXT && pos < N && strstr(assay_input_damage(in), "128 times"));
+	assay_input_close(in);
+	in = assay_input_memory(packed, n);
+	CHECK(assay_input_view(in, 0, N).n <= ASSAY_LIMIT_TEXT);
+	CHECK(strstr(assay_input_damage(in), "one record is larger than"));
+	assay_input_close(in);
+	assay_arena_free(&a);
 	return 0;
 }

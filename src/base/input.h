@@ -1,8 +1,9 @@
 /* Bytes of a file as one growing text, whatever it is packed in (plain, gzip, zstd, a pipe).
  *
- * A plain file is mapped. Anything else is unpacked into a ring that is mapped twice in a row, so
- * every view is contiguous; the thread that needs bytes unpacks them itself. Bytes already dropped
- * cost no memory in either case. Views and drops may come from several threads. */
+ * Text is read or unpacked into a ring that is mapped twice in a row, so every view is contiguous;
+ * the thread that needs bytes fetches them itself. Bytes already dropped cost no memory. The file
+ * itself is never mapped: one that becomes shorter would end the program, and a library has no
+ * business with the signals of its host. Views and drops may come from several threads. */
 #ifndef ASSAY_BASE_INPUT_H
 #define ASSAY_BASE_INPUT_H
 
@@ -41,5 +42,10 @@ uint64_t assay_input_file_pos(assay_input *in);         /* packed bytes used so 
 uint64_t assay_input_text_bytes(assay_input *in);       /* unpacked so far */
 /* NULL, or one sentence why the text ends early: a damaged or cut archive, a read error. */
 const char *assay_input_damage(assay_input *in);
+/* NULL, or one sentence about what others did to the file since it was opened. */
+const char *assay_input_change(assay_input *in);
+
+/* n bytes of a plain file from pos, read afresh; false when they are not there. */
+bool assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n);
 
 #endif

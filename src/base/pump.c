@@ -46,7 +46,7 @@ static uint64_t parse_span(struct pump *p, unsigned worker, uint64_t pos, uint64
 			*over = true;
 			return pos;
 		}
-		want = (v.n - used) + p->window; /* the open record and one window more */
+		want = 2 * (v.n - used) + p->window; /* an open record is looked at few times */
 	}
 }
 

@@ -207,7 +207,7 @@ static bool read_object(chrome *c, uint64_t pos, assay_err *err)
 				    j.cut ? ASSAY_ISSUE_truncated : ASSAY_ISSUE_bad_syntax, 1);
 			return true;
 		}
-		want = v.n + MEMBER;
+		want = 2 * v.n + MEMBER;
 	}
 }
 

@@ -237,22 +237,14 @@ static void set_budget(assay_db *db, uint64_t bytes)
 	db->ticks_left = TICKS_MIN + bytes / TICK_BYTES;
 }
 
-/* The file is mapped whole, and stays so as long as nothing of it is dropped. */
-static void open_pages(assay_db *db, assay_input *in)
-{
-	uint64_t bytes = assay_input_text_bytes(in);
-	assay_view all = assay_input_view(in, 0, (size_t)bytes);
-	if (all.n == bytes)
-		assay_db_pages_open(&db->pages, all.p, bytes);
-}
-
 bool assay_db_open(assay_db *db, assay_run *run, assay_input *in, assay_err *err)
 {
 	*db = (assay_db){.run = run, .part = &run->part, .path = assay_input_path(in)};
 	assay_view head = assay_input_view(in, 0, HEADER);
 	bool plain = !strcmp(assay_input_packing(in), "plain");
-	bool file = plain && file_size(db->path) == (int64_t)assay_input_text_bytes(in);
-	if (file && head.n >= HEADER && bytes_told(head.p) > assay_input_text_bytes(in))
+	uint64_t bytes = assay_input_file_bytes(in);
+	bool file = plain && file_size(db->path) == (int64_t)bytes;
+	if (file && head.n >= HEADER && bytes_told(head.p) > bytes)
 		file = file_size(assay_printf(&db->scratch, "%s-wal", db->path)) > 0;
 	if (!(file ? open_file(db, err) : open_image(db, in, err)))
 		goto fail;
@@ -262,11 +254,12 @@ bool assay_db_open(assay_db *db, assay_run *run, assay_input *in, assay_err *err
 	}
 	lock_down(db);
 	int64_t log = file ? file_size(assay_printf(&db->scratch, "%s-wal", db->path)) : 0;
-	set_budget(db, assay_input_text_bytes(in) + (log > 0 ? (uint64_t)log : 0));
-	if (!file)
-		assay_db_pages_open(&db->pages, db->image.p, db->image.n);
-	else if (log <= 0)
-		open_pages(db, in);
+	set_budget(db, file ? bytes + (log > 0 ? (uint64_t)log : 0) : assay_input_text_bytes(in));
+	if (!file && assay_db_pages_open(&db->pages, db->image.p, db->image.n))
+		db->pages.image = db->image.p;
+	else if (file && log <= 0 &&
+		 assay_db_pages_open(&db->pages, head.p, head.n < HEADER ? 0 : bytes))
+		db->pages.in = in;
 	if (list_names(db, err))
 		return true;
 fail:
@@ -281,7 +274,7 @@ void assay_db_close(assay_db *db)
 	assay_vec_free(&db->image);
 	assay_vec_free(&db->names);
 	assay_vec_free(&db->roots);
-	assay_vec_free(&db->walk.spilled);
+	assay_db_walk_free(&db->walk);
 	assay_map_free(&db->name_at);
 	assay_arena_free(&db->scratch);
 	db->rows = NULL;
@@ -373,7 +366,7 @@ static bool start_walk(assay_db *db, const layout *l, int n)
 {
 	assay_db_walk *w = &db->walk;
 	uint32_t root = db->roots.p[find_table(db, db->table)];
-	if (!l->plain || !db->pages.p || !root || db->guid)
+	if (!l->plain || !(db->pages.image || db->pages.in) || !root || db->guid)
 		return false;
 	memset(w->column_of, -1, sizeof w->column_of);
 	memset(w->value, 0, sizeof w->value);
@@ -612,9 +605,9 @@ TEST(pages_read_the_same_as_statements)
 	assay_input *in = assay_input_open(path, NULL);
 	assay_db db;
 	uint64_t walked = 0, stepped = 0;
-	CHECK(in && assay_db_open(&db, run, in, NULL) && db.pages.p);
+	CHECK(in && assay_db_open(&db, run, in, NULL) && db.pages.in);
 	uint64_t a = digest(&db, &walked);
-	db.pages.p = NULL;
+	db.pages.in = NULL;
 	uint64_t b = digest(&db, &stepped);
 	CHECK_EQ(walked, 3001);
 	CHECK_EQ(stepped, 3001);
@@ -622,6 +615,38 @@ TEST(pages_read_the_same_as_statements)
 	assay_db_close(&db);
 	assay_input_close(in);
 	assay_run_free(run);
+	close(fd);
+	unlink(path);
+	return 0;
+}
+
+TEST(a_database_that_shrinks_while_it_is_read_is_said_to)
+{
+	char path[] = "/tmp/assay-shrinks-XXXXXX";
+	int fd = mkstemp(path);
+	sqlite3 *sql = NULL;
+	CHECK(fd >= 0 && sqlite3_open(path, &sql) == SQLITE_OK);
+	CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
+	sqlite3_close(sql);
+	for (int walks = 0; walks < 2; walks++) {
+		assay_run *run = assay_run_new();
+		assay_input *in = assay_input_open(path, NULL);
+		assay_db db;
+		uint64_t rows = 0;
+		CHECK(in && assay_db_open(&db, run, in, NULL) && db.pages.in);
+		if (!walks)
+			db.pages.in = NULL;
+		CHECK(ftruncate(fd, file_size(path) / 2) == 0);
+		digest(&db, &rows);
+		CHECK(rows < 3001 && run->part.issues[ASSAY_ISSUE_bad_record] == 1);
+		CHECK(assay_input_change(in));
+		assay_db_close(&db);
+		assay_input_close(in);
+		assay_run_free(run);
+		CHECK(ftruncate(fd, 0) == 0 && sqlite3_open(path, &sql) == SQLITE_OK);
+		CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
+		sqlite3_close(sql);
+	}
 	close(fd);
 	unlink(path);
 	return 0;

@@ -18,27 +18,54 @@ static uint32_t be(const char *p, int bytes)
 	return v;
 }
 
-bool assay_db_pages_open(assay_db_pages *f, const char *p, uint64_t bytes)
+bool assay_db_pages_open(assay_db_pages *f, const char *header, uint64_t bytes)
 {
 	enum { PAGE_SIZE = 16, RESERVED = 20, ENCODING = 56, UTF8 = 1, USABLE_MIN = 480 };
 	*f = (assay_db_pages){0};
-	if (bytes < HEADER || be(p + ENCODING, 4) != UTF8)
+	if (bytes < HEADER || be(header + ENCODING, 4) != UTF8)
 		return false;
-	uint32_t size = be(p + PAGE_SIZE, 2), reserved = be(p + RESERVED, 1);
+	uint32_t size = be(header + PAGE_SIZE, 2), reserved = be(header + RESERVED, 1);
 	if (size == 1)
 		size = 65536;
 	if (size < 512 || (size & (size - 1)) || size - reserved < USABLE_MIN)
 		return false;
 	uint64_t count = bytes / size;
-	*f = (assay_db_pages){p, bytes, size, size - reserved,
-			      count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+	*f = (assay_db_pages){.bytes = bytes,
+			      .size = size,
+			      .usable = size - reserved,
+			      .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
 	return count > 0;
 }
 
-/* Text of page number n, counted from 1; NULL when there is none. */
-static const char *page_at(const assay_db_pages *f, uint32_t n)
+/* Pages of a file, from number n on: many when the walk goes forward, one when it jumps. */
+static bool load(struct assay_db_block *b, const assay_db_pages *f, uint32_t n)
 {
-	return n >= 1 && n <= f->count ? f->p + (uint64_t)(n - 1) * f->size : NULL;
+	enum { AHEAD = 64 << 10 };
+	uint32_t many = AHEAD / f->size ? AHEAD / f->size : 1;
+	bool forward = n > b->first && n - b->first <= 2 * many;
+	b->first = n;
+	b->count = !forward ? 1 : many < f->count - n + 1 ? many : f->count - n + 1;
+	assay_vec_reserve(&b->text, AHEAD);
+	if (assay_input_read_at(f->in, (uint64_t)(n - 1) * f->size, b->text.p,
+				(size_t)b->count * f->size))
+		return true;
+	b->count = 0;
+	return false;
+}
+
+/* Text of page number n, counted from 1, until the next one at this level of the walk; NULL when
+ * there is none. */
+static const char *page_at(assay_db_walk *w, int level, uint32_t n)
+{
+	const assay_db_pages *f = w->file;
+	struct assay_db_block *b = &w->block[level];
+	if (n < 1 || n > f->count)
+		return NULL;
+	if (f->image)
+		return f->image + (uint64_t)(n - 1) * f->size;
+	if (n - b->first >= b->count && !load(b, f, n))
+		return NULL;
+	return b->text.p + (size_t)(n - b->first) * f->size;
 }
 
 static const char *varint_slow(const char *p, const char *end, uint64_t *v)
@@ -71,8 +98,10 @@ static inline const char *varint(const char *p, const char *end, uint64_t *v)
 
 static bool enter(assay_db_walk *w, uint32_t n)
 {
-	const char *page = page_at(w->file, n);
-	if (!page || w->depth == ASSAY_DB_DEPTH || !w->pages_left)
+	if (w->depth == ASSAY_DB_DEPTH || !w->pages_left)
+		return false;
+	const char *page = page_at(w, w->depth, n);
+	if (!page)
 		return false;
 	const char *head = page + (n == 1 ? HEADER : 0);
 	if (head[0] != LEAF && head[0] != INTERIOR)
@@ -91,7 +120,7 @@ bool assay_db_walk_start(assay_db_walk *w, const assay_db_pages *f, uint32_t roo
 	w->depth = 0;
 	w->broken = false;
 	w->pages_left = f->count;
-	return f->p && enter(w, root);
+	return (f->image || f->in) && enter(w, root);
 }
 
 /* The whole record that starts at p with `local` bytes on its page: the rest is on a chain of
@@ -106,7 +135,7 @@ static const char *gather(assay_db_walk *w, const char *p, uint64_t size, uint32
 	memcpy(w->spilled.p, p, local);
 	uint32_t next = be(p + local, 4);
 	for (uint64_t have = local; have < size;) {
-		const char *page = page_at(f, next);
+		const char *page = page_at(w, ASSAY_DB_DEPTH, next);
 		if (!page)
 			return NULL;
 		uint64_t n = size - have < f->usable - 4 ? size - have : f->usable - 4;
@@ -244,7 +273,9 @@ bool assay_db_walk_next(assay_db_walk *w)
 {
 	while (w->depth) {
 		uint32_t number = w->at[w->depth - 1].page, n = w->at[w->depth - 1].next;
-		const char *page = page_at(w->file, number);
+		const char *page = page_at(w, w->depth - 1, number);
+		if (!page)
+			return stop(w);
 		const char *head = page + (number == 1 ? HEADER : 0);
 		if (head[0] == INTERIOR) {
 			if (!descend(w, page, head))
@@ -262,4 +293,11 @@ bool assay_db_walk_next(assay_db_walk *w)
 		return true;
 	}
 	return false;
+}
+
+void assay_db_walk_free(assay_db_walk *w)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(w->block); i++)
+		assay_vec_free(&w->block[i].text);
+	assay_vec_free(&w->spilled);
 }

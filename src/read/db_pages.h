@@ -8,11 +8,14 @@
 #define ASSAY_READ_DB_PAGES_H
 
 #include "base/arena.h"
+#include "base/input.h"
 
 enum { ASSAY_DB_DEPTH = 20, ASSAY_DB_FIELDS = 64 };
 
+/* In memory, or read from a file as they are needed; neither: left to SQLite. */
 typedef struct assay_db_pages {
-	const char *p;
+	const char *image;
+	assay_input *in;
 	uint64_t bytes;
 	uint32_t size, usable, count;
 } assay_db_pages;
@@ -34,6 +37,12 @@ typedef struct assay_db_value {
 	} u;
 } assay_db_value;
 
+/* Pages in a row that were read from a file. */
+struct assay_db_block {
+	assay_vec(char) text;
+	uint32_t first, count;
+};
+
 typedef struct assay_db_walk {
 	const assay_db_pages *file;
 	struct {
@@ -48,14 +57,18 @@ typedef struct assay_db_walk {
 	int rowid_column;                  /* asked column that is the rowid, or -1 */
 	assay_db_value value[ASSAY_DB_FIELDS]; /* by asked column */
 	assay_vec(char) spilled;               /* a record that goes on on other pages */
+	struct assay_db_block
+		block[ASSAY_DB_DEPTH + 1]; /* by level; the last: of spilled records */
 } assay_db_walk;
 
-/* False when the file must be left to SQLite. */
-bool assay_db_pages_open(assay_db_pages *f, const char *p, uint64_t bytes);
+/* By the first 100 bytes of the file; false when it must be left to SQLite. The caller says
+ * where the pages are. */
+bool assay_db_pages_open(assay_db_pages *f, const char *header, uint64_t bytes);
 
 /* Start on the table whose first page is root; column_of and the like are set already. False when
  * it is no plain table. Keeps spilled's memory. */
 bool assay_db_walk_start(assay_db_walk *w, const assay_db_pages *f, uint32_t root);
 bool assay_db_walk_next(assay_db_walk *w);
+void assay_db_walk_free(assay_db_walk *w);
 
 #endif

@@ -161,6 +161,11 @@ bool assay_read_source(assay_run *run, assay_input *in, const assay_reader *read
 	s->text_bytes[source] = assay_input_text_bytes(in);
 	if (s->rank[source] < 0 && reader->ranked)
 		s->rank[source] = rank_in_name(assay_str_of(assay_input_path(in)));
+	const char *change = assay_input_change(in);
+	if (change) {
+		assay_count(&run->part, ASSAY_ISSUE_changed_file, 1);
+		assay_warn(run, "changed_file", "%s: %s", assay_input_path(in), change);
+	}
 	if (assay_input_damage(in)) {
 		assay_count(&run->part, ASSAY_ISSUE_damaged_archive, 1);
 		assay_warn(run, "damaged_archive", "%s: %s", assay_input_path(in),

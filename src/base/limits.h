@@ -1,0 +1,19 @@
+/* What an input may cost. Each limit is met with a sentence and what was read so far, and each
+ * grows with the bytes of the input where real inputs need it: a small file cannot ask for much.
+ */
+#ifndef ASSAY_BASE_LIMITS_H
+#define ASSAY_BASE_LIMITS_H
+
+enum {
+	/* Text of a packed input: a base, and so many times the packed bytes read. Real traces pack
+	 * to a tenth to a fiftieth. */
+	ASSAY_LIMIT_TEXT = 128 << 20,
+	ASSAY_LIMIT_TEXT_RATIO = 128,
+	/* One record of a packed input, in the same way (and what 64 threads have open); of a pipe;
+	 * of a plain file: its size. */
+	ASSAY_LIMIT_RECORD = 96 << 20,
+	ASSAY_LIMIT_RECORD_RATIO = 64,
+	ASSAY_LIMIT_RECORD_PIPE = 1 << 30,
+};
+
+#endif
