@@ -27,11 +27,18 @@ function changeColumns(first) {
 	];
 }
 
-export function compareHeader(runs, diff) {
+export function compareHeader(runs, button) {
 	return el("header", {},
-		el("h1", {}, "Before and after"),
-		factTable(runs.map((run, i) => [NAMES[i], runTitle(run, true)])),
-		el("ol.verdicts", {}, el("li", {}, el("p", {}, el("b", {}, diff.sentence)))));
+		el("div.line", {}, el("h1", {}, "Before and after"), el("span.space"), button),
+		el("div.line", {}, factTable(runs.map((run, i) => [NAMES[i], runTitle(run, true)]))));
+}
+
+export function compareFindings(diff) {
+	const real = diff.kernels.filter((d) => d.real).slice(0, 8);
+	return el("aside.findings", { "aria-labelledby": "findings-title" },
+		el("h2", { id: "findings-title" }, "What changed"),
+		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))),
+			...real.map((d) => el("li", {}, el("p", {}, el("b", {}, changeText(d)), ` ${shortName(d.name)}`)))));
 }
 
 const sumOf = (rows, side) => rows.reduce((sum, d) => sum + d[side], 0);

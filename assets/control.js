@@ -1,7 +1,8 @@
 // Mouse, touch pad and keys of the timeline.
 import { spanName } from "./data.js";
 import { el } from "./dom.js";
-import { formatCount, formatTime } from "./format.js";
+import { formatTime } from "./format.js";
+import { sameName } from "./neighbours.js";
 
 const KEYS = [
 	["W, +", "zoom in", (t) => t.zoom(0.7)],
@@ -11,13 +12,17 @@ const KEYS = [
 	["↑", "lanes up", (t) => { t.view.scrollTop -= 60; }],
 	["↓", "lanes down", (t) => { t.view.scrollTop += 60; }],
 	["F, 0", "fit the whole run", (t) => t.showAll()],
-	["Z", "zoom to the selection or the measured time", (t) => zoomTo(t)],
+	["H", "two steady steps", (t) => t.showSteady()],
+	["Z", "zoom to the selection or the area", (t) => zoomTo(t)],
 	["[", "span before in the lane", (t) => beside(t, -1)],
 	["]", "span behind in the lane", (t) => beside(t, 1)],
+	[".", "next of the same name", (t) => sameName(t, 1)],
+	[",", "one before of the same name", (t) => sameName(t, -1)],
+	["M", "select all that is in view as an area", (t) => selectView(t)],
 	["N", "next match of the search", (t) => t.nextMatch(1)],
 	["P", "match before", (t) => t.nextMatch(-1)],
-	["Esc", "drop selection, measure and search", null],
-	["/", "search by name", null],
+	["Esc", "drop selection, area and search; leave the timeline", null],
+	["/", "search", null],
 	["?", "this list", null],
 ];
 const ACTION = new Map();
@@ -27,9 +32,11 @@ for (const [keys, , run] of KEYS)
 ACTION.set("=", ACTION.get("+"));
 
 const MOUSE = [
-	["wheel", "zoom at the pointer; with Shift, lanes up and down; sideways, pan"],
-	["drag", "pan"],
-	["drag on the ruler, or with Shift", "measure"],
+	["wheel", "lanes and page up and down; sideways or with Shift, pan"],
+	["wheel with Ctrl or Meta, or after a click on the timeline", "zoom at the pointer"],
+	["drag", "select an area of lanes and time: what is in it, by name, class and cause"],
+	["drag on the ruler", "the same of all lanes"],
+	["drag with Shift or the middle button", "pan"],
 	["click", "select: details, links and arrows"],
 	["double click", "zoom to what is under the pointer"],
 	["drag on the top strip", "move through the whole run"],
@@ -78,47 +85,59 @@ function showTip(t, event, span) {
 	t.tip.style.top = `${y + 18}px`;
 }
 
-// What a measured time holds, in words.
-export function measured(t) {
-	const [a, b] = [Math.min(...t.measure), Math.max(...t.measure)];
-	let count = 0, total = 0;
-	for (const g of t.groups.filter((x) => x.kind === "gpu"))
-		for (const lane of g.lanes) {
-			const i = t.levels.endsAfter(a, lane.first, lane.last);
-			if (i < lane.last && t.data.start[i] < b)
-				count += t.levels.startsFrom(b, i, lane.last) - i;
-			total += t.levels.covered(lane, a, b);
-		}
-	return `${formatTime(b - a)} measured from ${formatTime(a)}: ${formatCount(count)} GPU events, ${formatTime(total)} of them in it`;
+function selectView(t) {
+	t.measure = [t.time(0), t.time(t.width)];
+	t.band = null;
+	t.dirty();
+	t.onmeasure();
 }
 
 function dragging(t, strip, event) {
 	const x0 = event.offsetX, started = t.t0, top = t.view.scrollTop, y0 = event.clientY;
-	const measuring = strip === t.ruler || event.shiftKey;
+	const panning = event.shiftKey || event.button === 1 || event.pointerType === "touch" && strip !== t.ruler;
+	const edge = strip.canvas.getBoundingClientRect(), first = y0 - edge.top + top;
 	let moved = false;
 	const move = (e) => {
-		const x = e.clientX - strip.canvas.getBoundingClientRect().left;
+		const x = e.clientX - edge.left, y = e.clientY - edge.top + t.view.scrollTop;
 		moved ||= Math.abs(x - x0) > 3 || Math.abs(e.clientY - y0) > 3;
 		if (!moved)
 			return;
-		if (measuring) {
-			t.measure = [t.time(x0), t.time(x)];
-			t.dirty();
-		} else {
+		if (panning) {
 			t.show(started - (x - x0) * t.scale, t.width * t.scale);
 			t.view.scrollTop = top - (e.clientY - y0);
+		} else {
+			t.measure = [t.time(x0), t.time(Math.max(0, Math.min(x, t.width)))];
+			t.band = strip === t.lanes ? [Math.min(first, y), Math.max(first, y)] : null;
+			t.dirty();
 		}
 	};
 	const up = (e) => {
 		removeEventListener("pointermove", move);
 		removeEventListener("pointerup", up);
-		if (moved && measuring)
-			t.onmeasure(measured(t));
+		removeEventListener("pointercancel", up);
+		if (moved && !panning)
+			t.onmeasure();
 		else if (!moved && strip === t.lanes)
 			t.select(t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop), false);
 	};
 	addEventListener("pointermove", move);
 	addEventListener("pointerup", up);
+	addEventListener("pointercancel", up);
+}
+
+// The wheel zooms when asked to, else it scrolls the lanes and the page as everywhere.
+function wheel(t, e) {
+	const asked = e.ctrlKey || e.metaKey || t.root.contains(document.activeElement);
+	if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+		t.pan(e.deltaX || e.deltaY);
+	} else if (asked) {
+		t.zoom(1.0018 ** Math.max(-300, Math.min(300, e.deltaY)), e.offsetX);
+	} else {
+		t.root.classList.add("hinted");
+		return;
+	}
+	t.root.classList.remove("hinted");
+	e.preventDefault();
 }
 
 // Keys go to the timeline that was pointed at or focused last.
@@ -129,19 +148,13 @@ export function control(t, searchBox, help) {
 	for (const event of ["pointerenter", "focusin"])
 		t.root.addEventListener(event, () => { active = t; });
 	for (const strip of [t.lanes, t.ruler, t.telemetry]) {
-		strip.canvas.addEventListener("wheel", (e) => {
-			if (e.shiftKey || e.ctrlKey && e.altKey) {
-				t.view.scrollTop += e.deltaY || e.deltaX;
-			} else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
-				t.pan(e.deltaX);
-			} else {
-				t.zoom(1.0018 ** Math.max(-300, Math.min(300, e.deltaY)), e.offsetX);
-			}
-			e.preventDefault();
-		}, { passive: false });
+		strip.canvas.addEventListener("wheel", (e) => wheel(t, e), { passive: false });
 		strip.canvas.addEventListener("pointerdown", (e) => {
-			if (e.button === 0)
-				dragging(t, strip, e);
+			if (e.button > 1)
+				return;
+			t.root.focus({ preventScroll: true });
+			e.preventDefault();
+			dragging(t, strip, e);
 		});
 		strip.canvas.addEventListener("pointermove", (e) => {
 			t.pointer = e.offsetX;
@@ -150,7 +163,10 @@ export function control(t, searchBox, help) {
 			if (t.series.length)
 				t.dirty();
 		});
-		strip.canvas.addEventListener("pointerleave", (e) => showTip(t, e, -1));
+		strip.canvas.addEventListener("pointerleave", (e) => {
+			showTip(t, e, -1);
+			t.root.classList.remove("hinted");
+		});
 	}
 	t.lanes.canvas.addEventListener("dblclick", (e) => {
 		t.select(t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop), false);
@@ -172,7 +188,8 @@ export function control(t, searchBox, help) {
 		} else if (e.key === "?") {
 			help.showModal();
 		} else if (e.key === "Escape" && !help.open) {
-			t.measure = null;
+			t.measure = t.band = null;
+			document.activeElement?.blur();
 			searchBox.value = "";
 			searchBox.dispatchEvent(new Event("input"));
 			t.select(-1, false);

@@ -1,7 +1,9 @@
 // What is known of the selected span, with links to what it came from and what came of it.
+import { steadyPanel } from "./area.js";
 import { spanName } from "./data.js";
 import { el } from "./dom.js";
-import { formatBytes, formatCount, formatTime, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
+import { sameName } from "./neighbours.js";
 import { factTable } from "./tables.js";
 
 const MOST_LINKS = 20;
@@ -111,12 +113,81 @@ function parents(data, timeline, span) {
 const list = (data, spans) => spans.length ? el("span", {}, ...spans.slice(0, MOST_LINKS).flatMap((s, i) =>
 	[i ? ", " : "", spanLink(data, s)]), spans.length > MOST_LINKS ? ` and ${formatCount(spans.length - MOST_LINKS)} more` : "") : null;
 
+const FEW_CALLERS = 12;
+
+// Lines of Python that led to a call, innermost first.
+function stackFact(data, row) {
+	const s = data.stack, c = data.code, lines = [];
+	for (let at = row; s && c && at >= 0 && lines.length < FEW_CALLERS; at = s.caller[at]) {
+		const code = s.code[at];
+		lines.push(`${data.texts[c.function[code]] || "?"} · ${data.texts[c.file[code]]}:${s.line[at] >= 0 ? s.line[at] : c.line[code]}`);
+	}
+	return lines.length ? el("code", {}, lines.join("\n")) : null;
+}
+
+function stepFact(data, span) {
+	const row = data.gpu_scope?.step?.[span] ?? -1, s = data.step;
+	return row >= 0 && s ? el("a", { href: `#${data.tag}time=${s.ts[row]},${s.dur[row]}` }, String(s.number[row] >= 0 ? s.number[row] : row + 1)) : null;
+}
+
+// JSON of shapes without quotes and doubled brackets.
+const plainShapes = (text) => text.replaceAll('"', "").replace(/^\[(.*)\]$/, "$1");
+
+// The operator that caused GPU work: arguments, and what the call achieved beside what the device can do.
+function operatorFacts(data, span) {
+	const call = data.gpu_op?.call[span] ?? -1, c = data.op_call, s = data.op_shape;
+	if (call < 0 || !c)
+		return [];
+	const shape = c.shape[call], busy = c.busy[call], host = c.host[call];
+	const has = (v) => Number.isFinite(v) && v > 0;
+	const name = shape >= 0 ? data.texts[s.name[shape]] : "";
+	const rate = shape >= 0 && has(s.flops[shape]) && busy > 0 ? `${formatNumber(s.flops[shape] / busy / 1e3)} TFLOP/s` : "";
+	const bound = shape >= 0 && s.bound[shape] ? `bound by ${data.enums.bound[s.bound[shape]]}` : "";
+	const least = shape >= 0 && has(s.bound_ns[shape]) && busy > 0 ? `${formatTime(s.bound_ns[shape])} at best, ${formatPercent(s.bound_ns[shape], busy)} of that reached` : "";
+	return [
+		["operator", host >= 0 ? spanLink(data, host, name || undefined) : name || null],
+		["shapes", shape >= 0 ? plainShapes(data.texts[s.dims[shape]]) : null],
+		["types", shape >= 0 ? plainShapes(data.texts[s.types[shape]]) : null],
+		["achieved", [rate, bound, least].filter(Boolean).join(", ")],
+	];
+}
+
+const BINS = 40;
+
+// Lengths of all spans of the name on a scale of powers, this one marked.
+function histogram(data, span) {
+	const { name, kind, dur } = data, all = [];
+	for (let i = 0; i < name.length; i++)
+		if (name[i] === name[span] && kind[i] === kind[span] && dur[i] > 0)
+			all.push(dur[i]);
+	if (all.length < 3 || !name[span])
+		return null;
+	all.sort((a, b) => a - b);
+	const low = Math.log(all[0]), range = Math.log(all.at(-1)) - low || 1, bin = (ns) => Math.min(BINS - 1, Math.floor((Math.log(ns) - low) / range * BINS));
+	const counts = new Array(BINS).fill(0);
+	all.forEach((ns) => counts[bin(ns)]++);
+	const [, most] = extremes(counts), own = dur[span] > 0 ? bin(dur[span]) : -1, at = (q) => formatTime(all[Math.floor((all.length - 1) * q)]);
+	return el("div.histogram", {},
+		el("div.bins", { role: "img", "aria-label": `lengths of ${formatCount(all.length)} events of this name` }, ...counts.map((n, i) => el(i === own ? "i.own" : "i", {
+			title: formatCount(n), style: { height: `${n ? 6 + 94 * n / most : 0}%` },
+		}))),
+		el("p.muted", {}, `${formatCount(all.length)} of this name: ${at(0)} shortest, ${at(0.5)} median, ${at(0.95)} 95 %, ${at(1)} longest`));
+}
+
+// Buttons to the events of the same name around this one.
+function siblings(timeline) {
+	const go = (text, title, step) => el("button", { type: "button", title, onclick: () => sameName(timeline, step) }, text);
+	return el("p.siblings", {}, go("‹ previous", "one before of the same name (,)", -1), go("next ›", "next of the same name (.)", 1));
+}
+
 function gpuFacts(data, span) {
 	if (span >= data.gpu.n)
 		return [];
 	const g = data.gpu, three = (a) => [g[`${a}_x`][span], g[`${a}_y`][span], g[`${a}_z`][span]];
 	const launch = g.launch[span], scope = data.gpu_scope?.scope[span] ?? -1;
 	return [
+		...operatorFacts(data, span),
+		["step", stepFact(data, span)],
 		["launched by", launch >= 0 ? spanLink(data, launch) : "no recorded call"],
 		["from launch to start", launch >= 0 ? formatTime(data.start[span] - data.start[launch]) : null],
 		["scope", scope >= 0 ? data.texts[data.scope.name[scope]] || null : null],
@@ -125,6 +196,7 @@ function gpuFacts(data, span) {
 		["registers a thread", g.regs[span] < 0xffff && g.grid_x[span] ? String(g.regs[span]) : null],
 		["shared memory", g.shared[span] >= 0 && g.shared[span] < 0xffffffff && g.grid_x[span] ? formatBytes(g.shared[span]) : null],
 		["bytes", g.bytes[span] >= 0 ? `${formatBytes(g.bytes[span])} (${(g.bytes[span] / Math.max(1, data.dur[span])).toFixed(2)} GB/s)` : null],
+		["called from", stackFact(data, g.stack?.[span] ?? -1)],
 		["correlation", g.corr[span] ? String(g.corr[span]) : null],
 		["graph", g.graph[span] ? String(g.graph[span]) : null],
 	];
@@ -163,12 +235,14 @@ function argumentFacts(data, span) {
 
 export function details(data, timeline, span) {
 	if (span < 0)
-		return el("p.muted", {}, "Nothing selected. Click an event, or search with /.");
+		return steadyPanel(timeline) ?? el("p.muted", {}, "Click an event for its details, drag over lanes for what is in that area, or search with /.");
 	const at = timeline.rowOf(span), start = data.start[span], dur = data.dur[span];
 	const edges = edgesOf(data, span);
 	const host = span >= data.gpu.n && span < data.first_gap;
-	return el("div", {},
+	return el("div.selection", {},
 		el("h3.name", {}, spanName(data, span)),
+		span < data.first_gap ? siblings(timeline) : null,
+		span < data.first_gap ? histogram(data, span) : null,
 		factTable([
 			["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
 			["start", `${formatTime(start)} (${formatCount(start)} ns) after the first event`],

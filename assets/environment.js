@@ -1,5 +1,5 @@
 // What ran and on what: run.json and env.json of run directories, and the headers of the inputs.
-import { el, folded, section } from "./dom.js";
+import { el, section } from "./dom.js";
 import { formatTime } from "./format.js";
 import { makeTable } from "./tables.js";
 
@@ -75,14 +75,13 @@ export function environment(data, versions) {
 		...snapshots.flatMap((s) => flatten(s.value, "", []).map(([key, value]) => ({ key, value, from: s.path }))),
 		...data.meta.map((m) => ({ key: m.key, value: m.value, from: data.sources[m.source]?.path ?? "" })),
 	];
-	return el("div", {},
-		!facts.length ? null : folded(["Environment", ...line].join(" · "),
-			makeTable([
-				{ title: "fact", value: (r) => r.key, show: (r) => r.key },
-				{ title: "value", wide: true, value: (r) => r.value, show: (r) => el("code", {}, r.value) },
-				{ title: "from", value: (r) => r.from, show: (r) => r.from },
-			], facts, {
-				caption: snapshots.length ? "The environment snapshot, and facts from the inputs' headers" : "Facts from the inputs' headers (no env.json beside them)",
-				search: "Filter facts",
-			})));
+	return !facts.length ? null : section("environment", "Environment", el("p", {}, line.join(" · ")),
+		makeTable([
+			{ title: "fact", value: (r) => r.key, show: (r) => r.key },
+			{ title: "value", wide: true, value: (r) => r.value, show: (r) => el("code", {}, r.value) },
+			{ title: "from", value: (r) => r.from, show: (r) => r.from },
+		], facts, {
+			caption: snapshots.length ? "The environment snapshot, and facts from the inputs' headers" : "Facts from the inputs' headers (no env.json beside them)",
+			search: "Filter facts",
+		}));
 }

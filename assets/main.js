@@ -1,14 +1,21 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
-import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
+import { areaPanel, nameTable, sumMarked } from "./area.js";
+import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
 import { readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
 import { el, hatched, section, swatch } from "./dom.js";
-import { environmentDifferences } from "./environment.js";
+import { environment, environmentDifferences } from "./environment.js";
+import { findings } from "./findings.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { causeColour, familyColour } from "./palette.js";
-import { budget, devices, header, idle, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, waits } from "./sections.js";
+import { runQuery } from "./query.js";
+import { LANE_KINDS } from "./rows.js";
+import { budget, devices, header, idle, inFullNote, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, versionsOf, waits } from "./sections.js";
+import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
+import { rowsAsText } from "./twin.js";
+import { keepHash, readHash } from "./view.js";
 
 // Span of each gap, the other way round than the column.
 function indexGaps(data) {
@@ -44,90 +51,160 @@ function timelineLegend(data, timeline) {
 	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
 	const delayed = timeline.delays.length ? el("li", {}, hatched("span.swatch", "--wait", "--ground"), "work held back until other work ended") : null;
 	const waited = has("wait") ? [["--wait", "wait that the recorder noted"]] : [];
-	return el("div", {},
+	return el("div.legends", {},
 		list("GPU:", [...families.filter(([, f]) => f !== "copy"), ["--copy", "copy"], ["--memset", "memset"], ...waited], delayed),
 		list("scopes:", scopes, inferred), list("host:", HOST_LEGEND), list("idle:", causes));
 }
 
-function timelineSection(data, timeline, help, id, title) {
-	const found = el("span.count", { role: "status" }), panel = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite" });
+// Which kinds of lanes are shown, and those hidden one by one.
+function laneMenu(timelines) {
+	const fill = () => {
+		const hidden = timelines.flatMap((t) => t.groups.filter((g) => g.hidden).map((g) => [t, g]));
+		list.replaceChildren(
+			...LANE_KINDS.filter(([, kinds]) => timelines.some((t) => t.groups.some((g) => kinds.includes(g.kind)))).map(([title, kinds]) =>
+				el("label", {}, el("input", {
+					type: "checkbox", ...(kinds.some((k) => timelines[0].off.has(k)) ? {} : { checked: true }),
+					onchange: (e) => timelines.forEach((t) => {
+						kinds.forEach((k) => e.target.checked ? t.off.delete(k) : t.off.add(k));
+						t.place();
+					}),
+				}), ` ${title}`)),
+			...hidden.map(([t, g]) => el("button", {
+				type: "button", onclick: () => {
+					g.hidden = false;
+					t.place();
+					fill();
+				},
+			}, `show ${g.title}`)));
+	};
+	const list = el("div.menu");
+	return el("details.drop", { ontoggle: fill }, el("summary", {}, "Lanes"), list);
+}
+
+// Results of the query as tables.
+function matchPanel(timelines) {
+	return el("div.area", {}, ...timelines.filter((t) => t.match?.count).map((t) => el("div.columns", {},
+		nameTable(t, sumMarked(t), t.match.total, `Matches${timelines.length > 1 ? ` ${t.data.tag === "a." ? "before" : "after"}` : ""} by name; a name leads to its longest`))));
+}
+
+// Timelines with one search box, one dock and one set of tools.
+function stage(runs, timelines, help, changed) {
+	const found = el("span.count", { role: "status" }), dock = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite", tabindex: 0 });
 	const box = el("input.search", {
-		type: "search", placeholder: "Search by name ( / )", "aria-label": "Search events by name",
+		type: "search", placeholder: "Search ( / ): gemm, or dur>100us name~gemm step=5", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
 		oninput: () => {
-			const m = timeline.search(box.value);
-			found.textContent = m ? `${formatCount(m.count)} events, ${formatTime(m.total)} in all` : "";
+			try {
+				timelines.forEach((t) => t.mark(runQuery(t, box.value)));
+				const matches = timelines.map((t) => t.match).filter(Boolean), sum = (key) => matches.reduce((all, m) => all + m[key], 0);
+				found.textContent = matches.length ? `${formatCount(sum("count"))} events, ${formatTime(sum("total"))} in all` : "";
+				box.removeAttribute("aria-invalid");
+			} catch (error) {
+				timelines.forEach((t) => t.mark(null));
+				found.textContent = error.message;
+				box.setAttribute("aria-invalid", "true");
+			}
+			if (timelines.some((t) => t.match?.count))
+				dock.replaceChildren(matchPanel(timelines));
+			changed();
 		},
 		onkeydown: (e) => {
 			if (e.key === "Enter")
-				timeline.nextMatch(e.shiftKey ? -1 : 1);
+				timelines.find((t) => t.match?.count)?.nextMatch(e.shiftKey ? -1 : 1);
 		},
 	});
-	timeline.onselect = (span) => {
-		timeline.arrows = arrowsOf(data, span);
-		panel.replaceChildren(details(data, timeline, span));
-	};
-	timeline.onmeasure = (text) => panel.replaceChildren(el("p", {}, text));
-	panel.replaceChildren(details(data, timeline, -1));
-	control(timeline, box, help);
-	const button = (text, title, run) => el("button", { type: "button", title, onclick: run }, text);
+	for (const [i, t] of timelines.entries()) {
+		t.onselect = (span) => {
+			t.arrows = arrowsOf(runs[i], span);
+			dock.replaceChildren(details(runs[i], t, span));
+			dock.scrollTop = 0;
+			changed();
+		};
+		t.onmeasure = () => dock.replaceChildren(areaPanel(t));
+		control(t, box, help);
+	}
+	dock.replaceChildren(details(runs[0], timelines[0], -1));
+	const each = (run) => () => timelines.forEach(run), button = (text, title, run) => el("button", { type: "button", title, onclick: run }, text);
+	const tools = el("div.toolbar", {}, box, found, el("span.space"),
+		button("+", "zoom in (W)", () => timelines[0].zoom(0.6)),
+		button("−", "zoom out (S)", () => timelines[0].zoom(1 / 0.6)),
+		button("Steps", "two steady steps (H)", each((t) => t.showSteady())),
+		button("All", "the whole run (F)", each((t) => t.showAll())),
+		laneMenu(timelines),
+		el("details.drop", {}, el("summary", {}, "Colours"), el("div.menu", {}, timelineLegend(runs[0], timelines[0]))),
+		button("Keys ?", "all keys (?)", () => help.showModal()));
 	return {
-		box, element: section(id, title,
-			el("div.toolbar", {}, box, found, el("span.space"),
-				button("+", "zoom in (W)", () => timeline.zoom(0.6)),
-				button("−", "zoom out (S)", () => timeline.zoom(1 / 0.6)),
-				button("Fit", "the whole run (F)", () => timeline.showAll()),
-				button("Keys ?", "all keys (?)", () => help.showModal())),
-			timelineLegend(data, timeline), ranksNote(data), timeline.root, panel),
+		box, dock, element: el("section.stage", { id: "timeline", "aria-labelledby": "timeline-title" },
+			el("h2.unseen", { id: "timeline-title", tabindex: -1 }, "Timeline"), tools, ranksNote(runs[0]), ...timelines.map((t) => t.root)),
 	};
 }
 
-// #span=N selects an event, #time=FROM,LENGTH shows a stretch of time; a.span=N on the page of two runs.
-function follow(timelines) {
-	const [, tag, what, value] = location.hash.match(/^#([ab]\.)?(span|time)=([\d.,-]+)$/) ?? [];
-	const timeline = timelines.find((t) => t.data.tag === (tag ?? ""));
-	if (!what || !timeline)
-		return;
-	timeline.root.closest("section").scrollIntoView({ block: "start" });
-	const [a, b] = value.split(",").map(Number);
-	if (what === "span" && a < timeline.data.start.length)
-		timeline.select(a, true);
-	else if (what === "time" && b > 0)
-		timeline.show(a - b * 0.03, b * 1.06);
+// Go where the address leads.
+function follow({ timelines, tabs, box }, hash = location.hash) {
+	for (const { what, tag, text, numbers } of readHash(hash)) {
+		const t = timelines.find((x) => x.data.tag === tag);
+		if (what === "tab" && tabs.show(text))
+			tabs.nav.scrollIntoView({ block: "start" });
+		if (what === "q") {
+			box.value = text;
+			box.dispatchEvent(new Event("input"));
+		}
+		if (!t)
+			continue;
+		t.root.scrollIntoView({ block: "nearest" });
+		const [a, b] = numbers;
+		if (what === "span" && a < t.data.start.length)
+			t.select(a, true);
+		else if (what === "time" && b > 0)
+			t.show(a - b * 0.03, b * 1.06);
+		else if (what === "view" && b > 0)
+			t.show(a, b);
+	}
 }
 
-function reportPage(data, help, bytes) {
-	const timeline = new Timeline(data);
-	const { box, element } = timelineSection(data, timeline, help, "timeline", "Timeline");
+function reportPage(data, help, bytes, changed, button) {
+	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed);
 	const find = (name) => {
-		box.value = name;
-		box.dispatchEvent(new Event("input"));
+		shown.box.value = name;
+		shown.box.dispatchEvent(new Event("input"));
 		timeline.selected = -1;
 		timeline.nextMatch(1);
-		element.scrollIntoView({ block: "start" });
+		shown.element.scrollIntoView({ block: "nearest" });
 	};
 	return {
-		timelines: [timeline], head: header(data),
-		sections: [devices(data), steps(data), budget(data), element, idle(data), kernels(data, find), waits(data), scopes(data, find),
-			ranks(data), environmentDifferences(data), telemetry(data), trust(data, bytes)],
+		...shown, timelines: [timeline], head: header(data, button), side: findings(data, inFullNote(data)),
+		sections: [kernels(data, find), idle(data), devices(data), steps(data), budget(data), waits(data), scopes(data, find),
+			ranks(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), rowsAsText(timeline), trust(data, bytes)],
 	};
 }
 
-function comparePage(runs, diff, help, bytes) {
-	const timelines = runs.map((run) => new Timeline(run));
-	const shown = timelines.map((t, i) => timelineSection(runs[i], t, help, `timeline-${i}`, `Timeline ${i ? "after" : "before"}`).element);
+// Both timelines show the same time after the start of their steady steps.
+function zoomTogether(timelines, changed) {
+	let busy = false;
+	const start = (t) => t.steady?.[0] ?? 0;
+	for (const t of timelines)
+		t.onchange = () => {
+			changed();
+			if (busy || !t.width)
+				return;
+			busy = true;
+			for (const other of timelines.filter((o) => o !== t && o.width))
+				other.show(start(other) + t.t0 - start(t), t.width * t.scale);
+			busy = false;
+		};
+}
+
+function comparePage(runs, diff, help, bytes, changed, button) {
+	const timelines = runs.map((run) => new Timeline(run)), shown = stage(runs, timelines, help, changed);
+	zoomTogether(timelines, changed);
 	return {
-		timelines, head: compareHeader(runs, diff),
+		...shown, timelines, head: compareHeader(runs, button), side: compareFindings(diff),
 		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareKernels(diff),
-			compareFacts(diff), compareEnvironment(diff), ...shown,
+			compareFacts(diff), compareEnvironment(diff),
 			section("trust", "What this rests on", el("p", {}, `Inputs, problems and sources of numbers of each run are in its own report. This page holds every event of both, ${formatBytes(bytes)} in all.`))],
 	};
 }
 
-// Short names of sections, so that the line at the top stays one.
-const NAV = { devices: "Time", steps: "Steps", budget: "Budget", idle: "Idle", ranks: "Ranks", trust: "Trust", parts: "Time", environments: "Environments" };
-
-async function build(page) {
-	const { runs, diff } = JSON.parse(document.getElementById("data").textContent);
+async function readRuns(diff, runs) {
 	const blocks = [...document.querySelectorAll("script.events")];
 	for (const [i, run] of runs.entries()) {
 		await readRun(run, blocks[i].textContent);
@@ -135,26 +212,39 @@ async function build(page) {
 		indexGaps(run);
 		blocks[i].remove(); // the text is not needed again, and it is large
 	}
+}
+
+async function build(page) {
+	const { runs, diff } = JSON.parse(document.getElementById("data").textContent);
+	await readRuns(diff, runs);
 	const bytes = Number(page.dataset.bytes) || runs.reduce((sum, r) => sum + r.data_bytes, 0);
 	document.title = `assay: ${runs.map((run) => runTitle(run)).join(" → ")}`;
-	const help = helpDialog();
-	const { timelines, head, sections } = diff ? comparePage(runs, diff, help, bytes) : reportPage(runs[0], help, bytes);
-	const shown = sections.filter(Boolean);
-	const nav = el("nav", { "aria-label": "Sections" }, ...shown.map((s) =>
-		el("a", { href: `#${s.id}` }, NAV[s.id] ?? s.querySelector("h2").textContent)), el("span.space"), themeButton(timelines));
-	page.replaceChildren(nav, head, ...shown, help);
+	const help = helpDialog(), timelines = [];
+	const changed = keepHash(() => ({ timelines, query: made.box.value, tab: tabs.current === tabs.sections[0]?.id ? "" : tabs.current }));
+	const button = themeButton(timelines);
+	const made = diff ? comparePage(runs, diff, help, bytes, changed, button) : reportPage(runs[0], help, bytes, changed, button);
+	timelines.push(...made.timelines);
+	const tabs = new Tabs(made.sections.filter(Boolean), changed);
+	page.replaceChildren(made.head, el("div.bench", {}, made.side, made.element, made.dock), tabs.nav, ...tabs.sections, help);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timelines.forEach((t) => t.theme()));
-	addEventListener("hashchange", () => follow(timelines));
+	const bench = page.querySelector(".bench"), TOOLS = 60;
+	for (const t of timelines)
+		t.onplace = () => bench.style.setProperty("--stage", `${timelines.reduce((sum, o) => sum + o.wanted + 8, TOOLS)}px`);
+	timelines[0].onplace();
+	const place = { timelines, tabs, box: made.box };
+	addEventListener("hashchange", () => follow(place));
 	// the same link twice changes no hash
 	document.addEventListener("click", (e) => {
 		const link = e.target.closest?.("a[href^='#']");
 		if (link && link.getAttribute("href") === location.hash)
-			follow(timelines);
+			follow(place);
 	});
 	timelines.forEach((t) => t.resize());
-	follow(timelines);
+	follow(place);
+	if (!diff)
+		timelines[0].onchange = changed;
 	// for the curious, and for tests
-	globalThis.assay = { runs, diff, timelines, data: runs[0], timeline: timelines[0], ready: performance.now() };
+	globalThis.assay = { runs, diff, timelines, tabs, data: runs[0], timeline: timelines[0], ready: performance.now() };
 }
 
 async function main() {

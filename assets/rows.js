@@ -31,47 +31,107 @@ function laneKind(data, kind) {
 		(["kernel", "memcpy", "memset"].includes(name) ? "gpu" : "host");
 }
 
-// Groups of lanes: one for each track and kind. Devices come first, threads by how much they hold.
-export function groupLanes(data) {
+// Tracks of a source that do nearly nothing are folded away: what is left of MOST of the work, when that are several.
+const MOST = 0.99, ALWAYS_SHOWN = 6, WORTH_FOLDING = 4;
+
+function nearlyEmpty(groups, weight) {
+	const byTrack = new Map();
+	for (const g of groups)
+		byTrack.set(g.track, (byTrack.get(g.track) ?? 0) + weight(g));
+	const sorted = [...byTrack].sort((a, b) => b[1] - a[1]);
+	const total = sorted.reduce((sum, [, w]) => sum + w, 0);
+	let kept = 0, sum = 0;
+	while (kept < sorted.length && (kept < ALWAYS_SHOWN || sum < MOST * total))
+		sum += sorted[kept++][1];
+	const rest = sorted.slice(kept);
+	return rest.length < WORTH_FOLDING ? null : { tracks: new Set(rest.map(([track]) => track)), share: (total - sum) / (total || 1), open: false };
+}
+
+// Folds of one source: of its streams and of its threads.
+function foldGroups(groups) {
+	for (const [what, mine, weight] of [
+		["streams", groups.filter((g) => g.kind !== "host" && g.kind !== "gap"), (g) => g.kind === "gpu" ? g.busy : 0],
+		["threads", groups.filter((g) => g.kind === "host"), (g) => g.spans]]) {
+		const fold = nearlyEmpty(mine, weight);
+		for (const g of fold ? mine : [])
+			if (fold.tracks.has(g.track))
+				g.fold = fold;
+		if (fold)
+			fold.what = what;
+	}
+}
+
+// Devices by number; of a device first why it was idle, then its streams by their work, each below the rows made from
+// it; threads by how much they hold.
+function byWork(groups) {
+	const work = new Map();
+	for (const g of groups)
+		if (g.kind === "gpu")
+			work.set(g.track, g.busy);
+	return (a, b) =>
+		a.track.source - b.track.source ||
+		(a.kind === "host") - (b.kind === "host") ||
+		(a.fold ? 1 : 0) - (b.fold ? 1 : 0) ||
+		(a.kind === "host" ? b.spans - a.spans : a.track.pid - b.track.pid ||
+			(a.kind === "gap" ? -1 : b.kind === "gap" ? 1 : 0) ||
+			(work.get(b.track) ?? 0) - (work.get(a.track) ?? 0) ||
+			a.track.tid - b.track.tid || KIND_ORDER[a.kind] - KIND_ORDER[b.kind]);
+}
+
+// Groups of lanes: one for each track and kind.
+export function groupLanes(data, levels) {
 	const groups = new Map();
 	for (const lane of data.lanes) {
 		const kind = laneKind(data, lane.kind), key = `${lane.track} ${kind}`;
 		if (!groups.has(key)) {
 			const track = data.tracks[lane.track];
-			groups.set(key, { kind, track, lanes: [], spans: 0, flat: false, title: trackTitle(data, track, kind) });
+			groups.set(key, { kind, track, lanes: [], spans: 0, busy: 0, flat: false, pinned: false, hidden: false, fold: null, title: trackTitle(data, track, kind) });
 		}
 		const g = groups.get(key);
 		g.lanes.push(lane);
 		g.spans += lane.last - lane.first;
+		g.busy += levels.sum[lane.last] - levels.sum[lane.first];
 	}
-	const list = [...groups.values()];
-	list.sort((a, b) =>
-		a.track.source - b.track.source ||
-		(a.kind === "host") - (b.kind === "host") ||
-		(a.kind === "host" ? b.spans - a.spans : a.track.pid - b.track.pid ||
-			(a.kind === "gap" ? -1 : b.kind === "gap" ? 1 : 0) ||
-			a.track.tid - b.track.tid || KIND_ORDER[a.kind] - KIND_ORDER[b.kind]));
-	const many = new Set(list.map((g) => g.track.source)).size > 1;
+	const list = [...groups.values()], sources = new Set(list.map((g) => g.track.source));
+	for (const source of sources)
+		foldGroups(list.filter((g) => g.track.source === source));
+	list.sort(byWork(list));
 	for (const g of list) {
-		g.rank = many ? sourceName(data, g.track.source) : "";
-		g.head = many && list.find((o) => o.track.source === g.track.source) === g;
+		g.rank = sources.size > 1 ? sourceName(data, g.track.source) : "";
 		g.lanes.sort((a, b) => a.depth - b.depth);
 	}
 	return list;
 }
 
-// Give every group and lane its place; returns the height of all.
-export function placeRows(groups) {
-	let y = PAD;
-	for (const g of groups) {
-		const height = g.flat ? FLAT_LANE : g.kind === "host" ? HOST_LANE : LANE;
-		y += g.head ? HEAD : 0;
+// Kinds of lanes as readers switch them.
+export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows", DERIVED.slice(1)], ["scopes", ["mark"]], ["GPU work", ["gpu"]], ["waits", ["sync"]], ["host threads", ["host"]]];
+
+// Give every group that is shown and its lanes their place; returns the height of all. heads: [y, text] of ranks,
+// folds: [y, fold], a line in the place of the groups folded away.
+export function placeRows(groups, off = new Set()) {
+	const heads = [], folds = [];
+	const order = [...groups.filter((g) => g.pinned), ...groups.filter((g) => !g.pinned)];
+	let y = PAD, rank = null, fold = null;
+	for (const g of order) {
+		g.rows = [];
+		g.y = g.height = -1;
+		if (g.hidden || off.has(g.kind))
+			continue;
+		if (g.rank && !g.pinned && g.rank !== rank) {
+			heads.push([y, rank = g.rank]);
+			y += HEAD;
+		}
+		if (g.fold && !g.pinned && g.fold !== fold) {
+			folds.push([y, fold = g.fold]);
+			y += HEAD;
+		}
+		if (g.fold && !g.fold.open && !g.pinned)
+			continue;
+		const height = g.flat ? FLAT_LANE : g.kind === "host" ? HOST_LANE : LANE, lanes = g.flat ? g.lanes.slice(0, 1) : g.lanes;
 		g.y = y;
-		g.rows = g.lanes.map((lane, i) => ({ lane, y: y + (g.flat ? 0 : i * height), height }));
-		if (g.flat)
-			g.rows = g.rows.slice(0, 1);
+		g.rows = lanes.map((lane, i) => ({ lane, y: y + i * height, height }));
 		y += Math.max(g.rows.length * height, LANE) + PAD;
 		g.height = y - g.y - PAD;
 	}
-	return y;
+	return { total: y, heads, folds };
 }

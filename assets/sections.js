@@ -2,11 +2,11 @@
 import { listed, ranksInFull, sourceName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, folded, hatched, section, swatch } from "./dom.js";
-import { commands, environment } from "./environment.js";
+import { commands } from "./environment.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
-import { seriesTitle, seriesValue } from "./timeline.js";
+import { seriesTitle, seriesValue } from "./series.js";
 
 export const PARTS = [["compute", "compute"], ["exposed_comm", "exposed communication"], ["exposed_copy", "exposed copies"], ["idle", "idle"]];
 
@@ -68,45 +68,55 @@ export function ranksNote(data) {
 	return full ? el("p.muted", {}, `Of ${listed(full)}, whose events are on this page.`) : null;
 }
 
-export function verdicts(data) {
-	const v = data.verdict;
-	if (!v)
-		return null;
-	return el("ol.verdicts", { id: "verdicts" }, ...Array.from({ length: v.n }, (_, i) => {
-		const gap = v.gap[i], span = gap >= 0 && data.spanOfGap ? data.spanOfGap[gap] : -1;
-		return el("li", {},
-			el("p", {}, el("b", {}, data.texts[v.text[i]]),
-				span >= 0 ? [" ", el("a.evidence", { href: `#span=${span}` }, "show it")] : null),
-			el("p.muted", {}, [data.texts[v.advice[i]], data.texts[v.evidence[i]],
-				v.confidence[i] > 0 ? `confidence ${Math.round(v.confidence[i] * 100)} %` : ""].filter(Boolean).join(" · ")));
-	}));
+// Rows of budget that sum to the window; the others are parts of them, or no time.
+function buckets(data) {
+	const b = data.budget;
+	return rowsOf(b).filter((i) => data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total" && !b.part_of[i]);
 }
 
-export function header(data) {
+// One bar of the steady step: buckets of the budget, else the parts of the device's time.
+function stepBar(data) {
+	const b = data.budget;
+	if (b) {
+		const times = buckets(data);
+		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0);
+		return bar(times.map((i) => [b.value[i] / (total || 1), bucketColour(data, i), `${data.texts[b.name[i]].replaceAll("_", " ")} ${formatTime(b.value[i])}`]), "bar.step-bar");
+	}
+	const d = data.report.devices[0];
+	return d ? bar(PARTS.map(([key, title]) => [d[`${key}_ns`] / (d.span_ns || 1), CLASS_COLOURS[key], `${title} ${formatPercent(d[`${key}_ns`], d.span_ns)}`]), "bar.step-bar") : null;
+}
+
+export function versionsOf(data) {
+	return ["pytorch_version", "cuda_version", "rocm_version"].map((n) => metricOf(data, n)).filter(known)
+		.map((m) => `${{ pytorch_version: "PyTorch", cuda_version: "CUDA", rocm_version: "ROCm" }[m.name]} ${m.value}`);
+}
+
+// Two lines: what ran, and how a step went.
+export function header(data, ...buttons) {
 	const figure = (name, title, show) => {
 		const m = metricOf(data, name);
 		return known(m) ? tile(title, marked(m) + show(m.value), m.how) : null;
 	};
-	const steps = metricOf(data, "steps"), several = partners(data), full = ranksInFull(data);
-	const versions = ["pytorch_version", "cuda_version", "rocm_version"].map((n) => metricOf(data, n)).filter(known)
-		.map((m) => `${{ pytorch_version: "PyTorch", cuda_version: "CUDA", rocm_version: "ROCm" }[m.name]} ${m.value}`);
+	const steps = metricOf(data, "steps"), several = partners(data);
 	return el("header", {},
-		el("h1", {}, runTitle(data)),
-		...commands(data),
-		el("p.muted", {}, [whenText(data), ...versions].filter(Boolean).join(" · ")),
-		el("dl.tiles", {},
+		el("div.line", {}, el("h1", {}, runTitle(data)),
+			el("div.ran", {}, ...commands(data), el("p.muted", {}, [whenText(data), ...versionsOf(data)].filter(Boolean).join(" · "))), ...buttons),
+		el("div.line", {}, el("dl.tiles", {},
 			tile("GPU", gpuText(data)),
 			several ? tile(...several) : null,
 			tile("steps", known(steps) ? formatCount(steps.value) : "unknown", steps?.how),
 			...stepTiles(data),
-			figure("tokens_per_sec", "tokens a second", formatNumber),
 			figure("gpu_util_pct", "GPU busy", (v) => `${v.toFixed(1)} %`),
 			figure("mfu_pct", "MFU", (v) => `${v.toFixed(1)} %`),
+			figure("tokens_per_sec", "tokens a second", formatNumber),
 			figure("power_watts", "power", (v) => `${v.toFixed(0)} W`),
-			figure("hbm_peak_gb", "memory peak", (v) => `${v.toFixed(2)} GiB`)),
-		full ? el("p", {}, `${formatCount(data.sources.length)} inputs. Time of each device, causes of idle time, kernels, ranks and collectives are of all of them; steps, timeline, gaps, waits and scopes of ${listed(full)}.`) : null,
-		verdicts(data),
-		environment(data, versions));
+			figure("hbm_peak_gb", "memory peak", (v) => `${v.toFixed(2)} GiB`)), stepBar(data)));
+}
+
+// Of a job of many ranks: what is of all and what is of a few.
+export function inFullNote(data) {
+	const full = ranksInFull(data);
+	return full ? el("p.muted", {}, `${formatCount(data.sources.length)} inputs. Time of each device, causes of idle time, kernels, ranks and collectives are of all of them; steps, timeline, gaps, waits and scopes of ${listed(full)}.`) : null;
 }
 
 // A stacked bar: parts as [share 0..1, colour, title].
@@ -279,14 +289,14 @@ const BUCKET_COLOURS = {
 	host_gap: "--optimizer", device_wait: "--cause-queued", unexplained: "--idle",
 };
 
+const bucketColour = (data, i) => BUCKET_COLOURS[data.texts[data.budget.name[i]]] ?? "--other";
+
 export function budget(data) {
 	const b = data.budget;
 	if (b) {
-		// buckets of time; the others (memory) are in the table only
-		const times = rowsOf(b).filter((i) =>
-			data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total");
+		const times = buckets(data);
 		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0), stepped = known(metricOf(data, "steps"));
-		const colour = (i) => BUCKET_COLOURS[data.texts[b.name[i]]] ?? "--cause-host-untraced";
+		const colour = (i) => bucketColour(data, i);
 		const name = (i) => data.texts[b.name[i]].replaceAll("_", " ");
 		return section("budget", "Waste budget",
 			legend(times.map((i) => [colour(i), name(i)])),

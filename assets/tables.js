@@ -8,6 +8,7 @@ const KINDS = ["number", "wide", "words", "name", "minor"];
 // columns: [{ title, value(row) for sorting, show(row) text or node, number, wide: takes the room, words: sentences that wrap,
 // name: one line, cut; minor: not in narrow windows }]; those that are empty in every row are left out.
 // options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
+// Every table of several rows can be copied, all rows that the filter leaves, in the order shown.
 export function makeTable(all, rows, options = {}) {
 	const text = (c, row) => {
 		const shown = c.show(row);
@@ -31,9 +32,10 @@ export function makeTable(all, rows, options = {}) {
 		return (x < y ? -1 : x > y ? 1 : 0) * (rising ? 1 : -1);
 	};
 
+	let ordered = rows;
 	function fill() {
 		const kept = needle ? rows.filter((r) => columns.some((c) => text(c, r).toLowerCase().includes(needle))) : rows;
-		const ordered = sort >= 0 ? [...kept].sort(compare) : kept;
+		ordered = sort >= 0 ? [...kept].sort(compare) : kept;
 		body.replaceChildren(...ordered.slice(0, limit).map((row) =>
 			el("tr", {}, ...columns.map((c) => el(`td${KINDS.filter((k) => c[k]).map((k) => `.${k}`).join("")}`, {}, c.show(row))))));
 		heads.forEach((h, i) => h.setAttribute("aria-sort", i !== sort ? "none" : rising ? "ascending" : "descending"));
@@ -46,13 +48,45 @@ export function makeTable(all, rows, options = {}) {
 		type: "search", placeholder: options.search, "aria-label": options.search,
 		oninput: (e) => { needle = e.target.value.toLowerCase(); fill(); },
 	});
+	const cells = () => [columns.map((c) => c.title), ...ordered.map((row) => columns.map((c) => text(c, row).replace(/\s+/g, " ").trim()))];
+	const copy = rows.length > 1 ? el("span.copy", {}, copyButton("CSV", () => asCsv(cells())), copyButton("Markdown", () => asMarkdown(cells()))) : null;
 	fill();
 	return el("div.table", {},
-		box ? el("p.filter", {}, box, count) : null,
+		box || copy ? el("p.filter", {}, box, count, copy) : null,
 		el("div.scroll", { tabindex: 0, role: "region", "aria-label": options.caption ?? "table" },
 			el("table", {}, options.caption ? el("caption", {}, options.caption) : null,
 				el("thead", {}, el("tr", {}, ...heads)), body)),
 		more);
+}
+
+const asCsv = (rows) => rows.map((row) => row.map((c) => /[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c).join(",")).join("\n") + "\n";
+
+function asMarkdown(rows) {
+	const line = (row) => `| ${row.map((c) => c.replaceAll("|", "\\|")).join(" | ")} |`;
+	return [line(rows[0]), line(rows[0].map(() => "---")), ...rows.slice(1).map(line)].join("\n") + "\n";
+}
+
+// Old way for pages that may not use the clipboard otherwise.
+function copyOldWay(text) {
+	const box = el("textarea", {}, text);
+	document.body.append(box);
+	box.select();
+	document.execCommand("copy");
+	box.remove();
+}
+
+function copyButton(format, make) {
+	const button = el("button", {
+		type: "button", title: `copy the table as ${format}`,
+		onclick: async () => {
+			const made = make();
+			globalThis.assay.copied = made; // for tests
+			await navigator.clipboard.writeText(made).catch(() => copyOldWay(made));
+			button.textContent = "copied";
+			setTimeout(() => { button.textContent = format; }, 1200);
+		},
+	}, format);
+	return button;
 }
 
 // A two-column table of facts.

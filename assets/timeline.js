@@ -5,47 +5,16 @@
 // every zoom shows all spans, and zooming in ends at each single one.
 import { Levels, spanName } from "./data.js";
 import { el } from "./dom.js";
-import { formatBytes, formatCount, formatNumber, formatTime, shortName } from "./format.js";
+import { formatCount, formatTime, shortName } from "./format.js";
+import { laneLabels } from "./labels.js";
 import { COLOURS, INFERRED, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
 import { groupLanes, placeRows } from "./rows.js";
+import { extent, lowerBound, seriesTitle, seriesValue } from "./series.js";
+import { steadySteps } from "./steady.js";
+import { FONT, Strip, css, hatch } from "./strip.js";
 
-const GUTTER = 190, RULER = 38, OVERVIEW = 34, SERIES = 40;
-const FONT = "11px system-ui, sans-serif", LETTER = 6.1;
+const RULER = 38, OVERVIEW = 34, SERIES = 24, LETTER = 6.1;
 const MOST_LABELS = 2500;
-
-// A canvas that keeps its size in device pixels.
-class Strip {
-	constructor(className) {
-		this.canvas = el(`canvas.${className}`, { "aria-hidden": "true" });
-		this.ctx = this.canvas.getContext("2d", { alpha: false });
-	}
-
-	resize(width, height, ratio) {
-		const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
-		this.width = width;
-		this.height = height;
-		if (this.canvas.width === w && this.canvas.height === h)
-			return;
-		this.canvas.width = w;
-		this.canvas.height = h;
-		this.canvas.style.width = `${width}px`;
-		this.canvas.style.height = `${height}px`;
-		this.image = null;
-	}
-
-	clear(colour, ratio) {
-		this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-		this.ctx.fillStyle = colour;
-		this.ctx.fillRect(0, 0, this.width, this.height);
-		this.ctx.font = FONT;
-		this.ctx.textBaseline = "middle";
-	}
-
-	text(text, x, y, colour) {
-		this.ctx.fillStyle = colour;
-		this.ctx.fillText(text, x, y);
-	}
-}
 
 // Stretches in which a stream held back work until other work had ended: [start, end, span of the work held back].
 function delaysOf(data) {
@@ -60,8 +29,6 @@ function delaysOf(data) {
 	return out;
 }
 
-const css = (rgb, a = 1) => `rgba(${rgb.join(",")},${a})`;
-
 // Steps of 1, 2 or 5 that leave about `pixels` between marks.
 function tickStep(scale, pixels) {
 	const rough = scale * pixels, power = 10 ** Math.floor(Math.log10(rough));
@@ -73,19 +40,23 @@ export class Timeline {
 		this.data = data;
 		this.levels = new Levels(data.start, data.dur);
 		this.colour = colourSpans(data);
-		this.groups = groupLanes(data);
+		this.groups = groupLanes(data, this.levels);
+		this.off = new Set(data.step ? ["Steps"] : []); // kinds of lanes that are switched off; the ruler has the steps
 		this.delays = delaysOf(data);
 		this.short = [];
 		this.selected = -1;
 		this.arrows = []; // [from span, to span, kind], by details.js
-		this.measure = null; // [t, t]
-		this.match = null; // { name: Uint8Array by text, before: Uint32Array by span, count, total }
+		this.measure = null; // [t, t]: the area selected, in
+		this.band = null; // [y, y] of the lanes, null for all
+		this.match = null; // { hit: Uint8Array by span, before: Uint32Array by span, count, total }
+		this.framed = "steady"; // what is kept in view when the window changes: "steady", "all" or nothing
 		this.frames = 0;
 		this.drawMs = 0;
 		this.t0 = 0;
 		this.scale = 1;
 		this.onselect = () => {};
 		this.onchange = () => {};
+		this.onplace = () => {};
 		this.build();
 		this.theme();
 	}
@@ -100,15 +71,16 @@ export class Timeline {
 		this.view = el("div.view", {}, this.inner);
 		this.seriesLabels = el("div.series-labels");
 		this.tip = el("div.tip", { role: "presentation" });
+		this.hint = el("div.hint", { role: "presentation" }, "Ctrl + wheel zooms; so does the wheel after a click here");
 		this.root = el("div.timeline", {
 			tabindex: 0, role: "application",
-			"aria-label": "Timeline. W and S zoom, A and D pan, F fits, slash searches, question mark lists all keys.",
+			"aria-label": "Timeline. W and S zoom, A and D pan, F fits, H goes to the steady steps, slash searches, question mark lists all keys.",
 		},
 			el("div.row", {}, el("div.corner", {}, "whole run"), this.overview.canvas),
 			el("div.row", {}, el("div.corner.when", {}), this.ruler.canvas),
 			this.view,
 			el("div.row.bottom", {}, this.seriesLabels, this.telemetry.canvas),
-			this.tip);
+			this.tip, this.hint);
 		this.corner = this.root.querySelector(".when");
 		this.series = this.data.series.filter((s) => s.n &&
 			/power_watts|clock_gfx|^util_pct|mem_used_bytes|temp_c$/.test(s.name) &&
@@ -117,39 +89,22 @@ export class Timeline {
 		for (const s of this.series)
 			this.seriesLabels.append(el("div.label", { style: { height: `${SERIES}px` } },
 				el("span", {}, seriesTitle(this.data, s)), s.readout = el("b", {}, "")));
-		this.makeLabels();
+		this.place();
 		new ResizeObserver(() => this.resize()).observe(this.root);
 		this.view.addEventListener("scroll", () => this.dirty());
 	}
 
-	makeLabels() {
-		this.labels.replaceChildren(...this.groups.flatMap((g) => {
-			g.button = el("button.label", {
-				type: "button", title: `${g.title}: ${formatCount(g.spans)} events. Press to fold or unfold.`,
-				"aria-expanded": String(!g.flat),
-				onclick: () => {
-					g.flat = !g.flat;
-					g.button.setAttribute("aria-expanded", String(!g.flat));
-					this.place();
-				},
-			}, el("span", {}, g.title));
-			g.headLabel = g.head ? el("b.rank", {}, g.rank) : null;
-			return [g.headLabel, g.button].filter(Boolean);
-		}));
-		this.place();
-	}
-
+	// Lanes were folded, hidden, pinned or switched.
 	place() {
-		this.total = placeRows(this.groups);
-		this.inner.style.height = `${this.total}px`;
-		this.rowOfLane = new Map(this.groups.flatMap((group) =>
+		const { total, heads, folds } = placeRows(this.groups, this.off);
+		this.total = total;
+		this.inner.style.height = `${total}px`;
+		this.wanted = total + RULER + OVERVIEW + Math.min(3, this.series.length) * SERIES;
+		this.onplace();
+		this.rowOfLane = new Map(this.groups.filter((g) => g.rows.length).flatMap((group) =>
 			group.lanes.map((lane, i) => [lane, { row: group.rows[group.flat ? 0 : i], group }])));
-		for (const g of this.groups) {
-			if (g.headLabel)
-				g.headLabel.style.top = `${g.y - 20}px`;
-			g.button.style.top = `${g.y}px`;
-			g.button.style.height = `${Math.max(g.height, 16)}px`;
-		}
+		this.shown = this.groups.filter((g) => g.rows.length);
+		this.labels.replaceChildren(...laneLabels(this, heads, folds));
 		this.resize();
 	}
 
@@ -170,19 +125,18 @@ export class Timeline {
 	resize() {
 		const ratio = devicePixelRatio || 1;
 		this.ratio = ratio;
-		const space = Math.max(260, Math.round(innerHeight * 0.62));
-		this.view.style.height = `${Math.min(this.total, space)}px`;
-		const width = Math.max(100, this.view.clientWidth - GUTTER);
 		if (!this.view.clientWidth)
 			return;
-		const fitted = !this.width || this.t0 === this.fit()[0] && this.scale === this.fit()[1];
+		const width = Math.max(100, this.view.clientWidth - this.labels.offsetWidth), { framed } = this;
 		this.width = width;
 		this.overview.resize(width, OVERVIEW, ratio);
 		this.ruler.resize(width, RULER, ratio);
 		this.lanes.resize(width, this.view.clientHeight, ratio);
 		this.telemetry.resize(width, this.series.length * SERIES, ratio);
-		if (fitted)
-			[this.t0, this.scale] = this.fit();
+		if (framed === "steady")
+			this.showSteady();
+		else if (framed === "all")
+			this.showAll();
 		this.overviewRow = null;
 		this.dirty();
 	}
@@ -211,6 +165,7 @@ export class Timeline {
 
 	// Show [t, t + length); the whole run bounds it.
 	show(t, length) {
+		this.framed = null;
 		this.scale = Math.max(0.01, Math.min(length / this.width, this.fit()[1] * 1.5));
 		const slack = this.width * this.scale * 0.5;
 		this.t0 = Math.max(-slack, Math.min(t, this.data.length_ns - this.width * this.scale + slack));
@@ -230,8 +185,19 @@ export class Timeline {
 
 	showAll() {
 		[this.t0, this.scale] = this.fit();
+		this.framed = "all";
 		this.dirty();
 		this.onchange();
+	}
+
+	// Two steps as the run has most of them; the whole run when it has none.
+	showSteady() {
+		this.steady ??= steadySteps(this.data);
+		if (!this.steady)
+			return this.showAll();
+		const [from, length] = this.steady;
+		this.show(from - length * 0.02, length * 1.04);
+		this.framed = "steady";
 	}
 
 	laneOf(span) {
@@ -260,24 +226,31 @@ export class Timeline {
 				dur[span] / this.scale >= 8;
 			if (!visible)
 				this.show(start[span] + dur[span] / 2 - length / 2, length);
-			const at = this.rowOf(span);
-			if (at) {
-				if (at.group.flat) {
-					at.group.flat = false;
-					this.place();
-				}
-				const y = this.rowOf(span).row.y;
-				if (y < this.view.scrollTop || y > this.view.scrollTop + this.view.clientHeight - 20)
-					this.view.scrollTop = y - this.view.clientHeight / 2;
-			}
+			this.bringLane(span);
 		}
 		this.onselect(span);
 		this.dirty();
 	}
 
+	// Show the lane of a span, whatever it is folded into.
+	bringLane(span) {
+		const lane = this.laneOf(span), group = this.groups.find((g) => g.lanes.includes(lane));
+		const folded = group.flat || group.hidden || this.off.has(group.kind) || group.fold && !group.fold.open && !group.pinned;
+		if (folded) {
+			group.flat = group.hidden = false;
+			this.off.delete(group.kind);
+			if (group.fold)
+				group.fold.open = true;
+			this.place();
+		}
+		const { y } = this.rowOf(span).row;
+		if (y < this.view.scrollTop || y > this.view.scrollTop + this.view.clientHeight - 20)
+			this.view.scrollTop = y - this.view.clientHeight / 2;
+	}
+
 	// The span under a point of the lanes canvas, or -1.
 	spanAt(x, y) {
-		const found = this.groups.find((g) => y >= g.y && y < g.y + g.height);
+		const found = this.shown.find((g) => y >= g.y && y < g.y + g.height);
 		const row = found?.rows.find((r) => y >= r.y && y < r.y + r.height);
 		if (!row)
 			return -1;
@@ -290,21 +263,18 @@ export class Timeline {
 		return a < b ? this.levels.longest(a, b) : -1;
 	}
 
-	// Mark all spans whose name holds the text; returns how many and their total time.
-	search(text) {
-		const { texts, name, dur } = this.data;
+	// Mark spans (1 in hit, by span; null marks none); returns how many and their total time.
+	mark(hit) {
 		this.match = null;
-		if (text) {
-			const low = text.toLowerCase(), hit = new Uint8Array(texts.length);
-			texts.forEach((t, i) => { hit[i] = i && t.toLowerCase().includes(low) ? 1 : 0; });
-			const before = new Uint32Array(name.length + 1);
+		if (hit) {
+			const { dur } = this.data, before = new Uint32Array(hit.length + 1);
 			let total = 0;
-			for (let i = 0; i < name.length; i++) {
-				before[i + 1] = before[i] + hit[name[i]];
-				if (hit[name[i]])
+			for (let i = 0; i < hit.length; i++) {
+				before[i + 1] = before[i] + hit[i];
+				if (hit[i])
 					total += dur[i];
 			}
-			this.match = { hit, before, count: before[name.length], total };
+			this.match = { hit, before, count: before[hit.length], total };
 		}
 		this.dirty();
 		return this.match;
@@ -314,11 +284,11 @@ export class Timeline {
 	nextMatch(step) {
 		if (!this.match?.count)
 			return;
-		const { hit } = this.match, { name } = this.data;
+		const { hit } = this.match;
 		let i = this.selected;
 		do
-			i = (i + step + name.length) % name.length;
-		while (!hit[name[i]]);
+			i = (i + step + hit.length) % hit.length;
+		while (!hit[i]);
 		this.select(i, true);
 	}
 
@@ -335,7 +305,7 @@ export class Timeline {
 
 	// One lane as a row of pixels; wide spans that can hold a label are pushed to labels.
 	rasterLane({ lane, height }, pixels, labels, y, stripes) {
-		const { start, dur, name } = this.data, { levels, colour } = this;
+		const { start, dur } = this.data, { levels, colour } = this;
 		const width = pixels.length, scale = this.scale / this.ratio, t0 = this.t0, match = this.match;
 		const dimmed = COLOURS.length;
 		const table = this.pixels, full = SHADES - 1;
@@ -346,7 +316,7 @@ export class Timeline {
 			const from = (start[i] - t0) / scale, to = from + dur[i] / scale;
 			if (to - from >= 1.5) {
 				const a = Math.max(0, Math.round(from)), b = Math.min(width, Math.max(a + 1, Math.round(to)));
-				const dim = match && !match.hit[name[i]] ? dimmed : 0;
+				const dim = match && !match.hit[i] ? dimmed : 0;
 				const base = (dim + colour[i]) * SHADES;
 				pixels.fill(table[base + full], a, b);
 				if (b - a > 2 && from >= 0)
@@ -368,9 +338,9 @@ export class Timeline {
 			const share = Math.min(1, Math.max(0, (levels.sum[j] - levels.sum[i] - over) / scale));
 			const hits = match ? match.before[j] - match.before[i] : 0;
 			let best = levels.longest(i, j);
-			if (hits && !match.hit[name[best]])
+			if (hits && !match.hit[best])
 				for (let k = i; k < Math.min(j, i + 64); k++)
-					if (match.hit[name[k]]) {
+					if (match.hit[k]) {
 						best = k;
 						break;
 					}
@@ -390,7 +360,7 @@ export class Timeline {
 		buffer.fill(this.groundPixel);
 		const pixels = new Uint32Array(w), labels = [], stripes = [];
 		const top = this.view.scrollTop, bottom = top + this.lanes.height;
-		for (const g of this.groups) {
+		for (const g of this.shown) {
 			if (g.y > bottom || g.y + g.height < top)
 				continue;
 			for (const row of g.rows) {
@@ -436,7 +406,7 @@ export class Timeline {
 		let shown = 0;
 		for (let k = 0; k < labels.length && shown < MOST_LABELS; k += 4) {
 			const [i, a, b, y] = [labels[k], labels[k + 1], labels[k + 2], labels[k + 3]];
-			if (this.match && !this.match.hit[this.data.name[i]])
+			if (this.match && !this.match.hit[i])
 				continue;
 			const letters = Math.floor((b - a - 6) / LETTER);
 			let text = this.label(i);
@@ -458,7 +428,7 @@ export class Timeline {
 		ctx.lineWidth = 1;
 		ctx.strokeStyle = css(this.faint, 0.6);
 		ctx.beginPath();
-		for (const g of this.groups) {
+		for (const g of this.shown) {
 			const y = Math.round(g.y + g.height - top) + 3.5;
 			ctx.moveTo(0, y);
 			ctx.lineTo(this.width, y);
@@ -468,9 +438,10 @@ export class Timeline {
 		if (this.measure) {
 			const [a, b] = [Math.min(...this.measure), Math.max(...this.measure)].map((t) => this.x(t));
 			ctx.fillStyle = css(this.accent, 0.15);
-			ctx.fillRect(a, 0, b - a, h);
+			const [y0, y1] = this.band ? this.band.map((y) => y - top) : [-1, h + 1];
+			ctx.fillRect(a, y0, b - a, y1 - y0);
 			ctx.strokeStyle = css(this.accent);
-			ctx.strokeRect(a, -1, b - a, h + 2);
+			ctx.strokeRect(a, y0, b - a, y1 - y0);
 		}
 		for (const [from, to, kind] of this.arrows)
 			this.drawArrow(ctx, from, to, kind, top);
@@ -558,26 +529,39 @@ export class Timeline {
 			drawn = Math.max(drawn, a) + 1;
 			r.ctx.fillStyle = css(this.accent, i % 2 ? 0.18 : 0.32);
 			r.ctx.fillRect(a, 20, Math.max(1, b - a), RULER - 21);
-			if (b - a > 34)
-				r.text(`${b - a > 90 ? "step " : ""}${step.number[i] >= 0 ? step.number[i] : i + 1}`,
+			if (b - Math.max(a, 0) > 34)
+				r.text(`${b - Math.max(a, 0) > 60 ? "step " : ""}${step.number[i] >= 0 ? step.number[i] : i + 1}`,
 					Math.max(a, 0) + 4, 29, css(this.ink));
 		}
 	}
 
-	// Share of each pixel in which any stream of the first device had work, over the whole run.
+	// Share of each pixel in which some stream had work, over the whole run: that of the busiest lane.
+	busyPixels() {
+		const [t0, scale] = this.fit(), { start, dur } = this.data, out = new Float64Array(Math.ceil(this.width));
+		for (const lane of this.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes)) {
+			let at = -1, sum = 0; // pixel, and work in it
+			const add = (x, ns) => {
+				if (x !== at) {
+					out[at] = Math.max(out[at], sum / scale);
+					[at, sum] = [x, 0];
+				}
+				sum += ns;
+			};
+			for (let i = lane.first; i < lane.last; i++) {
+				const from = start[i], to = from + dur[i], last = Math.floor((to - t0) / scale);
+				for (let x = Math.floor((from - t0) / scale); x <= last; x++)
+					add(x, Math.min(to, t0 + (x + 1) * scale) - Math.max(from, t0 + x * scale));
+			}
+			add(-1, 0);
+		}
+		return out;
+	}
+
 	drawOverview() {
 		const o = this.overview;
 		o.clear(css(this.ground), this.ratio);
 		const [t0, scale] = this.fit();
-		if (!this.overviewRow) {
-			const lanes = this.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes).slice(0, 64);
-			this.overviewRow = Float64Array.from({ length: Math.ceil(this.width) }, (_, x) => {
-				let most = 0;
-				for (const lane of lanes)
-					most = Math.max(most, this.levels.covered(lane, t0 + x * scale, t0 + (x + 1) * scale));
-				return most / scale;
-			});
-		}
+		this.overviewRow ??= this.busyPixels();
 		o.ctx.fillStyle = `rgb(${resolveOnce(this, "--compute")})`;
 		this.overviewRow.forEach((v, x) => o.ctx.fillRect(x, OVERVIEW - 1 - v * (OVERVIEW - 4), 1, v * (OVERVIEW - 4)));
 		const a = (this.t0 - t0) / scale, b = (this.time(this.width) - t0) / scale;
@@ -597,7 +581,7 @@ export class Timeline {
 			const { time, value } = this.data.sample, top = k * SERIES;
 			s.range ??= extent(value, s.first, s.first + s.n);
 			const [low, high] = s.range, span = high - low || 1;
-			const y = (v) => top + SERIES - 6 - (v - low) / span * (SERIES - 14);
+			const y = (v) => top + SERIES - 4 - (v - low) / span * (SERIES - 8);
 			ctx.strokeStyle = css(this.faint);
 			ctx.lineWidth = 1;
 			ctx.strokeRect(-1, top + SERIES - 0.5, this.width + 2, 1);
@@ -626,20 +610,6 @@ export class Timeline {
 	}
 }
 
-// A pattern of diagonal stripes.
-function hatch(ctx, rgb) {
-	const size = 6, tile = new OffscreenCanvas(size, size), t = tile.getContext("2d");
-	t.strokeStyle = css(rgb);
-	t.lineWidth = 1.7;
-	t.beginPath();
-	for (const shift of [-size, 0, size]) {
-		t.moveTo(shift - 1, size + 1);
-		t.lineTo(shift + size + 1, -1);
-	}
-	t.stroke();
-	return ctx.createPattern(tile, "repeat");
-}
-
 function resolveOnce(timeline, name) {
 	timeline.resolved ??= {};
 	if (timeline.resolvedFor !== timeline.pixels) {
@@ -656,49 +626,3 @@ function formatTick(t, step) {
 	return `${formatCount(t / size)} ${unit}`;
 }
 
-function extent(values, from, to) {
-	let low = Infinity, high = -Infinity;
-	for (let i = from; i < to; i++) {
-		low = Math.min(low, values[i]);
-		high = Math.max(high, values[i]);
-	}
-	return [Math.min(low, 0), high];
-}
-
-// First index of [from, to) whose value is above t.
-function lowerBound(values, t, from, to) {
-	while (from < to) {
-		const mid = (from + to) >> 1;
-		if (values[mid] > t)
-			to = mid;
-		else
-			from = mid + 1;
-	}
-	return from;
-}
-
-const SERIES_NAMES = {
-	power_watts: ["power", (v) => `${v.toFixed(0)} W`],
-	clock_gfx_mhz: ["clock", (v) => `${v.toFixed(0)} MHz`],
-	util_pct: ["utilisation", (v) => `${v.toFixed(0)} %`],
-	mem_used_bytes: ["memory", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
-	mem_total_bytes: ["memory size", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
-	mem_util_pct: ["memory utilisation", (v) => `${v.toFixed(0)} %`],
-	temp_c: ["temperature", (v) => `${v.toFixed(0)} °C`],
-	clock_mem_mhz: ["memory clock", (v) => `${v.toFixed(0)} MHz`],
-	pcie_tx_bytes_per_s: ["PCIe sent", (v) => `${formatBytes(v)}/s`],
-	pcie_rx_bytes_per_s: ["PCIe received", (v) => `${formatBytes(v)}/s`],
-	energy_joules: ["energy since the driver started", (v) => `${(v / 1000).toFixed(2)} kJ`],
-	throttle: ["throttle reasons, bits", (v) => v.toFixed(Number.isInteger(v) ? 0 : 1)],
-};
-
-const UNITS = [["_pct", " %"], ["_mhz", " MHz"], ["_watts", " W"], ["_c", " °C"], ["_joules", " J"], ["_bytes_per_s", " B/s"]];
-
-export function seriesTitle(data, s) {
-	const track = data.tracks[s.track];
-	return `GPU ${track.pid >= 0 ? track.pid : track.process} · ${SERIES_NAMES[s.name]?.[0] ?? s.name}`;
-}
-
-export function seriesValue(name, v) {
-	return SERIES_NAMES[name]?.[1](v) ?? (name.endsWith("_bytes") ? formatBytes(v) : `${formatNumber(v)}${UNITS.find(([end]) => name.endsWith(end))?.[1] ?? ""}`);
-}

@@ -58,6 +58,8 @@ static void put_enums(assay_jsonw *w)
 	put_names(w, "wait.class", assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);
 	put_names(w, "edge.kind", assay_edge_kind_name, ASSAY_EDGE_KIND_COUNT);
 	put_names(w, "scope.kind", assay_scope_kind_name, ASSAY_SCOPE_KIND_COUNT);
+	put_names(w, "bound", assay_bound_name, ASSAY_BOUND_COUNT);
+	put_names(w, "math", assay_math_name, ASSAY_MATH_COUNT);
 	put_names(w, "gpu_scope.how", assay_scope_how_name, ASSAY_SCOPE_HOW_COUNT);
 	assay_jsonw_close(w, '}');
 }

@@ -251,6 +251,16 @@ static void put_lanes(assay_page *p)
 #undef X
 }
 
+/* Row of stack of the call that launched GPU work, or -1. */
+static int64_t stack_of_launch(const assay_tables *t, uint32_t gpu)
+{
+	uint32_t host = gpu < t->launch.n ? t->launch.host[gpu] : ASSAY_NO_ROW;
+	uint32_t call = host < t->host.n && assay_is_call(t->host.kind[host]) ? t->host.detail[host]
+									      : ASSAY_NO_ROW;
+	uint32_t stack = call < t->api.n ? t->api.stack[call] : ASSAY_NO_ROW;
+	return stack == ASSAY_NO_ROW ? -1 : (int64_t)stack;
+}
+
 /* What the details of a selected kernel show, and the call that launched it. */
 static void put_gpu_details(assay_page *p)
 {
@@ -263,6 +273,10 @@ static void put_gpu_details(assay_page *p)
 		assay_column_i64(&launch, host < t->host.n ? (int64_t)p->host_span[host] : -1);
 	}
 	assay_column_end(&launch);
+	page_column stack = assay_column_begin(p, "gpu.stack", "delta");
+	for (size_t i = 0; t->stack.n && i < p->gpu_spans; i++)
+		assay_column_i64(&stack, stack_of_launch(t, p->gpu_row[i]));
+	assay_column_end(&stack);
 #define X(column, value)                                                                           \
 	{                                                                                          \
 		page_column c = assay_column_begin(p, "gpu." #column, "delta");                    \

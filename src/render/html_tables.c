@@ -3,12 +3,14 @@
 #include "render/html_page.h"
 
 #include <stdio.h>
+#include <string.h>
 
-/* Tables the page shows. per_gpu: one row for each row of gpu, so it follows the page's order.
- * in_full: of a job of many ranks, only rows of those whose events the page has; they come first.
+/* Tables the page shows. only: of large ones, the columns it needs. per_gpu: one row for each row
+ * of gpu, so it follows the page's order. in_full: of a job of many ranks, only rows of those whose
+ * events the page has; they come first.
  */
 static const struct wanted {
-	const char *table;
+	const char *table, *only;
 	bool per_gpu, in_full;
 } wanted[] = {
 	{.table = "step", .in_full = true},
@@ -20,12 +22,20 @@ static const struct wanted {
 	{.table = "step_time", .in_full = true},
 	{.table = "budget"},
 	{.table = "verdict"},
+	{.table = "finding"},
+	{.table = "evidence"},
 	{.table = "wait"},
 	{.table = "edge"},
 	{.table = "scope"},
 	{.table = "collective"},
 	{.table = "rank"},
+	{.table = "operator"},
+	{.table = "op_shape"},
+	{.table = "op_call", .only = " host shape busy "},
+	{.table = "code"},
+	{.table = "stack"},
 	{.table = "gpu_scope", .per_gpu = true},
+	{.table = "gpu_op", .per_gpu = true},
 };
 
 static uint32_t source_of(const assay_run *run, assay_table_id id, size_t row)
@@ -99,6 +109,13 @@ static size_t rows_in_full(const assay_page *p, const assay_table_info *info, si
 	return shown;
 }
 
+static bool wants_column(const struct wanted *w, const char *column)
+{
+	char word[64];
+	snprintf(word, sizeof word, " %s ", column);
+	return !w->only || strstr(w->only, word);
+}
+
 void assay_page_tables(assay_page *p)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++) {
@@ -110,6 +127,7 @@ void assay_page_tables(assay_page *p)
 		if (n && wanted[i].in_full)
 			n = rows_in_full(p, info, n);
 		for (size_t c = 0; n && c < info->cols; c++)
-			put_column(p, info, &info->col[c], order, n);
+			if (wants_column(&wanted[i], info->col[c].name))
+				put_column(p, info, &info->col[c], order, n);
 	}
 }

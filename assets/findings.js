@@ -1,0 +1,55 @@
+// What to change first: one card a finding, with its fix, what it is worth, and where to look.
+import { el } from "./dom.js";
+import { formatTime } from "./format.js";
+
+const percent = (share) => `${Math.round(share * 100)} %`;
+
+// Rows of either table as one shape; findings say where and what they are worth, verdicts what they cost.
+function findingRows(data) {
+	const f = data.finding, v = data.verdict, text = (sid) => data.texts[sid] ?? "";
+	if (f)
+		return Array.from({ length: f.n }, (_, i) => ({
+			text: text(f.text[i]), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
+			cost: f.cost[i], now: f.now[i], after: f.after[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
+			where: [f.file[i] ? `${text(f.file[i])}${f.line[i] >= 0 ? `:${f.line[i]}` : ""}` : "", text(f.function[i]), text(f.range[i]),
+				text(f.op[i]), text(f.kernel[i]), f.rank[i] >= 0 ? `rank ${f.rank[i]}` : "", text(f.host[i])].filter(Boolean),
+			facts: data.evidence ? Array.from(data.evidence.finding, (of, k) => of === i ? text(data.evidence.text[k]) : "").filter(Boolean) : [],
+		}));
+	return Array.from({ length: v?.n ?? 0 }, (_, i) => ({
+		text: text(v.text[i]), fix: text(v.advice[i]), gap: v.gap[i], confidence: v.confidence[i], under: false,
+		cost: v.seconds[i] >= 0 ? v.seconds[i] * 1e9 : -1, now: v.share[i] > 0 && v.seconds[i] >= 0 ? v.seconds[i] * 1e9 / v.share[i] : -1, after: -1,
+		where: [], facts: [text(v.evidence[i])].filter(Boolean),
+	}));
+}
+
+// "112 ms → 21 ms a step", or what it costs.
+function worth(r) {
+	const per = r.steady === false ? "" : " a step";
+	if (r.now > 0 && r.after >= 0 && r.after < r.now)
+		return el("p.worth", { title: r.replayed ? "from a replay of the critical path without it" : "the step less what it costs" },
+			el("b", {}, `${formatTime(r.now)} → ${r.replayed ? "" : "≈ "}${formatTime(r.after)}`), per);
+	if (r.cost > 0)
+		return el("p.worth", {}, "costs ", el("b", {}, formatTime(r.cost)), r.now > 0 ? `, ${percent(r.cost / r.now)} of it` : "");
+	return null;
+}
+
+function card(data, r) {
+	const span = r.gap >= 0 && data.spanOfGap ? data.spanOfGap[r.gap] : -1;
+	return el(r.under ? "li.under" : "li", {},
+		el("p.said", {}, el("b", {}, r.text)),
+		r.fix ? el("p.fix", {}, r.fix) : null,
+		worth(r),
+		r.where.length ? el("p.where", {}, el("code", {}, r.where.join(" · "))) : null,
+		el("p.links", {},
+			span >= 0 ? el("a.evidence", { href: `#${data.tag}span=${span}` }, "show it") : null,
+			r.confidence > 0 ? el("small", {}, `confidence ${percent(r.confidence)}`) : null),
+		r.facts.length ? el("details.why", {}, el("summary", {}, "why"), el("ul", {}, ...r.facts.map((fact) => el("li", {}, fact)))) : null);
+}
+
+export function findings(data, ...notes) {
+	const rows = findingRows(data);
+	return el("aside.findings", { "aria-labelledby": "findings-title" },
+		el("h2", { id: "findings-title" }, "What to change"),
+		...notes,
+		rows.length ? el("ol.verdicts", { id: "verdicts" }, ...rows.map((r) => card(data, r))) : el("p.muted", {}, "Nothing stands out in this run."));
+}

@@ -1,0 +1,43 @@
+// What the timeline shows, as rows of text: for screen readers, and to be copied.
+import { spanName } from "./data.js";
+import { el, section } from "./dom.js";
+import { formatCount, formatTime, shortName } from "./format.js";
+import { classOf } from "./area.js";
+import { spanLink } from "./details.js";
+import { makeTable } from "./tables.js";
+
+const MOST_ROWS = 2000;
+
+// The longest spans in view, in order of time; how many there are in all.
+function spansInView(timeline) {
+	const { data, levels } = timeline, from = timeline.time(0), to = timeline.time(timeline.width), out = [];
+	for (const g of timeline.shown)
+		for (const lane of g.lanes)
+			for (let i = levels.endsAfter(from, lane.first, lane.last); i < lane.last && data.start[i] < to; i++)
+				out.push([g, i]);
+	const count = out.length;
+	const shown = out.sort((a, b) => data.dur[b[1]] - data.dur[a[1]]).slice(0, MOST_ROWS).sort((a, b) => data.start[a[1]] - data.start[b[1]]);
+	return { count, shown };
+}
+
+function viewTable(timeline) {
+	const { data } = timeline, { count, shown } = spansInView(timeline);
+	const caption = `${formatTime(timeline.width * timeline.scale)} from ${formatTime(timeline.time(0))}: ${formatCount(count)} events` +
+		(count > shown.length ? `, the longest ${formatCount(shown.length)} of them` : "");
+	return makeTable([
+		{ title: "start", number: true, value: ([, i]) => data.start[i], show: ([, i]) => formatTime(data.start[i]) },
+		{ title: "length", number: true, value: ([, i]) => data.dur[i], show: ([, i]) => formatTime(data.dur[i]) },
+		{ title: "lane", value: ([g]) => g.title, show: ([g]) => [g.rank, g.title].filter(Boolean).join(" · ") },
+		{ title: "class", value: ([, i]) => classOf(data, i), show: ([, i]) => classOf(data, i) },
+		{ title: "name", name: true, value: ([, i]) => spanName(data, i), show: ([, i]) => spanLink(data, i, shortName(spanName(data, i))) },
+	], shown, { caption, search: "Filter events in view", rows: 40 });
+}
+
+// A section that is made anew whenever it is opened.
+export function rowsAsText(timeline) {
+	const place = el("div"), fill = () => place.replaceChildren(viewTable(timeline));
+	const made = section("rows", "What is in view, as text",
+		el("p.muted", {}, "The events that the timeline shows now. ", el("button", { type: "button", onclick: fill }, "Read the view again")), place);
+	made.addEventListener("shown", fill);
+	return made;
+}
