@@ -326,6 +326,7 @@ static void print_problems(const assay_run *run)
 		       assay_issue_infos[i].severity, assay_fmt_count(x, run->part.issues[i]),
 		       assay_issue_infos[i].text);
 	}
+	any |= run->part.t.ledger.n && assay_ledger_text(stdout, "  ", run);
 	assay_warnings_text(stdout, run, "  ");
 	if (!any)
 		printf("  none\n");
@@ -481,6 +482,8 @@ static void print_json(const struct tally *t)
 	assay_jsonw_close(&w, '}');
 	put_all_facts(&w, run);
 	assay_issues_json(&w, "issues", run);
+	if (run->part.t.ledger.n)
+		assay_ledger_json(&w, "ledger", run);
 	assay_jsonw_open(&w, "warnings", '[');
 	for (size_t i = 0; i < run->part.t.warning.n; i++)
 		assay_jsonw_str(&w, NULL, assay_text(run, run->part.t.warning.text[i]));

@@ -386,9 +386,9 @@ static bool is_setting(const char *text)
 		const char *key;
 		enum set_type type;
 	} keys[] = {
-		{"flush", SET_NUMBER},   {"ring", SET_NUMBER}, {"buffer", SET_NUMBER},
-		{"no_driver", SET_FLAG}, {"no_api", SET_FLAG}, {"no_nodes", SET_FLAG},
-		{"skip", SET_TEXT},      {"rings", SET_TEXT},
+		{"flush", SET_NUMBER},  {"tick", SET_NUMBER},    {"ring", SET_NUMBER},
+		{"buffer", SET_NUMBER}, {"no_driver", SET_FLAG}, {"no_api", SET_FLAG},
+		{"no_nodes", SET_FLAG}, {"skip", SET_TEXT},      {"rings", SET_TEXT},
 	};
 	assay_str value = assay_str_of(text), key = assay_str_cut(&value, '=');
 	uint64_t n;
@@ -545,7 +545,7 @@ static const assay_opt opts[] = {
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, ring, buffer, no_driver, no_api, no_nodes, skip, rings.",
+	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, no_nodes, skip, rings.",
 	 AT(set)},
 	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
 };
@@ -574,8 +574,9 @@ const assay_cmd assay_cmd_record = {
 		"empty; missing folders above it are made. The status is 127 when CMD is not found "
 		"and 126\n"
 		"when it cannot be run.\n\n"
-		"A program that is killed loses at most the last flush interval (100 ms; --set "
-		"flush=MS).",
+		"A program that is killed loses at most the GPU work of its last moments (--set "
+		"tick=MS);\n"
+		"the summary says how much.",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

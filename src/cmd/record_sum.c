@@ -42,14 +42,6 @@ static tally count_rows(const assay_run *run)
 	return n;
 }
 
-static uint64_t lost_in_all(const assay_run *run)
-{
-	return run->part.issues[ASSAY_ISSUE_lost_records] +
-	       run->part.issues[ASSAY_ISSUE_lost_incomplete] +
-	       run->part.issues[ASSAY_ISSUE_damaged_chunk] +
-	       run->part.issues[ASSAY_ISSUE_truncated];
-}
-
 static void json_moment(assay_jsonw *w, const char *key, int64_t real, int64_t boot)
 {
 	char text[40];
@@ -79,6 +71,7 @@ static void json_counts(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_u64(w, "allocations", n.allocs);
 	assay_jsonw_close(w, '}');
 	assay_issues_json(w, "losses", run);
+	assay_ledger_json(w, "ledger", run);
 }
 
 static void json_options(assay_jsonw *w, const record_args *a)
@@ -174,14 +167,7 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 	snprintf(telemetry, sizeof telemetry, " of %u GPU%s, from %s", r->telemetry.devices,
 		 r->telemetry.devices == 1 ? "" : "s", r->telemetry.from ? r->telemetry.from : "");
 	line("telemetry samples", r->telemetry.rows, telemetry);
-	uint64_t lost = lost_in_all(run), cut = run->part.issues[ASSAY_ISSUE_no_end];
-	if (lost)
-		line("records lost: see `assay info`", lost, "");
-	else if (n->processes && !r->failed && !r->kept && !cut)
-		fprintf(stderr, "  nothing was lost\n");
-	if (cut > r->still_running)
-		line("processes left at once: the GPU work of their last moment may be missing",
-		     cut - r->still_running, "");
+	assay_ledger_text(stderr, "  ", run);
 	line("records could not be written", r->kept, "");
 	if (r->failed)
 		fprintf(stderr,

@@ -5,8 +5,9 @@
 /* Tables that are kept, those that others refer to first. A reference to any other table is
  * forgotten. */
 static const assay_table_id kept[] = {
-	ASSAY_T_source,     ASSAY_T_meta,      ASSAY_T_device, ASSAY_T_device_time, ASSAY_T_step,
-	ASSAY_T_idle_cause, ASSAY_T_step_time, ASSAY_T_call,   ASSAY_T_kernel,      ASSAY_T_warning,
+	ASSAY_T_source, ASSAY_T_meta,       ASSAY_T_device,    ASSAY_T_device_time,
+	ASSAY_T_step,   ASSAY_T_idle_cause, ASSAY_T_step_time, ASSAY_T_call,
+	ASSAY_T_kernel, ASSAY_T_warning,    ASSAY_T_ledger,
 };
 
 struct moving {

@@ -233,6 +233,29 @@ typedef enum assay_scope_how {
 	X(FAULT, "page_fault")                                                                     \
 	X(READY, "ready")
 
+/* Is every record there that the recorder made? Proved: it ended in order, and its counts agree
+ * with what was read. */
+#define ASSAY_PROOFS(X)                                                                            \
+	X(NONE, "not_told")                                                                        \
+	X(WHOLE, "proved")                                                                         \
+	X(OPEN, "unknown")                                                                         \
+	X(LOST, "lost")
+
+/* Why records are missing; the first ones are numbers of the capture format. */
+#define ASSAY_LOSS_CAUSES(X)                                                                       \
+	X(NONE, "none")                                                                            \
+	X(RING, "ring_full")                                                                       \
+	X(VENDOR, "vendor_dropped")                                                                \
+	X(TAKEN, "profiler_took_over")                                                             \
+	X(THREAD, "no_ring_for_thread")                                                            \
+	X(INCOMPLETE, "work_not_ended")                                                            \
+	X(DAMAGED, "ring_overwritten")                                                             \
+	X(SAMPLES, "too_many_threads")                                                             \
+	X(STALLED, "disk_too_slow")                                                                \
+	X(MISSING, "not_in_file")                                                                  \
+	X(KILLED, "killed_before_flush")                                                           \
+	X(EXEC, "exec_before_flush")
+
 /* A thread and Python's global lock; numbers of the capture format. */
 #define ASSAY_GIL_STATES(X)                                                                        \
 	X(UNKNOWN, "unknown")                                                                      \
@@ -329,6 +352,20 @@ typedef enum assay_gil_state {
 		ASSAY_GIL_STATE_COUNT
 } assay_gil_state;
 
+typedef enum assay_proof {
+#define X(id, name) ASSAY_PROOF_##id,
+	ASSAY_PROOFS(X)
+#undef X
+		ASSAY_PROOF_COUNT
+} assay_proof;
+
+typedef enum assay_loss_cause {
+#define X(id, name) ASSAY_LOSS_##id,
+	ASSAY_LOSS_CAUSES(X)
+#undef X
+		ASSAY_LOSS_CAUSE_COUNT
+} assay_loss_cause;
+
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
 	ASSAY_HOST_KINDS(X)
@@ -422,6 +459,8 @@ extern const char *const assay_thread_state_name[ASSAY_THREAD_STATE_COUNT];
 extern const char *const assay_call_kind_name[ASSAY_CALL_KIND_COUNT];
 extern const char *const assay_doing_name[ASSAY_DOING_COUNT];
 extern const char *const assay_gil_state_name[ASSAY_GIL_STATE_COUNT];
+extern const char *const assay_proof_name[ASSAY_PROOF_COUNT];
+extern const char *const assay_loss_cause_name[ASSAY_LOSS_CAUSE_COUNT];
 
 /* Of a row of host: a call of the vendor's API. */
 static inline bool assay_is_call(uint8_t host_kind)

@@ -39,6 +39,8 @@ typedef enum assay_table_id {
 
 /* Lists of words that columns count in: assay_<id>_name of model/kinds.h. */
 #define ASSAY_WORDS(X)                                                                             \
+	X(proof)                                                                                   \
+	X(loss_cause)                                                                              \
 	X(host_kind)                                                                               \
 	X(gpu_kind)                                                                                \
 	X(track_kind)                                                                              \

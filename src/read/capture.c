@@ -49,8 +49,9 @@ static void finish(capture *c)
 {
 	c->ring = 0;
 	assay_capture_end_ranges(c);
-	if (!c->ended)
+	if (!c->ended && !c->whole)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
+	assay_capture_settle(c);
 	assay_capture_join(c);
 	assay_pair_frees(&c->part->t.alloc, c->first_alloc);
 }
@@ -100,6 +101,8 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .pid = -1,
 		     .last_context = ASSAY_WIRE_NONE,
 		     .first_stream = (uint32_t)run->part.t.stream.n,
+		     .first_gpu = (uint32_t)run->part.t.gpu.n,
+		     .first_host = (uint32_t)run->part.t.host.n,
 		     .first_sync = (uint32_t)run->part.t.sync.n,
 		     .first_alloc = (uint32_t)run->part.t.alloc.n};
 	bool lost_track = false;

@@ -55,11 +55,18 @@ typedef struct capture {
 	uint32_t last_context; /* of GPU work */
 	int64_t last_time;
 	uint32_t first_sync, first_stream, first_alloc; /* rows of this capture start here */
+	uint32_t first_gpu, first_host;
+	uint64_t counts[ASSAY_WIRE_TYPE_COUNT];                    /* records read */
+	uint64_t tally[ASSAY_LOSS_MISSING][ASSAY_WIRE_TYPE_COUNT]; /* as its recorder tells */
+	uint32_t left;                                             /* ASSAY_WIRE_LEFT_... */
+	bool told, dead, whole, lost;
 } capture;
 
 typedef union any_record {
 	assay_wire_rec rec;
 	assay_wire_string string;
+	assay_wire_tally tally;
+	assay_wire_death death;
 	assay_wire_process process;
 	assay_wire_meta meta;
 	assay_wire_device device;
@@ -111,6 +118,12 @@ assay_capture_reader assay_capture_product;
 /* capture_stacks.c; stack: row of the id in the ring being read. */
 assay_capture_reader assay_capture_code, assay_capture_stack, assay_capture_sample;
 uint32_t assay_capture_stack_row(const capture *c, uint32_t id);
+
+/* capture_ledger.c: counts that a recorder tells, and at the end whether they agree. */
+void assay_capture_tally(capture *c, const any_record *r);
+void assay_capture_death(capture *c, const any_record *r);
+void assay_capture_loss(capture *c, uint32_t why, uint64_t count, int64_t first);
+void assay_capture_settle(capture *c);
 
 /* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
 assay_capture_reader assay_capture_range;

@@ -271,11 +271,17 @@ static void read_lost(capture *c, const any_record *r)
 		[ASSAY_WIRE_LOST_INCOMPLETE] = ASSAY_ISSUE_lost_incomplete,
 		[ASSAY_WIRE_LOST_DAMAGED] = ASSAY_ISSUE_lost_records,
 		[ASSAY_WIRE_LOST_SAMPLES] = ASSAY_ISSUE_lost_samples,
+		[ASSAY_WIRE_LOST_STALLED] = ASSAY_ISSUE_lost_records,
 	};
-	uint32_t why = r->lost.why >= 1 && r->lost.why <= ASSAY_WIRE_LOST_SAMPLES
+	uint32_t why = r->lost.why >= 1 && r->lost.why <= ASSAY_WIRE_LOST_STALLED
 			       ? r->lost.why
 			       : ASSAY_WIRE_LOST_VENDOR;
+	bool by_kind = why == ASSAY_WIRE_LOST_RING || why == ASSAY_WIRE_LOST_THREAD ||
+		       why == ASSAY_WIRE_LOST_STALLED; /* TALLY tells these, too */
 	assay_count(c->part, issue[why], r->lost.count);
+	c->lost = true;
+	if (!by_kind)
+		assay_capture_loss(c, why, r->lost.count, r->lost.first);
 	assay_sid text = assay_capture_text(c, r->lost.text);
 	if (text)
 		assay_warn(c->run, "recorder", "%s", assay_z(c->run, text));
@@ -327,6 +333,8 @@ static const record_type types[] = {
 	[ASSAY_WIRE_CODE] = {assay_capture_code, sizeof(assay_wire_code)},
 	[ASSAY_WIRE_STACK] = {assay_capture_stack, sizeof(assay_wire_stack)},
 	[ASSAY_WIRE_SAMPLE] = {assay_capture_sample, sizeof(assay_wire_sample)},
+	[ASSAY_WIRE_TALLY] = {assay_capture_tally, sizeof(assay_wire_tally)},
+	[ASSAY_WIRE_DEATH] = {assay_capture_death, sizeof(assay_wire_death)},
 	[ASSAY_WIRE_PRODUCT] = {assay_capture_product, sizeof(assay_wire_product)},
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
@@ -351,8 +359,10 @@ void assay_capture_records(capture *c, assay_str payload)
 			assay_count(c->part, ASSAY_ISSUE_unknown_record, 1);
 		else if (head.bytes < types[head.type].least)
 			assay_count(c->part, ASSAY_ISSUE_bad_record, 1);
-		else
+		else {
+			c->counts[head.type]++;
 			types[head.type].read(c, &r);
+		}
 		payload = (assay_str){payload.p + head.bytes, payload.n - head.bytes};
 	}
 	if (payload.n)

@@ -24,6 +24,7 @@ static const conf_key keys[] = {
 	KEY("from", I64, from),
 	KEY("until", I64, until),
 	KEY("flush", U32, flush_ms),
+	KEY("tick", U32, tick_ms),
 	KEY("ring", U32, ring_bytes),
 	KEY("buffer", U32, buffer_bytes),
 	KEY("all_api", FLAG, all_api),
@@ -93,6 +94,10 @@ static void settle(assay_rt_config *conf)
 		conf->flush_ms = 1;
 	if (conf->sample_us && conf->sample_us < 50)
 		conf->sample_us = 50;
+	if (conf->tick_ms > conf->flush_ms)
+		conf->tick_ms = conf->flush_ms;
+	if (conf->tick_ms < 1)
+		conf->tick_ms = 1;
 	if (conf->buffer_bytes < 16384)
 		conf->buffer_bytes = 16384;
 }
@@ -102,6 +107,7 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 	if (!text || strncmp(text, "1;", 2))
 		return false;
 	*conf = (assay_rt_config){.flush_ms = 100,
+				  .tick_ms = 20,
 				  .ring_bytes = 1 << 20,
 				  .buffer_bytes = 256 << 10,
 				  .sample_us = 1000};

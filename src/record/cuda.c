@@ -16,7 +16,8 @@
 enum {
 	POOL = 64,   /* buffers kept for reuse */
 	HEADER = 64, /* before a buffer of ours: the mark of cuda_share.h */
-	/* flushes without our own call or any buffer coming back: somebody else gets the records */
+	/* flush intervals without our own call or any buffer coming back: somebody else gets the
+	 * records */
 	UNHEARD_MAX = 20,
 };
 
@@ -188,6 +189,12 @@ static void step_back(void)
 		cuda.cupti.enable(ours_alone[i]);
 }
 
+static uint64_t unheard_max(void)
+{
+	const assay_rt_config *conf = assay_rt_conf();
+	return (uint64_t)UNHEARD_MAX * conf->flush_ms / conf->tick_ms;
+}
+
 /* CUPTI has one client for buffers, and the last to register wins without a word. So our thread
  * makes a call that is recorded and looks whether the record, or anything else, comes back. */
 static void flush_and_listen(void)
@@ -203,7 +210,7 @@ static void flush_and_listen(void)
 	cuda.cupti.flush_all(0);
 	if (atomic_load(&cuda.buffers) > buffers)
 		atomic_store(&cuda.sent, 0);
-	else if (heard && atomic_load(&cuda.sent) >= UNHEARD_MAX)
+	else if (heard && atomic_load(&cuda.sent) >= unheard_max())
 		step_aside();
 }
 
@@ -234,6 +241,13 @@ static void finish(void)
 	assay_share_flush(CUPTI_FLUSH_FORCED);
 }
 
+static bool leave(void)
+{
+	if (atomic_load(&cuda.ready) && !atomic_load(&cuda.taken))
+		assay_share_flush(CUPTI_FLUSH_FORCED);
+	return !assay_share_holds();
+}
+
 /* CUDA does not live on in a forked child; nothing of CUPTI may be touched there. */
 static void forked(void)
 {
@@ -246,6 +260,7 @@ const assay_rt_hooks assay_cuda_hooks = {
 	.tick = tick,
 	.finish = finish,
 	.forked = forked,
+	.leave = leave,
 };
 
 static int driver_major(void)

@@ -1,28 +1,18 @@
 /* Standing in for eight functions of CUPTI, by the addresses that loaded libraries call them
  * through.
  */
-#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "record/cuda_share.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "record/hook.h"
 
 enum { KINDS = 128, LENT = 256 };
-
-/* Relocations that hold the address of a function. */
-#if defined(__aarch64__)
-enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
-#else
-enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
-#endif
 
 static struct {
 	const cupti_lib *cupti;
@@ -36,10 +26,9 @@ static struct {
 	_Atomic uint64_t sessions; /* started so far */
 	_Atomic(uint8_t *) spare;  /* a buffer of its own, asked for when its session started */
 	_Atomic size_t spare_size;
-	_Atomic(uint8_t *) lent[LENT];         /* its buffers that CUPTI holds */
-	_Atomic int held;                      /* buffers that CUPTI holds, ours too */
-	_Atomic(void *) subscriber;            /* its subscription to callbacks */
-	_Atomic unsigned long long seen_loads; /* dlpi_adds when we last looked */
+	_Atomic(uint8_t *) lent[LENT]; /* its buffers that CUPTI holds */
+	_Atomic int held;              /* buffers that CUPTI holds, ours too */
+	_Atomic(void *) subscriber;    /* its subscription to callbacks */
 } share;
 
 bool assay_share_active(void)
@@ -65,6 +54,11 @@ cupti_time_fn *assay_share_clock(int64_t *boot, int64_t *theirs)
 void assay_share_held(int step)
 {
 	atomic_fetch_add(&share.held, step);
+}
+
+bool assay_share_holds(void)
+{
+	return atomic_load(&share.held) > 0;
 }
 
 static bool lend(uint8_t *buffer)
@@ -288,7 +282,6 @@ static cupti_result finalize(void)
 	return CUPTI_OK;
 }
 
-typedef void any_fn(void);
 static void *stand_in_dlsym(void *handle, const char *name);
 
 /* Starts of names of libraries that look CUPTI up at run time: XLA, Triton's Proton, TensorFlow. */
@@ -303,20 +296,16 @@ static bool looks_up(const char *file)
 	return false;
 }
 
-static const struct {
-	const char *name;
-	any_fn *ours;
-	bool lookers_only;
-} stand_ins[] = {
-	{"cuptiActivityRegisterCallbacks", (any_fn *)register_callbacks, false},
-	{"cuptiActivityEnable", (any_fn *)enable, false},
-	{"cuptiActivityDisable", (any_fn *)disable, false},
-	{"cuptiActivityFlushAll", (any_fn *)assay_share_flush, false},
-	{"cuptiActivityRegisterTimestampCallback", (any_fn *)register_time, false},
-	{"cuptiSubscribe", (any_fn *)subscribe, false},
-	{"cuptiUnsubscribe", (any_fn *)unsubscribe, false},
-	{"cuptiFinalize", (any_fn *)finalize, false},
-	{"dlsym", (any_fn *)stand_in_dlsym, true},
+static const assay_hook stand_ins[] = {
+	{"cuptiActivityRegisterCallbacks", (assay_any_fn *)register_callbacks, false},
+	{"cuptiActivityEnable", (assay_any_fn *)enable, false},
+	{"cuptiActivityDisable", (assay_any_fn *)disable, false},
+	{"cuptiActivityFlushAll", (assay_any_fn *)assay_share_flush, false},
+	{"cuptiActivityRegisterTimestampCallback", (assay_any_fn *)register_time, false},
+	{"cuptiSubscribe", (assay_any_fn *)subscribe, false},
+	{"cuptiUnsubscribe", (assay_any_fn *)unsubscribe, false},
+	{"cuptiFinalize", (assay_any_fn *)finalize, false},
+	{"dlsym", (assay_any_fn *)stand_in_dlsym, true},
 };
 enum { STAND_INS = sizeof stand_ins / sizeof *stand_ins };
 
@@ -334,130 +323,20 @@ static void *stand_in_dlsym(void *handle, const char *name)
 
 /* ---- putting them in place ---- */
 
-typedef struct object {
-	ElfW(Addr) base;
-	const ElfW(Sym) * symbols;
-	const char *names;
-	const char *file;
-} object;
-
-static void replace(void **slot, any_fn *ours)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = (uintptr_t)slot & ~(page - 1);
-	void *p;
-	memcpy(&p, &ours, sizeof p);
-	if (*slot == p || mprotect((void *)start, page, PROT_READ | PROT_WRITE) < 0)
-		return;
-	__atomic_store_n(slot, p, __ATOMIC_RELEASE); /* left writable: whether it was is not told */
-}
-
-static void patch(const object *o, const ElfW(Rela) * r, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		unsigned long type = ELF64_R_TYPE(r[i].r_info);
-		if (type != JUMP_SLOT && type != GLOB_DAT)
-			continue;
-		const char *name = o->names + o->symbols[ELF64_R_SYM(r[i].r_info)].st_name;
-		for (size_t k = 0; k < STAND_INS; k++)
-			if (!strcmp(name, stand_ins[k].name) &&
-			    (!stand_ins[k].lookers_only || looks_up(o->file)))
-				replace((void **)(o->base + r[i].r_offset), stand_ins[k].ours);
-	}
-}
-
-/* glibc keeps absolute addresses in a loaded dynamic section; other loaders offsets. */
-static uintptr_t address(const object *o, ElfW(Addr) p)
-{
-	return p < o->base ? o->base + p : p;
-}
-
-/* The parts of a dynamic section that we need. */
-typedef struct dynamic {
-	uintptr_t rela, plt;
-	size_t rela_bytes, relative, plt_bytes;
-} dynamic;
-
-static dynamic read_dynamic(object *o, const ElfW(Dyn) * d)
-{
-	dynamic t = {0};
-	for (; d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_SYMTAB)
-			o->symbols = (const ElfW(Sym) *)address(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_STRTAB)
-			o->names = (const char *)address(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_RELA)
-			t.rela = address(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_RELASZ)
-			t.rela_bytes = d->d_un.d_val;
-		else if (d->d_tag == DT_RELACOUNT)
-			t.relative = d->d_un.d_val;
-		else if (d->d_tag == DT_JMPREL)
-			t.plt = address(o, d->d_un.d_ptr);
-		else if (d->d_tag == DT_PLTRELSZ)
-			t.plt_bytes = d->d_un.d_val;
-	}
-	return t;
-}
-
 /* Only a library that names CUPTI, or one known to look it up, is worth the reading. */
-static bool may_call_cupti(const object *o, const ElfW(Dyn) * d)
+static assay_hook_object what_to_do(const char *file, bool names_cupti)
 {
-	if (!o->symbols || !o->names)
-		return false;
-	for (; d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED && !strncmp(o->names + d->d_un.d_val, "libcupti", 8))
-			return true;
-	return looks_up(o->file);
-}
-
-static void patch_object(object *o, const ElfW(Dyn) * d)
-{
-	dynamic t = read_dynamic(o, d);
-	if (!may_call_cupti(o, d))
-		return;
-	patch(o, (const ElfW(Rela) *)t.plt, t.plt ? t.plt_bytes / sizeof(ElfW(Rela)) : 0);
-	size_t n = t.rela ? t.rela_bytes / sizeof(ElfW(Rela)) : 0;
-	if (t.relative < n) /* those stand first and name nothing */
-		patch(o, (const ElfW(Rela) *)t.rela + t.relative, n - t.relative);
-}
-
-static bool leave_alone(const char *file)
-{
-	return !strncmp(file, "libcupti", 8) || !strncmp(file, "libassay", 8) ||
-	       !strncmp(file, "linux-vdso", 10);
-}
-
-static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	(void)size;
-	(void)ctx;
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	object o = {.base = info->dlpi_addr,
-		    .file = slash             ? slash + 1
-			    : info->dlpi_name ? info->dlpi_name
-					      : ""};
-	atomic_store(&share.seen_loads, info->dlpi_adds);
-	for (int i = 0; !leave_alone(o.file) && i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			patch_object(&o, (const ElfW(Dyn) *)(info->dlpi_addr +
-							     info->dlpi_phdr[i].p_vaddr));
-	return 0;
-}
-
-static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	(void)size;
-	*(bool *)ctx = info->dlpi_adds != atomic_load(&share.seen_loads);
-	return 1;
+	if (!strncmp(file, "libcupti", 8))
+		return ASSAY_HOOK_LEAVE;
+	return looks_up(file) ? ASSAY_HOOK_MARKED
+	       : names_cupti  ? ASSAY_HOOK_TAKE
+			      : ASSAY_HOOK_LEAVE;
 }
 
 void assay_share_install(const cupti_lib *c)
 {
-	bool fresh = false;
-	dl_iterate_phdr(anything_new, &fresh);
-	if (!fresh)
-		return;
-	share.cupti = c;
-	dl_iterate_phdr(visit, NULL);
+	static assay_hooks hooks = {stand_ins, STAND_INS, what_to_do, "libcupti", 0};
+	if (!share.cupti) /* before anybody can call us */
+		share.cupti = c;
+	assay_hook_install(&hooks);
 }

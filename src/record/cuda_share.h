@@ -19,6 +19,8 @@ bool assay_share_wants(int kind);
 bool assay_share_request(uint8_t **buffer, size_t *size, size_t *max_records);
 /* CUPTI got a buffer (1) or gave one back (-1). */
 void assay_share_held(int step);
+/* Does it hold any? */
+bool assay_share_holds(void);
 /* CUPTI's flush. A forced one tears the records of running work out unfinished, ours and the
  * other's; work that is given a little time leaves whole ones, and nothing to force. */
 cupti_result assay_share_flush(uint32_t flag);

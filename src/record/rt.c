@@ -1,5 +1,5 @@
 /* Start, fork, and every way a process can end. */
-#define _GNU_SOURCE /* syscall, pthread_setname_np, MADV_WIPEONFORK */
+#define _GNU_SOURCE /* syscall, MADV_WIPEONFORK */
 #include "record/rt.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ enum {
 	PAIR_TRIES = 8,
 	PAIR_GOOD_NS = 500,
 	START_NS = 2000000000, /* the longest that a start or an end may take the program */
+	LEAVE_NS = 1000000000, /* and an _exit, twice */
 };
 #define LONG_NS 10000000000
 
@@ -130,29 +132,39 @@ bool assay_rt_wanted(int64_t time)
 /* ---- start ---- */
 
 /* The program's signals are none of our threads'; and what our own writes raise (SIGXFSZ) stays
- * with us. */
-static bool start_thread(pthread_t *t, void *(*run)(void *), const char *name)
+ * with us. Nobody joins them: they say when they are done. */
+static bool start_thread(void *(*run)(void *))
 {
+	pthread_t t;
+	pthread_attr_t detached;
 	sigset_t all, old;
+	if (pthread_attr_init(&detached))
+		return false;
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = pthread_create(t, NULL, run, NULL);
+	int rc = pthread_create(&t, &detached, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0)
-		pthread_setname_np(*t, name);
+	pthread_attr_destroy(&detached);
 	return rc == 0;
 }
 
 static void *tick_on(void *unused)
 {
 	(void)unused;
-	int64_t period = (int64_t)rt.conf.flush_ms * 1000000;
+	prctl(PR_SET_NAME, "assay-tick");
+	int64_t period = (int64_t)rt.conf.tick_ms * 1000000;
 	while (!atomic_load(&rt.stopping)) {
 		assay_rt_wait(&rt.stopping, 0, period);
-		if (!atomic_load(&rt.stopping))
-			rt.hooks->tick();
+		if (atomic_load(&rt.stopping))
+			break;
+		assay_rt_watch_ways_out();
+		rt.hooks->tick();
 	}
+	if (atomic_load(&rt.leaving) && rt.hooks->finish)
+		rt.hooks->finish();
 	atomic_store(&rt.ticker_ended, 1);
+	assay_rt_wake(&rt.ticker_ended);
 	return NULL;
 }
 
@@ -167,7 +179,7 @@ static bool make_buffers(void)
 static bool start_writer(void)
 {
 	atomic_store(&rt.writing, RT_WRITER_STARTS);
-	if (!start_thread(&rt.writer, assay_rt_writer, "assay"))
+	if (!start_thread(assay_rt_writer))
 		return false;
 	wait_while(&rt.writing, RT_WRITER_STARTS, START_NS);
 	uint32_t starts = RT_WRITER_STARTS;
@@ -191,6 +203,7 @@ static bool start_locked(void)
 	atomic_store(&rt.wake, 0);
 	atomic_store(&rt.stopping, 0);
 	atomic_store(&rt.ticker_ended, 0);
+	atomic_store(&rt.leaving, 0);
 	atomic_store(&rt.next_ring, 0);
 	atomic_store(&rt.spare, 0);
 	atomic_store(&rt.no_more_rings, 0);
@@ -207,7 +220,8 @@ static bool start_locked(void)
 		assay_rt_meta("steps_from", rt.conf.steps);
 	put_clocks();
 	assay_rt_publish();
-	rt.ticker_made = rt.hooks->tick && start_thread(&rt.ticker, tick_on, "assay-tick");
+	assay_rt_watch_ways_out();
+	rt.ticker_made = rt.hooks->tick && start_thread(tick_on);
 	return true;
 }
 
@@ -242,29 +256,41 @@ void assay_rt_after_fork(void)
 
 /* ---- end ---- */
 
-/* Threads of the program may still run: rings stay mapped. What cannot be written in time is left
- * for `assay record`. */
+/* The ticker may hang in a vendor's library. */
+static bool stop_ticker(int64_t ns)
+{
+	atomic_store(&rt.stopping, 1);
+	assay_rt_wake(&rt.stopping);
+	return !rt.ticker_made || wait_while(&rt.ticker_ended, 0, ns);
+}
+
+/* What cannot be written in time is left for `assay record`. */
+static bool stop_writer(int64_t ns)
+{
+	atomic_store(&rt.stopping, 2);
+	assay_rt_wake_writer();
+	return wait_while(&rt.writing, RT_WRITER_RUNS, ns);
+}
+
+/* Threads of the program may still run: rings stay mapped. */
 static void stop(void)
 {
 	assay_rt_after_fork();
 	if (!atomic_load(&rt.on) || !rt.file)
 		return;
 	int saved = errno;
-	atomic_store(&rt.stopping, 1);
-	assay_rt_wake(&rt.stopping);
-	struct timespec pause = {0, 1000000};
-	for (int64_t end = assay_rt_now() + START_NS; /* it may hang in a vendor's library */
-	     rt.ticker_made && !atomic_load(&rt.ticker_ended) && assay_rt_now() < end;)
-		nanosleep(&pause, NULL);
-	if (rt.ticker_made && atomic_load(&rt.ticker_ended))
-		pthread_join(rt.ticker, NULL);
-	if (rt.hooks->finish)
+	stop_ticker(START_NS);
+	if (rt.hooks->finish && !atomic_load(&rt.leaving))
 		rt.hooks->finish();
-	atomic_store(&rt.stopping, 2);
-	assay_rt_wake_writer();
-	if (wait_while(&rt.writing, RT_WRITER_RUNS, LONG_NS))
-		pthread_join(rt.writer, NULL);
+	stop_writer(LONG_NS);
 	errno = saved;
+}
+
+void assay_rt_leave(void)
+{
+	atomic_store(&rt.leaving, 1);
+	if (stop_ticker(LEAVE_NS))
+		stop_writer(LEAVE_NS);
 }
 
 __attribute__((destructor)) static void at_unload(void)

@@ -13,7 +13,7 @@
  * empties the rings into the file, with a table of descriptors of its own.
  *
  * Life: assay_rt_start() from the vendor's entry point; the runtime then owns a second thread that
- * calls hooks.tick every flush interval, and at exit calls hooks.finish, drains, and writes the
+ * calls hooks.tick every tick_ms, and at exit calls hooks.finish, drains, and writes the
  * end. fork: the child starts afresh, with files of its own, at its first record (after
  * hooks.forked). exec and _exit: `assay record` takes what the rings still hold. The library must
  * be linked with -z nodelete, so that dlclose cannot remove code that threads and vendors still
@@ -36,7 +36,8 @@ typedef struct assay_rt_config {
 	char steps[128];       /* --steps-from, told to the reader */
 	char skip[64];         /* vendor record kinds to leave out, "36.38" */
 	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
-	uint32_t flush_ms;     /* default 100 */
+	uint32_t flush_ms;     /* between writes to the file, default 100 */
+	uint32_t tick_ms;      /* between calls of hooks.tick, default 20, at most flush_ms */
 	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
 	bool all_api;     /* record calls that neither launch, copy, allocate, order nor wait too */
@@ -52,9 +53,12 @@ typedef struct assay_rt_config {
 
 typedef struct assay_rt_hooks {
 	const char *name;     /* "cuda", "rocm" */
-	void (*tick)(void);   /* every flush interval, on the recorder's thread; may be NULL */
+	void (*tick)(void);   /* every tick_ms, on a thread of the recorder's; may be NULL */
 	void (*finish)(void); /* once, at exit, before the last drain; may be NULL */
 	void (*forked)(void); /* in a forked child, before anything else; may be NULL */
+	/* before exec, on the program's thread: have everything handed over; false when work still
+	 * runs. Recording goes on when the exec fails. May be NULL */
+	bool (*leave)(void);
 } assay_rt_hooks;
 
 /* Read the configuration, make the files, start the thread. False: recording is off (not asked for,

@@ -41,6 +41,12 @@ static bool room_for(size_t need)
 	return !rt.bulk_stuck;
 }
 
+static void drop(assay_wire_type type)
+{
+	rt.bulk_lost++;
+	atomic_fetch_add(&rt.file->dropped[ASSAY_WIRE_LOST_STALLED][type], 1);
+}
+
 void *assay_rt_bulk(assay_wire_type type, size_t bytes)
 {
 	assay_wire_rec *rec = (assay_wire_rec *)(void *)spill;
@@ -49,7 +55,7 @@ void *assay_rt_bulk(assay_wire_type type, size_t bytes)
 		rec = assay_ring_place(rt.bulk, ASSAY_RING_BULK, &rt.bulk_head, (uint16_t)type,
 				       bytes);
 	else
-		rt.bulk_lost++;
+		drop(type);
 	memset(rec + 1, 0, bytes - sizeof *rec);
 	return rec;
 }
@@ -127,7 +133,7 @@ void assay_rt_bulk_close(void)
 	uint64_t lost = rt.bulk_lost;
 	if (lost && room_for(sizeof(assay_wire_lost) * 2)) {
 		rt.bulk_lost = 0;
-		assay_rt_put_lost(ASSAY_WIRE_LOST_RING, lost, 0, 0, NULL);
+		assay_rt_put_lost(ASSAY_WIRE_LOST_STALLED, lost, 0, 0, NULL);
 	}
 	assay_rt_publish();
 	if (bulk_used() > ASSAY_RING_BULK / 2)

@@ -7,7 +7,7 @@
 #include "record/rt_state.h"
 
 enum {
-	RING_WAITS = 5, /* for a ring, each so long */
+	RING_WAITS = 100, /* for a thread's first ring, each so long */
 	RING_WAIT_NS = 10000000,
 	ASK_AGAIN_NS = 100000000,
 };
@@ -22,6 +22,7 @@ static __thread struct {
 	int64_t ask_again; /* when there was no ring */
 	uint32_t life;
 	uint32_t tid;
+	bool waited;   /* for a ring: not again */
 	uint32_t busy; /* between begin and commit: a signal handler that records is dropped */
 } self;
 
@@ -38,6 +39,7 @@ void assay_rt_forget_self(void)
 	self.ring = NULL;
 	self.busy = 0;
 	self.life = 0;
+	self.waited = false;
 }
 
 void assay_rt_end_of_thread(void *ring)
@@ -73,9 +75,10 @@ static assay_ring *claim_ready(void)
 /* The writer makes rings ahead of their threads; many threads at once may have to wait for it. */
 static assay_ring *claim_ring(void)
 {
-	for (int i = 0;; i++) {
+	for (int i = self.waited ? RING_WAITS : 0;; i++) {
 		uint32_t made = atomic_load(&rt.made);
 		assay_ring *r = claim_ready();
+		self.waited = true;
 		if (r || i == RING_WAITS || atomic_load(&rt.no_more_rings))
 			return r;
 		assay_rt_wake_writer();
@@ -118,9 +121,15 @@ static bool has_ring(void)
 	return join_recording();
 }
 
-static void drop_record(assay_ring *r)
+static void count_drop(uint32_t cause, assay_wire_type type)
+{
+	atomic_fetch_add_explicit(&rt.file->dropped[cause][type], 1, memory_order_relaxed);
+}
+
+static void drop_record(assay_ring *r, assay_wire_type type)
 {
 	int64_t now = assay_rt_now();
+	count_drop(ASSAY_WIRE_LOST_RING, type);
 	if (atomic_fetch_add_explicit(&r->lost, 1, memory_order_relaxed) == 0)
 		atomic_store_explicit(&r->lost_first, now, memory_order_relaxed);
 	atomic_store_explicit(&r->lost_last, now, memory_order_relaxed);
@@ -180,18 +189,18 @@ void *assay_rt_begin(assay_wire_type type, size_t bytes)
 	self.busy = 1;
 	if (!has_ring()) {
 		if (rt.file)
-			atomic_fetch_add_explicit(&rt.file->orphans, 1, memory_order_relaxed);
+			count_drop(ASSAY_WIRE_LOST_THREAD, type);
 		goto drop;
 	}
 	assay_ring *r = self.ring;
 	if (atomic_load_explicit(&r->lost, memory_order_relaxed) && !mark_gap(r)) {
-		drop_record(r);
+		drop_record(r, type);
 		goto drop;
 	}
 	void *rec = reserve(r, assay_wire_round(bytes), (uint16_t)type);
 	if (rec)
 		return rec;
-	drop_record(r);
+	drop_record(r, type);
 drop:
 	self.busy = 0;
 	return NULL;

@@ -63,12 +63,12 @@ typedef struct rt_state {
 	_Atomic int no_more_rings;          /* none can be made: waiting is no use */
 	pthread_key_t at_thread_end;
 	bool key_made, atfork_made, atexit_made;
-	pthread_t writer, ticker;
 	_Atomic uint32_t writing;  /* futex: rt_writing */
 	_Atomic uint32_t wake;     /* futex: a ring is half full, a ring is wanted, stop */
 	_Atomic uint32_t stopping; /* futex: 1: the ticker ends; 2: the writer, too */
 	_Atomic uint32_t flush_asked, flush_done; /* counts; done is a futex */
-	_Atomic int ticker_ended;
+	_Atomic uint32_t ticker_ended;            /* futex */
+	_Atomic int leaving;                      /* an _exit: the ticker calls hooks.finish */
 	bool ticker_made;
 	bool own_table;         /* the writer's descriptors are its own */
 	rt_file capture, ring;  /* the writer's */
@@ -90,6 +90,11 @@ void assay_rt_after_fork(void);   /* in a child whose fork called no handler; el
 /* Futexes of ours; errno is kept. */
 void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns);
 void assay_rt_wake(_Atomic uint32_t *at);
+
+void assay_rt_leave(void); /* the process ends without exit handlers; safe in a signal handler */
+
+/* leave.c: stand in for exec and _exit in objects loaded since */
+void assay_rt_watch_ways_out(void);
 
 /* rt_hot.c */
 void assay_rt_forget_self(void); /* in a forked child */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -20,9 +21,9 @@
 #include "record/rt_state.h"
 
 enum {
-	SPARE_RINGS = 2, /* ready for threads to come */
+	SPARE_RINGS = 4, /* ready for threads to come */
 	CLOCK_EVERY_NS = 1000000000,
-	LOCK_PAUSE_NS = 100000,
+	LOCK_WAIT_NS = 1000000,
 	NAMES_MAX = 1000, /* captures of one process number */
 };
 #ifndef SYS_close_range
@@ -227,6 +228,9 @@ static void make_ready(assay_ring *r)
 	atomic_store(&r->lost, 0);
 	atomic_store_explicit(&r->state, ASSAY_RING_READY, memory_order_release);
 	atomic_fetch_add(&rt.spare, 1);
+	atomic_store(&rt.no_more_rings, 0);
+	atomic_fetch_add(&rt.made, 1);
+	assay_rt_wake(&rt.made);
 }
 
 static bool make_ring(void)
@@ -246,11 +250,15 @@ static bool make_ring(void)
 static void make_spare_rings(void)
 {
 	bool ok = true;
+	if (atomic_load(&rt.spare) >= SPARE_RINGS)
+		return;
 	while (ok && atomic_load(&rt.spare) < SPARE_RINGS)
 		ok = make_ring();
-	atomic_store(&rt.no_more_rings, !ok && !atomic_load(&rt.spare));
-	atomic_fetch_add(&rt.made, 1);
-	assay_rt_wake(&rt.made);
+	if (!ok && !atomic_load(&rt.spare)) { /* waiting is no use */
+		atomic_store(&rt.no_more_rings, 1);
+		atomic_fetch_add(&rt.made, 1);
+		assay_rt_wake(&rt.made);
+	}
 }
 
 /* ---- writing ---- */
@@ -305,6 +313,7 @@ static bool drain_bulk_until(uint64_t head)
 	if (n && !write_chunk(r, rt.take, n))
 		return false;
 	atomic_store_explicit(&r->tail, next, memory_order_release);
+	assay_ring_count(rt.file, rt.take, n);
 	return true;
 }
 
@@ -318,13 +327,16 @@ void assay_rt_drain_bulk(void)
 	drain_bulk();
 }
 
-/* Whoever has the lock may wait for room in the recorder's ring. */
+/* Whoever has the lock may wait for room in the recorder's ring, and a new thread for a ring. */
 static void lock_while_writing(void)
 {
-	const struct timespec pause = {0, LOCK_PAUSE_NS};
-	while (pthread_mutex_trylock(&rt.lock)) {
+	for (;;) {
+		int64_t until = assay_rt_clock(CLOCK_REALTIME) + LOCK_WAIT_NS;
+		struct timespec t = {until / 1000000000, until % 1000000000};
+		if (pthread_mutex_timedlock(&rt.lock, &t) == 0)
+			return;
 		drain_bulk();
-		nanosleep(&pause, NULL);
+		make_spare_rings();
 	}
 }
 
@@ -405,11 +417,14 @@ static bool drain_records(assay_ring *r, const char *data, uint64_t head)
 	if (n && !write_chunk(r, rt.take2, n))
 		return false;
 	atomic_store_explicit(&r->tail, head, memory_order_release);
+	assay_ring_count(rt.file, rt.take2, n);
 	return true;
 }
 
 static bool drain_ring(assay_ring *r, const char *data)
 {
+	if (!atomic_load(&rt.spare))
+		make_spare_rings();
 	uint32_t state = atomic_load_explicit(&r->state, memory_order_acquire);
 	if (state != ASSAY_RING_LIVE && state != ASSAY_RING_CLOSED)
 		return true;
@@ -473,16 +488,30 @@ static void put_process(void)
 	p->command = s[3];
 }
 
+/* Everything else is in the file. */
+static void put_tally(void)
+{
+	assay_wire_tally tally[ASSAY_RING_TALLIES];
+	size_t n = assay_ring_tally(rt.file, tally);
+	for (size_t i = 0; i < n; i++) {
+		assay_wire_tally *t = assay_rt_bulk(ASSAY_WIRE_TALLY, sizeof *t);
+		t->kind = tally[i].kind;
+		t->cause = tally[i].cause;
+		t->count = tally[i].count;
+	}
+}
+
 static void put_end(void)
 {
 	lock_while_writing();
-	uint64_t orphans = atomic_load(&rt.file->orphans);
+	uint64_t orphans = assay_ring_dropped(rt.file, ASSAY_WIRE_LOST_THREAD);
 	if (orphans)
 		assay_rt_put_lost(ASSAY_WIRE_LOST_THREAD, orphans, 0, 0, NULL);
 	uint32_t used = atomic_load(&rt.file->used);
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load(&rt.file->ring[i].state) == ASSAY_RING_LIVE)
 			put_gap(&rt.file->ring[i]);
+	put_tally();
 	assay_wire_end *e = assay_rt_bulk(ASSAY_WIRE_END, sizeof *e);
 	assay_rt_pair(NULL, &e->time, &e->real);
 	assay_rt_publish();
@@ -496,8 +525,10 @@ static void finish(void)
 	atomic_store(&rt.on, 0);
 	if (drain_all()) {
 		put_end();
-		if (drain_bulk())
+		if (drain_bulk()) {
+			atomic_store(&rt.file->left, ASSAY_WIRE_LEFT_ENDED);
 			unlink(rt.ring.path);
+		}
 	}
 	close_ours(&rt.capture);
 	close_ours(&rt.ring);
@@ -525,6 +556,7 @@ static bool begin(void)
 void *assay_rt_writer(void *unused)
 {
 	(void)unused;
+	prctl(PR_SET_NAME, "assay");
 	uint32_t starts = RT_WRITER_STARTS;
 	bool ok = begin();
 	if (!atomic_compare_exchange_strong(&rt.writing, &starts,

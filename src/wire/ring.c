@@ -47,6 +47,46 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
 	return n;
 }
 
+static bool is_told(uint32_t kind)
+{
+	return kind != ASSAY_WIRE_PAD && kind != ASSAY_WIRE_LOST && kind != ASSAY_WIRE_END &&
+	       kind != ASSAY_WIRE_TALLY && kind != ASSAY_WIRE_DEATH;
+}
+
+size_t assay_ring_tally(const assay_ring_file *f, assay_wire_tally out[ASSAY_RING_TALLIES])
+{
+	size_t n = 0;
+	for (uint16_t kind = 0; kind < ASSAY_WIRE_TYPE_COUNT; kind++)
+		for (uint16_t cause = 0; cause < ASSAY_RING_CAUSES && is_told(kind); cause++) {
+			uint64_t count =
+				atomic_load(cause ? &f->dropped[cause][kind] : &f->written[kind]);
+			if (count)
+				out[n++] = (assay_wire_tally){
+					{ASSAY_WIRE_TALLY, sizeof *out, 0}, kind, cause, 0, count};
+		}
+	return n;
+}
+
+void assay_ring_count(assay_ring_file *f, const char *records, size_t n)
+{
+	assay_wire_rec r;
+	for (size_t at = 0; at + sizeof r <= n; at += r.bytes) {
+		memcpy(&r, records + at, sizeof r);
+		if (r.bytes < sizeof r)
+			return;
+		atomic_fetch_add_explicit(&f->written[r.type % ASSAY_RING_KINDS], 1,
+					  memory_order_relaxed);
+	}
+}
+
+uint64_t assay_ring_dropped(const assay_ring_file *f, uint32_t cause)
+{
+	uint64_t n = 0;
+	for (uint32_t kind = 0; kind < ASSAY_RING_KINDS; kind++)
+		n += atomic_load(&f->dropped[cause][kind]);
+	return n;
+}
+
 bool assay_ring_own(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -19,6 +19,8 @@ enum {
 	ASSAY_RING_CLOSED = 3,          /* its thread is gone; ready again once drained */
 	ASSAY_RING_BULK = 4 << 20,      /* bytes of the recorder's own ring */
 	ASSAY_RING_BYTES_MAX = 1 << 24, /* a whole ring fits into a chunk */
+	ASSAY_RING_KINDS = 32,          /* types of records that are counted */
+	ASSAY_RING_CAUSES = 9,          /* ASSAY_WIRE_LOST_... that recorders count by type */
 };
 #define ASSAY_RING_MAGIC 0x32474e4952595341u /* "ASYRING2" */
 
@@ -45,15 +47,20 @@ typedef struct assay_ring_file {
 	uint32_t pid, ring_bytes; /* a power of two */
 	_Atomic uint32_t used;    /* rings that have memory: none beyond */
 	_Atomic uint32_t seq;     /* next chunk's number */
-	_Atomic uint64_t orphans; /* records of threads that got no ring */
 	_Atomic uint32_t failed;  /* writes of chunks that failed: disk full, ... */
+	_Atomic uint32_t left;    /* ASSAY_WIRE_LEFT_...: how the process is about to end */
+	_Atomic uint32_t whole;   /* then: the vendor has handed everything over */
 	uint32_t reserved;
 	uint64_t pad[11];
+	_Atomic uint64_t written[ASSAY_RING_KINDS]; /* records in the file, by type */
+	_Atomic uint64_t dropped[ASSAY_RING_CAUSES][ASSAY_RING_KINDS];
 	assay_ring bulk;
 	assay_ring ring[ASSAY_RING_MAX];
 } assay_ring_file;
-static_assert(offsetof(assay_ring_file, bulk) == 128 && offsetof(assay_ring_file, ring) == 256,
+static_assert(offsetof(assay_ring_file, written) == 128 &&
+		      offsetof(assay_ring_file, ring) - offsetof(assay_ring_file, bulk) == 128,
 	      "layout");
+static_assert((int)ASSAY_WIRE_TYPE_COUNT <= (int)ASSAY_RING_KINDS, "every type is counted");
 /* Data starts on a page. */
 enum { ASSAY_RING_DATA = (sizeof(assay_ring_file) + 4095) & ~4095 };
 
@@ -81,6 +88,14 @@ assay_wire_rec *assay_ring_place(char *data, uint32_t ring_bytes, uint64_t *head
  * must become once they are safe. Stops at a record that makes no sense. */
 size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_bytes, uint64_t end,
 		       char *to, uint64_t *next);
+
+/* Records of the file's counts; returns how many. */
+enum { ASSAY_RING_TALLIES = ASSAY_RING_KINDS * ASSAY_RING_CAUSES };
+size_t assay_ring_tally(const assay_ring_file *f, assay_wire_tally out[ASSAY_RING_TALLIES]);
+/* Count the n bytes of records as written. */
+void assay_ring_count(assay_ring_file *f, const char *records, size_t n);
+/* All that was dropped for a cause. */
+uint64_t assay_ring_dropped(const assay_ring_file *f, uint32_t cause);
 
 /* The process that records holds a lock on its file until it dies or executes another program;
  * taking the lock proves that it is gone. False while somebody else holds it. */

@@ -118,6 +118,8 @@ static bool salvage_until(salvage *s, assay_ring *r, uint32_t ring_bytes, uint64
 				       .ring = r->id, .tid = r->tid, .pos = atomic_load(&r->tail)},
 			       s->taken, n);
 	*(ok ? &s->out->records : &s->out->lost) += count;
+	if (ok)
+		assay_ring_count(s->file, s->taken, n);
 	atomic_store(&r->tail, next);
 	return ok;
 }
@@ -142,6 +144,26 @@ static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_b
 	if (lost)
 		append_lost(s, lost, atomic_load(&r->lost_first), atomic_load(&r->lost_last),
 			    ASSAY_WIRE_LOST_RING);
+}
+
+/* What the process would have told at its end. */
+static void append_death(salvage *s)
+{
+	static const uint32_t causes[] = {ASSAY_WIRE_LOST_THREAD, ASSAY_WIRE_LOST_STALLED};
+	struct {
+		assay_wire_death death;
+		assay_wire_tally tally[ASSAY_RING_TALLIES];
+	} told = {.death = {{ASSAY_WIRE_DEATH, sizeof told.death, 0},
+			    clock_ns(CLOCK_BOOTTIME),
+			    atomic_load(&s->file->left),
+			    atomic_load(&s->file->whole)}};
+	for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+		uint64_t n = assay_ring_dropped(s->file, causes[i]);
+		if (n)
+			append_lost(s, n, 0, 0, causes[i]);
+	}
+	size_t n = assay_ring_tally(s->file, told.tally);
+	append(s, (assay_wire_chunk){0}, &told, sizeof told.death + n * sizeof told.tally[0]);
 }
 
 static bool usable(const assay_ring_file *f)
@@ -169,9 +191,8 @@ static void salvage_all(salvage *s)
 			salvage_ring(s, &f->ring[i], assay_ring_at(i, f->ring_bytes),
 				     f->ring_bytes);
 	}
-	uint64_t orphans = atomic_load(&f->orphans);
-	if (orphans)
-		append_lost(s, orphans, 0, 0, ASSAY_WIRE_LOST_THREAD);
+	if (atomic_load(&f->left) != ASSAY_WIRE_LEFT_ENDED)
+		append_death(s);
 }
 
 bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)

@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		3, /* a newer one has more record types, or more fields at the end of a record */
+		4, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -75,6 +75,8 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(CODE, 24)                                                                                \
 	X(STACK, 25)                                                                               \
 	X(SAMPLE, 26)                                                                              \
+	X(TALLY, 27)                                                                               \
+	X(DEATH, 28)                                                                               \
 	X(PRODUCT, 29)
 
 typedef enum assay_wire_type {
@@ -330,6 +332,7 @@ enum {
 	ASSAY_WIRE_LOST_INCOMPLETE, /* GPU work that had not ended when recording did */
 	ASSAY_WIRE_LOST_DAMAGED,    /* the program wrote over a ring; the count is of places */
 	ASSAY_WIRE_LOST_SAMPLES,    /* more threads than are looked at */
+	ASSAY_WIRE_LOST_STALLED,    /* the file could not be written as fast as records came */
 };
 
 typedef struct assay_wire_lost {
@@ -433,6 +436,32 @@ typedef struct assay_wire_sample {
 	uint8_t kind; /* of the system call */
 } assay_wire_sample;
 
+/* Since 1.4. How many records of a kind the capture holds (cause 0), or how many of them were
+ * dropped for a cause (ASSAY_WIRE_LOST_...). Told at the end, by the recorder or by `assay record`
+ * after its death; of LOST, END, TALLY and DEATH nothing is told. */
+typedef struct assay_wire_tally {
+	assay_wire_rec rec;
+	uint16_t kind, cause; /* kind: ASSAY_WIRE_... */
+	uint32_t reserved;
+	uint64_t count;
+} assay_wire_tally;
+
+enum {
+	ASSAY_WIRE_LEFT_KILLED, /* or in another way that nobody announced */
+	ASSAY_WIRE_LEFT_EXEC,
+	ASSAY_WIRE_LEFT_ENDED, /* in order: there is an END */
+};
+
+/* Since 1.4. The process ended without an END; `assay record` took what its rings held. */
+typedef struct assay_wire_death {
+	assay_wire_rec rec;
+	int64_t time; /* when it was noticed */
+	uint32_t how;
+	uint32_t whole; /* 1: the vendor had handed everything over */
+} assay_wire_death;
+
+static_assert(sizeof(assay_wire_tally) == 24, "layout");
+static_assert(sizeof(assay_wire_death) == 24, "layout");
 static_assert(sizeof(assay_wire_string) == 16, "layout");
 static_assert(sizeof(assay_wire_process) == 48, "layout");
 static_assert(sizeof(assay_wire_clock) == 24, "layout");

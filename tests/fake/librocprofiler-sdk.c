@@ -80,7 +80,8 @@ typedef struct client {
 
 static struct {
 	uint32_t grow;
-	int state, done, late; /* state as rocprofiler_is_initialized has it */
+	int state, late;  /* state as rocprofiler_is_initialized has it */
+	_Atomic int done; /* read by the recorder's thread */
 	client clients[CLIENTS];
 	uint32_t n;
 	uint64_t last_corr, last_dispatch, ahead;

@@ -3,7 +3,7 @@ import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
          "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE "
-         "_27 _28 PRODUCT").split()
+         "TALLY DEATH PRODUCT").split()
 MASK = (1 << 64) - 1
 
 
@@ -40,6 +40,8 @@ FIELDS = {
     "RANGE": ("<qQIIHHI", "time id name domain op length category"),
     "LOST": ("<QqqII", "count first last why text"),
     "END": ("<qq", "time real"),
+    "TALLY": ("<HHIQ", "kind cause _ count"),
+    "DEATH": ("<qII", "time how whole"),
     "SCRATCH": ("<qqQQIIII", "start end corr size device queue flags op"),
     "CODE": ("<IiHHH", "id line kind file_length name_length"),
     "STACK": ("<IIIi", "id caller code line"),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +199,26 @@ int main(int argc, char **argv)
 		usleep(400000); /* what came before is older than a flush interval */
 		push("last words");
 		kill(getpid(), SIGKILL);
+	}
+	if (!strcmp(how, "kill-now")) {
+		push("last words");
+		kill(getpid(), SIGKILL);
+	}
+	if (!strcmp(how, "exit-call")) {
+		push("last words");
+		syscall(SYS_exit_group, 5);
+	}
+	if (!strcmp(how, "burst"))
+		for (int i = n; i < 10000; i++)
+			step(i);
+	if (!strcmp(how, "execs") && argc > 3 && atoi(argv[3]) > 0) {
+		char left[16];
+		snprintf(left, sizeof left, "%d", atoi(argv[3]) - 1);
+		execl("/proc/self/exe", argv[0], how, argv[2], left, (char *)NULL);
+	}
+	if (!strcmp(how, "exec-fails")) {
+		execl("/no/such/program", "program", (char *)NULL);
+		step(1);
 	}
 	if (!strcmp(how, "_exit")) {
 		push("last words");

@@ -138,10 +138,90 @@ def the_process_itself_writes_within_the_flush_interval():
 
 @test
 def _exit_leaves_everything_in_shared_memory():
-    run, p = record("_exit")
+    for how in ("_exit", "exit-call"):  # the function, and the system call behind our back
+        run, p = record(how)
+        c = one(run)
+        eq((c.rows["RANGE"][-1]["text"], p.returncode, len(c.rows["END"])), ("last words", 5, how == "_exit"))
+        no_rings(run)
+
+
+@test
+def ten_thousand_threads_eight_at_a_time_share_few_rings():
+    run = os.path.join(WORK, "short")
+    os.makedirs(run)
+    cc(WORK + "/stress", "-O2", "tests/record/rt_stress.c", *RT)
+    p = subprocess.run([WORK + "/stress", "8", "10", "gone", "1249"], capture_output=True, text=True,
+                       env=dict(os.environ, ASSAY_RECORD=f"1;dir={run};flush=3000"))
+    eq(p.stdout.split()[1:5], ["committed", "100010", "refused", "0"])
     c = one(run)
-    eq((c.rows["RANGE"][-1]["text"], p.returncode), ("last words", 5))
-    no_rings(run)
+    eq((len(c.rows["RANGE"]), c.rows["LOST"]), (100010, []))
+
+
+def ledger(run):
+    """Rows of the capture's ledger by process: {source: {(kind, cause): row}}."""
+    out = json.loads(subprocess.run([ASSAY, "info", "--json", run], capture_output=True, check=True).stdout)
+    rows = {}
+    for r in out["ledger"]:
+        rows.setdefault(r["source"], {})[r.get("kind"), r["cause"]] = r
+    return list(rows.values())
+
+
+@test
+def nothing_was_lost_is_said_when_the_counts_prove_it():
+    run, p = record("return")
+    assert "nothing was lost: 1 process ended in order, and the counts agree" in p.stderr, p.stderr
+    rows, = ledger(run)
+    eq({k: (r["made"], r["read"]) for (k, _), r in rows.items() if k in ("kernels", "calls", "ranges")},
+       {"kernels": (20, 20), "calls": (50, 50), "ranges": (40, 40)})
+    eq({r["proof"] for r in rows.values()}, {"proved"})
+    c, = glob.glob(run + "/*.asy")
+    data = open(c, "rb").read()
+    body = data.index(b"ASYC", 1)  # the second chunk is taken out: the end is there, and so are the counts
+    open(c, "wb").write(data[:body] + data[data.index(b"ASYC", body + 1):])
+    rows, = ledger(run)
+    assert any(cause == "not_in_file" and r["dropped"] for (_, cause), r in rows.items()), rows
+    out = subprocess.run([ASSAY, "report", run], capture_output=True, text=True).stdout
+    assert "nothing was lost" not in out and "are not in the file" in out, out
+
+
+@test
+def after_a_kill_it_is_said_how_much_may_be_missing():
+    run, p = record("kill-now", "200")
+    assert "nothing was lost" not in p.stderr and "unknown: at most" in p.stderr, p.stderr
+    rows, = ledger(run)
+    gone = 400 - len(one(run).rows["KERNEL"]) + 200 - len(one(run).rows["COPY"])
+    eq((rows["calls", "none"]["read"], rows["ranges", "none"]["read"]), (1000, 801))
+    eq((rows["GPU work", "killed_before_flush"]["unknown"], rows["calls", "none"]["proof"]), (gone, "unknown"))
+    # nothing is unknown when all launches have their work
+    rows, = ledger(record("kill", "20", name="kill-later")[0])
+    eq(rows["GPU work", "killed_before_flush"]["unknown"], 0)
+
+
+@test
+def drops_are_told_by_kind_and_cause():
+    run, p = record("burst", opts=["--set", "ring=4096", "--set", "flush=1000"])
+    assert "lost" in p.stderr and "ring was full" in p.stderr and "nothing was lost" not in p.stderr, p.stderr
+    rows, = ledger(run)
+    for kind, made in (("calls", 5 * 10000), ("ranges", 4 * 10000)):
+        eq(rows[kind, "none"]["read"] + rows[kind, "ring_full"]["dropped"], made)
+
+
+@test
+def exec_and_exit_hand_everything_over_first():
+    run, p = record("execs", "5", "30")
+    c = captures(run)
+    eq((len(c), sum(len(x.rows["KERNEL"]) for x in c), p.returncode), (31, 310, 0))
+    assert "nothing was lost: 31 processes" in p.stderr, p.stderr
+    run, p = record("_exit", "5", name="exit-whole")
+    eq((len(one(run).rows["KERNEL"]), p.returncode), (10, 5))
+    assert "nothing was lost" in p.stderr, p.stderr
+
+
+@test
+def an_exec_that_fails_goes_on_recording():
+    run, p = record("exec-fails", "5")
+    c = one(run)
+    eq((len(c.rows["KERNEL"]), len(c.rows["END"]), c.rows["DEATH"], p.returncode), (12, 1, [], 0))
 
 
 @test

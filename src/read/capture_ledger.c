@@ -1,0 +1,138 @@
+/* What a capture must hold, by its recorder's own counts, and what it does hold. */
+#include <string.h>
+
+#include "read/capture.h"
+
+/* One row a kind of records that people count. */
+static const char *const kind_names[ASSAY_WIRE_TYPE_COUNT] = {
+	[ASSAY_WIRE_API] = "calls",       [ASSAY_WIRE_KERNEL] = "kernels",
+	[ASSAY_WIRE_COPY] = "copies",     [ASSAY_WIRE_SET] = "memsets",
+	[ASSAY_WIRE_SYNC] = "waits",      [ASSAY_WIRE_EVENT] = "events",
+	[ASSAY_WIRE_GRAPH] = "graphs",    [ASSAY_WIRE_MEMORY] = "allocations",
+	[ASSAY_WIRE_RANGE] = "ranges",    [ASSAY_WIRE_OVERHEAD] = "overheads",
+	[ASSAY_WIRE_SCRATCH] = "scratch", [ASSAY_WIRE_BARRIER] = "barriers",
+	[ASSAY_WIRE_STACK] = "stacks",    [ASSAY_WIRE_SAMPLE] = "samples",
+};
+
+static assay_sid kind_sid(capture *c, uint32_t kind)
+{
+	const char *name = kind < ASSAY_WIRE_TYPE_COUNT ? kind_names[kind] : NULL;
+	return assay_intern_z(&c->part->strings, name ? name : "other");
+}
+
+static uint32_t add_row(capture *c, assay_sid kind, assay_loss_cause cause)
+{
+	assay_ledger_table *t = &c->part->t.ledger;
+	uint32_t row = assay_add(&c->part->t, ASSAY_T_ledger);
+	t->source[row] = c->part->source;
+	t->kind[row] = kind;
+	t->cause[row] = (uint8_t)cause;
+	return row;
+}
+
+/* A cause without a kind: the vendor's own count, or a takeover. */
+void assay_capture_loss(capture *c, uint32_t why, uint64_t count, int64_t first)
+{
+	uint32_t row = add_row(c, 0, why < ASSAY_LOSS_MISSING ? why : ASSAY_LOSS_VENDOR);
+	c->part->t.ledger.dropped[row] = count;
+	c->part->t.ledger.first[row] = first;
+	c->lost = true;
+}
+
+void assay_capture_tally(capture *c, const any_record *r)
+{
+	const assay_wire_tally *y = &r->tally;
+	if (y->kind >= ASSAY_WIRE_TYPE_COUNT || y->cause >= ASSAY_LOSS_MISSING)
+		return;
+	c->told = true;
+	c->tally[y->cause][y->kind] = y->count;
+}
+
+void assay_capture_death(capture *c, const any_record *r)
+{
+	c->dead = true;
+	c->whole = r->death.whole == 1;
+	c->left = r->death.how;
+}
+
+/* Counts of a kind, and what is missing of it. */
+static void put_kind(capture *c, uint32_t kind)
+{
+	assay_ledger_table *t = &c->part->t.ledger;
+	uint64_t made = c->tally[0][kind], read = c->counts[kind];
+	if (made || (read && kind_names[kind])) {
+		uint32_t row = add_row(c, kind_sid(c, kind), ASSAY_LOSS_NONE);
+		t->made[row] = c->told ? made : read;
+		t->read[row] = read;
+	}
+	if (made > read) {
+		t->dropped[add_row(c, kind_sid(c, kind), ASSAY_LOSS_MISSING)] = made - read;
+		assay_count(c->part, ASSAY_ISSUE_lost_in_file, made - read);
+		c->lost = true;
+	}
+	for (uint32_t cause = 1; cause < ASSAY_LOSS_MISSING; cause++) {
+		if (!c->tally[cause][kind])
+			continue;
+		t->dropped[add_row(c, kind_sid(c, kind), (assay_loss_cause)cause)] =
+			c->tally[cause][kind];
+		c->lost = true;
+	}
+}
+
+/* Does the call put work on a device? */
+static bool starts_work(assay_str name)
+{
+	return assay_str_find(name, "LaunchHostFunc") < 0 &&
+	       (assay_str_find(name, "Launch") >= 0 || assay_str_find(name, "Memcpy") >= 0 ||
+		assay_str_find(name, "Memset") >= 0);
+}
+
+/* Launches whose work did not come: the most that a sudden end can have cost. Those that were
+ * captured into a graph are among them. */
+static uint64_t count_unknown(capture *c, int64_t *first)
+{
+	const assay_tables *t = &c->part->t;
+	assay_map done = {0};
+	uint64_t n = 0;
+	for (size_t i = c->first_gpu; i < t->gpu.n; i++)
+		*assay_map_at(&done, t->gpu.corr[i]) = 1;
+	for (size_t i = c->first_host; i < t->host.n; i++) {
+		uint32_t api = assay_is_call(t->host.kind[i]) ? t->host.detail[i] : ASSAY_NO_ROW;
+		if (api == ASSAY_NO_ROW || t->api.status[api] ||
+		    assay_map_get(&done, t->api.corr[api]) != ASSAY_MAP_ABSENT ||
+		    !starts_work(assay_pool_get(&c->part->strings, t->host.name[i])))
+			continue;
+		*first = !n || t->host.ts[i] < *first ? t->host.ts[i] : *first;
+		n++;
+	}
+	assay_map_free(&done);
+	return n;
+}
+
+/* It was killed, or did not say how it went: how much of the GPU's work may be missing. */
+static void put_unknown(capture *c)
+{
+	assay_ledger_table *t = &c->part->t.ledger;
+	bool exec = c->left == ASSAY_WIRE_LEFT_EXEC;
+	int64_t first = 0;
+	uint64_t n = count_unknown(c, &first);
+	uint32_t row = add_row(c, assay_intern_z(&c->part->strings, "GPU work"),
+			       exec ? ASSAY_LOSS_EXEC : ASSAY_LOSS_KILLED);
+	t->unknown[row] = n;
+	t->first[row] = first;
+	assay_count(c->part, ASSAY_ISSUE_unknown_work, n);
+}
+
+void assay_capture_settle(capture *c)
+{
+	for (uint32_t kind = 0; kind < ASSAY_WIRE_TYPE_COUNT; kind++)
+		put_kind(c, kind);
+	bool open = !c->ended && !(c->dead && c->whole);
+	if (open)
+		put_unknown(c);
+	assay_proof proof = c->lost   ? ASSAY_PROOF_LOST
+			    : open    ? ASSAY_PROOF_OPEN
+			    : c->told ? ASSAY_PROOF_WHOLE
+				      : ASSAY_PROOF_NONE;
+	c->part->t.source.proof[c->part->source] = (uint8_t)proof;
+}
