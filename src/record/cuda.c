@@ -23,6 +23,7 @@ enum {
 
 static struct {
 	cupti_lib cupti;
+	void *lib; /* that it was bound from */
 	int (*driver_version)(int *version);
 	_Atomic(uint8_t *) pool[POOL]; /* zeroed buffers */
 	_Atomic uint64_t sent,
@@ -225,7 +226,7 @@ static void tick(void)
 			step_back();
 		return;
 	}
-	assay_share_install(&cuda.cupti);
+	assay_share_install(&cuda.cupti, cuda.lib);
 	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
 		atomic_store(&cuda.sent, 0);
 	else
@@ -248,6 +249,12 @@ static bool leave(void)
 	return !assay_share_holds();
 }
 
+static void loaded(void)
+{
+	if (atomic_load(&cuda.ready))
+		assay_share_install(&cuda.cupti, cuda.lib);
+}
+
 /* CUDA does not live on in a forked child; nothing of CUPTI may be touched there. */
 static void forked(void)
 {
@@ -261,6 +268,7 @@ const assay_rt_hooks assay_cuda_hooks = {
 	.finish = finish,
 	.forked = forked,
 	.leave = leave,
+	.loaded = loaded,
 };
 
 static int driver_major(void)
@@ -290,7 +298,7 @@ static bool set_up(const cupti_lib *c)
 		assay_cuda_choose_calls(c, assay_rt_conf());
 		assay_rt_bulk_close();
 	}
-	assay_share_install(c);
+	assay_share_install(c, cuda.lib);
 	assay_blas_install();
 	return enable_all(c);
 }
@@ -341,6 +349,7 @@ int InitializeInjection(void)
 		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, text);
 		return 1;
 	}
+	cuda.lib = lib;
 	tell_setting(path, major);
 	if (set_up(&cuda.cupti))
 		atomic_store(&cuda.ready, 1), assay_host_start();

@@ -16,6 +16,7 @@ enum { KINDS = 128, LENT = 256 };
 
 static struct {
 	const cupti_lib *cupti;
+	void *lib; /* the copy it was bound from */
 	_Atomic(cupti_request_fn *) request;
 	_Atomic(cupti_complete_fn *) complete;
 	_Atomic(cupti_time_fn *) clock;
@@ -309,16 +310,24 @@ static const assay_hook stand_ins[] = {
 };
 enum { STAND_INS = sizeof stand_ins / sizeof *stand_ins };
 
+static void *stand_in_for(const char *name)
+{
+	void *p = NULL;
+	for (size_t i = 0; i < STAND_INS - 1; i++)
+		if (!strcmp(name, stand_ins[i].name))
+			memcpy(&p, &stand_ins[i].ours, sizeof p);
+	return p;
+}
+
+/* A profiler may bring a CUPTI of its own. The driver takes one copy's subscription in a process,
+ * and what one copy made is nothing to the other: whatever it asks for comes from the copy in use.
+ */
 static void *stand_in_dlsym(void *handle, const char *name)
 {
-	for (size_t i = 0; i < STAND_INS - 1; i++) {
-		void *p;
-		if (strcmp(name, stand_ins[i].name))
-			continue;
-		memcpy(&p, &stand_ins[i].ours, sizeof p);
-		return p;
-	}
-	return dlsym(handle, name);
+	void *p = strncmp(name, "cupti", 5) ? NULL : stand_in_for(name);
+	if (!p && !strncmp(name, "cupti", 5))
+		p = dlsym(share.lib, name);
+	return p ? p : dlsym(handle, name);
 }
 
 /* ---- putting them in place ---- */
@@ -333,10 +342,26 @@ static assay_hook_object what_to_do(const char *file, bool names_cupti)
 			      : ASSAY_HOOK_LEAVE;
 }
 
-void assay_share_install(const cupti_lib *c)
+/* The same for a library that is linked with the other copy. */
+static assay_any_fn *from_the_copy_in_use(const char *name)
 {
-	static assay_hooks hooks = {stand_ins, STAND_INS, what_to_do, "libcupti", 0};
-	if (!share.cupti) /* before anybody can call us */
+	assay_any_fn *fn = NULL;
+	void *p = dlsym(share.lib, name);
+	memcpy(&fn, &p, sizeof p);
+	return fn;
+}
+
+void assay_share_install(const cupti_lib *c, void *lib)
+{
+	static assay_hooks hooks = {.hook = stand_ins,
+				    .n = STAND_INS,
+				    .of = what_to_do,
+				    .needs = "libcupti",
+				    .start = "cupti",
+				    .other = from_the_copy_in_use};
+	if (!share.cupti) { /* before anybody can call us */
 		share.cupti = c;
+		share.lib = lib;
+	}
 	assay_hook_install(&hooks);
 }

@@ -6,9 +6,9 @@
 
 #include "record/cuda.h"
 
-/* Put ourselves between every loaded library and the CUPTI that c was bound from; call again when
- * libraries may have been loaded since (cheap when none were). */
-void assay_share_install(const cupti_lib *c);
+/* Put ourselves between every loaded library and the CUPTI that c was bound from (lib); call again
+ * when libraries may have been loaded since (cheap when none were). */
+void assay_share_install(const cupti_lib *c, void *lib);
 
 /* Does the other profiler record now? Then its buffers go to CUPTI and flushes are its own
  * business. */

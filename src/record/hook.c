@@ -4,6 +4,8 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +16,8 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
 #else
 enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
 #endif
+
+enum { LATER = 1024 };
 
 typedef struct object {
 	ElfW(Addr) base;
@@ -42,6 +46,23 @@ static void replace(const object *o, void **slot, assay_any_fn *ours)
 		mprotect((void *)start, page, PROT_READ);
 }
 
+/* Places whose name is looked up once the loader's lock is free: looking up takes another, which
+ * whoever waits for the first may hold. */
+static struct {
+	object in;
+	void **slot;
+	const char *name;
+} later[LATER];
+static size_t n_later;
+
+static const assay_hook *hook_of(const assay_hooks *h, const char *name)
+{
+	for (size_t k = 0; k < h->n; k++)
+		if (!strcmp(name, h->hook[k].name))
+			return &h->hook[k];
+	return NULL;
+}
+
 static void patch(const object *o, const ElfW(Rela) * r, size_t n, const assay_hooks *h,
 		  bool marked)
 {
@@ -50,10 +71,27 @@ static void patch(const object *o, const ElfW(Rela) * r, size_t n, const assay_h
 		if (type != JUMP_SLOT && type != GLOB_DAT)
 			continue;
 		const char *name = o->names + o->symbols[ELF64_R_SYM(r[i].r_info)].st_name;
-		for (size_t k = 0; k < h->n; k++)
-			if ((marked || !h->hook[k].marked_only) && !strcmp(name, h->hook[k].name))
-				replace(o, (void **)(o->base + r[i].r_offset), h->hook[k].ours);
+		void **slot = (void **)(o->base + r[i].r_offset);
+		const assay_hook *hook = hook_of(h, name);
+		if (hook && (marked || !hook->marked_only)) {
+			replace(o, slot, hook->ours);
+		} else if (!hook && h->other && !strncmp(name, h->start, strlen(h->start)) &&
+			   n_later < LATER) {
+			later[n_later].in = *o;
+			later[n_later].slot = slot;
+			later[n_later++].name = name;
+		}
 	}
+}
+
+static void patch_later(const assay_hooks *h)
+{
+	for (size_t i = 0; i < n_later; i++) {
+		assay_any_fn *ours = h->other(later[i].name);
+		if (ours)
+			replace(&later[i].in, later[i].slot, ours);
+	}
+	n_later = 0;
 }
 
 /* glibc keeps absolute addresses in a loaded dynamic section; other loaders offsets. */
@@ -146,8 +184,15 @@ static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
 	return info->dlpi_adds != h->seen ? 1 : 2;
 }
 
+/* One at a time; a child of fork may find it taken by nobody, and goes on after a while. */
 void assay_hook_install(assay_hooks *h)
 {
+	enum { TRIES = 10000 };
+	static _Atomic int busy;
+	for (int i = 0; atomic_exchange(&busy, 1) && i < TRIES; i++)
+		sched_yield();
 	if (dl_iterate_phdr(anything_new, h) == 1)
 		dl_iterate_phdr(visit, h);
+	patch_later(h);
+	atomic_store(&busy, 0);
 }

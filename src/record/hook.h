@@ -27,6 +27,10 @@ typedef struct assay_hooks {
 	 * that starts with `needs`. */
 	assay_hook_object (*of)(const char *file, bool names_it);
 	const char *needs;
+	/* What any other name that starts so becomes in objects that are taken; NULL: it stays. May
+	 * be NULL. */
+	const char *start;
+	assay_any_fn *(*other)(const char *name);
 	unsigned long long
 		seen; /* objects loaded when last looked; the first member that changes */
 } assay_hooks;

@@ -20,6 +20,7 @@ static struct {
 	int (*fexecve)(int, char *const[], char *const[]);
 	int (*execveat)(int, const char *, char *const[], char *const[], int);
 	void (*exit_now)(int);
+	void *(*dlopen)(const char *, int);
 } real;
 
 extern char **environ;
@@ -150,7 +151,26 @@ static _Noreturn void our_exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* ---- libraries that come ---- */
+
+/* A library that is loaded by its path is looked at before anybody calls it. Any other name is
+ * found by the caller's own search path, so the call must seem to come from there: it is the last
+ * thing done, and the compiler makes it a jump. */
+static void *our_dlopen(const char *path, int flags)
+{
+	if (!path || !strchr(path, '/') || strchr(path, '$'))
+		return real.dlopen(path, flags);
+	void *lib = real.dlopen(path, flags);
+	if (lib && records_here()) {
+		assay_rt_watch_ways_out();
+		if (rt.hooks->loaded)
+			rt.hooks->loaded();
+	}
+	return lib;
+}
+
 static const assay_hook ways_out[] = {
+	{"dlopen", (assay_any_fn *)our_dlopen, false},
 	{"execve", (assay_any_fn *)our_execve, false},
 	{"execv", (assay_any_fn *)our_execv, false},
 	{"execvp", (assay_any_fn *)our_execvp, false},
@@ -180,11 +200,12 @@ static bool find(const char *name, void *fn)
 
 void assay_rt_watch_ways_out(void)
 {
-	static assay_hooks hooks = {ways_out, sizeof ways_out / sizeof *ways_out, every_object,
-				    NULL, 0};
+	static assay_hooks hooks = {
+		.hook = ways_out, .n = sizeof ways_out / sizeof *ways_out, .of = every_object};
 	if (!real.exit_now && !(find("execve", &real.execve) && find("execv", &real.execv) &&
 				find("execvp", &real.execvp) && find("execvpe", &real.execvpe) &&
-				find("fexecve", &real.fexecve) && find("_exit", &real.exit_now)))
+				find("fexecve", &real.fexecve) && find("dlopen", &real.dlopen) &&
+				find("_exit", &real.exit_now)))
 		return;
 	find("execveat", &real.execveat); /* nobody can call it where it is not (glibc 2.33) */
 	assay_hook_install(&hooks);

@@ -59,6 +59,7 @@ typedef struct assay_rt_hooks {
 	/* before exec, on the program's thread: have everything handed over; false when work still
 	 * runs. Recording goes on when the exec fails. May be NULL */
 	bool (*leave)(void);
+	void (*loaded)(void); /* a library was loaded, on the program's thread; may be NULL */
 } assay_rt_hooks;
 
 /* Read the configuration, make the files, start the thread. False: recording is off (not asked for,

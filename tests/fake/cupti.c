@@ -1,6 +1,8 @@
 /* A CUPTI without a GPU: keeps the activity API's promises (kinds, calls switched on one by one,
  * buffers asked for and handed back, flushes) over work that a test program tells it of. Built from
  * the same declarations as the recorder. FAKE_CUPTI_OLD=1 writes the shorter records of 12.0. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -251,10 +253,20 @@ API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 	return CUPTI_OK;
 }
 
+/* The driver knows one subscriber in a process, whichever copy of CUPTI asks. */
+static bool driver_takes(bool on)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, "fake_driver_subscribe") : NULL;
+	int (*take)(void *, int);
+	memcpy(&take, &p, sizeof p);
+	return !take || take(&subscriber, on);
+}
+
 API cupti_result cuptiSubscribe(void **s, cupti_callback_fn *callback, void *data)
 {
 	pthread_mutex_lock(&f.lock);
-	bool free = !subscriber.taken;
+	bool free = !subscriber.taken && driver_takes(true);
 	if (free) {
 		memset(subscriber.call, 0, sizeof subscriber.call);
 		subscriber.callback = callback;
@@ -265,18 +277,34 @@ API cupti_result cuptiSubscribe(void **s, cupti_callback_fn *callback, void *dat
 	pthread_mutex_unlock(&f.lock);
 	return free ? CUPTI_OK : CUPTI_MULTIPLE_SUBSCRIBERS;
 }
+/* The handle of another copy is a wild pointer to this one. */
+static void know(void *s)
+{
+	if (s && s != &subscriber)
+		abort();
+}
+
 API cupti_result cuptiUnsubscribe(void *s)
 {
-	(void)s;
+	know(s);
 	pthread_mutex_lock(&f.lock);
+	driver_takes(false);
 	subscriber.taken = false;
 	subscriber.callback = NULL;
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
+API cupti_result cuptiEnableDomain(uint32_t on, void *s, int domain)
+{
+	know(s);
+	pthread_mutex_lock(&f.lock);
+	memset(subscriber.call[domain], on != 0, CBIDS);
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
 API cupti_result cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t cbid)
 {
-	(void)s;
+	know(s);
 	pthread_mutex_lock(&f.lock);
 	if (cbid < CBIDS)
 		subscriber.call[domain][cbid] = on;

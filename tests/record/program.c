@@ -257,6 +257,21 @@ int main(int argc, char **argv)
 		printf("subscribed %d\n", subscribe ? subscribe() : -1);
 		step(1);
 	}
+	if (!strcmp(how, "proton")) { /* its own copy of CUPTI is the third argument */
+		void *lib = dlopen(argv[4], RTLD_NOW);
+		void *start = lib ? dlsym(lib, "looker_start") : NULL;
+		void *stop = lib ? dlsym(lib, "looker_stop") : NULL;
+		int (*begin)(const char *);
+		void (*end)(void);
+		memcpy(&begin, &start, sizeof start);
+		memcpy(&end, &stop, sizeof stop);
+		printf("started %d\n", begin ? begin(argv[3]) : -1);
+		for (int i = 0; i < n; i++)
+			step(i);
+		if (end)
+			end();
+		step(1);
+	}
 	if (!strcmp(how, "sync"))
 		fake_sync();
 	if (!strcmp(how, "domains"))

@@ -323,6 +323,21 @@ def a_profiler_that_looks_cupti_up_gets_the_subscription():
 
 
 @test
+def a_profiler_with_a_cupti_of_its_own_works_as_alone():
+    own = WORK + "/own"
+    os.makedirs(own, exist_ok=True)
+    cc(own + "/libcupti.so", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.12", "tests/fake/cupti.c")
+    cc(own + "/libproton.so", "-shared", "-fPIC", "tests/record/looker.c", "-ldl")
+    args = ("proton", "10", own + "/libcupti.so", own + "/libproton.so")
+    run, p = record(*args)
+    # asked for at once after it was loaded: no tick of ours lies between
+    eq((p.returncode, p.stdout), (0, "started 0\nkernels 20 callbacks 50\n"))
+    c = one(run)
+    eq((len(c.rows["KERNEL"]), c.rows["LOST"]), (42, []))
+    eq(len(calls_named(c, "cudaLaunchKernel")), 21)
+
+
+@test
 def a_program_without_gpu_runs_as_before():
     run, p = record("nothing")
     eq((p.returncode, p.stdout, captures(run)), (7, "", []))
