@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -92,7 +93,7 @@ static bool is_empty(const char *dir)
 	DIR *d = opendir(dir);
 	bool empty = true;
 	for (struct dirent *e; d && empty && (e = readdir(d));)
-		empty = e->d_name[0] == '.';
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
 	if (d)
 		closedir(d);
 	return empty;
@@ -116,6 +117,17 @@ static bool check_dir(recording *r, const char *out, assay_err *err)
 	return true;
 }
 
+/* Two recordings started at once with one name: the second finds the first one's lock, which lasts
+ * as long as the process. */
+static bool lock_dir(recording *r, const char *out, assay_err *err)
+{
+	r->lock = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->lock >= 0 && flock(r->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "%s is being recorded into; name another with -o", out);
+	return true;
+}
+
 static bool make_dir(recording *r, const char *out, assay_err *err)
 {
 	char path[PATH_MAX];
@@ -125,7 +137,7 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 	if (!realpath(out, path))
 		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", out, strerror(errno));
 	r->dir = assay_printf(&r->arena, "%s", path);
-	if (check_dir(r, out, err))
+	if (lock_dir(r, out, err) && check_dir(r, out, err))
 		return true;
 	remove_folders(r);
 	return false;

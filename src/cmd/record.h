@@ -17,6 +17,7 @@ typedef struct recording {
 	assay_arena arena;
 	const char *dir;   /* absolute */
 	int made;          /* folders at the end of dir that were not there before */
+	int lock;          /* dir, open and locked */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
 	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */

@@ -133,7 +133,9 @@ bool assay_record_write(const recording *r, const record_args *a, const assay_ru
 	/* under another name first: whoever reads run.json sees a whole one */
 	char *part = assay_printf(&scratch, "%s/.run.json", r->dir);
 	char *path = assay_printf(&scratch, "%s/run.json", r->dir);
-	FILE *f = fopen(part, "w");
+	unlink(part); /* a link that somebody put there is not followed */
+	int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool ok = f && fwrite(text.p, 1, text.n, f) == text.n && fputc('\n', f) != EOF;
 	ok = (!f || fclose(f) == 0) && ok && rename(part, path) == 0;
 	if (!ok) {

@@ -87,5 +87,25 @@ def a_capture_that_became_a_link_is_not_followed():
         assert "not of this run" in p.stderr, p.stderr
 
 
+@test
+def a_link_in_the_run_directory_is_not_written_through():
+    where, victim = WORK + "/planted", WORK + "/victim-planted"
+    open(victim, "w").write("somebody's own")
+    os.mkdir(where)
+    os.symlink(victim, where + "/.run.json")
+    p = subprocess.run([ASSAY, "record", "-o", where, "--", "true"], capture_output=True, text=True)
+    eq((p.returncode, open(victim).read()), (2, "somebody's own"))
+    assert "not empty" in p.stderr, p.stderr
+
+
+@test
+def two_recordings_do_not_share_a_directory():
+    where = WORK + "/both"
+    ps = [subprocess.Popen([ASSAY, "record", "-q", "-o", where, "--telemetry", "off", "--", "sleep", "0.5"],
+                           stderr=subprocess.PIPE) for _ in range(4)]
+    eq(sorted(p.wait() for p in ps), [0, 2, 2, 2])
+    [p.stderr.close() for p in ps]
+
+
 if __name__ == "__main__":
     sys.exit(run(build))
