@@ -60,12 +60,14 @@ typedef struct capture {
 	uint64_t tally[ASSAY_LOSS_MISSING][ASSAY_WIRE_TYPE_COUNT]; /* as its recorder tells */
 	uint32_t left;                                             /* ASSAY_WIRE_LEFT_... */
 	bool told, dead, whole, lost;
+	int64_t clock_offset, clock_at; /* of the last CLOCK */
 } capture;
 
 typedef union any_record {
 	assay_wire_rec rec;
 	assay_wire_string string;
 	assay_wire_tally tally;
+	assay_wire_clock clock;
 	assay_wire_death death;
 	assay_wire_process process;
 	assay_wire_meta meta;

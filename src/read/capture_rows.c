@@ -293,6 +293,23 @@ static void read_end(capture *c, const any_record *r)
 	c->ended = true;
 }
 
+/* The wall clock may be slewed by 500 ppm; more than twice that is a step. */
+static void read_clock(capture *c, const any_record *r)
+{
+	enum { SLACK_NS = 2000000, SLEW = 1000 };
+	int64_t offset = (int64_t)((uint64_t)r->clock.real - (uint64_t)r->clock.boot);
+	int64_t gap = (int64_t)((uint64_t)r->clock.boot - (uint64_t)c->clock_at);
+	int64_t step = (int64_t)((uint64_t)offset - (uint64_t)c->clock_offset);
+	int64_t most = SLACK_NS + (gap > 0 ? gap / SLEW : 0);
+	if (c->clock_at && (step > most || step < -most))
+		assay_warn(c->run, "clock",
+			   "the wall clock was set by %.3f s while recording: times are of the "
+			   "clock since boot and go on, dates before that are of the new one",
+			   (double)step / 1e9);
+	c->clock_offset = offset;
+	c->clock_at = r->clock.boot;
+}
+
 static void skip(capture *c, const any_record *r)
 {
 	(void)c;
@@ -309,7 +326,7 @@ static const record_type types[] = {
 	[ASSAY_WIRE_PAD] = {skip, sizeof(assay_wire_rec)},
 	[ASSAY_WIRE_STRING] = {read_string, sizeof(assay_wire_string)},
 	[ASSAY_WIRE_PROCESS] = {read_process, sizeof(assay_wire_process)},
-	[ASSAY_WIRE_CLOCK] = {skip, sizeof(assay_wire_clock)},
+	[ASSAY_WIRE_CLOCK] = {read_clock, sizeof(assay_wire_clock)},
 	[ASSAY_WIRE_META] = {read_meta, sizeof(assay_wire_meta)},
 	[ASSAY_WIRE_DEVICE] = {read_device, sizeof(assay_wire_device)},
 	[ASSAY_WIRE_CONTEXT] = {read_context, sizeof(assay_wire_context)},

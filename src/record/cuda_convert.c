@@ -21,6 +21,9 @@ static struct {
 	cupti_time_fn *clock;
 	int64_t theirs, boot;
 	double rate;
+	/* Real time less ours, as it is, and as it was before the wall clock was set; until when a
+	 * record may still be in that. */
+	int64_t offset, old_offset, old_until;
 } state;
 
 /* Numbers of calls inside --only-range, --delay, --duration, by their low bits. */
@@ -39,6 +42,32 @@ static int64_t real_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+enum { STEP_NS = 1000000 };
+#define OLD_FOR_NS 60000000000
+
+static void note_step(void)
+{
+	int64_t offset = state.theirs - state.boot, step = offset - state.offset;
+	if (state.clock)
+		return;
+	if (state.offset && (step > STEP_NS || step < -STEP_NS)) {
+		state.old_offset = state.offset;
+		state.old_until = state.boot + OLD_FOR_NS;
+	}
+	state.offset = offset;
+}
+
+/* A record tells the time of the wall clock, which may have been set since. It is of the past: of
+ * the two times it can mean, the later one that is not to come. */
+static int64_t real_to_boot(int64_t t)
+{
+	int64_t now = state.boot + STEP_NS, as_it_is = t - state.offset;
+	int64_t as_it_was = t - state.old_offset;
+	if (state.boot >= state.old_until || as_it_was > now)
+		return as_it_is;
+	return as_it_is > now || as_it_was > as_it_is ? as_it_was : as_it_is;
+}
+
 /* Once a buffer: the two clocks side by side, and the rate since the other was registered. All
  * times in it lie between the two moments, so that a short distance does no harm. */
 static void set_clock(void)
@@ -46,6 +75,7 @@ static void set_clock(void)
 	int64_t first_boot, first_theirs;
 	state.clock = assay_share_clock(&first_boot, &first_theirs);
 	assay_rt_pair(state.clock, &state.boot, &state.theirs);
+	note_step();
 	int64_t ticks = state.theirs - first_theirs;
 	state.rate =
 		state.clock && ticks > 0 ? (double)(state.boot - first_boot) / (double)ticks : 1;
@@ -59,7 +89,7 @@ static int64_t boot_of(uint64_t time)
 	if (!t)
 		return 0;
 	if (!state.clock)
-		return state.boot - ago;
+		return real_to_boot(t);
 	int64_t real_ago = real_now() - t;
 	if (real_ago > -3600000000000 && real_ago < 86400000000000)
 		return state.boot - real_ago;

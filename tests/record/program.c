@@ -200,6 +200,11 @@ int main(int argc, char **argv)
 		push("last words");
 		kill(getpid(), SIGKILL);
 	}
+	if (!strcmp(how, "a-while"))
+		for (int i = 0; i < 1500; i++) {
+			step(i);
+			usleep(1000);
+		}
 	if (!strcmp(how, "kill-now")) {
 		push("last words");
 		kill(getpid(), SIGKILL);

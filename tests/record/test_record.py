@@ -403,6 +403,21 @@ def work_launched_inside_a_range_is_kept_when_it_runs_later():
 
 
 @test
+def a_step_of_the_wall_clock_moves_no_work():
+    if "address" in BUILD:
+        raise Skip("a preload before the sanitizer's")
+    cc(FAKE + "/libstep.so", "-shared", "-fPIC", "tests/fake/step.c")
+    for seconds in ("3600", "-3600"):
+        run, p = record("a-while", "1", env={"LD_PRELOAD": FAKE + "/libstep.so", "STEP_S": seconds}, name="step" + seconds)
+        c = one(run)
+        first, last = c.rows["PROCESS"][0]["start"], c.rows["END"][0]["time"]
+        eq(len(c.rows["KERNEL"]), 3002)
+        eq([r["start"] for r in c.rows["KERNEL"] if not first <= r["start"] <= last], [])
+        out = subprocess.run([ASSAY, "report", run], capture_output=True, text=True).stdout
+        assert f"the wall clock was set by {seconds}.0" in out or f"set by {seconds[:-1]}" in out, out[-1500:]
+
+
+@test
 def delay_and_duration_bound_the_recording():
     eq(len(one(record("return", opts=["--delay", "10s"])[0]).rows["KERNEL"]), 0)
     eq(len(one(record("return", opts=["--duration", "10s"], name="dur")[0]).rows["KERNEL"]), 20)
