@@ -318,6 +318,7 @@ static void print_problems(const assay_run *run)
 	char x[ASSAY_FMT];
 	bool any = run->part.t.warning.n > 0;
 	printf("\nlosses and oddities\n");
+	any |= assay_ledger_text(stdout, "  ", run);
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
 		if (!run->part.issues[i])
 			continue;
@@ -326,7 +327,6 @@ static void print_problems(const assay_run *run)
 		       assay_issue_infos[i].severity, assay_fmt_count(x, run->part.issues[i]),
 		       assay_issue_infos[i].text);
 	}
-	any |= run->part.t.ledger.n && assay_ledger_text(stdout, "  ", run);
 	assay_warnings_text(stdout, run, "  ");
 	if (!any)
 		printf("  none\n");

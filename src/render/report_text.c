@@ -355,7 +355,6 @@ static void print_trust(assay_printout *p)
 			assay_percent((int64_t)linked, (int64_t)events));
 	fprintf(p->out, "\n");
 	print_explained(p);
-	assay_ledger_text(p->out, "  ", p->run);
 	assay_warnings_text(p->out, p->run, "  warning: ");
 	bool any = false;
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
