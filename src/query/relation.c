@@ -261,13 +261,16 @@ static bool add_view(compiler *c, const view_row *row)
 	bool ok = true;
 	start_view(c, &v, &cols, row->view, row->doc, assay_table_find(row->table));
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cols_def); i++) {
-		assay_relation_col col = {.name = cols_def[i].name, .doc = cols_def[i].doc};
+		assay_relation_col col = {.name = cols_def[i].name,
+					  .doc = cols_def[i].doc,
+					  .reach = cols_def[i].reach};
 		if (strcmp(cols_def[i].view, row->view))
 			continue;
 		ok &= compile_terms(c, v.table, cols_def[i].reach, &col);
 		add_col(&cols, &c->views->arena, col);
 	}
 	take_cols(&v, &cols, &c->views->arena);
+	v.filter = row->filter;
 	if (row->filter[0])
 		filter_rows(c, &v, row->filter);
 	*assay_push(&c->views->view) = v;
@@ -303,6 +306,12 @@ void assay_relations_of(assay_relations *views, const assay_run *run)
 	}
 	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
 		add_table(&c, &assay_table_infos[i]);
+}
+
+int64_t assay_relations_first(const assay_relations *rels)
+{
+	compiler c = {.t = &rels->run->part.t};
+	return first_moment(&c);
 }
 
 void assay_relations_free(assay_relations *views)

@@ -33,6 +33,7 @@ typedef enum assay_cell_type {
 
 typedef struct assay_relation_col {
 	const char *name, *unit, *doc;
+	const char *reach; /* as views.def has it; NULL: a column of the table itself */
 	assay_cell_type type;
 	assay_reach term[ASSAY_RELATION_TERMS];
 	size_t terms;   /* 0: the row's number; several: their sum, absent when one of them is */
@@ -42,6 +43,7 @@ typedef struct assay_relation_col {
 
 typedef struct assay_relation {
 	const char *name, *doc;
+	const char *filter; /* "column=word"; NULL: a table itself */
 	const assay_table_info *table;
 	const assay_relation_col *col; /* the row's number first */
 	size_t cols;
@@ -65,6 +67,8 @@ typedef struct assay_cell {
 /* Of an analysed run, whose tables must not grow afterwards. */
 void assay_relations_of(assay_relations *views, const assay_run *run);
 void assay_relations_free(assay_relations *views);
+/* The run's first moment, since 1970: what $first stands for. */
+int64_t assay_relations_first(const assay_relations *rels);
 const assay_relation *assay_relation_find(const assay_relations *views, const char *name);
 
 /* Row `at` of the view: row of its table. */

@@ -51,7 +51,7 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 		     assay_err *err);
 
 extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
-	assay_writer_xplane_grouped, assay_writer_csv;
+	assay_writer_xplane_grouped, assay_writer_csv, assay_writer_sqlite;
 
 /* By the word of --to, and by the end of a file's name; NULL when there is none. */
 const assay_writer *assay_writer_named(const char *name);

@@ -8,6 +8,7 @@ const assay_writer *const assay_writers[] = {
 	&assay_writer_chrome,         &assay_writer_perfetto,
 	&assay_writer_xplane_grouped, /* before the other: its names end like that one's */
 	&assay_writer_xplane,         &assay_writer_csv,
+	&assay_writer_sqlite,
 };
 const size_t assay_writer_count = ASSAY_COUNT_OF(assay_writers);
 
