@@ -1,6 +1,7 @@
 /* Why the device waits, cause by cause: what each costs, whether every step pays it, and where. */
 #include <stdlib.h>
 
+#include "analyze/cause_place.h"
 #include "analyze/finding.h"
 #include "base/fmt.h"
 #include "base/sort.h"
@@ -177,6 +178,27 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 					    steps > 1 ? " a step" : "");
 }
 
+/* The program's own line, where calls have stacks: that of who is waited for, else of the launching
+ * thread. */
+static void add_place(const assay_run *run, const assay_find_ctx *c, int cause, assay_found *f)
+{
+	const assay_tables *t = &run->part.t;
+	assay_cause_place at =
+		assay_cause_place_find(run, c->w->device, c->w->from, c->w->to, (assay_why)cause);
+	uint32_t home = assay_cause_place_home(&at);
+	int fact = 0;
+	if (at.stack == ASSAY_NO_ROW)
+		return;
+	f->where.file = assay_dup(c->scratch, assay_text(run, t->code.file[t->stack.code[home]]));
+	f->where.function =
+		assay_dup(c->scratch, assay_text(run, t->code.function[t->stack.code[home]]));
+	f->where.line = t->stack.line[home] > 0 ? t->stack.line[home] : 0;
+	while (fact < ASSAY_FACTS_MAX && f->fact[fact])
+		fact++;
+	if (fact < ASSAY_FACTS_MAX)
+		f->fact[fact] = assay_cause_place_words(c->scratch, run, &at);
+}
+
 static void add_cause(const assay_run *run, const assay_find_ctx *c, int cause, int64_t total,
 		      bool steady)
 {
@@ -203,6 +225,7 @@ static void add_cause(const assay_run *run, const assay_find_ctx *c, int cause, 
 	f.has_gap = c->w->longest[cause] != ASSAY_NO_ROW;
 	f.gap = c->w->longest[cause];
 	add_facts(run, c, cause, &in, &f);
+	add_place(run, c, cause, &f);
 	assay_finding_add(c, &f);
 }
 

@@ -4,6 +4,8 @@
 
 #include "api/query.h"
 #include "cmd/cmd.h"
+#include "cmd/scopes_lines.h"
+#include "resolve/resolve.h"
 
 struct scopes_args {
 	int64_t depth, top;
@@ -50,6 +52,12 @@ static int scopes_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
+	if (assay_scopes_by_line(a->by)) {
+		assay_link(run);
+		assay_scopes_lines(run, a->by, a->top ? (size_t)a->top : 20, a->json);
+		assay_run_free(run);
+		return ASSAY_EXIT_OK;
+	}
 	const assay_scopes_query query = {.by = a->by,
 					  .step = a->step ? &step : NULL,
 					  .depth = (uint32_t)a->depth,
@@ -72,8 +80,10 @@ static int scopes_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt scopes_opts[] = {
-	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance",
-	 "Join invocations by their path, by their name alone, or not at all (default path).",
+	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|line|function|module|file",
+	 "Join invocations by their path, by their name alone, or not at all (default path); or "
+	 "show "
+	 "GPU work by the line, function, folder or file that launched it.",
 	 offsetof(struct scopes_args, by)},
 	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
 	 offsetof(struct scopes_args, depth)},

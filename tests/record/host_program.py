@@ -192,6 +192,37 @@ def daemon():
     launch()
 
 
+def greenlets():
+    """Stacks that a library replaces under the interpreter."""
+    import greenlet
+
+    def run(n):
+        for _ in range(n):
+            launch()
+            deep(4)
+            main.switch()
+    main = greenlet.getcurrent()
+    lets = [greenlet.greenlet(run) for _ in range(3)]
+    for _ in range(4):
+        for g in lets:
+            g.switch(4) if not g else g.switch()
+            launch()
+
+
+def second_interpreter():
+    """Launches while another interpreter exists: no stack may be told, least of all a wrong one."""
+    try:
+        import _xxsubinterpreters as subs
+    except ImportError:
+        import _interpreters as subs
+    launch()
+    other = subs.create()
+    for _ in range(3):
+        lib.fake_launch(13, b"two")
+    subs.destroy(other)
+    launch()
+
+
 # ---- what a thread does between launches ----
 
 def spin(seconds):

@@ -169,7 +169,55 @@ def the_report_names_cause_and_line_of_every_wait(python):
     assert report["gaps"][0]["stack"][-1]["function"] == "<module>", report["gaps"][0]
 
 
-TESTS = [the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_forked_child_ends_well_and_the_parents_stacks_are_right,
+def a_filter_of_system_calls_takes_the_samples_stacks_or_nothing(python):
+    if not os.path.exists(WORK + "/filter"):
+        subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-o", WORK + "/filter", ROOT + "/tests/record/no_readv.c"],
+                       check=True)
+    r = Recording(python, "kinds", wrap=[WORK + "/filter"])
+    check_stacks(r)
+    r = Recording(python, "waits", wrap=[WORK + "/filter"])
+    assert sum(s["count"] for s, stack in r.samples() if stack) > 10, "no samples with stacks through the pipe"
+
+
+def stacks_of_greenlets_are_their_own(python):
+    if subprocess.run([python, "-c", "import greenlet"], capture_output=True).returncode:
+        raise Skip("greenlet is not installed")
+    check_stacks(Recording(python, "greenlets"))
+
+
+def with_two_interpreters_there_are_no_stacks(python):
+    r = Recording(python, "second_interpreter")
+    check_stacks(r)
+    calls = {k["corr"] for k in r.main.rows["KERNEL"] if r.main.text(k["name"]) == "two"}
+    assert [c["stack"] for c in r.main.rows["API"] if c["corr"] in calls] == [0, 0, 0]
+
+
+def an_interpreter_started_again_has_its_own_stacks(python):
+    config = python + "-config"
+    flags = subprocess.run([config, "--embed", "--cflags", "--ldflags"], capture_output=True, text=True) \
+        if os.path.exists(config) else None
+    exe = os.path.join(WORK, "embed-" + os.path.basename(os.path.dirname(os.path.dirname(python))))
+    if not flags or subprocess.run(["gcc", ROOT + "/tests/record/embed.c", "-o", exe, *flags.stdout.split(), "-ldl"],
+                                   capture_output=True).returncode:
+        raise Skip("the interpreter cannot be embedded here")
+    env = dict(os.environ, LD_LIBRARY_PATH=WORK + ":" + os.path.join(os.path.dirname(os.path.dirname(python)), "lib"))
+    if subprocess.run([exe], env=env, capture_output=True).returncode:
+        raise Skip("the interpreter itself does not survive to be started again")
+    out = tempfile.mkdtemp(dir=WORK)
+    subprocess.run([ASSAY, "record", "-q", "-o", out + "/run", "--", exe], env=env, check=True, timeout=60)
+    c = Capture(glob.glob(out + "/run/*.asy")[0])
+    names = [[name for _, name, _ in c.stack(r)] for r in c.rows["API"] if r["stack"]]
+    got = {n[0].split(".")[-1] for n in names if n}
+    assert got == {"first", "second", "third"}, got
+
+
+class Skip(Exception):
+    pass
+
+
+TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of_greenlets_are_their_own,
+         with_two_interpreters_there_are_no_stacks, an_interpreter_started_again_has_its_own_stacks,
+         the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, a_worker_process_is_seen_from_its_parent]
 
@@ -184,6 +232,8 @@ def main():
             try:
                 t(path)
                 print(f"ok - {t.__name__} (Python {version})")
+            except Skip as e:
+                print(f"skip - {t.__name__} (Python {version}): {e}")
             except Exception as e:
                 failed += 1
                 print(f"not ok - {t.__name__} (Python {version}): {type(e).__name__} {e}")

@@ -1,0 +1,74 @@
+#include "analyze/cause_place.h"
+
+#include "analyze/idle_lines.h"
+#include "base/fmt.h"
+
+static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int64_t from,
+		   int64_t to)
+{
+	return g->device[gap] == device && g->ts[gap] >= from && g->ts[gap] + g->dur[gap] <= to;
+}
+
+assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, int64_t from,
+					 int64_t to, assay_why cause)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_gap_part_table *p = &t->gap_part;
+	assay_map known = {0};
+	assay_vec(assay_cause_place) sum = {0};
+	assay_cause_place best = {.stack = ASSAY_NO_ROW};
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->cause[i] != cause || p->stack[i] == ASSAY_NO_ROW ||
+		    !inside(&t->gap, p->gap[i], device, from, to))
+			continue;
+		assay_cause_place at = {assay_own_call(t, p->stack[i]),
+					assay_culprit_call(t, p->sample[i]), p->sample[i], 0};
+		uint64_t key[2] = {assay_line_key(t, at.stack), assay_line_key(t, at.culprit)};
+		uint32_t *slot = assay_map_at(&known, assay_hash(key, sizeof key, 0));
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)sum.n;
+			*assay_push(&sum) = at;
+		}
+		sum.p[*slot].time += p->dur[i];
+		if (sum.p[*slot].time > best.time)
+			best = sum.p[*slot];
+	}
+	assay_vec_free(&sum);
+	assay_map_free(&known);
+	return best;
+}
+
+uint32_t assay_cause_place_home(const assay_cause_place *p)
+{
+	return p->culprit == ASSAY_NO_ROW ? p->stack : p->culprit;
+}
+
+static const char *line_words(assay_arena *a, const assay_run *run, uint32_t stack)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t code = t->stack.code[stack];
+	return assay_printf(a, "%s:%d %s", assay_fmt_safe(a, assay_text(run, t->code.file[code])),
+			    t->stack.line[stack] > 0 ? t->stack.line[stack] : 0,
+			    assay_fmt_safe(a, assay_text(run, t->code.function[code])));
+}
+
+const char *assay_cause_place_words(assay_arena *a, const assay_run *run,
+				    const assay_cause_place *p)
+{
+	const assay_tables *t = &run->part.t;
+	if (p->stack == ASSAY_NO_ROW)
+		return NULL;
+	const char *text =
+		assay_printf(a, "the launching thread is at %s", line_words(a, run, p->stack));
+	if (p->culprit != ASSAY_NO_ROW) {
+		uint32_t track = t->sample.track[t->seen.culprit[p->sample]];
+		bool child = t->track.pid[track] == t->track.tid[track];
+		text = assay_printf(a, "%s; meanwhile %s %lld is at %s", text,
+				    child ? "process" : "thread", (long long)t->track.tid[track],
+				    line_words(a, run, p->culprit));
+	}
+	if (p->sample != ASSAY_NO_ROW && t->sample.file[p->sample])
+		text = assay_printf(a, "%s; about %s", text,
+				    assay_fmt_safe(a, assay_text(run, t->sample.file[p->sample])));
+	return text;
+}
