@@ -1,14 +1,19 @@
 /* Steps of a recording that marks none: the sequence of kernel names repeats itself once a step.
- * The period is a distance at which names agree; a step begins where the device waited most. */
+ * Kernels that are rare run once a step and common ones once a layer, so the smallest count that
+ * all other counts are multiples of is the number of steps, and a kernel that has it marks them.
+ * Where counts tell nothing, the period is a distance at which names agree, and a step begins where
+ * the device waited most. */
 #include "analyze/analyze.h"
 
 #include <stdlib.h>
 
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
-enum { CANDIDATES = 32, FEWEST_STEPS = 3, SHORTEST = 2 };
+/* MARKED_AT_LEAST: counts smaller than this agree by chance */
+enum { CANDIDATES = 32, FEWEST_STEPS = 3, MARKED_AT_LEAST = 5, SHORTEST = 2 };
 static const double agree = 0.75; /* share of names that must be the same a period later */
 
 typedef assay_vec(uint32_t) rows;
@@ -45,6 +50,73 @@ static size_t count_names(const assay_gpu_table *gpu, const rows *work, assay_ar
 	assay_map_free(&known);
 	*out = c;
 	return n;
+}
+
+/* Some kernels are lost, and some run before the first step: counts are off by a little. */
+static uint32_t tolerance(uint32_t steps)
+{
+	return steps < 10 ? 0 : 1 + steps / 50;
+}
+
+static bool is_multiple(uint32_t n, uint32_t of)
+{
+	uint32_t rest = n % of, off = rest < of - rest ? rest : of - rest;
+	return n + tolerance(of) >= of && off <= tolerance(of);
+}
+
+/* Most names, and most of what runs, come so often or a multiple of that. */
+static bool explains(const struct count *c, size_t names, uint32_t steps)
+{
+	size_t like = 0, multiples = 0, counted = 0, work = 0, all = 0;
+	for (size_t i = 0; i < names; i++) {
+		if (c[i].n < FEWEST_STEPS)
+			continue;
+		bool multiple = is_multiple(c[i].n, steps);
+		counted++;
+		all += c[i].n;
+		like += multiple && c[i].n <= steps + tolerance(steps);
+		multiples += multiple;
+		work += multiple ? c[i].n : 0;
+	}
+	return like >= 3 && multiples * 10 >= counted * 8 && work * 10 >= all * 7;
+}
+
+/* Places of a name, when they are as far apart as steps are: most distances near the median. */
+static bool marks_evenly(const assay_gpu_table *gpu, const rows *work, assay_sid name, rows *out)
+{
+	assay_vec(int64_t) apart = {0};
+	size_t near = 0;
+	out->n = 0;
+	for (uint32_t i = 0; i < work->n; i++)
+		if (gpu->name[work->p[i]] == name)
+			*assay_push(out) = i;
+	for (size_t i = 1; i < out->n; i++)
+		*assay_push(&apart) = out->p[i] - out->p[i - 1];
+	int64_t usual = apart.n ? assay_median_upper(apart.p, apart.n) : 0;
+	for (size_t i = 0; i < apart.n; i++)
+		near += apart.p[i] * 2 >= usual && apart.p[i] * 2 <= usual * 3;
+	bool even = apart.n && near * 10 >= apart.n * 9 && usual >= SHORTEST &&
+		    (out->p[out->n - 1] - out->p[0]) * 2 >= work->n;
+	assay_vec_free(&apart);
+	return even;
+}
+
+/* Where steps begin, by the kernels whose count is their number; false when counts do not tell. */
+static bool find_marks(const assay_gpu_table *gpu, const rows *work, rows *marks)
+{
+	assay_arena scratch = {0};
+	struct count *c;
+	size_t names = count_names(gpu, work, &scratch, &c), tried = 0;
+	bool found = false;
+	for (size_t i = 0; i < names && !found && tried < CANDIDATES; i++) {
+		if (c[i].n < MARKED_AT_LEAST || (size_t)c[i].n * SHORTEST > work->n)
+			continue;
+		tried++;
+		found = explains(c, names, c[i].n) &&
+			marks_evenly(gpu, work, gpu->name[work->p[c[i].first]], marks);
+	}
+	assay_arena_free(&scratch);
+	return found;
 }
 
 /* Share of the names in [from, to) that come again `period` later. */
@@ -113,6 +185,31 @@ static bool inside_one_launch(const assay_tables *t, const rows *work, size_t at
 	       at + period < work->n && launch == t->launch.host[work->p[at + period]];
 }
 
+static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t end, int64_t number)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_step);
+	t->step.source[s] = source;
+	t->step.ts[s] = ts;
+	t->step.dur[s] = end - ts;
+	t->step.number[s] = number;
+	t->step.name[s] = assay_sid_of(run, "repetition");
+	t->step.origin[s] = ASSAY_STEP_REPEATED;
+}
+
+/* The last one is as long as most are, in kernels. */
+static void add_marked(assay_run *run, uint32_t source, const rows *work, const rows *marks)
+{
+	const assay_gpu_table *gpu = &run->part.t.gpu;
+	size_t usual = (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1);
+	for (size_t i = 0; i < marks->n; i++) {
+		size_t next = i + 1 < marks->n ? marks->p[i + 1] : marks->p[i] + usual;
+		int64_t end = next < work->n ? gpu->ts[work->p[next]]
+					     : assay_gpu_end(gpu, work->p[work->n - 1]);
+		add_step(run, source, gpu->ts[work->p[marks->p[i]]], end, (int64_t)i);
+	}
+}
+
 static void add_steps(assay_run *run, uint32_t source, const rows *work, size_t period)
 {
 	assay_tables *t = &run->part.t;
@@ -126,13 +223,7 @@ static void add_steps(assay_run *run, uint32_t source, const rows *work, size_t 
 		int64_t ts = t->gpu.ts[work->p[at]];
 		int64_t end = next < work->n ? t->gpu.ts[work->p[next]]
 					     : assay_gpu_end(&t->gpu, work->p[next - 1]);
-		uint32_t s = assay_add(t, ASSAY_T_step);
-		t->step.source[s] = source;
-		t->step.ts[s] = ts;
-		t->step.dur[s] = end - ts;
-		t->step.number[s] = number++;
-		t->step.name[s] = assay_sid_of(run, "repetition");
-		t->step.origin[s] = ASSAY_STEP_REPEATED;
+		add_step(run, source, ts, end, number++);
 	}
 	if (number < FEWEST_STEPS)
 		t->step.n = before;
@@ -171,9 +262,14 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 		if (t->gpu.kind[order->row[i]] == ASSAY_GPU_KERNEL)
 			*assay_push(&kernels) = order->row[i];
 	bool enough = kernels.n >= SHORTEST * FEWEST_STEPS && !inside_one_range(run, &kernels);
-	size_t period = enough ? find_period(&t->gpu, &kernels) : 0;
-	if (period)
+	rows marks = {0};
+	bool marked = enough && find_marks(&t->gpu, &kernels, &marks);
+	size_t period = enough && !marked ? find_period(&t->gpu, &kernels) : 0;
+	if (marked)
+		add_marked(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, &marks);
+	else if (period)
 		add_steps(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, period);
+	assay_vec_free(&marks);
 	assay_vec_free(&kernels);
 }
 
@@ -230,6 +326,25 @@ TEST(repetition_gives_steps_that_begin_after_the_wait)
 	assay_run_free(run);
 	run = run_of("aaaaaaaaaaaa");
 	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Layers of four kernels, six a step; what a step does once marks it, also when a kernel is lost.
+ */
+TEST(layers_are_no_steps_and_a_lost_kernel_changes_nothing)
+{
+	char letters[512] = "w";
+	for (int step = 0; step < 5; step++) {
+		strcat(letters, " ehl");
+		for (int layer = 0; layer < 6; layer++)
+			strcat(letters, step == 2 && layer == 3 ? "abd" : "abcd");
+		strcat(letters, "so");
+	}
+	assay_run *run = run_of(letters);
+	const assay_step_table *s = &run->part.t.step;
+	CHECK_EQ(s->n, 5);
+	CHECK(s->ts[0] == 60 && s->dur[0] == 29 * 10 + 50 && s->dur[2] == 28 * 10 + 50);
 	assay_run_free(run);
 	return 0;
 }
