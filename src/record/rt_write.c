@@ -247,10 +247,20 @@ static bool make_ring(void)
 	return true;
 }
 
+/* Rings of threads that ended are used again once they are drained, which comes first. */
+static bool any_to_come(void)
+{
+	uint32_t used = atomic_load(&rt.file->used);
+	for (uint32_t i = 0; i < used && !atomic_load(&rt.file->failed); i++)
+		if (atomic_load(&rt.file->ring[i].state) == ASSAY_RING_CLOSED)
+			return true;
+	return false;
+}
+
 static void make_spare_rings(void)
 {
 	bool ok = true;
-	if (atomic_load(&rt.spare) >= SPARE_RINGS)
+	if (atomic_load(&rt.spare) >= SPARE_RINGS || any_to_come())
 		return;
 	while (ok && atomic_load(&rt.spare) < SPARE_RINGS)
 		ok = make_ring();
