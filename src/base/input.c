@@ -433,6 +433,8 @@ uint64_t assay_input_text_bytes(assay_input *in)
 {
 	if (in->memory)
 		return in->have;
+	if (in->packing == PLAIN && in->regular && !in->damage[0]) /* databases read at will */
+		return (uint64_t)in->then.st_size;
 	pthread_mutex_lock(&in->lock);
 	uint64_t have = in->have;
 	pthread_mutex_unlock(&in->lock);
