@@ -7,7 +7,7 @@
 #include "base/test.h"
 #include "read/reader.h"
 
-enum { MEMBER = 1 << 20, LOST_MAX = 16, SEP_SEARCH = 1 << 20 };
+enum { MEMBER = 1 << 20, LOST_MAX = 16, SEP_SEARCH = 1 << 20, DOCUMENTS_MAX = 1000 };
 
 static int chrome_sniff(assay_str head)
 {
@@ -170,19 +170,29 @@ static void add_header(chrome *c, assay_str key, assay_str value)
 	assay_arena_free(&scratch);
 }
 
-/* The members of the top object from pos on, the list of events among them. */
-static bool read_object(chrome *c, uint64_t pos, assay_err *err)
+/* The value of traceEvents when it is no list: said, for the events may be in it. */
+static void no_list(chrome *c, uint64_t pos)
+{
+	assay_count(&c->run->part, ASSAY_ISSUE_bad_record, 1);
+	assay_warn(c->run, "no_list", "%s: traceEvents is no list (at byte %llu) and was not read",
+		   assay_input_path(c->in), (unsigned long long)pos);
+}
+
+/* The members of a top object from *pos on, the list of events among them. */
+static bool read_object(chrome *c, uint64_t *pos, assay_err *err)
 {
 	bool fresh = true;
 	for (size_t want = MEMBER;;) {
-		assay_view v = assay_input_view(c->in, pos, want);
+		assay_view v = assay_input_view(c->in, *pos, want);
 		assay_json j = assay_json_on(v.p, v.n);
 		assay_str key, value;
 		j.fresh = fresh;
 		if (assay_json_member(&j, &key)) {
-			if (assay_str_is(key, "traceEvents") && assay_json_peek(&j) == '[') {
+			bool events = assay_str_is(key, "traceEvents");
+			c->listed |= events;
+			if (events && assay_json_peek(&j) == '[') {
 				bool whole;
-				pos = read_events(c, pos + (uint64_t)(j.p + 1 - v.p), &whole);
+				*pos = read_events(c, *pos + (uint64_t)(j.p + 1 - v.p), &whole);
 				fresh = false;
 				if (c->closed)
 					continue;
@@ -190,25 +200,113 @@ static bool read_object(chrome *c, uint64_t pos, assay_err *err)
 				return true;
 			}
 			if (assay_json_skip(&j, &value) && (j.p < j.end || v.end)) {
-				add_header(c, key, value);
-				pos += (uint64_t)(j.p - v.p);
-				assay_input_drop(c->in, pos);
+				if (events)
+					no_list(c, *pos);
+				else
+					add_header(c, key, value);
+				*pos += (uint64_t)(j.p - v.p);
+				assay_input_drop(c->in, *pos);
 				fresh = false;
 				continue;
 			}
 		} else if (assay_json_ok(&j)) {
+			*pos += (uint64_t)(j.p - v.p);
 			return true;
 		}
 		if (v.end) {
 			if (fresh)
-				return assay_fail(err, ASSAY_FORMAT, pos + (uint64_t)(j.p - v.p),
+				return assay_fail(err, ASSAY_FORMAT, *pos + (uint64_t)(j.p - v.p),
 						  "%s is no JSON object", assay_input_path(c->in));
 			assay_count(&c->run->part,
 				    j.cut ? ASSAY_ISSUE_truncated : ASSAY_ISSUE_bad_syntax, 1);
+			c->listed |= j.cut;
+			*pos += v.n;
 			return true;
 		}
 		want = 2 * v.n + MEMBER;
 	}
+}
+
+/* Whether the object at the cursor is an event itself, as in a file of one event a line. */
+static bool is_event(assay_json j)
+{
+	assay_str key;
+	if (!assay_json_enter(&j, '{'))
+		return false;
+	while (assay_json_member(&j, &key)) {
+		if (assay_str_is(key, "ph"))
+			return assay_json_peek(&j) == '"';
+		if (!assay_json_skip(&j, NULL))
+			return false;
+	}
+	return false;
+}
+
+/* One document from *pos on: a list of events, events without a list, or an object that holds
+ * them. False at the end of the text, and when nothing more can be read. */
+static bool read_document(chrome *c, uint64_t *pos, bool *ok, assay_err *err)
+{
+	assay_view v = assay_input_view(c->in, *pos, MEMBER);
+	assay_json j = assay_json_on(v.p, v.n);
+	char open = assay_json_peek(&j);
+	while (j.p < j.end && (!*j.p || *j.p == '\x1e' || *j.p == ',')) { /* RFC 7464; padding */
+		j.p++;
+		open = assay_json_peek(&j);
+	}
+	*pos += (uint64_t)(j.p - v.p);
+	assay_input_drop(c->in, *pos);
+	bool whole, event = open == '{' && is_event(j);
+	c->sep_n = 0;
+	if (open == '[' || event) {
+		*pos = read_events(c, *pos + !event, &whole);
+		c->listed = true;
+		return c->closed;
+	}
+	if (open == '{') {
+		++*pos;
+		return *ok = read_object(c, pos, err);
+	}
+	if (j.p < j.end) {
+		assay_count(&c->run->part, ASSAY_ISSUE_bad_record, 1);
+		assay_warn(c->run, "more_text",
+			   "%s: what follows byte %llu is no trace, and was not read",
+			   assay_input_path(c->in), (unsigned long long)*pos);
+	}
+	return false;
+}
+
+/* Documents in a row are one trace: files that were joined, or one object a line. */
+static bool read_documents(chrome *c, assay_err *err)
+{
+	uint64_t pos = 0;
+	bool ok = true;
+	uint32_t n = 0;
+	while (n < DOCUMENTS_MAX && read_document(c, &pos, &ok, err))
+		n++;
+	if (n == DOCUMENTS_MAX) {
+		assay_count(&c->run->part, ASSAY_ISSUE_bad_record, 1);
+		assay_warn(c->run, "more_text",
+			   "%s: only its first %d documents are read, up to byte %llu",
+			   assay_input_path(c->in), DOCUMENTS_MAX, (unsigned long long)pos);
+	}
+	return ok;
+}
+
+/* Whether what was read is a trace, or the head of one, and not any JSON that has a word of one. */
+static bool is_trace(const chrome *c, size_t first_meta)
+{
+	static const char *const heads[] = {
+		"deviceProperties",      "distributedInfo.rank",     "baseTimeNanoseconds",
+		"displayTimeUnit",       "metadata.tokens_per_sec",  "metadata.step_time_seconds",
+		"metadata.mfu_pct",      "metadata.pytorch_version", "metadata.torch_version",
+		"metadata.rocm_version", "metadata.cuda_version",
+	};
+	const assay_meta_table *m = &c->run->part.t.meta;
+	bool found = c->listed;
+	for (size_t i = first_meta; i < m->n && !found; i++)
+		for (size_t k = 0; k < ASSAY_COUNT_OF(heads); k++)
+			found |= assay_str_is(assay_text(c->run, m->key[i]), heads[k]);
+	return found;
 }
 
 /* A header value that is a list: interned text has no padding, so the cursor gets a copy. */
@@ -313,6 +411,7 @@ static void apply_header(assay_run *run, size_t first_meta)
 	const assay_meta_table *m = &run->part.t.meta;
 	assay_source_table *s = &run->part.t.source;
 	uint32_t src = run->part.source;
+	bool devices = false, streams = false; /* of the first document, when several were joined */
 	for (size_t i = first_meta; i < m->n; i++) {
 		assay_str key = assay_text(run, m->key[i]), value = assay_text(run, m->value[i]);
 		int64_t v = -1;
@@ -323,10 +422,10 @@ static void apply_header(assay_run *run, size_t first_meta)
 			s->world[src] = (int32_t)v;
 		else if (assay_str_is(key, "baseTimeNanoseconds") && v >= 0)
 			s->base[src] = v, s->epoch[src] = 1;
-		else if (assay_str_is(key, "deviceProperties"))
-			add_devices(run, value);
-		else if (assay_str_is(key, "streams"))
-			add_streams(run, value);
+		else if (assay_str_is(key, "deviceProperties") && !devices)
+			devices = true, add_devices(run, value);
+		else if (assay_str_is(key, "streams") && !streams)
+			streams = true, add_streams(run, value);
 	}
 }
 
@@ -356,16 +455,11 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	chrome_words_fill(c);
 	c->gate = assay_gate_new(&arena);
 	size_t first_meta = run->part.t.meta.n;
-	assay_view v = assay_input_view(in, 0, MEMBER);
-	assay_json j = assay_json_on(v.p, v.n);
-	char open = assay_json_peek(&j);
-	uint64_t pos = (uint64_t)(j.p + 1 - v.p);
-	bool ok = true;
-	bool whole;
-	if (open == '[')
-		read_events(c, pos, &whole);
-	else
-		ok = read_object(c, pos, err);
+	bool ok = read_documents(c, err);
+	if (ok && !is_trace(c, first_meta))
+		ok = assay_fail(err, ASSAY_UNKNOWN, 0,
+				"cannot read %s: it is JSON, but no trace: it has no traceEvents",
+				assay_input_path(in));
 	chrome_finish(c);
 	apply_header(run, first_meta);
 	for (unsigned i = 0; i < c->workers; i++) {
@@ -703,5 +797,44 @@ TEST(only_traces_are_claimed)
 	CHECK(chrome_sniff(ASSAY_S("{\"metadata\": {\"tokens_per_sec\": 1}}")) > 0);
 	CHECK(chrome_sniff(ASSAY_S("{\"rocprofiler-sdk-tool\": [{\"metadata\": {")) == 0);
 	CHECK(chrome_sniff(ASSAY_S("{}")) == 0 && chrome_sniff(ASSAY_S("x")) == 0);
+	return 0;
+}
+
+#define EVENT(ts)                                                                                  \
+	"{\"ph\": \"X\", \"name\": \"a\", \"pid\": 1, \"tid\": 2, \"ts\": " #ts ", \"dur\": 1}"
+
+TEST(documents_in_a_row_and_events_by_line_are_one_trace)
+{
+	static const struct {
+		const char *text;
+		size_t events, bad;
+	} files[] = {
+		{"{\"traceEvents\": [" EVENT(1) "]}\n{\"traceEvents\": [" EVENT(2) "]}", 2, 0},
+		{"[" EVENT(1) "]\n[" EVENT(2) "," EVENT(3) "]\n", 3, 0},
+		{EVENT(1) "\n" EVENT(2) "\n" EVENT(3) "\n", 3, 0},
+		{"{\"schemaVersion\": 1}\n" EVENT(1) "\n" EVENT(2), 2, 0},
+		{"\x1e" EVENT(1) "\n\x1e" EVENT(2) "\n", 2, 1},
+		{"{\"traceEvents\": [" EVENT(1) "]} and more", 1, 1},
+		{"{\"traceEvents\": [" EVENT(1) "], \"x\": 1}\n\n", 1, 0},
+		{"{\"traceEvents\": {\"0\": " EVENT(1) "}}", 0, 1},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++) {
+		assay_run *run = READ(files[i].text);
+		CHECK(run);
+		CHECK_EQ(run->part.t.host.n, files[i].events);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record] > 0, files[i].bad);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(json_that_is_no_trace_is_refused)
+{
+	CHECK(!READ("{\"metadata\": {\"kernelspec\": {}}, \"nbformat\": 4}"));
+	CHECK(!READ("{\"schemaVersion\": 2, \"packages\": [1, 2]}"));
+	CHECK(!READ("{\"ph\": 7.2, \"soil\": \"clay\"}"));
+	assay_run *run = READ("{\"metadata\": {\"tokens_per_sec\": 1}}");
+	CHECK(run);
+	assay_run_free(run);
 	return 0;
 }

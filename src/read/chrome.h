@@ -222,6 +222,7 @@ struct chrome {
 	chrome_parse_fn *parse;
 	assay_gate *gate;
 	bool closed; /* the list of events ended with its bracket */
+	bool listed; /* a list of events was there, or may have been where the text was cut */
 };
 
 #define X(isa)                                                                                     \
