@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/fmt.h"
 #include "base/test.h"
 #include "base/version.h"
 
@@ -95,10 +96,12 @@ static void violate(assay_env_violations *out, size_t doc, const assay_env_rule 
 	*assay_push(out) = (assay_env_violation){doc, r->line, text};
 }
 
-static const char *state_word(const assay_env_set *set, assay_sid v)
+static const char *state_word(assay_env_set *set, assay_sid v)
 {
 	const char *text = assay_env_value(set, v);
-	return text ? text : v == set->absent_id ? "absent" : "unknown";
+	return text                  ? assay_fmt_safe(&set->arena, assay_str_of(text))
+	       : v == set->absent_id ? "absent"
+				     : "unknown";
 }
 
 /* What a snapshot says at one path against the rule. */
@@ -112,7 +115,8 @@ static void check_cell(assay_env_set *set, const assay_env_rule *r, size_t doc, 
 				    : have && holds(r->op, have, r->value);
 	if (!ok)
 		violate(out, doc, r,
-			assay_printf(&set->arena, "%s is %s, expected %s%s%s", name,
+			assay_printf(&set->arena, "%s is %s, expected %s%s%s",
+				     assay_fmt_safe(&set->arena, assay_str_of(name)),
 				     state_word(set, v), ops[r->op].word, r->value ? " " : "",
 				     r->value ? r->value : ""));
 }
@@ -126,8 +130,11 @@ static void check_equal(assay_env_set *set, const assay_env_rule *r, uint32_t pa
 		if (v != first || !v)
 			violate(out, d, r,
 				assay_printf(&set->arena, "%s is %s, on %s it is %s",
-					     assay_env_path_text(set, path), state_word(set, v),
-					     set->docs.p[0].name, state_word(set, first)));
+					     assay_fmt_safe(
+						     &set->arena,
+						     assay_str_of(assay_env_path_text(set, path))),
+					     state_word(set, v), set->docs.p[0].name,
+					     state_word(set, first)));
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fmt.h"
 #include "base/test.h"
 #include "base/version.h"
 
@@ -248,7 +249,9 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 	bool pair = set->docs.n == 2 && baseline < 0;
 	bool component = set->paths.p[path].is_component;
 	assay_env_row row = {
-		.path = assay_env_path_text(set, path), .path_no = path, .cause_row = NONE};
+		.path = assay_fmt_safe(&set->arena, assay_str_of(assay_env_path_text(set, path))),
+		.path_no = path,
+		.cause_row = NONE};
 	if (set->paths.p[path].list || assay_env_is_ignored(row.path))
 		return;
 	row.a = pair || baseline >= 0
@@ -597,7 +600,8 @@ static const char *around(assay_env_set *set, assay_str v, assay_str other)
 
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id)
 {
-	const char *v = assay_env_value(set, id);
+	const char *raw = assay_env_value(set, id);
+	const char *v = raw ? assay_fmt_safe(&set->arena, assay_str_of(raw)) : NULL;
 	if (id == set->absent_id)
 		return set->paths.p[row->path_no].variable      ? "(unset)"
 		       : strstr(row->path, "packages.") != NULL ? "(not installed)"

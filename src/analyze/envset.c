@@ -7,6 +7,7 @@
 
 #include "analyze/envrules.h"
 #include "base/err.h"
+#include "base/fmt.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
@@ -335,7 +336,8 @@ static void old_absences(assay_env_set *set, assay_env_doc *doc)
 static void describe(assay_env_set *set, assay_env_doc *doc)
 {
 	doc->schema = assay_env_says(set, doc, "schema_version");
-	doc->host = assay_env_says(set, doc, "assay.host.hostname");
+	const char *host = assay_env_says(set, doc, "assay.host.hostname");
+	doc->host = host ? assay_fmt_safe(&set->arena, assay_str_of(host)) : NULL;
 	doc->ours = assay_env_says(set, doc, "assay.version") != NULL;
 	const char *variables = assay_env_says(set, doc, "assay.variables");
 	doc->no_variables = variables && !strcmp(variables, "none");
@@ -362,7 +364,7 @@ static void start_set(assay_env_set *set)
 bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json, assay_err *err)
 {
 	start_set(set);
-	assay_env_doc doc = {.name = assay_dup(&set->arena, assay_str_of(name))};
+	assay_env_doc doc = {.name = assay_fmt_safe(&set->arena, assay_str_of(name))};
 	struct flat f = {.set = set, .doc = &doc, .schema_10 = is_schema_10(json)};
 	assay_json j = assay_json_on(json.p, json.n);
 	bool object = assay_json_peek(&j) == '{';

@@ -49,20 +49,8 @@ const char *assay_fmt_count(char buf[ASSAY_FMT], uint64_t n)
 
 const char *assay_fmt_safe(assay_arena *a, assay_str text)
 {
-	char *out = assay_alloc(a, text.n + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < text.n;) {
-		unsigned char c = (unsigned char)text.p[i];
-		size_t len = assay_utf8_len(text.p + i, text.n - i);
-		bool bad = !len || c < 0x20 || c == 0x7f ||
-			   (c == 0xc2 && (unsigned char)text.p[i + 1] < 0xa0);
-		if (bad)
-			out[n++] = '?';
-		else
-			for (size_t k = 0; k < len; k++)
-				out[n++] = text.p[i + k];
-		i += len ? len : 1;
-	}
+	char *out = assay_dup(a, text);
+	out[assay_utf8_tame(out, text.n)] = 0;
 	return out;
 }
 

@@ -52,6 +52,10 @@ static inline size_t assay_utf8_put(char *out, uint32_t c)
 }
 
 bool assay_utf8_valid(assay_str s);
+/* Text that can do nothing to a terminal, in place: controls (C0, DEL, C1), characters that turn
+ * the direction of writing or end a line, and bytes of no character become '?'. Returns its length.
+ */
+size_t assay_utf8_tame(char *s, size_t n);
 /* The text itself when it is valid, else a copy in which every byte of no character is U+FFFD. */
 assay_str assay_utf8_repair(assay_arena *a, assay_str s);
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fmt.h"
+
 enum { LISTED = 8, FOLDED = 6 };
 
 /* "follows: a, b and 3 more" under the row everything of it follows from. */
@@ -28,10 +30,17 @@ static void put_followers(const assay_env_result *r, uint32_t at)
 		printf("\n");
 }
 
+/* What to do to have the majority's value, or NULL. */
+static const char *remedy(assay_env_set *set, const assay_env_row *row)
+{
+	const char *want = row->a ? assay_env_value(set, row->a) : NULL;
+	const char *line = row->a ? assay_env_remedy(&set->arena, row->path, want) : NULL;
+	return line ? assay_fmt_safe(&set->arena, assay_str_of(line)) : NULL;
+}
+
 static void put_remedy(assay_env_set *set, const assay_env_row *row)
 {
-	const char *want = assay_env_value(set, row->a);
-	const char *line = row->a ? assay_env_remedy(&set->arena, row->path, want) : NULL;
+	const char *line = remedy(set, row);
 	if (line)
 		printf("      to make them equal: %s\n", line);
 }
@@ -199,9 +208,7 @@ static void put_cell(const char *text)
 static void markdown_row(assay_env_set *set, const assay_env_row *row, bool pair,
 			 const assay_env_telling *t)
 {
-	const char *line = t->explain && row->a ? assay_env_remedy(&set->arena, row->path,
-								   assay_env_value(set, row->a))
-						: NULL;
+	const char *line = t->explain ? remedy(set, row) : NULL;
 	put_cell(assay_env_group_name(row->group));
 	put_cell(assay_printf(&set->arena, "`%s`", row->path));
 	put_cell(assay_env_shown(set, row, row->a));

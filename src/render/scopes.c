@@ -245,11 +245,12 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 /* One frame of a folded stack: ';' and line ends would cut it. */
 static void put_frame(FILE *out, assay_str name)
 {
+	assay_arena a = {0};
+	char *text = assay_dup(&a, name);
 	for (size_t i = 0; i < name.n; i++)
-		fputc(name.p[i] == ';'                 ? ':'
-		      : (unsigned char)name.p[i] < ' ' ? ' '
-						       : name.p[i],
-		      out);
+		text[i] = text[i] == ';' ? ':' : strchr("\t\n\r", text[i]) ? ' ' : text[i];
+	fputs(assay_fmt_safe(&a, (assay_str){text, name.n}), out);
+	assay_arena_free(&a);
 }
 
 void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view *v)
