@@ -123,6 +123,16 @@ static void usual_mode(int fd)
 	(void)!fchmod(fd, 0666 & ~mask);
 }
 
+/* Who may read the file that is replaced may read the new one, and nobody else: its owner first,
+ * for that clears bits of the mode. */
+static void keep_mode(int fd, const struct stat *old)
+{
+	struct stat now;
+	if (!fstat(fd, &now) && (now.st_uid != old->st_uid || now.st_gid != old->st_gid))
+		(void)!fchown(fd, old->st_uid, old->st_gid);
+	(void)!fchmod(fd, old->st_mode & 0777);
+}
+
 /* A file that has no name until it is whole: whoever is killed leaves nothing. Not every file
  * system has such files. */
 static int open_nameless(assay_output *o)
@@ -175,9 +185,11 @@ assay_output *assay_output_open(const char *path, assay_err *err)
 	}
 	o->path = assay_dup(&o->arena, assay_str_of(path));
 	struct stat st;
-	bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	bool there = stat(path, &st) == 0, special = there && !S_ISREG(st.st_mode);
 	int fd = special ? -1 : open_nameless(o);
 	fd = special || fd >= 0 ? fd : open_named(o);
+	if (there && fd >= 0)
+		keep_mode(fd, &st);
 	/* a pipe or device keeps its place */
 	o->plain = special ? fopen(path, "wb") : fd < 0 ? NULL : fdopen(fd, "wb");
 	if (!o->plain) {
@@ -297,6 +309,22 @@ TEST(an_output_of_a_killed_program_leaves_nothing)
 	if (!nameless) /* of this file system */
 		return 77;
 	CHECK_EQ(left, 0);
+	return 0;
+}
+
+TEST(a_file_that_is_replaced_keeps_its_mode)
+{
+	assay_err err = {0};
+	const char *path = "/tmp/assay-output-mode.json";
+	struct stat st;
+	for (unsigned mode = 0600; mode <= 0640; mode += 040) {
+		FILE *f = fopen(path, "wb");
+		CHECK(f && !fclose(f) && !chmod(path, mode));
+		assay_output *o = assay_output_open(path, &err);
+		CHECK(o && assay_output_close(o, &err) && !stat(path, &st));
+		CHECK_EQ(st.st_mode & 0777, mode);
+	}
+	unlink(path);
 	return 0;
 }
 

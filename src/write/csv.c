@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/output.h"
 #include "base/test.h"
@@ -21,15 +22,8 @@ static void put_bytes(csv_text *out, assay_str s)
 	out->n += s.n;
 }
 
-static void put_text(csv_text *out, assay_str s)
+static void put_quoted(csv_text *out, assay_str s)
 {
-	bool quote = false;
-	for (size_t i = 0; i < s.n; i++)
-		quote |= s.p[i] == ',' || s.p[i] == '"' || s.p[i] == '\n' || s.p[i] == '\r';
-	if (!quote) {
-		put_bytes(out, s);
-		return;
-	}
 	*assay_push(out) = '"';
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] == '"')
@@ -37,6 +31,28 @@ static void put_text(csv_text *out, assay_str s)
 		*assay_push(out) = s.p[i];
 	}
 	*assay_push(out) = '"';
+}
+
+/* Spreadsheets take text that begins so for a formula, and run it; an apostrophe makes it text. */
+static bool is_formula(assay_str s)
+{
+	double v;
+	return s.n && strchr("=+-@\t\r", s.p[0]) && s.p[0] && !assay_str_f64(s, &v);
+}
+
+static void put_text(csv_text *out, assay_str s)
+{
+	assay_arena a = {0};
+	bool quote = false;
+	if (is_formula(s))
+		s = assay_str_of(assay_printf(&a, "'%.*s", (int)s.n, s.p));
+	for (size_t i = 0; i < s.n; i++)
+		quote |= s.p[i] == ',' || s.p[i] == '"' || s.p[i] == '\n' || s.p[i] == '\r';
+	if (quote)
+		put_quoted(out, s);
+	else
+		put_bytes(out, s);
+	assay_arena_free(&a);
 }
 
 static void put_number(csv_text *out, uint64_t v, bool with_sign)
@@ -145,29 +161,55 @@ const char *assay_csv_path(assay_arena *a, const char *folder, assay_table_id id
 			    id == ASSAY_T_NONE ? "columns" : assay_table_infos[id].name);
 }
 
-/* One file of the folder: a table, or what all columns are when there is none. */
-static bool write_file(const assay_run *run, assay_table_id id, const char *path, assay_err *err)
+typedef assay_vec(assay_output *) outputs;
+
+/* One file of the folder, without its name yet: a table, or what all columns are when there is
+ * none. */
+static bool write_file(const assay_run *run, assay_table_id id, const char *path, outputs *made,
+		       assay_err *err)
 {
 	assay_output *o = assay_output_open(path, err);
 	if (!o)
 		return false;
+	FILE *f = assay_output_file(o);
+	*assay_push(made) = o;
 	if (id == ASSAY_T_NONE)
-		assay_csv_columns(assay_output_file(o));
+		assay_csv_columns(f);
 	else
-		assay_csv_table(run, id, assay_output_file(o));
-	return assay_output_close(o, err);
+		assay_csv_table(run, id, f);
+	return (fflush(f) == 0 && !ferror(f)) ||
+	       assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
 }
 
-static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
+static bool write_files(const assay_run *run, const char *folder, outputs *made, assay_err *err)
 {
 	assay_arena a = {0};
-	bool ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
-		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
-	ok = ok && write_file(run, ASSAY_T_NONE, assay_csv_path(&a, folder, ASSAY_T_NONE), err);
+	bool ok =
+		write_file(run, ASSAY_T_NONE, assay_csv_path(&a, folder, ASSAY_T_NONE), made, err);
 	for (assay_table_id id = 0; ok && id < ASSAY_T_COUNT; id++)
 		if (assay_rows(&run->part.t, &assay_table_infos[id]))
-			ok = write_file(run, id, assay_csv_path(&a, folder, id), err);
+			ok = write_file(run, id, assay_csv_path(&a, folder, id), made, err);
 	assay_arena_free(&a);
+	return ok;
+}
+
+/* The files get their names when the last of them is whole: until then the folder is as it was. */
+static bool write_tables(const assay_run *run, const char *folder, assay_err *err)
+{
+	outputs made = {0};
+	bool fresh = mkdir(folder, 0777) == 0;
+	bool ok = fresh || errno == EEXIST ||
+		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
+	ok = ok && write_files(run, folder, &made, err);
+	for (size_t i = 0; i < made.n; i++) {
+		if (ok)
+			ok = assay_output_close(made.p[i], err);
+		else
+			assay_output_drop(made.p[i]);
+	}
+	assay_vec_free(&made);
+	if (!ok && fresh)
+		rmdir(folder);
 	return ok;
 }
 
@@ -207,5 +249,36 @@ TEST(a_table_says_what_columns_refer_to)
 	CHECK(strstr(text, "\r\nlaunch,gpu,host,row,host,,"));
 	CHECK(strstr(text, "\r\ngap,,ts,time,,ns,"));
 	free(text);
+	return 0;
+}
+
+TEST(cells_are_no_formulas)
+{
+	static const char *const pairs[][2] = {
+		{"=1+1", "'=1+1"}, {"@SUM(A1)", "'@SUM(A1)"}, {"-5", "-5"},
+		{"-x", "'-x"},     {"+1.5e3", "+1.5e3"},      {"a=b", "a=b"},
+		{"", ""},          {"=a,b", "\"'=a,b\""},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++) {
+		csv_text t = {0};
+		put_text(&t, assay_str_of(pairs[i][0]));
+		CHECK(assay_str_is((assay_str){t.p, t.n}, pairs[i][1]));
+		assay_vec_free(&t);
+	}
+	return 0;
+}
+
+TEST(a_folder_is_written_whole_or_not_at_all)
+{
+	assay_run *run = assay_run_new();
+	assay_err err = {0};
+	assay_add(&run->part.t, ASSAY_T_stat);
+	const char *folder = "/tmp/assay-csv-folder", *blocked = "/tmp/assay-csv-folder/stat.csv";
+	const char *columns = "/tmp/assay-csv-folder/columns.csv";
+	CHECK(write_tables(run, folder, &err) && !access(blocked, F_OK));
+	CHECK(!unlink(blocked) && !unlink(columns) && !mkdir(blocked, 0777));
+	CHECK(!write_tables(run, folder, &err) && strstr(err.text, blocked));
+	CHECK(access(columns, F_OK) && !rmdir(blocked) && !rmdir(folder));
+	assay_run_free(run);
 	return 0;
 }
