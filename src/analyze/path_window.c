@@ -200,13 +200,23 @@ bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
 
 /* ------------------------------------------------------------------ in the graph */
 
-/* The thread that carries a step's marker. */
+/* Whether a row is what says where a step begins: its marker, or of a loop the call at its head. */
+static bool begins_step(const assay_tables *t, uint32_t step, uint32_t host)
+{
+	if (t->host.ts[host] != t->step.ts[step])
+		return false;
+	return t->step.origin[step] == ASSAY_STEP_LOOP
+		       ? assay_is_call(t->host.kind[host])
+		       : t->host.dur[host] == t->step.dur[step] &&
+				 t->host.name[host] == t->step.name[step];
+}
+
+/* The thread that a step's marker or loop is on. */
 static uint32_t marker_track(const assay_path_graph *g, uint32_t step)
 {
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t i = 0; step != ASSAY_NO_ROW && i < t->host.n; i++)
-		if (t->host.ts[i] == t->step.ts[step] && t->host.dur[i] == t->step.dur[step] &&
-		    t->host.name[i] == t->step.name[step] && g->thread_of[t->host.track[i]])
+		if (begins_step(t, step, i) && g->thread_of[t->host.track[i]])
 			return t->host.track[i];
 	return ASSAY_NO_ROW;
 }
