@@ -72,6 +72,29 @@ static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
 	return s;
 }
 
+/* The copies of this direction that take most, and the line that asks for them. */
+static assay_where copy_where(const assay_run *run, const assay_find_ctx *c, int direction)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t k = 0; k < t->kernel.n; k++)
+		if (t->kernel.kind[k] == ASSAY_GPU_MEMCPY &&
+		    (int)direction_of(assay_text(run, t->kernel.name[k])) == direction &&
+		    (best == ASSAY_NO_ROW || t->kernel.total[k] > t->kernel.total[best]))
+			best = k;
+	if (best == ASSAY_NO_ROW)
+		return (assay_where){0};
+	assay_where where = {.kernel =
+				     assay_dup(c->scratch, assay_text(run, t->kernel.name[best]))};
+	if (t->kernel.line[best] == ASSAY_NO_ROW)
+		return where;
+	uint32_t stack = t->kernel_line.stack[t->kernel.line[best]], code = t->stack.code[stack];
+	where.file = assay_z(run, t->code.file[code]);
+	where.function = assay_z(run, t->code.function[code]);
+	where.line = t->stack.line[stack] > 0 ? t->stack.line[stack] : 0;
+	return where;
+}
+
 static void add_copies(const assay_run *run, const assay_find_ctx *c)
 {
 	struct copies s = sum_copies(run, c);
@@ -82,6 +105,7 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c)
 	assay_found f = {.id = "exposed_copy",
 			 .total = c->w->copy,
 			 .fix = copy_words[most].fix,
+			 .where = copy_where(run, c, most),
 			 .what_if = "copy=0",
 			 .confidence = 0.8};
 	f.text = assay_printf(c->scratch, "copies%s%s that nothing hides take %s",

@@ -65,24 +65,27 @@ void assay_worth_close(assay_worth *w)
 	assay_arena_free(&arena);
 }
 
-/* Time inside launch calls is on the thread and in the delay from the call to its work. */
+/* Time inside launch calls is on the thread and in the delay from the call to its work; a copy of
+ * pageable memory holds up the call that makes it. */
 static size_t rules_for(assay_worth *w, const char *what_if, const char *text[2])
 {
-	if (strcmp(what_if, "launch_call=0") != 0) {
-		text[0] = what_if;
-		return 1;
+	text[0] = what_if;
+	if (!strcmp(what_if, "copy=0")) {
+		text[1] = "*Memcpy*=0";
+		return 2;
 	}
+	if (strcmp(what_if, "launch_call=0") != 0)
+		return 1;
 	text[0] = "*Launch*=0";
 	text[1] = assay_printf(&w->arena, "launch_latency=%lldns",
 			       (long long)w->g.typical[ASSAY_DEP_LAUNCH][ASSAY_GPU_KERNEL]);
 	return 2;
 }
 
-bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved)
+/* What n rules save; false: one of them matches nothing, or the step would take longer. */
+static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int64_t *saved)
 {
 	assay_path_what_ifs rules = {0};
-	const char *text[2];
-	size_t n = rules_for(w, what_if, text);
 	assay_path path = {.from = w->window.from, .to = w->window.to};
 	assay_err err = {0};
 	assay_path_lengths lengths = assay_path_lengths_copy(&w->g);
@@ -93,4 +96,12 @@ bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved)
 	assay_vec_free(&rules);
 	assay_path_free(&path);
 	return ok && *saved >= 0;
+}
+
+/* Of two rules the second may have nothing to match: traces without calls. */
+bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved)
+{
+	const char *text[2];
+	size_t n = rules_for(w, what_if, text);
+	return replay_rules(w, text, n, saved) || (n > 1 && replay_rules(w, text, 1, saved));
 }
