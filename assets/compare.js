@@ -30,7 +30,7 @@ function changeColumns(first) {
 export function compareHeader(runs, button) {
 	return el("header", {},
 		el("div.line", {}, el("h1", {}, "Before and after"), el("span.space"), button),
-		el("div.line", {}, factTable(runs.map((run, i) => [NAMES[i], runTitle(run, true)]))));
+		el("div.line", {}, ...runs.map((run, i) => el("p.named", { title: runTitle(run, true) }, el("span.muted", {}, `${NAMES[i]} `), runTitle(run, true)))));
 }
 
 export function compareFindings(diff) {

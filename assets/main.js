@@ -7,7 +7,9 @@ import { arrowsOf, details } from "./details.js";
 import { el, hatched, section, swatch } from "./dom.js";
 import { environment, environmentDifferences } from "./environment.js";
 import { findings } from "./findings.js";
+import { flame } from "./flame.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
+import { operators } from "./operators.js";
 import { causeColour, familyColour } from "./palette.js";
 import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
@@ -172,7 +174,7 @@ function reportPage(data, help, bytes, changed, button) {
 	};
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, inFullNote(data)),
-		sections: [kernels(data, find), idle(data), devices(data), steps(data), budget(data), waits(data), scopes(data, find),
+		sections: [kernels(data, find), operators(data, find), idle(data), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),
 			ranks(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), rowsAsText(timeline), trust(data, bytes)],
 	};
 }

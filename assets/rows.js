@@ -3,17 +3,19 @@ import { sourceName } from "./data.js";
 
 const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6, HEAD = 20;
 
+// Devices are named where there are several.
 function trackTitle(data, track, kind) {
-	const gpu = track.pid >= 0 ? `GPU ${track.pid}` : track.process || "GPU";
+	data.manyDevices ??= new Set(data.tracks.filter((t) => t.kind === "stream").map((t) => t.pid)).size > 1;
+	const gpu = track.pid >= 0 ? `GPU ${track.pid}` : track.process || "GPU", before = data.manyDevices ? `${gpu} · ` : "";
 	if (kind === "gap")
-		return `${gpu} · idle, by cause`;
+		return `${gpu} idle, by cause`;
 	if (kind === "Steps")
-		return `${gpu} · steps`;
+		return `${before}steps`;
+	const stream = track.tid >= 0 ? `stream ${track.tid}` : track.name || "no stream";
 	if (DERIVED.includes(kind))
-		return `${gpu} · ${kind}, stream ${track.tid}`;
+		return `${before}${stream} ${kind}`;
 	if (track.kind === "stream")
-		return `${gpu} · ${kind === "mark" ? "scopes, " : kind === "sync" ? "waits, " : ""}` +
-			(track.tid >= 0 ? `stream ${track.tid}` : track.name || "no stream");
+		return `${before}${stream}${kind === "mark" ? " scopes" : kind === "sync" ? " waits" : ""}`;
 	const thread = track.name && !/^-?\d+$/.test(track.name) ? track.name : `thread ${track.tid >= 0 ? track.tid : track.name || "without a name"}`;
 	return thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1");
 }

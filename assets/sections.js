@@ -5,6 +5,7 @@ import { el, folded, hatched, section, swatch } from "./dom.js";
 import { commands } from "./environment.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
+import { rankMatrix } from "./matrix.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./series.js";
 
@@ -218,31 +219,6 @@ export function steps(data) {
 		], rowsOf(s), { caption: "Step markers on the host", rows: 10 }));
 }
 
-// Step time of every rank and step, dark where it is long.
-function heatMap(data) {
-	const s = data.step, sources = s ? [...new Set(s.source)] : [];
-	if (sources.length < 2)
-		return null;
-	const all = Array.from(s.dur), [low, high] = extremes(all);
-	const cell = (i) => {
-		const share = (s.dur[i] - low) / (high - low || 1);
-		return el("td", { style: { background: `color-mix(in srgb, var(--heat) ${10 + 80 * share}%, var(--panel))` } },
-			el("a", {
-				href: `#time=${s.ts[i]},${s.dur[i]}`, title: stepTitle(data, i),
-				style: { color: share > 0.55 ? "var(--on-heat)" : "inherit" },
-			}, formatTime(s.dur[i])));
-	};
-	const row = (source) => {
-		const steps = all.map((_, i) => i).filter((i) => s.source[i] === source).slice(0, MOST_STEPS);
-		return el("tr", {}, el("th", { scope: "row" }, sourceName(data, source)), ...steps.map(cell));
-	};
-	return el("div", {},
-		el("p.muted", {}, `Length of each step on ${ranksInFull(data) ? listed(ranksInFull(data)) : "each rank"}: light ${formatTime(low)}, dark ${formatTime(high)}. A cell leads to its step.`),
-		el("div.scroll", { tabindex: 0, role: "region", "aria-label": "step time by rank" },
-			el("table.heat", {}, el("tbody", {}, ...sources.map(row)))));
-}
-const MOST_STEPS = 200;
-
 const LATE = ["", "compute", "data", "host", "copy", "elsewhere"];
 
 function rankTable(data) {
@@ -280,7 +256,7 @@ function collectiveTable(data) {
 }
 
 export function ranks(data) {
-	const parts = [heatMap(data), rankTable(data), collectiveTable(data)].filter(Boolean);
+	const parts = [rankMatrix(data), rankTable(data), collectiveTable(data)].filter(Boolean);
 	return parts.length ? section("ranks", "Ranks and collectives", ...parts) : null;
 }
 

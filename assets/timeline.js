@@ -76,7 +76,7 @@ export class Timeline {
 			tabindex: 0, role: "application",
 			"aria-label": "Timeline. W and S zoom, A and D pan, F fits, H goes to the steady steps, slash searches, question mark lists all keys.",
 		},
-			el("div.row", {}, el("div.corner", {}, "whole run"), this.overview.canvas),
+			el("div.row", {}, el("div.corner", {}, { "a.": "before", "b.": "after" }[this.data.tag] ?? "whole run"), this.overview.canvas),
 			el("div.row", {}, el("div.corner.when", {}), this.ruler.canvas),
 			this.view,
 			el("div.row.bottom", {}, this.seriesLabels, this.telemetry.canvas),

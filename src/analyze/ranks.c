@@ -483,25 +483,87 @@ static void warn_unmatched(const struct job *j)
 			   (unsigned long long)j->strangers, j->call.n);
 }
 
+static uint32_t rank_step_row(struct job *j, assay_map *rows, uint32_t rank, int64_t step)
+{
+	const uint64_t of[2] = {rank, (uint64_t)step};
+	uint32_t *slot = assay_map_at(rows, assay_hash(of, sizeof of, 5));
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = assay_add(&j->run->part.t, ASSAY_T_rank_step);
+		j->run->part.t.rank_step.rank[*slot] = rank;
+		j->run->part.t.rank_step.step[*slot] = step;
+	}
+	return *slot;
+}
+
+static void add_if_known(int64_t *sum, int64_t v)
+{
+	*sum = *sum < 0 ? 0 : *sum;
+	add_to(sum, v);
+}
+
+/* How late each rank came to a collective of a step: from the first arrival to its own. */
+static void add_lateness(struct job *j, assay_map *rows, const struct call *c, size_t n)
+{
+	const struct call *first = c;
+	for (size_t i = 1; i < n; i++)
+		first = c[i].ts < first->ts ? &c[i] : first;
+	for (size_t i = 0; i < n; i++) {
+		int64_t step = j->run->part.t.call.step[c[i].row];
+		if (step < 0)
+			continue;
+		uint32_t row = rank_step_row(j, rows, c[i].rank, step);
+		add_if_known(&j->run->part.t.rank_step.late[row],
+			     wait_for(&j->run->part.t.rank, first, &c[i]));
+	}
+}
+
+/* Steps of ranks that have a number, with what their devices say of them. */
+static void add_rank_steps(struct job *j, assay_map *rows)
+{
+	assay_tables *t = &j->run->part.t;
+	for (uint32_t i = 0; i < t->step.n; i++) {
+		uint32_t rank = assay_map_get(&j->rank_of, assay_group_of(t, t->step.source[i]));
+		if (rank == ASSAY_MAP_ABSENT || t->step.number[i] < 0)
+			continue;
+		uint32_t row = rank_step_row(j, rows, rank, t->step.number[i]);
+		t->rank_step.dur[row] = t->step.dur[i];
+	}
+	for (uint32_t i = 0; i < t->step_time.n; i++) {
+		uint32_t step = t->step_time.step[i];
+		uint32_t rank = step < t->step.n
+					? assay_map_get(&j->rank_of,
+							assay_group_of(t, t->step.source[step]))
+					: ASSAY_MAP_ABSENT;
+		if (rank == ASSAY_MAP_ABSENT || t->step.number[step] < 0)
+			continue;
+		uint32_t row = rank_step_row(j, rows, rank, t->step.number[step]);
+		add_if_known(&t->rank_step.exposed_comm[row], t->step_time.exposed_comm[i]);
+	}
+}
+
 void assay_ranks(assay_run *run)
 {
 	struct job j = {.run = run};
 	matches m = {0};
-	assay_map rows = {0};
+	assay_map rows = {0}, steps = {0};
 	take_calls(&j);
 	find_matches(&j, &m);
 	correct_clocks(&j, &m);
 	for (size_t i = 0; i < m.n; i++) {
 		const struct call *c = &j.call.p[m.p[i].first];
-		if (m.p[i].n > 1)
+		if (m.p[i].n > 1) {
 			add_waits(&run->part.t.rank, c, m.p[i].n);
+			add_lateness(&j, &steps, c, m.p[i].n);
+		}
 		add_collective(run, &rows, c, m.p[i].n);
 	}
 	finish_collectives(run);
+	add_rank_steps(&j, &steps);
 	name_late_ranks(&j, &m);
 	warn_unmatched(&j);
 	assay_late_causes(run);
 	assay_map_free(&rows);
+	assay_map_free(&steps);
 	assay_vec_free(&m);
 	assay_vec_free(&j.call);
 	assay_map_free(&j.rank_of);
@@ -700,6 +762,37 @@ TEST(a_gap_inside_a_host_collective_counts_only_the_wait_for_the_late_rank)
 	CHECK_EQ(t->gap.late[0], 300);
 	CHECK_EQ(t->gap.late[1], 100);
 	CHECK(t->gap.late[2] == 0 && t->gap.late_rank[2] == -1 && t->gap.late_rank[0] == 1);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(lateness_of_a_step_counts_from_the_first_arrival)
+{
+	assay_run *run = assay_run_new();
+	const int64_t ends[] = {1000, 2000};
+	add_rank(run, (const int64_t[]){100, 1100}, ends, 2, 0);
+	add_rank(run, (const int64_t[]){800, 1150}, ends, 2, 0);
+	assay_tables *t = &run->part.t;
+	for (uint32_t source = 0; source < 2; source++) {
+		uint32_t step = assay_add(t, ASSAY_T_step);
+		t->step.source[step] = source;
+		t->step.number[step] = 7;
+		t->step.dur[step] = 2000;
+	}
+	assay_order order;
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	assay_calls(run, &order);
+	for (size_t i = 0; i < t->call.n; i++)
+		t->call.step[i] = 7;
+	assay_ranks(run);
+	const assay_rank_step_table *s = &t->rank_step;
+	CHECK_EQ(s->n, 2);
+	for (size_t i = 0; i < s->n; i++) {
+		CHECK(s->step[i] == 7 && s->dur[i] == 2000 && s->exposed_comm[i] == -1);
+		CHECK_EQ(s->late[i], t->rank.source[s->rank[i]] ? 700 + 50 : 0);
+	}
 	assay_order_free(&order);
 	assay_run_free(run);
 	return 0;

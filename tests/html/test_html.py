@@ -125,6 +125,7 @@ def check_demo(driver, folder):
     check_lanes(driver)
     check_details(driver)
     check_tables(driver)
+    check_flame(driver)
     check_address(driver, page)
     check_sections(driver)
     check_links(driver)
@@ -252,10 +253,28 @@ def check_ranks(driver, folder):
     shown = driver.execute_script("const c = assay.data.collective; return Array.from(c.count, (n, i) => [n, c.max_skew[i], c.bus_bw[i]])")
     want = [[c[k] for k in ("count", "max_skew_ns", "bus_gib_s")] for c in report["collectives"]]
     tap.ok("collectives equal --json", sorted(shown) == sorted(want), shown)
+    check_matrix(driver, report)
     open_tab(driver, "devices")
     rows = driver.find_elements(By.CSS_SELECTOR, "#devices .device-name")
     tap.ok("one bar for all devices, and one for each with events", [r.text.split(",")[0] for r in rows[1:]] == names and "all 19" in rows[0].text, [r.text for r in rows])
     tap.ok("the page of many ranks has no console errors", not console(driver))
+
+
+def check_matrix(driver, report):
+    """Every rank and step, the late rank first; step times against --json."""
+    open_tab(driver, "ranks")
+    settle(driver)
+    shown = driver.execute_script("""
+        const m = [...document.querySelectorAll("#ranks > div")].find((e) => e.matrix).matrix, d = assay.data;
+        const of = (key) => { m.set(key); return [m.rows.length, m.steps.length, d.rank.rank[m.rows[0].rank]]; };
+        const late = of("late"), rows = (m.set("dur"), m.rows.map((r) => [d.rank.rank[r.rank], r.cells]));
+        return { late, rows: Object.fromEntries(rows), comm: of("exposed_comm") };""")
+    ranks = [r["rank"] for r in report["ranks"]]
+    worst = max(report["ranks"], key=lambda r: r["wait_caused_ns"])["rank"]
+    tap.ok(f"the matrix has all {len(ranks)} ranks and steps", shown["late"][:2] == [len(ranks), len(report["rank_steps"])] == shown["comm"][:2], shown["late"])
+    tap.ok("the rank that others wait for stands first", shown["late"][2] == worst, (shown["late"], worst))
+    want = {str(rank): [s["dur_ns"][i] for s in report["rank_steps"]] for i, rank in enumerate(ranks)}
+    tap.ok("its step times are those of --json", shown["rows"] == want)
 
 
 def check_step_time(driver, folder):
@@ -439,6 +458,28 @@ def check_tables(driver):
     text = text_of(driver, "rows")
     n = driver.execute_script("const t = assay.timeline, d = assay.data; return t.shown.flatMap((g) => g.lanes).reduce((n, l) => { for (let i = l.first; i < l.last; i++) n += d.start[i] < t.time(t.width) && d.start[i] + d.dur[i] > t.time(0); return n; }, 0)")
     tap.ok("what the canvas shows stands as rows of text", f"{n:,} events" in text, (n, text[:200]))
+
+
+def check_flame(driver):
+    """Sums of the call tree against all events; a press zooms."""
+    open_tab(driver, "flame")
+    sums = driver.execute_script("""
+        const d = assay.data, f = document.getElementById("flame").flame, total = (list) => list.reduce((a, b) => a + b, 0);
+        let launched = 0, inside = true;
+        for (let i = 0; i < d.gpu.n; i++) launched += d.dur[i];
+        const visit = (n) => { const sum = total([...n.inside.values()].map((c) => c.gpu)); inside &&= sum <= n.gpu; n.inside.forEach(visit); };
+        visit(f.root);
+        return [f.root.gpu, launched, inside, f.root.idle, total([...d.gap.dur])];""")
+    tap.ok("the flame graph holds all GPU work and all idle time", sums[0] == sums[1] and sums[2] and sums[3] == sums[4], sums)
+    boxes = driver.find_elements(By.CSS_SELECTOR, ".flame button")
+    name = boxes[1].text
+    boxes[1].click()
+    wide = driver.execute_script("const b = document.querySelector('.flame button'), top = document.querySelector('.flame'); return [b.textContent, b.clientWidth / top.clientWidth]")
+    tap.ok("a press on a box fills the width with it", wide[0] == name and wide[1] > 0.97, (name, wide))
+    driver.find_element(By.CSS_SELECTOR, "#flame .toolbar button").click()
+    driver.find_element(By.CSS_SELECTOR, "#flame input").send_keys("forward")
+    found = driver.execute_script("return [...document.querySelectorAll('.flame .found')].map((b) => b.title)")
+    tap.ok("boxes are found by name", found and all("forward" in f.lower() for f in found), found)
 
 
 def check_address(driver, page):

@@ -1,0 +1,61 @@
+// The calls of all threads as one tree by name: how long, how much GPU work they launched, how long devices stood idle before it.
+
+const node = (name, up, span) => ({ name, up, span, inside: new Map(), depth: up ? up.depth + 1 : 0, count: 0, host: 0, gpu: 0, idle: 0 });
+
+function child(up, name, span) {
+	let found = up.inside.get(name);
+	if (!found)
+		up.inside.set(name, found = node(name, up, span));
+	return found;
+}
+
+// Names that only count up, such as steps, are one.
+function namesAsOne(data) {
+	const first = new Map();
+	return Uint32Array.from(data.texts, (text, i) => {
+		const plain = text.replace(/#\d+$/, "");
+		if (!first.has(plain))
+			first.set(plain, i);
+		return first.get(plain);
+	});
+}
+
+// Node of every host span: spans of a lane lie inside those of the lane above.
+function placeSpans(data, root) {
+	const of = new Array(data.start.length), { start, dur, name } = data, one = namesAsOne(data);
+	const tracks = new Map();
+	for (const lane of data.lanes)
+		if (lane.first >= data.gpu.n && lane.first < data.first_gap && data.tracks[lane.track].kind === "thread")
+			tracks.set(lane.track, [...tracks.get(lane.track) ?? [], lane]);
+	for (const lanes of tracks.values()) {
+		lanes.sort((a, b) => a.depth - b.depth);
+		lanes.forEach((lane, d) => {
+			let above = d ? lanes[d - 1].first : 0;
+			for (let i = lane.first; i < lane.last; i++) {
+				while (d && above + 1 < lanes[d - 1].last && start[above + 1] <= start[i])
+					above++;
+				const own = child(d ? of[above] : root, one[name[i]], i);
+				of[i] = own;
+				own.count++;
+				own.host += dur[i];
+			}
+		});
+	}
+	return of;
+}
+
+function addUp(at, key, ns) {
+	for (let n = at; n; n = n.up)
+		n[key] += ns;
+}
+
+export function callTree(data) {
+	const root = node(0, null, -1), of = placeSpans(data, root);
+	for (const n of root.inside.values())
+		root.host += n.host;
+	for (let i = 0; i < data.gpu.n; i++)
+		addUp(of[data.gpu.launch[i]] ?? root, "gpu", data.dur[i]);
+	for (let i = 0; i < (data.gap?.n ?? 0); i++)
+		addUp(of[data.gap.launch[i]] ?? root, "idle", data.gap.dur[i]);
+	return root;
+}

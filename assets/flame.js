@@ -1,0 +1,102 @@
+// A flame graph of calls: press a box to look into it, type to find.
+import { callTree } from "./calltree.js";
+import { el, section } from "./dom.js";
+import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { makeTable } from "./tables.js";
+
+const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
+const ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
+const SHADES_OF = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
+
+const sorted = (n, key) => [...n.inside.values()].filter((c) => c[key] > 0).sort((a, b) => b[key] - a[key]);
+const pathOf = (n) => n.up ? [...pathOf(n.up), n] : [];
+
+// Boxes of what is inside a node, from left to right, as shares of it.
+function boxesOf(top, key) {
+	const out = [];
+	const visit = (n, left, depth) => {
+		const share = n[key] / top[key];
+		if (share < NARROW || depth > MOST_DEPTH)
+			return;
+		out.push({ n, left, share, depth });
+		let at = left;
+		for (const c of sorted(n, key)) {
+			visit(c, at, depth + 1);
+			at += c[key] / top[key];
+		}
+	};
+	visit(top, 0, 0);
+	return out;
+}
+
+class Flame {
+	constructor(data) {
+		this.data = data;
+		this.needle = "";
+		this.picture = el("div.flame", { role: "group", "aria-label": "Flame graph of calls" });
+		this.path = el("p.muted", { role: "status" });
+		this.list = el("div");
+	}
+
+	// Made when first looked at: a large run has many calls.
+	open() {
+		this.root ??= callTree(this.data);
+		this.top ??= this.root;
+		this.key ??= MEASURES.find(([key]) => this.root[key] > 0)?.[0] ?? "host";
+		this.draw();
+	}
+
+	title(n) {
+		return n.up ? shortName(this.data.texts[n.name] || "(no name)").replace(/#\d+$/, "") : "all";
+	}
+
+	about(n) {
+		return `${this.title(n)}: ${formatTime(n[this.key])}, ${formatPercent(n[this.key], this.root[this.key])} of all; ${formatCount(n.count)} calls`;
+	}
+
+	box({ n, left, share, depth }) {
+		const found = this.needle && this.title(n).toLowerCase().includes(this.needle);
+		const b = el("button", {
+			type: "button", title: this.about(n), "aria-label": this.about(n), onclick: () => this.zoom(n === this.top && n.up ? n.up : n),
+			style: { left: `${100 * left}%`, width: `${100 * share}%`, top: `${depth * ROW}px`, background: `color-mix(in srgb, var(${SHADES_OF[n.depth % SHADES_OF.length]}) 35%, var(--panel))` },
+		}, share > 0.015 ? this.title(n) : null);
+		b.classList.toggle("found", !!found);
+		b.classList.toggle("other", !!this.needle && !found);
+		return b;
+	}
+
+	zoom(n) {
+		this.top = n;
+		this.draw();
+	}
+
+	draw() {
+		const boxes = boxesOf(this.top, this.key);
+		this.picture.style.height = `${(1 + boxes.reduce((most, b) => Math.max(most, b.depth), 0)) * ROW + 4}px`;
+		this.picture.replaceChildren(...boxes.map((b) => this.box(b)));
+		this.path.textContent = [this.root, ...pathOf(this.top)].map((n) => this.title(n)).join(" › ") + ` · ${formatTime(this.top[this.key])}`;
+		this.list.replaceChildren(makeTable([
+			...MEASURES.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
+			{ title: "calls", number: true, value: (n) => n.count, show: (n) => formatCount(n.count) },
+			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("a", { href: `#${this.data.tag}span=${n.span}`, title: this.data.texts[n.name] }, this.title(n)) },
+		], sorted(this.top, this.key), { caption: `Calls inside ${this.title(this.top)}`, rows: 15, sort: MEASURES.findIndex(([key]) => key === this.key) }));
+	}
+}
+
+export function flame(data) {
+	if (!data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread"))
+		return null;
+	const f = new Flame(data);
+	const choice = el("select", { "aria-label": "Measure", onchange: (e) => { f.key = e.target.value; f.top = f.root; f.draw(); } },
+		...MEASURES.map(([key, title]) => el("option", { value: key }, title)));
+	const made = section("flame", "Flame",
+		el("div.toolbar", {}, choice,
+			el("input", { type: "search", placeholder: "Find calls", "aria-label": "Find calls", oninput: (e) => { f.needle = e.target.value.toLowerCase(); f.draw(); } }),
+			el("button", { type: "button", onclick: () => f.zoom(f.root) }, "All calls"), f.path),
+		f.picture, f.list);
+	made.addEventListener("shown", () => {
+		f.open();
+		choice.value = f.key;
+	});
+	return Object.assign(made, { flame: f });
+}
