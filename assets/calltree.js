@@ -59,3 +59,21 @@ export function callTree(data) {
 		addUp(of[data.gap.launch[i]] ?? root, "idle", data.gap.dur[i]);
 	return root;
 }
+
+// Python stacks that samples saw in [from, to), outermost call first: how many looks saw them.
+export function stackTree(data, from = -Infinity, to = Infinity) {
+	const root = { ...node(-1, null, -1), looks: 0 }, l = data.look, of = new Map([[-1, root]]);
+	const at = (row) => {
+		if (!of.has(row)) {
+			const up = at(data.stack.caller[row]), key = `${data.stack.code[row]}`;
+			if (!up.inside.has(key))
+				up.inside.set(key, { ...node(row, up, -1), looks: 0 });
+			of.set(row, up.inside.get(key));
+		}
+		return of.get(row);
+	};
+	for (let i = 0; i < (l?.n ?? 0); i++)
+		if (l.stack[i] >= 0 && l.ts[i] < to && l.ts[i] + Math.max(0, l.dur[i]) >= from)
+			addUp(at(l.stack[i]), "looks", l.count[i]);
+	return root;
+}

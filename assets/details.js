@@ -4,6 +4,7 @@ import { spanName } from "./data.js";
 import { el } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
+import { stackText } from "./stacks.js";
 import { factTable } from "./tables.js";
 
 const MOST_LINKS = 20;
@@ -113,18 +114,6 @@ function parents(data, timeline, span) {
 const list = (data, spans) => spans.length ? el("span", {}, ...spans.slice(0, MOST_LINKS).flatMap((s, i) =>
 	[i ? ", " : "", spanLink(data, s)]), spans.length > MOST_LINKS ? ` and ${formatCount(spans.length - MOST_LINKS)} more` : "") : null;
 
-const FEW_CALLERS = 12;
-
-// Lines of Python that led to a call, innermost first.
-function stackFact(data, row) {
-	const s = data.stack, c = data.code, lines = [];
-	for (let at = row; s && c && at >= 0 && lines.length < FEW_CALLERS; at = s.caller[at]) {
-		const code = s.code[at];
-		lines.push(`${data.texts[c.function[code]] || "?"} · ${data.texts[c.file[code]]}:${s.line[at] >= 0 ? s.line[at] : c.line[code]}`);
-	}
-	return lines.length ? el("code", {}, lines.join("\n")) : null;
-}
-
 function stepFact(data, span) {
 	const row = data.gpu_scope?.step?.[span] ?? -1, s = data.step;
 	return row >= 0 && s ? el("a", { href: `#${data.tag}time=${s.ts[row]},${s.dur[row]}` }, String(s.number[row] >= 0 ? s.number[row] : row + 1)) : null;
@@ -196,7 +185,7 @@ function gpuFacts(data, span) {
 		["registers a thread", g.regs[span] < 0xffff && g.grid_x[span] ? String(g.regs[span]) : null],
 		["shared memory", g.shared[span] >= 0 && g.shared[span] < 0xffffffff && g.grid_x[span] ? formatBytes(g.shared[span]) : null],
 		["bytes", g.bytes[span] >= 0 ? `${formatBytes(g.bytes[span])} (${(g.bytes[span] / Math.max(1, data.dur[span])).toFixed(2)} GB/s)` : null],
-		["called from", stackFact(data, g.stack?.[span] ?? -1)],
+		["called from", stackText(data, g.stack?.[span] ?? -1)],
 		["correlation", g.corr[span] ? String(g.corr[span]) : null],
 		["graph", g.graph[span] ? String(g.graph[span]) : null],
 	];
@@ -207,12 +196,18 @@ function gapFacts(data, span) {
 		return [];
 	const gap = data.gapOfSpan[span - data.first_gap], g = data.gap;
 	const parts = [];
-	for (let i = 0; data.gap_part && i < data.gap_part.n; i++)
-		if (data.gap_part.gap[i] === gap)
-			parts.push(`${data.enums.cause[data.gap_part.cause[i]]} ${formatTime(data.gap_part.dur[i])}`);
+	let where = -1, longest = 0;
+	for (let i = 0; data.gap_part && i < data.gap_part.n; i++) {
+		if (data.gap_part.gap[i] !== gap)
+			continue;
+		if (data.gap_part.stack[i] >= 0 && data.gap_part.dur[i] > longest)
+			[where, longest] = [data.gap_part.stack[i], data.gap_part.dur[i]];
+		parts.push(`${data.enums.cause[data.gap_part.cause[i]]} ${formatTime(data.gap_part.dur[i])}`);
+	}
 	return [
 		["cause", data.enums.cause_text?.[g.cause[gap]] ?? null],
 		["made of", parts.join(", ")],
+		["the launching thread was at", stackText(data, where)],
 		["ended by", g.gpu[gap] >= 0 ? spanLink(data, g.gpu[gap]) : null],
 		["launched by", g.launch[gap] >= 0 ? spanLink(data, g.launch[gap]) : null],
 		["meanwhile the launching thread ran", g.during[gap] >= 0 ? spanLink(data, g.during[gap]) : null],

@@ -4,27 +4,20 @@ import { formatTime } from "./format.js";
 
 const percent = (share) => `${Math.round(share * 100)} %`;
 
-// Rows of either table as one shape; findings say where and what they are worth, verdicts what they cost.
 function findingRows(data) {
-	const f = data.finding, v = data.verdict, text = (sid) => data.texts[sid] ?? "";
-	if (f)
-		return Array.from({ length: f.n }, (_, i) => ({
-			text: text(f.text[i]), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
-			cost: f.cost[i], now: f.now[i], after: f.after[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
-			where: [f.file[i] ? `${text(f.file[i])}${f.line[i] >= 0 ? `:${f.line[i]}` : ""}` : "", text(f.function[i]), text(f.range[i]),
-				text(f.op[i]), text(f.kernel[i]), f.rank[i] >= 0 ? `rank ${f.rank[i]}` : "", text(f.host[i])].filter(Boolean),
-			facts: data.evidence ? Array.from(data.evidence.finding, (of, k) => of === i ? text(data.evidence.text[k]) : "").filter(Boolean) : [],
-		}));
-	return Array.from({ length: v?.n ?? 0 }, (_, i) => ({
-		text: text(v.text[i]), fix: text(v.advice[i]), gap: v.gap[i], confidence: v.confidence[i], under: false,
-		cost: v.seconds[i] >= 0 ? v.seconds[i] * 1e9 : -1, now: v.share[i] > 0 && v.seconds[i] >= 0 ? v.seconds[i] * 1e9 / v.share[i] : -1, after: -1,
-		where: [], facts: [text(v.evidence[i])].filter(Boolean),
+	const f = data.finding, e = data.evidence, text = (sid) => data.texts[sid] ?? "";
+	return Array.from({ length: f?.n ?? 0 }, (_, i) => ({
+		text: text(f.text[i]), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
+		cost: f.cost[i], now: f.now[i], after: f.after[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
+		where: [f.file[i] ? `${text(f.file[i])}${f.line[i] >= 0 ? `:${f.line[i]}` : ""}` : "", text(f.function[i]), text(f.range[i]),
+			text(f.op[i]), text(f.kernel[i]), f.rank[i] >= 0 ? `rank ${f.rank[i]}` : "", text(f.host[i])].filter(Boolean),
+		facts: e ? Array.from(e.finding, (of, k) => of === i ? text(e.text[k]) : "").filter(Boolean) : [],
 	}));
 }
 
 // "112 ms → 21 ms a step", or what it costs.
 function worth(r) {
-	const per = r.steady === false ? "" : " a step";
+	const per = r.steady ? " a step" : "";
 	if (r.now > 0 && r.after >= 0 && r.after < r.now)
 		return el("p.worth", { title: r.replayed ? "from a replay of the critical path without it" : "the step less what it costs" },
 			el("b", {}, `${formatTime(r.now)} → ${r.replayed ? "" : "≈ "}${formatTime(r.after)}`), per);

@@ -1,10 +1,12 @@
 // A flame graph of calls: press a box to look into it, type to find.
-import { callTree } from "./calltree.js";
+import { callTree, stackTree } from "./calltree.js";
 import { el, section } from "./dom.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { frameText } from "./stacks.js";
 import { makeTable } from "./tables.js";
 
 const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
+const SEEN = ["looks", "Python stacks, by looks of the sampler"];
 const ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
 const SHADES_OF = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
 
@@ -40,18 +42,30 @@ class Flame {
 
 	// Made when first looked at: a large run has many calls.
 	open() {
-		this.root ??= callTree(this.data);
-		this.top ??= this.root;
-		this.key ??= MEASURES.find(([key]) => this.root[key] > 0)?.[0] ?? "host";
+		this.calls ??= callTree(this.data);
+		this.stacks ??= stackTree(this.data);
+		if (!this.key)
+			this.measure(MEASURES.find(([key]) => this.calls[key] > 0)?.[0] ?? (this.stacks.looks ? SEEN[0] : "host"));
+	}
+
+	measure(key) {
+		this.key = key;
+		this.top = this.root = key === SEEN[0] ? this.stacks : this.calls;
 		this.draw();
 	}
 
 	title(n) {
-		return n.up ? shortName(this.data.texts[n.name] || "(no name)").replace(/#\d+$/, "") : "all";
+		if (!n.up)
+			return "all";
+		return this.root === this.stacks ? frameText(this.data, n.name) : shortName(this.data.texts[n.name] || "(no name)").replace(/#\d+$/, "");
+	}
+
+	amount(v) {
+		return this.key === SEEN[0] ? `${formatCount(v)} looks` : formatTime(v);
 	}
 
 	about(n) {
-		return `${this.title(n)}: ${formatTime(n[this.key])}, ${formatPercent(n[this.key], this.root[this.key])} of all; ${formatCount(n.count)} calls`;
+		return `${this.title(n)}: ${this.amount(n[this.key])}, ${formatPercent(n[this.key], this.root[this.key])} of all${n.count ? `; ${formatCount(n.count)} calls` : ""}`;
 	}
 
 	box({ n, left, share, depth }) {
@@ -74,21 +88,24 @@ class Flame {
 		const boxes = boxesOf(this.top, this.key);
 		this.picture.style.height = `${(1 + boxes.reduce((most, b) => Math.max(most, b.depth), 0)) * ROW + 4}px`;
 		this.picture.replaceChildren(...boxes.map((b) => this.box(b)));
-		this.path.textContent = [this.root, ...pathOf(this.top)].map((n) => this.title(n)).join(" › ") + ` · ${formatTime(this.top[this.key])}`;
-		this.list.replaceChildren(makeTable([
+		this.path.textContent = [this.root, ...pathOf(this.top)].map((n) => this.title(n)).join(" › ") + ` · ${this.amount(this.top[this.key])}`;
+		this.list.replaceChildren(makeTable(this.root === this.stacks ? [
+			{ title: "looks", number: true, value: (n) => n.looks, show: (n) => formatCount(n.looks) },
+			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => this.title(n) },
+		] : [
 			...MEASURES.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
 			{ title: "calls", number: true, value: (n) => n.count, show: (n) => formatCount(n.count) },
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("a", { href: `#${this.data.tag}span=${n.span}`, title: this.data.texts[n.name] }, this.title(n)) },
-		], sorted(this.top, this.key), { caption: `Calls inside ${this.title(this.top)}`, rows: 15, sort: MEASURES.findIndex(([key]) => key === this.key) }));
+		], sorted(this.top, this.key), { caption: `Calls inside ${this.title(this.top)}`, rows: 15, sort: Math.max(0, MEASURES.findIndex(([key]) => key === this.key)) }));
 	}
 }
 
 export function flame(data) {
-	if (!data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread"))
+	if (!data.look && !data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread"))
 		return null;
 	const f = new Flame(data);
-	const choice = el("select", { "aria-label": "Measure", onchange: (e) => { f.key = e.target.value; f.top = f.root; f.draw(); } },
-		...MEASURES.map(([key, title]) => el("option", { value: key }, title)));
+	const choice = el("select", { "aria-label": "Measure", onchange: (e) => f.measure(e.target.value) },
+		...[...MEASURES, ...(data.look ? [SEEN] : [])].map(([key, title]) => el("option", { value: key }, title)));
 	const made = section("flame", "Flame",
 		el("div.toolbar", {}, choice,
 			el("input", { type: "search", placeholder: "Find calls", "aria-label": "Find calls", oninput: (e) => { f.needle = e.target.value.toLowerCase(); f.draw(); } }),

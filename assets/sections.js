@@ -6,6 +6,7 @@ import { commands } from "./environment.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, runTitle, shortName } from "./format.js";
 import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
 import { rankMatrix } from "./matrix.js";
+import { lineText } from "./stacks.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./series.js";
 
@@ -330,6 +331,7 @@ export function kernels(data, onsearch) {
 			{ title: "shortest", minor: true, number: true, value: (i) => k.min[i], show: (i) => formatTime(k.min[i]) },
 			{ title: "longest", minor: true, number: true, value: (i) => k.max[i], show: (i) => formatTime(k.max[i]) },
 			{ title: "family", value: (i) => k.family[i], show: (i) => el("span.nowrap", {}, swatch(familyColour(data, data.enums.family[k.family[i]])), data.enums.family[k.family[i]]) },
+			{ title: "launched at", name: true, minor: true, value: (i) => k.line[i], show: (i) => k.line[i] >= 0 && data.kernel_line ? lineText(data, data.kernel_line.stack[k.line[i]]) : "" },
 			{
 				title: "name", wide: true, value: (i) => data.texts[k.name[i]],
 				show: (i) => el("span.kernel", { title: data.texts[k.name[i]] },
@@ -337,6 +339,18 @@ export function kernels(data, onsearch) {
 					shortName(data.texts[k.name[i]]), data.texts[k.name[i]] !== shortName(data.texts[k.name[i]]) ? el("small", {}, data.texts[k.name[i]]) : null),
 			},
 		], rows, { caption: `Kernels, copies and memsets by name; shares are of ${formatTime(total)} of kernels`, search: "Filter kernels", sort: 0 }));
+}
+
+// Lines of the program at which the launching thread was while a device waited.
+function idleLines(data, colourOf, name) {
+	const l = data.idle_line;
+	return !l ? null : makeTable([
+		{ title: "idle", number: true, value: (i) => l.dur[i], show: (i) => formatTime(l.dur[i]) },
+		{ title: "stretches", number: true, value: (i) => l.stretches[i], show: (i) => formatCount(l.stretches[i]) },
+		{ title: "cause", value: (i) => l.cause[i], show: (i) => el("span.nowrap", {}, swatch(colourOf(l.cause[i])), name(l.cause[i])) },
+		{ title: "the launching thread was at", name: true, value: (i) => l.stack[i], show: (i) => lineText(data, l.stack[i]) },
+		{ title: "waiting for a thread at", name: true, value: (i) => l.culprit[i], show: (i) => lineText(data, l.culprit[i]) },
+	], rowsOf(l), { caption: "Idle time by line of the program", rows: 10, sort: 0, search: "Filter lines" });
 }
 
 export function idle(data) {
@@ -362,6 +376,7 @@ export function idle(data) {
 			{ title: "gaps", number: true, value: (r) => r[1].gaps, show: (r) => formatCount(r[1].gaps) },
 			{ title: "meaning", words: true, value: (r) => name(r[0]), show: (r) => data.enums.cause_text?.[r[0]] ?? "" },
 		], list, { caption: "Idle time by cause; the causes sum to the idle time of all devices", sort: 1 }),
+		idleLines(data, colourOf, name),
 		makeTable([
 			{ title: "length", number: true, value: (i) => g.dur[i], show: (i) => formatTime(g.dur[i]) },
 			{ title: "at", number: true, value: (i) => g.ts[i], show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatTime(g.ts[i])) : formatTime(g.ts[i]) },

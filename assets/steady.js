@@ -8,7 +8,8 @@ export function steadySteps(data) {
 	const s = data.step;
 	if (!s)
 		return null;
-	const own = Array.from({ length: s.n }, (_, i) => i).filter((i) => s.source[i] === s.source[0] && s.dur[i] > 0).sort((a, b) => s.ts[a] - s.ts[b]);
+	const all = Array.from({ length: s.n }, (_, i) => i).filter((i) => s.source[i] === s.source[0] && s.dur[i] > 0).sort((a, b) => s.ts[a] - s.ts[b]);
+	const counted = all.filter((i) => data.steady?.steps[0] > 0 && s.ts[i] >= data.steady.start[0]), own = counted.length ? counted : all;
 	if (!own.length)
 		return null;
 	const median = own.map((i) => s.dur[i]).sort((a, b) => a - b)[own.length >> 1];

@@ -5,23 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tables the page shows. only: of large ones, the columns it needs. per_gpu: one row for each row
- * of gpu, so it follows the page's order. in_full: of a job of many ranks, only rows of those whose
- * events the page has; they come first.
+/* Tables the page shows. as: their name there; only: of large ones, the columns it needs. per_gpu:
+ * one row for each row of gpu, so it follows the page's order. in_full: of a job of many ranks,
+ * only rows of those whose events the page has; they come first.
  */
 static const struct wanted {
-	const char *table, *only;
+	const char *table, *as, *only;
 	bool per_gpu, in_full;
 } wanted[] = {
 	{.table = "step", .in_full = true},
 	{.table = "device_time", .in_full = true},
 	{.table = "kernel"},
 	{.table = "gap"},
-	{.table = "gap_part"},
+	{.table = "gap_part", .only = " gap cause dur stack "},
 	{.table = "idle_cause"},
 	{.table = "step_time", .in_full = true},
 	{.table = "budget"},
-	{.table = "verdict"},
+	{.table = "steady"},
 	{.table = "finding"},
 	{.table = "evidence"},
 	{.table = "wait"},
@@ -32,6 +32,9 @@ static const struct wanted {
 	{.table = "rank_step"},
 	{.table = "op_shape", .only = " name dims types flops bound_ns bound "},
 	{.table = "op_call", .only = " host shape busy "},
+	{.table = "idle_line", .only = " device cause stack culprit dur stretches "},
+	{.table = "kernel_line"},
+	{.table = "sample", .as = "look", .only = " ts dur track stack count "},
 	{.table = "code"},
 	{.table = "stack"},
 	{.table = "gpu_scope", .per_gpu = true},
@@ -72,14 +75,15 @@ static int64_t integer_at(const assay_col_info *col, const void *values, size_t 
 	return col->width == 4 ? row_or_none((uint32_t)bits) : (int64_t)bits;
 }
 
-static void put_column(assay_page *p, const assay_table_info *info, const assay_col_info *col,
-		       const uint32_t *order, size_t n)
+static void put_column(assay_page *p, const struct wanted *w, const assay_table_info *info,
+		       const assay_col_info *col, size_t n)
 {
+	const uint32_t *order = w->per_gpu ? p->gpu_row : NULL;
 	const void *values = assay_values(&p->run->part.t, info, col);
 	const uint32_t *span = spans_of(p, col);
 	assay_col_type type = col->kind->type;
 	char name[64];
-	snprintf(name, sizeof name, "%s.%s", info->name, col->name);
+	snprintf(name, sizeof name, "%s.%s", w->as ? w->as : info->name, col->name);
 	page_column c = assay_column_begin(p, name, type == ASSAY_COL_f64 ? "f64" : "delta");
 	for (size_t i = 0; i < n; i++) {
 		size_t row = order ? order[i] : i;
@@ -121,13 +125,12 @@ void assay_page_tables(assay_page *p)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(wanted); i++) {
 		const assay_table_info *info = assay_table_find(wanted[i].table);
 		size_t n = info ? assay_rows(&p->run->part.t, info) : 0;
-		const uint32_t *order = wanted[i].per_gpu ? p->gpu_row : NULL;
 		if (wanted[i].per_gpu && n == p->run->part.t.gpu.n)
 			n = p->gpu_spans;
 		if (n && wanted[i].in_full)
 			n = rows_in_full(p, info, n);
 		for (size_t c = 0; n && c < info->cols; c++)
 			if (wants_column(&wanted[i], info->col[c].name))
-				put_column(p, info, &info->col[c], order, n);
+				put_column(p, &wanted[i], info, &info->col[c], n);
 	}
 }

@@ -4,6 +4,7 @@ a million events are part of the test's name, so that they can be read from the 
 import csv
 import io
 import json
+import math
 import os
 import pathlib
 import random
@@ -500,7 +501,7 @@ def check_address(driver, page):
 def check_links(driver):
     links = driver.find_elements(By.CSS_SELECTOR, "#verdicts a.evidence")
     if not links:
-        tap.skip("a verdict leads to its gap", "the run has no verdicts")
+        tap.skip("a finding leads to its gap", "the run has no findings")
         return
     driver.execute_script("assay.timeline.showAll(); arguments[0].scrollIntoView({block: 'center'})", links[0])
     links[0].click()
@@ -508,9 +509,9 @@ def check_links(driver):
     found = driver.execute_script("""
         const t = assay.timeline, d = assay.data, s = t.selected;
         const gap = d.gapOfSpan[s - d.first_gap];
-        return [s >= d.first_gap, d.verdict.gap[0] === gap, t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width,
+        return [s >= d.first_gap, d.finding.gap.find((g) => g >= 0) === gap, t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width,
             document.getElementById("timeline").getBoundingClientRect().top < innerHeight / 2];""")
-    tap.ok("a verdict leads to its gap", all(found), found)
+    tap.ok("a finding leads to its gap", all(found), found)
 
 
 def check_sections(driver):
@@ -654,6 +655,37 @@ document.getElementById("timeline").scrollIntoView();
 """
 
 
+def lab(rgb):
+    """CIELAB of linear RGB in 0 to 1."""
+    x = sum(a * b for a, b in zip((0.4124, 0.3576, 0.1805), rgb)) / 0.95047
+    y = sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), rgb))
+    z = sum(a * b for a, b in zip((0.0193, 0.1192, 0.9505), rgb)) / 1.08883
+    f = lambda v: v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116
+    return (116 * f(y) - 16, 500 * (f(x) - f(y)), 200 * (f(y) - f(z)))
+
+
+# Deuteranopia on linear RGB, after Machado, Oliveira and Fernandes (2009).
+NO_GREEN = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881))
+
+
+def check_colours(driver):
+    """No two meanings share a colour; those of one kind of lane stay apart without green receptors too."""
+    for theme in ("light", "dark"):
+        colours = driver.execute_script("""
+            document.documentElement.dataset.theme = arguments[0];
+            return COLOURS.map((name) => [name, resolve(name)]);""", theme)
+        seen = {}
+        for name, rgb in colours:
+            linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+            seen[name] = (lab(linear), lab([min(1, max(0, sum(m * c for m, c in zip(row, linear)))) for row in NO_GREEN]))
+        near = [(a, b) for a in seen for b in seen if a < b and math.dist(seen[a][0], seen[b][0]) < 7]
+        tap.ok(f"no two meanings share a colour ({theme})", not near, near)
+        causes = [name for name in seen if name.startswith("--cause-")]
+        near = [(a, b) for a in causes for b in causes if a < b and math.dist(seen[a][1], seen[b][1]) < 6]
+        tap.ok(f"{len(causes)} causes stay apart without green receptors ({theme})", not near and len(causes) > 10, near)
+    driver.execute_script("delete document.documentElement.dataset.theme")
+
+
 def check_looks(folder):
     """Wide screens, small ones, dark and print: nothing wider than the window, nothing invisible."""
     page = folder / "demo.html"
@@ -683,6 +715,7 @@ def main():
             check_demo(driver, folder)
             check_inferred(driver, folder)
             check_ranks(driver, folder)
+            check_colours(driver)
             check_step_time(driver, folder)
             check_hostile(driver, folder)
             check_diff(driver, folder)
