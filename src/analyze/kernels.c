@@ -1,6 +1,7 @@
 /* Totals by name. Copies and memsets are rows too, so that classes are known for every GPU name. */
 #include "analyze/analyze.h"
 
+#include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -34,6 +35,27 @@ static uint32_t kernel_row(assay_run *run, uint32_t gpu)
 	return r;
 }
 
+/* rows: from kind and name to the row of kernel. */
+static void find_medians(assay_run *run, const assay_map *rows)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	assay_kernel_table *k = &run->part.t.kernel;
+	assay_vec(size_t) end = {0};
+	assay_vec(int64_t) dur = {0};
+	size_t all = 0;
+	for (size_t i = 0; i < k->n; all += k->count[i++])
+		*assay_push(&end) = all;
+	assay_vec_reserve(&dur, g->n + 1);
+	for (size_t i = 0; i < g->n; i++) {
+		uint32_t r = assay_map_get(rows, (uint64_t)g->kind[i] << 32 | g->name[i]);
+		dur.p[end.p[r]++] = g->dur[i] > 0 ? g->dur[i] : 0;
+	}
+	for (size_t i = 0; i < k->n; i++)
+		k->median[i] = assay_median_upper(dur.p + end.p[i] - k->count[i], k->count[i]);
+	assay_vec_free(&end);
+	assay_vec_free(&dur);
+}
+
 void assay_kernels(assay_run *run)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
@@ -51,6 +73,7 @@ void assay_kernels(assay_run *run)
 		k->min[r] = dur < k->min[r] ? dur : k->min[r];
 		k->max[r] = dur > k->max[r] ? dur : k->max[r];
 	}
+	find_medians(run, &rows);
 	assay_map_free(&rows);
 }
 
@@ -108,6 +131,7 @@ void assay_kernels_by_op(assay_run *run)
 
 static void add_kernel(assay_kernel_table *k, uint32_t to, size_t from)
 {
+	k->median[to] = k->count[from] > k->count[to] ? k->median[from] : k->median[to];
 	k->count[to] += k->count[from];
 	k->total[to] += k->total[from];
 	k->min[to] = k->min[from] < k->min[to] ? k->min[from] : k->min[to];
@@ -164,7 +188,7 @@ TEST(totals_are_kept_by_name_and_kind)
 	assay_kernels(run);
 	const assay_kernel_table *k = &run->part.t.kernel;
 	CHECK(k->n == 2 && k->count[0] == 2 && k->total[0] == 30 && k->min[0] == 10 &&
-	      k->max[0] == 20);
+	      k->max[0] == 20 && k->median[0] == 20 && k->median[1] == 30);
 	CHECK(k->family[0] == ASSAY_FAMILY_GEMM && k->class[1] == ASSAY_CLASS_COPY &&
 	      k->total[1] == 30);
 	assay_run_free(run);

@@ -327,7 +327,9 @@ static void print_problems(const assay_run *run)
 		       assay_issue_infos[i].severity, assay_fmt_count(x, run->part.issues[i]),
 		       assay_issue_infos[i].text);
 	}
-	assay_warnings_text(stdout, run, "  ");
+	assay_printout p = {.out = stdout, .run = run, .width = UINT16_MAX};
+	assay_warnings_text(&p, "  ");
+	assay_arena_free(&p.scratch);
 	if (!any)
 		printf("  none\n");
 }

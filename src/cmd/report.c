@@ -17,7 +17,7 @@ struct report_args {
 	int64_t steps, top;
 	const char *steps_from, *precision, *config, *like, *html, *rates;
 	assay_opt_list section;
-	bool json, no_pager;
+	bool json, no_pager, verbose, full_names;
 };
 
 /* The precision a workload description names; NULL (with a message) when it cannot be read. */
@@ -67,6 +67,45 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
+/* Names split by commas; NULL where one is none of them, with a message. */
+static bool sections_known(const struct report_args *a)
+{
+	for (size_t i = 0; i < a->section.n; i++) {
+		assay_str rest = assay_str_of(a->section.item[i]);
+		while (rest.n) {
+			assay_str name = assay_str_cut(&rest, ',');
+			if (assay_section_find(name))
+				continue;
+			fprintf(stderr, "assay report: no section is called '%.*s'; there are",
+				(int)name.n, name.p);
+			for (size_t k = 0; k < assay_section_count; k++)
+				fprintf(stderr, "%s %s", k ? "," : "", assay_sections[k].name);
+			fprintf(stderr, "\n");
+			return false;
+		}
+	}
+	return true;
+}
+
+static void print_text(const struct report_args *a, const assay_run *run)
+{
+	const assay_terminal terminal = assay_cmd_terminal();
+	const assay_text_opts text = {.top = (uint32_t)a->top,
+				      .width = terminal.width,
+				      .colour = terminal.colour,
+				      .full_names = a->full_names,
+				      .verbose = a->verbose};
+	assay_cmd_page_output(!a->no_pager);
+	if (!a->section.n)
+		assay_report_text(stdout, run, &text);
+	for (size_t i = 0; i < a->section.n; i++) {
+		assay_str rest = assay_str_of(a->section.item[i]);
+		while (rest.n)
+			assay_report_section(stdout, run,
+					     assay_section_find(assay_str_cut(&rest, ',')), &text);
+	}
+}
+
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
 {
 	if (precision)
@@ -77,25 +116,21 @@ static int report_native(const struct report_args *a, const char *precision, cha
 				  .steps_from = a->steps_from,
 				  .rates = a->rates};
 	int status;
+	if (!sections_known(a))
+		return ASSAY_EXIT_USAGE;
 	assay_run *run = assay_cmd_job(operands, n, &opts, &status);
 	if (!run)
 		return status;
+	if (!run->part.t.device_time.n && !run->part.t.counter.n) {
+		fprintf(stderr, "assay report: there is no GPU work in the input\n");
+		status = ASSAY_EXIT_FAIL;
+	}
 	if (a->html && !assay_cmd_page(run, operands, a->html)) {
 		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
 		puts(assay_run_report_json(run, NULL));
 	} else if (!a->html) {
-		const assay_text_opts text = {.top = opts.top,
-					      .colour = assay_cmd_terminal().colour};
-		assay_cmd_page_output(!a->no_pager);
-		if (!a->section.n)
-			assay_report_text(stdout, run, &text);
-		for (size_t i = 0; i < a->section.n && status == ASSAY_EXIT_OK; i++)
-			if (!assay_report_section(stdout, run, a->section.item[i], &text)) {
-				fprintf(stderr, "assay report: no section is called '%s'\n",
-					a->section.item[i]);
-				status = ASSAY_EXIT_USAGE;
-			}
+		print_text(a, run);
 	}
 	assay_run_free(run);
 	return status;
@@ -135,6 +170,8 @@ enum {
 	CONFIG = 32,
 	RATES = 64,
 	SECTION = 128,
+	VERBOSE = 256,
+	FULL_NAMES = 512,
 };
 
 /* Other tools' definitions, by the value of --like; the first is ours. */
@@ -144,7 +181,8 @@ static const struct like {
 	unsigned takes; /* options that mean something to it */
 } likes[] = {
 	{"native", report_native,
-	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION},
+	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION | VERBOSE |
+		 FULL_NAMES},
 	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
 	{"hta", like_hta, 0},
 	{"tracelens", like_tracelens, 0},
@@ -166,6 +204,8 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 		{"config", a->config, CONFIG},
 		{"rates", a->rates, RATES},
 		{"section", a->section.n, SECTION},
+		{"verbose", a->verbose, VERBOSE},
+		{"full-names", a->full_names, FULL_NAMES},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
 		if (options[i].given && !(like->takes & options[i].bit)) {
@@ -213,10 +253,17 @@ static const assay_opt report_opts[] = {
 	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
 	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
-	{"top", 'n', ASSAY_OPT_TOP, "N", "Kernels to list (default 20; 0: all).",
+	{"top", 'n', ASSAY_OPT_TOP, "N", "Rows of each table (default 20; 0: all).",
 	 offsetof(struct report_args, top)},
-	{"section", 0, ASSAY_OPT_LIST, "ops", "Print only this part of the report.",
+	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print every section behind the first screen.",
+	 offsetof(struct report_args, verbose)},
+	{"section", 0, ASSAY_OPT_LIST, "NAME,...",
+	 "Print these sections only: inputs, devices, findings, steps, ranks, invocations, "
+	 "figures, "
+	 "budget, idle, ops, kernels, copies, calls, trust.",
 	 offsetof(struct report_args, section)},
+	{"full-names", 0, ASSAY_OPT_FLAG, NULL, "Print names whole, however wide lines become.",
+	 offsetof(struct report_args, full_names)},
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Peak rates of the device (JSON) that win over the built-in table.",
 	 offsetof(struct report_args, rates)},
@@ -234,7 +281,9 @@ static const assay_example report_examples[] = {
 	{"assay report demo/train.json.gz", "the bundled training run"},
 	{"assay report demo/train.json.gz demo/nvidia_smi.csv", "with telemetry beside it"},
 	{"assay report --like hta demo/train.json.gz", "as Holistic Trace Analysis counts"},
-	{"assay report --section ops demo/train.json.gz", "operators, their shapes and bounds"},
+	{"assay report -v demo/train.json.gz", "everything"},
+	{"assay report --section ops,kernels demo/train.json.gz",
+	 "operators with their shapes and bounds, and kernels"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
 	{"assay report demo/train.json.gz --html report.html", "one page to open in a browser"},
 };
@@ -243,25 +292,37 @@ const assay_cmd assay_cmd_report = {
 	.name = "report",
 	.args = "INPUT...",
 	.about = "Show where the time of a run went",
-	.details = "Reads traces and telemetry in any format assay knows (by content, not by name; "
-		   "plain, gzip or\n"
-		   "zstd), links GPU work to the calls that caused it, and splits each device's "
-		   "time exactly into\n"
-		   "compute, exposed communication, exposed copies and idle.\n"
-		   "\n"
-		   "An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with "
-		   "one trace per rank,\n"
-		   "or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of "
-		   "one job, read at\n"
-		   "the same time; one that cannot be read is named, and the others are reported. "
-		   "Of more than 16\n"
-		   "files findings are kept of all, and events (gaps, timelines) of the first one, "
-		   "the one with most\n"
-		   "work, the one that others waited for most and the one that waited most.\n"
-		   "\n"
-		   "A figure that was not measured is called unknown or an estimate, with the "
-		   "reason beside it. The\n"
-		   "report ends with what was read, what was lost and what could not be linked.",
+	.details =
+		"Reads traces and telemetry in any format assay knows (by content, not by name; "
+		"plain, gzip or\n"
+		"zstd), links GPU work to the calls that caused it, and splits each device's "
+		"time exactly into\n"
+		"compute, exposed communication, exposed copies and idle.\n"
+		"\n"
+		"An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with "
+		"one trace per rank,\n"
+		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of "
+		"one job, read at\n"
+		"the same time; one that cannot be read is named, and the others are reported. "
+		"Of more than 16\n"
+		"files findings are kept of all, and events (gaps, timelines) of the first one, "
+		"the one with most\n"
+		"work, the one that others waited for most and the one that waited most.\n"
+		"\n"
+		"The first screen has the run, where a step's time goes, why, up to three "
+		"findings, what takes most\n"
+		"time and how far to trust it, in 24 lines; -v and --section print the rest. Lines "
+		"are as wide as the\n"
+		"terminal (COLUMNS wins; 80 where there is none) and go through a pager when there "
+		"is one.\n"
+		"\n"
+		"Exit status: 0 for a report, 1 when an input cannot be read or has neither GPU "
+		"work nor telemetry,\n"
+		"2 for wrong usage.\n"
+		"\n"
+		"A figure that was not measured is called unknown or an estimate, with the "
+		"reason beside it. The\n"
+		"report ends with what was read, what was lost and what could not be linked.",
 	ASSAY_OPTS(report_opts),
 	ASSAY_EXAMPLES(report_examples),
 	.args_size = sizeof(struct report_args),

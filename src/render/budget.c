@@ -80,9 +80,12 @@ static void print_bucket(assay_printout *p, uint32_t r, int64_t window)
 	else
 		fprintf(p->out, "%10s %6.1f%%", assay_fmt_time(time, (int64_t)(b->value[r] + 0.5)),
 			assay_percent(b->total[r], window));
-	if (b->state[r] != ASSAY_STATE_UNKNOWN && b->coverage[r] < 0.995)
-		fprintf(p->out, "  %.0f%% covered:", 100 * b->coverage[r]);
-	fprintf(p->out, "  %s\n", assay_z(p->run, b->how[r]));
+	bool part = b->state[r] != ASSAY_STATE_UNKNOWN && b->coverage[r] < 0.995;
+	const char *covered = assay_printf(&p->scratch, "%.0f%% covered: ", 100 * b->coverage[r]);
+	fputs("  ", p->out);
+	assay_print_flow(
+		p, 39,
+		assay_printf(&p->scratch, "%s%s", part ? covered : "", assay_z(p->run, b->how[r])));
 }
 
 void assay_budget_text(assay_printout *p)

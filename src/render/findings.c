@@ -3,6 +3,7 @@
 
 #include "base/fmt.h"
 #include "render/printout.h"
+#include "render/report.h"
 
 static void put_text(assay_jsonw *w, const assay_run *run, const char *key, assay_sid text)
 {
@@ -101,20 +102,91 @@ void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
-void assay_verdicts_text(assay_printout *p)
+const char *assay_finding_worth(assay_printout *p, size_t i)
 {
-	const assay_verdict_table *v = &p->run->part.t.verdict;
-	if (!v->n)
+	const assay_finding_table *f = &p->run->part.t.finding;
+	char now[ASSAY_FMT], after[ASSAY_FMT];
+	const char *per = f->steady[i] ? " a step" : ", once";
+	if (f->now[i] >= 0 && f->after[i] >= 0 && f->after[i] < f->now[i])
+		return assay_printf(&p->scratch, "%s -> ~%s%s", assay_fmt_time(now, f->now[i]),
+				    assay_fmt_time(after, f->after[i]), per);
+	if (f->cost[i] < 0)
+		return "";
+	return assay_printf(&p->scratch,
+			    f->replayed[i]
+				    ? "takes %s%s, but the rest would not end sooner without it"
+				    : "takes %s%s",
+			    assay_fmt_time(now, f->cost[i]), per);
+}
+
+/* Adds a word and a name to a list, when there is a name. */
+static const char *and_name(assay_printout *p, const char *list, const char *word, assay_sid name)
+{
+	enum { NAME_WIDTH = 60 };
+	if (!name)
+		return list;
+	assay_str text = assay_text(p->run, name);
+	return assay_printf(&p->scratch, "%s%s%s%s%s", list, *list ? ", " : "", word,
+			    *word ? " " : "", assay_kernel_label(&p->scratch, text, NAME_WIDTH));
+}
+
+const char *assay_finding_where(assay_printout *p, size_t i)
+{
+	const assay_finding_table *f = &p->run->part.t.finding;
+	assay_str file = assay_text(p->run, f->file[i]);
+	const char *text = assay_fmt_safe(&p->scratch, file);
+	if (file.n && f->line[i] > 0)
+		text = assay_printf(&p->scratch, "%s:%d", text, f->line[i]);
+	text = and_name(p, text, "in", f->function[i]);
+	text = and_name(p, text, "range", f->range[i]);
+	text = and_name(p, text, "", f->op[i]);
+	text = and_name(p, text, "kernel", f->kernel[i]);
+	if (f->rank[i] >= 0)
+		text = assay_printf(&p->scratch, "%s%srank %d", text, *text ? ", " : "",
+				    f->rank[i]);
+	return and_name(p, text, "host", f->host[i]);
+}
+
+/* All facts of a finding in one sentence. */
+static const char *evidence_text(assay_printout *p, size_t finding)
+{
+	const assay_evidence_table *e = &p->run->part.t.evidence;
+	const char *text = "";
+	for (size_t i = 0; i < e->n; i++)
+		if (e->finding[i] == finding)
+			text = assay_printf(
+				&p->scratch, "%s%s%s", text, *text ? "; " : "",
+				assay_fmt_safe(&p->scratch, assay_text(p->run, e->text[i])));
+	return text;
+}
+
+static void print_labelled(assay_printout *p, const char *label, const char *text)
+{
+	if (!*text)
 		return;
-	assay_print_heading(p, "Verdicts");
-	for (size_t i = 0; i < v->n; i++) {
-		fprintf(p->out, "  %zu. %s\n", i + 1,
-			assay_fmt_safe(&p->scratch, assay_text(p->run, v->text[i])));
-		fprintf(p->out, "     try: %s\n", assay_z(p->run, v->advice[i]));
-		fprintf(p->out, "     seen: %s",
-			assay_fmt_safe(&p->scratch, assay_text(p->run, v->evidence[i])));
-		if (v->seconds[i] >= 0)
-			fprintf(p->out, "; confidence %.0f%%", 100 * v->confidence[i]);
-		fprintf(p->out, "\n");
+	fprintf(p->out, "     %-6s ", label);
+	assay_print_flow(p, 12, text);
+}
+
+void assay_findings_text(assay_printout *p)
+{
+	const assay_finding_table *f = &p->run->part.t.finding;
+	if (f->n)
+		assay_print_heading(p, "Findings");
+	for (size_t i = 0; i < f->n; i++) {
+		fprintf(p->out, "  %zu. ", i + 1);
+		assay_print_flow(p, 5, assay_fmt_safe(&p->scratch, assay_text(p->run, f->text[i])));
+		if (f->under[i] != ASSAY_NO_ROW)
+			print_labelled(
+				p, "part",
+				assay_printf(&p->scratch, "follows from %u", f->under[i] + 1));
+		print_labelled(p, "worth:", assay_finding_worth(p, i));
+		print_labelled(p, "where:", assay_finding_where(p, i));
+		print_labelled(p, "fix:", assay_z(p->run, f->fix[i]));
+		const char *seen = evidence_text(p, i);
+		if (f->cost[i] >= 0)
+			seen = assay_printf(&p->scratch, "%s; confidence %.0f%%", seen,
+					    100 * f->confidence[i]);
+		print_labelled(p, "seen:", seen);
 	}
 }

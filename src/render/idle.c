@@ -5,7 +5,7 @@
 #include "render/place.h"
 #include "render/printout.h"
 
-enum { TOP_GAPS_TEXT = 10, TOP_GAPS_OF_MANY = 5, TOP_GAPS_JSON = 20, NAME_WIDTH = 44 };
+enum { TOP_GAPS_TEXT = 10, TOP_GAPS_OF_MANY = 5, TOP_GAPS_JSON = 20 };
 
 /* Time of each kind of queue; what no wait edge explains is "other". */
 static void queued_split(const assay_run *run, uint32_t device, int64_t out[ASSAY_QUEUED_COUNT])
@@ -178,9 +178,10 @@ static void print_causes(assay_printout *p, uint32_t device)
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->device[i] != device || !c->dur[i])
 			continue;
-		fprintf(p->out, "  %10s %5.1f%%  %-15s %s\n", assay_fmt_time(time, c->dur[i]),
+		fprintf(p->out, "  %10s %5.1f%%  %-15s ", assay_fmt_time(time, c->dur[i]),
 			assay_percent(c->dur[i], t->device_time.idle[device]),
-			assay_why_name[c->cause[i]], assay_why_rows[c->cause[i]].text);
+			assay_why_name[c->cause[i]]);
+		assay_print_flow(p, 37, assay_why_rows[c->cause[i]].text);
 		if (c->cause[i] == ASSAY_WHY_QUEUED)
 			print_queued(p, device);
 		assay_idle_lines_text(p, device, (assay_why)c->cause[i]);
@@ -218,6 +219,12 @@ static const char *late_text(assay_printout *p, uint32_t gap)
 			    : "";
 }
 
+/* Columns of each of the two names behind a gap. */
+static size_t gap_room(const assay_printout *p)
+{
+	return (assay_room(p, 41) - 2) / 2;
+}
+
 /* What the launching thread was in, or the work on another stream that queued work waited for. */
 static const char *waited_for(assay_printout *p, uint32_t gap)
 {
@@ -229,7 +236,7 @@ static const char *waited_for(assay_printout *p, uint32_t gap)
 		&p->scratch, "behind %s",
 		assay_fmt_kernel(&p->scratch,
 				 assay_text(p->run, p->run->part.t.gpu.name[g->behind[gap]]),
-				 NAME_WIDTH - 7));
+				 gap_room(p) - 7));
 }
 
 static void print_gap(assay_printout *p, uint32_t gap)
@@ -237,12 +244,14 @@ static void print_gap(assay_printout *p, uint32_t gap)
 	const assay_tables *t = &p->run->part.t;
 	const assay_gap_table *g = &t->gap;
 	char at[ASSAY_FMT], dur[ASSAY_FMT];
-	fprintf(p->out, "  %10s %10s  %-15s %-*.*s", assay_fmt_time(dur, g->dur[gap]),
+	int room = p->full_names ? 0 : (int)gap_room(p);
+	fprintf(p->out, "  %9s %9s  %-15s %-*s", assay_fmt_time(dur, g->dur[gap]),
 		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
-		assay_why_name[g->cause[gap]], NAME_WIDTH, NAME_WIDTH, waited_for(p, gap));
+		assay_why_name[g->cause[gap]], room,
+		assay_cut(&p->scratch, waited_for(p, gap), gap_room(p)));
 	fprintf(p->out, "  %s%s%s\n",
 		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),
-				 NAME_WIDTH),
+				 gap_room(p)),
 		g->suspicious[gap] ? "  (suspicious)" : "", late_text(p, gap));
 }
 
@@ -260,8 +269,8 @@ void assay_idle_text(assay_printout *p)
 		print_all_causes(p);
 	uint32_t gap[TOP_GAPS_TEXT];
 	size_t n = longest(p->run, all ? TOP_GAPS_TEXT : TOP_GAPS_OF_MANY, gap);
-	fprintf(p->out, "  longest gaps\n  %10s %10s  %-15s %-*s  %s\n", "length", "at", "cause",
-		NAME_WIDTH, "launching thread was in", "ended by");
+	fprintf(p->out, "  longest gaps\n  %9s %9s  %-15s %-*s  %s\n", "length", "at", "cause",
+		p->full_names ? 0 : (int)gap_room(p), "thread was in", "ended by");
 	for (size_t i = 0; i < n; i++)
 		print_gap(p, gap[i]);
 }

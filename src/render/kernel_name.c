@@ -4,8 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "render/printout.h"
 #include "render/report.h"
 
 /* Words of C++ and types: they tell nothing of what a kernel does. */
@@ -100,16 +102,31 @@ static assay_str what_it_does(assay_str name)
 	return (assay_str){0};
 }
 
-const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width)
+/* Behind the last "::" outside of brackets, which assay_fmt_kernel() left out. */
+static const char *without_spaces(const char *base)
 {
-	enum { WHAT_WIDTH = 44 };
-	const char *base = assay_fmt_kernel(a, name, width);
-	assay_str what = what_it_does(name);
-	if (!what.n || assay_str_starts(name, "Memcpy "))
-		return base;
-	assay_str shown = {what.p, what.n > WHAT_WIDTH ? WHAT_WIDTH - 3 : what.n};
-	return assay_printf(a, "%s<%s%s>", base, assay_fmt_safe(a, shown),
-			    shown.n < what.n ? "..." : "");
+	const char *last = base;
+	for (const char *at = base; (at = strstr(at, "::")); at += 2)
+		if (is_word(at[2]))
+			last = at + 2;
+	return last;
+}
+
+const char *assay_kernel_label(assay_arena *a, assay_str mangled, size_t width)
+{
+	enum { LONGEST = 4096 };
+	assay_str name = assay_demangle(a, mangled), what = what_it_does(name);
+	const char *base = assay_fmt_kernel(a, name, LONGEST), *does = "";
+	if (what.n && !assay_str_starts(name, "Memcpy "))
+		does = assay_cut(a, assay_fmt_safe(a, what), width / 2);
+	size_t more = *does ? strlen(does) + 2 : 0;
+	if (strlen(base) + more > width)
+		base = without_spaces(base);
+	size_t room = width > more + 8 ? width - more : 8, n = strlen(base);
+	if (n > room) /* what differs stands at the end more often than in the middle */
+		base = assay_printf(a, "%.*s...%s", (int)(room - 3 - room / 3), base,
+				    base + n - room / 3);
+	return more ? assay_printf(a, "%s<%s>", base, does) : base;
 }
 
 TEST(labels_say_what_a_template_does)
@@ -142,11 +159,11 @@ TEST(labels_say_what_a_template_does)
 	assay_arena a = {0};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
 		CHECK(!strcmp(assay_kernel_label(&a, assay_str_of(cases[i][0]), 60), cases[i][1]));
-	CHECK(!strcmp(assay_kernel_label(
-			      &a,
-			      ASSAY_S("k<a_name_that_is_much_too_long_for_any_table_of_ours>(int)"),
-			      10),
-		      "k<a_name_that_is_much_too_long_for_any_tabl...>"));
+	assay_str name = ASSAY_S("void a::b::k<a_name_too_long_for_any_table>(int)");
+	CHECK(!strcmp(assay_kernel_label(&a, name, 16), "k<a_nam...>"));
+	CHECK(!strcmp(assay_kernel_label(&a, ASSAY_S("nvjet_sm90_hsh_256x128_64x4_NNT"), 24),
+		      "nvjet_sm90_hs...64x4_NNT"));
+	CHECK(!strcmp(assay_kernel_label(&a, ASSAY_S("_Z5saxpyfPfS_"), 24), "saxpy"));
 	assay_arena_free(&a);
 	return 0;
 }

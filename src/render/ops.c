@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "render/report.h"
 
-enum { SHAPES_WIDTH = 60 };
+enum { TOP = 20 };
 
 /* Rows most time first. */
 static const uint32_t *by_time(assay_arena *a, const int64_t *busy, size_t n)
@@ -19,12 +19,17 @@ static const uint32_t *by_time(assay_arena *a, const int64_t *busy, size_t n)
 	return rows;
 }
 
-static double gpu_time(const assay_run *run)
+const uint32_t *assay_ops_by_time(const assay_run *run, assay_arena *a)
+{
+	return by_time(a, run->part.t.operator.busy, run->part.t.operator.n);
+}
+
+int64_t assay_ops_time(const assay_run *run)
 {
 	const assay_kernel_table *k = &run->part.t.kernel;
-	double total = 0;
+	int64_t total = 0;
 	for (size_t i = 0; i < k->n; i++)
-		total += (double)k->total[i];
+		total += k->total[i];
 	return total;
 }
 
@@ -59,8 +64,8 @@ static void put_bound(assay_jsonw *w, uint8_t bound)
 static void put_ops(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
 {
 	const assay_operator_table *o = &run->part.t.operator;
-	const uint32_t *rows = by_time(scratch, o->busy, o->n);
-	double total = gpu_time(run);
+	const uint32_t *rows = assay_ops_by_time(run, scratch);
+	double total = (double)assay_ops_time(run);
 	assay_jsonw_open(w, "ops", '[');
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t r = rows[i];
@@ -213,10 +218,14 @@ static const char *achieved(assay_arena *a, double bound_ns, double ns, uint8_t 
 static void print_roof(assay_printout *p)
 {
 	const assay_roof_table *r = &p->run->part.t.roof;
-	fprintf(p->out, "  %.1f%% of compute time has known work", 100 * r->coverage[0]);
+	const char *text = assay_printf(&p->scratch, "%.1f%% of compute time has known work",
+					100 * r->coverage[0]);
 	if (!isnan(r->matrix_coverage[0]))
-		fprintf(p->out, " (%.1f%% of matrix kernels)", 100 * r->matrix_coverage[0]);
-	fprintf(p->out, "; rates: %s\n", assay_z(p->run, r->how[0]));
+		text = assay_printf(&p->scratch, "%s (%.1f%% of matrix kernels)", text,
+				    100 * r->matrix_coverage[0]);
+	text = assay_printf(&p->scratch, "%s; rates: %s", text, assay_z(p->run, r->how[0]));
+	fputs("  ", p->out);
+	assay_print_flow(p, 2, text);
 	if (!isnan(r->mfu[0]))
 		fprintf(p->out,
 			"  MFU %.1f%%, HFU %.1f%%, %.1f TFLOP/s, %.2f TB/s over the window\n",
@@ -236,16 +245,20 @@ static void print_phases(assay_printout *p)
 			h->span[i] > 0 ? h->tokens[i] / (double)h->span[i] * 1e9 : 0);
 }
 
-static void print_operator(assay_printout *p, uint32_t r, double total)
+/* Columns before the name. */
+enum { OP_NAME = 54 };
+
+static void print_operator(assay_printout *p, uint32_t r, int64_t total)
 {
 	const assay_operator_table *o = &p->run->part.t.operator;
 	char t[ASSAY_FMT], n[ASSAY_FMT];
 	double ns = (double)o->modelled[r];
-	fprintf(p->out, "  %10s %5.1f%% %8s %9s %7s %13s  %s\n", assay_fmt_time(t, o->busy[r]),
-		total > 0 ? 100 * (double)o->busy[r] / total : 0, assay_fmt_count(n, o->calls[r]),
+	fprintf(p->out, "  %8s %5.1f%% %7s %7s %5s %11s  %s\n", assay_fmt_time(t, o->busy[r]),
+		assay_percent(o->busy[r], total), assay_fmt_count(n, o->calls[r]),
 		rate(&p->scratch, o->flops[r], ns, 1e12), rate(&p->scratch, o->bytes[r], ns, 1e12),
 		achieved(&p->scratch, o->bound_ns[r], ns, o->bound[r]),
-		assay_fmt_safe(&p->scratch, assay_text(p->run, o->name[r])));
+		assay_cut(&p->scratch, assay_fmt_safe(&p->scratch, assay_text(p->run, o->name[r])),
+			  assay_room(p, OP_NAME)));
 }
 
 static void print_shape(assay_printout *p, uint32_t r)
@@ -254,37 +267,39 @@ static void print_shape(assay_printout *p, uint32_t r)
 	char t[ASSAY_FMT], n[ASSAY_FMT];
 	bool wrong = s->flags[r] & ASSAY_OP_OVER_PEAK;
 	double ns = (double)s->busy[r] / (double)s->calls[r];
-	assay_str dims = assay_text(p->run, s->dims[r]);
-	dims.n = dims.n < SHAPES_WIDTH ? dims.n : SHAPES_WIDTH;
-	fprintf(p->out, "  %10s %8s %9s %7s %13s  %s %s%s\n", assay_fmt_time(t, s->busy[r]),
+	const char *name = assay_printf(&p->scratch, "%s %s%s",
+					assay_fmt_safe(&p->scratch, assay_text(p->run, s->name[r])),
+					assay_fmt_safe(&p->scratch, assay_text(p->run, s->dims[r])),
+					s->flags[r] & ASSAY_OP_GRAPH ? "(graph)" : "");
+	fprintf(p->out, "  %8s %6s %7s %7s %5s %11s  %s\n", assay_fmt_time(t, s->busy[r]), "",
 		assay_fmt_count(n, s->calls[r]),
 		rate(&p->scratch, wrong ? NAN : s->flops[r], ns, 1e12),
 		rate(&p->scratch, wrong ? NAN : s->bytes[r], ns, 1e12),
 		achieved(&p->scratch, wrong ? NAN : s->bound_ns[r], ns, s->bound[r]),
-		assay_fmt_safe(&p->scratch, assay_text(p->run, s->name[r])),
-		assay_fmt_safe(&p->scratch, dims), s->flags[r] & ASSAY_OP_GRAPH ? "(graph)" : "");
+		assay_cut(&p->scratch, name, assay_room(p, OP_NAME)));
 }
 
-void assay_ops_text(assay_printout *p, uint32_t top)
+void assay_ops_text(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
+	size_t top = p->top ? p->top : TOP;
 	if (!t->operator.n)
 		return;
-	const uint32_t *ops = by_time(&p->scratch, t->operator.busy, t->operator.n),
+	const uint32_t *ops = assay_ops_by_time(p->run, &p->scratch),
 		       *shapes = by_time(&p->scratch, t->op_shape.busy, t->op_shape.n);
-	double total = gpu_time(p->run);
+	int64_t total = assay_ops_time(p->run);
 	assay_print_heading(p, "Operators");
 	print_roof(p);
 	print_phases(p);
-	fprintf(p->out, "  %10s %6s %8s %9s %7s %13s  %s\n", "GPU time", "share", "calls",
-		"TFLOP/s", "TB/s", "of its bound", "operator");
+	fprintf(p->out, "  %8s %6s %7s %7s %5s %11s  %s\n", "GPU time", "share", "calls", "TFLOP/s",
+		"TB/s", "of bound", "operator");
 	for (size_t i = 0; i < t->operator.n && i<top; i++)
 		print_operator(p, ops[i], total);
 	if (t->operator.n> top)
 		fprintf(p->out, "  ... %zu more operators (--top N shows them)\n",
 			t->operator.n - top);
-	fprintf(p->out, "\n  %10s %8s %9s %7s %13s  %s\n", "GPU time", "calls", "TFLOP/s", "TB/s",
-		"of its bound", "operator with shapes");
+	fprintf(p->out, "\n  %8s %6s %7s %7s %5s %11s  %s\n", "GPU time", "", "calls", "TFLOP/s",
+		"TB/s", "of bound", "operator with shapes");
 	for (size_t i = 0; i < t->op_shape.n && i < top; i++)
 		print_shape(p, shapes[i]);
 	if (t->op_shape.n > top)

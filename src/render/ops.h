@@ -6,6 +6,10 @@
 
 /* ops, ops_by_shape and compute. */
 void assay_ops_json(assay_jsonw *w, const assay_run *run);
-void assay_ops_text(assay_printout *p, uint32_t top);
+void assay_ops_text(assay_printout *p);
+/* Rows of operator, most GPU time first; the array lives in a. */
+const uint32_t *assay_ops_by_time(const assay_run *run, assay_arena *a);
+/* Time of all GPU work: what shares of operators are of. */
+int64_t assay_ops_time(const assay_run *run);
 
 #endif

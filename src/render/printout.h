@@ -11,8 +11,20 @@ typedef struct assay_printout {
 	FILE *out;
 	const assay_run *run;
 	bool colour;
+	bool full_names; /* names are not cut, however long lines become */
+	uint32_t width;  /* columns */
+	uint32_t top;    /* rows of tables; 0: what each has by default */
 	assay_arena scratch;
 } assay_printout;
+
+/* Text, or as much of it as fits into so many columns, with dots. */
+const char *assay_cut(assay_arena *a, const char *text, size_t columns);
+/* Columns that are left for a name behind those in use. */
+size_t assay_room(const assay_printout *p, size_t used);
+/* Words from this column on, where the line stands, into as many lines as they need. */
+void assay_print_flow(assay_printout *p, size_t column, const char *text);
+/* Finished lines, none of them wider than width. */
+void assay_lines_put(FILE *out, const char *text, size_t n, size_t width);
 
 void assay_print_heading(assay_printout *p, const char *text);
 
@@ -29,7 +41,32 @@ typedef struct assay_spread {
 assay_spread assay_spread_of(int64_t *v, size_t n);
 
 /* Warnings, after three of a kind only their number. */
-void assay_warnings_text(FILE *out, const assay_run *run, const char *before);
+void assay_warnings_text(assay_printout *p, const char *before);
+
+/* What the figures rest on. */
+typedef struct assay_trust {
+	uint64_t records, events, linked;
+	uint64_t problems, notes; /* issues met, and those of no harm */
+	size_t warnings;
+	double idle, unknown; /* ns over all devices, and of them without a known cause */
+} assay_trust;
+assay_trust assay_trust_of(const assay_run *run);
+
+/* Everything in 24 lines. */
+void assay_first_screen(assay_printout *p);
+
+/* Labels of rows of kernel, no two alike, of at most room columns. */
+const char **assay_kernel_labels(assay_printout *p, const uint32_t *rows, size_t n, size_t room);
+void assay_kernels_text(assay_printout *p);
+
+/* Copies: a table, their one line (NULL without any), JSON. */
+void assay_copies_text(assay_printout *p);
+const char *assay_copies_line(assay_printout *p);
+void assay_copies_json(assay_jsonw *w, const assay_run *run);
+
+/* Calls of the GPU runtime by function. */
+void assay_host_calls_text(assay_printout *p);
+void assay_host_calls_json(assay_jsonw *w, const assay_run *run);
 
 /* # compute, = communication, + copy, . idle; ends the line. */
 void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int width);
@@ -54,7 +91,10 @@ void assay_findings_json(assay_jsonw *w, const assay_run *run);
 void assay_verdicts_json(assay_jsonw *w, const assay_run *run);
 /* "longest_gap" of a row of gap, or null. */
 void assay_put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap);
-void assay_verdicts_text(assay_printout *p);
+void assay_findings_text(assay_printout *p);
+/* "112 ms -> ~21.3 ms a step", "train.py:12, in load, range data"; "" when it is not known. */
+const char *assay_finding_worth(assay_printout *p, size_t finding);
+const char *assay_finding_where(assay_printout *p, size_t finding);
 
 /* Ranks and the collectives between them. */
 void assay_ranks_json(assay_jsonw *w, const assay_run *run);

@@ -13,7 +13,6 @@ enum {
 	TOP_OF_MANY = 5,
 	HEAT_STEPS = 12,
 	HEAT_RANKS = ASSAY_PRINT_FEW,
-	NAME_WIDTH = 40
 };
 
 static void put_rank(assay_jsonw *w, const assay_run *run, size_t i)
@@ -219,7 +218,7 @@ static void print_rank_row(assay_printout *p, size_t i)
 	const assay_rank_table *r = &p->run->part.t.rank;
 	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
 	const char *late = late_text(p, i);
-	fprintf(p->out, "  %6d %12llu %12.0f%% %10s %12s %12s", r->rank[i],
+	fprintf(p->out, "  %6d %8llu %5.0f%% %8s %8s %8s", r->rank[i],
 		(unsigned long long)r->matched[i],
 		assay_percent((int64_t)r->last[i], (int64_t)r->matched[i]),
 		assay_fmt_time(waited, r->waited[i]), assay_fmt_time(caused, r->caused[i]),
@@ -242,9 +241,8 @@ static void print_rank_rows(assay_printout *p)
 		row[i] = i;
 	if (many)
 		assay_sort_rows_falling(row, r->n, r->caused);
-	fprintf(p->out, "  %6s %12s %13s %10s %12s %12s  %s\n", "rank", "collectives",
-		"arrived last", "waited", "wait caused", "clock",
-		r->n && r->host[0] ? "late by            host" : "late by");
+	fprintf(p->out, "  %6s %8s %6s %8s %8s %8s  %s\n", "rank", "calls", "last", "waited",
+		"caused", "clock", r->n && r->host[0] ? "late by            host" : "late by");
 	for (; listed < r->n && (!many || (listed < TOP && r->caused[row[listed]])); listed++)
 		print_rank_row(p, row[listed]);
 	if (listed < r->n)
@@ -328,7 +326,7 @@ static void print_heat(assay_printout *p)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	const assay_step_table *s = &p->run->part.t.step;
-	bool many = r->n > ASSAY_PRINT_FEW;
+	bool many = r->n > ASSAY_PRINT_FEW || 8 + 11 * r->n > p->width;
 	size_t listed = 0, most = many ? TOP_OF_MANY : HEAT_STEPS;
 	assay_map steps = {0};
 	index_steps(p->run, &steps);
@@ -364,22 +362,23 @@ static void print_collective(assay_printout *p, uint32_t i)
 	char bytes[ASSAY_FMT], time[ASSAY_FMT], skew[ASSAY_FMT], algo[ASSAY_FMT], bus[ASSAY_FMT];
 	char ranks[ASSAY_FMT];
 	snprintf(ranks, sizeof ranks, "%d", c->size[i]);
-	fprintf(p->out, "  %-*s %-10s %5s %8s %6llu %10s %10s %10s %10s\n", NAME_WIDTH,
-		assay_fmt_kernel(&p->scratch, assay_text(p->run, c->name[i]), NAME_WIDTH),
-		assay_fmt_kernel(&p->scratch, assay_text(p->run, c->group[i]), 10),
-		c->size[i] > 0 ? ranks : "-",
+	fprintf(p->out, "  %8s %6llu %8s %8s %6s %6s %5s %-8s %s\n",
 		c->bytes[i] < 0 ? "-" : assay_fmt_bytes(bytes, (uint64_t)c->bytes[i]),
 		(unsigned long long)c->count[i], assay_fmt_time(time, (int64_t)c->latency[i]),
 		c->matched[i] ? assay_fmt_time(skew, (int64_t)c->skew[i]) : "-",
-		bandwidth(algo, c->algo_bw[i]), bandwidth(bus, c->bus_bw[i]));
+		bandwidth(algo, c->algo_bw[i]), bandwidth(bus, c->bus_bw[i]),
+		c->size[i] > 0 ? ranks : "-",
+		assay_fmt_kernel(&p->scratch, assay_text(p->run, c->group[i]), 8),
+		assay_fmt_kernel(&p->scratch, assay_text(p->run, c->name[i]), assay_room(p, 65)));
 }
 
 static void print_collectives(assay_printout *p)
 {
 	const assay_collective_table *c = &p->run->part.t.collective;
 	const struct heavy *row = heaviest(p->run, &p->scratch);
-	fprintf(p->out, "  %-*s %-10s %5s %8s %6s %10s %10s %10s %10s\n", NAME_WIDTH, "collective",
-		"group", "ranks", "size", "calls", "latency", "skew", "GiB/s algo", "GiB/s bus");
+	fprintf(p->out, "  GiB/s: by the message, and on the bus\n");
+	fprintf(p->out, "  %8s %6s %8s %8s %6s %6s %5s %-8s %s\n", "size", "calls", "latency",
+		"skew", "GiB/s", "bus", "ranks", "group", "collective");
 	size_t most = p->run->part.t.rank.n > ASSAY_PRINT_FEW ? TOP_OF_MANY : TOP;
 	for (size_t i = 0; i < c->n && i < most; i++)
 		print_collective(p, row[i].row);

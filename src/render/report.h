@@ -9,10 +9,14 @@
 #include "model/run.h"
 
 typedef struct assay_text_opts {
-	uint32_t top; /* kernels listed; 0 = 20 */
-	bool colour;
+	uint32_t top;   /* rows of tables; 0: what each has by default */
+	uint32_t width; /* columns */
+	bool colour, full_names;
+	bool verbose; /* all parts behind the first screen */
 } assay_text_opts;
 
+/* Version of the JSON report: grows when a member changes its meaning, not when one is added. */
+enum { ASSAY_REPORT_SCHEMA = 2 };
 void assay_report_json(assay_jsonw *w, const assay_run *run);
 /* Counts of the data problems met, by id. */
 void assay_issues_json(assay_jsonw *w, const char *key, const assay_run *run);
@@ -22,9 +26,18 @@ bool assay_ledger_text(FILE *out, const char *indent, const assay_run *run);
 void assay_ledger_json(assay_jsonw *w, const char *key, const assay_run *run);
 /* For the page: of a job of many ranks without steps and ranks, which the page has as tables. */
 void assay_report_page_json(assay_jsonw *w, const assay_run *run);
+/* The first screen, and the parts behind it. */
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts);
-/* One part of the report by its name; false when there is none of that name. */
-bool assay_report_section(FILE *out, const assay_run *run, const char *name,
+struct assay_printout;
+typedef struct assay_section {
+	const char *name, *about;
+	void (*print)(struct assay_printout *p);
+} assay_section;
+extern const assay_section assay_sections[];
+extern const size_t assay_section_count;
+/* NULL: none is called that. */
+const assay_section *assay_section_find(assay_str name);
+void assay_report_section(FILE *out, const assay_run *run, const assay_section *section,
 			  const assay_text_opts *opts);
 
 /* Figures as another tool defines them: needs the like table. */
@@ -32,8 +45,8 @@ void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool);
 void assay_like_text(FILE *out, const assay_run *run, const char *tool);
 
 /* Two runs side by side; top kernels, 0 = 20. */
-/* A kernel's name for a table: without arguments, but with what its template does. width is that of
- * the name in front of it. */
+/* A kernel's name for a table: without arguments, but with what its template does, at most width
+ * columns. Mangled names are demangled, name spaces left out where there is no room. */
 const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width);
 
 /* top: kernels listed at most. */

@@ -149,6 +149,7 @@ static void put_kernels(assay_jsonw *w, const assay_run *run, assay_arena *scrat
 		assay_jsonw_f64(w, "pct", total > 0 ? 100 * (double)k->total[r] / total : 0);
 		assay_jsonw_i64(w, "min_ns", k->min[r]);
 		assay_jsonw_i64(w, "max_ns", k->max[r]);
+		assay_jsonw_i64(w, "median_ns", k->median[r]);
 		assay_jsonw_z(w, "family", assay_family_name[k->family[r]]);
 		assay_jsonw_z(w, "class", assay_class_name[k->class[r]]);
 		assay_jsonw_f64(w, "counted_flops", k->flops[r]);
@@ -250,6 +251,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	assay_arena scratch = {0};
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "assay", ASSAY_VERSION);
+	assay_jsonw_u64(w, "schema", ASSAY_REPORT_SCHEMA);
 	put_inputs(w, run);
 	put_run_metrics(w, run, &scratch);
 	put_counts(w, run);
@@ -266,6 +268,8 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	if (steps)
 		assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
+	assay_copies_json(w, run);
+	assay_host_calls_json(w, run);
 	assay_ops_json(w, run);
 	put_provenance(w, run);
 	put_issues(w, run);

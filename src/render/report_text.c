@@ -1,4 +1,4 @@
-/* The report on a terminal: bars first, then the figures, then what can be trusted. */
+/* The report on a terminal: the first screen, then parts by name. */
 #include "render/report.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "render/ops.h"
 #include "render/printout.h"
 
-enum { TOP = 20, TOP_OF_MANY = 8, NAME_WIDTH = 58, BAR = 40, COLUMNS = 5 };
+enum { WIDTH = 80, COLUMNS = 5 };
 
 void assay_print_heading(assay_printout *p, const char *text)
 {
@@ -71,7 +71,7 @@ static void print_input(assay_printout *p, size_t i)
 {
 	const assay_source_table *s = &p->run->part.t.source;
 	char size[ASSAY_FMT], text[ASSAY_FMT], records[ASSAY_FMT];
-	fprintf(p->out, "%s  %s", assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
+	fprintf(p->out, "  %s  %s", assay_fmt_safe(&p->scratch, assay_text(p->run, s->path[i])),
 		assay_z(p->run, s->format[i]));
 	if (s->file_bytes[i])
 		fprintf(p->out, ", %s", assay_fmt_bytes(size, s->file_bytes[i]));
@@ -98,7 +98,7 @@ static void print_all_inputs(assay_printout *p)
 		unpacked += s->text_bytes[i];
 		all += s->records[i];
 	}
-	fprintf(p->out, "%s files, %s (%s unpacked), %s records", assay_fmt_count(files, s->n),
+	fprintf(p->out, "  %s files, %s (%s unpacked), %s records", assay_fmt_count(files, s->n),
 		assay_fmt_bytes(size, bytes), assay_fmt_bytes(text, unpacked),
 		assay_fmt_count(records, all));
 	fprintf(p->out, p->run->in_full ? "; findings are about all of them, events of these:\n"
@@ -108,6 +108,7 @@ static void print_all_inputs(assay_printout *p)
 static void print_inputs(assay_printout *p)
 {
 	size_t n = p->run->part.t.source.n;
+	assay_print_heading(p, "Inputs");
 	if (n > ASSAY_PRINT_FEW) {
 		print_all_inputs(p);
 		n = p->run->in_full && p->run->in_full < ASSAY_PRINT_FEW ? p->run->in_full
@@ -140,13 +141,13 @@ static void print_device(assay_printout *p, size_t i)
 	const assay_device_time_table *d = &p->run->part.t.device_time;
 	const int64_t part[4] = {d->compute[i], d->exposed_comm[i], d->exposed_copy[i], d->idle[i]};
 	char t[ASSAY_FMT];
-	fprintf(p->out, "  %-12s %10s", assay_device_label(p, (uint32_t)i),
+	fprintf(p->out, "  %-11s %8s", assay_device_label(p, (uint32_t)i),
 		assay_fmt_time(t, d->span[i]));
 	for (int k = 0; k < 4; k++)
-		fprintf(p->out, "  %9s %5.1f%%", assay_fmt_time(t, part[k]),
+		fprintf(p->out, " %8s %3.0f%%", assay_fmt_time(t, part[k]),
 			assay_percent(part[k], d->span[i]));
-	fprintf(p->out, "\n  %-12s ", "");
-	assay_print_bar(p, part, d->span[i], BAR);
+	fprintf(p->out, "\n  %-11s ", "");
+	assay_print_bar(p, part, d->span[i], (int)p->width - 15);
 }
 
 /* Each column for itself: the device with least compute is not the one with least idle time. */
@@ -165,10 +166,10 @@ static void print_device_spread(assay_printout *p)
 	}
 	fprintf(p->out, "  all %s devices, each column for itself\n", assay_fmt_count(t, d->n));
 	for (int k = 0; k < 3; k++) {
-		fprintf(p->out, "  %-12s", label[k]);
+		fprintf(p->out, "  %-11s", label[k]);
 		for (size_t c = 0; c < COLUMNS; c++) {
 			const int64_t of[] = {spread[c].least, spread[c].median, spread[c].most};
-			static const int width[COLUMNS] = {11, 11, 18, 18, 18};
+			static const int width[COLUMNS] = {9, 9, 14, 14, 14};
 			fprintf(p->out, "%*s", width[c], assay_fmt_time(t, of[k]));
 		}
 		fprintf(p->out, "\n");
@@ -183,8 +184,8 @@ static void print_devices(assay_printout *p)
 		fprintf(p->out, "  no GPU work in this input\n");
 		return;
 	}
-	fprintf(p->out, "  %-12s %10s  %16s  %16s  %16s  %16s\n", "device", "span", "compute #",
-		"exposed comm =", "exposed copy +", "idle .");
+	fprintf(p->out, "  %-11s %8s %13s %13s %13s %13s\n", "device", "span", "compute #",
+		"exp. comm =", "exp. copy +", "idle .");
 	size_t shown = assay_print_devices(p);
 	for (size_t i = 0; i < shown; i++)
 		print_device(p, i);
@@ -239,76 +240,18 @@ static void print_figures(assay_printout *p)
 					 ? "%.0f %s"
 					 : "%.2f %s",
 				 m->value[r] * f->scale, f->unit);
-		fprintf(p->out, "  %-16s %-16s %s%s\n", f->label, value,
-			m->state[r] == ASSAY_STATE_ESTIMATED ? "estimate: " : "",
-			assay_z(p->run, m->how[r]));
+		fprintf(p->out, "  %-16s %-16s ", f->label, value);
+		assay_print_flow(
+			p, 36,
+			assay_printf(&p->scratch, "%s%s",
+				     m->state[r] == ASSAY_STATE_ESTIMATED ? "estimate: " : "",
+				     assay_z(p->run, m->how[r])));
 	}
 }
 
-static void print_families(assay_printout *p, const uint32_t *rows, size_t n, int64_t total)
+void assay_warnings_text(assay_printout *p, const char *before)
 {
-	const assay_kernel_table *k = &p->run->part.t.kernel;
-	int64_t time[ASSAY_FAMILY_COUNT] = {0};
-	bool shown[ASSAY_FAMILY_COUNT] = {false};
-	for (size_t i = 0; i < n; i++)
-		time[k->family[rows[i]]] += k->total[rows[i]];
-	fprintf(p->out, "  by family:");
-	for (int round = 0; round < ASSAY_FAMILY_COUNT; round++) {
-		int best = -1;
-		for (int f = 0; f < ASSAY_FAMILY_COUNT; f++)
-			if (!shown[f] && time[f] && (best < 0 || time[f] > time[best]))
-				best = f;
-		if (best < 0)
-			break;
-		shown[best] = true;
-		fprintf(p->out, " %s %.1f%%", assay_family_name[best],
-			assay_percent(time[best], total));
-	}
-	fprintf(p->out, "\n");
-}
-
-static void print_kernels(assay_printout *p, uint32_t top)
-{
-	const assay_kernel_table *k = &p->run->part.t.kernel;
-	size_t n;
-	const uint32_t *rows = assay_kernels_by_time(p->run, &p->scratch, &n);
-	int64_t total = assay_kernel_total(p->run);
-	char t[ASSAY_FMT], c[ASSAY_FMT];
-	if (!n)
-		return;
-	assay_print_heading(p, "Kernels");
-	print_families(p, rows, n, total);
-	fprintf(p->out, "  %10s %6s %9s %10s  %s\n", "total", "share", "count", "mean", "name");
-	for (size_t i = 0; i < n && i < top; i++) {
-		uint32_t r = rows[i];
-		fprintf(p->out, "  %10s %5.1f%% %9s", assay_fmt_time(t, k->total[r]),
-			assay_percent(k->total[r], total), assay_fmt_count(c, k->count[r]));
-		fprintf(p->out, " %10s  %s\n",
-			assay_fmt_time(t, k->total[r] / (int64_t)k->count[r]),
-			assay_kernel_label(&p->scratch, assay_text(p->run, k->name[r]),
-					   NAME_WIDTH));
-	}
-	if (n > top)
-		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);
-}
-
-/* Idle time whose cause is known, over all devices. */
-static void print_explained(assay_printout *p)
-{
-	const assay_idle_cause_table *c = &p->run->part.t.idle_cause;
-	double idle = 0, unknown = 0;
-	for (size_t i = 0; i < c->n; i++) {
-		idle += (double)c->dur[i];
-		unknown +=
-			(double)(c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i]);
-	}
-	if (idle > 0)
-		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
-			100 * (idle - unknown) / idle);
-}
-
-void assay_warnings_text(FILE *out, const assay_run *run, const char *before)
-{
+	const assay_run *run = p->run;
 	enum { LISTED = 3 };
 	const assay_warning_table *w = &run->part.t.warning;
 	assay_arena scratch = {0};
@@ -320,14 +263,16 @@ void assay_warnings_text(FILE *out, const assay_run *run, const char *before)
 			*slot = (uint32_t)count.n;
 			*assay_push(&count) = 0;
 		}
-		if (count.p[*slot]++ < LISTED)
-			fprintf(out, "%s%s\n", before,
-				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+		if (count.p[*slot]++ < LISTED) {
+			fputs(before, p->out);
+			assay_print_flow(p, strlen(before),
+					 assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+		}
 	}
 	for (size_t i = 0; i < w->n; i++) {
 		uint32_t *n = &count.p[assay_map_get(&seen, w->id[i])];
 		if (*n > LISTED)
-			fprintf(out, "%s%u more like this (%s; --json has them)\n", before,
+			fprintf(p->out, "%s%u more like this (%s; --json has them)\n", before,
 				*n - LISTED, assay_z(run, w->id[i]));
 		*n = 0;
 	}
@@ -336,69 +281,114 @@ void assay_warnings_text(FILE *out, const assay_run *run, const char *before)
 	assay_arena_free(&scratch);
 }
 
+assay_trust assay_trust_of(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_idle_cause_table *c = &t->idle_cause;
+	assay_trust sum = {.warnings = t->warning.n};
+	for (size_t i = 0; i < t->source.n; i++)
+		sum.records += t->source.records[i];
+	for (size_t i = 0; i < t->device_time.n; i++) {
+		sum.events += t->device_time.events[i];
+		sum.linked += t->device_time.linked[i];
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		sum.idle += (double)c->dur[i];
+		sum.unknown +=
+			(double)(c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i]);
+	}
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (strcmp(assay_issue_infos[i].severity, "info"))
+			sum.problems += run->part.issues[i];
+		else
+			sum.notes += run->part.issues[i];
+	return sum;
+}
+
 static void print_trust(assay_printout *p)
 {
-	const assay_tables *t = &p->run->part.t;
-	uint64_t records = 0, events = 0, linked = 0;
+	const assay_trust t = assay_trust_of(p->run);
 	char a[ASSAY_FMT], b[ASSAY_FMT];
-	for (size_t i = 0; i < t->source.n; i++)
-		records += t->source.records[i];
-	for (size_t i = 0; i < t->device_time.n; i++) {
-		events += t->device_time.events[i];
-		linked += t->device_time.linked[i];
-	}
 	assay_print_heading(p, "Trust");
-	fprintf(p->out, "  %s records read, %s of them GPU work", assay_fmt_count(a, records),
-		assay_fmt_count(b, events));
-	if (events)
+	fprintf(p->out, "  %s records read, %s of them GPU work", assay_fmt_count(a, t.records),
+		assay_fmt_count(b, t.events));
+	if (t.events)
 		fprintf(p->out, ", %.1f%% with the call that launched it",
-			assay_percent((int64_t)linked, (int64_t)events));
+			assay_percent((int64_t)t.linked, (int64_t)t.events));
 	fprintf(p->out, "\n");
-	print_explained(p);
-	assay_warnings_text(p->out, p->run, "  warning: ");
-	bool any = false;
-	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++) {
-		if (!p->run->part.issues[i])
-			continue;
-		any = true;
-		fprintf(p->out, "  %-5s %9s  %s\n", assay_issue_infos[i].severity,
-			assay_fmt_count(a, p->run->part.issues[i]), assay_issue_infos[i].text);
-	}
-	if (!any)
+	if (t.idle > 0)
+		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
+			100 * (t.idle - t.unknown) / t.idle);
+	assay_warnings_text(p, "  warning: ");
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		if (p->run->part.issues[i]) {
+			fprintf(p->out, "  %-5s %9s  ", assay_issue_infos[i].severity,
+				assay_fmt_count(a, p->run->part.issues[i]));
+			assay_print_flow(p, 19, assay_issue_infos[i].text);
+		}
+	if (!t.problems && !t.notes)
 		fprintf(p->out, "  no data problems met\n");
 }
 
-bool assay_report_section(FILE *out, const assay_run *run, const char *name,
+/* In the order in which -v prints them. */
+const assay_section assay_sections[] = {
+	{"inputs", "the files, their formats and sizes", print_inputs},
+	{"devices", "where the time of every device went", print_devices},
+	{"findings", "everything worth changing, with evidence", assay_findings_text},
+	{"steps", "steps and what devices did in them", assay_steps_text},
+	{"ranks", "who waits for whom, and the collectives", assay_ranks_text},
+	{"invocations", "modules and operators of XLA profiles", assay_derived_text},
+	{"figures", "figures of the run and where they come from", print_figures},
+	{"budget", "where a step's time goes, as buckets of waste", assay_budget_text},
+	{"idle", "why devices were idle, and the longest gaps", assay_idle_text},
+	{"ops", "framework operators, their shapes and bounds", assay_ops_text},
+	{"kernels", "kernels and families", assay_kernels_text},
+	{"copies", "copies: direction, size, bandwidth", assay_copies_text},
+	{"calls", "calls of the GPU runtime", assay_host_calls_text},
+	{"trust", "what was read, lost and linked", print_trust},
+};
+const size_t assay_section_count = ASSAY_COUNT_OF(assay_sections);
+
+const assay_section *assay_section_find(assay_str name)
+{
+	for (size_t i = 0; i < assay_section_count; i++)
+		if (assay_str_is(name, assay_sections[i].name))
+			return &assay_sections[i];
+	return NULL;
+}
+
+/* How many bytes it printed. */
+static size_t print_fitted(FILE *out, const assay_run *run, const assay_text_opts *opts,
+			   void (*print)(assay_printout *p))
+{
+	char *text = NULL;
+	size_t n = 0;
+	assay_printout p = {.out = open_memstream(&text, &n),
+			    .run = run,
+			    .colour = opts->colour,
+			    .full_names = opts->full_names,
+			    .width = opts->width ? opts->width : WIDTH,
+			    .top = opts->top};
+	if (!p.out)
+		return 0;
+	print(&p);
+	fclose(p.out);
+	assay_lines_put(out, text, n, opts->full_names ? SIZE_MAX : p.width);
+	free(text);
+	assay_arena_free(&p.scratch);
+	return n;
+}
+
+void assay_report_section(FILE *out, const assay_run *run, const assay_section *section,
 			  const assay_text_opts *opts)
 {
-	assay_printout p = {.out = out, .run = run, .colour = opts->colour};
-	bool known = !strcmp(name, "ops");
-	if (known)
-		assay_ops_text(&p, opts->top ? opts->top : TOP);
-	if (known && !run->part.t.operator.n)
-		fprintf(out, "no framework operators with GPU work in this input\n");
-	assay_arena_free(&p.scratch);
-	return known;
+	if (!print_fitted(out, run, opts, section->print))
+		fprintf(out, "nothing in this input for %s: %s\n", section->name, section->about);
 }
 
 void assay_report_text(FILE *out, const assay_run *run, const assay_text_opts *opts)
 {
-	assay_printout p = {.out = out, .run = run, .colour = opts->colour};
-	print_inputs(&p);
-	print_devices(&p);
-	assay_verdicts_text(&p);
-	bool many = run->part.t.rank.n > ASSAY_PRINT_FEW;
-	if (many) /* they are what the report is about */
-		assay_ranks_text(&p);
-	else
-		assay_steps_text(&p);
-	assay_derived_text(&p);
-	print_figures(&p);
-	assay_budget_text(&p);
-	assay_idle_text(&p);
-	if (!many)
-		assay_ranks_text(&p);
-	print_kernels(&p, opts->top ? opts->top : many ? TOP_OF_MANY : TOP);
-	print_trust(&p);
-	assay_arena_free(&p.scratch);
+	print_fitted(out, run, opts, assay_first_screen);
+	for (size_t i = 0; opts->verbose && i < assay_section_count; i++)
+		print_fitted(out, run, opts, assay_sections[i].print);
 }

@@ -2,7 +2,7 @@
 #include "base/fmt.h"
 #include "render/printout.h"
 
-enum { STRIP_STEPS = 12, STRIP_BAR = 32 };
+enum { STRIP_STEPS = 12 };
 
 /* Start to start with the next step of the source; -1 for the last one. */
 static int64_t period(const assay_step_table *s, size_t i)
@@ -86,7 +86,7 @@ static void print_step(assay_printout *p, size_t row)
 		(long long)(s->number[step] >= 0 ? s->number[step] : (int64_t)step),
 		assay_device_label(p, t->device[row]), assay_fmt_time(host, s->dur[step]),
 		assay_fmt_time(span, t->span[row]), assay_percent(t->idle[row], t->span[row]));
-	assay_print_bar(p, part, t->span[row], STRIP_BAR);
+	assay_print_bar(p, part, t->span[row], (int)p->width - 58);
 }
 
 void assay_steps_text(assay_printout *p)

@@ -6,7 +6,7 @@
 #include "base/median.h"
 #include "render/printout.h"
 
-enum { NAMES_SHOWN = 5, NAME_WIDTH = 60 };
+enum { NAMES_SHOWN = 5 };
 
 struct line {
 	assay_sid name;
@@ -85,11 +85,6 @@ static void lines_free(lines *l)
 	assay_vec_free(&l->dur);
 }
 
-static assay_str cut(assay_str name)
-{
-	return (assay_str){name.p, name.n < NAME_WIDTH ? name.n : NAME_WIDTH};
-}
-
 void assay_derived_text(assay_printout *p)
 {
 	char f[3][ASSAY_FMT], count[ASSAY_FMT];
@@ -109,7 +104,9 @@ void assay_derived_text(assay_printout *p)
 			shown == 1 ? assay_derived_row_name[line->row] : "",
 			assay_fmt_count(count, line->count), assay_fmt_time(f[0], line->total),
 			assay_fmt_time(f[1], line->median), assay_fmt_time(f[2], line->longest),
-			assay_fmt_safe(&p->scratch, cut(assay_text(p->run, line->name))));
+			assay_cut(&p->scratch,
+				  assay_fmt_safe(&p->scratch, assay_text(p->run, line->name)),
+				  assay_room(p, 65)));
 	}
 	lines_free(&l);
 }

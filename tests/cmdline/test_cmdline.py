@@ -96,6 +96,20 @@ def pager(folder):
     tap.ok("leaving the pager early is no error", on_terminal(line + "; echo =$?", PAGER="head -1").strip().endswith("=0"))
 
 
+def the_first_screen_fits(_):
+    for name in ("run", "ddp", "train.json.gz"):
+        for columns in (50, 80, 200):
+            _, out, _ = tap.run("report", DEMO / name, env={**os.environ, "COLUMNS": str(columns)})
+            lines = out.splitlines()
+            widest = max(map(len, lines))
+            tap.ok(f"{name} in 24 lines of {columns} columns", len(lines) <= 24 and widest <= columns, f"{len(lines)} x {widest}")
+            _, out, _ = tap.run("report", "-v", DEMO / name, env={**os.environ, "COLUMNS": str(columns)})
+            tap.ok(f"all of {name} in {columns} columns", max(map(len, out.splitlines())) <= columns)
+        _, out, _ = tap.run("report", "--section", "kernels", "--top", "0", DEMO / name)
+        names = [line[45:] for line in out.splitlines()[3:]]
+        tap.ok(f"no two kernels of {name} have one label", len(names) == len(set(names)) > 5, out)
+
+
 def env_leaves_no_file(folder):
     empty = folder / "empty"
     empty.mkdir()
@@ -344,6 +358,7 @@ TESTS = (
     pages,
     options_are_obeyed_or_refused,
     pager,
+    the_first_screen_fits,
     env_leaves_no_file,
     output_that_cannot_be_written,
     parts_of_a_diff_are_those_of_the_budget,

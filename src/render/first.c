@@ -1,0 +1,337 @@
+/* The first screen: what ran, where a step's time goes, why, what to change, how far to trust it,
+ * what to ask next. At most 24 lines, whatever the run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "base/sort.h"
+#include "render/ops.h"
+#include "render/printout.h"
+#include "render/report.h"
+
+/* Fixed: run, steps, bar and its legend, why, copies, trust, next. Top: operators or kernels. */
+enum { LINES = 24, FIXED = 8, LEAST_TOP = 3, MOST_TOP = 6, FINDINGS = 3, TITLE = 8 };
+
+/* "Step    ", then text that is cut at the last column. */
+static void print_line(assay_printout *p, const char *title, const char *text)
+{
+	fprintf(p->out, p->colour ? "\033[1m%-*s\033[0m%s\n" : "%-*s%s\n", TITLE, title, text);
+}
+
+/* The folder that all inputs lie in, when there are several; its length in the first path. */
+static size_t common_folder(const assay_run *run)
+{
+	const assay_source_table *s = &run->part.t.source;
+	assay_str first = assay_text(run, s->path[0]);
+	size_t same = first.n;
+	for (size_t i = 1; i < s->n; i++) {
+		assay_str path = assay_text(run, s->path[i]);
+		size_t k = 0;
+		while (k < same && k < path.n && path.p[k] == first.p[k])
+			k++;
+		same = k;
+	}
+	while (same && first.p[same - 1] != '/')
+		same--;
+	return same;
+}
+
+static const char *inputs_text(assay_printout *p)
+{
+	const assay_source_table *s = &p->run->part.t.source;
+	char n[ASSAY_FMT];
+	if (!s->n)
+		return "nothing";
+	assay_str path = assay_text(p->run, s->path[0]);
+	if (s->n == 1)
+		return assay_str_is(path, "-") ? "a pipe" : assay_fmt_safe(&p->scratch, path);
+	size_t folder = common_folder(p->run);
+	if (folder)
+		path.n = folder;
+	return assay_printf(&p->scratch, folder ? "%s (%s files)" : "%s and others, %s files",
+			    assay_fmt_safe(&p->scratch, path), assay_fmt_count(n, s->n));
+}
+
+static const char *gpus_text(assay_printout *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	const char *name = NULL;
+	bool mixed = false;
+	for (size_t i = 0; i < t->device.n; i++) {
+		const char *this = assay_z(p->run, t->device.name[i]);
+		if (!*this)
+			continue;
+		mixed |= name && strcmp(name, this);
+		name = this;
+	}
+	name = name ? assay_fmt_safe(&p->scratch, assay_str_of(name)) : NULL;
+	if (t->device_time.n > 1)
+		return assay_printf(&p->scratch, ", %zu %s%s", t->device_time.n,
+				    name ? name : "GPUs", mixed ? " and others" : "");
+	return name ? assay_printf(&p->scratch, ", %s", name) : "";
+}
+
+/* ", CUDA 13.0", or nothing when it is not known. */
+static const char *version_text(assay_printout *p, const char *label, const char *metric)
+{
+	uint32_t r = assay_metric_known(p->run, metric);
+	if (r == ASSAY_NO_ROW || !p->run->part.t.metric.text[r])
+		return "";
+	return assay_printf(
+		&p->scratch, ", %s %s", label,
+		assay_fmt_safe(&p->scratch, assay_text(p->run, p->run->part.t.metric.text[r])));
+}
+
+static void print_run(assay_printout *p)
+{
+	print_line(p, "Run",
+		   assay_printf(&p->scratch, "%s%s%s%s%s", inputs_text(p), gpus_text(p),
+				version_text(p, "PyTorch", "pytorch_version"),
+				version_text(p, "CUDA", "cuda_version"),
+				version_text(p, "ROCm", "rocm_version")));
+}
+
+/* ", start-up 5.4 s", when there is any. */
+static const char *and_time(assay_printout *p, const char *text, const char *what, int64_t ns)
+{
+	char t[ASSAY_FMT];
+	if (ns <= 0)
+		return text;
+	return assay_printf(&p->scratch, "%s%s %s %s", text, *text ? "," : "; left out:", what,
+			    assay_fmt_time(t, ns));
+}
+
+/* How many steps count, what says so, and what is not of them. */
+static void print_steps(assay_printout *p)
+{
+	const assay_steady_table *s = &p->run->part.t.steady;
+	if (!s->n || !s->steps[0]) {
+		print_line(p, "Steps", "none known: everything is per recording");
+		return;
+	}
+	const char *left = and_time(p, "", "start-up", s->start_up[0]);
+	left = and_time(
+		p, left,
+		assay_printf(&p->scratch, "%llu warm-up", (unsigned long long)s->warm_up_steps[0]),
+		s->warm_up[0]);
+	left = and_time(p, left, "tail", s->tail[0]);
+	print_line(p, "Steps",
+		   assay_printf(&p->scratch, "%llu (%s)%s", (unsigned long long)s->steps[0],
+				p->run->part.t.step.n ? assay_step_origin_name[s->origin[0]]
+						      : "the number that was given",
+				left));
+}
+
+/* Lines that words take from a column on. */
+static size_t lines_of(const assay_printout *p, const char *text, size_t column)
+{
+	size_t lines = 1, at = column;
+	for (bool first = true; *text; first = false) {
+		size_t n = strcspn(text, " ");
+		bool next = !first && at + 1 + n > p->width;
+		lines += next;
+		at = next ? column + n : at + !first + n;
+		text += n;
+		text += strspn(text, " ");
+	}
+	return lines;
+}
+
+static bool is_urgent(const assay_run *run, size_t warning)
+{
+	static const char *const urgent[] = {"missing_rank", "ranks_differ", "broken_file",
+					     "unrelated_inputs"};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(urgent); k++)
+		if (assay_str_is(assay_text(run, run->part.t.warning.id[warning]), urgent[k]))
+			return true;
+	return false;
+}
+
+/* Warnings come before any figure, first those of ranks that are missing or differ. Lines taken. */
+static size_t print_alarms(assay_printout *p)
+{
+	enum { ALARMS = 2, ALARM_LINES = 3 };
+	const assay_warning_table *w = &p->run->part.t.warning;
+	size_t shown = 0, lines = 0;
+	for (int urgent = 1; urgent >= 0; urgent--)
+		for (size_t i = 0; i < w->n && shown < ALARMS; i++) {
+			const char *text =
+				assay_fmt_safe(&p->scratch, assay_text(p->run, w->text[i]));
+			size_t takes = lines_of(p, text, TITLE);
+			if (is_urgent(p->run, i) != urgent || lines + takes > ALARM_LINES)
+				continue;
+			fprintf(p->out, p->colour ? "\033[1;33m%-*s\033[0m" : "%-*s", TITLE,
+				"Warning");
+			assay_print_flow(p, TITLE, text);
+			shown++;
+			lines += takes;
+		}
+	return lines;
+}
+
+/* A step's parts from the waste budget, so that bar, budget and findings are of one window. */
+static void print_split(assay_printout *p)
+{
+	const assay_budget_table *b = &p->run->part.t.budget;
+	static const char *const part[] = {"useful_gpu", "comm_excess", "exposed_copy"};
+	static const char *const name[] = {"compute #", "exposed comm =", "exposed copy +",
+					   "idle ."};
+	uint32_t total = assay_budget_find(p->run, "total");
+	char t[ASSAY_FMT];
+	if (total == ASSAY_NO_ROW)
+		return;
+	int64_t of[4] = {0}, whole = b->total[total];
+	of[3] = whole;
+	for (int i = 0; i < 3; i++) {
+		of[i] = b->total[assay_budget_find(p->run, part[i])];
+		of[3] -= of[i];
+	}
+	bool steps = assay_metric_known(p->run, "steps") != ASSAY_NO_ROW;
+	fprintf(p->out, p->colour ? "\033[1m%-*s\033[0m%9s " : "%-*s%9s ", TITLE,
+		steps ? "Step" : "Time", assay_fmt_time(t, (int64_t)(b->value[total] + 0.5)));
+	assay_print_bar(p, of, whole, (int)p->width - TITLE - 10);
+	const char *text = "";
+	for (int i = 0; i < 4; i++)
+		text = assay_printf(&p->scratch, "%s%s%s %.1f%%", text, i ? ", " : "", name[i],
+				    assay_percent(of[i], whole));
+	print_line(p, "", text);
+}
+
+/* What the device waits for in a step, in the words of "the GPU waits for ...". */
+static const struct {
+	const char *bucket, *words;
+} whys[] = {
+	{"data_wait", "input data"},
+	{"host_gap", "the host that launches"},
+	{"device_wait", "queued work"},
+	{"unexplained", "unknown causes"},
+};
+
+static void print_why(assay_printout *p)
+{
+	const assay_budget_table *b = &p->run->part.t.budget;
+	uint32_t total = assay_budget_find(p->run, "total"), order[ASSAY_COUNT_OF(whys)], n = 0;
+	int64_t time[ASSAY_COUNT_OF(whys)];
+	const char *text = "the GPU waits for";
+	for (uint32_t i = 0; total != ASSAY_NO_ROW && i < ASSAY_COUNT_OF(whys); i++) {
+		uint32_t row = assay_budget_find(p->run, whys[i].bucket);
+		time[i] = row == ASSAY_NO_ROW ? 0 : b->total[row];
+		if (time[i] > 0 && assay_percent(time[i], b->total[total]) >= 0.05)
+			order[n++] = i;
+	}
+	assay_sort_rows_falling(order, n, time);
+	for (uint32_t i = 0; i < n; i++)
+		text = assay_printf(&p->scratch, "%s%s %s %.1f%%", text, i ? "," : "",
+				    whys[order[i]].words,
+				    assay_percent(time[order[i]], b->total[total]));
+	print_line(p, "Why", n ? text : "the GPU never waits");
+}
+
+/* The sentence, worth and place, and what to do: three or four lines. How many it took; 0 when
+ * there is no room for it. */
+static size_t print_finding(assay_printout *p, size_t i, size_t number, size_t room)
+{
+	const assay_finding_table *f = &p->run->part.t.finding;
+	const char *text = assay_fmt_safe(&p->scratch, assay_text(p->run, f->text[i]));
+	const char *worth = assay_finding_worth(p, i), *where = assay_finding_where(p, i);
+	size_t lines = lines_of(p, text, 3), more = (*worth || *where) + 1u;
+	if (lines + more > room)
+		return 0;
+	fprintf(p->out, "%zu. ", number);
+	assay_print_flow(p, 3, text);
+	if (more > 1)
+		fprintf(p->out, "   %s%s%s%s\n", *worth ? "worth: " : "", worth,
+			*where ? (*worth ? "; at " : "at: ") : "", where);
+	fprintf(p->out, "   fix:   %s\n", assay_z(p->run, f->fix[i]));
+	return lines + more;
+}
+
+/* Consequences stand below their cause, behind -v. How many lines they took. */
+static size_t print_findings(assay_printout *p, size_t room)
+{
+	const assay_finding_table *f = &p->run->part.t.finding;
+	size_t used = 0, lines = 1, shown = 0;
+	for (size_t i = 0; lines && i < f->n && shown < FINDINGS; i++)
+		if (f->under[i] == ASSAY_NO_ROW)
+			used += lines = print_finding(p, i, ++shown, room - used);
+	return used;
+}
+
+/* "aten::mm 23.1%", the operators with most GPU time, or kernels where none are known. */
+static void print_top(assay_printout *p, size_t lines)
+{
+	const assay_operator_table *o = &p->run->part.t.operator;
+	char t[ASSAY_FMT], c[ASSAY_FMT];
+	size_t n;
+	if (o->n) {
+		const uint32_t *row = assay_ops_by_time(p->run, &p->scratch);
+		int64_t all = assay_ops_time(p->run);
+		for (size_t i = 0; i < o->n && i < lines; i++)
+			print_line(
+				p, i ? "" : "Ops",
+				assay_printf(&p->scratch, "%9s %5.1f%% %7s x  %s",
+					     assay_fmt_time(t, o->busy[row[i]]),
+					     assay_percent(o->busy[row[i]], all),
+					     assay_fmt_count(c, o->calls[row[i]]),
+					     assay_fmt_safe(&p->scratch,
+							    assay_text(p->run, o->name[row[i]]))));
+		return;
+	}
+	const assay_kernel_table *k = &p->run->part.t.kernel;
+	const uint32_t *row = assay_kernels_by_time(p->run, &p->scratch, &n);
+	n = n < lines ? n : lines;
+	const char **label = assay_kernel_labels(p, row, n, assay_room(p, TITLE + 29));
+	int64_t all = assay_kernel_total(p->run);
+	for (size_t i = 0; i < n; i++)
+		print_line(p, i ? "" : "Kernels",
+			   assay_printf(&p->scratch, "%9s %5.1f%% %7s x  %s",
+					assay_fmt_time(t, k->total[row[i]]),
+					assay_percent(k->total[row[i]], all),
+					assay_fmt_count(c, k->count[row[i]]), label[i]));
+}
+
+/* One line for all of Trust. */
+static void print_trust_line(assay_printout *p)
+{
+	const assay_trust t = assay_trust_of(p->run);
+	char b[ASSAY_FMT], c[ASSAY_FMT];
+	const char *text = assay_printf(&p->scratch, "%s GPU events", assay_fmt_count(b, t.events));
+	if (t.events)
+		text = assay_printf(&p->scratch, "%s, %.1f%% linked", text,
+				    assay_percent((int64_t)t.linked, (int64_t)t.events));
+	if (t.idle > 0)
+		text = assay_printf(&p->scratch, "%s, %.1f%% of idle explained", text,
+				    100 * (t.idle - t.unknown) / t.idle);
+	if (t.problems)
+		text = assay_printf(&p->scratch, "%s; problems: %s", text,
+				    assay_fmt_count(c, t.problems));
+	if (t.warnings)
+		text = assay_printf(&p->scratch, "%s; warnings: %zu", text, t.warnings);
+	if (!t.problems && !t.warnings)
+		text = assay_printf(&p->scratch, "%s; no problems", text);
+	print_line(p, "Trust", text);
+}
+
+void assay_first_screen(assay_printout *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	print_run(p);
+	if (!t->device_time.n) {
+		print_alarms(p);
+		print_line(p, "", "no GPU work in this input");
+		print_trust_line(p);
+		return;
+	}
+	print_steps(p);
+	size_t left = LINES - FIXED - print_alarms(p);
+	print_split(p);
+	print_why(p);
+	left -= print_findings(p, left - LEAST_TOP);
+	print_top(p, left < MOST_TOP ? left : MOST_TOP);
+	const char *copies = assay_copies_line(p);
+	if (copies)
+		print_line(p, "Copies", copies);
+	print_trust_line(p);
+	print_line(p, "Next",
+		   "assay report -v, --section NAME,... or --html FILE; assay waits, path");
+}

@@ -1,0 +1,143 @@
+/* Lines that fit: text flows into the columns there are, names are cut, nothing wraps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "base/test.h"
+#include "base/utf8.h"
+#include "render/printout.h"
+
+/* Bytes of the character at text, and the columns it takes: colours take none. */
+static size_t next_char(const char *text, size_t n, size_t *columns)
+{
+	*columns = 1;
+	if (*text == '\033') {
+		const char *end = memchr(text, 'm', n);
+		*columns = 0;
+		return end ? (size_t)(end - text) + 1 : n;
+	}
+	size_t len = assay_utf8_len(text, n);
+	return len ? len : 1;
+}
+
+/* Bytes of text that take at most so many columns; *whole when that is all of it. */
+static size_t fitting(const char *text, size_t n, size_t columns, bool *whole)
+{
+	size_t at = 0, used = 0;
+	while (at < n) {
+		size_t wide, len = next_char(text + at, n - at, &wide);
+		if (used + wide > columns)
+			break;
+		used += wide;
+		at += len;
+	}
+	*whole = at == n;
+	return at;
+}
+
+const char *assay_cut(assay_arena *a, const char *text, size_t columns)
+{
+	bool whole;
+	size_t n = strlen(text), fits = fitting(text, n, columns, &whole);
+	if (whole)
+		return text;
+	fits = fitting(text, n, columns > 3 ? columns - 3 : 0, &whole);
+	return assay_printf(a, "%.*s...", (int)fits, text);
+}
+
+size_t assay_room(const assay_printout *p, size_t used)
+{
+	enum { LEAST = 12, ALL = 4096 };
+	return p->full_names ? ALL : p->width > used + LEAST ? p->width - used : LEAST;
+}
+
+void assay_print_flow(assay_printout *p, size_t column, const char *text)
+{
+	size_t at = column, room = p->width > column + 20 ? p->width : column + 20;
+	for (bool first = true; *text; first = false) {
+		text += strspn(text, " \n");
+		size_t n = strcspn(text, " \n");
+		if (!n)
+			break;
+		if (!first && at + 1 + n > room) {
+			fprintf(p->out, "\n%*s", (int)column, "");
+			at = column;
+		} else if (!first) {
+			fputc(' ', p->out);
+			at++;
+		}
+		fwrite(text, 1, n, p->out);
+		at += n;
+		text += n;
+	}
+	fputc('\n', p->out);
+}
+
+/* One line of a finished text, without what is behind the last column. */
+static void put_line(FILE *out, const char *line, size_t n, size_t width)
+{
+	bool whole;
+	size_t fits = fitting(line, n, width, &whole);
+	if (!whole)
+		fits = fitting(line, n, width - 3, &whole);
+	fwrite(line, 1, fits, out);
+	if (fits < n)
+		fputs(memchr(line, '\033', n) ? "...\033[0m" : "...", out);
+	fputc('\n', out);
+}
+
+void assay_lines_put(FILE *out, const char *text, size_t n, size_t width)
+{
+	while (n) {
+		const char *end = memchr(text, '\n', n);
+		size_t len = end ? (size_t)(end - text) : n;
+		put_line(out, text, len, width);
+		len += end != NULL;
+		text += len;
+		n -= len;
+	}
+}
+
+/* What was printed, of at most 255 bytes. */
+static const char *printed(void (*print)(FILE *out), char buf[256])
+{
+	FILE *f = tmpfile();
+	print(f);
+	rewind(f);
+	buf[fread(buf, 1, 255, f)] = 0;
+	fclose(f);
+	return buf;
+}
+
+static void print_long_lines(FILE *out)
+{
+	static const char text[] = "0123456789abc\nshort\n\303\244\303\244\303\244\303\244\303\244"
+				   "\303\244\303\244\303\244\303\244\303\244\n\033[1m0123456789abc"
+				   "\033[0m\n";
+	assay_lines_put(out, text, sizeof text - 1, 10);
+}
+
+TEST(no_line_is_wider_than_the_terminal)
+{
+	char buf[256];
+	CHECK(!strcmp(printed(print_long_lines, buf),
+		      "0123456...\nshort\n\303\244\303\244\303\244\303\244\303\244\303\244\303\244"
+		      "\303\244\303\244\303\244\n\033[1m0123456...\033[0m\n"));
+	return 0;
+}
+
+static void print_flowing(FILE *out)
+{
+	assay_printout p = {.out = out, .width = 30};
+	fputs("     ", out);
+	assay_print_flow(&p, 5, "words that flow into as many lines as they need");
+}
+
+TEST(words_flow_below_their_first_column)
+{
+	char buf[256];
+	CHECK(!strcmp(printed(print_flowing, buf),
+		      "     words that flow into as\n     many lines as "
+		      "they need\n"));
+	return 0;
+}
