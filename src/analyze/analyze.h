@@ -76,5 +76,8 @@ void assay_late_causes(assay_run *run);
 void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 		     const char *const env[2]);
 void assay_diff_free(assay_diff *d);
+/* Adds a limit such as "step>+3%" to d->gates; false: it is none, or there is no such figure. rule
+ * must outlive d. */
+bool assay_diff_gate(assay_diff *d, const char *rule, assay_err *err);
 
 #endif

@@ -12,6 +12,7 @@
 
 static const double worth_naming = 0.002; /* share of the step */
 static const double worth_counting = 0.5; /* calls per step */
+static const double unlike = 0.25;        /* less common GPU time: not the same program */
 enum { MEDIAN_STEPS = 5 };
 
 void assay_series_add(assay_series *s, double v)
@@ -58,11 +59,14 @@ struct side {
 	assay_series step, part[4], cause[ASSAY_WHY_COUNT];
 	assay_series bucket[ASSAY_BUCKET_COUNT];
 	assay_vec(double) steps; /* their lengths, sorted */
-	assay_map by_name;       /* string id->index in kernel */
-	assay_vec(struct kernel_sum) kernel;
+	struct name_sums {
+		assay_map by_name; /* string id->index in sum */
+		assay_vec(struct name_sum) sum;
+	} kernels, ops;
 };
 
-struct kernel_sum {
+/* Work of one name on the main device: a kernel, or what an operator caused. */
+struct name_sum {
 	uint8_t family;
 	assay_sid name;
 	uint32_t step; /* the one being summed */
@@ -146,27 +150,27 @@ static uint32_t window_at(const struct side *s, int64_t time, uint32_t hint)
 	return ASSAY_NO_ROW;
 }
 
-static struct kernel_sum *kernel_of(struct side *s, assay_sid name)
+static struct name_sum *sum_of(struct name_sums *s, assay_sid name)
 {
 	uint32_t *slot = assay_map_at(&s->by_name, name);
 	if (*slot == ASSAY_MAP_ABSENT) {
-		*slot = (uint32_t)s->kernel.n;
-		*assay_push(&s->kernel) = (struct kernel_sum){.name = name, .step = ASSAY_NO_ROW};
+		*slot = (uint32_t)s->sum.n;
+		*assay_push(&s->sum) = (struct name_sum){.name = name, .step = ASSAY_NO_ROW};
 	}
-	return &s->kernel.p[*slot];
+	return &s->sum.p[*slot];
 }
 
 static void set_families(struct side *s)
 {
 	const assay_kernel_table *k = &s->run->part.t.kernel;
 	for (size_t i = 0; i < k->n; i++) {
-		uint32_t at = assay_map_get(&s->by_name, k->name[i]);
+		uint32_t at = assay_map_get(&s->kernels.by_name, k->name[i]);
 		if (at != ASSAY_MAP_ABSENT)
-			s->kernel.p[at].family = k->family[i];
+			s->kernels.sum.p[at].family = k->family[i];
 	}
 }
 
-static void next_step(struct kernel_sum *k, uint32_t step)
+static void next_step(struct name_sum *k, uint32_t step)
 {
 	if (k->step != ASSAY_NO_ROW)
 		assay_series_add(&k->time, k->now);
@@ -174,8 +178,33 @@ static void next_step(struct kernel_sum *k, uint32_t step)
 	k->now = 0;
 }
 
+static void add_work(struct name_sums *s, assay_sid name, uint32_t step, int64_t dur)
+{
+	struct name_sum *k = sum_of(s, name);
+	if (k->step != step)
+		next_step(k, step);
+	k->now += (double)dur;
+	k->count++;
+}
+
+static void end_series(struct name_sums *s, uint64_t steps)
+{
+	for (size_t i = 0; i < s->sum.n; i++) {
+		next_step(&s->sum.p[i], ASSAY_NO_ROW);
+		while (s->sum.p[i].time.n < steps) /* steps without it */
+			assay_series_add(&s->sum.p[i].time, 0);
+	}
+}
+
+/* The operator that caused a row of gpu; 0 when none is known. */
+static assay_sid operator_of(const assay_tables *t, uint32_t gpu)
+{
+	uint32_t call = gpu < t->gpu_op.n ? t->gpu_op.call[gpu] : ASSAY_NO_ROW;
+	return call == ASSAY_NO_ROW ? 0 : t->op_shape.name[t->op_call.shape[call]];
+}
+
 /* Work comes in order of time, so a kernel's step is over when its next one begins. */
-static void kernel_series(struct side *s)
+static void work_series(struct side *s)
 {
 	const assay_gpu_table *gpu = &s->run->part.t.gpu;
 	const assay_order_device *d = &s->order.device.p[s->window.device];
@@ -189,17 +218,14 @@ static void kernel_series(struct side *s)
 				continue;
 			hint = step;
 		}
-		struct kernel_sum *k = kernel_of(s, gpu->name[g]);
-		if (k->step != step)
-			next_step(k, step);
-		k->now += (double)(assay_gpu_end(gpu, g) - gpu->ts[g]);
-		k->count++;
+		int64_t dur = assay_gpu_end(gpu, g) - gpu->ts[g];
+		assay_sid operator= operator_of(&s->run->part.t, g);
+		add_work(&s->kernels, gpu->name[g], step, dur);
+		if (operator)
+			add_work(&s->ops, operator, step, dur);
 	}
-	for (size_t i = 0; i < s->kernel.n; i++) {
-		next_step(&s->kernel.p[i], ASSAY_NO_ROW);
-		while (s->kernel.p[i].time.n < s->window.steps) /* steps without the kernel */
-			assay_series_add(&s->kernel.p[i].time, 0);
-	}
+	end_series(&s->kernels, s->window.steps);
+	end_series(&s->ops, s->window.steps);
 }
 
 /* Windows of steps tile. What the very first one waited for before anything was recorded is no gap,
@@ -294,15 +320,17 @@ static void side_open(struct side *s, const assay_run *run)
 		return;
 	part_series(s);
 	cause_series(s);
-	kernel_series(s);
+	work_series(s);
 	set_families(s);
 }
 
 static void side_close(struct side *s)
 {
 	assay_order_free(&s->order);
-	assay_map_free(&s->by_name);
-	assay_vec_free(&s->kernel);
+	assay_map_free(&s->kernels.by_name);
+	assay_vec_free(&s->kernels.sum);
+	assay_map_free(&s->ops.by_name);
+	assay_vec_free(&s->ops.sum);
 	assay_vec_free(&s->steps);
 }
 
@@ -321,37 +349,61 @@ static int by_change(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-static void diff_kernels(assay_diff *d, struct side *a, struct side *b)
+/* What one side has under a name that the other side spells the same; NULL: nothing. */
+static const struct name_sum *there(const struct side *s, const struct name_sums *sums,
+				    assay_str name)
 {
-	const assay_series none_a = {.n = a->window.steps}, none_b = {.n = b->window.steps};
-	double steps_a = a->window.steps ? (double)a->window.steps : 1,
-	       steps_b = b->window.steps ? (double)b->window.steps : 1;
-	for (size_t i = 0; i < a->kernel.n; i++) {
-		assay_str name = assay_text(a->run, a->kernel.p[i].name);
-		assay_sid there = assay_pool_find(&b->run->part.strings, name);
-		uint32_t k = there ? assay_map_get(&b->by_name, there) : ASSAY_MAP_ABSENT;
-		assay_delta x = assay_series_compare(
-			assay_dup(&d->arena, name), &a->kernel.p[i].time,
-			k == ASSAY_MAP_ABSENT ? &none_b : &b->kernel.p[k].time);
-		x.counts[0] = (double)a->kernel.p[i].count / steps_a;
-		x.family = a->kernel.p[i].family;
-		if (k != ASSAY_MAP_ABSENT)
-			x.counts[1] = (double)b->kernel.p[k].count / steps_b;
-		*assay_push(&d->kernels) = x;
+	assay_sid id = assay_pool_find(&s->run->part.strings, name);
+	uint32_t k = id ? assay_map_get(&sums->by_name, id) : ASSAY_MAP_ABSENT;
+	return k == ASSAY_MAP_ABSENT ? NULL : &sums->sum.p[k];
+}
+
+static assay_delta compare_sums(assay_str name, assay_arena *a, const struct name_sum *x,
+				const struct name_sum *y, const uint64_t steps[2])
+{
+	const assay_series none[2] = {{.n = steps[0]}, {.n = steps[1]}};
+	assay_delta d = assay_series_compare(assay_dup(a, name), x ? &x->time : &none[0],
+					     y ? &y->time : &none[1]);
+	d.counts[0] = x ? (double)x->count / (steps[0] ? (double)steps[0] : 1) : 0;
+	d.counts[1] = y ? (double)y->count / (steps[1] ? (double)steps[1] : 1) : 0;
+	d.family = x ? x->family : y->family;
+	return d;
+}
+
+/* Largest change first. */
+static void diff_names(assay_diff *d, assay_deltas *out, const struct side *const side[2],
+		       const struct name_sums *a, const struct name_sums *b)
+{
+	const uint64_t steps[2] = {side[0]->window.steps, side[1]->window.steps};
+	for (size_t i = 0; i < a->sum.n; i++) {
+		assay_str name = assay_text(side[0]->run, a->sum.p[i].name);
+		*assay_push(out) =
+			compare_sums(name, &d->arena, &a->sum.p[i], there(side[1], b, name), steps);
 	}
-	for (size_t i = 0; i < b->kernel.n; i++) {
-		assay_str name = assay_text(b->run, b->kernel.p[i].name);
-		assay_sid there = assay_pool_find(&a->run->part.strings, name);
-		if (there && assay_map_get(&a->by_name, there) != ASSAY_MAP_ABSENT)
-			continue;
-		assay_delta x = assay_series_compare(assay_dup(&d->arena, name), &none_a,
-						     &b->kernel.p[i].time);
-		x.counts[1] = (double)b->kernel.p[i].count / steps_b;
-		x.family = b->kernel.p[i].family;
-		*assay_push(&d->kernels) = x;
+	for (size_t i = 0; i < b->sum.n; i++) {
+		assay_str name = assay_text(side[1]->run, b->sum.p[i].name);
+		if (!there(side[0], a, name))
+			*assay_push(out) = compare_sums(name, &d->arena, NULL, &b->sum.p[i], steps);
 	}
-	if (d->kernels.n)
-		qsort(d->kernels.p, d->kernels.n, sizeof *d->kernels.p, by_change);
+	if (out->n)
+		qsort(out->p, out->n, sizeof *out->p, by_change);
+}
+
+/* Share of each run's GPU time in kernels that both have. */
+static void find_common(assay_diff *d)
+{
+	double all[2] = {0}, common[2] = {0};
+	for (size_t i = 0; i < d->kernels.n; i++) {
+		const assay_delta *k = &d->kernels.p[i];
+		bool both = k->counts[0] && k->counts[1];
+		all[0] += k->a;
+		all[1] += k->b;
+		common[0] += both ? k->a : 0;
+		common[1] += both ? k->b : 0;
+	}
+	for (int i = 0; i < 2; i++)
+		d->common[i] = all[i] > 0 ? common[i] / all[i] : 1;
+	d->strangers = d->common[0] < unlike && d->common[1] < unlike;
 }
 
 /* Sums over the kernels of a family; noises of different kernels are taken as independent. */
@@ -475,6 +527,7 @@ static void judge_all(assay_diff *d)
 	judge_rows(d->causes.p, d->causes.n, step);
 	judge_rows(d->families.p, d->families.n, step);
 	judge_rows(d->kernels.p, d->kernels.n, step);
+	judge_rows(d->ops.p, d->ops.n, step);
 	judge_rows(d->waits.p, d->waits.n, step);
 	judge_waits(d);
 	for (size_t i = 0; i < d->budget.n; i++)
@@ -500,7 +553,11 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	diff_causes(d, &x, &y);
 	diff_budget(d, &x, &y);
 	assay_diff_waits(d, run, (const assay_window[2]){x.window, y.window});
-	diff_kernels(d, &x, &y);
+	const struct side *const side[2] = {&x, &y};
+	diff_names(d, &d->kernels, side, &x.kernels, &y.kernels);
+	if (x.ops.sum.n && y.ops.sum.n) /* else one of them did not record operators */
+		diff_names(d, &d->ops, side, &x.ops, &y.ops);
+	find_common(d);
 	diff_families(d);
 	diff_facts(d, a, b);
 	assay_diff_env(d, env);
@@ -520,6 +577,8 @@ void assay_diff_free(assay_diff *d)
 	assay_vec_free(&d->causes);
 	assay_vec_free(&d->families);
 	assay_vec_free(&d->kernels);
+	assay_vec_free(&d->ops);
+	assay_vec_free(&d->gates);
 	assay_vec_free(&d->facts);
 	assay_arena_free(&d->arena);
 }

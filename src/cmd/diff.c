@@ -11,7 +11,8 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 struct diff_args {
 	int64_t top;
 	const char *html;
-	bool json;
+	assay_opt_list fail_if;
+	bool json, markdown;
 };
 
 static assay_run *read_run(char *path)
@@ -27,6 +28,10 @@ static assay_run *read_run(char *path)
 static void print_diff(const assay_diff *d, const struct diff_args *args)
 {
 	assay_jsonw w = {0};
+	if (args->markdown) {
+		assay_diff_markdown(stdout, d, (size_t)args->top);
+		return;
+	}
 	if (!args->json) {
 		assay_diff_text(stdout, d, (size_t)args->top);
 		return;
@@ -47,10 +52,30 @@ static bool has_anything(const assay_run *run)
 	return run->part.t.device_time.n || run->part.t.step.n;
 }
 
+/* With limits only they decide: an improvement is no failure. */
+static int judge(assay_diff *d, const assay_opt_list *limits)
+{
+	assay_err err = {0};
+	int status = limits->n || d->same ? SAME : DIFFERENT;
+	for (size_t i = 0; i < limits->n; i++) {
+		if (!assay_diff_gate(d, limits->item[i], &err)) {
+			fprintf(stderr, "assay diff: --fail-if: %s\n", err.text);
+			return TROUBLE;
+		}
+		if (d->gates.p[i].failed)
+			status = DIFFERENT;
+	}
+	return status;
+}
+
 static int diff_run(const void *args, char **operands, int n)
 {
 	(void)n;
 	const struct diff_args *opts = args;
+	if (opts->json && opts->markdown) {
+		fprintf(stderr, "assay diff: --json and --markdown both want standard output\n");
+		return TROUBLE;
+	}
 	if (opts->json && opts->html && !strcmp(opts->html, "-")) {
 		fprintf(stderr, "assay diff: --html - and --json both want standard output\n");
 		return TROUBLE;
@@ -67,10 +92,12 @@ static int diff_run(const void *args, char **operands, int n)
 		const char *const env[2] = {env_of(&scratch, operands[0]),
 					    env_of(&scratch, operands[1])};
 		assay_diff_runs(&d, a, b, env);
-		status = d.same ? SAME : DIFFERENT;
-		if (opts->html && !assay_cmd_diff_page(&d, a, b, operands, opts->html))
+		status = judge(&d, &opts->fail_if);
+		if (status == TROUBLE)
+			; /* said */
+		else if (opts->html && !assay_cmd_diff_page(&d, a, b, operands, opts->html))
 			status = TROUBLE;
-		else if (opts->json || !opts->html)
+		else if (opts->json || opts->markdown || !opts->html)
 			print_diff(&d, opts);
 		assay_diff_free(&d);
 		assay_arena_free(&scratch);
@@ -86,6 +113,13 @@ static const assay_opt diff_opts[] = {
 	{"html", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Write one self-contained page with both timelines instead of text; - is standard output.",
 	 offsetof(struct diff_args, html)},
+	{"fail-if", 0, ASSAY_OPT_LIST, "LIMIT",
+	 "Exit with 1 only when a figure grew beyond a limit and its noise: step>+3%, comm>+1ms; "
+	 "may "
+	 "be repeated.",
+	 offsetof(struct diff_args, fail_if)},
+	{"markdown", 0, ASSAY_OPT_FLAG, NULL, "Write Markdown for a pull request.",
+	 offsetof(struct diff_args, markdown)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct diff_args, json)},
 };
@@ -93,6 +127,8 @@ static const assay_opt diff_opts[] = {
 static const assay_example diff_examples[] = {
 	{"assay diff demo/train.json.gz demo/train.json.gz", "a run and itself: nothing differs"},
 	{"assay diff --json demo/run demo/run", "two run directories, for a program"},
+	{"assay diff --fail-if 'step>+3%' --fail-if 'comm>+1ms' --markdown demo/run demo/run",
+	 "a gate for continuous integration, with text for the pull request"},
 };
 
 const assay_cmd assay_cmd_diff = {
@@ -123,8 +159,16 @@ const assay_cmd assay_cmd_diff = {
 		"A difference of\n"
 		"the environment alone is no difference of the runs.\n"
 		"\n"
+		"--fail-if is for gates: 'step>+3%', 'comm>+1ms', 'idle>+500us'. A figure is the "
+		"step, "
+		"a part\n"
+		"(compute, comm, copy, idle), a bucket of the budget (host, data, ...), a cause of "
+		"idle time, a kind of\n"
+		"wait, a family, an operator or a kernel by its name.\n"
+		"\n"
 		"Exit status: 0 when nothing differs beyond noise, 1 when something does, 2 for "
-		"trouble.",
+		"trouble. With --fail-if: 1 when\n"
+		"a limit was passed, else 0.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),
 	.args_size = sizeof(struct diff_args),

@@ -17,7 +17,7 @@ struct report_args {
 	int64_t steps, top;
 	const char *steps_from, *precision, *config, *like, *html, *rates;
 	assay_opt_list section;
-	bool json, no_pager, verbose, full_names;
+	bool json, markdown, no_pager, verbose, full_names;
 };
 
 /* The precision a workload description names; NULL (with a message) when it cannot be read. */
@@ -95,6 +95,10 @@ static void print_text(const struct report_args *a, const assay_run *run)
 				      .colour = terminal.colour,
 				      .full_names = a->full_names,
 				      .verbose = a->verbose};
+	if (a->markdown) {
+		assay_report_markdown(stdout, run, &text);
+		return;
+	}
 	assay_cmd_page_output(!a->no_pager);
 	if (!a->section.n)
 		assay_report_text(stdout, run, &text);
@@ -172,6 +176,7 @@ enum {
 	SECTION = 128,
 	VERBOSE = 256,
 	FULL_NAMES = 512,
+	MARKDOWN = 1024,
 };
 
 /* Other tools' definitions, by the value of --like; the first is ours. */
@@ -182,7 +187,7 @@ static const struct like {
 } likes[] = {
 	{"native", report_native,
 	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION | VERBOSE |
-		 FULL_NAMES},
+		 FULL_NAMES | MARKDOWN},
 	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
 	{"hta", like_hta, 0},
 	{"tracelens", like_tracelens, 0},
@@ -206,6 +211,7 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 		{"section", a->section.n, SECTION},
 		{"verbose", a->verbose, VERBOSE},
 		{"full-names", a->full_names, FULL_NAMES},
+		{"markdown", a->markdown, MARKDOWN},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
 		if (options[i].given && !(like->takes & options[i].bit)) {
@@ -213,6 +219,10 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 				options[i].name, like->name);
 			return false;
 		}
+	if (a->json && a->markdown) {
+		fprintf(stderr, "assay report: --json and --markdown both want standard output\n");
+		return false;
+	}
 	if (a->json && a->html && !strcmp(a->html, "-")) {
 		fprintf(stderr, "assay report: --html - and --json both want standard output\n");
 		return false;
@@ -272,6 +282,8 @@ static const assay_opt report_opts[] = {
 	 offsetof(struct report_args, html)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct report_args, json)},
+	{"markdown", 0, ASSAY_OPT_FLAG, NULL, "Write Markdown for an issue or pull request.",
+	 offsetof(struct report_args, markdown)},
 	{"no-pager", 0, ASSAY_OPT_FLAG, NULL,
 	 "Do not page what is written to a terminal (ASSAY_PAGER, PAGER, less).",
 	 offsetof(struct report_args, no_pager)},

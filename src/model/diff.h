@@ -19,6 +19,8 @@ typedef struct assay_delta {
 	bool real;          /* beyond noise and large enough to matter */
 } assay_delta;
 
+typedef assay_vec(assay_delta) assay_deltas;
+
 typedef struct assay_fact {
 	const char *name, *a, *b;
 } assay_fact;
@@ -40,23 +42,36 @@ typedef struct assay_env_change {
 	const char *cause; /* path of a difference that explains this one, or NULL */
 } assay_env_change;
 
+/* A limit of the growth of a figure: "step>+3%". */
+typedef struct assay_gate {
+	const char *rule;
+	const assay_delta *figure;
+	double limit; /* in the figure's unit */
+	bool over;    /* the growth is larger */
+	bool failed;  /* and larger than noise */
+} assay_gate;
+
 typedef struct assay_diff {
 	assay_arena arena; /* owns all text */
 	uint64_t steps[2];
 	assay_delta step;
-	double mean[2], spread[2];    /* of the step: mean, and median distance from the median */
-	bool by_median;               /* step is the median: both runs have steps enough for that */
-	assay_vec(assay_delta) parts; /* compute, exposed_comm, exposed_copy, idle */
-	assay_vec(assay_delta) budget;    /* buckets of waste */
-	assay_vec(assay_delta) causes;    /* of idle */
-	assay_vec(assay_delta) waits;     /* by kind: the thread blocked, or the stream held up */
-	assay_vec(assay_delta) families;  /* of kernels */
-	assay_vec(assay_delta) kernels;   /* largest change first */
+	double mean[2], spread[2]; /* of the step: mean, and median distance from the median */
+	bool by_median;            /* step is the median: both runs have steps enough for that */
+	assay_deltas parts;        /* compute, exposed_comm, exposed_copy, idle */
+	assay_deltas budget;       /* buckets of waste */
+	assay_deltas causes;       /* of idle */
+	assay_deltas waits;        /* by kind: the thread blocked, or the stream held up */
+	assay_deltas families;     /* of kernels */
+	assay_deltas ops;          /* framework operators by their GPU time, largest change first */
+	assay_deltas kernels;      /* largest change first */
 	assay_vec(assay_switch) switches; /* largest change first */
 	assay_vec(assay_fact) facts;      /* versions and choices that differ */
 	assay_vec(assay_env_change) env;  /* most consequential first */
 	const char *env_missing;          /* why there is no comparison of environments, or NULL */
 	uint32_t env_same, env_unknown;   /* fields that agree, and those only one side knows */
+	assay_vec(assay_gate) gates;      /* limits that were asked for */
+	double common[2];                 /* share of GPU time in kernels that both have */
+	bool strangers;                   /* so little of it that these are two programs */
 	bool same;
 	const char *sentence;
 } assay_diff;

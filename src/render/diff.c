@@ -119,10 +119,30 @@ static void put_env(assay_jsonw *w, const assay_diff *d)
 	assay_jsonw_close(w, '}');
 }
 
+static void put_gates(assay_jsonw *w, const assay_diff *d)
+{
+	assay_jsonw_open(w, "limits", '[');
+	for (size_t i = 0; i < d->gates.n; i++) {
+		const assay_gate *g = &d->gates.p[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_z(w, "rule", g->rule);
+		assay_jsonw_z(w, "figure", g->figure->name);
+		assay_jsonw_z(w, "unit", g->figure->unit ? g->figure->unit : "ns");
+		assay_jsonw_f64(w, "change", assay_delta_change(g->figure));
+		assay_jsonw_f64(w, "limit", g->limit);
+		assay_jsonw_f64(w, "noise", g->figure->noise < 0 ? NAN : g->figure->noise);
+		assay_jsonw_bool(w, "over", g->over);
+		assay_jsonw_bool(w, "failed", g->failed);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
 void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 {
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "assay", ASSAY_VERSION);
+	assay_jsonw_u64(w, "schema", ASSAY_REPORT_SCHEMA);
 	assay_jsonw_z(w, "sentence", d->sentence);
 	assay_jsonw_bool(w, "same", d->same);
 	assay_jsonw_open_flat(w, "steps", '[');
@@ -140,6 +160,10 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 	put_deltas(w, "families", d->families.p, d->families.n, CHANGE | COUNTS);
 	put_deltas(w, "kernels", d->kernels.p, top < d->kernels.n ? top : d->kernels.n,
 		   CHANGE | COUNTS);
+	put_deltas(w, "ops", d->ops.p, top < d->ops.n ? top : d->ops.n, CHANGE | COUNTS);
+	put_gates(w, d);
+	put_pair(w, "common_gpu_share", d->common);
+	assay_jsonw_bool(w, "different_programs", d->strangers);
 	put_switches(w, d);
 	put_facts(w, d);
 	put_env(w, d);
@@ -154,24 +178,25 @@ static const char *time_text(char buf[ASSAY_FMT], double ns)
 static const char *verdict(const assay_delta *d)
 {
 	double change = assay_delta_change(d);
-	return d->real         ? "real"
-	       : isnan(change) ? "-"
-	       : change == 0   ? "same"
-	       : d->noise < 0  ? "small"
-			       : "noise";
+	return d->real                                   ? "real"
+	       : isnan(change)                           ? "-"
+	       : change == 0                             ? "same"
+	       : d->noise < 0 || fabs(change) > d->noise ? "small"
+							 : "noise";
 }
 
 static void print_delta(FILE *out, const assay_delta *d, const char *name)
 {
-	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT];
+	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT], n[ASSAY_FMT];
 	double change = assay_delta_change(d);
+	const char *noise = d->noise < 0 ? "-" : time_text(n, d->noise);
 	if (isnan(change))
-		fprintf(out, "  %10s %10s %11s  %-6s  %s\n", time_text(a, d->a), time_text(b, d->b),
-			"-", verdict(d), name);
+		fprintf(out, "  %8s %8s %9s %8s %-5s %s\n", time_text(a, d->a), time_text(b, d->b),
+			"-", noise, verdict(d), name);
 	else
-		fprintf(out, "  %10s %10s %c%10s  %-6s  %s\n", time_text(a, d->a),
+		fprintf(out, "  %8s %8s %c%8s %8s %-5s %s\n", time_text(a, d->a),
 			time_text(b, d->b), change < 0 ? '-' : '+', time_text(c, fabs(change)),
-			verdict(d), name);
+			noise, verdict(d), name);
 }
 
 static void print_kind_of_step(FILE *out, const assay_diff *d)
@@ -219,12 +244,12 @@ static void print_capacity(FILE *out, const assay_delta *d)
 	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT];
 	double change = assay_delta_change(d);
 	bool known = !isnan(change);
-	fprintf(out, "  %10s %10s %c%10s  %-6s  %s\n", unit_text(a, d->a, d->unit),
+	fprintf(out, "  %8s %8s %c%8s %8s %-5s %s\n", unit_text(a, d->a, d->unit),
 		unit_text(b, d->b, d->unit),
 		!known       ? ' '
 		: change < 0 ? '-'
 			     : '+',
-		known ? unit_text(c, fabs(change), d->unit) : "-", known ? "" : "-", d->name);
+		known ? unit_text(c, fabs(change), d->unit) : "-", "", known ? "" : "-", d->name);
 }
 
 static void print_budget(FILE *out, const assay_diff *d)
@@ -316,9 +341,53 @@ static void print_env(FILE *out, const assay_diff *d)
 	assay_arena_free(&scratch);
 }
 
+static void print_ops(FILE *out, const assay_diff *d, size_t top)
+{
+	assay_arena scratch = {0};
+	size_t shown = 0;
+	for (size_t i = 0; i < d->ops.n && shown < top && assay_delta_change(&d->ops.p[i]); i++) {
+		const assay_delta *o = &d->ops.p[i];
+		if (!shown++)
+			fprintf(out, "\nOperators, per step\n");
+		print_delta(out, o,
+			    assay_printf(&scratch, "%s%s (%.4g -> %.4g)",
+					 !o->counts[0]   ? "added: "
+					 : !o->counts[1] ? "removed: "
+							 : "",
+					 assay_fmt_safe(&scratch, assay_str_of(o->name)),
+					 o->counts[0], o->counts[1]));
+	}
+	assay_arena_free(&scratch);
+}
+
+static void print_gates(FILE *out, const assay_diff *d)
+{
+	char c[ASSAY_FMT], l[ASSAY_FMT], n[ASSAY_FMT];
+	if (d->gates.n)
+		fprintf(out, "\nLimits\n");
+	for (size_t i = 0; i < d->gates.n; i++) {
+		const assay_gate *g = &d->gates.p[i];
+		double grew = assay_delta_change(g->figure);
+		fprintf(out, "  %-6s %s: %s%s, limit +%s, noise %s\n",
+			g->failed ? "failed"
+			: g->over ? "noise"
+				  : "kept",
+			g->rule, grew < 0 ? "" : "+", time_text(c, grew), time_text(l, g->limit),
+			g->figure->noise < 0 ? "unknown" : time_text(n, g->figure->noise));
+	}
+}
+
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 {
-	fprintf(out, "%s\n\n  %10s %10s %11s\n", d->sentence, "before", "after", "change");
+	fprintf(out, "%s\n", d->sentence);
+	if (d->strangers)
+		fprintf(out,
+			"Different programs? Only %.0f%% and %.0f%% of the GPU time is in kernels "
+			"that "
+			"both have.\n",
+			100 * d->common[0], 100 * d->common[1]);
+	print_gates(out, d);
+	fprintf(out, "\n  %8s %8s %9s %8s\n", "before", "after", "change", "noise");
 	print_delta(out, &d->step, "step");
 	for (size_t i = 0; i < d->parts.n; i++)
 		print_delta(out, &d->parts.p[i], d->parts.p[i].name);
@@ -334,13 +403,17 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	fprintf(out, "\nFamilies of kernels, per step\n");
 	for (size_t i = 0; i < d->families.n; i++)
 		print_delta(out, &d->families.p[i], d->families.p[i].name);
+	print_ops(out, d, top ? top : TOP);
 	print_kernels(out, d, top ? top : TOP);
 	for (size_t i = 0; i < d->facts.n; i++)
 		fprintf(out, "%s  %s: %s -> %s\n", i ? "" : "\nFacts that differ\n",
 			d->facts.p[i].name, d->facts.p[i].a, d->facts.p[i].b);
 	print_env(out, d);
-	if (d->step.noise < 0)
-		fprintf(out,
-			"\nA run with one step tells no noise: only changes over 1%% of the step "
-			"count.\n");
+	fprintf(out,
+		d->step.noise < 0
+			? "\nA run with one step tells no noise: only changes over 1%% of the step "
+			  "count.\n"
+			: "\nReal is a change beyond its noise (twice the standard error over "
+			  "steps) "
+			  "and 0.2%% of the step.\n");
 }

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/test.h"
 #include "render/html_page.h"
+#include "render/printout.h"
 #include "render/report.h"
 
 enum { META_MAX = 4000 };
@@ -146,12 +147,16 @@ static void put_meta(assay_jsonw *w, const assay_run *run)
 static void put_labels(assay_jsonw *w, assay_page *p)
 {
 	enum { LABEL_WIDTH = 200 };
-	const assay_kernel_table *k = &p->run->part.t.kernel;
+	size_t n = p->run->part.t.kernel.n;
+	assay_printout out = {.run = p->run, .width = LABEL_WIDTH};
+	uint32_t *rows = assay_alloc(&p->scratch, (n + 1) * sizeof *rows);
+	for (uint32_t i = 0; i < n; i++)
+		rows[i] = i;
+	const char **label = assay_kernel_labels(&out, rows, n, LABEL_WIDTH);
 	assay_jsonw_open_flat(w, "kernel_labels", '[');
-	for (size_t i = 0; i < k->n; i++)
-		assay_jsonw_z(w, NULL,
-			      assay_kernel_label(&p->scratch, assay_text(p->run, k->name[i]),
-						 LABEL_WIDTH));
+	for (size_t i = 0; i < n; i++)
+		assay_jsonw_z(w, NULL, label[i]);
+	assay_arena_free(&out.scratch);
 	assay_jsonw_close(w, ']');
 }
 

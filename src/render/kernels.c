@@ -44,6 +44,8 @@ static size_t parting(const char *a, const char *b)
 	size_t differ = 0;
 	while (a[differ] && a[differ] == b[differ])
 		differ++;
+	if (a[differ] == b[differ])
+		return 0; /* they do not */
 	size_t at = differ;
 	while (at && !strchr("<(, :", a[at - 1]))
 		at--;
@@ -60,36 +62,65 @@ static const char *apart(assay_printout *p, const char *label, const char *name,
 			    assay_cut(&p->scratch, label, room > used + 8 ? room - used : 8), what);
 }
 
-/* Labels of rows, no two alike: where they are, they end with what tells them apart, or a number.
- */
+/* Rows by label: the first of each, and the next one of the same. */
+struct namesakes {
+	assay_map first;
+	uint32_t *next;
+};
+
+static uint64_t label_key(const char *label)
+{
+	return assay_hash(label, strlen(label), 0);
+}
+
+static struct namesakes find_namesakes(assay_arena *a, const char *const *label, size_t n)
+{
+	struct namesakes s = {.next = assay_alloc(a, (n + 1) * sizeof *s.next)};
+	for (uint32_t i = (uint32_t)n; i-- > 0;) {
+		uint32_t *slot = assay_map_at(&s.first, label_key(label[i]));
+		s.next[i] = *slot;
+		*slot = i;
+	}
+	return s;
+}
+
+/* Where the name of row i parts from the last of those that have its label; 0: it has it alone. */
+static size_t parts_at(assay_printout *p, const uint32_t *rows, uint32_t i,
+		       const struct namesakes *s, const char *label)
+{
+	size_t at = 0;
+	for (uint32_t o = assay_map_get(&s->first, label_key(label)); o != ASSAY_MAP_ABSENT;
+	     o = s->next[o]) {
+		size_t here = o == i ? 0 : parting(full_name(p, rows[i]), full_name(p, rows[o]));
+		at = here > at ? here : at;
+	}
+	return at;
+}
+
+/* Where labels are alike, they end with what tells the names apart, or at last a number. */
 const char **assay_kernel_labels(assay_printout *p, const uint32_t *rows, size_t n, size_t room)
 {
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	const char **plain = assay_alloc(&p->scratch, (n + 1) * sizeof *plain);
 	const char **label = assay_alloc(&p->scratch, (n + 1) * sizeof *label);
-	for (size_t i = 0; i < n; i++) {
-		assay_str name = assay_text(p->run, k->name[rows[i]]);
-		plain[i] = p->full_names ? full_name(p, rows[i])
-					 : assay_kernel_label(&p->scratch, name, room);
-		label[i] = plain[i];
+	assay_map taken = {0};
+	for (size_t i = 0; i < n; i++)
+		plain[i] = p->full_names
+				   ? full_name(p, rows[i])
+				   : assay_kernel_label(&p->scratch,
+							assay_text(p->run, k->name[rows[i]]), room);
+	struct namesakes same = find_namesakes(&p->scratch, plain, n);
+	for (uint32_t i = 0; i < n; i++) {
+		size_t at = p->full_names ? 0 : parts_at(p, rows, i, &same, plain[i]);
+		label[i] = at ? apart(p, plain[i], full_name(p, rows[i]), at, room) : plain[i];
+		for (size_t number = 2;
+		     assay_map_get(&taken, label_key(label[i])) != ASSAY_MAP_ABSENT; number++)
+			label[i] = assay_printf(&p->scratch, "%s #%zu",
+						assay_cut(&p->scratch, plain[i], room - 4), number);
+		*assay_map_at(&taken, label_key(label[i])) = i;
 	}
-	for (size_t i = 0; i < n && !p->full_names; i++) {
-		size_t at = 0;
-		for (size_t o = 0; o < n; o++)
-			if (o != i && !strcmp(plain[o], plain[i])) {
-				size_t here = parting(full_name(p, rows[i]), full_name(p, rows[o]));
-				at = here > at ? here : at;
-			}
-		if (at)
-			label[i] = apart(p, plain[i], full_name(p, rows[i]), at, room);
-		for (size_t o = 0, same = 1; o < i; o++)
-			if (!strcmp(label[o], label[i])) {
-				label[i] = assay_printf(&p->scratch, "%s #%zu",
-							assay_cut(&p->scratch, plain[i], room - 4),
-							++same);
-				o = 0;
-			}
-	}
+	assay_map_free(&same.first);
+	assay_map_free(&taken);
 	return label;
 }
 
@@ -122,4 +153,23 @@ void assay_kernels_text(assay_printout *p)
 	}
 	if (n > top)
 		fprintf(p->out, "  ... %zu more kernels (--top N shows them)\n", n - top);
+}
+
+TEST(kernels_of_one_label_are_told_apart)
+{
+	static const char *const names[] = {"void k<float, 4>(int)", "void k<float, 8>(int)",
+					    "other", "void k<float, 8>(int)"};
+	assay_run *run = assay_run_new();
+	assay_printout p = {.run = run, .width = 80};
+	uint32_t rows[ASSAY_COUNT_OF(names)];
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(names); i++) {
+		rows[i] = assay_add(&run->part.t, ASSAY_T_kernel);
+		run->part.t.kernel.name[rows[i]] = assay_sid_of(run, names[i]);
+	}
+	const char **label = assay_kernel_labels(&p, rows, ASSAY_COUNT_OF(names), 40);
+	CHECK(!strcmp(label[0], "k [4>(int)]") && !strcmp(label[1], "k [8>(int)]"));
+	CHECK(!strcmp(label[2], "other") && !strcmp(label[3], "k #2"));
+	assay_arena_free(&p.scratch);
+	assay_run_free(run);
+	return 0;
 }

@@ -52,6 +52,11 @@ const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width);
 /* top: kernels listed at most. */
 void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top);
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top);
+/* For issues and pull requests. */
+void assay_diff_markdown(FILE *out, const assay_diff *d, size_t top);
+void assay_report_markdown(FILE *out, const assay_run *run, const assay_text_opts *opts);
+/* Text in which nothing is markup. */
+const char *assay_markdown(assay_arena *a, const char *text);
 
 /* Rows of the kernel table of kind KERNEL, most total time first (ties: first seen first). The
  * array lives in a. */
