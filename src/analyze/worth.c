@@ -12,7 +12,8 @@ struct assay_worth {
 	assay_path_window window;
 	assay_path_marks marks;
 	assay_path_times times;
-	int64_t step; /* replayed as it was */
+	assay_path_lengths lengths; /* of the question at hand: large, so there is one */
+	int64_t step;               /* replayed as it was */
 };
 
 static int64_t replayed_step(assay_worth *w, const assay_path_lengths *lengths)
@@ -48,6 +49,7 @@ assay_worth *assay_worth_open(assay_run *run)
 	if (w->g.nodes) {
 		assay_path_window_mark(&w->g, &w->window, &w->marks);
 		w->times = assay_path_times_new(&w->g);
+		w->lengths = assay_path_lengths_copy(&w->g);
 		w->step = replayed_step(w, &w->g.base);
 	}
 	if (w->g.nodes && near_measured(w->step, window.to - window.from))
@@ -88,11 +90,14 @@ static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int6
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = w->window.from, .to = w->window.to};
 	assay_err err = {0};
-	assay_path_lengths lengths = assay_path_lengths_copy(&w->g);
+	assay_path_lengths *lengths = &w->lengths;
+	memcpy(lengths->len, w->g.base.len, w->g.points * sizeof *lengths->len);
+	memcpy(lengths->dur, w->g.base.dur, w->g.work * sizeof *lengths->dur);
+	memcpy(lengths->lag, w->g.base.lag, w->g.deps * sizeof *lengths->lag);
 	bool ok = assay_path_what_ifs_parse(&rules, text, n, &err) &&
-		  assay_path_what_ifs_apply(&w->g, &rules, &lengths, &path, &err);
+		  assay_path_what_ifs_apply(&w->g, &rules, lengths, &path, &err);
 	if (ok)
-		*saved = w->step - replayed_step(w, &lengths);
+		*saved = w->step - replayed_step(w, lengths);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
 	return ok && *saved >= 0;
