@@ -351,6 +351,18 @@ static void attention(assay_run *run)
 			 "no attention operator or kernel was recognised");
 }
 
+/* CUDA writes 13.0 as 13000, HIP writes 6.4.43483 as 60443483. */
+static const char *version_text(assay_arena *a, assay_str v)
+{
+	int64_t n;
+	if (!assay_str_i64(v, &n) || n < 1000)
+		return assay_dup(a, v);
+	if (n < 10000000)
+		return assay_printf(a, "%d.%d", (int)(n / 1000), (int)(n % 1000 / 10));
+	return assay_printf(a, "%lld.%d.%d", (long long)(n / 10000000), (int)(n / 100000 % 100),
+			    (int)(n % 100000));
+}
+
 /* Header values are JSON text: numbers as they are, strings in quotes. */
 static void version(assay_run *run, const char *name, const char *const *keys)
 {
@@ -360,12 +372,7 @@ static void version(assay_run *run, const char *name, const char *const *keys)
 			v = (assay_str){v.p + 1, v.n - 2};
 		if (!v.n)
 			continue;
-		int64_t n;
-		const char *text = assay_dup(&run->arena, v);
-		if (assay_str_i64(v, &n) && n >= 1000) /* CUDA writes 13.0 as 13000 */
-			text = assay_printf(&run->arena, "%d.%d", (int)(n / 1000),
-					    (int)(n % 1000 / 10));
-		add_word(run, name, text, ASSAY_STATE_MEASURED,
+		add_word(run, name, version_text(&run->arena, v), ASSAY_STATE_MEASURED,
 			 assay_str_starts(assay_str_of(*keys), "env.") ? "env.json of the run"
 								       : "the file's header");
 		return;
@@ -475,5 +482,16 @@ TEST(a_device_that_takes_longer_than_the_markers_is_told)
 	CHECK(assay_str_find(told, "the device takes 1.00 ms a step") >= 0);
 	CHECK(!strcmp(device_behind(run, "so", 1000, &level), "so"));
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(versions_of_both_runtimes_are_read_as_they_are_written)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(version_text(&a, ASSAY_S("13000")), "13.0"));
+	CHECK(!strcmp(version_text(&a, ASSAY_S("12040")), "12.4"));
+	CHECK(!strcmp(version_text(&a, ASSAY_S("60443483")), "6.4.43483"));
+	CHECK(!strcmp(version_text(&a, ASSAY_S("6.4.1")), "6.4.1"));
+	assay_arena_free(&a);
 	return 0;
 }
