@@ -1,6 +1,7 @@
 // What lies in an area of lanes and time: by name, by class, and why devices were idle in it.
 import { spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
+import { stacksIn } from "./flame.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { COLOURS } from "./palette.js";
 import { steadySteps } from "./steady.js";
@@ -107,7 +108,8 @@ function areaTables(timeline, [from, to], band, title) {
 		el("div.columns", {},
 			work.length ? nameTable(timeline, work, to - from, "By name") : null,
 			work.length ? classTable(timeline, work, to - from) : null,
-			idle.length ? nameTable(timeline, idle, to - from, "Why devices were idle") : null));
+			idle.length ? nameTable(timeline, idle, to - from, "Why devices were idle") : null,
+			timeline.data.look ? stacksIn(timeline.data, from, to) : null));
 }
 
 // The selected area.
@@ -120,7 +122,7 @@ export function steadyPanel(timeline) {
 	const steady = steadySteps(timeline.data), kinds = ["gpu", "gap"];
 	if (!steady || !timeline.shown.some((g) => kinds.includes(g.kind)))
 		return null;
-	const [from, length] = steady, own = { ...timeline, shown: timeline.shown.filter((g) => kinds.includes(g.kind)) };
+	const [from, length, steps] = steady, own = { ...timeline, shown: timeline.shown.filter((g) => kinds.includes(g.kind)) };
 	return el("div", {}, el("p.muted", {}, "Click an event for its details; drag over lanes for what is in that area."),
-		areaTables(own, [from, from + length], null, "Steady steps, on the GPU: "));
+		areaTables(own, [from, from + length], null, steps > 1 ? "Two usual steps, on the GPU: " : "One step, on the GPU: "));
 }

@@ -9,7 +9,8 @@ function findingRows(data) {
 	return Array.from({ length: f?.n ?? 0 }, (_, i) => ({
 		text: text(f.text[i]), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
 		cost: f.cost[i], now: f.now[i], after: f.after[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
-		where: [f.file[i] ? `${text(f.file[i])}${f.line[i] >= 0 ? `:${f.line[i]}` : ""}` : "", text(f.function[i]), text(f.range[i]),
+		path: text(f.file[i]),
+		where: [f.file[i] ? `${text(f.file[i]).split("/").slice(-2).join("/")}${f.line[i] >= 0 ? `:${f.line[i]}` : ""}` : "", text(f.function[i]), text(f.range[i]),
 			text(f.op[i]), text(f.kernel[i]), f.rank[i] >= 0 ? `rank ${f.rank[i]}` : "", text(f.host[i])].filter(Boolean),
 		facts: e ? Array.from(e.finding, (of, k) => of === i ? text(e.text[k]) : "").filter(Boolean) : [],
 	}));
@@ -32,7 +33,7 @@ function card(data, r) {
 		el("p.said", {}, el("b", {}, r.text)),
 		r.fix ? el("p.fix", {}, r.fix) : null,
 		worth(r),
-		r.where.length ? el("p.where", {}, el("code", {}, r.where.join(" · "))) : null,
+		r.where.length ? el("p.where", { title: r.path || false }, el("code", {}, r.where.join(" · "))) : null,
 		el("p.links", {},
 			span >= 0 ? el("a.evidence", { href: `#${data.tag}span=${span}` }, "show it") : null,
 			r.confidence > 0 ? el("small", {}, `confidence ${percent(r.confidence)}`) : null),

@@ -100,6 +100,16 @@ class Flame {
 	}
 }
 
+// The stacks seen in a time; null when there are none.
+export function stacksIn(data, from, to) {
+	const f = new Flame(data);
+	f.stacks = stackTree(data, from, to);
+	if (!f.stacks.looks)
+		return null;
+	f.measure(SEEN[0]);
+	return el("div", {}, el("p.muted", {}, "Python stacks that the sampler saw in it"), f.picture);
+}
+
 export function flame(data) {
 	if (!data.look && !data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread"))
 		return null;

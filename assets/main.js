@@ -40,7 +40,7 @@ function themeButton(timelines) {
 	}, "Light / dark");
 }
 
-const HOST_LEGEND = [["--host-op", "operator"], ["--host-annotation", "annotation"], ["--host-runtime", "runtime call"],
+const HOST_LEGEND = [["--host-op", "operator"], ["--mark", "range; colours tell names apart"], ["--host-runtime", "runtime call"],
 	["--host-driver", "driver call"], ["--host-python", "Python"], ["--wait", "call that waited for the device"]];
 
 function timelineLegend(data, timeline) {
@@ -49,7 +49,7 @@ function timelineLegend(data, timeline) {
 	const list = (title, items, ...more) => !items.length && !more.some(Boolean) ? null :
 		el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)), ...more);
 	const kinds = new Set(data.kind), has = (name) => kinds.has(data.enums["span.kind"].indexOf(name));
-	const scopes = has("device annotation") || has("inferred scope") ? [["--mark", "range, from its first to its last work"]] : [];
+	const scopes = has("device annotation") || has("inferred scope") ? [["--mark", "range, from its first to its last work; colours tell names apart"]] : [];
 	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
 	const delayed = timeline.delays.length ? el("li", {}, hatched("span.swatch", "--wait", "--ground"), "work held back until other work ended") : null;
 	const waited = has("wait") ? [["--wait", "wait that the recorder noted"]] : [];
@@ -63,7 +63,7 @@ function laneMenu(timelines) {
 	const fill = () => {
 		const hidden = timelines.flatMap((t) => t.groups.filter((g) => g.hidden).map((g) => [t, g]));
 		list.replaceChildren(
-			...LANE_KINDS.filter(([, kinds]) => timelines.some((t) => t.groups.some((g) => kinds.includes(g.kind)))).map(([title, kinds]) =>
+			...LANE_KINDS.filter(([, kinds]) => timelines.some((t) => kinds.includes("telemetry") ? t.series.length : t.groups.some((g) => kinds.includes(g.kind)))).map(([title, kinds]) =>
 				el("label", {}, el("input", {
 					type: "checkbox", ...(kinds.some((k) => timelines[0].off.has(k)) ? {} : { checked: true }),
 					onchange: (e) => timelines.forEach((t) => {

@@ -8,8 +8,8 @@ export const CLASS_COLOURS = { compute: "--compute", exposed_comm: "--comm", exp
 export const COLOURS = [
 	"--other", "--gemm", "--attention", "--conv", "--norm", "--elementwise", "--reduction", "--embedding",
 	"--optimizer", "--comm", "--copy", // kernel families, in the order of the model
-	"--memset", "--host-op", "--host-annotation", "--host-runtime", "--host-driver", "--host-python",
-	"--host-other", "--mark", "--inferred", "--wait",
+	"--memset", "--host-op", "--host-runtime", "--host-driver", "--host-python",
+	"--host-other", "--mark", "--mark-1", "--mark-2", "--mark-3", "--inferred", "--wait",
 	"--cause-unlinked", "--cause-graph-internal", "--cause-queued", "--cause-launch-call", "--cause-launch-latency",
 	"--cause-host-sync", "--cause-host-data", "--cause-host-runtime", "--cause-host-op", "--cause-host-io",
 	"--cause-host-lock", "--cause-host-gil", "--cause-host-gc", "--cause-host-compile", "--cause-host-import",
@@ -18,13 +18,26 @@ export const COLOURS = [
 const number = Object.fromEntries(COLOURS.map((c, i) => [c, i]));
 
 const BY_KIND = {
-	cpu_op: "--host-op", user_annotation: "--host-annotation", marker: "--host-annotation",
-	process_range: "--host-annotation",
+	cpu_op: "--host-op", user_annotation: "--mark", marker: "--mark",
+	process_range: "--mark",
 	runtime: "--host-runtime", driver: "--host-driver", python_function: "--host-python",
 	memcpy: "--copy", memset: "--memset", "device annotation": "--mark", "inferred scope": "--inferred", wait: "--wait",
 	Steps: "--mark", "XLA Modules": "--mark", "XLA Ops": "--mark", "Framework Name Scope": "--mark",
 	"Framework Ops": "--mark", "Command Buffers": "--mark",
 };
+
+const MARKS = 4;
+
+// Which of the colours of ranges a name has: neighbours in the list of names differ, and those that only count up are alike.
+function markShades(data) {
+	const of = new Map();
+	return Uint8Array.from(data.texts, (text) => {
+		const plain = text.replace(/\d+/g, "");
+		if (!of.has(plain))
+			of.set(plain, of.size % MARKS);
+		return of.get(plain);
+	});
+}
 
 // Colour number of every span.
 export function colourSpans(data) {
@@ -34,9 +47,10 @@ export function colourSpans(data) {
 	for (let i = 0; i < (data.kernel?.n ?? 0); i++)
 		if (data.enums["kernel.kind"][data.kernel.kind[i]] === "kernel")
 			family[data.kernel.name[i]] = data.kernel.family[i];
-	const out = new Uint8Array(data.kind.length);
+	const out = new Uint8Array(data.kind.length), mark = number["--mark"];
+	const shade = markShades(data);
 	for (let i = 0; i < out.length; i++)
-		out[i] = data.kind[i] === kernelKind ? family[data.name[i]] : kinds[data.kind[i]];
+		out[i] = data.kind[i] === kernelKind ? family[data.name[i]] : kinds[data.kind[i]] === mark ? mark + shade[data.name[i]] : kinds[data.kind[i]];
 	// calls in which a thread waited; the others make a stream wait
 	for (let i = 0; i < (data.wait?.n ?? 0); i++)
 		if (data.wait.host[i] >= 0 && data.wait.consumer[i] < 0 && data.wait.blocked[i] > 0)

@@ -106,7 +106,7 @@ export function groupLanes(data, levels) {
 }
 
 // Kinds of lanes as readers switch them.
-export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows", DERIVED.slice(1)], ["scopes", ["mark"]], ["GPU work", ["gpu"]], ["waits", ["sync"]], ["host threads", ["host"]]];
+export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows", DERIVED.slice(1)], ["scopes", ["mark"]], ["GPU work", ["gpu"]], ["waits", ["sync"]], ["host threads", ["host"]], ["telemetry", ["telemetry"]]];
 
 // Give every group that is shown and its lanes their place; returns the height of all. heads: [y, text] of ranks,
 // folds: [y, fold], a line in the place of the groups folded away.

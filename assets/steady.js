@@ -3,7 +3,7 @@ import { extremes } from "./format.js";
 
 const MUCH_LONGER = 1.5;
 
-// [from, length] of two neighbouring steps of usual length, as late as half of the run; null without steps.
+// [from, length, how many] of two neighbouring steps of usual length, as late as half of the run; null without steps.
 export function steadySteps(data) {
 	const s = data.step;
 	if (!s)
@@ -18,7 +18,7 @@ export function steadySteps(data) {
 	const at = places.find((k) => usual(own[k]) && usual(own[k + 1])) ?? places.find((k) => usual(own[k])) ?? 0;
 	const pair = own.slice(at, at + 2).filter((i) => usual(i) || i === own[at]);
 	const [, end] = extremes([...pair.map((i) => s.ts[i] + s.dur[i]), ...workEnds(data, pair)]);
-	return [s.ts[own[at]], end - s.ts[own[at]]];
+	return [s.ts[own[at]], end - s.ts[own[at]], pair.length];
 }
 
 // When the device had finished the work of these steps: launches run ahead of it.

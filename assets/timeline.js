@@ -79,7 +79,7 @@ export class Timeline {
 			el("div.row", {}, el("div.corner", {}, { "a.": "before", "b.": "after" }[this.data.tag] ?? "whole run"), this.overview.canvas),
 			el("div.row", {}, el("div.corner.when", {}), this.ruler.canvas),
 			this.view,
-			el("div.row.bottom", {}, this.seriesLabels, this.telemetry.canvas),
+			this.bottom = el("div.row.bottom", {}, this.seriesLabels, this.telemetry.canvas),
 			this.tip, this.hint);
 		this.corner = this.root.querySelector(".when");
 		this.series = this.data.series.filter((s) => s.n &&
@@ -99,6 +99,7 @@ export class Timeline {
 		const { total, heads, folds } = placeRows(this.groups, this.off);
 		this.total = total;
 		this.inner.style.height = `${total}px`;
+		this.bottom.hidden = !this.series.length || this.off.has("telemetry");
 		this.wanted = total + RULER + OVERVIEW + Math.min(3, this.series.length) * SERIES;
 		this.onplace();
 		this.rowOfLane = new Map(this.groups.filter((g) => g.rows.length).flatMap((group) =>

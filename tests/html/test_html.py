@@ -127,6 +127,7 @@ def check_demo(driver, folder):
     check_details(driver)
     check_tables(driver)
     check_flame(driver)
+    check_stacks(driver)
     check_address(driver, page)
     check_sections(driver)
     check_links(driver)
@@ -424,8 +425,12 @@ def check_lanes(driver):
     tap.ok("a lane can be hidden", before[1] not in order() and len(order()) == len(before) - 1)
     driver.execute_script("assay.timeline.groups.forEach((g) => g.hidden = false); assay.timeline.place()")
     driver.find_element(By.CSS_SELECTOR, ".drop summary").click()
-    driver.find_elements(By.CSS_SELECTOR, ".drop .menu input")[-1].click()
+    switch = lambda kind: driver.find_element(By.XPATH, f"//div[contains(@class, 'menu')]/label[contains(., '{kind}')]/input").click()
+    switch("host threads")
     tap.ok("a kind of lane can be switched off", driver.execute_script("return assay.timeline.shown.every((g) => g.kind !== 'host')"))
+    switch("telemetry")
+    tap.ok("telemetry can be switched off", not driver.find_element(By.CSS_SELECTOR, ".row.bottom").is_displayed())
+    switch("telemetry")
     driver.execute_script("assay.timeline.select(assay.data.gpu.launch.find((l) => l >= 0), true)")
     tap.ok("selecting an event brings its lane back", driver.execute_script("return assay.timeline.shown.some((g) => g.kind === 'host')"))
     driver.find_element(By.CSS_SELECTOR, ".drop summary").click()
@@ -482,6 +487,18 @@ def check_flame(driver):
     driver.find_element(By.CSS_SELECTOR, "#flame input").send_keys("forward")
     found = driver.execute_script("return [...document.querySelectorAll('.flame .found')].map((b) => b.title)")
     tap.ok("boxes are found by name", found and all("forward" in f.lower() for f in found), found)
+
+
+def check_stacks(driver):
+    """Samples by hand: main calls a and b, a calls b; the third look is elsewhere in time."""
+    got = driver.execute_script("""
+        const d = { texts: ["", "main", "a", "b", "x.py"], code: { function: [1, 2, 3], file: [4, 4, 4], line: [1, 2, 3] },
+            stack: { caller: [-1, 0, 1, 0], code: [0, 1, 2, 2], line: [10, 20, 30, 11] },
+            look: { n: 4, ts: [0, 10, 500, 20], dur: [5, 0, 0, 0], stack: [2, 3, 1, -1], count: [4, 2, 7, 9] } };
+        const show = (n) => [frameText(d, n.name), n.looks, [...n.inside.values()].map(show)];
+        return [...stackTree(d, 0, 100).inside.values()].map(show);""")
+    want = [["main · x.py:10", 6, [["a · x.py:20", 4, [["b · x.py:30", 4, []]]], ["b · x.py:11", 2, []]]]]
+    tap.ok("stacks that samples saw in a time become a tree by calls", got == want, got)
 
 
 def check_address(driver, page):
