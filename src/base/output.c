@@ -211,14 +211,17 @@ FILE *assay_output_file(assay_output *o)
 	return o->file;
 }
 
-bool assay_output_close(assay_output *o, assay_err *err)
+static bool fail_write(const assay_output *o, assay_err *err)
+{
+	return assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s",
+			  o->path ? o->path : "to standard output", strerror(errno));
+}
+
+bool assay_output_finish(assay_output *o, assay_err *err)
 {
 	bool ok = fflush(o->file) == 0 && !ferror(o->file) && !o->failed;
-	if (!o->path) { /* standard output stays open */
-		release(o);
-		return ok || assay_fail(err, ASSAY_IO, 0, "cannot write to standard output: %s",
-					strerror(errno));
-	}
+	if (!o->path) /* standard output stays open */
+		return ok || fail_write(o, err);
 	if (o->file != o->plain) {
 		ok &= fclose(o->file) == 0;
 		ok = ok && pack(o, "", 0, true);
@@ -226,12 +229,16 @@ bool assay_output_close(assay_output *o, assay_err *err)
 	ok = fflush(o->plain) == 0 && ok;
 	ok = ok && (!o->nameless || give_name(o));
 	ok &= fclose(o->plain) == 0;
-	ok = ok && (!o->temp || rename(o->temp, o->path) == 0);
-	if (!ok) {
-		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", o->path, strerror(errno));
-		if (o->temp)
-			unlink(o->temp);
-	}
+	o->file = o->plain = NULL;
+	return ok || fail_write(o, err);
+}
+
+bool assay_output_close(assay_output *o, assay_err *err)
+{
+	bool ok = (!o->plain || assay_output_finish(o, err)) &&
+		  (!o->temp || rename(o->temp, o->path) == 0 || fail_write(o, err));
+	if (!ok && o->temp)
+		unlink(o->temp);
 	release(o);
 	return ok;
 }
@@ -241,7 +248,8 @@ void assay_output_drop(assay_output *o)
 	if (o->path) {
 		if (o->file && o->file != o->plain)
 			fclose(o->file);
-		fclose(o->plain);
+		if (o->plain)
+			fclose(o->plain);
 		if (o->temp)
 			unlink(o->temp);
 	}

@@ -12,6 +12,9 @@ typedef struct assay_output assay_output;
  * temporary one beside path where there are none. */
 assay_output *assay_output_open(const char *path, assay_err *err);
 FILE *assay_output_file(assay_output *o);
+/* Write all of it to the disk, all but the name: what follows can hardly fail. Close or drop it
+ * whatever this says. */
+bool assay_output_finish(assay_output *o, assay_err *err);
 /* Finish and give the file its name; false when anything could not be written (the temporary file
  * is gone then). */
 bool assay_output_close(assay_output *o, assay_err *err);

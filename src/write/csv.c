@@ -171,14 +171,12 @@ static bool write_file(const assay_run *run, assay_table_id id, const char *path
 	assay_output *o = assay_output_open(path, err);
 	if (!o)
 		return false;
-	FILE *f = assay_output_file(o);
 	*assay_push(made) = o;
 	if (id == ASSAY_T_NONE)
-		assay_csv_columns(f);
+		assay_csv_columns(assay_output_file(o));
 	else
-		assay_csv_table(run, id, f);
-	return (fflush(f) == 0 && !ferror(f)) ||
-	       assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
+		assay_csv_table(run, id, assay_output_file(o));
+	return true;
 }
 
 static bool write_files(const assay_run *run, const char *folder, outputs *made, assay_err *err)
@@ -201,6 +199,8 @@ static bool write_tables(const assay_run *run, const char *folder, assay_err *er
 	bool ok = fresh || errno == EEXIST ||
 		  assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", folder, strerror(errno));
 	ok = ok && write_files(run, folder, &made, err);
+	for (size_t i = 0; ok && i < made.n; i++)
+		ok = assay_output_finish(made.p[i], err);
 	for (size_t i = 0; i < made.n; i++) {
 		if (ok)
 			ok = assay_output_close(made.p[i], err);
