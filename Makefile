@@ -6,6 +6,7 @@
 #   make bench           our readers beside their peers, ratios in one run
 #   make coverage        lines that unit tests and cases run, by folder
 #   make fuzz            every fuzz target, FUZZ_SECONDS=120 each
+#   make faults          every system call that can fail, failing, and small files that ask for much
 #   make lint            layering, formatting, naming
 #   make dist            portable tarball, wheel and .deb for x86_64 and aarch64 -> build/dist/
 #   make install         PREFIX=/usr/local DESTDIR=
@@ -64,7 +65,7 @@ DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
 REC_TLS_cuda := -ftls-model=initial-exec
 REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c /dev/null >/dev/null 2>&1 && echo $(DESCRIPTORS))
 
-.PHONY: all dist demo check coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
+.PHONY: all dist demo check faults coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
@@ -147,6 +148,10 @@ demo:
 check:
 	$(Q)tools/install-deps check
 	$(Q)tests/check
+
+faults: all
+	$(Q)python3 tests/faults/test_faults.py --all
+	$(Q)python3 tests/faults/test_bombs.py --all
 
 coverage:
 	$(Q)$(MAKE) -s -j$$(nproc) COVERAGE=1 build/coverage/assay unit

@@ -618,8 +618,7 @@ TEST(a_text_far_larger_than_its_file_is_cut_with_a_sentence)
 	CHECK(pos > ASSAY_LIMIT_TEXT && pos < N && strstr(assay_input_damage(in), "128 times"));
 	assay_input_close(in);
 	in = assay_input_memory(packed, n);
-	CHECK(assay_input_view(in, 0, N).n <= ASSAY_LIMIT_TEXT);
-	CHECK(strstr(assay_input_damage(in), "one record is larger than"));
+	CHECK(assay_input_view(in, 0, N).n < N && strstr(assay_input_damage(in), "128 times"));
 	assay_input_close(in);
 	assay_arena_free(&a);
 	return 0;

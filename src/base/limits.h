@@ -7,7 +7,7 @@
 enum {
 	/* Text of a packed input: a base, and so many times the packed bytes read. Real traces pack
 	 * to a tenth to a fiftieth. */
-	ASSAY_LIMIT_TEXT = 128 << 20,
+	ASSAY_LIMIT_TEXT = 32 << 20,
 	ASSAY_LIMIT_TEXT_RATIO = 128,
 	/* One record of a packed input, in the same way (and what 64 threads have open); of a pipe;
 	 * of a plain file: its size. */

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""System calls that fail, one at a time: each command ends with a sentence and a status, what was there before is
+whole, and nothing else is left. strace makes the N-th call fail, for every N after the program has started.
+
+usage: test_faults.py [--all] [WORD...]: a few calls of each kind, or every one; calls with a word in their names."""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+INPUT = tap.ROOT / "demo" / "ddp" / "ddp_rank0.json.gz"
+COMMANDS = {
+    "convert": ["convert", "in.json.gz", "out"],
+    "gzip": ["convert", "--to", "chrome", "in.json.gz", "out"],
+    "page": ["report", "in.json.gz", "--html", "out"],
+    "folder": ["convert", "--to", "csv", "in.json.gz", "out"],
+}
+NAMES = {"convert": "out.pftrace", "gzip": "out.json.gz", "page": "out.html", "folder": "out"}
+FAULTS = {
+    "openat": ["EMFILE", "EACCES"],
+    "read": ["EIO", "EINTR"],
+    "write": ["ENOSPC", "EINTR"],
+    "newfstatat": ["EIO"],
+    "lseek": ["ESPIPE"],
+    "close": ["EIO"],
+    "linkat": ["ENOSPC"],
+    "rename": ["EACCES"],
+    "mkdir": ["ENOSPC"],
+    "memfd_create": ["EMFILE"],
+    "ftruncate": ["ENOSPC"],
+    "clone3": ["EAGAIN"],
+    "mmap": ["ENOMEM"],
+    "mremap": ["ENOMEM"],
+}
+# not brk: it never returns an error, and the C library takes one for an address
+# files of a folder that is there are renamed one by one: one that cannot be is named, and those before it are new
+NOT_TOGETHER = {("folder", "rename")}
+MEMORY = {"mmap", "mremap", "memfd_create", "ftruncate"}
+FEW = 3  # of each kind, unless all are asked for
+
+
+def start(folder, command):
+    """A place with the input and an output of before."""
+    shutil.copy(INPUT, folder / "in.json.gz")
+    out = folder / NAMES[command]
+    if command == "folder":
+        out.mkdir()
+        (out / "columns.csv").write_text("before")
+    else:
+        out.write_text("before")
+    return [NAMES[command] if w == "out" else w for w in COMMANDS[command]]
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def traced(folder, words, *options):
+    env = dict(os.environ, ASSAY_THREADS="2", LC_ALL="C")
+    args = ["strace", "-f", "-qq", *options, tap.ASSAY, *words]
+    return subprocess.run(args, cwd=folder, env=env, capture_output=True, timeout=60)
+
+
+def calls(folder, words):
+    """For each call how many come before the input is opened, and how many in all."""
+    log = folder.parent / "log"
+    traced(folder, words, "-o", str(log))
+    before, all_calls, started = {}, collections.Counter(), False
+    for line in log.read_text(errors="replace").splitlines():
+        m = re.match(r"\d+ +(\w+)\(", line)
+        if not m:
+            continue
+        if not started and "in.json.gz" in line and m[1] != "execve":
+            before, started = dict(all_calls), True
+        all_calls[m[1]] += 1
+    log.unlink()
+    return before, all_calls
+
+
+def wrong(folder, words, call, error, n, old, new):
+    """None, or what is wrong when the n-th call fails."""
+    p = traced(folder, words, "-o", "/dev/null", "-e", f"inject={call}:error={error}:when={n}")
+    now = contents(folder)
+    where = f"{call} {n} {error}: status {p.returncode}, {p.stderr.decode(errors='replace')[-160:]!r}"
+    if p.returncode == 0:
+        return None if now == new or error != "EINTR" and now.keys() == new.keys() else "other files, " + where
+    if p.returncode not in (1, 2) and call not in MEMORY:
+        return where
+    if not re.search(rb"assay[ \w]*: \w", p.stderr):
+        return "no sentence, " + where
+    return None if now == old else "what was there is not, " + where
+
+
+def check(command, every, only):
+    bad, tried = [], 0
+    with tempfile.TemporaryDirectory() as temp:
+        place = pathlib.Path(temp) / "place"
+
+        def fresh():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            return start(place, command)
+
+        words = fresh()
+        before, all_calls = calls(place, words)
+        new = contents(place)
+        for call, errors in FAULTS.items():
+            if (command, call) in NOT_TOGETHER or only and not any(w in call for w in only):
+                continue
+            places = range(before.get(call, 0) + 1, all_calls[call] + 1)
+            if not every and len(places) > FEW:
+                places = [places[i * (len(places) - 1) // (FEW - 1)] for i in range(FEW)]
+            for error in errors:
+                for n in places:
+                    words = fresh()
+                    trouble = wrong(place, words, call, error, n, contents(place), new)
+                    bad += [trouble] if trouble else []
+                    tried += 1
+    tap.ok(f"{command}: {tried} faults end well" if every else f"{command}: faults end well", tried and not bad, "\n".join(bad[:20]))
+
+
+def main():
+    words = [a for a in sys.argv[1:] if a != "--all"]
+    works = shutil.which("strace") and not subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode
+    if not works:
+        tap.skip("faults", "strace cannot trace here")
+        return
+    for command in COMMANDS if "--all" in sys.argv else ("gzip", "folder"):
+        check(command, "--all" in sys.argv, words)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
