@@ -129,10 +129,12 @@ static int report_native(const struct report_args *a, const char *precision, cha
 		fprintf(stderr, "assay report: there is no GPU work in the input\n");
 		status = ASSAY_EXIT_FAIL;
 	}
+	/* before the page, which derives more rows: both say the same, together or alone */
+	const char *json = a->json ? assay_run_report_json(run, NULL) : NULL;
 	if (a->html && !assay_cmd_page(run, operands, a->html)) {
 		status = ASSAY_EXIT_FAIL;
 	} else if (a->json) {
-		puts(assay_run_report_json(run, NULL));
+		puts(json);
 	} else if (!a->html) {
 		print_text(a, run);
 	}

@@ -276,6 +276,7 @@ static void read_buffer(assay_rocprof_process *p, assay_str raw)
 	assay_rocprof_record r;
 	for (assay_json_stream_enter(p->s, '['); assay_json_stream_element(p->s);) {
 		if (assay_json_stream_take(p->s, assay_rocprof_record_parse, &r)) {
+			p->part->t.source.records[p->part->source]++;
 			b.take(p, &r, name);
 			assay_count(p->part, ASSAY_ISSUE_bad_number, r.bad_numbers);
 		} else if (assay_json_ok(&p->s->j)) {

@@ -26,6 +26,9 @@ void assay_waste_json(assay_jsonw *w, const assay_run *run)
 		put_seconds(w, run, names[i]);
 	uint32_t total = assay_budget_find(run, "total"),
 		 useful = assay_budget_find(run, "useful_gpu");
+	uint32_t headroom = assay_budget_find(run, "memory_headroom");
+	bool known = headroom != ASSAY_NO_ROW && b->state[headroom] != ASSAY_STATE_UNKNOWN;
+	assay_jsonw_f64(w, "memory_headroom_gib", known ? b->value[headroom] : NAN);
 	assay_jsonw_f64(w, "recoverable",
 			total == ASSAY_NO_ROW ? NAN : (b->value[total] - b->value[useful]) * 1e-9);
 	assay_jsonw_close(w, '}');

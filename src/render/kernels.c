@@ -146,7 +146,7 @@ void assay_kernels_text(assay_printout *p)
 		uint32_t r = rows[i];
 		fprintf(p->out, "  %8s %5.1f%% %7s %8s ", assay_fmt_time(t[0], k->total[r]),
 			assay_percent(k->total[r], total), assay_fmt_count(c, k->count[r]),
-			assay_fmt_time(t[1], k->median[r]));
+			p->run->in_full ? "-" : assay_fmt_time(t[1], k->median[r]));
 		if (wide)
 			fprintf(p->out, "%8s ", assay_fmt_time(t[2], k->min[r]));
 		fprintf(p->out, "%8s  %s\n", assay_fmt_time(t[3], k->max[r]), label[i]);

@@ -63,6 +63,9 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 					    "smi_util_pct"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(plain); i++)
 		put_metric(w, plain[i], run, plain[i]);
+	put_metric(w, "hbm_peak_gib", run, "hbm_peak_gb"); /* what they hold is GiB */
+	put_metric(w, "hbm_avg_gib", run, "hbm_avg_gb");
+	put_metric(w, "hbm_total_gib", run, "hbm_total_gb");
 	size_t n;
 	const uint32_t *rows = assay_kernels_by_time(run, scratch, &n);
 	double total = (double)assay_kernel_total(run);
@@ -149,7 +152,7 @@ static void put_kernels(assay_jsonw *w, const assay_run *run, assay_arena *scrat
 		assay_jsonw_f64(w, "pct", total > 0 ? 100 * (double)k->total[r] / total : 0);
 		assay_jsonw_i64(w, "min_ns", k->min[r]);
 		assay_jsonw_i64(w, "max_ns", k->max[r]);
-		assay_jsonw_i64(w, "median_ns", k->median[r]);
+		assay_jsonw_i64_if(w, "median_ns", !run->in_full, k->median[r]);
 		assay_jsonw_z(w, "family", assay_family_name[k->family[r]]);
 		assay_jsonw_z(w, "class", assay_class_name[k->class[r]]);
 		assay_jsonw_f64(w, "counted_flops", k->flops[r]);

@@ -310,12 +310,14 @@ static void print_trust(assay_printout *p)
 	const assay_trust t = assay_trust_of(p->run);
 	char a[ASSAY_FMT], b[ASSAY_FMT];
 	assay_print_heading(p, "Trust");
-	fprintf(p->out, "  %s records read, %s of them GPU work", assay_fmt_count(a, t.records),
-		assay_fmt_count(b, t.events));
+	const char *text =
+		assay_printf(&p->scratch, "%s records read, %s of them GPU work",
+			     assay_fmt_count(a, t.records), assay_fmt_count(b, t.events));
 	if (t.events)
-		fprintf(p->out, ", %.1f%% with the call that launched it",
-			assay_percent((int64_t)t.linked, (int64_t)t.events));
-	fprintf(p->out, "\n");
+		text = assay_printf(&p->scratch, "%s, %.1f%% with the call that launched it", text,
+				    assay_percent((int64_t)t.linked, (int64_t)t.events));
+	fputs("  ", p->out);
+	assay_print_flow(p, 2, text);
 	if (t.idle > 0)
 		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
 			100 * (t.idle - t.unknown) / t.idle);

@@ -110,6 +110,28 @@ def the_first_screen_fits(_):
         tap.ok(f"no two kernels of {name} have one label", len(names) == len(set(names)) > 5, out)
 
 
+def names(value):
+    """All names of members, but those of tables whose names are data."""
+    if isinstance(value, list):
+        return {n for v in value for n in names(v)}
+    if not isinstance(value, dict):
+        return set()
+    return {*value, *(n for k, v in value.items() if k not in ("idle_causes_ns", "parts_ns", "peak") for n in names(v))}
+
+
+def json_is_documented_and_the_same_with_a_page(folder):
+    text = (tap.ROOT / "docs/formats/report-json.md").read_text()
+    for name in ("run", "ddp", "train.json.gz"):
+        _, alone, _ = tap.run("report", "--json", DEMO / name)
+        _, beside, _ = tap.run("report", "--json", "--html", folder / "page.html", DEMO / name)
+        tap.ok(f"--html does not change what --json says of {name}", alone == beside)
+        report = json.loads(alone)
+        missing = sorted(n for n in names(report) if f"`{n}`" not in text and f"`{n}[]`" not in text)
+        tap.ok(f"every name in the report of {name} is documented", report["schema"] == 2 and not missing, str(missing))
+    run = as_json("report", DEMO / "run")["run_metrics"]
+    tap.ok("memory has its unit in its name", run["hbm_peak_gib"] == run["hbm_peak_gb"] and run["waste_budget"]["memory_headroom_gib"] > 100)
+
+
 def env_leaves_no_file(folder):
     empty = folder / "empty"
     empty.mkdir()
@@ -359,6 +381,7 @@ TESTS = (
     options_are_obeyed_or_refused,
     pager,
     the_first_screen_fits,
+    json_is_documented_and_the_same_with_a_page,
     env_leaves_no_file,
     output_that_cannot_be_written,
     parts_of_a_diff_are_those_of_the_budget,
