@@ -28,14 +28,13 @@ const BY_KIND = {
 
 const MARKS = 4;
 
-// Which of the colours of ranges a name has: neighbours in the list of names differ, and those that only count up are alike.
+// Which of the colours of ranges a name has: the same on every page, and for names that only count up.
 function markShades(data) {
-	const of = new Map();
 	return Uint8Array.from(data.texts, (text) => {
-		const plain = text.replace(/\d+/g, "");
-		if (!of.has(plain))
-			of.set(plain, of.size % MARKS);
-		return of.get(plain);
+		let sum = 0;
+		for (const c of text.replace(/\d+/g, ""))
+			sum = (sum * 31 + c.codePointAt(0)) % 65521;
+		return sum % MARKS;
 	});
 }
 

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Pictures of the page of the recorded run, for docs/. Needs chromium, chromedriver, selenium and Pillow.
+"""Pictures of the page of the recorded run, for docs/. Needs chromium, chromedriver and selenium.
 usage: page_screenshots.py path/to/assay docs"""
-import io
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
 
-from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
@@ -21,13 +19,13 @@ for (let i = 1; i < w.n; i++)
         k = i;
 t.select(w.host[k], true);
 t.show(d.start[w.host[k]] - 18e6, 24e6);
-document.getElementById("timeline").scrollIntoView();
 """
+TAB = "assay.tabs.show('{}'); assay.tabs.nav.scrollIntoView()"
 SHOTS = [  # name, height, dark, script
-    ("report-light", 1500, False, ""),
-    ("report-dark", 1500, True, ""),
-    ("report-timeline", 1060, False, ZOOM),
-    ("report-tables", 1300, False, "document.getElementById('kernels').scrollIntoView()"),
+    ("report-light", 800, False, ""),
+    ("report-dark", 800, True, ZOOM),
+    ("report-timeline", 900, False, ZOOM),
+    ("report-tables", 900, False, TAB.format("kernels")),
 ]
 
 
@@ -44,7 +42,7 @@ def shoot(page, out, height, dark, script):
         time.sleep(0.1)
     driver.execute_script(script)
     time.sleep(0.5)
-    Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB").save(out, optimize=True)
+    out.write_bytes(driver.get_screenshot_as_png())
     driver.quit()
 
 
