@@ -110,6 +110,14 @@ def the_first_screen_fits(_):
         tap.ok(f"no two kernels of {name} have one label", len(names) == len(set(names)) > 5, out)
 
 
+def two_runs_are_not_one_job(folder):
+    first, second = DEMO / "ddp/ddp_rank0.json.gz", folder / "again.json.gz"
+    shutil.copy(first, second)
+    refused("two files of one rank are two runs", "report", first, second, words=["rank 0", "again.json.gz", "assay diff"], status=1)
+    code, _, _ = tap.run("report", first, DEMO / "ddp/ddp_rank1.json.gz")
+    tap.ok("two ranks are one job", code == 0)
+
+
 def names(value):
     """All names of members, but those of tables whose names are data."""
     if isinstance(value, list):
@@ -382,6 +390,7 @@ TESTS = (
     pager,
     the_first_screen_fits,
     json_is_documented_and_the_same_with_a_page,
+    two_runs_are_not_one_job,
     env_leaves_no_file,
     output_that_cannot_be_written,
     parts_of_a_diff_are_those_of_the_budget,
