@@ -8,16 +8,30 @@ import { makeTable } from "./tables.js";
 
 const MOST_ROWS = 2000;
 
-// The longest spans in view, in order of time; how many there are in all.
-function spansInView(timeline) {
-	const { data, levels } = timeline, from = timeline.time(0), to = timeline.time(timeline.width), out = [];
+// Calls visit(group, span) for every span in view.
+function eachInView(timeline, visit) {
+	const { data, levels } = timeline, from = timeline.time(0), to = timeline.time(timeline.width);
 	for (const g of timeline.shown)
 		for (const lane of g.lanes)
 			for (let i = levels.endsAfter(from, lane.first, lane.last); i < lane.last && data.start[i] < to; i++)
-				out.push([g, i]);
-	const count = out.length;
-	const shown = out.sort((a, b) => data.dur[b[1]] - data.dur[a[1]]).slice(0, MOST_ROWS).sort((a, b) => data.start[a[1]] - data.start[b[1]]);
-	return { count, shown };
+				visit(g, i);
+}
+
+// The longest spans in view, in order of time; how many there are in all.
+function spansInView(timeline) {
+	const { dur, start } = timeline.data, shown = [];
+	let count = 0;
+	eachInView(timeline, () => { count++; });
+	const lengths = new Float64Array(count);
+	count = 0;
+	eachInView(timeline, (g, i) => { lengths[count++] = dur[i]; });
+	const least = lengths.sort()[Math.max(0, count - MOST_ROWS)] ?? 0;
+	let alike = MOST_ROWS - (count - lengths.findLastIndex((ns) => ns <= least) - 1); // how many of the shortest kept there is room for
+	eachInView(timeline, (g, i) => {
+		if (dur[i] > least || dur[i] === least && alike-- > 0)
+			shown.push([g, i]);
+	});
+	return { count, shown: shown.sort((a, b) => start[a[1]] - start[b[1]]) };
 }
 
 function viewTable(timeline) {

@@ -465,6 +465,15 @@ def check_tables(driver):
     text = text_of(driver, "rows")
     n = driver.execute_script("const t = assay.timeline, d = assay.data; return t.shown.flatMap((g) => g.lanes).reduce((n, l) => { for (let i = l.first; i < l.last; i++) n += d.start[i] < t.time(t.width) && d.start[i] + d.dur[i] > t.time(0); return n; }, 0)")
     tap.ok("what the canvas shows stands as rows of text", f"{n:,} events" in text, (n, text[:200]))
+    kept = driver.execute_script("""
+        const t = assay.timeline, d = assay.data;
+        t.showAll();
+        const { count, shown } = spansInView(t), all = [];
+        eachInView(t, (g, i) => all.push(d.dur[i]));
+        all.sort((a, b) => b - a);
+        const got = shown.map(([, i]) => d.dur[i]).sort((a, b) => b - a);
+        return [count > 2000, got.length, got.every((ns, k) => ns === all[k])];""")
+    tap.ok("of many events the longest 2,000 stand there", kept == [True, 2000, True], kept)
 
 
 def check_flame(driver):
