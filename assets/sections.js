@@ -450,7 +450,7 @@ export function scopes(data, onsearch) {
 		return null;
 	const inferred = all.gpu_sum_inferred_ns, time = (ns) => ns === null ? "" : formatTime(ns);
 	return section("scopes", "Scopes",
-		el("p.muted", {}, "GPU time by the range it was launched in. Work of a gradient counts for the range of its forward operator." +
+		el("p.muted", {}, "GPU time by the range it was launched in." +
 			(inferred ? ` ${formatTime(inferred)} of ${formatTime(all.gpu_sum_ns)} are inferred: launched by another thread while the range's own waited for it.` : "")),
 		ranksNote(data),
 		inferred ? el("ul.legend", {}, el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred part")) : null,

@@ -132,13 +132,13 @@ bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *te
 bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *rules,
 			       assay_path_lengths *lengths, assay_path *out, assay_err *err);
 
-/* The range that work counts in: of a gradient, its forward operator's. */
+/* The range that work counts in. */
 static inline uint32_t assay_path_work_scope(const assay_tables *t, uint32_t gpu)
 {
 	const assay_gpu_scope_table *s = &t->gpu_scope;
 	if (gpu >= s->n)
 		return ASSAY_NO_ROW;
-	return s->how[gpu] == ASSAY_SCOPE_HOW_FORWARD ? s->forward[gpu] : s->scope[gpu];
+	return s->scope[gpu];
 }
 
 #endif

@@ -341,13 +341,16 @@ static void add_event(tally *x, uint32_t g)
 	add_busy(x, t->gpu.ts[g], t->gpu.ts[g] + dur);
 	if (!work_in_step(x, g))
 		return;
-	uint32_t how = t->gpu_scope.how[g];
-	uint32_t r =
-		how == ASSAY_SCOPE_HOW_FORWARD ? t->gpu_scope.forward[g] : t->gpu_scope.scope[g];
+	uint32_t how = t->gpu_scope.how[g], r = t->gpu_scope.scope[g];
+	bool gradient = t->gpu_scope.forward[g] != ASSAY_NO_ROW;
+	if (gradient && x->by == ASSAY_SCOPES_BY_FORWARD) {
+		how = ASSAY_SCOPE_HOW_FORWARD;
+		r = t->gpu_scope.forward[g];
+	}
 	x->out->work++;
 	x->out->sum += dur;
+	x->out->sum_grad += gradient ? dur : 0;
 	if (r != ASSAY_NO_ROW) {
-		x->out->sum_grad += how == ASSAY_SCOPE_HOW_FORWARD ? dur : 0;
 		if (how == ASSAY_SCOPE_HOW_INFERRED)
 			add_inferred(x, g, r, dur);
 		add_work_to(x, r, t->gpu.ts[g], dur, how);
@@ -505,7 +508,7 @@ TEST(paths_add_up_what_their_instances_did)
 {
 	assay_run *run = sample_run();
 	assay_scope_times times;
-	assay_scope_times_of(run, ASSAY_SCOPES_BY_PATH, ASSAY_SCOPES_ALL_STEPS, &times);
+	assay_scope_times_of(run, ASSAY_SCOPES_BY_FORWARD, ASSAY_SCOPES_ALL_STEPS, &times);
 	CHECK(times.node.n == 2 && times.work == 6 && times.work_none == 1 && times.sum_none == 7);
 	const assay_scope_node *a = &times.node.p[0], *f = &times.node.p[1];
 	CHECK(a->count == 1 && f->count == 2 && f->parent == 0);
@@ -515,6 +518,11 @@ TEST(paths_add_up_what_their_instances_did)
 	CHECK(a->work == 5 && f->work == 4);
 	/* step: 20-70 on device 0 less 25 busy; fwd: 20-35 and 60-70, always busy */
 	CHECK(a->idle == 25 && f->idle == 0);
+	assay_scope_times_free(&times);
+	/* the gradient was launched in no range */
+	assay_scope_times_of(run, ASSAY_SCOPES_BY_PATH, ASSAY_SCOPES_ALL_STEPS, &times);
+	CHECK(times.node.p[1].gpu_sum == 30 && times.node.p[1].gpu_grad == 0);
+	CHECK(times.work_none == 2 && times.sum_none == 17 && times.sum_grad == 10);
 	assay_scope_times_free(&times);
 	assay_run_free(run);
 	return 0;
@@ -532,7 +540,7 @@ TEST(instances_stay_apart_and_names_join)
 	add_gpu(run, 0, 300, 4, 3, ASSAY_SCOPE_HOW_LAUNCH);
 	assay_scope_times_of(run, ASSAY_SCOPES_BY_NAME, ASSAY_SCOPES_ALL_STEPS, &times);
 	CHECK(times.node.n == 2 && times.node.p[0].count == 2 && times.node.p[0].host == 100);
-	CHECK(times.node.p[0].gpu_sum == 54 && times.node.p[0].parent == ASSAY_NO_ROW);
+	CHECK(times.node.p[0].gpu_sum == 44 && times.node.p[0].parent == ASSAY_NO_ROW);
 	assay_scope_times_free(&times);
 	assay_run_free(run);
 	return 0;
@@ -560,7 +568,7 @@ TEST(a_step_takes_what_was_launched_in_it)
 	run->part.t.step.dur[s] = 50;
 	run->part.t.step.number[s] = 3;
 	assay_scope_times times;
-	assay_scope_times_of(run, ASSAY_SCOPES_BY_PATH, 3, &times);
+	assay_scope_times_of(run, ASSAY_SCOPES_BY_FORWARD, 3, &times);
 	CHECK(times.steps == 1 && times.whole == 50 && times.work == 3);
 	CHECK(times.node.p[0].host == 50 && times.node.p[1].host == 30);
 	CHECK(times.node.p[1].gpu_sum == 20 && times.node.p[0].gpu_sum == 30);

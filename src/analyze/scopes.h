@@ -7,7 +7,8 @@
 typedef enum assay_scopes_by {
 	ASSAY_SCOPES_BY_PATH,
 	ASSAY_SCOPES_BY_NAME,
-	ASSAY_SCOPES_BY_INSTANCE
+	ASSAY_SCOPES_BY_INSTANCE,
+	ASSAY_SCOPES_BY_FORWARD, /* by path; gradients where their forward operator was */
 } assay_scopes_by;
 
 typedef struct assay_scope_node {
@@ -23,7 +24,7 @@ typedef struct assay_scope_node {
 	int64_t gpu_busy;     /* union over the work inside, each device on its own */
 	int64_t gpu_sum;      /* sum of the durations of the work inside */
 	int64_t gpu_self;     /* of these, not inside a child */
-	int64_t gpu_grad;     /* of gpu_sum, gradients of operators inside */
+	int64_t gpu_grad;     /* BY_FORWARD: of gpu_sum, gradients of operators inside */
 	int64_t gpu_inferred; /* of gpu_sum, there because its thread waited for another */
 	int64_t waits;        /* in calls that wait for the device */
 	int64_t idle;         /* device idle between the first and last work of each instance */
@@ -35,7 +36,7 @@ typedef struct assay_scope_times {
 	int64_t whole;            /* ns that are 100 %: all steps, or first to last event */
 	uint64_t work, work_none; /* GPU events; of these, in no scope */
 	int64_t sum, sum_none;    /* their durations */
-	int64_t sum_grad;         /* of sum, gradients in the scope of their forward operator */
+	int64_t sum_grad;         /* of sum, gradients whose forward operator is known */
 	uint32_t none_thread;     /* track that launched most of work_none, or ASSAY_NO_ROW */
 	uint64_t none_launched;   /* by it */
 	assay_vec(assay_handed) inferred; /* of work, by threads; most first */

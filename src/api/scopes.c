@@ -6,7 +6,7 @@
 #include "api/query.h"
 #include "resolve/resolve.h"
 
-static const char *const by_words[] = {"path", "name", "instance"};
+static const char *const by_words[] = {"path", "name", "instance", "forward"};
 
 static bool by_of(const char *word, assay_scopes_by *by)
 {

@@ -80,9 +80,9 @@ static int scopes_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt scopes_opts[] = {
-	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|line|function|module|file",
-	 "Join invocations by their path, by their name alone, or not at all (default path); or "
-	 "show "
+	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|forward|line|function|module|file",
+	 "Join invocations by their path, by their name alone, or not at all (default path); by "
+	 "path with gradients in the scope of their forward operator; or show "
 	 "GPU work by the line, function, folder or file that launched it.",
 	 offsetof(struct scopes_args, by)},
 	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
@@ -127,9 +127,9 @@ const assay_cmd assay_cmd_scopes = {
 		   "the kind of\n"
 		   "work, graph launches and their nodes included; scope ids that the input "
 		   "carries are used\n"
-		   "as they are. Gradients that no range encloses are shown in the scope of their "
-		   "forward\n"
-		   "operator. Work that another thread launched while this one waited in a "
+		   "as they are. With --by forward a gradient is in the scope of its forward "
+		   "operator\n"
+		   "instead. Work that another thread launched while this one waited in a "
 		   "range, autograd's\n"
 		   "for one, is inferred to be in it where nothing contradicts; what is inferred "
 		   "is counted\n"

@@ -146,11 +146,6 @@ static uint32_t *number_streams(assay_page *p, uint32_t *n)
 	return number;
 }
 
-static uint32_t scope_of(const assay_gpu_scope_table *g, uint32_t row)
-{
-	return g->scope[row] != ASSAY_NO_ROW ? g->scope[row] : g->forward[row];
-}
-
 void assay_page_scope_bands(assay_page *p, page_bands *out)
 {
 	const assay_tables *t = &p->run->part.t;
@@ -169,7 +164,7 @@ void assay_page_scope_bands(assay_page *p, page_bands *out)
 		    __builtin_add_overflow(t->gpu.ts[r], dur, &end))
 			continue;
 		add_work(out, &t->scope, &streams[number[track]],
-			 (struct work){track, scope_of(&t->gpu_scope, r), t->gpu.ts[r], end,
+			 (struct work){track, t->gpu_scope.scope[r], t->gpu.ts[r], end,
 				       t->gpu_scope.how[r] == ASSAY_SCOPE_HOW_INFERRED});
 	}
 	for (uint32_t track = 0; track < t->track.n; track++)

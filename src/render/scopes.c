@@ -227,10 +227,10 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 	print_unscoped_thread(out, run, v, &scratch);
 	print_inferred(out, run, v, &scratch);
 	if (v->sum_grad)
-		fprintf(out,
-			"  %s of work are gradients, shown in the scope of their forward "
-			"operator\n",
-			assay_fmt_time(f[0], v->sum_grad));
+		fprintf(out, "  %s of work are gradients, %s\n", assay_fmt_time(f[0], v->sum_grad),
+			strcmp(v->by, "forward") ? "shown where they were launched; --by forward "
+						   "shows them with their forward operator"
+						 : "shown in the scope of their forward operator");
 	if (v->step >= 0)
 		fprintf(out, "  100%% is %s: step %" PRId64 "\n", assay_fmt_time(f[1], v->whole),
 			v->step);

@@ -281,11 +281,11 @@ static void scope_work(scopes *s, uint32_t g)
 	uint32_t forward = fwd == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->host_scope.scope[fwd];
 	if (forward != ASSAY_NO_ROW && t->host_scope.how[fwd] == ASSAY_SCOPE_HOW_INFERRED)
 		forward = ASSAY_NO_ROW;
-	if (how == ASSAY_SCOPE_HOW_NONE && forward != ASSAY_NO_ROW) {
-		how = ASSAY_SCOPE_HOW_FORWARD;
-	} else if (how == ASSAY_SCOPE_HOW_NONE && inferred != ASSAY_NO_ROW) {
+	if (how == ASSAY_SCOPE_HOW_NONE && inferred != ASSAY_NO_ROW) {
 		how = ASSAY_SCOPE_HOW_INFERRED;
 		scope = inferred;
+	} else if (how == ASSAY_SCOPE_HOW_NONE && forward != ASSAY_NO_ROW) {
+		how = ASSAY_SCOPE_HOW_FORWARD;
 	}
 	t->gpu_scope.scope[g] = scope;
 	t->gpu_scope.forward[g] = forward;

@@ -371,7 +371,7 @@ TEST(each_burst_of_a_worker_has_the_range_of_its_own_wait)
 	return 0;
 }
 
-TEST(a_gradient_with_a_forward_operator_stays_with_it)
+TEST(a_gradient_is_in_the_range_it_was_launched_in_and_knows_its_forward_operator)
 {
 	assay_run *run = new_run();
 	assay_tables *t = &run->part.t;
@@ -383,8 +383,9 @@ TEST(a_gradient_with_a_forward_operator_stays_with_it)
 	t->op.fwd_thread[t->host.detail[grad]] = 1;
 	uint32_t g = burst(run, WORKER, 110, 190);
 	assay_scopes(run, NULL);
-	CHECK(is_in(run, g, "backward") && is_in(run, g + 3, "forward"));
-	CHECK_EQ(t->gpu_scope.how[g + 3], ASSAY_SCOPE_HOW_FORWARD);
+	CHECK(is_in(run, g, "backward") && is_in(run, g + 3, "backward"));
+	CHECK_EQ(t->gpu_scope.forward[g], ASSAY_NO_ROW);
+	CHECK(!strcmp(assay_z(run, t->scope.name[t->gpu_scope.forward[g + 3]]), "forward"));
 	assay_run_free(run);
 	return 0;
 }
