@@ -96,7 +96,8 @@ ASSAY_API const char *assay_run_waits_json(assay_run *run, const assay_waits_que
  * analysed any more; of an analysed one, steps found by repetition count as well. */
 typedef struct assay_scopes_query {
 	size_t size;
-	const char *by;      /* path, name or instance; NULL: path */
+	const char *by; /* path, name, instance or forward (by path, gradients with their forward
+			   operator); NULL: path */
 	const int64_t *step; /* only what was launched in the step of this number */
 	uint32_t depth, top; /* levels, children of each scope; 0: all */
 	bool ops, python;    /* operators and Python functions are scopes too */

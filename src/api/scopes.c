@@ -89,9 +89,9 @@ bool assay_scopes_find(assay_run *run, const assay_scopes_query *q, assay_err *e
 {
 	assay_scopes_by by;
 	if (!by_of(q->by, &by))
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "scopes are joined by path, name or instance, not by '%s'",
-				  q->by);
+		return assay_fail(
+			err, ASSAY_USAGE, 0,
+			"scopes are joined by path, name, instance or forward, not by '%s'", q->by);
 	if (!run->analyzed) {
 		assay_bound_times(run);
 		assay_link(run);

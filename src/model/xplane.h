@@ -80,7 +80,8 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(RESERVED, "reserved_bytes")                                                              \
 	X(INFERRED, "scope_inferred")                                                              \
 	X(CLASS, "resolve_class")                                                                  \
-	X(FROM_SCOPES, "labels_from_scopes")
+	X(FROM_SCOPES, "labels_from_scopes")                                                       \
+	X(STEP_ORIGIN, "step_origin")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,

@@ -107,7 +107,7 @@ static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
 	[XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,      [XPLANE_FWD_THREAD] = true,
 	[XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true,    [XPLANE_PY_PARENT] = true,
-	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true,
+	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true, [XPLANE_STEP_ORIGIN] = true,
 };
 
 /* The same beside a device, by what the event says it is; memory, and what stands in front of that
@@ -140,6 +140,15 @@ static const bool *columns_of(const xplane *x, const xplane_event *ev)
 						    : beside_column;
 }
 
+/* What our writer made of a row's scope or step, and says so in front of it. */
+static bool is_made_anew(const xplane_event *ev, const xplane_stat_meta *meta)
+{
+	if (ev->stat[XPLANE_FROM_SCOPES].field && xplane_is_label(meta->name))
+		return true;
+	return ev->stat[XPLANE_STEP_ORIGIN].field &&
+	       (meta->known == XPLANE_ROOT || meta->known == XPLANE_STEP_NUM);
+}
+
 /* shared: many events have the stat, so its text is no measure of the file's. */
 static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *ev)
 {
@@ -164,7 +173,7 @@ static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *e
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
 	if (!shown || (meta->known >= 0 && columns_of(x, ev)[meta->known]))
 		return;
-	if (ev->stat[XPLANE_FROM_SCOPES].field && xplane_is_label(meta->name))
+	if (is_made_anew(ev, meta))
 		return;
 	/* before it is written: a few bytes can name a long stat */
 	if (xplane_afford(x, meta->name.n + v.text.n + MEMBER_BYTES)) {

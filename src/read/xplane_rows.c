@@ -466,12 +466,21 @@ static void add_step(xplane *x, int64_t ts, int64_t dur, int64_t num, assay_sid 
 	s->origin[r] = (uint8_t)origin;
 }
 
+/* What says that it is a step, as our writer noted it: what was guessed stays a guess. */
+static assay_step_origin step_origin(const xplane_event *ev)
+{
+	for (int i = 0; i < ASSAY_STEP_ORIGIN_COUNT; i++)
+		if (assay_str_is(ev->stat[XPLANE_STEP_ORIGIN].text, assay_step_origin_name[i]))
+			return (assay_step_origin)i;
+	return ASSAY_STEP_ANNOTATION;
+}
+
 static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	assay_host_kind kind = host_kind(x->part, line, ev);
 	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
 		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
-			 ASSAY_STEP_ANNOTATION);
+			 step_origin(ev));
 		x->marked_steps = true;
 		return;
 	}
@@ -492,7 +501,7 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 		return;
 	if (!assay_str_starts(name, "ProfilerStep"))
 		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
-			 ASSAY_STEP_ANNOTATION);
+			 step_origin(ev));
 	x->marked_steps = true;
 }
 

@@ -108,10 +108,14 @@ static void put_detail(xplane_writer *w, xplane_out *p, uint32_t row)
 		put_frame(w, p, d);
 }
 
-/* Root of a group: what xprof makes its steps of. */
-static void put_step(xplane_writer *w, xplane_out *p, uint32_t step)
+/* Root of a group: what xprof makes its steps of. args: of the row; those that were steps in the
+ * input say so themselves. */
+static void put_step(xplane_writer *w, xplane_out *p, uint32_t step, assay_sid args)
 {
 	int64_t number = w->t->step.number[step];
+	if (!xplane_has_arg(w, args, "_r"))
+		xplane_put_ref(p, "step_origin",
+			       assay_str_of(assay_step_origin_name[w->t->step.origin[step]]));
 	xplane_put_i64(p, "_r", 1);
 	xplane_put_i64(p, "step_num", number >= 0 ? number : (int64_t)step);
 	w->step_done.p[step] = true;
@@ -148,7 +152,7 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 				 w->t->host_scope.how[row]);
 	uint32_t step = step_of(w, row);
 	if (step != ASSAY_MAP_ABSENT)
-		put_step(w, &h->out, step);
+		put_step(w, &h->out, step, t->args[row]);
 	xplane_put_group(w, &h->out, xplane_host_step(w, row));
 	xplane_put_ref(&h->out, "cat", category(w, row));
 	xplane_put_args(&h->out, assay_text(w->run, t->args[row]));
@@ -278,7 +282,7 @@ static void put_loose_steps(host *h)
 		int64_t at = s->ts[i] + h->w->shift.p[source];
 		if (h->w->step_done.p[i] || at < 0)
 			continue;
-		put_step(h->w, &h->out, i);
+		put_step(h->w, &h->out, i, 0);
 		xplane_put_ref(&h->out, "cat", ASSAY_S(XPLANE_CAT_STEP));
 		assay_str name = assay_text(h->w->run, s->name[i]);
 		xplane_end_event(&h->out, name.n ? name : ASSAY_S("step"), at,

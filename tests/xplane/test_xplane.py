@@ -145,6 +145,8 @@ def check(source, folder, mode):
     a, b = (json.loads(t[1]) if t[0] == 0 else {} for t in texts)
     same = all(strip(a.get(k)) == strip(b.get(k)) for k in keys) and bool(a)
     tap.ok(f"{name} has the same partition read back", same, f"{a.get('devices')}\n{b.get('devices')}")
+    steps = [[(s["number"], s["dur_ns"], s["origin"]) for s in r.get("steps") or []] for r in (a, b)]
+    tap.ok(f"{name} has the same steps read back, guesses as guesses", steps[0] == steps[1], f"{steps[0][:3]}\n{steps[1][:3]}")
     scopes = [tap.run("scopes", "--json", f)[1] for f in (source, out)]
     a, b = (nodes(s) for s in scopes)
     tap.ok(f"{name} has the same scopes read back", a == b, f"{a[:2]}\n{b[:2]}")
