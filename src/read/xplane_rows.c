@@ -479,8 +479,10 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 {
 	assay_host_kind kind = host_kind(x->part, line, ev);
 	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
-		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
-			 step_origin(ev));
+		assay_step_origin origin = step_origin(ev);
+		if (origin != ASSAY_STEP_REPEATED) /* guessed again by whoever wants guesses */
+			add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
+				 origin);
 		x->marked_steps = true;
 		return;
 	}

@@ -203,12 +203,14 @@ static void order_rows(scopes *s)
 {
 	assay_tables *t = s->t;
 	size_t n = t->host.n;
-	s->rows = assay_pages_grow(NULL, 0, rows_bytes(s));
+	s->first.n = 0;
+	if (!s->rows)
+		s->rows = assay_pages_grow(NULL, 0, rows_bytes(s));
 	int64_t *shorter = assay_pages_grow(NULL, 0, n * sizeof *shorter + 1);
 	for (size_t i = 0; i <= t->track.n; i++)
 		*assay_push(&s->first) = 0;
 	for (size_t h = 0; h < n; h++) {
-		s->first.p[t->host.track[h] + 1]++;
+		s->first.p[s->thread.p[t->host.track[h]] + 1]++;
 		shorter[h] = t->host.dur[h] < 0 ? INT64_MIN : -t->host.dur[h];
 	}
 	for (size_t i = 0; i < t->track.n; i++)
@@ -217,7 +219,7 @@ static void order_rows(scopes *s)
 	for (size_t i = 0; i < t->track.n; i++)
 		*assay_push(&next) = s->first.p[i];
 	for (uint32_t h = 0; h < n; h++)
-		s->rows[next.p[t->host.track[h]]++] = h;
+		s->rows[next.p[s->thread.p[t->host.track[h]]]++] = h;
 	for (size_t i = 0; i < t->track.n; i++) {
 		size_t many = s->first.p[i + 1] - s->first.p[i];
 		assay_sort_rows(s->rows + s->first.p[i], many, shorter);
@@ -328,6 +330,7 @@ static void free_all(scopes *s)
 	assay_vec_free(&s->call_forward);
 	assay_pages_free(s->rows, rows_bytes(s));
 	assay_vec_free(&s->first);
+	assay_vec_free(&s->thread);
 	assay_vec_free(&s->stack);
 	assay_vec_free(&s->started);
 	assay_vec_free(&s->alloc_rows);
@@ -353,7 +356,11 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 	find_ends(&s);
 	scopes_index_forward(&s);
 	scopes_index_allocs(&s);
+	for (uint32_t i = 0; i < t->track.n; i++)
+		*assay_push(&s.thread) = i;
 	order_rows(&s);
+	if (scopes_join_lines(&s))
+		order_rows(&s);
 	walk_threads(&s);
 	if (!s.opts.exact)
 		scopes_hand_over(&s);
