@@ -432,6 +432,7 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->step_done);
 	assay_vec_free(&w->devices);
 	assay_vec_free(&w->line_of);
+	assay_vec_free(&w->counted);
 	assay_vec_free(&w->xla);
 	assay_vec_free(&w->ops);
 	assay_vec_free(&w->op_of);
@@ -467,6 +468,9 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_left_o
 		if (!write_kept(&w))
 			write_task(&w);
 		tell_bare_streams(&w, left);
+		assay_leave_out(left, w.t->counter.n - w.samples,
+				"samples of counters and telemetry that are of no device, or "
+				"before the trace");
 		if (fflush(out) || ferror(out))
 			ok = assay_fail(err, ASSAY_IO, 0, "cannot write the XPlane file");
 	}
@@ -485,8 +489,8 @@ static bool grouped_write(const assay_run *run, FILE *out, assay_left_out *left,
 }
 
 enum {
-	XPLANE_LACKS = ASSAY_LACKS_COUNTERS | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS |
-		       ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS | ASSAY_LACKS_OTHER_FACTS,
+	XPLANE_LACKS = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
+		       ASSAY_LACKS_STREAMS | ASSAY_LACKS_OTHER_FACTS,
 };
 
 const assay_writer assay_writer_xplane_grouped = {

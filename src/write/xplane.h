@@ -84,6 +84,8 @@ typedef struct xplane_writer {
 	bool grouped;                 /* group ids, flows and derived lines are ours */
 	uint32_t *derived;            /* rows of derived by track, made when first needed */
 	size_t *derived_first;        /* by track, and one behind the last: where its rows begin */
+	assay_vec(uint32_t) counted;  /* by track of counters: index of the device they are of */
+	uint64_t samples;             /* of counters, written or no numbers */
 	size_t bare_streams;          /* that lack derived rows, for want of line ids */
 	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
 	assay_map kept_at;                   /* kind and place -> first row of kept */

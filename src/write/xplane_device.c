@@ -93,9 +93,9 @@ static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bo
 {
 	const assay_gpu_table *t = &w->t->gpu;
 	double occ = 0, dynamic = 0;
-	if (!xplane_arg_number(w, t->args[g], "occ_pct", &occ) &&
-	    !xplane_arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ))
-		xplane_arg_number(w, t->args[g], "est. achieved occupancy %", &occ);
+	bool has_occ = xplane_arg_number(w, t->args[g], "occ_pct", &occ) ||
+		       xplane_arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ) ||
+		       xplane_arg_number(w, t->args[g], "est. achieved occupancy %", &occ);
 	xplane_arg_number(w, t->args[g], "dynamic_shared", &dynamic);
 	uint32_t shared = t->shared[g] == UINT32_MAX ? 0 : t->shared[g];
 	uint32_t dyn = dynamic > 0 && dynamic <= shared ? (uint32_t)dynamic : 0;
@@ -107,7 +107,9 @@ static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bo
 		detail(&d, "regs:%u ", t->regs[g]);
 	if (t->shared[g] != UINT32_MAX)
 		detail(&d, "static_shared:%u dynamic_shared:%u ", shared - dyn, dyn);
-	detail(&d, "grid:%u,%u,%u block:%u,%u,%u occ_pct:%.6g", x, y, z, bx, by, bz, occ);
+	detail(&d, "grid:%u,%u,%u block:%u,%u,%u", x, y, z, bx, by, bz);
+	if (has_occ)
+		detail(&d, " occ_pct:%.6g", occ);
 	if (amd)
 		detail(&d, " work_items:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
 		       work_items ? t->grid_x[g] : (uint64_t)x * (bx ? bx : 1),
@@ -127,24 +129,28 @@ static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bo
 static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t device)
 {
 	const assay_gpu_table *t = &w->t->gpu;
-	char buf[256];
-	int64_t bytes = t->bytes[g] < 0 ? 0 : t->bytes[g];
+	struct text d = {0};
+	int64_t bytes = t->bytes[g];
 	if (t->kind[g] == ASSAY_GPU_MEMSET) {
-		int n = snprintf(buf, sizeof buf, "kind:device num_bytes:%" PRId64 " async:1",
-				 bytes);
-		xplane_put_ref(p, "Memset_details", (assay_str){buf, (size_t)n});
+		detail(&d, "kind:device");
+		if (bytes >= 0)
+			detail(&d, " num_bytes:%" PRId64, bytes);
+		detail(&d, " async:1");
+		xplane_put_ref(p, "Memset_details", (assay_str){d.buf, d.n});
 		return;
 	}
 	size_t k = copy_kind(assay_text(w->run, t->name[g]));
-	int n = snprintf(buf, sizeof buf,
-			 "kind_src:%s kind_dst:%s size:%" PRId64 " dest:%" PRId64 " async:1",
-			 copies[k].from, copies[k].to, bytes, device);
-	xplane_put_ref(p, "memcpy_details", (assay_str){buf, (size_t)n});
+	detail(&d, "kind_src:%s kind_dst:%s", copies[k].from, copies[k].to);
+	if (bytes >= 0)
+		detail(&d, " size:%" PRId64, bytes);
+	detail(&d, " dest:%" PRId64 " async:1", device);
+	xplane_put_ref(p, "memcpy_details", (assay_str){d.buf, d.n});
 }
 
 /* ------------------------------------------------------------------ one stream */
 
 struct device {
+	const xplane_device *of;
 	uint32_t source;
 	int64_t id, number; /* as the input calls it; of its plane */
 	bool amd, work_items;
@@ -331,11 +337,13 @@ static void put_stream(xplane_writer *w, xplane_out *p, const struct device *d,
 
 /* ------------------------------------------------------------------ properties and counters */
 
-static void stat_text(xplane_out *p, const char *name, assay_str text, assay_arena *a)
+static void stat_text(xplane_out *p, const char *name, assay_str text)
 {
+	assay_jsonw json = {.compact = true};
+	assay_jsonw_str(&json, NULL, text);
 	if (text.n)
-		xplane_plane_stat(p, assay_str_of(name),
-				  assay_str_of(assay_printf(a, "\"%.*s\"", (int)text.n, text.p)));
+		xplane_plane_stat(p, assay_str_of(name), assay_jsonw_text(&json));
+	assay_jsonw_free(&json);
 }
 
 static void stat_number(xplane_out *p, const char *name, int64_t v, assay_arena *a)
@@ -366,11 +374,10 @@ static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
 	int64_t major, minor;
 	capability(arch, &major, &minor);
 	/* exactly these words: xprof compares them */
-	stat_text(p, "device_vendor", assay_str_of(assay_vendor_title[vendor]), &w->scratch);
+	stat_text(p, "device_vendor", assay_str_of(assay_vendor_title[vendor]));
 	/* xprof's tables of peaks know AMD parts by their gfx name */
 	stat_text(p, "gpu_device_name",
-		  vendor == ASSAY_VENDOR_AMD && arch.n ? arch : assay_text(w->run, d->name[r]),
-		  &w->scratch);
+		  vendor == ASSAY_VENDOR_AMD && arch.n ? arch : assay_text(w->run, d->name[r]));
 	stat_number(p, "core_count", d->units[r], &w->scratch);
 	stat_number(p, "memory_size", d->memory[r], &w->scratch);
 	stat_number(p, "compute_cap_major", major, &w->scratch);
@@ -404,14 +411,29 @@ static double milliwatts(double watts)
 	return fabs(watts) < 1e6 ? rint(watts * 1e9) / 1e6 : watts * 1e3;
 }
 
-static void put_counters(xplane_writer *w, xplane_out *p, const struct device *d)
+/* Index of the device a counter is of; telemetry of a machine goes to the first with its number. */
+static uint32_t counted_device(const xplane_writer *w, uint32_t track)
+{
+	const assay_track_table *t = &w->t->track;
+	if (t->kind[track] != ASSAY_TRACK_TELEMETRY)
+		return ASSAY_NO_ROW;
+	uint32_t own = assay_map_get(&w->device_at, xplane_device_key(w, track));
+	if (own != ASSAY_MAP_ABSENT)
+		return own;
+	for (uint32_t k = 0; k < w->devices.n; k++)
+		if (w->devices.p[k].id == t->pid[track] &&
+		    assay_has_trait(w->run, t->source[track], ASSAY_TRAIT_TELEMETRY))
+			return k;
+	return ASSAY_NO_ROW;
+}
+
+static void put_counters(xplane_writer *w, xplane_out *p, uint32_t device)
 {
 	const assay_counter_table *c = &w->t->counter;
 	uint64_t any = 0, nan = 0;
 	for (size_t i = 0; i < c->n; i++) {
 		uint32_t track = c->track[i];
-		if (w->t->track.kind[track] != ASSAY_TRACK_TELEMETRY ||
-		    w->t->track.pid[track] != d->id || xplane_source(w, track) != d->source)
+		if (w->counted.p[track] != device)
 			continue;
 		if (isnan(c->value[i])) {
 			nan++;
@@ -427,6 +449,7 @@ static void put_counters(xplane_writer *w, xplane_out *p, const struct device *d
 		xplane_end_event(p, assay_str_of(shown), at, 0);
 		any++;
 	}
+	w->samples += any + nan;
 	if (any)
 		xplane_end_line(p, INT64_MAX, 0, ASSAY_S(XPLANE_COUNTER_LINE));
 	if (nan)
@@ -500,7 +523,7 @@ static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
 	if (w->grouped)
 		xplane_write_derived(w, &p, streams.p, streams.n, (uint32_t)d->number);
 	xplane_name_group(w, &p);
-	put_counters(w, &p, d);
+	put_counters(w, &p, (uint32_t)(d->of - w->devices.p));
 	put_properties(w, &p, d);
 	const char *name = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->number);
 	xplane_end_plane(&p, w->out, d->number, assay_str_of(name),
@@ -539,13 +562,16 @@ void xplane_write_devices(xplane_writer *w)
 	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
 	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
 	group_work(w, rows, first);
-	for (uint32_t i = 0; i < t->n; i++)
+	for (uint32_t i = 0; i < t->n; i++) {
 		*assay_push(&w->line_of) = t->tid[i];
+		*assay_push(&w->counted) = counted_device(w, i);
+	}
 	for (size_t i = 0; i < w->devices.n; i++) {
 		const xplane_device *of = &w->devices.p[i];
 		bool blocks = assay_has_trait(w->run, of->source, ASSAY_TRAIT_BLOCKS);
 		bool amd = is_amd(w, of->source, of->id);
-		struct device d = {.source = of->source,
+		struct device d = {.of = of,
+				   .source = of->source,
 				   .id = of->id,
 				   .number = of->number,
 				   .amd = amd,
