@@ -17,7 +17,6 @@ void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
 
 /* What a format may have no place for. */
 enum {
-	ASSAY_LACKS_COUNTERS = 1 << 0,
 	ASSAY_LACKS_MEMORY = 1 << 1,
 	ASSAY_LACKS_PMC = 1 << 2,
 	ASSAY_LACKS_STATS = 1 << 3,

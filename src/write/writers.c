@@ -63,7 +63,6 @@ static uint64_t facts_of_others(const assay_run *run)
 	{                                                                                          \
 		return run->part.t.table.n;                                                        \
 	}
-COUNT(counter)
 COUNT(alloc)
 COUNT(pmc)
 COUNT(stat)
@@ -77,7 +76,6 @@ static const struct {
 	uint64_t (*count)(const assay_run *run);
 	const char *what;
 } no_place[] = {
-	{ASSAY_LACKS_COUNTERS, count_counter, "samples of counters and telemetry"},
 	{ASSAY_LACKS_MEMORY, count_alloc, "memory events"},
 	{ASSAY_LACKS_PMC, count_pmc, "hardware counter values"},
 	{ASSAY_LACKS_STATS, count_stat, "rows of summaries"},
@@ -135,10 +133,8 @@ TEST(what_a_format_cannot_hold_is_named)
 {
 	assay_run *run = assay_run_new();
 	CHECK(leaves_out(&assay_writer_xplane, run, NULL));
-	assay_add(&run->part.t, ASSAY_T_counter);
 	assay_add(&run->part.t, ASSAY_T_pmc);
-	CHECK(leaves_out(&assay_writer_xplane, run,
-			 "1 samples of counters and telemetry, 1 hardware counter values"));
+	CHECK(leaves_out(&assay_writer_xplane, run, "1 hardware counter values"));
 	CHECK(leaves_out(&assay_writer_chrome, run, "1 hardware counter values"));
 	assay_run_free(run);
 	return 0;
