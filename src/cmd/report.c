@@ -272,7 +272,7 @@ static const assay_opt report_opts[] = {
 	{"section", 0, ASSAY_OPT_LIST, "NAME,...",
 	 "Print these sections only: inputs, devices, findings, steps, ranks, invocations, "
 	 "figures, "
-	 "budget, idle, ops, kernels, copies, calls, trust.",
+	 "budget, idle, ops, kernels, copies, calls, counters, overhead, trust.",
 	 offsetof(struct report_args, section)},
 	{"full-names", 0, ASSAY_OPT_FLAG, NULL, "Print names whole, however wide lines become.",
 	 offsetof(struct report_args, full_names)},

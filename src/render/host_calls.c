@@ -1,4 +1,4 @@
-/* Calls of the GPU runtime, by function. */
+/* Host spans by name: calls of the GPU runtime, and what the recorder itself took. */
 #include <stdlib.h>
 
 #include "base/fmt.h"
@@ -27,10 +27,16 @@ static int by_total(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void count_calls(const assay_host_table *h, call_sums *s, assay_map *at)
+static bool is_overhead(uint8_t kind)
+{
+	return kind == ASSAY_HOST_OVERHEAD;
+}
+
+static void count_calls(const assay_host_table *h, bool (*is)(uint8_t kind), call_sums *s,
+			assay_map *at)
 {
 	for (size_t i = 0; i < h->n; i++) {
-		if (!assay_is_call(h->kind[i]))
+		if (!is(h->kind[i]))
 			continue;
 		uint32_t *slot = assay_map_at(at, h->name[i]);
 		if (*slot == ASSAY_MAP_ABSENT) {
@@ -46,19 +52,19 @@ static void count_calls(const assay_host_table *h, call_sums *s, assay_map *at)
 }
 
 /* Most time first. */
-static call_sums sum_calls(const assay_run *run)
+static call_sums sum_calls(const assay_run *run, bool (*is)(uint8_t kind))
 {
 	const assay_host_table *h = &run->part.t.host;
 	call_sums s = {0};
 	assay_map at = {0};
-	count_calls(h, &s, &at);
+	count_calls(h, is, &s, &at);
 	size_t all = 0;
 	for (size_t i = 0; i < s.row.n; all += s.row.p[i++].count)
 		s.row.p[i].first = all;
 	assay_vec_reserve(&s.dur, all + 1);
 	s.dur.n = all;
 	for (size_t i = 0; i < h->n; i++)
-		if (assay_is_call(h->kind[i]))
+		if (is(h->kind[i]))
 			s.dur.p[s.row.p[assay_map_get(&at, h->name[i])].first++] =
 				h->dur[i] > 0 ? h->dur[i] : 0;
 	for (size_t i = 0; i < s.row.n; i++) {
@@ -77,14 +83,16 @@ static void sums_free(call_sums *s)
 	assay_vec_free(&s->dur);
 }
 
-void assay_host_calls_text(assay_printout *p)
+static void print_calls(assay_printout *p, const char *title, bool (*is)(uint8_t kind))
 {
-	call_sums s = sum_calls(p->run);
+	call_sums s = sum_calls(p->run, is);
 	size_t top = p->top ? p->top : TOP;
 	char t[3][ASSAY_FMT], n[ASSAY_FMT];
 	if (s.row.n) {
-		assay_print_heading(p, p->run->in_full ? "Runtime calls, of the ranks with events"
-						       : "Runtime calls");
+		assay_print_heading(p, p->run->in_full
+					       ? assay_printf(&p->scratch,
+							      "%s, of the ranks with events", title)
+					       : title);
 		fprintf(p->out, "  %9s %9s %9s %9s  %s\n", "total", "count", "median", "most",
 			"function");
 	}
@@ -102,10 +110,21 @@ void assay_host_calls_text(assay_printout *p)
 	sums_free(&s);
 }
 
-void assay_host_calls_json(assay_jsonw *w, const assay_run *run)
+void assay_host_calls_text(assay_printout *p)
 {
-	call_sums s = sum_calls(run);
-	assay_jsonw_open(w, "runtime_calls", '[');
+	print_calls(p, "Runtime calls", assay_is_call);
+}
+
+void assay_overhead_text(assay_printout *p)
+{
+	print_calls(p, "Overhead of recording", is_overhead);
+}
+
+static void put_calls(assay_jsonw *w, const char *key, const assay_run *run,
+		      bool (*is)(uint8_t kind))
+{
+	call_sums s = sum_calls(run, is);
+	assay_jsonw_open(w, key, '[');
 	for (size_t i = 0; i < s.row.n && i < run->report_top; i++) {
 		const call_sum *c = &s.row.p[i];
 		assay_jsonw_open_flat(w, NULL, '{');
@@ -118,4 +137,10 @@ void assay_host_calls_json(assay_jsonw *w, const assay_run *run)
 	}
 	assay_jsonw_close(w, ']');
 	sums_free(&s);
+}
+
+void assay_host_calls_json(assay_jsonw *w, const assay_run *run)
+{
+	put_calls(w, "runtime_calls", run, assay_is_call);
+	put_calls(w, "recording_overhead", run, is_overhead);
 }

@@ -64,9 +64,14 @@ void assay_copies_text(assay_printout *p);
 const char *assay_copies_line(assay_printout *p);
 void assay_copies_json(assay_jsonw *w, const assay_run *run);
 
-/* Calls of the GPU runtime by function. */
+/* Calls of the GPU runtime, and what recording took, by function. */
 void assay_host_calls_text(assay_printout *p);
+void assay_overhead_text(assay_printout *p);
 void assay_host_calls_json(assay_jsonw *w, const assay_run *run);
+
+/* Hardware counters by kernel. */
+void assay_counters_text(assay_printout *p);
+void assay_counters_json(assay_jsonw *w, const assay_run *run);
 
 /* # compute, = communication, + copy, . idle; ends the line. */
 void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int width);

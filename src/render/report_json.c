@@ -273,6 +273,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	put_kernels(w, run, &scratch);
 	assay_copies_json(w, run);
 	assay_host_calls_json(w, run);
+	assay_counters_json(w, run);
 	assay_ops_json(w, run);
 	put_provenance(w, run);
 	put_issues(w, run);

@@ -347,6 +347,8 @@ const assay_section assay_sections[] = {
 	{"kernels", "kernels and families", assay_kernels_text},
 	{"copies", "copies: direction, size, bandwidth", assay_copies_text},
 	{"calls", "calls of the GPU runtime", assay_host_calls_text},
+	{"counters", "hardware counters by kernel", assay_counters_text},
+	{"overhead", "what recording itself took", assay_overhead_text},
 	{"trust", "what was read, lost and linked", print_trust},
 };
 const size_t assay_section_count = ASSAY_COUNT_OF(assay_sections);
