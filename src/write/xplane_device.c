@@ -411,20 +411,13 @@ static double milliwatts(double watts)
 	return fabs(watts) < 1e6 ? rint(watts * 1e9) / 1e6 : watts * 1e3;
 }
 
-/* Index of the device a counter is of; telemetry of a machine goes to the first with its number. */
+/* Index of the device a counter is of. Telemetry of another input is of none: xprof counts samples
+ * as events of the device, and would stretch steps and idle time by them. */
 static uint32_t counted_device(const xplane_writer *w, uint32_t track)
 {
-	const assay_track_table *t = &w->t->track;
-	if (t->kind[track] != ASSAY_TRACK_TELEMETRY)
+	if (w->t->track.kind[track] != ASSAY_TRACK_TELEMETRY)
 		return ASSAY_NO_ROW;
-	uint32_t own = assay_map_get(&w->device_at, xplane_device_key(w, track));
-	if (own != ASSAY_MAP_ABSENT)
-		return own;
-	for (uint32_t k = 0; k < w->devices.n; k++)
-		if (w->devices.p[k].id == t->pid[track] &&
-		    assay_has_trait(w->run, t->source[track], ASSAY_TRAIT_TELEMETRY))
-			return k;
-	return ASSAY_NO_ROW;
+	return assay_map_get(&w->device_at, xplane_device_key(w, track));
 }
 
 static void put_counters(xplane_writer *w, xplane_out *p, uint32_t device)
