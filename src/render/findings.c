@@ -130,10 +130,21 @@ static const char *and_name(assay_printout *p, const char *list, const char *wor
 			    *word ? " " : "", assay_kernel_label(&p->scratch, text, NAME_WIDTH));
 }
 
+/* The end of a long path says more than its beginning; JSON has all of it. */
+static assay_str path_end(assay_str path)
+{
+	enum { PATH_WIDTH = 24 };
+	size_t from = path.n;
+	for (size_t i = path.n; i-- > 0 && (path.n - i <= PATH_WIDTH || from == path.n);)
+		from = path.p[i] == '/' ? i + 1 : from;
+	return path.n > PATH_WIDTH && from < path.n ? (assay_str){path.p + from, path.n - from}
+						    : path;
+}
+
 const char *assay_finding_where(assay_printout *p, size_t i)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;
-	assay_str file = assay_text(p->run, f->file[i]);
+	assay_str file = path_end(assay_text(p->run, f->file[i]));
 	const char *text = assay_fmt_safe(&p->scratch, file);
 	if (file.n && f->line[i] > 0)
 		text = assay_printf(&p->scratch, "%s:%d", text, f->line[i]);
