@@ -52,7 +52,7 @@ void assay_idle_lines_done(assay_idle_lines *l)
 		rows[i] = (uint32_t)(l->first + i);
 	assay_sort_rows_falling(rows, n, t->idle_line.dur);
 	const assay_table_info *info = assay_table_find("idle_line");
-	for (size_t c = 0; c < info->cols; c++) {
+	for (size_t c = 0; n && c < info->cols; c++) {
 		size_t width = info->col[c].width;
 		char *col = assay_values(t, info, &info->col[c]);
 		char *sorted = assay_alloc(&a, (n + 1) * width);
