@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "record/stacks.h"
@@ -106,6 +107,19 @@ static void look_for_python(void)
 	atomic_store(&host.state, py ? FOUND : again ? UNTRIED : NEVER);
 }
 
+/* Another thread looks right now: its answer, which takes less than a millisecond, is worth the
+ * stack of this thread's first call. It holds no lock that this thread could have. */
+static int wait_for_answer(void)
+{
+	enum { YIELDS_MAX = 2000 };
+	int state = TRYING;
+	for (int i = 0; state == TRYING && i < YIELDS_MAX; i++) {
+		sched_yield();
+		state = atomic_load_explicit(&host.state, memory_order_acquire);
+	}
+	return state;
+}
+
 static uint32_t own_stack(const assay_py *py)
 {
 	bool cut;
@@ -130,6 +144,8 @@ uint32_t assay_host_leave(int64_t now, bool wanted)
 		errno = saved;
 		state = atomic_load_explicit(&host.state, memory_order_relaxed);
 	}
+	if (wanted && state == TRYING)
+		state = wait_for_answer();
 	if (wanted && state == FOUND)
 		id = own_stack(atomic_load_explicit(&host.py, memory_order_relaxed));
 	atomic_store_explicit(&self.place->last, now, memory_order_relaxed);

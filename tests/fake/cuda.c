@@ -22,6 +22,23 @@ static void find_cupti(void)
 	memcpy(&cupti_call, &p, sizeof p);
 }
 
+/* Names of kernels are the driver's own, as a real one's are: callers may free theirs. */
+static const char *own_name(const char *name)
+{
+	enum { NAMES_MAX = 1 << 16 };
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static const char *known[NAMES_MAX];
+	static size_t n;
+	pthread_mutex_lock(&lock);
+	size_t i = 0;
+	while (i < n && strcmp(known[i], name))
+		i++;
+	if (i == n && n < NAMES_MAX)
+		known[n++] = strdup(name);
+	pthread_mutex_unlock(&lock);
+	return i < n ? known[i] : "a name too many";
+}
+
 static bool ready; /* set by cuInit, before any thread is there */
 
 static void tell(int domain, uint32_t cbid, const fake_work *w)
@@ -68,37 +85,40 @@ API int cuDriverGetVersion(int *version)
 API int fake_launch(uint32_t stream, const char *name)
 {
 	tell(2, FAKE_cudaLaunchKernel,
-	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = own_name(name)});
 	return 0;
 }
 API int fake_launch_driver(uint32_t stream, const char *name)
 {
 	tell(1, FAKE_cuLaunchKernel,
-	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name});
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = own_name(name)});
 	return 0;
 }
 API int fake_launch_first(uint32_t stream, const char *name)
 {
 	tell(1, FAKE_cuLaunchKernel,
-	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .loads = true});
+	     &(fake_work){
+		     .kind = FAKE_KERNEL, .stream = stream, .name = own_name(name), .loads = true});
 	return 0;
 }
 API int fake_launch_forever(uint32_t stream, const char *name)
 {
 	tell(2, FAKE_cudaLaunchKernel,
-	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .hangs = true});
+	     &(fake_work){
+		     .kind = FAKE_KERNEL, .stream = stream, .name = own_name(name), .hangs = true});
 	return 0;
 }
 API int fake_launch_slow(uint32_t stream, const char *name, unsigned ms)
 {
 	tell(2, FAKE_cudaLaunchKernel,
-	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .ms = ms});
+	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = own_name(name), .ms = ms});
 	return 0;
 }
 API int fake_launch_late(uint32_t stream, const char *name, unsigned ms)
 {
 	tell(2, FAKE_cudaLaunchKernel,
-	     &(fake_work){.kind = FAKE_KERNEL, .stream = stream, .name = name, .late_ms = ms});
+	     &(fake_work){
+		     .kind = FAKE_KERNEL, .stream = stream, .name = own_name(name), .late_ms = ms});
 	return 0;
 }
 API int fake_copy(uint32_t stream, uint64_t bytes)

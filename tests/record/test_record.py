@@ -180,7 +180,7 @@ def nothing_was_lost_is_said_when_the_counts_prove_it():
     open(c, "wb").write(data[:body] + data[data.index(b"ASYC", body + 1):])
     rows, = ledger(run)
     assert any(cause == "not_in_file" and r["dropped"] for (_, cause), r in rows.items()), rows
-    out = subprocess.run([ASSAY, "report", run], capture_output=True, text=True).stdout
+    out = subprocess.run([ASSAY, "report", "-v", run], capture_output=True, text=True).stdout
     assert "nothing was lost" not in out and "the capture does not hold" in out, out
 
 
