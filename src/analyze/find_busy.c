@@ -86,12 +86,8 @@ static assay_where copy_where(const assay_run *run, const assay_find_ctx *c, int
 		return (assay_where){0};
 	assay_where where = {.kernel =
 				     assay_dup(c->scratch, assay_text(run, t->kernel.name[best]))};
-	if (t->kernel.line[best] == ASSAY_NO_ROW)
-		return where;
-	uint32_t stack = t->kernel_line.stack[t->kernel.line[best]], code = t->stack.code[stack];
-	where.file = assay_z(run, t->code.file[code]);
-	where.function = assay_z(run, t->code.function[code]);
-	where.line = t->stack.line[stack] > 0 ? t->stack.line[stack] : 0;
+	if (t->kernel.line[best] != ASSAY_NO_ROW)
+		assay_where_in_stack(run, t->kernel_line.stack[t->kernel.line[best]], &where);
 	return where;
 }
 

@@ -120,10 +120,7 @@ static void stack_where(const assay_run *run, const assay_find_ctx *c, int cause
 		if (t->idle_line.device[i] != c->w->device || t->idle_line.cause[i] != cause ||
 		    stack == ASSAY_NO_ROW)
 			continue;
-		uint32_t code = t->stack.code[stack];
-		where->file = assay_z(run, t->code.file[code]);
-		where->function = assay_z(run, t->code.function[code]);
-		where->line = t->stack.line[stack] > 0 ? t->stack.line[stack] : 0;
+		assay_where_in_stack(run, stack, where);
 		return;
 	}
 }

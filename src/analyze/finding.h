@@ -28,6 +28,9 @@ typedef struct assay_where {
 	bool has_rank;
 } assay_where;
 
+/* File, function and line of a row of stack. */
+void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where);
+
 enum { ASSAY_FACTS_MAX = 6 };
 
 typedef struct assay_found {

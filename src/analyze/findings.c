@@ -38,6 +38,15 @@ struct assay_found_list {
 	assay_vec(assay_found) found;
 };
 
+void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t code = t->stack.code[stack];
+	where->file = assay_z(run, t->code.file[code]);
+	where->function = assay_z(run, t->code.function[code]);
+	where->line = t->stack.line[stack] > 0 ? t->stack.line[stack] : 0;
+}
+
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
 {
 	*assay_push(&c->list->found) = *f;

@@ -32,8 +32,6 @@ typedef struct compiler {
 	const assay_tables *t;
 	/* made when first asked for */
 	const uint32_t *kernel_of; /* by row of gpu */
-	int64_t first;
-	bool has_first;
 } compiler;
 
 /* ---- reaches ---- */
@@ -53,12 +51,17 @@ static const uint32_t *kernel_rows(compiler *c)
 	return c->kernel_of = to;
 }
 
-static const assay_col_info *find_col(const assay_table_info *table, assay_str name)
+const assay_col_info *assay_table_column_named(const assay_table_info *table, assay_str name)
 {
 	for (size_t i = 0; i < table->cols; i++)
 		if (assay_str_is(name, table->col[i].name))
 			return &table->col[i];
 	return NULL;
+}
+
+const char *assay_table_key(const assay_table_info *table)
+{
+	return assay_table_column_named(table, ASSAY_S("id")) ? "row_id" : "id";
 }
 
 static const assay_table_info *hop_to(const compiler *c, assay_reach *r, const uint32_t *to,
@@ -103,7 +106,7 @@ static bool compile_reach(compiler *c, const assay_table_info *table, assay_str 
 				of = (assay_str){word.p + i + 1, word.n - i - 1};
 				word.n = i;
 			}
-		r->col = find_col(table, word);
+		r->col = assay_table_column_named(table, word);
 		if (!r->col)
 			return false;
 		r->values = assay_values(c->t, table, r->col);
@@ -127,12 +130,9 @@ static int64_t since_1970(const assay_tables *t, uint32_t track, int64_t ts)
 }
 
 /* The moment before all others, since 1970. */
-static int64_t first_moment(compiler *c)
+static int64_t first_moment(const assay_tables *t)
 {
-	const assay_tables *t = c->t;
 	int64_t first = INT64_MAX;
-	if (c->has_first)
-		return c->first;
 	for (size_t i = 0; i < t->gpu.n; i++) {
 		int64_t at = since_1970(t, t->gpu.track[i], t->gpu.ts[i]);
 		first = at < first ? at : first;
@@ -141,8 +141,7 @@ static int64_t first_moment(compiler *c)
 		int64_t at = since_1970(t, t->host.track[i], t->host.ts[i]);
 		first = at < first ? at : first;
 	}
-	c->has_first = true;
-	return c->first = first == INT64_MAX ? 0 : first;
+	return first == INT64_MAX ? 0 : first;
 }
 
 /* A sign that joins two reaches; the one of ">" in "->" belongs to the second. */
@@ -161,7 +160,7 @@ static bool compile_terms(compiler *c, const assay_table_info *table, const char
 	for (bool minus = false; rest.n;) {
 		assay_str term = {rest.p, term_length(rest)};
 		if (assay_str_is(term, "$first")) {
-			col->plus -= first_moment(c);
+			col->plus -= c->views->first;
 		} else {
 			assert(col->terms < ASSAY_RELATION_TERMS);
 			col->term[col->terms].minus = minus;
@@ -225,7 +224,7 @@ static void filter_rows(const compiler *c, assay_relation *v, const char *filter
 	size_t eq = 0;
 	while (text.p[eq] != '=')
 		eq++;
-	const assay_col_info *col = find_col(v->table, (assay_str){text.p, eq});
+	const assay_col_info *col = assay_table_column_named(v->table, (assay_str){text.p, eq});
 	assert(col && col->kind->words);
 	uint64_t want = 0;
 	while (want < col->kind->words && strcmp(col->kind->word[want], text.p + eq + 1))
@@ -246,9 +245,9 @@ static void start_view(const compiler *c, assay_relation *v, col_list *cols, con
 {
 	*v = (assay_relation){
 		.name = name, .doc = doc, .table = table, .n = assay_rows(c->t, table)};
-	bool taken = !strcmp(name, table->name) && find_col(table, ASSAY_S("id"));
+	bool view = strcmp(name, table->name) != 0;
 	*assay_push(cols) =
-		(assay_relation_col){.name = taken ? "row_id" : "id",
+		(assay_relation_col){.name = view ? "id" : assay_table_key(table),
 				     .unit = "",
 				     .doc = "row number: what columns of other tables refer to",
 				     .type = ASSAY_CELL_INT};
@@ -297,7 +296,7 @@ static void add_table(compiler *c, const assay_table_info *table)
 
 void assay_relations_of(assay_relations *views, const assay_run *run)
 {
-	*views = (assay_relations){.run = run};
+	*views = (assay_relations){.run = run, .first = first_moment(&run->part.t)};
 	compiler c = {.views = views, .t = &run->part.t};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(views_def); i++) {
 		bool ok = add_view(&c, &views_def[i]);
@@ -306,12 +305,6 @@ void assay_relations_of(assay_relations *views, const assay_run *run)
 	}
 	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
 		add_table(&c, &assay_table_infos[i]);
-}
-
-int64_t assay_relations_first(const assay_relations *rels)
-{
-	compiler c = {.t = &rels->run->part.t};
-	return first_moment(&c);
 }
 
 void assay_relations_free(assay_relations *views)

@@ -54,6 +54,7 @@ typedef struct assay_relation {
 typedef struct assay_relations {
 	const assay_run *run;
 	assay_arena arena;
+	int64_t first; /* the run's first moment, since 1970: what $first stands for */
 	assay_vec(assay_relation) view; /* views.def first, then tables.def */
 } assay_relations;
 
@@ -67,9 +68,12 @@ typedef struct assay_cell {
 /* Of an analysed run, whose tables must not grow afterwards. */
 void assay_relations_of(assay_relations *views, const assay_run *run);
 void assay_relations_free(assay_relations *views);
-/* The run's first moment, since 1970: what $first stands for. */
-int64_t assay_relations_first(const assay_relations *rels);
 const assay_relation *assay_relation_find(const assay_relations *views, const char *name);
+
+/* A column by its name, NULL: none; and what SQL calls a table's row number: "id", unless it has a
+ * column of that name. */
+const assay_col_info *assay_table_column_named(const assay_table_info *table, assay_str name);
+const char *assay_table_key(const assay_table_info *table);
 
 /* Row `at` of the view: row of its table. */
 static inline uint32_t assay_relation_row(const assay_relation *v, size_t at)

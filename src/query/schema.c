@@ -8,23 +8,6 @@
 
 static const char *const types[] = {"", "INTEGER", "REAL", "TEXT"};
 
-/* What a table's row number is called: "id", unless it has a column of that name. */
-static const char *key_of(const assay_table_info *table)
-{
-	for (size_t i = 0; i < table->cols; i++)
-		if (!strcmp(table->col[i].name, "id"))
-			return "row_id";
-	return "id";
-}
-
-static const assay_col_info *column(const assay_table_info *table, assay_str name)
-{
-	for (size_t i = 0; i < table->cols; i++)
-		if (assay_str_is(name, table->col[i].name))
-			return &table->col[i];
-	return NULL;
-}
-
 /* One word of a reach: the row it leads to, as SQL, from the row before. */
 typedef struct place {
 	const assay_table_info *table;
@@ -35,13 +18,13 @@ typedef struct place {
 static const char *value_in(assay_arena *a, const place *p, const char *col)
 {
 	return p->row ? assay_printf(a, "(SELECT \"%s\" FROM \"%s\" WHERE \"%s\" = %s)", col,
-				     p->table->name, key_of(p->table), p->row)
+				     p->table->name, assay_table_key(p->table), p->row)
 		      : assay_printf(a, "r.\"%s\"", col);
 }
 
 static void follow_word(assay_arena *a, place *p, assay_str word, bool last)
 {
-	const char *own = p->row ? p->row : assay_printf(a, "r.\"%s\"", key_of(p->table));
+	const char *own = p->row ? p->row : assay_printf(a, "r.\"%s\"", assay_table_key(p->table));
 	if (assay_str_is(word, "*kernel")) {
 		p->row = "(SELECT id FROM kernel WHERE kernel.name = r.name AND kernel.kind = "
 			 "r.kind)";
@@ -63,7 +46,7 @@ static void follow_word(assay_arena *a, place *p, assay_str word, bool last)
 	p->value = value;
 	if (last)
 		return;
-	assay_table_id to = column(p->table, name)->kind->refers;
+	assay_table_id to = assay_table_column_named(p->table, name)->kind->refers;
 	p->table = of.n ? assay_table_find(assay_dup(a, of)) : &assay_table_infos[to];
 	p->row = value;
 }
@@ -80,7 +63,7 @@ static const char *reach_sql(assay_arena *a, const assay_table_info *table, assa
 		size_t used = n < text.n ? n + 1 : n;
 		text = (assay_str){text.p + used, text.n - used};
 	}
-	return p.value ? p.value : assay_printf(a, "r.\"%s\"", key_of(table));
+	return p.value ? p.value : assay_printf(a, "r.\"%s\"", assay_table_key(table));
 }
 
 static const char *terms_sql(assay_arena *a, const assay_relations *rels,
@@ -94,7 +77,7 @@ static const char *terms_sql(assay_arena *a, const assay_relations *rels,
 			n++;
 		assay_str term = {rest.p, n};
 		const char *one = assay_str_is(term, "$first")
-					  ? assay_printf(a, "%" PRId64, assay_relations_first(rels))
+					  ? assay_printf(a, "%" PRId64, rels->first)
 					  : reach_sql(a, table, term);
 		sql = assay_printf(a, "%s%s%s", sql, sign, one);
 		sign = n < rest.n && rest.p[n] == '-' ? " - " : " + ";
@@ -119,7 +102,7 @@ static const char *create_view(assay_arena *a, const assay_relations *rels,
 			       const assay_relation *rel)
 {
 	const char *sql = assay_printf(a, "CREATE VIEW file.\"%s\" AS SELECT r.\"%s\" AS id",
-				       rel->name, key_of(rel->table));
+				       rel->name, assay_table_key(rel->table));
 	for (size_t i = 1; i < rel->cols; i++)
 		if (!rel->col[i].string_id)
 			sql = assay_printf(a, "%s, %s AS \"%s\"", sql,
