@@ -118,14 +118,15 @@ static bool check_dir(recording *r, const char *out, assay_err *err)
 }
 
 /* Two recordings started at once with one name: the second finds the first one's lock, which lasts
- * as long as the process. */
+ * as long as the process. The folder belongs to who has the lock, whoever made it. */
 static bool lock_dir(recording *r, const char *out, assay_err *err)
 {
 	r->lock = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->lock >= 0 && flock(r->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "%s is being recorded into; name another with -o", out);
-	return true;
+	if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return true;
+	r->made = 0;
+	return assay_fail(err, ASSAY_USAGE, 0, "%s is being recorded into; name another with -o",
+			  out);
 }
 
 static bool make_dir(recording *r, const char *out, assay_err *err)
