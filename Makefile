@@ -164,6 +164,7 @@ coverage:
 record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
 	$(Q)tests/record/test_safe.py $(B)
+	$(Q)tests/record/test_recover.py $(B)
 	$(Q)tests/record/test_blas.py $(B)
 	$(Q)tests/record/test_rocm.py $(B)
 	$(Q)tests/record/test_host.py $(B)

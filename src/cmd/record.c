@@ -21,7 +21,6 @@
 #include "read/reader.h"
 #include "resolve/resolve.h"
 #include "vendor/rocprof.h"
-#include "wire/salvage.h"
 
 enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
 #define RINGS "rings="
@@ -166,6 +165,8 @@ static void make_rings_dir(recording *r, const struct args *a)
 	r->rings = r->dir;
 	if (roomy && mkdtemp(path) && realpath(path, absolute))
 		r->rings = assay_printf(&r->arena, "%s", absolute);
+	if (r->rings != r->dir && symlink(r->dir, assay_record_link(r)) < 0)
+		fprintf(stderr, "assay: cannot write into %s: %s\n", r->rings, strerror(errno));
 }
 
 /* Beside the program (build folder), or in ../lib/assay (installed). */
@@ -284,58 +285,13 @@ static void make_env(strings *env, recording *r, const struct args *a)
 
 /* ---- after the command ---- */
 
-static void salvage_one(recording *r, int rings, int run, const char *name)
-{
-	assay_salvaged n;
-	switch (assay_salvage(rings, run, name, &n)) {
-	case ASSAY_SALVAGE_ALIVE:
-		r->still_running++;
-		break;
-	case ASSAY_SALVAGE_KEPT:
-		r->kept += n.lost;
-		break;
-	case ASSAY_SALVAGE_REFUSED:
-		r->refused++;
-		break;
-	case ASSAY_SALVAGE_DONE:
-		break;
-	}
-	r->salvaged += n.records;
-	r->failed += n.failed;
-}
-
-static void salvage_in(recording *r, const char *dir, int run)
-{
-	DIR *d = opendir(dir);
-	if (!d)
-		return;
-	for (struct dirent *e; (e = readdir(d));) {
-		const char *dot = strrchr(e->d_name, '.');
-		if (dot && !strcmp(dot, ".ring"))
-			salvage_one(r, dirfd(d), run, e->d_name);
-	}
-	closedir(d);
-}
-
-void assay_record_salvage(recording *r)
-{
-	int run = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	salvage_in(r, r->dir, run);
-	if (strcmp(r->rings, r->dir)) {
-		salvage_in(r, r->rings, run);
-		rmdir(r->rings); /* stays while a process still records */
-	}
-	if (run >= 0)
-		close(run);
-}
-
 static bool is_capture(const struct dirent *e)
 {
 	size_t n = strlen(e->d_name);
 	return n > 4 && !strcmp(e->d_name + n - 4, ".asy");
 }
 
-static assay_run *read_captures(recording *r)
+assay_run *assay_record_read(recording *r)
 {
 	assay_run *run = assay_run_new();
 	DIR *d = opendir(r->dir);
@@ -464,8 +420,7 @@ static void forget(recording *r)
 	static const char *const files[] = {"run.json", ".run.json", "env.json", "telemetry.csv"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
 		unlink(assay_printf(&r->arena, "%s/%s", r->dir, files[i]));
-	if (strcmp(r->rings, r->dir))
-		rmdir(r->rings);
+	assay_record_drop_rings(r);
 	remove_folders(r);
 }
 
@@ -482,7 +437,7 @@ static int finish(recording *r, const struct args *a)
 	r->stop_boot = clock_ns(CLOCK_BOOTTIME);
 	if (a->a.telemetry_file && !take_file(r, a->a.telemetry_file, &err))
 		assay_cmd_error(&err);
-	assay_run *run = read_captures(r);
+	assay_run *run = assay_record_read(r);
 	assay_waits(run);
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
@@ -498,7 +453,12 @@ static int record_run(const void *args, char **operands, int n)
 	recording r = {.command = operands};
 	assay_err err = {0};
 	int64_t period;
-	(void)n;
+	if (a->a.recover)
+		return assay_record_recover(&a->a, operands, n);
+	if (!n) {
+		fprintf(stderr, "assay record: expected -- CMD...\nTry 'assay record --help'.\n");
+		return ASSAY_EXIT_USAGE;
+	}
 	if (!options_make_sense(a, &period))
 		return ASSAY_EXIT_USAGE;
 	if (!make_dir(&r, a->a.out, &err)) {
@@ -560,6 +520,9 @@ static const assay_opt opts[] = {
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
 	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, no_nodes, skip, rings.",
 	 AT(set)},
+	{"recover", 0, ASSAY_OPT_FLAG, NULL,
+	 "Instead of a command: take what a killed recording left in memory into its RUN.",
+	 AT(a.recover)},
 	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
 };
 
@@ -574,7 +537,7 @@ static const assay_example examples[] = {
 
 const assay_cmd assay_cmd_record = {
 	.name = "record",
-	.args = "-- CMD...",
+	.args = "-- CMD... | --recover [RUN...]",
 	.about = "Run a command and record its GPU work, telemetry and environment",
 	.details =
 		"CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches "
@@ -589,11 +552,15 @@ const assay_cmd assay_cmd_record = {
 		"when it cannot be run.\n\n"
 		"A program that is killed loses at most the GPU work of its last moments (--set "
 		"tick=MS);\n"
-		"the summary says how much.",
+		"the summary says how much. When 'assay record' itself was killed, the last "
+		"records "
+		"are still\n"
+		"in memory: 'assay record --recover RUN' takes them into the run, and without RUN "
+		"into every\n"
+		"run of yours on this machine that left some.",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),
-	.min_operands = 1,
 	.max_operands = -1,
 	.run = record_run,
 };

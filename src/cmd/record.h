@@ -9,7 +9,7 @@ typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
 	const char *sample, *stacks, *children;
 	int64_t duration, delay;
-	bool all_api, exact_waits, no_blas, quiet;
+	bool all_api, exact_waits, no_blas, quiet, recover;
 } record_args;
 
 /* A recording from the start of the command to the summary. */
@@ -21,7 +21,7 @@ typedef struct recording {
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
 	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
-	char **command;
+	char **command;          /* NULL when another assay ran it, which was killed */
 	int64_t start_real, start_boot, stop_real, stop_boot;
 	int status; /* exit status to pass on */
 	int signal; /* that ended the command, 0 none */
@@ -29,6 +29,7 @@ typedef struct recording {
 	uint64_t kept;    /* records that are still in memory: they could not be written */
 	uint32_t failed;  /* chunks that could not be written */
 	uint32_t refused; /* files that call themselves rings and are none, or not of this run */
+	uint32_t orphans; /* rings whose capture is gone */
 	uint32_t still_running; /* processes that outlive the command */
 	assay_sampled telemetry;
 } recording;
@@ -38,6 +39,15 @@ typedef struct recording {
 bool assay_record_command(recording *r, char **env, assay_err *err);
 /* Take over what processes that died left in their rings. */
 void assay_record_salvage(recording *r);
+/* A link in the rings' folder that leads to the run: whoever finds one finds the other. */
+const char *assay_record_link(recording *r);
+/* Remove the rings' folder, unless it still holds rings. */
+void assay_record_drop_rings(recording *r);
+/* `assay record --recover RUN...`; n 0: every run that left rings on this machine. Exit status. */
+int assay_record_recover(const record_args *a, char **runs, int n);
+
+/* All captures of the run. */
+assay_run *assay_record_read(recording *r);
 
 /* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
 typedef struct record_rocm {
@@ -51,6 +61,12 @@ void assay_record_env(const char *dir);
 /* run.json; run is NULL before the command ended. */
 bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
 			assay_err *err);
+/* run.json of a run whose recorder was killed: what it wrote at its start, and what is known now.
+ */
+bool assay_record_complete(const recording *r, assay_str before, const assay_run *run,
+			   assay_err *err);
+/* What was taken from memory, what could not be, and by whom it is still used. */
+void assay_record_leftovers(const recording *r);
 /* One screen on stderr: what was recorded, lost, and the next command to type. */
 void assay_record_summary(const recording *r, const record_args *a, const assay_run *run);
 

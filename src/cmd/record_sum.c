@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/jsonw.h"
 #include "cmd/record.h"
 #include "render/report.h"
@@ -91,6 +92,12 @@ static void json_options(assay_jsonw *w, const record_args *a)
 	assay_jsonw_close(w, '}');
 }
 
+/* A folder of rings that is still there. */
+static const char *left_rings(const recording *r)
+{
+	return strcmp(r->rings, r->dir) && access(r->rings, F_OK) == 0 ? r->rings : NULL;
+}
+
 static void json_run(assay_jsonw *w, const recording *r, const record_args *a, const assay_run *run)
 {
 	char host[64] = "";
@@ -112,6 +119,7 @@ static void json_run(assay_jsonw *w, const recording *r, const record_args *a, c
 	assay_jsonw_z(w, "cuda", r->cuda);
 	assay_jsonw_z(w, "rocm", r->rocm);
 	assay_jsonw_close(w, '}');
+	assay_jsonw_z(w, "rings", left_rings(r));
 	json_options(w, a);
 	assay_jsonw_open_flat(w, "telemetry", '{');
 	assay_jsonw_z(w, "from", r->telemetry.from);
@@ -123,16 +131,12 @@ static void json_run(assay_jsonw *w, const recording *r, const record_args *a, c
 	assay_jsonw_close(w, '}');
 }
 
-bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
-			assay_err *err)
+/* Under another name first: whoever reads run.json sees a whole one. */
+static bool save(const char *dir, assay_str text, assay_err *err)
 {
-	assay_jsonw w = {0};
 	assay_arena scratch = {0};
-	json_run(&w, r, a, run);
-	assay_str text = assay_jsonw_text(&w);
-	/* under another name first: whoever reads run.json sees a whole one */
-	char *part = assay_printf(&scratch, "%s/.run.json", r->dir);
-	char *path = assay_printf(&scratch, "%s/run.json", r->dir);
+	char *part = assay_printf(&scratch, "%s/.run.json", dir);
+	char *path = assay_printf(&scratch, "%s/run.json", dir);
 	unlink(part); /* a link that somebody put there is not followed */
 	int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -142,6 +146,49 @@ bool assay_record_write(const recording *r, const record_args *a, const assay_ru
 		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
 		unlink(part);
 	}
+	assay_arena_free(&scratch);
+	return ok;
+}
+
+bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
+			assay_err *err)
+{
+	assay_jsonw w = {0};
+	json_run(&w, r, a, run);
+	bool ok = save(r->dir, assay_jsonw_text(&w), err);
+	assay_jsonw_free(&w);
+	return ok;
+}
+
+static bool is_told_anew(assay_str key)
+{
+	static const char *const keys[] = {"rings", "recovered", "counts", "losses", "ledger"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
+		if (assay_str_is(key, keys[i]))
+			return true;
+	return false;
+}
+
+bool assay_record_complete(const recording *r, assay_str before, const assay_run *run,
+			   assay_err *err)
+{
+	assay_jsonw w = {0};
+	assay_arena scratch = {0};
+	assay_json j = assay_json_on(before.p, before.n);
+	assay_jsonw_open(&w, NULL, '{');
+	assay_json_enter(&j, '{');
+	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);)
+		if (!is_told_anew(key))
+			assay_jsonw_raw(&w, assay_dup(&scratch, key), value);
+	assay_jsonw_z(&w, "rings", left_rings(r));
+	assay_jsonw_open_flat(&w, "recovered", '{');
+	assay_jsonw_i64(&w, "unix_ns", r->stop_real);
+	assay_jsonw_u64(&w, "records", r->salvaged);
+	assay_jsonw_u64(&w, "still_running", r->still_running);
+	assay_jsonw_close(&w, '}');
+	json_counts(&w, run);
+	assay_jsonw_close(&w, '}');
+	bool ok = save(r->dir, assay_jsonw_text(&w), err);
 	assay_arena_free(&scratch);
 	assay_jsonw_free(&w);
 	return ok;
@@ -194,6 +241,25 @@ static void print_why_empty(const recording *r, const record_args *a)
 	fprintf(stderr, "\n");
 }
 
+void assay_record_leftovers(const recording *r)
+{
+	if (r->salvaged)
+		fprintf(stderr,
+			"  %" PRIu64 " records were taken from memory the command left behind\n",
+			r->salvaged);
+	if (r->refused)
+		fprintf(stderr, "  %u files called rings are not of this run and were left alone\n",
+			r->refused);
+	if (r->orphans)
+		fprintf(stderr, "  %u processes left records whose trace is no longer there\n",
+			r->orphans);
+	if (r->kept)
+		fprintf(stderr, "  with room for them: assay record --recover %s\n", r->dir);
+	if (r->still_running)
+		fprintf(stderr, "  %u of its processes still run and go on recording\n",
+			r->still_running);
+}
+
 void assay_record_summary(const recording *r, const record_args *a, const assay_run *run)
 {
 	tally n = count_rows(run);
@@ -205,16 +271,7 @@ void assay_record_summary(const recording *r, const record_args *a, const assay_
 	if (r->signal)
 		fprintf(stderr, "  the command was ended by signal %d; what it recorded is kept\n",
 			r->signal);
-	if (r->salvaged)
-		fprintf(stderr,
-			"  %" PRIu64 " records were taken from memory the command left behind\n",
-			r->salvaged);
-	if (r->refused)
-		fprintf(stderr, "  %u files called rings are not of this run and were left alone\n",
-			r->refused);
-	if (r->still_running)
-		fprintf(stderr, "  %u of its processes still run and go on recording\n",
-			r->still_running);
+	assay_record_leftovers(r);
 	const assay_warning_table *w = &run->part.t.warning;
 	for (size_t i = 0; i < w->n; i++)
 		fprintf(stderr, "  note: %s\n", assay_z(run, w->text[i]));

@@ -140,7 +140,7 @@ static size_t lines_of(const assay_printout *p, const char *text, size_t column)
 static bool is_urgent(const assay_run *run, size_t warning)
 {
 	static const char *const urgent[] = {"missing_rank", "ranks_differ", "broken_file",
-					     "unrelated_inputs"};
+					     "unrelated_inputs", "left_rings"};
 	for (size_t k = 0; k < ASSAY_COUNT_OF(urgent); k++)
 		if (assay_str_is(assay_text(run, run->part.t.warning.id[warning]), urgent[k]))
 			return true;

@@ -20,6 +20,14 @@
 enum { NAME_MAX_BYTES = 240 };
 #define SUFFIX ".ring"
 
+/* The last chunk that salvage appends: one chunk, so that a salvage that was itself cut short has
+ * told all of it or nothing. */
+typedef struct last_words {
+	assay_wire_death death;
+	assay_wire_lost lost[ASSAY_RING_MAX + 1 + ASSAY_RING_CAUSES];
+	assay_wire_tally tally[ASSAY_RING_TALLIES]; /* stands behind the last LOST */
+} last_words;
+
 /* Private copies: the file may change, or shrink, while it is read. */
 typedef struct salvage {
 	int ring, capture;
@@ -28,6 +36,8 @@ typedef struct salvage {
 	char *taken;  /* its records, as long */
 	size_t bytes; /* of each */
 	uint32_t seq;
+	last_words *told;
+	size_t n_lost;
 	assay_salvaged *out;
 } salvage;
 
@@ -99,6 +109,13 @@ static bool append(salvage *s, assay_wire_chunk c, const void *payload, size_t n
 	return ok;
 }
 
+/* A gap, to be told with the death. */
+static void tell_lost(salvage *s, uint64_t count, int64_t first, int64_t last, uint32_t why)
+{
+	s->told->lost[s->n_lost++] = (assay_wire_lost){
+		{ASSAY_WIRE_LOST, sizeof(assay_wire_lost), 0}, count, first, last, why, 0};
+}
+
 static uint64_t count_records(const char *p, size_t n)
 {
 	uint64_t count = 0;
@@ -124,13 +141,6 @@ static bool salvage_until(salvage *s, assay_ring *r, uint32_t ring_bytes, uint64
 	return ok;
 }
 
-static void append_lost(salvage *s, uint64_t count, int64_t first, int64_t last, uint32_t why)
-{
-	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, count, first, last, why, 0};
-	if (!append(s, (assay_wire_chunk){0}, &l, sizeof l))
-		s->out->lost += count;
-}
-
 /* What one ring still holds, and the gap it had open. A write that the death cut short is done
  * again on its own: should it be in the file already, the reader knows the position and leaves one
  * out. */
@@ -142,28 +152,30 @@ static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_b
 		salvage_until(s, r, ring_bytes, writing);
 	salvage_until(s, r, ring_bytes, atomic_load(&r->head));
 	if (lost)
-		append_lost(s, lost, atomic_load(&r->lost_first), atomic_load(&r->lost_last),
-			    ASSAY_WIRE_LOST_RING);
+		tell_lost(s, lost, atomic_load(&r->lost_first), atomic_load(&r->lost_last),
+			  ASSAY_WIRE_LOST_RING);
 }
 
-/* What the process would have told at its end. */
-static void append_death(salvage *s)
+/* What the process would have told at its end. While records are left in the rings it is not told,
+ * and a later salvage starts anew. */
+static void append_last_words(salvage *s)
 {
 	static const uint32_t causes[] = {ASSAY_WIRE_LOST_THREAD, ASSAY_WIRE_LOST_STALLED};
-	struct {
-		assay_wire_death death;
-		assay_wire_tally tally[ASSAY_RING_TALLIES];
-	} told = {.death = {{ASSAY_WIRE_DEATH, sizeof told.death, 0},
-			    clock_ns(CLOCK_BOOTTIME),
-			    atomic_load(&s->file->left),
-			    atomic_load(&s->file->whole)}};
+	bool ended = atomic_load(&s->file->left) == ASSAY_WIRE_LEFT_ENDED;
+	s->told->death = (assay_wire_death){{ASSAY_WIRE_DEATH, sizeof s->told->death, 0},
+					    clock_ns(CLOCK_BOOTTIME),
+					    atomic_load(&s->file->left),
+					    atomic_load(&s->file->whole)};
 	for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
 		uint64_t n = assay_ring_dropped(s->file, causes[i]);
-		if (n)
-			append_lost(s, n, 0, 0, causes[i]);
+		if (n && !ended)
+			tell_lost(s, n, 0, 0, causes[i]);
 	}
-	size_t n = assay_ring_tally(s->file, told.tally);
-	append(s, (assay_wire_chunk){0}, &told, sizeof told.death + n * sizeof told.tally[0]);
+	char *start = ended ? (char *)s->told->lost : (char *)s->told;
+	char *end = (char *)(s->told->lost + s->n_lost);
+	size_t n = ended ? 0 : assay_ring_tally(s->file, (assay_wire_tally *)(void *)end);
+	end += n * sizeof s->told->tally[0];
+	s->out->lost += !append(s, (assay_wire_chunk){0}, start, (size_t)(end - start));
 }
 
 static bool usable(const assay_ring_file *f)
@@ -171,6 +183,35 @@ static bool usable(const assay_ring_file *f)
 	return f->magic == ASSAY_RING_MAGIC && f->ring_bytes >= 4096 &&
 	       f->ring_bytes <= ASSAY_RING_BYTES_MAX && !(f->ring_bytes & (f->ring_bytes - 1)) &&
 	       atomic_load(&f->used) <= ASSAY_RING_MAX;
+}
+
+/* Walk the chunks of the capture and cut off one that a death in the middle of a write left
+ * unfinished: it is still in its ring. True when the last whole chunk is a salvage's last word: an
+ * earlier one took everything and was killed before it removed the ring. */
+static bool told_before(int capture)
+{
+	struct {
+		assay_wire_chunk chunk;
+		assay_wire_rec first;
+	} at;
+	struct stat st;
+	uint64_t pos = 0;
+	bool death = false;
+	if (fstat(capture, &st) < 0)
+		return false;
+	for (uint64_t size = (uint64_t)st.st_size; pos < size;) {
+		memset(&at, 0, sizeof at);
+		read_at(capture, (char *)&at, sizeof at, pos);
+		if (size - pos >= sizeof at.chunk && assay_wire_check(&at, sizeof at.chunk))
+			return false; /* damage inside is the reader's to find */
+		uint64_t whole = (uint64_t)at.chunk.header_bytes + at.chunk.bytes;
+		if (size - pos < sizeof at.chunk || size - pos < whole)
+			break;
+		death = at.chunk.header_bytes == sizeof at.chunk && !at.chunk.ring &&
+			at.first.type == ASSAY_WIRE_DEATH;
+		pos += whole;
+	}
+	return (pos == (uint64_t)st.st_size || ftruncate(capture, (off_t)pos) == 0) && death;
 }
 
 static void *fresh(size_t n)
@@ -191,8 +232,8 @@ static void salvage_all(salvage *s)
 			salvage_ring(s, &f->ring[i], assay_ring_at(i, f->ring_bytes),
 				     f->ring_bytes);
 	}
-	if (atomic_load(&f->left) != ASSAY_WIRE_LEFT_ENDED)
-		append_death(s);
+	if (!s->out->lost && (s->n_lost || atomic_load(&f->left) != ASSAY_WIRE_LEFT_ENDED))
+		append_last_words(s);
 }
 
 bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)
@@ -206,10 +247,14 @@ bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)
 	read_at(ring, (char *)s.file, sizeof *s.file, 0);
 	if (!usable(s.file))
 		goto out;
+	ok = told_before(capture);
+	if (ok)
+		goto out;
 	s.bytes = s.file->ring_bytes > ASSAY_RING_BULK ? s.file->ring_bytes : ASSAY_RING_BULK;
 	s.data = fresh(s.bytes);
 	s.taken = fresh(s.bytes);
-	ok = s.data && s.taken;
+	s.told = fresh(sizeof *s.told);
+	ok = s.data && s.taken && s.told;
 	if (ok)
 		salvage_all(&s);
 out:
@@ -217,6 +262,8 @@ out:
 		munmap(s.data, s.bytes);
 	if (s.taken)
 		munmap(s.taken, s.bytes);
+	if (s.told)
+		munmap(s.told, sizeof *s.told);
 	munmap(s.file, ASSAY_RING_DATA);
 	return ok;
 }
@@ -255,7 +302,7 @@ static int open_capture(int run, const char *name, const struct stat *ring)
 	struct stat st;
 	snprintf(path, sizeof path, "%.*s.asy", (int)(strlen(name) - strlen(SUFFIX)), name);
 	int group = setfsgid(ring->st_gid), user = setfsuid(ring->st_uid);
-	int fd = open_plain(run, path, O_WRONLY | O_APPEND, &st);
+	int fd = open_plain(run, path, O_RDWR | O_APPEND, &st);
 	int why = errno;
 	setfsuid((uid_t)user);
 	setfsgid((gid_t)group);
@@ -268,13 +315,31 @@ static int open_capture(int run, const char *name, const struct stat *ring)
 	return fd;
 }
 
+static long pid_of(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+	return dash ? strtol(dash + 1, NULL, 10) : 0;
+}
+
+/* Was it killed, and some of its threads are not gone yet? They hold its lock to their end. */
+static bool is_dying(const char *name)
+{
+	char path[64], text[512] = "";
+	snprintf(path, sizeof path, "/proc/%ld/stat", pid_of(name));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	const char *state = n > 0 ? strrchr(text, ')') : NULL;
+	return state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+}
+
 /* A process whose table of files could not be kept apart may have closed its lock: it lives as long
  * as the file is in its memory. */
 static bool still_mapped(const char *name)
 {
-	const char *dash = strrchr(name, '-');
 	char path[64], line[4096];
-	snprintf(path, sizeof path, "/proc/%ld/maps", dash ? strtol(dash + 1, NULL, 10) : 0);
+	snprintf(path, sizeof path, "/proc/%ld/maps", pid_of(name));
 	FILE *f = fopen(path, "re");
 	bool found = false;
 	while (f && !found && fgets(line, sizeof line, f)) {
@@ -287,6 +352,19 @@ static bool still_mapped(const char *name)
 	return found;
 }
 
+/* Takes its lock. */
+static bool is_gone(int ring, const char *name)
+{
+	enum { TRIES = 400, TRY_NS = 5000000 };
+	const struct timespec pause = {0, TRY_NS};
+	bool ours = assay_ring_own(ring);
+	for (int i = 0; !ours && i < TRIES && is_dying(name); i++) {
+		nanosleep(&pause, NULL);
+		ours = assay_ring_own(ring);
+	}
+	return ours && !still_mapped(name);
+}
+
 assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salvaged *out)
 {
 	struct stat st;
@@ -296,14 +374,13 @@ assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salv
 		return ASSAY_SALVAGE_REFUSED;
 	assay_salvage_end end = ASSAY_SALVAGE_REFUSED;
 	int capture = -1;
-	if (!assay_ring_own(ring) || still_mapped(name)) {
+	if (!is_gone(ring, name)) {
 		end = ASSAY_SALVAGE_ALIVE;
 		goto out;
 	}
 	capture = open_capture(run, name, &st);
 	if (capture < 0) {
-		if (errno == ENOENT && unlinkat(rings, name, 0) == 0)
-			end = ASSAY_SALVAGE_DONE; /* nobody wants the records */
+		end = errno == ENOENT ? ASSAY_SALVAGE_ORPHAN : ASSAY_SALVAGE_REFUSED;
 		goto out;
 	}
 	if (!assay_salvage_rings(ring, capture, out))
@@ -316,4 +393,23 @@ out:
 		close(capture);
 	close(ring);
 	return end;
+}
+
+bool assay_salvage_waits(int rings, const char *name)
+{
+	struct stat st;
+	struct flock held = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int ring = good_name(name) ? open_plain(rings, name, O_RDONLY, &st) : -1;
+	if (ring < 0)
+		return false;
+	bool gone = fcntl(ring, F_GETLK, &held) < 0 || held.l_type == F_UNLCK;
+	close(ring);
+	return gone && !still_mapped(name);
+}
+
+bool assay_salvage_folder(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	return name && path[0] == '/' && !strncmp(name, "/assay-", 7) &&
+	       strlen(name) == strlen("/assay-XXXXXX");
 }

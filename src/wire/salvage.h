@@ -17,6 +17,7 @@ typedef enum assay_salvage_end {
 	ASSAY_SALVAGE_DONE,
 	ASSAY_SALVAGE_ALIVE,   /* the process still records */
 	ASSAY_SALVAGE_REFUSED, /* no ring file, or no capture of its own beside the run's */
+	ASSAY_SALVAGE_ORPHAN,  /* its capture is gone: nobody wants the records */
 	ASSAY_SALVAGE_KEPT,    /* records are left in it: the capture could not be written */
 } assay_salvage_end;
 
@@ -25,7 +26,15 @@ typedef enum assay_salvage_end {
  * not followed; the capture is opened with the rights of the ring's owner. */
 assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salvaged *out);
 
-/* The same for open files: false when `ring` is no ring file. */
+/* Is the path one that `assay record` gives a folder of rings? Whoever writes a run's description
+ * does not choose any folder of the machine. */
+bool assay_salvage_folder(const char *path);
+/* Is this a ring file whose process is gone? Takes no lock and changes nothing. */
+bool assay_salvage_waits(int rings, const char *name);
+
+/* The same as assay_salvage() for open files: false when `ring` is no ring file. The capture must
+ * be open for reading and appending. May be done again after a salvage that was cut short: the
+ * reader finds every record once. */
 bool assay_salvage_rings(int ring, int capture, assay_salvaged *out);
 
 #endif

@@ -1,0 +1,259 @@
+/* What processes left in their rings: taken into the run when the command has ended, or later with
+ * `assay record --recover` when the recorder was killed with it. */
+#define _GNU_SOURCE /* O_NOFOLLOW, realpath */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/input.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/record.h"
+#include "render/report.h"
+#include "wire/salvage.h"
+
+#define SHARED "/dev/shm"
+
+/* ---- salvage ---- */
+
+static void salvage_one(recording *r, int rings, int run, const char *name)
+{
+	assay_salvaged n;
+	switch (assay_salvage(rings, run, name, &n)) {
+	case ASSAY_SALVAGE_ALIVE:
+		r->still_running++;
+		break;
+	case ASSAY_SALVAGE_KEPT:
+		r->kept += n.lost;
+		break;
+	case ASSAY_SALVAGE_REFUSED:
+		r->refused++;
+		break;
+	case ASSAY_SALVAGE_ORPHAN:
+		/* of a stranger's folder nothing is removed */
+		if (!r->command || unlinkat(rings, name, 0) < 0)
+			r->orphans++;
+		break;
+	case ASSAY_SALVAGE_DONE:
+		break;
+	}
+	r->salvaged += n.records;
+	r->failed += n.failed;
+}
+
+static bool is_ring(const char *name)
+{
+	return assay_str_ends(assay_str_of(name), ".ring");
+}
+
+static void salvage_in(recording *r, const char *dir, int run)
+{
+	DIR *d = opendir(dir);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));)
+		if (is_ring(e->d_name))
+			salvage_one(r, dirfd(d), run, e->d_name);
+	closedir(d);
+}
+
+const char *assay_record_link(recording *r)
+{
+	return assay_printf(&r->arena, "%s/run", r->rings);
+}
+
+static bool holds_rings(const char *dir)
+{
+	DIR *d = opendir(dir);
+	bool found = false;
+	for (struct dirent *e; d && !found && (e = readdir(d));)
+		found = is_ring(e->d_name);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+void assay_record_drop_rings(recording *r)
+{
+	if (!strcmp(r->rings, r->dir) || holds_rings(r->rings))
+		return;
+	unlink(assay_record_link(r));
+	rmdir(r->rings);
+}
+
+void assay_record_salvage(recording *r)
+{
+	int run = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	salvage_in(r, r->dir, run);
+	if (strcmp(r->rings, r->dir))
+		salvage_in(r, r->rings, run);
+	assay_record_drop_rings(r);
+	if (run >= 0)
+		close(run);
+}
+
+/* ---- recover ---- */
+
+/* Made by `assay record` of the run's owner. */
+static bool is_rings_folder(const char *path, const struct stat *run)
+{
+	struct stat st;
+	return assay_salvage_folder(path) && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == run->st_uid;
+}
+
+enum { DESCRIPTION_MAX = 1 << 20 };
+
+/* run.json as text that base/json can read. */
+static bool read_description(assay_arena *a, const char *dir, assay_str *out, assay_err *err)
+{
+	assay_input *in = assay_input_open(assay_printf(a, "%s/run.json", dir), err);
+	if (!in)
+		return false;
+	assay_view v = assay_input_view(in, 0, DESCRIPTION_MAX);
+	char *text = assay_alloc(a, v.n + ASSAY_PAD);
+	memcpy(text, v.p, v.n);
+	*out = (assay_str){text, v.n};
+	assay_input_close(in);
+	return true;
+}
+
+/* The text of that member; NULL: none. */
+static const char *member(assay_arena *a, assay_str json, const char *name)
+{
+	assay_json j = assay_json_on(json.p, json.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key, raw; assay_json_member(&j, &key);) {
+		bool wanted = assay_str_is(key, name) && assay_json_peek(&j) == '"';
+		if (wanted && assay_json_text(&j, &raw))
+			return assay_dup(a, assay_json_unescape(a, raw));
+		if (!assay_json_skip(&j, &raw))
+			break;
+	}
+	return NULL;
+}
+
+static bool open_run(recording *r, const char *run, assay_str *description, assay_err *err)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	if (!realpath(run, path))
+		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", run, strerror(errno));
+	r->dir = assay_printf(&r->arena, "%s", path);
+	r->lock = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->lock < 0 || fstat(r->lock, &st) < 0)
+		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", run, strerror(errno));
+	if (flock(r->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return assay_fail(
+			err, ASSAY_IO, 0,
+			"%s is still being recorded: its recorder takes what is left when "
+			"the command has ended",
+			run);
+	if (!read_description(&r->arena, r->dir, description, err))
+		return false;
+	const char *rings = member(&r->arena, *description, "rings");
+	r->rings = rings && is_rings_folder(rings, &st) ? rings : r->dir;
+	return true;
+}
+
+static void say(const recording *r, const assay_run *run)
+{
+	char n[ASSAY_FMT];
+	fprintf(stderr, "assay: recovered %s records into %s\n", assay_fmt_count(n, r->salvaged),
+		r->dir);
+	assay_ledger_text(stderr, "  ", run);
+	assay_record_leftovers(r);
+}
+
+static bool recover(const record_args *a, const char *dir, assay_err *err)
+{
+	recording r = {.lock = -1};
+	assay_str description;
+	bool ok = open_run(&r, dir, &description, err);
+	if (ok) {
+		struct timespec now;
+		clock_gettime(CLOCK_REALTIME, &now);
+		r.stop_real = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+		assay_record_salvage(&r);
+		assay_run *run = assay_record_read(&r);
+		ok = assay_record_complete(&r, description, run, err);
+		if (ok && !a->quiet)
+			say(&r, run);
+		assay_run_free(run);
+	}
+	if (ok && (r.kept || r.failed))
+		ok = assay_fail(err, ASSAY_IO, 0, "%s: not all of it could be written", dir);
+	if (r.lock >= 0)
+		close(r.lock);
+	assay_arena_free(&r.arena);
+	return ok;
+}
+
+/* A folder of rings leads to its run, and the run's description back to it. */
+static const char *run_of(assay_arena *a, const char *rings)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink(assay_printf(a, "%s/run", rings), path, sizeof path - 1);
+	assay_str text;
+	assay_err err = {0};
+	if (n <= 0)
+		return NULL;
+	path[n] = 0;
+	if (!read_description(a, path, &text, &err))
+		return NULL;
+	const char *back = member(a, text, "rings");
+	return back && !strcmp(back, rings) ? assay_printf(a, "%s", path) : NULL;
+}
+
+/* Every run of ours that left rings where all leave them. */
+static int recover_all(const record_args *a)
+{
+	assay_arena scratch = {0};
+	int bad = 0, runs = 0;
+	DIR *d = opendir(SHARED);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		const char *path = assay_printf(&scratch, "%s/%s", SHARED, e->d_name);
+		struct stat us = {.st_uid = geteuid()};
+		assay_err err = {0};
+		if (!is_rings_folder(path, &us))
+			continue;
+		const char *run = run_of(&scratch, path);
+		runs++;
+		if (!run) {
+			fprintf(stderr, "assay: %s is left of a run that is no longer there\n",
+				path);
+		} else if (!recover(a, run, &err)) {
+			assay_cmd_error(&err);
+			bad++;
+		}
+	}
+	if (d)
+		closedir(d);
+	if (!runs)
+		fprintf(stderr, "assay: no recording left anything behind\n");
+	assay_arena_free(&scratch);
+	return bad ? ASSAY_EXIT_FAIL : ASSAY_EXIT_OK;
+}
+
+int assay_record_recover(const record_args *a, char **runs, int n)
+{
+	int bad = 0;
+	if (!n)
+		return recover_all(a);
+	for (int i = 0; i < n; i++) {
+		assay_err err = {0};
+		if (!recover(a, runs[i], &err)) {
+			assay_cmd_error(&err);
+			bad++;
+		}
+	}
+	return bad ? ASSAY_EXIT_FAIL : ASSAY_EXIT_OK;
+}

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Records outlive every death: of the program, of `assay record`, of both, and of a recovery itself.
+usage: test_recover.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
+import glob
+import json
+import os
+import random
+import signal
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import ASSAY, FAKE, WORK, build_fakes, captures, eq, one, run, test  # noqa: E402
+
+ENV = dict(os.environ, LD_LIBRARY_PATH=FAKE)
+SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the machine's
+
+
+def build():
+    build_fakes()
+    os.mkdir(SHM)
+
+
+def state(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
+class Recording:
+    """`assay record` of a program that tells how many steps it has done."""
+
+    def __init__(self, name, rings=SHM):
+        self.run, self.told = os.path.join(WORK, name), os.path.join(WORK, name + ".told")
+        self.assay = subprocess.Popen(
+            [ASSAY, "record", "-o", self.run, "--telemetry", "off", "--set", "rings=" + rings, "--set", "ring=4194304", "--",
+             FAKE + "/program", "tell", "0", self.told], env=ENV, stderr=subprocess.PIPE, text=True)
+        self.until(lambda: self.steps() > 0)
+        task = f"/proc/{self.assay.pid}/task/{self.assay.pid}/children"
+        self.program, = (int(p) for p in open(task).read().split())
+
+    def until(self, ready):
+        while not ready():
+            assert self.assay.poll() is None, "it ended"
+            time.sleep(0.001)
+
+    def steps(self):
+        try:
+            return struct.unpack("<I", open(self.told, "rb").read(4))[0]
+        except (OSError, struct.error):
+            return 0
+
+    def kill(self, *whom):
+        for pid in whom:
+            os.kill(pid, signal.SIGKILL)
+
+    def end(self):
+        """Both were killed; the program is not our child, and some of its threads may last a little longer."""
+        self.assay.communicate()
+        while state(self.program) not in "ZX":
+            time.sleep(0.001)
+
+
+def recover(*runs, status=0):
+    p = subprocess.run([ASSAY, "record", "--recover", *runs], env=ENV, capture_output=True, text=True)
+    eq((p.returncode, p.stdout), (status, ""))
+    return p.stderr
+
+
+def check(r):
+    """Every step that was done is there, whole, and at most the one under way besides."""
+    c, done = one(r.run), r.steps()
+    steps = [x for x in c.rows["RANGE"] if x["op"] == 1 and x["text"] == "step"]
+    assert done <= len(steps) <= done + 1, (done, len(steps))
+    assert 5 * done <= len(c.rows["API"]) <= 5 * (done + 1), (done, len(c.rows["API"]))
+    corr = [x["corr"] for x in c.rows["API"]]
+    eq((len(set(corr)), c.bad, len(c.rows["DEATH"])), (len(corr), 0, 1))
+    eq(glob.glob(SHM + "/*") + glob.glob(r.run + "/*.ring"), [])
+    info = json.loads(subprocess.run([ASSAY, "info", "--json", r.run], capture_output=True, text=True, check=True).stdout)
+    eq({k for k in info["issues"] if k.startswith(("damaged", "truncated", "left", "lost", "bad"))}, set())
+
+
+@test
+def whoever_is_killed_the_records_are_kept():
+    rng = random.Random(1)
+    for turn in range(20):
+        r = Recording(f"kill{turn}")
+        until = r.steps() + rng.randrange(600)
+        r.until(lambda: r.steps() >= until)
+        whom = turn % 4
+        if whom == 0:  # the program: assay takes the rest itself
+            r.kill(r.program)
+            r.end()
+        elif whom == 1:  # assay, then the program
+            r.kill(r.assay.pid)
+            r.assay.wait()
+            r.kill(r.program)
+            r.end()
+            recover(r.run)
+        elif whom == 2:  # both at once
+            r.kill(r.assay.pid, r.program)
+            r.end()
+            recover(r.run)
+        else:  # the program, and assay while it takes what is left
+            r.kill(r.program)
+            time.sleep(rng.random() / 500)
+            if r.assay.poll() is None:
+                r.kill(r.assay.pid)
+            r.end()
+            recover(r.run)
+        check(r)
+        shutil.rmtree(r.run)
+
+
+@test
+def rings_that_are_left_are_said_and_taken_once():
+    r = Recording("said")
+    r.until(lambda: r.steps() > 1000)
+    r.kill(r.assay.pid)
+    r.assay.wait()
+    said = recover(r.run)  # the program is alive: nothing is taken from it
+    assert "1 of its processes still run" in said and "recovered 0 records" in said, said
+    r.kill(r.program)
+    r.end()
+    for command in ("report", "info"):
+        p = subprocess.run([ASSAY, command, r.run], capture_output=True, text=True)
+        assert "record --recover" in p.stdout + p.stderr, p.stdout + p.stderr
+    said = recover(r.run)
+    assert "records were taken from memory" in said, said
+    check(r)
+    before = {p: open(p, "rb").read() for p in glob.glob(r.run + "/*.asy")}
+    assert "recovered 0 records" in recover(r.run)
+    eq({p: open(p, "rb").read() for p in glob.glob(r.run + "/*.asy")}, before)
+    described = json.load(open(r.run + "/run.json"))
+    eq((described["rings"], described["command"][1], described["recovered"]["still_running"]), (None, "tell", 0))
+    assert described["counts"]["ranges"] >= r.steps(), described["counts"]
+
+
+@test
+def a_run_that_is_recorded_is_left_to_its_recorder():
+    r = Recording("busy")
+    said = recover(r.run, status=1)
+    assert "still being recorded" in said, said
+    r.kill(r.program)
+    r.end()
+    check(r)
+
+
+@test
+def rings_in_the_run_directory_are_recovered():
+    r = Recording("inside", rings="/nonexistent")
+    r.until(lambda: r.steps() > 1000)
+    r.kill(r.assay.pid, r.program)
+    r.end()
+    eq(len(glob.glob(r.run + "/*.ring")), 1)
+    recover(r.run)
+    check(r)
+
+
+@test
+def a_description_cannot_point_recovery_at_other_folders():
+    victim, where = os.path.join(WORK, "assay-victim"), os.path.join(WORK, "pointing")
+    for path in (victim, where):
+        os.mkdir(path)
+    ring = victim + "/trace-host-1.ring"
+    open(ring, "w").write("somebody's own")
+    for rings in (victim, victim + "/../assay-victim", "assay-victim", "/"):
+        json.dump({"assay": "0", "recorders": {}, "rings": rings}, open(where + "/run.json", "w"))
+        recover(where)
+        eq(open(ring).read(), "somebody's own")
+
+
+@test
+def what_cannot_be_recovered_is_a_sentence():
+    empty = os.path.join(WORK, "empty")
+    os.mkdir(empty)
+    assert "run.json" in recover(empty, status=1)
+    assert "cannot use" in recover(os.path.join(WORK, "nothing there"), status=1)
+
+
+@test
+def a_capture_cut_at_any_byte_is_read_and_the_loss_counted():
+    r = Recording("cut")
+    r.until(lambda: r.steps() > 20)
+    r.kill(r.program)
+    r.end()
+    path, = glob.glob(r.run + "/*.asy")
+    data, rng = open(path, "rb").read(), random.Random(2)
+    for n in sorted(rng.sample(range(1, len(data)), 40)) + [len(data)]:
+        open(path, "wb").write(data[:n])
+        p = subprocess.run([ASSAY, "info", "--json", r.run], capture_output=True, text=True)
+        eq(p.returncode, 0)
+        issues = set(json.loads(p.stdout)["issues"])
+        if n < len(data):
+            assert issues & {"truncated", "damaged_chunk", "no_end", "broken_file", "skipped_file"}, (n, issues)
+        captures(r.run)
+
+
+if __name__ == "__main__":
+    sys.exit(run(build))
