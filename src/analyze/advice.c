@@ -5,68 +5,102 @@
 #include <math.h>
 
 #include "analyze/compute.h"
+#include "analyze/idle_lines.h"
 #include "analyze/op_args.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
 /* X(id, what takes the time, remedy, confidence) */
-#define ADVICES(X)                                                                                 \
-	X(FP32, "fp32_matmul", "matrix products in a costlier type than need be take",             \
+#define TEXTS(X)                                                                                   \
+	X(FP32, "matrix products in a costlier type than need be take",                            \
 	  "torch.set_float32_matmul_precision(\"high\") for tf32, or autocast(bfloat16)", 0.85)    \
-	X(EAGER, "eager_attention", "attention in pieces (products, softmax, mask) takes",         \
+	X(EAGER, "attention in pieces (products, softmax, mask) takes",                            \
 	  "F.scaled_dot_product_attention; attn_implementation=\"sdpa\" or \"flash_attention_2\"", \
 	  0.9)                                                                                     \
-	X(CHAIN, "unfused_chain", "memory traffic between operators that could be one takes",      \
+	X(CHAIN, "memory traffic between operators that could be one takes",                       \
 	  "torch.compile; fused norms, rotary embeddings and activations", 0.7)                    \
-	X(SHAPE, "gemm_shape", "matrix work below what the best calls of its size reach takes",    \
+	X(SHAPE, "matrix work below what the best calls of its size reach takes",                  \
 	  "pad dimensions to multiples of 64 (vocabulary, heads, batch); larger or fuller tiles",  \
 	  0.6)                                                                                     \
-	X(SLOW, "slow_kernels",                                                                    \
-	  "memory-bound operators below what the best of their size reach take",                   \
+	X(SLOW, "memory-bound operators below what the best of their size reach take",             \
 	  "contiguous layouts; fused or compiled versions of the operators named", 0.5)            \
-	X(CASTS, "cast_storm", "copies from one type to another take",                             \
+	X(CASTS, "copies from one type to another take",                                           \
 	  "keep weights in the type they are used in; autocast's cache; fused optimizer", 0.7)     \
-	X(LAYOUT, "layout_copies", "copies from one layout to another take",                       \
+	X(LAYOUT, "copies from one layout to another take",                                        \
 	  "avoid permute with contiguous(); memory_format=channels_last for convolutions", 0.7)    \
-	X(BUCKETS, "bucket_copies", "copies between gradients and communication buckets take",     \
+	X(BUCKETS, "copies between gradients and communication buckets take",                      \
 	  "DistributedDataParallel(..., gradient_as_bucket_view=True)", 0.8)                       \
-	X(OPTIMIZER, "optimizer_unfused", "an optimizer of many passes over its parameters takes", \
+	X(OPTIMIZER, "an optimizer of many passes over its parameters takes",                      \
 	  "fused=True for the optimizer: one pass instead of eight or nine", 0.6)
 
-enum {
-#define X(id, name, what, fix, confidence) OF_##id,
-	ADVICES(X)
+static const assay_advice texts[ASSAY_ADVICE_COUNT] = {
+#define X(of, says, try, sure)                                                                     \
+	[ASSAY_ADVICE_##of] = {.what = says,                                                       \
+			       .fix = try,                                                         \
+			       .shape = ASSAY_NO_ROW,                                              \
+			       .gpu = ASSAY_NO_ROW,                                                \
+			       .stack = ASSAY_NO_ROW,                                              \
+			       .confidence = sure},
+	TEXTS(X)
 #undef X
-		OF_COUNT
 };
 
-static const assay_advice texts[OF_COUNT] = {
-#define X(of, called, says, try, sure)                                                             \
-	[OF_##of] = {.id = called, .what = says, .fix = try, .confidence = sure},
-	ADVICES(X)
-#undef X
+/* Sums by a key; the row that came with the largest. */
+struct tally {
+	assay_map rows;
+	assay_vec(int64_t) ns;
+	int64_t most;
 };
+
+static void count(struct tally *t, uint64_t key, int64_t ns, uint32_t row, uint32_t *largest)
+{
+	uint32_t *slot = assay_map_at(&t->rows, key);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)t->ns.n;
+		*assay_push(&t->ns) = 0;
+	}
+	int64_t sum = t->ns.p[*slot] += ns;
+	if (sum > t->most) {
+		t->most = sum;
+		*largest = row;
+	}
+}
+
+static void free_tally(struct tally *t)
+{
+	assay_map_free(&t->rows);
+	assay_vec_free(&t->ns);
+}
 
 struct finder {
 	const assay_run *run;
 	const assay_tables *t;
-	assay_advice found[OF_COUNT];
-	int64_t most[OF_COUNT]; /* of one shape */
-	int64_t *of_shape;      /* by kind of advice, then by row of op_shape */
+	assay_advice found[ASSAY_ADVICE_COUNT];
+	struct tally shape[ASSAY_ADVICE_COUNT], kernel[ASSAY_ADVICE_COUNT],
+		line[ASSAY_ADVICE_COUNT];
 };
 
-static void sell(struct finder *f, int kind, uint32_t shape, int64_t ns)
+/* gpu: the kernel, or none. */
+static void sell(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 {
+	assay_advice *v = &f->found[kind];
+	v->total += ns;
+	if (gpu == ASSAY_NO_ROW)
+		return;
+	uint32_t stack = assay_own_call(f->t, assay_call_stack(f->t, f->t->launch.host[gpu]));
+	count(&f->kernel[kind], f->t->gpu.name[gpu], ns, gpu, &v->gpu);
+	if (stack != ASSAY_NO_ROW)
+		count(&f->line[kind], assay_line_key(f->t, stack), ns, stack, &v->stack);
+}
+
+static void sell_call(struct finder *f, int kind, uint32_t call, int64_t ns)
+{
+	uint32_t shape = f->t->op_call.shape[call];
 	if (ns <= 0)
 		return;
-	f->found[kind].total += ns;
+	sell(f, kind, f->t->op_call.gpu[call], ns);
 	f->found[kind].calls++;
-	int64_t *sum = &f->of_shape[(size_t)kind * f->t->op_shape.n + shape];
-	*sum += ns;
-	if (*sum > f->most[kind]) {
-		f->most[kind] = *sum;
-		f->found[kind].shape = shape;
-	}
+	count(&f->shape[kind], shape, ns, shape, &f->found[kind].shape);
 }
 
 static bool name_is(const struct finder *f, uint32_t shape, const char *name)
@@ -77,22 +111,17 @@ static bool name_is(const struct finder *f, uint32_t shape, const char *name)
 /* copy_ of a type into another, or between different strides. */
 static int kind_of_copy(const struct finder *f, uint32_t shape)
 {
-	const assay_op_shape_table *s = &f->t->op_shape;
 	assay_arena a = {0};
 	assay_op_args args;
-	const char *members =
-		assay_printf(&a, "\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s",
-			     assay_z(f->run, s->dims[shape]), assay_z(f->run, s->types[shape]),
-			     s->strides[shape] ? assay_z(f->run, s->strides[shape]) : "[]");
 	int kind = -1;
-	if (assay_op_args_parse(&args, &a, assay_str_of(members))) {
+	if (assay_shape_args(f->run, shape, &a, &args)) {
 		const assay_tensor *to = assay_arg_tensor(&args, 0),
 				   *from = assay_arg_tensor(&args, 1);
 		if (to && from && to->type != from->type)
-			kind = OF_CASTS;
+			kind = ASSAY_ADVICE_CASTS;
 		else if (to && from && to->stride && from->stride && to->rank == from->rank &&
 			 memcmp(to->stride, from->stride, to->rank * sizeof *to->stride))
-			kind = OF_LAYOUT;
+			kind = ASSAY_ADVICE_LAYOUT;
 	}
 	assay_arena_free(&a);
 	return kind;
@@ -114,50 +143,65 @@ static bool is_bucket_copy(const struct finder *f, uint32_t shape)
 static int8_t needless(const struct finder *f, uint32_t shape)
 {
 	if (is_bucket_copy(f, shape))
-		return OF_BUCKETS;
+		return ASSAY_ADVICE_BUCKETS;
 	if (is_list_operator(f, shape))
-		return OF_OPTIMIZER;
+		return ASSAY_ADVICE_OPTIMIZER;
 	return name_is(f, shape, "aten::copy_") ? (int8_t)kind_of_copy(f, shape) : -1;
 }
-
-/* Adam over lists reads and writes 84 bytes a parameter, fused 28: a third remains. */
-static const double list_passes_saved = 2.0 / 3;
 
 static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
 {
 	const assay_call_part_table *p = &f->t->call_part;
 	uint32_t call = p->call[part], shape = f->t->op_call.shape[call];
 	int whole = of_shape[shape];
-	bool eager = f->t->op_call.flags[call] & ASSAY_OP_EAGER,
+	bool eager = f->t->op_call.flags[call] & (ASSAY_OP_EAGER | ASSAY_OP_SCORES),
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
 	int64_t left = p->at_bound[part] + p->rest[part] + p->unmodelled[part];
-	sell(f, OF_FP32, shape, p->precision[part]);
-	sell(f, eager ? OF_EAGER : OF_CHAIN, shape, p->unfused[part]);
-	if (whole == OF_OPTIMIZER)
-		sell(f, whole, shape,
-		     (int64_t)((double)(left + p->shape[part]) * list_passes_saved));
+	sell_call(f, ASSAY_ADVICE_FP32, call, p->precision[part]);
+	sell_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
+	if (whole == ASSAY_ADVICE_OPTIMIZER)
+		sell_call(f, whole, call,
+			  (int64_t)((double)(left + p->shape[part]) * ASSAY_LIST_PASSES_SAVED));
 	else if (whole >= 0)
-		sell(f, whole, shape, left + p->shape[part]);
+		sell_call(f, whole, call, left + p->shape[part]);
 	else
-		sell(f, matrix ? OF_SHAPE : OF_SLOW, shape, p->shape[part]);
+		sell_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call, p->shape[part]);
+}
+
+/* Unless its operator is sold whole. */
+static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
+{
+	const assay_lone_kernel_table *l = &f->t->lone_kernel;
+	uint32_t call = f->t->gpu_op.n ? f->t->gpu_op.call[l->gpu[row]] : ASSAY_NO_ROW;
+	if (call != ASSAY_NO_ROW && of_shape[f->t->op_call.shape[call]] >= 0)
+		return;
+	sell(f, l->advice[row], l->gpu[row], l->needless[row]);
+	f->found[l->advice[row]].lone++;
 }
 
 void assay_advices_find(assay_advices *out, const assay_run *run, const assay_window *w)
 {
 	const double worth_saying = 0.01;
 	assay_arena scratch = {0};
-	struct finder f = {.run = run, .t = &run->part.t};
-	size_t shapes = f.t->op_shape.n;
-	f.of_shape = assay_alloc(&scratch, (OF_COUNT * shapes + 1) * sizeof *f.of_shape);
+	struct finder *f = assay_alloc(&scratch, sizeof *f);
+	f->run = run, f->t = &run->part.t;
+	size_t shapes = f->t->op_shape.n;
 	int8_t *of_shape = assay_alloc(&scratch, shapes + 1);
-	memcpy(f.found, texts, sizeof f.found);
+	memcpy(f->found, texts, sizeof f->found);
 	for (uint32_t i = 0; i < shapes; i++)
-		of_shape[i] = needless(&f, i);
-	for (uint32_t i = 0; i < f.t->call_part.n; i++)
-		look_at(&f, i, of_shape);
-	for (int i = 0; i < OF_COUNT; i++)
-		if ((double)f.found[i].total > worth_saying * (double)(w->to - w->from))
-			*assay_push(out) = f.found[i];
+		of_shape[i] = needless(f, i);
+	for (uint32_t i = 0; i < f->t->call_part.n; i++)
+		look_at(f, i, of_shape);
+	for (uint32_t i = 0; i < f->t->lone_kernel.n; i++)
+		look_at_lone(f, i, of_shape);
+	for (int i = 0; i < ASSAY_ADVICE_COUNT; i++) {
+		f->found[i].id = assay_advice_name[i];
+		if ((double)f->found[i].total > worth_saying * (double)(w->to - w->from))
+			*assay_push(out) = f->found[i];
+		free_tally(&f->shape[i]);
+		free_tally(&f->kernel[i]);
+		free_tally(&f->line[i]);
+	}
 	assay_arena_free(&scratch);
 }
 

@@ -7,14 +7,20 @@
 typedef struct assay_advice {
 	const char *id, *what, *fix; /* what: "... takes" stands before the time in a sentence */
 	int64_t total;               /* ns of the window; no two advices sell the same */
-	uint64_t calls;
-	uint32_t shape; /* row of op_shape that costs most; ASSAY_NO_ROW: none */
+	uint64_t calls, lone;        /* of operators; kernels judged by their names */
+	/* what costs most, each ASSAY_NO_ROW when there is none: */
+	uint32_t shape; /* row of op_shape */
+	uint32_t gpu;   /* row of gpu: of the kernel */
+	uint32_t stack; /* row of stack: the line that launches */
 	double confidence;
 } assay_advice;
 
+/* Adam over lists reads and writes 84 bytes a parameter, fused 28: a third remains. */
+#define ASSAY_LIST_PASSES_SAVED (2.0 / 3)
+
 typedef assay_vec(assay_advice) assay_advices;
 
-/* Those above 1 % of the window, in no order. Needs call_part. */
+/* Those above 1 % of the window, in no order. Needs call_part and lone_kernel. */
 void assay_advices_find(assay_advices *out, const assay_run *run, const assay_window *w);
 
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analyze/analyze.h"
+#include "analyze/lone.h"
 #include "names/serving.h"
 #include "analyze/useful.h"
 #include "base/median.h"
@@ -22,6 +23,19 @@ double assay_bound_of(const assay_rates *r, double flops, double bytes, uint8_t 
 		return NAN;
 	*bound = compute > memory ? ASSAY_BOUND_COMPUTE : ASSAY_BOUND_MEMORY;
 	return 1e9 * (compute > memory ? compute : memory);
+}
+
+bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assay_op_args *out)
+{
+	const assay_op_shape_table *s = &run->part.t.op_shape;
+	if (!s->dims[shape])
+		return false;
+	const char *members =
+		assay_printf(a, "\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s",
+			     assay_z(run, s->dims[shape]),
+			     s->types[shape] ? assay_z(run, s->types[shape]) : "[]",
+			     s->strides[shape] ? assay_z(run, s->strides[shape]) : "[]");
+	return assay_op_args_parse(out, a, assay_str_of(members));
 }
 
 struct compute {
@@ -332,6 +346,7 @@ bool assay_compute(assay_run *run, const assay_order *order, const assay_window 
 	add_totals(&c);
 	add_coverage(&c, order);
 	add_window(&c);
+	assay_lone_kernels(run, order, &c.rates, w);
 	if (c.t->op_shape.n) {
 		add_steps(&c);
 		add_phases(&c);

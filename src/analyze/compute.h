@@ -2,6 +2,7 @@
 #ifndef ASSAY_ANALYZE_COMPUTE_H
 #define ASSAY_ANALYZE_COMPUTE_H
 
+#include "analyze/op_args.h"
 #include "analyze/rates.h"
 #include "analyze/window.h"
 
@@ -15,6 +16,12 @@ static inline bool assay_is_matrix(uint8_t class)
 /* Least time in ns of that work, and what bounds it; NaN when the rates are not known. */
 double assay_bound_of(const assay_rates *r, double flops, double bytes, uint8_t math,
 		      uint8_t *bound);
+
+/* A kernel takes about this long, ns, however little it computes. */
+enum { ASSAY_LEAST_KERNEL = 4000 };
+
+/* Arguments of a row of op_shape, in a; false when they were not recorded. */
+bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assay_op_args *out);
 
 /* roof, op_shape.bound_ns, op_call.owned, operator, step_compute, phase. Needs op_call. rates: a
  * file, or NULL; false when it cannot be read. */

@@ -3,21 +3,41 @@
 #include "analyze/finding.h"
 #include "base/fmt.h"
 
-static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
+/* What most of it is: an operator with its shapes, or a kernel. */
+static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay_advice *v,
+		      assay_found *f)
 {
 	const assay_op_shape_table *s = &run->part.t.op_shape;
 	char count[ASSAY_FMT];
-	assay_found f = {
-		.id = v->id, .fix = v->fix, .total = v->total, .confidence = v->confidence};
-	f.text = assay_printf(c->scratch, "%s %s", v->what, assay_share_words(c, v->total));
-	if (v->shape != ASSAY_NO_ROW) {
-		f.where.op = assay_dup(c->scratch, assay_text(run, s->name[v->shape]));
-		f.fact[0] = assay_printf(
+	int n = 0;
+	if (v->calls) {
+		f->where.op = assay_dup(c->scratch, assay_text(run, s->name[v->shape]));
+		f->fact[n++] = assay_printf(
 			c->scratch, "%s calls, most of it in %s %s",
 			assay_fmt_count(count, v->calls),
 			assay_fmt_safe(c->scratch, assay_text(run, s->name[v->shape])),
 			assay_fmt_safe(c->scratch, assay_text(run, s->dims[v->shape])));
 	}
+	if (v->lone)
+		f->fact[n++] = assay_printf(c->scratch, "%s kernels judged by their names",
+					    assay_fmt_count(count, v->lone));
+	if (v->gpu == ASSAY_NO_ROW)
+		return;
+	f->where.kernel =
+		assay_fmt_kernel(c->scratch, assay_text(run, run->part.t.gpu.name[v->gpu]), 120);
+	if (v->stack != ASSAY_NO_ROW)
+		assay_where_in_stack(run, v->stack, &f->where);
+}
+
+static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
+{
+	const double by_name_only = 0.8;
+	assay_found f = {.id = v->id,
+			 .fix = v->fix,
+			 .total = v->total,
+			 .confidence = v->confidence * (v->calls ? 1 : by_name_only)};
+	f.text = assay_printf(c->scratch, "%s %s", v->what, assay_share_words(c, v->total));
+	add_facts(run, c, v, &f);
 	/* a device that waits for its host gains little from shorter kernels */
 	if (v->total < c->w->compute)
 		f.what_if = assay_printf(c->scratch, "compute=%.6fx",

@@ -24,6 +24,11 @@ static const struct {
 	{"_i8i32_", ASSAY_MATH_INT8},
 	{"_f64f64_", ASSAY_MATH_FP64},
 	/* CUTLASS */
+	{"bf16_s16816", ASSAY_MATH_BF16},
+	{"fp16_s16816", ASSAY_MATH_FP16},
+	{"bf16_s1688", ASSAY_MATH_BF16},
+	{"fp16_s1688", ASSAY_MATH_FP16},
+	{"f16_s1688gemm", ASSAY_MATH_FP16},
 	{"s16816gemm_bf16", ASSAY_MATH_BF16},
 	{"s16816gemm_f16", ASSAY_MATH_FP16},
 	{"h16816gemm", ASSAY_MATH_FP16},
@@ -36,10 +41,6 @@ static const struct {
 	{"d884gemm", ASSAY_MATH_FP64},
 	{"simt_sgemm", ASSAY_MATH_FP32},
 	{"simt_dgemm", ASSAY_MATH_FP64},
-	{"bf16_s16816", ASSAY_MATH_BF16},
-	{"fp16_s16816", ASSAY_MATH_FP16},
-	{"bf16_s1688", ASSAY_MATH_BF16},
-	{"fp16_s1688", ASSAY_MATH_FP16},
 	{"_h16816", ASSAY_MATH_FP16},
 	{"_h884", ASSAY_MATH_FP16},
 	{"_h1688", ASSAY_MATH_FP16},
@@ -122,6 +123,35 @@ assay_math assay_kernel_math(assay_str name)
 	return math;
 }
 
+/* The number right behind a word, 0 when there is none. */
+static int64_t number_behind(assay_str name, const char *word)
+{
+	ptrdiff_t at = assay_str_find(name, word);
+	int64_t n = 0;
+	for (size_t i = at < 0 ? name.n : (size_t)at + strlen(word);
+	     i < name.n && n < 1000 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
+		n = n * 10 + (name.p[i] - '0');
+	return n;
+}
+
+bool assay_kernel_is_narrow(assay_str name)
+{
+	/* elements that a load takes at once; SIMT kernels take one by nature */
+	static const char *const loads[] = {"_align", "aligna", "_GRVWA",
+					    "_GRVWB", "_GLVWA", "_GLVWB"};
+	static const double bytes[ASSAY_MATH_COUNT] = {
+		[ASSAY_MATH_TF32] = 4, [ASSAY_MATH_BF16] = 2, [ASSAY_MATH_FP16] = 2,
+		[ASSAY_MATH_FP8] = 1,  [ASSAY_MATH_INT8] = 1,
+	};
+	double each = bytes[assay_kernel_math(name)];
+	for (size_t i = 0; each > 0 && i < ASSAY_COUNT_OF(loads); i++) {
+		int64_t n = number_behind(name, loads[i]);
+		if (n > 0 && (double)n * each < 8)
+			return true;
+	}
+	return false;
+}
+
 double assay_kernel_element(assay_str name)
 {
 	static const struct {
@@ -191,6 +221,8 @@ TEST(kernel_names_tell_what_they_multiply_in)
 		{"ampere_sgemm_128x64_nn", ASSAY_MATH_FP32},
 		{"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", ASSAY_MATH_BF16},
 		{"volta_h884gemm_64x128_ldg8_nn", ASSAY_MATH_FP16},
+		{"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", ASSAY_MATH_BF16},
+		{"cutlass_75_tensorop_f16_s1688gemm_f16_128x128_tn_align1", ASSAY_MATH_FP16},
 		{"nvjet_tst_128x192_64x5_2x1_v_bz_TNT", ASSAY_MATH_BF16},
 		{"nvjet_sm100_hsh_128x256_64x4_1x2_h_bz_NTN", ASSAY_MATH_FP16},
 		{"nvjet_qqtst_128x192_128x5", ASSAY_MATH_FP8},
@@ -205,6 +237,28 @@ TEST(kernel_names_tell_what_they_multiply_in)
 			fprintf(stderr, "%s\n", cases[i].name);
 			return 1;
 		}
+	return 0;
+}
+
+TEST(kernels_that_load_single_elements_say_so)
+{
+	static const char *const narrow[] = {
+		"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1",
+		"cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align1",
+		"Cijk_Ailk_Bljk_BBS_BH_MT64x64x32_MI16x16x1_GRVWA1_GRVWB1_GSU1",
+		"Cijk_Ailk_Bljk_HHS_BH_MT64x64x32_MI16x16x1_GRVWA8_GRVWB2_GSU1",
+	};
+	static const char *const wide[] = {
+		"cutlass_80_tensorop_s16816gemm_bf16_256x128_nn_align8",
+		"cutlass_80_simt_sgemm_64x64_8x5_nt_align1", /* all of them do */
+		"sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize32x32x8_aligna4_alignc4",
+		"nvjet_tst_128x192_64x5_2x1_v_bz_TNT",
+		"Cijk_Alik_Bljk_BBS_BH_MT64x96x128_MI16x16x1_GRVWA8_GRVWB8_GSU0",
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(narrow); i++)
+		CHECK(assay_kernel_is_narrow(assay_str_of(narrow[i])));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wide); i++)
+		CHECK(!assay_kernel_is_narrow(assay_str_of(wide[i])));
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "analyze/op_args.h"
+#include "analyze/kernel_math.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -30,7 +30,8 @@ struct useful {
 	const assay_window *w;
 	double by_math[ASSAY_MATH_COUNT]; /* own time of matrix work */
 	double best[ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
-	float *kept; /* by row of op_call: share of its time that fusing leaves; 1 all */
+	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
+	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
 };
 
 static bool is_known(const struct useful *u, uint32_t shape)
@@ -74,7 +75,7 @@ static void learn(struct useful *u)
 	for (uint32_t i = 0; i < s->n; i++) {
 		bool enough =
 			s->calls[i] >= CALLS_ENOUGH || s->busy[i] * 100 >= u->w->to - u->w->from;
-		if (!is_known(u, i) || !enough)
+		if (!is_known(u, i) || !enough || u->crooked[i])
 			continue;
 		double *best = &u->best[s->class[i]][s->math[i]][s->bound[i]][bin_of(s, i)],
 		       share = reached(s, i);
@@ -87,22 +88,36 @@ static void learn(struct useful *u)
 
 /* ------------------------------------------------------------------ precision */
 
-/* cuBLAS leaves tensor cores out when rows of a matrix do not start at multiples of 16 bytes: then
- * the shape is at fault, not the type. */
+/* Libraries leave wide loads, and cuBLAS its tensor cores, out when rows of a matrix do not start
+ * at multiples of 16 bytes: then the shape is at fault, not the type. */
+static bool starts_aligned(const assay_tensor *t)
+{
+	double bytes = assay_dtype_bytes(t->type);
+	if (t->rank < 2 || t->dim[t->rank - 1] <= 1 || t->dim[t->rank - 2] <= 1 || bytes <= 0)
+		return true;
+	int64_t step = t->dim[t->rank - 1];
+	if (t->stride) {
+		int64_t a = t->stride[t->rank - 1], b = t->stride[t->rank - 2];
+		step = a > b ? a : b;
+	}
+	return fmod((double)step * bytes, 16) == 0;
+}
+
+static bool has_narrow_kernel(const struct useful *u, uint32_t shape)
+{
+	uint32_t gpu = u->t->op_call.gpu[u->t->op_shape.call[shape]];
+	return gpu != ASSAY_NO_ROW &&
+	       assay_kernel_is_narrow(assay_text(u->run, u->t->gpu.name[gpu]));
+}
+
 static bool is_aligned(const struct useful *u, uint32_t shape)
 {
-	const assay_op_shape_table *s = &u->t->op_shape;
 	assay_arena a = {0};
 	assay_op_args args;
-	const char *members =
-		assay_printf(&a, "\"Input Dims\": %s, \"Input type\": %s",
-			     assay_z(u->run, s->dims[shape]), assay_z(u->run, s->types[shape]));
-	bool aligned = assay_op_args_parse(&args, &a, assay_str_of(members));
+	bool aligned = assay_shape_args(u->run, shape, &a, &args) && !has_narrow_kernel(u, shape);
 	for (size_t i = 0; aligned && i < args.n; i++) {
 		const assay_tensor *t = assay_arg_tensor(&args, (int)i);
-		for (uint32_t d = t && t->rank >= 2 ? t->rank - 2 : 0;
-		     t && t->rank >= 2 && d < t->rank; d++)
-			aligned &= fmod((double)t->dim[d] * assay_dtype_bytes(t->type), 16) == 0;
+		aligned = !t || starts_aligned(t);
 	}
 	assay_arena_free(&a);
 	return aligned;
@@ -120,7 +135,7 @@ static uint8_t cheaper(const struct useful *u, uint32_t shape)
 	bool mostly_half = half > time[ASSAY_MATH_FP32] + time[ASSAY_MATH_TF32];
 	uint8_t math = s->math[shape];
 	if (!assay_is_matrix(s->class[shape]) ||
-	    (math != ASSAY_MATH_FP32 && math != ASSAY_MATH_TF32) || !is_aligned(u, shape))
+	    (math != ASSAY_MATH_FP32 && math != ASSAY_MATH_TF32) || u->crooked[shape])
 		return math;
 	uint8_t other = mostly_half ? half_type : ASSAY_MATH_TF32;
 	return u->rates->peak[other] > u->rates->peak[math] ? other : math;
@@ -138,7 +153,7 @@ static double time_in(const struct useful *u, uint32_t shape, uint8_t math, doub
 	if (u->rates->best > 0 && share > u->rates->best)
 		share = u->rates->best;
 	double compute = 1e9 * s->flops[shape] / (share * u->rates->peak[math]);
-	return compute > *bound ? compute : *bound;
+	return ASSAY_LEAST_KERNEL + (compute > *bound ? compute : *bound);
 }
 
 /* ------------------------------------------------------------------ fusion */
@@ -192,6 +207,9 @@ static bool is_product(const struct useful *u, uint32_t call)
 	return is_known(u, shape) && u->t->op_shape.class[shape] == ASSAY_WORK_GEMM;
 }
 
+/* Of the peak. Flash kernels: 0.22 to 0.5 of dense peaks on H100, H200 and MI300X, by head size. */
+static const double fused_attention_reaches = 0.4;
+
 /* Attention in pieces: a product, a softmax with what stands around it, a product. The fused kernel
  * has none of what is between. */
 static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
@@ -212,7 +230,21 @@ static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
 		u->kept[r->p[k]] = 0;
 		u->t->op_call.flags[r->p[k]] |= ASSAY_OP_EAGER;
 	}
+	u->t->op_call.flags[r->p[first]] |= ASSAY_OP_SCORES;
+	u->t->op_call.flags[r->p[i]] |= ASSAY_OP_SCORES;
 	return i;
+}
+
+/* Of the products around it, what a fused kernel takes for the same operations. */
+static void fuse_scores(struct useful *u, uint32_t call)
+{
+	uint32_t shape = u->t->op_call.shape[call];
+	double peak = is_known(u, shape) ? u->rates->peak[u->t->op_shape.math[shape]] : 0;
+	if (peak <= 0)
+		return;
+	double fused = 1e9 * u->t->op_shape.flops[shape] / (fused_attention_reaches * peak),
+	       share = fused / (double)u->t->op_call.owned[call];
+	u->kept[call] = share < 1 ? (float)share : 1;
 }
 
 static void find_fusions(struct useful *u)
@@ -225,6 +257,9 @@ static void find_fusions(struct useful *u)
 	for (size_t i = 0; i < r.n; i++)
 		if (is_product(u, r.p[i]))
 			fuse_attention(u, &r, i);
+	for (size_t i = 0; i < r.n; i++)
+		if (c->flags[r.p[i]] & ASSAY_OP_SCORES)
+			fuse_scores(u, r.p[i]);
 	for (size_t i = 0, n; i < r.n; i += n) {
 		for (n = 1; i + n < r.n && u->kept[r.p[i]] > 0 && u->kept[r.p[i + n]] > 0 &&
 			    is_link(u, r.p[i + n - 1], r.p[i + n]);)
@@ -261,8 +296,10 @@ static void split_call(struct useful *u, uint32_t call)
 	double kept = u->kept[call], share = best_near(u, shape, math);
 	p->unfused[r] = take(&left, (double)left * (1 - kept));
 	bound *= kept;
+	/* where others' best is the measure, or none */
+	double above = u->crooked[shape] || p->precision[r] ? ASSAY_LEAST_KERNEL : 0;
 	share = share > 0 ? share : u->rates->best > 0 ? u->rates->best : 1;
-	p->shape[r] = take(&left, (double)left - bound / share);
+	p->shape[r] = take(&left, (double)left - above - bound / share);
 	p->at_bound[r] = take(&left, bound);
 	p->rest[r] = left;
 }
@@ -278,12 +315,28 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 	u->kept = assay_alloc(&scratch, t->op_call.n * sizeof *u->kept);
 	for (uint32_t i = 0; i < t->op_call.n; i++)
 		u->kept[i] = 1;
+	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);
+	for (uint32_t i = 0; i < t->op_shape.n; i++)
+		u->crooked[i] = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i) &&
+				!is_aligned(u, i);
 	learn(u);
 	find_fusions(u);
 	for (uint32_t i = 0; i < t->op_call.n; i++)
 		if (t->op_call.owned[i] > 0)
 			split_call(u, i);
 	assay_arena_free(&scratch);
+}
+
+/* Kernels whose work is not known but that need not be there at all. */
+static int64_t needless_alone(const assay_run *run)
+{
+	const assay_lone_kernel_table *l = &run->part.t.lone_kernel;
+	int64_t sum = 0;
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->advice[i] == ASSAY_ADVICE_EAGER || l->advice[i] == ASSAY_ADVICE_CASTS ||
+		    l->advice[i] == ASSAY_ADVICE_LAYOUT)
+			sum += l->needless[i];
+	return sum;
 }
 
 bool assay_useful_sums(const assay_run *run, const assay_window *w,
@@ -304,7 +357,12 @@ bool assay_useful_sums(const assay_run *run, const assay_window *w,
 		sum += part[i];
 	assert(sum <= w->compute);
 	part[ASSAY_USEFUL_UNMODELLED] += w->compute - sum; /* work without an operator */
-	return p->n > 0 && part[ASSAY_USEFUL_UNMODELLED] < w->compute;
+	if (!p->n || part[ASSAY_USEFUL_UNMODELLED] >= w->compute)
+		return false;
+	int64_t needless = needless_alone(run);
+	part[ASSAY_USEFUL_UNMODELLED] -= needless;
+	part[ASSAY_USEFUL_UNFUSED] += needless;
+	return true;
 }
 
 /* A call of that class, its own time, and the shape of one call. */
@@ -322,6 +380,7 @@ static uint32_t add_hand_call(assay_run *run, uint8_t class, uint8_t math, doubl
 	t->op_shape.busy[s] = 3 * ns;
 	t->op_shape.dims[s] = assay_sid_of(run, "[[64, 64], [64, 64]]");
 	t->op_shape.types[s] = assay_sid_of(run, "[\"float\", \"float\"]");
+	t->op_shape.call[s] = c;
 	t->op_call.shape[c] = s;
 	t->op_call.host[c] = 0;
 	t->op_call.device[c] = 0;
@@ -338,8 +397,9 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 	r.peak[ASSAY_MATH_FP32] = 10e12;
 	r.peak[ASSAY_MATH_TF32] = 100e12;
 	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
-	/* fp32 at half of its peak: 2000 ns; tf32 at half of its own would take 200 */
-	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e7, 1, 2000);
+	/* fp32 at half of its peak; tf32 at half of its own would take 2000, and what every kernel
+	 * takes */
+	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
 	/* three elementwise calls in a chain, each 1000 bytes at the bound of 1 ns a 1000 bytes */
 	for (int i = 0; i < 3; i++)
 		add_hand_call(run, ASSAY_WORK_ELEMENTWISE, ASSAY_MATH_FP32, 1, 1e6, 1000);
@@ -347,15 +407,42 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 		t->op_shape.bound_ns[i] =
 			assay_bound_of(&r, t->op_shape.flops[i], t->op_shape.bytes[i],
 				       t->op_shape.math[i], &t->op_shape.bound[i]);
-	const assay_window w = {.device = 0, .to = 6000, .compute = 6000};
+	const assay_window w = {.device = 0, .to = 24000, .compute = 24000};
 	assay_useful(run, &r, &w);
 	CHECK(assay_useful_sums(run, &w, part));
 	for (int i = 0; i < ASSAY_USEFUL_PARTS_COUNT; i++)
 		sum += part[i];
-	CHECK_EQ(sum, 6000);
-	CHECK_EQ(part[ASSAY_USEFUL_PRECISION], 1800);
+	CHECK_EQ(sum, 24000);
+	CHECK_EQ(part[ASSAY_USEFUL_PRECISION], 18000 - 4000);
 	CHECK_EQ(part[ASSAY_USEFUL_UNFUSED], 3 * 666); /* two of three tensors between them go */
 	CHECK_EQ(part[ASSAY_USEFUL_UNMODELLED], 1000); /* work without an operator */
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_product_with_rows_off_the_grid_is_measured_by_others)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e15, .best = 0.8};
+	int64_t part[ASSAY_USEFUL_PARTS_COUNT];
+	r.peak[ASSAY_MATH_BF16] = 100e12;
+	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+	/* 10 us at peak, 12.5 at best, 100 in fact; the second one the same, but aligned */
+	for (int i = 0; i < 2; i++) {
+		uint32_t s = add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_BF16, 1e9, 1, 100000);
+		t->op_shape.types[s] = assay_sid_of(run, "[\"c10::BFloat16\", \"c10::BFloat16\"]");
+		t->op_shape.dims[s] =
+			assay_sid_of(run, i ? "[[64, 64], [64, 64]]" : "[[64, 65], [65, 64]]");
+		t->op_shape.bound_ns[s] = 10000;
+		t->op_shape.bound[s] = ASSAY_BOUND_COMPUTE;
+		const assay_window w = {.device = 0, .to = 200000, .compute = 100000 * (i + 1)};
+		t->call_part.n = 0;
+		assay_useful(run, &r, &w);
+		CHECK(assay_useful_sums(run, &w, part));
+		/* alone: by the device's best; then by the call beside it, which takes as long */
+		CHECK_EQ(part[ASSAY_USEFUL_SHAPE], i ? 0 : 100000 - 12500 - ASSAY_LEAST_KERNEL);
+	}
 	assay_run_free(run);
 	return 0;
 }

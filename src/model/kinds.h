@@ -65,6 +65,18 @@
 	X(OPTIMIZER, "optimizer")                                                                  \
 	X(MOVE, "move") /* copies, concatenations, gathers */
 
+/* What compute could do without, by the id of the finding. X(id, name) */
+#define ASSAY_ADVICES(X)                                                                           \
+	X(FP32, "fp32_matmul")                                                                     \
+	X(EAGER, "eager_attention")                                                                \
+	X(CHAIN, "unfused_chain")                                                                  \
+	X(SHAPE, "gemm_shape")                                                                     \
+	X(SLOW, "slow_kernels")                                                                    \
+	X(CASTS, "cast_storm")                                                                     \
+	X(LAYOUT, "layout_copies")                                                                 \
+	X(BUCKETS, "bucket_copies")                                                                \
+	X(OPTIMIZER, "optimizer_unfused")
+
 /* What keeps a call from being faster. */
 #define ASSAY_BOUNDS(X)                                                                            \
 	X(NONE, "unknown")                                                                         \
@@ -181,7 +193,8 @@ enum assay_op_flag {
 	ASSAY_OP_ESTIMATED = 8,  /* part of its work is a guess */
 	ASSAY_OP_OVER_PEAK = 16, /* faster than the device can be: its model is wrong here */
 	ASSAY_OP_BACKWARD = 32,
-	ASSAY_OP_EAGER = 64, /* between the products of an attention that is not fused */
+	ASSAY_OP_EAGER = 64,   /* between the products of an attention that is not fused */
+	ASSAY_OP_SCORES = 128, /* one of these products */
 };
 
 enum { ASSAY_SCOPE_OPEN = 1, ASSAY_SCOPE_OVERLAP = 2, ASSAY_SCOPE_GIVEN = 4 };
@@ -408,6 +421,13 @@ typedef enum assay_work_class {
 		ASSAY_WORK_CLASS_COUNT
 } assay_work_class;
 
+typedef enum assay_advice_kind {
+#define X(id, name) ASSAY_ADVICE_##id,
+	ASSAY_ADVICES(X)
+#undef X
+		ASSAY_ADVICE_COUNT
+} assay_advice_kind;
+
 typedef enum assay_bound {
 #define X(id, name) ASSAY_BOUND_##id,
 	ASSAY_BOUNDS(X)
@@ -443,6 +463,7 @@ extern const char *const assay_track_kind_name[ASSAY_TRACK_KIND_COUNT];
 extern const char *const assay_state_name[ASSAY_STATE_COUNT];
 extern const char *const assay_math_name[ASSAY_MATH_COUNT];
 extern const char *const assay_work_class_name[ASSAY_WORK_CLASS_COUNT];
+extern const char *const assay_advice_name[ASSAY_ADVICE_COUNT];
 extern const char *const assay_bound_name[ASSAY_BOUND_COUNT];
 extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];

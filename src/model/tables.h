@@ -64,6 +64,7 @@ typedef enum assay_table_id {
 	X(work_class)                                                                              \
 	X(math)                                                                                    \
 	X(bound)                                                                                   \
+	X(advice)                                                                                  \
 	X(doing)
 
 /* Rows of a table that another column says; model/tables.c has a function for each. */

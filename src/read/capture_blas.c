@@ -32,6 +32,19 @@ static void put_dims(assay_jsonw *w, const assay_wire_product *p, uint64_t rows,
 	assay_jsonw_close(w, ']');
 }
 
+/* As BLAS keeps them, column after column, and as if nothing lay between columns: leading
+ * dimensions are not recorded. */
+static void put_strides(assay_jsonw *w, const assay_wire_product *p, uint64_t rows, uint64_t cols,
+			bool transposed)
+{
+	assay_jsonw_open(w, NULL, '[');
+	if (p->batch > 1)
+		assay_jsonw_i64(w, NULL, (int64_t)(rows * cols));
+	assay_jsonw_i64(w, NULL, transposed ? (int64_t)cols : 1);
+	assay_jsonw_i64(w, NULL, transposed ? 1 : (int64_t)rows);
+	assay_jsonw_close(w, ']');
+}
+
 /* Compute types of cuBLAS that use TF32, whatever the matrices are. */
 static bool computes_in_tf32(const assay_wire_product *p)
 {
@@ -52,6 +65,11 @@ static assay_sid product_args(capture *c, const assay_wire_product *p)
 	assay_jsonw_z(&w, NULL, type_name(p->type_a));
 	assay_jsonw_z(&w, NULL, type_name(p->type_b));
 	assay_jsonw_z(&w, NULL, type_name(p->type_c));
+	assay_jsonw_close(&w, ']');
+	assay_jsonw_open(&w, "Input Strides", '[');
+	put_strides(&w, p, p->m, p->k, p->trans_a);
+	put_strides(&w, p, p->k, p->n, p->trans_b);
+	put_strides(&w, p, p->m, p->n, false);
 	assay_jsonw_close(&w, ']');
 	const char transposes[] = {p->trans_a ? 'T' : 'N', p->trans_b ? 'T' : 'N', 0};
 	assay_jsonw_z(&w, "transposes", transposes);

@@ -1,0 +1,19 @@
+/* What a kernel does to its data, by its name. */
+#ifndef ASSAY_NAMES_ROLES_H
+#define ASSAY_NAMES_ROLES_H
+
+#include "base/str.h"
+
+typedef enum assay_role {
+	ASSAY_ROLE_NONE,         /* nothing that is judged by its name */
+	ASSAY_ROLE_SOFTMAX,      /* over rows, forward or backward; none of a loss */
+	ASSAY_ROLE_EXP,          /* a piece of one */
+	ASSAY_ROLE_CAST,         /* a copy from one type to another */
+	ASSAY_ROLE_LAYOUT,       /* a copy from one layout to another */
+	ASSAY_ROLE_FUSED_UPDATE, /* an optimizer's whole step for a list of tensors */
+	ASSAY_ROLE_LIST_UPDATE,  /* one operation for a list of tensors */
+} assay_role;
+
+assay_role assay_role_of_kernel(assay_str name);
+
+#endif
