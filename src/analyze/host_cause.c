@@ -118,7 +118,7 @@ void assay_lane_rewind(assay_lane *lane)
 
 void assay_host_causes_init(assay_host_causes *c, const assay_run *run)
 {
-	*c = (assay_host_causes){.run = run};
+	*c = (assay_host_causes){.run = run, .since = INT64_MIN, .until = INT64_MAX};
 	c->of_track = assay_alloc(&c->scratch, (run->part.t.track.n + 1) * sizeof *c->of_track);
 }
 
@@ -136,7 +136,9 @@ void assay_host_causes_fill(assay_host_causes *c)
 	c->cause = assay_alloc(&c->scratch, t->host.n + 1);
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		assay_lane *lane = c->of_track[t->host.track[h]];
-		c->cause[h] = lane ? row_cause(c, h) : NO_CAUSE;
+		bool out = !lane || t->host.ts[h] > c->until ||
+			   (c->since != INT64_MIN && assay_host_end(&t->host, h) < c->since);
+		c->cause[h] = out ? NO_CAUSE : row_cause(c, h);
 		if (c->cause[h] != NO_CAUSE)
 			lane->n++;
 	}

@@ -443,7 +443,7 @@ bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *ou
 	bool ok = assay_path_what_ifs_parse(&rules, opts->what_if, opts->what_ifs, err) &&
 		  assay_path_window_find(run, group, opts->step, &window, err);
 	if (ok) {
-		assay_path_graph_build(&g, run, group, window.until);
+		assay_path_graph_build(&g, run, group, window.since, window.until);
 		ok = g.nodes ? follow_graph(run, &g, &window, &rules, out, err)
 			     : assay_path_nothing(err);
 		assay_path_graph_free(&g);

@@ -50,7 +50,8 @@ static void find_work(assay_path_graph *g)
 	const assay_tables *t = &g->run->part.t;
 	g->gpu = assay_alloc(&g->arena, (t->gpu.n + 1) * sizeof *g->gpu);
 	for (uint32_t i = 0; i < t->gpu.n; i++)
-		if (t->gpu.ts[i] < g->until && is_in_group(g, t->gpu.track[i]))
+		if (t->gpu.ts[i] < g->until && assay_gpu_end(&t->gpu, i) >= g->since &&
+		    is_in_group(g, t->gpu.track[i]))
 			g->gpu[g->work++] = i;
 	assay_sort_rows(g->gpu, g->work, t->gpu.ts);
 }
@@ -599,11 +600,11 @@ static void set_delays(assay_path_graph *g, uint32_t node)
 }
 
 void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t group,
-			    int64_t until)
+			    int64_t since, int64_t until)
 {
 	assay_path_links links = {0};
 	struct waiters waiters = {.at = {0}};
-	*g = (assay_path_graph){.run = run, .group = group, .until = until};
+	*g = (assay_path_graph){.run = run, .group = group, .since = since, .until = until};
 	find_work(g);
 	assay_path_add_hosts(g);
 	place_work(g);
@@ -631,6 +632,9 @@ void assay_path_graph_free(assay_path_graph *g)
 {
 	assay_host_causes_free(&g->causes);
 	assay_vec_free(&g->thread);
+	assay_vec_release(g->measured.at);
+	assay_vec_release(g->row);
+	assay_vec_release(g->cause);
 	assay_arena_free(&g->arena);
 }
 

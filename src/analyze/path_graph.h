@@ -52,6 +52,7 @@ typedef struct assay_path_graph {
 	assay_arena arena;
 	assay_host_causes causes;
 	uint32_t group; /* the process that is followed */
+	int64_t since;  /* nothing that ends before is in the graph */
 	int64_t until;  /* nothing that begins later is in the graph */
 	assay_vec(assay_path_thread) thread;
 	uint32_t *thread_of; /* by track: index of thread + 1, 0 for none */
@@ -75,7 +76,7 @@ typedef struct assay_path_graph {
 } assay_path_graph;
 
 void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t group,
-			    int64_t until);
+			    int64_t since, int64_t until);
 void assay_path_graph_free(assay_path_graph *g);
 /* The point of a thread at an instant, or the last one before it; ASSAY_DEP_NONE when there is
  * none.

@@ -32,30 +32,22 @@ static void add_thread(assay_path_graph *g, uint32_t track, const assay_instants
 	}
 }
 
-static void *keep(assay_path_graph *g, const void *from, size_t n, size_t width, size_t room)
-{
-	void *to = assay_alloc(&g->arena, (n + room + 1) * width);
-	if (n)
-		memcpy(to, from, n * width);
-	return to;
-}
-
-/* measured.at has room for the work, which is counted already. */
+/* The graph has them from here on; measured.at gets room for the work, which is counted already. */
 static void keep_points(assay_path_graph *g, struct points *p)
 {
 	g->points = (uint32_t)p->at.n;
 	g->nodes = g->points + g->work;
-	g->measured.at = keep(g, p->at.p, p->at.n, sizeof(int64_t), g->work);
-	g->row = keep(g, p->row.p, p->row.n, sizeof(uint32_t), 0);
-	g->cause = keep(g, p->cause.p, p->cause.n, 1, 0);
+	assay_vec_reserve(&p->at, p->at.n + g->work + 1);
+	assay_vec_reserve(&p->row, p->row.n + 1);
+	assay_vec_reserve(&p->cause, p->cause.n + 1);
+	g->measured.at = p->at.p;
+	g->row = p->row.p;
+	g->cause = p->cause.p;
 	g->elastic = assay_alloc(&g->arena, g->points + 1);
 	g->base.len = assay_alloc(&g->arena, (g->points + 1) * sizeof(int64_t));
 	for (uint32_t i = 0; i + 1 < g->points; i++)
 		if (g->cause[i] != ASSAY_WHY_COUNT)
 			g->base.len[i] = g->measured.at[i + 1] - g->measured.at[i];
-	assay_vec_free(&p->at);
-	assay_vec_free(&p->row);
-	assay_vec_free(&p->cause);
 }
 
 void assay_path_add_hosts(assay_path_graph *g)
@@ -64,6 +56,8 @@ void assay_path_add_hosts(assay_path_graph *g)
 	struct points p = {.at = {0}};
 	assay_instants bounds = {0};
 	assay_host_causes_init(&g->causes, g->run);
+	g->causes.since = g->since;
+	g->causes.until = g->until;
 	for (uint32_t i = 0; i < t->track.n; i++)
 		if (t->track.kind[i] == ASSAY_TRACK_THREAD && assay_track_group(t, i) == g->group)
 			assay_host_causes_want(&g->causes, i);

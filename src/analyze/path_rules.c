@@ -112,10 +112,13 @@ struct matcher {
 	assay_path_lengths *out;
 	assay_path *path;
 	assay_arena scratch;
-	uint8_t *of_name;   /* by string id: rule, NO_RULE or NOT_ASKED */
+	bool by_name; /* some rule goes by names: else of_name, of_scope and lent are not there */
+	uint8_t of_class[ASSAY_PATH_CLASSES]; /* first rule for a class, or NO_RULE */
+	uint8_t *of_name;                     /* by string id: rule, NO_RULE or NOT_ASKED */
 	uint8_t *of_scope;  /* by row of scope, with the ranges around it; same coding */
-	uint8_t *of_kernel; /* by row of kernel: rule or NO_RULE */
-	/* by point: rule of the range in which another thread waits for this one, or NO_RULE */
+	uint8_t *of_kernel; /* by row of kernel: rule or NO_RULE; always there */
+	/* by point: rule of the range in which another thread waits for this one, or NO_RULE; NULL
+	 * when there are no ranges */
 	uint8_t *lent;
 };
 
@@ -171,7 +174,12 @@ static uint8_t own_scope_rule(struct matcher *m, uint32_t scope, bool paths)
 
 static uint8_t scope_rule(const struct matcher *m, uint32_t scope)
 {
-	return scope == ASSAY_NO_ROW ? NO_RULE : m->of_scope[scope];
+	return scope == ASSAY_NO_ROW || !m->by_name ? NO_RULE : m->of_scope[scope];
+}
+
+static uint8_t lent_rule(const struct matcher *m, uint32_t point)
+{
+	return m->lent ? m->lent[point] : NO_RULE;
 }
 
 /* What a range gets from itself and the ranges around it. Given trees may name children first. */
@@ -198,6 +206,8 @@ static void match_scopes(struct matcher *m)
 static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
 {
 	const assay_kernel_table *k = &m->g->run->part.t.kernel;
+	if (!m->by_name)
+		return m->of_class[k->class[kernel]];
 	assay_str name = assay_text(m->g->run, k->name[kernel]);
 	const char *short_name = assay_fmt_kernel(&m->scratch, name, 400);
 	uint8_t best = name_rule(m, k->name[kernel]);
@@ -206,10 +216,7 @@ static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
 			rule_of_text(m, assay_str_of(assay_family_name[k->family[kernel]]), false));
 	best = min_rule(best,
 			rule_of_text(m, assay_str_of(assay_class_name[k->class[kernel]]), false));
-	for (size_t i = 0; i < m->rules->n && i < best; i++)
-		if (m->rules->p[i].class == k->class[kernel])
-			return (uint8_t)i;
-	return best;
+	return min_rule(best, m->of_class[k->class[kernel]]);
 }
 
 /* ------------------------------------------------------------------ changing */
@@ -233,7 +240,7 @@ static uint8_t launch_rule(const struct matcher *m, uint32_t node)
 	const assay_path_graph *g = m->g;
 	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++)
 		if (g->dep[d].kind == ASSAY_DEP_LAUNCH)
-			return m->lent[g->dep[d].from];
+			return lent_rule(m, g->dep[d].from);
 	return NO_RULE;
 }
 
@@ -339,7 +346,7 @@ static void change_segment(struct matcher *m, uint32_t point, const struct reach
 	int class = ASSAY_PATH_WHY + g->cause[point];
 	for (size_t r = 0; r < m->rules->n; r++) {
 		const assay_path_what_if *rule = &m->rules->p[r];
-		bool by_class = rule->class == class, lent = m->lent[point] == r;
+		bool by_class = rule->class == class, lent = lent_rule(m, point) == r;
 		if (!by_class && !lent && (rule->class >= 0 || reach[r].until <= now))
 			continue;
 		int64_t whole = by_class || lent ? row_length(m, point) : reach[r].whole;
@@ -365,8 +372,11 @@ static void change_threads(struct matcher *m)
 		for (size_t r = 0; r < m->rules->n; r++)
 			reach[r] = (struct reach){INT64_MIN, 0};
 		for (uint32_t p = t->first; p + 1 < t->first + t->n; p++) {
-			open_rows(m, lane, &next, g->measured.at[p], reach);
-			change_segment(m, p, reach, &last_row);
+			bool by_class = m->of_class[ASSAY_PATH_WHY + g->cause[p]] != NO_RULE;
+			if (m->by_name)
+				open_rows(m, lane, &next, g->measured.at[p], reach);
+			if (m->by_name || by_class)
+				change_segment(m, p, reach, &last_row);
 		}
 	}
 }
@@ -375,13 +385,9 @@ static void change_threads(struct matcher *m)
 static uint8_t dep_rule(struct matcher *m, uint32_t node, const assay_path_dep *d)
 {
 	int class = assay_path_dep_class(m->g, node, d);
-	uint8_t best = d->kind == ASSAY_DEP_SYNC && d->row != ASSAY_NO_ROW
-			       ? name_rule(m, m->g->run->part.t.host.name[d->row])
-			       : NO_RULE;
-	for (size_t i = 0; i < m->rules->n && i < best; i++)
-		if (m->rules->p[i].class == class)
-			return (uint8_t)i;
-	return best;
+	bool named = m->by_name && d->kind == ASSAY_DEP_SYNC && d->row != ASSAY_NO_ROW;
+	uint8_t by_name = named ? name_rule(m, m->g->run->part.t.host.name[d->row]) : NO_RULE;
+	return min_rule(by_name, m->of_class[class]);
 }
 
 static void change_deps(struct matcher *m)
@@ -452,6 +458,8 @@ static bool fail_unmatched(struct matcher *m, const assay_path_what_if *rule, co
 	const assay_tables *t = &m->g->run->part.t;
 	struct near near = {.letters = {0}};
 	assay_map seen = {0};
+	if (!err) /* nobody will read it */
+		return false;
 	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++)
 		offer(&near, rule->pattern, assay_family_name[f]);
 	for (uint32_t k = 0; k < t->kernel.n && k < NAMES_MAX; k++)
@@ -476,11 +484,20 @@ bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *r
 {
 	struct matcher m = {.g = g, .rules = rules, .out = lengths, .path = out};
 	bool ok = true;
-	m.of_name = not_asked(&m, g->run->part.strings.str.n + 1);
+	memset(m.of_class, NO_RULE, sizeof m.of_class);
+	for (size_t i = rules->n; i-- > 0;)
+		if (rules->p[i].class < 0)
+			m.by_name = true;
+		else
+			m.of_class[rules->p[i].class] = (uint8_t)i;
 	for (size_t i = 0; i < rules->n; i++)
 		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
-	match_scopes(&m);
-	lend_rules(&m);
+	if (m.by_name) {
+		m.of_name = not_asked(&m, g->run->part.strings.str.n + 1);
+		match_scopes(&m);
+		if (g->run->part.t.scope.n)
+			lend_rules(&m);
+	}
 	change_work(&m);
 	change_threads(&m);
 	change_deps(&m);

@@ -6,12 +6,15 @@
 #include "analyze/order.h"
 #include "base/median.h"
 #include "base/sort.h"
+#include "base/test.h"
 
 struct span {
 	uint32_t step;
 	int64_t from, to;    /* as the window is */
 	int64_t first, last; /* of its work */
 	int64_t done;        /* end of marker and work */
+	int64_t begun;       /* of the marker or the work, whichever is first */
+	uint64_t works;
 };
 
 typedef assay_vec(struct span) spans;
@@ -72,6 +75,7 @@ static void add_work(const assay_run *run, uint32_t group, bool on_device, spans
 		int64_t end = assay_gpu_end(&t->gpu, g);
 		x->first = t->gpu.ts[g] < x->first ? t->gpu.ts[g] : x->first;
 		x->last = end > x->last ? end : x->last;
+		x->works++;
 	}
 }
 
@@ -90,6 +94,7 @@ static void set_windows(spans *s, bool on_device)
 	for (size_t i = 0; i < s->n; i++) {
 		struct span *x = &s->p[i];
 		bool follows = i + 1 < s->n && s->p[i + 1].from == x->to;
+		x->begun = x->first < x->from ? x->first : x->from;
 		if (on_device) {
 			x->from = x->first < x->last ? x->first : x->from;
 			x->to = x->last > x->from ? x->last : x->to;
@@ -104,8 +109,22 @@ static void set_windows(spans *s, bool on_device)
 	}
 }
 
+/* A host is ahead of its device by a queue of 1,024 launches at most: what came some queues earlier
+ * changes a replayed step no more, however long the recording is. */
+enum { STEPS_BEFORE = 4, WORKS_BEFORE = 4096 };
+
+static int64_t since_before(const spans *s, size_t i)
+{
+	uint64_t works = 0;
+	size_t k = i;
+	while (k && (i - k < STEPS_BEFORE || works < WORKS_BEFORE))
+		works += s->p[--k].works;
+	return k ? s->p[k].begun : INT64_MIN;
+}
+
 static void take(assay_path_window *w, const spans *s, size_t i)
 {
+	w->since = since_before(s, i);
 	w->step = s->p[i].step;
 	w->from = s->p[i].from;
 	w->to = s->p[i].to;
@@ -177,8 +196,10 @@ bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
 			    assay_path_window *w, assay_err *err)
 {
 	spans s = {0};
-	*w = (assay_path_window){
-		.step = ASSAY_NO_ROW, .before = ASSAY_NO_ROW, .after = ASSAY_NO_ROW};
+	*w = (assay_path_window){.step = ASSAY_NO_ROW,
+				 .before = ASSAY_NO_ROW,
+				 .after = ASSAY_NO_ROW,
+				 .since = INT64_MIN};
 	find_steps(run, group, &s);
 	w->steps = s.n;
 	w->on_device = s.n && is_device_step(run, s.p[0].step);
@@ -328,4 +349,17 @@ assay_path_bounds assay_path_window_in(const assay_path_graph *g, const assay_pa
 	}
 	b.from = b.from < b.to ? b.from : b.to; /* clocks that contradict the markers */
 	return b;
+}
+
+TEST(steps_before_the_window_reach_back_a_few_queues_of_work)
+{
+	spans s = {0};
+	for (int i = 0; i < 40; i++)
+		*assay_push(&s) = (struct span){.begun = i * 100, .works = i < 20 ? 500 : 5000};
+	CHECK_EQ(since_before(&s, 39), 3500);     /* four steps are enough work */
+	CHECK_EQ(since_before(&s, 19), 1000);     /* nine of 500 */
+	CHECK_EQ(since_before(&s, 8), INT64_MIN); /* all there are */
+	CHECK_EQ(since_before(&s, 0), INT64_MIN);
+	assay_vec_free(&s);
+	return 0;
 }

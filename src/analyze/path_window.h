@@ -13,6 +13,8 @@ typedef struct assay_path_window {
 	uint64_t chosen; /* steps it is the median of; 0 when it was asked for */
 	bool on_device;  /* steps are stretches of device time */
 	int64_t from, to;
+	int64_t since; /* when the steps before it began that may still show in it; INT64_MIN: all
+			*/
 	int64_t until; /* when the step before it is over too */
 } assay_path_window;
 

@@ -45,7 +45,7 @@ assay_worth *assay_worth_open(assay_run *run)
 	assay_worth *w = assay_alloc(&arena, sizeof *w);
 	w->arena = arena;
 	w->window = window;
-	assay_path_graph_build(&w->g, run, group, window.until);
+	assay_path_graph_build(&w->g, run, group, window.since, window.until);
 	if (w->g.nodes) {
 		assay_path_window_mark(&w->g, &w->window, &w->marks);
 		w->times = assay_path_times_new(&w->g);
@@ -89,13 +89,12 @@ static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int6
 {
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = w->window.from, .to = w->window.to};
-	assay_err err = {0};
 	assay_path_lengths *lengths = &w->lengths;
 	memcpy(lengths->len, w->g.base.len, w->g.points * sizeof *lengths->len);
 	memcpy(lengths->dur, w->g.base.dur, w->g.work * sizeof *lengths->dur);
 	memcpy(lengths->lag, w->g.base.lag, w->g.deps * sizeof *lengths->lag);
-	bool ok = assay_path_what_ifs_parse(&rules, text, n, &err) &&
-		  assay_path_what_ifs_apply(&w->g, &rules, lengths, &path, &err);
+	bool ok = assay_path_what_ifs_parse(&rules, text, n, NULL) &&
+		  assay_path_what_ifs_apply(&w->g, &rules, lengths, &path, NULL);
 	if (ok)
 		*saved = w->step - replayed_step(w, lengths);
 	assay_vec_free(&rules);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* mremap */
 #include "base/arena.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,14 @@ void assay_pages_free(void *p, size_t bytes)
 {
 	if (p)
 		munmap(p, bytes);
+}
+
+void assay_keep_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD                     /* glibc; others have ways of their own */
+	mallopt(M_MMAP_THRESHOLD, 4 << 20); /* larger ones go back: they would leave holes */
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 }
 
 void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width)

@@ -41,6 +41,10 @@ void assay_pages_free(void *p, size_t bytes);
 #define assay_push(v)     (assay_vec_reserve((v), (v)->n + 1), &(v)->p[(v)->n++])
 #define assay_vec_free(v) (assay_vec_release((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 
+/* Memory that is given back is used again instead of going to the system and coming anew, page by
+ * page: for programs that do one thing and end. */
+void assay_keep_memory(void);
+
 void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width);
 void assay_vec_release(void *p);
 

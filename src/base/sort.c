@@ -1,4 +1,6 @@
-/* Radix sort of row numbers, 11 bits a pass, skipping passes in which all keys agree. */
+/* Sorting row numbers. Traces come as a few rising runs one behind the other (a category, a thread,
+ * a window of the file): those are merged where they are. What has many runs is sorted by radix, 11
+ * bits a pass, skipping passes in which all keys agree. */
 #include "base/sort.h"
 
 #include <stdbool.h>
@@ -8,14 +10,68 @@
 #include "base/arena.h"
 #include "base/test.h"
 
-enum { BITS = 11, BUCKETS = 1 << BITS, SMALL = 64 };
+enum { BITS = 11, BUCKETS = 1 << BITS, SMALL = 64, RUNS = 1024, RUN_MEAN = 256 };
 
-static bool is_sorted(const uint32_t *row, size_t n, const int64_t *key)
+/* Where rising runs begin, n behind the last; 0 when there are more than can be merged cheaply. */
+static size_t find_runs(const uint32_t *row, size_t n, const int64_t *key, size_t start[RUNS + 1])
 {
-	for (size_t i = 1; i < n; i++)
-		if (key[row[i - 1]] > key[row[i]])
-			return false;
-	return true;
+	size_t runs = 1, most = n / RUN_MEAN < RUNS ? n / RUN_MEAN + 1 : RUNS;
+	start[0] = 0;
+	for (size_t i = 1; i < n; i++) {
+		if (key[row[i - 1]] <= key[row[i]])
+			continue;
+		if (runs >= most)
+			return 0;
+		start[runs++] = i;
+	}
+	start[runs] = n;
+	return runs;
+}
+
+/* How many of n rows have keys up to value. */
+static size_t rows_until(const uint32_t *row, size_t n, const int64_t *key, int64_t value)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (key[row[mid]] <= value)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Two neighbouring runs into one; spare has room for the part of the first that moves. */
+static void merge(uint32_t *row, size_t first, size_t n, const int64_t *key, uint32_t *spare)
+{
+	size_t stays = rows_until(row, first, key, key[row[first]]);
+	size_t left = first - stays;
+	if (!left)
+		return;
+	memcpy(spare, row + stays, left * sizeof *row);
+	uint32_t *to = row + stays, *b = row + first, *end = row + n;
+	const uint32_t *a = spare, *a_end = spare + left;
+	while (a < a_end && b < end)
+		*to++ = key[*a] <= key[*b] ? *a++ : *b++;
+	memcpy(to, a, (size_t)(a_end - a) * sizeof *row);
+}
+
+static void merge_runs(uint32_t *row, size_t *start, size_t runs, const int64_t *key)
+{
+	size_t cap = 0;
+	uint32_t *spare = assay_vec_grow(NULL, &cap, start[runs], sizeof *row);
+	while (runs > 1) {
+		size_t kept = 0, n = start[runs];
+		for (size_t i = 0; i < runs; i += 2) {
+			size_t from = start[i], end = i + 2 <= runs ? start[i + 2] : n;
+			if (i + 1 < runs)
+				merge(row + from, start[i + 1] - from, end - from, key, spare);
+			start[kept++] = from;
+		}
+		start[runs = kept] = n;
+	}
+	assay_vec_release(spare);
 }
 
 static void insertion_sort(uint32_t *row, size_t n, const int64_t *key)
@@ -54,14 +110,19 @@ static bool radix_pass(const struct item *from, struct item *to, size_t n, int s
 
 void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key)
 {
-	if (is_sorted(row, n, key))
-		return;
+	size_t start[RUNS + 1];
 	if (n <= SMALL) {
 		insertion_sort(row, n, key);
 		return;
 	}
-	size_t bytes = n * sizeof(struct item);
-	struct item *a = assay_pages_grow(NULL, 0, bytes), *b = assay_pages_grow(NULL, 0, bytes);
+	size_t runs = find_runs(row, n, key, start);
+	if (runs) {
+		if (runs > 1)
+			merge_runs(row, start, runs, key);
+		return;
+	}
+	size_t cap = 0;
+	struct item *a = assay_vec_grow(NULL, &cap, 2 * n, sizeof *a), *b = a + n, *both = a;
 	int64_t min = key[row[0]], max = min;
 	for (size_t i = 1; i < n; i++) {
 		min = key[row[i]] < min ? key[row[i]] : min;
@@ -78,8 +139,7 @@ void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key)
 		}
 	for (size_t i = 0; i < n; i++)
 		row[i] = a[i].row;
-	assay_pages_free(a, bytes);
-	assay_pages_free(b, bytes);
+	assay_vec_release(both);
 }
 
 static void reverse(uint32_t *row, size_t n)
@@ -143,6 +203,26 @@ TEST(rows_come_out_in_order_and_stable)
 		assay_sort_rows_falling(row, n, key);
 		for (size_t i = 1; i < n; i++) {
 			CHECK(key[row[i - 1]] >= key[row[i]]);
+			CHECK(key[row[i - 1]] != key[row[i]] || row[i - 1] < row[i]);
+		}
+	}
+	return 0;
+}
+
+TEST(runs_are_merged_in_place_and_stable)
+{
+	enum { N = 40000 };
+	static int64_t key[N];
+	static uint32_t row[N];
+	for (size_t runs = 1; runs < 160; runs += 13) {
+		size_t each = N / runs;
+		for (uint32_t i = 0; i < N; i++) {
+			key[i] = (int64_t)(i % each / 3 * (runs % 2 ? 7 : 1) + i / each % 5);
+			row[i] = i;
+		}
+		assay_sort_rows(row, N, key);
+		for (size_t i = 1; i < N; i++) {
+			CHECK(key[row[i - 1]] <= key[row[i]]);
 			CHECK(key[row[i - 1]] != key[row[i]] || row[i - 1] < row[i]);
 		}
 	}

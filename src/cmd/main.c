@@ -67,6 +67,7 @@ int main(int argc, char **argv)
 		return finish(printf("assay %s\n", ASSAY_VERSION) < 0, ASSAY_EXIT_FAIL);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return finish(usage(stdout), ASSAY_EXIT_FAIL);
+	assay_keep_memory();
 	int used;
 	const assay_cmd *cmd = assay_cmd_find(argv + 1, argc - 1, &used);
 	if (cmd)

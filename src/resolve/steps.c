@@ -56,7 +56,7 @@ static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scra
 	return choice;
 }
 
-enum { PLAIN, MARKER_NAME, SERVING_NAME, STEP_NAME };
+enum { NOT_ASKED, PLAIN, MARKER_NAME, SERVING_NAME, STEP_NAME };
 
 /* "train" chooses "train" and "train #12", not "trainer" or "train forward". */
 static bool chosen_name(assay_str name, assay_str chosen)
@@ -82,13 +82,14 @@ static uint8_t name_kind(assay_str name, const assay_step_choice *choice)
 					      : PLAIN;
 }
 
-/* What each interned name is: one look per name, not per row. */
+/* What the name of each host span is: one look per name, not per row. */
 static uint8_t *name_kinds(assay_run *run, const assay_step_choice *choice, assay_arena *scratch)
 {
-	size_t n = run->part.strings.str.n;
-	uint8_t *is = assay_alloc(scratch, n + 1);
-	for (uint32_t i = 1; i < n; i++)
-		is[i] = name_kind(assay_text(run, i), choice);
+	const assay_host_table *h = &run->part.t.host;
+	uint8_t *is = assay_alloc(scratch, run->part.strings.str.n + 1);
+	for (size_t i = 0; i < h->n; i++)
+		if (is[h->name[i]] == NOT_ASKED)
+			is[h->name[i]] = name_kind(assay_text(run, h->name[i]), choice);
 	return is;
 }
 

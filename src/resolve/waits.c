@@ -300,6 +300,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	assay_vec_free(&w.devices);
 	assay_vec_free(&w.recs);
 	assay_vec_free(&w.said);
+	assay_arena_free(&w.parsed);
 	assay_arena_free(&w.scratch);
 }
 

@@ -46,6 +46,7 @@ typedef struct waits {
 	uint32_t *stream_track; /* by row of stream */
 	assay_call *call;       /* by string id */
 	assay_arena scratch;
+	assay_arena parsed; /* arguments of the row at hand */
 } waits;
 
 static inline uint32_t waits_host_source(const waits *w, uint32_t h)

@@ -8,29 +8,33 @@
 
 /* Where a value goes; device and status are signed. */
 #define AT(field) offsetof(waits_args, field)
+#define NAME(text)                                                                                 \
+	{                                                                                          \
+		text, sizeof(text) - 1                                                             \
+	}
 static const struct {
-	const char *name;
+	assay_str name;
 	size_t value, has; /* has 0: nobody asks */
 } names[] = {
-	{"hip_stream", AT(stream), AT(has_stream)},
-	{"stream", AT(stream), AT(has_stream)},
-	{"hStream", AT(stream), AT(has_stream)},
-	{"cuda_stream", AT(stream), AT(has_stream)},
-	{"hip_event", AT(event), AT(has_event)},
-	{"event", AT(event), AT(has_event)},
-	{"hEvent", AT(event), AT(has_event)},
-	{"cuda_event", AT(event), AT(has_event)},
-	{"stopEvent", AT(event), AT(has_event)},
-	{"ptr", AT(event), AT(has_event)},
-	{"addr", AT(event), AT(has_event)},
-	{"startEvent", AT(start_event), 0},
-	{"value", AT(value), 0},
-	{"flags", AT(flags), 0},
-	{"deviceId", AT(device), 0},
-	{"device", AT(device), 0},
-	{"retval", AT(status), 0},
-	{"status", AT(status), 0},
-	{"return_value", AT(status), 0},
+	{NAME("hip_stream"), AT(stream), AT(has_stream)},
+	{NAME("stream"), AT(stream), AT(has_stream)},
+	{NAME("hStream"), AT(stream), AT(has_stream)},
+	{NAME("cuda_stream"), AT(stream), AT(has_stream)},
+	{NAME("hip_event"), AT(event), AT(has_event)},
+	{NAME("event"), AT(event), AT(has_event)},
+	{NAME("hEvent"), AT(event), AT(has_event)},
+	{NAME("cuda_event"), AT(event), AT(has_event)},
+	{NAME("stopEvent"), AT(event), AT(has_event)},
+	{NAME("ptr"), AT(event), AT(has_event)},
+	{NAME("addr"), AT(event), AT(has_event)},
+	{NAME("startEvent"), AT(start_event), 0},
+	{NAME("value"), AT(value), 0},
+	{NAME("flags"), AT(flags), 0},
+	{NAME("deviceId"), AT(device), 0},
+	{NAME("device"), AT(device), 0},
+	{NAME("retval"), AT(status), 0},
+	{NAME("status"), AT(status), 0},
+	{NAME("return_value"), AT(status), 0},
 };
 
 int32_t waits_status_of(assay_str text)
@@ -66,12 +70,13 @@ waits_args waits_args_in(assay_arena *scratch, assay_str args)
 	waits_args a = {.device = -1, .status = ASSAY_NO_STATUS};
 	if (!args.n)
 		return a;
+	assay_arena_reset(scratch);
 	assay_json j = assay_json_members(scratch, args);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
 		if (raw.n >= 2 && raw.p[0] == '"')
 			raw = (assay_str){raw.p + 1, raw.n - 2};
 		for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
-			if (assay_str_is(key, names[i].name))
+			if (assay_str_eq(key, names[i].name))
 				take(&a, i, raw);
 	}
 	return a;

@@ -12,7 +12,8 @@ typedef struct waits_args {
 	bool has_stream, has_event;
 } waits_args;
 
-/* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments. */
+/* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments.
+ * scratch is reset. */
 waits_args waits_args_in(assay_arena *scratch, assay_str args);
 /* "0", "hipSuccess", "hipErrorNotReady", "600"; ASSAY_NO_STATUS for anything else. */
 int32_t waits_status_of(assay_str text);

@@ -37,7 +37,7 @@ static void find_choices(waits *w)
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		if (!assay_is_call(t->host.kind[h]) || !chooses_device(w, t->host.name[h]))
 			continue;
-		waits_args a = waits_args_in(&w->scratch, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
 		int32_t status = t->api.status[t->host.detail[h]];
 		bool failed = (status != ASSAY_NO_STATUS && status) ||
 			      (a.status != ASSAY_NO_STATUS && a.status);
@@ -125,16 +125,16 @@ static void find_handles(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (!assay_is_call(t->host.kind[h]) || !t->host.args[h] ||
-		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
+		if (!assay_is_call(t->host.kind[h]) || !t->host.args[h])
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		bool makes = w->call[t->host.name[h]].op == ASSAY_OP_STREAM_CREATE;
 		uint32_t g = assay_map_get(&w->gpus,
 					   assay_corr_key(source, t->api.corr[t->host.detail[h]]));
-		if (g == ASSAY_NO_ROW && !makes)
+		if ((g == ASSAY_NO_ROW && !makes) ||
+		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
 			continue;
-		waits_args a = waits_args_in(&w->scratch, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
 		assay_str name = assay_text(w->run, t->host.name[h]);
 		if (makes)
 			bind_new(w, source, a.stream, waits_host_key(w, h));

@@ -118,7 +118,8 @@ struct event_args {
 static struct event_args event_args_in(waits *w, assay_str args)
 {
 	struct event_args a = {-1, -1, -1, -1};
-	assay_json j = assay_json_members(&w->scratch, args);
+	assay_arena_reset(&w->parsed);
+	assay_json j = assay_json_members(&w->parsed, args);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
 		int64_t *to = assay_str_is(key, "event_id")      ? &a.event
 			      : assay_str_is(key, "correlation") ? &a.corr
@@ -446,14 +447,15 @@ static void add_unseen_launches(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		assay_str args = assay_text(w->run, t->host.args[h]);
 		uint64_t corr = assay_call_corr(t, h);
-		uint64_t key = assay_corr_key(waits_host_source(w, h), corr);
-		if (!corr || assay_str_find(args, "tream") < 0 ||
-		    assay_str_find(assay_text(w->run, t->host.name[h]), "LaunchKernel") < 0 ||
-		    assay_map_get(&w->gpus, key) != ASSAY_NO_ROW)
+		if (!corr || assay_map_get(&w->gpus, assay_corr_key(waits_host_source(w, h),
+								    corr)) != ASSAY_NO_ROW)
 			continue;
-		waits_args a = waits_args_in(&w->scratch, args);
+		assay_str args = assay_text(w->run, t->host.args[h]);
+		if (assay_str_find(args, "tream") < 0 ||
+		    assay_str_find(assay_text(w->run, t->host.name[h]), "LaunchKernel") < 0)
+			continue;
+		waits_args a = waits_args_in(&w->parsed, args);
 		if (a.has_stream)
 			add_unseen(w, h, &a);
 	}
@@ -484,7 +486,7 @@ static void add_host_calls(waits *w)
 				add_copy(w, call, h);
 			continue;
 		}
-		waits_args a = waits_args_in(&w->scratch, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
 		/* most are made by a runtime call that tells the same */
 		if (driver && !a.has_stream && !a.has_event)
 			continue;
