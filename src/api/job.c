@@ -2,51 +2,89 @@
  * findings; then the few that are worth looking at are read once more and kept. */
 #include "api/job.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyze/analyze.h"
+#include "base/err.h"
 #include "base/test.h"
 #include "model/findings.h"
 #include "read/reader.h"
 
 enum { KEPT_MAX = 4 };
 
-struct job {
-	const assay_report_opts *opts;
-	assay_run *found; /* findings of all ranks */
-	assay_arena arena;
-	assay_vec(char *) left; /* files that are of no single rank: read in full */
-	bool used;              /* there were that many */
-};
-
-static void analyze_file(void *ctx, assay_run *file)
+void assay_job_analyze(const assay_report_opts *opts, assay_run *file)
 {
-	const struct job *j = ctx;
 	assay_order order;
-	assay_analyze_sources(file, j->opts, &order);
+	assay_analyze_sources(file, opts, &order);
 	assay_order_free(&order);
 }
 
-static void keep_findings(void *ctx, const assay_run *file)
+void assay_job_keep(assay_part *to, const assay_run *file)
 {
-	struct job *j = ctx;
 	const assay_source_table *s = &file->part.t.source;
 	assay_arena scratch = {0};
 	bool *beside = assay_alloc(&scratch, s->n + 1); /* come for themselves */
 	for (uint32_t i = 0; i < s->n; i++)
 		beside[i] = assay_has_trait(file, i, ASSAY_TRAIT_NOTE);
-	j->used = true;
-	assay_findings_append(&j->found->part, &file->part, beside);
+	assay_findings_append(to, &file->part, beside);
 	assay_arena_free(&scratch);
+}
+
+bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_err *err)
+{
+	*j = (assay_job){.found = assay_run_new()};
+	return assay_opts_take(&j->opts, given, err);
+}
+
+/* Thousands of ranks have the same kernels. */
+static void fold_kernels(assay_job *j)
+{
+	enum { SOME = 4096 };
+	j->used = true;
+	if (j->found->part.t.kernel.n < 2 * j->kernels + SOME)
+		return;
+	assay_kernels_fold(j->found, 0);
+	j->kernels = j->found->part.t.kernel.n;
+}
+
+void assay_job_take(assay_job *j, const assay_part *findings)
+{
+	assay_findings_append(&j->found->part, findings, NULL);
+	fold_kernels(j);
+}
+
+void assay_job_leave(assay_job *j, const char *path)
+{
+	j->used = true;
+	*assay_push(&j->left) = assay_dup(&j->arena, assay_str_of(path));
+}
+
+void assay_job_free(assay_job *j)
+{
+	assay_run_free(j->found);
+	assay_vec_free(&j->left);
+	assay_arena_free(&j->arena);
+}
+
+static void analyze_file(void *ctx, assay_run *file)
+{
+	assay_job_analyze(&((const assay_job *)ctx)->opts, file);
+}
+
+static void keep_findings(void *ctx, const assay_run *file)
+{
+	assay_job *j = ctx;
+	assay_job_keep(&j->found->part, file);
+	fold_kernels(j);
 }
 
 static void leave_file(void *ctx, const char *path)
 {
-	struct job *j = ctx;
-	j->used = true;
-	*assay_push(&j->left) = assay_dup(&j->arena, assay_str_of(path));
+	assay_job_leave(ctx, path);
 }
 
 /* The source whose rank has most of something; the first one when nobody has any. */
@@ -80,48 +118,74 @@ static void choose_ranks(assay_run *found, bool *in_full)
 		choose_process(t, chosen[i], in_full);
 }
 
-static void forget_problems(assay_run *run)
+void assay_forget_problems(assay_part *part)
 {
-	run->part.t.warning.n = 0;
-	memset(run->part.issues, 0, sizeof run->part.issues);
+	part->t.warning.n = 0;
+	memset(part->issues, 0, sizeof part->issues);
+}
+
+/* A second time is wanted: no pipes. */
+static bool is_file(const char *path, uint64_t *bytes, assay_err *err)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return assay_fail(err, ASSAY_IO, 0, "cannot open %s: %s", path, strerror(errno));
+	*bytes = (uint64_t)st.st_size;
+	return S_ISREG(st.st_mode) || assay_fail(err, ASSAY_IO, 0, "%s is no file", path);
+}
+
+static bool are_files(char *const *paths, size_t n, assay_err *err)
+{
+	uint64_t bytes;
+	for (size_t i = 0; i < n; i++)
+		if (!is_file(paths[i], &bytes, err))
+			return false;
+	return true;
 }
 
 /* The chosen ranks once more, with all their rows. What was counted and said about them is among
  * the findings already. */
-static bool read_in_full(struct job *j, assay_run *run, const bool *in_full, assay_err *err)
+static bool read_in_full(assay_job *j, assay_run *run, const bool *in_full, assay_err *err)
 {
 	const assay_source_table *s = &j->found->part.t.source;
 	char **paths = assay_alloc(&j->arena, (s->n + 1) * sizeof *paths);
+	uint64_t changed = 0, bytes;
 	size_t n = 0;
-	for (size_t i = 0; i < s->n; i++)
-		if (in_full[i] && (!i || s->path[i] != s->path[i - 1]))
-			paths[n++] = assay_dup(&j->arena, assay_text(j->found, s->path[i]));
-	if (n && !assay_read_paths(run, paths, n, err))
+	for (size_t i = 0; i < s->n; i++) {
+		if (!in_full[i] || (i && s->path[i] == s->path[i - 1]))
+			continue;
+		paths[n] = assay_dup(&j->arena, assay_text(j->found, s->path[i]));
+		if (!is_file(paths[n++], &bytes, err))
+			return false;
+		changed += bytes != s->file_bytes[i];
+	}
+	if (!are_files(j->left.p, j->left.n, err) || (n && !assay_read_paths(run, paths, n, err)))
 		return false;
-	forget_problems(run);
+	assay_forget_problems(&run->part);
+	assay_count(&run->part, ASSAY_ISSUE_changed_file, changed);
 	bool ok = !j->left.n || assay_read_paths(run, j->left.p, j->left.n, err);
 	run->in_full = (uint32_t)run->part.t.source.n;
 	return ok;
 }
 
-static bool put_together(struct job *j, assay_run *run, assay_err *err)
+bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 {
 	uint64_t issues[ASSAY_ISSUE_COUNT];
 	bool *in_full = assay_alloc(&j->arena, j->found->part.t.source.n + 1);
 	assay_order order;
 	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
-	forget_problems(run);
+	assay_forget_problems(&run->part);
 	assay_kernels_fold(j->found, 0);
 	choose_ranks(j->found, in_full);
 	if (!read_in_full(j, run, in_full, err))
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
-	assay_analyze_sources(run, j->opts, &order);
+	assay_analyze_sources(run, &j->opts, &order);
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;
 	assay_findings_append(&run->part, &j->found->part, in_full);
 	assay_kernels_fold(run, kernels);
-	bool ok = assay_analyze_job(run, j->opts, &order, err);
+	bool ok = assay_analyze_job(run, &j->opts, &order, err);
 	assay_order_free(&order);
 	return ok;
 }
@@ -129,23 +193,20 @@ static bool put_together(struct job *j, assay_run *run, assay_err *err)
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,
 		    assay_err *err)
 {
-	assay_report_opts opts;
-	struct job j = {.opts = &opts, .found = assay_run_new()};
+	assay_job j;
 	const assay_each each = {.ctx = &j,
 				 .more_than = ASSAY_RANKS_IN_FULL,
 				 .with_beside = true,
 				 .work = analyze_file,
 				 .take = keep_findings,
 				 .leave = leave_file};
-	bool ok = assay_opts_take(&opts, given, err) && assay_read_each(run, paths, n, &each, err);
+	bool ok = assay_job_start(&j, given, err) && assay_read_each(run, paths, n, &each, err);
 	if (ok && j.used)
-		ok = put_together(&j, run, err);
+		ok = assay_job_finish(&j, run, err);
 	else if (ok)
-		ok = assay_run_analyze(run, &opts, err);
+		ok = assay_run_analyze(run, &j.opts, err);
 	run->analyzed = true;
-	assay_run_free(j.found);
-	assay_vec_free(&j.left);
-	assay_arena_free(&j.arena);
+	assay_job_free(&j);
 	return ok;
 }
 

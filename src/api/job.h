@@ -15,6 +15,27 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 		       assay_err *err);
 
 enum { ASSAY_RANKS_IN_FULL = 16 };
+/* A job whose processes come one after the other, each as its findings. */
+typedef struct assay_job {
+	assay_report_opts opts;
+	assay_run *found; /* findings of all processes so far */
+	size_t kernels;   /* rows of kernel when they were folded last */
+	assay_arena arena;
+	assay_vec(char *) left; /* files that are of no single process: read in full */
+	bool used;              /* there was a process or a file */
+} assay_job;
+bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_err *err);
+void assay_job_take(assay_job *j, const assay_part *findings);
+void assay_job_leave(assay_job *j, const char *path);
+/* run: what is wrong with the files was said there, and nothing else. */
+bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err);
+void assay_job_free(assay_job *j); /* also one that did not start */
+/* What is kept of an analysed process: all but the notes beside its files. */
+void assay_job_keep(assay_part *to, const assay_run *file);
+void assay_job_analyze(const assay_report_opts *opts, assay_run *file);
+/* No warnings, nothing counted. */
+void assay_forget_problems(assay_part *part);
+
 /* Read and analyse into a new run. Of more than ASSAY_RANKS_IN_FULL files, findings are kept of all
  * (model/findings.h) and events only of those that the report shows: the first one, the one with
  * most work, the one that others waited for most and the one that waited most. run->in_full says

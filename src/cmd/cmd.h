@@ -69,9 +69,10 @@ typedef struct assay_cmd {
 
 extern const assay_cmd *const assay_cmds[];
 extern const size_t assay_cmd_count;
-extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_diff, assay_cmd_waits,
-	assay_cmd_scopes, assay_cmd_path, assay_cmd_roofline, assay_cmd_convert, assay_cmd_info,
-	assay_cmd_sql, assay_cmd_env, assay_cmd_env_diff, assay_cmd_env_check, assay_cmd_help;
+extern const assay_cmd assay_cmd_record, assay_cmd_report, assay_cmd_merge, assay_cmd_diff,
+	assay_cmd_waits, assay_cmd_scopes, assay_cmd_path, assay_cmd_roofline, assay_cmd_convert,
+	assay_cmd_info, assay_cmd_sql, assay_cmd_env, assay_cmd_env_diff, assay_cmd_env_check,
+	assay_cmd_help;
 
 /* The command the words name, the longest name first; *used is how many words that took. NULL:
  * none. "env-diff" is taken for "env diff". */
@@ -97,6 +98,16 @@ assay_run *assay_cmd_analyse(char **operands, int n);
 /* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit with
  * when it returns NULL. */
 assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status);
+/* Files given one by one are ranks of a job. Two of the same rank with work on the same device are
+ * two runs: put together, they would be one that never was; false, with a message. A folder may
+ * hold several processes of a rank. */
+bool assay_cmd_are_one_job(const assay_run *run, char **operands, int n);
+/* Read as a function does it, with progress and messages; NULL after one, which err has too. */
+typedef bool assay_cmd_reader(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err);
+assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,
+			     assay_err *err);
+/* Exit status of an error. */
+int assay_cmd_status(const assay_err *err);
 /* Read, but that of many files each is handed over and forgotten. */
 assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each);
 /* Whether the output is one of the files that were read, with a message when it is: they are

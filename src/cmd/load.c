@@ -19,6 +19,11 @@ void assay_cmd_error(const assay_err *err)
 		fprintf(stderr, "assay: %s\n", err->text);
 }
 
+int assay_cmd_status(const assay_err *err)
+{
+	return err->code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL;
+}
+
 /* A line on a terminal for anything over a second; nothing elsewhere. */
 struct progress {
 	int64_t started_ms, shown_ms;
@@ -102,21 +107,19 @@ static void name_twins(const assay_run *run)
 			assay_fmt_count(count, n));
 }
 
-/* How to read: one of them, or neither for all rows of all inputs. */
-struct how {
-	const assay_report_opts *opts; /* an analysed job of any number of ranks */
-	const assay_each *each;
-};
-
-static bool read_as(struct how how, assay_run *run, char **operands, size_t n, assay_err *err)
+static bool read_rows(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
 {
-	if (how.opts)
-		return assay_job_read(run, operands, n, how.opts, err);
-	return how.each ? assay_read_each(run, operands, n, how.each, err)
-			: assay_read_paths(run, operands, n, err);
+	return ctx ? assay_read_each(run, operands, n, ctx, err)
+		   : assay_read_paths(run, operands, n, err);
 }
 
-static assay_run *read_run(char **operands, int n, struct how how, assay_err *err)
+static bool read_job(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
+{
+	return assay_job_read(run, operands, n, ctx, err);
+}
+
+assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,
+			     assay_err *err)
 {
 	struct progress p = {now_ms(), 0};
 	assay_run *run = assay_run_new();
@@ -124,7 +127,7 @@ static assay_run *read_run(char **operands, int n, struct how how, assay_err *er
 		run->progress = show_progress;
 		run->progress_ctx = &p;
 	}
-	bool ok = read_as(how, run, operands, (size_t)n, err);
+	bool ok = read(ctx, run, operands, (size_t)n, err);
 	if (p.shown_ms)
 		fprintf(stderr, "\r\033[K");
 	if (ok) {
@@ -142,13 +145,13 @@ static assay_run *read_run(char **operands, int n, struct how how, assay_err *er
 assay_run *assay_cmd_read(char **operands, int n)
 {
 	assay_err err = {0};
-	return read_run(operands, n, (struct how){0}, &err);
+	return assay_cmd_read_by(read_rows, NULL, operands, n, &err);
 }
 
 assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each)
 {
 	assay_err err = {0};
-	return read_run(operands, n, (struct how){.each = each}, &err);
+	return assay_cmd_read_by(read_rows, (void *)(uintptr_t)each, operands, n, &err);
 }
 
 static bool is_operand(const assay_run *run, uint32_t source, char **operands, int n)
@@ -159,11 +162,7 @@ static bool is_operand(const assay_run *run, uint32_t source, char **operands, i
 	return false;
 }
 
-/* Files given one by one are ranks of a job. Two of the same rank with work on the same device are
- * two runs: put together, they would be one that never was. A folder may hold several processes of
- * a rank.
- */
-static bool are_one_job(const assay_run *run, char **operands, int n)
+bool assay_cmd_are_one_job(const assay_run *run, char **operands, int n)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
 	const assay_source_table *s = &run->part.t.source;
@@ -193,14 +192,12 @@ static bool are_one_job(const assay_run *run, char **operands, int n)
 assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status)
 {
 	assay_err err = {0};
-	assay_run *run = read_run(operands, n, (struct how){.opts = opts}, &err);
-	if (run && !are_one_job(run, operands, n)) {
+	assay_run *run = assay_cmd_read_by(read_job, (void *)(uintptr_t)opts, operands, n, &err);
+	if (run && !assay_cmd_are_one_job(run, operands, n)) {
 		assay_run_free(run);
 		run = NULL;
 	}
-	*status = run                       ? ASSAY_EXIT_OK
-		  : err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE
-					    : ASSAY_EXIT_FAIL;
+	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 	return run;
 }
 

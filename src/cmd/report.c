@@ -7,6 +7,8 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/report_show.h"
+#include "cmd/shard.h"
 #include "read/goblin.h"
 #include "render/goblin.h"
 #include "render/report.h"
@@ -14,10 +16,9 @@
 enum { CONFIG_MAX = 1 << 20 };
 
 struct report_args {
-	int64_t steps, top;
-	const char *steps_from, *precision, *config, *like, *html, *rates;
-	assay_opt_list section;
-	bool json, markdown, no_pager, verbose, full_names;
+	report_show show;
+	int64_t steps;
+	const char *steps_from, *precision, *config, *like, *rates, *shard, *out;
 };
 
 /* The precision a workload description names; NULL (with a message) when it cannot be read. */
@@ -67,47 +68,28 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
-/* Names split by commas; NULL where one is none of them, with a message. */
-static bool sections_known(const struct report_args *a)
+/* Options for what is printed belong to the one who prints. */
+static bool fits_shard(const struct report_args *a)
 {
-	for (size_t i = 0; i < a->section.n; i++) {
-		assay_str rest = assay_str_of(a->section.item[i]);
-		while (rest.n) {
-			assay_str name = assay_str_cut(&rest, ',');
-			if (assay_section_find(name))
-				continue;
-			fprintf(stderr, "assay report: no section is called '%.*s'; there are",
-				(int)name.n, name.p);
-			for (size_t k = 0; k < assay_section_count; k++)
-				fprintf(stderr, "%s %s", k ? "," : "", assay_sections[k].name);
-			fprintf(stderr, "\n");
-			return false;
-		}
-	}
-	return true;
+	bool shown = a->show.top || a->show.verbose || a->show.section.n || a->show.full_names ||
+		     a->show.html || a->show.json || a->show.markdown;
+	if (!shown && !a->steps && !a->rates && a->out)
+		return true;
+	fputs(a->out ? "assay report: a shard is not shown: give --steps, --rates and what is to "
+		       "be "
+		       "printed to assay merge\n"
+		     : "assay report: --shard needs -o DIR\n",
+	      stderr);
+	return false;
 }
 
-static void print_text(const struct report_args *a, const assay_run *run)
+static int write_shard(const struct report_args *a, const assay_report_opts *opts, char **operands,
+		       int n)
 {
-	const assay_terminal terminal = assay_cmd_terminal();
-	const assay_text_opts text = {.top = (uint32_t)a->top,
-				      .width = terminal.width,
-				      .colour = terminal.colour,
-				      .full_names = a->full_names,
-				      .verbose = a->verbose};
-	if (a->markdown) {
-		assay_report_markdown(stdout, run, &text);
-		return;
-	}
-	assay_cmd_page_output(!a->no_pager);
-	if (!a->section.n)
-		assay_report_text(stdout, run, &text);
-	for (size_t i = 0; i < a->section.n; i++) {
-		assay_str rest = assay_str_of(a->section.item[i]);
-		while (rest.n)
-			assay_report_section(stdout, run,
-					     assay_section_find(assay_str_cut(&rest, ',')), &text);
-	}
+	assay_shard shard;
+	return fits_shard(a) && assay_cmd_shard_of(a->shard, &shard)
+		       ? assay_cmd_write_shard(operands, n, opts, shard, a->out)
+		       : ASSAY_EXIT_USAGE;
 }
 
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
@@ -116,30 +98,14 @@ static int report_native(const struct report_args *a, const char *precision, cha
 		fprintf(stderr, "assay report: only --like goblin uses a precision so far\n");
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
-				  .top = (uint32_t)a->top,
+				  .top = (uint32_t)a->show.top,
 				  .steps_from = a->steps_from,
 				  .rates = a->rates};
 	int status;
-	if (!sections_known(a))
-		return ASSAY_EXIT_USAGE;
+	if (a->shard)
+		return write_shard(a, &opts, operands, n);
 	assay_run *run = assay_cmd_job(operands, n, &opts, &status);
-	if (!run)
-		return status;
-	if (!run->part.t.device_time.n && !run->part.t.counter.n) {
-		fprintf(stderr, "assay report: there is no GPU work in the input\n");
-		status = ASSAY_EXIT_FAIL;
-	}
-	/* before the page, which derives more rows: both say the same, together or alone */
-	const char *json = a->json ? assay_run_report_json(run, NULL) : NULL;
-	if (a->html && !assay_cmd_page(run, operands, a->html)) {
-		status = ASSAY_EXIT_FAIL;
-	} else if (a->json) {
-		puts(json);
-	} else if (!a->html) {
-		print_text(a, run);
-	}
-	assay_run_free(run);
-	return status;
+	return run ? report_show_run(&a->show, run, operands) : status;
 }
 
 /* Figures of another tool that are computed from an analysed run. */
@@ -149,7 +115,7 @@ static int print_like(const struct report_args *a, char **operands, int n, assay
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	fill(run);
-	assay_cmd_show_like(run, a->like, a->json);
+	assay_cmd_show_like(run, a->like, a->show.json);
 	assay_run_free(run);
 	return ASSAY_EXIT_OK;
 }
@@ -179,6 +145,7 @@ enum {
 	VERBOSE = 256,
 	FULL_NAMES = 512,
 	MARKDOWN = 1024,
+	SHARD = 2048,
 };
 
 /* Other tools' definitions, by the value of --like; the first is ours. */
@@ -189,7 +156,7 @@ static const struct like {
 } likes[] = {
 	{"native", report_native,
 	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION | VERBOSE |
-		 FULL_NAMES | MARKDOWN},
+		 FULL_NAMES | MARKDOWN | SHARD},
 	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
 	{"hta", like_hta, 0},
 	{"tracelens", like_tracelens, 0},
@@ -205,15 +172,17 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 	} options[] = {
 		{"steps", a->steps, STEPS},
 		{"steps-from", a->steps_from, STEPS_FROM},
-		{"top", a->top, TOP},
-		{"html", a->html, HTML},
+		{"top", a->show.top, TOP},
+		{"html", a->show.html, HTML},
 		{"precision", a->precision, PRECISION},
 		{"config", a->config, CONFIG},
 		{"rates", a->rates, RATES},
-		{"section", a->section.n, SECTION},
-		{"verbose", a->verbose, VERBOSE},
-		{"full-names", a->full_names, FULL_NAMES},
-		{"markdown", a->markdown, MARKDOWN},
+		{"section", a->show.section.n, SECTION},
+		{"verbose", a->show.verbose, VERBOSE},
+		{"full-names", a->show.full_names, FULL_NAMES},
+		{"markdown", a->show.markdown, MARKDOWN},
+		{"shard", a->shard, SHARD},
+		{"out", a->out, SHARD},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
 		if (options[i].given && !(like->takes & options[i].bit)) {
@@ -221,15 +190,7 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 				options[i].name, like->name);
 			return false;
 		}
-	if (a->json && a->markdown) {
-		fprintf(stderr, "assay report: --json and --markdown both want standard output\n");
-		return false;
-	}
-	if (a->json && a->html && !strcmp(a->html, "-")) {
-		fprintf(stderr, "assay report: --html - and --json both want standard output\n");
-		return false;
-	}
-	return true;
+	return report_show_fits("report", &a->show);
 }
 
 static int report_run(const void *args, char **operands, int n)
@@ -265,30 +226,17 @@ static const assay_opt report_opts[] = {
 	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
 	 "Compute another tool's definitions exactly, with its names (default native).",
 	 offsetof(struct report_args, like)},
-	{"top", 'n', ASSAY_OPT_TOP, "N", "Rows of each table (default 20; 0: all).",
-	 offsetof(struct report_args, top)},
-	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print every section behind the first screen.",
-	 offsetof(struct report_args, verbose)},
-	{"section", 0, ASSAY_OPT_LIST, "NAME,...",
-	 "Print these sections only: inputs, devices, findings, steps, ranks, invocations, "
-	 "figures, "
-	 "budget, idle, ops, kernels, copies, calls, counters, overhead, trust.",
-	 offsetof(struct report_args, section)},
-	{"full-names", 0, ASSAY_OPT_FLAG, NULL, "Print names whole, however wide lines become.",
-	 offsetof(struct report_args, full_names)},
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Peak rates of the device (JSON) that win over the built-in table.",
 	 offsetof(struct report_args, rates)},
-	{"html", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Write one self-contained page with a timeline instead of text; - is standard output.",
-	 offsetof(struct report_args, html)},
-	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
-	 offsetof(struct report_args, json)},
-	{"markdown", 0, ASSAY_OPT_FLAG, NULL, "Write Markdown for an issue or pull request.",
-	 offsetof(struct report_args, markdown)},
-	{"no-pager", 0, ASSAY_OPT_FLAG, NULL,
-	 "Do not page what is written to a terminal (ASSAY_PAGER, PAGER, less).",
-	 offsetof(struct report_args, no_pager)},
+	REPORT_SHOW_OPTS(struct report_args),
+	{"shard", 0, ASSAY_OPT_TEXT, "I/N",
+	 "Read one of N shards of the job (I from 0) and write its findings for assay merge; auto "
+	 "takes I and N from the launcher, auto/N only I.",
+	 offsetof(struct report_args, shard)},
+	{"out", 'o', ASSAY_OPT_TEXT, "DIR",
+	 "With --shard: folder that the file of the shard goes to.",
+	 offsetof(struct report_args, out)},
 };
 
 static const assay_example report_examples[] = {
@@ -300,6 +248,7 @@ static const assay_example report_examples[] = {
 	 "operators with their shapes and bounds, and kernels"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
 	{"assay report demo/train.json.gz --html report.html", "one page to open in a browser"},
+	{"assay report demo/ddp --shard 0/2 -o parts", "the first half of a job, for assay merge"},
 };
 
 const assay_cmd assay_cmd_report = {
@@ -329,6 +278,13 @@ const assay_cmd assay_cmd_report = {
 		"are as wide as the\n"
 		"terminal (COLUMNS wins; 80 where there is none) and go through a pager when there "
 		"is one.\n"
+		"\n"
+		"A job of thousands of ranks is read by many machines at once: each reads a shard "
+		"of "
+		"it, and assay\n"
+		"merge prints what one of them would have. A shard whose file is whole, and whose "
+		"inputs did not\n"
+		"change, is not read again.\n"
 		"\n"
 		"Exit status: 0 for a report, 1 when an input cannot be read or has neither GPU "
 		"work nor telemetry,\n"

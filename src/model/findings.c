@@ -2,13 +2,12 @@
 
 #include "base/test.h"
 
-/* Tables that are kept, those that others refer to first. A reference to any other table is
- * forgotten. */
-static const assay_table_id kept[] = {
+const assay_table_id assay_findings_kept[] = {
 	ASSAY_T_source, ASSAY_T_meta,       ASSAY_T_device,    ASSAY_T_device_time,
 	ASSAY_T_step,   ASSAY_T_idle_cause, ASSAY_T_step_time, ASSAY_T_call,
 	ASSAY_T_kernel, ASSAY_T_warning,    ASSAY_T_ledger,
 };
+const size_t assay_findings_kept_count = ASSAY_COUNT_OF(assay_findings_kept);
 
 struct moving {
 	assay_part *to;
@@ -94,8 +93,8 @@ void assay_findings_append(assay_part *to, const assay_part *from, const bool *s
 	struct moving m = {.to = to, .from = from, .skip = skip};
 	size_t sources = to->t.source.n;
 	m.sid = assay_alloc(&m.scratch, (from->strings.str.n + 1) * sizeof *m.sid);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(kept); i++)
-		move_table(&m, kept[i]);
+	for (size_t i = 0; i < assay_findings_kept_count; i++)
+		move_table(&m, assay_findings_kept[i]);
 	set_groups(&m, sources);
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		to->issues[i] += from->issues[i];

@@ -4,6 +4,11 @@
 
 #include "model/run.h"
 
+/* Tables that are kept, those that others refer to first. A reference to any other table is
+ * forgotten. */
+extern const assay_table_id assay_findings_kept[];
+extern const size_t assay_findings_kept_count;
+
 /* Append what was found about each source of an analysed part to another one: source, meta, device,
  * device_time, idle_cause, step, step_time, kernel, call and warning, and the counts of issues.
  * Only strings that these rows use come along. Sources marked in skip (NULL: none) are left out;

@@ -28,9 +28,10 @@ struct file {
 	bool named;  /* by the user, not found in a directory */
 	bool linked; /* reached through a link */
 	dev_t device;
-	ino_t inode;  /* 0: no plain file */
-	bool twin;    /* another name of a file that is there */
-	bool in_turn; /* its format needs what was read before it */
+	ino_t inode;    /* 0: no plain file */
+	uint64_t state; /* changes with size and time */
+	bool twin;      /* another name of a file that is there */
+	bool in_turn;   /* its format needs what was read before it */
 	bool ok;
 	assay_err err;
 	struct file *next; /* of the same batch */
@@ -64,10 +65,16 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(((const struct file *)a)->path, ((const struct file *)b)->path);
 }
 
-/* Of a run directory: what a recorder still writes. */
+/* What a recorder still writes, and what shards of this very job write beside it. */
 static bool is_no_trace(const char *name)
 {
-	return assay_str_ends(assay_str_of(name), ".ring");
+	return assay_str_ends(assay_str_of(name), ".ring") || strstr(name, ".asf.zst");
+}
+
+static uint64_t state_of(const struct stat *st)
+{
+	const int64_t of[] = {st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
+	return assay_hash(of, sizeof of, 0);
 }
 
 static void list_files(struct reading *r, const char *dir, int depth, bool linked)
@@ -91,7 +98,8 @@ static void list_files(struct reading *r, const char *dir, int depth, bool linke
 			*assay_push(&r->file) = (struct file){.path = path,
 							      .linked = by_link,
 							      .device = st.st_dev,
-							      .inode = st.st_ino};
+							      .inode = st.st_ino,
+							      .state = state_of(&st)};
 	}
 	closedir(d);
 }
@@ -187,7 +195,8 @@ static bool add_path(struct reading *r, const char *path, assay_err *err)
 			(struct file){.path = assay_dup(&r->arena, assay_str_of(path)),
 				      .named = true,
 				      .device = st.st_dev,
-				      .inode = S_ISREG(st.st_mode) ? st.st_ino : 0};
+				      .inode = S_ISREG(st.st_mode) ? st.st_ino : 0,
+				      .state = state_of(&st)};
 		return true;
 	}
 	size_t first = r->file.n;
@@ -390,6 +399,8 @@ static void take_batch(struct reading *r, struct batch *b)
 		join_run(r, b);
 	for (struct file *f = b->first; f; f = f->next)
 		take_file(r, f);
+	if (r->each && r->each->done)
+		r->each->done(r->each->ctx);
 }
 
 static void join_all(struct reading *r)
@@ -443,13 +454,39 @@ static bool has_pipe(const struct reading *r)
 	return false;
 }
 
+/* Neighbours stay together: ranks of a machine, and no more than one part to hold when parts are
+ * put together in order. */
+static void take_shard(struct reading *r, assay_listing *l)
+{
+	size_t shards = r->each->shards, n = r->batch.n;
+	l->processes = l->n = n;
+	for (size_t i = 0; i < r->file.n; i++)
+		l->names = assay_hash(r->file.p[i].path, strlen(r->file.p[i].path), l->names);
+	if (shards) {
+		l->first = n / shards * r->each->shard +
+			   (n % shards < r->each->shard ? n % shards : r->each->shard);
+		l->n = n / shards + (r->each->shard < n % shards);
+	}
+	memmove(r->batch.p, r->batch.p + l->first, l->n * sizeof *r->batch.p);
+	r->batch.n = l->n;
+	l->state = l->names;
+	for (size_t i = 0; i < l->n; i++)
+		for (const struct file *f = r->batch.p[i].first; f; f = f->next)
+			l->state = assay_hash(&f->state, sizeof f->state, l->state);
+}
+
 static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 {
+	assay_listing listing = {0};
 	make_batches(r);
+	if (r->each && (r->each->shards || r->each->listed))
+		take_shard(r, &listing);
+	if (r->each && r->each->listed && !r->each->listed(r->each->ctx, &listing))
+		return true;
 	r->workers = r->batch.n < r->threads ? (unsigned)r->batch.n : r->threads;
 	r->workers = r->workers < WORKERS_MAX ? r->workers : WORKERS_MAX;
 	bool pipe = has_pipe(r);
-	if (r->each && (pipe || r->batch.n <= r->each->more_than))
+	if (r->each && !r->each->shards && (pipe || r->batch.n <= r->each->more_than))
 		r->each = NULL;
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->turn, NULL);
@@ -460,7 +497,7 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 	assay_vec_free(&r->spare);
 	pthread_cond_destroy(&r->turn);
 	pthread_mutex_destroy(&r->lock);
-	if (r->good)
+	if (r->good || (r->each && r->each->shards))
 		return true;
 	for (size_t i = 0; i < r->file.n; i++)
 		if (r->file.p[i].named) { /* the first one says it best */

@@ -36,9 +36,19 @@ bool assay_read_path(assay_run *run, const char *path, assay_err *err);
 bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err);
 /* For jobs of so many ranks that their rows cannot all be kept: the files of each process are
  * read into a run of its own, which is forgotten after take() has had it. */
+typedef struct assay_listing {
+	size_t processes; /* of all shards together */
+	size_t first, n;  /* those of this shard */
+	uint64_t names;   /* equal when the files of all shards have the same names and order */
+	uint64_t state;   /* equal when the files of this shard are as they were, too */
+} assay_listing;
 typedef struct assay_each {
 	void *ctx;
 	size_t more_than; /* fewer processes are read as assay_read_paths() does it */
+	/* shards > 0: only one of so many equal runs of processes, which may be empty */
+	size_t shard, shards;
+	/* Before the first one; false: read nothing. NULL for nothing. */
+	bool (*listed)(void *ctx, const assay_listing *l);
 	bool with_beside; /* work() has the reader's file beside it, as sources of its own */
 	/* On a worker, several at once; NULL for nothing. */
 	void (*work)(void *ctx, assay_run *file);
@@ -46,6 +56,9 @@ typedef struct assay_each {
 	void (*take)(void *ctx, const assay_run *file);
 	/* A file that is not of one process: not read. */
 	void (*leave)(void *ctx, const char *path);
+	/* After the last file of a process; what is wrong with its files has been said in the run.
+	 * NULL for nothing. */
+	void (*done)(void *ctx);
 } assay_each;
 bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_each *each,
 		     assay_err *err);

@@ -1,0 +1,88 @@
+/* assay merge: the report of a job that was read in shards. */
+#include "api/shard.h"
+#include "cmd/cmd.h"
+#include "cmd/report_show.h"
+
+struct merge_args {
+	report_show show;
+	int64_t steps;
+	const char *rates;
+};
+
+struct merging {
+	const assay_report_opts *opts;
+	assay_merged out;
+};
+
+static bool merge_shards(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
+{
+	struct merging *m = ctx;
+	return assay_shards_merge(run, operands, n, m->opts, &m->out, err);
+}
+
+static int merge_run(const void *args, char **operands, int n)
+{
+	const struct merge_args *a = args;
+	assay_report_opts opts = {.size = sizeof opts,
+				  .steps = (int32_t)a->steps,
+				  .top = (uint32_t)a->show.top,
+				  .rates = a->rates};
+	struct merging m = {.opts = &opts};
+	assay_err err = {0};
+	if (!report_show_fits("merge", &a->show))
+		return ASSAY_EXIT_USAGE;
+	assay_run *run = assay_cmd_read_by(merge_shards, &m, operands, n, &err);
+	if (!run)
+		return assay_cmd_status(&err);
+	if (m.out.repeated)
+		fprintf(stderr, "assay: %zu shards are given twice; each is taken once\n",
+			m.out.repeated);
+	if (assay_cmd_are_one_job(run, m.out.operands, (int)m.out.n))
+		return report_show_run(&a->show, run, m.out.operands);
+	assay_run_free(run);
+	return ASSAY_EXIT_FAIL;
+}
+
+static const assay_opt merge_opts[] = {
+	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
+	 offsetof(struct merge_args, steps)},
+	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Peak rates of the device (JSON) that win over the built-in table.",
+	 offsetof(struct merge_args, rates)},
+	REPORT_SHOW_OPTS(struct merge_args),
+};
+
+static const assay_example merge_examples[] = {
+	{"assay report demo/ddp --shard 0/2 -o parts && assay report demo/ddp --shard 1/2 -o parts "
+	 "&& "
+	 "assay merge parts",
+	 "a job read in two halves"},
+};
+
+const assay_cmd assay_cmd_merge = {
+	.name = "merge",
+	.args = "SHARD...",
+	.about = "Report on a job that was read in shards",
+	.details =
+		"Puts together what assay report --shard wrote and prints, byte for byte, what "
+		"assay "
+		"report would\n"
+		"have printed of the whole job. A SHARD is a file that it wrote, or a folder of "
+		"them, in any order;\n"
+		"one given twice is taken once. Shards that are missing are named in the report.\n"
+		"\n"
+		"The few ranks that the report shows in full are read again, under the names the "
+		"shards were given:\n"
+		"run it in the same folder, where the traces can be seen.\n"
+		"\n"
+		"Exit status: 0 for a report, 1 when a shard is damaged or an input cannot be "
+		"read, "
+		"2 for wrong usage,\n"
+		"such as shards of different jobs.",
+	ASSAY_OPTS(merge_opts),
+	ASSAY_EXAMPLES(merge_examples),
+	.args_size = sizeof(struct merge_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = merge_run,
+};

@@ -1,0 +1,77 @@
+#include "cmd/report_show.h"
+
+#include <string.h>
+
+#include "render/report.h"
+
+static bool sections_known(const char *cmd, const report_show *s)
+{
+	for (size_t i = 0; i < s->section.n; i++) {
+		assay_str rest = assay_str_of(s->section.item[i]);
+		while (rest.n) {
+			assay_str name = assay_str_cut(&rest, ',');
+			if (assay_section_find(name))
+				continue;
+			fprintf(stderr, "assay %s: no section is called '%.*s'; there are", cmd,
+				(int)name.n, name.p);
+			for (size_t k = 0; k < assay_section_count; k++)
+				fprintf(stderr, "%s %s", k ? "," : "", assay_sections[k].name);
+			fprintf(stderr, "\n");
+			return false;
+		}
+	}
+	return true;
+}
+
+bool report_show_fits(const char *cmd, const report_show *s)
+{
+	bool page = s->html && !strcmp(s->html, "-");
+	if (s->json && (s->markdown || page)) {
+		fprintf(stderr, "assay %s: %s and %s both want standard output\n", cmd,
+			s->markdown ? "--json" : "--html -", s->markdown ? "--markdown" : "--json");
+		return false;
+	}
+	return sections_known(cmd, s);
+}
+
+static void print_text(const report_show *s, const assay_run *run)
+{
+	const assay_terminal terminal = assay_cmd_terminal();
+	const assay_text_opts text = {.top = (uint32_t)s->top,
+				      .width = terminal.width,
+				      .colour = terminal.colour,
+				      .full_names = s->full_names,
+				      .verbose = s->verbose};
+	if (s->markdown) {
+		assay_report_markdown(stdout, run, &text);
+		return;
+	}
+	assay_cmd_page_output(!s->no_pager);
+	if (!s->section.n)
+		assay_report_text(stdout, run, &text);
+	for (size_t i = 0; i < s->section.n; i++) {
+		assay_str rest = assay_str_of(s->section.item[i]);
+		while (rest.n)
+			assay_report_section(stdout, run,
+					     assay_section_find(assay_str_cut(&rest, ',')), &text);
+	}
+}
+
+int report_show_run(const report_show *s, assay_run *run, char **operands)
+{
+	int status = ASSAY_EXIT_OK;
+	if (!run->part.t.device_time.n && !run->part.t.counter.n) {
+		fprintf(stderr, "assay report: there is no GPU work in the input\n");
+		status = ASSAY_EXIT_FAIL;
+	}
+	/* before the page, which derives more rows: both say the same, together or alone */
+	const char *json = s->json ? assay_run_report_json(run, NULL) : NULL;
+	if (s->html && !assay_cmd_page(run, operands, s->html))
+		status = ASSAY_EXIT_FAIL;
+	else if (s->json)
+		puts(json);
+	else if (!s->html)
+		print_text(s, run);
+	assay_run_free(run);
+	return status;
+}
