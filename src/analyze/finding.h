@@ -31,6 +31,10 @@ typedef struct assay_where {
 /* File, function and line of a row of stack. */
 void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where);
 
+typedef struct assay_span {
+	int64_t from, to;
+} assay_span;
+
 enum { ASSAY_FACTS_MAX = 6 };
 
 typedef struct assay_found {
@@ -47,6 +51,9 @@ typedef struct assay_found {
 	int64_t saved; /* where the finder knows better: ns over the whole window; 0 unknown */
 	double confidence;
 	const char *follows; /* id of the finding it is a consequence of */
+	/* When it takes place on the device, in order: waits mostly within are its consequences. */
+	const assay_span *during;
+	size_t spans;
 	bool has_gap;
 	uint32_t gap; /* where has_gap */
 	const char *fact[ASSAY_FACTS_MAX];
@@ -60,12 +67,13 @@ typedef struct assay_finder {
 	void (*find)(assay_run *run, const assay_find_ctx *c);
 } assay_finder;
 
-extern const assay_finder assay_find_idle;    /* why the device waits */
-extern const assay_finder assay_find_busy;    /* communication and copies that nothing hides */
-extern const assay_finder assay_find_compute; /* operators far from what the device can do */
-extern const assay_finder assay_find_ranks;   /* a rank that the others wait for */
-extern const assay_finder assay_find_uneven;  /* kernels that are much slower at times */
-extern const assay_finder assay_find_missing; /* what was not recorded */
+extern const assay_finder assay_find_idle;      /* why the device waits */
+extern const assay_finder assay_find_busy;      /* communication and copies that nothing hides */
+extern const assay_finder assay_find_compute;   /* operators far from what the device can do */
+extern const assay_finder assay_find_optimizer; /* parameters updated one by one */
+extern const assay_finder assay_find_ranks;     /* a rank that the others wait for */
+extern const assay_finder assay_find_uneven;    /* kernels that are much slower at times */
+extern const assay_finder assay_find_missing;   /* what was not recorded */
 
 /* "1 ms of every 3 ms step", or of the recording; in the scratch arena. */
 const char *assay_share_words(const assay_find_ctx *c, int64_t total);

@@ -5,10 +5,11 @@
 #include "analyze/finding.h"
 #include "analyze/worth.h"
 #include "base/fmt.h"
+#include "base/sort.h"
 #include "base/test.h"
 
 static const assay_finder *const finders[] = {
-	&assay_find_idle,  &assay_find_busy,   &assay_find_compute,
+	&assay_find_idle,  &assay_find_busy,   &assay_find_compute, &assay_find_optimizer,
 	&assay_find_ranks, &assay_find_uneven, &assay_find_missing,
 };
 
@@ -146,6 +147,36 @@ static const struct weighed *found_with_id(const struct weighed *w, size_t n, co
 	return NULL;
 }
 
+/* Idle time of each cause that lies within the spans. */
+static void waits_during(const assay_run *run, const assay_find_ctx *c, const assay_found *f,
+			 int64_t part[ASSAY_WHY_COUNT])
+{
+	const assay_tables *t = &run->part.t;
+	memset(part, 0, ASSAY_WHY_COUNT * sizeof *part);
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		size_t k = assay_count_until(&f->during->from, sizeof *f->during, f->spans,
+					     t->gap.ts[gap]);
+		if (t->gap.device[gap] == c->w->device && k && t->gap.ts[gap] < f->during[k - 1].to)
+			part[t->gap_part.cause[i]] += t->gap_part.dur[i];
+	}
+}
+
+static void fold_waits(const assay_run *run, const assay_find_ctx *c, struct weighed *w, size_t n)
+{
+	int64_t part[ASSAY_WHY_COUNT];
+	for (size_t i = 0; i < n; i++) {
+		if (!w[i].f->spans)
+			continue;
+		waits_during(run, c, w[i].f, part);
+		for (int k = 0; k < ASSAY_WHY_COUNT; k++)
+			for (size_t j = 0; j < n; j++)
+				if (!strcmp(w[j].f->id, assay_why_name[k]) &&
+				    part[k] * 2 > c->w->cause[k] && w[i].saved >= w[j].saved)
+					w[j].under = &w[i];
+	}
+}
+
 /* ------------------------------------------------------------------ rows */
 
 static void set_where(assay_run *run, uint32_t r, const assay_where *where)
@@ -254,6 +285,7 @@ static void order_found(assay_run *run, const assay_find_ctx *c)
 	qsort(w, n, sizeof *w, by_worth);
 	for (size_t i = 0; i < n; i++)
 		w[i].under = found_with_id(w, n, w[i].f->follows);
+	fold_waits(run, c, w, n);
 	add_rows(run, c, w, n);
 }
 

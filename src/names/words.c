@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, LIBRARY };
+enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, METHOD, LIBRARY };
 
 static const struct row {
 	const char *text;
@@ -89,6 +89,18 @@ assay_word assay_word_of_frame(assay_str frame)
 	return ASSAY_WORD_NOTHING;
 }
 
+assay_word assay_word_of_function(assay_str function)
+{
+	static const char step[] = ".step";
+	if (!assay_str_ends(function, step))
+		return ASSAY_WORD_NOTHING;
+	assay_str owner = {function.p, function.n - strlen(step)};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
+		if (rows[i].where == METHOD && assay_str_find_nocase(owner, rows[i].text) >= 0)
+			return (assay_word)rows[i].meaning;
+	return ASSAY_WORD_NOTHING;
+}
+
 int64_t assay_number_in(assay_str name)
 {
 	size_t end = name.n;
@@ -125,6 +137,17 @@ TEST(step_like_names_are_whole_names)
 	CHECK(word("Optimizer.step#AdamW.step") == ASSAY_WORD_NOTHING);
 	CHECK(word("stepper") == ASSAY_WORD_NOTHING && word("forward") == ASSAY_WORD_NOTHING);
 	CHECK(word("") == ASSAY_WORD_NOTHING);
+	return 0;
+}
+
+TEST(optimizers_are_known_by_file_and_by_method)
+{
+	CHECK_EQ(assay_word_of_frame(ASSAY_S("/x/site-packages/torch/optim/adam.py")),
+		 ASSAY_WORD_OPTIMIZER);
+	CHECK_EQ(assay_word_of_frame(ASSAY_S("/x/torch/nn/modules/linear.py")), ASSAY_WORD_MODEL);
+	CHECK_EQ(assay_word_of_function(ASSAY_S("MyAdam.step")), ASSAY_WORD_OPTIMIZER);
+	CHECK_EQ(assay_word_of_function(ASSAY_S("Trainer.step")), ASSAY_WORD_NOTHING);
+	CHECK_EQ(assay_word_of_function(ASSAY_S("MyAdam.update")), ASSAY_WORD_NOTHING);
 	return 0;
 }
 

@@ -15,6 +15,8 @@ typedef enum assay_word {
 	ASSAY_WORD_IMPORT,
 	ASSAY_WORD_FILES,     /* reads or writes whole objects */
 	ASSAY_WORD_HAND_OVER, /* between threads or processes */
+	ASSAY_WORD_OPTIMIZER, /* updates parameters */
+	ASSAY_WORD_MODEL,     /* forward or backward */
 	ASSAY_WORD_LIBRARY,   /* no code of the program itself */
 } assay_word;
 
@@ -23,6 +25,8 @@ assay_word assay_word_of(assay_str name);
 /* Of a Python frame as profilers name it, "torch/utils/data/dataloader.py(700): __next__", or of
  * the file alone. */
 assay_word assay_word_of_frame(assay_str frame);
+/* Of a Python function by its qualified name: OPTIMIZER or NOTHING. */
+assay_word assay_word_of_function(assay_str function);
 /* Is the file part of Python, of an installed package, or made by a compiler? */
 bool assay_is_library_file(assay_str file);
 
