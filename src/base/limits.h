@@ -9,6 +9,10 @@ enum {
 	 * to a tenth to a fiftieth. */
 	ASSAY_LIMIT_TEXT = 32 << 20,
 	ASSAY_LIMIT_TEXT_RATIO = 128,
+	/* Packets packed inside a trace, in the same way: they are dense already, and real ones
+	 * pack to a fifth to a fifteenth. */
+	ASSAY_LIMIT_PACKETS = 8 << 20,
+	ASSAY_LIMIT_PACKETS_RATIO = 32,
 	/* One record of a packed input, in the same way (and what 64 threads have open); of a pipe;
 	 * of a plain file: its size. */
 	ASSAY_LIMIT_RECORD = 96 << 20,

@@ -1,8 +1,9 @@
-/* Raw deflate by ISA-L, the library that unpacks our inputs, and base64. */
+/* Deflate and inflate by ISA-L and zstd, the libraries that unpack our inputs, and base64. */
 #include "base/pack.h"
 
 #include <assert.h>
 #include <isa-l/igzip_lib.h>
+#include <zstd.h>
 
 #include "base/test.h"
 
@@ -55,6 +56,55 @@ void assay_base64(assay_blob *out, const uint8_t *in, size_t n)
 	out->n = (size_t)(to - out->p);
 }
 
+/* Room for more text; 0 when there is as much as there may be. */
+static size_t room_in(assay_blob *out, size_t end)
+{
+	size_t room = end - out->n < CHUNK ? end - out->n : CHUNK;
+	assay_vec_reserve(out, out->n + room);
+	return room;
+}
+
+bool assay_inflate(assay_blob *out, assay_str in, size_t most)
+{
+	assay_arena scratch = {0};
+	struct inflate_state *s = assay_alloc(&scratch, sizeof *s);
+	size_t end = out->n + most, fed = 0;
+	bool ok = true;
+	isal_inflate_init(s);
+	s->crc_flag = ISAL_ZLIB;
+	while (ok && s->block_state != ISAL_BLOCK_FINISH) {
+		size_t room = room_in(out, end), take = in.n - fed < CHUNK ? in.n - fed : CHUNK;
+		s->next_in = (uint8_t *)(uintptr_t)(in.p + fed);
+		s->avail_in = (uint32_t)take;
+		s->next_out = out->p + out->n;
+		s->avail_out = (uint32_t)room;
+		ok = room && isal_inflate(s) == ISAL_DECOMP_OK;
+		fed += take - s->avail_in;
+		out->n += room - s->avail_out;
+		ok = ok && (take != s->avail_in || room != s->avail_out ||
+			    s->block_state == ISAL_BLOCK_FINISH);
+	}
+	assay_arena_free(&scratch);
+	return ok;
+}
+
+bool assay_unzstd(assay_blob *out, assay_str in, size_t most)
+{
+	ZSTD_DStream *z = ZSTD_createDStream();
+	ZSTD_inBuffer from = {in.p, in.n, 0};
+	size_t end = out->n + most, hint = 1;
+	while (z && hint) {
+		size_t room = room_in(out, end), before = from.pos;
+		ZSTD_outBuffer to = {out->p + out->n, room, 0};
+		hint = room ? ZSTD_decompressStream(z, &to, &from) : 1;
+		out->n += to.pos;
+		if (!room || ZSTD_isError(hint) || (!to.pos && from.pos == before))
+			break;
+	}
+	ZSTD_freeDStream(z);
+	return hint == 0;
+}
+
 TEST(base64_pads_to_whole_groups)
 {
 	static const char *const want[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE="};
@@ -91,5 +141,31 @@ TEST(deflated_bytes_inflate_to_themselves)
 	assay_vec_free(&in);
 	assay_vec_free(&packed);
 	assay_vec_free(&back);
+	return 0;
+}
+
+static bool unpacks(bool (*unpack)(assay_blob *, assay_str, size_t), assay_str packed, size_t most,
+		    const char *want)
+{
+	assay_blob out = {0};
+	bool ok =
+		unpack(&out, packed, most) && out.n == strlen(want) && !memcmp(out.p, want, out.n);
+	assay_vec_free(&out);
+	return ok;
+}
+
+TEST(zlib_and_zstd_text_is_unpacked_up_to_a_limit)
+{
+	static const char zlib[] = "x\x9c\xcbH\xcd\xc9\xc9\x07\x00\x06,\x02\x15";
+	assay_str z = {zlib, sizeof zlib - 1}, s;
+	CHECK(unpacks(assay_inflate, z, 5, "hello") && !unpacks(assay_inflate, z, 4, "hello"));
+	z.n -= 5;
+	CHECK(!unpacks(assay_inflate, z, 100, "hello"));
+	char frame[64];
+	s = (assay_str){frame, ZSTD_compress(frame, sizeof frame, "hello", 5, 1)};
+	CHECK(unpacks(assay_unzstd, s, 5, "hello") && !unpacks(assay_unzstd, s, 4, "hello"));
+	s.n--;
+	CHECK(!unpacks(assay_unzstd, s, 100, "hello"));
+	CHECK(!unpacks(assay_inflate, (assay_str){"", 0}, 9, ""));
 	return 0;
 }
