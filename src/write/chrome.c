@@ -275,6 +275,8 @@ static void put_gpu_size(chrome_out *c, uint32_t g)
 static void put_gpu_args(chrome_out *c, uint32_t g)
 {
 	const assay_gpu_table *t = &c->t->gpu;
+	uint32_t grid[3];
+	assay_grid_blocks(&c->grids, g, grid);
 	put_u32(c, "External id", t->external[g], 0);
 	assay_jsonw_i64(&c->w, "device", c->t->track.pid[t->track[g]]);
 	put_u32(c, "context", t->context[g], UINT32_MAX);
@@ -284,7 +286,7 @@ static void put_gpu_args(chrome_out *c, uint32_t g)
 			  chrome_corr(c, c->t->track.source[t->track[g]], t->corr[g]));
 	put_u32(c, "registers per thread", t->regs[g], UINT16_MAX);
 	put_u32(c, "shared memory", t->shared[g], UINT32_MAX);
-	put_vec(c, "grid", t->grid_x[g], t->grid_y[g], t->grid_z[g]);
+	put_vec(c, "grid", grid[0], grid[1], grid[2]);
 	put_vec(c, "block", t->block_x[g], t->block_y[g], t->block_z[g]);
 	put_gpu_size(c, g);
 	put_u32(c, "graph id", t->graph[g], 0);
@@ -416,6 +418,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	assay_arena arena = {0};
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);
+	c.grids = assay_grids_of(run, &arena);
 	assay_waits_by_call(c.t, &c.wait_of_call);
 	index_calls(&c);
 	assay_jsonw_open(&c.w, NULL, '{');

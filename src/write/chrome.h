@@ -4,6 +4,7 @@
 
 #include "base/jsonw.h"
 #include "base/map.h"
+#include "write/grid.h"
 #include "write/sources.h"
 #include "write/writer.h"
 
@@ -12,6 +13,7 @@ typedef struct chrome_out {
 	const assay_tables *t;
 	FILE *out;
 	assay_jsonw w;
+	assay_grids grids;
 	assay_arena scratch;
 	assay_vec(char) padded; /* arguments of one row with room behind them */
 	assay_source_places at; /* clock and process ids of each source */

@@ -7,6 +7,7 @@
 #include "model/run.h"
 #include "model/scope_tree.h"
 #include "model/xplane.h"
+#include "write/grid.h"
 #include "write/writer.h"
 
 /* A plane in pieces, in the order the file has them. Metadata ids are the names' ids in the pools:
@@ -66,6 +67,7 @@ typedef struct xplane_writer {
 	const assay_run *run;
 	const assay_tables *t;
 	FILE *out;
+	assay_grids grids;
 	assay_arena scratch;
 	assay_vec(int64_t) shift; /* by source: added to a time gives ns since the session began */
 	assay_vec(bool)

@@ -68,12 +68,6 @@ static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
 	return false;
 }
 
-/* Blocks of a grid: inputs for AMD count work-items, except Chrome traces. */
-static uint32_t blocks(uint32_t grid, uint32_t block, bool work_items)
-{
-	return work_items && block ? (grid + block - 1) / block : grid;
-}
-
 struct text {
 	char buf[512]; /* longer than all the details there are */
 	size_t n;
@@ -89,7 +83,7 @@ ASSAY_PRINTF(2, 3) static void detail(struct text *t, const char *fmt, ...)
 }
 
 /* What is not known is not said: readers take a missing key for 0, ours for unknown. */
-static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bool work_items)
+static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd)
 {
 	const assay_gpu_table *t = &w->t->gpu;
 	double occ = 0, dynamic = 0;
@@ -99,22 +93,20 @@ static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd, bo
 	xplane_arg_number(w, t->args[g], "dynamic_shared", &dynamic);
 	uint32_t shared = t->shared[g] == UINT32_MAX ? 0 : t->shared[g];
 	uint32_t dyn = dynamic > 0 && dynamic <= shared ? (uint32_t)dynamic : 0;
-	uint32_t bx = t->block_x[g], by = t->block_y[g], bz = t->block_z[g];
-	uint32_t x = blocks(t->grid_x[g], bx, work_items), y = blocks(t->grid_y[g], by, work_items),
-		 z = blocks(t->grid_z[g], bz, work_items);
+	uint32_t grid[3], items[3];
+	assay_grid_blocks(&w->grids, g, grid);
+	assay_grid_items(&w->grids, g, items);
 	struct text d = {0};
 	if (t->regs[g] != UINT16_MAX)
 		detail(&d, "regs:%u ", t->regs[g]);
 	if (t->shared[g] != UINT32_MAX)
 		detail(&d, "static_shared:%u dynamic_shared:%u ", shared - dyn, dyn);
-	detail(&d, "grid:%u,%u,%u block:%u,%u,%u", x, y, z, bx, by, bz);
+	detail(&d, "grid:%u,%u,%u block:%u,%u,%u", grid[0], grid[1], grid[2], t->block_x[g],
+	       t->block_y[g], t->block_z[g]);
 	if (has_occ)
 		detail(&d, " occ_pct:%.6g", occ);
 	if (amd)
-		detail(&d, " work_items:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		       work_items ? t->grid_x[g] : (uint64_t)x * (bx ? bx : 1),
-		       work_items ? t->grid_y[g] : (uint64_t)y * (by ? by : 1),
-		       work_items ? t->grid_z[g] : (uint64_t)z * (bz ? bz : 1));
+		detail(&d, " work_items:%u,%u,%u", items[0], items[1], items[2]);
 	if (amd && t->shared[g] != UINT32_MAX)
 		detail(&d, " group_mem:%u", shared);
 	if (t->scratch[g] != UINT32_MAX)
@@ -153,7 +145,7 @@ struct device {
 	const xplane_device *of;
 	uint32_t source;
 	int64_t id, number; /* as the input calls it; of its plane */
-	bool amd, work_items;
+	bool amd;
 	assay_map lines; /* low halves of line ids in use */
 };
 
@@ -192,7 +184,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	if (t->graph_node[g])
 		xplane_put_u64(p, "cuda_graph_node_id", t->graph_node[g]);
 	if (t->kind[g] == ASSAY_GPU_KERNEL)
-		put_kernel(w, p, g, d->amd, d->work_items);
+		put_kernel(w, p, g, d->amd);
 	if (t->external[g])
 		xplane_put_i64(p, "External id", t->external[g]);
 	if (t->queue[g] != UINT32_MAX)
@@ -554,6 +546,7 @@ void xplane_write_devices(xplane_writer *w)
 	size_t bytes = w->t->gpu.n * sizeof(uint32_t) + 1;
 	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
 	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
+	w->grids = assay_grids_of(w->run, &w->scratch);
 	group_work(w, rows, first);
 	for (uint32_t i = 0; i < t->n; i++) {
 		*assay_push(&w->line_of) = t->tid[i];
@@ -561,14 +554,11 @@ void xplane_write_devices(xplane_writer *w)
 	}
 	for (size_t i = 0; i < w->devices.n; i++) {
 		const xplane_device *of = &w->devices.p[i];
-		bool blocks = assay_has_trait(w->run, of->source, ASSAY_TRAIT_BLOCKS);
-		bool amd = is_amd(w, of->source, of->id);
 		struct device d = {.of = of,
 				   .source = of->source,
 				   .id = of->id,
 				   .number = of->number,
-				   .amd = amd,
-				   .work_items = amd && !blocks};
+				   .amd = is_amd(w, of->source, of->id)};
 		put_device(w, &d, rows, first);
 	}
 	assay_pages_free(rows, bytes);

@@ -1,0 +1,81 @@
+#include "write/grid.h"
+
+#include "base/test.h"
+
+bool assay_grid_counts_items(const assay_run *run, uint32_t source, int64_t device)
+{
+	const assay_device_table *d = &run->part.t.device;
+	uint32_t group = assay_group_of(&run->part.t, source);
+	if (assay_has_trait(run, source, ASSAY_TRAIT_BLOCKS))
+		return false;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->id[i] == device && assay_group_of(&run->part.t, d->source[i]) == group)
+			return assay_device_vendor(run, i) == ASSAY_VENDOR_AMD;
+	return false;
+}
+
+assay_grids assay_grids_of(const assay_run *run, assay_arena *arena)
+{
+	const assay_track_table *t = &run->part.t.track;
+	uint8_t *items = assay_alloc(arena, t->n + 1);
+	for (uint32_t i = 0; i < t->n; i++)
+		items[i] = t->kind[i] == ASSAY_TRACK_STREAM &&
+			   assay_grid_counts_items(run, t->source[i], t->pid[i]);
+	return (assay_grids){&run->part.t.gpu, items};
+}
+
+static void get(const assay_gpu_table *t, uint32_t g, uint32_t grid[3], uint32_t block[3])
+{
+	grid[0] = t->grid_x[g], grid[1] = t->grid_y[g], grid[2] = t->grid_z[g];
+	block[0] = t->block_x[g], block[1] = t->block_y[g], block[2] = t->block_z[g];
+}
+
+void assay_grid_blocks(const assay_grids *g, uint32_t row, uint32_t out[3])
+{
+	uint32_t block[3];
+	get(g->gpu, row, out, block);
+	for (int i = 0; g->items[g->gpu->track[row]] && i < 3; i++)
+		if (block[i])
+			out[i] = (uint32_t)(((uint64_t)out[i] + block[i] - 1) / block[i]);
+}
+
+void assay_grid_items(const assay_grids *g, uint32_t row, uint32_t out[3])
+{
+	uint32_t block[3];
+	get(g->gpu, row, out, block);
+	for (int i = 0; !g->items[g->gpu->track[row]] && i < 3; i++) {
+		uint64_t v = (uint64_t)out[i] * (block[i] ? block[i] : 1);
+		out[i] = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+	}
+}
+
+TEST(grids_are_given_in_either_unit_whatever_the_input_counts)
+{
+	assay_run *run = assay_run_new();
+	assay_arena arena = {0};
+	assay_tables *t = &run->part.t;
+	uint32_t out[3];
+	for (int amd = 0; amd < 2; amd++) {
+		run->part.source = assay_add(t, ASSAY_T_source);
+		t->source.group[run->part.source] = run->part.source;
+		uint32_t d = assay_add(t, ASSAY_T_device), g = assay_add(t, ASSAY_T_gpu);
+		t->device.source[d] = run->part.source;
+		t->device.id[d] = 0;
+		t->device.vendor[d] = assay_sid_of(run, amd ? "amd" : "nvidia");
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+		t->gpu.grid_x[g] = 130;
+		t->gpu.block_x[g] = 64;
+	}
+	assay_grids grids = assay_grids_of(run, &arena);
+	assay_grid_blocks(&grids, 0, out);
+	CHECK_EQ(out[0], 130);
+	assay_grid_items(&grids, 0, out);
+	CHECK_EQ(out[0], 130 * 64);
+	assay_grid_blocks(&grids, 1, out);
+	CHECK_EQ(out[0], 3);
+	assay_grid_items(&grids, 1, out);
+	CHECK_EQ(out[0], 130);
+	assay_arena_free(&arena);
+	assay_run_free(run);
+	return 0;
+}
