@@ -9,8 +9,7 @@ const chrome_how chrome_arg_how[CHROME_ARG_COUNT] = {
 #undef X
 };
 
-/* What a category's spans become. Names as Kineto writes them, its older spellings, and the names
- * other back ends use (kineto: libkineto/include/ActivityType.h). */
+/* What a category's spans become. */
 typedef enum { TO_HOST, TO_GPU, TO_SYNC, TO_MARK } target;
 
 static const struct category {
@@ -18,32 +17,10 @@ static const struct category {
 	target to;
 	uint8_t kind;
 } categories[] = {
-	{"cpu_op", TO_HOST, ASSAY_HOST_OP},
-	{"Operator", TO_HOST, ASSAY_HOST_OP},
-	{"user_annotation", TO_HOST, ASSAY_HOST_ANNOTATION},
-	{"process_range", TO_HOST, ASSAY_HOST_PROCESS_RANGE},
-	{"python_function", TO_HOST, ASSAY_HOST_PYTHON},
-	{"cuda_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"hip_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"glow_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"mtia_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"xpu_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"privateuse1_runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"Runtime", TO_HOST, ASSAY_HOST_RUNTIME},
-	{"cuda_driver", TO_HOST, ASSAY_HOST_DRIVER},
-	{"hip_driver", TO_HOST, ASSAY_HOST_DRIVER},
-	{"xpu_driver", TO_HOST, ASSAY_HOST_DRIVER},
-	{"privateuse1_driver", TO_HOST, ASSAY_HOST_DRIVER},
-	{"overhead", TO_HOST, ASSAY_HOST_OVERHEAD},
-	{"cpu_instant_event", TO_HOST, ASSAY_HOST_INSTANT},
-	{"kernel", TO_GPU, ASSAY_GPU_KERNEL},
-	{"Kernel", TO_GPU, ASSAY_GPU_KERNEL},
-	{"gpu_memcpy", TO_GPU, ASSAY_GPU_MEMCPY},
-	{"Memcpy", TO_GPU, ASSAY_GPU_MEMCPY},
-	{"gpu_memset", TO_GPU, ASSAY_GPU_MEMSET},
-	{"Memset", TO_GPU, ASSAY_GPU_MEMSET},
-	{"cuda_sync", TO_SYNC, 0},
-	{"gpu_user_annotation", TO_MARK, 0},
+#define CATEGORY(name, to, kind) {name, TO_##to, ASSAY_##to##_##kind},
+#define CATEGORY_SYNC(name)      {name, TO_SYNC, 0},
+#define CATEGORY_MARK(name)      {name, TO_MARK, 0},
+#include "read/category.def"
 };
 _Static_assert(ASSAY_COUNT_OF(categories) <= CHROME_CATS, "room for every category");
 

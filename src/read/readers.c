@@ -11,8 +11,8 @@ enum { HEAD = 64 << 10 };
 static const assay_reader *const readers[] = {
 	&assay_reader_chrome,   &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
 	&assay_reader_rocpd,    &assay_reader_nsys,         &assay_reader_smi,
-	&assay_reader_capture,  &assay_reader_xplane,       &assay_reader_run_json,
-	&assay_reader_env_json,
+	&assay_reader_capture,  &assay_reader_xplane,       &assay_reader_perfetto,
+	&assay_reader_run_json, &assay_reader_env_json,
 };
 
 /* The reader for this text, or NULL. */

@@ -10,63 +10,12 @@
 #include "base/proto.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/perfetto.h"
+#include "write/grid.h"
 #include "write/sources.h"
 #include "write/wait_rows.h"
 
-enum {
-	TRACE_PACKET = 1,
-
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_TRACK = 60,
-	STATE_CLEARED = 1,
-	STATE_NEEDED = 2,
-
-	TRACK_UUID = 1,
-	TRACK_NAME = 2,
-	TRACK_PROCESS = 3,
-	TRACK_THREAD = 4,
-	TRACK_PARENT = 5,
-	TRACK_COUNTER = 8,
-	TRACK_ORDERING = 11,
-	TRACK_RANK = 12,
-	EXPLICIT_ORDER = 3,
-	PROCESS_PID = 1,
-	PROCESS_NAME = 6,
-	THREAD_PID = 1,
-	THREAD_TID = 2,
-	THREAD_NAME = 5,
-
-	EVENT_ANNOTATION = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME_IID = 10,
-	EVENT_TRACK = 11,
-	EVENT_CATEGORY = 22,
-	EVENT_NAME = 23,
-	EVENT_VALUE = 44,
-	EVENT_FLOW = 47,
-	EVENT_FLOW_END = 48,
-	SLICE_BEGIN = 1,
-	SLICE_END = 2,
-	INSTANT = 3,
-	COUNTER = 4,
-
-	ANNOTATION_UINT = 3,
-	ANNOTATION_INT = 4,
-	ANNOTATION_DOUBLE = 5,
-	ANNOTATION_TEXT = 6,
-	ANNOTATION_JSON = 9,
-	ANNOTATION_NAME = 10,
-
-	INTERNED_NAME = 2,
-	NAME_IID = 1,
-	NAME_TEXT = 2,
-
-	FLUSH = 1 << 16,
-};
+enum { FLUSH = 1 << 16 };
 
 /* Things drawn on one line: rows of a table. */
 typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL, ON_WAIT, ON_HOST_WAIT } item_table;
@@ -90,10 +39,13 @@ typedef struct perfetto {
 	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
 	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
 	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
-	uint8_t *named;                   /* by string id: already interned */
+	assay_map named;                  /* what a sequence has interned -> its number there */
+	assay_protow interned;            /* by the packet being written */
 	uint32_t *place;                  /* by track: among all of them, by number */
-	bool many;                        /* several processes, which names must tell apart */
-	bool begun;
+	assay_grids grids;
+	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
+	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */
+	bool many;         /* several processes, which names must tell apart */
 } perfetto;
 
 /* ------------------------------------------------------------------ packets */
@@ -105,15 +57,28 @@ static void flush(perfetto *p)
 	p->w.out.n = 0;
 }
 
-static size_t open_packet(perfetto *p)
+/* Each process has a packet sequence: readers know by it whose a track is that says nothing. */
+static size_t open_packet(perfetto *p, uint32_t source)
 {
+	uint32_t group = assay_group_of(p->t, source);
 	if (p->w.out.n > FLUSH)
 		flush(p);
-	size_t packet = assay_protow_open(&p->w, TRACE_PACKET);
-	assay_protow_varint(&p->w, PACKET_SEQUENCE, 1);
-	assay_protow_varint(&p->w, PACKET_FLAGS, p->begun ? STATE_NEEDED : STATE_CLEARED);
-	p->begun = true;
+	p->sequence = group < p->t->source.n ? group + 1 : 1;
+	size_t packet = assay_protow_open(&p->w, PF_TRACE_PACKET);
+	assay_protow_varint(&p->w, PF_PACKET_SEQUENCE, p->sequence);
+	assay_protow_varint(&p->w, PF_PACKET_FLAGS,
+			    p->writer[p->sequence] ? PF_STATE_CLEARED : PF_STATE_NEEDED);
+	if (p->writer[p->sequence])
+		assay_protow_varint(&p->w, PF_PACKET_PID, (uint64_t)p->writer[p->sequence]);
+	p->writer[p->sequence] = 0;
 	return packet;
+}
+
+static void close_packet(perfetto *p, size_t packet)
+{
+	if (p->interned.out.n)
+		assay_protow_message(&p->w, PF_PACKET_INTERNED, &p->interned);
+	assay_protow_close(&p->w, packet);
 }
 
 /* Nanoseconds since 1970 where they are known, so that inputs line up. */
@@ -145,30 +110,34 @@ enum {
 	UUID_HOST_WAIT,
 };
 
-static void intern_name(perfetto *p, assay_sid name)
+/* The number that stands for a text in the sequence; the packet tells it the first time. */
+static uint32_t intern(perfetto *p, uint32_t field, assay_str text)
 {
-	if (p->named[name])
-		return;
-	p->named[name] = 1;
-	size_t interned = assay_protow_open(&p->w, PACKET_INTERNED);
-	size_t entry = assay_protow_open(&p->w, INTERNED_NAME);
-	assay_protow_varint(&p->w, NAME_IID, name);
-	assay_protow_string(&p->w, NAME_TEXT, assay_text(p->run, name));
-	assay_protow_close(&p->w, entry);
-	assay_protow_close(&p->w, interned);
+	uint64_t of[2] = {p->sequence, field};
+	uint32_t *iid =
+		assay_map_at(&p->named, assay_hash(text.p, text.n, assay_hash(of, sizeof of, 0)));
+	if (*iid != ASSAY_MAP_ABSENT)
+		return *iid;
+	*iid = (uint32_t)p->named.n;
+	size_t entry = assay_protow_open(&p->interned, field);
+	assay_protow_varint(&p->interned, PF_NAMED_IID, *iid);
+	assay_protow_string(&p->interned, PF_NAMED_TEXT, text);
+	assay_protow_close(&p->interned, entry);
+	return *iid;
 }
 
 /* ------------------------------------------------------------------ tracks */
 
-static void put_track(perfetto *p, uint64_t uuid, uint64_t parent, const char *name, int64_t rank)
+static void put_track(perfetto *p, uint32_t source, uint64_t uuid, uint64_t parent,
+		      const char *name, int64_t rank)
 {
-	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
-	assay_protow_varint(&p->w, TRACK_UUID, uuid);
+	size_t packet = open_packet(p, source), track = assay_protow_open(&p->w, PF_PACKET_TRACK);
+	assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
 	if (parent)
-		assay_protow_varint(&p->w, TRACK_PARENT, parent);
-	assay_protow_string(&p->w, TRACK_NAME, assay_str_of(name));
-	assay_protow_varint(&p->w, TRACK_ORDERING, EXPLICIT_ORDER);
-	assay_protow_varint(&p->w, TRACK_RANK, (uint64_t)rank);
+		assay_protow_varint(&p->w, PF_TRACK_PARENT, parent);
+	assay_protow_string(&p->w, PF_TRACK_NAME, assay_str_of(name));
+	assay_protow_varint(&p->w, PF_TRACK_ORDERING, PF_EXPLICIT_ORDER);
+	assay_protow_varint(&p->w, PF_TRACK_RANK, (uint64_t)rank);
 	assay_protow_close(&p->w, track);
 	assay_protow_close(&p->w, packet);
 }
@@ -238,6 +207,23 @@ static int32_t process_number(const perfetto *p, uint32_t track)
 	return (int32_t)(uint32_t)(pid + step);
 }
 
+/* The first process of each input, or a number that no other one has. */
+static void find_writers(perfetto *p)
+{
+	const assay_tables *t = p->t;
+	p->writer = assay_alloc(&p->scratch, (t->source.n + 2) * sizeof *p->writer);
+	for (uint32_t i = (uint32_t)t->track.n; i-- > 0;) {
+		uint32_t group = assay_track_group(t, i);
+		if (group < t->source.n && t->track.kind[i] == ASSAY_TRACK_THREAD &&
+		    t->track.pid[i] > 0)
+			p->writer[group + 1] = process_number(p, i);
+	}
+	for (uint32_t i = 0; i <= t->source.n; i++)
+		if (!p->writer[i + 1])
+			p->writer[i + 1] =
+				(int32_t)(uint32_t)(1 + (i < t->source.n ? p->at.raised[i] : 0));
+}
+
 static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
 {
 	const assay_track_table *t = &p->t->track;
@@ -249,11 +235,12 @@ static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
 	*slot = 1;
 	assay_str name = assay_text(p->run, t->process[i]);
 	const char *full = assay_printf(&p->scratch, "%s%s", input_prefix(p, t->source[i]), name.p);
-	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
-	assay_protow_varint(&p->w, TRACK_UUID, uuid);
-	size_t process = assay_protow_open(&p->w, TRACK_PROCESS);
-	assay_protow_varint(&p->w, PROCESS_PID, (uint64_t)pid);
-	assay_protow_string(&p->w, PROCESS_NAME, assay_str_of(full));
+	size_t packet = open_packet(p, t->source[i]),
+	       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
+	assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
+	size_t process = assay_protow_open(&p->w, PF_TRACK_PROCESS);
+	assay_protow_varint(&p->w, PF_PROCESS_PID, (uint64_t)pid);
+	assay_protow_string(&p->w, PF_PROCESS_NAME, assay_str_of(full));
 	assay_protow_close(&p->w, process);
 	assay_protow_close(&p->w, track);
 	assay_protow_close(&p->w, packet);
@@ -268,17 +255,19 @@ static void put_thread(perfetto *p, uint32_t i, unsigned lane, assay_map *seen)
 	assay_str name = assay_text(p->run, t->name[i]);
 	if (lane) {
 		const char *text = assay_printf(&p->scratch, "overlapping %u", lane);
-		put_track(p, track_uuid(t->source[i], UUID_THREAD, i, 0, lane), uuid, text, lane);
+		put_track(p, t->source[i], track_uuid(t->source[i], UUID_THREAD, i, 0, lane), uuid,
+			  text, lane);
 		return;
 	}
-	size_t packet = open_packet(p), track = assay_protow_open(&p->w, PACKET_TRACK);
-	assay_protow_varint(&p->w, TRACK_UUID, uuid);
-	assay_protow_varint(&p->w, TRACK_PARENT, parent);
-	size_t thread = assay_protow_open(&p->w, TRACK_THREAD);
-	assay_protow_varint(&p->w, THREAD_PID, (uint64_t)process_number(p, i));
-	assay_protow_varint(&p->w, THREAD_TID,
+	size_t packet = open_packet(p, t->source[i]),
+	       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
+	assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
+	assay_protow_varint(&p->w, PF_TRACK_PARENT, parent);
+	size_t thread = assay_protow_open(&p->w, PF_TRACK_THREAD);
+	assay_protow_varint(&p->w, PF_THREAD_PID, (uint64_t)process_number(p, i));
+	assay_protow_varint(&p->w, PF_THREAD_TID,
 			    (uint64_t)(t->tid[i] >= 0 ? t->tid[i] : (int64_t)i + 0x70000000));
-	assay_protow_string(&p->w, THREAD_NAME, name);
+	assay_protow_string(&p->w, PF_THREAD_NAME, name);
 	assay_protow_close(&p->w, thread);
 	assay_protow_close(&p->w, track);
 	assay_protow_close(&p->w, packet);
@@ -289,7 +278,7 @@ static uint64_t put_device(perfetto *p, uint32_t source, int64_t device, assay_m
 	uint64_t uuid = track_uuid(source, UUID_DEVICE, device, 0, 0);
 	uint32_t *slot = assay_map_at(seen, uuid);
 	if (*slot == ASSAY_MAP_ABSENT)
-		put_track(p, uuid, 0,
+		put_track(p, source, uuid, 0,
 			  assay_printf(&p->scratch, "%sGPU %" PRId64, input_prefix(p, source),
 				       device),
 			  device);
@@ -331,10 +320,12 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 	} else if (is_new && what == UUID_HOST_WAIT) {
 		int64_t device = p->t->wait.producer_device[it->row];
 		uint64_t under = put_device(p, t->source[it->track], device < 0 ? 0 : device, seen);
-		put_track(p, uuid, under, thread_waits_label(p, it->track, lane), INT32_MAX);
+		put_track(p, t->source[it->track], uuid, under,
+			  thread_waits_label(p, it->track, lane), INT32_MAX);
 	} else if (is_new) {
 		uint64_t device = put_device(p, t->source[it->track], t->pid[it->track], seen);
-		put_track(p, uuid, device, stream_label(p, t->tid[it->track], what, lane),
+		put_track(p, t->source[it->track], uuid, device,
+			  stream_label(p, t->tid[it->track], what, lane),
 			  stream_rank(p, it->track, what, lane));
 	}
 	return uuid;
@@ -344,8 +335,8 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 
 static size_t open_annotation(perfetto *p, assay_str name)
 {
-	size_t mark = assay_protow_open(&p->w, EVENT_ANNOTATION);
-	assay_protow_string(&p->w, ANNOTATION_NAME, name);
+	size_t mark = assay_protow_open(&p->w, PF_EVENT_ANNOTATION);
+	assay_protow_varint(&p->w, PF_NOTE_NAME_IID, intern(p, PF_INTERNED_KEY, name));
 	return mark;
 }
 
@@ -354,7 +345,7 @@ static void note_u64(perfetto *p, const char *name, uint64_t v, uint64_t absent)
 	if (v == absent)
 		return;
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_varint(&p->w, ANNOTATION_UINT, v);
+	assay_protow_varint(&p->w, PF_NOTE_UINT, v);
 	assay_protow_close(&p->w, mark);
 }
 
@@ -364,14 +355,14 @@ static void note_i64(perfetto *p, const char *name, int64_t v)
 	if (v == -1)
 		return;
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)v);
+	assay_protow_varint(&p->w, PF_NOTE_INT, (uint64_t)v);
 	assay_protow_close(&p->w, mark);
 }
 
 static void note_text(perfetto *p, const char *name, assay_str text)
 {
 	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_string(&p->w, ANNOTATION_TEXT, text);
+	assay_protow_string(&p->w, PF_NOTE_TEXT, text);
 	assay_protow_close(&p->w, mark);
 }
 
@@ -381,14 +372,14 @@ static void note_member(perfetto *p, assay_arena *a, assay_str key, assay_str ra
 	double f;
 	size_t mark = open_annotation(p, assay_json_unescape(a, key));
 	if (raw.n >= 2 && raw.p[0] == '"')
-		assay_protow_string(&p->w, ANNOTATION_TEXT,
+		assay_protow_string(&p->w, PF_NOTE_TEXT,
 				    assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
 	else if (assay_str_i64(raw, &i))
-		assay_protow_varint(&p->w, ANNOTATION_INT, (uint64_t)i);
+		assay_protow_varint(&p->w, PF_NOTE_INT, (uint64_t)i);
 	else if (assay_str_f64(raw, &f))
-		assay_protow_f64(&p->w, ANNOTATION_DOUBLE, f);
+		assay_protow_f64(&p->w, PF_NOTE_DOUBLE, f);
 	else
-		assay_protow_string(&p->w, ANNOTATION_JSON, raw);
+		assay_protow_string(&p->w, PF_NOTE_JSON, raw);
 	assay_protow_close(&p->w, mark);
 }
 
@@ -437,13 +428,17 @@ static void note_dims(perfetto *p, const char *name, uint32_t x, uint32_t y, uin
 static void note_gpu(perfetto *p, uint32_t i)
 {
 	const assay_gpu_table *g = &p->t->gpu;
+	uint32_t grid[3];
 	note_u64(p, "correlation", g->corr[i], 0);
 	note_u64(p, "External id", g->external[i], 0);
 	note_u64(p, "context", g->context[i], UINT32_MAX);
 	note_i64(p, "bytes", g->bytes[i]);
-	note_dims(p, "grid", g->grid_x[i], g->grid_y[i], g->grid_z[i]);
+	assay_grid_blocks(&p->grids, i, grid);
+	note_dims(p, "grid", grid[0], grid[1], grid[2]);
 	note_dims(p, "block", g->block_x[i], g->block_y[i], g->block_z[i]);
 	note_u64(p, "registers per thread", g->regs[i], UINT16_MAX);
+	note_u64(p, "accumulation registers per thread", g->acc_regs[i], UINT16_MAX);
+	note_u64(p, "scalar registers per thread", g->scalar_regs[i], UINT16_MAX);
 	note_u64(p, "shared memory", g->shared[i], UINT32_MAX);
 	note_u64(p, "scratch memory", g->scratch[i], UINT32_MAX);
 	note_u64(p, "queue", g->queue[i], UINT32_MAX);
@@ -460,6 +455,8 @@ static void note_sync(perfetto *p, uint32_t i)
 	note_i64(p, "wait_on_stream", s->wait_stream[i]);
 	note_i64(p, "wait_on_cuda_event_id", s->event[i]);
 	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i]);
+	note_u64(p, "sync_id", s->sync_id[i], 0);
+	note_u64(p, "context", s->context[i], UINT32_MAX);
 	note_args(p, s->args[i]);
 }
 
@@ -474,6 +471,7 @@ static void note_wait(perfetto *p, uint32_t i)
 	if (by_event)
 		note_u64(p, "wait_on_cuda_event_id", w->event[i], ASSAY_NO_HANDLE);
 	note_u64(p, "wait_on_cuda_event_record_corr_id", w->record_corr[i], 0);
+	note_u64(p, "assay_derived", 1, 0);
 	note_text(p, "resolve_class", assay_str_of(assay_wait_class_name[w->class[i]]));
 	if (gpu == ASSAY_NO_ROW)
 		return;
@@ -497,19 +495,19 @@ static uint64_t wait_flow(uint32_t edge)
 static void host_flows(perfetto *p, uint32_t h)
 {
 	for (uint32_t g = p->first_gpu[h]; g != ASSAY_NO_ROW; g = p->next_gpu[g])
-		assay_protow_fixed64(&p->w, EVENT_FLOW, launch_flow(g));
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW, launch_flow(g));
 }
 
 static void gpu_flows(perfetto *p, uint32_t g)
 {
 	const assay_tables *t = p->t;
 	for (uint32_t e = p->first_edge[g]; e != ASSAY_NO_ROW; e = p->next_edge[e])
-		assay_protow_fixed64(&p->w, EVENT_FLOW, wait_flow(e));
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW, wait_flow(e));
 	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
 	if (h != ASSAY_NO_ROW && t->host.ts[h] <= t->gpu.ts[g])
-		assay_protow_fixed64(&p->w, EVENT_FLOW_END, launch_flow(g));
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, launch_flow(g));
 	for (uint32_t e = p->into_gpu[g]; e != ASSAY_NO_ROW; e = p->next_into[e])
-		assay_protow_fixed64(&p->w, EVENT_FLOW_END, wait_flow(e));
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(e));
 }
 
 static uint32_t *empty_list(perfetto *p, size_t n)
@@ -576,6 +574,17 @@ static const char *fixed_name(const perfetto *p, const item *it)
 		       : "unnamed";
 }
 
+/* What an input called a span that is of no kind we know. */
+static const char *host_category(const perfetto *p, uint32_t h)
+{
+	const assay_host_table *t = &p->t->host;
+	bool plain = t->kind[h] == ASSAY_HOST_OTHER || t->kind[h] == ASSAY_HOST_INSTANT;
+	const char *cat = plain && t->detail[h] != ASSAY_NO_ROW
+				  ? assay_z(p->run, p->t->other.cat[t->detail[h]])
+				  : "";
+	return *cat ? cat : assay_host_kind_name[t->kind[h]];
+}
+
 static const char *item_category(const perfetto *p, const item *it)
 {
 	static const char *const fixed[] = {[ON_SYNC] = "cuda_sync",
@@ -584,7 +593,7 @@ static const char *item_category(const perfetto *p, const item *it)
 					    [ON_WAIT] = "cuda_sync",
 					    [ON_HOST_WAIT] = "cuda_sync"};
 	if (it->table == ON_HOST)
-		return assay_host_kind_name[p->t->host.kind[it->row]];
+		return host_category(p, it->row);
 	return it->table == ON_GPU ? assay_gpu_kind_name[p->t->gpu.kind[it->row]]
 				   : fixed[it->table];
 }
@@ -604,10 +613,11 @@ static void put_details(perfetto *p, const item *it)
 		note_sync(p, it->row);
 		break;
 	case ON_MARK:
+		note_u64(p, "External id", p->t->mark.external[it->row], 0);
 		note_args(p, p->t->mark.args[it->row]);
 		break;
 	case ON_ARRIVAL:
-		assay_protow_fixed64(&p->w, EVENT_FLOW_END, wait_flow(it->row));
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(it->row));
 		break;
 	case ON_WAIT:
 	case ON_HOST_WAIT:
@@ -620,23 +630,21 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 {
 	uint32_t source = p->t->track.source[it->track];
 	assay_sid name = item_name(p, it);
-	size_t packet = open_packet(p);
-	assay_protow_varint(&p->w, PACKET_TIMESTAMP, absolute(p, source, ts));
-	if (type != SLICE_END && name)
-		intern_name(p, name);
-	size_t event = assay_protow_open(&p->w, PACKET_EVENT);
-	assay_protow_varint(&p->w, EVENT_TYPE, (uint64_t)type);
-	assay_protow_varint(&p->w, EVENT_TRACK, uuid);
-	if (type != SLICE_END) {
-		assay_protow_string(&p->w, EVENT_CATEGORY, assay_str_of(item_category(p, it)));
-		if (name)
-			assay_protow_varint(&p->w, EVENT_NAME_IID, name);
-		else
-			assay_protow_string(&p->w, EVENT_NAME, assay_str_of(fixed_name(p, it)));
+	size_t packet = open_packet(p, source);
+	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, absolute(p, source, ts));
+	size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
+	assay_protow_varint(&p->w, PF_EVENT_TYPE, (uint64_t)type);
+	assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
+	if (type != PF_SLICE_END) {
+		assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
+		assay_protow_varint(
+			&p->w, PF_EVENT_CATEGORY_IID,
+			intern(p, PF_INTERNED_CATEGORY, assay_str_of(item_category(p, it))));
+		assay_protow_varint(&p->w, PF_EVENT_NAME_IID, intern(p, PF_INTERNED_NAME, text));
 		put_details(p, it);
 	}
 	assay_protow_close(&p->w, event);
-	assay_protow_close(&p->w, packet);
+	close_packet(p, packet);
 }
 
 /* Of one track: arrivals stand among calls, all waits together. */
@@ -666,7 +674,7 @@ static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
 {
 	while (open->n && open->p[open->n - 1].end <= ts) {
 		item it = open->p[--open->n];
-		put_event(p, &it, uuid, SLICE_END, it.end);
+		put_event(p, &it, uuid, PF_SLICE_END, it.end);
 	}
 }
 
@@ -692,9 +700,9 @@ static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsig
 			it->table == ON_ARRIVAL ||
 			(it->table == ON_HOST && p->t->host.kind[it->row] == ASSAY_HOST_INSTANT &&
 			 it->end == it->ts);
-		put_event(p, it, uuid, instant ? INSTANT : SLICE_BEGIN, it->ts);
+		put_event(p, it, uuid, instant ? PF_INSTANT : PF_SLICE_BEGIN, it->ts);
 		if (!instant && it->end == it->ts)
-			put_event(p, it, uuid, SLICE_END, it->end);
+			put_event(p, it, uuid, PF_SLICE_END, it->end);
 		else if (!instant)
 			*assay_push(&open) = *it;
 	}
@@ -702,19 +710,24 @@ static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsig
 	assay_vec_free(&open);
 }
 
+enum { LANES_TRIED = 64 }; /* then each has a lane of its own: the time stays linear */
+
 static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
 {
 	item_list now = {0}, rest = {0};
 	assay_vec_reserve(&now, n);
 	memcpy(now.p, items, n * sizeof *items);
 	now.n = n;
-	for (unsigned lane = 0; now.n; lane++) {
+	unsigned lane = 0;
+	for (; now.n && lane < LANES_TRIED; lane++) {
 		rest.n = 0;
 		draw_lane(p, &now, &rest, lane, seen);
 		item_list swap = now;
 		now = rest;
 		rest = swap;
 	}
+	for (size_t i = 0; i < now.n; i++)
+		draw_lane(p, &(item_list){&now.p[i], 1, 1}, &rest, lane++, seen);
 	assay_vec_free(&now);
 	assay_vec_free(&rest);
 }
@@ -766,6 +779,15 @@ static void draw_all(perfetto *p, assay_map *seen)
 
 /* ------------------------------------------------------------------ counters */
 
+/* Telemetry of a device stands below it; 0 for other counters. */
+static uint64_t counted_device(perfetto *p, uint32_t track, assay_map *seen)
+{
+	const assay_track_table *t = &p->t->track;
+	return t->kind[track] == ASSAY_TRACK_TELEMETRY && t->pid[track] >= 0
+		       ? put_device(p, t->source[track], t->pid[track], seen)
+		       : 0;
+}
+
 static void put_counters(perfetto *p, assay_map *seen)
 {
 	const assay_counter_table *c = &p->t->counter;
@@ -776,22 +798,66 @@ static void put_counters(perfetto *p, assay_map *seen)
 		bool is_new = *slot == ASSAY_MAP_ABSENT;
 		*slot = 1;
 		if (is_new) {
-			size_t packet = open_packet(p),
-			       track = assay_protow_open(&p->w, PACKET_TRACK);
-			assay_protow_varint(&p->w, TRACK_UUID, uuid);
-			assay_protow_string(&p->w, TRACK_NAME, assay_text(p->run, c->name[i]));
-			assay_protow_close(&p->w, assay_protow_open(&p->w, TRACK_COUNTER));
+			uint64_t device = counted_device(p, c->track[i], seen);
+			size_t packet = open_packet(p, source),
+			       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
+			assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
+			assay_protow_nonzero(&p->w, PF_TRACK_PARENT, device);
+			assay_protow_string(&p->w, PF_TRACK_NAME, assay_text(p->run, c->name[i]));
+			assay_protow_close(&p->w, assay_protow_open(&p->w, PF_TRACK_COUNTER));
 			assay_protow_close(&p->w, track);
 			assay_protow_close(&p->w, packet);
 		}
-		size_t packet = open_packet(p);
-		assay_protow_varint(&p->w, PACKET_TIMESTAMP, absolute(p, source, c->ts[i]));
-		size_t event = assay_protow_open(&p->w, PACKET_EVENT);
-		assay_protow_varint(&p->w, EVENT_TYPE, COUNTER);
-		assay_protow_varint(&p->w, EVENT_TRACK, uuid);
-		assay_protow_f64(&p->w, EVENT_VALUE, c->value[i]);
+		size_t packet = open_packet(p, source);
+		assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, absolute(p, source, c->ts[i]));
+		size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
+		assay_protow_varint(&p->w, PF_EVENT_TYPE, PF_COUNTER);
+		assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
+		assay_protow_f64(&p->w, PF_EVENT_VALUE, c->value[i]);
 		assay_protow_close(&p->w, event);
 		assay_protow_close(&p->w, packet);
+	}
+}
+
+/* ------------------------------------------------------------------ devices */
+
+static void put_fact(perfetto *p, const char *key, int64_t v)
+{
+	char text[ASSAY_DIGITS_MAX + 2];
+	if (v < 0)
+		return;
+	*assay_put_i64(text, v) = 0;
+	size_t fact = assay_protow_open(&p->w, PF_GPU_EXTRA);
+	assay_protow_string(&p->w, PF_EXTRA_KEY, assay_str_of(key));
+	assay_protow_string(&p->w, PF_EXTRA_VALUE, assay_str_of(text));
+	assay_protow_close(&p->w, fact);
+}
+
+static void put_gpu_facts(perfetto *p, uint32_t i)
+{
+	const assay_device_table *d = &p->t->device;
+	size_t gpu = assay_protow_open(&p->w, PF_INFO_GPU);
+	assay_protow_text(&p->w, PF_GPU_NAME, assay_text(p->run, d->name[i]));
+	assay_protow_text(&p->w, PF_GPU_VENDOR, assay_text(p->run, d->vendor[i]));
+	assay_protow_text(&p->w, PF_GPU_ARCH, assay_text(p->run, d->arch[i]));
+	put_fact(p, "device", d->id[i]);
+	put_fact(p, "memory", d->memory[i]);
+	put_fact(p, "units", d->units[i]);
+	put_fact(p, "warp", d->warp[i]);
+	assay_protow_close(&p->w, gpu);
+}
+
+/* One packet for each run of devices of a source. */
+static void put_devices(perfetto *p)
+{
+	const assay_device_table *d = &p->t->device;
+	for (uint32_t i = 0, n; i < d->n; i += n) {
+		size_t packet = open_packet(p, d->source[i]);
+		size_t info = assay_protow_open(&p->w, PF_PACKET_GPU_INFO);
+		for (n = 0; i + n < d->n && d->source[i + n] == d->source[i]; n++)
+			put_gpu_facts(p, i + n);
+		assay_protow_close(&p->w, info);
+		close_packet(p, packet);
 	}
 }
 
@@ -800,15 +866,19 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	(void)left, (void)err;
 	perfetto p = {.run = run, .t = &run->part.t, .out = out};
 	assay_map seen = {0};
-	p.named = assay_alloc(&p.scratch, run->part.strings.str.n + 1);
+	p.grids = assay_grids_of(run, &p.scratch);
 	assay_source_places_find(&p.at, run, &p.scratch);
 	p.many = has_many_processes(p.t);
+	find_writers(&p);
 	place_streams(&p);
 	index_flows(&p);
+	put_devices(&p);
 	draw_all(&p, &seen);
 	put_counters(&p, &seen);
 	flush(&p);
 	assay_map_free(&seen);
+	assay_map_free(&p.named);
+	assay_protow_free(&p.interned);
 	assay_vec_free(&p.items);
 	assay_protow_free(&p.w);
 	assay_arena_free(&p.scratch);

@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
@@ -52,7 +53,36 @@ def varint(n):
 
 
 def field(number, data):
-    return bytes([number << 3 | 2]) + varint(len(data)) + data
+    """A message or a text, or a number when data is one."""
+    if isinstance(data, int):
+        return varint(number << 3) + varint(data)
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def perfetto(*fields, sequence=1, ts=0, flags=0):
+    return field(1, field(10, sequence) + field(13, flags) + field(8, ts) + b"".join(fields))
+
+
+def slice_of(ts, name, extra=b"", sequence=1, track=1):
+    """A whole kernel in two packets."""
+    begin = field(9, 1) + field(11, track) + field(22, b"kernel") + field(23, name) + extra
+    return (perfetto(field(11, begin), ts=ts, sequence=sequence)
+            + perfetto(field(11, field(9, 2) + field(11, track)), ts=ts + 1, sequence=sequence))
+
+
+def asked_often():
+    """One interned text, in the arguments of every event."""
+    interned = field(12, field(3, field(1, 1) + field(2, b"key")) + field(29, field(1, 1) + field(2, b"t" * 300000)))
+    note = field(4, field(1, 1) + field(17, 1))
+    return perfetto(interned, flags=1) + b"".join(
+        slice_of(i, b"k%d" % i, note + field(4, field(10, b"n") + field(3, i))) for i in range(8000))
+
+
+def nested(depth):
+    value = field(10, b"n") + field(3, 1)
+    for _ in range(depth):
+        value = field(10, b"n") + field(11, value)
+    return field(4, value)
 
 
 BOMBS = {
@@ -72,6 +102,13 @@ BOMBS = {
     "a span of 292 years.json": lambda: listed([event(0), event(900000000000000)]),
     "lengths that lie.xplane.pb": lambda: b"\x0a" + varint(1 << 40) + b"\x12\x02ab" * 100000,
     "many planes.xplane.pb": lambda: b"".join(field(1, field(2, b"/device:GPU:%d" % i) + field(3, b"\x08\x01")) for i in range(20000)),
+    "packets packed to a thousandth.pftrace": lambda: perfetto() + field(1, field(50, zlib.compress(bytes(600 << 20), 9))) + slice_of(1, b"k"),
+    "packed events.pftrace": lambda: b"".join(field(1, field(50, zlib.compress(slice_of(5, b"k") * 60000, 9))) for _ in range(60)),
+    "a text asked for often.pftrace": asked_often,
+    "many processes.pftrace": lambda: b"".join(perfetto(field(60, field(1, i) + field(4, field(1, i) + field(2, i)))) + slice_of(i, b"k", track=i) for i in range(1, 8000)),
+    "many sequences with clocks.pftrace": lambda: b"".join(perfetto(field(6, field(1, field(1, 64) + field(2, i)) + field(1, field(1, 70) + field(2, i))), sequence=i) + perfetto(field(58, 64), sequence=i) for i in range(1, 14000)),
+    "begins without ends.pftrace": lambda: b"".join(perfetto(field(11, field(9, 1) + field(11, 1) + field(23, b"f")), ts=i) for i in range(30000)),
+    "nested arguments.pftrace": lambda: perfetto(flags=1) + slice_of(1, b"k", nested(10000)),
     "a table of commas.csv": lambda: b'"Kind","Agent_Id","Queue_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n' + b"," * 900000,
 }
 

@@ -1,0 +1,230 @@
+/* Private to the Perfetto reader: what packets share, one event, tracks and clocks. */
+#ifndef ASSAY_READ_PERFETTO_H
+#define ASSAY_READ_PERFETTO_H
+
+#include "base/input.h"
+#include "base/jsonw.h"
+#include "base/pack.h"
+#include "base/proto.h"
+#include "model/perfetto.h"
+#include "model/run.h"
+
+/* A clock that counts from where a packet sequence last stood. */
+typedef struct perfetto_counting {
+	uint32_t id;
+	bool incremental;
+	uint64_t unit; /* nanoseconds */
+	uint64_t last;
+} perfetto_counting;
+
+/* Kinds of interned values, and what the number in the map is. */
+typedef enum perfetto_interned {
+	PF_IS_CATEGORY, /* string */
+	PF_IS_NAME,
+	PF_IS_KEY,
+	PF_IS_TEXT,
+	PF_IS_STAGE,
+	PF_IS_ARG_NAME,
+	PF_IS_STAGE_KIND,  /* PF_SPEC_COMPUTE, ... */
+	PF_IS_CONTEXT,     /* process */
+	PF_IS_CONTEXT_API, /* PF_API_CUDA, ... */
+	PF_IS_KERNEL,      /* index in perfetto.kernels */
+} perfetto_interned;
+
+typedef assay_vec(uint64_t) perfetto_numbers;
+
+/* What one writer of packets has said so far. */
+typedef struct perfetto_sequence {
+	assay_map interned; /* kind and iid -> number */
+	assay_vec(perfetto_counting) clocks;
+	perfetto_numbers extra[2]; /* counter tracks whose values ride on events */
+	uint64_t track;            /* of events that name none */
+	bool has_track, begun;     /* begun: its state was cleared once */
+	uint32_t clock;            /* of packets that name none; 0: the trace's */
+	int64_t writer;            /* process it says it is written by; -1 */
+	int64_t pid, tid;          /* process and thread it tells of; -1 */
+	bool many;                 /* it tells of several processes */
+	int64_t reference_us;      /* of times in microseconds, as old Chrome has them */
+} perfetto_sequence;
+
+/* Two clocks seen at the same moment, as often as they were. */
+typedef struct perfetto_pair {
+	uint64_t to;   /* key */
+	uint32_t next; /* of the same first clock */
+	assay_vec(uint64_t) at, is;
+} perfetto_pair;
+
+typedef struct perfetto_clocks {
+	assay_vec(perfetto_pair) pairs;
+	assay_map pair_of, first_of; /* from, to -> index; from -> index of its newest */
+	uint32_t trace;              /* the clock of rows */
+	bool chosen;                 /* a snapshot or an event has said which */
+} perfetto_clocks;
+
+typedef struct perfetto_track {
+	uint64_t uuid, parent;
+	uint32_t sequence;
+	int64_t pid, tid; /* -1: not said */
+	assay_sid name, process, thread;
+	bool described, counter, incremental;
+	double unit, sum;
+	int64_t device, stream; /* by its names, or by who made it; -1 */
+	uint32_t source;        /* when all packets are read: row of source */
+	uint32_t ours;          /* and of track, ASSAY_NO_ROW until it is made */
+	uint32_t open;          /* newest begin without an end, while they are paired */
+} perfetto_track;
+
+/* Begins and ends wait for the last packet: those of a track may come out of order. Columns. */
+typedef struct perfetto_ends {
+	assay_vec(int64_t) ts;
+	assay_vec(uint32_t) track, row, args;
+	assay_vec(uint8_t) table; /* of the row that begins, or END_OF_SLICE */
+} perfetto_ends;
+enum { PF_NO_TABLE = 254, PF_END_OF_SLICE = 255 };
+
+/* Where device work belongs, until tracks are known: one for each row of gpu, sync and mark. */
+typedef struct perfetto_place {
+	uint32_t track;
+	int64_t device, stream; /* -1: as the track says */
+} perfetto_place;
+typedef assay_vec(perfetto_place) perfetto_places;
+
+/* Annotations with a column; the names they have are in perfetto_args.c. */
+typedef enum perfetto_arg {
+	PF_CORR,
+	PF_EXTERNAL,
+	PF_EV_IDX,
+	PF_SEQ,
+	PF_FWD_THREAD,
+	PF_PY_ID,
+	PF_PY_PARENT,
+	PF_CBID,
+	PF_STREAM,
+	PF_DEVICE,
+	PF_CONTEXT,
+	PF_QUEUE,
+	PF_DISPATCH,
+	PF_GRID,       /* blocks */
+	PF_GRID_ITEMS, /* work-items */
+	PF_BLOCK,
+	PF_REGS,
+	PF_ACC_REGS,
+	PF_SCALAR_REGS,
+	PF_SHARED,
+	PF_SCRATCH,
+	PF_BYTES,
+	PF_GRAPH,
+	PF_GRAPH_NODE,
+	PF_WAIT_STREAM,
+	PF_RECORD_CORR,
+	PF_EVENT,
+	PF_SYNC_ID,
+	PF_TIMES,   /* says again when the slice is */
+	PF_DERIVED, /* the row is our writer's, made of others */
+	PF_ARG_COUNT
+} perfetto_arg;
+
+typedef struct perfetto_args {
+	uint64_t has; /* bit per perfetto_arg */
+	int64_t num[PF_ARG_COUNT];
+	uint32_t grid[3], block[3];
+	assay_sid rest; /* what has no column, as JSON members */
+} perfetto_args;
+
+typedef struct perfetto_kernel {
+	assay_sid name, arch;
+	assay_vec(char) args; /* its own, packed as PF_LAUNCH_ARGS fields */
+} perfetto_kernel;
+
+typedef struct perfetto {
+	assay_run *run;
+	assay_part *part;
+	assay_input *in;
+	assay_vec(perfetto_sequence) sequences;
+	assay_map sequence_of;
+	assay_vec(perfetto_track) tracks;
+	assay_map track_of;
+	perfetto_clocks clocks;
+	perfetto_ends ends;
+	perfetto_places gpu, sync, mark;
+	assay_vec(uint32_t) device_sequence; /* for each row of device, who told of it */
+	assay_vec(perfetto_kernel) kernels;
+	assay_vec(assay_str) notes;                /* annotations of the event being read */
+	perfetto_numbers value[2], value_track[2]; /* its values that ride on it: integers, f64 */
+	assay_vec(uint8_t) arg_of, category_of;    /* by string id: 1 + number, 0 not looked up */
+	assay_map counter_name, named_process;     /* GPU and counter id; pid -> string */
+	assay_jsonw json;
+	assay_arena scratch;
+	assay_vec(assay_field) fields; /* messages of the packet being read */
+	assay_blob unpacked;
+	uint64_t unpacked_bytes;
+	bool inside; /* a packed packet */
+	uint64_t
+		args_left; /* bytes of JSON still allowed: interned text lets a file ask for much */
+	size_t first[ASSAY_T_COUNT]; /* rows that were there before */
+	uint64_t events;
+	uint64_t other; /* packets of other data sources */
+	int64_t last;   /* end of the latest row */
+} perfetto;
+
+/* One packet's frame. */
+typedef struct perfetto_packet {
+	uint32_t sequence; /* index */
+	int64_t ts;        /* on the clock of rows */
+	bool has_ts;
+} perfetto_packet;
+
+/* perfetto_clock.c */
+void perfetto_snapshot(perfetto *x, uint32_t sequence, assay_str message);
+/* A packet's time on the clock of rows; false when nothing leads there. */
+bool perfetto_time(perfetto *x, uint32_t sequence, uint32_t clock, uint64_t value, int64_t *out);
+/* Nanoseconds to add to times of rows for those since 1970; false when they are not known. */
+bool perfetto_epoch(const perfetto *x, int64_t *base);
+void perfetto_clocks_free(perfetto_clocks *c);
+
+/* perfetto_track.c */
+uint32_t perfetto_track_at(perfetto *x, uint64_t uuid, uint32_t sequence);
+void perfetto_describe_track(perfetto *x, uint32_t sequence, assay_str message);
+void perfetto_describe_tree(perfetto *x, assay_str message);
+void perfetto_see_process(perfetto *x, uint32_t sequence, int64_t pid);
+/* When every packet is read: slices get their ends, rows their tracks and sources. */
+void perfetto_finish(perfetto *x);
+
+/* perfetto_args.c */
+uint32_t perfetto_interned_get(const perfetto *x, uint32_t sequence, perfetto_interned kind,
+			       uint64_t iid);
+/* Takes apart the annotations; those outside `places` (bits) stay text. */
+void perfetto_args_read(perfetto *x, uint32_t sequence, uint64_t places, perfetto_args *out);
+/* The same for the typed arguments of kernels and launches. */
+void perfetto_launch_arg(perfetto *x, uint32_t sequence, assay_str message, perfetto_args *out);
+void perfetto_args_begin(perfetto *x, perfetto_args *out);
+void perfetto_args_end(perfetto *x, perfetto_args *out);
+/* JSON members of two texts as one. */
+assay_sid perfetto_join_args(perfetto *x, assay_sid a, assay_sid b);
+bool perfetto_afford(perfetto *x, size_t n);
+
+/* perfetto_event.c */
+/* Numbers of a repeated field, which is one field or many. */
+void perfetto_numbers_add(perfetto_numbers *to, const assay_field *f, bool fixed);
+void perfetto_event_read(perfetto *x, const perfetto_packet *p, assay_str message);
+
+/* perfetto_gpu.c: render stages, counters and facts of GPUs. */
+void perfetto_stage_read(perfetto *x, const perfetto_packet *p, assay_str message);
+void perfetto_counters_read(perfetto *x, const perfetto_packet *p, assay_str message);
+void perfetto_counter_names(perfetto *x, int64_t gpu, assay_str descriptor);
+void perfetto_info_read(perfetto *x, uint32_t sequence, assay_str message);
+
+/* A row of gpu from its arguments; times and kind are the caller's. */
+uint32_t perfetto_add_gpu(perfetto *x, uint32_t track, const perfetto_args *a);
+
+static inline bool perfetto_has(const perfetto_args *a, perfetto_arg i)
+{
+	return a->has >> i & 1;
+}
+
+static inline int64_t perfetto_arg_or(const perfetto_args *a, perfetto_arg i, int64_t absent)
+{
+	return perfetto_has(a, i) ? a->num[i] : absent;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* Annotations of Perfetto's events: those with a column by name, the rest as JSON members. */
+#include "read/perfetto.h"
+
+#include <inttypes.h>
+
+/* How a value is taken: a number; three of them ("1 x 2 x 3" or "n (x=1, y=2, z=3)"); the first
+ * number in a text ("Agent-2"). */
+enum { NUMBER, THREE, IN_TEXT };
+
+/* Names as Kineto and our writer, rocprofv3, rocpd and rocprof-sys, and Perfetto's CUDA and HIP
+ * producers have them. */
+static const struct {
+	const char *name;
+	uint8_t arg, how;
+} known[] = {
+	{"correlation", PF_CORR, NUMBER},
+	{"corr_id", PF_CORR, NUMBER},
+	{"External id", PF_EXTERNAL, NUMBER},
+	{"external id", PF_EXTERNAL, NUMBER},
+	{"Ev Idx", PF_EV_IDX, NUMBER},
+	{"Sequence number", PF_SEQ, NUMBER},
+	{"Fwd thread id", PF_FWD_THREAD, NUMBER},
+	{"Python id", PF_PY_ID, NUMBER},
+	{"Python parent id", PF_PY_PARENT, NUMBER},
+	{"cbid", PF_CBID, NUMBER},
+	{"stream", PF_STREAM, NUMBER},
+	{"stream_ID", PF_STREAM, NUMBER},
+	{"stream_id", PF_STREAM, NUMBER},
+	{"device", PF_DEVICE, NUMBER},
+	{"agent", PF_DEVICE, IN_TEXT},
+	{"context", PF_CONTEXT, NUMBER},
+	{"queue", PF_QUEUE, NUMBER},
+	{"dispatch", PF_DISPATCH, NUMBER},
+	{"dispatch_id", PF_DISPATCH, NUMBER},
+	{"grid", PF_GRID, THREE},
+	{"grid_size", PF_GRID_ITEMS, THREE},
+	{"block", PF_BLOCK, THREE},
+	{"workgroup_size", PF_BLOCK, THREE},
+	{"registers per thread", PF_REGS, NUMBER},
+	{"registers_per_thread", PF_REGS, NUMBER},
+	{"VGPR_Count", PF_REGS, NUMBER},
+	{"accumulation registers per thread", PF_ACC_REGS, NUMBER},
+	{"Accum_VGPR_Count", PF_ACC_REGS, NUMBER},
+	{"scalar registers per thread", PF_SCALAR_REGS, NUMBER},
+	{"SGPR_Count", PF_SCALAR_REGS, NUMBER},
+	{"shared memory", PF_SHARED, NUMBER},
+	{"LDS_Block_Size", PF_SHARED, NUMBER},
+	{"group_segment_size", PF_SHARED, NUMBER},
+	{"scratch memory", PF_SCRATCH, NUMBER},
+	{"Scratch_Size", PF_SCRATCH, NUMBER},
+	{"private_segment_size", PF_SCRATCH, NUMBER},
+	{"bytes", PF_BYTES, NUMBER},
+	{"copy_bytes", PF_BYTES, NUMBER},
+	{"graph id", PF_GRAPH, NUMBER},
+	{"graph node id", PF_GRAPH_NODE, NUMBER},
+	{"wait_on_stream", PF_WAIT_STREAM, NUMBER},
+	{"wait_on_cuda_event_record_corr_id", PF_RECORD_CORR, NUMBER},
+	{"wait_on_cuda_event_id", PF_EVENT, NUMBER},
+	{"sync_id", PF_SYNC_ID, NUMBER},
+	{"begin_ns", PF_TIMES, NUMBER},
+	{"end_ns", PF_TIMES, NUMBER},
+	{"delta_ns", PF_TIMES, NUMBER},
+	{"assay_derived", PF_DERIVED, NUMBER},
+};
+
+enum { MEMBER_BYTES = 24, NOT_KNOWN = 255, DEPTH_MAX = 8 };
+
+uint32_t perfetto_interned_get(const perfetto *x, uint32_t sequence, perfetto_interned kind,
+			       uint64_t iid)
+{
+	return assay_map_get(&x->sequences.p[sequence].interned, (uint64_t)kind << 59 ^ iid);
+}
+
+bool perfetto_afford(perfetto *x, size_t n)
+{
+	if (n > x->args_left) {
+		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
+		return false;
+	}
+	x->args_left -= n;
+	return true;
+}
+
+/* Index in known, remembered by the string's id. */
+static unsigned known_arg(perfetto *x, assay_sid key)
+{
+	while (x->arg_of.n <= key)
+		*assay_push(&x->arg_of) = 0;
+	if (!x->arg_of.p[key]) {
+		assay_str name = assay_pool_get(&x->part->strings, key);
+		unsigned i = 0;
+		while (i < ASSAY_COUNT_OF(known) && !assay_str_is(name, known[i].name))
+			i++;
+		x->arg_of.p[key] = (uint8_t)(i < ASSAY_COUNT_OF(known) ? i + 1 : NOT_KNOWN);
+	}
+	return x->arg_of.p[key] == NOT_KNOWN ? NOT_KNOWN : x->arg_of.p[key] - 1u;
+}
+_Static_assert(ASSAY_COUNT_OF(known) < NOT_KNOWN, "one byte a name");
+
+/* The next run of digits; false when there is none. */
+static bool digits(assay_str *s, int64_t *out)
+{
+	while (s->n && (*s->p < '0' || *s->p > '9'))
+		s->p++, s->n--;
+	size_t n = 0;
+	while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+		n++;
+	bool ok = n && assay_str_i64((assay_str){s->p, n}, out);
+	s->p += n;
+	s->n -= n;
+	return ok;
+}
+
+static bool take_three(perfetto_args *a, unsigned arg, assay_str text)
+{
+	ptrdiff_t open = assay_str_find(text, "(");
+	int64_t v[3];
+	if (open >= 0) /* "64 (x=64, y=1, z=1)": the product stands in front */
+		text = (assay_str){text.p + open, text.n - (size_t)open};
+	for (int i = 0; i < 3; i++)
+		if (!digits(&text, &v[i]) || v[i] > UINT32_MAX)
+			return false;
+	uint32_t *to = arg == PF_BLOCK ? a->block : a->grid;
+	for (int i = 0; i < 3; i++)
+		to[i] = (uint32_t)v[i];
+	return true;
+}
+
+typedef struct note {
+	assay_sid key;
+	assay_field value;
+	bool has;
+	assay_str text; /* of interned and plain text */
+	assay_str message;
+} note;
+
+static note note_parts(perfetto *x, uint32_t sequence, assay_str message)
+{
+	note n = {.message = message};
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number == PF_NOTE_NAME_IID && f.wire == ASSAY_WIRE_VARINT) {
+			uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_KEY, f.value);
+			n.key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
+		} else if (f.number == PF_NOTE_NAME && f.wire == ASSAY_WIRE_BYTES) {
+			n.key = assay_intern(&x->part->strings, f.bytes);
+		} else {
+			n.value = f;
+			n.has = true;
+		}
+	}
+	n.text = n.value.bytes;
+	if (n.has && n.value.number == PF_NOTE_TEXT_IID) {
+		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n.value.value);
+		n.text = assay_pool_get(&x->part->strings, sid == ASSAY_MAP_ABSENT ? 0 : sid);
+	}
+	return n;
+}
+
+static bool is_text(const note *n)
+{
+	return n->value.number == PF_NOTE_TEXT || n->value.number == PF_NOTE_TEXT_IID;
+}
+
+static bool take_number(const note *n, unsigned how, int64_t *out)
+{
+	assay_str text = n->text;
+	if (n->value.wire == ASSAY_WIRE_VARINT && n->value.number != PF_NOTE_TEXT_IID) {
+		*out = (int64_t)n->value.value;
+		return n->value.number != PF_NOTE_BOOL;
+	}
+	if (!is_text(n))
+		return false;
+	return how == IN_TEXT ? digits(&text, out) : assay_str_i64(text, out);
+}
+
+/* False: it has no column here, or no value of its kind. */
+static bool take(perfetto *x, const note *n, uint64_t places, perfetto_args *out)
+{
+	unsigned i = known_arg(x, n->key);
+	if (i == NOT_KNOWN || !(places >> known[i].arg & 1))
+		return false;
+	unsigned arg = known[i].arg;
+	if (known[i].how == THREE && !(is_text(n) && take_three(out, arg, n->text)))
+		return false;
+	if (known[i].how != THREE && !take_number(n, known[i].how, &out->num[arg]))
+		return false;
+	out->has |= 1ull << arg;
+	return true;
+}
+
+static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned depth);
+
+/* Dictionaries and arrays are annotations themselves. */
+static void put_nested(perfetto *x, uint32_t sequence, const note *n, unsigned depth)
+{
+	bool dict = n->value.number == PF_NOTE_DICT;
+	if (depth == DEPTH_MAX) {
+		assay_jsonw_null(&x->json, NULL);
+		return;
+	}
+	assay_jsonw_open(&x->json, NULL, dict ? '{' : '[');
+	assay_proto c = assay_proto_on(n->message);
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number != n->value.number || f.wire != ASSAY_WIRE_BYTES)
+			continue;
+		note inner = note_parts(x, sequence, f.bytes);
+		assay_str key = assay_pool_get(&x->part->strings, inner.key);
+		if (!perfetto_afford(x, MEMBER_BYTES + key.n + inner.text.n))
+			break;
+		if (dict)
+			assay_jsonw_key(&x->json, key);
+		put_value(x, sequence, &inner, depth + 1);
+	}
+	assay_jsonw_close(&x->json, dict ? '}' : ']');
+}
+
+static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned depth)
+{
+	switch (n->has ? n->value.number : 0) {
+	case PF_NOTE_BOOL:
+		assay_jsonw_bool(&x->json, NULL, n->value.value);
+		break;
+	case PF_NOTE_UINT:
+	case PF_NOTE_POINTER:
+		assay_jsonw_u64(&x->json, NULL, n->value.value);
+		break;
+	case PF_NOTE_INT:
+		assay_jsonw_i64(&x->json, NULL, assay_field_i64(&n->value));
+		break;
+	case PF_NOTE_DOUBLE:
+		assay_jsonw_f64(&x->json, NULL, assay_field_f64(&n->value));
+		break;
+	case PF_NOTE_TEXT:
+	case PF_NOTE_TEXT_IID:
+		assay_jsonw_str(&x->json, NULL, n->text);
+		break;
+	case PF_NOTE_JSON:
+		assay_arena_reset(&x->scratch);
+		if (!assay_jsonw_copy(&x->json, n->text, &x->scratch))
+			assay_jsonw_str(&x->json, NULL, n->text);
+		break;
+	case PF_NOTE_DICT:
+	case PF_NOTE_ARRAY:
+		put_nested(x, sequence, n, depth);
+		break;
+	default:
+		assay_jsonw_null(&x->json, NULL);
+		break;
+	}
+}
+
+static void put_member(perfetto *x, uint32_t sequence, const note *n)
+{
+	assay_str key = assay_pool_get(&x->part->strings, n->key);
+	if (!key.n || !perfetto_afford(x, MEMBER_BYTES + key.n + n->text.n))
+		return;
+	assay_jsonw_key(&x->json, key);
+	put_value(x, sequence, n, 0);
+}
+
+void perfetto_args_begin(perfetto *x, perfetto_args *out)
+{
+	out->has = 0;
+	memset(out->grid, 0, sizeof out->grid);
+	memset(out->block, 0, sizeof out->block);
+	x->json.out.n = 0;
+	x->json.comma = false;
+	x->json.compact = true;
+	assay_jsonw_open(&x->json, NULL, '{');
+}
+
+/* Work-items to blocks: all rows of this format count blocks. */
+static void grid_to_blocks(perfetto_args *a)
+{
+	if (!perfetto_has(a, PF_GRID_ITEMS))
+		return;
+	for (int i = 0; i < 3; i++)
+		if (a->block[i])
+			a->grid[i] =
+				(uint32_t)(((uint64_t)a->grid[i] + a->block[i] - 1) / a->block[i]);
+}
+
+void perfetto_args_end(perfetto *x, perfetto_args *out)
+{
+	assay_jsonw_close(&x->json, '}');
+	assay_str s = assay_jsonw_text(&x->json);
+	out->rest = s.n <= 2 ? 0 : assay_intern(&x->part->strings, (assay_str){s.p + 1, s.n - 2});
+	grid_to_blocks(out);
+}
+
+void perfetto_args_read(perfetto *x, uint32_t sequence, uint64_t places, perfetto_args *out)
+{
+	perfetto_args_begin(x, out);
+	for (size_t i = 0; i < x->notes.n; i++) {
+		note n = note_parts(x, sequence, x->notes.p[i]);
+		if (!take(x, &n, places, out))
+			put_member(x, sequence, &n);
+	}
+	perfetto_args_end(x, out);
+}
+
+/* GpuRenderStageEvent.ExtraComputeArg: the same kinds of value under other numbers. */
+void perfetto_launch_arg(perfetto *x, uint32_t sequence, assay_str message, perfetto_args *out)
+{
+	enum { NAME_IID = 1, NAME, INT, UINT, DOUBLE, TEXT, TEXT_IID };
+	static const uint8_t as[] = {[INT] = PF_NOTE_INT,
+				     [UINT] = PF_NOTE_UINT,
+				     [DOUBLE] = PF_NOTE_DOUBLE,
+				     [TEXT] = PF_NOTE_TEXT,
+				     [TEXT_IID] = PF_NOTE_TEXT_IID};
+	note n = {.message = message};
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number == NAME_IID && f.wire == ASSAY_WIRE_VARINT) {
+			uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_ARG_NAME, f.value);
+			n.key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
+		} else if (f.number == NAME && f.wire == ASSAY_WIRE_BYTES) {
+			n.key = assay_intern(&x->part->strings, f.bytes);
+		} else if (f.number >= INT && f.number <= TEXT_IID) {
+			n.value = f;
+			n.value.number = as[f.number];
+			n.has = true;
+		}
+	}
+	n.text = n.value.bytes;
+	if (n.has && n.value.number == PF_NOTE_TEXT_IID) {
+		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n.value.value);
+		n.text = assay_pool_get(&x->part->strings, sid == ASSAY_MAP_ABSENT ? 0 : sid);
+	}
+	if (!take(x, &n, ~0ull, out))
+		put_member(x, sequence, &n);
+}
+
+assay_sid perfetto_join_args(perfetto *x, assay_sid a, assay_sid b)
+{
+	assay_str s = assay_pool_get(&x->part->strings, a),
+		  t = assay_pool_get(&x->part->strings, b);
+	if (!s.n || !t.n)
+		return s.n ? a : b;
+	if (!perfetto_afford(x, s.n + t.n))
+		return a;
+	assay_arena_reset(&x->scratch);
+	return assay_intern_z(&x->part->strings, assay_printf(&x->scratch, "%s, %s", s.p, t.p));
+}
