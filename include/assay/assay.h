@@ -136,7 +136,7 @@ typedef struct assay_env_query {
 	const char *root, *python; /* image; interpreter */
 	const char **sites;        /* site-packages to look in first, NULL at the end */
 	int32_t pid;               /* describe a running process */
-	bool no_hash, deep, health, no_cache;
+	bool no_hash, quick, health, no_cache;
 	int64_t health_ns;
 } assay_env_query;
 ASSAY_API const char *assay_env_json(assay_run *owner, const assay_env_query *query, size_t *len,

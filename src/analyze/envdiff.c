@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/envcatalog.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "base/version.h"
@@ -467,6 +468,8 @@ static const char *claim(assay_env_set *set, const assay_env_row *row)
 						       assay_env_doc_label(set, 0), name)
 					: assay_printf(&set->arena, "only %s %s %s", them,
 						       n > 1 ? "have" : "has", name);
+	if (row->files)
+		return assay_printf(&set->arena, "kernels on %s are others: %s", them, row->files);
 	return assay_printf(&set->arena, "%s is %s%s on %s, not %s", name,
 			    assay_env_shown(set, row, row->b), assay_env_kind_words(row->kind),
 			    them, assay_env_shown(set, row, row->a));
@@ -537,6 +540,7 @@ void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 	find_causes(out);
 	find_splits(set, out);
 	find_clusters(set, out);
+	assay_env_name_files(set, out);
 	find_sentence(set, out);
 }
 

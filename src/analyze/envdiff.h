@@ -31,6 +31,7 @@ typedef struct assay_env_row {
 	bool tie;              /* another value is as frequent as a */
 	const char *cause;     /* path of a difference that explains this one, or NULL */
 	uint32_t cause_row;    /* its number in rows, UINT32_MAX when there is none */
+	const char *files;     /* which files of a kernel database differ, or NULL */
 	uint32_t split;        /* number of the first row that splits the snapshots like this one */
 } assay_env_row;
 

@@ -88,10 +88,7 @@ static assay_str unquoted(struct flat *f, assay_str raw)
 
 static int by_text(const void *a, const void *b)
 {
-	const assay_str *x = a, *y = b;
-	size_t n = x->n < y->n ? x->n : y->n;
-	int c = n ? memcmp(x->p, y->p, n) : 0;
-	return c ? c : (x->n > y->n) - (x->n < y->n);
+	return assay_str_cmp(*(const assay_str *)a, *(const assay_str *)b);
 }
 
 typedef assay_vec(assay_str) texts;
@@ -364,7 +361,8 @@ static void start_set(assay_env_set *set)
 bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json, assay_err *err)
 {
 	start_set(set);
-	assay_env_doc doc = {.name = assay_fmt_safe(&set->arena, assay_str_of(name))};
+	assay_env_doc doc = {.name = assay_fmt_safe(&set->arena, assay_str_of(name)),
+			     .file = assay_dup(&set->arena, assay_str_of(name))};
 	struct flat f = {.set = set, .doc = &doc, .schema_10 = is_schema_10(json)};
 	assay_json j = assay_json_on(json.p, json.n);
 	bool object = assay_json_peek(&j) == '{';

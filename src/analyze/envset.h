@@ -9,7 +9,8 @@
 #include "base/pool.h"
 
 typedef struct assay_env_doc {
-	const char *name; /* as given */
+	const char *name; /* as given, made safe to print */
+	const char *file; /* where it is, or its name when it is a text */
 	const char *host; /* name of the machine, or NULL */
 	const char *schema;
 	bool ours;                      /* has the assay block */

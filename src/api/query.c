@@ -141,7 +141,7 @@ const char *assay_env_json(assay_run *owner, const assay_env_query *given, size_
 				     .pid = (pid_t)q.pid,
 				     .sites = q.sites,
 				     .no_hash = q.no_hash,
-				     .deep = q.deep,
+				     .quick = q.quick,
 				     .health = q.health,
 				     .no_cache = q.no_cache,
 				     .health_ns = q.health_ns};

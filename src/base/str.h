@@ -22,6 +22,14 @@ static inline assay_str assay_str_of(const char *z)
 	return (assay_str){z, z ? strlen(z) : 0};
 }
 
+/* By bytes; a text comes before what it starts. */
+static inline int assay_str_cmp(assay_str a, assay_str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
 static inline bool assay_str_eq(assay_str a, assay_str b)
 {
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);

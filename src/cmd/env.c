@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/envcatalog.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/output.h"
@@ -13,7 +14,7 @@
 
 struct env_args {
 	const char *output, *root, *python, *field;
-	bool verbose, json, no_hash, deep, health, no_cache;
+	bool verbose, json, no_hash, health, no_cache, quick;
 	int64_t pid, health_limit;
 	assay_opt_list sites, vars;
 };
@@ -155,12 +156,26 @@ static assay_str snapshot_text(assay_arena *a, const assay_env *e)
 	return (assay_str){copy, text.n};
 }
 
+/* The snapshot, and beside X.json the list of kernel files as X.catalog.json. */
+static bool save_both(const char *path, const assay_env *e, assay_str json, assay_err *err)
+{
+	assay_arena a = {0};
+	assay_jsonw w = {0};
+	bool ok = save(path, json, err);
+	if (ok && assay_env_write_catalog(e, &w))
+		ok = save(assay_env_catalog_path(&a, path), assay_jsonw_text(&w), err);
+	assay_jsonw_free(&w);
+	assay_arena_free(&a);
+	return ok;
+}
+
 bool assay_env_save(const char *path, assay_err *err)
 {
 	assay_env env;
 	assay_arena text = {0};
-	bool ok = assay_env_probe(&env, &(assay_env_opts){.size = sizeof(assay_env_opts)}, err) &&
-		  save(path, snapshot_text(&text, &env), err);
+	assay_env_opts opts = {.size = sizeof opts, .quick = true};
+	bool ok = assay_env_probe(&env, &opts, err) &&
+		  save_both(path, &env, snapshot_text(&text, &env), err);
 	assay_arena_free(&text);
 	assay_env_free(&env);
 	return ok;
@@ -171,7 +186,7 @@ static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
 	assay_err err = {0};
 	bool to_stdout = a->output && !strcmp(a->output, "-");
 	bool quiet = a->json || a->field || to_stdout;
-	if (a->output && !to_stdout && !save(a->output, json, &err)) {
+	if (a->output && !to_stdout && !save_both(a->output, e, json, &err)) {
 		assay_cmd_error(&err);
 		return ASSAY_EXIT_FAIL;
 	}
@@ -207,7 +222,7 @@ static int env_run(const void *args, char **operands, int n)
 			       .sites = a->sites.n ? sites : NULL,
 			       .vars = a->vars.n ? vars : NULL,
 			       .no_hash = a->no_hash,
-			       .deep = a->deep,
+			       .quick = a->quick,
 			       .health = a->health,
 			       .no_cache = a->no_cache,
 			       .health_ns = a->health_limit};
@@ -246,7 +261,8 @@ static const assay_opt env_opts[] = {
 	{"pid", 'p', ASSAY_OPT_INT, "N",
 	 "Describe a running process: its variables, and what it has mapped.", AT(pid)},
 	{"no-hash", 0, ASSAY_OPT_FLAG, NULL, "Leave out the SHA-256 of libraries.", AT(no_hash)},
-	{"deep", 0, ASSAY_OPT_FLAG, NULL, "Hash kernel databases too, however large.", AT(deep)},
+	{"quick", 0, ASSAY_OPT_FLAG, NULL,
+	 "Of kernel databases over 64 MB, take only the digests that are remembered.", AT(quick)},
 	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and remember no digest.",
 	 AT(no_cache)},
 	{"health", 0, ASSAY_OPT_FLAG, NULL, "Run AMD's rdhc and keep what it says.", AT(health)},
@@ -275,8 +291,11 @@ const assay_cmd assay_cmd_env = {
 		   "[PARTIAL]; what is normally "
 		   "absent on a machine like this one is not. Only listed environment variables "
 		   "are recorded.\n\n"
-		   "Digests of libraries are remembered in $XDG_CACHE_HOME/assay by the file's "
-		   "identity and change times.\n\n"
+		   "Digests of libraries and of the files of kernel databases are remembered in "
+		   "$XDG_CACHE_HOME/assay by the file's identity and change times: the first "
+		   "snapshot reads all of them, later ones what has changed. With -o FILE.json the "
+		   "list of kernel files is FILE.catalog.json, by which `assay env diff` names "
+		   "those that differ.\n\n"
 		   "Exit status: 0 when a snapshot was made, partial or not; 1 when it could not "
 		   "be written.",
 	ASSAY_OPTS(env_opts),

@@ -23,6 +23,7 @@ static void json_row(assay_jsonw *w, assay_env_set *set, const assay_env_row *ro
 	assay_jsonw_z(w, "group", assay_env_group_name(row->group));
 	assay_jsonw_z(w, "kind", assay_env_kind_name(row->kind));
 	assay_jsonw_z(w, "why", row->why);
+	assay_jsonw_z(w, "files", row->files);
 	assay_jsonw_z(w, "follows_from", row->cause);
 	assay_jsonw_z(w, "value", value);
 	assay_jsonw_u64(w, "agree", row->agree);
@@ -223,19 +224,21 @@ const assay_cmd assay_cmd_env_diff = {
 	.name = "env diff",
 	.args = "SNAPSHOT...",
 	.about = "What differs between environment snapshots, most consequential first",
-	.details = "Two snapshots are compared field by field; with more, each against the "
-		   "majority (or --baseline), so that the odd one out of many ranks is named, and "
-		   "hosts that are alike are told together. The first line names the cause; what "
-		   "follows from a difference is folded under it. Versions are ordered as numbers; "
-		   "a digest that differs while the version does not is told as another build. "
-		   "GPUs are matched by their bus, not by their order.\n\n"
-		   "A fact is present, absent (looked for, and not there) or unknown. Absent "
-		   "against present is a difference, and comes first in its group. What only one "
-		   "side knows is counted apart, and nothing is called identical while something "
-		   "is unknown. When and where a snapshot was taken never counts.\n\n"
-		   "A SNAPSHOT is a file, or a run directory with an env.json. Reads schema 1.0, "
-		   "1.1 and later, with or without our own block.\n\n"
-		   "Exit status: 0 nothing differs, 1 something does, 2 trouble.",
+	.details =
+		"Two snapshots are compared field by field; with more, each against the "
+		"majority (or --baseline), so that the odd one out of many ranks is named, and "
+		"hosts that are alike are told together. The first line names the cause; what "
+		"follows from a difference is folded under it. Versions are ordered as numbers; "
+		"a digest that differs while the version does not is told as another build. "
+		"GPUs are matched by their bus, not by their order. Where FILE.catalog.json lies "
+		"beside FILE.json, the files of a kernel database that differ are named.\n\n"
+		"A fact is present, absent (looked for, and not there) or unknown. Absent "
+		"against present is a difference, and comes first in its group. What only one "
+		"side knows is counted apart, and nothing is called identical while something "
+		"is unknown. When and where a snapshot was taken never counts.\n\n"
+		"A SNAPSHOT is a file, or a run directory with an env.json. Reads schema 1.0, "
+		"1.1 and later, with or without our own block.\n\n"
+		"Exit status: 0 nothing differs, 1 something does, 2 trouble.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),
 	.args_size = sizeof(struct diff_args),

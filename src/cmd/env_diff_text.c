@@ -93,6 +93,8 @@ static void put_row(assay_env_set *set, const assay_env_result *r, uint32_t at,
 	else
 		(pair ? pair_row : many_row)(set, row);
 	printf("      %s\n", row->why);
+	if (row->files)
+		printf("      %s\n", row->files);
 	put_followers(r, at);
 	if (t->explain)
 		put_remedy(set, row);

@@ -48,7 +48,9 @@ typedef struct assay_file {
 	const char **needed;
 	size_t n_needed;
 	bool want_hash, hashed;
-	char sha256[65]; /* lower hex; "" when not hashed */
+	bool tree;            /* the digest is of the digests of its 16 MB pieces */
+	bool only_remembered; /* take its digest from the cache, or none */
+	char sha256[65];      /* lower hex; "" when not hashed */
 	assay_cause cause;
 } assay_file;
 
@@ -87,14 +89,19 @@ typedef struct assay_lib {
 	bool disagree; /* torch's copy and the system's are different builds */
 } assay_lib;
 
+typedef struct assay_kdb_file {
+	const char *name; /* below the database's folder */
+	assay_file *file; /* NULL: could not be opened */
+} assay_kdb_file;
+
 typedef struct assay_kdb {
 	const char *library, *path, *names_hash;
-	uint64_t files, bytes;
+	assay_vec(assay_kdb_file) members; /* by name */
+	uint64_t bytes;
 	const char **arch;
 	size_t n_arch;
-	char content[65];
-	bool deep;  /* content hashed */
-	bool extra; /* found only through a program that uses it: in no block of the schema */
+	char content[65]; /* "" unless every file was read */
+	bool extra;       /* found only through a program that uses it: in no block of the schema */
 } assay_kdb;
 
 /* What a program that starts here gets, overrides followed. */
@@ -251,7 +258,8 @@ typedef struct assay_env_opts {
 	const char **sites; /* site-packages given by hand, NULL-terminated; NULL: none */
 	pid_t pid;          /* 0: nobody; else its environment and what it has mapped */
 	const char **vars;  /* "NAME=value" given by hand, NULL-terminated; NULL: none */
-	bool no_hash, deep, health, no_cache;
+	bool no_hash, health, no_cache;
+	bool quick;        /* a program waits: large databases only as far as they are remembered */
 	int64_t health_ns; /* time limit of rdhc; 0: 30 s */
 } assay_env_opts;
 
@@ -264,5 +272,11 @@ void assay_env_free(assay_env *env);
 size_t assay_env_partial(const assay_env *env);
 
 void assay_env_write(const assay_env *env, assay_jsonw *w);
+
+/* The files of the kernel databases, one by one; false when there are none. */
+bool assay_env_write_catalog(const assay_env *env, assay_jsonw *w);
+
+/* "sha256:HEX", or "sha256-16m:HEX" of a large file; NULL when it was not read. */
+const char *assay_kdb_digest(assay_arena *a, const assay_kdb_file *m);
 
 #endif

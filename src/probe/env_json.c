@@ -385,14 +385,19 @@ static void rocm_more(const assay_env *e, assay_jsonw *w)
 	pairs(w, "amdgpu_driver", &e->amdgpu);
 }
 
-static void kdb_fields(assay_jsonw *w, const assay_kdb *k)
+static void content_hash(assay_jsonw *w, const assay_kdb *k)
 {
 	char text[80];
 	snprintf(text, sizeof text, "sha256:%s", k->content);
-	assay_jsonw_u64(w, "files", k->files);
+	assay_jsonw_z(w, "content_hash", k->content[0] ? text : NULL);
+}
+
+static void kdb_fields(assay_jsonw *w, const assay_kdb *k)
+{
+	assay_jsonw_u64(w, "files", k->members.n);
 	assay_jsonw_u64(w, "bytes", k->bytes);
 	assay_jsonw_z(w, "filenames_hash", k->names_hash);
-	assay_jsonw_z(w, "content_hash", k->content[0] ? text : NULL);
+	content_hash(w, k);
 	list(w, "archs", k->arch, k->n_arch);
 }
 
@@ -410,6 +415,35 @@ static void catalogues(const assay_env *e, assay_jsonw *w)
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, '}');
+}
+
+bool assay_env_write_catalog(const assay_env *e, assay_jsonw *w)
+{
+	assay_arena a = {0};
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_u64(w, "catalog_version", 1);
+	assay_jsonw_open(w, "databases", '[');
+	for (size_t i = 0; i < e->kdbs.n; i++) {
+		const assay_kdb *k = &e->kdbs.p[i];
+		assay_jsonw_open(w, NULL, '{');
+		assay_jsonw_z(w, "library", k->library);
+		assay_jsonw_z(w, "path", k->path);
+		content_hash(w, k);
+		assay_jsonw_open(w, "files", '{');
+		for (size_t m = 0; m < k->members.n; m++) {
+			const assay_kdb_file *f = &k->members.p[m];
+			assay_jsonw_open_flat(w, f->name, '[');
+			assay_jsonw_u64(w, NULL, f->file ? f->file->size : 0);
+			assay_jsonw_z(w, NULL, assay_kdb_digest(&a, f));
+			assay_jsonw_close(w, ']');
+		}
+		assay_jsonw_close(w, '}');
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
+	assay_arena_free(&a);
+	return e->kdbs.n;
 }
 
 static void used_file(assay_jsonw *w, const assay_used_file *f)

@@ -1,7 +1,7 @@
 /* SHA-256 of many files at once. libcrypto uses the processor's SHA instructions; files are taken
  * largest first so that the longest one does not start last. A digest is kept between runs by the
  * file's identity (device, inode, size, change times): rereading a library nobody touched tells
- * nothing new. */
+ * nothing new. Large files of kernel databases are read in pieces by all threads. */
 #define _GNU_SOURCE /* posix_fadvise */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 #include "base/test.h"
 #include "probe/probe.h"
 
-enum { CHUNK = 1 << 20, THREADS_MAX = 64, CACHE_FROM = 4 << 20, CACHE_LINES = 4096 };
+enum { CHUNK = 1 << 20, PIECE = 16 << 20, THREADS_MAX = 64 };
+enum { CACHE_LINES = 1 << 17, CACHE_BYTES = 32 << 20 };
 
 static void to_hex(const unsigned char *p, size_t n, char *out)
 {
@@ -37,9 +38,17 @@ void assay_sha256_hex(const void *p, size_t n, char out[65])
 	to_hex(md, 32, out);
 }
 
+/* One read of one thread: a whole file, or a piece of a large one. */
+typedef struct piece {
+	assay_file *file;
+	uint64_t from, bytes;
+	unsigned char digest[32];
+	assay_cause cause;
+} piece;
+
 struct job {
 	const assay_root *root;
-	assay_file **file;
+	piece *piece;
 	size_t n;
 	atomic_size_t next;
 };
@@ -51,33 +60,41 @@ static bool same_file(const assay_file *f, const struct stat *st)
 	       f->mtime_ns == (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-static void hash_file(const assay_root *root, EVP_MD_CTX *md, char *buf, assay_file *f)
+static bool digest_range(int fd, EVP_MD_CTX *md, char *buf, piece *p)
+{
+	uint64_t at = p->from, end = p->from + p->bytes;
+	EVP_DigestInit_ex(md, EVP_sha256(), NULL);
+	while (at < end) {
+		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+		ssize_t got = pread(fd, buf, want, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			p->cause = ASSAY_CAUSE_IO;
+		if (got <= 0)
+			break;
+		EVP_DigestUpdate(md, buf, (size_t)got);
+		at += (uint64_t)got;
+	}
+	EVP_DigestFinal_ex(md, p->digest, NULL);
+	return p->cause == ASSAY_CAUSE_NONE;
+}
+
+static void hash_piece(const assay_root *root, EVP_MD_CTX *md, char *buf, piece *p)
 {
 	struct stat st;
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	int fd = assay_root_fd(root, f->path, &st, &f->cause);
+	int fd = assay_root_fd(root, p->file->path, &st, &p->cause);
 	if (fd < 0)
 		return;
-	if (!same_file(f, &st)) {
-		f->cause = ASSAY_CAUSE_CHANGED;
+	if (!same_file(p->file, &st)) {
+		p->cause = ASSAY_CAUSE_CHANGED;
 		close(fd);
 		return;
 	}
-	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	EVP_DigestInit_ex(md, EVP_sha256(), NULL);
-	ssize_t got;
-	while ((got = read(fd, buf, CHUNK)) > 0 || (got < 0 && errno == EINTR))
-		if (got > 0)
-			EVP_DigestUpdate(md, buf, (size_t)got);
-	bool still = fstat(fd, &st) == 0 && same_file(f, &st);
+	posix_fadvise(fd, (off_t)p->from, (off_t)p->bytes, POSIX_FADV_SEQUENTIAL);
+	if (digest_range(fd, md, buf, p) && (fstat(fd, &st) || !same_file(p->file, &st)))
+		p->cause = ASSAY_CAUSE_CHANGED;
 	close(fd);
-	EVP_DigestFinal_ex(md, digest, NULL);
-	if (got < 0 || !still) {
-		f->cause = got < 0 ? ASSAY_CAUSE_IO : ASSAY_CAUSE_CHANGED;
-		return;
-	}
-	to_hex(digest, 32, f->sha256);
-	f->hashed = true;
 }
 
 static void *hash_worker(void *arg)
@@ -87,7 +104,7 @@ static void *hash_worker(void *arg)
 	char *buf = assay_alloc(&a, CHUNK);
 	EVP_MD_CTX *md = EVP_MD_CTX_new();
 	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
-		hash_file(j->root, md, buf, j->file[i]);
+		hash_piece(j->root, md, buf, &j->piece[i]);
 	EVP_MD_CTX_free(md);
 	assay_arena_free(&a);
 	return NULL;
@@ -99,21 +116,59 @@ static int larger_first(const void *a, const void *b)
 	return (x->size < y->size) - (x->size > y->size);
 }
 
-static void hash_all(const assay_root *root, assay_file **file, size_t n)
+static void run_job(struct job *j)
 {
-	struct job j = {.root = root, .file = file, .n = n};
 	pthread_t thread[THREADS_MAX];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus, started = 0;
-	if (!n)
-		return;
-	qsort(file, n, sizeof *file, larger_first);
-	want = want < n ? want : n;
-	while (started + 1 < want && !pthread_create(&thread[started], NULL, hash_worker, &j))
+	want = want < j->n ? want : j->n;
+	while (started + 1 < want && !pthread_create(&thread[started], NULL, hash_worker, j))
 		started++;
-	hash_worker(&j);
+	hash_worker(j);
 	for (size_t i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
+}
+
+/* From the pieces of one file, which stand together; how many there were. */
+static size_t take_digest(const piece *p, const piece *end)
+{
+	assay_file *f = p->file;
+	unsigned char md[EVP_MAX_MD_SIZE];
+	EVP_MD_CTX *tree = EVP_MD_CTX_new();
+	size_t n = 0;
+	f->hashed = true;
+	EVP_DigestInit_ex(tree, EVP_sha256(), NULL);
+	for (; p + n < end && p[n].file == f; n++) {
+		f->hashed &= p[n].cause == ASSAY_CAUSE_NONE;
+		f->cause = p[n].cause ? p[n].cause : f->cause;
+		EVP_DigestUpdate(tree, p[n].digest, sizeof p[n].digest);
+	}
+	EVP_DigestFinal_ex(tree, md, NULL);
+	EVP_MD_CTX_free(tree);
+	if (f->hashed)
+		to_hex(f->tree ? md : p->digest, 32, f->sha256);
+	return n;
+}
+
+static void hash_all(const assay_root *root, assay_file **file, size_t n)
+{
+	assay_vec(piece) pieces = {0};
+	if (n)
+		qsort(file, n, sizeof *file, larger_first);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t most = file[i]->tree ? PIECE : file[i]->size, at = 0;
+		do {
+			uint64_t left = file[i]->size - at;
+			piece p = {.file = file[i], .from = at, .bytes = left < most ? left : most};
+			*assay_push(&pieces) = p;
+			at += p.bytes;
+		} while (at < file[i]->size);
+	}
+	struct job j = {.root = root, .piece = pieces.p, .n = pieces.n};
+	run_job(&j);
+	for (size_t i = 0; i < pieces.n;)
+		i += take_digest(&pieces.p[i], pieces.p + pieces.n);
+	assay_vec_free(&pieces);
 }
 
 /* The digest cache: one line a file, "dev ino size mtime ctime sha256". */
@@ -125,10 +180,11 @@ static char *cache_path(assay_arena *a)
 	return home && *home == '/' ? assay_printf(a, "%s/.cache/assay/sha256", home) : NULL;
 }
 
-static void identity(const assay_file *f, char *out, size_t cap)
+static int identity(const assay_file *f, char *out, size_t cap)
 {
-	snprintf(out, cap, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64,
-		 (uint64_t)f->dev, (uint64_t)f->ino, f->size, f->mtime_ns, f->ctime_ns);
+	return snprintf(out, cap, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "%s",
+			(uint64_t)f->dev, (uint64_t)f->ino, f->size, f->mtime_ns, f->ctime_ns,
+			f->tree ? " tree" : "");
 }
 
 static bool is_digest(assay_str s)
@@ -139,21 +195,34 @@ static bool is_digest(assay_str s)
 	return s.n == 64;
 }
 
-static void cache_take(assay_str text, assay_file *f)
+/* The remembered lines, found by the identity they start with. */
+typedef struct cache {
+	assay_str text;
+	assay_map line_at; /* hash of the identity -> where its line starts */
+} cache;
+
+static void cache_index(cache *c)
+{
+	assay_str rest = c->text;
+	while (rest.n) {
+		assay_str line = assay_str_cut(&rest, '\n');
+		if (line.n > 65 && line.p[line.n - 65] == ' ' &&
+		    is_digest((assay_str){line.p + line.n - 64, 64}))
+			*assay_map_at(&c->line_at, assay_hash(line.p, line.n - 65, 0)) =
+				(uint32_t)(line.p - c->text.p);
+	}
+}
+
+static void cache_take(const cache *c, assay_file *f)
 {
 	char id[160];
-	identity(f, id, sizeof id);
-	while (text.n) {
-		assay_str line = assay_str_cut(&text, '\n');
-		size_t n = strlen(id);
-		if (line.n != n + 65 || memcmp(line.p, id, n) || line.p[n] != ' ')
-			continue;
-		assay_str digest = {line.p + n + 1, 64};
-		if (!is_digest(digest))
-			continue;
-		memcpy(f->sha256, digest.p, 64);
-		f->hashed = true;
-	}
+	size_t n = (size_t)identity(f, id, sizeof id);
+	uint32_t at = assay_map_get(&c->line_at, assay_hash(id, n, 0));
+	if (at == ASSAY_MAP_ABSENT || c->text.n - at < n + 65 || memcmp(c->text.p + at, id, n) ||
+	    c->text.p[at + n] != ' ')
+		return;
+	memcpy(f->sha256, c->text.p + at + n + 1, 64);
+	f->hashed = true;
 }
 
 static void make_parents(char *path)
@@ -177,7 +246,7 @@ static void cache_write(assay_arena *a, char *path, assay_str old, assay_file **
 	for (size_t i = 0; i < n; i++) {
 		char id[160];
 		identity(file[i], id, sizeof id);
-		if (file[i]->hashed && file[i]->size >= CACHE_FROM)
+		if (file[i]->hashed)
 			fprintf(f, "%s %s\n", id, file[i]->sha256);
 	}
 	for (int lines = 0; old.n && lines < CACHE_LINES; lines++) {
@@ -193,7 +262,7 @@ static assay_str cache_read(assay_ctx *c, const char *path)
 {
 	assay_str text = {"", 0};
 	if (path)
-		assay_root_read(&c->root, c->a, path, 4 << 20, &text);
+		assay_root_read(&c->root, c->a, path, CACHE_BYTES, &text);
 	return text;
 }
 
@@ -204,25 +273,27 @@ void assay_ctx_hash(assay_ctx *c)
 	assay_vec(assay_file *) todo = {0};
 	/* a root that is not the host's must not be marked by us, nor the host on its behalf */
 	char *path = c->root.host && !c->opts->no_cache ? cache_path(c->a) : NULL;
-	assay_str cache = cache_read(c, path);
+	cache known = {.text = cache_read(c, path)};
+	cache_index(&known);
 	for (size_t i = 0; i < c->env->files.n; i++) {
 		assay_file *f = c->env->files.p[i];
-		if (f->want_hash && !f->hashed && f->size >= CACHE_FROM)
-			cache_take(cache, f);
 		if (f->want_hash && !f->hashed)
+			cache_take(&known, f);
+		if (f->want_hash && !f->hashed && !f->only_remembered)
 			*assay_push(&todo) = f;
 	}
 	hash_all(&c->root, todo.p, todo.n);
 	bool fresh = false;
-	for (size_t i = 0; i < todo.n; i++)
+	for (size_t i = 0; i < todo.n; i++) {
+		fresh |= todo.p[i]->hashed;
 		if (!todo.p[i]->hashed)
 			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.files: %s %s",
 					 todo.p[i]->path, assay_cause_text(todo.p[i]->cause));
-	for (size_t i = 0; i < todo.n; i++)
-		fresh |= todo.p[i]->hashed && todo.p[i]->size >= CACHE_FROM;
+	}
 	if (path && fresh)
-		cache_write(c->a, path, cache, todo.p, todo.n);
+		cache_write(c->a, path, known.text, todo.p, todo.n);
 	c->env->hashed = true;
+	assay_map_free(&known.line_at);
 	assay_vec_free(&todo);
 }
 
@@ -275,10 +346,16 @@ TEST(cached_digests_need_the_same_identity)
 	char line[256], sha[65];
 	assay_sha256_hex("", 0, sha);
 	snprintf(line, sizeof line, "junk\n1 2 3 4 5 %s\n", sha);
-	cache_take(assay_str_of(line), &f);
+	cache c = {.text = assay_str_of(line)};
+	cache_index(&c);
+	cache_take(&c, &f);
 	CHECK(f.hashed && !strcmp(f.sha256, sha));
 	assay_file g = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 6};
-	cache_take(assay_str_of(line), &g);
-	CHECK(!g.hashed);
+	cache_take(&c, &g);
+	assay_file tree = {
+		.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5, .tree = true};
+	cache_take(&c, &tree);
+	CHECK(!g.hashed && !tree.hashed);
+	assay_map_free(&c.line_at);
 	return 0;
 }

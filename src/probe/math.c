@@ -5,10 +5,11 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "probe/database.h"
 #include "probe/header.h"
 #include "probe/probe.h"
 
-enum { HEADER_MAX = 4 << 20, DEEP_FREE = 64 << 20, DEEP_FILES = 50000 };
+enum { HEADER_MAX = 4 << 20 };
 
 typedef struct math_row {
 	const char *block, *stem, *header, *macros;
@@ -103,61 +104,6 @@ static const char *dpkg_version(assay_ctx *c, const char *block)
 	return NULL;
 }
 
-static bool has_suffix(const char *name, const char *const *suffix)
-{
-	for (; *suffix; suffix++)
-		if (assay_str_ends(assay_str_of(name), *suffix))
-			return true;
-	return false;
-}
-
-typedef assay_vec(const char *) name_list;
-
-/* Files with a database suffix in dir, and in its gfx* folders as "gfx942/file". */
-static assay_cause db_members(assay_ctx *c, const char *dir, const char *const *suffix,
-			      name_list *out)
-{
-	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, dir, &cause);
-	for (size_t i = 0; i < names->n; i++) {
-		const char *n = names->p[i].name;
-		bool link = names->p[i].type == DT_LNK;
-		if ((names->p[i].type == DT_REG ||
-		     (link && assay_root_is_file(&c->root, assay_printf(c->a, "%s/%s", dir, n)))) &&
-		    has_suffix(n, suffix))
-			*assay_push(out) = n;
-		if (names->p[i].type != DT_DIR || strncmp(n, "gfx", 3))
-			continue;
-		const assay_names *sub =
-			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), NULL);
-		for (size_t k = 0; k < sub->n; k++)
-			if (sub->p[k].type == DT_REG && has_suffix(sub->p[k].name, suffix))
-				*assay_push(out) = assay_printf(c->a, "%s/%s", n, sub->p[k].name);
-	}
-	assay_sort_texts(out->p, out->n);
-	return cause;
-}
-
-/* "filenames-sha256:" over the names joined by newlines. */
-static const char *names_hash(assay_ctx *c, const name_list *names)
-{
-	assay_vec(char) text = {0};
-	char hex[65];
-	if (!names->n)
-		return NULL;
-	for (size_t i = 0; i < names->n; i++) {
-		size_t n = strlen(names->p[i]);
-		assay_vec_reserve(&text, text.n + n + 1);
-		memcpy(text.p + text.n, names->p[i], n);
-		text.n += n;
-		if (i + 1 < names->n)
-			text.p[text.n++] = '\n';
-	}
-	assay_sha256_hex(text.p, text.n, hex);
-	assay_vec_free(&text);
-	return assay_printf(c->a, "filenames-sha256:%s", hex);
-}
-
 /* Where the database of a library may be, beside the library that uses it. */
 static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, char **out)
 {
@@ -191,105 +137,13 @@ static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, c
 	return false;
 }
 
-static bool has_arch(const assay_kdb *k, const char *arch)
-{
-	for (size_t i = 0; i < k->n_arch; i++)
-		if (!strcmp(k->arch[i], arch))
-			return true;
-	return false;
-}
-
-/* gfx90a out of Kernels.so-000-gfx90a-xnack+.hsaco or gfx942/TensileLibrary.dat. */
-static void note_arch(assay_ctx *c, assay_kdb *k, const char *name)
-{
-	enum { ARCH_MAX = 64 };
-	for (const char *p = name; (p = strstr(p, "gfx")); p += 3) {
-		size_t n = 3 + strspn(p + 3, "0123456789abcdef");
-		if (n < 6 || n > 8 || k->n_arch == ARCH_MAX)
-			continue;
-		char *arch = assay_dup(c->a, (assay_str){p, n});
-		if (has_arch(k, arch))
-			continue;
-		if (!k->arch)
-			k->arch = assay_alloc(c->a, ARCH_MAX * sizeof *k->arch);
-		k->arch[k->n_arch++] = arch;
-	}
-}
-
-/* Everything that is kernel data, not only what the schema's fingerprint looks at. */
-static const char *const all_suffixes[] = {".yaml", ".dat", ".co",    ".hsaco", ".txt",
-					   ".kdb",  ".db",  ".model", NULL};
-
-static void catalogue(assay_ctx *c, const char *block, const char *dir, const char *hash)
-{
-	name_list names = {0};
-	assay_kdb k = {.library = block, .path = dir, .names_hash = hash};
-	db_members(c, dir, all_suffixes, &names);
-	for (size_t i = 0; i < names.n; i++) {
-		struct stat st;
-		note_arch(c, &k, names.p[i]);
-		if (assay_root_stat(&c->root, assay_printf(c->a, "%s/%s", dir, names.p[i]), &st))
-			k.bytes += (uint64_t)st.st_size;
-	}
-	k.files = names.n;
-	assay_sort_texts(k.arch, k.n_arch);
-	/* gigabytes of kernels are read only when asked for */
-	k.deep = !c->opts->no_hash &&
-		 (c->opts->deep || (k.bytes <= DEEP_FREE && k.files <= DEEP_FILES));
-	if (names.n && !k.deep && !c->opts->no_hash)
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
-				 "%s.content: %llu files, %llu MB in %s not hashed (--deep does)",
-				 block, (unsigned long long)k.files,
-				 (unsigned long long)(k.bytes >> 20), dir);
-	for (size_t i = 0; k.deep && i < names.n; i++)
-		assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, names.p[i]), true);
-	*assay_push(&c->env->kdbs) = k;
-	assay_vec_free(&names);
-}
-
-/* The digest of "name digest" lines; nothing when any file could not be read. */
-static void finish_catalogue(assay_ctx *c, assay_kdb *k)
-{
-	name_list names = {0};
-	assay_vec(char) text = {0};
-	bool whole = k->deep;
-	if (k->deep)
-		db_members(c, k->path, all_suffixes, &names);
-	for (size_t i = 0; whole && i < names.n; i++) {
-		assay_file *f =
-			assay_ctx_file(c, assay_printf(c->a, "%s/%s", k->path, names.p[i]), true);
-		whole = f && f->hashed;
-		const char *line =
-			whole ? assay_printf(c->a, "%s %s\n", names.p[i], f->sha256) : "";
-		size_t n = strlen(line);
-		assay_vec_reserve(&text, text.n + n);
-		if (n)
-			memcpy(text.p + text.n, line, n);
-		text.n += n;
-	}
-	if (whole && text.n)
-		assay_sha256_hex(text.p, text.n, k->content);
-	else if (k->deep && names.n)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
-				 "%s.content: not every file of %s could be read", k->library,
-				 k->path);
-	assay_vec_free(&text);
-	assay_vec_free(&names);
-}
-
-static void finish(assay_ctx *c)
-{
-	for (size_t i = 0; i < c->env->kdbs.n; i++)
-		finish_catalogue(c, &c->env->kdbs.p[i]);
-}
-
 /* Kernels for the GPUs the runtime believes in? Their absence is the classic "TensileLibrary not
  * found". */
 static void check_coverage(assay_ctx *c, const assay_kdb *k)
 {
 	for (size_t i = 0; k->n_arch && i < c->env->effective_arch.n; i++) {
 		const char *arch = c->env->effective_arch.p[i].value;
-		if (has_arch(k, arch))
+		if (assay_database_has_arch(k, arch))
 			continue;
 		assay_ctx_finding(c, "kernel-db-arch", "%s in %s has no kernels for %s", k->library,
 				  k->path, arch);
@@ -306,21 +160,21 @@ size_t assay_ctx_database(assay_ctx *c, const char *library, const char *dir)
 			return i;
 	}
 	const math_row *rows[] = {&hipblaslt, &rocblas, &miopen};
-	name_list names = {0};
+	assay_member_names names = {0};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
 		if (!strcmp(rows[i]->block, library))
-			db_members(c, dir, rows[i]->suffix, &names);
-	catalogue(c, library, dir, names_hash(c, &names));
+			assay_database_members(c, dir, rows[i]->suffix, &names);
+	size_t at = assay_database_add(c, library, dir, assay_database_names_hash(c, &names));
 	assay_vec_free(&names);
-	c->env->kdbs.p[c->env->kdbs.n - 1].extra = true;
-	return c->env->kdbs.n - 1;
+	c->env->kdbs.p[at].extra = true;
+	return at;
 }
 
 static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 {
 	const assay_rocm_root *r = chosen(c);
 	char *dir = NULL;
-	name_list names = {0};
+	assay_member_names names = {0};
 	bool there = r && db_path(c, m, r, &dir);
 	assay_rocm_root bundle = {.path = c->env->torch.dir, .layout = "bundled"};
 	if (!there && c->env->torch.dir && c->bundled) {
@@ -330,8 +184,8 @@ static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 	}
 	assay_cause cause = ASSAY_CAUSE_MISSING;
 	if (there)
-		cause = db_members(c, dir, m->suffix, &names);
-	const char *hash = names_hash(c, &names);
+		cause = assay_database_members(c, dir, m->suffix, &names);
+	const char *hash = assay_database_names_hash(c, &names);
 	if (!hash)
 		assay_ctx_reason(c,
 				 cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING
@@ -342,8 +196,8 @@ static const char *database(assay_ctx *c, const math_row *m, bool have_lib)
 				 cause == ASSAY_CAUSE_NONE ? "holds no kernel files"
 							   : assay_cause_text(cause));
 	if (there) {
-		catalogue(c, m->block, dir, hash);
-		check_coverage(c, &c->env->kdbs.p[c->env->kdbs.n - 1]);
+		size_t at = assay_database_add(c, m->block, dir, hash);
+		check_coverage(c, &c->env->kdbs.p[at]);
 	}
 	assay_vec_free(&names);
 	return hash;
@@ -444,18 +298,19 @@ static void ck_block(assay_ctx *c)
 /* Both GEMM databases in one fingerprint, each name tagged with its library's folder. */
 static void tensile_block(assay_ctx *c)
 {
-	name_list all = {0};
+	assay_member_names all = {0};
 	for (size_t i = 0; i < c->env->kdbs.n; i++) {
 		const assay_kdb *k = &c->env->kdbs.p[i];
-		name_list some = {0};
-		if (strcmp(k->library, "miopen") && !k->extra)
-			db_members(c, k->path, hipblaslt.suffix, &some);
+		assay_member_names some = {0};
+		bool tensile = k->library == hipblaslt.block || k->library == rocblas.block;
+		if (tensile && !k->extra)
+			assay_database_members(c, k->path, hipblaslt.suffix, &some);
 		for (size_t n = 0; n < some.n; n++)
 			*assay_push(&all) = assay_printf(c->a, "%s/%s", k->library, some.p[n]);
 		assay_vec_free(&some);
 	}
 	assay_sort_texts(all.p, all.n);
-	c->env->tensile_db = names_hash(c, &all);
+	c->env->tensile_db = assay_database_names_hash(c, &all);
 	if (!c->env->tensile_db)
 		assay_ctx_reason(c,
 				 c->env->hipblaslt.lib || c->env->rocblas.lib
@@ -476,7 +331,7 @@ static void run(assay_ctx *c)
 	tensile_block(c);
 }
 
-const assay_probe assay_probe_math = {.name = "math_libraries", .run = run, .finish = finish};
+const assay_probe assay_probe_math = {.name = "math_libraries", .run = run};
 
 TEST(decode_modern_version_code)
 {

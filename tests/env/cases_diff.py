@@ -1,4 +1,5 @@
 """assay env diff."""
+import hashlib
 import json
 import os
 import subprocess
@@ -313,3 +314,25 @@ def _(r):
     rc, out, err = check("/0.json", "/0.json")
     assert rc == 2 and not out and "line 1" in err, err
     assert check("/none", "/0.json")[0] == 2
+
+
+@case("diff.files_of_kernel_databases_are_named")
+def _(r):
+    library = "/opt/rocm/lib/hipblaslt/library"
+    q = r.healthy()
+    for i in range(40):
+        q.file(f"{library}/TensileLibrary_Type_{'BB' if i < 20 else 'HH'}_HPA_{i:02}_gfx942.co", f"kernel {i}")
+    for name in "ab":
+        p = subprocess.run([ASSAY, "env", "--root", r.top, "-o", r.path(f"/{name}.json")], capture_output=True)
+        assert p.returncode == 0
+        q.file(f"{library}/TensileLibrary_Type_BB_HPA_07_gfx942.co", "kernel B")
+    catalog = json.load(open(r.path("/a.catalog.json")))
+    db = next(d for d in catalog["databases"] if d["library"] == "hipblaslt")
+    want = hashlib.sha256(b"kernel 30").hexdigest()
+    assert db["files"]["TensileLibrary_Type_HH_HPA_30_gfx942.co"] == [9, "sha256:" + want], db
+    command = [ASSAY, "env", "diff", r.path("/a.json"), r.path("/b.json")]
+    out = subprocess.run(command, capture_output=True, text=True).stdout
+    first = out.splitlines()[1]
+    assert "1 of " in first and "files differ, all gfx942, all BF16: TensileLibrary_Type_BB_HPA_07_gfx942.co" in first, out
+    os.rename(r.path("/a.catalog.json"), r.path("/b.catalog.json"))  # of another snapshot: not believed
+    assert "files differ" not in subprocess.run(command, capture_output=True, text=True).stdout
