@@ -403,6 +403,7 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
 	strings env = {0};
 	assay_sampler *sampler = NULL;
 	make_env(&env, r, a);
+	r->watch = !is_off(a->a.children);
 	if (period)
 		sampler = assay_sampler_start(assay_printf(&r->arena, "%s/telemetry.csv", r->dir),
 					      "", period);

@@ -2,6 +2,8 @@
 #ifndef ASSAY_CMD_RECORD_H
 #define ASSAY_CMD_RECORD_H
 
+#include <sys/types.h>
+
 #include "model/run.h"
 #include "probe/telemetry.h"
 
@@ -11,6 +13,28 @@ typedef struct record_args {
 	int64_t duration, delay;
 	bool all_api, exact_waits, no_blas, quiet, recover;
 } record_args;
+
+/* Why a process that the command started is not recorded: X(ID, name, sentence). */
+#define RECORD_WHY_LIST(X)                                                                         \
+	X(OK, "none", "")                                                                          \
+	X(ENVIRONMENT, "environment", "its environment was cleaned")                               \
+	X(RIGHTS, "rights", "it runs with other rights")                                           \
+	X(ROOT, "root", "it runs in another root directory")                                       \
+	X(STATIC, "static", "it is linked statically")                                             \
+	X(MACHINE, "machine", "it is made for another machine")
+typedef enum record_why {
+#define X(id, name, text) RECORD_CHILD_##id,
+	RECORD_WHY_LIST(X)
+#undef X
+} record_why;
+
+typedef struct record_child {
+	pid_t pid;
+	record_why why;
+	int64_t found; /* CLOCK_REALTIME */
+	bool gpu;      /* it had a vendor's library loaded */
+	char name[32];
+} record_child;
 
 /* A recording from the start of the command to the summary. */
 typedef struct recording {
@@ -32,6 +56,9 @@ typedef struct recording {
 	uint32_t orphans; /* rings whose capture is gone */
 	uint32_t still_running; /* processes that outlive the command */
 	assay_sampled telemetry;
+	bool watch; /* for processes that cannot be recorded */
+	const record_child *unrecorded;
+	size_t unrecorded_n;
 } recording;
 
 /* Run the command with the recorders' environment and wait for it; false when it cannot be started:
@@ -48,6 +75,13 @@ int assay_record_recover(const record_args *a, char **runs, int n);
 
 /* All captures of the run. */
 assay_run *assay_record_read(recording *r);
+
+/* Watch the command for processes that cannot be recorded; NULL: it cannot be watched. */
+typedef struct record_children record_children;
+record_children *assay_children_start(assay_arena *a, pid_t command);
+/* Those that were found and left no trace in `dir`, and how many; they live as long as assay. Call
+ * it before salvage, which writes traces. */
+size_t assay_children_stop(record_children *c, const char *dir, const record_child **out);
 
 /* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
 typedef struct record_rocm {

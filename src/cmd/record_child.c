@@ -85,9 +85,13 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	close(pipe_fd[1]);
 	bool told = pid > 0 && read(pipe_fd[0], &why, sizeof why) == (ssize_t)sizeof why;
 	close(pipe_fd[0]);
+	record_children *watched =
+		pid > 0 && !told && r->watch ? assay_children_start(&r->arena, pid) : NULL;
 	if (pid > 0)
 		wait_for(r, pid);
 	child_pid = 0;
+	if (watched)
+		r->unrecorded_n = assay_children_stop(watched, r->dir, &r->unrecorded);
 	if (pid > 0 && !told) /* a second Ctrl-C must not come between records and their file */
 		assay_record_salvage(r);
 	release_signals(old);

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "cmd/record.h"
@@ -55,6 +56,29 @@ static void json_moment(assay_jsonw *w, const char *key, int64_t real, int64_t b
 	assay_jsonw_i64(w, "unix_ns", real);
 	assay_jsonw_i64(w, "boottime_ns", boot);
 	assay_jsonw_close(w, '}');
+}
+
+static const struct {
+	const char *name, *text;
+} whys[] = {
+#define X(id, name, text) {name, text},
+	RECORD_WHY_LIST(X)
+#undef X
+};
+
+static void json_unrecorded(assay_jsonw *w, const recording *r)
+{
+	assay_jsonw_open(w, "unrecorded", '[');
+	for (size_t i = 0; i < r->unrecorded_n; i++) {
+		const record_child *c = &r->unrecorded[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_i64(w, "pid", c->pid);
+		assay_jsonw_z(w, "name", c->name);
+		assay_jsonw_z(w, "why", whys[c->why].name);
+		assay_jsonw_bool(w, "gpu", c->gpu);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
 }
 
 static void json_counts(assay_jsonw *w, const assay_run *run)
@@ -126,8 +150,10 @@ static void json_run(assay_jsonw *w, const recording *r, const record_args *a, c
 	assay_jsonw_u64(w, "devices", r->telemetry.devices);
 	assay_jsonw_u64(w, "rows", r->telemetry.rows);
 	assay_jsonw_close(w, '}');
-	if (run)
+	if (run) {
+		json_unrecorded(w, r);
 		json_counts(w, run);
+	}
 	assay_jsonw_close(w, '}');
 }
 
@@ -260,6 +286,28 @@ void assay_record_leftovers(const recording *r)
 			r->still_running);
 }
 
+/* Programs with a GPU each; of the others how many. */
+static void print_unrecorded(const recording *r)
+{
+	size_t others = 0;
+	assay_arena scratch = {0};
+	for (size_t i = 0; i < r->unrecorded_n; i++) {
+		const record_child *c = &r->unrecorded[i];
+		others += !c->gpu;
+		if (c->gpu)
+			fprintf(stderr, "  process %d (%s) uses a GPU and was not recorded: %s\n",
+				(int)c->pid, assay_fmt_safe(&scratch, assay_str_of(c->name)),
+				whys[c->why].text);
+	}
+	assay_arena_free(&scratch);
+	if (others)
+		fprintf(stderr,
+			"  %zu processes without a GPU could not have been recorded; run.json "
+			"names "
+			"them\n",
+			others);
+}
+
 void assay_record_summary(const recording *r, const record_args *a, const assay_run *run)
 {
 	tally n = count_rows(run);
@@ -272,6 +320,7 @@ void assay_record_summary(const recording *r, const record_args *a, const assay_
 		fprintf(stderr, "  the command was ended by signal %d; what it recorded is kept\n",
 			r->signal);
 	assay_record_leftovers(r);
+	print_unrecorded(r);
 	const assay_warning_table *w = &run->part.t.warning;
 	for (size_t i = 0; i < w->n; i++)
 		fprintf(stderr, "  note: %s\n", assay_z(run, w->text[i]));

@@ -20,6 +20,37 @@ static int run_sniff(assay_str head)
 	return ours ? 85 : 0;
 }
 
+/* Of one object of `unrecorded`: its name, why, and whether it had a GPU. */
+static void read_unrecorded(assay_run *run, assay_json *j, assay_arena *scratch)
+{
+	assay_str name = {0}, why = {0}, gpu = {0}, value;
+	assay_json_enter(j, '{');
+	for (assay_str key; assay_json_member(j, &key) && assay_json_skip(j, &value);) {
+		name = assay_str_is(key, "name") ? value : name;
+		why = assay_str_is(key, "why") ? value : why;
+		gpu = assay_str_is(key, "gpu") ? value : gpu;
+	}
+	if (!assay_json_ok(j))
+		return;
+	bool has_gpu = assay_str_is(gpu, "true");
+	assay_count(&run->part, has_gpu ? ASSAY_ISSUE_unrecorded_gpu : ASSAY_ISSUE_unrecorded_child,
+		    1);
+	if (has_gpu)
+		assay_warn(run, "unrecorded_gpu",
+			   "process %s uses a GPU and could not be recorded (%s)",
+			   assay_dup(scratch, name), assay_dup(scratch, why));
+}
+
+static void count_unrecorded(assay_run *run, assay_str list)
+{
+	assay_arena scratch = {0};
+	assay_json j = assay_json_on(list.p, list.n);
+	if (assay_json_enter(&j, '['))
+		while (assay_json_element(&j))
+			read_unrecorded(run, &j, &scratch);
+	assay_arena_free(&scratch);
+}
+
 static uint64_t left_in(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -65,6 +96,8 @@ static bool run_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
 		rings = assay_str_is(key, "rings") ? value : rings;
+		if (assay_str_is(key, "unrecorded"))
+			count_unrecorded(run, value);
 		assay_meta_add(&run->part, assay_printf(&scratch, "run.%.*s", (int)key.n, key.p),
 			       value);
 	}
@@ -85,6 +118,20 @@ const assay_reader assay_reader_run_json = {
 	.read = run_read,
 	.traits = ASSAY_TRAIT_NOTE,
 };
+
+TEST(processes_that_were_not_recorded_are_counted)
+{
+	static const char text[] = "{\"assay\": \"1\", \"recorders\": {}, \"unrecorded\": "
+				   "[{\"pid\": 7, \"name\": \"a\", "
+				   "\"why\": \"environment\", \"gpu\": true}, {\"name\": \"b\", "
+				   "\"gpu\": false}, 5, {]}";
+	assay_run *run = assay_read_bytes(&assay_reader_run_json, text, sizeof text - 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_gpu], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_child], 1);
+	CHECK_EQ(run->part.t.warning.n, 1);
+	assay_run_free(run);
+	return 0;
+}
 
 TEST(a_run_description_becomes_facts)
 {

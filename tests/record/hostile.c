@@ -155,6 +155,11 @@ int main(int argc, char **argv)
 	const char *how = argv[1], *path = argc > 2 ? argv[2] : "";
 	cuInit(0);
 	launch_some(NULL);
+	if (!strcmp(how, "wait")) {
+		puts("ready");
+		fflush(stdout);
+		getchar();
+	}
 	if (!strcmp(how, "close"))
 		close_all(path);
 	else if (!strcmp(how, "fork"))

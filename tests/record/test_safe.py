@@ -2,13 +2,15 @@
 """The recorder harms nobody: programs that close, fork, limit and forge what the recorder stands on.
 usage: test_safe.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
 import glob
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, WORK, Skip, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
+from harness import ASSAY, FAKE, PLAIN, WORK, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
 
 API = 9  # the record's number
 HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
@@ -96,6 +98,49 @@ def a_link_in_the_run_directory_is_not_written_through():
     p = subprocess.run([ASSAY, "record", "-o", where, "--", "true"], capture_output=True, text=True)
     eq((p.returncode, open(victim).read()), (2, "somebody's own"))
     assert "not empty" in p.stderr, p.stderr
+
+
+def switches(pid, thread):
+    """How often that thread of the process has slept so far."""
+    for task in glob.glob(f"/proc/{pid}/task/*"):
+        if open(task + "/comm").read().strip() == thread:
+            words = open(task + "/status").read().split()
+            return int(words[words.index("voluntary_ctxt_switches:") + 1])
+    return 0
+
+
+def record_child(name, *command):
+    """A program that waits, started by the command in its own way, until it was looked at; what the run says of it."""
+    run = os.path.join(WORK, name)
+    p = subprocess.Popen([ASSAY, "record", "-o", run, "--telemetry", "off", "--", "sh", "-c", '"$@"; true', "sh", *command],
+                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         stdin=subprocess.PIPE)
+    eq(p.stdout.readline(), "ready\n")
+    seen = switches(p.pid, "assay-children")
+    while switches(p.pid, "assay-children") < seen + 4:
+        time.sleep(0.005)
+    said = p.communicate("\n")[1]
+    with open(run + "/run.json") as f:
+        return run, said, json.load(f)["unrecorded"]
+
+
+@test
+def children_that_cannot_be_recorded_are_named():
+    env = ["env", "-i", "LD_LIBRARY_PATH=" + FAKE]
+    cases = [("cleaned", [*env, HOSTILE, "wait"], "environment", True)]
+    still = FAKE + "/still"
+    try:
+        cc(still, "-static", "tests/record/still.c", flags=PLAIN)
+        cases += [("static", [still], "static", False)]
+    except subprocess.CalledProcessError:
+        print("# no static C library: that case is left out")
+    for name, command, why, gpu in cases:
+        run, said, unrecorded = record_child(name, *command)
+        eq([(c["name"], c["why"], c["gpu"]) for c in unrecorded], [(os.path.basename(command[-2 if gpu else -1]), why, gpu)])
+        p = subprocess.run([ASSAY, "info", "--json", run], capture_output=True, text=True, check=True)
+        eq(json.loads(p.stdout)["issues"].get("unrecorded_gpu", 0), int(gpu))
+        eq("uses a GPU and was not recorded" in said, gpu)
+    eq(record_child("followed", HOSTILE, "wait")[2], [])
 
 
 @test

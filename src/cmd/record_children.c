@@ -1,0 +1,343 @@
+/* Processes that the command started and the recorder cannot follow: their environment was cleaned,
+ * they run with other rights, in another root, are linked statically or made for another machine.
+ * Looked for beside the command, in /proc; what came and went between two looks is not seen. */
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/test.h"
+#include "cmd/record.h"
+
+enum {
+	LOOK_NS = 20000000,
+	SHARE = 50 /* of the time, one part is ours */,
+	TEXT_MAX = 1 << 20,
+	PROCESSES_MAX = 4096
+};
+
+/* A process as it was looked at last: exec makes another one of it. */
+typedef struct process {
+	pid_t pid;
+	uint64_t started; /* in ticks since boot: numbers are used again */
+	dev_t device;
+	ino_t program;
+	bool settled; /* nothing about it will change before the next exec */
+	bool bare;    /* its environment was empty at the last look */
+	uint32_t row; /* in found, ASSAY_NO_ROW none */
+} process;
+
+struct record_children {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t stop;
+	_Atomic int stopping;
+	pid_t command;
+	struct stat own;  /* program of assay itself: the command before its exec */
+	struct stat root; /* directory */
+	assay_vec(process) seen;
+	assay_map by_pid; /* pid -> row of seen */
+	assay_vec(char) text;
+	assay_vec(record_child) found;
+};
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t); /* the clock of pthread_cond_timedwait */
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- /proc ---- */
+
+static bool read_text(record_children *c, pid_t pid, const char *file)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	c->text.n = 0;
+	if (fd < 0)
+		return false;
+	for (ssize_t n = 1; n > 0 && c->text.n < TEXT_MAX;) {
+		char piece[4096];
+		n = read(fd, piece, sizeof piece);
+		for (ssize_t i = 0; i < n; i++)
+			*assay_push(&c->text) = piece[i];
+	}
+	close(fd);
+	*assay_push(&c->text) = 0;
+	c->text.n--;
+	return true;
+}
+
+static bool stat_of(pid_t pid, const char *file, struct stat *st)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	return stat(path, st) == 0;
+}
+
+/* Field 22 of stat, behind the name, which may hold anything. */
+static uint64_t start_of(record_children *c, pid_t pid)
+{
+	const char *p = read_text(c, pid, "stat") ? strrchr(c->text.p, ')') : NULL;
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+static bool names_us(record_children *c)
+{
+	for (size_t at = 0; at < c->text.n; at += strlen(c->text.p + at) + 1)
+		if (!strncmp(c->text.p + at, "ASSAY_RECORD=", 13))
+			return true;
+	return false;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* ---- why it cannot be recorded ---- */
+
+/* Is the program made for this machine, and with a loader that finds libraries? What is no ELF file
+ * is none of our business. */
+static record_why why_of_elf(int fd)
+{
+#if defined(__aarch64__)
+	enum { MACHINE = EM_AARCH64 };
+#else
+	enum { MACHINE = EM_X86_64 };
+#endif
+	Elf64_Ehdr h = {0};
+	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG))
+		return RECORD_CHILD_OK;
+	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != MACHINE)
+		return RECORD_CHILD_MACHINE;
+	for (int i = 0; i < h.e_phnum; i++) {
+		Elf64_Phdr p;
+		off_t at = (off_t)(h.e_phoff + (uint64_t)i * h.e_phentsize);
+		if (pread(fd, &p, sizeof p, at) == (ssize_t)sizeof p && p.p_type == PT_INTERP)
+			return RECORD_CHILD_OK;
+	}
+	return RECORD_CHILD_STATIC;
+}
+
+static record_why why_of_program(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	record_why why = fd >= 0 ? why_of_elf(fd) : RECORD_CHILD_OK;
+	if (fd >= 0)
+		close(fd);
+	return why;
+}
+
+/* False: it is on its way into another program, look again. */
+static bool why_of(record_children *c, process *p, record_why *why)
+{
+	struct stat root;
+	*why = RECORD_CHILD_OK;
+	if (!read_text(c, p->pid, "environ")) {
+		*why = errno == EACCES || errno == EPERM ? RECORD_CHILD_RIGHTS : RECORD_CHILD_OK;
+		return true;
+	}
+	bool bare = !c->text.n && !p->bare;
+	p->bare = !c->text.n;
+	if (bare) /* being filled, or really empty: the next look tells */
+		return false;
+	if (!names_us(c))
+		*why = RECORD_CHILD_ENVIRONMENT;
+	else if (stat_of(p->pid, "root", &root) && !same_file(&root, &c->root))
+		*why = RECORD_CHILD_ROOT;
+	else
+		*why = why_of_program(p->pid);
+	return true;
+}
+
+/* A vendor's library in its memory. */
+static bool has_gpu(record_children *c, pid_t pid)
+{
+	static const char *const libraries[] = {"/libcuda.so", "/libamdhip64.so",
+						"/libhsa-runtime64.so"};
+	bool found = false;
+	if (read_text(c, pid, "maps"))
+		for (size_t i = 0; i < ASSAY_COUNT_OF(libraries); i++)
+			found = found || strstr(c->text.p, libraries[i]);
+	return found;
+}
+
+static void add_found(record_children *c, process *p, record_why why)
+{
+	record_child found = {.pid = p->pid, .why = why, .found = now()};
+	if (read_text(c, p->pid, "comm"))
+		snprintf(found.name, sizeof found.name, "%.*s", (int)strcspn(c->text.p, "\n"),
+			 c->text.p);
+	p->row = (uint32_t)c->found.n;
+	*assay_push(&c->found) = found;
+}
+
+static void settle(record_children *c, process *p)
+{
+	record_why why;
+	if (p->settled || !why_of(c, p, &why))
+		return;
+	p->settled = true;
+	if (why != RECORD_CHILD_OK)
+		add_found(c, p, why);
+}
+
+static void look_at(record_children *c, pid_t pid)
+{
+	struct stat program = {0};
+	bool known = stat_of(pid, "exe", &program);
+	if (known && same_file(&program, &c->own))
+		return;
+	uint64_t started = start_of(c, pid);
+	uint32_t *slot = assay_map_at(&c->by_pid, (uint64_t)pid);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		if (c->seen.n >= PROCESSES_MAX)
+			return;
+		*slot = (uint32_t)c->seen.n;
+		*assay_push(&c->seen) = (process){.pid = pid, .row = ASSAY_NO_ROW};
+	}
+	process *p = &c->seen.p[*slot];
+	if (p->started != started || p->device != program.st_dev || p->program != program.st_ino)
+		*p = (process){.pid = pid,
+			       .started = started,
+			       .device = program.st_dev,
+			       .program = program.st_ino,
+			       .row = ASSAY_NO_ROW};
+	settle(c, p);
+	if (p->row != ASSAY_NO_ROW && !c->found.p[p->row].gpu)
+		c->found.p[p->row].gpu = has_gpu(c, pid);
+}
+
+/* ---- all of them ---- */
+
+static void look_below(record_children *c, pid_t pid, int depth)
+{
+	enum { DEPTH_MAX = 64 };
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	DIR *d = depth < DEPTH_MAX ? opendir(path) : NULL;
+	assay_vec(pid_t) children = {0};
+	for (struct dirent *e; d && (e = readdir(d));) {
+		snprintf(path, sizeof path, "task/%.20s/children", e->d_name);
+		if (e->d_name[0] == '.' || !read_text(c, pid, path))
+			continue;
+		char *end;
+		for (long child = strtol(c->text.p, &end, 10); child > 0;
+		     child = strtol(end, &end, 10))
+			*assay_push(&children) = (pid_t)child;
+	}
+	if (d)
+		closedir(d);
+	look_at(c, pid);
+	for (size_t i = 0; i < children.n; i++)
+		look_below(c, children.p[i], depth + 1);
+	assay_vec_free(&children);
+}
+
+static void *watch(void *arg)
+{
+	record_children *c = arg;
+	prctl(PR_SET_NAME, "assay-children");
+	while (!atomic_load(&c->stopping)) {
+		int64_t before = now();
+		look_below(c, c->command, 0);
+		int64_t ns = (now() - before) * SHARE;
+		ns = ns > LOOK_NS ? ns : LOOK_NS;
+		pthread_mutex_lock(&c->lock);
+		struct timespec until = {(before + ns) / 1000000000, (before + ns) % 1000000000};
+		while (!c->stopping && pthread_cond_timedwait(&c->stop, &c->lock, &until) == 0)
+			;
+		pthread_mutex_unlock(&c->lock);
+	}
+	return NULL;
+}
+
+record_children *assay_children_start(assay_arena *a, pid_t command)
+{
+	record_children *c = assay_alloc(a, sizeof *c);
+	*c = (record_children){.command = command,
+			       .lock = PTHREAD_MUTEX_INITIALIZER,
+			       .stop = PTHREAD_COND_INITIALIZER};
+	if (stat("/proc/self/exe", &c->own) < 0 || stat("/proc/self/root", &c->root) < 0 ||
+	    pthread_create(&c->thread, NULL, watch, c))
+		return NULL;
+	return c;
+}
+
+/* Is there a trace of it that was written since it was found? A title that a process gives itself
+ * overwrites its environment, a change of root or rights may come after its recording began. A
+ * trace of what it was before an exec is not written any more. */
+static bool is_recorded(const char *dir, const record_child *child)
+{
+	DIR *d = opendir(dir);
+	char number[16];
+	bool found = false;
+	snprintf(number, sizeof number, "-%d.", (int)child->pid);
+	for (struct dirent *e; d && !found && (e = readdir(d));) {
+		struct stat st;
+		const char *at = strrchr(e->d_name, '-');
+		found = at && !strncmp(at, number, strlen(number)) &&
+			assay_str_ends(assay_str_of(e->d_name), ".asy") &&
+			fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
+			(int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >=
+				child->found;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+size_t assay_children_stop(record_children *c, const char *dir, const record_child **out)
+{
+	pthread_mutex_lock(&c->lock);
+	atomic_store(&c->stopping, 1);
+	pthread_cond_signal(&c->stop);
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->thread, NULL);
+	assay_vec_free(&c->seen);
+	assay_vec_free(&c->text);
+	assay_map_free(&c->by_pid);
+	size_t kept = 0;
+	for (size_t i = 0; i < c->found.n; i++)
+		if (!is_recorded(dir, &c->found.p[i]))
+			c->found.p[kept++] = c->found.p[i];
+	*out = c->found.p;
+	return kept;
+}
+
+TEST(programs_for_another_machine_or_without_a_loader_are_told)
+{
+	Elf64_Ehdr h = {.e_machine = EM_386};
+	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	FILE *f = tmpfile();
+	CHECK(own >= 0 && f);
+	CHECK_EQ(why_of_elf(own), RECORD_CHILD_OK);
+	CHECK_EQ(why_of_elf(fileno(f)), RECORD_CHILD_OK);
+	CHECK(pread(own, &h, sizeof h, 0) == (ssize_t)sizeof h);
+	h.e_phnum = 0;
+	CHECK(pwrite(fileno(f), &h, sizeof h, 0) == (ssize_t)sizeof h);
+	CHECK_EQ(why_of_elf(fileno(f)), RECORD_CHILD_STATIC);
+	h.e_machine = EM_386;
+	CHECK(pwrite(fileno(f), &h, sizeof h, 0) == (ssize_t)sizeof h);
+	CHECK_EQ(why_of_elf(fileno(f)), RECORD_CHILD_MACHINE);
+	fclose(f);
+	close(own);
+	return 0;
+}
