@@ -70,6 +70,7 @@ all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
 $(B)/assay: $(CMD_OBJ) $(B)/libassay.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)ln -sf assay $@-mpi
 
 $(B)/libassay.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -214,6 +215,7 @@ install: all
 	           $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	           $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(B)/assay $(DESTDIR)$(PREFIX)/bin/assay
+	ln -sf assay $(DESTDIR)$(PREFIX)/bin/assay-mpi
 	install -m 644 include/assay/assay.h $(DESTDIR)$(PREFIX)/include/assay/assay.h
 	install -m 644 $(B)/libassay.a $(DESTDIR)$(PREFIX)/lib/libassay.a
 	install -m 755 $(B)/libassay.so $(DESTDIR)$(PREFIX)/lib/libassay.so.0
@@ -228,7 +230,7 @@ install: all
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/assay
-	rm -f $(DESTDIR)$(PREFIX)/bin/assay $(DESTDIR)$(PREFIX)/lib/libassay.* $(DESTDIR)$(PREFIX)/include/assay/assay.h \
+	rm -f $(DESTDIR)$(PREFIX)/bin/assay $(DESTDIR)$(PREFIX)/bin/assay-mpi $(DESTDIR)$(PREFIX)/lib/libassay.* $(DESTDIR)$(PREFIX)/include/assay/assay.h \
 	      $(DESTDIR)$(PREFIX)/lib/pkgconfig/assay.pc \
 	      $(DESTDIR)$(PREFIX)/share/man/man1/assay*.1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay \
 	      $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_assay $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/assay.fish

@@ -1,7 +1,6 @@
 /* assay merge: the report of a job that was read in shards. */
-#include "api/shard.h"
 #include "cmd/cmd.h"
-#include "cmd/report_show.h"
+#include "cmd/shard.h"
 
 struct merge_args {
 	report_show show;
@@ -20,27 +19,33 @@ static bool merge_shards(void *ctx, assay_run *run, char **operands, size_t n, a
 	return assay_shards_merge(run, operands, n, m->opts, &m->out, err);
 }
 
-static int merge_run(const void *args, char **operands, int n)
+int assay_cmd_merge_shards(char **files, int n, int64_t steps, const char *rates,
+			   const report_show *show)
 {
-	const struct merge_args *a = args;
 	assay_report_opts opts = {.size = sizeof opts,
-				  .steps = (int32_t)a->steps,
-				  .top = (uint32_t)a->show.top,
-				  .rates = a->rates};
+				  .steps = (int32_t)steps,
+				  .top = (uint32_t)show->top,
+				  .rates = rates};
 	struct merging m = {.opts = &opts};
 	assay_err err = {0};
-	if (!report_show_fits("merge", &a->show))
-		return ASSAY_EXIT_USAGE;
-	assay_run *run = assay_cmd_read_by(merge_shards, &m, operands, n, &err);
+	assay_run *run = assay_cmd_read_by(merge_shards, &m, files, n, &err);
 	if (!run)
 		return assay_cmd_status(&err);
 	if (m.out.repeated)
 		fprintf(stderr, "assay: %zu shards are given twice; each is taken once\n",
 			m.out.repeated);
 	if (assay_cmd_are_one_job(run, m.out.operands, (int)m.out.n))
-		return report_show_run(&a->show, run, m.out.operands);
+		return report_show_run(show, run, m.out.operands);
 	assay_run_free(run);
 	return ASSAY_EXIT_FAIL;
+}
+
+static int merge_run(const void *args, char **operands, int n)
+{
+	const struct merge_args *a = args;
+	return report_show_fits("merge", &a->show)
+		       ? assay_cmd_merge_shards(operands, n, a->steps, a->rates, &a->show)
+		       : ASSAY_EXIT_USAGE;
 }
 
 static const assay_opt merge_opts[] = {

@@ -18,6 +18,7 @@
 #include "base/test.h"
 #include "cmd/cmd.h"
 #include "names/calls.h"
+#include "names/launchers.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 #include "vendor/rocprof.h"
@@ -141,6 +142,24 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 		return true;
 	remove_folders(r);
 	return false;
+}
+
+/* A folder for this rank inside the one that all ranks of the job are given. */
+static bool choose_rank_dir(recording *r, const record_args *a, const char **out, assay_err *err)
+{
+	assay_place p;
+	*out = a->out;
+	if (!a->per_rank)
+		return true;
+	if (!a->out)
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "--per-rank needs -o DIR, the same for all ranks");
+	if (!assay_place_here(&p, false))
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "--per-rank: no launcher says which rank this is");
+	r->silent = p.rank > 0;
+	*out = assay_printf(&r->arena, "%s/rank-%05d", a->out, (int)p.rank);
+	return true;
 }
 
 static const char *rings_given(const struct args *a)
@@ -442,7 +461,7 @@ static int finish(recording *r, const struct args *a)
 	assay_waits(run);
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
-	if (!a->a.quiet)
+	if (!a->a.quiet && !r->silent)
 		assay_record_summary(r, &a->a, run);
 	assay_run_free(run);
 	return r->status;
@@ -462,7 +481,8 @@ static int record_run(const void *args, char **operands, int n)
 	}
 	if (!options_make_sense(a, &period))
 		return ASSAY_EXIT_USAGE;
-	if (!make_dir(&r, a->a.out, &err)) {
+	const char *out;
+	if (!choose_rank_dir(&r, &a->a, &out, &err) || !make_dir(&r, out, &err)) {
 		assay_arena_free(&r.arena);
 		return fail(&err, err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL);
 	}
@@ -490,6 +510,11 @@ static int record_run(const void *args, char **operands, int n)
 static const assay_opt opts[] = {
 	{"out", 'o', ASSAY_OPT_TEXT, "RUN", "Directory to make; assay-DATE-TIME when not given.",
 	 AT(a.out)},
+	{"per-rank", 0, ASSAY_OPT_FLAG, NULL,
+	 "Under a launcher (srun, mpirun, flux, torchrun): record into RUN/rank-NNNNN, one for "
+	 "each "
+	 "rank; assay report RUN reads them all.",
+	 AT(a.per_rank)},
 	{"all-api", 0, ASSAY_OPT_FLAG, NULL,
 	 "Record every runtime and driver call, also those that only ask; slower.", AT(a.all_api)},
 	{"exact-waits", 0, ASSAY_OPT_FLAG, NULL,

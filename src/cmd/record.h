@@ -11,7 +11,7 @@ typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
 	const char *sample, *stacks, *children;
 	int64_t duration, delay;
-	bool all_api, exact_waits, no_blas, quiet, recover;
+	bool all_api, exact_waits, no_blas, quiet, recover, per_rank;
 } record_args;
 
 /* Why a process that the command started is not recorded: X(ID, name, sentence). */
@@ -47,8 +47,9 @@ typedef struct recording {
 	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
 	char **command;          /* NULL when another assay ran it, which was killed */
 	int64_t start_real, start_boot, stop_real, stop_boot;
-	int status; /* exit status to pass on */
-	int signal; /* that ended the command, 0 none */
+	bool silent; /* another rank of the job tells the user */
+	int status;  /* exit status to pass on */
+	int signal;  /* that ended the command, 0 none */
 	uint64_t salvaged;
 	uint64_t kept;    /* records that are still in memory: they could not be written */
 	uint32_t failed;  /* chunks that could not be written */

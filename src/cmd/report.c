@@ -88,7 +88,7 @@ static int write_shard(const struct report_args *a, const assay_report_opts *opt
 {
 	assay_shard shard;
 	return fits_shard(a) && assay_cmd_shard_of(a->shard, &shard)
-		       ? assay_cmd_write_shard(operands, n, opts, shard, a->out)
+		       ? assay_cmd_write_shard(operands, n, opts, shard, a->out, false)
 		       : ASSAY_EXIT_USAGE;
 }
 

@@ -39,7 +39,7 @@ static bool shard_by_launcher(const char *text, assay_shard *shard)
 		fprintf(stderr, "assay report: '%s' is no shard: auto or auto/N\n", text);
 		return false;
 	}
-	if (assay_place_here(&p))
+	if (assay_place_here(&p, false))
 		return place_as_shard(&p, count, shard);
 	fprintf(stderr, "assay report: no launcher says which shard this is; looked for");
 	for (size_t i = 0; i < assay_launcher_count; i++)
@@ -83,7 +83,7 @@ static bool write_one(void *ctx, assay_run *run, char **operands, size_t n, assa
 }
 
 int assay_cmd_write_shard(char **operands, int n, const assay_report_opts *opts, assay_shard shard,
-			  const char *dir)
+			  const char *dir, bool quiet)
 {
 	struct writing w = {opts, shard, dir, false};
 	assay_err err = {0};
@@ -91,8 +91,9 @@ int assay_cmd_write_shard(char **operands, int n, const assay_report_opts *opts,
 	if (!run)
 		return assay_cmd_status(&err);
 	assay_arena scratch = {0};
-	fprintf(stderr, "%s: %s\n", assay_shard_path(&scratch, dir, shard),
-		w.written ? "written" : "is whole already, nothing to do");
+	if (!quiet)
+		fprintf(stderr, "%s: %s\n", assay_shard_path(&scratch, dir, shard),
+			w.written ? "written" : "is whole already, nothing to do");
 	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return ASSAY_EXIT_OK;

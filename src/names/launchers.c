@@ -7,7 +7,7 @@
 #include "base/test.h"
 
 const assay_launcher assay_launchers[] = {
-#define LAUNCHER(name, rank, size) {name, rank, size},
+#define LAUNCHER(name, rank, size, ranks) {name, rank, size, ranks},
 #include "names/launchers.def"
 #undef LAUNCHER
 };
@@ -45,13 +45,13 @@ static enum worth place_by(const assay_launcher *l, assay_place *p, assay_variab
 	return p->size < 0 ? UNSIZED : p->size == 1 ? ALONE : ONE_OF_MANY;
 }
 
-bool assay_place_find(assay_place *place, assay_variable *get, void *ctx)
+bool assay_place_find(assay_place *place, bool ranks, assay_variable *get, void *ctx)
 {
 	enum worth best = NONE;
 	for (size_t i = 0; i < assay_launcher_count; i++) {
 		assay_place p;
 		enum worth worth = place_by(&assay_launchers[i], &p, get, ctx);
-		if (worth <= best)
+		if (worth <= best || (ranks && !assay_launchers[i].ranks))
 			continue;
 		best = worth;
 		*place = p;
@@ -65,9 +65,9 @@ static const char *variable_here(void *ctx, const char *name)
 	return getenv(name);
 }
 
-bool assay_place_here(assay_place *place)
+bool assay_place_here(assay_place *place, bool ranks)
 {
-	return assay_place_find(place, variable_here, NULL);
+	return assay_place_find(place, ranks, variable_here, NULL);
 }
 
 /* "NAME=VALUE" texts, NULL at the end. */
@@ -81,12 +81,13 @@ static const char *variable_of(void *ctx, const char *name)
 }
 
 #define PLACE(...)                                                                                 \
-	assay_place_find(&p, variable_of,                                                          \
+	assay_place_find(&p, ranks, variable_of,                                                   \
 			 (void *)(uintptr_t)(const char *const[]){__VA_ARGS__, NULL})
 
 TEST(a_process_finds_its_place_by_every_launcher)
 {
 	assay_place p;
+	bool ranks = false;
 	CHECK(!PLACE("PATH=/bin"));
 	for (size_t i = 0; i < assay_launcher_count; i++) {
 		char rank[64], size[64];
@@ -102,6 +103,7 @@ TEST(a_process_finds_its_place_by_every_launcher)
 TEST(the_innermost_launcher_of_many_says_the_place)
 {
 	assay_place p;
+	bool ranks = false;
 	CHECK(PLACE("SLURM_PROCID=1", "SLURM_NTASKS=2", "OMPI_COMM_WORLD_RANK=5",
 		    "OMPI_COMM_WORLD_SIZE=16"));
 	CHECK(p.rank == 5 && p.size == 16);
@@ -112,5 +114,16 @@ TEST(the_innermost_launcher_of_many_says_the_place)
 		    "SLURM_ARRAY_TASK_STEP=3"));
 	CHECK(p.rank == 3 && p.size == 4);
 	CHECK(PLACE("SLURM_PROCID=5", "SLURM_STEP_NUM_TASKS=8", "SLURM_NTASKS=64") && p.size == 8);
+	return 0;
+}
+
+TEST(tasks_of_an_array_are_no_ranks)
+{
+	assay_place p;
+	bool ranks = true;
+	CHECK(!PLACE("SLURM_ARRAY_TASK_ID=7", "SLURM_ARRAY_TASK_COUNT=512"));
+	CHECK(PLACE("SLURM_ARRAY_TASK_ID=7", "SLURM_ARRAY_TASK_COUNT=512", "PMI_RANK=1",
+		    "PMI_SIZE=2"));
+	CHECK(p.rank == 1 && p.size == 2);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 typedef struct assay_launcher {
 	const char *name, *rank, *size;
+	bool ranks; /* of one program; false: tasks of any kind */
 } assay_launcher;
 extern const assay_launcher assay_launchers[];
 extern const size_t assay_launcher_count;
@@ -21,8 +22,8 @@ typedef struct assay_place {
 /* The value of a variable, or NULL. */
 typedef const char *assay_variable(void *ctx, const char *name);
 /* Launchers that say of how many come first, those of one process last: a step of one process
- * inside an array of many is one of many. */
-bool assay_place_find(assay_place *place, assay_variable *get, void *ctx);
-bool assay_place_here(assay_place *place); /* of this process */
+ * inside an array of many is one of many. ranks: of one program only. */
+bool assay_place_find(assay_place *place, bool ranks, assay_variable *get, void *ctx);
+bool assay_place_here(assay_place *place, bool ranks); /* of this process */
 
 #endif

@@ -51,6 +51,7 @@ static void finish(capture *c)
 	assay_capture_end_ranges(c);
 	if (!c->ended && !c->whole)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
+	assay_capture_find_rank(c);
 	assay_capture_settle(c);
 	assay_capture_join(c);
 	assay_pair_frees(&c->part->t.alloc, c->first_alloc);

@@ -3,6 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "names/launchers.h"
 
 /* ---- ids ---- */
 
@@ -73,6 +76,28 @@ static void read_process(capture *c, const any_record *r)
 	c->started = true;
 }
 
+static const char *recorded_variable(void *ctx, const char *name)
+{
+	const capture *c = ctx;
+	const assay_meta_table *m = &c->part->t.meta;
+	for (size_t i = m->n; i-- > 0 && m->source[i] == c->part->source;) {
+		assay_str key = assay_pool_get(&c->part->strings, m->key[i]);
+		if (assay_str_starts(key, "env.") && !strcmp(key.p + strlen("env."), name))
+			return assay_pool_get(&c->part->strings, m->value[i]).p;
+	}
+	return NULL;
+}
+
+void assay_capture_find_rank(capture *c)
+{
+	assay_source_table *s = &c->part->t.source;
+	assay_place p;
+	if (!assay_place_find(&p, true, recorded_variable, c))
+		return;
+	s->rank[c->part->source] = (int32_t)p.rank;
+	s->world[c->part->source] = (int32_t)p.size;
+}
+
 static void read_meta(capture *c, const any_record *r)
 {
 	assay_str key = assay_pool_get(&c->part->strings, assay_capture_text(c, r->meta.key));
@@ -80,14 +105,6 @@ static void read_meta(capture *c, const any_record *r)
 	if (!key.n)
 		return;
 	assay_meta_add(c->part, key.p, value);
-	assay_source_table *s = &c->part->t.source;
-	int64_t n;
-	if (!assay_str_i64(value, &n) || n < 0 || n > INT32_MAX)
-		return;
-	if (assay_str_is(key, "env.RANK"))
-		s->rank[c->part->source] = (int32_t)n;
-	if (assay_str_is(key, "env.WORLD_SIZE"))
-		s->world[c->part->source] = (int32_t)n;
 }
 
 static void read_device(capture *c, const any_record *r)

@@ -305,9 +305,15 @@ static bool set_up(const cupti_lib *c)
 
 static void tell_setting(const char *path, int major)
 {
-	static const char *const ranks[] = {
-		"RANK",         "WORLD_SIZE",           "LOCAL_RANK",
-		"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "CUDA_VISIBLE_DEVICES"};
+	static const char *const variables[] = {
+#define OF_RANKS_true(rank, size) rank, size,
+#define OF_RANKS_false(rank, size)
+#define LAUNCHER(name, rank, size, ranks) OF_RANKS_##ranks(rank, size)
+#include "names/launchers.def"
+#undef LAUNCHER
+		"LOCAL_RANK",
+		"CUDA_VISIBLE_DEVICES",
+	};
 	char text[32], key[48];
 	uint32_t version = 0;
 	cuda.cupti.get_version(&version);
@@ -318,10 +324,10 @@ static void tell_setting(const char *path, int major)
 	assay_rt_meta("cupti.path", path);
 	snprintf(text, sizeof text, "%d", major);
 	assay_rt_meta("cuda.driver_major", text);
-	for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
-		snprintf(key, sizeof key, "env.%s", ranks[i]);
-		if (getenv(ranks[i]))
-			assay_rt_meta(key, getenv(ranks[i]));
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		snprintf(key, sizeof key, "env.%s", variables[i]);
+		if (getenv(variables[i]))
+			assay_rt_meta(key, getenv(variables[i]));
 	}
 	assay_rt_bulk_close();
 }

@@ -354,11 +354,12 @@ static void refuse_second(void)
 static void tell_setting(uint32_t version, const char *runtime, uint32_t priority, const char *path)
 {
 	static const char *const variables[] = {
-		"RANK",
-		"WORLD_SIZE",
+#define OF_RANKS_true(rank, size) rank, size,
+#define OF_RANKS_false(rank, size)
+#define LAUNCHER(name, rank, size, ranks) OF_RANKS_##ranks(rank, size)
+#include "names/launchers.def"
+#undef LAUNCHER
 		"LOCAL_RANK",
-		"SLURM_PROCID",
-		"OMPI_COMM_WORLD_RANK",
 		"HIP_VISIBLE_DEVICES",
 		"ROCR_VISIBLE_DEVICES",
 		"CUDA_VISIBLE_DEVICES",

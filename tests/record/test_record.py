@@ -635,6 +635,23 @@ def several_processes_leave_a_capture_each():
 
 
 @test
+def ranks_of_any_launcher_record_beside_each_other():
+    run, clean = os.path.join(WORK, "ranks"), {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "SLURM_PROCID")}
+    for rank, names in enumerate((("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+                                  ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), ("RANK", "WORLD_SIZE"))):
+        place = dict(zip(names, (str(rank), "5")), SLURM_ARRAY_TASK_ID="3", SLURM_ARRAY_TASK_COUNT="9")
+        p = subprocess.run([ASSAY, "record", "--per-rank", "-o", run, "--", FAKE + "/program", "return"], env=dict(clean, LD_LIBRARY_PATH=FAKE, **place),
+                           stderr=subprocess.PIPE, text=True, check=True)
+        eq(bool(p.stderr), rank == 0)
+    eq(sorted(os.listdir(run)), [f"rank-{rank:05d}" for rank in range(5)])
+    r = json.loads(subprocess.run([ASSAY, "report", "--json", run], stdout=subprocess.PIPE, check=True).stdout)
+    eq([x["rank"] for x in r["inputs"] if x["format"] == "capture"], [0, 1, 2, 3, 4])
+    eq([w for w in r["run_metrics"]["warnings"] if "missing" in w], [])
+    p = subprocess.run([ASSAY, "record", "--per-rank", "-o", run, "--", "true"], env=clean, stderr=subprocess.PIPE, text=True)
+    eq((p.returncode, "no launcher" in p.stderr), (2, True))
+
+
+@test
 def rings_fall_back_to_the_run_directory():
     run, p = record("kill", "5", opts=["--set", "rings=/nonexistent"], name="norings")
     c = one(run)
