@@ -123,21 +123,21 @@ typedef struct assay_program {
 	assay_vec(assay_used_kdb) kdbs;
 } assay_program;
 
-typedef struct assay_gpu {
-	const char *arch, *name, *uuid, *bus, *vbios, *unique_id, *partition, *memory_partition;
-	const char *serial, *mig, *ecc, *persistence, *compute_mode, *cc, *performance_level;
-	assay_num node, render_minor, memory_mb, fw_version, sdma_fw_version, compute_units,
-		numa_node;
-	assay_num power_limit_mw, device_id, xcc, link_width;
-	assay_tri openable;
-	const char *source; /* kfd, nvml, proc */
-} assay_gpu;
-
 typedef struct assay_pair {
 	const char *key, *value;
 } assay_pair;
 
 typedef assay_vec(assay_pair) assay_pairs;
+
+typedef struct assay_gpu {
+	const char *arch, *name, *uuid, *bus, *vbios, *unique_id, *partition, *memory_partition;
+	const char *serial, *mig, *ecc, *persistence, *compute_mode, *cc, *performance_level;
+	assay_num node, render_minor, memory_mb, fw_version, sdma_fw_version, compute_units;
+	assay_num power_limit_mw, device_id, xcc, link_width;
+	assay_tri openable;
+	const char *source; /* kfd, nvml, proc */
+	assay_pairs more;   /* links, clocks, firmware by block, health */
+} assay_gpu;
 
 typedef struct assay_package {
 	const char *name, *version, *site, *info, *commit;

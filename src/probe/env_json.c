@@ -333,6 +333,8 @@ static void one_gpu(assay_jsonw *w, const assay_gpu *g)
 			num(w, nums[i].key, nums[i].v);
 	if (g->openable != ASSAY_TRI_UNKNOWN)
 		tri(w, "permitted", g->openable);
+	for (size_t i = 0; i < g->more.n; i++)
+		assay_jsonw_z(w, g->more.p[i].key, g->more.p[i].value);
 	assay_jsonw_close(w, '}');
 }
 

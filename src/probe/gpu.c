@@ -90,6 +90,27 @@ static const char *arch_of_device(uint64_t id)
 	return NULL;
 }
 
+static bool is_xgmi(assay_ctx *c, const char *link)
+{
+	enum { XGMI = 11 }; /* of the kernel's CRAT link types */
+	assay_str text;
+	uint64_t type;
+	return assay_root_read(&c->root, c->a, assay_printf(c->a, "%s/properties", link), 1 << 16,
+			       &text) == ASSAY_CAUSE_NONE &&
+	       property(text, "type", &type) && type == XGMI;
+}
+
+static void count_links(assay_ctx *c, int64_t node, assay_gpu *g)
+{
+	const char *dir = assay_printf(c->a, NODES "/%" PRId64 "/io_links", node);
+	const assay_names *links = assay_ctx_list(c, dir, NULL);
+	int xgmi = 0;
+	for (size_t i = 0; i < links->n; i++)
+		xgmi += is_xgmi(c, assay_printf(c->a, "%s/%s", dir, links->p[i].name));
+	if (links->n)
+		assay_ctx_pair(c, &g->more, "xgmi_links", assay_printf(c->a, "%d", xgmi));
+}
+
 static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 {
 	uint64_t code = 0, id = 0, loc = 0, domain = 0, simds = 0, per = 0;
@@ -124,6 +145,7 @@ static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 		g.openable = openable(c, g.render_minor.v);
 		card_facts(c, &g);
 	}
+	count_links(c, node, &g);
 	*assay_push(&c->env->gpus) = g;
 	*assay_push(&c->env->gpu_arch.arch) = arch;
 }

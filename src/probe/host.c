@@ -182,22 +182,6 @@ static void memlock(assay_ctx *c)
 			       : assay_printf(c->a, "%llu", (unsigned long long)lim.rlim_cur));
 }
 
-static void nics(assay_ctx *c)
-{
-	static const char *const facts[] = {"fw_ver", "hca_type", "board_id", "node_guid"};
-	const assay_names *devs = assay_ctx_list(c, "/sys/class/infiniband", NULL);
-	for (size_t i = 0; i < devs->n; i++)
-		for (size_t k = 0; k < ASSAY_COUNT_OF(facts); k++) {
-			const char *dev = devs->p[i].name;
-			char *v =
-				assay_ctx_text(c, assay_printf(c->a, "/sys/class/infiniband/%s/%s",
-							       dev, facts[k]));
-			if (v)
-				assay_ctx_pair(c, &c->env->nics,
-					       assay_printf(c->a, "%s.%s", dev, facts[k]), v);
-		}
-}
-
 static void run(assay_ctx *c)
 {
 	assay_env *e = c->env;
@@ -217,7 +201,6 @@ static void run(assay_ctx *c)
 	}
 	boot_options(c);
 	memlock(c);
-	nics(c);
 }
 
 const assay_probe assay_probe_host = {.name = "host", .run = run};

@@ -15,12 +15,45 @@
 
 enum { NVML_LIMIT_SECONDS = 5, GPUS_MAX = 64 };
 
+/* Numbers NVML has of a GPU, by the name they get. LIVE ones change by themselves. */
+#define NVML_FACTS(X)                                                                              \
+	X(max_sm_clock_mhz, STILL, clock_of(n->max_clock, d, ASSAY_NVML_CLOCK_SM))                 \
+	X(max_memory_clock_mhz, STILL, clock_of(n->max_clock, d, ASSAY_NVML_CLOCK_MEM))            \
+	X(application_sm_clock_mhz, STILL, clock_of(n->application_clock, d, ASSAY_NVML_CLOCK_SM)) \
+	X(default_power_limit_mw, STILL, number_of(n->default_power_limit, d))                     \
+	X(pcie_max_generation, STILL, number_of(n->pcie_max_generation, d))                        \
+	X(pcie_max_width, STILL, number_of(n->pcie_max_width, d))                                  \
+	X(pcie_generation, LIVE, number_of(n->pcie_generation, d))                                 \
+	X(nvlinks_active, STILL, nvlinks(n, d))                                                    \
+	X(nvlink_version, STILL, nvlink_version(n, d))                                             \
+	X(gsp_firmware, STILL, gsp(n, d))                                                          \
+	X(fabric_state, STILL, fabric(n, d))                                                       \
+	X(remapped_rows_correctable, STILL, remapped(n, d, 0))                                     \
+	X(remapped_rows_uncorrectable, STILL, remapped(n, d, 1))                                   \
+	X(remapped_rows_pending, STILL, remapped(n, d, 2))                                         \
+	X(row_remap_failed, STILL, remapped(n, d, 3))                                              \
+	X(ecc_uncorrected_total, STILL, ecc_errors(n, d, 1, 1))                                    \
+	X(ecc_corrected_total, LIVE, ecc_errors(n, d, 0, 1))                                       \
+	X(ecc_uncorrected, LIVE, ecc_errors(n, d, 1, 0))                                           \
+	X(ecc_corrected, LIVE, ecc_errors(n, d, 0, 0))
+
+enum { STILL, LIVE };
+
+enum {
+#define X(name, when, ask) FACT_##name,
+	NVML_FACTS(X)
+#undef X
+		FACTS
+};
+
 struct nvml_gpu {
 	char name[ASSAY_NVML_TEXT], uuid[ASSAY_NVML_TEXT], serial[ASSAY_NVML_TEXT],
 		vbios[ASSAY_NVML_TEXT];
 	char cc[16], bus[32];
 	int mig, ecc, persistence, mode; /* -1 unknown */
 	int64_t memory_mb, power_mw, width;
+	int64_t fact[FACTS]; /* -1 unknown */
+	char gsp[ASSAY_NVML_TEXT];
 };
 
 /* Lives on its own pages: when the driver never answers, the thread keeps it and we go on. */
@@ -38,6 +71,70 @@ static void ask_text(int (*f)(assay_nvml_device, char *, unsigned), assay_nvml_d
 	if (!f || f(d, out, ASSAY_NVML_TEXT))
 		out[0] = 0;
 	out[ASSAY_NVML_TEXT - 1] = 0;
+}
+
+static int64_t number_of(int (*f)(assay_nvml_device, unsigned *), assay_nvml_device d)
+{
+	unsigned v;
+	return f && !f(d, &v) ? (int64_t)v : -1;
+}
+
+static int64_t clock_of(int (*f)(assay_nvml_device, int, unsigned *), assay_nvml_device d, int type)
+{
+	unsigned v;
+	return f && !f(d, type, &v) ? (int64_t)v : -1;
+}
+
+static int64_t nvlinks(const assay_nvml *n, assay_nvml_device d)
+{
+	enum { LINKS_MAX = 18 };
+	int active;
+	int64_t up = -1;
+	for (unsigned i = 0; n->nvlink_state && i < LINKS_MAX; i++)
+		if (!n->nvlink_state(d, i, &active))
+			up = (up < 0 ? 0 : up) + (active == 1);
+	return up;
+}
+
+static int64_t nvlink_version(const assay_nvml *n, assay_nvml_device d)
+{
+	unsigned v;
+	return n->nvlink_version && !n->nvlink_version(d, 0, &v) ? (int64_t)v : -1;
+}
+
+static int64_t gsp(const assay_nvml *n, assay_nvml_device d)
+{
+	unsigned on, by_default;
+	return n->gsp_mode && !n->gsp_mode(d, &on, &by_default) ? (int64_t)on : -1;
+}
+
+static int64_t fabric(const assay_nvml *n, assay_nvml_device d)
+{
+	assay_nvml_fabric f = {0};
+	return n->fabric && !n->fabric(d, &f) ? (int64_t)f.state : -1;
+}
+
+static int64_t remapped(const assay_nvml *n, assay_nvml_device d, int which)
+{
+	unsigned v[4];
+	return n->remapped_rows && !n->remapped_rows(d, &v[0], &v[1], &v[2], &v[3])
+		       ? (int64_t)v[which]
+		       : -1;
+}
+
+static int64_t ecc_errors(const assay_nvml *n, assay_nvml_device d, int uncorrected, int aggregate)
+{
+	unsigned long long v;
+	return n->ecc_errors && !n->ecc_errors(d, uncorrected, aggregate, &v) ? (int64_t)v : -1;
+}
+
+static void ask_facts(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g)
+{
+#define X(name, when, ask) g->fact[FACT_##name] = ask;
+	NVML_FACTS(X)
+#undef X
+	if (!n->gsp_version || n->gsp_version(d, g->gsp))
+		g->gsp[0] = 0;
 }
 
 static void ask_gpu(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g)
@@ -64,6 +161,7 @@ static void ask_gpu(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g
 	g->width = n->link_width && !n->link_width(d, &now) ? (int64_t)now : -1;
 	if (n->pci && !n->pci(d, &pci))
 		snprintf(g->bus, sizeof g->bus, "%.31s", pci.bus_id);
+	ask_facts(n, d, g);
 }
 
 static void *nvml_thread(void *arg)
@@ -120,6 +218,30 @@ static const char *on_off(int v)
 	return v < 0 ? NULL : v ? "enabled" : "disabled";
 }
 
+static void take_facts(assay_ctx *c, const struct nvml_gpu *n, assay_gpu *g)
+{
+	static const struct {
+		const char *name;
+		int when;
+	} facts[] = {
+#define X(name, when, ask) {#name, when},
+		NVML_FACTS(X)
+#undef X
+	};
+	for (size_t i = 0; i < FACTS; i++) {
+		if (n->fact[i] < 0)
+			continue;
+		const char *v = assay_printf(c->a, "%lld", (long long)n->fact[i]);
+		if (facts[i].when == LIVE)
+			assay_ctx_pair(c, &c->env->live,
+				       assay_printf(c->a, "%s.%s", n->bus, facts[i].name), v);
+		else
+			assay_ctx_pair(c, &g->more, facts[i].name, v);
+	}
+	if (*n->gsp)
+		assay_ctx_pair(c, &g->more, "gsp_version", text_or_null(c->a, n->gsp));
+}
+
 static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 {
 	static const char *const modes[] = {"default", "exclusive_thread", "prohibited",
@@ -141,6 +263,7 @@ static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 	g.memory_mb = num_or_none(n->memory_mb);
 	g.power_limit_mw = num_or_none(n->power_mw);
 	g.link_width = num_or_none(n->width);
+	take_facts(c, n, &g);
 	*assay_push(&c->env->gpus) = g;
 }
 

@@ -39,7 +39,8 @@ typedef struct assay_probe {
 extern const assay_probe assay_probe_runtime, assay_probe_host, assay_probe_python,
 	assay_probe_torch, assay_probe_rocm, assay_probe_math, assay_probe_ck, assay_probe_gpu,
 	assay_probe_nvidia, assay_probe_loader, assay_probe_packages, assay_probe_process,
-	assay_probe_health, assay_probe_absent, assay_probe_effective, assay_probe_database;
+	assay_probe_health, assay_probe_absent, assay_probe_effective, assay_probe_database,
+	assay_probe_hardware;
 
 /* Value of a variable of the described process, or NULL. */
 const char *assay_ctx_var(const assay_ctx *c, const char *name);

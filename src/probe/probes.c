@@ -11,10 +11,11 @@
 
 /* Order: a probe may use what the ones before it found. */
 static const assay_probe *const probes[] = {
-	&assay_probe_runtime, &assay_probe_host,     &assay_probe_process,   &assay_probe_python,
-	&assay_probe_torch,   &assay_probe_rocm,     &assay_probe_gpu,       &assay_probe_math,
-	&assay_probe_ck,      &assay_probe_database, &assay_probe_loader,    &assay_probe_packages,
-	&assay_probe_health,  &assay_probe_nvidia,   &assay_probe_effective, &assay_probe_absent,
+	&assay_probe_runtime, &assay_probe_host,     &assay_probe_process,  &assay_probe_python,
+	&assay_probe_torch,   &assay_probe_rocm,     &assay_probe_gpu,      &assay_probe_math,
+	&assay_probe_ck,      &assay_probe_database, &assay_probe_loader,   &assay_probe_packages,
+	&assay_probe_health,  &assay_probe_nvidia,   &assay_probe_hardware, &assay_probe_effective,
+	&assay_probe_absent,
 };
 
 static int64_t now_ns(void)
@@ -170,6 +171,8 @@ void assay_env_free(assay_env *e)
 	for (size_t i = 0; i < e->kdbs.n; i++)
 		assay_vec_free(&e->kdbs.p[i].members);
 	assay_vec_free(&e->kdbs);
+	for (size_t i = 0; i < e->gpus.n; i++)
+		assay_vec_free(&e->gpus.p[i].more);
 	assay_vec_free(&e->gpus);
 	assay_vec_free(&e->packages);
 	assay_vec_free(&e->timings);

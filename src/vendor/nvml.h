@@ -29,6 +29,14 @@ typedef struct assay_nvml_utilization {
 	unsigned gpu, memory; /* percent */
 } assay_nvml_utilization;
 
+typedef struct assay_nvml_fabric {
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state; /* 0 none, 1 not started, 2 in progress, 3 complete */
+} assay_nvml_fabric;
+static_assert(sizeof(assay_nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
+
 /* X(member, parameters, must, symbol, older symbol). Members without must may be NULL. */
 #define ASSAY_NVML(X)                                                                              \
 	X(init, (void), true, "nvmlInit_v2", "nvmlInit")                                           \
@@ -68,6 +76,32 @@ typedef struct assay_nvml_utilization {
 	  "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")   \
 	X(energy, (assay_nvml_device, unsigned long long *millijoules), false,                     \
 	  "nvmlDeviceGetTotalEnergyConsumption", NULL)                                             \
+	X(max_clock, (assay_nvml_device, int type, unsigned *mhz), false,                          \
+	  "nvmlDeviceGetMaxClockInfo", NULL)                                                       \
+	X(application_clock, (assay_nvml_device, int type, unsigned *mhz), false,                  \
+	  "nvmlDeviceGetApplicationsClock", NULL)                                                  \
+	X(default_power_limit, (assay_nvml_device, unsigned *milliwatts), false,                   \
+	  "nvmlDeviceGetPowerManagementDefaultLimit", NULL)                                        \
+	X(pcie_max_generation, (assay_nvml_device, unsigned *), false,                             \
+	  "nvmlDeviceGetMaxPcieLinkGeneration", NULL)                                              \
+	X(pcie_max_width, (assay_nvml_device, unsigned *), false, "nvmlDeviceGetMaxPcieLinkWidth", \
+	  NULL)                                                                                    \
+	X(pcie_generation, (assay_nvml_device, unsigned *), false,                                 \
+	  "nvmlDeviceGetCurrPcieLinkGeneration", NULL)                                             \
+	X(ecc_errors, (assay_nvml_device, int uncorrected, int aggregate, unsigned long long *),   \
+	  false, "nvmlDeviceGetTotalEccErrors", NULL)                                              \
+	X(remapped_rows, (assay_nvml_device, unsigned *, unsigned *, unsigned *, unsigned *),      \
+	  false, "nvmlDeviceGetRemappedRows", NULL)                                                \
+	X(nvlink_state, (assay_nvml_device, unsigned link, int *active), false,                    \
+	  "nvmlDeviceGetNvLinkState", NULL)                                                        \
+	X(nvlink_version, (assay_nvml_device, unsigned link, unsigned *), false,                   \
+	  "nvmlDeviceGetNvLinkVersion", NULL)                                                      \
+	X(gsp_mode, (assay_nvml_device, unsigned *on, unsigned *by_default), false,                \
+	  "nvmlDeviceGetGspFirmwareMode", NULL)                                                    \
+	X(gsp_version, (assay_nvml_device, char *), false, "nvmlDeviceGetGspFirmwareVersion",      \
+	  NULL)                                                                                    \
+	X(fabric, (assay_nvml_device, assay_nvml_fabric *), false, "nvmlDeviceGetGpuFabricInfo",   \
+	  NULL)                                                                                    \
 	/* takes 20 ms */                                                                          \
 	X(pcie, (assay_nvml_device, int counter, unsigned *kilobytes_per_s), false,                \
 	  "nvmlDeviceGetPcieThroughput", NULL)

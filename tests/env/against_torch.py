@@ -44,6 +44,29 @@ def mapped():
         return {line.split(None, 5)[5].strip() for line in f if ".so" in line}
 
 
+def against_smi(gpu):
+    """What nvidia-smi says of the first GPU, by the names of --query-gpu; a driver that does not know one is left out."""
+    fields = {"max_sm_clock_mhz": "clocks.max.sm", "max_memory_clock_mhz": "clocks.max.mem", "pcie_max_generation": "pcie.link.gen.max",
+              "pcie_max_width": "pcie.link.width.max", "ecc_uncorrected_total": "ecc.errors.uncorrected.aggregate.total",
+              "application_sm_clock_mhz": "clocks.applications.graphics", "default_power_limit_mw": "power.default_limit", "vbios_version": "vbios_version",
+              "remapped_rows_correctable": "remapped_rows.correctable", "remapped_rows_uncorrectable": "remapped_rows.uncorrectable",
+              "row_remap_failed": "remapped_rows.failure", "gsp_version": "gsp_firmware_version"}
+    for ours, theirs in fields.items():
+        p = subprocess.run(["nvidia-smi", "--query-gpu=" + theirs, "--format=csv,noheader,nounits", "-i", "0"], capture_output=True, text=True)
+        said = p.stdout.strip()
+        if p.returncode or said.startswith("["):
+            continue
+        if ours == "default_power_limit_mw":
+            said = str(int(float(said) * 1000))
+        row("nvidia-smi " + theirs, gpu.get(ours), {"No": "0", "Yes": "1"}.get(said, said))
+    text = subprocess.run(["nvidia-smi", "-q", "-i", "0"], capture_output=True, text=True).stdout
+    gsp = re.search(r"GSP Firmware Version\s*: (\S+)", text)
+    if gsp:
+        row("nvidia-smi -q GSP firmware", gpu.get("gsp_version"), gsp[1])
+    links = subprocess.run(["nvidia-smi", "nvlink", "-s", "-i", "0"], capture_output=True, text=True).stdout
+    row("nvidia-smi nvlink, active", int(gpu.get("nvlinks_active", 0)), len(re.findall(r"Link \d+: [\d.]+ GB/s", links)))
+
+
 def main():
     d = json.loads(subprocess.run([ASSAY, "env", "--json", "--python", sys.executable], capture_output=True).stdout)
     a, c = d["assay"], collect()
@@ -84,6 +107,7 @@ def main():
         row("cuDNN", ours, f"{v // 10000}.{v // 100 % 100}.{v % 100}", ours.startswith(f"{v // 10000}.{v // 100 % 100}.{v % 100}"))
         n = torch.cuda.nccl.version()
         row("NCCL", a["libraries"]["nccl"]["effective"]["version"], ".".join(map(str, n[:3])))
+        against_smi(gpus[0])
     real = {os.path.realpath(m) for m in mapped()}
     for name, lib in a["libraries"].items():
         if lib["effective"]:

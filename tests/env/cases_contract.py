@@ -2,6 +2,8 @@
 import json
 import os
 import re
+import sqlite3
+import struct
 import subprocess
 import tempfile
 import time
@@ -299,6 +301,10 @@ def _():
     assert a["name"] == "NVIDIA H200" and a["uuid"] == "GPU-0" and a["compute_capability"] == "9.0" and a["arch"] == "sm_90"
     assert a["mig"] == "disabled" and b["mig"] == "enabled" and a["ecc"] == "enabled" and a["persistence"] == "disabled"
     assert b["arch"] == "sm_100" and a["memory_mb"] == 143771 and a["power_limit_mw"] == 700000
+    assert a["max_sm_clock_mhz"] == "1980" and a["max_memory_clock_mhz"] == "3201" and a["gsp_version"] == "580.159.04"
+    assert a["nvlinks_active"] == "17" and a["ecc_uncorrected_total"] == "11" and "ecc_corrected" not in a
+    assert a["remapped_rows_uncorrectable"] == "2" and "remapped_rows_uncorrectable" not in b
+    assert "fabric_state" not in a and any(k.endswith("ecc_corrected_total") for k in d["probe"]["live"])
 
 
 @case("nvml.start_that_fails_is_told", root=False)
@@ -393,3 +399,53 @@ for _class, (_block, _keys) in KEYS.items():
     def _(r, block=_block, keys=_keys):
         assert list(r.probe()[block]) == keys.split()
         assert list(r.healthy().probe()[block]) == keys.split()
+
+
+# hardware ----------------------------------------------------------------------------------------
+@case("hardware.links_firmware_and_power_of_an_amd_gpu")
+def _(r):
+    slot = "/sys/bus/pci/devices/0000:02:00.0"
+    for name, v in (("numa_node", "1"), ("max_link_speed", "32.0 GT/s PCIe"), ("current_link_width", "16"), ("mem_info_vram_total", "206141652992"),
+                    ("fw_version/smc_fw_version", "0x00556f00"), ("hwmon/hwmon3/power1_cap", "750000000"), ("ras/umc_err_count", "ue: 0\nce: 2"),
+                    ("pp_dpm_sclk", "0: 132Mhz *\n1: 2100Mhz"), ("current_link_speed", "-1")):
+        r.file(f"{slot}/{name}", v + "\n")
+    for i, kind in enumerate((2, 11, 11)):
+        r.file(f"/sys/class/kfd/kfd/topology/nodes/1/io_links/{i}/properties", f"type {kind}\nversion_major 0\n")
+    d = r.healthy().probe()["assay"]
+    (g,) = d["gpus"]
+    got = {k: g.get(k) for k in ("numa_node", "max_link_speed", "link_width", "vram_bytes", "firmware.smc", "power_cap_uw", "max_sclk_mhz", "xgmi_links")}
+    assert got == {"numa_node": "1", "max_link_speed": "32.0 GT/s PCIe", "link_width": "16", "vram_bytes": "206141652992",
+                   "firmware.smc": "0x00556f00", "power_cap_uw": "750000000", "max_sclk_mhz": "2100", "xgmi_links": "2"}, g
+    assert d["probe"]["live"] == {g["bus"] + ".ras_umc": "ue: 0\nce: 2"}, d["probe"]
+
+
+@case("hardware.network_cards_with_ports_and_drivers")
+def _(r):
+    r.file("/sys/class/infiniband/mlx5_0/fw_ver", "28.43\n").file("/sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n")
+    r.file("/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n").dir("/sys/bus/pci/drivers/mlx5_core")
+    r.dir("/sys/class/infiniband/mlx5_0/device").link("/sys/class/infiniband/mlx5_0/device/driver", "/sys/bus/pci/drivers/mlx5_core")
+    r.file("/sys/class/net/lo/mtu", "65536\n").file("/sys/class/net/ens1/mtu", "9000\n").file("/sys/class/net/ens1/speed", "200000\n")
+    r.link("/sys/class/net/ens1/device/driver", "/sys/bus/pci/drivers/mlx5_core") if r.dir("/sys/class/net/ens1/device") else None
+    n = r.healthy().probe()["assay"]["nics"]
+    assert n == {"mlx5_0.fw_ver": "28.43", "mlx5_0.driver": "mlx5_core", "mlx5_0.port1.state": "4: ACTIVE",
+                 "mlx5_0.port1.rate": "400 Gb/sec (4X NDR)", "ens1.mtu": "9000", "ens1.speed_mbit": "200000", "ens1.driver": "mlx5_core"}, n
+
+
+def rpm_header(**tags):
+    numbers = {"name": 1000, "version": 1001, "release": 1002}
+    data, entries = b"", b""
+    for k, v in tags.items():
+        entries += struct.pack(">IIII", numbers[k], 6, len(data), 1)
+        data += v.encode() + b"\0"
+    return struct.pack(">II", len(tags), len(data)) + entries + data
+
+
+@case("packages.rpm")
+def _(r):
+    r.dir("/var/lib/rpm")
+    db = sqlite3.connect(r.path("/var/lib/rpm/rpmdb.sqlite"))
+    db.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY AUTOINCREMENT, blob BLOB NOT NULL)")
+    for p in (rpm_header(name="rocblas", version="5.0.2", release="70002"), rpm_header(name="bash", version="5", release="1"), b"\xff" * 40):
+        db.execute("INSERT INTO Packages (blob) VALUES (?)", (p,))
+    db.commit()
+    assert r.healthy().probe()["assay"]["system_packages"] == {"rocblas": "5.0.2-70002"}

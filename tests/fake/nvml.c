@@ -74,3 +74,25 @@ EXPORT int nvmlDeviceGetPowerUsage(assay_nvml_device d, unsigned *mw)
 	*mw = 123456;
 	return (int)index_of(d);
 }
+
+FN(nvmlDeviceGetMaxClockInfo, (assay_nvml_device d, int type, unsigned *v), (void)d;
+   *v = type == ASSAY_NVML_CLOCK_SM ? 1980 : 3201)
+FN(nvmlDeviceGetNvLinkState, (assay_nvml_device d, unsigned link, int *up), (void)d;
+   *up = link < 17)
+FN(nvmlDeviceGetGspFirmwareVersion, (assay_nvml_device d, char *o), (void)d;
+   put(o, 64, "580.159.04"))
+FN(nvmlDeviceGetTotalEccErrors,
+   (assay_nvml_device d, int uncorrected, int aggregate, unsigned long long *v), (void)d;
+   *v = (unsigned)(uncorrected * 10 + aggregate))
+
+/* the second one's rows cannot be remapped */
+EXPORT int nvmlDeviceGetRemappedRows(assay_nvml_device d, unsigned *a, unsigned *b, unsigned *c,
+				     unsigned *e);
+EXPORT int nvmlDeviceGetRemappedRows(assay_nvml_device d, unsigned *a, unsigned *b, unsigned *c,
+				     unsigned *e)
+{
+	*a = 1;
+	*b = 2;
+	*c = *e = 0;
+	return index_of(d) ? 3 : 0;
+}
