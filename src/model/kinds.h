@@ -123,6 +123,7 @@ enum {
 	ASSAY_WAIT_IPC = 4,
 	ASSAY_WAIT_TIMES = 8,
 	ASSAY_WAIT_CONFLICT = 16,
+	ASSAY_WAIT_UNSEEN = 32,
 };
 /* What opened a scope. */
 #define ASSAY_SCOPE_KINDS(X)                                                                       \

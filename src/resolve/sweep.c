@@ -225,13 +225,12 @@ static void do_destroy(assay_sweep *s, const assay_sweep_rec *r)
 static void enter_some(assay_sweep *s, const sweep_device *d)
 {
 	sweep_work latest = sweep_no_work;
-	uint32_t first = d->legacy == ASSAY_NO_ROW ? ASSAY_NO_ROW : d->first;
-	for (uint32_t i = first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		const sweep_stream *p = &s->stream.p[i];
 		if (p->unsure || p->blocking || p->legacy)
 			latest = sweep_latest(latest, p->tail);
 	}
-	for (uint32_t i = first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		sweep_stream *p = &s->stream.p[i];
 		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
 			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
@@ -390,7 +389,7 @@ assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance)
 
 size_t assay_sweep_bytes(const assay_sweep *s)
 {
-	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps};
+	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps, &s->unseen};
 	size_t n = sizeof *s + s->event.cap * sizeof *s->event.p +
 		   s->stream.cap * sizeof *s->stream.p + s->device.cap * sizeof *s->device.p +
 		   s->pending.cap * sizeof *s->pending.p + s->shared.cap * sizeof *s->shared.p +
@@ -408,7 +407,7 @@ uint64_t assay_sweep_rerecords(const assay_sweep *s)
 
 void assay_sweep_free(assay_sweep *s)
 {
-	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps};
+	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps, &s->unseen};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
 		assay_vec_release(t[i]->slot);
 	assay_vec_free(&s->event);

@@ -80,8 +80,13 @@ uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device)
 	if (d != ASSAY_NO_ROW)
 		return d;
 	d = (uint32_t)s->device.n;
-	*assay_push(&s->device) =
-		(sweep_device){scope, ASSAY_NO_ROW, ASSAY_NO_ROW, sweep_no_work, 0};
+	*assay_push(&s->device) = (sweep_device){
+		scope,
+		ASSAY_NO_ROW,
+		ASSAY_NO_ROW,
+		sweep_no_work,
+		0,
+		sweep_find(&s->unseen, scope, 0, 0) == ASSAY_NO_ROW ? INT64_MIN : INT64_MAX};
 	sweep_set(&s->by_device, (uint64_t)(uint32_t)device, scope, 0, d);
 	return d;
 }
@@ -120,6 +125,16 @@ static uint32_t new_stream(assay_sweep *s)
 	return (uint32_t)s->stream.n - 1;
 }
 
+bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at)
+{
+	if (!s->unseen.n || sweep_find(&s->unseen, scope, 0, 0) == ASSAY_NO_ROW)
+		return false;
+	for (size_t d = 0; d < s->device.n; d++)
+		if (s->device.p[d].scope == scope && at < s->device.p[d].unseen)
+			return true;
+	return false;
+}
+
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->track == ASSAY_NO_ROW && r->stream == ASSAY_NO_HANDLE)
@@ -153,6 +168,8 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.slot_c = k.c,
 	};
 	s->device.p[d].first = st;
+	if (sweep_has_unseen(s, r->scope, r->enter))
+		p->tail.doubt = SWEEP_DOUBT_LINK;
 	if (legacy)
 		s->device.p[d].legacy = st;
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);

@@ -85,6 +85,7 @@ typedef struct sweep_device {
 	uint32_t legacy;   /* stream, once seen */
 	sweep_work orphan; /* of streams that are gone */
 	uint64_t orphan_synced;
+	int64_t unseen; /* until then work that was not recorded may run on it */
 } sweep_device;
 
 /* A wait, or host function, in front of the next work of a stream. */
@@ -107,7 +108,7 @@ typedef struct sweep_foreign {
 struct assay_sweep {
 	assay_sweep_sink sink;
 	int64_t tolerance;
-	sweep_table by_event, by_stream, by_device, gaps;
+	sweep_table by_event, by_stream, by_device, gaps, unseen;
 	assay_vec(sweep_event) event;
 	assay_vec(sweep_stream) stream;
 	assay_vec(sweep_device) device;
@@ -134,6 +135,8 @@ uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t spa
 void sweep_event_drop(assay_sweep *s, const assay_sweep_rec *r);
 bool sweep_capturing(const assay_sweep *s, uint32_t stream);
 void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
+/* May work of the process run then that was not recorded? Not after a wait for its device. */
+bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at);
 /* What everything put into the stream so far waits for; the default stream waits for every blocking
  * stream. */
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);

@@ -162,6 +162,8 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 {
 	if (w->producer_row != ASSAY_NO_ROW)
 		w->satisfied = w->producer_end <= w->rec.enter;
+	if (sweep_has_unseen(s, w->rec.scope, w->rec.enter))
+		w->flags |= ASSAY_WAIT_UNSEEN;
 	uint32_t n = s->sink.wait(s->sink.ctx, w);
 	if (e && !w->rec.arg && !w->rec.said && is_resolved(w))
 		remember(e, &w->rec, n);
@@ -320,14 +322,14 @@ static void fan_edges(assay_sweep *s, uint32_t d, fan which, uint32_t kind,
 }
 
 /* Streams whose device is not known may be of this one. */
-static uint8_t doubt_of_unplaced(const assay_sweep *s, const assay_sweep_rec *r,
+static uint8_t doubt_of_unplaced(const assay_sweep *s, const assay_sweep_rec *r, fan which,
 				 const sweep_work *work)
 {
 	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, r->scope, 0);
 	if (d == ASSAY_NO_ROW || r->device < 0)
 		return 0;
 	assay_sweep_stream of;
-	sweep_work other = fan_work(s, d, ALL_STREAMS, &of);
+	sweep_work other = fan_work(s, d, which == ALL_STREAMS ? ALL_STREAMS : UNSURE_STREAMS, &of);
 	return sweep_may_end_later(&other, work) ? SWEEP_DOUBT_LINK : 0;
 }
 
@@ -335,13 +337,16 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		   fan which, uint32_t edge)
 {
 	sweep_work work = fan_work(s, d, which, &w->producer);
-	if (which == ALL_STREAMS) {
+	if (which == ALL_STREAMS)
 		w->doubts = SWEEP_DOUBT_LINK;
-		work.doubt |= doubt_of_unplaced(s, r, &work);
-	}
+	work.doubt |= doubt_of_unplaced(s, r, which, &work);
+	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN + 1 : work.end;
+	work.doubt |= end < s->device.p[d].unseen ? SWEEP_DOUBT_LINK : 0;
 	take_work(w, work);
 	finish_host(s, w);
 	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
+	if (which == ALL_STREAMS && !(r->flags & ASSAY_REC_GUESSED))
+		s->device.p[d].unseen = sweep_min(s->device.p[d].unseen, r->exit);
 }
 
 /* Which stream was waited for is not recorded: the one whose work ended last in the call, when the
@@ -499,14 +504,33 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
 }
 
+/* It entered one of the process's streams. */
+static void doubt_all(assay_sweep *s, uint32_t scope)
+{
+	for (size_t d = 0; d < s->device.n; d++) {
+		bool own = s->device.p[d].scope == scope;
+		if (own)
+			s->device.p[d].unseen = INT64_MAX;
+		for (uint32_t i = own ? s->device.p[d].first : ASSAY_NO_ROW; i != ASSAY_NO_ROW;
+		     i = s->stream.p[i].next)
+			s->stream.p[i].tail.doubt |= SWEEP_DOUBT_LINK;
+	}
+}
+
 /* Its end is not known, so nothing that waits for the stream is certain before its next work. */
 void sweep_unseen(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t st = sweep_stream_of(s, r);
 	sweep_work unknown = sweep_no_work;
 	unknown.doubt = SWEEP_DOUBT_LINK;
-	if (st == ASSAY_NO_ROW || r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
+	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
+	sweep_set(&s->unseen, r->scope, 0, 0, 1);
+	if (st == ASSAY_NO_ROW) {
+		doubt_all(s, r->scope);
+		return;
+	}
+	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
 	sweep_enter(s, st, r->key);
 	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }

@@ -443,22 +443,44 @@ static void add_unseen(waits *w, uint32_t h, const waits_args *a)
 	place_call(w, r, source, call, a);
 }
 
+/* Which threads were capturing when: what they launched then ran later, in a graph. */
+static assay_marks find_captures(const waits *w)
+{
+	const assay_tables *t = w->t;
+	assay_marks m = {0};
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		assay_sweep_op op = w->call[t->host.name[h]].op;
+		if (assay_is_call(t->host.kind[h]) &&
+		    (op == ASSAY_OP_CAPTURE_BEGIN || op == ASSAY_OP_CAPTURE_END))
+			*assay_push(&m.v) = (assay_mark){t->host.track[h], waits_host_key(w, h),
+							 op == ASSAY_OP_CAPTURE_BEGIN, 0};
+	}
+	assay_marks_sort(&m);
+	return m;
+}
+
+static bool was_capturing(const assay_marks *captures, uint32_t thread, uint64_t key)
+{
+	const assay_mark *m = assay_mark_before(captures, thread, key);
+	return m && m->value;
+}
+
 static void add_unseen_launches(waits *w)
 {
 	const assay_tables *t = w->t;
+	assay_marks captures = find_captures(w);
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		uint64_t corr = assay_call_corr(t, h);
+		uint64_t corr = w->call[t->host.name[h]].takes & ASSAY_CALL_LAUNCHES
+					? assay_call_corr(t, h)
+					: 0;
 		if (!corr || assay_map_get(&w->gpus, assay_corr_key(waits_host_source(w, h),
 								    corr)) != ASSAY_NO_ROW)
 			continue;
-		assay_str args = assay_text(w->run, t->host.args[h]);
-		if (assay_str_find(args, "tream") < 0 ||
-		    assay_str_find(assay_text(w->run, t->host.name[h]), "LaunchKernel") < 0)
-			continue;
-		waits_args a = waits_args_in(&w->parsed, args);
-		if (a.has_stream)
+		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		if (!was_capturing(&captures, t->host.track[h], waits_host_key(w, h)))
 			add_unseen(w, h, &a);
 	}
+	assay_vec_free(&captures.v);
 }
 
 /* Calls that say nothing of what they wait for still say how long. */

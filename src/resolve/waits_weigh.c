@@ -4,7 +4,7 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "resolve/resolve.h"
-#include "resolve/waits.h"
+#include "resolve/waits_ends.h"
 
 /* Four times the median, within these: few waits teach little, and wrong ones teach wrong. */
 enum { LEAST_USUAL = 40000, MOST_USUAL = 200000, TIMES_MEDIAN = 4, CLOCKS = 10000 };
@@ -72,39 +72,13 @@ static int64_t usual_of(const assay_marks *m, uint64_t place)
 	return first ? first->value : LEAST_USUAL;
 }
 
-/* ------------------------------------------------------------------ a device that is busy */
+/* ------------------------------------------------------------------ what else held work up */
 
-/* Ends of all work, by device: what starts late on a busy device had to wait for room. */
-typedef struct ends {
-	assay_marks m;
-	bool made;
-} ends;
-
-static uint64_t device_of(const waits *w, uint32_t gpu)
+/* What starts late on a busy device had to wait for room. */
+static bool was_busy(const waits_ends *e, uint32_t gpu, int64_t usual)
 {
-	uint32_t track = w->t->gpu.track[gpu];
-	return (uint64_t)assay_track_group(w->t, track) << 32 | (uint32_t)w->t->track.pid[track];
-}
-
-/* Times as keys, in their order. */
-static uint64_t key_of_time(int64_t ts)
-{
-	return (uint64_t)ts ^ 1ull << 63;
-}
-
-static bool was_busy(const waits *w, ends *e, uint32_t gpu, int64_t usual)
-{
-	if (!e->made) {
-		for (uint32_t g = 0; g < w->t->gpu.n; g++)
-			*assay_push(&e->m.v) = (assay_mark){
-				device_of(w, g), key_of_time(assay_gpu_end(&w->t->gpu, g)), 0, 0};
-		assay_marks_sort(&e->m);
-		e->made = true;
-	}
-	int64_t start = w->t->gpu.ts[gpu];
-	const assay_mark *last =
-		assay_mark_before(&e->m, device_of(w, gpu), key_of_time(start + CLOCKS));
-	return last && last->key >= key_of_time(start - usual);
+	int64_t start = e->w->t->gpu.ts[gpu];
+	return waits_device_ended(e, gpu, start - usual, start + CLOCKS - 1);
 }
 
 /* The call that launched it was still at it: loading code, filling a queue. */
@@ -117,7 +91,7 @@ static bool was_launched_late(const waits *w, uint32_t gpu, int64_t usual)
 
 /* ------------------------------------------------------------------ weighing */
 
-static int64_t unexplained_by(const waits *w, ends *e, uint32_t i, int64_t usual)
+static int64_t unexplained_by(const waits *w, const waits_ends *e, uint32_t i, int64_t usual)
 {
 	const assay_wait_table *t = &w->t->wait;
 	int64_t rest = rest_of(t, i);
@@ -125,37 +99,83 @@ static int64_t unexplained_by(const waits *w, ends *e, uint32_t i, int64_t usual
 		return rest < 0 ? -1 : 0;
 	if (!is_thread(t, i))
 		return was_launched_late(w, t->consumer_gpu[i], usual) ||
-				       was_busy(w, e, t->consumer_gpu[i], usual)
+				       was_busy(e, t->consumer_gpu[i], usual)
 			       ? 0
 			       : rest - usual;
 	return t->producer_gpu[i] == ASSAY_NO_ROW ? rest : rest - usual;
 }
 
-static uint8_t class_by(const waits *w, uint32_t i)
+/* ------------------------------------------------------------------ time as a witness */
+
+static uint32_t source_of_wait(const waits *w, uint32_t i)
 {
-	const assay_wait_table *t = &w->t->wait;
+	return (uint32_t)(place_of(w, i) >> 1);
+}
+
+/* Calls that were not recorded may have put more in front of a wait than is known, but nothing that
+ * ended before what is named counts, and nothing that ended after the wait did. */
+static bool may_miss_later(const waits_ends *e, uint32_t i)
+{
+	const assay_wait_table *t = &e->w->t->wait;
+	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
+	int64_t over = t->ts[i] + t->dur[i];
+	int64_t from = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p);
+	return !waits_is_whole(e, source, over) && waits_ended(e, source, from, over + CLOCKS, p);
+}
+
+/* A long wait that ended with this work, when nothing else ended: whatever calls are missing, no
+ * other can be it. */
+static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
+{
+	const assay_wait_table *t = &e->w->t->wait;
+	uint32_t p = t->producer_gpu[i];
+	int64_t over = t->ts[i] + t->dur[i];
+	if (p == ASSAY_NO_ROW || t->flags[i] & ASSAY_WAIT_UNSEEN)
+		return false;
+	int64_t end = assay_gpu_end(&e->w->t->gpu, p);
+	return end > t->ts[i] + usual && end <= over && end > over - usual &&
+	       !waits_ended(e, source_of_wait(e->w, i), over - usual, over + CLOCKS, p);
+}
+
+static bool is_sync(uint8_t kind)
+{
+	return kind == ASSAY_WAIT_EVENT_SYNC || kind == ASSAY_WAIT_STREAM_SYNC ||
+	       kind == ASSAY_WAIT_DEVICE_SYNC;
+}
+
+static uint8_t class_by(const waits_ends *e, uint32_t i, int64_t usual)
+{
+	const assay_wait_table *t = &e->w->t->wait;
 	uint8_t class = t->class[i];
 	int64_t all = is_thread(t, i) ? t->dur[i] : t->delayed[i] + t->unexplained[i];
 	bool contradicts = t->flags[i] & ASSAY_WAIT_TIMES;
-	if (w->said.p[i] || class > ASSAY_WAIT_IS_LIKELY)
+	if (e->w->said.p[i] || class > ASSAY_WAIT_IS_LIKELY)
 		return class;
 	if (t->unexplained[i] > all - t->unexplained[i])
 		return ASSAY_WAIT_IS_UNEXPLAINED;
-	return t->unexplained[i] > 0 || contradicts ? ASSAY_WAIT_IS_LIKELY : class;
+	if (t->unexplained[i] > 0 || contradicts)
+		return ASSAY_WAIT_IS_LIKELY;
+	if (!is_sync(t->kind[i]))
+		return class;
+	if (class == ASSAY_WAIT_IS_EXACT)
+		return may_miss_later(e, i) ? ASSAY_WAIT_IS_LIKELY : class;
+	return is_proved(e, i, usual) ? ASSAY_WAIT_IS_EXACT : class;
 }
 
 void waits_weigh(waits *w)
 {
 	assay_wait_table *t = &w->t->wait;
 	assay_marks usual = learn_rests(w);
-	ends e = {0};
+	waits_ends e;
 	learn_usual(&usual);
+	waits_ends_make(&e, w);
 	for (uint32_t i = 0; i < t->n; i++) {
-		t->unexplained[i] = unexplained_by(w, &e, i, usual_of(&usual, place_of(w, i)));
-		t->class[i] = class_by(w, i);
+		int64_t soon = usual_of(&usual, place_of(w, i));
+		t->unexplained[i] = unexplained_by(w, &e, i, soon);
+		t->class[i] = class_by(&e, i, soon);
 	}
 	assay_vec_free(&usual.v);
-	assay_vec_free(&e.m.v);
+	waits_ends_free(&e);
 }
 
 /* Two kernels and a wait for a stream that is said to have waited for the first. */
@@ -213,5 +233,35 @@ TEST(a_wait_that_ended_before_its_work_is_not_exact)
 	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
 	CHECK(run->part.t.wait.flags[0] & ASSAY_WAIT_TIMES);
 	assay_run_free(run);
+	return 0;
+}
+
+/* A second kernel, on another stream, that ends at `end`. */
+static uint8_t class_beside(int64_t end, bool whole)
+{
+	assay_run *run = sync_that_returns(1010000);
+	assay_tables *t = &run->part.t;
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	t->gpu.ts[g] = 500;
+	t->gpu.dur[g] = end - 500;
+	t->gpu.corr[g] = 9;
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, 14);
+	if (whole) {
+		uint32_t counts = assay_add(t, ASSAY_T_ledger);
+		t->ledger.source[counts] = 0;
+	}
+	t->wait.n = t->edge.n = 0;
+	assay_waits(run);
+	uint8_t class = t->wait.class[0];
+	assay_run_free(run);
+	return class;
+}
+
+TEST(work_that_ended_between_makes_a_wait_unsure_unless_nothing_was_lost)
+{
+	CHECK_EQ(class_beside(900000, false), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_beside(1005000, false), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_beside(1005000, true), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_beside(1500000, false), ASSAY_WAIT_IS_EXACT);
 	return 0;
 }

@@ -118,6 +118,8 @@ static assay_run *make_run(uint64_t seed)
 	maker m = {.run = assay_run_new(), .random = seed * 0x9E3779B97F4A7C15u};
 	assay_tables *t = &m.run->part.t;
 	m.run->part.source = assay_add(t, ASSAY_T_source);
+	uint32_t counts = assay_add(t, ASSAY_T_ledger);
+	t->ledger.source[counts] = 0; /* nothing was lost */
 	for (uint32_t s = 0; s < STREAMS; s++) {
 		uint32_t r = assay_add(t, ASSAY_T_stream);
 		t->stream.source[r] = 0;
@@ -155,7 +157,7 @@ TEST(join_ids_and_handles_say_the_same)
 		CHECK_EQ(x->n, y->n);
 		for (size_t i = 0; i < x->n; i++) {
 			CHECK(x->class[i] == ASSAY_WAIT_IS_EXACT);
-			CHECK(y->class[i] == ASSAY_WAIT_IS_LIKELY);
+			CHECK(y->class[i] <= ASSAY_WAIT_IS_LIKELY);
 			CHECK(x->corr[i] == y->corr[i] && x->record_corr[i] == y->record_corr[i]);
 			CHECK(x->record_corr[i] && x->producer[i] == y->producer[i]);
 			CHECK(x->consumer[i] == y->consumer[i] && x->delayed[i] == y->delayed[i]);
@@ -183,7 +185,7 @@ TEST(join_ids_and_event_numbers_say_the_same)
 		CHECK(x->n == y->n && x->n > 10);
 		for (size_t i = 0; i < x->n; i++) {
 			CHECK(x->class[i] == ASSAY_WAIT_IS_EXACT);
-			CHECK(y->class[i] == ASSAY_WAIT_IS_LIKELY);
+			CHECK(y->class[i] <= ASSAY_WAIT_IS_LIKELY);
 			CHECK(x->corr[i] == y->corr[i] && x->record_corr[i] == y->record_corr[i]);
 			CHECK(x->producer_gpu[i] == y->producer_gpu[i]);
 		}

@@ -28,7 +28,7 @@ class Done:
 class Stream:
     def __init__(self, device, number, handle, blocking, legacy=False):
         self.device, self.number, self.handle = device, number, handle
-        self.blocking, self.legacy, self.tail = blocking, legacy, Done()
+        self.blocking, self.legacy, self.tail, self.ran = blocking, legacy, Done(), False
 
 
 class Program:
@@ -41,7 +41,7 @@ class Program:
         self.current = [0] * len(self.threads)
         self.tells_device = tells_device
         self.tells_creation = kind == "hip" and rng.random() < 0.7
-        self.lossy = kind == "hip" and rng.random() < 0.2
+        self.lossy = rng.random() < 0.2
         self.events = {}
         self.kernels = 0
         self.streams = [Stream(d, 7 if kind == "cuda" else 0, 0, False, True) for d in range(self.devices)]
@@ -77,6 +77,9 @@ class Program:
 
     # what happens
 
+    def loses(self):
+        return self.lossy and self.rng.random() < 0.1
+
     def enter(self, s):
         """A command enters a stream: what it stands behind."""
         if s.legacy:
@@ -102,7 +105,8 @@ class Program:
         start = max(at + self.rng.randrange(3000, 9000), self.enter(s).end + self.rng.randrange(500, 3000))
         dur = int(10 ** self.rng.uniform(3.5, 6))
         s.tail = Done(start + dur, name)
-        if self.lossy and self.rng.random() < 0.1:
+        s.ran = True
+        if self.loses():
             return
         self.rows.append({"ph": "X", "cat": "kernel", "name": name, "pid": s.device, "tid": s.number,
                           "ts": start / 1000, "dur": dur / 1000,
@@ -111,10 +115,8 @@ class Program:
     def record(self, t):
         s, e = self.pick(t), self.rng.randrange(3)
         failed = self.kind == "hip" and self.rng.random() < 0.05
-        # what a lost command did to its stream nobody can know: only where it did nothing
-        shown = s.blocking or s.legacy or not self.lossy or self.rng.random() < 0.9
         corr, _ = self.call(t, "EventRecord", {"hip_stream": hex(s.handle), "hip_event": hex(self.event(e)),
-                                               "retval": "1" if failed else "0"}, 1500, shown)
+                                               "retval": "1" if failed else "0"}, 1500, not self.loses())
         if not failed:
             self.events[e] = (corr, s, self.enter(s), e)
 
@@ -128,9 +130,11 @@ class Program:
         rec = self.events[e]
         if s.handle == 0:
             s = self.streams[self.current[t]]
+        shown = not self.loses()
         corr, at = self.call(t, "StreamWaitEvent", {"hip_stream": hex(s.handle), "hip_event": hex(self.event(e)),
-                                                    "retval": "0"}, 1500)
-        self.sync_row("Stream Wait Event", corr, s.device, s.number, at, 1000, rec)
+                                                    "retval": "0"}, 1500, shown)
+        if shown or self.rng.random() < 0.5:
+            self.sync_row("Stream Wait Event", corr, s.device, s.number, at, 1000, rec)
         self.truth[corr] = rec[2].kernel
         self.enter(s)
         s.tail = s.tail.join(rec[2])
@@ -164,16 +168,24 @@ class Program:
         corr, at, dur = self.block(t, "DeviceSynchronize", {"retval": "0"}, done)
         self.sync_row("Context Sync", corr, self.current[t], -1, at, dur)
 
-    def set_device(self, t):
-        self.current[t] = self.rng.randrange(self.devices)
+    def set_device(self, t, device=None):
+        self.current[t] = self.rng.randrange(self.devices) if device is None else device
         self.call(t, "SetDevice", {"deviceId": self.current[t]}, 500, self.tells_device and self.kind == "hip")
+
+    def hide_idle_waits(self):
+        """Kineto writes no waits of streams without work."""
+        if self.kind == "cuda" and self.rng.random() < 0.5:
+            idle = {(s.device, s.number) for s in self.streams if not s.ran}
+            self.rows = [r for r in self.rows if r["name"] != "Stream Wait Event" or (r["pid"], r["tid"]) not in idle]
 
     def pick(self, t):
         return self.rng.choice([s for s in self.streams if s.device == self.current[t]])
 
     def play(self):
-        for s in self.streams:
-            if self.tells_creation and not s.legacy:
+        for s in self.streams if self.tells_creation else []:
+            if s.device != self.current[0]:
+                self.set_device(0, s.device)
+            if not s.legacy:
                 flags = {"hip_stream": hex(s.handle), "flags": 0 if s.blocking else 1, "retval": "0"}
                 self.call(0, "StreamCreateWithFlags", flags, 1000)
         acts = [self.launch] * 6 + [self.record] * 3 + [self.stream_wait] * 3 + [self.event_sync, self.stream_sync,
@@ -183,6 +195,7 @@ class Program:
             self.threads[t] += self.rng.randrange(500, 20000)
             t = min(range(len(self.threads)), key=lambda i: self.threads[i])
             self.rng.choice(acts)(t)
+        self.hide_idle_waits()
         return max(self.threads + [s.tail.end for s in self.streams])
 
 

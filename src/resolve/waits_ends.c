@@ -1,0 +1,123 @@
+#include "resolve/waits_ends.h"
+
+#include "base/sort.h"
+
+static uint32_t source_of(const waits *w, uint32_t gpu)
+{
+	uint32_t source = assay_track_group(w->t, w->t->gpu.track[gpu]);
+	return source < w->sources ? source : (uint32_t)w->sources;
+}
+
+/* By end, then, keeping that order, by source. */
+static void sort_work(waits_ends *e)
+{
+	const waits *w = e->w;
+	int64_t *key = assay_pages_grow(NULL, 0, (e->n + 1) * sizeof *key);
+	for (uint32_t g = 0; g < e->n; g++) {
+		e->row[g] = g;
+		key[g] = assay_gpu_end(&w->t->gpu, g);
+	}
+	assay_sort_rows(e->row, e->n, key);
+	for (size_t i = 0; i < e->n; i++)
+		e->end[i] = key[e->row[i]];
+	if (w->sources > 1) {
+		for (uint32_t g = 0; g < e->n; g++)
+			key[g] = source_of(w, g);
+		assay_sort_rows(e->row, e->n, key);
+		for (size_t i = 0; i < e->n; i++)
+			e->end[i] = assay_gpu_end(&w->t->gpu, e->row[i]);
+	}
+	assay_pages_free(key, (e->n + 1) * sizeof *key);
+}
+
+static void find_firsts(waits_ends *e)
+{
+	size_t at = 0;
+	for (uint32_t s = 0; s <= e->w->sources; s++) {
+		while (at < e->n && source_of(e->w, e->row[at]) < s)
+			at++;
+		e->first[s] = at;
+	}
+	e->first[e->w->sources + 1] = e->n;
+}
+
+/* Samples and the like say nothing of order. */
+static bool orders(const assay_run *run, const assay_ledger_table *l, uint32_t i)
+{
+	static const char *const kinds[] = {"calls", "kernels", "copies", "memsets",
+					    "waits", "events",  "graphs", "barriers"};
+	bool any = !l->kind[i] && l->cause[i] != ASSAY_LOSS_SAMPLES;
+	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds) && !any; k++)
+		any = assay_str_is(assay_text(run, l->kind[i]), kinds[k]);
+	return any;
+}
+
+static void find_whole(waits_ends *e)
+{
+	const assay_ledger_table *l = &e->w->t->ledger;
+	for (size_t s = 0; s <= e->w->sources; s++)
+		e->whole[s] = INT64_MIN;
+	for (uint32_t i = 0; i < l->n; i++)
+		e->whole[assay_group_of(e->w->t, l->source[i])] = INT64_MAX;
+	for (uint32_t i = 0; i < l->n; i++) {
+		int64_t *whole = &e->whole[assay_group_of(e->w->t, l->source[i])];
+		int64_t until = l->first[i] ? l->first[i] : INT64_MIN;
+		if ((l->dropped[i] || l->unknown[i]) && orders(e->w->run, l, i) && until < *whole)
+			*whole = until;
+	}
+}
+
+void waits_ends_make(waits_ends *e, const waits *w)
+{
+	*e = (waits_ends){.w = w, .n = w->t->gpu.n};
+	e->row = assay_pages_grow(NULL, 0, (e->n + 1) * sizeof *e->row);
+	e->end = assay_pages_grow(NULL, 0, (e->n + 1) * sizeof *e->end);
+	e->first = assay_pages_grow(NULL, 0, (w->sources + 2) * sizeof *e->first);
+	e->whole = assay_pages_grow(NULL, 0, (w->sources + 1) * sizeof *e->whole);
+	sort_work(e);
+	find_firsts(e);
+	find_whole(e);
+}
+
+void waits_ends_free(waits_ends *e)
+{
+	assay_pages_free(e->row, (e->n + 1) * sizeof *e->row);
+	assay_pages_free(e->end, (e->n + 1) * sizeof *e->end);
+	assay_pages_free(e->first, (e->w->sources + 2) * sizeof *e->first);
+	assay_pages_free(e->whole, (e->w->sources + 1) * sizeof *e->whole);
+}
+
+static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)
+{
+	size_t first = e->first[source], n = e->first[source + 1] - first;
+	return first + assay_count_until(e->end + first, sizeof *e->end, n, from);
+}
+
+bool waits_ended(const waits_ends *e, uint32_t source, int64_t from, int64_t to, uint32_t but)
+{
+	const assay_gpu_table *g = &e->w->t->gpu;
+	if (source >= e->w->sources)
+		return true;
+	for (size_t i = first_after(e, source, from); i < e->first[source + 1] && e->end[i] <= to;
+	     i++)
+		if (but == ASSAY_NO_ROW || !g->corr[but] || g->corr[e->row[i]] != g->corr[but])
+			return true;
+	return false;
+}
+
+bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to)
+{
+	const assay_tables *t = e->w->t;
+	uint32_t source = source_of(e->w, gpu);
+	int64_t device = t->track.pid[t->gpu.track[gpu]];
+	for (size_t i = first_after(e, source, from - 1);
+	     i < e->first[source + 1] && e->end[i] <= to; i++)
+		if (t->track.pid[t->gpu.track[e->row[i]]] == device)
+			return true;
+	return false;
+}
+
+bool waits_is_whole(const waits_ends *e, uint32_t source, int64_t until)
+{
+	return source < e->w->sources && until < e->whole[source];
+}

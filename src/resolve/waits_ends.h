@@ -1,0 +1,26 @@
+/* When work ended, and from when on a recording may miss calls: what time itself can testify. */
+#ifndef ASSAY_RESOLVE_WAITS_ENDS_H
+#define ASSAY_RESOLVE_WAITS_ENDS_H
+
+#include "resolve/waits.h"
+
+typedef struct waits_ends {
+	const waits *w;
+	uint32_t *row;  /* of gpu, by source and end */
+	int64_t *end;   /* the same */
+	size_t *first;  /* by source: its first in row; one more than there are sources */
+	int64_t *whole; /* by source: until then it is known to hold every call */
+	size_t n;
+} waits_ends;
+
+void waits_ends_make(waits_ends *e, const waits *w);
+void waits_ends_free(waits_ends *e);
+
+/* Did work of the source end after `from`, up to `to`? Not counted: the launch of row `but`. */
+bool waits_ended(const waits_ends *e, uint32_t source, int64_t from, int64_t to, uint32_t but);
+/* The same of the device of row gpu, from and up to. */
+bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
+/* Does the recorder say that it lost no call and no work up to then? */
+bool waits_is_whole(const waits_ends *e, uint32_t source, int64_t until);
+
+#endif
