@@ -72,3 +72,66 @@ const char *assay_cause_place_words(assay_arena *a, const assay_run *run,
 				    assay_fmt_safe(a, assay_text(run, t->sample.file[p->sample])));
 	return text;
 }
+
+const char *assay_cause_inner_words(assay_arena *a, const assay_run *run, uint32_t stack)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t own = assay_own_call(t, stack);
+	if (stack == ASSAY_NO_ROW || stack == own)
+		return NULL;
+	while (t->stack.caller[stack] != own && t->stack.caller[stack] != ASSAY_NO_ROW)
+		stack = t->stack.caller[stack];
+	uint32_t code = t->stack.code[stack];
+	return assay_printf(a, "in %s of %s",
+			    assay_fmt_safe(a, assay_text(run, t->code.function[code])),
+			    assay_fmt_safe(a, assay_text(run, t->code.file[code])));
+}
+
+/* ------------------------------------------------------------------ all that is done there */
+
+static bool is_there(const assay_tables *t, uint32_t stack, uint32_t own, bool function)
+{
+	uint32_t at = assay_own_call(t, stack);
+	return at != ASSAY_NO_ROW && t->stack.code[at] == t->stack.code[own] &&
+	       (function || t->stack.line[at] == t->stack.line[own]);
+}
+
+/* Work of the window that was launched there; the share of all kernels. */
+static double launched_there(const assay_run *run, const assay_window *w, uint32_t own,
+			     bool function, assay_place_time *out)
+{
+	const assay_tables *t = &run->part.t;
+	uint64_t all = 0;
+	*out = (assay_place_time){.function = function};
+	for (uint32_t g = 0; g < t->gpu.n; g++) {
+		if (t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to)
+			continue;
+		bool kernel = t->gpu.kind[g] == ASSAY_GPU_KERNEL;
+		bool copy = t->gpu.kind[g] == ASSAY_GPU_MEMCPY;
+		all += kernel;
+		if (!is_there(t, assay_call_stack(t, t->launch.host[g]), own, function))
+			continue;
+		out->kernels += kernel;
+		out->copies += copy;
+		out->bytes += copy && t->gpu.bytes[g] > 0 ? (uint64_t)t->gpu.bytes[g] : 0;
+		out->work += t->gpu.dur[g] > 0 ? t->gpu.dur[g] : 0;
+	}
+	return all ? (double)out->kernels / (double)all : 0;
+}
+
+bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
+			 assay_place_time *out)
+{
+	static const double few = 0.25; /* of the launches */
+	const assay_tables *t = &run->part.t;
+	const assay_gap_part_table *p = &t->gap_part;
+	if (launched_there(run, w, own, true, out) > few &&
+	    launched_there(run, w, own, false, out) > few)
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->cause[i] >= ASSAY_WHY_LAUNCH_CALL &&
+		    inside(&t->gap, p->gap[i], w->device, w->from, w->to) &&
+		    is_there(t, p->stack[i], own, out->function))
+			out->idle += p->dur[i];
+	return true;
+}

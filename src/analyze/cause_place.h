@@ -3,7 +3,7 @@
 #ifndef ASSAY_ANALYZE_CAUSE_PLACE_H
 #define ASSAY_ANALYZE_CAUSE_PLACE_H
 
-#include "model/run.h"
+#include "analyze/window.h"
 
 typedef struct assay_cause_place {
 	uint32_t stack;   /* own call of the launching thread; ASSAY_NO_ROW: no stacks */
@@ -21,5 +21,22 @@ uint32_t assay_cause_place_home(const assay_cause_place *p);
  * without stacks. */
 const char *assay_cause_place_words(assay_arena *a, const assay_run *run,
 				    const assay_cause_place *p);
+
+/* "in empty_cache of torch/cuda/memory.py": the library's function that a call of the program leads
+ * to; NULL where it leads to none. */
+const char *assay_cause_inner_words(assay_arena *a, const assay_run *run, uint32_t stack);
+
+/* What is done at a place of the launching thread: its function, or its line where the function
+ * launches much of the work itself. */
+typedef struct assay_place_time {
+	int64_t idle; /* ns of the window in which the device waits for what is done there */
+	int64_t work; /* ns of work launched there */
+	uint64_t kernels, copies, bytes; /* of it; bytes: copied */
+	bool function;                   /* all of the function, not the line */
+} assay_place_time;
+
+/* At an own call. False: most work is launched there, so it cannot go. */
+bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
+			 assay_place_time *out);
 
 #endif

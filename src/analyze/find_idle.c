@@ -3,6 +3,7 @@
 
 #include "analyze/cause_place.h"
 #include "analyze/finding.h"
+#include "analyze/idle_lines.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -37,13 +38,36 @@ static bool in_window(const assay_gap_table *g, const assay_window *w, size_t ga
 	       g->ts[gap] + g->dur[gap] <= w->to;
 }
 
-/* A cause is steady when half of the steps have a fair part of it: a fifth of the mean. */
-static void find_steady(const assay_run *run, const assay_find_ctx *c, bool steady[ASSAY_WHY_COUNT])
+/* The causes, and gaps that began while the host stood in a blocking call: whole, whatever came
+ * behind the call. */
+enum { DRAINED = ASSAY_WHY_COUNT, KINDS };
+
+struct idle {
+	int64_t total[KINDS];
+	uint64_t gaps[KINDS];
+	size_t steps[KINDS]; /* that have a fair part of it: a fifth of the mean */
+	bool steady[KINDS];  /* half of the steps do */
+};
+
+static void count_steps(const assay_find_ctx *c, size_t n, int64_t (*sum)[KINDS], struct idle *idle)
+{
+	for (int k = 0; k < KINDS; k++) {
+		for (size_t i = 0; i < n; i++)
+			idle->steps[k] += sum[i][k] * 5 * (int64_t)n > idle->total[k];
+		idle->steady[k] = c->steps && idle->steps[k] * 2 >= n;
+	}
+}
+
+static void measure(const assay_run *run, const assay_find_ctx *c, struct idle *idle)
 {
 	const assay_tables *t = &run->part.t;
 	int64_t *end;
 	size_t n = step_ends(run, c, &end), step = 0;
-	int64_t(*sum)[ASSAY_WHY_COUNT] = assay_alloc(c->scratch, (n + 1) * sizeof *sum);
+	int64_t(*sum)[KINDS] = assay_alloc(c->scratch, (n + 1) * sizeof *sum);
+	uint32_t last = ASSAY_NO_ROW;
+	*idle = (struct idle){.total = {0}};
+	memcpy(idle->total, c->w->cause, sizeof c->w->cause);
+	memcpy(idle->gaps, c->w->gaps, sizeof c->w->gaps);
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
 		if (!in_window(&t->gap, c->w, gap))
@@ -51,13 +75,14 @@ static void find_steady(const assay_run *run, const assay_find_ctx *c, bool stea
 		while (step < n && t->gap.ts[gap] >= end[step])
 			step++;
 		sum[step][t->gap_part.cause[i]] += t->gap_part.dur[i];
+		if (t->gap.opened[gap] == ASSAY_NO_ROW)
+			continue;
+		sum[step][DRAINED] += t->gap_part.dur[i];
+		idle->total[DRAINED] += t->gap_part.dur[i];
+		idle->gaps[DRAINED] += gap != last;
+		last = gap;
 	}
-	for (int k = 0; k < ASSAY_WHY_COUNT; k++) {
-		size_t with = 0;
-		for (size_t i = 0; i < n; i++)
-			with += sum[i][k] * 5 * (int64_t)n > c->w->cause[k];
-		steady[k] = c->steps && with * 2 >= n;
-	}
+	count_steps(c, n, sum, idle);
 }
 
 /* ------------------------------------------------------------------ where */
@@ -175,29 +200,148 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 					    steps > 1 ? " a step" : "");
 }
 
+static void add_fact(assay_found *f, const char *text)
+{
+	for (int i = 0; text && i < ASSAY_FACTS_MAX; i++)
+		if (!f->fact[i]) {
+			f->fact[i] = text;
+			return;
+		}
+}
+
 /* The program's own line, where calls have stacks: that of who is waited for, else of the launching
  * thread. */
-static void add_place(const assay_run *run, const assay_find_ctx *c, int cause, assay_found *f)
+static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cause, assay_found *f)
 {
-	const assay_tables *t = &run->part.t;
 	assay_cause_place at =
 		assay_cause_place_find(run, c->w->device, c->w->from, c->w->to, (assay_why)cause);
 	uint32_t home = assay_cause_place_home(&at);
-	int fact = 0;
 	if (at.stack == ASSAY_NO_ROW)
-		return;
-	f->where.file = assay_dup(c->scratch, assay_text(run, t->code.file[t->stack.code[home]]));
-	f->where.function =
-		assay_dup(c->scratch, assay_text(run, t->code.function[t->stack.code[home]]));
-	f->where.line = t->stack.line[home] > 0 ? t->stack.line[home] : 0;
-	while (fact < ASSAY_FACTS_MAX && f->fact[fact])
-		fact++;
-	if (fact < ASSAY_FACTS_MAX)
-		f->fact[fact] = assay_cause_place_words(c->scratch, run, &at);
+		return ASSAY_NO_ROW;
+	assay_where_in_stack(run, home, &f->where);
+	add_fact(f, assay_cause_place_words(c->scratch, run, &at));
+	return at.stack;
 }
 
-static void add_cause(const assay_run *run, const assay_find_ctx *c, int cause, int64_t total,
-		      bool steady)
+/* What a place can do without: waiting, not the program's own launches and operators. */
+static bool is_avoidable(int cause)
+{
+	return cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_DATA ||
+	       cause == ASSAY_WHY_HOST_IO || cause == ASSAY_WHY_HOST_LOCK ||
+	       cause == ASSAY_WHY_HOST_SLEEP || cause == ASSAY_WHY_HOST_PYTHON;
+}
+
+/* The blocking call that most time of gaps began in, with its line. */
+static uint32_t drained_where(const assay_run *run, const assay_find_ctx *c,
+			      const struct idle *idle, assay_found *f)
+{
+	const assay_tables *t = &run->part.t;
+	assay_map known = {0};
+	assay_vec(struct name_time) sum = {0};
+	struct name_time best = {0};
+	char count[ASSAY_FMT];
+	for (size_t i = 0; i < t->gap.n; i++) {
+		uint32_t row = t->gap.opened[i];
+		if (row == ASSAY_NO_ROW || !in_window(&t->gap, c->w, i))
+			continue;
+		uint32_t own = assay_own_call(t, assay_call_stack(t, row));
+		uint64_t key[2] = {t->host.name[row], assay_line_key(t, own)};
+		uint32_t *slot = assay_map_at(&known, assay_hash(key, sizeof key, 0));
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)sum.n;
+			*assay_push(&sum) =
+				(struct name_time){.name = t->host.name[row], .row = row};
+		}
+		sum.p[*slot].time += t->gap.dur[i];
+		if (sum.p[*slot].time > best.time)
+			best = sum.p[*slot];
+	}
+	assay_vec_free(&sum);
+	assay_map_free(&known);
+	if (!best.name)
+		return ASSAY_NO_ROW;
+	uint32_t own = assay_own_call(t, assay_call_stack(t, best.row));
+	f->where = where_of(run, c, &best);
+	if (own != ASSAY_NO_ROW)
+		assay_where_in_stack(run, own, &f->where);
+	f->fact[0] = assay_printf(c->scratch, "%s gaps begin while the host waits in %s",
+				  assay_fmt_count(count, idle->gaps[DRAINED]),
+				  assay_fmt_safe(c->scratch, assay_text(run, best.name)));
+	return own;
+}
+
+/* Blocking calls cost more than what of gaps lies in them: behind a call the device waits until the
+ * host has launched again, and without the call it would have done so before. How much of that is
+ * the call's fault a replay tells. */
+static bool weigh_drained(const assay_find_ctx *c, struct idle *idle)
+{
+	double share;
+	if (idle->total[DRAINED] <= idle->total[ASSAY_WHY_HOST_SYNC] || !idle->steady[DRAINED] ||
+	    !assay_find_without(c, "host_sync=0", &share))
+		return false;
+	int64_t saved = (int64_t)(share * (double)c->whole);
+	saved = saved < idle->total[DRAINED] ? saved : idle->total[DRAINED];
+	if (saved <= idle->total[ASSAY_WHY_HOST_SYNC])
+		return false;
+	idle->total[ASSAY_WHY_HOST_SYNC] = saved;
+	idle->steps[ASSAY_WHY_HOST_SYNC] = idle->steps[DRAINED];
+	idle->steady[ASSAY_WHY_HOST_SYNC] = true;
+	return true;
+}
+
+/* Where the device runs out of work behind a blocking call again and again, the host is never ahead
+ * of it, and every short stretch between two launches shows: the calls are to blame. */
+static bool short_of_launches(const assay_find_ctx *c, const struct idle *idle, int cause)
+{
+	enum { OFTEN = 16, SHORT = 100000 }; /* pieces of work; ns */
+	uint64_t events = 0;
+	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
+		events += c->w->events[k];
+	bool of_launching = cause == ASSAY_WHY_LAUNCH_CALL || cause == ASSAY_WHY_LAUNCH_LATENCY ||
+			    (assay_why_is_host(cause) && cause != ASSAY_WHY_HOST_SYNC);
+	return of_launching && idle->steady[DRAINED] && idle->gaps[DRAINED] * OFTEN >= events &&
+	       idle->total[cause] < (int64_t)idle->gaps[cause] * SHORT;
+}
+
+static const char *cost_words(const assay_find_ctx *c, const struct idle *idle, int cause)
+{
+	char part[ASSAY_FMT];
+	if (!c->steps || idle->steady[cause])
+		return assay_share_words(c, idle->total[cause]);
+	return assay_printf(c->scratch, "%s in %zu of %llu steps",
+			    assay_fmt_time(part, idle->total[cause]), idle->steps[cause],
+			    (unsigned long long)c->steps);
+}
+
+/* A cause with its place. */
+struct named {
+	assay_found found;
+	uint32_t at; /* own call; ASSAY_NO_ROW */
+	bool leads;  /* the program could do without what is done there */
+	assay_place_time there;
+};
+
+/* A place that waits again and again for copies of little. */
+static void call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
+			      assay_found *f)
+{
+	enum { MANY = 8, SMALL = 256 << 10 }; /* in a step; bytes */
+	uint64_t steps = c->steps ? c->steps : 1;
+	char count[ASSAY_FMT], bytes[ASSAY_FMT];
+	if (there->kernels || there->copies < MANY * steps ||
+	    there->bytes >= there->copies * (uint64_t)SMALL)
+		return;
+	f->cause = "small_copies";
+	f->fix = "one copy for all of them: pack what belongs together, from pinned memory, with "
+		 "non_blocking=True";
+	add_fact(f, assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
+				 assay_fmt_count(count, there->copies / steps),
+				 c->steps ? " a step" : "",
+				 assay_fmt_bytes(bytes, there->bytes / there->copies)));
+}
+
+static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
+			       const struct idle *idle, int cause, bool drained)
 {
 	const assay_why_row *row = &assay_why_rows[cause];
 	struct name_time in = main_name(run, c, cause);
@@ -205,8 +349,8 @@ static void add_cause(const assay_run *run, const assay_find_ctx *c, int cause, 
 			 .cause = row->name,
 			 .fix = assay_why_advice((assay_why)cause, c->framework, c->vendor),
 			 .where = where_of(run, c, &in),
-			 .total = total,
-			 .once = c->steps && !steady,
+			 .total = idle->total[cause],
+			 .once = c->steps && !idle->steady[cause],
 			 .confidence = row->certainty * explained(c)};
 	stack_where(run, c, cause, &f.where);
 	const char *phrase = row->phrase;
@@ -216,14 +360,69 @@ static void add_cause(const assay_run *run, const assay_find_ctx *c, int cause, 
 		f.fix = host_collective_advice;
 		f.confidence = 0.8 * explained(c);
 	}
-	f.text = assay_printf(c->scratch, "the GPU waits %s %s", assay_cost_words(c, total, f.once),
-			      phrase);
-	f.what_if = assay_printf(c->scratch, "%s=0", row->name);
+	f.text =
+		assay_printf(c->scratch, "the GPU waits %s %s", cost_words(c, idle, cause), phrase);
+	/* time that samples tell has no dependencies to replay */
+	if (!run->part.t.sample.n || cause <= ASSAY_WHY_HOST_OP)
+		f.what_if = assay_printf(c->scratch, "%s=0", row->name);
 	f.has_gap = c->w->longest[cause] != ASSAY_NO_ROW;
 	f.gap = c->w->longest[cause];
-	add_facts(run, c, cause, &in, &f);
-	add_place(run, c, cause, &f);
-	assay_finding_add(c, &f);
+	if (cause == ASSAY_WHY_QUEUED && assay_stalled_part(run, c) * 2 > f.total)
+		f.follows = "contention";
+	if (short_of_launches(c, idle, cause))
+		f.follows = assay_why_name[ASSAY_WHY_HOST_SYNC];
+	if ((cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_RUNTIME) &&
+	    assay_alloc_part(run, c, (assay_why)cause) * 2 > f.total)
+		f.follows = "allocation";
+	struct named n = {.at = ASSAY_NO_ROW};
+	if (drained) {
+		f.saved = f.total;
+		f.replayed = true;
+		n.at = drained_where(run, c, idle, &f);
+	} else {
+		add_facts(run, c, cause, &in, &f);
+		n.at = add_place(run, c, cause, &f);
+	}
+	n.leads = n.at != ASSAY_NO_ROW && !f.follows && is_avoidable(cause) &&
+		  assay_place_time_of(run, c->w, n.at, &n.there);
+	if (drained && n.leads)
+		call_small_copies(c, &n.there, &f);
+	n.found = f;
+	return n;
+}
+
+/* ------------------------------------------------------------------ several at one place */
+
+static bool same_place(const assay_tables *t, const struct named *a, const struct named *b)
+{
+	return t->stack.code[a->at] == t->stack.code[b->at] &&
+	       (a->there.function || t->stack.line[a->at] == t->stack.line[b->at]);
+}
+
+/* Waiting of one kind is rarely all that a place of the program does: who writes a file also copies
+ * what it writes. The largest kind speaks for the place, and without the place all of it goes. */
+static void gather_places(const assay_run *run, const assay_find_ctx *c, struct named *all,
+			  size_t n)
+{
+	char time[ASSAY_FMT];
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (i != k && all[i].leads && all[k].leads &&
+			    same_place(&run->part.t, &all[k], &all[i]) &&
+			    all[i].found.total < all[k].found.total)
+				all[i].found.follows = all[k].found.id;
+	for (size_t i = 0; i < n; i++) {
+		assay_found *f = &all[i].found;
+		int64_t whole = all[i].there.idle + all[i].there.work;
+		int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
+		if (!all[i].leads || f->follows || whole <= f->total)
+			continue;
+		f->saved = whole;
+		add_fact(f, assay_printf(c->scratch, "all that is done in that %s takes %s%s",
+					 all[i].there.function ? "function" : "line",
+					 assay_fmt_time(time, whole / steps),
+					 steps > 1 ? " a step" : ""));
+	}
 }
 
 /* Work whose launch was back for a millisecond and more without beginning. */
@@ -236,6 +435,7 @@ static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 			 .cause = assay_why_name[ASSAY_WHY_LAUNCH_LATENCY],
 			 .total = c->w->suspicious,
 			 .confidence = 0.5,
+			 .follows = "contention",
 			 .fix = "look for another process on the GPU, for work queued before the "
 				"recording began, and for a device that was asleep: record from "
 				"the start, with telemetry"};
@@ -263,17 +463,22 @@ static double least_idle(const assay_find_ctx *c)
 
 static void find_idle(assay_run *run, const assay_find_ctx *c)
 {
-	bool steady[ASSAY_WHY_COUNT] = {0};
+	struct idle idle;
+	struct named all[ASSAY_WHY_COUNT];
+	size_t n = 0;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
 		return;
 	double least = least_idle(c);
-	find_steady(run, c, steady);
-	for (int cause = 0; cause < ASSAY_WHY_COUNT; cause++) {
-		int64_t total = c->w->cause[cause];
-		total -= cause == ASSAY_WHY_LAUNCH_LATENCY ? c->w->suspicious : 0;
-		if (cause != ASSAY_WHY_UNLINKED && (double)total >= least)
-			add_cause(run, c, cause, total, steady[cause]);
-	}
+	measure(run, c, &idle);
+	idle.total[ASSAY_WHY_LAUNCH_LATENCY] -= c->w->suspicious;
+	bool drained = weigh_drained(c, &idle);
+	for (int cause = 0; cause < ASSAY_WHY_COUNT; cause++)
+		if (cause != ASSAY_WHY_UNLINKED && (double)idle.total[cause] >= least)
+			all[n++] = name_cause(run, c, &idle, cause,
+					      drained && cause == ASSAY_WHY_HOST_SYNC);
+	gather_places(run, c, all, n);
+	for (size_t i = 0; i < n; i++)
+		assay_finding_add(c, &all[i].found);
 	if ((double)c->w->suspicious >= least)
 		add_not_started(run, c);
 }

@@ -240,6 +240,7 @@ static size_t findings_of(const char *file, const char *kernel, int64_t *saved)
 		add_launch(run, file, kernel, i * 10000);
 	assay_kernels(run);
 	assay_order_build(&order, run);
+	assay_partition(run, &order);
 	const assay_window w = {.to = 611010, .compute = 61000};
 	assay_findings(run, &w, &order);
 	const assay_finding_table *f = &run->part.t.finding;

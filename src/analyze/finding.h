@@ -49,6 +49,7 @@ typedef struct assay_found {
 	 * one, or where it cannot be replayed, all of the cost is taken to be saved. */
 	const char *what_if;
 	int64_t saved; /* where the finder knows better: ns over the whole window; 0 unknown */
+	bool replayed; /* saved is what a replay gave */
 	double confidence;
 	const char *follows; /* id of the finding it is a consequence of */
 	/* When it takes place on the device, in order: waits mostly within are its consequences. */
@@ -62,23 +63,42 @@ typedef struct assay_found {
 /* Texts must last as long as the scratch arena. */
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f);
 
+/* Findings so far, to make them consequences of another: the next one, the first after NULL; NULL
+ * at the end. */
+assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f);
+
 typedef struct assay_finder {
 	const char *id;
 	void (*find)(assay_run *run, const assay_find_ctx *c);
 } assay_finder;
 
 extern const assay_finder assay_find_idle;      /* why the device waits */
+extern const assay_finder assay_find_alloc;     /* device memory taken and given back in steps */
 extern const assay_finder assay_find_busy;      /* communication and copies that nothing hides */
+extern const assay_finder assay_find_streams;   /* streams that wait for each other */
 extern const assay_finder assay_find_compute;   /* operators far from what the device can do */
 extern const assay_finder assay_find_optimizer; /* parameters updated one by one */
+extern const assay_finder assay_find_late;      /* what a rank does that others wait for */
 extern const assay_finder assay_find_ranks;     /* a rank that the others wait for */
-extern const assay_finder assay_find_uneven;    /* kernels that are much slower at times */
+extern const assay_finder assay_find_shared;    /* a device that others use too */
 extern const assay_finder assay_find_missing;   /* what was not recorded */
+
+/* Share of the window, 0 to 1, that a replay without this saves ("host_data=0", as `assay path
+ * --what-if` takes it); false: it cannot be replayed, or names nothing in it. */
+bool assay_find_without(const assay_find_ctx *c, const char *what_if, double *share);
+
+/* The same with these lengths of GPU work (by row of gpu; negative: as it was), and with no wait of
+ * this length between queued work. */
+bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall, double *share);
 
 /* "1 ms of every 3 ms step", or of the recording; in the scratch arena. */
 const char *assay_share_words(const assay_find_ctx *c, int64_t total);
-/* The same for something that happened once: "1 ms once". */
-const char *assay_cost_words(const assay_find_ctx *c, int64_t total, bool once);
+
+/* ns of a cause of idle time in which the host takes or gives back device memory. */
+int64_t assay_alloc_part(const assay_run *run, const assay_find_ctx *c, assay_why cause);
+
+/* ns of the window in which submitted work does not begin although the device is free. */
+int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c);
 
 /* Runs all finders, orders what they found and fills verdict, the older view. */
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order);

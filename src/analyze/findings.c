@@ -9,8 +9,9 @@
 #include "base/test.h"
 
 static const assay_finder *const finders[] = {
-	&assay_find_idle,  &assay_find_busy,   &assay_find_compute, &assay_find_optimizer,
-	&assay_find_ranks, &assay_find_uneven, &assay_find_missing,
+	&assay_find_idle,    &assay_find_alloc,     &assay_find_busy, &assay_find_streams,
+	&assay_find_compute, &assay_find_optimizer, &assay_find_late, &assay_find_ranks,
+	&assay_find_shared,  &assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
@@ -24,20 +25,35 @@ const char *assay_share_words(const assay_find_ctx *c, int64_t total)
 			    assay_fmt_time(part, total / steps), whole);
 }
 
-const char *assay_cost_words(const assay_find_ctx *c, int64_t total, bool once)
-{
-	char part[ASSAY_FMT];
-	if (!once || !c->steps)
-		return assay_share_words(c, total);
-	return assay_printf(c->scratch, "%s once in %llu steps", assay_fmt_time(part, total),
-			    (unsigned long long)c->steps);
-}
-
 /* ------------------------------------------------------------------ collecting */
 
 struct assay_found_list {
 	assay_vec(assay_found) found;
+	const assay_run *run;
+	assay_worth *worth; /* where asked_worth and there is one */
+	bool asked_worth;
 };
+
+static assay_worth *worth_of(const assay_find_ctx *c)
+{
+	struct assay_found_list *l = c->list;
+	if (!l->asked_worth)
+		l->worth = assay_worth_open(l->run, c->w);
+	l->asked_worth = true;
+	return l->worth;
+}
+
+bool assay_find_without(const assay_find_ctx *c, const char *what_if, double *share)
+{
+	assay_worth *worth = worth_of(c);
+	return worth && assay_worth_without(worth, what_if, share);
+}
+
+bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall, double *share)
+{
+	assay_worth *worth = worth_of(c);
+	return worth && assay_worth_shorter(worth, dur, stall, share);
+}
 
 void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where)
 {
@@ -51,6 +67,12 @@ void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *whe
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
 {
 	*assay_push(&c->list->found) = *f;
+}
+
+assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f)
+{
+	assay_found *first = c->list->found.p, *next = f ? f + 1 : first;
+	return next < first + c->list->found.n ? next : NULL;
 }
 
 /* Compiled PyTorch code shows as Inductor's kernels or operators of its graphs. */
@@ -76,7 +98,10 @@ static assay_framework framework_of_text(assay_str s)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (assay_str_starts(s, words[i].start))
 			return words[i].framework;
-	return ASSAY_FRAMEWORK_ANY;
+	/* recordings without operators: kernels, and files of stacks */
+	return assay_str_find(s, "at::native::") >= 0 || assay_str_find(s, "-packages/torch/") >= 0
+		       ? ASSAY_FRAMEWORK_TORCH
+		       : ASSAY_FRAMEWORK_ANY;
 }
 
 assay_framework assay_framework_of(const assay_run *run)
@@ -112,20 +137,17 @@ struct weighed {
 	const struct weighed *under;
 };
 
-/* What of the window goes when the cause does: by replay of a step, as the finder says, or all. */
-static void weigh(const assay_find_ctx *c, assay_worth *worth, struct weighed *w)
+/* What of the window goes when the cause does: by replay, as the finder says, or all. */
+static void weigh(const assay_find_ctx *c, struct weighed *w)
 {
 	const assay_found *f = w->f;
-	int64_t saved = 0;
+	double share = 0;
 	w->saved = f->saved > 0 ? f->saved : f->total > 0 ? f->total : 0;
-	if (!worth || !f->what_if || f->once || f->saved > 0 ||
-	    !assay_worth_without(worth, f->what_if, &saved))
+	w->replayed = f->replayed;
+	if (!f->what_if || f->once || f->saved > 0 || !assay_find_without(c, f->what_if, &share))
 		return;
 	w->replayed = true;
-	/* a step as the host marks it reaches further than the device's window when it is the only
-	 * one */
-	int64_t most = c->steps ? c->now : f->total;
-	w->saved = (saved < most ? saved : most) * (int64_t)(c->steps ? c->steps : 1);
+	w->saved = (int64_t)(share * (double)c->whole);
 }
 
 static int by_worth(const void *a, const void *b)
@@ -174,6 +196,18 @@ static void fold_waits(const assay_run *run, const assay_find_ctx *c, struct wei
 				if (!strcmp(w[j].f->id, assay_why_name[k]) &&
 				    part[k] * 2 > c->w->cause[k] && w[i].saved >= w[j].saved)
 					w[j].under = &w[i];
+	}
+}
+
+/* Consequences of consequences stand below the first cause; causes that follow from each other
+ * stand alone. */
+static void find_tops(struct weighed *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct weighed *top = w[i].under;
+		for (size_t k = 0; top && top->under && k < n; k++)
+			top = top->under;
+		w[i].under = top && !top->under ? top : NULL;
 	}
 }
 
@@ -273,19 +307,15 @@ static void order_found(assay_run *run, const assay_find_ctx *c)
 {
 	size_t n = c->list->found.n;
 	struct weighed *w = assay_alloc(c->scratch, (n + 1) * sizeof *w);
-	bool replay = false;
-	for (size_t i = 0; i < n; i++)
-		replay |= c->list->found.p[i].what_if != NULL;
-	assay_worth *worth = replay ? assay_worth_open(run) : NULL;
 	for (size_t i = 0; i < n; i++) {
 		w[i] = (struct weighed){.f = &c->list->found.p[i], .at = i};
-		weigh(c, worth, &w[i]);
+		weigh(c, &w[i]);
 	}
-	assay_worth_close(worth);
 	qsort(w, n, sizeof *w, by_worth);
 	for (size_t i = 0; i < n; i++)
 		w[i].under = found_with_id(w, n, w[i].f->follows);
 	fold_waits(run, c, w, n);
+	find_tops(w, n);
 	add_rows(run, c, w, n);
 }
 
@@ -304,7 +334,7 @@ static void add_nothing_large(const assay_find_ctx *c)
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order)
 {
 	assay_arena scratch = {0};
-	struct assay_found_list list = {{0}};
+	struct assay_found_list list = {.run = run};
 	assay_find_ctx c = {.w = w,
 			    .order = order,
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
@@ -319,6 +349,7 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 	if (!list.found.n && c.whole > 0)
 		add_nothing_large(&c);
 	order_found(run, &c);
+	assay_worth_close(list.worth);
 	fill_verdicts(run, &c);
 	assay_vec_free(&list.found);
 	assay_arena_free(&scratch);
@@ -403,7 +434,7 @@ TEST(consequences_stand_below_their_cause)
 {
 	assay_arena scratch = {0};
 	assay_run *run = assay_run_new();
-	struct assay_found_list list = {{0}};
+	struct assay_found_list list = {.run = run};
 	assay_window w = {.to = 100};
 	assay_find_ctx c = {.w = &w, .whole = 100, .now = 100, .list = &list, .scratch = &scratch};
 	assay_finding_add(&c, &(assay_found){.id = "exposed_comm",

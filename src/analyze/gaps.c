@@ -58,6 +58,27 @@ static void add_stretch(struct finder *f, uint32_t device, struct split *s, assa
 	s->sample[cause] = x.sample;
 }
 
+/* [from, to) inside a row of host: its cause, but where samples show that the thread had no
+ * processor there. */
+static void split_inside(struct finder *f, uint32_t device, assay_why cause, uint32_t row,
+			 int64_t from, int64_t to, struct split *s)
+{
+	const assay_tables *t = &f->run->part.t;
+	for (int64_t now = from; now < to;) {
+		struct stretch x = {
+			.row = row, .stack = assay_call_stack(t, row), .sample = ASSAY_NO_ROW};
+		assay_sight seen = {.until = to};
+		bool robbed = f->sights && assay_sights_robbed(f->sights, row, now, to, &seen);
+		if (robbed) {
+			x.stack = seen.stack != ASSAY_NO_ROW ? seen.stack : x.stack;
+			x.sample = seen.sample;
+		}
+		x.dur = seen.until - now;
+		add_stretch(f, device, s, robbed ? ASSAY_WHY_HOST_CPU_WAIT : cause, x);
+		now = seen.until;
+	}
+}
+
 static void split_host(struct finder *f, uint32_t device, uint32_t track, int64_t from, int64_t to,
 		       struct split *s)
 {
@@ -68,6 +89,11 @@ static void split_host(struct finder *f, uint32_t device, uint32_t track, int64_
 		assay_why cause =
 			assay_lane_at(&f->hosts, f->hosts.of_track[track], now, &x.row, &until);
 		until = until < to ? until : to;
+		if (x.row != ASSAY_NO_ROW && cause != ASSAY_WHY_HOST_UNTRACED) {
+			split_inside(f, device, cause, x.row, now, until, s);
+			now = until;
+			continue;
+		}
 		x.stack = assay_call_stack(t, x.row);
 		if (cause == ASSAY_WHY_HOST_UNTRACED && f->sights) {
 			assay_sight seen = assay_sights_at(f->sights, track, now, until);
@@ -93,6 +119,19 @@ static assay_why first_cause(const assay_run *run, uint32_t launch, int64_t from
 	if (assay_host_end(&run->part.t.host, launch) <= from)
 		return ASSAY_WHY_QUEUED;
 	return ASSAY_WHY_HOST_UNTRACED;
+}
+
+/* The blocking call that the launching thread was in at the start of a gap. */
+static uint32_t opened_by(struct finder *f, uint32_t gap)
+{
+	const assay_tables *t = &f->run->part.t;
+	uint32_t launch = t->gap.launch[gap], row;
+	int64_t until, from = t->gap.ts[gap];
+	if (t->gap.cause[gap] != ASSAY_WHY_HOST_UNTRACED || t->host.ts[launch] <= from)
+		return ASSAY_NO_ROW;
+	assay_lane *lane = f->hosts.of_track[t->host.track[launch]];
+	assay_why cause = assay_lane_at(&f->hosts, lane, from, &row, &until);
+	return cause == ASSAY_WHY_HOST_SYNC && t->host.ts[row] < from ? row : ASSAY_NO_ROW;
 }
 
 static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t from)
@@ -185,9 +224,8 @@ static struct split split_stretch(struct finder *f, uint32_t device, int64_t fro
 	}
 	int64_t call = clamp(t->host.ts[launch], from, to);
 	int64_t back = clamp(assay_host_end(&t->host, launch), call, to);
+	split_inside(f, device, ASSAY_WHY_LAUNCH_CALL, launch, call, back, &s);
 	all.row = launch;
-	all.dur = back - call;
-	add_stretch(f, device, &s, ASSAY_WHY_LAUNCH_CALL, all);
 	all.dur = to - back;
 	add_stretch(f, device, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
 	split_host(f, device, t->host.track[launch], from, call, &s);
@@ -202,6 +240,7 @@ struct totals {
 static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 {
 	assay_tables *t = &f->run->part.t;
+	t->gap.opened[gap] = opened_by(f, gap);
 	struct split s = split_stretch(f, t->gap.device[gap], t->gap.ts[gap],
 				       t->gap.ts[gap] + t->gap.dur[gap], t->gap.launch[gap],
 				       t->gap.cause[gap]);

@@ -336,12 +336,12 @@ static void link_edges(assay_path_graph *g, assay_path_links *links, struct wait
 {
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t i = 0; i < t->edge.n; i++) {
-		uint32_t from = t->edge.from_gpu[i], to = t->edge.to_gpu[i];
+		uint32_t from = t->edge.from_gpu[i], to = t->edge.to_gpu[i], wait = t->edge.wait[i];
 		if (from == ASSAY_NO_ROW)
 			continue;
 		if (to != ASSAY_NO_ROW)
 			add_link(links, g->node_of_gpu[from], g->node_of_gpu[to], ASSAY_DEP_WAIT,
-				 ASSAY_NO_ROW);
+				 wait == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->wait.host[wait]);
 		else if (t->edge.to_host[i] != ASSAY_NO_ROW)
 			link_return(g, links, w, i);
 	}
@@ -635,6 +635,8 @@ void assay_path_graph_free(assay_path_graph *g)
 	assay_vec_release(g->measured.at);
 	assay_vec_release(g->row);
 	assay_vec_release(g->cause);
+	assay_vec_release(g->stack);
+	assay_vec_release(g->sampled);
 	assay_arena_free(&g->arena);
 }
 

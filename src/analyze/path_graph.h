@@ -22,7 +22,7 @@ typedef enum assay_path_dep_kind {
 
 typedef struct assay_path_dep {
 	uint32_t from; /* node */
-	uint32_t row;  /* row of host: the call that returns, for ASSAY_DEP_SYNC */
+	uint32_t row;  /* row of host: the call that returns, or made a stream wait */
 	uint8_t kind;
 } assay_path_dep;
 
@@ -57,10 +57,12 @@ typedef struct assay_path_graph {
 	assay_vec(assay_path_thread) thread;
 	uint32_t *thread_of; /* by track: index of thread + 1, 0 for none */
 	uint32_t points, work, nodes;
-	uint32_t *row;  /* by point: what the segment is */
-	uint8_t *cause; /* by point; ASSAY_WHY_COUNT: last point of the thread */
-	bool *elastic;  /* by point: ends a wait, so what it waited for binds it */
-	uint32_t *gpu;  /* by work, by start */
+	uint32_t *row;   /* by point: what the segment is */
+	uint8_t *cause;  /* by point; ASSAY_WHY_COUNT: last point of the thread */
+	uint32_t *stack; /* by point: where the thread was, as far as calls and samples tell */
+	bool *sampled;   /* by point: no row says what the thread did, a sample or stack does */
+	bool *elastic;   /* by point: ends a wait, so what it waited for binds it */
+	uint32_t *gpu;   /* by work, by start */
 	uint32_t *node_of_gpu;
 	uint8_t *class;   /* by work */
 	uint32_t *kernel; /* by work: row of kernel */
@@ -123,6 +125,7 @@ typedef struct assay_path_what_if {
 	int class;    /* a class of the path instead of a name; -1 */
 	bool is_time; /* value is ns instead of a factor */
 	bool in_path; /* the pattern has a '/': match it with whole scope paths */
+	bool of_line; /* the pattern has a ':': match it with lines and functions of files too */
 	double value;
 } assay_path_what_if;
 typedef assay_vec(assay_path_what_if) assay_path_what_ifs;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/path_graph.h"
+#include "analyze/sights.h"
 #include "base/sort.h"
 #include "model/hand_off.h"
 
@@ -10,26 +11,54 @@ enum { HAND_OFF_THREADS = 16 };
 struct points {
 	assay_instants at;
 	assay_vec(uint32_t) row;
+	assay_vec(uint32_t) stack;
 	assay_vec(uint8_t) cause;
+	assay_vec(bool) sampled;
 };
 
-static void add_thread(assay_path_graph *g, uint32_t track, const assay_instants *bounds,
-		       struct points *p)
+static void add_point(struct points *p, int64_t at, uint32_t row, const assay_sight *seen,
+		      bool sampled)
+{
+	*assay_push(&p->at) = at;
+	*assay_push(&p->row) = row;
+	*assay_push(&p->stack) = seen->stack;
+	*assay_push(&p->cause) = (uint8_t)seen->cause;
+	*assay_push(&p->sampled) = sampled;
+}
+
+/* What samples saw between two instants; false: there are none. */
+static bool add_sampled(const assay_sights *sights, uint32_t track, uint32_t row, int64_t from,
+			int64_t to, struct points *p)
+{
+	if (!sights)
+		return false;
+	for (int64_t now = from; now < to;) {
+		assay_sight seen = assay_sights_at(sights, track, now, to);
+		add_point(p, now, row, &seen, true);
+		now = seen.until;
+	}
+	return true;
+}
+
+static void add_thread(assay_path_graph *g, const assay_sights *sights, uint32_t track,
+		       const assay_instants *bounds, struct points *p)
 {
 	assay_lane *lane = g->causes.of_track[track];
-	assay_path_thread *t = assay_push(&g->thread);
-	*t = (assay_path_thread){track, (uint32_t)p->at.n, (uint32_t)bounds->n};
-	g->thread_of[track] = (uint32_t)g->thread.n;
-	for (size_t i = 0; i < bounds->n; i++) {
+	uint32_t first = (uint32_t)p->at.n;
+	for (size_t i = 0; i + 1 < bounds->n; i++) {
 		uint32_t row = ASSAY_NO_ROW;
-		int64_t unused;
-		*assay_push(&p->at) = bounds->p[i];
-		*assay_push(&p->cause) =
-			i + 1 == bounds->n ? ASSAY_WHY_COUNT
-					   : (uint8_t)assay_lane_at(&g->causes, lane, bounds->p[i],
-								    &row, &unused);
-		*assay_push(&p->row) = row;
+		int64_t now = bounds->p[i];
+		assay_sight at = {.sample = ASSAY_NO_ROW};
+		at.cause = assay_lane_at(&g->causes, lane, now, &row, &at.until);
+		at.stack = assay_call_stack(&g->run->part.t, row);
+		if (at.cause != ASSAY_WHY_HOST_UNTRACED ||
+		    !add_sampled(sights, track, row, now, bounds->p[i + 1], p))
+			add_point(p, now, row, &at, false);
 	}
+	assay_sight end = {.stack = ASSAY_NO_ROW, .cause = ASSAY_WHY_COUNT};
+	add_point(p, bounds->p[bounds->n - 1], ASSAY_NO_ROW, &end, false);
+	*assay_push(&g->thread) = (assay_path_thread){track, first, (uint32_t)p->at.n - first};
+	g->thread_of[track] = (uint32_t)g->thread.n;
 }
 
 /* The graph has them from here on; measured.at gets room for the work, which is counted already. */
@@ -40,9 +69,13 @@ static void keep_points(assay_path_graph *g, struct points *p)
 	assay_vec_reserve(&p->at, p->at.n + g->work + 1);
 	assay_vec_reserve(&p->row, p->row.n + 1);
 	assay_vec_reserve(&p->cause, p->cause.n + 1);
+	assay_vec_reserve(&p->stack, p->stack.n + 1);
+	assay_vec_reserve(&p->sampled, p->sampled.n + 1);
 	g->measured.at = p->at.p;
 	g->row = p->row.p;
 	g->cause = p->cause.p;
+	g->stack = p->stack.p;
+	g->sampled = p->sampled.p;
 	g->elastic = assay_alloc(&g->arena, g->points + 1);
 	g->base.len = assay_alloc(&g->arena, (g->points + 1) * sizeof(int64_t));
 	for (uint32_t i = 0; i + 1 < g->points; i++)
@@ -62,6 +95,7 @@ void assay_path_add_hosts(assay_path_graph *g)
 		if (t->track.kind[i] == ASSAY_TRACK_THREAD && assay_track_group(t, i) == g->group)
 			assay_host_causes_want(&g->causes, i);
 	assay_host_causes_fill(&g->causes);
+	assay_sights *sights = assay_sights_new(g->run);
 	g->thread_of = assay_alloc(&g->arena, (t->track.n + 1) * sizeof *g->thread_of);
 	for (uint32_t i = 0; i < t->track.n; i++) {
 		const assay_lane *lane = g->causes.of_track[i];
@@ -69,9 +103,10 @@ void assay_path_add_hosts(assay_path_graph *g)
 			continue;
 		assay_seen_signs(&t->host, lane->row, lane->n, g->until, &bounds);
 		if (bounds.n)
-			add_thread(g, i, &bounds, &p);
+			add_thread(g, sights, i, &bounds, &p);
 	}
 	keep_points(g, &p);
+	assay_sights_free(sights);
 	assay_vec_free(&bounds);
 }
 
@@ -103,9 +138,10 @@ struct worker {
 	uint32_t point; /* first of the thread */
 };
 
-static bool is_active(uint8_t cause)
+static bool is_active(const assay_path_graph *g, uint32_t point)
 {
-	return cause >= ASSAY_WHY_HOST_SYNC && cause < ASSAY_WHY_HOST_PYTHON;
+	uint8_t cause = g->cause[point];
+	return !g->sampled[point] && cause >= ASSAY_WHY_HOST_SYNC && cause < ASSAY_WHY_HOST_PYTHON;
 }
 
 static void find_bursts(const assay_path_graph *g, const assay_path_thread *t, struct worker *w)
@@ -115,7 +151,7 @@ static void find_bursts(const assay_path_graph *g, const assay_path_thread *t, s
 	w->seen.sign = at + t->first;
 	w->seen.signs = t->n;
 	for (uint32_t i = t->first; i + 1 < t->first + t->n; i++) {
-		if (!is_active(g->cause[i]))
+		if (!is_active(g, i))
 			continue;
 		assay_seen_work(&w->seen, at[i], at[i + 1]);
 		if (w->first.n < w->seen.burst.n) {

@@ -61,6 +61,7 @@ static bool parse_rule(const char *text, assay_path_what_if *r, assay_err *err)
 				  text, eq + 1);
 	r->class = class_of_word(r->pattern);
 	r->in_path = memchr(r->pattern.p, '/', r->pattern.n) != NULL;
+	r->of_line = r->class < 0 && memchr(r->pattern.p, ':', r->pattern.n) != NULL;
 	return true;
 }
 
@@ -117,6 +118,8 @@ struct matcher {
 	uint8_t *of_name;                     /* by string id: rule, NO_RULE or NOT_ASKED */
 	uint8_t *of_scope;  /* by row of scope, with the ranges around it; same coding */
 	uint8_t *of_kernel; /* by row of kernel: rule or NO_RULE; always there */
+	uint8_t *of_stack; /* by row of stack: rule of its own line or function; NULL: no such rules
+			    */
 	/* by point: rule of the range in which another thread waits for this one, or NO_RULE; NULL
 	 * when there are no ranges */
 	uint8_t *lent;
@@ -147,6 +150,55 @@ static uint8_t name_rule(struct matcher *m, assay_sid name)
 	uint8_t *known = &m->of_name[name];
 	if (*known == NOT_ASKED)
 		*known = rule_of_text(m, assay_text(m->g->run, name), false);
+	return *known;
+}
+
+static bool has_line_rules(const struct matcher *m)
+{
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->rules->p[i].of_line)
+			return true;
+	return false;
+}
+
+static assay_str last_name(assay_str path)
+{
+	for (size_t i = path.n; i-- > 0;)
+		if (path.p[i] == '/')
+			return (assay_str){path.p + i + 1, path.n - i - 1};
+	return path;
+}
+
+/* "train.py:12" or "train.py:function", the file with or without its folders. */
+static bool is_line(struct matcher *m, assay_str pattern, uint32_t stack)
+{
+	const assay_tables *t = &m->g->run->part.t;
+	uint32_t code = t->stack.code[stack];
+	assay_str file = assay_text(m->g->run, t->code.file[code]), name = last_name(file);
+	const char *function = assay_z(m->g->run, t->code.function[code]);
+	const assay_str of[] = {file, name};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		if (glob(pattern, assay_str_of(assay_printf(&m->scratch, "%.*s:%d", (int)of[i].n,
+							    of[i].p, t->stack.line[stack]))) ||
+		    glob(pattern, assay_str_of(assay_printf(&m->scratch, "%.*s:%s", (int)of[i].n,
+							    of[i].p, function))))
+			return true;
+	return false;
+}
+
+/* The rule of the program's own line that a stack is at. */
+static uint8_t line_rule(struct matcher *m, uint32_t stack)
+{
+	if (stack == ASSAY_NO_ROW || !m->of_stack)
+		return NO_RULE;
+	uint8_t *known = &m->of_stack[stack];
+	uint32_t own = assay_own_call(&m->g->run->part.t, stack);
+	if (*known != NOT_ASKED)
+		return *known;
+	*known = NO_RULE;
+	for (size_t i = 0; i < m->rules->n && *known == NO_RULE; i++)
+		if (m->rules->p[i].of_line && is_line(m, m->rules->p[i].pattern, own))
+			*known = (uint8_t)i;
 	return *known;
 }
 
@@ -304,14 +356,15 @@ static int64_t row_length(const struct matcher *m, uint32_t point)
 {
 	uint32_t row = m->g->row[point];
 	int64_t own = m->g->measured.at[point + 1] - m->g->measured.at[point];
-	return row == ASSAY_NO_ROW || m->g->cause[point] == ASSAY_WHY_HOST_UNTRACED
+	return row == ASSAY_NO_ROW || m->g->sampled[point] ||
+			       m->g->cause[point] == ASSAY_WHY_HOST_UNTRACED
 		       ? own
 		       : m->g->run->part.t.host.dur[row];
 }
 
 static bool is_quiet(const assay_path_graph *g, uint32_t point)
 {
-	return g->cause[point] == ASSAY_WHY_HOST_PYTHON ||
+	return g->sampled[point] || g->cause[point] == ASSAY_WHY_HOST_PYTHON ||
 	       g->cause[point] == ASSAY_WHY_HOST_UNTRACED;
 }
 
@@ -346,7 +399,8 @@ static void change_segment(struct matcher *m, uint32_t point, const struct reach
 	int class = ASSAY_PATH_WHY + g->cause[point];
 	for (size_t r = 0; r < m->rules->n; r++) {
 		const assay_path_what_if *rule = &m->rules->p[r];
-		bool by_class = rule->class == class, lent = lent_rule(m, point) == r;
+		bool lent = lent_rule(m, point) == r;
+		bool by_class = rule->class == class || line_rule(m, g->stack[point]) == r;
 		if (!by_class && !lent && (rule->class >= 0 || reach[r].until <= now))
 			continue;
 		int64_t whole = by_class || lent ? row_length(m, point) : reach[r].whole;
@@ -385,8 +439,12 @@ static void change_threads(struct matcher *m)
 static uint8_t dep_rule(struct matcher *m, uint32_t node, const assay_path_dep *d)
 {
 	int class = assay_path_dep_class(m->g, node, d);
-	bool named = m->by_name && d->kind == ASSAY_DEP_SYNC && d->row != ASSAY_NO_ROW;
-	uint8_t by_name = named ? name_rule(m, m->g->run->part.t.host.name[d->row]) : NO_RULE;
+	const assay_tables *t = &m->g->run->part.t;
+	bool waits = d->kind == ASSAY_DEP_SYNC || d->kind == ASSAY_DEP_WAIT;
+	uint8_t by_name = NO_RULE;
+	if (m->by_name && waits && d->row != ASSAY_NO_ROW)
+		by_name = min_rule(name_rule(m, t->host.name[d->row]),
+				   line_rule(m, assay_call_stack(t, d->row)));
 	return min_rule(by_name, m->of_class[class]);
 }
 
@@ -401,8 +459,9 @@ static void change_deps(struct matcher *m)
 			if (r == NO_RULE || order || g->base.lag[d] == ASSAY_DEP_DROPPED)
 				continue;
 			const assay_path_what_if *rule = &m->rules->p[r];
-			bool sync = g->dep[d].kind == ASSAY_DEP_SYNC;
-			/* a call that takes no time does not wait */
+			/* a call that takes no time does not wait, nor does it let a stream wait */
+			bool sync = g->dep[d].kind == ASSAY_DEP_SYNC ||
+				    (g->dep[d].kind == ASSAY_DEP_WAIT && rule->class < 0);
 			m->out->lag[d] = sync && rule->value == 0
 						 ? ASSAY_DEP_DROPPED
 						 : changed(rule, g->base.lag[d], g->base.lag[d]);
@@ -494,6 +553,8 @@ bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *r
 		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
 	if (m.by_name) {
 		m.of_name = not_asked(&m, g->run->part.strings.str.n + 1);
+		if (has_line_rules(&m))
+			m.of_stack = not_asked(&m, g->run->part.t.stack.n + 1);
 		match_scopes(&m);
 		if (g->run->part.t.scope.n)
 			lend_rules(&m);

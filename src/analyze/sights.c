@@ -18,6 +18,7 @@ static const uint8_t why_of[ASSAY_DOING_COUNT] = {
 	[ASSAY_DOING_IO] = ASSAY_WHY_HOST_IO,
 	[ASSAY_DOING_SLEEP] = ASSAY_WHY_HOST_SLEEP,
 	[ASSAY_DOING_LOCK] = ASSAY_WHY_HOST_LOCK,
+	[ASSAY_DOING_COMM] = ASSAY_WHY_HOST_COMM,
 	[ASSAY_DOING_DRIVER] = ASSAY_WHY_HOST_RUNTIME,
 	[ASSAY_DOING_PYTHON] = ASSAY_WHY_HOST_PYTHON,
 	[ASSAY_DOING_NATIVE] = ASSAY_WHY_HOST_NATIVE,
@@ -39,6 +40,7 @@ struct assay_sights {
 	const assay_run *run;
 	assay_arena scratch;
 	rows *calls, *samples; /* by track */
+	int64_t *robbed;       /* by row of host: of a call, time without a processor */
 	assay_map by_site;     /* stacks of two calls -> row of site */
 	assay_vec(site) site;
 };
@@ -135,6 +137,84 @@ static uint32_t usual_sample(const assay_sights *s, uint64_t key)
 	return at->sample[most];
 }
 
+/* ---- calls without a processor ---- */
+
+/* Threads are not looked at inside calls, but a sample has how long its thread was ready to run and
+ * did not until the next one. */
+#define LONG_CALL 100000 /* ns: shorter calls are as long as they are */
+
+typedef assay_vec(uint32_t) call_rows;
+
+/* Outermost calls that begin in [from, to). */
+static void outer_calls(const assay_sights *s, const rows *calls, int64_t from, int64_t to,
+			call_rows *out)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	int64_t end = INT64_MIN;
+	out->n = 0;
+	for (size_t i = begun(calls, h->ts, from - 1); i < calls->n; i++) {
+		uint32_t row = calls->row[i];
+		if (h->ts[row] >= to)
+			break;
+		if (h->ts[row] >= end && h->dur[row] >= LONG_CALL)
+			*assay_push(out) = row;
+		end = assay_host_end(h, row) > end ? assay_host_end(h, row) : end;
+	}
+}
+
+static void rob_calls(assay_sights *s, const call_rows *of, int64_t rest)
+{
+	const int64_t *dur = s->run->part.t.host.dur;
+	assay_sort_rows_falling(of->p, of->n, dur);
+	for (size_t i = 0; i < of->n && rest >= LONG_CALL; i++) {
+		int64_t part = dur[of->p[i]] < rest ? dur[of->p[i]] : rest;
+		s->robbed[of->p[i]] = part;
+		rest -= part;
+	}
+}
+
+/* Calls inside a robbed one have its last part. */
+static void rob_nested(assay_sights *s, const rows *calls)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	uint32_t outer = ASSAY_NO_ROW;
+	for (size_t i = 0; i < calls->n; i++) {
+		uint32_t row = calls->row[i];
+		if (outer == ASSAY_NO_ROW || h->ts[row] >= assay_host_end(h, outer)) {
+			outer = s->robbed[row] ? row : ASSAY_NO_ROW;
+			continue;
+		}
+		int64_t from = assay_host_end(h, outer) - s->robbed[outer];
+		int64_t part = assay_host_end(h, row) - (h->ts[row] > from ? h->ts[row] : from);
+		s->robbed[row] = part > 0 ? part : 0;
+	}
+}
+
+static void find_robbed(assay_sights *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	call_rows of = {0};
+	s->robbed = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *s->robbed);
+	for (size_t k = 0; k < t->track.n; k++) {
+		const rows *samples = &s->samples[k], *calls = &s->calls[k];
+		for (size_t i = 0; i < samples->n; i++) {
+			uint32_t at = samples->row[i];
+			int64_t from = t->sample.ts[at] + t->sample.dur[at];
+			int64_t to =
+				i + 1 < samples->n ? t->sample.ts[samples->row[i + 1]] : INT64_MAX;
+			bool ready = t->seen.doing[at] == ASSAY_DOING_CPU_WAIT;
+			int64_t rest = t->sample.delay[at] - (ready ? t->sample.dur[at] : 0);
+			if (rest < LONG_CALL)
+				continue;
+			outer_calls(s, calls, from, to, &of);
+			rob_calls(s, &of, rest);
+		}
+		if (samples->n)
+			rob_nested(s, calls);
+	}
+	assay_vec_free(&of);
+}
+
 /* ---- answers ---- */
 
 static assay_sight from_sample(const assay_sights *s, uint32_t sample, int64_t until)
@@ -163,28 +243,43 @@ static assay_sight from_calls(const assay_sights *s, const rows *calls, size_t n
 			     lent ? ASSAY_WHY_HOST_NATIVE : ASSAY_WHY_HOST_PYTHON};
 }
 
-assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to)
+/* What the samples in [begin, end) say of an instant there, up to `to`; sample is none without any.
+ * The first look speaks for what was before it too. */
+static assay_sight from_looks(const assay_sights *s, const rows *samples, int64_t begin,
+			      int64_t end, int64_t now, int64_t to)
 {
 	const assay_tables *t = &s->run->part.t;
-	const rows *calls = &s->calls[track], *samples = &s->samples[track];
-	size_t next = begun(calls, t->host.ts, now);
-	int64_t begin = next ? assay_host_end(&t->host, calls->row[next - 1]) : INT64_MIN;
-	int64_t end = next < calls->n ? t->host.ts[calls->row[next]] : INT64_MAX;
 	size_t k = begun(samples, t->sample.ts, now);
 	bool after = k < samples->n && t->sample.ts[samples->row[k]] < end;
 	bool before = k && t->sample.ts[samples->row[k - 1]] >= begin;
-	if (before)
-		return from_sample(s, samples->row[k - 1],
-				   after && t->sample.ts[samples->row[k]] < to
-					   ? t->sample.ts[samples->row[k]]
-					   : to);
-	if (!after)
-		return from_calls(s, calls, next, now, to);
-	/* the first look of the stretch speaks for what was before it */
-	int64_t until = k + 1 < samples->n && t->sample.ts[samples->row[k + 1]] < to
-				? t->sample.ts[samples->row[k + 1]]
-				: to;
-	return from_sample(s, samples->row[k], until);
+	size_t at = before ? k - 1 : k, next = at + 1;
+	if (!before && !after)
+		return (assay_sight){to, ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_WHY_HOST_UNTRACED};
+	bool changes = next < samples->n && t->sample.ts[samples->row[next]] < to;
+	return from_sample(s, samples->row[at], changes ? t->sample.ts[samples->row[next]] : to);
+}
+
+assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to)
+{
+	const assay_tables *t = &s->run->part.t;
+	const rows *calls = &s->calls[track];
+	size_t next = begun(calls, t->host.ts, now);
+	int64_t begin = next ? assay_host_end(&t->host, calls->row[next - 1]) : INT64_MIN;
+	int64_t end = next < calls->n ? t->host.ts[calls->row[next]] : INT64_MAX;
+	assay_sight seen = from_looks(s, &s->samples[track], begin, end, now, to);
+	return seen.sample == ASSAY_NO_ROW ? from_calls(s, calls, next, now, to) : seen;
+}
+
+bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int64_t to,
+			 assay_sight *out)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	int64_t end = assay_host_end(h, host), from = end - s->robbed[host];
+	*out = from_looks(s, &s->samples[h->track[host]], h->ts[host], end, now, to);
+	if (out->sample != ASSAY_NO_ROW || !s->robbed[host])
+		return out->cause == ASSAY_WHY_HOST_CPU_WAIT;
+	out->until = now < from && from < to ? from : to;
+	return now >= from;
 }
 
 assay_sights *assay_sights_new(const assay_run *run)
@@ -199,6 +294,7 @@ assay_sights *assay_sights_new(const assay_run *run)
 	s->samples = by_track(s, t->sample.n, t->sample.track, t->sample.ts, any_sample);
 	for (uint32_t i = 0; i < t->sample.n; i++)
 		count_site(s, i);
+	find_robbed(s);
 	return s;
 }
 
@@ -259,6 +355,29 @@ TEST(samples_between_two_calls_speak_for_the_stretch)
 	/* after the last call nothing says more */
 	a = assay_sights_at(s, track, 2000100, 2000200);
 	CHECK(a.cause == ASSAY_WHY_HOST_UNTRACED);
+	assay_sights_free(s);
+	assay_run_free(run);
+	return 0;
+}
+
+/* The thread was looked at before the second call, and its sample says that it had no processor for
+ * 900 us until the next: the long call is what it waited in. */
+TEST(a_long_call_is_without_a_processor_where_the_sample_before_it_says_so)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t stack = assay_add(t, ASSAY_T_stack);
+	hand_call(run, 0, stack);
+	uint32_t call = hand_call(run, 1000000, stack);
+	t->host.dur[call] = 950000;
+	hand_sample(run, 500000, 0, ASSAY_DOING_PYTHON);
+	hand_sample(run, 3000000, 0, ASSAY_DOING_PYTHON);
+	t->sample.delay[0] = 900000;
+	assay_sights *s = assay_sights_new(run);
+	assay_sight a;
+	CHECK(!assay_sights_robbed(s, call, 1000000, 1950000, &a) && a.until == 1050000);
+	CHECK(assay_sights_robbed(s, call, 1050000, 1950000, &a) && a.until == 1950000);
+	CHECK(!assay_sights_robbed(s, 0, 2, 8, &a) && a.until == 8);
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;

@@ -20,4 +20,9 @@ void assay_sights_free(assay_sights *s);
 /* At an instant of a thread, looked for in [now, to) only. */
 assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to);
 
+/* Was the thread without a processor at an instant inside a row of host? Either way out->until is
+ * when that may change. */
+bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int64_t to,
+			 assay_sight *out);
+
 #endif

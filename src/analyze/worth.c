@@ -3,25 +3,42 @@
 
 #include "analyze/path.h"
 #include "analyze/path_graph.h"
-#include "analyze/path_window.h"
-#include "analyze/window.h"
+#include "base/sort.h"
+
+/* So many steps, or so much work where steps are short, stand for all. */
+enum { ENOUGH_STEPS = 32, ENOUGH_WORK = 20000 };
 
 struct assay_worth {
 	assay_arena arena;
 	assay_path_graph g;
-	assay_path_window window;
-	assay_path_marks marks;
+	int64_t from, to;
+	uint32_t before, within; /* work that begins before the window, and before its end */
+	const bool *mine;        /* by work: of the device that the window is of */
 	assay_path_times times;
 	assay_path_lengths lengths; /* of the question at hand: large, so there is one */
-	int64_t step;               /* replayed as it was */
+	int64_t length;             /* replayed as it was */
 };
 
-static int64_t replayed_step(assay_worth *w, const assay_path_lengths *lengths)
+static void last_end(const assay_worth *w, const int64_t *dur, uint32_t from, uint32_t to,
+		     int64_t *end)
 {
+	for (uint32_t i = from; i < to; i++) {
+		int64_t at = w->times.at[w->g.points + i] + dur[i];
+		if (w->mine[i] && at > *end)
+			*end = at;
+	}
+}
+
+/* From the end of what began before the window to the end of what began in it. */
+static int64_t replayed_length(assay_worth *w, const assay_path_lengths *lengths)
+{
+	int64_t from = INT64_MIN, to;
 	assay_path_replay_with(&w->g, lengths, &w->times);
-	assay_path_bounds b =
-		assay_path_window_in(&w->g, &w->window, &w->marks, &w->times, lengths->dur);
-	return b.to - b.from;
+	last_end(w, lengths->dur, 0, w->before, &from);
+	from = from == INT64_MIN ? w->from : from;
+	to = from;
+	last_end(w, lengths->dur, w->before, w->within, &to);
+	return to - from;
 }
 
 /* A replay that is off by more than this is no ground for predictions. */
@@ -31,28 +48,76 @@ static bool near_measured(int64_t replayed, int64_t measured)
 	return measured > 0 && off <= measured / 20;
 }
 
-assay_worth *assay_worth_open(assay_run *run)
+/* Where the part of the window ends that is replayed. */
+static int64_t enough_until(const assay_window *w)
+{
+	uint64_t events = 0, steps = w->steps ? w->steps : 1, part;
+	for (int c = 0; c < ASSAY_CLASS_COUNT; c++)
+		events += w->events[c];
+	part = ENOUGH_WORK * steps / (events + 1);
+	part = part > ENOUGH_STEPS ? part : ENOUGH_STEPS;
+	if (part >= steps)
+		return w->to;
+	return w->from + (int64_t)((double)(w->to - w->from) * (double)part / (double)steps);
+}
+
+/* A host is ahead of its device by a queue of 1,024 launches at most: what came some queues before
+ * the window changes it no more. */
+static int64_t enough_since(const assay_run *run, uint32_t group, assay_worth *w)
+{
+	enum { WORKS_BEFORE = 4096 };
+	const assay_tables *t = &run->part.t;
+	int64_t *before = assay_alloc(&w->arena, (t->gpu.n + 1) * sizeof *before);
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		if (t->gpu.ts[i] < w->from && assay_track_group(t, t->gpu.track[i]) == group)
+			before[n++] = t->gpu.ts[i];
+	assay_sort_i64(before, n);
+	return n > WORKS_BEFORE ? before[n - WORKS_BEFORE] : INT64_MIN;
+}
+
+static void take_work(assay_worth *w, const assay_run *run, uint32_t device)
+{
+	const assay_tables *t = &run->part.t;
+	bool *mine = assay_alloc(&w->arena, w->g.work + 1);
+	for (uint32_t i = 0; i < w->g.work; i++) {
+		uint32_t gpu = w->g.gpu[i];
+		mine[i] = t->track.pid[t->gpu.track[gpu]] == t->device_time.device[device];
+		w->before += t->gpu.ts[gpu] < w->from;
+		w->within += t->gpu.ts[gpu] < w->to;
+	}
+	w->mine = mine;
+}
+
+/* When the device was done with what began in the window. */
+static int64_t measured_end(const assay_worth *w)
+{
+	const assay_gpu_table *gpu = &w->g.run->part.t.gpu;
+	int64_t end = w->from;
+	for (uint32_t i = w->before; i < w->within; i++)
+		if (w->mine[i] && assay_gpu_end(gpu, w->g.gpu[i]) > end)
+			end = assay_gpu_end(gpu, w->g.gpu[i]);
+	return end;
+}
+
+assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 {
 	assay_arena arena = {0};
-	assay_err err = {0};
-	uint32_t device = assay_main_device(run);
-	assay_path_window window;
-	if (device == ASSAY_NO_ROW || !run->part.t.host.n)
+	if (window->device == ASSAY_NO_ROW || !run->part.t.host.n)
 		return NULL;
-	uint32_t group = assay_group_of(&run->part.t, run->part.t.device_time.source[device]);
-	if (!assay_path_window_find(run, group, ASSAY_PATH_MEDIAN, &window, &err))
-		return NULL;
+	const assay_tables *t = &run->part.t;
 	assay_worth *w = assay_alloc(&arena, sizeof *w);
-	w->arena = arena;
-	w->window = window;
-	assay_path_graph_build(&w->g, run, group, window.since, window.until);
+	*w = (assay_worth){.arena = arena, .from = window->from};
+	w->to = enough_until(window);
+	uint32_t group = assay_group_of(t, t->device_time.source[window->device]);
+	assay_path_graph_build(&w->g, run, group, enough_since(run, group, w), w->to);
+	take_work(w, run, window->device);
 	if (w->g.nodes) {
-		assay_path_window_mark(&w->g, &w->window, &w->marks);
 		w->times = assay_path_times_new(&w->g);
 		w->lengths = assay_path_lengths_copy(&w->g);
-		w->step = replayed_step(w, &w->g.base);
+		w->length = replayed_length(w, &w->g.base);
 	}
-	if (w->g.nodes && near_measured(w->step, window.to - window.from))
+	if (w->g.nodes && near_measured(w->length, measured_end(w) - w->from))
 		return w;
 	assay_worth_close(w);
 	return NULL;
@@ -67,45 +132,85 @@ void assay_worth_close(assay_worth *w)
 	assay_arena_free(&arena);
 }
 
-/* Time inside launch calls is on the thread and in the delay from the call to its work; a copy of
- * pageable memory holds up the call that makes it. */
+/* What-ifs of several rules. Time inside launch calls is on the thread and in the delay from the
+ * call to its work; a copy of pageable memory holds up the call that makes it. */
+static const struct {
+	const char *what_if, *rule[2];
+} several[] = {
+	{"copy=0", {"copy=0", "*Memcpy*=0"}},
+	{"allocation=0", {"*Malloc*=0", "*Free*=0"}},
+	{"stream_wait=0", {"*StreamWaitEvent*=0", "*StreamWaitValue*=0"}},
+	{"launch_call=0", {"*Launch*=0", NULL}},
+};
+
 static size_t rules_for(assay_worth *w, const char *what_if, const char *text[2])
 {
 	text[0] = what_if;
-	if (!strcmp(what_if, "copy=0")) {
-		text[1] = "*Memcpy*=0";
-		return 2;
+	for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+		if (!strcmp(what_if, several[i].what_if)) {
+			memcpy(text, several[i].rule, sizeof several[i].rule);
+			if (!text[1])
+				text[1] = assay_printf(
+					&w->arena, "launch_latency=%lldns",
+					(long long)
+						w->g.typical[ASSAY_DEP_LAUNCH][ASSAY_GPU_KERNEL]);
+			return 2;
+		}
+	return 1;
+}
+
+static void as_it_was(assay_worth *w)
+{
+	memcpy(w->lengths.len, w->g.base.len, w->g.points * sizeof *w->lengths.len);
+	memcpy(w->lengths.dur, w->g.base.dur, w->g.work * sizeof *w->lengths.dur);
+	memcpy(w->lengths.lag, w->g.base.lag, w->g.deps * sizeof *w->lengths.lag);
+}
+
+bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share)
+{
+	const assay_path_graph *g = &w->g;
+	as_it_was(w);
+	for (uint32_t i = 0; i < g->work; i++)
+		if (dur[g->gpu[i]] >= 0)
+			w->lengths.dur[i] = dur[g->gpu[i]];
+	for (uint32_t d = 0; d < g->deps; d++) {
+		uint8_t kind = g->dep[d].kind;
+		if ((kind == ASSAY_DEP_STREAM || kind == ASSAY_DEP_LAUNCH) &&
+		    g->base.lag[d] >= stall)
+			w->lengths.lag[d] = g->typical[kind][ASSAY_GPU_KERNEL];
 	}
-	if (strcmp(what_if, "launch_call=0") != 0)
-		return 1;
-	text[0] = "*Launch*=0";
-	text[1] = assay_printf(&w->arena, "launch_latency=%lldns",
-			       (long long)w->g.typical[ASSAY_DEP_LAUNCH][ASSAY_GPU_KERNEL]);
-	return 2;
+	int64_t saved = w->length - replayed_length(w, &w->lengths);
+	*share = (double)saved / (double)w->length;
+	return saved >= 0;
 }
 
 /* What n rules save; false: one of them matches nothing, or the step would take longer. */
 static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int64_t *saved)
 {
 	assay_path_what_ifs rules = {0};
-	assay_path path = {.from = w->window.from, .to = w->window.to};
+	assay_path path = {.from = w->from, .to = w->to};
 	assay_path_lengths *lengths = &w->lengths;
-	memcpy(lengths->len, w->g.base.len, w->g.points * sizeof *lengths->len);
-	memcpy(lengths->dur, w->g.base.dur, w->g.work * sizeof *lengths->dur);
-	memcpy(lengths->lag, w->g.base.lag, w->g.deps * sizeof *lengths->lag);
+	as_it_was(w);
 	bool ok = assay_path_what_ifs_parse(&rules, text, n, NULL) &&
 		  assay_path_what_ifs_apply(&w->g, &rules, lengths, &path, NULL);
 	if (ok)
-		*saved = w->step - replayed_step(w, lengths);
+		*saved = w->length - replayed_length(w, lengths);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
 	return ok && *saved >= 0;
 }
 
-/* Of two rules the second may have nothing to match: traces without calls. */
-bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved)
+/* Of two rules one may have nothing to match: traces without calls. */
+bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
 {
 	const char *text[2];
 	size_t n = rules_for(w, what_if, text);
-	return replay_rules(w, text, n, saved) || (n > 1 && replay_rules(w, text, 1, saved));
+	int64_t saved = 0;
+	bool ok = replay_rules(w, text, n, &saved);
+	for (size_t i = 0; !ok && n > 1 && i < n; i++)
+		ok = replay_rules(w, text + i, 1, &saved);
+	if (!ok)
+		return false;
+	*share = (double)saved / (double)w->length;
+	return true;
 }

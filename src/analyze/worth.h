@@ -1,18 +1,23 @@
-/* What a step would take without a cause: the critical path's graph built once, replayed for each
- * question. */
+/* How much shorter the steady steps would be without a cause: the critical path's graph built once,
+ * replayed for each question. Several steps are replayed together, so that a host that no longer
+ * waits can run ahead. */
 #ifndef ASSAY_ANALYZE_WORTH_H
 #define ASSAY_ANALYZE_WORTH_H
 
-#include "model/run.h"
+#include "analyze/window.h"
 
 typedef struct assay_worth assay_worth;
 
-/* NULL: there is no graph, or its replay does not give what was measured. The run must not change
- * while it is open. */
-assay_worth *assay_worth_open(assay_run *run);
+/* NULL: there is no graph, or its replay does not give what was measured. The run's events must not
+ * change while it is open. */
+assay_worth *assay_worth_open(const assay_run *run, const assay_window *w);
 void assay_worth_close(assay_worth *w);
 
-/* ns of the step that go with the what-if; false when it names nothing in the step. */
-bool assay_worth_without(assay_worth *w, const char *what_if, int64_t *saved);
+/* Share of the window that goes with the what-if, 0 to 1; false when it names nothing in it. */
+bool assay_worth_without(assay_worth *w, const char *what_if, double *share);
+
+/* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of
+ * `stall` and longer between queued work. */
+bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share);
 
 #endif

@@ -304,6 +304,7 @@ typedef enum assay_scope_how {
 	X(IO, "io")                                                                                \
 	X(SLEEP, "sleep")                                                                          \
 	X(LOCK, "lock")                                                                            \
+	X(COMM, "comm")                                                                            \
 	X(DRIVER, "driver")                                                                        \
 	X(PYTHON, "python")                                                                        \
 	X(NATIVE, "native")

@@ -106,7 +106,7 @@ const char *assay_finding_worth(assay_printout *p, size_t i)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;
 	char now[ASSAY_FMT], after[ASSAY_FMT];
-	const char *per = f->steady[i] ? " a step" : ", once";
+	const char *per = f->steady[i] ? " a step" : " in all";
 	if (f->now[i] >= 0 && f->after[i] >= 0 && f->after[i] < f->now[i])
 		return assay_printf(&p->scratch, "%s -> ~%s%s", assay_fmt_time(now, f->now[i]),
 				    assay_fmt_time(after, f->after[i]), per);

@@ -13,6 +13,7 @@ enum {
 	IN_IMPORT = 4,
 	IN_FILES = 8,
 	IN_HAND_OVER = 16,
+	IN_COMM = 64,     /* calls a collective */
 	IN_BACKWARD = 32, /* waits for the threads that compute gradients */
 };
 #define LONGEST_SAMPLE 200000000 /* ns: no recorder writes longer ones by much */
@@ -22,6 +23,7 @@ typedef struct doings {
 	assay_arena scratch;
 	uint8_t *in;    /* by row of stack: what its calls are part of */
 	uint32_t *rows; /* of sample, by time */
+	bool *serves;   /* by track: a thread that does nothing but collectives */
 } doings;
 
 /* ---- stacks ---- */
@@ -36,10 +38,13 @@ static assay_str last_part(assay_str name)
 
 static uint8_t meaning_of(const assay_run *run, uint32_t code)
 {
-	static const uint8_t bit[] = {
-		[ASSAY_WORD_DATA] = IN_DATA,           [ASSAY_WORD_COMPILE] = IN_COMPILE,
-		[ASSAY_WORD_IMPORT] = IN_IMPORT,       [ASSAY_WORD_FILES] = IN_FILES,
-		[ASSAY_WORD_HAND_OVER] = IN_HAND_OVER, [ASSAY_WORD_LIBRARY] = 0};
+	static const uint8_t bit[] = {[ASSAY_WORD_DATA] = IN_DATA,
+				      [ASSAY_WORD_COMPILE] = IN_COMPILE,
+				      [ASSAY_WORD_IMPORT] = IN_IMPORT,
+				      [ASSAY_WORD_FILES] = IN_FILES,
+				      [ASSAY_WORD_HAND_OVER] = IN_HAND_OVER,
+				      [ASSAY_WORD_HOST_COMM] = IN_COMM,
+				      [ASSAY_WORD_LIBRARY] = 0};
 	const assay_code_table *c = &run->part.t.code;
 	uint8_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
 	if (assay_str_is(last_part(assay_text(run, c->function[code])), "_engine_run_backward"))
@@ -110,6 +115,13 @@ static assay_doing by_stack(uint8_t in)
 				: ASSAY_DOING_UNKNOWN;
 }
 
+/* In a call of a collective, or on a thread that does nothing else. */
+static bool is_collective(const doings *d, size_t i)
+{
+	const assay_sample_table *s = &d->run->part.t.sample;
+	return s->stack[i] != ASSAY_NO_ROW ? d->in[s->stack[i]] & IN_COMM : d->serves[s->track[i]];
+}
+
 static assay_doing doing_of(const doings *d, size_t i)
 {
 	const assay_sample_table *s = &d->run->part.t.sample;
@@ -123,6 +135,8 @@ static assay_doing doing_of(const doings *d, size_t i)
 		return ASSAY_DOING_GC;
 	if (told != ASSAY_DOING_UNKNOWN)
 		return told;
+	if (s->state[i] == ASSAY_THREAD_BLOCKED && is_collective(d, i))
+		return ASSAY_DOING_COMM;
 	if (s->state[i] == ASSAY_THREAD_BLOCKED)
 		return by_call(d->run, i);
 	if (s->state[i] == ASSAY_THREAD_FAULT || s->flags[i] & ASSAY_SAMPLE_IO)
@@ -139,6 +153,7 @@ static bool waits(const assay_run *run, size_t i)
 {
 	const assay_tables *t = &run->part.t;
 	return t->seen.doing[i] == ASSAY_DOING_LOCK || t->seen.doing[i] == ASSAY_DOING_GIL ||
+	       t->seen.doing[i] == ASSAY_DOING_COMM ||
 	       (t->seen.doing[i] == ASSAY_DOING_DATA &&
 		t->sample.state[i] == ASSAY_THREAD_BLOCKED &&
 		t->sample.kind[i] != ASSAY_CALL_SLEEP);
@@ -150,6 +165,7 @@ static int64_t weight(const assay_run *run, uint32_t other)
 	switch ((assay_doing)run->part.t.seen.doing[other]) {
 	case ASSAY_DOING_UNKNOWN:
 	case ASSAY_DOING_LOCK:
+	case ASSAY_DOING_COMM:
 	case ASSAY_DOING_GIL:
 	case ASSAY_DOING_COUNT:
 		return 0;
@@ -199,12 +215,18 @@ static void suspect_of(const doings *d, suspects *all, uint32_t other, int64_t s
 	*assay_push(all) = at;
 }
 
+static bool same_process(const assay_tables *t, uint32_t a, uint32_t b)
+{
+	return t->track.source[a] == t->track.source[b] && t->track.pid[a] == t->track.pid[b];
+}
+
 /* *at: first sample that may still overlap; samples come in order of time. */
 static uint32_t culprit_of(const doings *d, uint32_t i, size_t *at)
 {
 	const assay_tables *t = &d->run->part.t;
 	const assay_sample_table *s = &t->sample;
 	bool held = t->seen.doing[i] == ASSAY_DOING_GIL && s->holder[i] != ASSAY_NO_ROW;
+	bool ranks = t->seen.doing[i] == ASSAY_DOING_COMM; /* what other processes do */
 	int64_t from = s->ts[i] - ONE_LOOK, to = s->ts[i] + s->dur[i] + ONE_LOOK;
 	suspects all = {0};
 	suspect best = {.sample = ASSAY_NO_ROW};
@@ -213,6 +235,7 @@ static uint32_t culprit_of(const doings *d, uint32_t i, size_t *at)
 	for (size_t k = *at; k < s->n && s->ts[d->rows[k]] <= to; k++) {
 		uint32_t other = d->rows[k];
 		if (s->track[other] == s->track[i] || s->stack[other] == ASSAY_NO_ROW ||
+		    (ranks && same_process(t, s->track[other], s->track[i])) ||
 		    s->ts[other] + s->dur[other] < from ||
 		    (held && s->track[other] != s->holder[i]))
 			continue;
@@ -230,14 +253,15 @@ static uint32_t culprit_of(const doings *d, uint32_t i, size_t *at)
 /* ---- stacks of others ---- */
 
 /* Gradients are launched by threads without Python frames while the one that called backward()
- * waits: its stack is theirs, as far as a sample shows it waiting. */
-static void lend_stacks(const doings *d, const uint32_t *waiting, size_t n)
+ * waits, and collectives of the host copy on threads of their own: the stack of the one that waits
+ * is theirs, as far as a sample shows it waiting. */
+static void lend_stacks(const doings *d, const uint32_t *waiting, size_t n, bool collectives)
 {
 	assay_tables *t = &d->run->part.t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		uint32_t api = t->host.detail[h];
 		if (!assay_is_call(t->host.kind[h]) || api == ASSAY_NO_ROW ||
-		    t->api.stack[api] != ASSAY_NO_ROW)
+		    t->api.stack[api] != ASSAY_NO_ROW || d->serves[t->host.track[h]] != collectives)
 			continue;
 		size_t lo = 0, hi = n; /* samples that begin before the call */
 		while (lo < hi) {
@@ -261,18 +285,18 @@ static void lend_stacks(const doings *d, const uint32_t *waiting, size_t n)
 	}
 }
 
-static void find_lenders(const doings *d)
+static void find_lenders(const doings *d, uint8_t in)
 {
 	const assay_sample_table *s = &d->run->part.t.sample;
 	assay_vec(uint32_t) waiting = {0};
 	for (size_t k = 0; k < s->n; k++) {
 		uint32_t i = d->rows[k];
-		if (s->stack[i] != ASSAY_NO_ROW && d->in[s->stack[i]] & IN_BACKWARD &&
+		if (s->stack[i] != ASSAY_NO_ROW && d->in[s->stack[i]] & in &&
 		    s->state[i] == ASSAY_THREAD_BLOCKED)
 			*assay_push(&waiting) = i;
 	}
 	if (waiting.n)
-		lend_stacks(d, waiting.p, waiting.n);
+		lend_stacks(d, waiting.p, waiting.n, in == IN_COMM);
 	assay_vec_free(&waiting);
 }
 
@@ -283,6 +307,10 @@ void assay_doings(assay_run *run)
 	if (!t->sample.n || t->seen.n)
 		return;
 	read_stacks(&d);
+	d.serves = assay_alloc(&d.scratch, t->track.n + 1);
+	for (size_t i = 0; i < t->track.n; i++)
+		d.serves[i] =
+			assay_word_of(assay_text(run, t->track.name[i])) == ASSAY_WORD_HOST_COMM;
 	for (size_t i = 0; i < t->sample.n; i++) {
 		uint32_t row = assay_add(t, ASSAY_T_seen);
 		t->seen.doing[row] = (uint8_t)doing_of(&d, i);
@@ -291,7 +319,8 @@ void assay_doings(assay_run *run)
 	for (uint32_t i = 0; i < t->sample.n; i++)
 		d.rows[i] = i;
 	assay_sort_rows(d.rows, t->sample.n, t->sample.ts);
-	find_lenders(&d);
+	find_lenders(&d, IN_BACKWARD);
+	find_lenders(&d, IN_COMM);
 	size_t at = 0;
 	for (size_t k = 0; k < t->sample.n; k++)
 		if (waits(run, d.rows[k]))
@@ -401,6 +430,28 @@ TEST(calls_of_gradient_threads_get_the_stack_of_who_waits_in_backward)
 	assay_doings(run);
 	CHECK(t->api.stack[0] == graph && t->api.lent[0] == 1);
 	CHECK(t->api.stack[1] == ASSAY_NO_ROW && t->api.lent[1] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(who_waits_in_a_collective_waits_for_another_process)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t own = hand_stack(run, "/home/me/train.py", "main", true);
+	uint32_t reduce = hand_stack(run, "/x/site-packages/torch/distributed/distributed_c10d.py",
+				     "all_reduce", false);
+	uint32_t waits = hand_sample(run, 1, 5000000, reduce, ASSAY_THREAD_BLOCKED);
+	uint32_t serves = hand_sample(run, 2, 5000000, ASSAY_NO_ROW, ASSAY_THREAD_BLOCKED);
+	t->sample.kind[waits] = t->sample.kind[serves] = ASSAY_CALL_LOCK;
+	t->track.name[t->sample.track[serves]] = assay_sid_of(run, "pt_gloo_runloop");
+	hand_sample(run, 3, 5000000, own, ASSAY_THREAD_RUNNING); /* of the same process */
+	uint32_t late = hand_sample(run, 4, 5000000, own, ASSAY_THREAD_RUNNING);
+	t->sample.track[late] = assay_thread_track(&run->part, 2, 4);
+	assay_doings(run);
+	CHECK(t->seen.doing[waits] == ASSAY_DOING_COMM &&
+	      t->seen.doing[serves] == ASSAY_DOING_COMM);
+	CHECK(t->seen.culprit[waits] == late && t->seen.culprit[serves] == late);
 	assay_run_free(run);
 	return 0;
 }

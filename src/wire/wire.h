@@ -426,7 +426,7 @@ enum {
 typedef struct assay_wire_sample {
 	assay_wire_rec rec;
 	int64_t start, end;
-	int64_t cpu, delay; /* ns on a processor and in the run queue since its sample before; -1 */
+	int64_t cpu, delay; /* ns on a processor and in the run queue until its next sample; -1 */
 	uint32_t count;     /* looks */
 	uint32_t stack;
 	uint32_t file, native; /* CODE behind the call's descriptor; CODE it is in */

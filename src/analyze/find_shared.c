@@ -1,0 +1,258 @@
+/* A device that is taken away: kernels of one name and shape that take much longer at times,
+ * submitted work that does not begin although the device is free, and telemetry that shows the
+ * device busy while the program does nothing on it. */
+#include <stdlib.h>
+
+#include "analyze/finding.h"
+#include "base/fmt.h"
+
+enum {
+	ENOUGH_RUNS = 16,
+	ENOUGH_KINDS = 3,  /* one kernel alone works on data that differs */
+	STALL = 50 * 1000, /* ns between two pieces of queued work; the usual is a microsecond */
+	FOREIGN_LOOKS = 3, /* of telemetry */
+	AVERAGED = 300 * 1000 * 1000, /* ns that a look at the utilisation may cover */
+};
+static const double slow_times = 2.0; /* of the median: slower ones count */
+static const double surely_busy = 50; /* percent, by telemetry */
+
+struct shape {
+	uint32_t kernel_name;
+	uint64_t grid;
+	uint32_t gpu;
+	int64_t dur;
+};
+
+struct shared {
+	const assay_run *run;
+	const assay_find_ctx *c;
+	int64_t *usual; /* by row of gpu: its usual length where it took longer; -1 */
+	int64_t excess; /* ns beyond that */
+	uint64_t slow, kinds;
+	struct shape worst; /* the longest of the kind that lost most */
+	int64_t most;       /* ns that kind lost */
+	int64_t stalled;    /* ns in which submitted work does not begin */
+	uint64_t stalls;
+	uint64_t foreign; /* looks at a busy device that the program left alone */
+};
+
+/* ------------------------------------------------------------------ slow kernels */
+
+static int by_shape(const void *a, const void *b)
+{
+	const struct shape *x = a, *y = b;
+	if (x->kernel_name != y->kernel_name)
+		return x->kernel_name < y->kernel_name ? -1 : 1;
+	if (x->grid != y->grid)
+		return x->grid < y->grid ? -1 : 1;
+	return x->dur < y->dur ? -1 : x->dur > y->dur;
+}
+
+static size_t collect_shapes(const assay_run *run, const assay_find_ctx *c, struct shape *out)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_order_device *d = &c->order->device.p[c->w->device];
+	size_t n = 0;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = c->order->row[i];
+		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || !g->grid_x[r] ||
+		    g->dur[r] <= 0 || g->ts[r] < c->w->from || g->ts[r] >= c->w->to)
+			continue;
+		uint64_t grid = (uint64_t)g->grid_x[r] << 32 ^ (uint64_t)g->grid_y[r] << 16 ^
+				g->grid_z[r] ^ (uint64_t)g->block_x[r] << 48;
+		out[n++] = (struct shape){g->name[r], grid, r, g->dur[r]};
+	}
+	if (n)
+		qsort(out, n, sizeof *out, by_shape);
+	return n;
+}
+
+/* Of one shape, by length: those that took more than twice the median. */
+static void add_slow(struct shared *x, const struct shape *s, size_t n)
+{
+	int64_t usual = s[n / 2].dur, excess = 0;
+	for (size_t i = n / 2; i < n; i++) {
+		if ((double)s[i].dur <= slow_times * (double)usual)
+			continue;
+		excess += s[i].dur - usual;
+		x->usual[s[i].gpu] = usual;
+		x->slow++;
+	}
+	x->excess += excess;
+	x->kinds += excess > 0;
+	if (excess > x->most) {
+		x->most = excess;
+		x->worst = s[n - 1];
+	}
+}
+
+static void find_slow(struct shared *x)
+{
+	const assay_find_ctx *c = x->c;
+	size_t rows = x->run->part.t.gpu.n, n;
+	struct shape *s =
+		assay_alloc(c->scratch, (c->order->device.p[c->w->device].n + 1) * sizeof *s);
+	x->usual = assay_alloc(c->scratch, (rows + 1) * sizeof *x->usual);
+	memset(x->usual, 0xff, rows * sizeof *x->usual);
+	n = collect_shapes(x->run, c, s);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1;
+		     k < n && s[k].kernel_name == s[i].kernel_name && s[k].grid == s[i].grid;)
+			k++;
+		if (k - i >= ENOUGH_RUNS)
+			add_slow(x, s + i, k - i);
+	}
+}
+
+/* ------------------------------------------------------------------ stalls */
+
+static void find_stalls(struct shared *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	const assay_window *w = x->c->w;
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		bool queued = t->gap_part.cause[i] == ASSAY_WHY_QUEUED &&
+			      t->gap.behind[gap] == ASSAY_NO_ROW && t->gap_part.dur[i] >= STALL;
+		bool late =
+			t->gap_part.cause[i] == ASSAY_WHY_LAUNCH_LATENCY && t->gap.suspicious[gap];
+		if (t->gap.device[gap] != w->device || t->gap.ts[gap] < w->from ||
+		    t->gap.ts[gap] + t->gap.dur[gap] > w->to || (!queued && !late))
+			continue;
+		x->stalled += t->gap_part.dur[i];
+		x->stalls++;
+	}
+}
+
+/* ------------------------------------------------------------------ telemetry */
+
+/* Did the device anything for this program in [from, to]? Rows of order come by start. */
+static bool at_work(const struct shared *x, int64_t from, int64_t to)
+{
+	const assay_gpu_table *g = &x->run->part.t.gpu;
+	const assay_order_device *d = &x->c->order->device.p[x->c->w->device];
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = x->c->order->row[i];
+		if (g->ts[r] > to)
+			return false;
+		if (assay_gpu_end(g, r) >= from)
+			return true;
+	}
+	return false;
+}
+
+static void find_foreign(struct shared *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	uint32_t own = t->device_time.source[x->c->w->device];
+	assay_sid name = assay_pool_find(&x->run->part.strings, ASSAY_S("util_pct"));
+	int64_t stop = t->device_time.start[x->c->w->device] + t->device_time.span[x->c->w->device];
+	for (size_t i = 0; name && i < t->counter.n; i++) {
+		uint32_t source = t->track.source[t->counter.track[i]];
+		if (t->counter.name[i] != name || t->counter.value[i] < surely_busy ||
+		    t->track.pid[t->counter.track[i]] != t->device_time.device[x->c->w->device] ||
+		    !t->source.epoch[source] || !t->source.epoch[own])
+			continue;
+		int64_t at = t->counter.ts[i] + t->source.base[source] - t->source.base[own];
+		x->foreign += at < stop && !at_work(x, at - AVERAGED, at + AVERAGED);
+	}
+}
+
+/* ------------------------------------------------------------------ the finding */
+
+static void tell_slow(const struct shared *x, assay_found *f)
+{
+	char count[ASSAY_FMT], usual[ASSAY_FMT], longest[ASSAY_FMT];
+	assay_arena *a = x->c->scratch;
+	assay_str name = assay_text(x->run, x->worst.kernel_name);
+	if (!x->kinds)
+		return;
+	f->where.kernel = assay_fmt_kernel(a, name, 120);
+	f->fact[0] = assay_printf(a, "%s kernels of %llu kinds took more than twice their median",
+				  assay_fmt_count(count, x->slow), (unsigned long long)x->kinds);
+	f->fact[1] =
+		assay_printf(a, "%s usually takes %s, at most %s", assay_fmt_kernel(a, name, 60),
+			     assay_fmt_time(usual, x->usual[x->worst.gpu]),
+			     assay_fmt_time(longest, x->worst.dur));
+}
+
+static void tell_rest(const struct shared *x, assay_found *f)
+{
+	int n = x->kinds ? 2 : 0;
+	char time[ASSAY_FMT];
+	int64_t steps = x->c->steps ? (int64_t)x->c->steps : 1;
+	if (x->stalls)
+		f->fact[n++] = assay_printf(
+			x->c->scratch,
+			"submitted work does not begin for %s%s although the device is free",
+			assay_fmt_time(time, x->stalled / steps), x->c->steps ? " a step" : "");
+	if (x->foreign >= FOREIGN_LOOKS)
+		f->fact[n++] = assay_printf(
+			x->c->scratch,
+			"telemetry shows the device busy %llu times while this program does "
+			"nothing on it",
+			(unsigned long long)x->foreign);
+}
+
+/* Judged by the time they take, kernels that were held up look slow. */
+static void put_under(const assay_find_ctx *c, const char *id)
+{
+	static const char *const by_time[] = {"gemm_shape", "slow_kernels"};
+	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(by_time); i++)
+			if (!strcmp(f->id, by_time[i]))
+				f->follows = id;
+}
+
+static void tell(const struct shared *x)
+{
+	const assay_find_ctx *c = x->c;
+	bool proved = x->foreign >= FOREIGN_LOOKS;
+	double share = 0;
+	assay_found f = {.id = "contention",
+			 .cause = proved ? "other_process" : "contention",
+			 .total = x->excess + x->stalled,
+			 .confidence = proved ? 0.9 : 0.6};
+	f.fix = proved ? "stop the other process on the GPU, or move it to another (nvidia-smi, "
+			 "amd-smi process show who it is)"
+		       : "look for another process on the GPU (nvidia-smi, amd-smi), and for "
+			 "clocks "
+			 "that fall under power or heat: record with telemetry";
+	f.text = assay_printf(c->scratch, "%s %s",
+			      proved ? "another process uses the GPU: it takes"
+				     : "the GPU is slower at times than it usually is: that takes",
+			      assay_share_words(c, f.total));
+	if (assay_find_shorter(c, x->usual, STALL, &share)) {
+		f.saved = (int64_t)(share * (double)c->whole);
+		f.saved = f.saved < 1 ? 1 : f.saved < f.total ? f.saved : f.total;
+		f.replayed = true;
+	}
+	tell_slow(x, &f);
+	tell_rest(x, &f);
+	put_under(c, f.id);
+	assay_finding_add(c, &f);
+}
+
+static void find_shared(assay_run *run, const assay_find_ctx *c)
+{
+	struct shared x = {.run = run, .c = c};
+	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
+		return;
+	find_slow(&x);
+	find_stalls(&x);
+	find_foreign(&x);
+	double lost = (double)(x.excess + x.stalled) / (double)c->whole;
+	bool uneven = x.kinds >= ENOUGH_KINDS && lost >= 0.05 &&
+		      (double)x.excess >= 0.02 * (double)c->whole;
+	if (uneven || (x.foreign >= FOREIGN_LOOKS && lost >= assay_worth_saying))
+		tell(&x);
+}
+
+const assay_finder assay_find_shared = {"shared", find_shared};
+
+int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c)
+{
+	struct shared x = {.run = run, .c = c};
+	find_stalls(&x);
+	return x.stalled;
+}

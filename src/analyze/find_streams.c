@@ -1,0 +1,161 @@
+/* Streams that wait for each other while the device has room for both. Whether the waits are needed
+ * only the program knows: what is said is what they cost, and where they are asked for. */
+#include "analyze/finding.h"
+#include "analyze/idle_lines.h"
+#include "base/fmt.h"
+
+static const double worth_a_look = 0.05; /* of the window */
+
+/* Waits of one line. */
+struct line {
+	uint32_t host; /* a call there */
+	int64_t delayed;
+};
+
+struct waits {
+	const assay_run *run;
+	const assay_find_ctx *c;
+	uint64_t count; /* that delayed work of another stream */
+	int64_t delayed;
+	assay_map known;
+	assay_vec(struct line) line;
+};
+
+static bool in_window(const assay_gpu_table *g, const assay_window *w, uint32_t gpu)
+{
+	return g->ts[gpu] >= w->from && g->ts[gpu] < w->to;
+}
+
+static bool between_streams(const assay_run *run, const assay_window *w, size_t wait)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t from = t->wait.producer_gpu[wait], to = t->wait.consumer_gpu[wait];
+	return t->wait.kind[wait] == ASSAY_WAIT_STREAM_WAIT && t->wait.delayed[wait] > 0 &&
+	       from != ASSAY_NO_ROW && to != ASSAY_NO_ROW &&
+	       t->gpu.kind[from] == ASSAY_GPU_KERNEL && t->gpu.kind[to] == ASSAY_GPU_KERNEL &&
+	       t->gpu.track[from] != t->gpu.track[to] && in_window(&t->gpu, w, to);
+}
+
+static void add_wait(struct waits *x, size_t wait)
+{
+	const assay_tables *t = &x->run->part.t;
+	uint32_t host = t->wait.host[wait];
+	uint64_t key = assay_line_key(t, assay_own_call(t, assay_call_stack(t, host)));
+	uint32_t *slot = assay_map_at(&x->known, key);
+	x->count++;
+	x->delayed += t->wait.delayed[wait];
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)x->line.n;
+		*assay_push(&x->line) = (struct line){.host = host};
+	}
+	x->line.p[*slot].delayed += t->wait.delayed[wait];
+}
+
+/* ------------------------------------------------------------------ room on the device */
+
+static int32_t units_of(const assay_run *run, int32_t device)
+{
+	const assay_device_table *d = &run->part.t.device;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->id[i] == device && d->units[i] > 0)
+			return d->units[i];
+	return 0;
+}
+
+/* Share of the device that a kernel fills at most; 1 where nothing tells. A block takes one
+ * multiprocessor or less. */
+static double fill_of(const assay_run *run, const assay_find_ctx *c, uint32_t gpu, int32_t units)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	uint32_t source = run->part.t.track.source[g->track[gpu]];
+	double blocks = (double)g->grid_x[gpu] * (g->grid_y[gpu] ? g->grid_y[gpu] : 1) *
+			(g->grid_z[gpu] ? g->grid_z[gpu] : 1);
+	if (units <= 0 || blocks <= 0)
+		return 1;
+	if (c->vendor == ASSAY_VENDOR_AMD && !assay_has_trait(run, source, ASSAY_TRAIT_BLOCKS))
+		blocks /= (double)(g->block_x[gpu] ? g->block_x[gpu] : 1) *
+			  (g->block_y[gpu] ? g->block_y[gpu] : 1) *
+			  (g->block_z[gpu] ? g->block_z[gpu] : 1);
+	return blocks < units ? blocks / units : 1;
+}
+
+/* ns of the window's compute that would be left to others if kernels lay side by side; fill: the
+ * share of the device that kernels fill in the mean. */
+static int64_t room(const assay_run *run, const assay_find_ctx *c, double *fill)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_order_device *d = &c->order->device.p[c->w->device];
+	int32_t units = units_of(run, run->part.t.device_time.device[c->w->device]);
+	double all = 0, filled = 0;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = c->order->row[i];
+		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || g->dur[r] <= 0 ||
+		    !in_window(g, c->w, r))
+			continue;
+		all += (double)g->dur[r];
+		filled += (double)g->dur[r] * fill_of(run, c, r, units);
+	}
+	*fill = all > 0 ? filled / all : 1;
+	return (int64_t)((double)c->w->compute * (1 - *fill));
+}
+
+/* ------------------------------------------------------------------ the finding */
+
+static void tell(const struct waits *x, int64_t saved, double fill)
+{
+	const assay_find_ctx *c = x->c;
+	const assay_tables *t = &x->run->part.t;
+	struct line worst = {.delayed = -1};
+	char count[ASSAY_FMT], delayed[ASSAY_FMT];
+	uint64_t steps = c->steps ? c->steps : 1;
+	assay_found f = {
+		.id = "serial_streams",
+		.total = saved,
+		.saved = saved,
+		.replayed = true,
+		.confidence = 0.5,
+		.fix = "where the work of one stream does not need the other's, leave the "
+		       "wait_event/wait_stream between them out, and join them once at the "
+		       "end"};
+	for (size_t i = 0; i < x->line.n; i++)
+		worst = x->line.p[i].delayed > worst.delayed ? x->line.p[i] : worst;
+	f.where.op = assay_z(x->run, t->host.name[worst.host]);
+	uint32_t own = assay_own_call(t, assay_call_stack(t, worst.host));
+	if (own != ASSAY_NO_ROW)
+		assay_where_in_stack(x->run, own, &f.where);
+	f.text = assay_printf(c->scratch,
+			      "streams wait for each other although the device has room for both: "
+			      "%s, if they need not",
+			      assay_share_words(c, saved));
+	f.fact[0] = assay_printf(
+		c->scratch, "%s waits of a stream for another%s, %s%s",
+		assay_fmt_count(count, x->count / steps), c->steps ? " in a step" : "",
+		assay_fmt_time(delayed, x->delayed / (int64_t)steps), c->steps ? " a step" : "");
+	f.fact[1] = assay_printf(c->scratch, "kernels fill %.0f%% of the device in the mean",
+				 100 * fill);
+	assay_finding_add(c, &f);
+}
+
+static void find_streams(assay_run *run, const assay_find_ctx *c)
+{
+	struct waits x = {.run = run, .c = c};
+	double share, fill = 1;
+	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
+		return;
+	for (size_t i = 0; i < run->part.t.wait.n; i++)
+		if (between_streams(run, c->w, i) && run->part.t.wait.host[i] != ASSAY_NO_ROW)
+			add_wait(&x, i);
+	double least = worth_a_look * (double)c->whole;
+	int64_t most = x.count ? room(run, c, &fill) : 0;
+	if ((double)most >= least && (double)x.delayed >= least &&
+	    assay_find_without(c, "stream_wait=0", &share)) {
+		int64_t saved = (int64_t)(share * (double)c->whole);
+		saved = saved < most ? saved : most;
+		if ((double)saved >= least)
+			tell(&x, saved, fill);
+	}
+	assay_vec_free(&x.line);
+	assay_map_free(&x.known);
+}
+
+const assay_finder assay_find_streams = {"streams", find_streams};
