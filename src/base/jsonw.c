@@ -262,13 +262,14 @@ static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int 
 
 bool assay_jsonw_copy(assay_jsonw *w, assay_str json, assay_arena *scratch)
 {
-	char *text = assay_alloc(scratch, json.n + ASSAY_PAD);
+	char *text = assay_alloc(scratch, json.n + 1 + ASSAY_PAD);
 	if (json.n)
 		memcpy(text, json.p, json.n);
-	assay_json j = assay_json_on(text, json.n);
+	text[json.n] = ' '; /* a number ends where something else stands */
+	assay_json j = assay_json_on(text, json.n + 1);
 	assay_jsonw before = *w;
 	w->compact = true;
-	bool ok = copy_value(w, &j, scratch, 0) && j.p == j.end && !j.odd;
+	bool ok = copy_value(w, &j, scratch, 0) && !assay_json_peek(&j) && !j.odd;
 	w->compact = before.compact;
 	if (ok)
 		return true;
@@ -322,13 +323,16 @@ TEST(copied_text_takes_one_form_and_unsound_text_is_refused)
 {
 	static const char *const unsound[] = {"[1,]", "[1", "[01x]", "[NaN]", "[1] 2", "{\"a\" 1}"};
 	assay_arena a = {0};
-	assay_jsonw w = {.compact = true}, again = {.compact = true};
+	assay_jsonw w = {.compact = true}, again = {.compact = true}, number = {.compact = true};
 	CHECK(assay_jsonw_copy(&w, ASSAY_S("[ 1,\n {\"a\":\"\\u0041\"}, -2.5,null]"), &a));
 	CHECK(assay_str_is(assay_jsonw_text(&w), "[1, {\"a\": \"A\"}, -2.5, null]"));
 	CHECK(assay_jsonw_copy(&again, assay_jsonw_text(&w), &a));
 	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
 	for (size_t i = 0; i < ASSAY_COUNT_OF(unsound); i++)
 		CHECK(!assay_jsonw_copy(&w, assay_str_of(unsound[i]), &a));
+	CHECK(assay_jsonw_copy(&number, ASSAY_S("12"), &a));
+	CHECK(assay_str_is(assay_jsonw_text(&number), "12"));
+	assay_jsonw_free(&number);
 	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
 	assay_jsonw_free(&w);
 	assay_jsonw_free(&again);

@@ -61,7 +61,7 @@ static uint32_t stream_track(assay_rocpd_instance *x, int64_t device, int64_t st
 static assay_rocpd_agent agent_of(const assay_rocpd_instance *x, int64_t id)
 {
 	uint32_t i = assay_db_ids_get(&x->agent, id);
-	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_agent){id, false} : x->agents.p[i];
+	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_agent){id, false, false} : x->agents.p[i];
 }
 
 static uint32_t u32_at(assay_rocpd_instance *x, int column, uint32_t absent)
@@ -78,8 +78,54 @@ static uint16_t u16_at(assay_rocpd_instance *x, int column)
 
 /* Columns that kernels and copies share, from `column` on. */
 #define GPU_COLUMNS                                                                                \
-	"start", "end", "queue_id", "stream_id", "event_id", "graph_exec_id", "graph_node_id"
-enum { GPU_START, GPU_END, GPU_QUEUE, GPU_STREAM, GPU_EVENT, GPU_GRAPH, GPU_NODE, GPU_MORE };
+	"start", "end", "queue_id", "stream_id", "event_id", "graph_exec_id", "graph_node_id",     \
+		"extdata"
+enum {
+	GPU_START,
+	GPU_END,
+	GPU_QUEUE,
+	GPU_STREAM,
+	GPU_EVENT,
+	GPU_GRAPH,
+	GPU_NODE,
+	GPU_EXTDATA,
+	GPU_MORE
+};
+
+enum { NO_SIZE = -2 };
+
+/* Columns of later versions, and arguments without one, as our writer keeps them. */
+static void read_extdata(assay_rocpd_instance *x, uint32_t g)
+{
+	assay_gpu_table *t = &x->part->t.gpu;
+	assay_json j = assay_rocpd_json(x, GPU_EXTDATA);
+	assay_str key, raw;
+	x->args.out.n = 0;
+	x->args.comma = false;
+	x->args.compact = true;
+	if (assay_json_peek(&j) != '{')
+		return;
+	for (assay_json_enter(&j, '{'); assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
+		uint64_t v;
+		bool number = assay_str_u64(raw, &v);
+		if (number && assay_str_is(key, "graph_exec_id")) {
+			t->graph[g] = assay_rocprof_u32(x->part, v, 0);
+		} else if (number && assay_str_is(key, "graph_node_id")) {
+			t->graph_node[g] = v;
+		} else if (number && assay_str_is(key, "context")) {
+			t->context[g] = assay_rocprof_u32(x->part, v, UINT32_MAX);
+		} else if (assay_str_is(key, "size") && assay_str_is(raw, "null")) {
+			t->bytes[g] = NO_SIZE;
+		} else {
+			assay_jsonw_key(&x->args, assay_json_unescape(&x->db->scratch, key));
+			if (!assay_jsonw_copy(&x->args, raw, &x->db->scratch))
+				assay_jsonw_null(&x->args, NULL);
+		}
+	}
+	t->args[g] = assay_intern(&x->part->strings, (assay_str){x->args.out.p, x->args.out.n});
+	x->args.out.n = 0;
+	x->args.comma = false;
+}
 
 static uint32_t add_gpu(assay_rocpd_instance *x, assay_gpu_kind kind)
 {
@@ -97,6 +143,8 @@ static uint32_t add_gpu(assay_rocpd_instance *x, assay_gpu_kind kind)
 	t->queue[g] = u32_at(x, GPU_QUEUE, UINT32_MAX);
 	t->graph[g] = u32_at(x, GPU_GRAPH, 0);
 	t->graph_node[g] = node > 0 ? (uint64_t)node : 0;
+	if (assay_db_text(x->db, GPU_EXTDATA).n > 2)
+		read_extdata(x, g);
 	e->gpu = g;
 	return g;
 }
@@ -116,6 +164,16 @@ static void set_symbol(assay_rocpd_instance *x, uint32_t g, int64_t kernel)
 	t->scalar_regs[g] = s->scalar_regs;
 }
 
+/* The file counts work-items; rows of devices whose tools count blocks have blocks. */
+static void grid_to_blocks(assay_gpu_table *t, uint32_t g)
+{
+	uint32_t *grid[] = {&t->grid_x[g], &t->grid_y[g], &t->grid_z[g]};
+	const uint32_t block[] = {t->block_x[g], t->block_y[g], t->block_z[g]};
+	for (int i = 0; i < 3; i++)
+		if (block[i])
+			*grid[i] = (uint32_t)(((uint64_t)*grid[i] + block[i] - 1) / block[i]);
+}
+
 static void read_kernels(assay_rocpd_instance *x)
 {
 	enum { AGENT = GPU_MORE, KERNEL, DISPATCH, PRIVATE, GROUP, WX, WY, WZ, GX, GY, GZ };
@@ -130,8 +188,8 @@ static void read_kernels(assay_rocpd_instance *x)
 		if (g == ASSAY_NO_ROW)
 			continue;
 		assay_gpu_table *t = &x->part->t.gpu;
-		int64_t device = agent_of(x, assay_rocpd_num(x, AGENT)).number;
-		t->track[g] = stream_track(x, device, assay_rocpd_num(x, GPU_STREAM),
+		assay_rocpd_agent agent = agent_of(x, assay_rocpd_num(x, AGENT));
+		t->track[g] = stream_track(x, agent.number, assay_rocpd_num(x, GPU_STREAM),
 					   assay_rocpd_num(x, GPU_QUEUE));
 		t->dispatch[g] = u32_at(x, DISPATCH, UINT32_MAX);
 		t->scratch[g] = u32_at(x, PRIVATE, UINT32_MAX);
@@ -142,6 +200,8 @@ static void read_kernels(assay_rocpd_instance *x)
 		t->grid_x[g] = u32_at(x, GX, 0);
 		t->grid_y[g] = u32_at(x, GY, 0);
 		t->grid_z[g] = u32_at(x, GZ, 0);
+		if (agent.blocks)
+			grid_to_blocks(t, g);
 		set_symbol(x, g, assay_rocpd_num(x, KERNEL));
 	}
 }
@@ -163,7 +223,12 @@ static void read_copies(assay_rocpd_instance *x)
 		t->track[g] = stream_track(x, device, assay_rocpd_num(x, GPU_STREAM),
 					   assay_rocpd_num(x, GPU_QUEUE));
 		t->name[g] = assay_rocpd_string(x, NAME);
-		t->bytes[g] = assay_rocpd_num(x, SIZE) >= 0 ? assay_rocpd_num(x, SIZE) : -1;
+		if (assay_str_is(assay_pool_get(&x->part->strings,
+						assay_rocpd_event_at(x, GPU_EVENT)->category),
+				 "MEMORY_SET"))
+			t->kind[g] = ASSAY_GPU_MEMSET;
+		bool known = t->bytes[g] != NO_SIZE && assay_rocpd_num(x, SIZE) >= 0;
+		t->bytes[g] = known ? assay_rocpd_num(x, SIZE) : -1;
 	}
 }
 
@@ -294,11 +359,20 @@ static void flush_args(assay_rocpd_instance *x, uint32_t host)
 	w->comma = false;
 }
 
+static bool copy_json(assay_rocpd_instance *x, int column)
+{
+	assay_str text = assay_db_text(x->db, column);
+	assay_rocpd_json(x, column); /* with the padding that parsing needs */
+	return text.n &&
+	       assay_jsonw_copy(&x->args, (assay_str){x->json.p, text.n}, &x->db->scratch);
+}
+
 static void read_args(assay_rocpd_instance *x)
 {
 	uint32_t host = ASSAY_NO_ROW;
 	x->args.compact = true;
-	for (assay_rocpd_start(x, "rocpd_arg", ASSAY_DB_COLUMNS("event_id", "name", "value"));
+	for (assay_rocpd_start(x, "rocpd_arg",
+			       ASSAY_DB_COLUMNS("event_id", "name", "value", "type"));
 	     assay_rocpd_row(x);) {
 		uint32_t row = assay_rocpd_event_at(x, 0)->host;
 		if (row != host)
@@ -306,8 +380,10 @@ static void read_args(assay_rocpd_instance *x)
 		host = row;
 		if (row == ASSAY_NO_ROW)
 			continue;
+		bool json = assay_str_is(assay_db_text(x->db, 3), "json"); /* our writer's */
 		assay_jsonw_key(&x->args, assay_db_text(x->db, 1));
-		assay_jsonw_str(&x->args, NULL, assay_db_text(x->db, 2));
+		if (!json || !copy_json(x, 2))
+			assay_jsonw_str(&x->args, NULL, assay_db_text(x->db, 2));
 	}
 	flush_args(x, host);
 }

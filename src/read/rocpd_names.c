@@ -116,7 +116,7 @@ uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id
 	return track;
 }
 
-static assay_json cell_json(assay_rocpd_instance *x, int column)
+assay_json assay_rocpd_json(assay_rocpd_instance *x, int column)
 {
 	assay_str text = assay_db_text(x->db, column);
 	assay_vec_reserve(&x->json, text.n + ASSAY_PAD);
@@ -125,10 +125,10 @@ static assay_json cell_json(assay_rocpd_instance *x, int column)
 	return assay_json_on(x->json.p, text.n);
 }
 
-/* agent.extdata is the agent as rocprofiler-sdk describes it. */
+/* The agent as rocprofiler-sdk describes it: agent.extdata, or what our writer has in metadata. */
 static void read_device_details(assay_rocpd_instance *x, uint32_t device, int column)
 {
-	assay_json j = cell_json(x, column);
+	assay_json j = assay_rocpd_json(x, column);
 	assay_device_table *t = &x->part->t.device;
 	assay_str key;
 	int64_t v;
@@ -154,11 +154,14 @@ static void read_agents(assay_rocpd_instance *x)
 	uint32_t devices = 0;
 	assay_rocpd_start(x, "rocpd_info_agent",
 			  ASSAY_DB_COLUMNS("id", "type", "absolute_index", "name", "product_name",
-					   "extdata"));
+					   "extdata", "vendor_name"));
 	while (assay_rocpd_row(x)) {
 		int64_t id = assay_rocpd_num(x, 0), index = assay_rocpd_num(x, 2);
+		assay_str maker = assay_db_text(x->db, 6);
+		assay_vendor vendor = maker.n ? assay_vendor_of(maker) : ASSAY_VENDOR_AMD;
 		assay_rocpd_agent a = {index >= 0 ? index : id,
-				       assay_str_is(assay_db_text(x->db, 1), "GPU")};
+				       assay_str_is(assay_db_text(x->db, 1), "GPU"),
+				       vendor != ASSAY_VENDOR_AMD};
 		assay_db_ids_set(&x->agent, id, (uint32_t)x->agents.n);
 		*assay_push(&x->agents) = a;
 		if (!a.gpu || devices++ >= DEVICES_MAX)
@@ -167,7 +170,30 @@ static void read_agents(assay_rocpd_instance *x)
 		x->part->t.device.arch[d] = assay_rocpd_intern(x, 3);
 		x->part->t.device.name[d] = assay_rocpd_intern(x, 4) ? assay_rocpd_intern(x, 4)
 								     : assay_rocpd_intern(x, 3);
+		x->part->t.device.vendor[d] =
+			assay_intern_z(&x->part->strings, assay_vendor_name[vendor]);
 		read_device_details(x, d, 5);
+	}
+}
+
+/* What our writer knows of GPUs and of the clock. */
+static void read_our_metadata(assay_rocpd_instance *x)
+{
+	static const char agent[] = "assay_agent_";
+	for (assay_rocpd_start(x, "rocpd_metadata", ASSAY_DB_COLUMNS("tag", "value"));
+	     assay_rocpd_row(x);) {
+		assay_str tag = assay_db_text(x->db, 0);
+		int64_t id;
+		if (assay_str_is(tag, "assay_epoch") && x->part->source != ASSAY_NO_ROW)
+			x->part->t.source.epoch[x->part->source] =
+				assay_str_is(assay_db_text(x->db, 1), "1");
+		if (!assay_str_starts(tag, agent))
+			continue;
+		tag = (assay_str){tag.p + strlen(agent), tag.n - strlen(agent)};
+		const assay_device_table *d = &x->part->t.device;
+		for (uint32_t i = 0; assay_str_i64(tag, &id) && i < d->n; i++)
+			if (d->source[i] == x->part->source && d->id[i] == id)
+				read_device_details(x, i, 1);
 	}
 }
 
@@ -210,7 +236,7 @@ static void read_tracks(assay_rocpd_instance *x)
 /* The text of {"message": text}. */
 static assay_sid message_of(assay_rocpd_instance *x, int column)
 {
-	assay_json j = cell_json(x, column);
+	assay_json j = assay_rocpd_json(x, column);
 	assay_str key, raw;
 	assay_sid text = 0;
 	if (assay_json_peek(&j) != '{')
@@ -290,6 +316,7 @@ void assay_rocpd_names_read(assay_rocpd_instance *x)
 	read_processes(x);
 	read_threads(x);
 	read_agents(x);
+	read_our_metadata(x);
 	read_symbols(x);
 	read_names(x, "rocpd_info_stream", &x->stream, "name");
 	read_names(x, "rocpd_info_pmc", &x->pmc, "name");

@@ -2,6 +2,7 @@
 #ifndef ASSAY_READ_ROCPD_NAMES_H
 #define ASSAY_READ_ROCPD_NAMES_H
 
+#include "base/json.h"
 #include "base/jsonw.h"
 #include "read/db.h"
 
@@ -14,6 +15,7 @@ typedef struct assay_rocpd_event {
 typedef struct assay_rocpd_agent {
 	int64_t number;
 	bool gpu;
+	bool blocks; /* its maker's tools count grids in blocks */
 } assay_rocpd_agent;
 
 typedef struct assay_rocpd_symbol {
@@ -53,6 +55,8 @@ bool assay_rocpd_row(assay_rocpd_instance *x);
 int64_t assay_rocpd_num(assay_rocpd_instance *x, int column);
 assay_sid assay_rocpd_intern(assay_rocpd_instance *x, int column);
 assay_sid assay_rocpd_string(assay_rocpd_instance *x, int column);
+/* The text of a cell as JSON, until the next one. */
+assay_json assay_rocpd_json(assay_rocpd_instance *x, int column);
 /* Never NULL: rows without an event share a spare one. Valid until the next call. */
 assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column);
 

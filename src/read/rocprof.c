@@ -9,11 +9,22 @@ static const struct {
 	const char *prefix; /* of the domain's name, any case */
 	assay_host_kind kind;
 } host_kinds[] = {
-	{"hip", ASSAY_HOST_RUNTIME},       {"hsa", ASSAY_HOST_DRIVER},
-	{"marker", ASSAY_HOST_MARKER},     {"rccl", ASSAY_HOST_RUNTIME},
-	{"rocdecode", ASSAY_HOST_RUNTIME}, {"rocjpeg", ASSAY_HOST_RUNTIME},
-	{"rocshmem", ASSAY_HOST_RUNTIME},  {"roctx", ASSAY_HOST_MARKER},
+	{"hip", ASSAY_HOST_RUNTIME},
+	{"hsa", ASSAY_HOST_DRIVER},
+	{"marker", ASSAY_HOST_MARKER},
+	{"rccl", ASSAY_HOST_RUNTIME},
+	{"rocdecode", ASSAY_HOST_RUNTIME},
+	{"rocjpeg", ASSAY_HOST_RUNTIME},
+	{"rocshmem", ASSAY_HOST_RUNTIME},
+	{"roctx", ASSAY_HOST_MARKER},
 	{"nccl", ASSAY_HOST_RUNTIME},
+	/* what our rocpd writer calls spans of other recorders */
+	{"cuda_driver", ASSAY_HOST_DRIVER},
+	{"cuda", ASSAY_HOST_RUNTIME},
+	{"framework_operator", ASSAY_HOST_OP},
+	{"framework_annotation", ASSAY_HOST_ANNOTATION},
+	{"python_function", ASSAY_HOST_PYTHON},
+	{"profiler_overhead", ASSAY_HOST_OVERHEAD},
 };
 
 assay_host_kind assay_rocprof_host_kind(assay_str domain)
@@ -71,7 +82,9 @@ uint32_t assay_rocprof_host(assay_part *p, assay_host_kind kind, uint64_t corr, 
 	if (assay_host_detail[kind] == ASSAY_T_api) {
 		p->t.api.corr[d] = corr;
 		p->t.api.external[d] = assay_rocprof_u32(p, external, 0);
-	} else {
+	} else if (assay_host_detail[kind] == ASSAY_T_op) {
+		p->t.op.external[d] = assay_rocprof_u32(p, external, 0);
+	} else if (assay_host_detail[kind] == ASSAY_T_other) {
 		p->t.other.cat[d] = assay_intern(&p->strings, category);
 	}
 	return h;

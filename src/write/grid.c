@@ -9,9 +9,10 @@ bool assay_grid_counts_items(const assay_run *run, uint32_t source, int64_t devi
 	if (assay_has_trait(run, source, ASSAY_TRAIT_BLOCKS))
 		return false;
 	for (size_t i = 0; i < d->n; i++)
-		if (d->id[i] == device && assay_group_of(&run->part.t, d->source[i]) == group)
+		if (d->id[i] == device && assay_group_of(&run->part.t, d->source[i]) == group &&
+		    assay_device_vendor(run, i))
 			return assay_device_vendor(run, i) == ASSAY_VENDOR_AMD;
-	return false;
+	return assay_has_trait(run, source, ASSAY_TRAIT_ROCTX); /* formats that only AMD has */
 }
 
 assay_grids assay_grids_of(const assay_run *run, assay_arena *arena)

@@ -893,7 +893,7 @@ const assay_writer assay_writer_perfetto = {
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_FACTS,
+		 ASSAY_LACKS_FACTS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
 
 /* ------------------------------------------------------------------ tests */

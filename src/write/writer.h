@@ -26,6 +26,13 @@ enum {
 	ASSAY_LACKS_PLANES = 1 << 7,
 	ASSAY_LACKS_FACTS = 1 << 8,
 	ASSAY_LACKS_OTHER_FACTS = 1 << 9, /* but for those of planes */
+	ASSAY_LACKS_WAITS = 1 << 10,
+	ASSAY_LACKS_MARKS = 1 << 11,
+	ASSAY_LACKS_COUNTERS = 1 << 12,
+	ASSAY_LACKS_OPERATOR_IDS = 1 << 13, /* sequence numbers and Python ids */
+	ASSAY_LACKS_TOTALS = 1 << 14,       /* what an allocator held after each event */
+	ASSAY_LACKS_SAMPLES = 1 << 15,
+	ASSAY_LACKS_STACKS = 1 << 16,
 };
 
 typedef struct assay_writer {
@@ -50,7 +57,7 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 		     assay_err *err);
 
 extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
-	assay_writer_xplane_grouped, assay_writer_csv, assay_writer_sqlite;
+	assay_writer_xplane_grouped, assay_writer_csv, assay_writer_sqlite, assay_writer_rocpd;
 
 /* By the word of --to, and by the end of a file's name; NULL when there is none. */
 const assay_writer *assay_writer_named(const char *name);

@@ -8,7 +8,7 @@ const assay_writer *const assay_writers[] = {
 	&assay_writer_chrome,         &assay_writer_perfetto,
 	&assay_writer_xplane_grouped, /* before the other: its names end like that one's */
 	&assay_writer_xplane,         &assay_writer_csv,
-	&assay_writer_sqlite,
+	&assay_writer_rocpd,          &assay_writer_sqlite, /* both may be .db */
 };
 const size_t assay_writer_count = ASSAY_COUNT_OF(assay_writers);
 
@@ -69,7 +69,38 @@ COUNT(stat)
 COUNT(stream)
 COUNT(given_scope)
 COUNT(kept)
+COUNT(sync)
+COUNT(mark)
+COUNT(counter)
+COUNT(sample)
 #undef COUNT
+
+static uint64_t operator_ids(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	uint64_t n = t->frame.n;
+	for (size_t i = 0; i < t->op.n; i++)
+		n += t->op.seq[i] != -1 || t->op.ev_idx[i] != UINT32_MAX;
+	return n;
+}
+
+static uint64_t totals(const assay_run *run)
+{
+	const assay_alloc_table *a = &run->part.t.alloc;
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		n += a->total[i] != -1 || a->reserved[i] != -1;
+	return n;
+}
+
+static uint64_t call_stacks(const assay_run *run)
+{
+	const assay_api_table *a = &run->part.t.api;
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		n += a->stack[i] != ASSAY_NO_ROW;
+	return n;
+}
 
 static const struct {
 	unsigned lack;
@@ -85,6 +116,13 @@ static const struct {
 	{ASSAY_LACKS_PLANES, count_kept, "parts of XPlane files that only XPlane has"},
 	{ASSAY_LACKS_FACTS, facts, "facts of headers"},
 	{ASSAY_LACKS_OTHER_FACTS, facts_of_others, "facts of headers"},
+	{ASSAY_LACKS_WAITS, count_sync, "waits that the recorder reported"},
+	{ASSAY_LACKS_MARKS, count_mark, "ranges on devices that are no work"},
+	{ASSAY_LACKS_COUNTERS, count_counter, "counter values over time"},
+	{ASSAY_LACKS_OPERATOR_IDS, operator_ids, "numbers of operators and Python frames"},
+	{ASSAY_LACKS_TOTALS, totals, "totals of memory allocators"},
+	{ASSAY_LACKS_SAMPLES, count_sample, "samples of host threads"},
+	{ASSAY_LACKS_STACKS, call_stacks, "Python stacks of calls"},
 };
 
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what)

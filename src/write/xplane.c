@@ -499,7 +499,7 @@ const assay_writer assay_writer_xplane_grouped = {
 	.about = "XPlane with steps, arrows and derived rows made here instead of by xprof",
 	.write = grouped_write,
 	.derives = true,
-	.lacks = XPLANE_LACKS,
+	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
 
 const assay_writer assay_writer_xplane = {
@@ -507,5 +507,5 @@ const assay_writer assay_writer_xplane = {
 	.exts = {".xplane.pb", ".pb"},
 	.about = "XPlane protobuf for xprof and TensorBoard (<logdir>/plugins/profile/<run>/)",
 	.write = xplane_write,
-	.lacks = XPLANE_LACKS,
+	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -196,6 +197,32 @@ def check_waits_of_a_recording(tmp, run):
            got == want > 0 and b" waits" in open(out, "rb").read(), f"{got}, want {want}")
 
 
+# The same of a rocpd database, by SQLite through the views that AMD's tools know.
+VIEWS = {
+    "select count(*), sum(duration) from kernels": "select count(*), sum(dur) from gpu where kind = 'kernel'",
+    "select count(*), sum(duration), coalesce(sum(size), 0) from memory_copies": "select count(*), sum(dur), coalesce(sum(bytes), 0) from gpu where kind <> 'kernel'",
+    "select count(*), sum(duration) from regions": "select count(*), sum(dur) from host where kind <> 'instant'",
+    "select count(*) from samples": "select count(*) from host where kind = 'instant'",
+    "select name, total_calls from top_kernels order by 1": "select name, count(*) from gpu where kind = 'kernel' group by 1 order by 1",
+}
+
+
+def check_rocpd(tmp, name, path):
+    out = tmp / f"{name}.rocpd.db"
+    code, _, err = tap.run("convert", path, out)
+    tap.ok(f"{name} converts to a rocpd database", code == 0, err)
+    if code:
+        return
+    db = sqlite3.connect(out)
+    differ = [view for view, query in VIEWS.items() if [list(r) for r in db.execute(view)] != rows(path, query)]
+    tap.ok(f"the views of the rocpd database of {name} have its sums", not differ, differ)
+    tap.ok(f"the rocpd database of {name} is sound",
+           db.execute("pragma integrity_check").fetchone() == ("ok",) and not db.execute("pragma foreign_key_check").fetchall())
+    db.close()
+    differ = [what for what, query in SAME.items() if what != "waits" and rows(path, query) != rows(out, query)]
+    tap.ok(f"{name} is read back from a rocpd database as it was", not differ, differ)
+
+
 def check_errors(tmp, demo):
     code, _, err = tap.run("convert", demo, tmp / "x.nothing")
     tap.ok("an unknown end of name is wrong usage that lists the formats", code == 2 and "--to chrome" in err, err)
@@ -227,6 +254,7 @@ def main():
         check_errors(tmp, demo)
         check_waits_of_a_recording(tmp, demo.parent / "run")
         check_perfetto(tmp, "train", demo)
+        check_rocpd(tmp, "train", demo)
         hta = has("hta.trace_analysis")
         if hta:
             check_hta(tmp, "train", demo, "ProfilerStep", 1)
@@ -239,6 +267,8 @@ def main():
         for trace in ("alexnet", "simple_add", "cuda_event_sync", "cuda_event_sync_multi_stream"):
             check_json(trace, corpus / f"{trace}.json.gz", tmp / f"{trace}.json.gz")
             check_perfetto(tmp, trace, corpus / f"{trace}.json.gz")
+        for trace in ("hta/mi250_minitoy_train_ROCm6_2_kineto.json.gz", "tracelens/rocprofv3_908_results.json.gz", "nsys/h100_2gpu_1s.sqlite"):
+            check_rocpd(tmp, pathlib.Path(trace).name, tap.CORPUS / trace)
         check_alias(tmp)
         if hta:
             check_hta(tmp, "alexnet", corpus / "alexnet.json.gz",

@@ -1,0 +1,861 @@
+/* A rocpd database (schema 3.0.0) as rocprofv3 writes it from ROCm 7 on, one set of tables for each
+ * process. docs/formats/rocpd.md; what AMD's tools want of it: every row has its event, thread and
+ * agents, and region_name_id is 1, the empty string, where there is nothing. */
+#include "write/rocpd.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/test.h"
+#include "write/grid.h"
+#include "write/sources.h"
+#include "write/writer.h"
+
+/* Sets a column of the table that `put` is about to fill. */
+#define SET(o, table, column, v)                                                                   \
+	rocpd_set_i64(&(o)->db, ROCPD_T_##table, ROCPD_##table##_##column, v)
+#define SET_TEXT(o, table, column, s)                                                              \
+	rocpd_set_text(&(o)->db, ROCPD_T_##table, ROCPD_##table##_##column, s)
+
+/* One process being written. */
+typedef struct rocpd {
+	const assay_run *run;
+	const assay_tables *t;
+	const assay_source_places *at;
+	const assay_grids *grids;
+	rocpd_tables db;
+	uint32_t group;
+	int64_t shift;         /* makes all times positive: AMD's tools take 0 for none */
+	int64_t node, process; /* ids of the machine and of the process of device work */
+	int64_t cpu;           /* id of the agent that is not a GPU */
+	int64_t code;          /* id of the code object of all kernels */
+	int64_t thread;        /* id of the first thread */
+	assay_pool strings;    /* number + 1 is the id; "" is 1 */
+	assay_map process_of;  /* number of a process -> its id */
+	assay_map thread_of;   /* row of track -> id in threads */
+	assay_map queue_of, stream_of, symbol_of, counter_of, track_of, agent_of;
+	assay_map event_of_dispatch; /* correlation and dispatch -> event */
+	assay_vec(int64_t) threads;
+	assay_map used_threads;
+	int64_t rows[ROCPD_TABLE_COUNT]; /* ids given out */
+	assay_arena scratch;
+	assay_jsonw json;
+} rocpd;
+
+static int64_t next(rocpd *o, rocpd_table table)
+{
+	return ++o->rows[table];
+}
+
+static int64_t string_id(rocpd *o, assay_str s)
+{
+	size_t before = o->strings.str.n;
+	int64_t id = (int64_t)assay_intern(&o->strings, s) + 1;
+	if (s.n && o->strings.str.n != before) {
+		SET_TEXT(o, string, string, s);
+		rocpd_put(&o->db, ROCPD_T_string, id);
+	}
+	return id;
+}
+
+static assay_str fact(const rocpd *o, const char *key)
+{
+	const assay_meta_table *m = &o->t->meta;
+	for (size_t i = 0; i < m->n; i++)
+		if (assay_group_of(o->t, m->source[i]) == o->group &&
+		    assay_str_is(assay_text(o->run, m->key[i]), key))
+			return assay_text(o->run, m->value[i]);
+	return (assay_str){"", 0};
+}
+
+static bool is_mine(const rocpd *o, uint32_t track)
+{
+	return track != ASSAY_NO_ROW && assay_track_group(o->t, track) == o->group;
+}
+
+static int64_t when(const rocpd *o, uint32_t track, int64_t ts)
+{
+	return assay_source_absolute(o->at, o->t->track.source[track], ts) + o->shift;
+}
+
+/* ------------------------------------------------------------------ who and where */
+
+static void put_node(rocpd *o)
+{
+	static const struct {
+		const char *key;
+		int column;
+	} facts[] = {{"node.system_name", ROCPD_info_node_system_name},
+		     {"node.hostname", ROCPD_info_node_hostname},
+		     {"node.release", ROCPD_info_node_release},
+		     {"node.version", ROCPD_info_node_version},
+		     {"node.hardware_name", ROCPD_info_node_hardware_name}};
+	assay_str machine = fact(o, "node.machine_id");
+	if (!machine.n)
+		machine = fact(o, "node.hostname");
+	if (!machine.n)
+		machine = ASSAY_S("unknown");
+	uint64_t hash = assay_hash(machine.p, machine.n, 0) >> 1;
+	o->node = (int64_t)(hash & UINT32_MAX);
+	SET(o, info_node, hash, (int64_t)hash);
+	SET_TEXT(o, info_node, machine_id, machine);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
+		rocpd_set_text(&o->db, ROCPD_T_info_node, facts[i].column, fact(o, facts[i].key));
+	rocpd_put(&o->db, ROCPD_T_info_node, o->node);
+}
+
+/* Its number is its id. Processes without one get one that no other has. */
+static int64_t process_id(rocpd *o, int64_t pid)
+{
+	uint32_t *known = assay_map_at(&o->process_of, (uint64_t)pid);
+	int64_t ppid, id = pid >= 0 ? pid : INT32_MAX - (int64_t)o->process_of.n;
+	if (*known != ASSAY_MAP_ABSENT)
+		return id;
+	*known = 1;
+	SET(o, info_process, nid, o->node);
+	SET(o, info_process, pid, id);
+	if (assay_str_i64(fact(o, "process.ppid"), &ppid))
+		SET(o, info_process, ppid, ppid);
+	SET_TEXT(o, info_process, command, fact(o, "process.command"));
+	rocpd_put(&o->db, ROCPD_T_info_process, id);
+	return id;
+}
+
+/* Thread numbers of several processes may meet; then the later one has another id. */
+static int64_t thread_id(rocpd *o, uint32_t track)
+{
+	const assay_track_table *t = &o->t->track;
+	uint32_t *known = assay_map_at(&o->thread_of, track);
+	if (*known != ASSAY_MAP_ABSENT)
+		return o->threads.p[*known];
+	*known = (uint32_t)o->threads.n;
+	int64_t tid = t->tid[track] >= 0 ? t->tid[track] : INT32_MAX - (int64_t)track, id = tid;
+	while (assay_map_get(&o->used_threads, (uint64_t)id) != ASSAY_MAP_ABSENT)
+		id++;
+	*assay_map_at(&o->used_threads, (uint64_t)id) = 1;
+	*assay_push(&o->threads) = id;
+	int64_t process = process_id(o, t->pid[track]);
+	SET(o, info_thread, nid, o->node);
+	SET(o, info_thread, pid, process);
+	SET(o, info_thread, tid, tid);
+	SET_TEXT(o, info_thread, name, assay_text(o->run, t->name[track]));
+	rocpd_put(&o->db, ROCPD_T_info_thread, id);
+	return id;
+}
+
+/* Device work is of some process and thread, even where none is known. */
+static void put_first_thread(rocpd *o)
+{
+	const assay_track_table *t = &o->t->track;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0 && is_mine(o, i)) {
+			o->thread = thread_id(o, i);
+			o->process = process_id(o, t->pid[i]);
+			return;
+		}
+	int64_t pid;
+	o->process = process_id(o, assay_str_i64(fact(o, "process.pid"), &pid) ? pid : 0);
+	o->thread = o->process;
+	*assay_map_at(&o->used_threads, (uint64_t)o->thread) = 1;
+	SET(o, info_thread, nid, o->node);
+	SET(o, info_thread, pid, o->process);
+	SET(o, info_thread, tid, o->thread);
+	rocpd_put(&o->db, ROCPD_T_info_thread, o->thread);
+}
+
+/* The C++ tools of AMD take extdata for a whole agent of theirs, or nothing: facts of a GPU that
+ * have no column stand in metadata. */
+static void put_agent_facts(rocpd *o, uint32_t d)
+{
+	const assay_device_table *t = &o->t->device;
+	o->json.out.n = 0;
+	o->json.comma = false;
+	o->json.compact = true;
+	assay_jsonw_open(&o->json, NULL, '{');
+	if (t->units[d] > 0)
+		assay_jsonw_i64(&o->json, "cu_count", t->units[d]);
+	if (t->warp[d] > 0)
+		assay_jsonw_i64(&o->json, "wave_front_size", t->warp[d]);
+	if (t->memory[d] > 0)
+		assay_jsonw_i64(&o->json, "local_mem_size", t->memory[d]);
+	assay_jsonw_close(&o->json, '}');
+	const char *tag = assay_printf(&o->scratch, "assay_agent_%d", t->id[d]);
+	SET_TEXT(o, metadata, tag, assay_str_of(tag));
+	SET_TEXT(o, metadata, value, assay_jsonw_text(&o->json));
+	rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
+}
+
+static void put_agent(rocpd *o, int64_t id, bool gpu, int64_t place, assay_str name,
+		      assay_str product, const char *vendor)
+{
+	*assay_map_at(&o->agent_of, (uint64_t)id) = 1;
+	SET(o, info_agent, nid, o->node);
+	SET(o, info_agent, pid, o->process);
+	SET_TEXT(o, info_agent, type, assay_str_of(gpu ? "GPU" : "CPU"));
+	SET(o, info_agent, absolute_index, id);
+	SET(o, info_agent, logical_index, id);
+	SET(o, info_agent, type_index, place);
+	SET_TEXT(o, info_agent, name, name);
+	SET_TEXT(o, info_agent, vendor_name, assay_str_of(vendor));
+	SET_TEXT(o, info_agent, product_name, product);
+	SET_TEXT(o, info_agent, user_name, product);
+	rocpd_put(&o->db, ROCPD_T_info_agent, id);
+}
+
+static int64_t device_of(const rocpd *o, uint32_t g)
+{
+	int64_t device = o->t->track.pid[o->t->gpu.track[g]];
+	return device < 0 ? 0 : device;
+}
+
+/* Formats that only AMD has need not say so. */
+static const char *unknown_vendor(const rocpd *o)
+{
+	return assay_has_trait(o->run, o->group, ASSAY_TRAIT_ROCTX) ? "AMD" : "unknown";
+}
+
+/* GPUs that the input tells of, then those it only has work of, then the host. */
+static void put_agents(rocpd *o)
+{
+	const assay_device_table *d = &o->t->device;
+	int64_t most = -1, gpus = 0;
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (assay_group_of(o->t, d->source[i]) != o->group || d->id[i] < 0 ||
+		    assay_map_get(&o->agent_of, (uint64_t)d->id[i]) != ASSAY_MAP_ABSENT)
+			continue;
+		assay_vendor v = assay_device_vendor(o->run, i);
+		put_agent(o, d->id[i], true, gpus++, assay_text(o->run, d->arch[i]),
+			  assay_text(o->run, d->name[i]),
+			  v ? assay_vendor_title[v] : unknown_vendor(o));
+		put_agent_facts(o, i);
+		most = d->id[i] > most ? d->id[i] : most;
+	}
+	for (uint32_t i = 0; i < o->t->gpu.n; i++) {
+		int64_t id = device_of(o, i);
+		if (!is_mine(o, o->t->gpu.track[i]) ||
+		    assay_map_get(&o->agent_of, (uint64_t)id) != ASSAY_MAP_ABSENT)
+			continue;
+		put_agent(o, id, true, gpus++, ASSAY_S("unknown"), ASSAY_S("unknown"),
+			  unknown_vendor(o));
+		most = id > most ? id : most;
+	}
+	for (o->cpu = 0; assay_map_get(&o->agent_of, (uint64_t)o->cpu) != ASSAY_MAP_ABSENT;)
+		o->cpu = most < INT64_MAX ? ++most : o->cpu + 1;
+	put_agent(o, o->cpu, false, 0, ASSAY_S("host"), ASSAY_S("host"), "CPU");
+}
+
+static void put_metadata(rocpd *o, bool epoch)
+{
+	const struct {
+		const char *tag, *value;
+	} facts[] = {{"schema_version", "3"},
+		     {"uuid", o->db.suffix},
+		     {"guid", o->db.guid},
+		     {"assay_epoch", epoch ? "1" : "0"}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++) {
+		SET_TEXT(o, metadata, tag, assay_str_of(facts[i].tag));
+		SET_TEXT(o, metadata, value, assay_str_of(facts[i].value));
+		rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
+	}
+}
+
+/* ------------------------------------------------------------------ events */
+
+/* extdata: JSON, or "" for nothing. */
+static int64_t put_event(rocpd *o, const char *category, uint64_t stack, uint64_t parent,
+			 uint64_t external, assay_str extdata)
+{
+	SET(o, event, category_id, string_id(o, assay_str_of(category)));
+	SET(o, event, stack_id, (int64_t)stack);
+	SET(o, event, parent_stack_id, (int64_t)parent);
+	SET(o, event, correlation_id, (int64_t)external);
+	SET_TEXT(o, event, extdata, extdata);
+	int64_t id = next(o, ROCPD_T_event);
+	rocpd_put(&o->db, ROCPD_T_event, id);
+	return id;
+}
+
+/* Members of JSON text, one row each; the type says which values are text. */
+static void put_args(rocpd *o, int64_t event, assay_sid args)
+{
+	assay_str text = assay_text(o->run, args);
+	if (!text.n)
+		return;
+	assay_arena_reset(&o->scratch);
+	assay_json j = assay_json_members(&o->scratch, text);
+	int64_t position = 0;
+	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
+		bool string = raw.n >= 2 && raw.p[0] == '"';
+		if (string)
+			raw = assay_json_unescape(&o->scratch, (assay_str){raw.p + 1, raw.n - 2});
+		SET(o, arg, event_id, event);
+		SET(o, arg, position, position++);
+		SET_TEXT(o, arg, type, assay_str_of(string ? "string" : "json"));
+		SET_TEXT(o, arg, name, assay_json_unescape(&o->scratch, key));
+		SET_TEXT(o, arg, value, raw);
+		rocpd_put(&o->db, ROCPD_T_arg, next(o, ROCPD_T_arg));
+	}
+}
+
+/* The SDK's names of what a call is of; of others the part before the first _ is what AMD's
+ * summaries group by. */
+static const char *call_category(const rocpd *o, uint32_t h)
+{
+	const assay_host_table *t = &o->t->host;
+	assay_str name = assay_text(o->run, t->name[h]);
+	bool driver = t->kind[h] == ASSAY_HOST_DRIVER;
+	if (assay_str_starts(name, "__hip"))
+		return "HIP_COMPILER_API_EXT";
+	if (assay_str_starts(name, "hip"))
+		return "HIP_RUNTIME_API_EXT";
+	if (assay_str_starts(name, "hsa_amd"))
+		return "HSA_AMD_EXT_API";
+	if (assay_str_starts(name, "hsa"))
+		return "HSA_CORE_API";
+	if (assay_str_starts(name, "nccl"))
+		return "RCCL_API";
+	return driver ? "CUDA_DRIVER_API" : "CUDA_RUNTIME_API";
+}
+
+static const char *host_category(const rocpd *o, uint32_t h)
+{
+	static const char *const fixed[ASSAY_HOST_KIND_COUNT] = {
+		[ASSAY_HOST_OP] = "FRAMEWORK_OPERATOR",
+		[ASSAY_HOST_ANNOTATION] = "FRAMEWORK_ANNOTATION",
+		[ASSAY_HOST_PYTHON] = "PYTHON_FUNCTION",
+		[ASSAY_HOST_OVERHEAD] = "PROFILER_OVERHEAD",
+		[ASSAY_HOST_MARKER] = "MARKER_CORE_RANGE_API",
+		[ASSAY_HOST_PROCESS_RANGE] = "MARKER_CORE_RANGE_API"};
+	const assay_host_table *t = &o->t->host;
+	if (assay_is_call(t->kind[h]))
+		return call_category(o, h);
+	if (fixed[t->kind[h]])
+		return fixed[t->kind[h]];
+	const char *cat =
+		t->detail[h] == ASSAY_NO_ROW ? "" : assay_z(o->run, o->t->other.cat[t->detail[h]]);
+	return *cat ? cat : "OTHER";
+}
+
+static assay_str message_of(rocpd *o, assay_sid name)
+{
+	o->json.out.n = 0;
+	o->json.comma = false;
+	o->json.compact = true;
+	assay_jsonw_open(&o->json, NULL, '{');
+	assay_jsonw_str(&o->json, "message", assay_text(o->run, name));
+	assay_jsonw_close(&o->json, '}');
+	return assay_jsonw_text(&o->json);
+}
+
+static int64_t host_event(rocpd *o, uint32_t h)
+{
+	const assay_tables *t = o->t;
+	uint8_t kind = t->host.kind[h];
+	assay_table_id table = assay_host_detail[kind];
+	uint32_t d = t->host.detail[h];
+	uint64_t corr = 0, external = 0;
+	if (d != ASSAY_NO_ROW && table == ASSAY_T_api) {
+		corr = t->api.corr[d];
+		external = t->api.external[d];
+	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_op) {
+		external = t->op.external[d];
+	}
+	bool marker = kind == ASSAY_HOST_MARKER || kind == ASSAY_HOST_PROCESS_RANGE;
+	assay_str message = marker || kind == ASSAY_HOST_INSTANT ? message_of(o, t->host.name[h])
+								 : (assay_str){"", 0};
+	int64_t event = put_event(o, host_category(o, h), corr, 0, external, message);
+	put_args(o, event, t->host.args[h]);
+	return event;
+}
+
+/* An instant is a sample of a track that has its name. */
+static void put_instant(rocpd *o, uint32_t h)
+{
+	const assay_host_table *t = &o->t->host;
+	uint64_t key[2] = {t->track[h], t->name[h]};
+	uint32_t *track = assay_map_at(&o->track_of, assay_hash(key, sizeof key, 0));
+	if (*track == ASSAY_MAP_ABSENT) {
+		*track = (uint32_t)next(o, ROCPD_T_track);
+		int64_t thread = thread_id(o, t->track[h]);
+		SET(o, track, nid, o->node);
+		SET(o, track, pid, process_id(o, o->t->track.pid[t->track[h]]));
+		SET(o, track, tid, thread);
+		SET(o, track, name_id, string_id(o, assay_text(o->run, t->name[h])));
+		rocpd_put(&o->db, ROCPD_T_track, *track);
+	}
+	int64_t id = *track, event = host_event(o, h);
+	SET(o, sample, track_id, id);
+	SET(o, sample, timestamp, when(o, t->track[h], t->ts[h]));
+	SET(o, sample, event_id, event);
+	rocpd_put(&o->db, ROCPD_T_sample, next(o, ROCPD_T_sample));
+}
+
+static void put_host(rocpd *o, uint32_t h)
+{
+	const assay_host_table *t = &o->t->host;
+	if (t->kind[h] == ASSAY_HOST_INSTANT) {
+		put_instant(o, h);
+		return;
+	}
+	int64_t start = when(o, t->track[h], t->ts[h]);
+	int64_t thread = thread_id(o, t->track[h]);
+	int64_t process = process_id(o, o->t->track.pid[t->track[h]]);
+	int64_t event = host_event(o, h);
+	/* readers tell ranges that end by id by the function that makes them */
+	assay_str name = t->kind[h] == ASSAY_HOST_PROCESS_RANGE ? ASSAY_S("roctxProcessRangeA")
+								: assay_text(o->run, t->name[h]);
+	SET(o, region, nid, o->node);
+	SET(o, region, pid, process);
+	SET(o, region, tid, thread);
+	SET(o, region, start, start);
+	SET(o, region, end, start + (t->dur[h] > 0 ? t->dur[h] : 0));
+	SET(o, region, name_id, string_id(o, name));
+	SET(o, region, event_id, event);
+	rocpd_put(&o->db, ROCPD_T_region, next(o, ROCPD_T_region));
+}
+
+/* ------------------------------------------------------------------ device work */
+
+/* The number is the id; -1 where the input has none. */
+static int64_t queue_id(rocpd *o, uint32_t queue)
+{
+	int64_t id = queue == UINT32_MAX ? -1 : (int64_t)queue;
+	uint32_t *known = assay_map_at(&o->queue_of, (uint64_t)id);
+	if (*known != ASSAY_MAP_ABSENT)
+		return id;
+	*known = 1;
+	SET(o, info_queue, nid, o->node);
+	SET(o, info_queue, pid, o->process);
+	SET_TEXT(o, info_queue, name,
+		 assay_str_of(id < 0   ? "No queue"
+			      : id > 0 ? assay_printf(&o->scratch, "Queue %" PRId64, id)
+				       : "Default Queue"));
+	rocpd_put(&o->db, ROCPD_T_info_queue, id);
+	return id;
+}
+
+static int64_t stream_id(rocpd *o, uint32_t track)
+{
+	int64_t id = o->t->track.tid[track] < 0 ? -1 : o->t->track.tid[track];
+	uint32_t *known = assay_map_at(&o->stream_of, (uint64_t)id);
+	if (*known != ASSAY_MAP_ABSENT)
+		return id;
+	*known = 1;
+	assay_str name = assay_text(o->run, o->t->track.name[track]);
+	const char *made = id < 0   ? "No stream"
+			   : id > 0 ? assay_printf(&o->scratch, "Stream %" PRId64, id)
+				    : "Default Stream";
+	SET(o, info_stream, nid, o->node);
+	SET(o, info_stream, pid, o->process);
+	SET_TEXT(o, info_stream, name, name.n ? name : assay_str_of(made));
+	rocpd_put(&o->db, ROCPD_T_info_stream, id);
+	return id;
+}
+
+static void set_regs(rocpd *o, int column, uint16_t v)
+{
+	if (v != UINT16_MAX)
+		rocpd_set_i64(&o->db, ROCPD_T_info_kernel_symbol, column, v);
+}
+
+static int64_t symbol_id(rocpd *o, uint32_t g)
+{
+	const assay_gpu_table *t = &o->t->gpu;
+	uint64_t key[4] = {t->name[g], t->regs[g], t->acc_regs[g], t->scalar_regs[g]};
+	assay_str name = assay_text(o->run, t->name[g]);
+	uint32_t *known = assay_map_at(&o->symbol_of, assay_hash(key, sizeof key, 0));
+	if (*known != ASSAY_MAP_ABSENT)
+		return *known;
+	*known = (uint32_t)next(o, ROCPD_T_info_kernel_symbol);
+	SET(o, info_kernel_symbol, nid, o->node);
+	SET(o, info_kernel_symbol, pid, o->process);
+	SET(o, info_kernel_symbol, code_object_id, o->code);
+	SET_TEXT(o, info_kernel_symbol, kernel_name, name);
+	SET_TEXT(o, info_kernel_symbol, display_name, name);
+	set_regs(o, ROCPD_info_kernel_symbol_arch_vgpr_count, t->regs[g]);
+	set_regs(o, ROCPD_info_kernel_symbol_accum_vgpr_count, t->acc_regs[g]);
+	set_regs(o, ROCPD_info_kernel_symbol_sgpr_count, t->scalar_regs[g]);
+	rocpd_put(&o->db, ROCPD_T_info_kernel_symbol, *known);
+	return *known;
+}
+
+/* Thread of the call that launched it. */
+static int64_t launch_thread(rocpd *o, uint32_t g)
+{
+	const assay_tables *t = o->t;
+	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
+	return h != ASSAY_NO_ROW && is_mine(o, t->host.track[h]) ? thread_id(o, t->host.track[h])
+								 : o->thread;
+}
+
+/* Columns of later versions, and arguments that have none. */
+static assay_str work_extdata(rocpd *o, uint32_t g)
+{
+	const assay_gpu_table *t = &o->t->gpu;
+	assay_str args = assay_text(o->run, t->args[g]);
+	bool sizeless = t->kind[g] != ASSAY_GPU_KERNEL && t->bytes[g] < 0;
+	bool plain = !t->graph[g] && !t->graph_node[g] && t->context[g] == UINT32_MAX && !sizeless;
+	if (plain && !args.n)
+		return args;
+	o->json.out.n = 0;
+	o->json.comma = false;
+	o->json.compact = true;
+	assay_jsonw_open(&o->json, NULL, '{');
+	if (t->graph[g])
+		assay_jsonw_u64(&o->json, "graph_exec_id", t->graph[g]);
+	if (t->graph_node[g])
+		assay_jsonw_u64(&o->json, "graph_node_id", t->graph_node[g]);
+	if (t->context[g] != UINT32_MAX)
+		assay_jsonw_u64(&o->json, "context", t->context[g]);
+	if (sizeless) /* the column has to have a number */
+		assay_jsonw_null(&o->json, "size");
+	assay_arena_reset(&o->scratch);
+	assay_json j = assay_json_members(&o->scratch, args);
+	for (assay_str key, raw;
+	     args.n && assay_json_member(&j, &key) && assay_json_skip(&j, &raw);) {
+		assay_jsonw_key(&o->json, assay_json_unescape(&o->scratch, key));
+		if (!assay_jsonw_copy(&o->json, raw, &o->scratch))
+			assay_jsonw_null(&o->json, NULL);
+	}
+	assay_jsonw_close(&o->json, '}');
+	return assay_jsonw_text(&o->json);
+}
+
+static void put_kernel(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t event)
+{
+	const assay_gpu_table *t = &o->t->gpu;
+	uint32_t grid[3];
+	int64_t thread = launch_thread(o, g), kernel = symbol_id(o, g);
+	int64_t queue = queue_id(o, t->queue[g]), stream = stream_id(o, t->track[g]);
+	assay_grid_items(o->grids, g, grid);
+	SET(o, kernel_dispatch, nid, o->node);
+	SET(o, kernel_dispatch, pid, o->process);
+	SET(o, kernel_dispatch, tid, thread);
+	SET(o, kernel_dispatch, agent_id, device_of(o, g));
+	SET(o, kernel_dispatch, kernel_id, kernel);
+	SET(o, kernel_dispatch, dispatch_id,
+	    t->dispatch[g] == UINT32_MAX ? -1 : (int64_t)t->dispatch[g]);
+	SET(o, kernel_dispatch, queue_id, queue);
+	SET(o, kernel_dispatch, stream_id, stream);
+	SET(o, kernel_dispatch, start, start);
+	SET(o, kernel_dispatch, end, end);
+	if (t->scratch[g] != UINT32_MAX)
+		SET(o, kernel_dispatch, private_segment_size, t->scratch[g]);
+	if (t->shared[g] != UINT32_MAX)
+		SET(o, kernel_dispatch, group_segment_size, t->shared[g]);
+	SET(o, kernel_dispatch, workgroup_size_x, t->block_x[g]);
+	SET(o, kernel_dispatch, workgroup_size_y, t->block_y[g]);
+	SET(o, kernel_dispatch, workgroup_size_z, t->block_z[g]);
+	SET(o, kernel_dispatch, grid_size_x, grid[0]);
+	SET(o, kernel_dispatch, grid_size_y, grid[1]);
+	SET(o, kernel_dispatch, grid_size_z, grid[2]);
+	SET(o, kernel_dispatch, region_name_id, 1);
+	SET(o, kernel_dispatch, event_id, event);
+	SET_TEXT(o, kernel_dispatch, extdata, work_extdata(o, g));
+	rocpd_put(&o->db, ROCPD_T_kernel_dispatch, next(o, ROCPD_T_kernel_dispatch));
+	uint64_t key[2] = {t->corr[g], t->dispatch[g]};
+	*assay_map_at(&o->event_of_dispatch, assay_hash(key, sizeof key, 0)) = (uint32_t)event;
+}
+
+static bool names_end(assay_str name, const char *nvidia, const char *amd)
+{
+	return assay_str_find(name, nvidia) >= 0 || assay_str_find(name, amd) >= 0;
+}
+
+/* Memsets too: the format has nothing else for them. */
+static void put_copy(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t event)
+{
+	const assay_gpu_table *t = &o->t->gpu;
+	assay_str name = assay_text(o->run, t->name[g]);
+	bool copy = t->kind[g] == ASSAY_GPU_MEMCPY;
+	bool from_host = copy && names_end(name, "HtoD", "HOST_TO_DEVICE");
+	bool to_host = copy && names_end(name, "DtoH", "DEVICE_TO_HOST");
+	int64_t thread = launch_thread(o, g), device = device_of(o, g);
+	int64_t queue = queue_id(o, t->queue[g]), stream = stream_id(o, t->track[g]);
+	SET(o, memory_copy, nid, o->node);
+	SET(o, memory_copy, pid, o->process);
+	SET(o, memory_copy, tid, thread);
+	SET(o, memory_copy, start, start);
+	SET(o, memory_copy, end, end);
+	SET(o, memory_copy, name_id, string_id(o, name));
+	SET(o, memory_copy, dst_agent_id, to_host ? o->cpu : device);
+	SET(o, memory_copy, src_agent_id, from_host ? o->cpu : device);
+	SET(o, memory_copy, size, t->bytes[g] < 0 ? 0 : t->bytes[g]);
+	SET(o, memory_copy, queue_id, queue);
+	SET(o, memory_copy, stream_id, stream);
+	SET(o, memory_copy, region_name_id, 1);
+	SET(o, memory_copy, event_id, event);
+	SET_TEXT(o, memory_copy, extdata, work_extdata(o, g));
+	rocpd_put(&o->db, ROCPD_T_memory_copy, next(o, ROCPD_T_memory_copy));
+}
+
+static void put_gpu(rocpd *o, uint32_t g)
+{
+	const assay_gpu_table *t = &o->t->gpu;
+	bool kernel = t->kind[g] == ASSAY_GPU_KERNEL;
+	int64_t start = when(o, t->track[g], t->ts[g]);
+	int64_t end = start + (t->dur[g] > 0 ? t->dur[g] : 0);
+	const char *category = kernel                           ? "KERNEL_DISPATCH"
+			       : t->kind[g] == ASSAY_GPU_MEMCPY ? "MEMORY_COPY"
+								: "MEMORY_SET";
+	int64_t event =
+		put_event(o, category, t->corr[g], t->corr[g], t->external[g], (assay_str){"", 0});
+	(kernel ? put_kernel : put_copy)(o, g, start, end, event);
+}
+
+/* ------------------------------------------------------------------ memory and counters */
+
+static void put_alloc(rocpd *o, uint32_t r)
+{
+	const assay_alloc_table *t = &o->t->alloc;
+	static const char *const levels[] = {"REAL", "VIRTUAL", "SCRATCH"};
+	static const char *const types[] = {"ALLOC", "FREE", "REALLOC", "RECLAIM"};
+	assay_str name = assay_text(o->run, t->name[r]);
+	const char *level = levels[0], *type = types[t->bytes[r] < 0];
+	for (size_t i = 0; i < ASSAY_COUNT_OF(levels); i++)
+		if (assay_str_ends(name, levels[i]))
+			level = levels[i];
+	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
+		if (assay_str_starts(name, types[i]))
+			type = types[i];
+	int64_t at = when(o, t->track[r], t->ts[r]), thread = thread_id(o, t->track[r]);
+	int64_t process = process_id(o, o->t->track.pid[t->track[r]]);
+	int64_t event =
+		put_event(o, !strcmp(level, "SCRATCH") ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION",
+			  t->corr[r], 0, 0, (assay_str){"", 0});
+	SET(o, memory_allocate, nid, o->node);
+	SET(o, memory_allocate, pid, process);
+	SET(o, memory_allocate, tid, thread);
+	SET(o, memory_allocate, agent_id, t->device[r] < 0 ? o->cpu : t->device[r]);
+	SET_TEXT(o, memory_allocate, type, assay_str_of(type));
+	SET_TEXT(o, memory_allocate, level, assay_str_of(level));
+	SET(o, memory_allocate, start, at);
+	SET(o, memory_allocate, end, at);
+	SET(o, memory_allocate, address, (int64_t)t->addr[r]);
+	SET(o, memory_allocate, size, t->bytes[r] < 0 ? -t->bytes[r] : t->bytes[r]);
+	SET(o, memory_allocate, event_id, event);
+	rocpd_put(&o->db, ROCPD_T_memory_allocate, next(o, ROCPD_T_memory_allocate));
+}
+
+static int64_t counter_id(rocpd *o, assay_sid name)
+{
+	uint32_t *known = assay_map_at(&o->counter_of, name);
+	if (*known != ASSAY_MAP_ABSENT)
+		return *known;
+	*known = (uint32_t)next(o, ROCPD_T_info_pmc);
+	SET(o, info_pmc, nid, o->node);
+	SET(o, info_pmc, pid, o->process);
+	SET_TEXT(o, info_pmc, target_arch, ASSAY_S("GPU"));
+	SET_TEXT(o, info_pmc, name, assay_text(o->run, name));
+	SET_TEXT(o, info_pmc, symbol, assay_text(o->run, name));
+	SET_TEXT(o, info_pmc, value_type, ASSAY_S("ABS"));
+	rocpd_put(&o->db, ROCPD_T_info_pmc, *known);
+	return *known;
+}
+
+/* Counters are of an input, not of a track: the first process with such a kernel has them. False:
+ * the kernel is not here. */
+static bool put_pmc(rocpd *o, uint32_t r)
+{
+	const assay_pmc_table *t = &o->t->pmc;
+	uint64_t key[2] = {t->corr[r], t->dispatch[r]};
+	uint32_t event = assay_map_get(&o->event_of_dispatch, assay_hash(key, sizeof key, 0));
+	if (event == ASSAY_MAP_ABSENT || !t->name[r])
+		return false;
+	int64_t counter = counter_id(o, t->name[r]);
+	SET(o, pmc_event, event_id, event);
+	SET(o, pmc_event, pmc_id, counter);
+	rocpd_set_f64(&o->db, ROCPD_T_pmc_event, ROCPD_pmc_event_value, t->value[r]);
+	rocpd_put(&o->db, ROCPD_T_pmc_event, next(o, ROCPD_T_pmc_event));
+	return true;
+}
+
+/* ------------------------------------------------------------------ processes */
+
+static void put_code_object(rocpd *o)
+{
+	o->code = 1;
+	SET(o, info_code_object, nid, o->node);
+	SET(o, info_code_object, pid, o->process);
+	rocpd_put(&o->db, ROCPD_T_info_code_object, o->code);
+}
+
+static void put_rows(rocpd *o, uint8_t *placed)
+{
+	const assay_tables *t = o->t;
+	for (uint32_t i = 0; i < t->host.n; i++)
+		if (is_mine(o, t->host.track[i]))
+			put_host(o, i);
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		if (is_mine(o, t->gpu.track[i]))
+			put_gpu(o, i);
+	for (uint32_t i = 0; i < t->alloc.n; i++)
+		if (is_mine(o, t->alloc.track[i]))
+			put_alloc(o, i);
+	for (uint32_t i = 0; i < t->pmc.n; i++)
+		placed[i] = placed[i] || put_pmc(o, i);
+}
+
+static void free_process(rocpd *o)
+{
+	assay_map *maps[] = {&o->process_of,        &o->thread_of,   &o->queue_of, &o->stream_of,
+			     &o->symbol_of,         &o->counter_of,  &o->track_of, &o->agent_of,
+			     &o->event_of_dispatch, &o->used_threads};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
+		assay_map_free(maps[i]);
+	assay_vec_free(&o->threads);
+	assay_pool_free(&o->strings);
+	assay_jsonw_free(&o->json);
+	assay_arena_free(&o->scratch);
+	rocpd_tables_close(&o->db);
+}
+
+/* What an input gave itself, else made of the start, as version 7 of UUIDs is, and of the name: the
+ * same input gives the same bytes. */
+static const char *guid_of(const rocpd *o, int64_t start, assay_arena *arena)
+{
+	assay_str own = fact(o, "rocpd.guid");
+	assay_str path = assay_text(o->run, o->t->source.path[o->group]);
+	uint64_t ms = (uint64_t)start / 1000000, a = assay_hash(path.p, path.n, o->group + 1),
+		 b = assay_hash(path.p, path.n, a);
+	bool sound = own.n == 36;
+	for (size_t i = 0; i < own.n; i++)
+		sound &= (own.p[i] >= '0' && own.p[i] <= '9') ||
+			 (own.p[i] >= 'a' && own.p[i] <= 'f') || own.p[i] == '-';
+	if (sound)
+		return assay_dup(arena, own);
+	return assay_printf(arena, "%08x-%04x-7%03x-%04x-%012" PRIx64,
+			    (unsigned)(ms >> 16 & UINT32_MAX), (unsigned)(ms & 0xffff),
+			    (unsigned)(a & 0xfff), (unsigned)(0x8000 | (a >> 12 & 0x3fff)),
+			    b & 0xffffffffffff);
+}
+
+static void see_time(const rocpd *o, const uint32_t *track, const int64_t *ts, size_t n,
+		     int64_t *least)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_mine(o, track[i])) {
+			int64_t at =
+				assay_source_absolute(o->at, o->t->track.source[track[i]], ts[i]);
+			*least = at < *least ? at : *least;
+		}
+}
+
+static int64_t first_time(const rocpd *o)
+{
+	const assay_tables *t = o->t;
+	int64_t least = INT64_MAX;
+	see_time(o, t->host.track, t->host.ts, t->host.n, &least);
+	see_time(o, t->gpu.track, t->gpu.ts, t->gpu.n, &least);
+	see_time(o, t->alloc.track, t->alloc.ts, t->alloc.n, &least);
+	return least;
+}
+
+/* "" has to be bound: text that is not set is NULL. */
+static void put_empty_string(rocpd *o)
+{
+	sqlite3_bind_text(o->db.insert[ROCPD_T_string], ROCPD_string_string, "", 0, SQLITE_STATIC);
+	rocpd_put(&o->db, ROCPD_T_string, 1);
+}
+
+typedef assay_vec(const char *) suffixes;
+
+/* The tables of one input's process; none when it has no rows that the format has a place for. */
+static bool put_process(rocpd *o, sqlite3 *db, suffixes *made, uint8_t *placed, assay_arena *arena)
+{
+	int64_t start = first_time(o);
+	if (start == INT64_MAX)
+		return true;
+	if (!rocpd_tables_open(&o->db, db, guid_of(o, start + o->shift, arena), arena))
+		return false;
+	*assay_push(made) = o->db.suffix;
+	put_empty_string(o);
+	put_metadata(o, o->t->source.epoch[o->group] && !o->shift);
+	put_node(o);
+	put_first_thread(o);
+	put_agents(o);
+	put_code_object(o);
+	put_rows(o, placed);
+	return !o->db.failed;
+}
+
+static uint64_t count_zeros(const uint8_t *p, size_t n)
+{
+	uint64_t zeros = 0;
+	for (size_t i = 0; i < n; i++)
+		zeros += !p[i];
+	return zeros;
+}
+
+/* Some clocks begin at 0 or before; then all times of the file are later by as much. */
+static int64_t shift_of(const assay_run *run, const assay_source_places *at)
+{
+	int64_t least = INT64_MAX;
+	for (uint32_t i = 0; i < run->part.t.source.n; i++) {
+		int64_t first =
+			first_time(&(rocpd){.run = run, .t = &run->part.t, .at = at, .group = i});
+		least = first < least ? first : least;
+	}
+	return least > 0 ? 0 : 1000000 - least;
+}
+
+static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, assay_arena *arena)
+{
+	const assay_tables *t = &run->part.t;
+	assay_source_places at;
+	assay_source_places_find(&at, run, arena);
+	assay_grids grids = assay_grids_of(run, arena);
+	uint8_t *placed = assay_alloc(arena, t->pmc.n + 1);
+	suffixes made = {0};
+	int64_t shift = shift_of(run, &at);
+	bool ok = true;
+	for (uint32_t i = 0; i < t->source.n && ok; i++) {
+		rocpd o = {
+			.run = run, .t = t, .at = &at, .grids = &grids, .group = i, .shift = shift};
+		if (assay_group_of(t, i) != i)
+			continue;
+		ok = put_process(&o, db, &made, placed, arena);
+		free_process(&o);
+	}
+	ok = ok && made.n && rocpd_views_make(db, made.p, made.n, arena);
+	assay_leave_out(left, count_zeros(placed, t->pmc.n),
+			"hardware counter values without their kernel");
+	assay_vec_free(&made);
+	return ok;
+}
+
+static bool rocpd_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
+{
+	assay_arena arena = {0};
+	sqlite3 *db = NULL;
+	sqlite3_int64 n = 0;
+	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK &&
+		  !sqlite3_exec(db, "PRAGMA journal_mode = OFF; BEGIN", NULL, NULL, NULL) &&
+		  put_all(run, db, left, &arena) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	unsigned char *image = ok ? sqlite3_serialize(db, "main", &n, 0) : NULL;
+	if (image)
+		fwrite(image, 1, (size_t)n, out);
+	else if (sqlite3_errcode(db) == SQLITE_OK || sqlite3_errcode(db) == SQLITE_DONE)
+		assay_fail(err, ASSAY_UNKNOWN, 0,
+			   "there is nothing to write: a rocpd database needs calls or GPU work");
+	else
+		assay_fail(err, ASSAY_LIMIT, 0, "the database cannot be made: %s",
+			   sqlite3_errmsg(db));
+	sqlite3_free(image);
+	sqlite3_close(db);
+	assay_arena_free(&arena);
+	return image;
+}
+
+const assay_writer assay_writer_rocpd = {
+	.name = "rocpd",
+	.exts = {".rocpd.db", ".rocpd"},
+	.about = "rocpd database as rocprofv3 writes it: AMD's rocpd tools",
+	.write = rocpd_write,
+	.lacks = ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
+		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
+		 ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS | ASSAY_LACKS_COUNTERS |
+		 ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS | ASSAY_LACKS_SAMPLES |
+		 ASSAY_LACKS_STACKS,
+};
