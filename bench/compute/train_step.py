@@ -148,7 +148,7 @@ def report_of(a, path):
 
 
 def percent(value, expected):
-    return 100 * (value / expected - 1)
+    return 100 * (value / expected - 1) if expected else float("nan")
 
 
 def measure(a, mode):

@@ -22,6 +22,10 @@
 	X(SHAPE, "matrix work below what the best calls of its size reach takes",                  \
 	  "pad dimensions to multiples of 64 (vocabulary, heads, batch); larger or fuller tiles",  \
 	  0.6)                                                                                     \
+	X(TAIL, "a last wave of tiles that does not fill the device takes",                        \
+	  "sizes whose tiles are a multiple of the device's units, a larger batch, split-K or "    \
+	  "stream-K kernels",                                                                      \
+	  0.6)                                                                                     \
 	X(SLOW, "memory-bound operators below what the best of their size reach take",             \
 	  "contiguous layouts; fused or compiled versions of the operators named", 0.5)            \
 	X(CASTS, "copies from one type to another take",                                           \
@@ -165,7 +169,10 @@ static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
 	else if (whole >= 0)
 		sell_call(f, whole, call, left + p->shape[part]);
 	else
-		sell_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call, p->shape[part]);
+		sell_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call,
+			  p->shape[part] - p->tail[part]);
+	if (whole < 0)
+		sell_call(f, ASSAY_ADVICE_TAIL, call, p->tail[part]);
 }
 
 /* Unless its operator is sold whole. */

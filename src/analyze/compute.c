@@ -38,6 +38,26 @@ bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assa
 	return assay_op_args_parse(out, a, assay_str_of(members));
 }
 
+assay_product assay_shape_product(const assay_run *run, uint32_t shape, assay_arena *a)
+{
+	assay_op_args args;
+	assay_product p = {.k = 0};
+	if (!assay_shape_args(run, shape, a, &args))
+		return p;
+	for (int i = 0; i + 1 < (int)args.n && p.k <= 0; i++) {
+		const assay_tensor *x = assay_arg_tensor(&args, i),
+				   *y = assay_arg_tensor(&args, i + 1);
+		if (!x || !y || x->rank < 2 || y->rank < 2 ||
+		    x->dim[x->rank - 1] != y->dim[y->rank - 2])
+			continue;
+		p.k = (double)x->dim[x->rank - 1];
+		p.m = (double)x->dim[x->rank - 2];
+		p.n = (double)y->dim[y->rank - 1];
+		p.batch = p.m * p.k > 0 ? assay_tensor_elements(x) / (p.m * p.k) : 0;
+	}
+	return p;
+}
+
 struct compute {
 	assay_run *run;
 	assay_tables *t;
@@ -264,6 +284,7 @@ static void add_roof(struct compute *c)
 		peaks[m - 1][c->roof] = c->rates.peak[m];
 	r->bandwidth[c->roof] = c->rates.bandwidth;
 	r->cache[c->roof] = c->rates.cache;
+	r->links[c->roof] = c->rates.links;
 	r->clock[c->roof] = c->rates.clock;
 	r->measured_clock[c->roof] = busy_clock(c->run);
 }

@@ -23,6 +23,13 @@ enum { ASSAY_LEAST_KERNEL = 4000 };
 /* Arguments of a row of op_shape, in a; false when they were not recorded. */
 bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assay_op_args *out);
 
+/* A matrix product by its arguments; k 0: they do not tell. */
+typedef struct assay_product {
+	double batch, m, n, k;
+} assay_product;
+
+assay_product assay_shape_product(const assay_run *run, uint32_t shape, assay_arena *a);
+
 /* roof, op_shape.bound_ns, op_call.owned, operator, step_compute, phase. Needs op_call. rates: a
  * file, or NULL; false when it cannot be read. */
 bool assay_compute(assay_run *run, const assay_order *order, const assay_window *w,

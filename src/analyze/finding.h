@@ -72,16 +72,17 @@ typedef struct assay_finder {
 	void (*find)(assay_run *run, const assay_find_ctx *c);
 } assay_finder;
 
-extern const assay_finder assay_find_idle;      /* why the device waits */
-extern const assay_finder assay_find_alloc;     /* device memory taken and given back in steps */
-extern const assay_finder assay_find_busy;      /* communication and copies that nothing hides */
-extern const assay_finder assay_find_streams;   /* streams that wait for each other */
-extern const assay_finder assay_find_compute;   /* operators far from what the device can do */
-extern const assay_finder assay_find_optimizer; /* parameters updated one by one */
-extern const assay_finder assay_find_late;      /* what a rank does that others wait for */
-extern const assay_finder assay_find_ranks;     /* a rank that the others wait for */
-extern const assay_finder assay_find_shared;    /* a device that others use too */
-extern const assay_finder assay_find_missing;   /* what was not recorded */
+extern const assay_finder assay_find_idle;       /* why the device waits */
+extern const assay_finder assay_find_alloc;      /* device memory taken and given back in steps */
+extern const assay_finder assay_find_busy;       /* communication and copies that nothing hides */
+extern const assay_finder assay_find_streams;    /* streams that wait for each other */
+extern const assay_finder assay_find_compute;    /* operators far from what the device can do */
+extern const assay_finder assay_find_optimizer;  /* parameters updated one by one */
+extern const assay_finder assay_find_late;       /* what a rank does that others wait for */
+extern const assay_finder assay_find_ranks;      /* a rank that the others wait for */
+extern const assay_finder assay_find_slow_links; /* collectives far below what the links give */
+extern const assay_finder assay_find_shared;     /* a device that others use too */
+extern const assay_finder assay_find_missing;    /* what was not recorded */
 
 /* Share of the window, 0 to 1, that a replay without this saves ("host_data=0", as `assay path
  * --what-if` takes it); false: it cannot be replayed, or names nothing in it. */

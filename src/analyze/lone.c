@@ -5,7 +5,6 @@
 #include "analyze/advice.h"
 #include "analyze/analyze.h"
 #include "analyze/kernel_math.h"
-#include "analyze/op_args.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "names/roles.h"
@@ -24,10 +23,6 @@ struct pieces {
 	uint32_t at[PIECES_MOST];
 	size_t n;
 	bool softmax, exp;
-};
-
-struct sizes {
-	double batch, m, n, k; /* k 0: not known */
 };
 
 struct lone {
@@ -95,27 +90,12 @@ static uint32_t call_of(const struct lone *l, uint32_t gpu)
 	return l->t->gpu_op.n ? l->t->gpu_op.call[gpu] : ASSAY_NO_ROW;
 }
 
-/* Of a matrix product, where its arguments were recorded. */
-static struct sizes sizes_of(struct lone *l, uint32_t gpu)
+static assay_product product_of(struct lone *l, uint32_t gpu)
 {
 	uint32_t call = call_of(l, gpu);
-	assay_op_args args;
-	struct sizes s = {.k = 0};
-	if (call == ASSAY_NO_ROW ||
-	    !assay_shape_args(l->run, l->t->op_call.shape[call], &l->args, &args))
-		return s;
-	for (int i = 0; i + 1 < (int)args.n && s.k <= 0; i++) {
-		const assay_tensor *a = assay_arg_tensor(&args, i),
-				   *b = assay_arg_tensor(&args, i + 1);
-		if (!a || !b || a->rank < 2 || b->rank < 2 ||
-		    a->dim[a->rank - 1] != b->dim[b->rank - 2])
-			continue;
-		s.k = (double)a->dim[a->rank - 1];
-		s.m = (double)a->dim[a->rank - 2];
-		s.n = (double)b->dim[b->rank - 1];
-		s.batch = assay_tensor_elements(a) / (s.m * s.k);
-	}
-	return s;
+	return call == ASSAY_NO_ROW
+		       ? (assay_product){.k = 0}
+		       : assay_shape_product(l->run, l->t->op_call.shape[call], &l->args);
 }
 
 /* The second product multiplies what the first one made: the scores. Without sizes a softmax by
@@ -124,7 +104,7 @@ static bool is_attention(struct lone *l, const struct pieces *p, uint32_t second
 {
 	if (p->product == ASSAY_NO_ROW || (!p->softmax && !p->exp))
 		return false;
-	struct sizes a = sizes_of(l, p->product), b = sizes_of(l, second);
+	assay_product a = product_of(l, p->product), b = product_of(l, second);
 	if (a.k > 0 && b.k > 0)
 		return a.batch == b.batch && (b.k == a.m || b.k == a.n);
 	return p->softmax;

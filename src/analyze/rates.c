@@ -13,14 +13,15 @@ static const struct device {
 	double memory_from, memory_to; /* GB */
 	double clock;
 	double peak[ASSAY_MATH_COUNT];
-	double bandwidth, cache, best;
+	double bandwidth, cache, best, links;
 } devices[] = {
 #define RATE(name, vendor, arch, words, units, from, to, clock, fp64, fp32, tf32, bf16, fp16, fp8, \
-	     int8, fp4, bandwidth, cache, best)                                                    \
+	     int8, fp4, bandwidth, cache, best, links)                                             \
 	{name,      vendor, arch,                                                                  \
 	 words,     units,  from,                                                                  \
 	 to,        clock,  {0, fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4},                     \
-	 bandwidth, cache,  best},
+	 bandwidth, cache,  best,                                                                  \
+	 links},
 #include "analyze/rates.def"
 #undef RATE
 };
@@ -134,6 +135,7 @@ static void take_device(assay_rates *out, assay_run *run, const struct device *d
 	out->clock = d->clock * 1e6;
 	out->best = d->peak[ASSAY_MATH_BF16] > 0 ? d->best / d->peak[ASSAY_MATH_BF16] : 0;
 	out->units = part ? units : d->units;
+	out->links = d->links * 1e9;
 	out->how = part ? assay_printf(&run->arena,
 				       "data sheet of %s, of which this part has %d of %d units",
 				       d->name, units, d->units)
@@ -162,6 +164,8 @@ static void take_member(assay_rates *out, assay_run *run, assay_str key, assay_j
 		out->cache = v * 1e6;
 	else if (assay_str_is(key, "clock"))
 		out->clock = v * 1e6;
+	else if (assay_str_is(key, "links"))
+		out->links = v * 1e9;
 	else if (assay_str_is(key, "units"))
 		out->units = v;
 }

@@ -13,6 +13,8 @@ typedef struct assay_rates {
 	double clock;                  /* Hz the peaks are made for; 0: not known */
 	double best; /* share of the bf16 peak that large products reach; 0: unknown */
 	double units;
+	double links; /* bytes a second in one direction to the devices of its machine; 0: not known
+		       */
 	const char *how; /* in words */
 } assay_rates;
 

@@ -30,6 +30,7 @@ struct useful {
 	const assay_window *w;
 	double by_math[ASSAY_MATH_COUNT]; /* own time of matrix work */
 	double best[ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
+	float *tail;   /* by row of op_shape: share of its time in a last wave that is not full */
 	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
 	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
 };
@@ -121,6 +122,41 @@ static bool is_aligned(const struct useful *u, uint32_t shape)
 	}
 	assay_arena_free(&a);
 	return aligned;
+}
+
+/* ------------------------------------------------------------------ waves */
+
+enum { LARGE_TILE = 128 * 128 }; /* smaller ones may share a unit */
+
+static double unused_share(double rows, double columns, const assay_product *p, double units)
+{
+	double waves = ceil(p->m / rows) * ceil(p->n / columns) * p->batch / units;
+	return waves > 1 ? 1 - waves / ceil(waves) : 0;
+}
+
+/* Tiles are given to the units in waves; the last one takes as long as the others however few they
+ * are. Kernels that split K, or share the last tiles (stream-K), have no such wave. */
+static double tail_of(const struct useful *u, uint32_t shape)
+{
+	static const char *const split[] = {"splitk", "split_k", "streamk", "stream_k", "_SK3_"};
+	uint32_t gpu = u->t->op_call.gpu[u->t->op_shape.call[shape]];
+	int64_t a, b;
+	if (gpu == ASSAY_NO_ROW || u->rates->units <= 0 ||
+	    u->t->op_shape.bound[shape] != ASSAY_BOUND_COMPUTE)
+		return 0;
+	assay_str name = assay_text(u->run, u->t->gpu.name[gpu]);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(split); i++)
+		if (assay_str_find_nocase(name, split[i]) >= 0)
+			return 0;
+	if (!assay_kernel_tile(name, &a, &b) || a * b < LARGE_TILE)
+		return 0;
+	assay_arena scratch = {0};
+	assay_product p = assay_shape_product(u->run, shape, &scratch);
+	assay_arena_free(&scratch);
+	/* which way round tiles lie is not always known: the kinder way */
+	double x = unused_share((double)a, (double)b, &p, u->rates->units),
+	       y = unused_share((double)b, (double)a, &p, u->rates->units);
+	return p.k <= 0 ? 0 : x < y ? x : y;
 }
 
 /* The cheaper type that a call could have used: the half type that most matrix work of the run
@@ -299,7 +335,10 @@ static void split_call(struct useful *u, uint32_t call)
 	/* where others' best is the measure, or none */
 	double above = u->crooked[shape] || p->precision[r] ? ASSAY_LEAST_KERNEL : 0;
 	share = share > 0 ? share : u->rates->best > 0 ? u->rates->best : 1;
-	p->shape[r] = take(&left, (double)left - above - bound / share);
+	double best = u->rates->best > 0 ? u->rates->best : 1,
+	       tail = fmin((double)left * u->tail[shape], (double)left - bound / best);
+	p->shape[r] = take(&left, fmax((double)left - above - bound / share, tail));
+	p->tail[r] = tail > 0 ? (int64_t)tail : 0;
 	p->at_bound[r] = take(&left, bound);
 	p->rest[r] = left;
 }
@@ -316,9 +355,12 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 	for (uint32_t i = 0; i < t->op_call.n; i++)
 		u->kept[i] = 1;
 	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);
-	for (uint32_t i = 0; i < t->op_shape.n; i++)
-		u->crooked[i] = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i) &&
-				!is_aligned(u, i);
+	u->tail = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *u->tail);
+	for (uint32_t i = 0; i < t->op_shape.n; i++) {
+		bool product = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i);
+		u->crooked[i] = product && !is_aligned(u, i);
+		u->tail[i] = product ? (float)tail_of(u, i) : 0;
+	}
 	learn(u);
 	find_fusions(u);
 	for (uint32_t i = 0; i < t->op_call.n; i++)
@@ -443,6 +485,33 @@ TEST(a_product_with_rows_off_the_grid_is_measured_by_others)
 		/* alone: by the device's best; then by the call beside it, which takes as long */
 		CHECK_EQ(part[ASSAY_USEFUL_SHAPE], i ? 0 : 100000 - 12500 - ASSAY_LEAST_KERNEL);
 	}
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_last_wave_that_is_not_full_is_told_from_other_losses)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e15, .best = 0.8, .units = 100};
+	r.peak[ASSAY_MATH_BF16] = 100e12;
+	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+	uint32_t s = add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_BF16, 1e10, 1, 250000);
+	assay_hand_gpu(run, "nvjet_sm90_tst_128x128_64x5_2x1_v_bz_TNT", 0, 250000, ASSAY_NO_ROW);
+	t->op_call.gpu[0] = 0;
+	t->op_shape.types[s] = assay_sid_of(run, "[\"c10::BFloat16\", \"c10::BFloat16\"]");
+	/* 11 x 10 tiles on 100 units: two waves, of the second a tenth */
+	t->op_shape.dims[s] = assay_sid_of(run, "[[1408, 64], [64, 1280]]");
+	t->op_shape.bound_ns[s] = 100000;
+	t->op_shape.bound[s] = ASSAY_BOUND_COMPUTE;
+	const assay_window w = {.device = 0, .to = 250000, .compute = 250000};
+	assay_useful(run, &r, &w);
+	CHECK(t->call_part.tail[0] >= 112499 && t->call_part.tail[0] <= 112500);
+	CHECK_EQ(t->call_part.shape[0], t->call_part.tail[0]);
+	t->call_part.n = 0;
+	t->op_shape.dims[s] = assay_sid_of(run, "[[1280, 64], [64, 1280]]"); /* one wave */
+	assay_useful(run, &r, &w);
+	CHECK_EQ(t->call_part.tail[0], 0);
 	assay_run_free(run);
 	return 0;
 }

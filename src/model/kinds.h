@@ -71,6 +71,7 @@
 	X(EAGER, "eager_attention")                                                                \
 	X(CHAIN, "unfused_chain")                                                                  \
 	X(SHAPE, "gemm_shape")                                                                     \
+	X(TAIL, "wave_tail")                                                                       \
 	X(SLOW, "slow_kernels")                                                                    \
 	X(CASTS, "cast_storm")                                                                     \
 	X(LAYOUT, "layout_copies")                                                                 \
