@@ -65,6 +65,9 @@ typedef struct assay_report_opts {
 	 * NULL: as the recording says, else auto. */
 	const char *steps_from;
 	const char *rates; /* file with the device's peak rates, or NULL: docs/rates.md */
+	/* For assay_run_read_job(): ranks whose events are kept, such as "3,8-15", or "all". NULL:
+	 * of jobs of more than 16 processes those worth a look, of others all. */
+	const char *ranks;
 } assay_report_opts;
 
 /* Link, classify and measure what has been read. Call once, after the last assay_run_read().

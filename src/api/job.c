@@ -104,6 +104,51 @@ static void choose_process(const assay_tables *t, uint32_t source, bool *in_full
 			      t->source.path[i] == t->source.path[source];
 }
 
+static bool take_range(assay_str *rest, int64_t *from, int64_t *to)
+{
+	assay_str last = assay_str_cut(rest, ','), first = assay_str_cut(&last, '-');
+	bool ok = assay_str_i64(first, from) && *from >= 0;
+	*to = *from;
+	return ok && (!last.p || !last.n || (assay_str_i64(last, to) && *to >= *from));
+}
+
+static bool is_all(const char *list)
+{
+	return !strcmp(list, "all");
+}
+
+bool assay_ranks_valid(const char *list)
+{
+	assay_str rest = assay_str_of(list);
+	int64_t from, to;
+	bool ok = rest.n;
+	while (ok && rest.n && !is_all(list))
+		ok = take_range(&rest, &from, &to);
+	return ok;
+}
+
+static bool is_listed(const char *list, int32_t rank)
+{
+	assay_str rest = assay_str_of(list);
+	int64_t from, to;
+	while (rest.n && take_range(&rest, &from, &to))
+		if (rank >= from && rank <= to)
+			return true;
+	return false;
+}
+
+static bool choose_listed(const assay_run *found, const char *list, bool *in_full, assay_err *err)
+{
+	const assay_tables *t = &found->part.t;
+	bool any = false;
+	for (uint32_t i = 0; i < t->source.n; i++)
+		if (is_listed(list, t->source.rank[i])) {
+			any = true;
+			choose_process(t, i, in_full);
+		}
+	return any || assay_fail(err, ASSAY_USAGE, 0, "none of the ranks %s is in the job", list);
+}
+
 static void choose_ranks(assay_run *found, bool *in_full)
 {
 	const assay_tables *t = &found->part.t;
@@ -116,6 +161,14 @@ static void choose_ranks(assay_run *found, bool *in_full)
 		most(&t->rank, t->rank.caused), most(&t->rank, t->rank.waited)};
 	for (size_t i = 0; i < KEPT_MAX && t->source.n; i++)
 		choose_process(t, chosen[i], in_full);
+}
+
+static bool choose(const assay_job *j, bool *in_full, assay_err *err)
+{
+	if (j->opts.ranks)
+		return choose_listed(j->found, j->opts.ranks, in_full, err);
+	choose_ranks(j->found, in_full);
+	return true;
 }
 
 void assay_forget_problems(assay_part *part)
@@ -143,13 +196,13 @@ static bool are_files(char *const *paths, size_t n, assay_err *err)
 	return true;
 }
 
-/* The chosen ranks once more, with all their rows. What was counted and said about them is among
- * the findings already. */
-static bool read_in_full(assay_job *j, assay_run *run, const bool *in_full, assay_err *err)
+/* The chosen ranks once more, with all their rows. */
+static bool read_chosen(assay_job *j, assay_run *run, const bool *in_full, uint64_t *changed,
+			assay_err *err)
 {
 	const assay_source_table *s = &j->found->part.t.source;
 	char **paths = assay_alloc(&j->arena, (s->n + 1) * sizeof *paths);
-	uint64_t changed = 0, bytes;
+	uint64_t bytes;
 	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		if (!in_full[i] || (i && s->path[i] == s->path[i - 1]))
@@ -157,9 +210,16 @@ static bool read_in_full(assay_job *j, assay_run *run, const bool *in_full, assa
 		paths[n] = assay_dup(&j->arena, assay_text(j->found, s->path[i]));
 		if (!is_file(paths[n++], &bytes, err))
 			return false;
-		changed += bytes != s->file_bytes[i];
+		*changed += bytes != s->file_bytes[i];
 	}
-	if (!are_files(j->left.p, j->left.n, err) || (n && !assay_read_paths(run, paths, n, err)))
+	return are_files(j->left.p, j->left.n, err) && (!n || assay_read_paths(run, paths, n, err));
+}
+
+/* What was counted and said about them is among the findings already. */
+static bool read_in_full(assay_job *j, assay_run *run, const bool *in_full, assay_err *err)
+{
+	uint64_t changed = 0;
+	if (!read_chosen(j, run, in_full, &changed, err))
 		return false;
 	assay_forget_problems(&run->part);
 	assay_count(&run->part, ASSAY_ISSUE_changed_file, changed);
@@ -176,8 +236,7 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
 	assay_forget_problems(&run->part);
 	assay_kernels_fold(j->found, 0);
-	choose_ranks(j->found, in_full);
-	if (!read_in_full(j, run, in_full, err))
+	if (!choose(j, in_full, err) || !read_in_full(j, run, in_full, err))
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
 	assay_analyze_sources(run, &j->opts, &order);
@@ -190,17 +249,28 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	return ok;
 }
 
-bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,
-		    assay_err *err)
+static bool read_findings(assay_job *j, assay_run *run, char *const *paths, size_t n,
+			  const assay_report_opts *given, assay_err *err)
 {
-	assay_job j;
-	const assay_each each = {.ctx = &j,
-				 .more_than = ASSAY_RANKS_IN_FULL,
+	if (!assay_job_start(j, given, err))
+		return false;
+	const char *ranks = j->opts.ranks;
+	const assay_each each = {.ctx = j,
+				 .more_than = !ranks          ? ASSAY_RANKS_IN_FULL
+					      : is_all(ranks) ? SIZE_MAX
+							      : 0,
 				 .with_beside = true,
 				 .work = analyze_file,
 				 .take = keep_findings,
 				 .leave = leave_file};
-	bool ok = assay_job_start(&j, given, err) && assay_read_each(run, paths, n, &each, err);
+	return assay_read_each(run, paths, n, &each, err);
+}
+
+bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,
+		    assay_err *err)
+{
+	assay_job j;
+	bool ok = read_findings(&j, run, paths, n, given, err);
 	if (ok && j.used)
 		ok = assay_job_finish(&j, run, err);
 	else if (ok)
@@ -208,6 +278,43 @@ bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_re
 	run->analyzed = true;
 	assay_job_free(&j);
 	return ok;
+}
+
+size_t assay_ranks_of(const assay_run *run, size_t sources)
+{
+	const assay_tables *t = &run->part.t;
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->source.n && i < sources; i++)
+		n += assay_group_of(t, i) == i && t->source.rank[i] >= 0;
+	return n;
+}
+
+bool assay_job_read_events(assay_run *run, char *const *paths, size_t n,
+			   const assay_report_opts *given, size_t *ranks, assay_err *err)
+{
+	assay_job j;
+	uint64_t changed = 0;
+	bool ok = read_findings(&j, run, paths, n, given, err), some = ok && j.used;
+	if (some) {
+		bool *in_full = assay_alloc(&j.arena, j.found->part.t.source.n + 1);
+		ok = choose(&j, in_full, err) && read_chosen(&j, run, in_full, &changed, err);
+		assay_count(&run->part, ASSAY_ISSUE_changed_file, changed);
+	}
+	*ranks = assay_ranks_of(some ? j.found : run, SIZE_MAX);
+	assay_job_free(&j);
+	return ok;
+}
+
+TEST(ranks_are_listed_by_number_and_range)
+{
+	CHECK(assay_ranks_valid("3") && assay_ranks_valid("0,8-15,4000") &&
+	      assay_ranks_valid("all"));
+	CHECK(!assay_ranks_valid("") && !assay_ranks_valid("x") && !assay_ranks_valid("5-3") &&
+	      !assay_ranks_valid("-3") && !assay_ranks_valid("1,,2") &&
+	      !assay_ranks_valid("1-2-3"));
+	CHECK(is_listed("0,8-15", 8) && is_listed("0,8-15", 15) && is_listed("0,8-15", 0));
+	CHECK(!is_listed("0,8-15", 16) && !is_listed("0,8-15", -1));
+	return 0;
 }
 
 enum { TEST_RANKS = 20 };

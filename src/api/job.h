@@ -8,6 +8,9 @@
 /* Options as callers gave them, checked. */
 bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, assay_err *err);
 
+/* Whether a list of ranks such as "3,8-15" or "all" is one. */
+bool assay_ranks_valid(const char *list);
+
 /* What can be said of each source on its own. Free order after use. */
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order);
 /* What is said of all of them together. Needs the first half. */
@@ -39,8 +42,15 @@ void assay_forget_problems(assay_part *part);
 /* Read and analyse into a new run. Of more than ASSAY_RANKS_IN_FULL files, findings are kept of all
  * (model/findings.h) and events only of those that the report shows: the first one, the one with
  * most work, the one that others waited for most and the one that waited most. run->in_full says
- * how many; their sources come first. */
+ * how many; their sources come first. opts->ranks: of any number of files, events of these. */
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *opts,
 		    assay_err *err);
+
+/* The same events without what is found: the run can be analysed, or not. *ranks: of the whole job.
+ */
+bool assay_job_read_events(assay_run *run, char *const *paths, size_t n,
+			   const assay_report_opts *opts, size_t *ranks, assay_err *err);
+/* Processes that have a rank, among the first sources. */
+size_t assay_ranks_of(const assay_run *run, size_t sources);
 
 #endif

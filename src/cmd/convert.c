@@ -11,7 +11,7 @@
 #include "write/writer.h"
 
 struct convert_args {
-	const char *to;
+	const char *to, *ranks;
 	bool hta, exact;
 };
 
@@ -96,17 +96,20 @@ static int convert_run(const void *args, char **operands, int n)
 		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_run *run = assay_cmd_analyse(operands, n - 1);
+	int status;
+	assay_err err = {0};
+	assay_run *run =
+		assay_cmd_read_ranks(operands, n - 1, a->ranks ? a->ranks : "all", &status);
 	if (!run)
-		return ASSAY_EXIT_FAIL;
+		return status;
+	assay_cmd_losses(run);
 	if (w->write_folder ? tables_hit_input(run, out)
 			    : assay_cmd_is_input(run, "convert", out)) {
 		assay_run_free(run);
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_err err = {0};
 	const assay_convert_query query = {.hta = a->hta, .exact = a->exact};
-	bool ok = write_and_tell(run, w, out, &query, &err);
+	bool ok = assay_run_analyze(run, NULL, &err) && write_and_tell(run, w, out, &query, &err);
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);
@@ -124,6 +127,8 @@ static const assay_opt convert_opts[] = {
 	{"exact", 0, ASSAY_OPT_FLAG, NULL,
 	 "Write no scopes that are inferred (see scopes --exact).",
 	 offsetof(struct convert_args, exact)},
+	{"ranks", 0, ASSAY_OPT_TEXT, "LIST", "Ranks to write, such as 3,8-15 (default all).",
+	 offsetof(struct convert_args, ranks)},
 };
 
 static const assay_example convert_examples[] = {

@@ -214,6 +214,58 @@ assay_run *assay_cmd_analyse(char **operands, int n)
 	return NULL;
 }
 
+/* sources: those with events, the first ones. */
+static void say_ranks_shown(const assay_run *run, size_t sources, size_t all)
+{
+	enum { NAMED = 8 };
+	const assay_tables *t = &run->part.t;
+	size_t shown = assay_ranks_of(run, sources);
+	if (shown == all)
+		return;
+	fprintf(stderr, "assay: shown are %zu of %zu ranks (", shown, all);
+	for (uint32_t i = 0, named = 0; i < sources && named < NAMED; i++)
+		if (assay_group_of(t, i) == i && t->source.rank[i] >= 0)
+			fprintf(stderr, "%s%d", named++ ? ", " : "", t->source.rank[i]);
+	fprintf(stderr, "%s); --ranks LIST chooses others, --ranks all reads every one\n",
+		shown > NAMED ? ", ..." : "");
+}
+
+assay_run *assay_cmd_events(char **operands, int n, const char *ranks, int *status)
+{
+	assay_report_opts opts = {.size = sizeof opts, .ranks = ranks};
+	assay_err err = {0};
+	assay_run *run = assay_cmd_read_by(read_job, &opts, operands, n, &err);
+	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
+	if (!run)
+		return NULL;
+	assay_cmd_losses(run);
+	if (run->in_full)
+		say_ranks_shown(run, run->in_full, assay_ranks_of(run, SIZE_MAX));
+	return run;
+}
+
+struct some {
+	assay_report_opts opts;
+	size_t ranks;
+};
+
+static bool read_some(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
+{
+	struct some *s = ctx;
+	return assay_job_read_events(run, operands, n, &s->opts, &s->ranks, err);
+}
+
+assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *status)
+{
+	struct some s = {.opts = {.size = sizeof s.opts, .ranks = ranks}};
+	assay_err err = {0};
+	assay_run *run = assay_cmd_read_by(read_some, &s, operands, n, &err);
+	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
+	if (run)
+		say_ranks_shown(run, run->part.t.source.n, s.ranks);
+	return run;
+}
+
 void assay_cmd_show_like(const assay_run *run, const char *tool, bool json)
 {
 	if (!json) {

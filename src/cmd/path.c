@@ -8,7 +8,7 @@
 #include "render/path.h"
 
 struct path_args {
-	const char *step, *like, *range;
+	const char *step, *like, *range, *ranks;
 	assay_opt_list what_if;
 	int64_t top, instance;
 	bool json;
@@ -64,9 +64,10 @@ static int path_run(const void *args, char **operands, int n)
 				    : "assay path: --range and --instance need --like hta\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_run *run = assay_cmd_analyse(operands, n);
+	int status;
+	assay_run *run = assay_cmd_events(operands, n, a->ranks, &status);
 	if (!run)
-		return ASSAY_EXIT_FAIL;
+		return status;
 	assay_err err = {0};
 	bool ok = hta ? path_hta(run, a, &err) : path_native(run, a, &query, &err);
 	if (!ok)
@@ -100,6 +101,7 @@ static const assay_opt path_opts[] = {
 	{"json", 'j', ASSAY_OPT_FLAG, NULL,
 	 "Write JSON for programs, with every stretch of the path.",
 	 offsetof(struct path_args, json)},
+	ASSAY_OPT_RANKS(offsetof(struct path_args, ranks)),
 };
 
 static const assay_example path_examples[] = {

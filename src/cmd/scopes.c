@@ -9,7 +9,7 @@
 
 struct scopes_args {
 	int64_t depth, top;
-	const char *by, *step;
+	const char *by, *step, *ranks;
 	bool ops, python, exact, folded, json, timeline;
 };
 
@@ -49,9 +49,10 @@ static int scopes_run(const void *args, char **operands, int n)
 	}
 	if (!options_fit(a))
 		return ASSAY_EXIT_USAGE;
-	assay_run *run = assay_cmd_read(operands, n);
+	int status;
+	assay_run *run = assay_cmd_read_ranks(operands, n, a->ranks, &status);
 	if (!run)
-		return ASSAY_EXIT_FAIL;
+		return status;
 	if (assay_scopes_by_line(a->by)) {
 		assay_link(run);
 		assay_scopes_lines(run, a->by, a->top ? (size_t)a->top : 20, a->json);
@@ -106,6 +107,7 @@ static const assay_opt scopes_opts[] = {
 	 offsetof(struct scopes_args, folded)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct scopes_args, json)},
+	ASSAY_OPT_RANKS(offsetof(struct scopes_args, ranks)),
 };
 
 static const assay_example scopes_examples[] = {

@@ -9,7 +9,7 @@
 #include "resolve/resolve.h"
 
 struct sql_args {
-	const char *format;
+	const char *format, *ranks;
 	bool schema;
 };
 
@@ -125,10 +125,11 @@ static int sql_run(const void *args, char **operands, int n)
 	const char *text = take_statement(operands, &n);
 	char *kept = operands[n];
 	operands[n] = NULL;
-	assay_run *run = assay_cmd_analyse(operands, n);
+	int status;
+	assay_run *run = assay_cmd_events(operands, n, a->ranks, &status);
 	operands[n] = kept;
 	if (!run)
-		return ASSAY_EXIT_FAIL;
+		return status;
 	assay_scopes(run, NULL);
 	assay_derive(run);
 	assay_sql sql;
@@ -152,6 +153,7 @@ static const assay_opt sql_opts[] = {
 	{"schema", 0, ASSAY_OPT_FLAG, NULL,
 	 "List tables and views with their rows; with a name behind the input, its columns.",
 	 offsetof(struct sql_args, schema)},
+	ASSAY_OPT_RANKS(offsetof(struct sql_args, ranks)),
 };
 
 static const assay_example sql_examples[] = {

@@ -4,7 +4,7 @@
 #include "render/waits.h"
 
 struct waits_args {
-	const char *stream, *thread;
+	const char *stream, *thread, *ranks;
 	int64_t min, top;
 	bool unresolved, json, handles;
 };
@@ -23,9 +23,10 @@ static int waits_run(const void *args, char **operands, int n)
 	int64_t stream = -1, thread = -1;
 	if (!number_of("stream", a->stream, &stream) || !number_of("thread", a->thread, &thread))
 		return ASSAY_EXIT_USAGE;
-	assay_run *run = assay_cmd_analyse(operands, n);
+	int status;
+	assay_run *run = assay_cmd_events(operands, n, a->ranks, &status);
 	if (!run)
-		return ASSAY_EXIT_FAIL;
+		return status;
 	assay_waits_query query = {.stream = a->stream ? &stream : NULL,
 				   .thread = a->thread ? &thread : NULL,
 				   .min_ns = a->min,
@@ -60,6 +61,7 @@ static const assay_opt waits_opts[] = {
 	 offsetof(struct waits_args, top)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct waits_args, json)},
+	ASSAY_OPT_RANKS(offsetof(struct waits_args, ranks)),
 };
 
 static const assay_example waits_examples[] = {

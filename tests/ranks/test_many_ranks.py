@@ -143,9 +143,31 @@ def peak(*args):
 
 def check_memory(where):
     small, large = make(where / "s", 32), make(where / "l", 256)
-    for command in ("report", "info"):
+    for command in ("report", "info", "waits", "scopes", "path"):
         a, b = peak(command, small), peak(command, large)
         tap.ok(f"{command}: a rank costs less than 60 kB more", a and b and (b - a) / 224 < 60, (a, b))
+
+
+def check_chosen(where):
+    """Commands that show events show those of few ranks, or of those that are asked for, as if only these had been given."""
+    job = where / "compute"
+    one = next(job.glob("*rank7.json.gz"))
+    for command in (["waits"], ["scopes"], ["path"], ["waits", "--json"], ["scopes", "--json"], ["path", "--json"]):
+        code, _, err = tap.run(*command, job)
+        tap.ok(f"{' '.join(command)} says which ranks it shows", code == 0 and f"shown are 3 of {RANKS - 1} ranks (0, {SLOW}, " in err, err)
+        chosen, alone = tap.run(*command, "--ranks", "7", job), tap.run(*command, one)
+        same = json.loads(chosen[1]) == json.loads(alone[1]) if "--json" in command else chosen[1] == alone[1]
+        tap.ok(f"{' '.join(command)} of a rank is that of its file", chosen[0] == 0 and same, chosen[2])
+    code, _, err = tap.run("waits", "--ranks", "all", job)
+    tap.ok("all ranks can be asked for", code == 0 and "shown" not in err, err)
+    count = lambda *how: json.loads(tap.run("sql", *how, "-f", "json", "select count(*) n from gpu")[1])
+    tap.ok("SQL over two ranks has their rows", count(job, "--ranks", "7,8") == count(one, next(job.glob("*rank8.json.gz"))) != count(one))
+    code, _, err = tap.run("convert", job, where / "two.json", "--ranks", "7-8")
+    ranks = {x["rank"] for x in json.loads(tap.run("report", "--json", one)[1])["inputs"]}
+    tap.ok("two ranks are converted", code == 0 and "2 traces go into one file" in err and ranks == {7}, err)
+    for ranks, what in ("5000", "none of the ranks 5000"), ("x", "ranks are numbers"):
+        code, out, err = tap.run("path", "--ranks", ranks, job)
+        tap.ok(f"ranks {ranks!r} are refused", code == 2 and what in err and not out, err)
 
 
 def main():
@@ -156,6 +178,7 @@ def main():
         check_clocks(first)
         check_faults(where, first)
         check_text(where)
+        check_chosen(where)
         if "address" not in tap.ASSAY:  # a library with sanitizers cannot be loaded into Python
             check_limit(where)
         if "sanitize" in tap.ASSAY or "address" in tap.ASSAY:
