@@ -13,6 +13,7 @@ static const struct row {
 #define STREAM                          ASSAY_TAKES_STREAM
 #define FLAGS                           ASSAY_TAKES_FLAGS
 #define LAUNCHES                        ASSAY_TAKES_LAUNCHES
+#define HALF                            ASSAY_TAKES_HALF
 #define CALL(stem, does, blocks, takes) {stem, ASSAY_DOES_##does, ASSAY_BLOCKS_##blocks, takes},
 #include "names/calls.def"
 #undef CALL
@@ -20,6 +21,7 @@ static const struct row {
 #undef STREAM
 #undef FLAGS
 #undef LAUNCHES
+#undef HALF
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -29,6 +29,8 @@
 	X(HOST_FUNC)                                                                               \
 	X(WAIT_VALUE)                                                                              \
 	X(WRITE_VALUE)                                                                             \
+	X(GRAPH_RECORD) /* adds an event to a graph */                                             \
+	X(GRAPH_WAIT)                                                                              \
 	X(MEMORY_WORDS)                                                                            \
 	X(CHOOSE_DEVICE)                                                                           \
 	X(IPC_EXPORT)                                                                              \
@@ -60,6 +62,7 @@ enum {
 	ASSAY_TAKES_STREAM = 2,   /* takes or makes a stream */
 	ASSAY_TAKES_FLAGS = 4,    /* its further argument holds creation flags */
 	ASSAY_TAKES_LAUNCHES = 8, /* GPU work begins with it */
+	ASSAY_TAKES_HALF = 64,    /* values of 32 bits */
 };
 
 typedef struct assay_call_meaning {

@@ -226,6 +226,7 @@ static void read_api(capture *c, const any_record *r)
 	t->stream[e] = a->stream;
 	t->event[e] = a->event;
 	t->arg[e] = a->arg[0];
+	t->more[e] = a->arg[1];
 	t->status[e] = a->status;
 	if (c->record.n >= sizeof *a && a->given & ASSAY_WIRE_PLACED)
 		*assay_push(&c->placed) = (placed_call){e, a->context, a->stream_id};

@@ -16,51 +16,68 @@ enum { NONE = -1 };
 
 /* How an argument is found. */
 enum {
-	EVENT_OUT = 1,  /* through a pointer, once the call succeeded */
-	STREAM_OUT = 2, /* the same */
-	ARG_32 = 4,     /* argument of four bytes instead of eight */
-	HASH = 8,       /* the argument is a name of 64 bytes that two processes share */
-	HASH_OUT = 16,  /* a pointer to one */
-	GOES = 32,      /* the stream is no more when the call returns */
+	EVENT_OUT = 1,    /* through a pointer, once the call succeeded */
+	STREAM_OUT = 2,   /* the same */
+	ARG_32 = 4,       /* argument of four bytes instead of eight */
+	HASH = 8,         /* the argument is a name of 64 bytes that two processes share */
+	HASH_OUT = 16,    /* a pointer to one */
+	GOES = 32,        /* the stream is no more when the call returns */
+	ARG_OUT = 64,     /* the argument is found through a pointer, once the call succeeded */
+	MORE_64 = 128,    /* the second argument has eight bytes instead of four */
+	WORDS = 256,      /* an array of waits for and writes of memory words: a part each */
+	SEMAPHORES = 512, /* an array of semaphores, and one of values: a part each */
+	CONFIG = 1024,    /* a launch configuration: events among its attributes */
+	PARTS = WORDS | SEMAPHORES,
 };
 
 /* Byte offsets within the arguments, which the runtime's and the driver's call of one stem share.
  */
 typedef struct order_call {
 	const char *stem;
-	int8_t event, stream, arg;
-	uint8_t how;
+	int8_t event, stream, arg, more;
+	uint16_t how;
 } order_call;
 
 static const order_call order_calls[] = {
-	{"", NONE, NONE, NONE, 0}, /* every other call */
-	{"EventRecord", 0, 8, NONE, 0},
-	{"EventRecordWithFlags", 0, 8, NONE, 0},
-	{"StreamWaitEvent", 8, 0, NONE, 0},
-	{"EventSynchronize", 0, NONE, NONE, 0},
-	{"EventQuery", 0, NONE, NONE, 0},
-	{"StreamSynchronize", NONE, 0, NONE, 0},
-	{"StreamQuery", NONE, 0, NONE, 0},
-	{"DeviceSynchronize", NONE, NONE, NONE, 0},
-	{"CtxSynchronize", NONE, NONE, NONE, 0},
-	{"EventCreate", 0, NONE, NONE, EVENT_OUT},
-	{"EventCreateWithFlags", 0, NONE, NONE, EVENT_OUT},
-	{"EventDestroy", 0, NONE, NONE, 0},
-	{"StreamCreate", NONE, 0, NONE, STREAM_OUT},
-	{"StreamCreateWithFlags", NONE, 0, 8, STREAM_OUT | ARG_32},
-	{"StreamCreateWithPriority", NONE, 0, 8, STREAM_OUT | ARG_32},
-	{"StreamDestroy", NONE, 0, NONE, GOES},
-	{"StreamBeginCapture", NONE, 0, NONE, 0},
-	{"StreamBeginCaptureToGraph", NONE, 0, NONE, 0},
-	{"StreamEndCapture", NONE, 0, NONE, 0},
-	{"LaunchHostFunc", NONE, 0, NONE, 0},
-	{"StreamAddCallback", NONE, 0, NONE, 0},
-	{"StreamWaitValue32", 8, 0, 16, ARG_32},
-	{"StreamWaitValue64", 8, 0, 16, 0},
-	{"StreamWriteValue32", 8, 0, 16, ARG_32},
-	{"StreamWriteValue64", 8, 0, 16, 0},
-	{"IpcGetEventHandle", 8, NONE, 0, HASH_OUT},
-	{"IpcOpenEventHandle", 0, NONE, 8, EVENT_OUT | HASH},
+	{"", NONE, NONE, NONE, NONE, 0}, /* every other call */
+	{"EventRecord", 0, 8, NONE, NONE, 0},
+	{"EventRecordWithFlags", 0, 8, 16, NONE, ARG_32},
+	{"StreamWaitEvent", 8, 0, 16, NONE, ARG_32},
+	{"EventSynchronize", 0, NONE, NONE, NONE, 0},
+	{"EventQuery", 0, NONE, NONE, NONE, 0},
+	{"StreamSynchronize", NONE, 0, NONE, NONE, 0},
+	{"StreamQuery", NONE, 0, NONE, NONE, 0},
+	{"DeviceSynchronize", NONE, NONE, NONE, NONE, 0},
+	{"CtxSynchronize", NONE, NONE, NONE, NONE, 0},
+	{"EventCreate", 0, NONE, NONE, NONE, EVENT_OUT},
+	{"EventCreateWithFlags", 0, NONE, NONE, NONE, EVENT_OUT},
+	{"EventDestroy", 0, NONE, NONE, NONE, 0},
+	{"StreamCreate", NONE, 0, NONE, NONE, STREAM_OUT},
+	{"StreamCreateWithFlags", NONE, 0, 8, NONE, STREAM_OUT | ARG_32},
+	{"StreamCreateWithPriority", NONE, 0, 8, NONE, STREAM_OUT | ARG_32},
+	{"StreamDestroy", NONE, 0, NONE, NONE, GOES},
+	{"StreamBeginCapture", NONE, 0, NONE, NONE, 0},
+	{"StreamBeginCaptureToGraph", NONE, 0, NONE, NONE, 0},
+	{"StreamEndCapture", NONE, 0, 8, NONE, ARG_OUT},
+	{"GraphAddEventRecordNode", 32, NONE, 8, NONE, 0},
+	{"GraphAddEventWaitNode", 32, NONE, 8, NONE, 0},
+	{"GraphInstantiate", NONE, NONE, 0, 8, ARG_OUT | MORE_64},
+	{"GraphInstantiateWithFlags", NONE, NONE, 0, 8, ARG_OUT | MORE_64},
+	{"GraphInstantiateWithParams", NONE, NONE, 0, 8, ARG_OUT | MORE_64},
+	{"GraphLaunch", NONE, 8, 0, NONE, 0},
+	{"LaunchKernelExC", NONE, NONE, NONE, NONE, CONFIG},
+	{"LaunchKernelEx", NONE, NONE, NONE, NONE, CONFIG},
+	{"LaunchHostFunc", NONE, 0, NONE, NONE, 0},
+	{"StreamAddCallback", NONE, 0, NONE, NONE, 0},
+	{"StreamWaitValue32", 8, 0, 16, 20, ARG_32},
+	{"StreamWaitValue64", 8, 0, 16, 24, 0},
+	{"StreamWriteValue32", 8, 0, 16, 20, ARG_32},
+	{"StreamWriteValue64", 8, 0, 16, 24, 0},
+	{"StreamBatchMemOp", 16, 0, 8, NONE, ARG_32 | WORDS},
+	{"SignalExternalSemaphores", 0, 24, 16, 8, ARG_32 | MORE_64 | SEMAPHORES},
+	{"WaitExternalSemaphores", 0, 24, 16, 8, ARG_32 | MORE_64 | SEMAPHORES},
+	{"IpcGetEventHandle", 8, NONE, 0, NONE, HASH_OUT},
+	{"IpcOpenEventHandle", 0, NONE, 8, NONE, EVENT_OUT | HASH},
 };
 enum { OTHER = 0, ORDER_CALLS = sizeof order_calls / sizeof *order_calls };
 
@@ -73,6 +90,7 @@ typedef struct watched {
 static struct {
 	const cupti_lib *cupti;
 	watched calls[3][CUPTI_CBID_MAX]; /* by domain; written before the subscription */
+	uint32_t word[CUPTI_WORD_KINDS];  /* the driver's call that does only that */
 	void *subscriber;
 	_Atomic int on;
 	/* when it was off last: calls that began between were not seen */
@@ -108,6 +126,15 @@ void assay_callback_watch(int domain, uint32_t cbid, const char *name)
 	watched *w = &watch.calls[domain][cbid];
 	w->row = order_row(name, &w->per_thread);
 	w->on = true;
+	static const char *const words[CUPTI_WORD_KINDS] = {
+		[CUPTI_WORD_WAIT_32] = "StreamWaitValue32",
+		[CUPTI_WORD_WRITE_32] = "StreamWriteValue32",
+		[CUPTI_WORD_WAIT_64] = "StreamWaitValue64",
+		[CUPTI_WORD_WRITE_64] = "StreamWriteValue64",
+	};
+	for (uint32_t kind = 0; kind < CUPTI_WORD_KINDS && domain == CUPTI_DOMAIN_DRIVER; kind++)
+		if (words[kind] && !strcmp(order_calls[w->row].stem, words[kind]))
+			watch.word[kind] = cbid;
 }
 
 /* ---- on the program's threads ---- */
@@ -132,11 +159,32 @@ static void fill_arguments(assay_wire_api *w, const order_call *o, const void *p
 		w->arg[0] = done ? assay_arg_shared((void *)(uintptr_t)value_at(p, o->arg, 8)) : 0;
 	else
 		w->arg[0] = value_at(p, o->arg, o->how & ARG_32 ? 4 : 8);
+	if (o->how & ARG_OUT)
+		w->arg[0] = done ? assay_arg_behind(w->arg[0]) : 0;
+	w->arg[1] = value_at(p, o->more, o->how & MORE_64 ? 8 : 4);
+}
+
+/* Events that the launch itself records, once its blocks have started or triggered them. */
+static bool fill_config(assay_wire_api *w, const void *params)
+{
+	const cupti_launch_config *config =
+		(const cupti_launch_config *)(uintptr_t)value_at(params, 0, 8);
+	for (uint32_t i = 0; config && config->attributes && i < config->n; i++) {
+		const cupti_launch_attribute *a = &config->attributes[i];
+		if (a->id != CUPTI_LAUNCH_PROGRAMMATIC_EVENT &&
+		    a->id != CUPTI_LAUNCH_COMPLETION_EVENT)
+			continue;
+		w->stream = (uint64_t)(uintptr_t)config->stream;
+		w->arg[0] = a->event;
+		return true;
+	}
+	return false;
 }
 
 static uint16_t given_by(const order_call *o)
 {
-	return (uint16_t)(ASSAY_WIRE_GIVEN | ASSAY_WIRE_ORDERS | ASSAY_WIRE_PLACED |
+	return (uint16_t)(ASSAY_WIRE_GIVEN | ASSAY_WIRE_PLACED |
+			  (o->how & PARTS ? 0 : ASSAY_WIRE_ORDERS) |
 			  (o->event == NONE ? 0 : ASSAY_WIRE_GIVES_EVENT) |
 			  (o->stream == NONE ? 0 : ASSAY_WIRE_GIVES_STREAM));
 }
@@ -161,16 +209,61 @@ static void fill_order(assay_wire_api *w, const cupti_call *c, watched which)
 	const order_call *o = &order_calls[which.row];
 	w->given = given_by(o);
 	w->context = c->contextUid;
-	if (c->functionParams) /* NULL for a call without arguments */
+	if (o->how & CONFIG)
+		w->given |= ASSAY_WIRE_GIVES_STREAM;
+	else if (c->functionParams) /* NULL for a call without arguments */
 		fill_arguments(w, o, c->functionParams);
 	w->stream_id = w->status ? ASSAY_WIRE_NONE : number_of(c, o, which, w->stream);
+}
+
+static void put(const assay_wire_api *full, size_t bytes)
+{
+	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, bytes);
+	if (!w)
+		return;
+	assay_wire_rec rec = w->rec;
+	memcpy(w, full, bytes);
+	w->rec = rec;
+	assay_rt_commit();
+}
+
+/* Each wait and write of an array, as the call would be told that does only that. */
+static void put_parts(const assay_wire_api *whole, uint16_t how)
+{
+	assay_wire_api part = *whole;
+	uint32_t n = (uint32_t)whole->arg[0];
+	const char *at = (const char *)(uintptr_t)whole->event;
+	const char *values = (const char *)(uintptr_t)whole->arg[1];
+	part.end = part.start;
+	part.stack = 0;
+	part.given |= ASSAY_WIRE_ORDERS | ASSAY_WIRE_GIVES_EVENT | ASSAY_WIRE_PART;
+	for (uint32_t i = 0; at && i < n; i++) {
+		if (how & SEMAPHORES) {
+			part.event = assay_arg_at(at + 8 * (size_t)i, 8);
+			part.arg[0] =
+				values ? assay_arg_at(values + CUPTI_FENCE_BYTES * (size_t)i, 8)
+				       : 0;
+			part.arg[1] = 0;
+		} else {
+			const cupti_word *word = (const cupti_word *)(const void *)at + i;
+			bool half = word->kind == CUPTI_WORD_WAIT_32 ||
+				    word->kind == CUPTI_WORD_WRITE_32;
+			if (word->kind >= CUPTI_WORD_KINDS || !watch.word[word->kind])
+				continue;
+			part.function = watch.word[word->kind];
+			part.event = word->address;
+			part.arg[0] = half ? (uint32_t)word->value : word->value;
+			part.arg[1] = word->flags;
+		}
+		put(&part, sizeof part);
+	}
 }
 
 static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t start)
 {
 	int64_t end = assay_rt_now();
 	watched which = watch.calls[domain][cbid];
-	size_t bytes = which.row == OTHER ? ASSAY_WIRE_API_SHORT : sizeof(assay_wire_api);
+	uint16_t how = order_calls[which.row].how;
 	bool wanted = which.on && assay_rt_wanted(start);
 	uint32_t stack = assay_host_leave(end, wanted);
 	if (!wanted)
@@ -183,15 +276,15 @@ static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t sta
 			       .stack = stack};
 	if (c->functionReturnValue)
 		memcpy(&full.status, c->functionReturnValue, sizeof full.status);
-	if (which.row != OTHER)
+	bool orders = which.row != OTHER;
+	if (how & CONFIG)
+		orders = c->functionParams && fill_config(&full, c->functionParams);
+	if (orders)
 		fill_order(&full, c, which);
 	assay_cuda_inside(c->correlationId);
-	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, bytes);
-	if (!w)
-		return;
-	full.rec = w->rec;
-	memcpy(w, &full, bytes);
-	assay_rt_commit();
+	put(&full, orders ? sizeof full : ASSAY_WIRE_API_SHORT);
+	if (how & PARTS && !full.status && c->functionParams)
+		put_parts(&full, how);
 }
 
 /* A runtime call makes driver calls under its own number; one row is enough. */

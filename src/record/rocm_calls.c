@@ -351,6 +351,27 @@ static void put_words(const rocm_call *c, const call_info *info, int64_t start)
 	}
 }
 
+/* The same of semaphores and their values. */
+static void put_semaphores(const rocm_call *c, const call_info *info, int64_t start)
+{
+	const rocprof_hip_call *h = c->payload;
+	const char *at = (const char *)(uintptr_t)argument(h, info, ROCPROF_ROLE_SEMAPHORES);
+	const char *fence = (const char *)(uintptr_t)argument(h, info, ROCPROF_ROLE_FENCES);
+	uint64_t n = argument(h, info, ROCPROF_ROLE_ARG0);
+	assay_wire_api *w;
+	for (uint64_t i = 0; at && i < n; i++) {
+		if (!begin_call(&w, c, (uint32_t)c->operation, ASSAY_WIRE_RUNTIME))
+			continue;
+		w->start = w->end = start;
+		w->given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_GIVES_EVENT |
+			   ASSAY_WIRE_ORDERS | ASSAY_WIRE_PART;
+		w->stream = stream_handle(h, info);
+		w->event = assay_arg_at(at + 8 * i, 8);
+		w->arg[0] = fence ? assay_arg_at(fence + ROCPROF_FENCE_BYTES * i, 8) : 0;
+		assay_rt_commit();
+	}
+}
+
 static void put_call(const rocm_call *c, const call_info *info, uint16_t domain, int64_t start)
 {
 	const rocprof_hip_call *h = c->payload;
@@ -371,6 +392,8 @@ static void put_call(const rocm_call *c, const call_info *info, uint16_t domain,
 	assay_rt_commit();
 	if (info->field[ROCPROF_ROLE_WORDS].bytes && readable(h) && !status)
 		put_words(c, info, start);
+	if (info->field[ROCPROF_ROLE_SEMAPHORES].bytes && readable(h) && !status)
+		put_semaphores(c, info, start);
 }
 
 static const call_info *info_of(rocm_kind kind, int32_t operation)

@@ -158,6 +158,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		return;
 	uint32_t st = sweep_stream_of(s, r);
 	sweep_event *e = event_at(s, r, space);
+	if (sweep_capturing(s, st) && r->flags & ASSAY_REC_EXTERNAL)
+		return; /* at the launch of the graph */
 	if (sweep_capturing(s, st)) {
 		e->captured = true;
 		e->capture = s->stream.p[st].capture;
@@ -194,6 +196,28 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		*assay_push(&s->shared) = (sweep_shared){e->ipc, e->last};
 }
 
+/* Waits for a value that this write ends. */
+static void end_value_waits(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t row = sweep_event_find(s, r, 1);
+	sweep_event *e = row == ASSAY_NO_ROW ? NULL : &s->event.p[row];
+	uint32_t kept = 0;
+	for (uint32_t i = 0; e && e->records && i < e->n_open; i++) {
+		if (!sweep_value_fits(r->arg, e->open[i].arg, e->open[i].flags)) {
+			e->open[kept++] = e->open[i];
+			continue;
+		}
+		s->sink.news(s->sink.ctx, e->open[i].wait,
+			     &(assay_sweep_news){.what = ASSAY_NEWS_FOUND,
+						 .record_key = e->last.key,
+						 .record_row = e->last.row,
+						 .producer_row = e->last.work.row,
+						 .producer = e->last.stream});
+	}
+	if (e && e->records)
+		e->n_open = kept;
+}
+
 static void do_record(assay_sweep *s, const assay_sweep_rec *r)
 {
 	do_record_in(s, r, 0);
@@ -202,6 +226,8 @@ static void do_record(assay_sweep *s, const assay_sweep_rec *r)
 static void do_write_value(assay_sweep *s, const assay_sweep_rec *r)
 {
 	do_record_in(s, r, 1);
+	if (!(r->flags & ASSAY_REC_FAILED) && r->event)
+		end_value_waits(s, r);
 }
 
 static void do_create(assay_sweep *s, const assay_sweep_rec *r)
@@ -334,7 +360,7 @@ void assay_sweep_end(assay_sweep *s)
 		}
 		if (best)
 			s->sink.news(s->sink.ctx, f->wait,
-				     &(assay_sweep_news){.what = ASSAY_NEWS_IPC,
+				     &(assay_sweep_news){.what = ASSAY_NEWS_FOUND,
 							 .record_key = best->key,
 							 .record_row = best->row,
 							 .producer_row = best->work.row,
@@ -347,6 +373,7 @@ void assay_sweep_end(assay_sweep *s)
 void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 {
 	static sweep_op *const act[ASSAY_OP_COUNT] = {
+		[ASSAY_OP_WAIT_INSIDE] = sweep_wait,
 		[ASSAY_OP_LAUNCH] = do_launch,
 		[ASSAY_OP_RECORD] = do_record,
 		[ASSAY_OP_WAIT] = sweep_wait,

@@ -15,10 +15,11 @@
 
 /* In the order in which records of one call are taken. */
 typedef enum assay_sweep_op {
-	ASSAY_OP_LAUNCH,     /* GPU work: enter and exit are its start and end on the device */
-	ASSAY_OP_RECORD,     /* an event put into a stream */
-	ASSAY_OP_WAIT,       /* a stream waits for an event */
-	ASSAY_OP_EVENT_SYNC, /* the thread waits for an event, a stream, a device */
+	ASSAY_OP_WAIT_INSIDE, /* a graph waits for an event when it is launched */
+	ASSAY_OP_LAUNCH,      /* GPU work: enter and exit are its start and end on the device */
+	ASSAY_OP_RECORD,      /* an event put into a stream */
+	ASSAY_OP_WAIT,        /* a stream waits for an event */
+	ASSAY_OP_EVENT_SYNC,  /* the thread waits for an event, a stream, a device */
 	ASSAY_OP_STREAM_SYNC,
 	ASSAY_OP_DEVICE_SYNC,
 	ASSAY_OP_EVENT_QUERY,
@@ -37,9 +38,14 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_WAIT_VALUE,
 	ASSAY_OP_IPC_EXPORT, /* arg = a number both processes know */
 	ASSAY_OP_IPC_OPEN,
-	ASSAY_OP_UNKNOWN_SYNC,  /* a wait of a kind nobody named */
-	ASSAY_OP_CHOOSE_DEVICE, /* never pushed: its effect is in the device of other records */
-	ASSAY_OP_GAP,           /* records up to this key may be missing */
+	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
+	/* never pushed: their effect is in other records */
+	ASSAY_OP_CHOOSE_DEVICE,
+	ASSAY_OP_LAUNCH_GRAPH, /* a graph is launched, made executable, given an event */
+	ASSAY_OP_MAKE_GRAPH,
+	ASSAY_OP_GRAPH_RECORD,
+	ASSAY_OP_GRAPH_WAIT,
+	ASSAY_OP_GAP, /* records up to this key may be missing */
 	ASSAY_OP_COUNT
 } assay_sweep_op;
 
@@ -52,9 +58,19 @@ enum {
 	ASSAY_REC_OUTSIDE = 32,    /* RECORD: its row is not in the recording's window */
 	ASSAY_REC_MUST_BLOCK = 64, /* COPY: a form that always waits */
 	ASSAY_REC_NUMBERED = 256,  /* event is the recorder's number plus one */
-	ASSAY_REC_EQUAL = 128,     /* WAIT_VALUE: equal, not at least */
+	ASSAY_REC_EXTERNAL = 128,  /* RECORD, in a capture: a node of the graph, later */
 	ASSAY_REC_GUESSED = 512,   /* the device, or stream, was chosen among several */
+	ASSAY_REC_HALF = 1024,     /* WAIT_VALUE: 32 bits */
+	ASSAY_REC_WHEN = 2048,     /* WAIT_VALUE: times assay_value_when, two bits */
 };
+
+/* When a wait for a value is over; CUDA's and HIP's numbers. */
+typedef enum assay_value_when {
+	ASSAY_VALUE_AT_LEAST, /* counted round */
+	ASSAY_VALUE_EQUAL,
+	ASSAY_VALUE_AND,
+	ASSAY_VALUE_NOR,
+} assay_value_when;
 
 typedef struct assay_sweep_rec {
 	uint64_t key; /* order of calls in a process, unwrapped: assay_keys_at() */
@@ -94,12 +110,12 @@ typedef struct assay_sweep_wait {
 
 /* What became known later of a wait that went out before. */
 typedef struct assay_sweep_news {
-	enum { ASSAY_NEWS_LANDED, ASSAY_NEWS_AMBIGUOUS, ASSAY_NEWS_IPC } what;
+	enum { ASSAY_NEWS_LANDED, ASSAY_NEWS_AMBIGUOUS, ASSAY_NEWS_FOUND } what;
 	uint32_t consumer_row;  /* LANDED: first work behind the wait */
 	int64_t delayed, slack; /* LANDED */
 	int64_t late;           /* LANDED: from when nothing known held the work up to its start */
 	bool times;             /* LANDED: it started before the producer ended */
-	uint64_t record_key;    /* AMBIGUOUS: the other record; IPC: the record */
+	uint64_t record_key;    /* AMBIGUOUS: the other record; FOUND: the record */
 	uint32_t record_row, producer_row;
 	assay_sweep_stream producer;
 } assay_sweep_news;

@@ -59,6 +59,13 @@ typedef struct sweep_event {
 		uint32_t wait, thread;
 	} recent[SWEEP_RECENT];
 	uint32_t n_recent;
+	/* memory words: waits for a value that was not written yet */
+	struct {
+		uint64_t arg;
+		uint32_t wait;
+		uint16_t flags;
+	} open[SWEEP_RECENT];
+	uint32_t n_open;
 } sweep_event;
 
 typedef struct sweep_stream {
@@ -179,6 +186,9 @@ static inline int64_t sweep_min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
+
+/* Does the value end the wait? */
+bool sweep_value_fits(uint64_t value, uint64_t wanted, uint16_t flags);
 
 /* What a record does. sweep_waits.c: */
 typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);

@@ -186,7 +186,8 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
 }
 
-static void wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
+/* Returns the wait's number for news. */
+static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
 {
 	uint32_t st = sweep_stream_of(s, r), row = sweep_event_find(s, r, space);
 	sweep_event *e = row == ASSAY_NO_ROW ? NULL : &s->event.p[row];
@@ -204,7 +205,7 @@ static void wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t sp
 	uint32_t n = put_wait(s, e, &w);
 	enter_waiting(s, st, &w);
 	if (st == ASSAY_NO_ROW || same || !is_resolved(&w))
-		return;
+		return n;
 	uint32_t edge = space ? ASSAY_EDGE_VALUE : ASSAY_EDGE_STREAM_WAIT;
 	sweep_pending_add(s, st,
 			  &(sweep_pending){.wait = n,
@@ -213,6 +214,7 @@ static void wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t sp
 					   .host_row = r->row,
 					   .from_end = w.producer_end,
 					   .issued = r->exit});
+	return n;
 }
 
 void sweep_wait(assay_sweep *s, const assay_sweep_rec *r)
@@ -220,31 +222,57 @@ void sweep_wait(assay_sweep *s, const assay_sweep_rec *r)
 	wait_for_event(s, r, 0);
 }
 
-static bool value_fits(const sweep_record *rec, const assay_sweep_rec *r)
+bool sweep_value_fits(uint64_t value, uint64_t wanted, uint16_t flags)
 {
-	return r->flags & ASSAY_REC_EQUAL ? rec->arg == r->arg : (int64_t)(rec->arg - r->arg) >= 0;
+	bool half = flags & ASSAY_REC_HALF;
+	uint64_t left = value - wanted, neither = ~(value | wanted);
+	switch ((assay_value_when)(flags / ASSAY_REC_WHEN & 3)) {
+	case ASSAY_VALUE_EQUAL:
+		return half ? (uint32_t)value == (uint32_t)wanted : value == wanted;
+	case ASSAY_VALUE_AND:
+		return (half ? (uint32_t)(value & wanted) : value & wanted) != 0;
+	case ASSAY_VALUE_NOR:
+		return (half ? (uint32_t)neither : neither) != 0;
+	case ASSAY_VALUE_AT_LEAST:
+	default:
+		return half ? (int32_t)(uint32_t)left >= 0 : (int64_t)left >= 0;
+	}
 }
 
-/* The last write that satisfies the condition, of the two that are remembered; none: something
- * outside writes the word. */
+/* A value that was not written yet: a later call may write it. */
+static void wait_for_later(assay_sweep *s, const assay_sweep_rec *r)
+{
+	sweep_event *e = &s->event.p[sweep_event_make(s, r, 1)];
+	uint32_t kept = e->records;
+	e->records = 0;
+	uint32_t n = wait_for_event(s, r, 1);
+	e = &s->event.p[sweep_event_find(s, r, 1)];
+	e->records = kept;
+	if (e->n_open < SWEEP_RECENT && n != ASSAY_NO_ROW) {
+		e->open[e->n_open].arg = r->arg;
+		e->open[e->n_open].wait = n;
+		e->open[e->n_open++].flags = r->flags;
+	}
+}
+
+/* The first write that satisfies the condition, of the two that are remembered; none: it comes
+ * later, or something outside writes the word. */
 void sweep_wait_value(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t row = sweep_event_find(s, r, 1);
-	if (row == ASSAY_NO_ROW || !s->event.p[row].records) {
-		wait_for_event(s, r, 1);
+	sweep_event kept = {0};
+	if (row != ASSAY_NO_ROW)
+		kept = s->event.p[row];
+	bool last = kept.records && sweep_value_fits(kept.last.arg, r->arg, r->flags);
+	bool prev = kept.records > 1 && sweep_value_fits(kept.prev.arg, r->arg, r->flags);
+	if (r->flags & ASSAY_REC_FAILED || !r->event || (!last && !prev)) {
+		wait_for_later(s, r);
 		return;
 	}
-	sweep_event *e = &s->event.p[row], kept = *e;
-	if (!value_fits(&e->last, r)) {
-		e->last = e->prev;
-		e->records--;
-		if (e->records && !value_fits(&e->last, r))
-			e->records = 0;
-	}
+	if (prev)
+		s->event.p[row].last = kept.prev;
 	wait_for_event(s, r, 1);
-	e = &s->event.p[row];
-	e->last = kept.last;
-	e->records = kept.records;
+	s->event.p[row].last = kept.last;
 }
 
 /* ------------------------------------------------------------------ threads that wait */

@@ -208,7 +208,7 @@ static void take_news(void *ctx, uint32_t i, const assay_sweep_news *n)
 		t->class[i] = ASSAY_WAIT_IS_AMBIGUOUS;
 		t->other_corr[i] = n->record_key;
 		break;
-	case ASSAY_NEWS_IPC:
+	case ASSAY_NEWS_FOUND:
 		t->class[i] = ASSAY_WAIT_IS_LIKELY;
 		t->record_host[i] = n->record_row;
 		t->record_corr[i] = corr_of(w, n->record_row, ASSAY_NO_ROW, n->record_key);

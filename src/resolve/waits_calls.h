@@ -11,6 +11,7 @@ enum {
 	ASSAY_CALL_STREAM = ASSAY_TAKES_STREAM,
 	ASSAY_CALL_FLAGS = ASSAY_TAKES_FLAGS,
 	ASSAY_CALL_LAUNCHES = ASSAY_TAKES_LAUNCHES,
+	ASSAY_CALL_HALF = ASSAY_TAKES_HALF,
 	ASSAY_CALL_SYNC_COPY = 16,  /* waits when the copy goes from device to host */
 	ASSAY_CALL_ASYNC_COPY = 32, /* waits only for memory that can be paged out */
 };

@@ -3,6 +3,7 @@
  * only the name is known. */
 #include "base/json.h"
 #include "resolve/waits_args.h"
+#include "resolve/waits_graphs.h"
 #include "resolve/waits_places.h"
 
 /* ------------------------------------------------------------------ records */
@@ -330,6 +331,8 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 		r->device = -1; /* nothing was launched into it */
 }
 
+static const assay_call starts = {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM};
+
 /* NULL: the call orders nothing after all. */
 static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uint32_t h,
 				 const waits_args *a)
@@ -349,6 +352,23 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 	fail_by(r, a->status);
 	if (call.takes & ASSAY_CALL_FLAGS && a->flags & 1) /* cudaStreamNonBlocking */
 		r->flags |= ASSAY_REC_NONBLOCKING;
+	if (call.op == ASSAY_OP_WAIT_VALUE)
+		r->flags |= (uint16_t)((a->flags & 3) * ASSAY_REC_WHEN);
+	if (call.takes & ASSAY_CALL_HALF)
+		r->flags |= ASSAY_REC_HALF;
+	if (call.op == ASSAY_OP_RECORD && a->flags & 1) /* cudaEventRecordExternal */
+		r->flags |= ASSAY_REC_EXTERNAL;
+	return r;
+}
+
+/* An event that is done when the work of this call starts. */
+static assay_sweep_rec *add_start(waits *w, uint32_t source, uint32_t h, const waits_args *a)
+{
+	waits_args start = *a;
+	start.event = a->start_event;
+	start.flags = 0;
+	assay_sweep_rec *r = add_call(w, source, starts, h, &start);
+	r->flags |= ASSAY_REC_AT_START;
 	return r;
 }
 
@@ -373,7 +393,7 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 
 static bool orders(assay_call call)
 {
-	return call.op != ASSAY_OP_COUNT && call.op != ASSAY_OP_CHOOSE_DEVICE;
+	return call.op < ASSAY_OP_CHOOSE_DEVICE;
 }
 
 /* Does a row of another kind say more about this call? Creation and the like are only told here. */
@@ -383,42 +403,83 @@ static bool is_told(const waits *w, uint32_t source, uint64_t corr, assay_sweep_
 	       assay_map_get(&w->told, assay_corr_key(source, corr)) != ASSAY_MAP_ABSENT;
 }
 
-static void add_event_calls(waits *w)
+static waits_args args_of_row(const assay_event_call_table *e, uint32_t i, assay_call call)
+{
+	bool launches = call.takes & ASSAY_CALL_LAUNCHES && call.op != ASSAY_OP_LAUNCH_GRAPH;
+	return (waits_args){.stream = e->stream[i],
+			    .event = e->event[i],
+			    .start_event = launches ? e->arg[i] : 0,
+			    .value = e->arg[i],
+			    .flags = call.op == ASSAY_OP_WAIT_VALUE ? e->more[i] : e->arg[i],
+			    .status = e->status[i],
+			    .has_stream = true,
+			    .has_event = true};
+}
+
+/* Where and when, as the row says. */
+static void place_row(waits *w, assay_sweep_rec *r, uint32_t i, assay_call call,
+		      const waits_args *a)
 {
 	const assay_event_call_table *e = &w->t->event_call;
-	for (uint32_t i = 0; i < e->n; i++) {
-		uint32_t source = assay_track_group(w->t, e->track[i]);
-		assay_call call = w->call[e->name[i]];
-		if (!orders(call) || is_told(w, source, e->corr[i], call.op))
-			continue;
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
-		if (call.op == ASSAY_OP_COPY)
-			continue; /* add_host_calls() has more to tell */
-		waits_args a = {.stream = e->stream[i],
-				.event = e->event[i],
-				.value = e->arg[i],
-				.flags = e->arg[i],
-				.status = e->status[i],
-				.has_stream = true,
-				.has_event = true};
-		assay_sweep_rec *r = add_call(w, source, call, h, &a);
-		if (!r)
-			continue;
-		if (h == ASSAY_NO_ROW) {
-			r->key = waits_key_at(w, source, e->ts[i], e->corr[i]);
-			r->enter = e->ts[i];
-			r->exit = r->enter + (e->dur[i] > 0 ? e->dur[i] : 0);
-			r->thread = e->track[i];
-			r->scope = waits_scope_of_thread(w, e->track[i]);
-		}
-		place_call(w, r, source, call, &a);
-		if (e->place[i] != ASSAY_NO_ROW &&
-		    (call.takes & ASSAY_CALL_STREAM || call.op == ASSAY_OP_DEVICE_SYNC)) {
-			set_stream(w, r, e->place[i]);
-			r->flags &= (uint16_t)~ASSAY_REC_GUESSED;
-		}
-		tell(w, source, e->corr[i]);
+	uint32_t source = assay_track_group(w->t, e->track[i]);
+	if (r->row == ASSAY_NO_ROW) {
+		r->key = waits_key_at(w, source, e->ts[i], e->corr[i]);
+		r->enter = e->ts[i];
+		r->exit = r->enter + (e->dur[i] > 0 ? e->dur[i] : 0);
+		r->thread = e->track[i];
+		r->scope = waits_scope_of_thread(w, e->track[i]);
 	}
+	place_call(w, r, source, call, a);
+	if (e->place[i] != ASSAY_NO_ROW &&
+	    (call.takes & ASSAY_CALL_STREAM || call.op == ASSAY_OP_DEVICE_SYNC)) {
+		set_stream(w, r, e->place[i]);
+		r->flags &= (uint16_t)~ASSAY_REC_GUESSED;
+	}
+	tell(w, source, e->corr[i]);
+}
+
+static void add_event_call(waits *w, uint32_t i)
+{
+	const assay_event_call_table *e = &w->t->event_call;
+	uint32_t source = assay_track_group(w->t, e->track[i]);
+	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
+	assay_call call = w->call[e->name[i]];
+	waits_args a = args_of_row(e, i, call);
+	bool told = is_told(w, source, e->corr[i], call.op);
+	if (a.start_event)
+		place_row(w, add_start(w, source, h, &a), i, starts, &a);
+	if (!orders(call) || told || call.op == ASSAY_OP_COPY)
+		return; /* of copies add_host_calls() has more to tell */
+	assay_sweep_rec *r = add_call(w, source, call, h, &a);
+	if (r)
+		place_row(w, r, i, call, &a);
+}
+
+static void add_event_calls(waits *w)
+{
+	for (uint32_t i = 0; i < w->t->event_call.n; i++)
+		add_event_call(w, i);
+}
+
+/* When in the graph an event is recorded is not known: at its end, most likely. */
+static void add_graph_events(waits *w)
+{
+	waits_nodes nodes = waits_graph_events(w);
+	for (size_t k = 0; k < nodes.v.n; k++) {
+		const waits_node *n = &nodes.v.p[k];
+		uint32_t i = n->launch;
+		assay_call call = starts;
+		call.op = n->waits ? ASSAY_OP_WAIT_INSIDE : ASSAY_OP_RECORD;
+		waits_args a = args_of_row(&w->t->event_call, i, call);
+		a.event = n->event;
+		a.flags = 0;
+		uint32_t h = assay_map_get(&w->calls,
+					   assay_corr_key(n->source, w->t->event_call.corr[i]));
+		assay_sweep_rec *r = add_call(w, n->source, call, h, &a);
+		place_row(w, r, i, call, &a);
+		r->flags |= n->waits ? 0 : ASSAY_REC_GUESSED;
+	}
+	assay_vec_free(&nodes.v);
 }
 
 /* ------------------------------------------------------------------ calls known by name only */
@@ -518,6 +579,8 @@ static void add_host_calls(waits *w)
 			assay_sweep_rec *r = add_call(w, source, call, h, &a);
 			if (r)
 				place_call(w, r, source, call, &a);
+			if (a.start_event)
+				place_call(w, add_start(w, source, h, &a), source, starts, &a);
 		} else if (call.op == ASSAY_OP_RECORD)
 			add_blind_record(w, h);
 		else if (waits_blindly(call.op)) {
@@ -538,6 +601,7 @@ void waits_add_records(waits *w)
 	add_event_rows(w);
 	add_syncs(w);
 	add_event_calls(w);
+	add_graph_events(w);
 	add_host_calls(w);
 	add_unseen_launches(w);
 }

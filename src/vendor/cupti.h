@@ -187,6 +187,39 @@ typedef struct cupti_resource {
 	void *context, *resourceHandle, *resourceDescriptor;
 } cupti_resource;
 
+/* What one entry of cuStreamBatchMemOp does. */
+enum {
+	CUPTI_WORD_WAIT_32 = 1,
+	CUPTI_WORD_WRITE_32 = 2,
+	CUPTI_WORD_WAIT_64 = 4,
+	CUPTI_WORD_WRITE_64 = 5,
+	CUPTI_WORD_KINDS,
+};
+typedef struct cupti_word {
+	uint32_t kind;
+	uint64_t address;
+	uint64_t value; /* the lower half of it for 32 bits */
+	uint32_t flags;
+	uint64_t alias, pad;
+} cupti_word;
+
+/* Of an external semaphore's parameters, whose first eight bytes are the value. */
+enum { CUPTI_FENCE_BYTES = 144 };
+
+/* cudaLaunchConfig_t and CUlaunchConfig, as far as they agree. */
+enum { CUPTI_LAUNCH_PROGRAMMATIC_EVENT = 7, CUPTI_LAUNCH_COMPLETION_EVENT = 12 };
+typedef struct cupti_launch_attribute {
+	uint32_t id;
+	uint64_t event;
+	char rest[56];
+} cupti_launch_attribute;
+typedef struct cupti_launch_config {
+	char sizes[32];
+	void *stream;
+	const cupti_launch_attribute *attributes;
+	uint32_t n;
+} cupti_launch_config;
+
 static_assert(offsetof(cupti_kernel, correlationId) == 92, "CUpti_ActivityKernel10");
 static_assert(offsetof(cupti_kernel, name) == 104, "CUpti_ActivityKernel10");
 static_assert(offsetof(cupti_kernel, graphNodeId) == 144, "CUpti_ActivityKernel10");

@@ -339,11 +339,14 @@ enum {
 	ROCPROF_ROLE_HASH,
 	ROCPROF_ROLE_HASH_OUT,
 	ROCPROF_ROLE_WORDS,
+	ROCPROF_ROLE_SEMAPHORES,
+	ROCPROF_ROLE_FENCES,
 	ROCPROF_ROLES
 };
 enum {
 	ROCPROF_CONFIG_STREAM = 32, /* where the stream lies in a launch configuration */
 	ROCPROF_IPC_HANDLE = 64,
+	ROCPROF_FENCE_BYTES = 144, /* of a semaphore's parameters: its value is the first */
 	ROCPROF_STREAM_LEGACY = 1,
 	ROCPROF_STREAM_PER_THREAD = 2,
 };

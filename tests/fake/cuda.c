@@ -133,6 +133,11 @@ API int fake_record(uint32_t event, uint32_t stream)
 	     &(fake_work){.kind = FAKE_RECORD, .stream = stream, .event = event});
 	return 0;
 }
+API int fake_call(int domain, uint32_t cbid, const void *arguments)
+{
+	tell(domain, cbid, &(fake_work){.arguments = arguments});
+	return 0;
+}
 API int fake_wait(uint32_t stream, uint32_t event)
 {
 	tell(2, FAKE_cudaStreamWaitEvent,

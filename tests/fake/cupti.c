@@ -349,7 +349,9 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 	callback(data, domain, cbid,
 		 &(cupti_call){.callbackSite = site,
 			       .functionName = fake_call_name(domain, cbid),
-			       .functionParams = w ? handles : NULL,
+			       .functionParams = !w             ? NULL
+						 : w->arguments ? w->arguments
+								: handles,
 			       .functionReturnValue = &result,
 			       .contextUid = 1,
 			       .correlationId = corr});

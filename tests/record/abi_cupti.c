@@ -378,7 +378,70 @@ PLACE(cuStreamWaitValue32_v2, value, 16)
 PLACE(cuStreamWaitValue64_v2, value, 16)
 PLACE(cuStreamWriteValue32_v2, addr, 8)
 PLACE(cuStreamWriteValue32_v2, value, 16)
+PLACE(cuStreamWaitValue32_v2, flags, 20)
+PLACE(cuStreamWaitValue64_v2, flags, 24)
+PLACE(cuStreamWriteValue32_v2, flags, 20)
+PLACE(cuStreamWriteValue64_v2, flags, 24)
+PLACE(cuStreamBatchMemOp_v2, stream, 0)
+PLACE(cuStreamBatchMemOp_v2, count, 8)
+PLACE(cuStreamBatchMemOp_v2, paramArray, 16)
+PLACE(cudaEventRecordWithFlags_v11010, flags, 16)
+PLACE(cudaStreamWaitEvent_v3020, flags, 16)
+PLACE(cuEventRecordWithFlags, flags, 16)
+PLACE(cuStreamWaitEvent, Flags, 16)
+PLACE(cudaStreamEndCapture_v10000, pGraph, 8)
+PLACE(cuStreamEndCapture, phGraph, 8)
+PLACE(cudaGraphAddEventRecordNode_v11010, graph, 8)
+PLACE(cudaGraphAddEventRecordNode_v11010, event, 32)
+PLACE(cudaGraphAddEventWaitNode_v11010, event, 32)
+PLACE(cuGraphAddEventRecordNode, event, 32)
+PLACE(cuGraphAddEventWaitNode, hGraph, 8)
+PLACE(cudaGraphInstantiate_v12000, pGraphExec, 0)
+PLACE(cudaGraphInstantiate_v12000, graph, 8)
+PLACE(cudaGraphInstantiateWithFlags_v11040, graph, 8)
+PLACE(cudaGraphInstantiateWithParams_v12000, graph, 8)
+PLACE(cuGraphInstantiateWithFlags, hGraph, 8)
+PLACE(cudaGraphLaunch_v10000, graphExec, 0)
+PLACE(cudaGraphLaunch_v10000, stream, 8)
+PLACE(cuGraphLaunch, hStream, 8)
+PLACE(cudaLaunchKernelExC_v11060, config, 0)
+PLACE(cuLaunchKernelEx, config, 0)
+PLACE(cudaSignalExternalSemaphoresAsync_v11020, extSemArray, 0)
+PLACE(cudaSignalExternalSemaphoresAsync_v11020, paramsArray, 8)
+PLACE(cudaSignalExternalSemaphoresAsync_v11020, numExtSems, 16)
+PLACE(cudaSignalExternalSemaphoresAsync_v11020, stream, 24)
+PLACE(cudaWaitExternalSemaphoresAsync_v11020, stream, 24)
+PLACE(cuSignalExternalSemaphoresAsync, stream, 24)
 PLACE(cuIpcGetEventHandle, pHandle, 0)
 PLACE(cuIpcGetEventHandle, event, 8)
 PLACE(cuIpcOpenEventHandle, phEvent, 0)
 PLACE(cuIpcOpenEventHandle, handle, 8)
+
+static_assert(sizeof(CUstreamBatchMemOpParams) == sizeof(cupti_word), "words");
+FIELD(CUstreamBatchMemOpParams, waitValue.address, cupti_word, address)
+FIELD(CUstreamBatchMemOpParams, waitValue.value64, cupti_word, value)
+FIELD(CUstreamBatchMemOpParams, waitValue.flags, cupti_word, flags)
+static_assert((int)CUPTI_WORD_WAIT_32 == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
+		      (int)CUPTI_WORD_WRITE_32 == CU_STREAM_MEM_OP_WRITE_VALUE_32 &&
+		      (int)CUPTI_WORD_WAIT_64 == CU_STREAM_MEM_OP_WAIT_VALUE_64 &&
+		      (int)CUPTI_WORD_WRITE_64 == CU_STREAM_MEM_OP_WRITE_VALUE_64,
+	      "kinds of words");
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == CUPTI_FENCE_BYTES &&
+		      sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == CUPTI_FENCE_BYTES &&
+		      !offsetof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, params.fence.value) &&
+		      !offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, params.fence.value),
+	      "semaphores");
+static_assert(sizeof(CUlaunchConfig) == sizeof(cupti_launch_config) &&
+		      sizeof(CUlaunchAttribute) == sizeof(cupti_launch_attribute),
+	      "launches");
+FIELD(CUlaunchConfig, hStream, cupti_launch_config, stream)
+FIELD(CUlaunchConfig, attrs, cupti_launch_config, attributes)
+FIELD(CUlaunchConfig, numAttrs, cupti_launch_config, n)
+FIELD(CUlaunchAttribute, value.programmaticEvent.event, cupti_launch_attribute, event)
+static_assert((int)CUPTI_LAUNCH_PROGRAMMATIC_EVENT == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&
+		      (int)CUPTI_LAUNCH_COMPLETION_EVENT ==
+			      CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+	      "events of launches");
+FIELD(cudaLaunchConfig_t, stream, cupti_launch_config, stream)
+FIELD(cudaLaunchConfig_t, attrs, cupti_launch_config, attributes)
+FIELD(cudaLaunchConfig_t, numAttrs, cupti_launch_config, n)

@@ -15,6 +15,8 @@
 #include "vendor/cupti.h"
 #include "vendor/nvtx.h"
 
+#include "../fake/fake.h"
+
 int cuInit(unsigned flags);
 int fake_launch(unsigned stream, const char *name);
 int fake_launch_driver(unsigned stream, const char *name);
@@ -24,6 +26,7 @@ int fake_launch_late(unsigned stream, const char *name, unsigned ms);
 int fake_copy(unsigned stream, unsigned long bytes);
 int fake_record(unsigned event, unsigned stream);
 int fake_wait(unsigned stream, unsigned event);
+int fake_call(int domain, uint32_t cbid, const void *arguments);
 int fake_sync(void);
 int fake_get_device(void);
 
@@ -194,6 +197,49 @@ static void tell_and_go_on(const char *path)
 	}
 }
 
+/* Calls that do several things at once, or through structures. */
+static void order_in_other_ways(void)
+{
+	struct word {
+		uint32_t kind;
+		uint64_t address, value;
+		uint32_t flags;
+		uint64_t rest[2];
+	} words[] = {{5, 0x9000, 3, 0, {0}}, {1, 0x9008, 7, 2, {0}}, {3, 0, 0, 0, {0}}};
+	struct {
+		uint64_t stream;
+		uint32_t count;
+		const void *words;
+		uint32_t flags;
+	} batch = {0x100d, 3, words, 0};
+	fake_call(1, FAKE_cuStreamBatchMemOp, &batch);
+	uint64_t semaphores[] = {0xA000, 0xA008}, fences[2][18] = {{11}, {12}};
+	struct {
+		const void *semaphores, *fences;
+		uint32_t n;
+		uint64_t stream;
+	} signal = {semaphores, fences, 2, 0x100d};
+	fake_call(2, FAKE_cudaSignalExternalSemaphores, &signal);
+	uint64_t made = 0x700, add[] = {0, 0x600, 0, 0, 0x50140};
+	uint64_t instantiate[] = {(uint64_t)(uintptr_t)&made, 0x600, 0}, launch[] = {0x700, 0x100d};
+	fake_call(2, FAKE_cudaGraphAddEventRecordNode, add);
+	fake_call(2, FAKE_cudaGraphInstantiate, instantiate);
+	fake_call(2, FAKE_cudaGraphLaunch, launch);
+	struct attribute {
+		uint32_t id;
+		uint64_t event, rest[7];
+	} attributes[] = {{2, 0xBAD, {0}}, {12, 0x50180, {0}}};
+	struct {
+		uint32_t sizes[8];
+		uint64_t stream;
+		const void *attributes;
+		uint32_t n;
+	} with = {{0}, 0x100d, attributes, 2}, without = {{0}, 0x100d, attributes, 1};
+	const void *arguments[][3] = {{&with, NULL, NULL}, {&without, NULL, NULL}};
+	fake_call(2, FAKE_cudaLaunchKernelExC, arguments[0]);
+	fake_call(2, FAKE_cudaLaunchKernelExC, arguments[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argv[1];
@@ -299,6 +345,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "sync"))
 		fake_sync();
+	if (!strcmp(how, "orders"))
+		order_in_other_ways();
 	if (!strcmp(how, "domains"))
 		with_domains();
 	if (!strcmp(how, "hang"))

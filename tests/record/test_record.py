@@ -62,6 +62,21 @@ def a_call_without_arguments_tells_its_context():
 
 
 @test
+def calls_that_do_several_things_tell_each_of_them():
+    c = one(record("orders")[0])
+    def told(name, *fields):
+        return [tuple(r[f] for f in fields) for r in calls_named(c, name) if "arg0" in r]
+    eq(told("cuStreamWriteValue64_v2", "event", "stream", "arg0"), [(0x9000, 0x100d, 3)])
+    eq(told("cuStreamWaitValue32_v2", "event", "arg0", "arg1"), [(0x9008, 7, 2)])
+    eq([r for r in told("cudaSignalExternalSemaphoresAsync", "event", "arg0", "stream", "given") if r[3] & 32],
+       [(0xa000, 11, 0x100d, 63), (0xa008, 12, 0x100d, 63)])
+    eq(told("cudaGraphAddEventRecordNode", "event", "arg0"), [(0x50140, 0x600)])
+    eq(told("cudaGraphInstantiate", "arg0", "arg1"), [(0x700, 0x600)])
+    eq(told("cudaGraphLaunch", "arg0", "stream"), [(0x700, 0x100d)])
+    eq((told("cudaLaunchKernelExC", "arg0", "stream"), len(calls_named(c, "cudaLaunchKernelExC"))), ([(0x50180, 0x100d)], 2))
+
+
+@test
 def every_wait_is_resolved():
     run, _ = record("return")
     out = json.loads(subprocess.run([ASSAY, "waits", run, "--json"], check=True, capture_output=True).stdout)

@@ -87,7 +87,7 @@ static inline void take_news(void *ctx, uint32_t i, const assay_sweep_news *n)
 	if (n->what == ASSAY_NEWS_LANDED) {
 		p->landed[i] = *n;
 	} else {
-		bool ipc = n->what == ASSAY_NEWS_IPC;
+		bool ipc = n->what == ASSAY_NEWS_FOUND;
 		p->wait[i].class = ipc ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_AMBIGUOUS;
 		*(ipc ? &p->wait[i].record_key : &p->wait[i].other_key) = n->record_key;
 	}
