@@ -4,6 +4,7 @@
 #include "analyze/cause_place.h"
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
+#include "analyze/idle_where.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -85,89 +86,6 @@ static void measure(const assay_run *run, const assay_find_ctx *c, struct idle *
 	count_steps(c, n, sum, idle);
 }
 
-/* ------------------------------------------------------------------ where */
-
-struct name_time {
-	assay_sid name;
-	uint32_t row; /* of host */
-	int64_t time;
-};
-
-/* What stands in most of the cause's time: the longest stretch of each gap, by name. */
-static struct name_time main_name(const assay_run *run, const assay_find_ctx *c, int cause)
-{
-	const assay_tables *t = &run->part.t;
-	assay_map known = {0};
-	assay_vec(struct name_time) sum = {0};
-	struct name_time best = {0};
-	for (size_t i = 0; i < t->gap_part.n; i++) {
-		uint32_t row = t->gap_part.during[i];
-		if (t->gap_part.cause[i] != cause || row == ASSAY_NO_ROW ||
-		    !in_window(&t->gap, c->w, t->gap_part.gap[i]))
-			continue;
-		uint32_t *slot = assay_map_at(&known, t->host.name[row]);
-		if (*slot == ASSAY_MAP_ABSENT) {
-			*slot = (uint32_t)sum.n;
-			*assay_push(&sum) =
-				(struct name_time){.name = t->host.name[row], .row = row};
-		}
-		sum.p[*slot].time += t->gap_part.longest[i];
-		if (sum.p[*slot].time > best.time)
-			best = sum.p[*slot];
-	}
-	assay_vec_free(&sum);
-	assay_map_free(&known);
-	return best;
-}
-
-/* "train.py(12): step", as Kineto names frames. */
-static void frame_where(assay_arena *a, assay_str name, assay_where *where)
-{
-	ptrdiff_t open = assay_str_find(name, "("), close = assay_str_find(name, "): ");
-	int64_t line;
-	if (open <= 0 || close < open ||
-	    !assay_str_i64((assay_str){name.p + open + 1, (size_t)(close - open - 1)}, &line))
-		return;
-	where->file = assay_dup(a, (assay_str){name.p, (size_t)open});
-	where->line = (int32_t)line;
-	where->function = assay_dup(a, (assay_str){name.p + close + 3, name.n - (size_t)close - 3});
-}
-
-/* The line of the program where the launching thread was for most of the cause, or that of the
- * thread it waited for. */
-static void stack_where(const assay_run *run, const assay_find_ctx *c, int cause,
-			assay_where *where)
-{
-	const assay_tables *t = &run->part.t;
-	for (size_t i = 0; i < t->idle_line.n; i++) { /* longest first */
-		uint32_t stack = t->idle_line.culprit[i] != ASSAY_NO_ROW ? t->idle_line.culprit[i]
-									 : t->idle_line.stack[i];
-		if (t->idle_line.device[i] != c->w->device || t->idle_line.cause[i] != cause ||
-		    stack == ASSAY_NO_ROW)
-			continue;
-		assay_where_in_stack(run, stack, where);
-		return;
-	}
-}
-
-static assay_where where_of(const assay_run *run, const assay_find_ctx *c,
-			    const struct name_time *in)
-{
-	assay_where where = {0};
-	if (!in->name)
-		return where;
-	assay_str name = assay_text(run, in->name);
-	uint8_t kind = run->part.t.host.kind[in->row];
-	const char *text = assay_dup(c->scratch, name);
-	if (kind == ASSAY_HOST_PYTHON)
-		frame_where(c->scratch, name, &where);
-	else if (kind == ASSAY_HOST_OP || assay_is_call(kind))
-		where.op = text;
-	else
-		where.range = text;
-	return where;
-}
-
 /* ------------------------------------------------------------------ one cause */
 
 static double explained(const assay_find_ctx *c)
@@ -177,7 +95,7 @@ static double explained(const assay_find_ctx *c)
 }
 
 static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
-		      const struct name_time *in, assay_found *f)
+		      const assay_idle_name *in, assay_found *f)
 {
 	const assay_tables *t = &run->part.t;
 	char count[ASSAY_FMT], longest[ASSAY_FMT], time[ASSAY_FMT];
@@ -237,8 +155,8 @@ static uint32_t drained_where(const assay_run *run, const assay_find_ctx *c,
 {
 	const assay_tables *t = &run->part.t;
 	assay_map known = {0};
-	assay_vec(struct name_time) sum = {0};
-	struct name_time best = {0};
+	assay_vec(assay_idle_name) sum = {0};
+	assay_idle_name best = {0};
 	char count[ASSAY_FMT];
 	for (size_t i = 0; i < t->gap.n; i++) {
 		uint32_t row = t->gap.opened[i];
@@ -250,7 +168,7 @@ static uint32_t drained_where(const assay_run *run, const assay_find_ctx *c,
 		if (*slot == ASSAY_MAP_ABSENT) {
 			*slot = (uint32_t)sum.n;
 			*assay_push(&sum) =
-				(struct name_time){.name = t->host.name[row], .row = row};
+				(assay_idle_name){.name = t->host.name[row], .row = row};
 		}
 		sum.p[*slot].time += t->gap.dur[i];
 		if (sum.p[*slot].time > best.time)
@@ -261,7 +179,7 @@ static uint32_t drained_where(const assay_run *run, const assay_find_ctx *c,
 	if (!best.name)
 		return ASSAY_NO_ROW;
 	uint32_t own = assay_own_call(t, assay_call_stack(t, best.row));
-	f->where = where_of(run, c, &best);
+	f->where = assay_idle_where(run, c->scratch, &best);
 	if (own != ASSAY_NO_ROW)
 		assay_where_in_stack(run, own, &f->where);
 	f->fact[0] = assay_printf(c->scratch, "%s gaps begin while the host waits in %s",
@@ -313,6 +231,27 @@ static const char *cost_words(const assay_find_ctx *c, const struct idle *idle, 
 			    (unsigned long long)c->steps);
 }
 
+/* Functions of C that traces name inside Python frames say what the thread waited for. */
+static assay_why finer_cause(assay_str frame)
+{
+	static const struct {
+		const char *word;
+		assay_why cause;
+	} words[] = {
+		{"<built-in function sleep", ASSAY_WHY_HOST_SLEEP},
+		{"_thread.lock", ASSAY_WHY_HOST_LOCK},
+		{"_thread.RLock", ASSAY_WHY_HOST_LOCK},
+		{"of _io.", ASSAY_WHY_HOST_IO},
+		{"'_io.", ASSAY_WHY_HOST_IO},
+		{"_socket.socket", ASSAY_WHY_HOST_IO},
+		{"<built-in function collect", ASSAY_WHY_HOST_GC},
+	};
+	for (size_t i = 0; assay_str_starts(frame, "<") && i < ASSAY_COUNT_OF(words); i++)
+		if (assay_str_find(frame, words[i].word) >= 0)
+			return words[i].cause;
+	return ASSAY_WHY_HOST_PYTHON;
+}
+
 /* A cause with its place. */
 struct named {
 	assay_found found;
@@ -344,15 +283,21 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 			       const struct idle *idle, int cause, bool drained)
 {
 	const assay_why_row *row = &assay_why_rows[cause];
-	struct name_time in = main_name(run, c, cause);
+	assay_idle_name in = assay_idle_name_of(run, c->w, cause);
 	assay_found f = {.id = row->name,
 			 .cause = row->name,
 			 .fix = assay_why_advice((assay_why)cause, c->framework, c->vendor),
-			 .where = where_of(run, c, &in),
+			 .where = assay_idle_where(run, c->scratch, &in),
 			 .total = idle->total[cause],
 			 .once = c->steps && !idle->steady[cause],
 			 .confidence = row->certainty * explained(c)};
-	stack_where(run, c, cause, &f.where);
+	assay_idle_line_where(run, c->w, cause, &f.where);
+	if (cause == ASSAY_WHY_HOST_PYTHON && in.time * 2 > f.total) {
+		row = &assay_why_rows[finer_cause(assay_text(run, in.name))];
+		f.cause = row->name;
+		f.fix = assay_why_advice((assay_why)(row - assay_why_rows), c->framework,
+					 c->vendor);
+	}
 	const char *phrase = row->phrase;
 	if (cause == ASSAY_WHY_HOST_UNTRACED && in.name &&
 	    assay_word_of(assay_text(run, in.name)) == ASSAY_WORD_HOST_COMM) {
@@ -364,7 +309,7 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 		assay_printf(c->scratch, "the GPU waits %s %s", cost_words(c, idle, cause), phrase);
 	/* time that samples tell has no dependencies to replay */
 	if (!run->part.t.sample.n || cause <= ASSAY_WHY_HOST_OP)
-		f.what_if = assay_printf(c->scratch, "%s=0", row->name);
+		f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[cause]);
 	f.has_gap = c->w->longest[cause] != ASSAY_NO_ROW;
 	f.gap = c->w->longest[cause];
 	if (cause == ASSAY_WHY_QUEUED && assay_stalled_part(run, c) * 2 > f.total)
@@ -521,7 +466,7 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 				   .gap = w->longest[ASSAY_WHY_UNLINKED],
 				   .fact = {"gaps that end with work whose launch is not in the "
 					    "recording"}});
-	struct name_time in = main_name(run, c, ASSAY_WHY_HOST_UNTRACED);
+	assay_idle_name in = assay_idle_name_of(run, c->w, ASSAY_WHY_HOST_UNTRACED);
 	bool comm = in.name && assay_word_of(assay_text(run, in.name)) == ASSAY_WORD_HOST_COMM;
 	if ((double)w->cause[ASSAY_WHY_HOST_UNTRACED] > 0.05 * (double)c->whole && !comm)
 		assay_finding_add(

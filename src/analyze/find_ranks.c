@@ -1,6 +1,8 @@
 /* One rank that the others wait for. */
 #include "analyze/finding.h"
+#include "analyze/idle_where.h"
 #include "base/fmt.h"
+#include "names/words.h"
 
 enum { FEW_COLLECTIVES = 3 };
 static const double often = 0.6; /* share of collectives in which one rank comes last */
@@ -28,6 +30,38 @@ static const char *late_words_of(const assay_rank_table *r, size_t i, assay_aren
 		return "nothing that it does takes that much longer than on the median rank";
 	return assay_printf(a, "%s %s longer than the median rank's", late_words[r->why[i]].does,
 			    assay_fmt_time(time, r->excess[i]));
+}
+
+/* What the late rank's host does for most of the time that its device waits. */
+static void late_where(const assay_run *run, const assay_find_ctx *c, uint32_t source,
+		       assay_where *where)
+{
+	const assay_tables *t = &run->part.t;
+	assay_window w = *c->w;
+	assay_idle_name most = {0};
+	for (w.device = 0; w.device < t->device_time.n; w.device++)
+		for (int k = ASSAY_WHY_HOST_DATA;
+		     k < ASSAY_WHY_COUNT && t->device_time.source[w.device] == source; k++) {
+			assay_idle_name in = assay_idle_name_of(run, &w, k);
+			most = in.time > most.time ? in : most;
+		}
+	assay_word word = assay_word_of(assay_text(run, most.name));
+	if (word == ASSAY_WORD_HOST_COMM || word == ASSAY_WORD_COMM) /* it waits itself */
+		return;
+	assay_where at = assay_idle_where(run, c->scratch, &most);
+	where->file = at.file;
+	where->line = at.line;
+	where->function = at.function;
+	where->range = at.range;
+	where->op = at.op;
+}
+
+/* What keeps the late rank's own device waiting there is why the others wait. */
+static void put_under(const assay_find_ctx *c, const assay_found *late)
+{
+	for (assay_found *f = NULL; late->where.function && (f = assay_found_next(c, f));)
+		if (f->where.function && !strcmp(f->where.function, late->where.function))
+			f->follows = late->id;
 }
 
 /* One rank that comes last again and again, or that most of all waiting is for, holds up all
@@ -69,6 +103,9 @@ static void find_ranks(assay_run *run, const assay_find_ctx *c)
 				     "%.0f%% of all waiting for ranks",
 				     100 * share, (unsigned long long)r->matched[i], 100 * blame);
 		f.fact[1] = late_words_of(r, i, a);
+		if (r->why[i] == ASSAY_LATE_HOST || r->why[i] == ASSAY_LATE_DATA)
+			late_where(run, c, r->source[i], &f.where);
+		put_under(c, &f);
 		assay_finding_add(c, &f);
 	}
 }

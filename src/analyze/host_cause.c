@@ -30,13 +30,17 @@ static const uint8_t read_as[ASSAY_HOST_KIND_COUNT] = {
 	[ASSAY_HOST_OTHER] = AS_NOTHING,   [ASSAY_HOST_PROCESS_RANGE] = AS_NOTHING,
 };
 
-/* Does the name give its row another cause than its kind? */
-static bool name_decides(assay_str name, int as)
+/* The cause that a name gives its row, whatever its kind; NO_CAUSE: none. */
+static uint8_t name_cause(assay_str name, int as)
 {
 	if (as == AS_CALL)
-		return assay_call_is_wait(assay_call_meaning_of(name.p, name.n));
-	return (as == AS_RANGE ? assay_word_of(name) : assay_word_of_frame(name)) ==
-	       ASSAY_WORD_DATA;
+		return assay_call_is_wait(assay_call_meaning_of(name.p, name.n))
+			       ? ASSAY_WHY_HOST_SYNC
+			       : NO_CAUSE;
+	assay_word word = as == AS_RANGE ? assay_word_of(name) : assay_word_of_frame(name);
+	return word == ASSAY_WORD_DATA                        ? ASSAY_WHY_HOST_DATA
+	       : word == ASSAY_WORD_COMPILE && as == AS_RANGE ? ASSAY_WHY_HOST_COMPILE
+							      : NO_CAUSE;
 }
 
 static uint8_t row_cause(assay_host_causes *c, uint32_t h)
@@ -46,14 +50,10 @@ static uint8_t row_cause(assay_host_causes *c, uint32_t h)
 	int as = read_as[kind];
 	if (as == AS_NOTHING)
 		return cause_of_kind[kind];
-	uint8_t *known = &c->of_name[host->name[h]], asked = (uint8_t)(1 << 2 * as);
-	if (!(*known & asked))
-		*known |= (uint8_t)(asked | (name_decides(assay_text(c->run, host->name[h]), as)
-						     ? asked << 1
-						     : 0));
-	if (!(*known & asked << 1))
-		return cause_of_kind[kind];
-	return as == AS_CALL ? ASSAY_WHY_HOST_SYNC : ASSAY_WHY_HOST_DATA;
+	uint8_t *known = &c->of_name[(size_t)host->name[h] * AS_NOTHING + (size_t)as];
+	if (!*known)
+		*known = (uint8_t)(name_cause(assay_text(c->run, host->name[h]), as) + 1);
+	return *known == NO_CAUSE + 1 ? cause_of_kind[kind] : (uint8_t)(*known - 1);
 }
 
 /* Calls that may wait did so when the resolver found what they waited for. */
@@ -132,7 +132,7 @@ void assay_host_causes_want(assay_host_causes *c, uint32_t track)
 void assay_host_causes_fill(assay_host_causes *c)
 {
 	const assay_tables *t = &c->run->part.t;
-	c->of_name = assay_alloc(&c->scratch, c->run->part.strings.str.n + 1);
+	c->of_name = assay_alloc(&c->scratch, (c->run->part.strings.str.n + 1) * AS_NOTHING);
 	c->cause = assay_alloc(&c->scratch, t->host.n + 1);
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		assay_lane *lane = c->of_track[t->host.track[h]];

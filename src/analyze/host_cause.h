@@ -21,7 +21,7 @@ typedef struct assay_host_causes {
 	const assay_run *run;
 	int64_t since, until; /* rows that end before or begin later are left out */
 	assay_arena scratch;
-	uint8_t *of_name;      /* by string id: two bits for each way to read it, asked and yes */
+	uint8_t *of_name;      /* by string id and way to read it: cause + 1; 0 not asked */
 	uint8_t *cause;        /* by row of host; ASSAY_WHY_COUNT when it has none */
 	assay_lane **of_track; /* NULL for threads nobody asked for */
 } assay_host_causes;

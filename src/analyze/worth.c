@@ -138,6 +138,8 @@ static const struct {
 	const char *what_if, *rule[2];
 } several[] = {
 	{"copy=0", {"copy=0", "*Memcpy*=0"}},
+	{"host_sync=0",
+	 {"host_sync=0", "Memcpy DtoH*=0"}}, /* what is read back goes with the wait */
 	{"allocation=0", {"*Malloc*=0", "*Free*=0"}},
 	{"stream_wait=0", {"*StreamWaitEvent*=0", "*StreamWaitValue*=0"}},
 	{"launch_call=0", {"*Launch*=0", NULL}},

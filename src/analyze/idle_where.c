@@ -1,0 +1,110 @@
+#include "analyze/idle_where.h"
+
+#include "names/words.h"
+
+static bool in_window(const assay_gap_table *g, const assay_window *w, size_t gap)
+{
+	return g->device[gap] == w->device && g->ts[gap] >= w->from &&
+	       g->ts[gap] + g->dur[gap] <= w->to;
+}
+
+/* The longest stretch of each gap counts, by name. */
+assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, int cause)
+{
+	const assay_tables *t = &run->part.t;
+	assay_map known = {0};
+	assay_vec(assay_idle_name) sum = {0};
+	assay_idle_name best = {0};
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t row = t->gap_part.during[i];
+		if (t->gap_part.cause[i] != cause || row == ASSAY_NO_ROW ||
+		    !in_window(&t->gap, w, t->gap_part.gap[i]))
+			continue;
+		uint32_t *slot = assay_map_at(&known, t->host.name[row]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)sum.n;
+			*assay_push(&sum) =
+				(assay_idle_name){.name = t->host.name[row], .row = row};
+		}
+		sum.p[*slot].time += t->gap_part.longest[i];
+		if (sum.p[*slot].time > best.time)
+			best = sum.p[*slot];
+	}
+	assay_vec_free(&sum);
+	assay_map_free(&known);
+	return best;
+}
+
+/* "train.py(12): step", as Kineto names frames; false: a function of C, or of a library. */
+static bool frame_where(assay_arena *a, assay_str name, assay_where *where)
+{
+	ptrdiff_t open = assay_str_find(name, "("), close = assay_str_find(name, "): ");
+	int64_t line;
+	if (open <= 0 || close < open ||
+	    !assay_str_i64((assay_str){name.p + open + 1, (size_t)(close - open - 1)}, &line))
+		return false;
+	where->file = assay_dup(a, (assay_str){name.p, (size_t)open});
+	where->line = (int32_t)line;
+	where->function = assay_dup(a, (assay_str){name.p + close + 3, name.n - (size_t)close - 3});
+	return !assay_is_library_file(assay_str_of(where->file));
+}
+
+/* The frame that called this one: the one with the parent's id on its thread. */
+static uint32_t caller_of(const assay_run *run, uint32_t row)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t frame = t->host.detail[row];
+	uint32_t parent = frame == ASSAY_NO_ROW ? UINT32_MAX : t->frame.parent[frame];
+	for (uint32_t h = 0; parent != UINT32_MAX && h < t->host.n; h++)
+		if (t->host.kind[h] == ASSAY_HOST_PYTHON &&
+		    t->host.track[h] == t->host.track[row] && t->host.detail[h] != ASSAY_NO_ROW &&
+		    t->frame.id[t->host.detail[h]] == parent)
+			return h;
+	return ASSAY_NO_ROW;
+}
+
+/* The innermost line of the program itself, else the innermost line at all. */
+static assay_where line_of_frame(const assay_run *run, assay_arena *a, uint32_t row)
+{
+	enum { DEEPEST = 64 };
+	assay_where first = {0}, at;
+	for (int depth = 0; row != ASSAY_NO_ROW && depth < DEEPEST; depth++) {
+		at = (assay_where){0};
+		if (frame_where(a, assay_text(run, run->part.t.host.name[row]), &at))
+			return at;
+		first = first.file ? first : at;
+		row = caller_of(run, row);
+	}
+	return first;
+}
+
+assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_idle_name *in)
+{
+	assay_where where = {0};
+	if (!in->name)
+		return where;
+	uint8_t kind = run->part.t.host.kind[in->row];
+	const char *text = assay_dup(a, assay_text(run, in->name));
+	if (kind == ASSAY_HOST_PYTHON)
+		return line_of_frame(run, a, in->row);
+	if (kind == ASSAY_HOST_OP || assay_is_call(kind))
+		where.op = text;
+	else
+		where.range = text;
+	return where;
+}
+
+void assay_idle_line_where(const assay_run *run, const assay_window *w, int cause,
+			   assay_where *where)
+{
+	const assay_tables *t = &run->part.t;
+	for (size_t i = 0; i < t->idle_line.n; i++) { /* longest first */
+		uint32_t stack = t->idle_line.culprit[i] != ASSAY_NO_ROW ? t->idle_line.culprit[i]
+									 : t->idle_line.stack[i];
+		if (t->idle_line.device[i] != w->device || t->idle_line.cause[i] != cause ||
+		    stack == ASSAY_NO_ROW)
+			continue;
+		assay_where_in_stack(run, stack, where);
+		return;
+	}
+}

@@ -1,0 +1,21 @@
+/* Where the launching thread was while a device waited for one cause, by the rows of host. */
+#ifndef ASSAY_ANALYZE_IDLE_WHERE_H
+#define ASSAY_ANALYZE_IDLE_WHERE_H
+
+#include "analyze/finding.h"
+
+/* The name that stands in most of a cause's time. */
+typedef struct assay_idle_name {
+	assay_sid name; /* 0: nothing was recorded */
+	uint32_t row;   /* of host, with that name */
+	int64_t time;
+} assay_idle_name;
+
+assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, int cause);
+/* What such a name says: an operator or call, a range, or a line of the program. */
+assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_idle_name *in);
+/* The line of the program with most of the cause, where calls have stacks; else nothing changes. */
+void assay_idle_line_where(const assay_run *run, const assay_window *w, int cause,
+			   assay_where *where);
+
+#endif
