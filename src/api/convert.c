@@ -84,7 +84,7 @@ bool assay_convert(assay_run *run, const assay_writer *w, const char *path,
 		assay_derive(run);
 	if (q->hta)
 		alias_for_hta(run);
-	return w->write_folder ? w->write_folder(run, path, err)
+	return w->write_folder ? assay_write_folder(w, run, path, left, err)
 			       : write_run(run, w, path, left, err);
 }
 

@@ -22,7 +22,7 @@ static void list_writers(void)
 	for (size_t i = 0; i < assay_writer_count; i++) {
 		const assay_writer *w = assay_writers[i];
 		fprintf(stderr, "  --to %-15s %-20s %s\n", w->name,
-			w->write_folder ? "folder/" : w->exts[0], w->about);
+			strcmp(w->exts[0], "/") ? w->exts[0] : "folder/", w->about);
 	}
 }
 
@@ -119,7 +119,7 @@ static int convert_run(const void *args, char **operands, int n)
 static const assay_opt convert_opts[] = {
 	{"to", 0, ASSAY_OPT_TEXT, "FORMAT",
 	 "Format to write when OUT's name does not say it: chrome, perfetto, xplane, "
-	 "xplane-grouped or csv.",
+	 "xplane-grouped, rocpd, rocprof-csv, csv or sqlite.",
 	 offsetof(struct convert_args, to)},
 	{"hta", 0, ASSAY_OPT_FLAG, NULL,
 	 "Give HIP calls their CUDA names, by which HTA finds them.",

@@ -316,6 +316,7 @@ static size_t csv_stem(assay_str path)
 					    "_hsa_api_trace.csv",
 					    "_hsa_core_api_trace.csv",
 					    "_rccl_api_trace.csv",
+					    "_cuda_api_trace.csv",
 					    "_rocdecode_api_trace.csv",
 					    "_rocjpeg_api_trace.csv",
 					    "_counter_collection.csv",

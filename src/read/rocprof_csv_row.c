@@ -345,7 +345,8 @@ void assay_csv_put_copy(csv_worker *w)
 	assay_tables *t = &w->part.t;
 	const uint64_t *v = w->v;
 	assay_str direction = assay_pool_get(&w->part.strings, (assay_sid)v[CSV_NAME]);
-	bool to_host = assay_str_find_nocase(direction, "device_to_host") >= 0;
+	bool to_host = assay_str_find_nocase(direction, "device_to_host") >= 0 ||
+		       assay_str_find(direction, "DtoH") >= 0;
 	uint64_t agent = v[to_host ? CSV_SOURCE_AGENT : CSV_TARGET_AGENT];
 	uint32_t track = csv_stream_track(w, agent, v[CSV_STREAM]);
 	uint32_t r = assay_add(t, ASSAY_T_gpu);
@@ -355,14 +356,17 @@ void assay_csv_put_copy(csv_worker *w)
 	t->gpu.track[r] = track;
 	t->gpu.corr[r] = v[CSV_CORR];
 	t->gpu.bytes[r] = w->plan->has[CSV_SIZE] ? (int64_t)v[CSV_SIZE] : -1;
-	t->gpu.kind[r] = ASSAY_GPU_MEMCPY;
+	t->gpu.kind[r] =
+		assay_str_starts(direction, "Memset") ? ASSAY_GPU_MEMSET : ASSAY_GPU_MEMCPY;
 }
 
 static assay_host_kind call_kind(assay_str domain)
 {
 	if (assay_str_starts(domain, "MARKER"))
 		return ASSAY_HOST_MARKER;
-	return assay_str_starts(domain, "HSA") ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME;
+	return assay_str_starts(domain, "HSA") || assay_str_is(domain, "CUDA_DRIVER_API")
+		       ? ASSAY_HOST_DRIVER
+		       : ASSAY_HOST_RUNTIME;
 }
 
 void assay_csv_put_call(csv_worker *w)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/csvw.h"
 #include "base/fmt.h"
 #include "base/jsonw.h"
 #include "base/test.h"
@@ -98,35 +99,35 @@ static int print_table(FILE *out, assay_result *r, assay_err *err)
 
 /* ---- CSV and JSON ---- */
 
-static void put_csv(FILE *out, const char *text, bool last)
+static void end_csv_line(assay_csvw *line, FILE *out)
 {
-	bool quote = strpbrk(text, ",\"\r\n") != NULL;
-	if (quote)
-		putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	fputs(quote ? last ? "\"\r\n" : "\"," : last ? "\r\n" : ",", out);
+	assay_csvw_bytes(line, ASSAY_S("\r\n"));
+	fwrite(line->p, 1, line->n, out);
+	line->n = 0;
 }
 
 static int print_csv(FILE *out, assay_result *r, assay_err *err)
 {
 	assay_arena scratch = {0};
+	assay_csvw line = {0};
 	int more;
-	for (int i = 0; i < r->cols; i++)
-		put_csv(out, assay_result_name(r, i), i == r->cols - 1);
+	for (int i = 0; i < r->cols; i++) {
+		assay_csvw_bytes(&line, assay_str_of(i ? "," : ""));
+		assay_csvw_text(&line, assay_str_of(assay_result_name(r, i)));
+	}
+	end_csv_line(&line, out);
 	while ((more = assay_result_next(r, err)) == 1) {
 		for (int i = 0; i < r->cols; i++) {
 			assay_cell c = assay_result_cell(r, i);
-			put_csv(out,
-				c.type == ASSAY_CELL_TEXT ? assay_dup(&scratch, c.text)
-							  : cell_text(&scratch, &c),
-				i == r->cols - 1);
+			assay_csvw_bytes(&line, assay_str_of(i ? "," : ""));
+			assay_csvw_text(&line, c.type == ASSAY_CELL_TEXT
+						       ? c.text
+						       : assay_str_of(cell_text(&scratch, &c)));
 		}
+		end_csv_line(&line, out);
 		assay_arena_reset(&scratch);
 	}
+	assay_vec_free(&line);
 	assay_arena_free(&scratch);
 	return more;
 }

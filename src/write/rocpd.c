@@ -9,6 +9,7 @@
 #include "base/jsonw.h"
 #include "base/test.h"
 #include "write/grid.h"
+#include "write/sdk_names.h"
 #include "write/sources.h"
 #include "write/writer.h"
 
@@ -26,6 +27,7 @@ typedef struct rocpd {
 	const assay_grids *grids;
 	rocpd_tables db;
 	uint32_t group;
+	bool first;            /* of the file: it has the rows that say no process */
 	int64_t shift;         /* makes all times positive: AMD's tools take 0 for none */
 	int64_t node, process; /* ids of the machine and of the process of device work */
 	int64_t cpu;           /* id of the agent that is not a GPU */
@@ -76,7 +78,8 @@ static bool is_mine(const rocpd *o, uint32_t track)
 
 static int64_t when(const rocpd *o, uint32_t track, int64_t ts)
 {
-	return assay_source_absolute(o->at, o->t->track.source[track], ts) + o->shift;
+	uint32_t source = track == ASSAY_NO_ROW ? o->group : o->t->track.source[track];
+	return assay_source_absolute(o->at, source, ts) + o->shift;
 }
 
 /* ------------------------------------------------------------------ who and where */
@@ -298,26 +301,6 @@ static void put_args(rocpd *o, int64_t event, assay_sid args)
 	}
 }
 
-/* The SDK's names of what a call is of; of others the part before the first _ is what AMD's
- * summaries group by. */
-static const char *call_category(const rocpd *o, uint32_t h)
-{
-	const assay_host_table *t = &o->t->host;
-	assay_str name = assay_text(o->run, t->name[h]);
-	bool driver = t->kind[h] == ASSAY_HOST_DRIVER;
-	if (assay_str_starts(name, "__hip"))
-		return "HIP_COMPILER_API_EXT";
-	if (assay_str_starts(name, "hip"))
-		return "HIP_RUNTIME_API_EXT";
-	if (assay_str_starts(name, "hsa_amd"))
-		return "HSA_AMD_EXT_API";
-	if (assay_str_starts(name, "hsa"))
-		return "HSA_CORE_API";
-	if (assay_str_starts(name, "nccl"))
-		return "RCCL_API";
-	return driver ? "CUDA_DRIVER_API" : "CUDA_RUNTIME_API";
-}
-
 static const char *host_category(const rocpd *o, uint32_t h)
 {
 	static const char *const fixed[ASSAY_HOST_KIND_COUNT] = {
@@ -329,7 +312,7 @@ static const char *host_category(const rocpd *o, uint32_t h)
 		[ASSAY_HOST_PROCESS_RANGE] = "MARKER_CORE_RANGE_API"};
 	const assay_host_table *t = &o->t->host;
 	if (assay_is_call(t->kind[h]))
-		return call_category(o, h);
+		return assay_sdk_domain(o->run, h);
 	if (fixed[t->kind[h]])
 		return fixed[t->kind[h]];
 	const char *cat =
@@ -558,19 +541,14 @@ static void put_kernel(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t
 	*assay_map_at(&o->event_of_dispatch, assay_hash(key, sizeof key, 0)) = (uint32_t)event;
 }
 
-static bool names_end(assay_str name, const char *nvidia, const char *amd)
-{
-	return assay_str_find(name, nvidia) >= 0 || assay_str_find(name, amd) >= 0;
-}
-
 /* Memsets too: the format has nothing else for them. */
 static void put_copy(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t event)
 {
 	const assay_gpu_table *t = &o->t->gpu;
 	assay_str name = assay_text(o->run, t->name[g]);
 	bool copy = t->kind[g] == ASSAY_GPU_MEMCPY;
-	bool from_host = copy && names_end(name, "HtoD", "HOST_TO_DEVICE");
-	bool to_host = copy && names_end(name, "DtoH", "DEVICE_TO_HOST");
+	bool from_host = copy && assay_copy_from_host(name);
+	bool to_host = copy && assay_copy_to_host(name);
 	int64_t thread = launch_thread(o, g), device = device_of(o, g);
 	int64_t queue = queue_id(o, t->queue[g]), stream = stream_id(o, t->track[g]);
 	SET(o, memory_copy, nid, o->node);
@@ -619,8 +597,10 @@ static void put_alloc(rocpd *o, uint32_t r)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
 		if (assay_str_starts(name, types[i]))
 			type = types[i];
-	int64_t at = when(o, t->track[r], t->ts[r]), thread = thread_id(o, t->track[r]);
-	int64_t process = process_id(o, o->t->track.pid[t->track[r]]);
+	bool known = t->track[r] != ASSAY_NO_ROW;
+	int64_t at = when(o, t->track[r], t->ts[r]);
+	int64_t thread = known ? thread_id(o, t->track[r]) : o->thread;
+	int64_t process = known ? process_id(o, o->t->track.pid[t->track[r]]) : o->process;
 	int64_t event =
 		put_event(o, !strcmp(level, "SCRATCH") ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION",
 			  t->corr[r], 0, 0, (assay_str){"", 0});
@@ -691,7 +671,7 @@ static void put_rows(rocpd *o, uint8_t *placed)
 		if (is_mine(o, t->gpu.track[i]))
 			put_gpu(o, i);
 	for (uint32_t i = 0; i < t->alloc.n; i++)
-		if (is_mine(o, t->alloc.track[i]))
+		if (t->alloc.track[i] == ASSAY_NO_ROW ? o->first : is_mine(o, t->alloc.track[i]))
 			put_alloc(o, i);
 	for (uint32_t i = 0; i < t->pmc.n; i++)
 		placed[i] = placed[i] || put_pmc(o, i);
@@ -769,6 +749,7 @@ static bool put_process(rocpd *o, sqlite3 *db, suffixes *made, uint8_t *placed, 
 		return true;
 	if (!rocpd_tables_open(&o->db, db, guid_of(o, start + o->shift, arena), arena))
 		return false;
+	o->first = !made->n;
 	*assay_push(made) = o->db.suffix;
 	put_empty_string(o);
 	put_metadata(o, o->t->source.epoch[o->group] && !o->shift);

@@ -44,7 +44,8 @@ typedef struct assay_writer {
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
 	/* Instead: into a folder, made when it is not there. */
-	bool (*write_folder)(const assay_run *run, const char *folder, assay_err *err);
+	bool (*write_folder)(const assay_run *run, const char *folder, assay_left_out *left,
+			     assay_err *err);
 	bool derives; /* it writes rows that assay_derive() makes */
 } assay_writer;
 
@@ -55,9 +56,12 @@ extern const size_t assay_writer_count;
  * as zeros and may be NULL; its arena is the caller's to free. */
 bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, assay_left_out *left,
 		     assay_err *err);
+bool assay_write_folder(const assay_writer *w, const assay_run *run, const char *folder,
+			assay_left_out *left, assay_err *err);
 
 extern const assay_writer assay_writer_chrome, assay_writer_perfetto, assay_writer_xplane,
-	assay_writer_xplane_grouped, assay_writer_csv, assay_writer_sqlite, assay_writer_rocpd;
+	assay_writer_xplane_grouped, assay_writer_csv, assay_writer_sqlite, assay_writer_rocpd,
+	assay_writer_rocprof_csv;
 
 /* By the word of --to, and by the end of a file's name; NULL when there is none. */
 const assay_writer *assay_writer_named(const char *name);

@@ -5,10 +5,14 @@
 #include "base/test.h"
 
 const assay_writer *const assay_writers[] = {
-	&assay_writer_chrome,         &assay_writer_perfetto,
+	&assay_writer_chrome,
+	&assay_writer_perfetto,
 	&assay_writer_xplane_grouped, /* before the other: its names end like that one's */
-	&assay_writer_xplane,         &assay_writer_csv,
-	&assay_writer_rocpd,          &assay_writer_sqlite, /* both may be .db */
+	&assay_writer_xplane,
+	&assay_writer_rocprof_csv, /* before all folders */
+	&assay_writer_csv,
+	&assay_writer_rocpd,
+	&assay_writer_sqlite, /* both may be .db */
 };
 const size_t assay_writer_count = ASSAY_COUNT_OF(assay_writers);
 
@@ -146,6 +150,14 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 	if (left)
 		leave_out_by_format(w, run, left);
 	return w->write(run, out, left, err);
+}
+
+bool assay_write_folder(const assay_writer *w, const assay_run *run, const char *folder,
+			assay_left_out *left, assay_err *err)
+{
+	if (left)
+		leave_out_by_format(w, run, left);
+	return w->write_folder(run, folder, left, err);
 }
 
 /* A writer without a function would drop what it is given in silence. */

@@ -223,6 +223,22 @@ def check_rocpd(tmp, name, path):
     tap.ok(f"{name} is read back from a rocpd database as it was", not differ, differ)
 
 
+def check_rocprof_csv(tmp, name, path):
+    """Tables with rocprofv3's own headers, and the rows they were made of."""
+    out = tmp / f"{name}.rocprof"
+    code, _, err = tap.run("convert", path, f"{out}/")
+    tap.ok(f"{name} converts to tables of rocprofv3", code == 0, err)
+    headers = {f.stem.split("_", 1)[1]: open(f).readline() for f in out.glob("*.csv")}
+    samples = {"kernel_trace": "kernel_trace", "memory_copy_trace": "memory_copy_trace", "hip_api_trace": "hip_trace",
+               "hsa_api_trace": "hsa_api_trace", "marker_api_trace": "marker_api_trace", "rccl_api_trace": "rccl_trace",
+               "memory_allocation_trace": "memory_allocation_trace", "counter_collection": "counter_collection"}
+    wrong = [k for k, v in headers.items() if k in samples and
+             v.rstrip() != open(tap.CORPUS / "rocprofv3" / f"{samples[k]}.csv").readline().rstrip()]
+    tap.ok(f"the tables of {name} have rocprofv3's headers", "kernel_trace" in headers and not wrong, wrong)
+    differ = [what for what, query in SAME.items() if rows(path, query) != rows(out, query)]
+    tap.ok(f"{name} is read back from tables of rocprofv3 as it was", not differ, differ)
+
+
 def check_errors(tmp, demo):
     code, _, err = tap.run("convert", demo, tmp / "x.nothing")
     tap.ok("an unknown end of name is wrong usage that lists the formats", code == 2 and "--to chrome" in err, err)
@@ -269,6 +285,7 @@ def main():
             check_perfetto(tmp, trace, corpus / f"{trace}.json.gz")
         for trace in ("hta/mi250_minitoy_train_ROCm6_2_kineto.json.gz", "tracelens/rocprofv3_908_results.json.gz", "nsys/h100_2gpu_1s.sqlite"):
             check_rocpd(tmp, pathlib.Path(trace).name, tap.CORPUS / trace)
+        check_rocprof_csv(tmp, "rocprofv3_908", tap.CORPUS / "tracelens/rocprofv3_908_results.json.gz")
         check_alias(tmp)
         if hta:
             check_hta(tmp, "alexnet", corpus / "alexnet.json.gz",

@@ -1,0 +1,25 @@
+/* A folder of files that get their names when the last of them is whole: until then it is as it
+ * was.
+ */
+#ifndef ASSAY_WRITE_FOLDER_H
+#define ASSAY_WRITE_FOLDER_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/output.h"
+
+typedef struct assay_folder {
+	const char *path;
+	assay_vec(assay_output *) made;
+	bool fresh; /* it was not there */
+} assay_folder;
+
+/* Made when it is not there. */
+bool assay_folder_open(assay_folder *f, const char *path, assay_err *err);
+/* One more file of it; NULL when it cannot be. */
+FILE *assay_folder_file(assay_folder *f, const char *name, assay_err *err);
+/* ok false: nothing of it stays. False when that is so. */
+bool assay_folder_close(assay_folder *f, bool ok, assay_err *err);
+
+#endif
