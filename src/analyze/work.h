@@ -55,10 +55,11 @@ enum {
 };
 
 assay_work_fn assay_work_gemm, assay_work_grouped, assay_work_packed4, assay_work_template,
-	assay_work_convolution, assay_work_convolution_backward, assay_work_attention,
-	assay_work_serving, assay_work_touch, assay_work_pointwise, assay_work_reduce,
-	assay_work_softmax, assay_work_lists, assay_work_concat, assay_work_embedding,
-	assay_work_gather, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe;
+	assay_work_linear, assay_work_convolution, assay_work_convolution_backward,
+	assay_work_attention, assay_work_serving, assay_work_touch, assay_work_pointwise,
+	assay_work_reduce, assay_work_softmax, assay_work_lists, assay_work_concat,
+	assay_work_embedding, assay_work_gather, assay_work_norm, assay_work_pool,
+	assay_work_triton, assay_work_moe;
 
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)

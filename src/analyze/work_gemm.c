@@ -156,6 +156,44 @@ bool assay_work_template(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
+static bool is_matrix(const assay_tensor *t)
+{
+	return t && t->rank >= 2 && last(t, 1) > 0;
+}
+
+static bool has_dims_of(const assay_tensor *a, const assay_tensor *b)
+{
+	return a->rank == b->rank && !memcmp(a->dim, b->dim, a->rank * sizeof *a->dim);
+}
+
+/* x [.., K] and w [N, K], in any order: the first two with the same K. Weights may be there twice,
+ * in two types: two of the same dims only when no others fit. */
+bool assay_work_linear(const assay_work_rule *rule, const assay_op_args *args,
+		       const assay_work_hint *hint, assay_work *out)
+{
+	(void)rule;
+	(void)hint;
+	const assay_tensor *a = NULL, *b = NULL;
+	for (size_t i = 0; i < args->n; i++) {
+		const assay_tensor *x = assay_arg_tensor(args, (int)i);
+		for (size_t k = i + 1; is_matrix(x) && k < args->n; k++) {
+			const assay_tensor *y = assay_arg_tensor(args, (int)k);
+			if (!is_matrix(y) || last(x, 1) != last(y, 1) ||
+			    (a && (has_dims_of(x, y) || !has_dims_of(a, b))))
+				continue;
+			a = x, b = y;
+		}
+	}
+	if (!a)
+		return false;
+	double k = last(a, 1), m = assay_tensor_elements(a) / k, n = assay_tensor_elements(b) / k;
+	out->flops = 2 * m * n * k;
+	out->written = m * n * assay_dtype_bytes(a->type);
+	out->bytes = assay_tensor_bytes(a) + assay_tensor_bytes(b) + out->written;
+	out->math = assay_dtype_math(a->type);
+	return true;
+}
+
 /* Experts of two layers: x [M,K], w1 [E,2N,K] (gated) or [E,N,K], w2 [E,K,N], ids [M,t]. Of the
  * weights only those of experts that a token chose are read: E(1 - (1 - t/E)^M) when all choose
  * alike. */
