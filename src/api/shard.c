@@ -29,8 +29,8 @@ const char *assay_shard_path(assay_arena *a, const char *dir, assay_shard shard)
 {
 	size_t n = strlen(dir);
 	bool slash = n && dir[n - 1] == '/';
-	return assay_printf(a, "%s%sshard-%05zu-of-%05zu.asf.zst", dir, slash ? "" : "/",
-			    shard.index, shard.count);
+	return assay_printf(a, "%s%sshard-%05zu-of-%05zu.asf", dir, slash ? "" : "/", shard.index,
+			    shard.count);
 }
 
 static bool same_text(const char *a, const char *b)

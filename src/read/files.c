@@ -68,7 +68,7 @@ static int by_name(const void *a, const void *b)
 /* What a recorder still writes, and what shards of this very job write beside it. */
 static bool is_no_trace(const char *name)
 {
-	return assay_str_ends(assay_str_of(name), ".ring") || strstr(name, ".asf.zst");
+	return assay_str_ends(assay_str_of(name), ".ring") || strstr(name, ".asf");
 }
 
 static uint64_t state_of(const struct stat *st)

@@ -51,12 +51,12 @@ def check_killed(where, name, launcher, variable):
     os.mkfifo(last)
     silent = os.open(last, os.O_RDWR)
     p = start(where, launcher, "sh", "-c", f'echo $$ >pid.${variable}; exec "{program}" report job last.json.gz --json -o parts')
-    whole = lambda: sorted(f.name for f in parts.glob("*.zst")) if parts.is_dir() else []
+    whole = lambda: sorted(f.name for f in parts.glob("*.asf")) if parts.is_dir() else []
     tap.ok(f"{name}: three shards are written while the fourth waits", wait_for(lambda: len(whole()) == 3), whole())
     os.kill(int((where / "pid.3").read_text()), signal.SIGKILL)
     out, err = p.communicate(timeout=PATIENCE)
     tap.ok(f"{name}: a job that lost a process fails and prints nothing", p.returncode != 0 and "inputs" not in out, (p.returncode, out[:200]))
-    kept = [(f, f.stat().st_ino) for f in sorted(parts.glob("*.zst"))]
+    kept = [(f, f.stat().st_ino) for f in sorted(parts.glob("*.asf"))]
     os.close(silent)
     last.unlink()
     shutil.copy(next((where / "job").glob("*rank1.json.gz")), last)
