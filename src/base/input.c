@@ -1,63 +1,23 @@
 /* Inputs: mapping, unpacking, and the double-mapped ring. */
 #define _GNU_SOURCE /* memfd_create */
-#include "base/input.h"
+#include "base/input_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <isa-l/igzip_lib.h>
-#include <zstd.h>
-
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/test.h"
 
 enum {
-	PAGE = 4096,
 	STEP = 1 << 20,       /* unpacked at a time */
 	RING = 4 << 20,       /* grows when one view needs more */
 	READ_BUF = 256 << 10, /* of packed bytes */
-};
-
-struct ring {
-	char *p; /* 2 * size bytes of address space */
-	size_t size;
-	struct ring *old; /* replaced rings stay mapped: views into them may be in use */
-};
-
-typedef enum { PLAIN, GZIP, ZSTD } packing;
-
-struct assay_input {
-	char *path;
-	packing packing;
-	int fd;           /* -1: text in memory */
-	bool regular;     /* a file with a size: read up to that, whatever is written meanwhile */
-	struct stat then; /* the file when it was opened */
-	/* file side: a buffer refilled from fd, or the memory itself */
-	unsigned char *file;
-	size_t file_n, file_pos;
-	uint64_t file_done; /* bytes of earlier buffers */
-	bool file_end;
-	/* text side, under lock unless it is in memory */
-	bool memory;
-	pthread_mutex_t lock;
-	struct ring *ring;
-	uint64_t have, low;
-	bool end;
-	struct inflate_state *gz;
-	bool gz_between; /* at a member boundary: more members may follow */
-	ZSTD_DStream *zst;
-	size_t zst_hint;
-	char damage[160];
-	assay_arena arena;
 };
 
 static bool ring_map(struct ring *r)
@@ -74,7 +34,7 @@ static bool ring_map(struct ring *r)
 	return ok;
 }
 
-static bool ring_grow(assay_input *in, size_t size)
+bool input_ring_grow(assay_input *in, size_t size)
 {
 	struct ring *r = assay_alloc(&in->arena, sizeof *r);
 	r->size = size;
@@ -82,14 +42,15 @@ static bool ring_grow(assay_input *in, size_t size)
 		return false;
 	r->old = in->ring;
 	if (r->old) {
-		size_t live = (size_t)(in->have - in->low);
+		/* threads that unpack ahead have written behind what is there already */
+		size_t live = in->spread ? r->old->size : (size_t)(in->have - in->low);
 		memcpy(r->p + in->low % r->size, r->old->p + in->low % r->old->size, live);
 	}
 	in->ring = r;
 	return true;
 }
 
-static void ASSAY_PRINTF(2, 3) damage(assay_input *in, const char *fmt, ...)
+void input_damage(assay_input *in, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -112,11 +73,12 @@ static size_t file_read(assay_input *in, void *to, size_t n)
 		got = n ? read(in->fd, to, n) : 0;
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		damage(in, "%s after %llu bytes", strerror(errno), (unsigned long long)at);
+		input_damage(in, "%s after %llu bytes", strerror(errno), (unsigned long long)at);
 	else if (!got && in->regular && at < size)
-		damage(in,
-		       "the file became shorter while it was read: of %llu bytes %llu were there",
-		       (unsigned long long)size, (unsigned long long)at);
+		input_damage(
+			in,
+			"the file became shorter while it was read: of %llu bytes %llu were there",
+			(unsigned long long)size, (unsigned long long)at);
 	in->file_end = got <= 0;
 	return got > 0 ? (size_t)got : 0;
 }
@@ -161,7 +123,7 @@ static bool gzip_next_member(assay_input *in)
 		return false;
 	}
 	if (in->file[in->file_pos] != 0x1f) {
-		damage(in, "other bytes follow the gzip data");
+		input_damage(in, "other bytes follow the gzip data");
 		return false;
 	}
 	isal_inflate_reset(in->gz);
@@ -186,12 +148,12 @@ static size_t unpack_gzip(assay_input *in, char *out, size_t room)
 	int rc = isal_inflate(s);
 	in->file_pos += fed - s->avail_in;
 	if (rc < 0)
-		damage(in, rc == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match"
-							 : "the gzip data is damaged");
+		input_damage(in, rc == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match"
+							       : "the gzip data is damaged");
 	else if (s->block_state == ISAL_BLOCK_FINISH)
 		in->gz_between = true;
 	else if (!more && s->avail_out == room)
-		damage(in, "the gzip data is cut short");
+		input_damage(in, "the gzip data is cut short");
 	return room - s->avail_out;
 }
 
@@ -199,7 +161,7 @@ static size_t unpack_zstd(assay_input *in, char *out, size_t room)
 {
 	if (!file_fill(in)) {
 		if (in->zst_hint)
-			damage(in, "the zstd data is cut short");
+			input_damage(in, "the zstd data is cut short");
 		in->end = true;
 		return 0;
 	}
@@ -208,7 +170,7 @@ static size_t unpack_zstd(assay_input *in, char *out, size_t room)
 	in->zst_hint = ZSTD_decompressStream(in->zst, &dst, &src);
 	in->file_pos += src.pos;
 	if (ZSTD_isError(in->zst_hint))
-		damage(in, "the zstd data is damaged");
+		input_damage(in, "the zstd data is damaged");
 	return dst.pos;
 }
 
@@ -229,36 +191,42 @@ static uint64_t record_max(const assay_input *in)
 }
 
 /* Room for a view that ends at `to` and the step behind it. */
-static bool make_room(assay_input *in, uint64_t to)
+bool input_make_room(assay_input *in, uint64_t to)
 {
 	size_t need = (size_t)(to - in->low) + STEP + ASSAY_PAD;
 	if (need <= in->ring->size)
 		return true;
 	if (to - in->low > record_max(in)) {
-		damage(in, "one record is larger than %llu MiB",
-		       (unsigned long long)(record_max(in) >> 20));
+		input_damage(in, "one record is larger than %llu MiB",
+			     (unsigned long long)(record_max(in) >> 20));
 		return false;
 	}
 	size_t size = (need + STEP - 1) / STEP * STEP;
-	if (ring_grow(in, size > in->ring->size * 2 ? size : in->ring->size * 2))
+	if (input_ring_grow(in, size > in->ring->size * 2 ? size : in->ring->size * 2))
 		return true;
-	damage(in, "no memory for a record this large");
+	input_damage(in, "no memory for a record this large");
 	return false;
+}
+
+bool input_text_fits(const assay_input *in, uint64_t text, uint64_t packed)
+{
+	return in->packing == PLAIN || text <= ASSAY_LIMIT_TEXT + ASSAY_LIMIT_TEXT_RATIO * packed;
 }
 
 static bool text_allowed(assay_input *in)
 {
-	uint64_t packed = in->file_done + in->file_pos;
-	if (in->packing == PLAIN || in->have <= ASSAY_LIMIT_TEXT + ASSAY_LIMIT_TEXT_RATIO * packed)
+	if (input_text_fits(in, in->have, in->file_done + in->file_pos))
 		return true;
-	damage(in, "it unpacks to more than %d times its size: %llu MiB were read, the rest is not",
-	       ASSAY_LIMIT_TEXT_RATIO, (unsigned long long)(in->have >> 20));
+	input_damage(
+		in,
+		"it unpacks to more than %d times its size: %llu MiB were read, the rest is not",
+		ASSAY_LIMIT_TEXT_RATIO, (unsigned long long)(in->have >> 20));
 	return false;
 }
 
 static void unpack_step(assay_input *in)
 {
-	if (!text_allowed(in) || !make_room(in, in->have))
+	if (!text_allowed(in) || !input_make_room(in, in->have))
 		return;
 	char *out = in->ring->p + in->have % in->ring->size;
 	in->have += unpackers[in->packing](in, out, STEP);
@@ -281,9 +249,12 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 	}
 	pthread_mutex_lock(&in->lock);
 	if (!in->end && in->have < pos + want && pos + want > pos)
-		make_room(in, known_end(in, pos + want));
+		input_make_room(in, known_end(in, pos + want));
 	while (!in->end && in->have < pos + want)
-		unpack_step(in);
+		if (in->spread)
+			spread_wait(in);
+		else
+			unpack_step(in);
 	if (pos > in->have)
 		pos = in->have;
 	assay_view v = {in->ring->p + pos % in->ring->size, (size_t)(in->have - pos), in->end};
@@ -296,6 +267,8 @@ void assay_input_drop(assay_input *in, uint64_t pos)
 	pthread_mutex_lock(&in->lock);
 	if (!in->memory && pos > in->low)
 		in->low = pos < in->have ? pos : in->have;
+	if (in->spread)
+		spread_dropped(in);
 	pthread_mutex_unlock(&in->lock);
 }
 
@@ -332,7 +305,7 @@ static bool start_unpacking(assay_input *in)
 		int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
 		ZSTD_DCtx_setParameter(in->zst, ZSTD_d_windowLogMax, most);
 	}
-	return ring_grow(in, RING);
+	return input_ring_grow(in, RING);
 }
 
 static assay_input *input_new(const char *path)
@@ -343,6 +316,7 @@ static assay_input *input_new(const char *path)
 	in->path = assay_dup(&in->arena, assay_str_of(path));
 	in->fd = -1;
 	pthread_mutex_init(&in->lock, NULL);
+	pthread_cond_init(&in->change, NULL);
 	return in;
 }
 
@@ -393,11 +367,13 @@ void assay_input_close(assay_input *in)
 {
 	if (!in)
 		return;
+	spread_close(in);
 	for (struct ring *r = in->ring; r; r = r->old)
 		munmap(r->p, 2 * r->size);
 	if (in->fd >= 0)
 		close(in->fd);
 	ZSTD_freeDStream(in->zst);
+	pthread_cond_destroy(&in->change);
 	pthread_mutex_destroy(&in->lock);
 	assay_arena a = in->arena; /* the input itself lives in it */
 	assay_arena_free(&a);
@@ -457,6 +433,29 @@ const char *assay_input_change(assay_input *in)
 	bool same = now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
 		    now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 	return same ? NULL : "the file was written to while it was read: versions may be mixed";
+}
+
+uint64_t input_packed_size(const assay_input *in)
+{
+	return in->fd < 0 ? in->file_n : (uint64_t)in->then.st_size;
+}
+
+size_t input_packed_at(const assay_input *in, uint64_t at, void *to, size_t n)
+{
+	uint64_t size = input_packed_size(in);
+	size_t got = 0;
+	n = at >= size ? 0 : size - at < n ? (size_t)(size - at) : n;
+	if (in->fd < 0 && n)
+		memcpy(to, in->file + at, n);
+	while (in->fd >= 0 && got < n) {
+		ssize_t more = pread(in->fd, (char *)to + got, n - got, (off_t)(at + got));
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more <= 0)
+			return got;
+		got += (size_t)more;
+	}
+	return n;
 }
 
 bool assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n)

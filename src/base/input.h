@@ -32,6 +32,9 @@ void assay_input_close(assay_input *in);
 /* A view of at least want bytes from pos (fewer at the end of the text). Valid until pos is
  * dropped. */
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want);
+/* From here on up to so many threads unpack ahead of the views, where the packing allows it and
+ * that is faster; the text and what is said of it are the same. */
+void assay_input_spread(assay_input *in, unsigned threads);
 /* Nothing before pos will be viewed again. */
 void assay_input_drop(assay_input *in, uint64_t pos);
 

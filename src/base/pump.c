@@ -129,6 +129,7 @@ uint64_t assay_pump_run(const assay_pump *job)
 		.job = job, .window = job->window ? job->window : WINDOW, .expect = job->start};
 	pthread_mutex_init(&p.lock, NULL);
 	pthread_cond_init(&p.turn, NULL);
+	assay_input_spread(job->in, job->threads);
 	struct worker w[THREADS_MAX];
 	unsigned n = job->threads < THREADS_MAX ? job->threads : THREADS_MAX, started = 1;
 	w[0] = (struct worker){.pump = &p};
