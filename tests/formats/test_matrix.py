@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Every format that is read into every format that is written: the device work stays, and what is left out
+is said exactly, by SQL on the input."""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+COUNT = "select count(*) from "
+LOSSES = {
+    "memory events": COUNT + "alloc",
+    "hardware counter values": COUNT + "pmc",
+    "rows of summaries": COUNT + "stat",
+    "arrows that are no launches": COUNT + "flow where phase = 115 and cat is not 'ac2g'",
+    "streams' handles and flags": COUNT + "stream",
+    "scope ids": COUNT + "given_scope",
+    "parts of XPlane files that only XPlane has": COUNT + "kept",
+    "facts of headers": COUNT + "meta",
+    "waits that the recorder reported": COUNT + "sync",
+    "ranges on devices that are no work": COUNT + "mark",
+    "counter values over time": COUNT + "counter",
+    "numbers of operators and Python frames": f"select ({COUNT}frame) + ({COUNT}op where seq is not null or ev_idx is not null)",
+    "totals of memory allocators": COUNT + "alloc where total is not null or reserved is not null",
+    "samples of host threads": COUNT + "sample",
+    "Python stacks of calls": COUNT + "api where stack is not null",
+}
+HOST = {"samples of host threads", "Python stacks of calls"}
+AMD = HOST | {"rows of summaries", "arrows that are no launches", "streams' handles and flags", "scope ids", "facts of headers",
+              "parts of XPlane files that only XPlane has", "waits that the recorder reported", "ranges on devices that are no work",
+              "counter values over time", "numbers of operators and Python frames", "totals of memory allocators"}
+# What a format has no place for, whatever the input; what depends on single rows is checked elsewhere.
+WRITERS = {
+    "out.json": HOST | {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"},
+    "out.pftrace.gz": HOST | {"memory events", "hardware counter values", "rows of summaries", "arrows that are no launches",
+                              "streams' handles and flags", "scope ids", "parts of XPlane files that only XPlane has", "facts of headers"},
+    "out.xplane.pb": None,
+    "out.grouped.xplane.pb": None,
+    "out.rocpd.db": AMD,
+    "out.rocprof/": AMD,
+    "out.csv/": set(),
+    "out.db": set(),
+}
+TABLES = ("out.csv/", "out.db")  # they are not read back
+WORK = f"select count(*), sum(dur), ({COUNT}launch where host is not null) from gpu"
+CALLS = '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+
+
+def rows(path, query):
+    code, out, err = tap.run("sql", "--format", "json", path, query)
+    return [list(r.values()) for r in json.loads(out)] if code == 0 else err
+
+
+def said(err):
+    for line in err.split("\n"):
+        if line.startswith("assay: not written") and ": " in line:
+            text = line.split(" for it: ", 1)[1]
+            return {what: int(n.replace(",", "")) for n, what in re.findall(r"([\d,]*\d) (.+?)(?=, [\d,]*\d |$)", text)}
+    return {}
+
+
+def inputs(tmp):
+    demo = tap.ROOT / "demo"
+    made = tmp / "rocprof"
+    made.mkdir()
+    (made / "7_hip_api_trace.csv").write_text(CALLS + '"HIP_RUNTIME_API_EXT","hipLaunchKernel",7,8,1,1000,1100\n')
+    (made / "7_kernel_trace.csv").write_text(
+        '"Kind","Agent_Id","Queue_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","Workgroup_Size_X","Grid_Size_X"\n'
+        '"KERNEL_DISPATCH","Agent 2",1,"gemm(int, int)",1,1500,2500,64,640\n')
+    yield "chrome", demo / "train.json.gz"
+    yield "capture", demo / "run"
+    yield "xplane", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
+    yield "rocprof_csv", made
+    yield "nsys", tap.ROOT / "tests/fuzz/seeds/nsys/made.sqlite"
+    for name, out in (("perfetto", "in.pftrace"), ("rocpd", "in.rocpd.db")):
+        tap.run("convert", demo / "train.json.gz", tmp / out)
+        yield name, tmp / out
+
+
+def check(name, path, folder):
+    want = rows(path, WORK)
+    counts = {what: rows(path, query)[0][0] for what, query in LOSSES.items()}
+    for out, lacks in WRITERS.items():
+        target = f"{folder}/{out}"
+        code, _, err = tap.run("convert", path, target)
+        back = want if out in TABLES or code else rows(target, WORK)
+        tap.ok(f"{name} goes into {out} with all its work", code == 0 and back == want, f"{err}\n{want}\n{back}")
+        if lacks is None:
+            continue
+        told = {k: v for k, v in said(err).items() if k in LOSSES}
+        tap.ok(f"what {out} leaves out of {name} is said exactly", told == {k: counts[k] for k in lacks if counts[k]},
+               f"{told}\n{counts}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        for kind, path in inputs(tmp):
+            folder = tmp / f"out-{kind}"
+            folder.mkdir()
+            check(kind, path, folder)
+
+
+main()
+tap.done()
