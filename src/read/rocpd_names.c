@@ -179,12 +179,12 @@ static void read_agents(assay_rocpd_instance *x)
 /* What our writer knows of GPUs and of the clock. */
 static void read_our_metadata(assay_rocpd_instance *x)
 {
-	static const char agent[] = "assay_agent_";
+	static const char agent[] = "assay.agent.";
 	for (assay_rocpd_start(x, "rocpd_metadata", ASSAY_DB_COLUMNS("tag", "value"));
 	     assay_rocpd_row(x);) {
 		assay_str tag = assay_db_text(x->db, 0);
 		int64_t id;
-		if (assay_str_is(tag, "assay_epoch") && x->part->source != ASSAY_NO_ROW)
+		if (assay_str_is(tag, "assay.epoch") && x->part->source != ASSAY_NO_ROW)
 			x->part->t.source.epoch[x->part->source] =
 				assay_str_is(assay_db_text(x->db, 1), "1");
 		if (!assay_str_starts(tag, agent))

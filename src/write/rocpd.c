@@ -183,7 +183,7 @@ static void put_agent_facts(rocpd *o, uint32_t d)
 	if (t->memory[d] > 0)
 		assay_jsonw_i64(&o->json, "local_mem_size", t->memory[d]);
 	assay_jsonw_close(&o->json, '}');
-	const char *tag = assay_printf(&o->scratch, "assay_agent_%d", t->id[d]);
+	const char *tag = assay_printf(&o->scratch, "assay.agent.%d", t->id[d]);
 	SET_TEXT(o, metadata, tag, assay_str_of(tag));
 	SET_TEXT(o, metadata, value, assay_jsonw_text(&o->json));
 	rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
@@ -255,7 +255,7 @@ static void put_metadata(rocpd *o, bool epoch)
 	} facts[] = {{"schema_version", "3"},
 		     {"uuid", o->db.suffix},
 		     {"guid", o->db.guid},
-		     {"assay_epoch", epoch ? "1" : "0"}};
+		     {"assay.epoch", epoch ? "1" : "0"}};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++) {
 		SET_TEXT(o, metadata, tag, assay_str_of(facts[i].tag));
 		SET_TEXT(o, metadata, value, assay_str_of(facts[i].value));
