@@ -164,6 +164,7 @@ coverage:
 # The recorder without a GPU: fake vendor libraries, programs that end in every way.
 record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
+	$(Q)tests/record/test_control.py $(B)
 	$(Q)tests/record/test_safe.py $(B)
 	$(Q)tests/record/test_recover.py $(B)
 	$(Q)tests/record/test_blas.py $(B)

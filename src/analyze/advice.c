@@ -203,7 +203,7 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 		look_at_lone(f, i, of_shape);
 	for (int i = 0; i < ASSAY_ADVICE_COUNT; i++) {
 		f->found[i].id = assay_advice_name[i];
-		if ((double)f->found[i].total > worth_saying * (double)(w->to - w->from))
+		if ((double)f->found[i].total > worth_saying * (double)assay_window_length(w))
 			*assay_push(out) = f->found[i];
 		free_tally(&f->shape[i]);
 		free_tally(&f->kernel[i]);

@@ -161,7 +161,7 @@ void assay_budget(assay_run *run, const assay_window *w)
 	add_idle_buckets(run, w);
 	add_useful_parts(run, w);
 	add_headroom(run);
-	const struct bucket total = {"total", w->to - w->from, 0, ASSAY_NO_ROW,
+	const struct bucket total = {"total", assay_window_length(w), 0, ASSAY_NO_ROW,
 				     1,       how_long(run, w)};
 	add_bucket(run, w, &total);
 }

@@ -156,7 +156,7 @@ static double share_of(const struct compute *c, double seconds, int64_t length)
 static void add_window(struct compute *c)
 {
 	assay_roof_table *r = &c->t->roof;
-	int64_t length = c->w->to - c->w->from;
+	int64_t length = assay_window_length(c->w);
 	struct sums s = sums_between(c, c->w->from, c->w->to);
 	if (!c->t->op_shape.n || length <= 0)
 		return;

@@ -83,7 +83,7 @@ static void step_series(struct side *s)
 		*assay_push(&s->steps) = (double)s->run->part.t.step.dur[rows.p[i]];
 	assay_vec_free(&rows);
 	if (!s->steps.n)
-		*assay_push(&s->steps) = (double)(s->window.to - s->window.from);
+		*assay_push(&s->steps) = (double)assay_window_length(&s->window);
 	for (size_t i = 0; i < s->steps.n; i++)
 		assay_series_add(&s->step, s->steps.p[i]);
 }

@@ -338,7 +338,7 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 	assay_find_ctx c = {.w = w,
 			    .order = order,
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
-			    .whole = w->to - w->from,
+			    .whole = assay_window_length(w),
 			    .framework = assay_framework_of(run),
 			    .vendor = vendor_of(run),
 			    .list = &list,

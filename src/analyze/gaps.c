@@ -178,7 +178,8 @@ static void find_gaps(struct finder *f, const assay_order *order, uint32_t devic
 		uint32_t g = order->row[i], launch = t->launch.host[g];
 		bool inner = inside_graph(f, &graphs, launch);
 		inverted += launch != ASSAY_NO_ROW && t->host.ts[launch] > t->gpu.ts[g];
-		if (t->gpu.ts[g] > end) {
+		if (t->gpu.ts[g] > end &&
+		    !assay_offs_touch(&order->offs, assay_order_group(d), end, t->gpu.ts[g])) {
 			uint32_t gap = add_gap(f->run, device, g, end);
 			t->gap.cause[gap] = (uint8_t)first_cause(f->run, launch, end, inner);
 		}

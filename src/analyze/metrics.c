@@ -34,18 +34,13 @@ typedef assay_vec(double) times;
 /* Lengths of the steps that count, and where they come from; returns how many others warm up. */
 static size_t step_times(const assay_run *run, const assay_window *w, times *out, uint8_t *origin)
 {
-	assay_step_rows rows = {0}, all = {0};
-	assay_window with_warmup = *w;
-	with_warmup.warm = INT64_MIN;
+	assay_step_rows rows = {0};
 	assay_window_steps(run, w, &rows);
-	assay_window_steps(run, &with_warmup, &all);
 	for (size_t i = 0; i < rows.n; i++)
 		*assay_push(out) = (double)run->part.t.step.dur[rows.p[i]];
 	*origin = rows.n ? run->part.t.step.origin[rows.p[0]] : ASSAY_STEP_MARKER;
-	size_t left_out = all.n - rows.n;
 	assay_vec_free(&rows);
-	assay_vec_free(&all);
-	return left_out;
+	return w->warmup;
 }
 
 static const char *which_steps(assay_run *run, const char *what, size_t warmup)
@@ -65,7 +60,7 @@ static const char *device_behind(assay_run *run, const char *how, double median,
 	const double clearly = 1.1;
 	char time[ASSAY_FMT];
 	double on_device = w->device != ASSAY_NO_ROW && w->steps
-				   ? (double)(w->to - w->from) / (double)w->steps
+				   ? (double)assay_window_length(w) / (double)w->steps
 				   : 0;
 	if (on_device <= clearly * median)
 		return how;
@@ -167,7 +162,7 @@ static bool embedded_tokens(const assay_run *run, const assay_window *w, double 
 static void token_metric(assay_run *run, const assay_window *w)
 {
 	const assay_phase_table *p = &run->part.t.phase;
-	double tokens = 0, seconds = (double)(w->to - w->from) * 1e-9;
+	double tokens = 0, seconds = (double)assay_window_length(w) * 1e-9;
 	for (uint32_t i = 0; i < p->n; i++)
 		tokens += p->tokens[i];
 	if (tokens > 0 && seconds > 0)
@@ -476,8 +471,16 @@ TEST(steps_that_warm_up_are_counted_and_not_in_the_step_time)
 TEST(a_device_that_takes_longer_than_the_markers_is_told)
 {
 	assay_run *run = assay_run_new();
-	const assay_window behind = {.device = 0, .to = 2000000, .steps = 2, .warm = INT64_MIN},
-			   level = {.device = 0, .to = 2000, .steps = 2, .warm = INT64_MIN};
+	const assay_window behind = {.device = 0,
+				     .to = 2000000,
+				     .steps = 2,
+				     .warm = INT64_MIN,
+				     .last = INT64_MAX},
+			   level = {.device = 0,
+				    .to = 2000,
+				    .steps = 2,
+				    .warm = INT64_MIN,
+				    .last = INT64_MAX};
 	assay_str told = assay_str_of(device_behind(run, "so", 1000, &behind));
 	CHECK(assay_str_find(told, "the device takes 1.00 ms a step") >= 0);
 	CHECK(!strcmp(device_behind(run, "so", 1000, &level), "so"));

@@ -82,6 +82,7 @@ void assay_order_build(assay_order *order, const assay_run *run)
 		assay_sort_rows(order->row + order->device.p[d].first, order->device.p[d].n,
 				t->gpu.ts);
 	place_classes(order, t);
+	assay_offs_find(&order->offs, t);
 }
 
 void assay_order_free(assay_order *order)
@@ -91,6 +92,7 @@ void assay_order_free(assay_order *order)
 		assay_pages_free(order->classes, order->rows);
 	}
 	assay_vec_free(&order->device);
+	assay_offs_free(&order->offs);
 	*order = (assay_order){0};
 }
 
@@ -110,9 +112,31 @@ assay_sweep assay_sweep_from(int64_t start)
 	return s;
 }
 
+uint32_t assay_order_group(const assay_order_device *d)
+{
+	return (uint32_t)(d->key >> 32);
+}
+
+assay_sweep assay_sweep_of(const assay_order *order, const assay_order_device *d, int64_t start)
+{
+	assay_sweep s = assay_sweep_from(start);
+	s.offs = order->offs.v.n ? &order->offs : NULL;
+	s.group = assay_order_group(d);
+	return s;
+}
+
+static void add_gap(assay_sweep *s, int64_t from, int64_t to)
+{
+	if (s->offs && assay_offs_touch(s->offs, s->group, from, to))
+		s->off += to - from;
+	else
+		s->gaps++;
+}
+
 void assay_sweep_add(assay_sweep *s, assay_class of, int64_t start, int64_t end)
 {
-	s->gaps += start > s->end[ASSAY_SET_ALL];
+	if (start > s->end[ASSAY_SET_ALL])
+		add_gap(s, s->end[ASSAY_SET_ALL], start);
 	s->sum += end - start;
 	for (int set = 0; set < ASSAY_SETS; set++) {
 		if (!(member_of[of] >> set & 1) || end <= s->end[set])

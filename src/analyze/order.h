@@ -2,7 +2,7 @@
 #ifndef ASSAY_ANALYZE_ORDER_H
 #define ASSAY_ANALYZE_ORDER_H
 
-#include "model/run.h"
+#include "model/offs.h"
 
 typedef struct assay_order_device {
 	uint64_t key;    /* group of sources, then device number */
@@ -14,6 +14,7 @@ typedef struct assay_order {
 	uint8_t *classes; /* assay_class of row[i] */
 	size_t rows;
 	assay_vec(assay_order_device) device; /* same order as device_time */
+	assay_offs offs;
 } assay_order;
 
 /* Needs the kernel table. */
@@ -35,9 +36,15 @@ typedef struct assay_sweep {
 	int64_t end[ASSAY_SETS], length[ASSAY_SETS];
 	uint64_t gaps;
 	int64_t sum;
+	const assay_offs *offs; /* of the group; NULL: never off */
+	uint32_t group;
+	int64_t off; /* gaps in which recording was off, and which are none */
 } assay_sweep;
 
 assay_sweep assay_sweep_from(int64_t start);
+/* The same of a device that may not have been recorded at all times. */
+assay_sweep assay_sweep_of(const assay_order *order, const assay_order_device *d, int64_t start);
+uint32_t assay_order_group(const assay_order_device *d);
 void assay_sweep_add(assay_sweep *s, assay_class of, int64_t start, int64_t end);
 
 #endif

@@ -17,7 +17,7 @@ static assay_sweep sweep_device(assay_run *run, const assay_order *order,
 	assay_device_time_table *out = &t->device_time;
 	const uint32_t *row = order->row + dev->first;
 	int64_t first = t->gpu.ts[row[0]], last = first;
-	assay_sweep s = assay_sweep_from(first);
+	assay_sweep s = assay_sweep_of(order, dev, first);
 	for (size_t i = 0; i < dev->n; i++) {
 		int64_t end = assay_gpu_end(&t->gpu, row[i]);
 		assay_sweep_add(&s, order->classes[dev->first + i], t->gpu.ts[row[i]], end);
@@ -26,7 +26,8 @@ static assay_sweep sweep_device(assay_run *run, const assay_order *order,
 	}
 	out->events[d] = dev->n;
 	out->start[d] = first;
-	out->span[d] = last - first;
+	out->off[d] = s.off;
+	out->span[d] = last - first - s.off;
 	return s;
 }
 

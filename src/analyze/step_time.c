@@ -126,8 +126,10 @@ static void tile_windows(const assay_run *run, const assay_order *order,
 	int64_t from = marker > busy ? marker : busy;
 	from = from < first ? from : first;
 	for (size_t i = 0; i < w->n; i++) {
+		if (assay_offs_touch(&order->offs, assay_order_group(dev), from, w->p[i].from))
+			from = w->p[i].from; /* nobody knows what it waited for */
 		w->p[i].from = from;
-		w->p[i].sweep = assay_sweep_from(from);
+		w->p[i].sweep = assay_sweep_of(order, dev, from);
 		from = w->p[i].to;
 	}
 }
@@ -181,7 +183,8 @@ void assay_step_times(assay_run *run, const assay_order *order)
 			sweep_windows(run, order, &order->device.p[d], &w);
 		}
 		for (size_t i = 0; i < w.n; i++)
-			add_window(run, d, &w.p[i]);
+			if (!w.p[i].sweep.off)
+				add_window(run, d, &w.p[i]);
 		assay_vec_free(&w);
 	}
 }

@@ -57,7 +57,30 @@ static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows,
 	return k;
 }
 
-static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
+/* Where recording was switched off between steps, those of the stretch that has most of them stand
+ * for the run. Returns the first, *n: how many. */
+static size_t one_stretch(const assay_run *run, const assay_order *order, const assay_window *w,
+			  const uint32_t *rows, size_t *n)
+{
+	const assay_step_time_table *t = &run->part.t.step_time;
+	uint32_t group = assay_order_group(&order->device.p[w->device]);
+	size_t best = 0, most = 0, first = 0;
+	for (size_t i = 1; i <= *n; i++) {
+		int64_t end = t->start[rows[i - 1]] + t->span[rows[i - 1]];
+		if (i < *n && !assay_offs_touch(&order->offs, group, end, t->start[rows[i]]))
+			continue;
+		if (i - first > most) {
+			most = i - first;
+			best = first;
+		}
+		first = i;
+	}
+	*n = most;
+	return best;
+}
+
+static void find_bounds(const assay_run *run, const assay_order *order, assay_window *w,
+			int64_t steps)
 {
 	const assay_tables *t = &run->part.t;
 	assay_vec(uint32_t) rows = {0};
@@ -67,11 +90,14 @@ static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 		if (t->step_time.device[i] == w->device)
 			*assay_push(&rows) = i;
 	assay_sort_rows(rows.p, rows.n, t->step_time.start);
-	w->warmup = count_warmup(&t->step_time, rows.p, rows.n);
-	w->warm = w->warmup ? t->step.ts[t->step_time.step[rows.p[w->warmup]]] : INT64_MIN;
-	for (size_t i = w->warmup; i < rows.n; i++) {
-		int64_t from = t->step_time.start[rows.p[i]];
-		int64_t to = from + t->step_time.span[rows.p[i]];
+	size_t n = rows.n, skipped = one_stretch(run, order, w, rows.p, &n), all = rows.n;
+	const uint32_t *row = rows.p + skipped;
+	w->warmup = count_warmup(&t->step_time, row, n);
+	w->warm = w->warmup || skipped ? t->step.ts[t->step_time.step[row[w->warmup]]] : INT64_MIN;
+	w->last = skipped + n < all ? t->step.ts[t->step_time.step[row[n - 1]]] : INT64_MAX;
+	for (size_t i = w->warmup; i < n; i++) {
+		int64_t from = t->step_time.start[row[i]];
+		int64_t to = from + t->step_time.span[row[i]];
 		w->from = from < w->from ? from : w->from;
 		w->to = to > w->to ? to : w->to;
 		w->steps++;
@@ -80,7 +106,7 @@ static void find_bounds(const assay_run *run, assay_window *w, int64_t steps)
 	if (w->steps)
 		return;
 	w->from = t->device_time.start[w->device];
-	w->to = w->from + t->device_time.span[w->device];
+	w->to = w->from + t->device_time.span[w->device] + t->device_time.off[w->device];
 	w->steps = steps > 0 ? (uint64_t)steps : count_steps(run, t->device_time.source[w->device]);
 }
 
@@ -88,7 +114,7 @@ static void split_work(const assay_run *run, const assay_order *order, assay_win
 {
 	const assay_gpu_table *gpu = &run->part.t.gpu;
 	const assay_order_device *d = &order->device.p[w->device];
-	assay_sweep s = assay_sweep_from(w->from);
+	assay_sweep s = assay_sweep_of(order, d, w->from);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		int64_t from = gpu->ts[order->row[i]], to = assay_gpu_end(gpu, order->row[i]);
 		from = from > w->from ? from : w->from;
@@ -101,7 +127,8 @@ static void split_work(const assay_run *run, const assay_order *order, assay_win
 	w->compute = s.length[ASSAY_SET_COMPUTE];
 	w->comm = s.length[ASSAY_SET_COMPUTE_COMM] - w->compute;
 	w->copy = s.length[ASSAY_SET_ALL] - s.length[ASSAY_SET_COMPUTE_COMM];
-	w->idle = w->to - w->from - s.length[ASSAY_SET_ALL];
+	w->off = s.off;
+	w->idle = assay_window_length(w) - s.length[ASSAY_SET_ALL];
 }
 
 static void add_part(const assay_run *run, assay_window *w, size_t part)
@@ -163,20 +190,21 @@ static void sum_causes(const assay_run *run, const assay_order *order, assay_win
 
 assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps)
 {
-	assay_window w = {.device = assay_main_device(run), .warm = INT64_MIN};
+	assay_window w = {.device = assay_main_device(run), .warm = INT64_MIN, .last = INT64_MAX};
 	if (w.device == ASSAY_NO_ROW)
 		return w;
-	find_bounds(run, &w, steps);
+	find_bounds(run, order, &w, steps);
 	split_work(run, order, &w);
 	sum_causes(run, order, &w);
 	return w;
 }
 
-static void steps_of(const assay_run *run, uint32_t source, int64_t from, assay_step_rows *out)
+static void steps_of(const assay_run *run, uint32_t source, int64_t from, int64_t last,
+		     assay_step_rows *out)
 {
 	const assay_step_table *s = &run->part.t.step;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->source[i] == source && s->dur[i] > 0 && s->ts[i] >= from)
+		if (s->source[i] == source && s->dur[i] > 0 && s->ts[i] >= from && s->ts[i] <= last)
 			*assay_push(out) = i;
 }
 
@@ -184,9 +212,9 @@ void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_
 {
 	const assay_tables *t = &run->part.t;
 	if (w->device != ASSAY_NO_ROW)
-		steps_of(run, t->device_time.source[w->device], w->warm, out);
+		steps_of(run, t->device_time.source[w->device], w->warm, w->last, out);
 	if (!out->n && t->step.n)
-		steps_of(run, t->step.source[0], INT64_MIN, out);
+		steps_of(run, t->step.source[0], INT64_MIN, INT64_MAX, out);
 	if (out->n)
 		assay_sort_rows(out->p, out->n, t->step.ts);
 }
@@ -211,10 +239,10 @@ void assay_steady(assay_run *run, const assay_window *w)
 		return;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_steady);
 	int64_t first = first_start(run, w), begin = d->start[w->device];
-	int64_t end = begin + d->span[w->device];
+	int64_t end = begin + d->span[w->device] + d->off[w->device];
 	s->device[r] = w->device;
 	s->start[r] = w->from;
-	s->dur[r] = w->to - w->from;
+	s->dur[r] = assay_window_length(w);
 	s->steps[r] = w->steps;
 	s->ns[r] = s->dur[r] / (w->steps ? (int64_t)w->steps : 1);
 	s->origin[r] = run->part.t.step.n ? run->part.t.step.origin[0] : 0;

@@ -9,9 +9,11 @@
 typedef struct assay_window {
 	uint32_t device; /* row of device_time; ASSAY_NO_ROW when there is no GPU work */
 	int64_t from, to;
+	int64_t off;     /* between them, not recorded: part of nothing */
 	uint64_t steps;  /* steps in it; 0 when none are known */
 	uint64_t warmup; /* steps left out before it */
 	int64_t warm;    /* when the first step that counts begins, where others were left out */
+	int64_t last;    /* when the last one begins, where recording was off behind it */
 	int64_t compute, comm, copy, idle;
 	uint64_t events[ASSAY_CLASS_COUNT];
 	int64_t cause[ASSAY_WHY_COUNT]; /* sum to idle */
@@ -20,6 +22,11 @@ typedef struct assay_window {
 	int64_t longest_part[ASSAY_WHY_COUNT];
 	int64_t suspicious; /* of cause[LAUNCH_LATENCY] */
 } assay_window;
+
+static inline int64_t assay_window_length(const assay_window *w)
+{
+	return w->to - w->from - w->off;
+}
 
 /* steps: as given by the user when the input marks none; 0 when unknown. */
 assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps);

@@ -237,6 +237,8 @@ static char *config_text(recording *r, const struct args *a)
 	char *text = assay_printf(m, "1;dir=%s;rings=%s", escape(m, r->dir), escape(m, r->rings));
 	if (a->a.only_range)
 		text = assay_printf(m, "%s;range=%s", text, escape(m, a->a.only_range));
+	if (a->a.paused)
+		text = assay_printf(m, "%s;paused=1", text);
 	if (a->a.delay)
 		text = assay_printf(m, "%s;from=%" PRId64, text, now + a->a.delay);
 	if (a->a.duration)
@@ -282,6 +284,7 @@ static void make_env(strings *env, recording *r, const struct args *a)
 	for (char **e = environ; *e; e++)
 		*assay_push(env) = *e;
 	put_variable(env, r, "ASSAY_RECORD", config_text(r, a));
+	put_variable(env, r, "ASSAY_RUN", r->dir);
 	const char *other = getenv("CUDA_INJECTION64_PATH");
 	if (getenv("ASSAY_RECORD"))
 		fprintf(stderr, "assay: runs inside another `assay record`, which gets nothing of "
@@ -417,10 +420,24 @@ static bool options_make_sense(const struct args *a, int64_t *period)
 	return !bad;
 }
 
+/* Without it the command still runs, unless the control was asked for. */
+static bool make_control(recording *r, const struct args *a, assay_err *err)
+{
+	r->status = ASSAY_EXIT_FAIL;
+	r->control = assay_record_control(r, &a->a, err);
+	if (r->control || a->a.paused || a->a.control)
+		return r->control;
+	fprintf(stderr, "assay: %s: 'assay ctl' cannot reach this recording\n", err->text);
+	*err = (assay_err){0};
+	return true;
+}
+
 static bool run_command(recording *r, const struct args *a, int64_t period, assay_err *err)
 {
 	strings env = {0};
 	assay_sampler *sampler = NULL;
+	if (!make_control(r, a, err))
+		return false;
 	make_env(&env, r, a);
 	r->watch = !is_off(a->a.children);
 	if (period)
@@ -533,6 +550,10 @@ static const assay_opt opts[] = {
 	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Take telemetry that another tool writes meanwhile into the run.", AT(a.telemetry_file)},
+	{"paused", 0, ASSAY_OPT_FLAG, NULL,
+	 "Record nothing, at no cost, until 'assay ctl RUN start' says so.", AT(a.paused)},
+	{"control", 0, ASSAY_OPT_TEXT, "FILE",
+	 "Make the socket for 'assay ctl' there; RUN/control when not given.", AT(a.control)},
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
 	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",
 	 AT(a.delay)},
@@ -557,6 +578,8 @@ static const assay_example examples[] = {
 	 "any program, with its arguments; the run goes into that directory"},
 	{"assay record --delay 5s --duration 20s -o $(mktemp -d) -- python3 -c 'print(42)'",
 	 "twenty seconds of a long run, without its start"},
+	{"assay record --paused -o $(mktemp -d) -- python3 -c 'print(42)'",
+	 "only what 'assay ctl RUN start' asks for while it runs"},
 	{"assay record --steps-from NVTX:step -o $(mktemp -d) -- python3 -c 'print(42)'",
 	 "ranges \"step 1\", \"step 2\", ... are the steps"},
 };

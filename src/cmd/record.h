@@ -9,9 +9,9 @@
 
 typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
-	const char *sample, *stacks, *children;
+	const char *sample, *stacks, *children, *control;
 	int64_t duration, delay;
-	bool all_api, exact_waits, no_blas, quiet, recover, per_rank;
+	bool all_api, exact_waits, no_blas, paused, quiet, recover, per_rank;
 } record_args;
 
 /* Why a process that the command started is not recorded: X(ID, name, sentence). */
@@ -35,6 +35,10 @@ typedef struct record_child {
 	bool gpu;      /* it had a vendor's library loaded */
 	char name[32];
 } record_child;
+
+/* Orders to the recorded processes while they run. */
+typedef struct record_control record_control;
+#define ASSAY_RECORD_CONTROL "control" /* its socket, in the run directory */
 
 /* A recording from the start of the command to the summary. */
 typedef struct recording {
@@ -60,6 +64,7 @@ typedef struct recording {
 	bool watch; /* for processes that cannot be recorded */
 	const record_child *unrecorded;
 	size_t unrecorded_n;
+	record_control *control; /* until the command ended; NULL: there is none */
 } recording;
 
 /* Run the command with the recorders' environment and wait for it; false when it cannot be started:
@@ -83,6 +88,10 @@ record_children *assay_children_start(assay_arena *a, pid_t command);
 /* Those that were found and left no trace in `dir`, and how many; they live as long as assay. Call
  * it before salvage, which writes traces. */
 size_t assay_children_stop(record_children *c, const char *dir, const record_child **out);
+
+/* Take orders for the command that is about to run; NULL: it cannot be, err says why. */
+record_control *assay_record_control(recording *r, const record_args *a, assay_err *err);
+void assay_record_control_end(record_control *c);
 
 /* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
 typedef struct record_rocm {

@@ -92,6 +92,7 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	child_pid = 0;
 	if (watched)
 		r->unrecorded_n = assay_children_stop(watched, r->dir, &r->unrecorded);
+	assay_record_control_end(r->control);
 	if (pid > 0 && !told) /* a second Ctrl-C must not come between records and their file */
 		assay_record_salvage(r);
 	release_signals(old);

@@ -105,6 +105,7 @@ static void json_options(assay_jsonw *w, const record_args *a)
 	assay_jsonw_bool(w, "all_api", a->all_api);
 	assay_jsonw_bool(w, "exact_waits", a->exact_waits);
 	assay_jsonw_bool(w, "no_blas", a->no_blas);
+	assay_jsonw_bool(w, "paused", a->paused);
 	assay_jsonw_i64(w, "delay_ns", a->delay);
 	assay_jsonw_i64(w, "duration_ns", a->duration);
 	assay_jsonw_z(w, "only_range", a->only_range);
@@ -253,13 +254,16 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 }
 
 /* A trace without work: what was asked for explains it, or the command did nothing. */
-static void print_why_empty(const recording *r, const record_args *a)
+static void print_why_empty(const recording *r, const record_args *a, const assay_run *run,
+			    const tally *n)
 {
 	fprintf(stderr, "  no GPU work was recorded");
 	if (a->delay && r->stop_boot - r->start_boot < a->delay)
 		fprintf(stderr, ": the command ended before the delay was over");
 	else if (r->failed)
 		fprintf(stderr, ": it could not be written");
+	else if (a->paused && run->part.t.off.n == n->processes)
+		fprintf(stderr, ": it was switched off all the time");
 	else if (a->only_range)
 		fprintf(stderr, ": none lies in a range named '%s'", a->only_range);
 	else if (a->delay || a->duration)
@@ -315,7 +319,7 @@ void assay_record_summary(const recording *r, const record_args *a, const assay_
 		(double)(r->stop_boot - r->start_boot) / 1e9, r->dir);
 	print_rows(r, run, &n);
 	if (n.processes && !run->part.t.gpu.n)
-		print_why_empty(r, a);
+		print_why_empty(r, a, run, &n);
 	if (r->signal)
 		fprintf(stderr, "  the command was ended by signal %d; what it recorded is kept\n",
 			r->signal);

@@ -5,7 +5,7 @@
 const assay_table_id assay_findings_kept[] = {
 	ASSAY_T_source, ASSAY_T_meta,       ASSAY_T_device,    ASSAY_T_device_time,
 	ASSAY_T_step,   ASSAY_T_idle_cause, ASSAY_T_step_time, ASSAY_T_call,
-	ASSAY_T_kernel, ASSAY_T_warning,    ASSAY_T_ledger,
+	ASSAY_T_kernel, ASSAY_T_warning,    ASSAY_T_ledger,    ASSAY_T_off,
 };
 const size_t assay_findings_kept_count = ASSAY_COUNT_OF(assay_findings_kept);
 

@@ -271,6 +271,12 @@ typedef enum assay_scope_how {
 	X(KILLED, "killed_before_flush")                                                           \
 	X(EXEC, "exec_before_flush")
 
+/* Why recording was off; numbers of the capture format. */
+#define ASSAY_OFF_CAUSES(X)                                                                        \
+	X(ASKED, "asked")                                                                          \
+	X(START, "started_paused")                                                                 \
+	X(TIME, "not_the_time")
+
 /* A thread and Python's global lock; numbers of the capture format. */
 #define ASSAY_GIL_STATES(X)                                                                        \
 	X(UNKNOWN, "unknown")                                                                      \
@@ -382,6 +388,13 @@ typedef enum assay_loss_cause {
 		ASSAY_LOSS_CAUSE_COUNT
 } assay_loss_cause;
 
+typedef enum assay_off_cause {
+#define X(id, name) ASSAY_OFF_##id,
+	ASSAY_OFF_CAUSES(X)
+#undef X
+		ASSAY_OFF_CAUSE_COUNT
+} assay_off_cause;
+
 typedef enum assay_host_kind {
 #define X(id, name, table) ASSAY_HOST_##id,
 	ASSAY_HOST_KINDS(X)
@@ -485,6 +498,7 @@ extern const char *const assay_doing_name[ASSAY_DOING_COUNT];
 extern const char *const assay_gil_state_name[ASSAY_GIL_STATE_COUNT];
 extern const char *const assay_proof_name[ASSAY_PROOF_COUNT];
 extern const char *const assay_loss_cause_name[ASSAY_LOSS_CAUSE_COUNT];
+extern const char *const assay_off_cause_name[ASSAY_OFF_CAUSE_COUNT];
 
 /* Of a row of host: a call of the vendor's API. */
 static inline bool assay_is_call(uint8_t host_kind)

@@ -121,6 +121,7 @@ NAMES(assay_doing_name, ASSAY_DOINGS, ASSAY_DOING_COUNT);
 NAMES(assay_gil_state_name, ASSAY_GIL_STATES, ASSAY_GIL_STATE_COUNT);
 NAMES(assay_proof_name, ASSAY_PROOFS, ASSAY_PROOF_COUNT);
 NAMES(assay_loss_cause_name, ASSAY_LOSS_CAUSES, ASSAY_LOSS_CAUSE_COUNT);
+NAMES(assay_off_cause_name, ASSAY_OFF_CAUSES, ASSAY_OFF_CAUSE_COUNT);
 #undef X
 #define X(id, name, table) name,
 NAMES(assay_host_kind_name, ASSAY_HOST_KINDS, ASSAY_HOST_KIND_COUNT);

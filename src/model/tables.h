@@ -41,6 +41,7 @@ typedef enum assay_table_id {
 #define ASSAY_WORDS(X)                                                                             \
 	X(proof)                                                                                   \
 	X(loss_cause)                                                                              \
+	X(off_cause)                                                                               \
 	X(host_kind)                                                                               \
 	X(gpu_kind)                                                                                \
 	X(track_kind)                                                                              \

@@ -49,6 +49,7 @@ static void finish(capture *c)
 {
 	c->ring = 0;
 	assay_capture_end_ranges(c);
+	assay_capture_end_off(c);
 	if (!c->ended && !c->whole)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
 	assay_capture_find_rank(c);
@@ -101,6 +102,7 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .part = &run->part,
 		     .pid = -1,
 		     .last_context = ASSAY_WIRE_NONE,
+		     .off = ASSAY_NO_ROW,
 		     .first_stream = (uint32_t)run->part.t.stream.n,
 		     .first_gpu = (uint32_t)run->part.t.gpu.n,
 		     .first_host = (uint32_t)run->part.t.host.n,

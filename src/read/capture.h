@@ -61,6 +61,7 @@ typedef struct capture {
 	uint32_t left;                                             /* ASSAY_WIRE_LEFT_... */
 	bool told, dead, whole, lost;
 	int64_t clock_offset, clock_at; /* of the last CLOCK */
+	uint32_t off;                   /* row of off that is open, ASSAY_NO_ROW: recording is on */
 } capture;
 
 typedef union any_record {
@@ -69,6 +70,7 @@ typedef union any_record {
 	assay_wire_tally tally;
 	assay_wire_clock clock;
 	assay_wire_death death;
+	assay_wire_switch flip;
 	assay_wire_process process;
 	assay_wire_meta meta;
 	assay_wire_device device;
@@ -128,6 +130,9 @@ void assay_capture_tally(capture *c, const any_record *r);
 void assay_capture_death(capture *c, const any_record *r);
 void assay_capture_loss(capture *c, uint32_t why, uint64_t count, int64_t first);
 void assay_capture_settle(capture *c);
+/* Recording was switched; at the end it may still be off. */
+assay_capture_reader assay_capture_switch;
+void assay_capture_end_off(capture *c);
 
 /* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
 assay_capture_reader assay_capture_range;

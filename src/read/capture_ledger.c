@@ -55,6 +55,29 @@ void assay_capture_death(capture *c, const any_record *r)
 	c->left = r->death.how;
 }
 
+void assay_capture_end_off(capture *c)
+{
+	assay_off_table *t = &c->part->t.off;
+	if (c->off != ASSAY_NO_ROW && c->last_time > t->ts[c->off])
+		t->dur[c->off] = c->last_time - t->ts[c->off];
+	c->off = ASSAY_NO_ROW;
+}
+
+void assay_capture_switch(capture *c, const any_record *r)
+{
+	assay_off_table *t = &c->part->t.off;
+	assay_capture_seen(c, r->flip.time);
+	if (r->flip.on) {
+		assay_capture_end_off(c);
+	} else if (c->off == ASSAY_NO_ROW) {
+		c->off = assay_add(&c->part->t, ASSAY_T_off);
+		t->source[c->off] = c->part->source;
+		t->ts[c->off] = r->flip.time;
+		t->why[c->off] = (uint8_t)(r->flip.why < ASSAY_OFF_CAUSE_COUNT ? r->flip.why
+									       : ASSAY_OFF_ASKED);
+	}
+}
+
 /* Counts of a kind, and what is missing of it. */
 static void put_kind(capture *c, uint32_t kind)
 {

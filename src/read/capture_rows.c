@@ -371,6 +371,7 @@ static const record_type types[] = {
 	[ASSAY_WIRE_TALLY] = {assay_capture_tally, sizeof(assay_wire_tally)},
 	[ASSAY_WIRE_DEATH] = {assay_capture_death, sizeof(assay_wire_death)},
 	[ASSAY_WIRE_PRODUCT] = {assay_capture_product, sizeof(assay_wire_product)},
+	[ASSAY_WIRE_SWITCH] = {assay_capture_switch, sizeof(assay_wire_switch)},
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 

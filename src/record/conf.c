@@ -21,6 +21,7 @@ static const conf_key keys[] = {
 	KEY("dir", TEXT, dir),
 	KEY("rings", TEXT, rings),
 	KEY("range", TEXT, range),
+	KEY("paused", FLAG, paused),
 	KEY("from", I64, from),
 	KEY("until", I64, until),
 	KEY("flush", U32, flush_ms),

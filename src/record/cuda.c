@@ -4,6 +4,7 @@
 #include "record/cuda_share.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,13 @@ static struct {
 	_Atomic uint64_t buffers; /* that came back with records */
 	_Atomic uint32_t sentinel_thread; /* the recorder's thread, which makes them */
 	_Atomic int ready, taken;
-} cuda;
+	/* Switching is the ticker's business, but for the first time; under the lock: */
+	pthread_mutex_t switching;
+	bool bound, chosen;
+	bool asked, wanted;   /* wanted: as the runtime asked last */
+	_Atomic int prepared; /* CUPTI has our buffers */
+	_Atomic int on;       /* kinds and callbacks are enabled, or are about to be */
+} cuda = {.switching = PTHREAD_MUTEX_INITIALIZER};
 
 #define SYM(field, must, name) {{name}, offsetof(cupti_lib, field), must},
 static const assay_sym symbols[] = {CUPTI_SYMBOLS(SYM)};
@@ -116,9 +123,16 @@ static bool skipped(const char *list, int kind)
 	return false;
 }
 
+bool assay_cuda_on(void)
+{
+	return atomic_load(&cuda.on);
+}
+
 bool assay_cuda_owns(int kind)
 {
 	const assay_rt_config *conf = assay_rt_conf();
+	if (!assay_cuda_on())
+		return false;
 	int n = assay_callback_on() && !conf->exact_waits ? WITHOUT_ORDER : KINDS;
 	for (int i = 0; i < n; i++)
 		if (own_kinds[i] == kind)
@@ -129,6 +143,8 @@ bool assay_cuda_owns(int kind)
 void assay_cuda_take_calls(void)
 {
 	const cupti_lib *c = &cuda.cupti;
+	if (!assay_cuda_on())
+		return;
 	if (!assay_callback_on()) {
 		/* first, since CUPTI takes a call's callback away with its record */
 		assay_cuda_switch_records(c, false);
@@ -142,6 +158,8 @@ void assay_cuda_take_calls(void)
 
 void assay_cuda_leave_calls(void)
 {
+	if (!assay_cuda_on())
+		return;
 	assay_callback_stop();
 	for (int i = WITHOUT_ORDER; i < KINDS; i++)
 		if (assay_cuda_owns(own_kinds[i]))
@@ -149,11 +167,37 @@ void assay_cuda_leave_calls(void)
 	assay_cuda_enable_calls(&cuda.cupti);
 }
 
-static bool enable_all(const cupti_lib *c)
+/* Before CUPTI asks for the first buffer, for whoever it is; as often as one likes. */
+bool assay_cuda_prepare(void)
+{
+	const cupti_lib *c = &cuda.cupti;
+	uint8_t zeroed = 1, per_thread = 1;
+	size_t size = sizeof zeroed;
+	if (atomic_load(&cuda.prepared))
+		return true;
+	if (c->set_attribute) {
+		c->set_attribute(CUPTI_ATTR_ZEROED_OUT_BUFFER, &size, &zeroed);
+		c->set_attribute(CUPTI_ATTR_PER_THREAD_BUFFER, &size, &per_thread);
+	}
+	if (c->set_thread_id_type)
+		c->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+	bool ok = c->register_callbacks(buffer_requested, buffer_completed) == CUPTI_OK;
+	atomic_store(&cuda.prepared, ok);
+	return ok;
+}
+
+static void choose_calls(const cupti_lib *c)
+{
+	if (cuda.chosen || !assay_rt_bulk_open())
+		return;
+	assay_cuda_choose_calls(c, assay_rt_conf());
+	assay_rt_bulk_close();
+	cuda.chosen = true;
+}
+
+static void enable_all(const cupti_lib *c)
 {
 	const assay_rt_config *conf = assay_rt_conf();
-	if (c->register_callbacks(buffer_requested, buffer_completed) != CUPTI_OK)
-		return false;
 	if (c->enable_all_sync)
 		c->enable_all_sync(conf->all_api); /* or each poll of a busy event is a record */
 	assay_cuda_take_calls();
@@ -164,7 +208,37 @@ static bool enable_all(const cupti_lib *c)
 	}
 	if (conf->no_nodes)
 		c->enable(CUPTI_GRAPH_TRACE);
+}
+
+static bool switch_on(const cupti_lib *c)
+{
+	if (atomic_load(&cuda.on))
+		return true;
+	if (!assay_cuda_prepare())
+		return false;
+	choose_calls(c);
+	assay_blas_install();
+	atomic_store(&cuda.sent, 0);
+	atomic_store(&cuda.on, 1);
+	enable_all(c);
 	return true;
+}
+
+/* Work that still runs has a little time to end; what comes later, later flushes take. */
+static void switch_off(const cupti_lib *c)
+{
+	if (!atomic_load(&cuda.on))
+		return;
+	assay_callback_stop();
+	assay_cuda_disable_calls(c);
+	assay_share_settle();
+	atomic_store(&cuda.on, 0);
+	for (int i = 0; i < KINDS; i++)
+		if (!assay_share_wants(own_kinds[i]))
+			c->disable(own_kinds[i]);
+	if (assay_rt_conf()->no_nodes && !assay_share_wants(CUPTI_GRAPH_TRACE))
+		c->disable(CUPTI_GRAPH_TRACE);
+	c->flush_all(0);
 }
 
 /* What nobody else enables is off while another profiler gets the records: it does not expect them.
@@ -220,13 +294,19 @@ static void tick(void)
 	static uint64_t buffers_when_taken;
 	if (!atomic_load(&cuda.ready))
 		return;
-	assay_blas_install();
+	if (assay_cuda_on())
+		assay_blas_install();
 	if (atomic_load(&cuda.taken)) { /* no flush: the buffers are not ours to hurry */
 		if (atomic_load(&cuda.buffers) > buffers_when_taken)
 			step_back();
 		return;
 	}
 	assay_share_install(&cuda.cupti, cuda.lib);
+	if (!assay_cuda_on()) {
+		if (assay_share_holds() && !assay_share_active())
+			cuda.cupti.flush_all(0);
+		return;
+	}
 	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
 		atomic_store(&cuda.sent, 0);
 	else
@@ -234,17 +314,22 @@ static void tick(void)
 	buffers_when_taken = atomic_load(&cuda.buffers);
 }
 
+static bool holds_anything(void)
+{
+	return atomic_load(&cuda.ready) && !atomic_load(&cuda.taken) &&
+	       (assay_cuda_on() || assay_share_holds());
+}
+
 static void finish(void)
 {
 	assay_host_stop();
-	if (!atomic_load(&cuda.ready) || atomic_load(&cuda.taken))
-		return;
-	assay_share_flush(CUPTI_FLUSH_FORCED);
+	if (holds_anything())
+		assay_share_flush(CUPTI_FLUSH_FORCED);
 }
 
 static bool leave(void)
 {
-	if (atomic_load(&cuda.ready) && !atomic_load(&cuda.taken))
+	if (holds_anything())
 		assay_share_flush(CUPTI_FLUSH_FORCED);
 	return !assay_share_holds();
 }
@@ -260,6 +345,43 @@ static void forked(void)
 {
 	assay_host_forked();
 	atomic_store(&cuda.ready, 0);
+	atomic_store(&cuda.on, 0);
+	pthread_mutex_init(&cuda.switching, NULL);
+	cuda.bound = cuda.asked = false;
+}
+
+/* Under the lock. */
+static void obey(void)
+{
+	if (!cuda.wanted)
+		switch_off(&cuda.cupti);
+	else if (switch_on(&cuda.cupti))
+		assay_host_start();
+	else
+		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, "CUPTI refused: GPU work is not recorded");
+}
+
+static void record(bool on)
+{
+	pthread_mutex_lock(&cuda.switching);
+	cuda.asked = true;
+	cuda.wanted = on;
+	if (cuda.bound)
+		obey();
+	pthread_mutex_unlock(&cuda.switching);
+}
+
+/* CUPTI is there: from now on it can be switched. One that is not to record is not touched. */
+static void begin(void)
+{
+	pthread_mutex_lock(&cuda.switching);
+	if (!cuda.asked)
+		cuda.wanted = assay_rt_recording();
+	cuda.bound = true;
+	assay_share_install(&cuda.cupti, cuda.lib);
+	atomic_store(&cuda.ready, 1);
+	obey();
+	pthread_mutex_unlock(&cuda.switching);
 }
 
 const assay_rt_hooks assay_cuda_hooks = {
@@ -268,6 +390,7 @@ const assay_rt_hooks assay_cuda_hooks = {
 	.finish = finish,
 	.forked = forked,
 	.leave = leave,
+	.record = record,
 	.loaded = loaded,
 };
 
@@ -282,25 +405,6 @@ static int driver_major(void)
 	if (cuda.driver_version)
 		cuda.driver_version(&version);
 	return version / 1000;
-}
-
-static bool set_up(const cupti_lib *c)
-{
-	uint8_t zeroed = 1, per_thread = 1;
-	size_t size = sizeof zeroed;
-	if (c->set_attribute) {
-		c->set_attribute(CUPTI_ATTR_ZEROED_OUT_BUFFER, &size, &zeroed);
-		c->set_attribute(CUPTI_ATTR_PER_THREAD_BUFFER, &size, &per_thread);
-	}
-	if (c->set_thread_id_type)
-		c->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
-	if (assay_rt_bulk_open()) {
-		assay_cuda_choose_calls(c, assay_rt_conf());
-		assay_rt_bulk_close();
-	}
-	assay_share_install(c, cuda.lib);
-	assay_blas_install();
-	return enable_all(c);
 }
 
 static void tell_setting(const char *path, int major)
@@ -357,9 +461,6 @@ int InitializeInjection(void)
 	}
 	cuda.lib = lib;
 	tell_setting(path, major);
-	if (set_up(&cuda.cupti))
-		atomic_store(&cuda.ready, 1), assay_host_start();
-	else
-		assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1, "CUPTI refused: GPU work is not recorded");
+	begin();
 	return 1;
 }

@@ -12,10 +12,15 @@ void *assay_cuda_find_cupti(int driver_major, char *path, size_t size);
 void assay_cuda_choose_calls(const cupti_lib *c, const assay_rt_config *conf);
 /* Switch the chosen calls on: their callbacks, or CUPTI's records of them while there are none. */
 void assay_cuda_enable_calls(const cupti_lib *c);
+void assay_cuda_disable_calls(const cupti_lib *c);
 /* CUPTI's records of the chosen calls, as far as another profiler does not want them. */
 void assay_cuda_switch_records(const cupti_lib *c, bool on);
 /* Was the call chosen? More come when another profiler switches all on. */
 bool assay_cuda_chosen(int domain, uint32_t cbid);
+/* Is recording switched on, as far as CUPTI knows? */
+bool assay_cuda_on(void);
+/* Make CUPTI take its buffers from us; false: it refuses. */
+bool assay_cuda_prepare(void);
 /* Kinds that are to stay on when another profiler switches them off. */
 bool assay_cuda_owns(int kind);
 /* Put callbacks in the place of CUPTI's records of calls, events and waits, or take them away again
@@ -27,7 +32,7 @@ void assay_cuda_leave_calls(void);
  * rows; returns how many of them were there. */
 uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, uint32_t sentinel);
 
-/* A call of this number began inside --only-range, --delay, --duration: so does its GPU work. */
+/* The call of this number is recorded: so is its GPU work, whenever it runs. */
 void assay_cuda_inside(uint32_t corr);
 
 /* cuda_callback.c: calls by callback. watch: this one is to be seen. mute: the caller's thread is

@@ -88,8 +88,17 @@ void assay_cuda_switch_records(const cupti_lib *c, bool on)
 		switch_records(c, CUPTI_DOMAIN_DRIVER, on);
 }
 
+void assay_cuda_disable_calls(const cupti_lib *c)
+{
+	assay_cuda_switch_records(c, false);
+	if (c->enable_driver_api && !assay_share_wants(CUPTI_DRIVER))
+		c->enable_driver_api(CUPTI_DRIVER_GET_VERSION, 0);
+}
+
 void assay_cuda_enable_calls(const cupti_lib *c)
 {
+	if (!assay_cuda_on())
+		return;
 	if (assay_callback_on())
 		assay_callback_renew();
 	else

@@ -26,13 +26,12 @@ static struct {
 	int64_t offset, old_offset, old_until;
 } state;
 
-/* Numbers of calls inside --only-range, --delay, --duration, by their low bits. */
+/* Numbers of calls that were recorded, by their low bits. */
 static _Atomic uint32_t inside[RECENT];
 
 void assay_cuda_inside(uint32_t corr)
 {
-	if (assay_rt_limited())
-		atomic_store_explicit(&inside[corr % RECENT], corr, memory_order_relaxed);
+	atomic_store_explicit(&inside[corr % RECENT], corr, memory_order_relaxed);
 }
 
 static int64_t real_now(void)

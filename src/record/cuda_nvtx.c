@@ -7,9 +7,11 @@
 
 #include "record/chosen.h"
 #include "record/cuda.h"
+#include "record/unseen.h"
 #include "vendor/nvtx.h"
 
 enum { TEXT_MAX = 1024 };
+#define NOT_TOLD (1ull << 63) /* in the id of a range that started while recording was off */
 
 /* What a domain or registered string handle points to. Never freed: programs use handles at any
  * time. */
@@ -28,6 +30,7 @@ static chosen_ids chosen_started;
 static __thread struct {
 	uint64_t next_range;
 	chosen_push chosen;
+	unseen unseen;
 } mine;
 
 typedef struct text {
@@ -136,13 +139,15 @@ static bool is_chosen(text t)
 static int push(named *domain, text t, const nvtx_attributes *a)
 {
 	chosen_on_push(&mine.chosen, domain, is_chosen(t));
-	put(ASSAY_WIRE_RANGE_PUSH, domain, t, a, 0);
+	if (unseen_push(&mine.unseen, domain, assay_rt_recording()))
+		put(ASSAY_WIRE_RANGE_PUSH, domain, t, a, 0);
 	return NVTX_NO_DEPTH;
 }
 
 static int pop(named *domain)
 {
-	put(ASSAY_WIRE_RANGE_POP, domain, (text){NULL, 0}, NULL, 0);
+	if (unseen_pop(&mine.unseen, domain))
+		put(ASSAY_WIRE_RANGE_POP, domain, (text){NULL, 0}, NULL, 0);
 	chosen_on_pop(&mine.chosen, domain);
 	return NVTX_NO_DEPTH;
 }
@@ -150,20 +155,25 @@ static int pop(named *domain)
 static uint64_t start(named *domain, text t, const nvtx_attributes *a)
 {
 	uint64_t id = (uint64_t)assay_rt_tid() << 32 | ++mine.next_range;
+	bool told = assay_rt_recording();
+	id |= told ? 0 : NOT_TOLD;
 	chosen_on_start(chosen_started, id, is_chosen(t));
-	put(ASSAY_WIRE_RANGE_START, domain, t, a, id);
+	if (told)
+		put(ASSAY_WIRE_RANGE_START, domain, t, a, id);
 	return id;
 }
 
 static void end(named *domain, uint64_t id)
 {
-	put(ASSAY_WIRE_RANGE_END, domain, (text){NULL, 0}, NULL, id);
+	if (!(id & NOT_TOLD))
+		put(ASSAY_WIRE_RANGE_END, domain, (text){NULL, 0}, NULL, id);
 	chosen_on_stop(chosen_started, id);
 }
 
 static void mark(named *domain, text t, const nvtx_attributes *a)
 {
-	put(ASSAY_WIRE_RANGE_MARK, domain, t, a, 0);
+	if (assay_rt_recording())
+		put(ASSAY_WIRE_RANGE_MARK, domain, t, a, 0);
 }
 
 /* The functions by NVTX's names, as the table wants them. */

@@ -179,13 +179,18 @@ cupti_result assay_share_flush(uint32_t flag)
 	return flag && atomic_load(&share.held) ? share.cupti->flush_all(flag) : rc;
 }
 
+void assay_share_settle(void)
+{
+	flush_whole();
+}
+
 /* ---- what the other profiler calls instead of CUPTI ---- */
 
 static cupti_result register_callbacks(cupti_request_fn *request, cupti_complete_fn *complete)
 {
 	atomic_store(&share.complete, complete);
 	atomic_store(&share.request, request);
-	return CUPTI_OK;
+	return assay_cuda_prepare() ? CUPTI_OK : share.cupti->register_callbacks(request, complete);
 }
 
 /* Before a session our buffers are emptied, so that few of its records land in them; and the other

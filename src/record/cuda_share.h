@@ -24,6 +24,8 @@ bool assay_share_holds(void);
 /* CUPTI's flush. A forced one tears the records of running work out unfinished, ours and the
  * other's; work that is given a little time leaves whole ones, and nothing to force. */
 cupti_result assay_share_flush(uint32_t flag);
+/* The same without force, whatever then still runs. */
+void assay_share_settle(void);
 /* For a buffer of ours, when CUPTI gets it: a mark that tells later whether the other recorded
  * while it was filled. */
 uint64_t assay_share_mark(void);

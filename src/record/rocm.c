@@ -34,7 +34,8 @@ enum { WORK, MEMORY, BUFFERS };
 static struct {
 	rocprof_lib lib;
 	uint32_t version;
-	uint64_t context;
+	uint64_t context; /* calls and GPU work: as long as recording is on */
+	uint64_t always;  /* code, and calls that make or destroy handles */
 	buffer buffers[BUFFERS];
 	void (*finalize)(void); /* of the SDK; takes the client by value */
 	rocprof_client_0 client_0;
@@ -42,7 +43,10 @@ static struct {
 	_Atomic int ready, finalized; /* ready: buffers may be flushed */
 	pthread_mutex_t
 		flushing; /* around every flush; taken before the runtime's lock, never inside */
-} rocm = {.flushing = PTHREAD_MUTEX_INITIALIZER};
+	/* Switching is the ticker's business, but for the first time; under the lock: */
+	pthread_mutex_t switching;
+	bool begun, asked, wanted, on;
+} rocm = {.flushing = PTHREAD_MUTEX_INITIALIZER, .switching = PTHREAD_MUTEX_INITIALIZER};
 
 #define SYM(field, must, name, type) {{name}, offsetof(rocprof_lib, field), must},
 static const assay_sym symbols[] = {ROCPROF_SYMBOLS(SYM)};
@@ -53,14 +57,19 @@ static const assay_sym symbols[] = {ROCPROF_SYMBOLS(SYM)};
 typedef struct service {
 	rocm_kind kind;
 	void (*on)(const rocm_call *c, rocprof_user *user);
+	bool always; /* also while recording is off: what comes once, or must pair */
 } service;
 
 static const service services[] = {
-	{ROCM_RUNTIME, assay_rocm_on_runtime}, {ROCM_COMPILER, assay_rocm_on_compiler},
-	{ROCM_RCCL, assay_rocm_on_rccl},       {ROCM_RANGE, assay_rocm_on_range},
-	{ROCM_MARKER, assay_rocm_on_marker},   {ROCM_NAMING, assay_rocm_on_naming},
-	{ROCM_CODE, assay_rocm_on_code},       {ROCM_STREAM, assay_rocm_on_stream},
-	{ROCM_GRAPH, assay_rocm_on_graph},
+	{ROCM_RUNTIME, assay_rocm_on_runtime, false},
+	{ROCM_COMPILER, assay_rocm_on_compiler, false},
+	{ROCM_RCCL, assay_rocm_on_rccl, false},
+	{ROCM_RANGE, assay_rocm_on_range, true},
+	{ROCM_MARKER, assay_rocm_on_marker, true},
+	{ROCM_NAMING, assay_rocm_on_naming, true},
+	{ROCM_CODE, assay_rocm_on_code, true},
+	{ROCM_STREAM, assay_rocm_on_stream, false},
+	{ROCM_GRAPH, assay_rocm_on_graph, false},
 };
 
 static void callback_0(rocprof_callback_0 r, rocprof_user *user, void *arg)
@@ -129,7 +138,7 @@ static bool bearable(rocm_kind kind, int rc)
 	return true;
 }
 
-static int subscribe(const service *s, const int32_t *ops, size_t n)
+static int subscribe(const service *s, bool always, const int32_t *ops, size_t n)
 {
 	void (*fn)(void) = rocm.version < ROCPROF_ABI_1 ? (void (*)(void))callback_0
 							: (void (*)(void))callback_1;
@@ -137,21 +146,35 @@ static int subscribe(const service *s, const int32_t *ops, size_t n)
 		const service *in;
 		void *out;
 	} arg = {s};
-	return rocm.lib.configure_callback(rocm.context, assay_rocm_names.kind[s->kind], ops, n, fn,
-					   arg.out);
+	return rocm.lib.configure_callback(always ? rocm.always : rocm.context,
+					   assay_rocm_names.kind[s->kind], ops, n, fn, arg.out);
+}
+
+/* Calls that make or destroy what others name by its address go into the context that is always on;
+ * they stand first. Returns how many. */
+static size_t handles_first(rocm_kind kind, int32_t *ops, size_t n)
+{
+	size_t first = 0;
+	for (size_t i = 0; i < n; i++) {
+		int32_t op = ops[i];
+		if (!assay_rocm_keeps_handles(kind, op))
+			continue;
+		ops[i] = ops[first];
+		ops[first++] = op;
+	}
+	return first;
 }
 
 static bool subscribe_calls(const service *s)
 {
 	int32_t ops[ROCM_CALLS_MAX];
-	bool all = false;
 	if (!assay_rt_bulk_open())
 		return false;
-	size_t n = assay_rocm_choose(&rocm.lib, s->kind, ops, &all);
+	size_t n = assay_rocm_choose(&rocm.lib, s->kind, ops);
 	assay_rt_bulk_close();
-	if (!n)
-		return true;
-	return bearable(s->kind, subscribe(s, all ? NULL : ops, all ? 0 : n));
+	size_t first = handles_first(s->kind, ops, n);
+	return (!first || bearable(s->kind, subscribe(s, true, ops, first))) &&
+	       (n == first || bearable(s->kind, subscribe(s, false, ops + first, n - first)));
 }
 
 static bool subscribe_callbacks(void)
@@ -167,7 +190,7 @@ static bool subscribe_callbacks(void)
 		}
 		if (s->kind == ROCM_RANGE || s->kind == ROCM_MARKER || s->kind == ROCM_NAMING)
 			assay_rocm_choose_marks(&rocm.lib, s->kind);
-		ok &= bearable(s->kind, subscribe(s, NULL, 0));
+		ok &= bearable(s->kind, subscribe(s, s->always, NULL, 0));
 	}
 	return ok;
 }
@@ -219,6 +242,44 @@ static void request_origins(void)
 		rocm.lib.configure_request(rocm.context, kinds, n, assay_rocm_request, NULL);
 }
 
+/* Under the lock. */
+static bool obey(void)
+{
+	bool ok = true;
+	if (rocm.wanted == rocm.on)
+		return true;
+	if (rocm.wanted)
+		ok = rocm.lib.start_context(rocm.context) == ROCPROF_OK;
+	else if (rocm.lib.stop_context)
+		rocm.lib.stop_context(rocm.context);
+	if (ok && rocm.wanted)
+		assay_host_start();
+	rocm.on = ok && rocm.wanted;
+	return ok;
+}
+
+/* What was launched before is flushed by the ticks that follow. */
+static void record(bool on)
+{
+	pthread_mutex_lock(&rocm.switching);
+	rocm.asked = true;
+	rocm.wanted = on;
+	if (rocm.begun && !atomic_load(&rocm.finalized) && !obey())
+		refuse("did not start");
+	pthread_mutex_unlock(&rocm.switching);
+}
+
+static bool begin(void)
+{
+	pthread_mutex_lock(&rocm.switching);
+	if (!rocm.asked)
+		rocm.wanted = assay_rt_recording();
+	rocm.begun = rocm.lib.start_context(rocm.always) == ROCPROF_OK && obey();
+	atomic_store(&rocm.ready, rocm.begun);
+	pthread_mutex_unlock(&rocm.switching);
+	return rocm.begun;
+}
+
 static int initialize(void (*finalize)(void), void *tool_data)
 {
 	(void)tool_data;
@@ -230,7 +291,8 @@ static int initialize(void (*finalize)(void), void *tool_data)
 		assay_rocm_clock(&rocm.lib);
 		assay_rt_bulk_close();
 	}
-	if (rocm.lib.create_context(&rocm.context) != ROCPROF_OK) {
+	if (rocm.lib.create_context(&rocm.context) != ROCPROF_OK ||
+	    rocm.lib.create_context(&rocm.always) != ROCPROF_OK) {
 		refuse("gives no context");
 		return 0;
 	}
@@ -238,10 +300,8 @@ static int initialize(void (*finalize)(void), void *tool_data)
 	request_origins();
 	if (rocm.lib.context_is_valid)
 		rocm.lib.context_is_valid(rocm.context, &valid);
-	if (!ok || !valid || rocm.lib.start_context(rocm.context) != ROCPROF_OK)
+	if (!ok || !valid || !begin())
 		refuse("refused a service");
-	else
-		atomic_store(&rocm.ready, 1), assay_host_start();
 	assay_blas_install();
 	errno = saved;
 	return 0;
@@ -300,11 +360,13 @@ static void forked(void)
 	assay_host_forked();
 	atomic_store(&rocm.ready, 0);
 	pthread_mutex_init(&rocm.flushing, NULL);
+	pthread_mutex_init(&rocm.switching, NULL);
+	rocm.begun = rocm.asked = rocm.on = false;
 }
 
 static void tick(void)
 {
-	if (atomic_load(&rocm.ready))
+	if (atomic_load(&rocm.ready) && assay_rt_recording())
 		assay_blas_install();
 	flush();
 }
@@ -314,6 +376,7 @@ static const assay_rt_hooks hooks = {
 	.tick = tick,
 	.finish = finish,
 	.forked = forked,
+	.record = record,
 };
 
 /* ---- the entry ---- */

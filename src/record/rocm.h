@@ -71,8 +71,10 @@ typedef struct rocm_call {
 
 enum { ROCM_CALLS_MAX = 1024 };
 
-/* Operations worth a row; 0 with *all set: every one. Bulk must be open: names are written. */
-size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops, bool *all);
+/* Operations worth a row. Bulk must be open: names are written. */
+size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops);
+/* Does the operation make or destroy a stream or a graph? */
+bool assay_rocm_keeps_handles(rocm_kind kind, int32_t operation);
 void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_compiler(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_rccl(const rocm_call *c, rocprof_user *user);

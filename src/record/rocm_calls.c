@@ -34,6 +34,7 @@ static __thread struct {
 	uint32_t set[NESTED]; /* the same as the SDK tells it, for calls we do not know */
 	uint32_t sets;
 	uint32_t graph, node;
+	uint32_t switches; /* of recording, that this is from */
 } mine;
 
 /* ---- choice ---- */
@@ -145,12 +146,24 @@ static void choose_one(int32_t operation, const char *name, void *data)
 	c->ops[c->n++] = operation;
 }
 
-size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops, bool *all)
+static const call_info *info_of(rocm_kind kind, int32_t operation)
+{
+	bool here = operation >= 0 && operation < groups[kind].max && groups[kind].info &&
+		    groups[kind].info[operation].known;
+	return here ? &groups[kind].info[operation] : &calls.nothing;
+}
+
+bool assay_rocm_keeps_handles(rocm_kind kind, int32_t operation)
+{
+	const call_info *c = info_of(kind, operation);
+	return c->flags & (ROCPROF_CREATE | ROCPROF_DESTROY | ROCPROF_MAKES_GRAPH);
+}
+
+size_t assay_rocm_choose(const rocprof_lib *lib, rocm_kind kind, int32_t *ops)
 {
 	choice c = {kind, ops, 0, assay_rt_conf()->all_api};
 	assay_rocm_each(lib, assay_rocm_names.kind[kind], choose_one, &c);
 	calls.sdk_graphs = assay_rocm_names.kind[ROCM_GRAPH] >= 0;
-	*all = c.all;
 	return c.n;
 }
 
@@ -205,6 +218,15 @@ static uint32_t stream_now(void)
 	return depth ? mine.stream[depth - 1] : sets ? mine.set[sets - 1] : ASSAY_WIRE_NONE;
 }
 
+/* The ends of calls that recording was switched off in did not come. */
+static void forget_open_calls(void)
+{
+	if (mine.switches == assay_rt_switches())
+		return;
+	mine.switches = assay_rt_switches();
+	mine.depth = mine.sets = mine.graph = 0;
+}
+
 void assay_rocm_on_stream(const rocm_call *c, rocprof_user *user)
 {
 	(void)user;
@@ -212,6 +234,7 @@ void assay_rocm_on_stream(const rocm_call *c, rocprof_user *user)
 	if (c->operation != assay_rocm_names.op[ROCM_OP_STREAM_SET])
 		return;
 	if (c->phase == ROCPROF_ENTER) {
+		forget_open_calls();
 		if (mine.sets < NESTED)
 			mine.set[mine.sets] = assay_rocm_stream(s->handle);
 		mine.sets++;
@@ -396,15 +419,9 @@ static void put_call(const rocm_call *c, const call_info *info, uint16_t domain,
 		put_semaphores(c, info, start);
 }
 
-static const call_info *info_of(rocm_kind kind, int32_t operation)
-{
-	bool here = operation >= 0 && operation < groups[kind].max && groups[kind].info &&
-		    groups[kind].info[operation].known;
-	return here ? &groups[kind].info[operation] : &calls.nothing;
-}
-
 static void enter(const rocprof_hip_call *h, const call_info *c, int64_t now)
 {
+	forget_open_calls();
 	if (takes_stream(c))
 		push_stream(assay_rocm_stream(stream_handle(h, c)));
 	if (c->flags & ROCPROF_GRAPH && !calls.sdk_graphs) {

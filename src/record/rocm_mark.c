@@ -4,6 +4,7 @@
 
 #include "record/chosen.h"
 #include "record/rocm.h"
+#include "record/unseen.h"
 
 enum { TEXT_MAX = 1024, MARKS_MAX = 16 };
 
@@ -16,6 +17,7 @@ static struct {
 
 static chosen_ids chosen_started;
 static __thread chosen_push chosen;
+static __thread unseen not_told;
 
 static const struct {
 	const char *name;
@@ -71,15 +73,19 @@ static bool is_chosen(const char *text)
 static void push(const char *text)
 {
 	chosen_on_push(&chosen, NULL, is_chosen(text));
-	put(ASSAY_WIRE_RANGE_PUSH, text, 0, assay_rt_now());
+	if (unseen_push(&not_told, NULL, assay_rt_recording()))
+		put(ASSAY_WIRE_RANGE_PUSH, text, 0, assay_rt_now());
 }
 
 static void pop(void)
 {
-	put(ASSAY_WIRE_RANGE_POP, NULL, 0, assay_rt_now());
+	if (unseen_pop(&not_told, NULL))
+		put(ASSAY_WIRE_RANGE_POP, NULL, 0, assay_rt_now());
 	chosen_on_pop(&chosen, NULL);
 }
 
+/* Ids are the SDK's own: these are told whether recording is on or not, so that every end has its
+ * start. */
 static void start(const char *text, uint64_t id, int64_t time)
 {
 	chosen_on_start(chosen_started, id, is_chosen(text));
@@ -90,6 +96,12 @@ static void stop(uint64_t id)
 {
 	put(ASSAY_WIRE_RANGE_END, NULL, id, assay_rt_now());
 	chosen_on_stop(chosen_started, id);
+}
+
+static void mark(const char *text)
+{
+	if (assay_rt_recording())
+		put(ASSAY_WIRE_RANGE_MARK, text, 0, assay_rt_now());
 }
 
 static mark_op op_of(int32_t operation)
@@ -106,7 +118,7 @@ void assay_rocm_on_range(const rocm_call *c, rocprof_user *user)
 	if (!m || c->phase < ROCPROF_ENTER)
 		return;
 	if (op == MARK && enters)
-		put(ASSAY_WIRE_RANGE_MARK, m->args.message, 0, assay_rt_now());
+		mark(m->args.message);
 	else if (op == THREAD_RANGE && enters)
 		push(m->args.message);
 	else if (op == THREAD_RANGE)
@@ -129,7 +141,7 @@ void assay_rocm_on_marker(const rocm_call *c, rocprof_user *user)
 	if (c->phase != ROCPROF_ENTER)
 		return;
 	if (op == MARK)
-		put(ASSAY_WIRE_RANGE_MARK, m->args.message, 0, assay_rt_now());
+		mark(m->args.message);
 	else if (op == PUSH)
 		push(m->args.message);
 	else if (op == POP)

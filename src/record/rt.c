@@ -96,37 +96,51 @@ static bool wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns)
 
 /* ---- what is wanted ---- */
 
-void assay_rt_range(int step)
+void assay_windows_open(rt_windows *w, int64_t time)
 {
-	int before = atomic_fetch_add(&rt.open_ranges, step);
-	if (before == 0 && step > 0) {
-		uint32_t i = atomic_load(&rt.windows) % RT_WINDOWS;
-		atomic_store(&rt.window_end[i], 0);
-		atomic_store(&rt.window_start[i], assay_rt_now());
-		atomic_fetch_add(&rt.windows, 1);
-	} else if (before == 1 && step < 0) {
-		uint32_t last = atomic_load(&rt.windows) - 1;
-		atomic_store(&rt.window_end[last % RT_WINDOWS], assay_rt_now());
-	}
+	uint32_t i = atomic_load(&w->n) % RT_WINDOWS;
+	atomic_store(&w->end[i], 0);
+	atomic_store(&w->start[i], time);
+	atomic_fetch_add(&w->n, 1);
 }
 
-static bool in_a_window(int64_t time)
+void assay_windows_close(rt_windows *w, int64_t time)
 {
-	uint32_t n = atomic_load(&rt.windows), oldest = n > RT_WINDOWS ? n - RT_WINDOWS : 0;
+	uint32_t n = atomic_load(&w->n);
+	if (n)
+		atomic_store(&w->end[(n - 1) % RT_WINDOWS], time);
+}
+
+static bool in_a_window(const rt_windows *w, int64_t time)
+{
+	uint32_t n = atomic_load(&w->n), oldest = n > RT_WINDOWS ? n - RT_WINDOWS : 0;
 	for (uint32_t i = n; i-- > oldest;) {
-		int64_t end = atomic_load(&rt.window_end[i % RT_WINDOWS]);
-		if (time >= atomic_load(&rt.window_start[i % RT_WINDOWS]))
+		int64_t end = atomic_load(&w->end[i % RT_WINDOWS]);
+		if (time >= atomic_load(&w->start[i % RT_WINDOWS]))
 			return !end || time < end;
 	}
 	return false;
 }
 
+void assay_rt_range(int step)
+{
+	int before = atomic_fetch_add(&rt.open_ranges, step);
+	if (before == 0 && step > 0)
+		assay_windows_open(&rt.ranges, assay_rt_now());
+	else if (before == 1 && step < 0)
+		assay_windows_close(&rt.ranges, assay_rt_now());
+}
+
 bool assay_rt_wanted(int64_t time)
 {
-	const assay_rt_config *c = &rt.conf;
-	if ((c->from && time < c->from) || (c->until && time >= c->until))
+	if (in_a_window(&rt.pauses, time))
 		return false;
-	return !c->range[0] || in_a_window(time);
+	return !rt.conf.range[0] || in_a_window(&rt.ranges, time);
+}
+
+bool assay_rt_limited(void)
+{
+	return rt.conf.range[0] || atomic_load_explicit(&rt.pauses.n, memory_order_relaxed);
 }
 
 /* ---- start ---- */
@@ -155,10 +169,11 @@ static void *tick_on(void *unused)
 	prctl(PR_SET_NAME, "assay-tick");
 	int64_t period = (int64_t)rt.conf.tick_ms * 1000000;
 	while (!atomic_load(&rt.stopping)) {
-		assay_rt_wait(&rt.stopping, 0, period);
+		assay_control_rest(period);
 		if (atomic_load(&rt.stopping))
 			break;
 		assay_rt_watch_ways_out();
+		assay_control_obey();
 		rt.hooks->tick();
 	}
 	if (atomic_load(&rt.leaving) && rt.hooks->finish)
@@ -216,6 +231,7 @@ static bool start_locked(void)
 	}
 	new_life();
 	atomic_store(&rt.on, 1);
+	assay_control_begin();
 	if (rt.conf.steps[0])
 		assay_rt_meta("steps_from", rt.conf.steps);
 	put_clocks();
@@ -260,7 +276,7 @@ void assay_rt_after_fork(void)
 static bool stop_ticker(int64_t ns)
 {
 	atomic_store(&rt.stopping, 1);
-	assay_rt_wake(&rt.stopping);
+	assay_control_disturb();
 	return !rt.ticker_made || wait_while(&rt.ticker_ended, 0, ns);
 }
 

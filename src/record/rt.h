@@ -35,6 +35,7 @@ typedef struct assay_rt_config {
 	char range[128];       /* record only inside ranges of this name; empty: always */
 	char steps[128];       /* --steps-from, told to the reader */
 	char skip[64];         /* vendor record kinds to leave out, "36.38" */
+	bool paused;           /* start switched off; these three unless there is a control page */
 	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
 	uint32_t flush_ms;     /* between writes to the file, default 100 */
 	uint32_t tick_ms;      /* between calls of hooks.tick, default 20, at most flush_ms */
@@ -59,6 +60,8 @@ typedef struct assay_rt_hooks {
 	/* before exec, on the program's thread: have everything handed over; false when work still
 	 * runs. Recording goes on when the exec fails. May be NULL */
 	bool (*leave)(void);
+	/* switched on or off, on the thread that calls tick; may be NULL */
+	void (*record)(bool on);
 	void (*loaded)(void); /* a library was loaded, on the program's thread; may be NULL */
 } assay_rt_hooks;
 
@@ -90,18 +93,21 @@ uint32_t assay_rt_tid(void);
 void *assay_rt_begin(assay_wire_type type, size_t bytes);
 void assay_rt_commit(void);
 
-/* Does a record of this time belong to the recording (delay, duration, --only-range)? */
+/* Is it switched on? */
+bool assay_rt_recording(void);
+/* How often it was switched off. */
+uint32_t assay_rt_switches(void);
+/* Sleep while it is not, at most ns. */
+void assay_rt_idle(int64_t ns);
+/* Does a record of this time belong to the recording (switched on, --only-range)? */
 bool assay_rt_wanted(int64_t time);
+/* Can the answer be no? */
+bool assay_rt_limited(void);
 /* Tell that a range opened (+1) or closed (-1) whose text is that of --only-range. */
 void assay_rt_range(int step);
 static inline bool assay_rt_ranged(void)
 {
 	return assay_rt_conf()->range[0] != 0;
-}
-static inline bool assay_rt_limited(void)
-{
-	const assay_rt_config *c = assay_rt_conf();
-	return c->from || c->until || c->range[0];
 }
 
 /* False when recording is off; then do not close. */

@@ -38,6 +38,12 @@ typedef enum rt_writing {
 	RT_WRITER_ENDED,
 } rt_writing;
 
+/* Stretches of time, the last RT_WINDOWS of them. */
+typedef struct rt_windows {
+	_Atomic uint32_t n;                                 /* so far */
+	_Atomic int64_t start[RT_WINDOWS], end[RT_WINDOWS]; /* end 0: open */
+} rt_windows;
+
 /* The one struct of this library that changes. */
 typedef struct rt_state {
 	assay_rt_config conf;
@@ -46,10 +52,11 @@ typedef struct rt_state {
 	/* counts forks and starts: a thread's ring of another life is not its own; the memory is
 	 * wiped by every fork, also by one that calls no handlers, and 0 says so */
 	_Atomic uint32_t *life;
-	uint32_t lives;                                                   /* the same, not wiped */
-	_Atomic int open_ranges;                                          /* --only-range */
-	_Atomic uint32_t windows;                                         /* such ranges so far */
-	_Atomic int64_t window_start[RT_WINDOWS], window_end[RT_WINDOWS]; /* the last; 0: open */
+	uint32_t lives;                     /* the same, not wiped */
+	_Atomic int open_ranges;            /* --only-range */
+	rt_windows ranges;                  /* while any was open */
+	rt_windows pauses;                  /* while recording was switched off */
+	_Atomic uint32_t recording;         /* futex: 0 switched off */
 	pthread_mutex_t lock;               /* start, stop, strings, the recorder's ring */
 	assay_ring_file *file;              /* mapped, shared */
 	char *bulk;                         /* data of the recorder's ring */
@@ -65,7 +72,7 @@ typedef struct rt_state {
 	bool key_made, atfork_made, atexit_made;
 	_Atomic uint32_t writing;  /* futex: rt_writing */
 	_Atomic uint32_t wake;     /* futex: a ring is half full, a ring is wanted, stop */
-	_Atomic uint32_t stopping; /* futex: 1: the ticker ends; 2: the writer, too */
+	_Atomic uint32_t stopping; /* 1: the ticker ends; 2: the writer, too */
 	_Atomic uint32_t flush_asked, flush_done; /* counts; done is a futex */
 	_Atomic uint32_t ticker_ended;            /* futex */
 	_Atomic int leaving;                      /* an _exit: the ticker calls hooks.finish */
@@ -95,6 +102,18 @@ void assay_rt_leave(void); /* the process ends without exit handlers; safe in a 
 
 /* leave.c: stand in for exec and _exit in objects loaded since */
 void assay_rt_watch_ways_out(void);
+
+/* rt.c: a stretch begins, ends */
+void assay_windows_open(rt_windows *w, int64_t time);
+void assay_windows_close(rt_windows *w, int64_t time);
+
+/* rt_control.c. open: on the writer's thread; begin: under the lock, the state a recording starts
+ * in; rest: until there is something to obey, at most ns; disturb: end the rest of others. */
+void assay_control_open(void);
+void assay_control_begin(void);
+void assay_control_rest(int64_t ns);
+void assay_control_obey(void);
+void assay_control_disturb(void);
 
 /* rt_hot.c */
 void assay_rt_forget_self(void); /* in a forked child */

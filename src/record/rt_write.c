@@ -556,6 +556,7 @@ static bool begin(void)
 {
 	is_writer = true;
 	rt.own_table = assay_rt_own_table();
+	assay_control_open();
 	if (!make_files())
 		return false;
 	put_process();

@@ -456,6 +456,12 @@ static void *sampler_thread(void *arg)
 	assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
 	int64_t every = (int64_t)assay_rt_conf()->sample_us * 1000, own = (int64_t)assay_rt_tid();
 	while (!atomic_load(&sm.stopping)) {
+		if (!assay_rt_recording()) {
+			while (sm.seen_n)
+				forget(&sm.seen[0]);
+			assay_rt_idle(LIST_NS);
+			continue;
+		}
 		int64_t before = assay_proc_cpu(0, (uint32_t)own);
 		tick();
 		int64_t pause = (assay_proc_cpu(0, (uint32_t)own) - before) * SHARE;

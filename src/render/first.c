@@ -302,6 +302,9 @@ static void print_trust_line(assay_printout *p)
 	if (t.idle > 0)
 		text = assay_printf(&p->scratch, "%s, %.1f%% of idle explained", text,
 				    100 * (t.idle - t.unknown) / t.idle);
+	if (t.offs)
+		text = assay_printf(&p->scratch, "%s; recording off for %s", text,
+				    assay_fmt_time(b, t.off));
 	if (t.problems)
 		text = assay_printf(&p->scratch, "%s; problems: %s", text,
 				    assay_fmt_count(c, t.problems));

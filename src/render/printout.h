@@ -49,6 +49,8 @@ typedef struct assay_trust {
 	uint64_t problems, notes; /* issues met, and those of no harm */
 	size_t warnings;
 	double idle, unknown; /* ns over all devices, and of them without a known cause */
+	uint32_t offs; /* how often recording was switched off, and for how long: of the process */
+	int64_t off;   /* for which that was longest */
 } assay_trust;
 assay_trust assay_trust_of(const assay_run *run);
 

@@ -121,6 +121,8 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_u64(w, "linked", d->linked[i]);
 		assay_jsonw_i64(w, "start_ns", d->start[i]);
 		assay_jsonw_i64(w, "span_ns", d->span[i]);
+		if (d->off[i])
+			assay_jsonw_i64(w, "off_ns", d->off[i]);
 		assay_jsonw_i64(w, "busy_ns", d->busy[i]);
 		assay_jsonw_i64(w, "idle_ns", d->idle[i]);
 		assay_jsonw_u64(w, "gaps", d->gaps[i]);

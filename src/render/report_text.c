@@ -281,6 +281,22 @@ void assay_warnings_text(assay_printout *p, const char *before)
 	assay_arena_free(&scratch);
 }
 
+static void sum_offs(const assay_off_table *t, assay_trust *sum)
+{
+	for (size_t i = 0; i < t->n;) {
+		assay_trust of = {0};
+		size_t first = i;
+		for (; i < t->n && t->source[i] == t->source[first]; i++) {
+			of.offs++;
+			of.off += t->dur[i];
+		}
+		if (!sum->offs || of.off > sum->off) {
+			sum->offs = of.offs;
+			sum->off = of.off;
+		}
+	}
+}
+
 assay_trust assay_trust_of(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;
@@ -302,6 +318,7 @@ assay_trust assay_trust_of(const assay_run *run)
 			sum.problems += run->part.issues[i];
 		else
 			sum.notes += run->part.issues[i];
+	sum_offs(&t->off, &sum);
 	return sum;
 }
 
@@ -321,6 +338,17 @@ static void print_trust(assay_printout *p)
 	if (t.idle > 0)
 		fprintf(p->out, "  %.1f%% of idle time has a known cause\n",
 			100 * (t.idle - t.unknown) / t.idle);
+	if (t.offs) {
+		text = assay_printf(
+			&p->scratch,
+			"recording was switched off %s, %s in all: what happened then "
+			"is unknown, and no time in this report",
+			t.offs == 1 ? "once"
+				    : assay_printf(&p->scratch, "%" PRIu32 " times", t.offs),
+			assay_fmt_time(a, t.off));
+		fputs("  ", p->out);
+		assay_print_flow(p, 2, text);
+	}
 	assay_warnings_text(p, "  warning: ");
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		if (p->run->part.issues[i]) {

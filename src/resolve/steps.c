@@ -7,8 +7,10 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/offs.h"
 #include "names/serving.h"
 #include "names/words.h"
 
@@ -160,6 +162,42 @@ static void add_host_steps(assay_run *run, const looked_for *f, uint8_t wanted)
 	}
 }
 
+/* Moments named like steps: each lasts to the next of its process, and the last is only an end. */
+static void add_marked_steps(assay_run *run, const looked_for *f)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_host_table *h = &t->host;
+	assay_vec(uint32_t) marks = {0};
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->kind[i] == ASSAY_HOST_MARKER && h->dur[i] == 0 &&
+		    f->is[h->name[i]] == STEP_NAME && chosen_api(run, f, i))
+			*assay_push(&marks) = i;
+	if (marks.n)
+		assay_sort_rows(marks.p, marks.n, h->ts);
+	assay_map last = {0}; /* of a process: its mark before */
+	for (size_t i = 0; i < marks.n; i++) {
+		uint32_t row = marks.p[i], group = assay_track_group(t, h->track[row]);
+		uint32_t *slot = assay_map_at(&last, group), before = *slot;
+		*slot = row;
+		if (before != ASSAY_MAP_ABSENT && h->ts[row] > h->ts[before])
+			add_step(run, group, h->ts[before], h->ts[row] - h->ts[before],
+				 h->name[before],
+				 f->choice.name.n ? ASSAY_STEP_CHOSEN : ASSAY_STEP_RANGE);
+	}
+	assay_map_free(&last);
+	assay_vec_free(&marks);
+}
+
+static void keep_step(assay_step_table *s, size_t to, size_t from)
+{
+	s->source[to] = s->source[from];
+	s->ts[to] = s->ts[from];
+	s->dur[to] = s->dur[from];
+	s->number[to] = s->number[from];
+	s->name[to] = s->name[from];
+	s->origin[to] = s->origin[from];
+}
+
 /* Ranges named like steps that overlap (batches inside a step) do not say which one is meant:
  * keep the outermost of each source. */
 static void drop_inner_steps(assay_step_table *s)
@@ -173,12 +211,7 @@ static void drop_inner_steps(assay_step_table *s)
 				(s->dur[k] > s->dur[i] || k < i);
 		if (inner)
 			continue;
-		s->source[kept] = s->source[i];
-		s->ts[kept] = s->ts[i];
-		s->dur[kept] = s->dur[i];
-		s->number[kept] = s->number[i];
-		s->name[kept] = s->name[i];
-		s->origin[kept++] = s->origin[i];
+		keep_step(s, kept++, i);
 	}
 	s->n = kept;
 }
@@ -207,6 +240,20 @@ static void doubt_ranges(assay_step_table *s)
 		s->n = 0;
 }
 
+/* A step during which recording was off is not known as a whole. */
+static void drop_partial_steps(assay_run *run)
+{
+	assay_step_table *s = &run->part.t.step;
+	assay_offs offs;
+	size_t kept = 0;
+	assay_offs_find(&offs, &run->part.t);
+	for (size_t i = 0; i < s->n; i++)
+		if (!assay_offs_touch(&offs, s->source[i], s->ts[i], s->ts[i] + s->dur[i]))
+			keep_step(s, kept++, i);
+	s->n = kept;
+	assay_offs_free(&offs);
+}
+
 void assay_find_steps(assay_run *run, const assay_step_choice *given)
 {
 	assay_step_table *s = &run->part.t.step;
@@ -219,6 +266,8 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 		add_host_steps(run, &f, SERVING_NAME);
 	if (!s->n)
 		add_host_steps(run, &f, STEP_NAME);
+	if (!s->n)
+		add_marked_steps(run, &f);
 	doubt_ranges(s);
 	bool asked = f.choice.api != ASSAY_STEPS_AUTO || f.choice.name.n;
 	if (!s->n && !asked)
@@ -230,6 +279,7 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 			   "no range%s%.*s%s is there to be a step, as was asked for",
 			   f.choice.name.n ? " named '" : " of that kind", (int)f.choice.name.n,
 			   f.choice.name.n ? f.choice.name.p : "", f.choice.name.n ? "'" : "");
+	drop_partial_steps(run);
 	assay_arena_free(&scratch);
 }
 
@@ -288,6 +338,39 @@ TEST(the_user_chooses_which_ranges_are_steps)
 	CHECK(steps_by(run, "nvtx:") == SIZE_MAX && steps_by(run, "steps") == SIZE_MAX);
 	assay_meta_add(&run->part, "rocprofiler.version", ASSAY_S("1.0.0"));
 	CHECK(steps_by(run, "NVTX") == 0 && steps_by(run, "roctx") == 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_step_lasts_from_one_mark_to_the_next_of_its_process)
+{
+	assay_run *run = assay_run_new();
+	add_source(run, "capture");
+	assay_hand_host(run, ASSAY_HOST_MARKER, "batch 2", 300, 0);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "batch 1", 100, 0);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "batch 3", 350, 0);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "other", 320, 0);
+	CHECK_EQ(steps_by(run, "auto:batch"), 2);
+	const assay_step_table *s = &run->part.t.step;
+	CHECK(s->ts[0] == 100 && s->dur[0] == 200 && s->ts[1] == 300 && s->dur[1] == 50);
+	assay_hand_host(run, ASSAY_HOST_MARKER, "batch 9", 400, 10);
+	CHECK_EQ(steps_by(run, "auto:batch"), 1); /* ranges say more than moments */
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(steps_in_which_recording_was_off_are_left_out)
+{
+	assay_run *run = assay_run_new();
+	add_source(run, "capture");
+	for (int i = 0; i < 4; i++)
+		assay_hand_host(run, ASSAY_HOST_MARKER, "batch", 100 * i, 100);
+	uint32_t off = assay_add(&run->part.t, ASSAY_T_off);
+	run->part.t.off.source[off] = run->part.source;
+	run->part.t.off.ts[off] = 150;
+	run->part.t.off.dur[off] = 50;
+	CHECK_EQ(steps_by(run, "auto:batch"), 3);
+	CHECK_EQ(run->part.t.step.ts[1], 200);
 	assay_run_free(run);
 	return 0;
 }

@@ -92,3 +92,9 @@ bool assay_ring_own(int fd)
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
+
+bool assay_ring_alive(int fd)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}

@@ -50,8 +50,10 @@ typedef struct assay_ring_file {
 	_Atomic uint32_t failed;  /* writes of chunks that failed: disk full, ... */
 	_Atomic uint32_t left;    /* ASSAY_WIRE_LEFT_...: how the process is about to end */
 	_Atomic uint32_t whole;   /* then: the vendor has handed everything over */
+	_Atomic uint32_t obeyed;  /* last order of the control page that was carried out */
+	_Atomic uint32_t records; /* 1: recording is switched on */
 	uint32_t reserved;
-	uint64_t pad[11];
+	uint64_t pad[10];
 	_Atomic uint64_t written[ASSAY_RING_KINDS]; /* records in the file, by type */
 	_Atomic uint64_t dropped[ASSAY_RING_CAUSES][ASSAY_RING_KINDS];
 	assay_ring bulk;
@@ -100,5 +102,7 @@ uint64_t assay_ring_dropped(const assay_ring_file *f, uint32_t cause);
 /* The process that records holds a lock on its file until it dies or executes another program;
  * taking the lock proves that it is gone. False while somebody else holds it. */
 bool assay_ring_own(int fd);
+/* Does somebody hold it? */
+bool assay_ring_alive(int fd);
 
 #endif

@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		4, /* a newer one has more record types, or more fields at the end of a record */
+		5, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -77,7 +77,8 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(SAMPLE, 26)                                                                              \
 	X(TALLY, 27)                                                                               \
 	X(DEATH, 28)                                                                               \
-	X(PRODUCT, 29)
+	X(PRODUCT, 29)                                                                             \
+	X(SWITCH, 30)
 
 typedef enum assay_wire_type {
 #define X(id, number) ASSAY_WIRE_##id = number,
@@ -460,6 +461,20 @@ typedef struct assay_wire_death {
 	uint32_t whole; /* 1: the vendor had handed everything over */
 } assay_wire_death;
 
+enum {                       /* why recording is off */
+       ASSAY_WIRE_OFF_ASKED, /* somebody said so meanwhile */
+       ASSAY_WIRE_OFF_START, /* it was to start so */
+       ASSAY_WIRE_OFF_TIME,  /* the time to record had not come, or was over */
+};
+
+/* Since 1.5. Recording was switched: what happened until the next of these was not to be seen. */
+typedef struct assay_wire_switch {
+	assay_wire_rec rec;
+	int64_t time;
+	uint32_t on, why;
+} assay_wire_switch;
+
+static_assert(sizeof(assay_wire_switch) == 24, "layout");
 static_assert(sizeof(assay_wire_tally) == 24, "layout");
 static_assert(sizeof(assay_wire_death) == 24, "layout");
 static_assert(sizeof(assay_wire_string) == 16, "layout");

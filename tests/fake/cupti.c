@@ -323,6 +323,20 @@ API cupti_result cuptiGetContextId(void *context, uint32_t *id)
 	*id = 1;
 	return CUPTI_OK;
 }
+/* How much of it is switched on: kinds, records of calls, callbacks, and a subscription. */
+API unsigned fake_cupti_on(void)
+{
+	pthread_mutex_lock(&f.lock);
+	unsigned n = subscriber.taken;
+	for (int kind = 0; kind < KINDS; kind++)
+		n += f.kind[kind];
+	for (int domain = 0; domain < 3; domain++)
+		for (int cbid = 0; cbid < CBIDS; cbid++)
+			n += f.call[domain][cbid] +
+			     (subscriber.taken && subscriber.call[domain][cbid]);
+	pthread_mutex_unlock(&f.lock);
+	return n;
+}
 API cupti_result cuptiFinalize(void)
 {
 	memset(f.kind, 0, sizeof f.kind);

@@ -75,7 +75,7 @@ typedef struct client {
 	rocprof_request_fn *request;
 	uint8_t requested[KINDS];
 	buffer buffers[BUFFERS];
-	int n_buffers, started;
+	int n_buffers, started, contexts;
 } client;
 
 static struct {
@@ -119,8 +119,9 @@ static int one(void)
 	return numbers.version >= ROCPROF_ABI_1;
 }
 
-/* ---- contexts, buffers, services: a client's context has its number + 1, its buffers that times
- * 16 and the number of the buffer ---- */
+/* ---- contexts, buffers, services: a client's first context has its number + 1, its buffers that
+ * times 16 and the number of the buffer. Further contexts stand behind the clients, as clients
+ * that no tool made ---- */
 
 static int refused(const char *kind)
 {
@@ -139,6 +140,12 @@ API int rocprofiler_create_context(uint64_t *id)
 		return NOT_ZERO;
 	if (sdk.state != -1)
 		return LOCKED;
+	if (sdk.configuring->contexts++) {
+		if (sdk.n == CLIENTS)
+			return NOT_FOUND;
+		*id = ++sdk.n;
+		return 0;
+	}
 	*id = (uint64_t)(sdk.configuring - sdk.clients) + 1;
 	return 0;
 }
@@ -485,7 +492,10 @@ static void finalize_all(void)
 /* With one client the whole SDK, with several that client alone. */
 static void finalize_client(uint32_t handle)
 {
-	if (sdk.n == 1) {
+	uint32_t tools = 0;
+	for (uint32_t i = 0; i < sdk.n; i++)
+		tools += sdk.clients[i].result != NULL;
+	if (tools == 1) {
 		finalize_all();
 		return;
 	}
@@ -621,7 +631,7 @@ API void fake_start(void)
 	atexit(finalize_all);
 	sdk.state = -1;
 	load_tools();
-	for (uint32_t i = 0; i < sdk.n; i++) {
+	for (uint32_t i = 0, tools = sdk.n; i < tools; i++) {
 		sdk.configuring = &sdk.clients[i];
 		void (*fn)(void) = one() ? (void (*)(void))finalize_1 : (void (*)(void))finalize_0;
 		sdk.clients[i].result->initialize(fn, sdk.clients[i].result->tool_data);
@@ -651,7 +661,7 @@ static void ask(record *r, int request, int operation, int again, uint64_t corr)
 	for (uint32_t i = 0; i < sdk.n; i++) {
 		client *c = &sdk.clients[i];
 		rocprof_user out = {0}, later = {0};
-		if (!c->request || !c->requested[request])
+		if (!c->started || !c->request || !c->requested[request])
 			continue;
 		c->request(thread_id(), 1, request, operation + (int)numbers.shift, corr, &out,
 			   NULL);

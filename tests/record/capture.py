@@ -3,7 +3,7 @@ import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
          "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE "
-         "TALLY DEATH PRODUCT").split()
+         "TALLY DEATH PRODUCT SWITCH").split()
 MASK = (1 << 64) - 1
 
 
@@ -41,6 +41,7 @@ FIELDS = {
     "LOST": ("<QqqII", "count first last why text"),
     "END": ("<qq", "time real"),
     "TALLY": ("<HHIQ", "kind cause _ count"),
+    "SWITCH": ("<qII", "time on why"),
     "DEATH": ("<qII", "time how whole"),
     "SCRATCH": ("<qqQQIIII", "start end corr size device queue flags op"),
     "CODE": ("<IiHHH", "id line kind file_length name_length"),

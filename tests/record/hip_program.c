@@ -387,6 +387,27 @@ static void events(void)
 	with_stream("hipStreamWaitEvent", WORDS(0, E1, 0), 20, 0, &wait);
 }
 
+/* A line of standard input is something to do; the answer says that it is done. */
+static void obey(void)
+{
+	char line[64];
+	while (fgets(line, sizeof line, stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strcmp(line, "make"))
+			create_stream(S1, 0, 0);
+		else if (!strcmp(line, "destroy"))
+			stream_destroy(S1);
+		else if (!strcmp(line, "launch"))
+			launch(S1, ADD), deliver();
+		else if (!strncmp(line, "push ", 5))
+			range(FAKE_PUSH, line + 5, 0);
+		else if (!strcmp(line, "pop"))
+			range(FAKE_POP, NULL, 0);
+		puts("done");
+		fflush(stdout);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*play)(void);
@@ -395,7 +416,7 @@ static const struct {
 	{"threads", threads},         {"many", many},       {"markers", markers},
 	{"memory", memory},           {"odd", odd},         {"events", events},
 	{"pauses", pauses},           {"flood", flood},     {"batches", batches},
-	{"collectives", collectives}, {"devices", devices},
+	{"collectives", collectives}, {"devices", devices}, {"obey", obey},
 };
 
 static void *load(const char *path)

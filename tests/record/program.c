@@ -240,6 +240,39 @@ static void order_in_other_ways(void)
 	fake_call(2, FAKE_cudaLaunchKernelExC, arguments[1]);
 }
 
+/* Is anything of CUPTI on, as the fake one knows it? */
+static int cupti_on(void)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, "fake_cupti_on") : NULL;
+	unsigned (*on)(void);
+	memcpy(&on, &p, sizeof p);
+	return on && on() > 0;
+}
+
+/* A line of standard input is something to do; the answer says that it is done. */
+static void obey(char **argv)
+{
+	char line[256];
+	while (fgets(line, sizeof line, stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strcmp(line, "step"))
+			step(0);
+		else if (!strncmp(line, "push ", 5))
+			push(line + 5);
+		else if (!strcmp(line, "pop"))
+			pop();
+		else if (!strcmp(line, "late"))
+			fake_launch_late(7, "late", 30);
+		else if (!strcmp(line, "fork"))
+			fork_and_go_on();
+		else if (!strcmp(line, "exec"))
+			execl("/proc/self/exe", argv[0], "obey", "0", (char *)NULL);
+		printf("%s\n", cupti_on() ? "on" : "off");
+		fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argv[1];
@@ -343,6 +376,8 @@ int main(int argc, char **argv)
 			end();
 		step(1);
 	}
+	if (!strcmp(how, "obey"))
+		obey(argv);
 	if (!strcmp(how, "sync"))
 		fake_sync();
 	if (!strcmp(how, "orders"))

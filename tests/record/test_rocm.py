@@ -98,6 +98,49 @@ def each(*versions):
 ADD, MATMUL, GEMM = "_Z3addPfS_i", "_Z6matmulPKfS0_Pfi", "Cijk_Ailk_Bljk_BBS_MT128x128"
 
 
+class Job:
+    """A HIP program under `assay record` that does one thing after the other."""
+
+    def __init__(self, version, *opts):
+        self.run = os.path.join(WORK, "obey-" + version)
+        e = dict(os.environ, LD_LIBRARY_PATH=FAKE, LD_PRELOAD=KFD, FAKE_ROCPROF=version)
+        self.p = subprocess.Popen([ASSAY, "record", "-q", "-o", self.run, "--telemetry", "off", *opts, "--", PROGRAM, "obey"],
+                                  env=e, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def do(self, *things):
+        for thing in things:
+            self.p.stdin.write(thing + "\n")
+            self.p.stdin.flush()
+            eq(self.p.stdout.readline(), "done\n")
+
+    def ctl(self, order):
+        p = subprocess.run([ASSAY, "ctl", self.run, order], capture_output=True, text=True, timeout=60)
+        eq((p.returncode, p.stderr), (0, ""))
+
+    def end(self):
+        self.p.stdin.close()
+        eq(self.p.wait(60), 4)
+        self.p.stdout.close()
+        return one(self.run)
+
+
+@each()
+def it_is_recorded_only_while_it_is_switched_on(v):
+    job = Job(v, "--paused")
+    job.do("make", "launch", "push off")
+    job.ctl("start")
+    job.do("launch", "pop", "push on", "pop", "push over")
+    job.ctl("stop")
+    job.do("launch", "pop", "destroy", "make", "launch")
+    job.ctl("start")
+    job.do("launch")
+    c = job.end()
+    eq(kernels(c), [(ADD, 1), (ADD, 2)])  # a name, and a stream, that came while it was off
+    eq([r["name"] for r in c.calls], ["hipLaunchKernel"] * 2)
+    eq([(r["op"], r["text"]) for r in c.rows["RANGE"]], [(1, "on"), (2, ""), (1, "over"), (2, "")])
+    eq([(s["on"], s["why"]) for s in c.rows["SWITCH"]], [(0, 1), (1, 0), (0, 0), (1, 0)])
+
+
 @each()
 def work_is_on_the_stream_it_was_launched_on(v):
     c = play("streams", v)

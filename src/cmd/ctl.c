@@ -1,0 +1,336 @@
+/* assay ctl: orders to recordings that are under way, through the socket in each run directory. */
+#define _GNU_SOURCE /* O_PATH */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/input.h"
+#include "base/json.h"
+#include "base/test.h"
+#include "cmd/cmd.h"
+#include "cmd/record.h"
+
+enum { ANSWER_MAX = 1 << 20 };
+
+struct args {
+	int64_t for_ns;
+	bool json;
+};
+
+/* A recording that is asked. */
+typedef struct asked {
+	const char *run;
+	int fd;
+	assay_str answer; /* padded for parsing */
+} asked;
+typedef assay_vec(asked) all_asked;
+
+/* ---- talking ---- */
+
+static int dial(int dir, const char *name)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int n = snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", dir, name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && n < (int)sizeof at.sun_path &&
+	    connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+		return fd;
+	int why = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+/* The socket of a run directory, or FILE of --control itself. */
+static int dial_run(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return -1;
+	bool folder = S_ISDIR(st.st_mode);
+	const char *slash = strrchr(path, '/');
+	char parent[4096];
+	snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	int dir = open(folder ? path : parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = dir < 0  ? -1
+		 : folder ? dial(dir, ASSAY_RECORD_CONTROL)
+			  : dial(dir, slash ? slash + 1 : path);
+	int why = errno;
+	if (dir >= 0)
+		close(dir);
+	errno = why;
+	return fd;
+}
+
+static const char *why_not(int why)
+{
+	return why == ENOENT         ? "it is not being recorded"
+	       : why == ECONNREFUSED ? "it is no longer being recorded"
+				     : strerror(why);
+}
+
+/* A folder of runs: those in it that are under way. */
+static bool add_inside(all_asked *out, assay_arena *a, const char *folder)
+{
+	size_t before = out->n;
+	DIR *d = opendir(folder);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		const char *run = assay_printf(a, "%s/%s", folder, e->d_name);
+		int fd = dial_run(run);
+		if (fd >= 0)
+			*assay_push(out) = (asked){.run = run, .fd = fd};
+	}
+	if (d)
+		closedir(d);
+	return out->n > before;
+}
+
+static bool add_run(all_asked *out, assay_arena *a, const char *run)
+{
+	int fd = dial_run(run), why = errno;
+	if (fd >= 0)
+		*assay_push(out) = (asked){.run = run, .fd = fd};
+	else if (!add_inside(out, a, run)) {
+		fprintf(stderr, "assay: cannot reach %s: %s\n", run, why_not(why));
+		return false;
+	}
+	return true;
+}
+
+static bool read_answer(asked *r, assay_arena *a)
+{
+	char *text = assay_alloc(a, ANSWER_MAX + ASSAY_PAD);
+	size_t n = 0;
+	ssize_t got = 1;
+	while (n < ANSWER_MAX && !(n && text[n - 1] == '\n') &&
+	       (got = recv(r->fd, text + n, ANSWER_MAX - n, 0)) > 0)
+		n += (size_t)got;
+	memset(text + n, 0, ASSAY_PAD);
+	r->answer = (assay_str){text, n};
+	if (!n)
+		fprintf(stderr, "assay: %s gave no answer: %s\n", r->run,
+			got < 0 ? strerror(errno) : "it ended, or you are not its user");
+	return n;
+}
+
+/* ---- showing ---- */
+
+typedef struct state {
+	bool ok, recording;
+	assay_str error;
+	int64_t left;
+	uint64_t processes, on, late, records, lost;
+} state;
+
+static bool is_true(assay_json *j)
+{
+	assay_str raw;
+	return assay_json_skip(j, &raw) && assay_str_is(raw, "true");
+}
+
+static void read_processes(assay_json *j, state *s)
+{
+	assay_json_enter(j, '[');
+	while (assay_json_element(j)) {
+		uint64_t n = 0;
+		assay_json_enter(j, '{');
+		s->processes++;
+		for (assay_str key; assay_json_member(j, &key);) {
+			if (assay_str_is(key, "recording"))
+				s->on += is_true(j);
+			else if (assay_str_is(key, "obeyed"))
+				s->late += !is_true(j);
+			else if (assay_str_is(key, "records") && assay_json_u64(j, &n))
+				s->records += n;
+			else if (assay_str_is(key, "lost") && assay_json_u64(j, &n))
+				s->lost += n;
+			else
+				assay_json_skip(j, NULL);
+		}
+	}
+}
+
+static state read_state(assay_str text, assay_arena *a)
+{
+	state s = {0};
+	assay_str raw;
+	assay_json j = assay_json_on(text.p, text.n);
+	assay_json_enter(&j, '{');
+	for (assay_str key; assay_json_member(&j, &key);) {
+		if (assay_str_is(key, "ok"))
+			s.ok = is_true(&j);
+		else if (assay_str_is(key, "recording"))
+			s.recording = is_true(&j);
+		else if (assay_str_is(key, "left_ns"))
+			assay_json_i64(&j, &s.left);
+		else if (assay_str_is(key, "error") && assay_json_text(&j, &raw))
+			s.error = assay_json_unescape(a, raw);
+		else if (assay_str_is(key, "processes"))
+			read_processes(&j, &s);
+		else
+			assay_json_skip(&j, NULL);
+	}
+	return s;
+}
+
+static void print_state(const char *run, const state *s)
+{
+	char records[ASSAY_FMT], lost[ASSAY_FMT], left[ASSAY_FMT];
+	printf("%s: recording is %s", run, s->recording ? "on" : "off");
+	if (s->recording && s->left)
+		printf(" for %s", assay_fmt_time(left, s->left));
+	if (!s->processes)
+		printf("; no process uses a GPU yet\n");
+	else
+		printf("; %" PRIu64 " of %" PRIu64
+		       " processes record, %s records so far, %s lost\n",
+		       s->on, s->processes, assay_fmt_count(records, s->records),
+		       assay_fmt_count(lost, s->lost));
+	if (s->late)
+		printf("%s: %" PRIu64 " of them did not answer in time\n", run, s->late);
+}
+
+static bool show(const asked *r, bool json, assay_arena *a)
+{
+	state s = read_state(r->answer, a);
+	if (json)
+		printf("%.*s", (int)r->answer.n, r->answer.p);
+	else if (s.ok)
+		print_state(r->run, &s);
+	if (!s.ok)
+		fprintf(stderr, "assay: %s: %.*s\n", r->run, (int)s.error.n, s.error.p);
+	return s.ok && !s.late;
+}
+
+/* ---- the command ---- */
+
+/* RUN... ORDER, or RUN... mark NAME. The words of the order; 0: there is none. */
+static int order_words(char **words, int n)
+{
+	static const char *const orders[] = {"start", "stop", "status", "flush"};
+	if (n >= 3 && !strcmp(words[n - 2], "mark"))
+		return 2;
+	for (size_t i = 0; n >= 2 && i < ASSAY_COUNT_OF(orders); i++)
+		if (!strcmp(words[n - 1], orders[i]))
+			return 1;
+	return 0;
+}
+
+static const char *request_of(assay_arena *m, const struct args *a, char **order, int words)
+{
+	if (words == 2)
+		return assay_printf(m, "mark %s\n", order[1]);
+	if (a->for_ns)
+		return assay_printf(m, "%s %" PRId64 "\n", order[0], a->for_ns);
+	return assay_printf(m, "%s\n", order[0]);
+}
+
+static bool ask_all(const struct args *a, char **runs, int n, const char *request)
+{
+	assay_arena m = {0};
+	all_asked all = {0};
+	bool ok = true;
+	for (int i = 0; i < n; i++)
+		ok &= add_run(&all, &m, runs[i]);
+	for (size_t i = 0; i < all.n; i++) /* all of them first, so that they switch at one time */
+		send(all.p[i].fd, request, strlen(request), MSG_NOSIGNAL);
+	for (size_t i = 0; i < all.n; i++) {
+		ok &= read_answer(&all.p[i], &m) && show(&all.p[i], a->json, &m);
+		close(all.p[i].fd);
+	}
+	assay_vec_free(&all);
+	assay_arena_free(&m);
+	return ok;
+}
+
+static int ctl_run(const void *args, char **operands, int n)
+{
+	const struct args *a = args;
+	int words = order_words(operands, n);
+	const char *bad = NULL;
+	if (!words)
+		bad = "expected RUN... and start, stop, mark NAME, flush or status";
+	else if (a->for_ns && strcmp(operands[n - words], "start") != 0)
+		bad = "--for goes with start";
+	else if (words == 2 && (!*operands[n - 1] || strchr(operands[n - 1], '\n') ||
+				strlen(operands[n - 1]) > 255))
+		bad = "a mark's name is one line of at most 255 bytes";
+	if (bad) {
+		fprintf(stderr, "assay ctl: %s\nTry 'assay ctl --help'.\n", bad);
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_arena m = {0};
+	bool ok = ask_all(a, operands, n - words, request_of(&m, a, operands + n - words, words));
+	assay_arena_free(&m);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+}
+
+static const assay_opt opts[] = {
+	{"for", 0, ASSAY_OPT_SPAN, "TIME",
+	 "With start: switch off again after so long, such as 20s.", offsetof(struct args, for_ns)},
+	{"json", 0, ASSAY_OPT_FLAG, NULL, "Print each answer as one line of JSON.",
+	 offsetof(struct args, json)},
+};
+
+static const assay_example examples[] = {
+	{"assay record -q -o $(mktemp -d) --paused -- sh -c 'assay ctl $ASSAY_RUN start --for 20s'",
+	 "record the next twenty seconds"},
+	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN mark epoch-2; assay ctl "
+	 "$ASSAY_RUN stop'",
+	 "name this moment, and record no further"},
+	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN status --json'",
+	 "what is recorded, for programs"},
+};
+
+const assay_cmd assay_cmd_ctl = {
+	.name = "ctl",
+	.args = "RUN... start|stop|mark NAME|flush|status",
+	.about = "Switch recordings that are under way on and off, mark moments in them",
+	.details = "RUN is the directory that `assay record` writes into, a folder of such "
+		   "directories "
+		   "(the ranks of a\nnode), or FILE of its --control. Only the user who records "
+		   "may give "
+		   "orders, and root.\n\n"
+		   "start   record from now on, all processes of the run and those to come\n"
+		   "stop    record no further: CUPTI and rocprofiler-sdk are switched off, samples "
+		   "and "
+		   "stacks too;\n"
+		   "        what happens until the next start is told as not recorded, and is not "
+		   "idle "
+		   "time\n"
+		   "mark    put a moment with a name into the recording of every process\n"
+		   "flush   write what was recorded so far into the run directory\n"
+		   "status  what is recorded\n\n"
+		   "Inside a recorded program $ASSAY_RUN is its RUN. It returns once all processes "
+		   "have "
+		   "obeyed.",
+	ASSAY_OPTS(opts),
+	ASSAY_EXAMPLES(examples),
+	.args_size = sizeof(struct args),
+	.min_operands = 2,
+	.max_operands = -1,
+	.run = ctl_run,
+};
+
+TEST(the_order_is_told_from_the_runs_before_it)
+{
+	char run[] = "run", start[] = "start", mark[] = "mark", nonsense[] = "begin";
+	CHECK_EQ(order_words((char *[]){run, start}, 2), 1);
+	CHECK_EQ(order_words((char *[]){run, run, start}, 3), 1);
+	CHECK_EQ(order_words((char *[]){run, mark, start}, 3), 2);
+	CHECK_EQ(order_words((char *[]){run, mark}, 2), 0);
+	CHECK_EQ(order_words((char *[]){run, nonsense}, 2), 0);
+	CHECK_EQ(order_words((char *[]){start}, 1), 0);
+	return 0;
+}

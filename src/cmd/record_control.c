@@ -1,0 +1,404 @@
+/* Orders to the processes that are recorded: `assay ctl` asks through a socket in the run
+ * directory, a thread here writes the order into the page that all processes share (wire/control.h)
+ * and waits until each has said in its ring file that it obeyed. A request is one line of words,
+ * the answer one line of JSON; docs/record.md has both. */
+#define _GNU_SOURCE /* struct ucred */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/jsonw.h"
+#include "cmd/record.h"
+#include "wire/control.h"
+#include "wire/ring.h"
+
+enum { OBEY_MS = 5000, TALK_S = 2, LINE = 1024, BACKLOG = 16 };
+
+struct record_control {
+	const recording *r;
+	assay_arena arena;
+	assay_control *page;
+	const char *page_path, *socket_path;
+	const char *link; /* to the socket, from the run directory; NULL: it is there itself */
+	int listener;
+	int bell[2]; /* closed to end the thread */
+	pthread_t thread;
+	bool started;
+	assay_ring_file *head; /* of one ring file after the other, without its rings */
+};
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- the processes ---- */
+
+/* What stands before the rings in a ring file, as its process left it at this moment. */
+typedef struct process {
+	uint32_t pid, obeyed;
+	bool records;
+	uint64_t written, dropped;
+} process;
+typedef assay_vec(process) processes;
+
+/* Nothing is believed but numbers. */
+static bool read_process(assay_ring_file *f, int dir, const char *name, process *p)
+{
+	enum { HEAD = offsetof(assay_ring_file, bulk) };
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool ok = fd >= 0 && assay_ring_alive(fd) && pread(fd, f, HEAD, 0) == (ssize_t)HEAD;
+	if (fd >= 0)
+		close(fd);
+	if (!ok || f->magic != ASSAY_RING_MAGIC)
+		return false;
+	*p = (process){.pid = f->pid,
+		       .obeyed = atomic_load(&f->obeyed),
+		       .records = atomic_load(&f->records) == 1};
+	for (int kind = 0; kind < ASSAY_RING_KINDS; kind++) {
+		p->written += atomic_load(&f->written[kind]);
+		for (int cause = 0; cause < ASSAY_RING_CAUSES; cause++)
+			p->dropped += atomic_load(&f->dropped[cause][kind]);
+	}
+	return true;
+}
+
+static void list_in(const record_control *c, const char *dir, processes *out)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		const char *dot = strrchr(e->d_name, '.');
+		process p;
+		if (dot && !strcmp(dot, ".ring") && read_process(c->head, dirfd(d), e->d_name, &p))
+			*assay_push(out) = p;
+	}
+	if (d)
+		closedir(d);
+}
+
+static void list_processes(const record_control *c, processes *out)
+{
+	out->n = 0;
+	list_in(c, c->r->rings, out);
+	if (strcmp(c->r->rings, c->r->dir))
+		list_in(c, c->r->dir, out);
+}
+
+static bool obeyed(const process *p, uint32_t order)
+{
+	return (int32_t)(p->obeyed - order) >= 0;
+}
+
+static bool all_obeyed(const processes *all, uint32_t order)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!obeyed(&all->p[i], order))
+			return false;
+	return true;
+}
+
+static void give_order(record_control *c, processes *all)
+{
+	const struct timespec pause = {0, 500000};
+	uint32_t order = atomic_fetch_add(&c->page->order, 1) + 1;
+	int64_t end = now() + OBEY_MS * 1000000ll;
+	assay_control_wake(c->page);
+	for (list_processes(c, all); !all_obeyed(all, order) && now() < end; list_processes(c, all))
+		nanosleep(&pause, NULL);
+}
+
+/* ---- requests ---- */
+
+static void put_answer(assay_jsonw *w, const record_control *c, const processes *all)
+{
+	uint32_t order = atomic_load(&c->page->order);
+	int64_t next, at = now(), until = atomic_load(&c->page->until);
+	assay_jsonw_bool(w, "ok", true);
+	assay_jsonw_z(w, "run", c->r->dir);
+	assay_jsonw_bool(w, "recording", assay_control_wants(c->page, at, &next));
+	if (until > at)
+		assay_jsonw_i64(w, "left_ns", until - at);
+	assay_jsonw_open(w, "processes", '[');
+	for (size_t i = 0; i < all->n; i++) {
+		const process *p = &all->p[i];
+		assay_jsonw_open(w, NULL, '{');
+		assay_jsonw_u64(w, "pid", p->pid);
+		assay_jsonw_bool(w, "recording", p->records);
+		assay_jsonw_bool(w, "obeyed", obeyed(p, order));
+		assay_jsonw_u64(w, "records", p->written);
+		assay_jsonw_u64(w, "lost", p->dropped);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static bool do_start(record_control *c, const char *rest)
+{
+	int64_t ns = 0;
+	if (*rest && (!assay_str_i64(assay_str_of(rest), &ns) || ns <= 0))
+		return false;
+	atomic_store(&c->page->from, 0);
+	atomic_store(&c->page->until, ns ? now() + ns : 0);
+	atomic_store(&c->page->on, 1);
+	return true;
+}
+
+static bool do_stop(record_control *c, const char *rest)
+{
+	if (*rest)
+		return false;
+	atomic_store(&c->page->on, 0);
+	return true;
+}
+
+static bool do_mark(record_control *c, const char *rest)
+{
+	size_t n = strlen(rest);
+	if (!n || n >= sizeof c->page->mark_name)
+		return false;
+	atomic_store(&c->page->mark_time, now());
+	memcpy(c->page->mark_name, rest, n + 1);
+	atomic_fetch_add(&c->page->marks, 1);
+	return true;
+}
+
+static bool do_flush(record_control *c, const char *rest)
+{
+	if (*rest)
+		return false;
+	atomic_fetch_add(&c->page->flushes, 1);
+	return true;
+}
+
+static const struct {
+	const char *word;
+	/* false: it makes no sense, and nothing was changed; NULL: only look */
+	bool (*order)(record_control *c, const char *rest);
+} requests[] = {
+	{"start", do_start}, {"stop", do_stop}, {"mark", do_mark},
+	{"flush", do_flush}, {"status", NULL},
+};
+
+/* The line is changed. */
+static void answer(record_control *c, char *line, assay_jsonw *w)
+{
+	processes all = {0};
+	char *rest = line + strcspn(line, " ");
+	rest += *rest ? (*rest = 0, 1) : 0;
+	size_t i = 0;
+	while (i < ASSAY_COUNT_OF(requests) && strcmp(line, requests[i].word) != 0)
+		i++;
+	assay_jsonw_open(w, NULL, '{');
+	if (i == ASSAY_COUNT_OF(requests) || (requests[i].order && !requests[i].order(c, rest))) {
+		assay_jsonw_bool(w, "ok", false);
+		assay_jsonw_z(w, "error",
+			      "no such order: start [NS], stop, mark NAME, flush, status");
+	} else {
+		if (requests[i].order)
+			give_order(c, &all);
+		else
+			list_processes(c, &all);
+		put_answer(w, c, &all);
+	}
+	assay_jsonw_close(w, '}');
+	assay_vec_free(&all);
+}
+
+/* The user, or root. */
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t n = sizeof peer;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* A whole line, without its end; false: none came in time, or it is too long. */
+static bool read_line(int fd, char *line, size_t size)
+{
+	size_t n = 0;
+	while (n < size) {
+		ssize_t got = recv(fd, line + n, size - n, 0);
+		if (got <= 0)
+			return false;
+		char *end = memchr(line + n, '\n', (size_t)got);
+		n += (size_t)got;
+		if (end) {
+			*end = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void serve(record_control *c, int fd)
+{
+	char line[LINE];
+	const struct timeval patience = {.tv_sec = TALK_S};
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	while (may_ask(fd) && read_line(fd, line, sizeof line)) {
+		assay_jsonw w = {.compact = true};
+		answer(c, line, &w);
+		assay_str text = assay_jsonw_text(&w);
+		bool sent = send(fd, text.p, text.n, MSG_NOSIGNAL) == (ssize_t)text.n &&
+			    send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
+		assay_jsonw_free(&w);
+		if (!sent)
+			break;
+	}
+	close(fd);
+}
+
+static void *serve_all(void *arg)
+{
+	record_control *c = arg;
+	for (;;) {
+		struct pollfd wait[2] = {{c->listener, POLLIN, 0}, {c->bell[0], POLLIN, 0}};
+		if (poll(wait, 2, -1) < 0 && errno != EINTR)
+			return NULL;
+		if (wait[1].revents)
+			return NULL;
+		int fd = wait[0].revents ? accept4(c->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+		if (fd >= 0)
+			serve(c, fd);
+	}
+}
+
+/* ---- life ---- */
+
+static bool make_page(record_control *c, const record_args *a, assay_err *err)
+{
+	c->page_path = assay_printf(&c->arena, "%s/" ASSAY_CONTROL_PAGE, c->r->rings);
+	int fd = open(c->page_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	void *p =
+		fd >= 0 && posix_fallocate(fd, 0, ASSAY_CONTROL_BYTES) == 0
+			? mmap(NULL, ASSAY_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+			: MAP_FAILED;
+	if (fd >= 0)
+		close(fd);
+	if (p == MAP_FAILED)
+		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", c->page_path,
+				  strerror(errno));
+	c->page = p;
+	atomic_store(&c->page->on, !a->paused);
+	atomic_store(&c->page->from, a->delay ? now() + a->delay : 0);
+	atomic_store(&c->page->until, a->duration ? now() + a->delay + a->duration : 0);
+	c->page->magic = ASSAY_CONTROL_MAGIC;
+	return true;
+}
+
+/* A name in a folder, however long its path: the address of a socket holds 107 bytes. */
+static bool bind_in(record_control *c, const char *path)
+{
+	char folder[PATH_MAX], name[PATH_MAX];
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	snprintf(folder, sizeof folder, "%s", path);
+	snprintf(name, sizeof name, "%s", path);
+	int dir = open(dirname(folder), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", dir,
+			 basename(name));
+	bool ok = dir >= 0 && c->listener >= 0 && n < (int)sizeof at.sun_path &&
+		  fchmod(c->listener, 0600) == 0 &&
+		  bind(c->listener, (struct sockaddr *)&at, sizeof at) == 0;
+	ok = ok && listen(c->listener, BACKLOG) == 0;
+	int why = errno;
+	if (dir >= 0)
+		close(dir);
+	if (!ok && c->listener >= 0)
+		close(c->listener);
+	c->listener = ok ? c->listener : -1;
+	c->socket_path = ok ? path : NULL;
+	errno = why;
+	return ok;
+}
+
+/* In the run directory, or where that cannot hold one or FILE says so: then a link leads there. */
+static bool make_socket(record_control *c, const char *file, assay_err *err)
+{
+	char folder[PATH_MAX], whole[PATH_MAX];
+	const char *here = assay_printf(&c->arena, "%s/" ASSAY_RECORD_CONTROL, c->r->dir);
+	if (!file && bind_in(c, here))
+		return true;
+	const char *there = file;
+	if (!file)
+		there = assay_printf(&c->arena, "%s/" ASSAY_RECORD_CONTROL, c->r->rings);
+	if (!bind_in(c, there))
+		return assay_fail(err, ASSAY_IO, 0, "cannot make the socket %s: %s", there,
+				  strerror(errno));
+	snprintf(folder, sizeof folder, "%s", there);
+	if (realpath(dirname(folder), whole) &&
+	    symlink(assay_printf(&c->arena, "%s/%s", whole,
+				 strrchr(there, '/') ? strrchr(there, '/') + 1 : there),
+		    here) == 0)
+		c->link = here;
+	return true;
+}
+
+static bool start_serving(record_control *c)
+{
+	sigset_t all, old;
+	if (pipe2(c->bell, O_CLOEXEC) < 0)
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	c->started = pthread_create(&c->thread, NULL, serve_all, c) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return c->started;
+}
+
+record_control *assay_record_control(recording *r, const record_args *a, assay_err *err)
+{
+	record_control *c = assay_alloc(&r->arena, sizeof *c);
+	*c = (record_control){.r = r, .listener = -1, .bell = {-1, -1}};
+	c->head = assay_alloc(&c->arena, sizeof *c->head);
+	if (make_page(c, a, err) && make_socket(c, a->control, err)) {
+		if (start_serving(c))
+			return c;
+		assay_fail(err, ASSAY_IO, 0, "cannot start a thread: %s", strerror(errno));
+	}
+	assay_record_control_end(c);
+	return NULL;
+}
+
+void assay_record_control_end(record_control *c)
+{
+	if (!c)
+		return;
+	if (c->bell[1] >= 0)
+		close(c->bell[1]);
+	if (c->started)
+		pthread_join(c->thread, NULL);
+	if (c->bell[0] >= 0)
+		close(c->bell[0]);
+	if (c->listener >= 0)
+		close(c->listener);
+	if (c->socket_path)
+		unlink(c->socket_path);
+	if (c->link)
+		unlink(c->link);
+	if (c->page) {
+		munmap(c->page, ASSAY_CONTROL_BYTES);
+		unlink(c->page_path);
+	}
+	assay_arena_free(&c->arena);
+}

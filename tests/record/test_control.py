@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""Recordings that are switched on and off while the program runs, without a GPU: a fake driver and CUPTI, and a
+program that does what it is told. usage: test_control.py [BUILD [WORDS...]]"""
+import glob
+import json
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import ASSAY, FAKE, WORK, Skip, build_fakes, captures, eq, one, run, test  # noqa: E402
+
+
+jobs = []
+
+
+class Job:
+    """A program under `assay record` that does one thing after the other."""
+
+    def __init__(self, name, *opts, folder=WORK):
+        self.run = os.path.join(folder, name)
+        jobs.append(self)
+        shutil.rmtree(self.run, ignore_errors=True)
+        self.p = subprocess.Popen([ASSAY, "record", "-o", self.run, *opts, "--", FAKE + "/program", "obey", "0"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+        self.do("ready")
+
+    def do(self, *things):
+        """Whether CUPTI is on after the last of them."""
+        for thing in things:
+            self.p.stdin.write(thing + "\n")
+            self.p.stdin.flush()
+            answer = self.p.stdout.readline().strip()
+            assert answer in ("on", "off"), f"answer {answer!r} to {thing}"
+        return answer == "on"
+
+    def start_again(self):
+        """The program becomes itself; its new self answers the next request."""
+        self.p.stdin.write("exec\n")
+        self.p.stdin.flush()
+
+    def ctl(self, *words, status=0):
+        return ctl(self.run, *words, status=status)
+
+    def end(self):
+        self.p.stdin.close()
+        out, err = self.p.stdout.read(), self.p.stderr.read()
+        eq((self.p.wait(60), out), (0, ""))
+        self.p.stdout.close()
+        self.p.stderr.close()
+        return err
+
+
+def ctl(*words, status=0):
+    p = subprocess.run([ASSAY, "ctl", *words], capture_output=True, text=True, timeout=60)
+    eq((p.returncode, p.stderr if status == 0 else ""), (status, ""))
+    return p.stdout if status == 0 else p.stderr
+
+
+def state(job):
+    return json.loads(job.ctl("status", "--json"))
+
+
+def report(run):
+    return json.loads(subprocess.run([ASSAY, "report", run, "--json"], check=True, capture_output=True).stdout)
+
+
+def query(run, text):
+    out = subprocess.run([ASSAY, "sql", run, text, "--format", "json"], check=True, capture_output=True, text=True)
+    return json.loads(out.stdout)
+
+
+def switches(c):
+    return [(s["on"], s["why"]) for s in c.rows["SWITCH"]]
+
+
+def kernels(c):
+    return len(c.rows["KERNEL"])
+
+
+@test
+def what_starts_paused_touches_nothing_and_records_nothing():
+    job = Job("paused", "--paused")
+    eq(job.do("step", "step"), False)
+    eq(state(job)["recording"], False)
+    err = job.end()
+    c = one(job.run)
+    eq((kernels(c), c.rows["API"], c.rows["RANGE"], c.rows["API_NAME"]), (0, [], [], []))
+    eq(switches(c), [(0, 1)])
+    assert "no GPU work was recorded: it was switched off all the time" in err, err
+
+
+@test
+def it_is_recorded_between_start_and_stop():
+    job = Job("between", "--paused")
+    job.do("step")
+    job.ctl("start")
+    eq(job.do("step", "step"), True)
+    job.ctl("stop")
+    eq(job.do("step", "step", "step"), False)
+    job.ctl("start")
+    eq(job.do("step"), True)
+    job.end()
+    c = one(job.run)
+    eq((kernels(c), len(c.rows["COPY"]), len(c.rows["API"]), len(c.rows["RANGE"])), (6, 3, 15, 12))
+    eq(switches(c), [(0, 1), (1, 0), (0, 0), (1, 0)])
+    eq(len(c.rows["DEVICE"]) >= 1, True)  # made before it was recorded
+    eq({s["why"] for s in query(job.run, "select why from off")}, {"started_paused", "asked"})
+
+
+@test
+def no_call_is_told_of_the_time_when_it_was_off():
+    job = Job("times")
+    job.do("step")
+    for _ in range(5):
+        job.ctl("stop")
+        job.do("step")
+        job.ctl("start")
+        job.do("step")
+    job.end()
+    c = one(job.run)
+    times = [s["time"] for s in c.rows["SWITCH"]]
+    offs = list(zip(times[::2], times[1::2]))
+    eq((len(offs), kernels(c)), (5, 12))
+    for kind, at in (("API", "start"), ("RANGE", "time")):
+        eq([r for r in c.rows[kind] for a, b in offs if a <= r[at] < b], [])
+
+
+@test
+def work_that_was_launched_before_it_was_switched_off_is_kept():
+    job = Job("late", "--set", "tick=1")
+    job.do("late")
+    job.ctl("stop")
+    job.do("step")
+    job.end()
+    eq([one(job.run).text(k["name"]) for k in one(job.run).rows["KERNEL"]], ["late"])
+
+
+@test
+def ranges_pair_over_pauses():
+    job = Job("ranges")
+    job.do("push before", "step")
+    job.ctl("stop")
+    job.do("pop", "push inside", "push deeper", "pop", "push left open")
+    job.ctl("start")
+    job.do("push on", "step", "pop", "pop", "pop", "push last", "pop")
+    job.end()
+    c = one(job.run)
+    texts = [r["text"] for r in c.rows["RANGE"] if r["op"] == 1]
+    eq([t for t in texts if t not in ("step", "even")], ["before", "on", "last"])
+    eq(sum(r["op"] == 1 for r in c.rows["RANGE"]), sum(r["op"] == 2 for r in c.rows["RANGE"]))
+    issues = report(job.run)["issues"]
+    eq([i for i in issues if "end" in str(i)], [])
+
+
+@test
+def a_pause_is_no_idle_time():
+    job = Job("idle")
+    job.do("step", "step")
+    job.ctl("stop")
+    time.sleep(0.5)
+    job.ctl("start")
+    job.do("step", "step")
+    job.end()
+    r = report(job.run)
+    device = r["devices"][0]
+    eq(device["compute_ns"] + device["exposed_comm_ns"] + device["exposed_copy_ns"] + device["idle_ns"], device["span_ns"])
+    assert device["off_ns"] >= 500_000_000 and device["off_ns"] > device["span_ns"], device
+    off = query(job.run, "select dur, why from off")
+    eq([o["why"] for o in off], ["asked"])
+    assert off[0]["dur"] >= 500_000_000, off
+    eq(query(job.run, "select count(*) n from gap g, off o where g.ts < o.ts + o.dur and g.ts + g.dur > o.ts")[0]["n"], 0)
+    text = subprocess.run([ASSAY, "report", "-v", job.run], check=True, capture_output=True, text=True).stdout
+    assert "recording was switched off once" in text, text
+
+
+@test
+def a_step_that_was_cut_is_no_step():
+    job = Job("steps", "--steps-from", "nvtx:round")
+    for i in range(6):
+        job.do(f"push round {i}", "step")
+        if i == 2:
+            job.ctl("stop")
+        job.do("step", "pop")
+        if i == 2:
+            job.ctl("start")
+    job.end()
+    eq([s["name"] for s in query(job.run, "select name from step order by ts")], [f"round {i}" for i in (0, 1, 3, 4, 5)])
+
+
+@test
+def a_mark_is_in_every_process():
+    job = Job("mark", "--paused")
+    job.do("step")
+    job.ctl("mark", "here it is")
+    job.ctl("start")
+    job.ctl("mark", "and here")
+    job.do("step")
+    job.end()
+    c = one(job.run)
+    marks = [(r["text"], c.text(r["domain"]), r["op"]) for r in c.rows["RANGE"] if r["op"] == 5]
+    eq(marks, [("here it is", "assay", 5), ("and here", "assay", 5)])
+
+
+@test
+def marks_of_one_name_are_steps_when_they_are_chosen():
+    job = Job("marked", "--steps-from", "auto:batch")
+    for i in range(4):
+        job.ctl("mark", f"batch {i}")
+        job.do("step", "step")
+    job.ctl("mark", "batch 4")
+    job.end()
+    eq([s["name"] for s in query(job.run, "select name from step order by ts")], [f"batch {i}" for i in range(4)])
+
+
+@test
+def programs_to_come_obey_what_was_said_before():
+    job = Job("exec", "--paused")
+    job.do("step")
+    job.ctl("start")
+    job.start_again()
+    eq(job.do("step"), True)
+    job.ctl("stop")
+    job.start_again()
+    eq(job.do("step"), False)
+    job.end()
+    order = sorted(captures(job.run), key=lambda c: c.rows["PROCESS"][0]["start"])
+    eq([kernels(c) for c in order], [0, 2, 0])
+
+
+@test
+def a_forked_child_obeys_too():
+    counts = {}
+    for name, opts in (("fork-off", ["--paused"]), ("fork-on", [])):
+        job = Job(name, *opts)
+        job.do("fork")
+        job.end()
+        counts[name] = sorted(len([r for r in c.rows["RANGE"] if r["text"] == "child"]) for c in captures(job.run))
+    eq(counts, {"fork-off": [0], "fork-on": [0, 10]})
+
+
+@test
+def it_ends_by_itself_when_told_for_how_long():
+    job = Job("for", "--paused")
+    job.do("step")
+    eq(json.loads(job.ctl("start", "--for", "50ms", "--json"))["ok"], True)
+    end = time.time() + 50
+    while state(job)["recording"] and time.time() < end:
+        time.sleep(0.01)
+    while job.do("step") and time.time() < end:
+        time.sleep(0.01)
+    eq(job.do("step"), False)
+    job.end()
+    eq(switches(one(job.run))[-1], (0, 2))
+
+
+@test
+def delay_and_duration_switch_cupti_off_too():
+    job = Job("delay", "--delay", "3600s")
+    eq(job.do("step"), False)
+    job.end()
+    eq(switches(one(job.run)), [(0, 2)])
+
+
+@test
+def several_runs_are_asked_at_once():
+    folder = os.path.join(WORK, "ranks")
+    os.makedirs(folder)
+    jobs = [Job(f"rank{i}", "--paused", folder=folder) for i in range(3)]
+    for job in jobs:
+        job.do("step")
+    out = ctl(*(job.run for job in jobs), "start")
+    eq(out.count("recording is on; 1 of 1 processes record"), 3)
+    eq([job.do("step") for job in jobs], [True] * 3)
+    eq(ctl(folder, "stop").count("recording is off"), 3)
+    eq([job.do("step") for job in jobs], [False] * 3)
+    for job in jobs:
+        job.end()
+        eq(kernels(one(job.run)), 2)
+
+
+@test
+def a_flush_brings_everything_into_the_file():
+    job = Job("flush", "--set", "flush=60000", "--set", "tick=60000")
+    job.do("step", "step")
+    job.ctl("flush")
+    c = one(job.run)
+    eq((kernels(c), len(c.rows["RANGE"])), (4, 8))
+    job.end()
+
+
+@test
+def only_the_user_may_give_orders():
+    if os.geteuid():
+        raise Skip("not root: there is no other user to be")
+    job = Job("users", "--paused")
+    job.do("step")
+    path = job.run + "/control"
+    eq(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+    os.chmod(path, 0o777)  # as if somebody got past the file's rights
+    os.chmod(job.run, 0o755)
+    os.chmod(WORK, 0o755)
+    other = subprocess.run([sys.executable, "-c", """
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+os.setuid(65534)
+t = socket.socket(socket.AF_UNIX)
+t.connect(sys.argv[1])
+t.settimeout(30)
+try:
+    t.send(b"start\\n")
+    print(len(t.recv(100)))
+except OSError:
+    print(0)
+""", path], capture_output=True, text=True, timeout=60)
+    eq((other.stdout, other.stderr), ("0\n", ""))
+    eq(state(job)["recording"], False)
+    job.end()
+
+
+@test
+def nonsense_is_refused_and_harms_nothing():
+    job = Job("nonsense")
+    job.do("step")
+    for text in (b"\n", b"begin\n", b"start soon\n", b"start -1\n", b"mark\n", b"mark \n", b"stop it\n", b"x" * 5000, b"\xff\xfe\n"):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(job.run + "/control")
+        s.settimeout(30)
+        try:
+            s.sendall(text)
+            answer = s.recv(4096)
+        except OSError:
+            answer = b""
+        s.close()
+        eq(b'"ok": true' in answer, False)
+    eq(job.ctl("start", "--for", "1s", "extra", status=2).startswith("assay ctl: expected"), True)
+    eq(ctl(job.run, "stop", "--for", "1s", status=2).startswith("assay ctl: --for goes with start"), True)
+    eq(ctl(WORK + "/nowhere", "stop", status=1), f"assay: cannot reach {WORK}/nowhere: it is not being recorded\n")
+    eq(job.do("step"), True)
+    job.end()
+    eq(kernels(one(job.run)), 4)
+    eq(job.ctl("status", status=1), f"assay: cannot reach {job.run}: it is not being recorded\n")
+    eq(glob.glob(job.run + "/control"), [])
+
+
+@test
+def the_socket_can_be_anywhere():
+    deep = os.path.join(WORK, "d" * 100, "e" * 100)
+    os.makedirs(deep)
+    there = os.path.join(deep, "orders")
+    job = Job("elsewhere", "--control", there, folder=deep)
+    job.do("step")
+    eq(os.path.islink(job.run + "/control"), True)
+    for way in (there, job.run):
+        eq("recording is on" in ctl(way, "status"), True)
+    job.end()
+    eq((os.path.exists(there), os.path.lexists(job.run + "/control")), (False, False))
+
+
+def run_all():
+    try:
+        return run(build_fakes)
+    finally:
+        for job in jobs:  # of tests that failed
+            job.p.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(run_all())
