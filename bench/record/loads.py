@@ -1,5 +1,6 @@
-"""Two training loops to record: one that waits for the host all the time, one that never does."""
-import time
+"""Loops to record: each is a function that makes a step. A step is one unit of work; whoever measures waits for the
+GPU at the end of a block of them."""
+import threading
 
 import torch
 import torch.nn as nn
@@ -28,10 +29,79 @@ def launch_bound():
     return step
 
 
-def gpu_bound():
-    """About 80 ms of GPU work a step on an H200; the host is far ahead."""
+def generate():
+    """A Llama of 12 layers with random weights, batch 4, four tokens a step: no download."""
+    from transformers import LlamaConfig, LlamaForCausalLM
     torch.manual_seed(0)
-    width, heads, batch, length, layers = 2048, 16, 32, 1024, 4
+    config = LlamaConfig(vocab_size=8192, hidden_size=512, intermediate_size=1408, num_hidden_layers=12, num_attention_heads=8,
+                         num_key_value_heads=8, max_position_embeddings=512)
+    net = LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval()
+    prompt = torch.randint(1, 8000, (4, 16), device="cuda")
+    mask = torch.ones_like(prompt)
+
+    def step():
+        net.generate(prompt, attention_mask=mask, max_new_tokens=4, min_new_tokens=4, do_sample=False, pad_token_id=0, eos_token_id=8191)
+    return step
+
+
+def graph():
+    """One launch of a graph of 50 kernels, ten times a step."""
+    x, graph = torch.zeros(4096, device="cuda"), torch.cuda.CUDAGraph()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        x.add_(1)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        for _ in range(50):
+            x.add_(1)
+
+    def step():
+        for _ in range(10):
+            graph.replay()
+    return step
+
+
+def server():
+    """Eight threads with a stream each; a step is one request of 20 small kernels and a copy back on every thread."""
+    threads = 8
+    gate, done = threading.Barrier(threads + 1), threading.Barrier(threads + 1)
+
+    def serve():
+        stream, x = torch.cuda.Stream(), torch.randn(128, 128, device="cuda")
+        out = torch.empty(128, 128).pin_memory()
+        while True:
+            gate.wait()
+            with torch.cuda.stream(stream):
+                y = x
+                for _ in range(10):
+                    y = torch.tanh(y @ x)
+                out.copy_(y, non_blocking=True)
+                stream.synchronize()
+            done.wait()
+
+    for _ in range(threads):
+        threading.Thread(target=serve, daemon=True).start()
+
+    def step():
+        gate.wait()
+        done.wait()
+    return step
+
+
+def small_copies():
+    """200 copies of 4 kB a step, from pinned memory."""
+    host, device = torch.empty(1024).pin_memory(), torch.empty(1024, device="cuda")
+
+    def step():
+        for _ in range(200):
+            device.copy_(host, non_blocking=True)
+    return step
+
+
+def gpu_bound():
+    """About 15 ms of GPU work a step on an H200; the host is far ahead."""
+    torch.manual_seed(0)
+    width, heads, batch, length, layers = 2048, 16, 8, 1024, 3
     net = nn.Sequential(*[nn.TransformerEncoderLayer(width, heads, 4 * width, dropout=0.0, batch_first=True, norm_first=True)
                           for _ in range(layers)]).cuda()
     opt = torch.optim.AdamW(net.parameters(), lr=1e-4)
@@ -46,17 +116,13 @@ def gpu_bound():
     return step
 
 
-LOADS = {"launch_bound": (launch_bound, 150), "gpu_bound": (gpu_bound, 40)}
-
-
-def timed(step, n):
-    """Microseconds of each step as the host sees it, and of a step of the whole, GPU work included."""
-    steps = []
-    start = before = time.perf_counter()
-    for _ in range(n):
-        step()
-        now = time.perf_counter()
-        steps.append((now - before) * 1e6)
-        before = now
-    torch.cuda.synchronize()
-    return steps, (time.perf_counter() - start) / n * 1e6
+# name -> (maker, settings of the recorder for the process)
+LOADS = {
+    "launch_bound": (launch_bound, ""),
+    "generate": (generate, ""),
+    "graph": (graph, ""),
+    "graph_whole": (graph, "no_nodes=1"),
+    "server": (server, ""),
+    "small_copies": (small_copies, ""),
+    "gpu_bound": (gpu_bound, ""),
+}

@@ -1,75 +1,193 @@
 #!/usr/bin/env python3
-"""What recording costs on a machine with an NVIDIA GPU: plain, recorded and profiled runs in turn, torch imported once.
+"""What recording costs on a machine with an NVIDIA GPU, so that noise cancels: within one process recording is switched
+on and off through `assay ctl`'s socket between blocks of steps, in random order; the ratio of each recorded block to
+the other one of its round, their median, and a 95 % interval of it (bootstrap). torch.profiler by the same method, in
+processes without assay.
 
-usage: bench/record/overhead.py [LOAD [REPEATS [MODE...]]]
-LOAD   launch_bound (default): median step as the host sees it; gpu_bound: time a step of the whole
-MODE   plain assay kineto (default); more settings of the recorder: 'assay;exact_waits=1' 'assay;flush=1000'
-Runs of one program differ by a third on a virtual machine: pin it to a few cores (taskset -c 2-9) and repeat."""
+usage: bench/record/overhead.py [--rounds N] [--seconds S] [LOAD...]     all loads of loads.py when none is named
+--rounds   rounds for each load and profiler (default 100)
+--seconds  the most that all of it takes (default 150): rounds then are fewer, and the table says how many
+ASSAY names the program (default build/release/assay beside this file)."""
+import argparse
+import glob
+import json
 import os
+import random
+import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 
-import torch.profiler
-from loads import LOADS, timed
-
-LIB = os.path.abspath(os.environ.get("ASSAY_LIB", os.path.dirname(__file__) + "/../../build/release/libassay_cuda.so"))
-WARM_UP = 20
-
-
-def record(mode):
-    """As `assay record` does it, before CUDA starts."""
-    run = tempfile.mkdtemp(prefix="assay-overhead-")
-    os.environ["ASSAY_RECORD"] = ";".join(["1", "dir=" + run, "rings=/dev/shm", *mode.split(";")[1:]])
-    os.environ["CUDA_INJECTION64_PATH"] = os.environ["NVTX_INJECTION64_PATH"] = LIB
-    return run
+HERE = os.path.dirname(os.path.abspath(__file__))
+ASSAY = os.path.abspath(os.environ.get("ASSAY", os.path.join(HERE, "../../build/release/assay")))
+BLOCK_S = 0.02  # at least one step
+WARM_UP = 8
+PRISTINE = 20   # blocks before anything was ever switched on
+RESAMPLES = 2000
 
 
-def measure(load, mode):
-    make, steps = LOADS[load]
-    run = record(mode) if mode.startswith("assay") else None
-    step = make()
-    timed(step, WARM_UP)
-    if mode == "kineto":
-        torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]).__enter__()
-    each, whole = timed(step, steps)
-    if run and not os.listdir(run):
-        sys.exit(f"{mode}: nothing was recorded by {LIB}")
-    if run:
-        shutil.rmtree(run)
-    return statistics.median(each) if load == "launch_bound" else whole
+def interval(ratios):
+    """Median, and the bounds that 95 % of resampled medians lie in."""
+    n = len(ratios)
+    medians = sorted(statistics.median(random.choices(ratios, k=n)) for _ in range(RESAMPLES))
+    return statistics.median(ratios), medians[RESAMPLES * 25 // 1000], medians[RESAMPLES * 975 // 1000]
 
 
-def in_a_process(load, mode):
+# ---- in the process that works ----
+
+class Blocks:
+    """Blocks of steps of one load, each timed until the GPU is done."""
+
+    def __init__(self, make):
+        import torch
+        self.wait = torch.cuda.synchronize
+        self.step = make()
+        for _ in range(WARM_UP):
+            self.step()
+        self.steps = 1
+        self.steps = max(1, round(BLOCK_S / self.time()))
+
+    def time(self):
+        """Seconds a step."""
+        self.wait()
+        start = time.perf_counter()
+        for _ in range(self.steps):
+            self.step()
+        self.wait()
+        return (time.perf_counter() - start) / self.steps
+
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def rounds(blocks, switch, n, until):
+    """Ratios of on to off, seconds of off blocks, and page faults that a step has more when it is on."""
+    ratios, offs, more = [], [], []
+    while len(ratios) < n and time.monotonic() < until:
+        seconds, fault = {}, {}
+        for on in random.sample((True, False), 2):
+            if on:
+                switch(True)
+            blocks.step()  # what the first calls behind a switch cost is not of every step
+            before = faults()
+            seconds[on] = blocks.time()
+            fault[on] = faults() - before
+            if on:
+                switch(False)
+        ratios.append(seconds[True] / seconds[False])
+        offs.append(seconds[False])
+        more.append((fault[True] - fault[False]) / blocks.steps)
+    return ratios, offs, more
+
+
+class Assay:
+    def __init__(self):
+        sys.path.insert(0, os.path.join(HERE, "../../python/assay"))
+        import _record
+        self.control = _record
+        self.recorded = 0
+
+    def __call__(self, on):
+        if not (self.control.start() if on else self.control.stop()):
+            raise RuntimeError("nobody answers at the control socket")
+
+
+class Kineto:
+    def __init__(self):
+        import torch
+        self.make = lambda: torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+
+    def __call__(self, on):
+        if on:
+            self.running = self.make()
+            self.running.__enter__()
+        else:
+            self.running.__exit__(None, None, None)
+
+
+def measure(load, who, n, until):
+    from loads import LOADS
+    make, settings = LOADS[load]
+    if who == "torch.profiler":
+        for name in ("ASSAY_RECORD", "ASSAY_RUN", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
+            os.environ.pop(name, None)
+    elif settings:
+        os.environ["ASSAY_RECORD"] += ";" + settings
+    blocks = Blocks(make)
+    pristine = [blocks.time() for _ in range(PRISTINE)]
+    switch = Kineto() if who == "torch.profiler" else Assay()
+    ratios, offs, more = rounds(blocks, switch, n, until)
+    out = {"ratios": ratios, "off": statistics.median(offs), "pristine": statistics.median(pristine),
+           "steps": blocks.steps * len(ratios), "faults": statistics.median(more)}
+    if who == "assay":
+        captures = glob.glob(f"{os.environ['ASSAY_RUN']}/*-{os.getpid()}.asy")
+        switch.control.flush()
+        out["bytes"] = sum(map(os.path.getsize, captures)) / (blocks.steps + 1) / len(ratios)
+    return out
+
+
+def in_a_child(load, who, n, until):
+    """torch is imported once, CUDA starts in each child anew."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.write(write, str(measure(load, mode)).encode())
+        try:
+            text = json.dumps(measure(load, who, n, until))
+        except Exception as e:  # one load's trouble is not the others'
+            text = json.dumps({"error": f"{type(e).__name__}: {e}"})
+        with os.fdopen(write, "w") as f:
+            f.write(text)
         os._exit(0)
     os.close(write)
-    text = os.read(read, 100).decode()
-    os.close(read)
+    with os.fdopen(read) as f:
+        text = f.read()
     os.waitpid(pid, 0)
-    return float(text) if text else None
+    return json.loads(text) if text else {"error": "the process died"}
+
+
+def show(load, who, r):
+    if "error" in r:
+        print(f"{load:14} {who:15} {r['error'][:90]}", flush=True)
+        return
+    middle, low, high = interval(r["ratios"])
+    print(f"{load:14} {who:15} {r['off'] * 1e6:10.0f} {middle:8.3f}x {low:7.3f}-{high:.3f} {r['off'] / r['pristine']:9.3f}x {len(r['ratios']):7} "
+          f"{r['faults']:8.1f} {r.get('bytes', 0):10.0f}", flush=True)
+
+
+def work(loads, n, seconds):
+    import torch.profiler  # noqa: F401  before the children are made
+    try:
+        import transformers  # noqa: F401
+    except ImportError:
+        pass
+    print(f"{'load':14} {'recorded by':15} {'us/step':>10} {'ratio':>9} {'95 % interval':>15} {'off/before':>10} {'rounds':>7} {'faults':>8} {'bytes/step':>10}")
+    turns = [(load, who) for load in loads for who in ("assay", "torch.profiler") if (load, who) != ("graph_whole", "torch.profiler")]
+    end = time.monotonic() + seconds
+    for i, (load, who) in enumerate(turns):
+        show(load, who, in_a_child(load, who, n, time.monotonic() + (end - time.monotonic()) / (len(turns) - i)))
 
 
 def main():
-    load = sys.argv[1] if len(sys.argv) > 1 else "launch_bound"
-    repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    modes = sys.argv[3:] or ["plain", "assay", "kineto"]
-    times = {m: [] for m in modes}
-    for _ in range(repeats):
-        for m in modes:
-            t = in_a_process(load, m)
-            if t is not None:
-                times[m].append(t)
-                print(f"# {m} {t:.0f}", flush=True)
-    base = statistics.median(times[modes[0]])
-    for m, t in times.items():
-        if t:
-            middle = statistics.median(t)
-            print(f"{load} {m:24} {middle:9.0f} us/step  {middle / base:.3f}x  {' '.join(f'{x:.0f}' for x in t)}", flush=True)
+    sys.path.insert(0, HERE)
+    options = argparse.ArgumentParser(usage=__doc__)
+    options.add_argument("--rounds", type=int, default=100)
+    options.add_argument("--seconds", type=float, default=150)
+    options.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options.add_argument("loads", nargs="*")
+    a = options.parse_args()
+    if a.inside:
+        from loads import LOADS
+        sys.exit(work(a.loads or list(LOADS), a.rounds, a.seconds))
+    run = tempfile.mkdtemp(prefix="assay-overhead-")
+    try:
+        sys.exit(subprocess.run([ASSAY, "record", "--paused", "--quiet", "-o", run, "--telemetry", "off", "--", sys.executable, __file__, "--inside",
+                                 "--rounds", str(a.rounds), "--seconds", str(a.seconds), *a.loads]).returncode)
+    finally:
+        shutil.rmtree(run, ignore_errors=True)
 
 
 main()

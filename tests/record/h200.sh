@@ -1,7 +1,7 @@
 #!/bin/bash
 # The recorder on a machine with an NVIDIA GPU: builds it there (gcc, nvcc), records what ./h200_workloads holds
 # and tests/record/*, measures the overhead, and leaves results and run directories under $OUT.
-# usage: OUT=DIR tests/record/h200.sh      REPEATS=5, STEPS=200; about 7 minutes
+# usage: OUT=DIR tests/record/h200.sh      STEPS=200; about 7 minutes
 # With build/release/assay that runs there `assay record` is used; otherwise the variables it would set.
 set -u
 cd "$(dirname "$0")/../.."
@@ -10,7 +10,7 @@ mkdir -p "$OUT"
 RUNS=$(mktemp -d)
 LIB=$PWD/build/h200/libassay_cuda.so
 RESULTS=$OUT/results.txt
-REPEATS=${REPEATS:-5} STEPS=${STEPS:-200}
+STEPS=${STEPS:-200}
 export PYTHONUNBUFFERED=1
 : >"$RESULTS"
 say() { echo "$*" | tee -a "$RESULTS"; }
@@ -83,10 +83,8 @@ for f in sys.argv[1:]:
     print("torch.profiler", f.split("/")[-1], {k: c[k] for k in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cuda_sync")})
 P
 
-say "== overhead (us a step)"
-ASSAY_LIB=$LIB $PY bench/record/overhead.py launch_bound "$REPEATS" plain assay kineto 2>/dev/null | show
-ASSAY_LIB=$LIB $PY bench/record/overhead.py launch_bound 1 plain "assay;all_api=1" "assay;exact_waits=1" "assay;no_api=1" "assay;flush=1000" 2>/dev/null | show
-ASSAY_LIB=$LIB $PY bench/record/overhead.py gpu_bound 3 plain assay 2>/dev/null | show
+say "== overhead"
+$PY bench/record/overhead.py 2>/dev/null | show
 rec launch -- $PY "$W/launch_bound.py" "$STEPS" >/dev/null 2>&1
 $PY tests/record/compare.py "$RUNS/launch" 2>&1 | show
 
