@@ -10,9 +10,9 @@
 """
 from ._program import AssayError, program
 from ._run import Run, Table, open
-from ._record import mark, record, start, stop
+from ._record import flush, mark, record, start, status, stop
 
-__all__ = ["AssayError", "Run", "Table", "mark", "open", "program", "record", "start", "stop"]
+__all__ = ["AssayError", "Run", "Table", "flush", "mark", "open", "program", "record", "start", "status", "stop"]
 
 
 def load_ipython_extension(ipython):

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, WORK, Skip, build_fakes, captures, eq, one, run, test  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, ROOT, WORK, Skip, build_fakes, captures, eq, one, run, test  # noqa: E402
 
 
 jobs = []
@@ -361,6 +361,49 @@ def the_socket_can_be_anywhere():
         eq("recording is on" in ctl(way, "status"), True)
     job.end()
     eq((os.path.exists(there), os.path.lexists(job.run + "/control")), (False, False))
+
+
+PROGRAM = '''
+import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+import _record as assay
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
+
+def launch(name):
+    cuda.fake_launch(7, name.encode())
+
+launch("before")
+with assay.record("a part") as began:
+    launch("inside")
+launch("between")
+
+@assay.record()
+def work():
+    launch("decorated")
+    with assay.record():
+        launch("nested")
+    launch("still on")
+work()
+launch("behind")
+print(began, assay.start(3600), assay.status()["recording"], assay.flush(), assay.mark("  "), assay.stop(), assay.status()["recording"])
+'''
+
+
+@test
+def a_python_program_switches_its_own_recording():
+    if "address" in BUILD:
+        raise Skip("an interpreter without the sanitizer")
+    run = os.path.join(WORK, "python")
+    p = subprocess.run([ASSAY, "record", "-o", run, "--paused", "--", sys.executable, "-c", PROGRAM, ROOT + "/python/assay"],
+                       capture_output=True, text=True, timeout=60, env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+    eq((p.stdout, p.returncode), ("True True True True False True False\n", 0))
+    c = one(run)
+    eq([c.text(k["name"]) for k in c.rows["KERNEL"]], ["inside", "decorated", "nested", "still on"])
+    eq([r["text"] for r in c.rows["RANGE"]], ["a part"])
+    alone = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import _record as a; print(a.start(), a.status())",
+                            ROOT + "/python/assay"], capture_output=True, text=True, timeout=60)
+    eq(alone.stdout, "False None\n")
 
 
 def run_all():
