@@ -345,6 +345,7 @@ static void print_text(const struct tally *t)
 		       assay_fmt_time(x, time->last - time->first));
 	printf("\ndevices and streams\n");
 	print_devices(t, &a);
+	assay_cost_text(stdout, "  ", t->run);
 	printf("\ntables\n");
 	for (size_t i = 0; i < ASSAY_T_COUNT; i++)
 		if (t->rows[i])

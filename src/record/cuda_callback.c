@@ -105,8 +105,10 @@ static __thread struct {
 		int64_t start;
 		uint32_t corr;
 		int32_t domain;
+		int64_t cost; /* ns that its beginning took us; -1: not looked at */
 	} call[DEPTH];
 	uint32_t n;
+	uint32_t calls; /* so far: every ASSAY_COST_EVERYth is looked at */
 	bool mute;
 } in;
 
@@ -298,7 +300,8 @@ static void enter(int domain, uint32_t corr)
 	assay_host_enter(now);
 	in.call[in.n].start = now;
 	in.call[in.n].corr = corr;
-	in.call[in.n++].domain = domain;
+	in.call[in.n].domain = domain;
+	in.call[in.n++].cost = in.calls++ % ASSAY_COST_EVERY ? -1 : assay_rt_now() - now;
 }
 
 /* When the call began; 0: the subscription did later, or it is inside one of its number. */
@@ -321,8 +324,12 @@ static void on_call(int domain, uint32_t cbid, const cupti_call *c)
 		return;
 	}
 	int64_t start = leave(domain, c->correlationId);
-	if (start)
-		put_call(domain, cbid, c, start);
+	if (!start)
+		return;
+	int64_t before = in.call[in.n].cost < 0 ? 0 : assay_rt_now();
+	put_call(domain, cbid, c, start);
+	if (before)
+		assay_rt_cost(in.call[in.n].cost + assay_rt_now() - before);
 }
 
 static void on_stream(uint32_t cbid, const cupti_resource *r)

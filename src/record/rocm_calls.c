@@ -34,7 +34,9 @@ static __thread struct {
 	uint32_t set[NESTED]; /* the same as the SDK tells it, for calls we do not know */
 	uint32_t sets;
 	uint32_t graph, node;
-	uint32_t switches; /* of recording, that this is from */
+	uint32_t switches;     /* of recording, that this is from */
+	uint32_t calls;        /* so far: every ASSAY_COST_EVERYth is looked at */
+	int64_t cost_of, cost; /* start of the one that is, and ns that took us so far */
 } mine;
 
 /* ---- choice ---- */
@@ -461,10 +463,17 @@ void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
 		assay_host_enter(now);
 		if (read)
 			enter(h, info, now);
+		if (mine.calls++ % ASSAY_COST_EVERY == 0) {
+			mine.cost_of = now;
+			mine.cost = assay_rt_now() - now;
+		}
 	} else if (c->phase == ROCPROF_EXIT) {
+		int64_t before = mine.cost_of == (int64_t)user->value ? assay_rt_now() : 0;
 		put_call(c, info, ASSAY_WIRE_RUNTIME, (int64_t)user->value);
 		if (read)
 			leave(c, info, (int64_t)user->value);
+		if (before)
+			assay_rt_cost(mine.cost + assay_rt_now() - before);
 	}
 }
 

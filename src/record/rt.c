@@ -224,6 +224,7 @@ static bool start_locked(void)
 	atomic_store(&rt.no_more_rings, 0);
 	rt.bulk_head = rt.bulk_lost = rt.unnamed_n = 0;
 	rt.bulk_stuck = false;
+	assay_rt_forget_cost();
 	memset(rt.threads, 0, sizeof rt.threads);
 	if (!make_buffers() || !start_writer()) {
 		atomic_store(&rt.on, 0);

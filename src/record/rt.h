@@ -99,6 +99,9 @@ bool assay_rt_recording(void);
 uint32_t assay_rt_switches(void);
 /* Sleep while it is not, at most ns. */
 void assay_rt_idle(int64_t ns);
+/* Of one call in so many, the ns its callbacks took. */
+enum { ASSAY_COST_EVERY = 16 };
+void assay_rt_cost(int64_t ns);
 /* Does a record of this time belong to the recording (switched on, --only-range)? */
 bool assay_rt_wanted(int64_t time);
 /* Can the answer be no? */

@@ -115,6 +115,10 @@ void assay_control_rest(int64_t ns);
 void assay_control_obey(void);
 void assay_control_disturb(void);
 
+/* rt_cost.c; tell: on the writer's thread, under the lock */
+void assay_rt_tell_cost(void);
+void assay_rt_forget_cost(void);
+
 /* rt_hot.c */
 void assay_rt_forget_self(void); /* in a forked child */
 void assay_rt_end_of_thread(void *ring);

@@ -521,6 +521,9 @@ static void put_end(void)
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load(&rt.file->ring[i].state) == ASSAY_RING_LIVE)
 			put_gap(&rt.file->ring[i]);
+	assay_rt_tell_cost();
+	assay_rt_publish();
+	drain_bulk();
 	put_tally();
 	assay_wire_end *e = assay_rt_bulk(ASSAY_WIRE_END, sizeof *e);
 	assay_rt_pair(NULL, &e->time, &e->real);

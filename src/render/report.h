@@ -23,6 +23,8 @@ void assay_issues_json(assay_jsonw *w, const char *key, const assay_run *run);
 /* Of our own captures: a line for each kind and cause of loss, and one when it is proved that there
  * is none (true). */
 bool assay_ledger_text(FILE *out, const char *indent, const assay_run *run);
+/* What recording took of the recorded programs; nothing when nobody tells. */
+void assay_cost_text(FILE *out, const char *indent, const assay_run *run);
 void assay_ledger_json(assay_jsonw *w, const char *key, const assay_run *run);
 /* For the page: of a job of many ranks without steps and ranks, which the page has as tables. */
 void assay_report_page_json(assay_jsonw *w, const assay_run *run);

@@ -200,6 +200,19 @@ def nothing_was_lost_is_said_when_the_counts_prove_it():
 
 
 @test
+def what_recording_took_is_told():
+    run, _ = record("threads", name="cost")
+    c = one(run)
+    facts = {c.text(m["key"]): json.loads(c.text(m["value"])) for m in c.rows["META"] if c.text(m["key"]).startswith("cost.")}
+    calls, writer = facts["cost.callback_ns"], facts["cost.writer"]
+    assert len(c.rows["API"]) / 16 <= calls["looked_at"] <= len(c.rows["API"]) / 16 + 9, calls  # nine threads, one in 16 of each
+    eq((sum(calls["log2"]), calls["max"] <= calls["sum"]), (calls["looked_at"], True))
+    assert 0 < writer["bytes"] <= os.path.getsize(glob.glob(run + "/*.asy")[0]), writer
+    out = subprocess.run([ASSAY, "info", run], check=True, capture_output=True, text=True).stdout
+    assert f"({calls['looked_at']} looked at)" in out and "page faults" in out, out
+
+
+@test
 def after_a_kill_it_is_said_how_much_may_be_missing():
     run, p = record("kill-now", "200")
     assert "nothing was lost" not in p.stderr and "unknown: at most" in p.stderr, p.stderr
@@ -713,11 +726,13 @@ def the_whole_recorder_is_clean_under_the_thread_sanitizer():
         cc(d + "/shared", "tests/record/shared.c", d + "/libcuda.so.1", d + "/libcupti.so.13", flags=flags)
     except subprocess.CalledProcessError:
         raise Skip("no thread sanitizer")
-    for i, cmd in enumerate((["program", "threads"], ["program", "domains"], ["program", "taken"], ["shared"])):
+    for i, cmd in enumerate((["program", "threads"], ["program", "domains"], ["program", "taken"], ["shared"], ["program", "a-while"])):
         os.makedirs(f"{d}/run{i}")
         lib = d + "/libassay_cuda.so"
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        switch = f";from={now + 200_000_000};until={now + 900_000_000}" if "a-while" in cmd else ""  # on and off again meanwhile
         p = subprocess.run([d + "/" + cmd[0], *cmd[1:]], capture_output=True, text=True,
-                           env=dict(os.environ, LD_LIBRARY_PATH=d, ASSAY_RECORD=f"1;dir={d}/run{i};flush=3",
+                           env=dict(os.environ, LD_LIBRARY_PATH=d, ASSAY_RECORD=f"1;dir={d}/run{i};flush=3{switch}",
                                     CUDA_INJECTION64_PATH=lib, NVTX_INJECTION64_PATH=lib))
         assert "WARNING" not in p.stderr and p.returncode == 0, p.stderr[:3000]
 
