@@ -557,6 +557,8 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	run->part.t.source.records[run->part.source] += x.events;
 	assay_vec_free(&x.derived_steps);
 	assay_jsonw_free(&x.args);
+	for (size_t i = 0; i < XPLANE_SEEN; i++)
+		assay_vec_free(&x.seen[i].text);
 	assay_arena_free(&x.scratch);
 	assay_protow_free(&x.rest);
 	return true;

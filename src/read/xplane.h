@@ -65,11 +65,20 @@ typedef struct xplane_line {
 	bool band; /* a line beside the thread's own */
 } xplane_line;
 
+/* A value of JSON text, and behind it what was written for it. */
+typedef struct xplane_seen {
+	uint64_t hash;
+	size_t raw;
+	assay_vec(char) text;
+} xplane_seen;
+enum { XPLANE_SEEN = 512 };
+
 typedef struct xplane {
 	assay_run *run;
 	assay_part *part;
 	xplane_plane plane;
 	assay_jsonw args;
+	xplane_seen seen[XPLANE_SEEN];
 	assay_arena scratch; /* for one value */
 	assay_protow rest;   /* of the event being read */
 	uint64_t args_left;  /* bytes of JSON still allowed: refs let a small file ask for much */

@@ -96,6 +96,35 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scrat
 		assay_jsonw_str(w, NULL, v->text);
 }
 
+/* Lists and objects (shapes, types) are the same few again and again: what the last ones became is
+ * kept beside their text. */
+static void add_value(xplane *x, const xplane_value *v)
+{
+	assay_str raw = v->text;
+	bool list = v->field == XSTAT_STR && raw.n >= 2 && raw.n <= TEXT_MAX &&
+		    (raw.p[0] == '[' || raw.p[0] == '{');
+	if (!list) {
+		xplane_value_json(&x->args, v, &x->scratch);
+		return;
+	}
+	uint64_t hash = assay_hash(raw.p, raw.n, 0);
+	xplane_seen *seen = &x->seen[hash % XPLANE_SEEN];
+	if (seen->hash == hash && seen->raw == raw.n && !memcmp(seen->text.p, raw.p, raw.n)) {
+		assay_jsonw_raw(&x->args, NULL,
+				(assay_str){seen->text.p + raw.n, seen->text.n - raw.n});
+		return;
+	}
+	size_t before = x->args.out.n;
+	xplane_value_json(&x->args, v, &x->scratch);
+	size_t n = x->args.out.n - before;
+	assay_vec_reserve(&seen->text, raw.n + n);
+	memcpy(seen->text.p, raw.p, raw.n);
+	memcpy(seen->text.p + raw.n, x->args.out.p + before, n);
+	seen->text.n = raw.n + n;
+	seen->raw = raw.n;
+	seen->hash = hash;
+}
+
 /* Stats whose value a row keeps in a column, for work on a device and for spans of a host. */
 static const bool device_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,       [XPLANE_KERNEL] = true,
@@ -178,7 +207,7 @@ static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *e
 	/* before it is written: a few bytes can name a long stat */
 	if (xplane_afford(x, meta->name.n + v.text.n + MEMBER_BYTES)) {
 		assay_jsonw_key(&x->args, meta->name);
-		xplane_value_json(&x->args, &v, &x->scratch);
+		add_value(x, &v);
 	}
 }
 
