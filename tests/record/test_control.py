@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, ROOT, WORK, Skip, build_fakes, captures, eq, one, run, test  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, ROOT, WORK, Skip, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
 
 
 jobs = []
@@ -361,6 +361,18 @@ def the_socket_can_be_anywhere():
         eq("recording is on" in ctl(way, "status"), True)
     job.end()
     eq((os.path.exists(there), os.path.lexists(job.run + "/control")), (False, False))
+
+
+@test
+def a_profiler_of_the_program_itself_works_while_we_are_off():
+    exe = WORK + "/shared"
+    cc(exe, "tests/record/shared.c", FAKE + "/libcuda.so.1", FAKE + "/libcupti.so.13")
+    run = WORK + "/shared-off"
+    p = subprocess.run([ASSAY, "record", "-q", "--paused", "-o", run, "--", exe], text=True, capture_output=True, timeout=60,
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+    eq((p.stdout.splitlines()[0], p.returncode), ("kernels 41 calls 121 others 0 unknown 0", 0))
+    c = one(run)
+    eq((kernels(c), c.rows["API"], c.rows["COPY"], c.rows["LOST"]), (0, [], [], []))
 
 
 PROGRAM = '''
