@@ -16,8 +16,11 @@ typedef struct waits_ends {
 void waits_ends_make(waits_ends *e, const waits *w);
 void waits_ends_free(waits_ends *e);
 
-/* Did work of the source end after `from`, up to `to`? Not counted: the launch of row `but`. */
-bool waits_ended(const waits_ends *e, uint32_t source, int64_t from, int64_t to, uint32_t but);
+enum { WAITS_CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
+
+/* Did work of the source end after `from` that a wait which was over then can have waited for? Not
+ * counted: the launch of row `but`. */
+bool waits_ended(const waits_ends *e, uint32_t source, int64_t from, int64_t over, uint32_t but);
 /* The same of the device of row gpu, from and up to. */
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
 /* Does the recorder say that it lost no call and no work up to then? */

@@ -1,6 +1,7 @@
 #include "resolve/waits_places.h"
 
 #include "resolve/waits_args.h"
+#include "resolve/waits_ends.h"
 
 static uint64_t place_of_device(uint32_t source, int32_t device)
 {
@@ -214,8 +215,6 @@ waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, u
 	return (waits_device){m ? (int32_t)m->value : -1, true};
 }
 
-enum { CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
-
 waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_sweep_rec *r)
 {
 	waits_device best = waits_device_of(w, source, r->thread, r->key);
@@ -230,7 +229,7 @@ waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_s
 						    r->key)
 				: NULL;
 		int64_t end = m && m->other > r->enter ? m->other : r->enter;
-		if (!m || end > r->exit + CLOCKS)
+		if (!m || end > r->exit + WAITS_CLOCKS)
 			continue;
 		bool usual = d.device == best.device && r->exit - end <= rest;
 		if (r->exit - end < rest || usual) {
@@ -291,7 +290,7 @@ uint32_t waits_track_awaited(const waits *w, uint32_t sync, uint64_t record_key,
 	for (const assay_mark *k = assay_mark_after(&w->numbered, place, 0); k;
 	     k = assay_mark_after(&w->numbered, place, k->key)) {
 		const assay_mark *m = assay_mark_before(&w->work, (uint64_t)k->value, record_key);
-		int64_t end = m && m->other <= on + CLOCKS ? m->other : INT64_MIN;
+		int64_t end = m && m->other <= on + WAITS_CLOCKS ? m->other : INT64_MIN;
 		if (best == ASSAY_NO_ROW || end > best_end) {
 			best = (uint32_t)k->value;
 			best_end = end;

@@ -7,7 +7,7 @@
 #include "resolve/waits_ends.h"
 
 /* Four times the median, within these: few waits teach little, and wrong ones teach wrong. */
-enum { LEAST_USUAL = 40000, MOST_USUAL = 200000, TIMES_MEDIAN = 4, CLOCKS = 10000 };
+enum { LEAST_USUAL = 40000, MOST_USUAL = 200000, TIMES_MEDIAN = 4 };
 
 static bool is_thread(const assay_wait_table *t, uint32_t i)
 {
@@ -78,7 +78,7 @@ static int64_t usual_of(const assay_marks *m, uint64_t place)
 static bool was_busy(const waits_ends *e, uint32_t gpu, int64_t usual)
 {
 	int64_t start = e->w->t->gpu.ts[gpu];
-	return waits_device_ended(e, gpu, start - usual, start + CLOCKS - 1);
+	return waits_device_ended(e, gpu, start - usual, start + WAITS_CLOCKS - 1);
 }
 
 /* The call that launched it was still at it: loading code, filling a queue. */
@@ -120,7 +120,7 @@ static bool may_miss_later(const waits_ends *e, uint32_t i)
 	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
 	int64_t over = t->ts[i] + t->dur[i];
 	int64_t from = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p);
-	return !waits_is_whole(e, source, over) && waits_ended(e, source, from, over + CLOCKS, p);
+	return !waits_is_whole(e, source, over) && waits_ended(e, source, from, over, p);
 }
 
 /* A long wait that ended with this work, when nothing else ended: whatever calls are missing, no
@@ -134,7 +134,7 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 		return false;
 	int64_t end = assay_gpu_end(&e->w->t->gpu, p);
 	return end > t->ts[i] + usual && end <= over && end > over - usual &&
-	       !waits_ended(e, source_of_wait(e->w, i), over - usual, over + CLOCKS, p);
+	       !waits_ended(e, source_of_wait(e->w, i), over - usual, over, p);
 }
 
 static bool is_sync(uint8_t kind)

@@ -326,8 +326,7 @@ def files_of_one_process_are_one_trace(folder):
                       "waits": [(w["kind"], w["class"], w["producer_kernel"]) for w in waits["waits"]]}
     tap.ok("rocprofv3 CSV is one device with all launches", said["csv"]["devices"] == [(3, 3, 2500)], said["csv"])
     tap.ok("its ranges hold the work", said["csv"]["no scope"] == 0, said["csv"])
-    # not exact: both kernels ended in it, and these tables do not say whether rows are missing
-    tap.ok("its waits are resolved", said["csv"]["waits"] == [("device_synchronize", "likely", "b")], said["csv"])
+    tap.ok("its waits are resolved", said["csv"]["waits"] == [("device_synchronize", "exact", "b")], said["csv"])
     for end in ("json", "xplane.pb"):
         tap.ok(f"{end} says the same", said[end] == said["csv"], said)
 
