@@ -68,6 +68,8 @@ typedef struct assay_report_opts {
 	/* For assay_run_read_job(): ranks whose events are kept, such as "3,8-15", or "all". NULL:
 	 * of jobs of more than 16 processes those worth a look, of others all. */
 	const char *ranks;
+	/* Only a part of the run: "5" or "5-7", numbers; each NULL for all. */
+	const char *only_step, *only_stream, *only_device, *only_rank;
 } assay_report_opts;
 
 /* Link, classify and measure what has been read. Call once, after the last assay_run_read().

@@ -23,8 +23,9 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 /* step, from the rhythm of the kernels when nothing marks steps. */
 void assay_repeated_steps(assay_run *run, const assay_order *order);
 
-/* step_time: the device window of each step and its exact split. */
-void assay_step_times(assay_run *run, const assay_order *order);
+/* step_time: the device window of each step and its exact split. since: by source, when its first
+ * window begins where that is known (INT64_MIN: not); NULL of no source. */
+void assay_step_times(assay_run *run, const assay_order *order, const int64_t *since);
 
 /* kernel: one row a name, in order of first appearance. */
 void assay_kernels(assay_run *run);

@@ -611,7 +611,7 @@ static void measure(assay_run *run)
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);
-	assay_step_times(run, &order);
+	assay_step_times(run, &order, NULL);
 	assay_order_free(&order);
 }
 

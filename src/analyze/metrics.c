@@ -453,7 +453,7 @@ TEST(steps_that_warm_up_are_counted_and_not_in_the_step_time)
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);
-	assay_step_times(run, &order);
+	assay_step_times(run, &order, NULL);
 	assay_window w = assay_window_find(run, &order, 0);
 	assay_metrics(run, &(assay_report_opts){0}, &w);
 	const assay_metric_table *m = &run->part.t.metric;

@@ -78,35 +78,6 @@ bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *te
 
 /* ------------------------------------------------------------------ matching */
 
-static char fold(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-/* '*' stands for any text, '?' for one character; letters of either case. */
-static bool glob(assay_str pattern, assay_str name)
-{
-	size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
-	while (n < name.n) {
-		if (p < pattern.n && pattern.p[p] == '*') {
-			star = p++;
-			from = n;
-		} else if (p < pattern.n &&
-			   (pattern.p[p] == '?' || fold(pattern.p[p]) == fold(name.p[n]))) {
-			p++;
-			n++;
-		} else if (star != SIZE_MAX) {
-			p = star + 1;
-			n = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern.n && pattern.p[p] == '*')
-		p++;
-	return p == pattern.n;
-}
-
 struct matcher {
 	assay_path_graph *g;
 	const assay_path_what_ifs *rules;
@@ -139,7 +110,7 @@ static uint8_t rule_of_text(const struct matcher *m, assay_str text, bool path)
 {
 	for (size_t i = 0; i < m->rules->n; i++) {
 		const assay_path_what_if *r = &m->rules->p[i];
-		if (r->class < 0 && (r->in_path || !path) && glob(r->pattern, text))
+		if (r->class < 0 && (r->in_path || !path) && assay_str_glob(r->pattern, text))
 			return (uint8_t)i;
 	}
 	return NO_RULE;
@@ -178,10 +149,12 @@ static bool is_line(struct matcher *m, assay_str pattern, uint32_t stack)
 	const char *function = assay_z(m->g->run, t->code.function[code]);
 	const assay_str of[] = {file, name};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
-		if (glob(pattern, assay_str_of(assay_printf(&m->scratch, "%.*s:%d", (int)of[i].n,
-							    of[i].p, t->stack.line[stack]))) ||
-		    glob(pattern, assay_str_of(assay_printf(&m->scratch, "%.*s:%s", (int)of[i].n,
-							    of[i].p, function))))
+		if (assay_str_glob(pattern,
+				   assay_str_of(assay_printf(&m->scratch, "%.*s:%d", (int)of[i].n,
+							     of[i].p, t->stack.line[stack]))) ||
+		    assay_str_glob(pattern,
+				   assay_str_of(assay_printf(&m->scratch, "%.*s:%s", (int)of[i].n,
+							     of[i].p, function))))
 			return true;
 	return false;
 }
@@ -480,7 +453,7 @@ static size_t common_letters(assay_str a, assay_str b)
 		for (size_t k = 0; k < b.n; k++) {
 			size_t n = 0;
 			while (i + n < a.n && k + n < b.n && a.p[i + n] != '*' &&
-			       fold(a.p[i + n]) == fold(b.p[k + n]))
+			       assay_fold(a.p[i + n]) == assay_fold(b.p[k + n]))
 				n++;
 			best = n > best ? n : best;
 		}
@@ -573,11 +546,11 @@ bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *r
 
 TEST(patterns_match_whole_names_in_any_case)
 {
-	CHECK(glob(ASSAY_S("gemm*"), ASSAY_S("GEMM")));
-	CHECK(glob(ASSAY_S("*ge?m*"), ASSAY_S("ampere_sgemm_64")));
-	CHECK(!glob(ASSAY_S("gemm"), ASSAY_S("sgemm")));
-	CHECK(!glob(ASSAY_S("a*b"), ASSAY_S("abc")));
-	CHECK(glob(ASSAY_S("**"), ASSAY_S("")));
+	CHECK(assay_str_glob(ASSAY_S("gemm*"), ASSAY_S("GEMM")));
+	CHECK(assay_str_glob(ASSAY_S("*ge?m*"), ASSAY_S("ampere_sgemm_64")));
+	CHECK(!assay_str_glob(ASSAY_S("gemm"), ASSAY_S("sgemm")));
+	CHECK(!assay_str_glob(ASSAY_S("a*b"), ASSAY_S("abc")));
+	CHECK(assay_str_glob(ASSAY_S("**"), ASSAY_S("")));
 	return 0;
 }
 

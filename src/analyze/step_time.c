@@ -117,13 +117,14 @@ static int64_t busy_until(const assay_run *run, const assay_order *order,
 }
 
 static void tile_windows(const assay_run *run, const assay_order *order,
-			 const assay_order_device *dev, windows *w)
+			 const assay_order_device *dev, int64_t since, windows *w)
 {
 	if (!w->n)
 		return;
 	int64_t first = w->p[0].from, marker = run->part.t.step.ts[w->p[0].step];
 	int64_t busy = busy_until(run, order, dev, first);
 	int64_t from = marker > busy ? marker : busy;
+	from = since != INT64_MIN ? since : from;
 	from = from < first ? from : first;
 	for (size_t i = 0; i < w->n; i++) {
 		if (assay_offs_touch(&order->offs, assay_order_group(dev), from, w->p[i].from))
@@ -171,15 +172,18 @@ static void add_window(assay_run *run, uint32_t device, const struct window *w)
 	assert(out->idle[r] >= 0);
 }
 
-void assay_step_times(assay_run *run, const assay_order *order)
+void assay_step_times(assay_run *run, const assay_order *order, const int64_t *since)
 {
 	for (uint32_t d = 0; d < order->device.n; d++) {
 		windows w = {0};
-		source_steps(run, run->part.t.device_time.source[d], &w);
+		uint32_t source = run->part.t.device_time.source[d];
+		bool known = since && source < run->part.t.source.n;
+		source_steps(run, source, &w);
 		if (w.n) {
 			find_windows(run, order, &order->device.p[d], &w);
 			drop_empty(&w);
-			tile_windows(run, order, &order->device.p[d], &w);
+			tile_windows(run, order, &order->device.p[d],
+				     known ? since[source] : INT64_MIN, &w);
 			sweep_windows(run, order, &order->device.p[d], &w);
 		}
 		for (size_t i = 0; i < w.n; i++)
@@ -211,7 +215,7 @@ static void measure(assay_run *run)
 	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
-	assay_step_times(run, &order);
+	assay_step_times(run, &order, NULL);
 	assay_order_free(&order);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "analyze/only.h"
 #include "analyze/compute.h"
 #include "analyze/derived.h"
 #include "analyze/finding.h"
@@ -38,10 +39,15 @@ static void derive_xla(assay_run *run)
 bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, assay_err *err)
 {
 	assay_step_choice steps;
+	assay_only only;
 	assay_take_opts(opts, sizeof *opts, given);
+	if (!assay_only_parse(&only, opts->only_step, opts->only_stream, opts->only_device,
+			      opts->only_rank, err))
+		return false;
 	if (opts->steps_from && !assay_step_choice_of(assay_str_of(opts->steps_from), &steps))
 		return assay_fail(err, ASSAY_USAGE, 0,
-				  "steps come from auto, NVTX or roctx, and :NAME, not from '%s'",
+				  "steps come from auto, NVTX or roctx, and :NAME, or from NAME, "
+				  "not from '%s'",
 				  opts->steps_from);
 	if (opts->ranks && !assay_ranks_valid(opts->ranks))
 		return assay_fail(err, ASSAY_USAGE, 0,
@@ -50,16 +56,31 @@ bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, as
 	return true;
 }
 
+/* What assay_opts_take() has looked at. */
+static assay_only only_of(const assay_report_opts *opts)
+{
+	assay_only only;
+	assay_err err;
+	assay_only_parse(&only, opts->only_step, opts->only_stream, opts->only_device,
+			 opts->only_rank, &err);
+	return only;
+}
+
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order)
 {
 	assay_step_choice steps;
 	bool chosen =
 		opts->steps_from && assay_step_choice_of(assay_str_of(opts->steps_from), &steps);
+	assay_only only = only_of(opts);
+	assay_arena scratch = {0};
+	const int64_t *since = NULL;
 	assay_bound_times(run);
 	assay_link(run);
 	assay_waits(run);
 	assay_doings(run);
 	assay_find_steps(run, chosen ? &steps : NULL);
+	if (assay_only_any(&only))
+		since = assay_only_keep(run, &only, &scratch);
 	assay_kernels(run);
 	assay_kernels_by_op(run);
 	assay_kernel_lines(run);
@@ -67,16 +88,32 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_partition(run, order);
 	assay_gaps(run, order);
 	assay_repeated_steps(run, order);
-	assay_step_times(run, order);
+	assay_step_times(run, order, since);
 	assay_calls(run, order);
 	assay_count_overlaps(run, order);
 	assay_memory_peaks(run);
+	assay_arena_free(&scratch);
+}
+
+/* Says that a part is told of; false: there is nothing in it. */
+static bool tell_part(assay_run *run, const assay_report_opts *opts, assay_err *err)
+{
+	assay_only only = only_of(opts);
+	if (!assay_only_any(&only))
+		return true;
+	const char *words = assay_only_words(&only, &run->arena);
+	if (!run->part.t.device_time.n)
+		return assay_fail(err, ASSAY_USAGE, 0, "the input has no GPU work in %s", words);
+	assay_warn(run, "only", "all that follows is of %s alone", words);
+	return true;
 }
 
 bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
 		       assay_err *err)
 {
 	run->report_top = opts->top ? opts->top : 20;
+	if (!tell_part(run, opts, err))
+		return false;
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
 	assay_ops(run, order);

@@ -7,11 +7,6 @@
 
 #include "base/test.h"
 
-static char fold(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -34,7 +29,7 @@ bool assay_str_same(assay_str a, assay_str b)
 	if (a.n != b.n)
 		return false;
 	for (size_t i = 0; i < a.n; i++)
-		if (fold(a.p[i]) != fold(b.p[i]))
+		if (assay_fold(a.p[i]) != assay_fold(b.p[i]))
 			return false;
 	return true;
 }
@@ -45,12 +40,35 @@ ptrdiff_t assay_str_find(assay_str s, const char *needle)
 	return at ? at - s.p : s.n || *needle ? -1 : 0;
 }
 
+bool assay_str_glob(assay_str pattern, assay_str name)
+{
+	size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
+	while (n < name.n) {
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = p++;
+			from = n;
+		} else if (p < pattern.n && (pattern.p[p] == '?' ||
+					     assay_fold(pattern.p[p]) == assay_fold(name.p[n]))) {
+			p++;
+			n++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			n = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.p[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
 ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle)
 {
 	assay_str want = assay_str_of(needle);
-	char first = fold(needle[0]);
+	char first = assay_fold(needle[0]);
 	for (size_t i = 0; i + want.n <= s.n; i++)
-		if ((!first || fold(s.p[i]) == first) &&
+		if ((!first || assay_fold(s.p[i]) == first) &&
 		    assay_str_same((assay_str){s.p + i, want.n}, want))
 			return (ptrdiff_t)i;
 	return -1;
@@ -89,7 +107,7 @@ static bool parse_digits(const char *p, const char *end, unsigned base, uint64_t
 	if (p == end)
 		return false;
 	for (; p < end; p++) {
-		char c = fold(*p);
+		char c = assay_fold(*p);
 		unsigned d = is_digit(c)            ? (unsigned)(c - '0')
 			     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
 						    : 99;
@@ -106,7 +124,7 @@ bool assay_str_u64(assay_str s, uint64_t *out)
 	if (!s.n)
 		return false;
 	const char *end = s.p + s.n;
-	if (s.n > 2 && s.p[0] == '0' && fold(s.p[1]) == 'x')
+	if (s.n > 2 && s.p[0] == '0' && assay_fold(s.p[1]) == 'x')
 		return parse_digits(s.p + 2, end, 16, out);
 	return parse_digits(s.p, end, 10, out);
 }
@@ -143,7 +161,7 @@ bool assay_str_f64(assay_str s, double *out)
 		return false;
 	/* strtod also takes hexadecimal floats, which no format here has */
 	for (size_t i = 0; i < s.n; i++)
-		if (fold(s.p[i]) == 'x' || s.p[i] == '(')
+		if (assay_fold(s.p[i]) == 'x' || s.p[i] == '(')
 			return false;
 	memcpy(buf, s.p, s.n);
 	buf[s.n] = 0;
@@ -196,7 +214,7 @@ bool assay_str_scaled(assay_str s, int scale, int64_t *out)
 	const char *num_end = p;
 	if (p < end) {
 		int64_t exp;
-		if (fold(*p) != 'e' ||
+		if (assay_fold(*p) != 'e' ||
 		    !assay_str_scaled((assay_str){p + 1, (size_t)(end - p - 1)}, 0, &exp) ||
 		    exp < -400 || exp > 400)
 			return false;

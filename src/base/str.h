@@ -47,6 +47,13 @@ bool assay_str_same(assay_str a, assay_str b);
 /* First position of needle, or -1; _nocase folds ASCII. */
 ptrdiff_t assay_str_find(assay_str s, const char *needle);
 ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle);
+/* Is all of the name like the pattern? '*' stands for any text, '?' for one character; letters of
+ * either case. */
+bool assay_str_glob(assay_str pattern, assay_str name);
+static inline char assay_fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
 assay_str assay_str_trim(assay_str s);              /* spaces, tabs, CR, LF */
 assay_str assay_str_cut(assay_str *rest, char sep); /* text before sep; rest moves past it */
 

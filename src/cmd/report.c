@@ -19,6 +19,7 @@ struct report_args {
 	report_show show;
 	int64_t steps;
 	const char *steps_from, *precision, *config, *like, *rates, *shard, *out;
+	const char *step, *stream, *device, *rank;
 };
 
 /* The precision a workload description names; NULL (with a message) when it cannot be read. */
@@ -73,7 +74,8 @@ static bool fits_shard(const struct report_args *a)
 {
 	bool shown = a->show.top || a->show.verbose || a->show.section.n || a->show.full_names ||
 		     a->show.html || a->show.json || a->show.markdown;
-	if (!shown && !a->steps && !a->rates && a->out)
+	bool part = a->step || a->stream || a->device || a->rank;
+	if (!shown && !part && !a->steps && !a->rates && a->out)
 		return true;
 	fputs(a->out ? "assay report: a shard is not shown: give --steps, --rates and what is to "
 		       "be "
@@ -100,7 +102,11 @@ static int report_native(const struct report_args *a, const char *precision, cha
 				  .steps = (int32_t)a->steps,
 				  .top = (uint32_t)a->show.top,
 				  .steps_from = a->steps_from,
-				  .rates = a->rates};
+				  .rates = a->rates,
+				  .only_step = a->step,
+				  .only_stream = a->stream,
+				  .only_device = a->device,
+				  .only_rank = a->rank};
 	int status;
 	if (a->shard)
 		return write_shard(a, &opts, operands, n);
@@ -146,6 +152,7 @@ enum {
 	FULL_NAMES = 512,
 	MARKDOWN = 1024,
 	SHARD = 2048,
+	ONLY = 4096,
 };
 
 /* Other tools' definitions, by the value of --like; the first is ours. */
@@ -156,7 +163,7 @@ static const struct like {
 } likes[] = {
 	{"native", report_native,
 	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION | VERBOSE |
-		 FULL_NAMES | MARKDOWN | SHARD},
+		 FULL_NAMES | MARKDOWN | SHARD | ONLY},
 	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
 	{"hta", like_hta, 0},
 	{"tracelens", like_tracelens, 0},
@@ -183,6 +190,10 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 		{"markdown", a->show.markdown, MARKDOWN},
 		{"shard", a->shard, SHARD},
 		{"out", a->out, SHARD},
+		{"step", a->step, ONLY},
+		{"stream", a->stream, ONLY},
+		{"device", a->device, ONLY},
+		{"rank", a->rank, ONLY},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
 		if (options[i].given && !(like->takes & options[i].bit)) {
@@ -214,9 +225,17 @@ static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
-	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name; as the "
-	 "recording was told, else auto.",
+	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name, or NAME "
+	 "alone; * and ? in it are wildcards. As the recording was told, else auto.",
 	 offsetof(struct report_args, steps_from)},
+	{"step", 0, ASSAY_OPT_TEXT, "N[-M]", "Only the step of this number, or steps N to M.",
+	 offsetof(struct report_args, step)},
+	{"stream", 0, ASSAY_OPT_TEXT, "N", "Only work of this stream.",
+	 offsetof(struct report_args, stream)},
+	{"device", 0, ASSAY_OPT_TEXT, "N", "Only work of this device.",
+	 offsetof(struct report_args, device)},
+	{"rank", 0, ASSAY_OPT_TEXT, "N", "Only this rank of a job.",
+	 offsetof(struct report_args, rank)},
 	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
 	 "With --like goblin: precision the run was meant to use.",
 	 offsetof(struct report_args, precision)},
@@ -246,6 +265,7 @@ static const assay_example report_examples[] = {
 	{"assay report -v demo/train.json.gz", "everything"},
 	{"assay report --section ops,kernels demo/train.json.gz",
 	 "operators with their shapes and bounds, and kernels"},
+	{"assay report --step 5 --stream 7 demo/train.json.gz", "one step, one stream"},
 	{"assay report --json --top 5 demo/train.json.gz", "the same for a program"},
 	{"assay report demo/train.json.gz --html report.html", "one page to open in a browser"},
 	{"assay report demo/ddp --shard 0/2 -o parts", "the first half of a job, for assay merge"},

@@ -33,7 +33,8 @@ bool assay_step_choice_of(assay_str text, assay_step_choice *out)
 				      : (assay_str){text.p + colon + 1, text.n - word.n - 1};
 		return colon < 0 || out->name.n > 0;
 	}
-	return false;
+	*out = (assay_step_choice){.api = ASSAY_STEPS_AUTO, .name = text};
+	return text.n > 0;
 }
 
 /* What `assay record --steps-from` was given: in each capture, and in run.json. */
@@ -60,9 +61,12 @@ static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scra
 
 enum { NOT_ASKED, PLAIN, MARKER_NAME, SERVING_NAME, STEP_NAME };
 
-/* "train" chooses "train" and "train #12", not "trainer" or "train forward". */
+/* "train" chooses "train" and "train #12", not "trainer" or "train forward"; "train*" all of them.
+ */
 static bool chosen_name(assay_str name, assay_str chosen)
 {
+	if (memchr(chosen.p, '*', chosen.n) || memchr(chosen.p, '?', chosen.n))
+		return assay_str_glob(chosen, name);
 	if (name.n < chosen.n || memcmp(name.p, chosen.p, chosen.n) != 0)
 		return false;
 	for (size_t i = chosen.n; i < name.n; i++)
@@ -229,14 +233,15 @@ static void add_device_steps(assay_run *run)
 enum { MANY = 4096 }; /* step-like ranges; more than these are something else */
 
 /* Ranges that are only named like steps may be something else: too many of them, or a single one
- * that is the whole run. */
+ * that is the whole run. Of ranges that a pattern chose the outermost count. */
 static void doubt_ranges(assay_step_table *s)
 {
-	if (!s->n || s->origin[0] != ASSAY_STEP_RANGE)
+	bool chosen = s->n && s->origin[0] == ASSAY_STEP_CHOSEN;
+	if (!s->n || (s->origin[0] != ASSAY_STEP_RANGE && !chosen))
 		return;
 	if (s->n <= MANY)
 		drop_inner_steps(s);
-	if (s->n > MANY || s->n < 2)
+	if (!chosen && (s->n > MANY || s->n < 2))
 		s->n = 0;
 }
 
