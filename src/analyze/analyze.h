@@ -63,6 +63,9 @@ void assay_count_overlaps(assay_run *run, const assay_order *order);
  * Needs metric. */
 void assay_checks(assay_run *run);
 
+/* Warnings where the report contradicts itself. Needs all that it tells. */
+void assay_self_check(assay_run *run, const assay_window *w);
+
 /* call: the collectives of each rank. Needs launch and step. */
 void assay_calls(assay_run *run, const assay_order *order);
 

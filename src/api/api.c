@@ -125,6 +125,7 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	assay_budget(run, &window);
 	assay_steady(run, &window);
 	assay_findings(run, &window, order);
+	assay_self_check(run, &window);
 	derive_xla(run);
 	return true;
 }

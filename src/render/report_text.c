@@ -322,6 +322,15 @@ assay_trust assay_trust_of(const assay_run *run)
 	return sum;
 }
 
+static bool contradicts(const assay_run *run)
+{
+	const assay_warning_table *w = &run->part.t.warning;
+	for (size_t i = 0; i < w->n; i++)
+		if (assay_str_is(assay_text(run, w->id[i]), "contradiction"))
+			return true;
+	return false;
+}
+
 static void print_trust(assay_printout *p)
 {
 	const assay_trust t = assay_trust_of(p->run);
@@ -358,6 +367,9 @@ static void print_trust(assay_printout *p)
 		}
 	if (!t.problems && !t.notes)
 		fprintf(p->out, "  no data problems met\n");
+	if (t.events && !contradicts(p->run))
+		fprintf(p->out, "  the sums of this report agree with each other\n");
+	assay_ledger_text(p->out, "  ", p->run);
 }
 
 /* In the order in which -v prints them. */

@@ -24,8 +24,8 @@ typedef struct assay_step_choice {
 	assay_str name;
 } assay_step_choice;
 
-/* From "auto", "NVTX" or "roctx", of any case, and ":NAME" after it, or NAME alone; a name may have *
- * and ?. The name stays in text. False: nothing. */
+/* From "auto", "NVTX" or "roctx", of any case, and ":NAME" after it, or NAME alone; a name may have
+ * * and ?. The name stays in text. False: nothing. */
 bool assay_step_choice_of(assay_str text, assay_step_choice *out);
 /* Fills the step table. NULL: as `assay record` was told. */
 void assay_find_steps(assay_run *run, const assay_step_choice *choice);

@@ -340,7 +340,9 @@ TEST(the_user_chooses_which_ranges_are_steps)
 	CHECK_EQ(steps_by(run, "nvtx:epoch"), 1);
 	CHECK_EQ(run->part.t.step.number[0], 7);
 	CHECK_EQ(steps_by(run, "auto:epoch"), 2);
-	CHECK(steps_by(run, "nvtx:") == SIZE_MAX && steps_by(run, "steps") == SIZE_MAX);
+	CHECK_EQ(steps_by(run, "epoch"), 2);
+	CHECK_EQ(steps_by(run, "ep?ch*"), 2); /* of two with the same times the first */
+	CHECK(steps_by(run, "nvtx:") == SIZE_MAX && steps_by(run, "") == SIZE_MAX);
 	assay_meta_add(&run->part, "rocprofiler.version", ASSAY_S("1.0.0"));
 	CHECK(steps_by(run, "NVTX") == 0 && steps_by(run, "roctx") == 2);
 	assay_run_free(run);

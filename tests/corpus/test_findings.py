@@ -32,6 +32,8 @@ def contradictions(r):
     parts = ("useful_gpu", "comm_excess", "exposed_copy", "data_wait", "host_gap", "device_wait", "unexplained")
     if not found:
         yield "no finding"
+    if "contradicts itself" in json.dumps(r):
+        yield "it says so itself"
     if step and budget:
         window = sum(budget[p] or 0 for p in parts)
         if window != budget["total"]:

@@ -208,6 +208,8 @@ def check(name, seed):
     good_ns, good_files = run(seed, False)
     with tempfile.TemporaryDirectory() as d:
         bad, good = report(bad_files, pathlib.Path(d)), report(good_files, pathlib.Path(d))
+    tap.ok(f"diagnose {name} {seed}: no report contradicts itself",
+           not any("contradicts itself" in json.dumps(r) for r in (bad, good)), [r.get("warnings") for r in (bad, good)])
     first = (bad["findings"] or [{}])[0]
     worth = first.get("worth") or {}
     saved = (worth.get("now_ns") or 0) - (worth.get("after_ns") or 0)
