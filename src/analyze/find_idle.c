@@ -310,6 +310,8 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	/* time that samples tell has no dependencies to replay */
 	if (!run->part.t.sample.n || cause <= ASSAY_WHY_HOST_OP)
 		f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[cause]);
+	f.capped = cause != ASSAY_WHY_HOST_SYNC && cause != ASSAY_WHY_HOST_DATA &&
+		   cause != ASSAY_WHY_HOST_RUNTIME;
 	f.has_gap = c->w->longest[cause] != ASSAY_NO_ROW;
 	f.gap = c->w->longest[cause];
 	if (cause == ASSAY_WHY_QUEUED && assay_stalled_part(run, c) * 2 > f.total)

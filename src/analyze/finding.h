@@ -50,6 +50,8 @@ typedef struct assay_found {
 	const char *what_if;
 	int64_t saved; /* where the finder knows better: ns over the whole window; 0 unknown */
 	bool replayed; /* saved is what a replay gave */
+	bool capped; /* no more than the cost goes, whatever a replay gives: nobody works in no time
+		      */
 	double confidence;
 	const char *follows; /* id of the finding it is a consequence of */
 	/* When it takes place on the device, in order: waits mostly within are its consequences. */

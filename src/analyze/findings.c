@@ -146,8 +146,9 @@ static void weigh(const assay_find_ctx *c, struct weighed *w)
 	w->replayed = f->replayed;
 	if (!f->what_if || f->once || f->saved > 0 || !assay_find_without(c, f->what_if, &share))
 		return;
+	int64_t saved = (int64_t)(share * (double)c->whole);
 	w->replayed = true;
-	w->saved = (int64_t)(share * (double)c->whole);
+	w->saved = saved < w->saved || (c->steps && !f->capped) ? saved : w->saved;
 }
 
 static int by_worth(const void *a, const void *b)
