@@ -93,6 +93,7 @@ typedef struct assay_waits_query {
 	size_t top;                     /* waits listed; 0: all */
 	bool unresolved;                /* only those whose producer is not known */
 	bool handles;                   /* resolved by event handles and order of calls alone */
+	bool chains;                    /* with where the time of each was spent */
 } assay_waits_query;
 ASSAY_API const char *assay_run_waits_json(assay_run *run, const assay_waits_query *query,
 					   size_t *len, assay_err *err);

@@ -72,6 +72,9 @@ void assay_calls(assay_run *run, const assay_order *order);
 /* collective, rank: the same collective on all ranks; clocks, late ranks, bandwidth. Needs call,
  * device_time and idle_cause. */
 void assay_ranks(assay_run *run);
+
+/* Fills the chain table for the longest waits: where their time was spent. */
+void assay_wait_chains(assay_run *run);
 /* Its last part: which machine each rank ran on, and what makes it late. */
 void assay_late_causes(assay_run *run);
 

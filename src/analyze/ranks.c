@@ -312,8 +312,9 @@ static int64_t wait_for(const assay_rank_table *r, const struct call *own, const
 	return !moved || wait > clock_doubt(r, own->rank, last->rank) ? wait : 0;
 }
 
-static void add_waits(assay_rank_table *r, const struct call *c, size_t n)
+static void add_waits(assay_tables *t, const struct call *c, size_t n)
 {
+	assay_rank_table *r = &t->rank;
 	const struct call *last = &c[latest(c, n)];
 	int64_t least = shortest(c, n), caused = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -323,6 +324,10 @@ static void add_waits(assay_rank_table *r, const struct call *c, size_t n)
 		add_to(&r->transfer[c[i].rank], least);
 		add_to(&r->skew[c[i].rank], c[i].end - c[i].ts - least);
 		add_to(&caused, wait);
+		if (wait > 0) {
+			t->call.last[c[i].row] = r->rank[last->rank];
+			t->call.waited[c[i].row] = wait;
+		}
 	}
 	r->last[last->rank] += caused > 0;
 	add_to(&r->caused[last->rank], caused);
@@ -552,7 +557,7 @@ void assay_ranks(assay_run *run)
 	for (size_t i = 0; i < m.n; i++) {
 		const struct call *c = &j.call.p[m.p[i].first];
 		if (m.p[i].n > 1) {
-			add_waits(&run->part.t.rank, c, m.p[i].n);
+			add_waits(&run->part.t, c, m.p[i].n);
 			add_lateness(&j, &steps, c, m.p[i].n);
 		}
 		add_collective(run, &rows, c, m.p[i].n);

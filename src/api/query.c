@@ -59,6 +59,8 @@ const char *assay_run_waits_json(assay_run *run, const assay_waits_query *given,
 		return NULL;
 	if (q.handles)
 		assay_waits_by_handles(run);
+	if (q.chains)
+		assay_wait_chains(run);
 	assay_waits_json(&w, run, &q);
 	return keep(run, &w, len);
 }

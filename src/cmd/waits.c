@@ -1,4 +1,5 @@
 /* assay waits: every wait, and the work on the other stream it waited for. */
+#include "analyze/analyze.h"
 #include "api/query.h"
 #include "cmd/cmd.h"
 #include "render/waits.h"
@@ -6,7 +7,7 @@
 struct waits_args {
 	const char *stream, *thread, *ranks;
 	int64_t min, top;
-	bool unresolved, json, handles;
+	bool unresolved, json, handles, chains;
 };
 
 static bool number_of(const char *option, const char *text, int64_t *out)
@@ -32,12 +33,15 @@ static int waits_run(const void *args, char **operands, int n)
 				   .min_ns = a->min,
 				   .top = (size_t)a->top,
 				   .unresolved = a->unresolved,
-				   .handles = a->handles};
+				   .handles = a->handles,
+				   .chains = a->chains};
 	if (a->json) {
 		puts(assay_run_waits_json(run, &query, NULL, NULL));
 	} else {
 		if (a->handles)
 			assay_waits_by_handles(run);
+		if (a->chains)
+			assay_wait_chains(run);
 		assay_waits_text(stdout, run, &query);
 	}
 	assay_run_free(run);
@@ -54,6 +58,10 @@ static const assay_opt waits_opts[] = {
 	 offsetof(struct waits_args, min)},
 	{"unresolved", 0, ASSAY_OPT_FLAG, NULL, "Only waits whose producer is not known.",
 	 offsetof(struct waits_args, unresolved)},
+	{"chains", 0, ASSAY_OPT_FLAG, NULL,
+	 "Below each wait, where its time was spent: work, the thread that launched it late, a "
+	 "rank.",
+	 offsetof(struct waits_args, chains)},
 	{"handles", 0, ASSAY_OPT_FLAG, NULL,
 	 "Resolve by event handles and order of calls alone, to check one way against the other.",
 	 offsetof(struct waits_args, handles)},
@@ -67,6 +75,7 @@ static const assay_opt waits_opts[] = {
 static const assay_example waits_examples[] = {
 	{"assay waits demo/train.json.gz", "what the bundled run waited for"},
 	{"assay waits --stream 13 --min 1us demo/train.json.gz", "one stream"},
+	{"assay waits --chains --top 3 demo/train.json.gz", "where their time was spent"},
 	{"assay waits --unresolved --json demo/train.json.gz", "what is not known, for a program"},
 };
 

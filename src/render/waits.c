@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "render/wait_chains.h"
 
 enum { NAME_WIDTH = 60 };
 
@@ -264,6 +265,8 @@ void assay_waits_text(FILE *out, assay_run *run, const assay_waits_query *q)
 	chosen c = choose(run, q);
 	summary s = sum_up(run, &c);
 	size_t top = q->top ? q->top : 20;
+	assay_chain_index chains;
+	assay_chain_index_make(&chains, run);
 	for (size_t k = 0; k < c.n && k < top; k++) {
 		char buf[ASSAY_FMT];
 		uint32_t i = c.row[k];
@@ -273,10 +276,14 @@ void assay_waits_text(FILE *out, assay_run *run, const assay_waits_query *q)
 		print_producer(out, run, i);
 		print_notes(out, run, i);
 		fprintf(out, "\n");
+		if (q->chains)
+			assay_chain_text(out, run, &chains, i);
 	}
 	if (c.n > top)
 		fprintf(out, "%10s  %zu more (--top N shows them)\n", "...", c.n - top);
+	assay_chain_index_free(&chains);
 	print_summary(out, &s);
+	assay_collective_waits_text(out, run, top);
 }
 
 /* ------------------------------------------------------------------ JSON */
@@ -312,7 +319,8 @@ static void put_ns(assay_jsonw *j, const char *key, int64_t v, int64_t absent)
 	assay_jsonw_i64_if(j, key, v != absent, v);
 }
 
-static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i)
+/* chains: NULL when nobody asked. */
+static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const assay_chain_index *chains)
 {
 	const assay_tables *t = &run->part.t;
 	const assay_wait_table *w = &t->wait;
@@ -346,6 +354,8 @@ static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i)
 	put_ns(j, "step", step_at(run, source, w->ts[i]), -1);
 	put_ns(j, "unexplained_ns", w->unexplained[i], -1);
 	put_ns(j, "call_ns", w->dur[i], -1);
+	if (chains)
+		assay_chain_json(j, run, chains, i);
 	assay_jsonw_close(j, '}');
 }
 
@@ -353,11 +363,14 @@ void assay_waits_json(assay_jsonw *j, assay_run *run, const assay_waits_query *q
 {
 	chosen c = choose(run, q);
 	summary s = sum_up(run, &c);
+	assay_chain_index chains;
+	assay_chain_index_make(&chains, run);
 	assay_jsonw_open(j, NULL, '{');
 	assay_jsonw_open(j, "waits", '[');
 	for (size_t k = 0; k < c.n && (!q->top || k < q->top); k++)
-		put_wait(j, run, c.row[k]);
+		put_wait(j, run, c.row[k], q->chains ? &chains : NULL);
 	assay_jsonw_close(j, ']');
+	assay_chain_index_free(&chains);
 	assay_jsonw_open(j, "summary", '{');
 	assay_jsonw_u64(j, "waits", s.waits);
 	assay_jsonw_u64(j, "all_waits", s.all);
@@ -375,6 +388,8 @@ void assay_waits_json(assay_jsonw *j, assay_run *run, const assay_waits_query *q
 	assay_jsonw_close(j, '}');
 	assay_jsonw_u64(j, "edges", run->part.t.edge.n);
 	assay_jsonw_close(j, '}');
+	if (run->part.t.rank.n > 1)
+		assay_collective_waits_json(j, run, q->top);
 	assay_jsonw_close(j, '}');
 }
 

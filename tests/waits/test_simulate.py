@@ -43,7 +43,7 @@ class Program:
         self.tells_creation = kind == "hip" and rng.random() < 0.7
         self.lossy = rng.random() < 0.2
         self.events = {}
-        self.kernels = 0
+        self.kernels, self.value, self.written = 0, 0, []
         self.streams = [Stream(d, 7 if kind == "cuda" else 0, 0, False, True) for d in range(self.devices)]
         for d in range(self.devices):
             for i in range(rng.randrange(1, 4)):
@@ -108,9 +108,46 @@ class Program:
         s.ran = True
         if self.loses():
             return
+        self.kernel_row(name, s, corr, start, dur)
+
+    def kernel_row(self, name, s, corr, start, dur):
         self.rows.append({"ph": "X", "cat": "kernel", "name": name, "pid": s.device, "tid": s.number,
                           "ts": start / 1000, "dur": dur / 1000,
                           "args": {"device": s.device, "stream": s.number, "correlation": corr}})
+
+    def graph(self, t):
+        """Kernels of one launch, some at the same time: one command that ends with the last of them."""
+        s = self.pick(t)
+        corr, at = self.call(t, "GraphLaunch", {"hip_stream": hex(s.handle)}, self.rng.randrange(3000, 9000))
+        start = max(at + self.rng.randrange(3000, 9000), self.enter(s).end + self.rng.randrange(500, 3000))
+        done, s.ran = Done(), True
+        for _ in range(self.rng.randrange(1, 5)):
+            self.kernels += 1
+            name, dur = f"k{self.pid}_{self.kernels}", int(10 ** self.rng.uniform(3.5, 5.5))
+            self.kernel_row(name, s, corr, start, dur)
+            done = done.join(Done(start + dur, name))
+            start += self.rng.choice([0, dur + 700])
+        s.tail = done
+
+    def write_value(self, t):
+        """One stream writes a word, so that its values rise in the order of time."""
+        s = self.streams[-1]
+        if s.device != self.current[t]:
+            return
+        self.value += 1
+        self.call(t, "StreamWriteValue64", {"hip_stream": hex(s.handle), "ptr": hex(self.event(9)), "value": self.value,
+                                            "flags": 0, "retval": "0"}, 1500, not self.loses())
+        self.written.append(self.enter(s))
+
+    def wait_value(self, t):
+        if not self.value:
+            return
+        s, value = self.pick(t), self.rng.randrange(1, self.value + 1)
+        corr, _ = self.call(t, "StreamWaitValue64", {"hip_stream": hex(s.handle), "ptr": hex(self.event(9)), "value": value,
+                                                     "flags": 0, "mask": 2 ** 64 - 1, "retval": "0"}, 1500)
+        self.truth[corr] = self.written[value - 1].kernel
+        self.enter(s)
+        s.tail = s.tail.join(self.written[value - 1])
 
     def record(self, t):
         s, e = self.pick(t), self.rng.randrange(3)
@@ -190,6 +227,7 @@ class Program:
                 self.call(0, "StreamCreateWithFlags", flags, 1000)
         acts = [self.launch] * 6 + [self.record] * 3 + [self.stream_wait] * 3 + [self.event_sync, self.stream_sync,
                                                                               self.device_sync, self.set_device]
+        acts += [self.graph] * 2 + ([self.write_value, self.wait_value] if self.kind == "hip" else [])
         for _ in range(self.rng.randrange(10, 40)):
             t = min(range(len(self.threads)), key=lambda i: self.threads[i])
             self.threads[t] += self.rng.randrange(500, 20000)

@@ -1,0 +1,225 @@
+#include "render/wait_chains.h"
+
+#include <inttypes.h>
+
+#include "base/fmt.h"
+#include "base/sort.h"
+#include "render/place.h"
+
+enum { NAME_WIDTH = 60 };
+
+void assay_chain_index_make(assay_chain_index *x, const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	*x = (assay_chain_index){0};
+	for (uint32_t i = (uint32_t)t->chain.n; i-- > 0;)
+		*assay_map_at(&x->first, t->chain.wait[i]) = i;
+	for (uint32_t i = 0; i < t->call.n; i++)
+		if (!t->call.on_host[i] && t->call.row[i] != ASSAY_NO_ROW)
+			*assay_map_at(&x->call, t->call.row[i]) = i;
+}
+
+void assay_chain_index_free(assay_chain_index *x)
+{
+	assay_map_free(&x->first);
+	assay_map_free(&x->call);
+}
+
+/* Rows of chain of a wait: [first, end). */
+static uint32_t chain_of(const assay_run *run, const assay_chain_index *x, uint32_t wait,
+			 uint32_t *end)
+{
+	const assay_chain_table *c = &run->part.t.chain;
+	uint32_t first = assay_map_get(&x->first, wait);
+	if (first == ASSAY_MAP_ABSENT)
+		return *end = 0;
+	for (*end = first; *end < c->n && c->wait[*end] == wait;)
+		++*end;
+	return first;
+}
+
+static int32_t rank_of(const assay_run *run, uint32_t source)
+{
+	return source < run->part.t.source.n ? run->part.t.source.rank[source] : -1;
+}
+
+/* The collective that the work is and that another rank was late for; ASSAY_NO_ROW. */
+static uint32_t late_call(const assay_run *run, const assay_chain_index *x, uint32_t gpu)
+{
+	uint32_t call = gpu == ASSAY_NO_ROW ? ASSAY_NO_ROW : assay_map_get(&x->call, gpu);
+	return call < run->part.t.call.n && run->part.t.call.waited[call] > 0 ? call : ASSAY_NO_ROW;
+}
+
+static const char *kernel_text(assay_run *run, uint32_t gpu)
+{
+	assay_str name = assay_text(run, run->part.t.gpu.name[gpu]);
+	return run->part.t.gpu.kind[gpu] == ASSAY_GPU_KERNEL
+		       ? assay_fmt_kernel(&run->arena, name, NAME_WIDTH)
+		       : assay_fmt_safe(&run->arena, name);
+}
+
+static const char *host_text(assay_run *run, uint32_t host)
+{
+	return assay_fmt_safe(&run->arena, assay_text(run, run->part.t.host.name[host]));
+}
+
+static uint32_t stack_of(const assay_run *run, uint32_t host)
+{
+	const assay_tables *t = &run->part.t;
+	return assay_is_call(t->host.kind[host]) ? t->api.stack[t->host.detail[host]]
+						 : ASSAY_NO_ROW;
+}
+
+static void print_thread(FILE *out, assay_run *run, uint32_t i)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t launch = t->chain.launch[i], host = t->chain.host[i];
+	const char *place = assay_place_text(&run->arena, run, stack_of(run, launch));
+	fprintf(out, "thread %" PRId64 " in %s before it called %s%s%s\n",
+		t->track.tid[t->host.track[launch]],
+		host == ASSAY_NO_ROW ? "code that was not recorded" : host_text(run, host),
+		host_text(run, launch), *place ? " at " : "", place);
+}
+
+void assay_chain_text(FILE *out, assay_run *run, const assay_chain_index *x, uint32_t wait)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t end;
+	for (uint32_t i = chain_of(run, x, wait, &end); i < end; i++) {
+		char buf[ASSAY_FMT];
+		uint32_t gpu = t->chain.gpu[i], late = late_call(run, x, gpu);
+		fprintf(out, "%12s%10s  ", "", assay_fmt_time(buf, t->chain.dur[i]));
+		if (t->chain.launch[i] != ASSAY_NO_ROW) {
+			print_thread(out, run, i);
+			continue;
+		}
+		if (gpu == ASSAY_NO_ROW) {
+			fprintf(out, "nothing that was recorded\n");
+			continue;
+		}
+		fprintf(out, "%s%s on stream %" PRId64,
+			t->gpu.kind[gpu] == ASSAY_GPU_KERNEL ? "kernel " : "",
+			kernel_text(run, gpu), t->track.tid[t->gpu.track[gpu]]);
+		if (late != ASSAY_NO_ROW)
+			fprintf(out, ", %s of it for rank %d, which came last",
+				assay_fmt_time(buf, t->call.waited[late]), t->call.last[late]);
+		fprintf(out, "\n");
+	}
+}
+
+static void put_name(assay_jsonw *j, const char *key, const assay_run *run, uint32_t host)
+{
+	if (host == ASSAY_NO_ROW)
+		assay_jsonw_null(j, key);
+	else
+		assay_jsonw_str(j, key, assay_text(run, run->part.t.host.name[host]));
+}
+
+void assay_chain_json(assay_jsonw *j, assay_run *run, const assay_chain_index *x, uint32_t wait)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t end;
+	assay_jsonw_open(j, "chain", '[');
+	for (uint32_t i = chain_of(run, x, wait, &end); i < end; i++) {
+		uint32_t gpu = t->chain.gpu[i], launch = t->chain.launch[i];
+		uint32_t late = late_call(run, x, gpu);
+		bool thread = launch != ASSAY_NO_ROW, work = gpu != ASSAY_NO_ROW;
+		assay_jsonw_open_flat(j, NULL, '{');
+		assay_jsonw_z(j, "what", thread ? "thread" : work ? "work" : "unknown");
+		assay_jsonw_i64(j, "ts_ns", t->chain.ts[i]);
+		assay_jsonw_i64(j, "dur_ns", t->chain.dur[i]);
+		if (work)
+			assay_jsonw_str(j, "kernel", assay_text(run, t->gpu.name[gpu]));
+		if (work)
+			assay_jsonw_i64(j, "stream", t->track.tid[t->gpu.track[gpu]]);
+		if (thread) {
+			assay_jsonw_i64(j, "thread", t->track.tid[t->host.track[launch]]);
+			put_name(j, "doing", run, t->chain.host[i]);
+			put_name(j, "launch", run, launch);
+			assay_place_json(j, "place", run, stack_of(run, launch));
+		}
+		if (late != ASSAY_NO_ROW) {
+			assay_jsonw_i64(j, "last_rank", t->call.last[late]);
+			assay_jsonw_i64(j, "waited_ns", t->call.waited[late]);
+		}
+		assay_jsonw_close(j, '}');
+	}
+	assay_jsonw_close(j, ']');
+}
+
+/* ------------------------------------------------------------------ collectives */
+
+static uint32_t *late_calls(assay_run *run, size_t *n)
+{
+	const assay_call_table *c = &run->part.t.call;
+	uint32_t *rows = assay_alloc(&run->arena, (c->n + 1) * sizeof *rows);
+	*n = 0;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->waited[i] > 0)
+			rows[(*n)++] = i;
+	assay_sort_rows_falling(rows, *n, c->waited);
+	return rows;
+}
+
+static void sum_ranks(const assay_run *run, int64_t *waited, int64_t *transfer)
+{
+	const assay_rank_table *r = &run->part.t.rank;
+	*waited = *transfer = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		*waited = (int64_t)((uint64_t)*waited + (uint64_t)r->waited[i]);
+		*transfer = (int64_t)((uint64_t)*transfer + (uint64_t)r->transfer[i]);
+	}
+}
+
+void assay_collective_waits_text(FILE *out, assay_run *run, size_t top)
+{
+	const assay_call_table *c = &run->part.t.call;
+	char a[ASSAY_FMT], b[ASSAY_FMT];
+	size_t n;
+	const uint32_t *rows = late_calls(run, &n);
+	int64_t waited, transfer;
+	if (!n)
+		return;
+	sum_ranks(run, &waited, &transfer);
+	fprintf(out, "\nIn collectives ranks waited %s for one another, and %s for the transfer:\n",
+		assay_fmt_time(a, waited), assay_fmt_time(b, transfer));
+	for (size_t k = 0; k < n && k < top; k++) {
+		uint32_t i = rows[k];
+		fprintf(out, "%10s  rank %d in %s <- rank %d came last",
+			assay_fmt_time(a, c->waited[i]), rank_of(run, c->source[i]),
+			assay_fmt_safe(&run->arena, assay_text(run, c->name[i])), c->last[i]);
+		if (c->step[i] >= 0)
+			fprintf(out, " (step %" PRId64 ")", c->step[i]);
+		fprintf(out, "\n");
+	}
+	if (n > top)
+		fprintf(out, "%10s  %zu more (--top N shows them)\n", "...", n - top);
+}
+
+void assay_collective_waits_json(assay_jsonw *j, assay_run *run, size_t top)
+{
+	const assay_call_table *c = &run->part.t.call;
+	size_t n;
+	const uint32_t *rows = late_calls(run, &n);
+	int64_t waited, transfer;
+	sum_ranks(run, &waited, &transfer);
+	assay_jsonw_open(j, "collectives", '{');
+	assay_jsonw_i64(j, "waited_ns", waited);
+	assay_jsonw_i64(j, "transfer_ns", transfer);
+	assay_jsonw_open(j, "waits", '[');
+	for (size_t k = 0; k < n && (!top || k < top); k++) {
+		uint32_t i = rows[k];
+		assay_jsonw_open_flat(j, NULL, '{');
+		assay_jsonw_str(j, "name", assay_text(run, c->name[i]));
+		assay_jsonw_str(j, "group", assay_text(run, c->group[i]));
+		assay_jsonw_i64(j, "rank", rank_of(run, c->source[i]));
+		assay_jsonw_i64(j, "last_rank", c->last[i]);
+		assay_jsonw_i64(j, "waited_ns", c->waited[i]);
+		assay_jsonw_i64(j, "dur_ns", c->dur[i]);
+		assay_jsonw_i64_if(j, "step", c->step[i] >= 0, c->step[i]);
+		assay_jsonw_i64(j, "ts_ns", c->ts[i]);
+		assay_jsonw_close(j, '}');
+	}
+	assay_jsonw_close(j, ']');
+	assay_jsonw_close(j, '}');
+}
