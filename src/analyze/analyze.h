@@ -16,6 +16,9 @@ void assay_partition(assay_run *run, const assay_order *order);
 /* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. Needs launch
  * and edge. */
 void assay_gaps(assay_run *run, const assay_order *order);
+/* ns: a device that is free begins sooner. It had other work, was asleep, or the call is the wrong
+ * one. */
+enum { ASSAY_SUSPICIOUS_LATENCY = 1000 * 1000 };
 /* The causes of [from, start of a row of gpu), in which its device was idle; they sum to it. */
 void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 		      int64_t part[ASSAY_WHY_COUNT]);

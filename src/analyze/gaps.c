@@ -14,10 +14,6 @@
 #include "model/by_hand.h"
 #include "names/calls.h"
 
-/* A device that is free begins sooner: it had other work, was asleep, or the call is the wrong one.
- */
-static const int64_t suspicious_latency = 1000 * 1000;
-
 struct finder {
 	assay_run *run;
 	assay_host_causes hosts; /* of threads that launched work that ends a gap */
@@ -266,7 +262,7 @@ static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
 	assert(whole == t->gap.dur[gap]);
 	t->gap.cause[gap] = (uint8_t)most;
 	t->gap.during[gap] = s.row[most];
-	if (s.part[ASSAY_WHY_LAUNCH_LATENCY] > suspicious_latency) {
+	if (s.part[ASSAY_WHY_LAUNCH_LATENCY] > ASSAY_SUSPICIOUS_LATENCY) {
 		t->gap.suspicious[gap] = 1;
 		sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] += s.part[ASSAY_WHY_LAUNCH_LATENCY];
 	}

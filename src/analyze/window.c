@@ -166,6 +166,8 @@ static void add_lead(const assay_run *run, const assay_order *order, assay_windo
 		w->cause[c] += part[c];
 		w->gaps[c] += part[c] > 0;
 	}
+	if (part[ASSAY_WHY_LAUNCH_LATENCY] > ASSAY_SUSPICIOUS_LATENCY)
+		w->suspicious += part[ASSAY_WHY_LAUNCH_LATENCY];
 }
 
 /* Behind its first step a window begins and ends with work, so no gap lies across its bounds. */
