@@ -52,11 +52,10 @@ static bool is_call(const assay_tables *t, uint32_t h)
 	return assay_is_call(t->host.kind[h]);
 }
 
-static bool any_sample(const assay_tables *t, uint32_t i)
+/* What a thread does inside a call is the call's to tell. */
+static bool between_calls(const assay_tables *t, uint32_t i)
 {
-	(void)t;
-	(void)i;
-	return true;
+	return !(t->sample.flags[i] & ASSAY_SAMPLE_CALL);
 }
 
 static rows *by_track(assay_sights *s, size_t n, const uint32_t *track, const int64_t *ts,
@@ -291,9 +290,10 @@ assay_sights *assay_sights_new(const assay_run *run)
 	assay_sights *s = assay_alloc(&scratch, sizeof *s);
 	*s = (assay_sights){.run = run, .scratch = scratch};
 	s->calls = by_track(s, t->host.n, t->host.track, t->host.ts, is_call);
-	s->samples = by_track(s, t->sample.n, t->sample.track, t->sample.ts, any_sample);
+	s->samples = by_track(s, t->sample.n, t->sample.track, t->sample.ts, between_calls);
 	for (uint32_t i = 0; i < t->sample.n; i++)
-		count_site(s, i);
+		if (between_calls(t, i))
+			count_site(s, i);
 	find_robbed(s);
 	return s;
 }

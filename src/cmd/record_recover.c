@@ -14,10 +14,11 @@
 
 #include "base/fmt.h"
 #include "base/input.h"
-#include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "read/rings.h"
 #include "render/report.h"
+#include "wire/control.h"
 #include "wire/salvage.h"
 
 #define SHARED "/dev/shm"
@@ -81,10 +82,19 @@ static bool holds_rings(const char *dir)
 	return found;
 }
 
+/* What stands beside the rings, and is nobody's any more when the last one is gone. */
+static void drop_beside(recording *r, const char *dir)
+{
+	static const char *const names[] = {ASSAY_CONTROL_PAGE, ASSAY_RECORD_CONTROL};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
+		unlink(assay_printf(&r->arena, "%s/%s", dir, names[i]));
+}
+
 void assay_record_drop_rings(recording *r)
 {
 	if (!strcmp(r->rings, r->dir) || holds_rings(r->rings))
 		return;
+	drop_beside(r, r->rings);
 	unlink(assay_record_link(r));
 	rmdir(r->rings);
 }
@@ -126,21 +136,6 @@ static bool read_description(assay_arena *a, const char *dir, assay_str *out, as
 	return true;
 }
 
-/* The text of that member; NULL: none. */
-static const char *member(assay_arena *a, assay_str json, const char *name)
-{
-	assay_json j = assay_json_on(json.p, json.n);
-	assay_json_enter(&j, '{');
-	for (assay_str key, raw; assay_json_member(&j, &key);) {
-		bool wanted = assay_str_is(key, name) && assay_json_peek(&j) == '"';
-		if (wanted && assay_json_text(&j, &raw))
-			return assay_dup(a, assay_json_unescape(a, raw));
-		if (!assay_json_skip(&j, &raw))
-			break;
-	}
-	return NULL;
-}
-
 static bool open_run(recording *r, const char *run, assay_str *description, assay_err *err)
 {
 	char path[PATH_MAX];
@@ -159,7 +154,7 @@ static bool open_run(recording *r, const char *run, assay_str *description, assa
 			run);
 	if (!read_description(&r->arena, r->dir, description, err))
 		return false;
-	const char *rings = member(&r->arena, *description, "rings");
+	const char *rings = assay_run_rings(&r->arena, r->dir);
 	r->rings = rings && is_rings_folder(rings, &st) ? rings : r->dir;
 	return true;
 }
@@ -183,6 +178,8 @@ static bool recover(const record_args *a, const char *dir, assay_err *err)
 		clock_gettime(CLOCK_REALTIME, &now);
 		r.stop_real = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 		assay_record_salvage(&r);
+		if (!r.still_running)
+			drop_beside(&r, r.dir);
 		assay_run *run = assay_record_read(&r);
 		ok = assay_record_complete(&r, description, run, err);
 		if (ok && !a->quiet)
@@ -202,14 +199,10 @@ static const char *run_of(assay_arena *a, const char *rings)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink(assay_printf(a, "%s/run", rings), path, sizeof path - 1);
-	assay_str text;
-	assay_err err = {0};
 	if (n <= 0)
 		return NULL;
 	path[n] = 0;
-	if (!read_description(a, path, &text, &err))
-		return NULL;
-	const char *back = member(a, text, "rings");
+	const char *back = assay_run_rings(a, path);
 	return back && !strcmp(back, rings) ? assay_printf(a, "%s", path) : NULL;
 }
 

@@ -323,6 +323,7 @@ enum {
 	ASSAY_SAMPLE_BESIDE = 4,
 	ASSAY_SAMPLE_NO_STACK = 8,
 	ASSAY_SAMPLE_IO = 16,
+	ASSAY_SAMPLE_CALL = 32,
 };
 
 typedef enum assay_step_origin {

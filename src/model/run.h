@@ -41,6 +41,8 @@ struct assay_run {
 	/* Called now and then while a long input is read; NULL for silence. */
 	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
 	void *progress_ctx;
+	bool open_ends;    /* captures: read rings that are still in memory, and keep launches whose
+			      work did not end */
 	unsigned threads;  /* for one input; 0: as many as there are processors */
 	atomic_uint holds; /* who needs it beside its owner */
 };

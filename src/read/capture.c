@@ -1,8 +1,12 @@
 /* Our own capture (docs/formats/capture.md): chunks in, rows out. */
 #include "read/capture.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "read/frees.h"
 #include "read/reader.h"
+#include "read/rings.h"
 
 /* False when this very chunk was read before: a death during a write makes it appear twice. */
 static bool first_time(capture *c, const assay_wire_chunk *h)
@@ -55,18 +59,22 @@ static void finish(capture *c)
 	assay_capture_find_rank(c);
 	assay_capture_settle(c);
 	assay_capture_join(c);
+	if (c->run->open_ends)
+		assay_capture_queue(c);
 	assay_pair_frees(&c->part->t.alloc, c->first_alloc);
 }
 
 static void free_capture(capture *c)
 {
-	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions, &c->contexts, &c->chunks,
-			     &c->stacks,  &c->spans,   &c->by_sync,   &c->rings,    &c->last_ring,
-			     &c->streams, &c->code_of, &c->stack_of,  &c->codes,    &c->calls};
+	assay_map *maps[] = {&c->strings,  &c->kernels,   &c->functions, &c->contexts,
+			     &c->chunks,   &c->stacks,    &c->spans,     &c->by_sync,
+			     &c->rings,    &c->last_ring, &c->streams,   &c->code_of,
+			     &c->stack_of, &c->codes,     &c->calls,     &c->symbols};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_vec_free(&c->open);
 	assay_vec_free(&c->placed);
+	assay_vec_free(&c->launched);
 	assay_vec_free(&c->ring_of);
 	assay_arena_free(&c->scratch);
 }
@@ -96,6 +104,34 @@ static uint64_t take_chunk(capture *c, assay_input *in, uint64_t pos, bool *lost
 	return pos + (v.n > 1 ? find_magic(v, 1) : v.n);
 }
 
+static void read_chunks(capture *c, assay_input *in)
+{
+	bool lost_track = false;
+	for (uint64_t pos = 0;;) {
+		assay_view v = assay_input_view(in, pos, 1);
+		if (!v.n)
+			break;
+		pos = take_chunk(c, in, pos, &lost_track);
+		assay_input_drop(in, pos);
+		if (c->run->progress)
+			c->run->progress(c->run->progress_ctx, assay_input_path(in),
+					 assay_input_file_pos(in), assay_input_file_bytes(in));
+	}
+}
+
+static void read_rings(capture *c, int rings)
+{
+	char path[64];
+	assay_err err = {0};
+	snprintf(path, sizeof path, "/proc/self/fd/%d", rings);
+	assay_input *in = assay_input_open(path, &err);
+	if (in)
+		read_chunks(c, in);
+	if (in)
+		assay_input_close(in);
+	close(rings);
+}
+
 static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	capture c = {.run = run,
@@ -108,17 +144,10 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .first_host = (uint32_t)run->part.t.host.n,
 		     .first_sync = (uint32_t)run->part.t.sync.n,
 		     .first_alloc = (uint32_t)run->part.t.alloc.n};
-	bool lost_track = false;
-	for (uint64_t pos = 0;;) {
-		assay_view v = assay_input_view(in, pos, 1);
-		if (!v.n)
-			break;
-		pos = take_chunk(&c, in, pos, &lost_track);
-		assay_input_drop(in, pos);
-		if (run->progress)
-			run->progress(run->progress_ctx, assay_input_path(in),
-				      assay_input_file_pos(in), assay_input_file_bytes(in));
-	}
+	int rings = run->open_ends ? assay_capture_peek(assay_input_path(in)) : -1;
+	read_chunks(&c, in);
+	if (rings >= 0)
+		read_rings(&c, rings);
 	finish(&c);
 	bool ok = c.next_seq > 0;
 	free_capture(&c);

@@ -25,6 +25,12 @@ typedef struct placed_call {
 	uint32_t row, context, stream;
 } placed_call;
 
+/* A launch, as far as it is not known to have become work. */
+typedef struct launched {
+	uint64_t corr, stream, symbol;
+	uint32_t host;
+} launched;
+
 typedef struct capture {
 	assay_run *run;
 	assay_part *part;
@@ -48,11 +54,13 @@ typedef struct capture {
 	assay_map code_of;   /* ring << 32 | id -> row of code */
 	assay_map stack_of;  /* ring << 32 | id -> row of stack */
 	assay_map codes;     /* kind, texts and line -> row of code: rings share them */
+	assay_map symbols;   /* number -> sid of the kernel's name */
 	assay_map calls;     /* caller, code and line -> row of stack */
 	assay_vec(open_range) open;
 	assay_vec(ring_seen) ring_of;
 	assay_vec(placed_call) placed;
-	uint32_t last_context; /* of GPU work */
+	assay_vec(launched) launched; /* kept when the run asks for open ends */
+	uint32_t last_context;        /* of GPU work */
 	int64_t last_time;
 	uint32_t first_sync, first_stream, first_alloc; /* rows of this capture start here */
 	uint32_t first_gpu, first_host;
@@ -94,6 +102,8 @@ typedef union any_record {
 	assay_wire_stack stack;
 	assay_wire_sample sample;
 	assay_wire_product product;
+	assay_wire_open open;
+	assay_wire_symbol symbol;
 	assay_wire_lost lost;
 	assay_wire_end end;
 } any_record;
@@ -117,6 +127,11 @@ uint32_t assay_capture_host(capture *c, assay_host_kind kind, int64_t start, int
 assay_capture_reader assay_capture_kernel, assay_capture_copy, assay_capture_set,
 	assay_capture_graph, assay_capture_sync, assay_capture_event, assay_capture_barrier;
 void assay_capture_join(capture *c);
+
+/* capture_open.c: what had not ended. */
+assay_capture_reader assay_capture_open, assay_capture_symbol;
+void assay_capture_launch(capture *c, const assay_wire_api *a, uint32_t host);
+void assay_capture_queue(capture *c);
 
 /* capture_blas.c */
 assay_capture_reader assay_capture_product;

@@ -214,6 +214,8 @@ static void read_api(capture *c, const any_record *r)
 	assay_sid name = assay_capture_function(c, a->domain, a->function);
 	bool part = c->record.n >= ASSAY_WIRE_API_ARGS && a->given & ASSAY_WIRE_PART;
 	uint32_t row = part ? ASSAY_NO_ROW : add_call(c, a, name, track);
+	if (c->run->open_ends && !part && !a->status)
+		assay_capture_launch(c, a, row);
 	if (c->record.n < ASSAY_WIRE_API_ARGS || (a->given && !(a->given & ASSAY_WIRE_ORDERS)))
 		return;
 	assay_event_call_table *t = &c->part->t.event_call;
@@ -372,6 +374,8 @@ static const record_type types[] = {
 	[ASSAY_WIRE_DEATH] = {assay_capture_death, sizeof(assay_wire_death)},
 	[ASSAY_WIRE_PRODUCT] = {assay_capture_product, sizeof(assay_wire_product)},
 	[ASSAY_WIRE_SWITCH] = {assay_capture_switch, sizeof(assay_wire_switch)},
+	[ASSAY_WIRE_OPEN] = {assay_capture_open, sizeof(assay_wire_open)},
+	[ASSAY_WIRE_SYMBOL] = {assay_capture_symbol, sizeof(assay_wire_symbol)},
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 

@@ -1,14 +1,13 @@
 /* run.json of a run directory: what `assay record` wrote down about the recording. Its members go
  * to the meta table as run.<member>; a directory with nothing else is a run that never used a GPU.
  */
-#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/test.h"
 #include "read/reader.h"
-#include "wire/salvage.h"
+#include "read/rings.h"
 
 enum { WHOLE = 1 << 20 };
 
@@ -51,38 +50,19 @@ static void count_unrecorded(assay_run *run, assay_str list)
 	assay_arena_free(&scratch);
 }
 
-static uint64_t left_in(const char *dir)
-{
-	DIR *d = opendir(dir);
-	uint64_t n = 0;
-	for (struct dirent *e; d && (e = readdir(d));)
-		n += assay_salvage_waits(dirfd(d), e->d_name);
-	if (d)
-		closedir(d);
-	return n;
-}
-
-/* Rings of processes that are gone, where the recorder put them: beside run.json or in `rings`. */
-static void count_left(assay_run *run, const char *path, assay_str rings)
+/* Rings of processes that are gone, where the recorder put them. */
+static void count_left(assay_run *run, const char *path)
 {
 	assay_arena scratch = {0};
 	const char *slash = strrchr(path, '/');
-	uint64_t n = 0;
-	if (slash || !strcmp(path, "run.json"))
-		n += left_in(slash ? assay_printf(&scratch, "%.*s/", (int)(slash - path), path)
-				   : ".");
-	if (rings.n > 2 && rings.p[0] == '"') {
-		rings = assay_json_unescape(&scratch, (assay_str){rings.p + 1, rings.n - 2});
-		const char *dir = assay_dup(&scratch, rings);
-		n += assay_salvage_folder(dir) ? left_in(dir) : 0;
-	}
+	const char *dir = slash ? assay_printf(&scratch, "%.*s", (int)(slash - path), path) : ".";
+	uint64_t n = !strcmp(slash ? slash + 1 : path, "run.json") ? assay_run_left(dir) : 0;
 	if (n) {
 		assay_count(&run->part, ASSAY_ISSUE_left_rings, n);
 		assay_warn(run, "left_rings",
 			   "%" PRIu64 " %s left records in memory that are not read: "
-			   "assay record --recover %.*s takes them into the run",
-			   n, n == 1 ? "process that is gone" : "processes that are gone",
-			   slash ? (int)(slash - path) : 1, slash ? path : ".");
+			   "assay record --recover %s takes them into the run",
+			   n, n == 1 ? "process that is gone" : "processes that are gone", dir);
 	}
 	assay_arena_free(&scratch);
 }
@@ -92,17 +72,15 @@ static bool run_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_view v = assay_input_view(in, 0, WHOLE);
 	assay_json j = assay_json_on(v.p, v.n);
 	assay_arena scratch = {0};
-	assay_str rings = {0};
 	assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
-		rings = assay_str_is(key, "rings") ? value : rings;
 		if (assay_str_is(key, "unrecorded"))
 			count_unrecorded(run, value);
 		assay_meta_add(&run->part, assay_printf(&scratch, "run.%.*s", (int)key.n, key.p),
 			       value);
 	}
 	assay_arena_free(&scratch);
-	count_left(run, assay_input_path(in), rings);
+	count_left(run, assay_input_path(in));
 	if (assay_json_ok(&j))
 		return true;
 	assay_count(&run->part, ASSAY_ISSUE_truncated, 1);

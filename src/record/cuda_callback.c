@@ -11,8 +11,11 @@
 #include "record/args.h"
 #include "record/cuda.h"
 #include "record/host.h"
+#include "wire/ring.h"
 
 enum { NONE = -1 };
+
+enum { PER_THREAD_STREAM = 2 }; /* cudaStreamPerThread */
 
 /* How an argument is found. */
 enum {
@@ -81,10 +84,41 @@ static const order_call order_calls[] = {
 };
 enum { OTHER = 0, ORDER_CALLS = sizeof order_calls / sizeof *order_calls };
 
-/* Of a callback id: is it watched, its row of order_calls, and is its null stream the thread's? */
+/* Calls that put work on a stream: where in their arguments the stream stands, or in a struct that
+ * the first one points to. Versions behind the name are not looked at. */
+typedef struct launch_call {
+	const char *name;
+	uint8_t stream;
+	bool behind;
+} launch_call;
+
+static const launch_call launch_calls[] = {
+	{"", 0, false}, /* every other call */
+	{"cudaLaunchKernel", 48, false},
+	{"cudaLaunchCooperativeKernel", 48, false},
+	{"cudaLaunchKernelExC", 32, true},
+	{"cudaMemcpyAsync", 32, false},
+	{"cudaMemsetAsync", 24, false},
+	{"cudaGraphLaunch", 8, false},
+	{"cuLaunchKernel", 40, false},
+	{"cuLaunchCooperativeKernel", 40, false},
+	{"cuLaunchKernelEx", 32, true},
+	{"cuMemcpyAsync", 24, false},
+	{"cuMemcpyHtoDAsync", 24, false},
+	{"cuMemcpyDtoHAsync", 24, false},
+	{"cuMemcpyDtoDAsync", 24, false},
+	{"cuMemsetD8Async", 24, false},
+	{"cuMemsetD16Async", 24, false},
+	{"cuMemsetD32Async", 24, false},
+	{"cuGraphLaunch", 8, false},
+};
+enum { LAUNCH_CALLS = sizeof launch_calls / sizeof *launch_calls };
+
+/* Of a callback id: is it watched, its rows of order_calls and launch_calls, and is its null stream
+ * the thread's? */
 typedef struct watched {
 	bool on, per_thread;
-	uint8_t row;
+	uint8_t row, launch;
 } watched;
 
 static struct {
@@ -123,10 +157,22 @@ static uint8_t order_row(const char *name, bool *per_thread)
 	return row;
 }
 
+static uint8_t launch_row(const char *name)
+{
+	uint8_t row = LAUNCH_CALLS - 1;
+	for (; row > OTHER; row--) {
+		size_t n = strlen(launch_calls[row].name);
+		if (!strncmp(name, launch_calls[row].name, n) && (!name[n] || name[n] == '_'))
+			break;
+	}
+	return row;
+}
+
 void assay_callback_watch(int domain, uint32_t cbid, const char *name)
 {
 	watched *w = &watch.calls[domain][cbid];
 	w->row = order_row(name, &w->per_thread);
+	w->launch = w->row == OTHER || order_calls[w->row].how & CONFIG ? launch_row(name) : OTHER;
 	w->on = true;
 	static const char *const words[CUPTI_WORD_KINDS] = {
 		[CUPTI_WORD_WAIT_32] = "StreamWaitValue32",
@@ -195,9 +241,8 @@ static uint16_t given_by(const order_call *o)
  */
 static uint32_t number_of(const cupti_call *c, const order_call *o, watched which, uint64_t stream)
 {
-	enum { PER_THREAD = 2 }; /* cudaStreamPerThread */
 	uint32_t id = ASSAY_WIRE_NONE;
-	bool own = stream == PER_THREAD || (!stream && which.per_thread);
+	bool own = stream == PER_THREAD_STREAM || (!stream && which.per_thread);
 	if (o->stream == NONE || o->how & (GOES | STREAM_OUT) || !watch.cupti->get_stream_id)
 		return id;
 	void *handle = own ? NULL : (void *)(uintptr_t)stream;
@@ -261,6 +306,48 @@ static void put_parts(const assay_wire_api *whole, uint16_t how)
 	}
 }
 
+/* The stream that a launch works on, and the kernel by its name's address. */
+static void fill_launch(const cupti_call *c, watched which, assay_wire_api *w)
+{
+	const launch_call *l = &launch_calls[which.launch];
+	const char *p = c->functionParams;
+	if (p && l->behind)
+		p = (const char *)(uintptr_t)value_at(p, 0, 8);
+	w->given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_LAUNCHES;
+	w->stream = p ? value_at(p, l->stream, 8) : 0;
+	if (!w->stream && which.per_thread)
+		w->stream = PER_THREAD_STREAM;
+	w->event = (uint64_t)(uintptr_t)c->symbolName;
+}
+
+/* What the thread is in, for whoever asks while it does not come back. */
+static void tell_open(int domain, uint32_t cbid, const cupti_call *c, int64_t now)
+{
+	watched which = watch.calls[domain][cbid];
+	assay_ring_call *open = which.on ? assay_rt_call() : NULL;
+	if (!open)
+		return;
+	assay_wire_api args = {.status = -1}; /* nothing it makes is made yet */
+	if (which.launch) {
+		fill_launch(c, which, &args);
+	} else if (which.row != OTHER) {
+		const order_call *o = &order_calls[which.row];
+		args.given = given_by(o);
+		if (o->how & PARTS) /* of many none is the one */
+			args.given &= (uint16_t)~ASSAY_WIRE_GIVES_EVENT;
+		if (c->functionParams)
+			fill_arguments(&args, o, c->functionParams);
+	}
+	open->corr = c->correlationId;
+	open->stream = args.stream;
+	open->event = args.event;
+	open->function = cbid;
+	open->domain = (uint16_t)domain;
+	open->given = args.given;
+	open->arg = args.arg[0];
+	atomic_store_explicit(&open->start, now, memory_order_release);
+}
+
 static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t start)
 {
 	int64_t end = assay_rt_now();
@@ -283,21 +370,28 @@ static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t sta
 		orders = c->functionParams && fill_config(&full, c->functionParams);
 	if (orders)
 		fill_order(&full, c, which);
+	else if (which.launch)
+		fill_launch(c, which, &full);
 	assay_cuda_inside(c->correlationId);
-	put(&full, orders ? sizeof full : ASSAY_WIRE_API_SHORT);
+	put(&full, orders         ? sizeof full
+		   : which.launch ? (size_t)ASSAY_WIRE_API_LAUNCH
+				  : (size_t)ASSAY_WIRE_API_SHORT);
 	if (how & PARTS && !full.status && c->functionParams)
 		put_parts(&full, how);
 }
 
 /* A runtime call makes driver calls under its own number; one row is enough. */
-static void enter(int domain, uint32_t corr)
+static void enter(int domain, uint32_t cbid, const cupti_call *c)
 {
+	uint32_t corr = c->correlationId;
 	if (in.n && in.call[in.n - 1].corr == corr)
 		return;
 	if (in.n == DEPTH) /* callbacks were switched off inside calls */
 		in.n = 0;
 	int64_t now = assay_rt_now();
 	assay_host_enter(now);
+	if (!in.n)
+		tell_open(domain, cbid, c, now);
 	in.call[in.n].start = now;
 	in.call[in.n].corr = corr;
 	in.call[in.n].domain = domain;
@@ -310,6 +404,8 @@ static int64_t leave(int domain, uint32_t corr)
 	for (uint32_t i = in.n; i-- > 0;)
 		if (in.call[i].corr == corr && in.call[i].domain == domain) {
 			in.n = i;
+			if (!i)
+				assay_rt_left();
 			return in.call[i].start;
 		}
 	return 0;
@@ -320,7 +416,7 @@ static void on_call(int domain, uint32_t cbid, const cupti_call *c)
 	if (in.mute)
 		return;
 	if (c->callbackSite == CUPTI_ENTER) {
-		enter(domain, c->correlationId);
+		enter(domain, cbid, c);
 		return;
 	}
 	int64_t start = leave(domain, c->correlationId);

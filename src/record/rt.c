@@ -226,6 +226,7 @@ static bool start_locked(void)
 	rt.bulk_stuck = false;
 	assay_rt_forget_cost();
 	memset(rt.threads, 0, sizeof rt.threads);
+	memset(rt.symbols, 0, sizeof rt.symbols);
 	if (!make_buffers() || !start_writer()) {
 		atomic_store(&rt.on, 0);
 		return false;

@@ -172,6 +172,22 @@ static bool mark_gap(assay_ring *r)
 	return true;
 }
 
+assay_ring_call *assay_rt_call(void)
+{
+	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
+		return NULL;
+	self.busy = 1;
+	bool ok = has_ring();
+	self.busy = 0;
+	return ok ? &self.ring->call : NULL;
+}
+
+void assay_rt_left(void)
+{
+	if (self.ring && self.life == assay_rt_life())
+		atomic_store_explicit(&self.ring->call.start, 0, memory_order_release);
+}
+
 uint64_t assay_rt_place(void)
 {
 	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)

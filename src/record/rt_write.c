@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "record/conf.h"
+#include "record/py.h"
 #include "record/rt_state.h"
 
 enum {
@@ -226,6 +227,7 @@ static void make_ready(assay_ring *r)
 	atomic_store(&r->tail, 0);
 	atomic_store(&r->writing, 0);
 	atomic_store(&r->lost, 0);
+	atomic_store(&r->call.start, 0);
 	atomic_store_explicit(&r->state, ASSAY_RING_READY, memory_order_release);
 	atomic_fetch_add(&rt.spare, 1);
 	atomic_store(&rt.no_more_rings, 0);
@@ -350,9 +352,43 @@ static void lock_while_writing(void)
 	}
 }
 
+/* The text at an address of the program that may not be there any more; cut at the size of `to`. */
+static size_t text_at(uintptr_t at, char *to, size_t size)
+{
+	size_t page = 4096, n = 0;
+	while (n < size) {
+		size_t piece = page - (at + n) % page;
+		piece = piece < size - n ? piece : size - n;
+		if (!assay_py_safely(0, at + n, to + n, piece))
+			break;
+		const char *end = memchr(to + n, 0, piece);
+		if (end)
+			return (size_t)(end - to);
+		n += piece;
+	}
+	return n;
+}
+
+/* The kernel that a launch names by the address of its name, told once. Under the lock. */
+static void put_symbol(uint64_t address)
+{
+	char name[1024];
+	uint32_t i = (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 52) % RT_SYMBOLS;
+	if (!address || rt.symbols[i] == address)
+		return;
+	rt.symbols[i] = address; /* of two at one place each is told again when it is met */
+	size_t n = text_at((uintptr_t)address, name, sizeof name);
+	uint32_t sid = assay_rt_string_of(name, n);
+	if (!sid)
+		return;
+	assay_wire_symbol *s = assay_rt_bulk(ASSAY_WIRE_SYMBOL, sizeof *s);
+	s->number = address;
+	s->name = sid;
+}
+
 /* Ranges carry their text through the ring; in the file each text stands once. Shortens the records
  * in place and returns the new size. Under the lock. */
-static size_t intern_ranges(char *p, size_t n)
+static size_t intern_texts(char *p, size_t n)
 {
 	size_t out = 0;
 	for (size_t at = 0; at < n;) {
@@ -364,6 +400,10 @@ static size_t intern_ranges(char *p, size_t n)
 			g->length = 0;
 			rec->bytes = (uint16_t)(keep = sizeof *g);
 		}
+		const assay_wire_api *a = (const void *)rec;
+		if (rec->type == ASSAY_WIRE_API && bytes >= ASSAY_WIRE_API_LAUNCH &&
+		    a->given & ASSAY_WIRE_LAUNCHES)
+			put_symbol(a->event);
 		memmove(p + out, p + at, keep);
 		out += keep;
 		at += bytes;
@@ -415,7 +455,7 @@ static bool drain_records(assay_ring *r, const char *data, uint64_t head)
 	assay_rt_name_thread(r->tid);
 	put_names();
 	size_t n = assay_ring_take(r, data, rt.conf.ring_bytes, head, rt.take2, &next);
-	n = intern_ranges(rt.take2, n);
+	n = intern_texts(rt.take2, n);
 	if (next != head)
 		assay_rt_put_lost(ASSAY_WIRE_LOST_DAMAGED, 1, 0, 0, NULL);
 	assay_rt_publish();

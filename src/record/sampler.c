@@ -20,6 +20,7 @@ enum {
 	STATES = 128,      /* thread states of the interpreter */
 	CHILDREN = 64,     /* processes */
 	QUIET_NS = 200000, /* after a call */
+	STUCK_NS = 1000000000,
 	TOLD_NS = 200000000,
 	CHILD_NS = 10000000,
 	LIST_NS = 100000000, /* children are listed this often */
@@ -312,12 +313,21 @@ static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
 	return t->now.state == ASSAY_WIRE_THREAD_BLOCKED && t->now.stack;
 }
 
-/* Does the thread do something that its calls do not tell? */
+/* Is the thread in a call that takes so long that it may never end? */
+static bool is_stuck(const assay_host_thread *h, int64_t now)
+{
+	int64_t in = atomic_load_explicit(&h->in, memory_order_relaxed);
+	return in && now - in > STUCK_NS;
+}
+
+/* Does the thread do something that its calls do not tell, or stay in one? */
 static bool matters(const assay_host_thread *h, int64_t now)
 {
-	return atomic_load_explicit(&h->tid, memory_order_acquire) &&
-	       !atomic_load_explicit(&h->in, memory_order_relaxed) &&
-	       now - atomic_load_explicit(&h->last, memory_order_relaxed) > QUIET_NS;
+	if (!atomic_load_explicit(&h->tid, memory_order_acquire))
+		return false;
+	return atomic_load_explicit(&h->in, memory_order_relaxed)
+		       ? is_stuck(h, now)
+		       : now - atomic_load_explicit(&h->last, memory_order_relaxed) > QUIET_NS;
 }
 
 static bool look_at_callers(int64_t now)
@@ -332,7 +342,8 @@ static bool look_at_callers(int64_t now)
 			write_sample(t);
 			t->last_call = last;
 		}
-		if (t && look(t, state_of(t->tid), &sm.gil, 0))
+		if (t && look(t, state_of(t->tid), &sm.gil,
+			      is_stuck(&all[i], now) ? ASSAY_WIRE_SAMPLE_CALL : 0))
 			blocked = true;
 	}
 	return blocked;

@@ -50,7 +50,7 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
 static bool is_told(uint32_t kind)
 {
 	return kind != ASSAY_WIRE_PAD && kind != ASSAY_WIRE_LOST && kind != ASSAY_WIRE_END &&
-	       kind != ASSAY_WIRE_TALLY && kind != ASSAY_WIRE_DEATH;
+	       kind != ASSAY_WIRE_TALLY && kind != ASSAY_WIRE_DEATH && kind != ASSAY_WIRE_OPEN;
 }
 
 size_t assay_ring_tally(const assay_ring_file *f, assay_wire_tally out[ASSAY_RING_TALLIES])

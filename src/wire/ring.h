@@ -19,10 +19,21 @@ enum {
 	ASSAY_RING_CLOSED = 3,          /* its thread is gone; ready again once drained */
 	ASSAY_RING_BULK = 4 << 20,      /* bytes of the recorder's own ring */
 	ASSAY_RING_BYTES_MAX = 1 << 24, /* a whole ring fits into a chunk */
-	ASSAY_RING_KINDS = 32,          /* types of records that are counted */
+	ASSAY_RING_KINDS = 64,          /* types of records that are counted */
 	ASSAY_RING_CAUSES = 9,          /* ASSAY_WIRE_LOST_... that recorders count by type */
 };
-#define ASSAY_RING_MAGIC 0x32474e4952595341u /* "ASYRING2" */
+#define ASSAY_RING_MAGIC 0x33474e4952595341u /* "ASYRING3" */
+
+/* The call that a thread is in; start 0: none. Written by the producer, start last. */
+typedef struct assay_ring_call {
+	_Atomic int64_t start;
+	uint64_t corr;
+	uint64_t stream, event; /* as of assay_wire_api */
+	uint32_t function;
+	uint16_t domain, given;
+	uint64_t arg;
+	uint64_t pad[2];
+} assay_ring_call;
 
 /* Positions count bytes since the ring was made; the place in the data is position & (ring_bytes -
  * 1). */
@@ -38,8 +49,9 @@ typedef struct assay_ring {
 		tail;             /* written by the consumer: everything before is in the file */
 	_Atomic uint64_t writing; /* what tail becomes once the write under way is done */
 	uint64_t pad2[6];
+	assay_ring_call call;
 } assay_ring;
-static_assert(sizeof(assay_ring) == 128, "a ring's head is two cache lines");
+static_assert(sizeof(assay_ring) == 192, "a ring's head is three cache lines");
 
 /* Start of the file; then the data of the recorder's own ring, then that of the threads' rings. */
 typedef struct assay_ring_file {
@@ -60,7 +72,7 @@ typedef struct assay_ring_file {
 	assay_ring ring[ASSAY_RING_MAX];
 } assay_ring_file;
 static_assert(offsetof(assay_ring_file, written) == 128 &&
-		      offsetof(assay_ring_file, ring) - offsetof(assay_ring_file, bulk) == 128,
+		      offsetof(assay_ring_file, ring) - offsetof(assay_ring_file, bulk) == 192,
 	      "layout");
 static_assert((int)ASSAY_WIRE_TYPE_COUNT <= (int)ASSAY_RING_KINDS, "every type is counted");
 /* Data starts on a page. */

@@ -21,12 +21,13 @@ enum { NAME_MAX_BYTES = 240 };
 #define SUFFIX ".ring"
 
 /* The last chunk that salvage appends: one chunk, so that a salvage that was itself cut short has
- * told all of it or nothing. */
-typedef struct last_words {
-	assay_wire_death death;
-	assay_wire_lost lost[ASSAY_RING_MAX + 1 + ASSAY_RING_CAUSES];
-	assay_wire_tally tally[ASSAY_RING_TALLIES]; /* stands behind the last LOST */
-} last_words;
+ * told all of it or nothing. Most of every kind fits. */
+enum {
+	LAST_WORDS = sizeof(assay_wire_death) +
+		     (ASSAY_RING_MAX + 1) * (sizeof(assay_wire_open) + sizeof(assay_wire_lost)) +
+		     ASSAY_RING_CAUSES * sizeof(assay_wire_lost) +
+		     ASSAY_RING_TALLIES * sizeof(assay_wire_tally),
+};
 
 /* Private copies: the file may change, or shrink, while it is read. */
 typedef struct salvage {
@@ -36,8 +37,9 @@ typedef struct salvage {
 	char *taken;  /* its records, as long */
 	size_t bytes; /* of each */
 	uint32_t seq;
-	last_words *told;
-	size_t n_lost;
+	char *told; /* LAST_WORDS; the first are the DEATH's */
+	size_t told_n;
+	bool live; /* the process may go on recording meanwhile, and its capture is not touched */
 	assay_salvaged *out;
 } salvage;
 
@@ -109,11 +111,33 @@ static bool append(salvage *s, assay_wire_chunk c, const void *payload, size_t n
 	return ok;
 }
 
-/* A gap, to be told with the death. */
+/* To be told with the death. */
+static void tell(salvage *s, const void *record, size_t n)
+{
+	memcpy(s->told + s->told_n, record, n);
+	s->told_n += n;
+}
+
 static void tell_lost(salvage *s, uint64_t count, int64_t first, int64_t last, uint32_t why)
 {
-	s->told->lost[s->n_lost++] = (assay_wire_lost){
-		{ASSAY_WIRE_LOST, sizeof(assay_wire_lost), 0}, count, first, last, why, 0};
+	assay_wire_lost l = {{ASSAY_WIRE_LOST, sizeof l, 0}, count, first, last, why, 0};
+	tell(s, &l, sizeof l);
+}
+
+static void tell_open(salvage *s, const assay_ring *r)
+{
+	const assay_ring_call *c = &r->call;
+	assay_wire_open o = {{ASSAY_WIRE_OPEN, sizeof o, r->tid},
+			     atomic_load(&c->start),
+			     c->corr,
+			     c->stream,
+			     c->event,
+			     c->function,
+			     c->domain,
+			     c->given,
+			     c->arg};
+	if (o.start)
+		tell(s, &o, sizeof o);
 }
 
 static uint64_t count_records(const char *p, size_t n)
@@ -148,9 +172,13 @@ static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_b
 {
 	uint64_t lost = atomic_load(&r->lost), writing = atomic_load(&r->writing);
 	load(s, at, ring_bytes, atomic_load(&r->tail), atomic_load(&r->head));
-	if (writing > atomic_load(&r->tail) && writing <= atomic_load(&r->head))
+	if (s->live) /* what was written to the capture meanwhile may be overwritten already */
+		read_at(s->ring, (char *)&r->tail, sizeof r->tail,
+			(uint64_t)((char *)&r->tail - (char *)s->file));
+	if (writing > atomic_load(&r->tail) && writing <= atomic_load(&r->head) && !s->live)
 		salvage_until(s, r, ring_bytes, writing);
 	salvage_until(s, r, ring_bytes, atomic_load(&r->head));
+	tell_open(s, r);
 	if (lost)
 		tell_lost(s, lost, atomic_load(&r->lost_first), atomic_load(&r->lost_last),
 			  ASSAY_WIRE_LOST_RING);
@@ -161,21 +189,23 @@ static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_b
 static void append_last_words(salvage *s)
 {
 	static const uint32_t causes[] = {ASSAY_WIRE_LOST_THREAD, ASSAY_WIRE_LOST_STALLED};
-	bool ended = atomic_load(&s->file->left) == ASSAY_WIRE_LEFT_ENDED;
-	s->told->death = (assay_wire_death){{ASSAY_WIRE_DEATH, sizeof s->told->death, 0},
-					    clock_ns(CLOCK_BOOTTIME),
-					    atomic_load(&s->file->left),
-					    atomic_load(&s->file->whole)};
-	for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+	assay_wire_tally tally[ASSAY_RING_TALLIES];
+	assay_wire_death death = {{ASSAY_WIRE_DEATH, sizeof death, 0},
+				  clock_ns(CLOCK_BOOTTIME),
+				  atomic_load(&s->file->left),
+				  atomic_load(&s->file->whole)};
+	bool dead = !s->live && death.how != ASSAY_WIRE_LEFT_ENDED;
+	for (size_t i = 0; dead && i < sizeof causes / sizeof *causes; i++) {
 		uint64_t n = assay_ring_dropped(s->file, causes[i]);
-		if (n && !ended)
+		if (n)
 			tell_lost(s, n, 0, 0, causes[i]);
 	}
-	char *start = ended ? (char *)s->told->lost : (char *)s->told;
-	char *end = (char *)(s->told->lost + s->n_lost);
-	size_t n = ended ? 0 : assay_ring_tally(s->file, (assay_wire_tally *)(void *)end);
-	end += n * sizeof s->told->tally[0];
-	s->out->lost += !append(s, (assay_wire_chunk){0}, start, (size_t)(end - start));
+	if (dead)
+		tell(s, tally, assay_ring_tally(s->file, tally) * sizeof *tally);
+	memcpy(s->told, &death, sizeof death);
+	size_t from = dead ? 0 : sizeof death;
+	if (s->told_n > from)
+		s->out->lost += !append(s, (assay_wire_chunk){0}, s->told + from, s->told_n - from);
 }
 
 static bool usable(const assay_ring_file *f)
@@ -225,6 +255,7 @@ static void salvage_all(salvage *s)
 	assay_ring_file *f = s->file;
 	s->seq = atomic_load(&f->seq);
 	s->out->failed = atomic_load(&f->failed);
+	s->told_n = sizeof(assay_wire_death);
 	salvage_ring(s, &f->bulk, ASSAY_RING_DATA, ASSAY_RING_BULK); /* names first */
 	for (uint32_t i = 0; i < atomic_load(&f->used); i++) {
 		uint32_t state = atomic_load(&f->ring[i].state);
@@ -232,13 +263,13 @@ static void salvage_all(salvage *s)
 			salvage_ring(s, &f->ring[i], assay_ring_at(i, f->ring_bytes),
 				     f->ring_bytes);
 	}
-	if (!s->out->lost && (s->n_lost || atomic_load(&f->left) != ASSAY_WIRE_LEFT_ENDED))
+	if (!s->out->lost)
 		append_last_words(s);
 }
 
-bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)
+static bool salvage_rings(int ring, int capture, bool live, assay_salvaged *out)
 {
-	salvage s = {.ring = ring, .capture = capture, .out = out};
+	salvage s = {.ring = ring, .capture = capture, .live = live, .out = out};
 	*out = (assay_salvaged){0};
 	bool ok = false;
 	s.file = fresh(ASSAY_RING_DATA);
@@ -247,13 +278,13 @@ bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)
 	read_at(ring, (char *)s.file, sizeof *s.file, 0);
 	if (!usable(s.file))
 		goto out;
-	ok = told_before(capture);
+	ok = !live && told_before(capture);
 	if (ok)
 		goto out;
 	s.bytes = s.file->ring_bytes > ASSAY_RING_BULK ? s.file->ring_bytes : ASSAY_RING_BULK;
 	s.data = fresh(s.bytes);
 	s.taken = fresh(s.bytes);
-	s.told = fresh(sizeof *s.told);
+	s.told = fresh(LAST_WORDS);
 	ok = s.data && s.taken && s.told;
 	if (ok)
 		salvage_all(&s);
@@ -263,9 +294,14 @@ out:
 	if (s.taken)
 		munmap(s.taken, s.bytes);
 	if (s.told)
-		munmap(s.told, sizeof *s.told);
+		munmap(s.told, LAST_WORDS);
 	munmap(s.file, ASSAY_RING_DATA);
 	return ok;
+}
+
+bool assay_salvage_rings(int ring, int capture, assay_salvaged *out)
+{
+	return salvage_rings(ring, capture, false, out);
 }
 
 /* ---- which files ---- */
@@ -412,4 +448,15 @@ bool assay_salvage_folder(const char *path)
 	const char *name = strrchr(path, '/');
 	return name && path[0] == '/' && !strncmp(name, "/assay-", 7) &&
 	       strlen(name) == strlen("/assay-XXXXXX");
+}
+
+bool assay_salvage_peek(int rings, const char *name, int to)
+{
+	struct stat st;
+	assay_salvaged out;
+	int ring = good_name(name) ? open_plain(rings, name, O_RDONLY, &st) : -1;
+	bool ok = ring >= 0 && salvage_rings(ring, to, true, &out);
+	if (ring >= 0)
+		close(ring);
+	return ok;
 }

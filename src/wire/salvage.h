@@ -26,6 +26,10 @@ typedef enum assay_salvage_end {
  * not followed; the capture is opened with the rights of the ring's owner. */
 assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salvaged *out);
 
+/* What the rings hold now, and the calls that threads are in, as chunks behind what `to` holds: of
+ * a process that goes on recording, or died. Nothing of it is changed; taken before its capture is
+ * read, every record is found in one of them. */
+bool assay_salvage_peek(int rings, const char *name, int to);
 /* Is the path one that `assay record` gives a folder of rings? Whoever writes a run's description
  * does not choose any folder of the machine. */
 bool assay_salvage_folder(const char *path);

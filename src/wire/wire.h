@@ -78,7 +78,9 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(TALLY, 27)                                                                               \
 	X(DEATH, 28)                                                                               \
 	X(PRODUCT, 29)                                                                             \
-	X(SWITCH, 30)
+	X(SWITCH, 30)                                                                              \
+	X(OPEN, 31)                                                                                \
+	X(SYMBOL, 32)
 
 typedef enum assay_wire_type {
 #define X(id, number) ASSAY_WIRE_##id = number,
@@ -182,9 +184,12 @@ enum {
 	ASSAY_WIRE_GIVEN = 8,   /* the other bits are meant; never set by 1.0 */
 	ASSAY_WIRE_PLACED = 16, /* context and stream_id are meant */
 	ASSAY_WIRE_PART = 32,   /* one of the things that the call with this corr does at once */
+	ASSAY_WIRE_LAUNCHES =
+		64, /* since 1.5: stream is where to, event a number that a SYMBOL names */
 };
 enum {
 	ASSAY_WIRE_API_SHORT = offsetof(assay_wire_api, stream),
+	ASSAY_WIRE_API_LAUNCH = offsetof(assay_wire_api, arg),   /* 1.5 */
 	ASSAY_WIRE_API_ARGS = offsetof(assay_wire_api, context), /* 1.0 and 1.1 */
 };
 
@@ -421,6 +426,7 @@ enum {
 	ASSAY_WIRE_SAMPLE_BESIDE = 4,   /* sampled for what another thread may wait for */
 	ASSAY_WIRE_SAMPLE_NO_STACK = 8, /* its stack could not be read: 0 is not "no Python" */
 	ASSAY_WIRE_SAMPLE_IO = 16,      /* it read or wrote much since the look before */
+	ASSAY_WIRE_SAMPLE_CALL = 32,    /* since 1.5: inside a call that takes long */
 };
 
 /* Since 1.3. What a thread was seen doing, from the first to the last look that saw the same. */
@@ -475,6 +481,26 @@ typedef struct assay_wire_switch {
 } assay_wire_switch;
 
 static_assert(sizeof(assay_wire_switch) == 24, "layout");
+/* Since 1.5. A call that its thread was in when the process died, or when it was looked at. */
+typedef struct assay_wire_open {
+	assay_wire_rec rec;
+	int64_t start;
+	uint64_t corr;
+	uint64_t stream, event; /* as of API */
+	uint32_t function;
+	uint16_t domain, given;
+	uint64_t arg;
+} assay_wire_open;
+
+/* Since 1.5. The kernel behind a number that launches carry. */
+typedef struct assay_wire_symbol {
+	assay_wire_rec rec;
+	uint64_t number;
+	uint32_t name, reserved; /* string */
+} assay_wire_symbol;
+
+static_assert(sizeof(assay_wire_open) == 56, "layout");
+static_assert(sizeof(assay_wire_symbol) == 24, "layout");
 static_assert(sizeof(assay_wire_tally) == 24, "layout");
 static_assert(sizeof(assay_wire_death) == 24, "layout");
 static_assert(sizeof(assay_wire_string) == 16, "layout");

@@ -144,6 +144,18 @@ API int fake_wait(uint32_t stream, uint32_t event)
 	     &(fake_work){.kind = FAKE_WAIT, .stream = stream, .event = event});
 	return 0;
 }
+API int fake_stream_sync_forever(uint32_t stream)
+{
+	tell(2, FAKE_cudaStreamSynchronize,
+	     &(fake_work){.kind = FAKE_SYNC, .stream = stream, .stays = true});
+	return 0;
+}
+API int fake_value(uint32_t stream, uint64_t address, int write)
+{
+	tell(1, write ? FAKE_cuStreamWriteValue64 : FAKE_cuStreamWaitValue32,
+	     &(fake_work){.kind = FAKE_VALUE, .stream = stream, .address = address});
+	return 0;
+}
 API int fake_sync(void)
 {
 	tell(2, FAKE_cudaDeviceSynchronize, NULL);

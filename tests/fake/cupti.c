@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "vendor/cupti.h"
 #include "fake.h"
@@ -346,10 +347,26 @@ API cupti_result cuptiFinalize(void)
 
 /* ---- what the fake driver tells ---- */
 
+/* The arguments as the call has them, one after the other. */
+static void put_arguments(uint64_t *at, int domain, const fake_work *w)
+{
+	if (w->kind == FAKE_RECORD) {
+		at[0] = fake_event(w->event);
+		at[1] = fake_stream(w->stream);
+	} else if (w->kind == FAKE_KERNEL) {
+		at[domain == CUPTI_DOMAIN_RUNTIME ? 6 : 5] = fake_stream(w->stream);
+	} else if (w->kind == FAKE_COPY) {
+		at[4] = fake_stream(w->stream);
+	} else { /* waits */
+		at[0] = fake_stream(w->stream);
+		at[1] = w->kind == FAKE_VALUE ? w->address : fake_event(w->event);
+	}
+}
+
 /* On the caller's thread, with no lock held, as CUPTI does it. */
 static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const fake_work *w)
 {
-	uint64_t handles[3] = {0}; /* event and stream, in the order of the call; flags */
+	uint64_t arguments[8] = {0};
 	int result = 0;
 	pthread_mutex_lock(&f.lock);
 	cupti_callback_fn *callback =
@@ -358,14 +375,15 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 	pthread_mutex_unlock(&f.lock);
 	if (!callback)
 		return;
-	handles[w && w->kind == FAKE_WAIT] = w ? fake_event(w->event) : 0;
-	handles[w && w->kind == FAKE_RECORD] = w ? fake_stream(w->stream) : 0;
+	if (w)
+		put_arguments(arguments, domain, w);
 	callback(data, domain, cbid,
 		 &(cupti_call){.callbackSite = site,
 			       .functionName = fake_call_name(domain, cbid),
 			       .functionParams = !w             ? NULL
 						 : w->arguments ? w->arguments
-								: handles,
+								: arguments,
+			       .symbolName = w ? w->name : NULL,
 			       .functionReturnValue = &result,
 			       .contextUid = 1,
 			       .correlationId = corr});
@@ -381,6 +399,8 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
+	while (w && w->stays)
+		pause();
 	if (w && w->loads)
 		fake_cupti_call(CUPTI_DOMAIN_DRIVER, FAKE_cuLibraryLoadData, tid, NULL);
 	if (nested) { /* the runtime's call makes the driver's, under one number */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FAKE_KERNEL = 1, FAKE_COPY, FAKE_RECORD, FAKE_WAIT };
+enum { FAKE_KERNEL = 1, FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_SYNC, FAKE_VALUE };
 
 typedef struct fake_work {
 	int kind;
@@ -18,6 +18,8 @@ typedef struct fake_work {
 	unsigned late_ms;      /* so long after the call it starts */
 	const void *arguments; /* of the call, as the vendor lays them out; NULL: handles */
 	bool loads;            /* the call first makes one of its own number: a library is loaded */
+	bool stays;            /* the call itself does not come back */
+	uint64_t address;      /* of a value */
 } fake_work;
 
 /* cbids of the real CUPTI 13.0 */
@@ -31,6 +33,7 @@ enum {
 	FAKE_cuStreamBatchMemOp = 667,
 	FAKE_cudaGetDevice = 17,
 	FAKE_cudaMemcpyAsync = 41,
+	FAKE_cudaStreamSynchronize = 131,
 	FAKE_cudaEventRecord = 135,
 	FAKE_cudaStreamWaitEvent = 147,
 	FAKE_cudaDeviceSynchronize = 165,
@@ -66,6 +69,7 @@ static inline const char *fake_call_name(int domain, uint32_t cbid)
 		{1, FAKE_cuStreamWaitValue32, "cuStreamWaitValue32_v2"},
 		{1, FAKE_cuStreamWriteValue64, "cuStreamWriteValue64_v2"},
 		{1, FAKE_cuStreamBatchMemOp, "cuStreamBatchMemOp_v2"},
+		{2, FAKE_cudaStreamSynchronize, "cudaStreamSynchronize_v3020"},
 		{2, FAKE_cudaGetDevice, "cudaGetDevice_v3020"},
 		{2, FAKE_cudaMemcpyAsync, "cudaMemcpyAsync_v3020"},
 		{2, FAKE_cudaEventRecord, "cudaEventRecord_v3020"},

@@ -3,7 +3,7 @@ import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
          "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE "
-         "TALLY DEATH PRODUCT SWITCH").split()
+         "TALLY DEATH PRODUCT SWITCH OPEN SYMBOL").split()
 MASK = (1 << 64) - 1
 
 
@@ -49,6 +49,8 @@ FIELDS = {
     "SAMPLE": ("<qqqqIIIIIIiBBBB", "start end cpu delay count stack file native pid holder call state gil flags kind"),
     "PRODUCT": ("<qqQQQIIHHHHiBBB", "start end m n k batch function type_a type_b type_c compute status library "
                 "trans_a trans_b"),
+    "OPEN": ("<qQQQIHHQ", "start corr stream event function domain given arg"),
+    "SYMBOL": ("<QI", "number name"),
     "BARRIER": ("<qqQQIIIIQIII", WORK + " event queue source op"),
 }
 

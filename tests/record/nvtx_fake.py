@@ -12,7 +12,7 @@ import nvtx_api  # noqa: E402   behind the driver, as frameworks do
 STEPS = 50
 plain, other = nvtx_api.Domain(), nvtx_api.Domain("other")
 made = {"inside": 0, "started": 0, "outside": 0}
-lock = threading.Lock()
+lock, no_range = threading.Lock(), threading.Event()
 names = {}  # the driver keeps pointers, also behind the interpreter's end
 strdup = ctypes.CDLL(None).strdup
 strdup.restype = ctypes.c_void_p
@@ -33,6 +33,7 @@ def worker(number):
         launch("inside", "in worker")
         plain.pop()
         plain.pop()  # one too many: nothing of another thread is closed
+    no_range.wait()  # else it may seem to be done for the main thread, inside whose range it falls
     launch("outside", "behind worker")
     plain.end(number)
 
@@ -55,6 +56,7 @@ for i in range(STEPS):
     other.pop()  # nothing of this domain is open
     launch("inside", "in step")
     plain.pop()
+no_range.set()
 thread.join()
 one, two = plain.start("one"), plain.start("two")
 launch("started", "in two")

@@ -1,0 +1,249 @@
+/* assay hang: where a job stands still. */
+#include "cmd/hang.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyze/hang.h"
+#include "cmd/cmd.h"
+#include "read/rings.h"
+
+struct hang_args {
+	bool json;
+};
+
+typedef struct search {
+	assay_arena arena;
+	assay_hang_processes found;
+} search;
+
+static int64_t boot_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- threads ---- */
+
+static assay_hang_thread *thread_of(assay_hang_process *p, int64_t tid)
+{
+	for (size_t i = 0; i < p->thread.n; i++)
+		if (p->thread.p[i].tid == tid)
+			return &p->thread.p[i];
+	*assay_push(&p->thread) =
+		(assay_hang_thread){.tid = tid, .open_call = ASSAY_NO_ROW, .stack = ASSAY_NO_ROW};
+	return &p->thread.p[p->thread.n - 1];
+}
+
+/* Ours are the recorder's, and stand still for good reasons. */
+static bool is_recorders(const assay_hang_thread *t)
+{
+	return !strcmp(t->name, "assay") || !strcmp(t->name, "assay-tick") ||
+	       !strcmp(t->name, "assay-sampler");
+}
+
+static void see_living(assay_hang_process *p)
+{
+	enum { THREADS_MAX = 4096 };
+	static int64_t tids[THREADS_MAX];
+	size_t n = assay_hang_list(p->pid, tids, THREADS_MAX), kept = 0;
+	for (size_t i = 0; i < n; i++)
+		assay_hang_look(p->pid, thread_of(p, tids[i]));
+	for (size_t i = 0; i < p->thread.n; i++)
+		if (!is_recorders(&p->thread.p[i]))
+			p->thread.p[kept++] = p->thread.p[i];
+	p->thread.n = kept;
+}
+
+static void see_recorded(assay_hang_process *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	for (uint32_t i = 0; i < t->open_call.n; i++) {
+		uint32_t track = t->open_call.track[i];
+		assay_hang_thread *th = thread_of(p, t->track.tid[track]);
+		th->open_call = i;
+		snprintf(th->name, sizeof th->name, "%s", assay_z(p->run, t->track.name[track]));
+	}
+	for (uint32_t i = 0; i < t->sample.n; i++) {
+		uint32_t track = t->sample.track[i];
+		if (t->track.pid[track] != p->pid)
+			continue;
+		assay_hang_thread *th = thread_of(p, t->track.tid[track]);
+		th->stack = t->sample.stack[i];
+		snprintf(th->name, sizeof th->name, "%s", assay_z(p->run, t->track.name[track]));
+	}
+}
+
+/* ---- processes ---- */
+
+static int64_t last_sign(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	int64_t last = 0;
+	for (size_t i = 0; i < t->host.n; i++)
+		last = t->host.ts[i] + t->host.dur[i] > last ? t->host.ts[i] + t->host.dur[i]
+							     : last;
+	for (size_t i = 0; i < t->open_call.n; i++)
+		last = t->open_call.ts[i] > last ? t->open_call.ts[i] : last;
+	for (size_t i = 0; i < t->sample.n; i++)
+		last = t->sample.ts[i] + t->sample.dur[i] > last
+			       ? t->sample.ts[i] + t->sample.dur[i]
+			       : last;
+	return last;
+}
+
+static int64_t pid_in(const char *path)
+{
+	const char *dash = strrchr(path, '-');
+	return dash ? strtoll(dash + 1, NULL, 10) : 0;
+}
+
+static bool add_capture(search *s, const char *path, assay_err *err)
+{
+	assay_run *run = assay_run_new();
+	run->open_ends = true;
+	if (!assay_read_path(run, path, err)) {
+		assay_run_free(run);
+		return false;
+	}
+	assay_hang_process p = {.run = run,
+				.path = assay_printf(&s->arena, "%s", path),
+				.pid = pid_in(path),
+				.rank = run->part.t.source.n ? run->part.t.source.rank[0] : -1,
+				.alive = assay_capture_alive(path)};
+	p.now = p.alive ? boot_now() : last_sign(run);
+	see_recorded(&p);
+	if (p.alive)
+		see_living(&p);
+	assay_hang_find(run, &p.hang);
+	*assay_push(&s->found) = p;
+	return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Captures of a run directory; of one process when pid is not 0. */
+static bool add_run(search *s, const char *dir, int64_t pid, assay_err *err)
+{
+	DIR *d = opendir(dir);
+	assay_vec(const char *) paths = {0};
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (assay_str_ends(assay_str_of(e->d_name), ".asy") &&
+		    (!pid || pid_in(e->d_name) == pid))
+			*assay_push(&paths) = assay_printf(&s->arena, "%s/%s", dir, e->d_name);
+	if (d)
+		closedir(d);
+	if (paths.n)
+		qsort(paths.p, paths.n, sizeof *paths.p, by_name);
+	size_t good = 0, n = paths.n;
+	for (size_t i = 0; i < n; i++)
+		good += add_capture(s, paths.p[i], err);
+	assay_vec_free(&paths);
+	if (!n)
+		assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no recording of a process", dir);
+	return good > 0;
+}
+
+static bool add_pid(search *s, int64_t pid, assay_err *err)
+{
+	const char *dir = assay_hang_run_of(&s->arena, pid);
+	if (dir && add_run(s, dir, pid, err))
+		return true;
+	assay_hang_process p = {.pid = pid, .rank = -1, .alive = true, .now = boot_now()};
+	see_living(&p);
+	if (!p.thread.n)
+		return assay_fail(err, ASSAY_IO, 0, "there is no process %" PRId64, pid);
+	*assay_push(&s->found) = p;
+	return true;
+}
+
+static bool add_operand(search *s, const char *operand, assay_err *err)
+{
+	struct stat st;
+	int64_t pid;
+	if (stat(operand, &st) < 0 && assay_str_i64(assay_str_of(operand), &pid) && pid > 0)
+		return add_pid(s, pid, err);
+	if (stat(operand, &st) == 0 && S_ISDIR(st.st_mode))
+		return add_run(s, operand, 0, err);
+	return add_capture(s, operand, err);
+}
+
+static void free_search(search *s)
+{
+	for (size_t i = 0; i < s->found.n; i++) {
+		assay_hang_free(&s->found.p[i].hang);
+		assay_vec_free(&s->found.p[i].thread);
+		if (s->found.p[i].run)
+			assay_run_free(s->found.p[i].run);
+	}
+	assay_vec_free(&s->found);
+	assay_arena_free(&s->arena);
+}
+
+static int hang_run(const void *args, char **operands, int n)
+{
+	const struct hang_args *a = args;
+	search s = {0};
+	int status = ASSAY_EXIT_OK;
+	for (int i = 0; i < n; i++) {
+		assay_err err = {0};
+		if (!add_operand(&s, operands[i], &err)) {
+			assay_cmd_error(&err);
+			status = ASSAY_EXIT_FAIL;
+		}
+	}
+	if (s.found.n && a->json) {
+		assay_jsonw w = {0};
+		assay_hang_json(&w, &s.found);
+		assay_cmd_put_json(&w);
+	} else if (s.found.n) {
+		assay_hang_text(stdout, &s.found);
+	}
+	free_search(&s);
+	return status;
+}
+
+static const assay_opt hang_opts[] = {
+	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
+	 offsetof(struct hang_args, json)},
+};
+
+static const assay_example hang_examples[] = {
+	{"assay hang $$", "the threads of a process that is not recorded, here the shell"},
+};
+
+const assay_cmd assay_cmd_hang = {
+	.name = "hang",
+	.args = "RUN|PID...",
+	.about = "Show where a job stands still",
+	.details =
+		"Of a job that was started with 'assay record' and hangs, or hung until it was "
+		"killed: the\n"
+		"call that each thread is in and since when, its Python stack as it was last "
+		"seen, what each\n"
+		"stream has before it and what that waits for (the event, the stream that records "
+		"it, the work\n"
+		"in front), and which rank has not entered the collective that others are in. "
+		"Give the run\n"
+		"directories of all ranks, or the numbers of living processes. Nothing of the job "
+		"is stopped\n"
+		"or changed.\n\n"
+		"Work counts as ended when its record came, or a call that waited for it came "
+		"back.",
+	ASSAY_OPTS(hang_opts),
+	ASSAY_EXAMPLES(hang_examples),
+	.args_size = sizeof(struct hang_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = hang_run,
+};

@@ -1,0 +1,354 @@
+/* Hanging processes as text and JSON. */
+#include "render/hang.h"
+
+#include <inttypes.h>
+
+#include "base/fmt.h"
+#include "render/place.h"
+
+enum { NAME_COLUMNS = 60, FRAMES = 6, STREAMS = 16, THREADS = 24 };
+
+typedef assay_vec(const char *) sentences;
+
+static const char *const item_kind[ASSAY_HANG_ITEM_COUNT] = {
+#define X(id, name) name,
+	ASSAY_HANG_ITEMS(X)
+#undef X
+};
+
+/* ---- words ---- */
+
+static const char *stream_name(assay_arena *a, const assay_hang_stream *s)
+{
+	if (s->handle == UINT64_MAX)
+		return "a stream that was not told";
+	if (!s->handle)
+		return "the default stream";
+	return s->id >= 0 ? assay_printf(a, "stream %" PRId64, s->id)
+			  : assay_printf(a, "stream 0x%" PRIx64, s->handle);
+}
+
+static const char *since(assay_arena *a, const assay_hang_process *p, int64_t ts)
+{
+	char text[ASSAY_FMT];
+	return assay_printf(a, "%s", assay_fmt_time(text, p->now > ts ? p->now - ts : 0));
+}
+
+static const char *item_name(assay_arena *a, const assay_hang_process *p, const assay_hang_item *i)
+{
+	if (!i->kernel)
+		return assay_fmt_safe(a, assay_text(p->run, i->call));
+	return assay_printf(a, "kernel %s",
+			    assay_fmt_kernel(a, assay_text(p->run, i->kernel), NAME_COLUMNS));
+}
+
+static const char *who(assay_arena *a, const assay_hang_process *p)
+{
+	return p->rank >= 0 ? assay_printf(a, "rank %d", p->rank)
+			    : assay_printf(a, "process %" PRId64, p->pid);
+}
+
+static const char *call_name(assay_arena *a, const assay_hang_process *p,
+			     const assay_hang_thread *t)
+{
+	return assay_fmt_safe(a, assay_text(p->run, p->run->part.t.open_call.name[t->open_call]));
+}
+
+static const char *call_since(assay_arena *a, const assay_hang_process *p,
+			      const assay_hang_thread *t)
+{
+	return since(a, p, p->run->part.t.open_call.ts[t->open_call]);
+}
+
+/* "stream 13 waits for event 0x50140, which stream 7 records behind kernel spin" */
+static const char *stream_sentence(assay_arena *a, const assay_hang_process *p,
+				   const assay_hang_stream *s)
+{
+	const assay_hang_item *head = &p->hang.item.p[s->head];
+	const char *name = stream_name(a, s), *age = since(a, p, head->ts);
+	bool value = head->kind == ASSAY_HANG_WAIT_VALUE;
+	if (head->kind != ASSAY_HANG_WAIT && !value)
+		return assay_printf(a, "%s is at %s, launched %s ago and not seen to end", name,
+				    item_name(a, p, head), age);
+	const char *what =
+		assay_printf(a, "%s 0x%" PRIx64, value ? "a value at" : "event", head->event);
+	if (s->on == UINT32_MAX)
+		return assay_printf(a, "%s waits since %s for %s, which nothing recorded %s", name,
+				    age, what, value ? "writes" : "records");
+	const assay_hang_stream *on = &p->hang.stream.p[s->on];
+	const assay_hang_item *at = on->head == UINT32_MAX ? NULL : &p->hang.item.p[on->head];
+	return assay_printf(a, "%s waits since %s for %s, which %s %s%s%s", name, age, what,
+			    stream_name(a, on), value ? "writes" : "records", at ? " behind " : "",
+			    at ? item_name(a, p, at) : "");
+}
+
+/* ---- the answer ---- */
+
+static void judge_streams(assay_arena *a, const assay_hang_process *p, sentences *out)
+{
+	const char *cycle = NULL;
+	for (size_t i = 0; i < p->hang.stream.n; i++) {
+		const char *name = stream_name(a, &p->hang.stream.p[i]);
+		if (p->hang.stream.p[i].in_cycle)
+			cycle = cycle ? assay_printf(a, "%s, %s", cycle, name) : name;
+	}
+	if (cycle)
+		*assay_push(out) = assay_printf(a, "%s: %s wait for each other", who(a, p), cycle);
+	for (size_t i = 0; i < p->hang.stream.n; i++) {
+		const assay_hang_stream *s = &p->hang.stream.p[i];
+		if (s->head != UINT32_MAX)
+			*assay_push(out) =
+				assay_printf(a, "%s: %s", who(a, p), stream_sentence(a, p, s));
+	}
+}
+
+static void judge_threads(assay_arena *a, const assay_hang_process *p, sentences *out)
+{
+	for (size_t i = 0; i < p->thread.n; i++) {
+		const assay_hang_thread *t = &p->thread.p[i];
+		const char *thread =
+			assay_printf(a, "%s: thread %" PRId64 " (%s)", who(a, p), t->tid, t->name);
+		if (t->open_call != ASSAY_NO_ROW)
+			*assay_push(out) = assay_printf(a, "%s is in %s since %s", thread,
+							call_name(a, p, t), call_since(a, p, t));
+		if (t->holder)
+			*assay_push(out) =
+				assay_printf(a, "%s waits for a lock that thread %" PRId64 " holds",
+					     thread, t->holder);
+	}
+}
+
+/* Up to where the collectives of two processes are the same. */
+static size_t common(const assay_hang_process *x, const assay_hang_process *y)
+{
+	size_t n = x->hang.collective.n < y->hang.collective.n ? x->hang.collective.n
+							       : y->hang.collective.n;
+	for (size_t i = 0; i < n; i++)
+		if (!assay_str_eq(assay_text(x->run, x->hang.collective.p[i].kernel),
+				  assay_text(y->run, y->hang.collective.p[i].kernel)))
+			return i;
+	return n;
+}
+
+static void judge_rank(assay_arena *a, const assay_hang_process *p, const assay_hang_process *most,
+		       sentences *out)
+{
+	size_t n = p->hang.collective.n, same = common(p, most);
+	if (same < n) {
+		*assay_push(out) =
+			assay_printf(a, "%s and %s launch different collectives from number %zu on",
+				     who(a, p), who(a, most), same + 1);
+	} else if (n < most->hang.collective.n) {
+		const assay_hang_item *next = &most->hang.collective.p[n];
+		const char *name =
+			assay_fmt_kernel(a, assay_text(most->run, next->kernel), NAME_COLUMNS);
+		*assay_push(out) = assay_printf(
+			a, "%s has not entered collective %zu (%s), which %s entered %s ago",
+			who(a, p), n + 1, name, who(a, most), since(a, most, next->ts));
+	}
+}
+
+/* Who launched fewer collectives than the one that launched most, as long as they agree in those.
+ */
+static void judge_ranks(assay_arena *a, const assay_hang_processes *all, sentences *out)
+{
+	const assay_hang_process *most = NULL;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->p[i].run &&
+		    (!most || all->p[i].hang.collective.n > most->hang.collective.n))
+			most = &all->p[i];
+	for (size_t i = 0; most && most->hang.collective.n && i < all->n; i++)
+		if (all->p[i].run && &all->p[i] != most)
+			judge_rank(a, &all->p[i], most, out);
+}
+
+static void judge(assay_arena *a, const assay_hang_processes *all, sentences *out)
+{
+	judge_ranks(a, all, out);
+	for (size_t i = 0; i < all->n; i++) {
+		judge_streams(a, &all->p[i], out);
+		judge_threads(a, &all->p[i], out);
+	}
+}
+
+/* ---- text ---- */
+
+static void print_stack(FILE *out, assay_arena *a, const assay_run *run, uint32_t stack)
+{
+	for (int i = 0; i < FRAMES && stack != ASSAY_NO_ROW;
+	     i++, stack = run->part.t.stack.caller[stack])
+		fprintf(out, "            %s\n", assay_place_text(a, run, stack));
+}
+
+static void print_thread(FILE *out, assay_arena *a, const assay_hang_process *p,
+			 const assay_hang_thread *t)
+{
+	fprintf(out, "    thread %" PRId64 " %s", t->tid, t->name);
+	if (t->state)
+		fprintf(out, ", %c", t->state);
+	if (t->in[0])
+		fprintf(out, ", in %s", t->in);
+	if (t->holder)
+		fprintf(out, ", waits for a lock of thread %" PRId64, t->holder);
+	if (t->open_call != ASSAY_NO_ROW)
+		fprintf(out, ": %s since %s", call_name(a, p, t), call_since(a, p, t));
+	fprintf(out, "\n");
+	if (p->run)
+		print_stack(out, a, p->run, t->stack);
+}
+
+static void print_streams(FILE *out, assay_arena *a, const assay_hang_process *p)
+{
+	size_t shown = 0;
+	for (size_t i = 0; i < p->hang.stream.n; i++) {
+		const assay_hang_stream *s = &p->hang.stream.p[i];
+		if (s->head != UINT32_MAX && shown++ < STREAMS)
+			fprintf(out, "    %s: %zu queued, at %s\n", stream_name(a, s), s->queued,
+				item_name(a, p, &p->hang.item.p[s->head]));
+	}
+	if (shown > STREAMS)
+		fprintf(out, "    and %zu streams more (--json has them)\n", shown - STREAMS);
+}
+
+static void print_process(FILE *out, assay_arena *a, const assay_hang_process *p)
+{
+	fprintf(out, "\n%s (pid %" PRId64 ", %s%s)\n", who(a, p), p->pid,
+		p->alive ? "alive" : "gone", p->run ? "" : ", not recorded");
+	for (size_t i = 0; i < p->thread.n && i < THREADS; i++)
+		print_thread(out, a, p, &p->thread.p[i]);
+	if (p->thread.n > THREADS)
+		fprintf(out, "    and %zu threads more (--json has them)\n", p->thread.n - THREADS);
+	print_streams(out, a, p);
+}
+
+void assay_hang_text(FILE *out, const assay_hang_processes *all)
+{
+	assay_arena a = {0};
+	sentences said = {0};
+	judge(&a, all, &said);
+	for (size_t i = 0; i < said.n; i++)
+		fprintf(out, "%zu. %s\n", i + 1, said.p[i]);
+	if (!said.n)
+		fprintf(out, "nothing stands still: no call is open, and no stream waits\n");
+	for (size_t i = 0; i < all->n; i++)
+		print_process(out, &a, &all->p[i]);
+	assay_vec_free(&said);
+	assay_arena_free(&a);
+}
+
+/* ---- JSON ---- */
+
+static void json_hex(assay_jsonw *w, const char *key, uint64_t v)
+{
+	char text[24];
+	snprintf(text, sizeof text, "0x%" PRIx64, v);
+	assay_jsonw_z(w, key, v == UINT64_MAX ? NULL : text);
+}
+
+static void json_item(assay_jsonw *w, const char *key, const assay_hang_process *p, uint32_t item)
+{
+	if (item == UINT32_MAX) {
+		assay_jsonw_null(w, key);
+		return;
+	}
+	const assay_hang_item *i = &p->hang.item.p[item];
+	bool event = i->kind != ASSAY_HANG_LAUNCH && i->kind != ASSAY_HANG_HOST_FUNC;
+	int64_t tid = i->track == ASSAY_NO_ROW ? -1 : p->run->part.t.track.tid[i->track];
+	assay_jsonw_open_flat(w, key, '{');
+	assay_jsonw_z(w, "kind", item_kind[i->kind]);
+	assay_jsonw_str(w, "call", assay_text(p->run, i->call));
+	assay_jsonw_z(w, "kernel", i->kernel ? assay_z(p->run, i->kernel) : NULL);
+	json_hex(w, "stream", i->stream);
+	json_hex(w, "event", event ? i->event : UINT64_MAX);
+	assay_jsonw_u64(w, "corr", i->corr);
+	assay_jsonw_i64_if(w, "thread", tid >= 0, tid);
+	assay_jsonw_i64(w, "since_ns", p->now - i->ts);
+	assay_jsonw_close(w, '}');
+}
+
+static void json_streams(assay_jsonw *w, const assay_hang_process *p)
+{
+	assay_jsonw_open(w, "streams", '[');
+	for (size_t i = 0; i < p->hang.stream.n; i++) {
+		const assay_hang_stream *s = &p->hang.stream.p[i];
+		if (s->head == UINT32_MAX)
+			continue;
+		assay_jsonw_open(w, NULL, '{');
+		json_hex(w, "handle", s->handle);
+		assay_jsonw_i64_if(w, "id", s->id >= 0, s->id);
+		assay_jsonw_u64(w, "queued", s->queued);
+		json_item(w, "at", p, s->head);
+		json_item(w, "waits_for", p, s->waits_for);
+		assay_jsonw_bool(w, "in_cycle", s->in_cycle);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+static void json_call(assay_jsonw *w, const assay_hang_process *p, uint32_t row)
+{
+	if (row == ASSAY_NO_ROW) {
+		assay_jsonw_null(w, "call");
+		return;
+	}
+	const assay_open_call_table *o = &p->run->part.t.open_call;
+	assay_jsonw_open_flat(w, "call", '{');
+	assay_jsonw_str(w, "name", assay_text(p->run, o->name[row]));
+	assay_jsonw_i64(w, "since_ns", p->now - o->ts[row]);
+	json_hex(w, "stream", o->stream[row]);
+	json_hex(w, "event", o->event[row]);
+	assay_jsonw_close(w, '}');
+}
+
+static void json_thread(assay_jsonw *w, const assay_hang_process *p, const assay_hang_thread *t)
+{
+	char state[2] = {t->state, 0};
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_i64(w, "tid", t->tid);
+	assay_jsonw_z(w, "name", t->name);
+	assay_jsonw_z(w, "state", t->state ? state : NULL);
+	assay_jsonw_z(w, "in", t->in[0] ? t->in : NULL);
+	assay_jsonw_i64_if(w, "lock_holder", t->holder, t->holder);
+	json_call(w, p, t->open_call);
+	if (p->run)
+		assay_stack_json(w, "stack", p->run, t->stack);
+	else
+		assay_jsonw_null(w, "stack");
+	assay_jsonw_close(w, '}');
+}
+
+static void json_process(assay_jsonw *w, const assay_hang_process *p)
+{
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_i64(w, "pid", p->pid);
+	assay_jsonw_i64_if(w, "rank", p->rank >= 0, p->rank);
+	assay_jsonw_bool(w, "alive", p->alive);
+	assay_jsonw_bool(w, "recorded", p->run != NULL);
+	assay_jsonw_z(w, "path", p->path);
+	assay_jsonw_u64(w, "collectives", p->hang.collective.n);
+	assay_jsonw_open(w, "threads", '[');
+	for (size_t i = 0; i < p->thread.n; i++)
+		json_thread(w, p, &p->thread.p[i]);
+	assay_jsonw_close(w, ']');
+	json_streams(w, p);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_hang_json(assay_jsonw *w, const assay_hang_processes *all)
+{
+	assay_arena a = {0};
+	sentences said = {0};
+	judge(&a, all, &said);
+	assay_jsonw_open(w, NULL, '{');
+	assay_jsonw_open(w, "verdicts", '[');
+	for (size_t i = 0; i < said.n; i++)
+		assay_jsonw_z(w, NULL, said.p[i]);
+	assay_jsonw_close(w, ']');
+	assay_jsonw_open(w, "processes", '[');
+	for (size_t i = 0; i < all->n; i++)
+		json_process(w, &all->p[i]);
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
+	assay_vec_free(&said);
+	assay_arena_free(&a);
+}

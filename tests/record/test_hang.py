@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""`assay hang`: programs that stand still on purpose, alive and dead.
+usage: test_hang.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import ASSAY, FAKE, WORK, build_fakes, cc, eq, run, test  # noqa: E402
+
+PROGRAM = FAKE + "/hang_program"
+
+
+def build():
+    build_fakes()
+    cc(PROGRAM, "tests/record/hang_program.c", FAKE + "/libcuda.so.1")
+
+
+class Hanging:
+    """A recording of a program that stands still; ended with the test."""
+
+    def __init__(self, how, name=None, **env):
+        self.run = os.path.join(WORK, name or how)
+        self.assay = subprocess.Popen([ASSAY, "record", "-q", "-o", self.run, "--telemetry", "off", "--", PROGRAM, how],
+                                      env=dict(os.environ, LD_LIBRARY_PATH=FAKE, **env), stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in self.pids():
+            os.kill(pid, signal.SIGKILL)
+        self.assay.communicate()
+
+    def pids(self):
+        try:
+            return [int(p) for p in open(f"/proc/{self.assay.pid}/task/{self.assay.pid}/children").read().split()]
+        except OSError:
+            return []
+
+
+def hang(*operands, status=0):
+    p = subprocess.run([ASSAY, "hang", "--json", *operands], capture_output=True, text=True)
+    eq((p.returncode, p.stderr), (status, ""))
+    return json.loads(p.stdout)
+
+
+def when(ready, *runs):
+    """The first answer that is as it must become: nobody tells when a program has come to stand still."""
+    for turn in range(3000):
+        p = subprocess.run([ASSAY, "hang", "--json", *runs], capture_output=True, text=True)
+        said = json.loads(p.stdout) if p.returncode == 0 else {"processes": [], "verdicts": []}
+        if ready(said):
+            return said
+        time.sleep(0.02)
+    raise AssertionError(json.dumps(said, indent=1)[:3000])
+
+
+def calls(said):
+    return [t["call"]["name"] for p in said["processes"] for t in p["threads"] if t["call"]]
+
+
+def check_event(said, alive):
+    p, = said["processes"]
+    eq((p["alive"], calls(said)), (alive, ["cudaStreamSynchronize"]))
+    call, = (t["call"] for t in p["threads"] if t["call"])
+    eq(call["stream"], "0x100d")
+    streams = {s["handle"]: s for s in p["streams"]}
+    eq(set(streams), {"0x100d", "0x100e"})
+    waits, holds = streams["0x100d"], streams["0x100e"]
+    eq((waits["at"]["kind"], waits["at"]["event"], waits["waits_for"]["stream"], waits["queued"]),
+       ("event wait", "0x50140", "0x100e", 2))
+    eq((holds["at"]["kind"], holds["at"]["kernel"], holds["waits_for"]), ("launch", "spin", None))
+    eq([waits["in_cycle"], holds["in_cycle"]], [False, False])
+
+
+def event_is_ready(said):
+    return calls(said) and all(s["at"]["kind"] != "launch" or s["at"]["kernel"] for p in said["processes"]
+                               for s in p["streams"])
+
+
+@test
+def a_stream_that_waits_for_an_event_behind_endless_work_is_explained():
+    with Hanging("event") as h:
+        check_event(when(event_is_ready, h.run), True)
+        pid, = h.pids()
+        check_event(hang(str(pid)), True)  # by the number of the process
+        text = subprocess.run([ASSAY, "hang", h.run], capture_output=True, text=True, check=True).stdout
+        assert "for event 0x50140, which stream 0x100e records behind kernel spin" in text, text
+        assert "is in cudaStreamSynchronize" in text, text
+
+
+@test
+def a_dead_process_tells_the_same():
+    with Hanging("event", name="dead") as h:
+        when(event_is_ready, h.run)
+        os.kill(h.assay.pid, signal.SIGKILL)
+        for pid in h.pids():
+            os.kill(pid, signal.SIGKILL)
+        h.assay.wait()
+        pid = int(glob.glob(h.run + "/*.asy")[0].rsplit("-", 1)[1].split(".")[0])
+        os.kill(pid, signal.SIGKILL)
+        said = when(lambda s: s["processes"] and not s["processes"][0]["alive"], h.run)
+        check_event(said, False)  # from the rings it left
+        subprocess.run([ASSAY, "record", "-q", "--recover", h.run], check=True)
+        check_event(hang(h.run), False)  # and from the run they were taken into
+
+
+@test
+def streams_that_wait_for_each_other_are_a_circle():
+    with Hanging("circle") as h:
+        said = when(calls, h.run)
+        eq([s["in_cycle"] for s in said["processes"][0]["streams"]], [True, True])
+        assert "wait for each other" in said["verdicts"][0], said["verdicts"]
+
+
+@test
+def a_rank_that_skips_a_collective_is_named():
+    with Hanging("rank", name="rank0", RANK="0", WORLD_SIZE="2") as a, \
+         Hanging("rank", name="rank1", RANK="1", WORLD_SIZE="2") as b:
+        said = when(lambda s: calls(s) and [p["collectives"] for p in s["processes"]] == [4, 3], a.run, b.run)
+        eq([p["rank"] for p in said["processes"]], [0, 1])
+        assert said["verdicts"][0].startswith("rank 1 has not entered collective 4 (ncclDevKernel_AllReduce"), \
+            said["verdicts"]
+
+
+@test
+def threads_that_wait_for_each_others_locks_are_told():
+    with Hanging("locks") as h:
+        said = when(lambda s: sum(bool(t["lock_holder"]) for p in s["processes"] for t in p["threads"]) == 2, h.run)
+        threads = {t["tid"]: t["lock_holder"] for t in said["processes"][0]["threads"] if t["lock_holder"]}
+        eq({threads[t]: t for t in threads}, threads)  # each holds what the other wants
+
+
+@test
+def what_is_no_process_is_a_sentence():
+    for operand, word in (("999999999", "no process"), (WORK + "/none", "cannot open")):
+        p = subprocess.run([ASSAY, "hang", operand], capture_output=True, text=True)
+        eq((p.returncode, p.stdout), (1, ""))
+        assert word in p.stderr, p.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(run(build))
