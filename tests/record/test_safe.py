@@ -84,7 +84,7 @@ def a_capture_that_became_a_link_is_not_followed():
     for how in ("link", "hard-link"):
         victim = WORK + "/victim-" + how
         open(victim, "w").write("somebody's own")
-        run, p, _ = hostile(how, victim)
+        run, p, _ = hostile(how, victim, opts=("--set", "rings=" + WORK))  # which stay: they are refused
         eq((p.stdout, p.returncode, open(victim).read()), ("", 128 + 9, "somebody's own"))
         assert "not of this run" in p.stderr, p.stderr
 
