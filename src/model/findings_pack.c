@@ -151,7 +151,8 @@ static bool check_u32(assay_part *part, const assay_col_info *col, uint32_t *v, 
 	size_t limit = part->strings.str.n ? part->strings.str.n : 1;
 	bool row = col->kind->type != ASSAY_COL_sid;
 	if (row && !is_kept(col->kind->refers)) {
-		memset(v, 0xff, rows * sizeof *v); /* ASSAY_NO_ROW */
+		if (rows)
+			memset(v, 0xff, rows * sizeof *v); /* ASSAY_NO_ROW */
 		return true;
 	}
 	if (row)

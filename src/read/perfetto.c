@@ -160,7 +160,8 @@ static void add_kernel(perfetto *x, uint32_t sequence, assay_str message)
 			assay_protow_bytes(&args, PF_LAUNCH_ARGS, f.bytes);
 	assay_str all = assay_protow_data(&args);
 	assay_vec_reserve(&k.args, all.n + 1);
-	memcpy(k.args.p, all.p, all.n);
+	if (all.n)
+		memcpy(k.args.p, all.p, all.n);
 	k.args.n = all.n;
 	assay_protow_free(&args);
 	set_interned(x, sequence, PF_IS_KERNEL, e.iid, (uint32_t)x->kernels.n);
