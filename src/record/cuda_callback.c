@@ -212,12 +212,18 @@ static void fill_arguments(assay_wire_api *w, const order_call *o, const void *p
 	w->arg[1] = value_at(p, o->more, o->how & MORE_64 ? 8 : 4);
 }
 
-/* Events that the launch itself records, once its blocks have started or triggered them. */
+/* Events that the launch itself records, once its blocks have started or triggered them. Only with
+ * --exact-waits: launches are many, hardly one of them has such an event, and what a configuration
+ * points to is the program's. */
 static bool fill_config(assay_wire_api *w, const void *params)
 {
+	enum { ATTRIBUTES_MAX = 64 };
 	const cupti_launch_config *config =
 		(const cupti_launch_config *)(uintptr_t)value_at(params, 0, 8);
-	for (uint32_t i = 0; config && config->attributes && i < config->n; i++) {
+	if (!config || !config->attributes || config->n > ATTRIBUTES_MAX ||
+	    !assay_rt_conf()->exact_waits)
+		return false;
+	for (uint32_t i = 0; i < config->n; i++) {
 		const cupti_launch_attribute *a = &config->attributes[i];
 		if (a->id != CUPTI_LAUNCH_PROGRAMMATIC_EVENT &&
 		    a->id != CUPTI_LAUNCH_COMPLETION_EVENT)

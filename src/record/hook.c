@@ -24,7 +24,6 @@ typedef struct object {
 	const ElfW(Sym) * symbols;
 	const char *names;
 	const char *file;
-	uintptr_t relro, relro_end; /* made read-only by the loader */
 } object;
 
 /* The parts of a dynamic section that we need. */
@@ -33,7 +32,9 @@ typedef struct dynamic {
 	size_t rela_bytes, relative, plt_bytes;
 } dynamic;
 
-static void replace(const object *o, void **slot, assay_any_fn *ours)
+/* The page is not made read-only again: of an object that another thread is loading, the loader has
+ * yet to write there, and protects it itself when it has. */
+static void replace(void **slot, assay_any_fn *ours)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = (uintptr_t)slot, start = at & ~(page - 1);
@@ -42,14 +43,11 @@ static void replace(const object *o, void **slot, assay_any_fn *ours)
 	if (*slot == p || mprotect((void *)start, page, PROT_READ | PROT_WRITE) < 0)
 		return;
 	__atomic_store_n(slot, p, __ATOMIC_RELEASE);
-	if (start >= o->relro && start + page <= o->relro_end)
-		mprotect((void *)start, page, PROT_READ);
 }
 
 /* Places whose name is looked up once the loader's lock is free: looking up takes another, which
  * whoever waits for the first may hold. */
 static struct {
-	object in;
 	void **slot;
 	const char *name;
 } later[LATER];
@@ -74,10 +72,9 @@ static void patch(const object *o, const ElfW(Rela) * r, size_t n, const assay_h
 		void **slot = (void **)(o->base + r[i].r_offset);
 		const assay_hook *hook = hook_of(h, name);
 		if (hook && (marked || !hook->marked_only)) {
-			replace(o, slot, hook->ours);
+			replace(slot, hook->ours);
 		} else if (!hook && h->other && !strncmp(name, h->start, strlen(h->start)) &&
 			   n_later < LATER) {
-			later[n_later].in = *o;
 			later[n_later].slot = slot;
 			later[n_later++].name = name;
 		}
@@ -89,7 +86,7 @@ static void patch_later(const assay_hooks *h)
 	for (size_t i = 0; i < n_later; i++) {
 		assay_any_fn *ours = h->other(later[i].name);
 		if (ours)
-			replace(&later[i].in, later[i].slot, ours);
+			replace(later[i].slot, ours);
 	}
 	n_later = 0;
 }
@@ -167,10 +164,6 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		if (p->p_type == PT_DYNAMIC)
 			section = (const ElfW(Dyn) *)(o.base + p->p_vaddr);
-		if (p->p_type == PT_GNU_RELRO) {
-			o.relro = o.base + p->p_vaddr;
-			o.relro_end = o.relro + p->p_memsz;
-		}
 	}
 	if (section && !is_ours(o.file))
 		patch_object(&o, section, h);
