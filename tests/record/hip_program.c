@@ -391,6 +391,7 @@ static void events(void)
 static void obey(void)
 {
 	char line[64];
+	setvbuf(stdin, NULL, _IONBF, 0); /* the next request is the next self's */
 	while (fgets(line, sizeof line, stdin)) {
 		line[strcspn(line, "\n")] = 0;
 		if (!strcmp(line, "make"))

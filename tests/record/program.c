@@ -254,6 +254,7 @@ static int cupti_on(void)
 static void obey(char **argv)
 {
 	char line[256];
+	setvbuf(stdin, NULL, _IONBF, 0); /* the next request is the next self's */
 	while (fgets(line, sizeof line, stdin)) {
 		line[strcspn(line, "\n")] = 0;
 		if (!strcmp(line, "step"))
