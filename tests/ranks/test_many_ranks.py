@@ -148,6 +148,15 @@ def check_memory(where):
         tap.ok(f"{command}: a rank costs less than 60 kB more", a and b and (b - a) / 224 < 60, (a, b))
 
 
+def without_others(text, is_json):
+    """Who waited for whom in collectives is said of the whole job, whichever ranks are shown."""
+    if not is_json:
+        return text.split("\nIn collectives ranks waited")[0]
+    said = json.loads(text)
+    said.pop("collectives", None)
+    return said
+
+
 def check_chosen(where):
     """Commands that show events show those of few ranks, or of those that are asked for, as if only these had been given."""
     job = where / "compute"
@@ -156,8 +165,10 @@ def check_chosen(where):
         code, _, err = tap.run(*command, job)
         tap.ok(f"{' '.join(command)} says which ranks it shows", code == 0 and f"shown are 3 of {RANKS - 1} ranks (0, {SLOW}, " in err, err)
         chosen, alone = tap.run(*command, "--ranks", "7", job), tap.run(*command, one)
-        same = json.loads(chosen[1]) == json.loads(alone[1]) if "--json" in command else chosen[1] == alone[1]
+        same = without_others(chosen[1], "--json" in command) == without_others(alone[1], "--json" in command)
         tap.ok(f"{' '.join(command)} of a rank is that of its file", chosen[0] == 0 and same, chosen[2])
+    late = json.loads(tap.run("waits", "--json", "--ranks", "7", job)[1])["collectives"]["waits"]
+    tap.ok("collectives of all ranks are told beside the waits of one", late and {w["last_rank"] for w in late} == {SLOW}, late[:3])
     code, _, err = tap.run("waits", "--ranks", "all", job)
     tap.ok("all ranks can be asked for", code == 0 and "shown" not in err, err)
     count = lambda *how: json.loads(tap.run("sql", *how, "-f", "json", "select count(*) n from gpu")[1])
