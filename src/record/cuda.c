@@ -410,15 +410,10 @@ static int driver_major(void)
 static void tell_setting(const char *path, int major)
 {
 	static const char *const variables[] = {
-#define OF_RANKS_true(rank, size) rank, size,
-#define OF_RANKS_false(rank, size)
-#define LAUNCHER(name, rank, size, ranks) OF_RANKS_##ranks(rank, size)
-#include "names/launchers.def"
-#undef LAUNCHER
-		"LOCAL_RANK",
 		"CUDA_VISIBLE_DEVICES",
+		NULL,
 	};
-	char text[32], key[48];
+	char text[32];
 	uint32_t version = 0;
 	cuda.cupti.get_version(&version);
 	if (!assay_rt_bulk_open())
@@ -428,11 +423,7 @@ static void tell_setting(const char *path, int major)
 	assay_rt_meta("cupti.path", path);
 	snprintf(text, sizeof text, "%d", major);
 	assay_rt_meta("cuda.driver_major", text);
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-		snprintf(key, sizeof key, "env.%s", variables[i]);
-		if (getenv(variables[i]))
-			assay_rt_meta(key, getenv(variables[i]));
-	}
+	assay_rt_tell_variables(variables);
 	assay_rt_bulk_close();
 }
 

@@ -417,17 +417,12 @@ static void refuse_second(void)
 static void tell_setting(uint32_t version, const char *runtime, uint32_t priority, const char *path)
 {
 	static const char *const variables[] = {
-#define OF_RANKS_true(rank, size) rank, size,
-#define OF_RANKS_false(rank, size)
-#define LAUNCHER(name, rank, size, ranks) OF_RANKS_##ranks(rank, size)
-#include "names/launchers.def"
-#undef LAUNCHER
-		"LOCAL_RANK",
 		"HIP_VISIBLE_DEVICES",
 		"ROCR_VISIBLE_DEVICES",
 		"CUDA_VISIBLE_DEVICES",
+		NULL,
 	};
-	char text[32], key[48];
+	char text[32];
 	if (!assay_rt_bulk_open())
 		return;
 	snprintf(text, sizeof text, "%u.%u.%u", version / 10000, version / 100 % 100,
@@ -438,11 +433,7 @@ static void tell_setting(uint32_t version, const char *runtime, uint32_t priorit
 	snprintf(text, sizeof text, "%u", priority);
 	assay_rt_meta("rocprofiler.tools_before", text);
 	tell_copies();
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-		snprintf(key, sizeof key, "env.%s", variables[i]);
-		if (getenv(variables[i]))
-			assay_rt_meta(key, getenv(variables[i]));
-	}
+	assay_rt_tell_variables(variables);
 	assay_rt_bulk_close();
 }
 

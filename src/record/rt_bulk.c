@@ -1,6 +1,8 @@
 /* Records that are not made on the program's hot path: under a lock, into the recorder's own ring,
  * where they survive the process. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -87,6 +89,30 @@ void assay_rt_meta(const char *key, const char *value)
 	assay_wire_meta *m = assay_rt_bulk(ASSAY_WIRE_META, sizeof *m);
 	m->key = k;
 	m->value = v;
+}
+
+static void tell_variable(const char *name)
+{
+	char key[48];
+	snprintf(key, sizeof key, "env.%s", name);
+	if (getenv(name))
+		assay_rt_meta(key, getenv(name));
+}
+
+void assay_rt_tell_variables(const char *const *of_vendor)
+{
+	static const char *const of_launchers[] = {
+#define OF_RANKS_true(rank, size) rank, size,
+#define OF_RANKS_false(rank, size)
+#define LAUNCHER(name, rank, size, ranks) OF_RANKS_##ranks(rank, size)
+#include "names/launchers.def"
+#undef LAUNCHER
+		"LOCAL_RANK",
+	};
+	for (size_t i = 0; i < sizeof of_launchers / sizeof *of_launchers; i++)
+		tell_variable(of_launchers[i]);
+	for (; *of_vendor; of_vendor++)
+		tell_variable(*of_vendor);
 }
 
 /* The writer asks for the name: here a descriptor could meet one of the program's. */
