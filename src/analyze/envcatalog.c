@@ -7,6 +7,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
+#include "names/vendors.h"
 
 enum { FILE_MAX = 256 << 20, NAMED = 3, TAGS = 8 };
 
@@ -168,18 +169,6 @@ static void count_word(tally *t, assay_str word)
 	t->count[i]++;
 }
 
-static assay_str gpu_of(assay_str name)
-{
-	for (size_t i = 0; i + 6 <= name.n; i++) {
-		size_t n = 3;
-		while (i + n < name.n && n < 8 && strchr("0123456789abcdef", name.p[i + n]))
-			n++;
-		if (!strncmp(name.p + i, "gfx", 3) && n >= 6)
-			return (assay_str){name.p + i, n};
-	}
-	return (assay_str){"", 0};
-}
-
 /* Tensile names a GEMM's types by letters: Type_BB, Type_HS (half in, single out). */
 static assay_str type_of(assay_str name)
 {
@@ -206,7 +195,8 @@ typedef struct changes {
 
 static void name_one(assay_arena *a, changes *c, const kernel_file *f, const char *mark)
 {
-	count_word(&c->gpus, gpu_of(f->name));
+	assay_str rest = f->name;
+	count_word(&c->gpus, assay_gfx_in(&rest));
 	count_word(&c->types, type_of(f->name));
 	if (c->n_named++ < NAMED)
 		c->named = assay_printf(a, "%s%s%s%s", c->named ? c->named : "",

@@ -42,6 +42,49 @@ assay_vendor assay_vendor_of_product(assay_str product)
 	return ASSAY_VENDOR_UNKNOWN;
 }
 
+static int hex_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+assay_str assay_gfx_in(assay_str *text)
+{
+	enum { SHORTEST = 6, LONGEST = 8 };
+	for (ptrdiff_t at; (at = assay_str_find(*text, "gfx")) >= 0;) {
+		assay_str name = {text->p + at, 3};
+		size_t left = text->n - (size_t)at;
+		while (name.n < left && hex_of(name.p[name.n]) >= 0)
+			name.n++;
+		*text = (assay_str){name.p + name.n, left - name.n};
+		if (name.n >= SHORTEST && name.n <= LONGEST)
+			return name;
+	}
+	return (assay_str){"", 0};
+}
+
+bool assay_gfx_parts(assay_str arch, int64_t part[3])
+{
+	if (!assay_str_starts(arch, "gfx") || arch.n < 6 ||
+	    !assay_str_i64((assay_str){arch.p + 3, arch.n - 5}, &part[0]) || part[0] < 0)
+		return false;
+	part[1] = hex_of(arch.p[arch.n - 2]);
+	part[2] = hex_of(arch.p[arch.n - 1]);
+	return part[1] >= 0 && part[2] >= 0;
+}
+
+TEST(architectures_are_found_in_names_and_taken_apart)
+{
+	assay_str text = ASSAY_S("gfx942130.db gfx90a-xnack+ gfx9 gfx1100");
+	CHECK(assay_str_is(assay_gfx_in(&text), "gfx90a"));
+	CHECK(assay_str_is(assay_gfx_in(&text), "gfx1100") && !assay_gfx_in(&text).n);
+	int64_t part[3];
+	CHECK(assay_gfx_parts(ASSAY_S("gfx90a"), part) && part[0] == 9 && !part[1] &&
+	      part[2] == 10);
+	CHECK(assay_gfx_parts(ASSAY_S("gfx1201"), part) && part[0] == 12 && part[2] == 1);
+	CHECK(!assay_gfx_parts(ASSAY_S("sm_90"), part) && !assay_gfx_parts(ASSAY_S("gfx9"), part));
+	return 0;
+}
+
 TEST(products_tell_their_maker_and_unknown_ones_tell_none)
 {
 	CHECK_EQ(assay_vendor_of_product(ASSAY_S("NVIDIA H100 80GB HBM3")), ASSAY_VENDOR_NVIDIA);

@@ -26,4 +26,10 @@ assay_vendor assay_vendor_of(assay_str name);
 /* By a product's name, "NVIDIA H100 80GB HBM3", or an architecture, "gfx942". */
 assay_vendor assay_vendor_of_product(assay_str product);
 
+/* The next architecture of AMD named in *text, which is then what follows it: "gfx90a" of
+ * "Kernels.so-000-gfx90a-xnack+.hsaco". Empty when there is none. */
+assay_str assay_gfx_in(assay_str *text);
+/* Major, minor and step: 9, 4, 2 of "gfx942". False when it is no such name. */
+bool assay_gfx_parts(assay_str arch, int64_t part[3]);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "names/vendors.h"
 
 enum { QUICK_BYTES = 64 << 20, TREE_FROM = 64 << 20, ARCH_MAX = 64 };
 
@@ -76,14 +77,11 @@ bool assay_database_has_arch(const assay_kdb *k, const char *arch)
 	return false;
 }
 
-/* gfx90a out of Kernels.so-000-gfx90a-xnack+.hsaco or gfx942/TensileLibrary.dat. */
-static void note_arch(assay_ctx *c, assay_kdb *k, const char *name)
+static void note_archs(assay_ctx *c, assay_kdb *k, const char *name)
 {
-	for (const char *p = name; (p = strstr(p, "gfx")); p += 3) {
-		size_t n = 3 + strspn(p + 3, "0123456789abcdef");
-		if (n < 6 || n > 8 || k->n_arch == ARCH_MAX)
-			continue;
-		char *arch = assay_dup(c->a, (assay_str){p, n});
+	assay_str rest = assay_str_of(name);
+	for (assay_str gfx; (gfx = assay_gfx_in(&rest)).n && k->n_arch < ARCH_MAX;) {
+		char *arch = assay_dup(c->a, gfx);
 		if (assay_database_has_arch(k, arch))
 			continue;
 		if (!k->arch)
@@ -111,7 +109,7 @@ static void add_member(assay_ctx *c, assay_kdb *k, const char *name)
 {
 	const char *path = assay_printf(c->a, "%s/%s", k->path, name);
 	assay_kdb_file m = {.name = name, .file = assay_ctx_file(c, path, false)};
-	note_arch(c, k, name);
+	note_archs(c, k, name);
 	if (m.file) {
 		k->bytes += m.file->size;
 		m.file->tree = m.file->size > TREE_FROM;
@@ -244,8 +242,8 @@ TEST(names_tell_the_gpus_a_database_serves)
 	assay_arena a = {0};
 	assay_ctx c = {.a = &a};
 	assay_kdb k = {0};
-	note_arch(&c, &k, "Kernels.so-000-gfx90a-xnack+.hsaco");
-	note_arch(&c, &k, "gfx942/TensileLibrary_gfx942.dat");
+	note_archs(&c, &k, "Kernels.so-000-gfx90a-xnack+.hsaco");
+	note_archs(&c, &k, "gfx942/TensileLibrary_gfx942.dat");
 	CHECK(k.n_arch == 2 && assay_database_has_arch(&k, "gfx90a") &&
 	      assay_database_has_arch(&k, "gfx942") && !assay_database_has_arch(&k, "gfx1100"));
 	assay_arena_free(&a);

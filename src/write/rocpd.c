@@ -834,9 +834,5 @@ const assay_writer assay_writer_rocpd = {
 	.exts = {".rocpd.db", ".rocpd"},
 	.about = "rocpd database as rocprofv3 writes it: AMD's rocpd tools",
 	.write = rocpd_write,
-	.lacks = ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
-		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
-		 ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS | ASSAY_LACKS_COUNTERS |
-		 ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS | ASSAY_LACKS_SAMPLES |
-		 ASSAY_LACKS_STACKS,
+	.lacks = ASSAY_LACKS_AS_ROCPROF,
 };

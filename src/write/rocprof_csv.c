@@ -322,18 +322,13 @@ static void put_counter(writer *w, uint32_t r)
 /* gfx942 is 90402: two digits each for minor and step, the rest for major; hexadecimal letters. */
 static void put_gfx(writer *w, assay_str arch)
 {
-	int64_t major;
+	int64_t part[3];
 	next_cell(w);
-	if (!assay_str_starts(arch, "gfx") || arch.n < 6 ||
-	    !assay_str_i64((assay_str){arch.p + 3, arch.n - 5}, &major))
+	if (!assay_gfx_parts(arch, part))
 		return;
-	int part[2];
-	for (int i = 0; i < 2; i++) {
-		char c = arch.p[arch.n - 2 + (size_t)i];
-		part[i] = c >= 'a' && c <= 'f' ? c - 'a' + 10 : c - '0';
-	}
-	char text[40];
-	snprintf(text, sizeof text, "%" PRId64 "%02d%02d", major, part[0], part[1]);
+	char text[64];
+	snprintf(text, sizeof text, "%" PRId64 "%02" PRId64 "%02" PRId64, part[0], part[1],
+		 part[2]);
 	assay_csvw_bytes(&w->line, assay_str_of(text));
 }
 
@@ -498,11 +493,7 @@ const assay_writer assay_writer_rocprof_csv = {
 	.exts = {".rocprof/", ".rocprof"},
 	.about = "CSV tables as rocprofv3 writes them, one file a kind of row",
 	.write_folder = rocprof_csv_write,
-	.lacks = ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
-		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
-		 ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS | ASSAY_LACKS_COUNTERS |
-		 ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS | ASSAY_LACKS_SAMPLES |
-		 ASSAY_LACKS_STACKS,
+	.lacks = ASSAY_LACKS_AS_ROCPROF,
 };
 
 TEST(architectures_are_numbers_as_rocprofv3_writes_them)

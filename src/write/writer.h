@@ -33,6 +33,12 @@ enum {
 	ASSAY_LACKS_TOTALS = 1 << 14,       /* what an allocator held after each event */
 	ASSAY_LACKS_SAMPLES = 1 << 15,
 	ASSAY_LACKS_STACKS = 1 << 16,
+	/* rocprofv3's own formats, as a database and as tables */
+	ASSAY_LACKS_AS_ROCPROF = ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
+				 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
+				 ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS | ASSAY_LACKS_COUNTERS |
+				 ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS |
+				 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
 
 typedef struct assay_writer {

@@ -348,14 +348,13 @@ static void stat_number(xplane_out *p, const char *name, int64_t v, assay_arena 
 /* "sm_90" is 9 and 0, "gfx942" 9 and 4. */
 static void capability(assay_str arch, int64_t *major, int64_t *minor)
 {
-	int64_t v;
+	int64_t v, gfx[3];
 	*major = *minor = -1;
 	if (assay_str_starts(arch, "sm_") &&
 	    assay_str_i64((assay_str){arch.p + 3, arch.n - 3}, &v) && v >= 0)
 		*major = v / 10, *minor = v % 10;
-	else if (assay_str_starts(arch, "gfx") && arch.n >= 6 &&
-		 assay_str_i64((assay_str){arch.p + 3, arch.n - 5}, &v) && v >= 0)
-		*major = v, *minor = arch.p[arch.n - 2] - '0';
+	else if (assay_gfx_parts(arch, gfx))
+		*major = gfx[0], *minor = gfx[1];
 }
 
 static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
