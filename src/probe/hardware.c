@@ -235,46 +235,51 @@ static assay_str cpu_line(assay_str text, const char *key)
 	return (assay_str){"", 0};
 }
 
-static int sockets(assay_str text)
+/* Processors, and the sockets they are numbered by; 0 when they are not. */
+static void count_cpus(assay_str text, int *cpus, int *sockets)
 {
-	int64_t highest = -1, id;
+	*cpus = *sockets = 0;
 	while (text.n) {
 		assay_str line = assay_str_cut(&text, '\n');
+		int64_t id;
+		*cpus += assay_str_starts(line, "processor\t");
 		if (!assay_str_starts(line, "physical id"))
 			continue;
 		assay_str_cut(&line, ':');
-		if (assay_str_i64(assay_str_trim(line), &id) && id > highest)
-			highest = id;
+		if (assay_str_i64(assay_str_trim(line), &id) && id >= *sockets)
+			*sockets = (int)id + 1;
 	}
-	return (int)highest + 1;
 }
 
 static void processors(assay_ctx *c)
 {
 	static const fact facts[] = {{"microcode", "cpu_microcode"},
 				     {"cpu cores", "cores_a_socket"}};
+	assay_pairs *to = &c->env->host_more;
 	assay_str text;
 	char sha[65];
+	int cpus, sockets;
 	if (assay_root_read(&c->root, c->a, "/proc/cpuinfo", 16 << 20, &text) != ASSAY_CAUSE_NONE)
 		return;
+	assay_str model = cpu_line(text, "model name");
+	count_cpus(text, &cpus, &sockets);
+	assay_ctx_pair(c, to, "cpu_model", model.n ? assay_dup(c->a, model) : NULL);
+	assay_ctx_pair(c, to, "cpus", assay_printf(c->a, "%d", cpus));
 	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++) {
 		assay_str v = cpu_line(text, facts[i].file);
 		if (v.n)
-			assay_ctx_pair(c, &c->env->host_more, facts[i].key, assay_dup(c->a, v));
+			assay_ctx_pair(c, to, facts[i].key, assay_dup(c->a, v));
 	}
 	assay_str flags = cpu_line(text, "flags");
 	flags = flags.n ? flags : cpu_line(text, "Features");
 	assay_sha256_hex(flags.p, flags.n, sha);
 	if (flags.n)
-		assay_ctx_pair(c, &c->env->host_more, "cpu_flags_hash",
-			       assay_printf(c->a, "sha256:%.16s", sha));
-	if (sockets(text))
-		assay_ctx_pair(c, &c->env->host_more, "cpu_sockets",
-			       assay_printf(c->a, "%d", sockets(text)));
+		assay_ctx_pair(c, to, "cpu_flags_hash", assay_printf(c->a, "sha256:%.16s", sha));
+	if (sockets)
+		assay_ctx_pair(c, to, "cpu_sockets", assay_printf(c->a, "%d", sockets));
 	int nodes = numbered(c, "/sys/devices/system/node", "node");
 	if (nodes)
-		assay_ctx_pair(c, &c->env->host_more, "numa_nodes",
-			       assay_printf(c->a, "%d", nodes));
+		assay_ctx_pair(c, to, "numa_nodes", assay_printf(c->a, "%d", nodes));
 }
 
 static void memory(assay_ctx *c)

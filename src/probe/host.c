@@ -108,25 +108,6 @@ static void os_name(assay_ctx *c)
 	}
 }
 
-static void cpu_name(assay_ctx *c)
-{
-	assay_str text;
-	int cpus = 0;
-	const char *model = NULL;
-	if (assay_root_read(&c->root, c->a, "/proc/cpuinfo", 16 << 20, &text) != ASSAY_CAUSE_NONE)
-		return;
-	while (text.n) {
-		assay_str line = assay_str_cut(&text, '\n');
-		cpus += assay_str_starts(line, "processor\t");
-		if (!model && assay_str_starts(line, "model name")) {
-			assay_str_cut(&line, ':');
-			model = assay_dup(c->a, assay_str_trim(line));
-		}
-	}
-	assay_ctx_pair(c, &c->env->host_more, "cpu_model", model);
-	assay_ctx_pair(c, &c->env->host_more, "cpus", assay_printf(c->a, "%d", cpus));
-}
-
 /* "always [madvise] never": the word in brackets is the setting. */
 static const char *bracketed(assay_arena *a, const char *text)
 {
@@ -193,7 +174,6 @@ static void run(assay_ctx *c)
 		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
 				 "host.glibc_version: no GNU C library found");
 	os_name(c);
-	cpu_name(c);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(settings); i++) {
 		char *v = assay_ctx_text(c, settings[i].path);
 		if (v)
