@@ -14,6 +14,11 @@ DIST = ROOT / "build/dist"
 LIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 
+def of_this_tree(arch):
+    stamp = DIST / f"sum-{arch}"
+    return stamp.is_file() and stamp.read_text().split() == lines(ROOT / "tools/dist", "--sum")
+
+
 def lines(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
@@ -61,6 +66,9 @@ def wheel(arch):
 for architecture in ("x86_64", "aarch64"):
     if not (DIST / f"tree-{architecture}").is_dir():
         skip(f"portable build for {architecture}", "run `make dist` first")
+        continue
+    if not of_this_tree(architecture):
+        skip(f"portable build for {architecture}", "build/dist is of an older tree")
         continue
     binaries(architecture)
     report(architecture)
