@@ -11,30 +11,29 @@
 #include "model/by_hand.h"
 
 /* X(id, what takes the time, remedy, confidence) */
-#define TEXTS(X)                                                                                   \
-	X(FP32, "matrix products in a costlier type than need be take",                            \
-	  "torch.set_float32_matmul_precision(\"high\") for tf32, or autocast(bfloat16)", 0.85)    \
-	X(EAGER, "attention in pieces (products, softmax, mask) takes",                            \
-	  "F.scaled_dot_product_attention; attn_implementation=\"sdpa\" or \"flash_attention_2\"", \
-	  0.9)                                                                                     \
-	X(CHAIN, "memory traffic between operators that could be one takes",                       \
-	  "torch.compile; fused norms, rotary embeddings and activations", 0.7)                    \
-	X(SHAPE, "matrix work below what the best calls of its size reach takes",                  \
-	  "pad dimensions to multiples of 64 (vocabulary, heads, batch); larger or fuller tiles",  \
-	  0.6)                                                                                     \
-	X(TAIL, "a last wave of tiles that does not fill the device takes",                        \
-	  "sizes whose tiles are a multiple of the device's units, a larger batch, split-K or "    \
-	  "stream-K kernels",                                                                      \
-	  0.6)                                                                                     \
-	X(SLOW, "memory-bound operators below what the best of their size reach take",             \
-	  "contiguous layouts; fused or compiled versions of the operators named", 0.5)            \
-	X(CASTS, "copies from one type to another take",                                           \
-	  "keep weights in the type they are used in; autocast's cache; fused optimizer", 0.7)     \
-	X(LAYOUT, "copies from one layout to another take",                                        \
-	  "avoid permute with contiguous(); memory_format=channels_last for convolutions", 0.7)    \
-	X(BUCKETS, "copies between gradients and communication buckets take",                      \
-	  "DistributedDataParallel(..., gradient_as_bucket_view=True)", 0.8)                       \
-	X(OPTIMIZER, "an optimizer of many passes over its parameters takes",                      \
+#define TEXTS(X)                                                                                                 \
+	X(FP32, "matrix products in a costlier type than need be take",                                          \
+	  "torch.set_float32_matmul_precision(\"high\") for tf32, or autocast(bfloat16)", 0.85)                  \
+	X(EAGER, "attention in pieces (products, softmax, mask) takes",                                          \
+	  "F.scaled_dot_product_attention; attn_implementation=\"sdpa\" or \"flash_attention_2\"",               \
+	  0.9)                                                                                                   \
+	X(CHAIN, "memory traffic between operators that could be one takes",                                     \
+	  "torch.compile; fused norms, rotary embeddings and activations", 0.7)                                  \
+	X(SHAPE, "matrix work below what the best calls of its size reach takes",                                \
+	  "pad dimensions to multiples of 64 (vocabulary, heads, batch); larger or fuller tiles",                \
+	  0.6)                                                                                                   \
+	X(TAIL, "a last wave of tiles that does not fill the device takes",                                      \
+	  "sizes whose tiles are a multiple of the device's units, a larger batch, split-K or stream-K kernels", \
+	  0.6)                                                                                                   \
+	X(SLOW, "memory-bound operators below what the best of their size reach take",                           \
+	  "contiguous layouts; fused or compiled versions of the operators named", 0.5)                          \
+	X(CASTS, "copies from one type to another take",                                                         \
+	  "keep weights in the type they are used in; autocast's cache; fused optimizer", 0.7)                   \
+	X(LAYOUT, "copies from one layout to another take",                                                      \
+	  "avoid permute with contiguous(); memory_format=channels_last for convolutions", 0.7)                  \
+	X(BUCKETS, "copies between gradients and communication buckets take",                                    \
+	  "DistributedDataParallel(..., gradient_as_bucket_view=True)", 0.8)                                     \
+	X(OPTIMIZER, "an optimizer of many passes over its parameters takes",                                    \
 	  "fused=True for the optimizer: one pass instead of eight or nine", 0.6)
 
 static const assay_advice texts[ASSAY_ADVICE_COUNT] = {

@@ -239,8 +239,8 @@ void assay_calls(assay_run *run, const assay_order *order)
 
 TEST(members_are_found_in_argument_text)
 {
-	assay_str args = ASSAY_S("\"Collective name\": \"allreduce\", \"In msg nelems\": 100, "
-				 "\"dtype\": \"BFloat16\", \"Group size\": 8");
+	assay_str args = ASSAY_S(
+		"\"Collective name\": \"allreduce\", \"In msg nelems\": 100, \"dtype\": \"BFloat16\", \"Group size\": 8");
 	CHECK(assay_str_is(member(args, "\"Collective name\""), "allreduce"));
 	CHECK_EQ(member_number(args, "\"Group size\""), 8);
 	CHECK_EQ(member_number(args, "\"Seq\""), -1);

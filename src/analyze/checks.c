@@ -44,10 +44,10 @@ static void compare_telemetry(assay_run *run)
 	if (!known(run, "smi_util_pct", &smi) || !known(run, "gpu_util_pct", &trace) ||
 	    fabs(smi - trace) <= busy_tolerance)
 		return;
-	assay_warn(run, "telemetry_disagrees",
-		   "telemetry says the GPU was %.0f%% busy, the trace %.0f%%: they cover different "
-		   "times, or one of them is wrong",
-		   smi, trace);
+	assay_warn(
+		run, "telemetry_disagrees",
+		"telemetry says the GPU was %.0f%% busy, the trace %.0f%%: they cover different times, or one of them is wrong",
+		smi, trace);
 }
 
 static void check_links(assay_run *run)
@@ -56,10 +56,10 @@ static void check_links(assay_run *run)
 	for (size_t i = 0; i < d->n; i++) {
 		double share = 100 - 100 * (double)d->linked[i] / (double)d->events[i];
 		if (share > unlinked_tolerance)
-			assay_warn(run, "unlinked_share",
-				   "%s: %.1f%% of the work has no recorded launch; what it waited "
-				   "for is not known",
-				   assay_device_words(run, (uint32_t)i), share);
+			assay_warn(
+				run, "unlinked_share",
+				"%s: %.1f%% of the work has no recorded launch; what it waited for is not known",
+				assay_device_words(run, (uint32_t)i), share);
 	}
 }
 
@@ -85,10 +85,10 @@ static void check_ranks(assay_run *run)
 		if (assay_map_get(&seen, (uint64_t)r) == ASSAY_MAP_ABSENT && missing++ < NAMED)
 			list = assay_printf(&scratch, "%s%s%d", list, *list ? ", " : "", r);
 	if (missing)
-		assay_warn(run, "missing_rank",
-			   "%u of %d ranks are here; missing: %s%s. What is said about ranks is "
-			   "about these",
-			   here, world, list, (int32_t)here + NAMED < world ? ", ..." : "");
+		assay_warn(
+			run, "missing_rank",
+			"%u of %d ranks are here; missing: %s%s. What is said about ranks is about these",
+			here, world, list, (int32_t)here + NAMED < world ? ", ..." : "");
 	assay_arena_free(&scratch);
 	assay_map_free(&seen);
 }

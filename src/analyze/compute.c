@@ -83,10 +83,10 @@ static void set_bound(struct compute *c, uint32_t shape)
 	s->bound_ns[shape] = least;
 	if (least > clearly * mean) {
 		s->flags[shape] |= ASSAY_OP_OVER_PEAK;
-		assay_warn(c->run, "work_over_peak",
-			   "%s takes %.1f us where the device needs %.1f us at least: its work is "
-			   "counted wrongly here and left out",
-			   assay_z(c->run, s->name[shape]), mean * 1e-3, least * 1e-3);
+		assay_warn(
+			c->run, "work_over_peak",
+			"%s takes %.1f us where the device needs %.1f us at least: its work is counted wrongly here and left out",
+			assay_z(c->run, s->name[shape]), mean * 1e-3, least * 1e-3);
 	}
 }
 

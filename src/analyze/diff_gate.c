@@ -83,8 +83,7 @@ bool assay_diff_gate(assay_diff *d, const char *rule, assay_err *err)
 	if (!g.figure)
 		return assay_fail(
 			err, ASSAY_USAGE, 0,
-			"no figure of these runs is called '%.*s': there are step, compute, "
-			"comm, copy, idle, host, data, and those of --json",
+			"no figure of these runs is called '%.*s': there are step, compute, comm, copy, idle, host, data, and those of --json",
 			(int)name.n, name.p);
 	if (!take_limit(trim((assay_str){rest.p + at, rest.n - at}), g.figure, &g.limit))
 		return assay_fail(err, ASSAY_USAGE, 0,

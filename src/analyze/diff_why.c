@@ -435,15 +435,15 @@ static void write_sentence(assay_diff *d)
 							 : "",
 					   reason_text(d), facts_text(d));
 	else if (!d->same)
-		d->sentence = assay_printf(&d->arena,
-					   "step time is the same within noise (%s, %s), but what "
-					   "it is made of differs%s%s",
-					   a, b, reason_text(d), facts_text(d));
+		d->sentence = assay_printf(
+			&d->arena,
+			"step time is the same within noise (%s, %s), but what it is made of differs%s%s",
+			a, b, reason_text(d), facts_text(d));
 	else if (d->step.noise < 0)
-		d->sentence = assay_printf(&d->arena,
-					   "no difference that matters (%s, %s); one step says "
-					   "nothing about noise",
-					   a, b);
+		d->sentence = assay_printf(
+			&d->arena,
+			"no difference that matters (%s, %s); one step says nothing about noise", a,
+			b);
 	else
 		d->sentence =
 			assay_printf(&d->arena, "no difference beyond noise (%s, %s; noise %s)", a,

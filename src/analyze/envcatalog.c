@@ -320,18 +320,17 @@ TEST(a_difference_of_databases_is_told_by_file_gpu_and_type)
 {
 	assay_arena a = {0};
 	catalog x = {0}, y = {0};
-	char one[512] = "{\"databases\":[{\"library\":\"hipblaslt\",\"path\":\"/p\",\"files\":{"
-			"\"a_gfx942.dat\":[3,\"sha256:1\"],\"Type_BB_gfx942.co\":[4,\"sha256:2\"],"
-			"\"same_gfx90a.co\":[5,null]}}]}";
-	char two[512] = "{\"databases\":[{\"library\":\"hipblaslt\",\"path\":\"/p\",\"files\":{"
-			"\"Type_BB_gfx942.co\":[4,\"sha256:9\"],\"a_gfx942.dat\":[3,\"sha256:1\"],"
-			"\"same_gfx90a.co\":[5,\"sha256:1\"]}}]}";
+	char one[512] =
+		"{\"databases\":[{\"library\":\"hipblaslt\",\"path\":\"/p\",\"files\":{\"a_gfx942.dat\":[3,\"sha256:1\"],\"Type_BB_gfx942.co\":[4,\"sha256:2\"],\"same_gfx90a.co\":[5,null]}}]}";
+	char two[512] =
+		"{\"databases\":[{\"library\":\"hipblaslt\",\"path\":\"/p\",\"files\":{\"Type_BB_gfx942.co\":[4,\"sha256:9\"],\"a_gfx942.dat\":[3,\"sha256:1\"],\"same_gfx90a.co\":[5,\"sha256:1\"]}}]}";
 	CHECK(read_databases(&a, assay_str_of(one), &x) &&
 	      read_databases(&a, assay_str_of(two), &y));
 	changes c = compare(&a, &x.databases.p[0], &y.databases.p[0]);
 	const char *text = tell(&a, ASSAY_S("hipblaslt"), &c);
-	CHECK(!strcmp(text, "hipblaslt: 1 of 3 files differ, all gfx942, all BF16: "
-			    "Type_BB_gfx942.co; 1 not read on a side"));
+	CHECK(!strcmp(
+		text,
+		"hipblaslt: 1 of 3 files differ, all gfx942, all BF16: Type_BB_gfx942.co; 1 not read on a side"));
 	forget(&x);
 	forget(&y);
 	assay_arena_free(&a);
@@ -340,8 +339,8 @@ TEST(a_difference_of_databases_is_told_by_file_gpu_and_type)
 
 TEST(a_catalog_cut_anywhere_is_refused)
 {
-	char text[256] = "{\"catalog_version\":1,\"databases\":[{\"library\":\"miopen\",\"files\":{"
-			 "\"a\":[3,\"sha256:1\",7],\"b\":[null]}}]}";
+	char text[256] =
+		"{\"catalog_version\":1,\"databases\":[{\"library\":\"miopen\",\"files\":{\"a\":[3,\"sha256:1\",7],\"b\":[null]}}]}";
 	size_t n = strlen(text);
 	for (size_t cut = 0; cut <= n; cut++) {
 		assay_arena a = {0};

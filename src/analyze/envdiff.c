@@ -633,14 +633,12 @@ TEST(groups_come_in_order_of_consequence)
 {
 	assay_env_set set = {0};
 	assay_env_result r;
-	CHECK(add(&set, "a",
-		  "{\"schema_version\":\"1.1\",\"captured_at\":\"x\",\"host\":{\"machine\":\"p\"},"
-		  "\"rocm\":{\"version\":\"5.9\",\"kmd_version\":\"6.1\"},\"env_vars\":{\"HSA_"
-		  "XNACK\":null}}"));
-	CHECK(add(&set, "b",
-		  "{\"schema_version\":\"1.1\",\"captured_at\":\"y\",\"host\":{\"machine\":\"q\"},"
-		  "\"rocm\":{\"version\":\"5.10\",\"kmd_version\":\"6.2\"},\"env_vars\":{\"HSA_"
-		  "XNACK\":\"1\"}}"));
+	CHECK(add(
+		&set, "a",
+		"{\"schema_version\":\"1.1\",\"captured_at\":\"x\",\"host\":{\"machine\":\"p\"},\"rocm\":{\"version\":\"5.9\",\"kmd_version\":\"6.1\"},\"env_vars\":{\"HSA_XNACK\":null}}"));
+	CHECK(add(
+		&set, "b",
+		"{\"schema_version\":\"1.1\",\"captured_at\":\"y\",\"host\":{\"machine\":\"q\"},\"rocm\":{\"version\":\"5.10\",\"kmd_version\":\"6.2\"},\"env_vars\":{\"HSA_XNACK\":\"1\"}}"));
 	assay_env_compare(&set, -1, &r);
 	CHECK_EQ(r.rows.n, 4);
 	CHECK(!strcmp(r.rows.p[0].path, "rocm.kmd_version") &&
@@ -671,12 +669,12 @@ TEST(same_version_other_hash_is_a_rebuild)
 {
 	assay_env_set set = {0};
 	assay_env_result r;
-	CHECK(add(&set, "a",
-		  "{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_"
-		  "hash\":\"sha256:aa\"}}"));
-	CHECK(add(&set, "b",
-		  "{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_"
-		  "hash\":\"sha256:bb\"}}"));
+	CHECK(add(
+		&set, "a",
+		"{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_hash\":\"sha256:aa\"}}"));
+	CHECK(add(
+		&set, "b",
+		"{\"schema_version\":\"1.1\",\"rocblas\":{\"package_version\":\"5.0.2\",\"lib_hash\":\"sha256:bb\"}}"));
 	assay_env_compare(&set, -1, &r);
 	CHECK(r.rows.n == 1 && r.rows.p[0].kind == ASSAY_ENV_REBUILT);
 	assay_env_result_free(&r);
@@ -690,9 +688,9 @@ TEST(schema_1_0_names_are_bridged_and_short_commits_match)
 	assay_env_result r;
 	CHECK(add(&set, "a",
 		  "{\"schema_version\":\"1.0\",\"hipblaslt\":{\"commit\":\"d97cc0b2\"}}"));
-	CHECK(add(&set, "b",
-		  "{\"schema_version\":\"1.17\",\"hipblaslt\":{\"rocm_release_tweak\":"
-		  "\"d97cc0b2aa\"}}"));
+	CHECK(add(
+		&set, "b",
+		"{\"schema_version\":\"1.17\",\"hipblaslt\":{\"rocm_release_tweak\":\"d97cc0b2aa\"}}"));
 	assay_env_compare(&set, -1, &r);
 	CHECK_EQ(r.rows.n, 0);
 	CHECK_EQ(r.same[ASSAY_ENV_MATH], 1);
@@ -707,10 +705,10 @@ TEST(the_odd_one_out_of_three_is_named)
 	assay_env_result r;
 	for (int i = 0; i < 3; i++) {
 		char buf[200];
-		snprintf(buf, sizeof buf,
-			 "{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"%s\"},"
-			 "\"gpu_arch\":{\"gfx_targets\":[%s]}}",
-			 i == 1 ? "6.3" : "6.4", i == 2 ? "\"b\",\"a\"" : "\"a\",\"b\"");
+		snprintf(
+			buf, sizeof buf,
+			"{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"%s\"},\"gpu_arch\":{\"gfx_targets\":[%s]}}",
+			i == 1 ? "6.3" : "6.4", i == 2 ? "\"b\",\"a\"" : "\"a\",\"b\"");
 		CHECK(add(&set, "x", buf));
 	}
 	assay_env_compare(&set, -1, &r);
@@ -740,21 +738,16 @@ static int check_first(const char *a, const char *b, const char *path, assay_env
 #define ENV(more) "{\"schema_version\":\"1.1\"," more "}"
 TEST(an_absent_library_is_one_difference_and_comes_first)
 {
-	return check_first(ENV("\"rocm\":{\"kmd_version\":\"1.0\"},\"hipblaslt\":{\"lib_hash\":"
-			       "\"x\",\"package_version\":\"1.2\"},"
-			       "\"assay\":{\"version\":\"0\",\"absent\":[\"docker\"]}"),
-			   ENV("\"rocm\":{\"kmd_version\":\"1.0\"},\"hipblaslt\":{\"lib_hash\":"
-			       "null,\"package_version\":null},"
-			       "\"assay\":{\"version\":\"0\",\"absent\":[\"hipblaslt\"]}"),
-			   "hipblaslt", ASSAY_ENV_ABSENT,
-			   "b lacks hipBLASLt; 2 more differences follow");
+	return check_first(
+		ENV("\"rocm\":{\"kmd_version\":\"1.0\"},\"hipblaslt\":{\"lib_hash\":\"x\",\"package_version\":\"1.2\"},\"assay\":{\"version\":\"0\",\"absent\":[\"docker\"]}"),
+		ENV("\"rocm\":{\"kmd_version\":\"1.0\"},\"hipblaslt\":{\"lib_hash\":null,\"package_version\":null},\"assay\":{\"version\":\"0\",\"absent\":[\"hipblaslt\"]}"),
+		"hipblaslt", ASSAY_ENV_ABSENT, "b lacks hipBLASLt; 2 more differences follow");
 }
 
 TEST(seven_gpus_are_not_eight)
 {
 	return check_first(
-		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"},"
-		    "{\"bus\":\"0000:02:00.0\",\"arch\":\"gfx942\"}]}"),
+		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"},{\"bus\":\"0000:02:00.0\",\"arch\":\"gfx942\"}]}"),
 		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"}]}"),
 		"assay.gpus.0000:02:00.0", ASSAY_ENV_ABSENT, "b lacks the GPU at 0000:02:00.0");
 }

@@ -523,8 +523,8 @@ static void last_parts(const char *path, assay_str *device, assay_str *name)
 /* As a shell takes it for one word: a snapshot may hold anything. */
 static const char *shell_word(assay_arena *a, const char *value)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_./:+-=,@%";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-=,@%";
 	if (*value && !value[strspn(value, plain)])
 		return value;
 	char *out = assay_dup(a, ASSAY_S("'"));

@@ -576,9 +576,9 @@ static bool add(assay_env_set *set, const char *json)
 TEST(devices_are_told_by_their_bus)
 {
 	assay_env_set set = {0};
-	CHECK(add(&set,
-		  "{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":["
-		  "{\"bus\":\"00000000:4B:00.0\",\"ecc\":\"on\"},{\"bus\":\"0000:1a:00.0\"}]}}"));
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"00000000:4B:00.0\",\"ecc\":\"on\"},{\"bus\":\"0000:1a:00.0\"}]}}"));
 	CHECK(!strcmp(assay_env_says(&set, &set.docs.p[0], "assay.gpus.0000:4b:00.0.ecc"), "on"));
 	CHECK(assay_env_says(&set, &set.docs.p[0], "assay.gpus.0000:1a:00.0"));
 	assay_env_set_free(&set);
@@ -588,10 +588,12 @@ TEST(devices_are_told_by_their_bus)
 TEST(devices_of_unlike_machines_are_matched_in_order)
 {
 	assay_env_set set = {0};
-	CHECK(add(&set, "{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":["
-			"{\"bus\":\"0000:01:00.0\",\"ecc\":\"on\"}]}}"));
-	CHECK(add(&set, "{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":["
-			"{\"bus\":\"0000:c1:00.0\",\"ecc\":\"off\"}]}}"));
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\",\"ecc\":\"on\"}]}}"));
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:c1:00.0\",\"ecc\":\"off\"}]}}"));
 	assay_env_set_settle(&set);
 	CHECK(!strcmp(assay_env_says(&set, &set.docs.p[1], "assay.gpus.0000:01:00.0.ecc"), "off"));
 	assay_env_set_free(&set);
@@ -601,12 +603,12 @@ TEST(devices_of_unlike_machines_are_matched_in_order)
 TEST(a_snapshot_says_what_is_absent)
 {
 	assay_env_set set = {0};
-	CHECK(add(&set, "{\"schema_version\":\"1.1\",\"hipblaslt\":{\"lib_hash\":null},\"rocm\":{"
-			"\"version\":null},\"assay\":{\"version\":\"0\",\"absent\":[\"hipblaslt\","
-			"\"assay.nics.*\"],\"nics\":{}}}"));
-	CHECK(add(&set, "{\"schema_version\":\"1.1\",\"hipblaslt\":{\"lib_hash\":\"x\"},\"rocm\":{"
-			"\"version\":\"6\"},\"assay\":{\"version\":\"0\",\"nics\":{\"mlx5_0.rate\":"
-			"\"400\"}}}"));
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"hipblaslt\":{\"lib_hash\":null},\"rocm\":{\"version\":null},\"assay\":{\"version\":\"0\",\"absent\":[\"hipblaslt\",\"assay.nics.*\"],\"nics\":{}}}"));
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"hipblaslt\":{\"lib_hash\":\"x\"},\"rocm\":{\"version\":\"6\"},\"assay\":{\"version\":\"0\",\"nics\":{\"mlx5_0.rate\":\"400\"}}}"));
 	assay_env_set_settle(&set);
 	assay_env_doc *d = &set.docs.p[0];
 	CHECK(d->value.p[assay_env_path_of(&set, ASSAY_S("hipblaslt.lib_hash"))] == set.absent_id);

@@ -7,10 +7,9 @@
 #include "names/calls.h"
 
 static const char fix_torch[] =
-	"no torch.cuda.empty_cache() in the step; tensors of fixed sizes, or "
-	"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
-static const char fix_any[] = "take memory before the steps and keep it, or take it from a pool "
-			      "(MallocAsync, a caching allocator)";
+	"no torch.cuda.empty_cache() in the step; tensors of fixed sizes, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+static const char fix_any[] =
+	"take memory before the steps and keep it, or take it from a pool (MallocAsync, a caching allocator)";
 
 /* What of the calls is at one line. */
 struct line {

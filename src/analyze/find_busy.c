@@ -34,13 +34,13 @@ static const struct {
 		 "pinned memory and non_blocking copies on a stream of their own, a batch ahead"},
 	[TO_HOST] = {"to the host",
 		     "copy less back, or into pinned memory and read it a step later"},
-	[ON_DEVICE] = {"within the device",
-		       "avoid the copy: write in place, keep layouts (contiguous, channels_last), "
-		       "gradients as views of their buckets (gradient_as_bucket_view), fuse it "
-		       "into its neighbours"},
+	[ON_DEVICE] =
+		{"within the device",
+		 "avoid the copy: write in place, keep layouts (contiguous, channels_last), gradients as views of their buckets (gradient_as_bucket_view), fuse it into its neighbours"},
 	[BETWEEN] = {"between devices", "overlap it with compute on a stream of its own"},
-	[ELSEWHERE] = {"", "pinned memory and non_blocking copies on a stream of their own; fewer "
-			   "copies within the device"},
+	[ELSEWHERE] =
+		{"",
+		 "pinned memory and non_blocking copies on a stream of their own; fewer copies within the device"},
 };
 
 struct copies {
@@ -126,11 +126,8 @@ static void add_comm(const assay_run *run, const assay_find_ctx *c)
 			 .follows = "straggler",
 			 .confidence = 0.7};
 	f.fix = run->part.t.rank.n > 1
-			? "overlap it with compute (bucket sizes, earlier all-reduce, prefetch of "
-			  "all-gathers); look for a late rank"
-			: "look at all ranks together: waiting for a late one looks the same from "
-			  "here; overlap it with compute (bucket sizes, earlier all-reduce, "
-			  "prefetch of all-gathers)";
+			? "overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers); look for a late rank"
+			: "look at all ranks together: waiting for a late one looks the same from here; overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers)";
 	f.text = assay_printf(c->scratch, "communication that nothing hides takes %s",
 			      assay_share_words(c, c->w->comm));
 	f.fact[0] = assay_printf(c->scratch, "communication kernels on the device: %s",

@@ -271,8 +271,8 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
 	    there->bytes >= there->copies * (uint64_t)SMALL)
 		return;
 	f->cause = "small_copies";
-	f->fix = "one copy for all of them: pack what belongs together, from pinned memory, with "
-		 "non_blocking=True";
+	f->fix =
+		"one copy for all of them: pack what belongs together, from pinned memory, with non_blocking=True";
 	add_fact(f, assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
 				 assay_fmt_count(count, there->copies / steps),
 				 c->steps ? " a step" : "",
@@ -378,14 +378,13 @@ static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 	const assay_tables *t = &run->part.t;
 	uint32_t gap = c->w->longest[ASSAY_WHY_LAUNCH_LATENCY];
 	char longest[ASSAY_FMT];
-	assay_found f = {.id = "not_started",
-			 .cause = assay_why_name[ASSAY_WHY_LAUNCH_LATENCY],
-			 .total = c->w->suspicious,
-			 .confidence = 0.5,
-			 .follows = "contention",
-			 .fix = "look for another process on the GPU, for work queued before the "
-				"recording began, and for a device that was asleep: record from "
-				"the start, with telemetry"};
+	assay_found f = {
+		.id = "not_started",
+		.cause = assay_why_name[ASSAY_WHY_LAUNCH_LATENCY],
+		.total = c->w->suspicious,
+		.confidence = 0.5,
+		.follows = "contention",
+		.fix = "look for another process on the GPU, for work queued before the recording began, and for a device that was asleep: record from the start, with telemetry"};
 	f.text = assay_printf(c->scratch,
 			      "submitted work does not start for %s although the GPU is idle",
 			      assay_share_words(c, f.total));
@@ -440,53 +439,55 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 	const assay_window *w = c->w;
 	if (w->device == ASSAY_NO_ROW) {
 		assay_finding_add(
-			c, &(assay_found){
-				   .id = "record_gpu",
-				   .text = "the input holds no GPU work, so nothing can be said",
-				   .fix = "record GPU activity (activities CUDA; rocprofv3 "
-					  "--kernel-trace; assay record)",
-				   .total = -1,
-				   .fact = {"no kernels, copies or memsets"}});
+			c,
+			&(assay_found){
+				.id = "record_gpu",
+				.text = "the input holds no GPU work, so nothing can be said",
+				.fix = "record GPU activity (activities CUDA; rocprofv3 --kernel-trace; assay record)",
+				.total = -1,
+				.fact = {"no kernels, copies or memsets"}});
 		return;
 	}
 	int64_t dark = w->cause[ASSAY_WHY_UNLINKED];
 	bool all_dark = dark * 2 > w->idle && (double)w->idle > 0.1 * (double)c->whole;
 	if ((double)dark > 0.05 * (double)c->whole || all_dark)
 		assay_finding_add(
-			c, &(assay_found){
-				   .id = "record_launches",
-				   .cause = assay_why_name[ASSAY_WHY_UNLINKED],
-				   .text = assay_printf(
-					   c->scratch,
-					   "%s the GPU is idle for a reason that was not recorded",
-					   assay_share_words(c, dark)),
-				   .fix = assay_why_advice(ASSAY_WHY_UNLINKED, c->framework,
-							   c->vendor),
-				   .total = dark,
-				   .confidence = assay_why_rows[ASSAY_WHY_UNLINKED].certainty,
-				   .has_gap = w->longest[ASSAY_WHY_UNLINKED] != ASSAY_NO_ROW,
-				   .gap = w->longest[ASSAY_WHY_UNLINKED],
-				   .fact = {"gaps that end with work whose launch is not in the "
-					    "recording"}});
+			c,
+			&(assay_found){
+				.id = "record_launches",
+				.cause = assay_why_name[ASSAY_WHY_UNLINKED],
+				.text = assay_printf(
+					c->scratch,
+					"%s the GPU is idle for a reason that was not recorded",
+					assay_share_words(c, dark)),
+				.fix = assay_why_advice(ASSAY_WHY_UNLINKED, c->framework,
+							c->vendor),
+				.total = dark,
+				.confidence = assay_why_rows[ASSAY_WHY_UNLINKED].certainty,
+				.has_gap = w->longest[ASSAY_WHY_UNLINKED] != ASSAY_NO_ROW,
+				.gap = w->longest[ASSAY_WHY_UNLINKED],
+				.fact = {
+					"gaps that end with work whose launch is not in the recording"}});
 	assay_idle_name in = assay_idle_name_of(run, c->w, ASSAY_WHY_HOST_UNTRACED);
 	bool comm = in.name && assay_word_of(assay_text(run, in.name)) == ASSAY_WORD_HOST_COMM;
 	if ((double)w->cause[ASSAY_WHY_HOST_UNTRACED] > 0.05 * (double)c->whole && !comm)
 		assay_finding_add(
-			c, &(assay_found){
-				   .id = "record_stacks",
-				   .text = "part of the host's time has no name in this recording",
-				   .fix = "record with stacks (assay record; with_stack=True) or "
-					  "ranges (NVTX, roctx)",
-				   .total = -1,
-				   .fact = {"gaps in which the launching thread shows nothing"}});
+			c,
+			&(assay_found){
+				.id = "record_stacks",
+				.text = "part of the host's time has no name in this recording",
+				.fix = "record with stacks (assay record; with_stack=True) or ranges (NVTX, roctx)",
+				.total = -1,
+				.fact = {"gaps in which the launching thread shows nothing"}});
 	if (!w->steps)
 		assay_finding_add(
-			c, &(assay_found){.id = "record_steps",
-					  .text = "the recording marks no steps",
-					  .fix = "call profiler.step(), put a range around each "
-						 "step, or give --steps N",
-					  .total = -1,
-					  .fact = {"no step markers, and kernels do not repeat"}});
+			c,
+			&(assay_found){
+				.id = "record_steps",
+				.text = "the recording marks no steps",
+				.fix = "call profiler.step(), put a range around each step, or give --steps N",
+				.total = -1,
+				.fact = {"no step markers, and kernels do not repeat"}});
 }
 
 const assay_finder assay_find_missing = {"missing", find_missing};

@@ -85,12 +85,12 @@ static void find_late(assay_run *run, const assay_find_ctx *c)
 	if ((double)at.time < worth_a_look * (double)c->whole || at.own == ASSAY_NO_ROW)
 		return;
 	const assay_tables *t = &run->part.t;
-	assay_found f = {.id = "late_rank",
-			 .total = at.time,
-			 .saved = at.time,
-			 .confidence = 0.85,
-			 .fix = "give that rank less of it, do it ahead in another thread or "
-				"process, or wait later (asynchronous collectives)"};
+	assay_found f = {
+		.id = "late_rank",
+		.total = at.time,
+		.saved = at.time,
+		.confidence = 0.85,
+		.fix = "give that rank less of it, do it ahead in another thread or process, or wait later (asynchronous collectives)"};
 	const char *late = rank_words(run, c->scratch, at.source);
 	f.where.has_rank = t->source.rank[at.source] >= 0;
 	f.where.rank = t->source.rank[at.source];

@@ -180,14 +180,14 @@ static void add_finding(const struct search *s)
 		total += s->phases.p[i].to - s->phases.p[i].from;
 	if ((double)(total - s->kept) < assay_worth_saying * (double)c->whole)
 		return;
-	assay_found f = {.id = "optimizer_unfused",
-			 .total = total,
-			 .saved = total - s->kept,
-			 .confidence = 0.85,
-			 .fix = "fused=True for the optimizer, or foreach=True: some kernels for "
-				"all parameters instead of some for each",
-			 .during = during,
-			 .spans = s->phases.n};
+	assay_found f = {
+		.id = "optimizer_unfused",
+		.total = total,
+		.saved = total - s->kept,
+		.confidence = 0.85,
+		.fix = "fused=True for the optimizer, or foreach=True: some kernels for all parameters instead of some for each",
+		.during = during,
+		.spans = s->phases.n};
 	f.text = assay_printf(c->scratch,
 			      "an optimizer that updates its parameters one by one takes %s",
 			      assay_share_words(c, total));

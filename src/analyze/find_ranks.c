@@ -11,14 +11,14 @@ static const double often = 0.6; /* share of collectives in which one rank comes
 static const struct {
 	const char *does, *advice;
 } late_words[ASSAY_LATE_COUNT] = {
-	[ASSAY_LATE_COMPUTE] = {"its device computes",
-				"unequal work, or a slower device: clocks, power limit, heat, "
-				"another process on it"},
+	[ASSAY_LATE_COMPUTE] =
+		{"its device computes",
+		 "unequal work, or a slower device: clocks, power limit, heat, another process on it"},
 	[ASSAY_LATE_DATA] = {"its device waits for input data",
 			     "its input pipeline: storage, loader workers, unequal shards"},
-	[ASSAY_LATE_HOST] = {"its host keeps the device waiting",
-			     "its host: other processes, processor frequency, placement on the "
-			     "sockets, garbage collection"},
+	[ASSAY_LATE_HOST] =
+		{"its host keeps the device waiting",
+		 "its host: other processes, processor frequency, placement on the sockets, garbage collection"},
 	[ASSAY_LATE_COPY] = {"its device is busy with copies",
 			     "its copies: pinned memory, placement on the bus"},
 };
@@ -95,13 +95,11 @@ static void find_ranks(assay_run *run, const assay_find_ctx *c)
 								 assay_share_words(c, lost))
 						  : "");
 		f.fix = advice ? advice
-			       : "look at what that rank does before its collectives: data, host, "
-				 "clocks, unequal work";
-		f.fact[0] =
-			assay_printf(a,
-				     "it comes last in %.0f%% of %llu collectives and causes "
-				     "%.0f%% of all waiting for ranks",
-				     100 * share, (unsigned long long)r->matched[i], 100 * blame);
+			       : "look at what that rank does before its collectives: data, host, clocks, unequal work";
+		f.fact[0] = assay_printf(
+			a,
+			"it comes last in %.0f%% of %llu collectives and causes %.0f%% of all waiting for ranks",
+			100 * share, (unsigned long long)r->matched[i], 100 * blame);
 		f.fact[1] = late_words_of(r, i, a);
 		if (r->why[i] == ASSAY_LATE_HOST || r->why[i] == ASSAY_LATE_DATA)
 			late_where(run, c, r->source[i], &f.where);

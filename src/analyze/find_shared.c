@@ -189,8 +189,7 @@ static void tell_rest(const struct shared *x, assay_found *f)
 	if (x->foreign >= FOREIGN_LOOKS)
 		f->fact[n++] = assay_printf(
 			x->c->scratch,
-			"telemetry shows the device busy %llu times while this program does "
-			"nothing on it",
+			"telemetry shows the device busy %llu times while this program does nothing on it",
 			(unsigned long long)x->foreign);
 }
 
@@ -213,11 +212,8 @@ static void tell(const struct shared *x)
 			 .cause = proved ? "other_process" : "contention",
 			 .total = x->excess + x->stalled,
 			 .confidence = proved ? 0.9 : 0.6};
-	f.fix = proved ? "stop the other process on the GPU, or move it to another (nvidia-smi, "
-			 "amd-smi process show who it is)"
-		       : "look for another process on the GPU (nvidia-smi, amd-smi), and for "
-			 "clocks "
-			 "that fall under power or heat: record with telemetry";
+	f.fix = proved ? "stop the other process on the GPU, or move it to another (nvidia-smi, amd-smi process show who it is)"
+		       : "look for another process on the GPU (nvidia-smi, amd-smi), and for clocks that fall under power or heat: record with telemetry";
 	f.text = assay_printf(c->scratch, "%s %s",
 			      proved ? "another process uses the GPU: it takes"
 				     : "the GPU is slower at times than it usually is: that takes",

@@ -57,9 +57,7 @@ static void find_slow_links(assay_run *run, const assay_find_ctx *c)
 		.total = total,
 		.confidence = told ? 0.7 : 0.5,
 		.follows = "straggler",
-		.fix = "look at the links (nvidia-smi nvlink -s, rocm-smi --showtopo) and at what "
-		       "NCCL "
-		       "or RCCL chose (NCCL_DEBUG=INFO: channels, protocol, P2P switched off)"};
+		.fix = "look at the links (nvidia-smi nvlink -s, rocm-smi --showtopo) and at what NCCL or RCCL chose (NCCL_DEBUG=INFO: channels, protocol, P2P switched off)"};
 	f.text = assay_printf(
 		c->scratch,
 		"collectives slower than the links between the devices take %s longer than need be",

@@ -114,19 +114,17 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 		.saved = saved,
 		.replayed = true,
 		.confidence = 0.5,
-		.fix = "where the work of one stream does not need the other's, leave the "
-		       "wait_event/wait_stream between them out, and join them once at the "
-		       "end"};
+		.fix = "where the work of one stream does not need the other's, leave the wait_event/wait_stream between them out, and join them once at the end"};
 	for (size_t i = 0; i < x->line.n; i++)
 		worst = x->line.p[i].delayed > worst.delayed ? x->line.p[i] : worst;
 	f.where.op = assay_z(x->run, t->host.name[worst.host]);
 	uint32_t own = assay_own_call(t, assay_call_stack(t, worst.host));
 	if (own != ASSAY_NO_ROW)
 		assay_where_in_stack(x->run, own, &f.where);
-	f.text = assay_printf(c->scratch,
-			      "streams wait for each other although the device has room for both: "
-			      "%s, if they need not",
-			      assay_share_words(c, saved));
+	f.text = assay_printf(
+		c->scratch,
+		"streams wait for each other although the device has room for both: %s, if they need not",
+		assay_share_words(c, saved));
 	f.fact[0] = assay_printf(
 		c->scratch, "%s waits of a stream for another%s, %s%s",
 		assay_fmt_count(count, x->count / steps), c->steps ? " in a step" : "",

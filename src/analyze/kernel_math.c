@@ -273,7 +273,8 @@ TEST(tiles_and_elements_stand_in_kernel_names)
 	      n == 64);
 	CHECK(!assay_kernel_tile(ASSAY_S("attn_fwd"), &m, &n));
 	CHECK(assay_kernel_element(ASSAY_S("CatArrayBatchedCopy<OpaqueType<2u>, unsigned>")) == 2);
-	CHECK(assay_kernel_element(ASSAY_S("multi_tensor_apply_kernel<TensorListMetadata<2>, "
-					   "BinaryOpScalarFunctor<float, 2, 1, 1>>")) == 4);
+	CHECK(assay_kernel_element(ASSAY_S(
+		      "multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpScalarFunctor<float, 2, 1, 1>>")) ==
+	      4);
 	return 0;
 }

@@ -304,16 +304,16 @@ static int64_t sold(const struct hand_kernel *k, size_t n, assay_advice_kind kin
 	return sum;
 }
 
-static const char
-	bmm[] = "nvjet_sm90_tst_64x512_64x2_1x2_h_bz_coopB_NNT",
-	tensile[] = "Cijk_Ailk_Bljk_HHS_BH_MT64x64x32",
-	softmax[] = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, "
-		    "false, false>(float*)",
-	log_softmax[] = "void (anonymous namespace)::softmax_warp_forward<float, float, "
-			"float, 9, true, false>(float*)",
-	scale[] = "void at::native::vectorized_elementwise_kernel<8, MulFunctor>",
-	cast[] = "void at::native::vectorized_elementwise_kernel<8, "
-		 "at::native::bfloat16_copy_kernel_cuda>";
+static const char bmm
+	[] = "nvjet_sm90_tst_64x512_64x2_1x2_h_bz_coopB_NNT",
+     tensile[] = "Cijk_Ailk_Bljk_HHS_BH_MT64x64x32",
+     softmax[] =
+	     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, false, false>(float*)",
+     log_softmax[] =
+	     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, true, false>(float*)",
+     scale[] = "void at::native::vectorized_elementwise_kernel<8, MulFunctor>",
+     cast[] =
+	     "void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda>";
 
 TEST(what_lies_between_the_products_of_an_attention_is_needless)
 {

@@ -186,8 +186,7 @@ static void compute_metrics(assay_run *run)
 	const char *how =
 		r ? assay_printf(
 			    &run->arena,
-			    "%soperators whose work is known (%.0f%% of compute time) over the "
-			    "window; %s",
+			    "%soperators whose work is known (%.0f%% of compute time) over the window; %s",
 			    partly ? "at least: " : "", 100 * r->coverage[0],
 			    assay_z(run, r->how[0]))
 		  : "";

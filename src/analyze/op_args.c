@@ -283,9 +283,9 @@ TEST(lists_of_tensors_have_shapes_unless_they_are_long)
 {
 	assay_arena a = {0};
 	assay_op_args args;
-	CHECK(assay_op_args_parse(&args, &a,
-				  ASSAY_S("\"Input type\": [\"TensorList\", \"TensorList\"], "
-					  "\"Input Dims\": [[[2, 3], [5]], []]")));
+	CHECK(assay_op_args_parse(
+		&args, &a,
+		ASSAY_S("\"Input type\": [\"TensorList\", \"TensorList\"], \"Input Dims\": [[[2, 3], [5]], []]")));
 	CHECK(args.arg[0].n == 2 && assay_tensor_elements(&args.arg[0].tensor[0]) == 6);
 	CHECK(args.arg[1].kind == ASSAY_ARG_TENSORS && args.arg[1].n == 0);
 	CHECK(!assay_op_args_parse(&args, &a, ASSAY_S("\"Record function id\": 0")));
@@ -298,10 +298,13 @@ TEST(lists_over_several_lines_are_the_same)
 {
 	assay_arena a = {0};
 	assay_op_args args;
-	CHECK(assay_op_args_parse(
-		&args, &a,
-		ASSAY_S("\"Input type\": [\n \"long int\" ],\n\"Input Dims\": [\n  "
-			"[\n 2,3 ]\n]")));
+	CHECK(assay_op_args_parse(&args, &a,
+				  ASSAY_S("\"Input type\": [\n"
+					  " \"long int\" ],\n"
+					  "\"Input Dims\": [\n"
+					  "  [\n"
+					  " 2,3 ]\n"
+					  "]")));
 	CHECK(assay_str_is(args.dims, "[[2, 3]]") && assay_str_is(args.types, "[\"long int\"]"));
 	assay_arena_free(&a);
 	return 0;
@@ -311,9 +314,9 @@ TEST(hostile_dimensions_are_no_tensor)
 {
 	assay_arena a = {0};
 	assay_op_args args;
-	CHECK(assay_op_args_parse(&args, &a,
-				  ASSAY_S("\"Input type\": [\"float\", \"float\"], "
-					  "\"Input Dims\": [[-3, 2], [99999999999999999999]]")));
+	CHECK(assay_op_args_parse(
+		&args, &a,
+		ASSAY_S("\"Input type\": [\"float\", \"float\"], \"Input Dims\": [[-3, 2], [99999999999999999999]]")));
 	CHECK(!assay_arg_tensor(&args, 0) && !assay_arg_tensor(&args, 1));
 	assay_arena_free(&a);
 	return 0;

@@ -372,8 +372,7 @@ static void add_mm(assay_run *run, const char *name, const char *args, int64_t t
 TEST(calls_with_equal_arguments_are_one_shape)
 {
 	static const char args[] =
-		"\"Record function id\": %d, \"Input type\": [\"float\", \"float\"], "
-		"\"Input Dims\": [[2, 3], [3, 4]]";
+		"\"Record function id\": %d, \"Input type\": [\"float\", \"float\"], \"Input Dims\": [[2, 3], [3, 4]]";
 	assay_run *run = assay_run_new();
 	const assay_tables *t = &run->part.t;
 	assay_order order;

@@ -55,10 +55,10 @@ static bool parse_rule(const char *text, assay_path_what_if *r, assay_err *err)
 	r->pattern = assay_str_trim((assay_str){text, (size_t)(eq - text)});
 	bool ok = parse_value(assay_str_trim(assay_str_of(eq + 1)), r);
 	if (!ok || !isfinite(r->value) || r->value < 0 || r->value > 1e15 || !r->pattern.n)
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "what-if '%s': '%s' is not a value; 0, a factor such as 0.5x or "
-				  "a time such as 10us is",
-				  text, eq + 1);
+		return assay_fail(
+			err, ASSAY_USAGE, 0,
+			"what-if '%s': '%s' is not a value; 0, a factor such as 0.5x or a time such as 10us is",
+			text, eq + 1);
 	r->class = class_of_word(r->pattern);
 	r->in_path = memchr(r->pattern.p, '/', r->pattern.n) != NULL;
 	r->of_line = r->class < 0 && memchr(r->pattern.p, ':', r->pattern.n) != NULL;

@@ -475,17 +475,15 @@ static void name_late_ranks(struct job *j, const matches *m)
 static void warn_unmatched(const struct job *j)
 {
 	if (j->crowded)
-		assay_warn(j->run, "crowded_group",
-			   "%llu collectives are called by more ranks than their group has: "
-			   "groups share a name and cannot be told apart; who waited in them is "
-			   "not said",
-			   (unsigned long long)j->crowded);
+		assay_warn(
+			j->run, "crowded_group",
+			"%llu collectives are called by more ranks than their group has: groups share a name and cannot be told apart; who waited in them is not said",
+			(unsigned long long)j->crowded);
 	if (j->strangers)
-		assay_warn(j->run, "unmatched_calls",
-			   "%llu of %zu calls of collectives do not end with those at their place "
-			   "on other ranks: the recordings leave calls out; who waited in them is "
-			   "not said",
-			   (unsigned long long)j->strangers, j->call.n);
+		assay_warn(
+			j->run, "unmatched_calls",
+			"%llu of %zu calls of collectives do not end with those at their place on other ranks: the recordings leave calls out; who waited in them is not said",
+			(unsigned long long)j->strangers, j->call.n);
 }
 
 static uint32_t rank_step_row(struct job *j, assay_map *rows, uint32_t rank, int64_t step)
@@ -594,9 +592,8 @@ static void add_rank(assay_run *run, const int64_t *starts, const int64_t *ends,
 		uint32_t g = assay_hand_gpu(run, "nccl", starts[i] + ahead, ends[i] - starts[i],
 					    ASSAY_NO_ROW);
 		t->gpu.args[g] = assay_sid_of(
-			run, "\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, "
-			     "\"dtype\": \"Float\", \"Group size\": 2, "
-			     "\"Process Group Name\": \"0\"");
+			run,
+			"\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, \"dtype\": \"Float\", \"Group size\": 2, \"Process Group Name\": \"0\"");
 	}
 }
 
@@ -644,11 +641,11 @@ static void set_group(assay_run *run, uint32_t source, const char *name, int siz
 	for (size_t g = 0; g < t->gpu.n; g++)
 		if (t->track.source[t->gpu.track[g]] == source)
 			t->gpu.args[g] = assay_sid_of(
-				run, assay_printf(&run->arena,
-						  "\"Collective name\": \"allreduce\", "
-						  "\"Group size\": %d, "
-						  "\"Process Group Name\": \"%s\"",
-						  size, name));
+				run,
+				assay_printf(
+					&run->arena,
+					"\"Collective name\": \"allreduce\", \"Group size\": %d, \"Process Group Name\": \"%s\"",
+					size, name));
 }
 
 /* The second rank's recording misses the first collective: what follows in the step is matched with

@@ -73,8 +73,7 @@ static bool work_of_case(const struct work_case *c, assay_work *out)
 		.list_bytes = 4, .serving = true, .queries_by_keys = 1000, .keys = 100};
 	const char *members = assay_printf(
 		&a,
-		"\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s, "
-		"\"Concrete Inputs\": %s",
+		"\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s, \"Concrete Inputs\": %s",
 		c->dims, c->types, *c->strides ? c->strides : "[]", *c->values ? c->values : "[]");
 	const assay_work_rule *rule = assay_work_rule_of(assay_str_of(c->name));
 	bool ok = rule && assay_op_args_parse(&args, &a, assay_str_of(members)) &&
@@ -119,10 +118,10 @@ TEST(enormous_sizes_are_harmless)
 				type = assay_printf(&a, "%s, \"float\"", type);
 				values = assay_printf(&a, "%s, %s", values, value);
 			}
-			const char *members = assay_printf(&a,
-							   "\"Input Dims\": [%s], \"Input type\": "
-							   "[%s], \"Concrete Inputs\": [%s]",
-							   all, type, values);
+			const char *members = assay_printf(
+				&a,
+				"\"Input Dims\": [%s], \"Input type\": [%s], \"Concrete Inputs\": [%s]",
+				all, type, values);
 			CHECK(assay_op_args_parse(&args, &a, assay_str_of(members)));
 			if (assay_work_of(&rules[r], &args, &hint, &w))
 				CHECK(isfinite(w.flops) && isfinite(w.bytes));

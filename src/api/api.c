@@ -45,10 +45,10 @@ bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, as
 			      opts->only_rank, err))
 		return false;
 	if (opts->steps_from && !assay_step_choice_of(assay_str_of(opts->steps_from), &steps))
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "steps come from auto, NVTX or roctx, and :NAME, or from NAME, "
-				  "not from '%s'",
-				  opts->steps_from);
+		return assay_fail(
+			err, ASSAY_USAGE, 0,
+			"steps come from auto, NVTX or roctx, and :NAME, or from NAME, not from '%s'",
+			opts->steps_from);
 	if (opts->ranks && !assay_ranks_valid(opts->ranks))
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "ranks are numbers such as 3,8-15, or all, not '%s'",

@@ -330,17 +330,13 @@ static char *write_job(assay_arena *a)
 		if (!f)
 			return NULL;
 		fprintf(f,
-			"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": %d, "
-			"\"world_size\": %d}, \"traceEvents\": [\n",
+			"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": %d, \"world_size\": %d}, \"traceEvents\": [\n",
 			r, TEST_RANKS);
 		for (int i = 0; i < 3; i++) {
 			int late = r == TEST_RANKS - 1 ? 400 : r,
 			    ts = i * 1000 + late + r % 3 * 7000;
 			fprintf(f,
-				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": "
-				"0, "
-				"\"tid\": 7, \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": "
-				"7}},\n",
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": 0, \"tid\": 7, \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": 7}},\n",
 				r % 4, ts - late, late + 1);
 			fprintf(f,
 				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel\", "

@@ -67,26 +67,26 @@ static bool are_of_one_job(const assay_shard_file *a, const assay_shard_file *b,
 	bool same_steps = x->steps_from && y->steps_from ? !strcmp(x->steps_from, y->steps_from)
 							 : x->steps_from == y->steps_from;
 	if (x->shards != y->shards)
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "%s is one of %zu shards, %s one of %zu: merge those of one "
-				  "division",
-				  a->path, x->shards, b->path, y->shards);
+		return assay_fail(
+			err, ASSAY_USAGE, 0,
+			"%s is one of %zu shards, %s one of %zu: merge those of one division",
+			a->path, x->shards, b->path, y->shards);
 	if (x->listing.names != y->listing.names || x->listing.processes != y->listing.processes ||
 	    !same_steps)
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "%s and %s are of different jobs, or files came and went while "
-				  "the shards were read",
-				  a->path, b->path);
+		return assay_fail(
+			err, ASSAY_USAGE, 0,
+			"%s and %s are of different jobs, or files came and went while the shards were read",
+			a->path, b->path);
 	return true;
 }
 
 static bool are_twins(const assay_shard_file *a, const assay_shard_file *b, assay_err *err)
 {
 	return a->head.listing.state == b->head.listing.state ||
-	       assay_fail(err, ASSAY_USAGE, 0,
-			  "%s and %s are the same shard, but its files changed in between: remove "
-			  "the older one",
-			  a->path, b->path);
+	       assay_fail(
+		       err, ASSAY_USAGE, 0,
+		       "%s and %s are the same shard, but its files changed in between: remove the older one",
+		       a->path, b->path);
 }
 
 /* In order, each once. */

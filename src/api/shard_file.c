@@ -188,10 +188,10 @@ static bool take_head(assay_shard_file *s, assay_str message, assay_err *err)
 	if (!assay_proto_next(&c, &f) || f.number != FORMAT || f.wire != ASSAY_WIRE_VARINT)
 		return refuse(s, err, "is no shard of a report");
 	if (f.value != ASSAY_SHARD_VERSION)
-		return assay_fail(err, ASSAY_FORMAT, 0,
-				  "%s has version %llu of the format, this program version %d: "
-				  "write the shards again with this program",
-				  s->path, (unsigned long long)f.value, ASSAY_SHARD_VERSION);
+		return assay_fail(
+			err, ASSAY_FORMAT, 0,
+			"%s has version %llu of the format, this program version %d: write the shards again with this program",
+			s->path, (unsigned long long)f.value, ASSAY_SHARD_VERSION);
 	while (assay_proto_next(&c, &f)) {
 		if (f.number == PROGRAM && f.wire == ASSAY_WIRE_BYTES)
 			same_program = assay_str_is(f.bytes, ASSAY_VERSION);
@@ -202,9 +202,9 @@ static bool take_head(assay_shard_file *s, assay_str message, assay_err *err)
 	}
 	if (c.bad || c.cut || !head_makes_sense(&s->head))
 		return refuse(s, err, "has a damaged head");
-	return same_program || refuse(s, err,
-				      "is of another version of assay: write the shards again with "
-				      "this one");
+	return same_program ||
+	       refuse(s, err,
+		      "is of another version of assay: write the shards again with this one");
 }
 
 bool assay_shard_open(assay_shard_file *f, const char *path, assay_err *err)

@@ -101,13 +101,11 @@ assay_run *assay_cmd_events(char **operands, int n, const char *ranks, int *stat
 /* The same, read and not analysed. */
 assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *status);
 /* Row of an option table; at: where the list goes in the argument struct. */
-#define ASSAY_OPT_RANKS(at)                                                                        \
-	{                                                                                          \
-		"ranks", 0, ASSAY_OPT_TEXT, "LIST",                                                \
-			"Ranks to show, such as 3,8-15, or all (default all; of more than 16 "     \
-			"those worth a look: "                                                     \
-			"the first, the busiest, the latest, the one that waits most).",           \
-			at                                                                         \
+#define ASSAY_OPT_RANKS(at)                                                                                                                                                      \
+	{                                                                                                                                                                        \
+		"ranks", 0, ASSAY_OPT_TEXT, "LIST",                                                                                                                              \
+			"Ranks to show, such as 3,8-15, or all (default all; of more than 16 those worth a look: the first, the busiest, the latest, the one that waits most).", \
+			at                                                                                                                                                       \
 	}
 /* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit with
  * when it returns NULL. */

@@ -35,8 +35,7 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 		fprintf(stderr, "assay convert: no format is called '%s'; there are:\n", a->to);
 	else
 		fprintf(stderr,
-			"assay convert: the name %s does not say which format to write; use --to, "
-			"or one of these ends (.gz and .zst compress):\n",
+			"assay convert: the name %s does not say which format to write; use --to, or one of these ends (.gz and .zst compress):\n",
 			path);
 	list_writers();
 	return NULL;
@@ -65,8 +64,7 @@ static void say_joined(const assay_run *run)
 		*assay_map_at(&seen, assay_group_of(t, t->track.source[t->gpu.track[i]])) = 1;
 	if (seen.n > 1)
 		fprintf(stderr,
-			"assay: %zu traces go into one file; tools that take a file for a rank "
-			"take them for one\n",
+			"assay: %zu traces go into one file; tools that take a file for a rank take them for one\n",
 			(size_t)seen.n);
 	assay_map_free(&seen);
 }
@@ -118,8 +116,7 @@ static int convert_run(const void *args, char **operands, int n)
 
 static const assay_opt convert_opts[] = {
 	{"to", 0, ASSAY_OPT_TEXT, "FORMAT",
-	 "Format to write when OUT's name does not say it: chrome, perfetto, xplane, "
-	 "xplane-grouped, rocpd, rocprof-csv, csv or sqlite.",
+	 "Format to write when OUT's name does not say it: chrome, perfetto, xplane, xplane-grouped, rocpd, rocprof-csv, csv or sqlite.",
 	 offsetof(struct convert_args, to)},
 	{"hta", 0, ASSAY_OPT_FLAG, NULL,
 	 "Give HIP calls their CUDA names, by which HTA finds them.",
@@ -146,30 +143,16 @@ const assay_cmd assay_cmd_convert = {
 	.args = "INPUT... OUT",
 	.about = "Write a run in another format",
 	.details =
-		"Reads INPUTs in any format assay knows and writes them as OUT: Chrome/Kineto "
-		"JSON (.json) for\n"
-		"Perfetto, HTA and TraceLens, Perfetto's own format (.pftrace), XPlane "
-		"(.xplane.pb) for xprof and\n"
-		"TensorBoard, AMD's rocpd database (.rocpd.db) and rocprofv3's CSV (a folder "
-		".rocprof/), or every\n"
-		"table as SQLite (.db) or as CSV, one file each, in the folder OUT (a name that "
-		"ends "
-		"in /, or --to csv).\n"
-		"A name that ends in .gz or .zst is compressed; - is standard output and needs "
-		"--to.\n"
-		"\n"
-		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to "
-		"xprof, --to\n"
-		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they "
-		"are.\n"
-		"\n"
-		"Everything that was read is written, times exact to the nanosecond; what the "
-		"format has no place\n"
-		"for is named on standard error. Added are the waits as assay resolves them: "
-		"cuda_sync rows on rows\n"
-		"of their own, arrows from the work waited for (category stream_dep), and the "
-		"fields of HIP waits.\n"
-		"\n"
+		"Reads INPUTs in any format assay knows and writes them as OUT: Chrome/Kineto JSON (.json) for\n"
+		"Perfetto, HTA and TraceLens, Perfetto's own format (.pftrace), XPlane (.xplane.pb) for xprof and\n"
+		"TensorBoard, AMD's rocpd database (.rocpd.db) and rocprofv3's CSV (a folder .rocprof/), or every\n"
+		"table as SQLite (.db) or as CSV, one file each, in the folder OUT (a name that ends in /, or --to csv).\n"
+		"A name that ends in .gz or .zst is compressed; - is standard output and needs --to.\n\n"
+		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to xprof, --to\n"
+		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they are.\n\n"
+		"Everything that was read is written, times exact to the nanosecond; what the format has no place\n"
+		"for is named on standard error. Added are the waits as assay resolves them: cuda_sync rows on rows\n"
+		"of their own, arrows from the work waited for (category stream_dep), and the fields of HIP waits.\n\n"
 		"OUT appears whole or not at all: it gets its name when everything is written.",
 	ASSAY_OPTS(convert_opts),
 	ASSAY_EXAMPLES(convert_examples),

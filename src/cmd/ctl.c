@@ -286,8 +286,7 @@ static const assay_opt opts[] = {
 static const assay_example examples[] = {
 	{"assay record -q -o $(mktemp -d) --paused -- sh -c 'assay ctl $ASSAY_RUN start --for 20s'",
 	 "record the next twenty seconds"},
-	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN mark epoch-2; assay ctl "
-	 "$ASSAY_RUN stop'",
+	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN mark epoch-2; assay ctl $ASSAY_RUN stop'",
 	 "name this moment, and record no further"},
 	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN status --json'",
 	 "what is recorded, for programs"},
@@ -297,24 +296,16 @@ const assay_cmd assay_cmd_ctl = {
 	.name = "ctl",
 	.args = "RUN... start|stop|mark NAME|flush|status",
 	.about = "Switch recordings that are under way on and off, mark moments in them",
-	.details = "RUN is the directory that `assay record` writes into, a folder of such "
-		   "directories "
-		   "(the ranks of a\nnode), or FILE of its --control. Only the user who records "
-		   "may give "
-		   "orders, and root.\n\n"
-		   "start   record from now on, all processes of the run and those to come\n"
-		   "stop    record no further: CUPTI and rocprofiler-sdk are switched off, samples "
-		   "and "
-		   "stacks too;\n"
-		   "        what happens until the next start is told as not recorded, and is not "
-		   "idle "
-		   "time\n"
-		   "mark    put a moment with a name into the recording of every process\n"
-		   "flush   write what was recorded so far into the run directory\n"
-		   "status  what is recorded\n\n"
-		   "Inside a recorded program $ASSAY_RUN is its RUN. It returns once all processes "
-		   "have "
-		   "obeyed.",
+	.details =
+		"RUN is the directory that `assay record` writes into, a folder of such directories (the ranks of a\n"
+		"node), or FILE of its --control. Only the user who records may give orders, and root.\n\n"
+		"start   record from now on, all processes of the run and those to come\n"
+		"stop    record no further: CUPTI and rocprofiler-sdk are switched off, samples and stacks too;\n"
+		"        what happens until the next start is told as not recorded, and is not idle time\n"
+		"mark    put a moment with a name into the recording of every process\n"
+		"flush   write what was recorded so far into the run directory\n"
+		"status  what is recorded\n\n"
+		"Inside a recorded program $ASSAY_RUN is its RUN. It returns once all processes have obeyed.",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

@@ -255,8 +255,7 @@ static const assay_opt env_opts[] = {
 	{"site", 0, ASSAY_OPT_LIST, "DIR",
 	 "A site-packages folder to look in first; may be repeated.", AT(sites)},
 	{"env", 0, ASSAY_OPT_LIST, "NAME=VALUE",
-	 "A variable to go by; may be repeated. With --root there are no others: an image has none "
-	 "of its own.",
+	 "A variable to go by; may be repeated. With --root there are no others: an image has none of its own.",
 	 AT(vars)},
 	{"pid", 'p', ASSAY_OPT_INT, "N",
 	 "Describe a running process: its variables, and what it has mapped.", AT(pid)},
@@ -280,24 +279,19 @@ static const assay_example env_examples[] = {
 const assay_cmd assay_cmd_env = {
 	.name = "env",
 	.args = "",
-	.about = "Snapshot of this machine's GPU software: driver, runtimes, math libraries, "
-		 "PyTorch build",
-	.details = "Makes a snapshot (schema 1.1 plus a block of our own, see docs/formats/env.md) "
-		   "and prints one line a "
-		   "block. Nothing is run or imported: versions come from files, ELF tables, /proc "
-		   "and /sys, and NVML "
-		   "where there is one.\n\n"
-		   "A fact that should be known and is not is a reason, and makes the snapshot "
-		   "[PARTIAL]; what is normally "
-		   "absent on a machine like this one is not. Only listed environment variables "
-		   "are recorded.\n\n"
-		   "Digests of libraries and of the files of kernel databases are remembered in "
-		   "$XDG_CACHE_HOME/assay by the file's identity and change times: the first "
-		   "snapshot reads all of them, later ones what has changed. With -o FILE.json the "
-		   "list of kernel files is FILE.catalog.json, by which `assay env diff` names "
-		   "those that differ.\n\n"
-		   "Exit status: 0 when a snapshot was made, partial or not; 1 when it could not "
-		   "be written.",
+	.about =
+		"Snapshot of this machine's GPU software: driver, runtimes, math libraries, PyTorch build",
+	.details =
+		"Makes a snapshot (schema 1.1 plus a block of our own, see docs/formats/env.md) "
+		"and prints one line a block. Nothing is run or imported: "
+		"versions come from files, ELF tables, /proc and /sys, and NVML where there is one.\n\n"
+		"A fact that should be known and is not is a reason, and makes the snapshot [PARTIAL]; "
+		"what is normally absent on a machine like this one is not. "
+		"Only listed environment variables are recorded.\n\n"
+		"Digests of libraries and of the files of kernel databases are remembered in $XDG_CACHE_HOME/assay by the file's identity and change times: "
+		"the first snapshot reads all of them, later ones what has changed. "
+		"With -o FILE.json the list of kernel files is FILE.catalog.json, by which `assay env diff` names those that differ.\n\n"
+		"Exit status: 0 when a snapshot was made, partial or not; 1 when it could not be written.",
 	ASSAY_OPTS(env_opts),
 	ASSAY_EXAMPLES(env_examples),
 	.args_size = sizeof(struct env_args),

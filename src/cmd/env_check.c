@@ -112,8 +112,7 @@ static const assay_opt check_opts[] = {
 static const assay_example check_examples[] = {
 	{"assay env check examples/env/rules.txt examples/env/a.json",
 	 "every rule holds: no line, exit status 0"},
-	{"assay env check examples/env/rules.txt examples/env/a.json examples/env/b.json || test "
-	 "$? -eq 1",
+	{"assay env check examples/env/rules.txt examples/env/a.json examples/env/b.json || test $? -eq 1",
 	 "one line a violation: exit status 1"},
 };
 
@@ -121,15 +120,17 @@ const assay_cmd assay_cmd_env_check = {
 	.name = "env check",
 	.args = "RULES [SNAPSHOT...]",
 	.about = "Whether environments are as expected: one line a violation",
-	.details = "RULES holds a fact a line: PATH OPERATOR VALUE. PATH is a field of the "
-		   "snapshot, and may hold * and ?; every field it names has to satisfy the rule, "
-		   "in every SNAPSHOT. Without a SNAPSHOT this machine is looked at. Lines that "
-		   "start with # are comments.\n\n"
-		   "Operators: = and != compare text; >= <= > < compare versions and numbers; ~ "
-		   "takes a pattern with * and ?; `count N` wants that many things of the name "
-		   "(assay.gpus.* count 8); present and absent take no value; equal wants the same "
-		   "value on all hosts. A fact that is unknown satisfies nothing.\n\n"
-		   "Exit status: 0 every rule holds, 1 one does not, 2 trouble.",
+	.details =
+		"RULES holds a fact a line: PATH OPERATOR VALUE. "
+		"PATH is a field of the snapshot, and may hold * and ?; "
+		"every field it names has to satisfy the rule, in every SNAPSHOT. "
+		"Without a SNAPSHOT this machine is looked at. Lines that start with # are comments.\n\n"
+		"Operators: = and != compare text; >= <= > < compare versions and numbers; "
+		"~ takes a pattern with * and ?; "
+		"`count N` wants that many things of the name (assay.gpus.* count 8); "
+		"present and absent take no value; equal wants the same value on all hosts. "
+		"A fact that is unknown satisfies nothing.\n\n"
+		"Exit status: 0 every rule holds, 1 one does not, 2 trouble.",
 	ASSAY_OPTS(check_opts),
 	ASSAY_EXAMPLES(check_examples),
 	.args_size = sizeof(struct check_args),

@@ -200,8 +200,7 @@ static const assay_opt diff_opts[] = {
 	{"explain", 'e', ASSAY_OPT_FLAG, NULL,
 	 "Say with each difference which command or setting would make them equal.", AT(explain)},
 	{"fail-on", 0, ASSAY_OPT_TEXT, "LIST",
-	 "Exit with 1 only for differences in these groups: driver, runtime, math, framework, "
-	 "kernels, variables, host, other; absent, unknown, any. Default: any.",
+	 "Exit with 1 only for differences in these groups: driver, runtime, math, framework, kernels, variables, host, other; absent, unknown, any. Default: any.",
 	 AT(fail_on)},
 	{"markdown", 'm', ASSAY_OPT_FLAG, NULL, "Print a Markdown table.", AT(markdown)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Print the comparison as JSON.", AT(json)},
@@ -213,8 +212,7 @@ static const assay_example diff_examples[] = {
 	 "nothing differs: exit status 0"},
 	{"assay env diff --explain examples/env/a.json examples/env/b.json || test $? -eq 1",
 	 "what differs, most consequential first, and what would change it: exit status 1"},
-	{"assay env diff --json examples/env/a.json examples/env/b.json examples/env/a.json || "
-	 "test $? -eq 1",
+	{"assay env diff --json examples/env/a.json examples/env/b.json examples/env/a.json || test $? -eq 1",
 	 "three snapshots: who is the odd one out"},
 	{"assay env diff --fail-on absent,kernels examples/env/a.json examples/env/a.json",
 	 "in a job's prologue: only these differences stop it"},
@@ -225,19 +223,19 @@ const assay_cmd assay_cmd_env_diff = {
 	.args = "SNAPSHOT...",
 	.about = "What differs between environment snapshots, most consequential first",
 	.details =
-		"Two snapshots are compared field by field; with more, each against the "
-		"majority (or --baseline), so that the odd one out of many ranks is named, and "
-		"hosts that are alike are told together. The first line names the cause; what "
-		"follows from a difference is folded under it. Versions are ordered as numbers; "
+		"Two snapshots are compared field by field; "
+		"with more, each against the majority (or --baseline), so that the odd one out of many ranks is named, and hosts that are alike are told together. "
+		"The first line names the cause; what follows from a difference is folded under it. "
+		"Versions are ordered as numbers; "
 		"a digest that differs while the version does not is told as another build. "
-		"GPUs are matched by their bus, not by their order. Where FILE.catalog.json lies "
-		"beside FILE.json, the files of a kernel database that differ are named.\n\n"
-		"A fact is present, absent (looked for, and not there) or unknown. Absent "
-		"against present is a difference, and comes first in its group. What only one "
-		"side knows is counted apart, and nothing is called identical while something "
-		"is unknown. When and where a snapshot was taken never counts.\n\n"
-		"A SNAPSHOT is a file, or a run directory with an env.json. Reads schema 1.0, "
-		"1.1 and later, with or without our own block.\n\n"
+		"GPUs are matched by their bus, not by their order. "
+		"Where FILE.catalog.json lies beside FILE.json, the files of a kernel database that differ are named.\n\n"
+		"A fact is present, absent (looked for, and not there) or unknown. "
+		"Absent against present is a difference, and comes first in its group. "
+		"What only one side knows is counted apart, and nothing is called identical while something is unknown. "
+		"When and where a snapshot was taken never counts.\n\n"
+		"A SNAPSHOT is a file, or a run directory with an env.json. "
+		"Reads schema 1.0, 1.1 and later, with or without our own block.\n\n"
 		"Exit status: 0 nothing differs, 1 something does, 2 trouble.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),

@@ -227,19 +227,13 @@ const assay_cmd assay_cmd_hang = {
 	.args = "RUN|PID...",
 	.about = "Show where a job stands still",
 	.details =
-		"Of a job that was started with 'assay record' and hangs, or hung until it was "
-		"killed: the\n"
-		"call that each thread is in and since when, its Python stack as it was last "
-		"seen, what each\n"
-		"stream has before it and what that waits for (the event, the stream that records "
-		"it, the work\n"
-		"in front), and which rank has not entered the collective that others are in. "
-		"Give the run\n"
-		"directories of all ranks, or the numbers of living processes. Nothing of the job "
-		"is stopped\n"
+		"Of a job that was started with 'assay record' and hangs, or hung until it was killed: the\n"
+		"call that each thread is in and since when, its Python stack as it was last seen, what each\n"
+		"stream has before it and what that waits for (the event, the stream that records it, the work\n"
+		"in front), and which rank has not entered the collective that others are in. Give the run\n"
+		"directories of all ranks, or the numbers of living processes. Nothing of the job is stopped\n"
 		"or changed.\n\n"
-		"Work counts as ended when its record came, or a call that waited for it came "
-		"back.",
+		"Work counts as ended when its record came, or a call that waited for it came back.",
 	ASSAY_OPTS(hang_opts),
 	ASSAY_EXAMPLES(hang_examples),
 	.args_size = sizeof(struct hang_args),

@@ -92,20 +92,26 @@ static void man_main(void)
 		printf(" (1)\n");
 		roff(assay_cmds[i]->about);
 	}
-	printf(".SH ENVIRONMENT\n.TP\n.B ASSAY_THREADS\nThreads used for reading; default: all "
-	       "processors.\n.TP\n.B ASSAY_ISA\nscalar, avx2, avx512 or neon: the best instruction "
-	       "set "
-	       "used.\n"
-	       ".TP\n.B ASSAY_PAGER, PAGER\nProgram that pages reports on a terminal, the first "
-	       "that "
-	       "is set; default: less, which gets FRX in\n.B LESS\nunless that is set. Empty or "
-	       "cat: "
-	       "none.\n"
-	       ".TP\n.B COLUMNS\nWidth of reports; default: the terminal\\(aqs, else 80.\n"
-	       ".TP\n.B NO_COLOR\nNo colours, when it is not empty.\n"
-	       ".SH EXIT STATUS\n0 when the work was done, 1 when it could not be done, 2 for "
-	       "wrong "
-	       "usage.\n");
+	printf(".SH ENVIRONMENT\n"
+	       ".TP\n"
+	       ".B ASSAY_THREADS\n"
+	       "Threads used for reading; default: all processors.\n"
+	       ".TP\n"
+	       ".B ASSAY_ISA\n"
+	       "scalar, avx2, avx512 or neon: the best instruction set used.\n"
+	       ".TP\n"
+	       ".B ASSAY_PAGER, PAGER\n"
+	       "Program that pages reports on a terminal, the first that is set; default: less, which gets FRX in\n"
+	       ".B LESS\n"
+	       "unless that is set. Empty or cat: none.\n"
+	       ".TP\n"
+	       ".B COLUMNS\n"
+	       "Width of reports; default: the terminal\\(aqs, else 80.\n"
+	       ".TP\n"
+	       ".B NO_COLOR\n"
+	       "No colours, when it is not empty.\n"
+	       ".SH EXIT STATUS\n"
+	       "0 when the work was done, 1 when it could not be done, 2 for wrong usage.\n");
 }
 
 /* One case a command with its options, two-word names first: "env "* would match them too. */

@@ -102,8 +102,7 @@ static void name_twins(const assay_run *run)
 	char count[ASSAY_FMT];
 	if (n)
 		fprintf(stderr,
-			"assay: %s of the files are given twice, or links to others; each is read "
-			"once\n",
+			"assay: %s of the files are given twice, or links to others; each is read once\n",
 			assay_fmt_count(count, n));
 }
 
@@ -179,9 +178,7 @@ bool assay_cmd_are_one_job(const assay_run *run, char **operands, int n)
 		one = s->path[*slot] == s->path[here];
 		if (!one)
 			fprintf(stderr,
-				"assay: %s and %s both are rank %d: two runs, not one job; report "
-				"each, or "
-				"compare them with assay diff\n",
+				"assay: %s and %s both are rank %d: two runs, not one job; report each, or compare them with assay diff\n",
 				assay_z(run, s->path[*slot]), assay_z(run, s->path[here]),
 				s->rank[here]);
 	}

@@ -58,9 +58,7 @@ static const assay_opt merge_opts[] = {
 };
 
 static const assay_example merge_examples[] = {
-	{"assay report demo/ddp --shard 0/2 -o parts && assay report demo/ddp --shard 1/2 -o parts "
-	 "&& "
-	 "assay merge parts",
+	{"assay report demo/ddp --shard 0/2 -o parts && assay report demo/ddp --shard 1/2 -o parts && assay merge parts",
 	 "a job read in two halves"},
 };
 
@@ -69,20 +67,12 @@ const assay_cmd assay_cmd_merge = {
 	.args = "SHARD...",
 	.about = "Report on a job that was read in shards",
 	.details =
-		"Puts together what assay report --shard wrote and prints, byte for byte, what "
-		"assay "
-		"report would\n"
-		"have printed of the whole job. A SHARD is a file that it wrote, or a folder of "
-		"them, in any order;\n"
-		"one given twice is taken once. Shards that are missing are named in the report.\n"
-		"\n"
-		"The few ranks that the report shows in full are read again, under the names the "
-		"shards were given:\n"
-		"run it in the same folder, where the traces can be seen.\n"
-		"\n"
-		"Exit status: 0 for a report, 1 when a shard is damaged or an input cannot be "
-		"read, "
-		"2 for wrong usage,\n"
+		"Puts together what assay report --shard wrote and prints, byte for byte, what assay report would\n"
+		"have printed of the whole job. A SHARD is a file that it wrote, or a folder of them, in any order;\n"
+		"one given twice is taken once. Shards that are missing are named in the report.\n\n"
+		"The few ranks that the report shows in full are read again, under the names the shards were given:\n"
+		"run it in the same folder, where the traces can be seen.\n\n"
+		"Exit status: 0 for a report, 1 when a shard is damaged or an input cannot be read, 2 for wrong usage,\n"
 		"such as shards of different jobs.",
 	ASSAY_OPTS(merge_opts),
 	ASSAY_EXAMPLES(merge_examples),

@@ -26,8 +26,7 @@ struct group {
 static int fail(const char *library, const char *why)
 {
 	fprintf(stderr,
-		"assay mpi: %s%s%s; start each process with assay report --shard auto "
-		"instead, which needs no MPI\n",
+		"assay mpi: %s%s%s; start each process with assay report --shard auto instead, which needs no MPI\n",
 		library ? library : "", library ? ": " : "", why);
 	return ASSAY_EXIT_FAIL;
 }
@@ -49,8 +48,8 @@ static bool join_group(struct group *g, const struct mpi_args *a, int *status)
 	    g->mpi.comm_size(g->mpi.world, &g->size))
 		*status = fail(g->mpi.library, "MPI does not start");
 	else if (placed && p.size > 1 && g->size == 1)
-		*status = fail(g->mpi.library, "it is not the library of this launcher: name that "
-					       "with --library");
+		*status = fail(g->mpi.library,
+			       "it is not the library of this launcher: name that with --library");
 	if (*status)
 		g->mpi.finalize();
 	return !*status;
@@ -121,9 +120,7 @@ static int mpi_run(const void *args, char **operands, int n)
 
 static const assay_opt mpi_opts[] = {
 	{"out", 'o', ASSAY_OPT_TEXT, "DIR",
-	 "Folder for the shards, which all processes see; assay-parts, removed at the end, when "
-	 "not "
-	 "given.",
+	 "Folder for the shards, which all processes see; assay-parts, removed at the end, when not given.",
 	 offsetof(struct mpi_args, out)},
 	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct mpi_args, steps)},
@@ -133,8 +130,7 @@ static const assay_opt mpi_opts[] = {
 	 "Peak rates of the device (JSON) that win over the built-in table.",
 	 offsetof(struct mpi_args, rates)},
 	{"library", 0, ASSAY_OPT_TEXT, "FILE",
-	 "MPI library to use: libmpi.so.40 of Open MPI, libmpi.so.12 or libmpi_abi.so.1 of others "
-	 "when not given, the launcher's own first.",
+	 "MPI library to use: libmpi.so.40 of Open MPI, libmpi.so.12 or libmpi_abi.so.1 of others when not given, the launcher's own first.",
 	 offsetof(struct mpi_args, library)},
 	REPORT_SHOW_OPTS(struct mpi_args),
 };
@@ -144,19 +140,12 @@ const assay_cmd assay_cmd_mpi = {
 	.args = "INPUT...",
 	.about = "Report on a job, read by all processes of an mpirun",
 	.details =
-		"mpirun -n 64 assay mpi DIR (or assay-mpi report DIR): each process reads a shard "
-		"of the job as assay\n"
-		"report --shard does, and the first one prints what assay report would have. MPI "
-		"is "
-		"used to find one's\n"
-		"place and to wait for the others; the shards go through files, so that what a "
-		"killed job has read is\n"
-		"not read again by the next. Any MPI library will do that has the binary interface "
-		"of Open MPI, of\n"
-		"MPICH or of MPI 5.0: it is looked for when the program runs.\n"
-		"\n"
-		"Exit status, on the first process: that of assay merge, or what a process came to "
-		"that could not read\n"
+		"mpirun -n 64 assay mpi DIR (or assay-mpi report DIR): each process reads a shard of the job as assay\n"
+		"report --shard does, and the first one prints what assay report would have. MPI is used to find one's\n"
+		"place and to wait for the others; the shards go through files, so that what a killed job has read is\n"
+		"not read again by the next. Any MPI library will do that has the binary interface of Open MPI, of\n"
+		"MPICH or of MPI 5.0: it is looked for when the program runs.\n\n"
+		"Exit status, on the first process: that of assay merge, or what a process came to that could not read\n"
 		"its shard.",
 	ASSAY_OPTS(mpi_opts),
 	.args_size = sizeof(struct mpi_args),

@@ -108,10 +108,10 @@ static bool check_dir(recording *r, const char *out, assay_err *err)
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "%s holds a recording already; name another with -o", out);
 	if (!is_empty(r->dir))
-		return assay_fail(err, ASSAY_USAGE, 0,
-				  "%s is not empty, and what is in it would be read with the run; "
-				  "name another with -o",
-				  out);
+		return assay_fail(
+			err, ASSAY_USAGE, 0,
+			"%s is not empty, and what is in it would be read with the run; name another with -o",
+			out);
 	if (strlen(r->dir) > 700)
 		return assay_fail(err, ASSAY_LIMIT, 0, "%s is too long a path", r->dir);
 	return true;
@@ -287,8 +287,8 @@ static void make_env(strings *env, recording *r, const struct args *a)
 	put_variable(env, r, "ASSAY_RUN", r->dir);
 	const char *other = getenv("CUDA_INJECTION64_PATH");
 	if (getenv("ASSAY_RECORD"))
-		fprintf(stderr, "assay: runs inside another `assay record`, which gets nothing of "
-				"this command\n");
+		fprintf(stderr,
+			"assay: runs inside another `assay record`, which gets nothing of this command\n");
 	else if (r->cuda && other && *other)
 		fprintf(stderr, "assay: replaces the tool in CUDA_INJECTION64_PATH (%s)\n", other);
 	if (r->cuda) {
@@ -528,9 +528,7 @@ static const assay_opt opts[] = {
 	{"out", 'o', ASSAY_OPT_TEXT, "RUN", "Directory to make; assay-DATE-TIME when not given.",
 	 AT(a.out)},
 	{"per-rank", 0, ASSAY_OPT_FLAG, NULL,
-	 "Under a launcher (srun, mpirun, flux, torchrun): record into RUN/rank-NNNNN, one for "
-	 "each "
-	 "rank; assay report RUN reads them all.",
+	 "Under a launcher (srun, mpirun, flux, torchrun): record into RUN/rank-NNNNN, one for each rank; assay report RUN reads them all.",
 	 AT(a.per_rank)},
 	{"all-api", 0, ASSAY_OPT_FLAG, NULL,
 	 "Record every runtime and driver call, also those that only ask; slower.", AT(a.all_api)},
@@ -589,23 +587,14 @@ const assay_cmd assay_cmd_record = {
 	.args = "-- CMD... | --recover [RUN...]",
 	.about = "Run a command and record its GPU work, telemetry and environment",
 	.details =
-		"CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches "
-		"it. The\n"
-		"run directory holds run.json, env.json, telemetry.csv and one "
-		"trace-HOST-PID.asy for\n"
-		"each process that used a GPU. Every other command reads that directory. It must "
-		"be "
-		"new or\n"
-		"empty; missing folders above it are made. The status is 127 when CMD is not found "
-		"and 126\n"
+		"CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches it. The\n"
+		"run directory holds run.json, env.json, telemetry.csv and one trace-HOST-PID.asy for\n"
+		"each process that used a GPU. Every other command reads that directory. It must be new or\n"
+		"empty; missing folders above it are made. The status is 127 when CMD is not found and 126\n"
 		"when it cannot be run.\n\n"
-		"A program that is killed loses at most the GPU work of its last moments (--set "
-		"tick=MS);\n"
-		"the summary says how much. When 'assay record' itself was killed, the last "
-		"records "
-		"are still\n"
-		"in memory: 'assay record --recover RUN' takes them into the run, and without RUN "
-		"into every\n"
+		"A program that is killed loses at most the GPU work of its last moments (--set tick=MS);\n"
+		"the summary says how much. When 'assay record' itself was killed, the last records are still\n"
+		"in memory: 'assay record --recover RUN' takes them into the run, and without RUN into every\n"
 		"run of yours on this machine that left some.",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),

@@ -149,8 +149,7 @@ static bool open_run(recording *r, const char *run, assay_str *description, assa
 	if (flock(r->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return assay_fail(
 			err, ASSAY_IO, 0,
-			"%s is still being recorded: its recorder takes what is left when "
-			"the command has ended",
+			"%s is still being recorded: its recorder takes what is left when the command has ended",
 			run);
 	if (!read_description(&r->arena, r->dir, description, err))
 		return false;

@@ -134,9 +134,8 @@ record_rocm assay_record_rocm(recording *r)
 	bool driver = access(ROCPROF_TOPOLOGY, F_OK) == 0;
 	const char *sdk = r->rocm && driver ? find_sdk(r) : NULL;
 	if (r->rocm && driver && !sdk && access("/dev/kfd", F_OK) == 0)
-		r->note = "an AMD GPU is here, but no librocprofiler-sdk.so: install "
-			  "rocprofiler-sdk, "
-			  "or set ROCM_PATH";
+		r->note =
+			"an AMD GPU is here, but no librocprofiler-sdk.so: install rocprofiler-sdk, or set ROCM_PATH";
 	if (!sdk)
 		return e;
 	if (realpath(sdk, path))

@@ -247,9 +247,7 @@ static void print_rows(const recording *r, const assay_run *run, const tally *n)
 	line("records could not be written", r->kept, "");
 	if (r->failed)
 		fprintf(stderr,
-			"  %u writes of records failed: no space, or the files were closed or "
-			"taken "
-			"away\n",
+			"  %u writes of records failed: no space, or the files were closed or taken away\n",
 			r->failed);
 }
 
@@ -306,9 +304,7 @@ static void print_unrecorded(const recording *r)
 	assay_arena_free(&scratch);
 	if (others)
 		fprintf(stderr,
-			"  %zu processes without a GPU could not have been recorded; run.json "
-			"names "
-			"them\n",
+			"  %zu processes without a GPU could not have been recorded; run.json names them\n",
 			others);
 }
 

@@ -77,9 +77,7 @@ static bool fits_shard(const struct report_args *a)
 	bool part = a->step || a->stream || a->device || a->rank;
 	if (!shown && !part && !a->steps && !a->rates && a->out)
 		return true;
-	fputs(a->out ? "assay report: a shard is not shown: give --steps, --rates and what is to "
-		       "be "
-		       "printed to assay merge\n"
+	fputs(a->out ? "assay report: a shard is not shown: give --steps, --rates and what is to be printed to assay merge\n"
 		     : "assay report: --shard needs -o DIR\n",
 	      stderr);
 	return false;
@@ -225,8 +223,7 @@ static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
-	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name, or NAME "
-	 "alone; * and ? in it are wildcards. As the recording was told, else auto.",
+	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name, or NAME alone; * and ? in it are wildcards. As the recording was told, else auto.",
 	 offsetof(struct report_args, steps_from)},
 	{"step", 0, ASSAY_OPT_TEXT, "N[-M]", "Only the step of this number, or steps N to M.",
 	 offsetof(struct report_args, step)},
@@ -250,8 +247,7 @@ static const assay_opt report_opts[] = {
 	 offsetof(struct report_args, rates)},
 	REPORT_SHOW_OPTS(struct report_args),
 	{"shard", 0, ASSAY_OPT_TEXT, "I/N",
-	 "Read one of N shards of the job (I from 0) and write its findings for assay merge; auto "
-	 "takes I and N from the launcher, auto/N only I.",
+	 "Read one of N shards of the job (I from 0) and write its findings for assay merge; auto takes I and N from the launcher, auto/N only I.",
 	 offsetof(struct report_args, shard)},
 	{"out", 'o', ASSAY_OPT_TEXT, "DIR",
 	 "With --shard: folder that the file of the shard goes to.",
@@ -276,42 +272,23 @@ const assay_cmd assay_cmd_report = {
 	.args = "INPUT...",
 	.about = "Show where the time of a run went",
 	.details =
-		"Reads traces and telemetry in any format assay knows (by content, not by name; "
-		"plain, gzip or\n"
-		"zstd), links GPU work to the calls that caused it, and splits each device's "
-		"time exactly into\n"
-		"compute, exposed communication, exposed copies and idle.\n"
-		"\n"
-		"An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with "
-		"one trace per rank,\n"
-		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of "
-		"one job, read at\n"
-		"the same time; one that cannot be read is named, and the others are reported. "
-		"Of more than 16\n"
-		"files findings are kept of all, and events (gaps, timelines) of the first one, "
-		"the one with most\n"
-		"work, the one that others waited for most and the one that waited most.\n"
-		"\n"
-		"The first screen has the run, where a step's time goes, why, up to three "
-		"findings, what takes most\n"
-		"time and how far to trust it, in 24 lines; -v and --section print the rest. Lines "
-		"are as wide as the\n"
-		"terminal (COLUMNS wins; 80 where there is none) and go through a pager when there "
-		"is one.\n"
-		"\n"
-		"A job of thousands of ranks is read by many machines at once: each reads a shard "
-		"of "
-		"it, and assay\n"
-		"merge prints what one of them would have. A shard whose file is whole, and whose "
-		"inputs did not\n"
-		"change, is not read again.\n"
-		"\n"
-		"Exit status: 0 for a report, 1 when an input cannot be read or has neither GPU "
-		"work nor telemetry,\n"
-		"2 for wrong usage.\n"
-		"\n"
-		"A figure that was not measured is called unknown or an estimate, with the "
-		"reason beside it. The\n"
+		"Reads traces and telemetry in any format assay knows (by content, not by name; plain, gzip or\n"
+		"zstd), links GPU work to the calls that caused it, and splits each device's time exactly into\n"
+		"compute, exposed communication, exposed copies and idle.\n\n"
+		"An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with one trace per rank,\n"
+		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of one job, read at\n"
+		"the same time; one that cannot be read is named, and the others are reported. Of more than 16\n"
+		"files findings are kept of all, and events (gaps, timelines) of the first one, the one with most\n"
+		"work, the one that others waited for most and the one that waited most.\n\n"
+		"The first screen has the run, where a step's time goes, why, up to three findings, what takes most\n"
+		"time and how far to trust it, in 24 lines; -v and --section print the rest. Lines are as wide as the\n"
+		"terminal (COLUMNS wins; 80 where there is none) and go through a pager when there is one.\n\n"
+		"A job of thousands of ranks is read by many machines at once: each reads a shard of it, and assay\n"
+		"merge prints what one of them would have. A shard whose file is whole, and whose inputs did not\n"
+		"change, is not read again.\n\n"
+		"Exit status: 0 for a report, 1 when an input cannot be read or has neither GPU work nor telemetry,\n"
+		"2 for wrong usage.\n\n"
+		"A figure that was not measured is called unknown or an estimate, with the reason beside it. The\n"
 		"report ends with what was read, what was lost and what could not be linked.",
 	ASSAY_OPTS(report_opts),
 	ASSAY_EXAMPLES(report_examples),

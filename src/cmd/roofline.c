@@ -60,14 +60,10 @@ const assay_cmd assay_cmd_roofline = {
 	.name = "roofline",
 	.args = "INPUT...",
 	.about = "Show operators against what the device can do",
-	.details = "Every operator whose work is known, with its shapes: operations a byte, "
-		   "operations "
-		   "a second, and\n"
-		   "what share of its bound it reaches. The picture has both on logarithmic axes "
-		   "below "
-		   "the roofs of the\n"
-		   "device; the area of a point is its share of time. Needs shapes "
-		   "(record_shapes=True).",
+	.details =
+		"Every operator whose work is known, with its shapes: operations a byte, operations a second, and\n"
+		"what share of its bound it reaches. The picture has both on logarithmic axes below the roofs of the\n"
+		"device; the area of a point is its share of time. Needs shapes (record_shapes=True).",
 	ASSAY_OPTS(roofline_opts),
 	ASSAY_EXAMPLES(roofline_examples),
 	.args_size = sizeof(struct roofline_args),

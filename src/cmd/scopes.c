@@ -82,9 +82,9 @@ static int scopes_run(const void *args, char **operands, int n)
 
 static const assay_opt scopes_opts[] = {
 	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|forward|line|function|module|file",
-	 "Join invocations by their path, by their name alone, or not at all (default path); by "
-	 "path with gradients in the scope of their forward operator; or show "
-	 "GPU work by the line, function, folder or file that launched it.",
+	 "Join invocations by their path, by their name alone, or not at all (default path); "
+	 "by path with gradients in the scope of their forward operator; "
+	 "or show GPU work by the line, function, folder or file that launched it.",
 	 offsetof(struct scopes_args, by)},
 	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
 	 offsetof(struct scopes_args, depth)},
@@ -123,28 +123,18 @@ const assay_cmd assay_cmd_scopes = {
 	.name = "scopes",
 	.args = "INPUT...",
 	.about = "Show time by annotation scope",
-	.details = "A scope is one invocation of a range: record_function, NVTX, ROCTX, a JAX step "
-		   "or XLA\n"
-		   "module. GPU work belongs to the scope its launch call was made in, whatever "
-		   "the kind of\n"
-		   "work, graph launches and their nodes included; scope ids that the input "
-		   "carries are used\n"
-		   "as they are. With --by forward a gradient is in the scope of its forward "
-		   "operator\n"
-		   "instead. Work that another thread launched while this one waited in a "
-		   "range, autograd's\n"
-		   "for one, is inferred to be in it where nothing contradicts; what is inferred "
-		   "is counted\n"
-		   "below the table, with both threads.\n"
-		   "\n"
-		   "host is the time the ranges were open; GPU busy the union of the work inside, "
-		   "each\n"
-		   "device on its own; GPU sum the sum of its durations; self the part in no "
-		   "child; waits\n"
-		   "the time in calls that wait for the device; idle the time a device did nothing "
-		   "between\n"
-		   "the first and last work of an invocation. The percentage is GPU busy of the "
-		   "steps' time.",
+	.details =
+		"A scope is one invocation of a range: record_function, NVTX, ROCTX, a JAX step or XLA\n"
+		"module. GPU work belongs to the scope its launch call was made in, whatever the kind of\n"
+		"work, graph launches and their nodes included; scope ids that the input carries are used\n"
+		"as they are. With --by forward a gradient is in the scope of its forward operator\n"
+		"instead. Work that another thread launched while this one waited in a range, autograd's\n"
+		"for one, is inferred to be in it where nothing contradicts; what is inferred is counted\n"
+		"below the table, with both threads.\n\n"
+		"host is the time the ranges were open; GPU busy the union of the work inside, each\n"
+		"device on its own; GPU sum the sum of its durations; self the part in no child; waits\n"
+		"the time in calls that wait for the device; idle the time a device did nothing between\n"
+		"the first and last work of an invocation. The percentage is GPU busy of the steps' time.",
 	ASSAY_OPTS(scopes_opts),
 	ASSAY_EXAMPLES(scopes_examples),
 	.args_size = sizeof(struct scopes_args),

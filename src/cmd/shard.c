@@ -19,8 +19,7 @@ static bool place_as_shard(const assay_place *p, uint64_t count, assay_shard *sh
 	*shard = (assay_shard){(size_t)p->rank, count ? count : (size_t)p->size};
 	if (!count && p->size < 0) {
 		fprintf(stderr,
-			"assay report: %s says %lld and nothing says of how many: give --shard "
-			"auto/N\n",
+			"assay report: %s says %lld and nothing says of how many: give --shard auto/N\n",
 			p->launcher->rank, (long long)p->rank);
 		return false;
 	}

@@ -157,20 +157,15 @@ static const assay_opt sql_opts[] = {
 };
 
 static const assay_example sql_examples[] = {
-	{"assay sql demo/run \"select stream, name, count(*) n, sum(dur) total from kernels where "
-	 "step = 5 group by stream, name_id order by total desc limit 5\"",
+	{"assay sql demo/run \"select stream, name, count(*) n, sum(dur) total from kernels where step = 5 group by stream, name_id order by total desc limit 5\"",
 	 "top kernels by stream in a step"},
-	{"assay sql demo/run \"select rank, step, sum(exposed_comm) from steps group by rank, "
-	 "step\"",
+	{"assay sql demo/run \"select rank, step, sum(exposed_comm) from steps group by rank, step\"",
 	 "exposed communication by step and rank"},
 	{"assay sql demo/train.json.gz \"select name, max(dur), op, shapes, call from kernels\"",
 	 "what is behind the slowest kernel"},
-	{"assay sql demo/train.json.gz \"select t, device, sum(bytes) over (partition by device "
-	 "order by ts) held from memory limit 5\"",
+	{"assay sql demo/train.json.gz \"select t, device, sum(bytes) over (partition by device order by ts) held from memory limit 5\"",
 	 "memory over time"},
-	{"assay sql demo/run \"select k.name, k.stream, k.end from gaps g join kernels k on k.end "
-	 "between g.ts - 100000 and g.ts where g.id = (select id from gaps order by dur desc limit "
-	 "1) order by k.end desc limit 3\"",
+	{"assay sql demo/run \"select k.name, k.stream, k.end from gaps g join kernels k on k.end between g.ts - 100000 and g.ts where g.id = (select id from gaps order by dur desc limit 1) order by k.end desc limit 3\"",
 	 "kernels right before the longest gap"},
 	{"assay sql demo/run --schema kernels", "the columns of a view"},
 };
@@ -179,21 +174,15 @@ const assay_cmd assay_cmd_sql = {
 	.name = "sql",
 	.args = "INPUT... [STATEMENT]",
 	.about = "Ask the tables of a run in SQL",
-	.details = "Every table of `assay info --schema`, and views that have what belongs to a "
-		   "row beside it: kernels,\n"
-		   "memory_copies, memsets, regions, memory, counters, waits, gaps, steps, scopes, "
-		   "devices, collectives,\n"
-		   "top_kernels, ranks; gpu_slice, slice and thread with Perfetto's column names. "
-		   "Nothing is copied into a\n"
-		   "database: rows are read where they are. Times are nanoseconds; words (kind, "
-		   "class, cause) are text; what\n"
-		   "the input did not say is NULL.\n"
-		   "\n"
-		   "Columns that name a row of another table hold its id. Every text column X has "
-		   "a twin X_id that is\n"
-		   "quicker to group and join by; it does not show in SELECT *. Without a "
-		   "statement, statements are read\n"
-		   "from standard input; .help there says more.",
+	.details =
+		"Every table of `assay info --schema`, and views that have what belongs to a row beside it: kernels,\n"
+		"memory_copies, memsets, regions, memory, counters, waits, gaps, steps, scopes, devices, collectives,\n"
+		"top_kernels, ranks; gpu_slice, slice and thread with Perfetto's column names. Nothing is copied into a\n"
+		"database: rows are read where they are. Times are nanoseconds; words (kind, class, cause) are text; what\n"
+		"the input did not say is NULL.\n\n"
+		"Columns that name a row of another table hold its id. Every text column X has a twin X_id that is\n"
+		"quicker to group and join by; it does not show in SELECT *. Without a statement, statements are read\n"
+		"from standard input; .help there says more.",
 	ASSAY_OPTS(sql_opts),
 	ASSAY_EXAMPLES(sql_examples),
 	.args_size = sizeof(struct sql_args),

@@ -59,8 +59,7 @@ static const assay_opt waits_opts[] = {
 	{"unresolved", 0, ASSAY_OPT_FLAG, NULL, "Only waits whose producer is not known.",
 	 offsetof(struct waits_args, unresolved)},
 	{"chains", 0, ASSAY_OPT_FLAG, NULL,
-	 "Below each wait, where its time was spent: work, the thread that launched it late, a "
-	 "rank.",
+	 "Below each wait, where its time was spent: work, the thread that launched it late, a rank.",
 	 offsetof(struct waits_args, chains)},
 	{"handles", 0, ASSAY_OPT_FLAG, NULL,
 	 "Resolve by event handles and order of calls alone, to check one way against the other.",
@@ -84,23 +83,14 @@ const assay_cmd assay_cmd_waits = {
 	.args = "INPUT...",
 	.about = "Show every wait and what it waited for",
 	.details =
-		"Lists event, stream and device synchronisation, stream waits and blocking "
-		"copies, most time\n"
-		"lost first: a thread loses the time it spent in the call, a stream the time its "
-		"next work could\n"
-		"have started earlier.\n"
-		"\n"
-		"Behind the arrow stands what was waited for: the event, the stream it was "
-		"recorded on, and the\n"
-		"last work on that stream before the record. How sure that is: exact (the vendor "
-		"numbered it),\n"
-		"likely (by handle and order of calls), ambiguous (calls overlapped in time), "
-		"unexplained "
-		"(most of\n"
-		"the wait came after what it is said to have waited for).\n"
-		"\n"
-		"Recordings by 'assay record' name every event. A torch.profiler trace does only "
-		"when CUPTI told it.",
+		"Lists event, stream and device synchronisation, stream waits and blocking copies, most time\n"
+		"lost first: a thread loses the time it spent in the call, a stream the time its next work could\n"
+		"have started earlier.\n\n"
+		"Behind the arrow stands what was waited for: the event, the stream it was recorded on, and the\n"
+		"last work on that stream before the record. How sure that is: exact (the vendor numbered it),\n"
+		"likely (by handle and order of calls), ambiguous (calls overlapped in time), unexplained (most of\n"
+		"the wait came after what it is said to have waited for).\n\n"
+		"Recordings by 'assay record' name every event. A torch.profiler trace does only when CUPTI told it.",
 	ASSAY_OPTS(waits_opts),
 	ASSAY_EXAMPLES(waits_examples),
 	.args_size = sizeof(struct waits_args),

@@ -52,46 +52,35 @@ TEST(kernel_names_tell_softmax_casts_and_updates)
 		const char *name;
 		assay_role role;
 	} cases[] = {
-		{"void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, c10::BFloat16, "
-		 "float, 11, false, false>(c10::BFloat16*, int)",
+		{"void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, c10::BFloat16, float, 11, false, false>(c10::BFloat16*, int)",
 		 ASSAY_ROLE_SOFTMAX},
-		{"void (anonymous namespace)::softmax_warp_backward<float, float, float, 10, true, "
-		 "false>(float*, float const*)",
+		{"void (anonymous namespace)::softmax_warp_backward<float, float, float, 10, true, false>(float*, float const*)",
 		 ASSAY_ROLE_NONE},
-		{"void at::native::(anonymous namespace)::cunn_SoftMaxForwardReg<c10::BFloat16, "
-		 "float, c10::BFloat16, at::native::(anonymous namespace)::SoftMaxForwardEpilogue>",
+		{"void at::native::(anonymous namespace)::cunn_SoftMaxForwardReg<c10::BFloat16, float, c10::BFloat16, at::native::(anonymous namespace)::SoftMaxForwardEpilogue>",
 		 ASSAY_ROLE_SOFTMAX},
-		{"void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, "
-		 "float, at::native::(anonymous namespace)::LogSoftMaxForwardEpilogue>",
+		{"void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, at::native::(anonymous namespace)::LogSoftMaxForwardEpilogue>",
 		 ASSAY_ROLE_NONE},
 		{"scaled_upper_triang_masked_softmax_warp_forward<__half, __half, float, 10>",
 		 ASSAY_ROLE_SOFTMAX},
 		{"triton_per_fused__softmax_add_div_4", ASSAY_ROLE_SOFTMAX},
 		{"void vllm::moe::topkGatingSoftmax<4, 32, 4, 16>", ASSAY_ROLE_NONE},
 		{"triton_softmax_7", ASSAY_ROLE_NONE},
-		{"void at::native::vectorized_elementwise_kernel<8, "
-		 "at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}"
-		 ">",
+		{"void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}>",
 		 ASSAY_ROLE_CAST},
-		{"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda("
-		 "at::TensorIteratorBase&), at::native::memory::LoadWithCast<1> >",
+		{"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&), at::native::memory::LoadWithCast<1> >",
 		 ASSAY_ROLE_CAST},
-		{"void at::native::vectorized_elementwise_kernel<4, "
-		 "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+		{"void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
 		 ASSAY_ROLE_NONE},
-		{"void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"
-		 "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+		{"void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
 		 ASSAY_ROLE_LAYOUT},
 		{"triton_poi_fused__to_copy_12", ASSAY_ROLE_CAST},
 		{"triton_poi_fused__to_copy_add_12", ASSAY_ROLE_NONE},
 		{"void vllm::dynamic_scaled_fp8_quant_kernel<c10::BFloat16>", ASSAY_ROLE_NONE},
 		{"void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float, float>>",
 		 ASSAY_ROLE_FUSED_UPDATE},
-		{"void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
-		 "FusedAdamMathFunctor<float, 4>>",
+		{"void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4>>",
 		 ASSAY_ROLE_FUSED_UPDATE},
-		{"void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, "
-		 "TernaryOpScalarFunctor<float, 2, 2, 0>, LerpFunctor<float>>",
+		{"void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, TernaryOpScalarFunctor<float, 2, 2, 0>, LerpFunctor<float>>",
 		 ASSAY_ROLE_LIST_UPDATE},
 		{"nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT", ASSAY_ROLE_NONE},
 	};

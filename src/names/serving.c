@@ -140,8 +140,7 @@ TEST(step_marks_of_serving_engines_are_read)
 {
 	assay_serving s;
 	CHECK(assay_serving_parse(
-		ASSAY_S("execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_"
-			"generation_37(sq37sk34489sqsq37sqsk34489)"),
+		ASSAY_S("execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk34489sqsq37sqsk34489)"),
 		&s));
 	CHECK(s.phase == ASSAY_PHASE_MIXED && s.requests == 46 && s.tokens == 8192 && s.sums);
 	CHECK(s.keys == 8430 + 34489);
@@ -152,9 +151,7 @@ TEST(step_marks_of_serving_engines_are_read)
 	CHECK(s.phase == ASSAY_PHASE_PREFILL && s.requests == 15 && s.tokens == 15360);
 	CHECK(assay_serving_parse(ASSAY_S("step[DECODE bs=8]"), &s) && s.tokens == 8);
 	CHECK(assay_serving_parse(
-		ASSAY_S("[Executor] _forward_step 12: 2 ctx reqs, 64 ctx tokens, 5 gen "
-			"reqs"),
-		&s));
+		ASSAY_S("[Executor] _forward_step 12: 2 ctx reqs, 64 ctx tokens, 5 gen reqs"), &s));
 	CHECK(s.phase == ASSAY_PHASE_MIXED && s.requests == 7 && s.tokens == 69);
 	CHECK(assay_serving_parse(ASSAY_S("decode[bs=117/128 tok=117 d=1]"), &s) &&
 	      s.tokens == 117);

@@ -180,8 +180,7 @@ static void finish_one(assay_ctx *c, assay_kdb *k)
 	else if (waiting && waiting == unread)
 		assay_ctx_reason(
 			c, ASSAY_LEVEL_EXPECTED,
-			"%s.content: %zu of %zu files, %llu MB in %s not read while a program "
-			"waits (assay env does)",
+			"%s.content: %zu of %zu files, %llu MB in %s not read while a program waits (assay env does)",
 			k->library, unread, k->members.n, (unsigned long long)(k->bytes >> 20),
 			k->path);
 	else if (unread && !c->opts->no_hash)

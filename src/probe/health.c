@@ -158,9 +158,9 @@ static void run(assay_ctx *c)
 	}
 	char *tool = find_tool(c), dir[] = "/tmp/assay-rdhc-XXXXXX";
 	if (!tool) {
-		assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-				 "system_health: rdhc is not on PATH (see the ROCm Device Health "
-				 "Check, rocm.docs.amd.com)");
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_MISSING,
+			"system_health: rdhc is not on PATH (see the ROCm Device Health Check, rocm.docs.amd.com)");
 		return;
 	}
 	if (!mkdtemp(dir)) {

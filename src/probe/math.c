@@ -211,10 +211,10 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 		out->package_version = assay_header_version(c->a, text, m->macros);
 		out->tweak = assay_header_tweak(c->a, text, m->macros);
 		if (!out->package_version)
-			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
-					 "%s.package_version: %s did not contain %s_MAJOR, _MINOR "
-					 "and _PATCH",
-					 m->block, m->header, m->macros);
+			assay_ctx_reason(
+				c, ASSAY_LEVEL_MISSING,
+				"%s.package_version: %s did not contain %s_MAJOR, _MINOR and _PATCH",
+				m->block, m->header, m->macros);
 		if (!out->tweak)
 			assay_ctx_reason(c, ASSAY_LEVEL_MISSING,
 					 "%s.rocm_release_tweak: %s %s %s_TWEAK", m->block,
@@ -312,12 +312,11 @@ static void tensile_block(assay_ctx *c)
 	assay_sort_texts(all.p, all.n);
 	c->env->tensile_db = assay_database_names_hash(c, &all);
 	if (!c->env->tensile_db)
-		assay_ctx_reason(c,
-				 c->env->hipblaslt.lib || c->env->rocblas.lib
-					 ? absent_level(c)
-					 : ASSAY_LEVEL_EXPECTED,
-				 "tensile.kernel_db_combined_hash: neither hipblaslt nor rocblas "
-				 "has a kernel database");
+		assay_ctx_reason(
+			c,
+			c->env->hipblaslt.lib || c->env->rocblas.lib ? absent_level(c)
+								     : ASSAY_LEVEL_EXPECTED,
+			"tensile.kernel_db_combined_hash: neither hipblaslt nor rocblas has a kernel database");
 	assay_vec_free(&all);
 }
 

@@ -426,9 +426,10 @@ TEST(driver_version_is_found_in_proc_text)
 {
 	assay_arena a = {0};
 	CHECK(!strcmp(
-		driver_in_proc(&a,
-			       ASSAY_S("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
-				       "580.159.04  Release Build\nGCC version: 13.3.0")),
+		driver_in_proc(
+			&a,
+			ASSAY_S("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\n"
+				"GCC version: 13.3.0")),
 		"580.159.04"));
 	CHECK(!driver_in_proc(&a, ASSAY_S("")));
 	assay_arena_free(&a);

@@ -117,10 +117,10 @@ static void rpm(assay_ctx *c, const char *path)
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.system_packages: %s: %s", path,
 				 sqlite3_errmsg(db));
 	if (assay_root_stat(&c->root, assay_printf(c->a, "%s-wal", path), &st) && st.st_size)
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
-				 "assay.system_packages: the newest changes of %s are in its -wal, "
-				 "which was not read",
-				 path);
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_EXPECTED,
+			"assay.system_packages: the newest changes of %s are in its -wal, which was not read",
+			path);
 	sqlite3_finalize(rows);
 	sqlite3_close(db);
 	close(fd);

@@ -113,10 +113,11 @@ TEST(mapped_paths_are_the_last_field)
 {
 	assay_str device;
 	uint64_t inode;
-	CHECK(assay_str_is(mapped_path(ASSAY_S("7f00-7f10 r-xp 00000000 08:01 99   /a "
-					       "b/libcudart.so.13 (deleted)"),
-				       &device, &inode),
-			   "/a b/libcudart.so.13 (deleted)"));
+	CHECK(assay_str_is(
+		mapped_path(
+			ASSAY_S("7f00-7f10 r-xp 00000000 08:01 99   /a b/libcudart.so.13 (deleted)"),
+			&device, &inode),
+		"/a b/libcudart.so.13 (deleted)"));
 	CHECK(!mapped_path(ASSAY_S("7f00-7f10 rw-p 00000000 00:00 0 [heap]"), &device, &inode).n);
 	CHECK(!mapped_path(ASSAY_S("7f00-7f10 rw-p 00000000 00:00 0"), &device, &inode).n &&
 	      !mapped_path(ASSAY_S(""), &device, &inode).n);

@@ -637,8 +637,7 @@ static void run(assay_ctx *c)
 	if (!find_interpreter(c))
 		assay_ctx_reason(
 			c, ASSAY_LEVEL_MISSING,
-			"python_version: no python3 on PATH, in VIRTUAL_ENV or in CONDA_PREFIX "
-			"(--python names one)");
+			"python_version: no python3 on PATH, in VIRTUAL_ENV or in CONDA_PREFIX (--python names one)");
 	full_version(c);
 	all_sites(c);
 	all_packages(c);
@@ -651,9 +650,10 @@ const assay_probe assay_probe_python = {.name = "python", .run = run};
 TEST(venv_settings_are_read)
 {
 	assay_arena a = {0};
-	assay_str cfg = ASSAY_S(
-		"home = /usr/bin\nuv = 0.5\nInclude-System-Site-Packages=True\nversion_info = "
-		"3.12.3.final.0");
+	assay_str cfg = ASSAY_S("home = /usr/bin\n"
+				"uv = 0.5\n"
+				"Include-System-Site-Packages=True\n"
+				"version_info = 3.12.3.final.0");
 	CHECK(!strcmp(cfg_value(&a, cfg, "home"), "/usr/bin"));
 	CHECK(!strcmp(cfg_value(&a, cfg, "include-system-site-packages"), "True"));
 	CHECK(!strcmp(three_parts(&a, cfg_value(&a, cfg, "version_info")), "3.12.3"));

@@ -397,8 +397,7 @@ static void hip_block(assay_ctx *c, const assay_rocm_root *r)
 	if (!e->hip.version && r)
 		assay_ctx_reason(
 			c, strcmp(r->layout, "distro") ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
-			"hip.version: neither share/hip/version nor include/hip/hip_version.h in "
-			"%s gives it",
+			"hip.version: neither share/hip/version nor include/hip/hip_version.h in %s gives it",
 			r->path);
 	if (!e->hip.version && !has_hip(c, r))
 		return;

@@ -205,10 +205,10 @@ static void check_override(assay_ctx *c, const char *dir)
 	assay_torch *t = &c->env->torch;
 	t->source_head = assay_git_head(&c->root, c->a, dir);
 	if (t->source_head && t->git && strcmp(t->source_head, t->git))
-		assay_ctx_finding(c, "source-mismatch",
-				  "AORTA_PYTORCH_SRC is at %.10s but the installed torch was built "
-				  "from %.10s",
-				  t->source_head, t->git);
+		assay_ctx_finding(
+			c, "source-mismatch",
+			"AORTA_PYTORCH_SRC is at %.10s but the installed torch was built from %.10s",
+			t->source_head, t->git);
 }
 
 static const char *from_home(assay_ctx *c, const char *path)
@@ -282,11 +282,10 @@ static void submodule_commits(assay_ctx *c)
 			missing, t->source_path);
 	/* a wheel has no submodules: where to look them up is a hint, not a fault */
 	if (!t->source_path)
-		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
-				 "pytorch_build.submodule_commits: install kind is %s; see "
-				 "github.com/pytorch/pytorch/tree/%s/third_party/<name>, or set "
-				 "AORTA_PYTORCH_SRC",
-				 t->kind, t->git ? t->git : "<git_commit>");
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_EXPECTED,
+			"pytorch_build.submodule_commits: install kind is %s; see github.com/pytorch/pytorch/tree/%s/third_party/<name>, or set AORTA_PYTORCH_SRC",
+			t->kind, t->git ? t->git : "<git_commit>");
 }
 
 /* {"KEY", "value"}, of the macro CAFFE2_BUILD_STRINGS. */
@@ -516,10 +515,10 @@ static void run(assay_ctx *c)
 	c->env->ck.sdpa = has_flag(t, "USE_ROCM_CK_SDPA");
 	c->env->ck.gemm = has_flag(t, "USE_ROCM_CK_GEMM");
 	if (t->dir && !t->flags)
-		assay_ctx_reason(c, t->hip ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
-				 "composable_kernel.pytorch_use_ck_sdpa: no build flags in "
-				 "%s/include or its library",
-				 t->dir);
+		assay_ctx_reason(
+			c, t->hip ? ASSAY_LEVEL_MISSING : ASSAY_LEVEL_EXPECTED,
+			"composable_kernel.pytorch_use_ck_sdpa: no build flags in %s/include or its library",
+			t->dir);
 }
 
 const assay_probe assay_probe_torch = {.name = "pytorch_build", .run = run};
@@ -630,10 +629,11 @@ TEST(build_strings_come_from_macros_h)
 {
 	assay_env env = {0};
 	assay_ctx c = {.env = &env, .a = &env.arena};
-	build_strings(&c, ASSAY_S("#define CAFFE2_BUILD_STRINGS { \\\n  {\"CXX_FLAGS\", \" "
-				  "-DUSE_FBGEMM_GENAI -O2\"}, "
-				  "\\\n  {\"ROCM_VERSION\", \"\"}, \\\n {\"BLAS_INFO\", \"mkl "
-				  "\\\"x\\\"\"}, \\\n}\n"));
+	build_strings(&c, ASSAY_S("#define CAFFE2_BUILD_STRINGS { \\\n"
+				  "  {\"CXX_FLAGS\", \" -DUSE_FBGEMM_GENAI -O2\"}, \\\n"
+				  "  {\"ROCM_VERSION\", \"\"}, \\\n"
+				  " {\"BLAS_INFO\", \"mkl \\\"x\\\"\"}, \\\n"
+				  "}\n"));
 	CHECK_EQ(env.torch.settings.n, 2);
 	CHECK(!strcmp(env.torch.settings.p[1].value, "mkl \"x\""));
 	env.torch.flags_source = "macros.h";

@@ -26,8 +26,8 @@ static void follow_word(assay_arena *a, place *p, assay_str word, bool last)
 {
 	const char *own = p->row ? p->row : assay_printf(a, "r.\"%s\"", assay_table_key(p->table));
 	if (assay_str_is(word, "*kernel")) {
-		p->row = "(SELECT id FROM kernel WHERE kernel.name = r.name AND kernel.kind = "
-			 "r.kind)";
+		p->row =
+			"(SELECT id FROM kernel WHERE kernel.name = r.name AND kernel.kind = r.kind)";
 		p->table = assay_table_find("kernel");
 		return;
 	}

@@ -6,13 +6,10 @@
 
 const assay_sql_view assay_sql_views[] = {
 	{"top_kernels",
-	 "SELECT name, count AS total_calls, total AS total_duration, 1.0 * total / count AS "
-	 "average, 100.0 * total / (SELECT sum(total) FROM kernel) AS percentage, class, family "
-	 "FROM kernel ORDER BY total DESC",
+	 "SELECT name, count AS total_calls, total AS total_duration, 1.0 * total / count AS average, 100.0 * total / (SELECT sum(total) FROM kernel) AS percentage, class, family FROM kernel ORDER BY total DESC",
 	 "kernels by name, those that take most first"},
 	{"ranks",
-	 "SELECT rank.rank AS rank, host, matched, last AS came_last, waited, caused, transfer, "
-	 "why FROM rank ORDER BY caused DESC",
+	 "SELECT rank.rank AS rank, host, matched, last AS came_last, waited, caused, transfer, why FROM rank ORDER BY caused DESC",
 	 "ranks of a job, those that others wait for first"},
 	{NULL, NULL, NULL},
 };
@@ -168,8 +165,7 @@ TEST(ranges_joins_and_texts_give_what_a_scan_would)
 		 "0,1,2,3,4"},
 		{"select count(*) from kernels where name = 'it''s'", "334"},
 		{"select count(*) from kernels where name = 'nothing'", ""},
-		{"select count(*) from kernels where name_id = (select name_id from kernels limit "
-		 "1)",
+		{"select count(*) from kernels where name_id = (select name_id from kernels limit 1)",
 		 "334"},
 		{"select count(*) from gpu join track on track.id = gpu.track where track.tid = 2",
 		 "250"},

@@ -322,10 +322,10 @@ static void read_clock(capture *c, const any_record *r)
 	int64_t step = (int64_t)((uint64_t)offset - (uint64_t)c->clock_offset);
 	int64_t most = SLACK_NS + (gap > 0 ? gap / SLEW : 0);
 	if (c->clock_at && (step > most || step < -most))
-		assay_warn(c->run, "clock",
-			   "the wall clock was set by %.3f s while recording: times are of the "
-			   "clock since boot and go on, dates before that are of the new one",
-			   (double)step / 1e9);
+		assay_warn(
+			c->run, "clock",
+			"the wall clock was set by %.3f s while recording: times are of the clock since boot and go on, dates before that are of the new one",
+			(double)step / 1e9);
 	c->clock_offset = offset;
 	c->clock_at = r->clock.boot;
 }

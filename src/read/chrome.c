@@ -490,20 +490,16 @@ const assay_reader assay_reader_chrome = {
 
 static const char two_events[] =
 	"{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 3, \"world_size\": 8},\n"
-	" \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": "
-	"150109880320,\n"
+	" \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": 150109880320,\n"
 	"   \"warpSize\": 32, \"numSms\": 132, \"computeMajor\": 9, \"computeMinor\": 0}],\n"
 	" \"baseTimeNanoseconds\": 1790857026000000000,\n"
 	" \"traceEvents\": [\n"
-	"  {\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7, "
-	"\"tid\": 8,\n"
+	"  {\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7, \"tid\": 8,\n"
 	"   \"ts\": 3852190011231.377, \"dur\": 4.5,\n"
 	"   \"args\": {\"External id\": 5, \"cbid\": 211, \"correlation\": 77}},\n"
-	"  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm \\\"x\\\"\", \"pid\": 0, \"tid\": "
-	"7,\n"
+	"  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm \\\"x\\\"\", \"pid\": 0, \"tid\": 7,\n"
 	"   \"ts\": 3852190011240.001, \"dur\": 12,\n"
-	"   \"args\": {\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, "
-	"\"correlation\": 77,\n"
+	"   \"args\": {\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": 77,\n"
 	"     \"registers per thread\": 32, \"shared memory\": 1024, \"warps per SM\": 1.5,\n"
 	"     \"grid\": [1, 2, 3], \"block\": [256, 1, 1], \"what\": \"new\"}}\n"
 	" ], \"traceName\": \"x\"}";
@@ -727,10 +723,13 @@ TEST(a_record_that_never_ends_does_not_hide_the_rest)
 static size_t make_trace(char *out, size_t room, int layout)
 {
 	static const char *const fmt[] = {
-		"  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": %d, \"tid\": "
-		"%d,\n"
-		"    \"ts\": %d.%03d, \"dur\": %d.5,\n    \"args\": {\n      \"correlation\": %d, "
-		"\"k\": [\"}, {\", %d]\n    }\n  }",
+		"  {\n"
+		"    \"ph\": \"X\", \"cat\": \"%s\", \"name\": \"n%d\", \"pid\": %d, \"tid\": %d,\n"
+		"    \"ts\": %d.%03d, \"dur\": %d.5,\n"
+		"    \"args\": {\n"
+		"      \"correlation\": %d, \"k\": [\"}, {\", %d]\n"
+		"    }\n"
+		"  }",
 		"{\"name\": \"n%2$d\", \"cat\": \"%1$s\", \"ph\": \"X\", \"pid\": %3$d, \"tid\": "
 		"%4$d, \"ts\": %5$d.%6$03d, "
 		"\"dur\": %7$d.5, \"args\": {\"correlation\": %8$d, \"k\": [\"}, {\", %9$d]}}"};

@@ -217,8 +217,8 @@ static void add_name(assay_db *db, const char *name, int64_t root)
 
 static bool list_names(assay_db *db, assay_err *err)
 {
-	static const char text[] = "SELECT name, rootpage FROM sqlite_master WHERE type = 'view' "
-				   "OR (type = 'table' AND rootpage > 0)";
+	static const char text[] =
+		"SELECT name, rootpage FROM sqlite_master WHERE type = 'view' OR (type = 'table' AND rootpage > 0)";
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db->sql, text, -1, &stmt, NULL);
 	if (rc == SQLITE_OK)

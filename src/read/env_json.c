@@ -66,9 +66,7 @@ const assay_reader assay_reader_env_json = {
 TEST(an_env_snapshot_tells_the_versions)
 {
 	static const char text[] =
-		"{\"schema_version\": \"1.1\", \"captured_at\": \"\", \"pytorch_version\": "
-		"\"2.1\", "
-		"\"pytorch_build\": {\"hip_version\": null, \"cuda_version\": \"13.0\"}}";
+		"{\"schema_version\": \"1.1\", \"captured_at\": \"\", \"pytorch_version\": \"2.1\", \"pytorch_build\": {\"hip_version\": null, \"cuda_version\": \"13.0\"}}";
 	CHECK(env_sniff((assay_str){text, sizeof text - 1}) > 0);
 	for (size_t cut = 0; cut < sizeof text; cut++) {
 		assay_run *run = assay_read_bytes(&assay_reader_env_json, text, cut);

@@ -562,10 +562,7 @@ static char *write_ranks(assay_arena *a)
 		      f);
 		for (int i = 0; r != 2 && r != 3 && i < 500; i++)
 			fprintf(f,
-				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": "
-				"0, "
-				"\"tid\": %d, \"ts\": %d, \"dur\": 5, \"args\": {\"device\": 0, "
-				"\"stream\": %d, \"note\": %d}},\n",
+				"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"pid\": 0, \"tid\": %d, \"ts\": %d, \"dur\": 5, \"args\": {\"device\": 0, \"stream\": %d, \"note\": %d}},\n",
 				i % (r + 5), i % 3, i * 10 + r, i % 3, i);
 		fputs(r == 2 || r == 3 ? "" : "{}]}", f);
 		fclose(f);

@@ -664,8 +664,7 @@ static const char *picked(const char *columns, const char *const *candidates)
 TEST(columns_are_picked_in_three_tiers)
 {
 	static const char rocprofv3[] =
-		"Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,"
-		"Correlation_Id,Start_Timestamp,End_Timestamp,LDS_Block_Size";
+		"Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp,LDS_Block_Size";
 	CHECK(!strcmp(picked(rocprofv3, name_columns), "Kernel_Name"));
 	CHECK(!strcmp(picked(rocprofv3, start_columns), "Start_Timestamp"));
 	CHECK(!strcmp(picked(rocprofv3, end_columns), "End_Timestamp"));

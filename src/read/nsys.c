@@ -447,8 +447,7 @@ TEST(tables_that_are_missing_or_odd_do_not_matter)
 	bool ok;
 	assay_err err = {0};
 	assay_run *run = read_made(
-		"DROP TABLE StringIds; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
-		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, [end]) VALUES('x', 5), (9, 3);",
+		"DROP TABLE StringIds; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, [end]) VALUES('x', 5), (9, 3);",
 		&ok, &err);
 	CHECK(ok && run->part.t.gpu.n >= 2 && run->part.t.gpu.name[0] == 0);
 	CHECK(run->part.issues[ASSAY_ISSUE_no_duration] + run->part.issues[ASSAY_ISSUE_bad_number]);

@@ -518,10 +518,10 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 	set_clock(&x, source);
 	run->part.t.source.records[source] += x.events;
 	if (x.other)
-		assay_warn(run, "perfetto_packets",
-			   "%s: %llu packets of other data sources were not read: only track "
-			   "events, counters and GPU work are",
-			   assay_input_path(in), (unsigned long long)x.other);
+		assay_warn(
+			run, "perfetto_packets",
+			"%s: %llu packets of other data sources were not read: only track events, counters and GPU work are",
+			assay_input_path(in), (unsigned long long)x.other);
 	free_all(&x);
 	return true;
 }

@@ -521,26 +521,19 @@ static const char *const schema[] = {
 	"rocpd_metadata%s(id INTEGER PRIMARY KEY, tag TEXT, value TEXT)",
 	"rocpd_string%s(id INTEGER PRIMARY KEY, guid TEXT, string TEXT)",
 	"rocpd_info_node%s(id INTEGER PRIMARY KEY, guid TEXT, hash, machine_id, hostname TEXT)",
-	"rocpd_info_process%s(id INTEGER PRIMARY KEY, guid TEXT, nid, ppid, pid, init, fini, "
-	"start, "
-	"\"end\", command, environment, extdata)",
+	"rocpd_info_process%s(id INTEGER PRIMARY KEY, guid TEXT, nid, ppid, pid, init, fini, start, \"end\", command, environment, extdata)",
 	"rocpd_info_thread%s(id INTEGER PRIMARY KEY, guid TEXT, nid, ppid, pid, tid, name)",
-	"rocpd_info_agent%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, type, absolute_index, "
-	"logical_index, name, product_name, extdata)",
+	"rocpd_info_agent%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, type, absolute_index, logical_index, name, product_name, extdata)",
 	"rocpd_info_stream%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, name)",
 	"rocpd_info_pmc%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, agent_id, name, symbol)",
-	"rocpd_info_kernel_symbol%s(id INTEGER PRIMARY KEY, guid TEXT, kernel_name, display_name, "
-	"sgpr_count, arch_vgpr_count, accum_vgpr_count)",
+	"rocpd_info_kernel_symbol%s(id INTEGER PRIMARY KEY, guid TEXT, kernel_name, display_name, sgpr_count, arch_vgpr_count, accum_vgpr_count)",
 	"rocpd_track%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, name_id)",
-	"rocpd_event%s(id INTEGER PRIMARY KEY, guid TEXT, category_id, stack_id, parent_stack_id, "
-	"correlation_id, call_stack, line_info, extdata)",
+	"rocpd_event%s(id INTEGER PRIMARY KEY, guid TEXT, category_id, stack_id, parent_stack_id, correlation_id, call_stack, line_info, extdata)",
 	"rocpd_arg%s(id INTEGER PRIMARY KEY, guid TEXT, event_id, position, type, name, value)",
 	"rocpd_pmc_event%s(id INTEGER PRIMARY KEY, guid TEXT, event_id, pmc_id, value REAL)",
-	"rocpd_region%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, start, \"end\", name_id, "
-	"event_id)",
+	"rocpd_region%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, start, \"end\", name_id, event_id)",
 	"rocpd_sample%s(id INTEGER PRIMARY KEY, guid TEXT, track_id, timestamp, event_id)",
-	"rocpd_memory_allocate%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, type, "
-	"level, start, \"end\", address, size, event_id)",
+	"rocpd_memory_allocate%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, type, level, start, \"end\", address, size, event_id)",
 	NULL};
 static const char *const schema_300[] = {
 	"rocpd_kernel_dispatch%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, "
@@ -559,8 +552,7 @@ static const char *const schema_305[] = {
 	"rocpd_memory_copy%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, start, \"end\", "
 	"name_id, dst_agent_id, dst_address, src_agent_id, src_address, size, queue_id, stream_id, "
 	"event_id, graph_exec_id, graph_node_id)",
-	"rocpd_hip_event%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, queue_id, "
-	"start, \"end\", name_id, hip_event_handle, source_queue_id, event_id)",
+	"rocpd_hip_event%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, queue_id, start, \"end\", name_id, hip_event_handle, source_queue_id, event_id)",
 	NULL};
 
 static const char *const rows[] = {
@@ -571,8 +563,7 @@ static const char *const rows[] = {
 	"rocpd_info_node%s VALUES(1,'g',0,'m','host1')",
 	"rocpd_info_process%s(id,guid,nid,pid,command) VALUES(77,'g',1,77,'train')",
 	"rocpd_info_thread%s VALUES(78,'g',1,1,77,78,'main')",
-	"rocpd_info_agent%s VALUES(0,'g',1,77,'CPU',0,0,'EPYC','EPYC','{}'),(2,'g',1,77,'GPU',2,2,"
-	"'gfx942','AMD Instinct MI300X','{\"cu_count\":304,\"wave_front_size\":64}')",
+	"rocpd_info_agent%s VALUES(0,'g',1,77,'CPU',0,0,'EPYC','EPYC','{}'),(2,'g',1,77,'GPU',2,2,'gfx942','AMD Instinct MI300X','{\"cu_count\":304,\"wave_front_size\":64}')",
 	"rocpd_info_stream%s VALUES(0,'g',1,77,'default stream'),(3,'g',1,77,'Stream 3')",
 	"rocpd_info_pmc%s(id,guid,name) VALUES(1,'g','SQ_WAVES')",
 	"rocpd_info_kernel_symbol%s VALUES(7,'g','_Z3addv.kd','add()',32,8,4)",
@@ -583,17 +574,14 @@ static const char *const rows[] = {
 	"(4,'g',6,6,6,0,'{}'),(5,'g',4,8,8,0,'{\"message\":\"mark\"}')",
 	"rocpd_arg%s VALUES(1,'g',1,0,'hipStream_t','stream','0x0'),(2,'g',1,1,'int','n','5')",
 	"rocpd_pmc_event%s(id,guid,event_id,pmc_id,value) VALUES(1,'g',2,1,12.5)",
-	"rocpd_region%s VALUES(4,'g',1,77,78,900,950,2,1),(5,'g',1,77,78,880,990,5,3),"
-	"(6,'g',1,77,78,'x',990,5,3)",
+	"rocpd_region%s VALUES(4,'g',1,77,78,900,950,2,1),(5,'g',1,77,78,880,990,5,3),(6,'g',1,77,78,'x',990,5,3)",
 	"rocpd_sample%s VALUES(1,'g',1,1000,5)",
-	"rocpd_memory_allocate%s VALUES(1,'g',1,77,78,2,'ALLOC','REAL',10,11,4660,256,NULL),"
-	"(2,'g',1,77,78,NULL,'FREE','REAL',20,21,4660,0,NULL)",
+	"rocpd_memory_allocate%s VALUES(1,'g',1,77,78,2,'ALLOC','REAL',10,11,4660,256,NULL),(2,'g',1,77,78,NULL,'FREE','REAL',20,21,4660,0,NULL)",
 	"rocpd_kernel_dispatch%s(id,guid,nid,pid,tid,agent_id,kernel_id,dispatch_id,queue_id,"
 	"stream_id,start,\"end\",private_segment_size,group_segment_size,workgroup_size_x,"
 	"workgroup_size_y,workgroup_size_z,grid_size_x,grid_size_y,grid_size_z,event_id) "
 	"VALUES(1,'g',1,77,78,2,7,1,1,3,1000,1500,16,32,64,1,1,640,1,1,2)",
-	"rocpd_memory_copy%s(id,guid,nid,pid,tid,start,\"end\",name_id,dst_agent_id,src_agent_id,"
-	"size,queue_id,stream_id,event_id) VALUES(1,'g',1,77,78,1600,1700,6,2,0,4096,1,3,4)",
+	"rocpd_memory_copy%s(id,guid,nid,pid,tid,start,\"end\",name_id,dst_agent_id,src_agent_id,size,queue_id,stream_id,event_id) VALUES(1,'g',1,77,78,1600,1700,6,2,0,4096,1,3,4)",
 	NULL};
 static const char *const rows_305[] = {"rocpd_hip_event%s VALUES(1,'g',1,77,78,2,1,30,35,7,55,4,1)",
 				       NULL};
@@ -713,11 +701,10 @@ TEST(merged_rocpd_databases_keep_their_processes_apart)
 	assay_err err = {0};
 	sqlite3 *sql = temp_db(path);
 	CHECK(fill(sql, "_a", false) && fill(sql, "_b", true));
-	sqlite3_exec(sql,
-		     "UPDATE rocpd_string_b SET string='other' WHERE id=2;"
-		     "CREATE VIEW rocpd_string AS SELECT * FROM rocpd_string_a UNION ALL "
-		     "SELECT * FROM rocpd_string_b",
-		     NULL, NULL, NULL);
+	sqlite3_exec(
+		sql,
+		"UPDATE rocpd_string_b SET string='other' WHERE id=2;CREATE VIEW rocpd_string AS SELECT * FROM rocpd_string_a UNION ALL SELECT * FROM rocpd_string_b",
+		NULL, NULL, NULL);
 	sqlite3_close(sql);
 	assay_run *run = read_db(path, &ok, &err);
 	unlink(path);
@@ -736,10 +723,10 @@ static int for_tables(sqlite3 *db, const char *sql)
 	sqlite3_stmt *list = NULL;
 	char *all[64];
 	int n = 0;
-	sqlite3_prepare_v2(db,
-			   "SELECT replace(?1, '@', substr(name, 1, length(name) - 2)) FROM "
-			   "sqlite_master WHERE type = 'table' AND name GLOB 'rocpd_*_a'",
-			   -1, &list, NULL);
+	sqlite3_prepare_v2(
+		db,
+		"SELECT replace(?1, '@', substr(name, 1, length(name) - 2)) FROM sqlite_master WHERE type = 'table' AND name GLOB 'rocpd_*_a'",
+		-1, &list, NULL);
 	sqlite3_bind_text(list, 1, sql, -1, NULL);
 	while (n < 64 && sqlite3_step(list) == SQLITE_ROW)
 		all[n++] = sqlite3_mprintf("%s", sqlite3_column_text(list, 0));
@@ -768,14 +755,12 @@ static assay_run *read_variant(const char *statements, bool *ok)
 	return run;
 }
 
-static const char views_of_one[] = "DROP TABLE @_b; ALTER TABLE @_a RENAME TO \"t-@\";"
-				   "CREATE VIEW @ AS SELECT * FROM \"t-@\"";
+static const char views_of_one[] =
+	"DROP TABLE @_b; ALTER TABLE @_a RENAME TO \"t-@\";CREATE VIEW @ AS SELECT * FROM \"t-@\"";
 static const char views_of_two[] =
-	"ALTER TABLE @_a RENAME TO \"t-@\"; ALTER TABLE @_b RENAME TO \"u-@\";"
-	"CREATE VIEW @ AS SELECT * FROM \"t-@\" UNION ALL SELECT * FROM \"u-@\"";
+	"ALTER TABLE @_a RENAME TO \"t-@\"; ALTER TABLE @_b RENAME TO \"u-@\";CREATE VIEW @ AS SELECT * FROM \"t-@\" UNION ALL SELECT * FROM \"u-@\"";
 static const char tables_of_two[] =
-	"CREATE TABLE @ AS SELECT * FROM @_a UNION ALL SELECT * FROM @_b;"
-	"DROP TABLE @_a; DROP TABLE @_b";
+	"CREATE TABLE @ AS SELECT * FROM @_a UNION ALL SELECT * FROM @_b;DROP TABLE @_a; DROP TABLE @_b";
 
 TEST(a_database_that_shows_only_views_is_read_through_them)
 {
@@ -883,12 +868,9 @@ TEST(other_databases_are_refused_in_words)
 		const char *sql, *says;
 	} cases[] = {
 		{"CREATE TABLE x(a)", "without rocpd tables"},
-		{"CREATE VIEW rocpd_info_process AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-		 "SELECT i+1 "
-		 "FROM n) SELECT i AS id FROM n",
+		{"CREATE VIEW rocpd_info_process AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i AS id FROM n",
 		 "without rocpd tables"},
-		{"CREATE TABLE rocpd_info_process_a(id); CREATE TABLE rocpd_region_a(start_id, "
-		 "track_id)",
+		{"CREATE TABLE rocpd_info_process_a(id); CREATE TABLE rocpd_region_a(start_id, track_id)",
 		 "schema 4"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {

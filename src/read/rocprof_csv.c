@@ -403,11 +403,10 @@ static bool same_run(const assay_run *a, const assay_run *b)
 	"\"Workgroup_Size_X\",\"Workgroup_Size_Y\",\"Workgroup_Size_Z\",\"Grid_Size_X\","          \
 	"\"Grid_Size_Y\",\"Grid_Size_Z\"\n"
 #define KERNEL_ROW(agent, id, name)                                                                \
-	"\"KERNEL_DISPATCH\"," agent ",1,3,834,17," id ",\"" name "\",21,1550151853029637,"        \
-	"1550151853042437,512,64,8,4,16,64,2,1,1024,1025,1\n"
+	"\"KERNEL_DISPATCH\"," agent ",1,3,834,17," id ",\"" name                                  \
+	"\",21,1550151853029637,1550151853042437,512,64,8,4,16,64,2,1,1024,1025,1\n"
 #define API_HEAD                                                                                   \
-	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\","                 \
-	"\"Start_Timestamp\",\"End_Timestamp\"\n"
+	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
 
 TEST(a_kernel_row_fills_every_column)
 {
@@ -435,10 +434,10 @@ TEST(a_kernel_row_fills_every_column)
 
 TEST(columns_are_found_by_name_in_any_order_and_case)
 {
-	assay_run *run = read_z("Guid,End_Timestamp,START_TIMESTAMP,Kernel_Name,Agent_Id,Queue_Id,"
-				"Vgpr_Count,Lds_Block_Size,Private_Segment_Size\n"
-				"\"0000ddb5-8903\",30,10,\"k\",\"Agent 2\",9,24,128,32\n"
-				"\"0000ddb5-8903\",31,11,k,,9,24,,32\n");
+	assay_run *run = read_z(
+		"Guid,End_Timestamp,START_TIMESTAMP,Kernel_Name,Agent_Id,Queue_Id,Vgpr_Count,Lds_Block_Size,Private_Segment_Size\n"
+		"\"0000ddb5-8903\",30,10,\"k\",\"Agent 2\",9,24,128,32\n"
+		"\"0000ddb5-8903\",31,11,k,,9,24,,32\n");
 	const assay_gpu_table *g = &run->part.t.gpu;
 	CHECK(g->n == 2 && g->dur[0] == 20 && g->regs[0] == 24 && g->shared[0] == 128);
 	CHECK(g->scratch[0] == 32 && g->dispatch[0] == UINT32_MAX && g->acc_regs[0] == UINT16_MAX);
@@ -532,8 +531,8 @@ TEST(rows_that_do_not_fit_are_counted)
 TEST(values_too_wide_for_a_column_become_absent)
 {
 	assay_run *run = read_z(
-		"Kernel_Name,Start_Timestamp,End_Timestamp,Queue_Id,Grid_Size_X,"
-		"Workgroup_Size_X,VGPR_Count\n\"k\",1,2,139690710949888,4294967296,65536,12\n");
+		"Kernel_Name,Start_Timestamp,End_Timestamp,Queue_Id,Grid_Size_X,Workgroup_Size_X,VGPR_Count\n"
+		"\"k\",1,2,139690710949888,4294967296,65536,12\n");
 	const assay_gpu_table *g = &run->part.t.gpu;
 	CHECK(g->queue[0] == UINT32_MAX && g->grid_x[0] == 0 && g->block_x[0] == 0 &&
 	      g->regs[0] == 12);
@@ -546,22 +545,19 @@ TEST(values_too_wide_for_a_column_become_absent)
 TEST(a_copy_belongs_to_the_device_it_touches)
 {
 	assay_run *run = read_z(
-		"\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\","
-		"\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\","
-		"\"End_Timestamp\"\n"
+		"\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\",\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
 		"\"MEMORY_COPY\",\"MEMORY_COPY_HOST_TO_DEVICE\",2,\"Agent 0\",\"Agent 4\",1,5,9\n"
 		"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_HOST\",2,\"Agent 4\",\"Agent 0\",2,5,9\n"
-		"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_DEVICE\",2,\"Agent 4\",\"Agent "
-		"5\",3,5,9\n");
+		"\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_DEVICE\",2,\"Agent 4\",\"Agent 5\",3,5,9\n");
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const int64_t *device = run->part.t.track.pid;
 	CHECK(g->n == 3 && g->kind[0] == ASSAY_GPU_MEMCPY && g->dur[2] == 4 && g->bytes[0] == -1);
 	CHECK(device[g->track[0]] == 4 && device[g->track[1]] == 4 && device[g->track[2]] == 5);
 	CHECK(is_text(run, g->name[0], "MEMORY_COPY_HOST_TO_DEVICE") && g->corr[2] == 3);
 	assay_run_free(run);
-	run = read_z("Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_"
-		     "Timestamp,"
-		     "End_Timestamp\nMEMORY_COPY,HOST_TO_DEVICE,0,4,1,5,9\n");
+	run = read_z(
+		"Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+		"MEMORY_COPY,HOST_TO_DEVICE,0,4,1,5,9\n");
 	const assay_track_table *t = &run->part.t.track;
 	CHECK(t->n == 1 && t->pid[0] == 4 && t->tid[0] == -1 && is_text(run, t->name[0], "copy"));
 	assay_run_free(run);
@@ -570,15 +566,12 @@ TEST(a_copy_belongs_to_the_device_it_touches)
 
 TEST(frees_give_back_what_their_address_took)
 {
-	assay_run *run =
-		read_z("\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","
-		       "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
-		       "\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0x00007ffb26354000\",7,30,40\n"
-		       "\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent "
-		       "2\",1024,\"0x00007ffb26354000\",1,10,20\n"
-		       "\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent "
-		       "3\",64,\"0x00007ffb26354000\",1,50,60\n"
-		       "\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0xffffffffffffffff\",7,70,80\n");
+	assay_run *run = read_z(
+		"\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+		"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0x00007ffb26354000\",7,30,40\n"
+		"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 2\",1024,\"0x00007ffb26354000\",1,10,20\n"
+		"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 3\",64,\"0x00007ffb26354000\",1,50,60\n"
+		"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0xffffffffffffffff\",7,70,80\n");
 	const assay_alloc_table *a = &run->part.t.alloc;
 	CHECK(a->n == 4 && a->bytes[1] == 1024 && a->bytes[0] == -1024 && a->bytes[2] == 64);
 	CHECK(a->bytes[3] == 0 && a->device[3] == -1 && a->device[0] == 2 && a->device[2] == 3);
@@ -623,8 +616,9 @@ static void add_text(assay_run *run, const char *z)
 TEST(kernels_in_both_a_trace_and_counters_are_kept_once)
 {
 	static const char *const texts[] = {
-		"Dispatch_Id,Correlation_Id,Kernel_Name,Start_Timestamp,End_Timestamp,Counter_Name,"
-		"Counter_Value\n1,1,\"k\",10,20,\"A\",5\n1,1,\"k\",10,20,\"B\",6\n"
+		"Dispatch_Id,Correlation_Id,Kernel_Name,Start_Timestamp,End_Timestamp,Counter_Name,Counter_Value\n"
+		"1,1,\"k\",10,20,\"A\",5\n"
+		"1,1,\"k\",10,20,\"B\",6\n"
 		"9,9,\"only here\",50,60,\"A\",7\n",
 		"Dispatch_Id,Correlation_Id,Kernel_Name,Start_Timestamp,End_Timestamp,VGPR_Count\n"
 		"1,1,\"k\",10,20,32\n2,2,\"k\",30,40,32\n"};
@@ -644,8 +638,8 @@ TEST(kernels_in_both_a_trace_and_counters_are_kept_once)
 TEST(a_thread_in_two_files_of_a_process_is_one)
 {
 	assay_run *run = assay_run_new();
-	const char head[] = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,"
-			    "End_Timestamp\n";
+	const char head[] =
+		"Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n";
 	assay_arena a = {0};
 	add_text(run,
 		 assay_printf(&a, "%sHIP_RUNTIME_API,hipLaunchKernel,10,11,1,100,110\n", head));
@@ -662,10 +656,9 @@ TEST(a_thread_in_two_files_of_a_process_is_one)
 
 TEST(summaries_are_not_events)
 {
-	assay_run *run =
-		read_z("\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\","
-		       "\"MinNs\",\"MaxNs\",\"StdDev\"\n\"hipMalloc\",4,100,25.000000,85.15,3,49,1."
-		       "5e+00\n");
+	assay_run *run = read_z(
+		"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n"
+		"\"hipMalloc\",4,100,25.000000,85.15,3,49,1.5e+00\n");
 	const assay_stat_table *s = &run->part.t.stat;
 	CHECK(s->n == 1 && run->part.t.gpu.n == 0 && run->part.t.host.n == 0);
 	CHECK(s->calls[0] == 4 && s->total[0] == 100 && s->min[0] == 3 && s->max[0] == 49);
@@ -698,8 +691,7 @@ TEST(agents_that_are_gpus_become_devices)
 TEST(samples_are_counted)
 {
 	assay_run *run = read_z(
-		"\"Sample_Timestamp\",\"Exec_Mask\",\"Dispatch_Id\",\"Instruction\","
-		"\"Instruction_Comment\",\"Correlation_Id\"\n"
+		"\"Sample_Timestamp\",\"Exec_Mask\",\"Dispatch_Id\",\"Instruction\",\"Instruction_Comment\",\"Correlation_Id\"\n"
 		"3464444413017201,18446744073709551615,1,\"s_load_dword s8, s[4:5], 0x24\",\"\",1\n"
 		"3464444413017201,65535,1,\"s_endpgm\",\"a.cpp:1\",1");
 	CHECK(assay_str_is(assay_meta_get(run, "pc_samples"), "2") && issues(run) == 0);
@@ -719,18 +711,17 @@ static assay_run *read_mixed(csv_how how)
 	for (int i = -1; i < 700; i++) {
 		int n = snprintf(row, sizeof row, "%s", KERNEL_HEAD);
 		if (i >= 0)
-			n = snprintf(row, sizeof row,
-				     "\"KERNEL_DISPATCH\",\"Agent %d\",1,%d,8,%d,%d,\"%s%.*s\","
-				     "%d,%d,%d,0,0,8,0,16,64,1,1,%d%s\n",
-				     i % 7, i % 3, i, i % 90, names[i % 90 % 5], i % 90 * 3,
-				     "_____________________________________________________________"
-				     "_______________"
-				     "_____________________________________________________________"
-				     "_______________"
-				     "_____________________________________________________________"
-				     "___________",
-				     i, i * 10 + 1, i * 10 + i % 9, i * i,
-				     i % 50 == 7 ? "" : ",1,1");
+			n = snprintf(
+				row, sizeof row,
+				"\"KERNEL_DISPATCH\",\"Agent %d\",1,%d,8,%d,%d,\"%s%.*s\",%d,%d,%d,0,0,8,0,16,64,1,1,%d%s\n",
+				i % 7, i % 3, i, i % 90, names[i % 90 % 5], i % 90 * 3,
+				"_____________________________________________________________"
+				"_______________"
+				"_____________________________________________________________"
+				"_______________"
+				"_____________________________________________________________"
+				"___________",
+				i, i * 10 + 1, i * 10 + i % 9, i * i, i % 50 == 7 ? "" : ",1,1");
 		for (int k = 0; k < n; k++)
 			*assay_push(&text) = row[k];
 	}

@@ -290,13 +290,8 @@ TEST(results_json_cut_anywhere_keeps_whole_records)
 TEST(hostile_results_json_is_counted_not_trusted)
 {
 	static const char *const text[] = {
-		"{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{\"hip_api\":[{\"start_timestamp\":"
-		"1,"
-		"\"end_timestamp\":18446744073709551615,\"kind\":99999999999,\"operation\":-4}]}}]"
-		"}",
-		"{\"rocprofiler-sdk-tool\":{\"agents\":[{\"id\":[]}],\"buffer_records\":{\"x\":{},"
-		"\"memory_copy\":[[],{\"start_timestamp\":2,\"end_timestamp\":1,\"bytes\":1e99}]}}"
-		"}",
+		"{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{\"hip_api\":[{\"start_timestamp\":1,\"end_timestamp\":18446744073709551615,\"kind\":99999999999,\"operation\":-4}]}}]}",
+		"{\"rocprofiler-sdk-tool\":{\"agents\":[{\"id\":[]}],\"buffer_records\":{\"x\":{},\"memory_copy\":[[],{\"start_timestamp\":2,\"end_timestamp\":1,\"bytes\":1e99}]}}}",
 		"{\"rocprofiler-sdk-tool\":[{\"metadata\":[],\"strings\":7,\"kernel_symbols\":[1,{}"
 		"],"
 		"\"buffer_records\":{\"kernel_dispatch\":[{\"start_timestamp\":5,\"end_timestamp\":"

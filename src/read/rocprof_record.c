@@ -188,8 +188,8 @@ TEST(a_record_is_read_in_any_order_of_members)
 
 TEST(wrong_values_of_a_record_are_absent_and_counted)
 {
-	assay_rocprof_record r = parsed("{\"kind\":null,\"operation\":-1,\"thread_id\":\"x\","
-					"\"correlation_id\":7,\"agent_id\":{\"handle\":[]}}");
+	assay_rocprof_record r = parsed(
+		"{\"kind\":null,\"operation\":-1,\"thread_id\":\"x\",\"correlation_id\":7,\"agent_id\":{\"handle\":[]}}");
 	CHECK_EQ(r.seen, 0);
 	CHECK_EQ(r.bad_numbers, 3);
 	CHECK_EQ(parsed("[1]").seen, 0);

@@ -59,10 +59,11 @@ static void count_left(assay_run *run, const char *path)
 	uint64_t n = !strcmp(slash ? slash + 1 : path, "run.json") ? assay_run_left(dir) : 0;
 	if (n) {
 		assay_count(&run->part, ASSAY_ISSUE_left_rings, n);
-		assay_warn(run, "left_rings",
-			   "%" PRIu64 " %s left records in memory that are not read: "
-			   "assay record --recover %s takes them into the run",
-			   n, n == 1 ? "process that is gone" : "processes that are gone", dir);
+		assay_warn(
+			run, "left_rings",
+			"%" PRIu64
+			" %s left records in memory that are not read: assay record --recover %s takes them into the run",
+			n, n == 1 ? "process that is gone" : "processes that are gone", dir);
 	}
 	assay_arena_free(&scratch);
 }
@@ -99,10 +100,8 @@ const assay_reader assay_reader_run_json = {
 
 TEST(processes_that_were_not_recorded_are_counted)
 {
-	static const char text[] = "{\"assay\": \"1\", \"recorders\": {}, \"unrecorded\": "
-				   "[{\"pid\": 7, \"name\": \"a\", "
-				   "\"why\": \"environment\", \"gpu\": true}, {\"name\": \"b\", "
-				   "\"gpu\": false}, 5, {]}";
+	static const char text[] =
+		"{\"assay\": \"1\", \"recorders\": {}, \"unrecorded\": [{\"pid\": 7, \"name\": \"a\", \"why\": \"environment\", \"gpu\": true}, {\"name\": \"b\", \"gpu\": false}, 5, {]}";
 	assay_run *run = assay_read_bytes(&assay_reader_run_json, text, sizeof text - 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_gpu], 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_child], 1);

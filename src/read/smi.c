@@ -614,13 +614,10 @@ TEST(amd_monitor_process_tables_are_skipped_and_counted)
 
 TEST(amd_metric_lists_become_numbered_samples)
 {
-	assay_run *run =
-		read_z("timestamp,gpu,gfx_activity,vcn_activity,socket_power,throttle_status,gfx_0_"
-		       "clk,edge,"
-		       "hotspot,mem,usage,total_vram,used_vram\n"
-		       "1700000000,0,55,\"['N/A', 7, "
-		       "'9']\",750,UNTHROTTLED,1900,N/A,61,50,N/A,196592,196593\n"
-		       "1700000001,0,155,\"[0, 0]\",750,THROTTLED,1900,N/A,61,50,N/A,196592,10\n");
+	assay_run *run = read_z(
+		"timestamp,gpu,gfx_activity,vcn_activity,socket_power,throttle_status,gfx_0_clk,edge,hotspot,mem,usage,total_vram,used_vram\n"
+		"1700000000,0,55,\"['N/A', 7, '9']\",750,UNTHROTTLED,1900,N/A,61,50,N/A,196592,196593\n"
+		"1700000001,0,155,\"[0, 0]\",750,THROTTLED,1900,N/A,61,50,N/A,196592,10\n");
 	int64_t ts;
 	double v;
 	CHECK(run && IS(run, 0, "util_pct", 1, 55) && IS(run, 0, "vcn_activity_1", 2, 0));
@@ -663,12 +660,9 @@ TEST(rocm_smi_labels_carry_units_and_rows_start_with_card)
 TEST(nvidia_query_times_are_local)
 {
 	assay_run *run = read_z(
-		"timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W], "
-		"clocks.current.sm [MHz], temperature.gpu, clocks_event_reasons.active, pstate\n"
-		"2026/11/15 02:20:04.472, 1, NVIDIA H200, 5 %, 10 MiB, 77.47 W, 345 MHz, 27, "
-		"0x0000000000000001, P0\n"
-		"2026/11/15 02:20:04.679, 1, NVIDIA H200, [N/A], [Not Supported], [Unknown Error], "
-		"[GPU requires reset], [Insufficient Permissions], 0x0000000000000004, P0\n");
+		"timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W], clocks.current.sm [MHz], temperature.gpu, clocks_event_reasons.active, pstate\n"
+		"2026/11/15 02:20:04.472, 1, NVIDIA H200, 5 %, 10 MiB, 77.47 W, 345 MHz, 27, 0x0000000000000001, P0\n"
+		"2026/11/15 02:20:04.679, 1, NVIDIA H200, [N/A], [Not Supported], [Unknown Error], [GPU requires reset], [Insufficient Permissions], 0x0000000000000004, P0\n");
 	int64_t ts;
 	double v;
 	CHECK(run && IS(run, 1, "util_pct", 1, 5) && IS(run, 1, "power_watts", 1, 77.47));
@@ -732,8 +726,10 @@ TEST(dmon_dates_and_times_of_day_are_read)
 		       " 20261115   02:20:04      0    77\n");
 	CHECK(run && IS(run, 0, "power_watts", 1, 77) && ts == 1794709204000000000);
 	assay_run_free(run);
-	run = read_z("#Time        gpu   pwr\n#HH:MM:SS   Idx     W\n23:59:59  0  77\n00:00:01  0  "
-		     "78\n");
+	run = read_z("#Time        gpu   pwr\n"
+		     "#HH:MM:SS   Idx     W\n"
+		     "23:59:59  0  77\n"
+		     "00:00:01  0  78\n");
 	CHECK(run && IS(run, 0, "power_watts", 2, 78) && ts == 86401 * smi_second);
 	CHECK(assay_str_is(assay_meta_get(run, "telemetry_clock"), "day"));
 	assay_run_free(run);

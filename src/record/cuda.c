@@ -252,8 +252,7 @@ static void step_aside(void)
 		cuda.cupti.disable(ours_alone[i]);
 	assay_rt_lost(
 		ASSAY_WIRE_LOST_TAKEN, 1,
-		"another profiler in the program (torch.profiler, jax.profiler, ...) took CUPTI "
-		"over: GPU work after that is in its trace, not in this one");
+		"another profiler in the program (torch.profiler, jax.profiler, ...) took CUPTI over: GPU work after that is in its trace, not in this one");
 }
 
 static void step_back(void)

@@ -409,9 +409,9 @@ static void refuse_second(void)
 		tell_copies();
 		assay_rt_bulk_close();
 	}
-	assay_rt_lost(ASSAY_WIRE_LOST_TAKEN, 1,
-		      "a second copy of rocprofiler-sdk is in the process: what it sees is not "
-		      "recorded");
+	assay_rt_lost(
+		ASSAY_WIRE_LOST_TAKEN, 1,
+		"a second copy of rocprofiler-sdk is in the process: what it sees is not recorded");
 }
 
 static void tell_setting(uint32_t version, const char *runtime, uint32_t priority, const char *path)

@@ -93,9 +93,8 @@ void assay_cost_text(FILE *out, const char *indent, const assay_run *run)
 	fprintf(out, "\nwhat recording took\n");
 	if (c.looked_at)
 		fprintf(out,
-			"%sin the program's calls: mean %s, half below %s, 99%% below %s, longest "
-			"%s "
-			"(%" PRIu64 " looked at)\n",
+			"%sin the program's calls: mean %s, half below %s, 99%% below %s, longest %s (%" PRIu64
+			" looked at)\n",
 			indent, assay_fmt_time(a, (int64_t)(c.sum / c.looked_at)),
 			assay_fmt_time(b, below(&c, 0.5)), assay_fmt_time(d, below(&c, 0.99)),
 			assay_fmt_time(e, (int64_t)c.max), c.looked_at);
@@ -107,9 +106,9 @@ void assay_cost_text(FILE *out, const char *indent, const assay_run *run)
 TEST(the_cost_of_several_processes_is_summed)
 {
 	assay_run *run = assay_run_new();
-	assay_meta_add(&run->part, "cost.callback_ns",
-		       ASSAY_S("{\"every\":16,\"looked_at\":3,\"sum\":600,\"max\":400,\"log2\":[0,"
-			       "0,1,2]}"));
+	assay_meta_add(
+		&run->part, "cost.callback_ns",
+		ASSAY_S("{\"every\":16,\"looked_at\":3,\"sum\":600,\"max\":400,\"log2\":[0,0,1,2]}"));
 	assay_meta_add(&run->part, "cost.callback_ns",
 		       ASSAY_S("{\"looked_at\":1,\"sum\":9000,\"max\":9000,\"log2\":[0,0,0,0,1]}"));
 	assay_meta_add(&run->part, "cost.writer", ASSAY_S("{\"cpu_ns\":5,\"bytes\":7}"));

@@ -210,8 +210,7 @@ static void print_kind_of_step(FILE *out, const assay_diff *d)
 			time_text(x, d->spread[0]), time_text(y, d->spread[1]));
 	else if (d->steps[0] && d->steps[1])
 		fprintf(out,
-			"  step is the mean of %llu and %llu, too few for the median that reports "
-			"give\n",
+			"  step is the mean of %llu and %llu, too few for the median that reports give\n",
 			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1]);
 }
 
@@ -382,9 +381,7 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	fprintf(out, "%s\n", d->sentence);
 	if (d->strangers)
 		fprintf(out,
-			"Different programs? Only %.0f%% and %.0f%% of the GPU time is in kernels "
-			"that "
-			"both have.\n",
+			"Different programs? Only %.0f%% and %.0f%% of the GPU time is in kernels that both have.\n",
 			100 * d->common[0], 100 * d->common[1]);
 	print_gates(out, d);
 	fprintf(out, "\n  %8s %8s %9s %8s\n", "before", "after", "change", "noise");
@@ -411,9 +408,8 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	print_env(out, d);
 	fprintf(out,
 		d->step.noise < 0
-			? "\nA run with one step tells no noise: only changes over 1%% of the step "
-			  "count.\n"
-			: "\nReal is a change beyond its noise (twice the standard error over "
-			  "steps) "
-			  "and 0.2%% of the step.\n");
+			? "\n"
+			  "A run with one step tells no noise: only changes over 1%% of the step count.\n"
+			: "\n"
+			  "Real is a change beyond its noise (twice the standard error over steps) and 0.2%% of the step.\n");
 }

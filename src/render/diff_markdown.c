@@ -79,8 +79,8 @@ void assay_diff_markdown(FILE *out, const assay_diff *d, size_t top)
 	fprintf(out, "### %s\n", assay_markdown(&a, d->sentence));
 	if (d->strangers)
 		fprintf(out,
-			"\n> **Different programs?** Only %.0f%% and %.0f%% of the GPU time is in "
-			"kernels that both have.\n",
+			"\n"
+			"> **Different programs?** Only %.0f%% and %.0f%% of the GPU time is in kernels that both have.\n",
 			100 * d->common[0], 100 * d->common[1]);
 	put_gates(out, &a, d);
 	put_head(out, "per step");

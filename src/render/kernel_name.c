@@ -132,22 +132,13 @@ const char *assay_kernel_label(assay_arena *a, assay_str mangled, size_t width)
 TEST(labels_say_what_a_template_does)
 {
 	static const char *const cases[][2] = {
-		{"void at::native::elementwise_kernel<128, 4, "
-		 "at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::"
-		 "TensorIteratorBase&)::{lambda()#3}>(int)::{lambda(int)#1}>(int)",
+		{"void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}>(int)::{lambda(int)#1}>(int)",
 		 "at::native::elementwise_kernel<direct_copy_kernel_cuda>"},
-		{"void at::native::vectorized_elementwise_kernel<4, "
-		 "at::native::BinaryFunctor<float, "
-		 "float, float, at::native::binary_internal::MulFunctor<float> >, "
-		 "std::array<char*, 3ul> >(int)",
+		{"void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)",
 		 "at::native::vectorized_elementwise_kernel<MulFunctor>"},
-		{"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
-		 "at::native::func_wrapper_t<float, "
-		 "at::native::sum_functor<float>::operator()(X)>>>(X)",
+		{"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::func_wrapper_t<float, at::native::sum_functor<float>::operator()(X)>>>(X)",
 		 "at::native::reduce_kernel<sum_functor>"},
-		{"void multi_tensor_apply_kernel<at::native::(anonymous "
-		 "namespace)::TensorListMetadata<2>, at::native::(anonymous "
-		 "namespace)::BinaryOpListAlphaFunctor<c10::Half, 2, 2, 0>, std::plus<float>>(int)",
+		{"void multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<c10::Half, 2, 2, 0>, std::plus<float>>(int)",
 		 "multi_tensor_apply_kernel<BinaryOpListAlphaFunctor>"},
 		{"void vectorized_layer_norm_kernel<c10::Half, float, false>(int, float)",
 		 "vectorized_layer_norm_kernel"},

@@ -136,8 +136,7 @@ static void print_flowing(FILE *out)
 TEST(words_flow_below_their_first_column)
 {
 	char buf[256];
-	CHECK(!strcmp(printed(print_flowing, buf),
-		      "     words that flow into as\n     many lines as "
-		      "they need\n"));
+	CHECK(!strcmp(printed(print_flowing, buf), "     words that flow into as\n"
+						   "     many lines as they need\n"));
 	return 0;
 }

@@ -44,8 +44,9 @@ static void put_kernels(assay_printout *p, size_t top)
 	n = n < top ? n : top;
 	const char **label = assay_kernel_labels(p, row, n, 80);
 	if (n)
-		fprintf(p->out, "\n| kernel | time | share | count | median "
-				"|\n|---|---:|---:|---:|---:|\n");
+		fprintf(p->out, "\n"
+				"| kernel | time | share | count | median |\n"
+				"|---|---:|---:|---:|---:|\n");
 	for (size_t i = 0; i < n; i++)
 		fprintf(p->out, "| %s | %s | %.1f%% | %s | %s |\n",
 			assay_markdown(&p->scratch, label[i]), assay_fmt_time(t, k->total[row[i]]),

@@ -179,13 +179,13 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 {
 	char f[4][ASSAY_FMT], c[3][ASSAY_FMT];
 	fprintf(out,
-		"\nHow far to trust it\n  replay error %.2f %%: the graph with nothing changed "
-		"gives %s for the measured %s\n",
+		"\n"
+		"How far to trust it\n"
+		"  replay error %.2f %%: the graph with nothing changed gives %s for the measured %s\n",
 		assay_path_error(p), assay_fmt_time(f[0], p->same.step),
 		assay_fmt_time(f[1], length_of(p)));
 	fprintf(out,
-		"  %s dependencies between %s instants and %s GPU events; %.2f %% contradict the "
-		"clocks and count as no delay\n",
+		"  %s dependencies between %s instants and %s GPU events; %.2f %% contradict the clocks and count as no delay\n",
 		assay_fmt_count(c[0], p->deps), assay_fmt_count(c[1], p->points),
 		assay_fmt_count(c[2], p->work),
 		assay_percent((int64_t)p->violated, (int64_t)p->deps));
@@ -199,8 +199,7 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 			assay_fmt_count(c[0], p->inferred));
 	if (p->guessed)
 		fprintf(out,
-			"  %s waits of one stream for another are inferred: nothing recorded "
-			"explains the delay\n",
+			"  %s waits of one stream for another are inferred: nothing recorded explains the delay\n",
 			assay_fmt_count(c[0], p->guessed));
 	if (p->full)
 		fprintf(out, "  %s launches waited for room in a full queue\n",
@@ -213,8 +212,7 @@ static void print_trust(FILE *out, const assay_run *run, const assay_path *p)
 			assay_fmt_count(c[0], p->overlaps));
 	if (p->sources > 1)
 		fprintf(out,
-			"  one of %u processes is followed (%s); collectives last as long as "
-			"they did\n",
+			"  one of %u processes is followed (%s); collectives last as long as they did\n",
 			p->sources, assay_z(run, run->part.t.source.path[p->source]));
 	if (p->step == ASSAY_NO_ROW && !p->steps)
 		fprintf(out, "  the input marks no steps: this is the whole recording\n");

@@ -350,8 +350,7 @@ static void print_trust(assay_printout *p)
 	if (t.offs) {
 		text = assay_printf(
 			&p->scratch,
-			"recording was switched off %s, %s in all: what happened then "
-			"is unknown, and no time in this report",
+			"recording was switched off %s, %s in all: what happened then is unknown, and no time in this report",
 			t.offs == 1 ? "once"
 				    : assay_printf(&p->scratch, "%" PRIu32 " times", t.offs),
 			assay_fmt_time(a, t.off));

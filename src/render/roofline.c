@@ -90,8 +90,7 @@ static void put_grid(FILE *out, const axes *a)
 	fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">operations a byte</text>\n",
 		(LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10);
 	fprintf(out,
-		"<text x=\"14\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 14 %d)\">"
-		"TFLOP/s</text>\n",
+		"<text x=\"14\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 14 %d)\">TFLOP/s</text>\n",
 		HEIGHT / 2, HEIGHT / 2);
 }
 
@@ -186,13 +185,12 @@ void assay_roofline_svg(FILE *out, const assay_run *run)
 		highest = used[m] && peak[m][0] > highest ? peak[m][0] : highest;
 	axes a = axes_of(p, n, highest);
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-		"height=\"%d\">\n<style>%s</style>\n",
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n"
+		"<style>%s</style>\n",
 		WIDTH, HEIGHT, WIDTH, HEIGHT, style);
 	fprintf(out, "<text x=\"%d\" y=\"22\">Roofline: ", LEFT);
 	put_text(out, r->n ? assay_text(run, r->how[0]) : ASSAY_S("the device is not known"));
-	fputs("; a point is an operator with one set of shapes, its area its share of "
-	      "time</text>\n",
+	fputs("; a point is an operator with one set of shapes, its area its share of time</text>\n",
 	      out);
 	put_grid(out, &a);
 	if (r->n)
@@ -204,8 +202,7 @@ void assay_roofline_svg(FILE *out, const assay_run *run)
 
 void assay_roofline_html(FILE *out, const assay_run *run)
 {
-	fputs("<!doctype html><html lang=\"en\"><meta "
-	      "charset=\"utf-8\"><title>Roofline</title><body>\n",
+	fputs("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Roofline</title><body>\n",
 	      out);
 	assay_roofline_svg(out, run);
 	fputs("</body></html>\n", out);

@@ -191,8 +191,7 @@ static void print_inferred(FILE *out, const assay_run *run, const assay_scope_vi
 	char count[ASSAY_FMT], time[ASSAY_FMT];
 	for (size_t i = 0; i < v->pairs && i < PAIRS_SHOWN; i++)
 		fprintf(out,
-			"  %s events, %s of work, are inferred: launched by %s while %s waited in "
-			"the range\n",
+			"  %s events, %s of work, are inferred: launched by %s while %s waited in the range\n",
 			assay_fmt_count(count, v->inferred[i].work),
 			assay_fmt_time(time, v->inferred[i].sum),
 			thread_name(run, v->inferred[i].worker, scratch),
@@ -228,9 +227,9 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 	print_inferred(out, run, v, &scratch);
 	if (v->sum_grad)
 		fprintf(out, "  %s of work are gradients, %s\n", assay_fmt_time(f[0], v->sum_grad),
-			strcmp(v->by, "forward") ? "shown where they were launched; --by forward "
-						   "shows them with their forward operator"
-						 : "shown in the scope of their forward operator");
+			strcmp(v->by, "forward")
+				? "shown where they were launched; --by forward shows them with their forward operator"
+				: "shown in the scope of their forward operator");
 	if (v->step >= 0)
 		fprintf(out, "  100%% is %s: step %" PRId64 "\n", assay_fmt_time(f[1], v->whole),
 			v->step);

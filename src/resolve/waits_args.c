@@ -95,9 +95,9 @@ TEST(what_a_call_returned_is_a_number_or_a_name)
 TEST(arguments_of_both_spellings_are_read)
 {
 	assay_arena arena = {0};
-	waits_args a = waits_args_in(&arena, ASSAY_S("\"stream\": \"0x7f01\",\"ptr\": \"0x50\","
-						     "\"value\": \"3\",\"flags\": \"1\","
-						     "\"retval\": \"1\""));
+	waits_args a = waits_args_in(
+		&arena,
+		ASSAY_S("\"stream\": \"0x7f01\",\"ptr\": \"0x50\",\"value\": \"3\",\"flags\": \"1\",\"retval\": \"1\""));
 	CHECK(a.has_stream && a.stream == 0x7f01 && a.event == 0x50 && a.value == 3);
 	CHECK(a.flags == 1 && a.status == 1 && a.device == -1);
 	a = waits_args_in(&arena, ASSAY_S("\"deviceId\": 2,\"hip_event\": \"0x9\""));

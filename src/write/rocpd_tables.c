@@ -49,11 +49,10 @@ static const char *create_text(assay_arena *a, const rocpd_tables *t, size_t i)
 				    tables[i].col[c].type);
 	for (size_t c = 0; c < tables[i].cols; c++)
 		if (strcmp(tables[i].col[c].of, "none"))
-			text = assay_printf(a,
-					    "%s, FOREIGN KEY (%s) REFERENCES \"rocpd_%s%s\" (id) "
-					    "ON UPDATE CASCADE",
-					    text, tables[i].col[c].name, tables[i].col[c].of,
-					    t->suffix);
+			text = assay_printf(
+				a,
+				"%s, FOREIGN KEY (%s) REFERENCES \"rocpd_%s%s\" (id) ON UPDATE CASCADE",
+				text, tables[i].col[c].name, tables[i].col[c].of, t->suffix);
 	return assay_printf(a, "%s)", text);
 }
 

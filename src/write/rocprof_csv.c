@@ -17,35 +17,31 @@ enum { FLUSH = 1 << 16 };
 /* Files of a process, in the order they are made: X(id, end of the name, header). Headers are those
  * of real files, byte for byte. */
 #define API_HEADER                                                                                 \
-	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\","                 \
-	"\"Start_Timestamp\",\"End_Timestamp\""
-#define FILES(X)                                                                                   \
-	X(KERNELS, "kernel_trace",                                                                 \
-	  "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Thread_Id\",\"Dispatch_Id\","        \
-	  "\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\","                  \
-	  "\"End_Timestamp\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\","                  \
-	  "\"Accum_VGPR_Count\",\"SGPR_Count\",\"Workgroup_Size_X\",\"Workgroup_Size_Y\","         \
-	  "\"Workgroup_Size_Z\",\"Grid_Size_X\",\"Grid_Size_Y\",\"Grid_Size_Z\"")                  \
-	X(COPIES, "memory_copy_trace",                                                             \
-	  "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\",\"Destination_Agent_Id\","     \
-	  "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"")                              \
-	X(MEMORY, "memory_allocation_trace",                                                       \
-	  "\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","                   \
-	  "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"")                              \
-	X(HIP, "hip_api_trace", API_HEADER)                                                        \
-	X(HSA, "hsa_api_trace", API_HEADER)                                                        \
-	X(RCCL, "rccl_api_trace", API_HEADER)                                                      \
-	X(CUDA, "cuda_api_trace", API_HEADER)                                                      \
-	X(MARKER, "marker_api_trace", API_HEADER)                                                  \
-	X(COUNTERS, "counter_collection",                                                          \
-	  "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\","           \
-	  "\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\","          \
-	  "\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\","               \
-	  "\"SGPR_Count\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\","                 \
-	  "\"End_Timestamp\"")                                                                     \
-	X(AGENTS, "agent_info",                                                                    \
-	  "\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Cu_Count\",\"Wave_Front_Size\","       \
-	  "\"Local_Mem_Size\",\"Gfx_Target_Version\",\"Name\",\"Vendor_Name\",\"Product_Name\"")
+	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\""
+#define FILES(X)                                                                                                                                        \
+	X(KERNELS, "kernel_trace",                                                                                                                      \
+	  "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Thread_Id\",\"Dispatch_Id\","                                                             \
+	  "\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\","                                                                       \
+	  "\"End_Timestamp\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\","                                                                       \
+	  "\"Accum_VGPR_Count\",\"SGPR_Count\",\"Workgroup_Size_X\",\"Workgroup_Size_Y\","                                                              \
+	  "\"Workgroup_Size_Z\",\"Grid_Size_X\",\"Grid_Size_Y\",\"Grid_Size_Z\"")                                                                       \
+	X(COPIES, "memory_copy_trace",                                                                                                                  \
+	  "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\",\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"") \
+	X(MEMORY, "memory_allocation_trace",                                                                                                            \
+	  "\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"")               \
+	X(HIP, "hip_api_trace", API_HEADER)                                                                                                             \
+	X(HSA, "hsa_api_trace", API_HEADER)                                                                                                             \
+	X(RCCL, "rccl_api_trace", API_HEADER)                                                                                                           \
+	X(CUDA, "cuda_api_trace", API_HEADER)                                                                                                           \
+	X(MARKER, "marker_api_trace", API_HEADER)                                                                                                       \
+	X(COUNTERS, "counter_collection",                                                                                                               \
+	  "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\","                                                                \
+	  "\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\","                                                               \
+	  "\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\","                                                                    \
+	  "\"SGPR_Count\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\","                                                                      \
+	  "\"End_Timestamp\"")                                                                                                                          \
+	X(AGENTS, "agent_info",                                                                                                                         \
+	  "\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Cu_Count\",\"Wave_Front_Size\",\"Local_Mem_Size\",\"Gfx_Target_Version\",\"Name\",\"Vendor_Name\",\"Product_Name\"")
 
 typedef enum file_id {
 #define X(id, name, header) FILE_##id,

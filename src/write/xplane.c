@@ -371,8 +371,7 @@ static bool is_our_warning(assay_str place, assay_str bytes)
 }
 
 #define BARE_STREAMS                                                                               \
-	"streams without all derived rows (xprof has ids for 100 of them a device; assay scopes "  \
-	"--timeline has all)"
+	"streams without all derived rows (xprof has ids for 100 of them a device; assay scopes --timeline has all)"
 
 /* In the file, where viewers show it, and to the caller. */
 static void tell_bare_streams(xplane_writer *w, assay_left_out *left)
@@ -468,9 +467,9 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_left_o
 		if (!write_kept(&w))
 			write_task(&w);
 		tell_bare_streams(&w, left);
-		assay_leave_out(left, w.t->counter.n - w.samples,
-				"samples of counters and telemetry that are of no device, or "
-				"before the trace");
+		assay_leave_out(
+			left, w.t->counter.n - w.samples,
+			"samples of counters and telemetry that are of no device, or before the trace");
 		if (fflush(out) || ferror(out))
 			ok = assay_fail(err, ASSAY_IO, 0, "cannot write the XPlane file");
 	}
