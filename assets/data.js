@@ -1,4 +1,4 @@
-// The page's data: a JSON block, and columns of numbers (docs/formats/html.md).
+// The page's data: JSON, and columns of numbers (docs/formats/html.md).
 import { keepLabels } from "./format.js";
 
 // Columns that are kept small; the others become doubles, exact to 2^53.
@@ -7,7 +7,8 @@ const TYPES = {
 	"text.utf8": Uint8Array,
 };
 
-async function inflate(base64) {
+// Bytes of a block of the page.
+export async function inflate(base64) {
 	let packed;
 	if (Uint8Array.fromBase64) {
 		packed = Uint8Array.fromBase64(base64);

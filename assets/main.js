@@ -2,7 +2,7 @@
 import { areaPanel, nameTable, sumMarked } from "./area.js";
 import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
-import { readRun } from "./data.js";
+import { inflate, readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
 import { el, hatched, section, swatch } from "./dom.js";
 import { environment, environmentDifferences } from "./environment.js";
@@ -217,7 +217,9 @@ async function readRuns(diff, runs) {
 }
 
 async function build(page) {
-	const { runs, diff } = JSON.parse(document.getElementById("data").textContent);
+	const block = document.getElementById("data");
+	const { runs, diff } = JSON.parse(new TextDecoder().decode(await inflate(block.textContent)));
+	block.remove();
 	await readRuns(diff, runs);
 	const bytes = Number(page.dataset.bytes) || runs.reduce((sum, r) => sum + r.data_bytes, 0);
 	document.title = `assay: ${runs.map((run) => runTitle(run)).join(" → ")}`;

@@ -1,8 +1,12 @@
 """Lines that tests/check counts: 'ok - name', 'not ok - name', 'skip - name: reason'."""
+import base64
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ASSAY = os.environ.get("ASSAY", str(ROOT / "build/release/assay"))
@@ -27,6 +31,12 @@ def run(*args, **kw):
     """The program's exit status, standard output and standard error, as text."""
     p = subprocess.run([ASSAY, *map(str, args)], capture_output=True, timeout=kw.pop("timeout", 120), **kw)
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def page_data(page):
+    """What a page carries besides its events: {"runs": [...], "diff": ...}."""
+    block = re.search(r'<script type="text/plain" id="data">(.*?)</script>', pathlib.Path(page).read_text()).group(1)
+    return json.loads(zlib.decompress(base64.b64decode(block), -15))
 
 
 def done():

@@ -62,7 +62,7 @@ def check_forms():
         page = pathlib.Path(d) / "p.html"
         tap.run("report", "--step", "5", "--html", page, TRAIN)
         tap.ok("only: text, JSON and page say so", words in text and words in json.dumps(report("--step", "5", TRAIN))
-               and words in page.read_text())
+               and words in json.dumps(tap.page_data(page)))
     for bad in (["--step", "99"], ["--step", "7-5"], ["--step", "x"], ["--device", "9"], ["--stream", "one"], ["--rank", "5"]):
         code, out, err = tap.run("report", *bad, TRAIN)
         tap.ok(f"only {' '.join(bad)}: one sentence", code == 2 and not out and err.count("\n") == 1, (code, err))
