@@ -8,6 +8,7 @@
 
 #include "analyze/envcatalog.h"
 #include "base/err.h"
+#include "base/folders.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "cmd/cmd.h"
@@ -19,18 +20,11 @@ struct env_args {
 	assay_opt_list sites, vars;
 };
 
-static bool make_parents(char *path, assay_err *err)
+static bool make_parents(const char *path, assay_err *err)
 {
-	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
-		*p = 0;
-		bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
-		int error = errno;
-		*p = '/';
-		if (!ok)
-			return assay_fail(err, ASSAY_IO, 0, "cannot make the folder of %s: %s",
-					  path, strerror(error));
-	}
-	return true;
+	return assay_make_parents(path, 0777) ||
+	       assay_fail(err, ASSAY_IO, 0, "cannot make the folder of %s: %s", path,
+			  strerror(errno));
 }
 
 /* A full disk leaves the old file, never half of the new one. */

@@ -13,6 +13,7 @@
 #include "analyze/hang.h"
 #include "cmd/cmd.h"
 #include "read/rings.h"
+#include "wire/clock.h"
 
 struct hang_args {
 	bool json;
@@ -22,13 +23,6 @@ typedef struct search {
 	assay_arena arena;
 	assay_hang_processes found;
 } search;
-
-static int64_t boot_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- threads ---- */
 
@@ -118,7 +112,7 @@ static bool add_capture(search *s, const char *path, assay_err *err)
 				.pid = pid_in(path),
 				.rank = run->part.t.source.n ? run->part.t.source.rank[0] : -1,
 				.alive = assay_capture_alive(path)};
-	p.now = p.alive ? boot_now() : last_sign(run);
+	p.now = p.alive ? assay_clock(CLOCK_BOOTTIME) : last_sign(run);
 	see_recorded(&p);
 	if (p.alive)
 		see_living(&p);
@@ -159,7 +153,8 @@ static bool add_pid(search *s, int64_t pid, assay_err *err)
 	const char *dir = assay_hang_run_of(&s->arena, pid);
 	if (dir && add_run(s, dir, pid, err))
 		return true;
-	assay_hang_process p = {.pid = pid, .rank = -1, .alive = true, .now = boot_now()};
+	assay_hang_process p = {
+		.pid = pid, .rank = -1, .alive = true, .now = assay_clock(CLOCK_BOOTTIME)};
 	see_living(&p);
 	if (!p.thread.n)
 		return assay_fail(err, ASSAY_IO, 0, "there is no process %" PRId64, pid);

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "read/reader.h"
 #include "render/report.h"
+#include "wire/clock.h"
 
 void assay_cmd_error(const assay_err *err)
 {
@@ -29,17 +30,10 @@ struct progress {
 	int64_t started_ms, shown_ms;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t total)
 {
 	struct progress *p = ctx;
-	int64_t now = now_ms();
+	int64_t now = assay_clock(CLOCK_MONOTONIC) / 1000000;
 	if (now - p->started_ms < 1000 || now - p->shown_ms < 100)
 		return;
 	p->shown_ms = now;
@@ -120,7 +114,7 @@ static bool read_job(void *ctx, assay_run *run, char **operands, size_t n, assay
 assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,
 			     assay_err *err)
 {
-	struct progress p = {now_ms(), 0};
+	struct progress p = {assay_clock(CLOCK_MONOTONIC) / 1000000, 0};
 	assay_run *run = assay_run_new();
 	if (isatty(STDERR_FILENO)) {
 		run->progress = show_progress;

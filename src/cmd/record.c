@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "base/test.h"
 #include "cmd/cmd.h"
 #include "names/calls.h"
@@ -22,6 +23,7 @@
 #include "read/reader.h"
 #include "resolve/resolve.h"
 #include "vendor/rocprof.h"
+#include "wire/clock.h"
 
 enum { TELEMETRY_MS = 200, SHM_MIN = 256 << 20 };
 #define RINGS "rings="
@@ -33,35 +35,7 @@ struct args {
 
 extern char **environ;
 
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- places ---- */
-
-/* Make a folder and those above it; *made counts the new ones at its end. */
-static bool make_folders(assay_arena *a, const char *path, int *made)
-{
-	char *part = assay_printf(a, "%s", path);
-	*made = 0;
-	for (char *p = part + 1; *part; p++) {
-		char c = *p;
-		if (c && c != '/')
-			continue;
-		*p = 0;
-		bool is_new = mkdir(part, 0777) == 0;
-		if (!is_new && errno != EEXIST)
-			return false;
-		*made = is_new ? *made + 1 : p[-1] == '/' ? *made : 0;
-		*p = c;
-		if (!c)
-			break;
-	}
-	return *part;
-}
 
 static void remove_folders(recording *r)
 {
@@ -132,9 +106,9 @@ static bool lock_dir(recording *r, const char *out, assay_err *err)
 static bool make_dir(recording *r, const char *out, assay_err *err)
 {
 	char path[PATH_MAX];
-	if (out ? !make_folders(&r->arena, out, &r->made) : !make_named(r, &out))
+	if (out ? !assay_make_folders(out, 0777, &r->made) : !make_named(r, &out))
 		return assay_fail(err, *out ? ASSAY_IO : ASSAY_USAGE, 0, "cannot make '%s': %s",
-				  out, strerror(*out ? errno : ENOENT));
+				  out, strerror(errno));
 	if (!realpath(out, path))
 		return assay_fail(err, ASSAY_IO, 0, "cannot use %s: %s", out, strerror(errno));
 	r->dir = assay_printf(&r->arena, "%s", path);
@@ -233,7 +207,7 @@ static bool sample_period(const char *text, int64_t *ns)
 static char *config_text(recording *r, const struct args *a)
 {
 	assay_arena *m = &r->arena;
-	int64_t now = clock_ns(CLOCK_BOOTTIME);
+	int64_t now = assay_clock(CLOCK_BOOTTIME);
 	char *text = assay_printf(m, "1;dir=%s;rings=%s", escape(m, r->dir), escape(m, r->rings));
 	if (a->a.only_range)
 		text = assay_printf(m, "%s;range=%s", text, escape(m, a->a.only_range));
@@ -470,8 +444,8 @@ static int fail(const assay_err *err, int status)
 static int finish(recording *r, const struct args *a)
 {
 	assay_err err = {0};
-	r->stop_real = clock_ns(CLOCK_REALTIME);
-	r->stop_boot = clock_ns(CLOCK_BOOTTIME);
+	r->stop_real = assay_clock(CLOCK_REALTIME);
+	r->stop_boot = assay_clock(CLOCK_BOOTTIME);
 	if (a->a.telemetry_file && !take_file(r, a->a.telemetry_file, &err))
 		assay_cmd_error(&err);
 	assay_run *run = assay_record_read(r);
@@ -506,8 +480,8 @@ static int record_run(const void *args, char **operands, int n)
 	make_rings_dir(&r, a);
 	r.cuda = find_library(&r, "libassay_cuda.so");
 	r.rocm = find_library(&r, "libassay_rocm.so");
-	r.start_real = clock_ns(CLOCK_REALTIME);
-	r.start_boot = clock_ns(CLOCK_BOOTTIME);
+	r.start_real = assay_clock(CLOCK_REALTIME);
+	r.start_boot = assay_clock(CLOCK_BOOTTIME);
 	assay_record_env(r.dir);
 	int status = ASSAY_EXIT_FAIL;
 	bool started = false;

@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "base/test.h"
 #include "cmd/record.h"
+#include "wire/clock.h"
 
 enum {
 	LOOK_NS = 20000000,
@@ -50,13 +51,6 @@ struct record_children {
 	assay_vec(char) text;
 	assay_vec(record_child) found;
 };
-
-static int64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t); /* the clock of pthread_cond_timedwait */
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- /proc ---- */
 
@@ -181,7 +175,7 @@ static bool has_gpu(record_children *c, pid_t pid)
 
 static void add_found(record_children *c, process *p, record_why why)
 {
-	record_child found = {.pid = p->pid, .why = why, .found = now()};
+	record_child found = {.pid = p->pid, .why = why, .found = assay_clock(CLOCK_REALTIME)};
 	if (read_text(c, p->pid, "comm"))
 		snprintf(found.name, sizeof found.name, "%.*s", (int)strcspn(c->text.p, "\n"),
 			 c->text.p);
@@ -256,12 +250,12 @@ static void *watch(void *arg)
 	record_children *c = arg;
 	prctl(PR_SET_NAME, "assay-children");
 	while (!atomic_load(&c->stopping)) {
-		int64_t before = now();
+		int64_t before = assay_clock(CLOCK_REALTIME);
 		look_below(c, c->command, 0);
-		int64_t ns = (now() - before) * SHARE;
+		int64_t ns = (assay_clock(CLOCK_REALTIME) - before) * SHARE;
 		ns = ns > LOOK_NS ? ns : LOOK_NS;
 		pthread_mutex_lock(&c->lock);
-		struct timespec until = {(before + ns) / 1000000000, (before + ns) % 1000000000};
+		struct timespec until = assay_timespec_of(before + ns); /* of the real clock */
 		while (!c->stopping && pthread_cond_timedwait(&c->stop, &c->lock, &until) == 0)
 			;
 		pthread_mutex_unlock(&c->lock);
@@ -296,8 +290,7 @@ static bool is_recorded(const char *dir, const record_child *child)
 		found = at && !strncmp(at, number, strlen(number)) &&
 			assay_str_ends(assay_str_of(e->d_name), ".asy") &&
 			fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
-			(int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >=
-				child->found;
+			assay_timespec_ns(st.st_mtim) >= child->found;
 	}
 	if (d)
 		closedir(d);

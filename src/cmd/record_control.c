@@ -25,6 +25,7 @@
 
 #include "base/jsonw.h"
 #include "cmd/record.h"
+#include "wire/clock.h"
 #include "wire/control.h"
 #include "wire/ring.h"
 
@@ -42,13 +43,6 @@ struct record_control {
 	bool started;
 	assay_ring_file *head; /* of one ring file after the other, without its rings */
 };
-
-static int64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- the processes ---- */
 
@@ -119,9 +113,10 @@ static void give_order(record_control *c, processes *all)
 {
 	const struct timespec pause = {0, 500000};
 	uint32_t order = atomic_fetch_add(&c->page->order, 1) + 1;
-	int64_t end = now() + OBEY_MS * 1000000ll;
+	int64_t end = assay_clock(CLOCK_BOOTTIME) + OBEY_MS * 1000000ll;
 	assay_control_wake(c->page);
-	for (list_processes(c, all); !all_obeyed(all, order) && now() < end; list_processes(c, all))
+	for (list_processes(c, all); !all_obeyed(all, order) && assay_clock(CLOCK_BOOTTIME) < end;
+	     list_processes(c, all))
 		nanosleep(&pause, NULL);
 }
 
@@ -130,7 +125,7 @@ static void give_order(record_control *c, processes *all)
 static void put_answer(assay_jsonw *w, const record_control *c, const processes *all)
 {
 	uint32_t order = atomic_load(&c->page->order);
-	int64_t next, at = now(), until = atomic_load(&c->page->until);
+	int64_t next, at = assay_clock(CLOCK_BOOTTIME), until = atomic_load(&c->page->until);
 	assay_jsonw_bool(w, "ok", true);
 	assay_jsonw_z(w, "run", c->r->dir);
 	assay_jsonw_bool(w, "recording", assay_control_wants(c->page, at, &next));
@@ -156,7 +151,7 @@ static bool do_start(record_control *c, const char *rest)
 	if (*rest && (!assay_str_i64(assay_str_of(rest), &ns) || ns <= 0))
 		return false;
 	atomic_store(&c->page->from, 0);
-	atomic_store(&c->page->until, ns ? now() + ns : 0);
+	atomic_store(&c->page->until, ns ? assay_clock(CLOCK_BOOTTIME) + ns : 0);
 	atomic_store(&c->page->on, 1);
 	return true;
 }
@@ -174,7 +169,7 @@ static bool do_mark(record_control *c, const char *rest)
 	size_t n = strlen(rest);
 	if (!n || n >= sizeof c->page->mark_name)
 		return false;
-	atomic_store(&c->page->mark_time, now());
+	atomic_store(&c->page->mark_time, assay_clock(CLOCK_BOOTTIME));
 	memcpy(c->page->mark_name, rest, n + 1);
 	atomic_fetch_add(&c->page->marks, 1);
 	return true;
@@ -300,8 +295,9 @@ static bool make_page(record_control *c, const record_args *a, assay_err *err)
 				  strerror(errno));
 	c->page = p;
 	atomic_store(&c->page->on, !a->paused);
-	atomic_store(&c->page->from, a->delay ? now() + a->delay : 0);
-	atomic_store(&c->page->until, a->duration ? now() + a->delay + a->duration : 0);
+	atomic_store(&c->page->from, a->delay ? assay_clock(CLOCK_BOOTTIME) + a->delay : 0);
+	atomic_store(&c->page->until,
+		     a->duration ? assay_clock(CLOCK_BOOTTIME) + a->delay + a->duration : 0);
 	c->page->magic = ASSAY_CONTROL_MAGIC;
 	return true;
 }

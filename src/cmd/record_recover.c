@@ -18,6 +18,7 @@
 #include "cmd/record.h"
 #include "read/rings.h"
 #include "render/report.h"
+#include "wire/clock.h"
 #include "wire/control.h"
 #include "wire/salvage.h"
 
@@ -173,9 +174,7 @@ static bool recover(const record_args *a, const char *dir, assay_err *err)
 	assay_str description;
 	bool ok = open_run(&r, dir, &description, err);
 	if (ok) {
-		struct timespec now;
-		clock_gettime(CLOCK_REALTIME, &now);
-		r.stop_real = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+		r.stop_real = assay_clock(CLOCK_REALTIME);
 		assay_record_salvage(&r);
 		if (!r.still_running)
 			drop_beside(&r, r.dir);

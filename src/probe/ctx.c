@@ -9,6 +9,7 @@
 #include "probe/elf.h"
 #include "probe/probe.h"
 #include "probe/window.h"
+#include "wire/clock.h"
 
 static const uint32_t UNREADABLE_FILE = UINT32_MAX - 1; /* seen, and could not be read */
 
@@ -115,11 +116,6 @@ static bool is_ld_script(assay_window *m)
 	return false;
 }
 
-static int64_t stamp(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Slot of the file in the by-identity map; a database may hold a million files. */
 static uint32_t *file_slot(assay_ctx *c, const struct stat *st)
 {
@@ -153,8 +149,8 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 	f->dev = m.st.st_dev;
 	f->ino = m.st.st_ino;
 	f->size = (uint64_t)m.st.st_size;
-	f->mtime_ns = stamp(m.st.st_mtim);
-	f->ctime_ns = stamp(m.st.st_ctim);
+	f->mtime_ns = assay_timespec_ns(m.st.st_mtim);
+	f->ctime_ns = assay_timespec_ns(m.st.st_ctim);
 	f->want_hash = want_hash;
 	f->ld_script = m.n && is_ld_script(&m);
 	if (m.n && assay_elf_open(&e, &m, NULL))

@@ -14,8 +14,10 @@
 
 #include <openssl/evp.h>
 
+#include "base/folders.h"
 #include "base/test.h"
 #include "probe/probe.h"
+#include "wire/clock.h"
 
 enum { CHUNK = 1 << 20, PIECE = 16 << 20, THREADS_MAX = 64 };
 enum { CACHE_LINES = 1 << 17, CACHE_BYTES = 32 << 20 };
@@ -57,7 +59,7 @@ struct job {
 static bool same_file(const assay_file *f, const struct stat *st)
 {
 	return f->dev == st->st_dev && f->ino == st->st_ino && f->size == (uint64_t)st->st_size &&
-	       f->mtime_ns == (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	       f->mtime_ns == assay_timespec_ns(st->st_mtim);
 }
 
 static bool digest_range(int fd, EVP_MD_CTX *md, char *buf, piece *p)
@@ -225,21 +227,12 @@ static void cache_take(const cache *c, assay_file *f)
 	f->hashed = true;
 }
 
-static void make_parents(char *path)
-{
-	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
-		*p = 0;
-		mkdir(path, 0700);
-		*p = '/';
-	}
-}
-
 /* Written aside and renamed, so that two probes at once leave one whole file. A cache that cannot
  * be written is no cache: nothing is said. */
 static void cache_write(assay_arena *a, char *path, assay_str old, assay_file **file, size_t n)
 {
 	char *aside = assay_printf(a, "%s.%ld", path, (long)getpid());
-	make_parents(path);
+	assay_make_parents(path, 0700);
 	FILE *f = fopen(aside, "wxe");
 	if (!f)
 		return;
@@ -323,7 +316,7 @@ TEST(threads_hash_every_file_once)
 		file[i].size = (uint64_t)st.st_size;
 		file[i].dev = st.st_dev;
 		file[i].ino = st.st_ino;
-		file[i].mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+		file[i].mtime_ns = assay_timespec_ns(st.st_mtim);
 		list[i] = &file[i];
 	}
 	hash_all(&root, list, FILES);

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "probe/probe.h"
+#include "wire/clock.h"
 
 enum { STDERR_KEEP = 4096, JSON_MAX = 64 << 20, DEFAULT_LIMIT_S = 30 };
 
@@ -33,13 +34,6 @@ static char *find_tool(assay_ctx *c)
 	return NULL;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Its stderr until it closes it or the time is over; then it is killed with all it started. */
 static bool watch(pid_t pid, int fd, int64_t until, char *err, int *status)
 {
@@ -47,7 +41,7 @@ static bool watch(pid_t pid, int fd, int64_t until, char *err, int *status)
 	bool in_time = true;
 	for (;;) {
 		struct pollfd p = {fd, POLLIN, 0};
-		int64_t left = until - now_ns();
+		int64_t left = until - assay_clock(CLOCK_MONOTONIC);
 		int ready = left > 0 ? poll(&p, 1, (int)(left / 1000000 + 1)) : 0;
 		if (ready == 0) {
 			in_time = false;
@@ -67,7 +61,7 @@ static bool watch(pid_t pid, int fd, int64_t until, char *err, int *status)
 	}
 	err[n] = 0;
 	while (in_time && waitpid(pid, status, WNOHANG) == 0) {
-		if (now_ns() > until)
+		if (assay_clock(CLOCK_MONOTONIC) > until)
 			in_time = false;
 		nanosleep(&(struct timespec){0, 5000000}, NULL);
 	}
@@ -115,7 +109,7 @@ static bool run_tool(assay_ctx *c, char *tool, char *out)
 	if (error) {
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: cannot run %s: %s", tool,
 				 strerror(error));
-	} else if (!watch(pid, fds[0], now_ns() + limit, err, &status)) {
+	} else if (!watch(pid, fds[0], assay_clock(CLOCK_MONOTONIC) + limit, err, &status)) {
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: rdhc timed out after %.3g s",
 				 (double)limit / 1e9);
 	} else if (!WIFEXITED(status) || WEXITSTATUS(status)) {

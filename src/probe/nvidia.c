@@ -12,6 +12,7 @@
 #include "probe/nvidia.h"
 #include "probe/probe.h"
 #include "vendor/nvml.h"
+#include "wire/clock.h"
 
 enum { NVML_LIMIT_SECONDS = 5, GPUS_MAX = 64 };
 
@@ -270,9 +271,8 @@ static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 /* False: no answer within the limit; the job's memory stays with the thread. */
 static bool nvml_wait(struct assay_nvml_job *j)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += NVML_LIMIT_SECONDS;
+	struct timespec until =
+		assay_timespec_of(assay_clock(CLOCK_REALTIME) + NVML_LIMIT_SECONDS * 1000000000ll);
 	return !j->started || pthread_timedjoin_np(j->thread, NULL, &until) == 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "probe/nvidia.h"
 #include "probe/probe.h"
+#include "wire/clock.h"
 
 /* Order: a probe may use what the ones before it found. */
 static const assay_probe *const probes[] = {
@@ -18,16 +19,9 @@ static const assay_probe *const probes[] = {
 	&assay_probe_absent,
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void time_of(assay_env *env, const char *name, int64_t from)
 {
-	assay_timing t = {name, now_ns() - from};
+	assay_timing t = {name, assay_clock(CLOCK_MONOTONIC) - from};
 	*assay_push(&env->timings) = t;
 }
 
@@ -105,14 +99,14 @@ static const char *other_root(assay_ctx *c)
 
 static void run_all(assay_ctx *c)
 {
-	int64_t start = now_ns();
+	int64_t start = assay_clock(CLOCK_MONOTONIC);
 	assay_nvml_start(c);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(probes); i++) {
-		int64_t from = now_ns();
+		int64_t from = assay_clock(CLOCK_MONOTONIC);
 		probes[i]->run(c);
 		time_of(c->env, probes[i]->name, from);
 	}
-	int64_t from = now_ns();
+	int64_t from = assay_clock(CLOCK_MONOTONIC);
 	assay_ctx_hash(c);
 	time_of(c->env, "hash", from);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(probes); i++)

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/test.h"
 #include "probe/telemetry_source.h"
+#include "wire/clock.h"
 
 static const struct {
 	const char *header;
@@ -81,19 +82,12 @@ static void write_row(assay_sampler *s, int64_t time, uint32_t gpu, const double
 		s->sum.rows++;
 }
 
-static int64_t now_real(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void sample_all(assay_sampler *s)
 {
 	for (uint32_t i = 0; i < s->sum.devices; i++) {
 		double v[COL_COUNT];
 		no_values(v);
-		int64_t time = now_real();
+		int64_t time = assay_clock(CLOCK_REALTIME);
 		s->source->sample(s->state, i, time, v);
 		write_row(s, time, i, v);
 	}
@@ -102,17 +96,15 @@ static void sample_all(assay_sampler *s)
 static void *sampler_thread(void *arg)
 {
 	assay_sampler *s = arg;
-	struct timespec due;
-	clock_gettime(CLOCK_REALTIME, &due);
+	int64_t due = assay_clock(CLOCK_REALTIME);
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		pthread_mutex_unlock(&s->lock);
 		sample_all(s);
 		pthread_mutex_lock(&s->lock);
-		due.tv_nsec += (long)(s->period_ns % 1000000000);
-		due.tv_sec += (time_t)(s->period_ns / 1000000000) + due.tv_nsec / 1000000000;
-		due.tv_nsec %= 1000000000;
-		while (!s->stop && pthread_cond_timedwait(&s->wake, &s->lock, &due) == 0)
+		due += s->period_ns;
+		struct timespec until = assay_timespec_of(due);
+		while (!s->stop && pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
 			;
 	}
 	pthread_mutex_unlock(&s->lock);

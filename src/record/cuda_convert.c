@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "record/cuda_share.h"
+#include "wire/clock.h"
 
 #define NO_ID UINT32_MAX
 enum { RECENT = 1 << 16 };
@@ -32,13 +33,6 @@ static _Atomic uint32_t inside[RECENT];
 void assay_cuda_inside(uint32_t corr)
 {
 	atomic_store_explicit(&inside[corr % RECENT], corr, memory_order_relaxed);
-}
-
-static int64_t real_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 enum { STEP_NS = 1000000 };
@@ -89,7 +83,7 @@ static int64_t boot_of(uint64_t time)
 		return 0;
 	if (!state.clock)
 		return real_to_boot(t);
-	int64_t real_ago = real_now() - t;
+	int64_t real_ago = assay_clock(CLOCK_REALTIME) - t;
 	if (real_ago > -3600000000000 && real_ago < 86400000000000)
 		return state.boot - real_ago;
 	return state.boot - (int64_t)((double)ago * state.rate);

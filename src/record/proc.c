@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record/py.h"
+#include "wire/clock.h"
 #include "wire/wire.h"
 
 /* A system call: its kind, and whether its first argument is a descriptor. */
@@ -213,12 +214,9 @@ int64_t assay_proc_bytes(int pid, uint32_t tid)
 int64_t assay_proc_cpu(int pid, uint32_t tid)
 {
 	enum { SCHED = 2, OF_THREAD = 4 };
-	struct timespec t;
 	clockid_t id = pid ? (clockid_t)(~(unsigned)pid << 3 | SCHED)
 			   : (clockid_t)(~tid << 3 | SCHED | OF_THREAD);
-	if (clock_gettime(id, &t))
-		return -1;
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return assay_clock(id);
 }
 
 size_t assay_proc_children(uint32_t tid, int *out, size_t max)

@@ -15,6 +15,7 @@
 
 #include "record/conf.h"
 #include "record/rt_state.h"
+#include "wire/clock.h"
 
 enum {
 	PAIR_TRIES = 8,
@@ -32,16 +33,9 @@ rt_state rt = {
 	.ring.fd = -1,
 };
 
-int64_t assay_rt_clock(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 int64_t assay_rt_now(void)
 {
-	return assay_rt_clock(CLOCK_BOOTTIME);
+	return assay_clock(CLOCK_BOOTTIME);
 }
 
 /* The best of several readings: one that was interrupted would put a whole chunk out of place. */
@@ -50,7 +44,7 @@ void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs)
 	int64_t best = INT64_MAX;
 	for (int i = 0; i < PAIR_TRIES && best > PAIR_GOOD_NS; i++) {
 		int64_t before = assay_rt_now();
-		int64_t t = other ? (int64_t)other() : assay_rt_clock(CLOCK_REALTIME);
+		int64_t t = other ? (int64_t)other() : assay_clock(CLOCK_REALTIME);
 		int64_t after = assay_rt_now();
 		if (after - before < best) {
 			best = after - before;
@@ -72,7 +66,7 @@ const assay_rt_config *assay_rt_conf(void)
 
 void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns)
 {
-	struct timespec t = {ns / 1000000000, ns % 1000000000};
+	struct timespec t = assay_timespec_of(ns);
 	int saved = errno;
 	syscall(SYS_futex, at, FUTEX_WAIT_PRIVATE, while_it_is, &t, NULL, 0);
 	errno = saved;

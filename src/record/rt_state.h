@@ -93,7 +93,6 @@ typedef struct rt_state {
 extern rt_state rt;
 
 /* rt.c */
-int64_t assay_rt_clock(clockid_t id);
 bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
 void assay_rt_after_fork(void);   /* in a child whose fork called no handler; else nothing */
 /* Futexes of ours; errno is kept. */

@@ -20,6 +20,7 @@
 #include "record/conf.h"
 #include "record/py.h"
 #include "record/rt_state.h"
+#include "wire/clock.h"
 
 enum {
 	SPARE_RINGS = 4, /* ready for threads to come */
@@ -343,8 +344,7 @@ void assay_rt_drain_bulk(void)
 static void lock_while_writing(void)
 {
 	for (;;) {
-		int64_t until = assay_rt_clock(CLOCK_REALTIME) + LOCK_WAIT_NS;
-		struct timespec t = {until / 1000000000, until % 1000000000};
+		struct timespec t = assay_timespec_of(assay_clock(CLOCK_REALTIME) + LOCK_WAIT_NS);
 		if (pthread_mutex_timedlock(&rt.lock, &t) == 0)
 			return;
 		drain_bulk();

@@ -14,6 +14,7 @@
 #include "record/host.h"
 #include "record/proc.h"
 #include "record/stacks.h"
+#include "wire/clock.h"
 
 enum {
 	SEEN = 256,        /* threads looked at, of this process and of children */
@@ -477,7 +478,7 @@ static void *sampler_thread(void *arg)
 		tick();
 		int64_t pause = (assay_proc_cpu(0, (uint32_t)own) - before) * SHARE;
 		pause = pause > every ? pause : every;
-		struct timespec t = {pause / 1000000000, pause % 1000000000};
+		struct timespec t = assay_timespec_of(pause);
 		nanosleep(&t, NULL);
 	}
 	while (sm.seen_n)

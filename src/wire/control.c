@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "wire/clock.h"
 
 void assay_control_wait(assay_control *c, uint32_t seen, int64_t ns)
 {
-	struct timespec t = {ns / 1000000000, ns % 1000000000};
+	struct timespec t = assay_timespec_of(ns);
 	int saved = errno;
 	syscall(SYS_futex, &c->order, FUTEX_WAIT, seen, &t, NULL, 0);
 	errno = saved;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "wire/clock.h"
 #include "wire/ring.h"
 
 enum { NAME_MAX_BYTES = 240 };
@@ -42,13 +43,6 @@ typedef struct salvage {
 	bool live; /* the process may go on recording meanwhile, and its capture is not touched */
 	assay_salvaged *out;
 } salvage;
-
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* As much as is there, up to n; the rest stays zero. */
 static void read_at(int fd, char *to, size_t n, uint64_t at)
@@ -99,7 +93,7 @@ static bool append(salvage *s, assay_wire_chunk c, const void *payload, size_t n
 {
 	struct stat before;
 	c.pid = s->file->pid;
-	c.time = clock_ns(CLOCK_BOOTTIME);
+	c.time = assay_clock(CLOCK_BOOTTIME);
 	c.seq = s->seq;
 	assay_wire_seal(&c, payload, n);
 	bool ok = fstat(s->capture, &before) == 0 && write_all(s->capture, &c, sizeof c) &&
@@ -191,7 +185,7 @@ static void append_last_words(salvage *s)
 	static const uint32_t causes[] = {ASSAY_WIRE_LOST_THREAD, ASSAY_WIRE_LOST_STALLED};
 	assay_wire_tally tally[ASSAY_RING_TALLIES];
 	assay_wire_death death = {{ASSAY_WIRE_DEATH, sizeof death, 0},
-				  clock_ns(CLOCK_BOOTTIME),
+				  assay_clock(CLOCK_BOOTTIME),
 				  atomic_load(&s->file->left),
 				  atomic_load(&s->file->whole)};
 	bool dead = !s->live && death.how != ASSAY_WIRE_LEFT_ENDED;

@@ -1,0 +1,71 @@
+#define _GNU_SOURCE /* mkdtemp */
+#include "base/folders.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/test.h"
+
+bool assay_make_folders(const char *path, mode_t mode, int *made)
+{
+	assay_arena a = {0};
+	char *part = assay_dup(&a, assay_str_of(path));
+	bool ok = *part;
+	int fresh = 0;
+	errno = ENOENT; /* of an empty path */
+	for (char *p = part + 1, c = 1; ok && c; p++) {
+		c = *p;
+		if (c && c != '/')
+			continue;
+		*p = 0;
+		bool is_new = mkdir(part, mode) == 0;
+		ok = is_new || errno == EEXIST;
+		fresh = is_new ? fresh + 1 : p[-1] == '/' ? fresh : 0;
+		*p = c;
+	}
+	int why = errno;
+	if (made)
+		*made = fresh;
+	assay_arena_free(&a);
+	errno = why;
+	return ok;
+}
+
+bool assay_make_parents(const char *file, mode_t mode)
+{
+	assay_arena a = {0};
+	const char *slash = strrchr(file, '/');
+	bool ok = !slash || slash == file ||
+		  assay_make_folders(assay_dup(&a, (assay_str){file, (size_t)(slash - file)}), mode,
+				     NULL);
+	int why = errno;
+	assay_arena_free(&a);
+	errno = why;
+	return ok;
+}
+
+TEST(folders_are_made_with_those_above_and_the_new_ones_counted)
+{
+	assay_arena a = {0};
+	char base[] = "/tmp/assay-folders-XXXXXX";
+	int made = 9;
+	CHECK(mkdtemp(base));
+	const char *deep = assay_printf(&a, "%s/x//y/z/", base);
+	CHECK(assay_make_folders(deep, 0700, &made));
+	CHECK_EQ(made, 3);
+	CHECK(assay_make_folders(deep, 0700, &made));
+	CHECK_EQ(made, 0);
+	CHECK(assay_make_parents(assay_printf(&a, "%s/x/file", base), 0700));
+	CHECK(assay_make_parents("file", 0700) && assay_make_parents("/file", 0700));
+	CHECK(!assay_make_folders("", 0700, &made) && errno == ENOENT);
+	CHECK(!assay_make_parents("/proc/self/no/file", 0700) && errno != EEXIST);
+	static const char *const left[] = {"%s/x/y/z", "%s/x/y", "%s/x", "%s"};
+	for (int i = 0; i < 4; i++)
+		CHECK(rmdir(assay_printf(&a, left[i], base)) == 0);
+	assay_arena_free(&a);
+	return 0;
+}

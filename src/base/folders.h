@@ -1,0 +1,14 @@
+/* Folders made with those above them. */
+#ifndef ASSAY_BASE_FOLDERS_H
+#define ASSAY_BASE_FOLDERS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* A folder and those above it that are missing; *made (may be NULL) counts the new ones at the end
+ * of the path. False: errno says why. */
+bool assay_make_folders(const char *path, mode_t mode, int *made);
+/* Those above a file. */
+bool assay_make_parents(const char *file, mode_t mode);
+
+#endif
