@@ -66,6 +66,16 @@ static void mark_waits(assay_host_causes *c)
 			c->cause[w->host[i]] = ASSAY_WHY_HOST_SYNC;
 }
 
+/* The innermost row of a cause after those that have ended by `now` are gone; NULL: none. */
+static const assay_open_row *open_row(assay_lane *lane, int k, int64_t now)
+{
+	size_t n = lane->open[k].n;
+	while (n && lane->open[k].p[n - 1].end <= now)
+		n--;
+	lane->open[k].n = n;
+	return n ? &lane->open[k].p[n - 1] : NULL;
+}
+
 /* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
 static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now)
 {
@@ -73,28 +83,10 @@ static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now
 	for (; lane->next < lane->n && host->ts[lane->row[lane->next]] <= now; lane->next++) {
 		uint32_t h = lane->row[lane->next];
 		int k = c->cause[h] - ASSAY_HOST_CAUSE_FIRST;
-		while (lane->open[k].n &&
-		       assay_host_end(host, lane->open[k].p[lane->open[k].n - 1]) <= host->ts[h])
-			lane->open[k].n--;
-		*assay_push(&lane->open[k]) = h;
+		open_row(lane, k, host->ts[h]);
+		*assay_push(&lane->open[k]) = (assay_open_row){assay_host_end(host, h), h};
+		lane->live |= 1U << k;
 	}
-}
-
-/* The first cause with a row that is open now; *row stays NO_ROW when nothing was recorded. */
-static assay_why lane_now(const assay_host_causes *c, assay_lane *lane, int64_t now, uint32_t *row)
-{
-	const assay_host_table *host = &c->run->part.t.host;
-	*row = ASSAY_NO_ROW;
-	for (int k = 0; k < ASSAY_HOST_CAUSE_COUNT; k++) {
-		while (lane->open[k].n &&
-		       assay_host_end(host, lane->open[k].p[lane->open[k].n - 1]) <= now)
-			lane->open[k].n--;
-		if (lane->open[k].n) {
-			*row = lane->open[k].p[lane->open[k].n - 1];
-			return (assay_why)(ASSAY_HOST_CAUSE_FIRST + k);
-		}
-	}
-	return ASSAY_WHY_HOST_UNTRACED;
 }
 
 assay_why assay_lane_at(const assay_host_causes *c, assay_lane *lane, int64_t now, uint32_t *row,
@@ -102,16 +94,24 @@ assay_why assay_lane_at(const assay_host_causes *c, assay_lane *lane, int64_t no
 {
 	const assay_host_table *host = &c->run->part.t.host;
 	lane_begin(c, lane, now);
-	assay_why cause = lane_now(c, lane, now, row);
+	*row = ASSAY_NO_ROW;
 	*until = lane->next < lane->n ? host->ts[lane->row[lane->next]] : INT64_MAX;
-	if (*row != ASSAY_NO_ROW && assay_host_end(host, *row) < *until)
-		*until = assay_host_end(host, *row);
-	return cause;
+	for (; lane->live; lane->live &= lane->live - 1) {
+		int k = __builtin_ctz(lane->live);
+		const assay_open_row *open = open_row(lane, k, now);
+		if (!open)
+			continue;
+		*row = open->row;
+		*until = open->end < *until ? open->end : *until;
+		return (assay_why)(ASSAY_HOST_CAUSE_FIRST + k);
+	}
+	return ASSAY_WHY_HOST_UNTRACED;
 }
 
 void assay_lane_rewind(assay_lane *lane)
 {
 	lane->next = 0;
+	lane->live = 0;
 	for (int k = 0; k < ASSAY_HOST_CAUSE_COUNT; k++)
 		lane->open[k].n = 0;
 }

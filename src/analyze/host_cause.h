@@ -10,11 +10,17 @@ enum {
 	ASSAY_HOST_CAUSE_COUNT = ASSAY_WHY_HOST_UNTRACED - ASSAY_HOST_CAUSE_FIRST + 1
 };
 
+typedef struct assay_open_row {
+	int64_t end;
+	uint32_t row;
+} assay_open_row;
+
 /* A thread: its rows that have a cause, by start. */
 typedef struct assay_lane {
 	uint32_t *row;
 	size_t n, next; /* next row that has not begun */
-	assay_vec(uint32_t) open[ASSAY_HOST_CAUSE_COUNT];
+	unsigned live;  /* bits of causes that have rows on their stack */
+	assay_vec(assay_open_row) open[ASSAY_HOST_CAUSE_COUNT];
 } assay_lane;
 
 typedef struct assay_host_causes {

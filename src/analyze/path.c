@@ -70,16 +70,15 @@ static assay_path_seg host_seg(const assay_path_graph *g, uint32_t point, uint32
 /* What passed between a dependency's source and the node. */
 static assay_path_seg delay_seg(const assay_path_graph *g, uint32_t node, const assay_path_dep *d)
 {
-	uint8_t class = assay_path_dep_class(g, node, d);
 	if (assay_path_is_work(g, node)) {
-		assay_path_seg s = work_seg(g, node, class);
+		assay_path_seg s = work_seg(g, node, d->class);
 		s.host = d->kind == ASSAY_DEP_LAUNCH ? d->row : ASSAY_NO_ROW;
 		s.inferred = d->kind == ASSAY_DEP_GRAPH || d->kind == ASSAY_DEP_GUESS;
 		return s;
 	}
 	/* a hand-off is named after the range that the thread left open while it waited */
 	uint32_t row = d->kind == ASSAY_DEP_HAND ? g->row[d->from] : d->row;
-	assay_path_seg s = host_seg(g, node, row, class);
+	assay_path_seg s = host_seg(g, node, row, d->class);
 	s.inferred = d->kind == ASSAY_DEP_HAND;
 	if (assay_path_is_work(g, d->from))
 		s.gpu = g->gpu[d->from - g->points];
@@ -407,12 +406,15 @@ static bool replay_changed(assay_path_graph *g, const assay_path_window *w,
 			   const assay_path_marks *marks, const assay_path_what_ifs *rules,
 			   assay_path_times *times, assay_path *out, assay_err *err)
 {
-	assay_path_lengths lengths = assay_path_lengths_copy(g);
-	if (!assay_path_what_ifs_apply(g, rules, &lengths, out, err))
-		return false;
-	assay_path_replay_with(g, &lengths, times);
-	out->changed = path_of(g, w, marks, times, lengths.dur, NULL);
-	return true;
+	assay_path_changes changes = {.len = {0}};
+	bool ok = assay_path_what_ifs_apply(g, rules, &changes, out, err);
+	if (ok) {
+		assay_path_lengths lengths = assay_path_lengths_with(g, &changes);
+		assay_path_replay_with(g, &lengths, times);
+		out->changed = path_of(g, w, marks, times, lengths.dur, NULL);
+	}
+	assay_path_changes_free(&changes);
+	return ok;
 }
 
 static bool follow_graph(assay_run *run, assay_path_graph *g, const assay_path_window *w,

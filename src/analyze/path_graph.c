@@ -421,6 +421,31 @@ static void link_forward(assay_path_graph *g, assay_path_links *links)
 	assay_map_free(&start);
 }
 
+static const uint8_t class_of_dep[ASSAY_DEP_KINDS] = {
+	[ASSAY_DEP_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
+	[ASSAY_DEP_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_GUESS] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
+	[ASSAY_DEP_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
+	[ASSAY_DEP_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
+	[ASSAY_DEP_HAND] = ASSAY_PATH_HAND_OFF,
+	[ASSAY_DEP_FORWARD] = ASSAY_PATH_HAND_OFF,
+};
+
+static uint8_t class_of(const assay_path_graph *g, const assay_path_link *l)
+{
+	const uint32_t *call = g->run->part.t.launch.host;
+	if (assay_path_is_work(g, l->to) && assay_path_is_work(g, l->from)) {
+		uint32_t a = call[g->gpu[l->to - g->points]], b = call[g->gpu[l->from - g->points]];
+		if (a == ASSAY_NO_ROW) /* the host may have been late: nobody knows */
+			return ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED;
+		if (a == b)
+			return ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL;
+	}
+	return class_of_dep[l->kind];
+}
+
 /* Links as lists by the node they lead to. */
 static void place_links(assay_path_graph *g, const assay_path_links *links)
 {
@@ -434,8 +459,11 @@ static void place_links(assay_path_graph *g, const assay_path_links *links)
 		g->first[i + 1] += g->first[i];
 	for (size_t i = 0; i < links->n; i++) {
 		const assay_path_link *l = &links->p[i];
-		g->dep[g->first[l->to + 1]++] =
-			(assay_path_dep){.from = l->from, .row = l->row, .kind = l->kind};
+		g->dep[g->first[l->to + 1]++] = (assay_path_dep){.from = l->from,
+								 .to = l->to,
+								 .row = l->row,
+								 .kind = l->kind,
+								 .class = class_of(g, l)};
 	}
 }
 
@@ -640,31 +668,6 @@ void assay_path_graph_free(assay_path_graph *g)
 	assay_arena_free(&g->arena);
 }
 
-static const uint8_t class_of_dep[ASSAY_DEP_KINDS] = {
-	[ASSAY_DEP_LAUNCH] = ASSAY_PATH_WHY + ASSAY_WHY_LAUNCH_LATENCY,
-	[ASSAY_DEP_STREAM] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[ASSAY_DEP_BESIDE] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[ASSAY_DEP_WAIT] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[ASSAY_DEP_GUESS] = ASSAY_PATH_WHY + ASSAY_WHY_QUEUED,
-	[ASSAY_DEP_GRAPH] = ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL,
-	[ASSAY_DEP_SYNC] = ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC,
-	[ASSAY_DEP_HAND] = ASSAY_PATH_HAND_OFF,
-	[ASSAY_DEP_FORWARD] = ASSAY_PATH_HAND_OFF,
-};
-
-uint8_t assay_path_dep_class(const assay_path_graph *g, uint32_t node, const assay_path_dep *d)
-{
-	const uint32_t *call = g->run->part.t.launch.host;
-	if (assay_path_is_work(g, node) && assay_path_is_work(g, d->from)) {
-		uint32_t a = call[g->gpu[node - g->points]], b = call[g->gpu[d->from - g->points]];
-		if (a == ASSAY_NO_ROW) /* the host may have been late: nobody knows */
-			return ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED;
-		if (a == b)
-			return ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL;
-	}
-	return class_of_dep[d->kind];
-}
-
 /* ------------------------------------------------------------------ replay */
 
 assay_path_times assay_path_times_new(assay_path_graph *g)
@@ -674,7 +677,7 @@ assay_path_times assay_path_times_new(assay_path_graph *g)
 	return t;
 }
 
-assay_path_lengths assay_path_lengths_copy(assay_path_graph *g)
+assay_path_lengths assay_path_lengths_with(assay_path_graph *g, const assay_path_changes *changes)
 {
 	assay_path_lengths l = {.len = assay_alloc(&g->arena, (g->points + 1) * sizeof *l.len),
 				.dur = assay_alloc(&g->arena, (g->work + 1) * sizeof *l.dur),
@@ -682,7 +685,20 @@ assay_path_lengths assay_path_lengths_copy(assay_path_graph *g)
 	memcpy(l.len, g->base.len, g->points * sizeof *l.len);
 	memcpy(l.dur, g->base.dur, g->work * sizeof *l.dur);
 	memcpy(l.lag, g->base.lag, g->deps * sizeof *l.lag);
+	for (size_t i = 0; i < changes->len.n; i++)
+		l.len[changes->len.p[i].at] = changes->len.p[i].value;
+	for (size_t i = 0; i < changes->dur.n; i++)
+		l.dur[changes->dur.p[i].at] = changes->dur.p[i].value;
+	for (size_t i = 0; i < changes->lag.n; i++)
+		l.lag[changes->lag.p[i].at] = changes->lag.p[i].value;
 	return l;
+}
+
+void assay_path_changes_free(assay_path_changes *c)
+{
+	assay_vec_free(&c->len);
+	assay_vec_free(&c->dur);
+	assay_vec_free(&c->lag);
 }
 
 /* Times of absurd what-ifs stop here: one more length cannot overflow. */

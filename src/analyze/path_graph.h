@@ -21,9 +21,10 @@ typedef enum assay_path_dep_kind {
 } assay_path_dep_kind;
 
 typedef struct assay_path_dep {
-	uint32_t from; /* node */
-	uint32_t row;  /* row of host: the call that returns, or made a stream wait */
+	uint32_t from, to; /* nodes */
+	uint32_t row;      /* row of host: the call that returns, or made a stream wait */
 	uint8_t kind;
+	uint8_t class; /* what the time between the two is on the path */
 } assay_path_dep;
 
 /* Bound by the point before it on the thread, or by nothing; also no node. */
@@ -40,6 +41,15 @@ typedef struct assay_path_lengths {
 	int64_t *dur; /* by work */
 	int64_t *lag; /* by dependency */
 } assay_path_lengths;
+
+/* Other lengths than the measured ones; nothing is in a list twice. */
+typedef struct assay_path_change {
+	uint32_t at; /* point, work or dependency */
+	int64_t value;
+} assay_path_change;
+typedef struct assay_path_changes {
+	assay_vec(assay_path_change) len, dur, lag;
+} assay_path_changes;
 
 /* Result of a replay, or what was measured. */
 typedef struct assay_path_times {
@@ -110,14 +120,12 @@ static inline int64_t assay_path_ready(const assay_path_graph *g, const assay_pa
 	return t->at[d->from] + (end ? dur[d->from - g->points] : 0);
 }
 
-/* What the time between the source of a dependency and the node is on the path. */
-uint8_t assay_path_dep_class(const assay_path_graph *g, uint32_t node, const assay_path_dep *d);
-
 /* Times by going through the graph with these lengths. */
 void assay_path_replay_with(const assay_path_graph *g, const assay_path_lengths *lengths,
 			    assay_path_times *out);
 assay_path_times assay_path_times_new(assay_path_graph *g);
-assay_path_lengths assay_path_lengths_copy(assay_path_graph *g);
+assay_path_lengths assay_path_lengths_with(assay_path_graph *g, const assay_path_changes *changes);
+void assay_path_changes_free(assay_path_changes *c);
 
 /* What-if expressions. */
 typedef struct assay_path_what_if {
@@ -132,9 +140,9 @@ typedef assay_vec(assay_path_what_if) assay_path_what_ifs;
 
 bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *text, size_t n,
 			       assay_err *err);
-/* Lengths after the rules, and what each rule matched in [from, to). */
-bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *rules,
-			       assay_path_lengths *lengths, assay_path *out, assay_err *err);
+/* What the rules change, and what each of them matched in [from, to). */
+bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_ifs *rules,
+			       assay_path_changes *changes, assay_path *out, assay_err *err);
 
 /* The range that work counts in. */
 static inline uint32_t assay_path_work_scope(const assay_tables *t, uint32_t gpu)

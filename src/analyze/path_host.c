@@ -8,22 +8,46 @@
 
 /* Of the threads of a process, so many of the busiest are looked at for hand-offs. */
 enum { HAND_OFF_THREADS = 16 };
+
+/* Columns that grow together. */
 struct points {
-	assay_instants at;
-	assay_vec(uint32_t) row;
-	assay_vec(uint32_t) stack;
-	assay_vec(uint8_t) cause;
-	assay_vec(bool) sampled;
+	size_t n, cap;
+	int64_t *at;
+	uint32_t *row, *stack;
+	uint8_t *cause;
+	bool *sampled;
 };
 
-static void add_point(struct points *p, int64_t at, uint32_t row, const assay_sight *seen,
-		      bool sampled)
+static void *grown(void *column, size_t cap, size_t want, size_t width)
 {
-	*assay_push(&p->at) = at;
-	*assay_push(&p->row) = row;
-	*assay_push(&p->stack) = seen->stack;
-	*assay_push(&p->cause) = (uint8_t)seen->cause;
-	*assay_push(&p->sampled) = sampled;
+	return want > cap ? assay_vec_grow(column, &cap, want, width) : column;
+}
+
+static void make_room(struct points *p, size_t more)
+{
+	size_t want = p->n + more > 2 * p->cap ? p->n + more : 2 * p->cap;
+	if (p->n + more <= p->cap)
+		return;
+	p->at = grown(p->at, p->cap, want, sizeof *p->at);
+	p->row = grown(p->row, p->cap, want, sizeof *p->row);
+	p->stack = grown(p->stack, p->cap, want, sizeof *p->stack);
+	p->cause = grown(p->cause, p->cap, want, sizeof *p->cause);
+	p->sampled = grown(p->sampled, p->cap, want, sizeof *p->sampled);
+	p->cap = want;
+}
+
+static inline void add_point(struct points *p, int64_t at, uint32_t row, uint32_t stack,
+			     assay_why cause, bool sampled)
+{
+	size_t i = p->n;
+	if (i == p->cap)
+		make_room(p, 1);
+	p->at[i] = at;
+	p->row[i] = row;
+	p->stack[i] = stack;
+	p->cause[i] = (uint8_t)cause;
+	p->sampled[i] = sampled;
+	p->n = i + 1;
 }
 
 /* What samples saw between two instants; false: there are none. */
@@ -34,7 +58,7 @@ static bool add_sampled(const assay_sights *sights, uint32_t track, uint32_t row
 		return false;
 	for (int64_t now = from; now < to;) {
 		assay_sight seen = assay_sights_at(sights, track, now, to);
-		add_point(p, now, row, &seen, true);
+		add_point(p, now, row, seen.stack, seen.cause, true);
 		now = seen.until;
 	}
 	return true;
@@ -44,38 +68,33 @@ static void add_thread(assay_path_graph *g, const assay_sights *sights, uint32_t
 		       const assay_instants *bounds, struct points *p)
 {
 	assay_lane *lane = g->causes.of_track[track];
-	uint32_t first = (uint32_t)p->at.n;
+	uint32_t first = (uint32_t)p->n;
+	make_room(p, bounds->n);
 	for (size_t i = 0; i + 1 < bounds->n; i++) {
-		uint32_t row = ASSAY_NO_ROW;
-		int64_t now = bounds->p[i];
-		assay_sight at = {.sample = ASSAY_NO_ROW};
-		at.cause = assay_lane_at(&g->causes, lane, now, &row, &at.until);
-		at.stack = assay_call_stack(&g->run->part.t, row);
-		if (at.cause != ASSAY_WHY_HOST_UNTRACED ||
-		    !add_sampled(sights, track, row, now, bounds->p[i + 1], p))
-			add_point(p, now, row, &at, false);
+		uint32_t row;
+		int64_t now = bounds->p[i], until;
+		assay_why cause = assay_lane_at(&g->causes, lane, now, &row, &until);
+		if (cause == ASSAY_WHY_HOST_UNTRACED &&
+		    add_sampled(sights, track, row, now, bounds->p[i + 1], p))
+			continue;
+		add_point(p, now, row, assay_call_stack(&g->run->part.t, row), cause, false);
 	}
-	assay_sight end = {.stack = ASSAY_NO_ROW, .cause = ASSAY_WHY_COUNT};
-	add_point(p, bounds->p[bounds->n - 1], ASSAY_NO_ROW, &end, false);
-	*assay_push(&g->thread) = (assay_path_thread){track, first, (uint32_t)p->at.n - first};
+	add_point(p, bounds->p[bounds->n - 1], ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_WHY_COUNT, false);
+	*assay_push(&g->thread) = (assay_path_thread){track, first, (uint32_t)p->n - first};
 	g->thread_of[track] = (uint32_t)g->thread.n;
 }
 
 /* The graph has them from here on; measured.at gets room for the work, which is counted already. */
 static void keep_points(assay_path_graph *g, struct points *p)
 {
-	g->points = (uint32_t)p->at.n;
+	g->points = (uint32_t)p->n;
 	g->nodes = g->points + g->work;
-	assay_vec_reserve(&p->at, p->at.n + g->work + 1);
-	assay_vec_reserve(&p->row, p->row.n + 1);
-	assay_vec_reserve(&p->cause, p->cause.n + 1);
-	assay_vec_reserve(&p->stack, p->stack.n + 1);
-	assay_vec_reserve(&p->sampled, p->sampled.n + 1);
-	g->measured.at = p->at.p;
-	g->row = p->row.p;
-	g->cause = p->cause.p;
-	g->stack = p->stack.p;
-	g->sampled = p->sampled.p;
+	make_room(p, 1);
+	g->measured.at = grown(p->at, p->cap, g->nodes + 1, sizeof *p->at);
+	g->row = p->row;
+	g->cause = p->cause;
+	g->stack = p->stack;
+	g->sampled = p->sampled;
 	g->elastic = assay_alloc(&g->arena, g->points + 1);
 	g->base.len = assay_alloc(&g->arena, (g->points + 1) * sizeof(int64_t));
 	for (uint32_t i = 0; i + 1 < g->points; i++)
@@ -86,7 +105,7 @@ static void keep_points(assay_path_graph *g, struct points *p)
 void assay_path_add_hosts(assay_path_graph *g)
 {
 	const assay_tables *t = &g->run->part.t;
-	struct points p = {.at = {0}};
+	struct points p = {.n = 0};
 	assay_instants bounds = {0};
 	assay_host_causes_init(&g->causes, g->run);
 	g->causes.since = g->since;

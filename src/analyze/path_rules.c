@@ -79,9 +79,9 @@ bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *te
 /* ------------------------------------------------------------------ matching */
 
 struct matcher {
-	assay_path_graph *g;
+	const assay_path_graph *g;
 	const assay_path_what_ifs *rules;
-	assay_path_lengths *out;
+	assay_path_changes *out;
 	assay_path *path;
 	assay_arena scratch;
 	bool by_name; /* some rule goes by names: else of_name, of_scope and lent are not there */
@@ -263,6 +263,8 @@ static bool in_window(const struct matcher *m, int64_t from, int64_t to)
 static uint8_t launch_rule(const struct matcher *m, uint32_t node)
 {
 	const assay_path_graph *g = m->g;
+	if (!m->lent)
+		return NO_RULE;
 	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++)
 		if (g->dep[d].kind == ASSAY_DEP_LAUNCH)
 			return lent_rule(m, g->dep[d].from);
@@ -271,7 +273,7 @@ static uint8_t launch_rule(const struct matcher *m, uint32_t node)
 
 static void change_work(struct matcher *m)
 {
-	assay_path_graph *g = m->g;
+	const assay_path_graph *g = m->g;
 	const assay_tables *t = &g->run->part.t;
 	m->of_kernel = assay_alloc(&m->scratch, t->kernel.n + 1);
 	for (uint32_t k = 0; k < t->kernel.n; k++)
@@ -283,14 +285,25 @@ static void change_work(struct matcher *m)
 		if (r == NO_RULE)
 			continue;
 		int64_t start = g->measured.at[g->points + i];
-		m->out->dur[i] = changed(&m->rules->p[r], g->base.dur[i], g->base.dur[i]);
+		*assay_push(&m->out->dur) = (assay_path_change){
+			i, changed(&m->rules->p[r], g->base.dur[i], g->base.dur[i])};
 		m->path->rules.p[r].work += in_window(m, start, start + g->base.dur[i]);
 	}
 }
 
-/* How far each rule reaches on the thread at hand: the outermost row it matched. */
+/* How far a rule reaches on the thread at hand: the outermost row it matched. */
 struct reach {
 	int64_t until, whole;
+};
+
+/* A thread on the way through its points. */
+struct walker {
+	const assay_lane *lane;
+	size_t next;         /* the next row that a rule matches */
+	int64_t begins;      /* when it does; INT64_MAX: there is none */
+	int64_t until;       /* the farthest that a rule reaches */
+	struct reach *reach; /* by rule */
+	uint32_t last_row;   /* counted last for a class */
 };
 
 static bool is_range(uint8_t kind)
@@ -307,21 +320,30 @@ static uint8_t row_rule(struct matcher *m, uint32_t row)
 	return r;
 }
 
-static void open_rows(struct matcher *m, const assay_lane *lane, size_t *next, int64_t now,
-		      struct reach *reach)
+static void find_next(struct matcher *m, struct walker *w)
+{
+	while (w->next < w->lane->n && row_rule(m, w->lane->row[w->next]) == NO_RULE)
+		w->next++;
+	w->begins =
+		w->next < w->lane->n ? m->g->run->part.t.host.ts[w->lane->row[w->next]] : INT64_MAX;
+}
+
+static void open_rows(struct matcher *m, struct walker *w, int64_t now)
 {
 	const assay_host_table *h = &m->g->run->part.t.host;
-	for (; *next < lane->n && h->ts[lane->row[*next]] <= now; (*next)++) {
-		uint32_t row = lane->row[*next];
+	while (w->begins <= now) {
+		uint32_t row = w->lane->row[w->next];
 		uint8_t r = row_rule(m, row);
+		struct reach *reach = &w->reach[r];
 		int64_t dur = h->dur[row] > 0 ? h->dur[row] : 0, end = h->ts[row] + dur;
-		if (r == NO_RULE)
-			continue;
 		m->path->rules.p[r].spans += in_window(m, h->ts[row], end);
-		if (reach[r].until <= h->ts[row])
-			reach[r] = (struct reach){end, dur};
-		else if (end > reach[r].until)
-			reach[r].until = end;
+		if (reach->until <= h->ts[row])
+			*reach = (struct reach){end, dur};
+		else if (end > reach->until)
+			reach->until = end;
+		w->until = reach->until > w->until ? reach->until : w->until;
+		w->next++;
+		find_next(m, w);
 	}
 }
 
@@ -344,7 +366,7 @@ static bool is_quiet(const assay_path_graph *g, uint32_t point)
 /* A range in which a thread waits for another one reaches over to what that one does. */
 static void lend_rules(struct matcher *m)
 {
-	assay_path_graph *g = m->g;
+	const assay_path_graph *g = m->g;
 	m->lent = assay_alloc(&m->scratch, g->points + 1);
 	memset(m->lent, NO_RULE, g->points);
 	for (uint32_t p = 0; p < g->points; p++)
@@ -364,83 +386,104 @@ static void lend_rules(struct matcher *m)
 		}
 }
 
-static void change_segment(struct matcher *m, uint32_t point, const struct reach *reach,
-			   uint32_t *last_row)
+static void change_segment(struct matcher *m, uint32_t point, struct walker *w)
 {
-	assay_path_graph *g = m->g;
+	const assay_path_graph *g = m->g;
 	int64_t now = g->measured.at[point];
 	int class = ASSAY_PATH_WHY + g->cause[point];
 	for (size_t r = 0; r < m->rules->n; r++) {
 		const assay_path_what_if *rule = &m->rules->p[r];
 		bool lent = lent_rule(m, point) == r;
 		bool by_class = rule->class == class || line_rule(m, g->stack[point]) == r;
-		if (!by_class && !lent && (rule->class >= 0 || reach[r].until <= now))
+		if (!by_class && !lent && (rule->class >= 0 || w->reach[r].until <= now))
 			continue;
-		int64_t whole = by_class || lent ? row_length(m, point) : reach[r].whole;
-		m->out->len[point] = changed(rule, g->base.len[point], whole);
+		int64_t whole = by_class || lent ? row_length(m, point) : w->reach[r].whole;
+		*assay_push(&m->out->len) =
+			(assay_path_change){point, changed(rule, g->base.len[point], whole)};
 		if (by_class && in_window(m, now, g->measured.at[point + 1])) {
 			m->path->rules.p[r].spans +=
-				g->row[point] == ASSAY_NO_ROW || g->row[point] != *last_row;
-			*last_row = g->row[point];
+				g->row[point] == ASSAY_NO_ROW || g->row[point] != w->last_row;
+			w->last_row = g->row[point];
 		}
 		return;
 	}
 }
 
+/* Most points are none of a rule: the first from p on at which a name begins to matter, or whose
+ * class has a rule. */
+static uint32_t next_changed(const struct matcher *m, int64_t begins, uint32_t p, uint32_t last)
+{
+	const int64_t *at = m->g->measured.at;
+	const uint8_t *cause = m->g->cause, *of_cause = m->of_class + ASSAY_PATH_WHY;
+	while (p < last && at[p] < begins && of_cause[cause[p]] == NO_RULE)
+		p++;
+	return p;
+}
+
+static void change_thread(struct matcher *m, const assay_path_thread *t, struct walker *w)
+{
+	uint32_t p = t->first, last = t->first + t->n - 1;
+	bool anywhere = m->lent || m->of_stack;
+	int64_t begins = anywhere ? INT64_MIN : w->begins;
+	while ((p = next_changed(m, begins, p, last)) < last) {
+		int64_t now = m->g->measured.at[p];
+		open_rows(m, w, now);
+		change_segment(m, p++, w);
+		if (!anywhere)
+			begins = w->until > now ? INT64_MIN : w->begins;
+	}
+}
+
 static void change_threads(struct matcher *m)
 {
-	assay_path_graph *g = m->g;
+	const assay_path_graph *g = m->g;
 	struct reach *reach = assay_alloc(&m->scratch, (m->rules->n + 1) * sizeof *reach);
 	for (size_t i = 0; i < g->thread.n; i++) {
 		const assay_path_thread *t = &g->thread.p[i];
-		const assay_lane *lane = g->causes.of_track[t->track];
-		size_t next = 0;
-		uint32_t last_row = ASSAY_NO_ROW;
+		struct walker w = {.lane = g->causes.of_track[t->track],
+				   .begins = INT64_MAX,
+				   .until = INT64_MIN,
+				   .reach = reach,
+				   .last_row = ASSAY_NO_ROW};
 		for (size_t r = 0; r < m->rules->n; r++)
 			reach[r] = (struct reach){INT64_MIN, 0};
-		for (uint32_t p = t->first; p + 1 < t->first + t->n; p++) {
-			bool by_class = m->of_class[ASSAY_PATH_WHY + g->cause[p]] != NO_RULE;
-			if (m->by_name)
-				open_rows(m, lane, &next, g->measured.at[p], reach);
-			if (m->by_name || by_class)
-				change_segment(m, p, reach, &last_row);
-		}
+		if (m->by_name)
+			find_next(m, &w);
+		change_thread(m, t, &w);
 	}
 }
 
 /* The class a delay has on the path; synchronisation also goes by the name of the call. */
-static uint8_t dep_rule(struct matcher *m, uint32_t node, const assay_path_dep *d)
+static uint8_t dep_rule(struct matcher *m, const assay_path_dep *d)
 {
-	int class = assay_path_dep_class(m->g, node, d);
 	const assay_tables *t = &m->g->run->part.t;
 	bool waits = d->kind == ASSAY_DEP_SYNC || d->kind == ASSAY_DEP_WAIT;
 	uint8_t by_name = NO_RULE;
 	if (m->by_name && waits && d->row != ASSAY_NO_ROW)
 		by_name = min_rule(name_rule(m, t->host.name[d->row]),
 				   line_rule(m, assay_call_stack(t, d->row)));
-	return min_rule(by_name, m->of_class[class]);
+	return min_rule(by_name, m->of_class[d->class]);
 }
 
 static void change_deps(struct matcher *m)
 {
-	assay_path_graph *g = m->g;
-	for (uint32_t n = 0; n < g->nodes; n++)
-		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
-			uint8_t r = dep_rule(m, n, &g->dep[d]);
-			bool order = g->dep[d].kind == ASSAY_DEP_BESIDE ||
-				     g->dep[d].kind == ASSAY_DEP_FORWARD;
-			if (r == NO_RULE || order || g->base.lag[d] == ASSAY_DEP_DROPPED)
-				continue;
-			const assay_path_what_if *rule = &m->rules->p[r];
-			/* a call that takes no time does not wait, nor does it let a stream wait */
-			bool sync = g->dep[d].kind == ASSAY_DEP_SYNC ||
-				    (g->dep[d].kind == ASSAY_DEP_WAIT && rule->class < 0);
-			m->out->lag[d] = sync && rule->value == 0
-						 ? ASSAY_DEP_DROPPED
-						 : changed(rule, g->base.lag[d], g->base.lag[d]);
-			m->path->rules.p[r].waits +=
-				in_window(m, g->measured.at[n] - 1, g->measured.at[n] + 1);
-		}
+	const assay_path_graph *g = m->g;
+	for (uint32_t i = 0; i < g->deps; i++) {
+		const assay_path_dep *d = &g->dep[i];
+		uint8_t r = dep_rule(m, d);
+		bool order = d->kind == ASSAY_DEP_BESIDE || d->kind == ASSAY_DEP_FORWARD;
+		int64_t lag = g->base.lag[i], at = g->measured.at[d->to];
+		if (r == NO_RULE || order || lag == ASSAY_DEP_DROPPED)
+			continue;
+		const assay_path_what_if *rule = &m->rules->p[r];
+		/* a call that takes no time does not wait, nor does it let a stream wait */
+		bool sync =
+			d->kind == ASSAY_DEP_SYNC || (d->kind == ASSAY_DEP_WAIT && rule->class < 0);
+		bool drop = sync && rule->value == 0;
+		*assay_push(&m->out->lag) =
+			(assay_path_change){i, drop ? ASSAY_DEP_DROPPED : changed(rule, lag, lag)};
+		m->path->rules.p[r].waits += in_window(m, at - 1, at + 1);
+	}
 }
 
 /* ------------------------------------------------------------------ nothing matched */
@@ -511,10 +554,10 @@ static bool fail_unmatched(struct matcher *m, const assay_path_what_if *rule, co
 			  names ? "; near it: " : "", names ? names : "");
 }
 
-bool assay_path_what_ifs_apply(assay_path_graph *g, const assay_path_what_ifs *rules,
-			       assay_path_lengths *lengths, assay_path *out, assay_err *err)
+bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_ifs *rules,
+			       assay_path_changes *changes, assay_path *out, assay_err *err)
 {
-	struct matcher m = {.g = g, .rules = rules, .out = lengths, .path = out};
+	struct matcher m = {.g = g, .rules = rules, .out = changes, .path = out};
 	bool ok = true;
 	memset(m.of_class, NO_RULE, sizeof m.of_class);
 	for (size_t i = rules->n; i-- > 0;)

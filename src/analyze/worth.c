@@ -1,8 +1,8 @@
-/* Answers from one graph: lengths are copied, changed by the rule and replayed. */
+/* Answers from one graph: what the rule changes is replayed. */
 #include "analyze/worth.h"
 
 #include "analyze/path.h"
-#include "analyze/path_graph.h"
+#include "analyze/path_knots.h"
 #include "base/sort.h"
 
 /* So many steps, or so much work where steps are short, stand for all. */
@@ -14,30 +14,28 @@ struct assay_worth {
 	int64_t from, to;
 	uint32_t before, within; /* work that begins before the window, and before its end */
 	const bool *mine;        /* by work: of the device that the window is of */
-	assay_path_times times;
-	assay_path_lengths lengths; /* of the question at hand: large, so there is one */
-	int64_t length;             /* replayed as it was */
+	assay_path_knots knots;
+	int64_t length; /* replayed as it was */
 };
 
-static void last_end(const assay_worth *w, const int64_t *dur, uint32_t from, uint32_t to,
-		     int64_t *end)
+static void last_end(const assay_worth *w, uint32_t from, uint32_t to, int64_t *end)
 {
 	for (uint32_t i = from; i < to; i++) {
-		int64_t at = w->times.at[w->g.points + i] + dur[i];
+		int64_t at = assay_path_knots_start(&w->knots, i) + w->knots.dur[i];
 		if (w->mine[i] && at > *end)
 			*end = at;
 	}
 }
 
 /* From the end of what began before the window to the end of what began in it. */
-static int64_t replayed_length(assay_worth *w, const assay_path_lengths *lengths)
+static int64_t replayed_length(assay_worth *w, const assay_path_changes *changes)
 {
 	int64_t from = INT64_MIN, to;
-	assay_path_replay_with(&w->g, lengths, &w->times);
-	last_end(w, lengths->dur, 0, w->before, &from);
+	assay_path_knots_replay(&w->knots, changes);
+	last_end(w, 0, w->before, &from);
 	from = from == INT64_MIN ? w->from : from;
 	to = from;
-	last_end(w, lengths->dur, w->before, w->within, &to);
+	last_end(w, w->before, w->within, &to);
 	return to - from;
 }
 
@@ -113,9 +111,8 @@ assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 	assay_path_graph_build(&w->g, run, group, enough_since(run, group, w), w->to);
 	take_work(w, run, window->device);
 	if (w->g.nodes) {
-		w->times = assay_path_times_new(&w->g);
-		w->lengths = assay_path_lengths_copy(&w->g);
-		w->length = replayed_length(w, &w->g.base);
+		assay_path_knots_tie(&w->knots, &w->g);
+		w->length = replayed_length(w, &(assay_path_changes){.len = {0}});
 	}
 	if (w->g.nodes && near_measured(w->length, measured_end(w) - w->from))
 		return w;
@@ -128,6 +125,7 @@ void assay_worth_close(assay_worth *w)
 	if (!w)
 		return;
 	assay_arena arena = w->arena;
+	assay_path_knots_free(&w->knots);
 	assay_path_graph_free(&w->g);
 	assay_arena_free(&arena);
 }
@@ -161,27 +159,22 @@ static size_t rules_for(assay_worth *w, const char *what_if, const char *text[2]
 	return 1;
 }
 
-static void as_it_was(assay_worth *w)
-{
-	memcpy(w->lengths.len, w->g.base.len, w->g.points * sizeof *w->lengths.len);
-	memcpy(w->lengths.dur, w->g.base.dur, w->g.work * sizeof *w->lengths.dur);
-	memcpy(w->lengths.lag, w->g.base.lag, w->g.deps * sizeof *w->lengths.lag);
-}
-
 bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share)
 {
 	const assay_path_graph *g = &w->g;
-	as_it_was(w);
+	assay_path_changes changes = {.len = {0}};
 	for (uint32_t i = 0; i < g->work; i++)
 		if (dur[g->gpu[i]] >= 0)
-			w->lengths.dur[i] = dur[g->gpu[i]];
+			*assay_push(&changes.dur) = (assay_path_change){i, dur[g->gpu[i]]};
 	for (uint32_t d = 0; d < g->deps; d++) {
 		uint8_t kind = g->dep[d].kind;
 		if ((kind == ASSAY_DEP_STREAM || kind == ASSAY_DEP_LAUNCH) &&
 		    g->base.lag[d] >= stall)
-			w->lengths.lag[d] = g->typical[kind][ASSAY_GPU_KERNEL];
+			*assay_push(&changes.lag) =
+				(assay_path_change){d, g->typical[kind][ASSAY_GPU_KERNEL]};
 	}
-	int64_t saved = w->length - replayed_length(w, &w->lengths);
+	int64_t saved = w->length - replayed_length(w, &changes);
+	assay_path_changes_free(&changes);
 	*share = (double)saved / (double)w->length;
 	return saved >= 0;
 }
@@ -191,12 +184,12 @@ static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int6
 {
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = w->from, .to = w->to};
-	assay_path_lengths *lengths = &w->lengths;
-	as_it_was(w);
+	assay_path_changes changes = {.len = {0}};
 	bool ok = assay_path_what_ifs_parse(&rules, text, n, NULL) &&
-		  assay_path_what_ifs_apply(&w->g, &rules, lengths, &path, NULL);
+		  assay_path_what_ifs_apply(&w->g, &rules, &changes, &path, NULL);
 	if (ok)
-		*saved = w->length - replayed_length(w, lengths);
+		*saved = w->length - replayed_length(w, &changes);
+	assay_path_changes_free(&changes);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
 	return ok && *saved >= 0;
