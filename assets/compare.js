@@ -1,12 +1,11 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
 import { el, section, swatch } from "./dom.js";
-import { formatTime, runTitle, shortName } from "./format.js";
+import { formatTime, runTitle, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { PARTS, bar, legend } from "./sections.js";
 import { factTable, makeTable } from "./tables.js";
 
 const NAMES = ["before", "after"];
-const plain = (name) => name.replaceAll("_", " ");
 
 const timeOr = (ns) => ns === null ? "unknown" : formatTime(ns);
 const count = (n) => Number.isInteger(n) ? String(n) : n.toFixed(1);
@@ -54,9 +53,9 @@ function bars(diff, rows, colour, name) {
 export function compareParts(diff) {
 	const names = Object.fromEntries(PARTS), colour = (d) => CLASS_COLOURS[d.name] ?? "--other";
 	return section("parts", "Where a step's time went",
-		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? plain(d.name)])),
-		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? plain(d.name)),
-		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? plain(d.name)) }]),
+		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? spaced(d.name)])),
+		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? spaced(d.name)),
+		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? spaced(d.name)) }]),
 			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` +
 				(sumOf(diff.parts, "a_ns") > 1.05 * diff.step.a_ns || sumOf(diff.parts, "b_ns") > 1.05 * diff.step.b_ns ? "; the parts are of the time from one step to the next" : "") }));
 }
@@ -74,13 +73,13 @@ export function compareSwitches(diff) {
 export function compareBudget(diff) {
 	const rows = diff.budget.filter((d) => d.unit === "ns"), other = diff.budget.filter((d) => d.unit !== "ns" && d.a !== null && d.b !== null);
 	return !rows.length ? null : section("budget", "Waste budget",
-		makeTable(changeColumns([{ title: "bucket", value: (d) => d.name, show: (d) => plain(d.name) }]), rows, { caption: "Time per step by kind of waste; waits between steps count too" }),
-		...other.map((d) => el("p", {}, `${plain(d.name)}: ${d.a.toFixed(1)} ${d.unit} before, ${d.b.toFixed(1)} ${d.unit} after`)));
+		makeTable(changeColumns([{ title: "bucket", value: (d) => d.name, show: (d) => spaced(d.name) }]), rows, { caption: "Time per step by kind of waste; waits between steps count too" }),
+		...other.map((d) => el("p", {}, `${spaced(d.name)}: ${d.a.toFixed(1)} ${d.unit} before, ${d.b.toFixed(1)} ${d.unit} after`)));
 }
 
 export function compareWaits(diff) {
 	return !diff.waits.length ? null : section("waits", "Waits", makeTable([
-		...changeColumns([{ title: "kind", value: (d) => d.name, show: (d) => plain(d.name) }]),
+		...changeColumns([{ title: "kind", value: (d) => d.name, show: (d) => spaced(d.name) }]),
 		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
 		{ title: "producer known", number: true, value: (d) => d.b_resolved - d.a_resolved, show: (d) => `${count(d.a_resolved)} → ${count(d.b_resolved)}` },
 	], diff.waits, { caption: "Time threads were blocked and streams held up, per step" }));
@@ -105,9 +104,9 @@ export function compareCauses(diff) {
 		return null;
 	const colour = (d) => causeColour(d.name);
 	return section("idle", "Why the GPU was idle",
-		legend(rows.map((d) => [colour(d), plain(d.name)])),
-		...bars(diff, rows, colour, (d) => plain(d.name)),
-		makeTable(changeColumns([{ title: "cause", value: (d) => d.name, show: (d) => el("span.nowrap", {}, swatch(colour(d)), plain(d.name)) }]),
+		legend(rows.map((d) => [colour(d), spaced(d.name)])),
+		...bars(diff, rows, colour, (d) => spaced(d.name)),
+		makeTable(changeColumns([{ title: "cause", value: (d) => d.name, show: (d) => el("span.nowrap", {}, swatch(colour(d)), spaced(d.name)) }]),
 			rows, { caption: "Idle time per step, by cause" }));
 }
 
@@ -125,7 +124,7 @@ export function compareKernels(diff) {
 
 export function compareFacts(diff) {
 	return !diff.facts.length ? null : section("facts", "What else differs", makeTable([
-		{ title: "what", value: (f) => f.name, show: (f) => plain(f.name) },
+		{ title: "what", value: (f) => f.name, show: (f) => spaced(f.name) },
 		{ title: "before", words: true, value: (f) => f.a, show: (f) => f.a },
 		{ title: "after", words: true, value: (f) => f.b, show: (f) => f.b },
 	], diff.facts, { caption: "Versions and choices found in the inputs" }));

@@ -3,6 +3,7 @@ import { spanName } from "./data.js";
 import { el } from "./dom.js";
 import { formatTime } from "./format.js";
 import { sameName } from "./neighbours.js";
+import { togglePath } from "./path.js";
 
 const KEYS = [
 	["W, +", "zoom in", (t) => t.zoom(0.7)],
@@ -13,6 +14,7 @@ const KEYS = [
 	["↓", "lanes down", (t) => { t.view.scrollTop += 60; }],
 	["F, 0", "fit the whole run", (t) => t.showAll()],
 	["H", "two steady steps", (t) => t.showSteady()],
+	["C", "critical path of a step, on or off", (t) => togglePath(t)],
 	["Z", "zoom to the selection or the area", (t) => zoomTo(t)],
 	["[", "span before in the lane", (t) => beside(t, -1)],
 	["]", "span behind in the lane", (t) => beside(t, 1)],

@@ -126,7 +126,7 @@ export async function readRun(data, base64) {
 	data.gapOfSpan = columns.get("gap_span.gap");
 	for (const name of ["step", "device_time", "kernel", "gap", "gap_part", "idle_cause",
 		"step_time", "budget", "wait", "edge", "scope", "gpu_scope", "collective", "rank", "rank_step",
-		"steady", "finding", "evidence", "idle_line", "kernel_line", "look", "op_shape", "op_call", "gpu_op", "code", "stack"])
+		"steady", "path_stretch", "finding", "evidence", "idle_line", "kernel_line", "look", "op_shape", "op_call", "gpu_op", "code", "stack"])
 		data[name] = tableOf(columns, name);
 	if (data.kernel)
 		keepLabels(Array.from(data.kernel.name, (text) => data.texts[text]), data.kernel_labels);
@@ -155,6 +155,18 @@ export function spanName(data, span) {
 	if (span >= data.first_gap && data.gap)
 		return "idle: " + data.enums.cause[data.gap.cause[data.gapOfSpan[span - data.first_gap]]].replaceAll("_", " ");
 	return data.texts[data.name[span]] || "(no name)";
+}
+
+// Marked spans (1 in hit, by span): how many there are before each, how many and how long in all.
+export function markOf({ dur }, hit) {
+	const before = new Uint32Array(hit.length + 1);
+	let total = 0;
+	for (let i = 0; i < hit.length; i++) {
+		before[i + 1] = before[i] + hit[i];
+		if (hit[i])
+			total += dur[i];
+	}
+	return { hit, before, count: before[hit.length], total };
 }
 
 // Aggregates over ranges of spans: sums by prefix, the longest span by blocks of blocks. Together they

@@ -4,6 +4,7 @@ import { spanName } from "./data.js";
 import { el } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
+import { onPath } from "./path.js";
 import { stackText } from "./stacks.js";
 import { factTable } from "./tables.js";
 
@@ -242,6 +243,7 @@ export function details(data, timeline, span) {
 			["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
 			["start", `${formatTime(start)} (${formatCount(start)} ns) after the first event`],
 			["kind", data.enums["span.kind"][data.kind[span]]],
+			["on the critical path", onPath(data, span) ? formatTime(onPath(data, span)) : null],
 			["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],
 			...gpuFacts(data, span),
 			...gapFacts(data, span),

@@ -29,6 +29,9 @@ export function formatNumber(x) {
 	return Number.isInteger(x) ? formatCount(x) : Math.abs(x) >= 100 ? x.toFixed(1) : x.toPrecision(3);
 }
 
+// Names of the model as words.
+export const spaced = (name) => name.replaceAll("_", " ");
+
 export function formatPercent(part, whole) {
 	return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
 }

@@ -11,6 +11,7 @@ import { flame } from "./flame.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { operators } from "./operators.js";
 import { causeColour, familyColour } from "./palette.js";
+import { pathSection, stretchesOf, togglePath } from "./path.js";
 import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
 import { budget, devices, header, idle, inFullNote, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, versionsOf, waits } from "./sections.js";
@@ -83,6 +84,21 @@ function laneMenu(timelines) {
 	return el("details.drop", { ontoggle: fill }, el("summary", {}, "Lanes"), list);
 }
 
+// Switches the critical path of all timelines that have one.
+function pathButton(timelines) {
+	const having = timelines.filter((t) => stretchesOf(t.data));
+	const button = el("button", {
+		type: "button", title: "what the length of a step hangs on (C)", "aria-pressed": "false",
+		onclick: () => {
+			const on = !having.some((t) => t.path);
+			having.forEach((t) => togglePath(t, on));
+		},
+	}, "Critical path");
+	for (const t of having)
+		t.onpath = () => button.setAttribute("aria-pressed", String(having.some((o) => o.path)));
+	return having.length ? button : null;
+}
+
 // Results of the query as tables.
 function matchPanel(timelines) {
 	return el("div.area", {}, ...timelines.filter((t) => t.match?.count).map((t) => el("div.columns", {},
@@ -131,6 +147,7 @@ function stage(runs, timelines, help, changed) {
 		button("−", "zoom out (S)", () => timelines[0].zoom(1 / 0.6)),
 		button("Steps", "two steady steps (H)", each((t) => t.showSteady())),
 		button("All", "the whole run (F)", each((t) => t.showAll())),
+		pathButton(timelines),
 		laneMenu(timelines),
 		el("details.drop", {}, el("summary", {}, "Colours"), el("div.menu", {}, timelineLegend(runs[0], timelines[0]))),
 		button("Keys ?", "all keys (?)", () => help.showModal()));
@@ -160,6 +177,8 @@ function follow({ timelines, tabs, box }, hash = location.hash) {
 			t.show(a - b * 0.03, b * 1.06);
 		else if (what === "view" && b > 0)
 			t.show(a, b);
+		else if (what === "show" && text === "path")
+			togglePath(t, true);
 	}
 }
 
@@ -174,7 +193,10 @@ function reportPage(data, help, bytes, changed, button) {
 	};
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, inFullNote(data)),
-		sections: [kernels(data, find), operators(data, find), idle(data), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),
+		sections: [kernels(data, find), operators(data, find), idle(data), pathSection(data, () => {
+			togglePath(timeline, true);
+			shown.element.scrollIntoView({ block: "nearest" });
+		}), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),
 			ranks(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), rowsAsText(timeline), trust(data, bytes)],
 	};
 }

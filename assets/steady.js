@@ -3,7 +3,8 @@ import { extremes } from "./format.js";
 
 const MUCH_LONGER = 1.5;
 
-// [from, length, how many] of two neighbouring steps of usual length, as late as half of the run; null without steps.
+// [from, length, how many] of two neighbouring steps of usual length, one of them that of the critical path, else as late as
+// half of the run; null without steps.
 export function steadySteps(data) {
 	const s = data.step;
 	if (!s)
@@ -14,7 +15,7 @@ export function steadySteps(data) {
 		return null;
 	const median = own.map((i) => s.dur[i]).sort((a, b) => a - b)[own.length >> 1];
 	const usual = (i) => i !== undefined && s.dur[i] <= MUCH_LONGER * median && s.dur[i] * MUCH_LONGER >= median;
-	const from = own.length >> 1, places = [...own.keys()].sort((a, b) => Math.abs(a - from) - Math.abs(b - from) || b - a);
+	const followed = own.indexOf(data.path_step ?? -1), from = followed >= 0 ? followed : own.length >> 1, places = [...own.keys()].sort((a, b) => Math.abs(a - from) - Math.abs(b - from) || b - a);
 	const at = places.find((k) => usual(own[k]) && usual(own[k + 1])) ?? places.find((k) => usual(own[k])) ?? 0;
 	const pair = own.slice(at, at + 2).filter((i) => usual(i) || i === own[at]);
 	const [, end] = extremes([...pair.map((i) => s.ts[i] + s.dur[i]), ...workEnds(data, pair)]);

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 
 const TAB_NAMES = {
 	devices: "Time", steps: "Steps", budget: "Budget", idle: "Idle", ranks: "Ranks", trust: "Trust", parts: "Time",
-	environments: "Environment", environment: "Environment", rows: "As text",
+	environments: "Environment", environment: "Environment", rows: "As text", path: "Path",
 };
 
 export class Tabs {

@@ -3,11 +3,12 @@
 // A span wider than a pixel and a half is drawn as it is. Narrower ones share a pixel, whose colour is that of the
 // longest among them and whose strength is the share of the pixel's time that they cover (data.js, Levels). So
 // every zoom shows all spans, and zooming in ends at each single one.
-import { Levels, spanName } from "./data.js";
+import { Levels, markOf, spanName } from "./data.js";
 import { el } from "./dom.js";
 import { formatCount, formatTime, shortName } from "./format.js";
 import { laneLabels } from "./labels.js";
 import { COLOURS, INFERRED, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
+import { drawPath } from "./path.js";
 import { groupLanes, placeRows } from "./rows.js";
 import { extent, lowerBound, seriesTitle, seriesValue } from "./series.js";
 import { steadySteps } from "./steady.js";
@@ -48,7 +49,8 @@ export class Timeline {
 		this.arrows = []; // [from span, to span, kind], by details.js
 		this.measure = null; // [t, t]: the area selected, in
 		this.band = null; // [y, y] of the lanes, null for all
-		this.match = null; // { hit: Uint8Array by span, before: Uint32Array by span, count, total }
+		this.match = null; // what the search found, see markOf
+		this.path = null; // the same of the critical path while it is shown
 		this.framed = "steady"; // what is kept in view when the window changes: "steady", "all" or nothing
 		this.frames = 0;
 		this.drawMs = 0;
@@ -57,6 +59,7 @@ export class Timeline {
 		this.onselect = () => {};
 		this.onchange = () => {};
 		this.onplace = () => {};
+		this.onpath = () => {};
 		this.build();
 		this.theme();
 	}
@@ -266,17 +269,7 @@ export class Timeline {
 
 	// Mark spans (1 in hit, by span; null marks none); returns how many and their total time.
 	mark(hit) {
-		this.match = null;
-		if (hit) {
-			const { dur } = this.data, before = new Uint32Array(hit.length + 1);
-			let total = 0;
-			for (let i = 0; i < hit.length; i++) {
-				before[i + 1] = before[i] + hit[i];
-				if (hit[i])
-					total += dur[i];
-			}
-			this.match = { hit, before, count: before[hit.length], total };
-		}
+		this.match = hit ? markOf(this.data, hit) : null;
 		this.dirty();
 		return this.match;
 	}
@@ -307,7 +300,7 @@ export class Timeline {
 	// One lane as a row of pixels; wide spans that can hold a label are pushed to labels.
 	rasterLane({ lane, height }, pixels, labels, y, stripes) {
 		const { start, dur } = this.data, { levels, colour } = this;
-		const width = pixels.length, scale = this.scale / this.ratio, t0 = this.t0, match = this.match;
+		const width = pixels.length, scale = this.scale / this.ratio, t0 = this.t0, match = this.match ?? this.path;
 		const dimmed = COLOURS.length;
 		const table = this.pixels, full = SHADES - 1;
 		pixels.fill(this.groundPixel);
@@ -404,10 +397,11 @@ export class Timeline {
 		ctx.font = FONT;
 		ctx.textBaseline = "middle";
 		const light = "#fff", dark = "#111";
+		const match = this.match ?? this.path;
 		let shown = 0;
 		for (let k = 0; k < labels.length && shown < MOST_LABELS; k += 4) {
 			const [i, a, b, y] = [labels[k], labels[k + 1], labels[k + 2], labels[k + 3]];
-			if (this.match && !this.match.hit[i])
+			if (match && !match.hit[i])
 				continue;
 			const letters = Math.floor((b - a - 6) / LETTER);
 			let text = this.label(i);
@@ -444,6 +438,8 @@ export class Timeline {
 			ctx.strokeStyle = css(this.accent);
 			ctx.strokeRect(a, y0, b - a, y1 - y0);
 		}
+		if (this.path)
+			drawPath(this, ctx, top);
 		for (const [from, to, kind] of this.arrows)
 			this.drawArrow(ctx, from, to, kind, top);
 		const at = this.selected >= 0 ? this.rowOf(this.selected) : null;

@@ -1,15 +1,17 @@
 // What is shown, in the address: time, selection, query and tab, so that a link leads back to it.
 // #view=FROM,LENGTH shows exactly that time, #time=FROM,LENGTH a stretch with room around it, #span=N selects an
-// event, q=QUERY marks, #NAME opens a tab; joined by "&". With two runs a. and b. stand before view, time and span.
+// event, q=QUERY marks, show=path shows the critical path, #NAME opens a tab; joined by "&". With two runs a. and b. stand before view, time and span.
 
 const WAIT_MS = 300;
 
 export function readHash(hash) {
 	const out = [];
 	for (const part of hash.replace(/^#/, "").split("&")) {
-		const [, tag, what, value] = part.match(/^([ab]\.)?(span|time|view|q)=(.*)$/) ?? [];
+		const [, tag, what, value] = part.match(/^([ab]\.)?(span|time|view|q|show)=(.*)$/) ?? [];
 		if (what === "q")
 			out.push({ what, text: decodeURIComponent(value) });
+		else if (what === "show")
+			out.push({ what, tag: tag ?? "", text: value, numbers: [] });
 		else if (what && /^[\d.,-]+$/.test(value))
 			out.push({ what, tag: tag ?? "", numbers: value.split(",").map(Number) });
 		else if (/^[\w-]+$/.test(part))
@@ -25,6 +27,8 @@ export function writeHash({ timelines, query, tab }) {
 			parts.push(`${t.data.tag}view=${Math.round(t.t0)},${Math.round(t.width * t.scale)}`);
 		if (t.selected >= 0)
 			parts.push(`${t.data.tag}span=${t.selected}`);
+		if (t.path)
+			parts.push(`${t.data.tag}show=path`);
 	}
 	if (query)
 		parts.push(`q=${encodeURIComponent(query)}`);

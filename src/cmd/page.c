@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "analyze/derived.h"
+#include "analyze/path.h"
 #include "base/fmt.h"
 #include "base/input.h"
 #include "api/query.h"
@@ -52,10 +53,12 @@ static bool write_page(const assay_html_run *runs, size_t n, const assay_diff *d
 	return true;
 }
 
-/* What the page needs beyond a report: its scopes, derived rows and what lay beside it. */
+/* What the page needs beyond a report: its scopes, derived rows, critical path and what lay beside
+ * it. */
 struct prepared {
 	notes found;
 	assay_jsonw scopes;
+	assay_path path;
 };
 
 static assay_html_run prepare(struct prepared *p, assay_arena *a, assay_run *run, char **operands,
@@ -67,13 +70,17 @@ static assay_html_run prepare(struct prepared *p, assay_arena *a, assay_run *run
 	assay_derive(run);
 	p->scopes.compact = true;
 	assay_scopes_by_path_json(&p->scopes, run);
-	return (assay_html_run){run, p->found.p, p->found.n, assay_jsonw_text(&p->scopes)};
+	const assay_path_opts median = {.step = ASSAY_PATH_MEDIAN};
+	bool has_path = assay_path_find(run, &median, &p->path, NULL);
+	return (assay_html_run){run, p->found.p, p->found.n, assay_jsonw_text(&p->scopes),
+				has_path ? &p->path : NULL};
 }
 
 static void prepared_free(struct prepared *p)
 {
 	assay_vec_free(&p->found);
 	assay_jsonw_free(&p->scopes);
+	assay_path_free(&p->path);
 }
 
 bool assay_cmd_page(assay_run *run, char **operands, const char *path)

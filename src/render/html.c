@@ -60,6 +60,10 @@ static void put_enums(assay_jsonw *w)
 	put_names(w, "scope.kind", assay_scope_kind_name, ASSAY_SCOPE_KIND_COUNT);
 	put_names(w, "bound", assay_bound_name, ASSAY_BOUND_COUNT);
 	put_names(w, "math", assay_math_name, ASSAY_MATH_COUNT);
+	assay_jsonw_open_flat(w, "path.class", '[');
+	for (int i = 0; i < ASSAY_PATH_CLASSES; i++)
+		assay_jsonw_z(w, NULL, assay_path_class_name(i));
+	assay_jsonw_close(w, ']');
 	put_names(w, "gpu_scope.how", assay_scope_how_name, ASSAY_SCOPE_HOW_COUNT);
 	assay_jsonw_close(w, '}');
 }
@@ -182,6 +186,8 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_run *r)
 	assay_jsonw_open(w, NULL, '{');
 	assay_page_samples(p, w);
 	assay_page_tables(p);
+	if (r->path)
+		assay_page_path(p, w, r->path);
 	assay_page_texts(p);
 	assay_jsonw_close(&p->index, ']');
 	assay_jsonw_z(w, "made_by", "assay " ASSAY_VERSION);

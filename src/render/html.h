@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "model/diff.h"
+#include "model/path.h"
 #include "model/run.h"
 
 typedef struct assay_html_size {
@@ -25,7 +26,8 @@ typedef struct assay_html_run {
 	const assay_run *run;
 	const assay_html_note *note;
 	size_t notes;
-	assay_str scopes; /* what assay_scopes_json() says of it */
+	assay_str scopes;       /* what assay_scopes_json() says of it */
+	const assay_path *path; /* NULL: there is none */
 } assay_html_run;
 
 /* Write the page of one run, or of two and how they differ (diff NULL with one). */

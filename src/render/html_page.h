@@ -5,6 +5,7 @@
 #include "base/jsonw.h"
 #include "base/pack.h"
 #include "model/clock.h"
+#include "model/path.h"
 #include "model/run.h"
 
 /* X(id, name): what a span of the page is; host and GPU kinds keep their order from the model. */
@@ -91,6 +92,7 @@ void assay_page_bands_free(page_bands *b);
 void assay_page_lanes(assay_page *p);
 void assay_page_samples(assay_page *p, assay_jsonw *series);
 void assay_page_tables(assay_page *p);
+void assay_page_path(assay_page *p, assay_jsonw *w, const assay_path *path);
 void assay_page_texts(assay_page *p); /* last */
 
 #endif

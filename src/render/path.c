@@ -332,10 +332,9 @@ static void put_changed(assay_jsonw *w, const assay_path *p)
 	assay_jsonw_close(w, '}');
 }
 
-void assay_path_json(assay_jsonw *w, const assay_run *run, const assay_path *p, uint32_t top)
+static void put_figures(assay_jsonw *w, const assay_run *run, const assay_path *p, uint32_t top)
 {
 	const assay_step_table *s = &run->part.t.step;
-	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "summary", p->sentence);
 	int64_t step = p->step == ASSAY_NO_ROW ? -1 : s->number[p->step];
 	assay_jsonw_i64_if(w, "step", step >= 0, step);
@@ -352,6 +351,19 @@ void assay_path_json(assay_jsonw *w, const assay_run *run, const assay_path *p, 
 	put_replay(w, p);
 	if (p->rules.n)
 		put_changed(w, p);
+}
+
+void assay_path_json(assay_jsonw *w, const assay_run *run, const assay_path *p, uint32_t top)
+{
+	assay_jsonw_open(w, NULL, '{');
+	put_figures(w, run, p, top);
 	put_segments(w, run, p);
+	assay_jsonw_close(w, '}');
+}
+
+void assay_path_figures_json(assay_jsonw *w, const assay_run *run, const assay_path *p)
+{
+	assay_jsonw_open(w, NULL, '{');
+	put_figures(w, run, p, 0);
 	assay_jsonw_close(w, '}');
 }

@@ -10,5 +10,7 @@
 /* top: rows of each table; 0: all. */
 void assay_path_text(FILE *out, const assay_run *run, const assay_path *path, uint32_t top);
 void assay_path_json(assay_jsonw *w, const assay_run *run, const assay_path *path, uint32_t top);
+/* The same without the stretches. */
+void assay_path_figures_json(assay_jsonw *w, const assay_run *run, const assay_path *path);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "analyze/path.h"
 #include "read/reader.h"
 #include "render/html.h"
 #include "resolve/resolve.h"
@@ -17,9 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	bool analysed = assay_run_analyze(run, NULL, &err);
 	assay_scopes(run, NULL);
-	if (analysed &&
-	    !assay_html_write(&(assay_html_run){.run = run}, 1, NULL, "/dev/null", &page, &err))
+	assay_path path = {0};
+	const assay_path_opts median = {.step = ASSAY_PATH_MEDIAN};
+	bool has_path = analysed && assay_path_find(run, &median, &path, NULL);
+	const assay_html_run shown = {.run = run, .path = has_path ? &path : NULL};
+	if (analysed && !assay_html_write(&shown, 1, NULL, "/dev/null", &page, &err))
 		abort();
+	assay_path_free(&path);
 	assay_run_free(run);
 	return 0;
 }

@@ -124,6 +124,7 @@ def check_demo(driver, folder):
     check_area(driver)
     check_query(driver)
     check_lanes(driver)
+    check_path(driver, inputs)
     check_details(driver)
     check_tables(driver)
     check_flame(driver)
@@ -438,6 +439,30 @@ def check_lanes(driver):
     tap.ok("streams stand in the order of their work", work == sorted(work, reverse=True) and len(work) > 1, work)
 
 
+def check_path(driver, inputs):
+    """Stretches of the critical path against `assay path --json`; the line, its key and its address."""
+    want = json.loads(tap.run("path", "--json", *inputs)[1])
+    got = driver.execute_script("""
+        const d = assay.data, p = stretchesOf(d);
+        return [d.path, Array.from(p.dur, (ns, i) => [p.name(i), ns, p.inferred[i] > 0, p.span[i] >= 0 ? d.texts[d.name[p.span[i]]] : null])];""")
+    figures = {k: v for k, v in want.items() if k != "segments"}
+    tap.ok("figures of the critical path equal path --json", got[0] == figures)
+    tap.ok(f"so do its {len(got[1]):,} stretches", got[1] == [[s["class"], s["dur_ns"], s["inferred"], s["name"]] for s in want["segments"]])
+    driver.execute_script("assay.timeline.show(0, 1000); document.activeElement.blur()")
+    driver.find_element(By.TAG_NAME, "body").send_keys("c")
+    settle(driver)
+    shown = driver.execute_script("""
+        const t = assay.timeline, p = stretchesOf(assay.data), lit = t.path.hit.reduce((n, v) => n + v, 0);
+        const drawn = strokes(t, p, 0), level = drawn.filter(([, y0, , y1]) => y0 === y1).reduce((sum, [a, , b]) => sum + (b - a) * t.scale, 0);
+        return [lit, new Set(p.span.filter((s) => s >= 0)).size, t.x(p.start[0]) >= 0 && t.x(p.start[p.n]) <= t.width,
+            level / (p.start[p.n] - p.start[0]), document.querySelector("[aria-pressed=true]")?.textContent];""")
+    tap.ok("C brings its step into view and lights what is on it", 0 < shown[0] <= shown[1] and shown[2] and shown[4] == "Critical path", shown)
+    tap.ok("the line covers the step but for delays", 0.98 < shown[3] <= 1.000001, shown)
+    tap.ok("the address says that it is shown", "show=path" in driver.execute_script("return writeHash({timelines: assay.timelines, query: '', tab: ''})"))
+    driver.find_element(By.TAG_NAME, "body").send_keys("c")
+    tap.ok("C again hides it", driver.execute_script("return assay.timeline.path === null && !document.querySelector('[aria-pressed=true]')"))
+
+
 def check_details(driver):
     """Operator, shapes and step of a kernel as the tables have them."""
     got = driver.execute_script("""
@@ -730,7 +755,22 @@ def check_looks(folder):
             driver.quit()
 
 
+def check_data():
+    """What the page carries, without a browser."""
+    inputs = [tap.ROOT / "demo/train.json.gz"]
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
+        page, good, err = write(pathlib.Path(name), "data.html", *inputs)
+        run = tap.page_data(page)["runs"][0]
+        columns = {c["name"]: c["n"] for c in run["columns"]}
+    want = json.loads(tap.run("path", "--json", *inputs)[1])
+    stretches = len(want.pop("segments"))
+    tap.ok("the page carries the critical path", good and run["path"] == want and columns["path_stretch.dur"] == stretches == run["path_stretches"], err)
+    report = json.loads(tap.run("report", "--json", *inputs)[1])
+    tap.ok("and the report", all(run["report"][key] == report[key] for key in ("devices", "inputs", "run_metrics", "ops")))
+
+
 def main():
+    check_data()
     if not CHROMIUM or not DRIVER:
         return tap.skip("the page in a browser", "no chromium or chromedriver")
     if not webdriver:
