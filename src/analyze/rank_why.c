@@ -7,6 +7,7 @@
 #include "analyze/analyze.h"
 #include "base/median.h"
 #include "base/test.h"
+#include "model/machine.h"
 
 /* ns for each collective the rank takes part in, so that a recording that was cut compares. */
 struct effort {
@@ -87,47 +88,20 @@ static void say_why(assay_rank_table *r, size_t i, const struct effort *own,
 	}
 }
 
-/* Header facts that name the machine; the recorders' own words. */
-static bool names_host(assay_str key)
-{
-	static const char *const keys[] = {"host_name", "hostname", "host", "node.hostname"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
-		if (assay_str_is(key, keys[i]))
-			return true;
-	return false;
-}
-
-/* torch's tensorboard handler calls its files HOST_PID.TIME.pt.trace.json. */
-static assay_str host_in_name(assay_str path)
-{
-	size_t slash = path.n;
-	while (slash && path.p[slash - 1] != '/')
-		slash--;
-	assay_str name = {path.p + slash, path.n - slash};
-	ptrdiff_t end = assay_str_find(name, ".pt.trace.json");
-	size_t at = 0;
-	for (size_t i = 0; end > 0 && i < (size_t)end; i++)
-		if (name.p[i] == '_' && i + 1 < (size_t)end && name.p[i + 1] >= '0' &&
-		    name.p[i + 1] <= '9')
-			at = i;
-	return (assay_str){name.p, at};
-}
-
 static void name_hosts(assay_run *run, const assay_map *rank_of)
 {
 	assay_tables *t = &run->part.t;
 	for (size_t i = 0; i < t->rank.n; i++) {
-		assay_str host = host_in_name(assay_text(run, t->source.path[t->rank.source[i]]));
+		assay_str host =
+			assay_machine_in_path(assay_text(run, t->source.path[t->rank.source[i]]));
 		t->rank.host[i] = host.n ? assay_intern(&run->part.strings, host) : 0;
 	}
 	for (size_t i = 0; i < t->meta.n; i++) {
-		if (!names_host(assay_text(run, t->meta.key[i])))
+		assay_str host = assay_machine_in_fact(run, i);
+		if (!host.n)
 			continue;
 		uint32_t r = assay_map_get(rank_of, assay_group_of(t, t->meta.source[i]));
-		assay_str host = assay_text(run, t->meta.value[i]);
-		if (host.n > 1 && *host.p == '"') /* JSON text */
-			host = (assay_str){host.p + 1, host.n - 2};
-		if (r != ASSAY_MAP_ABSENT && host.n)
+		if (r != ASSAY_MAP_ABSENT)
 			t->rank.host[r] = assay_intern(&run->part.strings, host);
 	}
 }
@@ -150,15 +124,6 @@ void assay_late_causes(assay_run *run)
 	name_hosts(run, &rank_of);
 	assay_map_free(&rank_of);
 	assay_arena_free(&scratch);
-}
-
-TEST(a_machine_is_found_in_a_file_name)
-{
-	assay_str host = host_in_name(ASSAY_S("log/gpu_07_4711.1700000000.pt.trace.json.gz"));
-	CHECK(assay_str_is(host, "gpu_07"));
-	CHECK_EQ(host_in_name(ASSAY_S("rank_0.json")).n, 0);
-	CHECK_EQ(host_in_name(ASSAY_S("a_b.pt.trace.json")).n, 0);
-	return 0;
 }
 
 /* Three ranks that compute 100 each, but for the last one, whose host waits for data or whose

@@ -84,8 +84,8 @@ bool assay_convert(assay_run *run, const assay_writer *w, const char *path,
 		assay_derive(run);
 	if (q->hta)
 		alias_for_hta(run);
-	return w->write_folder ? assay_write_folder(w, run, path, left, err)
-			       : write_run(run, w, path, left, err);
+	return assay_writes_folder(w, path) ? assay_write_folder(w, run, path, left, err)
+					    : write_run(run, w, path, left, err);
 }
 
 bool assay_run_convert(assay_run *run, const char *path, const assay_convert_query *given,

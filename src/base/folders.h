@@ -8,7 +8,9 @@
 /* A folder and those above it that are missing; *made (may be NULL) counts the new ones at the end
  * of the path. False: errno says why. */
 bool assay_make_folders(const char *path, mode_t mode, int *made);
-/* Those above a file. */
+/* Those that were made, as long as they are empty. */
+void assay_remove_folders(const char *path, int made);
+/* The folders above a file. */
 bool assay_make_parents(const char *file, mode_t mode);
 
 #endif

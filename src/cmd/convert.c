@@ -6,7 +6,6 @@
 #include "api/query.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
-#include "write/csv.h"
 #include "resolve/resolve.h"
 #include "write/writer.h"
 
@@ -43,17 +42,6 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 
 /* ------------------------------------------------------------------ command */
 
-static bool tables_hit_input(const assay_run *run, const char *folder)
-{
-	assay_arena a = {0};
-	bool hit = assay_cmd_is_input(run, "convert", folder) ||
-		   assay_cmd_is_input(run, "convert", assay_csv_path(&a, folder, ASSAY_T_NONE));
-	for (assay_table_id id = 0; !hit && id < ASSAY_T_COUNT; id++)
-		hit = assay_cmd_is_input(run, "convert", assay_csv_path(&a, folder, id));
-	assay_arena_free(&a);
-	return hit;
-}
-
 /* Ranks keep rows of their own in viewers, but a file has one rank, and its steps are all of one.
  */
 static void say_joined(const assay_run *run)
@@ -77,7 +65,7 @@ static bool write_and_tell(assay_run *run, const assay_writer *w, const char *ou
 	if (ok && left.text)
 		fprintf(stderr, "assay: not written, for %s has no place for it: %s\n", w->name,
 			left.text);
-	if (ok && w->write)
+	if (ok && !assay_writes_folder(w, out))
 		say_joined(run);
 	assay_arena_free(&left.arena);
 	return ok;
@@ -90,7 +78,7 @@ static int convert_run(const void *args, char **operands, int n)
 	const assay_writer *w = choose_writer(a, out);
 	if (!w)
 		return ASSAY_EXIT_USAGE;
-	if (w->write_folder && !strcmp(out, "-")) {
+	if (!w->write && !strcmp(out, "-")) {
 		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
 		return ASSAY_EXIT_USAGE;
 	}
@@ -101,8 +89,7 @@ static int convert_run(const void *args, char **operands, int n)
 	if (!run)
 		return status;
 	assay_cmd_losses(run);
-	if (w->write_folder ? tables_hit_input(run, out)
-			    : assay_cmd_is_input(run, "convert", out)) {
+	if (assay_cmd_is_input(run, "convert", out)) {
 		assay_run_free(run);
 		return ASSAY_EXIT_USAGE;
 	}
@@ -111,7 +98,7 @@ static int convert_run(const void *args, char **operands, int n)
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);
-	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+	return ok ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 }
 
 static const assay_opt convert_opts[] = {
@@ -132,8 +119,8 @@ static const assay_example convert_examples[] = {
 	{"assay convert demo/train.json.gz /tmp/assay-example.json.gz",
 	 "the same trace with waits resolved, arrows and rows of their own"},
 	{"assay convert demo/train.json.gz /tmp/assay-example.pftrace", "for ui.perfetto.dev"},
-	{"assay convert demo/train.json.gz /tmp/assay-example.xplane.pb",
-	 "for <logdir>/plugins/profile/<run>/ of xprof"},
+	{"assay convert --to xplane demo/ddp /tmp/assay-example.log/",
+	 "for xprof --logdir /tmp/assay-example.log"},
 	{"assay convert --to csv demo/train.json.gz /tmp/assay-example", "for a spreadsheet"},
 	{"assay convert --to chrome demo/train.json.gz -", "to standard output"},
 };
@@ -150,6 +137,8 @@ const assay_cmd assay_cmd_convert = {
 		"A name that ends in .gz or .zst is compressed; - is standard output and needs --to.\n\n"
 		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to xprof, --to\n"
 		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they are.\n\n"
+		"A folder as OUT (a name that ends in /) with --to xplane or xplane-grouped is the one xprof opens:\n"
+		"OUT/plugins/profile/RUN/HOST.xplane.pb, one file a rank.\n\n"
 		"Everything that was read is written, times exact to the nanosecond; what the format has no place\n"
 		"for is named on standard error. Added are the waits as assay resolves them: cuda_sync rows on rows\n"
 		"of their own, arrows from the work waited for (category stream_dep), and the fields of HIP waits.\n\n"

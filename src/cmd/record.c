@@ -37,13 +37,6 @@ extern char **environ;
 
 /* ---- places ---- */
 
-static void remove_folders(recording *r)
-{
-	char *path = assay_printf(&r->arena, "%s", r->dir);
-	for (; r->made > 0 && rmdir(path) == 0; r->made--)
-		*strrchr(path, '/') = 0;
-}
-
 /* assay-DATE-TIME, with a number behind it when two start in one second. */
 static bool make_named(recording *r, const char **out)
 {
@@ -114,7 +107,7 @@ static bool make_dir(recording *r, const char *out, assay_err *err)
 	r->dir = assay_printf(&r->arena, "%s", path);
 	if (lock_dir(r, out, err) && check_dir(r, out, err))
 		return true;
-	remove_folders(r);
+	assay_remove_folders(r->dir, r->made);
 	return false;
 }
 
@@ -432,7 +425,7 @@ static void forget(recording *r)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
 		unlink(assay_printf(&r->arena, "%s/%s", r->dir, files[i]));
 	assay_record_drop_rings(r);
-	remove_folders(r);
+	assay_remove_folders(r->dir, r->made);
 }
 
 static int fail(const assay_err *err, int status)

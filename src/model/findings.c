@@ -1,6 +1,7 @@
 #include "model/findings.h"
 
 #include "base/test.h"
+#include "model/append.h"
 
 const assay_table_id assay_findings_kept[] = {
 	ASSAY_T_source, ASSAY_T_meta,       ASSAY_T_device,    ASSAY_T_device_time,
@@ -9,96 +10,11 @@ const assay_table_id assay_findings_kept[] = {
 };
 const size_t assay_findings_kept_count = ASSAY_COUNT_OF(assay_findings_kept);
 
-struct moving {
-	assay_part *to;
-	const assay_part *from;
-	const bool *skip;
-	assay_arena scratch;
-	assay_sid *sid;               /* 0: not needed yet */
-	uint32_t *row[ASSAY_T_COUNT]; /* where rows went, ASSAY_NO_ROW: left out; NULL: not kept */
-};
-
-static assay_sid move_text(struct moving *m, assay_sid id)
-{
-	if (id && !m->sid[id])
-		m->sid[id] = assay_intern(&m->to->strings, assay_pool_get(&m->from->strings, id));
-	return m->sid[id];
-}
-
-static uint32_t moved_row(const struct moving *m, assay_table_id table, uint32_t row)
-{
-	return row == ASSAY_NO_ROW || !m->row[table] ? ASSAY_NO_ROW : m->row[table][row];
-}
-
-static uint32_t copy_row(struct moving *m, assay_table_id id, size_t row)
-{
-	const assay_table_info *info = &assay_table_infos[id];
-	uint32_t r = assay_add(&m->to->t, id);
-	for (size_t c = 0; c < info->cols; c++) {
-		const assay_col_info *col = &info->col[c];
-		char *out = (char *)assay_values(&m->to->t, info, col) + r * col->width;
-		const char *in = (const char *)assay_values(&m->from->t, info, col);
-		uint32_t *id_out = (uint32_t *)(void *)out;
-		memcpy(out, in + row * col->width, col->width);
-		if (col->kind->type == ASSAY_COL_sid)
-			*id_out = move_text(m, *id_out);
-		else if (col->kind->type == ASSAY_COL_row)
-			*id_out = moved_row(m, col->kind->refers, *id_out);
-		else if (col->kind->type == ASSAY_COL_choice)
-			*id_out = ASSAY_NO_ROW;
-	}
-	return r;
-}
-
-/* Rows of a rank that is left out are too, and rows that refer to them. */
-static bool stays(const struct moving *m, assay_table_id id, size_t row)
-{
-	const assay_table_info *info = &assay_table_infos[id];
-	if (id == ASSAY_T_source)
-		return !m->skip || !m->skip[row];
-	for (size_t c = 0; c < info->cols; c++) {
-		assay_table_id to = info->col[c].kind->refers;
-		if (to == ASSAY_T_NONE || !m->row[to])
-			continue;
-		uint32_t at =
-			((const uint32_t *)assay_values(&m->from->t, info, &info->col[c]))[row];
-		if (at != ASSAY_NO_ROW && m->row[to][at] == ASSAY_NO_ROW)
-			return false;
-	}
-	return true;
-}
-
-static void move_table(struct moving *m, assay_table_id id)
-{
-	size_t n = assay_rows(&m->from->t, &assay_table_infos[id]);
-	m->row[id] = assay_alloc(&m->scratch, (n + 1) * sizeof **m->row);
-	for (size_t i = 0; i < n; i++) {
-		m->row[id][i] = ASSAY_NO_ROW;
-		if (stays(m, id, i))
-			m->row[id][i] = copy_row(m, id, i);
-	}
-}
-
-/* The group's first file may be left out, or be the file itself. */
-static void set_groups(const struct moving *m, size_t first)
-{
-	assay_source_table *s = &m->to->t.source;
-	for (size_t r = first; r < s->n; r++)
-		if (s->group[r] == ASSAY_NO_ROW)
-			s->group[r] = (uint32_t)r;
-}
-
 void assay_findings_append(assay_part *to, const assay_part *from, const bool *skip)
 {
-	struct moving m = {.to = to, .from = from, .skip = skip};
-	size_t sources = to->t.source.n;
-	m.sid = assay_alloc(&m.scratch, (from->strings.str.n + 1) * sizeof *m.sid);
-	for (size_t i = 0; i < assay_findings_kept_count; i++)
-		move_table(&m, assay_findings_kept[i]);
-	set_groups(&m, sources);
+	assay_rows_append(to, from, assay_findings_kept, assay_findings_kept_count, skip);
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		to->issues[i] += from->issues[i];
-	assay_arena_free(&m.scratch);
 }
 
 /* Two ranks with a device, two causes of idle and a step each. */

@@ -510,6 +510,8 @@ static bool read_field(xplane *x, assay_view v, size_t *used)
 		if (f.number == XSPACE_WARNINGS || f.number == XSPACE_ERRORS)
 			assay_warn(x->run, "xplane_warning", "the recorder says: %.*s",
 				   (int)(f.bytes.n < 400 ? f.bytes.n : 400), f.bytes.p);
+		if (f.number == XSPACE_HOSTNAMES && f.wire == ASSAY_WIRE_BYTES)
+			assay_meta_add(x->part, "hostname", f.bytes);
 		xplane_keep(x, assay_intern_z(&x->part->strings, XPLANE_KEPT_SPACE),
 			    ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
 	} else if (c.cut) {
@@ -711,6 +713,7 @@ TEST(rows_come_from_planes)
 	CHECK(t->given_link.n == 1 && t->given_link.child[0] == -5 &&
 	      t->given_link.parent[0] == 77);
 	CHECK(t->kept.n == 5); /* the plane, the band, the host's name, what lines count from */
+	CHECK(assay_str_is(assay_meta_get(run, "hostname"), "node1"));
 	assay_run_free(run);
 	assay_protow_free(&space);
 	return 0;

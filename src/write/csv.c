@@ -118,11 +118,6 @@ static const char *file_name(assay_arena *a, assay_table_id id)
 			    id == ASSAY_T_NONE ? "columns" : assay_table_infos[id].name);
 }
 
-const char *assay_csv_path(assay_arena *a, const char *folder, assay_table_id id)
-{
-	return assay_printf(a, "%s/%s", folder, file_name(a, id));
-}
-
 static bool write_files(const assay_run *run, assay_folder *f, assay_err *err)
 {
 	assay_arena a = {0};
@@ -145,7 +140,7 @@ static bool write_tables(const assay_run *run, const char *folder, assay_left_ou
 {
 	assay_folder f;
 	(void)left; /* nothing is: it has every table */
-	return assay_folder_open(&f, folder, err) &&
+	return assay_folder_open(&f, run, folder, err) &&
 	       assay_folder_close(&f, write_files(run, &f, err), err);
 }
 

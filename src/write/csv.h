@@ -11,7 +11,5 @@
 void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out);
 /* Every column of every table: its type, unit, meaning, and the table whose rows it holds. */
 void assay_csv_columns(FILE *out);
-/* File of a table in a folder; ASSAY_T_NONE: of what all columns are. */
-const char *assay_csv_path(assay_arena *a, const char *folder, assay_table_id id);
 
 #endif

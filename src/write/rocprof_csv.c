@@ -458,7 +458,7 @@ static bool rocprof_csv_write(const assay_run *run, const char *folder, assay_le
 {
 	writer w = {.run = run, .t = &run->part.t, .err = err, .fresh = true};
 	assay_map used = {0};
-	if (!assay_folder_open(&w.folder, folder, err))
+	if (!assay_folder_open(&w.folder, run, folder, err))
 		return false;
 	assay_source_places_find(&w.at, run, &w.scratch);
 	w.grids = assay_grids_of(run, &w.scratch);

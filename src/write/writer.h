@@ -10,9 +10,10 @@
 typedef struct assay_left_out {
 	assay_arena arena;
 	const char *text; /* NULL: nothing was left out */
+	struct assay_left_kind *kinds;
 } assay_left_out;
 
-/* Add "N what", unless N is 0. left may be NULL. */
+/* Add "N what", unless N is 0; N of several files are summed. left may be NULL. */
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
 
 /* What a format may have no place for. */
@@ -49,7 +50,8 @@ typedef struct assay_writer {
 	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
-	/* Instead: into a folder, made when it is not there. */
+	/* Into a folder, made when it is not there: the only way of some formats, of others for
+	 * names of folders. */
 	bool (*write_folder)(const assay_run *run, const char *folder, assay_left_out *left,
 			     assay_err *err);
 	bool derives; /* it writes rows that assay_derive() makes */
@@ -62,6 +64,9 @@ extern const size_t assay_writer_count;
  * as zeros and may be NULL; its arena is the caller's to free. */
 bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, assay_left_out *left,
 		     assay_err *err);
+/* Is this output a folder: the format has no other, or the name ends in / or is one that is there.
+ */
+bool assay_writes_folder(const assay_writer *w, const char *path);
 bool assay_write_folder(const assay_writer *w, const assay_run *run, const char *folder,
 			assay_left_out *left, assay_err *err);
 

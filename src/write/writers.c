@@ -1,6 +1,8 @@
 /* The writer table, and what each format has no place for. */
 #include "write/writer.h"
 
+#include <sys/stat.h>
+
 #include "base/fmt.h"
 #include "base/test.h"
 
@@ -129,12 +131,31 @@ static const struct {
 	{ASSAY_LACKS_STACKS, call_stacks, "Python stacks of calls"},
 };
 
+struct assay_left_kind {
+	const char *what;
+	uint64_t n;
+	struct assay_left_kind *next;
+};
+
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what)
 {
-	char number[ASSAY_FMT];
-	if (left && n)
-		left->text = assay_printf(&left->arena, "%s%s%s %s", left->text ? left->text : "",
-					  left->text ? ", " : "", assay_fmt_count(number, n), what);
+	if (!left || !n)
+		return;
+	struct assay_left_kind **k = &left->kinds;
+	while (*k && strcmp((*k)->what, what))
+		k = &(*k)->next;
+	if (!*k) {
+		*k = assay_alloc(&left->arena, sizeof **k);
+		(*k)->what = assay_dup(&left->arena, assay_str_of(what));
+	}
+	(*k)->n += n;
+	left->text = "";
+	for (const struct assay_left_kind *i = left->kinds; i; i = i->next) {
+		char number[ASSAY_FMT];
+		left->text =
+			assay_printf(&left->arena, "%s%s%s %s", left->text, *left->text ? ", " : "",
+				     assay_fmt_count(number, i->n), i->what);
+	}
 }
 
 static void leave_out_by_format(const assay_writer *w, const assay_run *run, assay_left_out *left)
@@ -152,6 +173,14 @@ bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, ass
 	return w->write(run, out, left, err);
 }
 
+bool assay_writes_folder(const assay_writer *w, const char *path)
+{
+	struct stat st;
+	bool named = assay_str_ends(assay_str_of(path), "/") ||
+		     (!stat(path, &st) && S_ISDIR(st.st_mode));
+	return w->write_folder && (!w->write || named);
+}
+
 bool assay_write_folder(const assay_writer *w, const assay_run *run, const char *folder,
 			assay_left_out *left, assay_err *err)
 {
@@ -164,7 +193,7 @@ bool assay_write_folder(const assay_writer *w, const assay_run *run, const char 
 TEST(every_writer_writes)
 {
 	for (size_t i = 0; i < assay_writer_count; i++)
-		CHECK(!assay_writers[i]->write == !!assay_writers[i]->write_folder &&
+		CHECK((assay_writers[i]->write || assay_writers[i]->write_folder) &&
 		      assay_writers[i]->name && assay_writers[i]->exts[0] &&
 		      assay_writers[i]->about);
 	return 0;
@@ -187,6 +216,28 @@ TEST(what_a_format_cannot_hold_is_named)
 	CHECK(leaves_out(&assay_writer_xplane, run, "1 hardware counter values"));
 	CHECK(leaves_out(&assay_writer_chrome, run, "1 hardware counter values"));
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_several_files_lack_is_one_number)
+{
+	assay_left_out left = {0};
+	assay_leave_out(&left, 2, "streams");
+	assay_leave_out(&left, 1, "facts");
+	assay_leave_out(&left, 3, "streams");
+	assay_leave_out(&left, 0, "nothing");
+	CHECK(!strcmp(left.text, "5 streams, 1 facts"));
+	assay_arena_free(&left.arena);
+	return 0;
+}
+
+TEST(a_folder_is_written_where_the_name_or_the_format_says_so)
+{
+	CHECK(assay_writes_folder(&assay_writer_csv, "a"));
+	CHECK(assay_writes_folder(&assay_writer_xplane, "logs/"));
+	CHECK(assay_writes_folder(&assay_writer_xplane, "/tmp"));
+	CHECK(!assay_writes_folder(&assay_writer_xplane, "/tmp/assay-none.xplane.pb"));
+	CHECK(!assay_writes_folder(&assay_writer_chrome, "/tmp"));
 	return 0;
 }
 

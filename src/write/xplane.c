@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/test.h"
+#include "model/machine.h"
 
 /* Picoseconds in 64 bits hold 106 days. */
 static const int64_t span_max = INT64_MAX / 1000;
@@ -196,7 +197,21 @@ static int64_t delta_of(const assay_source_table *s, uint32_t source, uint32_t f
 		       : 0;
 }
 
-static bool set_clock(xplane_writer *w, assay_err *err)
+/* The moment that the file counts from, on the clock of ref: the first event, or the start of the
+ * session where it is known and the file can hold the time since. */
+static int64_t origin_of(const assay_source_table *s, uint32_t ref, const struct span *events,
+			 int64_t session)
+{
+	int64_t start, length;
+	bool known = session && ref < s->n && s->epoch[ref] &&
+		     !__builtin_sub_overflow(session, s->base[ref], &start) &&
+		     start <= events->first &&
+		     !__builtin_sub_overflow(events->last, start, &length) && length <= span_max;
+	return known ? start : events->first;
+}
+
+/* session: ns since 1970, 0 for the file's first event. */
+static bool set_clock(xplane_writer *w, int64_t session, assay_err *err)
 {
 	const assay_tables *t = w->t;
 	struct span s = {INT64_MAX, INT64_MIN, false};
@@ -223,7 +238,9 @@ static bool set_clock(xplane_writer *w, assay_err *err)
 				  "the events span more than the 106 days an XPlane file can hold");
 	/* those of an XPlane file count from the session's start already */
 	bool relative = assay_has_trait(w->run, ref, ASSAY_TRAIT_PLANES);
-	int64_t origin = relative && s.first >= 0 && s.last <= span_max ? 0 : s.first;
+	int64_t origin = relative && s.first >= 0 && s.last <= span_max
+				 ? 0
+				 : origin_of(&t->source, ref, &s, session);
 	for (uint32_t i = 0; i <= t->source.n; i++)
 		*assay_push(&w->shift) = delta_of(&t->source, i, ref) - origin;
 	w->moved = origin != 0;
@@ -421,6 +438,23 @@ static void write_task(xplane_writer *w)
 	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_TASK), (assay_str){0});
 }
 
+/* The machine of each process, but for those of XPlane files, which keep what they had. */
+static void write_machines(xplane_writer *w)
+{
+	const assay_tables *t = w->t;
+	assay_protow out = {0};
+	for (uint32_t i = 0; i < t->source.n; i++) {
+		bool is_process = !w->is_xplane.p[i] && assay_group_of(t, i) == i &&
+				  !assay_has_trait(w->run, i, ASSAY_TRAIT_NOTE) &&
+				  !assay_has_trait(w->run, i, ASSAY_TRAIT_TELEMETRY);
+		if (is_process)
+			assay_protow_text(&out, XSPACE_HOSTNAMES, assay_machine_of(w->run, i));
+	}
+	if (out.out.n)
+		fwrite(out.out.p, 1, out.out.n, w->out);
+	assay_protow_free(&out);
+}
+
 static void free_all(xplane_writer *w)
 {
 	assay_vec_free(&w->shift);
@@ -449,11 +483,11 @@ static void free_all(xplane_writer *w)
 	assay_arena_free(&w->scratch);
 }
 
-static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_left_out *left,
-		     assay_err *err)
+bool xplane_write_file(const assay_run *run, FILE *out, bool grouped, int64_t session,
+		       assay_left_out *left, assay_err *err)
 {
 	xplane_writer w = {.run = run, .t = &run->part.t, .out = out, .grouped = grouped};
-	bool ok = set_clock(&w, err);
+	bool ok = set_clock(&w, session, err);
 	if (ok) {
 		index_kept(&w);
 		set_sources(&w);
@@ -466,6 +500,7 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_left_o
 		xplane_write_hlo(&w);
 		if (!write_kept(&w))
 			write_task(&w);
+		write_machines(&w);
 		tell_bare_streams(&w, left);
 		assay_leave_out(
 			left, w.t->counter.n - w.samples,
@@ -479,12 +514,24 @@ static bool write_as(const assay_run *run, FILE *out, bool grouped, assay_left_o
 
 static bool xplane_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	return write_as(run, out, false, left, err);
+	return xplane_write_file(run, out, false, 0, left, err);
 }
 
 static bool grouped_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	return write_as(run, out, true, left, err);
+	return xplane_write_file(run, out, true, 0, left, err);
+}
+
+static bool xplane_folder(const assay_run *run, const char *folder, assay_left_out *left,
+			  assay_err *err)
+{
+	return xplane_write_tree(run, folder, false, left, err);
+}
+
+static bool grouped_folder(const assay_run *run, const char *folder, assay_left_out *left,
+			   assay_err *err)
+{
+	return xplane_write_tree(run, folder, true, left, err);
 }
 
 enum {
@@ -497,6 +544,7 @@ const assay_writer assay_writer_xplane_grouped = {
 	.exts = {".grouped.xplane.pb", ".grouped.pb"},
 	.about = "XPlane with steps, arrows and derived rows made here instead of by xprof",
 	.write = grouped_write,
+	.write_folder = grouped_folder,
 	.derives = true,
 	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
@@ -506,5 +554,6 @@ const assay_writer assay_writer_xplane = {
 	.exts = {".xplane.pb", ".pb"},
 	.about = "XPlane protobuf for xprof and TensorBoard (<logdir>/plugins/profile/<run>/)",
 	.write = xplane_write,
+	.write_folder = xplane_folder,
 	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };

@@ -143,6 +143,13 @@ void xplane_put_rest(xplane_out *p, assay_protow *to, uint32_t stats, assay_str 
 /* Metadata of everything that has an id, and of what an input had more to say about. */
 void xplane_put_metas(xplane_out *p);
 
+/* session: when the file's time begins, ns since 1970; 0 for its first event. */
+bool xplane_write_file(const assay_run *run, FILE *out, bool grouped, int64_t session,
+		       assay_left_out *left, assay_err *err);
+/* xplane_tree.c: one file for each process. */
+bool xplane_write_tree(const assay_run *run, const char *folder, bool grouped, assay_left_out *left,
+		       assay_err *err);
+
 void xplane_write_devices(xplane_writer *w);
 void xplane_write_host(xplane_writer *w);
 
