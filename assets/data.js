@@ -125,7 +125,7 @@ export async function readRun(data, base64) {
 	data.gpu = tableOf(columns, "gpu") ?? { n: 0, launch: [] };
 	data.gapOfSpan = columns.get("gap_span.gap");
 	for (const name of ["step", "device_time", "kernel", "gap", "gap_part", "idle_cause",
-		"step_time", "budget", "wait", "edge", "scope", "gpu_scope", "collective", "rank", "rank_step",
+		"step_time", "budget", "wait", "edge", "chain", "scope", "gpu_scope", "collective", "rank", "rank_step",
 		"steady", "path_stretch", "finding", "evidence", "idle_line", "kernel_line", "look", "op_shape", "op_call", "gpu_op", "code", "stack"])
 		data[name] = tableOf(columns, name);
 	if (data.kernel)

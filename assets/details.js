@@ -1,5 +1,6 @@
 // What is known of the selected span, with links to what it came from and what came of it.
 import { steadyPanel } from "./area.js";
+import { chainArrows, chainList, waitsOf } from "./chains.js";
 import { spanName } from "./data.js";
 import { el } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
@@ -54,7 +55,8 @@ function edgesOf(data, span) {
 }
 
 // Arrows of a selection: [from, to, kind]. "launch" goes from start to start, "order" from the end of what must end first to
-// the start of what follows, "return" to the end of the call that waited.
+// the start of what follows, "return" to the end of the call that waited, "record" from the call that recorded an event to the one that
+// waits for it.
 export function arrowsOf(data, span) {
 	const arrows = [];
 	if (span < 0)
@@ -63,9 +65,11 @@ export function arrowsOf(data, span) {
 		arrows.push([data.gpu.launch[span], span, "launch"]);
 	for (const work of launchedBy(data, span).slice(0, 200))
 		arrows.push([span, work, "launch"]);
+	for (const wait of waitsOf(data, span))
+		arrows.push(...chainArrows(data, wait));
 	for (const { from, record, host, to } of edgesOf(data, span)) {
 		if (record >= 0 && host >= 0)
-			arrows.push([record, host, "launch"]);
+			arrows.push([record, host, "record"]);
 		if (host >= 0 && to >= 0)
 			arrows.push([host, to, "launch"]);
 		if (from >= 0)
@@ -76,7 +80,8 @@ export function arrowsOf(data, span) {
 		if (data.gap.launch[gap] >= 0 && data.gap.gpu[gap] >= 0)
 			arrows.push([data.gap.launch[gap], data.gap.gpu[gap], "launch"]);
 	}
-	return arrows.filter(([from, to]) => from >= 0 && to >= 0);
+	const seen = new Map(arrows.filter(([from, to]) => from >= 0 && to >= 0).map((arrow) => [arrow.join(), arrow]));
+	return [...seen.values()];
 }
 
 // GPU work launched by calls inside a host span, in order of launch; stops after a while for spans that hold everything.
@@ -252,5 +257,6 @@ export function details(data, timeline, span) {
 			["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
 			...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},
 				...[e.from, e.record, e.host, e.to].filter((s) => s >= 0).flatMap((s, i) => [i ? " → " : "", spanLink(data, s)]))]),
-		]));
+		]),
+		...waitsOf(data, span).map((wait) => chainList(data, wait)));
 }

@@ -1,5 +1,6 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
 import { areaPanel, nameTable, sumMarked } from "./area.js";
+import { chainSpans, waitsOf } from "./chains.js";
 import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
 import { inflate, readRun } from "./data.js";
@@ -54,9 +55,10 @@ function timelineLegend(data, timeline) {
 	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
 	const delayed = timeline.delays.length ? el("li", {}, hatched("span.swatch", "--wait", "--ground"), "work held back until other work ended") : null;
 	const waited = has("wait") ? [["--wait", "wait that the recorder noted"]] : [];
+	const arrows = list("arrows:", [], el("li", {}, "solid: launched by"), el("li", {}, "dashed: had to end first"), el("li", {}, "dotted: event recorded, then waited for"));
 	return el("div.legends", {},
 		list("GPU:", [...families.filter(([, f]) => f !== "copy"), ["--copy", "copy"], ["--memset", "memset"], ...waited], delayed),
-		list("scopes:", scopes, inferred), list("host:", HOST_LEGEND), list("idle:", causes));
+		list("scopes:", scopes, inferred), list("host:", HOST_LEGEND), list("idle:", causes), arrows);
 }
 
 // Which kinds of lanes are shown, and those hidden one by one.
@@ -133,6 +135,7 @@ function stage(runs, timelines, help, changed) {
 	for (const [i, t] of timelines.entries()) {
 		t.onselect = (span) => {
 			t.arrows = arrowsOf(runs[i], span);
+			t.underlined = waitsOf(runs[i], span).flatMap((wait) => chainSpans(runs[i], wait));
 			dock.replaceChildren(details(runs[i], t, span));
 			dock.scrollTop = 0;
 			changed();

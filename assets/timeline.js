@@ -47,6 +47,7 @@ export class Timeline {
 		this.short = [];
 		this.selected = -1;
 		this.arrows = []; // [from span, to span, kind], by details.js
+		this.underlined = []; // spans in which a selected wait spent its time
 		this.measure = null; // [t, t]: the area selected, in
 		this.band = null; // [y, y] of the lanes, null for all
 		this.match = null; // what the search found, see markOf
@@ -442,14 +443,26 @@ export class Timeline {
 			drawPath(this, ctx, top);
 		for (const [from, to, kind] of this.arrows)
 			this.drawArrow(ctx, from, to, kind, top);
-		const at = this.selected >= 0 ? this.rowOf(this.selected) : null;
-		if (at) {
-			const a = Math.max(-2, this.x(this.data.start[this.selected]));
-			const b = Math.min(this.width + 2, this.x(this.data.start[this.selected] + this.data.dur[this.selected]));
-			ctx.strokeStyle = css(this.ink);
-			ctx.lineWidth = 2;
-			ctx.strokeRect(a, at.row.y - top, Math.max(3, b - a), at.row.height - 1);
-		}
+		ctx.fillStyle = css(resolveOnce(this, "--wait"));
+		for (const span of this.underlined)
+			this.underline(ctx, span, top);
+		ctx.strokeStyle = css(this.ink);
+		this.outline(ctx, this.selected, top);
+	}
+
+	underline(ctx, span, top) {
+		const at = this.rowOf(span), a = this.x(this.data.start[span]), b = a + this.data.dur[span] / this.scale;
+		if (at && b > 0 && a < this.width)
+			ctx.fillRect(Math.max(0, a), at.row.y - top + at.row.height - 1, Math.max(1, Math.min(b, this.width) - Math.max(0, a)), 3);
+	}
+
+	outline(ctx, span, top) {
+		const at = span >= 0 ? this.rowOf(span) : null;
+		if (!at)
+			return;
+		const a = Math.max(-2, this.x(this.data.start[span])), b = Math.min(this.width + 2, this.x(this.data.start[span] + this.data.dur[span]));
+		ctx.lineWidth = 2;
+		ctx.strokeRect(a, at.row.y - top, Math.max(3, b - a), at.row.height - 1);
 	}
 
 	stepLines(ctx, h) {
@@ -470,13 +483,13 @@ export class Timeline {
 		ctx.setLineDash([]);
 	}
 
-	// Kinds: see arrowsOf in details.js. Orderings are drawn dashed.
+	// Kinds: see arrowsOf in details.js. Neighbours on one lane need no arrow.
 	drawArrow(ctx, from, to, kind, top) {
 		const a = this.rowOf(from), b = this.rowOf(to);
-		if (!a || !b)
+		if (!a || !b || a.row === b.row && kind === "order")
 			return;
 		const { start, dur } = this.data;
-		const x0 = this.x(kind === "launch" ? start[from] : start[from] + dur[from]), y0 = a.row.y - top + a.row.height / 2;
+		const x0 = this.x(kind === "launch" || kind === "record" ? start[from] : start[from] + dur[from]), y0 = a.row.y - top + a.row.height / 2;
 		const x1 = this.x(kind === "return" ? start[to] + dur[to] : start[to]), y1 = b.row.y - top + b.row.height / 2;
 		const bend = Math.max(20, Math.min(120, Math.abs(x1 - x0) / 2));
 		ctx.lineWidth = 1.6;
@@ -484,7 +497,7 @@ export class Timeline {
 		ctx.beginPath();
 		ctx.moveTo(x0, y0);
 		ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
-		ctx.setLineDash(kind === "launch" ? [] : [5, 3]);
+		ctx.setLineDash({ launch: [], record: [2, 3] }[kind] ?? [5, 3]);
 		ctx.stroke();
 		ctx.setLineDash([]);
 		ctx.beginPath();

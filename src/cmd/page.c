@@ -1,6 +1,7 @@
 /* Writing the page of a report, with the notes a run directory keeps beside its traces. */
 #include <sys/stat.h>
 
+#include "analyze/analyze.h"
 #include "analyze/derived.h"
 #include "analyze/path.h"
 #include "base/fmt.h"
@@ -53,8 +54,8 @@ static bool write_page(const assay_html_run *runs, size_t n, const assay_diff *d
 	return true;
 }
 
-/* What the page needs beyond a report: its scopes, derived rows, critical path and what lay beside
- * it. */
+/* What the page needs beyond a report: its scopes, derived rows, chains of waits, critical path and
+ * what lay beside it. */
 struct prepared {
 	notes found;
 	assay_jsonw scopes;
@@ -68,6 +69,7 @@ static assay_html_run prepare(struct prepared *p, assay_arena *a, assay_run *run
 		find_notes(&p->found, a, operands[i]);
 	assay_scopes(run, NULL);
 	assay_derive(run);
+	assay_wait_chains(run);
 	p->scopes.compact = true;
 	assay_scopes_by_path_json(&p->scopes, run);
 	const assay_path_opts median = {.step = ASSAY_PATH_MEDIAN};

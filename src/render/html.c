@@ -186,6 +186,7 @@ static void build_run(assay_page *p, assay_jsonw *w, const assay_html_run *r)
 	assay_jsonw_open(w, NULL, '{');
 	assay_page_samples(p, w);
 	assay_page_tables(p);
+	assay_page_chains(p);
 	if (r->path)
 		assay_page_path(p, w, r->path);
 	assay_page_texts(p);

@@ -57,6 +57,12 @@ static inline int64_t assay_page_time(const assay_page *p, uint32_t source, int6
 	return (int64_t)((uint64_t)ts + (uint64_t)shift);
 }
 
+/* Span of a row of gpu or host, -1 for none. */
+static inline int64_t assay_page_span(const uint32_t *span, size_t rows, uint32_t row)
+{
+	return row < rows && span[row] != ASSAY_NO_ROW ? (int64_t)span[row] : -1;
+}
+
 /* Number of a text on the page, 0 for none. */
 uint32_t assay_page_text(assay_page *p, assay_sid sid);
 
@@ -92,6 +98,7 @@ void assay_page_bands_free(page_bands *b);
 void assay_page_lanes(assay_page *p);
 void assay_page_samples(assay_page *p, assay_jsonw *series);
 void assay_page_tables(assay_page *p);
+void assay_page_chains(assay_page *p);
 void assay_page_path(assay_page *p, assay_jsonw *w, const assay_path *path);
 void assay_page_texts(assay_page *p); /* last */
 

@@ -5,11 +5,6 @@
 /* More stretches than this would be a page of their own: the figures then stand alone. */
 enum { STRETCHES_MAX = 100000 };
 
-static int64_t span_or_none(const uint32_t *span, size_t n, uint32_t row)
-{
-	return row < n && span[row] != ASSAY_NO_ROW ? (int64_t)span[row] : -1;
-}
-
 /* They lie one behind the other, so lengths say where they are. */
 static void put_stretches(assay_page *p, const assay_path *path)
 {
@@ -25,8 +20,8 @@ static void put_stretches(assay_page *p, const assay_path *path)
 	}
 	X(dur, s->dur)
 	X(class, s->class)
-	X(host, span_or_none(p->host_span, t->host.n, s->host))
-	X(gpu, span_or_none(p->gpu_span, t->gpu.n, s->gpu))
+	X(host, assay_page_span(p->host_span, t->host.n, s->host))
+	X(gpu, assay_page_span(p->gpu_span, t->gpu.n, s->gpu))
 	X(track, s->track < t->track.n ? (int64_t)s->track : -1)
 	X(inferred, s->inferred)
 #undef X

@@ -60,13 +60,6 @@ static int64_t row_or_none(uint32_t row)
 	return row == ASSAY_NO_ROW ? -1 : (int64_t)row;
 }
 
-static int64_t span_at(const assay_page *p, const assay_col_info *col, const uint32_t *span,
-		       uint32_t row)
-{
-	size_t n = assay_rows(&p->run->part.t, &assay_table_infos[col->kind->refers]);
-	return row < n ? row_or_none(span[row]) : -1;
-}
-
 static int64_t integer_at(const assay_col_info *col, const void *values, size_t row)
 {
 	if (col->kind->type == ASSAY_COL_i32)
@@ -81,6 +74,8 @@ static void put_column(assay_page *p, const struct wanted *w, const assay_table_
 	const uint32_t *order = w->per_gpu ? p->gpu_row : NULL;
 	const void *values = assay_values(&p->run->part.t, info, col);
 	const uint32_t *span = spans_of(p, col);
+	size_t refers =
+		span ? assay_rows(&p->run->part.t, &assay_table_infos[col->kind->refers]) : 0;
 	assay_col_type type = col->kind->type;
 	char name[64];
 	snprintf(name, sizeof name, "%s.%s", w->as ? w->as : info->name, col->name);
@@ -90,8 +85,8 @@ static void put_column(assay_page *p, const struct wanted *w, const assay_table_
 		if (type == ASSAY_COL_f64)
 			assay_column_f64(&c, ((const double *)values)[row]);
 		else if (span)
-			assay_column_i64(&c,
-					 span_at(p, col, span, ((const uint32_t *)values)[row]));
+			assay_column_i64(
+				&c, assay_page_span(span, refers, ((const uint32_t *)values)[row]));
 		else if (type == ASSAY_COL_sid)
 			assay_column_i64(&c, assay_page_text(p, ((const uint32_t *)values)[row]));
 		else if (type == ASSAY_COL_time)

@@ -43,8 +43,7 @@ static int32_t rank_of(const assay_run *run, uint32_t source)
 	return source < run->part.t.source.n ? run->part.t.source.rank[source] : -1;
 }
 
-/* The collective that the work is and that another rank was late for; ASSAY_NO_ROW. */
-static uint32_t late_call(const assay_run *run, const assay_chain_index *x, uint32_t gpu)
+uint32_t assay_chain_late_call(const assay_run *run, const assay_chain_index *x, uint32_t gpu)
 {
 	uint32_t call = gpu == ASSAY_NO_ROW ? ASSAY_NO_ROW : assay_map_get(&x->call, gpu);
 	return call < run->part.t.call.n && run->part.t.call.waited[call] > 0 ? call : ASSAY_NO_ROW;
@@ -87,7 +86,7 @@ void assay_chain_text(FILE *out, assay_run *run, const assay_chain_index *x, uin
 	uint32_t end;
 	for (uint32_t i = chain_of(run, x, wait, &end); i < end; i++) {
 		char buf[ASSAY_FMT];
-		uint32_t gpu = t->chain.gpu[i], late = late_call(run, x, gpu);
+		uint32_t gpu = t->chain.gpu[i], late = assay_chain_late_call(run, x, gpu);
 		fprintf(out, "%12s%10s  ", "", assay_fmt_time(buf, t->chain.dur[i]));
 		if (t->chain.launch[i] != ASSAY_NO_ROW) {
 			print_thread(out, run, i);
@@ -122,7 +121,7 @@ void assay_chain_json(assay_jsonw *j, assay_run *run, const assay_chain_index *x
 	assay_jsonw_open(j, "chain", '[');
 	for (uint32_t i = chain_of(run, x, wait, &end); i < end; i++) {
 		uint32_t gpu = t->chain.gpu[i], launch = t->chain.launch[i];
-		uint32_t late = late_call(run, x, gpu);
+		uint32_t late = assay_chain_late_call(run, x, gpu);
 		bool thread = launch != ASSAY_NO_ROW, work = gpu != ASSAY_NO_ROW;
 		assay_jsonw_open_flat(j, NULL, '{');
 		assay_jsonw_z(j, "what", thread ? "thread" : work ? "work" : "unknown");

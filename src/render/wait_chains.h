@@ -16,6 +16,9 @@ typedef struct assay_chain_index {
 void assay_chain_index_make(assay_chain_index *x, const assay_run *run);
 void assay_chain_index_free(assay_chain_index *x);
 
+/* Row of call: the collective that the work is and that another rank was late for; ASSAY_NO_ROW. */
+uint32_t assay_chain_late_call(const assay_run *run, const assay_chain_index *x, uint32_t gpu);
+
 /* Below a wait, last stretch first; nothing when it was not followed. */
 void assay_chain_text(FILE *out, assay_run *run, const assay_chain_index *x, uint32_t wait);
 void assay_chain_json(assay_jsonw *j, assay_run *run, const assay_chain_index *x, uint32_t wait);

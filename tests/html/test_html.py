@@ -235,6 +235,35 @@ def check_inferred(driver, folder):
     tap.ok("the recorded run has no console errors", not console(driver))
 
 
+def chains_of(waits):
+    """Chains of waits --json as the page has them: [length, work or what the thread did, launching call, rank, time for it]."""
+    rows = [[[s["dur_ns"], s.get("kernel", s.get("doing")), s.get("launch"), s.get("last_rank", -1), s.get("waited_ns", 0)] for s in w["chain"]] for w in waits]
+    return sorted((r for r in rows if r), key=str)
+
+
+def check_chains(driver, folder):
+    """Why waits lasted, against waits --chains --json; arrows of a chain over three streams."""
+    cases = tap.ROOT / "tests/cases/waits"
+    for name, where in (("run", tap.ROOT / "demo/run"), ("four ranks", cases / "four-ranks/job"), ("default stream", cases / "legacy-default-stream/in.json")):
+        page, good, err = write(folder, "chains.html", where)
+        load(driver, page)
+        want = chains_of(json.loads(tap.run("waits", "--chains", "--json", "--top", 0, where)[1])["waits"])
+        got = driver.execute_script("""
+            const d = assay.data, name = (span) => span >= 0 ? d.texts[d.name[span]] : null;
+            return Array.from({ length: d.wait.n }, (_, i) => chainOf(d, i)).filter((c) => c.length).map((c) =>
+                c.map((s) => [s.dur, s.launch >= 0 ? name(s.host) : name(s.gpu), name(s.launch), s.lastRank, s.waited]));""")
+        tap.ok(f"{len(want)} chains of waits equal --json ({name})", good and want and sorted(got, key=str) == want, err)
+    shown = driver.execute_script("""
+        const d = assay.data, t = assay.timeline, name = (span) => d.texts[d.name[span]];
+        t.select(d.name.findIndex((n) => d.texts[n] === "hipStreamSynchronize"), true);
+        return [t.arrows.map(([a, b, kind]) => `${name(a)} ${kind} ${name(b)}`), t.underlined.map(name), document.querySelector(".chain")?.textContent];""")
+    want = {"C2 return hipStreamSynchronize", "N order C2", "K1 order N"}
+    tap.ok("a wait has arrows along its chain", want <= set(shown[0]) and shown[1] == ["C2", "N", "K1"], shown)
+    tap.ok("its details list the chain", shown[2] and all(word in shown[2] for word in ("Why the wait lasted", "981 µs K1")), shown)
+    driver.execute_script("assay.timeline.select(-1, false)")
+    tap.ok("pages of waits have no console errors", not console(driver))
+
+
 def check_ranks(driver, folder):
     """More ranks than are read in full: the page has findings of all, and events of a few."""
     job = folder / "job"
@@ -781,6 +810,7 @@ def main():
         try:
             check_demo(driver, folder)
             check_inferred(driver, folder)
+            check_chains(driver, folder)
             check_ranks(driver, folder)
             check_colours(driver)
             check_step_time(driver, folder)
