@@ -30,7 +30,8 @@ extern "C" {
 	X(FORMAT, "malformed input")                                                               \
 	X(UNKNOWN, "unknown format")                                                               \
 	X(LIMIT, "limit reached")                                                                  \
-	X(USAGE, "wrong usage")
+	X(USAGE, "wrong usage")                                                                    \
+	X(UNRELATED, "inputs of several runs")
 
 typedef enum assay_code {
 #define X(id, text) ASSAY_##id,
@@ -53,7 +54,8 @@ ASSAY_API const char *assay_version(void);
 ASSAY_API assay_run *assay_run_new(void);
 ASSAY_API void assay_run_free(assay_run *run); /* NULL is fine */
 
-/* Read a file or directory in any known format; call again to add ranks or telemetry. */
+/* Read a file or directory in any known format; call again to add ranks or telemetry. Recordings of
+ * several runs can be read into one and looked at, but not analysed (ASSAY_UNRELATED). */
 ASSAY_API bool assay_run_read(assay_run *run, const char *path, assay_err *err);
 
 typedef struct assay_report_opts {

@@ -6,6 +6,7 @@
 #include "analyze/compute.h"
 #include "analyze/derived.h"
 #include "analyze/finding.h"
+#include "analyze/kin.h"
 #include "api/job.h"
 #include "api/query.h"
 #include "model/run.h"
@@ -74,7 +75,6 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_only only = only_of(opts);
 	assay_arena scratch = {0};
 	const int64_t *since = NULL;
-	assay_bound_times(run);
 	assay_link(run);
 	assay_waits(run);
 	assay_doings(run);
@@ -139,6 +139,9 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	if (run->analyzed)
 		return assay_fail(err, ASSAY_USAGE, 0, "the run was analysed already");
 	run->analyzed = true;
+	assay_bound_times(run);
+	if (!assay_kin_check(run, false, err))
+		return false;
 	assay_analyze_sources(run, &opts, &order);
 	bool ok = assay_analyze_job(run, &opts, &order, err);
 	assay_order_free(&order);

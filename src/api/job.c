@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analyze/analyze.h"
+#include "analyze/kin.h"
 #include "base/err.h"
 #include "base/test.h"
 #include "model/findings.h"
@@ -19,6 +20,7 @@ enum { KEPT_MAX = 4 };
 void assay_job_analyze(const assay_report_opts *opts, assay_run *file)
 {
 	assay_order order;
+	assay_bound_times(file);
 	assay_analyze_sources(file, opts, &order);
 	assay_order_free(&order);
 }
@@ -228,6 +230,11 @@ static bool read_in_full(assay_job *j, assay_run *run, const bool *in_full, assa
 	return ok;
 }
 
+static bool tells_part(const assay_report_opts *o)
+{
+	return o->only_step || o->only_stream || o->only_device || o->only_rank;
+}
+
 bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 {
 	uint64_t issues[ASSAY_ISSUE_COUNT];
@@ -236,9 +243,11 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
 	assay_forget_problems(&run->part);
 	assay_kernels_fold(j->found, 0);
-	if (!choose(j, in_full, err) || !read_in_full(j, run, in_full, err))
+	if (!assay_kin_check(j->found, tells_part(&j->opts), err) || !choose(j, in_full, err) ||
+	    !read_in_full(j, run, in_full, err))
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
+	assay_bound_times(run);
 	assay_analyze_sources(run, &j->opts, &order);
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;

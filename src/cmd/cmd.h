@@ -110,10 +110,6 @@ assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *
 /* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit with
  * when it returns NULL. */
 assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status);
-/* Files given one by one are ranks of a job. Two of the same rank with work on the same device are
- * two runs: put together, they would be one that never was; false, with a message. A folder may
- * hold several processes of a rank. */
-bool assay_cmd_are_one_job(const assay_run *run, char **operands, int n);
 /* Read as a function does it, with progress and messages; NULL after one, which err has too. */
 typedef bool assay_cmd_reader(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err);
 assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,

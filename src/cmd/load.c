@@ -147,47 +147,10 @@ assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each)
 	return assay_cmd_read_by(read_rows, (void *)(uintptr_t)each, operands, n, &err);
 }
 
-static bool is_operand(const assay_run *run, uint32_t source, char **operands, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (assay_str_is(assay_text(run, run->part.t.source.path[source]), operands[i]))
-			return true;
-	return false;
-}
-
-bool assay_cmd_are_one_job(const assay_run *run, char **operands, int n)
-{
-	const assay_device_time_table *d = &run->part.t.device_time;
-	const assay_source_table *s = &run->part.t.source;
-	assay_map seen = {0};
-	bool one = true;
-	for (size_t i = 0; n > 1 && one && i < d->n; i++) {
-		uint32_t here = d->source[i];
-		if (here >= s->n || s->rank[here] < 0 || !is_operand(run, here, operands, n))
-			continue;
-		uint64_t key = (uint64_t)(uint32_t)s->rank[here] << 32 | (uint32_t)d->device[i];
-		uint32_t *slot = assay_map_at(&seen, key);
-		if (*slot == ASSAY_MAP_ABSENT)
-			*slot = here;
-		one = s->path[*slot] == s->path[here];
-		if (!one)
-			fprintf(stderr,
-				"assay: %s and %s both are rank %d: two runs, not one job; report each, or compare them with assay diff\n",
-				assay_z(run, s->path[*slot]), assay_z(run, s->path[here]),
-				s->rank[here]);
-	}
-	assay_map_free(&seen);
-	return one;
-}
-
 assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status)
 {
 	assay_err err = {0};
 	assay_run *run = assay_cmd_read_by(read_job, (void *)(uintptr_t)opts, operands, n, &err);
-	if (run && !assay_cmd_are_one_job(run, operands, n)) {
-		assay_run_free(run);
-		run = NULL;
-	}
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 	return run;
 }

@@ -276,8 +276,10 @@ const assay_cmd assay_cmd_report = {
 		"zstd), links GPU work to the calls that caused it, and splits each device's time exactly into\n"
 		"compute, exposed communication, exposed copies and idle.\n\n"
 		"An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with one trace per rank,\n"
-		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks of one job, read at\n"
-		"the same time; one that cannot be read is named, and the others are reported. Of more than 16\n"
+		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks or processes\n"
+		"of one job, read at the same time; one that cannot be read is named, and the others are reported.\n"
+		"Recordings that nothing joins (ranks of one job, one run directory, times that meet) are several runs\n"
+		"and refused. Telemetry goes with what it is given with. Of more than 16\n"
 		"files findings are kept of all, and events (gaps, timelines) of the first one, the one with most\n"
 		"work, the one that others waited for most and the one that waited most.\n\n"
 		"The first screen has the run, where a step's time goes, why, up to three findings, what takes most\n"
@@ -287,7 +289,7 @@ const assay_cmd assay_cmd_report = {
 		"merge prints what one of them would have. A shard whose file is whole, and whose inputs did not\n"
 		"change, is not read again.\n\n"
 		"Exit status: 0 for a report, 1 when an input cannot be read or has neither GPU work nor telemetry,\n"
-		"2 for wrong usage.\n\n"
+		"or the inputs are several runs, 2 for wrong usage.\n\n"
 		"A figure that was not measured is called unknown or an estimate, with the reason beside it. The\n"
 		"report ends with what was read, what was lost and what could not be linked.",
 	ASSAY_OPTS(report_opts),

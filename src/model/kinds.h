@@ -182,6 +182,7 @@ enum {
 	ASSAY_TRAIT_PLANES = 4,  /* XLA's planes: times since the session began, facts of planes */
 	ASSAY_TRAIT_ROCTX = 8,   /* ranges of programs were made with roctx */
 	ASSAY_TRAIT_BLOCKS = 16, /* grids are in blocks on every vendor's devices */
+	ASSAY_TRAIT_FOLDER = 32, /* a folder of its files is one run */
 };
 
 /* Member of host.args: the recording ended inside the range, and the row ends with it. */

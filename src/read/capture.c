@@ -169,4 +169,5 @@ const assay_reader assay_reader_capture = {
 	.read = capture_read,
 	.alone = true,
 	.beside = "run.json",
+	.traits = ASSAY_TRAIT_FOLDER,
 };

@@ -36,20 +36,30 @@ static size_t common_folder(const assay_run *run)
 	return same;
 }
 
+/* A file with several processes is several sources in a row. */
+static size_t count_files(const assay_source_table *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		n += !i || s->path[i] != s->path[i - 1];
+	return n;
+}
+
 static const char *inputs_text(assay_printout *p)
 {
 	const assay_source_table *s = &p->run->part.t.source;
+	size_t files = count_files(s);
 	char n[ASSAY_FMT];
-	if (!s->n)
+	if (!files)
 		return "nothing";
 	assay_str path = assay_text(p->run, s->path[0]);
-	if (s->n == 1)
+	if (files == 1)
 		return assay_str_is(path, "-") ? "a pipe" : assay_fmt_safe(&p->scratch, path);
 	size_t folder = common_folder(p->run);
 	if (folder)
 		path.n = folder;
 	return assay_printf(&p->scratch, folder ? "%s (%s files)" : "%s and others, %s files",
-			    assay_fmt_safe(&p->scratch, path), assay_fmt_count(n, s->n));
+			    assay_fmt_safe(&p->scratch, path), assay_fmt_count(n, files));
 }
 
 static const char *gpus_text(assay_printout *p)
