@@ -55,6 +55,7 @@ typedef int get_mode_fn(void *handle, int *mode);
 
 static struct {
 	char path[LIBRARIES][512]; /* of the copy that is stood in for; "" none */
+	void *open[LIBRARIES];     /* its handle */
 	bool twice[LIBRARIES]; /* there is another: whose functions a caller means is not known */
 	assay_any_fn *real[FUNCTIONS];
 	struct {
@@ -220,14 +221,14 @@ static void tell_copies(void)
 	}
 }
 
+/* The library stays open: what is found in it is called for as long as anything calls us. */
 static assay_any_fn *find(library lib, const char *name)
 {
 	assay_any_fn *fn = NULL;
-	void *h = blas.path[lib][0] ? dlopen(blas.path[lib], RTLD_LAZY | RTLD_NOLOAD) : NULL;
-	void *p = h ? dlsym(h, name) : NULL;
+	if (!blas.open[lib] && blas.path[lib][0])
+		blas.open[lib] = dlopen(blas.path[lib], RTLD_LAZY | RTLD_NOLOAD);
+	void *p = blas.open[lib] ? dlsym(blas.open[lib], name) : NULL;
 	memcpy(&fn, &p, sizeof p);
-	if (h)
-		dlclose(h);
 	return fn;
 }
 
@@ -282,14 +283,18 @@ static int loads(struct dl_phdr_info *info, size_t size, void *ctx)
 
 static void install(void)
 {
-	static assay_hook hooks[FUNCTIONS];
+	static assay_hook found[FUNCTIONS];
+	static assay_hooks hooks = {.hook = found, .of = any_but_blas};
 	dl_iterate_phdr(meet, NULL);
 	tell_copies();
-	assay_hooks h = {.hook = hooks, .n = find_functions(hooks), .of = any_but_blas};
-	if (!h.n)
+	size_t n = find_functions(found);
+	if (n != hooks.n) /* every object is looked at again */
+		hooks.seen = hooks.done_n = 0;
+	hooks.n = n;
+	if (!n)
 		return;
 	tell_names();
-	assay_hook_install(&h);
+	assay_hook_install(&hooks);
 }
 
 void assay_blas_install(void)

@@ -1,11 +1,17 @@
-/* The relocations of loaded objects, searched and replaced. */
-#define _GNU_SOURCE /* dl_iterate_phdr */
+/* The relocations of loaded objects, searched and replaced.
+ *
+ * Only while the loader is at rest. An object that another thread is loading is on the list before
+ * it is relocated: a lazy slot then has the object's base added to whatever stands in it, and a
+ * page that was made writable here is made read-only before the store. One that is being unloaded
+ * is unmapped under the reader. The loader keeps its lock while it asks the resolver of an indirect
+ * function for an address, so the work is done in the resolver of one that is there for nothing
+ * else. */
+#define _GNU_SOURCE /* dl_iterate_phdr, dladdr1 */
 #include "record/hook.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,13 +23,14 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
 enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
 #endif
 
-enum { LATER = 1024 };
-
 typedef struct object {
 	ElfW(Addr) base;
+	const ElfW(Phdr) * part;
+	size_t parts;
 	const ElfW(Sym) * symbols;
 	const char *names;
 	const char *file;
+	uintptr_t sealed, sealed_end; /* pages the loader made read-only after relocating */
 } object;
 
 /* The parts of a dynamic section that we need. */
@@ -32,26 +39,34 @@ typedef struct dynamic {
 	size_t rela_bytes, relative, plt_bytes;
 } dynamic;
 
-/* The page is not made read-only again: of an object that another thread is loading, the loader has
- * yet to write there, and protects it itself when it has. */
-static void replace(void **slot, assay_any_fn *ours)
+/* ---- one object ---- */
+
+/* Protection of the segment a slot lies in; 0: it is in none that is written to. */
+static int protection(const object *o, uintptr_t at)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t at = (uintptr_t)slot, start = at & ~(page - 1);
-	void *p;
-	memcpy(&p, &ours, sizeof p);
-	if (*slot == p || mprotect((void *)start, page, PROT_READ | PROT_WRITE) < 0)
-		return;
-	__atomic_store_n(slot, p, __ATOMIC_RELEASE);
+	for (size_t i = 0; i < o->parts; i++) {
+		const ElfW(Phdr) *p = &o->part[i];
+		uintptr_t start = o->base + p->p_vaddr;
+		if (p->p_type == PT_LOAD && p->p_flags & PF_W && at >= start &&
+		    at + sizeof(void *) <= start + p->p_memsz)
+			return PROT_READ | PROT_WRITE | (p->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return 0;
 }
 
-/* Places whose name is looked up once the loader's lock is free: looking up takes another, which
- * whoever waits for the first may hold. */
-static struct {
-	void **slot;
-	const char *name;
-} later[LATER];
-static size_t n_later;
+static void replace(const object *o, void **slot, assay_any_fn *ours)
+{
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = (uintptr_t)slot, page = at & ~(bytes - 1);
+	int open = protection(o, at);
+	void *p;
+	memcpy(&p, &ours, sizeof p);
+	if (!open || at % sizeof p || *slot == p || mprotect((void *)page, bytes, open) < 0)
+		return;
+	__atomic_store_n(slot, p, __ATOMIC_RELEASE);
+	if (page >= o->sealed && page < o->sealed_end)
+		mprotect((void *)page, bytes, PROT_READ);
+}
 
 static const assay_hook *hook_of(const assay_hooks *h, const char *name)
 {
@@ -59,6 +74,14 @@ static const assay_hook *hook_of(const assay_hooks *h, const char *name)
 		if (!strcmp(name, h->hook[k].name))
 			return &h->hook[k];
 	return NULL;
+}
+
+static assay_any_fn *stand_in(const assay_hooks *h, const char *name, bool marked)
+{
+	const assay_hook *hook = hook_of(h, name);
+	if (hook)
+		return marked || !hook->marked_only ? hook->ours : NULL;
+	return h->other && !strncmp(name, h->start, strlen(h->start)) ? h->other(name) : NULL;
 }
 
 static void patch(const object *o, const ElfW(Rela) * r, size_t n, const assay_hooks *h,
@@ -69,26 +92,10 @@ static void patch(const object *o, const ElfW(Rela) * r, size_t n, const assay_h
 		if (type != JUMP_SLOT && type != GLOB_DAT)
 			continue;
 		const char *name = o->names + o->symbols[ELF64_R_SYM(r[i].r_info)].st_name;
-		void **slot = (void **)(o->base + r[i].r_offset);
-		const assay_hook *hook = hook_of(h, name);
-		if (hook && (marked || !hook->marked_only)) {
-			replace(slot, hook->ours);
-		} else if (!hook && h->other && !strncmp(name, h->start, strlen(h->start)) &&
-			   n_later < LATER) {
-			later[n_later].slot = slot;
-			later[n_later++].name = name;
-		}
-	}
-}
-
-static void patch_later(const assay_hooks *h)
-{
-	for (size_t i = 0; i < n_later; i++) {
-		assay_any_fn *ours = h->other(later[i].name);
+		assay_any_fn *ours = stand_in(h, name, marked);
 		if (ours)
-			replace(later[i].slot, ours);
+			replace(o, (void **)(o->base + r[i].r_offset), ours);
 	}
-	n_later = 0;
 }
 
 /* glibc keeps absolute addresses in a loaded dynamic section; other loaders offsets. */
@@ -144,28 +151,59 @@ static void patch_object(object *o, const ElfW(Dyn) * d, const assay_hooks *h)
 		patch(o, (const ElfW(Rela) *)t.rela + t.relative, n - t.relative, h, marked);
 }
 
+/* ---- all of them ---- */
+
 static bool is_ours(const char *file)
 {
 	return !strncmp(file, "libassay", 8) || !strncmp(file, "linux-vdso", 10);
+}
+
+/* Is it looked at for the first time? One too many to remember is looked at each time. */
+static bool is_new(assay_hooks *h, const void *section)
+{
+	for (size_t i = 0; i < h->done_n; i++)
+		if (h->done[i] == section)
+			return false;
+	if (h->done_n < ASSAY_HOOK_DONE)
+		h->done[h->done_n++] = section;
+	return true;
+}
+
+static object object_of(const struct dl_phdr_info *info)
+{
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	object o = {.base = info->dlpi_addr,
+		    .part = info->dlpi_phdr,
+		    .parts = info->dlpi_phnum,
+		    .file = slash             ? slash + 1
+			    : info->dlpi_name ? info->dlpi_name
+					      : ""};
+	uintptr_t whole = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+	for (size_t i = 0; i < o.parts; i++) {
+		const ElfW(Phdr) *p = &o.part[i];
+		if (p->p_type != PT_GNU_RELRO)
+			continue;
+		o.sealed = (o.base + p->p_vaddr) & whole;
+		o.sealed_end = (o.base + p->p_vaddr + p->p_memsz) & whole;
+	}
+	return o;
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	(void)size;
 	assay_hooks *h = ctx;
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	object o = object_of(info);
 	const ElfW(Dyn) *section = NULL;
-	object o = {.base = info->dlpi_addr,
-		    .file = slash             ? slash + 1
-			    : info->dlpi_name ? info->dlpi_name
-					      : ""};
-	h->seen = info->dlpi_adds;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		if (p->p_type == PT_DYNAMIC)
-			section = (const ElfW(Dyn) *)(o.base + p->p_vaddr);
+	if (info->dlpi_subs != h->gone) { /* another object may be where one was */
+		h->done_n = 0;
+		h->gone = info->dlpi_subs;
 	}
-	if (section && !is_ours(o.file))
+	__atomic_store_n(&h->seen, info->dlpi_adds, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < o.parts; i++)
+		if (o.part[i].p_type == PT_DYNAMIC)
+			section = (const ElfW(Dyn) *)(o.base + o.part[i].p_vaddr);
+	if (section && !is_ours(o.file) && is_new(h, section))
 		patch_object(&o, section, h);
 	return 0;
 }
@@ -173,19 +211,46 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	(void)size;
-	assay_hooks *h = ctx;
-	return info->dlpi_adds != h->seen ? 1 : 2;
+	const assay_hooks *h = ctx;
+	return info->dlpi_adds != __atomic_load_n(&h->seen, __ATOMIC_RELAXED) ? 1 : 2;
 }
 
-/* One at a time; a child of fork may find it taken by nobody, and goes on after a while. */
+/* volatile: dlsym is declared to call nothing of ours. */
+static __thread assay_hooks *volatile wanted;
+
+static void nothing(void)
+{
+}
+
+/* The loader calls it with its lock held. */
+static assay_any_fn *with_the_loader_at_rest(void)
+{
+	if (wanted)
+		dl_iterate_phdr(visit, wanted);
+	return nothing;
+}
+
+__attribute__((visibility("default"), ifunc("with_the_loader_at_rest"))) void assay_hook_turn(void);
+
+/* Of this library, whatever other one has the name, too. */
+static void take_turn(void)
+{
+	Dl_info info;
+	struct link_map *own = NULL;
+	void *here, *map = NULL;
+	assay_any_fn *fn = nothing;
+	memcpy(&here, &fn, sizeof here);
+	if (dladdr1(here, &info, &map, RTLD_DL_LINKMAP) && (own = map))
+		dlsym(own, "assay_hook_turn");
+}
+
 void assay_hook_install(assay_hooks *h)
 {
-	enum { TRIES = 10000 };
-	static _Atomic int busy;
-	for (int i = 0; atomic_exchange(&busy, 1) && i < TRIES; i++)
-		sched_yield();
-	if (dl_iterate_phdr(anything_new, h) == 1)
-		dl_iterate_phdr(visit, h);
-	patch_later(h);
-	atomic_store(&busy, 0);
+	if (dl_iterate_phdr(anything_new, h) != 1)
+		return;
+	assay_hooks *outer = wanted;
+	wanted = h;
+	take_turn();
+	wanted = outer;
+	dlerror(); /* of a name that is not there: none of the program's business */
 }

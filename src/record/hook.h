@@ -20,6 +20,8 @@ typedef enum assay_hook_object {
 	ASSAY_HOOK_MARKED
 } assay_hook_object;
 
+enum { ASSAY_HOOK_DONE = 1024 };
+
 typedef struct assay_hooks {
 	const assay_hook *hook;
 	size_t n;
@@ -31,11 +33,14 @@ typedef struct assay_hooks {
 	 * be NULL. */
 	const char *start;
 	assay_any_fn *(*other)(const char *name);
-	unsigned long long
-		seen; /* objects loaded when last looked; the first member that changes */
+	/* what changes, while the loader is at rest: */
+	unsigned long long seen, gone; /* objects loaded and unloaded when last looked */
+	const void *done[ASSAY_HOOK_DONE];
+	size_t done_n; /* objects that were looked at */
 } assay_hooks;
 
-/* Into every object that is loaded; cheap when none was since the last time. */
+/* Into every object that is loaded; cheap when none was since the last time. Waits for a loading
+ * that is under way on another thread. */
 void assay_hook_install(assay_hooks *h);
 
 #endif

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "record/host.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -101,6 +102,7 @@ static void look_for_python(void)
 	const char *why = NULL;
 	bool later = false;
 	const assay_py *py = assay_py_find(&why, &later);
+	dlerror(); /* of symbols that are not there: none of the program's business */
 	atomic_store(&host.why, why ? why : "layout-check");
 	atomic_store(&host.py, py);
 	bool again = !py && later && atomic_fetch_add(&host.tries, 1) < TRIES;

@@ -49,7 +49,8 @@ const assay_py *assay_py_find(const char **why, bool *later);
 /* py_walk.c: the caller's stack, innermost call first; how many. 0: it is not in Python.
  * *cut: there were more. */
 uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut);
-/* Another thread's, of this process or a forked child; -1 when it could not be read. */
+/* Another thread's, of this process or a forked child; -1 when it could not be read. One at a time:
+ * first the proof, then the sampler. */
 int assay_py_walk_of(const assay_py *py, int pid, uintptr_t ts, assay_py_frame *out, bool *cut);
 /* The innermost frame of a thread state, 0 none, and the instruction it is at. */
 bool assay_py_top(const assay_py *py, int pid, uintptr_t ts, uintptr_t *frame, uintptr_t *at);

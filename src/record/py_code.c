@@ -23,9 +23,9 @@ static size_t put_utf8(char *out, uint32_t c)
 	return 4;
 }
 
-static size_t encode(const unsigned char *in, size_t n, size_t wide, char *out)
+/* At most as many characters as leave room for the longest. */
+static size_t encode(const unsigned char *in, size_t n, size_t wide, char *out, size_t len)
 {
-	size_t len = 0;
 	for (size_t i = 0; i < n && len + 4 <= ASSAY_PY_TEXT; i++) {
 		uint32_t c = 0;
 		memcpy(&c, in + i * wide, wide);
@@ -38,20 +38,26 @@ static size_t encode(const unsigned char *in, size_t n, size_t wide, char *out)
 size_t assay_py_text(const assay_py *py, assay_py_get *get, int pid, uintptr_t string, char *out)
 {
 	enum { COMPACT = 1 << 5, ASCII = 1 << 6 };
-	unsigned char raw[ASSAY_PY_TEXT * 4];
+	unsigned char piece[256]; /* small: it may be on a thread of the program's */
 	int64_t length;
 	uint32_t state;
 	if (!get(pid, string + py->at.object_size, &length, sizeof length) ||
 	    !get(pid, string + py->at.string_state, &state, sizeof state))
 		return 0;
-	size_t wide = state >> 2 & 7;
+	size_t wide = state >> 2 & 7, len = 0;
 	if (!(state & COMPACT) || length < 0 || (wide != 1 && wide != 2 && wide != 4))
 		return 0;
-	size_t n = length < ASSAY_PY_TEXT ? (size_t)length : ASSAY_PY_TEXT;
-	uint16_t data = state & ASCII ? py->at.string_ascii : py->at.string_other;
-	if (!get(pid, string + data, raw, n * wide))
-		return 0;
-	return encode(raw, n, wide, out);
+	uintptr_t at = string + (state & ASCII ? py->at.string_ascii : py->at.string_other);
+	size_t left = length < ASSAY_PY_TEXT ? (size_t)length : ASSAY_PY_TEXT;
+	while (left) {
+		size_t n = left < sizeof piece / wide ? left : sizeof piece / wide;
+		if (!get(pid, at, piece, n * wide))
+			return 0;
+		len = encode(piece, n, wide, out, len);
+		at += n * wide;
+		left -= n;
+	}
+	return len;
 }
 
 /* ---- lines ---- */

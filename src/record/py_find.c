@@ -11,7 +11,7 @@
 
 #include "record/py.h"
 
-enum { FIRST_MINOR = 9, LAST_MINOR = 15, FIRST_PUBLISHED = 13, THREADS_MAX = 65536 };
+enum { FIRST_MINOR = 9, LAST_MINOR = 15, FIRST_PUBLISHED = 13, THREADS_MAX = 65536, PATH = 1024 };
 
 static const assay_py_layout layouts[] = {
 #define N ASSAY_PY_NONE
@@ -70,31 +70,40 @@ static const struct published {
 
 /* ---- symbols ---- */
 
-typedef struct search {
-	const char *name;
-	void *found;
-} search;
-
-/* An embedding program may have loaded libpython for itself only. */
-static int look_in(struct dl_phdr_info *info, size_t size, void *data)
+/* An embedding program may have loaded libpython for itself only. Its name; nothing may be opened
+ * inside dl_iterate_phdr, or another thread's dlopen locks us out for ever. */
+static int name_library(struct dl_phdr_info *info, size_t size, void *data)
 {
-	search *s = data;
+	char *name = data;
 	(void)size;
-	if (!info->dlpi_name || !strstr(info->dlpi_name, "libpython3"))
+	if (!info->dlpi_name || !strstr(info->dlpi_name, "libpython3") ||
+	    strlen(info->dlpi_name) >= PATH)
 		return 0;
-	void *lib = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-	s->found = lib ? dlsym(lib, s->name) : NULL;
-	if (lib)
-		dlclose(lib);
-	return s->found != NULL;
+	strcpy(name, info->dlpi_name);
+	return 1;
+}
+
+static void *open_library(void)
+{
+	char name[PATH];
+	return dl_iterate_phdr(name_library, name) ? dlopen(name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+}
+
+/* What is called for as long as calls are recorded stays loaded. */
+static void keep_library(const void *symbol)
+{
+	Dl_info info;
+	if (dladdr(symbol, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
 }
 
 static void *symbol(const char *name)
 {
-	search s = {name, dlsym(RTLD_DEFAULT, name)};
-	if (!s.found)
-		dl_iterate_phdr(look_in, &s);
-	return s.found;
+	static void *library;
+	void *found = dlsym(RTLD_DEFAULT, name);
+	if (!found && (library || (library = open_library())))
+		found = dlsym(library, name);
+	return found;
 }
 
 typedef void function(void);
@@ -244,5 +253,6 @@ const assay_py *assay_py_find(const char **why, bool *later)
 	if ((*why = ts ? prove_thread(&py, ts) : "no Python thread") ||
 	    (*why = prove_stack(&py, ts, later)))
 		return NULL;
+	keep_library((const void *)py.runtime);
 	return word(ts + py.at.ts_interp, &py.interp) ? &py : NULL;
 }

@@ -86,6 +86,8 @@ uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut)
 			break;
 		}
 		uintptr_t code = load64(f + at.frame_code) & ~(uintptr_t)at.frame_tags;
+		if (load64(code + at.object_type) != py->code_type)
+			continue; /* from 3.13 on frames may run anything */
 		out[n].code = code;
 		out[n].at = at.code_start == ASSAY_PY_NONE
 				    ? code + (uintptr_t)(intptr_t)(int32_t)load32(f + at.frame_at)
@@ -167,8 +169,8 @@ static bool read_frame(const assay_py_layout *at, window *w, uintptr_t f, assay_
 static bool mark_frames(const assay_py *py, int pid, assay_py_frame *f, uint32_t n)
 {
 	enum { BATCH = 64, HEAD = 160 };
-	char head[BATCH][HEAD];
-	struct iovec here[BATCH], there[BATCH];
+	static char head[BATCH][HEAD];
+	static struct iovec here[BATCH], there[BATCH];
 	for (uint32_t done = 0; done < n; done += BATCH) {
 		uint32_t k = n - done < BATCH ? n - done : BATCH;
 		for (uint32_t i = 0; i < k; i++) {
@@ -196,9 +198,14 @@ static bool mark_frames(const assay_py *py, int pid, assay_py_frame *f, uint32_t
 	return true;
 }
 
+/* What is large is not on the stack: the proof runs on a thread of the program's, whose stack may
+ * be small. */
 int assay_py_walk_of(const assay_py *py, int pid, uintptr_t ts, assay_py_frame *out, bool *cut)
 {
-	window w = {.pid = pid};
+	static window w;
+	memset(w.page, 0, sizeof w.page);
+	w.pid = pid;
+	w.next = 0;
 	uintptr_t f, at, caller;
 	uint32_t n = 0, left = FOLLOWED;
 	*cut = false;

@@ -141,14 +141,21 @@ bool assay_rt_limited(void)
 
 /* The program's signals are none of our threads'; and what our own writes raise (SIGXFSZ) stays
  * with us. Nobody joins them: they say when they are done. */
-static bool start_thread(void *(*run)(void *))
+bool assay_rt_thread(void *(*run)(void *))
 {
+	enum {
+		STACK = 1 << 19
+	}; /* a program may have made the default as small as it is allowed */
 	pthread_t t;
 	pthread_attr_t detached;
 	sigset_t all, old;
+	size_t bytes = 0;
 	if (pthread_attr_init(&detached))
 		return false;
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	pthread_attr_getstacksize(&detached, &bytes);
+	if (bytes < STACK)
+		pthread_attr_setstacksize(&detached, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&t, &detached, run, NULL);
@@ -188,7 +195,7 @@ static bool make_buffers(void)
 static bool start_writer(void)
 {
 	atomic_store(&rt.writing, RT_WRITER_STARTS);
-	if (!start_thread(assay_rt_writer))
+	if (!assay_rt_thread(assay_rt_writer))
 		return false;
 	wait_while(&rt.writing, RT_WRITER_STARTS, START_NS);
 	uint32_t starts = RT_WRITER_STARTS;
@@ -233,7 +240,7 @@ static bool start_locked(void)
 	put_clocks();
 	assay_rt_publish();
 	assay_rt_watch_ways_out();
-	rt.ticker_made = rt.hooks->tick && start_thread(tick_on);
+	rt.ticker_made = rt.hooks->tick && assay_rt_thread(tick_on);
 	return true;
 }
 

@@ -85,6 +85,8 @@ uint64_t assay_rt_place(void);
  * the program's is in it, and the program never meets one of ours. False: the system refuses. 0 to
  * 2 are taken, so that no message of a library ends in a file of ours. */
 bool assay_rt_own_table(void);
+/* Start a thread of the recorder's, detached, with all signals blocked. */
+bool assay_rt_thread(void *(*run)(void *));
 /* OS thread id of the caller, cached. */
 uint32_t assay_rt_tid(void);
 

@@ -396,7 +396,9 @@ static size_t intern_texts(char *p, size_t n)
 		size_t bytes = rec->bytes, keep = bytes;
 		assay_wire_range *g = (assay_wire_range *)(void *)rec;
 		if (rec->type == ASSAY_WIRE_RANGE && bytes > sizeof *g && !g->name) {
-			g->name = assay_rt_string_of((char *)(g + 1), g->length);
+			size_t most = bytes - sizeof *g;
+			g->name = assay_rt_string_of((char *)(g + 1),
+						     g->length < most ? g->length : most);
 			g->length = 0;
 			rec->bytes = (uint16_t)(keep = sizeof *g);
 		}

@@ -2,12 +2,8 @@
  * vendor's API tells: in which system call, where in Python, with or without the GIL. A thread that
  * made a call just now needs no look, and one that has not run since the last look is doing the
  * same: that costs one reading of a clock. */
-#define _GNU_SOURCE /* pthread_setname_np */
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,7 +57,6 @@ typedef struct gil {
 } gil;
 
 static struct {
-	pthread_t thread;
 	_Atomic int running, stopping, stopped;
 	/* the rest belongs to the sampler's thread */
 	assay_stacks *stacks;
@@ -465,6 +460,7 @@ static void tick(void)
 static void *sampler_thread(void *arg)
 {
 	(void)arg;
+	prctl(PR_SET_NAME, "assay-sampler");
 	assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
 	int64_t every = (int64_t)assay_rt_conf()->sample_us * 1000, own = (int64_t)assay_rt_tid();
 	while (!atomic_load(&sm.stopping)) {
@@ -489,20 +485,13 @@ static void *sampler_thread(void *arg)
 
 void assay_samples_start(void)
 {
-	sigset_t all, old;
 	if (atomic_exchange(&sm.running, 1))
 		return;
 	sm.stacks = assay_stacks_new();
 	atomic_store(&sm.stopping, 0);
 	atomic_store(&sm.stopped, 0);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = sm.stacks ? pthread_create(&sm.thread, NULL, sampler_thread, NULL) : ENOMEM;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc)
+	if (!sm.stacks || !assay_rt_thread(sampler_thread))
 		atomic_store(&sm.running, 0);
-	else
-		pthread_setname_np(sm.thread, "assay-sampler");
 }
 
 void assay_samples_forked(void)
@@ -523,7 +512,6 @@ void assay_samples_stop(void)
 		nanosleep(&pause, NULL);
 	if (!atomic_load(&sm.stopped))
 		return;
-	pthread_join(sm.thread, NULL);
 	assay_stacks_free(sm.stacks);
 	sm.stacks = NULL;
 	if (sm.dropped)

@@ -192,6 +192,14 @@ def daemon():
     launch()
 
 
+def small_stack():
+    """The first launch, at which the interpreter is looked for, on a thread with hardly more stack than Python needs."""
+    threading.stack_size(48 * 1024)
+    t = threading.Thread(target=launch)
+    t.start()
+    t.join()
+
+
 def greenlets():
     """Stacks that a library replaces under the interpreter."""
     import greenlet

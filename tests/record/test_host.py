@@ -108,6 +108,14 @@ def stacks_are_what_the_interpreter_says(python):
         check_stacks(Recording(python, what))
 
 
+def a_thread_with_a_small_stack_is_not_overrun(python):
+    plain = subprocess.run([python, PROGRAM, "small_stack", WORK + "/plain.json"], capture_output=True,
+                           env=dict(os.environ, LD_LIBRARY_PATH=WORK, PYTHONDONTWRITEBYTECODE="1"))
+    if plain.returncode or "address" in BUILD:
+        raise Skip("it is too small for the interpreter itself, or for the sanitizer")
+    check_stacks(Recording(python, "small_stack"))
+
+
 def a_forked_child_ends_well_and_the_parents_stacks_are_right(python):
     r = Recording(python, "fork")
     check_stacks(r)
@@ -217,7 +225,7 @@ class Skip(Exception):
 
 TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of_greenlets_are_their_own,
          with_two_interpreters_there_are_no_stacks, an_interpreter_started_again_has_its_own_stacks,
-         the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_forked_child_ends_well_and_the_parents_stacks_are_right,
+         the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, a_worker_process_is_seen_from_its_parent]
 

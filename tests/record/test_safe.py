@@ -152,5 +152,16 @@ def two_recordings_do_not_share_a_directory():
         eq((sorted(p.returncode for p in ps), said), ([0, 2, 2, 2], said))
 
 
+@test
+def objects_that_are_being_loaded_are_left_alone_and_sealed_pages_stay_sealed():
+    slow, lazy, program = FAKE + "/libslow.so", FAKE + "/liblazy.so", FAKE + "/loading"
+    cc(slow, "-DSLOW", "-fPIC", "-shared", "tests/record/loading.c", flags=PLAIN)
+    cc(lazy, "-DLAZY", "-fPIC", "-shared", "-Wl,-z,lazy", "tests/record/loading.c", slow, flags=PLAIN)
+    cc(program, "-Wl,-z,relro,-z,now", "tests/record/loading.c", FAKE + "/libcuda.so.1", "-ldl")
+    p = subprocess.run([ASSAY, "record", "-o", WORK + "/loading-run", "--", program, lazy],
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=60)
+    eq((p.stdout, p.returncode), ("called\n", 0))
+
+
 if __name__ == "__main__":
     sys.exit(run(build))
