@@ -3,9 +3,18 @@
 // el("a.link", { href: "#x", onclick }, child, "text", ...): null children are left out.
 export function el(what, attributes, ...children) {
 	const [tag, ...classes] = what.split(".");
-	const e = document.createElement(tag);
+	return made(document.createElement(tag), classes, attributes, children);
+}
+
+// The same of a picture; the template has one to take the namespace from.
+export function svg(what, attributes, ...children) {
+	const [tag, ...classes] = what.split(".");
+	return made(document.createElementNS(document.querySelector("svg").namespaceURI, tag), classes, attributes, children);
+}
+
+function made(e, classes, attributes, children) {
 	if (classes.length)
-		e.className = classes.join(" ");
+		e.setAttribute("class", classes.join(" "));
 	for (const [key, value] of Object.entries(attributes ?? {})) {
 		if (key.startsWith("on"))
 			e.addEventListener(key.slice(2), value);

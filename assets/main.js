@@ -15,6 +15,7 @@ import { causeColour, familyColour } from "./palette.js";
 import { pathSection, stretchesOf, togglePath } from "./path.js";
 import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
+import { roofline } from "./roofline.js";
 import { budget, devices, header, idle, inFullNote, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, versionsOf, waits } from "./sections.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
@@ -196,7 +197,7 @@ function reportPage(data, help, bytes, changed, button) {
 	};
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, inFullNote(data)),
-		sections: [kernels(data, find), operators(data, find), idle(data), pathSection(data, () => {
+		sections: [kernels(data, find), operators(data, find), roofline(data, find), idle(data), pathSection(data, () => {
 			togglePath(timeline, true);
 			shown.element.scrollIntoView({ block: "nearest" });
 		}), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),

@@ -5,7 +5,7 @@ import { makeTable } from "./tables.js";
 
 const rateOf = (o, ns) => o.flops > 0 && ns > 0 ? `${formatNumber(o.flops / ns / 1e3)} TFLOP/s` : "";
 const boundOf = (o) => o.bound ? `${o.bound}${o.achieved > 0 ? `, ${formatPercent(o.achieved, 1)} reached` : ""}` : "";
-const shapeText = (value) => value ? JSON.stringify(value).replaceAll('"', "").slice(1, -1) : "";
+export const shapeText = (value) => value ? JSON.stringify(value).replaceAll('"', "").slice(1, -1) : "";
 
 export function operators(data, onsearch) {
 	const { ops = [], ops_by_shape: shapes = [] } = data.report;

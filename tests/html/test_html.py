@@ -125,6 +125,7 @@ def check_demo(driver, folder):
     check_query(driver)
     check_lanes(driver)
     check_path(driver, inputs)
+    check_roofline(driver, inputs)
     check_details(driver)
     check_tables(driver)
     check_flame(driver)
@@ -490,6 +491,34 @@ def check_path(driver, inputs):
     tap.ok("the address says that it is shown", "show=path" in driver.execute_script("return writeHash({timelines: assay.timelines, query: '', tab: ''})"))
     driver.find_element(By.TAG_NAME, "body").send_keys("c")
     tap.ok("C again hides it", driver.execute_script("return assay.timeline.path === null && !document.querySelector('[aria-pressed=true]')"))
+
+
+def check_roofline(driver, inputs):
+    """Points and roofs against `assay report --json`; where circles stand, by hand."""
+    report = json.loads(tap.run("report", "--json", *inputs)[1])
+    got = driver.execute_script("""
+        const r = assay.data.report, pairs = (list) => list.map((p) => [p.name, p.ns, p.intensity, p.rate]);
+        return [pairs(roofPoints(r, false)), pairs(roofPoints(r, true)), roofsOf(r)];""")
+    known = [o for o in report["ops"] if o["flops"] and o["bytes"]]
+    want = sorted([o["name"], o["modelled_ns"], o["flops"] / o["bytes"], o["flops"] / o["modelled_ns"] * 1e9] for o in known)
+    near = lambda a, b: a[:2] == b[:2] and math.isclose(a[2], b[2], rel_tol=1e-9) and math.isclose(a[3], b[3], rel_tol=1e-9)
+    tap.ok(f"{len(want)} operators stand below the roofs", want and len(want) == len(got[0]) and all(map(near, sorted(got[0]), want)))
+    shapes = [o for o in report["ops_by_shape"] if o["flops"] and o["bytes"]]
+    tap.ok(f"and {len(shapes)} sets of shapes", len(shapes) == len(got[1]) > len(want))
+    used = {o["math"] for o in report["ops_by_shape"]}
+    tap.ok("roofs are those of the types that ran", dict(got[2]) == {k: v for k, v in report["compute"]["peak"].items() if k in used and v}, got[2])
+    open_tab(driver, "roofline")
+    drawn = driver.execute_script("""
+        const top = roofPoints(assay.data.report, false), circles = [...document.querySelectorAll(".roofline circle")];
+        const at = (c, key) => Number(c.getAttribute(key)), log = (p) => [Math.log10(p.intensity), Math.log10(p.rate)];
+        const [a, b] = [0, top.findIndex((p) => p.intensity !== top[0].intensity)];
+        return [circles.length, at(circles[a], "cx") - at(circles[b], "cx"), at(circles[b], "cy") - at(circles[a], "cy"),
+            log(top[a])[0] - log(top[b])[0], log(top[a])[1] - log(top[b])[1], circles[0].textContent, document.getElementById("roofline").textContent];""")
+    up = drawn[1] / drawn[3] > 0 and drawn[2] / drawn[4] > 0
+    tap.ok("circles stand by intensity and rate, and say what they are", drawn[0] == len(want) and up and report["ops"][0]["name"] in drawn[5], drawn[:6])
+    tap.ok("the source of the peaks is named", report["compute"]["rates"] in drawn[6])
+    driver.execute_script("const s = document.querySelector('#roofline select'); s.value = 'shapes'; s.dispatchEvent(new Event('change'))")
+    tap.ok("shapes can be points", driver.execute_script("return document.querySelectorAll('.roofline circle').length") == len(shapes))
 
 
 def check_details(driver):
