@@ -28,7 +28,7 @@ B       := build/$(CONFIG)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla \
            -Wundef -Wswitch-enum -Wformat=2 -Wno-format-nonliteral $(WERROR)
-OPT     := $(if $(COVERAGE),-O0 -g1 --coverage -DASSAY_COVERAGE,$(if $(SAN),-O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2 -g1))
+OPT     := $(if $(COVERAGE),-O0 -g1 --coverage -DASSAY_COVERAGE,$(if $(SAN),-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all,-O2 -g1))
 CFLAGS  += -std=c11 -D_DEFAULT_SOURCE $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP -Iinclude -Isrc -I$(B)/gen
 LDFLAGS += $(if $(COVERAGE),--coverage) $(if $(SAN),-fsanitize=$(SAN)) -pthread
 LIBS    := -lisal -lzstd -lsqlite3 -lcrypto -lm
@@ -68,7 +68,9 @@ REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c 
 .PHONY: all dist demo check faults coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
-$(B)/assay: $(CMD_OBJ) $(B)/libassay.a
+# With sanitizers everything is compiled once: the program is made of the tests' objects.
+PROGRAM := $(if $(SAN),$(B)/unit/src/cmd/main.o $(filter-out $(B)/unit/tests/%,$(UNIT_OBJ)),$(CMD_OBJ) $(B)/libassay.a)
+$(B)/assay: $(PROGRAM)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 	$(Q)ln -sf assay $@-mpi
 

@@ -91,7 +91,7 @@ static void find_bounds(const assay_run *run, const assay_order *order, assay_wi
 			*assay_push(&rows) = i;
 	assay_sort_rows(rows.p, rows.n, t->step_time.start);
 	size_t n = rows.n, skipped = one_stretch(run, order, w, rows.p, &n), all = rows.n;
-	const uint32_t *row = rows.p + skipped;
+	const uint32_t *row = skipped ? rows.p + skipped : rows.p;
 	w->warmup = count_warmup(&t->step_time, row, n);
 	w->warm = w->warmup || skipped ? t->step.ts[t->step_time.step[row[w->warmup]]] : INT64_MIN;
 	w->last = skipped + n < all ? t->step.ts[t->step_time.step[row[n - 1]]] : INT64_MAX;

@@ -42,6 +42,8 @@ void assay_base64(assay_blob *out, const uint8_t *in, size_t n)
 {
 	static const char digit[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	if (!n)
+		return;
 	assay_vec_reserve(out, out->n + (n + 2) / 3 * 4);
 	uint8_t *to = out->p + out->n;
 	for (size_t i = 0; i < n; i += 3) {

@@ -93,7 +93,7 @@ assay_str assay_str_cut(assay_str *rest, char sep)
 	const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
 	assay_str head = *rest;
 	if (!at) {
-		*rest = (assay_str){rest->p + rest->n, 0};
+		*rest = rest->n ? (assay_str){rest->p + rest->n, 0} : *rest;
 		return head;
 	}
 	head.n = (size_t)(at - rest->p);

@@ -13,7 +13,7 @@ import zlib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
 
-SECONDS, BYTES, FILE_MAX = 2.0, 500 << 20, 1 << 20
+SECONDS, BYTES, FILE_MAX = 5.0, 500 << 20, 1 << 20
 COMMANDS = {
     "info": ["info", "IN"],
     "report": ["report", "IN"],
