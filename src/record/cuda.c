@@ -206,8 +206,6 @@ static void enable_all(const cupti_lib *c)
 		if (assay_cuda_owns(own_kinds[i]))
 			(dump ? c->enable_and_dump : c->enable)(own_kinds[i]);
 	}
-	if (conf->no_nodes)
-		c->enable(CUPTI_GRAPH_TRACE);
 }
 
 static bool switch_on(const cupti_lib *c)
@@ -236,8 +234,6 @@ static void switch_off(const cupti_lib *c)
 	for (int i = 0; i < KINDS; i++)
 		if (!assay_share_wants(own_kinds[i]))
 			c->disable(own_kinds[i]);
-	if (assay_rt_conf()->no_nodes && !assay_share_wants(CUPTI_GRAPH_TRACE))
-		c->disable(CUPTI_GRAPH_TRACE);
 	c->flush_all(0);
 }
 
@@ -370,7 +366,16 @@ static void record(bool on)
 	pthread_mutex_unlock(&cuda.switching);
 }
 
-/* CUPTI is there: from now on it can be switched. One that is not to record is not touched. */
+/* CUPTI (13.0) dies in the launch of a graph as a whole that was made while this was off. So it is
+ * on before the program can make one and stays on, also while nothing is recorded. */
+static void trace_whole_graphs(void)
+{
+	if (assay_rt_conf()->no_nodes && assay_cuda_prepare())
+		cuda.cupti.enable(CUPTI_GRAPH_TRACE);
+}
+
+/* CUPTI is there: from now on it can be switched. One that is not to record is not touched, but for
+ * graphs. */
 static void begin(void)
 {
 	pthread_mutex_lock(&cuda.switching);
@@ -379,6 +384,7 @@ static void begin(void)
 	cuda.bound = true;
 	assay_share_install(&cuda.cupti, cuda.lib);
 	atomic_store(&cuda.ready, 1);
+	trace_whole_graphs();
 	obey();
 	pthread_mutex_unlock(&cuda.switching);
 }

@@ -202,11 +202,14 @@ void assay_rt_watch_ways_out(void)
 {
 	static assay_hooks hooks = {
 		.hook = ways_out, .n = sizeof ways_out / sizeof *ways_out, .of = every_object};
-	if (!real.exit_now && !(find("execve", &real.execve) && find("execv", &real.execv) &&
-				find("execvp", &real.execvp) && find("execvpe", &real.execvpe) &&
-				find("fexecve", &real.fexecve) && find("dlopen", &real.dlopen) &&
-				find("_exit", &real.exit_now)))
+	static _Atomic int found;
+	if (!atomic_load(&found) &&
+	    !(find("execve", &real.execve) && find("execv", &real.execv) &&
+	      find("execvp", &real.execvp) && find("execvpe", &real.execvpe) &&
+	      find("fexecve", &real.fexecve) && find("dlopen", &real.dlopen) &&
+	      find("_exit", &real.exit_now)))
 		return;
-	find("execveat", &real.execveat); /* nobody can call it where it is not (glibc 2.33) */
+	if (!atomic_exchange(&found, 1)) /* nobody can call it where it is not (glibc 2.33) */
+		find("execveat", &real.execveat);
 	assay_hook_install(&hooks);
 }

@@ -140,7 +140,19 @@ bool assay_rt_limited(void)
 /* ---- start ---- */
 
 /* The program's signals are none of our threads'; and what our own writes raise (SIGXFSZ) stays
- * with us. Nobody joins them: they say when they are done. */
+ * with us. Faults are not kept back: blocked, they would end the program without the word that its
+ * own handler has for them. */
+static void block_signals(sigset_t *old)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+	sigset_t all;
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+/* Nobody joins our threads: they say when they are done. */
 bool assay_rt_thread(void *(*run)(void *))
 {
 	enum {
@@ -148,7 +160,7 @@ bool assay_rt_thread(void *(*run)(void *))
 	}; /* a program may have made the default as small as it is allowed */
 	pthread_t t;
 	pthread_attr_t detached;
-	sigset_t all, old;
+	sigset_t old;
 	size_t bytes = 0;
 	if (pthread_attr_init(&detached))
 		return false;
@@ -156,8 +168,7 @@ bool assay_rt_thread(void *(*run)(void *))
 	pthread_attr_getstacksize(&detached, &bytes);
 	if (bytes < STACK)
 		pthread_attr_setstacksize(&detached, STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	block_signals(&old);
 	int rc = pthread_create(&t, &detached, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&detached);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static const struct {
 
 static struct {
 	pthread_mutex_t lock;
-	bool kind[KINDS], call[3][CBIDS];
+	bool kind[KINDS], call[3][CBIDS], unmet_graph;
 	cupti_request_fn *request;
 	cupti_complete_fn *complete;
 	cupti_time_fn *time;
@@ -389,6 +390,21 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 			       .correlationId = corr});
 }
 
+/* The real one (13.0) dies when a graph is launched as a whole that was made while graphs were not
+ * traced so. */
+static void meet_graph(int domain, uint32_t cbid)
+{
+	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
+	pthread_mutex_lock(&f.lock);
+	if (runtime && cbid == FAKE_cudaGraphInstantiate && !f.kind[CUPTI_GRAPH_TRACE])
+		f.unmet_graph = true;
+	bool dies = runtime && cbid == FAKE_cudaGraphLaunch && f.kind[CUPTI_GRAPH_TRACE] &&
+		    f.unmet_graph;
+	pthread_mutex_unlock(&f.lock);
+	if (dies)
+		raise(SIGSEGV);
+}
+
 API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_work *w)
 {
 	uint32_t nested = domain != CUPTI_DOMAIN_RUNTIME || !w ? 0
@@ -398,6 +414,7 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	pthread_mutex_lock(&f.lock);
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
+	meet_graph(domain, cbid);
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
 	while (w && w->stays)
 		pause();

@@ -197,6 +197,17 @@ static void tell_and_go_on(const char *path)
 	}
 }
 
+static void make_graph(void)
+{
+	uint64_t made = 0x700, instantiate[] = {(uint64_t)(uintptr_t)&made, 0x600, 0};
+	fake_call(2, FAKE_cudaGraphInstantiate, instantiate);
+}
+
+static void launch_graph(void)
+{
+	fake_call(2, FAKE_cudaGraphLaunch, (uint64_t[]){0x700, 0x100d});
+}
+
 /* Calls that do several things at once, or through structures. */
 static void order_in_other_ways(void)
 {
@@ -220,11 +231,10 @@ static void order_in_other_ways(void)
 		uint64_t stream;
 	} signal = {semaphores, fences, 2, 0x100d};
 	fake_call(2, FAKE_cudaSignalExternalSemaphores, &signal);
-	uint64_t made = 0x700, add[] = {0, 0x600, 0, 0, 0x50140};
-	uint64_t instantiate[] = {(uint64_t)(uintptr_t)&made, 0x600, 0}, launch[] = {0x700, 0x100d};
+	uint64_t add[] = {0, 0x600, 0, 0, 0x50140};
 	fake_call(2, FAKE_cudaGraphAddEventRecordNode, add);
-	fake_call(2, FAKE_cudaGraphInstantiate, instantiate);
-	fake_call(2, FAKE_cudaGraphLaunch, launch);
+	make_graph();
+	launch_graph();
 	struct attribute {
 		uint32_t id;
 		uint64_t event, rest[7];
@@ -263,6 +273,10 @@ static void obey(char **argv)
 			push(line + 5);
 		else if (!strcmp(line, "pop"))
 			pop();
+		else if (!strcmp(line, "make graph"))
+			make_graph();
+		else if (!strcmp(line, "launch graph"))
+			launch_graph();
 		else if (!strcmp(line, "late"))
 			fake_launch_late(7, "late", 30);
 		else if (!strcmp(line, "fork"))

@@ -96,6 +96,20 @@ def what_starts_paused_touches_nothing_and_records_nothing():
 
 
 @test
+def graphs_made_while_nothing_is_recorded_are_launched_as_a_whole_later():
+    job = Job("whole graphs", "--paused", "--set", "no_nodes=1")
+    job.do("make graph", "launch graph")
+    job.ctl("start")
+    job.do("launch graph")
+    job.ctl("stop")
+    job.do("make graph", "launch graph")
+    job.ctl("start")
+    job.do("launch graph")
+    job.end()
+    eq(len(one(job.run).rows["API"]), 2)
+
+
+@test
 def it_is_recorded_between_start_and_stop():
     job = Job("between", "--paused")
     job.do("step")
