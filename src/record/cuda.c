@@ -287,6 +287,7 @@ static void flush_and_listen(void)
 static void tick(void)
 {
 	static uint64_t buffers_when_taken;
+	assay_host_tick();
 	if (!atomic_load(&cuda.ready))
 		return;
 	if (assay_cuda_on())

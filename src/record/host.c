@@ -71,6 +71,7 @@ static void join(void)
 		assay_host_thread *t = &host.thread[i];
 		t->handle = (uintptr_t)pthread_self();
 		atomic_store(&t->in, 0);
+		atomic_store(&t->walks, 0);
 		atomic_store(&t->last, assay_rt_now());
 		atomic_store_explicit(&t->tid, assay_rt_tid(), memory_order_release);
 		if (i == used)
@@ -127,10 +128,13 @@ static uint32_t own_stack(const assay_py *py)
 	bool cut;
 	if (!self.stacks && !(self.stacks = assay_stacks_new()))
 		return 0;
+	atomic_store(&self.place->walks, 1);
 	uint32_t n = assay_py_walk(py, assay_stacks_room(self.stacks), &cut);
+	uint32_t id = n ? assay_stacks_id(self.stacks, py, assay_py_plain, 0, n, cut) : 0;
+	atomic_store_explicit(&self.place->walks, 0, memory_order_release);
 	if (cut)
 		atomic_fetch_add_explicit(&host.cut, 1, memory_order_relaxed);
-	return n ? assay_stacks_id(self.stacks, py, assay_py_plain, 0, n, cut) : 0;
+	return id;
 }
 
 uint32_t assay_host_leave(int64_t now, bool wanted)
@@ -164,6 +168,22 @@ void assay_host_start(void)
 		atomic_store(&host.key_made, 1);
 	if (assay_rt_conf()->sample_us)
 		assay_samples_start();
+}
+
+static bool anybody_walks(void)
+{
+	uint32_t n = atomic_load(&host.used);
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load(&host.thread[i].walks))
+			return true;
+	return false;
+}
+
+void assay_host_tick(void)
+{
+	const assay_py *py = assay_host_python();
+	if (py)
+		assay_py_guard(py, anybody_walks);
 }
 
 /* Stacks, or why there are none. */

@@ -12,6 +12,8 @@
 void assay_host_start(void);
 void assay_host_stop(void);
 void assay_host_forked(void);
+/* Now and then, on a thread of the recorder's. */
+void assay_host_tick(void);
 
 /* The calling thread enters a call that is recorded. */
 void assay_host_enter(int64_t now);
@@ -25,6 +27,7 @@ typedef struct assay_host_thread {
 	uintptr_t handle;     /* pthread_self */
 	_Atomic int64_t last; /* end of its last call */
 	_Atomic int64_t in;   /* start of the call it is in; 0 none */
+	_Atomic int walks;    /* it reads its stack */
 } assay_host_thread;
 enum { ASSAY_HOST_THREADS = 512 };
 /* How many places have ever been used. */

@@ -26,6 +26,7 @@ typedef struct assay_py {
 	uintptr_t code_type, string_type;
 	uintptr_t interp; /* the only one; with a second one stacks may be of the wrong one */
 	void *(*this_thread)(void);
+	void *(*holder)(void); /* the thread's state if it holds the GIL; else NULL, or another's */
 } assay_py;
 
 /* A call on a stack. */
@@ -46,7 +47,13 @@ bool assay_py_can_read(void);
  * asking again later may help. */
 const assay_py *assay_py_find(const char **why, bool *later);
 
-/* py_walk.c: the caller's stack, innermost call first; how many. 0: it is not in Python.
+/* py_end.c: from now on the interpreter unmaps nothing while it ends and one of its threads walks.
+ * On a thread of the recorder's, as often as one likes. */
+void assay_py_guard(const assay_py *py, bool (*walks)(void));
+
+/* py_walk.c: is the interpreter being taken down? */
+bool assay_py_ends(const assay_py *py);
+/* The caller's stack, innermost call first; how many. 0: it is not in Python.
  * *cut: there were more. */
 uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut);
 /* Another thread's, of this process or a forked child; -1 when it could not be read. One at a time:

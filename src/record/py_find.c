@@ -194,15 +194,15 @@ static const char *prove_thread(const assay_py *py, uintptr_t ts)
 	return ok && t == ts ? NULL : "layout-check list of threads";
 }
 
-/* While the caller holds the GIL, what the interpreter itself says of its innermost frame. */
-static const char *ask_interpreter(const assay_py *py, const assay_py_frame *f)
+/* While the caller holds the GIL (PyGILState_Check() says so of everybody once there was a second
+ * interpreter), what the interpreter itself says of its innermost frame. */
+static const char *ask_interpreter(const assay_py *py, uintptr_t ts, const assay_py_frame *f)
 {
-	int (*holds)(void) = (int (*)(void))function_of("PyGILState_Check");
 	void *(*frame)(void) = (void *(*)(void))function_of("PyEval_GetFrame");
 	void *(*code_of)(void *) = (void *(*)(void *))function_of("PyFrame_GetCode");
 	int (*line_of)(void *) = (int (*)(void *))function_of("PyFrame_GetLineNumber");
 	void (*release)(void *) = (void (*)(void *))function_of("Py_DecRef");
-	if (!holds || !frame || !code_of || !line_of || !release || !holds())
+	if (!frame || !code_of || !line_of || !release || (uintptr_t)py->holder() != ts)
 		return NULL;
 	void *own = frame();
 	if (!own)
@@ -226,7 +226,7 @@ static const char *prove_stack(const assay_py *py, uintptr_t ts, bool *later)
 	for (int i = 0; i < n; i++)
 		if (!assay_py_is_code(py, assay_py_safely, 0, &frames[i]))
 			return "layout-check code";
-	return ask_interpreter(py, &frames[0]);
+	return ask_interpreter(py, ts, &frames[0]);
 }
 
 const assay_py *assay_py_find(const char **why, bool *later)
@@ -234,15 +234,19 @@ const assay_py *assay_py_find(const char **why, bool *later)
 	static assay_py py;
 	int (*initialised)(void) = (int (*)(void))function_of("Py_IsInitialized");
 	*later = false;
+	const char *holder = symbol("PyThreadState_GetUnchecked") /* 3.13 */
+				     ? "PyThreadState_GetUnchecked"
+				     : "_PyThreadState_UncheckedGet";
 	py = (assay_py){.runtime = (uintptr_t)symbol("_PyRuntime"),
 			.code_type = (uintptr_t)symbol("PyCode_Type"),
 			.string_type = (uintptr_t)symbol("PyUnicode_Type"),
 			.this_thread =
-				(void *(*)(void))function_of("PyGILState_GetThisThreadState")};
+				(void *(*)(void))function_of("PyGILState_GetThisThreadState"),
+			.holder = (void *(*)(void))function_of(holder)};
 	*later = !initialised || !initialised();
 	if ((*why = !initialised ? "no Python" : *later ? "not-initialised" : NULL))
 		return NULL;
-	if ((*why = !py.runtime || !py.code_type || !py.string_type || !py.this_thread
+	if ((*why = !py.runtime || !py.code_type || !py.string_type || !py.this_thread || !py.holder
 			    ? "not CPython"
 			    : choose_layout(&py)))
 		return NULL;

@@ -2,6 +2,8 @@
  * call of ours nothing of them changes, GIL or not. Other threads' through reads that cannot fault.
  */
 #define _GNU_SOURCE /* process_vm_readv */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -58,25 +60,35 @@ static inline uintptr_t innermost(const assay_py_layout *at, uintptr_t ts)
 	return cframe ? load64(cframe + at->ts_frame) : 0;
 }
 
-/* A thread may be walked: the interpreter is not being taken down by another one, and is the only
- * one. */
-static bool walkable(const assay_py *py, uintptr_t ts)
+bool assay_py_ends(const assay_py *py)
 {
-	uintptr_t ending = load64(py->runtime + py->at.runtime_finalizing);
-	return ts && (!ending || ending == ts) &&
-	       load64(py->runtime + py->at.runtime_interps) == py->interp &&
-	       load64(ts + py->at.ts_interp) == py->interp;
+	return load64(py->runtime + py->at.runtime_finalizing) != 0;
+}
+
+/* The innermost frame of a thread that may be walked: the interpreter is not being taken down by
+ * another one, and is the only one; and the state is the thread's own, not one that it made for
+ * another. The state is freed after the end was announced: what was read before is good. */
+static uintptr_t own_frame(const assay_py *py, uintptr_t ts)
+{
+	const assay_py_layout *at = &py->at;
+	uintptr_t ending = load64(py->runtime + at->runtime_finalizing);
+	if (!ts || (ending && ending != ts) ||
+	    load64(py->runtime + at->runtime_interps) != py->interp ||
+	    load64(ts + at->ts_interp) != py->interp ||
+	    load64(ts + at->ts_thread) != (uintptr_t)pthread_self())
+		return 0;
+	uintptr_t frame = innermost(at, ts);
+	atomic_thread_fence(memory_order_acquire);
+	ending = load64(py->runtime + at->runtime_finalizing);
+	return !ending || ending == ts ? frame : 0;
 }
 
 uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut)
 {
 	const assay_py_layout at = py->at;
-	uintptr_t ts = (uintptr_t)py->this_thread();
 	uint32_t n = 0, left = FOLLOWED;
 	*cut = false;
-	if (!walkable(py, ts))
-		return 0;
-	for (uintptr_t f = innermost(&at, ts); is_pointer(f) && left--;
+	for (uintptr_t f = own_frame(py, (uintptr_t)py->this_thread()); is_pointer(f) && left--;
 	     f = load64(f + at.frame_caller)) {
 		if (at.frame_owner != ASSAY_PY_NONE &&
 		    *(const signed char *)(f + at.frame_owner) >= SHIM)

@@ -366,6 +366,7 @@ static void forked(void)
 
 static void tick(void)
 {
+	assay_host_tick();
 	if (atomic_load(&rocm.ready) && assay_rt_recording())
 		assay_blas_install();
 	flush();

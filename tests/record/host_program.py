@@ -231,6 +231,17 @@ def second_interpreter():
     launch()
 
 
+def former_interpreter():
+    """The first launch after another interpreter came and went, without the GIL."""
+    try:
+        import _xxsubinterpreters as subs
+    except ImportError:
+        import _interpreters as subs
+    subs.destroy(subs.create())
+    launch()
+    threads()
+
+
 # ---- what a thread does between launches ----
 
 def spin(seconds):

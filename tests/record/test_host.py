@@ -200,6 +200,10 @@ def with_two_interpreters_there_are_no_stacks(python):
     assert [c["stack"] for c in r.main.rows["API"] if c["corr"] in calls] == [0, 0, 0]
 
 
+def an_interpreter_that_came_and_went_does_no_harm(python):
+    check_stacks(Recording(python, "former_interpreter"))
+
+
 def an_interpreter_started_again_has_its_own_stacks(python):
     config = python + "-config"
     flags = subprocess.run([config, "--embed", "--cflags", "--ldflags"], capture_output=True, text=True) \
@@ -224,7 +228,8 @@ class Skip(Exception):
 
 
 TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of_greenlets_are_their_own,
-         with_two_interpreters_there_are_no_stacks, an_interpreter_started_again_has_its_own_stacks,
+         with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
+         an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, a_worker_process_is_seen_from_its_parent]
