@@ -20,8 +20,8 @@ function namesAsOne(data) {
 	});
 }
 
-// Node of every host span: spans of a lane lie inside those of the lane above.
-function placeSpans(data, root) {
+// Node of every host span: spans of a lane lie inside those of the lane above. What lies in [from, to) counts.
+function placeSpans(data, root, from, to) {
 	const of = new Array(data.start.length), { start, dur, name } = data, one = namesAsOne(data);
 	const tracks = new Map();
 	for (const lane of data.lanes)
@@ -36,8 +36,11 @@ function placeSpans(data, root) {
 					above++;
 				const own = child(d ? of[above] : root, one[name[i]], i);
 				of[i] = own;
+				const inside = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
+				if (inside < 0)
+					continue;
 				own.count++;
-				own.host += dur[i];
+				own.host += inside;
 			}
 		});
 	}
@@ -49,14 +52,43 @@ function addUp(at, key, ns) {
 		n[key] += ns;
 }
 
-export function callTree(data) {
-	const root = node(0, null, -1), of = placeSpans(data, root);
+// Of the calls and the idle time in [from, to), and of work that begins in it.
+export function callTree(data, from = -Infinity, to = Infinity) {
+	const root = node(0, null, -1), of = placeSpans(data, root, from, to), g = data.gap;
 	for (const n of root.inside.values())
 		root.host += n.host;
 	for (let i = 0; i < data.gpu.n; i++)
-		addUp(of[data.gpu.launch[i]] ?? root, "gpu", data.dur[i]);
-	for (let i = 0; i < (data.gap?.n ?? 0); i++)
-		addUp(of[data.gap.launch[i]] ?? root, "idle", data.gap.dur[i]);
+		if (data.start[i] >= from && data.start[i] < to)
+			addUp(of[data.gpu.launch[i]] ?? root, "gpu", data.dur[i]);
+	for (let i = 0; i < (g?.n ?? 0); i++)
+		addUp(of[g.launch[i]] ?? root, "idle", Math.max(0, Math.min(to, g.ts[i] + g.dur[i]) - Math.max(from, g.ts[i])));
+	return root;
+}
+
+const MEASURED = ["gpu", "host", "idle"];
+
+// What two runs call the same: lines move, objects lie elsewhere, steps count up.
+const mergedName = (text) => text.replace(/#\d+$/, "").replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
+
+// Two trees as one: lengths before and after (by[0], by[1]) of one of `steps` each, and as key their mean, which
+// nests as they do.
+export function mergeTrees(runs, trees, steps) {
+	const made = (text, up) => ({ ...node(text, up, -1), by: Object.fromEntries(MEASURED.map((key) => [key, [0, 0]])), counts: [0, 0] });
+	const root = made("", null);
+	const add = (into, from, side) => {
+		into.counts[side] += from.count / steps[side];
+		for (const key of MEASURED) {
+			into.by[key][side] += from[key] / steps[side];
+			into[key] += from[key] / steps[side] / 2;
+		}
+		for (const c of from.inside.values()) {
+			const text = mergedName(runs[side].texts[c.name]);
+			if (!into.inside.has(text))
+				into.inside.set(text, made(text, into));
+			add(into.inside.get(text), c, side);
+		}
+	};
+	trees.forEach((tree, side) => add(root, tree, side));
 	return root;
 }
 

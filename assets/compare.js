@@ -3,6 +3,8 @@ import { el, section, swatch } from "./dom.js";
 import { formatTime, runTitle, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { PARTS, bar, legend } from "./sections.js";
+import { frameText } from "./stacks.js";
+import { countedTime } from "./steady.js";
 import { factTable, makeTable } from "./tables.js";
 
 const NAMES = ["before", "after"];
@@ -120,6 +122,52 @@ export function compareKernels(diff) {
 			show: (d) => el("span.kernel", { title: d.name }, shortName(d.name), shortName(d.name) !== d.name ? el("small", {}, d.name) : null),
 		},
 	], diff.kernels, { caption: "Kernels, copies and memsets per step, largest change first", search: "Filter kernels" }));
+}
+
+export function compareOperators(diff) {
+	return !diff.ops?.length ? null : section("operators", "Operators", makeTable([
+		...changeColumns([]),
+		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		{ title: "", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
+		{ title: "operator", name: true, value: (d) => d.name, show: (d) => d.name },
+	], diff.ops, { caption: "GPU time of operators per step, largest change first", search: "Filter operators" }));
+}
+
+// GPU work launched at, and idle time with the launching thread at, each function of the program, a step; by name, since lines move.
+function placesOf(data) {
+	const [from, to, steps] = countedTime(data), sums = new Map(), inside = (t) => t >= from && t < to;
+	const add = (row, key, ns) => {
+		if (row < 0)
+			return;
+		const place = frameText(data, data.stack.own[row] >= 0 ? data.stack.own[row] : row).replace(/:\d+$/, "");
+		if (!sums.has(place))
+			sums.set(place, { gpu: 0, idle: 0 });
+		sums.get(place)[key] += ns / steps;
+	};
+	for (let i = 0; i < data.gpu.n; i++)
+		if (inside(data.start[i]))
+			add(data.gpu.stack[i], "gpu", data.dur[i]);
+	for (let i = 0; i < (data.gap_part?.n ?? 0); i++)
+		if (inside(data.gap.ts[data.gap_part.gap[i]]))
+			add(data.gap_part.stack[i], "idle", data.gap_part.dur[i]);
+	return sums;
+}
+
+export function compareLines(runs) {
+	if (!runs.every((run) => run.stack && run.code && run.gpu.stack?.length))
+		return null;
+	const [a, b] = runs.map(placesOf), rows = [];
+	for (const place of new Set([...a.keys(), ...b.keys()]))
+		for (const [key, what] of [["gpu", "GPU work launched there"], ["idle", "GPU idle while the thread was there"]]) {
+			const [before, after] = [a.get(place)?.[key] ?? 0, b.get(place)?.[key] ?? 0];
+			if (before || after)
+				rows.push({ place, what, a_ns: before, b_ns: after, change_ns: after - before });
+		}
+	return !rows.length ? null : section("lines", "Code", makeTable([
+		...changeColumns([]).slice(0, 3),
+		{ title: "what", value: (d) => d.what, show: (d) => d.what },
+		{ title: "function", name: true, value: (d) => d.place, show: (d) => d.place },
+	], rows.sort((x, y) => Math.abs(y.change_ns) - Math.abs(x.change_ns)), { caption: "By function of the program, per step, largest change first", search: "Filter functions" }));
 }
 
 export function compareFacts(diff) {

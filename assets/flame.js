@@ -5,7 +5,7 @@ import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { frameText } from "./stacks.js";
 import { makeTable } from "./tables.js";
 
-const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
+export const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
 const SEEN = ["looks", "Python stacks, by looks of the sampler"];
 const ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
 const SHADES_OF = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
@@ -31,7 +31,7 @@ function boxesOf(top, key) {
 	return out;
 }
 
-class Flame {
+export class Flame {
 	constructor(data) {
 		this.data = data;
 		this.needle = "";
@@ -68,11 +68,15 @@ class Flame {
 		return `${this.title(n)}: ${this.amount(n[this.key])}, ${formatPercent(n[this.key], this.root[this.key])} of all${n.count ? `; ${formatCount(n.count)} calls` : ""}`;
 	}
 
+	background(n) {
+		return `color-mix(in srgb, var(${SHADES_OF[n.depth % SHADES_OF.length]}) 35%, var(--panel))`;
+	}
+
 	box({ n, left, share, depth }) {
 		const found = this.needle && this.title(n).toLowerCase().includes(this.needle);
 		const b = el("button", {
 			type: "button", title: this.about(n), "aria-label": this.about(n), onclick: () => this.zoom(n === this.top && n.up ? n.up : n),
-			style: { left: `${100 * left}%`, width: `${100 * share}%`, top: `${depth * ROW}px`, background: `color-mix(in srgb, var(${SHADES_OF[n.depth % SHADES_OF.length]}) 35%, var(--panel))` },
+			style: { left: `${100 * left}%`, width: `${100 * share}%`, top: `${depth * ROW}px`, background: this.background(n) },
 		}, share > 0.015 ? this.title(n) : null);
 		b.classList.toggle("found", !!found);
 		b.classList.toggle("other", !!this.needle && !found);
@@ -89,14 +93,22 @@ class Flame {
 		this.picture.style.height = `${(1 + boxes.reduce((most, b) => Math.max(most, b.depth), 0)) * ROW + 4}px`;
 		this.picture.replaceChildren(...boxes.map((b) => this.box(b)));
 		this.path.textContent = [this.root, ...pathOf(this.top)].map((n) => this.title(n)).join(" › ") + ` · ${this.amount(this.top[this.key])}`;
-		this.list.replaceChildren(makeTable(this.root === this.stacks ? [
+		this.list.replaceChildren(makeTable(this.columns(), sorted(this.top, this.key), { caption: `Calls inside ${this.title(this.top)}`, rows: 15, sort: this.sortedBy() }));
+	}
+
+	sortedBy() {
+		return Math.max(0, MEASURES.findIndex(([key]) => key === this.key));
+	}
+
+	columns() {
+		return this.root === this.stacks ? [
 			{ title: "looks", number: true, value: (n) => n.looks, show: (n) => formatCount(n.looks) },
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => this.title(n) },
 		] : [
 			...MEASURES.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
 			{ title: "calls", number: true, value: (n) => n.count, show: (n) => formatCount(n.count) },
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("a", { href: `#${this.data.tag}span=${n.span}`, title: this.data.texts[n.name] }, this.title(n)) },
-		], sorted(this.top, this.key), { caption: `Calls inside ${this.title(this.top)}`, rows: 15, sort: Math.max(0, MEASURES.findIndex(([key]) => key === this.key)) }));
+		];
 	}
 }
 
@@ -110,13 +122,14 @@ export function stacksIn(data, from, to) {
 	return el("div", {}, el("p.muted", {}, "Python stacks that the sampler saw in it"), f.picture);
 }
 
-export function flame(data) {
-	if (!data.look && !data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread"))
-		return null;
-	const f = new Flame(data);
+// Has the run calls of threads?
+export const hasCalls = (data) => data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread");
+
+// A flame graph with its tools; made when its section is first shown.
+export function flameSection(f, title, measures, ...notes) {
 	const choice = el("select", { "aria-label": "Measure", onchange: (e) => f.measure(e.target.value) },
-		...[...MEASURES, ...(data.look ? [SEEN] : [])].map(([key, title]) => el("option", { value: key }, title)));
-	const made = section("flame", "Flame",
+		...measures.map(([key, text]) => el("option", { value: key }, text)));
+	const made = section("flame", title, ...notes,
 		el("div.toolbar", {}, choice,
 			el("input", { type: "search", placeholder: "Find calls", "aria-label": "Find calls", oninput: (e) => { f.needle = e.target.value.toLowerCase(); f.draw(); } }),
 			el("button", { type: "button", onclick: () => f.zoom(f.root) }, "All calls"), f.path),
@@ -126,4 +139,10 @@ export function flame(data) {
 		choice.value = f.key;
 	});
 	return Object.assign(made, { flame: f });
+}
+
+export function flame(data) {
+	if (!data.look && !hasCalls(data))
+		return null;
+	return flameSection(new Flame(data), "Flame", [...MEASURES, ...(data.look ? [SEEN] : [])]);
 }

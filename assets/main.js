@@ -1,7 +1,7 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
 import { areaPanel, nameTable, sumMarked } from "./area.js";
 import { chainSpans, waitsOf } from "./chains.js";
-import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareParts, compareSwitches, compareWaits } from "./compare.js";
+import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareLines, compareOperators, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
 import { inflate, readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
@@ -9,6 +9,7 @@ import { el, hatched, section, swatch } from "./dom.js";
 import { environment, environmentDifferences } from "./environment.js";
 import { findings } from "./findings.js";
 import { flame } from "./flame.js";
+import { flameDiff } from "./flamediff.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { operators } from "./operators.js";
 import { causeColour, familyColour } from "./palette.js";
@@ -226,7 +227,8 @@ function comparePage(runs, diff, help, bytes, changed, button) {
 	zoomTogether(timelines, changed);
 	return {
 		...shown, timelines, head: compareHeader(runs, button), side: compareFindings(diff),
-		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareKernels(diff),
+		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareOperators(diff), compareKernels(diff),
+			compareLines(runs), flameDiff(runs),
 			compareFacts(diff), compareEnvironment(diff),
 			section("trust", "What this rests on", el("p", {}, `Inputs, problems and sources of numbers of each run are in its own report. This page holds every event of both, ${formatBytes(bytes)} in all.`))],
 	};

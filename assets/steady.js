@@ -22,6 +22,12 @@ export function steadySteps(data) {
 	return [s.ts[own[at]], end - s.ts[own[at]], pair.length];
 }
 
+// [from, to, steps] of all steps that count; the whole recording, as one, when there are none.
+export function countedTime(data) {
+	const s = data.steady;
+	return s?.steps[0] > 0 ? [s.start[0], s.start[0] + s.dur[0], s.steps[0]] : [-Infinity, Infinity, 1];
+}
+
 // When the device had finished the work of these steps: launches run ahead of it.
 function workEnds(data, steps) {
 	const s = data.step_time, out = [];

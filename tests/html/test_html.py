@@ -701,6 +701,9 @@ def check_diff(driver, folder):
         a.show(a.steady[0] + 1000, 2e6);
         return [a.t0 - a.steady[0], b.t0 - b.steady[0], a.scale, b.scale];""")
     tap.ok("both timelines show the same time of their steps", abs(together[0] - together[1]) < 1 and together[2] == together[3], together)
+    check_flame_diff(driver, want)
+    check_code_diff(driver)
+    tap.ok("it compares operators", all(o["name"] in text_of(driver, "operators") for o in want["ops"]))
     driver.execute_script("assay.timelines[1].select(0, true)")
     driver.execute_script("[...document.querySelectorAll('.details .facts a')].find((a) => a.title.startsWith('cuda')).click()")
     settle(driver)
@@ -715,6 +718,43 @@ def check_diff(driver, folder):
     tap.ok("it compares budgets", "host gap" in rows("budget") and "unknown" in rows("budget"))
     tap.ok("it compares environments", "hipblaslt.package_version" in rows("environments") and "0.10.0" in rows("environments"))
     tap.ok("the page of two runs has no console errors", not console(driver))
+
+
+def check_flame_diff(driver, diff):
+    """Boxes of both runs sum to what diff --json says of kernels, and of idle time but for what the first step that counts
+    waited before anything was recorded; call trees by hand."""
+    open_tab(driver, "flame")
+    got = driver.execute_script("""
+        const f = document.getElementById("flame").flame;
+        let nested = true;
+        const visit = (n) => { const sum = [...n.inside.values()].reduce((s, c) => s + c.gpu, 0); nested &&= sum <= n.gpu * 1.000001; n.inside.forEach(visit); };
+        visit(f.root);
+        return [f.root.by.gpu, f.root.by.idle, nested, document.querySelectorAll(".flame button").length];""")
+    want = [[sum(d[side] for d in diff[key]) for side in ("a_ns", "b_ns")] for key in ("kernels", "idle_causes")]
+    same = all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(got[0], want[0]))
+    idle = all(0.95 * b <= a <= b * 1.000001 for a, b in zip(got[1], want[1]))
+    tap.ok("the difference flame sums to diff --json", same and idle and got[2] and got[3] > 3, (got, want))
+    merged = driver.execute_script("""
+        const run = (texts) => ({ texts }), leaf = (name, gpu, ...inside) => ({ name, count: 2, gpu, host: 0, idle: 0, inside: new Map(inside.map((c) => [c.name, c])) });
+        const root = mergeTrees([run(["", "/a/x.py(3): f", "old 0x7f", "step#1"]), run(["", "/b/x.py(9): f", "new", "step#8"])],
+            [leaf(0, 60, leaf(3, 60, leaf(1, 40, leaf(2, 10)))), leaf(0, 30, leaf(3, 30, leaf(1, 20, leaf(2, 5))))], [2, 1]);
+        const show = (n) => [n.name, n.by.gpu, n.counts, [...n.inside.values()].map(show)];
+        return show(root);""")
+    tap.ok("calls are the same where only lines, addresses and counts differ", merged == ["", [30, 30], [1, 2], [
+        ["step", [30, 30], [1, 2], [["x.py: f", [20, 20], [1, 2], [["old 0x…", [5, 0], [1, 0], []], ["new", [0, 5], [0, 2], []]]]]]]], merged)
+
+
+def check_code_diff(driver):
+    """Functions of two runs by hand: g moved from line 20 to 25 and launches half as much, its idle time is gone."""
+    got = driver.execute_script("""
+        const run = (line, ns, idle) => ({ texts: ["", "f", "g", "/p/x.py"], code: { function: [1, 2], file: [3, 3], line: [1, 2] },
+            stack: { caller: [-1, 0], code: [0, 1], line: [10, line], own: [0, 1] }, steady: { steps: [2], start: [100], dur: [100] },
+            gpu: { n: 3, stack: [1, 0, 1] }, start: [100, 150, 999], dur: [ns, 8, 5], gap: { n: 1, ts: [120] }, gap_part: { n: 1, gap: [0], stack: [1], dur: [idle] } });
+        const table = compareLines([run(20, 40, 6), run(25, 20, 0)]).querySelector("tbody");
+        return [...table.rows].map((r) => [...r.cells].map((c) => c.textContent));""")
+    tap.ok("functions of the program are compared by GPU work and idle time", got == [
+        ["20 ns", "10 ns", "−10 ns", "GPU work launched there", "g · x.py"], ["3 ns", "0 ns", "−3 ns", "GPU idle while the thread was there", "g · x.py"],
+        ["4 ns", "4 ns", "0 ns", "GPU work launched there", "f · x.py"]], got)
 
 
 def check_million(folder):

@@ -1,0 +1,69 @@
+// A flame graph of two runs: boxes as wide as the mean of both, coloured by which run they are longer in.
+import { callTree, mergeTrees } from "./calltree.js";
+import { el, swatch } from "./dom.js";
+import { Flame, MEASURES, flameSection, hasCalls } from "./flame.js";
+import { formatPercent, formatTime, shortName } from "./format.js";
+import { countedTime } from "./steady.js";
+
+const signed = (ns) => `${ns > 0 ? "+" : ""}${formatTime(ns)}`;
+
+export class FlameDiff extends Flame {
+	constructor(runs) {
+		super(runs[0]);
+		this.runs = runs;
+	}
+
+	open() {
+		const times = this.runs.map(countedTime);
+		this.calls ??= mergeTrees(this.runs, this.runs.map((run, i) => callTree(run, times[i][0], times[i][1])), times.map(([, , steps]) => steps));
+		if (!this.key)
+			this.measure(MEASURES.find(([key]) => this.calls[key] > 0)?.[0] ?? "host");
+	}
+
+	measure(key) {
+		this.key = key;
+		this.top = this.root = this.calls;
+		this.draw();
+	}
+
+	change(n) {
+		return n.by[this.key][1] - n.by[this.key][0];
+	}
+
+	title(n) {
+		return n.up ? shortName(n.name || "(no name)") : "all";
+	}
+
+	about(n) {
+		const [before, after] = n.by[this.key];
+		return `${this.title(n)}: ${formatTime(before)} before, ${formatTime(after)} after a step (${before > 0 ? `${signed(after - before)}, ${after >= before ? "+" : "−"}${formatPercent(Math.abs(after - before), before)}` : "new"})`;
+	}
+
+	// The stronger, the larger the change beside the box.
+	background(n) {
+		const share = this.change(n) / (2 * n[this.key] || 1), strength = Math.round(Math.min(1, 2 * Math.abs(share)) * 75);
+		return `color-mix(in srgb, var(${share > 0 ? "--comm" : "--compute"}) ${strength}%, var(--panel))`;
+	}
+
+	sortedBy() {
+		return 0;
+	}
+
+	columns() {
+		const side = (i) => (n) => n.by[this.key][i];
+		return [
+			{ title: "change", number: true, value: (n) => Math.abs(this.change(n)), show: (n) => signed(this.change(n)) },
+			{ title: "before", number: true, value: side(0), show: (n) => formatTime(side(0)(n)) },
+			{ title: "after", number: true, value: side(1), show: (n) => formatTime(side(1)(n)) },
+			{ title: "calls a step", number: true, value: (n) => n.counts[1] - n.counts[0], show: (n) => n.counts.map((c) => Number.isInteger(c) ? String(c) : c.toFixed(1)).join(" → ") },
+			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("button.find", { type: "button", onclick: () => this.zoom(n), title: n.name }, this.title(n)) },
+		];
+	}
+}
+
+export function flameDiff(runs) {
+	if (!runs.every(hasCalls))
+		return null;
+	return flameSection(new FlameDiff(runs), "Flame", MEASURES,
+		el("ul.legend", {}, el("li", {}, swatch("--comm"), "longer after"), el("li", {}, swatch("--compute"), "shorter after"), el("li", {}, "per step that counts; a box is as wide as the mean of both runs")));
+}
