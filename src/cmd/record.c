@@ -155,22 +155,6 @@ static void make_rings_dir(recording *r, const struct args *a)
 		fprintf(stderr, "assay: cannot write into %s: %s\n", r->rings, strerror(errno));
 }
 
-/* Beside the program (build folder), or in ../lib/assay (installed). */
-static const char *find_library(recording *r, const char *name)
-{
-	static const char *const places[] = {"%s/%s", "%s/../lib/assay/%s"};
-	char exe[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	if (n <= 0)
-		return NULL;
-	exe[n] = 0;
-	*strrchr(exe, '/') = 0;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(places); i++)
-		if (realpath(assay_printf(&r->arena, places[i], exe, name), path))
-			return assay_printf(&r->arena, "%s", path);
-	return NULL;
-}
-
 /* ---- the command's environment ---- */
 
 static char *escape(assay_arena *a, const char *text)
@@ -231,45 +215,19 @@ static char *config_text(recording *r, const struct args *a)
 	return text;
 }
 
-typedef assay_vec(char *) strings;
-
-static void put_variable(strings *env, recording *r, const char *name, const char *value)
-{
-	size_t len = strlen(name);
-	char *text = assay_printf(&r->arena, "%s=%s", name, value);
-	for (size_t i = 0; i < env->n; i++) {
-		if (!strncmp(env->p[i], name, len) && env->p[i][len] == '=') {
-			env->p[i] = text;
-			return;
-		}
-	}
-	*assay_push(env) = text;
-}
-
-static void make_env(strings *env, recording *r, const struct args *a)
+static void make_variables(record_variables *v, recording *r, const struct args *a)
 {
 	for (char **e = environ; *e; e++)
-		*assay_push(env) = *e;
-	put_variable(env, r, "ASSAY_RECORD", config_text(r, a));
-	put_variable(env, r, "ASSAY_RUN", r->dir);
-	const char *other = getenv("CUDA_INJECTION64_PATH");
+		*assay_push(&v->text) = *e;
+	assay_variables_put(v, "ASSAY_RECORD", config_text(r, a));
+	assay_variables_put(v, "ASSAY_RUN", r->dir);
 	if (getenv("ASSAY_RECORD"))
 		fprintf(stderr,
 			"assay: runs inside another `assay record`, which gets nothing of this command\n");
-	else if (r->cuda && other && *other)
-		fprintf(stderr, "assay: replaces the tool in CUDA_INJECTION64_PATH (%s)\n", other);
-	if (r->cuda) {
-		put_variable(env, r, "CUDA_INJECTION64_PATH", r->cuda);
-		put_variable(env, r, "NVTX_INJECTION64_PATH", r->cuda);
-	}
-	record_rocm rocm = assay_record_rocm(r);
-	if (rocm.tools)
-		put_variable(env, r, "ROCP_TOOL_LIBRARIES", rocm.tools);
-	if (rocm.sdk)
-		put_variable(env, r, "ROCPROFILER_REGISTER_LIBRARY", rocm.sdk);
-	if (rocm.preload)
-		put_variable(env, r, "LD_PRELOAD", rocm.preload);
-	*assay_push(env) = NULL;
+	for (int i = 0; i < ASSAY_RECORDERS; i++)
+		if (r->library[i])
+			assay_recorders[i]->enter(r, r->library[i], v);
+	*assay_push(&v->text) = NULL;
 }
 
 /* ---- after the command ---- */
@@ -401,19 +359,19 @@ static bool make_control(recording *r, const struct args *a, assay_err *err)
 
 static bool run_command(recording *r, const struct args *a, int64_t period, assay_err *err)
 {
-	strings env = {0};
+	record_variables v = {.arena = &r->arena};
 	assay_sampler *sampler = NULL;
 	if (!make_control(r, a, err))
 		return false;
-	make_env(&env, r, a);
+	make_variables(&v, r, a);
 	r->watch = !is_off(a->a.children);
 	if (period)
 		sampler = assay_sampler_start(assay_printf(&r->arena, "%s/telemetry.csv", r->dir),
 					      "", period);
-	bool ok = assay_record_command(r, env.p, err);
+	bool ok = assay_record_command(r, v.text.p, err);
 	if (sampler)
 		r->telemetry = assay_sampler_stop(sampler);
-	assay_vec_free(&env);
+	assay_vec_free(&v.text);
 	return ok;
 }
 
@@ -471,8 +429,7 @@ static int record_run(const void *args, char **operands, int n)
 		return fail(&err, err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL);
 	}
 	make_rings_dir(&r, a);
-	r.cuda = find_library(&r, "libassay_cuda.so");
-	r.rocm = find_library(&r, "libassay_rocm.so");
+	assay_recorders_find(&r.arena, r.library);
 	r.start_real = assay_clock(CLOCK_REALTIME);
 	r.start_boot = assay_clock(CLOCK_BOOTTIME);
 	assay_record_env(r.dir);

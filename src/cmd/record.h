@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "cmd/recorders.h"
 #include "model/run.h"
 #include "probe/telemetry.h"
 
@@ -41,15 +42,15 @@ typedef struct record_control record_control;
 #define ASSAY_RECORD_CONTROL "control" /* its socket, in the run directory */
 
 /* A recording from the start of the command to the summary. */
-typedef struct recording {
+struct recording {
 	assay_arena arena;
 	const char *dir;   /* absolute */
 	int made;          /* folders at the end of dir that were not there before */
 	int lock;          /* dir, open and locked */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
-	const char *cuda, *rocm; /* recorder libraries, NULL when not built */
-	const char *note;        /* why a vendor's work cannot be recorded, NULL: it can */
-	char **command;          /* NULL when another assay ran it, which was killed */
+	const char *library[ASSAY_RECORDERS]; /* NULL: not built */
+	const char *note; /* why a vendor's work cannot be recorded, NULL: it can */
+	char **command;   /* NULL when another assay ran it, which was killed */
 	int64_t start_real, start_boot, stop_real, stop_boot;
 	bool silent; /* another rank of the job tells the user */
 	int status;  /* exit status to pass on */
@@ -65,7 +66,7 @@ typedef struct recording {
 	const record_child *unrecorded;
 	size_t unrecorded_n;
 	record_control *control; /* until the command ended; NULL: there is none */
-} recording;
+};
 
 /* Run the command with the recorders' environment and wait for it; false when it cannot be started:
  * the status is then the shell's for that, 126 or 127. */
@@ -92,12 +93,6 @@ size_t assay_children_stop(record_children *c, const char *dir, const record_chi
 /* Take orders for the command that is about to run; NULL: it cannot be, err says why. */
 record_control *assay_record_control(recording *r, const record_args *a, assay_err *err);
 void assay_record_control_end(record_control *c);
-
-/* Variables that bring the AMD recorder into HIP programs; NULL: leave it as it is. */
-typedef struct record_rocm {
-	const char *tools, *sdk, *preload;
-} record_rocm;
-record_rocm assay_record_rocm(recording *r);
 
 /* env.json of the run directory, before the command starts. */
 void assay_record_env(const char *dir);

@@ -104,9 +104,9 @@ static const char *joined(recording *r, const char *first, const char *rest)
 }
 
 /* The SDK leaves out what comes after the last colon of a list. */
-static const char *tools_with(recording *r, const char *rest)
+static const char *tools_with(recording *r, const char *library, const char *rest)
 {
-	const char *list = joined(r, r->rocm, rest);
+	const char *list = joined(r, library, rest);
 	size_t n = strlen(list);
 	bool open = strchr(list, ':') && list[n - 1] != ':';
 	return open ? assay_printf(&r->arena, "%s:", list) : list;
@@ -127,23 +127,33 @@ static const char *roctx_beside(recording *r, const char *sdk)
 	return found && realpath(found, path) ? assay_printf(&r->arena, "%s", path) : NULL;
 }
 
-record_rocm assay_record_rocm(recording *r)
+static const char *sdk_here(recording *r)
 {
 	char path[PATH_MAX];
-	record_rocm e = {0};
-	bool driver = access(ROCPROF_TOPOLOGY, F_OK) == 0;
-	const char *sdk = r->rocm && driver ? find_sdk(r) : NULL;
-	if (r->rocm && driver && !sdk && access("/dev/kfd", F_OK) == 0)
+	if (access(ROCPROF_TOPOLOGY, F_OK) != 0)
+		return NULL;
+	const char *sdk = find_sdk(r);
+	if (!sdk && access("/dev/kfd", F_OK) == 0)
 		r->note =
 			"an AMD GPU is here, but no librocprofiler-sdk.so: install rocprofiler-sdk, or set ROCM_PATH";
+	return sdk && realpath(sdk, path) ? assay_printf(&r->arena, "%s", path) : sdk;
+}
+
+static void enter_rocm(recording *r, const char *library, record_variables *v)
+{
+	const char *sdk = sdk_here(r);
 	if (!sdk)
-		return e;
-	if (realpath(sdk, path))
-		sdk = assay_printf(&r->arena, "%s", path);
-	e.tools = tools_with(r, getenv("ROCP_TOOL_LIBRARIES"));
-	e.sdk = sdk;
+		return;
+	assay_variables_put(v, "ROCP_TOOL_LIBRARIES",
+			    tools_with(r, library, getenv("ROCP_TOOL_LIBRARIES")));
+	assay_variables_put(v, "ROCPROFILER_REGISTER_LIBRARY", sdk);
 	const char *roctx = roctx_beside(r, sdk);
 	if (roctx)
-		e.preload = joined(r, roctx, getenv("LD_PRELOAD"));
-	return e;
+		assay_variables_put(v, "LD_PRELOAD", joined(r, roctx, getenv("LD_PRELOAD")));
 }
+
+const record_recorder assay_recorder_rocm = {
+	.name = "rocm",
+	.library = "libassay_rocm.so",
+	.enter = enter_rocm,
+};

@@ -141,8 +141,8 @@ static void json_run(assay_jsonw *w, const recording *r, const record_args *a, c
 		assay_jsonw_i64(w, "signal", r->signal);
 	}
 	assay_jsonw_open(w, "recorders", '{');
-	assay_jsonw_z(w, "cuda", r->cuda);
-	assay_jsonw_z(w, "rocm", r->rocm);
+	for (int i = 0; i < ASSAY_RECORDERS; i++)
+		assay_jsonw_z(w, assay_recorders[i]->name, r->library[i]);
 	assay_jsonw_close(w, '}');
 	assay_jsonw_z(w, "rings", left_rings(r));
 	json_options(w, a);
@@ -328,7 +328,7 @@ void assay_record_summary(const recording *r, const record_args *a, const assay_
 		fprintf(stderr, "  note: %s\n", r->note);
 	if (!n.processes)
 		fprintf(stderr, "  the command never used a GPU%s: there is no trace\n",
-			r->cuda || r->rocm ? "" : " that a recorder was built for");
+			assay_recorders_any(r->library) ? "" : " that a recorder was built for");
 	else
 		fprintf(stderr, "next: assay report %s\n", r->dir);
 }
