@@ -16,6 +16,7 @@ import { causeColour, familyColour } from "./palette.js";
 import { pathSection, stretchesOf, togglePath } from "./path.js";
 import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
+import { memory } from "./memory.js";
 import { roofline } from "./roofline.js";
 import { budget, devices, header, idle, inFullNote, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, versionsOf, waits } from "./sections.js";
 import { Tabs } from "./tabs.js";
@@ -202,7 +203,7 @@ function reportPage(data, help, bytes, changed, button) {
 			togglePath(timeline, true);
 			shown.element.scrollIntoView({ block: "nearest" });
 		}), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),
-			ranks(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), rowsAsText(timeline), trust(data, bytes)],
+			ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), rowsAsText(timeline), trust(data, bytes)],
 	};
 }
 

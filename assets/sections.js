@@ -489,7 +489,7 @@ export function telemetry(data) {
 		zone: "by its wall clock", nowhere: "not on the timeline: its clock does not meet the run's",
 	})[data.sources[data.tracks[s.track]?.source]?.clock] ?? "by its clock";
 	return section("telemetry", "Telemetry", makeTable([
-		{ title: "what", value: (r) => r.s.name, show: (r) => `${r.s.track >= 0 ? seriesTitle(data, r.s) : r.s.name}` },
+		{ title: "what", value: (r) => r.s.name, show: (r) => r.s.track >= 0 || r.s.device >= 0 ? seriesTitle(data, r.s) : r.s.name },
 		{ title: "samples", number: true, value: (r) => r.s.n, show: (r) => formatCount(r.s.n) },
 		{ title: "lowest", number: true, value: (r) => r.low, show: (r) => seriesValue(r.s.name, r.low) },
 		{ title: "mean", number: true, value: (r) => r.mean, show: (r) => seriesValue(r.s.name, r.mean) },

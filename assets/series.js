@@ -6,6 +6,7 @@ const SERIES_NAMES = {
 	clock_gfx_mhz: ["clock", (v) => `${v.toFixed(0)} MHz`],
 	util_pct: ["utilisation", (v) => `${v.toFixed(0)} %`],
 	mem_used_bytes: ["memory", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
+	held_bytes: ["memory held", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
 	mem_total_bytes: ["memory size", (v) => `${(v / 2 ** 30).toFixed(2)} GiB`],
 	mem_util_pct: ["memory utilisation", (v) => `${v.toFixed(0)} %`],
 	temp_c: ["temperature", (v) => `${v.toFixed(0)} °C`],
@@ -19,7 +20,7 @@ const SERIES_NAMES = {
 const UNITS = [["_pct", " %"], ["_mhz", " MHz"], ["_watts", " W"], ["_c", " °C"], ["_joules", " J"], ["_bytes_per_s", " B/s"]];
 
 export function seriesTitle(data, s) {
-	const track = data.tracks[s.track];
+	const track = s.track < 0 ? { pid: s.device } : data.tracks[s.track];
 	return `GPU ${track.pid >= 0 ? track.pid : track.process} · ${SERIES_NAMES[s.name]?.[0] ?? s.name}`;
 }
 

@@ -87,7 +87,7 @@ export class Timeline {
 			this.tip, this.hint);
 		this.corner = this.root.querySelector(".when");
 		this.series = this.data.series.filter((s) => s.n &&
-			/power_watts|clock_gfx|^util_pct|mem_used_bytes|temp_c$/.test(s.name) &&
+			/power_watts|clock_gfx|^util_pct|held_bytes|mem_used_bytes|temp_c$/.test(s.name) &&
 			this.data.sources[this.data.tracks[s.track]?.source]?.clock !== "nowhere");
 		this.series = this.series.slice(0, 12);
 		for (const s of this.series)

@@ -44,9 +44,6 @@ void assay_kernels_fold(assay_run *run, size_t older);
 /* "device 0", with the rank where there is one: what warnings call a row of device_time. */
 const char *assay_device_words(assay_run *run, uint32_t row);
 
-/* source.memory_peak, from alloc. */
-void assay_memory_peaks(assay_run *run);
-
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w);
 

@@ -26,6 +26,15 @@ static uint64_t bound_spans(int64_t *ts, int64_t *dur, size_t n)
 	       bound_column(dur, n, -1, furthest / (int64_t)(n + 1));
 }
 
+/* So are sizes of memory. */
+static uint64_t bound_memory(assay_alloc_table *a)
+{
+	int64_t most = furthest / (int64_t)(a->n + 1);
+	return bound_column(a->ts, a->n, -furthest, furthest) +
+	       bound_column(a->bytes, a->n, -most, most) +
+	       bound_column(a->total, a->n, -1, furthest);
+}
+
 void assay_bound_times(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
@@ -33,6 +42,8 @@ void assay_bound_times(assay_run *run)
 			   bound_spans(t->gpu.ts, t->gpu.dur, t->gpu.n) +
 			   bound_spans(t->sync.ts, t->sync.dur, t->sync.n) +
 			   bound_spans(t->mark.ts, t->mark.dur, t->mark.n) +
+			   bound_memory(&t->alloc) +
+			   bound_column(t->counter.ts, t->counter.n, -furthest, furthest) +
 			   bound_column(t->source.base, t->source.n, -furthest, furthest);
 	assay_count(&run->part, ASSAY_ISSUE_wide_value, changed);
 }

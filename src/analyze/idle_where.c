@@ -35,8 +35,7 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 	return best;
 }
 
-/* "train.py(12): step", as Kineto names frames; false: a function of C, or of a library. */
-static bool frame_where(assay_arena *a, assay_str name, assay_where *where)
+bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where)
 {
 	ptrdiff_t open = assay_str_find(name, "("), close = assay_str_find(name, "): ");
 	int64_t line;
@@ -70,7 +69,7 @@ static assay_where line_of_frame(const assay_run *run, assay_arena *a, uint32_t 
 	assay_where first = {0}, at;
 	for (int depth = 0; row != ASSAY_NO_ROW && depth < DEEPEST; depth++) {
 		at = (assay_where){0};
-		if (frame_where(a, assay_text(run, run->part.t.host.name[row]), &at))
+		if (assay_frame_where(a, assay_text(run, run->part.t.host.name[row]), &at))
 			return at;
 		first = first.file ? first : at;
 		row = caller_of(run, row);

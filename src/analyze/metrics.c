@@ -250,18 +250,6 @@ static bool series(const assay_run *run, const char *name, double *peak, double 
 	return n > 0;
 }
 
-void assay_memory_peaks(assay_run *run)
-{
-	assay_tables *t = &run->part.t;
-	const assay_alloc_table *a = &t->alloc;
-	for (size_t i = 0; i < a->n; i++) {
-		uint32_t source = a->track[i] < t->track.n ? t->track.source[a->track[i]] : 0;
-		int64_t v = a->reserved[i] >= 0 ? a->reserved[i] : a->total[i];
-		if (a->device[i] >= 0 && source < t->source.n && v > t->source.memory_peak[source])
-			t->source.memory_peak[source] = v;
-	}
-}
-
 /* The allocators' own accounts, when traces have memory events. */
 static bool allocator_peak(const assay_run *run, int64_t *peak)
 {

@@ -7,6 +7,7 @@
 #include "analyze/derived.h"
 #include "analyze/finding.h"
 #include "analyze/kin.h"
+#include "analyze/memory.h"
 #include "api/job.h"
 #include "api/query.h"
 #include "model/run.h"
@@ -91,7 +92,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_step_times(run, order, since);
 	assay_calls(run, order);
 	assay_count_overlaps(run, order);
-	assay_memory_peaks(run);
+	assay_memory(run);
 	assay_arena_free(&scratch);
 }
 

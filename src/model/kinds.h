@@ -227,6 +227,12 @@ typedef enum assay_scope_how {
 	X(LOOP, "the loop in the Python stacks of the launching thread")                           \
 	X(SERVING, "step marks of the serving engine")
 
+/* Who says how much memory is held. */
+#define ASSAY_MEMORY_ACCOUNTS(X)                                                                   \
+	X(ALLOCATOR, "the framework's allocator")                                                  \
+	X(ADDED, "allocations, added up")                                                          \
+	X(TELEMETRY, "telemetry")
+
 /* What queued work waited for. */
 #define ASSAY_QUEUED_KINDS(X)                                                                      \
 	X(OTHER, "queued_other")                                                                   \
@@ -333,6 +339,13 @@ typedef enum assay_step_origin {
 #undef X
 		ASSAY_STEP_ORIGIN_COUNT
 } assay_step_origin;
+
+typedef enum assay_memory_account {
+#define X(id, name) ASSAY_MEMORY_##id,
+	ASSAY_MEMORY_ACCOUNTS(X)
+#undef X
+		ASSAY_MEMORY_ACCOUNT_COUNT
+} assay_memory_account;
 
 typedef enum assay_queued {
 #define X(id, name) ASSAY_QUEUED_##id,
@@ -491,6 +504,7 @@ extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];
 extern const char *const assay_derived_row_name[ASSAY_DERIVED_ROW_COUNT];
 
 extern const char *const assay_step_origin_name[ASSAY_STEP_ORIGIN_COUNT];
+extern const char *const assay_memory_account_name[ASSAY_MEMORY_ACCOUNT_COUNT];
 extern const char *const assay_queued_name[ASSAY_QUEUED_COUNT];
 extern const char *const assay_late_name[ASSAY_LATE_COUNT];
 extern const char *const assay_code_kind_name[ASSAY_CODE_KIND_COUNT];

@@ -55,6 +55,7 @@ typedef enum assay_table_id {
 	X(scope_how)                                                                               \
 	X(derived_row)                                                                             \
 	X(step_origin)                                                                             \
+	X(memory_account)                                                                          \
 	X(why)                                                                                     \
 	X(queued)                                                                                  \
 	X(late)                                                                                    \

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, METHOD, LIBRARY };
+enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, METHOD, LIBRARY, PACKAGE };
 
 static const struct row {
 	const char *text;
@@ -76,7 +76,8 @@ assay_word assay_word_of(assay_str name)
 bool assay_is_library_file(assay_str file)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
-		if (rows[i].where == LIBRARY && assay_str_find(file, rows[i].text) >= 0)
+		if ((rows[i].where == LIBRARY && assay_str_find(file, rows[i].text) >= 0) ||
+		    (rows[i].where == PACKAGE && assay_str_starts(file, rows[i].text)))
 			return true;
 	return false;
 }

@@ -234,6 +234,12 @@ static void read_api(capture *c, const any_record *r)
 		*assay_push(&c->placed) = (placed_call){e, a->context, a->stream_id};
 }
 
+/* CUpti_ActivityMemoryKind: pageable or pinned. */
+static bool is_host_memory(uint8_t kind)
+{
+	return kind == 1 || kind == 2;
+}
+
 static void read_memory(capture *c, const any_record *r)
 {
 	const assay_wire_memory *m = &r->memory;
@@ -248,7 +254,7 @@ static void read_memory(capture *c, const any_record *r)
 	t->track[row] = track;
 	t->addr[row] = m->address;
 	t->bytes[row] = m->op == ASSAY_WIRE_FREE ? -(int64_t)m->size : (int64_t)m->size;
-	t->device[row] = m->device > INT32_MAX ? -1 : (int32_t)m->device;
+	t->device[row] = m->device > INT32_MAX || is_host_memory(m->kind) ? -1 : (int32_t)m->device;
 	t->corr[row] = m->corr;
 	t->name[row] =
 		assay_intern_z(&c->part->strings, m->op == ASSAY_WIRE_FREE ? "free" : "alloc");

@@ -393,6 +393,42 @@ void assay_page_lanes(assay_page *p)
 		assay_page_bands_free(&rows[i]);
 }
 
+/* Telemetry is there as a counter already. */
+static bool is_series(const assay_memory_table *m, size_t row)
+{
+	return m->account[row] != ASSAY_MEMORY_TELEMETRY;
+}
+
+/* Points of one row of memory stand together, in time order. */
+static void put_memory_times(assay_page *p, assay_jsonw *series, page_column *time)
+{
+	const assay_memory_table *m = &p->run->part.t.memory;
+	const assay_memory_point_table *at = &p->run->part.t.memory_point;
+	for (size_t i = 0, k = 0; i < m->n; i++) {
+		size_t before = time->n;
+		for (; k < at->n && at->memory[k] == i; k++)
+			if (is_series(m, i))
+				assay_column_i64(time, assay_page_time(p, m->source[i], at->ts[k]));
+		if (!is_series(m, i))
+			continue;
+		assay_jsonw_open_flat(series, NULL, '{');
+		assay_jsonw_i64(series, "track", -1);
+		assay_jsonw_i64(series, "device", m->device[i]);
+		assay_jsonw_z(series, "name", "held_bytes");
+		assay_jsonw_u64(series, "first", before);
+		assay_jsonw_u64(series, "n", time->n - before);
+		assay_jsonw_close(series, '}');
+	}
+}
+
+static void put_memory_values(assay_page *p, page_column *value)
+{
+	const assay_tables *t = &p->run->part.t;
+	for (size_t i = 0; i < t->memory_point.n; i++)
+		if (is_series(&t->memory, t->memory_point.memory[i]))
+			assay_column_f64(value, (double)t->memory_point.held[i]);
+}
+
 /* Samples of one counter of one track stand together, in time order. */
 void assay_page_samples(assay_page *p, assay_jsonw *series)
 {
@@ -431,12 +467,14 @@ void assay_page_samples(assay_page *p, assay_jsonw *series)
 		assay_jsonw_u64(series, "n", time.n - before);
 		assay_jsonw_close(series, '}');
 	}
+	put_memory_times(p, series, &time);
 	assay_jsonw_close(series, ']');
 	assay_column_end(&time);
 	page_column value = assay_column_begin(p, "sample.value", "f64");
 	for (size_t i = 0; i < list.n; i++)
 		for (uint32_t r = list.p[i]; r != ASSAY_NO_ROW; r = next[r])
 			assay_column_f64(&value, c->value[r]);
+	put_memory_values(p, &value);
 	assay_column_end(&value);
 	assay_vec_free(&list);
 	assay_map_free(&of);

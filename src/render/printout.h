@@ -71,6 +71,10 @@ void assay_host_calls_text(assay_printout *p);
 void assay_overhead_text(assay_printout *p);
 void assay_host_calls_json(assay_jsonw *w, const assay_run *run);
 
+/* Memory of devices over time. */
+void assay_memory_text(assay_printout *p);
+void assay_memory_json(assay_jsonw *w, const assay_run *run);
+
 /* Hardware counters by kernel. */
 void assay_counters_text(assay_printout *p);
 void assay_counters_json(assay_jsonw *w, const assay_run *run);

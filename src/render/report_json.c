@@ -274,6 +274,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 		assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
 	assay_copies_json(w, run);
+	assay_memory_json(w, run);
 	assay_host_calls_json(w, run);
 	assay_counters_json(w, run);
 	assay_ops_json(w, run);

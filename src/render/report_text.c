@@ -385,6 +385,7 @@ const assay_section assay_sections[] = {
 	{"ops", "framework operators, their shapes and bounds", assay_ops_text},
 	{"kernels", "kernels and families", assay_kernels_text},
 	{"copies", "copies: direction, size, bandwidth", assay_copies_text},
+	{"memory", "memory of devices over time, and who holds it", assay_memory_text},
 	{"calls", "calls of the GPU runtime", assay_host_calls_text},
 	{"counters", "hardware counters by kernel", assay_counters_text},
 	{"overhead", "what recording itself took", assay_overhead_text},
