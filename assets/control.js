@@ -21,6 +21,7 @@ const KEYS = [
 	[".", "next of the same name", (t) => sameName(t, 1)],
 	[",", "one before of the same name", (t) => sameName(t, -1)],
 	["M", "select all that is in view as an area", (t) => selectView(t)],
+	["T", "write a note on the selection or the area", () => document.querySelector(".note-field")?.focus()],
 	["N", "next match of the search", (t) => t.nextMatch(1)],
 	["P", "match before", (t) => t.nextMatch(-1)],
 	["Esc", "drop selection, area and search; leave the timeline", null],
@@ -39,7 +40,7 @@ const MOUSE = [
 	["drag", "select an area of lanes and time: what is in it, by name, class and cause"],
 	["drag on the ruler", "the same of all lanes"],
 	["drag with Shift or the middle button", "pan"],
-	["click", "select: details, links and arrows"],
+	["click", "select: details, links and arrows; on a flag of the ruler: its note"],
 	["double click", "zoom to what is under the pointer"],
 	["drag on the top strip", "move through the whole run"],
 ];
@@ -94,6 +95,17 @@ function selectView(t) {
 	t.onmeasure();
 }
 
+function openNote(t, note) {
+	if (note?.span >= 0)
+		return t.select(note.span, true);
+	if (!note)
+		return;
+	t.measure = [note.from, note.from + note.length];
+	t.band = null;
+	t.dirty();
+	t.onmeasure();
+}
+
 function dragging(t, strip, event) {
 	const x0 = event.offsetX, started = t.t0, top = t.view.scrollTop, y0 = event.clientY;
 	const panning = event.shiftKey || event.button === 1 || event.pointerType === "touch" && strip !== t.ruler;
@@ -121,6 +133,8 @@ function dragging(t, strip, event) {
 			t.onmeasure();
 		else if (!moved && strip === t.lanes)
 			t.select(t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop), false);
+		else if (!moved && strip === t.ruler)
+			openNote(t, t.notes.at(t, e.offsetX));
 	};
 	addEventListener("pointermove", move);
 	addEventListener("pointerup", up);

@@ -11,6 +11,7 @@ import { findings } from "./findings.js";
 import { flame } from "./flame.js";
 import { flameDiff } from "./flamediff.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
+import { Notes } from "./notes.js";
 import { operators } from "./operators.js";
 import { causeColour, familyColour } from "./palette.js";
 import { pathSection, stretchesOf, togglePath } from "./path.js";
@@ -112,6 +113,7 @@ function matchPanel(timelines) {
 
 // Timelines with one search box, one dock and one set of tools.
 function stage(runs, timelines, help, changed) {
+	const notes = new Notes(timelines, changed);
 	const found = el("span.count", { role: "status" }), dock = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite", tabindex: 0 });
 	const box = el("input.search", {
 		type: "search", placeholder: "Search ( / ): gemm, or dur>100us name~gemm step=5", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
@@ -139,11 +141,14 @@ function stage(runs, timelines, help, changed) {
 		t.onselect = (span) => {
 			t.arrows = arrowsOf(runs[i], span);
 			t.underlined = waitsOf(runs[i], span).flatMap((wait) => chainSpans(runs[i], wait));
-			dock.replaceChildren(details(runs[i], t, span));
+			dock.replaceChildren(...notes.around(t, details(runs[i], t, span), span < 0 ? null : { span, from: runs[i].start[span], length: runs[i].dur[span] }));
 			dock.scrollTop = 0;
 			changed();
 		};
-		t.onmeasure = () => dock.replaceChildren(areaPanel(t));
+		t.onmeasure = () => {
+			const [from, to] = [...t.measure].sort((a, b) => a - b);
+			dock.replaceChildren(...notes.around(t, areaPanel(t), { span: -1, from: Math.round(from), length: Math.round(to - from) }));
+		};
 		control(t, box, help);
 	}
 	dock.replaceChildren(details(runs[0], timelines[0], -1));
@@ -158,14 +163,17 @@ function stage(runs, timelines, help, changed) {
 		el("details.drop", {}, el("summary", {}, "Colours"), el("div.menu", {}, timelineLegend(runs[0], timelines[0]))),
 		button("Keys ?", "all keys (?)", () => help.showModal()));
 	return {
-		box, dock, element: el("section.stage", { id: "timeline", "aria-labelledby": "timeline-title" },
+		box, dock, notes, element: el("section.stage", { id: "timeline", "aria-labelledby": "timeline-title" },
 			el("h2.unseen", { id: "timeline-title", tabindex: -1 }, "Timeline"), tools, ranksNote(runs[0]), ...timelines.map((t) => t.root)),
 	};
 }
 
 // Go where the address leads.
-function follow({ timelines, tabs, box }, hash = location.hash) {
-	for (const { what, tag, text, numbers } of readHash(hash)) {
+function follow({ timelines, tabs, box, notes }, hash = location.hash) {
+	const parts = readHash(hash), noted = parts.filter(({ what }) => what === "note").map(({ text }) => text);
+	if (noted.length)
+		notes.take(noted);
+	for (const { what, tag, text, numbers } of parts) {
 		const t = timelines.find((x) => x.data.tag === tag);
 		if (what === "tab" && tabs.show(text))
 			tabs.nav.scrollIntoView({ block: "start" });
@@ -203,7 +211,7 @@ function reportPage(data, help, bytes, changed, button) {
 			togglePath(timeline, true);
 			shown.element.scrollIntoView({ block: "nearest" });
 		}), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),
-			ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), rowsAsText(timeline), trust(data, bytes)],
+			ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), shown.notes.section(), rowsAsText(timeline), trust(data, bytes)],
 	};
 }
 
@@ -230,7 +238,7 @@ function comparePage(runs, diff, help, bytes, changed, button) {
 		...shown, timelines, head: compareHeader(runs, button), side: compareFindings(diff),
 		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareOperators(diff), compareKernels(diff),
 			compareLines(runs), flameDiff(runs),
-			compareFacts(diff), compareEnvironment(diff),
+			compareFacts(diff), compareEnvironment(diff), shown.notes.section(),
 			section("trust", "What this rests on", el("p", {}, `Inputs, problems and sources of numbers of each run are in its own report. This page holds every event of both, ${formatBytes(bytes)} in all.`))],
 	};
 }
@@ -253,7 +261,7 @@ async function build(page) {
 	const bytes = Number(page.dataset.bytes) || runs.reduce((sum, r) => sum + r.data_bytes, 0);
 	document.title = `assay: ${runs.map((run) => runTitle(run)).join(" → ")}`;
 	const help = helpDialog(), timelines = [];
-	const changed = keepHash(() => ({ timelines, query: made.box.value, tab: tabs.current === tabs.sections[0]?.id ? "" : tabs.current }));
+	const changed = keepHash(() => ({ timelines, notes: made.notes, query: made.box.value, tab: tabs.current === tabs.sections[0]?.id ? "" : tabs.current }));
 	const button = themeButton(timelines);
 	const made = diff ? comparePage(runs, diff, help, bytes, changed, button) : reportPage(runs[0], help, bytes, changed, button);
 	timelines.push(...made.timelines);
@@ -264,7 +272,7 @@ async function build(page) {
 	for (const t of timelines)
 		t.onplace = () => bench.style.setProperty("--stage", `${timelines.reduce((sum, o) => sum + o.wanted + 8, TOOLS)}px`);
 	timelines[0].onplace();
-	const place = { timelines, tabs, box: made.box };
+	const place = { timelines, tabs, box: made.box, notes: made.notes };
 	addEventListener("hashchange", () => follow(place));
 	// the same link twice changes no hash
 	document.addEventListener("click", (e) => {
@@ -273,11 +281,12 @@ async function build(page) {
 			follow(place);
 	});
 	timelines.forEach((t) => t.resize());
+	made.notes.recall();
 	follow(place);
 	if (!diff)
 		timelines[0].onchange = changed;
 	// for the curious, and for tests
-	globalThis.assay = { runs, diff, timelines, tabs, data: runs[0], timeline: timelines[0], ready: performance.now() };
+	globalThis.assay = { runs, diff, timelines, tabs, notes: made.notes, data: runs[0], timeline: timelines[0], ready: performance.now() };
 }
 
 async function main() {

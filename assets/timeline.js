@@ -521,6 +521,7 @@ export class Timeline {
 		}
 		ctx.stroke();
 		this.drawSteps(r);
+		this.notes?.draw(this, r);
 		if (this.measure) {
 			const [a, b] = [Math.min(...this.measure), Math.max(...this.measure)];
 			ctx.fillStyle = css(this.accent, 0.25);

@@ -1,15 +1,19 @@
 // What is shown, in the address: time, selection, query and tab, so that a link leads back to it.
 // #view=FROM,LENGTH shows exactly that time, #time=FROM,LENGTH a stretch with room around it, #span=N selects an
-// event, q=QUERY marks, show=path shows the critical path, #NAME opens a tab; joined by "&". With two runs a. and b. stand before view, time and span.
+// event, q=QUERY marks, show=path shows the critical path, note=WHERE:TEXT is a note (notes.js), #NAME opens a
+// tab; joined by "&". With two runs a. and b. stand before view, time, span, show and note.
+import { noteText } from "./notes.js";
 
 const WAIT_MS = 300;
 
 export function readHash(hash) {
 	const out = [];
 	for (const part of hash.replace(/^#/, "").split("&")) {
-		const [, tag, what, value] = part.match(/^([ab]\.)?(span|time|view|q|show)=(.*)$/) ?? [];
+		const [, tag, what, value] = part.match(/^([ab]\.)?(span|time|view|q|show|note)=(.*)$/) ?? [];
 		if (what === "q")
 			out.push({ what, text: decodeURIComponent(value) });
+		else if (what === "note")
+			out.push({ what, text: `${tag ?? ""}${value}` });
 		else if (what === "show")
 			out.push({ what, tag: tag ?? "", text: value, numbers: [] });
 		else if (what && /^[\d.,-]+$/.test(value))
@@ -20,7 +24,7 @@ export function readHash(hash) {
 	return out;
 }
 
-export function writeHash({ timelines, query, tab }) {
+export function writeHash({ timelines, query, tab, notes }) {
 	const parts = [];
 	for (const t of timelines) {
 		if (t.framed !== "steady")
@@ -30,6 +34,8 @@ export function writeHash({ timelines, query, tab }) {
 		if (t.path)
 			parts.push(`${t.data.tag}show=path`);
 	}
+	for (const note of notes?.list ?? [])
+		parts.push(`${note.tag}note=${noteText(note)}`);
 	if (query)
 		parts.push(`q=${encodeURIComponent(query)}`);
 	if (tab)

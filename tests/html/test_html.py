@@ -130,6 +130,7 @@ def check_demo(driver, folder):
     check_tables(driver)
     check_flame(driver)
     check_stacks(driver)
+    check_notes(driver)
     check_address(driver, page)
     check_sections(driver)
     check_links(driver)
@@ -593,17 +594,63 @@ def check_stacks(driver):
     tap.ok("stacks that samples saw in a time become a tree by calls", got == want, got)
 
 
-def check_address(driver, page):
-    """The address leads back to the view."""
-    want = driver.execute_script("const t = assay.timeline; t.show(1e6, 5e6); t.select(10, false); assay.tabs.show('idle'); return [t.t0, t.width * t.scale]")
-    time.sleep(0.6)
+def until(driver, script):
+    """Waits for what a page does later by itself."""
+    for _ in range(300):
+        if driver.execute_script(f"return {script}"):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def reopen(driver):
+    """The page again, by the address it has now."""
     address = driver.execute_script("return location.href")
     driver.get("about:blank")
     driver.get(address)
-    for _ in range(100):
-        if driver.execute_script("return !!globalThis.assay"):
-            break
-        time.sleep(0.1)
+    until(driver, "!!globalThis.assay")
+    return address
+
+
+def check_notes(driver):
+    """A note by keyboard; it comes back by the address, by this browser's store and by a file."""
+    driver.execute_script("assay.timeline.select(7, true); document.activeElement.blur()")
+    driver.find_element(By.TAG_NAME, "body").send_keys("t")
+    driver.switch_to.active_element.send_keys(HOSTILE + " & 50 %", Keys.ENTER)
+    noted = "assay.notes.list.map((n) => [n.span, n.text])"
+    want = [[7, HOSTILE + " & 50 %"]]
+    tap.ok("T writes a note on the selection", driver.execute_script(f"return {noted}") == want and HOSTILE in driver.find_element(By.CSS_SELECTOR, ".noted").text)
+    flag = driver.execute_script("const t = assay.timeline; return t.notes.at(t, t.x(assay.data.start[7]) + 2)?.span")
+    tap.ok("its flag stands on the ruler", flag == 7, flag)
+    tap.ok("the address takes it up", until(driver, "location.hash.includes('note=s7:')"))
+    driver.execute_script("localStorage.clear()")
+    reopen(driver)
+    tap.ok("the address brings it back", driver.execute_script(f"return {noted}") == want)
+    driver.get(driver.execute_script("return location.href.split('#')[0]"))
+    driver.refresh()
+    until(driver, "!!globalThis.assay")
+    tap.ok("so does the browser's store", driver.execute_script(f"return {noted}") == want)
+    saved = driver.execute_script("""
+        const file = assay.notes.file();
+        assay.tabs.show("notes");
+        const shown = document.getElementById("notes").textContent;
+        assay.notes.remove(assay.notes.list[0]);
+        const gone = assay.notes.list.length;
+        assay.notes.load(file.replace(assay.notes.key.slice(-9), "elsewhere"));
+        const refused = assay.notes.said.textContent;
+        assay.notes.load(file);
+        return [shown, gone, refused];""")
+    tap.ok("a file keeps it, and no file of another run is taken", HOSTILE in saved[0] and saved[1] == 0 and "another run" in saved[2] and driver.execute_script(f"return {noted}") == want, saved)
+    bad = driver.execute_script("""assay.notes.take(["s99999999:x", "s1:%zz", "t1:y", "s2:", "nonsense"]); return assay.notes.list.length""")
+    tap.ok("what is no note is left out", bad == 2, bad)
+    driver.execute_script("assay.notes.list.slice().forEach((n) => assay.notes.remove(n)); localStorage.clear()")
+
+
+def check_address(driver, page):
+    """The address leads back to the view."""
+    want = driver.execute_script("const t = assay.timeline; t.show(1e6, 5e6); t.select(10, false); assay.tabs.show('idle'); return [t.t0, t.width * t.scale]")
+    until(driver, "/view=.*span=10&.*idle/.test(location.hash)")
+    address = reopen(driver)
     got = driver.execute_script("const t = assay.timeline; return [t.t0, t.width * t.scale, t.selected, assay.tabs.current]")
     tap.ok("the address keeps view, selection and tab", abs(got[0] - want[0]) < 2 and abs(got[1] - want[1]) < 2 and got[2:] == [10, "idle"], (address, got, want))
 
