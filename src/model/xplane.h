@@ -92,7 +92,7 @@ typedef enum xplane_stat {
 
 extern const char *const xplane_stat_name[XPLANE_STAT_COUNT];
 
-/* The stats that say which operator an event is of. An event with FROM_SCOPES has none of its own:
+/* The stats that say which operator an event is of, and what that one does. An event with FROM_SCOPES has none of its own:
  * those behind it were made of its scope by our writer. */
 bool xplane_is_label(assay_str stat);
 /* By source, and one behind the last: XLA wrote the file, its events say which operator they are

@@ -469,6 +469,9 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->xla);
 	assay_vec_free(&w->ops);
 	assay_vec_free(&w->op_of);
+	assay_vec_free(&w->costs);
+	assay_vec_free(&w->cost_of);
+	assay_map_free(&w->cost_at);
 	assay_map_free(&w->op_at);
 	assay_map_free(&w->op_names);
 	assay_map_free(&w->wait_at);
@@ -483,16 +486,18 @@ static void free_all(xplane_writer *w)
 	assay_arena_free(&w->scratch);
 }
 
-bool xplane_write_file(const assay_run *run, FILE *out, bool grouped, int64_t session,
-		       assay_left_out *left, assay_err *err)
+bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bool grouped,
+		       int64_t session, assay_left_out *left, assay_err *err)
 {
-	xplane_writer w = {.run = run, .t = &run->part.t, .out = out, .grouped = grouped};
+	xplane_writer w = {
+		.run = run, .job = job, .t = &run->part.t, .out = out, .grouped = grouped};
 	bool ok = set_clock(&w, session, err);
 	if (ok) {
 		index_kept(&w);
 		set_sources(&w);
 		set_devices(&w);
 		set_steps(&w);
+		xplane_sum_costs(&w);
 		xplane_write_devices(&w);
 		xplane_write_host(&w);
 		xplane_write_beside(&w);
@@ -514,12 +519,12 @@ bool xplane_write_file(const assay_run *run, FILE *out, bool grouped, int64_t se
 
 static bool xplane_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	return xplane_write_file(run, out, false, 0, left, err);
+	return xplane_write_file(run, run, out, false, 0, left, err);
 }
 
 static bool grouped_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	return xplane_write_file(run, out, true, 0, left, err);
+	return xplane_write_file(run, run, out, true, 0, left, err);
 }
 
 static bool xplane_folder(const assay_run *run, const char *folder, assay_left_out *left,

@@ -63,8 +63,14 @@ typedef struct xplane_op {
 	assay_str name; /* unique in the program */
 } xplane_op;
 
+/* What all work of a path of scopes does, as far as it is known. */
+typedef struct xplane_cost {
+	double flops, bytes;
+	uint64_t events;
+} xplane_cost;
+
 typedef struct xplane_writer {
-	const assay_run *run;
+	const assay_run *run, *job; /* job: the run that this one is a part of, or itself */
 	const assay_tables *t;
 	FILE *out;
 	assay_grids grids;
@@ -80,6 +86,9 @@ typedef struct xplane_writer {
 	assay_map op_at;           /* hash of up and stem -> index in ops */
 	assay_map op_names;        /* hash of program and name -> next number for it */
 	uint32_t programs;
+	assay_vec(xplane_cost) costs;
+	assay_vec(uint32_t) cost_of; /* by scope: index in costs */
+	assay_map cost_at;           /* path of scopes -> index in costs */
 	assay_vec(uint64_t) corr_add; /* by source: makes correlation ids unique in the file */
 	int64_t start, stop;          /* ns since 1970, 0 when unknown */
 	bool moved;                   /* times are not as the input had them */
@@ -143,9 +152,10 @@ void xplane_put_rest(xplane_out *p, assay_protow *to, uint32_t stats, assay_str 
 /* Metadata of everything that has an id, and of what an input had more to say about. */
 void xplane_put_metas(xplane_out *p);
 
-/* session: when the file's time begins, ns since 1970; 0 for its first event. */
-bool xplane_write_file(const assay_run *run, FILE *out, bool grouped, int64_t session,
-		       assay_left_out *left, assay_err *err);
+/* job: what run is a part of; session: when the file's time begins, ns since 1970, 0 for its first
+ * event. */
+bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bool grouped,
+		       int64_t session, assay_left_out *left, assay_err *err);
 /* xplane_tree.c: one file for each process. */
 bool xplane_write_tree(const assay_run *run, const char *folder, bool grouped, assay_left_out *left,
 		       assay_err *err);
@@ -159,6 +169,8 @@ void xplane_write_beside(xplane_writer *w);
 /* xplane_hlo.c: scopes as operators. */
 uint32_t xplane_op_of(xplane_writer *w, uint32_t scope);
 assay_str xplane_module_name(xplane_writer *w, uint32_t op);
+/* What operators do, by path of scopes. Before the first label. */
+void xplane_sum_costs(xplane_writer *w);
 /* Which operator work is of that has no such stats: that of its scope. */
 void xplane_put_labels(xplane_writer *w, xplane_out *p, uint32_t source, uint32_t scope);
 /* The modules of all operators used. */

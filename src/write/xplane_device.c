@@ -357,6 +357,45 @@ static void capability(assay_str arch, int64_t *major, int64_t *minor)
 		*major = gfx[0], *minor = gfx[1];
 }
 
+static void stat_real(xplane_out *p, const char *name, double v)
+{
+	assay_jsonw json = {.compact = true};
+	assay_jsonw_f64(&json, NULL, v);
+	if (v > 0)
+		xplane_plane_stat(p, assay_str_of(name), assay_jsonw_text(&json));
+	assay_jsonw_free(&json);
+}
+
+/* Row of device of the one whose peaks are known, in the job; ASSAY_NO_ROW. */
+static uint32_t rated_device(const assay_tables *t)
+{
+	uint32_t of = t->roof.n ? t->roof.device[0] : ASSAY_NO_ROW;
+	for (uint32_t i = 0; of < t->device_time.n && i < t->device.n; i++)
+		if (t->device.id[i] == t->device_time.device[of] &&
+		    assay_group_of(t, t->device.source[i]) == t->device_time.source[of])
+			return i;
+	return ASSAY_NO_ROW;
+}
+
+/* What xprof's roofline wants to know, of devices of the same name as the one that assay rated. Its
+ * one peak is that of products in 16 bits, as in its own tables. */
+static void put_peaks(xplane_writer *w, xplane_out *p, uint32_t device)
+{
+	const assay_tables *t = &w->job->part.t;
+	const assay_roof_table *r = &t->roof;
+	uint32_t rated = rated_device(t);
+	if (rated == ASSAY_NO_ROW || !assay_str_eq(assay_text(w->job, t->device.name[rated]),
+						   assay_text(w->run, w->t->device.name[device])))
+		return;
+	double peak = r->bf16[0] > 0 ? r->bf16[0] : r->fp16[0] > 0 ? r->fp16[0] : r->fp32[0];
+	if (r->clock[0] > 0)
+		stat_number(p, "clock_rate", (int64_t)(r->clock[0] / 1e3), &w->scratch);
+	if (r->bandwidth[0] > 0)
+		stat_number(p, "memory_bandwidth", (int64_t)r->bandwidth[0], &w->scratch);
+	stat_real(p, "peak_teraflops_per_second", peak / 1e12);
+	stat_real(p, "peak_hbm_bw_gigabytes_per_second", r->bandwidth[0] / 1e9);
+}
+
 static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
 {
 	const assay_device_table *d = &w->t->device;
@@ -373,6 +412,7 @@ static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
 	stat_number(p, "memory_size", d->memory[r], &w->scratch);
 	stat_number(p, "compute_cap_major", major, &w->scratch);
 	stat_number(p, "compute_cap_minor", minor, &w->scratch);
+	put_peaks(w, p, r);
 }
 
 /* Stats the plane had in the file it came from, or what the device table knows. */

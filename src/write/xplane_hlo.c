@@ -142,6 +142,75 @@ assay_str xplane_module_name(xplane_writer *w, uint32_t op)
 	return w->ops.p[path[n - 1]].name;
 }
 
+/* ------------------------------------------------------------------ what they do */
+
+/* Equal for scopes that are one operator, whatever order they are met in. */
+static uint64_t path_key(xplane_writer *w, uint32_t scope)
+{
+	const assay_scope_table *s = &w->t->scope;
+	uint32_t path[XPLANE_PATH_MAX];
+	size_t n = 0;
+	for (uint32_t r = scope; r != ASSAY_NO_ROW; r = xplane_scope_above(s, r))
+		path[n++ % XPLANE_PATH_MAX] = r;
+	uint64_t key = 0;
+	for (size_t deep = n < XPLANE_PATH_MAX ? n : XPLANE_PATH_MAX; deep-- > 0; n--) {
+		assay_str stem = assay_text(w->run, s->name[path[(n - 1) % XPLANE_PATH_MAX]]);
+		key = assay_hash(stem.p, assay_scope_stem(stem), key);
+	}
+	return key;
+}
+
+static uint32_t cost_of(xplane_writer *w, uint32_t scope)
+{
+	while (w->cost_of.n < w->t->scope.n)
+		*assay_push(&w->cost_of) = ASSAY_NO_ROW;
+	uint32_t *known = &w->cost_of.p[scope];
+	if (*known != ASSAY_NO_ROW)
+		return *known;
+	uint32_t *slot = assay_map_at(&w->cost_at, path_key(w, scope));
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)w->costs.n;
+		*assay_push(&w->costs) = (xplane_cost){0};
+	}
+	return *known = *slot;
+}
+
+static double known(double v)
+{
+	return v > 0 ? v : 0; /* no number when it is unknown */
+}
+
+void xplane_sum_costs(xplane_writer *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t g = 0; g < t->gpu_op.n && g < t->gpu_scope.n; g++) {
+		uint32_t call = t->gpu_op.call[g];
+		if (t->gpu_scope.scope[g] == ASSAY_NO_ROW)
+			continue;
+		uint32_t i = cost_of(w, t->gpu_scope.scope[g]);
+		xplane_cost *c = &w->costs.p[i];
+		c->events++;
+		if (call == ASSAY_NO_ROW || t->op_call.gpu[call] != g)
+			continue;
+		c->flops += known(t->op_shape.flops[t->op_call.shape[call]]);
+		c->bytes += known(t->op_shape.bytes[t->op_call.shape[call]]);
+	}
+}
+
+/* The same for each event: xprof takes what one of them says times their number. */
+static void put_cost(xplane_writer *w, xplane_out *p, uint32_t scope)
+{
+	if (!w->costs.n)
+		return;
+	uint32_t i = cost_of(w, scope);
+	const xplane_cost *c = &w->costs.p[i];
+	double flops = c->flops / (double)c->events, bytes = c->bytes / (double)c->events;
+	if (flops >= 1 && flops < 0x1p63)
+		xplane_put_u64(p, "flops", (uint64_t)flops);
+	if (bytes >= 1 && bytes < 0x1p63)
+		xplane_put_u64(p, "bytes_accessed", (uint64_t)bytes);
+}
+
 static void put_operator(xplane_writer *w, xplane_out *p, uint32_t scope)
 {
 	uint32_t op = xplane_op_of(w, scope), path[XPLANE_PATH_MAX];
@@ -153,6 +222,7 @@ static void put_operator(xplane_writer *w, xplane_out *p, uint32_t scope)
 	xplane_put_ref(p, "hlo_op", assay_protow_data(&text));
 	xplane_put_ref(p, "hlo_module", xplane_module_name(w, op));
 	xplane_put_u64(p, "program_id", w->ops.p[op].program + 1);
+	put_cost(w, p, scope);
 	assay_protow_free(&text);
 }
 
