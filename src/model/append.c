@@ -47,6 +47,21 @@ static void choose_rows(struct moving *m, assay_table_id id)
 		m->row[id][i] = stays(m, info, i) ? (uint32_t)GOES : ASSAY_NO_ROW;
 }
 
+/* Rows that stand before what they refer to bring it along: of all calls of an operator with one
+ * shape, which is one row, only the first is named there, and it may be of another rank. */
+static void bring_along(const struct moving *m, assay_table_id id)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	size_t n = assay_rows(&m->from->t, info);
+	for (size_t c = 0; c < info->cols; c++) {
+		assay_table_id to = info->col[c].kind->refers;
+		const uint32_t *at = assay_values(&m->from->t, info, &info->col[c]);
+		for (size_t i = 0; to != ASSAY_T_NONE && to > id && m->row[to] && i < n; i++)
+			if (m->row[id][i] != ASSAY_NO_ROW && at[i] != ASSAY_NO_ROW)
+				m->row[to][at[i]] = GOES;
+	}
+}
+
 /* A detail is of one span, and leads to no source itself. */
 static void leave_details(const struct moving *m)
 {
@@ -147,6 +162,8 @@ void assay_rows_append(assay_part *to, const assay_part *from, const assay_table
 		choose_rows(&m, tables ? tables[i] : (assay_table_id)i);
 	leave_details(&m);
 	for (size_t i = 0; i < n; i++)
+		bring_along(&m, tables ? tables[i] : (assay_table_id)i);
+	for (size_t i = 0; i < n; i++)
 		place_rows(&m, tables ? tables[i] : (assay_table_id)i);
 	for (size_t i = 0; i < n; i++)
 		fill_rows(&m, tables ? tables[i] : (assay_table_id)i);
@@ -173,7 +190,12 @@ static void add_processes(assay_run *run)
 		t->kept.source[k] = s;
 		t->kept.of[k] = ASSAY_KEPT_GPU;
 		t->kept.row[k] = g;
+		uint32_t call = assay_add(t, ASSAY_T_op_call);
+		t->op_call.gpu[call] = g;
+		t->op_call.shape[call] = 0;
 	}
+	uint32_t shape = assay_add(t, ASSAY_T_op_shape);
+	t->op_shape.call[shape] = 0;
 	assay_add(t, ASSAY_T_stat);
 }
 
@@ -189,6 +211,8 @@ TEST(rows_of_a_process_come_with_all_they_refer_to_and_without_the_other)
 	CHECK(t->gpu.ts[0] == 100 && t->kept.n == 1 && t->kept.row[0] == 0);
 	CHECK(assay_str_is(assay_text(to, t->host.name[0]), "second") && t->stat.n == 1);
 	CHECK(!assay_pool_find(&to->part.strings, ASSAY_S("first")));
+	CHECK(t->op_call.n == 1 && t->op_call.shape[0] == 0 && t->op_shape.n == 1);
+	CHECK_EQ(t->op_shape.call[0], ASSAY_NO_ROW);
 	assay_rows_append(&to->part, &from->part, NULL, 0, (const bool[]){false, true});
 	CHECK(t->source.n == 2 && t->source.group[1] == 1 && t->track.source[t->gpu.track[1]] == 1);
 	CHECK(t->api.corr[t->host.detail[1]] == 10 && t->kept.row[1] == 1);

@@ -43,8 +43,8 @@ bool xplane_line_is_derived(int64_t id, assay_str name)
 
 bool xplane_is_label(assay_str stat)
 {
-	static const char *const names[] = {
-		"hlo_op", "hlo_module", "tf_op", "program_id", "flops", "bytes_accessed"};
+	static const char *const names[] = {"hlo_op",     "hlo_module", "tf_op",
+					    "program_id", "flops",      "bytes_accessed"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		if (assay_str_is(stat, names[i]))
 			return true;

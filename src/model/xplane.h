@@ -74,10 +74,17 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(STATUS, "status")                                                                        \
 	X(PROCESS, "process")                                                                      \
 	X(THREAD, "thread")                                                                        \
-	X(ADDRESS, "address")                                                                      \
-	X(BYTES, "bytes")                                                                          \
-	X(TOTAL, "total_bytes")                                                                    \
+	X(CALL_CORR, "call_correlation_id")                                                        \
+	X(OPERATION, "operation")                                                                  \
+	X(ALLOCATOR, "allocator_name")                                                             \
+	X(ADDRESS, "addr")                                                                         \
+	X(BYTES, "allocation_bytes")                                                               \
+	X(TOTAL, "bytes_allocated")                                                                \
+	X(COMPUTED, "bytes_computed")                                                              \
+	X(AVAILABLE, "bytes_available")                                                            \
 	X(RESERVED, "reserved_bytes")                                                              \
+	X(PEAK, "peak_bytes_in_use")                                                               \
+	X(REGION, "region_type")                                                                   \
 	X(INFERRED, "scope_inferred")                                                              \
 	X(CLASS, "resolve_class")                                                                  \
 	X(FROM_SCOPES, "labels_from_scopes")                                                       \
@@ -92,8 +99,8 @@ typedef enum xplane_stat {
 
 extern const char *const xplane_stat_name[XPLANE_STAT_COUNT];
 
-/* The stats that say which operator an event is of, and what that one does. An event with FROM_SCOPES has none of its own:
- * those behind it were made of its scope by our writer. */
+/* The stats that say which operator an event is of, and what that one does. An event with
+ * FROM_SCOPES has none of its own: those behind it were made of its scope by our writer. */
 bool xplane_is_label(assay_str stat);
 /* By source, and one behind the last: XLA wrote the file, its events say which operator they are
  * of. */
@@ -119,18 +126,23 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 #define XPLANE_TASK       "Task Environment"
 #define XPLANE_METADATA   "/host:metadata" /* HLO modules */
 /* Ours: rows of a device that are no work, where no viewer counts them as work. The number of the
- * device follows, or "host" for memory of the host. */
+ * device follows. */
 #define XPLANE_BESIDE       "/device:CUSTOM:assay "
 #define XPLANE_COUNTER_LINE "_counters_"
 #define XPLANE_STEPS_LINE   "Steps"
 
 /* Stat "cat" of events on such a plane. */
-#define XPLANE_CAT_SYNC  "sync"
-#define XPLANE_CAT_MARK  "gpu_user_annotation"
-#define XPLANE_CAT_ALLOC "memory"
+#define XPLANE_CAT_SYNC "sync"
+#define XPLANE_CAT_MARK "gpu_user_annotation"
 
 /* The same on a thread: a step that no range marks, and no range itself. */
 #define XPLANE_CAT_STEP "step"
+
+/* And memory, in events whose names xprof's memory profile looks for. */
+#define XPLANE_CAT_ALLOC  "memory"
+#define XPLANE_ALLOCATED  "MemoryAllocation"
+#define XPLANE_FREED      "MemoryDeallocation"
+#define XPLANE_GPU_MEMORY "GPU_" /* the number of the device follows */
 
 /* In kept.bytes other metadata is named, for ids are given out anew: a stat has the name, as bytes,
  * where its id stands in a file, and in front of its other fields; a child of an event's metadata

@@ -104,11 +104,13 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scrat
 /* xplane_rows.c */
 bool xplane_name_is_runtime(assay_str name);
 typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);
+void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *ev);
 xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);
 void xplane_device_end(xplane *x, size_t first_gpu_row);
 void xplane_steps_end(xplane *x);
 
-/* xplane_beside.c: waits, annotations and memory that our writer put beside the devices. */
+/* xplane_beside.c: what our writer put beside the devices, and memory that it put on threads. */
+void xplane_add_memory(xplane *x, const xplane_event *ev);
 xplane_sink *xplane_beside_begin(xplane *x, xplane_line *line);
 
 #endif

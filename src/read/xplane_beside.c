@@ -1,4 +1,4 @@
-/* Planes our writer puts beside those of devices: waits, annotations and memory. */
+/* What our writer puts beside work and spans: waits, annotations, telemetry and memory. */
 #include "read/xplane.h"
 
 static int64_t number(const xplane_event *ev, xplane_stat s, int64_t absent)
@@ -64,22 +64,38 @@ static void add_mark(xplane *x, const xplane_event *ev)
 	xplane_keep(x, x->plane.place, ASSAY_KEPT_MARK, r, ev->rest);
 }
 
-static void add_alloc(xplane *x, const xplane_event *ev)
+/* The device of an allocator's name. */
+static int32_t device_of(assay_str allocator)
+{
+	size_t head = sizeof XPLANE_GPU_MEMORY - 1;
+	int64_t n;
+	bool known = assay_str_starts(allocator, XPLANE_GPU_MEMORY) &&
+		     assay_str_i64((assay_str){allocator.p + head, allocator.n - head}, &n) &&
+		     n >= 0 && n <= INT32_MAX;
+	return known ? (int32_t)n : -1;
+}
+
+void xplane_add_memory(xplane *x, const xplane_event *ev)
 {
 	uint32_t track = assay_track(x->part, ASSAY_TRACK_THREAD, number(ev, XPLANE_PROCESS, -1),
 				     number(ev, XPLANE_THREAD, -1),
 				     assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
 	assay_alloc_table *t = &x->part->t.alloc;
+	int64_t bytes = number(ev, XPLANE_BYTES, 0), free = number(ev, XPLANE_AVAILABLE, -1);
+	bool freed = assay_str_is(assay_pool_get(&x->part->strings, ev->name), XPLANE_FREED);
+	bool told = !ev->stat[XPLANE_COMPUTED].field;
 	t->ts[r] = ev->ts;
 	t->track[r] = track;
 	t->addr[r] = (uint64_t)number(ev, XPLANE_ADDRESS, 0);
-	t->bytes[r] = number(ev, XPLANE_BYTES, 0);
-	t->total[r] = number(ev, XPLANE_TOTAL, -1);
+	t->bytes[r] = freed ? (int64_t)(0 - (uint64_t)bytes) : bytes;
+	t->total[r] = told ? number(ev, XPLANE_TOTAL, -1) : -1;
 	t->reserved[r] = number(ev, XPLANE_RESERVED, -1);
-	t->device[r] = (int32_t)x->plane.id;
-	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
-	t->name[r] = ev->name;
+	if (free >= 0 && t->total[r] >= 0)
+		t->reserved[r] = (int64_t)((uint64_t)free + (uint64_t)t->total[r]);
+	t->device[r] = device_of(ev->stat[XPLANE_ALLOCATOR].text);
+	t->corr[r] = (uint64_t)number(ev, XPLANE_CALL_CORR, 0);
+	t->name[r] = assay_intern(&x->part->strings, ev->stat[XPLANE_OPERATION].text);
 }
 
 static void on_beside(xplane *x, const xplane_line *line, const xplane_event *ev)
@@ -88,15 +104,17 @@ static void on_beside(xplane *x, const xplane_line *line, const xplane_event *ev
 	(void)line;
 	if (assay_str_is(cat, XPLANE_CAT_SYNC))
 		add_sync(x, ev);
-	else if (assay_str_is(cat, XPLANE_CAT_ALLOC))
-		add_alloc(x, ev);
 	else
 		add_mark(x, ev);
 }
 
 xplane_sink *xplane_beside_begin(xplane *x, xplane_line *line)
 {
-	(void)x;
+	if (assay_str_is(line->name, XPLANE_COUNTER_LINE)) {
+		line->track = assay_track(x->part, ASSAY_TRACK_TELEMETRY, x->plane.id,
+					  INT64_MAX - line->id, 0, 0);
+		return xplane_on_counters;
+	}
 	line->track = ASSAY_NO_ROW; /* events name theirs */
 	return on_beside;
 }

@@ -139,8 +139,15 @@ static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true, [XPLANE_STEP_ORIGIN] = true,
 };
 
-/* The same beside a device, by what the event says it is; memory, and what stands in front of that
- * word in our files, is in the last one. */
+/* The same of memory on a thread, and beside a device, by what the event says it is. */
+static const bool memory_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CAT] = true,      [XPLANE_CALL_CORR] = true, [XPLANE_SCOPE] = true,
+	[XPLANE_INFERRED] = true, [XPLANE_OPERATION] = true, [XPLANE_PROCESS] = true,
+	[XPLANE_THREAD] = true,   [XPLANE_ALLOCATOR] = true, [XPLANE_ADDRESS] = true,
+	[XPLANE_BYTES] = true,    [XPLANE_TOTAL] = true,     [XPLANE_COMPUTED] = true,
+	[XPLANE_PEAK] = true,     [XPLANE_AVAILABLE] = true, [XPLANE_RESERVED] = true,
+	[XPLANE_REGION] = true,
+};
 static const bool sync_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,        [XPLANE_SCOPE] = true,      [XPLANE_CAT] = true,
 	[XPLANE_STREAM] = true,      [XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true,
@@ -152,18 +159,21 @@ static const bool mark_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_STREAM] = true,
 	[XPLANE_EXTERNAL] = true,
 };
+/* In front of the word that says it. */
 static const bool beside_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,  [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
-	[XPLANE_ALLOC] = true, [XPLANE_FREE] = true,     [XPLANE_PROCESS] = true,
-	[XPLANE_BYTES] = true, [XPLANE_THREAD] = true,   [XPLANE_ADDRESS] = true,
-	[XPLANE_TOTAL] = true, [XPLANE_RESERVED] = true, [XPLANE_INFERRED] = true,
+	[XPLANE_CORR] = true,
+	[XPLANE_SCOPE] = true,
+	[XPLANE_CAT] = true,
+	[XPLANE_INFERRED] = true,
 };
 
 static const bool *columns_of(const xplane *x, const xplane_event *ev)
 {
 	assay_str cat = ev->stat[XPLANE_CAT].text;
 	if (!x->plane.beside)
-		return x->plane.device ? device_column : host_column;
+		return x->plane.device                       ? device_column
+		       : assay_str_is(cat, XPLANE_CAT_ALLOC) ? memory_column
+							     : host_column;
 	return assay_str_is(cat, XPLANE_CAT_SYNC)   ? sync_column
 	       : assay_str_is(cat, XPLANE_CAT_MARK) ? mark_column
 						    : beside_column;

@@ -279,7 +279,7 @@ static const struct {
 	double scale;
 } counters[] = {{"power_mw", "power_watts", 1e-3}};
 
-static void on_counters(xplane *x, const xplane_line *line, const xplane_event *ev)
+void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
 	/* the one number is the only argument: "name": value */
 	assay_str s = assay_pool_get(&x->part->strings, ev->args), key;
@@ -477,6 +477,10 @@ static assay_step_origin step_origin(const xplane_event *ev)
 
 static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
+	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_ALLOC)) {
+		xplane_add_memory(x, ev);
+		return;
+	}
 	assay_host_kind kind = host_kind(x->part, line, ev);
 	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
 		assay_step_origin origin = step_origin(ev);
@@ -548,7 +552,7 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 	bool counter = device && assay_str_is(line->name, XPLANE_COUNTER_LINE);
 	if (counter) {
 		line->track = assay_track(p, ASSAY_TRACK_TELEMETRY, x->plane.id, -1, 0, name);
-		return on_counters;
+		return xplane_on_counters;
 	}
 	bool derived = xplane_line_is_derived(line->id, line->name);
 	if (device) {

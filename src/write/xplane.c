@@ -41,7 +41,8 @@ int64_t xplane_line_base(const xplane_writer *w, uint32_t track, assay_str rest)
 
 uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr)
 {
-	return corr + w->corr_add.p[xplane_source(w, track)];
+	uint32_t source = xplane_source(w, track);
+	return corr + (source < w->t->source.n ? w->at.corr[source] : 0);
 }
 
 uint64_t xplane_device_key(const xplane_writer *w, uint32_t track)
@@ -189,14 +190,6 @@ static void widen(struct span *s, int64_t ts, int64_t dur, int64_t delta)
 	s->last = to > s->last ? to : s->last;
 }
 
-/* Clocks of several inputs meet in the time since 1970, where both know it. */
-static int64_t delta_of(const assay_source_table *s, uint32_t source, uint32_t first)
-{
-	return source < s->n && first < s->n && s->epoch[source] && s->epoch[first]
-		       ? s->base[source] - s->base[first]
-		       : 0;
-}
-
 /* The moment that the file counts from, on the clock of ref: the first event, or the start of the
  * session where it is known and the file can hold the time since. */
 static int64_t origin_of(const assay_source_table *s, uint32_t ref, const struct span *events,
@@ -210,42 +203,65 @@ static int64_t origin_of(const assay_source_table *s, uint32_t ref, const struct
 	return known ? start : events->first;
 }
 
-/* session: ns since 1970, 0 for the file's first event. */
-static bool set_clock(xplane_writer *w, int64_t session, assay_err *err)
+static void widen_by(const xplane_writer *w, struct span *s, uint32_t track, int64_t ts,
+		     int64_t dur)
+{
+	uint32_t source = xplane_source(w, track);
+	widen(s, ts, dur, source < w->t->source.n ? w->at.shift[source] : 0);
+}
+
+static struct span span_of_events(const xplane_writer *w)
 {
 	const assay_tables *t = w->t;
 	struct span s = {INT64_MAX, INT64_MIN, false};
-	uint32_t ref = t->gpu.n    ? xplane_source(w, t->gpu.track[0])
-		       : t->host.n ? xplane_source(w, t->host.track[0])
-				   : 0;
 	for (size_t i = 0; i < t->gpu.n; i++)
-		widen(&s, t->gpu.ts[i], t->gpu.dur[i],
-		      delta_of(&t->source, xplane_source(w, t->gpu.track[i]), ref));
+		widen_by(w, &s, t->gpu.track[i], t->gpu.ts[i], t->gpu.dur[i]);
 	for (size_t i = 0; i < t->host.n; i++)
-		widen(&s, t->host.ts[i], t->host.dur[i],
-		      delta_of(&t->source, xplane_source(w, t->host.track[i]), ref));
+		widen_by(w, &s, t->host.track[i], t->host.ts[i], t->host.dur[i]);
 	for (size_t i = 0; i < t->sync.n; i++)
-		widen(&s, t->sync.ts[i], t->sync.dur[i],
-		      delta_of(&t->source, xplane_source(w, t->sync.track[i]), ref));
+		widen_by(w, &s, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
 	for (size_t i = 0; i < t->alloc.n; i++)
-		widen(&s, t->alloc.ts[i], 0,
-		      delta_of(&t->source, xplane_source(w, t->alloc.track[i]), ref));
-	int64_t span = 0;
+		widen_by(w, &s, t->alloc.track[i], t->alloc.ts[i], 0);
 	if (s.first > s.last)
 		s.first = s.last = 0;
+	return s;
+}
+
+/* Telemetry goes on for hours around a trace of seconds, which viewers would then show as a dot: of
+ * what is before and after the events, as much is written as they last. */
+static void add_telemetry(xplane_writer *w, struct span *s)
+{
+	const assay_counter_table *c = &w->t->counter;
+	int64_t length = s->last - s->first, room = (span_max - length) / 2;
+	int64_t more = length < room ? length : room;
+	w->near_from = s->first < INT64_MIN + more ? INT64_MIN : s->first - more;
+	w->near_to = s->last > INT64_MAX - more ? INT64_MAX : s->last + more;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (xplane_is_written(w, i))
+			widen_by(w, s, c->track[i], c->ts[i], 0);
+}
+
+/* session: ns since 1970, 0 for the file's first event. */
+static bool set_clock(xplane_writer *w, int64_t session, assay_err *err)
+{
+	const assay_source_table *source = &w->t->source;
+	uint32_t ref = w->at.first;
+	struct span s = span_of_events(w);
+	int64_t span = 0;
 	if (s.wide || __builtin_sub_overflow(s.last, s.first, &span) || span > span_max)
 		return assay_fail(err, ASSAY_LIMIT, 0,
 				  "the events span more than the 106 days an XPlane file can hold");
+	add_telemetry(w, &s);
 	/* those of an XPlane file count from the session's start already */
 	bool relative = assay_has_trait(w->run, ref, ASSAY_TRAIT_PLANES);
 	int64_t origin = relative && s.first >= 0 && s.last <= span_max
 				 ? 0
-				 : origin_of(&t->source, ref, &s, session);
-	for (uint32_t i = 0; i <= t->source.n; i++)
-		*assay_push(&w->shift) = delta_of(&t->source, i, ref) - origin;
+				 : origin_of(source, ref, &s, session);
+	for (uint32_t i = 0; i <= source->n; i++)
+		*assay_push(&w->shift) = (i < source->n ? w->at.shift[i] : 0) - origin;
 	w->moved = origin != 0;
-	if (ref < t->source.n && t->source.epoch[ref] && t->source.base[ref] + origin > 0) {
-		w->start = t->source.base[ref] + origin;
+	if (ref < source->n && source->epoch[ref] && source->base[ref] + origin > 0) {
+		w->start = source->base[ref] + origin;
 		w->stop = w->start + (s.last - origin);
 	}
 	return true;
@@ -253,26 +269,15 @@ static bool set_clock(xplane_writer *w, int64_t session, assay_err *err)
 
 /* ------------------------------------------------------------------ what belongs together */
 
-/* Two inputs may use the same correlation ids; a file may not. */
 static void set_sources(xplane_writer *w)
 {
 	const assay_tables *t = w->t;
-	assay_vec(uint64_t) most = {0};
-	for (size_t i = 0; i <= t->source.n; i++)
-		*assay_push(&most) = 0;
-	for (size_t g = 0; g < t->gpu.n; g++) {
-		uint64_t *m = &most.p[xplane_source(w, t->gpu.track[g])];
-		*m = t->gpu.corr[g] > *m ? t->gpu.corr[g] : *m;
-	}
-	uint64_t next = 0;
+	assay_source_places_find(&w->at, w->run, &w->scratch);
 	for (size_t i = 0; i <= t->source.n; i++) {
-		*assay_push(&w->corr_add) = next;
-		next += most.p[i] ? (most.p[i] | 0xffffff) + 1 : 0;
 		*assay_push(&w->given) = false;
 		*assay_push(&w->is_xplane) =
 			assay_has_trait(w->run, (uint32_t)i, ASSAY_TRAIT_PLANES);
 	}
-	assay_vec_free(&most);
 	assay_vec_reserve(&w->xla, t->source.n + 1);
 	xplane_find_xla(w->run, w->xla.p);
 	w->has_hlo = xplane_kept_first(w, ASSAY_KEPT_PLACE,
@@ -313,6 +318,8 @@ static void set_devices(xplane_writer *w)
 		if (d->source[i] < w->t->source.n && w->is_xplane.p[d->source[i]])
 			add_device(w, &used, d->source[i], d->id[i]);
 	assay_map_free(&used);
+	for (uint32_t i = 0; i < t->n; i++)
+		*assay_push(&w->counted) = xplane_counted_device(w, i);
 	for (size_t i = 0; i < w->t->host.n; i++)
 		*assay_push(&w->device_of) = ASSAY_NO_ROW;
 	for (size_t g = 0; g < w->t->launch.n; g++) {
@@ -460,7 +467,6 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->shift);
 	assay_vec_free(&w->given);
 	assay_vec_free(&w->is_xplane);
-	assay_vec_free(&w->corr_add);
 	assay_vec_free(&w->device_of);
 	assay_vec_free(&w->step_done);
 	assay_vec_free(&w->devices);
@@ -491,12 +497,12 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 {
 	xplane_writer w = {
 		.run = run, .job = job, .t = &run->part.t, .out = out, .grouped = grouped};
+	index_kept(&w);
+	set_sources(&w);
+	set_devices(&w);
+	set_steps(&w);
 	bool ok = set_clock(&w, session, err);
 	if (ok) {
-		index_kept(&w);
-		set_sources(&w);
-		set_devices(&w);
-		set_steps(&w);
 		xplane_sum_costs(&w);
 		xplane_write_devices(&w);
 		xplane_write_host(&w);

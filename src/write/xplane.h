@@ -8,6 +8,7 @@
 #include "model/scope_tree.h"
 #include "model/xplane.h"
 #include "write/grid.h"
+#include "write/sources.h"
 #include "write/writer.h"
 
 /* A plane in pieces, in the order the file has them. Metadata ids are the names' ids in the pools:
@@ -89,15 +90,17 @@ typedef struct xplane_writer {
 	assay_vec(xplane_cost) costs;
 	assay_vec(uint32_t) cost_of; /* by scope: index in costs */
 	assay_map cost_at;           /* path of scopes -> index in costs */
-	assay_vec(uint64_t) corr_add; /* by source: makes correlation ids unique in the file */
-	int64_t start, stop;          /* ns since 1970, 0 when unknown */
-	bool moved;                   /* times are not as the input had them */
-	bool grouped;                 /* group ids, flows and derived lines are ours */
-	uint32_t *derived;            /* rows of derived by track, made when first needed */
-	size_t *derived_first;        /* by track, and one behind the last: where its rows begin */
-	assay_vec(uint32_t) counted;  /* by track of counters: index of the device they are of */
-	uint64_t samples;             /* of counters, written or no numbers */
-	size_t bare_streams;          /* that lack derived rows, for want of line ids */
+	assay_source_places at;      /* one clock, and correlation ids that do not meet */
+	int64_t start, stop;         /* ns since 1970, 0 when unknown */
+	int64_t near_from,
+		near_to;       /* times of telemetry that is written, on the clock of at.first */
+	bool moved;            /* times are not as the input had them */
+	bool grouped;          /* group ids, flows and derived lines are ours */
+	uint32_t *derived;     /* rows of derived by track, made when first needed */
+	size_t *derived_first; /* by track, and one behind the last: where its rows begin */
+	assay_vec(uint32_t) counted; /* by track of counters: index of the device they are of */
+	uint64_t samples;            /* of counters, written or no numbers */
+	size_t bare_streams;         /* that lack derived rows, for want of line ids */
 	assay_map kept[ASSAY_KEPT_OF_COUNT]; /* row, or xplane_kept_key, -> row of kept */
 	assay_map kept_at;                   /* kind and place -> first row of kept */
 	assay_vec(uint32_t) kept_next;       /* by row of kept: the next of its kind and place */
@@ -160,8 +163,25 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 bool xplane_write_tree(const assay_run *run, const char *folder, bool grouped, assay_left_out *left,
 		       assay_err *err);
 
+/* xplane_counters.c. Index of the device that a track of telemetry is of, or ASSAY_NO_ROW. */
+uint32_t xplane_counted_device(const xplane_writer *w, uint32_t track);
+/* Is the sample a number of a device of the trace, and near its events? */
+bool xplane_is_written(const xplane_writer *w, uint32_t counter);
+/* The line on the device's own plane that an XPlane file had. */
+void xplane_put_counters(xplane_writer *w, xplane_out *p, uint32_t device);
+/* Does the sample stand there? Else it is beside, for xprof counts samples as events of the device,
+ * and stretches steps and idle time by them. */
+bool xplane_is_on_device(const xplane_writer *w, uint32_t counter);
+/* The value as a stat of the event being built, and what both are called. */
+void xplane_put_sample(xplane_writer *w, xplane_out *p, uint32_t counter);
+const char *xplane_sample_name(const xplane_writer *w, uint32_t counter);
+
 void xplane_write_devices(xplane_writer *w);
 void xplane_write_host(xplane_writer *w);
+
+/* xplane_memory.c: lines of the host's plane. next: a free number for a line. */
+typedef int64_t xplane_next_line(void *ctx);
+void xplane_put_memory(xplane_writer *w, xplane_out *p, xplane_next_line *next, void *ctx);
 
 /* xplane_beside.c: what is no work, on planes that no viewer counts as work. */
 void xplane_write_beside(xplane_writer *w);

@@ -1,4 +1,4 @@
-/* Waits, annotations and memory of a device. They are no work: on a device's own plane a viewer
+/* Waits, annotations and telemetry of a device. They are no work: on a device's own plane a viewer
  * would add their time to the work's, so they stand on planes of their own beside it. */
 #include "write/xplane.h"
 
@@ -7,20 +7,20 @@
 
 #include "write/wait_rows.h"
 
-/* A row of sync, wait, mark or alloc. */
+/* A row of sync, wait, mark or counter. */
 struct beside {
-	int64_t device; /* number of the plane; -1 the host's memory */
-	int64_t line;   /* stream, or thread of memory */
+	int64_t device; /* number of the plane; -1 waits for no device of the trace */
+	int64_t line;   /* stream, or part of a device */
 	int64_t ts, dur;
 	uint32_t row, table, track;
 };
-enum { SYNC, WAIT, MARK, ALLOC };
+enum { SYNC, WAIT, MARK, COUNTER };
 
 static const char *const line_names[] = {
 	[SYNC] = "Stream #%" PRId64 " waits",
 	[WAIT] = "Stream #%" PRId64 " waits",
 	[MARK] = "Stream #%" PRId64 " annotations",
-	[ALLOC] = "Memory, thread %" PRId64,
+	[COUNTER] = XPLANE_COUNTER_LINE,
 };
 
 typedef assay_vec(struct beside) beside_list;
@@ -69,18 +69,18 @@ static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uin
 				track};
 }
 
-static void add_alloc(xplane_writer *w, beside_list *all, uint32_t row)
+static void add_sample(xplane_writer *w, beside_list *all, uint32_t row)
 {
-	const assay_alloc_table *t = &w->t->alloc;
+	const assay_counter_table *t = &w->t->counter;
 	uint32_t track = t->track[row];
-	int64_t device = t->device[row];
+	int64_t part = w->t->track.tid[track]; /* of a device that is several */
 	*assay_push(all) = (struct beside){
-		device < 0 ? -1 : device_number(w, xplane_source(w, track), device),
-		track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track],
+		w->devices.p[w->counted.p[track]].number,
+		part > 0 ? part : 0,
 		xplane_time(w, track, t->ts[row]),
 		0,
 		row,
-		ALLOC,
+		COUNTER,
 		track,
 	};
 }
@@ -119,8 +119,9 @@ static void collect(xplane_writer *w, beside_list *all)
 	for (uint32_t i = 0; i < t->mark.n; i++)
 		if (!w->is_xplane.p[xplane_source(w, t->mark.track[i])] || xplane_is_beside(w, i))
 			add(w, all, MARK, i, t->mark.track[i], t->mark.ts[i], t->mark.dur[i]);
-	for (uint32_t i = 0; i < t->alloc.n; i++)
-		add_alloc(w, all, i);
+	for (uint32_t i = 0; i < t->counter.n; i++)
+		if (!xplane_is_on_device(w, i) && xplane_is_written(w, i))
+			add_sample(w, all, i);
 	if (all->n)
 		qsort(all->p, all->n, sizeof *all->p, by_place);
 }
@@ -224,48 +225,25 @@ static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, b->row);
 }
 
-static void put_alloc(xplane_writer *w, xplane_out *p, const struct beside *b)
+static void put_counter(xplane_writer *w, xplane_out *p, const struct beside *b)
 {
-	const assay_alloc_table *t = &w->t->alloc;
-	uint32_t i = b->row;
-	char text[64];
-	int64_t bytes = t->bytes[i];
-	if (t->corr[i])
-		xplane_put_u64(p, "correlation_id", xplane_corr(w, b->track, t->corr[i]));
-	if (i < w->t->alloc_scope.n)
-		xplane_put_scope(w, p, w->t->alloc_scope.scope[i], w->t->alloc_scope.how[i]);
-	int n = snprintf(text, sizeof text, "kind:%s num_bytes:%" PRIu64,
-			 b->device < 0 ? "host" : "device",
-			 bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
-	xplane_put_ref(p, bytes < 0 ? "MemFree_details" : "memalloc_details",
-		       (assay_str){text, (size_t)n});
-	xplane_put_ref(p, "cat", ASSAY_S(XPLANE_CAT_ALLOC));
-	if (b->track != ASSAY_NO_ROW && w->t->track.pid[b->track] != -1)
-		xplane_put_i64(p, "process", w->t->track.pid[b->track]);
-	if (b->line != -1)
-		xplane_put_i64(p, "thread", b->line);
-	xplane_put_u64(p, "address", t->addr[i]);
-	xplane_put_i64(p, "bytes", bytes);
-	if (t->total[i] != -1)
-		xplane_put_i64(p, "total_bytes", t->total[i]);
-	if (t->reserved[i] != -1)
-		xplane_put_i64(p, "reserved_bytes", t->reserved[i]);
+	xplane_put_sample(w, p, b->row);
 }
 
 static void (*const put[])(xplane_writer *, xplane_out *, const struct beside *) = {
 	[SYNC] = put_sync,
 	[WAIT] = put_wait,
 	[MARK] = put_mark,
-	[ALLOC] = put_alloc,
+	[COUNTER] = put_counter,
 };
 
 static assay_str name_of(const xplane_writer *w, const struct beside *b)
 {
+	if (b->table == COUNTER)
+		return assay_str_of(xplane_sample_name(w, b->row));
 	if (b->table == WAIT)
 		return assay_str_of(assay_wait_row_name(w->t->wait.kind[b->row]));
-	assay_sid name = b->table == SYNC   ? w->t->sync.name[b->row]
-			 : b->table == MARK ? w->t->mark.name[b->row]
-					    : w->t->alloc.name[b->row];
+	assay_sid name = b->table == SYNC ? w->t->sync.name[b->row] : w->t->mark.name[b->row];
 	return name ? assay_text(w->run, name) : ASSAY_S("(no name)");
 }
 
@@ -302,7 +280,9 @@ static void put_lines(xplane_writer *w, xplane_out *p, const struct beside *row,
 		const char *name = assay_printf(&w->scratch, line_names[row->table], row->line);
 		if (more)
 			name = assay_printf(&w->scratch, "%s, overlap%d", name, more);
-		put_line(w, p, &now, &rest, ++*id, name);
+		/* the id that such lines have everywhere */
+		put_line(w, p, &now, &rest, row->table == COUNTER ? INT64_MAX - row->line : ++*id,
+			 name);
 		beside_list swap = now;
 		now = rest;
 		rest = swap;

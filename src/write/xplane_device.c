@@ -327,7 +327,7 @@ static void put_stream(xplane_writer *w, xplane_out *p, const struct device *d,
 	assay_vec_free(&all);
 }
 
-/* ------------------------------------------------------------------ properties and counters */
+/* ------------------------------------------------------------------ properties */
 
 static void stat_text(xplane_out *p, const char *name, assay_str text)
 {
@@ -436,50 +436,6 @@ static void put_properties(xplane_writer *w, xplane_out *p, const struct device 
 		}
 }
 
-/* In whole nanowatts, so that reading and writing again gives the same bits. */
-static double milliwatts(double watts)
-{
-	return fabs(watts) < 1e6 ? rint(watts * 1e9) / 1e6 : watts * 1e3;
-}
-
-/* Index of the device a counter is of. Telemetry of another input is of none: xprof counts samples
- * as events of the device, and would stretch steps and idle time by them. */
-static uint32_t counted_device(const xplane_writer *w, uint32_t track)
-{
-	if (w->t->track.kind[track] != ASSAY_TRACK_TELEMETRY)
-		return ASSAY_NO_ROW;
-	return assay_map_get(&w->device_at, xplane_device_key(w, track));
-}
-
-static void put_counters(xplane_writer *w, xplane_out *p, uint32_t device)
-{
-	const assay_counter_table *c = &w->t->counter;
-	uint64_t any = 0, nan = 0;
-	for (size_t i = 0; i < c->n; i++) {
-		uint32_t track = c->track[i];
-		if (w->counted.p[track] != device)
-			continue;
-		if (isnan(c->value[i])) {
-			nan++;
-			continue;
-		}
-		assay_str name = assay_text(w->run, c->name[i]);
-		bool watts = assay_str_is(name, "power_watts");
-		const char *shown = watts ? "power_mw" : assay_dup(&w->scratch, name);
-		int64_t at = xplane_time(w, track, c->ts[i]);
-		if (at < 0 || !*shown)
-			continue;
-		xplane_put_f64(p, shown, watts ? milliwatts(c->value[i]) : c->value[i]);
-		xplane_end_event(p, assay_str_of(shown), at, 0);
-		any++;
-	}
-	w->samples += any + nan;
-	if (any)
-		xplane_end_line(p, INT64_MAX, 0, ASSAY_S(XPLANE_COUNTER_LINE));
-	if (nan)
-		stat_number(p, "nan_counter_events", (int64_t)nan, &w->scratch);
-}
-
 /* ------------------------------------------------------------------ all devices */
 
 static int by_line(const void *a, const void *b)
@@ -547,7 +503,7 @@ static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
 	if (w->grouped)
 		xplane_write_derived(w, &p, streams.p, streams.n, (uint32_t)d->number);
 	xplane_name_group(w, &p);
-	put_counters(w, &p, (uint32_t)(d->of - w->devices.p));
+	xplane_put_counters(w, &p, (uint32_t)(d->of - w->devices.p));
 	put_properties(w, &p, d);
 	const char *name = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->number);
 	xplane_end_plane(&p, w->out, d->number, assay_str_of(name),
@@ -587,10 +543,8 @@ void xplane_write_devices(xplane_writer *w)
 	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
 	w->grids = assay_grids_of(w->run, &w->scratch);
 	group_work(w, rows, first);
-	for (uint32_t i = 0; i < t->n; i++) {
+	for (uint32_t i = 0; i < t->n; i++)
 		*assay_push(&w->line_of) = t->tid[i];
-		*assay_push(&w->counted) = counted_device(w, i);
-	}
 	for (size_t i = 0; i < w->devices.n; i++) {
 		const xplane_device *of = &w->devices.p[i];
 		struct device d = {.of = of,

@@ -190,7 +190,8 @@ void xplane_sum_costs(xplane_writer *w)
 		uint32_t i = cost_of(w, t->gpu_scope.scope[g]);
 		xplane_cost *c = &w->costs.p[i];
 		c->events++;
-		if (call == ASSAY_NO_ROW || t->op_call.gpu[call] != g)
+		if (call == ASSAY_NO_ROW || t->op_call.gpu[call] != g ||
+		    t->op_call.shape[call] == ASSAY_NO_ROW)
 			continue;
 		c->flops += known(t->op_shape.flops[t->op_call.shape[call]]);
 		c->bytes += known(t->op_shape.bytes[t->op_call.shape[call]]);

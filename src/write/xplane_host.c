@@ -29,8 +29,9 @@ static bool is_free(const host *h, int64_t id)
 }
 
 /* Bands beside a thread count from 2^32, where no thread number is. */
-static int64_t band_id(host *h)
+static int64_t band_id(void *host_)
 {
+	host *h = host_;
 	int64_t id;
 	do
 		id = (1ll << 32) + h->next++;
@@ -359,6 +360,7 @@ void xplane_write_host(xplane_writer *w)
 			put_thread(&h, i, rows + first[i], many);
 	}
 	put_loose_steps(&h);
+	xplane_put_memory(w, &h.out, band_id, &h);
 	put_process(&h);
 	xplane_name_group(w, &h.out);
 	xplane_end_plane(&h.out, w->out, 0, ASSAY_S(XPLANE_HOST),

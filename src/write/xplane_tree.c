@@ -204,8 +204,8 @@ static bool write_process(tree *t, assay_folder *f, uint32_t process, bool group
 	choose_sources(t, process);
 	assay_rows_append(&own->part, &t->run->part, NULL, 0, t->skip);
 	/* one start for all, so that they lie beside each other in the viewer */
-	bool ok = xplane_write_file(own, t->run, out, grouped, t->clocks.epoch ? t->clocks.origin : 0, left,
-				    err);
+	bool ok = xplane_write_file(own, t->run, out, grouped,
+				    t->clocks.epoch ? t->clocks.origin : 0, left, err);
 	assay_run_free(own);
 	return ok;
 }

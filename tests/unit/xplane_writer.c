@@ -244,7 +244,7 @@ TEST(a_scope_that_is_inferred_says_so)
 	return 0;
 }
 
-TEST(waits_and_memory_have_their_scope_beside_the_device)
+TEST(waits_beside_the_device_and_memory_on_the_host_have_their_scope)
 {
 	assay_run *run = new_run();
 	assay_tables *t = &run->part.t;
@@ -261,13 +261,17 @@ TEST(waits_and_memory_have_their_scope_beside_the_device)
 	t->sync_scope.scope[w] = t->alloc_scope.scope[a] = s;
 	file f = write_run(run);
 	assay_str p = plane(&f, XPLANE_BESIDE "0");
-	CHECK(count_fields(gpu_plane(&f), XPLANE_LINES) == 1 && count_fields(p, XPLANE_LINES) == 2);
-	for (size_t line = 0; line < 2; line++) {
-		assay_field scope = event_stat(p, event_at(p, line, 0), "scope_range_id");
-		CHECK(scope.number == XSTAT_INT64 && assay_field_i64(&scope) == -77);
-	}
-	assay_field freed = event_stat(p, event_at(p, 1, 0), "MemFree_details");
-	CHECK(assay_str_is(freed.bytes, "kind:device num_bytes:64"));
+	CHECK(count_fields(gpu_plane(&f), XPLANE_LINES) == 1 && count_fields(p, XPLANE_LINES) == 1);
+	assay_field scope = event_stat(p, event_at(p, 0, 0), "scope_range_id");
+	CHECK(scope.number == XSTAT_INT64 && assay_field_i64(&scope) == -77);
+	p = plane(&f, XPLANE_HOST);
+	assay_str freed = event_at(p, 0, 0);
+	scope = event_stat(p, freed, "scope_range_id");
+	CHECK(scope.number == XSTAT_INT64 && assay_field_i64(&scope) == -77);
+	CHECK(assay_str_is(meta_name(p, XPLANE_EVENT_META, 1), "MemoryDeallocation"));
+	CHECK(event_stat(p, freed, "allocation_bytes").value == 64);
+	/* what was given back had been held */
+	CHECK(event_stat(p, freed, "bytes_allocated").value == 0);
 	free(f.bytes);
 	return 0;
 }
@@ -672,11 +676,41 @@ TEST(memory_without_a_thread_is_written)
 		CHECK(t->alloc.track[a] == ASSAY_NO_ROW &&
 		      assay_write_run(writers[i], run, out, NULL, NULL));
 		fclose(out);
-		assay_str p = plane(&f, XPLANE_BESIDE "host");
+		assay_str p = plane(&f, XPLANE_HOST);
 		CHECK(i || count_fields(line_at(p, 0), XLINE_EVENTS) == 1);
 		CHECK(i || !event_stat(p, event_at(p, 0, 0), "thread").number);
 		free(f.bytes);
 		assay_run_free(run);
+	}
+	return 0;
+}
+
+/* Of the host and of a device, told by the allocator and not. */
+TEST(memory_says_what_is_held_after_it)
+{
+	static const int64_t bytes[] = {-10, 40, -30}, want[] = {0, 40, 10};
+	for (int told = 0; told < 2; told++) {
+		assay_run *run = new_run();
+		assay_tables *t = &run->part.t;
+		for (int i = 0; i < 3; i++) {
+			uint32_t a = assay_add(t, ASSAY_T_alloc);
+			t->alloc.ts[a] = i;
+			t->alloc.device[a] = told ? 3 : -1;
+			t->alloc.bytes[a] = bytes[i];
+			t->alloc.total[a] = told ? 100 + i : -1;
+			t->alloc.reserved[a] = told ? 500 : -1;
+		}
+		file f = write_run(run);
+		assay_str p = plane(&f, XPLANE_HOST);
+		for (int i = 0; i < 3; i++) {
+			assay_str e = event_at(p, 0, (size_t)i);
+			int64_t held = told ? 100 + i : want[i];
+			CHECK(event_stat(p, e, "bytes_allocated").value == (uint64_t)held);
+			CHECK((event_stat(p, e, "bytes_computed").number == 0) == told);
+			CHECK(!told ||
+			      event_stat(p, e, "bytes_available").value == (uint64_t)(500 - held));
+		}
+		free(f.bytes);
 	}
 	return 0;
 }

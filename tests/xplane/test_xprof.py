@@ -143,6 +143,37 @@ def check_meaning(name, source, tools, report):
     tap.ok(f"xprof: {name} has all work in its op profile", abs(total - whole) <= 1000, f"{total} {whole}")
 
 
+def sql(path, query):
+    return [list(r.values()) for r in json.loads(tap.run("sql", "--format", "json", path, query)[1])]
+
+
+def check_roofline(name, source, text):
+    """Operations and compulsory bytes of everything that is in a scope, and the device's peaks."""
+    roof = sql(source, "select bf16, bandwidth from roof where name is not null")
+    work = sql(source, "select sum(s.flops), sum(s.bytes) from op_call c join op_shape s on s.id = c.shape "
+                       "join gpu_scope g on g.id = c.gpu where g.scope is not null")
+    if not roof or ".xplane.pb" in source.name:
+        return
+    table = json.loads(text)[0]
+    ids = [c["id"] for c in table["cols"]]
+    whole = dict(zip(ids, (c.get("v") for c in table["rows"][0]["c"])))
+    flops, moved = (whole[k] * whole["total_time"] * unit for k, unit in (("measured_flop_rate", 1e3), ("hbm_bw", 2**30 / 1e6)))
+    want = [x or 0 for x in work[0]]
+    tap.ok(f"xprof: {name} has our operations and bytes", all(abs(a - b) <= 1e-6 * b + 1 for a, b in zip((flops, moved), want)),
+           f"{flops} {moved} {want}")
+    peaks = float(table["p"]["peak_flop_rate"]) * 1e9, float(table["p"]["peak_hbm_bw"]) * 2**30
+    tap.ok(f"xprof: {name} has our peaks", all(abs(a - b) <= 1e-3 * b for a, b in zip(peaks, roof[0])), f"{peaks} {roof}")
+
+
+def check_memory(name, source, text):
+    """The peak of each allocator that says what it holds, and its reserve then."""
+    told = sql(source, "select coalesce('GPU_' || device, 'host'), max(total) from alloc group by 1 having min(total) is not null")
+    profile = json.loads(text).get("memoryProfilePerAllocator", {}) if told else {}
+    for allocator, peak in told:
+        got = profile.get(allocator, {}).get("profileSummary", {}).get("peakStats", {})
+        tap.ok(f"xprof: {name} has our peak of {allocator}", int(got.get("peakBytesInUse", -1)) == peak, f"{got} {peak}")
+
+
 def planes(data):
     """(name, bytes) of each plane, and the bytes around them as a plane without a name."""
     for number, value in fields(data):
@@ -208,6 +239,8 @@ def check(source, folder, mode):
     theirs = kernels(tools["kernel_stats"])
     tap.ok(f"xprof: {name} has our number of kernels and their time", theirs[0] == ours[0] and
            abs(theirs[1] - ours[1]) <= ours[0], f"{theirs} {ours}")
+    check_roofline(name, source, tools["roofline_model"])
+    check_memory(name, source, tools["memory_profile"])
     is_xla = ".xplane.pb" in source.name
     if not is_xla:
         check_meaning(name, source, tools, report)
@@ -230,9 +263,11 @@ def check(source, folder, mode):
     counts = json.loads(tap.run("info", "--json", source)[1])["tables"]
     if source.suffix != ".pb" and not source.name.endswith(".pb.gz") and (counts["sync"] or counts["mark"]):
         shown = sum(len(ev) for ev in beside.values())
-        want = counts["sync"] + counts["mark"] + counts["alloc"]
-        tap.ok(f"xprof: {name} shows {want} waits, annotations and memory beside the work", shown == want,
+        want = counts["sync"] + counts["mark"]
+        tap.ok(f"xprof: {name} shows {want} waits and annotations beside the work", shown == want,
                f"{shown}: {[(r, len(ev)) for r, ev in beside.items()]}")
+        samples = [c for e in json.loads(tools["trace_viewer@"])["traceEvents"] if e.get("ph") == "C" for c in e["entries"]]
+        tap.ok(f"xprof: {name} shows {counts['counter']} samples of telemetry", len(samples) == counts["counter"], len(samples))
         bare, err = xprof(without_beside(data), folder, name + " bare", COUNTED)
         same = {t: bare[t] == tools[t] for t in COUNTED}
         tap.ok(f"xprof: {name} counts none of these as work", all(same.values()), f"{same}\n{err[-400:]}")
@@ -252,6 +287,30 @@ def two_invocations():
             events.append(dict(ph="X", cat="kernel", name="k", pid=0, tid=7, ts=at + 5, dur=10, args=dict(
                 correlation=corr, device=0, stream=7, grid=[1, 1, 1], block=[32, 1, 1])))
     return json.dumps(dict(traceEvents=events)).encode()
+
+
+def memory_events():
+    """A Kineto trace whose allocator says what it holds: two pieces taken, one given back."""
+    events = json.loads(two_invocations())["traceEvents"]
+    for ts, size, held in ((1, 4096, 9096), (50, 8192, 17288), (120, -4096, 13192)):
+        events.append(dict(ph="i", s="t", cat="cpu_instant_event", name="[memory]", pid=1, tid=1, ts=ts, args={
+            "Total Reserved": 20000, "Total Allocated": held, "Bytes": size, "Addr": 4096 + abs(size), "Device Id": 0,
+            "Device Type": 1}))
+    return json.dumps(dict(traceEvents=events)).encode()
+
+
+def check_allocator(folder):
+    trace = folder / "memory.json"
+    trace.write_bytes(memory_events())
+    for mode in MODES:
+        tap.run("convert", "--to", mode, trace, folder / "memory.pb")
+        tools, err = xprof((folder / "memory.pb").read_bytes(), folder, "memory " + mode, ["memory_profile"])
+        check_memory(f"an allocator ({mode})", trace, tools["memory_profile"] or "{}")
+        summary = json.loads(tools["memory_profile"] or "{}").get("memoryProfilePerAllocator", {}).get("GPU_0", {})
+        stats = summary.get("profileSummary", {}).get("peakStats", {})
+        tap.ok(f"xprof: what an allocator keeps in reserve is free ({mode})", stats.get("freeMemoryBytes") == "2712", stats)
+        tap.ok(f"xprof: the largest piece that is held at the peak comes first ({mode})", summary.get("activeAllocations"),
+               err[-400:])
 
 
 def many_streams(n):
@@ -309,6 +368,7 @@ def main():
                 tap.ok("xprof: a JAX profile written again has every row and event of the original", again == want,
                        [(k, len(v), len(want.get(k, []))) for k, v in again.items() if v != want.get(k)])
         check_many_streams(folder)
+        check_allocator(folder)
         trace = folder / "two.json"
         trace.write_bytes(two_invocations())
         row = "/device:GPU:0", "XLA Modules - from #7"
