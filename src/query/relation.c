@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/test.h"
+#include "query/reach.h"
 
 typedef struct view_row {
 	const char *view, *table, *filter, *doc;
@@ -51,14 +52,6 @@ static const uint32_t *kernel_rows(compiler *c)
 	return c->kernel_of = to;
 }
 
-const assay_col_info *assay_table_column_named(const assay_table_info *table, assay_str name)
-{
-	for (size_t i = 0; i < table->cols; i++)
-		if (assay_str_is(name, table->col[i].name))
-			return &table->col[i];
-	return NULL;
-}
-
 const char *assay_table_key(const assay_table_info *table)
 {
 	return assay_table_column_named(table, ASSAY_S("id")) ? "row_id" : "id";
@@ -72,53 +65,26 @@ static const assay_table_info *hop_to(const compiler *c, assay_reach *r, const u
 	return table;
 }
 
-/* The first word of s up to a dot, which is taken off. */
-static assay_str next_word(assay_str *s)
-{
-	assay_str word = {s->p, 0};
-	while (word.n < s->n && s->p[word.n] != '.')
-		word.n++;
-	size_t used = word.n < s->n ? word.n + 1 : word.n;
-	*s = (assay_str){s->p + used, s->n - used};
-	return word;
-}
-
-/* The chain of a reach without its sign. False when views.def names what tables.def does not have.
+/* The chain of a term without its sign. False when views.def names what tables.def does not have.
  */
 static bool compile_reach(compiler *c, const assay_table_info *table, assay_str text,
 			  assay_reach *r)
 {
 	while (text.n) {
-		assay_str word = next_word(&text);
-		if (assay_str_is(word, "*kernel")) {
-			table = hop_to(c, r, kernel_rows(c), assay_table_find("kernel"));
-			continue;
-		}
-		if (word.p[0] == '>') {
-			assay_str name = {word.p + 1, word.n - 1};
-			table = hop_to(c, r, NULL,
-				       assay_table_find(assay_dup(&c->views->arena, name)));
-			continue;
-		}
-		assay_str of = {NULL, 0};
-		for (size_t i = 0; i < word.n; i++)
-			if (word.p[i] == '/') {
-				of = (assay_str){word.p + i + 1, word.n - i - 1};
-				word.n = i;
-			}
-		r->col = assay_table_column_named(table, word);
-		if (!r->col)
+		assay_reach_word w;
+		if (!assay_reach_next(&text, table, &w))
 			return false;
-		r->values = assay_values(c->t, table, r->col);
-		assay_table_id to = r->col->kind->refers;
-		const assay_table_info *next =
-			of.n                 ? assay_table_find(assay_dup(&c->views->arena, of))
-			: to < ASSAY_T_COUNT ? &assay_table_infos[to]
-					     : NULL;
-		if (text.n && !next)
-			return false;
-		if (text.n)
-			table = hop_to(c, r, r->values, next);
+		if (w.col) {
+			r->col = w.col;
+			r->values = assay_values(c->t, table, w.col);
+		}
+		if (w.col && !text.n)
+			break;
+		table = hop_to(c, r,
+			       w.way == ASSAY_REACH_COLUMN   ? r->values
+			       : w.way == ASSAY_REACH_KERNEL ? kernel_rows(c)
+							     : NULL,
+			       w.to);
 	}
 	return true;
 }
@@ -144,33 +110,19 @@ static int64_t first_moment(const assay_tables *t)
 	return first == INT64_MAX ? 0 : first;
 }
 
-/* A sign that joins two reaches; the one of ">" in "->" belongs to the second. */
-static size_t term_length(assay_str s)
-{
-	size_t n = 0;
-	while (n < s.n && s.p[n] != '+' && s.p[n] != '-')
-		n++;
-	return n;
-}
-
 static bool compile_terms(compiler *c, const assay_table_info *table, const char *text,
 			  assay_relation_col *col)
 {
-	assay_str rest = assay_str_of(text);
-	for (bool minus = false; rest.n;) {
-		assay_str term = {rest.p, term_length(rest)};
+	assay_str rest = assay_str_of(text), term;
+	for (bool minus; assay_reach_term(&rest, &term, &minus);) {
 		if (assay_str_is(term, "$first")) {
 			col->plus -= c->views->first;
-		} else {
-			assert(col->terms < ASSAY_RELATION_TERMS);
-			col->term[col->terms].minus = minus;
-			if (!compile_reach(c, table, term, &col->term[col->terms++]))
-				return false;
+			continue;
 		}
-		if (term.n == rest.n)
-			break;
-		minus = rest.p[term.n] == '-';
-		rest = (assay_str){rest.p + term.n + 1, rest.n - term.n - 1};
+		assert(col->terms < ASSAY_RELATION_TERMS);
+		col->term[col->terms].minus = minus;
+		if (!compile_reach(c, table, term, &col->term[col->terms++]))
+			return false;
 	}
 	return true;
 }

@@ -72,7 +72,6 @@ const assay_relation *assay_relation_find(const assay_relations *views, const ch
 
 /* A column by its name, NULL: none; and what SQL calls a table's row number: "id", unless it has a
  * column of that name. */
-const assay_col_info *assay_table_column_named(const assay_table_info *table, assay_str name);
 const char *assay_table_key(const assay_table_info *table);
 
 /* Row `at` of the view: row of its table. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/test.h"
+#include "query/reach.h"
 
 static const char *const types[] = {"", "INTEGER", "REAL", "TEXT"};
 
@@ -22,69 +23,42 @@ static const char *value_in(assay_arena *a, const place *p, const char *col)
 		      : assay_printf(a, "r.\"%s\"", col);
 }
 
-static void follow_word(assay_arena *a, place *p, assay_str word, bool last)
+static void follow_word(assay_arena *a, place *p, const assay_reach_word *w)
 {
-	const char *own = p->row ? p->row : assay_printf(a, "r.\"%s\"", assay_table_key(p->table));
-	if (assay_str_is(word, "*kernel")) {
+	if (w->way == ASSAY_REACH_COLUMN)
+		p->row = p->value = value_in(a, p, w->col->name);
+	else if (w->way == ASSAY_REACH_KERNEL)
 		p->row =
 			"(SELECT id FROM kernel WHERE kernel.name = r.name AND kernel.kind = r.kind)";
-		p->table = assay_table_find("kernel");
-		return;
-	}
-	if (word.p[0] == '>') {
-		p->table = assay_table_find(assay_dup(a, (assay_str){word.p + 1, word.n - 1}));
-		p->row = own;
-		return;
-	}
-	assay_str name = word, of = {NULL, 0};
-	for (size_t i = 0; i < word.n; i++)
-		if (word.p[i] == '/') {
-			name.n = i;
-			of = (assay_str){word.p + i + 1, word.n - i - 1};
-		}
-	const char *value = value_in(a, p, assay_dup(a, name));
-	p->value = value;
-	if (last)
-		return;
-	assay_table_id to = assay_table_column_named(p->table, name)->kind->refers;
-	p->table = of.n ? assay_table_find(assay_dup(a, of)) : &assay_table_infos[to];
-	p->row = value;
+	else if (!p->row)
+		p->row = assay_printf(a, "r.\"%s\"", assay_table_key(p->table));
+	p->table = w->to;
 }
 
-/* SQL of one reach without a sign. */
+/* SQL of one term without its sign. */
 static const char *reach_sql(assay_arena *a, const assay_table_info *table, assay_str text)
 {
 	place p = {.table = table};
-	while (text.n) {
-		size_t n = 0;
-		while (n < text.n && text.p[n] != '.')
-			n++;
-		follow_word(a, &p, (assay_str){text.p, n}, n == text.n);
-		size_t used = n < text.n ? n + 1 : n;
-		text = (assay_str){text.p + used, text.n - used};
-	}
+	assay_reach_word w;
+	while (text.n && assay_reach_next(&text, p.table, &w))
+		follow_word(a, &p, &w);
 	return p.value ? p.value : assay_printf(a, "r.\"%s\"", assay_table_key(table));
 }
 
 static const char *terms_sql(assay_arena *a, const assay_relations *rels,
 			     const assay_table_info *table, const char *reach)
 {
-	assay_str rest = assay_str_of(reach);
-	const char *sql = "", *sign = "";
-	do {
-		size_t n = 0;
-		while (n < rest.n && rest.p[n] != '+' && rest.p[n] != '-')
-			n++;
-		assay_str term = {rest.p, n};
-		const char *one = assay_str_is(term, "$first")
-					  ? assay_printf(a, "%" PRId64, rels->first)
-					  : reach_sql(a, table, term);
-		sql = assay_printf(a, "%s%s%s", sql, sign, one);
-		sign = n < rest.n && rest.p[n] == '-' ? " - " : " + ";
-		size_t used = n < rest.n ? n + 1 : n;
-		rest = (assay_str){rest.p + used, rest.n - used};
-	} while (rest.n);
-	return sql;
+	assay_str rest = assay_str_of(reach), term;
+	const char *sql = "";
+	for (bool minus; assay_reach_term(&rest, &term, &minus);)
+		sql = assay_printf(a, "%s%s%s", sql,
+				   !*sql   ? ""
+				   : minus ? " - "
+					   : " + ",
+				   assay_str_is(term, "$first")
+					   ? assay_printf(a, "%" PRId64, rels->first)
+					   : reach_sql(a, table, term));
+	return *sql ? sql : reach_sql(a, table, rest);
 }
 
 static const char *create_table(assay_arena *a, const assay_relation *rel)
