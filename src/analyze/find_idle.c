@@ -33,12 +33,6 @@ static size_t step_ends(const assay_run *run, const assay_find_ctx *c, int64_t *
 	return n;
 }
 
-static bool in_window(const assay_gap_table *g, const assay_window *w, size_t gap)
-{
-	return g->device[gap] == w->device && g->ts[gap] >= w->from &&
-	       g->ts[gap] + g->dur[gap] <= w->to;
-}
-
 /* The causes, and gaps that began while the host stood in a blocking call: whole, whatever came
  * behind the call. */
 enum { DRAINED = ASSAY_WHY_COUNT, KINDS };
@@ -71,7 +65,7 @@ static void measure(const assay_run *run, const assay_find_ctx *c, struct idle *
 	memcpy(idle->gaps, c->w->gaps, sizeof c->w->gaps);
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
-		if (!in_window(&t->gap, c->w, gap))
+		if (!assay_gap_in_window(&t->gap, c->w, gap))
 			continue;
 		while (step < n && t->gap.ts[gap] >= end[step])
 			step++;
@@ -154,28 +148,18 @@ static uint32_t drained_where(const assay_run *run, const assay_find_ctx *c,
 			      const struct idle *idle, assay_found *f)
 {
 	const assay_tables *t = &run->part.t;
-	assay_map known = {0};
-	assay_vec(assay_idle_name) sum = {0};
-	assay_idle_name best = {0};
+	assay_idle_tally tally = {0};
 	char count[ASSAY_FMT];
 	for (size_t i = 0; i < t->gap.n; i++) {
 		uint32_t row = t->gap.opened[i];
-		if (row == ASSAY_NO_ROW || !in_window(&t->gap, c->w, i))
+		if (row == ASSAY_NO_ROW || !assay_gap_in_window(&t->gap, c->w, i))
 			continue;
 		uint32_t own = assay_own_call(t, assay_call_stack(t, row));
 		uint64_t key[2] = {t->host.name[row], assay_line_key(t, own)};
-		uint32_t *slot = assay_map_at(&known, assay_hash(key, sizeof key, 0));
-		if (*slot == ASSAY_MAP_ABSENT) {
-			*slot = (uint32_t)sum.n;
-			*assay_push(&sum) =
-				(assay_idle_name){.name = t->host.name[row], .row = row};
-		}
-		sum.p[*slot].time += t->gap.dur[i];
-		if (sum.p[*slot].time > best.time)
-			best = sum.p[*slot];
+		assay_idle_name one = {t->host.name[row], row, t->gap.dur[i]};
+		assay_idle_tally_add(&tally, assay_hash(key, sizeof key, 0), one);
 	}
-	assay_vec_free(&sum);
-	assay_map_free(&known);
+	assay_idle_name best = assay_idle_tally_end(&tally);
 	if (!best.name)
 		return ASSAY_NO_ROW;
 	uint32_t own = assay_own_call(t, assay_call_stack(t, best.row));

@@ -2,37 +2,46 @@
 
 #include "names/words.h"
 
-static bool in_window(const assay_gap_table *g, const assay_window *w, size_t gap)
+bool assay_gap_in_window(const assay_gap_table *g, const assay_window *w, size_t gap)
 {
 	return g->device[gap] == w->device && g->ts[gap] >= w->from &&
 	       g->ts[gap] + g->dur[gap] <= w->to;
+}
+
+void assay_idle_tally_add(assay_idle_tally *t, uint64_t key, assay_idle_name one)
+{
+	uint32_t *slot = assay_map_at(&t->known, key);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)t->sum.n;
+		*assay_push(&t->sum) = (assay_idle_name){.name = one.name, .row = one.row};
+	}
+	assay_idle_name *sum = &t->sum.p[*slot];
+	sum->time += one.time;
+	if (sum->time > t->best.time)
+		t->best = *sum;
+}
+
+assay_idle_name assay_idle_tally_end(assay_idle_tally *t)
+{
+	assay_vec_free(&t->sum);
+	assay_map_free(&t->known);
+	return t->best;
 }
 
 /* The longest stretch of each gap counts, by name. */
 assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, int cause)
 {
 	const assay_tables *t = &run->part.t;
-	assay_map known = {0};
-	assay_vec(assay_idle_name) sum = {0};
-	assay_idle_name best = {0};
+	assay_idle_tally tally = {0};
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t row = t->gap_part.during[i];
 		if (t->gap_part.cause[i] != cause || row == ASSAY_NO_ROW ||
-		    !in_window(&t->gap, w, t->gap_part.gap[i]))
+		    !assay_gap_in_window(&t->gap, w, t->gap_part.gap[i]))
 			continue;
-		uint32_t *slot = assay_map_at(&known, t->host.name[row]);
-		if (*slot == ASSAY_MAP_ABSENT) {
-			*slot = (uint32_t)sum.n;
-			*assay_push(&sum) =
-				(assay_idle_name){.name = t->host.name[row], .row = row};
-		}
-		sum.p[*slot].time += t->gap_part.longest[i];
-		if (sum.p[*slot].time > best.time)
-			best = sum.p[*slot];
+		assay_idle_name one = {t->host.name[row], row, t->gap_part.longest[i]};
+		assay_idle_tally_add(&tally, one.name, one);
 	}
-	assay_vec_free(&sum);
-	assay_map_free(&known);
-	return best;
+	return assay_idle_tally_end(&tally);
 }
 
 bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where)

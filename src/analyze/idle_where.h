@@ -11,6 +11,19 @@ typedef struct assay_idle_name {
 	int64_t time;
 } assay_idle_name;
 
+/* Time by a key, and the name with most of it. Starts as zero. */
+typedef struct assay_idle_tally {
+	assay_map known;
+	assay_vec(assay_idle_name) sum;
+	assay_idle_name best;
+} assay_idle_tally;
+
+void assay_idle_tally_add(assay_idle_tally *t, uint64_t key, assay_idle_name one);
+/* The best; the rest is freed. */
+assay_idle_name assay_idle_tally_end(assay_idle_tally *t);
+
+bool assay_gap_in_window(const assay_gap_table *g, const assay_window *w, size_t gap);
+
 assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, int cause);
 /* File, line and function of "train.py(12): step", as Kineto names frames; false: a function of C,
  * or of a library. */
