@@ -9,6 +9,7 @@
 
 #include "record/blas_call.h"
 #include "record/hook.h"
+#include "record/loader.h"
 #include "record/rt.h"
 
 enum { /* cudaDataType, as hipDataType has it, too */
@@ -303,7 +304,10 @@ void assay_blas_install(void)
 	/* no waiting: whoever is here may wait for the loader, which the caller may hold */
 	if (assay_rt_conf()->no_blas || pthread_mutex_trylock(&lock))
 		return;
-	if (dl_iterate_phdr(loads, NULL) == 1)
-		install();
+	if (assay_loader_enter()) {
+		if (dl_iterate_phdr(loads, NULL) == 1)
+			install();
+		assay_loader_leave();
+	}
 	pthread_mutex_unlock(&lock);
 }

@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/loader.h"
+
 /* Relocations that hold the address of a function. */
 #if defined(__aarch64__)
 enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
@@ -244,13 +246,20 @@ static void take_turn(void)
 		dlsym(own, "assay_hook_turn");
 }
 
-void assay_hook_install(assay_hooks *h)
+static void install(assay_hooks *h)
 {
-	if (dl_iterate_phdr(anything_new, h) != 1)
-		return;
 	assay_hooks *outer = wanted;
 	wanted = h;
 	take_turn();
 	wanted = outer;
 	dlerror(); /* of a name that is not there: none of the program's business */
+}
+
+void assay_hook_install(assay_hooks *h)
+{
+	if (!assay_loader_enter())
+		return;
+	if (dl_iterate_phdr(anything_new, h) == 1)
+		install(h);
+	assay_loader_leave();
 }

@@ -198,18 +198,20 @@ static bool find(const char *name, void *fn)
 	return p != NULL;
 }
 
+/* Once; the last one found says so. */
+static bool find_all(void)
+{
+	find("execveat", &real.execveat); /* nobody can call it where it is not (glibc 2.33) */
+	return find("execve", &real.execve) && find("execv", &real.execv) &&
+	       find("execvp", &real.execvp) && find("execvpe", &real.execvpe) &&
+	       find("fexecve", &real.fexecve) && find("dlopen", &real.dlopen) &&
+	       find("_exit", &real.exit_now);
+}
+
 void assay_rt_watch_ways_out(void)
 {
 	static assay_hooks hooks = {
 		.hook = ways_out, .n = sizeof ways_out / sizeof *ways_out, .of = every_object};
-	static _Atomic int found;
-	if (!atomic_load(&found) &&
-	    !(find("execve", &real.execve) && find("execv", &real.execv) &&
-	      find("execvp", &real.execvp) && find("execvpe", &real.execvpe) &&
-	      find("fexecve", &real.fexecve) && find("dlopen", &real.dlopen) &&
-	      find("_exit", &real.exit_now)))
-		return;
-	if (!atomic_exchange(&found, 1)) /* nobody can call it where it is not (glibc 2.33) */
-		find("execveat", &real.execveat);
-	assay_hook_install(&hooks);
+	if (real.exit_now || find_all())
+		assay_hook_install(&hooks);
 }

@@ -5,11 +5,11 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "record/hook.h"
+#include "record/loader.h"
 #include "record/py.h"
 
 static struct {
@@ -18,16 +18,14 @@ static struct {
 	int (*munmap)(void *, size_t);
 } end;
 
-/* A walk takes microseconds; one whose thread does not get a processor for this long is given up.
+/* The end was announced locks ago, so whoever walks since then knows. A walk takes microseconds;
+ * one whose thread does not get a processor for this long is given up.
  */
 static int our_munmap(void *at, size_t bytes)
 {
 	enum { TRIES = 100000 };
-	if (assay_py_ends(end.py)) {
-		atomic_thread_fence(memory_order_seq_cst);
-		for (int i = 0; end.walks() && i < TRIES; i++)
-			sched_yield();
-	}
+	for (int i = 0; assay_py_ends(end.py) && end.walks() && i < TRIES; i++)
+		sched_yield();
 	return end.munmap(at, bytes);
 }
 
@@ -43,11 +41,12 @@ static assay_hook_object interpreter_only(const char *file, bool unused)
 void assay_py_guard(const assay_py *py, bool (*walks)(void))
 {
 	static assay_hooks hooks = {.hook = hook, .n = 1, .of = interpreter_only};
-	if (!end.munmap) {
+	if (!end.munmap && assay_loader_enter()) {
 		void *real = dlsym(RTLD_DEFAULT, "munmap");
 		end.py = py;
 		end.walks = walks;
 		memcpy(&end.munmap, &real, sizeof real);
+		assay_loader_leave();
 	}
 	if (end.munmap)
 		assay_hook_install(&hooks);

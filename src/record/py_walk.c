@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE /* process_vm_readv */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -52,12 +51,18 @@ static inline bool is_pointer(uintptr_t p)
 	return p > 4096;
 }
 
+/* Before whatever is loaded after it. */
+static inline uintptr_t load_first(uintptr_t at)
+{
+	return __atomic_load_n((const uintptr_t *)at, __ATOMIC_ACQUIRE);
+}
+
 static inline uintptr_t innermost(const assay_py_layout *at, uintptr_t ts)
 {
 	if (at->ts_cframe == ASSAY_PY_NONE)
-		return load64(ts + at->ts_frame);
-	uintptr_t cframe = load64(ts + at->ts_cframe);
-	return cframe ? load64(cframe + at->ts_frame) : 0;
+		return load_first(ts + at->ts_frame);
+	uintptr_t cframe = load_first(ts + at->ts_cframe);
+	return cframe ? load_first(cframe + at->ts_frame) : 0;
 }
 
 bool assay_py_ends(const assay_py *py)
@@ -78,7 +83,6 @@ static uintptr_t own_frame(const assay_py *py, uintptr_t ts)
 	    load64(ts + at->ts_thread) != (uintptr_t)pthread_self())
 		return 0;
 	uintptr_t frame = innermost(at, ts);
-	atomic_thread_fence(memory_order_acquire);
 	ending = load64(py->runtime + at->runtime_finalizing);
 	return !ending || ending == ts ? frame : 0;
 }

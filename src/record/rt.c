@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "record/conf.h"
+#include "record/loader.h"
 #include "record/rt_state.h"
 #include "wire/clock.h"
 
@@ -267,6 +268,7 @@ bool assay_rt_begin_locked(void)
  * around fork; so whatever the lock guards is dropped unseen here. */
 static void in_child(void)
 {
+	assay_loader_in_child();
 	assay_rt_forget_self();
 	pthread_setspecific(rt.at_thread_end, NULL);
 	assay_rt_drop_files();
@@ -357,7 +359,8 @@ static bool register_once(void)
 	if (!rt.key_made && pthread_key_create(&rt.at_thread_end, assay_rt_end_of_thread))
 		return false;
 	rt.key_made = true;
-	if (!rt.atfork_made && pthread_atfork(NULL, NULL, in_child))
+	if (!rt.atfork_made &&
+	    pthread_atfork(assay_loader_before_fork, assay_loader_in_parent, in_child))
 		return false;
 	rt.atfork_made = true;
 	/* atexit besides the destructor: it runs before the vendor's own, registered earlier */

@@ -1,9 +1,11 @@
 /* A program that does to the recorder what daemons, sandboxes and attackers do. usage: hostile HOW
  * [PATH]. Prints what it found changed that it did not change itself; nothing when all is well. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -150,6 +152,41 @@ static void put_link(const char *victim, int (*make)(const char *, const char *)
 		printf("cannot link %s: %s\n", capture, strerror(errno));
 }
 
+static int stop_at_first(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)info, (void)size, (void)unused;
+	return 1;
+}
+
+/* Children that use the loader, as an import in a worker process does. The recorder has many
+ * objects to look at, and each time one more. */
+static void load_in_children(const char *dir)
+{
+	enum { LIBRARIES = 100, CHILDREN = 200, SECONDS = 20 };
+	int status = 0;
+	for (int i = 0; i < LIBRARIES; i++) {
+		char path[512];
+		snprintf(path, sizeof path, "%s/lib%d.so", dir, i);
+		if (!dlopen(path, RTLD_NOW))
+			printf("cannot load %s\n", path);
+	}
+	for (int i = 0; i < CHILDREN && !status; i++) {
+		void *lib = dlopen("libm.so.6", RTLD_NOW);
+		if (lib)
+			dlclose(lib);
+		usleep((unsigned)(i % 16) * 100);
+		pid_t child = fork();
+		if (child == 0) {
+			alarm(SECONDS);
+			dl_iterate_phdr(stop_at_first, NULL);
+			_exit(dlopen("libm.so.6", RTLD_NOW) ? 0 : 1);
+		}
+		waitpid(child, &status, 0);
+		if (status)
+			printf("child %d ended with %#x\n", i, (unsigned)status);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argv[1], *path = argc > 2 ? argv[2] : "";
@@ -166,6 +203,8 @@ int main(int argc, char **argv)
 		fork_child(path, fork);
 	else if (!strcmp(how, "raw-fork"))
 		fork_child(path, raw_fork);
+	else if (!strcmp(how, "fork-load"))
+		load_in_children(path);
 	else if (!strcmp(how, "limit"))
 		limit_files();
 	else if (!strcmp(how, "path"))

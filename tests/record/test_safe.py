@@ -59,6 +59,19 @@ def files_of_a_child_are_never_closed():
 
 
 @test
+def a_child_finds_the_loader_free():
+    libs = WORK + "/libs"
+    os.mkdir(libs)
+    with open(libs + "/one.c", "w") as f:
+        f.write("void *dlopen(const char *, int);\nvoid *one(void);\nvoid *one(void) { return dlopen(0, 1); }\n")
+    cc(libs + "/lib0.so", "-fPIC", "-shared", libs + "/one.c", flags=PLAIN)
+    for i in range(1, 100):
+        shutil.copy(libs + "/lib0.so", f"{libs}/lib{i}.so")
+    _, p, _ = hostile("fork-load", libs, opts=("--set", "tick=1"))
+    eq((p.stdout, p.returncode), ("", 0))
+
+
+@test
 def a_limit_on_the_size_of_files_does_not_end_the_program():
     for name, before in both_tables():
         run, p, _ = hostile("limit", name="limit-" + name, before=before)
