@@ -17,7 +17,7 @@ WAIT = 25  # s for a program to start and to stand still
 
 START = """
 import threading, torch
-x = torch.zeros(1024, device='cuda'); y = x + 1; torch.cuda.synchronize()
+x = torch.zeros(1024, device='cuda'); y = x + 1; z = x * 2; torch.cuda.synchronize()  # loading a kernel waits for all that run
 a, b = torch.cuda.Stream(), torch.cuda.Stream()
 e = torch.cuda.Event()
 forever = 1 << 42  # cycles: half an hour
