@@ -3,11 +3,14 @@
  * device busy while the program does nothing on it. */
 #include <stdlib.h>
 
+#include "analyze/analyze.h"
 #include "analyze/finding.h"
 #include "base/fmt.h"
+#include "base/test.h"
+#include "model/by_hand.h"
 
 enum {
-	ENOUGH_RUNS = 16,
+	ENOUGH_RUNS = 6,   /* in one place */
 	ENOUGH_KINDS = 3,  /* one kernel alone works on data that differs */
 	STALL = 50 * 1000, /* ns between two pieces of queued work; the usual is a microsecond */
 	FOREIGN_LOOKS = 3, /* of telemetry */
@@ -16,11 +19,20 @@ enum {
 static const double slow_times = 2.0; /* of the median: slower ones count */
 static const double surely_busy = 50; /* percent, by telemetry */
 
+/* A kernel in its place. Launches of one kernel and grid may work on more or less (the inner size
+ * of a product is not in the grid), so those are compared that have the same neighbours: the same
+ * place in a layer or step, without knowing which. */
 struct shape {
-	uint32_t kernel_name;
-	uint64_t grid;
+	uint64_t place;
 	uint32_t gpu;
 	int64_t dur;
+};
+
+enum { NEAR = 5, MIDDLE = 2 }; /* kernels of a stream in a row; the one they are the place of */
+
+struct near {
+	uint32_t gpu[NEAR]; /* a ring of the last ones */
+	size_t n;
 };
 
 struct shared {
@@ -38,36 +50,50 @@ struct shared {
 
 /* ------------------------------------------------------------------ slow kernels */
 
-static int by_shape(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
 	const struct shape *x = a, *y = b;
-	if (x->kernel_name != y->kernel_name)
-		return x->kernel_name < y->kernel_name ? -1 : 1;
-	if (x->grid != y->grid)
-		return x->grid < y->grid ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
 	return x->dur < y->dur ? -1 : x->dur > y->dur;
+}
+
+static uint64_t place_of(const assay_gpu_table *g, const struct near *near)
+{
+	uint64_t hash = 0;
+	for (size_t i = near->n - NEAR; i < near->n; i++) {
+		uint32_t r = near->gpu[i % NEAR];
+		uint32_t what[] = {g->name[r], g->grid_x[r], g->grid_y[r], g->grid_z[r],
+				   g->block_x[r]};
+		hash = assay_hash(what, sizeof what, hash);
+	}
+	return hash;
 }
 
 static size_t collect_shapes(const assay_run *run, const assay_find_ctx *c, struct shape *out)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
-	size_t n = 0;
+	size_t n = 0, bytes = run->part.t.track.n * sizeof(struct near);
+	struct near *streams = memset(assay_alloc(c->scratch, bytes + 1), 0, bytes);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
 		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || !g->grid_x[r] ||
 		    g->dur[r] <= 0 || g->ts[r] < c->w->from || g->ts[r] >= c->w->to)
 			continue;
-		uint64_t grid = (uint64_t)g->grid_x[r] << 32 ^ (uint64_t)g->grid_y[r] << 16 ^
-				g->grid_z[r] ^ (uint64_t)g->block_x[r] << 48;
-		out[n++] = (struct shape){g->name[r], grid, r, g->dur[r]};
+		struct near *near = &streams[g->track[r]];
+		near->gpu[near->n++ % NEAR] = r;
+		if (near->n < NEAR)
+			continue;
+		uint32_t middle = near->gpu[(near->n - 1 - MIDDLE) % NEAR];
+		out[n++] = (struct shape){place_of(g, near), middle, g->dur[middle]};
 	}
 	if (n)
-		qsort(out, n, sizeof *out, by_shape);
+		qsort(out, n, sizeof *out, by_place);
 	return n;
 }
 
-/* Of one shape, by length: those that took more than twice the median. */
+/* Of one place, by length: those that took more than twice the median. */
 static void add_slow(struct shared *x, const struct shape *s, size_t n)
 {
 	int64_t usual = s[n / 2].dur, excess = 0;
@@ -96,8 +122,7 @@ static void find_slow(struct shared *x)
 	memset(x->usual, 0xff, rows * sizeof *x->usual);
 	n = collect_shapes(x->run, c, s);
 	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1;
-		     k < n && s[k].kernel_name == s[i].kernel_name && s[k].grid == s[i].grid;)
+		for (k = i + 1; k < n && s[k].place == s[i].place;)
 			k++;
 		if (k - i >= ENOUGH_RUNS)
 			add_slow(x, s + i, k - i);
@@ -164,7 +189,7 @@ static void tell_slow(const struct shared *x, assay_found *f)
 {
 	char count[ASSAY_FMT], usual[ASSAY_FMT], longest[ASSAY_FMT];
 	assay_arena *a = x->c->scratch;
-	assay_str name = assay_text(x->run, x->worst.kernel_name);
+	assay_str name = assay_text(x->run, x->run->part.t.gpu.name[x->worst.gpu]);
 	if (!x->kinds)
 		return;
 	f->where.kernel = assay_fmt_kernel(a, name, 120);
@@ -251,4 +276,42 @@ int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c)
 	struct shared x = {.run = run, .c = c};
 	find_stalls(&x);
 	return x.stalled;
+}
+
+/* ------------------------------------------------------------------ tests */
+
+enum { ROUNDS = 20 };
+
+/* Rounds of a norm, a short product, an activation and a long product: one kernel, one grid. */
+static uint64_t slow_ones(int64_t last_product)
+{
+	static const char *const names[] = {"norm", "product", "activation", "product"};
+	static const int64_t usual[] = {10, 100, 20, 400};
+	assay_run *run = assay_run_new();
+	assay_order order;
+	assay_window w = {.to = INT64_MAX};
+	assay_arena scratch = {0};
+	assay_find_ctx c = {.order = &order, .w = &w, .scratch = &scratch};
+	int64_t now = 0;
+	for (int i = 0; i < 4 * ROUNDS; i++) {
+		int64_t dur = i == 4 * ROUNDS - 5 ? last_product : usual[i % 4];
+		uint32_t r = assay_hand_gpu(run, names[i % 4], now, dur, ASSAY_NO_ROW);
+		run->part.t.gpu.grid_x[r] = 132;
+		now += dur;
+	}
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	struct shared x = {.run = run, .c = &c};
+	find_slow(&x);
+	assay_order_free(&order);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return x.slow;
+}
+
+TEST(a_kernel_that_works_on_more_in_another_place_is_not_slow)
+{
+	CHECK_EQ(slow_ones(400), 0);
+	CHECK_EQ(slow_ones(900), 1);
+	return 0;
 }

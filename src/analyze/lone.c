@@ -143,7 +143,8 @@ static bool is_piece(const struct named *n)
 {
 	return n->family == ASSAY_FAMILY_ELEMENTWISE || n->family == ASSAY_FAMILY_REDUCTION ||
 	       n->role == ASSAY_ROLE_SOFTMAX || n->role == ASSAY_ROLE_EXP ||
-	       n->role == ASSAY_ROLE_CAST || n->role == ASSAY_ROLE_LAYOUT;
+	       n->role == ASSAY_ROLE_MASK || n->role == ASSAY_ROLE_CAST ||
+	       n->role == ASSAY_ROLE_LAYOUT;
 }
 
 static void see_kernel(struct lone *l, size_t at)
@@ -311,6 +312,7 @@ static const char bmm
 	     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, false, false>(float*)",
      log_softmax[] =
 	     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 9, true, false>(float*)",
+     mask[] = "void at::native::triu_tril_kernel<bool, int, false, 8, false>",
      scale[] = "void at::native::vectorized_elementwise_kernel<8, MulFunctor>",
      cast[] =
 	     "void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda>";
@@ -319,9 +321,12 @@ TEST(what_lies_between_the_products_of_an_attention_is_needless)
 {
 	const struct hand_kernel eager[] = {
 		{bmm, 50}, {scale, 10}, {softmax, 20}, {cast, 5}, {bmm, 50}};
+	const struct hand_kernel masked[] = {
+		{bmm, 50}, {scale, 10}, {mask, 4}, {softmax, 20}, {bmm, 50}};
 	const struct hand_kernel rocm[] = {{tensile, 50}, {"softmax_forward", 20}, {tensile, 50}};
 	CHECK_EQ(sold(eager, 5, ASSAY_ADVICE_EAGER), 35);
 	CHECK_EQ(sold(eager, 5, ASSAY_ADVICE_CASTS), 0); /* once is enough */
+	CHECK_EQ(sold(masked, 5, ASSAY_ADVICE_EAGER), 34);
 	CHECK_EQ(sold(rocm, 3, ASSAY_ADVICE_EAGER), 20);
 	/* a loss, routing that sorts between, a classifier at the end */
 	const struct hand_kernel loss[] = {{bmm, 50}, {log_softmax, 20}, {scale, 10}, {bmm, 50}};
