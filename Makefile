@@ -167,6 +167,7 @@ coverage:
 record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_record.py $(B)
 	$(Q)tests/record/test_control.py $(B)
+	$(Q)tests/record/test_keep.py $(B)
 	$(Q)tests/record/test_safe.py $(B)
 	$(Q)tests/record/test_recover.py $(B)
 	$(Q)tests/record/test_hang.py $(B)

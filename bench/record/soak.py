@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A long recording on the fake driver: memory of the program and of assay, descriptors, rings and bytes a step must stay as
-they are. usage: soak.py [SECONDS [BUILD]]   30 minutes when not given. Prints a line every tenth; exit status 1 when one grows."""
+they are. usage: soak.py [SECONDS [BUILD [OPTIONS...]]]   30 minutes when not given; options of `assay record`. With --keep the file itself
+must not grow. Prints a line every tenth; exit status 1 when one grows."""
 import glob
 import os
 import shutil
@@ -10,6 +11,7 @@ import sys
 import time
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 1800
+OPTIONS = sys.argv[3:]
 sys.argv = sys.argv[:1] + sys.argv[2:3]  # what the harness looks at
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/record"))
 from harness import ASSAY, FAKE, WORK, build_fakes  # noqa: E402
@@ -31,7 +33,7 @@ def main():
     build_fakes()
     run, told, rings = WORK + "/run", WORK + "/told", WORK + "/rings"
     os.mkdir(rings)
-    p = subprocess.Popen([ASSAY, "record", "-q", "-o", run, "--set", "rings=" + rings, "--", FAKE + "/program", "tell", "0", told],
+    p = subprocess.Popen([ASSAY, "record", "-q", "-o", run, "--set", "rings=" + rings, *OPTIONS, "--", FAKE + "/program", "tell", "0", told],
                          env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
     lines, before = [], (0, 0)
     for _ in range(LINES):
@@ -42,8 +44,11 @@ def main():
         now = (size, steps(told))
         line = {"program": resident(program), "assay": resident(p.pid),
                 "descriptors": len(os.listdir(f"/proc/{program}/fd")) + len(os.listdir(f"/proc/{p.pid}/fd")),
-                "rings": sum(os.path.getsize(f) for f in glob.glob(rings + "/*/*.ring")),
-                "bytes a step": (now[0] - before[0]) / max(1, now[1] - before[1])}
+                "rings": sum(os.stat(f).st_blocks * 512 for f in glob.glob(rings + "/*/*.ring"))}
+        if "--keep" in OPTIONS:
+            line["file"] = size
+        else:
+            line["bytes a step"] = (now[0] - before[0]) / max(1, now[1] - before[1])
         print(f"{now[1]} steps, {size} bytes;", ", ".join(f"{k} {v:.0f}" for k, v in line.items()), flush=True)
         lines.append(line)
         before = now

@@ -209,6 +209,9 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;no_stacks=1", text);
 	if (is_off(a->a.children))
 		text = assay_printf(m, "%s;no_children=1", text);
+	if (r->keep.bytes)
+		text = assay_printf(m, "%s;keep=%" PRId64 ";keep_ns=%" PRId64, text, r->keep.bytes,
+				    r->keep.ns);
 	for (size_t i = 0; i < a->set.n; i++)
 		if (strncmp(a->set.item[i], RINGS, strlen(RINGS)))
 			text = assay_printf(m, "%s;%s", text, a->set.item[i]);
@@ -333,6 +336,9 @@ static bool options_make_sense(const struct args *a, int64_t *period)
 	int64_t sample;
 	if (!sample_period(a->a.sample, &sample))
 		bad = a->a.sample, name = "sample (TIME|off; 50us to 1s)";
+	record_keep keep;
+	if (!assay_record_keep(a->a.keep, &keep))
+		bad = a->a.keep, name = "keep (TIME, BYTES of at least 16M, or TIME,BYTES)";
 	if (!step_ranges(a->a.steps_from))
 		bad = a->a.steps_from, name = "steps-from (RANGES)";
 	if (a->a.only_range && !*a->a.only_range)
@@ -429,6 +435,8 @@ static int record_run(const void *args, char **operands, int n)
 		return fail(&err, err.code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL);
 	}
 	make_rings_dir(&r, a);
+	assay_record_keep(a->a.keep, &r.keep);
+	assay_record_keep_room(&r, &r.keep);
 	assay_recorders_find(&r.arena, r.library);
 	r.start_real = assay_clock(CLOCK_REALTIME);
 	r.start_boot = assay_clock(CLOCK_BOOTTIME);
@@ -476,6 +484,11 @@ static const assay_opt opts[] = {
 	 "Record nothing, at no cost, until 'assay ctl RUN start' says so.", AT(a.paused)},
 	{"control", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Make the socket for 'assay ctl' there; RUN/control when not given.", AT(a.control)},
+	{"keep", 0, ASSAY_OPT_TEXT, "SIZE",
+	 "Flight recorder: keep only the last stretch, in memory, of so long or so many bytes a "
+	 "process (or both, 30s,512M); written into RUN at the end however it comes, by 'assay ctl "
+	 "RUN flush' and when a signal reaches 'assay record'.",
+	 AT(a.keep)},
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
 	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",
 	 AT(a.delay)},
@@ -502,6 +515,8 @@ static const assay_example examples[] = {
 	 "twenty seconds of a long run, without its start"},
 	{"assay record --paused -o $(mktemp -d) -- python3 -c 'print(42)'",
 	 "only what 'assay ctl RUN start' asks for while it runs"},
+	{"assay record --keep 30s -o $(mktemp -d) -- python3 -c 'print(42)'",
+	 "a job of days: its last half minute, whatever ends it"},
 	{"assay record --steps-from NVTX:step -o $(mktemp -d) -- python3 -c 'print(42)'",
 	 "ranges \"step 1\", \"step 2\", ... are the steps"},
 };

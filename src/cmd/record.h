@@ -10,10 +10,15 @@
 
 typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
-	const char *sample, *stacks, *children, *control;
+	const char *sample, *stacks, *children, *control, *keep;
 	int64_t duration, delay;
 	bool all_api, exact_waits, no_blas, paused, quiet, recover, per_rank;
 } record_args;
+
+/* What a flight recorder keeps: the last ns, in at most so many bytes a process; both 0: all. */
+typedef struct record_keep {
+	int64_t ns, bytes;
+} record_keep;
 
 /* Why a process that the command started is not recorded: X(ID, name, sentence). */
 #define RECORD_WHY_LIST(X)                                                                         \
@@ -65,6 +70,7 @@ struct recording {
 	bool watch; /* for processes that cannot be recorded */
 	const record_child *unrecorded;
 	size_t unrecorded_n;
+	record_keep keep;
 	record_control *control; /* until the command ended; NULL: there is none */
 };
 
@@ -90,9 +96,16 @@ record_children *assay_children_start(assay_arena *a, pid_t command);
  * it before salvage, which writes traces. */
 size_t assay_children_stop(record_children *c, const char *dir, const record_child **out);
 
+/* TIME, BYTES or both with a comma between; false: it is neither. NULL: all is kept. */
+bool assay_record_keep(const char *text, record_keep *out);
+/* How many bytes, where only a time was given. */
+void assay_record_keep_room(const recording *r, record_keep *k);
+
 /* Take orders for the command that is about to run; NULL: it cannot be, err says why. */
 record_control *assay_record_control(recording *r, const record_args *a, assay_err *err);
 void assay_record_control_end(record_control *c);
+/* A descriptor: a byte written to it is an order to write out what is kept. */
+int assay_record_control_bell(const record_control *c);
 
 /* env.json of the run directory, before the command starts. */
 void assay_record_env(const char *dir);

@@ -12,14 +12,18 @@
 
 extern char **environ;
 
-/* The command's process, for the signal handler alone. */
-static volatile sig_atomic_t child_pid;
+/* The command's process, and where a flight recorder is told of a signal; for the signal handler
+ * alone. */
+static volatile sig_atomic_t child_pid, bell = -1;
 
 /* The terminal sends Ctrl-C to the whole group, so the command has it already; kill(1) sends it to
  * us alone. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
+	int saved = errno;
+	if (bell >= 0 && write(bell, "", 1) < 0)
+		errno = saved; /* it is full: told already */
 	if (child_pid > 0 && info->si_code <= 0)
 		kill((pid_t)child_pid, sig);
 }
@@ -81,6 +85,7 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	if (pid == 0)
 		become_command(r->command, env, old, &mask, pipe_fd[1]);
 	child_pid = pid;
+	bell = r->keep.bytes ? assay_record_control_bell(r->control) : -1;
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(pipe_fd[1]);
 	bool told = pid > 0 && read(pipe_fd[0], &why, sizeof why) == (ssize_t)sizeof why;
@@ -92,6 +97,7 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 	child_pid = 0;
 	if (watched)
 		r->unrecorded_n = assay_children_stop(watched, r->dir, &r->unrecorded);
+	bell = -1;
 	assay_record_control_end(r->control);
 	if (pid > 0 && !told) /* a second Ctrl-C must not come between records and their file */
 		assay_record_salvage(r);

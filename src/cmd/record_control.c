@@ -38,7 +38,7 @@ struct record_control {
 	const char *page_path, *socket_path;
 	const char *link; /* to the socket, from the run directory; NULL: it is there itself */
 	int listener;
-	int bell[2]; /* closed to end the thread */
+	int bell[2]; /* a byte: write out what is kept; closed to end the thread */
 	pthread_t thread;
 	bool started;
 	assay_ring_file *head; /* of one ring file after the other, without its rings */
@@ -50,7 +50,7 @@ struct record_control {
 typedef struct process {
 	uint32_t pid, obeyed;
 	bool records;
-	uint64_t written, dropped;
+	uint64_t written, dropped, not_kept;
 } process;
 typedef assay_vec(process) processes;
 
@@ -69,7 +69,8 @@ static bool read_process(assay_ring_file *f, int dir, const char *name, process 
 		       .records = atomic_load(&f->records) == 1};
 	for (int kind = 0; kind < ASSAY_RING_KINDS; kind++) {
 		p->written += atomic_load(&f->written[kind]);
-		for (int cause = 0; cause < ASSAY_RING_CAUSES; cause++)
+		p->not_kept += atomic_load(&f->dropped[ASSAY_WIRE_NOT_KEPT][kind]);
+		for (int cause = 0; cause < ASSAY_WIRE_NOT_KEPT; cause++)
 			p->dropped += atomic_load(&f->dropped[cause][kind]);
 	}
 	return true;
@@ -140,6 +141,8 @@ static void put_answer(assay_jsonw *w, const record_control *c, const processes 
 		assay_jsonw_bool(w, "obeyed", obeyed(p, order));
 		assay_jsonw_u64(w, "records", p->written);
 		assay_jsonw_u64(w, "lost", p->dropped);
+		if (c->r->keep.bytes)
+			assay_jsonw_u64(w, "not_kept", p->not_kept);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -263,6 +266,19 @@ static void serve(record_control *c, int fd)
 	close(fd);
 }
 
+/* A byte for each signal; false: the bell is closed. */
+static bool flush_for_signal(record_control *c)
+{
+	char signals[64];
+	processes all = {0};
+	if (read(c->bell[0], signals, sizeof signals) <= 0)
+		return false;
+	atomic_fetch_add(&c->page->flushes, 1);
+	give_order(c, &all);
+	assay_vec_free(&all);
+	return true;
+}
+
 static void *serve_all(void *arg)
 {
 	record_control *c = arg;
@@ -270,7 +286,7 @@ static void *serve_all(void *arg)
 		struct pollfd wait[2] = {{c->listener, POLLIN, 0}, {c->bell[0], POLLIN, 0}};
 		if (poll(wait, 2, -1) < 0 && errno != EINTR)
 			return NULL;
-		if (wait[1].revents)
+		if (wait[1].revents && !flush_for_signal(c))
 			return NULL;
 		int fd = wait[0].revents ? accept4(c->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 		if (fd >= 0)
@@ -353,7 +369,7 @@ static bool make_socket(record_control *c, const char *file, assay_err *err)
 static bool start_serving(record_control *c)
 {
 	sigset_t all, old;
-	if (pipe2(c->bell, O_CLOEXEC) < 0)
+	if (pipe2(c->bell, O_CLOEXEC | O_NONBLOCK) < 0)
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -374,6 +390,11 @@ record_control *assay_record_control(recording *r, const record_args *a, assay_e
 	}
 	assay_record_control_end(c);
 	return NULL;
+}
+
+int assay_record_control_bell(const record_control *c)
+{
+	return c ? c->bell[1] : -1;
 }
 
 void assay_record_control_end(record_control *c)

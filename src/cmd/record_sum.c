@@ -106,6 +106,7 @@ static void json_options(assay_jsonw *w, const record_args *a)
 	assay_jsonw_bool(w, "exact_waits", a->exact_waits);
 	assay_jsonw_bool(w, "no_blas", a->no_blas);
 	assay_jsonw_bool(w, "paused", a->paused);
+	assay_jsonw_z(w, "keep", a->keep);
 	assay_jsonw_i64(w, "delay_ns", a->delay);
 	assay_jsonw_i64(w, "duration_ns", a->duration);
 	assay_jsonw_z(w, "only_range", a->only_range);

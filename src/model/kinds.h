@@ -274,6 +274,7 @@ typedef enum assay_scope_how {
 	X(DAMAGED, "ring_overwritten")                                                             \
 	X(SAMPLES, "too_many_threads")                                                             \
 	X(STALLED, "disk_too_slow")                                                                \
+	X(NOT_KEPT, "not_kept")                                                                    \
 	X(MISSING, "not_in_file")                                                                  \
 	X(KILLED, "killed_before_flush")                                                           \
 	X(EXEC, "exec_before_flush")
@@ -282,7 +283,8 @@ typedef enum assay_scope_how {
 #define ASSAY_OFF_CAUSES(X)                                                                        \
 	X(ASKED, "asked")                                                                          \
 	X(START, "started_paused")                                                                 \
-	X(TIME, "not_the_time")
+	X(TIME, "not_the_time")                                                                    \
+	X(NOT_KEPT, "not_kept")
 
 /* A thread and Python's global lock; numbers of the capture format. */
 #define ASSAY_GIL_STATES(X)                                                                        \

@@ -53,7 +53,7 @@ static void finish(capture *c)
 {
 	c->ring = 0;
 	assay_capture_end_ranges(c);
-	assay_capture_end_off(c);
+	assay_capture_end_off(c, c->last_time);
 	if (!c->ended && !c->whole)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
 	assay_capture_find_rank(c);

@@ -68,6 +68,8 @@ typedef struct capture {
 	uint64_t tally[ASSAY_LOSS_MISSING][ASSAY_WIRE_TYPE_COUNT]; /* as its recorder tells */
 	uint32_t left;                                             /* ASSAY_WIRE_LEFT_... */
 	bool told, dead, whole, lost;
+	bool cut;          /* a stretch of it was not kept: ranges begin and end there unseen */
+	int64_t kept_from; /* then: where the last such stretch ends */
 	int64_t clock_offset, clock_at; /* of the last CLOCK */
 	uint32_t off;                   /* row of off that is open, ASSAY_NO_ROW: recording is on */
 } capture;
@@ -147,11 +149,13 @@ void assay_capture_loss(capture *c, uint32_t why, uint64_t count, int64_t first)
 void assay_capture_settle(capture *c);
 /* Recording was switched; at the end it may still be off. */
 assay_capture_reader assay_capture_switch;
-void assay_capture_end_off(capture *c);
+void assay_capture_end_off(capture *c, int64_t time);
 
 /* capture_ranges.c: a RANGE record; a chunk of a ring not met before; what is open at the end. */
 assay_capture_reader assay_capture_range;
 void assay_capture_ring(capture *c);
 void assay_capture_end_ranges(capture *c);
+/* What follows was not kept from this time on. */
+void assay_capture_cut_ranges(capture *c, int64_t time);
 
 #endif

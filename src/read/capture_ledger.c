@@ -55,11 +55,11 @@ void assay_capture_death(capture *c, const any_record *r)
 	c->left = r->death.how;
 }
 
-void assay_capture_end_off(capture *c)
+void assay_capture_end_off(capture *c, int64_t time)
 {
 	assay_off_table *t = &c->part->t.off;
-	if (c->off != ASSAY_NO_ROW && c->last_time > t->ts[c->off])
-		t->dur[c->off] = c->last_time - t->ts[c->off];
+	if (c->off != ASSAY_NO_ROW && time > t->ts[c->off])
+		t->dur[c->off] = time - t->ts[c->off];
 	c->off = ASSAY_NO_ROW;
 }
 
@@ -67,8 +67,12 @@ void assay_capture_switch(capture *c, const any_record *r)
 {
 	assay_off_table *t = &c->part->t.off;
 	assay_capture_seen(c, r->flip.time);
+	if (!r->flip.on && r->flip.why == ASSAY_WIRE_OFF_NOT_KEPT)
+		assay_capture_cut_ranges(c, r->flip.time);
 	if (r->flip.on) {
-		assay_capture_end_off(c);
+		if (c->off != ASSAY_NO_ROW && t->why[c->off] == ASSAY_OFF_NOT_KEPT)
+			c->kept_from = r->flip.time;
+		assay_capture_end_off(c, r->flip.time);
 	} else if (c->off == ASSAY_NO_ROW) {
 		c->off = assay_add(&c->part->t, ASSAY_T_off);
 		t->source[c->off] = c->part->source;
@@ -98,7 +102,7 @@ static void put_kind(capture *c, uint32_t kind)
 			continue;
 		t->dropped[add_row(c, kind_sid(c, kind), (assay_loss_cause)cause)] =
 			c->tally[cause][kind];
-		c->lost = true;
+		c->lost |= cause != ASSAY_LOSS_NOT_KEPT;
 	}
 }
 

@@ -52,7 +52,8 @@ static void pop_from(capture *c, assay_map *map, uint64_t key, range_end e)
 {
 	uint32_t top = assay_map_get(map, key);
 	if (top == ASSAY_MAP_ABSENT || top >= c->open.n) {
-		assay_count(c->part, ASSAY_ISSUE_unmatched_end, 1);
+		if (!c->cut)
+			assay_count(c->part, ASSAY_ISSUE_unmatched_end, 1);
 		return;
 	}
 	open_range *o = &c->open.p[top];
@@ -146,4 +147,18 @@ void assay_capture_end_ranges(capture *c)
 		assay_count(c->part, ASSAY_ISSUE_unmatched_begin, 1);
 		close_range(c, o, (range_end){end_of_open(c, o), o->track, true});
 	}
+}
+
+/* Nobody knows which of them ended in the stretch that was not kept. */
+void assay_capture_cut_ranges(capture *c, int64_t time)
+{
+	for (size_t i = 0; i < c->open.n; i++) {
+		open_range *o = &c->open.p[i];
+		if (o->track != ASSAY_NO_ROW)
+			close_range(c, o, (range_end){time > o->ts ? time : o->ts, o->track, true});
+	}
+	c->open.n = 0;
+	assay_map_free(&c->stacks);
+	assay_map_free(&c->spans);
+	c->cut = true;
 }

@@ -385,6 +385,15 @@ static const record_type types[] = {
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 
+/* GPU work is handed over after it ran: some of a stretch whose other records were not kept. */
+static bool ran_unkept(const capture *c, const any_record *r)
+{
+	uint16_t type = r->rec.type;
+	return c->cut && r->work.end <= c->kept_from &&
+	       (type == ASSAY_WIRE_KERNEL || type == ASSAY_WIRE_COPY || type == ASSAY_WIRE_SET ||
+		type == ASSAY_WIRE_GRAPH || type == ASSAY_WIRE_BARRIER);
+}
+
 void assay_capture_records(capture *c, assay_str payload)
 {
 	while (payload.n) {
@@ -407,7 +416,8 @@ void assay_capture_records(capture *c, assay_str payload)
 			assay_count(c->part, ASSAY_ISSUE_bad_record, 1);
 		else {
 			c->counts[head.type]++;
-			types[head.type].read(c, &r);
+			if (!ran_unkept(c, &r))
+				types[head.type].read(c, &r);
 		}
 		payload = (assay_str){payload.p + head.bytes, payload.n - head.bytes};
 	}

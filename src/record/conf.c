@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/ring.h"
+#include "wire/keep.h"
 
 typedef struct conf_key {
 	const char *name;
@@ -39,6 +39,8 @@ static const conf_key keys[] = {
 	KEY("no_stacks", FLAG, no_stacks),
 	KEY("no_children", FLAG, no_children),
 	KEY("sample", U32, sample_us),
+	KEY("keep_ns", I64, keep_ns),
+	KEY("keep", I64, keep_bytes),
 };
 
 static int hex(char c)
@@ -101,6 +103,10 @@ static void settle(assay_rt_config *conf)
 		conf->tick_ms = 1;
 	if (conf->buffer_bytes < 16384)
 		conf->buffer_bytes = 16384;
+	if (conf->keep_bytes < 0 || conf->keep_bytes > (int64_t)ASSAY_KEEP_MOST)
+		conf->keep_bytes = ASSAY_KEEP_MOST;
+	if (conf->keep_ns < 0)
+		conf->keep_ns = 0;
 }
 
 bool assay_conf_parse(const char *text, assay_rt_config *conf)

@@ -48,8 +48,10 @@ typedef struct assay_rt_config {
 	bool no_nodes;    /* graph launches as a whole instead of their nodes */
 	bool no_stacks;   /* calls without their Python stacks */
 	bool no_children; /* no samples of child processes */
-	uint32_t sample_us; /* between looks at threads, default 1000; 0: none */
-	bool no_blas;       /* leave out matrix products */
+	uint32_t sample_us;          /* between looks at threads, default 1000; 0: none */
+	bool no_blas;                /* leave out matrix products */
+	int64_t keep_ns, keep_bytes; /* a flight recorder keeps so much; bytes 0: it is none, ns 0:
+					any time */
 } assay_rt_config;
 
 typedef struct assay_rt_hooks {

@@ -116,6 +116,14 @@ void assay_control_rest(int64_t ns);
 void assay_control_obey(void);
 void assay_control_disturb(void);
 
+/* rt_keep.c: a flight recorder, on the writer's thread. begin: the ring file is made; put: a chunk,
+ * to be sealed; write_out: all that is kept goes into the capture. */
+bool assay_keep_on(void);
+bool assay_keep_begin(void);
+bool assay_keep_put(assay_wire_chunk *c, const char *payload, size_t n);
+bool assay_keep_write_out(void);
+void assay_keep_ring_ended(uint32_t ring);
+
 /* rt_cost.c; tell: on the writer's thread, under the lock */
 void assay_rt_tell_cost(void);
 void assay_rt_forget_cost(void);
@@ -135,5 +143,8 @@ void assay_rt_wake_writer(void);
 void assay_rt_drain_bulk(void); /* on the writer's thread */
 void assay_rt_drop_files(void); /* in a forked child: the parent's */
 bool assay_rt_is_writer(void);
+int assay_rt_ring_fd(void);
+/* A chunk into the capture, whole or not at all; sealed and numbered here. */
+bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n);
 
 #endif

@@ -27,6 +27,7 @@ enum {
 	CLOCK_EVERY_NS = 1000000000,
 	LOCK_WAIT_NS = 1000000,
 	NAMES_MAX = 1000, /* captures of one process number */
+	SYMBOL_PROBES = 16,
 };
 #ifndef SYS_close_range
 enum { SYS_close_range = 436 };
@@ -184,7 +185,7 @@ static bool make_ring_file(const char *stem)
 	f->bulk.id = atomic_fetch_add(&rt.next_ring, 1) + 1;
 	atomic_store(&f->bulk.state, ASSAY_RING_LIVE);
 	f->magic = ASSAY_RING_MAGIC;
-	return assay_ring_own(rt.ring.fd);
+	return assay_keep_begin() && assay_ring_own(rt.ring.fd);
 }
 
 static bool make_files(void)
@@ -294,26 +295,36 @@ static bool write_all(int fd, struct iovec *v, int n)
 	return true;
 }
 
-/* One chunk, whole or not at all. What is not written stays in its ring and is tried again. */
-static bool write_chunk(const assay_ring *r, void *payload, size_t n)
+int assay_rt_ring_fd(void)
 {
-	assay_wire_chunk c = {.ring = r->id,
-			      .tid = r->tid,
-			      .pos = atomic_load(&r->tail),
-			      .time = assay_rt_now(),
-			      .pid = rt.file->pid,
-			      .seq = atomic_load(&rt.file->seq)};
-	assay_wire_seal(&c, payload, n);
-	struct iovec v[2] = {{&c, sizeof c}, {payload, n}};
+	return proven(&rt.ring);
+}
+
+bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n)
+{
+	c->seq = atomic_load(&rt.file->seq);
+	assay_wire_seal(c, payload, n);
+	struct iovec v[2] = {{c, sizeof *c}, {(void *)(uintptr_t)payload, n}};
 	int fd = proven(&rt.capture);
 	if (fd >= 0 && write_all(fd, v, 2)) {
-		rt.capture_bytes += sizeof c + n;
+		rt.capture_bytes += sizeof *c + n;
 		atomic_fetch_add(&rt.file->seq, 1);
 		return true;
 	}
 	int torn = fd >= 0 ? ftruncate(fd, (off_t)rt.capture_bytes) : 0;
 	atomic_fetch_add(&rt.file->failed, torn < 0 ? 2 : 1);
 	return false;
+}
+
+/* What is not written stays in its ring and is tried again. */
+static bool write_chunk(const assay_ring *r, void *payload, size_t n)
+{
+	assay_wire_chunk c = {.ring = r->id,
+			      .tid = r->tid,
+			      .pos = atomic_load(&r->tail),
+			      .time = assay_rt_now(),
+			      .pid = rt.file->pid};
+	return assay_keep_on() ? assay_keep_put(&c, payload, n) : assay_rt_append(&c, payload, n);
 }
 
 /* The recorder's ring up to a position. */
@@ -374,9 +385,14 @@ static void put_symbol(uint64_t address)
 {
 	char name[1024];
 	uint32_t i = (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 52) % RT_SYMBOLS;
-	if (!address || rt.symbols[i] == address)
+	for (int probes = 0; probes < SYMBOL_PROBES && rt.symbols[i]; probes++) {
+		if (rt.symbols[i] == address)
+			return;
+		i = (i + 1) % RT_SYMBOLS;
+	}
+	if (!address)
 		return;
-	rt.symbols[i] = address; /* of two at one place each is told again when it is met */
+	rt.symbols[i] = address; /* where all are taken, each is told again when it is met */
 	size_t n = text_at((uintptr_t)address, name, sizeof name);
 	uint32_t sid = assay_rt_string_of(name, n);
 	if (!sid)
@@ -386,8 +402,9 @@ static void put_symbol(uint64_t address)
 	s->name = sid;
 }
 
-/* Ranges carry their text through the ring; in the file each text stands once. Shortens the records
- * in place and returns the new size. Under the lock. */
+/* Ranges carry their text through the ring; in the file each text stands once (a flight recorder
+ * leaves them as they are: texts would outlive their ranges). Shortens the records in place and
+ * returns the new size. Under the lock. */
 static size_t intern_texts(char *p, size_t n)
 {
 	size_t out = 0;
@@ -395,7 +412,8 @@ static size_t intern_texts(char *p, size_t n)
 		assay_wire_rec *rec = (assay_wire_rec *)(void *)(p + at);
 		size_t bytes = rec->bytes, keep = bytes;
 		assay_wire_range *g = (assay_wire_range *)(void *)rec;
-		if (rec->type == ASSAY_WIRE_RANGE && bytes > sizeof *g && !g->name) {
+		if (rec->type == ASSAY_WIRE_RANGE && bytes > sizeof *g && !g->name &&
+		    !assay_keep_on()) {
 			size_t most = bytes - sizeof *g;
 			g->name = assay_rt_string_of((char *)(g + 1),
 						     g->length < most ? g->length : most);
@@ -489,6 +507,7 @@ static bool drain_ring(assay_ring *r, const char *data)
 	put_gap(r);
 	assay_rt_publish();
 	pthread_mutex_unlock(&rt.lock);
+	assay_keep_ring_ended(r->id);
 	make_ready(r);
 	return true;
 }
@@ -578,9 +597,9 @@ static void finish(void)
 {
 	drain_all();
 	atomic_store(&rt.on, 0);
-	if (drain_all()) {
+	if (drain_all() && assay_keep_write_out()) { /* the counts are of what is in the file */
 		put_end();
-		if (drain_bulk()) {
+		if (drain_bulk() && assay_keep_write_out()) {
 			atomic_store(&rt.file->left, ASSAY_WIRE_LEFT_ENDED);
 			unlink(rt.ring.path);
 		}
@@ -626,6 +645,8 @@ void *assay_rt_writer(void *unused)
 		uint32_t asked = atomic_load(&rt.flush_asked);
 		drain_all();
 		make_spare_rings();
+		if (asked != atomic_load(&rt.flush_done))
+			assay_keep_write_out();
 		atomic_store(&rt.flush_done, asked);
 		assay_rt_wake(&rt.flush_done);
 		if (asked == atomic_load(&rt.flush_asked) && atomic_load(&rt.stopping) < 2)

@@ -315,6 +315,9 @@ static void print_trust_line(assay_printout *p)
 	if (t.offs)
 		text = assay_printf(&p->scratch, "%s; recording off for %s", text,
 				    assay_fmt_time(b, t.off));
+	if (t.unkept)
+		text = assay_printf(&p->scratch, "%s; %s before were not kept", text,
+				    assay_fmt_time(b, t.unkept));
 	if (t.problems)
 		text = assay_printf(&p->scratch, "%s; problems: %s", text,
 				    assay_fmt_count(c, t.problems));

@@ -12,6 +12,7 @@ static const char *const cause_text[ASSAY_LOSS_CAUSE_COUNT] = {
 	[ASSAY_LOSS_DAMAGED] = "the program wrote over a ring",
 	[ASSAY_LOSS_SAMPLES] = "there are more threads than are looked at",
 	[ASSAY_LOSS_STALLED] = "the file could not be written fast enough",
+	[ASSAY_LOSS_NOT_KEPT] = "they are older than what was to be kept",
 	[ASSAY_LOSS_MISSING] = "they were written and are not in the file",
 	[ASSAY_LOSS_KILLED] = "the process was killed or left without a word",
 	[ASSAY_LOSS_EXEC] = "the process became another program",
@@ -64,7 +65,8 @@ bool assay_ledger_text(FILE *out, const char *indent, const assay_run *run)
 		if (assay_str_is(assay_text(run, run->part.t.source.format[i]), "capture"))
 			by[run->part.t.source.proof[i]]++;
 	for (size_t i = 0; i < l->n; i++)
-		if (l->cause[i] != ASSAY_LOSS_NONE && !met_before(l, i))
+		if (l->cause[i] != ASSAY_LOSS_NONE && l->cause[i] != ASSAY_LOSS_NOT_KEPT &&
+		    !met_before(l, i))
 			print_loss(out, indent, run, i);
 	char n[ASSAY_FMT];
 	bool whole = by[ASSAY_PROOF_WHOLE] && !by[ASSAY_PROOF_OPEN] && !by[ASSAY_PROOF_LOST] &&

@@ -51,6 +51,8 @@ typedef struct assay_trust {
 	double idle, unknown; /* ns over all devices, and of them without a known cause */
 	uint32_t offs; /* how often recording was switched off, and for how long: of the process */
 	int64_t off;   /* for which that was longest */
+	uint64_t not_kept; /* records that a flight recorder dropped as too old, */
+	int64_t unkept;    /* and the time, of the process for which it is longest */
 } assay_trust;
 assay_trust assay_trust_of(const assay_run *run);
 

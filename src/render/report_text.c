@@ -287,13 +287,15 @@ static void sum_offs(const assay_off_table *t, assay_trust *sum)
 		assay_trust of = {0};
 		size_t first = i;
 		for (; i < t->n && t->source[i] == t->source[first]; i++) {
-			of.offs++;
-			of.off += t->dur[i];
+			bool kept = t->why[i] != ASSAY_OFF_NOT_KEPT;
+			of.offs += kept;
+			*(kept ? &of.off : &of.unkept) += t->dur[i];
 		}
 		if (!sum->offs || of.off > sum->off) {
 			sum->offs = of.offs;
 			sum->off = of.off;
 		}
+		sum->unkept = of.unkept > sum->unkept ? of.unkept : sum->unkept;
 	}
 }
 
@@ -319,6 +321,9 @@ assay_trust assay_trust_of(const assay_run *run)
 		else
 			sum.notes += run->part.issues[i];
 	sum_offs(&t->off, &sum);
+	for (size_t i = 0; i < t->ledger.n; i++)
+		if (t->ledger.cause[i] == ASSAY_LOSS_NOT_KEPT)
+			sum.not_kept += t->ledger.dropped[i];
 	return sum;
 }
 
@@ -354,6 +359,14 @@ static void print_trust(assay_printout *p)
 			t.offs == 1 ? "once"
 				    : assay_printf(&p->scratch, "%" PRIu32 " times", t.offs),
 			assay_fmt_time(a, t.off));
+		fputs("  ", p->out);
+		assay_print_flow(p, 2, text);
+	}
+	if (t.unkept) {
+		text = assay_printf(&p->scratch,
+				    "a flight recorder: %s were not kept (%s records): neither "
+				    "lost nor idle, and no time in this report",
+				    assay_fmt_time(a, t.unkept), assay_fmt_count(b, t.not_kept));
 		fputs("  ", p->out);
 		assay_print_flow(p, 2, text);
 	}

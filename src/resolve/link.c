@@ -28,20 +28,67 @@ uint32_t assay_calls_find(const assay_tables *t, const assay_map *calls, uint32_
 	return corr ? assay_map_get(calls, call_key(t, track, corr)) : ASSAY_NO_ROW;
 }
 
+/* What a flight recorder kept of a process, from one stretch that it did not keep to the next. */
+typedef struct kept {
+	uint32_t group;
+	int64_t from;
+	uint64_t first; /* lowest number of a call in it: work of a lower one was launched before */
+} kept;
+typedef assay_vec(kept) kept_list;
+
+/* The last that begins before a time. */
+static kept *kept_at(const kept_list *all, uint32_t group, int64_t time)
+{
+	kept *at = NULL;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->p[i].group == group && all->p[i].from <= time &&
+		    (!at || all->p[i].from > at->from))
+			at = &all->p[i];
+	return at;
+}
+
+static void find_kept(const assay_tables *t, kept_list *all)
+{
+	for (size_t i = 0; i < t->off.n; i++)
+		if (t->off.why[i] == ASSAY_OFF_NOT_KEPT)
+			*assay_push(all) = (kept){assay_group_of(t, t->off.source[i]),
+						  t->off.ts[i] + t->off.dur[i], UINT64_MAX};
+	for (uint32_t h = 0; all->n && h < t->host.n; h++) {
+		uint64_t corr = assay_call_corr(t, h);
+		kept *k = corr ? kept_at(all, assay_track_group(t, t->host.track[h]),
+					 t->host.ts[h] + t->host.dur[h])
+			       : NULL;
+		if (k && corr < k->first)
+			k->first = corr;
+	}
+}
+
+static bool launched_before(const assay_tables *t, const kept_list *all, size_t g)
+{
+	const kept *k =
+		kept_at(all, assay_track_group(t, t->gpu.track[g]), t->gpu.ts[g] + t->gpu.dur[g]);
+	return k && t->gpu.corr[g] && t->gpu.corr[g] < k->first;
+}
+
 void assay_link(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
 	assay_map calls = {0};
+	kept_list all = {0};
 	assay_calls_index(t, &calls);
+	find_kept(t, &all);
 	assay_reserve(t, ASSAY_T_launch, t->gpu.n);
-	uint64_t unlinked = 0;
+	uint64_t strays[2] = {0};
 	for (size_t g = 0; g < t->gpu.n; g++) {
 		uint32_t host = assay_calls_find(t, &calls, t->gpu.track[g], t->gpu.corr[g]);
 		t->launch.host[g] = host;
-		unlinked += host == ASSAY_NO_ROW;
+		if (host == ASSAY_NO_ROW)
+			strays[launched_before(t, &all, g)]++;
 	}
 	t->launch.n = t->gpu.n;
-	assay_count(&run->part, ASSAY_ISSUE_unlinked, unlinked);
+	assay_count(&run->part, ASSAY_ISSUE_unlinked, strays[0]);
+	assay_count(&run->part, ASSAY_ISSUE_launch_not_kept, strays[1]);
+	assay_vec_free(&all);
 	assay_map_free(&calls);
 }
 
@@ -62,6 +109,27 @@ static void add_work(assay_run *run, uint64_t corr)
 	uint32_t g = assay_add(&run->part.t, ASSAY_T_gpu);
 	run->part.t.gpu.corr[g] = corr;
 	run->part.t.gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+}
+
+TEST(work_launched_before_what_was_kept_is_no_stray)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t o = assay_add(t, ASSAY_T_off);
+	t->off.source[o] = run->part.source;
+	t->off.ts[o] = 0;
+	t->off.dur[o] = 100;
+	t->off.why[o] = ASSAY_OFF_NOT_KEPT;
+	add_call(run, ASSAY_HOST_RUNTIME, 5);
+	t->host.ts[0] = 120;
+	add_work(run, 3);
+	add_work(run, 7);
+	t->gpu.ts[0] = t->gpu.ts[1] = 130;
+	assay_link(run);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_launch_not_kept], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unlinked], 1);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(work_finds_its_call_and_strays_are_counted)

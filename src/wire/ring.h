@@ -20,9 +20,9 @@ enum {
 	ASSAY_RING_BULK = 4 << 20,      /* bytes of the recorder's own ring */
 	ASSAY_RING_BYTES_MAX = 1 << 24, /* a whole ring fits into a chunk */
 	ASSAY_RING_KINDS = 64,          /* types of records that are counted */
-	ASSAY_RING_CAUSES = 9,          /* ASSAY_WIRE_LOST_... that recorders count by type */
+	ASSAY_RING_CAUSES = 10,         /* ASSAY_WIRE_LOST_... that recorders count by type */
 };
-#define ASSAY_RING_MAGIC 0x33474e4952595341u /* "ASYRING3" */
+#define ASSAY_RING_MAGIC 0x34474e4952595341u /* "ASYRING4" */
 
 /* The call that a thread is in; start 0: none. Written by the producer, start last. */
 typedef struct assay_ring_call {
@@ -64,8 +64,15 @@ typedef struct assay_ring_file {
 	_Atomic uint32_t whole;   /* then: the vendor has handed everything over */
 	_Atomic uint32_t obeyed;  /* last order of the control page that was carried out */
 	_Atomic uint32_t records; /* 1: recording is switched on */
-	uint32_t reserved;
-	uint64_t pad[10];
+	/* A flight recorder's chunks (wire/keep.h): bytes of their room, 0 none; positions in it.
+	 */
+	_Atomic uint32_t keep_off; /* recording was switched off where they begin */
+	uint64_t keep_bytes;
+	_Atomic uint64_t keep_head, keep_tail;
+	_Atomic int64_t keep_since; /* all before is in the capture, or was not kept either */
+	_Atomic int64_t
+		keep_cut; /* what was recorded from keep_since to here is gone; 0: nothing */
+	uint64_t pad[5];
 	_Atomic uint64_t written[ASSAY_RING_KINDS]; /* records in the file, by type */
 	_Atomic uint64_t dropped[ASSAY_RING_CAUSES][ASSAY_RING_KINDS];
 	assay_ring bulk;

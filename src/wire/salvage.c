@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "wire/clock.h"
-#include "wire/ring.h"
+#include "wire/keep.h"
 
 enum { NAME_MAX_BYTES = 240 };
 #define SUFFIX ".ring"
@@ -178,6 +178,32 @@ static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_b
 			  ASSAY_WIRE_LOST_RING);
 }
 
+/* The chunks of a flight recorder, older than what the rings hold. A process that goes on may drop
+ * some meanwhile: then there is a chunk where its tail is now. */
+static void salvage_kept(salvage *s)
+{
+	const assay_ring_file *f = s->file;
+	assay_wire_switch gap[2];
+	uint64_t head = atomic_load(&f->keep_head);
+	size_t n = assay_keep_gap(f, gap);
+	if (n && append(s, (assay_wire_chunk){0}, gap, n * sizeof *gap))
+		assay_ring_count(s->file, (const char *)gap, n * sizeof *gap);
+	for (uint64_t pos = atomic_load(&f->keep_tail), tail = pos; pos < head;) {
+		assay_wire_chunk c;
+		if (!assay_keep_read(s->ring, f, pos, &c, s->data, s->bytes)) {
+			read_at(s->ring, (char *)&tail, sizeof tail,
+				offsetof(assay_ring_file, keep_tail));
+			if (tail <= pos)
+				return;
+			pos = tail;
+			continue;
+		}
+		uint64_t count = count_records(s->data, c.bytes);
+		*(append(s, c, s->data, c.bytes) ? &s->out->records : &s->out->lost) += count;
+		pos += sizeof c + c.bytes;
+	}
+}
+
 /* What the process would have told at its end. While records are left in the rings it is not told,
  * and a later salvage starts anew. */
 static void append_last_words(salvage *s)
@@ -206,7 +232,9 @@ static bool usable(const assay_ring_file *f)
 {
 	return f->magic == ASSAY_RING_MAGIC && f->ring_bytes >= 4096 &&
 	       f->ring_bytes <= ASSAY_RING_BYTES_MAX && !(f->ring_bytes & (f->ring_bytes - 1)) &&
-	       atomic_load(&f->used) <= ASSAY_RING_MAX;
+	       atomic_load(&f->used) <= ASSAY_RING_MAX && f->keep_bytes <= ASSAY_KEEP_MOST &&
+	       (!f->keep_bytes ||
+		atomic_load(&f->keep_head) - atomic_load(&f->keep_tail) <= f->keep_bytes);
 }
 
 /* Walk the chunks of the capture and cut off one that a death in the middle of a write left
@@ -250,6 +278,8 @@ static void salvage_all(salvage *s)
 	s->seq = atomic_load(&f->seq);
 	s->out->failed = atomic_load(&f->failed);
 	s->told_n = sizeof(assay_wire_death);
+	if (f->keep_bytes)
+		salvage_kept(s);
 	salvage_ring(s, &f->bulk, ASSAY_RING_DATA, ASSAY_RING_BULK); /* names first */
 	for (uint32_t i = 0; i < atomic_load(&f->used); i++) {
 		uint32_t state = atomic_load(&f->ring[i].state);

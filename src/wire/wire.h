@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		5, /* a newer one has more record types, or more fields at the end of a record */
+		6, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -339,6 +339,8 @@ enum {
 	ASSAY_WIRE_LOST_DAMAGED,    /* the program wrote over a ring; the count is of places */
 	ASSAY_WIRE_LOST_SAMPLES,    /* more threads than are looked at */
 	ASSAY_WIRE_LOST_STALLED,    /* the file could not be written as fast as records came */
+	ASSAY_WIRE_NOT_KEPT, /* since 1.6, in a TALLY only: older than what was to be kept, no loss
+			      */
 };
 
 typedef struct assay_wire_lost {
@@ -467,10 +469,11 @@ typedef struct assay_wire_death {
 	uint32_t whole; /* 1: the vendor had handed everything over */
 } assay_wire_death;
 
-enum {                       /* why recording is off */
-       ASSAY_WIRE_OFF_ASKED, /* somebody said so meanwhile */
-       ASSAY_WIRE_OFF_START, /* it was to start so */
-       ASSAY_WIRE_OFF_TIME,  /* the time to record had not come, or was over */
+enum {                          /* why recording is off */
+       ASSAY_WIRE_OFF_ASKED,    /* somebody said so meanwhile */
+       ASSAY_WIRE_OFF_START,    /* it was to start so */
+       ASSAY_WIRE_OFF_TIME,     /* the time to record had not come, or was over */
+       ASSAY_WIRE_OFF_NOT_KEPT, /* since 1.6: it was recorded, and only the last stretch kept */
 };
 
 /* Since 1.5. Recording was switched: what happened until the next of these was not to be seen. */

@@ -4,7 +4,6 @@ program that does what it is told. usage: test_control.py [BUILD [WORDS...]]"""
 import glob
 import json
 import os
-import shutil
 import socket
 import stat
 import subprocess
@@ -12,67 +11,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, ROOT, WORK, Skip, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
-
-
-jobs = []
-
-
-class Job:
-    """A program under `assay record` that does one thing after the other."""
-
-    def __init__(self, name, *opts, folder=WORK):
-        self.run = os.path.join(folder, name)
-        jobs.append(self)
-        shutil.rmtree(self.run, ignore_errors=True)
-        self.p = subprocess.Popen([ASSAY, "record", "-o", self.run, *opts, "--", FAKE + "/program", "obey", "0"],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
-        self.do("ready")
-
-    def do(self, *things):
-        """Whether CUPTI is on after the last of them."""
-        for thing in things:
-            self.p.stdin.write(thing + "\n")
-            self.p.stdin.flush()
-            answer = self.p.stdout.readline().strip()
-            assert answer in ("on", "off"), f"answer {answer!r} to {thing}"
-        return answer == "on"
-
-    def start_again(self):
-        """The program becomes itself; its new self answers the next request."""
-        self.p.stdin.write("exec\n")
-        self.p.stdin.flush()
-
-    def ctl(self, *words, status=0):
-        return ctl(self.run, *words, status=status)
-
-    def end(self):
-        self.p.stdin.close()
-        out, err = self.p.stdout.read(), self.p.stderr.read()
-        eq((self.p.wait(60), out), (0, ""))
-        self.p.stdout.close()
-        self.p.stderr.close()
-        return err
-
-
-def ctl(*words, status=0):
-    p = subprocess.run([ASSAY, "ctl", *words], capture_output=True, text=True, timeout=60)
-    eq((p.returncode, p.stderr if status == 0 else ""), (status, ""))
-    return p.stdout if status == 0 else p.stderr
-
-
-def state(job):
-    return json.loads(job.ctl("status", "--json"))
-
-
-def report(run):
-    return json.loads(subprocess.run([ASSAY, "report", run, "--json"], check=True, capture_output=True).stdout)
-
-
-def query(run, text):
-    out = subprocess.run([ASSAY, "sql", run, text, "--format", "json"], check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+from harness import ASSAY, BUILD, FAKE, ROOT, WORK, Skip, captures, cc, eq, one, test  # noqa: E402
+from job import Job, ctl, query, report, run_all, state  # noqa: E402
 
 
 def switches(c):
@@ -432,14 +372,6 @@ def a_python_program_switches_its_own_recording():
     alone = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import _record as a; print(a.start(), a.status())",
                             ROOT + "/python/assay"], capture_output=True, text=True, timeout=60)
     eq(alone.stdout, "False None\n")
-
-
-def run_all():
-    try:
-        return run(build_fakes)
-    finally:
-        for job in jobs:  # of tests that failed
-            job.p.kill()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
@@ -444,6 +445,31 @@ def a_killed_program_leaves_what_it_did(v):
         eq((p.returncode, len(c.rows["KERNEL"]), len(c.calls), len(c.rows["END"])), (code, 4, 17, end == "_exit"))
         if end == "kill":  # nobody can know whether that was all
             assert "nothing was lost" not in p.stderr and "unknown: at most" in p.stderr, p.stderr
+
+
+@each("600", "10100")
+def a_flight_recorder_keeps_the_last_stretch(v):
+    c = play("streams", v, opts=["--keep", "30s"])
+    eq((len(c.rows["KERNEL"]), len(c.calls), c.rows["SWITCH"]), (4, 17, []))
+    assert "nothing was lost" in c.err, c.err
+    shutil.rmtree(os.path.join(WORK, "obey-" + v), ignore_errors=True)
+    job = Job(v, "--keep", "200ms")
+    job.do("make")
+    end, steps = time.monotonic() + 60, 0
+    while True:
+        job.do("launch")
+        steps += 1
+        out = subprocess.run([ASSAY, "ctl", job.run, "status", "--json"], check=True, capture_output=True, timeout=60).stdout
+        if sum(p["not_kept"] for p in json.loads(out)["processes"]) > 100:
+            break
+        assert time.monotonic() < end, "everything is kept"
+    c = job.end()
+    eq([(s["on"], s["why"]) for s in c.rows["SWITCH"]], [(0, 3), (1, 0)])
+    with open(job.run + "/run.json") as f:
+        rows = json.load(f)["ledger"]
+    eq({r["proof"] for r in rows}, {"proved"})
+    eq(sum(r.get("made", 0) + r.get("dropped", 0) for r in rows if r["kind"] == "kernels"), steps)
+    shutil.rmtree(job.run)
 
 
 @each("600", "10100")

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The flight recorder without a GPU: only the last stretch is kept, and it is in the run however it is wanted.
+usage: test_keep.py [BUILD [WORDS...]]"""
+import collections
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import ASSAY, eq, no_rings, one, record, test  # noqa: E402
+from job import Job, query, report, run_all, state  # noqa: E402
+
+STEP = {"kernels": 2, "copies": 1, "calls": 5, "ranges": 4}  # records of a step of the program
+PATIENCE = 60  # seconds until something that must come is given up
+
+
+def until(true, what):
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def ledger(run):
+    """What was made of each kind, wherever it went: in the file, not kept, lost."""
+    with open(run + "/run.json") as f:
+        rows = json.load(f)["ledger"]
+    sums = collections.Counter()
+    for r in rows:
+        sums[r["kind"]] += r.get("made", 0) + (r.get("dropped", 0) if r["cause"] != "not_in_file" else 0)
+    return sums, rows
+
+
+def not_kept(job):
+    return sum(p["not_kept"] for p in state(job)["processes"])
+
+
+def fly(job):
+    """Steps until some of them are too old; how many."""
+    n, enough = 0, not_kept(job) + 100
+    end = time.monotonic() + PATIENCE
+    while not_kept(job) < enough:
+        assert time.monotonic() < end, "everything is kept"
+        job.do("step")
+        n += 1
+        time.sleep(0.02)
+    return n
+
+
+def check_whole(run, steps):
+    sums, rows = ledger(run)
+    eq({k: sums[k] for k in STEP}, {k: n * steps for k, n in STEP.items()})
+    eq({r["cause"] for r in rows} - {"none", "not_kept"}, set())
+    eq({r["proof"] for r in rows}, {"proved"})
+
+
+def check_names(c):
+    """Everything that is kept is named, however long ago its name was told."""
+    eq({c.text(k["name"]) for k in c.rows["KERNEL"]} <= {"_Z3addPfS_i", "triton_kernel"}, True)
+    eq(len({k["corr"] for k in c.rows["KERNEL"]}), len(c.rows["KERNEL"]))  # each once
+    named = {(r["domain"], r["function"]) for r in c.rows["API_NAME"]}
+    eq({(a["domain"], a["function"]) for a in c.rows["API"]} - named, set())
+    eq({r["text"] for r in c.rows["RANGE"] if r["text"]} <= {"step", "even", "odd", "outer"}, True)
+    eq((len(c.rows["PROCESS"]), c.bad), (1, 0))
+
+
+@test
+def only_the_last_stretch_is_in_the_run():
+    job = Job("last", "--keep", "300ms")
+    steps = fly(job)
+    eq(os.path.getsize(glob.glob(job.run + "/*.asy")[0]) < 1 << 20, True)
+    err = job.end()
+    c = one(job.run)
+    check_names(c)
+    check_whole(job.run, steps)
+    eq(len(c.rows["API"]) > 0, True)
+    eq([(s["on"], s["why"]) for s in c.rows["SWITCH"]], [(0, 3), (1, 0)])
+    eq("lost" in err.replace("nothing was lost", ""), False)
+    no_rings(job.run)
+
+
+@test
+def what_was_not_kept_is_neither_idle_nor_lost():
+    job = Job("idle", "--keep", "300ms")
+    job.do("push outer")
+    fly(job)
+    job.do("pop")
+    job.end()
+    r = report(job.run)
+    eq([i for i in r["issues"] if i not in ("launch_not_kept", "stream_overlap")], [])
+    eq(query(job.run, "select why from off"), [{"why": "not_kept"}])
+    eq(query(job.run, "select count(*) as n from gpu, off where gpu.ts + gpu.dur <= off.ts + off.dur"), [{"n": 0}])
+    out = subprocess.run([ASSAY, "report", job.run, "-v"], check=True, capture_output=True, text=True).stdout
+    assert "a flight recorder" in out and "neither" in out, out
+
+
+@test
+def a_flush_writes_it_out_and_the_next_one_only_what_came_since():
+    job = Job("flush", "--keep", "300ms")
+    steps = fly(job)
+    job.ctl("flush")
+    first = len(one(job.run).rows["API"])
+    eq(first > 0, True)
+    job.do("step")
+    job.ctl("flush")
+    eq(len(one(job.run).rows["API"]) > first, True)
+    steps += fly(job)
+    job.end()
+    c = one(job.run)
+    check_names(c)
+    check_whole(job.run, steps + 1)
+    eq([s["on"] for s in c.rows["SWITCH"]][:4], [0, 1, 0, 1])
+    times = [s["time"] for s in c.rows["SWITCH"]]
+    eq(times, sorted(times))
+
+
+@test
+def a_program_that_is_killed_leaves_the_last_stretch():
+    job = Job("killed", "--keep", "300ms")
+    fly(job)
+    with open(f"/proc/{job.p.pid}/task/{job.p.pid}/children") as f:
+        os.kill(int(f.read().split()[0]), signal.SIGKILL)
+    job.p.communicate(timeout=60)
+    c = one(job.run)
+    check_names(c)
+    eq([s["on"] for s in c.rows["SWITCH"]], [0, 1])
+    eq(len(c.rows["API"]) > 0, True)
+    eq({r["cause"] for r in ledger(job.run)[1]} - {"none", "not_kept", "killed_before_flush"}, set())
+    no_rings(job.run)
+
+
+@test
+def a_recording_that_is_killed_too_is_recovered():
+    job = Job("recovered", "--keep", "300ms")
+    fly(job)
+    with open(f"/proc/{job.p.pid}/task/{job.p.pid}/children") as f:
+        child = int(f.read().split()[0])
+    os.kill(job.p.pid, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
+    job.p.communicate(timeout=60)
+    until(lambda: not os.path.exists(f"/proc/{child}"), "the program lives")
+    subprocess.run([ASSAY, "record", "--recover", job.run], check=True, capture_output=True, timeout=60)
+    check_names(one(job.run))
+    subprocess.run([ASSAY, "record", "--recover", job.run], check=True, capture_output=True, timeout=60)
+    eq(len(one(job.run).rows["API"]) > 0, True)
+
+
+@test
+def a_signal_writes_it_out_and_reaches_the_program():
+    job = Job("signal", "--keep", "30s", before=lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN))
+    job.do("step", "step")
+    eq(len(one(job.run).rows["KERNEL"]), 0)
+    job.p.send_signal(signal.SIGUSR1)
+    until(lambda: len(one(job.run).rows["KERNEL"]) == 4, "nothing is written out")
+    job.do("step")
+    job.end()
+    eq(len(one(job.run).rows["KERNEL"]), 6)
+
+
+@test
+def the_file_stays_as_small_as_was_asked_for():
+    run, p = record("return", "60000", opts=("--keep", "16M"), name="small")
+    eq(p.returncode, 0)
+    size = os.path.getsize(glob.glob(run + "/*.asy")[0])
+    eq(size < 17 << 20, True)
+    sums, rows = ledger(run)
+    eq(sums["kernels"], 120000)
+    assert sum(r["dropped"] for r in rows if r["cause"] == "not_kept" and r["kind"] == "kernels") > 0, rows
+    check_names(one(run))
+
+
+@test
+def a_stretch_without_anything_to_drop_is_whole():
+    run, p = record("threads", "3", opts=("--keep", "30s,64M"), name="all")
+    eq(p.returncode, 0)
+    check_whole(run, 3 + 8 * 50)
+    eq(one(run).rows["SWITCH"], [])
+
+
+@test
+def switching_off_goes_along():
+    job = Job("switched", "--keep", "300ms")
+    steps = fly(job)
+    job.ctl("stop")
+    job.do("step")
+    job.ctl("start")
+    steps += fly(job)
+    job.ctl("stop")
+    job.end()
+    check_whole(job.run, steps)
+    eq({o["why"] for o in query(job.run, "select why from off")} <= {"not_kept", "asked"}, True)
+
+
+@test
+def nonsense_is_refused():
+    for word in ("30", "5m", "1M", "1s,2s", ""):
+        p = subprocess.run([ASSAY, "record", "--keep", word, "--", "true"], capture_output=True, text=True, timeout=60)
+        eq((p.returncode, "is not a value for --keep" in p.stderr), (2, True))
+
+
+if __name__ == "__main__":
+    sys.exit(run_all())
