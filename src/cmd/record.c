@@ -485,9 +485,7 @@ static const assay_opt opts[] = {
 	{"control", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Make the socket for 'assay ctl' there; RUN/control when not given.", AT(a.control)},
 	{"keep", 0, ASSAY_OPT_TEXT, "SIZE",
-	 "Flight recorder: keep only the last stretch, in memory, of so long or so many bytes a "
-	 "process (or both, 30s,512M); written into RUN at the end however it comes, by 'assay ctl "
-	 "RUN flush' and when a signal reaches 'assay record'.",
+	 "Flight recorder: keep only the last stretch in memory (30s, 512M a process, or 30s,512M); it is written at the end, on 'assay ctl RUN flush' and on signals to 'assay record'.",
 	 AT(a.keep)},
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
 	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",

@@ -363,10 +363,10 @@ static void print_trust(assay_printout *p)
 		assay_print_flow(p, 2, text);
 	}
 	if (t.unkept) {
-		text = assay_printf(&p->scratch,
-				    "a flight recorder: %s were not kept (%s records): neither "
-				    "lost nor idle, and no time in this report",
-				    assay_fmt_time(a, t.unkept), assay_fmt_count(b, t.not_kept));
+		text = assay_printf(
+			&p->scratch,
+			"a flight recorder: %s were not kept (%s records): neither lost nor idle, and no time in this report",
+			assay_fmt_time(a, t.unkept), assay_fmt_count(b, t.not_kept));
 		fputs("  ", p->out);
 		assay_print_flow(p, 2, text);
 	}
