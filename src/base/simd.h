@@ -1,8 +1,9 @@
 /* 64 bytes at a time: which of them equal a character, as a bit mask.
  *
- * Four twins, chosen by the flags a file is compiled with (the Makefile compiles the hot readers
- * once for each and base/cpu.h picks at run time): AVX-512, AVX2, NEON, and plain C on 64-bit
- * words. */
+ * Five twins, chosen by the flags a file is compiled with: AVX-512, AVX2, what every machine of
+ * the architecture has (SSE2, NEON), and plain C on 64-bit words where there is no other or with
+ * ASSAY_PLAIN. The Makefile compiles the hot readers once for each instruction set and base/cpu.h
+ * picks at run time; all other files have what every machine has. */
 #ifndef ASSAY_BASE_SIMD_H
 #define ASSAY_BASE_SIMD_H
 
@@ -11,7 +12,11 @@
 
 #if defined(__AVX512BW__) || defined(__AVX2__)
 #include <immintrin.h>
-#elif defined(ASSAY_NEON)
+#elif defined(__SSE2__) && !defined(ASSAY_PLAIN)
+#define ASSAY_SSE2
+#include <emmintrin.h>
+#elif defined(__aarch64__) && !defined(ASSAY_PLAIN)
+#define ASSAY_NEON
 #include <arm_neon.h>
 #endif
 
@@ -74,6 +79,41 @@ static inline simd64 simd_or20(simd64 b)
 {
 	__m256i k = _mm256_set1_epi8(0x20);
 	return (simd64){_mm256_or_si256(b.lo, k), _mm256_or_si256(b.hi, k)};
+}
+
+#elif defined(ASSAY_SSE2)
+
+typedef struct {
+	__m128i v[4];
+} simd64;
+
+static inline simd64 simd_load(const char *p)
+{
+	const __m128i *v = (const __m128i *)(const void *)p;
+	return (simd64){{_mm_loadu_si128(v), _mm_loadu_si128(v + 1), _mm_loadu_si128(v + 2),
+			 _mm_loadu_si128(v + 3)}};
+}
+
+static inline uint64_t simd_same(simd64 a, simd64 b)
+{
+	uint64_t mask = 0;
+	for (int i = 0; i < 4; i++)
+		mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a.v[i], b.v[i]))
+			<< (16 * i);
+	return mask;
+}
+
+static inline uint64_t simd_eq(simd64 b, char c)
+{
+	__m128i k = _mm_set1_epi8(c);
+	return simd_same(b, (simd64){{k, k, k, k}});
+}
+
+static inline simd64 simd_or20(simd64 b)
+{
+	for (int i = 0; i < 4; i++)
+		b.v[i] = _mm_or_si128(b.v[i], _mm_set1_epi8(0x20));
+	return b;
 }
 
 #elif defined(ASSAY_NEON)

@@ -1,10 +1,10 @@
 /* Text helpers that need no allocation. */
-#define _GNU_SOURCE /* memmem */
 #include "base/str.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/simd.h"
 #include "base/test.h"
 
 static bool is_digit(char c)
@@ -34,10 +34,63 @@ bool assay_str_same(assay_str a, assay_str b)
 	return true;
 }
 
+enum { BLOCK = 64 }; /* places looked at together */
+
+static inline bool is_at(const char *p, assay_str want, bool fold)
+{
+	return fold ? assay_str_same((assay_str){p, want.n}, want) : !memcmp(p, want.p, want.n);
+}
+
+/* Where the text may stand among the places from p on: its first and last characters do. */
+static inline uint64_t places_in(const char *p, assay_str want, bool fold)
+{
+	simd64 first = simd_load(p), last = simd_load(p + want.n - 1);
+	if (!fold)
+		return simd_eq(first, want.p[0]) & simd_eq(last, want.p[want.n - 1]);
+	return simd_eq(simd_or20(first), want.p[0] | 0x20) &
+	       simd_eq(simd_or20(last), want.p[want.n - 1] | 0x20);
+}
+
+static ptrdiff_t find_slowly(assay_str s, assay_str want, bool fold)
+{
+	for (size_t i = 0; i + want.n <= s.n; i++)
+		if (is_at(s.p + i, want, fold))
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+static inline ptrdiff_t find_in(assay_str s, assay_str want, bool fold)
+{
+	char padded[2 * BLOCK] = {0};
+	size_t span = BLOCK + want.n - 1; /* that a block of places needs */
+	if (want.n > s.n)
+		return -1;
+	if (!want.n || want.n > BLOCK)
+		return find_slowly(s, want, fold);
+	if (s.n < span) {
+		memcpy(padded, s.p, s.n);
+		s = (assay_str){padded, span};
+	}
+	for (size_t i = 0, last = s.n - span;; i += BLOCK) {
+		i = i < last ? i : last;
+		for (uint64_t in = places_in(s.p + i, want, fold); in; in &= in - 1) {
+			size_t at = i + (size_t)__builtin_ctzll(in);
+			if (is_at(s.p + at, want, fold))
+				return (ptrdiff_t)at;
+		}
+		if (i == last)
+			return -1;
+	}
+}
+
 ptrdiff_t assay_str_find(assay_str s, const char *needle)
 {
-	const char *at = s.n ? memmem(s.p, s.n, needle, strlen(needle)) : NULL;
-	return at ? at - s.p : s.n || *needle ? -1 : 0;
+	return find_in(s, assay_str_of(needle), false);
+}
+
+ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle)
+{
+	return find_in(s, assay_str_of(needle), true);
 }
 
 bool assay_str_glob(assay_str pattern, assay_str name)
@@ -61,17 +114,6 @@ bool assay_str_glob(assay_str pattern, assay_str name)
 	while (p < pattern.n && pattern.p[p] == '*')
 		p++;
 	return p == pattern.n;
-}
-
-ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle)
-{
-	assay_str want = assay_str_of(needle);
-	char first = assay_fold(needle[0]);
-	for (size_t i = 0; i + want.n <= s.n; i++)
-		if ((!first || assay_fold(s.p[i]) == first) &&
-		    assay_str_same((assay_str){s.p + i, want.n}, want))
-			return (ptrdiff_t)i;
-	return -1;
 }
 
 static bool is_space(char c)
@@ -325,6 +367,31 @@ TEST(cutting_walks_a_list)
 	CHECK(assay_str_is(assay_str_cut(&rest, ','), "b") && rest.n == 0);
 	CHECK(assay_str_is(assay_str_trim(ASSAY_S("\r\n x \t")), "x"));
 	CHECK(assay_str_find_nocase(ASSAY_S("aBCd"), "bc") == 1);
+	return 0;
+}
+
+TEST(texts_are_found_wherever_they_stand)
+{
+	char text[300];
+	static const char *const needles[] = {"aB", "[x", "AbCdEfGh"};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(needles); k++) {
+		assay_str want = assay_str_of(needles[k]);
+		for (size_t n = 0; n < sizeof text; n += 7)
+			for (size_t at = 0; at < n + 3; at++) {
+				memset(text, 'a', sizeof text);
+				memset(text + n / 2, '{', n / 4); /* '[' with another bit */
+				bool fits = at + want.n <= n;
+				if (fits)
+					memcpy(text + at, want.p, want.n);
+				assay_str s = {text, n};
+				ptrdiff_t found = find_slowly(s, want, false);
+				CHECK(fits ? found >= 0 && found <= (ptrdiff_t)at : found < 0);
+				CHECK_EQ(assay_str_find(s, want.p), found);
+				CHECK_EQ(assay_str_find_nocase(s, want.p),
+					 find_slowly(s, want, true));
+			}
+	}
+	CHECK(assay_str_find((assay_str){0}, "") == 0 && assay_str_find(ASSAY_S("a"), "") == 0);
 	return 0;
 }
 
