@@ -6,6 +6,7 @@
 
 #include "analyze/order.h"
 #include "analyze/window.h"
+#include "analyze/worth.h"
 #include "model/cause.h"
 
 /* What finders go by. Costs are of one steady step where steps is not 0, else of the recording. */
@@ -17,6 +18,7 @@ typedef struct assay_find_ctx {
 	int64_t now;    /* length of a steady step, or of the window without steps */
 	assay_framework framework;
 	assay_vendor vendor;
+	assay_worth *worth; /* NULL: nothing is replayed */
 	struct assay_found_list *list;
 	assay_arena *scratch;
 } assay_find_ctx;
@@ -104,7 +106,8 @@ int64_t assay_alloc_part(const assay_run *run, const assay_find_ctx *c, assay_wh
 int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c);
 
 /* Runs all finders, orders what they found and fills verdict, the older view. */
-void assay_findings(assay_run *run, const assay_window *w, const assay_order *order);
+void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
+		    assay_worth *worth);
 
 /* What the run is written with. */
 assay_framework assay_framework_of(const assay_run *run);

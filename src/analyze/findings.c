@@ -29,30 +29,16 @@ const char *assay_share_words(const assay_find_ctx *c, int64_t total)
 
 struct assay_found_list {
 	assay_vec(assay_found) found;
-	const assay_run *run;
-	assay_worth *worth; /* where asked_worth and there is one */
-	bool asked_worth;
 };
-
-static assay_worth *worth_of(const assay_find_ctx *c)
-{
-	struct assay_found_list *l = c->list;
-	if (!l->asked_worth)
-		l->worth = assay_worth_open(l->run, c->w);
-	l->asked_worth = true;
-	return l->worth;
-}
 
 bool assay_find_without(const assay_find_ctx *c, const char *what_if, double *share)
 {
-	assay_worth *worth = worth_of(c);
-	return worth && assay_worth_without(worth, what_if, share);
+	return c->worth && assay_worth_without(c->worth, what_if, share);
 }
 
 bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall, double *share)
 {
-	assay_worth *worth = worth_of(c);
-	return worth && assay_worth_shorter(worth, dur, stall, share);
+	return c->worth && assay_worth_shorter(c->worth, dur, stall, share);
 }
 
 void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where)
@@ -332,12 +318,14 @@ static void add_nothing_large(const assay_find_ctx *c)
 			   .fact = {"the split of the main device's time"}});
 }
 
-void assay_findings(assay_run *run, const assay_window *w, const assay_order *order)
+void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
+		    assay_worth *worth)
 {
 	assay_arena scratch = {0};
-	struct assay_found_list list = {.run = run};
+	struct assay_found_list list = {.found = {0}};
 	assay_find_ctx c = {.w = w,
 			    .order = order,
+			    .worth = worth,
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
 			    .whole = assay_window_length(w),
 			    .framework = assay_framework_of(run),
@@ -350,7 +338,6 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 	if (!list.found.n && c.whole > 0)
 		add_nothing_large(&c);
 	order_found(run, &c);
-	assay_worth_close(list.worth);
 	fill_verdicts(run, &c);
 	assay_vec_free(&list.found);
 	assay_arena_free(&scratch);
@@ -382,7 +369,7 @@ TEST(the_largest_wait_comes_first_with_its_size_and_advice)
 	w.cause[ASSAY_WHY_HOST_DATA] = 2950000, w.gaps[ASSAY_WHY_HOST_DATA] = 2;
 	w.cause[ASSAY_WHY_QUEUED] = 50000, w.gaps[ASSAY_WHY_QUEUED] = 50; /* below 1% */
 	w.steps = 2; /* too few to speak of every step */
-	assay_findings(run, &w, NULL);
+	assay_findings(run, &w, NULL, NULL);
 	const assay_finding_table *f = &run->part.t.finding;
 	CHECK_EQ(f->n, 2);
 	CHECK(is_id(run, 0, "host_data") && is_id(run, 1, "host_op"));
@@ -401,13 +388,13 @@ TEST(what_cannot_be_explained_asks_for_a_better_recording)
 	assay_run *run = assay_run_new();
 	assay_window w = test_window(run);
 	w.cause[ASSAY_WHY_UNLINKED] = 4000000, w.gaps[ASSAY_WHY_UNLINKED] = 2;
-	assay_findings(run, &w, NULL);
+	assay_findings(run, &w, NULL, NULL);
 	CHECK_EQ(run->part.t.finding.n, 2);
 	CHECK(is_id(run, 0, "record_launches") && run->part.t.finding.cost[0] == 4000000);
 	CHECK(is_id(run, 1, "record_steps") && run->part.t.finding.cost[1] == -1);
 	assay_run_free(run);
 	run = assay_run_new();
-	assay_findings(run, &(assay_window){.device = ASSAY_NO_ROW}, NULL);
+	assay_findings(run, &(assay_window){.device = ASSAY_NO_ROW}, NULL, NULL);
 	CHECK(run->part.t.finding.n == 1 && is_id(run, 0, "record_gpu"));
 	assay_run_free(run);
 	return 0;
@@ -424,7 +411,7 @@ TEST(a_device_idle_for_a_tenth_always_has_a_finding_about_it)
 		w.cause[c] = 90000, w.gaps[c] = 3; /* 0.9 % */
 		w.idle += w.cause[c];
 	}
-	assay_findings(run, &w, NULL);
+	assay_findings(run, &w, NULL, NULL);
 	CHECK(run->part.t.finding.n >= 1 && !is_id(run, 0, "nothing_large"));
 	CHECK(run->part.t.finding.cost[0] > 0);
 	assay_run_free(run);
@@ -435,7 +422,7 @@ TEST(consequences_stand_below_their_cause)
 {
 	assay_arena scratch = {0};
 	assay_run *run = assay_run_new();
-	struct assay_found_list list = {.run = run};
+	struct assay_found_list list = {.found = {0}};
 	assay_window w = {.to = 100};
 	assay_find_ctx c = {.w = &w, .whole = 100, .now = 100, .list = &list, .scratch = &scratch};
 	assay_finding_add(&c, &(assay_found){.id = "exposed_comm",

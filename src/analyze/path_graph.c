@@ -398,12 +398,27 @@ static void stretch_waits(assay_path_graph *g, const struct waiters *w)
 	}
 }
 
+/* 0: there are none */
+static assay_sid forward_category(const assay_run *run)
+{
+	const assay_flow_table *f = &run->part.t.flow;
+	assay_sid other = 0;
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (f->cat[i] == other)
+			continue;
+		if (assay_str_is(assay_text(run, f->cat[i]), "fwdbwd"))
+			return f->cat[i];
+		other = f->cat[i];
+	}
+	return 0;
+}
+
 /* Arrows from forward operators to their gradients, by their ids. */
 static void link_forward(assay_path_graph *g, assay_path_links *links)
 {
 	const assay_tables *t = &g->run->part.t;
 	assay_map start = {0};
-	assay_sid cat = assay_pool_find(&g->run->part.strings, ASSAY_S("fwdbwd"));
+	assay_sid cat = forward_category(g->run);
 	for (uint32_t i = 0; cat && i < t->flow.n; i++)
 		if (t->flow.cat[i] == cat && t->flow.phase[i] == 's')
 			*assay_map_at(&start, t->flow.id[i]) = i;

@@ -1,15 +1,24 @@
 /* Answers from one graph: what the rule changes is replayed. */
 #include "analyze/worth.h"
 
+#include <pthread.h>
+
 #include "analyze/path.h"
 #include "analyze/path_knots.h"
+#include "base/pump.h"
 #include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
 
 /* So many steps, or so much work where steps are short, stand for all. */
 enum { ENOUGH_STEPS = 32, ENOUGH_WORK = 20000 };
 
 struct assay_worth {
 	assay_arena arena;
+	assay_run run; /* a view */
+	assay_window window;
+	pthread_t maker;
+	bool being_made, made, usable;
 	assay_path_graph g;
 	int64_t from, to;
 	uint32_t before, within; /* work that begins before the window, and before its end */
@@ -61,10 +70,10 @@ static int64_t enough_until(const assay_window *w)
 
 /* A host is ahead of its device by a queue of 1,024 launches at most: what came some queues before
  * the window changes it no more. */
-static int64_t enough_since(const assay_run *run, uint32_t group, assay_worth *w)
+static int64_t enough_since(assay_worth *w, uint32_t group)
 {
 	enum { WORKS_BEFORE = 4096 };
-	const assay_tables *t = &run->part.t;
+	const assay_tables *t = &w->run.part.t;
 	int64_t *before = assay_alloc(&w->arena, (t->gpu.n + 1) * sizeof *before);
 	size_t n = 0;
 	for (uint32_t i = 0; i < t->gpu.n; i++)
@@ -74,13 +83,14 @@ static int64_t enough_since(const assay_run *run, uint32_t group, assay_worth *w
 	return n > WORKS_BEFORE ? before[n - WORKS_BEFORE] : INT64_MIN;
 }
 
-static void take_work(assay_worth *w, const assay_run *run, uint32_t device)
+static void take_work(assay_worth *w)
 {
-	const assay_tables *t = &run->part.t;
+	const assay_tables *t = &w->run.part.t;
+	uint32_t device = t->device_time.device[w->window.device];
 	bool *mine = assay_alloc(&w->arena, w->g.work + 1);
 	for (uint32_t i = 0; i < w->g.work; i++) {
 		uint32_t gpu = w->g.gpu[i];
-		mine[i] = t->track.pid[t->gpu.track[gpu]] == t->device_time.device[device];
+		mine[i] = t->track.pid[t->gpu.track[gpu]] == device;
 		w->before += t->gpu.ts[gpu] < w->from;
 		w->within += t->gpu.ts[gpu] < w->to;
 	}
@@ -98,35 +108,62 @@ static int64_t measured_end(const assay_worth *w)
 	return end;
 }
 
+static void make_graph(assay_worth *w)
+{
+	const assay_tables *t = &w->run.part.t;
+	uint32_t group = assay_group_of(t, t->device_time.source[w->window.device]);
+	w->from = w->window.from;
+	w->to = enough_until(&w->window);
+	assay_path_graph_build(&w->g, &w->run, group, enough_since(w, group), w->to);
+	take_work(w);
+	if (!w->g.nodes)
+		return;
+	assay_path_knots_tie(&w->knots, &w->g);
+	w->length = replayed_length(w, &(assay_path_changes){.len = {0}});
+	w->usable = near_measured(w->length, measured_end(w) - w->from);
+}
+
+static void *run_maker(void *worth)
+{
+	make_graph(worth);
+	return NULL;
+}
+
+/* Is there a graph, and does its replay give what was measured? */
+static bool is_usable(assay_worth *w)
+{
+	if (w->being_made)
+		pthread_join(w->maker, NULL);
+	else if (!w->made && w->window.device != ASSAY_NO_ROW && w->run.part.t.host.n)
+		make_graph(w);
+	w->being_made = false;
+	w->made = true;
+	return w->usable;
+}
+
 assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 {
+	enum { ROWS_WORTH_A_THREAD = 20000 };
 	assay_arena arena = {0};
-	if (window->device == ASSAY_NO_ROW || !run->part.t.host.n)
-		return NULL;
-	const assay_tables *t = &run->part.t;
 	assay_worth *w = assay_alloc(&arena, sizeof *w);
-	*w = (assay_worth){.arena = arena, .from = window->from};
-	w->to = enough_until(window);
-	uint32_t group = assay_group_of(t, t->device_time.source[window->device]);
-	assay_path_graph_build(&w->g, run, group, enough_since(run, group, w), w->to);
-	take_work(w, run, window->device);
-	if (w->g.nodes) {
-		assay_path_knots_tie(&w->knots, &w->g);
-		w->length = replayed_length(w, &(assay_path_changes){.len = {0}});
-	}
-	if (w->g.nodes && near_measured(w->length, measured_end(w) - w->from))
-		return w;
-	assay_worth_close(w);
-	return NULL;
+	*w = (assay_worth){.arena = arena, .window = *window};
+	w->run = assay_run_view(run, &w->arena);
+	unsigned threads = run->threads ? run->threads : assay_threads();
+	if (threads > 1 && window->device != ASSAY_NO_ROW &&
+	    run->part.t.host.n >= ROWS_WORTH_A_THREAD)
+		w->being_made = !pthread_create(&w->maker, NULL, run_maker, w);
+	return w;
 }
 
 void assay_worth_close(assay_worth *w)
 {
-	if (!w)
-		return;
+	if (w->being_made)
+		pthread_join(w->maker, NULL);
+	if (w->g.run) {
+		assay_path_knots_free(&w->knots);
+		assay_path_graph_free(&w->g);
+	}
 	assay_arena arena = w->arena;
-	assay_path_knots_free(&w->knots);
-	assay_path_graph_free(&w->g);
 	assay_arena_free(&arena);
 }
 
@@ -163,6 +200,8 @@ bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, doub
 {
 	const assay_path_graph *g = &w->g;
 	assay_path_changes changes = {.len = {0}};
+	if (!is_usable(w))
+		return false;
 	for (uint32_t i = 0; i < g->work; i++)
 		if (dur[g->gpu[i]] >= 0)
 			*assay_push(&changes.dur) = (assay_path_change){i, dur[g->gpu[i]]};
@@ -199,8 +238,10 @@ static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int6
 bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
 {
 	const char *text[2];
-	size_t n = rules_for(w, what_if, text);
 	int64_t saved = 0;
+	if (!is_usable(w))
+		return false;
+	size_t n = rules_for(w, what_if, text);
 	bool ok = replay_rules(w, text, n, &saved);
 	for (size_t i = 0; !ok && n > 1 && i < n; i++)
 		ok = replay_rules(w, text + i, 1, &saved);
@@ -208,4 +249,45 @@ bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
 		return false;
 	*share = (double)saved / (double)w->length;
 	return true;
+}
+
+/* A thread that computes for 10 of every 20 ns and launches work of 5 that it is waited for. */
+static assay_run *steady_run(void)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_add(t, ASSAY_T_source);
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.name[k] = assay_sid_of(run, "kernel");
+	for (int64_t at = 0; at < 20 * 11000; at += 20) {
+		assay_hand_host(run, ASSAY_HOST_OP, "aten::item", at, 10);
+		uint32_t call =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", at + 10, 10);
+		assay_hand_gpu(run, "kernel", at + 14, 5, call);
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = t->track.source[t->gpu.track[0]];
+	t->device_time.device[d] = t->track.pid[t->gpu.track[0]];
+	return run;
+}
+
+TEST(answers_are_the_same_with_any_number_of_threads)
+{
+	assay_run *run = steady_run();
+	assay_window window = {.device = 0, .from = 0, .to = 20 * 11000, .steps = 11000};
+	double alone = 0, share = 0;
+	for (unsigned threads = 1; threads < 3; threads++) {
+		run->threads = threads;
+		assay_worth *w = assay_worth_open(run, &window);
+		CHECK(w->being_made == (threads > 1));
+		assay_sid_of(run, "a string that comes meanwhile");
+		CHECK(assay_worth_without(w, "aten::item=0", threads > 1 ? &share : &alone));
+		CHECK(!assay_worth_without(w, "nothing=0", &share));
+		assay_worth_close(w);
+	}
+	CHECK(alone > 0.4 && alone < 0.6 && alone == share);
+	run->threads = 2;
+	assay_worth_close(assay_worth_open(run, &window)); /* nobody asked */
+	assay_run_free(run);
+	return 0;
 }

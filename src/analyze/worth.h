@@ -8,12 +8,14 @@
 
 typedef struct assay_worth assay_worth;
 
-/* NULL: there is no graph, or its replay does not give what was measured. The run's events must not
- * change while it is open. */
+/* The graph is made when the first question is asked or, where the run may use several threads, by
+ * one of its own from now on. Until it is closed nothing may change what the graph is made of:
+ * threads, GPU work, kernels, waits and samples. */
 assay_worth *assay_worth_open(const assay_run *run, const assay_window *w);
 void assay_worth_close(assay_worth *w);
 
-/* Share of the window that goes with the what-if, 0 to 1; false when it names nothing in it. */
+/* Share of the window that goes with the what-if, 0 to 1; false when it names nothing in it, there
+ * is no graph, or its replay does not give what was measured. */
 bool assay_worth_without(assay_worth *w, const char *what_if, double *share);
 
 /* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of

@@ -117,15 +117,20 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 		return false;
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
+	assay_worth *worth = assay_worth_open(run, &window);
 	assay_ops(run, order);
 	assay_counters(run);
-	if (!assay_compute(run, order, &window, opts->rates, err))
+	bool ok = assay_compute(run, order, &window, opts->rates, err);
+	if (ok) {
+		assay_metrics(run, opts, &window);
+		assay_checks(run);
+		assay_budget(run, &window);
+		assay_steady(run, &window);
+		assay_findings(run, &window, order, worth);
+	}
+	assay_worth_close(worth);
+	if (!ok)
 		return false;
-	assay_metrics(run, opts, &window);
-	assay_checks(run);
-	assay_budget(run, &window);
-	assay_steady(run, &window);
-	assay_findings(run, &window, order);
 	assay_self_check(run, &window);
 	derive_xla(run);
 	return true;

@@ -333,6 +333,18 @@ void assay_run_reset(assay_run *run)
 	assay_map_free(&run->part.tracks);
 }
 
+assay_run assay_run_view(const assay_run *run, assay_arena *a)
+{
+	const assay_pool *from = &run->part.strings;
+	assay_run view = {.part.t = run->part.t, .in_full = run->in_full};
+	assay_pool *to = &view.part.strings;
+	to->str.n = from->str.n;
+	to->str.p = assay_alloc(a, (from->str.n + 1) * sizeof *to->str.p);
+	if (from->str.n)
+		memcpy(to->str.p, from->str.p, from->str.n * sizeof *to->str.p);
+	return view;
+}
+
 void assay_run_hold(assay_run *run)
 {
 	atomic_fetch_add(&run->holds, 1);

@@ -50,6 +50,10 @@ struct assay_run {
 /* Each hold wants an assay_run_free() of its own; the last one frees. Any thread may let go. */
 void assay_run_hold(assay_run *run);
 
+/* What the run is now, for another thread to read while strings and rows of other tables than it
+ * reads are added to the run. Strings are copied to a; there is no looking for them by text. */
+assay_run assay_run_view(const assay_run *run, assay_arena *a);
+
 static inline void assay_count(assay_part *p, assay_issue issue, uint64_t n)
 {
 	p->issues[issue] += n;
