@@ -6,6 +6,7 @@
 #include "analyze/analyze.h"
 #include "base/median.h"
 #include "base/sort.h"
+#include "base/test.h"
 
 /* Of a job of many ranks, among those whose events are here. */
 uint32_t assay_main_device(const assay_run *run)
@@ -39,11 +40,21 @@ static uint64_t count_steps(const assay_run *run, uint32_t source)
 	return n;
 }
 
+/* Three times the usual; or half as long again, when hardly another one is. */
+static bool is_too_long(const assay_step_time_table *t, const uint32_t *rows, size_t n,
+			int64_t span, int64_t usual)
+{
+	size_t alike = 0;
+	for (size_t i = 0; i < n; i++)
+		alike += t->span[rows[i]] / 5 > span / 6;
+	return span / 3 > usual || (span / 3 > usual / 2 && alike <= 1 + n / 10);
+}
+
 /* Compilation, library loading and allocation make first steps long; they are not what a step
  * costs. rows: of step_time, by start. */
 static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows, size_t n)
 {
-	enum { USUAL_AT_LEAST = 4, TIMES = 3 };
+	enum { USUAL_AT_LEAST = 4 };
 	assay_vec(int64_t) span = {0};
 	size_t k = 0;
 	if (n < USUAL_AT_LEAST + 1)
@@ -51,7 +62,7 @@ static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows,
 	for (size_t i = 0; i < n; i++)
 		*assay_push(&span) = t->span[rows[i]];
 	int64_t usual = assay_median_upper(span.p, n);
-	while (n - k > USUAL_AT_LEAST && t->span[rows[k]] / TIMES > usual)
+	while (n - k > USUAL_AT_LEAST && is_too_long(t, rows, n, t->span[rows[k]], usual))
 		k++;
 	assay_vec_free(&span);
 	return k;
@@ -252,4 +263,28 @@ void assay_steady(assay_run *run, const assay_window *w)
 	s->warm_up[r] = w->from - first;
 	s->warm_up_steps[r] = w->warmup;
 	s->tail[r] = end > w->to ? end - w->to : 0;
+}
+
+static size_t warmup_of(const int64_t *spans, size_t n)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t rows[16];
+	for (size_t i = 0; i < n; i++) {
+		rows[i] = assay_add(t, ASSAY_T_step_time);
+		t->step_time.span[rows[i]] = spans[i];
+	}
+	size_t k = count_warmup(&t->step_time, rows, n);
+	assay_run_free(run);
+	return k;
+}
+
+TEST(first_steps_warm_up_when_hardly_another_is_as_long)
+{
+	CHECK_EQ(warmup_of((int64_t[]){250, 100, 101, 99, 100, 102}, 6), 1);
+	CHECK_EQ(warmup_of((int64_t[]){400, 390, 380, 100, 99, 100, 102, 100}, 8), 3);
+	CHECK_EQ(warmup_of((int64_t[]){250, 100, 240, 100, 100, 260, 100}, 7), 0);
+	CHECK_EQ(warmup_of((int64_t[]){140, 100, 101, 99, 100, 102}, 6), 0);
+	CHECK_EQ(warmup_of((int64_t[]){900, 100, 100, 100}, 4), 0); /* too few to know */
+	return 0;
 }
