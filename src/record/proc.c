@@ -219,18 +219,18 @@ int64_t assay_proc_cpu(int pid, uint32_t tid)
 	return assay_clock(id);
 }
 
-size_t assay_proc_children(uint32_t tid, int *out, size_t max)
+size_t assay_proc_children(int pid, uint32_t tid, int *out, size_t max)
 {
 	char text[1024], *p = text;
 	size_t n = 0;
-	if (read_file(text, sizeof text, 0, tid, "children") <= 0)
+	if (read_file(text, sizeof text, pid, tid, "children") <= 0)
 		return 0;
 	while (n < max && *p) {
 		char *end;
-		long pid = strtol(p, &end, 10);
+		long child = strtol(p, &end, 10);
 		if (end == p)
 			break;
-		out[n++] = (int)pid;
+		out[n++] = (int)child;
 		p = end;
 	}
 	return n;

@@ -27,6 +27,6 @@ int64_t assay_proc_cpu(int pid, uint32_t tid);
 /* Bytes read and written so far, from the page cache too; -1 unknown. */
 int64_t assay_proc_bytes(int pid, uint32_t tid);
 /* Child processes that the thread made. */
-size_t assay_proc_children(uint32_t tid, int *out, size_t max);
+size_t assay_proc_children(int pid, uint32_t tid, int *out, size_t max);
 
 #endif

@@ -22,6 +22,8 @@ typedef struct assay_py_layout {
 typedef struct assay_py {
 	assay_py_layout at;
 	uint32_t minor;    /* 9 for 3.9 */
+	uintptr_t base;    /* where the file that holds the interpreter is mapped */
+	uintptr_t moved;   /* how much further than ours it is, in another process */
 	uintptr_t runtime; /* _PyRuntime */
 	uintptr_t code_type, string_type;
 	uintptr_t interp; /* the only one; with a second one stacks may be of the wrong one */
@@ -51,12 +53,16 @@ const assay_py *assay_py_find(const char **why, bool *later);
  * On a thread of the recorder's, as often as one likes. */
 void assay_py_guard(const assay_py *py, bool (*walks)(void));
 
+/* py_child.c: the interpreter of a child process; false: it has none of the same file. On the
+ * sampler's thread. */
+bool assay_py_of_child(const assay_py *own, int pid, assay_py *child);
+
 /* py_walk.c: is the interpreter being taken down? */
 bool assay_py_ends(const assay_py *py);
 /* The caller's stack, innermost call first; how many. 0: it is not in Python.
  * *cut: there were more. */
 uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut);
-/* Another thread's, of this process or a forked child; -1 when it could not be read. One at a time:
+/* Another thread's, of this process or a child; -1 when it could not be read. One at a time:
  * first the proof, then the sampler. */
 int assay_py_walk_of(const assay_py *py, int pid, uintptr_t ts, assay_py_frame *out, bool *cut);
 /* The innermost frame of a thread state, 0 none, and the instruction it is at. */

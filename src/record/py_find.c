@@ -89,12 +89,13 @@ static void *open_library(void)
 	return dl_iterate_phdr(name_library, name) ? dlopen(name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
 }
 
-/* What is called for as long as calls are recorded stays loaded. */
-static void keep_library(const void *symbol)
+/* What is called for as long as calls are recorded stays loaded. Where it is. */
+static uintptr_t keep_library(const void *symbol)
 {
-	Dl_info info;
+	Dl_info info = {0};
 	if (dladdr(symbol, &info) && info.dli_fname)
 		dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
+	return (uintptr_t)info.dli_fbase;
 }
 
 static void *symbol(const char *name)
@@ -257,6 +258,6 @@ const assay_py *assay_py_find(const char **why, bool *later)
 	if ((*why = ts ? prove_thread(&py, ts) : "no Python thread") ||
 	    (*why = prove_stack(&py, ts, later)))
 		return NULL;
-	keep_library((const void *)py.runtime);
+	py.base = keep_library((const void *)py.runtime);
 	return word(ts + py.at.ts_interp, &py.interp) ? &py : NULL;
 }

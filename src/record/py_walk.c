@@ -203,7 +203,7 @@ static bool mark_frames(const assay_py *py, int pid, assay_py_frame *f, uint32_t
 			if (load64(own + at->object_type) != py->code_type)
 				return false;
 			uint64_t h =
-				mix(load32(own + at->code_line),
+				mix(load32(own + at->code_line) ^ py->moved,
 				    load64(own + at->code_file) ^ load64(own + at->code_name) << 1);
 			h = mix(h, at->code_version == ASSAY_PY_NONE
 					   ? load64(own + at->code_lines)

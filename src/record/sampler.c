@@ -24,8 +24,8 @@ enum {
 	SHARE = 20,          /* of the time, at most one part is ours */
 	JOIN_TRIES = 200,
 	TS_BYTES = 256,
-	MUCH = 65536,       /* bytes read or written between two looks */
-	UNREADABLE_MAX = 8, /* tries at a child that is another program by now */
+	MUCH = 65536,         /* bytes read or written between two looks */
+	UNREADABLE_MAX = 100, /* tries at a child that is another program, LIST_NS apart */
 };
 
 /* A thread state of the interpreter, copied. */
@@ -43,8 +43,10 @@ typedef struct seen {
 	int64_t bytes;      /* read and written at the last look; -1 unknown */
 	int64_t last_call;  /* end of its last call then */
 	int64_t looked;
+	/* of a child: its interpreter, when to look for it again, how often in vain */
+	assay_py py;
+	int64_t ask_again;
 	uint32_t unreadable;
-	bool named;
 	assay_wire_sample now; /* not written yet; count 0: none */
 } seen;
 
@@ -279,9 +281,8 @@ static void see_running(seen *t, int64_t ran, int64_t wall, assay_wire_sample *s
 }
 
 /* Is it blocked, so that others may be the reason? */
-static bool look(seen *t, uintptr_t ts, const gil *g, uint8_t flags)
+static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_t flags)
 {
-	const assay_py *py = assay_host_python();
 	int64_t now = assay_rt_now();
 	assay_proc_thread p;
 	int64_t ran = t->ran, wall = now - t->looked;
@@ -338,7 +339,7 @@ static bool look_at_callers(int64_t now)
 			write_sample(t);
 			t->last_call = last;
 		}
-		if (t && look(t, state_of(t->tid), &sm.gil,
+		if (t && look(t, assay_host_python(), state_of(t->tid), &sm.gil,
 			      is_stuck(&all[i], now) ? ASSAY_WIRE_SAMPLE_CALL : 0))
 			blocked = true;
 	}
@@ -362,12 +363,19 @@ static void look_beside(void)
 		uint32_t tid = sm.py[i].tid;
 		seen *t = tid && !calls_itself(tid) ? seen_of(0, tid) : NULL;
 		if (t)
-			look(t, sm.py[i].ts, &sm.gil, ASSAY_WIRE_SAMPLE_BESIDE);
+			look(t, assay_host_python(), sm.py[i].ts, &sm.gil,
+			     ASSAY_WIRE_SAMPLE_BESIDE);
 	}
 }
 
 /* ---- children ---- */
 
+static void add_children(int pid, uint32_t tid)
+{
+	sm.child_n += assay_proc_children(pid, tid, sm.child + sm.child_n, CHILDREN - sm.child_n);
+}
+
+/* And theirs, of their first thread: a server forks for others. */
 static void list_children(int64_t now)
 {
 	const assay_host_thread *all;
@@ -375,36 +383,56 @@ static void list_children(int64_t now)
 	if (now - sm.listed < LIST_NS)
 		return;
 	sm.listed = now;
-	sm.child_n = assay_proc_children((uint32_t)getpid(), sm.child, CHILDREN);
-	for (uint32_t i = 0; i < n && sm.child_n < CHILDREN; i++) {
+	sm.child_n = 0;
+	add_children(0, (uint32_t)getpid());
+	for (uint32_t i = 0; i < n; i++) {
 		uint32_t tid = atomic_load(&all[i].tid);
 		if (tid && tid != (uint32_t)getpid())
-			sm.child_n += assay_proc_children(tid, sm.child + sm.child_n,
-							  CHILDREN - sm.child_n);
+			add_children(0, tid);
 	}
+	for (size_t i = 0; i < sm.child_n; i++)
+		add_children(sm.child[i], (uint32_t)sm.child[i]);
 }
 
-/* A forked child has its interpreter where ours is. */
-static void look_at_child(int pid)
+/* Of its first thread, which made its state first: the last of the list. */
+static uintptr_t first_state(const assay_py *py, int pid)
 {
-	const assay_py *py = assay_host_python();
+	static py_thread states[STATES];
+	uint32_t n = list_states(py, pid, states);
+	uintptr_t ts = n ? states[n - 1].ts : 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (states[i].tid == (uint32_t)pid)
+			ts = states[i].ts;
+	return ts;
+}
+
+/* The state of a child's first thread, 0 none. Its interpreter is looked for again now and then
+ * while there is none: it may become another program, or begin to run Python. */
+static uintptr_t find_state(seen *t, int64_t now)
+{
+	const assay_py *own = assay_host_python();
+	uintptr_t ts = t->py.interp ? first_state(&t->py, t->pid) : 0;
+	if (ts || !own || now < t->ask_again || t->unreadable == UNREADABLE_MAX)
+		return ts;
+	t->py.interp = 0;
+	t->ask_again = now + LIST_NS;
+	ts = assay_py_of_child(own, t->pid, &t->py) ? first_state(&t->py, t->pid) : 0;
+	t->unreadable = ts ? 0 : t->unreadable + 1;
+	return ts;
+}
+
+static void look_at_child(int pid, int64_t now)
+{
 	seen *t = seen_of(pid, (uint32_t)pid);
-	py_thread states[STATES];
-	uintptr_t ts = 0;
 	gil g = {0};
 	if (!t)
 		return;
-	if (py && t->unreadable < UNREADABLE_MAX) {
-		uint32_t n = list_states(py, pid, states);
-		ts = n ? states[0].ts : 0;
-		for (uint32_t i = 0; i < n; i++)
-			if (states[i].tid == (uint32_t)pid)
-				ts = states[i].ts;
-		g = read_gil(py, pid);
+	uintptr_t ts = find_state(t, now);
+	if (ts) {
+		g = read_gil(&t->py, pid);
 		g.tid = g.holder == ts ? (uint32_t)pid : 0;
-		t->unreadable = ts ? 0 : t->unreadable + 1;
 	}
-	look(t, ts, &g, ASSAY_WIRE_SAMPLE_BESIDE);
+	look(t, &t->py, ts, &g, ASSAY_WIRE_SAMPLE_BESIDE);
 }
 
 static void look_at_children(int64_t now)
@@ -414,7 +442,7 @@ static void look_at_children(int64_t now)
 	sm.child_looked = now;
 	list_children(now);
 	for (size_t i = 0; i < sm.child_n; i++)
-		look_at_child(sm.child[i]);
+		look_at_child(sm.child[i], now);
 }
 
 /* ---- the thread ---- */

@@ -12,7 +12,8 @@ import time
 
 lib = ctypes.CDLL("libcuda.so.1")  # drops the GIL around a call
 held = ctypes.PyDLL("libcuda.so.1")  # keeps it
-lib.cuInit(0)
+if __name__ == "__main__":  # not in a worker that imports this
+    lib.cuInit(0)
 expected = {}
 names = []  # keeps the texts of launches alive
 lock = threading.Lock()
@@ -304,6 +305,22 @@ def workers():
     os.read(r, 1)  # for the worker
     os.waitpid(pid, 0)
     launch()
+
+
+def in_worker(seconds):
+    spin(seconds)
+
+
+def started_workers():
+    """Workers that are started as programs, or forked by a server that was: not by this process."""
+    import multiprocessing
+    launch()
+    for method in ("spawn", "forkserver"):
+        context = multiprocessing.get_context(method)
+        p = context.Process(target=in_worker, args=(0.8,))
+        p.start()
+        p.join()  # for the started worker
+        launch()
 
 
 if __name__ == "__main__":

@@ -160,6 +160,13 @@ def a_worker_process_is_seen_from_its_parent(python):
     assert not [s for s, _ in r.samples() if s["pid"]]
 
 
+def workers_that_are_started_as_programs_are_seen_too(python):
+    r = Recording(python, "started_workers")
+    check_stacks(r)
+    inside = {s["pid"] for s, stack in r.samples() if s["pid"] and any(f[1].endswith("in_worker") for f in stack)}
+    assert len(inside) == 2, f"{len(inside)} of 2 workers were seen at work"
+
+
 def the_report_names_cause_and_line_of_every_wait(python):
     r = Recording(python, "waits")
     report = json.loads(subprocess.run([ASSAY, "report", "--json", r.dir + "/run"], check=True,
@@ -232,7 +239,8 @@ TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of
          an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
-         what_a_thread_does_between_launches_is_seen, a_worker_process_is_seen_from_its_parent]
+         what_a_thread_does_between_launches_is_seen, workers_that_are_started_as_programs_are_seen_too,
+         a_worker_process_is_seen_from_its_parent]
 
 
 def main():
