@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "analyze/diff.h"
+#include "analyze/diff_lines.h"
+#include "analyze/diff_names.h"
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -58,68 +60,74 @@ struct side {
 	assay_window window;
 	assay_series step, part[4], cause[ASSAY_WHY_COUNT];
 	assay_series bucket[ASSAY_BUCKET_COUNT];
-	assay_vec(double) steps; /* their lengths, sorted */
-	struct name_sums {
-		assay_map by_name; /* string id->index in sum */
-		assay_vec(struct name_sum) sum;
-	} kernels, ops;
-};
-
-/* Work of one name on the main device: a kernel, or what an operator caused. */
-struct name_sum {
-	uint8_t family;
-	assay_sid name;
-	uint32_t step; /* the one being summed */
-	double now;    /* its sum so far */
-	uint64_t count;
-	assay_series time;
+	assay_vec(double) steps; /* their lengths */
+	assay_vec(int64_t) numbers;
+	assay_names kernels, ops, lines, waited; /* lines: that launch, that the device waits at */
+	assay_arena *text;
 };
 
 static void step_series(struct side *s)
 {
 	assay_step_rows rows = {0};
 	assay_window_steps(s->run, &s->window, &rows);
-	for (size_t i = 0; i < rows.n; i++)
+	for (size_t i = 0; i < rows.n; i++) {
 		*assay_push(&s->steps) = (double)s->run->part.t.step.dur[rows.p[i]];
+		*assay_push(&s->numbers) = s->run->part.t.step.number[rows.p[i]];
+	}
 	assay_vec_free(&rows);
-	if (!s->steps.n)
+	if (!s->steps.n) {
 		*assay_push(&s->steps) = (double)assay_window_length(&s->window);
+		*assay_push(&s->numbers) = -1;
+	}
 	for (size_t i = 0; i < s->steps.n; i++)
 		assay_series_add(&s->step, s->steps.p[i]);
 }
 
 /* Median distance from the median. */
-static double spread(const struct side *s)
+static double spread_of(double *v, size_t n, double middle)
 {
-	assay_vec(double) away = {0};
-	double middle = assay_median_mean(s->steps.p, s->steps.n);
-	for (size_t i = 0; i < s->steps.n; i++)
-		*assay_push(&away) = fabs(s->steps.p[i] - middle);
-	double d = assay_median_mean(away.p, away.n);
-	assay_vec_free(&away);
-	return d;
+	for (size_t i = 0; i < n; i++)
+		v[i] = fabs(v[i] - middle);
+	return assay_median_mean(v, n);
+}
+
+double assay_spread_error(double *v, size_t n)
+{
+	double middle = assay_median_mean(v, n);
+	return 1.2533 * 1.4826 * spread_of(v, n, middle) / sqrt((double)n);
+}
+
+/* Lengths in an order of their own: the median sorts them. */
+static double *copy_steps(const struct side *s)
+{
+	double *v = assay_alloc(s->text, s->steps.n * sizeof *v);
+	memcpy(v, s->steps.p, s->steps.n * sizeof *v);
+	return v;
 }
 
 /* The step itself: the median where there are steps enough, so that one slow step (a compilation, a
- * checkpoint) neither makes a change nor hides one. 1.4826 makes the spread a standard deviation,
- * 1.2533 makes the mean's standard error the median's; both for normal noise. */
+ * checkpoint) neither makes a change nor hides one. */
 static void diff_step(assay_diff *d, const struct side *x, const struct side *y)
 {
 	d->step = assay_series_compare("step", &x->step, &y->step);
 	const struct side *side[2] = {x, y};
-	double error2 = 0;
+	double error2 = 0, middle[2];
 	for (int i = 0; i < 2; i++) {
+		double *v = copy_steps(side[i]), *w = copy_steps(side[i]);
 		d->mean[i] = assay_series_mean(&side[i]->step);
-		d->spread[i] = spread(side[i]);
-		double e = 1.2533 * 1.4826 * d->spread[i];
-		error2 += e * e / (double)side[i]->steps.n;
+		middle[i] = assay_median_mean(v, side[i]->steps.n);
+		d->spread[i] = spread_of(v, side[i]->steps.n, middle[i]);
+		double e = assay_spread_error(w, side[i]->steps.n);
+		error2 += e * e;
 	}
 	d->by_median = x->steps.n >= MEDIAN_STEPS && y->steps.n >= MEDIAN_STEPS;
-	if (!d->by_median)
-		return;
-	d->step.a = assay_median_mean(x->steps.p, x->steps.n);
-	d->step.b = assay_median_mean(y->steps.p, y->steps.n);
-	d->step.noise = 2 * sqrt(error2);
+	if (d->by_median) {
+		d->step.a = middle[0];
+		d->step.b = middle[1];
+		d->step.noise = 2 * sqrt(error2);
+	}
+	assay_diff_align(d, &(assay_diff_steps){x->steps.p, x->numbers.p, x->steps.n},
+			 &(assay_diff_steps){y->steps.p, y->numbers.p, y->steps.n});
 }
 
 /* How the parts that are work vary over steps; idle time does as its causes do. */
@@ -150,50 +158,26 @@ static uint32_t window_at(const struct side *s, int64_t time, uint32_t hint)
 	return ASSAY_NO_ROW;
 }
 
-static struct name_sum *sum_of(struct name_sums *s, assay_sid name)
-{
-	uint32_t *slot = assay_map_at(&s->by_name, name);
-	if (*slot == ASSAY_MAP_ABSENT) {
-		*slot = (uint32_t)s->sum.n;
-		*assay_push(&s->sum) = (struct name_sum){.name = name, .step = ASSAY_NO_ROW};
-	}
-	return &s->sum.p[*slot];
-}
-
 static void set_families(struct side *s)
 {
 	const assay_kernel_table *k = &s->run->part.t.kernel;
 	for (size_t i = 0; i < k->n; i++) {
-		uint32_t at = assay_map_get(&s->kernels.by_name, k->name[i]);
-		if (at != ASSAY_MAP_ABSENT)
-			s->kernels.sum.p[at].family = k->family[i];
+		assay_name_sum *sum = assay_names_find(&s->kernels, k->name[i]);
+		if (sum)
+			sum->family = k->family[i];
 	}
 }
 
-static void next_step(struct name_sum *k, uint32_t step)
+/* Work of one name on the main device: a kernel, or what an operator caused. */
+static void add_work(const struct side *s, assay_names *names, assay_sid name, uint32_t step,
+		     int64_t dur)
 {
-	if (k->step != ASSAY_NO_ROW)
-		assay_series_add(&k->time, k->now);
-	k->step = step;
-	k->now = 0;
-}
-
-static void add_work(struct name_sums *s, assay_sid name, uint32_t step, int64_t dur)
-{
-	struct name_sum *k = sum_of(s, name);
-	if (k->step != step)
-		next_step(k, step);
-	k->now += (double)dur;
-	k->count++;
-}
-
-static void end_series(struct name_sums *s, uint64_t steps)
-{
-	for (size_t i = 0; i < s->sum.n; i++) {
-		next_step(&s->sum.p[i], ASSAY_NO_ROW);
-		while (s->sum.p[i].time.n < steps) /* steps without it */
-			assay_series_add(&s->sum.p[i].time, 0);
+	assay_name_sum *sum = assay_names_find(names, name);
+	if (!sum) {
+		const char *text = assay_dup(s->text, assay_text(s->run, name));
+		sum = assay_names_put(names, name, text, text);
 	}
+	assay_name_sum_add(sum, step, dur);
 }
 
 /* The operator that caused a row of gpu; 0 when none is known. */
@@ -220,12 +204,37 @@ static void work_series(struct side *s)
 		}
 		int64_t dur = assay_gpu_end(gpu, g) - gpu->ts[g];
 		assay_sid operator= operator_of(&s->run->part.t, g);
-		add_work(&s->kernels, gpu->name[g], step, dur);
+		add_work(s, &s->kernels, gpu->name[g], step, dur);
 		if (operator)
-			add_work(&s->ops, operator, step, dur);
+			add_work(s, &s->ops, operator, step, dur);
+		assay_diff_line(&s->lines, s->run,
+				assay_call_stack(&s->run->part.t, s->run->part.t.launch.host[g]),
+				step, dur, s->text);
 	}
-	end_series(&s->kernels, s->window.steps);
-	end_series(&s->ops, s->window.steps);
+	assay_names_end(&s->kernels, s->window.steps);
+	assay_names_end(&s->ops, s->window.steps);
+	assay_names_end(&s->lines, s->window.steps);
+}
+
+/* Gaps of a device come in order of time. */
+static void waited_series(struct side *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	uint32_t hint = 0;
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i], step = 0;
+		if (t->gap.device[gap] != s->window.device || t->gap_part.stack[i] == ASSAY_NO_ROW)
+			continue;
+		if (t->step_time.n) {
+			step = window_at(s, t->gap.ts[gap], hint);
+			if (step == ASSAY_NO_ROW)
+				continue;
+			hint = step;
+		}
+		assay_diff_line(&s->waited, s->run, t->gap_part.stack[i], step, t->gap_part.dur[i],
+				s->text);
+	}
+	assay_names_end(&s->waited, s->window.steps);
 }
 
 /* Windows of steps tile. What the very first one waited for before anything was recorded is no gap,
@@ -307,9 +316,9 @@ static void diff_causes(assay_diff *d, const struct side *a, const struct side *
 				      .noise = assay_series_noise(&a->cause[c], &b->cause[c])};
 }
 
-static void side_open(struct side *s, const assay_run *run)
+static void side_open(struct side *s, const assay_run *run, assay_arena *text)
 {
-	*s = (struct side){.run = run};
+	*s = (struct side){.run = run, .text = text};
 	uint32_t steps = assay_metric_find(run, "steps");
 	assay_order_build(&s->order, run);
 	s->window = assay_window_find(
@@ -321,17 +330,19 @@ static void side_open(struct side *s, const assay_run *run)
 	part_series(s);
 	cause_series(s);
 	work_series(s);
+	waited_series(s);
 	set_families(s);
 }
 
 static void side_close(struct side *s)
 {
 	assay_order_free(&s->order);
-	assay_map_free(&s->kernels.by_name);
-	assay_vec_free(&s->kernels.sum);
-	assay_map_free(&s->ops.by_name);
-	assay_vec_free(&s->ops.sum);
+	assay_names_free(&s->kernels);
+	assay_names_free(&s->ops);
+	assay_names_free(&s->lines);
+	assay_names_free(&s->waited);
 	assay_vec_free(&s->steps);
+	assay_vec_free(&s->numbers);
 }
 
 /* Beyond noise and large enough to matter; without a spread only the size can be judged, and then a
@@ -343,50 +354,12 @@ static void judge(assay_delta *d, double step)
 	d->real = change > least && change > d->noise;
 }
 
-static int by_change(const void *a, const void *b)
+/* Of what only one of them recorded nothing is known. */
+static void diff_recorded(const assay_diff *d, assay_deltas *out, const assay_names *a,
+			  const assay_names *b)
 {
-	double x = fabs(assay_delta_change(a)), y = fabs(assay_delta_change(b));
-	return x > y ? -1 : x < y;
-}
-
-/* What one side has under a name that the other side spells the same; NULL: nothing. */
-static const struct name_sum *there(const struct side *s, const struct name_sums *sums,
-				    assay_str name)
-{
-	assay_sid id = assay_pool_find(&s->run->part.strings, name);
-	uint32_t k = id ? assay_map_get(&sums->by_name, id) : ASSAY_MAP_ABSENT;
-	return k == ASSAY_MAP_ABSENT ? NULL : &sums->sum.p[k];
-}
-
-static assay_delta compare_sums(assay_str name, assay_arena *a, const struct name_sum *x,
-				const struct name_sum *y, const uint64_t steps[2])
-{
-	const assay_series none[2] = {{.n = steps[0]}, {.n = steps[1]}};
-	assay_delta d = assay_series_compare(assay_dup(a, name), x ? &x->time : &none[0],
-					     y ? &y->time : &none[1]);
-	d.counts[0] = x ? (double)x->count / (steps[0] ? (double)steps[0] : 1) : 0;
-	d.counts[1] = y ? (double)y->count / (steps[1] ? (double)steps[1] : 1) : 0;
-	d.family = x ? x->family : y->family;
-	return d;
-}
-
-/* Largest change first. */
-static void diff_names(assay_diff *d, assay_deltas *out, const struct side *const side[2],
-		       const struct name_sums *a, const struct name_sums *b)
-{
-	const uint64_t steps[2] = {side[0]->window.steps, side[1]->window.steps};
-	for (size_t i = 0; i < a->sum.n; i++) {
-		assay_str name = assay_text(side[0]->run, a->sum.p[i].name);
-		*assay_push(out) =
-			compare_sums(name, &d->arena, &a->sum.p[i], there(side[1], b, name), steps);
-	}
-	for (size_t i = 0; i < b->sum.n; i++) {
-		assay_str name = assay_text(side[1]->run, b->sum.p[i].name);
-		if (!there(side[0], a, name))
-			*assay_push(out) = compare_sums(name, &d->arena, NULL, &b->sum.p[i], steps);
-	}
-	if (out->n)
-		qsort(out->p, out->n, sizeof *out->p, by_change);
+	if (a->sum.n && b->sum.n)
+		assay_names_diff(out, a, b, d->steps);
 }
 
 /* Share of each run's GPU time in kernels that both have. */
@@ -528,6 +501,8 @@ static void judge_all(assay_diff *d)
 	judge_rows(d->families.p, d->families.n, step);
 	judge_rows(d->kernels.p, d->kernels.n, step);
 	judge_rows(d->ops.p, d->ops.n, step);
+	judge_rows(d->lines.p, d->lines.n, step);
+	judge_rows(d->waited.p, d->waited.n, step);
 	judge_rows(d->waits.p, d->waits.n, step);
 	judge_waits(d);
 	for (size_t i = 0; i < d->budget.n; i++)
@@ -544,8 +519,8 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	const assay_run *run[2] = {a, b};
 	struct side x, y;
 	*d = (assay_diff){0};
-	side_open(&x, a);
-	side_open(&y, b);
+	side_open(&x, a, &d->arena);
+	side_open(&y, b, &d->arena);
 	d->steps[0] = x.window.steps;
 	d->steps[1] = y.window.steps;
 	diff_step(d, &x, &y);
@@ -553,10 +528,10 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	diff_causes(d, &x, &y);
 	diff_budget(d, &x, &y);
 	assay_diff_waits(d, run, (const assay_window[2]){x.window, y.window});
-	const struct side *const side[2] = {&x, &y};
-	diff_names(d, &d->kernels, side, &x.kernels, &y.kernels);
-	if (x.ops.sum.n && y.ops.sum.n) /* else one of them did not record operators */
-		diff_names(d, &d->ops, side, &x.ops, &y.ops);
+	assay_names_diff(&d->kernels, &x.kernels, &y.kernels, d->steps);
+	diff_recorded(d, &d->ops, &x.ops, &y.ops);
+	diff_recorded(d, &d->lines, &x.lines, &y.lines);
+	diff_recorded(d, &d->waited, &x.waited, &y.waited);
 	find_common(d);
 	diff_families(d);
 	diff_facts(d, a, b);
@@ -578,6 +553,8 @@ void assay_diff_free(assay_diff *d)
 	assay_vec_free(&d->families);
 	assay_vec_free(&d->kernels);
 	assay_vec_free(&d->ops);
+	assay_vec_free(&d->lines);
+	assay_vec_free(&d->waited);
 	assay_vec_free(&d->gates);
 	assay_vec_free(&d->facts);
 	assay_arena_free(&d->arena);

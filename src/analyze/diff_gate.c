@@ -22,8 +22,8 @@ static const assay_delta *find_in(const assay_deltas *rows, assay_str name)
 
 static const assay_delta *find_figure(const assay_diff *d, assay_str name)
 {
-	const assay_deltas *const tables[] = {&d->parts,    &d->budget, &d->causes, &d->waits,
-					      &d->families, &d->ops,    &d->kernels};
+	const assay_deltas *const tables[] = {&d->parts,    &d->budget, &d->causes,  &d->waits,
+					      &d->families, &d->ops,    &d->kernels, &d->lines};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
 		if (assay_str_is(name, words[i].word))
 			name = assay_str_of(words[i].figure);

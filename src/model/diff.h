@@ -57,12 +57,17 @@ typedef struct assay_diff {
 	assay_delta step;
 	double mean[2], spread[2]; /* of the step: mean, and median distance from the median */
 	bool by_median;            /* step is the median: both runs have steps enough for that */
+	size_t pairs;              /* steps that both runs have, by number or order */
+	double correlation;        /* of their lengths */
+	bool by_pairs;             /* the step's noise is that of their differences */
 	assay_deltas parts;        /* compute, exposed_comm, exposed_copy, idle */
 	assay_deltas budget;       /* buckets of waste */
 	assay_deltas causes;       /* of idle */
 	assay_deltas waits;        /* by kind: the thread blocked, or the stream held up */
 	assay_deltas families;     /* of kernels */
 	assay_deltas ops;          /* framework operators by their GPU time, largest change first */
+	assay_deltas lines;        /* of the program, by the GPU time they launch; the same */
+	assay_deltas waited;       /* by the time that the device waits while the thread is there */
 	assay_deltas kernels;      /* largest change first */
 	assay_vec(assay_switch) switches; /* largest change first */
 	assay_vec(assay_fact) facts;      /* versions and choices that differ */

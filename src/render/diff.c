@@ -153,6 +153,11 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 	put_delta(w, "step", &d->step, NOTHING);
 	put_pair(w, "step_mean_ns", d->mean);
 	put_pair(w, "step_spread_ns", d->spread);
+	assay_jsonw_open_flat(w, "aligned", '{');
+	assay_jsonw_u64(w, "steps", d->pairs);
+	assay_jsonw_f64(w, "correlation", d->correlation);
+	assay_jsonw_bool(w, "noise_from_pairs", d->by_pairs);
+	assay_jsonw_close(w, '}');
 	put_deltas(w, "parts", d->parts.p, d->parts.n, NOTHING);
 	put_deltas(w, "budget", d->budget.p, d->budget.n, UNIT);
 	put_deltas(w, "idle_causes", d->causes.p, d->causes.n, NOTHING);
@@ -161,6 +166,9 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 	put_deltas(w, "kernels", d->kernels.p, top < d->kernels.n ? top : d->kernels.n,
 		   CHANGE | COUNTS);
 	put_deltas(w, "ops", d->ops.p, top < d->ops.n ? top : d->ops.n, CHANGE | COUNTS);
+	put_deltas(w, "lines", d->lines.p, top < d->lines.n ? top : d->lines.n, CHANGE | COUNTS);
+	put_deltas(w, "waiting_lines", d->waited.p, top < d->waited.n ? top : d->waited.n,
+		   CHANGE | COUNTS);
 	put_gates(w, d);
 	put_pair(w, "common_gpu_share", d->common);
 	assay_jsonw_bool(w, "different_programs", d->strangers);
@@ -340,14 +348,15 @@ static void print_env(FILE *out, const assay_diff *d)
 	assay_arena_free(&scratch);
 }
 
-static void print_ops(FILE *out, const assay_diff *d, size_t top)
+/* Rows that changed, with how often each comes per step. */
+static void print_changed(FILE *out, const char *title, const assay_deltas *rows, size_t top)
 {
 	assay_arena scratch = {0};
 	size_t shown = 0;
-	for (size_t i = 0; i < d->ops.n && shown < top && assay_delta_change(&d->ops.p[i]); i++) {
-		const assay_delta *o = &d->ops.p[i];
+	for (size_t i = 0; i < rows->n && shown < top && assay_delta_change(&rows->p[i]); i++) {
+		const assay_delta *o = &rows->p[i];
 		if (!shown++)
-			fprintf(out, "\nOperators, per step\n");
+			fprintf(out, "\n%s, per step\n", title);
 		print_delta(out, o,
 			    assay_printf(&scratch, "%s%s (%.4g -> %.4g)",
 					 !o->counts[0]   ? "added: "
@@ -389,6 +398,10 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	for (size_t i = 0; i < d->parts.n; i++)
 		print_delta(out, &d->parts.p[i], d->parts.p[i].name);
 	print_kind_of_step(out, d);
+	if (d->by_pairs)
+		fprintf(out,
+			"  %zu steps are compared one by one: they vary alike (correlation %.2f), so noise is that of their differences\n",
+			d->pairs, d->correlation);
 	print_device_behind(out, d);
 	print_switches(out, d);
 	print_budget(out, d);
@@ -400,7 +413,9 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	fprintf(out, "\nFamilies of kernels, per step\n");
 	for (size_t i = 0; i < d->families.n; i++)
 		print_delta(out, &d->families.p[i], d->families.p[i].name);
-	print_ops(out, d, top ? top : TOP);
+	print_changed(out, "Operators", &d->ops, top ? top : TOP);
+	print_changed(out, "Lines that launch work", &d->lines, top ? top : TOP);
+	print_changed(out, "Lines that the device waits at", &d->waited, top ? top : TOP);
 	print_kernels(out, d, top ? top : TOP);
 	for (size_t i = 0; i < d->facts.n; i++)
 		fprintf(out, "%s  %s: %s -> %s\n", i ? "" : "\nFacts that differ\n",

@@ -89,6 +89,8 @@ void assay_diff_markdown(FILE *out, const assay_diff *d, size_t top)
 		put_row(out, &a, &d->parts.p[i], d->parts.p[i].name);
 	put_changed(out, &a, "idle by cause", &d->causes, top);
 	put_changed(out, &a, "operator", &d->ops, top);
+	put_changed(out, &a, "line that launches work", &d->lines, top);
+	put_changed(out, &a, "line that the device waits at", &d->waited, top);
 	put_changed(out, &a, "kernel", &d->kernels, top);
 	for (size_t i = 0; i < d->env.n && i < top; i++)
 		fprintf(out, "%s- %s: %s -> %s\n", i ? "" : "\nEnvironment:\n\n",
