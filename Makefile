@@ -44,7 +44,7 @@ ISA_avx2     := -mavx2 -mbmi -mbmi2 -mlzcnt -mpclmul -mpopcnt
 ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
 
-LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base names wire model vendor probe read resolve analyze write render query api))))
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base names wire model vendor probe envs read resolve analyze write render query api))))
 CMD_SRC := $(wildcard src/cmd/*.c)
 HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 

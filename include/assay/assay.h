@@ -150,6 +150,17 @@ typedef struct assay_env_query {
 ASSAY_API const char *assay_env_json(assay_run *owner, const assay_env_query *query, size_t *len,
 				     assay_err *err);
 
+/* Snapshots, files or run directories, compared as `assay env diff` does: each against the
+ * baseline, or against the majority. The text lives as long as `owner`. *same (may be NULL): no
+ * fact is known to differ. */
+typedef struct assay_env_diff_query {
+	size_t size;
+	const char *baseline; /* a snapshot more; NULL: the majority */
+} assay_env_diff_query;
+ASSAY_API const char *assay_env_diff_json(assay_run *owner, const char *const *paths, size_t n,
+					  const assay_env_diff_query *query, bool *same,
+					  size_t *len, assay_err *err);
+
 /* Write an analysed run to a file, or to a folder of tables, in the format that `format` or the end
  * of the name says. *left_out (may be NULL): what the format has no place for, as a list in words,
  * or NULL. */

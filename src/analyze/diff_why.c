@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/envdiff.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "envs/diff.h"
 
 /* Whose code a kernel is, by words in its name (any case); the first row that fits wins. Among the
  * implementations of a family a lower grade is known to be slower. */

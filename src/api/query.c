@@ -2,11 +2,14 @@
 #include "api/query.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyze/analyze.h"
 #include "analyze/path.h"
 #include "api/job.h"
+#include "envs/diff.h"
 #include "probe/probe.h"
+#include "render/env.h"
 #include "render/path.h"
 #include "render/report.h"
 #include "render/waits.h"
@@ -151,5 +154,46 @@ const char *assay_env_json(assay_run *owner, const assay_env_query *given, size_
 	if (ok)
 		assay_env_write(&env, &w);
 	assay_env_free(&env);
+	return ok ? keep(owner, &w, len) : NULL;
+}
+
+/* Of a run directory, the snapshot in it. */
+static bool add_snapshot(assay_env_set *set, const char *path, assay_err *err)
+{
+	struct stat st;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		path = assay_printf(&set->arena, "%s/env.json", path);
+	return assay_env_set_add(set, path, err);
+}
+
+bool assay_env_diff_read(assay_env_set *set, const char *baseline, const char *const *paths,
+			 size_t n, assay_err *err)
+{
+	if (n + (baseline != NULL) < 2)
+		return assay_fail(err, ASSAY_USAGE, 0, "two snapshots are needed");
+	bool ok = !baseline || add_snapshot(set, baseline, err);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = add_snapshot(set, paths[i], err);
+	return ok;
+}
+
+const char *assay_env_diff_json(assay_run *owner, const char *const *paths, size_t n,
+				const assay_env_diff_query *given, bool *same, size_t *len,
+				assay_err *err)
+{
+	assay_env_diff_query q;
+	assay_env_set set = {0};
+	assay_env_result r = {0};
+	assay_jsonw w = {0};
+	assay_take_opts(&q, sizeof q, given);
+	bool ok = assay_env_diff_read(&set, q.baseline, paths, n, err);
+	if (ok) {
+		assay_env_compare(&set, q.baseline ? 0 : -1, &r);
+		assay_env_diff_put(&w, &set, &r);
+	}
+	if (ok && same)
+		*same = !r.different;
+	assay_env_result_free(&r);
+	assay_env_set_free(&set);
 	return ok ? keep(owner, &w, len) : NULL;
 }

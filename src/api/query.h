@@ -3,6 +3,7 @@
 #define ASSAY_API_QUERY_H
 
 #include "analyze/scopes.h"
+#include "envs/set.h"
 #include "model/path.h"
 #include "render/scopes.h"
 #include "write/writer.h"
@@ -30,6 +31,10 @@ void assay_scopes_by_path_json(assay_jsonw *w, const assay_run *run);
 /* Free out in either case. */
 bool assay_path_query_find(assay_run *run, const assay_path_query *query, assay_path *out,
 			   assay_err *err);
+
+/* The snapshots of a comparison, the baseline (NULL: none) first. */
+bool assay_env_diff_read(assay_env_set *set, const char *baseline, const char *const *paths,
+			 size_t n, assay_err *err);
 
 /* left starts as zeros; its arena is the caller's to free. */
 bool assay_convert(assay_run *run, const assay_writer *writer, const char *path,

@@ -6,12 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/envcatalog.h"
 #include "base/err.h"
 #include "base/folders.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "cmd/cmd.h"
+#include "envs/catalog.h"
+#include "render/env.h"
 
 struct env_args {
 	const char *output, *root, *python, *field;

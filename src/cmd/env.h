@@ -1,4 +1,4 @@
-/* Shared by `assay env` and `assay env diff`. */
+/* Shared by `assay env` and `assay record`. */
 #ifndef ASSAY_CMD_ENV_H
 #define ASSAY_CMD_ENV_H
 
@@ -6,9 +6,6 @@
 
 #include "base/err.h"
 #include "probe/env.h"
-
-/* About 18 labelled lines, one a block. */
-void assay_env_summary(const assay_env *env, FILE *out);
 
 /* Take a snapshot with the usual options and write it to path. */
 bool assay_env_save(const char *path, assay_err *err);

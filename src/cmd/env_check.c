@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/envcheck.h"
-#include "analyze/envdiff.h"
 #include "base/input.h"
 #include "base/jsonw.h"
 #include "cmd/cmd.h"
 #include "cmd/env.h"
+#include "envs/check.h"
+#include "envs/diff.h"
 
 enum { EXIT_HOLDS = 0, EXIT_BROKEN = 1, EXIT_TROUBLE = 2, RULES_MAX = 16 << 20 };
 

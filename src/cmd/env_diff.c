@@ -1,12 +1,10 @@
 /* assay env diff: which difference of the environment explains two runs that diverge. */
-#include "cmd/env_diff.h"
-
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/jsonw.h"
+#include "api/query.h"
 #include "cmd/cmd.h"
+#include "render/env.h"
 
 enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1, EXIT_TROUBLE = 2 };
 
@@ -14,96 +12,6 @@ struct diff_args {
 	const char *baseline, *fail_on;
 	bool json, unknown, explain, markdown;
 };
-
-static void json_row(assay_jsonw *w, assay_env_set *set, const assay_env_row *row)
-{
-	const char *value = assay_env_value(set, row->a);
-	assay_jsonw_open(w, NULL, '{');
-	assay_jsonw_z(w, "path", row->path);
-	assay_jsonw_z(w, "group", assay_env_group_name(row->group));
-	assay_jsonw_z(w, "kind", assay_env_kind_name(row->kind));
-	assay_jsonw_z(w, "why", row->why);
-	assay_jsonw_z(w, "files", row->files);
-	assay_jsonw_z(w, "follows_from", row->cause);
-	assay_jsonw_z(w, "value", value);
-	assay_jsonw_u64(w, "agree", row->agree);
-	assay_jsonw_bool(w, "majority", !row->tie);
-	assay_jsonw_z(w, "remedy", row->a ? assay_env_remedy(&set->arena, row->path, value) : NULL);
-	assay_jsonw_open(w, "deviating", '[');
-	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (!assay_env_deviates(set, row, i))
-			continue;
-		assay_jsonw_open_flat(w, NULL, '{');
-		assay_jsonw_z(w, "snapshot", set->docs.p[i].name);
-		assay_jsonw_z(w, "value", assay_env_value(set, v));
-		assay_jsonw_z(w, "state",
-			      !v                    ? "unknown"
-			      : v == set->absent_id ? "absent"
-						    : "present");
-		assay_jsonw_close(w, '}');
-	}
-	assay_jsonw_close(w, ']');
-	assay_jsonw_close(w, '}');
-}
-
-static void json_clusters(assay_jsonw *w, const assay_env_set *set, const assay_env_result *r)
-{
-	assay_jsonw_open(w, "clusters", '[');
-	for (size_t i = 0; i < r->clusters.n; i++) {
-		assay_jsonw_open(w, NULL, '[');
-		for (uint32_t k = 0; k < r->clusters.p[i].n; k++)
-			assay_jsonw_z(
-				w, NULL,
-				assay_env_doc_label(set, r->members.p[r->clusters.p[i].first + k]));
-		assay_jsonw_close(w, ']');
-	}
-	assay_jsonw_close(w, ']');
-}
-
-void assay_env_diff_json(assay_env_set *set, const assay_env_result *r)
-{
-	assay_jsonw w = {0};
-	assay_jsonw_open(&w, NULL, '{');
-	assay_jsonw_open(&w, "snapshots", '[');
-	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_jsonw_open_flat(&w, NULL, '{');
-		assay_jsonw_z(&w, "name", set->docs.p[i].name);
-		assay_jsonw_z(&w, "host", set->docs.p[i].host);
-		assay_jsonw_z(&w, "schema_version", set->docs.p[i].schema);
-		assay_jsonw_close(&w, '}');
-	}
-	assay_jsonw_close(&w, ']');
-	assay_jsonw_z(&w, "sentence", r->sentence);
-	assay_jsonw_u64(&w, "different", r->different);
-	assay_jsonw_u64(&w, "unknown", r->unknown);
-	assay_jsonw_u64(&w, "unknown_to_all", r->unknown_to_all);
-	assay_jsonw_open(&w, "same", '{');
-	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-		assay_jsonw_u64(&w, assay_env_group_name((assay_env_group)g), r->same[g]);
-	assay_jsonw_close(&w, '}');
-	assay_jsonw_open(&w, "identical", '{');
-	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-		assay_jsonw_bool(&w, assay_env_group_name((assay_env_group)g),
-				 assay_env_identical(r, (assay_env_group)g));
-	assay_jsonw_close(&w, '}');
-	json_clusters(&w, set, r);
-	assay_jsonw_open(&w, "rows", '[');
-	for (size_t i = 0; i < r->rows.n; i++)
-		json_row(&w, set, &r->rows.p[i]);
-	assay_jsonw_close(&w, ']');
-	assay_jsonw_close(&w, '}');
-	assay_cmd_put_json(&w);
-}
-
-/* Of a run directory, the snapshot in it. */
-static bool add_snapshot(assay_env_set *set, const char *path, assay_err *err)
-{
-	struct stat st;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		path = assay_printf(&set->arena, "%s/env.json", path);
-	return assay_env_set_add(set, path, err);
-}
 
 static bool word_matches(assay_str word, const assay_env_row *row)
 {
@@ -156,6 +64,13 @@ static int verdict(const assay_env_result *r, const char *fail_on)
 	return EXIT_SAME;
 }
 
+static void print_json(assay_env_set *set, const assay_env_result *r)
+{
+	assay_jsonw w = {0};
+	assay_env_diff_put(&w, set, r);
+	assay_cmd_put_json(&w);
+}
+
 static int diff_run(const void *args, char **operands, int n)
 {
 	const struct diff_args *a = args;
@@ -170,14 +85,11 @@ static int diff_run(const void *args, char **operands, int n)
 	}
 	if (a->fail_on && !words_known(a->fail_on))
 		return EXIT_TROUBLE;
-	if (a->baseline && !add_snapshot(&set, a->baseline, &err))
+	if (!assay_env_diff_read(&set, a->baseline, (const char *const *)operands, (size_t)n, &err))
 		goto out;
-	for (int i = 0; i < n; i++)
-		if (!add_snapshot(&set, operands[i], &err))
-			goto out;
 	assay_env_compare(&set, a->baseline ? 0 : -1, &r);
 	if (a->json)
-		assay_env_diff_json(&set, &r);
+		print_json(&set, &r);
 	else if (a->markdown)
 		assay_env_diff_markdown(&set, &r, &t);
 	else

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/envdiff.h"
+#include "envs/diff.h"
 #include "base/input.h"
 #include "probe/elf.h"
 #include "probe/git.h"

@@ -1,8 +1,8 @@
 /* Expected facts of an environment: a line each, and what in a set of snapshots breaks them. */
-#ifndef ASSAY_ANALYZE_ENVCHECK_H
-#define ASSAY_ANALYZE_ENVCHECK_H
+#ifndef ASSAY_ENVS_CHECK_H
+#define ASSAY_ENVS_CHECK_H
 
-#include "analyze/envset.h"
+#include "envs/set.h"
 
 typedef struct assay_env_rule {
 	const char *path;  /* may hold * and ? */

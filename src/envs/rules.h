@@ -1,6 +1,6 @@
 /* What a path is about: its group, why it matters, what it follows from, what would change it. */
-#ifndef ASSAY_ANALYZE_ENVRULES_H
-#define ASSAY_ANALYZE_ENVRULES_H
+#ifndef ASSAY_ENVS_RULES_H
+#define ASSAY_ENVS_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

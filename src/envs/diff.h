@@ -1,10 +1,10 @@
 /* Two or more environment snapshots side by side: what differs, most consequential first, and what
  * it follows from. Keys this version does not know are compared all the same. */
-#ifndef ASSAY_ANALYZE_ENVDIFF_H
-#define ASSAY_ANALYZE_ENVDIFF_H
+#ifndef ASSAY_ENVS_DIFF_H
+#define ASSAY_ENVS_DIFF_H
 
-#include "analyze/envrules.h"
-#include "analyze/envset.h"
+#include "envs/rules.h"
+#include "envs/set.h"
 
 #define ASSAY_ENV_KIND_LIST(X)                                                                     \
 	X(DIFFERENT, "different", "")                                                              \

@@ -1,14 +1,14 @@
 /* One row a path that differs; then rows are tied to the one they follow from. */
-#include "analyze/envdiff.h"
+#include "envs/diff.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/envcatalog.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "base/version.h"
+#include "envs/catalog.h"
 
 enum { PATH_BYTES = 1024 };
 #define NONE UINT32_MAX

@@ -1,6 +1,6 @@
 /* A rule holds when every path it names satisfies it in every snapshot; unknown satisfies nothing.
  */
-#include "analyze/envcheck.h"
+#include "envs/check.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

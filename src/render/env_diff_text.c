@@ -1,6 +1,6 @@
 /* The comparison for people: the cause in one sentence, who is alike, then rows by group with what
  * follows from them folded in. */
-#include "cmd/env_diff.h"
+#include "render/env.h"
 
 #include <inttypes.h>
 #include <stdio.h>

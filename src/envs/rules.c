@@ -1,5 +1,5 @@
 /* Tables over dotted paths; fnmatch patterns throughout. */
-#include "analyze/envrules.h"
+#include "envs/rules.h"
 
 #include <fnmatch.h>
 #include <string.h>

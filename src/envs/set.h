@@ -1,7 +1,7 @@
 /* Environment snapshots flattened to dotted paths, any schema 1.x, ours and upstream's. A cell is a
  * value, absent (looked for, and not there) or unknown. */
-#ifndef ASSAY_ANALYZE_ENVSET_H
-#define ASSAY_ANALYZE_ENVSET_H
+#ifndef ASSAY_ENVS_SET_H
+#define ASSAY_ENVS_SET_H
 
 #include <assay/assay.h>
 

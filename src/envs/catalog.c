@@ -1,4 +1,4 @@
-#include "analyze/envcatalog.h"
+#include "envs/catalog.h"
 
 #include <stdio.h>
 #include <stdlib.h>

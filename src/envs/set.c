@@ -1,16 +1,16 @@
 /* Devices in lists are told by where they sit (bus, then UUID), never by position. */
-#include "analyze/envset.h"
+#include "envs/set.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/envrules.h"
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
+#include "envs/rules.h"
 
 enum { PATH_BYTES = 1024, DEPTH_MAX = 24, FILE_MAX = 256 << 20 };
 

@@ -1,9 +1,9 @@
 /* X.catalog.json beside a snapshot X.json: every file of its kernel databases, so that a difference
  * can be told by file, GPU and number type. */
-#ifndef ASSAY_ANALYZE_ENVCATALOG_H
-#define ASSAY_ANALYZE_ENVCATALOG_H
+#ifndef ASSAY_ENVS_CATALOG_H
+#define ASSAY_ENVS_CATALOG_H
 
-#include "analyze/envdiff.h"
+#include "envs/diff.h"
 
 const char *assay_env_catalog_path(assay_arena *a, const char *snapshot);
 

@@ -1,10 +1,8 @@
 /* The snapshot for a person: one labelled line a block. Absent and normal is said as such. */
-#include "cmd/env.h"
+#include "render/env.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#include "cmd/cmd.h"
 
 static const char *or_dash(const char *s)
 {

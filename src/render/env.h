@@ -1,0 +1,24 @@
+/* A snapshot of a machine, and the comparison of several, as they are told. */
+#ifndef ASSAY_RENDER_ENV_H
+#define ASSAY_RENDER_ENV_H
+
+#include <stdio.h>
+
+#include "base/jsonw.h"
+#include "envs/diff.h"
+#include "probe/env.h"
+
+/* About 18 labelled lines, one a block. */
+void assay_env_summary(const assay_env *env, FILE *out);
+
+typedef struct assay_env_telling {
+	const char *baseline; /* NULL: the majority */
+	bool unknown, explain;
+} assay_env_telling;
+
+void assay_env_diff_text(assay_env_set *set, const assay_env_result *r, const assay_env_telling *t);
+void assay_env_diff_markdown(assay_env_set *set, const assay_env_result *r,
+			     const assay_env_telling *t);
+void assay_env_diff_put(assay_jsonw *w, assay_env_set *set, const assay_env_result *r);
+
+#endif
