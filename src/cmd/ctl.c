@@ -21,6 +21,7 @@ enum { ANSWER_MAX = 1 << 20 };
 
 struct args {
 	int64_t for_ns;
+	const char *steps;
 	bool json;
 };
 
@@ -130,6 +131,8 @@ typedef struct state {
 	bool ok, recording;
 	assay_str error;
 	int64_t left;
+	int64_t first_step, last_step; /* last 0: all of them */
+	int64_t step;                  /* farthest that a process is, -1 unknown */
 	uint64_t processes, on, late, records, lost;
 } state;
 
@@ -153,6 +156,8 @@ static void read_processes(assay_json *j, state *s)
 				s->late += !is_true(j);
 			else if (assay_str_is(key, "records") && assay_json_u64(j, &n))
 				s->records += n;
+			else if (assay_str_is(key, "step") && assay_json_u64(j, &n))
+				s->step = (int64_t)n > s->step ? (int64_t)n : s->step;
 			else if (assay_str_is(key, "lost") && assay_json_u64(j, &n))
 				s->lost += n;
 			else
@@ -163,7 +168,7 @@ static void read_processes(assay_json *j, state *s)
 
 static state read_state(assay_str text, assay_arena *a)
 {
-	state s = {0};
+	state s = {.step = -1};
 	assay_str raw;
 	assay_json j = assay_json_on(text.p, text.n);
 	assay_json_enter(&j, '{');
@@ -174,6 +179,10 @@ static state read_state(assay_str text, assay_arena *a)
 			s.recording = is_true(&j);
 		else if (assay_str_is(key, "left_ns"))
 			assay_json_i64(&j, &s.left);
+		else if (assay_str_is(key, "first_step"))
+			assay_json_i64(&j, &s.first_step);
+		else if (assay_str_is(key, "last_step"))
+			assay_json_i64(&j, &s.last_step);
 		else if (assay_str_is(key, "error") && assay_json_text(&j, &raw))
 			s.error = assay_json_unescape(a, raw);
 		else if (assay_str_is(key, "processes"))
@@ -182,6 +191,18 @@ static state read_state(assay_str text, assay_arena *a)
 			assay_json_skip(&j, NULL);
 	}
 	return s;
+}
+
+static void print_steps(const char *run, const state *s)
+{
+	printf("%s: steps %" PRId64 " to %" PRId64 " are recorded; ", run, s->first_step,
+	       s->last_step);
+	if (s->step < 0)
+		printf("no step was seen since: steps are NVTX and roctx ranges that are named so, or that --steps-from named\n");
+	else if (s->step > s->last_step)
+		printf("they are over, it is at step %" PRId64 "\n", s->step);
+	else
+		printf("it is at step %" PRId64 "\n", s->step);
 }
 
 static void print_state(const char *run, const state *s)
@@ -197,6 +218,8 @@ static void print_state(const char *run, const state *s)
 		       " processes record, %s records so far, %s lost\n",
 		       s->on, s->processes, assay_fmt_count(records, s->records),
 		       assay_fmt_count(lost, s->lost));
+	if (s->last_step)
+		print_steps(run, s);
 	if (s->late)
 		printf("%s: %" PRIu64 " of them did not answer in time\n", run, s->late);
 }
@@ -233,6 +256,8 @@ static const char *request_of(assay_arena *m, const struct args *a, char **order
 		return assay_printf(m, "mark %s\n", order[1]);
 	if (a->for_ns)
 		return assay_printf(m, "%s %" PRId64 "\n", order[0], a->for_ns);
+	if (a->steps)
+		return assay_printf(m, "%s steps %s\n", order[0], a->steps);
 	return assay_printf(m, "%s\n", order[0]);
 }
 
@@ -259,18 +284,27 @@ static int ctl_run(const void *args, char **operands, int n)
 	const struct args *a = args;
 	int words = order_words(operands, n);
 	const char *bad = NULL;
+	assay_arena m = {0};
+	int64_t first, last;
 	if (!words)
 		bad = "expected RUN... and start, stop, mark NAME, flush or status";
 	else if (a->for_ns && strcmp(operands[n - words], "start") != 0)
 		bad = "--for goes with start";
+	else if (a->steps && strcmp(operands[n - words], "start") != 0)
+		bad = "--steps goes with start";
+	else if (a->steps && a->for_ns)
+		bad = "--steps and --for exclude each other";
+	else if (a->steps &&
+		 !assay_step_span(assay_printf(&m, "steps %s", a->steps), &first, &last))
+		bad = "--steps wants N-M, the numbers of the first and the last step";
 	else if (words == 2 && (!*operands[n - 1] || strchr(operands[n - 1], '\n') ||
 				strlen(operands[n - 1]) > 255))
 		bad = "a mark's name is one line of at most 255 bytes";
 	if (bad) {
 		fprintf(stderr, "assay ctl: %s\nTry 'assay ctl --help'.\n", bad);
+		assay_arena_free(&m);
 		return ASSAY_EXIT_USAGE;
 	}
-	assay_arena m = {0};
 	bool ok = ask_all(a, operands, n - words, request_of(&m, a, operands + n - words, words));
 	assay_arena_free(&m);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
@@ -279,6 +313,9 @@ static int ctl_run(const void *args, char **operands, int n)
 static const assay_opt opts[] = {
 	{"for", 0, ASSAY_OPT_SPAN, "TIME",
 	 "With start: switch off again after so long, such as 20s.", offsetof(struct args, for_ns)},
+	{"steps", 0, ASSAY_OPT_TEXT, "N-M",
+	 "With start: record these steps of each process only, by the number in their range's name; of names without one, the steps from now on count 1, 2, ...",
+	 offsetof(struct args, steps)},
 	{"json", 0, ASSAY_OPT_FLAG, NULL, "Print each answer as one line of JSON.",
 	 offsetof(struct args, json)},
 };
@@ -288,6 +325,8 @@ static const assay_example examples[] = {
 	 "record the next twenty seconds"},
 	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN mark epoch-2; assay ctl $ASSAY_RUN stop'",
 	 "name this moment, and record no further"},
+	{"assay record -q -o $(mktemp -d) --paused -- sh -c 'assay ctl $ASSAY_RUN start --steps 100-109'",
+	 "record ten steps"},
 	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN status --json'",
 	 "what is recorded, for programs"},
 };

@@ -308,6 +308,7 @@ static bool is_setting(const char *text)
 		{"flush", SET_NUMBER},  {"tick", SET_NUMBER},    {"ring", SET_NUMBER},
 		{"buffer", SET_NUMBER}, {"no_driver", SET_FLAG}, {"no_api", SET_FLAG},
 		{"no_nodes", SET_FLAG}, {"skip", SET_TEXT},      {"rings", SET_TEXT},
+		{"hang", SET_NUMBER},
 	};
 	assay_str value = assay_str_of(text), key = assay_str_cut(&value, '=');
 	uint64_t n;
@@ -498,7 +499,7 @@ static const assay_opt opts[] = {
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, no_nodes, skip, rings.",
+	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, no_nodes, skip, rings, hang.",
 	 AT(set)},
 	{"recover", 0, ASSAY_OPT_FLAG, NULL,
 	 "Instead of a command: take what a killed recording left in memory into its RUN.",

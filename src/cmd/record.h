@@ -104,6 +104,8 @@ void assay_record_keep_room(const recording *r, record_keep *k);
 /* Take orders for the command that is about to run; NULL: it cannot be, err says why. */
 record_control *assay_record_control(recording *r, const record_args *a, assay_err *err);
 void assay_record_control_end(record_control *c);
+/* "steps N-M": from 0 or 1 on, N not after M. */
+bool assay_step_span(const char *text, int64_t *first, int64_t *last);
 /* A descriptor: a byte written to it is an order to write out what is kept. */
 int assay_record_control_bell(const record_control *c);
 

@@ -50,6 +50,7 @@ struct record_control {
 typedef struct process {
 	uint32_t pid, obeyed;
 	bool records;
+	int64_t step; /* the last that began, -1 unknown */
 	uint64_t written, dropped, not_kept;
 } process;
 typedef assay_vec(process) processes;
@@ -66,7 +67,8 @@ static bool read_process(assay_ring_file *f, int dir, const char *name, process 
 		return false;
 	*p = (process){.pid = f->pid,
 		       .obeyed = atomic_load(&f->obeyed),
-		       .records = atomic_load(&f->records) == 1};
+		       .records = atomic_load(&f->records) == 1,
+		       .step = atomic_load(&f->step) - 1};
 	for (int kind = 0; kind < ASSAY_RING_KINDS; kind++) {
 		p->written += atomic_load(&f->written[kind]);
 		p->not_kept += atomic_load(&f->dropped[ASSAY_WIRE_NOT_KEPT][kind]);
@@ -123,14 +125,28 @@ static void give_order(record_control *c, processes *all)
 
 /* ---- requests ---- */
 
+static bool any_records(const processes *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->p[i].records)
+			return true;
+	return false;
+}
+
 static void put_answer(assay_jsonw *w, const record_control *c, const processes *all)
 {
 	uint32_t order = atomic_load(&c->page->order);
 	int64_t next, at = assay_clock(CLOCK_BOOTTIME), until = atomic_load(&c->page->until);
 	assay_jsonw_bool(w, "ok", true);
 	assay_jsonw_z(w, "run", c->r->dir);
-	assay_jsonw_bool(w, "recording", assay_control_wants(c->page, at, &next));
-	if (until > at)
+	int64_t last = atomic_load(&c->page->steps_last);
+	bool on = last ? any_records(all) : assay_control_wants(c->page, at, &next);
+	assay_jsonw_bool(w, "recording", on);
+	if (last) {
+		assay_jsonw_i64(w, "first_step", atomic_load(&c->page->steps_first));
+		assay_jsonw_i64(w, "last_step", last);
+	}
+	if (until > at && !last)
 		assay_jsonw_i64(w, "left_ns", until - at);
 	assay_jsonw_open(w, "processes", '[');
 	for (size_t i = 0; i < all->n; i++) {
@@ -139,6 +155,8 @@ static void put_answer(assay_jsonw *w, const record_control *c, const processes 
 		assay_jsonw_u64(w, "pid", p->pid);
 		assay_jsonw_bool(w, "recording", p->records);
 		assay_jsonw_bool(w, "obeyed", obeyed(p, order));
+		if (p->step >= 0)
+			assay_jsonw_i64(w, "step", p->step);
 		assay_jsonw_u64(w, "records", p->written);
 		assay_jsonw_u64(w, "lost", p->dropped);
 		if (c->r->keep.bytes)
@@ -148,11 +166,35 @@ static void put_answer(assay_jsonw *w, const record_control *c, const processes 
 	assay_jsonw_close(w, ']');
 }
 
+bool assay_step_span(const char *text, int64_t *first, int64_t *last)
+{
+	assay_str rest = assay_str_of(text);
+	if (!assay_str_starts(rest, "steps "))
+		return false;
+	rest = (assay_str){rest.p + 6, rest.n - 6};
+	assay_str from = assay_str_cut(&rest, '-');
+	return assay_str_i64(from, first) && assay_str_i64(rest, last) && *first >= 0 &&
+	       *last > 0 && *first <= *last;
+}
+
+static void order_steps(record_control *c, int64_t first, int64_t last)
+{
+	atomic_store(&c->page->steps_first, first);
+	atomic_store(&c->page->steps_last, last);
+	atomic_fetch_add(&c->page->steps_orders, 1);
+}
+
+/* Nothing, a time in ns, or "steps N-M". */
 static bool do_start(record_control *c, const char *rest)
 {
-	int64_t ns = 0;
+	int64_t ns = 0, first, last;
+	if (assay_step_span(rest, &first, &last)) {
+		order_steps(c, first, last);
+		return true;
+	}
 	if (*rest && (!assay_str_i64(assay_str_of(rest), &ns) || ns <= 0))
 		return false;
+	order_steps(c, 0, 0);
 	atomic_store(&c->page->from, 0);
 	atomic_store(&c->page->until, ns ? assay_clock(CLOCK_BOOTTIME) + ns : 0);
 	atomic_store(&c->page->on, 1);
@@ -163,6 +205,7 @@ static bool do_stop(record_control *c, const char *rest)
 {
 	if (*rest)
 		return false;
+	order_steps(c, 0, 0);
 	atomic_store(&c->page->on, 0);
 	return true;
 }
@@ -207,8 +250,9 @@ static void answer(record_control *c, char *line, assay_jsonw *w)
 	assay_jsonw_open(w, NULL, '{');
 	if (i == ASSAY_COUNT_OF(requests) || (requests[i].order && !requests[i].order(c, rest))) {
 		assay_jsonw_bool(w, "ok", false);
-		assay_jsonw_z(w, "error",
-			      "no such order: start [NS], stop, mark NAME, flush, status");
+		assay_jsonw_z(
+			w, "error",
+			"no such order: start [NS|steps N-M], stop, mark NAME, flush, status");
 	} else {
 		if (requests[i].order)
 			give_order(c, &all);

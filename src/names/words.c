@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/test.h"
+#include "names/plain.h"
 
 enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, METHOD, LIBRARY, PACKAGE };
 
@@ -17,23 +18,6 @@ static const struct row {
 #undef WORD
 #undef FILE
 };
-
-enum { PLAIN_MAX = 32 };
-
-/* The name without digits, separators and case, in buf; empty when it is too long to be a word. */
-static assay_str plain_name(assay_str name, char buf[PLAIN_MAX])
-{
-	size_t n = 0;
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		if ((c >= '0' && c <= '9') || (c && strchr(" _-#:=.*()[]/", c)))
-			continue;
-		if (n == PLAIN_MAX - 1)
-			return (assay_str){0};
-		buf[n++] = (char)tolower((unsigned char)c);
-	}
-	return (assay_str){buf, n};
-}
 
 static bool stands_apart(assay_str name, const char *word)
 {
@@ -65,8 +49,8 @@ static bool matches(const struct row *row, assay_str name, assay_str plain)
 
 assay_word assay_word_of(assay_str name)
 {
-	char buf[PLAIN_MAX];
-	assay_str plain = plain_name(name, buf);
+	char buf[ASSAY_PLAIN_MAX];
+	assay_str plain = {buf, assay_plain_name(name.p, name.n, buf)};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
 		if (matches(&rows[i], name, plain))
 			return (assay_word)rows[i].meaning;

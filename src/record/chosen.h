@@ -18,26 +18,29 @@ typedef struct chosen_push {
 	uint32_t inside; /* pushes of that domain since */
 } chosen_push;
 
-static inline void chosen_on_push(chosen_push *c, const void *domain, bool is_chosen)
+/* Did it open one? */
+static inline bool chosen_on_push(chosen_push *c, const void *domain, bool is_chosen)
 {
 	if (c->open) {
 		c->inside += c->domain == domain;
-	} else if (is_chosen) {
-		*c = (chosen_push){.open = true, .domain = domain};
-		assay_rt_range(1);
+		return false;
 	}
+	if (is_chosen)
+		*c = (chosen_push){.open = true, .domain = domain};
+	return is_chosen;
 }
 
-static inline void chosen_on_pop(chosen_push *c, const void *domain)
+/* Did it close one? */
+static inline bool chosen_on_pop(chosen_push *c, const void *domain)
 {
 	if (!c->open || c->domain != domain)
-		return;
+		return false;
 	if (c->inside) {
 		c->inside--;
-		return;
+		return false;
 	}
 	c->open = false;
-	assay_rt_range(-1);
+	return true;
 }
 
 /* Of the process: ids that are open, 0 for a free place. */

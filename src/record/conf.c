@@ -41,6 +41,7 @@ static const conf_key keys[] = {
 	KEY("sample", U32, sample_us),
 	KEY("keep_ns", I64, keep_ns),
 	KEY("keep", I64, keep_bytes),
+	KEY("hang", U32, hang_ms),
 };
 
 static int hex(char c)
@@ -117,7 +118,8 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 				  .tick_ms = 20,
 				  .ring_bytes = 1 << 20,
 				  .buffer_bytes = 256 << 10,
-				  .sample_us = 1000};
+				  .sample_us = 1000,
+				  .hang_ms = 10000};
 	for (const char *p = text + 2; *p;) {
 		size_t n = strcspn(p, ";"), name = strcspn(p, "=;");
 		if (name < n)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/chosen.h"
 #include "record/cuda.h"
+#include "record/steps.h"
 #include "record/unseen.h"
 #include "vendor/nvtx.h"
 
@@ -30,6 +30,7 @@ static chosen_ids chosen_started;
 static __thread struct {
 	uint64_t next_range;
 	chosen_push chosen;
+	step_push step;
 	unseen unseen;
 } mine;
 
@@ -138,7 +139,9 @@ static bool is_chosen(text t)
 
 static int push(named *domain, text t, const nvtx_attributes *a)
 {
-	chosen_on_push(&mine.chosen, domain, is_chosen(t));
+	if (chosen_on_push(&mine.chosen, domain, is_chosen(t)))
+		assay_rt_range(1);
+	step_on_push(&mine.step, domain, t.p, t.n);
 	if (unseen_push(&mine.unseen, domain, assay_rt_recording()))
 		put(ASSAY_WIRE_RANGE_PUSH, domain, t, a, 0);
 	return NVTX_NO_DEPTH;
@@ -148,7 +151,9 @@ static int pop(named *domain)
 {
 	if (unseen_pop(&mine.unseen, domain))
 		put(ASSAY_WIRE_RANGE_POP, domain, (text){NULL, 0}, NULL, 0);
-	chosen_on_pop(&mine.chosen, domain);
+	if (chosen_on_pop(&mine.chosen, domain))
+		assay_rt_range(-1);
+	step_on_pop(&mine.step, domain);
 	return NVTX_NO_DEPTH;
 }
 

@@ -2,8 +2,8 @@
  * callback pair, told at its start and its end; before, push, pop, start and stop are calls. */
 #include <string.h>
 
-#include "record/chosen.h"
 #include "record/rocm.h"
+#include "record/steps.h"
 #include "record/unseen.h"
 
 enum { TEXT_MAX = 1024, MARKS_MAX = 16 };
@@ -17,6 +17,7 @@ static struct {
 
 static chosen_ids chosen_started;
 static __thread chosen_push chosen;
+static __thread step_push step;
 static __thread unseen not_told;
 
 static const struct {
@@ -72,7 +73,9 @@ static bool is_chosen(const char *text)
 
 static void push(const char *text)
 {
-	chosen_on_push(&chosen, NULL, is_chosen(text));
+	if (chosen_on_push(&chosen, NULL, is_chosen(text)))
+		assay_rt_range(1);
+	step_on_push(&step, NULL, text, text ? strlen(text) : 0);
 	if (unseen_push(&not_told, NULL, assay_rt_recording()))
 		put(ASSAY_WIRE_RANGE_PUSH, text, 0, assay_rt_now());
 }
@@ -81,7 +84,9 @@ static void pop(void)
 {
 	if (unseen_pop(&not_told, NULL))
 		put(ASSAY_WIRE_RANGE_POP, NULL, 0, assay_rt_now());
-	chosen_on_pop(&chosen, NULL);
+	if (chosen_on_pop(&chosen, NULL))
+		assay_rt_range(-1);
+	step_on_pop(&step, NULL);
 }
 
 /* Ids are the SDK's own: these are told whether recording is on or not, so that every end has its

@@ -238,6 +238,7 @@ static bool start_locked(void)
 	rt.bulk_head = rt.bulk_lost = rt.unnamed_n = 0;
 	rt.bulk_stuck = false;
 	assay_rt_forget_cost();
+	assay_steps_forget();
 	memset(rt.threads, 0, sizeof rt.threads);
 	memset(rt.symbols, 0, sizeof rt.symbols);
 	if (!make_buffers() || !start_writer()) {

@@ -50,6 +50,7 @@ typedef struct assay_rt_config {
 	bool no_children; /* no samples of child processes */
 	uint32_t sample_us;          /* between looks at threads, default 1000; 0: none */
 	bool no_blas;                /* leave out matrix products */
+	uint32_t hang_ms;            /* a call, or a step, that takes so long hangs; default 10 s */
 	int64_t keep_ns, keep_bytes; /* a flight recorder keeps so much; bytes 0: it is none, ns 0:
 					any time */
 } assay_rt_config;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/rt_state.h"
 
@@ -140,6 +141,17 @@ bool assay_rt_bulk_open(void)
 		return true;
 	pthread_mutex_unlock(&rt.lock);
 	return false;
+}
+
+void assay_rt_put_mark(const char *name, int64_t time)
+{
+	uint32_t text = assay_rt_string(name), domain = assay_rt_string("assay");
+	assay_wire_range *g = assay_rt_bulk(ASSAY_WIRE_RANGE, sizeof *g);
+	g->rec.thread = (uint32_t)getpid();
+	g->time = time;
+	g->name = text;
+	g->domain = domain;
+	g->op = ASSAY_WIRE_RANGE_MARK;
 }
 
 void assay_rt_put_lost(uint32_t why, uint64_t count, int64_t first, int64_t last, const char *text)

@@ -11,9 +11,9 @@
 #include "wire/control.h"
 
 static struct {
-	assay_control own;              /* without a page: what the configuration said */
-	assay_control *page;            /* stays mapped in children */
-	uint32_t order, flushes, marks; /* the last that were carried out */
+	assay_control own;                     /* without a page: what the configuration said */
+	assay_control *page;                   /* stays mapped in children */
+	uint32_t order, flushes, marks, steps; /* the last that were carried out */
 } control;
 
 static assay_control *page(void)
@@ -111,14 +111,22 @@ static void put_mark(void)
 	name[sizeof name - 1] = 0;
 	if (!assay_rt_bulk_open())
 		return;
-	uint32_t text = assay_rt_string(name), domain = assay_rt_string("assay");
-	assay_wire_range *g = assay_rt_bulk(ASSAY_WIRE_RANGE, sizeof *g);
-	g->rec.thread = (uint32_t)getpid();
-	g->time = atomic_load(&c->mark_time);
-	g->name = text;
-	g->domain = domain;
-	g->op = ASSAY_WIRE_RANGE_MARK;
+	assay_rt_put_mark(name, atomic_load(&c->mark_time));
 	assay_rt_bulk_close();
+}
+
+/* Steps that were ordered, or the switch and the clock. */
+static bool wanted_now(int64_t now, int64_t *next)
+{
+	const assay_control *c = page();
+	uint32_t orders = atomic_load(&c->steps_orders);
+	bool ordered;
+	if (orders != control.steps)
+		assay_steps_only(atomic_load(&c->steps_first), atomic_load(&c->steps_last));
+	control.steps = orders;
+	bool wanted = assay_steps_wanted(&ordered);
+	*next = INT64_MAX;
+	return ordered ? wanted : assay_control_wants(c, now, next);
 }
 
 void assay_control_begin(void)
@@ -128,7 +136,8 @@ void assay_control_begin(void)
 	control.order = atomic_load(&c->order);
 	control.flushes = atomic_load(&c->flushes);
 	control.marks = atomic_load(&c->marks);
-	bool on = assay_control_wants(c, now, &next);
+	control.steps = 0;
+	bool on = wanted_now(now, &next);
 	atomic_store(&rt.pauses.n, 0);
 	if (!on) {
 		assay_windows_open(&rt.pauses, now);
@@ -145,7 +154,7 @@ void assay_control_obey(void)
 	const assay_control *c = page();
 	uint32_t order = atomic_load_explicit(&c->order, memory_order_acquire);
 	int64_t now = assay_rt_now(), next;
-	bool on = assay_control_wants(c, now, &next);
+	bool on = wanted_now(now, &next);
 	if (on != (bool)atomic_load(&rt.recording)) {
 		if (on)
 			switch_on();

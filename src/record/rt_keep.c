@@ -2,6 +2,7 @@
  * oldest gives way to the newest, and goes into the capture when somebody wants it. What names
  * things, and is told only once, is moved into the capture before it is dropped. All of it on the
  * writer's thread. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 enum {
 	RELEASE = 1 << 20, /* bytes that are given back at once */
 	ENDED = 4096,      /* rings of threads that ended, remembered */
+	LOOKS_MAX = 16,    /* times that it is written out without being asked */
 	NAMES_POS = 4, /* in the position of a chunk: only the names of the one that was there */
 };
 
@@ -23,6 +25,10 @@ static struct {
 		uint64_t pos; /* none of its chunks lie behind */
 	} ended[ENDED];
 	uint32_t ended_n;
+	uint32_t looked; /* how often it was written out because something took long */
+	int64_t last_look, due,
+		hanging; /* due: a slow step is told then; hanging: since when, told */
+	char why[96];
 } keep;
 
 /* Told once, and needed by what is told later. CODE and STACK by what their own ring tells. */
@@ -53,7 +59,8 @@ bool assay_keep_begin(void)
 	keep.room = room;
 	keep.chunk = keep.chunk ? keep.chunk : malloc(room);
 	keep.names = keep.names ? keep.names : malloc(room);
-	keep.released = keep.ended_n = 0;
+	keep.released = keep.ended_n = keep.looked = 0;
+	keep.last_look = keep.due = keep.hanging = 0;
 	uint64_t bytes = (uint64_t)rt.conf.keep_bytes,
 		 least = 2 * (room + sizeof(assay_wire_chunk));
 	f->keep_bytes = bytes > least ? bytes & ~4095ull : least & ~4095ull;
@@ -267,4 +274,66 @@ bool assay_keep_write_out(void)
 	}
 	release(1);
 	return true;
+}
+
+/* ---- without being asked ---- */
+
+/* When the oldest call began that a thread is still in; 0: none. */
+static int64_t oldest_call(void)
+{
+	int64_t oldest = 0;
+	uint32_t n = atomic_load(&rt.file->used);
+	for (uint32_t i = 0; i < n; i++) {
+		const assay_ring *r = &rt.file->ring[i];
+		int64_t start = atomic_load(&r->call.start);
+		if (atomic_load(&r->state) == ASSAY_RING_LIVE && start &&
+		    (!oldest || start < oldest))
+			oldest = start;
+	}
+	return oldest;
+}
+
+/* GPU work of a slow step is handed over a moment after its end. */
+static bool slow_step(int64_t now)
+{
+	int64_t median, ns = assay_steps_slow(&median);
+	if (ns) {
+		snprintf(keep.why, sizeof keep.why, "slow step: %lld ms, the median is %lld ms",
+			 (long long)(ns / 1000000), (long long)(median / 1000000));
+		keep.due = keep.due ? keep.due : now + (int64_t)rt.conf.flush_ms * 1000000;
+		return false;
+	}
+	bool is_due = keep.due && now >= keep.due;
+	if (is_due)
+		keep.due = 0;
+	return is_due;
+}
+
+/* A thread that does not come back from a call, or a step that does not end; each is told once. */
+static bool hangs(int64_t now)
+{
+	int64_t limit = (int64_t)rt.conf.hang_ms * 1000000;
+	int64_t call = oldest_call(), step = assay_steps_open(now);
+	int64_t since = call && now - call > limit ? call : step && now - step > limit ? step : 0;
+	if (!since || since == keep.hanging)
+		return false;
+	keep.hanging = since;
+	snprintf(keep.why, sizeof keep.why, "hangs: %s takes longer than %u ms",
+		 since == call ? "a call" : "a step", rt.conf.hang_ms);
+	return true;
+}
+
+const char *assay_keep_look(void)
+{
+	int64_t now = assay_rt_now(), apart = rt.conf.keep_ns ? rt.conf.keep_ns : 10000000000;
+	if (!assay_keep_on())
+		return NULL;
+	bool slow = slow_step(now), still = hangs(now);
+	if ((!slow && !still) || keep.looked >= LOOKS_MAX)
+		return NULL;
+	if (!still && keep.looked && now - keep.last_look < apart)
+		return NULL;
+	keep.looked++;
+	keep.last_look = now;
+	return keep.why;
 }

@@ -124,6 +124,18 @@ bool assay_keep_put(assay_wire_chunk *c, const char *payload, size_t n);
 bool assay_keep_write_out(void);
 void assay_keep_ring_ended(uint32_t ring);
 
+/* Is it time to write out, for a step or a call that takes too long? Then why, else NULL. */
+const char *assay_keep_look(void);
+
+/* rt_steps.c. only: record these steps, last 0 all again; wanted: is the one that goes on among
+ * them? slow: ns of a step that took too long, once, else 0; open: when one that takes too long
+ * began, else 0. */
+void assay_steps_forget(void);
+void assay_steps_only(int64_t first, int64_t last);
+bool assay_steps_wanted(bool *ordered);
+int64_t assay_steps_slow(int64_t *median);
+int64_t assay_steps_open(int64_t now);
+
 /* rt_cost.c; tell: on the writer's thread, under the lock */
 void assay_rt_tell_cost(void);
 void assay_rt_forget_cost(void);
@@ -135,6 +147,7 @@ void assay_rt_end_of_thread(void *ring);
 /* rt_bulk.c, under the lock */
 void assay_rt_publish(void);
 uint32_t assay_rt_string_of(const char *p, size_t n);
+void assay_rt_put_mark(const char *name, int64_t time); /* of domain "assay" */
 void assay_rt_put_lost(uint32_t why, uint64_t count, int64_t first, int64_t last, const char *text);
 
 /* rt_write.c */

@@ -522,6 +522,14 @@ static void put_clock(int64_t now)
 	rt.last_clock = now;
 }
 
+static void put_mark(const char *text)
+{
+	lock_while_writing();
+	assay_rt_put_mark(text, assay_rt_now());
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+}
+
 static bool drain_all(void)
 {
 	int64_t now = assay_rt_now();
@@ -643,9 +651,12 @@ void *assay_rt_writer(void *unused)
 	assay_rt_wake(&rt.writing);
 	while (ok && atomic_load(&rt.stopping) < 2) {
 		uint32_t asked = atomic_load(&rt.flush_asked);
+		const char *why = assay_keep_look();
+		if (why)
+			put_mark(why);
 		drain_all();
 		make_spare_rings();
-		if (asked != atomic_load(&rt.flush_done))
+		if (why || asked != atomic_load(&rt.flush_done))
 			assay_keep_write_out();
 		atomic_store(&rt.flush_done, asked);
 		assay_rt_wake(&rt.flush_done);

@@ -19,8 +19,12 @@ typedef struct assay_control {
 	_Atomic uint32_t order;      /* counts orders; a futex of all processes */
 	_Atomic uint32_t on;         /* record, within: */
 	_Atomic int64_t from, until; /* CLOCK_BOOTTIME; 0: open */
-	_Atomic uint32_t flushes;    /* orders to write everything out */
-	_Atomic uint32_t marks;      /* orders to mark a moment, the last of them: */
+	/* Record these steps of each process instead, whether it is on or not; steps_last 0: no
+	 * such order. */
+	_Atomic int64_t steps_first, steps_last;
+	_Atomic uint32_t steps_orders; /* counts them */
+	_Atomic uint32_t flushes;      /* orders to write everything out */
+	_Atomic uint32_t marks;        /* orders to mark a moment, the last of them: */
 	_Atomic int64_t mark_time;
 	char mark_name[ASSAY_CONTROL_NAME];
 } assay_control;

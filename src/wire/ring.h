@@ -71,8 +71,9 @@ typedef struct assay_ring_file {
 	_Atomic uint64_t keep_head, keep_tail;
 	_Atomic int64_t keep_since; /* all before is in the capture, or was not kept either */
 	_Atomic int64_t
-		keep_cut; /* what was recorded from keep_since to here is gone; 0: nothing */
-	uint64_t pad[5];
+		keep_cut;     /* what was recorded from keep_since to here is gone; 0: nothing */
+	_Atomic int64_t step; /* one more than the number of the last step that began, 0 none */
+	uint64_t pad[4];
 	_Atomic uint64_t written[ASSAY_RING_KINDS]; /* records in the file, by type */
 	_Atomic uint64_t dropped[ASSAY_RING_CAUSES][ASSAY_RING_KINDS];
 	assay_ring bulk;

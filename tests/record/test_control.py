@@ -240,6 +240,52 @@ def several_runs_are_asked_at_once():
         eq(kernels(one(job.run)), 2)
 
 
+def wait_for(job, recording):
+    end = time.monotonic() + 60
+    while state(job)["recording"] != recording:
+        assert time.monotonic() < end, f"recording is not {recording}"
+        time.sleep(0.01)
+
+
+@test
+def only_the_steps_that_were_asked_for_are_recorded():
+    for name, opts in (("step {}", []), ("train_step", []), ("solve {}", ["--steps-from", "solve"])):
+        job = Job("steps", "--paused", *opts)
+        out = job.ctl("start", "--steps", "5-6")
+        assert "no step was seen since" in out, out
+        for i in range(1, 9):
+            job.do("push " + name.format(i))
+            if i == 4:
+                wait_for(job, True)
+                eq(state(job)["processes"][0]["step"], 4)
+            else:
+                job.do("step")
+            job.do("pop")
+            if i == 6:
+                wait_for(job, False)
+        assert "they are over, it is at step 8" in job.ctl("status")
+        job.end()
+        c = one(job.run)
+        eq(kernels(c), 4)
+        eq([r["text"] for r in c.rows["RANGE"] if r["op"] == 1 and r["text"].startswith(name[:5])][-2:],
+           [name.format(5), name.format(6)])
+
+
+@test
+def a_switch_ends_an_order_of_steps():
+    job = Job("no-steps", "--paused")
+    job.ctl("start", "--steps", "5-6")
+    eq(job.do("step"), False)
+    job.ctl("start")
+    eq(job.do("step"), True)
+    job.ctl("start", "--steps", "1000-1001")
+    eq(job.do("step"), False)
+    job.ctl("stop")
+    eq((job.do("step"), "last_step" in state(job)), (False, False))
+    job.end()
+    eq(kernels(one(job.run)), 2)
+
+
 @test
 def a_flush_brings_everything_into_the_file():
     job = Job("flush", "--set", "flush=60000", "--set", "tick=60000")
