@@ -1,92 +1,14 @@
 /* Perfetto's own trace format: packets of track descriptors and track events.
  * docs/formats/perfetto.md; field numbers from the .proto files of Perfetto. */
-#include "write/writer.h"
+#include "write/perfetto.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/map.h"
-#include "base/proto.h"
 #include "base/sort.h"
 #include "base/test.h"
-#include "model/perfetto.h"
-#include "write/grid.h"
-#include "write/sources.h"
 #include "write/wait_rows.h"
-
-enum { FLUSH = 1 << 16 };
-
-/* Things drawn on one line: rows of a table. */
-typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL, ON_WAIT, ON_HOST_WAIT } item_table;
-
-typedef struct item {
-	uint32_t track; /* row of track */
-	uint8_t table;
-	uint32_t row; /* ARRIVAL: of edge; WAIT, HOST_WAIT: of wait */
-	int64_t ts, end;
-} item;
-
-typedef struct perfetto {
-	const assay_run *run;
-	const assay_tables *t;
-	FILE *out;
-	assay_protow w;
-	assay_vec(item) items;
-	assay_arena scratch;
-	assay_arena args;                 /* of one event */
-	assay_source_places at;           /* clock and process ids of each source */
-	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
-	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
-	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
-	assay_map named;                  /* what a sequence has interned -> its number there */
-	assay_protow interned;            /* by the packet being written */
-	uint32_t *place;                  /* by track: among all of them, by number */
-	assay_grids grids;
-	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
-	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */
-	bool many;         /* several processes, which names must tell apart */
-} perfetto;
-
-/* ------------------------------------------------------------------ packets */
-
-static void flush(perfetto *p)
-{
-	if (p->w.out.n)
-		fwrite(p->w.out.p, 1, p->w.out.n, p->out);
-	p->w.out.n = 0;
-}
-
-/* Each process has a packet sequence: readers know by it whose a track is that says nothing. */
-static size_t open_packet(perfetto *p, uint32_t source)
-{
-	uint32_t group = assay_group_of(p->t, source);
-	if (p->w.out.n > FLUSH)
-		flush(p);
-	p->sequence = group < p->t->source.n ? group + 1 : 1;
-	size_t packet = assay_protow_open(&p->w, PF_TRACE_PACKET);
-	assay_protow_varint(&p->w, PF_PACKET_SEQUENCE, p->sequence);
-	assay_protow_varint(&p->w, PF_PACKET_FLAGS,
-			    p->writer[p->sequence] ? PF_STATE_CLEARED : PF_STATE_NEEDED);
-	if (p->writer[p->sequence])
-		assay_protow_varint(&p->w, PF_PACKET_PID, (uint64_t)p->writer[p->sequence]);
-	p->writer[p->sequence] = 0;
-	return packet;
-}
-
-static void close_packet(perfetto *p, size_t packet)
-{
-	if (p->interned.out.n)
-		assay_protow_message(&p->w, PF_PACKET_INTERNED, &p->interned);
-	assay_protow_close(&p->w, packet);
-}
-
-/* Nanoseconds since 1970 where they are known, so that inputs line up. */
-static uint64_t absolute(const perfetto *p, uint32_t source, int64_t ts)
-{
-	int64_t at = assay_source_absolute(&p->at, source, ts);
-	return at < 0 ? 0 : (uint64_t)at;
-}
 
 static uint64_t track_uuid(uint32_t source, uint64_t what, int64_t a, int64_t b, unsigned lane)
 {
@@ -110,28 +32,13 @@ enum {
 	UUID_HOST_WAIT,
 };
 
-/* The number that stands for a text in the sequence; the packet tells it the first time. */
-static uint32_t intern(perfetto *p, uint32_t field, assay_str text)
-{
-	uint64_t of[2] = {p->sequence, field};
-	uint32_t *iid =
-		assay_map_at(&p->named, assay_hash(text.p, text.n, assay_hash(of, sizeof of, 0)));
-	if (*iid != ASSAY_MAP_ABSENT)
-		return *iid;
-	*iid = (uint32_t)p->named.n;
-	size_t entry = assay_protow_open(&p->interned, field);
-	assay_protow_varint(&p->interned, PF_NAMED_IID, *iid);
-	assay_protow_string(&p->interned, PF_NAMED_TEXT, text);
-	assay_protow_close(&p->interned, entry);
-	return *iid;
-}
-
 /* ------------------------------------------------------------------ tracks */
 
 static void put_track(perfetto *p, uint32_t source, uint64_t uuid, uint64_t parent,
 		      const char *name, int64_t rank)
 {
-	size_t packet = open_packet(p, source), track = assay_protow_open(&p->w, PF_PACKET_TRACK);
+	size_t packet = perfetto_open_packet(p, source),
+	       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
 	assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
 	if (parent)
 		assay_protow_varint(&p->w, PF_TRACK_PARENT, parent);
@@ -198,15 +105,6 @@ static int64_t stream_rank(const perfetto *p, uint32_t track, unsigned what, uns
 	return place * RANKS_A_STREAM + kind + (lane < room ? lane : room - 1);
 }
 
-/* Perfetto merges processes of one number: those of further inputs get numbers of their own. */
-static int32_t process_number(const perfetto *p, uint32_t track)
-{
-	const assay_track_table *t = &p->t->track;
-	int64_t pid = t->pid[track] >= 0 ? t->pid[track] : 0x7ffffff - (int64_t)t->process[track];
-	int64_t step = t->source[track] < p->t->source.n ? p->at.raised[t->source[track]] : 0;
-	return (int32_t)(uint32_t)(pid + step);
-}
-
 /* The first process of each input, or a number that no other one has. */
 static void find_writers(perfetto *p)
 {
@@ -216,7 +114,7 @@ static void find_writers(perfetto *p)
 		uint32_t group = assay_track_group(t, i);
 		if (group < t->source.n && t->track.kind[i] == ASSAY_TRACK_THREAD &&
 		    t->track.pid[i] > 0)
-			p->writer[group + 1] = process_number(p, i);
+			p->writer[group + 1] = perfetto_process_number(p, i);
 	}
 	for (uint32_t i = 0; i <= t->source.n; i++)
 		if (!p->writer[i + 1])
@@ -227,7 +125,7 @@ static void find_writers(perfetto *p)
 static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
 {
 	const assay_track_table *t = &p->t->track;
-	int32_t pid = process_number(p, i);
+	int32_t pid = perfetto_process_number(p, i);
 	uint64_t uuid = track_uuid(t->source[i], UUID_PROCESS, pid, 0, 0);
 	uint32_t *slot = assay_map_at(seen, uuid);
 	if (*slot != ASSAY_MAP_ABSENT)
@@ -235,7 +133,7 @@ static uint64_t put_process(perfetto *p, uint32_t i, assay_map *seen)
 	*slot = 1;
 	assay_str name = assay_text(p->run, t->process[i]);
 	const char *full = assay_printf(&p->scratch, "%s%s", input_prefix(p, t->source[i]), name.p);
-	size_t packet = open_packet(p, t->source[i]),
+	size_t packet = perfetto_open_packet(p, t->source[i]),
 	       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
 	assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
 	size_t process = assay_protow_open(&p->w, PF_TRACK_PROCESS);
@@ -259,14 +157,13 @@ static void put_thread(perfetto *p, uint32_t i, unsigned lane, assay_map *seen)
 			  text, lane);
 		return;
 	}
-	size_t packet = open_packet(p, t->source[i]),
+	size_t packet = perfetto_open_packet(p, t->source[i]),
 	       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
 	assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
 	assay_protow_varint(&p->w, PF_TRACK_PARENT, parent);
 	size_t thread = assay_protow_open(&p->w, PF_TRACK_THREAD);
-	assay_protow_varint(&p->w, PF_THREAD_PID, (uint64_t)process_number(p, i));
-	assay_protow_varint(&p->w, PF_THREAD_TID,
-			    (uint64_t)(t->tid[i] >= 0 ? t->tid[i] : (int64_t)i + 0x70000000));
+	assay_protow_varint(&p->w, PF_THREAD_PID, (uint64_t)perfetto_process_number(p, i));
+	assay_protow_varint(&p->w, PF_THREAD_TID, (uint64_t)perfetto_thread_number(p, i));
 	assay_protow_string(&p->w, PF_THREAD_NAME, name);
 	assay_protow_close(&p->w, thread);
 	assay_protow_close(&p->w, track);
@@ -336,7 +233,7 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 static size_t open_annotation(perfetto *p, assay_str name)
 {
 	size_t mark = assay_protow_open(&p->w, PF_EVENT_ANNOTATION);
-	assay_protow_varint(&p->w, PF_NOTE_NAME_IID, intern(p, PF_INTERNED_KEY, name));
+	assay_protow_varint(&p->w, PF_NOTE_NAME_IID, perfetto_intern(p, PF_INTERNED_KEY, name));
 	return mark;
 }
 
@@ -630,21 +527,22 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 {
 	uint32_t source = p->t->track.source[it->track];
 	assay_sid name = item_name(p, it);
-	size_t packet = open_packet(p, source);
-	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, absolute(p, source, ts));
+	size_t packet = perfetto_open_packet(p, source);
+	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, perfetto_absolute(p, source, ts));
 	size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
 	assay_protow_varint(&p->w, PF_EVENT_TYPE, (uint64_t)type);
 	assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
 	if (type != PF_SLICE_END) {
 		assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
-		assay_protow_varint(
-			&p->w, PF_EVENT_CATEGORY_IID,
-			intern(p, PF_INTERNED_CATEGORY, assay_str_of(item_category(p, it))));
-		assay_protow_varint(&p->w, PF_EVENT_NAME_IID, intern(p, PF_INTERNED_NAME, text));
+		assay_protow_varint(&p->w, PF_EVENT_CATEGORY_IID,
+				    perfetto_intern(p, PF_INTERNED_CATEGORY,
+						    assay_str_of(item_category(p, it))));
+		assay_protow_varint(&p->w, PF_EVENT_NAME_IID,
+				    perfetto_intern(p, PF_INTERNED_NAME, text));
 		put_details(p, it);
 	}
 	assay_protow_close(&p->w, event);
-	close_packet(p, packet);
+	perfetto_close_packet(p, packet);
 }
 
 /* Of one track: arrivals stand among calls, all waits together. */
@@ -799,7 +697,7 @@ static void put_counters(perfetto *p, assay_map *seen)
 		*slot = 1;
 		if (is_new) {
 			uint64_t device = counted_device(p, c->track[i], seen);
-			size_t packet = open_packet(p, source),
+			size_t packet = perfetto_open_packet(p, source),
 			       track = assay_protow_open(&p->w, PF_PACKET_TRACK);
 			assay_protow_varint(&p->w, PF_TRACK_UUID, uuid);
 			assay_protow_nonzero(&p->w, PF_TRACK_PARENT, device);
@@ -808,8 +706,9 @@ static void put_counters(perfetto *p, assay_map *seen)
 			assay_protow_close(&p->w, track);
 			assay_protow_close(&p->w, packet);
 		}
-		size_t packet = open_packet(p, source);
-		assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, absolute(p, source, c->ts[i]));
+		size_t packet = perfetto_open_packet(p, source);
+		assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP,
+				    perfetto_absolute(p, source, c->ts[i]));
 		size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
 		assay_protow_varint(&p->w, PF_EVENT_TYPE, PF_COUNTER);
 		assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
@@ -852,12 +751,12 @@ static void put_devices(perfetto *p)
 {
 	const assay_device_table *d = &p->t->device;
 	for (uint32_t i = 0, n; i < d->n; i += n) {
-		size_t packet = open_packet(p, d->source[i]);
+		size_t packet = perfetto_open_packet(p, d->source[i]);
 		size_t info = assay_protow_open(&p->w, PF_PACKET_GPU_INFO);
 		for (n = 0; i + n < d->n && d->source[i + n] == d->source[i]; n++)
 			put_gpu_facts(p, i + n);
 		assay_protow_close(&p->w, info);
-		close_packet(p, packet);
+		perfetto_close_packet(p, packet);
 	}
 }
 
@@ -875,7 +774,8 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	put_devices(&p);
 	draw_all(&p, &seen);
 	put_counters(&p, &seen);
-	flush(&p);
+	perfetto_put_samples(&p);
+	perfetto_flush(&p);
 	assay_map_free(&seen);
 	assay_map_free(&p.named);
 	assay_protow_free(&p.interned);
@@ -893,7 +793,7 @@ const assay_writer assay_writer_perfetto = {
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_FACTS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
+		 ASSAY_LACKS_FACTS | ASSAY_LACKS_STACKS,
 };
 
 /* ------------------------------------------------------------------ tests */

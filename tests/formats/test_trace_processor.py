@@ -74,6 +74,26 @@ def check_ranks(folder, tmp):
     tap.ok("trace processor: both ranks have their work", not isinstance(got, str) and got[1] == want, f"{got}\n{want}")
 
 
+LOOKS = ("select f.name, f.rel_pc, count(*) from perf_sample p join stack_profile_callsite leaf on leaf.id = p.callsite_id "
+         "join stack_profile_callsite c on c.id = leaf.parent_id join stack_profile_frame f on f.id = c.frame_id group by 1, 2 order by 1, 2")
+OUR_LOOKS = ("select c.function, s.line, sum(p.count) from sample p join stack s on s.id = p.stack join code c on c.id = s.code "
+             "group by 1, 2 order by 1, 2")
+
+
+def check_samples(folder, tmp):
+    """Looks at threads are samples: as many in each function and line, what the thread did in the system below."""
+    source, out = tmp / "waits", tmp / "samples.pftrace"
+    for library, code in (("libcupti.so.13", "cupti.c"), ("libcuda.so.1", "cuda.c")):
+        subprocess.run(["gcc", "-D_DEFAULT_SOURCE", "-pthread", "-Isrc", "-Itests/fake", "-fPIC", "-shared", "-Wl,-soname," + library,
+                        "tests/fake/" + code, "-o", tmp / library], cwd=tap.ROOT, check=True)
+    program = [sys.executable, tap.ROOT / "tests/record/host_program.py", "waits", tmp / "stacks.json"]
+    subprocess.run([tap.ASSAY, "record", "-q", "-o", source, "--", *program], env=dict(os.environ, LD_LIBRARY_PATH=str(tmp)), check=True)
+    tap.run("convert", source, out)
+    got = processor(folder, out, LOOKS)
+    want = sql(source, OUR_LOOKS)
+    tap.ok("trace processor: looks are samples of their function and line", want and got == [want], f"{got}\n{want}"[:2000])
+
+
 def main():
     folder = page() if shutil.which("node") else None
     if not folder:
@@ -84,6 +104,7 @@ def main():
         for source in sources:
             check(folder, source, pathlib.Path(tmp))
         check_ranks(folder, pathlib.Path(tmp))
+        check_samples(folder, pathlib.Path(tmp))
 
 
 main()

@@ -1,0 +1,61 @@
+/* The parts of the Perfetto writer, shared between its files only. */
+#ifndef ASSAY_WRITE_PERFETTO_H
+#define ASSAY_WRITE_PERFETTO_H
+
+#include "base/map.h"
+#include "base/proto.h"
+#include "model/perfetto.h"
+#include "write/grid.h"
+#include "write/sources.h"
+#include "write/writer.h"
+
+/* Things drawn on one line: rows of a table. */
+typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL, ON_WAIT, ON_HOST_WAIT } item_table;
+
+typedef struct item {
+	uint32_t track; /* row of track */
+	uint8_t table;
+	uint32_t row; /* ARRIVAL: of edge; WAIT, HOST_WAIT: of wait */
+	int64_t ts, end;
+} item;
+
+typedef struct perfetto {
+	const assay_run *run;
+	const assay_tables *t;
+	FILE *out;
+	assay_protow w;
+	assay_vec(item) items;
+	assay_arena scratch;
+	assay_arena args;                 /* of one event */
+	assay_source_places at;           /* clock and process ids of each source */
+	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
+	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
+	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
+	assay_map named;                  /* what a sequence has interned -> its number there */
+	assay_protow interned;            /* by the packet being written */
+	uint32_t *place;                  /* by track: among all of them, by number */
+	assay_grids grids;
+	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
+	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */
+	bool many;         /* several processes, which names must tell apart */
+} perfetto;
+
+/* perfetto_packet.c: a packet of a source's sequence, with what it interned. */
+size_t perfetto_open_packet(perfetto *p, uint32_t source);
+void perfetto_close_packet(perfetto *p, size_t packet);
+void perfetto_flush(perfetto *p);
+/* Nanoseconds since 1970 where they are known, so that inputs line up. */
+uint64_t perfetto_absolute(const perfetto *p, uint32_t source, int64_t ts);
+/* The number that stands in the sequence for what has this hash; *is_new: it is to be told. */
+uint32_t perfetto_number(perfetto *p, uint32_t field, uint64_t hash, bool *is_new);
+/* The same for a text; the packet tells it the first time. */
+uint32_t perfetto_intern(perfetto *p, uint32_t field, assay_str text);
+/* Perfetto merges processes of one number: those of further inputs get numbers of their own. */
+int32_t perfetto_process_number(const perfetto *p, uint32_t track);
+/* Of a thread without a number, one that no other has. */
+int64_t perfetto_thread_number(const perfetto *p, uint32_t track);
+
+/* perfetto_samples.c */
+void perfetto_put_samples(perfetto *p);
+
+#endif
