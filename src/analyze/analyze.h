@@ -23,6 +23,8 @@ enum { ASSAY_SUSPICIOUS_LATENCY = 1000 * 1000 };
 void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 		      int64_t part[ASSAY_WHY_COUNT]);
 
+/* Steps from a loop that goes over equal layers become those around them. */
+void assay_loop_layers(assay_run *run, const assay_order *order);
 /* step, from the rhythm of the kernels when nothing marks steps. */
 void assay_repeated_steps(assay_run *run, const assay_order *order);
 

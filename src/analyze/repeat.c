@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/repeat_pauses.h"
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -16,7 +17,7 @@
 enum { CANDIDATES = 32, FEWEST_STEPS = 3, MARKED_AT_LEAST = 5, SHORTEST = 2 };
 static const double agree = 0.75; /* share of names that must be the same a period later */
 
-typedef assay_vec(uint32_t) rows;
+typedef assay_places rows;
 
 struct count {
 	uint32_t n, first, last;
@@ -254,6 +255,66 @@ static bool inside_one_range(const assay_run *run, const rows *work)
 	return inside;
 }
 
+/* Places among the kernels, as places among all work of the device, and back: the first kernel from
+ * there on. Both rise. */
+static void to_all(const assay_order *order, const assay_order_device *dev, const rows *work,
+		   rows *at)
+{
+	for (size_t i = 0, k = 0; i < at->n; i++) {
+		while (order->row[dev->first + k] != work->p[at->p[i]])
+			k++;
+		at->p[i] = (uint32_t)k;
+	}
+}
+
+static void to_kernels(const assay_gpu_table *gpu, const rows *all, rows *at)
+{
+	size_t n = 0;
+	uint32_t kernels = 0;
+	for (uint32_t k = 0; k < all->n && n < at->n; k++) {
+		bool kernel = gpu->kind[all->p[k]] == ASSAY_GPU_KERNEL;
+		while (kernel && n < at->n && at->p[n] <= k)
+			at->p[n++] = kernels;
+		kernels += kernel;
+	}
+	at->n = n;
+}
+
+/* What repeats: where marks are, else every period; names that are all one may be of one kernel. */
+static void find_units(const assay_gpu_table *gpu, const rows *work, size_t period,
+		       const rows *marks, rows *units)
+{
+	size_t apart = period ? period : agreement(gpu, work, 0, work->n - 1, 1) >= agree ? 1 : 0;
+	for (size_t i = 0; i < marks->n; i++)
+		*assay_push(units) = marks->p[i];
+	for (size_t i = period ? find_phase(gpu, work, period) : 0;
+	     !marks->n && apart && i < work->n; i += apart)
+		*assay_push(units) = (uint32_t)i;
+}
+
+/* What repeats may be a layer: marks become those of the steps that have several. */
+static bool find_layers(const assay_run *run, const assay_order *order,
+			const assay_order_device *dev, const rows *work, size_t period, rows *marks)
+{
+	const assay_gpu_table *gpu = &run->part.t.gpu;
+	rows units = {0}, steps = {0}, all = {0};
+	for (size_t i = dev->first; i < dev->first + dev->n; i++)
+		*assay_push(&all) = order->row[i];
+	find_units(gpu, work, period, marks, &units);
+	to_all(order, dev, work, &units);
+	bool found = assay_pauses_find(run, &all, &units, &steps);
+	to_kernels(gpu, &all, &steps);
+	if (found) {
+		rows old = *marks;
+		*marks = steps;
+		steps = old;
+	}
+	assay_vec_free(&steps);
+	assay_vec_free(&units);
+	assay_vec_free(&all);
+	return found;
+}
+
 static void source_steps(assay_run *run, const assay_order *order, const assay_order_device *dev)
 {
 	const assay_tables *t = &run->part.t;
@@ -265,6 +326,8 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 	rows marks = {0};
 	bool marked = enough && find_marks(&t->gpu, &kernels, &marks);
 	size_t period = enough && !marked ? find_period(&t->gpu, &kernels) : 0;
+	if (enough && find_layers(run, order, dev, &kernels, period, &marks))
+		marked = true;
 	if (marked)
 		add_marked(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, &marks);
 	else if (period)

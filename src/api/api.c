@@ -88,6 +88,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_order_build(order, run);
 	assay_partition(run, order);
 	assay_gaps(run, order);
+	assay_loop_layers(run, order);
 	assay_repeated_steps(run, order);
 	assay_step_times(run, order, since);
 	assay_calls(run, order);
