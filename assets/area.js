@@ -1,7 +1,7 @@
 // What lies in an area of lanes and time: by name, by class, and why devices were idle in it.
 import { spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
-import { stacksIn } from "./flame.js";
+import { callsIn, hasCalls, stacksIn } from "./flame.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { COLOURS } from "./palette.js";
 import { steadySteps } from "./steady.js";
@@ -109,7 +109,8 @@ function areaTables(timeline, [from, to], band, title) {
 			work.length ? nameTable(timeline, work, to - from, "By name") : null,
 			work.length ? classTable(timeline, work, to - from) : null,
 			idle.length ? nameTable(timeline, idle, to - from, "Why devices were idle") : null,
-			timeline.data.look ? stacksIn(timeline.data, from, to) : null));
+			timeline.data.look ? stacksIn(timeline.data, from, to) : null),
+		hasCalls(timeline.data) ? callsIn(timeline.data, from, to) : null);
 }
 
 // The selected area.

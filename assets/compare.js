@@ -116,7 +116,7 @@ export function compareKernels(diff) {
 	return section("kernels", "Kernels", makeTable([
 		...changeColumns([]),
 		{ title: "launches a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
-		{ title: "", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
+		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{
 			title: "name", wide: true, value: (d) => d.name,
 			show: (d) => el("span.kernel", { title: d.name }, shortName(d.name), shortName(d.name) !== d.name ? el("small", {}, d.name) : null),
@@ -128,7 +128,7 @@ export function compareOperators(diff) {
 	return !diff.ops?.length ? null : section("operators", "Operators", makeTable([
 		...changeColumns([]),
 		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
-		{ title: "", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
+		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{ title: "operator", name: true, value: (d) => d.name, show: (d) => d.name },
 	], diff.ops, { caption: "GPU time of operators per step, largest change first", search: "Filter operators" }));
 }

@@ -16,8 +16,10 @@ const KEYS = [
 	["H", "two steady steps", (t) => t.showSteady()],
 	["C", "critical path of a step, on or off", (t) => togglePath(t)],
 	["Z", "zoom to the selection or the area", (t) => zoomTo(t)],
-	["[", "span before in the lane", (t) => beside(t, -1)],
-	["]", "span behind in the lane", (t) => beside(t, 1)],
+	["[", "event before in the lane", (t) => beside(t, -1)],
+	["]", "event behind in the lane; the first one in view when none is selected", (t) => beside(t, 1)],
+	["J", "event in the lane below", (t) => across(t, 1)],
+	["K", "event in the lane above", (t) => across(t, -1)],
 	[".", "next of the same name", (t) => sameName(t, 1)],
 	[",", "one before of the same name", (t) => sameName(t, -1)],
 	["M", "select all that is in view as an area", (t) => selectView(t)],
@@ -66,9 +68,24 @@ function zoomTo(t) {
 	t.show(a - length * 0.05, length * 1.1);
 }
 
+// The event of a lane nearest to the middle of the selected one, or to that of the view, or -1.
+function nearestIn(t, lane) {
+	const { start, dur } = t.data, at = t.selected >= 0 ? start[t.selected] + dur[t.selected] / 2 : t.time(t.width / 2);
+	const i = Math.min(lane.last - 1, t.levels.endsAfter(at, lane.first, lane.last));
+	return i > lane.first && at - (start[i - 1] + dur[i - 1]) < start[i] - at ? i - 1 : i;
+}
+
+// Up or down, lane by lane as they are shown.
+function across(t, step) {
+	const lanes = t.shown.flatMap((g) => g.rows.map((row) => row.lane)), at = t.selected < 0 ? -1 : lanes.indexOf(t.laneOf(t.selected));
+	const lane = lanes[at < 0 ? 0 : at + step];
+	if (lane)
+		t.select(nearestIn(t, lane), true);
+}
+
 function beside(t, step) {
 	if (t.selected < 0)
-		return;
+		return across(t, step);
 	const lane = t.laneOf(t.selected), next = t.selected + step;
 	if (next >= lane.first && next < lane.last)
 		t.select(next, true);

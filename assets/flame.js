@@ -122,6 +122,18 @@ export function stacksIn(data, from, to) {
 	return el("div", {}, el("p.muted", {}, "Python stacks that the sampler saw in it"), f.picture);
 }
 
+// The calls of a time, drawn when they are asked for: a large run has many.
+export function callsIn(data, from, to) {
+	const f = new Flame(data);
+	return el("details", {
+		ontoggle: () => {
+			f.calls ??= callTree(data, from, to);
+			if (!f.key)
+				f.measure(MEASURES.find(([key]) => f.calls[key] > 0)?.[0] ?? "host");
+		},
+	}, el("summary", {}, "Flame graph of the calls in it"), f.path, f.picture);
+}
+
 // Has the run calls of threads?
 export const hasCalls = (data) => data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread");
 

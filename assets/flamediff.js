@@ -41,7 +41,7 @@ export class FlameDiff extends Flame {
 
 	// The stronger, the larger the change beside the box.
 	background(n) {
-		const share = this.change(n) / (2 * n[this.key] || 1), strength = Math.round(Math.min(1, 2 * Math.abs(share)) * 75);
+		const share = this.change(n) / (2 * n[this.key] || 1), strength = Math.round(Math.min(1, 2 * Math.abs(share)) * 55);
 		return `color-mix(in srgb, var(${share > 0 ? "--comm" : "--compute"}) ${strength}%, var(--panel))`;
 	}
 

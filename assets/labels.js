@@ -34,7 +34,13 @@ function foldLabel(t, y, fold) {
 
 export function laneLabels(t, heads, folds) {
 	return [
-		...heads.map(([y, text]) => el("b.rank", { style: { top: `${y}px` } }, text)),
+		...heads.map(([y, rank, closed]) => el("button.rank", {
+			type: "button", style: { top: `${y}px` }, "aria-expanded": String(!closed), title: `${closed ? "show" : "fold away"} the lanes of ${rank}`,
+			onclick: () => {
+				t.closed[closed ? "delete" : "add"](rank);
+				t.place();
+			},
+		}, `${closed ? "▸" : "▾"} ${rank}`)),
 		...folds.map(([y, fold]) => foldLabel(t, y, fold)),
 		...t.shown.map((g) => laneLabel(t, g)),
 	];

@@ -168,7 +168,7 @@ export class Notes {
 			...(this.timelines.length > 1 ? [{ title: "run", value: (n) => n.tag, show: (n) => n.tag === "a." ? "before" : "after" }] : []),
 			{ title: "on", name: true, value: what, show: what },
 			{ title: "note", words: true, value: (n) => n.text, show: (n) => n.text },
-			{ title: " ", value: () => 0, show: (n) => el("button", { type: "button", onclick: () => this.remove(n) }, "remove") },
+			{ title: "change", value: (n) => n.text.length, show: (n) => el("button", { type: "button", onclick: () => this.remove(n) }, "remove") },
 		], this.list, { caption: "Notes, by time", sort: 0, rising: true }) : el("p.muted", {}, "No notes yet: select an event or an area and press T."));
 	}
 

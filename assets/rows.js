@@ -108,9 +108,10 @@ export function groupLanes(data, levels) {
 // Kinds of lanes as readers switch them.
 export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows", DERIVED.slice(1)], ["scopes", ["mark"]], ["GPU work", ["gpu"]], ["waits", ["sync"]], ["host threads", ["host"]], ["telemetry", ["telemetry"]]];
 
-// Give every group that is shown and its lanes their place; returns the height of all. heads: [y, text] of ranks,
+// Give every group that is shown and its lanes their place; returns the height of all. off: kinds not shown, closed: ranks of
+// which only the head is. heads: [y, rank, is it closed],
 // folds: [y, fold], a line in the place of the groups folded away.
-export function placeRows(groups, off = new Set()) {
+export function placeRows(groups, off = new Set(), closed = new Set()) {
 	const heads = [], folds = [];
 	const order = [...groups.filter((g) => g.pinned), ...groups.filter((g) => !g.pinned)];
 	let y = PAD, rank = null, fold = null;
@@ -120,9 +121,11 @@ export function placeRows(groups, off = new Set()) {
 		if (g.hidden || off.has(g.kind))
 			continue;
 		if (g.rank && !g.pinned && g.rank !== rank) {
-			heads.push([y, rank = g.rank]);
+			heads.push([y, rank = g.rank, closed.has(rank)]);
 			y += HEAD;
 		}
+		if (!g.pinned && closed.has(g.rank))
+			continue;
 		if (g.fold && !g.pinned && g.fold !== fold) {
 			folds.push([y, fold = g.fold]);
 			y += HEAD;

@@ -18,7 +18,7 @@ export class Tabs {
 				this.nav.scrollIntoView({ block: "start" });
 			},
 		}, TAB_NAMES[s.id] ?? s.querySelector("h2").textContent));
-		this.nav = el("nav", { role: "tablist", "aria-label": "Tables", onkeydown: (e) => this.key(e) }, ...this.tabs);
+		this.nav = el("div.tabs", { role: "tablist", "aria-label": "Tables", onkeydown: (e) => this.key(e) }, ...this.tabs);
 		for (const s of sections) {
 			s.setAttribute("role", "tabpanel");
 			s.classList.add("panel");

@@ -43,6 +43,7 @@ export class Timeline {
 		this.colour = colourSpans(data);
 		this.groups = groupLanes(data, this.levels);
 		this.off = new Set(data.step ? ["Steps"] : []); // kinds of lanes that are switched off; the ruler has the steps
+		this.closed = new Set(); // ranks whose lanes are folded away
 		this.delays = delaysOf(data);
 		this.short = [];
 		this.selected = -1;
@@ -100,11 +101,11 @@ export class Timeline {
 
 	// Lanes were folded, hidden, pinned or switched.
 	place() {
-		const { total, heads, folds } = placeRows(this.groups, this.off);
+		const { total, heads, folds } = placeRows(this.groups, this.off, this.closed);
 		this.total = total;
 		this.inner.style.height = `${total}px`;
 		this.bottom.hidden = !this.series.length || this.off.has("telemetry");
-		this.wanted = total + RULER + OVERVIEW + Math.min(3, this.series.length) * SERIES;
+		this.wanted = total + RULER + OVERVIEW + (this.bottom.hidden ? 0 : this.series.length * SERIES);
 		this.onplace();
 		this.rowOfLane = new Map(this.groups.filter((g) => g.rows.length).flatMap((group) =>
 			group.lanes.map((lane, i) => [lane, { row: group.rows[group.flat ? 0 : i], group }])));
@@ -240,8 +241,9 @@ export class Timeline {
 	// Show the lane of a span, whatever it is folded into.
 	bringLane(span) {
 		const lane = this.laneOf(span), group = this.groups.find((g) => g.lanes.includes(lane));
-		const folded = group.flat || group.hidden || this.off.has(group.kind) || group.fold && !group.fold.open && !group.pinned;
+		const folded = group.flat || group.hidden || this.off.has(group.kind) || group.fold && !group.fold.open && !group.pinned || this.closed.has(group.rank) && !group.pinned;
 		if (folded) {
+			this.closed.delete(group.rank);
 			group.flat = group.hidden = false;
 			this.off.delete(group.kind);
 			if (group.fold)

@@ -270,6 +270,14 @@ def check_ranks(driver, folder):
     open_tab(driver, "devices")
     rows = driver.find_elements(By.CSS_SELECTOR, "#devices .device-name")
     tap.ok("one bar for all devices, and one for each with events", [r.text.split(",")[0] for r in rows[1:]] == names and "all 19" in rows[0].text, [r.text for r in rows])
+    folded = driver.execute_script("""
+        const t = assay.timeline, head = () => document.querySelector(".labels .rank"), of = () => t.shown.filter((g) => g.rank === t.groups[0].rank).length;
+        const before = of();
+        head().click();
+        const closed = [of(), head().getAttribute("aria-expanded")];
+        t.select(t.groups[0].lanes[0].first, true);
+        return [before > 0, ...closed, of() === before];""")
+    tap.ok("lanes of a rank fold away, and come back with an event of it", folded == [True, 0, "false", True], folded)
     tap.ok("the page of many ranks has no console errors", not console(driver))
 
 
@@ -309,7 +317,7 @@ WHEEL = """arguments[0].dispatchEvent(new WheelEvent("wheel", {deltaY: -300, bub
 def check_first_screen(driver):
     seen = driver.execute_script("""
         const box = (s) => document.querySelector(s).getBoundingClientRect(), high = (s) => box(s).bottom <= innerHeight && box(s).height > 60;
-        return [box("header").height <= 84, high(".timeline"), high(".details"), high(".findings"), box("nav").bottom <= innerHeight];""")
+        return [box("header").height <= 84, high(".timeline"), high(".details"), high(".findings"), box(".tabs").bottom <= innerHeight];""")
     tap.ok("header, findings, timeline, details and tabs are in view at once", all(seen), seen)
     steps = driver.execute_script("""
         const t = assay.timeline, s = assay.data.step;
@@ -398,6 +406,12 @@ def check_area(driver):
     tap.ok("a drag over a lane sums what is in it, by name", got == want and len(want) > 3, (len(got), len(want)))
     text = driver.find_element(By.CSS_SELECTOR, ".details").text
     tap.ok("the sums stand in tables by name and by class", "By name" in text and "By class" in text and "share" in text, text)
+    drawn = driver.execute_script("""
+        const fold = [...document.querySelectorAll(".area details")].at(-1);
+        fold.open = true;
+        fold.dispatchEvent(new Event("toggle"));
+        return fold.querySelectorAll(".flame button").length;""")
+    tap.ok("the calls of an area stand in a flame graph", drawn > 3, drawn)
     nested = driver.execute_script("""
         const t = assay.timeline, g = t.groups.find((g) => g.kind === "host" && g.lanes.length > 2);
         const rows = sumByName(t, g.lanes, -Infinity, Infinity), top = g.lanes[0];
@@ -444,6 +458,15 @@ def check_lanes(driver):
     driver.execute_script("assay.timeline.select(assay.data.gpu.launch.find((l) => l >= 0), true)")
     tap.ok("selecting an event brings its lane back", driver.execute_script("return assay.timeline.shown.some((g) => g.kind === 'host')"))
     driver.find_element(By.CSS_SELECTOR, ".drop summary").click()
+    walked = driver.execute_script("""
+        const t = assay.timeline, lanes = t.shown.flatMap((g) => g.rows.map((r) => r.lane)), seen = [];
+        const press = (key) => { document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); seen.push(lanes.indexOf(t.laneOf(t.selected))); };
+        t.select(-1, false);
+        press("]"); press("j"); press("j"); press("k");
+        const first = t.selected;
+        press("]");
+        return [seen, t.selected - first];""")
+    tap.ok("events are reached by keys alone, along lanes and across", walked == [[0, 1, 2, 1, 1], 1], walked)
     work = driver.execute_script("return assay.timeline.shown.filter((g) => g.kind === 'gpu').map((g) => g.busy)")
     tap.ok("streams stand in the order of their work", work == sorted(work, reverse=True) and len(work) > 1, work)
 
@@ -838,6 +861,8 @@ def check_colours(driver):
         near = [(a, b) for a in seen for b in seen if a < b and math.dist(seen[a][0], seen[b][0]) < 7]
         tap.ok(f"no two meanings share a colour ({theme})", not near, near)
         causes = [name for name in seen if name.startswith("--cause-")]
+        named = {"--cause-" + name.replace("_", "-") for name in driver.execute_script("return assay.data.enums.cause")}
+        tap.ok(f"every cause has a colour ({theme})", named == set(causes), named ^ set(causes))
         near = [(a, b) for a in causes for b in causes if a < b and math.dist(seen[a][1], seen[b][1]) < 6]
         tap.ok(f"{len(causes)} causes stay apart without green receptors ({theme})", not near and len(causes) > 10, near)
     driver.execute_script("delete document.documentElement.dataset.theme")
