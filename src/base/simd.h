@@ -7,6 +7,7 @@
 #ifndef ASSAY_BASE_SIMD_H
 #define ASSAY_BASE_SIMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -200,6 +201,27 @@ static inline simd64 simd_or20(simd64 b)
 }
 
 #endif
+
+/* Are the n bytes at p and q the same? n is 1 to 32, and 32 bytes are readable at both. */
+static inline bool simd_same32(const char *p, const char *q, unsigned n)
+{
+#if defined(__AVX2__)
+	__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
+	__m256i b = _mm256_loadu_si256((const __m256i *)(const void *)q);
+	uint32_t same = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, b));
+	return ~same << (32 - n) == 0;
+#else
+	for (unsigned i = 0; i < n; i += 8) {
+		uint64_t a, b;
+		memcpy(&a, p + i, 8);
+		memcpy(&b, q + i, 8);
+		unsigned left = n - i < 8 ? n - i : 8;
+		if ((a ^ b) << (64 - 8 * left))
+			return false;
+	}
+	return true;
+#endif
+}
 
 /* Bit i of the result is the parity of bits 0..i: inside/outside of quotes. */
 static inline uint64_t simd_prefix_xor(uint64_t x)

@@ -789,6 +789,48 @@ TEST(threads_and_instruction_sets_read_the_same)
 	return 0;
 }
 
+/* Members in two orders, and between them what JSON allows and what lenient readers take. */
+static size_t put_event(char *out, size_t room, unsigned i, unsigned seed)
+{
+	static const char *const comma[] = {",", ", ", ",\n    ", " ,\t", ",\n          ", ", ,"};
+	static const char *const colon[] = {":", ": ", ":  ", " : ", ": \n"};
+	const char *c[8], *k = colon[seed >> 8 & 1 ? seed >> 9 & 3 : 1];
+	for (int m = 0; m < 8; m++) {
+		seed = seed * 1664525 + 1013904223;
+		c[m] = comma[seed >> 28 < 12 ? i / 50 % 3 : (seed >> 20) % 6];
+	}
+	static const char *const fmt[] = {
+		"{\"ts\"%1$s%10$u.5%2$s\"ph\"%1$s\"X\"%3$s\"dur\"%1$s%11$u%4$s\"cat\"%1$s\"cpu_op\"%5$s\"name\"%1$s\"n\""
+		"%6$s\"args\"%1$s{\n\"External id\"%1$s%10$u%7$s\"x\": 1}%8$s\"pid\"%1$s1%9$s\"tid\"%1$s2}",
+		"{\"ph\"%1$s\"X\"%2$s\"cat\"%1$s\"cpu_op\"%3$s\"name\"%1$s\"n\"%4$s\"ts\"%1$s%10$u.5%5$s\"dur\"%1$s%11$u"
+		"%6$s\"pid\"%1$s1%7$s\"tid\"%1$s2%8$s\"args\"%1$s{\"External id\"%1$s%10$u%9$s\"x\": 1 }\n}"};
+	return (size_t)snprintf(out, room, fmt[seed >> 31], k, c[0], c[1], c[2], c[3], c[4], c[5],
+				c[6], c[7], i, i % 9);
+}
+
+TEST(the_layout_of_an_event_decides_nothing_about_the_next)
+{
+	enum { ROOM = 1 << 20, EVENTS = 2000, CUTS = 250 };
+	static char text[ROOM];
+	size_t n = (size_t)snprintf(text, ROOM, "{\"traceEvents\": ["), last = 0;
+	for (unsigned i = 0; i < EVENTS; i++) {
+		n += (size_t)snprintf(text + n, ROOM - n, i ? ",\n" : "");
+		last = n;
+		n += put_event(text + n, ROOM - n, i, i * 2654435761u);
+	}
+	CHECK(n + CUTS < ROOM && n - last > 80);
+	for (size_t cut = 0; cut < CUTS; cut += cut < n - last ? 1 : 50) {
+		assay_run *run = assay_read_bytes(&assay_reader_chrome, text, n - cut);
+		const assay_tables *t = &run->part.t;
+		CHECK(cut > n - last || t->host.n == EVENTS - (cut > 0));
+		for (uint32_t i = 0; i < t->host.n; i++)
+			CHECK(t->host.ts[i] == i * 1000 + 500 && t->host.dur[i] == i % 9 * 1000 &&
+			      t->op.external[t->host.detail[i]] == i);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 TEST(only_traces_are_claimed)
 {
 	CHECK(chrome_sniff(ASSAY_S("  {\"traceEvents\": [")) > 90);

@@ -173,6 +173,17 @@ typedef struct chrome_seen {
 	assay_sid id;
 } chrome_seen;
 
+/* What stood between two values the last time, up to the next value or behind the end of the
+ * object: where it stands again the next member is known without looking at its parts. */
+enum { CHROME_GAP = 32 };
+typedef struct chrome_gap {
+	char text[CHROME_GAP];
+	uint32_t n;     /* bytes of it; 0: nothing is known */
+	int32_t id;     /* of the member */
+	uint32_t least; /* a byte that may follow: a value has begun, or anything */
+	uint8_t expect; /* key that is tried first where the text is another one */
+} chrome_gap;
+
 /* What one worker thread owns. */
 typedef struct chrome_worker {
 	assay_part part;
@@ -184,9 +195,9 @@ typedef struct chrome_worker {
 	uint32_t odd;    /* assay_json.odd bits met */
 	bool closed;
 	/* what came after each key the last time, by the low bits of the phase; arguments by
-	 * category. The last slot is the start */
-	uint8_t next_key[8][CHROME_KEY_COUNT + 1];
-	uint8_t next_arg[CHROME_CATS + 1][CHROME_ARG_COUNT + 1];
+	 * category. The last two slots are unknown keys and the start */
+	chrome_gap next_key[8][CHROME_KEY_COUNT + 2];
+	chrome_gap next_arg[CHROME_CATS + 1][CHROME_ARG_COUNT + 2];
 	/* pid and tid of the last event, by the eight bytes they stood in */
 	struct {
 		uint64_t word;

@@ -30,8 +30,8 @@ static __attribute__((noinline)) int other_member(assay_json *j, const chrome_wo
 /* assay_json_member() for the layout writers use: at most one comma, the expected key, ':' and at
  * most one space. Anything else is left to the general one. Returns the key's id, or unknown, or
  * NO_MEMBER at the end and after a failure; sets what to expect next time. */
-static inline __attribute__((always_inline)) int
-next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int unknown)
+static inline int expected_member(assay_json *j, const chrome_words *words, uint8_t *expect,
+				  int unknown)
 {
 	const char *p = simd_skip_space(j->p, j->end);
 	const chrome_word *w = &words->by_id[*expect];
@@ -53,6 +53,38 @@ next_member(assay_json *j, const chrome_words *words, uint8_t *expect, int unkno
 		}
 	}
 	return other_member(j, words, expect, unknown);
+}
+
+/* The same, and what stood before the member is remembered if all was well with it. */
+static __attribute__((noinline)) int learn_member(assay_json *j, const chrome_words *words,
+						  chrome_gap *gap, int unknown)
+{
+	const char *from = j->p;
+	uint32_t odd = j->odd;
+	int id = expected_member(j, words, &gap->expect, unknown);
+	size_t n = (size_t)(j->p - from);
+	bool known = id != unknown && assay_json_ok(j) && j->odd == odd && n <= CHROME_GAP;
+	gap->n = known ? (uint32_t)n : 0;
+	gap->id = id;
+	gap->least = id == NO_MEMBER ? 0 : ' ' + 1;
+	memcpy(gap->text, from, CHROME_GAP);
+	return id;
+}
+
+/* Returns as expected_member(). Nearly all of the text between values is that of the event before:
+ * one comparison tells where the value begins and whose it is. A slot is either always behind an
+ * opening bracket or never, so that its commas mean the same. */
+static inline __attribute__((always_inline)) int
+next_member(assay_json *j, const chrome_words *words, chrome_gap *gap, int unknown)
+{
+	const char *value = j->p + gap->n;
+	if (gap->n && simd_same32(j->p, gap->text, gap->n) && (unsigned char)*value >= gap->least &&
+	    value < j->end) {
+		j->p = value;
+		j->fresh = false;
+		return gap->id;
+	}
+	return learn_member(j, words, gap, unknown);
 }
 
 static inline bool take_phase(assay_json *j, char *ph)
@@ -218,9 +250,9 @@ static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, c
 	w->extra.n = 0;
 	if (!assay_json_enter(j, '{'))
 		return false;
-	uint8_t *after = w->next_arg[ev->cat_id < 0 ? CHROME_CATS : ev->cat_id];
+	chrome_gap *after = w->next_arg[ev->cat_id < 0 ? CHROME_CATS : ev->cat_id];
 	const char *before = j->p;
-	for (int id = CHROME_ARG_COUNT;
+	for (int id = CHROME_ARG_COUNT + 1;
 	     (id = next_member(j, &c->args, &after[id], CHROME_ARG_COUNT)) != NO_MEMBER;
 	     before = j->p) {
 		if (id != CHROME_ARG_COUNT && take_arg(j, ev, id)) {
@@ -346,8 +378,9 @@ bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json 
 	ev->pid.num = ev->tid.num = ev->cat_id = -1;
 	if (!assay_json_enter(j, '{'))
 		return false;
-	for (int id = CHROME_KEY_COUNT; (id = next_member(j, &c->keys, &w->next_key[ev->ph & 7][id],
-							  CHROME_KEY_COUNT)) != NO_MEMBER;)
+	for (int id = CHROME_KEY_COUNT + 1;
+	     (id = next_member(j, &c->keys, &w->next_key[ev->ph & 7][id], CHROME_KEY_COUNT)) !=
+	     NO_MEMBER;)
 		if (!take_member(c, w, j, ev, id))
 			return false;
 	return assay_json_ok(j);
