@@ -3,7 +3,8 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 
-enum { GOES = ASSAY_NO_ROW - 1 }; /* in moving.row: comes along, its place is not known yet */
+/* in moving.row: comes along, its place is not known yet */
+static const uint32_t GOES = ASSAY_NO_ROW - 1;
 
 struct moving {
 	assay_part *to;
@@ -44,7 +45,7 @@ static void choose_rows(struct moving *m, assay_table_id id)
 	size_t n = assay_rows(&m->from->t, info);
 	m->row[id] = assay_alloc(&m->scratch, (n + 1) * sizeof **m->row);
 	for (size_t i = 0; i < n; i++)
-		m->row[id][i] = stays(m, info, i) ? (uint32_t)GOES : ASSAY_NO_ROW;
+		m->row[id][i] = stays(m, info, i) ? GOES : ASSAY_NO_ROW;
 }
 
 /* Rows that stand before what they refer to bring it along: of all calls of an operator with one
