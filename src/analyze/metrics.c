@@ -81,6 +81,21 @@ static void length_metrics(assay_run *run, times *t, assay_state state, size_t w
 		   which_steps(run, "longest step", warmup));
 }
 
+/* A number in the file's own metadata, which may be written as text; NaN and infinity are none. */
+static bool header_number(const assay_run *run, const char *key, double *value)
+{
+	assay_str text = assay_meta_get(run, key);
+	if (text.n > 1 && *text.p == '"' && text.p[text.n - 1] == '"')
+		text = assay_str_trim((assay_str){text.p + 1, text.n - 2});
+	return assay_str_f64(text, value) && isfinite(*value);
+}
+
+static int64_t header_steps(const assay_run *run)
+{
+	double n;
+	return header_number(run, "metadata.n_steps", &n) && n >= 1 && n < 1e9 ? (int64_t)n : 0;
+}
+
 static void step_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w)
 {
 	times t = {0};
@@ -89,19 +104,21 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts, const as
 	uint32_t dev = w->device;
 	const assay_device_time_table *d = &run->part.t.device_time;
 	double header;
-	int64_t steps = opts->steps ? opts->steps : (int64_t)(t.n + warmup);
+	int64_t told = opts->steps ? opts->steps : t.n ? 0 : header_steps(run);
+	int64_t steps = told ? told : (int64_t)(t.n + warmup);
 	assay_state state =
 		origin == ASSAY_STEP_REPEATED ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
 	add_metric(run, "steps", (double)steps,
-		   opts->steps ? ASSAY_STATE_ESTIMATED
-		   : t.n       ? state
-			       : ASSAY_STATE_UNKNOWN,
+		   told  ? ASSAY_STATE_ESTIMATED
+		   : t.n ? state
+			 : ASSAY_STATE_UNKNOWN,
 		   opts->steps ? "given with --steps"
+		   : told      ? "the file's own metadata"
 		   : t.n       ? assay_step_origin_name[origin]
 			       : "no step markers, and kernels do not repeat");
 	if (t.n) {
 		length_metrics(run, &t, state, warmup, w);
-	} else if (assay_str_f64(assay_meta_get(run, "metadata.step_time_seconds"), &header)) {
+	} else if (header_number(run, "metadata.step_time_seconds", &header) && header > 0) {
 		add_metric(run, "step_seconds", header, ASSAY_STATE_ESTIMATED,
 			   "the file's own metadata");
 	} else if (opts->steps && dev != ASSAY_NO_ROW) {
@@ -117,7 +134,7 @@ static void step_metrics(assay_run *run, const assay_report_opts *opts, const as
 static void header_metric(assay_run *run, const char *name, const char *key, const char *hint)
 {
 	double v;
-	bool known = assay_str_f64(assay_meta_get(run, key), &v);
+	bool known = header_number(run, key, &v);
 	add_metric(run, name, known ? v : 0, known ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_UNKNOWN,
 		   known ? "the file's own metadata" : hint);
 }
@@ -413,6 +430,24 @@ TEST(header_figures_are_estimates)
 	CHECK(run->part.t.metric.value[r] == 142.5 &&
 	      run->part.t.metric.state[r] == ASSAY_STATE_ESTIMATED);
 	CHECK(run->part.t.metric.value[assay_metric_find(run, "steps")] == 4);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(header_figures_may_be_text_and_nan_is_none)
+{
+	assay_run *run = assay_run_new();
+	assay_meta_add(&run->part, "metadata.tokens_per_sec", ASSAY_S("\"12345.5\""));
+	assay_meta_add(&run->part, "metadata.mfu_pct", ASSAY_S("NaN"));
+	assay_meta_add(&run->part, "metadata.step_time_seconds", ASSAY_S("\"inf\""));
+	assay_meta_add(&run->part, "metadata.n_steps", ASSAY_S("\"4\""));
+	assay_metrics(run, &(assay_report_opts){0}, &(assay_window){.device = ASSAY_NO_ROW});
+	const assay_metric_table *m = &run->part.t.metric;
+	CHECK(m->value[assay_metric_find(run, "tokens_per_sec")] == 12345.5);
+	CHECK(m->state[assay_metric_find(run, "mfu_pct")] == ASSAY_STATE_UNKNOWN);
+	CHECK(m->state[assay_metric_find(run, "step_seconds")] == ASSAY_STATE_UNKNOWN);
+	CHECK(m->value[assay_metric_find(run, "steps")] == 4 &&
+	      m->state[assay_metric_find(run, "steps")] == ASSAY_STATE_ESTIMATED);
 	assay_run_free(run);
 	return 0;
 }

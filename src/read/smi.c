@@ -53,6 +53,7 @@ typedef struct reader {
 	int64_t last_daytime, days;
 	uint64_t rows;
 	bool any_table;
+	bool versioned; /* the version of ROCm was said */
 } reader;
 
 /* Comma cells: trimmed, quotes taken off; a quote inside a bare cell is text. */
@@ -246,6 +247,11 @@ static void read_key_cell(reader *r, const smi_column *col, assay_str cell, row_
 		break;
 	case SMI_ID:
 		k->id = k->id ? k->id : assay_intern(&r->part->strings, cell);
+		break;
+	case SMI_VERSION:
+		if (!r->versioned && cell.n)
+			assay_meta_add(r->part, "rocm_version", cell);
+		r->versioned |= cell.n > 0;
 		break;
 	case SMI_TIME:
 		read_time(col, cell, k);
@@ -570,6 +576,20 @@ static size_t samples(const assay_run *run, int64_t gpu, const char *name, int64
 #define ISSUES(run, id) ((run)->part.issues[ASSAY_ISSUE_##id])
 #define IS(run, gpu, name, count, want)                                                            \
 	(samples(run, gpu, name, &ts, &v) == (count) && (double)v == (want))
+
+TEST(columns_of_collectors_are_known_by_their_other_names)
+{
+	assay_run *run =
+		read_z("timestamp,gpu,GPU_USE,VRAM_USED_GB,rocm_version\n"
+		       "1700000000,0,80,2,\n1700000000,1,20,1,6.2.1\n1700000001,0,90,3,6.2.1\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, 0, "util_pct", 2, 90) && IS(run, 1, "util_pct", 1, 20));
+	CHECK(IS(run, 0, "mem_used_bytes", 2, 3221225472.0));
+	CHECK(assay_str_is(assay_meta_get(run, "rocm_version"), "6.2.1"));
+	assay_run_free(run);
+	return 0;
+}
 
 TEST(amd_monitor_watch_repeats_its_header_and_has_a_banner)
 {

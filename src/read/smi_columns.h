@@ -58,6 +58,7 @@ typedef enum smi_role {
 	SMI_DATE,    /* YYYYMMDD */
 	SMI_DAYTIME, /* HH:MM:SS */
 	SMI_LABEL,   /* constant text or number about the device, not a sample */
+	SMI_VERSION, /* of ROCm, the same in every row */
 	SMI_PROCESS, /* this is a table of processes */
 	SMI_REPEAT,  /* the same name stands again further right, and that one wins */
 } smi_role;
