@@ -26,6 +26,13 @@ static enum direction direction_of(assay_str name)
 	return ELSEWHERE;
 }
 
+/* Of copies between host and device where the host's memory is pinned already. */
+static const char *const pinned_fix[DIRECTIONS] = {
+	[TO_DEVICE] =
+		"the memory is pinned already: copy a batch ahead on a stream of its own, copy less (smaller types, what stays the same once), or keep it on the device",
+	[TO_HOST] = "the memory is pinned already: copy less back, or read it a step later",
+};
+
 static const struct {
 	const char *what, *fix;
 } copy_words[DIRECTIONS] = {
@@ -44,7 +51,7 @@ static const struct {
 };
 
 struct copies {
-	int64_t time[DIRECTIONS], pageable;
+	int64_t time[DIRECTIONS], pinned[DIRECTIONS], pageable;
 	uint64_t count[DIRECTIONS], bytes[DIRECTIONS];
 };
 
@@ -63,6 +70,7 @@ static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
 		s.time[k] += g->dur[r] > 0 ? g->dur[r] : 0;
 		s.count[k]++;
 		s.bytes[k] += g->bytes[r] > 0 ? (uint64_t)g->bytes[r] : 0;
+		s.pinned[k] += assay_str_find(name, "Pinned") >= 0 ? g->dur[r] : 0;
 		s.pageable += assay_str_find(name, "Pageable") >= 0 ? g->dur[r] : 0;
 	}
 	return s;
@@ -96,7 +104,9 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c)
 		most = s.time[k] > s.time[most] ? k : most;
 	assay_found f = {.id = "exposed_copy",
 			 .total = c->w->copy,
-			 .fix = copy_words[most].fix,
+			 .fix = pinned_fix[most] && s.pinned[most] * 2 > s.time[most]
+					? pinned_fix[most]
+					: copy_words[most].fix,
 			 .where = copy_where(run, c, most),
 			 .what_if = "copy=0",
 			 .confidence = 0.8};

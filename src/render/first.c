@@ -1,5 +1,6 @@
 /* The first screen: what ran, where a step's time goes, why, what to change, how far to trust it,
  * what to ask next. At most 24 lines, whatever the run. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,6 +301,20 @@ static void print_top(assay_printout *p, size_t lines)
 					assay_fmt_count(c, k->count[row[i]]), label[i]));
 }
 
+/* Share of the idle time that the lines above tell of whose cause is known; NaN without any. */
+static double explained_share(const assay_run *run)
+{
+	const assay_budget_table *b = &run->part.t.budget;
+	uint32_t unknown = assay_budget_find(run, "unexplained");
+	double idle = 0;
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(whys); i++) {
+		uint32_t row = assay_budget_find(run, whys[i].bucket);
+		idle += row == ASSAY_NO_ROW || b->total[row] < 0 ? 0 : (double)b->total[row];
+	}
+	return idle > 0 && unknown != ASSAY_NO_ROW ? (idle - (double)b->total[unknown]) / idle
+						   : NAN;
+}
+
 /* One line for all of Trust. */
 static void print_trust_line(assay_printout *p)
 {
@@ -309,9 +324,10 @@ static void print_trust_line(assay_printout *p)
 	if (t.events)
 		text = assay_printf(&p->scratch, "%s, %.1f%% linked", text,
 				    assay_percent((int64_t)t.linked, (int64_t)t.events));
-	if (t.idle > 0)
+	double explained = explained_share(p->run);
+	if (!isnan(explained))
 		text = assay_printf(&p->scratch, "%s, %.1f%% of idle explained", text,
-				    100 * (t.idle - t.unknown) / t.idle);
+				    100 * explained);
 	if (t.offs)
 		text = assay_printf(&p->scratch, "%s; recording off for %s", text,
 				    assay_fmt_time(b, t.off));
