@@ -1,5 +1,6 @@
-/* __cxa_demangle of the C++ runtime: linked in where the build has it (portable ones do), else by
- * dlopen, and names stay mangled on a machine without it. */
+/* __cxa_demangle of the machine's C++ runtime. GNU's comes first: its text is what PyTorch writes,
+ * and LLVM's differs in lambdas. Portable builds have LLVM's linked in for machines without one; in
+ * other builds names stay mangled there. */
 #include "base/demangle.h"
 
 #include <dlfcn.h>
@@ -16,14 +17,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
-	demangler = __cxa_demangle;
-	if (demangler)
-		return;
-	void *lib = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-	if (!lib)
-		lib = dlopen("libc++abi.so.1", RTLD_NOW | RTLD_LOCAL);
-	void *p = lib ? dlsym(lib, "__cxa_demangle") : NULL;
-	memcpy(&demangler, &p, sizeof p);
+	static const char *const runtimes[] = {"libstdc++.so.6", "libc++abi.so.1"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(runtimes) && !demangler; i++) {
+		void *lib = dlopen(runtimes[i], RTLD_NOW | RTLD_LOCAL);
+		void *p = lib ? dlsym(lib, "__cxa_demangle") : NULL;
+		memcpy(&demangler, &p, sizeof p);
+	}
+	if (!demangler)
+		demangler = __cxa_demangle;
 }
 
 assay_str assay_demangle(assay_arena *a, assay_str symbol)
