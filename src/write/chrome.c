@@ -10,6 +10,8 @@ enum { FLUSH = 1 << 16 };
 
 /* ------------------------------------------------------------------ pieces of an event */
 
+/* Whole microseconds have no fraction, as in traces of recorders that know no less: HTA rounds times
+ * of which one has any. */
 void chrome_time(chrome_out *c, const char *key, int64_t ns)
 {
 	char text[ASSAY_DIGITS_MAX + 2], *end = text;
@@ -17,8 +19,9 @@ void chrome_time(chrome_out *c, const char *key, int64_t ns)
 	if (ns < 0)
 		*end++ = '-';
 	end = assay_put_u64(end, u / 1000);
-	*end++ = '.';
-	for (unsigned part = 100; part; part /= 10)
+	if (u % 1000)
+		*end++ = '.';
+	for (unsigned part = 100; u % 1000 && part; part /= 10)
 		*end++ = (char)('0' + u / part % 10);
 	assay_jsonw_raw(&c->w, key, (assay_str){text, (size_t)(end - text)});
 }
@@ -267,9 +270,9 @@ static void put_gpu_size(chrome_out *c, uint32_t g)
 	if (t->bytes[g] < 0)
 		return;
 	assay_jsonw_i64(&c->w, "bytes", t->bytes[g]);
-	if (t->dur[g] > 0)
-		assay_jsonw_f64(&c->w, "memory bandwidth (GB/s)",
-				(double)t->bytes[g] / (double)t->dur[g]);
+	static const char speed[] = "memory bandwidth (GB/s)";
+	if (t->dur[g] > 0 && assay_str_find(assay_text(c->run, t->args[g]), speed) < 0)
+		assay_jsonw_f64(&c->w, speed, (double)t->bytes[g] / (double)t->dur[g]);
 }
 
 static void put_gpu_args(chrome_out *c, uint32_t g)
