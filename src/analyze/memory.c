@@ -108,8 +108,8 @@ static void add_points(assay_run *run, const struct curve *c, const struct accou
 static uint32_t add_memory(assay_run *run, const struct curve *c, const struct account *a,
 			   assay_memory_account how)
 {
-	assay_memory_table *m = &run->part.t.memory;
-	uint32_t r = assay_add(&run->part.t, ASSAY_T_memory);
+	assay_memory_held_table *m = &run->part.t.memory_held;
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_memory_held);
 	m->source[r] = a->source;
 	m->device[r] = a->device;
 	m->account[r] = (uint8_t)how;
@@ -261,10 +261,12 @@ TEST(allocations_add_up_from_what_was_there_before)
 	add_alloc(run, 60, 2, -40, -1);
 	run->part.t.alloc.device[assay_add(&run->part.t, ASSAY_T_alloc)] = -1; /* of the host */
 	assay_memory(run);
-	CHECK_EQ(t->memory.n, 1);
-	CHECK(t->memory.before[0] == 30 && t->memory.peak[0] == 130 && t->memory.peak_ts[0] == 10);
-	CHECK(t->memory.after[0] == 60 && t->memory.takes[0] == 3 && t->memory.gives[0] == 3);
-	CHECK(t->memory.account[0] == ASSAY_MEMORY_ADDED && t->memory.device[0] == 1);
+	CHECK_EQ(t->memory_held.n, 1);
+	CHECK(t->memory_held.before[0] == 30 && t->memory_held.peak[0] == 130 &&
+	      t->memory_held.peak_ts[0] == 10);
+	CHECK(t->memory_held.after[0] == 60 && t->memory_held.takes[0] == 3 &&
+	      t->memory_held.gives[0] == 3);
+	CHECK(t->memory_held.account[0] == ASSAY_MEMORY_ADDED && t->memory_held.device[0] == 1);
 	CHECK_EQ(t->memory_point.n, 6);
 	CHECK(t->memory_holder.n == 1 && t->memory_holder.bytes[0] == 100);
 	CHECK_EQ(t->source.memory_peak[0], -1);
@@ -282,9 +284,10 @@ TEST(an_allocator_that_says_its_total_is_believed)
 	add_alloc(run, 30, 1, -100, 1050);
 	run->part.t.alloc.reserved[1] = 4096;
 	assay_memory(run);
-	CHECK(t->memory.before[0] == 1000 && t->memory.peak[0] == 1150 &&
-	      t->memory.after[0] == 1050);
-	CHECK(t->memory.account[0] == ASSAY_MEMORY_ALLOCATOR && t->memory.reserved[0] == 4096);
+	CHECK(t->memory_held.before[0] == 1000 && t->memory_held.peak[0] == 1150 &&
+	      t->memory_held.after[0] == 1050);
+	CHECK(t->memory_held.account[0] == ASSAY_MEMORY_ALLOCATOR &&
+	      t->memory_held.reserved[0] == 4096);
 	CHECK_EQ(t->source.memory_peak[0], 4096);
 	assay_run_free(run);
 	return 0;
@@ -302,9 +305,9 @@ TEST(of_many_allocations_240_points_are_kept_and_the_peak_is_one)
 	assay_memory(run);
 	CHECK(t->memory_point.n <= POINTS && t->memory_point.n > POINTS / 2);
 	for (size_t i = 0; i < t->memory_point.n; i++)
-		there |= t->memory_point.held[i] == t->memory.peak[0] &&
-			 t->memory_point.ts[i] == t->memory.peak_ts[0];
-	CHECK(there && t->memory.peak[0] == 4333 && t->memory.peak_ts[0] == 3333 * 7);
+		there |= t->memory_point.held[i] == t->memory_held.peak[0] &&
+			 t->memory_point.ts[i] == t->memory_held.peak_ts[0];
+	CHECK(there && t->memory_held.peak[0] == 4333 && t->memory_held.peak_ts[0] == 3333 * 7);
 	assay_run_free(run);
 	return 0;
 }

@@ -385,3 +385,11 @@ TEST(views_reach_behind_references_and_keep_absence)
 	assay_run_free(run);
 	return 0;
 }
+
+/* A database has one of a name, and queries that were written for the view would find the table. */
+TEST(no_view_has_the_name_of_a_table)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(views_def); i++)
+		CHECK(!assay_table_find(views_def[i].view));
+	return 0;
+}

@@ -394,7 +394,7 @@ void assay_page_lanes(assay_page *p)
 }
 
 /* Telemetry is there as a counter already. */
-static bool is_series(const assay_memory_table *m, size_t row)
+static bool is_series(const assay_memory_held_table *m, size_t row)
 {
 	return m->account[row] != ASSAY_MEMORY_TELEMETRY;
 }
@@ -402,7 +402,7 @@ static bool is_series(const assay_memory_table *m, size_t row)
 /* Points of one row of memory stand together, in time order. */
 static void put_memory_times(assay_page *p, assay_jsonw *series, page_column *time)
 {
-	const assay_memory_table *m = &p->run->part.t.memory;
+	const assay_memory_held_table *m = &p->run->part.t.memory_held;
 	const assay_memory_point_table *at = &p->run->part.t.memory_point;
 	for (size_t i = 0, k = 0; i < m->n; i++) {
 		size_t before = time->n;
@@ -425,7 +425,7 @@ static void put_memory_values(assay_page *p, page_column *value)
 {
 	const assay_tables *t = &p->run->part.t;
 	for (size_t i = 0; i < t->memory_point.n; i++)
-		if (is_series(&t->memory, t->memory_point.memory[i]))
+		if (is_series(&t->memory_held, t->memory_point.memory[i]))
 			assay_column_f64(value, (double)t->memory_point.held[i]);
 }
 

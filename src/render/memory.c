@@ -23,10 +23,10 @@ static uint32_t *holders_of(const assay_run *run, uint32_t memory, assay_arena *
 static int64_t unknown_holders(const assay_run *run, uint32_t memory)
 {
 	const assay_tables *t = &run->part.t;
-	int64_t left = t->memory.peak[memory];
+	int64_t left = t->memory_held.peak[memory];
 	for (size_t i = 0; i < t->memory_holder.n; i++)
 		left -= t->memory_holder.memory[i] == memory ? t->memory_holder.bytes[i] : 0;
-	return t->memory.account[memory] != ASSAY_MEMORY_TELEMETRY && left > 0 ? left : 0;
+	return t->memory_held.account[memory] != ASSAY_MEMORY_TELEMETRY && left > 0 ? left : 0;
 }
 
 /* "aten::linear at train.py:12 forward, in range step". */
@@ -54,7 +54,7 @@ static void print_holder(assay_printout *p, uint32_t memory, int64_t bytes, uint
 {
 	char b[ASSAY_FMT], n[ASSAY_FMT];
 	fprintf(p->out, "  %9s %5.1f%% %9s  %s\n", assay_fmt_bytes(b, (uint64_t)bytes),
-		assay_percent(bytes, p->run->part.t.memory.peak[memory]),
+		assay_percent(bytes, p->run->part.t.memory_held.peak[memory]),
 		blocks ? assay_fmt_count(n, blocks) : "",
 		assay_cut(&p->scratch, words, assay_room(p, 30)));
 }
@@ -81,7 +81,7 @@ static void print_curve(assay_printout *p, uint32_t memory)
 {
 	static const char shade[] = " .:-=+*#%@";
 	const assay_memory_point_table *m = &p->run->part.t.memory_point;
-	int64_t peak = p->run->part.t.memory.peak[memory], from = 0, to = 0, held = 0;
+	int64_t peak = p->run->part.t.memory_held.peak[memory], from = 0, to = 0, held = 0;
 	size_t columns = p->width - TITLE - 2, first = 0, n = 0;
 	for (size_t i = 0; i < m->n; i++)
 		if (m->memory[i] == memory) {
@@ -106,7 +106,7 @@ static void print_curve(assay_printout *p, uint32_t memory)
 
 static void print_one(assay_printout *p, uint32_t r)
 {
-	const assay_memory_table *m = &p->run->part.t.memory;
+	const assay_memory_held_table *m = &p->run->part.t.memory_held;
 	const assay_source_table *s = &p->run->part.t.source;
 	char b[ASSAY_FMT];
 	const char *whose = s->rank[m->source[r]] >= 0
@@ -128,7 +128,7 @@ static void print_one(assay_printout *p, uint32_t r)
 
 void assay_memory_text(assay_printout *p)
 {
-	const assay_memory_table *m = &p->run->part.t.memory;
+	const assay_memory_held_table *m = &p->run->part.t.memory_held;
 	if (m->n)
 		assay_print_heading(p, "Memory of devices");
 	for (uint32_t i = 0; i < m->n; i++)
@@ -180,7 +180,7 @@ static void put_points(assay_jsonw *w, const assay_run *run, uint32_t memory)
 
 void assay_memory_json(assay_jsonw *w, const assay_run *run)
 {
-	const assay_memory_table *m = &run->part.t.memory;
+	const assay_memory_held_table *m = &run->part.t.memory_held;
 	const assay_source_table *s = &run->part.t.source;
 	assay_jsonw_open(w, "memory", '[');
 	for (uint32_t i = 0; i < m->n; i++) {

@@ -10,8 +10,8 @@ enum { FLUSH = 1 << 16 };
 
 /* ------------------------------------------------------------------ pieces of an event */
 
-/* Whole microseconds have no fraction, as in traces of recorders that know no less: HTA rounds times
- * of which one has any. */
+/* Whole microseconds have no fraction, as in traces of recorders that know no less: HTA rounds
+ * times of which one has any. */
 void chrome_time(chrome_out *c, const char *key, int64_t ns)
 {
 	char text[ASSAY_DIGITS_MAX + 2], *end = text;
