@@ -201,6 +201,43 @@ def small_stack():
     t.join()
 
 
+def churn():
+    """Threads that come and go, with code made and dropped, forks and interpreters between, and daemons at the end."""
+    try:
+        import _xxsubinterpreters as subs
+    except ImportError:
+        import _interpreters as subs
+
+    def calls(n):
+        if n:
+            calls(n - 1)
+        else:
+            lib.fake_launch(13, b"released")
+            held.fake_launch(13, b"held")
+
+    def work(i):
+        for _ in range(3):
+            calls(i % 40)
+            exec(compile("def f():\n%s calls(3)\nf()" % ("\n" * (i % 9)), "<made %d>" % (i % 7), "exec"), {"calls": calls})
+    threading.stack_size(256 * 1024)
+    for first in range(0, 1000, 8):
+        pool = [threading.Thread(target=work, args=(first + i,)) for i in range(8)]
+        for t in pool:
+            t.start()
+        for t in pool:
+            t.join()
+        if first % 200 == 0:
+            gc.collect()
+            pid = os.fork()
+            if pid == 0:
+                lib.fake_launch(13, b"child")
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+            subs.destroy(subs.create())
+    launch()
+    daemon()
+
+
 def greenlets():
     """Stacks that a library replaces under the interpreter."""
     import greenlet

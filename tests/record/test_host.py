@@ -126,6 +126,13 @@ def threads_that_launch_while_python_ends_do_no_harm(python):
         check_stacks(Recording(python, "daemon"))
 
 
+def a_thousand_threads_forks_and_interpreters_come_and_go(python):
+    r = Recording(python, "churn")
+    check_stacks(r)
+    calls = [c for capture in r.captures for c in capture.rows["API"]]
+    assert len(calls) >= 1000 * 3 * 4, len(calls)
+
+
 def without_stacks_there_are_none(python):
     r = Recording(python, "kinds", opts=["--stacks", "off", "--sample", "off"])
     assert not r.main.rows["STACK"] and not r.main.rows["SAMPLE"]
@@ -238,7 +245,8 @@ TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of
          with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
          an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
-         threads_that_launch_while_python_ends_do_no_harm, without_stacks_there_are_none,
+         threads_that_launch_while_python_ends_do_no_harm,
+         a_thousand_threads_forks_and_interpreters_come_and_go, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, workers_that_are_started_as_programs_are_seen_too,
          a_worker_process_is_seen_from_its_parent]
 
