@@ -2,6 +2,7 @@
  * vendor's API tells: in which system call, where in Python, with or without the GIL. A thread that
  * made a call just now needs no look, and one that has not run since the last look is doing the
  * same: that costs one reading of a clock. */
+#include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -70,6 +71,7 @@ static struct {
 	int child[CHILDREN];
 	size_t child_n;
 	int64_t listed, child_looked;
+	uint32_t tid_at; /* in the C library's record of a thread, its number; 0 unknown */
 	uint64_t dropped;
 } sm;
 
@@ -148,15 +150,35 @@ static uintptr_t word_at(const char *copy, uint16_t at)
 	return v;
 }
 
-/* Up to 3.10 a thread state has no number of the system: those that called us have told theirs. */
-static uint32_t tid_of(uintptr_t handle)
+/* Up to 3.10 a thread state has no number of the system, only the C library's handle. What the
+ * library keeps behind it holds the number: where, our own thread shows. */
+static void find_tid_place(void)
 {
+	enum { WORDS = 256 };
+	uint32_t word[WORDS], own = assay_rt_tid(), met = 0;
+	if (!assay_py_safely(0, (uintptr_t)pthread_self(), word, sizeof word))
+		return;
+	for (uint32_t i = 0; i < WORDS; i++)
+		if (word[i] == own) {
+			sm.tid_at = i * (uint32_t)sizeof *word;
+			met++;
+		}
+	if (met != 1)
+		sm.tid_at = 0;
+}
+
+/* Where it cannot be told, threads that called us have told theirs. */
+static uint32_t tid_of(int pid, uintptr_t handle)
+{
+	enum { TID_MAX = 1 << 22 };
 	const assay_host_thread *all;
-	uint32_t n = assay_host_threads(&all);
+	uint32_t tid = 0, n = pid || sm.tid_at ? 0 : assay_host_threads(&all);
 	for (uint32_t i = 0; i < n; i++)
 		if (all[i].handle == handle)
 			return atomic_load(&all[i].tid);
-	return 0;
+	if (!sm.tid_at || !assay_py_safely(pid, handle + sm.tid_at, &tid, sizeof tid))
+		return 0;
+	return tid <= TID_MAX ? tid : 0;
 }
 
 static uint32_t list_states(const assay_py *py, int pid, py_thread *out)
@@ -172,7 +194,7 @@ static uint32_t list_states(const assay_py *py, int pid, py_thread *out)
 			break;
 		out[n].ts = ts;
 		out[n++].tid = py->at.ts_tid == ASSAY_PY_NONE
-				       ? tid_of(word_at(copy, py->at.ts_thread))
+				       ? tid_of(pid, word_at(copy, py->at.ts_thread))
 				       : (uint32_t)word_at(copy, py->at.ts_tid);
 		ts = word_at(copy, py->at.ts_next);
 	}
@@ -489,6 +511,7 @@ static void *sampler_thread(void *arg)
 {
 	(void)arg;
 	prctl(PR_SET_NAME, "assay-sampler");
+	find_tid_place();
 	assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
 	int64_t every = (int64_t)assay_rt_conf()->sample_us * 1000, own = (int64_t)assay_rt_tid();
 	while (!atomic_load(&sm.stopping)) {

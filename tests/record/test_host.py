@@ -148,7 +148,7 @@ def what_a_thread_does_between_launches_is_seen(python):
                        if s["state"] in (RUNNING, READY) and any(f[1].endswith("spin") for f in stack)),
         "pipe": seen_at(r, "pipe", state=BLOCKED, kind=READ),
         "lock": seen_at(r, "lock", state=BLOCKED, kind=LOCK),
-        "produce": seen_at(r, "produce", flags=4) if int(r.meta["stacks.python"][2:]) > 10 else 99,
+        "produce": seen_at(r, "produce", flags=4),
         "collect": sum(s["count"] for s, stack in r.samples() if s["flags"] & 1),
         "gil": sum(s["count"] for s, stack in r.samples() if s["gil"] == WAITS),
     }
@@ -181,13 +181,12 @@ def the_report_names_cause_and_line_of_every_wait(python):
     lines = {}
     for x in report["idle_lines"]:
         lines.setdefault(x["cause"], []).append((x["where"]["line"], x.get("waits_for", {}).get("line")))
-    new = int(r.meta["stacks.python"][2:]) > 10  # before 3.11 other threads have no number of the system
     want = {"host_sleep": (LINES["sleep"], None), "host_gc": (LINES["collect"], None),
-            "host_lock": (LINES["lock"], LINES["produce"] if new else None)}
+            "host_lock": (LINES["lock"], LINES["produce"])}
     for cause, place in want.items():
         assert place in lines.get(cause, ()), f"{cause}: {lines.get(cause)}, not {place}"
     assert any(at == LINES["pipe"] for at, _ in lines["host_lock"]), lines["host_lock"]
-    assert any(by in (LINES["hog"], LINES["hog"] - 1, LINES["hog"] - 2) for _, by in lines["host_gil"]) or not new
+    assert any(by in (LINES["hog"], LINES["hog"] - 1, LINES["hog"] - 2) for _, by in lines["host_gil"])
     assert report["gaps"][0]["stack"][-1]["function"] == "<module>", report["gaps"][0]
 
 
