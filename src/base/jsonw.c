@@ -19,6 +19,12 @@ static void put(assay_jsonw *w, const char *p, size_t n)
 	w->out.n += n;
 }
 
+static inline void put_char(assay_jsonw *w, char c)
+{
+	assay_vec_reserve(&w->out, w->out.n + 2);
+	w->out.p[w->out.n++] = c;
+}
+
 static void put_z(assay_jsonw *w, const char *z)
 {
 	put(w, z, strlen(z));
@@ -33,18 +39,32 @@ static void new_line(assay_jsonw *w)
 {
 	if (is_flat(w)) {
 		if (w->comma)
-			put(w, " ", 1);
+			put_char(w, ' ');
 		return;
 	}
-	put(w, "\n", 1);
-	for (uint32_t i = 0; i < w->depth; i++)
-		put(w, "  ", 2);
+	put_char(w, '\n');
+	for (uint32_t i = 0; i < w->depth; i++) {
+		put_char(w, ' ');
+		put_char(w, ' ');
+	}
+}
+
+/* Do eight bytes stand for themselves? Some that do may be taken for others, never the reverse. */
+static inline bool plain_word(const char *p)
+{
+	const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+	uint64_t x;
+	memcpy(&x, p, sizeof x);
+	uint64_t quote = x ^ ones * '"', slash = x ^ ones * '\\', del = x ^ ones * 0x7f;
+	return !((x | (x - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & high);
 }
 
 /* Bytes from i on that stand for themselves. */
 static size_t plain_run(assay_str s, size_t i)
 {
 	size_t from = i;
+	while (i + 8 <= s.n && plain_word(s.p + i))
+		i += 8;
 	while (i < s.n && s.p[i] >= 0x20 && s.p[i] < 0x7f && s.p[i] != '"' && s.p[i] != '\\')
 		i++;
 	return i - from;
@@ -52,7 +72,7 @@ static size_t plain_run(assay_str s, size_t i)
 
 static void put_escaped(assay_jsonw *w, assay_str s)
 {
-	put(w, "\"", 1);
+	put_char(w, '"');
 	for (size_t i = 0; i < s.n;) {
 		size_t run = plain_run(s, i);
 		if (run) {
@@ -76,18 +96,19 @@ static void put_escaped(assay_jsonw *w, assay_str s)
 		}
 		i += n ? n : 1;
 	}
-	put(w, "\"", 1);
+	put_char(w, '"');
 }
 
 void assay_jsonw_key(assay_jsonw *w, assay_str key)
 {
 	if (w->comma)
-		put(w, ",", 1);
+		put_char(w, ',');
 	if (w->depth)
 		new_line(w);
 	if (key.p) {
 		put_escaped(w, key);
-		put_z(w, ": ");
+		put_char(w, ':');
+		put_char(w, ' ');
 	}
 	w->comma = false; /* the value that follows belongs to this key */
 }
@@ -105,7 +126,7 @@ static void begin(assay_jsonw *w, const char *key)
 void assay_jsonw_open(assay_jsonw *w, const char *key, char bracket)
 {
 	begin(w, key);
-	put(w, &bracket, 1);
+	put_char(w, bracket);
 	w->depth++;
 	w->comma = false;
 	uint64_t bit = w->depth < 64 ? 1ull << w->depth : 0;
@@ -126,7 +147,7 @@ void assay_jsonw_close(assay_jsonw *w, char bracket)
 	w->depth--;
 	if (any && !flat)
 		new_line(w);
-	put(w, &bracket, 1);
+	put_char(w, bracket);
 	w->comma = true;
 }
 
@@ -337,5 +358,34 @@ TEST(copied_text_takes_one_form_and_unsound_text_is_refused)
 	assay_jsonw_free(&w);
 	assay_jsonw_free(&again);
 	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(every_byte_is_written_the_same_wherever_it_stands)
+{
+	enum { LENGTH = 20 };
+	char text[LENGTH], letters[LENGTH];
+	memset(letters, 'a', LENGTH);
+	for (int c = 0; c < 256; c++) {
+		assay_jsonw alone = {.compact = true};
+		char byte = (char)c;
+		put_escaped(&alone, (assay_str){&byte, 1});
+		for (size_t at = 0; at < LENGTH; at++) {
+			assay_jsonw within = {.compact = true}, parts = {.compact = true};
+			memcpy(text, letters, LENGTH);
+			text[at] = byte;
+			put_escaped(&within, (assay_str){text, LENGTH});
+			put_char(&parts, '"');
+			put(&parts, letters, at);
+			put(&parts, alone.out.p + 1, alone.out.n - 2);
+			put(&parts, letters, LENGTH - 1 - at);
+			put_char(&parts, '"');
+			CHECK(within.out.n == parts.out.n &&
+			      !memcmp(within.out.p, parts.out.p, parts.out.n));
+			assay_jsonw_free(&within);
+			assay_jsonw_free(&parts);
+		}
+		assay_jsonw_free(&alone);
+	}
 	return 0;
 }
