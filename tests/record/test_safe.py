@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, PLAIN, WORK, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PLAIN, WORK, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
 
 API = 9  # the record's number
 HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
@@ -154,6 +154,35 @@ def children_that_cannot_be_recorded_are_named():
         eq(json.loads(p.stdout)["issues"].get("unrecorded_gpu", 0), int(gpu))
         eq("uses a GPU and was not recorded" in said, gpu)
     eq(record_child("followed", HOSTILE, "wait")[2], [])
+
+
+WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "thread-exits", "thread-quits", "handler-quits", "crash",
+        "abort", "no-core", "few-files", "no-files", "read-only", "moved", *(f"memory-{mb}" for mb in (1, 4, 12, 40, 160)))
+# where the recorder cannot work at all, and where nothing is missing
+BLIND = ("few-files", "read-only", "moved")
+
+
+@test
+def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
+    program = FAKE + "/ways"
+    cc(program, "tests/record/ways.c", FAKE + "/libcuda.so.1")
+    os.chmod(WORK, 0o711)
+    os.chmod(FAKE, 0o755)
+    env = dict(os.environ, LD_LIBRARY_PATH=FAKE)
+    for how in WAYS:
+        if "address" in BUILD and how.startswith("memory-"):
+            continue  # the sanitizer's own memory is beyond every limit
+        for keep in ((), ("--keep", "30s")):
+            plain = subprocess.run([program, how], env=env, capture_output=True, text=True, timeout=60)
+            run = f"{WORK}/way-{how}{len(keep)}"
+            p = subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "off", *keep, "--", program, how], env=env,
+                               capture_output=True, text=True, timeout=60)
+            status = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
+            eq((how, p.stdout, p.returncode), (how, plain.stdout, status))
+            if how in BLIND or how.startswith("memory-") or how == "no-files":
+                continue
+            calls = sum(len(c.rows["API"]) for c in captures(run))
+            assert calls >= 100, (how, keep, calls)
 
 
 @test
