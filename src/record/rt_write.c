@@ -316,7 +316,8 @@ bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n)
 	return false;
 }
 
-/* What is not written stays in its ring and is tried again. */
+/* What is not written stays in its ring and is tried again. The first one says what process it is,
+ * and stands in the capture at once. */
 static bool write_chunk(const assay_ring *r, void *payload, size_t n)
 {
 	assay_wire_chunk c = {.ring = r->id,
@@ -324,7 +325,8 @@ static bool write_chunk(const assay_ring *r, void *payload, size_t n)
 			      .pos = atomic_load(&r->tail),
 			      .time = assay_rt_now(),
 			      .pid = rt.file->pid};
-	return assay_keep_on() ? assay_keep_put(&c, payload, n) : assay_rt_append(&c, payload, n);
+	return assay_keep_on() && rt.capture_bytes ? assay_keep_put(&c, payload, n)
+						   : assay_rt_append(&c, payload, n);
 }
 
 /* The recorder's ring up to a position. */

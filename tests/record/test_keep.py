@@ -227,6 +227,24 @@ def a_step_that_does_not_end_writes_it_out():
 
 
 @test
+def a_job_is_watched_while_it_is_recorded():
+    for opts in ((), ("--keep", "30s")):
+        job = Job("watched", *opts)
+        job.do(*["step"] * 15)
+        until(lambda: os.path.getsize(glob.glob(job.run + "/*.asy")[0]), "there is no capture")
+        out = subprocess.run([ASSAY, "top", job.run, "--once", "--last", "60s"], check=True, capture_output=True, text=True).stdout
+        lines = out.splitlines()
+        assert lines[0].endswith("1 process record"), out
+        eq(lines[2].split()[:2], ["-", "0.25"])  # 15 steps in 60 s
+        assert "Trust" in out, out
+        job.end()
+    out = subprocess.run([ASSAY, "top", job.run], check=True, capture_output=True, text=True).stdout  # it ended: one look
+    assert "0 processes record" in out, out
+    p = subprocess.run([ASSAY, "top", "/nonexistent"], capture_output=True, text=True)
+    eq((p.returncode, p.stderr), (1, "assay: /nonexistent holds no recording of a process yet\n"))
+
+
+@test
 def nonsense_is_refused():
     for word in ("30", "5m", "1M", "1s,2s", ""):
         p = subprocess.run([ASSAY, "record", "--keep", word, "--", "true"], capture_output=True, text=True, timeout=60)

@@ -1,0 +1,301 @@
+/* assay top: one screen of a job that is being recorded, again and again. */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/job.h"
+#include "base/fmt.h"
+#include "base/sort.h"
+#include "cmd/cmd.h"
+#include "read/reader.h"
+#include "read/rings.h"
+#include "render/report.h"
+#include "wire/clock.h"
+
+enum { RANKS_SHOWN = 8, ROWS = 24, SHARE = 4 };
+#define EVERY_NS 2000000000ll
+#define LAST_NS  10000000000ll
+#define STALE_NS 3000000000ll
+
+struct top_args {
+	int64_t every, last;
+	bool once;
+};
+
+typedef assay_vec(const char *) path_list;
+
+/* ---- reading ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Captures of a run directory, or of the run directories in a folder. */
+static void list_captures(assay_arena *a, const char *dir, int below, path_list *out)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		const char *path = assay_printf(a, "%s/%s", dir, e->d_name);
+		if (assay_str_ends(assay_str_of(e->d_name), ".asy"))
+			*assay_push(out) = path;
+		else if (below && e->d_name[0] != '.')
+			list_captures(a, path, below - 1, out);
+	}
+	if (d)
+		closedir(d);
+}
+
+static assay_run *read_now(const path_list *paths, size_t *alive)
+{
+	assay_run *run = assay_run_new();
+	run->open_ends = true; /* with what is still in memory */
+	*alive = 0;
+	for (size_t i = 0; i < paths->n; i++) {
+		assay_err err = {0};
+		*alive += assay_capture_alive(paths->p[i]);
+		if (!assay_read_path(run, paths->p[i], &err)) /* just made, or just gone */
+			assay_warn(run, "broken_file", "%s", err.text);
+	}
+	return run;
+}
+
+/* ---- the last stretch ---- */
+
+typedef struct rank_now {
+	uint32_t group;
+	int64_t latest; /* end of the last thing seen */
+	uint64_t kernels, steps;
+	int64_t step_ns; /* of the steps, summed */
+	int64_t busy;    /* union of work on its devices */
+} rank_now;
+typedef assay_vec(rank_now) ranks_now;
+
+static rank_now *rank_of(ranks_now *all, uint32_t group)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->p[i].group == group)
+			return &all->p[i];
+	*assay_push(all) = (rank_now){.group = group, .latest = INT64_MIN};
+	return &all->p[all->n - 1];
+}
+
+static void see(ranks_now *all, uint32_t group, int64_t end)
+{
+	rank_now *r = rank_of(all, group);
+	r->latest = end > r->latest ? end : r->latest;
+}
+
+static void find_latest(const assay_tables *t, ranks_now *all)
+{
+	for (uint32_t i = 0; i < t->source.n; i++)
+		rank_of(all, assay_group_of(t, i));
+	for (size_t i = 0; i < t->gpu.n; i++)
+		see(all, assay_track_group(t, t->gpu.track[i]), t->gpu.ts[i] + t->gpu.dur[i]);
+	for (size_t i = 0; i < t->host.n; i++)
+		see(all, assay_track_group(t, t->host.track[i]), t->host.ts[i] + t->host.dur[i]);
+}
+
+static void add_steps(const assay_tables *t, ranks_now *all, int64_t last)
+{
+	for (size_t i = 0; i < t->step.n; i++) {
+		rank_now *r = rank_of(all, assay_group_of(t, t->step.source[i]));
+		int64_t end = t->step.ts[i] + t->step.dur[i];
+		if (end <= r->latest - last)
+			continue;
+		r->steps++;
+		r->step_ns += t->step.dur[i];
+	}
+}
+
+/* Work in the order of its start: what reaches beyond all before it is busy. */
+static void add_work(const assay_tables *t, ranks_now *all, int64_t last)
+{
+	assay_vec(uint32_t) rows = {0};
+	assay_vec(int64_t) until = {0};
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		*assay_push(&rows) = i;
+	for (size_t i = 0; i < all->n; i++)
+		*assay_push(&until) = all->p[i].latest - last;
+	if (rows.n)
+		assay_sort_rows(rows.p, rows.n, t->gpu.ts);
+	for (size_t i = 0; i < rows.n; i++) {
+		uint32_t g = rows.p[i];
+		rank_now *r = rank_of(all, assay_track_group(t, t->gpu.track[g]));
+		int64_t *reached = &until.p[r - all->p], from = t->gpu.ts[g];
+		int64_t end = from + t->gpu.dur[g];
+		if (end <= *reached)
+			continue;
+		r->kernels += t->gpu.kind[g] == ASSAY_GPU_KERNEL;
+		r->busy += end - (from > *reached ? from : *reached);
+		*reached = end;
+	}
+	assay_vec_free(&rows);
+	assay_vec_free(&until);
+}
+
+/* ---- showing ---- */
+
+static void print_rank(FILE *out, const assay_run *run, const rank_now *r, int64_t last)
+{
+	const assay_source_table *s = &run->part.t.source;
+	char step[ASSAY_FMT] = "-", age[ASSAY_FMT], who[32] = "-";
+	double seconds = (double)last / 1e9;
+	int64_t now = assay_clock(CLOCK_REALTIME);
+	int64_t old = r->latest == INT64_MIN ? 0 : now - (r->latest + s->base[r->group]);
+	if (s->rank[r->group] >= 0)
+		snprintf(who, sizeof who, "%d", s->rank[r->group]);
+	if (r->steps)
+		assay_fmt_time(step, r->step_ns / (int64_t)r->steps);
+	fprintf(out, "  %6s %10.2f %10s %12.0f %7.1f%%", who, (double)r->steps / seconds, step,
+		(double)r->kernels / seconds, 100 * (double)r->busy / (double)last);
+	if (r->latest == INT64_MIN)
+		fprintf(out, "   nothing yet");
+	else if (s->epoch[r->group] && old > STALE_NS)
+		fprintf(out, "   nothing for %s", assay_fmt_time(age, old));
+	fprintf(out, "\n");
+}
+
+static void print_ranks(FILE *out, const assay_run *run, int64_t last)
+{
+	ranks_now all = {0};
+	char span[ASSAY_FMT];
+	find_latest(&run->part.t, &all);
+	add_steps(&run->part.t, &all, last);
+	add_work(&run->part.t, &all, last);
+	fprintf(out, "  %6s %10s %10s %12s %8s   in the last %s\n", "rank", "steps/s", "step",
+		"kernels/s", "busy", assay_fmt_time(span, last));
+	for (size_t i = 0; i < all.n && i < RANKS_SHOWN; i++)
+		print_rank(out, run, &all.p[i], last);
+	if (all.n > RANKS_SHOWN)
+		fprintf(out, "  %zu more processes\n", all.n - RANKS_SHOWN);
+	assay_vec_free(&all);
+}
+
+static size_t screen_rows(void)
+{
+	struct winsize w = {0};
+	return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 4
+		       ? w.ws_row
+		       : ROWS + RANKS_SHOWN + 4;
+}
+
+/* As many lines as the screen has. */
+static void put_screen(const char *text, bool clear)
+{
+	size_t left = screen_rows() - 1;
+	if (clear)
+		fputs("\033[H\033[2J", stdout);
+	for (; left && *text; left--) {
+		size_t n = strcspn(text, "\n");
+		printf("%.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+	fflush(stdout);
+}
+
+static bool show(assay_run *run, const struct top_args *a, char **runs, size_t alive)
+{
+	char *text = NULL, clock[32];
+	size_t n = 0;
+	assay_err err = {0};
+	assay_terminal terminal = assay_cmd_terminal();
+	time_t now = time(NULL);
+	struct tm tm;
+	FILE *out = open_memstream(&text, &n);
+	if (!out)
+		return false;
+	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&now, &tm));
+	fprintf(out, "%s%s  %s, %zu process%s record\n", runs[0], runs[1] ? " ..." : "", clock,
+		alive, alive == 1 ? "" : "es");
+	bool ok = assay_run_analyze(run, NULL, &err);
+	if (ok) {
+		print_ranks(out, run, a->last ? a->last : LAST_NS);
+		fputc('\n', out);
+		assay_report_text(
+			out, run,
+			&(assay_text_opts){.width = terminal.width, .colour = terminal.colour});
+	}
+	fclose(out);
+	put_screen(text, !a->once && isatty(STDOUT_FILENO));
+	free(text);
+	if (!ok)
+		assay_cmd_error(&err);
+	return ok;
+}
+
+/* One look; *alive: how many processes recorded. False after a message. */
+static bool look(const struct top_args *a, char **runs, int n, size_t *alive)
+{
+	assay_arena arena = {0};
+	path_list paths = {0};
+	for (int i = 0; i < n; i++)
+		list_captures(&arena, runs[i], 1, &paths);
+	if (paths.n)
+		qsort(paths.p, paths.n, sizeof *paths.p, by_name);
+	bool ok = paths.n > 0;
+	*alive = 0;
+	if (ok) {
+		assay_run *run = read_now(&paths, alive);
+		ok = show(run, a, runs, *alive);
+		assay_run_free(run);
+	} else {
+		fprintf(stderr, "assay: %s holds no recording of a process yet\n", runs[0]);
+	}
+	assay_vec_free(&paths);
+	assay_arena_free(&arena);
+	return ok;
+}
+
+/* Looking takes at most a quarter of a core, however much was recorded. */
+static int top_run(const void *args, char **runs, int n)
+{
+	const struct top_args *a = args;
+	for (;;) {
+		int64_t began = assay_clock(CLOCK_MONOTONIC),
+			every = a->every ? a->every : EVERY_NS;
+		size_t alive;
+		bool ok = look(a, runs, n, &alive);
+		if (a->once || !ok || !alive)
+			return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+		int64_t took = assay_clock(CLOCK_MONOTONIC) - began;
+		int64_t rest =
+			every - took > took * (SHARE - 1) ? every - took : took * (SHARE - 1);
+		nanosleep(&(struct timespec){rest / 1000000000, rest % 1000000000}, NULL);
+	}
+}
+
+static const assay_opt top_opts[] = {
+	{"once", 0, ASSAY_OPT_FLAG, NULL, "Print one screen and end.",
+	 offsetof(struct top_args, once)},
+	{"every", 0, ASSAY_OPT_SPAN, "TIME", "Time between two looks; 2s.",
+	 offsetof(struct top_args, every)},
+	{"last", 0, ASSAY_OPT_SPAN, "TIME", "The stretch that rates are of; 10s.",
+	 offsetof(struct top_args, last)},
+};
+
+static const assay_example top_examples[] = {
+	{"assay top tests/cases/report/capture --once", "one look, for a script"},
+};
+
+const assay_cmd assay_cmd_top = {
+	.name = "top",
+	.args = "RUN...",
+	.about = "Watch a job while it is recorded",
+	.details =
+		"One screen, again and again until the job ends: steps and kernels a second, the time of a\n"
+		"step and the share of time that devices were busy in the last stretch, for each rank; below\n"
+		"it the first screen of the report of what was recorded so far, what is still in memory\n"
+		"included. RUN is a run directory, or a folder of them. A rank that was not seen doing\n"
+		"anything for a while says for how long ('assay hang' says where it stands).",
+	ASSAY_OPTS(top_opts),
+	ASSAY_EXAMPLES(top_examples),
+	.args_size = sizeof(struct top_args),
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = top_run,
+};
