@@ -209,6 +209,8 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;no_stacks=1", text);
 	if (is_off(a->a.children))
 		text = assay_printf(m, "%s;no_children=1", text);
+	if (a->a.graph_nodes && !strcmp(a->a.graph_nodes, "none"))
+		text = assay_printf(m, "%s;no_nodes=1", text);
 	if (r->keep.bytes)
 		text = assay_printf(m, "%s;keep=%" PRId64 ";keep_ns=%" PRId64, text, r->keep.bytes,
 				    r->keep.ns);
@@ -307,8 +309,7 @@ static bool is_setting(const char *text)
 	} keys[] = {
 		{"flush", SET_NUMBER},  {"tick", SET_NUMBER},    {"ring", SET_NUMBER},
 		{"buffer", SET_NUMBER}, {"no_driver", SET_FLAG}, {"no_api", SET_FLAG},
-		{"no_nodes", SET_FLAG}, {"skip", SET_TEXT},      {"rings", SET_TEXT},
-		{"hang", SET_NUMBER},
+		{"skip", SET_TEXT},     {"rings", SET_TEXT},     {"hang", SET_NUMBER},
 	};
 	assay_str value = assay_str_of(text), key = assay_str_cut(&value, '=');
 	uint64_t n;
@@ -474,6 +475,9 @@ static const assay_opt opts[] = {
 	 AT(a.sample)},
 	{"children", 0, ASSAY_OPT_TEXT, "on|off",
 	 "Look at child processes, such as loader workers, too; on.", AT(a.children)},
+	{"graph-nodes", 0, ASSAY_OPT_TEXT, "all|none",
+	 "Of CUDA graphs record the work of every node, or each launch as a whole, which is cheaper; all.",
+	 AT(a.graph_nodes)},
 	{"no-blas", 0, ASSAY_OPT_FLAG, NULL,
 	 "Do not stand in for cuBLAS, hipBLAS and rocBLAS to record matrix products.",
 	 AT(a.no_blas)},
@@ -499,7 +503,7 @@ static const assay_opt opts[] = {
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, no_nodes, skip, rings, hang.",
+	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, skip, rings, hang.",
 	 AT(set)},
 	{"recover", 0, ASSAY_OPT_FLAG, NULL,
 	 "Instead of a command: take what a killed recording left in memory into its RUN.",

@@ -10,7 +10,7 @@
 
 typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
-	const char *sample, *stacks, *children, *control, *keep;
+	const char *sample, *stacks, *children, *control, *keep, *graph_nodes;
 	int64_t duration, delay;
 	bool all_api, exact_waits, no_blas, paused, quiet, recover, per_rank;
 } record_args;

@@ -105,6 +105,7 @@ static void json_options(assay_jsonw *w, const record_args *a)
 	assay_jsonw_bool(w, "all_api", a->all_api);
 	assay_jsonw_bool(w, "exact_waits", a->exact_waits);
 	assay_jsonw_bool(w, "no_blas", a->no_blas);
+	assay_jsonw_z(w, "graph_nodes", a->graph_nodes ? a->graph_nodes : "all");
 	assay_jsonw_bool(w, "paused", a->paused);
 	assay_jsonw_z(w, "keep", a->keep);
 	assay_jsonw_i64(w, "delay_ns", a->delay);

@@ -371,8 +371,13 @@ static void record(bool on)
  * on before the program can make one and stays on, also while nothing is recorded. */
 static void trace_whole_graphs(void)
 {
-	if (assay_rt_conf()->no_nodes && assay_cuda_prepare())
-		cuda.cupti.enable(CUPTI_GRAPH_TRACE);
+	if (!assay_rt_conf()->no_nodes || !assay_cuda_prepare())
+		return;
+	cuda.cupti.enable(CUPTI_GRAPH_TRACE);
+	if (assay_rt_bulk_open()) {
+		assay_rt_meta("graph_nodes", "none");
+		assay_rt_bulk_close();
+	}
 }
 
 /* CUPTI is there: from now on it can be switched. One that is not to record is not touched, but for

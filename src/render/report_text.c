@@ -362,6 +362,12 @@ static void print_trust(assay_printout *p)
 		fputs("  ", p->out);
 		assay_print_flow(p, 2, text);
 	}
+	if (assay_str_is(assay_meta_get(p->run, "graph_nodes"), "none")) {
+		fputs("  ", p->out);
+		assay_print_flow(
+			p, 2,
+			"CUDA graphs were recorded as a whole (--graph-nodes none): what runs inside them is not told");
+	}
 	if (t.unkept) {
 		text = assay_printf(
 			&p->scratch,

@@ -65,7 +65,7 @@ say "== graphs, four threads, one process"
 rec graphs -- build/h200/graphs 100 >"$RUNS/graphs.out" 2>"$RUNS/graphs.err"; say "status $?"
 cat "$RUNS/graphs.err" | show
 $PY tests/record/compare.py "$RUNS/graphs" --expect "$RUNS/graphs.out" 2>&1 | show
-rec graphs_whole --set no_nodes=1 -- build/h200/graphs 100 >/dev/null 2>&1; say "whole graphs: status $?"
+rec graphs_whole --graph-nodes none -- build/h200/graphs 100 >/dev/null 2>&1; say "whole graphs: status $?"
 $PY tests/record/compare.py "$RUNS/graphs_whole" 2>&1 | grep -E "kernel|lost|graph" | show
 
 say "== torch_train.py without its profiler"

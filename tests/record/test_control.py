@@ -37,7 +37,7 @@ def what_starts_paused_touches_nothing_and_records_nothing():
 
 @test
 def graphs_made_while_nothing_is_recorded_are_launched_as_a_whole_later():
-    job = Job("whole graphs", "--paused", "--set", "no_nodes=1")
+    job = Job("whole graphs", "--paused", "--graph-nodes", "none")
     job.do("make graph", "launch graph")
     job.ctl("start")
     job.do("launch graph")
@@ -45,8 +45,11 @@ def graphs_made_while_nothing_is_recorded_are_launched_as_a_whole_later():
     job.do("make graph", "launch graph")
     job.ctl("start")
     job.do("launch graph")
+    job.do("step")
     job.end()
-    eq(len(one(job.run).rows["API"]), 2)
+    eq(len(one(job.run).rows["API"]), 2 + 5)
+    out = subprocess.run([ASSAY, "report", job.run, "--section", "trust"], check=True, capture_output=True, text=True).stdout
+    assert "recorded as a whole" in out, out
 
 
 @test
