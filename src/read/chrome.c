@@ -454,13 +454,14 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	}
 	chrome_words_fill(c);
 	c->gate = assay_gate_new(&arena);
-	size_t first_meta = run->part.t.meta.n;
+	size_t first_meta = run->part.t.meta.n, first_host = run->part.t.host.n;
 	bool ok = read_documents(c, err);
 	if (ok && !is_trace(c, first_meta))
 		ok = assay_fail(err, ASSAY_UNKNOWN, 0,
 				"cannot read %s: it is JSON, but no trace: it has no traceEvents",
 				assay_input_path(in));
 	chrome_finish(c);
+	chrome_take_counters(run, first_host);
 	apply_header(run, first_meta);
 	for (unsigned i = 0; i < c->workers; i++) {
 		assay_part_free(&c->worker[i].part);

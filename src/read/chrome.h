@@ -251,4 +251,7 @@ void chrome_add(chrome_worker *w, chrome_event *ev);
 void chrome_finish(chrome *c);
 void chrome_words_fill(chrome *c);
 
+/* pmc: counters in the profiler ranges among the rows of host from `first` on. */
+void chrome_take_counters(assay_run *run, size_t first);
+
 #endif
