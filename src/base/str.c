@@ -63,9 +63,9 @@ static inline ptrdiff_t find_in(assay_str s, assay_str want, bool fold)
 {
 	char padded[2 * BLOCK] = {0};
 	size_t span = BLOCK + want.n - 1; /* that a block of places needs */
-	if (want.n > s.n)
-		return -1;
-	if (!want.n || want.n > BLOCK)
+	if (want.n > s.n || !want.n)
+		return want.n ? -1 : 0;
+	if (want.n > BLOCK)
 		return find_slowly(s, want, fold);
 	if (s.n < span) {
 		memcpy(padded, s.p, s.n);
