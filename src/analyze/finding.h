@@ -52,6 +52,9 @@ typedef struct assay_found {
 	const char *what_if;
 	int64_t saved; /* where the finder knows better: ns over the whole window; 0 unknown */
 	bool replayed; /* saved is what a replay gave */
+	/* ns that its place in the order goes by, where that is not what it saves: a state that
+	 * many programs are in stands behind what is wrong with this one. 0: what it saves. */
+	int64_t order_by;
 	bool capped; /* no more than the cost goes, whatever a replay gives: nobody works in no time
 		      */
 	double confidence;
@@ -77,6 +80,7 @@ typedef struct assay_finder {
 } assay_finder;
 
 extern const assay_finder assay_find_idle;       /* why the device waits */
+extern const assay_finder assay_find_launches;   /* many short kernels, launched one by one */
 extern const assay_finder assay_find_alloc;      /* device memory taken and given back in steps */
 extern const assay_finder assay_find_busy;       /* communication and copies that nothing hides */
 extern const assay_finder assay_find_streams;    /* streams that wait for each other */

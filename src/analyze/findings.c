@@ -9,9 +9,9 @@
 #include "base/test.h"
 
 static const assay_finder *const finders[] = {
-	&assay_find_idle,       &assay_find_alloc,     &assay_find_busy,    &assay_find_streams,
-	&assay_find_compute,    &assay_find_optimizer, &assay_find_late,    &assay_find_ranks,
-	&assay_find_slow_links, &assay_find_shared,    &assay_find_missing,
+	&assay_find_idle,       &assay_find_alloc,     &assay_find_busy,     &assay_find_streams,
+	&assay_find_compute,    &assay_find_optimizer, &assay_find_late,     &assay_find_ranks,
+	&assay_find_slow_links, &assay_find_shared,    &assay_find_launches, &assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
@@ -118,6 +118,7 @@ static assay_vendor vendor_of(const assay_run *run)
 struct weighed {
 	const assay_found *f;
 	int64_t saved; /* of the window */
+	int64_t order_by;
 	bool replayed, top;
 	size_t at; /* among those found: ties keep their order */
 	const struct weighed *under;
@@ -143,8 +144,8 @@ static int by_worth(const void *a, const void *b)
 	bool told_x = x->f->total >= 0, told_y = y->f->total >= 0;
 	if (told_x != told_y) /* what is no time comes last */
 		return told_x ? -1 : 1;
-	if (x->saved != y->saved)
-		return x->saved > y->saved ? -1 : 1;
+	if (x->order_by != y->order_by)
+		return x->order_by > y->order_by ? -1 : 1;
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
@@ -297,6 +298,7 @@ static void order_found(assay_run *run, const assay_find_ctx *c)
 	for (size_t i = 0; i < n; i++) {
 		w[i] = (struct weighed){.f = &c->list->found.p[i], .at = i};
 		weigh(c, &w[i]);
+		w[i].order_by = w[i].f->order_by ? w[i].f->order_by : w[i].saved;
 	}
 	qsort(w, n, sizeof *w, by_worth);
 	for (size_t i = 0; i < n; i++)

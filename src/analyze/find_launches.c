@@ -1,0 +1,151 @@
+/* A host that is never ahead: the device ends one short kernel before the next is launched. What of
+ * that time lies in the calls that launch, in operators, Python and libraries between them is one
+ * trouble with one cure: fewer launches, or cheaper ones. */
+#include "analyze/finding.h"
+#include "analyze/idle_where.h"
+#include "base/fmt.h"
+#include "base/test.h"
+
+enum {
+	SHORT = 100 * 1000, /* ns of a gap: the host does nothing else in it */
+	OFTEN = 4,          /* one piece of work in so many has a gap before it */
+	NODE = 1000,        /* ns between two nodes of a graph */
+	LEAST = 10,         /* percent of the time */
+};
+
+static const char id[] = "launch_bound";
+
+struct launches {
+	int64_t part[ASSAY_WHY_COUNT]; /* ns in short gaps */
+	uint64_t gaps;
+};
+
+static bool is_of_launching(int cause)
+{
+	return cause == ASSAY_WHY_LAUNCH_CALL || cause == ASSAY_WHY_LAUNCH_LATENCY ||
+	       cause == ASSAY_WHY_HOST_RUNTIME || cause == ASSAY_WHY_HOST_OP ||
+	       cause == ASSAY_WHY_HOST_PYTHON || cause == ASSAY_WHY_HOST_NATIVE ||
+	       cause == ASSAY_WHY_HOST_UNTRACED;
+}
+
+/* Gaps that a blocking call opened are that call's. */
+static struct launches measure(const assay_run *run, const assay_window *w)
+{
+	const assay_tables *t = &run->part.t;
+	struct launches l = {.gaps = 0};
+	uint32_t last = ASSAY_NO_ROW;
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		int cause = t->gap_part.cause[i];
+		if (!assay_gap_in_window(&t->gap, w, gap) || t->gap.dur[gap] >= SHORT ||
+		    t->gap.opened[gap] != ASSAY_NO_ROW || !is_of_launching(cause))
+			continue;
+		l.part[cause] += t->gap_part.dur[i];
+		l.gaps += gap != last;
+		last = gap;
+	}
+	return l;
+}
+
+/* The cause that a finding is of, when most of it is launching; ASSAY_WHY_COUNT otherwise. */
+static int cause_of(const assay_find_ctx *c, const struct launches *l, const assay_found *f)
+{
+	for (int k = 0; k < ASSAY_WHY_COUNT; k++)
+		if (is_of_launching(k) && !f->follows && !strcmp(f->id, assay_why_name[k]))
+			return l->part[k] * 2 > c->w->cause[k] ? k : ASSAY_WHY_COUNT;
+	return ASSAY_WHY_COUNT;
+}
+
+static void add_facts(const assay_find_ctx *c, const struct launches *l, assay_found *f)
+{
+	uint64_t kernels = c->w->events[ASSAY_CLASS_COMPUTE], steps = c->steps ? c->steps : 1;
+	char count[ASSAY_FMT], mean[ASSAY_FMT], wait[ASSAY_FMT];
+	f->fact[0] =
+		assay_printf(c->scratch, "%s kernels%s of %s in the mean",
+			     assay_fmt_count(count, kernels / steps), c->steps ? " a step" : "",
+			     assay_fmt_time(mean, kernels ? c->w->compute / (int64_t)kernels : 0));
+	f->fact[1] = assay_printf(c->scratch, "before %s of them the GPU waits, %s in the mean",
+				  assay_fmt_count(count, l->gaps / steps),
+				  assay_fmt_time(wait, f->total / (int64_t)l->gaps));
+}
+
+static void tell(const assay_find_ctx *c, const struct launches *l, const assay_found *largest,
+		 int64_t total)
+{
+	int64_t saved = total - (int64_t)l->gaps * NODE;
+	assay_found f = {.id = id,
+			 .cause = largest->cause,
+			 .where = largest->where,
+			 .fix = assay_why_advice(ASSAY_WHY_HOST_OP, c->framework, c->vendor),
+			 .total = total,
+			 .saved = saved > 1 ? saved : 1,
+			 .order_by = largest->total,
+			 .confidence = largest->confidence};
+	f.text = assay_printf(
+		c->scratch, "the GPU waits %s for a host that launches one short kernel at a time",
+		assay_share_words(c, total));
+	add_facts(c, l, &f);
+	assay_finding_add(c, &f);
+}
+
+static void find_launches(assay_run *run, const assay_find_ctx *c)
+{
+	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
+		return;
+	struct launches l = measure(run, c->w);
+	assay_found largest = {.total = 0};
+	int64_t total = 0;
+	size_t n = 0;
+	for (assay_found *f = NULL; (f = assay_found_next(c, f));) {
+		int cause = cause_of(c, &l, f);
+		if (cause == ASSAY_WHY_COUNT)
+			continue;
+		total += f->total;
+		largest = f->total > largest.total ? *f : largest;
+		n++;
+	}
+	if (n < 2 || l.gaps * OFTEN < c->w->events[ASSAY_CLASS_COMPUTE] ||
+	    total < c->whole / 100 * LEAST)
+		return;
+	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
+		if (cause_of(c, &l, f) != ASSAY_WHY_COUNT)
+			f->follows = id;
+	tell(c, &l, &largest, total);
+}
+
+const assay_finder assay_find_launches = {"launches", find_launches};
+
+static void add_gap(assay_tables *t, int64_t ts, int64_t dur, uint32_t opened)
+{
+	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	t->gap.device[gap] = 0;
+	t->gap.ts[gap] = ts;
+	t->gap.dur[gap] = dur;
+	t->gap.opened[gap] = opened;
+	t->gap_part.gap[part] = gap;
+	t->gap_part.cause[part] = ASSAY_WHY_HOST_PYTHON;
+	t->gap_part.dur[part] = dur;
+}
+
+TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.device = 0, .from = 0, .to = 10 * SHORT};
+	add_gap(t, 1000, 20000, ASSAY_NO_ROW);
+	add_gap(t, 2 * SHORT, SHORT, ASSAY_NO_ROW); /* the host did something else */
+	add_gap(t, 4 * SHORT, 30000, 7);
+	add_gap(t, 5 * SHORT, 40000, ASSAY_NO_ROW);
+	struct launches l = measure(run, &w);
+	CHECK_EQ(l.gaps, 2);
+	CHECK_EQ(l.part[ASSAY_WHY_HOST_PYTHON], 60000);
+	assay_find_ctx c = {.w = &w};
+	assay_found python = {.id = "host_python"}, data = {.id = "host_data"};
+	w.cause[ASSAY_WHY_HOST_PYTHON] = 110000;
+	CHECK_EQ(cause_of(&c, &l, &python), ASSAY_WHY_HOST_PYTHON);
+	CHECK_EQ(cause_of(&c, &l, &data), ASSAY_WHY_COUNT);
+	w.cause[ASSAY_WHY_HOST_PYTHON] = 130000; /* most of it in long gaps */
+	CHECK_EQ(cause_of(&c, &l, &python), ASSAY_WHY_COUNT);
+	assay_run_free(run);
+	return 0;
+}
