@@ -196,8 +196,8 @@ void assay_findings_text(assay_printout *p)
 		print_labelled(p, "fix:", assay_z(p->run, f->fix[i]));
 		const char *seen = evidence_text(p, i);
 		if (f->cost[i] >= 0)
-			seen = assay_printf(&p->scratch, "%s; confidence %.0f%%", seen,
-					    100 * f->confidence[i]);
+			seen = assay_printf(&p->scratch, "%s%sconfidence %.0f%%", seen,
+					    *seen ? "; " : "", 100 * f->confidence[i]);
 		print_labelled(p, "seen:", seen);
 	}
 }
