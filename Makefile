@@ -6,7 +6,7 @@
 #   make bench           our readers beside their peers, ratios in one run
 #   make coverage        lines that unit tests and cases run, by folder
 #   make fuzz            every fuzz target, FUZZ_SECONDS=120 each
-#   make faults          every system call that can fail, failing, and small files that ask for much
+#   make faults          every allocation and system call, failing or the last; small files that ask for much; ALL= for some of each
 #   make lint            layering, formatting, naming
 #   make dist            portable tarball, wheel and .deb for x86_64 and aarch64 -> build/dist/
 #   make install         PREFIX=/usr/local DESTDIR=
@@ -132,6 +132,7 @@ TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
 $(TOOLS): $(B)/%: %.c $(B)/libassay.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libassay.a $(LIBS)
+$(B)/tests/faults/memory_tool: LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,mmap munmap mremap $(if $(SAN),malloc calloc realloc))
 
 # Man pages and completion come from the option tables of the program itself.
 COMMANDS = $(shell $(B)/assay help --list)
@@ -152,9 +153,12 @@ check:
 	$(Q)tools/install-deps check
 	$(Q)tests/check
 
+ALL ?= 1
 faults: all
-	$(Q)python3 tests/faults/test_faults.py --all
-	$(Q)python3 tests/faults/test_bombs.py --all
+	$(Q)python3 tests/faults/test_memory.py $(if $(ALL),--all)
+	$(Q)python3 tests/faults/test_faults.py $(if $(ALL),--all)
+	$(Q)python3 tests/faults/test_kills.py $(if $(ALL),--all)
+	$(Q)python3 tests/faults/test_bombs.py $(if $(ALL),--all)
 
 coverage:
 	$(Q)$(MAKE) -s -j$$(nproc) COVERAGE=1 build/coverage/assay unit

@@ -2,7 +2,9 @@
  *
  * Ownership: everything a run hands out (strings, columns, text) lives as long as the run and dies
  * with assay_run_free(). Nothing else is freed by the caller. A run may be used by one thread at a
- * time; different runs are independent. The library never prints and never exits. */
+ * time; different runs are independent. The library never prints and never exits: a call that finds
+ * no memory fails with ASSAY_LIMIT. Its run is not whole then, and good for assay_run_free() alone:
+ * what was handed out before stays, every other call fails and says so. */
 #ifndef ASSAY_ASSAY_H
 #define ASSAY_ASSAY_H
 
@@ -51,7 +53,7 @@ typedef struct assay_run assay_run;
 
 ASSAY_API const char *assay_version(void);
 
-ASSAY_API assay_run *assay_run_new(void);
+ASSAY_API assay_run *assay_run_new(void);      /* NULL: no memory */
 ASSAY_API void assay_run_free(assay_run *run); /* NULL is fine */
 
 /* Read a file or directory in any known format; call again to add ranks or telemetry. Recordings of
@@ -239,7 +241,7 @@ ASSAY_API bool assay_run_arrow(assay_run *run, const char *table, struct ArrowAr
 ASSAY_API bool assay_run_sql(assay_run *run, const char *statement, struct ArrowArrayStream *out,
 			     assay_err *err);
 /* For Python's capsules, so that no callback is Python's own: a stream for assay_run_arrow() and
- * assay_run_sql(), and the destructor of the capsule it is put into. */
+ * assay_run_sql() (NULL: no memory), and the destructor of the capsule it is put into. */
 ASSAY_API struct ArrowArrayStream *assay_stream_new(void);
 ASSAY_API void assay_stream_free(struct ArrowArrayStream *stream);
 ASSAY_API void assay_stream_free_capsule(void *capsule);

@@ -51,6 +51,8 @@ def call(function, *arguments):
 def stream_capsule(function, run, text: str):
     """The Arrow stream of a table or statement, in a capsule that frees it."""
     stream = LIB.assay_stream_new()
+    if not stream:
+        raise MemoryError
     try:
         call(function, run, text.encode(), stream)
     except AssayError:

@@ -41,6 +41,8 @@ class _Handle:
 
     def __init__(self, paths: Sequence[str]):
         self.run = LIB.assay_run_new()
+        if not self.run:
+            raise MemoryError
         for path in paths:
             call(LIB.assay_run_read, self.run, os.fsencode(path))
         call(LIB.assay_run_analyze, self.run, None)

@@ -128,7 +128,7 @@ void assay_like_tracelens(assay_run *run)
 {
 	assay_order order;
 	assay_order_build(&order, run);
-	struct work w = {.class = assay_pages_grow(NULL, 0, order.rows + 1)};
+	struct work w = {.class = assay_pages_grow(NULL, order.rows + 1)};
 	static const struct {
 		enum which which;
 		const char *name;
@@ -145,7 +145,7 @@ void assay_like_tracelens(assay_run *run)
 	}
 	assay_map_free(&starts);
 	assay_vec_free(&w.row);
-	assay_pages_free(w.class, order.rows + 1);
+	assay_pages_free(w.class);
 	assay_order_free(&order);
 }
 

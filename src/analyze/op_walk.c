@@ -15,12 +15,12 @@ enum { NOT_ASKED, NO_RULE, FIRST_RULE };
 void assay_rule_names_init(assay_rule_names *r, const assay_run *run)
 {
 	*r = (assay_rule_names){.run = run, .n = run->part.strings.str.n + 1};
-	r->known = assay_pages_grow(NULL, 0, r->n * sizeof *r->known);
+	r->known = assay_pages_grow(NULL, r->n * sizeof *r->known);
 }
 
 void assay_rule_names_free(assay_rule_names *r)
 {
-	assay_pages_free(r->known, r->n * sizeof *r->known);
+	assay_pages_free(r->known);
 	assay_vec_free(&r->rules);
 }
 
@@ -182,21 +182,21 @@ static void walk_threads(struct walk *w, assay_arena *scratch)
 		first[i] = total;
 		total += n[i] ? n[i] - 1 : 0;
 	}
-	uint32_t *row = assay_pages_grow(NULL, 0, (total + 1) * sizeof *row);
+	uint32_t *row = assay_pages_grow(NULL, (total + 1) * sizeof *row);
 	for (uint32_t h = 0; h < host->n; h++)
 		if (n[host->track[h]] && is_seen(w, h))
 			row[first[host->track[h]]++] = h;
 	for (size_t i = 0; i < tracks; i++)
 		if (n[i])
 			walk_thread(w, row + first[i] - (n[i] - 1), n[i] - 1);
-	assay_pages_free(row, (total + 1) * sizeof *row);
+	assay_pages_free(row);
 }
 
 void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule_names *rules)
 {
 	assay_arena scratch = {0};
 	*out = (assay_op_places){.hosts = run->part.t.host.n + 1};
-	out->of_call = assay_pages_grow(NULL, 0, out->hosts * sizeof *out->of_call);
+	out->of_call = assay_pages_grow(NULL, out->hosts * sizeof *out->of_call);
 	struct walk w = {.run = run, .t = &run->part.t, .rules = rules, .out = out};
 	walk_threads(&w, &scratch);
 	assay_vec_free(&w.stack);
@@ -206,7 +206,7 @@ void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule
 
 void assay_op_places_free(assay_op_places *p)
 {
-	assay_pages_free(p->of_call, p->hosts * sizeof *p->of_call);
+	assay_pages_free(p->of_call);
 	assay_vec_free(&p->place);
 }
 

@@ -264,14 +264,14 @@ void assay_ops(assay_run *run, const assay_order *order)
 	if (!has_operators(&o.t->host) || !o.t->launch.n)
 		return;
 	o.hosts = o.t->host.n;
-	o.call_of_host = assay_pages_grow(NULL, 0, o.hosts * sizeof *o.call_of_host);
+	o.call_of_host = assay_pages_grow(NULL, o.hosts * sizeof *o.call_of_host);
 	assay_rule_names_init(&o.rules, run);
 	assay_op_places_find(&o.places, run, &o.rules);
 	give_work(&o, order);
 	give_shapes(&o);
 	assay_op_places_free(&o.places);
 	assay_rule_names_free(&o.rules);
-	assay_pages_free(o.call_of_host, o.hosts * sizeof *o.call_of_host);
+	assay_pages_free(o.call_of_host);
 	assay_map_free(&o.seen);
 	assay_map_free(&o.shapes);
 	assay_vec_free(&o.end);

@@ -74,8 +74,8 @@ void assay_order_build(assay_order *order, const assay_run *run)
 	*order = (assay_order){.rows = t->gpu.n};
 	if (!t->gpu.n)
 		return;
-	order->row = assay_pages_grow(NULL, 0, t->gpu.n * sizeof *order->row);
-	order->classes = assay_pages_grow(NULL, 0, t->gpu.n);
+	order->row = assay_pages_grow(NULL, t->gpu.n * sizeof *order->row);
+	order->classes = assay_pages_grow(NULL, t->gpu.n);
 	place_rows(order, t);
 	qsort(order->device.p, order->device.n, sizeof *order->device.p, by_key);
 	for (size_t d = 0; d < order->device.n; d++)
@@ -88,8 +88,8 @@ void assay_order_build(assay_order *order, const assay_run *run)
 void assay_order_free(assay_order *order)
 {
 	if (order->rows) {
-		assay_pages_free(order->row, order->rows * sizeof *order->row);
-		assay_pages_free(order->classes, order->rows);
+		assay_pages_free(order->row);
+		assay_pages_free(order->classes);
 	}
 	assay_vec_free(&order->device);
 	assay_offs_free(&order->offs);

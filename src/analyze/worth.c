@@ -1,8 +1,6 @@
 /* Answers from one graph: what the rule changes is replayed. */
 #include "analyze/worth.h"
 
-#include <pthread.h>
-
 #include "analyze/path.h"
 #include "analyze/path_knots.h"
 #include "base/pump.h"
@@ -17,7 +15,8 @@ struct assay_worth {
 	assay_arena arena;
 	assay_run run; /* a view */
 	assay_window window;
-	pthread_t maker;
+	assay_thread maker;
+	assay_undo undo; /* while it is being made */
 	bool being_made, made, usable;
 	assay_path_graph g;
 	int64_t from, to;
@@ -123,20 +122,28 @@ static void make_graph(assay_worth *w)
 	w->usable = near_measured(w->length, measured_end(w) - w->from);
 }
 
-static void *run_maker(void *worth)
+static void run_maker(void *worth)
 {
 	make_graph(worth);
-	return NULL;
+}
+
+static void join_maker(void *worth)
+{
+	assay_worth *w = worth;
+	assay_undo_drop(&w->undo);
+	assay_thread_join(&w->maker);
+	w->being_made = false;
 }
 
 /* Is there a graph, and does its replay give what was measured? */
 static bool is_usable(assay_worth *w)
 {
-	if (w->being_made)
-		pthread_join(w->maker, NULL);
-	else if (!w->made && w->window.device != ASSAY_NO_ROW && w->run.part.t.host.n)
+	if (w->being_made) {
+		join_maker(w);
+		assay_thread_fail_as(&w->maker);
+	} else if (!w->made && w->window.device != ASSAY_NO_ROW && w->run.part.t.host.n) {
 		make_graph(w);
-	w->being_made = false;
+	}
 	w->made = true;
 	return w->usable;
 }
@@ -151,14 +158,16 @@ assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 	unsigned threads = run->threads ? run->threads : assay_threads();
 	if (threads > 1 && window->device != ASSAY_NO_ROW &&
 	    run->part.t.host.n >= ROWS_WORTH_A_THREAD)
-		w->being_made = !pthread_create(&w->maker, NULL, run_maker, w);
+		w->being_made = assay_thread_start(&w->maker, run_maker, w);
+	if (w->being_made)
+		assay_undo_add(&w->undo, join_maker, w);
 	return w;
 }
 
 void assay_worth_close(assay_worth *w)
 {
 	if (w->being_made)
-		pthread_join(w->maker, NULL);
+		join_maker(w);
 	if (w->g.run) {
 		assay_path_knots_free(&w->knots);
 		assay_path_graph_free(&w->g);

@@ -21,7 +21,11 @@ const char *assay_version(void)
 
 bool assay_run_read(assay_run *run, const char *path, assay_err *err)
 {
-	return assay_read_path(run, path, err);
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, false);
+	bool ok = assay_read_path(run, path, err);
+	assay_leave(&f);
+	return ok;
 }
 
 /* Modules and operators of XLA are what its profiles are about. Of other runs only who asks for
@@ -137,7 +141,7 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	return true;
 }
 
-bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
+static bool analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
 {
 	assay_report_opts opts;
 	assay_order order;
@@ -155,9 +159,22 @@ bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err
 	return ok;
 }
 
+bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, false);
+	bool ok = analyze(run, given, err);
+	assay_leave(&f);
+	return ok;
+}
+
 bool assay_run_read_job(assay_run *run, const char *const *paths, size_t n,
 			const assay_report_opts *opts, assay_err *err)
 {
 	char *const *files = (char *const *)(uintptr_t)paths; /* never written to */
-	return assay_job_read(run, files, n, opts, err);
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, false);
+	bool ok = assay_job_read(run, files, n, opts, err);
+	assay_leave(&f);
+	return ok;
 }

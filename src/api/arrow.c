@@ -23,13 +23,21 @@ static bool ready(assay_run *run, assay_err *err)
 bool assay_run_arrow(assay_run *run, const char *table, struct ArrowArrayStream *out,
 		     assay_err *err)
 {
-	return ready(run, err) && assay_arrow_relation(run, table, out, err);
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, false);
+	bool ok = ready(run, err) && assay_arrow_relation(run, table, out, err);
+	assay_leave(&f);
+	return ok;
 }
 
 bool assay_run_sql(assay_run *run, const char *statement, struct ArrowArrayStream *out,
 		   assay_err *err)
 {
-	return ready(run, err) && assay_arrow_sql(run, statement, out, err);
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, false);
+	bool ok = ready(run, err) && assay_arrow_sql(run, statement, out, err);
+	assay_leave(&f);
+	return ok;
 }
 
 /* The stream lies in an arena that lies behind it. */
@@ -40,9 +48,14 @@ typedef struct own_stream {
 
 struct ArrowArrayStream *assay_stream_new(void)
 {
+	assay_frame f;
 	assay_arena arena = {0};
+	assay_enter_inside(&f, NULL);
+	if (setjmp(f.out))
+		return NULL;
 	own_stream *s = assay_alloc(&arena, sizeof *s);
 	s->arena = arena;
+	assay_leave(&f);
 	return &s->stream;
 }
 

@@ -88,8 +88,8 @@ bool assay_convert(assay_run *run, const assay_writer *w, const char *path,
 					    : write_run(run, w, path, left, err);
 }
 
-bool assay_run_convert(assay_run *run, const char *path, const assay_convert_query *given,
-		       const char **left_out, assay_err *err)
+static bool convert(assay_run *run, const char *path, const assay_convert_query *given,
+		    const char **left_out, assay_err *err)
 {
 	assay_convert_query q;
 	assay_left_out left = {0};
@@ -105,6 +105,16 @@ bool assay_run_convert(assay_run *run, const char *path, const assay_convert_que
 	if (left_out)
 		*left_out = left.text ? assay_dup(&run->arena, assay_str_of(left.text)) : NULL;
 	assay_arena_free(&left.arena);
+	return ok;
+}
+
+bool assay_run_convert(assay_run *run, const char *path, const assay_convert_query *query,
+		       const char **left_out, assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, false);
+	bool ok = convert(run, path, query, left_out, err);
+	assay_leave(&f);
 	return ok;
 }
 

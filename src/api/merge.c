@@ -42,11 +42,14 @@ static bool add_operand(struct merging *m, const char *path, assay_err *err)
 	DIR *d = !stat(path, &st) && S_ISDIR(st.st_mode) ? opendir(path) : NULL;
 	size_t before = m->file.n;
 	bool ok = true;
+	assay_undo undo;
 	if (!d)
 		return add_file(m, path, err);
+	assay_undo_dir(&undo, d);
 	for (struct dirent *e; ok && (e = readdir(d));)
 		ok = !is_shard_name(e->d_name) ||
 		     add_file(m, assay_printf(&m->arena, "%s/%s", path, e->d_name), err);
+	assay_undo_drop(&undo);
 	closedir(d);
 	if (ok && m->file.n == before)
 		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no shard of a report", path);

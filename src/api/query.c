@@ -39,7 +39,7 @@ static bool is_analyzed(const assay_run *run, assay_err *err)
 	return run->analyzed || assay_fail(err, ASSAY_USAGE, 0, "the run was not analysed yet");
 }
 
-const char *assay_run_report_json(assay_run *run, size_t *len)
+static const char *report_json(assay_run *run, size_t *len)
 {
 	assay_jsonw w = {0};
 	assay_report_json(&w, run);
@@ -52,8 +52,8 @@ void assay_waits_by_handles(assay_run *run)
 	assay_waits_with(run, &(assay_waits_opts){.handles_only = true});
 }
 
-const char *assay_run_waits_json(assay_run *run, const assay_waits_query *given, size_t *len,
-				 assay_err *err)
+static const char *waits_json(assay_run *run, const assay_waits_query *given, size_t *len,
+			      assay_err *err)
 {
 	assay_waits_query q;
 	assay_jsonw w = {0};
@@ -68,8 +68,8 @@ const char *assay_run_waits_json(assay_run *run, const assay_waits_query *given,
 	return keep(run, &w, len);
 }
 
-const char *assay_run_scopes_json(assay_run *run, const assay_scopes_query *given, size_t *len,
-				  assay_err *err)
+static const char *scopes_json(assay_run *run, const assay_scopes_query *given, size_t *len,
+			       assay_err *err)
 {
 	assay_scopes_query q;
 	assay_scopes_made made;
@@ -102,8 +102,8 @@ bool assay_path_query_find(assay_run *run, const assay_path_query *q, assay_path
 	return assay_path_find(run, &opts, out, err);
 }
 
-const char *assay_run_path_json(assay_run *run, const assay_path_query *given, size_t *len,
-				assay_err *err)
+static const char *path_json(assay_run *run, const assay_path_query *given, size_t *len,
+			     assay_err *err)
 {
 	assay_path_query q;
 	assay_path path;
@@ -116,8 +116,8 @@ const char *assay_run_path_json(assay_run *run, const assay_path_query *given, s
 	return ok ? keep(run, &w, len) : NULL;
 }
 
-const char *assay_run_diff_json(assay_run *before, assay_run *after, const assay_diff_query *given,
-				bool *same, size_t *len, assay_err *err)
+static const char *diff_json(assay_run *before, assay_run *after, const assay_diff_query *given,
+			     bool *same, size_t *len, assay_err *err)
 {
 	assay_diff_query q;
 	assay_diff d;
@@ -133,8 +133,8 @@ const char *assay_run_diff_json(assay_run *before, assay_run *after, const assay
 	return keep(after, &w, len);
 }
 
-const char *assay_env_json(assay_run *owner, const assay_env_query *given, size_t *len,
-			   assay_err *err)
+static const char *env_json(assay_run *owner, const assay_env_query *given, size_t *len,
+			    assay_err *err)
 {
 	assay_env_query q;
 	assay_env env;
@@ -177,9 +177,9 @@ bool assay_env_diff_read(assay_env_set *set, const char *baseline, const char *c
 	return ok;
 }
 
-const char *assay_env_diff_json(assay_run *owner, const char *const *paths, size_t n,
-				const assay_env_diff_query *given, bool *same, size_t *len,
-				assay_err *err)
+static const char *env_diff_json(assay_run *owner, const char *const *paths, size_t n,
+				 const assay_env_diff_query *given, bool *same, size_t *len,
+				 assay_err *err)
 {
 	assay_env_diff_query q;
 	assay_env_set set = {0};
@@ -196,4 +196,74 @@ const char *assay_env_diff_json(assay_run *owner, const char *const *paths, size
 	assay_env_result_free(&r);
 	assay_env_set_free(&set);
 	return ok ? keep(owner, &w, len) : NULL;
+}
+
+const char *assay_run_report_json(assay_run *run, size_t *len)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, NULL, NULL);
+	const char *text = report_json(run, len);
+	assay_leave(&f);
+	return text;
+}
+
+const char *assay_run_waits_json(assay_run *run, const assay_waits_query *given, size_t *len,
+				 assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, NULL);
+	const char *text = waits_json(run, given, len, err);
+	assay_leave(&f);
+	return text;
+}
+
+const char *assay_run_scopes_json(assay_run *run, const assay_scopes_query *given, size_t *len,
+				  assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, NULL);
+	const char *text = scopes_json(run, given, len, err);
+	assay_leave(&f);
+	return text;
+}
+
+const char *assay_run_path_json(assay_run *run, const assay_path_query *given, size_t *len,
+				assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, run->owner, err, NULL);
+	const char *text = path_json(run, given, len, err);
+	assay_leave(&f);
+	return text;
+}
+
+const char *assay_run_diff_json(assay_run *before, assay_run *after, const assay_diff_query *given,
+				bool *same, size_t *len, assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, after->owner, err, NULL);
+	const char *text = diff_json(before, after, given, same, len, err);
+	assay_leave(&f);
+	return text;
+}
+
+const char *assay_env_json(assay_run *owner, const assay_env_query *given, size_t *len,
+			   assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, owner->owner, err, NULL);
+	const char *text = env_json(owner, given, len, err);
+	assay_leave(&f);
+	return text;
+}
+
+const char *assay_env_diff_json(assay_run *owner, const char *const *paths, size_t n,
+				const assay_env_diff_query *given, bool *same, size_t *len,
+				assay_err *err)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, owner->owner, err, NULL);
+	const char *text = env_diff_json(owner, paths, n, given, same, len, err);
+	assay_leave(&f);
+	return text;
 }

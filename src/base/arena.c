@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/err.h"
+#include "base/owner.h"
 #include "base/test.h"
 
 #ifdef __SANITIZE_THREAD__ /* gcc */
@@ -20,9 +20,10 @@
 #endif
 #endif
 
-enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 2 << 20, PAGE = 4096 };
+enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 2 << 20, PAGE = 4096, HEAD = 64 };
 
 struct arena_block {
+	assay_owned block;
 	struct arena_block *next;
 	size_t used, size;
 	_Alignas(ALIGN) char bytes[];
@@ -39,6 +40,7 @@ void *assay_alloc(assay_arena *a, size_t bytes)
 		b = calloc(1, sizeof *b + size);
 		if (!b)
 			assay_oom(size);
+		assay_own(&b->block);
 		b->size = size;
 		b->next = a->head;
 		a->head = b;
@@ -47,6 +49,12 @@ void *assay_alloc(assay_arena *a, size_t bytes)
 	b->used += bytes;
 	a->used += bytes;
 	return p;
+}
+
+static void free_block(void *block)
+{
+	assay_disown(block);
+	free(block);
 }
 
 char *assay_dup(assay_arena *a, assay_str s)
@@ -74,7 +82,7 @@ void assay_arena_free(assay_arena *a)
 {
 	for (struct arena_block *b = a->head, *next; b; b = next) {
 		next = b->next;
-		free(b);
+		free_block(b);
 	}
 	*a = (assay_arena){0};
 }
@@ -86,7 +94,7 @@ void assay_arena_reset(assay_arena *a)
 		return;
 	while (b->next) { /* the oldest block is the one to keep */
 		struct arena_block *next = b->next;
-		free(b);
+		free_block(b);
 		b = next;
 	}
 	memset(b->bytes, 0, b->used);
@@ -116,20 +124,48 @@ static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
 #endif
 }
 
-void *assay_pages_grow(void *old, size_t old_bytes, size_t new_bytes)
+/* Of a mapping, the head is a line of the cache, so that columns begin with one. */
+static assay_owned *head_of(void *pages)
 {
-	void *p = old ? move_pages(old, old_bytes, new_bytes) : map_pages(new_bytes);
-	if (p == MAP_FAILED)
-		assay_oom(new_bytes);
-	if (new_bytes >= HUGE_FROM)
-		madvise(p, new_bytes, MADV_HUGEPAGE); /* a hint: failure changes nothing */
-	return p;
+	return pages ? (assay_owned *)(void *)((char *)pages - HEAD) : NULL;
 }
 
-void assay_pages_free(void *p, size_t bytes)
+void *assay_pages_grow(void *old, size_t bytes)
 {
-	if (p)
-		munmap(p, bytes);
+	assay_owned *b = head_of(old);
+	if (bytes > PTRDIFF_MAX - HEAD)
+		assay_oom(bytes);
+	bytes += HEAD;
+	if (b)
+		assay_owned_leave(b);
+	assay_owned *p = b ? move_pages(b, b->mapped, bytes) : map_pages(bytes);
+	if (p == MAP_FAILED) {
+		if (b)
+			assay_owned_return(b);
+		assay_oom(bytes);
+	}
+	p->mapped = bytes;
+	if (b)
+		assay_owned_return(p);
+	else
+		assay_own(p);
+	if (bytes >= HUGE_FROM)
+		madvise(p, bytes, MADV_HUGEPAGE); /* a hint: failure changes nothing */
+	return (char *)p + HEAD;
+}
+
+void assay_pages_free(void *p)
+{
+	assay_owned *b = head_of(p);
+	if (!b)
+		return;
+	assay_disown(b);
+	munmap(b, b->mapped);
+}
+
+void assay_pages_disown(void *p)
+{
+	assay_disown(head_of(p));
 }
 
 void assay_keep_memory(void)
@@ -147,16 +183,31 @@ void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width)
 		n = want;
 	if (n > SIZE_MAX / width)
 		assay_oom(SIZE_MAX);
-	p = realloc(p, n * width);
-	if (!p)
+	if (n * width > PTRDIFF_MAX - sizeof(assay_owned))
 		assay_oom(n * width);
+	assay_owned *old = p ? (assay_owned *)p - 1 : NULL;
+	if (old)
+		assay_owned_leave(old);
+	assay_owned *b = realloc(old, sizeof *b + n * width);
+	if (!b) {
+		if (old)
+			assay_owned_return(old);
+		assay_oom(n * width);
+	}
+	if (old) {
+		assay_owned_return(b);
+	} else {
+		b->mapped = 0;
+		assay_own(b);
+	}
 	*cap = n;
-	return p;
+	return b + 1;
 }
 
 void assay_vec_release(void *p)
 {
-	free(p);
+	if (p)
+		free_block((assay_owned *)p - 1);
 }
 
 TEST(arena_memory_is_zeroed_and_aligned)
@@ -192,12 +243,13 @@ TEST(a_reset_arena_is_zeroed_again)
 
 TEST(pages_keep_their_contents_when_they_grow)
 {
-	uint32_t *p = assay_pages_grow(NULL, 0, PAGE);
+	uint32_t *p = assay_pages_grow(NULL, PAGE);
 	p[0] = 1;
 	p[1023] = 2;
-	p = assay_pages_grow(p, PAGE, (size_t)HUGE_FROM * 2);
+	CHECK(((uintptr_t)p & 63) == 0);
+	p = assay_pages_grow(p, (size_t)HUGE_FROM * 2);
 	CHECK(p[0] == 1 && p[1023] == 2 && p[1024] == 0);
-	assay_pages_free(p, (size_t)HUGE_FROM * 2);
+	assay_pages_free(p);
 	return 0;
 }
 

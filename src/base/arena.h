@@ -14,7 +14,7 @@ typedef struct assay_arena {
 	size_t used; /* bytes handed out, for `assay info` */
 } assay_arena;
 
-/* Zeroed, 16-byte aligned; never NULL. */
+/* Zeroed, 16-byte aligned; never NULL: whoever finds no memory leaves the call (base/owner.h). */
 void *assay_alloc(assay_arena *a, size_t bytes);
 char *assay_dup(assay_arena *a, assay_str s); /* NUL-terminated copy */
 char *assay_printf(assay_arena *a, const char *fmt, ...) ASSAY_PRINTF(2, 3);
@@ -24,8 +24,10 @@ void assay_arena_reset(assay_arena *a);
 
 /* A growable array backed by its own mapping: growth moves page tables, never bytes, and untouched
  * capacity costs no memory. Large ones ask for huge pages. */
-void *assay_pages_grow(void *old, size_t old_bytes, size_t new_bytes);
-void assay_pages_free(void *p, size_t bytes);
+void *assay_pages_grow(void *old, size_t new_bytes);
+void assay_pages_free(void *p);
+/* It may stay when all else of a run goes. */
+void assay_pages_disown(void *p);
 
 /* Typed growable array: assay_vec(uint32_t) v = {0}; *assay_push(&v) = 7; */
 #define assay_vec(T)                                                                               \

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/owner.h"
 #include "base/test.h"
 
 typedef char *demangle_fn(const char *symbol, char *buffer, size_t *length, int *status);
@@ -39,9 +40,14 @@ assay_str assay_demangle(assay_arena *a, assay_str symbol)
 		return bare;
 	int status = -1;
 	char *text = demangler(assay_dup(a, bare), NULL, NULL, &status);
+	if (status == -1) /* of memory; -2: no such name */
+		assay_oom(0);
 	if (!text || status)
 		return bare;
+	assay_undo undo;
+	assay_undo_add(&undo, free, text);
 	assay_str copy = assay_str_of(assay_dup(a, assay_str_of(text)));
+	assay_undo_drop(&undo);
 	free(text);
 	return copy;
 }

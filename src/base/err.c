@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -22,12 +21,6 @@ bool assay_fail(assay_err *err, assay_code code, uint64_t pos, const char *fmt, 
 	/* names of files and values of inputs are in it, and it goes to terminals */
 	err->text[assay_utf8_tame(err->text, strlen(err->text))] = 0;
 	return false;
-}
-
-_Noreturn void assay_oom(size_t bytes)
-{
-	fprintf(stderr, "assay: out of memory (wanted %zu bytes)\n", bytes);
-	abort();
 }
 
 TEST(fail_fills_the_error_and_returns_false)

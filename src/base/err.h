@@ -8,7 +8,4 @@
 bool assay_fail(assay_err *err, assay_code code, uint64_t pos, const char *fmt, ...)
 	ASSAY_PRINTF(4, 5);
 
-/* Out of memory is not recoverable in a tool that holds columns: say so and abort. */
-_Noreturn void assay_oom(size_t bytes);
-
 #endif

@@ -2,6 +2,8 @@
 #include "base/folders.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,8 +39,8 @@ bool assay_make_folders(const char *path, mode_t mode, int *made)
 
 void assay_remove_folders(const char *path, int made)
 {
-	assay_arena a = {0};
-	char *part = assay_dup(&a, assay_str_of(path));
+	char part[PATH_MAX]; /* it is called where there is no memory */
+	snprintf(part, sizeof part, "%s", path);
 	for (; made > 0 && rmdir(part) == 0; made--) {
 		size_t n = strlen(part);
 		while (n && part[n - 1] == '/')
@@ -47,7 +49,6 @@ void assay_remove_folders(const char *path, int made)
 			n--;
 		part[n] = 0;
 	}
-	assay_arena_free(&a);
 }
 
 bool assay_make_parents(const char *file, mode_t mode)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/owner.h"
 #include "base/test.h"
 
 enum {
@@ -23,30 +24,37 @@ enum {
 static bool ring_map(struct ring *r)
 {
 	int fd = memfd_create("assay", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, (off_t)r->size) < 0)
+	if (fd < 0)
 		return false;
-	r->p = mmap(NULL, 2 * r->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r->p = ftruncate(fd, (off_t)r->size) < 0
+		       ? MAP_FAILED
+		       : mmap(NULL, 2 * r->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool ok = r->p != MAP_FAILED;
 	for (int half = 0; ok && half < 2; half++)
 		ok = mmap(r->p + (size_t)half * r->size, r->size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
 	close(fd);
+	if (!ok && r->p != MAP_FAILED)
+		munmap(r->p, 2 * r->size);
 	return ok;
 }
 
 bool input_ring_grow(assay_input *in, size_t size)
 {
-	struct ring *r = assay_alloc(&in->arena, sizeof *r);
+	struct ring *r = &in->rings[in->ring_count];
+	const struct ring *old = in->ring;
+	if (in->ring_count == RINGS_MAX)
+		return false;
 	r->size = size;
 	if (!ring_map(r))
 		return false;
-	r->old = in->ring;
-	if (r->old) {
+	if (old) {
 		/* threads that unpack ahead have written behind what is there already */
-		size_t live = in->spread ? r->old->size : (size_t)(in->have - in->low);
-		memcpy(r->p + in->low % r->size, r->old->p + in->low % r->old->size, live);
+		size_t live = in->spread ? old->size : (size_t)(in->have - in->low);
+		memcpy(r->p + in->low % r->size, old->p + in->low % old->size, live);
 	}
 	in->ring = r;
+	in->ring_count++;
 	return true;
 }
 
@@ -258,7 +266,10 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 	if (pos > in->have)
 		pos = in->have;
 	assay_view v = {in->ring->p + pos % in->ring->size, (size_t)(in->have - pos), in->end};
+	bool no_memory = in->no_memory;
 	pthread_mutex_unlock(&in->lock);
+	if (no_memory)
+		assay_give_up(ASSAY_LIMIT, "out of memory while %s was unpacked", in->path);
 	return v;
 }
 
@@ -308,6 +319,11 @@ static bool start_unpacking(assay_input *in)
 	return input_ring_grow(in, RING);
 }
 
+static void close_input(void *in)
+{
+	assay_input_close(in);
+}
+
 static assay_input *input_new(const char *path)
 {
 	assay_arena a = {0};
@@ -317,6 +333,7 @@ static assay_input *input_new(const char *path)
 	in->fd = -1;
 	pthread_mutex_init(&in->lock, NULL);
 	pthread_cond_init(&in->change, NULL);
+	assay_undo_add(&in->undo, close_input, in);
 	return in;
 }
 
@@ -342,8 +359,11 @@ assay_input *assay_input_open(const char *path, assay_err *err)
 	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	in->file = assay_alloc(&in->arena, READ_BUF);
 	file_fill(in);
+	errno = 0;
 	if (start_unpacking(in))
 		return in;
+	if (errno == ENOMEM)
+		assay_oom(RING);
 	assay_fail(err, ASSAY_IO, 0, "no memory to unpack %s", path);
 fail:
 	assay_input_close(in);
@@ -367,9 +387,10 @@ void assay_input_close(assay_input *in)
 {
 	if (!in)
 		return;
+	assay_undo_drop(&in->undo);
 	spread_close(in);
-	for (struct ring *r = in->ring; r; r = r->old)
-		munmap(r->p, 2 * r->size);
+	for (size_t i = 0; i < in->ring_count; i++)
+		munmap(in->rings[i].p, 2 * in->rings[i].size);
 	if (in->fd >= 0)
 		close(in->fd);
 	ZSTD_freeDStream(in->zst);

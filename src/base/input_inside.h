@@ -12,12 +12,13 @@
 #include <zstd.h>
 
 #include "base/arena.h"
+#include "base/owner.h"
 
 struct ring {
 	char *p; /* 2 * size bytes of address space */
 	size_t size;
-	struct ring *old; /* replaced rings stay mapped: views into them may be in use */
 };
+enum { RINGS_MAX = 48 }; /* each is twice as large as the one before */
 
 typedef enum { PLAIN, GZIP, ZSTD } packing;
 
@@ -36,7 +37,10 @@ struct assay_input {
 	bool memory;
 	pthread_mutex_t lock;
 	pthread_cond_t change; /* of what threads that unpack ahead have done or may do */
-	struct ring *ring;
+	struct ring
+		*ring; /* the newest; replaced ones stay mapped: views into them may be in use */
+	struct ring rings[RINGS_MAX];
+	size_t ring_count;
 	uint64_t have, low;
 	bool end;
 	struct inflate_state *gz;
@@ -45,6 +49,8 @@ struct assay_input {
 	size_t zst_hint;
 	struct spread *spread; /* while many threads unpack; NULL before and after */
 	bool spread_tried;
+	bool no_memory; /* of a thread that unpacks: there is no more text, and no end */
+	assay_undo undo;
 	char damage[160];
 	assay_arena arena;
 };

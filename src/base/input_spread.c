@@ -75,7 +75,7 @@ struct slot {
 struct spread {
 	assay_input *in;
 	unsigned threads, running; /* started, and which of them took a part of memory */
-	pthread_t thread[THREADS];
+	assay_thread thread[THREADS];
 	struct part *part; /* of each thread */
 	struct slot slot[THREADS];
 	uint64_t taken, turn, done; /* parts given out, placed, and in the text */
@@ -526,10 +526,24 @@ static void fill(struct spread *s, struct part *p, struct slot *slot)
 	advance(s);
 }
 
-static void *unpack_parts(void *arg)
+/* Memory is asked for without the lock. */
+static void fail(void *arg)
+{
+	struct spread *s = arg;
+	pthread_mutex_lock(&s->in->lock);
+	s->in->no_memory = s->in->end = true;
+	s->quit = true;
+	s->over++;
+	pthread_cond_broadcast(&s->in->change);
+	pthread_mutex_unlock(&s->in->lock);
+}
+
+static void unpack_parts(void *arg)
 {
 	struct spread *s = arg;
 	assay_input *in = s->in;
+	assay_undo undo;
+	assay_undo_add(&undo, fail, s);
 	pthread_mutex_lock(&in->lock);
 	struct part *p = &s->part[s->running++];
 	while (take_part(s, p)) {
@@ -550,7 +564,7 @@ static void *unpack_parts(void *arg)
 	s->over++;
 	pthread_cond_broadcast(&in->change);
 	pthread_mutex_unlock(&in->lock);
-	return NULL;
+	assay_undo_drop(&undo);
 }
 
 static void free_part(struct part *p)
@@ -566,7 +580,7 @@ static void release(assay_input *in)
 {
 	struct spread *s = in->spread;
 	for (unsigned i = 0; i < s->threads; i++)
-		pthread_join(s->thread[i], NULL);
+		assay_thread_join(&s->thread[i]);
 	for (unsigned i = 0; i < s->threads; i++)
 		free_part(&s->part[i]);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -631,11 +645,12 @@ static bool is_worth_it(const assay_input *in, unsigned threads)
 
 void assay_input_spread(assay_input *in, unsigned threads)
 {
+	assay_held held;
 	threads = threads < THREADS ? threads : THREADS;
-	pthread_mutex_lock(&in->lock);
+	assay_hold(&held, &in->lock);
 	if (!is_worth_it(in, threads) || in->spread_tried ||
 	    !input_ring_grow(in, in->ring->size + (size_t)threads * ROOM)) {
-		pthread_mutex_unlock(&in->lock);
+		assay_unhold(&held);
 		return;
 	}
 	struct spread *s = assay_alloc(&in->arena, sizeof *s);
@@ -651,13 +666,13 @@ void assay_input_spread(assay_input *in, unsigned threads)
 	in->spread = s;
 	for (unsigned i = 0; i < threads; i++) {
 		s->part[i].symbols.most = SYMBOLS;
-		if (pthread_create(&s->thread[s->threads], NULL, unpack_parts, s))
+		if (!assay_thread_start(&s->thread[s->threads], unpack_parts, s))
 			break;
 		s->threads++;
 	}
 	if (!s->threads)
 		in->spread = NULL;
-	pthread_mutex_unlock(&in->lock);
+	assay_unhold(&held);
 }
 
 /* A text like a trace as gzip members of so many bytes each. */

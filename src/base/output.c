@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/input.h"
+#include "base/owner.h"
 #include "base/test.h"
 
 enum { CHUNK = 1 << 17, ZSTD_LEVEL = 3, GZIP_LEVEL = 1 };
@@ -31,6 +32,7 @@ struct assay_output {
 	struct isal_zstream *gzip;
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
+	assay_undo undo;
 };
 
 static bool put(assay_output *o, const void *p, size_t n)
@@ -96,6 +98,8 @@ static void start_packer(assay_output *o, assay_str path)
 		o->gzip->level_buf = assay_alloc(&o->arena, ISAL_DEF_LVL1_DEFAULT);
 	} else if (assay_str_ends(path, ".zst")) {
 		o->zstd = ZSTD_createCCtx();
+		if (!o->zstd)
+			return;
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1);
 	} else {
@@ -110,6 +114,7 @@ static void start_packer(assay_output *o, assay_str path)
 
 static void release(assay_output *o)
 {
+	assay_undo_drop(&o->undo);
 	ZSTD_freeCCtx(o->zstd);
 	assay_arena a = o->arena;
 	assay_arena_free(&a);
@@ -174,11 +179,17 @@ static bool give_name(assay_output *o)
 	return false;
 }
 
+static void drop_output(void *o)
+{
+	assay_output_drop(o);
+}
+
 assay_output *assay_output_open(const char *path, assay_err *err)
 {
 	assay_arena a = {0};
 	assay_output *o = assay_alloc(&a, sizeof *o);
 	o->arena = a;
+	assay_undo_add(&o->undo, drop_output, o);
 	if (!strcmp(path, "-")) {
 		o->file = o->plain = stdout;
 		return o;
@@ -194,7 +205,9 @@ assay_output *assay_output_open(const char *path, assay_err *err)
 	o->plain = special ? fopen(path, "wb") : fd < 0 ? NULL : fdopen(fd, "wb");
 	if (!o->plain) {
 		assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", path, strerror(errno));
-		release(o);
+		if (fd >= 0)
+			close(fd);
+		assay_output_drop(o);
 		return NULL;
 	}
 	start_packer(o, assay_str_of(path));
@@ -224,6 +237,7 @@ bool assay_output_finish(assay_output *o, assay_err *err)
 		return ok || fail_write(o, err);
 	if (o->file != o->plain) {
 		ok &= fclose(o->file) == 0;
+		o->file = o->plain;
 		ok = ok && pack(o, "", 0, true);
 	}
 	ok = fflush(o->plain) == 0 && ok;

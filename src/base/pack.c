@@ -5,6 +5,7 @@
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
 
+#include "base/owner.h"
 #include "base/test.h"
 
 enum { LEVEL = 3, CHUNK = 1 << 20 };
@@ -90,11 +91,18 @@ bool assay_inflate(assay_blob *out, assay_str in, size_t most)
 	return ok;
 }
 
+static void free_stream(void *z)
+{
+	ZSTD_freeDStream(z);
+}
+
 bool assay_unzstd(assay_blob *out, assay_str in, size_t most)
 {
 	ZSTD_DStream *z = ZSTD_createDStream();
 	ZSTD_inBuffer from = {in.p, in.n, 0};
 	size_t end = out->n + most, hint = 1;
+	assay_undo undo;
+	assay_undo_add(&undo, free_stream, z);
 	while (z && hint) {
 		size_t room = room_in(out, end), before = from.pos;
 		ZSTD_outBuffer to = {out->p + out->n, room, 0};
@@ -103,6 +111,7 @@ bool assay_unzstd(assay_blob *out, assay_str in, size_t most)
 		if (!room || ZSTD_isError(hint) || (!to.pos && from.pos == before))
 			break;
 	}
+	assay_undo_drop(&undo);
 	ZSTD_freeDStream(z);
 	return hint == 0;
 }

@@ -3,7 +3,7 @@
 
 #include <sys/random.h>
 
-#include "base/err.h"
+#include "base/owner.h"
 #include "base/test.h"
 
 enum { FIRST_SLOTS = 256 };
@@ -32,6 +32,8 @@ static void pool_rehash(assay_pool *pool)
 	size_t n = pool->slots ? pool->slots * 2 : FIRST_SLOTS;
 	size_t cap = 0;
 	assay_vec_release(pool->slot);
+	pool->slot = NULL;
+	pool->slots = 0;
 	pool->slot = assay_vec_grow(NULL, &cap, n, sizeof *pool->slot);
 	memset(pool->slot, 0, n * sizeof *pool->slot);
 	pool->slots = n;
@@ -54,7 +56,7 @@ assay_sid assay_intern(assay_pool *pool, assay_str s)
 	if (pool->slot[at])
 		return pool->slot[at];
 	if (pool->str.n >= UINT32_MAX)
-		assay_oom(s.n);
+		assay_give_up(ASSAY_LIMIT, "there are more than %u different texts", UINT32_MAX);
 	uint32_t id = (uint32_t)pool->str.n;
 	*assay_push(&pool->str) = (assay_str){assay_dup(&pool->text, s), s.n};
 	*assay_push(&pool->hash) = (uint32_t)(h >> 32);

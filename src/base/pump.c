@@ -2,11 +2,11 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/pump.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/owner.h"
 #include "base/test.h"
 
 enum { WINDOW = 1 << 20, THREADS_MAX = 64 };
@@ -20,12 +20,20 @@ struct pump {
 	uint64_t done;   /* windows committed */
 	uint64_t expect; /* where the next record really starts */
 	bool over;       /* no window after `done` holds records */
+	bool failed;     /* a worker found no memory, and its window will not come */
 };
 
 struct worker {
 	struct pump *pump;
 	unsigned id;
-	pthread_t thread;
+	assay_thread thread;
+};
+
+/* The first is the thread that has started the others. */
+struct crew {
+	struct pump *pump;
+	struct worker worker[THREADS_MAX];
+	unsigned started;
 };
 
 /* Parse from pos to limit, fetching text until it suffices. Returns where it stopped. */
@@ -62,9 +70,12 @@ static uint64_t guess_start(struct pump *p, uint64_t from, uint64_t limit)
 static void wait_turn(struct pump *p, uint64_t k)
 {
 	pthread_mutex_lock(&p->lock);
-	while (p->done != k)
+	while (p->done != k && !p->failed)
 		pthread_cond_wait(&p->turn, &p->lock);
+	bool failed = p->failed;
 	pthread_mutex_unlock(&p->lock);
+	if (failed)
+		assay_give_up(ASSAY_LIMIT, "out of memory: another thread that reads found none");
 }
 
 /* Between wait_turn and this, the worker alone owns expect, over and the shared tables. */
@@ -108,19 +119,40 @@ static void run_window(struct pump *p, unsigned worker, uint64_t k)
 		job->fill(job->ctx, worker);
 }
 
-static void *run_worker(void *arg)
+static void fail(void *arg)
+{
+	struct pump *p = arg;
+	pthread_mutex_lock(&p->lock);
+	p->failed = true;
+	pthread_cond_broadcast(&p->turn);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void run_worker(void *arg)
 {
 	struct worker *w = arg;
 	struct pump *p = w->pump;
-	for (;;) {
+	assay_undo undo;
+	bool over = false;
+	assay_undo_add(&undo, fail, p);
+	while (!over) {
 		pthread_mutex_lock(&p->lock);
-		bool over = p->over;
+		over = p->over || p->failed;
 		uint64_t k = over ? 0 : p->taken++;
 		pthread_mutex_unlock(&p->lock);
-		if (over)
-			return NULL;
-		run_window(p, w->id, k);
+		if (!over)
+			run_window(p, w->id, k);
 	}
+	assay_undo_drop(&undo);
+}
+
+static void join(void *arg)
+{
+	struct crew *c = arg;
+	for (unsigned i = 1; i < c->started; i++)
+		assay_thread_join(&c->worker[i].thread);
+	pthread_cond_destroy(&c->pump->turn);
+	pthread_mutex_destroy(&c->pump->lock);
 }
 
 uint64_t assay_pump_run(const assay_pump *job)
@@ -130,19 +162,23 @@ uint64_t assay_pump_run(const assay_pump *job)
 	pthread_mutex_init(&p.lock, NULL);
 	pthread_cond_init(&p.turn, NULL);
 	assay_input_spread(job->in, job->threads);
-	struct worker w[THREADS_MAX];
-	unsigned n = job->threads < THREADS_MAX ? job->threads : THREADS_MAX, started = 1;
-	w[0] = (struct worker){.pump = &p};
-	for (unsigned i = 1; i < n; i++, started++) {
-		w[i] = (struct worker){.pump = &p, .id = i};
-		if (pthread_create(&w[i].thread, NULL, run_worker, &w[i]))
+	struct crew c = {.pump = &p, .started = 1};
+	unsigned n = job->threads < THREADS_MAX ? job->threads : THREADS_MAX;
+	assay_undo undo;
+	assay_undo_add(&undo, join, &c);
+	c.worker[0].pump = &p;
+	for (; c.started < n; c.started++) {
+		struct worker *w = &c.worker[c.started];
+		w->pump = &p;
+		w->id = c.started;
+		if (!assay_thread_start(&w->thread, run_worker, w))
 			break; /* fewer threads do the same work */
 	}
-	run_worker(&w[0]);
-	for (unsigned i = 1; i < started; i++)
-		pthread_join(w[i].thread, NULL);
-	pthread_cond_destroy(&p.turn);
-	pthread_mutex_destroy(&p.lock);
+	run_worker(&c.worker[0]);
+	assay_undo_drop(&undo);
+	join(&c);
+	for (unsigned i = 1; i < c.started; i++)
+		assay_thread_fail_as(&c.worker[i].thread);
 	return p.expect;
 }
 

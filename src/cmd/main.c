@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owner.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
 
@@ -30,7 +31,7 @@ static int finish(int status, int trouble)
 	return trouble;
 }
 
-static int run_command(const assay_cmd *cmd, int argc, char **argv)
+static int run_with_memory(const assay_cmd *cmd, int argc, char **argv)
 {
 	assay_arena a = {0};
 	void *args = assay_alloc(&a, cmd->args_size ? cmd->args_size : 1);
@@ -40,6 +41,21 @@ static int run_command(const assay_cmd *cmd, int argc, char **argv)
 		status = cmd->run(args, operands, n);
 	assay_arena_free(&a);
 	return finish(status, cmd->trouble ? cmd->trouble : ASSAY_EXIT_FAIL);
+}
+
+static int run_command(const assay_cmd *cmd, int argc, char **argv)
+{
+	assay_frame f;
+	static assay_err err;
+	assay_enter_program(&f, &err);
+	if (setjmp(f.out)) {
+		fprintf(stderr, "assay %s: %s\n", cmd->name, err.text);
+		assay_cmd_page_end();
+		return cmd->trouble ? cmd->trouble : ASSAY_EXIT_FAIL;
+	}
+	int status = run_with_memory(cmd, argc, argv);
+	assay_leave(&f);
+	return status;
 }
 
 /* A path is meant for report; a word that is none may be a command with a slip in it. */

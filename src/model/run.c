@@ -195,6 +195,11 @@ void assay_gate_free(assay_gate *gate)
 	pthread_rwlock_destroy(&gate->lock);
 }
 
+static void unlock_gate(void *gate)
+{
+	pthread_rwlock_unlock(&((assay_gate *)gate)->lock);
+}
+
 /* Growing moves columns: nobody may be filling then. */
 static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src,
 			const assay_moved *moved)
@@ -206,13 +211,17 @@ static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src,
 			room = false;
 	if (room)
 		return;
-	if (gate)
+	assay_undo undo = {0};
+	if (gate) {
 		pthread_rwlock_wrlock(&gate->lock);
+		assay_undo_add(&undo, unlock_gate, gate);
+	}
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		if (moves(id, moved))
 			assay_reserve(&dst->t, id, head_of(src, id)->n);
+	assay_undo_drop(&undo);
 	if (gate)
-		pthread_rwlock_unlock(&gate->lock);
+		unlock_gate(gate);
 }
 
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved)
@@ -316,12 +325,34 @@ void assay_warn(assay_run *run, const char *id, const char *fmt, ...)
 	run->part.t.warning.text[r] = assay_sid_of(run, text);
 }
 
-assay_run *assay_run_new(void)
+static assay_run *new_run(assay_owner *owner)
 {
 	assay_arena a = {0};
 	assay_run *run = assay_alloc(&a, sizeof *run);
 	run->arena = a;
+	run->owner = owner;
 	run->part.source = ASSAY_NO_ROW;
+	return run;
+}
+
+static assay_run *run_or_null(assay_owner *owner)
+{
+	assay_frame f;
+	ASSAY_ENTER(&f, owner, NULL, NULL);
+	assay_run *run = new_run(owner);
+	assay_leave(&f);
+	return run;
+}
+
+/* Inside a call all memory is of the run that the call is for. */
+assay_run *assay_run_new(void)
+{
+	if (assay_is_inside())
+		return new_run(NULL);
+	assay_owner *owner = assay_owner_new();
+	assay_run *run = owner ? run_or_null(owner) : NULL;
+	if (!run)
+		assay_owner_free(owner);
 	return run;
 }
 
@@ -354,9 +385,13 @@ void assay_run_free(assay_run *run)
 {
 	if (!run || atomic_fetch_sub(&run->holds, 1) > 0)
 		return;
-	assay_part_free(&run->part);
-	assay_arena a = run->arena; /* the run itself lives in it */
-	assay_arena_free(&a);
+	assay_owner *owner = run->owner;
+	if (!owner || !assay_owner_is_lost(owner)) {
+		assay_part_free(&run->part);
+		assay_arena a = run->arena; /* the run itself lives in it */
+		assay_arena_free(&a);
+	}
+	assay_owner_free(owner);
 }
 
 TEST(tracks_are_made_once)

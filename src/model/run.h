@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/owner.h"
 #include "model/tables.h"
 
 typedef enum assay_issue {
@@ -45,6 +46,7 @@ struct assay_run {
 			      work did not end */
 	unsigned threads;  /* for one input; 0: as many as there are processors */
 	atomic_uint holds; /* who needs it beside its owner */
+	assay_owner *owner; /* of its memory; NULL: that of the call it was made in */
 };
 
 /* Each hold wants an assay_run_free() of its own; the last one frees. Any thread may let go. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/owner.h"
 #include "base/test.h"
 
 const char *const assay_col_type_name[ASSAY_COL_TYPE_COUNT] = {
@@ -152,13 +153,16 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 	assay_table_head *h = table_head(t, id);
 	if (h->cap - h->n >= more)
 		return;
+	if (more >= ASSAY_NO_ROW - h->n)
+		assay_give_up(ASSAY_LIMIT, "table %s has no room for more than %u rows",
+			      assay_table_infos[id].name, ASSAY_NO_ROW - 1);
 	size_t cap = h->cap ? h->cap * 2 : 4096;
 	while (cap - h->n < more)
 		cap *= 2;
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		void **col = column(t, id, c);
 		size_t width = assay_table_infos[id].col[c].width;
-		*col = assay_pages_grow(*col, h->cap * width, cap * width);
+		*col = assay_pages_grow(*col, cap * width);
 	}
 	h->cap = cap;
 }
@@ -212,9 +216,7 @@ void assay_tables_free(assay_tables *t)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		for (size_t c = 0; c < assay_table_infos[id].cols; c++)
-			assay_pages_free(*column(t, id, c),
-					 table_head(t, id)->cap *
-						 assay_table_infos[id].col[c].width);
+			assay_pages_free(*column(t, id, c));
 	*t = (assay_tables){0};
 }
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +52,8 @@ struct job {
 	piece *piece;
 	size_t n;
 	atomic_size_t next;
+	assay_thread thread[THREADS_MAX];
+	size_t started;
 };
 
 /* The file that was described, untouched since. */
@@ -99,17 +100,18 @@ static void hash_piece(const assay_root *root, EVP_MD_CTX *md, char *buf, piece 
 	close(fd);
 }
 
-static void *hash_worker(void *arg)
+static void hash_worker(void *arg)
 {
 	struct job *j = arg;
 	assay_arena a = {0};
 	char *buf = assay_alloc(&a, CHUNK);
 	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	if (!md)
+		assay_oom(0);
 	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
 		hash_piece(j->root, md, buf, &j->piece[i]);
 	EVP_MD_CTX_free(md);
 	assay_arena_free(&a);
-	return NULL;
 }
 
 static int larger_first(const void *a, const void *b)
@@ -118,17 +120,27 @@ static int larger_first(const void *a, const void *b)
 	return (x->size < y->size) - (x->size > y->size);
 }
 
+static void join_workers(void *arg)
+{
+	struct job *j = arg;
+	for (size_t i = 0; i < j->started; i++)
+		assay_thread_join(&j->thread[i]);
+}
+
 static void run_job(struct job *j)
 {
-	pthread_t thread[THREADS_MAX];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus, started = 0;
+	size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus;
+	assay_undo undo;
 	want = want < j->n ? want : j->n;
-	while (started + 1 < want && !pthread_create(&thread[started], NULL, hash_worker, j))
-		started++;
+	assay_undo_add(&undo, join_workers, j);
+	while (j->started + 1 < want && assay_thread_start(&j->thread[j->started], hash_worker, j))
+		j->started++;
 	hash_worker(j);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(thread[i], NULL);
+	assay_undo_drop(&undo);
+	join_workers(j);
+	for (size_t i = 0; i < j->started; i++)
+		assay_thread_fail_as(&j->thread[i]);
 }
 
 /* From the pieces of one file, which stand together; how many there were. */
@@ -138,6 +150,8 @@ static size_t take_digest(const piece *p, const piece *end)
 	unsigned char md[EVP_MAX_MD_SIZE];
 	EVP_MD_CTX *tree = EVP_MD_CTX_new();
 	size_t n = 0;
+	if (!tree)
+		assay_oom(0);
 	f->hashed = true;
 	EVP_DigestInit_ex(tree, EVP_sha256(), NULL);
 	for (; p + n < end && p[n].file == f; n++) {

@@ -105,11 +105,13 @@ static bool run_tool(assay_ctx *c, char *tool, char *out)
 	posix_spawn_file_actions_destroy(&fa);
 	posix_spawnattr_destroy(&attr);
 	close(fds[1]);
-	bool ok = false;
+	bool ok = false, ended = !error && watch(pid, fds[0], assay_clock(CLOCK_MONOTONIC) + limit,
+						 err, &status);
+	close(fds[0]);
 	if (error) {
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: cannot run %s: %s", tool,
 				 strerror(error));
-	} else if (!watch(pid, fds[0], assay_clock(CLOCK_MONOTONIC) + limit, err, &status)) {
+	} else if (!ended) {
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: rdhc timed out after %.3g s",
 				 (double)limit / 1e9);
 	} else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
@@ -121,7 +123,6 @@ static bool run_tool(assay_ctx *c, char *tool, char *out)
 	} else {
 		ok = true;
 	}
-	close(fds[0]);
 	return ok;
 }
 

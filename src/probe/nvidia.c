@@ -59,6 +59,7 @@ struct nvml_gpu {
 
 /* Lives on its own pages: when the driver never answers, the thread keeps it and we go on. */
 struct assay_nvml_job {
+	assay_undo undo;
 	pthread_t thread;
 	int started, opened, init_ret;
 	char driver[ASSAY_NVML_TEXT], nvml[ASSAY_NVML_TEXT];
@@ -195,12 +196,31 @@ static void *nvml_thread(void *arg)
 	return NULL;
 }
 
+/* False: no answer within the limit; the job's memory stays with the thread. */
+static bool nvml_wait(struct assay_nvml_job *j)
+{
+	struct timespec until =
+		assay_timespec_of(assay_clock(CLOCK_REALTIME) + NVML_LIMIT_SECONDS * 1000000000ll);
+	bool done = !j->started || pthread_timedjoin_np(j->thread, NULL, &until) == 0;
+	if (done)
+		j->started = false;
+	return done;
+}
+
+static void end_job(void *job)
+{
+	if (nvml_wait(job))
+		assay_pages_free(job);
+}
+
 void assay_nvml_start(assay_ctx *c)
 {
 	if (!c->same_kernel)
 		return;
-	struct assay_nvml_job *j = assay_pages_grow(NULL, 0, sizeof *j);
+	struct assay_nvml_job *j = assay_pages_grow(NULL, sizeof *j);
+	assay_pages_disown(j);
 	j->started = pthread_create(&j->thread, NULL, nvml_thread, j) == 0;
+	assay_undo_add(&j->undo, end_job, j);
 	c->nvml = j;
 }
 
@@ -268,14 +288,6 @@ static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 	*assay_push(&c->env->gpus) = g;
 }
 
-/* False: no answer within the limit; the job's memory stays with the thread. */
-static bool nvml_wait(struct assay_nvml_job *j)
-{
-	struct timespec until =
-		assay_timespec_of(assay_clock(CLOCK_REALTIME) + NVML_LIMIT_SECONDS * 1000000000ll);
-	return !j->started || pthread_timedjoin_np(j->thread, NULL, &until) == 0;
-}
-
 static bool take_nvml(assay_ctx *c)
 {
 	struct assay_nvml_job *j = c->nvml;
@@ -283,6 +295,7 @@ static bool take_nvml(assay_ctx *c)
 	if (!j)
 		return false;
 	if (!nvml_wait(j)) {
+		assay_undo_drop(&j->undo);
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.nvidia: NVML gave no answer in %d s",
 				 NVML_LIMIT_SECONDS);
 		return false;
@@ -302,7 +315,8 @@ static bool take_nvml(assay_ctx *c)
 			take_gpu(c, &j->gpu[i]);
 		c->nvidia = true;
 	}
-	assay_pages_free(j, sizeof *j);
+	assay_undo_drop(&j->undo);
+	assay_pages_free(j);
 	return ok;
 }
 

@@ -1,7 +1,7 @@
 /* GPU packages of the distribution, from dpkg's own text file and RPM's own database. */
-#include <sqlite3.h>
 #include <unistd.h>
 
+#include "base/sqlite.h"
 #include "base/test.h"
 #include "probe/probe.h"
 
@@ -100,13 +100,17 @@ static void rpm(assay_ctx *c, const char *path)
 	assay_cause cause;
 	sqlite3 *db = NULL;
 	sqlite3_stmt *rows = NULL;
+	assay_undo of_fd, of_db;
 	int fd = assay_root_fd(&c->root, path, &st, &cause);
 	if (fd < 0)
 		return;
+	assay_undo_fd(&of_fd, fd);
 	const char *uri = assay_printf(c->a, "file:/proc/self/fd/%d?immutable=1", fd);
 	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) ==
-			  SQLITE_OK &&
-		  sqlite3_prepare_v2(db, "SELECT blob FROM Packages", -1, &rows, NULL) == SQLITE_OK;
+		  SQLITE_OK;
+	assay_sqlite_guard(&of_db, db);
+	ok = ok &&
+	     sqlite3_prepare_v2(db, "SELECT blob FROM Packages", -1, &rows, NULL) == SQLITE_OK;
 	int step = SQLITE_ROW;
 	while (ok && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		const unsigned char *blob = sqlite3_column_blob(rows, 0);
@@ -122,6 +126,8 @@ static void rpm(assay_ctx *c, const char *path)
 			"assay.system_packages: the newest changes of %s are in its -wal, which was not read",
 			path);
 	sqlite3_finalize(rows);
+	assay_undo_drop(&of_db);
+	assay_undo_drop(&of_fd);
 	sqlite3_close(db);
 	close(fd);
 }

@@ -53,13 +53,16 @@ bool assay_root_open(assay_root *root, const char *path, assay_err *err)
 	struct stat here, top;
 	root->host = fstat(root->fd, &here) == 0 && stat("/", &top) == 0 &&
 		     here.st_dev == top.st_dev && here.st_ino == top.st_ino;
+	assay_undo_fd(&root->undo, root->fd);
 	return true;
 }
 
 void assay_root_close(assay_root *root)
 {
-	if (root->fd >= 0)
+	if (root->fd >= 0) {
+		assay_undo_drop(&root->undo);
 		close(root->fd);
+	}
 	root->fd = -1;
 }
 
@@ -258,6 +261,8 @@ assay_cause assay_root_read(const assay_root *root, assay_arena *a, const char *
 		close(fd);
 		return ASSAY_CAUSE_TOO_LARGE;
 	}
+	assay_undo undo;
+	assay_undo_fd(&undo, fd);
 	/* sizes in /proc and /sys are made up: read to the end */
 	assay_vec(char) buf = {0};
 	size_t step = st.st_size > 0 ? (size_t)st.st_size + 1 : FIRST_READ;
@@ -275,6 +280,7 @@ assay_cause assay_root_read(const assay_root *root, assay_arena *a, const char *
 		*out = (assay_str){copy, buf.n};
 	}
 	assay_vec_free(&buf);
+	assay_undo_drop(&undo);
 	close(fd);
 	return cause;
 }
@@ -323,6 +329,8 @@ assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *
 		return ASSAY_CAUSE_IO;
 	}
 	assay_vec(assay_name) names = {0};
+	assay_undo undo;
+	assay_undo_dir(&undo, dir);
 	struct dirent *d;
 	errno = 0;
 	while ((d = readdir(dir)) && names.n <= ASSAY_NAMES_MAX) {
@@ -334,6 +342,7 @@ assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *
 	cause = names.n > ASSAY_NAMES_MAX ? ASSAY_CAUSE_TOO_LARGE
 		: !d && errno             ? cause_of(errno)
 					  : ASSAY_CAUSE_NONE;
+	assay_undo_drop(&undo);
 	closedir(dir);
 	if (cause == ASSAY_CAUSE_NONE && names.n) {
 		out->p = assay_alloc(a, names.n * sizeof *out->p);

@@ -10,6 +10,7 @@
 #include <assay/assay.h>
 
 #include "base/arena.h"
+#include "base/owner.h"
 #include "base/str.h"
 
 #define ASSAY_CAUSE_LIST(X)                                                                        \
@@ -39,6 +40,7 @@ typedef struct assay_root {
 	const char *path; /* as given; "/" for the host */
 	bool host;        /* the running system itself: the kernel and NVML may be asked too */
 	bool no_openat2;  /* old kernel or a seccomp filter: resolve by hand */
+	assay_undo undo;
 } assay_root;
 
 bool assay_root_open(assay_root *root, const char *path, assay_err *err);

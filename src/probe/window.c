@@ -17,6 +17,11 @@ static void *zero_pages(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static void close_window(void *w)
+{
+	assay_window_close(w);
+}
+
 assay_cause assay_window_open(assay_window *w, const assay_root *root, const char *path)
 {
 	assay_cause cause;
@@ -27,8 +32,10 @@ assay_cause assay_window_open(assay_window *w, const assay_root *root, const cha
 	cause = w->st.st_size > 0 ? ASSAY_CAUSE_IO : ASSAY_CAUSE_EMPTY;
 	w->n = (size_t)w->st.st_size;
 	w->loaded_bytes = w->n / CHUNK / 8 + 1;
-	if (w->n && (w->p = zero_pages(w->n)) && (w->loaded = zero_pages(w->loaded_bytes)))
+	if (w->n && (w->p = zero_pages(w->n)) && (w->loaded = zero_pages(w->loaded_bytes))) {
+		assay_undo_add(&w->undo, close_window, w);
 		return ASSAY_CAUSE_NONE;
+	}
 	struct stat st = w->st;
 	assay_window_close(w);
 	w->st = st;
@@ -69,6 +76,7 @@ assay_str assay_window_all(assay_window *w)
 
 void assay_window_close(assay_window *w)
 {
+	assay_undo_drop(&w->undo);
 	if (w->p)
 		munmap(w->p, w->n);
 	if (w->loaded)

@@ -14,6 +14,7 @@ typedef struct assay_window {
 	int fd;
 	unsigned char *loaded; /* one bit a chunk */
 	size_t loaded_bytes;
+	assay_undo undo;
 } assay_window;
 
 /* EMPTY for a file without a byte; nothing to close then, nor after any other failure. */

@@ -29,15 +29,22 @@ typedef struct holder {
 	arrow_col *col;
 	int64_t cols, rows;
 	bool done; /* the one batch was handed out */
+	bool failed;
+	int made; /* structs of one answer, which all need the holder when it is whole */
 } holder;
+
+static void free_holder(holder *h)
+{
+	assay_arena arena = h->arena; /* the holder lies in it */
+	assay_arena_free(&arena);
+}
 
 static void let_go(holder *h)
 {
 	if (atomic_fetch_sub(&h->users, 1) > 1)
 		return;
 	assay_run *run = h->run;
-	assay_arena arena = h->arena; /* the holder lies in it */
-	assay_arena_free(&arena);
+	free_holder(h);
 	assay_run_free(run);
 }
 
@@ -189,7 +196,7 @@ static void release_array(struct ArrowArray *a)
 
 static void schema_of(holder *h, const arrow_col *c, struct ArrowSchema *s)
 {
-	atomic_fetch_add(&h->users, 1);
+	h->made++;
 	*s = (struct ArrowSchema){.format = c->format,
 				  .name = c->name,
 				  .flags = NULLABLE,
@@ -203,7 +210,7 @@ static void schema_of(holder *h, const arrow_col *c, struct ArrowSchema *s)
 
 static void array_of(holder *h, const arrow_col *c, struct ArrowArray *a)
 {
-	atomic_fetch_add(&h->users, 1);
+	h->made++;
 	*a = (struct ArrowArray){.length = c->n,
 				 .null_count = c->nulls,
 				 .n_buffers = c->text ? 3 : 2,
@@ -219,50 +226,73 @@ static void array_of(holder *h, const arrow_col *c, struct ArrowArray *a)
 	}
 }
 
-static int stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *s)
+static void make_schema(holder *h, struct ArrowSchema *s)
 {
-	holder *h = stream->private_data;
-	atomic_fetch_add(&h->users, 1);
+	struct ArrowSchema **child = assay_alloc(&h->arena, (size_t)(h->cols + 1) * sizeof *child);
+	h->made = 1;
+	for (int64_t i = 0; i < h->cols; i++) {
+		child[i] = assay_alloc(&h->arena, sizeof *child[i]);
+		schema_of(h, &h->col[i], child[i]);
+	}
 	*s = (struct ArrowSchema){.format = "+s",
 				  .name = "",
 				  .n_children = h->cols,
+				  .children = child,
 				  .release = release_schema,
 				  .private_data = h};
-	s->children = assay_alloc(&h->arena, (size_t)(h->cols + 1) * sizeof *s->children);
+	atomic_fetch_add(&h->users, h->made);
+}
+
+static void make_batch(holder *h, struct ArrowArray *a)
+{
+	static const void *no_bitmap = NULL;
+	struct ArrowArray **child = assay_alloc(&h->arena, (size_t)(h->cols + 1) * sizeof *child);
+	h->made = 1;
 	for (int64_t i = 0; i < h->cols; i++) {
-		s->children[i] = assay_alloc(&h->arena, sizeof *s->children[i]);
-		schema_of(h, &h->col[i], s->children[i]);
+		child[i] = assay_alloc(&h->arena, sizeof *child[i]);
+		array_of(h, &h->col[i], child[i]);
 	}
+	*a = (struct ArrowArray){.length = h->rows,
+				 .n_buffers = 1,
+				 .buffers = &no_bitmap,
+				 .n_children = h->cols,
+				 .children = child,
+				 .release = release_array,
+				 .private_data = h};
+	atomic_fetch_add(&h->users, h->made);
+}
+
+static int stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *s)
+{
+	holder *h = stream->private_data;
+	assay_frame f;
+	h->failed = true;
+	ASSAY_ENTER(&f, h->run->owner, NULL, ENOMEM);
+	make_schema(h, s);
+	assay_leave(&f);
+	h->failed = false;
 	return 0;
 }
 
 static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *a)
 {
-	static const void *no_bitmap = NULL;
 	holder *h = stream->private_data;
+	assay_frame f;
 	*a = (struct ArrowArray){0}; /* without release: the end */
 	if (h->done)
 		return 0;
+	h->failed = true;
+	ASSAY_ENTER(&f, h->run->owner, NULL, ENOMEM);
+	make_batch(h, a);
+	assay_leave(&f);
 	h->done = true;
-	atomic_fetch_add(&h->users, 1);
-	*a = (struct ArrowArray){.length = h->rows,
-				 .n_buffers = 1,
-				 .buffers = &no_bitmap,
-				 .n_children = h->cols,
-				 .release = release_array,
-				 .private_data = h};
-	a->children = assay_alloc(&h->arena, (size_t)(h->cols + 1) * sizeof *a->children);
-	for (int64_t i = 0; i < h->cols; i++) {
-		a->children[i] = assay_alloc(&h->arena, sizeof *a->children[i]);
-		array_of(h, &h->col[i], a->children[i]);
-	}
+	h->failed = false;
 	return 0;
 }
 
 static const char *stream_error(struct ArrowArrayStream *stream)
 {
-	(void)stream;
-	return NULL; /* nothing fails once the stream is there */
+	return ((holder *)stream->private_data)->failed ? "out of memory" : NULL;
 }
 
 static void stream_release(struct ArrowArrayStream *stream)
@@ -277,13 +307,14 @@ static holder *new_holder(assay_run *run)
 	holder *h = assay_alloc(&arena, sizeof *h);
 	h->arena = arena;
 	h->run = run;
-	assay_run_hold(run);
 	atomic_init(&h->users, 1);
 	return h;
 }
 
+/* Nothing can fail any more: the run is held from here on. */
 static void start_stream(holder *h, struct ArrowArrayStream *out)
 {
+	assay_run_hold(h->run);
 	*out = (struct ArrowArrayStream){.get_schema = stream_schema,
 					 .get_next = stream_next,
 					 .get_last_error = stream_error,
@@ -409,7 +440,7 @@ bool assay_arrow_sql(assay_run *run, const char *text, struct ArrowArrayStream *
 	if (ok)
 		start_stream(h, out);
 	else
-		let_go(h);
+		free_holder(h);
 	return ok;
 }
 

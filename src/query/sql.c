@@ -1,6 +1,7 @@
 /* A connection that reaches the run and memory of its own, no file. */
 #include "query/sql.h"
 
+#include "base/sqlite.h"
 #include "base/test.h"
 #include "query/vtab.h"
 
@@ -50,6 +51,7 @@ bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err)
 	assay_relations_of(&sql->views, run);
 	int rc = sqlite3_open_v2(":memory:", &sql->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				 NULL);
+	assay_sqlite_guard(&sql->undo, sql->db);
 	if (rc == SQLITE_OK)
 		rc = assay_vtabs_add(sql->db, &sql->views);
 	if (rc == SQLITE_OK)
@@ -63,6 +65,7 @@ bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err)
 
 void assay_sql_close(assay_sql *sql)
 {
+	assay_undo_drop(&sql->undo);
 	sqlite3_close(sql->db);
 	assay_relations_free(&sql->views);
 }

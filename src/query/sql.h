@@ -7,6 +7,7 @@
 typedef struct assay_sql {
 	assay_relations views;
 	struct sqlite3 *db;
+	assay_undo undo;
 } assay_sql;
 
 /* Of an analysed run whose tables do not grow while it is open. Close it in either case. */

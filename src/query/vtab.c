@@ -21,7 +21,7 @@ typedef struct table {
 	sqlite3_vtab base;
 	const assay_relations *views;
 	const assay_relation *view;
-	order **by; /* by column; NULL: not made yet */
+	order *by; /* by column; key NULL: not made yet */
 	assay_arena arena;
 } table;
 
@@ -44,26 +44,26 @@ static assay_relation_col ordering(const assay_relation_col *col)
 
 static const order *order_by(table *t, int column)
 {
-	order *o = t->by[column];
-	if (o)
+	order *o = &t->by[column], made = {0};
+	if (o->key)
 		return o;
 	const assay_relation *v = t->view;
 	assay_relation_col col = ordering(&v->col[column]);
 	int64_t *key = assay_alloc(&t->arena, (v->n + 1) * sizeof *key);
-	o = assay_alloc(&t->arena, sizeof *o);
-	o->key = assay_alloc(&t->arena, (v->n + 1) * sizeof *o->key);
-	o->at = assay_alloc(&t->arena, (v->n + 1) * sizeof *o->at);
+	made.key = assay_alloc(&t->arena, (v->n + 1) * sizeof *made.key);
+	made.at = assay_alloc(&t->arena, (v->n + 1) * sizeof *made.at);
 	for (size_t i = 0; i < v->n; i++) {
 		assay_cell cell =
 			assay_relation_cell(t->views->run, &col, assay_relation_row(v, i));
 		key[i] = cell.i;
 		if (cell.type != ASSAY_CELL_NULL)
-			o->at[o->n++] = (uint32_t)i;
+			made.at[made.n++] = (uint32_t)i;
 	}
-	assay_sort_rows(o->at, o->n, key);
-	for (size_t i = 0; i < o->n; i++)
-		o->key[i] = key[o->at[i]];
-	return t->by[column] = o;
+	assay_sort_rows(made.at, made.n, key);
+	for (size_t i = 0; i < made.n; i++)
+		made.key[i] = key[made.at[i]];
+	*o = made;
+	return o;
 }
 
 static size_t count_below(const order *o, int64_t v)
@@ -184,6 +184,18 @@ static bool narrow(const table *t, const order *o, char letter, sqlite3_value *a
 	return *from < *to;
 }
 
+/* NULL: no memory. SQLite is returned to, not left. */
+static const order *order_or_null(table *t, int column)
+{
+	assay_frame f;
+	assay_enter_inside(&f, NULL);
+	if (setjmp(f.out))
+		return NULL;
+	const order *o = order_by(t, column);
+	assay_leave(&f);
+	return o;
+}
+
 static int filter(sqlite3_vtab_cursor *vc, int idx, const char *letters, int n, sqlite3_value **arg)
 {
 	cursor *c = (cursor *)vc;
@@ -191,7 +203,9 @@ static int filter(sqlite3_vtab_cursor *vc, int idx, const char *letters, int n, 
 	*c = (cursor){.base = c->base, .end = t->view->n};
 	if (idx == 0)
 		return SQLITE_OK;
-	const order *o = order_by(t, idx - 1);
+	const order *o = order_or_null(t, idx - 1);
+	if (!o)
+		return SQLITE_NOMEM;
 	c->at = o->at;
 	c->end = o->n;
 	bool text_column = t->view->col[idx - 1].type == ASSAY_CELL_TEXT;
@@ -276,7 +290,8 @@ static int make_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
 	(void)argc, (void)err;
 	const assay_relation *v =
 		assay_relation_find(views, argv[0]); /* a module is named as its view */
-	table *t = sqlite3_malloc(sizeof *t);
+	size_t orders = v ? v->cols * sizeof(order) : 0;
+	table *t = sqlite3_malloc64(sizeof *t + orders);
 	char *text = v ? declaration(v) : NULL;
 	int rc = t && text ? sqlite3_declare_vtab(db, text) : SQLITE_NOMEM;
 	sqlite3_free(text);
@@ -285,7 +300,7 @@ static int make_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
 		return rc;
 	}
 	*t = (table){.views = views, .view = v};
-	t->by = assay_alloc(&t->arena, v->cols * sizeof *t->by);
+	t->by = memset(t + 1, 0, orders);
 	*out = &t->base;
 	return SQLITE_OK;
 }

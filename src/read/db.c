@@ -1,12 +1,12 @@
 #include "read/db.h"
 
 #include <assert.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sqlite.h"
 #include "base/test.h"
 
 enum {
@@ -246,7 +246,9 @@ bool assay_db_open(assay_db *db, assay_run *run, assay_input *in, assay_err *err
 	bool file = plain && file_size(db->path) == (int64_t)bytes;
 	if (file && head.n >= HEADER && bytes_told(head.p) > bytes)
 		file = file_size(assay_printf(&db->scratch, "%s-wal", db->path)) > 0;
-	if (!(file ? open_file(db, err) : open_image(db, in, err)))
+	bool opened = file ? open_file(db, err) : open_image(db, in, err);
+	assay_sqlite_guard(&db->undo, db->sql);
+	if (!opened)
 		goto fail;
 	if (db->cut) {
 		assay_count(db->part, ASSAY_ISSUE_truncated, 1);
@@ -269,6 +271,7 @@ fail:
 
 void assay_db_close(assay_db *db)
 {
+	assay_undo_drop(&db->undo);
 	sqlite3_finalize(db->rows);
 	sqlite3_close(db->sql);
 	assay_vec_free(&db->image);
@@ -308,16 +311,24 @@ static void broken_table(assay_db *db, const char *why)
 	db->warned = true;
 }
 
+/* SQLite goes on without what it had no memory for; we do not. */
+static void need_memory(const assay_db *db, bool enough)
+{
+	if (!enough || sqlite3_errcode(db->sql) == SQLITE_NOMEM)
+		assay_oom(0);
+}
+
 static sqlite3_stmt *prepare(assay_db *db, char *text)
 {
 	sqlite3_stmt *stmt = NULL;
-	if (!text || sqlite3_prepare_v2(db->sql, text, -1, &stmt, NULL) != SQLITE_OK) {
-		broken_table(db, sqlite3_errmsg(db->sql));
-		sqlite3_finalize(stmt);
-		stmt = NULL;
-	}
+	bool made = text;
+	int rc = made ? sqlite3_prepare_v2(db->sql, text, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(text);
-	return stmt;
+	need_memory(db, made);
+	if (rc == SQLITE_OK)
+		return stmt;
+	broken_table(db, sqlite3_errmsg(db->sql));
+	return NULL;
 }
 
 typedef struct layout {
@@ -351,6 +362,7 @@ static bool find_layout(assay_db *db, const char *const columns[], int n, layout
 			l->rowid = is_rowid(info) ? i : l->rowid;
 		}
 	}
+	need_memory(db, true);
 	sqlite3_finalize(info);
 	return field > 0;
 }
@@ -440,6 +452,7 @@ bool assay_db_next(assay_db *db)
 	int rc = sqlite3_step(db->rows);
 	if (rc == SQLITE_ROW && take_row(db))
 		return true;
+	need_memory(db, true);
 	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
 		broken_table(db, sqlite3_errmsg(db->sql));
 	sqlite3_finalize(db->rows);
@@ -466,6 +479,7 @@ static assay_db_value value_at(assay_db *db, int column)
 		v.u.text.p = sqlite3_column_blob(db->rows, column);
 	if (v.type >= ASSAY_DB_TEXT)
 		v.u.text.n = (size_t)sqlite3_column_bytes(db->rows, column);
+	need_memory(db, v.type < ASSAY_DB_TEXT || v.u.text.p || !v.u.text.n);
 	return v;
 }
 

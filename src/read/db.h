@@ -30,6 +30,7 @@ typedef struct assay_db {
 	assay_vec(uint32_t) roots;  /* their first pages, 0 for views */
 	assay_map name_at;
 	assay_arena scratch;
+	assay_undo undo;
 } assay_db;
 
 bool assay_db_open(assay_db *db, assay_run *run, assay_input *in, assay_err *err);

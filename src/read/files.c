@@ -5,12 +5,12 @@
 #define _GNU_SOURCE /* strverscmp */
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/owner.h"
 #include "base/pump.h"
 #include "base/test.h"
 #include "read/reader.h"
@@ -57,6 +57,9 @@ struct reading {
 	assay_vec(assay_run *) spare; /* used before: their memory is there already */
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
+	assay_thread thread[WORKERS_MAX];
+	unsigned started;
+	bool failed; /* somebody found no memory: nobody goes on */
 };
 
 /* Order of a directory: digits inside names compare as numbers, so rank2 comes before rank10. */
@@ -80,8 +83,15 @@ static uint64_t state_of(const struct stat *st)
 static void list_files(struct reading *r, const char *dir, int depth, bool linked)
 {
 	DIR *d = opendir(dir);
-	if (!d)
+	assay_undo undo;
+	if (!d && errno == ENOMEM)
+		assay_oom(0);
+	if (!d) {
+		assay_count(&r->run->part, ASSAY_ISSUE_broken_file, 1);
+		assay_warn(r->run, "broken_file", "cannot open %s: %s", dir, strerror(errno));
 		return;
+	}
+	assay_undo_dir(&undo, d);
 	for (struct dirent *e; (e = readdir(d));) {
 		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
 			continue;
@@ -101,6 +111,7 @@ static void list_files(struct reading *r, const char *dir, int depth, bool linke
 							      .inode = st.st_ino,
 							      .state = state_of(&st)};
 	}
+	assay_undo_drop(&undo);
 	closedir(d);
 }
 
@@ -256,11 +267,12 @@ static assay_run *take_run(struct reading *r)
 
 static void give_run(struct reading *r, assay_run *run)
 {
+	assay_held held;
 	assay_run_reset(run);
-	pthread_mutex_lock(&r->lock);
+	assay_hold(&held, &r->lock);
 	*assay_push(&r->spare) = run;
 	r->held--;
-	pthread_mutex_unlock(&r->lock);
+	assay_unhold(&held);
 }
 
 /* What is said of it is said when it is read for itself. */
@@ -309,11 +321,22 @@ static void read_batch(struct reading *r, struct batch *b)
 		r->each->work(r->each->ctx, b->run);
 }
 
-static void *run_worker(void *arg)
+static void fail(void *arg)
 {
 	struct reading *r = arg;
 	pthread_mutex_lock(&r->lock);
-	while (r->next < r->batch.n) {
+	r->failed = true;
+	pthread_cond_broadcast(&r->turn);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void run_worker(void *arg)
+{
+	struct reading *r = arg;
+	assay_undo undo;
+	assay_undo_add(&undo, fail, r);
+	pthread_mutex_lock(&r->lock);
+	while (r->next < r->batch.n && !r->failed) {
 		if (r->next >= r->joined + r->workers) {
 			pthread_cond_wait(&r->turn, &r->lock);
 			continue;
@@ -327,7 +350,7 @@ static void *run_worker(void *arg)
 		pthread_cond_broadcast(&r->turn);
 	}
 	pthread_mutex_unlock(&r->lock);
-	return NULL;
+	assay_undo_drop(&undo);
 }
 
 /* The rows of a batch's own run, behind all that came before. */
@@ -407,9 +430,12 @@ static void join_all(struct reading *r)
 {
 	for (size_t i = 0; i < r->batch.n; i++) {
 		pthread_mutex_lock(&r->lock);
-		while (r->batch.p[i].state < BATCH_READ)
+		while (r->batch.p[i].state < BATCH_READ && !r->failed)
 			pthread_cond_wait(&r->turn, &r->lock);
+		bool failed = r->failed;
 		pthread_mutex_unlock(&r->lock);
+		if (failed)
+			return;
 		take_batch(r, &r->batch.p[i]);
 		pthread_mutex_lock(&r->lock);
 		r->joined = i + 1;
@@ -418,18 +444,32 @@ static void join_all(struct reading *r)
 	}
 }
 
+static void join_workers(struct reading *r)
+{
+	for (unsigned i = 0; i < r->started; i++)
+		assay_thread_join(&r->thread[i]);
+}
+
+static void stop_workers(void *reading)
+{
+	fail(reading);
+	join_workers(reading);
+}
+
 /* False when no thread is to be had. */
 static bool read_at_once(struct reading *r)
 {
-	pthread_t thread[WORKERS_MAX];
-	unsigned started = 0;
-	while (started < r->workers && !pthread_create(&thread[started], NULL, run_worker, r))
-		started++;
-	if (started)
+	assay_undo undo;
+	assay_undo_add(&undo, stop_workers, r);
+	while (r->started < r->workers && assay_thread_start(&r->thread[r->started], run_worker, r))
+		r->started++;
+	if (r->started)
 		join_all(r);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(thread[i], NULL);
-	return started > 0;
+	assay_undo_drop(&undo);
+	join_workers(r);
+	for (unsigned i = 0; i < r->started; i++)
+		assay_thread_fail_as(&r->thread[i]);
+	return r->started > 0;
 }
 
 static void read_one_by_one(struct reading *r)

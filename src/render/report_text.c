@@ -433,9 +433,10 @@ static size_t print_fitted(FILE *out, const assay_run *run, const assay_text_opt
 			    .width = opts->width ? opts->width : WIDTH,
 			    .top = opts->top};
 	if (!p.out)
-		return 0;
+		assay_oom(0);
 	print(&p);
-	fclose(p.out);
+	if (fclose(p.out))
+		assay_oom(n);
 	assay_lines_put(out, text, n, opts->full_names ? SIZE_MAX : p.width);
 	free(text);
 	assay_arena_free(&p.scratch);

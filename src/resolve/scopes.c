@@ -205,8 +205,8 @@ static void order_rows(scopes *s)
 	size_t n = t->host.n;
 	s->first.n = 0;
 	if (!s->rows)
-		s->rows = assay_pages_grow(NULL, 0, rows_bytes(s));
-	int64_t *shorter = assay_pages_grow(NULL, 0, n * sizeof *shorter + 1);
+		s->rows = assay_pages_grow(NULL, rows_bytes(s));
+	int64_t *shorter = assay_pages_grow(NULL, n * sizeof *shorter + 1);
 	for (size_t i = 0; i <= t->track.n; i++)
 		*assay_push(&s->first) = 0;
 	for (size_t h = 0; h < n; h++) {
@@ -226,7 +226,7 @@ static void order_rows(scopes *s)
 		assay_sort_rows(s->rows + s->first.p[i], many, t->host.ts);
 	}
 	assay_vec_free(&next);
-	assay_pages_free(shorter, n * sizeof *shorter + 1);
+	assay_pages_free(shorter);
 }
 
 static void walk_threads(scopes *s)
@@ -328,7 +328,7 @@ static void free_all(scopes *s)
 	assay_vec_free(&s->last);
 	assay_vec_free(&s->forward_track);
 	assay_vec_free(&s->call_forward);
-	assay_pages_free(s->rows, rows_bytes(s));
+	assay_pages_free(s->rows);
 	assay_vec_free(&s->first);
 	assay_vec_free(&s->thread);
 	assay_vec_free(&s->stack);

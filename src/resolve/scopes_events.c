@@ -23,12 +23,12 @@ void scopes_index_allocs(scopes *s)
 		s->alloc_first.p[i + 1] += s->alloc_first.p[i];
 	if (!s->alloc_rows.n)
 		return;
-	int64_t *track = assay_pages_grow(NULL, 0, a->n * sizeof *track);
+	int64_t *track = assay_pages_grow(NULL, a->n * sizeof *track);
 	for (size_t i = 0; i < a->n; i++)
 		track[i] = a->track[i];
 	assay_sort_rows(s->alloc_rows.p, s->alloc_rows.n, a->ts);
 	assay_sort_rows(s->alloc_rows.p, s->alloc_rows.n, track);
-	assay_pages_free(track, a->n * sizeof *track);
+	assay_pages_free(track);
 }
 
 void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts)

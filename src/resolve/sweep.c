@@ -452,7 +452,7 @@ void assay_sweep_free(assay_sweep *s)
 void assay_sweep_sort(const assay_sweep_rec *recs, uint32_t *rows, size_t n)
 {
 	size_t bytes = (n ? n : 1) * sizeof(int64_t);
-	int64_t *key = assay_pages_grow(NULL, 0, bytes);
+	int64_t *key = assay_pages_grow(NULL, bytes);
 	for (int pass = 0; pass < 4; pass++) {
 		for (size_t i = 0; i < n; i++)
 			key[i] = pass == 0   ? recs[i].enter
@@ -461,5 +461,5 @@ void assay_sweep_sort(const assay_sweep_rec *recs, uint32_t *rows, size_t n)
 					     : (int64_t)recs[i].scope;
 		assay_sort_rows(rows, n, key);
 	}
-	assay_pages_free(key, bytes);
+	assay_pages_free(key);
 }

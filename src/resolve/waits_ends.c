@@ -12,7 +12,7 @@ static uint32_t source_of(const waits *w, uint32_t gpu)
 static void sort_work(waits_ends *e)
 {
 	const waits *w = e->w;
-	int64_t *key = assay_pages_grow(NULL, 0, (e->n + 1) * sizeof *key);
+	int64_t *key = assay_pages_grow(NULL, (e->n + 1) * sizeof *key);
 	for (uint32_t g = 0; g < e->n; g++) {
 		e->row[g] = g;
 		key[g] = assay_gpu_end(&w->t->gpu, g);
@@ -27,7 +27,7 @@ static void sort_work(waits_ends *e)
 		for (size_t i = 0; i < e->n; i++)
 			e->end[i] = assay_gpu_end(&w->t->gpu, e->row[i]);
 	}
-	assay_pages_free(key, (e->n + 1) * sizeof *key);
+	assay_pages_free(key);
 }
 
 static void find_firsts(waits_ends *e)
@@ -70,10 +70,10 @@ static void find_whole(waits_ends *e)
 void waits_ends_make(waits_ends *e, const waits *w)
 {
 	*e = (waits_ends){.w = w, .n = w->t->gpu.n};
-	e->row = assay_pages_grow(NULL, 0, (e->n + 1) * sizeof *e->row);
-	e->end = assay_pages_grow(NULL, 0, (e->n + 1) * sizeof *e->end);
-	e->first = assay_pages_grow(NULL, 0, (w->sources + 2) * sizeof *e->first);
-	e->whole = assay_pages_grow(NULL, 0, (w->sources + 1) * sizeof *e->whole);
+	e->row = assay_pages_grow(NULL, (e->n + 1) * sizeof *e->row);
+	e->end = assay_pages_grow(NULL, (e->n + 1) * sizeof *e->end);
+	e->first = assay_pages_grow(NULL, (w->sources + 2) * sizeof *e->first);
+	e->whole = assay_pages_grow(NULL, (w->sources + 1) * sizeof *e->whole);
 	sort_work(e);
 	find_firsts(e);
 	find_whole(e);
@@ -81,10 +81,10 @@ void waits_ends_make(waits_ends *e, const waits *w)
 
 void waits_ends_free(waits_ends *e)
 {
-	assay_pages_free(e->row, (e->n + 1) * sizeof *e->row);
-	assay_pages_free(e->end, (e->n + 1) * sizeof *e->end);
-	assay_pages_free(e->first, (e->w->sources + 2) * sizeof *e->first);
-	assay_pages_free(e->whole, (e->w->sources + 1) * sizeof *e->whole);
+	assay_pages_free(e->row);
+	assay_pages_free(e->end);
+	assay_pages_free(e->first);
+	assay_pages_free(e->whole);
 }
 
 static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)

@@ -7,11 +7,20 @@
 #include "base/err.h"
 #include "base/folders.h"
 
+/* Its files have undone themselves. */
+static void remove_folders(void *folder)
+{
+	const assay_folder *f = folder;
+	assay_remove_folders(f->path, f->folders);
+}
+
 bool assay_folder_open(assay_folder *f, const assay_run *run, const char *path, assay_err *err)
 {
 	*f = (assay_folder){.run = run, .path = path};
-	return assay_make_folders(path, 0777, &f->folders) ||
-	       assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", path, strerror(errno));
+	if (!assay_make_folders(path, 0777, &f->folders))
+		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", path, strerror(errno));
+	assay_undo_add(&f->undo, remove_folders, f);
+	return true;
 }
 
 static bool is_input(const assay_run *run, const char *path)
@@ -56,6 +65,7 @@ bool assay_folder_close(assay_folder *f, bool ok, assay_err *err)
 			assay_output_drop(f->made.p[i]);
 	}
 	assay_vec_free(&f->made);
+	assay_undo_drop(&f->undo);
 	if (!ok)
 		assay_remove_folders(f->path, f->folders);
 	return ok;

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/output.h"
+#include "base/owner.h"
 #include "model/run.h"
 
 typedef struct assay_folder {
@@ -14,6 +15,7 @@ typedef struct assay_folder {
 	const char *path;
 	assay_vec(assay_output *) made;
 	int folders; /* that were not there */
+	assay_undo undo;
 } assay_folder;
 
 /* Made when it is not there, with those above it. */

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/jsonw.h"
+#include "base/sqlite.h"
 #include "base/test.h"
 #include "write/grid.h"
 #include "write/sdk_names.h"
@@ -811,9 +812,11 @@ static bool rocpd_write(const assay_run *run, FILE *out, assay_left_out *left, a
 	assay_arena arena = {0};
 	sqlite3 *db = NULL;
 	sqlite3_int64 n = 0;
-	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK &&
-		  !sqlite3_exec(db, "PRAGMA journal_mode = OFF; BEGIN", NULL, NULL, NULL) &&
-		  put_all(run, db, left, &arena) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	assay_undo undo;
+	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK;
+	assay_sqlite_guard(&undo, db);
+	ok = ok && !sqlite3_exec(db, "PRAGMA journal_mode = OFF; BEGIN", NULL, NULL, NULL) &&
+	     put_all(run, db, left, &arena) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	unsigned char *image = ok ? sqlite3_serialize(db, "main", &n, 0) : NULL;
 	if (image)
 		fwrite(image, 1, (size_t)n, out);
@@ -824,6 +827,7 @@ static bool rocpd_write(const assay_run *run, FILE *out, assay_left_out *left, a
 		assay_fail(err, ASSAY_LIMIT, 0, "the database cannot be made: %s",
 			   sqlite3_errmsg(db));
 	sqlite3_free(image);
+	assay_undo_drop(&undo);
 	sqlite3_close(db);
 	assay_arena_free(&arena);
 	return image;

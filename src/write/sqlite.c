@@ -1,7 +1,6 @@
 /* All tables of a run in one SQLite file, with indexes and the views of `assay sql`: what other
  * tools and other days can ask without assay. */
-#include <sqlite3.h>
-
+#include "base/sqlite.h"
 #include "base/test.h"
 #include "query/schema.h"
 #include "query/sql.h"
@@ -50,10 +49,12 @@ static bool sqlite_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	assay_arena scratch = {0};
 	sqlite3 *db = NULL;
 	sqlite3_int64 n = 0;
+	assay_undo undo;
 	(void)left; /* nothing is: it has every table */
 	assay_relations_of(&rels, run);
-	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK &&
-		  assay_vtabs_add(db, &rels) == SQLITE_OK;
+	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK;
+	assay_sqlite_guard(&undo, db);
+	ok = ok && assay_vtabs_add(db, &rels) == SQLITE_OK;
 	ok = ok ? run_sql(db, "ATTACH ':memory:' AS file; PRAGMA file.journal_mode = OFF; BEGIN",
 			  err)
 		: fail(db, err);
@@ -64,6 +65,7 @@ static bool sqlite_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	if (image)
 		fwrite(image, 1, (size_t)n, out);
 	sqlite3_free(image);
+	assay_undo_drop(&undo);
 	sqlite3_close(db);
 	assay_relations_free(&rels);
 	assay_arena_free(&scratch);

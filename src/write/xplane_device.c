@@ -517,7 +517,7 @@ static void group_work(xplane_writer *w, uint32_t *rows, size_t *first)
 {
 	const assay_gpu_table *g = &w->t->gpu;
 	size_t tracks = w->t->track.n;
-	int64_t *shorter = assay_pages_grow(NULL, 0, g->n * sizeof *shorter + 1);
+	int64_t *shorter = assay_pages_grow(NULL, g->n * sizeof *shorter + 1);
 	for (size_t i = 0; i < g->n; i++) {
 		first[g->track[i] + 1]++;
 		shorter[i] = -g->dur[i];
@@ -532,14 +532,14 @@ static void group_work(xplane_writer *w, uint32_t *rows, size_t *first)
 		assay_sort_rows(rows + first[i], first[i + 1] - first[i], shorter);
 		assay_sort_rows(rows + first[i], first[i + 1] - first[i], g->ts);
 	}
-	assay_pages_free(shorter, g->n * sizeof *shorter + 1);
+	assay_pages_free(shorter);
 }
 
 void xplane_write_devices(xplane_writer *w)
 {
 	const assay_track_table *t = &w->t->track;
 	size_t bytes = w->t->gpu.n * sizeof(uint32_t) + 1;
-	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
+	uint32_t *rows = assay_pages_grow(NULL, bytes);
 	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
 	w->grids = assay_grids_of(w->run, &w->scratch);
 	group_work(w, rows, first);
@@ -554,5 +554,5 @@ void xplane_write_devices(xplane_writer *w)
 				   .amd = is_amd(w, of->source, of->id)};
 		put_device(w, &d, rows, first);
 	}
-	assay_pages_free(rows, bytes);
+	assay_pages_free(rows);
 }

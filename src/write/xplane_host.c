@@ -334,8 +334,8 @@ void xplane_write_host(xplane_writer *w)
 {
 	const assay_tables *t = w->t;
 	size_t n = t->host.n, bytes = n * sizeof(uint32_t) + 1;
-	uint32_t *rows = assay_pages_grow(NULL, 0, bytes);
-	int64_t *shorter = assay_pages_grow(NULL, 0, n * sizeof *shorter + 1);
+	uint32_t *rows = assay_pages_grow(NULL, bytes);
+	int64_t *shorter = assay_pages_grow(NULL, n * sizeof *shorter + 1);
 	size_t *first = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *first);
 	host h = {.w = w};
 	h.out.w = w;
@@ -366,6 +366,6 @@ void xplane_write_host(xplane_writer *w)
 	xplane_end_plane(&h.out, w->out, 0, ASSAY_S(XPLANE_HOST),
 			 xplane_kept(w, ASSAY_NO_ROW, XPLANE_HOST));
 	assay_map_free(&h.lines);
-	assay_pages_free(shorter, n * sizeof *shorter + 1);
-	assay_pages_free(rows, bytes);
+	assay_pages_free(shorter);
+	assay_pages_free(rows);
 }

@@ -36,6 +36,30 @@ def capsules():
     check("a capsule nobody took is freed after its run", True)
 
 
+# The address space is all used up while the run is read, and then it is not.
+NO_MEMORY = """
+import resource, sys, assay
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), hard))
+try:
+    assay.open(sys.argv[1]).kernels.__arrow_c_stream__()
+    print("no failure")
+except assay.AssayError as e:
+    print(e)
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+print(len(assay.open(sys.argv[1]).tables) > 10, assay.open(sys.argv[1]).kernels.__arrow_c_stream__() is not None)
+"""
+
+
+def memory():
+    p = subprocess.run([sys.executable, "-c", NO_MEMORY, TRACE], capture_output=True, text=True,
+                       env={**os.environ, "PYTHONPATH": os.path.join(TOP, "python"), "ASSAY_THREADS": "2"})
+    lines = p.stdout.splitlines()
+    check("a run without memory is an exception, and the next one is read",
+          p.returncode == 0 and "memory" in lines[0] and lines[-1] == "True True", p.stdout + p.stderr)
+
+
 def sentences():
     run = assay.open(RUN)
     try:
@@ -111,6 +135,7 @@ def with_duckdb(run):
 
 
 capsules()
+memory()
 sentences()
 documents()
 consumer("pyarrow", with_pyarrow)

@@ -1,0 +1,12 @@
+/* Connections to SQLite that a failure may find open. */
+#ifndef ASSAY_BASE_SQLITE_H
+#define ASSAY_BASE_SQLITE_H
+
+#include <sqlite3.h>
+
+#include "base/owner.h"
+
+/* Closes it when memory runs out, whatever statements are open. NULL is fine. */
+void assay_sqlite_guard(assay_undo *u, sqlite3 *db);
+
+#endif
