@@ -217,3 +217,31 @@ TEST(without_launch_calls_waiting_is_unknown_not_zero)
 	assay_run_free(run);
 	return 0;
 }
+
+static void test_metric(assay_run *run, const char *name, double value, assay_state state)
+{
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_metric);
+	run->part.t.metric.name[r] = assay_sid_of(run, name);
+	run->part.t.metric.value[r] = value;
+	run->part.t.metric.state[r] = (uint8_t)state;
+}
+
+TEST(memory_headroom_is_the_size_less_the_peak_where_both_are_known)
+{
+	for (int known = 0; known < 3; known++) { /* the size alone; an estimate; measured */
+		assay_run *run = assay_run_new();
+		assay_window w = {.to = 100, .compute = 100};
+		test_metric(run, "hbm_total_gb", 80, ASSAY_STATE_MEASURED);
+		if (known)
+			test_metric(run, "hbm_peak_gb", 30,
+				    known > 1 ? ASSAY_STATE_MEASURED : ASSAY_STATE_ESTIMATED);
+		assay_budget(run, &w);
+		const assay_budget_table *b = &run->part.t.budget;
+		uint32_t r = assay_budget_find(run, "memory_headroom");
+		CHECK_EQ(b->state[r] != ASSAY_STATE_UNKNOWN, known > 0);
+		CHECK(!known || (b->value[r] == 50 && b->evidence[r] == 1));
+		CHECK(!known || b->coverage[r] == (known > 1 ? 1 : 0.5));
+		assay_run_free(run);
+	}
+	return 0;
+}
