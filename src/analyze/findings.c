@@ -57,8 +57,9 @@ void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
 
 assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f)
 {
-	assay_found *first = c->list->found.p, *next = f ? f + 1 : first;
-	return next < first + c->list->found.n ? next : NULL;
+	assay_found *first = c->list->found.p;
+	size_t next = f ? (size_t)(f - first) + 1 : 0;
+	return next < c->list->found.n ? &first[next] : NULL;
 }
 
 /* Compiled PyTorch code shows as Inductor's kernels or operators of its graphs. */

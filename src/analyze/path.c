@@ -229,7 +229,17 @@ static uint32_t scope_of(const assay_tables *t, const assay_path_seg *s)
 								    : ASSAY_NO_ROW;
 }
 
-/* Names from the outermost range to this one. */
+/* The end of a path that is longer than anybody reads, from the start of a name. */
+static const char *end_of_path(const char *path)
+{
+	enum { BYTES = 4096 };
+	size_t n = strlen(path);
+	const char *slash = n > BYTES ? strchr(path + n - BYTES, '/') : NULL;
+	return slash ? slash + 1 : path;
+}
+
+/* Names from the outermost range to this one; of ranges deeper than any program's, the last ones.
+ */
 static assay_sid scope_path(assay_run *run, assay_map *known, uint32_t scope, int depth)
 {
 	const assay_scope_table *t = &run->part.t.scope;
@@ -240,7 +250,7 @@ static assay_sid scope_path(assay_run *run, assay_map *known, uint32_t scope, in
 	uint32_t up = depth < SCOPE_DEPTH ? t->up[scope] : ASSAY_NO_ROW;
 	assay_sid above = up == ASSAY_NO_ROW ? 0 : scope_path(run, known, up, depth + 1);
 	assay_sid path =
-		assay_sid_of(run, assay_printf(&scratch, "%s%s%s", assay_z(run, above),
+		assay_sid_of(run, assay_printf(&scratch, "%s%s%s", end_of_path(assay_z(run, above)),
 					       above ? "/" : "", assay_z(run, t->name[scope])));
 	*assay_map_at(known, scope) = path;
 	assay_arena_free(&scratch);

@@ -274,16 +274,27 @@ void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view
 	assay_vec_free(&path);
 }
 
+/* The innermost ones of a path that is deeper than any program's: all of all would be the square.
+ */
 static void put_path(assay_jsonw *w, const assay_run *run, const assay_scope_view *v, uint32_t line)
 {
-	assay_vec(uint32_t) path = {0};
+	enum { DEPTH = 256 };
+	uint32_t path[DEPTH];
+	size_t n = 0, outer = 0;
 	for (; line != ASSAY_NO_ROW; line = v->line[line].parent)
-		*assay_push(&path) = line;
+		if (n < DEPTH)
+			path[n++] = line;
+		else
+			outer++;
 	assay_jsonw_open_flat(w, "path", '[');
-	while (path.n)
-		assay_jsonw_str(w, NULL, name_of(run, &v->line[path.p[--path.n]]));
+	if (outer) {
+		char text[64];
+		snprintf(text, sizeof text, "(%zu outer ranges)", outer);
+		assay_jsonw_z(w, NULL, text);
+	}
+	while (n)
+		assay_jsonw_str(w, NULL, name_of(run, &v->line[path[--n]]));
 	assay_jsonw_close(w, ']');
-	assay_vec_free(&path);
 }
 
 static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_view *v, uint32_t line)
