@@ -8,6 +8,20 @@
 
 #include "base/test.h"
 
+/* Tests ask for more memory than there is and want to be refused, not stopped by a sanitizer. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
 extern const assay_test __start_assay_tests[], __stop_assay_tests[];
 
 #ifdef ASSAY_COVERAGE
