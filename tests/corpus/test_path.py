@@ -28,7 +28,7 @@ HTA = {
     "tracelens/mi300/resnet_act_checkpoint.json.gz": ("ProfilerStep", 0, 6052, 6048, 1782, 1781, 891, 18987),
 }
 FIELDS = ("graph_nodes", "graph_edges", "path_nodes", "path_edges", "path_events", "path_us")
-MORE = ("h200/jax.xplane.pb.gz", "hta/cpu_only.json.gz", "hta/rank_not_found.json.gz", "rocprofv3",
+MORE = ("h200/jax.xplane.pb.gz", "hta/cpu_only.json.gz", "hta/rank_not_found.json.gz", "rocprofv3/kernel_trace.csv",
         "tracelens/vllm_decode_graph.json.gz", "tracelens/torch_compile_triton.json.gz",
         "tracelens/rocprofv3_908_results.json.gz", "tracelens/mi210/gpu_only_trace.json.gz")
 
