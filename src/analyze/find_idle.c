@@ -195,14 +195,14 @@ static bool weigh_drained(const assay_find_ctx *c, struct idle *idle)
  * of it, and every short stretch between two launches shows: the calls are to blame. */
 static bool short_of_launches(const assay_find_ctx *c, const struct idle *idle, int cause)
 {
-	enum { OFTEN = 16, SHORT = 100000 }; /* pieces of work; ns */
+	enum { OFTEN = 16 }; /* pieces of work */
 	uint64_t events = 0;
 	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
 		events += c->w->events[k];
 	bool of_launching = cause == ASSAY_WHY_LAUNCH_CALL || cause == ASSAY_WHY_LAUNCH_LATENCY ||
 			    (assay_why_is_host(cause) && cause != ASSAY_WHY_HOST_SYNC);
 	return of_launching && idle->steady[DRAINED] && idle->gaps[DRAINED] * OFTEN >= events &&
-	       idle->total[cause] < (int64_t)idle->gaps[cause] * SHORT;
+	       idle->total[cause] < (int64_t)idle->gaps[cause] * ASSAY_SHORT_GAP;
 }
 
 static const char *cost_words(const assay_find_ctx *c, const struct idle *idle, int cause)

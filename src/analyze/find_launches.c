@@ -7,10 +7,9 @@
 #include "base/test.h"
 
 enum {
-	SHORT = 100 * 1000, /* ns of a gap: the host does nothing else in it */
-	OFTEN = 4,          /* one piece of work in so many has a gap before it */
-	NODE = 1000,        /* ns between two nodes of a graph */
-	LEAST = 10,         /* percent of the time */
+	OFTEN = 4,   /* one piece of work in so many has a gap before it */
+	NODE = 1000, /* ns between two nodes of a graph */
+	LEAST = 10,  /* percent of the time */
 };
 
 static const char id[] = "launch_bound";
@@ -37,7 +36,7 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
 		int cause = t->gap_part.cause[i];
-		if (!assay_gap_in_window(&t->gap, w, gap) || t->gap.dur[gap] >= SHORT ||
+		if (!assay_gap_in_window(&t->gap, w, gap) || t->gap.dur[gap] >= ASSAY_SHORT_GAP ||
 		    t->gap.opened[gap] != ASSAY_NO_ROW || !is_of_launching(cause))
 			continue;
 		l.part[cause] += t->gap_part.dur[i];
@@ -131,11 +130,12 @@ TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	assay_window w = {.device = 0, .from = 0, .to = 10 * SHORT};
+	assay_window w = {.device = 0, .from = 0, .to = 10 * ASSAY_SHORT_GAP};
 	add_gap(t, 1000, 20000, ASSAY_NO_ROW);
-	add_gap(t, 2 * SHORT, SHORT, ASSAY_NO_ROW); /* the host did something else */
-	add_gap(t, 4 * SHORT, 30000, 7);
-	add_gap(t, 5 * SHORT, 40000, ASSAY_NO_ROW);
+	add_gap(t, 2 * ASSAY_SHORT_GAP, ASSAY_SHORT_GAP,
+		ASSAY_NO_ROW); /* the host did something else */
+	add_gap(t, 4 * ASSAY_SHORT_GAP, 30000, 7);
+	add_gap(t, 5 * ASSAY_SHORT_GAP, 40000, ASSAY_NO_ROW);
 	struct launches l = measure(run, &w);
 	CHECK_EQ(l.gaps, 2);
 	CHECK_EQ(l.part[ASSAY_WHY_HOST_PYTHON], 60000);

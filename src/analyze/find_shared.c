@@ -30,8 +30,10 @@ struct shape {
 
 enum { NEAR = 5, MIDDLE = 2 }; /* kernels of a stream in a row; the one they are the place of */
 
+/* Rings of the last ones. */
 struct near {
-	uint32_t gpu[NEAR]; /* a ring of the last ones */
+	uint32_t gpu[NEAR];
+	uint64_t what[NEAR]; /* kernel and grid */
 	size_t n;
 };
 
@@ -58,35 +60,38 @@ static int by_place(const void *a, const void *b)
 	return x->dur < y->dur ? -1 : x->dur > y->dur;
 }
 
-static uint64_t place_of(const assay_gpu_table *g, const struct near *near)
+static void see(struct near *near, const assay_gpu_table *g, uint32_t r)
 {
-	uint64_t hash = 0;
-	for (size_t i = near->n - NEAR; i < near->n; i++) {
-		uint32_t r = near->gpu[i % NEAR];
-		uint32_t what[] = {g->name[r], g->grid_x[r], g->grid_y[r], g->grid_z[r],
-				   g->block_x[r]};
-		hash = assay_hash(what, sizeof what, hash);
-	}
-	return hash;
+	uint32_t what[] = {g->name[r], g->grid_x[r], g->grid_y[r], g->grid_z[r], g->block_x[r]};
+	near->gpu[near->n % NEAR] = r;
+	near->what[near->n++ % NEAR] = assay_hash(what, sizeof what, 0);
+}
+
+static uint64_t place_of(const struct near *near)
+{
+	uint64_t what[NEAR];
+	for (size_t i = 0; i < NEAR; i++)
+		what[i] = near->what[(near->n + i) % NEAR];
+	return assay_hash(what, sizeof what, 0);
 }
 
 static size_t collect_shapes(const assay_run *run, const assay_find_ctx *c, struct shape *out)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
-	size_t n = 0, bytes = run->part.t.track.n * sizeof(struct near);
-	struct near *streams = memset(assay_alloc(c->scratch, bytes + 1), 0, bytes);
+	struct near *streams = assay_alloc(c->scratch, (run->part.t.track.n + 1) * sizeof *streams);
+	size_t n = 0;
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
 		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || !g->grid_x[r] ||
 		    g->dur[r] <= 0 || g->ts[r] < c->w->from || g->ts[r] >= c->w->to)
 			continue;
 		struct near *near = &streams[g->track[r]];
-		near->gpu[near->n++ % NEAR] = r;
+		see(near, g, r);
 		if (near->n < NEAR)
 			continue;
 		uint32_t middle = near->gpu[(near->n - 1 - MIDDLE) % NEAR];
-		out[n++] = (struct shape){place_of(g, near), middle, g->dur[middle]};
+		out[n++] = (struct shape){place_of(near), middle, g->dur[middle]};
 	}
 	if (n)
 		qsort(out, n, sizeof *out, by_place);

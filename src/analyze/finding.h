@@ -116,6 +116,9 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 /* What the run is written with. */
 assay_framework assay_framework_of(const assay_run *run);
 
+/* ns of a gap in which the host does nothing but launch. */
+enum { ASSAY_SHORT_GAP = 100 * 1000 };
+
 /* Below this share of the time nothing is said. */
 static const double assay_worth_saying = 0.01;
 

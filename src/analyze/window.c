@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "analyze/analyze.h"
-#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -40,13 +39,11 @@ static uint64_t count_steps(const assay_run *run, uint32_t source)
 	return n;
 }
 
-/* Three times the usual; or half as long again, when hardly another one is. */
-static bool is_too_long(const assay_step_time_table *t, const uint32_t *rows, size_t n,
-			int64_t span, int64_t usual)
+/* Three times the usual; or half as long again, when hardly another one is. sorted: all of them. */
+static bool is_too_long(int64_t span, const int64_t *sorted, size_t n)
 {
-	size_t alike = 0;
-	for (size_t i = 0; i < n; i++)
-		alike += t->span[rows[i]] / 5 > span / 6;
+	int64_t usual = sorted[n / 2], least_alike = span / 6 * 5 + 5;
+	size_t alike = n - assay_count_until(sorted, sizeof *sorted, n, least_alike - 1);
 	return span / 3 > usual || (span / 3 > usual / 2 && alike <= 1 + n / 10);
 }
 
@@ -61,8 +58,8 @@ static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows,
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		*assay_push(&span) = t->span[rows[i]];
-	int64_t usual = assay_median_upper(span.p, n);
-	while (n - k > USUAL_AT_LEAST && is_too_long(t, rows, n, t->span[rows[k]], usual))
+	assay_sort_i64(span.p, n);
+	while (n - k > USUAL_AT_LEAST && is_too_long(t->span[rows[k]], span.p, n))
 		k++;
 	assay_vec_free(&span);
 	return k;

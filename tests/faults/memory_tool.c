@@ -170,16 +170,21 @@ static bool analysed(struct job *j)
 	return ok && assay_run_analyze(j->run, NULL, &j->err);
 }
 
-static void do_report(struct job *j)
+static void take_report(struct job *j)
 {
 	size_t n = 0;
-	j->good = analysed(j);
 	if (!j->good)
 		return;
 	const char *text = assay_run_report_json(j->run, &n);
 	if (!text)
 		snprintf(j->err.text, sizeof j->err.text, "no report");
 	take(j, text, n);
+}
+
+static void do_report(struct job *j)
+{
+	j->good = analysed(j);
+	take_report(j);
 }
 
 static void do_queries(struct job *j)
@@ -200,18 +205,12 @@ static void do_queries(struct job *j)
 
 static void do_job(struct job *j)
 {
-	size_t n = 0;
 	j->run = assay_run_new();
 	j->good = j->run && assay_run_read_job(j->run, (const char *const *)j->input,
 					       (size_t)j->inputs, NULL, &j->err);
 	if (!j->run)
 		snprintf(j->err.text, sizeof j->err.text, "no run");
-	if (!j->good)
-		return;
-	const char *text = assay_run_report_json(j->run, &n);
-	if (!text)
-		snprintf(j->err.text, sizeof j->err.text, "no report");
-	take(j, text, n);
+	take_report(j);
 }
 
 static void do_diff(struct job *j)
