@@ -30,10 +30,7 @@ struct kin {
 
 static assay_str folder_of(const struct kin *k, uint32_t source)
 {
-	assay_str path = assay_text(k->run, k->run->part.t.source.path[source]);
-	while (path.n && path.p[path.n - 1] != '/')
-		path.n--;
-	return path;
+	return assay_str_folder(assay_text(k->run, k->run->part.t.source.path[source]));
 }
 
 static bool shares_path(const struct kin *k, uint32_t a, uint32_t b)

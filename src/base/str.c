@@ -24,6 +24,13 @@ bool assay_str_ends(assay_str s, const char *suffix)
 	return s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
 }
 
+assay_str assay_str_folder(assay_str path)
+{
+	while (path.n && path.p[path.n - 1] != '/')
+		path.n--;
+	return path;
+}
+
 bool assay_str_same(assay_str a, assay_str b)
 {
 	if (a.n != b.n)

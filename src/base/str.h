@@ -42,6 +42,7 @@ static inline bool assay_str_is(assay_str a, const char *z)
 
 bool assay_str_starts(assay_str s, const char *prefix);
 bool assay_str_ends(assay_str s, const char *suffix);
+assay_str assay_str_folder(assay_str path); /* up to the last slash, with it */
 /* ASCII case folded. */
 bool assay_str_same(assay_str a, assay_str b);
 /* First position of needle, or -1; _nocase folds ASCII. */

@@ -2,7 +2,6 @@
 #include "cmd/hang.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/hang.h"
+#include "cmd/captures.h"
 #include "cmd/cmd.h"
 #include "read/rings.h"
 #include "wire/clock.h"
@@ -121,27 +121,18 @@ static bool add_capture(search *s, const char *path, assay_err *err)
 	return true;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Captures of a run directory; of one process when pid is not 0. */
 static bool add_run(search *s, const char *dir, int64_t pid, assay_err *err)
 {
-	DIR *d = opendir(dir);
-	assay_vec(const char *) paths = {0};
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (assay_str_ends(assay_str_of(e->d_name), ".asy") &&
-		    (!pid || pid_in(e->d_name) == pid))
-			*assay_push(&paths) = assay_printf(&s->arena, "%s/%s", dir, e->d_name);
-	if (d)
-		closedir(d);
-	if (paths.n)
-		qsort(paths.p, paths.n, sizeof *paths.p, by_name);
-	size_t good = 0, n = paths.n;
-	for (size_t i = 0; i < n; i++)
+	assay_capture_list paths = {0};
+	size_t good = 0, n = 0;
+	assay_captures_find(&s->arena, dir, 0, &paths);
+	for (size_t i = 0; i < paths.n; i++) {
+		if (pid && pid_in(paths.p[i]) != pid)
+			continue;
 		good += add_capture(s, paths.p[i], err);
+		n++;
+	}
 	assay_vec_free(&paths);
 	if (!n)
 		assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no recording of a process", dir);

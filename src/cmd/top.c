@@ -1,5 +1,4 @@
 /* assay top: one screen of a job that is being recorded, again and again. */
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "api/job.h"
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "cmd/captures.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
 #include "read/rings.h"
@@ -26,31 +26,9 @@ struct top_args {
 	bool once;
 };
 
-typedef assay_vec(const char *) path_list;
-
 /* ---- reading ---- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Captures of a run directory, or of the run directories in a folder. */
-static void list_captures(assay_arena *a, const char *dir, int below, path_list *out)
-{
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		const char *path = assay_printf(a, "%s/%s", dir, e->d_name);
-		if (assay_str_ends(assay_str_of(e->d_name), ".asy"))
-			*assay_push(out) = path;
-		else if (below && e->d_name[0] != '.')
-			list_captures(a, path, below - 1, out);
-	}
-	if (d)
-		closedir(d);
-}
-
-static assay_run *read_now(const path_list *paths, size_t *alive)
+static assay_run *read_now(const assay_capture_list *paths, size_t *alive)
 {
 	assay_run *run = assay_run_new();
 	run->open_ends = true; /* with what is still in memory */
@@ -232,11 +210,9 @@ static bool show(assay_run *run, const struct top_args *a, char **runs, size_t a
 static bool look(const struct top_args *a, char **runs, int n, size_t *alive)
 {
 	assay_arena arena = {0};
-	path_list paths = {0};
+	assay_capture_list paths = {0};
 	for (int i = 0; i < n; i++)
-		list_captures(&arena, runs[i], 1, &paths);
-	if (paths.n)
-		qsort(paths.p, paths.n, sizeof *paths.p, by_name);
+		assay_captures_find(&arena, runs[i], 1, &paths);
 	bool ok = paths.n > 0;
 	*alive = 0;
 	if (ok) {

@@ -115,13 +115,6 @@ static void list_files(struct reading *r, const char *dir, int depth, bool linke
 	closedir(d);
 }
 
-static assay_str folder_of(assay_str path)
-{
-	while (path.n && path.p[path.n - 1] != '/')
-		path.n--;
-	return path;
-}
-
 static const char PROFILE[] = ".xplane.pb";
 
 /* JAX puts the same profile beside its XPlane file as JSON: <host>.trace.json.gz, and
@@ -129,8 +122,8 @@ static const char PROFILE[] = ".xplane.pb";
 static bool is_copy_of(assay_str path, assay_str xplane)
 {
 	static const char *const ends[] = {".trace.json.gz", ".trace.json"};
-	assay_str folder = folder_of(path), stem = {xplane.p, xplane.n - strlen(PROFILE)};
-	if (!assay_str_eq(folder, folder_of(xplane)))
+	assay_str folder = assay_str_folder(path), stem = {xplane.p, xplane.n - strlen(PROFILE)};
+	if (!assay_str_eq(folder, assay_str_folder(xplane)))
 		return false;
 	assay_str name = {path.p + folder.n, path.n - folder.n};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(ends); i++)
@@ -281,7 +274,7 @@ static void read_beside(assay_run *run, const struct file *f, const char *name)
 	assay_arena scratch = {0};
 	uint64_t issues[ASSAY_ISSUE_COUNT];
 	size_t warnings = run->part.t.warning.n;
-	assay_str folder = folder_of(assay_str_of(f->path));
+	assay_str folder = assay_str_folder(assay_str_of(f->path));
 	assay_input *in = assay_input_open(
 		assay_printf(&scratch, "%.*s%s", (int)folder.n, folder.p, name), NULL);
 	memcpy(issues, run->part.issues, sizeof issues);

@@ -48,17 +48,10 @@ static assay_str path_of(const tree *t, uint32_t source)
 	return assay_text(t->run, t->t->source.path[source]);
 }
 
-static assay_str folder_of(assay_str path)
-{
-	while (path.n && path.p[path.n - 1] != '/')
-		path.n--;
-	return path;
-}
-
 /* Telemetry of a machine stands in the folder of its processes, or above them. */
 static bool stands_above(const tree *t, uint32_t shared, uint32_t process)
 {
-	assay_str folder = folder_of(path_of(t, shared)), path = path_of(t, process);
+	assay_str folder = assay_str_folder(path_of(t, shared)), path = path_of(t, process);
 	return folder.n <= path.n && !memcmp(folder.p, path.p, folder.n);
 }
 
@@ -83,7 +76,7 @@ static void choose_sources(tree *t, uint32_t process)
 
 static assay_str name_of_path(assay_str path)
 {
-	size_t folder = folder_of(path).n;
+	size_t folder = assay_str_folder(path).n;
 	return (assay_str){path.p + folder, path.n - folder};
 }
 
@@ -138,7 +131,7 @@ static const char *file_name(tree *t, uint32_t process)
 /* "RUN" of ".../plugins/profile/RUN/HOST.xplane.pb", or nothing. */
 static assay_str run_in_path(assay_str path)
 {
-	assay_str folder = folder_of(path);
+	assay_str folder = assay_str_folder(path);
 	ptrdiff_t at = assay_str_find(folder, PROFILE_FOLDER);
 	if (at < 0)
 		return (assay_str){"", 0};
