@@ -70,11 +70,13 @@ def check_again(folder, log, files):
 def check_names(folder):
     log = folder / "run"
     code, _, err = tap.run("convert", "--to", "xplane-grouped", tap.ROOT / "demo/run", f"{log}/")
-    files = [str(f.relative_to(log)) for f in log.rglob("*.*")]
-    tap.ok("a recording's file has its machine's name", files == ["plugins/profile/2026_11_15_07_45_17/vm.xplane.pb"],
-           f"{err} {files}")
+    files = [f.relative_to(log).parts for f in log.rglob("*.*")]
+    recorded = json.loads((tap.ROOT / "demo/run/run.json").read_text())
+    first, last = (recorded[end]["utc"].translate(str.maketrans("-T:", "___")) for end in ("start", "stop"))
+    tap.ok("a recording's file has its machine's name, its folder the time", [(*p[:2], p[3]) for p in files] ==
+           [("plugins", "profile", f"{recorded['host']}.xplane.pb")] and first <= files[0][2] + "Z" <= last, f"{err} {files}")
     code, out, err = tap.run("sql", "--format", "json", log, "select value from meta where key = 'hostname'")
-    tap.ok("and says it inside", code == 0 and json.loads(out) == [{"value": "vm"}], out + err)
+    tap.ok("and says it inside", code == 0 and json.loads(out) == [{"value": recorded["host"]}], out + err)
     code, _, err = tap.run("convert", "--to", "xplane", tap.ROOT / "demo/run/env.json", f"{folder}/none/")
     tap.ok("an input without events makes no folder", code == 1 and not (folder / "none").exists(), err)
     blocked = folder / "blocked"
