@@ -116,13 +116,13 @@ def gpu_bound():
     return step
 
 
-# name -> (maker, settings of the recorder for the process)
+# name -> (maker, settings of the recorder for the process, most that recording with stacks and samples may cost)
 LOADS = {
-    "launch_bound": (launch_bound, ""),
-    "generate": (generate, ""),
-    "graph": (graph, ""),
-    "graph_whole": (graph, "no_nodes=1"),
-    "server": (server, ""),
-    "small_copies": (small_copies, ""),
-    "gpu_bound": (gpu_bound, ""),
+    "launch_bound": (launch_bound, "", 1.15),
+    "generate": (generate, "", 1.12),
+    "graph": (graph, "", None),
+    "graph_whole": (graph, "no_nodes=1", None),
+    "server": (server, "", 1.12),
+    "small_copies": (small_copies, "", None),
+    "gpu_bound": (gpu_bound, "", 1.01),
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """What recording costs on a machine with an NVIDIA GPU, so that noise cancels: within one process recording is switched
 on and off through `assay ctl`'s socket between blocks of steps, in random order; the ratio of each recorded block to
-the other one of its round, their median, and a 95 % interval of it (bootstrap). torch.profiler by the same method, in
-processes without assay.
+the other one of its round, their median, and a 95 % interval of it (bootstrap). The same without stacks and samples, which
+also tells how much larger they make a capture, and torch.profiler in processes without assay. Where loads.py has a limit
+for a load, the row of the default recording says whether its ratio is within it.
 
-usage: bench/record/overhead.py [--rounds N] [--seconds S] [LOAD...]     all loads of loads.py when none is named
+usage: bench/record/overhead.py [--rounds N] [--seconds S] [--who NAME,...] [LOAD...]
+LOAD       of loads.py; all of them when none is named, "limits" stands for those with a limit
+--who      assay, bare (assay without stacks and samples), torch.profiler (default: all three)
 --rounds   rounds for each load and profiler (default 100)
 --seconds  the most that all of it takes (default 150): rounds then are fewer, and the table says how many
 ASSAY names the program (default build/release/assay beside this file)."""
@@ -13,6 +16,7 @@ import glob
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import statistics
@@ -27,6 +31,9 @@ BLOCK_S = 0.02  # at least one step
 WARM_UP = 8
 PRISTINE = 20   # blocks before anything was ever switched on
 RESAMPLES = 2000
+WHO = ("assay", "bare", "torch.profiler")
+BARE = "no_stacks=1;sample=0"
+SIZE_LIMIT = 1.3  # of a capture with stacks and samples to one without
 
 
 def interval(ratios):
@@ -109,9 +116,16 @@ class Kineto:
             self.running.__exit__(None, None, None)
 
 
+def count_stacks(capture):
+    p = subprocess.run([ASSAY, "sql", "-f", "csv", capture, "select count(*) from stack"], capture_output=True, text=True)
+    numbers = [int(w) for w in re.findall(r"\d+", p.stdout)]
+    return numbers[-1] if numbers else 0
+
+
 def measure(load, who, n, until):
     from loads import LOADS
-    make, settings = LOADS[load]
+    make, settings, _ = LOADS[load]
+    settings = ";".join(filter(None, (settings, BARE if who == "bare" else "")))
     if who == "torch.profiler":
         for name in ("ASSAY_RECORD", "ASSAY_RUN", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
             os.environ.pop(name, None)
@@ -123,10 +137,11 @@ def measure(load, who, n, until):
     ratios, offs, more = rounds(blocks, switch, n, until)
     out = {"ratios": ratios, "off": statistics.median(offs), "pristine": statistics.median(pristine),
            "steps": blocks.steps * len(ratios), "faults": statistics.median(more)}
-    if who == "assay":
+    if who != "torch.profiler":
         captures = glob.glob(f"{os.environ['ASSAY_RUN']}/*-{os.getpid()}.asy")
         switch.control.flush()
         out["bytes"] = sum(map(os.path.getsize, captures)) / (blocks.steps + 1) / len(ratios)
+        out["stacks"] = sum(count_stacks(c) for c in captures)
     return out
 
 
@@ -149,26 +164,53 @@ def in_a_child(load, who, n, until):
     return json.loads(text) if text else {"error": "the process died"}
 
 
+def verdict(load, who, r, middle):
+    """What the row is held against: the load's limit, and that there were stacks at all."""
+    from loads import LOADS
+    limit = LOADS[load][2]
+    if who == "assay" and not r["stacks"]:
+        return "NO STACKS"
+    return f"{'within' if middle <= limit else 'OVER'} {limit}" if who == "assay" and limit else ""
+
+
 def show(load, who, r):
     if "error" in r:
         print(f"{load:14} {who:15} {r['error'][:90]}", flush=True)
         return
     middle, low, high = interval(r["ratios"])
     print(f"{load:14} {who:15} {r['off'] * 1e6:10.0f} {middle:8.3f}x {low:7.3f}-{high:.3f} {r['off'] / r['pristine']:9.3f}x {len(r['ratios']):7} "
-          f"{r['faults']:8.1f} {r.get('bytes', 0):10.0f}", flush=True)
+          f"{r['faults']:8.1f} {r.get('bytes', 0):10.0f}  {verdict(load, who, r, middle)}", flush=True)
 
 
-def work(loads, n, seconds):
+def show_size(load, results):
+    sizes = [results.get(who, {}).get("bytes") for who in ("assay", "bare")]
+    if all(sizes):
+        ratio = sizes[0] / sizes[1]
+        print(f"{load:14} {'size':15} {ratio:.2f}x with stacks and samples: {'within' if ratio <= SIZE_LIMIT else 'OVER'} {SIZE_LIMIT}", flush=True)
+
+
+def work(loads, who, n, seconds):
     import torch.profiler  # noqa: F401  before the children are made
     try:
         import transformers  # noqa: F401
     except ImportError:
         pass
-    print(f"{'load':14} {'recorded by':15} {'us/step':>10} {'ratio':>9} {'95 % interval':>15} {'off/before':>10} {'rounds':>7} {'faults':>8} {'bytes/step':>10}")
-    turns = [(load, who) for load in loads for who in ("assay", "torch.profiler") if (load, who) != ("graph_whole", "torch.profiler")]
+    print(f"{'load':14} {'recorded by':15} {'us/step':>10} {'ratio':>9} {'95 % interval':>15} {'off/before':>10} {'rounds':>7} {'faults':>8} {'bytes/step':>10}  limit")
+    turns = [(load, w) for load in loads for w in who if (load, w) != ("graph_whole", "torch.profiler")]
     end = time.monotonic() + seconds
-    for i, (load, who) in enumerate(turns):
-        show(load, who, in_a_child(load, who, n, time.monotonic() + (end - time.monotonic()) / (len(turns) - i)))
+    results = {}
+    for i, (load, w) in enumerate(turns):
+        r = in_a_child(load, w, n, time.monotonic() + (end - time.monotonic()) / (len(turns) - i))
+        results.setdefault(load, {})[w] = r
+        show(load, w, r)
+        if w == who[-1]:
+            show_size(load, results[load])
+
+
+def wanted(names):
+    from loads import LOADS
+    limited = [name for name, row in LOADS.items() if row[2]]
+    return [x for name in names or list(LOADS) for x in (limited if name == "limits" else [name])]
 
 
 def main():
@@ -176,16 +218,16 @@ def main():
     options = argparse.ArgumentParser(usage=__doc__)
     options.add_argument("--rounds", type=int, default=100)
     options.add_argument("--seconds", type=float, default=150)
+    options.add_argument("--who", default=",".join(WHO))
     options.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("loads", nargs="*")
     a = options.parse_args()
     if a.inside:
-        from loads import LOADS
-        sys.exit(work(a.loads or list(LOADS), a.rounds, a.seconds))
+        sys.exit(work(wanted(a.loads), a.who.split(","), a.rounds, a.seconds))
     run = tempfile.mkdtemp(prefix="assay-overhead-")
     try:
         sys.exit(subprocess.run([ASSAY, "record", "--paused", "--quiet", "-o", run, "--telemetry", "off", "--", sys.executable, __file__, "--inside",
-                                 "--rounds", str(a.rounds), "--seconds", str(a.seconds), *a.loads]).returncode)
+                                 "--rounds", str(a.rounds), "--seconds", str(a.seconds), "--who", a.who, *a.loads]).returncode)
     finally:
         shutil.rmtree(run, ignore_errors=True)
 

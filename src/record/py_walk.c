@@ -32,17 +32,19 @@ static inline uint64_t mix(uint64_t h, uint64_t v)
 }
 
 /* Code objects are freed and others made at the same address, often with the same first line. From
- * 3.12 on each has a number; before that the name's hash and the begin of the line table tell. */
+ * 3.12 on each has a number, 0 when the interpreter ran out of them; else the name's hash and the
+ * begin of the line table tell. */
 static inline uint64_t mark_of(const assay_py_layout *at, uintptr_t code)
 {
+	uint32_t number = at->code_version == ASSAY_PY_NONE ? 0 : load32(code + at->code_version);
+	if (number)
+		return number;
 	uint64_t name = load64(code + at->code_name), lines = load64(code + at->code_lines);
 	uint64_t h = mix(load32(code + at->code_line), load64(code + at->code_file) ^ name << 1);
-	if (at->code_version != ASSAY_PY_NONE)
-		h = mix(h, load32(code + at->code_version));
-	else if (name && lines)
+	if (name && lines)
 		h = mix(mix(h, load64(name + at->string_hash) ^ lines),
 			load64(lines + at->bytes_data) ^ load64(lines + at->object_size) << 32);
-	return h & INT64_MAX;
+	return (h & INT64_MAX) | 1ull << 32; /* none of the numbers */
 }
 
 /* Bit patterns below this are no frame. */

@@ -1,0 +1,76 @@
+/* What reading the calling thread's Python stack takes, measured inside the interpreter: the
+ * recorder's own walk and table of stacks, with a ring that takes everything. Loaded by walk.py. */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "record/py.h"
+#include "record/rt.h"
+#include "record/stacks.h"
+
+static _Alignas(8) char record[1 << 16];
+
+uint64_t assay_rt_place(void)
+{
+	return 1;
+}
+
+void *assay_rt_begin(assay_wire_type type, size_t n)
+{
+	(void)type;
+	return n <= sizeof record ? record : NULL;
+}
+
+void assay_rt_commit(void)
+{
+}
+
+static const assay_py *py;
+static assay_stacks *stacks;
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* NULL, or why there are no stacks. */
+const char *walk_find(void)
+{
+	const char *why = NULL;
+	bool later;
+	py = assay_py_find(&why, &later);
+	stacks = stacks ? stacks : assay_stacks_new();
+	return py && stacks ? NULL : why ? why : "no memory";
+}
+
+/* Calls of the caller's stack; times n walks of it, with and without their ids, in ns each. */
+uint32_t walk_times(int n, double *walk, double *with_id)
+{
+	bool cut;
+	uint32_t depth = 0;
+	int64_t start = now();
+	for (int i = 0; i < n; i++)
+		depth = assay_py_walk(py, assay_stacks_room(stacks), &cut);
+	*walk = (double)(now() - start) / n;
+	start = now();
+	for (int i = 0; i < n; i++) {
+		depth = assay_py_walk(py, assay_stacks_room(stacks), &cut);
+		assay_stacks_id(stacks, py, assay_py_plain, 0, depth, cut);
+	}
+	*with_id = (double)(now() - start) / n;
+	return depth;
+}
+
+/* One walk with its id, in ns: between two of them the program does what it likes. */
+int64_t walk_once(void)
+{
+	bool cut;
+	int64_t start = now();
+	uint32_t depth = assay_py_walk(py, assay_stacks_room(stacks), &cut);
+	assay_stacks_id(stacks, py, assay_py_plain, 0, depth, cut);
+	return now() - start;
+}
