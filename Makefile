@@ -207,7 +207,7 @@ lint:
 
 bench:
 	$(Q)tools/install-deps bench
-	$(Q)$(MAKE) -s -j$$(nproc) all
+	$(Q)$(MAKE) -s -j$$(nproc) all $(B)/bench/read $(B)/bench/gen_csv $(B)/bench/rocpd_read
 	$(Q)bench/run $(B)
 
 fuzz:
