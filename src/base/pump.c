@@ -1,39 +1,27 @@
 /* The ordered, speculative window pipeline. */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/pump.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/owner.h"
 #include "base/test.h"
 
-enum { WINDOW = 1 << 20, THREADS_MAX = 64 };
+enum { WINDOW = 1 << 20 };
+
+/* What a worker made of its window. */
+struct span {
+	uint64_t start, end; /* start UINT64_MAX: nothing was parsed */
+	uint64_t drop;       /* text in front of it is no longer needed */
+	bool over, committed;
+};
 
 struct pump {
 	const assay_pump *job;
 	size_t window;
-	pthread_mutex_t lock;
-	pthread_cond_t turn;
-	uint64_t taken;  /* windows given out */
-	uint64_t done;   /* windows committed */
+	/* of the worker whose turn it is */
 	uint64_t expect; /* where the next record really starts */
-	bool over;       /* no window after `done` holds records */
-	bool failed;     /* a worker found no memory, and its window will not come */
-};
-
-struct worker {
-	struct pump *pump;
-	unsigned id;
-	assay_thread thread;
-};
-
-/* The first is the thread that has started the others. */
-struct crew {
-	struct pump *pump;
-	struct worker worker[THREADS_MAX];
-	unsigned started;
+	bool over;       /* no later window holds records */
+	struct span span[ASSAY_THREADS_MAX];
 };
 
 /* Parse from pos to limit, fetching text until it suffices. Returns where it stopped. */
@@ -67,136 +55,71 @@ static uint64_t guess_start(struct pump *p, uint64_t from, uint64_t limit)
 	return at < n ? from + at : UINT64_MAX;
 }
 
-static void wait_turn(struct pump *p, uint64_t k)
+static void parse_window(void *ctx, unsigned worker, uint64_t k)
 {
-	pthread_mutex_lock(&p->lock);
-	while (p->done != k && !p->failed)
-		pthread_cond_wait(&p->turn, &p->lock);
-	bool failed = p->failed;
-	pthread_mutex_unlock(&p->lock);
-	if (failed)
-		assay_give_up(ASSAY_LIMIT, "out of memory: another thread that reads found none");
-}
-
-/* Between wait_turn and this, the worker alone owns expect, over and the shared tables. */
-static void end_turn(struct pump *p, uint64_t expect, bool over)
-{
-	pthread_mutex_lock(&p->lock);
-	p->expect = expect;
-	p->over |= over;
-	p->done++;
-	pthread_cond_broadcast(&p->turn);
-	pthread_mutex_unlock(&p->lock);
-	assay_input_drop(p->job->in, expect);
-}
-
-static void run_window(struct pump *p, unsigned worker, uint64_t k)
-{
+	struct pump *p = ctx;
 	const assay_pump *job = p->job;
 	uint64_t from = job->start + k * p->window, limit = from + p->window;
-	bool over = false;
-	uint64_t start = UINT64_MAX, end = 0;
-	if (job->threads > 1) {
-		start = k ? guess_start(p, from, limit) : from;
-		if (start != UINT64_MAX)
-			end = parse_span(p, worker, start, limit, &over);
-	}
-	wait_turn(p, k);
-	uint64_t expect = p->expect;
-	if (p->over || expect >= limit) { /* the list ended, or one record covers this window */
-		job->discard(job->ctx, worker);
-		end_turn(p, expect, false);
+	struct span *s = &p->span[worker];
+	*s = (struct span){.start = UINT64_MAX};
+	if (job->threads <= 1)
 		return;
-	}
-	if (start != expect) {
+	s->start = k ? guess_start(p, from, limit) : from;
+	if (s->start != UINT64_MAX)
+		s->end = parse_span(p, worker, s->start, limit, &s->over);
+}
+
+static bool commit_window(void *ctx, unsigned worker, uint64_t k)
+{
+	struct pump *p = ctx;
+	const assay_pump *job = p->job;
+	uint64_t limit = job->start + (k + 1) * p->window;
+	struct span *s = &p->span[worker];
+	s->drop = p->expect;
+	if (p->over || p->expect >= limit) { /* the list ended, or one record covers this window */
 		job->discard(job->ctx, worker);
-		over = false;
-		end = parse_span(p, worker, expect, limit, &over);
+		return !p->over;
+	}
+	if (s->start != p->expect) {
+		job->discard(job->ctx, worker);
+		s->over = false;
+		s->end = parse_span(p, worker, p->expect, limit, &s->over);
 	}
 	job->commit(job->ctx, worker);
-	end_turn(p, end, over);
-	if (job->fill)
-		job->fill(job->ctx, worker);
+	s->committed = true;
+	p->expect = s->drop = s->end;
+	p->over = s->over;
+	return !p->over;
 }
 
-static void fail(void *arg)
+static void fill_window(void *ctx, unsigned worker, uint64_t k)
 {
-	struct pump *p = arg;
-	pthread_mutex_lock(&p->lock);
-	p->failed = true;
-	pthread_cond_broadcast(&p->turn);
-	pthread_mutex_unlock(&p->lock);
-}
-
-static void run_worker(void *arg)
-{
-	struct worker *w = arg;
-	struct pump *p = w->pump;
-	assay_undo undo;
-	bool over = false;
-	assay_undo_add(&undo, fail, p);
-	while (!over) {
-		pthread_mutex_lock(&p->lock);
-		over = p->over || p->failed;
-		uint64_t k = over ? 0 : p->taken++;
-		pthread_mutex_unlock(&p->lock);
-		if (!over)
-			run_window(p, w->id, k);
-	}
-	assay_undo_drop(&undo);
-}
-
-static void join(void *arg)
-{
-	struct crew *c = arg;
-	for (unsigned i = 1; i < c->started; i++)
-		assay_thread_join(&c->worker[i].thread);
-	pthread_cond_destroy(&c->pump->turn);
-	pthread_mutex_destroy(&c->pump->lock);
+	struct pump *p = ctx;
+	(void)k;
+	assay_input_drop(p->job->in, p->span[worker].drop);
+	if (p->span[worker].committed && p->job->fill)
+		p->job->fill(p->job->ctx, worker);
 }
 
 uint64_t assay_pump_run(const assay_pump *job)
 {
 	struct pump p = {
 		.job = job, .window = job->window ? job->window : WINDOW, .expect = job->start};
-	pthread_mutex_init(&p.lock, NULL);
-	pthread_cond_init(&p.turn, NULL);
 	assay_input_spread(job->in, job->threads);
-	struct crew c = {.pump = &p, .started = 1};
-	unsigned n = job->threads < THREADS_MAX ? job->threads : THREADS_MAX;
-	assay_undo undo;
-	assay_undo_add(&undo, join, &c);
-	c.worker[0].pump = &p;
-	for (; c.started < n; c.started++) {
-		struct worker *w = &c.worker[c.started];
-		w->pump = &p;
-		w->id = c.started;
-		if (!assay_thread_start(&w->thread, run_worker, w))
-			break; /* fewer threads do the same work */
-	}
-	run_worker(&c.worker[0]);
-	assay_undo_drop(&undo);
-	join(&c);
-	for (unsigned i = 1; i < c.started; i++)
-		assay_thread_fail_as(&c.worker[i].thread);
+	assay_turns_run(&(assay_turns){.tasks = UINT64_MAX,
+				       .threads = job->threads,
+				       .ctx = &p,
+				       .work = parse_window,
+				       .hand_over = commit_window,
+				       .after = fill_window});
 	return p.expect;
-}
-
-unsigned assay_threads(void)
-{
-	const char *env = getenv("ASSAY_THREADS");
-	int n = env ? atoi(env) : 0;
-	cpu_set_t set;
-	if (n <= 0)
-		n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
 /* Test format: records are "(" digits ")", the list ends with ".". Digits are summed; some records
  * hold a false start "(" of their own, so guesses can be wrong. */
 struct sums {
 	uint64_t total, order;
-	uint64_t part[THREADS_MAX];
+	uint64_t part[ASSAY_THREADS_MAX];
 };
 
 static size_t test_align(void *ctx, const char *text, size_t n)

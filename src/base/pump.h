@@ -8,6 +8,7 @@
 #define ASSAY_BASE_PUMP_H
 
 #include "base/input.h"
+#include "base/turns.h"
 
 typedef enum assay_pump_status {
 	ASSAY_PUMP_LIMIT, /* the next record starts at or after the limit */
@@ -36,8 +37,5 @@ typedef struct assay_pump {
 
 /* Returns the position after the last record: just past the list, or where the text ended. */
 uint64_t assay_pump_run(const assay_pump *pump);
-
-/* Threads worth using here: ASSAY_THREADS, else the processors this process may run on. */
-unsigned assay_threads(void);
 
 #endif
