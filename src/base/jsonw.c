@@ -193,11 +193,43 @@ void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v)
 	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_u64(buf, v) - buf)});
 }
 
+/* Most numbers are a few digits with a point: m / 10^k of whole numbers that doubles hold exactly
+ * reads back as the rounded quotient, and of at most 15 digits there is one such text. False when v
+ * is none. */
+static bool put_decimal(char buf[40], double v)
+{
+	double u = fabs(v), scale = 1;
+	if (u != 0 && !(u >= 1e-3 && u < 1e9))
+		return false;
+	for (int k = 0; k <= 6; k++, scale *= 10) {
+		uint64_t m = (uint64_t)(u * scale + 0.5);
+		if ((double)m / scale != u)
+			continue;
+		char *end = buf;
+		if (signbit(v))
+			*end++ = '-';
+		end = assay_put_u64(end, m / (uint64_t)scale);
+		*end++ = '.';
+		uint64_t fraction = (uint64_t)scale + m % (uint64_t)scale; /* a 1, and the digits */
+		char *digits = end - 1;
+		char point = *digits;
+		end = assay_put_u64(digits, k ? fraction : 10);
+		*digits = point;
+		*end = 0;
+		return true;
+	}
+	return false;
+}
+
 void assay_jsonw_f64(assay_jsonw *w, const char *key, double v)
 {
 	char buf[40];
 	if (!isfinite(v)) {
 		assay_jsonw_null(w, key);
+		return;
+	}
+	if (put_decimal(buf, v)) {
+		assay_jsonw_raw(w, key, assay_str_of(buf));
 		return;
 	}
 	for (int digits = 15; digits <= 17; digits++) {
@@ -330,13 +362,34 @@ TEST(output_is_valid_whatever_goes_in)
 
 TEST(doubles_read_back_exactly)
 {
-	const double v[] = {0.1, 1e300, 0.0110491071, 5.0, -0.0524508929, 1.0 / 3};
+	const double v[] = {0.1, 1e300, 0.0110491071, 5.0, -0.0524508929, 1.0 / 3, 0.3 - 0.2};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(v); i++) {
 		assay_jsonw w = {0};
 		assay_jsonw_f64(&w, NULL, v[i]);
 		CHECK(strtod(assay_jsonw_text(&w).p, NULL) == v[i]);
 		assay_jsonw_free(&w);
 	}
+	return 0;
+}
+
+TEST(short_decimals_are_written_as_printf_would)
+{
+	uint64_t x = 1;
+	for (int i = 0; i < 20000; i++) {
+		char quick[40], slow[40];
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		double v =
+			(double)(int64_t)(x >> 34) / (double[]){1, 10, 1e3, 1e5, 1e6, 1e8}[i % 6];
+		v = i % 7 ? v : -v;
+		if (!put_decimal(quick, v))
+			continue;
+		snprintf(slow, sizeof slow, "%.15g", v);
+		if (!strpbrk(slow, ".e"))
+			strcat(slow, ".0");
+		CHECK(!strcmp(quick, slow));
+	}
+	char zero[40];
+	CHECK(put_decimal(zero, -0.0) && !strcmp(zero, "-0.0"));
 	return 0;
 }
 

@@ -67,29 +67,9 @@ static const uint8_t *bytes(assay_proto *c, const uint8_t *p, assay_field *f)
 	return NULL;
 }
 
-/* Most fields: a tag of one byte, and a number or length of one. */
-static inline bool short_field(assay_proto *c, assay_field *f)
-{
-	const uint8_t *p = c->p;
-	size_t left = (size_t)(c->end - p);
-	if (left < 2 || p[0] < 8 || p[0] >= 0x80 || p[1] >= 0x80)
-		return false;
-	size_t n = (p[0] & 7) == ASSAY_WIRE_BYTES ? p[1] : 0;
-	if ((p[0] & 7) != ASSAY_WIRE_VARINT && ((p[0] & 7) != ASSAY_WIRE_BYTES || n > left - 2))
-		return false;
-	*f = (assay_field){.number = p[0] >> 3, .wire = (assay_wire)(p[0] & 7), .value = p[1]};
-	if (f->wire == ASSAY_WIRE_BYTES)
-		f->bytes = (assay_str){(const char *)p + 2, n};
-	f->whole = (assay_str){(const char *)p, 2 + n};
-	c->p = p + 2 + n;
-	return true;
-}
-
-bool assay_proto_next(assay_proto *c, assay_field *f)
+bool assay_proto_next_any(assay_proto *c, assay_field *f)
 {
 	uint64_t tag;
-	if (!c->bad && !c->cut && short_field(c, f))
-		return true;
 	*f = (assay_field){0};
 	if (c->bad || c->cut || c->p == c->end)
 		return false;

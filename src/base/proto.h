@@ -26,13 +26,34 @@ typedef struct assay_field {
 	uint32_t number;
 	assay_wire wire;
 	uint64_t value;  /* of numbers, as bits */
-	assay_str bytes; /* of strings and messages; what is there of it when cut */
+	assay_str bytes; /* of strings and messages, else empty; what is there of it when cut */
 	assay_str whole; /* the field with its tag */
 } assay_field;
 
 assay_proto assay_proto_on(assay_str message);
-/* The next field; false at the end, and when bad or cut. A cut string still fills f. */
-bool assay_proto_next(assay_proto *c, assay_field *f);
+/* As assay_proto_next(), for fields of any form. */
+bool assay_proto_next_any(assay_proto *c, assay_field *f);
+
+/* The next field; false at the end, and when bad or cut. A cut string still fills f. Most fields
+ * have a tag of one byte, and a number or length of one: those are read in line. */
+static inline bool assay_proto_next(assay_proto *c, assay_field *f)
+{
+	const uint8_t *p = c->p;
+	size_t left = (size_t)(c->end - p);
+	if (left < 2 || p[0] < 8 || p[0] >= 0x80 || p[1] >= 0x80)
+		return assay_proto_next_any(c, f);
+	assay_wire wire = (assay_wire)(p[0] & 7);
+	size_t n = wire == ASSAY_WIRE_BYTES ? p[1] : 0;
+	if ((wire != ASSAY_WIRE_VARINT && wire != ASSAY_WIRE_BYTES) || n > left - 2)
+		return assay_proto_next_any(c, f);
+	f->number = p[0] >> 3;
+	f->wire = wire;
+	f->value = p[1];
+	f->bytes = (assay_str){(const char *)p + 2, n};
+	f->whole = (assay_str){(const char *)p, 2 + n};
+	c->p = p + 2 + n;
+	return true;
+}
 /* The next number of a packed list, which is then shorter by it; false at the end and when bad. */
 bool assay_proto_varint(assay_str *list, uint64_t *out);
 double assay_field_f64(const assay_field *f);

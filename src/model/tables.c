@@ -167,15 +167,28 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 	h->cap = cap;
 }
 
+/* A function for each table, so that a row is a few stores: clear_<table>(t, row). */
+#define TABLE(t, doc)                                                                              \
+	static void clear_##t(assay_tables *all, size_t row)                                       \
+	{                                                                                          \
+		assay_##t##_table *table = &all->t;
+/* little-endian: the low bytes of absent are the narrow value */
+#define COL(t, type, c, unit, absent, doc)                                                         \
+	memcpy(&table->c[row], &(const uint64_t){(uint64_t)(absent)}, sizeof table->c[row]);
+#define END(t) }
+#include "model/tables.def"
+
+static void (*const clear_row[ASSAY_T_COUNT])(assay_tables *, size_t) = {
+#define TABLE(t, doc) [ASSAY_T_##t] = clear_##t,
+#include "model/tables.def"
+};
+
 uint32_t assay_add(assay_tables *t, assay_table_id id)
 {
 	assay_table_head *h = table_head(t, id);
-	assay_reserve(t, id, 1);
-	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
-		const assay_col_info *info = &assay_table_infos[id].col[c];
-		/* little-endian: the low bytes of absent are the narrow value */
-		memcpy((char *)*column(t, id, c) + h->n * info->width, &info->absent, info->width);
-	}
+	if (h->n == h->cap || h->n >= ASSAY_NO_ROW - 1)
+		assay_reserve(t, id, 1);
+	clear_row[id](t, h->n);
 	return (uint32_t)h->n++;
 }
 
