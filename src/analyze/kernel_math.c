@@ -51,6 +51,16 @@ static const struct {
 	{"gemmk1_kernel<float", ASSAY_MATH_FP32},
 	{"_dgemm_", ASSAY_MATH_FP64},
 	{"_hgemm_", ASSAY_MATH_FP16},
+	/* cuDNN: detours that pay only where products are in full fp32 */
+	{"_cf32cf32_f32f32_cf32", ASSAY_MATH_FP32},
+	{"fft2d_r2c_", ASSAY_MATH_FP32},
+	{"fft2d_c2r_", ASSAY_MATH_FP32},
+	{"4x4<float, float>(cudnn::winograd_nonfused", ASSAY_MATH_FP32},
+	{"9x9_5x5<float, float>(cudnn::winograd_nonfused", ASSAY_MATH_FP32},
+	{"grad_alg0_engine<float", ASSAY_MATH_FP32},
+	{"grad_engine<float", ASSAY_MATH_FP32},
+	{"convolve_sgemm<float", ASSAY_MATH_FP32},
+	{"_scudnn_", ASSAY_MATH_FP32},
 	/* MIOpen */
 	{"_nhwc_bf16_", ASSAY_MATH_BF16},
 	{"_nhwc_fp16_", ASSAY_MATH_FP16},

@@ -347,6 +347,13 @@ TEST(products_in_fp32_are_dear_unless_the_run_uses_cheaper_types)
 		{"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", 100000}};
 	CHECK_EQ(sold(full, 2, ASSAY_ADVICE_FP32), 50000);
 	CHECK_EQ(sold(mixed, 2, ASSAY_ADVICE_FP32), 0);
+	/* convolutions by Fourier transforms, which nobody does with matrix units */
+	const struct hand_kernel fourier[] = {
+		{"void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*)", 24000},
+		{"sm80_xmma_gemm_cf32cf32_f32f32_cf32_nt_n_tilesize64x64x8", 44000},
+		{"void cudnn::winograd_nonfused::winogradWgradData4x4<float, float>(cudnn::winograd_nonfused::WinogradDataParams<float, float>)",
+		 14000}};
+	CHECK_EQ(sold(fourier, 3, ASSAY_ADVICE_FP32), 10000 + 20000 + 5000);
 	CHECK_EQ(sold(narrow, 1, ASSAY_ADVICE_SHAPE), 50000);
 	return 0;
 }
