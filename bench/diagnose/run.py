@@ -74,24 +74,14 @@ def class_of(finding):
     return finding.get("cause") or finding.get("class") or finding.get("id") or "none"
 
 
-def find_number(finding, *names):
-    for name in names:
-        node = finding
-        for part in name.split("."):
-            node = node.get(part) if isinstance(node, dict) else None
-        if isinstance(node, (int, float)):
-            return float(node)
-    return None
-
-
-def saving_ms(finding, step_ms):
-    """What the finding says its fix is worth, ms a step."""
-    now = find_number(finding, "worth.now_ns", "worth.step_ns", "worth.before_ns")
-    after = find_number(finding, "worth.after_ns")
-    if now is not None and after is not None and now > 0:
-        return (now - after) / now * step_ms
-    seconds = find_number(finding, "worth.seconds", "saving_seconds", "seconds")
-    return None if seconds is None else seconds * 1e3
+def saving_ms(finding, report):
+    """What the finding says its fix is worth, ms a step: a difference, which the recorder's own cost is not in."""
+    worth = finding.get("worth") or {}
+    now, after = worth.get("now_ns"), worth.get("after_ns")
+    if now is None or after is None:
+        return None
+    steps = 1 if finding.get("steady") else (report.get("steady_step") or {}).get("steps") or 1
+    return (now - after) / steps / 1e6
 
 
 def place_of(finding):
@@ -103,10 +93,11 @@ def place_of(finding):
     return str(where or finding.get("text", ""))
 
 
-def judge(program, finding, bad_ms, good_ms):
+def judge(program, report, bad_ms, good_ms):
+    finding = first_finding(report)
     classes, places = EXPECTED[program]
     text = json.dumps(finding)
-    predicted, measured = saving_ms(finding, bad_ms), bad_ms - good_ms
+    predicted, measured = saving_ms(finding, report), bad_ms - good_ms
     off = None if predicted is None else abs(predicted - measured)
     return {"class": class_of(finding), "class_right": class_of(finding) in classes,
             "place": place_of(finding)[:120], "place_right": any(re.search(p, text, re.I) for p in places),
@@ -119,19 +110,27 @@ def diagnose(args, program):
     bad = statistics.median(plain(args.python, program, "bad") for _ in range(args.repeat))
     good = statistics.median(plain(args.python, program, "good") for _ in range(args.repeat))
     out = os.path.join(args.out, program)
+    recorded = record(args, program, "bad", out)
+    report = json.loads(run([args.assay, "report", "--json", out], check=True).stdout)
+    result = judge(program, report, bad, good)
+    result.update(bad_ms=bad, good_ms=good, recorded_ms=recorded, seconds=time.time() - t0,
+                  findings=(report.get("findings") or report.get("verdicts"))[:3])
+    if args.twins:
+        result["good_recorded_ms"] = record(args, program, "good", out + ".good")
+    if not args.keep:
+        for f in glob.glob(out + "*/*.asy"):
+            os.path.getsize(f) > 64 << 20 and os.remove(f)
+    return result
+
+
+def record(args, program, variant, out):
+    """Its step while it is recorded, ms; None where it did not say."""
     shutil.rmtree(out, ignore_errors=True)
-    p = run([args.assay, "record", "-q", "-o", out, "--", args.python, f"{PROGRAMS}/{program}.py"])
+    p = run([args.assay, "record", "-q", "-o", out, "--", args.python, f"{PROGRAMS}/{program}.py", variant])
     if p.returncode:
         raise RuntimeError(f"record {program}: exit {p.returncode}: {p.stderr[-400:]}")
     lines = [s for s in p.stdout.splitlines() if s.startswith("{")]
-    report = json.loads(run([args.assay, "report", "--json", out], check=True).stdout)
-    result = judge(program, first_finding(report), bad, good)
-    result.update(bad_ms=bad, good_ms=good, recorded_ms=json.loads(lines[-1])["step_ms"] if lines else None,
-                  seconds=time.time() - t0, findings=(report.get("findings") or report.get("verdicts"))[:3])
-    if not args.keep:
-        for f in glob.glob(out + "/*.asy"):
-            os.path.getsize(f) > 64 << 20 and os.remove(f)
-    return result
+    return json.loads(lines[-1])["step_ms"] if lines else None
 
 
 def row(program, r):
@@ -148,6 +147,7 @@ def main():
     a.add_argument("--python", default=sys.executable)
     a.add_argument("--out", default=None)
     a.add_argument("--repeat", type=int, default=1, help="plain runs of each variant")
+    a.add_argument("--twins", action="store_true", help="record the good variants too")
     a.add_argument("--keep", action="store_true", help="keep large captures")
     a.add_argument("programs", nargs="*")
     args = a.parse_args()

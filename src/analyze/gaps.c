@@ -75,8 +75,27 @@ static void split_inside(struct finder *f, uint32_t device, assay_why cause, uin
 	}
 }
 
-static void split_host(struct finder *f, uint32_t device, uint32_t track, int64_t from, int64_t to,
-		       struct split *s)
+/* What samples show of a thread between its calls. Of two threads that hand work to each other the
+ * other one is asked, once: true when that was done. */
+static void split_host(struct finder *f, uint32_t device, uint32_t track, uint32_t asker,
+		       int64_t from, int64_t to, struct split *s);
+
+static bool split_seen(struct finder *f, uint32_t device, uint32_t track, uint32_t asker,
+		       int64_t now, assay_sight *seen, struct split *s)
+{
+	uint32_t other = assay_sights_awaited(f->sights, track, now, seen);
+	if (other == ASSAY_NO_ROW || !f->hosts.of_track[other])
+		return false;
+	if (asker != ASSAY_NO_ROW) { /* both wait: word of it is on the way */
+		seen->cause = ASSAY_WHY_HOST_NATIVE;
+		return false;
+	}
+	split_host(f, device, other, track, now, seen->until, s);
+	return true;
+}
+
+static void split_host(struct finder *f, uint32_t device, uint32_t track, uint32_t asker,
+		       int64_t from, int64_t to, struct split *s)
 {
 	const assay_tables *t = &f->run->part.t;
 	for (int64_t now = from; now < to;) {
@@ -93,8 +112,13 @@ static void split_host(struct finder *f, uint32_t device, uint32_t track, int64_
 		x.stack = assay_call_stack(t, x.row);
 		if (cause == ASSAY_WHY_HOST_UNTRACED && f->sights) {
 			assay_sight seen = assay_sights_at(f->sights, track, now, until);
+			bool done = split_seen(f, device, track, asker, now, &seen, s);
 			cause = seen.cause;
 			until = seen.until;
+			if (done) {
+				now = until;
+				continue;
+			}
 			x.stack = seen.stack;
 			x.sample = seen.sample;
 		}
@@ -225,7 +249,7 @@ static struct split split_stretch(struct finder *f, uint32_t device, int64_t fro
 	all.row = launch;
 	all.dur = to - back;
 	add_stretch(f, device, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
-	split_host(f, device, t->host.track[launch], from, call, &s);
+	split_host(f, device, t->host.track[launch], ASSAY_NO_ROW, from, call, &s);
 	return s;
 }
 

@@ -43,6 +43,8 @@ struct assay_sights {
 	int64_t *robbed;       /* by row of host: of a call, time without a processor */
 	assay_map by_site;     /* stacks of two calls -> row of site */
 	assay_vec(site) site;
+	assay_map helper;    /* stack of who waits in backward() -> the thread that works for it */
+	uint32_t *works_for; /* by track: that other thread; ASSAY_NO_ROW */
 };
 
 /* ---- rows by thread ---- */
@@ -214,6 +216,61 @@ static void find_robbed(assay_sights *s)
 	assay_vec_free(&of);
 }
 
+/* ---- threads that work for another one ---- */
+
+/* Calls with a lent stack are of helpers; samples know whose stack it is. */
+static void find_helpers(assay_sights *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	s->works_for = assay_alloc(&s->scratch, (t->track.n + 1) * sizeof *s->works_for);
+	memset(s->works_for, 0xff, t->track.n * sizeof *s->works_for);
+	for (uint32_t h = 0; h < t->host.n; h++)
+		if (is_call(t, h) && t->host.detail[h] != ASSAY_NO_ROW &&
+		    t->api.lent[t->host.detail[h]])
+			*assay_map_at(&s->helper, t->api.stack[t->host.detail[h]]) =
+				t->host.track[h];
+	for (uint32_t i = 0; s->helper.n && i < t->sample.n; i++) {
+		uint32_t helper = assay_map_get(&s->helper, t->sample.stack[i]);
+		if (helper != ASSAY_MAP_ABSENT && helper != t->sample.track[i])
+			s->works_for[helper] = t->sample.track[i];
+	}
+}
+
+/* When the last call that a helper begins before an instant ends; INT64_MIN when there is none. */
+static int64_t busy_until(const assay_sights *s, uint32_t helper, int64_t before)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	const rows *calls = &s->calls[helper];
+	size_t n = begun(calls, h->ts, before - 1);
+	return n ? assay_host_end(h, calls->row[n - 1]) : INT64_MIN;
+}
+
+uint32_t assay_sights_awaited(const assay_sights *s, uint32_t track, int64_t now, assay_sight *seen)
+{
+	const assay_tables *t = &s->run->part.t;
+	uint32_t helper;
+	if (seen->cause != ASSAY_WHY_HOST_LOCK || seen->sample == ASSAY_NO_ROW)
+		return ASSAY_NO_ROW;
+	if (s->works_for[track] != ASSAY_NO_ROW)
+		return s->works_for[track];
+	helper = assay_map_get(&s->helper, t->sample.stack[seen->sample]);
+	if (helper == ASSAY_MAP_ABSENT)
+		return ASSAY_NO_ROW;
+	const rows *calls = &s->calls[track];
+	size_t next = begun(calls, t->host.ts, now);
+	int64_t to = next < calls->n ? t->host.ts[calls->row[next]] : INT64_MAX;
+	int64_t busy = busy_until(s, helper, to);
+	if (busy > now) {
+		seen->until = busy < seen->until ? busy : seen->until;
+		return helper;
+	}
+	/* its helper is done: the thread goes on, whatever it was last seen at */
+	uint32_t stack = stack_of(t, calls, next);
+	if (stack != ASSAY_NO_ROW)
+		*seen = (assay_sight){seen->until, stack, ASSAY_NO_ROW, ASSAY_WHY_HOST_PYTHON};
+	return ASSAY_NO_ROW;
+}
+
 /* ---- answers ---- */
 
 static assay_sight from_sample(const assay_sights *s, uint32_t sample, int64_t until)
@@ -295,6 +352,7 @@ assay_sights *assay_sights_new(const assay_run *run)
 		if (between_calls(t, i))
 			count_site(s, i);
 	find_robbed(s);
+	find_helpers(s);
 	return s;
 }
 
@@ -303,6 +361,7 @@ void assay_sights_free(assay_sights *s)
 	if (!s)
 		return;
 	assay_map_free(&s->by_site);
+	assay_map_free(&s->helper);
 	assay_vec_free(&s->site);
 	assay_arena scratch = s->scratch; /* which s itself lies in */
 	assay_arena_free(&scratch);
@@ -355,6 +414,41 @@ TEST(samples_between_two_calls_speak_for_the_stretch)
 	/* after the last call nothing says more */
 	a = assay_sights_at(s, track, 2000100, 2000200);
 	CHECK(a.cause == ASSAY_WHY_HOST_UNTRACED);
+	assay_sights_free(s);
+	assay_run_free(run);
+	return 0;
+}
+
+/* backward() of thread 0, gradients of thread 1, then thread 0 again. */
+TEST(who_waits_in_backward_waits_for_the_thread_that_launches_for_it)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t own = assay_add(t, ASSAY_T_stack), waits = assay_add(t, ASSAY_T_stack);
+	hand_call(run, 0, own);
+	hand_call(run, 900, own);
+	uint32_t other = assay_add(t, ASSAY_T_track), track = t->host.track[0];
+	t->track.kind[other] = ASSAY_TRACK_THREAD;
+	uint32_t call = hand_call(run, 400, waits);
+	t->host.track[call] = other;
+	t->api.lent[t->host.detail[call]] = 1;
+	hand_sample(run, 100, 500, ASSAY_DOING_LOCK);
+	t->sample.stack[0] = waits;
+	assay_sights *s = assay_sights_new(run);
+	assay_sight a = assay_sights_at(s, track, 200, 900);
+	CHECK(a.cause == ASSAY_WHY_HOST_LOCK && assay_sights_awaited(s, track, 200, &a) == other);
+	CHECK_EQ(a.until, 410);
+	a = assay_sights_at(s, track, 410, 900);
+	CHECK(assay_sights_awaited(s, track, 410, &a) == ASSAY_NO_ROW);
+	CHECK(a.cause == ASSAY_WHY_HOST_PYTHON && a.stack == own && a.until == 900);
+	/* and the helper, before there is work for it */
+	a = (assay_sight){300, ASSAY_NO_ROW, 0, ASSAY_WHY_HOST_LOCK};
+	CHECK(assay_sights_awaited(s, other, 100, &a) == track);
+	/* a lock that nobody launches under is a lock */
+	t->sample.stack[0] = own;
+	a = (assay_sight){300, own, 0, ASSAY_WHY_HOST_LOCK};
+	CHECK(assay_sights_awaited(s, track, 100, &a) == ASSAY_NO_ROW);
+	CHECK_EQ(a.cause, ASSAY_WHY_HOST_LOCK);
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;

@@ -20,6 +20,12 @@ void assay_sights_free(assay_sights *s);
 /* At an instant of a thread, looked for in [now, to) only. */
 assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to);
 
+/* Of a thread that was seen to wait (HOST_LOCK): the one that computes gradients for it, or that it
+ * does so for; ASSAY_NO_ROW for any other wait. *seen then ends where that may change, and is no
+ * wait any more where the other thread is done. */
+uint32_t assay_sights_awaited(const assay_sights *s, uint32_t track, int64_t now,
+			      assay_sight *seen);
+
 /* Was the thread without a processor at an instant inside a row of host? Either way out->until is
  * when that may change. */
 bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int64_t to,
