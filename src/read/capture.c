@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "read/frees.h"
+#include "read/rank_env.h"
 #include "read/reader.h"
 #include "read/rings.h"
 
@@ -56,7 +57,7 @@ static void finish(capture *c)
 	assay_capture_end_off(c, c->last_time);
 	if (!c->ended && !c->whole)
 		assay_count(c->part, ASSAY_ISSUE_no_end, 1);
-	assay_capture_find_rank(c);
+	assay_rank_from_env(c->part);
 	assay_capture_settle(c);
 	assay_capture_join(c);
 	if (c->run->open_ends)

@@ -118,7 +118,6 @@ void assay_capture_records(capture *c, assay_str payload);
 assay_sid assay_capture_text(const capture *c, uint32_t id);
 uint32_t assay_capture_thread(capture *c, const assay_wire_rec *rec);
 /* By the variables that the recorder kept. */
-void assay_capture_find_rank(capture *c);
 void assay_capture_seen(capture *c, int64_t time);
 assay_sid assay_capture_function(capture *c, uint16_t domain, uint32_t function);
 int64_t assay_capture_length(capture *c, int64_t start, int64_t end);

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "names/launchers.h"
-
 /* ---- ids ---- */
 
 assay_sid assay_capture_text(const capture *c, uint32_t id)
@@ -74,28 +72,6 @@ static void read_process(capture *c, const any_record *r)
 	add_meta(c, "host", assay_capture_text(c, r->process.host));
 	add_meta(c, "command", assay_capture_text(c, r->process.command));
 	c->started = true;
-}
-
-static const char *recorded_variable(void *ctx, const char *name)
-{
-	const capture *c = ctx;
-	const assay_meta_table *m = &c->part->t.meta;
-	for (size_t i = m->n; i-- > 0 && m->source[i] == c->part->source;) {
-		assay_str key = assay_pool_get(&c->part->strings, m->key[i]);
-		if (assay_str_starts(key, "env.") && !strcmp(key.p + strlen("env."), name))
-			return assay_pool_get(&c->part->strings, m->value[i]).p;
-	}
-	return NULL;
-}
-
-void assay_capture_find_rank(capture *c)
-{
-	assay_source_table *s = &c->part->t.source;
-	assay_place p;
-	if (!assay_place_find(&p, true, recorded_variable, c))
-		return;
-	s->rank[c->part->source] = (int32_t)p.rank;
-	s->world[c->part->source] = (int32_t)p.size;
 }
 
 static void read_meta(capture *c, const any_record *r)

@@ -11,7 +11,7 @@
 
 #include "base/test.h"
 #include "read/frees.h"
-#include "read/rocpd_names.h"
+#include "read/rocpd_rows.h"
 #include "read/rocprof.h"
 
 enum { INSTANCES_MAX = 1024 };
@@ -20,14 +20,24 @@ enum { INSTANCES_MAX = 1024 };
 
 static bool span_at(assay_rocpd_instance *x, int column, int64_t *ts, int64_t *dur)
 {
-	*ts = assay_db_int(x->db, column, 0);
-	return assay_rocprof_length(x->part, *ts, assay_db_int(x->db, column + 1, 0), dur);
+	*ts = assay_rocpd_time(x, column);
+	return assay_rocprof_length(x->part, *ts, assay_rocpd_time(x, column + 1), dur);
+}
+
+/* The thread of a row: columns `pid` and `tid`, or its track. */
+static uint32_t thread_at(assay_rocpd_instance *x, int pid, int tid, int track)
+{
+	if (assay_rocpd_num(x, tid) >= 0)
+		return assay_rocpd_thread(x, assay_rocpd_num(x, pid), assay_rocpd_num(x, tid));
+	assay_rocpd_place place = assay_rocpd_place_at(x, track);
+	return assay_rocpd_thread(x, place.process, place.thread);
 }
 
 static void read_regions(assay_rocpd_instance *x)
 {
 	assay_rocpd_start(x, "rocpd_region",
-			  ASSAY_DB_COLUMNS("start", "end", "pid", "tid", "name_id", "event_id"));
+			  ASSAY_DB_COLUMNS(ASSAY_ROCPD_SPAN(x), "pid", "tid", "name_id", "event_id",
+					   "track_id"));
 	while (assay_rocpd_row(x)) {
 		int64_t ts, dur;
 		if (!span_at(x, 0, &ts, &dur))
@@ -44,7 +54,7 @@ static void read_regions(assay_rocpd_instance *x)
 		t->ts[h] = ts;
 		t->dur[h] = dur;
 		t->name[h] = e->message ? e->message : name;
-		t->track[h] = assay_rocpd_thread(x, assay_rocpd_num(x, 2), assay_rocpd_num(x, 3));
+		t->track[h] = thread_at(x, 2, 3, 6);
 		e->host = h;
 	}
 }
@@ -56,12 +66,6 @@ static uint32_t stream_track(assay_rocpd_instance *x, int64_t device, int64_t st
 	if (name != ASSAY_MAP_ABSENT && name)
 		x->part->t.track.name[track] = name;
 	return track;
-}
-
-static assay_rocpd_agent agent_of(const assay_rocpd_instance *x, int64_t id)
-{
-	uint32_t i = assay_db_ids_get(&x->agent, id);
-	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_agent){id, false, false} : x->agents.p[i];
 }
 
 static uint32_t u32_at(assay_rocpd_instance *x, int column, uint32_t absent)
@@ -77,9 +81,9 @@ static uint16_t u16_at(assay_rocpd_instance *x, int column)
 }
 
 /* Columns that kernels and copies share, from `column` on. */
-#define GPU_COLUMNS                                                                                \
-	"start", "end", "queue_id", "stream_id", "event_id", "graph_exec_id", "graph_node_id",     \
-		"extdata"
+#define GPU_COLUMNS(x)                                                                             \
+	ASSAY_ROCPD_SPAN(x), "queue_id", "stream_id", "event_id", "graph_exec_id",                 \
+		"graph_node_id", "extdata", "track_id", "region_name_id"
 enum {
 	GPU_START,
 	GPU_END,
@@ -89,6 +93,8 @@ enum {
 	GPU_GRAPH,
 	GPU_NODE,
 	GPU_EXTDATA,
+	GPU_TRACK,
+	GPU_REGION,
 	GPU_MORE
 };
 
@@ -127,6 +133,34 @@ static void read_extdata(assay_rocpd_instance *x, uint32_t g)
 	x->args.comma = false;
 }
 
+/* Queue, stream and agent of a row that has no column for them are those of its track. */
+static assay_rocpd_place gpu_place(assay_rocpd_instance *x)
+{
+	assay_rocpd_place place = assay_rocpd_place_at(x, GPU_TRACK);
+	if (assay_rocpd_num(x, GPU_QUEUE) >= 0)
+		place.queue = assay_rocpd_num(x, GPU_QUEUE);
+	if (assay_rocpd_num(x, GPU_STREAM) >= 0)
+		place.stream = assay_rocpd_num(x, GPU_STREAM);
+	return place;
+}
+
+/* rocprofv3 --kernel-rename: the range around the launch, where it was asked for. */
+static void set_region(assay_rocpd_instance *x, uint32_t g)
+{
+	assay_gpu_table *t = &x->part->t.gpu;
+	assay_sid region = assay_rocpd_string(x, GPU_REGION);
+	if (!region || region == t->name[g])
+		return;
+	assay_jsonw *w = &x->args;
+	w->compact = true;
+	if (t->args[g])
+		assay_jsonw_raw(w, NULL, assay_pool_get(&x->part->strings, t->args[g]));
+	assay_jsonw_str(w, "region", assay_pool_get(&x->part->strings, region));
+	t->args[g] = assay_intern(&x->part->strings, (assay_str){w->out.p, w->out.n});
+	w->out.n = 0;
+	w->comma = false;
+}
+
 static uint32_t add_gpu(assay_rocpd_instance *x, assay_gpu_kind kind)
 {
 	int64_t ts, dur, node = assay_rocpd_num(x, GPU_NODE);
@@ -140,7 +174,9 @@ static uint32_t add_gpu(assay_rocpd_instance *x, assay_gpu_kind kind)
 	t->dur[g] = dur;
 	t->corr[g] = e->stack;
 	t->external[g] = assay_rocprof_u32(x->part, e->external, 0);
-	t->queue[g] = u32_at(x, GPU_QUEUE, UINT32_MAX);
+	int64_t queue = gpu_place(x).queue;
+	t->queue[g] =
+		queue < 0 ? UINT32_MAX : assay_rocprof_u32(x->part, (uint64_t)queue, UINT32_MAX);
 	t->graph[g] = u32_at(x, GPU_GRAPH, 0);
 	t->graph_node[g] = node > 0 ? (uint64_t)node : 0;
 	if (assay_db_text(x->db, GPU_EXTDATA).n > 2)
@@ -178,7 +214,7 @@ static void read_kernels(assay_rocpd_instance *x)
 {
 	enum { AGENT = GPU_MORE, KERNEL, DISPATCH, PRIVATE, GROUP, WX, WY, WZ, GX, GY, GZ };
 	assay_rocpd_start(x, "rocpd_kernel_dispatch",
-			  ASSAY_DB_COLUMNS(GPU_COLUMNS, "agent_id", "kernel_id", "dispatch_id",
+			  ASSAY_DB_COLUMNS(GPU_COLUMNS(x), "agent_id", "kernel_id", "dispatch_id",
 					   "private_segment_size", "group_segment_size",
 					   "workgroup_size_x", "workgroup_size_y",
 					   "workgroup_size_z", "grid_size_x", "grid_size_y",
@@ -188,9 +224,11 @@ static void read_kernels(assay_rocpd_instance *x)
 		if (g == ASSAY_NO_ROW)
 			continue;
 		assay_gpu_table *t = &x->part->t.gpu;
-		assay_rocpd_agent agent = agent_of(x, assay_rocpd_num(x, AGENT));
-		t->track[g] = stream_track(x, agent.number, assay_rocpd_num(x, GPU_STREAM),
-					   assay_rocpd_num(x, GPU_QUEUE));
+		assay_rocpd_place place = gpu_place(x);
+		if (assay_rocpd_num(x, AGENT) >= 0)
+			place.agent = assay_rocpd_num(x, AGENT);
+		assay_rocpd_agent agent = assay_rocpd_agent_of(x, place.agent);
+		t->track[g] = stream_track(x, agent.number, place.stream, place.queue);
 		t->dispatch[g] = u32_at(x, DISPATCH, UINT32_MAX);
 		t->scratch[g] = u32_at(x, PRIVATE, UINT32_MAX);
 		t->shared[g] = u32_at(x, GROUP, UINT32_MAX);
@@ -203,25 +241,26 @@ static void read_kernels(assay_rocpd_instance *x)
 		if (agent.blocks)
 			grid_to_blocks(t, g);
 		set_symbol(x, g, assay_rocpd_num(x, KERNEL));
+		set_region(x, g);
 	}
 }
 
 static void read_copies(assay_rocpd_instance *x)
 {
 	enum { NAME = GPU_MORE, DST, SRC, SIZE };
-	assay_rocpd_start(
-		x, "rocpd_memory_copy",
-		ASSAY_DB_COLUMNS(GPU_COLUMNS, "name_id", "dst_agent_id", "src_agent_id", "size"));
+	assay_rocpd_start(x, "rocpd_memory_copy",
+			  ASSAY_DB_COLUMNS(GPU_COLUMNS(x), "name_id", "dst_agent_id",
+					   "src_agent_id", "size"));
 	while (assay_rocpd_row(x)) {
 		uint32_t g = add_gpu(x, ASSAY_GPU_MEMCPY);
 		if (g == ASSAY_NO_ROW)
 			continue;
 		assay_gpu_table *t = &x->part->t.gpu;
-		assay_rocpd_agent dst = agent_of(x, assay_rocpd_num(x, DST)),
-				  src = agent_of(x, assay_rocpd_num(x, SRC));
+		assay_rocpd_agent dst = assay_rocpd_agent_of(x, assay_rocpd_num(x, DST)),
+				  src = assay_rocpd_agent_of(x, assay_rocpd_num(x, SRC));
 		int64_t device = !dst.gpu && src.gpu ? src.number : dst.number;
-		t->track[g] = stream_track(x, device, assay_rocpd_num(x, GPU_STREAM),
-					   assay_rocpd_num(x, GPU_QUEUE));
+		assay_rocpd_place place = gpu_place(x);
+		t->track[g] = stream_track(x, device, place.stream, place.queue);
 		t->name[g] = assay_rocpd_string(x, NAME);
 		if (assay_str_is(assay_pool_get(&x->part->strings,
 						assay_rocpd_event_at(x, GPU_EVENT)->category),
@@ -236,8 +275,8 @@ static void read_allocations(assay_rocpd_instance *x)
 {
 	size_t first = x->part->t.alloc.n;
 	assay_rocpd_start(x, "rocpd_memory_allocate",
-			  ASSAY_DB_COLUMNS("start", "end", "pid", "tid", "agent_id", "type",
-					   "level", "address", "size", "event_id"));
+			  ASSAY_DB_COLUMNS(ASSAY_ROCPD_SPAN(x), "pid", "tid", "agent_id", "type",
+					   "level", "address", "size", "event_id", "track_id"));
 	while (assay_rocpd_row(x)) {
 		int64_t ts, dur, size = assay_rocpd_num(x, 8);
 		if (!span_at(x, 0, &ts, &dur))
@@ -249,9 +288,11 @@ static void read_allocations(assay_rocpd_instance *x)
 		snprintf(name, sizeof name, "%.*s %.*s", type.n < 32 ? (int)type.n : 32, type.p,
 			 level.n < 32 ? (int)level.n : 32, level.p);
 		bool takes = !assay_str_is(type, "FREE") && !assay_str_is(type, "RECLAIM");
-		assay_rocpd_agent a = agent_of(x, assay_rocpd_num(x, 4));
+		int64_t agent = assay_rocpd_num(x, 4);
+		assay_rocpd_agent a = assay_rocpd_agent_of(
+			x, agent >= 0 ? agent : assay_rocpd_place_at(x, 10).agent);
 		t->ts[r] = ts;
-		t->track[r] = assay_rocpd_thread(x, assay_rocpd_num(x, 2), assay_rocpd_num(x, 3));
+		t->track[r] = thread_at(x, 2, 3, 10);
 		t->addr[r] = assay_rocpd_num(x, 7) > 0 ? (uint64_t)assay_rocpd_num(x, 7) : 0;
 		t->bytes[r] = size < 0 ? 0 : takes ? size : -size;
 		t->device[r] = a.gpu && a.number <= INT32_MAX ? (int32_t)a.number : -1;
@@ -261,65 +302,11 @@ static void read_allocations(assay_rocpd_instance *x)
 	assay_pair_frees(&x->part->t.alloc, first);
 }
 
-static void read_samples(assay_rocpd_instance *x)
-{
-	for (assay_rocpd_start(x, "rocpd_sample",
-			       ASSAY_DB_COLUMNS("timestamp", "track_id", "event_id"));
-	     assay_rocpd_row(x);) {
-		int64_t ts = assay_rocpd_num(x, 0);
-		uint32_t i = assay_db_ids_get(&x->track, assay_rocpd_num(x, 1));
-		assay_rocpd_thread_info track = i == ASSAY_MAP_ABSENT
-							? (assay_rocpd_thread_info){-1, -1, 0}
-							: x->tracks.p[i];
-		assay_rocpd_event *e = assay_rocpd_event_at(x, 2);
-		assay_str category = assay_pool_get(&x->part->strings, e->category);
-		bool marker = assay_rocprof_host_kind(category) == ASSAY_HOST_MARKER;
-		if (ts <= 0) {
-			assay_count(x->part, ASSAY_ISSUE_no_duration, 1);
-			continue;
-		}
-		uint32_t h =
-			assay_rocprof_host(x->part, marker ? ASSAY_HOST_MARKER : ASSAY_HOST_INSTANT,
-					   e->stack, e->external, category);
-		assay_host_table *t = &x->part->t.host;
-		t->ts[h] = ts;
-		t->dur[h] = 0;
-		t->name[h] = e->message ? e->message : track.name ? track.name : e->category;
-		t->track[h] = assay_rocpd_thread(x, track.pid, track.tid);
-		e->host = h;
-	}
-}
-
-static void read_counters(assay_rocpd_instance *x)
-{
-	for (assay_rocpd_start(x, "rocpd_pmc_event",
-			       ASSAY_DB_COLUMNS("event_id", "pmc_id", "value"));
-	     assay_rocpd_row(x);) {
-		double value;
-		if (!assay_db_f64(x->db, 2, &value)) {
-			assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
-			continue;
-		}
-		const assay_rocpd_event *e = assay_rocpd_event_at(x, 0);
-		const assay_gpu_table *g = &x->part->t.gpu;
-		assay_pmc_table *t = &x->part->t.pmc;
-		uint32_t r = assay_add(&x->part->t, ASSAY_T_pmc);
-		uint32_t name = assay_db_ids_get(&x->pmc, assay_rocpd_num(x, 1));
-		t->corr[r] = e->stack;
-		t->value[r] = value;
-		t->name[r] = name == ASSAY_MAP_ABSENT ? 0 : name;
-		if (e->gpu == ASSAY_NO_ROW)
-			continue;
-		t->dispatch[r] = g->dispatch[e->gpu];
-		t->kernel[r] = g->name[e->gpu];
-	}
-}
-
 static void read_hip_events(assay_rocpd_instance *x)
 {
 	assay_vec(assay_rocprof_hip_event) list = {0};
 	assay_rocpd_start(x, "rocpd_hip_event",
-			  ASSAY_DB_COLUMNS("start", "end", "name_id", "agent_id", "queue_id",
+			  ASSAY_DB_COLUMNS(ASSAY_ROCPD_SPAN(x), "name_id", "agent_id", "queue_id",
 					   "stream_id", "event_id", "hip_event_handle",
 					   "source_queue_id", "operation"));
 	while (assay_rocpd_row(x)) {
@@ -327,7 +314,7 @@ static void read_hip_events(assay_rocpd_instance *x)
 		if (!span_at(x, 0, &ts, &dur))
 			continue;
 		assay_sid name = assay_rocpd_string(x, 2);
-		int64_t device = agent_of(x, assay_rocpd_num(x, 3)).number;
+		int64_t device = assay_rocpd_agent_of(x, assay_rocpd_num(x, 3)).number;
 		*assay_push(&list) = (assay_rocprof_hip_event){
 			.ts = ts,
 			.dur = dur,
@@ -398,8 +385,7 @@ static void read_instance(assay_db *db, const char *suffix)
 	read_kernels(&x);
 	read_copies(&x);
 	read_allocations(&x);
-	read_samples(&x);
-	read_counters(&x);
+	assay_rocpd_read_counters(&x);
 	read_hip_events(&x);
 	read_args(&x);
 	assay_rocpd_names_free(&x);
@@ -448,7 +434,7 @@ static void find_processes(assay_db *db, processes *out)
 
 static uint64_t events(const assay_tables *t)
 {
-	return t->host.n + t->gpu.n + t->alloc.n + t->pmc.n + t->sync.n + t->mark.n;
+	return t->host.n + t->gpu.n + t->alloc.n + t->pmc.n + t->sync.n + t->mark.n + t->counter.n;
 }
 
 static void read_process(assay_db *db, const process *p)
@@ -465,19 +451,13 @@ static bool read_schema3(assay_db *db, assay_err *err)
 	uint32_t first = db->part->source;
 	find_processes(db, &found);
 	bool any = found.n > 0;
-	const char *regions =
-		any ? assay_printf(&db->scratch, "rocpd_region%s", found.p[0].suffix) : "";
-	bool draft = any && assay_db_has_column(db, regions, "start_id");
-	for (size_t i = 0; i < found.n && !draft; i++) {
+	for (size_t i = 0; i < found.n; i++) {
 		if (i)
 			assay_rocprof_next_source(db->part, first);
 		read_process(db, &found.p[i]);
 	}
 	db->part->source = first;
 	assay_vec_free(&found);
-	if (draft)
-		return assay_fail(err, ASSAY_UNKNOWN, 0,
-				  "%s is a rocpd database of schema 4, a draft", db->path);
 	return any || assay_fail(err, ASSAY_UNKNOWN, 0,
 				 "%s is a SQLite database without rocpd tables", db->path);
 }
@@ -870,8 +850,6 @@ TEST(other_databases_are_refused_in_words)
 		{"CREATE TABLE x(a)", "without rocpd tables"},
 		{"CREATE VIEW rocpd_info_process AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i AS id FROM n",
 		 "without rocpd tables"},
-		{"CREATE TABLE rocpd_info_process_a(id); CREATE TABLE rocpd_region_a(start_id, track_id)",
-		 "schema 4"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		char path[64];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "read/rank_env.h"
 #include "read/rocprof.h"
 
 enum { DEVICES_MAX = 4096 };
@@ -38,6 +39,27 @@ assay_sid assay_rocpd_string(assay_rocpd_instance *x, int column)
 	if (assay_db_i64(x->db, column, &id))
 		sid = assay_db_ids_get(&x->string, id);
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
+}
+
+int64_t assay_rocpd_time(assay_rocpd_instance *x, int column)
+{
+	int64_t value = assay_db_int(x->db, column, 0);
+	if (!x->own_times)
+		return value;
+	uint32_t i = assay_db_ids_get(&x->time, value);
+	return i == ASSAY_MAP_ABSENT ? 0 : x->times.p[i];
+}
+
+assay_rocpd_place assay_rocpd_place_at(assay_rocpd_instance *x, int track)
+{
+	uint32_t i = assay_db_ids_get(&x->track, assay_rocpd_num(x, track));
+	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_place){-1, -1, -1, -1, -1, 0} : x->tracks.p[i];
+}
+
+assay_rocpd_agent assay_rocpd_agent_of(const assay_rocpd_instance *x, int64_t id)
+{
+	uint32_t i = assay_db_ids_get(&x->agent, id);
+	return i == ASSAY_MAP_ABSENT ? (assay_rocpd_agent){id, false, false} : x->agents.p[i];
 }
 
 /* ---- tables that explain ids ---- */
@@ -74,16 +96,36 @@ static void read_nodes(assay_rocpd_instance *x)
 		add_row_meta(x, "node", columns, N);
 }
 
+/* Only what tells the rank is kept: environments hold what is nobody's business. */
+static void read_environment(assay_rocpd_instance *x, int column)
+{
+	assay_json j = assay_rocpd_json(x, column);
+	assay_str key, raw;
+	char fact[64];
+	if (assay_json_peek(&j) != '{')
+		return;
+	for (assay_json_enter(&j, '{'); assay_json_member(&j, &key);) {
+		if (assay_json_peek(&j) != '"' || !assay_is_rank_variable(key)) {
+			assay_json_skip(&j, NULL);
+		} else if (assay_json_text(&j, &raw)) {
+			snprintf(fact, sizeof fact, "env.%.*s", (int)key.n, key.p);
+			assay_meta_add(x->part, fact, assay_json_unescape(&x->db->scratch, raw));
+		}
+	}
+}
+
 static void read_processes(assay_rocpd_instance *x)
 {
-	static const char *const columns[] = {"pid",  "ppid",  "command", "init",
-					      "fini", "start", "end",     "id"};
-	enum { N = ASSAY_COUNT_OF(columns), ID = N - 1 };
+	static const char *const columns[] = {"pid",   "ppid", "command", "init",       "fini",
+					      "start", "end",  "id",      "environment"};
+	enum { N = ASSAY_COUNT_OF(columns), ID = N - 2, ENVIRONMENT = N - 1 };
 	for (assay_rocpd_start(x, "rocpd_info_process", columns, N); assay_rocpd_row(x);) {
 		add_row_meta(x, "process", columns, ID);
+		read_environment(x, ENVIRONMENT);
 		assay_db_ids_set(&x->process, assay_rocpd_num(x, ID), (uint32_t)x->pids.n);
 		*assay_push(&x->pids) = assay_rocpd_num(x, 0);
 	}
+	assay_rank_from_env(x->part);
 }
 
 static int64_t pid_of(const assay_rocpd_instance *x, int64_t id)
@@ -149,30 +191,45 @@ static void read_device_details(assay_rocpd_instance *x, uint32_t device, int co
 	}
 }
 
+static int64_t first_known(assay_rocpd_instance *x, int from, int n)
+{
+	for (int i = from; i < from + n; i++)
+		if (assay_rocpd_num(x, i) >= 0)
+			return assay_rocpd_num(x, i);
+	return -1;
+}
+
+/* A GPU's number is its place among the GPUs, as HIP and amd-smi count; agents count processors
+ * before them. */
 static void read_agents(assay_rocpd_instance *x)
 {
+	enum { TYPE, TYPE_INDEX, ABSOLUTE_INDEX, ID, NAME, PRODUCT, EXTDATA, VENDOR, GENERIC };
 	uint32_t devices = 0;
 	assay_rocpd_start(x, "rocpd_info_agent",
-			  ASSAY_DB_COLUMNS("id", "type", "absolute_index", "name", "product_name",
-					   "extdata", "vendor_name"));
+			  ASSAY_DB_COLUMNS("type", "type_index", "absolute_index", "id", "name",
+					   "product_name", "extdata", "vendor_name",
+					   "generic_name"));
 	while (assay_rocpd_row(x)) {
-		int64_t id = assay_rocpd_num(x, 0), index = assay_rocpd_num(x, 2);
-		assay_str maker = assay_db_text(x->db, 6);
+		int64_t id = assay_rocpd_num(x, ID);
+		assay_str maker = assay_db_text(x->db, VENDOR);
 		assay_vendor vendor = maker.n ? assay_vendor_of(maker) : ASSAY_VENDOR_AMD;
-		assay_rocpd_agent a = {index >= 0 ? index : id,
-				       assay_str_is(assay_db_text(x->db, 1), "GPU"),
-				       vendor != ASSAY_VENDOR_AMD};
+		bool gpu = assay_str_is(assay_db_text(x->db, TYPE), "GPU");
+		assay_rocpd_agent a = {gpu ? first_known(x, TYPE_INDEX, 3)
+					   : first_known(x, ABSOLUTE_INDEX, 2),
+				       gpu, vendor != ASSAY_VENDOR_AMD};
 		assay_db_ids_set(&x->agent, id, (uint32_t)x->agents.n);
 		*assay_push(&x->agents) = a;
 		if (!a.gpu || devices++ >= DEVICES_MAX)
 			continue;
 		uint32_t d = assay_rocprof_device(x->part, a.number);
-		x->part->t.device.arch[d] = assay_rocpd_intern(x, 3);
-		x->part->t.device.name[d] = assay_rocpd_intern(x, 4) ? assay_rocpd_intern(x, 4)
-								     : assay_rocpd_intern(x, 3);
+		assay_sid name = assay_rocpd_intern(x, NAME);
+		assay_sid arch = assay_rocpd_intern(x, GENERIC); /* schema 4; name is anybody's */
+		assay_sid product = assay_rocpd_intern(x, PRODUCT);
+		x->part->t.device.arch[d] = arch ? arch : name;
+		x->part->t.device.name[d] = product ? product : name;
 		x->part->t.device.vendor[d] =
 			assay_intern_z(&x->part->strings, assay_vendor_name[vendor]);
-		read_device_details(x, d, 5);
+		read_device_details(x, d, EXTDATA);
 	}
 }
 
@@ -225,12 +282,51 @@ static void read_names(assay_rocpd_instance *x, const char *table, assay_db_ids 
 
 static void read_tracks(assay_rocpd_instance *x)
 {
-	for (assay_rocpd_start(x, "rocpd_track", ASSAY_DB_COLUMNS("id", "pid", "tid", "name_id"));
-	     assay_rocpd_row(x);) {
+	assay_rocpd_start(x, "rocpd_track",
+			  ASSAY_DB_COLUMNS("id", "pid", "tid", "agent_id", "queue_id", "stream_id",
+					   "name_id"));
+	while (assay_rocpd_row(x)) {
 		assay_db_ids_set(&x->track, assay_rocpd_num(x, 0), (uint32_t)x->tracks.n);
-		*assay_push(&x->tracks) = (assay_rocpd_thread_info){
-			assay_rocpd_num(x, 1), assay_rocpd_num(x, 2), assay_rocpd_string(x, 3)};
+		*assay_push(&x->tracks) = (assay_rocpd_place){
+			assay_rocpd_num(x, 1), assay_rocpd_num(x, 2), assay_rocpd_num(x, 3),
+			assay_rocpd_num(x, 4), assay_rocpd_num(x, 5), assay_rocpd_string(x, 6)};
 	}
+}
+
+static void read_counters(assay_rocpd_instance *x)
+{
+	for (assay_rocpd_start(x, "rocpd_info_pmc", ASSAY_DB_COLUMNS("id", "name", "agent_id"));
+	     assay_rocpd_row(x);) {
+		assay_db_ids_set(&x->pmc, assay_rocpd_num(x, 0), (uint32_t)x->pmcs.n);
+		*assay_push(&x->pmcs) =
+			(assay_rocpd_pmc){assay_rocpd_intern(x, 1), assay_rocpd_num(x, 2)};
+	}
+}
+
+static void read_times(assay_rocpd_instance *x)
+{
+	const char *table = assay_printf(&x->db->scratch, "rocpd_timestamp%s", x->suffix);
+	x->own_times = assay_db_exists(x->db, table);
+	for (assay_rocpd_start(x, "rocpd_timestamp", ASSAY_DB_COLUMNS("id", "value"));
+	     assay_rocpd_row(x);) {
+		assay_db_ids_set(&x->time, assay_rocpd_num(x, 0), (uint32_t)x->times.n);
+		*assay_push(&x->times) = assay_db_int(x->db, 1, 0);
+	}
+}
+
+static void read_categories(assay_rocpd_instance *x)
+{
+	const char *table = assay_printf(&x->db->scratch, "rocpd_info_category%s", x->suffix);
+	x->own_categories = assay_db_exists(x->db, table);
+	read_names(x, "rocpd_info_category", &x->category, "name");
+}
+
+static assay_sid category_at(assay_rocpd_instance *x, int column)
+{
+	if (!x->own_categories)
+		return assay_rocpd_string(x, column);
+	uint32_t sid = assay_db_ids_get(&x->category, assay_rocpd_num(x, column));
+	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
 /* The text of {"message": text}. */
@@ -262,8 +358,9 @@ static void read_events(assay_rocpd_instance *x)
 		int64_t stack = assay_rocpd_num(x, 2), external = assay_rocpd_num(x, 3);
 		assay_rocpd_event e = {stack > 0 ? (uint64_t)stack : 0,
 				       external > 0 ? (uint64_t)external : 0,
-				       assay_rocpd_string(x, 1),
+				       category_at(x, 1),
 				       0,
+				       ASSAY_NO_ROW,
 				       ASSAY_NO_ROW,
 				       ASSAY_NO_ROW};
 		if (e.category != last) {
@@ -280,7 +377,8 @@ static void read_events(assay_rocpd_instance *x)
 
 assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column)
 {
-	static const assay_rocpd_event none = {0, 0, 0, 0, ASSAY_NO_ROW, ASSAY_NO_ROW};
+	static const assay_rocpd_event none = {
+		.host = ASSAY_NO_ROW, .gpu = ASSAY_NO_ROW, .sample = ASSAY_NO_ROW};
 	int64_t id;
 	uint32_t i = ASSAY_MAP_ABSENT;
 	if (assay_db_i64(x->db, column, &id))
@@ -294,11 +392,15 @@ assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column)
 
 void assay_rocpd_names_free(assay_rocpd_instance *x)
 {
-	assay_db_ids *ids[] = {&x->string, &x->process, &x->thread, &x->agent, &x->symbol,
-			       &x->stream, &x->pmc,     &x->track,  &x->event};
+	assay_db_ids *ids[] = {&x->string, &x->category, &x->process, &x->thread,
+			       &x->agent,  &x->symbol,   &x->stream,  &x->pmc,
+			       &x->track,  &x->event,    &x->time,    &x->sample};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(ids); i++)
 		assay_db_ids_free(ids[i]);
 	assay_vec_free(&x->pids);
+	assay_vec_free(&x->times);
+	assay_vec_free(&x->pmcs);
+	assay_vec_free(&x->samples);
 	assay_vec_free(&x->threads);
 	assay_vec_free(&x->tracks);
 	assay_vec_free(&x->agents);
@@ -319,7 +421,9 @@ void assay_rocpd_names_read(assay_rocpd_instance *x)
 	read_our_metadata(x);
 	read_symbols(x);
 	read_names(x, "rocpd_info_stream", &x->stream, "name");
-	read_names(x, "rocpd_info_pmc", &x->pmc, "name");
+	read_counters(x);
 	read_tracks(x);
+	read_times(x);
+	read_categories(x);
 	read_events(x);
 }

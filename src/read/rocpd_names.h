@@ -9,7 +9,7 @@
 typedef struct assay_rocpd_event {
 	uint64_t stack, external;
 	assay_sid category, message;
-	uint32_t host, gpu; /* rows it belongs to */
+	uint32_t host, gpu, sample; /* rows it belongs to, and a place in samples */
 } assay_rocpd_event;
 
 typedef struct assay_rocpd_agent {
@@ -28,13 +28,42 @@ typedef struct assay_rocpd_thread_info {
 	assay_sid name;
 } assay_rocpd_thread_info;
 
+/* Where rows are, which from schema 4 on only tracks say; before, tracks are those of samples. -1:
+ * it does not say. */
+typedef struct assay_rocpd_place {
+	int64_t process, thread, agent, queue, stream;
+	assay_sid name;
+} assay_rocpd_place;
+
+/* A hardware counter, or a value that is sampled. */
+typedef struct assay_rocpd_pmc {
+	assay_sid name;
+	int64_t agent;
+} assay_rocpd_pmc;
+
+/* A moment in a track: an instant, or that of counter values. */
+typedef struct assay_rocpd_sample {
+	int64_t ts;
+	assay_rocpd_place place;
+	uint32_t event; /* in events; ASSAY_MAP_ABSENT */
+	assay_sid name;
+	bool counts; /* it has counter values */
+} assay_rocpd_sample;
+
 typedef struct assay_rocpd_instance {
 	assay_db *db;
 	assay_part *part;
 	const char *suffix;
-	assay_db_ids string, process, thread, agent, symbol, stream, pmc, track, event;
-	assay_vec(int64_t) pids;
-	assay_vec(assay_rocpd_thread_info) threads, tracks;
+	/* Schema 4 keeps the text of categories in a table of its own, and some drafts of it times.
+	 */
+	assay_db_ids string, category, process, thread, agent, symbol, stream, pmc, track, event,
+		time, sample;
+	bool own_categories, own_times;
+	assay_vec(int64_t) pids, times;
+	assay_vec(assay_rocpd_thread_info) threads;
+	assay_vec(assay_rocpd_place) tracks;
+	assay_vec(assay_rocpd_pmc) pmcs;
+	assay_vec(assay_rocpd_sample) samples;
 	assay_vec(assay_rocpd_agent) agents;
 	assay_vec(assay_rocpd_symbol) symbols;
 	assay_vec(assay_rocpd_event) events;
@@ -59,6 +88,14 @@ assay_sid assay_rocpd_string(assay_rocpd_instance *x, int column);
 assay_json assay_rocpd_json(assay_rocpd_instance *x, int column);
 /* Never NULL: rows without an event share a spare one. Valid until the next call. */
 assay_rocpd_event *assay_rocpd_event_at(assay_rocpd_instance *x, int column);
+
+/* A moment: the cell, or what the id in it stands for. The columns are called so. */
+int64_t assay_rocpd_time(assay_rocpd_instance *x, int column);
+#define ASSAY_ROCPD_SPAN(x) (x)->own_times ? "start_id" : "start", (x)->own_times ? "end_id" : "end"
+
+/* Where the row is, by the column with its track. */
+assay_rocpd_place assay_rocpd_place_at(assay_rocpd_instance *x, int track);
+assay_rocpd_agent assay_rocpd_agent_of(const assay_rocpd_instance *x, int64_t id);
 
 uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id); /* its track */
 

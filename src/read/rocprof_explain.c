@@ -118,6 +118,7 @@ static void read_agent_member(assay_rocprof_process *p, assay_rocprof_agent *a, 
 		{"id", &a->handle, NULL},
 		{"type", &a->type, NULL},
 		{"node_id", &a->node, NULL},
+		{"logical_node_type_id", &a->ordinal, NULL},
 		{"cu_count", &a->units, NULL},
 		{"wave_front_size", &a->warp, NULL},
 		{"local_mem_size", &a->memory, NULL},
@@ -153,7 +154,7 @@ static void add_device(assay_rocprof_process *p, const assay_rocprof_agent *a)
 
 static void read_agent(assay_rocprof_process *p, assay_json *j)
 {
-	assay_rocprof_agent a = {.handle = UINT64_MAX, .node = UINT64_MAX};
+	assay_rocprof_agent a = {.handle = UINT64_MAX, .node = UINT64_MAX, .ordinal = UINT64_MAX};
 	assay_str key;
 	for (assay_json_enter(j, '{'); assay_json_member(j, &key);)
 		read_agent_member(p, &a, key, j);
@@ -161,7 +162,10 @@ static void read_agent(assay_rocprof_process *p, assay_json *j)
 		assay_count(p->part, ASSAY_ISSUE_bad_record, 1);
 		return;
 	}
-	if (a.node == UINT64_MAX)
+	/* A GPU's number is its place among the GPUs, as HIP and amd-smi count. */
+	if (a.type == AGENT_GPU && a.ordinal <= INT32_MAX)
+		a.node = a.ordinal;
+	else if (a.node == UINT64_MAX)
 		a.node = a.handle;
 	*assay_map_at(&p->agent_at, a.handle) = (uint32_t)p->agents.n;
 	*assay_push(&p->agents) = a;

@@ -398,7 +398,7 @@ TEST(a_real_results_json_gives_the_reference_numbers)
 	CHECK_EQ(reduce, 18182782);
 	CHECK_EQ(reduce_calls, 2000);
 	CHECK_EQ(run->part.t.device.n, 8);
-	CHECK_EQ(run->part.t.track.pid[t->track[0]], 2);
+	CHECK_EQ(run->part.t.track.pid[t->track[0]], 0);
 	for (int k = 0; k < ASSAY_ISSUE_COUNT; k++)
 		CHECK_EQ(run->part.issues[k], 0);
 	assay_input_close(in);

@@ -30,7 +30,7 @@ typedef struct assay_rocprof_pending {
 } assay_rocprof_pending;
 
 typedef struct assay_rocprof_agent {
-	uint64_t handle, node, type, units, warp, memory, banks;
+	uint64_t handle, node, ordinal, type, units, warp, memory, banks;
 	assay_str name, product;
 } assay_rocprof_agent;
 

@@ -190,8 +190,8 @@ static void put_agent_facts(rocpd *o, uint32_t d)
 	rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
 }
 
-static void put_agent(rocpd *o, int64_t id, bool gpu, int64_t place, assay_str name,
-		      assay_str product, const char *vendor)
+static void put_agent(rocpd *o, int64_t id, bool gpu, assay_str name, assay_str product,
+		      const char *vendor)
 {
 	*assay_map_at(&o->agent_of, (uint64_t)id) = 1;
 	SET(o, info_agent, nid, o->node);
@@ -199,7 +199,7 @@ static void put_agent(rocpd *o, int64_t id, bool gpu, int64_t place, assay_str n
 	SET_TEXT(o, info_agent, type, assay_str_of(gpu ? "GPU" : "CPU"));
 	SET(o, info_agent, absolute_index, id);
 	SET(o, info_agent, logical_index, id);
-	SET(o, info_agent, type_index, place);
+	SET(o, info_agent, type_index, gpu ? id : 0);
 	SET_TEXT(o, info_agent, name, name);
 	SET_TEXT(o, info_agent, vendor_name, assay_str_of(vendor));
 	SET_TEXT(o, info_agent, product_name, product);
@@ -223,13 +223,13 @@ static const char *unknown_vendor(const rocpd *o)
 static void put_agents(rocpd *o)
 {
 	const assay_device_table *d = &o->t->device;
-	int64_t most = -1, gpus = 0;
+	int64_t most = -1;
 	for (uint32_t i = 0; i < d->n; i++) {
 		if (assay_group_of(o->t, d->source[i]) != o->group || d->id[i] < 0 ||
 		    assay_map_get(&o->agent_of, (uint64_t)d->id[i]) != ASSAY_MAP_ABSENT)
 			continue;
 		assay_vendor v = assay_device_vendor(o->run, i);
-		put_agent(o, d->id[i], true, gpus++, assay_text(o->run, d->arch[i]),
+		put_agent(o, d->id[i], true, assay_text(o->run, d->arch[i]),
 			  assay_text(o->run, d->name[i]),
 			  v ? assay_vendor_title[v] : unknown_vendor(o));
 		put_agent_facts(o, i);
@@ -240,13 +240,12 @@ static void put_agents(rocpd *o)
 		if (!is_mine(o, o->t->gpu.track[i]) ||
 		    assay_map_get(&o->agent_of, (uint64_t)id) != ASSAY_MAP_ABSENT)
 			continue;
-		put_agent(o, id, true, gpus++, ASSAY_S("unknown"), ASSAY_S("unknown"),
-			  unknown_vendor(o));
+		put_agent(o, id, true, ASSAY_S("unknown"), ASSAY_S("unknown"), unknown_vendor(o));
 		most = id > most ? id : most;
 	}
 	for (o->cpu = 0; assay_map_get(&o->agent_of, (uint64_t)o->cpu) != ASSAY_MAP_ABSENT;)
 		o->cpu = most < INT64_MAX ? ++most : o->cpu + 1;
-	put_agent(o, o->cpu, false, 0, ASSAY_S("host"), ASSAY_S("host"), "CPU");
+	put_agent(o, o->cpu, false, ASSAY_S("host"), ASSAY_S("host"), "CPU");
 }
 
 static void put_metadata(rocpd *o, bool epoch)
