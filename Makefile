@@ -4,7 +4,7 @@
 #   make demo            install packages, build, report on the bundled run -> report.html
 #   make check           install packages, run every test
 #   make bench           our readers beside their peers, ratios in one run
-#   make coverage        lines that unit tests and cases run, by folder
+#   make coverage        lines and branches that tests run, by folder (tools/coverage says which do not)
 #   make fuzz            every fuzz target, FUZZ_SECONDS=120 each
 #   make faults          every allocation and system call, failing or the last; small files that ask for much; ALL= for some of each
 #   make lint            layering, formatting, naming
@@ -160,11 +160,16 @@ faults: all
 	$(Q)python3 tests/faults/test_kills.py $(if $(ALL),--all)
 	$(Q)python3 tests/faults/test_bombs.py $(if $(ALL),--all)
 
+# Counted while they run: the unit tests, and the suites that go through commands and recorders (but those that
+# leave a program no files to write: the counts are files).
+COUNTED := cases.py manual.py $(addsuffix .py,cmdline/test_cmdline env/test_env query/test_sqlite ranks/test_shards \
+  formats/test_matrix html/test_html $(addprefix record/test_,record rocm control keep recover hang blas host))
 coverage:
-	$(Q)$(MAKE) -s -j$$(nproc) COVERAGE=1 build/coverage/assay unit
+	$(Q)$(MAKE) -s -j$$(nproc) COVERAGE=1 build/coverage/assay recorders unit
 	$(Q)find build/coverage -name '*.gcda' -delete
 	$(Q)build/coverage/unit/run >build/coverage/unit.log || grep '^not ok' build/coverage/unit.log
-	$(Q)ASSAY=$(CURDIR)/build/coverage/assay python3 tests/cases.py >build/coverage/cases.log || true
+	$(Q)printf '%s\n' $(COUNTED) | COVERAGE=1 ASSAY=$(CURDIR)/build/coverage/assay xargs -P $$(nproc) -I{} \
+	  sh -c 'python3 tests/{} >build/coverage/$$(basename {}).log 2>&1 || echo "{}: exit status $$?"'
 	$(Q)tools/coverage build/coverage
 
 # The recorder without a GPU: fake vendor libraries, programs that end in every way.

@@ -17,7 +17,7 @@ import tap  # noqa: E402
 from capture import Capture  # noqa: E402
 
 ROOT = str(tap.ROOT)
-BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/release"))
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(tap.ASSAY))
 ASSAY = os.path.join(BUILD, "assay")
 CC = os.environ.get("CC", "gcc")
 FAKE = os.path.join(BUILD, "tests/fake")
