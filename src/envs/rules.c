@@ -73,6 +73,8 @@ static const char *const ignored[] = {
 	"assay.libraries.*.copies*",
 	"assay.libraries.*.disagree",
 	"assay.libraries.*.chosen_by",
+	"*.owner", /* who installed a file; the file itself is compared */
+	"*.owner.*",
 	"*.path",
 	"*.prefix",
 	"*.base_prefix",
@@ -449,7 +451,8 @@ static const struct {
 } remedies[] = {
 	{"*env_vars.*", "export %n=%v", "unset %n"},
 	{"assay.python.packages.*", "pip install %n==%v", "pip uninstall %n"},
-	{"assay.system_packages.*", "apt-get install %n=%v", "apt-get remove %n"},
+	{"assay.system_packages.*", "apt-get install %n=%v (dnf install %n-%v)",
+	 "apt-get remove %n (dnf remove %n)"},
 	{"pytorch_version", "pip install torch==%v", "pip uninstall torch"},
 	{"triton.package_version", "pip install triton==%v", "pip uninstall triton"},
 	{"aiter.package_version", "pip install amd-aiter==%v", "pip uninstall amd-aiter"},

@@ -2,7 +2,7 @@
  * neither. Runs last; an error reason about a field means nobody knows. */
 #include <string.h>
 
-#include "probe/probe.h"
+#include "probe/packages.h"
 
 static void absent(assay_ctx *c, const char *path)
 {
@@ -144,8 +144,7 @@ static void place_blocks(assay_ctx *c)
 		absent(c, "assay.gpu_arch.override");
 		absent(c, "assay.gpu_arch.target_lst");
 	}
-	if (assay_root_is_file(&c->root, "/var/lib/dpkg/status") &&
-	    !unreadable(c, "assay.system_packages"))
+	if ((c->installed.n || assay_rpm_is_read(c)) && !unreadable(c, "assay.system_packages"))
 		absent(c, "assay.system_packages.*");
 	if (assay_root_is_dir(&c->root, "/sys/class"))
 		absent(c, "assay.nics.*");

@@ -58,7 +58,7 @@ typedef assay_vec(assay_file *) assay_files;
 
 typedef struct assay_env_math {
 	const char *tweak, *package_version, *kernel_db;
-	bool from_package; /* package_version is dpkg's, not the header's */
+	bool from_package; /* package_version is the distribution's, not the header's */
 	assay_file *lib;
 } assay_env_math;
 
@@ -71,10 +71,16 @@ typedef struct assay_rocm_root {
 	bool chosen;
 } assay_rocm_root;
 
+/* A package of dpkg, rpm, pacman, conda or pip. */
+typedef struct assay_installed {
+	const char *manager, *name, *version;
+} assay_installed;
+
 /* A copy of a named library, and where it was found. */
 typedef struct assay_lib_copy {
 	assay_file *file;
-	const char *where; /* torch, wheel, rocm, cuda, system, path */
+	assay_installed owner; /* name NULL: no package has it */
+	const char *where;     /* torch, wheel, rocm, cuda, system, path */
 	const char *version, *release;
 } assay_lib_copy;
 
@@ -100,8 +106,9 @@ typedef struct assay_kdb {
 	uint64_t bytes;
 	const char **arch;
 	size_t n_arch;
-	char content[65]; /* "" unless every file was read */
-	bool extra;       /* found only through a program that uses it: in no block of the schema */
+	char content[65];      /* "" unless every file was read */
+	assay_installed owner; /* of its first file; name NULL: no package has it */
+	bool extra; /* found only through a program that uses it: in no block of the schema */
 } assay_kdb;
 
 /* What a program that starts here gets, overrides followed. */

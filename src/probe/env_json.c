@@ -226,6 +226,19 @@ static void file_fields(assay_jsonw *w, const assay_file *f)
 	hash(w, "sha256", f);
 }
 
+static void owner(assay_jsonw *w, const assay_installed *o)
+{
+	if (!o || !o->name) {
+		assay_jsonw_null(w, "owner");
+		return;
+	}
+	assay_jsonw_open(w, "owner", '{');
+	assay_jsonw_z(w, "manager", o->manager);
+	assay_jsonw_z(w, "package", o->name);
+	assay_jsonw_z(w, "version", o->version);
+	assay_jsonw_close(w, '}');
+}
+
 static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)
 {
 	for (size_t i = 0; i < lib->copies.n; i++)
@@ -248,6 +261,7 @@ static void chosen_copy(assay_jsonw *w, const char *key, const assay_lib *lib, c
 	assay_jsonw_z(w, "rocm_release", c ? c->release : NULL);
 	assay_jsonw_z(w, "where", c ? c->where : NULL);
 	assay_jsonw_z(w, "chosen_by", by);
+	owner(w, c ? &c->owner : NULL);
 	assay_jsonw_close(w, '}');
 }
 
@@ -285,6 +299,7 @@ static void one_library(assay_jsonw *w, const assay_lib *lib)
 		file_fields(w, c->file);
 		assay_jsonw_z(w, "rpath", c->file->rpath);
 		assay_jsonw_z(w, "runpath", c->file->runpath);
+		owner(w, &c->owner);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -401,6 +416,7 @@ static void kdb_fields(assay_jsonw *w, const assay_kdb *k)
 	assay_jsonw_z(w, "filenames_hash", k->names_hash);
 	content_hash(w, k);
 	list(w, "archs", k->arch, k->n_arch);
+	owner(w, &k->owner);
 }
 
 /* tensile_catalog and miopen_catalog: upstream's names for the databases' content. */

@@ -7,7 +7,7 @@
 #include "base/test.h"
 #include "probe/database.h"
 #include "probe/header.h"
-#include "probe/probe.h"
+#include "probe/packages.h"
 
 enum { HEADER_MAX = 4 << 20 };
 
@@ -82,24 +82,16 @@ static bool read_header(assay_ctx *c, const char *block, const char *rel, assay_
 	return false;
 }
 
-/* "5.5.1+dfsg-2" of the package that owns a distribution's library; the version before the
- * packaging. */
-static const char *dpkg_version(assay_ctx *c, const char *block)
+/* A distribution's package of the library: librocblas4 on Debian, rocblas on Fedora and Arch. */
+static const char *distribution_version(assay_ctx *c, const char *block)
 {
-	assay_str text;
-	char want[64];
 	const assay_rocm_root *r = chosen(c);
-	if (!r || strcmp(r->layout, "distro") ||
-	    assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
-		    ASSAY_CAUSE_NONE)
-		return NULL;
-	snprintf(want, sizeof want, "Package: lib%s", block);
-	for (const char *at = text.p; (at = strstr(at, want)); at++) {
-		const char *name = at + strlen(want), *end = strstr(at, "\n\n");
-		const char *v = strstr(at, "\nVersion: ");
-		if (strspn(name, "0123456789") != strcspn(name, "\n") || !v || (end && v > end))
-			continue; /* librocblas-dev, or a stanza without a version */
-		return assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "+-~\n")});
+	size_t n = strlen(block);
+	for (size_t i = 0; r && !strcmp(r->layout, "distro") && i < c->installed.n; i++) {
+		const char *name = c->installed.p[i].name;
+		name += strncmp(name, "lib", 3) ? 0 : 3;
+		if (!strncmp(name, block, n) && !name[n + strspn(name + n, "0123456789")])
+			return assay_upstream_version(c->a, c->installed.p[i].version);
 	}
 	return NULL;
 }
@@ -223,7 +215,7 @@ static void math_block(assay_ctx *c, const math_row *m, assay_env_math *out)
 									     : "did not contain",
 					 m->macros);
 	} else {
-		out->package_version = dpkg_version(c, m->block);
+		out->package_version = distribution_version(c, m->block);
 		out->from_package = out->package_version != NULL;
 	}
 	out->kernel_db = database(c, m, out->lib != NULL);

@@ -1,43 +1,89 @@
-/* GPU packages of the distribution, from dpkg's own text file and RPM's own database. */
-#include <unistd.h>
+/* GPU packages of the distribution: dpkg's text file, RPM's database, pacman's folders. */
+#include "probe/packages.h"
 
-#include "base/sqlite.h"
+#include <dirent.h>
+
 #include "base/test.h"
-#include "probe/probe.h"
 
-static const char *const prefixes[] = {"rocm",          "roc",
-				       "hip",           "amdgpu",
-				       "amdrocm",       "amdsmi",
-				       "libamdhip",     "librocm",
-				       "librocblas",    "librocsparse",
-				       "librocrand",    "libhsa",
-				       "libhip",        "miopen",
-				       "rccl",          "librccl",
-				       "libmiopen",     "composablekernel",
-				       "cuda-",         "libcudnn",
-				       "libnccl",       "libcublas",
-				       "nvidia-driver", "nvidia-dkms",
-				       "nvidia-kernel", "libnvidia-compute",
-				       "libcupti",      "openmpi",
-				       "libopenmpi",    "libibverbs"};
+#define DPKG_STATUS "/var/lib/dpkg/status"
+#define PACMAN      "/var/lib/pacman/local"
 
-static bool wanted(assay_str name)
+static const char *const prefixes[] = {"rocm",
+				       "roc",
+				       "hip",
+				       "hsa-rocr",
+				       "amdgpu",
+				       "amdrocm",
+				       "amdsmi",
+				       "libamdhip",
+				       "libamd-comgr",
+				       "libroc",
+				       "libhsa",
+				       "libhip",
+				       "miopen",
+				       "libmiopen",
+				       "rccl",
+				       "librccl",
+				       "composable",
+				       "cuda-",
+				       "cudnn",
+				       "libcudnn",
+				       "nccl",
+				       "libnccl",
+				       "libcublas",
+				       "libcudart",
+				       "libcufft",
+				       "libcurand",
+				       "libcusolver",
+				       "libcusparse",
+				       "libnvjitlink",
+				       "libnvrtc",
+				       "libcupti",
+				       "nvidia-",
+				       "kmod-nvidia",
+				       "akmod-nvidia",
+				       "xorg-x11-drv-nvidia",
+				       "libnvidia-ml",
+				       "libnvidia-compute",
+				       "openmpi",
+				       "libopenmpi",
+				       "libibverbs",
+				       "rdma-core",
+				       "libfabric",
+				       "ucx",
+				       "aws-ofi-nccl"};
+
+bool assay_is_gpu_package(assay_str name)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(prefixes); i++)
 		if (assay_str_starts(name, prefixes[i]))
 			return true;
-	return false;
+	return assay_str_is(name, "cuda");
 }
 
+const char *assay_upstream_version(assay_arena *a, const char *version)
+{
+	const char *colon = strchr(version, ':');
+	version = colon ? colon + 1 : version;
+	return assay_dup(a, (assay_str){version, strcspn(version, "+-~")});
+}
+
+const assay_installed *assay_ctx_installed(const assay_ctx *c, const char *name)
+{
+	for (size_t i = 0; i < c->installed.n; i++)
+		if (!strcmp(c->installed.p[i].name, name))
+			return &c->installed.p[i];
+	return NULL;
+}
+
+/* What a removed package leaves behind keeps its stanza, with another status. */
 static void dpkg(assay_ctx *c)
 {
 	assay_str text, name = {0}, version = {0};
 	bool installed = false;
-	assay_cause cause =
-		assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text);
+	assay_cause cause = assay_root_read(&c->root, c->a, DPKG_STATUS, 64 << 20, &text);
 	if (cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_MISSING)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
-				 "assay.system_packages: /var/lib/dpkg/status %s",
+		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.system_packages: " DPKG_STATUS " %s",
 				 assay_cause_text(cause));
 	while (text.n || name.n) {
 		assay_str line = assay_str_cut(&text, '\n');
@@ -48,107 +94,49 @@ static void dpkg(assay_ctx *c)
 		} else if (assay_str_starts(line, "Version: ")) {
 			version = (assay_str){line.p + 9, line.n - 9};
 		} else if (!line.n) {
-			if (installed && name.n && version.n && wanted(name))
-				assay_ctx_pair(c, &c->env->system_packages, assay_dup(c->a, name),
-					       assay_dup(c->a, version));
+			if (installed && name.n && version.n)
+				*assay_push(&c->installed) = (assay_installed){
+					"dpkg", assay_dup(c->a, name), assay_dup(c->a, version)};
 			name = version = (assay_str){0};
 			installed = false;
 		}
 	}
 }
 
-/* A text of an RPM header: two big-endian counts, 16 bytes an entry (tag, type, offset, count),
- * then the data. */
-static uint32_t big_endian(const unsigned char *p)
+/* A folder a package: NAME-VERSION-RELEASE. */
+static void pacman(assay_ctx *c)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static assay_str rpm_text(const unsigned char *blob, size_t n, uint32_t tag)
-{
-	enum { STRING = 6, ENTRY = 16 };
-	size_t entries = n >= 8 ? big_endian(blob) : 0;
-	size_t data = 8 + entries * ENTRY;
-	if (data > n)
-		return (assay_str){"", 0};
-	for (size_t i = 0; i < entries; i++) {
-		const unsigned char *e = blob + 8 + i * ENTRY;
-		size_t at = data + big_endian(e + 8);
-		if (big_endian(e) == tag && big_endian(e + 4) == STRING && at < n)
-			return (assay_str){(const char *)blob + at,
-					   strnlen((const char *)blob + at, n - at)};
+	const assay_names *names = assay_ctx_list(c, PACMAN, NULL);
+	for (size_t i = 0; i < names->n; i++) {
+		char *name = assay_dup(c->a, assay_str_of(names->p[i].name));
+		char *cut = names->p[i].type == DT_DIR ? strrchr(name, '-') : NULL;
+		while (cut && cut > name && *--cut != '-')
+			;
+		if (!cut || cut == name)
+			continue;
+		*cut = 0;
+		*assay_push(&c->installed) = (assay_installed){"pacman", name, cut + 1};
 	}
-	return (assay_str){"", 0};
-}
-
-static void rpm_package(assay_ctx *c, const unsigned char *blob, size_t n)
-{
-	enum { NAME = 1000, VERSION = 1001, RELEASE = 1002 };
-	assay_str name = rpm_text(blob, n, NAME), version = rpm_text(blob, n, VERSION),
-		  release = rpm_text(blob, n, RELEASE);
-	if (name.n && version.n && wanted(name))
-		assay_ctx_pair(c, &c->env->system_packages, assay_dup(c->a, name),
-			       assay_printf(c->a, "%.*s-%.*s", (int)version.n, version.p,
-					    (int)release.n, release.p));
-}
-
-/* Opened through its descriptor, so that a root's links lead nowhere else, and as immutable:
- * nothing is written beside it. */
-static void rpm(assay_ctx *c, const char *path)
-{
-	struct stat st;
-	assay_cause cause;
-	sqlite3 *db = NULL;
-	sqlite3_stmt *rows = NULL;
-	assay_undo of_fd, of_db;
-	int fd = assay_root_fd(&c->root, path, &st, &cause);
-	if (fd < 0)
-		return;
-	assay_undo_fd(&of_fd, fd);
-	const char *uri = assay_printf(c->a, "file:/proc/self/fd/%d?immutable=1", fd);
-	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) ==
-		  SQLITE_OK;
-	assay_sqlite_guard(&of_db, db);
-	ok = ok &&
-	     sqlite3_prepare_v2(db, "SELECT blob FROM Packages", -1, &rows, NULL) == SQLITE_OK;
-	int step = SQLITE_ROW;
-	while (ok && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-		const unsigned char *blob = sqlite3_column_blob(rows, 0);
-		if (blob)
-			rpm_package(c, blob, (size_t)sqlite3_column_bytes(rows, 0));
-	}
-	if (!ok || step != SQLITE_DONE)
-		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.system_packages: %s: %s", path,
-				 sqlite3_errmsg(db));
-	if (assay_root_stat(&c->root, assay_printf(c->a, "%s-wal", path), &st) && st.st_size)
-		assay_ctx_reason(
-			c, ASSAY_LEVEL_EXPECTED,
-			"assay.system_packages: the newest changes of %s are in its -wal, which was not read",
-			path);
-	sqlite3_finalize(rows);
-	assay_undo_drop(&of_db);
-	assay_undo_drop(&of_fd);
-	sqlite3_close(db);
-	close(fd);
 }
 
 static void run(assay_ctx *c)
 {
 	dpkg(c);
-	rpm(c, "/var/lib/rpm/rpmdb.sqlite");
-	rpm(c, "/usr/lib/sysimage/rpm/rpmdb.sqlite");
+	pacman(c);
+	assay_rpm_list(c);
+	for (size_t i = 0; i < c->installed.n; i++)
+		if (assay_is_gpu_package(assay_str_of(c->installed.p[i].name)))
+			assay_ctx_pair(c, &c->env->system_packages, c->installed.p[i].name,
+				       c->installed.p[i].version);
 }
 
 const assay_probe assay_probe_packages = {.name = "system_packages", .run = run};
 
-TEST(headers_of_rpm_are_read_within_their_bounds)
+TEST(versions_of_packages_lose_epoch_and_packaging)
 {
-	static const unsigned char blob[] = "\0\0\0\1\0\0\0\5"
-					    "\0\0\3\xe8\0\0\0\6\0\0\0\0\0\0\0\1"
-					    "rccl";
-	assay_str name = rpm_text(blob, sizeof blob, 1000);
-	CHECK(assay_str_is(name, "rccl") && !rpm_text(blob, sizeof blob, 1001).n);
-	for (size_t n = 0; n < sizeof blob; n++)
-		CHECK(rpm_text(blob, n, 1000).n <= n);
+	assay_arena a = {0};
+	CHECK(!strcmp(assay_upstream_version(&a, "1:5.5.1+dfsg-2"), "5.5.1"));
+	CHECK(!strcmp(assay_upstream_version(&a, "6.4.3-1.fc42"), "6.4.3"));
+	assay_arena_free(&a);
 	return 0;
 }

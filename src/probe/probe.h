@@ -28,6 +28,7 @@ typedef struct assay_ctx {
 	assay_vec(assay_dir_seen *) dirs;
 	assay_map file_at; /* device and inode -> index in env->files */
 	struct assay_nvml_job *nvml;
+	assay_vec(assay_installed) installed; /* by the distribution; of RPM's, GPU packages only */
 } assay_ctx;
 
 typedef struct assay_probe {
@@ -40,7 +41,7 @@ extern const assay_probe assay_probe_runtime, assay_probe_host, assay_probe_pyth
 	assay_probe_torch, assay_probe_rocm, assay_probe_math, assay_probe_ck, assay_probe_gpu,
 	assay_probe_nvidia, assay_probe_loader, assay_probe_packages, assay_probe_process,
 	assay_probe_health, assay_probe_absent, assay_probe_effective, assay_probe_database,
-	assay_probe_hardware;
+	assay_probe_hardware, assay_probe_owners;
 
 /* Value of a variable of the described process, or NULL. */
 const char *assay_ctx_var(const assay_ctx *c, const char *name);
@@ -76,6 +77,9 @@ void assay_sha256_hex(const void *p, size_t n, char out[65]);
 
 /* The kernel database of a library in dir, described once; its number in env->kdbs. */
 size_t assay_ctx_database(assay_ctx *c, const char *library, const char *dir);
+
+/* The folder Python was installed into, a virtual environment left out; NULL without a Python. */
+const char *assay_ctx_python_home(const assay_ctx *c);
 
 /* Python side: the package with one of these names (normalised), or NULL. */
 const assay_package *assay_ctx_package(const assay_ctx *c, const char *const *names);

@@ -12,11 +12,11 @@
 
 /* Order: a probe may use what the ones before it found. */
 static const assay_probe *const probes[] = {
-	&assay_probe_runtime, &assay_probe_host,     &assay_probe_process,  &assay_probe_python,
-	&assay_probe_torch,   &assay_probe_rocm,     &assay_probe_gpu,      &assay_probe_math,
-	&assay_probe_ck,      &assay_probe_database, &assay_probe_loader,   &assay_probe_packages,
-	&assay_probe_health,  &assay_probe_nvidia,   &assay_probe_hardware, &assay_probe_effective,
-	&assay_probe_absent,
+	&assay_probe_runtime, &assay_probe_host,   &assay_probe_process,  &assay_probe_packages,
+	&assay_probe_python,  &assay_probe_torch,  &assay_probe_rocm,     &assay_probe_gpu,
+	&assay_probe_math,    &assay_probe_ck,     &assay_probe_database, &assay_probe_loader,
+	&assay_probe_health,  &assay_probe_nvidia, &assay_probe_hardware, &assay_probe_effective,
+	&assay_probe_owners,  &assay_probe_absent,
 };
 
 static void time_of(assay_env *env, const char *name, int64_t from)
@@ -139,6 +139,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	if (ok)
 		run_all(&c);
 	assay_vec_free(&c.dirs);
+	assay_vec_free(&c.installed);
 	assay_map_free(&c.file_at);
 	assay_root_close(&c.root);
 	assay_root_close(&host);

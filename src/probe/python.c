@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/test.h"
 #include "base/version.h"
-#include "probe/probe.h"
+#include "probe/packages.h"
 
 static const char *parent(assay_arena *a, const char *path)
 {
@@ -368,23 +368,23 @@ static const char *version_from_conda(assay_ctx *c, const char *prefix)
 	return NULL;
 }
 
-/* "Package: python3.11" ... "Version: 3.11.2-6+deb12u6" */
 static const char *version_from_dpkg(assay_ctx *c)
 {
-	assay_str text;
-	char want[64];
-	snprintf(want, sizeof want, "\nPackage: libpython%s-minimal\n", c->env->python.xy);
-	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
-	    ASSAY_CAUSE_NONE)
-		return NULL;
-	const char *at = strstr(text.p, want), *v = at ? strstr(at, "\nVersion: ") : NULL;
-	return v ? assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "-\n~")}) : NULL;
+	const assay_installed *p = assay_ctx_installed(
+		c, assay_printf(c->a, "libpython%s-minimal", c->env->python.xy));
+	return p ? assay_upstream_version(c->a, p->version) : NULL;
+}
+
+const char *assay_ctx_python_home(const assay_ctx *c)
+{
+	const assay_python *p = &c->env->python;
+	return p->base_prefix ? p->base_prefix : p->prefix;
 }
 
 static void full_version(assay_ctx *c)
 {
 	assay_python *p = &c->env->python;
-	const char *base = p->base_prefix ? p->base_prefix : p->prefix;
+	const char *base = assay_ctx_python_home(c);
 	if (!p->xy && p->prefix)
 		p->xy = xy_in_lib(c, p->prefix);
 	if (!p->xy && base)
@@ -600,8 +600,7 @@ static void package_sources(assay_ctx *c)
 /* conda-meta/NAME-VERSION-BUILD.json; names hold dashes themselves. */
 static void conda_packages(assay_ctx *c)
 {
-	const assay_python *p = &c->env->python;
-	const char *prefix = p->base_prefix ? p->base_prefix : p->prefix;
+	const char *prefix = assay_ctx_python_home(c);
 	const assay_names *names =
 		prefix ? assay_ctx_list(c, join(c, prefix, "conda-meta"), NULL) : NULL;
 	for (size_t i = 0; names && i < names->n; i++) {

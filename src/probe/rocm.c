@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "probe/header.h"
-#include "probe/probe.h"
+#include "probe/packages.h"
 
 static const char *under(assay_ctx *c, const char *root, const char *rest)
 {
@@ -213,28 +213,22 @@ static const char *version_from_sonames(assay_ctx *c, const assay_rocm_root *r)
 }
 
 /* A distribution numbers its packages by the ROCm release they come from: "5.2.3-8". */
-static const char *version_from_dpkg(assay_ctx *c)
+static const assay_installed *distribution_package(assay_ctx *c)
 {
-	static const char *const packages[] = {"rocminfo", "rocm-core", "libhsa-runtime64-1",
-					       "librocm-smi64-1"};
-	assay_str text;
-	if (assay_root_read(&c->root, c->a, "/var/lib/dpkg/status", 64 << 20, &text) !=
-	    ASSAY_CAUSE_NONE)
-		return NULL;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(packages); i++) {
-		const char *at = strstr(text.p, assay_printf(c->a, "Package: %s\n", packages[i]));
-		const char *v = at ? strstr(at, "\nVersion: ") : NULL,
-			   *end = at ? strstr(at, "\n\n") : NULL;
-		if (v && (!end || v < end))
-			return assay_dup(c->a, (assay_str){v + 10, strcspn(v + 10, "+-~\n")});
-	}
-	return NULL;
+	static const char *const packages[] = {"rocminfo",           "rocm-core",
+					       "libhsa-runtime64-1", "librocm-smi64-1",
+					       "rocm-runtime",       "hsa-rocr"};
+	const assay_installed *p = NULL;
+	for (size_t i = 0; !p && i < ASSAY_COUNT_OF(packages); i++)
+		p = assay_ctx_installed(c, packages[i]);
+	return p;
 }
 
 static void root_version(assay_ctx *c, assay_rocm_root *r)
 {
 	static const char *const dists[] = {"rocm-sdk-core", "rocm", NULL};
 	const assay_package *p = !strcmp(r->layout, "wheel") ? assay_ctx_package(c, dists) : NULL;
+	const assay_installed *d = strcmp(r->layout, "distro") ? NULL : distribution_package(c);
 	const struct {
 		const char *source, *version;
 	} ways[] = {
@@ -244,7 +238,7 @@ static void root_version(assay_ctx *c, assay_rocm_root *r)
 		{"therock_manifest.json", manifest_version(c, r->path)},
 		{"dist-info", p ? p->version : NULL},
 		{"soname", version_from_sonames(c, r)},
-		{"dpkg", strcmp(r->layout, "distro") ? NULL : version_from_dpkg(c)},
+		{d ? d->manager : NULL, d ? assay_upstream_version(c->a, d->version) : NULL},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(ways) && !r->version; i++)
 		if (ways[i].version) {

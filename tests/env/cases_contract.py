@@ -2,8 +2,6 @@
 import json
 import os
 import re
-import sqlite3
-import struct
 import subprocess
 import tempfile
 import time
@@ -428,23 +426,3 @@ def _(r):
     n = r.healthy().probe()["assay"]["nics"]
     assert n == {"mlx5_0.fw_ver": "28.43", "mlx5_0.driver": "mlx5_core", "mlx5_0.port1.state": "4: ACTIVE",
                  "mlx5_0.port1.rate": "400 Gb/sec (4X NDR)", "ens1.mtu": "9000", "ens1.speed_mbit": "200000", "ens1.driver": "mlx5_core"}, n
-
-
-def rpm_header(**tags):
-    numbers = {"name": 1000, "version": 1001, "release": 1002}
-    data, entries = b"", b""
-    for k, v in tags.items():
-        entries += struct.pack(">IIII", numbers[k], 6, len(data), 1)
-        data += v.encode() + b"\0"
-    return struct.pack(">II", len(tags), len(data)) + entries + data
-
-
-@case("packages.rpm")
-def _(r):
-    r.dir("/var/lib/rpm")
-    db = sqlite3.connect(r.path("/var/lib/rpm/rpmdb.sqlite"))
-    db.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY AUTOINCREMENT, blob BLOB NOT NULL)")
-    for p in (rpm_header(name="rocblas", version="5.0.2", release="70002"), rpm_header(name="bash", version="5", release="1"), b"\xff" * 40):
-        db.execute("INSERT INTO Packages (blob) VALUES (?)", (p,))
-    db.commit()
-    assert r.healthy().probe()["assay"]["system_packages"] == {"rocblas": "5.0.2-70002"}

@@ -10,6 +10,7 @@ import cases_blocks  # noqa: E402,F401 importing registers the cases
 import cases_contract  # noqa: E402,F401
 import cases_diff  # noqa: E402,F401
 import cases_effective  # noqa: E402,F401
+import cases_owners  # noqa: E402,F401
 import cases_real  # noqa: E402,F401
 import cases_roots  # noqa: E402,F401
 import cases_truth  # noqa: E402,F401
