@@ -11,6 +11,7 @@
 #include "base/jsonw.h"
 #include "cmd/record.h"
 #include "render/report.h"
+#include "wire/secret.h"
 
 typedef struct tally {
 	uint64_t kernels, copies, sets, calls, ranges, waits, resolved, allocs, processes, devices;
@@ -125,16 +126,32 @@ static const char *left_rings(const recording *r)
 	return strcmp(r->rings, r->dir) && access(r->rings, F_OK) == 0 ? r->rings : NULL;
 }
 
+/* Secrets are hidden in the whole line: `--password` may stand in one word, its value in the next.
+ */
+static void json_command(assay_jsonw *w, char **command)
+{
+	assay_vec(char) line = {0};
+	for (char **c = command; *c; c++) {
+		size_t n = strlen(*c) + 1;
+		assay_vec_reserve(&line, line.n + n);
+		memcpy(line.p + line.n, *c, n);
+		line.n += n;
+	}
+	assay_str rest = {line.p, assay_hide_secrets(line.p, line.n)};
+	assay_jsonw_open_flat(w, "command", '[');
+	while (rest.n)
+		assay_jsonw_str(w, NULL, assay_str_cut(&rest, 0));
+	assay_jsonw_close(w, ']');
+	assay_vec_free(&line);
+}
+
 static void json_run(assay_jsonw *w, const recording *r, const record_args *a, const assay_run *run)
 {
 	char host[64] = "";
 	gethostname(host, sizeof host - 1);
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "assay", ASSAY_VERSION);
-	assay_jsonw_open_flat(w, "command", '[');
-	for (char **c = r->command; *c; c++)
-		assay_jsonw_z(w, NULL, *c);
-	assay_jsonw_close(w, ']');
+	json_command(w, r->command);
 	assay_jsonw_z(w, "host", host);
 	json_moment(w, "start", r->start_real, r->start_boot);
 	if (run) {

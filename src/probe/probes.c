@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "probe/nvidia.h"
 #include "probe/probe.h"
+#include "probe/variables.h"
 #include "wire/clock.h"
 
 /* Order: a probe may use what the ones before it found. */
@@ -135,6 +136,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 					: "none";
 	stamp(env);
 	bool ok = use_variables(&c, err);
+	assay_ctx_hide_secrets(&c);
 	c.running = assay_root_is_dir(&c.root, "/sys/class");
 	if (ok)
 		run_all(&c);

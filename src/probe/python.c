@@ -10,6 +10,7 @@
 #include "base/test.h"
 #include "base/version.h"
 #include "probe/packages.h"
+#include "wire/secret.h"
 
 static const char *parent(assay_arena *a, const char *path)
 {
@@ -536,19 +537,8 @@ static const char *public_url(assay_arena *a, assay_str url)
 {
 	size_t n = strcspn(url.p, "?#");
 	url.n = url.n < n ? url.n : n;
-	ptrdiff_t at = assay_str_find(url, "://");
-	if (at < 0)
-		return assay_dup(a, url);
-	assay_str scheme = {url.p, (size_t)at + 3}, rest = {url.p + at + 3, url.n - (size_t)at - 3};
-	size_t host = 0;
-	while (host < rest.n && rest.p[host] != '/')
-		host++;
-	for (size_t i = host; i-- > 0;)
-		if (rest.p[i] == '@') {
-			rest = (assay_str){rest.p + i + 1, rest.n - i - 1};
-			break;
-		}
-	return assay_printf(a, "%.*s%.*s", (int)scheme.n, scheme.p, (int)rest.n, rest.p);
+	char *text = assay_dup(a, url);
+	return assay_dup(a, (assay_str){text, assay_hide_secrets(text, url.n)});
 }
 
 /* direct_url.json: {"url": ..., "vcs_info": {"commit_id": ...}, "dir_info": {"editable": true}} */
@@ -677,7 +667,7 @@ TEST(urls_lose_their_credentials)
 {
 	assay_arena a = {0};
 	CHECK(!strcmp(public_url(&a, ASSAY_S("https://me:tok@h.org/x.git?k=1")),
-		      "https://h.org/x.git"));
+		      "https://***@h.org/x.git"));
 	CHECK(!strcmp(public_url(&a, ASSAY_S("file:///src/a@b")), "file:///src/a@b"));
 	assay_arena_free(&a);
 	return 0;

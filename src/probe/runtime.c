@@ -145,7 +145,7 @@ static const char *const more_names[] = {
 static void copy_vars(assay_ctx *c, assay_pairs *to, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		assay_ctx_pair(c, to, names[i], assay_ctx_public_var(c, names[i]));
+		assay_ctx_pair(c, to, names[i], assay_ctx_var(c, names[i]));
 }
 
 static bool is_hex(char c)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "wire/secret.h"
 
 /* Families of libraries whose every variable changes what runs. */
 static const char *const prefixes[] = {
@@ -12,41 +13,26 @@ static const char *const prefixes[] = {
 	"NVTE_",    "PYTORCH_TUNABLEOP_", "RCCL_",      "ROCBLAS_", "SGLANG_",
 	"TENSILE_", "TORCHINDUCTOR_",     "TRITON_",    "VLLM_",    "XLA_"};
 
-static bool has_word(const char *name, const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (assay_str_find_nocase(assay_str_of(name), words[i]) >= 0)
-			return true;
-	return false;
-}
-
-/* scheme://user:password@host */
-static bool has_credentials(const char *value)
-{
-	for (const char *p = value; (p = strstr(p, "://")); p += 3) {
-		size_t n = strcspn(p + 3, "/ \t,;\"'");
-		if (memchr(p + 3, '@', n))
-			return true;
-	}
-	return false;
-}
-
 bool assay_is_secret(const char *name, const char *value)
 {
-	static const char *const names[] = {"KEY",  "TOKEN", "SECRET", "PASSW",
-					    "CRED", "AUTH",  "COOKIE", "WEBHOOK"};
-	static const char *const starts[] = {"sk-",    "hf_", "ghp_", "gho_", "github_pat_",
-					     "glpat-", "xox", "AKIA", "eyJ",  "Bearer "};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
-		if (assay_str_starts(assay_str_of(value), starts[i]))
-			return true;
-	return has_word(name, names, ASSAY_COUNT_OF(names)) || has_credentials(value);
+	/* as one assignment: its name counts, and a plain number gives nothing away */
+	assay_arena a = {0};
+	const char *text = assay_printf(&a, "%s=%s", name, value);
+	char *open = assay_dup(&a, assay_str_of(text));
+	size_t n = strlen(text);
+	bool secret = assay_hide_secrets(open, n) != n || memcmp(text, open, n) != 0;
+	assay_arena_free(&a);
+	return secret;
 }
 
-const char *assay_ctx_public_var(const assay_ctx *c, const char *name)
+void assay_ctx_hide_secrets(assay_ctx *c)
 {
-	const char *v = assay_ctx_var(c, name);
-	return v && *v && assay_is_secret(name, v) ? "(hidden)" : v;
+	for (char **v = c->vars; *v; v++) {
+		assay_str value = assay_str_of(*v), name = assay_str_cut(&value, '=');
+		char *z = assay_dup(c->a, name);
+		if (value.n && assay_is_secret(z, value.p))
+			*v = assay_printf(c->a, "%s=(hidden)", z);
+	}
 }
 
 static bool is_listed(const assay_pairs *p, assay_str name)
@@ -84,7 +70,7 @@ void assay_ctx_prefixed_vars(assay_ctx *c)
 		if (!by_prefix(name) || is_listed(&e->vars, name) || is_listed(&e->more_vars, name))
 			continue;
 		const char *z = assay_dup(c->a, name);
-		assay_ctx_pair(c, &e->more_vars, z, assay_ctx_public_var(c, z));
+		assay_ctx_pair(c, &e->more_vars, z, assay_ctx_var(c, z));
 	}
 	sort_from(&e->more_vars, from);
 	for (size_t i = 0; c->vars_known && i < ASSAY_COUNT_OF(prefixes); i++)
@@ -93,9 +79,66 @@ void assay_ctx_prefixed_vars(assay_ctx *c)
 
 TEST(secrets_are_known_by_name_and_by_look)
 {
-	CHECK(assay_is_secret("VLLM_API_KEY", "x") && assay_is_secret("NCCL_X", "hf_abcdef"));
-	CHECK(assay_is_secret("VLLM_URL", "https://me:pw@host/x"));
-	CHECK(!assay_is_secret("VLLM_URL", "https://host/a@b") &&
-	      !assay_is_secret("NCCL_IB_HCA", "mlx5_0"));
+	static const char *const secret[][2] = {
+		{"VLLM_API_KEY", "x"},
+		{"HF_TOKEN", "abc"},
+		{"AWS_SECRET_ACCESS_KEY", "wJalr/K7MDENG+bPx"},
+		{"NCCL_X", "hf_abcdefghij0123456789"},
+		{"VLLM_URL", "https://me:pw@host/x"},
+		{"VLLM_URL", "https://me:p/w@host/x"},
+		{"VLLM_URL", "https://h/x?X-Amz-Signature=af01&b=1"},
+		{"VLLM_CONF", "{\"a\": 1, \"api_key\": \"letmein\"}"},
+		{"VLLM_HEADERS", "Authorization: Bearer letmein"},
+		{"VLLM_ARGS", "--port 80 --password letmein"},
+	};
+	static const char *const open[][2] = {
+		{"VLLM_URL", "https://host:8080/a@b"},
+		{"NCCL_IB_HCA", "mlx5_0"},
+		{"NCCL_IB_PKEY", "0"},
+		{"VLLM_MAX_TOKENS", "512"},
+		{"XLA_FLAGS", "--xla_gpu_x=true --xla_dump_to=/tmp/sk-1/x"},
+		{"PWD", "/home/me"},
+		{"LD_LIBRARY_PATH", "/opt/hf_models/lib:/usr/lib"},
+		{"TRITON_CACHE_DIR", "/data/monkey/cache"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(secret); i++)
+		CHECK(assay_is_secret(secret[i][0], secret[i][1]));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(open); i++)
+		CHECK(!assay_is_secret(open[i][0], open[i][1]));
+	return 0;
+}
+
+TEST(command_lines_lose_their_secrets_and_nothing_else)
+{
+	static const char *const rows[][2] = {
+		{"python t.py --lr 0.1 --hf-token abc --max-tokens 9 --tokenizer gpt2",
+		 "python t.py --lr 0.1 --hf-token *** --max-tokens 9 --tokenizer gpt2"},
+		{"env WANDB_API_KEY=0123456789 x --password=pq y",
+		 "env WANDB_API_KEY=*** x --password=** y"},
+		{"git clone https://u:p@h/r.git", "git clone https://***@h/r.git"},
+		{"curl -H 'Authorization: Bearer abc' z", "curl -H 'Authorization: Bearer ***' z"},
+		{"a --x sk-proj-0123456789ab b", "a --x *** b"},
+		{"torchrun --nproc-per-node 8 t.py --auth none",
+		 "torchrun --nproc-per-node 8 t.py --auth none"},
+	};
+	char text[160];
+	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {
+		size_t n = strlen(rows[i][0]);
+		memcpy(text, rows[i][0], n);
+		n = assay_hide_secrets(text, n);
+		CHECK(assay_str_is((assay_str){text, n}, rows[i][1]));
+	}
+	return 0;
+}
+
+TEST(hiding_secrets_stays_within_any_text)
+{
+	static const char text[] =
+		"--token\0https://a:b@c\0\"key\": \"v\"\0Bearer\0eyJ0123456789abc\0--pw";
+	char copy[sizeof text];
+	for (size_t n = 0; n < sizeof text; n++) {
+		memcpy(copy, text, n);
+		CHECK(assay_hide_secrets(copy, n) <= n);
+	}
 	return 0;
 }

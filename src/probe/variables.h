@@ -6,8 +6,8 @@
 
 /* A token, a key, a password, or a URL that carries one. */
 bool assay_is_secret(const char *name, const char *value);
-/* Like assay_ctx_var(), "(hidden)" for a secret. */
-const char *assay_ctx_public_var(const assay_ctx *c, const char *name);
+/* Every variable that is a secret becomes "(hidden)", before any probe can see it. */
+void assay_ctx_hide_secrets(assay_ctx *c);
 /* Add those that only their prefix names, sorted, after the listed ones. */
 void assay_ctx_prefixed_vars(assay_ctx *c);
 

@@ -21,6 +21,7 @@
 #include "record/py.h"
 #include "record/rt_state.h"
 #include "wire/clock.h"
+#include "wire/secret.h"
 
 enum {
 	SPARE_RINGS = 4, /* ready for threads to come */
@@ -546,17 +547,25 @@ static bool drain_all(void)
 
 /* ---- the thread ---- */
 
+/* The command line in one text, secrets left out. */
+static void read_command(char *out, size_t cap)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, out, cap - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	size_t n = assay_hide_secrets(out, got > 0 ? (size_t)got : 0);
+	for (size_t i = 0; i + 1 < n; i++)
+		if (!out[i])
+			out[i] = ' ';
+	out[n] = 0;
+}
+
 static void put_process(void)
 {
 	char host[64] = "", command[4096] = "";
 	gethostname(host, sizeof host - 1);
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	for (ssize_t i = 0; i + 1 < n; i++)
-		if (!command[i])
-			command[i] = ' ';
+	read_command(command, sizeof command);
 	uint32_t s[] = {assay_rt_string(rt.hooks->name), assay_rt_string(ASSAY_RECORD_VERSION),
 			assay_rt_string(host), assay_rt_string(command)};
 	assay_wire_process *p = assay_rt_bulk(ASSAY_WIRE_PROCESS, sizeof *p);

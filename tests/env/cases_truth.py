@@ -9,6 +9,12 @@ from fixture import ASSAY, SITE, elf, findings
 from harness import case
 
 
+# names that are in no block of the snapshot
+READ_BY_PROBES = {"AORTA_DOCKER_IMAGE", "AORTA_DOCKER_DIGEST", "AORTA_PYTORCH_SRC", "AOTRITON_INSTALLED_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_PREFIX",
+                  "HIP_PLATFORM", "HOME", "NCCL_TUNER_PLUGIN", "PYENV_VERSION", "PYTHONPATH", "PYTHONUSERBASE", "ROCBLAS_TENSILE_GEMM_OVERRIDE_PATH",
+                  "ROCM_TARGET_LST", "SINGULARITY_NAME", "container"}
+
+
 @case("truth.a_hip_build_number_is_no_rocm_release")
 def _(r):
     for n in ("libhiprtc-builtins.so.5.7.31921", "libamdhip64.so.6.4.43484"):
@@ -175,6 +181,25 @@ def _(r):
     assert v["VLLM_ROCM_USE_AITER"] == "1" and v["NVTE_FUSED_ATTN"] == "0" and "HF_TOKEN" not in v
     text = json.dumps(d)
     assert "secret@" not in text and "u:p@" not in text and v["VLLM_API_KEY"] == "(hidden)", v
+
+
+@case("truth.no_variable_a_probe_looks_at_lets_a_secret_out")
+def _(r):
+    r.healthy()
+    names = set(r.probe()["env_vars"]) | set(r.probe()["assay"]["env_vars"]) | READ_BY_PROBES
+    for secret in ("https://me:hunter2@host/x", "/p --password hunter2"):
+        # one at a time: some change what is looked at next
+        for name in sorted(names - {"VIRTUAL_ENV", "PATH"}):
+            out = r.run("-v", "--env", f"{name}={secret}")
+            assert b"hunter2" not in out.stdout + out.stderr, (name, secret)
+
+
+@case("truth.where_a_package_came_from_lets_no_secret_out")
+def _(r):
+    for url in ("https://me:hunter2@h/x.whl", "git+https://hunter2@h/x", "https://h/x.whl?sig=hunter2", "https://me:a/hunter2@h/x", "ssh://git:hunter2@h/x"):
+        r.venv().dist("pkg", "1.0", extra={"direct_url.json": json.dumps({"url": url, "archive_info": {}})})
+        d = r.probe()
+        assert "hunter2" not in json.dumps(d) and "pkg" in d["assay"]["python"]["package_sources"], d["assay"]["python"]["package_sources"]
 
 
 @case("truth.torch_without_code_for_the_gpu_is_found_on_amd_too")

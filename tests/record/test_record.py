@@ -460,6 +460,18 @@ def run_json_says_what_happened():
 
 
 @test
+def secrets_of_a_command_line_are_kept_nowhere():
+    run = WORK + "/secrets"
+    words = ["--api-key", "hunter2", "--token=hunter2", "https://me:hunter2@host/x", "PGPASSWORD=hunter2", "--steps", "7"]
+    eq(assay_record("-o", run, "--", FAKE + "/program", "return", *words).returncode, 0)
+    eq(json.load(open(run + "/run.json"))["command"][2:], ["--api-key", "***", "--token=***", "https://***@host/x", "PGPASSWORD=***", "--steps", "7"])
+    for name in os.listdir(run):
+        assert b"hunter2" not in open(f"{run}/{name}", "rb").read(), name
+    told = subprocess.run([ASSAY, "info", "--json", run], capture_output=True, text=True).stdout
+    assert "--token=*** https://***@host/x" in told, told
+
+
+@test
 def a_used_directory_is_refused_and_a_missing_command_told():
     run, p = record("return")
     again = subprocess.run([ASSAY, "record", "-o", run, "--", "true"], capture_output=True, text=True)

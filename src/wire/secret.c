@@ -1,0 +1,197 @@
+/* A secret is known by the name before it (api_key=, --password, "token":), by its look (hf_...,
+ * sk-..., AKIA...), or by its place in a URL (https://user:password@host). */
+#include "wire/secret.h"
+
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+enum { SHORTEST_TOKEN = 12 };
+
+static char upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return upper(c) >= 'A' && upper(c) <= 'Z';
+}
+
+static bool in(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* The last `strlen(word)` letters, of either case. */
+static bool ends_with(const char *p, size_t n, const char *word)
+{
+	size_t w = strlen(word);
+	for (size_t i = 0; n >= w && i < w; i++)
+		if (upper(p[n - w + i]) != word[i])
+			return false;
+	return n >= w;
+}
+
+/* One part of a name between dashes, underscores and dots. */
+static bool secret_part(const char *p, size_t n, bool alone)
+{
+	static const char *const ends[] = {"KEY",         "TOKEN",   "SECRET",     "PASSWORD",
+					   "PASSWD",      "AUTH",    "COOKIE",     "CREDENTIAL",
+					   "CREDENTIALS", "WEBHOOK", "PASSPHRASE", "AUTHORIZATION",
+					   "SIGNATURE",   "BEARER"};
+	static const char *const whole[] = {"PASS", "PWD", "PW", "SIG"};
+	for (size_t i = 0; i < COUNT_OF(ends); i++)
+		if (ends_with(p, n, ends[i]))
+			return true;
+	/* PWD alone is the folder a shell stands in */
+	for (size_t i = 0; i < COUNT_OF(whole) && !alone; i++)
+		if (n == strlen(whole[i]) && ends_with(p, n, whole[i]))
+			return true;
+	return false;
+}
+
+bool assay_secret_name(const char *name, size_t n)
+{
+	for (; n && *name == '-'; n--)
+		name++;
+	for (size_t at = 0; at < n;) {
+		size_t end = at;
+		while (end < n && !in(name[end], "-_."))
+			end++;
+		if (secret_part(name + at, end - at, end - at == n && n < 4))
+			return true;
+		at = end + 1;
+	}
+	return false;
+}
+
+/* Numbers, switches and nothing at all give nothing away: --max-token 512, NCCL_IB_PKEY=0. */
+static bool is_harmless(const char *p, size_t n)
+{
+	static const char *const words[] = {"TRUE", "FALSE", "ON",   "OFF", "YES",
+					    "NO",   "NONE",  "NULL", "AUTO"};
+	size_t digits = 0;
+	while (digits < n && is_digit(p[digits]))
+		digits++;
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (n == strlen(words[i]) && ends_with(p, n, words[i]))
+			return true;
+	return !n || (digits == n && n < 7) || (n == 3 && !memcmp(p, "***", 3));
+}
+
+/* Tokens of well-known makers: a prefix, then a run of letters and digits. */
+static bool looks_secret(const char *p, size_t n)
+{
+	static const char *const prefixes[] = {
+		"sk-",   "hf_",  "ghp_", "gho_", "ghs_",   "github_pat_", "glpat-", "xoxb-",
+		"xoxp-", "AKIA", "ASIA", "eyJ",  "nvapi-", "pypi-",       "AIza",   "dop_v1_"};
+	size_t letters = 0, digits = 0, run = 0;
+	for (; run < n && (is_letter(p[run]) || is_digit(p[run]) || in(p[run], "-_.")); run++) {
+		letters += is_letter(p[run]);
+		digits += is_digit(p[run]);
+	}
+	if (run < SHORTEST_TOKEN || !digits || letters < 4)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+		if (!strncmp(p, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* What the text read so far says about the next word. */
+typedef struct reading {
+	char *text;
+	size_t n;
+	bool value; /* the name before it was a secret's */
+} reading;
+
+/* [from, from + bytes) becomes "***", or as many stars as fit. How many there are now. */
+static size_t hide(reading *r, size_t from, size_t bytes)
+{
+	size_t stars = bytes < 3 ? bytes : 3;
+	memset(r->text + from, '*', stars);
+	memmove(r->text + from + stars, r->text + from + bytes, r->n - from - bytes);
+	r->n -= bytes - stars;
+	return stars;
+}
+
+/* user:password of "://user:password@host", where `at` stands behind the slashes. */
+static size_t hide_login(reading *r, size_t at)
+{
+	size_t end = at, last = 0;
+	while (end < r->n && r->text[end] && !in(r->text[end], " \t\n\"'<>"))
+		end++;
+	size_t host = at;
+	while (host < end && !in(r->text[host], "/?#"))
+		host++;
+	/* a slash in a password that was not escaped: a port has digits only */
+	char *colon = memchr(r->text + at, ':', host - at);
+	if (colon && colon + 1 < r->text + host && !is_digit(colon[1]))
+		host = end;
+	for (size_t i = at; i < host; i++)
+		if (r->text[i] == '@')
+			last = i;
+	return last > at ? at + hide(r, at, last - at) : at;
+}
+
+static size_t word_end(const reading *r, size_t at)
+{
+	static const char stops[] = " \t\r\n\"'=,;{}[]()&?<>|`";
+	while (at < r->n && r->text[at] && !in(r->text[at], stops) &&
+	       (r->text[at] != ':' || (at + 1 < r->n && r->text[at + 1] == '/')))
+		at++;
+	return at;
+}
+
+/* A name is followed by = or :, quotes and spaces between them; an option also by a space. */
+static bool names_next(const reading *r, size_t from, size_t end)
+{
+	size_t at = end;
+	while (at < r->n && in(r->text[at], "\"' "))
+		at++;
+	bool assigned = at < r->n && in(r->text[at], "=:");
+	bool option = r->text[from] == '-' && end < r->n && (!r->text[end] || r->text[end] == ' ');
+	return (assigned || option) && assay_secret_name(r->text + from, end - from);
+}
+
+/* "Bearer XYZ" and "Basic XYZ": the secret is the word behind the word. */
+static bool is_scheme(const char *p, size_t n)
+{
+	return (n == 6 && ends_with(p, n, "BEARER")) || (n == 5 && ends_with(p, n, "BASIC"));
+}
+
+static size_t take_word(reading *r, size_t from, size_t end)
+{
+	const char *word = r->text + from;
+	size_t n = end - from;
+	const char *slashes = NULL;
+	for (size_t i = 0; !slashes && i + 3 <= n; i++)
+		if (!memcmp(word + i, "://", 3))
+			slashes = word + i + 3;
+	if (r->value && is_scheme(word, n))
+		return end;
+	if ((r->value && !is_harmless(word, n)) || looks_secret(word, n)) {
+		r->value = false;
+		return from + hide(r, from, n);
+	}
+	if (slashes)
+		end = hide_login(r, (size_t)(slashes - r->text));
+	r->value = names_next(r, from, end) || (!r->value && is_scheme(word, n));
+	return end;
+}
+
+size_t assay_hide_secrets(char *text, size_t n)
+{
+	reading r = {.text = text, .n = n};
+	for (size_t at = 0; at < r.n;) {
+		size_t end = word_end(&r, at);
+		at = end > at ? take_word(&r, at, end) : at + 1;
+	}
+	return r.n;
+}

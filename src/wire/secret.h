@@ -1,0 +1,16 @@
+/* Passwords, keys and tokens in command lines and variables, which nothing of ours may keep. */
+#ifndef ASSAY_WIRE_SECRET_H
+#define ASSAY_WIRE_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A variable or option of that name holds a secret, unless its value is a plain number or switch.
+ */
+bool assay_secret_name(const char *name, size_t n);
+
+/* In place: the value of every secret becomes "***". Words may be separated by anything a command
+ * line, a URL or JSON separates them by; NUL is a separator too. The new length. */
+size_t assay_hide_secrets(char *text, size_t n);
+
+#endif
