@@ -31,15 +31,45 @@ static int by_count(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* Names of the work, place by place. */
+static const assay_sid *names_of(const assay_gpu_table *gpu, const rows *work, assay_arena *a)
+{
+	assay_sid *name = assay_alloc(a, (work->n + 1) * sizeof *name);
+	for (size_t i = 0; i < work->n; i++)
+		name[i] = gpu->name[work->p[i]];
+	return name;
+}
+
+/* The same with one name for all products: libraries choose another kernel for another shape. */
+static const assay_sid *names_of_kinds(const assay_tables *t, const rows *work, assay_arena *a)
+{
+	assay_map product = {0}; /* name -> that of its family */
+	assay_sid of[ASSAY_FAMILY_COUNT] = {0};
+	assay_sid *name = assay_alloc(a, (work->n + 1) * sizeof *name);
+	for (size_t k = 0; k < t->kernel.n; k++) {
+		uint8_t family = t->kernel.family[k];
+		if (family != ASSAY_FAMILY_GEMM && family != ASSAY_FAMILY_CONV)
+			continue;
+		of[family] = of[family] ? of[family] : t->kernel.name[k];
+		*assay_map_at(&product, t->kernel.name[k]) = of[family];
+	}
+	for (size_t i = 0; i < work->n; i++) {
+		uint32_t one = assay_map_get(&product, t->gpu.name[work->p[i]]);
+		name[i] = one == ASSAY_MAP_ABSENT ? t->gpu.name[work->p[i]] : one;
+	}
+	assay_map_free(&product);
+	return name;
+}
+
 /* How often each name comes, the rarest first: a kernel that runs once a step tells its length. */
-static size_t count_names(const assay_gpu_table *gpu, const rows *work, assay_arena *a,
+static size_t count_names(const assay_sid *name, const rows *work, assay_arena *a,
 			  struct count **out)
 {
 	assay_map known = {0};
 	struct count *c = assay_alloc(a, work->n * sizeof *c);
 	size_t n = 0;
 	for (uint32_t i = 0; i < work->n; i++) {
-		uint32_t *slot = assay_map_at(&known, gpu->name[work->p[i]]);
+		uint32_t *slot = assay_map_at(&known, name[i]);
 		if (*slot == ASSAY_MAP_ABSENT) {
 			c[n] = (struct count){.first = i};
 			*slot = (uint32_t)n++;
@@ -65,7 +95,8 @@ static bool is_multiple(uint32_t n, uint32_t of)
 	return n + tolerance(of) >= of && off <= tolerance(of);
 }
 
-/* Most names, and most of what runs, come so often or a multiple of that. */
+/* Most names, and most of what runs, come so often or a multiple of that: three of them just so
+ * often, or every one of three and more a multiple. */
 static bool explains(const struct count *c, size_t names, uint32_t steps)
 {
 	size_t like = 0, multiples = 0, counted = 0, work = 0, all = 0;
@@ -79,17 +110,18 @@ static bool explains(const struct count *c, size_t names, uint32_t steps)
 		multiples += multiple;
 		work += multiple ? c[i].n : 0;
 	}
-	return like >= 3 && multiples * 10 >= counted * 8 && work * 10 >= all * 7;
+	bool every = like && counted >= 3 && multiples == counted;
+	return (like >= 3 || every) && multiples * 10 >= counted * 8 && work * 10 >= all * 7;
 }
 
 /* Places of a name, when they are as far apart as steps are: most distances near the median. */
-static bool marks_evenly(const assay_gpu_table *gpu, const rows *work, assay_sid name, rows *out)
+static bool marks_evenly(const assay_sid *name, const rows *work, assay_sid mark, rows *out)
 {
 	assay_vec(int64_t) apart = {0};
 	size_t near = 0;
 	out->n = 0;
 	for (uint32_t i = 0; i < work->n; i++)
-		if (gpu->name[work->p[i]] == name)
+		if (name[i] == mark)
 			*assay_push(out) = i;
 	for (size_t i = 1; i < out->n; i++)
 		*assay_push(&apart) = out->p[i] - out->p[i - 1];
@@ -103,19 +135,20 @@ static bool marks_evenly(const assay_gpu_table *gpu, const rows *work, assay_sid
 }
 
 /* Where steps begin, by the kernels whose count is their number; false when counts do not tell. */
-static bool find_marks(const assay_gpu_table *gpu, const rows *work, rows *marks)
+static bool find_marks(const assay_sid *name, const rows *work, rows *marks)
 {
 	assay_arena scratch = {0};
 	struct count *c;
-	size_t names = count_names(gpu, work, &scratch, &c), tried = 0;
+	size_t names = count_names(name, work, &scratch, &c), tried = 0;
 	bool found = false;
 	for (size_t i = 0; i < names && !found && tried < CANDIDATES; i++) {
 		if (c[i].n < MARKED_AT_LEAST || (size_t)c[i].n * SHORTEST > work->n)
 			continue;
 		tried++;
 		found = explains(c, names, c[i].n) &&
-			marks_evenly(gpu, work, gpu->name[work->p[c[i].first]], marks);
+			marks_evenly(name, work, name[c[i].first], marks);
 	}
+	marks->n = found ? marks->n : 0;
 	assay_arena_free(&scratch);
 	return found;
 }
@@ -134,7 +167,8 @@ static size_t find_period(const assay_gpu_table *gpu, const rows *work)
 {
 	assay_arena scratch = {0};
 	struct count *c;
-	size_t names = count_names(gpu, work, &scratch, &c), best = 0, tried = 0;
+	size_t names = count_names(names_of(gpu, work, &scratch), work, &scratch, &c);
+	size_t best = 0, tried = 0;
 	double best_share = agree;
 	for (size_t i = 0; i < names && tried < CANDIDATES; i++) {
 		if (c[i].n < FEWEST_STEPS)
@@ -324,7 +358,10 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 			*assay_push(&kernels) = order->row[i];
 	bool enough = kernels.n >= SHORTEST * FEWEST_STEPS && !inside_one_range(run, &kernels);
 	rows marks = {0};
-	bool marked = enough && find_marks(&t->gpu, &kernels, &marks);
+	assay_arena scratch = {0};
+	bool marked =
+		enough && (find_marks(names_of(&t->gpu, &kernels, &scratch), &kernels, &marks) ||
+			   find_marks(names_of_kinds(t, &kernels, &scratch), &kernels, &marks));
 	size_t period = enough && !marked ? find_period(&t->gpu, &kernels) : 0;
 	if (enough && find_layers(run, order, dev, &kernels, period, &marks))
 		marked = true;
@@ -334,6 +371,7 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 		add_steps(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, period);
 	assay_vec_free(&marks);
 	assay_vec_free(&kernels);
+	assay_arena_free(&scratch);
 }
 
 void assay_repeated_steps(assay_run *run, const assay_order *order)
@@ -351,7 +389,7 @@ void assay_repeated_steps(assay_run *run, const assay_order *order)
 	}
 }
 
-/* One letter a kernel, 10 ns each; a space is a wait of 50 ns. */
+/* One letter a kernel, 10 ns each, a product where it is a capital; a space is a wait of 50 ns. */
 static assay_run *run_of(const char *letters)
 {
 	assay_run *run = assay_run_new();
@@ -365,6 +403,7 @@ static assay_run *run_of(const char *letters)
 		char name[2] = {*c};
 		uint32_t k = assay_add(t, ASSAY_T_kernel);
 		t->kernel.name[k] = assay_sid_of(run, name);
+		t->kernel.family[k] = *c < 'a' ? ASSAY_FAMILY_GEMM : ASSAY_FAMILY_OTHER;
 		assay_hand_gpu(run, name, now, 10, ASSAY_NO_ROW);
 		now += 10;
 	}
@@ -389,6 +428,17 @@ TEST(repetition_gives_steps_that_begin_after_the_wait)
 	assay_run_free(run);
 	run = run_of("aaaaaaaaaaaa");
 	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* The library takes another product for another shape; steps are told by what they begin with. */
+TEST(steps_are_found_where_products_change_their_names)
+{
+	assay_run *run = run_of("rAgAgAg rAgAgAg rAgBgAg rBgBgBg rBgBgBg rCgBgBg rCgCgCg");
+	const assay_step_table *s = &run->part.t.step;
+	CHECK_EQ(s->n, 7);
+	CHECK(s->ts[0] == 0 && s->ts[1] == 120 && s->dur[1] == 120);
 	assay_run_free(run);
 	return 0;
 }
