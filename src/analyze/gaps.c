@@ -310,7 +310,7 @@ static void add_totals(assay_run *run, uint32_t device, const struct totals *sum
 	if (sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY])
 		assay_warn(
 			run, "suspicious_launch_latency",
-			"%s: %.1f ms of launch latency are in gaps too long to be that; they are not counted as a cost",
+			"%s: %.1f ms of launch latency are in gaps too long to be that: submitted work did not start",
 			assay_device_words(run, device),
 			(double)sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] * 1e-6);
 }

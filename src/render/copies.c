@@ -105,7 +105,7 @@ void assay_copies_text(assay_printout *p)
 	assay_vec_free(&s);
 }
 
-const char *assay_copies_line(assay_printout *p)
+const char *assay_copies_line(assay_printout *p, size_t room)
 {
 	enum { NAMED = 3 };
 	copy_sums s = sum_copies(p->run);
@@ -121,12 +121,15 @@ const char *assay_copies_line(assay_printout *p)
 		name = strncmp(name, "Memcpy ", 7) ? name : name + 7;
 		int direction = (int)strcspn(name, " (");
 		const char *host = host_memory(assay_text(p->run, x->name));
-		text = assay_printf(&p->scratch, "%s%s%.*s%s%s %s", text ? text : "",
-				    text ? "; " : "", direction, name, host ? " " : "",
-				    host ? host : "", assay_fmt_time(t, x->total));
+		const char *more = assay_printf(&p->scratch, "%s%s%.*s%s%s %s", text ? text : "",
+						text ? "; " : "", direction, name, host ? " " : "",
+						host ? host : "", assay_fmt_time(t, x->total));
 		if (per_second(x) > 0)
-			text = assay_printf(&p->scratch, "%s, %s at %s", text,
+			more = assay_printf(&p->scratch, "%s, %s at %s", more,
 					    assay_fmt_bytes(b, x->bytes), rate_text(p, x));
+		if (text && strlen(more) > room)
+			break;
+		text = more;
 	}
 	assay_vec_free(&s);
 	return text;

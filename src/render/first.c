@@ -10,8 +10,8 @@
 #include "render/printout.h"
 #include "render/report.h"
 
-/* Fixed: run, steps, bar and its legend, why, copies, trust, next. Top: operators or kernels. */
-enum { LINES = 24, FIXED = 8, LEAST_TOP = 3, MOST_TOP = 6, FINDINGS = 3, TITLE = 8 };
+/* Fixed: run, bar and its legend, next. Top: operators or kernels. */
+enum { LINES = 24, FIXED = 4, LEAST_TOP = 2, MOST_TOP = 6, FINDINGS = 3, TITLE = 8, LABEL = 10 };
 
 /* "Step    ", then text that is cut at the last column. */
 static void print_line(assay_printout *p, const char *title, const char *text)
@@ -93,13 +93,27 @@ static const char *version_text(assay_printout *p, const char *label, const char
 		assay_fmt_safe(&p->scratch, assay_text(p->run, p->run->part.t.metric.text[r])));
 }
 
+/* Of a long path the end. */
+static const char *cut_front(assay_printout *p, const char *text, size_t room)
+{
+	size_t n = strlen(text);
+	if (n <= room || room < 4)
+		return text;
+	text += n - (room - 3);
+	while ((*text & 0xc0) == 0x80) /* inside a letter of UTF-8 */
+		text++;
+	return assay_printf(&p->scratch, "...%s", text);
+}
+
 static void print_run(assay_printout *p)
 {
+	const char *of = assay_printf(&p->scratch, "%s%s%s%s", gpus_text(p),
+				      version_text(p, "PyTorch", "pytorch_version"),
+				      version_text(p, "CUDA", "cuda_version"),
+				      version_text(p, "ROCm", "rocm_version"));
+	size_t room = p->full_names ? SIZE_MAX : assay_room(p, TITLE + strlen(of));
 	print_line(p, "Run",
-		   assay_printf(&p->scratch, "%s%s%s%s%s", inputs_text(p), gpus_text(p),
-				version_text(p, "PyTorch", "pytorch_version"),
-				version_text(p, "CUDA", "cuda_version"),
-				version_text(p, "ROCm", "rocm_version")));
+		   assay_printf(&p->scratch, "%s%s", cut_front(p, inputs_text(p), room), of));
 }
 
 /* ", start-up 5.4 s", when there is any. */
@@ -113,24 +127,21 @@ static const char *and_time(assay_printout *p, const char *text, const char *wha
 }
 
 /* How many steps count, what says so, and what is not of them. */
-static void print_steps(assay_printout *p)
+static const char *steps_text(assay_printout *p)
 {
 	const assay_steady_table *s = &p->run->part.t.steady;
-	if (!s->n || !s->steps[0]) {
-		print_line(p, "Steps", "none known: everything is per recording");
-		return;
-	}
+	if (!s->n || !s->steps[0])
+		return "none known: everything is per recording";
 	const char *left = and_time(p, "", "start-up", s->start_up[0]);
 	left = and_time(
 		p, left,
 		assay_printf(&p->scratch, "%llu warm-up", (unsigned long long)s->warm_up_steps[0]),
 		s->warm_up[0]);
 	left = and_time(p, left, "tail", s->tail[0]);
-	print_line(p, "Steps",
-		   assay_printf(&p->scratch, "%llu (%s)%s", (unsigned long long)s->steps[0],
-				p->run->part.t.step.n ? assay_step_origin_name[s->origin[0]]
-						      : "the number that was given",
-				left));
+	return assay_printf(&p->scratch, "%llu (%s)%s", (unsigned long long)s->steps[0],
+			    p->run->part.t.step.n ? assay_step_origin_name[s->origin[0]]
+						  : "the number that was given",
+			    left);
 }
 
 /* Lines that words take from a column on. */
@@ -146,6 +157,12 @@ static size_t lines_of(const assay_printout *p, const char *text, size_t column)
 		text += strspn(text, " ");
 	}
 	return lines;
+}
+
+static void print_words(assay_printout *p, const char *title, const char *text)
+{
+	fprintf(p->out, p->colour ? "\033[1m%-*s\033[0m" : "%-*s", TITLE, title);
+	assay_print_flow(p, TITLE, text);
 }
 
 static bool is_urgent(const assay_run *run, size_t warning)
@@ -218,7 +235,7 @@ static const struct {
 	{"unexplained", "unknown causes"},
 };
 
-static void print_why(assay_printout *p)
+static const char *why_text(assay_printout *p)
 {
 	const assay_budget_table *b = &p->run->part.t.budget;
 	uint32_t total = assay_budget_find(p->run, "total"), order[ASSAY_COUNT_OF(whys)], n = 0;
@@ -235,36 +252,69 @@ static void print_why(assay_printout *p)
 		text = assay_printf(&p->scratch, "%s%s %s %.1f%%", text, i ? "," : "",
 				    whys[order[i]].words,
 				    assay_percent(time[order[i]], b->total[total]));
-	print_line(p, "Why", n ? text : "the GPU never waits");
+	return n ? text : "the GPU never waits";
 }
 
-/* The sentence, worth and place, and what to do: three or four lines. How many it took; 0 when
- * there is no room for it. */
-static size_t print_finding(assay_printout *p, size_t i, size_t number, size_t room)
+/* A finding on the screen: the sentence, worth and place, what to do. */
+struct shown {
+	const char *text, *label, *worth, *fix; /* worth may be "" */
+	size_t least, full; /* lines, with worth and fix cut to one each and whole */
+	bool whole;
+};
+
+static struct shown show(assay_printout *p, size_t i)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;
-	const char *text = assay_fmt_safe(&p->scratch, assay_text(p->run, f->text[i]));
 	const char *worth = assay_finding_worth(p, i), *where = assay_finding_where(p, i);
-	size_t lines = lines_of(p, text, 3), more = (*worth || *where) + 1u;
-	if (lines + more > room)
-		return 0;
-	fprintf(p->out, "%zu. ", number);
-	assay_print_flow(p, 3, text);
-	if (more > 1)
-		fprintf(p->out, "   %s%s%s%s\n", *worth ? "worth: " : "", worth,
-			*where ? (*worth ? "; at " : "at: ") : "", where);
-	fprintf(p->out, "   fix:   %s\n", assay_z(p->run, f->fix[i]));
-	return lines + more;
+	struct shown s = {.text = assay_fmt_safe(&p->scratch, assay_text(p->run, f->text[i])),
+			  .fix = assay_z(p->run, f->fix[i])};
+	s.worth =
+		assay_printf(&p->scratch, "%s%s%s", worth, *worth && *where ? "; at " : "", where);
+	s.label = *worth ? "worth:" : "at:";
+	size_t text = lines_of(p, s.text, 3);
+	s.least = text + (*s.worth ? 1 : 0) + 1;
+	s.full = text + (*s.worth ? lines_of(p, s.worth, LABEL) : 0) + lines_of(p, s.fix, LABEL);
+	return s;
 }
 
-/* Consequences stand below their cause, behind -v. How many lines they took. */
+static void print_labelled(assay_printout *p, const char *label, const char *text, bool whole)
+{
+	fprintf(p->out, "   %-*s", LABEL - 3, label);
+	if (whole)
+		assay_print_flow(p, LABEL, text);
+	else
+		fprintf(p->out, "%s\n", text);
+}
+
+static void print_shown(assay_printout *p, const struct shown *s, size_t number)
+{
+	fprintf(p->out, "%zu. ", number);
+	assay_print_flow(p, 3, s->text);
+	if (*s->worth)
+		print_labelled(p, s->label, s->worth, s->whole);
+	print_labelled(p, "fix:", s->fix, s->whole);
+}
+
+/* Consequences stand below their cause, behind -v. As many findings as there is room for, then
+ * whole ones, the first first. How many lines they took. */
 static size_t print_findings(assay_printout *p, size_t room)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;
-	size_t used = 0, lines = 1, shown = 0;
-	for (size_t i = 0; lines && i < f->n && shown < FINDINGS; i++)
-		if (f->under[i] == ASSAY_NO_ROW)
-			used += lines = print_finding(p, i, ++shown, room - used);
+	struct shown shown[FINDINGS];
+	size_t used = 0, n = 0;
+	for (size_t i = 0; i < f->n && n < FINDINGS; i++) {
+		if (f->under[i] != ASSAY_NO_ROW)
+			continue;
+		shown[n] = show(p, i);
+		if (used + shown[n].least > room)
+			break;
+		used += shown[n++].least;
+	}
+	for (size_t i = 0; i < n; i++) {
+		shown[i].whole = used - shown[i].least + shown[i].full <= room;
+		used += shown[i].whole ? shown[i].full - shown[i].least : 0;
+		print_shown(p, &shown[i], i + 1);
+	}
 	return used;
 }
 
@@ -315,8 +365,18 @@ static double explained_share(const assay_run *run)
 						   : NAN;
 }
 
-/* One line for all of Trust. */
-static void print_trust_line(assay_printout *p)
+/* Most of a good deal of idle time has no known cause. */
+static bool is_dark(const assay_run *run, double explained)
+{
+	const assay_budget_table *b = &run->part.t.budget;
+	uint32_t total = assay_budget_find(run, "total");
+	uint32_t unknown = assay_budget_find(run, "unexplained");
+	return explained < 0.5 && total != ASSAY_NO_ROW &&
+	       (double)b->total[unknown] > 0.05 * (double)b->total[total];
+}
+
+/* All of Trust in some words. */
+static const char *trust_text(assay_printout *p)
 {
 	const assay_trust t = assay_trust_of(p->run);
 	char b[ASSAY_FMT], c[ASSAY_FMT];
@@ -339,31 +399,35 @@ static void print_trust_line(assay_printout *p)
 				    assay_fmt_count(c, t.problems));
 	if (t.warnings)
 		text = assay_printf(&p->scratch, "%s; warnings: %zu", text, t.warnings);
-	if (!t.problems && !t.warnings)
-		text = assay_printf(&p->scratch, "%s; no problems", text);
-	print_line(p, "Trust", text);
+	if (is_dark(p->run, explained))
+		return assay_printf(&p->scratch, "%s; why the GPU idles is mostly not known", text);
+	return t.problems || t.warnings ? text : assay_printf(&p->scratch, "%s; no problems", text);
 }
 
 void assay_first_screen(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
+	const char *trust = trust_text(p);
 	print_run(p);
 	if (!t->device_time.n) {
 		print_alarms(p);
 		print_line(p, "", "no GPU work in this input");
-		print_trust_line(p);
+		print_words(p, "Trust", trust);
 		return;
 	}
-	print_steps(p);
-	size_t left = LINES - FIXED - print_alarms(p);
+	const char *steps = steps_text(p), *why = why_text(p);
+	const char *copies = assay_copies_line(p, assay_room(p, TITLE));
+	print_words(p, "Steps", steps);
+	size_t taken = FIXED + print_alarms(p) + (copies ? 1 : 0) + lines_of(p, steps, TITLE) +
+		       lines_of(p, why, TITLE) + lines_of(p, trust, TITLE);
+	size_t left = taken + LEAST_TOP < LINES ? LINES - taken : LEAST_TOP; /* narrow terminals */
 	print_split(p);
-	print_why(p);
+	print_words(p, "Why", why);
 	left -= print_findings(p, left - LEAST_TOP);
 	print_top(p, left < MOST_TOP ? left : MOST_TOP);
-	const char *copies = assay_copies_line(p);
 	if (copies)
 		print_line(p, "Copies", copies);
-	print_trust_line(p);
+	print_words(p, "Trust", trust);
 	print_line(p, "Next",
 		   "assay report -v, --section NAME,... or --html FILE; assay waits, path");
 }

@@ -63,9 +63,9 @@ void assay_first_screen(assay_printout *p);
 const char **assay_kernel_labels(assay_printout *p, const uint32_t *rows, size_t n, size_t room);
 void assay_kernels_text(assay_printout *p);
 
-/* Copies: a table, their one line (NULL without any), JSON. */
+/* Copies: a table, as many of them as fit into one line (NULL without any), JSON. */
 void assay_copies_text(assay_printout *p);
-const char *assay_copies_line(assay_printout *p);
+const char *assay_copies_line(assay_printout *p, size_t room);
 void assay_copies_json(assay_jsonw *w, const assay_run *run);
 
 /* Calls of the GPU runtime, and what recording took, by function. */
