@@ -114,12 +114,18 @@ static const launch_call launch_calls[] = {
 };
 enum { LAUNCH_CALLS = sizeof launch_calls / sizeof *launch_calls };
 
-/* Of a callback id: is it watched, its rows of order_calls and launch_calls, and is its null stream
- * the thread's? */
+/* Of a callback id. */
 typedef struct watched {
-	bool on, per_thread;
-	uint8_t row, launch;
+	bool on;
+	bool per_thread; /* its null stream is the thread's */
+	uint8_t row;     /* of order_calls */
+	uint8_t launch;  /* of launch_calls */
+	bool simple;     /* a launch of which only its stream and its kernel are told, ... */
+	uint8_t stream;  /* ... and where the stream stands, as in launch_call */
+	bool behind;
+	bool fill; /* eight bytes, so that no number of a call is multiplied */
 } watched;
+static_assert(sizeof(watched) == 8, "layout");
 
 static struct {
 	const cupti_lib *cupti;
@@ -133,18 +139,23 @@ static struct {
 
 enum { DEPTH = 4 };
 
-/* Calls that the thread is in, outermost first. Few: it lies in the thread's static block. */
-static __thread struct {
-	struct {
-		int64_t start;
-		uint32_t corr;
-		int32_t domain;
-		int64_t cost; /* ns that its beginning took us; -1: not looked at */
-	} call[DEPTH];
-	uint32_t n;
-	uint32_t calls; /* so far: every ASSAY_COST_EVERYth is looked at */
+/* A call that the thread is in. */
+typedef struct open_call {
+	int64_t start;
+	const watched *which;
+	uint32_t corr, cbid;
+	int32_t domain;
+	int32_t cost; /* ns that its beginning took us; -1: not looked at */
+} open_call;
+
+/* Outermost first. Few: it lies in the thread's static block. */
+typedef struct open_calls {
+	open_call *last; /* the innermost; NULL: none */
+	uint32_t calls;  /* so far: every ASSAY_COST_EVERYth is looked at */
 	bool mute;
-} in;
+	open_call call[DEPTH];
+} open_calls;
+static __thread open_calls in;
 
 static uint8_t order_row(const char *name, bool *per_thread)
 {
@@ -172,7 +183,11 @@ void assay_callback_watch(int domain, uint32_t cbid, const char *name)
 {
 	watched *w = &watch.calls[domain][cbid];
 	w->row = order_row(name, &w->per_thread);
-	w->launch = w->row == OTHER || order_calls[w->row].how & CONFIG ? launch_row(name) : OTHER;
+	bool config = order_calls[w->row].how & CONFIG;
+	w->launch = w->row == OTHER || config ? launch_row(name) : OTHER;
+	w->simple = w->launch && !(config && assay_rt_conf()->exact_waits);
+	w->stream = launch_calls[w->launch].stream;
+	w->behind = launch_calls[w->launch].behind;
 	w->on = true;
 	static const char *const words[CUPTI_WORD_KINDS] = {
 		[CUPTI_WORD_WAIT_32] = "StreamWaitValue32",
@@ -312,129 +327,185 @@ static void put_parts(const assay_wire_api *whole, uint16_t how)
 	}
 }
 
-/* The stream that a launch works on, and the kernel by its name's address. */
-static void fill_launch(const cupti_call *c, watched which, assay_wire_api *w)
+enum { LAUNCH_GIVES = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_LAUNCHES };
+
+/* The stream that a launch works on. */
+static inline uint64_t stream_of(const cupti_call *c, const watched *which)
 {
-	const launch_call *l = &launch_calls[which.launch];
 	const char *p = c->functionParams;
-	if (p && l->behind)
-		p = (const char *)(uintptr_t)value_at(p, 0, 8);
-	w->given = ASSAY_WIRE_GIVEN | ASSAY_WIRE_GIVES_STREAM | ASSAY_WIRE_LAUNCHES;
-	w->stream = p ? value_at(p, l->stream, 8) : 0;
-	if (!w->stream && which.per_thread)
-		w->stream = PER_THREAD_STREAM;
-	w->event = (uint64_t)(uintptr_t)c->symbolName;
+	if (p && which->behind)
+		p = (const char *)(uintptr_t)assay_arg_at(p, 8);
+	uint64_t stream = p ? assay_arg_at(p + which->stream, 8) : 0;
+	return stream || !which->per_thread ? stream : PER_THREAD_STREAM;
 }
 
-/* What the thread is in, for whoever asks while it does not come back. */
-static void tell_open(int domain, uint32_t cbid, const cupti_call *c, int64_t now)
+/* What else than a simple launch the thread is in. */
+static __attribute__((noinline)) void tell_arguments(assay_ring_call *open, const cupti_call *c,
+						     const watched *which)
 {
-	watched which = watch.calls[domain][cbid];
-	assay_ring_call *open = which.on ? assay_rt_call() : NULL;
-	if (!open)
-		return;
 	assay_wire_api args = {.status = -1}; /* nothing it makes is made yet */
-	if (which.launch) {
-		fill_launch(c, which, &args);
-	} else if (which.row != OTHER) {
-		const order_call *o = &order_calls[which.row];
+	if (which->launch) {
+		args.given = LAUNCH_GIVES;
+		args.stream = stream_of(c, which);
+		args.event = (uint64_t)(uintptr_t)c->symbolName;
+	} else if (which->row != OTHER) {
+		const order_call *o = &order_calls[which->row];
 		args.given = given_by(o);
 		if (o->how & PARTS) /* of many none is the one */
 			args.given &= (uint16_t)~ASSAY_WIRE_GIVES_EVENT;
 		if (c->functionParams)
 			fill_arguments(&args, o, c->functionParams);
 	}
-	open->corr = c->correlationId;
 	open->stream = args.stream;
 	open->event = args.event;
-	open->function = cbid;
-	open->domain = (uint16_t)domain;
 	open->given = args.given;
 	open->arg = args.arg[0];
-	atomic_store_explicit(&open->start, now, memory_order_release);
 }
 
-static void put_call(int domain, uint32_t cbid, const cupti_call *c, int64_t start)
+/* What the thread is in, for whoever asks while it does not come back. */
+static inline void tell_open(const open_call *call, const cupti_call *c)
 {
-	int64_t end = assay_rt_now();
-	watched which = watch.calls[domain][cbid];
-	uint16_t how = order_calls[which.row].how;
-	bool wanted = which.on && assay_rt_wanted(start);
-	uint32_t stack = assay_host_leave(end, wanted);
-	if (!wanted)
+	const watched *which = call->which;
+	assay_ring_call *open = which->on ? assay_rt_call() : NULL;
+	if (!open)
 		return;
-	assay_wire_api full = {.start = start,
+	open->corr = call->corr;
+	open->function = call->cbid;
+	open->domain = (uint16_t)call->domain;
+	if (which->simple) {
+		open->stream = stream_of(c, which);
+		open->event = (uint64_t)(uintptr_t)c->symbolName;
+		open->given = LAUNCH_GIVES;
+		open->arg = 0;
+	} else {
+		tell_arguments(open, c, which);
+	}
+	atomic_store_explicit(&open->start, call->start, memory_order_release);
+}
+
+static inline int32_t status_of(const cupti_call *c)
+{
+	return c->functionReturnValue ? (int32_t)assay_arg_at(c->functionReturnValue, 4) : 0;
+}
+
+static void put_launch(const open_call *call, const cupti_call *c, int64_t end, uint32_t stack)
+{
+	assay_wire_api *w = assay_rt_begin(ASSAY_WIRE_API, ASSAY_WIRE_API_LAUNCH);
+	if (!w)
+		return;
+	w->start = call->start;
+	w->end = end;
+	w->corr = call->corr;
+	w->function = call->cbid;
+	w->domain = (uint16_t)call->domain;
+	w->given = LAUNCH_GIVES;
+	w->status = status_of(c);
+	w->stack = stack;
+	w->stream = stream_of(c, call->which);
+	w->event = (uint64_t)(uintptr_t)c->symbolName;
+	assay_rt_commit();
+}
+
+static __attribute__((noinline)) void put_other(const open_call *call, const cupti_call *c,
+						int64_t end, uint32_t stack)
+{
+	const watched *which = call->which;
+	uint16_t how = order_calls[which->row].how;
+	assay_wire_api full = {.start = call->start,
 			       .end = end,
-			       .corr = c->correlationId,
-			       .function = cbid,
-			       .domain = (uint16_t)domain,
+			       .corr = call->corr,
+			       .function = call->cbid,
+			       .domain = (uint16_t)call->domain,
+			       .status = status_of(c),
 			       .stack = stack};
-	if (c->functionReturnValue)
-		memcpy(&full.status, c->functionReturnValue, sizeof full.status);
-	bool orders = which.row != OTHER;
-	if (how & CONFIG)
-		orders = c->functionParams && fill_config(&full, c->functionParams);
+	bool orders = which->row != OTHER;
+	if (how & CONFIG && (!c->functionParams || !fill_config(&full, c->functionParams))) {
+		put_launch(call, c, end, stack);
+		return;
+	}
 	if (orders)
-		fill_order(&full, c, which);
-	else if (which.launch)
-		fill_launch(c, which, &full);
-	assay_cuda_inside(c->correlationId);
-	put(&full, orders         ? sizeof full
-		   : which.launch ? (size_t)ASSAY_WIRE_API_LAUNCH
-				  : (size_t)ASSAY_WIRE_API_SHORT);
+		fill_order(&full, c, *which);
+	put(&full, orders ? sizeof full : (size_t)ASSAY_WIRE_API_SHORT);
 	if (how & PARTS && !full.status && c->functionParams)
 		put_parts(&full, how);
 }
 
-/* A runtime call makes driver calls under its own number; one row is enough. */
-static void enter(int domain, uint32_t cbid, const cupti_call *c)
+static inline void put_call(const open_call *call, const cupti_call *c)
 {
-	uint32_t corr = c->correlationId;
-	if (in.n && in.call[in.n - 1].corr == corr)
+	int64_t end = assay_rt_now();
+	bool wanted = call->which->on && (!assay_rt_limited() || assay_rt_wanted(call->start));
+	uint32_t stack = assay_host_leave(end, wanted);
+	if (!wanted)
 		return;
-	if (in.n == DEPTH) /* callbacks were switched off inside calls */
-		in.n = 0;
+	assay_cuda_inside(call->corr);
+	if (call->which->simple)
+		put_launch(call, c, end, stack);
+	else
+		put_other(call, c, end, stack);
+}
+
+static __attribute__((noinline)) void enter(open_calls *t, int domain, uint32_t cbid,
+					    const cupti_call *c)
+{
+	open_call *call = t->last ? t->last + 1 : t->call;
+	if (t->mute)
+		return;
+	if (call == t->call + DEPTH) /* callbacks were switched off inside calls */
+		call = t->call;
 	int64_t now = assay_rt_now();
+	call->start = now;
+	call->which = &watch.calls[domain][cbid];
+	call->corr = c->correlationId;
+	call->cbid = cbid;
+	call->domain = domain;
 	assay_host_enter(now);
-	if (!in.n)
-		tell_open(domain, cbid, c, now);
-	in.call[in.n].start = now;
-	in.call[in.n].corr = corr;
-	in.call[in.n].domain = domain;
-	in.call[in.n++].cost = in.calls++ % ASSAY_COST_EVERY ? -1 : assay_rt_now() - now;
+	if (call == t->call)
+		tell_open(call, c);
+	t->last = call;
+	call->cost = t->calls++ % ASSAY_COST_EVERY ? -1 : (int32_t)(assay_rt_now() - now);
 }
 
-/* When the call began; 0: the subscription did later, or it is inside one of its number. */
-static int64_t leave(int domain, uint32_t corr)
+/* The call ended, and with it those inside it that were not seen to. */
+static __attribute__((noinline)) void leave(open_calls *t, open_call *call, const cupti_call *c)
 {
-	for (uint32_t i = in.n; i-- > 0;)
-		if (in.call[i].corr == corr && in.call[i].domain == domain) {
-			in.n = i;
-			if (!i)
-				assay_rt_left();
-			return in.call[i].start;
-		}
-	return 0;
-}
-
-static void on_call(int domain, uint32_t cbid, const cupti_call *c)
-{
-	if (in.mute)
-		return;
-	if (c->callbackSite == CUPTI_ENTER) {
-		enter(domain, cbid, c);
-		return;
-	}
-	int64_t start = leave(domain, c->correlationId);
-	if (!start)
-		return;
-	int64_t before = in.call[in.n].cost < 0 ? 0 : assay_rt_now();
-	put_call(domain, cbid, c, start);
+	t->last = call == t->call ? NULL : call - 1;
+	if (!t->last)
+		assay_rt_left();
+	int64_t before = call->cost < 0 ? 0 : assay_rt_now();
+	put_call(call, c);
 	if (before)
-		assay_rt_cost(in.call[in.n].cost + assay_rt_now() - before);
+		assay_rt_cost(call->cost + assay_rt_now() - before);
 }
 
-static void on_stream(uint32_t cbid, const cupti_resource *r)
+/* Not the innermost: one that began before the subscription, or around calls whose end was not
+ * seen. */
+static __attribute__((noinline)) void leave_outer(open_calls *t, int domain, const cupti_call *c)
+{
+	for (open_call *call = t->last; call && call >= t->call; call--)
+		if (call->corr == c->correlationId && call->domain == domain) {
+			leave(t, call, c);
+			return;
+		}
+}
+
+/* A runtime call makes driver calls under its own number; one row is enough, so these come and go
+ * here. */
+static inline void on_call(int domain, uint32_t cbid, const cupti_call *c)
+{
+	open_calls *t = &in;
+	open_call *last = t->last;
+	bool inside = last && last->corr == c->correlationId;
+	if (c->callbackSite == CUPTI_ENTER) {
+		if (!inside)
+			enter(t, domain, cbid, c);
+	} else if (!inside) {
+		leave_outer(t, domain, c);
+	} else if (last->domain == domain) {
+		leave(t, last, c);
+	}
+}
+
+static __attribute__((noinline)) void on_stream(uint32_t cbid, const cupti_resource *r)
 {
 	uint32_t id = ASSAY_WIRE_NONE, context = ASSAY_WIRE_NONE;
 	const cupti_lib *c = watch.cupti;

@@ -126,37 +126,51 @@ static int wait_for_answer(void)
 static uint32_t own_stack(const assay_py *py)
 {
 	bool cut;
-	if (!self.stacks && !(self.stacks = assay_stacks_new()))
+	assay_stacks *s = self.stacks;
+	if (!s && !(self.stacks = s = assay_stacks_new()))
 		return 0;
 	atomic_store(&self.place->walks, 1);
-	uint32_t n = assay_py_walk(py, assay_stacks_room(self.stacks), &cut);
-	uint32_t id = n ? assay_stacks_id(self.stacks, py, assay_py_plain, 0, n, cut) : 0;
+	uint32_t kept;
+	const assay_py_frame *known = assay_stacks_last(s, &kept);
+	uint32_t n = assay_py_walk(py, known, &kept, assay_stacks_room(s), &cut);
+	uint32_t id = n + kept ? assay_stacks_id(s, py, assay_py_plain, 0, kept, n, cut) : 0;
 	atomic_store_explicit(&self.place->walks, 0, memory_order_release);
 	if (cut)
 		atomic_fetch_add_explicit(&host.cut, 1, memory_order_relaxed);
 	return id;
 }
 
-uint32_t assay_host_leave(int64_t now, bool wanted)
+/* The stack of a call, once there is an interpreter whose frames can be read. */
+static __attribute__((noinline)) uint32_t stack_of_call(void)
 {
-	uint32_t id = 0;
 	int state = atomic_load_explicit(&host.state, memory_order_relaxed);
-	if (self.inside || !self.place)
+	uint32_t id = 0;
+	if (self.inside)
 		return 0;
 	self.inside = true;
-	if (wanted && state == UNTRIED && !assay_rt_conf()->no_stacks) {
+	if (state == UNTRIED) {
 		int saved = errno;
 		look_for_python();
 		errno = saved;
 		state = atomic_load_explicit(&host.state, memory_order_relaxed);
 	}
-	if (wanted && state == TRYING)
+	if (state == TRYING)
 		state = wait_for_answer();
-	if (wanted && state == FOUND)
+	if (state == FOUND)
 		id = own_stack(atomic_load_explicit(&host.py, memory_order_relaxed));
-	atomic_store_explicit(&self.place->last, now, memory_order_relaxed);
-	atomic_store_explicit(&self.place->in, 0, memory_order_relaxed);
 	self.inside = false;
+	return id;
+}
+
+uint32_t assay_host_leave(int64_t now, bool wanted)
+{
+	assay_host_thread *place = self.place;
+	if (!place)
+		return 0;
+	bool stacks = wanted && atomic_load_explicit(&host.state, memory_order_relaxed) != NEVER;
+	uint32_t id = stacks ? stack_of_call() : 0;
+	atomic_store_explicit(&place->last, now, memory_order_relaxed);
+	atomic_store_explicit(&place->in, 0, memory_order_relaxed);
 	return id;
 }
 
@@ -166,6 +180,8 @@ void assay_host_start(void)
 {
 	if (!atomic_load(&host.key_made) && pthread_key_create(&host.at_end, thread_ends) == 0)
 		atomic_store(&host.key_made, 1);
+	if (assay_rt_conf()->no_stacks)
+		atomic_store(&host.state, NEVER);
 	if (assay_rt_conf()->sample_us)
 		assay_samples_start();
 }

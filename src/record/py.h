@@ -34,8 +34,10 @@ typedef struct assay_py {
 /* A call on a stack. */
 typedef struct assay_py_frame {
 	uintptr_t code;
-	uintptr_t at;  /* instruction; up to 3.10 code + its index */
-	uint64_t mark; /* tells the code from another one at the same address; top bit 0 */
+	uintptr_t at;     /* instruction; up to 3.10 code + its index */
+	uint64_t mark;    /* tells the code from another one at the same address; top bit 0 */
+	uintptr_t frame;  /* where it lies; these two of the own thread's stack only */
+	uint32_t version; /* number that no other code has, from 3.12 on; 0 unknown */
 } assay_py_frame;
 
 /* Reads of memory: of the own thread's objects, or of what may be gone. */
@@ -59,9 +61,12 @@ bool assay_py_of_child(const assay_py *own, int pid, assay_py *child);
 
 /* py_walk.c: is the interpreter being taken down? */
 bool assay_py_ends(const assay_py *py);
-/* The caller's stack, innermost call first; how many. 0: it is not in Python.
- * *cut: there were more. */
-uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut);
+/* The caller's stack, by what is known of it: the calls of a walk before, outermost first, *kept
+ * of them. Then *kept is how many of these are on the stack still, each at the same instruction of
+ * the same code, and what is further in follows in `out`, innermost call first; how many. Both 0:
+ * it is not in Python. *cut: there were more, further out; none are kept. */
+uint32_t assay_py_walk(const assay_py *py, const assay_py_frame *known, uint32_t *kept,
+		       assay_py_frame *out, bool *cut);
 /* Another thread's, of this process or a child; -1 when it could not be read. One at a time:
  * first the proof, then the sampler. */
 int assay_py_walk_of(const assay_py *py, int pid, uintptr_t ts, assay_py_frame *out, bool *cut);

@@ -89,29 +89,133 @@ static uintptr_t own_frame(const assay_py *py, uintptr_t ts)
 	return !ending || ending == ts ? frame : 0;
 }
 
-uint32_t assay_py_walk(const assay_py *py, assay_py_frame *out, bool *cut)
+static inline uintptr_t code_of(const assay_py_layout *at, uintptr_t f)
 {
-	const assay_py_layout at = py->at;
-	uint32_t n = 0, left = FOLLOWED;
+	return load64(f + at->frame_code) & ~(uintptr_t)at->frame_tags;
+}
+
+static inline uintptr_t instruction_of(const assay_py_layout *at, uintptr_t f, uintptr_t code)
+{
+	return at->code_start == ASSAY_PY_NONE
+		       ? code + (uintptr_t)(intptr_t)(int32_t)load32(f + at->frame_at)
+		       : load64(f + at->frame_at);
+}
+
+/* The known calls that a stack is compared with, from k - 1 down to `end`. */
+typedef struct known_calls {
+	const assay_py_frame *k, *end;
+} known_calls;
+
+/* Passes over those that are the frame f and its callers, each at the same instruction of the same
+ * code. They need not be the same calls: what is told of them is the same. Returns the frame that
+ * follows. */
+static uintptr_t pass_marked(const assay_py_layout *at, known_calls *c, uintptr_t f)
+{
+	while (c->k > c->end && c->k[-1].frame == f) {
+		uintptr_t code = code_of(at, f);
+		if (code != c->k[-1].code || instruction_of(at, f, code) != c->k[-1].at ||
+		    mark_of(at, code) != c->k[-1].mark)
+			break;
+		c->k--;
+		f = load64(f + at->frame_caller);
+	}
+	return f;
+}
+
+/* The same by the number of the code, which no other has. */
+static uintptr_t pass_numbered(const assay_py_layout *at, known_calls *c, uintptr_t f)
+{
+	const size_t code_at = at->frame_code, place = at->frame_at, up = at->frame_caller;
+	const uintptr_t tags = ~(uintptr_t)at->frame_tags, version_at = at->code_version;
+	const assay_py_frame *k = c->k, *end = c->end;
+	for (; k > end && k[-1].frame == f; k--) {
+		uint32_t version = load32((load64(f + code_at) & tags) + version_at);
+		if (!version || version != k[-1].version || load64(f + place) != k[-1].at)
+			break;
+		f = load64(f + up);
+	}
+	c->k = k;
+	return f;
+}
+
+/* How many of the `left` known calls, innermost first and at most `most`, are on the stack from *f
+ * on; *f is then the frame that follows. */
+static uint32_t pass_known(const assay_py_layout *at, const assay_py_frame *known, uint32_t left,
+			   uint32_t most, uintptr_t *f)
+{
+	known_calls c = {known + left, left < most ? known : known + (left - most)};
+	*f = at->code_version == ASSAY_PY_NONE ? pass_marked(at, &c, *f)
+					       : pass_numbered(at, &c, *f);
+	return left - (uint32_t)(c.k - known);
+}
+
+/* False: it is no frame of Python code. From 3.13 on frames may run anything. */
+static bool read_own(const assay_py *py, const assay_py_layout *at, uintptr_t f,
+		     assay_py_frame *out)
+{
+	if (at->frame_owner != ASSAY_PY_NONE && *(const signed char *)(f + at->frame_owner) >= SHIM)
+		return false;
+	uintptr_t code = code_of(at, f);
+	if (load64(code + at->object_type) != py->code_type)
+		return false;
+	out->frame = f;
+	out->code = code;
+	out->at = instruction_of(at, f, code);
+	out->mark = mark_of(at, code);
+	out->version = at->code_version == ASSAY_PY_NONE ? 0 : load32(code + at->code_version);
+	return true;
+}
+
+/* The known calls `left` to `left + run`, innermost first. */
+static uint32_t copy_run(const assay_py_frame *known, uint32_t left, uint32_t run,
+			 assay_py_frame *out)
+{
+	for (uint32_t i = 0; i < run; i++)
+		out[i] = known[left + run - 1 - i];
+	return run;
+}
+
+/* Frames of calls lie one behind the other, those further in at higher addresses (but for those of
+ * generators, for which this costs time only): known ones above f are gone. */
+static inline uint32_t drop_above(const assay_py_frame *known, uint32_t left, uintptr_t f)
+{
+	while (left && known[left - 1].frame > f)
+		left--;
+	return left;
+}
+
+uint32_t assay_py_walk(const assay_py *py, const assay_py_frame *known, uint32_t *kept,
+		       assay_py_frame *out, bool *cut)
+{
+	const assay_py_layout *at = &py->at;
+	/* known calls that were not met yet, and those before them that stand, without a break */
+	uint32_t left = *kept, run = 0, n = 0, follow = FOLLOWED;
+	uintptr_t f = own_frame(py, (uintptr_t)py->this_thread());
 	*cut = false;
-	for (uintptr_t f = own_frame(py, (uintptr_t)py->this_thread()); is_pointer(f) && left--;
-	     f = load64(f + at.frame_caller)) {
-		if (at.frame_owner != ASSAY_PY_NONE &&
-		    *(const signed char *)(f + at.frame_owner) >= SHIM)
+	for (; is_pointer(f) && follow--; f = load64(f + at->frame_caller)) {
+		assay_py_frame read;
+		left = run ? left : drop_above(known, left, f);
+		uint32_t more = pass_known(at, known, left, ASSAY_PY_DEPTH - n - run, &f);
+		left -= more;
+		run += more;
+		if (!is_pointer(f))
+			break;
+		if (!read_own(py, at, f, &read))
 			continue;
+		n += copy_run(known, left, run, out + n);
+		run = 0;
 		if (n == ASSAY_PY_DEPTH) {
 			*cut = true;
 			break;
 		}
-		uintptr_t code = load64(f + at.frame_code) & ~(uintptr_t)at.frame_tags;
-		if (load64(code + at.object_type) != py->code_type)
-			continue; /* from 3.13 on frames may run anything */
-		out[n].code = code;
-		out[n].at = at.code_start == ASSAY_PY_NONE
-				    ? code + (uintptr_t)(intptr_t)(int32_t)load32(f + at.frame_at)
-				    : load64(f + at.frame_at);
-		out[n++].mark = mark_of(&at, code);
+		left -= left && known[left - 1].frame == f;
+		out[n++] = read;
 	}
+	if (left) {
+		n += copy_run(known, left, run, out + n);
+		run = 0;
+	}
+	*kept = run;
 	return n;
 }
 

@@ -57,7 +57,7 @@ void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs)
 
 uint32_t assay_rt_life(void)
 {
-	return atomic_load_explicit(rt.life, memory_order_relaxed);
+	return rt_life();
 }
 
 const assay_rt_config *assay_rt_conf(void)
@@ -283,7 +283,7 @@ static void in_child(void)
 
 void assay_rt_after_fork(void)
 {
-	if (rt.lives && atomic_load_explicit(rt.life, memory_order_relaxed) == 0)
+	if (rt.lives && rt_life() == 0)
 		in_child();
 }
 

@@ -17,6 +17,8 @@ static __thread struct {
 	assay_ring *ring;
 	char *data;
 	uint64_t head; /* where the record being written ends */
+	uint64_t easy; /* a record that ends here or before fits in one piece, with nothing to tell
+			  before it and nobody to wake; 0: none does */
 	uint64_t
 		limit; /* tail as last seen + ring_bytes: no read of the consumer's line below it */
 	int64_t ask_again; /* when there was no ring */
@@ -37,6 +39,7 @@ void assay_rt_forget_self(void)
 {
 	self.tid = 0;
 	self.ring = NULL;
+	self.easy = 0;
 	self.busy = 0;
 	self.life = 0;
 	self.waited = false;
@@ -44,12 +47,13 @@ void assay_rt_forget_self(void)
 
 void assay_rt_end_of_thread(void *ring)
 {
-	if (ring == self.ring && self.life == assay_rt_life()) {
+	if (ring == self.ring && self.life == rt_life()) {
 		atomic_store_explicit(&self.ring->state, ASSAY_RING_CLOSED, memory_order_release);
 		if (!atomic_load(&rt.spare))
 			assay_rt_wake_writer();
 	}
 	self.ring = NULL;
+	self.easy = 0;
 	self.life = 0;
 }
 
@@ -102,9 +106,10 @@ static bool started(void)
 static bool join_recording(void)
 {
 	self.ring = NULL;
+	self.easy = 0;
 	if (!started())
 		return false;
-	self.life = assay_rt_life();
+	self.life = rt_life();
 	self.ring = claim_ring();
 	self.head = 0;
 	self.limit = rt.file->ring_bytes;
@@ -116,7 +121,7 @@ static bool join_recording(void)
 
 static bool has_ring(void)
 {
-	if (self.life == assay_rt_life() && (self.ring || assay_rt_now() < self.ask_again))
+	if (self.life == rt_life() && (self.ring || assay_rt_now() < self.ask_again))
 		return self.ring != NULL;
 	return join_recording();
 }
@@ -129,6 +134,7 @@ static void count_drop(uint32_t cause, assay_wire_type type)
 static void drop_record(assay_ring *r, assay_wire_type type)
 {
 	int64_t now = assay_rt_now();
+	self.easy = 0; /* the gap is told before the next record */
 	count_drop(ASSAY_WIRE_LOST_RING, type);
 	if (atomic_fetch_add_explicit(&r->lost, 1, memory_order_relaxed) == 0)
 		atomic_store_explicit(&r->lost_first, now, memory_order_relaxed);
@@ -153,7 +159,10 @@ static void *reserve(assay_ring *r, size_t n, uint16_t type)
 	uint64_t start = self.head;
 	if (!room_until(r, start, start + assay_ring_need(ring_bytes, start, n), ring_bytes))
 		return NULL;
-	return assay_ring_place(self.data, ring_bytes, &self.head, type, n);
+	void *rec = assay_ring_place(self.data, ring_bytes, &self.head, type, n);
+	uint64_t lap = (self.head | (ring_bytes - 1)) + 1, half = self.limit - ring_bytes / 2;
+	self.easy = lap < half ? lap : half;
+	return rec;
 }
 
 /* The gap that is open, told before the record that ends it. */
@@ -172,37 +181,42 @@ static bool mark_gap(assay_ring *r)
 	return true;
 }
 
-assay_ring_call *assay_rt_call(void)
+/* The thread's ring is there, and nobody writes into it right now. */
+static inline bool at_ease(void)
+{
+	return self.life == rt_life() && self.ring && !self.busy &&
+	       atomic_load_explicit(&rt.on, memory_order_relaxed);
+}
+
+static bool find_ring(void)
 {
 	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
-		return NULL;
+		return false;
 	self.busy = 1;
 	bool ok = has_ring();
 	self.busy = 0;
-	return ok ? &self.ring->call : NULL;
+	return ok;
+}
+
+assay_ring_call *assay_rt_call(void)
+{
+	return at_ease() || find_ring() ? &self.ring->call : NULL;
 }
 
 void assay_rt_left(void)
 {
-	if (self.ring && self.life == assay_rt_life())
+	if (self.ring && self.life == rt_life())
 		atomic_store_explicit(&self.ring->call.start, 0, memory_order_release);
 }
 
 uint64_t assay_rt_place(void)
 {
-	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
-		return 0;
-	self.busy = 1;
-	bool ok = has_ring();
-	self.busy = 0;
-	return ok ? (uint64_t)self.life << 32 | self.ring->id : 0;
+	return at_ease() || find_ring() ? (uint64_t)self.life << 32 | self.ring->id : 0;
 }
 
-void *assay_rt_begin(assay_wire_type type, size_t bytes)
+/* What is rarely so: the first record, a full ring, a gap to tell, a new lap. Busy is set. */
+static __attribute__((noinline)) void *begin_slowly(assay_wire_type type, size_t n)
 {
-	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
-		return NULL;
-	self.busy = 1;
 	if (!has_ring()) {
 		if (rt.file)
 			count_drop(ASSAY_WIRE_LOST_THREAD, type);
@@ -213,7 +227,7 @@ void *assay_rt_begin(assay_wire_type type, size_t bytes)
 		drop_record(r, type);
 		goto drop;
 	}
-	void *rec = reserve(r, assay_wire_round(bytes), (uint16_t)type);
+	void *rec = reserve(r, n, (uint16_t)type);
 	if (rec)
 		return rec;
 	drop_record(r, type);
@@ -222,8 +236,26 @@ drop:
 	return NULL;
 }
 
+void *assay_rt_begin(assay_wire_type type, size_t bytes)
+{
+	size_t n = assay_wire_round(bytes);
+	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
+		return NULL;
+	self.busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	uint64_t start = self.head, end = start + n;
+	if (end > self.easy || self.life != rt_life())
+		return begin_slowly(type, n);
+	assay_wire_rec *rec =
+		(assay_wire_rec *)(void *)(self.data + (start & (rt.conf.ring_bytes - 1)));
+	*rec = (assay_wire_rec){(uint16_t)type, (uint16_t)n, 0};
+	self.head = end;
+	return rec;
+}
+
 void assay_rt_commit(void)
 {
 	atomic_store_explicit(&self.ring->head, self.head, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
 	self.busy = 0;
 }

@@ -92,6 +92,12 @@ typedef struct rt_state {
 
 extern rt_state rt;
 
+/* As assay_rt_life(), without a call. */
+static inline uint32_t rt_life(void)
+{
+	return atomic_load_explicit(rt.life, memory_order_relaxed);
+}
+
 /* rt.c */
 bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
 void assay_rt_after_fork(void);   /* in a child whose fork called no handler; else nothing */

@@ -252,8 +252,11 @@ static void see_stack(const assay_py *py, int pid, uintptr_t ts, assay_wire_samp
 		return;
 	}
 	int n = assay_py_walk_of(py, pid, ts, assay_stacks_room(sm.stacks), &cut);
-	if (n > 0)
-		s->stack = assay_stacks_id(sm.stacks, py, assay_py_safely, pid, (uint32_t)n, cut);
+	if (n > 0) {
+		uint32_t kept = cut ? 0 : assay_stacks_shared(sm.stacks, (uint32_t)n);
+		s->stack = assay_stacks_id(sm.stacks, py, assay_py_safely, pid, kept,
+					   (uint32_t)n - kept, cut);
+	}
 	if (n < 0 || (n > 0 && !s->stack))
 		s->flags |= ASSAY_WIRE_SAMPLE_NO_STACK;
 	if (!assay_py_top(py, pid, ts, &frame_after, &at_after) || frame != frame_after ||

@@ -25,10 +25,10 @@ struct assay_stacks {
 	uint32_t last_code, last_stack;
 	uint32_t slots, used;
 	slot *slot;
-	uint32_t now; /* which of the two holds the walk that is being made */
-	uint32_t n[2];
-	assay_py_frame frame[2][ASSAY_PY_DEPTH];
-	uint32_t id[2][ASSAY_PY_DEPTH];
+	uint32_t n; /* calls of the last stack, outermost first */
+	assay_py_frame frame[ASSAY_PY_DEPTH];
+	uint32_t id[ASSAY_PY_DEPTH];
+	assay_py_frame room[ASSAY_PY_DEPTH];
 };
 
 static void *pages(size_t n)
@@ -60,7 +60,13 @@ void assay_stacks_free(assay_stacks *s)
 
 assay_py_frame *assay_stacks_room(assay_stacks *s)
 {
-	return s->frame[s->now];
+	return s->room;
+}
+
+const assay_py_frame *assay_stacks_last(const assay_stacks *s, uint32_t *n)
+{
+	*n = s->n;
+	return s->frame;
 }
 
 /* ---- the table ---- */
@@ -113,8 +119,7 @@ static bool enter_ring(assay_stacks *s)
 	if (s->place == place || !place)
 		return place != 0;
 	memset(s->slot, 0, s->slots * sizeof *s->slot);
-	s->used = s->last_code = s->last_stack = 0;
-	s->n[0] = s->n[1] = 0;
+	s->used = s->last_code = s->last_stack = s->n = 0;
 	s->place = place;
 	return true;
 }
@@ -228,35 +233,37 @@ static inline bool same_call(const assay_py_frame *x, const assay_py_frame *y)
 	return x->at == y->at && x->mark == y->mark;
 }
 
-/* How many calls, from the outermost on, the two last stacks share. */
-static uint32_t shared(assay_stacks *s, uint32_t n)
+uint32_t assay_stacks_shared(const assay_stacks *s, uint32_t n)
 {
-	const assay_py_frame *x = s->frame[s->now], *y = s->frame[!s->now];
-	uint32_t before = s->n[!s->now], least = n < before ? n : before, same = 0;
-	while (same < least && same_call(&x[n - 1 - same], &y[before - 1 - same]))
+	uint32_t least = n < s->n ? n : s->n, same = 0;
+	while (same < least && same_call(&s->room[n - 1 - same], &s->frame[same]))
 		same++;
-	if (same)
-		memcpy(s->id[s->now] + (n - same), s->id[!s->now] + (before - same),
-		       same * sizeof **s->id);
 	return same;
 }
 
-uint32_t assay_stacks_id(assay_stacks *s, const assay_py *py, assay_py_get *get, int pid,
-			 uint32_t n, bool cut)
+/* The id of a call; 0: it could not be told. */
+static uint32_t call_id(assay_stacks *s, uint32_t caller, const source *src)
 {
-	if (!enter_ring(s))
-		return 0;
-	uint32_t same = cut ? 0 : shared(s, n), *id = s->id[s->now];
-	uint32_t caller = same ? id[n - same] : cut ? outer_calls(s) : 0;
-	for (uint32_t i = n - same; i-- > 0;) {
-		const assay_py_frame *f = &s->frame[s->now][i];
-		uint32_t known = find(s, caller, f->at, f->mark)->id;
-		source src = {py, get, pid, f};
-		if (!known && !(known = new_call(s, caller, &src)))
-			return 0; /* the stack before stays the one to compare with */
-		id[i] = caller = known;
+	uint32_t known = find(s, caller, src->f->at, src->f->mark)->id;
+	return known ? known : new_call(s, caller, src);
+}
+
+uint32_t assay_stacks_id(assay_stacks *s, const assay_py *py, assay_py_get *get, int pid,
+			 uint32_t kept, uint32_t n, bool cut)
+{
+	uint64_t place = s->place;
+	if (!enter_ring(s) || (kept && s->place != place))
+		return 0; /* what was kept is of another ring */
+	uint32_t caller = kept ? s->id[kept - 1] : cut ? outer_calls(s) : 0;
+	s->n = kept;
+	for (uint32_t i = n; i-- > 0;) {
+		source src = {py, get, pid, &s->room[i]};
+		if (!(caller = call_id(s, caller, &src)))
+			return 0; /* what was told so far stays to be compared with */
+		s->frame[s->n] = s->room[i];
+		s->id[s->n++] = caller;
 	}
-	s->n[s->now] = cut ? 0 : n;
-	s->now = !s->now;
+	if (cut)
+		s->n = 0;
 	return caller;
 }

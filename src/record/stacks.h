@@ -11,12 +11,17 @@ typedef struct assay_stacks assay_stacks;
 assay_stacks *assay_stacks_new(void);
 void assay_stacks_free(assay_stacks *s);
 
-/* Room for the next walk. */
+/* Room for the next walk, ASSAY_PY_DEPTH calls. */
 assay_py_frame *assay_stacks_room(assay_stacks *s);
-/* Id of the stack in that room, n calls; writes what is new of it. 0: none, or it could not be
- * told. get and pid: how its code is read. */
+/* The calls of the last stack that was told, outermost first. */
+const assay_py_frame *assay_stacks_last(const assay_stacks *s, uint32_t *n);
+/* Id of the stack that is the first `kept` of these and the n calls in the room, innermost first;
+ * writes what is new of it. 0: none, or it could not be told. cut: calls further out are missing.
+ * get and pid: how its code is read. */
 uint32_t assay_stacks_id(assay_stacks *s, const assay_py *py, assay_py_get *get, int pid,
-			 uint32_t n, bool cut);
+			 uint32_t kept, uint32_t n, bool cut);
+/* How many of the last stack's calls are the outermost of the n in the room. */
+uint32_t assay_stacks_shared(const assay_stacks *s, uint32_t n);
 /* Id of a CODE that is no Python; written the first time. */
 uint32_t assay_stacks_place(assay_stacks *s, uint16_t kind, const char *file, const char *name);
 

@@ -6,6 +6,7 @@ import functools
 import gc
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -145,6 +146,38 @@ def reused():
         del space
         if i % 20 == 0:
             gc.collect()
+
+
+def shapes():
+    """Stacks that share their outer calls, at the same addresses, but for the line or the function that one of them is at."""
+    chance = random.Random(1)
+
+    def one(ways):
+        if not ways:
+            launch()
+        elif ways[0] == 0:
+            one(ways[1:])
+        elif ways[0] == 1:
+            one(ways[1:])
+        elif ways[0] == 2:
+            other(ways[1:])
+        else:
+            for _ in step_by(ways[1:]):
+                pass
+
+    def other(ways):
+        one(ways)
+        launch()
+
+    def step_by(ways):
+        one(ways)
+        yield
+        launch()
+
+    ways = [0] * 12
+    for _ in range(300):
+        ways[chance.randrange(len(ways))] = chance.randrange(4)
+        one(ways[:chance.randrange(len(ways) + 1)])
 
 
 def threads():

@@ -106,7 +106,7 @@ HOLDS, WAITS = 2, 3
 
 
 def stacks_are_what_the_interpreter_says(python):
-    for what in ("kinds", "recursion", "reused", "threads"):
+    for what in ("kinds", "recursion", "reused", "shapes", "threads"):
         check_stacks(Recording(python, what))
 
 
