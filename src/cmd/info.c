@@ -199,6 +199,15 @@ static const struct range *time_range(const struct tally *y)
 	return r->first <= r->last ? r : NULL;
 }
 
+static assay_str fact_of(const assay_run *run, size_t source, const char *key)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->source[i] == source && assay_str_is(assay_text(run, m->key[i]), key))
+			return assay_text(run, m->value[i]);
+	return (assay_str){0};
+}
+
 static void print_source(const assay_run *run, size_t i, assay_arena *a)
 {
 	const assay_source_table *s = &run->part.t.source;
@@ -212,6 +221,9 @@ static void print_source(const assay_run *run, size_t i, assay_arena *a)
 	if (s->rank[i] >= 0)
 		printf("  rank %d%s\n", s->rank[i],
 		       s->world[i] > 0 ? assay_printf(a, " of %d", s->world[i]) : "");
+	assay_str unread = fact_of(run, i, "unread");
+	if (unread.n)
+		printf("  tables that are not read: %s\n", assay_fmt_safe(a, unread));
 }
 
 static void print_sources(const struct tally *t, assay_arena *a)

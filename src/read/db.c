@@ -213,6 +213,7 @@ static void add_name(assay_db *db, const char *name, int64_t root)
 	*slot = (uint32_t)db->names.n;
 	*assay_push(&db->names) = (assay_str){assay_dup(&db->scratch, s), s.n};
 	*assay_push(&db->roots) = root <= UINT32_MAX ? (uint32_t)root : 0;
+	*assay_push(&db->asked) = false;
 }
 
 static bool list_names(assay_db *db, assay_err *err)
@@ -276,6 +277,7 @@ void assay_db_close(assay_db *db)
 	sqlite3_close(db->sql);
 	assay_vec_free(&db->image);
 	assay_vec_free(&db->names);
+	assay_vec_free(&db->asked);
 	assay_vec_free(&db->roots);
 	assay_db_walk_free(&db->walk);
 	assay_map_free(&db->name_at);
@@ -416,10 +418,28 @@ bool assay_db_select(assay_db *db, const char *table, const char *const columns[
 	db->rows = NULL;
 	db->table = table;
 	db->walking = false;
-	if (!assay_db_exists(db, table) || !find_layout(db, columns, n, &l))
+	uint32_t at = find_table(db, table);
+	if (at == ASSAY_MAP_ABSENT || !find_layout(db, columns, n, &l))
 		return false;
+	db->asked.p[at] = true;
 	db->walking = start_walk(db, &l, n);
 	return db->walking || start_statement(db, &l, columns, n);
+}
+
+void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table))
+{
+	const char *list = "";
+	for (size_t i = 0; i < db->names.n; i++) {
+		assay_str name = db->names.p[i];
+		if (db->asked.p[i] || !db->roots.p[i] || dull(name) ||
+		    assay_str_starts(name, "sqlite_"))
+			continue;
+		if (assay_db_select(db, name.p, ASSAY_DB_COLUMNS("")) && assay_db_next(db))
+			list = assay_printf(&db->scratch, "%s%s%s", list, *list ? ", " : "",
+					    name.p);
+	}
+	if (*list)
+		assay_meta_add(db->part, "unread", assay_str_of(list));
 }
 
 /* A row beyond what the file can hold ends the table. */

@@ -28,6 +28,7 @@ typedef struct assay_db {
 	assay_vec(char) image;      /* the database when it came packed or through a pipe */
 	assay_vec(assay_str) names; /* of tables and views */
 	assay_vec(uint32_t) roots;  /* their first pages, 0 for views */
+	assay_vec(bool) asked;      /* whether somebody selected from them */
 	assay_map name_at;
 	assay_arena scratch;
 	assay_undo undo;
@@ -50,6 +51,10 @@ bool assay_db_has_column(assay_db *db, const char *table, const char *column);
 bool assay_db_select(assay_db *db, const char *table, const char *const columns[], int n);
 bool assay_db_next(assay_db *db);
 
+/* Tables with rows that nobody selected from are named in the fact `unread`, but for those that are
+ * dull: they explain others. Call it last. */
+void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table));
+
 /* The value of a column of the current row; false when it is absent or of another type. */
 bool assay_db_i64(assay_db *db, int column, int64_t *out);
 int64_t assay_db_int(assay_db *db, int column, int64_t absent);
@@ -69,6 +74,6 @@ void assay_db_ids_free(assay_db_ids *ids);
 
 /* The older rocmProfileData schema (.rpd). */
 bool assay_rocpd_is_rpd(const assay_db *db);
-void assay_rocpd_read_rpd(assay_db *db);
+bool assay_rocpd_read_rpd(assay_db *db);
 
 #endif

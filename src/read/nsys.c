@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "read/reader.h"
+#include "read/databases.h"
 #include "read/rocprof.h"
 
 /* ---- what the tables share ---- */
@@ -17,11 +17,11 @@ bool nsys_span(nsys *n, int column, int64_t *ts, int64_t *dur)
 {
 	int64_t end;
 	*dur = -1;
-	if (!assay_db_i64(&n->db, column, ts)) {
+	if (!assay_db_i64(n->db, column, ts)) {
 		assay_count(n->part, ASSAY_ISSUE_no_duration, 1);
 		return false;
 	}
-	if (!assay_db_i64(&n->db, column + 1, &end))
+	if (!assay_db_i64(n->db, column + 1, &end))
 		return true;
 	if (end < *ts) {
 		assay_count(n->part, ASSAY_ISSUE_negative_duration, 1);
@@ -33,15 +33,25 @@ bool nsys_span(nsys *n, int column, int64_t *ts, int64_t *dur)
 
 int64_t nsys_number(nsys *n, int column, int64_t absent)
 {
-	int64_t v = assay_db_int(&n->db, column, absent);
+	int64_t v = assay_db_int(n->db, column, absent);
 	return v == UINT32_MAX ? absent : v;
 }
 
 assay_sid nsys_string(nsys *n, int column)
 {
-	int64_t id = assay_db_int(&n->db, column, -1);
+	int64_t id = assay_db_int(n->db, column, -1);
 	uint32_t sid = id < 0 ? ASSAY_MAP_ABSENT : assay_db_ids_get(&n->strings, id);
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
+}
+
+assay_sid nsys_name(nsys *n, int column)
+{
+	assay_sid known = nsys_string(n, column);
+	int64_t id = assay_db_int(n->db, column, -1);
+	if (known || id < 0)
+		return known;
+	return assay_intern_z(&n->part->strings,
+			      assay_printf(&n->db->scratch, "string %lld", (long long)id));
 }
 
 uint64_t nsys_corr_key(const nsys *n, uint64_t corr)
@@ -86,23 +96,29 @@ uint32_t nsys_thread(nsys *n, int64_t global_tid)
 
 static void read_strings(nsys *n)
 {
-	for (assay_db_select(&n->db, "StringIds", ASSAY_DB_COLUMNS("id", "value"));
-	     assay_db_next(&n->db);)
-		assay_db_ids_set(&n->strings, assay_db_int(&n->db, 0, -1),
-				 assay_intern(&n->part->strings, assay_db_text(&n->db, 1)));
+	for (assay_db_select(n->db, "StringIds", ASSAY_DB_COLUMNS("id", "value"));
+	     assay_db_next(n->db);)
+		assay_db_ids_set(&n->strings, assay_db_int(n->db, 0, -1),
+				 assay_intern(&n->part->strings, assay_db_text(n->db, 1)));
 }
+
+#define SHIFT_MAX ((int64_t)1 << 61)
 
 /* Facts as name and value under a prefix. False: no such table. */
 static bool read_facts(nsys *n, const char *table, const char *key, const char *prefix)
 {
-	bool found = assay_db_select(&n->db, table, ASSAY_DB_COLUMNS(key, "value"));
-	while (found && assay_db_next(&n->db)) {
-		const char *name = assay_dup(&n->db.scratch, assay_db_text(&n->db, 0));
-		const char *full = assay_printf(&n->db.scratch, "%s.%s", prefix, name);
-		assay_str value = assay_db_text(&n->db, 1);
+	bool found = assay_db_select(n->db, table, ASSAY_DB_COLUMNS(key, "value"));
+	while (found && assay_db_next(n->db)) {
+		const char *name = assay_dup(&n->db->scratch, assay_db_text(n->db, 0));
+		const char *full = assay_printf(&n->db->scratch, "%s.%s", prefix, name);
+		assay_str value = assay_db_text(n->db, 1);
 		assay_meta_add(n->part, full, value);
+		int64_t shift;
 		if (!strcmp(name, "EXPORT_PARAM_TIME_NORMALIZE") && assay_str_is(value, "true"))
 			n->epoch = true; /* times are of 1970 already */
+		if (assay_str_ends(assay_str_of(name), "_TIME_SHIFT") &&
+		    assay_str_i64(value, &shift) && shift > -SHIFT_MAX && shift < SHIFT_MAX)
+			n->shift += shift;
 	}
 	return found;
 }
@@ -111,10 +127,13 @@ static bool read_facts(nsys *n, const char *table, const char *key, const char *
 static void read_clock(nsys *n)
 {
 	bool normalized = n->epoch;
-	if (assay_db_select(&n->db, "TARGET_INFO_SESSION_START_TIME",
+	if (assay_db_select(n->db, "TARGET_INFO_SESSION_START_TIME",
 			    ASSAY_DB_COLUMNS("utcEpochNs")) &&
-	    assay_db_next(&n->db) && !normalized)
-		n->epoch = assay_db_i64(&n->db, 0, &n->base) && n->base > 0;
+	    assay_db_next(n->db) && !normalized)
+		n->epoch = assay_db_i64(n->db, 0, &n->base) && n->base > 0 &&
+			   !__builtin_sub_overflow(n->base, n->shift, &n->base);
+	if (!n->epoch)
+		n->base = 0;
 	if (n->first != ASSAY_NO_ROW) {
 		n->part->t.source.base[n->first] = n->base;
 		n->part->t.source.epoch[n->first] = n->epoch;
@@ -124,11 +143,11 @@ static void read_clock(nsys *n)
 /* The only place that tells of dropped events. Severity 2 is a warning. */
 static void read_diagnostics(nsys *n)
 {
-	for (assay_db_select(&n->db, "DIAGNOSTIC_EVENT", ASSAY_DB_COLUMNS("severity", "text"));
-	     assay_db_next(&n->db);)
-		if (assay_db_int(&n->db, 0, 0) >= 2) {
-			assay_str text = assay_db_text(&n->db, 1);
-			assay_warn(n->db.run, "nsys", "nsys says: %.*s",
+	for (assay_db_select(n->db, "DIAGNOSTIC_EVENT", ASSAY_DB_COLUMNS("severity", "text"));
+	     assay_db_next(n->db);)
+		if (assay_db_int(n->db, 0, 0) >= 2) {
+			assay_str text = assay_db_text(n->db, 1);
+			assay_warn(n->db->run, "nsys", "nsys says: %.*s",
 				   text.n < 400 ? (int)text.n : 400, text.p);
 		}
 }
@@ -138,12 +157,12 @@ static void add_device(nsys *n, int64_t number)
 	uint32_t r = assay_rocprof_device(n->part, number);
 	assay_device_table *d = &n->part->t.device;
 	char arch[32];
-	int64_t major = assay_db_int(&n->db, 5, -1), minor = assay_db_int(&n->db, 6, 0);
+	int64_t major = assay_db_int(n->db, 5, -1), minor = assay_db_int(n->db, 6, 0);
 	d->vendor[r] = assay_intern_z(&n->part->strings, "nvidia");
-	d->name[r] = assay_intern(&n->part->strings, assay_db_text(&n->db, 1));
-	d->memory[r] = assay_db_int(&n->db, 2, -1);
-	d->units[r] = (int32_t)assay_db_int(&n->db, 3, -1);
-	d->warp[r] = (int32_t)assay_db_int(&n->db, 4, -1);
+	d->name[r] = assay_intern(&n->part->strings, assay_db_text(n->db, 1));
+	d->memory[r] = assay_db_int(n->db, 2, -1);
+	d->units[r] = (int32_t)assay_db_int(n->db, 3, -1);
+	d->warp[r] = (int32_t)assay_db_int(n->db, 4, -1);
 	if (major > 0) {
 		snprintf(arch, sizeof arch, "sm_%d%d", (int)major, (int)minor);
 		d->arch[r] = assay_intern_z(&n->part->strings, arch);
@@ -158,12 +177,12 @@ typedef struct device_number {
 
 static void add_devices_of(nsys *n, int64_t pid, const device_number *list, size_t count)
 {
-	for (assay_db_select(&n->db, "TARGET_INFO_GPU",
+	for (assay_db_select(n->db, "TARGET_INFO_GPU",
 			     ASSAY_DB_COLUMNS("id", "name", "totalMemory", "smCount",
 					      "threadsPerWarp", "computeMajor", "computeMinor",
 					      "cuDevice"));
-	     assay_db_next(&n->db);) {
-		int64_t id = assay_db_int(&n->db, 0, -1), number = assay_db_int(&n->db, 7, id);
+	     assay_db_next(n->db);) {
+		int64_t id = assay_db_int(n->db, 0, -1), number = assay_db_int(n->db, 7, id);
 		bool mapped = false, mine = false;
 		for (size_t i = 0; i < count; i++) {
 			mapped |= list[i].pid == pid;
@@ -180,16 +199,16 @@ static void add_devices_of(nsys *n, int64_t pid, const device_number *list, size
 static void read_devices(nsys *n)
 {
 	assay_vec(device_number) list = {0};
-	for (assay_db_select(&n->db, "TARGET_INFO_CUDA_DEVICE",
+	for (assay_db_select(n->db, "TARGET_INFO_CUDA_DEVICE",
 			     ASSAY_DB_COLUMNS("pid", "cudaId", "gpuId"));
-	     assay_db_next(&n->db);)
+	     assay_db_next(n->db);)
 		*assay_push(&list) =
-			(device_number){assay_db_int(&n->db, 0, -1), assay_db_int(&n->db, 1, -1),
-					assay_db_int(&n->db, 2, -1)};
+			(device_number){assay_db_int(n->db, 0, -1), assay_db_int(n->db, 1, -1),
+					assay_db_int(n->db, 2, -1)};
 	assay_vec(int64_t) pids = {0};
-	for (assay_db_select(&n->db, "PROCESSES", ASSAY_DB_COLUMNS("globalPid"));
-	     assay_db_next(&n->db);)
-		*assay_push(&pids) = assay_db_int(&n->db, 0, 0);
+	for (assay_db_select(n->db, "PROCESSES", ASSAY_DB_COLUMNS("globalPid"));
+	     assay_db_next(n->db);)
+		*assay_push(&pids) = assay_db_int(n->db, 0, 0);
 	bool any = false;
 	for (size_t i = 0; i < pids.n; i++)
 		if (nsys_process(n, pids.p[i], false)) {
@@ -206,21 +225,21 @@ static void read_devices(nsys *n)
 /* Streams as contexts made them. Flag 3 is the null stream, 2 one that does not wait for it. */
 static void read_streams(nsys *n)
 {
-	for (assay_db_select(&n->db, "TARGET_INFO_CUDA_STREAM",
+	for (assay_db_select(n->db, "TARGET_INFO_CUDA_STREAM",
 			     ASSAY_DB_COLUMNS("streamId", "processId", "contextId", "priority",
 					      "flag", "vmId"));
-	     assay_db_next(&n->db);) {
-		int64_t pid = assay_db_int(&n->db, 1, -1), vm = assay_db_int(&n->db, 5, 1);
-		int64_t context = assay_db_int(&n->db, 2, -1), flag = assay_db_int(&n->db, 4, 0);
+	     assay_db_next(n->db);) {
+		int64_t pid = assay_db_int(n->db, 1, -1), vm = assay_db_int(n->db, 5, 1);
+		int64_t context = assay_db_int(n->db, 2, -1), flag = assay_db_int(n->db, 4, 0);
 		if (!nsys_process(n, (int64_t)((uint64_t)vm << 48 | (uint64_t)pid << 24), false))
 			continue;
 		uint32_t device = assay_map_get(&n->device_of, nsys_corr_key(n, (uint64_t)context));
 		uint32_t r = assay_add(&n->part->t, ASSAY_T_stream);
 		assay_stream_table *s = &n->part->t.stream;
 		s->source[r] = n->part->source;
-		s->id[r] = assay_db_int(&n->db, 0, -1);
+		s->id[r] = assay_db_int(n->db, 0, -1);
 		s->context[r] = (uint32_t)context;
-		s->priority[r] = (int32_t)assay_db_int(&n->db, 3, 0);
+		s->priority[r] = (int32_t)assay_db_int(n->db, 3, 0);
 		s->flags[r] = flag == 3 ? 1 : flag == 2 ? 2 : 0;
 		s->device[r] = device == ASSAY_MAP_ABSENT ? -1 : (int32_t)device;
 	}
@@ -228,21 +247,35 @@ static void read_streams(nsys *n)
 
 static void read_ranks(nsys *n)
 {
-	for (assay_db_select(&n->db, "MPI_RANKS", ASSAY_DB_COLUMNS("globalTid", "rank"));
-	     assay_db_next(&n->db);)
-		if (nsys_process(n, assay_db_int(&n->db, 0, 0), false) &&
+	for (assay_db_select(n->db, "MPI_RANKS", ASSAY_DB_COLUMNS("globalTid", "rank"));
+	     assay_db_next(n->db);)
+		if (nsys_process(n, assay_db_int(n->db, 0, 0), false) &&
 		    n->part->source != ASSAY_NO_ROW)
 			n->part->t.source.rank[n->part->source] =
-				(int32_t)assay_db_int(&n->db, 1, -1);
+				(int32_t)assay_db_int(n->db, 1, -1);
 }
 
 static bool is_export(const assay_db *db)
 {
+	if (assay_db_exists(db, "StringTable") && !assay_db_exists(db, "StringIds"))
+		return false; /* nvprof's, with the same names for other tables */
 	for (size_t i = 0; i < db->names.n; i++)
 		if (assay_str_starts(db->names.p[i], "CUPTI_ACTIVITY_KIND_") ||
 		    assay_str_is(db->names.p[i], "NVTX_EVENTS") ||
 		    assay_str_is(db->names.p[i], "META_DATA_EXPORT") ||
 		    assay_str_is(db->names.p[i], "EXPORT_META_DATA"))
+			return true;
+	return false;
+}
+
+/* Tables that explain others, or have nothing to do with the program's time. */
+static bool is_dull(assay_str table)
+{
+	static const char *const starts[] = {"ENUM_",          "TARGET_INFO_", "META_DATA_",
+					     "ANALYSIS_",      "EXPORT_",      "NVTX_PAYLOAD_",
+					     "ProcessStreams", "MPI_COMM",     "UnwindMethod"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
+		if (assay_str_starts(table, starts[i]))
 			return true;
 	return false;
 }
@@ -261,6 +294,7 @@ static void read_all(nsys *n)
 	read_streams(n);
 	read_ranks(n);
 	n->part->source = n->first;
+	assay_db_tell_unread(n->db, is_dull);
 }
 
 /* A process is what its threads and streams tell of. */
@@ -278,18 +312,11 @@ static void count_records(nsys *n)
 		}
 }
 
-static bool nsys_read(assay_run *run, assay_input *in, assay_err *err)
+static bool nsys_read(assay_db *db)
 {
-	nsys n = {.part = &run->part, .first = run->part.source};
-	if (!assay_db_open(&n.db, run, in, err))
-		return false;
-	bool ok = is_export(&n.db) ||
-		  assay_fail(err, ASSAY_UNKNOWN, 0,
-			     "%s is a SQLite database without tables of nsys", n.db.path);
-	if (ok) {
-		read_all(&n);
-		count_records(&n);
-	}
+	nsys n = {.db = db, .part = db->part, .first = db->part->source};
+	read_all(&n);
+	count_records(&n);
 	assay_db_ids_free(&n.strings);
 	assay_map_free(&n.source_of);
 	assay_map_free(&n.call_of);
@@ -297,28 +324,31 @@ static bool nsys_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_map_free(&n.domain_of);
 	assay_map_free(&n.code_of);
 	assay_map_free(&n.stack_of);
-	assay_db_close(&n.db);
-	return ok;
+	assay_jsonw_free(&n.args);
+	return true;
 }
 
-/* Names of tables are on the first pages of every export seen (12 files, versions 2.9 to 3.25). */
+/* Names of tables are on the first pages of every export seen (12 files, versions 2.9 to 3.25), and
+ * need not be. */
 static int nsys_sniff(assay_str head)
 {
-	static const char magic[16] = "SQLite format 3";
-	if (head.n < sizeof magic || memcmp(head.p, magic, sizeof magic))
+	if (!assay_is_sqlite(head))
 		return 0;
 	return assay_str_find(head, "StringIds") >= 0 && assay_str_find(head, "TARGET_INFO_") >= 0
 		       ? 98
-		       : 0;
+		       : 30;
 }
 
 const assay_reader assay_reader_nsys = {
 	.name = "nsys",
 	.about = "Nsight Systems SQLite exports",
 	.sniff = nsys_sniff,
-	.read = nsys_read,
+	.read = assay_database_read,
 	.alone = true,
+	.ranked = true,
 };
+
+const assay_database assay_database_nsys = {&assay_reader_nsys, is_export, nsys_read};
 
 /* ---- tests */
 
@@ -389,7 +419,7 @@ static assay_run *read_made(const char *more, bool *ok, assay_err *err)
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_open(path, err);
 	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	*ok = *ok && in && nsys_read(run, in, err);
+	*ok = *ok && in && assay_database_read(run, in, err);
 	assay_input_close(in);
 	unlink(path);
 	return run;
@@ -449,7 +479,8 @@ TEST(tables_that_are_missing_or_odd_do_not_matter)
 	assay_run *run = read_made(
 		"DROP TABLE StringIds; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, [end]) VALUES('x', 5), (9, 3);",
 		&ok, &err);
-	CHECK(ok && run->part.t.gpu.n >= 2 && run->part.t.gpu.name[0] == 0);
+	CHECK(ok && run->part.t.gpu.n >= 2);
+	CHECK(!strcmp(assay_z(run, run->part.t.gpu.name[0]), "string 1"));
 	CHECK(run->part.issues[ASSAY_ISSUE_no_duration] + run->part.issues[ASSAY_ISSUE_bad_number]);
 	assay_run_free(run);
 	return 0;

@@ -49,9 +49,9 @@ void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains)
 {
 	frame_list frames = {0};
 	int64_t id = -1;
-	for (assay_db_select(&n->db, table, ASSAY_DB_COLUMNS("id", "symbol", "module"));
-	     assay_db_next(&n->db);) {
-		int64_t next = assay_db_int(&n->db, 0, -1);
+	for (assay_db_select(n->db, table, ASSAY_DB_COLUMNS("id", "symbol", "module"));
+	     assay_db_next(n->db);) {
+		int64_t next = assay_db_int(n->db, 0, -1);
 		if (next != id)
 			end_chain(n, id, &frames, chains);
 		id = next;
@@ -67,15 +67,15 @@ static void read_samples(nsys *n)
 {
 	assay_db_ids chains = {0};
 	nsys_read_chains(n, "SAMPLING_CALLCHAINS", &chains);
-	for (assay_db_select(&n->db, "COMPOSITE_EVENTS",
+	for (assay_db_select(n->db, "COMPOSITE_EVENTS",
 			     ASSAY_DB_COLUMNS("id", "start", "globalTid", "cpuCycles"));
-	     assay_db_next(&n->db);) {
-		int64_t ts, tid = assay_db_int(&n->db, 2, 0);
-		if (assay_db_int(&n->db, 3, 0) == 0 || !assay_db_i64(&n->db, 1, &ts) ||
+	     assay_db_next(n->db);) {
+		int64_t ts, tid = assay_db_int(n->db, 2, 0);
+		if (assay_db_int(n->db, 3, 0) == 0 || !assay_db_i64(n->db, 1, &ts) ||
 		    !nsys_process(n, tid, false))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
-		uint32_t stack = assay_db_ids_get(&chains, assay_db_int(&n->db, 0, -1));
+		uint32_t stack = assay_db_ids_get(&chains, assay_db_int(n->db, 0, -1));
 		uint32_t r = assay_add(&n->part->t, ASSAY_T_sample);
 		assay_sample_table *s = &n->part->t.sample;
 		s->ts[r] = ts;
@@ -93,53 +93,105 @@ static void read_samples(nsys *n)
 
 /* ---- NVTX ---- */
 
-enum { NVTX_MARK = 34, NVTX_THREAD = 39, NVTX_PUSH = 59, NVTX_START = 60, NVTX_DOMAIN = 75 };
-enum { N_START, N_END, N_TYPE, N_TEXT, N_TID, N_TEXT_ID, N_DOMAIN, N_CATEGORY, N_JSON };
+enum {
+	NVTX_CATEGORY = 33,
+	NVTX_MARK = 34,
+	NVTX_THREAD = 39,
+	NVTX_PUSH = 59,
+	NVTX_START = 60,
+	NVTX_DOMAIN = 75
+};
+enum { N_START, N_END, N_TYPE, N_TEXT, N_TID, N_TEXT_ID, N_DOMAIN, N_CATEGORY, N_VALUE };
+enum { N_INTS = 4, N_FLOATS = 2, N_JSON = N_VALUE + N_INTS + N_FLOATS, N_JSON_ID };
 #define NVTX_COLUMNS                                                                               \
 	ASSAY_DB_COLUMNS("start", "end", "eventType", "text", "globalTid", "textId", "domainId",   \
-			 "category", "jsonText")
+			 "category", "int64Value", "uint64Value", "int32Value", "uint32Value",     \
+			 "doubleValue", "floatValue", "jsonText", "jsonTextId")
 
 static assay_sid nvtx_name(nsys *n)
 {
-	assay_str text = assay_db_text(&n->db, N_TEXT);
-	return text.n ? assay_intern(&n->part->strings, text) : nsys_string(n, N_TEXT_ID);
+	assay_str text = assay_db_text(n->db, N_TEXT);
+	return text.n ? assay_intern(&n->part->strings, text) : nsys_name(n, N_TEXT_ID);
 }
 
-static uint64_t domain_key(int64_t global, int64_t domain)
+/* Domains and categories are numbered by process; category 0 stands for the domain itself. */
+static uint64_t domain_key(int64_t global, int64_t domain, int64_t category)
 {
-	return (uint64_t)global >> 24 << 20 ^ (uint64_t)domain;
+	uint64_t key[] = {(uint64_t)global >> 24, (uint64_t)domain, (uint64_t)category};
+	return assay_hash(key, sizeof key, 0);
 }
 
-/* Domains are told of once a process, maybe after their ranges. */
+/* They are told of once a process, maybe after their ranges. */
 static void read_domains(nsys *n)
 {
-	for (assay_db_select(&n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(&n->db);)
-		if (assay_db_int(&n->db, N_TYPE, 0) == NVTX_DOMAIN)
-			*assay_map_at(&n->domain_of,
-				      domain_key(assay_db_int(&n->db, N_TID, 0),
-						 assay_db_int(&n->db, N_DOMAIN, 0))) = nvtx_name(n);
+	for (assay_db_select(n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(n->db);) {
+		int64_t type = assay_db_int(n->db, N_TYPE, 0);
+		int64_t category = type == NVTX_CATEGORY ? assay_db_int(n->db, N_CATEGORY, 0) : 0;
+		if (type == NVTX_DOMAIN || category)
+			*assay_map_at(&n->domain_of, domain_key(assay_db_int(n->db, N_TID, 0),
+								assay_db_int(n->db, N_DOMAIN, 0),
+								category)) = nvtx_name(n);
+	}
 }
 
-static assay_sid domain_args(nsys *n, int64_t tid)
+static void put_named(nsys *n, assay_jsonw *w, const char *key, int64_t tid, int64_t category)
 {
-	int64_t domain = assay_db_int(&n->db, N_DOMAIN, 0);
-	uint32_t name =
-		domain ? assay_map_get(&n->domain_of, domain_key(tid, domain)) : ASSAY_MAP_ABSENT;
-	if (name == ASSAY_MAP_ABSENT || !name)
-		return 0;
-	assay_jsonw w = {.compact = true};
-	assay_jsonw_str(&w, "domain", assay_pool_get(&n->part->strings, name));
-	assay_sid args = assay_intern(&n->part->strings, (assay_str){w.out.p, w.out.n});
-	assay_jsonw_free(&w);
-	return args;
+	int64_t domain = assay_db_int(n->db, N_DOMAIN, 0);
+	if (!domain && !category)
+		return;
+	uint32_t name = assay_map_get(&n->domain_of, domain_key(tid, domain, category));
+	if (name != ASSAY_MAP_ABSENT && name)
+		assay_jsonw_str(w, key, assay_pool_get(&n->part->strings, name));
+}
+
+/* A value stands in the column of its type. */
+static void put_payload(nsys *n, assay_jsonw *w)
+{
+	int64_t v;
+	double d;
+	for (int i = 0; i < N_INTS; i++)
+		if (assay_db_i64(n->db, N_VALUE + i, &v)) {
+			assay_jsonw_i64(w, "payload", v);
+			return;
+		}
+	for (int i = N_INTS; i < N_INTS + N_FLOATS; i++)
+		if (assay_db_f64(n->db, N_VALUE + i, &d)) {
+			assay_jsonw_f64(w, "payload", d);
+			return;
+		}
+}
+
+/* Text of structured payloads, where the export was asked for it. */
+static void put_json(nsys *n, assay_jsonw *w)
+{
+	assay_str text = assay_db_text(n->db, N_JSON);
+	if (!text.n)
+		text = assay_pool_get(&n->part->strings, nsys_string(n, N_JSON_ID));
+	if (text.n)
+		assay_jsonw_str(w, "json", text);
+}
+
+static assay_sid nvtx_args(nsys *n, int64_t tid)
+{
+	assay_jsonw *w = &n->args;
+	int64_t category = assay_db_int(n->db, N_CATEGORY, 0);
+	w->compact = true;
+	w->comma = false;
+	w->out.n = 0;
+	put_named(n, w, "domain", tid, 0);
+	if (category)
+		put_named(n, w, "category", tid, category);
+	put_payload(n, w);
+	put_json(n, w);
+	return assay_intern(&n->part->strings, (assay_str){w->out.p, w->out.n});
 }
 
 static void read_nvtx(nsys *n)
 {
 	read_domains(n);
-	for (assay_db_select(&n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(&n->db);) {
-		int64_t ts, dur, tid = assay_db_int(&n->db, N_TID, 0);
-		int64_t type = assay_db_int(&n->db, N_TYPE, 0);
+	for (assay_db_select(n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(n->db);) {
+		int64_t ts, dur, tid = assay_db_int(n->db, N_TID, 0);
+		int64_t type = assay_db_int(n->db, N_TYPE, 0);
 		bool thread = type == NVTX_THREAD;
 		if (!thread && type != NVTX_MARK && type != NVTX_PUSH && type != NVTX_START)
 			continue;
@@ -160,7 +212,7 @@ static void read_nvtx(nsys *n)
 		t->dur[h] = type == NVTX_MARK ? 0 : dur; /* -1: never closed */
 		t->name[h] = name;
 		t->track[h] = track;
-		t->args[h] = domain_args(n, tid);
+		t->args[h] = nvtx_args(n, tid);
 	}
 }
 
@@ -168,21 +220,21 @@ static void read_nvtx(nsys *n)
 
 static void read_names(nsys *n)
 {
-	for (assay_db_select(&n->db, "ThreadNames", ASSAY_DB_COLUMNS("nameId", "globalTid"));
-	     assay_db_next(&n->db);) {
-		int64_t tid = assay_db_int(&n->db, 1, 0);
+	for (assay_db_select(n->db, "ThreadNames", ASSAY_DB_COLUMNS("nameId", "globalTid"));
+	     assay_db_next(n->db);) {
+		int64_t tid = assay_db_int(n->db, 1, 0);
 		if (nsys_process(n, tid, false)) {
 			uint32_t track = nsys_thread(n, tid);
 			if (!n->part->t.track.name[track])
 				n->part->t.track.name[track] = nsys_string(n, 0);
 		}
 	}
-	for (assay_db_select(&n->db, "PROCESSES", ASSAY_DB_COLUMNS("globalPid", "name"));
-	     assay_db_next(&n->db);) {
+	for (assay_db_select(n->db, "PROCESSES", ASSAY_DB_COLUMNS("globalPid", "name"));
+	     assay_db_next(n->db);) {
 		assay_sid name = 0;
-		if (!nsys_process(n, assay_db_int(&n->db, 0, 0), false))
+		if (!nsys_process(n, assay_db_int(n->db, 0, 0), false))
 			continue;
-		name = assay_intern(&n->part->strings, assay_db_text(&n->db, 1));
+		name = assay_intern(&n->part->strings, assay_db_text(n->db, 1));
 		assay_track_table *t = &n->part->t.track;
 		for (size_t i = 0; i < t->n; i++)
 			if (t->source[i] == n->part->source && t->kind[i] == ASSAY_TRACK_THREAD)
@@ -190,13 +242,33 @@ static void read_names(nsys *n)
 	}
 }
 
-/* Spans with a start, an end, a thread and a name by id. */
-static void read_spans(nsys *n, const char *table, assay_host_kind kind, const char *category)
+/* Tables of spans with a start, an end, a thread and a name by id. */
+static const struct {
+	const char *table, *name;
+	assay_host_kind kind;
+	const char *category;
+} spans[] = {
+	{"OSRT_API", "nameId", ASSAY_HOST_OTHER, "osrt"},
+	{"CUPTI_ACTIVITY_KIND_OVERHEAD", "nameId", ASSAY_HOST_OVERHEAD, "overhead"},
+	{"PROFILER_OVERHEAD", "nameId", ASSAY_HOST_OVERHEAD, "overhead"},
+	{"CUPTI_ACTIVITY_KIND_JIT", "nameId", ASSAY_HOST_OTHER, "jit"},
+	{"CUBLAS_EVENTS", "nameId", ASSAY_HOST_OTHER, "cublas"},
+	{"CUDNN_EVENTS", "nameId", ASSAY_HOST_OTHER, "cudnn"},
+	{"MPI_P2P_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
+	{"MPI_COLLECTIVES_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
+	{"MPI_START_WAIT_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
+	{"MPI_OTHER_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
+	{"OPENACC_LAUNCH_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc"},
+	{"OPENACC_DATA_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc"},
+	{"OPENACC_OTHER_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc"},
+};
+
+static void read_spans(nsys *n, const char *table, const char *name, assay_host_kind kind,
+		       const char *category)
 {
-	for (assay_db_select(&n->db, table,
-			     ASSAY_DB_COLUMNS("start", "end", "globalTid", "nameId"));
-	     assay_db_next(&n->db);) {
-		int64_t ts, dur, tid = assay_db_int(&n->db, 2, 0);
+	for (assay_db_select(n->db, table, ASSAY_DB_COLUMNS("start", "end", "globalTid", name));
+	     assay_db_next(n->db);) {
+		int64_t ts, dur, tid = assay_db_int(n->db, 2, 0);
 		if (!nsys_process(n, tid, false) || !nsys_span(n, 0, &ts, &dur))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
@@ -205,7 +277,7 @@ static void read_spans(nsys *n, const char *table, assay_host_kind kind, const c
 		t->ts[h] = ts;
 		t->dur[h] = dur;
 		t->track[h] = track;
-		t->name[h] = nsys_string(n, 3);
+		t->name[h] = nsys_name(n, 3);
 	}
 }
 
@@ -214,25 +286,25 @@ static void read_spans(nsys *n, const char *table, assay_host_kind kind, const c
 static void read_metrics(nsys *n)
 {
 	assay_map name_of = {0};
-	for (assay_db_select(&n->db, "TARGET_INFO_GPU_METRICS",
+	for (assay_db_select(n->db, "TARGET_INFO_GPU_METRICS",
 			     ASSAY_DB_COLUMNS("typeId", "metricId", "metricName"));
-	     assay_db_next(&n->db);)
-		*assay_map_at(&name_of, (uint64_t)assay_db_int(&n->db, 0, 0) << 16 ^
-						(uint64_t)assay_db_int(&n->db, 1, 0)) =
-			assay_intern(&n->part->strings, assay_db_text(&n->db, 2));
+	     assay_db_next(n->db);)
+		*assay_map_at(&name_of, (uint64_t)assay_db_int(n->db, 0, 0) << 16 ^
+						(uint64_t)assay_db_int(n->db, 1, 0)) =
+			assay_intern(&n->part->strings, assay_db_text(n->db, 2));
 	n->part->source = n->first;
-	for (assay_db_select(&n->db, "GPU_METRICS",
+	for (assay_db_select(n->db, "GPU_METRICS",
 			     ASSAY_DB_COLUMNS("timestamp", "typeId", "metricId", "value"));
-	     assay_db_next(&n->db);) {
+	     assay_db_next(n->db);) {
 		double value;
-		int64_t type = assay_db_int(&n->db, 1, 0);
-		if (!assay_db_f64(&n->db, 3, &value))
+		int64_t type = assay_db_int(n->db, 1, 0);
+		if (!assay_db_f64(n->db, 3, &value))
 			continue;
 		uint32_t name = assay_map_get(
-			&name_of, (uint64_t)type << 16 ^ (uint64_t)assay_db_int(&n->db, 2, 0));
+			&name_of, (uint64_t)type << 16 ^ (uint64_t)assay_db_int(n->db, 2, 0));
 		uint32_t track = assay_track(n->part, ASSAY_TRACK_TELEMETRY, type & 0xff, -1, 0, 0);
 		uint32_t r = assay_add(&n->part->t, ASSAY_T_counter);
-		n->part->t.counter.ts[r] = assay_db_int(&n->db, 0, 0);
+		n->part->t.counter.ts[r] = assay_db_int(n->db, 0, 0);
 		n->part->t.counter.track[r] = track;
 		n->part->t.counter.name[r] = name == ASSAY_MAP_ABSENT ? 0 : name;
 		n->part->t.counter.value[r] = value;
@@ -242,22 +314,22 @@ static void read_metrics(nsys *n)
 
 static void read_memory(nsys *n)
 {
-	for (assay_db_select(&n->db, "CUDA_GPU_MEMORY_USAGE_EVENTS",
+	for (assay_db_select(n->db, "CUDA_GPU_MEMORY_USAGE_EVENTS",
 			     ASSAY_DB_COLUMNS("start", "globalPid", "deviceId", "address", "bytes",
 					      "memoryOperationType", "correlationId", "memKind"));
-	     assay_db_next(&n->db);) {
-		int64_t ts, pid = assay_db_int(&n->db, 1, 0), bytes = assay_db_int(&n->db, 4, 0);
-		int64_t kind = assay_db_int(&n->db, 7, 2);
-		if (!assay_db_i64(&n->db, 0, &ts))
+	     assay_db_next(n->db);) {
+		int64_t ts, pid = assay_db_int(n->db, 1, 0), bytes = assay_db_int(n->db, 4, 0);
+		int64_t kind = assay_db_int(n->db, 7, 2);
+		if (!assay_db_i64(n->db, 0, &ts))
 			continue;
 		nsys_process(n, pid, true);
 		uint32_t track = nsys_thread(n, pid);
 		uint32_t r = assay_add(&n->part->t, ASSAY_T_alloc);
 		assay_alloc_table *a = &n->part->t.alloc;
-		bool gives_back = assay_db_int(&n->db, 5, 0) == 1;
+		bool gives_back = assay_db_int(n->db, 5, 0) == 1;
 		a->ts[r] = ts;
 		a->track[r] = track;
-		a->addr[r] = (uint64_t)assay_db_int(&n->db, 3, 0);
+		a->addr[r] = (uint64_t)assay_db_int(n->db, 3, 0);
 		a->bytes[r] = gives_back ? -bytes : bytes;
 		a->device[r] = kind == 0 || kind == 1 ? -1 : (int32_t)nsys_number(n, 2, -1);
 		a->corr[r] = (uint64_t)nsys_number(n, 6, 0);
@@ -267,9 +339,8 @@ static void read_memory(nsys *n)
 void nsys_read_host(nsys *n)
 {
 	read_nvtx(n);
-	read_spans(n, "OSRT_API", ASSAY_HOST_OTHER, "osrt");
-	read_spans(n, "CUPTI_ACTIVITY_KIND_OVERHEAD", ASSAY_HOST_OVERHEAD, "overhead");
-	read_spans(n, "PROFILER_OVERHEAD", ASSAY_HOST_OVERHEAD, "overhead");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(spans); i++)
+		read_spans(n, spans[i].table, spans[i].name, spans[i].kind, spans[i].category);
 	read_samples(n);
 	read_memory(n);
 	read_metrics(n);

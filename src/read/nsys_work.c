@@ -28,7 +28,7 @@ static uint32_t add_work(nsys *n, assay_gpu_kind kind)
 	int64_t ts, dur, device = nsys_number(n, DEVICE, -1);
 	if (!nsys_span(n, START, &ts, &dur))
 		return ASSAY_NO_ROW;
-	nsys_process(n, assay_db_int(&n->db, PID, 0), true);
+	nsys_process(n, assay_db_int(n->db, PID, 0), true);
 	uint32_t track = assay_stream_track(n->part, device, nsys_number(n, STREAM, -1));
 	uint32_t g = assay_add(&n->part->t, ASSAY_T_gpu);
 	assay_gpu_table *t = &n->part->t.gpu;
@@ -67,22 +67,23 @@ static void read_kernels(nsys *n)
 		LOCAL,
 		GRAPH
 	};
-	for (assay_db_select(&n->db, "CUPTI_ACTIVITY_KIND_KERNEL",
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_KERNEL",
 			     ASSAY_DB_COLUMNS(WORK_COLUMNS, "demangledName", "shortName",
 					      "mangledName", "registersPerThread", "gridX", "gridY",
 					      "gridZ", "blockX", "blockY", "blockZ",
 					      "staticSharedMemory", "dynamicSharedMemory",
 					      "localMemoryPerThread", "graphId"));
-	     assay_db_next(&n->db);) {
+	     assay_db_next(n->db);) {
 		uint32_t g = add_work(n, ASSAY_GPU_KERNEL);
 		assay_gpu_table *t = &n->part->t.gpu;
 		if (g == ASSAY_NO_ROW)
 			continue;
 		assay_sid name = nsys_string(n, NAME);
 		name = name ? name : nsys_string(n, SHORT);
-		t->name[g] = name ? name : nsys_string(n, MANGLED);
-		if (!t->name[g])
+		name = name ? name : nsys_string(n, MANGLED);
+		if (!name)
 			assay_count(n->part, ASSAY_ISSUE_no_name, 1);
+		t->name[g] = name ? name : nsys_name(n, NAME);
 		t->regs[g] = u16_at(n, REGS);
 		t->grid_x[g] = u32_at(n, GX, 0);
 		t->grid_y[g] = u32_at(n, GY, 0);
@@ -100,7 +101,7 @@ static void read_kernels(nsys *n)
 /* nsys counts kinds of memory from 0 and has unknown last; CUPTI has unknown first. */
 static unsigned memory_kind(nsys *n, int column)
 {
-	int64_t kind = assay_db_int(&n->db, column, 7);
+	int64_t kind = assay_db_int(n->db, column, 7);
 	return kind >= 0 && kind < 7 ? (unsigned)kind + 1 : 0;
 }
 
@@ -115,24 +116,24 @@ static void read_copies(nsys *n)
 {
 	enum { BYTES = MORE, KIND, FROM, TO };
 	for (assay_db_select(
-		     &n->db, "CUPTI_ACTIVITY_KIND_MEMCPY",
+		     n->db, "CUPTI_ACTIVITY_KIND_MEMCPY",
 		     ASSAY_DB_COLUMNS(WORK_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind"));
-	     assay_db_next(&n->db);) {
+	     assay_db_next(n->db);) {
 		uint32_t g = add_work(n, ASSAY_GPU_MEMCPY);
 		if (g == ASSAY_NO_ROW)
 			continue;
-		n->part->t.gpu.bytes[g] = assay_db_int(&n->db, BYTES, -1);
+		n->part->t.gpu.bytes[g] = assay_db_int(n->db, BYTES, -1);
 		n->part->t.gpu.name[g] =
-			assay_copy_name(&n->part->strings, copy_kind(assay_db_int(&n->db, KIND, 0)),
+			assay_copy_name(&n->part->strings, copy_kind(assay_db_int(n->db, KIND, 0)),
 					memory_kind(n, FROM), memory_kind(n, TO));
 	}
-	for (assay_db_select(&n->db, "CUPTI_ACTIVITY_KIND_MEMSET",
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_MEMSET",
 			     ASSAY_DB_COLUMNS(WORK_COLUMNS, "bytes", "memKind"));
-	     assay_db_next(&n->db);) {
+	     assay_db_next(n->db);) {
 		uint32_t g = add_work(n, ASSAY_GPU_MEMSET);
 		if (g == ASSAY_NO_ROW)
 			continue;
-		n->part->t.gpu.bytes[g] = assay_db_int(&n->db, MORE, -1);
+		n->part->t.gpu.bytes[g] = assay_db_int(n->db, MORE, -1);
 		n->part->t.gpu.name[g] =
 			assay_memset_name(&n->part->strings, memory_kind(n, MORE + 1));
 	}
@@ -141,9 +142,9 @@ static void read_copies(nsys *n)
 /* Exports of whole graphs have no rows of their nodes. */
 static void read_graphs(nsys *n)
 {
-	for (assay_db_select(&n->db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
 			     ASSAY_DB_COLUMNS(WORK_COLUMNS, "graphId"));
-	     assay_db_next(&n->db);) {
+	     assay_db_next(n->db);) {
 		uint32_t g = add_work(n, ASSAY_GPU_KERNEL);
 		if (g == ASSAY_NO_ROW)
 			continue;
@@ -157,7 +158,7 @@ static void read_graphs(nsys *n)
 /* "cudaLaunchKernel_v7000" is cudaLaunchKernel of API version 7000; "_v2" belongs to a name. */
 static assay_sid call_name(nsys *n, int column)
 {
-	assay_sid sid = nsys_string(n, column);
+	assay_sid sid = nsys_name(n, column);
 	assay_str s = assay_pool_get(&n->part->strings, sid);
 	size_t digits = 0;
 	while (digits < s.n && s.p[s.n - 1 - digits] >= '0' && s.p[s.n - 1 - digits] <= '9')
@@ -170,30 +171,30 @@ static assay_sid call_name(nsys *n, int column)
 static void read_calls(nsys *n, const assay_db_ids *chains)
 {
 	enum { CLASS = 2, TID, CALL_CORR, NAME, STATUS, CHAIN };
-	for (assay_db_select(&n->db, "CUPTI_ACTIVITY_KIND_RUNTIME",
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_RUNTIME",
 			     ASSAY_DB_COLUMNS("start", "end", "eventClass", "globalTid",
 					      "correlationId", "nameId", "returnValue",
 					      "callchainId"));
-	     assay_db_next(&n->db);) {
-		int64_t ts, dur, kind = assay_db_int(&n->db, CLASS, 0);
+	     assay_db_next(n->db);) {
+		int64_t ts, dur, kind = assay_db_int(n->db, CLASS, 0);
 		/* class 67 of old exports repeats calls to carry a backtrace */
 		if ((kind != 0 && kind != 1) || !nsys_span(n, START, &ts, &dur))
 			continue;
-		int64_t tid = assay_db_int(&n->db, TID, 0);
+		int64_t tid = assay_db_int(n->db, TID, 0);
 		nsys_process(n, tid, true);
 		uint64_t corr = (uint64_t)nsys_number(n, CALL_CORR, 0);
 		uint32_t track = nsys_thread(n, tid);
 		uint32_t h =
 			assay_rocprof_host(n->part, kind ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME,
 					   corr, 0, (assay_str){0});
-		uint32_t stack = assay_db_ids_get(chains, assay_db_int(&n->db, CHAIN, -1));
+		uint32_t stack = assay_db_ids_get(chains, assay_db_int(n->db, CHAIN, -1));
 		assay_host_table *t = &n->part->t.host;
 		assay_api_table *api = &n->part->t.api;
 		t->ts[h] = ts;
 		t->dur[h] = dur;
 		t->track[h] = track;
 		t->name[h] = call_name(n, NAME);
-		api->status[t->detail[h]] = (int32_t)assay_db_int(&n->db, STATUS, ASSAY_NO_STATUS);
+		api->status[t->detail[h]] = (int32_t)assay_db_int(n->db, STATUS, ASSAY_NO_STATUS);
 		if (stack != ASSAY_MAP_ABSENT)
 			api->stack[t->detail[h]] = stack;
 		if (corr)
@@ -237,11 +238,11 @@ static int64_t context_device(const nsys *n, uint32_t context, int64_t told)
 static void read_event_records(nsys *n, assay_map *by_sync)
 {
 	enum { RDEVICE, RCONTEXT, RSTREAM, RCORR, RPID, REVENT, RSYNC, RTIME };
-	for (assay_db_select(&n->db, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
 			     ASSAY_DB_COLUMNS("deviceId", "contextId", "streamId", "correlationId",
 					      "globalPid", "eventId", "eventSyncId", "timestamp"));
-	     assay_db_next(&n->db);) {
-		nsys_process(n, assay_db_int(&n->db, RPID, 0), true);
+	     assay_db_next(n->db);) {
+		nsys_process(n, assay_db_int(n->db, RPID, 0), true);
 		uint32_t context = u32_at(n, RCONTEXT, UINT32_MAX);
 		int64_t device = context_device(n, context, nsys_number(n, RDEVICE, -1));
 		uint32_t track = assay_stream_track(n->part, device, nsys_number(n, RSTREAM, -1));
@@ -252,7 +253,7 @@ static void read_event_records(nsys *n, assay_map *by_sync)
 		e->corr[r] = (uint64_t)nsys_number(n, RCORR, 0);
 		e->event[r] = (uint64_t)nsys_number(n, REVENT, 0);
 		e->sync_id[r] = (uint64_t)nsys_number(n, RSYNC, 0);
-		e->ts[r] = assay_db_int(&n->db, RTIME, 0);
+		e->ts[r] = assay_db_int(n->db, RTIME, 0);
 		if (e->sync_id[r])
 			*assay_map_at(by_sync, nsys_corr_key(n, e->sync_id[r])) = r;
 	}
@@ -261,17 +262,17 @@ static void read_event_records(nsys *n, assay_map *by_sync)
 static void read_syncs(nsys *n, const assay_map *by_sync)
 {
 	enum { SDEVICE = 2, SCONTEXT, SSTREAM, SCORR, SPID, STYPE, SEVENT, SSYNC };
-	for (assay_db_select(&n->db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
 			     ASSAY_DB_COLUMNS("start", "end", "deviceId", "contextId", "streamId",
 					      "correlationId", "globalPid", "syncType", "eventId",
 					      "eventSyncId"));
-	     assay_db_next(&n->db);) {
+	     assay_db_next(n->db);) {
 		int64_t ts, dur;
 		if (!nsys_span(n, START, &ts, &dur))
 			continue;
-		nsys_process(n, assay_db_int(&n->db, SPID, 0), true);
+		nsys_process(n, assay_db_int(n->db, SPID, 0), true);
 		uint64_t corr = (uint64_t)nsys_number(n, SCORR, 0);
-		const char *name = sync_name(n, corr, assay_db_int(&n->db, STYPE, 0));
+		const char *name = sync_name(n, corr, assay_db_int(n->db, STYPE, 0));
 		if (!name)
 			continue;
 		uint32_t context = u32_at(n, SCONTEXT, UINT32_MAX);

@@ -159,7 +159,8 @@ bool assay_read_source(assay_run *run, assay_input *in, const assay_reader *read
 	bool ok = reader->read(run, in, err);
 	run->part.source = ASSAY_NO_ROW;
 	s->text_bytes[source] = assay_input_text_bytes(in);
-	if (s->rank[source] < 0 && reader->ranked)
+	bool alone = s->n == source + 1; /* a file of many processes names no rank */
+	if (s->rank[source] < 0 && reader->ranked && alone)
 		s->rank[source] = rank_in_name(assay_str_of(assay_input_path(in)));
 	const char *change = assay_input_change(in);
 	if (change) {

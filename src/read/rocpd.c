@@ -2,7 +2,7 @@
  * with the plain names only gather them, and are read where there is nothing else. Ids count per
  * process, so each is read on its own, and names are joined here: SQL joins cost several times the
  * rest. Kernels belong to API calls by event.stack_id; event.correlation_id is the external id. */
-#include "read/reader.h"
+#include "read/databases.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -445,42 +445,41 @@ static void read_process(assay_db *db, const process *p)
 	db->part->t.source.records[db->part->source] += events(&db->part->t) - before;
 }
 
-static bool read_schema3(assay_db *db, assay_err *err)
+static bool is_dull(assay_str table)
+{
+	return assay_str_starts(table, "rocpd_info_");
+}
+
+static bool is_rocpd(const assay_db *db)
+{
+	for (size_t i = 0; i < db->names.n; i++)
+		if (assay_str_starts(db->names.p[i], "rocpd_info_process"))
+			return true;
+	return false;
+}
+
+static bool rocpd_read(assay_db *db)
 {
 	processes found = {0};
 	uint32_t first = db->part->source;
 	find_processes(db, &found);
-	bool any = found.n > 0;
 	for (size_t i = 0; i < found.n; i++) {
 		if (i)
 			assay_rocprof_next_source(db->part, first);
 		read_process(db, &found.p[i]);
 	}
 	db->part->source = first;
+	db->guid = NULL;
+	assay_db_tell_unread(db, is_dull);
+	bool any = found.n > 0;
 	assay_vec_free(&found);
-	return any || assay_fail(err, ASSAY_UNKNOWN, 0,
-				 "%s is a SQLite database without rocpd tables", db->path);
-}
-
-static bool rocpd_read(assay_run *run, assay_input *in, assay_err *err)
-{
-	assay_db db;
-	bool ok = true;
-	if (!assay_db_open(&db, run, in, err))
-		return false;
-	if (assay_rocpd_is_rpd(&db))
-		assay_rocpd_read_rpd(&db);
-	else
-		ok = read_schema3(&db, err);
-	assay_db_close(&db);
-	return ok;
+	return any;
 }
 
 /* The names of tables are usually on the first pages. Without them reading decides. */
 static int rocpd_sniff(assay_str head)
 {
-	static const char magic[16] = "SQLite format 3";
-	if (head.n < sizeof magic || memcmp(head.p, magic, sizeof magic))
+	if (!assay_is_sqlite(head))
 		return 0;
 	return assay_str_find(head, "rocpd_") >= 0 ? 98 : 40;
 }
@@ -489,10 +488,15 @@ const assay_reader assay_reader_rocpd = {
 	.name = "rocpd",
 	.about = "rocprofv3 and rocmProfileData SQLite databases",
 	.sniff = rocpd_sniff,
-	.read = rocpd_read,
+	.read = assay_database_read,
 	.alone = true,
+	.ranked = true,
 	.traits = ASSAY_TRAIT_ROCTX,
 };
+
+const assay_database assay_database_rocpd = {&assay_reader_rocpd, is_rocpd, rocpd_read};
+const assay_database assay_database_rpd = {&assay_reader_rocpd, assay_rocpd_is_rpd,
+					   assay_rocpd_read_rpd};
 
 /* ---- tests ---- */
 
@@ -603,7 +607,7 @@ static assay_run *read_db(const char *path, bool *ok, assay_err *err)
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_open(path, err);
 	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	*ok = in && rocpd_read(run, in, err);
+	*ok = in && assay_database_read(run, in, err);
 	assay_input_close(in);
 	return run;
 }
@@ -805,7 +809,7 @@ static assay_run *read_image(const char *image, size_t n, bool *ok)
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_memory(image, n);
 	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	*ok = rocpd_read(run, in, NULL);
+	*ok = assay_database_read(run, in, NULL);
 	assay_input_close(in);
 	return run;
 }

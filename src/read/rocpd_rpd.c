@@ -244,7 +244,7 @@ static void read_monitors(rpd *x)
 	}
 }
 
-void assay_rocpd_read_rpd(assay_db *db)
+bool assay_rocpd_read_rpd(assay_db *db)
 {
 	rpd x = {.db = db, .part = db->part};
 	read_strings(&x);
@@ -259,6 +259,7 @@ void assay_rocpd_read_rpd(assay_db *db)
 	assay_vec_free(&x.calls);
 	assay_vec_free(&x.launches);
 	assay_jsonw_free(&x.args);
+	return true;
 }
 
 TEST(kinds_of_rpd_ops_are_told_by_their_names)

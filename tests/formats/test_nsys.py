@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Exports of Nsight Systems as its versions and options leave them: tables that are missing, renamed columns, ids of 64 bits,
+ranges by text or by id. One export is made here and changed by SQL; what is left of it keeps its figures, and
+what is not read is named."""
+import json
+import pathlib
+import sqlite3
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+WORK = "start, end, deviceId, contextId, streamId, correlationId, globalPid"
+TABLES = {
+    "StringIds": "id INTEGER PRIMARY KEY, value",
+    "META_DATA_EXPORT": "name, value",
+    "TARGET_INFO_SESSION_START_TIME": "utcEpochNs",
+    "TARGET_INFO_GPU": "id, name, totalMemory, smCount, cuDevice, threadsPerWarp, computeMajor, computeMinor",
+    "PROCESSES": "globalPid, pid, name",
+    "ThreadNames": "nameId, priority, globalTid",
+    "CUPTI_ACTIVITY_KIND_KERNEL": f"{WORK}, demangledName, shortName, mangledName, registersPerThread, gridX, gridY, gridZ, blockX, "
+                                  "blockY, blockZ, staticSharedMemory, dynamicSharedMemory, localMemoryPerThread, graphNodeId, graphId",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": f"{WORK}, bytes, copyKind, srcKind, dstKind, graphNodeId",
+    "CUPTI_ACTIVITY_KIND_MEMSET": f"{WORK}, value, bytes, memKind",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": f"{WORK}, graphId, graphExecId",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "start, end, eventClass, globalTid, correlationId, nameId, returnValue, callchainId",
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": f"{WORK}, syncType, eventId, eventSyncId",
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT": "deviceId, contextId, streamId, correlationId, globalPid, eventId, eventSyncId",
+    "CUDA_CALLCHAINS": "id, symbol, module, unresolved, originalIP, stackDepth",
+    "SAMPLING_CALLCHAINS": "id, symbol, module, kernelMode, stackDepth",
+    "NVTX_EVENTS": "start, end, eventType, rangeId, category, color, text, globalTid, endGlobalTid, textId, domainId, uint64Value, "
+                   "int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonTextId, jsonText",
+    "OSRT_API": "start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId",
+    "COMPOSITE_EVENTS": "id INTEGER PRIMARY KEY, start, cpu, threadState, globalTid, cpuCycles",
+    "SCHED_EVENTS": "start, cpu, isSchedIn, globalTid, threadState",
+    "GENERIC_EVENTS": "rawTimestamp, timestamp, typeId, data",
+    "GPU_METRICS": "timestamp, typeId, metricId, value",
+    "TARGET_INFO_GPU_METRICS": "typeId, sourceId, typeName, metricId, metricName",
+    "CUDA_GPU_MEMORY_USAGE_EVENTS": "start, globalPid, deviceId, contextId, address, pc, bytes, memKind, memoryOperationType, correlationId",
+    "MPI_RANKS": "globalTid, rank",
+    "MPI_COLLECTIVES_EVENTS": "start, end, globalTid, textId",
+    "CUDNN_EVENTS": "start, end, globalTid, nameId",
+    "DIAGNOSTIC_EVENT": "timestamp, timestampType, source, severity, text, globalPid",
+}
+PIDS = (100, 200)
+
+
+def make(path):
+    path.unlink(missing_ok=True)
+    db = sqlite3.connect(path)
+    for table, columns in TABLES.items():
+        db.execute(f"CREATE TABLE {table} ({columns.replace('end', '[end]', 1) if ' end,' in columns else columns})")
+    strings = {}
+
+    def text(s):
+        return strings.setdefault(s, len(strings) + 1)
+
+    def put(table, **row):
+        names = ", ".join(f"[{c}]" for c in row)
+        db.execute(f"INSERT INTO {table}({names}) VALUES({', '.join('?' * len(row))})", list(row.values()))
+
+    put("META_DATA_EXPORT", name="EXPORT_SCHEMA_VERSION", value="3.25.0")
+    put("META_DATA_EXPORT", name="EXPORT_PARAM_TIME_SHIFT", value="0")
+    put("TARGET_INFO_SESSION_START_TIME", utcEpochNs=1700000000000000000)
+    put("TARGET_INFO_GPU", id=0, name="NVIDIA H100", totalMemory=85 << 30, smCount=132, cuDevice=0, threadsPerWarp=32, computeMajor=9,
+        computeMinor=0)
+    put("DIAGNOSTIC_EVENT", timestamp=1, severity=1, text="Profiling has started.")
+    put("TARGET_INFO_GPU_METRICS", typeId=3 << 32, sourceId=1, typeName="GPU", metricId=7, metricName="SM Active")
+    put("GPU_METRICS", timestamp=500, typeId=3 << 32, metricId=7, value=42)
+    for rank, pid in enumerate(PIDS):
+        p = 1 << 48 | pid << 24
+        tid = p | pid + 1
+        work = dict(deviceId=0, contextId=1, streamId=7, globalPid=p)
+        put("PROCESSES", globalPid=p, pid=pid, name="train")
+        put("ThreadNames", nameId=text("main"), globalTid=tid)
+        put("MPI_RANKS", globalTid=tid, rank=rank + 4)
+        put("CUDA_CALLCHAINS", id=1, symbol=text("launch"), module=text("/x/libtorch.so"), stackDepth=0)
+        for k in range(4):
+            t = 1000 + 1000 * k
+            put("CUPTI_ACTIVITY_KIND_RUNTIME", start=t, end=t + 20, eventClass=0, globalTid=tid, correlationId=k + 1,
+                nameId=text("cudaLaunchKernel_v7000"), returnValue=0, callchainId=1)
+            put("CUPTI_ACTIVITY_KIND_KERNEL", start=t + 50, end=t + 150 + k, **work, correlationId=k + 1, demangledName=text(f"k{k % 2}<int>(int)"),
+                shortName=text(f"k{k % 2}"), mangledName=text(f"_Z2k{k % 2}i"), registersPerThread=32, gridX=10, gridY=1, gridZ=1,
+                blockX=128, blockY=1, blockZ=1, staticSharedMemory=16, dynamicSharedMemory=32, localMemoryPerThread=0,
+                graphNodeId=(k + 1 if k > 1 else None), graphId=(5 if k > 1 else None))
+            put("NVTX_EVENTS", start=t - 10, end=t + 30, eventType=59, textId=text(f"layer{k}"), globalTid=tid, domainId=(2 if k == 3 else 0),
+                category=(9 if k == 3 else None), uint64Value=(77 if k == 3 else None))
+        put("NVTX_EVENTS", start=900, end=6000, eventType=60, rangeId=1, text="step", globalTid=tid, endGlobalTid=tid, domainId=0)
+        put("NVTX_EVENTS", start=950, eventType=34, text="here", globalTid=tid, domainId=0)
+        put("NVTX_EVENTS", eventType=75, text="NCCL", globalTid=tid, domainId=2)
+        put("NVTX_EVENTS", eventType=33, text="loss", category=9, globalTid=tid, domainId=2)
+        for corr, name in ((10, "cudaMemcpyAsync_v3020"), (11, "cudaMemsetAsync_v3020")):
+            put("CUPTI_ACTIVITY_KIND_RUNTIME", start=4900 + corr, end=4901 + corr, eventClass=0, globalTid=tid, correlationId=corr, nameId=text(name))
+        put("CUPTI_ACTIVITY_KIND_MEMCPY", start=5000, end=5100, **work, correlationId=10, bytes=4096, copyKind=1, srcKind=1, dstKind=2)
+        put("CUPTI_ACTIVITY_KIND_MEMSET", start=5200, end=5210, **work, correlationId=11, bytes=64, value=0, memKind=2)
+        put("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", start=5300, end=5400, **work, correlationId=12, graphId=8, graphExecId=9)
+        put("CUPTI_ACTIVITY_KIND_RUNTIME", start=5290, end=5295, eventClass=0, globalTid=tid, correlationId=12, nameId=text("cudaGraphLaunch_v10000"))
+        put("CUPTI_ACTIVITY_KIND_CUDA_EVENT", **work, correlationId=13, eventId=3, eventSyncId=77)
+        put("CUPTI_ACTIVITY_KIND_RUNTIME", start=5450, end=5455, eventClass=0, globalTid=tid, correlationId=13, nameId=text("cudaEventRecord_v3020"))
+        put("CUPTI_ACTIVITY_KIND_RUNTIME", start=5460, end=5560, eventClass=0, globalTid=tid, correlationId=14, nameId=text("cudaEventSynchronize_v3020"))
+        put("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", start=5461, end=5559, **work, correlationId=14, syncType=2, eventId=3, eventSyncId=77)
+        put("OSRT_API", start=700, end=800, globalTid=tid, nameId=text("poll"), nestingLevel=0)
+        put("COMPOSITE_EVENTS", start=1005, cpu=1, globalTid=tid, cpuCycles=1)
+        put("COMPOSITE_EVENTS", start=1006, cpu=1, globalTid=tid, cpuCycles=0)
+        put("SAMPLING_CALLCHAINS", id=2 * rank + 1, symbol=text("forward"), module=text("/x/model.py"), stackDepth=0)
+        put("SCHED_EVENTS", start=1, cpu=1, isSchedIn=1, globalTid=tid)
+        put("GENERIC_EVENTS", rawTimestamp=1, timestamp=1, typeId=1, data="{}")
+        put("CUDA_GPU_MEMORY_USAGE_EVENTS", start=600, globalPid=p, deviceId=0, contextId=1, address=4096, bytes=1024, memKind=2,
+            memoryOperationType=0, correlationId=20)
+        put("MPI_COLLECTIVES_EVENTS", start=5600, end=5700, globalTid=tid, textId=text("MPI_Allreduce"))
+        put("CUDNN_EVENTS", start=5710, end=5720, globalTid=tid, nameId=text("cudnnConvolutionForward"))
+    for s, i in strings.items():
+        db.execute("INSERT INTO StringIds VALUES(?, ?)", (i, s))
+    db.commit()
+    db.close()
+    return path
+
+
+FACTS = {
+    "kernels": ("select name, count(*), sum(dur) from kernels where graph is not 8 and name <> 'graph launch' group by 1 order by 1",
+                [["k0<int>(int)", 4, 404], ["k1<int>(int)", 4, 408]]),
+    "shapes": ("select distinct grid_x, block_x, regs, lds_size from kernels where name <> 'graph launch'", [[10, 128, 32, 48]]),
+    "graph nodes": ("select graph_node, count(*) from kernels where graph = 5 group by 1", [[3, 2], [4, 2]]),
+    "copies": ("select name, sum(size), sum(dur) from memory_copies group by 1", [["Memcpy HtoD (Pinned -> Device)", 8192, 200]]),
+    "memsets": ("select sum(size), sum(dur) from memsets", [[128, 20]]),
+    "whole graphs": ("select count(*), sum(dur) from kernels where name = 'graph launch'", [[2, 200]]),
+    "calls": ("select name, count(*), sum(dur) from regions where category = 'runtime' group by 1 order by 1",
+              [["cudaEventRecord", 2, 10], ["cudaEventSynchronize", 2, 200], ["cudaGraphLaunch", 2, 10], ["cudaLaunchKernel", 8, 160], ["cudaMemcpyAsync", 2, 2], ["cudaMemsetAsync", 2, 2]]),
+    "launches": ("select count(*) from kernels where call is not null", [[10]]),
+    "stacks": ("select count(*) from api where stack is not null", [[8]]),
+    "waits": ("select count(*), sum(record_corr) from sync where name = 'Event Sync'", [[2, 26]]),
+    "ranges": ("select name, count(*), sum(dur) from regions where category in ('marker', 'process_range') group by 1 order by 1",
+               [["here", 2, 0], *[[f"layer{k}", 2, 80] for k in range(4)], ["step", 2, 10200]]),
+    "domain, category, payload": ("select distinct args from host where args like '%NCCL%'",
+                                  [['"domain": "NCCL","category": "loss","payload": 77']]),
+    "operating system": ("select count(*), sum(h.dur) from host h where h.name = 'poll'", [[2, 200]]),
+    "samples": ("select count(*) from sample", [[2]]),
+    "metrics": ("select name, value from counter", [["SM Active", 42.0]]),
+    "memory": ("select sum(bytes) from alloc", [[2048]]),
+    "ranks": ("select rank from source order by 1", [[4], [5]]),
+    "MPI": ("select count(*), sum(dur) from host where name = 'MPI_Allreduce'", [[2, 200]]),
+    "cuDNN": ("select count(*), sum(dur) from host where name = 'cudnnConvolutionForward'", [[2, 20]]),
+    "threads": ("select distinct name from track where kind = 'thread' and name is not null", [["main"]]),
+    "devices": ("select distinct name, arch from device", [["NVIDIA H100", "sm_90"]]),
+}
+# What a table carries alone: it may differ when the table is dropped.
+CARRIES = {
+    "StringIds": {"kernels", "calls", "launches", "whole graphs", "waits", "ranges", "operating system", "MPI", "cuDNN", "threads", "copies"},
+    "CUPTI_ACTIVITY_KIND_KERNEL": {"kernels", "shapes", "graph nodes", "launches"},
+    "CUPTI_ACTIVITY_KIND_MEMCPY": {"copies"},
+    "CUPTI_ACTIVITY_KIND_MEMSET": {"memsets"},
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": {"whole graphs", "launches"},
+    "CUPTI_ACTIVITY_KIND_RUNTIME": {"calls", "launches", "stacks", "waits"},
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": {"waits"},
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT": {"waits"},
+    "CUDA_CALLCHAINS": {"stacks"},
+    "NVTX_EVENTS": {"ranges", "domain, category, payload"},
+    "OSRT_API": {"operating system"},
+    "COMPOSITE_EVENTS": {"samples"},
+    "GPU_METRICS": {"metrics"},
+    "TARGET_INFO_GPU_METRICS": {"metrics"},
+    "CUDA_GPU_MEMORY_USAGE_EVENTS": {"memory"},
+    "MPI_RANKS": {"ranks"},
+    "MPI_COLLECTIVES_EVENTS": {"MPI"},
+    "CUDNN_EVENTS": {"cuDNN"},
+    "ThreadNames": {"threads"},
+    "TARGET_INFO_GPU": {"devices"},
+}
+# Changes that versions and options make, and the facts that may differ by them.
+VARIANTS = {
+    "2.9: the old name of the facts": ("ALTER TABLE META_DATA_EXPORT RENAME TO EXPORT_META_DATA", set()),
+    "ids of 64 bits": ("UPDATE StringIds SET id = id + (1 << 62);" + "".join(
+        f"UPDATE {t} SET {c} = {c} + (1 << 62);" for t, cs in {
+            "CUPTI_ACTIVITY_KIND_KERNEL": ("demangledName", "shortName", "mangledName"), "CUPTI_ACTIVITY_KIND_RUNTIME": ("nameId",),
+            "NVTX_EVENTS": ("textId",), "OSRT_API": ("nameId",), "ThreadNames": ("nameId",), "CUDA_CALLCHAINS": ("symbol", "module"),
+            "SAMPLING_CALLCHAINS": ("symbol", "module"), "MPI_COLLECTIVES_EVENTS": ("textId",), "CUDNN_EVENTS": ("nameId",)}.items() for c in cs), set()),
+    "ranges by text": ("UPDATE NVTX_EVENTS SET text = (SELECT value FROM StringIds WHERE id = textId), textId = NULL WHERE text IS NULL", set()),
+    "ranges by id": ("INSERT INTO StringIds SELECT 900 + rowid, text FROM NVTX_EVENTS WHERE text NOT NULL;"
+                     "UPDATE NVTX_EVENTS SET textId = 900 + rowid, text = NULL WHERE text NOT NULL", set()),
+    "no ranges by id at all (2020)": ("UPDATE NVTX_EVENTS SET text = (SELECT value FROM StringIds WHERE id = textId) WHERE text IS NULL;"
+                                      "ALTER TABLE NVTX_EVENTS DROP COLUMN textId", set()),
+    "no demangled names": ("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = NULL", {"kernels"}),
+    "no graphs (2020)": ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN graphNodeId; ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN graphId;"
+                         "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN graphNodeId", {"graph nodes"}),
+    "no sync ids (before 3.17)": ("ALTER TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION DROP COLUMN eventSyncId;"
+                                  "ALTER TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT DROP COLUMN eventSyncId", {"waits"}),
+    "a recipe's columns": ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN name TEXT; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name = 'x';"
+                           "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN name TEXT", set()),
+    "a table without rowids": ("CREATE TABLE s2(id INTEGER PRIMARY KEY, value) WITHOUT ROWID; INSERT INTO s2 SELECT * FROM StringIds;"
+                               "DROP TABLE StringIds; ALTER TABLE s2 RENAME TO StringIds", set()),
+    "a range that never ends": ("UPDATE NVTX_EVENTS SET end = NULL WHERE eventType = 60", {"ranges"}),
+    "text where numbers belong": ("UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET start = 'x'", {"memsets"}),
+    "all tables, some empty (2022)": ("CREATE TABLE NET_NIC_METRIC(start, end, globalId); CREATE TABLE FECS_EVENTS(timestamp)", set()),
+}
+
+
+def facts(path):
+    found = {}
+    for what, (query, _) in FACTS.items():
+        code, out, err = tap.run("sql", "--format", "json", path, query)
+        found[what] = [list(r.values()) for r in json.loads(out)] if code == 0 else err
+    return found
+
+
+def check(name, path, may_differ):
+    got = facts(path)
+    wrong = {w: got[w] for w, (_, want) in FACTS.items() if w not in may_differ and got[w] != want}
+    crashed = [w for w in may_differ if isinstance(got[w], str)]
+    tap.ok(name, not wrong and not crashed, f"{wrong} {crashed and {w: got[w] for w in crashed}}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = pathlib.Path(folder)
+        base = make(tmp / "base.sqlite")
+        check("an export of all tables has the figures of its rows", base, set())
+        for change, (sql, may_differ) in VARIANTS.items():
+            copy = tmp / "variant.sqlite"
+            copy.write_bytes(base.read_bytes())
+            db = sqlite3.connect(copy)
+            db.executescript(sql)
+            db.close()
+            check(f"an export with {change} keeps its figures", copy, may_differ)
+        for table in TABLES:
+            copy = tmp / "variant.sqlite"
+            copy.write_bytes(base.read_bytes())
+            db = sqlite3.connect(copy)
+            db.execute(f"DROP TABLE {table}")
+            db.commit()
+            db.close()
+            check(f"without {table} the rest keeps its figures", copy, CARRIES.get(table, set()))
+        code, out, err = tap.run("info", base)
+        tap.ok("tables that are not read are named", "not read: SCHED_EVENTS, GENERIC_EVENTS\n" in out, out + err)
+        for command in ("report", "waits", "scopes", "path"):
+            code, out, err = tap.run(command, base)
+            tap.ok(f"{command} takes the export", code == 0 and not err, err)
+        nvprof = tmp / "nvprof.sqlite"
+        db = sqlite3.connect(nvprof)
+        db.executescript("CREATE TABLE StringTable(_id_, value); CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start, end)")
+        db.close()
+        code, out, err = tap.run("report", nvprof)
+        tap.ok("a database of nvprof is refused in words", code == 1 and "nvprof" in err, err)
+
+
+main()
+tap.done()
