@@ -107,7 +107,7 @@ out:
 static const assay_opt diff_opts[] = {
 	{"baseline", 'b', ASSAY_OPT_TEXT, "FILE",
 	 "Compare with this snapshot instead of the majority.", AT(baseline)},
-	{"unknown", 'u', ASSAY_OPT_FLAG, NULL, "List fields only one side knows, too.",
+	{"unknown", 'u', ASSAY_OPT_FLAG, NULL, "List what only one side knows, or nobody, too.",
 	 AT(unknown)},
 	{"explain", 'e', ASSAY_OPT_FLAG, NULL,
 	 "Say with each difference which command or setting would make them equal.", AT(explain)},

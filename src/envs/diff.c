@@ -265,7 +265,8 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 	out->open[row.group] += row.known < set->docs.n;
 	if (!t.differs && !t.unknown) {
 		out->same[row.group] += row.known != 0;
-		out->unknown_to_all += row.known == 0;
+		if (!row.known)
+			*assay_push(&out->dark) = row.path;
 		return;
 	}
 	if (is_detail(set, row.path, t.base, t.odd))
@@ -456,11 +457,32 @@ static const char *who(assay_env_set *set, const assay_env_row *row, size_t *n)
 	return *n > NAMED ? assay_printf(&set->arena, "%s and %zu more", text, *n - NAMED) : text;
 }
 
+/* Another thing of the same kind that is missing in the same way. */
+static bool is_sibling(const assay_env_row *root, const assay_env_row *row)
+{
+	const char *many, *family = assay_env_family(root->path, &many);
+	return family && is_absence(root->kind) && row->kind == root->kind && !row->cause &&
+	       row->split == root->split && assay_env_family(row->path, &many) == family;
+}
+
+/* "hipBLASLt"; of several alike "3 GPUs (0000:02:00.0, ...)". */
+static const char *named(assay_env_set *set, const assay_env_result *out, const assay_env_row *root)
+{
+	const char *many = "", *family = assay_env_family(root->path, &many), *list = "";
+	size_t n = 0;
+	for (size_t i = 0; family && i < out->rows.n; i++)
+		if (is_sibling(root, &out->rows.p[i]))
+			list = assay_printf(&set->arena, "%s%s%s", list, n++ ? ", " : "",
+					    out->rows.p[i].path + strlen(family));
+	return n > 1 ? assay_printf(&set->arena, "%zu %s (%s)", n, many, list)
+		     : assay_env_name_of(&set->arena, root->path);
+}
+
 /* "b.json lacks hipBLASLt", or what it has instead. */
-static const char *claim(assay_env_set *set, const assay_env_row *row)
+static const char *claim(assay_env_set *set, const assay_env_result *out, const assay_env_row *row)
 {
 	size_t n;
-	const char *name = assay_env_name_of(&set->arena, row->path), *them = who(set, row, &n);
+	const char *name = named(set, out, row), *them = who(set, row, &n);
 	if (row->kind == ASSAY_ENV_ABSENT)
 		return assay_printf(&set->arena, "%s %s %s", them, n > 1 ? "lack" : "lacks", name);
 	if (row->kind == ASSAY_ENV_ADDED)
@@ -505,20 +527,25 @@ static void find_sentence(assay_env_set *set, assay_env_result *out)
 {
 	const assay_env_row *root = first_cause(out);
 	if (!root) {
-		out->sentence = out->unknown + out->unknown_to_all ? "nothing that is known differs"
-								   : "identical";
+		size_t open = out->unknown + out->dark.n;
+		out->sentence =
+			open ? assay_printf(&set->arena,
+					    "nothing that is known differs; %zu fact%s unknown",
+					    open, open == 1 ? " is" : "s are")
+			     : "identical";
 		return;
 	}
 	uint32_t at = (uint32_t)(root - out->rows.p), follow = 0, others = 0;
 	for (uint32_t i = 0; i < out->rows.n; i++) {
 		if (i == at || !is_difference(&out->rows.p[i]))
 			continue;
-		bool mine = root_of(out, i) == at;
-		follow += mine;
+		bool mine =
+			is_sibling(root, &out->rows.p[root_of(out, i)]) || root_of(out, i) == at;
+		follow += mine && out->rows.p[i].cause;
 		others += !mine && !out->rows.p[i].cause;
 	}
 	const char *text =
-		assay_printf(&set->arena, "%s%s", claim(set, root), consequence(set, root));
+		assay_printf(&set->arena, "%s%s", claim(set, out, root), consequence(set, root));
 	if (follow)
 		text = assay_printf(&set->arena, "%s; %u more difference%s from it", text, follow,
 				    follow == 1 ? " follows" : "s follow");
@@ -547,6 +574,7 @@ void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 void assay_env_result_free(assay_env_result *r)
 {
 	assay_vec_free(&r->rows);
+	assay_vec_free(&r->dark);
 	assay_vec_free(&r->clusters);
 	assay_vec_free(&r->members);
 }
@@ -766,7 +794,7 @@ TEST(nothing_is_identical_while_something_is_unknown)
 	CHECK(add(&set, "a", ENV("\"rocm\":{\"version\":null},\"host\":{\"machine\":\"x\"}")) &&
 	      add(&set, "b", ENV("\"rocm\":{\"version\":null},\"host\":{\"machine\":\"x\"}")));
 	assay_env_compare(&set, -1, &r);
-	CHECK(!r.rows.n && r.unknown_to_all == 1 && strcmp(r.sentence, "identical"));
+	CHECK(!r.rows.n && r.dark.n == 1 && strcmp(r.sentence, "identical"));
 	CHECK(!assay_env_identical(&r, ASSAY_ENV_RUNTIME) &&
 	      assay_env_identical(&r, ASSAY_ENV_HOST));
 	assay_env_result_free(&r);

@@ -45,7 +45,7 @@ typedef struct assay_env_result {
 	uint32_t same[ASSAY_ENV_GROUPS]; /* compared and equal */
 	uint32_t open[ASSAY_ENV_GROUPS]; /* unknown to somebody: nobody can say identical */
 	uint32_t different, unknown;     /* unknown: known to some, and nothing differs */
-	uint32_t unknown_to_all;
+	assay_vec(const char *) dark;    /* paths that nobody knows */
 	assay_vec(assay_env_cluster) clusters; /* largest first */
 	assay_vec(uint32_t) members;
 	const char *sentence; /* the cause first; from the set's arena */

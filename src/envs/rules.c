@@ -300,6 +300,32 @@ static size_t key_length(const char *key)
 	return n;
 }
 
+/* Of a library: the file a program gets, which may be missing while other copies are there. */
+static const struct {
+	const char *part, *form;
+} library_parts[] = {{".plain", "lib%.*s on the system's search path"},
+		     {".effective", "the lib%.*s that torch loads"}};
+
+static const char *after_library(const char *path)
+{
+	static const char prefix[] = "assay.libraries.";
+	return strncmp(path, prefix, sizeof prefix - 1) ? NULL
+							: strchr(path + sizeof prefix - 1, '.');
+}
+
+/* Bytes up to the end of such a part, 0 for any other path. */
+static size_t library_part(const char *path, size_t *which)
+{
+	const char *at = after_library(path);
+	for (size_t i = 0; at && i < ASSAY_COUNT_OF(library_parts); i++) {
+		size_t n = strlen(library_parts[i].part);
+		*which = i;
+		if (!strncmp(at, library_parts[i].part, n) && (!at[n] || at[n] == '.'))
+			return (size_t)(at - path) + n;
+	}
+	return 0;
+}
+
 static size_t component_at(const char *path, size_t i)
 {
 	const char *prefix = components[i].prefix;
@@ -313,6 +339,9 @@ static size_t component_at(const char *path, size_t i)
 
 size_t assay_env_component(const char *path)
 {
+	size_t which, part = library_part(path, &which);
+	if (part)
+		return part;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(components); i++) {
 		size_t n = component_at(path, i);
 		if (n)
@@ -321,8 +350,33 @@ size_t assay_env_component(const char *path)
 	return 0;
 }
 
+size_t assay_env_outer(const char *path)
+{
+	size_t which;
+	return library_part(path, &which) ? (size_t)(after_library(path) - path) : 0;
+}
+
+const char *assay_env_family(const char *path, const char **many)
+{
+	static const struct {
+		const char *prefix, *many;
+	} families[] = {{"assay.gpus.", "GPUs"}, {"assay.nics.", "network cards"}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(families); i++)
+		if (!strncmp(path, families[i].prefix, strlen(families[i].prefix)) &&
+		    assay_env_component(path) == strlen(path)) {
+			*many = families[i].many;
+			return families[i].prefix;
+		}
+	return NULL;
+}
+
 const char *assay_env_name_of(assay_arena *a, const char *path)
 {
+	size_t which, part = library_part(path, &which), head = strlen("assay.libraries.");
+	if (part && !path[part])
+		return assay_printf(a, library_parts[which].form,
+				    (int)(after_library(path) - path - (ptrdiff_t)head),
+				    path + head);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(components); i++) {
 		size_t n = component_at(path, i), prefix = strlen(components[i].prefix);
 		if (!n || path[n])
@@ -406,7 +460,9 @@ static const assay_env_follows follows[] = {
 	{"assay.libraries.amdhip64.*", "rocm.version"},
 	{"assay.libraries.hsa-runtime64.*", "rocm.version"},
 	{"assay.system_packages.*roc*", "rocm.version"},
+	{"gpu_arch", "assay.gpus.*"},
 	{"gpu_arch.*", "assay.gpus.*"},
+	{"assay.amdgpu_driver.kfd_*", "assay.gpus.*"},
 	{"assay.gpu_arch.*", "assay.gpus.*"},
 	{"gpu_arch.agent_arch_counts.*", "gpu_arch.agent_count"},
 	{"gpu_arch.gfx_targets", "gpu_arch.agent_arch_counts.*"},

@@ -37,8 +37,15 @@ void assay_env_classify(const char *path, assay_env_group *group, const char **w
 /* Bytes of the path that name the thing it describes ("hipblaslt", "assay.gpus.0000:4b:00.0"); 0
  * when it is a fact of its own. */
 size_t assay_env_component(const char *path);
+/* Bytes that name the whole, where that thing is a part of another: the copy of a library that
+ * torch loads is a part of the library. Else 0. */
+size_t assay_env_outer(const char *path);
 /* What people call it: "hipBLASLt", "the GPU at 0000:4b:00.0", "mlx5_3". */
 const char *assay_env_name_of(assay_arena *a, const char *path);
+
+/* Things of which a machine has several: where their paths begin, and what many of them are called;
+ * NULL for any other path. */
+const char *assay_env_family(const char *path, const char **many);
 
 /* A difference that follows from another one; both are patterns. */
 typedef struct assay_env_follows {

@@ -545,6 +545,10 @@ static void add_components(assay_env_set *set)
 		set->paths.p[whole].is_component = true;
 		if (whole != p)
 			set->paths.p[p].component = whole;
+		size_t outer = assay_env_outer(text.p);
+		if (outer)
+			set->paths.p[whole].component =
+				path_number(set, (assay_str){text.p, outer});
 	}
 }
 

@@ -45,6 +45,27 @@ static void math_block(assay_ctx *c, const char *block, const assay_env_math *m)
 		absent_of(c, "assay.kernel_databases.%s", block);
 }
 
+/* A name without a version or release has none; what the file is its digest says. */
+static void library_choice(assay_ctx *c, const assay_lib *lib, const char *which,
+			   const assay_file *f)
+{
+	const char *path = assay_printf(c->a, "assay.libraries.%s.%s", lib->name, which);
+	if (!f)
+		absent(c, path);
+	for (size_t i = 0; f && !c->opts->no_hash && i < lib->copies.n; i++) {
+		if (lib->copies.p[i].file != f)
+			continue;
+		if (!lib->copies.p[i].version)
+			absent_of(c, "%s.version", path);
+		if (!lib->copies.p[i].release)
+			absent_of(c, "%s.rocm_release", path);
+	}
+	if (f && !f->soname)
+		absent_of(c, "%s.soname", path);
+	if (f && !f->build_id)
+		absent_of(c, "%s.build_id", path);
+}
+
 static void rocm_blocks(assay_ctx *c)
 {
 	assay_env *e = c->env;
@@ -59,6 +80,7 @@ static void rocm_blocks(assay_ctx *c)
 		unless_unreadable(c, e->rocm.kmd_version, "rocm.kmd_version");
 		unless_unreadable(c, e->amdgpu.n, "assay.amdgpu_driver");
 		unless_unreadable(c, e->gpu_arch.known, "gpu_arch");
+		unless_unreadable(c, e->gpu_arch.known, "assay.gpu_arch");
 		absent(c, "assay.amdgpu_driver.parameters.*");
 	}
 	math_block(c, "hipblaslt", &e->hipblaslt);
@@ -73,10 +95,8 @@ static void rocm_blocks(assay_ctx *c)
 	if (!e->therock.n)
 		absent(c, "assay.therock");
 	for (size_t i = 0; i < e->libs.n; i++) {
-		if (!e->libs.p[i].effective)
-			absent_of(c, "assay.libraries.%s.effective", e->libs.p[i].name);
-		if (!e->libs.p[i].plain)
-			absent_of(c, "assay.libraries.%s.plain", e->libs.p[i].name);
+		library_choice(c, &e->libs.p[i], "effective", e->libs.p[i].effective);
+		library_choice(c, &e->libs.p[i], "plain", e->libs.p[i].plain);
 	}
 }
 

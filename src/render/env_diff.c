@@ -62,7 +62,7 @@ void assay_env_diff_put(assay_jsonw *w, assay_env_set *set, const assay_env_resu
 	assay_jsonw_z(w, "sentence", r->sentence);
 	assay_jsonw_u64(w, "different", r->different);
 	assay_jsonw_u64(w, "unknown", r->unknown);
-	assay_jsonw_u64(w, "unknown_to_all", r->unknown_to_all);
+	assay_jsonw_u64(w, "unknown_to_all", r->dark.n);
 	assay_jsonw_open(w, "same", '{');
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
 		assay_jsonw_u64(w, assay_env_group_name((assay_env_group)g), r->same[g]);

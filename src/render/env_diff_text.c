@@ -10,6 +10,13 @@
 
 enum { LISTED = 8, FOLDED = 6 };
 
+/* A fact of the thing the row is about: that it is missing with it says nothing more. */
+static bool is_fact_of(const assay_env_row *whole, const assay_env_row *row)
+{
+	size_t n = strlen(whole->path);
+	return !strncmp(row->path, whole->path, n) && row->path[n] == '.';
+}
+
 /* "follows: a, b and 3 more" under the row everything of it follows from. */
 static void put_followers(const assay_env_result *r, uint32_t at)
 {
@@ -18,7 +25,8 @@ static void put_followers(const assay_env_result *r, uint32_t at)
 		uint32_t up = r->rows.p[i].cause_row;
 		while (up != UINT32_MAX && up != at)
 			up = r->rows.p[up].cause_row;
-		if (up != at || r->rows.p[i].kind == ASSAY_ENV_UNKNOWN)
+		if (up != at || r->rows.p[i].kind == ASSAY_ENV_UNKNOWN ||
+		    is_fact_of(&r->rows.p[at], &r->rows.p[i]))
 			continue;
 		if (n < FOLDED)
 			printf("%s%s", n ? ", " : "      follows from it: ", r->rows.p[i].path);
@@ -129,11 +137,14 @@ static void put_fold(const assay_env_result *r, const assay_env_telling *t)
 	printf("\n%u different, %u same (%u of %u groups identical)", r->different, same, identical,
 	       groups);
 	if (r->unknown)
-		printf(", %u unknown on one side%s", r->unknown,
-		       t->unknown ? "" : " (--unknown lists them)");
-	if (r->unknown_to_all)
-		printf(", %u unknown to all", r->unknown_to_all);
-	printf("\n");
+		printf(", %u unknown on one side", r->unknown);
+	if (r->dark.n)
+		printf(", %zu unknown to all", r->dark.n);
+	printf("%s\n", r->unknown + r->dark.n && !t->unknown ? " (--unknown lists them)" : "");
+	for (size_t i = 0; t->unknown && i < r->dark.n; i++)
+		printf("%s%s", i ? ", " : "unknown to all: ", r->dark.p[i]);
+	if (t->unknown && r->dark.n)
+		printf("\n");
 }
 
 /* Hosts that are alike, the largest number first. */

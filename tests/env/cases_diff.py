@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from fixture import ASSAY, Root
+from fixture import ASSAY, Root, elf
 from harness import case, in_time
 
 
@@ -333,3 +333,28 @@ def _(r):
     assert "1 of " in first and "files differ, all gfx942, all BF16: TensileLibrary_Type_BB_HPA_07_gfx942.co" in first, out
     os.rename(r.path("/a.catalog.json"), r.path("/b.catalog.json"))  # of another snapshot: not believed
     assert "files differ" not in subprocess.run(command, capture_output=True, text=True).stdout
+
+
+@case("diff.missing_gpus_are_counted_in_one_sentence")
+def _(r):
+    a = r.healthy().kfd((0, 90402, 90402, 90402)).probe()
+    b = r.remove("/sys/class/kfd").probe()
+    rc, out = diff_json(r, a, b)
+    assert rc == 1 and "lacks 3 GPUs (0000:02:00.0, 0000:03:00.0, 0000:04:00.0)" in out["sentence"], out["sentence"]
+    assert "other" not in out["sentence"], out["sentence"]
+
+
+@case("diff.one_more_library_on_the_search_path_is_one_difference")
+def _(r):
+    a = r.healthy().probe()
+    b = r.lib("/usr/lib", "librocblas", "9", "9.1").probe()
+    rc, out = diff_json(r, a, b)
+    assert rc == 1 and "lacks librocblas on the system's search path" in out["sentence"] and "other" not in out["sentence"], out["sentence"]
+
+
+@case("diff.what_a_name_does_not_say_is_not_unknown")
+def _(r):
+    r.healthy().file("/usr/lib/libcudart.so.12", elf(soname="libcudart.so.12")).file("/sys/class/net/lo/mtu", "1")
+    a = r.probe()
+    rc, out, _ = diff(r, a, a, args=("--unknown",))
+    assert rc == 0 and "libraries" not in out and "facts are unknown" in out and "unknown to all: host." in out, out
