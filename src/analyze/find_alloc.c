@@ -30,11 +30,13 @@ struct churn {
 	assay_vec(struct line) line[2];
 };
 
-/* 0 takes memory, 1 gives it back, -1 neither. */
+/* 0 takes memory, 1 gives it back, -1 neither: a call in which the runtime sets itself up, as
+ * cudaFree(0) is, takes too long for memory. */
 static int side_of(struct churn *x, uint32_t host)
 {
 	const assay_host_table *h = &x->run->part.t.host;
-	if (host == ASSAY_NO_ROW || !assay_is_call(h->kind[host]))
+	if (host == ASSAY_NO_ROW || !assay_is_call(h->kind[host]) ||
+	    h->dur[host] >= ASSAY_FIRST_USE)
 		return -1;
 	uint8_t *known = &x->does[h->name[host]];
 	if (!*known) {

@@ -1,5 +1,6 @@
 /* Communication and copies that nothing hides. */
 #include "analyze/finding.h"
+#include "analyze/own_frames.h"
 #include "base/fmt.h"
 
 /* ------------------------------------------------------------------ copies */
@@ -76,23 +77,47 @@ static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
 	return s;
 }
 
-/* The copies of this direction that take most, and the line that asks for them. */
-static assay_where copy_where(const assay_run *run, const assay_find_ctx *c, int direction)
+/* A row of kernel, and the line that asks for it. */
+static assay_where kernel_where(const assay_run *run, const assay_find_ctx *c, uint32_t kernel)
 {
 	const assay_tables *t = &run->part.t;
-	uint32_t best = ASSAY_NO_ROW;
-	for (uint32_t k = 0; k < t->kernel.n; k++)
-		if (t->kernel.kind[k] == ASSAY_GPU_MEMCPY &&
-		    (int)direction_of(assay_text(run, t->kernel.name[k])) == direction &&
-		    (best == ASSAY_NO_ROW || t->kernel.total[k] > t->kernel.total[best]))
-			best = k;
-	if (best == ASSAY_NO_ROW)
+	if (kernel == ASSAY_NO_ROW)
 		return (assay_where){0};
-	assay_where where = {.kernel =
-				     assay_dup(c->scratch, assay_text(run, t->kernel.name[best]))};
-	if (t->kernel.line[best] != ASSAY_NO_ROW)
-		assay_where_in_stack(run, t->kernel_line.stack[t->kernel.line[best]], &where);
+	assay_str name = assay_text(run, t->kernel.name[kernel]);
+	assay_where where = {.kernel = assay_fmt_kernel(c->scratch, name, 120)};
+	if (t->kernel.line[kernel] != ASSAY_NO_ROW) {
+		assay_where_in_stack(run, t->kernel_line.stack[t->kernel.line[kernel]], &where);
+		return where;
+	}
+	for (uint32_t g = 0; c->frames && g < t->gpu.n; g++)
+		if (t->gpu.name[g] == t->kernel.name[kernel] && t->gpu.ts[g] >= c->w->from &&
+		    assay_own_line_of_work(run, c, g, &where))
+			break;
 	return where;
+}
+
+/* The copies of this direction that take most. */
+static uint32_t longest_copies(const assay_run *run, int direction)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (k->kind[i] == ASSAY_GPU_MEMCPY &&
+		    (int)direction_of(assay_text(run, k->name[i])) == direction &&
+		    (best == ASSAY_NO_ROW || k->total[i] > k->total[best]))
+			best = i;
+	return best;
+}
+
+static uint32_t longest_collective(const assay_run *run)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (k->class[i] == ASSAY_CLASS_COMM &&
+		    (best == ASSAY_NO_ROW || k->total[i] > k->total[best]))
+			best = i;
+	return best;
 }
 
 static void add_copies(const assay_run *run, const assay_find_ctx *c)
@@ -107,7 +132,7 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c)
 			 .fix = pinned_fix[most] && s.pinned[most] * 2 > s.time[most]
 					? pinned_fix[most]
 					: copy_words[most].fix,
-			 .where = copy_where(run, c, most),
+			 .where = kernel_where(run, c, longest_copies(run, most)),
 			 .what_if = "copy=0",
 			 .confidence = 0.8};
 	f.text = assay_printf(c->scratch, "copies%s%s that nothing hides take %s",
@@ -133,6 +158,7 @@ static void add_comm(const assay_run *run, const assay_find_ctx *c)
 	assay_found f = {.id = "exposed_comm",
 			 .total = c->w->comm,
 			 .what_if = "communication=0",
+			 .where = kernel_where(run, c, longest_collective(run)),
 			 .follows = "straggler",
 			 .confidence = 0.7};
 	f.fix = run->part.t.rank.n > 1

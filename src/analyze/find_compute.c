@@ -1,6 +1,7 @@
 /* Troubles of compute, from the parts of useful_gpu. */
 #include "analyze/advice.h"
 #include "analyze/finding.h"
+#include "analyze/own_frames.h"
 #include "base/fmt.h"
 
 /* What most of it is: an operator with its shapes, or a kernel. */
@@ -27,6 +28,8 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay
 		assay_fmt_kernel(c->scratch, assay_text(run, run->part.t.gpu.name[v->gpu]), 120);
 	if (v->stack != ASSAY_NO_ROW)
 		assay_where_in_stack(run, v->stack, &f->where);
+	else
+		assay_own_line_of_work(run, c, v->gpu, &f->where);
 }
 
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)

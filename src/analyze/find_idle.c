@@ -5,6 +5,7 @@
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
 #include "analyze/idle_where.h"
+#include "analyze/own_frames.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -14,6 +15,9 @@
 static const char host_collective_phrase[] = "while a collective runs on the host";
 static const char host_collective_advice[] =
 	"use the GPU's own backend (nccl, rccl); look for the rank that comes late";
+
+static const char first_use_phrase[] =
+	"while the runtime sets itself up (first use of a library or of code)";
 
 /* ------------------------------------------------------------------ steps */
 
@@ -236,6 +240,30 @@ static assay_why finer_cause(assay_str frame)
 	return ASSAY_WHY_HOST_PYTHON;
 }
 
+/* Is most of a cause in calls in which the runtime sets itself up? */
+static bool is_first_use(const assay_run *run, const assay_find_ctx *c, int cause)
+{
+	const assay_gap_part_table *p = &run->part.t.gap_part;
+	int64_t all = 0, first = 0;
+	for (size_t i = 0; cause == ASSAY_WHY_HOST_RUNTIME && i < p->n; i++) {
+		if (p->cause[i] != cause || !assay_gap_in_window(&run->part.t.gap, c->w, p->gap[i]))
+			continue;
+		all += p->dur[i];
+		first += p->longest[i] >= ASSAY_FIRST_USE ? p->longest[i] : 0;
+	}
+	return first * 2 > all;
+}
+
+/* Calls that launch take long where code is loaded, else there are many of them. */
+static assay_why advised_as(const assay_run *run, const assay_find_ctx *c, const struct idle *idle,
+			    int cause)
+{
+	if (cause == ASSAY_WHY_LAUNCH_CALL &&
+	    idle->total[cause] < (int64_t)idle->gaps[cause] * ASSAY_SHORT_GAP)
+		return ASSAY_WHY_LAUNCH_LATENCY;
+	return is_first_use(run, c, cause) ? ASSAY_WHY_LAUNCH_CALL : (assay_why)cause;
+}
+
 /* A cause with its place. */
 struct named {
 	assay_found found;
@@ -268,21 +296,24 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 {
 	const assay_why_row *row = &assay_why_rows[cause];
 	assay_idle_name in = assay_idle_name_of(run, c->w, cause);
-	assay_found f = {.id = row->name,
-			 .cause = row->name,
-			 .fix = assay_why_advice((assay_why)cause, c->framework, c->vendor),
-			 .where = assay_idle_where(run, c->scratch, &in),
-			 .total = idle->total[cause],
-			 .once = c->steps && !idle->steady[cause],
-			 .confidence = row->certainty * explained(c)};
+	assay_found f = {
+		.id = row->name,
+		.cause = row->name,
+		.fix = assay_why_advice(advised_as(run, c, idle, cause), c->framework, c->vendor),
+		.where = assay_idle_where(run, c->scratch, &in),
+		.total = idle->total[cause],
+		.once = c->steps && !idle->steady[cause],
+		.confidence = row->certainty * explained(c)};
 	assay_idle_line_where(run, c->w, cause, &f.where);
+	if (!f.where.file)
+		assay_own_line_of_cause(run, c, cause, in.name, &f.where);
 	if (cause == ASSAY_WHY_HOST_PYTHON && in.time * 2 > f.total) {
 		row = &assay_why_rows[finer_cause(assay_text(run, in.name))];
 		f.cause = row->name;
 		f.fix = assay_why_advice((assay_why)(row - assay_why_rows), c->framework,
 					 c->vendor);
 	}
-	const char *phrase = row->phrase;
+	const char *phrase = is_first_use(run, c, cause) ? first_use_phrase : row->phrase;
 	if (cause == ASSAY_WHY_HOST_UNTRACED && in.name &&
 	    assay_word_of(assay_text(run, in.name)) == ASSAY_WORD_HOST_COMM) {
 		phrase = host_collective_phrase;

@@ -18,7 +18,8 @@ typedef struct assay_find_ctx {
 	int64_t now;    /* length of a steady step, or of the window without steps */
 	assay_framework framework;
 	assay_vendor vendor;
-	assay_worth *worth; /* NULL: nothing is replayed */
+	assay_worth *worth;                    /* NULL: nothing is replayed */
+	const struct assay_own_frames *frames; /* NULL: the run has none */
 	struct assay_found_list *list;
 	assay_arena *scratch;
 } assay_find_ctx;
@@ -118,6 +119,9 @@ assay_framework assay_framework_of(const assay_run *run);
 
 /* ns of a gap in which the host does nothing but launch. */
 enum { ASSAY_SHORT_GAP = 100 * 1000 };
+
+/* ns of a call that loads a library or code, or makes a context: no other takes so long. */
+enum { ASSAY_FIRST_USE = 50 * 1000 * 1000 };
 
 /* Below this share of the time nothing is said. */
 static const double assay_worth_saying = 0.01;

@@ -3,6 +3,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/finding.h"
+#include "analyze/own_frames.h"
 #include "analyze/worth.h"
 #include "base/fmt.h"
 #include "base/sort.h"
@@ -329,6 +330,7 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 	assay_find_ctx c = {.w = w,
 			    .order = order,
 			    .worth = worth,
+			    .frames = assay_own_frames_find(run, &scratch),
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
 			    .whole = assay_window_length(w),
 			    .framework = assay_framework_of(run),

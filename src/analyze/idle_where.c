@@ -1,5 +1,7 @@
 #include "analyze/idle_where.h"
 
+#include "base/test.h"
+#include "model/by_hand.h"
 #include "names/words.h"
 
 bool assay_gap_in_window(const assay_gap_table *g, const assay_window *w, size_t gap)
@@ -86,13 +88,40 @@ static assay_where line_of_frame(const assay_run *run, assay_arena *a, uint32_t 
 	return first;
 }
 
+/* XLA's profiler calls a launch by its kernel. */
+static bool is_kernel_name(const assay_run *run, assay_sid name)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	for (size_t i = 0; i < k->n; i++)
+		if (k->name[i] == name)
+			return true;
+	return false;
+}
+
+/* The innermost operator or range around a row on its thread; the row itself without one. */
+static uint32_t around(const assay_run *run, uint32_t row)
+{
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t best = row;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->track[i] == h->track[row] && !assay_is_call(h->kind[i]) &&
+		    h->kind[i] != ASSAY_HOST_PYTHON && h->ts[i] <= h->ts[row] &&
+		    assay_host_end(h, i) >= assay_host_end(h, row) &&
+		    (best == row || h->dur[i] < h->dur[best]))
+			best = i;
+	return best;
+}
+
 assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_idle_name *in)
 {
 	assay_where where = {0};
 	if (!in->name)
 		return where;
-	uint8_t kind = run->part.t.host.kind[in->row];
-	const char *text = assay_dup(a, assay_text(run, in->name));
+	bool launch =
+		assay_is_call(run->part.t.host.kind[in->row]) && is_kernel_name(run, in->name);
+	uint32_t row = launch ? around(run, in->row) : in->row;
+	uint8_t kind = run->part.t.host.kind[row];
+	const char *text = assay_dup(a, assay_text(run, run->part.t.host.name[row]));
 	if (kind == ASSAY_HOST_PYTHON)
 		return line_of_frame(run, a, in->row);
 	if (kind == ASSAY_HOST_OP || assay_is_call(kind))
@@ -115,4 +144,22 @@ void assay_idle_line_where(const assay_run *run, const assay_window *w, int caus
 		assay_where_in_stack(run, stack, where);
 		return;
 	}
+}
+
+TEST(a_launch_that_is_called_like_its_kernel_is_told_by_what_is_around_it)
+{
+	assay_run *run = assay_run_new();
+	assay_arena a = {0};
+	assay_hand_host(run, ASSAY_HOST_OP, "jit_step", 0, 100);
+	assay_hand_host(run, ASSAY_HOST_OP, "command_buffer::update", 10, 50);
+	assay_hand_host(run, ASSAY_HOST_OP, "another", 70, 10);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "gemm_kernel", 20, 5);
+	uint32_t k = assay_add(&run->part.t, ASSAY_T_kernel);
+	assay_idle_name in = {run->part.t.host.name[call], call, 5};
+	CHECK(!strcmp(assay_idle_where(run, &a, &in).op, "gemm_kernel"));
+	run->part.t.kernel.name[k] = run->part.t.host.name[call];
+	CHECK(!strcmp(assay_idle_where(run, &a, &in).op, "command_buffer::update"));
+	assay_arena_free(&a);
+	assay_run_free(run);
+	return 0;
 }
