@@ -2,9 +2,10 @@
  * frames; going down from the outermost one, as long as most calls pass through one function, the
  * first function that visits its lines again and again holds the loop. Of its lines the rare ones
  * mark a step, those of inner loops are visited more often. Where an optimizer is seen at work, a
- * step has one of its runs. */
+ * step has one of its runs; a loop that is one line long shows by these alone. */
 #include "resolve/resolve.h"
 
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -24,6 +25,7 @@ typedef struct calls {
 	size_t n;
 	uint32_t *above; /* by row of stack: the call at the depth looked at, or NO_ROW */
 	bool *in;        /* by call: passes through the functions followed so far */
+	uint32_t *after_run; /* first call behind each run of the optimizer, also where none follows */
 	size_t optimizer_runs;
 } calls;
 
@@ -72,22 +74,52 @@ static void take_calls(calls *c, uint32_t track)
 
 /* ---- the optimizer ---- */
 
+/* zero_grad() belongs to an optimizer, and is no run of it. */
+static bool is_optimizer(const assay_run *run, uint32_t code)
+{
+	const assay_code_table *c = &run->part.t.code;
+	assay_str file = assay_text(run, c->file[code]);
+	return (assay_str_find(file, "torch/optim/") >= 0 || assay_str_find(file, "/optax/") >= 0) &&
+	       assay_str_find(assay_text(run, c->function[code]), "zero_grad") < 0;
+}
+
 static void count_optimizer(calls *c)
 {
 	const assay_tables *t = &c->run->part.t;
 	bool *at_work = assay_alloc(&c->scratch, t->stack.n + 1), before = false;
 	for (size_t s = 0; s < t->stack.n; s++) {
-		assay_str file = assay_text(c->run, t->code.file[t->stack.code[s]]);
 		uint32_t caller = t->stack.caller[s];
 		at_work[s] = (caller < s && at_work[caller]) ||
-			     assay_str_find(file, "torch/optim/") >= 0 ||
-			     assay_str_find(file, "/optax/") >= 0;
+			     is_optimizer(c->run, t->stack.code[s]);
 	}
-	for (size_t i = 0; i < c->n; i++) {
+	c->after_run = assay_alloc(&c->scratch, (c->n + 1) * sizeof *c->after_run);
+	for (uint32_t i = 0; i < c->n; i++) {
 		bool now = at_work[stack_of(c, i)];
 		c->optimizer_runs += now && !before;
+		if (now)
+			c->after_run[c->optimizer_runs - 1] = i + 1;
 		before = now;
 	}
+}
+
+/* From run to run, when most are as many calls apart as the median. */
+static size_t starts_by_optimizer(const calls *c, int64_t *at)
+{
+	const assay_tables *t = &c->run->part.t;
+	assay_vec(int64_t) apart = {0};
+	size_t n = 0, near = 0;
+	for (size_t i = 1; i < c->optimizer_runs; i++)
+		*assay_push(&apart) = c->after_run[i] - c->after_run[i - 1];
+	int64_t usual = apart.n ? assay_median_upper(apart.p, apart.n) : 0;
+	for (size_t i = 1; i < c->optimizer_runs; i++) {
+		int64_t between = c->after_run[i] - c->after_run[i - 1];
+		near += between * 4 >= usual * 3 && between * 4 <= usual * 5;
+	}
+	for (size_t i = 0; near * 10 >= apart.n * 9 && i < c->optimizer_runs; i++)
+		if (c->after_run[i] < c->n)
+			at[n++] = t->host.ts[c->host[c->after_run[i]]];
+	assay_vec_free(&apart);
+	return n;
 }
 
 /* ---- one depth ---- */
@@ -208,27 +240,38 @@ static void add_steps(assay_run *run, uint32_t source, const int64_t *at, size_t
 	}
 }
 
+/* Starts of the rounds of the outermost loop that can be steps; 0 when none can. */
+static size_t starts_by_lines(calls *c, int64_t *at)
+{
+	visits v[LINES_MAX];
+	for (uint16_t depth = 1; depth <= DEEPEST; depth++) {
+		look_at_depth(c, depth);
+		if (!follow_main(c))
+			break;
+		size_t lines = count_visits(c, v);
+		const visits *line = marker(c, v, lines);
+		size_t n = line ? starts_of(c, line->line, at) : 0;
+		if (n >= LEAST_STEPS && plausible(c, at, n))
+			return n;
+	}
+	return 0;
+}
+
 static void loop_of_source(assay_run *run, uint32_t source)
 {
 	calls c = {.run = run};
-	visits v[LINES_MAX];
 	uint32_t track = main_track(run, source, &c.scratch);
 	if (track != ASSAY_NO_ROW)
 		take_calls(&c, track);
-	if (c.n)
+	if (c.n) {
+		int64_t *at = assay_alloc(&c.scratch, (c.n + 1) * sizeof *at);
 		count_optimizer(&c);
-	int64_t *at = assay_alloc(&c.scratch, (c.n + 1) * sizeof *at);
-	for (uint16_t depth = 1; c.n && depth <= DEEPEST; depth++) {
-		look_at_depth(&c, depth);
-		if (!follow_main(&c))
-			break;
-		size_t lines = count_visits(&c, v);
-		const visits *line = marker(&c, v, lines);
-		size_t n = line ? starts_of(&c, line->line, at) : 0;
-		if (n < LEAST_STEPS || !plausible(&c, at, n))
-			continue;
-		add_steps(run, source, at, n, assay_host_end(&run->part.t.host, c.host[c.n - 1]));
-		break;
+		size_t n = starts_by_lines(&c, at);
+		if (!n)
+			n = starts_by_optimizer(&c, at);
+		if (n >= LEAST_STEPS && plausible(&c, at, n))
+			add_steps(run, source, at, n,
+				  assay_host_end(&run->part.t.host, c.host[c.n - 1]));
 	}
 	assay_arena_free(&c.scratch);
 }
@@ -325,6 +368,27 @@ TEST(a_loop_of_microseconds_is_no_step)
 	}
 	assay_loop_steps(run);
 	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Everything of a step in one line of a function: only the optimizer comes round. */
+TEST(a_loop_of_one_line_has_the_steps_of_its_optimizer)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	hand_call(run, now += 1000000, 33, "setup.py");
+	for (int step = 0; step < 6; step++) {
+		hand_call(run, now += 1000000, 33, "torch/optim/optimizer.py");
+		if (step == 0)
+			run->part.t.code.function[run->part.t.code.n - 1] =
+				assay_sid_of(run, "Optimizer.zero_grad");
+		hand_call(run, now += 1000000, 33, "model.py");
+		hand_call(run, now += 1000000, 33, "torch/optim/adamw.py");
+	}
+	assay_loop_steps(run);
+	CHECK_EQ(run->part.t.step.n, 5); /* what comes before the first run belongs to none */
+	CHECK_EQ(run->part.t.step.dur[2], 3000000);
 	assay_run_free(run);
 	return 0;
 }
