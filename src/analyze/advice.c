@@ -14,6 +14,9 @@
 #define TEXTS(X)                                                                                                 \
 	X(FP32, "matrix products in a costlier type than need be take",                                          \
 	  "torch.set_float32_matmul_precision(\"high\") for tf32, or autocast(bfloat16)", 0.85)                  \
+	X(FP64, "matrix products in double precision, which the others do not use, take",                        \
+	  "keep float64 out of the step: a NumPy scalar or array makes all that touches it double",              \
+	  0.85)                                                                                                  \
 	X(EAGER, "attention in pieces (products, softmax, mask) takes",                                          \
 	  "F.scaled_dot_product_attention; attn_implementation=\"sdpa\" or \"flash_attention_2\"",               \
 	  0.9)                                                                                                   \
@@ -83,6 +86,14 @@ struct finder {
 		line[ASSAY_ADVICE_COUNT];
 };
 
+/* The line that calls backward() is the same for all gradients: one that calls the operator itself
+ * says more, when it has an eighth of the time. */
+static int64_t telling(const assay_tables *t, uint32_t call, int64_t ns)
+{
+	enum { LESS = 8 };
+	return t->api.lent[t->host.detail[call]] ? ns / LESS : ns;
+}
+
 /* gpu: the kernel, or none. */
 static void sell(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 {
@@ -90,10 +101,12 @@ static void sell(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 	v->total += ns;
 	if (gpu == ASSAY_NO_ROW)
 		return;
-	uint32_t stack = assay_own_call(f->t, assay_call_stack(f->t, f->t->launch.host[gpu]));
+	uint32_t call = f->t->launch.host[gpu];
+	uint32_t stack = assay_own_call(f->t, assay_call_stack(f->t, call));
 	count(&f->kernel[kind], f->t->gpu.name[gpu], ns, gpu, &v->gpu);
 	if (stack != ASSAY_NO_ROW)
-		count(&f->line[kind], assay_line_key(f->t, stack), ns, stack, &v->stack);
+		count(&f->line[kind], assay_line_key(f->t, stack), telling(f->t, call, ns), stack,
+		      &v->stack);
 }
 
 static void sell_call(struct finder *f, int kind, uint32_t call, int64_t ns)
@@ -160,7 +173,10 @@ static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
 	bool eager = f->t->op_call.flags[call] & (ASSAY_OP_EAGER | ASSAY_OP_SCORES),
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
 	int64_t left = p->at_bound[part] + p->rest[part] + p->unmodelled[part];
-	sell_call(f, ASSAY_ADVICE_FP32, call, p->precision[part]);
+	sell_call(f,
+		  f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
+								: ASSAY_ADVICE_FP32,
+		  call, p->precision[part]);
 	sell_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
 	if (whole == ASSAY_ADVICE_OPTIMIZER)
 		sell_call(f, whole, call,

@@ -20,9 +20,9 @@ struct search {
 	const assay_run *run;
 	const assay_tables *t;
 	const assay_find_ctx *c;
-	uint8_t *in_stack; /* by row of stack: innermost of what matters is an optimizer */
-	assay_map roles;   /* name of a kernel -> assay_role */
-	assay_map lines;   /* line -> index of places */
+	bool *in_stack;  /* by row of stack: innermost of what matters is an optimizer */
+	assay_map roles; /* name of a kernel -> assay_role */
+	assay_map lines; /* line -> index of places */
 	assay_vec(struct place) places;
 	assay_vec(assay_span) phases;
 	assay_sid range; /* that says so; none */
@@ -45,11 +45,12 @@ struct phase {
 /* ------------------------------------------------------------------ whose kernels */
 
 /* A closure runs the model from inside the optimizer: what is nearer to the launch decides. */
-static uint8_t *optimizer_stacks(const assay_run *run, assay_arena *a)
+bool *assay_optimizer_stacks(const assay_run *run, assay_arena *a)
 {
 	const assay_tables *t = &run->part.t;
 	enum { PASS, NO, YES };
-	uint8_t *of_code = assay_alloc(a, t->code.n + 1), *in = assay_alloc(a, t->stack.n + 1);
+	uint8_t *of_code = assay_alloc(a, t->code.n + 1);
+	bool *in = assay_alloc(a, t->stack.n + 1);
 	for (size_t i = 0; i < t->code.n; i++) {
 		assay_word word = assay_word_of_frame(assay_text(run, t->code.file[i]));
 		bool method = assay_word_of_function(assay_text(run, t->code.function[i]));
@@ -203,7 +204,7 @@ static void find_optimizer(assay_run *run, const assay_find_ctx *c)
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
 	struct search s = {.run = run, .t = &run->part.t, .c = c};
-	s.in_stack = optimizer_stacks(run, c->scratch);
+	s.in_stack = assay_optimizer_stacks(run, c->scratch);
 	find_phases(&s);
 	if (s.phases.n)
 		add_finding(&s);

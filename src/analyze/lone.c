@@ -9,7 +9,7 @@
 #include "model/by_hand.h"
 #include "names/roles.h"
 
-enum { PIECES_MOST = 12 };
+enum { PIECES_MOST = 12, CHAIN_LEAST = 3, CHAIN_MOST = 32 };
 
 /* What the name of a kernel says. */
 struct named {
@@ -25,6 +25,14 @@ struct pieces {
 	bool softmax, exp;
 };
 
+/* On one stream: memory-bound kernels that follow each other, no two names in a row twice. */
+struct chain {
+	uint32_t at[CHAIN_MOST]; /* places in the order of the device */
+	assay_sid name[CHAIN_MOST];
+	size_t n, names;
+	int64_t all, longest, casts; /* ns */
+};
+
 struct lone {
 	assay_run *run;
 	assay_tables *t;
@@ -36,9 +44,13 @@ struct lone {
 	assay_map rows;      /* name of a kernel -> row of kernel */
 	struct named *named; /* by row of kernel */
 	bool *eager;         /* by place in the order of the device */
+	float *kept; /* by place: share that fusing with its neighbours leaves; 0: no chain */
+	bool *in_optimizer;  /* by row of stack */
 	bool cheaper_in_use; /* most matrix time by names is not fp32 */
-	assay_map streams;   /* track -> row of pieces */
+	bool single_in_use;  /* some is not fp64 */
+	assay_map streams;   /* track -> row of pieces and chain */
 	assay_vec(struct pieces) pieces;
+	assay_vec(struct chain) chain;
 };
 
 /* ------------------------------------------------------------------ names */
@@ -73,6 +85,7 @@ static void read_names(struct lone *l)
 		cheap += matrix && l->named[i].math != ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 	}
 	l->cheaper_in_use = cheap > full;
+	l->single_in_use = cheap + full > 0;
 }
 
 static const struct named *name_of(const struct lone *l, uint32_t gpu)
@@ -117,14 +130,15 @@ static void flag_product(struct lone *l, uint32_t gpu)
 		l->t->op_call.flags[call] |= ASSAY_OP_SCORES;
 }
 
-static struct pieces *stream_of(struct lone *l, uint32_t gpu)
+static uint32_t stream_of(struct lone *l, uint32_t gpu)
 {
 	uint32_t *slot = assay_map_at(&l->streams, l->t->gpu.track[gpu]);
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = (uint32_t)l->pieces.n;
 		*assay_push(&l->pieces) = (struct pieces){.product = ASSAY_NO_ROW};
+		*assay_push(&l->chain) = (struct chain){.n = 0};
 	}
-	return &l->pieces.p[*slot];
+	return *slot;
 }
 
 static void see_product(struct lone *l, struct pieces *p, uint32_t gpu)
@@ -147,13 +161,9 @@ static bool is_piece(const struct named *n)
 	       n->role == ASSAY_ROLE_LAYOUT;
 }
 
-static void see_kernel(struct lone *l, size_t at)
+static void see_piece(struct lone *l, struct pieces *p, const struct named *n, uint32_t gpu,
+		      size_t at)
 {
-	uint32_t gpu = l->order->row[l->device->first + at];
-	const struct named *n = name_of(l, gpu);
-	if (!n || n->tail)
-		return;
-	struct pieces *p = stream_of(l, gpu);
 	if (n->family == ASSAY_FAMILY_GEMM) {
 		see_product(l, p, gpu);
 	} else if (is_piece(n) && p->n < PIECES_MOST) {
@@ -163,6 +173,73 @@ static void see_kernel(struct lone *l, size_t at)
 	} else {
 		*p = (struct pieces){.product = ASSAY_NO_ROW};
 	}
+}
+
+/* ------------------------------------------------------------------ chains */
+
+/* One kernel for all would read and write once, about what the longest of them does. Where most of
+ * it is casts, these are the trouble. */
+static void end_chain(struct lone *l, struct chain *c)
+{
+	bool fusible = c->names >= CHAIN_LEAST && c->casts * 2 <= c->all;
+	for (size_t i = 0; fusible && i < c->n; i++)
+		l->kept[c->at[i]] = (float)((double)c->longest / (double)c->all);
+	*c = (struct chain){.n = 0};
+}
+
+static bool has_name(const struct chain *c, assay_sid name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->name[i] == name)
+			return true;
+	return false;
+}
+
+/* Two names in a row that were in a row before are of the next tensor of a loop. */
+static bool comes_round(const struct chain *c, assay_sid name)
+{
+	for (size_t i = 1; i < c->n; i++)
+		if (c->name[i] == name && c->name[i - 1] == c->name[c->n - 1])
+			return true;
+	return false;
+}
+
+static bool is_link(const struct lone *l, const struct named *n, uint32_t gpu)
+{
+	uint32_t stack = assay_call_stack(l->t, l->t->launch.host[gpu]);
+	bool memory_bound = n->family == ASSAY_FAMILY_ELEMENTWISE ||
+			    n->family == ASSAY_FAMILY_REDUCTION || n->role == ASSAY_ROLE_CAST;
+	return memory_bound && n->role != ASSAY_ROLE_LIST_UPDATE && n->role != ASSAY_ROLE_LAYOUT &&
+	       (stack == ASSAY_NO_ROW || !l->in_optimizer[stack]);
+}
+
+/* Kernels that are hardly longer than nothing move nothing. */
+static void see_link(struct lone *l, struct chain *c, const struct named *n, uint32_t gpu,
+		     size_t at)
+{
+	assay_sid name = l->t->gpu.name[gpu];
+	int64_t ns = l->t->gpu.dur[gpu];
+	bool link = n && is_link(l, n, gpu);
+	bool counts = link && ns > ASSAY_LEAST_KERNEL;
+	if (!link || c->n == CHAIN_MOST || (counts && comes_round(c, name)))
+		end_chain(l, c);
+	if (!counts)
+		return;
+	c->names += !has_name(c, name);
+	c->at[c->n] = (uint32_t)at;
+	c->name[c->n++] = name;
+	c->all += ns;
+	c->longest = ns > c->longest ? ns : c->longest;
+	c->casts += n->role == ASSAY_ROLE_CAST ? ns : 0;
+}
+
+static void see_work(struct lone *l, size_t at)
+{
+	uint32_t gpu = l->order->row[l->device->first + at], stream = stream_of(l, gpu);
+	const struct named *n = name_of(l, gpu);
+	see_link(l, &l->chain.p[stream], n, gpu, at);
+	if (n && !n->tail)
+		see_piece(l, &l->pieces.p[stream], n, gpu, at);
 }
 
 /* ------------------------------------------------------------------ what each could do without */
@@ -176,12 +253,12 @@ static bool is_known(const struct lone *l, uint32_t gpu)
 	       !(s->flags[shape] & ASSAY_OP_OVER_PEAK);
 }
 
-/* Full fp32 where the device has a cheaper type. What the product moves is not known: a quarter of
- * the time is taken to stay. Where the run uses the cheaper type otherwise, the library refused it
- * for the shape. */
-static int64_t fp32_saved(const struct lone *l, int64_t ns)
+/* Full fp32, or fp64, where the device has a cheaper type. What the product moves is not known: a
+ * quarter of the time is taken to stay. Where the run uses the cheaper type otherwise, the library
+ * refused it for the shape. */
+static int64_t type_saved(const struct lone *l, assay_math math, int64_t ns)
 {
-	double full = l->rates->peak[ASSAY_MATH_FP32], cheap = l->rates->peak[ASSAY_MATH_TF32];
+	double full = l->rates->peak[math], cheap = l->rates->peak[ASSAY_MATH_TF32];
 	double stays = full > 0 && cheap > 0 ? full / cheap : 1;
 	stays = stays < 0.25 ? 0.25 : stays;
 	int64_t saved = (int64_t)((double)(ns - ASSAY_LEAST_KERNEL) * (1 - stays));
@@ -191,7 +268,14 @@ static int64_t fp32_saved(const struct lone *l, int64_t ns)
 /* Loads of single elements go with instructions of half the rate or less. */
 static const double narrow_saved = 0.5;
 
-static int64_t needless(const struct lone *l, const struct named *n, bool eager, int64_t ns,
+static assay_advice_kind dear_type(const struct lone *l, assay_math math)
+{
+	return math == ASSAY_MATH_FP32 && !l->cheaper_in_use ? ASSAY_ADVICE_FP32
+	       : math == ASSAY_MATH_FP64 && l->single_in_use ? ASSAY_ADVICE_FP64
+							     : ASSAY_ADVICE_SHAPE;
+}
+
+static int64_t needless(const struct lone *l, const struct named *n, size_t at, int64_t ns,
 			assay_advice_kind *kind)
 {
 	static const struct {
@@ -204,17 +288,19 @@ static int64_t needless(const struct lone *l, const struct named *n, bool eager,
 		{ASSAY_ROLE_LIST_UPDATE, ASSAY_ADVICE_OPTIMIZER, ASSAY_LIST_PASSES_SAVED},
 	};
 	*kind = ASSAY_ADVICE_EAGER;
-	if (eager)
+	if (l->eager[at])
 		return ns;
+	*kind = ASSAY_ADVICE_CHAIN;
+	if (l->kept[at] > 0)
+		return (int64_t)((double)ns * (1 - (double)l->kept[at]));
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of_role); i++)
 		if (n->role == of_role[i].role) {
 			*kind = of_role[i].kind;
 			return (int64_t)((double)ns * of_role[i].share);
 		}
-	*kind = n->math == ASSAY_MATH_FP32 && !l->cheaper_in_use ? ASSAY_ADVICE_FP32
-								 : ASSAY_ADVICE_SHAPE;
-	if (*kind == ASSAY_ADVICE_FP32)
-		return fp32_saved(l, ns);
+	*kind = dear_type(l, n->math);
+	if (*kind != ASSAY_ADVICE_SHAPE)
+		return type_saved(l, n->math, ns);
 	return n->narrow && ns > ASSAY_LEAST_KERNEL ? (int64_t)((double)ns * narrow_saved) : 0;
 }
 
@@ -225,7 +311,7 @@ static void judge_kernel(struct lone *l, size_t at, int64_t owned)
 	assay_advice_kind kind;
 	if (!n || is_known(l, gpu))
 		return;
-	int64_t ns = needless(l, n, l->eager[at], owned, &kind);
+	int64_t ns = needless(l, n, at, owned, &kind);
 	if (ns <= 0)
 		return;
 	uint32_t r = assay_add(l->t, ASSAY_T_lone_kernel);
@@ -262,9 +348,14 @@ void assay_lone_kernels(assay_run *run, const assay_order *order, const assay_ra
 			 .w = w};
 	read_names(&l);
 	l.eager = assay_alloc(&l.scratch, l.device->n + 1);
+	l.kept = assay_alloc(&l.scratch, (l.device->n + 1) * sizeof *l.kept);
+	l.in_optimizer = assay_optimizer_stacks(run, &l.scratch);
 	for (size_t i = 0; i < l.device->n; i++)
-		see_kernel(&l, i);
+		see_work(&l, i);
+	for (size_t i = 0; i < l.chain.n; i++)
+		end_chain(&l, &l.chain.p[i]);
 	judge_kernels(&l);
+	assay_vec_free(&l.chain);
 	assay_vec_free(&l.pieces);
 	assay_map_free(&l.streams);
 	assay_map_free(&l.rows);
@@ -292,6 +383,7 @@ static int64_t sold(const struct hand_kernel *k, size_t n, assay_advice_kind kin
 	assay_order order;
 	assay_rates rates = {.name = "x"};
 	int64_t sum = 0;
+	rates.peak[ASSAY_MATH_FP64] = 5e12;
 	rates.peak[ASSAY_MATH_FP32] = 10e12;
 	rates.peak[ASSAY_MATH_TF32] = 20e12;
 	add_kernels(run, k, n);
@@ -355,5 +447,36 @@ TEST(products_in_fp32_are_dear_unless_the_run_uses_cheaper_types)
 		 14000}};
 	CHECK_EQ(sold(fourier, 3, ASSAY_ADVICE_FP32), 10000 + 20000 + 5000);
 	CHECK_EQ(sold(narrow, 1, ASSAY_ADVICE_SHAPE), 50000);
+	return 0;
+}
+
+TEST(products_in_fp64_are_dear_where_others_are_not)
+{
+	const char *dgemm = "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16";
+	const struct hand_kernel stray[] = {{dgemm, 104000}, {bmm, 9000}},
+				 all[] = {{dgemm, 104000}};
+	CHECK_EQ(sold(stray, 2, ASSAY_ADVICE_FP64), 75000); /* a quarter stays */
+	CHECK_EQ(sold(all, 1, ASSAY_ADVICE_FP64), 0);
+	return 0;
+}
+
+/* A norm by hand, and a loop that updates one tensor after the other. */
+TEST(memory_bound_kernels_in_a_row_could_be_one)
+{
+	const char *
+		mul = "void at::native::vectorized_elementwise_kernel<4, BinaryFunctor<MulFunctor<float>>>",
+	       *pow = "void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar>",
+	       *add = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>",
+	       *mean = "void at::native::reduce_kernel<512, 1, MeanOps<float>>";
+	const struct hand_kernel norm[] = {{bmm, 50000}, {pow, 10000}, {mean, 5000}, {add, 1000},
+					   {mul, 20000}, {mul, 15000}, {bmm, 50000}};
+	const struct hand_kernel loop[] = {{mul, 10000}, {add, 10000}, {mul, 10000},
+					   {add, 10000}, {mul, 10000}, {add, 10000}};
+	const struct hand_kernel apart[] = {
+		{pow, 10000}, {bmm, 50000}, {mean, 10000}, {mul, 10000}};
+	int64_t saved = sold(norm, ASSAY_COUNT_OF(norm), ASSAY_ADVICE_CHAIN);
+	CHECK(saved >= 29990 && saved <= 30000); /* all but the longest; shares are floats */
+	CHECK_EQ(sold(loop, ASSAY_COUNT_OF(loop), ASSAY_ADVICE_CHAIN), 0);
+	CHECK_EQ(sold(apart, ASSAY_COUNT_OF(apart), ASSAY_ADVICE_CHAIN), 0);
 	return 0;
 }

@@ -144,11 +144,11 @@ static assay_sid keep(struct ops *o, assay_str s)
 }
 
 /* The library's own word for fp32 data multiplied in tf32, where calls of it were recorded; else
- * the kernel's name. */
-static assay_math math_of(const struct ops *o, uint32_t call)
+ * the kernel's name. The word holds for a handle: data of other types goes through it as well. */
+static assay_math math_of(const struct ops *o, uint32_t call, assay_math data)
 {
 	assay_str args = assay_text(o->run, o->t->host.args[o->t->op_call.host[call]]);
-	if (assay_str_find(args, "\"compute\": \"tf32\"") >= 0)
+	if (data == ASSAY_MATH_FP32 && assay_str_find(args, "\"compute\": \"tf32\"") >= 0)
 		return ASSAY_MATH_TF32;
 	return assay_kernel_math(kernel_name(o, call));
 }
@@ -169,7 +169,7 @@ static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_w
 	}
 	if (!assay_work_of(rule, args, &hint, &work))
 		return;
-	assay_math ran = math_of(o, call);
+	assay_math ran = math_of(o, call, work.math);
 	bool matrix = rule->class == ASSAY_WORK_GEMM || rule->class == ASSAY_WORK_CONV ||
 		      rule->class == ASSAY_WORK_ATTENTION || rule->class == ASSAY_WORK_MOE;
 	s->flops[shape] = work.flops;

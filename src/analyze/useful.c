@@ -159,8 +159,19 @@ static double tail_of(const struct useful *u, uint32_t shape)
 	return p.k <= 0 ? 0 : x < y ? x : y;
 }
 
+/* What most matrix work that is not in double precision uses; none: there is no other. */
+static uint8_t usual_but_double(const struct useful *u)
+{
+	uint8_t best = ASSAY_MATH_NONE;
+	for (uint8_t m = 0; m < ASSAY_MATH_COUNT; m++)
+		if (m != ASSAY_MATH_FP64 && u->by_math[m] > u->by_math[best])
+			best = m;
+	return best;
+}
+
 /* The cheaper type that a call could have used: the half type that most matrix work of the run
- * uses, or tf32 where the device has it. Never further than that. */
+ * uses, or tf32 where the device has it; of double precision what the others use. Never further
+ * than that. */
 static uint8_t cheaper(const struct useful *u, uint32_t shape)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
@@ -170,10 +181,12 @@ static uint8_t cheaper(const struct useful *u, uint32_t shape)
 		time[ASSAY_MATH_BF16] >= time[ASSAY_MATH_FP16] ? ASSAY_MATH_BF16 : ASSAY_MATH_FP16;
 	bool mostly_half = half > time[ASSAY_MATH_FP32] + time[ASSAY_MATH_TF32];
 	uint8_t math = s->math[shape];
-	if (!assay_is_matrix(s->class[shape]) ||
-	    (math != ASSAY_MATH_FP32 && math != ASSAY_MATH_TF32) || u->crooked[shape])
+	if (!assay_is_matrix(s->class[shape]) || u->crooked[shape] ||
+	    (math != ASSAY_MATH_FP32 && math != ASSAY_MATH_TF32 && math != ASSAY_MATH_FP64))
 		return math;
-	uint8_t other = mostly_half ? half_type : ASSAY_MATH_TF32;
+	uint8_t other = math == ASSAY_MATH_FP64 ? usual_but_double(u)
+			: mostly_half           ? half_type
+						: ASSAY_MATH_TF32;
 	return u->rates->peak[other] > u->rates->peak[math] ? other : math;
 }
 

@@ -68,6 +68,7 @@
 /* What compute could do without, by the id of the finding. X(id, name) */
 #define ASSAY_ADVICES(X)                                                                           \
 	X(FP32, "fp32_matmul")                                                                     \
+	X(FP64, "fp64_matmul")                                                                     \
 	X(EAGER, "eager_attention")                                                                \
 	X(CHAIN, "unfused_chain")                                                                  \
 	X(SHAPE, "gemm_shape")                                                                     \

@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/words.h"
 
 enum {
 	LEAST_STEPS = 3,
@@ -23,9 +24,10 @@ typedef struct calls {
 	assay_arena scratch;
 	uint32_t *host; /* rows */
 	size_t n;
-	uint32_t *above; /* by row of stack: the call at the depth looked at, or NO_ROW */
-	bool *in;        /* by call: passes through the functions followed so far */
-	uint32_t *after_run; /* first call behind each run of the optimizer, also where none follows */
+	uint32_t *above;     /* by row of stack: the call at the depth looked at, or NO_ROW */
+	bool *in;            /* by call: passes through the functions followed so far */
+	uint32_t *after_run; /* first call behind each run of the optimizer, also where none follows
+			      */
 	size_t optimizer_runs;
 } calls;
 
@@ -78,8 +80,7 @@ static void take_calls(calls *c, uint32_t track)
 static bool is_optimizer(const assay_run *run, uint32_t code)
 {
 	const assay_code_table *c = &run->part.t.code;
-	assay_str file = assay_text(run, c->file[code]);
-	return (assay_str_find(file, "torch/optim/") >= 0 || assay_str_find(file, "/optax/") >= 0) &&
+	return assay_word_of_frame(assay_text(run, c->file[code])) == ASSAY_WORD_OPTIMIZER &&
 	       assay_str_find(assay_text(run, c->function[code]), "zero_grad") < 0;
 }
 
@@ -89,8 +90,8 @@ static void count_optimizer(calls *c)
 	bool *at_work = assay_alloc(&c->scratch, t->stack.n + 1), before = false;
 	for (size_t s = 0; s < t->stack.n; s++) {
 		uint32_t caller = t->stack.caller[s];
-		at_work[s] = (caller < s && at_work[caller]) ||
-			     is_optimizer(c->run, t->stack.code[s]);
+		at_work[s] =
+			(caller < s && at_work[caller]) || is_optimizer(c->run, t->stack.code[s]);
 	}
 	c->after_run = assay_alloc(&c->scratch, (c->n + 1) * sizeof *c->after_run);
 	for (uint32_t i = 0; i < c->n; i++) {
