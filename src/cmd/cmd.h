@@ -87,6 +87,15 @@ bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, c
 		      int *n_operands, int *status);
 void assay_help_print(const assay_cmd *cmd, FILE *out);
 
+/* A line on a terminal for anything over a second; callers look for the terminal. */
+typedef struct assay_cmd_progress {
+	int64_t started_ms, shown_ms;
+} assay_cmd_progress;
+assay_cmd_progress assay_cmd_progress_now(void);
+/* ctx: the assay_cmd_progress. total 0: not known. */
+void assay_cmd_show_progress(void *ctx, const char *path, uint64_t done, uint64_t total);
+void assay_cmd_end_progress(const assay_cmd_progress *p);
+
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);

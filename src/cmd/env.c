@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/folders.h"
@@ -221,9 +222,16 @@ static int env_run(const void *args, char **operands, int n)
 			       .health = a->health,
 			       .no_cache = a->no_cache,
 			       .health_ns = a->health_limit};
+	assay_cmd_progress progress = assay_cmd_progress_now();
+	if (isatty(STDERR_FILENO)) {
+		opts.progress = assay_cmd_show_progress;
+		opts.progress_ctx = &progress;
+	}
 	assay_arena text = {0};
 	int status = ASSAY_EXIT_FAIL;
-	if (assay_env_probe(&env, &opts, &err))
+	bool probed = assay_env_probe(&env, &opts, &err);
+	assay_cmd_end_progress(&progress);
+	if (probed)
 		status = deliver(&env, a, snapshot_text(&text, &env));
 	else
 		assay_cmd_error(&err);

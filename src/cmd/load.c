@@ -25,14 +25,14 @@ int assay_cmd_status(const assay_err *err)
 	return err->code == ASSAY_USAGE ? ASSAY_EXIT_USAGE : ASSAY_EXIT_FAIL;
 }
 
-/* A line on a terminal for anything over a second; nothing elsewhere. */
-struct progress {
-	int64_t started_ms, shown_ms;
-};
-
-static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t total)
+assay_cmd_progress assay_cmd_progress_now(void)
 {
-	struct progress *p = ctx;
+	return (assay_cmd_progress){assay_clock(CLOCK_MONOTONIC) / 1000000, 0};
+}
+
+void assay_cmd_show_progress(void *ctx, const char *path, uint64_t done, uint64_t total)
+{
+	assay_cmd_progress *p = ctx;
 	int64_t now = assay_clock(CLOCK_MONOTONIC) / 1000000;
 	if (now - p->started_ms < 1000 || now - p->shown_ms < 100)
 		return;
@@ -41,6 +41,12 @@ static void show_progress(void *ctx, const char *path, uint64_t done, uint64_t t
 	if (total)
 		fprintf(stderr, " of %" PRIu64 " (%d%%)", total / 1000000,
 			(int)(100 * done / total));
+}
+
+void assay_cmd_end_progress(const assay_cmd_progress *p)
+{
+	if (p->shown_ms)
+		fprintf(stderr, "\r\033[K");
 }
 
 /* Files that could not be read beside others that could: said at once, whatever the command prints.
@@ -114,15 +120,14 @@ static bool read_job(void *ctx, assay_run *run, char **operands, size_t n, assay
 assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,
 			     assay_err *err)
 {
-	struct progress p = {assay_clock(CLOCK_MONOTONIC) / 1000000, 0};
+	assay_cmd_progress p = assay_cmd_progress_now();
 	assay_run *run = assay_run_new();
 	if (isatty(STDERR_FILENO)) {
-		run->progress = show_progress;
+		run->progress = assay_cmd_show_progress;
 		run->progress_ctx = &p;
 	}
 	bool ok = read(ctx, run, operands, (size_t)n, err);
-	if (p.shown_ms)
-		fprintf(stderr, "\r\033[K");
+	assay_cmd_end_progress(&p);
 	if (ok) {
 		name_broken(run);
 		name_twins(run);

@@ -102,30 +102,80 @@ static void use_files(assay_ctx *c)
 	}
 }
 
-/* NCCL_NET_PLUGIN=NAME is libnccl-net-NAME.so; a path is taken as it is. */
+/* What NCCL and RCCL open at start: what the variable names (a path, a file, or the last part of a
+ * file's name), else the library of the default name, if there is one. */
+static const struct {
+	const char *variable, *form, *usual[2];
+} plugins[] = {
+	{"NCCL_NET_PLUGIN", "libnccl-net-%s.so", {"libnccl-net.so", "librccl-net.so"}},
+	{"NCCL_TUNER_PLUGIN", "libnccl-tuner-%s.so", {"libnccl-tuner.so", NULL}},
+	{"NCCL_PROFILER_PLUGIN", "libnccl-profiler-%s.so", {"libnccl-profiler.so", NULL}},
+};
+
+static void use_named_plugin(assay_ctx *c, size_t i, const char *name)
+{
+	assay_used_file f = {plugins[i].variable, name, plugins[i].variable, NULL};
+	const char *by;
+	f.file = assay_ctx_dlopen(c, name, &f.path, &by);
+	if (!f.file && !strchr(name, '/'))
+		f.file = assay_ctx_dlopen(c, assay_printf(c->a, plugins[i].form, name), &f.path,
+					  &by);
+	if (!f.file)
+		assay_ctx_finding(c, "override-missing",
+				  "%s names %s, which the loader does not find", f.name, name);
+	*assay_push(&c->env->used_files) = f;
+}
+
 static void use_plugins(assay_ctx *c)
 {
-	static const struct {
-		const char *variable, *form;
-	} rows[] = {{"NCCL_NET_PLUGIN", "libnccl-net-%s.so"},
-		    {"NCCL_TUNER_PLUGIN", "libnccl-tuner-%s.so"}};
-	const char *dirs = assay_ctx_var(c, "LD_LIBRARY_PATH");
-	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {
-		const char *name = assay_ctx_var(c, rows[i].variable);
-		if (!name || !*name || !strcmp(name, "none"))
+	for (size_t i = 0; i < ASSAY_COUNT_OF(plugins); i++) {
+		const char *name = assay_ctx_var(c, plugins[i].variable);
+		if (name && *name) {
+			if (strcmp(name, "none"))
+				use_named_plugin(c, i, name);
 			continue;
-		assay_used_file f = {rows[i].variable, name, rows[i].variable, NULL};
-		const char *file =
-			strstr(name, ".so") ? name : assay_printf(c->a, rows[i].form, name);
-		assay_str rest = assay_str_of(dirs);
-		if (*name == '/')
-			f.file = assay_ctx_file(c, name, true);
-		while (!f.file && dirs && rest.n && *name != '/') {
-			assay_str dir = assay_str_cut(&rest, ':');
-			f.path = assay_printf(c->a, "%.*s/%s", (int)dir.n, dir.p, file);
-			f.file = assay_ctx_file(c, f.path, true);
 		}
-		*assay_push(&c->env->used_files) = f;
+		for (size_t k = 0; k < ASSAY_COUNT_OF(plugins[i].usual); k++) {
+			assay_used_file f = {.name = plugins[i].usual[k]};
+			if (f.name && (f.file = assay_ctx_dlopen(c, f.name, &f.path, &f.by)))
+				*assay_push(&c->env->used_files) = f;
+		}
+	}
+}
+
+/* Where programs keep what they compiled or tuned: a variable, else below the home folder. */
+static const struct {
+	const char *name, *variable, *below_home;
+} caches[] = {
+	{"miopen_tuning", "MIOPEN_USER_DB_PATH", ".config/miopen"},
+	{"miopen", "MIOPEN_CUSTOM_CACHE_DIR", ".cache/miopen"},
+	{"rocfft", "ROCFFT_RTC_CACHE_PATH", ".cache/rocFFT"},
+	{"comgr", "AMD_COMGR_CACHE_DIR", ".cache/comgr"},
+	{"aiter", "AITER_JIT_DIR", ".aiter/jit"},
+	{"cuda", "CUDA_CACHE_PATH", ".nv/ComputeCache"},
+	{"triton", "TRITON_CACHE_DIR", ".triton/cache"},
+	{"inductor", "TORCHINDUCTOR_CACHE_DIR", NULL},
+	{"jax", "JAX_COMPILATION_CACHE_DIR", NULL},
+	{"vllm", "VLLM_CACHE_ROOT", ".cache/vllm"},
+	{"flashinfer", "FLASHINFER_WORKSPACE_BASE", ".cache/flashinfer"},
+};
+
+static void use_caches(assay_ctx *c)
+{
+	const char *home = assay_ctx_var(c, "HOME");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(caches); i++) {
+		assay_used_cache u = {caches[i].name, assay_ctx_var(c, caches[i].variable),
+				      caches[i].variable, false};
+		bool given = u.path && *u.path == '/';
+		if (!given && home && *home == '/' && caches[i].below_home) {
+			u.path = assay_printf(c->a, "%s/%s", home, caches[i].below_home);
+			u.by = "default";
+		} else if (!given) {
+			continue;
+		}
+		u.present = assay_root_exists(&c->root, u.path);
+		if (given || u.present)
+			*assay_push(&c->env->caches) = u;
 	}
 }
 
@@ -135,6 +185,7 @@ static void run(assay_ctx *c)
 		use_databases(c, &c->env->programs.p[i]);
 	use_files(c);
 	use_plugins(c);
+	use_caches(c);
 }
 
 const assay_probe assay_probe_effective = {.name = "effective", .run = run};

@@ -117,6 +117,11 @@ typedef struct assay_used_file {
 	assay_file *file;             /* NULL: nothing is there */
 } assay_used_file;
 
+typedef struct assay_used_cache {
+	const char *name, *path, *by;
+	bool present;
+} assay_used_cache;
+
 typedef struct assay_used_kdb {
 	const char *library, *path, *by;
 	size_t kdb; /* in env->kdbs; SIZE_MAX when nothing is there */
@@ -230,8 +235,8 @@ typedef struct assay_env {
 	assay_vec(assay_lib) libs;
 	assay_vec(assay_kdb) kdbs;
 	assay_vec(assay_program) programs;
-	assay_vec(assay_used_file)
-		used_files; /* tuning files, plugins, caches that variables name */
+	assay_vec(assay_used_file) used_files; /* tuning files and plugins that variables name */
+	assay_vec(assay_used_cache) caches;    /* where compiled and tuned kernels are kept */
 	assay_vec(assay_gpu) gpus;
 	bool gpus_known; /* every place a GPU could show up was looked at */
 	assay_vec(assay_package) packages;
@@ -268,6 +273,9 @@ typedef struct assay_env_opts {
 	bool no_hash, health, no_cache;
 	bool quick;        /* a program waits: large databases only as far as they are remembered */
 	int64_t health_ns; /* time limit of rdhc; 0: 30 s */
+	/* told now and then how many bytes are hashed, on the caller's thread; may be NULL */
+	void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
+	void *progress_ctx;
 } assay_env_opts;
 
 /* Fills *env (zeroed by the callee). False only when the root or the process cannot be used at all:

@@ -506,6 +506,16 @@ static void effective(const assay_env *e, assay_jsonw *w)
 	for (size_t i = 0; i < e->used_files.n; i++)
 		used_file(w, &e->used_files.p[i]);
 	assay_jsonw_close(w, '}');
+	assay_jsonw_open(w, "caches", '{');
+	for (size_t i = 0; i < e->caches.n; i++) {
+		const assay_used_cache *u = &e->caches.p[i];
+		assay_jsonw_open(w, u->name, '{');
+		assay_jsonw_z(w, "path", u->path);
+		assay_jsonw_z(w, "by", u->by);
+		assay_jsonw_bool(w, "present", u->present);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, '}');
 	assay_jsonw_close(w, '}');
 }
 

@@ -54,6 +54,17 @@ struct job {
 	atomic_size_t next;
 	assay_thread thread[THREADS_MAX];
 	size_t started;
+	_Atomic uint64_t done; /* bytes, of all threads */
+	uint64_t total;
+	const assay_env_opts *opts; /* whom to tell how far it is; NULL: nobody */
+};
+
+/* One thread's own. */
+struct worker {
+	struct job *job;
+	EVP_MD_CTX *md;
+	char *buf;
+	bool tells; /* it is the caller's thread */
 };
 
 /* The file that was described, untouched since. */
@@ -63,30 +74,39 @@ static bool same_file(const assay_file *f, const struct stat *st)
 	       f->mtime_ns == assay_timespec_ns(st->st_mtim);
 }
 
-static bool digest_range(int fd, EVP_MD_CTX *md, char *buf, piece *p)
+static void count_bytes(const struct worker *w, uint64_t n)
+{
+	struct job *j = w->job;
+	uint64_t done = atomic_fetch_add(&j->done, n) + n;
+	if (w->tells && j->opts && j->opts->progress)
+		j->opts->progress(j->opts->progress_ctx, "libraries and kernels", done, j->total);
+}
+
+static bool digest_range(int fd, const struct worker *w, piece *p)
 {
 	uint64_t at = p->from, end = p->from + p->bytes;
-	EVP_DigestInit_ex(md, EVP_sha256(), NULL);
+	EVP_DigestInit_ex(w->md, EVP_sha256(), NULL);
 	while (at < end) {
 		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
-		ssize_t got = pread(fd, buf, want, (off_t)at);
+		ssize_t got = pread(fd, w->buf, want, (off_t)at);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			p->cause = ASSAY_CAUSE_IO;
 		if (got <= 0)
 			break;
-		EVP_DigestUpdate(md, buf, (size_t)got);
+		EVP_DigestUpdate(w->md, w->buf, (size_t)got);
 		at += (uint64_t)got;
+		count_bytes(w, (uint64_t)got);
 	}
-	EVP_DigestFinal_ex(md, p->digest, NULL);
+	EVP_DigestFinal_ex(w->md, p->digest, NULL);
 	return p->cause == ASSAY_CAUSE_NONE;
 }
 
-static void hash_piece(const assay_root *root, EVP_MD_CTX *md, char *buf, piece *p)
+static void hash_piece(const struct worker *w, piece *p)
 {
 	struct stat st;
-	int fd = assay_root_fd(root, p->file->path, &st, &p->cause);
+	int fd = assay_root_fd(w->job->root, p->file->path, &st, &p->cause);
 	if (fd < 0)
 		return;
 	if (!same_file(p->file, &st)) {
@@ -95,23 +115,26 @@ static void hash_piece(const assay_root *root, EVP_MD_CTX *md, char *buf, piece 
 		return;
 	}
 	posix_fadvise(fd, (off_t)p->from, (off_t)p->bytes, POSIX_FADV_SEQUENTIAL);
-	if (digest_range(fd, md, buf, p) && (fstat(fd, &st) || !same_file(p->file, &st)))
+	if (digest_range(fd, w, p) && (fstat(fd, &st) || !same_file(p->file, &st)))
 		p->cause = ASSAY_CAUSE_CHANGED;
 	close(fd);
 }
 
-static void hash_worker(void *arg)
+static void take_pieces(struct job *j, bool tells)
 {
-	struct job *j = arg;
 	assay_arena a = {0};
-	char *buf = assay_alloc(&a, CHUNK);
-	EVP_MD_CTX *md = EVP_MD_CTX_new();
-	if (!md)
+	struct worker w = {j, EVP_MD_CTX_new(), assay_alloc(&a, CHUNK), tells};
+	if (!w.md)
 		assay_oom(0);
 	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
-		hash_piece(j->root, md, buf, &j->piece[i]);
-	EVP_MD_CTX_free(md);
+		hash_piece(&w, &j->piece[i]);
+	EVP_MD_CTX_free(w.md);
 	assay_arena_free(&a);
+}
+
+static void hash_worker(void *arg)
+{
+	take_pieces(arg, false);
 }
 
 static int larger_first(const void *a, const void *b)
@@ -136,7 +159,7 @@ static void run_job(struct job *j)
 	assay_undo_add(&undo, join_workers, j);
 	while (j->started + 1 < want && assay_thread_start(&j->thread[j->started], hash_worker, j))
 		j->started++;
-	hash_worker(j);
+	take_pieces(j, true);
 	assay_undo_drop(&undo);
 	join_workers(j);
 	for (size_t i = 0; i < j->started; i++)
@@ -166,13 +189,16 @@ static size_t take_digest(const piece *p, const piece *end)
 	return n;
 }
 
-static void hash_all(const assay_root *root, assay_file **file, size_t n)
+static void hash_all(const assay_root *root, assay_file **file, size_t n,
+		     const assay_env_opts *opts)
 {
 	assay_vec(piece) pieces = {0};
+	uint64_t total = 0;
 	if (n)
 		qsort(file, n, sizeof *file, larger_first);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t most = file[i]->tree ? PIECE : file[i]->size, at = 0;
+		total += file[i]->size;
 		do {
 			uint64_t left = file[i]->size - at;
 			piece p = {.file = file[i], .from = at, .bytes = left < most ? left : most};
@@ -180,7 +206,8 @@ static void hash_all(const assay_root *root, assay_file **file, size_t n)
 			at += p.bytes;
 		} while (at < file[i]->size);
 	}
-	struct job j = {.root = root, .piece = pieces.p, .n = pieces.n};
+	struct job j = {
+		.root = root, .piece = pieces.p, .n = pieces.n, .total = total, .opts = opts};
 	run_job(&j);
 	for (size_t i = 0; i < pieces.n;)
 		i += take_digest(&pieces.p[i], pieces.p + pieces.n);
@@ -289,7 +316,7 @@ void assay_ctx_hash(assay_ctx *c)
 		if (f->want_hash && !f->hashed && !f->only_remembered)
 			*assay_push(&todo) = f;
 	}
-	hash_all(&c->root, todo.p, todo.n);
+	hash_all(&c->root, todo.p, todo.n, c->opts);
 	bool fresh = false;
 	for (size_t i = 0; i < todo.n; i++) {
 		fresh |= todo.p[i]->hashed;
@@ -333,7 +360,7 @@ TEST(threads_hash_every_file_once)
 		file[i].mtime_ns = assay_timespec_ns(st.st_mtim);
 		list[i] = &file[i];
 	}
-	hash_all(&root, list, FILES);
+	hash_all(&root, list, FILES, NULL);
 	for (int i = 0; i < FILES; i++) {
 		int n = snprintf(line, sizeof line, "%d", i);
 		assay_sha256_hex(line, (size_t)n, want);

@@ -598,6 +598,19 @@ static void run(assay_ctx *c)
 		mapped_program(c);
 }
 
+assay_file *assay_ctx_dlopen(assay_ctx *c, const char *name, const char **path, const char **by)
+{
+	struct loader l = {.c = c, .library_path = assay_ctx_var(c, "LD_LIBRARY_PATH")};
+	struct found hit;
+	assay_root_read(&c->root, c->a, "/etc/ld.so.cache", 64 << 20, &l.cache);
+	if (!search(&l, -1, name, &hit))
+		return NULL;
+	*path = hit.path;
+	*by = *name == '/' ? "path" : hit.by;
+	hit.file->want_hash = true;
+	return hit.file;
+}
+
 static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)
 {
 	for (size_t i = 0; i < lib->copies.n; i++)

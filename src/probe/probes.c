@@ -160,6 +160,7 @@ void assay_env_free(assay_env *e)
 	}
 	assay_vec_free(&e->programs);
 	assay_vec_free(&e->used_files);
+	assay_vec_free(&e->caches);
 	assay_vec_free(&e->gpu_arch.arch);
 	assay_vec_free(&e->reasons);
 	assay_vec_free(&e->absent);

@@ -50,6 +50,27 @@ def _(r):
     assert f["NCCL_NET_PLUGIN"]["path"] == "/srv/lib/libnccl-net-anp.so" and f["NCCL_NET_PLUGIN"]["present"], f
 
 
+@case("effective.a_plugin_is_found_as_nccl_finds_it")
+def _(r):
+    r.healthy().file("/usr/lib/libnccl-net.so", elf(soname="libnccl-net.so")).file("/usr/lib/libnccl-net-aws.so", elf(soname="x"))
+    f = r.probe()["assay"]["effective"]["files"]
+    assert f["libnccl-net.so"]["path"] == "/usr/lib/libnccl-net.so" and f["libnccl-net.so"]["by"] == "default folders" and f["libnccl-net.so"]["sha256"], f
+    f = r.probe(env={"NCCL_NET_PLUGIN": "aws"})["assay"]["effective"]["files"]
+    assert f["NCCL_NET_PLUGIN"]["path"] == "/usr/lib/libnccl-net-aws.so" and "libnccl-net.so" not in f, f
+    assert r.probe(env={"NCCL_NET_PLUGIN": "none"})["assay"]["effective"]["files"] == {}
+    d = r.probe(env={"NCCL_NET_PLUGIN": "gone"})
+    assert any("gone" in x for x in findings(d, "override-missing")), findings(d)
+
+
+@case("effective.caches_and_what_leads_there")
+def _(r):
+    r.healthy().file("/home/me/.config/miopen/gfx942.ufdb.txt", "x").dir("/fast/triton")
+    c = r.probe(env={"HOME": "/home/me", "TRITON_CACHE_DIR": "/fast/triton", "AITER_JIT_DIR": "/no/such"})["assay"]["effective"]["caches"]
+    assert c == {"miopen_tuning": {"path": "/home/me/.config/miopen", "by": "default", "present": True},
+                 "aiter": {"path": "/no/such", "by": "AITER_JIT_DIR", "present": False},
+                 "triton": {"path": "/fast/triton", "by": "TRITON_CACHE_DIR", "present": True}}, c
+
+
 @case("effective.a_library_torch_needs_and_cannot_find")
 def _(r):
     from cases_diff import diff_json
