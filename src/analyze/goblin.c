@@ -142,7 +142,7 @@ static void list_top(const assay_goblin_input *in, sums *s, assay_goblin *g)
 			return;
 		s->by_name[best].listed = true;
 		g->top[g->tops].name = assay_pool_get(&in->names, (assay_sid)best);
-		g->top[g->tops++].pct_time = 100.0 * (double)s->by_name[best].ns / (double)s->all;
+		g->top[g->tops++].pct_time = ratio(s->by_name[best].ns, s->all) * 100.0;
 	}
 }
 
@@ -162,7 +162,7 @@ static double utilisation(const assay_goblin_input *in, const sums *s)
 		return in->gpu_util_pct.value;
 	if (!in->step_seconds.known || in->step_seconds.value <= 0 || !in->kernels.n)
 		return 0;
-	double pct = 100.0 * (double)s->all / (in->step_seconds.value * 1e9);
+	double pct = (double)s->all / (in->step_seconds.value * 1e9) * 100.0;
 	return pct < 100.0 ? pct : 100.0;
 }
 
@@ -189,8 +189,8 @@ static assay_goblin_budget budget_of(const assay_goblin_input *in, const sums *s
 	double p = (in->hbm_peak_gb.known ? in->hbm_peak_gb.value : 0.0) / hbm_total_gb;
 	if (p > 0 && p < healthy_fill)
 		b.memory_headroom = (healthy_fill - p) / healthy_fill * t * headroom_weight;
-	double waste = b.data_wait + b.host_gap + b.comm_excess + b.memory_headroom +
-		       b.precision_path + b.kernel_shape;
+	double waste = b.data_wait + b.host_gap + b.comm_excess + b.kernel_shape +
+		       b.precision_path + b.memory_headroom;
 	b.useful_gpu = t - waste > 0 ? t - waste : 0.0;
 	return b;
 }

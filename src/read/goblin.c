@@ -138,14 +138,15 @@ static assay_str cell_at(const py_csv *csv, int column)
 
 /* ---- trace.csv ---- */
 
-/* int(float(cell)); 0 for what is no number, infinite or beyond 64 bits. */
-static int64_t whole_number(assay_str cell)
+/* int(float(cell)); false for what is no number, infinite or beyond 64 bits. */
+static bool whole_number(assay_str cell, int64_t *out)
 {
 	double v;
 	if (!cell.p || !py_float(cell, &v) ||
 	    !(v > -9223372036854775808.0 && v < 9223372036854775808.0))
-		return 0;
-	return (int64_t)v;
+		return false;
+	*out = (int64_t)v;
+	return true;
 }
 
 typedef struct trace_columns {
@@ -158,17 +159,17 @@ static trace_columns pick_trace(header h)
 			       pick(h, duration_columns)};
 }
 
+/* 0 when the row does not tell. */
 static int64_t duration_of(const py_csv *csv, const trace_columns *col)
 {
-	int64_t ns;
+	int64_t start, end, ns;
 	assay_str cell = cell_at(csv, col->duration);
 	if (cell.n)
-		return whole_number(cell);
-	if (col->start < 0 || col->end < 0 ||
-	    __builtin_sub_overflow(whole_number(cell_at(csv, col->end)),
-				   whole_number(cell_at(csv, col->start)), &ns))
-		return 0;
-	return ns;
+		return whole_number(cell, &ns) ? ns : 0;
+	bool told = whole_number(cell_at(csv, col->end), &end) &&
+		    whole_number(cell_at(csv, col->start), &start) &&
+		    !__builtin_sub_overflow(end, start, &ns);
+	return told ? ns : 0;
 }
 
 static void read_kernels(assay_goblin_input *out, py_csv *csv, const trace_columns *col)
@@ -276,7 +277,7 @@ static void read_metadata(assay_goblin_input *out, assay_str raw)
 }
 
 typedef struct event_sums {
-	double step_us, busy_us, first, last;
+	double step_seconds, busy_us, first, last;
 	uint64_t steps, spans;
 } event_sums;
 
@@ -310,13 +311,13 @@ static void add_event(event_sums *s, const event *e)
 	if (!e->has_dur)
 		return;
 	if (assay_str_starts(e->name, "ProfilerStep")) {
-		s->step_us += e->dur;
+		s->step_seconds += e->dur / 1e6;
 		s->steps++;
 	}
-	if (assay_str_find_nocase(e->cat, "cpu_op") >= 0)
-		s->busy_us += e->dur;
 	if (!e->has_ts)
 		return;
+	if (assay_str_find_nocase(e->cat, "cpu_op") >= 0)
+		s->busy_us += e->dur;
 	double end = e->ts + e->dur;
 	if (!s->spans || e->ts < s->first)
 		s->first = e->ts;
@@ -328,7 +329,7 @@ static void use_events(assay_goblin_input *out, const event_sums *s)
 {
 	double span = s->spans ? s->last - s->first : 0;
 	if (!out->step_seconds.known && s->steps)
-		set(&out->step_seconds, s->step_us / (double)s->steps / 1e6);
+		set(&out->step_seconds, s->step_seconds / (double)s->steps);
 	else if (!out->step_seconds.known && span > 0)
 		set(&out->step_seconds, span / 1e6);
 	if (!out->host_busy.known && span > 0) {

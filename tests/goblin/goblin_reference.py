@@ -57,10 +57,10 @@ def to_float(text):
         return None
 
 
-def to_int(text):
+def to_whole(text):
     value = to_float(text)
     if value is None or not -2.0**63 < value < 2.0**63:
-        return 0
+        return None
     return int(value)
 
 
@@ -83,9 +83,12 @@ def read_text(folder, name, what, warnings):
 
 def duration_of(row, start, end, duration):
     if duration is not None and row.get(duration):
-        return to_int(row[duration])
+        return to_whole(row[duration]) or 0
     if start is not None and end is not None:
-        ns = to_int(row.get(end)) - to_int(row.get(start))
+        ends = [to_whole(row.get(c)) for c in (end, start)]
+        if None in ends:
+            return 0
+        ns = ends[0] - ends[1]
         return ns if ns < 2**63 else 0
     return 0
 
@@ -123,18 +126,18 @@ def read_events(events, torch):
             continue
         ts, dur = number(e.get("ts")), number(e["dur"])
         if isinstance(e.get("name"), str) and e["name"].startswith("ProfilerStep"):
-            step += dur
+            step += dur / 1e6
             steps += 1
-        if isinstance(e.get("cat"), str) and "cpu_op" in e["cat"].lower():
-            busy += dur
         if ts is None:
             continue
+        if isinstance(e.get("cat"), str) and "cpu_op" in e["cat"].lower():
+            busy += dur
         first = ts if first is None or ts < first else first
         last = ts + dur if last is None or ts + dur > last else last
     span = last - first if first is not None else 0.0
     if torch["step"] is None:
         if steps:
-            torch["step"] = step / steps / 1e6
+            torch["step"] = step / steps
         elif span > 0:
             torch["step"] = span / 1e6
     if torch["host_busy"] is None and span > 0:
@@ -245,7 +248,7 @@ def top(kernels):
         by_name[name] = by_name.get(name, 0) + ns
         total += ns
     order = sorted(by_name.items(), key=lambda item: -item[1])
-    return [{"name": n, "pct_time": 100.0 * ns / total} for n, ns in order[:5]]
+    return [{"name": n, "pct_time": ns / total * 100.0} for n, ns in order[:5]]
 
 
 def budget(kernels, torch, smi, util_pct, precision):
@@ -272,8 +275,8 @@ def budget(kernels, torch, smi, util_pct, precision):
         p = (smi["peak"] if smi["peak"] is not None else 0.0) / 192.0
         if 0 < p < 0.70:
             b["memory_headroom"] = (0.70 - p) / 0.70 * t * 0.05
-        waste = (b["data_wait"] + b["host_gap"] + b["comm_excess"] + b["memory_headroom"] +
-                 b["precision_path"] + b["kernel_shape"])
+        waste = (b["data_wait"] + b["host_gap"] + b["comm_excess"] + b["kernel_shape"] +
+                 b["precision_path"] + b["memory_headroom"])
         b["useful_gpu"] = max(0.0, t - waste)
     b["total"] = (b["useful_gpu"] + b["data_wait"] + b["host_gap"] + b["comm_excess"] +
                   b["memory_headroom"] + b["precision_path"] + b["kernel_shape"])
@@ -289,7 +292,7 @@ def utilisation(kernels, torch, smi):
     total = 0
     for _, ns in kernels:
         total += ns
-    return min(100.0, 100.0 * total / (torch["step"] * 1e9))
+    return min(100.0, total / (torch["step"] * 1e9) * 100.0)
 
 
 def parse(folder, precision=None, steps=10):
