@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyze/op_args.h"
 #include "analyze/window.h"
@@ -249,8 +250,96 @@ static void utilisation(assay_run *run)
 		add_metric(run, "gpu_util_pct", 0, ASSAY_STATE_UNKNOWN, "no GPU work in the input");
 }
 
+/* Telemetry of one GPU, by what it did. */
+struct watched {
+	int64_t gpu;
+	double sum;
+	uint64_t n;
+};
+typedef assay_vec(struct watched) watched_gpus;
+
+static double mean_of(const struct watched *g)
+{
+	return g->n ? g->sum / (double)g->n : 0;
+}
+
+static struct watched *gpu_of(watched_gpus *all, int64_t gpu)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->p[i].gpu == gpu)
+			return &all->p[i];
+	*assay_push(all) = (struct watched){.gpu = gpu};
+	return &all->p[all->n - 1];
+}
+
+static int by_mean(const void *x, const void *y)
+{
+	const struct watched *a = x, *b = y;
+	double d = mean_of(a) - mean_of(b);
+	return d > 0 ? -1 : d < 0 ? 1 : (a->gpu > b->gpu) - (a->gpu < b->gpu);
+}
+
+static void watch(const assay_run *run, const char *name, watched_gpus *all)
+{
+	const assay_tables *t = &run->part.t;
+	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
+	for (size_t i = 0; i < t->counter.n; i++) {
+		uint32_t track = t->counter.track[i];
+		if (track == ASSAY_NO_ROW || t->track.kind[track] != ASSAY_TRACK_TELEMETRY)
+			continue;
+		struct watched *g = gpu_of(all, t->track.pid[track]);
+		if (id && t->counter.name[i] == id) {
+			g->sum += t->counter.value[i];
+			g->n++;
+		}
+	}
+}
+
+/* A machine has more GPUs than a run uses, and numbers of devices change with what a program may
+ * see: as many as have work in the trace are taken, the busiest ones, or those that hold most
+ * memory. */
+struct telemetry {
+	watched_gpus used;
+	size_t all;
+	const char *from;
+};
+
+static struct telemetry used_gpus(assay_run *run)
+{
+	static const char *const by[] = {"util_pct", "mem_used_bytes"};
+	struct telemetry t = {.from = "telemetry"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(by); i++) {
+		t.used.n = 0;
+		watch(run, by[i], &t.used);
+		if (t.used.n && t.used.p[0].n)
+			break;
+	}
+	size_t devices = run->part.t.device_time.n ? run->part.t.device_time.n : 1;
+	t.all = t.used.n;
+	if (t.all)
+		qsort(t.used.p, t.all, sizeof *t.used.p, by_mean);
+	if (t.all > devices) {
+		t.used.n = devices;
+		t.from = assay_printf(&run->arena, "telemetry, the %zu busiest of %zu GPUs",
+				      devices, t.all);
+	}
+	return t;
+}
+
+static bool is_used(const struct telemetry *t, const assay_run *run, uint32_t track)
+{
+	if (track == ASSAY_NO_ROW || run->part.t.track.kind[track] != ASSAY_TRACK_TELEMETRY ||
+	    t->used.n == t->all)
+		return true;
+	for (size_t i = 0; i < t->used.n; i++)
+		if (t->used.p[i].gpu == run->part.t.track.pid[track])
+			return true;
+	return false;
+}
+
 /* Peak and mean of a telemetry series; the mean over samples, which come at a fixed rate. */
-static bool series(const assay_run *run, const char *name, double *peak, double *mean)
+static bool series(const assay_run *run, const struct telemetry *of, const char *name, double *peak,
+		   double *mean)
 {
 	const assay_counter_table *c = &run->part.t.counter;
 	assay_sid id = assay_pool_find(&run->part.strings, assay_str_of(name));
@@ -258,7 +347,7 @@ static bool series(const assay_run *run, const char *name, double *peak, double 
 	double sum = 0;
 	*peak = 0;
 	for (size_t i = 0; id && i < c->n; i++) {
-		if (c->name[i] != id)
+		if (c->name[i] != id || !is_used(of, run, c->track[i]))
 			continue;
 		*peak = n++ && *peak > c->value[i] ? *peak : c->value[i];
 		sum += c->value[i];
@@ -283,9 +372,10 @@ static void memory_metrics(assay_run *run)
 {
 	double peak, mean;
 	int64_t alloc;
-	if (series(run, "mem_used_bytes", &peak, &mean)) {
-		add_metric(run, "hbm_peak_gb", peak / GB, ASSAY_STATE_MEASURED, "telemetry");
-		add_metric(run, "hbm_avg_gb", mean / GB, ASSAY_STATE_MEASURED, "telemetry");
+	struct telemetry of = used_gpus(run);
+	if (series(run, &of, "mem_used_bytes", &peak, &mean)) {
+		add_metric(run, "hbm_peak_gb", peak / GB, ASSAY_STATE_MEASURED, of.from);
+		add_metric(run, "hbm_avg_gb", mean / GB, ASSAY_STATE_MEASURED, of.from);
 	} else if (allocator_peak(run, &alloc)) {
 		add_metric(run, "hbm_peak_gb", (double)alloc / GB, ASSAY_STATE_ESTIMATED,
 			   "the framework's allocator; other users of the device are not in it");
@@ -294,19 +384,23 @@ static void memory_metrics(assay_run *run)
 		add_metric(run, "hbm_peak_gb", 0, ASSAY_STATE_UNKNOWN, "no telemetry");
 		add_metric(run, "hbm_avg_gb", 0, ASSAY_STATE_UNKNOWN, "no telemetry");
 	}
-	if (series(run, "mem_total_bytes", &peak, &mean))
-		add_metric(run, "hbm_total_gb", peak / GB, ASSAY_STATE_MEASURED, "telemetry");
+	if (series(run, &of, "mem_total_bytes", &peak, &mean))
+		add_metric(run, "hbm_total_gb", peak / GB, ASSAY_STATE_MEASURED, of.from);
 	else if (run->part.t.device.n && run->part.t.device.memory[0] > 0)
 		add_metric(run, "hbm_total_gb", (double)run->part.t.device.memory[0] / GB,
 			   ASSAY_STATE_MEASURED, "device properties in the trace");
 	else
 		add_metric(run, "hbm_total_gb", 0, ASSAY_STATE_UNKNOWN,
 			   "the input names no device");
-	if (series(run, "util_pct", &peak, &mean))
-		add_metric(run, "smi_util_pct", mean, ASSAY_STATE_MEASURED,
-			   "telemetry: share of time with any kernel, as the driver counts it");
-	if (series(run, "power_watts", &peak, &mean))
-		add_metric(run, "power_watts", mean, ASSAY_STATE_MEASURED, "telemetry");
+	if (series(run, &of, "util_pct", &peak, &mean))
+		add_metric(
+			run, "smi_util_pct", mean, ASSAY_STATE_MEASURED,
+			assay_printf(&run->arena,
+				     "%s: share of time with any kernel, as the driver counts it",
+				     of.from));
+	if (series(run, &of, "power_watts", &peak, &mean))
+		add_metric(run, "power_watts", mean, ASSAY_STATE_MEASURED, of.from);
+	assay_vec_free(&of.used);
 }
 
 static bool has_name(const assay_run *run, const char *part)
@@ -518,5 +612,38 @@ TEST(versions_of_both_runtimes_are_read_as_they_are_written)
 	CHECK(!strcmp(version_text(&a, ASSAY_S("60443483")), "6.4.43483"));
 	CHECK(!strcmp(version_text(&a, ASSAY_S("6.4.1")), "6.4.1"));
 	assay_arena_free(&a);
+	return 0;
+}
+
+static void hand_telemetry(assay_run *run, int64_t gpu, double util, double bytes)
+{
+	uint32_t track = assay_track(&run->part, ASSAY_TRACK_TELEMETRY, gpu, 0, 0, 0);
+	const struct {
+		const char *name;
+		double value;
+	} values[] = {{"util_pct", util}, {"mem_used_bytes", bytes}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(values); i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_counter);
+		run->part.t.counter.track[r] = track;
+		run->part.t.counter.name[r] = assay_sid_of(run, values[i].name);
+		run->part.t.counter.value[r] = values[i].value;
+	}
+}
+
+TEST(gpus_that_the_run_does_not_use_are_not_in_its_utilisation)
+{
+	assay_run *run = assay_run_new();
+	hand_telemetry(run, 0, 0, 5);
+	hand_telemetry(run, 3, 80, 70);
+	hand_telemetry(run, 3, 90, 90);
+	hand_telemetry(run, 0, 2, 5);
+	double peak, mean;
+	struct telemetry of = used_gpus(run);
+	CHECK(of.all == 2 && of.used.n == 1 && of.used.p[0].gpu == 3);
+	CHECK(series(run, &of, "util_pct", &peak, &mean) && mean == 85);
+	CHECK(series(run, &of, "mem_used_bytes", &peak, &mean) && mean == 80 && peak == 90);
+	CHECK(strstr(of.from, "1 busiest of 2"));
+	assay_vec_free(&of.used);
+	assay_run_free(run);
 	return 0;
 }

@@ -22,7 +22,8 @@ struct report_args {
 	const char *step, *stream, *device, *rank;
 };
 
-/* The precision a workload description names; NULL (with a message) when it cannot be read. */
+/* The precision a workload description names, fp16 where it names none; NULL (with a message) when
+ * it cannot be read. */
 static const char *config_precision(const char *path, assay_arena *arena)
 {
 	assay_err err = {0};
@@ -34,15 +35,17 @@ static const char *config_precision(const char *path, assay_arena *arena)
 	const char *found = NULL;
 	assay_view v = assay_input_view(in, 0, CONFIG_MAX);
 	assay_json j = assay_json_on(v.p, v.n);
-	assay_json_enter(&j, '{');
+	bool object = assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key);) {
 		if (!assay_str_is(key, "precision") || assay_json_peek(&j) != '"')
 			assay_json_skip(&j, NULL);
 		else if (assay_json_text(&j, &value))
 			found = assay_dup(arena, assay_json_unescape(arena, value));
 	}
+	if (!found && object && assay_json_ok(&j))
+		found = "fp16";
 	if (!found)
-		fprintf(stderr, "assay: %s names no \"precision\" (at byte %zu)\n", path,
+		fprintf(stderr, "assay: %s is no workload description (at byte %zu)\n", path,
 			(size_t)(j.p - j.base));
 	assay_input_close(in);
 	return found;

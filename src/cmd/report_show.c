@@ -60,7 +60,7 @@ static void print_text(const report_show *s, const assay_run *run)
 int report_show_run(const report_show *s, assay_run *run, char **operands)
 {
 	int status = ASSAY_EXIT_OK;
-	if (!run->part.t.device_time.n && !run->part.t.counter.n) {
+	if (!run->part.t.device_time.n && !run->part.t.counter.n && !run->part.t.stat.n) {
 		fprintf(stderr, "assay report: there is no GPU work in the input\n");
 		status = ASSAY_EXIT_FAIL;
 	}

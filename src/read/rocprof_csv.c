@@ -241,8 +241,10 @@ static void share_threads(assay_run *run, size_t first_host, size_t first_alloc)
 	assay_arena_free(&scratch);
 }
 
-static void finish(struct csv_read *job, size_t first_host, size_t first_alloc)
+static void finish(struct csv_read *job, size_t first_host, size_t first_alloc, size_t first_stat)
 {
+	if (job->plan.kind->put == assay_csv_put_length)
+		assay_csv_join_stats(&job->run->part.t.stat, first_stat);
 	if (assay_group_of(&job->run->part.t, job->run->part.source) != job->run->part.source)
 		share_threads(job->run, first_host, first_alloc);
 	job->run->part.t.source.records[job->run->part.source] = job->records;
@@ -277,6 +279,7 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 	if (!strcmp(assay_input_packing(in), "plain"))
 		job.windows = assay_input_file_bytes(in) / how.window;
 	size_t first_host = run->part.t.host.n, first_alloc = run->part.t.alloc.n;
+	size_t first_stat = run->part.t.stat.n;
 	assay_pump_run(&(assay_pump){.in = in,
 				     .start = after,
 				     .threads = how.threads,
@@ -287,7 +290,7 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 				     .commit = csv_commit,
 				     .fill = csv_fill,
 				     .discard = csv_discard});
-	finish(&job, first_host, first_alloc);
+	finish(&job, first_host, first_alloc, first_stat);
 	for (unsigned i = 0; i < how.threads; i++)
 		worker_stop(&job.workers[i]);
 	assay_map_free(&job.dispatches);

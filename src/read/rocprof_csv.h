@@ -167,6 +167,9 @@ void assay_csv_put_copy(csv_worker *w);
 void assay_csv_put_call(csv_worker *w);
 void assay_csv_put_alloc(csv_worker *w);
 void assay_csv_put_stat(csv_worker *w);
+void assay_csv_put_length(csv_worker *w);
+/* One row a name for the rows from first on. */
+void assay_csv_join_stats(assay_stat_table *t, size_t first);
 void assay_csv_put_device(csv_worker *w);
 void assay_csv_put_sample(csv_worker *w);
 /* The stream's track when the seen ones do not have it. */

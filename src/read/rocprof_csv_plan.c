@@ -126,6 +126,9 @@ static const csv_kind kinds[] = {
 static const csv_kind other_kernels = {"kernels", {0}, SPAN, assay_csv_put_kernel};
 static const csv_kind other_lengths = {
 	"kernels", {0}, {CSV_START, CSV_DURATION}, assay_csv_put_kernel};
+/* No times: sums by name are all that can be had. */
+static const csv_kind lengths_only = {
+	"kernel_durations", {0}, {CSV_DURATION}, assay_csv_put_length};
 
 static const uint8_t field_type[CSV_FIELD_COUNT] = {
 #define X(id, type, absent) CSV_AS_##type,
@@ -224,6 +227,18 @@ static const struct {
 	{CSV_DURATION, {"DurationNs", "duration_ns", "Duration"}},
 };
 
+/* A name and a length may be of anything: it must be said that they are of kernels, or in ns. */
+static bool names_lengths(const csv_cells *head)
+{
+	static const char *const told[] = {"kernel_name", "kernelname", "durationns",
+					   "duration_ns"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(told); i++)
+		if (has_column(head, told[i]))
+			return pick_column(head, picks[ASSAY_COUNT_OF(picks) - 1].names) <
+			       CSV_COLS_MAX;
+	return false;
+}
+
 /* Kernels with a name, a start, and an end or a length. Summaries and telemetry are no kernels. */
 static const csv_kind *pick_columns(const csv_cells *head, csv_plan *plan)
 {
@@ -237,6 +252,8 @@ static const csv_kind *pick_columns(const csv_cells *head, csv_plan *plan)
 			plan->has[picks[i].field] = true;
 		}
 	}
+	if (plan->has[CSV_NAME] && !plan->has[CSV_START] && names_lengths(head))
+		return &lengths_only;
 	if (!plan->has[CSV_NAME] || !plan->has[CSV_START])
 		return NULL;
 	if (plan->has[CSV_END])
@@ -323,7 +340,8 @@ int assay_csv_sniff(assay_str head)
 	size_t after;
 	if (!assay_csv_plan(head, &plan, &after))
 		return 0;
-	if (plan.kind != &other_kernels && plan.kind != &other_lengths)
+	if (plan.kind != &other_kernels && plan.kind != &other_lengths &&
+	    plan.kind != &lengths_only)
 		return SURE;
 	return first_row_fits(&plan, (assay_str){head.p + after, head.n - after}) ? UNSURE : 0;
 }
@@ -339,6 +357,8 @@ TEST(columns_are_picked_by_tiers)
 		 UNSURE);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("Start,Name,Duration\n100,k,30\n")), UNSURE);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("Start,Name,Duration\n100,k,30.9\n")), 0);
+	CHECK_EQ(assay_csv_sniff(ASSAY_S("KernelName,DurationNs\nk,30\n")), UNSURE);
+	CHECK_EQ(assay_csv_sniff(ASSAY_S("Name,Duration\nsong,30\n")), 0);
 	return 0;
 }
 

@@ -427,6 +427,48 @@ void assay_csv_put_stat(csv_worker *w)
 	t->stat.max[r] = signed_or_absent(w->v[CSV_MAX]);
 }
 
+void assay_csv_put_length(csv_worker *w)
+{
+	assay_tables *t = &w->part.t;
+	int64_t ns = signed_or_absent(w->v[CSV_DURATION]);
+	if (ns <= 0 || !w->v[CSV_NAME])
+		return;
+	uint32_t r = assay_add(t, ASSAY_T_stat);
+	t->stat.domain[r] = assay_intern_z(&w->part.strings, "kernel durations");
+	t->stat.name[r] = (assay_sid)w->v[CSV_NAME];
+	t->stat.calls[r] = 1;
+	t->stat.total[r] = t->stat.min[r] = t->stat.max[r] = ns;
+}
+
+void assay_csv_join_stats(assay_stat_table *t, size_t first)
+{
+	assay_map known = {0};
+	size_t kept = first;
+	for (size_t i = first; i < t->n; i++) {
+		uint32_t *slot = assay_map_at(&known, t->name[i]);
+		if (*slot != ASSAY_MAP_ABSENT) {
+			uint32_t to = *slot;
+			int64_t sum;
+			t->calls[to] += t->calls[i];
+			t->total[to] = __builtin_add_overflow(t->total[to], t->total[i], &sum)
+					       ? INT64_MAX
+					       : sum;
+			t->min[to] = t->min[i] < t->min[to] ? t->min[i] : t->min[to];
+			t->max[to] = t->max[i] > t->max[to] ? t->max[i] : t->max[to];
+			continue;
+		}
+		*slot = (uint32_t)kept;
+		t->domain[kept] = t->domain[i];
+		t->name[kept] = t->name[i];
+		t->calls[kept] = t->calls[i];
+		t->total[kept] = t->total[i];
+		t->min[kept] = t->min[i];
+		t->max[kept++] = t->max[i];
+	}
+	t->n = kept;
+	assay_map_free(&known);
+}
+
 /* 90402 is gfx942: decimal pairs major, minor, stepping; the last two are hexadecimal digits. */
 static assay_sid gfx_name(csv_worker *w, uint64_t version)
 {

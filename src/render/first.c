@@ -411,7 +411,10 @@ void assay_first_screen(assay_printout *p)
 	print_run(p);
 	if (!t->device_time.n) {
 		print_alarms(p);
-		print_line(p, "", "no GPU work in this input");
+		print_line(p, "",
+			   t->stat.n ? "no times of GPU work in this input, sums only"
+				     : "no GPU work in this input");
+		assay_summaries_text(p);
 		print_words(p, "Trust", trust);
 		return;
 	}

@@ -81,6 +81,10 @@ void assay_memory_json(assay_jsonw *w, const assay_run *run);
 void assay_counters_text(assay_printout *p);
 void assay_counters_json(assay_jsonw *w, const assay_run *run);
 
+/* Sums that came without times. */
+void assay_summaries_text(assay_printout *p);
+void assay_summaries_json(assay_jsonw *w, const assay_run *run);
+
 /* # compute, = communication, + copy, . idle; ends the line. */
 void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int width);
 

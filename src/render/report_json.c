@@ -277,6 +277,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	assay_memory_json(w, run);
 	assay_host_calls_json(w, run);
 	assay_counters_json(w, run);
+	assay_summaries_json(w, run);
 	assay_ops_json(w, run);
 	put_provenance(w, run);
 	put_issues(w, run);

@@ -407,6 +407,7 @@ const assay_section assay_sections[] = {
 	{"memory", "memory of devices over time, and who holds it", assay_memory_text},
 	{"calls", "calls of the GPU runtime", assay_host_calls_text},
 	{"counters", "hardware counters by kernel", assay_counters_text},
+	{"summaries", "sums that the recorder itself made", assay_summaries_text},
 	{"overhead", "what recording itself took", assay_overhead_text},
 	{"trust", "what was read, lost and linked", print_trust},
 };
