@@ -459,6 +459,33 @@ static void compare_with_torch(assay_ctx *c)
 	}
 }
 
+/* Distributions bring parts of ROCm up one by one: of Debian 13 the HIP runtime is 5.7.1 and the
+ * HSA runtime 6.1.2, and no single number is the release. */
+static void tell_mixture(assay_ctx *c, const assay_rocm_root *r)
+{
+	static const char *const parts[] = {"rocminfo",     "rocm-runtime", "libhsa-runtime64-",
+					    "libamdhip64-", "rocm-hip",     "hip-runtime-amd"};
+	const char *list = "", *first = NULL;
+	bool mixed = false;
+	for (size_t i = 0; r && !strcmp(r->layout, "distro") && i < c->installed.n; i++) {
+		const assay_installed *p = &c->installed.p[i];
+		bool part = false;
+		for (size_t k = 0; k < ASSAY_COUNT_OF(parts); k++)
+			part |= assay_str_starts(assay_str_of(p->name), parts[k]) &&
+				!assay_str_ends(assay_str_of(p->name), "-dev");
+		if (!part)
+			continue;
+		const char *version = assay_upstream_version(c->a, p->version);
+		first = first ? first : version;
+		mixed |= strcmp(first, version) != 0;
+		list = assay_printf(c->a, "%s%s%s %s", list, *list ? ", " : "", p->name, version);
+	}
+	if (mixed)
+		assay_ctx_finding(c, "rocm-mixed",
+				  "the distribution's packages are of several ROCm releases: %s",
+				  list);
+}
+
 static void run(assay_ctx *c)
 {
 	expect_amd(c);
@@ -470,6 +497,7 @@ static void run(assay_ctx *c)
 		     assay_root_is_file(&c->root, assay_printf(c->a, "%s/lib/libamdhip64.so",
 							       c->env->torch.dir));
 	rocm_versions(c, r);
+	tell_mixture(c, r);
 	hip_block(c, r);
 	driver_facts(c);
 	compare_with_torch(c);

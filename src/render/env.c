@@ -52,8 +52,9 @@ static void rocm_lines(const assay_env *e, FILE *out)
 	else
 		fprintf(out, "not installed\n");
 	start(out, "hip:");
-	if (e->hip.version)
-		fprintf(out, "%s (%s)\n", e->hip.version, or_dash(e->hip.platform));
+	if (e->hip.version || e->hip.platform)
+		fprintf(out, "%s (%s)\n", e->hip.version ? e->hip.version : "version unknown",
+			or_dash(e->hip.platform));
 	else
 		fprintf(out, "not installed\n");
 	math_line(out, "hipblaslt:", &e->hipblaslt);

@@ -6,7 +6,7 @@ import sqlite3
 import struct
 import subprocess
 
-from fixture import ASSAY, SITE, elf
+from fixture import ASSAY, elf, findings
 from harness import case
 
 STATUS = "Package: {}\nStatus: {}\nVersion: {}\n\n"
@@ -75,6 +75,14 @@ def _(r):
     d = r.probe()
     assert d["rocblas"]["package_version"] == "5.1.0" and d["rocm"]["version"] is None, d["rocm"]
     assert d["assay"]["system_packages"] == {"librocblas5": "1:5.1.0+dfsg-2"}
+
+
+@case("packages.a_distribution_that_mixes_rocm_releases_is_told")
+def _(r):
+    r.lib("/usr/lib/x86_64-linux-gnu", "libamdhip64", "5", "5.7")
+    r.file("/var/lib/dpkg/status", STATUS.format("libamdhip64-5", "install ok installed", "5.7.1-6+deb13u1")
+           + STATUS.format("libamdhip64-dev", "install ok installed", "9") + STATUS.format("rocminfo", "install ok installed", "6.1.2-1"))
+    assert findings(r.probe(), "rocm-mixed") == ["the distribution's packages are of several ROCm releases: libamdhip64-5 5.7.1, rocminfo 6.1.2"]
 
 
 @case("owners.dpkg")

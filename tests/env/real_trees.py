@@ -1,5 +1,6 @@
-"""assay env on trees of real wheels, each field against importlib.metadata, readelf and torch/version.py. By hand: it
-downloads about 2 GB. usage: real_trees.py [FOLDER]   trees stay there for the next time."""
+"""assay env on trees of real wheels and Debian packages, each field against importlib.metadata, readelf, dpkg and
+torch/version.py. By hand: it downloads about 2 GB. usage: real_trees.py [FOLDER [WORD...]]   trees stay there for the
+next time; only those whose name holds one of the words."""
 import importlib.metadata
 import json
 import os
@@ -15,6 +16,10 @@ TREES = {
     "jax-cuda": ["jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt"],
     "jax-rocm": ["jax", "jaxlib", "jax-rocm7-plugin", "jax-rocm7-pjrt"],
     "tensorflow-rocm": ["tensorflow-rocm"],
+}
+DEBIAN = {
+    "bookworm": ["libamdhip64-5", "libhsa-runtime64-1", "rocminfo"],
+    "trixie": ["librocblas0", "librocfft0", "librccl1", "libhipblas0", "libamdhip64-5", "libhsa-runtime64-1", "rocminfo"],
 }
 failed = 0
 
@@ -76,12 +81,85 @@ def check_tree(name, root, site):
         check(f"{name}: {program}'s {len(e['libraries'])} libraries need nothing else", not gone - {"libcuda.so.1"}, gone)
 
 
+def packages_of(top, suite, names):
+    """The .deb files, by an apt that knows this suite alone."""
+    apt = f"{top}/apt-{suite}"
+    os.makedirs(f"{apt}/lists/partial", exist_ok=True)
+    os.makedirs(f"{apt}/cache/archives/partial", exist_ok=True)
+    with open(f"{apt}/sources.list", "w") as f:
+        f.write(f"deb http://deb.debian.org/debian {suite} main\n")
+    opts = ["-qq", "-o", "APT::Architecture=amd64", "-o", "Dir::State::status=/dev/null", "-o", f"Dir::Etc::sourcelist={apt}/sources.list",
+            "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={apt}/lists", "-o", f"Dir::Cache={apt}/cache", "-o", "APT::Sandbox::User="]
+    for command in (["update"], ["download", *names]):
+        p = subprocess.run(["apt-get", *opts, *command], capture_output=True, text=True, cwd=apt)
+        if p.returncode:
+            print(f"skip - env: real tree {suite}: {(p.stderr.strip().splitlines() or ['apt-get failed'])[-1][:160]}")
+            return None
+    return [f"{apt}/{f}" for f in sorted(os.listdir(apt)) if f.endswith(".deb")]
+
+
+def debian_tree(top, suite, names):
+    root = f"{top}/{suite}"
+    if os.path.isdir(f"{root}/var/lib/dpkg/info"):
+        return root
+    debs = packages_of(top, suite, names)
+    if not debs:
+        return None
+    os.makedirs(f"{root}/var/lib/dpkg/info")
+    os.makedirs(f"{root}/var/lib/dpkg/updates")
+    open(f"{root}/var/lib/dpkg/status", "w").close()
+    for link, to in (("lib", "usr/lib"), ("lib64", "usr/lib64")):
+        os.symlink(to, f"{root}/{link}")
+    subprocess.run(["dpkg", f"--root={root}", "--force-all", "--unpack", *debs], check=True, capture_output=True)
+    with open(f"{root}/var/lib/dpkg/status", "r+") as f:
+        text = f.read().replace("install ok unpacked", "install ok installed")
+        f.seek(0)
+        f.write(text)
+        f.truncate()
+    return root
+
+
+def dpkg_says(root, *query):
+    return subprocess.run(["dpkg-query", f"--admindir={root}/var/lib/dpkg", *query], capture_output=True, text=True).stdout.strip()
+
+
+def upstream(version):
+    return re.split(r"[+~-]", version.split(":")[-1])[0]
+
+
+def check_debian(suite, root):
+    d = json.loads(subprocess.run([ASSAY, "env", "--root", root, "--json"], capture_output=True, text=True).stdout)
+    a = d["assay"]
+    theirs = dict(line.split(" ", 1) for line in dpkg_says(root, "-W", "-f", "${Package} ${Version}\\n").splitlines())
+    check(f"{suite}: {len(theirs)} packages", a["system_packages"] == theirs, set(a["system_packages"].items()) ^ set(theirs.items()))
+    check(f"{suite}: ROCm {d['rocm']['version']}", d["rocm"]["version"] == upstream(theirs["rocminfo"]), theirs["rocminfo"])
+    if "librocblas0" in theirs:
+        check(f"{suite}: rocBLAS {d['rocblas']['package_version']}", d["rocblas"]["package_version"] == upstream(theirs["librocblas0"]))
+        check(f"{suite}: {a['kernel_databases']['rocblas']['files']} kernel files", kernel_files(root, "librocblas0") == a["kernel_databases"]["rocblas"]["files"],
+              kernel_files(root, "librocblas0"))
+    files = [c for lib in a["libraries"].values() for c in lib["copies"]]
+    wrong = [c["path"] for c in files if c["soname"] != dynamic(root + c["path"])[0]]
+    check(f"{suite}: sonames of {len(files)} libraries", files and not wrong, wrong[:3])
+    owners = {c["path"]: c["owner"] and c["owner"]["package"] for c in files}
+    wrong = {p: o for p, o in owners.items() if dpkg_says(root, "-S", p).split(":")[0] != o}
+    check(f"{suite}: owners of {len(files)} libraries", not wrong, wrong)
+
+
+def kernel_files(root, package):
+    return sum("/rocblas/" in f and os.path.isfile(root + f) for f in dpkg_says(root, "-L", package).splitlines())
+
+
 def main():
     top = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/real-trees")
+    wanted = lambda name: len(sys.argv) < 3 or any(w in name for w in sys.argv[2:])
     for name, wheels in TREES.items():
-        root, site = tree_of(top, name, wheels)
+        root, site = tree_of(top, name, wheels) if wanted(name) else (None, None)
         if root:
             check_tree(name, root, site)
+    for suite, names in DEBIAN.items():
+        root = debian_tree(top, suite, names) if wanted(suite) else None
+        if root:
+            check_debian(suite, root)
     return bool(failed)
 
 
