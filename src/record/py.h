@@ -34,10 +34,9 @@ typedef struct assay_py {
 /* A call on a stack. */
 typedef struct assay_py_frame {
 	uintptr_t code;
-	uintptr_t at;     /* instruction; up to 3.10 code + its index */
-	uint64_t mark;    /* tells the code from another one at the same address; top bit 0 */
-	uintptr_t frame;  /* where it lies; these two of the own thread's stack only */
-	uint32_t version; /* number that no other code has, from 3.12 on; 0 unknown */
+	uintptr_t at;    /* instruction; up to 3.10 code + its index */
+	uint64_t mark;   /* tells the code from another one at the same address; top bit 0 */
+	uintptr_t frame; /* where it lies; of the own thread's stack only */
 } assay_py_frame;
 
 /* Reads of memory: of the own thread's objects, or of what may be gone. */

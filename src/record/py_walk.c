@@ -101,6 +101,13 @@ static inline uintptr_t instruction_of(const assay_py_layout *at, uintptr_t f, u
 		       : load64(f + at->frame_at);
 }
 
+/* A frame that the interpreter puts where C calls Python. */
+static inline bool is_shim(const assay_py_layout *at, uintptr_t f)
+{
+	return at->frame_owner != ASSAY_PY_NONE &&
+	       *(const signed char *)(f + at->frame_owner) >= SHIM;
+}
+
 /* The known calls that a stack is compared with, from k - 1 down to `end`. */
 typedef struct known_calls {
 	const assay_py_frame *k, *end;
@@ -111,28 +118,37 @@ typedef struct known_calls {
  * follows. */
 static uintptr_t pass_marked(const assay_py_layout *at, known_calls *c, uintptr_t f)
 {
-	while (c->k > c->end && c->k[-1].frame == f) {
+	for (; c->k > c->end && is_pointer(f); f = load64(f + at->frame_caller)) {
+		if (c->k[-1].frame != f) {
+			if (!is_shim(at, f))
+				break;
+			continue;
+		}
 		uintptr_t code = code_of(at, f);
 		if (code != c->k[-1].code || instruction_of(at, f, code) != c->k[-1].at ||
 		    mark_of(at, code) != c->k[-1].mark)
 			break;
 		c->k--;
-		f = load64(f + at->frame_caller);
 	}
 	return f;
 }
 
-/* The same by the number of the code, which no other has. */
+/* The same by the number of the code alone, which no other has. */
 static uintptr_t pass_numbered(const assay_py_layout *at, known_calls *c, uintptr_t f)
 {
 	const size_t code_at = at->frame_code, place = at->frame_at, up = at->frame_caller;
-	const uintptr_t tags = ~(uintptr_t)at->frame_tags, version_at = at->code_version;
+	const uintptr_t tags = ~(uintptr_t)at->frame_tags, number_at = at->code_version;
 	const assay_py_frame *k = c->k, *end = c->end;
-	for (; k > end && k[-1].frame == f; k--) {
-		uint32_t version = load32((load64(f + code_at) & tags) + version_at);
-		if (!version || version != k[-1].version || load64(f + place) != k[-1].at)
+	for (; k > end && is_pointer(f); f = load64(f + up)) {
+		if (k[-1].frame != f) {
+			if (!is_shim(at, f))
+				break;
+			continue;
+		}
+		uint32_t number = load32((load64(f + code_at) & tags) + number_at);
+		if (!number || number != k[-1].mark || load64(f + place) != k[-1].at)
 			break;
-		f = load64(f + up);
+		k--;
 	}
 	c->k = k;
 	return f;
@@ -150,10 +166,10 @@ static uint32_t pass_known(const assay_py_layout *at, const assay_py_frame *know
 }
 
 /* False: it is no frame of Python code. From 3.13 on frames may run anything. */
-static bool read_own(const assay_py *py, const assay_py_layout *at, uintptr_t f,
-		     assay_py_frame *out)
+static inline bool read_own(const assay_py *py, uintptr_t f, assay_py_frame *out)
 {
-	if (at->frame_owner != ASSAY_PY_NONE && *(const signed char *)(f + at->frame_owner) >= SHIM)
+	const assay_py_layout *at = &py->at;
+	if (is_shim(at, f))
 		return false;
 	uintptr_t code = code_of(at, f);
 	if (load64(code + at->object_type) != py->code_type)
@@ -162,7 +178,6 @@ static bool read_own(const assay_py *py, const assay_py_layout *at, uintptr_t f,
 	out->code = code;
 	out->at = instruction_of(at, f, code);
 	out->mark = mark_of(at, code);
-	out->version = at->code_version == ASSAY_PY_NONE ? 0 : load32(code + at->code_version);
 	return true;
 }
 
@@ -193,16 +208,19 @@ uint32_t assay_py_walk(const assay_py *py, const assay_py_frame *known, uint32_t
 	uintptr_t f = own_frame(py, (uintptr_t)py->this_thread());
 	*cut = false;
 	for (; is_pointer(f) && follow--; f = load64(f + at->frame_caller)) {
-		assay_py_frame read;
 		left = run ? left : drop_above(known, left, f);
-		uint32_t more = pass_known(at, known, left, ASSAY_PY_DEPTH - n - run, &f);
-		left -= more;
-		run += more;
-		if (!is_pointer(f))
-			break;
-		if (!read_own(py, at, f, &read))
+		if (left) {
+			uint32_t more = pass_known(at, known, left, ASSAY_PY_DEPTH - n - run, &f);
+			left -= more;
+			run += more;
+			if (!is_pointer(f))
+				break;
+		}
+		assay_py_frame read;
+		if (!read_own(py, f, &read))
 			continue;
-		n += copy_run(known, left, run, out + n);
+		if (run)
+			n += copy_run(known, left, run, out + n);
 		run = 0;
 		if (n == ASSAY_PY_DEPTH) {
 			*cut = true;
