@@ -5,7 +5,8 @@ the other one of its round, their median, and a 95 % interval of it (bootstrap).
 also tells how much larger they make a capture, and torch.profiler in processes without assay. Where loads.py has a limit
 for a load, the row of the default recording says whether its ratio is within it.
 
-usage: bench/record/overhead.py [--rounds N] [--seconds S] [--who NAME,...] [LOAD...]
+usage: bench/record/overhead.py [--rounds N] [--seconds S] [--who NAME,...] [--with KEY=VALUE] [LOAD...]
+--with     a setting of the recorder's (as of `assay record --set`) for all loads: no_driver=1, driver_launches=1, tick=100, ...
 LOAD       of loads.py; all of them when none is named, "limits" stands for those with a limit
 --who      assay, bare (assay without stacks and samples), torch.profiler (default: all three)
 --rounds   rounds for each load and profiler (default 100)
@@ -196,7 +197,7 @@ def work(loads, who, n, seconds):
     except ImportError:
         pass
     print(f"{'load':14} {'recorded by':15} {'us/step':>10} {'ratio':>9} {'95 % interval':>15} {'off/before':>10} {'rounds':>7} {'faults':>8} {'bytes/step':>10}  limit")
-    turns = [(load, w) for load in loads for w in who if (load, w) != ("graph_whole", "torch.profiler")]
+    turns = [(load, w) for load in loads for w in who if not (load.startswith("graph_") and w == "torch.profiler")]
     end = time.monotonic() + seconds
     results = {}
     for i, (load, w) in enumerate(turns):
@@ -219,6 +220,7 @@ def main():
     options.add_argument("--rounds", type=int, default=100)
     options.add_argument("--seconds", type=float, default=150)
     options.add_argument("--who", default=",".join(WHO))
+    options.add_argument("--with", action="append", default=[], dest="settings")
     options.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("loads", nargs="*")
     a = options.parse_args()
@@ -226,7 +228,8 @@ def main():
         sys.exit(work(wanted(a.loads), a.who.split(","), a.rounds, a.seconds))
     run = tempfile.mkdtemp(prefix="assay-overhead-")
     try:
-        sys.exit(subprocess.run([ASSAY, "record", "--paused", "--quiet", "-o", run, "--telemetry", "off", "--", sys.executable, __file__, "--inside",
+        sys.exit(subprocess.run([ASSAY, "record", "--paused", "--quiet", "-o", run, "--telemetry", "off",
+                                 *(word for s in a.settings for word in ("--set", s)), "--", sys.executable, __file__, "--inside",
                                  "--rounds", str(a.rounds), "--seconds", str(a.seconds), "--who", a.who, *a.loads]).returncode)
     finally:
         shutil.rmtree(run, ignore_errors=True)

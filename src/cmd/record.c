@@ -209,8 +209,9 @@ static char *config_text(recording *r, const struct args *a)
 		text = assay_printf(m, "%s;no_stacks=1", text);
 	if (is_off(a->a.children))
 		text = assay_printf(m, "%s;no_children=1", text);
-	if (a->a.graph_nodes && !strcmp(a->a.graph_nodes, "none"))
-		text = assay_printf(m, "%s;no_nodes=1", text);
+	if (a->a.graph_nodes && strcmp(a->a.graph_nodes, "all"))
+		text = assay_printf(m, "%s;%s_nodes=1", text,
+				    strcmp(a->a.graph_nodes, "none") ? a->a.graph_nodes : "no");
 	if (r->keep.bytes)
 		text = assay_printf(m, "%s;keep=%" PRId64 ";keep_ns=%" PRId64, text, r->keep.bytes,
 				    r->keep.ns);
@@ -308,8 +309,9 @@ static bool is_setting(const char *text)
 		enum set_type type;
 	} keys[] = {
 		{"flush", SET_NUMBER},  {"tick", SET_NUMBER},    {"ring", SET_NUMBER},
-		{"buffer", SET_NUMBER}, {"no_driver", SET_FLAG}, {"no_api", SET_FLAG},
-		{"skip", SET_TEXT},     {"rings", SET_TEXT},     {"hang", SET_NUMBER},
+		{"buffer", SET_NUMBER}, {"no_driver", SET_FLAG}, {"driver_launches", SET_FLAG},
+		{"no_api", SET_FLAG},   {"skip", SET_TEXT},      {"rings", SET_TEXT},
+		{"hang", SET_NUMBER},
 	};
 	assay_str value = assay_str_of(text), key = assay_str_cut(&value, '=');
 	uint64_t n;
@@ -475,8 +477,8 @@ static const assay_opt opts[] = {
 	 AT(a.sample)},
 	{"children", 0, ASSAY_OPT_TEXT, "on|off",
 	 "Look at child processes, such as loader workers, too; on.", AT(a.children)},
-	{"graph-nodes", 0, ASSAY_OPT_TEXT, "all|none",
-	 "Of CUDA graphs record the work of every node, or each launch as a whole, which is cheaper; all.",
+	{"graph-nodes", 0, ASSAY_OPT_TEXT, "all|sample|none|auto",
+	 "Of CUDA graphs record the work of every node, or each launch as a whole, which is cheaper, or that but for the nodes of one launch in 32; auto: of more, when launches are few; all.",
 	 AT(a.graph_nodes)},
 	{"no-blas", 0, ASSAY_OPT_FLAG, NULL,
 	 "Do not stand in for cuBLAS, hipBLAS and rocBLAS to record matrix products.",
@@ -503,7 +505,7 @@ static const assay_opt opts[] = {
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, tick, ring, buffer, no_driver, no_api, skip, rings, hang.",
+	 "Tune the recorder: flush, tick, ring, buffer, no_driver, driver_launches, no_api, skip, rings, hang.",
 	 AT(set)},
 	{"recover", 0, ASSAY_OPT_FLAG, NULL,
 	 "Instead of a command: take what a killed recording left in memory into its RUN.",

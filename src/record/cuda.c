@@ -131,6 +131,8 @@ bool assay_cuda_on(void)
 bool assay_cuda_owns(int kind)
 {
 	const assay_rt_config *conf = assay_rt_conf();
+	if (kind == CUPTI_GRAPH_TRACE && assay_graphs_traced())
+		return true;
 	if (!assay_cuda_on())
 		return false;
 	int n = assay_callback_on() && !conf->exact_waits ? WITHOUT_ORDER : KINDS;
@@ -148,7 +150,7 @@ void assay_cuda_take_calls(void)
 	if (!assay_callback_on()) {
 		/* first, since CUPTI takes a call's callback away with its record */
 		assay_cuda_switch_records(c, false);
-		assay_callback_start(c);
+		assay_graphs_seen(assay_callback_start(c));
 	}
 	for (int i = WITHOUT_ORDER; i < KINDS; i++)
 		if (!assay_cuda_owns(own_kinds[i]) && !assay_share_wants(own_kinds[i]))
@@ -160,6 +162,7 @@ void assay_cuda_leave_calls(void)
 {
 	if (!assay_cuda_on())
 		return;
+	assay_graphs_seen(false);
 	assay_callback_stop();
 	for (int i = WITHOUT_ORDER; i < KINDS; i++)
 		if (assay_cuda_owns(own_kinds[i]))
@@ -227,6 +230,7 @@ static void switch_off(const cupti_lib *c)
 {
 	if (!atomic_load(&cuda.on))
 		return;
+	assay_graphs_seen(false);
 	assay_callback_stop();
 	assay_cuda_disable_calls(c);
 	assay_share_settle();
@@ -303,6 +307,7 @@ static void tick(void)
 			cuda.cupti.flush_all(0);
 		return;
 	}
+	assay_graphs_tick();
 	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
 		atomic_store(&cuda.sent, 0);
 	else
@@ -340,6 +345,7 @@ static void loaded(void)
 static void forked(void)
 {
 	assay_host_forked();
+	assay_graphs_forked();
 	atomic_store(&cuda.ready, 0);
 	atomic_store(&cuda.on, 0);
 	pthread_mutex_init(&cuda.switching, NULL);
@@ -367,19 +373,6 @@ static void record(bool on)
 	pthread_mutex_unlock(&cuda.switching);
 }
 
-/* CUPTI (13.0) dies in the launch of a graph as a whole that was made while this was off. So it is
- * on before the program can make one and stays on, also while nothing is recorded. */
-static void trace_whole_graphs(void)
-{
-	if (!assay_rt_conf()->no_nodes || !assay_cuda_prepare())
-		return;
-	cuda.cupti.enable(CUPTI_GRAPH_TRACE);
-	if (assay_rt_bulk_open()) {
-		assay_rt_meta("graph_nodes", "none");
-		assay_rt_bulk_close();
-	}
-}
-
 /* CUPTI is there: from now on it can be switched. One that is not to record is not touched, but for
  * graphs. */
 static void begin(void)
@@ -390,8 +383,9 @@ static void begin(void)
 	cuda.bound = true;
 	assay_share_install(&cuda.cupti, cuda.lib);
 	atomic_store(&cuda.ready, 1);
-	trace_whole_graphs();
+	assay_graphs_begin(&cuda.cupti);
 	obey();
+	assay_graphs_begun();
 	pthread_mutex_unlock(&cuda.switching);
 }
 

@@ -35,16 +35,31 @@ uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, u
 /* The call of this number is recorded: so is its GPU work, whenever it runs. */
 void assay_cuda_inside(uint32_t corr);
 
-/* cuda_callback.c: calls by callback. watch: this one is to be seen. mute: the caller's thread is
+/* cuda_callback.c: calls by callback. watch: this one is to be seen. launches: does it put work on
+ * a stream? mute: the caller's thread is
  * ours. start subscribes (false: CUPTI refuses), renew switches the callbacks on. saw: was a call
  * that began then seen, so that a record of it is one too many? */
 void assay_callback_watch(int domain, uint32_t cbid, const char *name);
+bool assay_callback_launches(const char *name);
 void assay_callback_mute(void);
 bool assay_callback_start(const cupti_lib *c);
 void assay_callback_renew(void);
 void assay_callback_stop(void);
 bool assay_callback_on(void);
 bool assay_callback_saw(int domain, uint32_t cbid, int64_t start);
+
+/* cuda_graphs.c: how graphs are traced. begin: before the program can make one, begun: it goes on;
+ * traced: may others not switch it off? seen: calls are from now on, or will not be in a moment.
+ * enter, leave: of calls that make graphs, and of launches. */
+enum { ASSAY_GRAPH_MADE = 1, ASSAY_GRAPH_LAUNCHED = 2 };
+void assay_graphs_begin(const cupti_lib *c);
+void assay_graphs_begun(void);
+void assay_graphs_forked(void);
+bool assay_graphs_traced(void);
+void assay_graphs_seen(bool seen);
+void assay_graphs_tick(void);
+void assay_graphs_enter(uint8_t what);
+void assay_graphs_leave(uint8_t what);
 
 extern const assay_rt_hooks assay_cuda_hooks;
 

@@ -123,9 +123,9 @@ typedef struct watched {
 	bool simple;     /* a launch of which only its stream and its kernel are told, ... */
 	uint8_t stream;  /* ... and where the stream stands, as in launch_call */
 	bool behind;
-	bool fill; /* eight bytes, so that no number of a call is multiplied */
+	uint8_t graph; /* ASSAY_GRAPH_..., 0 none */
 } watched;
-static_assert(sizeof(watched) == 8, "layout");
+static_assert(sizeof(watched) == 8, "no number of a call is multiplied to find it");
 
 static struct {
 	const cupti_lib *cupti;
@@ -179,6 +179,11 @@ static uint8_t launch_row(const char *name)
 	return row;
 }
 
+bool assay_callback_launches(const char *name)
+{
+	return launch_row(name) != OTHER;
+}
+
 void assay_callback_watch(int domain, uint32_t cbid, const char *name)
 {
 	watched *w = &watch.calls[domain][cbid];
@@ -186,6 +191,9 @@ void assay_callback_watch(int domain, uint32_t cbid, const char *name)
 	bool config = order_calls[w->row].how & CONFIG;
 	w->launch = w->row == OTHER || config ? launch_row(name) : OTHER;
 	w->simple = w->launch && !(config && assay_rt_conf()->exact_waits);
+	w->graph = !strncmp(order_calls[w->row].stem, "GraphInstantiate", 16) ? ASSAY_GRAPH_MADE
+		   : !strcmp(order_calls[w->row].stem, "GraphLaunch")         ? ASSAY_GRAPH_LAUNCHED
+									      : 0;
 	w->stream = launch_calls[w->launch].stream;
 	w->behind = launch_calls[w->launch].behind;
 	w->on = true;
@@ -459,6 +467,8 @@ static __attribute__((noinline)) void enter(open_calls *t, int domain, uint32_t 
 	call->cbid = cbid;
 	call->domain = domain;
 	assay_host_enter(now);
+	if (call->which->graph)
+		assay_graphs_enter(call->which->graph);
 	if (call == t->call)
 		tell_open(call, c);
 	t->last = call;
@@ -469,6 +479,8 @@ static __attribute__((noinline)) void enter(open_calls *t, int domain, uint32_t 
 static __attribute__((noinline)) void leave(open_calls *t, open_call *call, const cupti_call *c)
 {
 	t->last = call == t->call ? NULL : call - 1;
+	if (call->which->graph)
+		assay_graphs_leave(call->which->graph);
 	if (!t->last)
 		assay_rt_left();
 	int64_t before = call->cost < 0 ? 0 : assay_rt_now();

@@ -42,13 +42,20 @@ bool assay_cuda_chosen(int domain, uint32_t cbid)
 	return cbid < CUPTI_CBID_MAX && chosen[domain][cbid];
 }
 
+static bool is_left_to_driver(int domain, const char *name)
+{
+	const assay_rt_config *conf = assay_rt_conf();
+	return domain == CUPTI_DOMAIN_RUNTIME && conf->driver_launches && !conf->no_driver &&
+	       assay_callback_launches(name);
+}
+
 static void choose(const cupti_lib *c, int domain, bool all)
 {
 	for (uint32_t cbid = 1; cbid < CUPTI_CBID_MAX; cbid++) {
 		const char *name = NULL;
 		if (c->callback_name(domain, cbid, &name) != CUPTI_OK || !name || !*name)
 			continue;
-		if (!all && !call_counts(name))
+		if ((!all && !call_counts(name)) || is_left_to_driver(domain, name))
 			continue;
 		chosen[domain][cbid] = true;
 		assay_callback_watch(domain, cbid, name);

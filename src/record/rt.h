@@ -41,15 +41,17 @@ typedef struct assay_rt_config {
 	uint32_t tick_ms;      /* between calls of hooks.tick, default 20, at most flush_ms */
 	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
-	bool all_api;     /* record calls that neither launch, copy, allocate, order nor wait too */
-	bool no_driver;   /* leave out the driver's calls */
-	bool no_api;      /* leave out all calls: GPU work loses its launch */
-	bool exact_waits; /* record the vendor's own numbers of events and waits, too */
-	bool no_nodes;    /* graph launches as a whole instead of their nodes */
-	bool no_stacks;   /* calls without their Python stacks */
-	bool no_children; /* no samples of child processes */
-	uint32_t sample_us;          /* between looks at threads, default 1000; 0: none */
-	bool no_blas;                /* leave out matrix products */
+	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */
+	bool no_driver; /* leave out the driver's calls */
+	bool driver_launches; /* see launches where the runtime calls the driver, not twice */
+	bool no_api;          /* leave out all calls: GPU work loses its launch */
+	bool exact_waits;     /* record the vendor's own numbers of events and waits, too */
+	bool no_nodes;        /* graph launches as a whole instead of their nodes */
+	bool sample_nodes, auto_nodes; /* the same, but for the nodes of some */
+	bool no_stacks;                /* calls without their Python stacks */
+	bool no_children;              /* no samples of child processes */
+	uint32_t sample_us;            /* between looks at threads, default 1000; 0: none */
+	bool no_blas;                  /* leave out matrix products */
 	uint32_t hang_ms;            /* a call, or a step, that takes so long hangs; default 10 s */
 	int64_t keep_ns, keep_bytes; /* a flight recorder keeps so much; bytes 0: it is none, ns 0:
 					any time */

@@ -336,6 +336,45 @@ static bool contradicts(const assay_run *run)
 	return false;
 }
 
+/* Launches of graphs, told as a whole and by their nodes. */
+static void count_graphs(const assay_gpu_table *g, uint64_t *whole, uint64_t *by_nodes)
+{
+	assay_map seen = {0};
+	*whole = *by_nodes = 0;
+	for (size_t i = 0; i < g->n; i++) {
+		if (!g->graph[i])
+			continue;
+		if (!g->graph_node[i])
+			++*whole;
+		else if (assay_map_get(&seen, g->corr[i]) == ASSAY_MAP_ABSENT)
+			*assay_map_at(&seen, g->corr[i]) = (uint32_t)++ * by_nodes;
+	}
+	assay_map_free(&seen);
+}
+
+static void print_graphs(assay_printout *p)
+{
+	char a[ASSAY_FMT], b[ASSAY_FMT];
+	assay_str how = assay_meta_get(p->run, "graph_nodes");
+	const char *text =
+		"CUDA graphs were recorded as a whole (--graph-nodes none): what runs inside them is not told";
+	uint64_t whole, by_nodes;
+	if (assay_str_is(how, "sample")) {
+		count_graphs(&p->run->part.t.gpu, &whole, &by_nodes);
+		text = assay_printf(
+			&p->scratch,
+			"CUDA graphs: of %s launches the nodes were recorded for %s (--graph-nodes), the others as a whole: kernels inside graphs stand for a share of them%s",
+			assay_fmt_count(a, whole + by_nodes), assay_fmt_count(b, by_nodes),
+			assay_meta_get(p->run, "graph_nodes.all").n
+				? "; from a graph on that was made while nodes were recorded, all of them"
+				: "");
+	} else if (!assay_str_is(how, "none")) {
+		return;
+	}
+	fputs("  ", p->out);
+	assay_print_flow(p, 2, text);
+}
+
 static void print_trust(assay_printout *p)
 {
 	const assay_trust t = assay_trust_of(p->run);
@@ -362,12 +401,7 @@ static void print_trust(assay_printout *p)
 		fputs("  ", p->out);
 		assay_print_flow(p, 2, text);
 	}
-	if (assay_str_is(assay_meta_get(p->run, "graph_nodes"), "none")) {
-		fputs("  ", p->out);
-		assay_print_flow(
-			p, 2,
-			"CUDA graphs were recorded as a whole (--graph-nodes none): what runs inside them is not told");
-	}
+	print_graphs(p);
 	if (t.unkept) {
 		text = assay_printf(
 			&p->scratch,

@@ -34,11 +34,14 @@ static const struct {
 	{CUPTI_STREAM, 24, 24},
 	{CUPTI_MEMORY2, 128, 120},
 	{CUPTI_OVERHEAD, 56, 40},
+	{CUPTI_GRAPH_TRACE, 64, 40},
 };
 
 static struct {
 	pthread_mutex_t lock;
-	bool kind[KINDS], call[3][CBIDS], unmet_graph;
+	bool kind[KINDS], call[3][CBIDS];
+	uint64_t unmet[64]; /* graphs that were made while they were not traced as a whole */
+	size_t unmet_n;
 	cupti_request_fn *request;
 	cupti_complete_fn *complete;
 	cupti_time_fn *time;
@@ -339,6 +342,13 @@ API unsigned fake_cupti_on(void)
 	pthread_mutex_unlock(&f.lock);
 	return n;
 }
+API int fake_cupti_traces(int kind)
+{
+	pthread_mutex_lock(&f.lock);
+	int on = f.kind[kind];
+	pthread_mutex_unlock(&f.lock);
+	return on;
+}
 API cupti_result cuptiFinalize(void)
 {
 	memset(f.kind, 0, sizeof f.kind);
@@ -357,7 +367,7 @@ static void put_arguments(uint64_t *at, int domain, const fake_work *w)
 	} else if (w->kind == FAKE_KERNEL) {
 		at[domain == CUPTI_DOMAIN_RUNTIME ? 6 : 5] = fake_stream(w->stream);
 	} else if (w->kind == FAKE_COPY) {
-		at[4] = fake_stream(w->stream);
+		at[domain == CUPTI_DOMAIN_RUNTIME ? 4 : 3] = fake_stream(w->stream);
 	} else { /* waits */
 		at[0] = fake_stream(w->stream);
 		at[1] = w->kind == FAKE_VALUE ? w->address : fake_event(w->event);
@@ -390,19 +400,63 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 			       .correlationId = corr});
 }
 
-/* The real one (13.0) dies when a graph is launched as a whole that was made while graphs were not
- * traced so. */
-static void meet_graph(int domain, uint32_t cbid)
+static uint64_t first_argument(const fake_work *w)
 {
-	bool runtime = domain == CUPTI_DOMAIN_RUNTIME;
-	pthread_mutex_lock(&f.lock);
-	if (runtime && cbid == FAKE_cudaGraphInstantiate && !f.kind[CUPTI_GRAPH_TRACE])
-		f.unmet_graph = true;
-	bool dies = runtime && cbid == FAKE_cudaGraphLaunch && f.kind[CUPTI_GRAPH_TRACE] &&
-		    f.unmet_graph;
-	pthread_mutex_unlock(&f.lock);
-	if (dies)
+	uint64_t v = 0;
+	if (w && w->arguments)
+		memcpy(&v, w->arguments, sizeof v);
+	return v;
+}
+
+/* The real one (13.0) dies when a graph is launched as a whole that was made while graphs were not
+ * traced so. Under the lock. */
+static void meet_graph(uint32_t cbid, const fake_work *w)
+{
+	uint64_t at = first_argument(w), graph = at;
+	if (cbid == FAKE_cudaGraphInstantiate && at)
+		memcpy(&graph, (void *)(uintptr_t)at, sizeof graph);
+	size_t i = 0;
+	while (i < f.unmet_n && f.unmet[i] != graph)
+		i++;
+	if (cbid == FAKE_cudaGraphLaunch && f.kind[CUPTI_GRAPH_TRACE] && i < f.unmet_n)
 		raise(SIGSEGV);
+	if (cbid != FAKE_cudaGraphInstantiate)
+		return;
+	if (!f.kind[CUPTI_GRAPH_TRACE] && i == f.unmet_n && i < 64)
+		f.unmet[f.unmet_n++] = graph;
+	else if (f.kind[CUPTI_GRAPH_TRACE] && i < f.unmet_n)
+		f.unmet[i] = f.unmet[--f.unmet_n];
+}
+
+/* A launch as a whole, or its two nodes. Under the lock. */
+static void add_graph(uint32_t graph, uint32_t corr, uint64_t start)
+{
+	if (f.kind[CUPTI_GRAPH_TRACE]) {
+		cupti_graph *g = add(CUPTI_GRAPH_TRACE);
+		if (g) {
+			g->correlationId = corr;
+			g->start = start + 1000;
+			g->end = start + 3000;
+			g->graphId = graph;
+			g->contextId = 1;
+			g->streamId = 13;
+		}
+		return;
+	}
+	for (uint32_t node = 1; node <= 2 && f.kind[CUPTI_CONCURRENT_KERNEL]; node++) {
+		cupti_kernel *k = add(CUPTI_CONCURRENT_KERNEL);
+		if (!k)
+			return;
+		k->name = "node";
+		k->start = start + 1000 * node;
+		k->end = k->start + 900;
+		k->contextId = 1;
+		k->streamId = 13;
+		k->correlationId = corr;
+		k->gridX = k->gridY = k->gridZ = k->blockX = k->blockY = k->blockZ = 1;
+		k->graphId = graph;
+		k->graphNodeId = node;
+	}
 }
 
 API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_work *w)
@@ -410,11 +464,11 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	uint32_t nested = domain != CUPTI_DOMAIN_RUNTIME || !w ? 0
 			  : w->kind == FAKE_RECORD             ? FAKE_cuEventRecord
 			  : w->kind == FAKE_KERNEL             ? FAKE_cuLaunchKernel
+			  : w->kind == FAKE_COPY               ? FAKE_cuMemcpyHtoDAsync
 							       : 0;
 	pthread_mutex_lock(&f.lock);
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
-	meet_graph(domain, cbid);
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
 	while (w && w->stays)
 		pause();
@@ -426,6 +480,10 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	}
 	pthread_mutex_lock(&f.lock);
 	uint64_t start = now();
+	if (domain == CUPTI_DOMAIN_RUNTIME)
+		meet_graph(cbid, w);
+	if (domain == CUPTI_DOMAIN_RUNTIME && cbid == FAKE_cudaGraphLaunch)
+		add_graph((uint32_t)first_argument(w), corr, start);
 	if (w && w->kind == FAKE_KERNEL && f.kind[CUPTI_CONCURRENT_KERNEL]) {
 		cupti_kernel *k = add(CUPTI_CONCURRENT_KERNEL);
 		if (k) {

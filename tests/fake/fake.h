@@ -26,6 +26,7 @@ typedef struct fake_work {
 enum {
 	FAKE_cuDriverGetVersion = 2,
 	FAKE_cuEventRecord = 119,
+	FAKE_cuMemcpyHtoDAsync = 279,
 	FAKE_cuLaunchKernel = 307,
 	FAKE_cuStreamWaitValue32 = 659,
 	FAKE_cuLibraryLoadData = 663,
@@ -65,6 +66,7 @@ static inline const char *fake_call_name(int domain, uint32_t cbid)
 		{1, FAKE_cuDriverGetVersion, "cuDriverGetVersion"},
 		{1, FAKE_cuEventRecord, "cuEventRecord"},
 		{1, FAKE_cuLaunchKernel, "cuLaunchKernel"},
+		{1, FAKE_cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"},
 		{1, FAKE_cuLibraryLoadData, "cuLibraryLoadData"},
 		{1, FAKE_cuStreamWaitValue32, "cuStreamWaitValue32_v2"},
 		{1, FAKE_cuStreamWriteValue64, "cuStreamWriteValue64_v2"},

@@ -31,6 +31,7 @@ FIELDS = {
     "API_NAME": ("<IHHI", "function domain _ name"),
     "KERNEL": ("<qqQQIIIIIIIIHHHHIIIIIHH", WORK + " name gx gy gz bx by bz regs static dynamic local queue dispatch "
                "acc_regs scalar_regs"),
+    "GRAPH": ("<qqQQIIII", WORK),
     "COPY": ("<qqQQIIIIQBBBB", WORK + " size kind src dst flags"),
     "SET": ("<qqQQIIIIQIB", WORK + " size value memory"),
     "MEMORY": ("<qQQQIIIBB", "time address size corr device context stream op kind"),

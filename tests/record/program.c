@@ -197,15 +197,15 @@ static void tell_and_go_on(const char *path)
 	}
 }
 
-static void make_graph(void)
+static void make_graph(unsigned i)
 {
-	uint64_t made = 0x700, instantiate[] = {(uint64_t)(uintptr_t)&made, 0x600, 0};
+	uint64_t made = 0x700 + i, instantiate[] = {(uint64_t)(uintptr_t)&made, 0x600, 0};
 	fake_call(2, FAKE_cudaGraphInstantiate, instantiate);
 }
 
-static void launch_graph(void)
+static void launch_graph(unsigned i)
 {
-	fake_call(2, FAKE_cudaGraphLaunch, (uint64_t[]){0x700, 0x100d});
+	fake_call(2, FAKE_cudaGraphLaunch, (uint64_t[]){0x700 + i, 0x100d});
 }
 
 /* Calls that do several things at once, or through structures. */
@@ -233,8 +233,8 @@ static void order_in_other_ways(void)
 	fake_call(2, FAKE_cudaSignalExternalSemaphores, &signal);
 	uint64_t add[] = {0, 0x600, 0, 0, 0x50140};
 	fake_call(2, FAKE_cudaGraphAddEventRecordNode, add);
-	make_graph();
-	launch_graph();
+	make_graph(0);
+	launch_graph(0);
 	struct attribute {
 		uint32_t id;
 		uint64_t event, rest[7];
@@ -260,6 +260,18 @@ static int cupti_on(void)
 	return on && on() > 0;
 }
 
+/* In a moment in which nodes of graphs are traced, or after a while. */
+static void make_graph_among_nodes(unsigned i)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, "fake_cupti_traces") : NULL;
+	int (*traces)(int);
+	memcpy(&traces, &p, sizeof p);
+	for (int tries = 0; traces && traces(CUPTI_GRAPH_TRACE) && tries < 3000; tries++)
+		usleep(1000);
+	make_graph(i);
+}
+
 /* A line of standard input is something to do; the answer says that it is done. */
 static void obey(char **argv)
 {
@@ -273,10 +285,12 @@ static void obey(char **argv)
 			push(line + 5);
 		else if (!strcmp(line, "pop"))
 			pop();
-		else if (!strcmp(line, "make graph"))
-			make_graph();
-		else if (!strcmp(line, "launch graph"))
-			launch_graph();
+		else if (!strncmp(line, "make graph among", 16)) /* and its number */
+			make_graph_among_nodes((unsigned)atoi(line + 16));
+		else if (!strncmp(line, "make graph", 10))
+			make_graph((unsigned)atoi(line + 10));
+		else if (!strncmp(line, "launch graph", 12))
+			launch_graph((unsigned)atoi(line + 12));
 		else if (!strcmp(line, "late"))
 			fake_launch_late(7, "late", 30);
 		else if (!strcmp(line, "fork"))

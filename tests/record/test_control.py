@@ -52,6 +52,59 @@ def graphs_made_while_nothing_is_recorded_are_launched_as_a_whole_later():
     assert "recorded as a whole" in out, out
 
 
+def launch_until(job, told):
+    """Launches of graph 1 until a row of the capture says what is waited for."""
+    end = time.monotonic() + 60
+    while not told(one(job.run)):
+        assert time.monotonic() < end, "it was not told"
+        job.do(*["launch graph 1"] * 8)
+    return one(job.run)
+
+
+def nodes_of(c):
+    return [k for k in c.rows["KERNEL"] if k["node"]]
+
+
+@test
+def of_some_launches_of_graphs_the_nodes_are_told():
+    job = Job("sampled graphs", "--graph-nodes", "sample")
+    job.do("make graph 1", "launch graph 1")
+    launch_until(job, nodes_of)
+    n = len(one(job.run).rows["GRAPH"])
+    launch_until(job, lambda c: len(c.rows["GRAPH"]) > n + 8)  # and then as a whole again
+    job.do("make graph 2", "launch graph 2", "launch graph 1")
+    job.end()
+    c = one(job.run)
+    launches = {a["corr"] for a in c.rows["API"] if a["function"] == 311}
+    whole, nodes = {g["corr"] for g in c.rows["GRAPH"]}, {k["corr"] for k in nodes_of(c)}
+    eq((whole | nodes, whole & nodes, len(nodes_of(c))), (launches, set(), 2 * len(nodes)))
+    out = subprocess.run([ASSAY, "report", job.run, "--section", "trust"], check=True, capture_output=True, text=True).stdout
+    assert "the nodes were recorded for" in out, out
+
+
+@test
+def a_graph_made_among_nodes_is_never_launched_as_a_whole():
+    """The fake CUPTI dies in such a launch, as the real one does."""
+    job = Job("graphs made", "--graph-nodes", "sample")
+    job.do("make graph 1")
+    end, made = time.monotonic() + 60, 1
+    while True:
+        made += 1
+        job.do(*["launch graph 1"] * 40, f"make graph among {made}", f"launch graph {made}")
+        c = one(job.run)
+        if "graph_nodes.all" in {c.text(m["key"]) for m in c.rows["META"]}:
+            break
+        assert time.monotonic() < end, "none was made among nodes"
+    job.do(*(f"launch graph {i}" for i in range(1, made + 1)))
+    job.ctl("stop")  # as it was: nodes, and whatever is made now is launched so
+    job.do(*(f"launch graph {i}" for i in range(1, made + 1)), "make graph 60", "launch graph 60")
+    job.ctl("start")
+    job.do(*(f"launch graph {i}" for i in [60, *range(1, made + 1)]))
+    job.end()
+    out = subprocess.run([ASSAY, "report", job.run, "--section", "trust"], check=True, capture_output=True, text=True).stdout
+    assert "that was made while nodes were recorded" in " ".join(out.split()), out
+
+
 @test
 def it_is_recorded_between_start_and_stop():
     job = Job("between", "--paused")

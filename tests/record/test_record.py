@@ -109,6 +109,16 @@ def all_api_adds_the_calls_that_only_ask():
 
 
 @test
+def launches_are_seen_once_where_the_driver_is_called():
+    run, p = record("return", "20", opts=("--set", "driver_launches=1"), name="driver_launches")
+    eq(p.returncode, 0)
+    c = one(run)
+    eq([len(calls_named(c, n)) for n in ("cudaLaunchKernel", "cuLaunchKernel", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", "cudaEventRecord", "cuEventRecord")],
+       [0, 40, 0, 20, 20, 0])
+    eq({k["corr"] for k in c.rows["KERNEL"] + c.rows["COPY"]} <= {a["corr"] for a in c.rows["API"]}, True)
+
+
+@test
 def an_older_cupti_gives_shorter_records():
     c = one(record("return", opts=["--exact-waits"], env={"FAKE_CUPTI_OLD": "1"})[0])
     eq((len(c.rows["KERNEL"]), len(c.rows["SYNC"])), (20, 10))
