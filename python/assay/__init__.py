@@ -8,6 +8,8 @@
 
 `%load_ext assay` in a notebook shows a run's page with `%assay run/`.
 """
+from typing import Any
+
 from ._program import AssayError, program
 from ._run import Run, Table, open
 from ._record import flush, mark, record, start, status, stop
@@ -15,7 +17,7 @@ from ._record import flush, mark, record, start, status, stop
 __all__ = ["AssayError", "Run", "Table", "flush", "mark", "open", "program", "record", "start", "status", "stop"]
 
 
-def load_ipython_extension(ipython):
+def load_ipython_extension(ipython: Any) -> None:
     from ._notebook import Magics
 
     ipython.register_magics(Magics)

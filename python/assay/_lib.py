@@ -2,6 +2,7 @@
 be called after the interpreter has ended."""
 import ctypes
 import os
+from typing import Any, Callable, List
 
 from ._program import AssayError
 
@@ -40,7 +41,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _CAPSULE_NAME = b"arrow_array_stream"  # the capsule keeps the pointer: it must outlive all of them
 
 
-def call(function, *arguments):
+def call(function: Callable[..., Any], *arguments: Any) -> None:
     """A function that says why it could not: AssayError with that sentence."""
     err = _Err()
     if not function(*arguments, ctypes.byref(err)):
@@ -48,7 +49,7 @@ def call(function, *arguments):
         raise AssayError(err.text.decode("utf-8", "replace") + where)
 
 
-def stream_capsule(function, run, text: str):
+def stream_capsule(function: Callable[..., Any], run: Any, text: str) -> object:
     """The Arrow stream of a table or statement, in a capsule that frees it."""
     stream = LIB.assay_stream_new()
     if not stream:
@@ -58,11 +59,12 @@ def stream_capsule(function, run, text: str):
     except AssayError:
         LIB.assay_stream_free(stream)
         raise
-    return _new_capsule(stream, _CAPSULE_NAME, ctypes.cast(LIB.assay_stream_free_capsule, ctypes.c_void_p))
+    capsule: object = _new_capsule(stream, _CAPSULE_NAME, ctypes.cast(LIB.assay_stream_free_capsule, ctypes.c_void_p))
+    return capsule
 
 
-def relation_names() -> list:
-    names = []
+def relation_names() -> List[str]:
+    names: List[str] = []
     while (name := LIB.assay_relation_name(len(names))) is not None:
         names.append(name.decode())
     return names

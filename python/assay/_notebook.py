@@ -2,7 +2,7 @@
 import html
 
 from IPython.core.magic import Magics as _Base, line_magic, magics_class
-from IPython.display import HTML
+from IPython.core.display import HTML
 
 from ._run import open as open_run
 
@@ -10,10 +10,10 @@ from ._run import open as open_run
 @magics_class
 class Magics(_Base):
     @line_magic
-    def assay(self, line):
+    def assay(self, line: str) -> HTML:
         """%assay PATH... [height]: show the page of a run."""
         words = line.split()
         height = int(words.pop()) if len(words) > 1 and words[-1].isdigit() else 800
         page = html.escape(open_run(*words).html(), quote=True)
         # a frame of its own: the page brings its own style and scripts and may not touch the notebook
-        return HTML(f'<iframe sandbox="allow-scripts" style="width:100%;height:{height}px;border:0" srcdoc="{page}"></iframe>')
+        return HTML(f'<iframe sandbox="allow-scripts" style="width:100%;height:{height}px;border:0" srcdoc="{page}"></iframe>')  # type: ignore[no-untyped-call, unused-ignore]

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from typing import Any, Dict, Sequence
 
 
 class AssayError(Exception):
@@ -21,7 +22,7 @@ def program() -> str:
     raise AssayError("the assay program is not installed beside this package and not on PATH")
 
 
-def output(*arguments: str, good=(0,)) -> str:
+def output(*arguments: str, good: Sequence[int] = (0,)) -> str:
     """Standard output of the program; AssayError with its message when it fails."""
     done = subprocess.run([program(), *arguments], capture_output=True, text=True, check=False)
     if done.returncode not in good:
@@ -29,5 +30,6 @@ def output(*arguments: str, good=(0,)) -> str:
     return done.stdout
 
 
-def document(*arguments: str, good=(0,)) -> dict:
-    return json.loads(output(*arguments, good=good))
+def document(*arguments: str, good: Sequence[int] = (0,)) -> Dict[str, Any]:
+    said: Dict[str, Any] = json.loads(output(*arguments, good=good))
+    return said

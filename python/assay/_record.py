@@ -4,12 +4,12 @@ import contextlib
 import json
 import os
 import socket
-from typing import Optional
+from typing import Any, Dict, Iterator, Optional
 
 _PATIENCE = 30  # seconds; an order is answered once all processes have obeyed
 
 
-def _ask(request: str) -> Optional[dict]:
+def _ask(request: str) -> Optional[Dict[str, Any]]:
     """The answer to one line; None when this process is not recorded, or the recording has ended."""
     run = os.environ.get("ASSAY_RUN")
     if not run:
@@ -32,7 +32,8 @@ def _ask(request: str) -> Optional[dict]:
     finally:
         if folder >= 0:
             os.close(folder)
-    return json.loads(answer)
+    said: Dict[str, Any] = json.loads(answer)
+    return said
 
 
 def _order(request: str) -> bool:
@@ -40,7 +41,7 @@ def _order(request: str) -> bool:
     return bool(answer and answer["ok"])
 
 
-def status() -> Optional[dict]:
+def status() -> Optional[Dict[str, Any]]:
     """What `assay ctl RUN status --json` says; None outside a recording."""
     return _ask("status")
 
@@ -51,6 +52,7 @@ def start(seconds: Optional[float] = None) -> bool:
 
 
 def stop() -> bool:
+    """Record no more until the next start."""
     return _order("stop")
 
 
@@ -65,7 +67,7 @@ def mark(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def record(name: Optional[str] = None):
+def record(name: Optional[str] = None) -> Iterator[bool]:
     """Record what is inside: a context manager, and a decorator of functions. What was being recorded before goes
     on being recorded behind it."""
     before = status()

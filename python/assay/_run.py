@@ -1,39 +1,103 @@
 """A run: its tables as Arrow streams, its documents as dicts."""
+import html
+import itertools
 import os
 import tempfile
-from typing import Any, Iterator, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
+from ._arrow import Reader
 from ._lib import LIB, call, relation_names, stream_capsule
 from ._program import document, output
 
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped, unused-ignore]
+    import polars
+    import pyarrow  # type: ignore[import-untyped, unused-ignore]
+
 Path = Union[str, "os.PathLike[str]"]
+Document = Dict[str, Any]
+_SHOWN = 20  # rows that print() and notebooks show
 
 
 class Table:
-    """Rows that pandas, polars, pyarrow and DuckDB take by themselves (the Arrow PyCapsule protocol)."""
+    """Rows that pandas, polars, pyarrow and DuckDB take by themselves (the Arrow PyCapsule protocol), and that plain
+    Python can iterate: `for row in run.steps: print(row["dur"])`."""
 
-    def __init__(self, run: "Run", function, text: str):
+    def __init__(self, run: "Run", function: Callable[..., Any], text: str):
         self._run, self._function, self._text = run, function, text
 
-    def __arrow_c_stream__(self, requested_schema=None):
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return stream_capsule(self._function, self._run._pointer(), self._text)
 
-    def to_arrow(self):
-        """A pyarrow.Table."""
+    def _reader(self) -> Reader:
+        return Reader(self.__arrow_c_stream__())
+
+    @property
+    def columns(self) -> List[str]:
+        return self._reader().columns()
+
+    def __len__(self) -> int:
+        return self._reader().count()
+
+    def __bool__(self) -> bool:
+        """True whether there are rows or not: counting them may take a while."""
+        return True
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        names = self.columns
+        return (dict(zip(names, row)) for row in self._reader().rows())
+
+    def to_dicts(self, limit: Optional[int] = None) -> List[Dict[str, Any]]:
+        """Rows as dicts, without any other package; None is what the input did not say."""
+        return list(itertools.islice(self, limit))
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """A pyarrow.Table; numbers of plain tables are not copied."""
         import pyarrow
 
         return pyarrow.table(self)
 
-    def to_pandas(self):
-        return self.to_arrow().to_pandas()
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A DataFrame. Whole numbers stay whole: a column with absent values is pandas' Int64, never float."""
+        import pandas
+        import pyarrow
 
-    def to_polars(self):
+        table = self.to_arrow()
+        frame = table.to_pandas()
+        whole: Dict[Any, Any] = {getattr(pyarrow, n.lower())(): getattr(pandas, f"{n}Dtype")()
+                                 for n in ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")}
+        for column in table.column_names:
+            values = table[column]
+            if values.null_count and values.type in whole:
+                frame[column] = values.to_pandas(types_mapper=whole.get)
+        return frame
+
+    def to_polars(self) -> "polars.DataFrame":
+        """A polars.DataFrame; names are Categorical."""
         import polars
 
         return polars.DataFrame(self)
 
+    def _head(self) -> List[List[str]]:
+        """Names of the columns, then the first rows, as text."""
+        rows = itertools.islice(self._reader().rows(), _SHOWN + 1)
+        return [self.columns, *[["" if v is None else str(v) for v in row] for row in rows]]
+
     def __repr__(self) -> str:
         return f"<assay table: {self._text}>"
+
+    def __str__(self) -> str:
+        head = [[cell if len(cell) <= 40 else cell[:39] + "\u2026" for cell in row] for row in self._head()]
+        widths = [max(map(len, column)) for column in zip(*head)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in head[: _SHOWN + 1]]
+        return "\n".join(lines + (["\u2026"] if len(head) > _SHOWN + 1 else []))
+
+    def _repr_html_(self) -> str:
+        head = self._head()
+        cells = ["".join(f"<td>{html.escape(cell[:200])}</td>" for cell in row) for row in head[1 : _SHOWN + 1]]
+        more = "<p>\u2026</p>" if len(head) > _SHOWN + 1 else ""
+        names = "".join(f"<th>{html.escape(name)}</th>" for name in head[0])
+        return f"<table><tr>{names}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
 
 
 class _Handle:
@@ -47,7 +111,7 @@ class _Handle:
             call(LIB.assay_run_read, self.run, os.fsencode(path))
         call(LIB.assay_run_analyze, self.run, None)
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "run", None):
             LIB.assay_run_free(self.run)
 
@@ -59,7 +123,7 @@ class Run:
         self.paths: List[str] = [os.fspath(p) for p in paths]
         self._handle: Optional[_Handle] = None
 
-    def _pointer(self):
+    def _pointer(self) -> Any:
         if self._handle is None:  # documents do not need it
             self._handle = _Handle(self.paths)
         return self._handle.run
@@ -90,6 +154,7 @@ class Run:
 
     @property
     def copies(self) -> Table:
+        """Every copy with bytes, kinds of memory, and the same columns as kernels."""
         return self["memory_copies"]
 
     @property
@@ -99,18 +164,22 @@ class Run:
 
     @property
     def waits(self) -> Table:
+        """Every wait of the host or a stream, with the kernel it waited for."""
         return self["waits"]
 
     @property
     def gaps(self) -> Table:
+        """Every time a device stood still, with the cause."""
         return self["gaps"]
 
     @property
     def steps(self) -> Table:
+        """Every step on every device: compute, exposed communication and copies, idle."""
         return self["steps"]
 
     @property
     def scopes(self) -> Table:
+        """Annotated ranges (NVTX, roctx, record_function, JAX scopes)."""
         return self["scopes"]
 
     @property
@@ -120,27 +189,30 @@ class Run:
 
     @property
     def telemetry(self) -> Table:
+        """Readings over time: power, clocks, temperature, memory, counters of traces."""
         return self["counters"]
 
     @property
     def ranks(self) -> Table:
+        """Ranks of a job with collectives: who came last, who waited."""
         return self.sql("select * from ranks")
 
     # documents
 
-    def report(self, *options: str) -> dict:
+    def report(self, *options: str) -> Document:
         """What `assay report --json` says; options as on the command line."""
         return document("report", "--json", *options, *self.paths)
 
     @property
-    def findings(self) -> List[dict]:
-        return self.report().get("findings", [])
+    def findings(self) -> List[Document]:
+        """What to change, the most worth first: "text", "fix", "worth", "evidence", ..."""
+        return list(self.report().get("findings", []))
 
-    def diff(self, other: "Run", *options: str) -> dict:
+    def diff(self, other: "Run", *options: str) -> Document:
         """From this run to the other."""
         return document("diff", "--json", *options, *self.paths, *other.paths, good=(0, 1))
 
-    def path(self, what_if: Union[str, Sequence[str], None] = None, *options: str) -> dict:
+    def path(self, what_if: Union[str, Sequence[str], None] = None, *options: str) -> Document:
         """The critical path of a step; what_if as in "gemm*=0.5x"."""
         rules = [what_if] if isinstance(what_if, str) else list(what_if or [])
         return document("path", "--json", *[f"--what-if={r}" for r in rules], *options, *self.paths)

@@ -78,6 +78,21 @@ def sentences():
     check("a missing file is an OSError", raises(OSError, lambda: assay.open("/nonexistent")))
 
 
+def plain():
+    """Without any package: every table read by ctypes, against the program's JSON."""
+    run = assay.open(RUN)
+    check("columns have their names", run.steps.columns[:3] == ["id", "step", "name"], run.steps.columns)
+    check("len() counts rows", len(run.kernels) == sql("select count(*) n from kernels")[0]["n"])
+    wrong = [t for t in ("kernels", "steps", "waits", "gaps", "counters", "scopes", "device", "meta") if run[t].to_dicts() != sql(f"select * from {t}")]
+    check("rows in plain Python are those of SQL", not wrong, wrong)
+    check("a limit is kept, and rows are dicts", [r["step"] for r in run.steps.to_dicts(2)] == [0, 1])
+    text = str(run.sql("select 1 a, null b, 'x' c"))
+    check("print() shows rows", text.split() == ["a", "b", "c", "1", "x"], text)
+    check("a notebook shows rows, and names as text", "<th>name</th>" in run.kernels._repr_html_() and "&lt;" in run.kernels._repr_html_())
+    empty = run.sql("select * from steps where 0")
+    check("no rows are no rows", len(empty) == 0 and empty.to_dicts() == [] and "step" in str(empty))
+
+
 def raises(kind, function):
     try:
         function()
@@ -122,6 +137,14 @@ def with_pandas(run):
     return (len(t), int(t["dur"].sum()), int(t["op"].notna().sum()), t["name"].nunique())
 
 
+def whole_numbers():
+    if importlib.util.find_spec("pandas") is None or importlib.util.find_spec("pyarrow") is None:
+        skip("pandas keeps whole numbers with absent values whole", "no pandas")
+        return
+    t = assay.open(RUN).sql("select 9007199254740993 a union all select null").to_pandas()
+    check("pandas keeps whole numbers with absent values whole", str(t["a"].dtype) == "Int64" and t["a"][0] == 9007199254740993, str(t.dtypes))
+
+
 def with_polars(run):
     t = run.kernels.to_polars()
     return (t.height, t["dur"].sum(), t.height - t["op"].null_count(), t["name"].n_unique())
@@ -137,9 +160,11 @@ def with_duckdb(run):
 capsules()
 memory()
 sentences()
+plain()
 documents()
 consumer("pyarrow", with_pyarrow)
 consumer("pandas", with_pandas)
+whole_numbers()
 consumer("polars", with_polars)
 consumer("duckdb", with_duckdb)
 done()
