@@ -2,92 +2,9 @@
 #include <stdlib.h>
 
 #include "base/pack.h"
-#include "base/proto.h"
-#include "base/test.h"
-#include "model/perfetto.h"
-#include "read/reader.h"
 #include "resolve/resolve.h"
+#include "perfetto_maker.h"
 #include "write/writer.h"
-
-/* A trace being made: fields go to the packet, then the packet to the trace. */
-typedef struct maker {
-	assay_protow trace, packet, message, inner;
-} maker;
-
-static void end_packet(maker *m)
-{
-	assay_protow_message(&m->trace, PF_TRACE_PACKET, &m->packet);
-}
-
-static void frame(maker *m, uint64_t sequence, uint64_t flags, uint64_t ts)
-{
-	assay_protow_varint(&m->packet, PF_PACKET_SEQUENCE, sequence);
-	assay_protow_varint(&m->packet, PF_PACKET_FLAGS, flags);
-	assay_protow_varint(&m->packet, PF_PACKET_TIMESTAMP, ts);
-}
-
-static void thread(maker *m, uint64_t uuid, uint64_t pid, uint64_t tid, const char *name)
-{
-	assay_protow_varint(&m->message, PF_TRACK_UUID, uuid);
-	assay_protow_varint(&m->inner, PF_THREAD_PID, pid);
-	assay_protow_varint(&m->inner, PF_THREAD_TID, tid);
-	assay_protow_string(&m->inner, PF_THREAD_NAME, assay_str_of(name));
-	assay_protow_message(&m->message, PF_TRACK_THREAD, &m->inner);
-	assay_protow_message(&m->packet, PF_PACKET_TRACK, &m->message);
-	end_packet(m);
-}
-
-static void track(maker *m, uint64_t uuid, const char *name)
-{
-	assay_protow_varint(&m->message, PF_TRACK_UUID, uuid);
-	assay_protow_string(&m->message, PF_TRACK_NAME, assay_str_of(name));
-	assay_protow_message(&m->packet, PF_PACKET_TRACK, &m->message);
-	end_packet(m);
-}
-
-static void note_int(maker *m, const char *key, int64_t v)
-{
-	assay_protow_string(&m->inner, PF_NOTE_NAME, assay_str_of(key));
-	assay_protow_varint(&m->inner, PF_NOTE_INT, (uint64_t)v);
-	assay_protow_message(&m->message, PF_EVENT_ANNOTATION, &m->inner);
-}
-
-static void note_text(maker *m, const char *key, const char *v)
-{
-	assay_protow_string(&m->inner, PF_NOTE_NAME, assay_str_of(key));
-	assay_protow_string(&m->inner, PF_NOTE_TEXT, assay_str_of(v));
-	assay_protow_message(&m->message, PF_EVENT_ANNOTATION, &m->inner);
-}
-
-static void event(maker *m, uint64_t uuid, unsigned type, const char *cat, const char *name)
-{
-	assay_protow_varint(&m->message, PF_EVENT_TYPE, type);
-	assay_protow_varint(&m->message, PF_EVENT_TRACK, uuid);
-	if (cat)
-		assay_protow_string(&m->message, PF_EVENT_CATEGORY, assay_str_of(cat));
-	if (name)
-		assay_protow_string(&m->message, PF_EVENT_NAME, assay_str_of(name));
-	assay_protow_message(&m->packet, PF_PACKET_EVENT, &m->message);
-	end_packet(m);
-}
-
-static assay_run *read_back(maker *m)
-{
-	assay_str s = assay_protow_data(&m->trace);
-	assay_run *run = assay_reader_perfetto.sniff(s) > 0
-				 ? assay_read_bytes(&assay_reader_perfetto, s.p, s.n)
-				 : NULL;
-	assay_protow_free(&m->trace);
-	assay_protow_free(&m->packet);
-	assay_protow_free(&m->message);
-	assay_protow_free(&m->inner);
-	return run;
-}
-
-static bool is(const assay_run *run, assay_sid sid, const char *want)
-{
-	return assay_str_is(assay_text(run, sid), want);
-}
 
 /* A call and its kernel, as rocprofv3 writes them. */
 static void make_rocprof(maker *m)
