@@ -18,6 +18,9 @@ enum {
 	ASSAY_LIMIT_RECORD = 96 << 20,
 	ASSAY_LIMIT_RECORD_RATIO = 64,
 	ASSAY_LIMIT_RECORD_PIPE = 1 << 30,
+	/* Processes in one rocpd database, and bytes of the inputs that allow one more. */
+	ASSAY_LIMIT_ROCPD = 96,
+	ASSAY_LIMIT_ROCPD_BYTES = 64 << 10,
 };
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/jsonw.h"
+#include "base/limits.h"
 #include "base/sqlite.h"
 #include "base/test.h"
 #include "write/grid.h"
@@ -769,19 +770,40 @@ static uint64_t count_zeros(const uint8_t *p, size_t n)
 	return zeros;
 }
 
-/* Some clocks begin at 0 or before; then all times of the file are later by as much. */
-static int64_t shift_of(const assay_run *run, const assay_source_places *at)
+/* Some clocks begin at 0 or before; then all times of the file are later by as much. Counts the
+ * processes that have rows. */
+static int64_t shift_of(const assay_run *run, const assay_source_places *at, int *processes)
 {
 	int64_t least = INT64_MAX;
 	for (uint32_t i = 0; i < run->part.t.source.n; i++) {
 		int64_t first =
 			first_time(&(rocpd){.run = run, .t = &run->part.t, .at = at, .group = i});
 		least = first < least ? first : least;
+		*processes += first != INT64_MAX && assay_group_of(&run->part.t, i) == i;
 	}
 	return least > 0 ? 0 : 1000000 - least;
 }
 
-static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, assay_arena *arena)
+/* Each process has tables of its own, and each table that is made costs SQLite a look at all
+ * others; a view joins those of all processes. */
+static bool can_join(const assay_run *run, sqlite3 *db, int processes, assay_err *err)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < run->part.t.source.n; i++)
+		bytes += run->part.t.source.text_bytes[i];
+	uint64_t few = ASSAY_LIMIT_ROCPD + bytes / ASSAY_LIMIT_ROCPD_BYTES;
+	int most = sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, -1);
+	if (few < (uint64_t)most)
+		most = (int)few;
+	return processes <= most ||
+	       assay_fail(
+		       err, ASSAY_LIMIT, 0,
+		       "a rocpd database has tables for each process, and joins at most %d of an input of this size: there are %d",
+		       most, processes);
+}
+
+static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, assay_arena *arena,
+		    assay_err *err)
 {
 	const assay_tables *t = &run->part.t;
 	assay_source_places at;
@@ -789,8 +811,9 @@ static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, ass
 	assay_grids grids = assay_grids_of(run, arena);
 	uint8_t *placed = assay_alloc(arena, t->pmc.n + 1);
 	suffixes made = {0};
-	int64_t shift = shift_of(run, &at);
-	bool ok = true;
+	int processes = 0;
+	int64_t shift = shift_of(run, &at, &processes);
+	bool ok = can_join(run, db, processes, err);
 	for (uint32_t i = 0; i < t->source.n && ok; i++) {
 		rocpd o = {
 			.run = run, .t = t, .at = &at, .grids = &grids, .group = i, .shift = shift};
@@ -799,7 +822,11 @@ static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, ass
 		ok = put_process(&o, db, &made, placed, arena);
 		free_process(&o);
 	}
-	ok = ok && made.n && rocpd_views_make(db, made.p, made.n, arena);
+	if (ok && !made.n)
+		ok = assay_fail(
+			err, ASSAY_UNKNOWN, 0,
+			"there is nothing to write: a rocpd database needs calls or GPU work");
+	ok = ok && rocpd_views_make(db, made.p, made.n, arena);
 	assay_leave_out(left, count_zeros(placed, t->pmc.n),
 			"hardware counter values without their kernel");
 	assay_vec_free(&made);
@@ -815,14 +842,12 @@ static bool rocpd_write(const assay_run *run, FILE *out, assay_left_out *left, a
 	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK;
 	assay_sqlite_guard(&undo, db);
 	ok = ok && !sqlite3_exec(db, "PRAGMA journal_mode = OFF; BEGIN", NULL, NULL, NULL) &&
-	     put_all(run, db, left, &arena) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	     put_all(run, db, left, &arena, err) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	unsigned char *image = ok ? sqlite3_serialize(db, "main", &n, 0) : NULL;
+	int code = sqlite3_errcode(db);
 	if (image)
 		fwrite(image, 1, (size_t)n, out);
-	else if (sqlite3_errcode(db) == SQLITE_OK || sqlite3_errcode(db) == SQLITE_DONE)
-		assay_fail(err, ASSAY_UNKNOWN, 0,
-			   "there is nothing to write: a rocpd database needs calls or GPU work");
-	else
+	else if (ok || (code != SQLITE_OK && code != SQLITE_DONE))
 		assay_fail(err, ASSAY_LIMIT, 0, "the database cannot be made: %s",
 			   sqlite3_errmsg(db));
 	sqlite3_free(image);

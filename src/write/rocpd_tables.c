@@ -92,14 +92,14 @@ bool rocpd_views_make(sqlite3 *db, const char *const *suffix, size_t n, assay_ar
 {
 	bool ok = true;
 	for (size_t i = 0; i < ROCPD_TABLE_COUNT && ok; i++) {
-		const char *all = "";
+		sqlite3_str *view = sqlite3_str_new(db);
+		sqlite3_str_appendf(view, "CREATE VIEW \"rocpd_%s\" AS ", tables[i].name);
 		for (size_t k = 0; k < n; k++)
-			all = assay_printf(arena, "%s%sSELECT * FROM \"rocpd_%s%s\"", all,
-					   k ? " UNION ALL " : "", tables[i].name, suffix[k]);
-		ok = sqlite3_exec(db,
-				  assay_printf(arena, "CREATE VIEW \"rocpd_%s\" AS %s",
-					       tables[i].name, all),
-				  NULL, NULL, NULL) == SQLITE_OK;
+			sqlite3_str_appendf(view, "%sSELECT * FROM \"rocpd_%s%s\"",
+					    k ? " UNION ALL " : "", tables[i].name, suffix[k]);
+		char *text = sqlite3_str_finish(view);
+		ok = text && sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK;
+		sqlite3_free(text);
 	}
 	for (size_t i = 0; i < ASSAY_COUNT_OF(views) && ok; i++)
 		ok = sqlite3_exec(db,

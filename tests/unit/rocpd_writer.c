@@ -157,17 +157,39 @@ TEST(views_of_a_rocpd_database_show_every_row)
 	return 0;
 }
 
-TEST(a_run_without_rows_is_no_rocpd_database)
+/* Whether it is refused, with these words. */
+static bool refused(const assay_run *run, const char *words)
 {
-	assay_run *run = assay_run_new();
 	assay_err err = {0};
 	char *text;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
-	CHECK(!assay_write_run(&assay_writer_rocpd, run, out, NULL, &err));
-	CHECK(strstr(err.text, "nothing to write"));
+	bool written = assay_write_run(&assay_writer_rocpd, run, out, NULL, &err);
 	fclose(out);
 	free(text);
+	return !written && strstr(err.text, words);
+}
+
+TEST(a_run_without_rows_is_no_rocpd_database)
+{
+	assay_run *run = assay_run_new();
+	CHECK(refused(run, "nothing to write"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_small_input_of_many_processes_is_no_rocpd_database)
+{
+	enum { MANY = 98 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < MANY; i++) {
+		run->part.source = assay_add(t, ASSAY_T_source);
+		t->source.group[i] = i;
+		add_call(run, "hipMalloc", i, i);
+	}
+	t->source.text_bytes[0] = 64 << 10;
+	CHECK(refused(run, "at most 97 of an input of this size: there are 98"));
 	assay_run_free(run);
 	return 0;
 }
