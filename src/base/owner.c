@@ -164,6 +164,17 @@ bool assay_is_inside(void)
 	return newest != NULL;
 }
 
+bool assay_try(void (*work)(void *arg), void *arg, assay_err *err)
+{
+	assay_frame f;
+	assay_enter_inside(&f, err);
+	if (setjmp(f.out))
+		return false;
+	work(arg);
+	assay_leave(&f);
+	return true;
+}
+
 void assay_undo_add(assay_undo *u, void (*undo)(void *arg), void *arg)
 {
 	*u = (assay_undo){.undo = undo, .arg = arg};
@@ -346,6 +357,17 @@ TEST(a_call_without_memory_undoes_what_is_open_and_loses_its_owner)
 static void want_much(void *arg)
 {
 	assay_alloc(arg, SIZE_MAX / 2);
+}
+
+TEST(work_that_is_tried_comes_back_when_it_gives_up)
+{
+	assay_err err = {0};
+	assay_arena a = {0};
+	struct trail t = {0};
+	CHECK(!assay_try(want_much, &a, &err) && strstr(err.text, "out of memory"));
+	CHECK(assay_try(note_a, &t, &err) && !strcmp(t.text, "a") && !assay_is_inside());
+	assay_arena_free(&a);
+	return 0;
 }
 
 static bool thread_fails(assay_owner *owner, assay_err *err)

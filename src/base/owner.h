@@ -56,6 +56,9 @@ bool assay_is_inside(void); /* of any frame */
 			return failed;                                                             \
 	} while (0)
 
+/* Work in a frame of its own; false, with a sentence, when it gave up. For threads that go on. */
+bool assay_try(void (*work)(void *arg), void *arg, assay_err *err);
+
 /* The newest is undone first. Each is dropped by who added it, before it is gone. */
 void assay_undo_add(assay_undo *u, void (*undo)(void *arg), void *arg);
 void assay_undo_drop(assay_undo *u);

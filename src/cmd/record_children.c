@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "base/owner.h"
 #include "base/test.h"
 #include "cmd/record.h"
 #include "wire/clock.h"
@@ -50,6 +51,7 @@ struct record_children {
 	assay_map by_pid; /* pid -> row of seen */
 	assay_vec(char) text;
 	assay_vec(record_child) found;
+	assay_err err; /* why it ended before it was stopped, if it did */
 };
 
 /* ---- /proc ---- */
@@ -228,6 +230,9 @@ static void look_below(record_children *c, pid_t pid, int depth)
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	DIR *d = depth < DEPTH_MAX ? opendir(path) : NULL;
 	assay_vec(pid_t) children = {0};
+	assay_undo undo = {0};
+	if (d)
+		assay_undo_dir(&undo, d);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		snprintf(path, sizeof path, "task/%.20s/children", e->d_name);
 		if (e->d_name[0] == '.' || !read_text(c, pid, path))
@@ -237,6 +242,7 @@ static void look_below(record_children *c, pid_t pid, int depth)
 		     child = strtol(end, &end, 10))
 			*assay_push(&children) = (pid_t)child;
 	}
+	assay_undo_drop(&undo);
 	if (d)
 		closedir(d);
 	look_at(c, pid);
@@ -245,13 +251,20 @@ static void look_below(record_children *c, pid_t pid, int depth)
 	assay_vec_free(&children);
 }
 
+static void look_at_all(void *arg)
+{
+	record_children *c = arg;
+	look_below(c, c->command, 0);
+}
+
 static void *watch(void *arg)
 {
 	record_children *c = arg;
 	prctl(PR_SET_NAME, "assay-children");
 	while (!atomic_load(&c->stopping)) {
 		int64_t before = assay_clock(CLOCK_REALTIME);
-		look_below(c, c->command, 0);
+		if (!assay_try(look_at_all, c, &c->err))
+			break;
 		int64_t ns = (assay_clock(CLOCK_REALTIME) - before) * SHARE;
 		ns = ns > LOOK_NS ? ns : LOOK_NS;
 		pthread_mutex_lock(&c->lock);
@@ -304,6 +317,10 @@ size_t assay_children_stop(record_children *c, const char *dir, const record_chi
 	pthread_cond_signal(&c->stop);
 	pthread_mutex_unlock(&c->lock);
 	pthread_join(c->thread, NULL);
+	if (c->err.code != ASSAY_OK)
+		fprintf(stderr,
+			"assay: child processes were not watched to the end, so that some may be neither recorded nor named: %s\n",
+			c->err.text);
 	assay_vec_free(&c->seen);
 	assay_vec_free(&c->text);
 	assay_map_free(&c->by_pid);

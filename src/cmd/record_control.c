@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/jsonw.h"
+#include "base/owner.h"
 #include "cmd/record.h"
 #include "wire/clock.h"
 #include "wire/control.h"
@@ -81,12 +83,16 @@ static bool read_process(assay_ring_file *f, int dir, const char *name, process 
 static void list_in(const record_control *c, const char *dir, processes *out)
 {
 	DIR *d = opendir(dir);
+	assay_undo undo = {0};
+	if (d)
+		assay_undo_dir(&undo, d);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		const char *dot = strrchr(e->d_name, '.');
 		process p;
 		if (dot && !strcmp(dot, ".ring") && read_process(c->head, dirfd(d), e->d_name, &p))
 			*assay_push(out) = p;
 	}
+	assay_undo_drop(&undo);
 	if (d)
 		closedir(d);
 }
@@ -291,8 +297,17 @@ static bool read_line(int fd, char *line, size_t size)
 	return false;
 }
 
-static void serve(record_control *c, int fd)
+/* Somebody who asks. */
+typedef struct client {
+	record_control *c;
+	int fd;
+} client;
+
+static void serve(void *arg)
 {
+	const client *who = arg;
+	record_control *c = who->c;
+	int fd = who->fd;
 	char line[LINE];
 	const struct timeval patience = {.tv_sec = TALK_S};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -307,25 +322,30 @@ static void serve(record_control *c, int fd)
 		if (!sent)
 			break;
 	}
-	close(fd);
+}
+
+static void tell_all(void *arg)
+{
+	processes all = {0};
+	give_order(arg, &all);
+	assay_vec_free(&all);
 }
 
 /* A byte for each signal; false: the bell is closed. */
 static bool flush_for_signal(record_control *c)
 {
 	char signals[64];
-	processes all = {0};
 	if (read(c->bell[0], signals, sizeof signals) <= 0)
 		return false;
 	atomic_fetch_add(&c->page->flushes, 1);
-	give_order(c, &all);
-	assay_vec_free(&all);
+	assay_try(tell_all, c, NULL);
 	return true;
 }
 
 static void *serve_all(void *arg)
 {
 	record_control *c = arg;
+	prctl(PR_SET_NAME, "assay-control");
 	for (;;) {
 		struct pollfd wait[2] = {{c->listener, POLLIN, 0}, {c->bell[0], POLLIN, 0}};
 		if (poll(wait, 2, -1) < 0 && errno != EINTR)
@@ -333,8 +353,11 @@ static void *serve_all(void *arg)
 		if (wait[1].revents && !flush_for_signal(c))
 			return NULL;
 		int fd = wait[0].revents ? accept4(c->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-		if (fd >= 0)
-			serve(c, fd);
+		if (fd < 0)
+			continue;
+		/* without memory: no answer to this one */
+		assay_try(serve, &(client){c, fd}, NULL);
+		close(fd);
 	}
 }
 

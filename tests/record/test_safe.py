@@ -162,6 +162,45 @@ WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "t
 BLIND = ("few-files", "read-only", "moved")
 
 
+def without_memory(thread, name):
+    """A recording whose thread of this name gets no memory: the process, and the file that says it was refused some."""
+    library, told = FAKE + "/no_memory.so", os.path.join(WORK, name + ".told")
+    cc(library, "-fPIC", "-shared", "tests/record/no_memory.c", flags=PLAIN)
+    env = dict(os.environ, LD_LIBRARY_PATH=FAKE, LD_PRELOAD=library, NO_MEMORY=thread, NO_MEMORY_TOLD=told)
+    command = ["sh", "-c", "echo ready; read line; exit 3"]
+    p = subprocess.Popen([ASSAY, "record", "-o", os.path.join(WORK, name), "--telemetry", "off", "--", *command], env=env, text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    eq(p.stdout.readline(), "ready\n")
+    return p, told
+
+
+def wait_for(path):
+    end = time.monotonic() + 60
+    while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.005)
+    assert os.path.exists(path), "nobody asked for memory"
+
+
+@test
+def a_recorder_without_memory_to_watch_children_says_so_and_goes_on():
+    p, told = without_memory("assay-children", "no-memory-children")
+    wait_for(told)
+    said = p.communicate("\n")[1]
+    eq(p.returncode, 3)
+    assert "child processes were not watched to the end" in said and "out of memory" in said, said
+
+
+@test
+def a_recorder_without_memory_to_answer_goes_on():
+    p, told = without_memory("assay-control", "no-memory-control")
+    asked = subprocess.run([ASSAY, "ctl", os.path.join(WORK, "no-memory-control"), "status"], capture_output=True, text=True, timeout=60)
+    wait_for(told)
+    eq(asked.returncode, 1)
+    assert asked.stderr.startswith("assay"), asked.stderr
+    p.communicate("\n")
+    eq(p.returncode, 3)
+
+
 @test
 def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
     program = FAKE + "/ways"
