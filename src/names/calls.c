@@ -103,7 +103,9 @@ assay_call_meaning assay_call_meaning_of(const char *name, size_t n)
 	m.blocks = row->blocks;
 	m.takes = row->takes;
 	if (m.async)
-		m.blocks = m.does == ASSAY_DOES_COPY ? ASSAY_BLOCKS_PAGED : ASSAY_BLOCKS_NEVER;
+		m.blocks = m.does == ASSAY_DOES_COPY && row->blocks != ASSAY_BLOCKS_DEVICE
+				   ? ASSAY_BLOCKS_PAGED
+				   : ASSAY_BLOCKS_NEVER;
 	return m;
 }
 

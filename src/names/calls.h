@@ -51,6 +51,7 @@ typedef enum assay_call_does {
 
 typedef enum assay_call_blocks {
 	ASSAY_BLOCKS_NEVER,
+	ASSAY_BLOCKS_DEVICE,
 	ASSAY_BLOCKS_MAYBE,
 	ASSAY_BLOCKS_PAGED,
 	ASSAY_BLOCKS_BACK,

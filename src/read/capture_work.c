@@ -1,11 +1,9 @@
 /* GPU work of a capture, and what orders it, to rows. */
 #include "read/capture.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/demangle.h"
 #include "read/copy_name.h"
+#include "read/rocprof.h"
 
 static assay_sid kernel_name(capture *c, uint32_t id)
 {
@@ -140,19 +138,19 @@ void assay_capture_barrier(capture *c, const any_record *r)
 {
 	const assay_wire_barrier *b = &r->barrier;
 	bool waits = b->op == ASSAY_WIRE_BARRIER_WAIT;
-	assay_mark_table *m = &c->part->t.mark;
-	uint32_t track = stream_track(c, b->work.device, b->work.stream);
-	uint32_t row = assay_add(&c->part->t, ASSAY_T_mark);
-	char text[160];
-	int n = snprintf(text, sizeof text,
-			 "\"event\":\"0x%" PRIx64 "\",\"correlation\":%" PRIu64
-			 ",\"queue\":%" PRIu32 ",\"source_queue\":%" PRIu32,
-			 b->event, b->work.corr, b->queue, b->source_queue);
-	m->ts[row] = b->work.start;
-	m->dur[row] = assay_capture_length(c, b->work.start, b->work.end);
-	m->name[row] = assay_intern_z(&c->part->strings, waits ? "event wait" : "event record");
-	m->track[row] = track;
-	m->args[row] = assay_intern(&c->part->strings, (assay_str){text, (size_t)n});
+	assay_rocprof_add_barrier(
+		c->part, &(assay_rocprof_barrier){
+				 .ts = b->work.start,
+				 .dur = assay_capture_length(c, b->work.start, b->work.end),
+				 .queue = b->queue,
+				 .source_queue = b->source_queue,
+				 .event = b->event,
+				 .corr = b->work.corr,
+				 .track = stream_track(c, b->work.device, b->work.stream),
+				 .name = assay_intern_z(&c->part->strings,
+							waits ? "event wait" : "event record"),
+				 .waits = waits,
+			 });
 	assay_capture_seen(c, b->work.end);
 }
 

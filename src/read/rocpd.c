@@ -302,32 +302,34 @@ static void read_allocations(assay_rocpd_instance *x)
 	assay_pair_frees(&x->part->t.alloc, first);
 }
 
-static void read_hip_events(assay_rocpd_instance *x)
+static void read_barriers(assay_rocpd_instance *x)
 {
-	assay_vec(assay_rocprof_hip_event) list = {0};
 	assay_rocpd_start(x, "rocpd_hip_event",
 			  ASSAY_DB_COLUMNS(ASSAY_ROCPD_SPAN(x), "name_id", "agent_id", "queue_id",
 					   "stream_id", "event_id", "hip_event_handle",
 					   "source_queue_id", "operation"));
 	while (assay_rocpd_row(x)) {
-		int64_t ts, dur, queue = assay_rocpd_num(x, 4);
+		int64_t ts, dur, queue = assay_rocpd_num(x, 4), event = assay_rocpd_num(x, 7);
 		if (!span_at(x, 0, &ts, &dur))
 			continue;
 		assay_sid name = assay_rocpd_string(x, 2);
 		int64_t device = assay_rocpd_agent_of(x, assay_rocpd_num(x, 3)).number;
-		*assay_push(&list) = (assay_rocprof_hip_event){
-			.ts = ts,
-			.dur = dur,
-			.event = assay_rocpd_num(x, 7),
-			.queue = queue,
-			.source_queue = assay_rocpd_num(x, 8),
-			.corr = assay_rocpd_event_at(x, 6)->stack,
-			.name = name ? name : assay_rocpd_intern(x, 9),
-			.track = stream_track(x, device, assay_rocpd_num(x, 5), queue),
-		};
+		name = name ? name : assay_rocpd_intern(x, 9);
+		assay_rocprof_add_barrier(
+			x->part,
+			&(assay_rocprof_barrier){
+				.ts = ts,
+				.dur = dur,
+				.event = event > 0 ? (uint64_t)event : 0,
+				.queue = queue,
+				.source_queue = assay_rocpd_num(x, 8),
+				.corr = assay_rocpd_event_at(x, 6)->stack,
+				.name = name,
+				.track = stream_track(x, device, assay_rocpd_num(x, 5), queue),
+				.waits = assay_rocprof_is_wait(
+					assay_pool_get(&x->part->strings, name)),
+			});
 	}
-	assay_rocprof_hip_events(x->part, list.p, list.n);
-	assay_vec_free(&list);
 }
 
 /* ---- arguments ---- */
@@ -386,7 +388,7 @@ static void read_instance(assay_db *db, const char *suffix)
 	read_copies(&x);
 	read_allocations(&x);
 	assay_rocpd_read_counters(&x);
-	read_hip_events(&x);
+	read_barriers(&x);
 	read_args(&x);
 	assay_rocpd_names_free(&x);
 }
@@ -651,7 +653,7 @@ TEST(rocpd_3_0_0_is_read)
 	assay_run *run = read_db(path, &ok, &err);
 	unlink(path);
 	CHECK(ok && !check_rows(run));
-	CHECK(run->part.t.gpu.graph[0] == 0 && run->part.t.sync.n == 0);
+	CHECK(run->part.t.gpu.graph[0] == 0 && run->part.t.barrier.n == 0);
 	assay_run_free(run);
 	return 0;
 }
@@ -672,8 +674,8 @@ TEST(rocpd_3_0_5_is_read_with_its_new_columns)
 	const assay_tables *t = &run->part.t;
 	CHECK(ok && !check_rows(run));
 	CHECK(t->gpu.graph[0] == 8 && t->gpu.graph_node[0] == 2);
-	CHECK(t->sync.n == 1 && t->sync.event[0] == 55 && t->track.tid[t->sync.track[0]] == 1);
-	CHECK(t->sync.corr[0] == 4);
+	CHECK(t->barrier.n == 1 && t->barrier.event[0] == 55 && t->barrier.waits[0] == 1);
+	CHECK(t->barrier.corr[0] == 4 && t->track.tid[t->mark.track[t->barrier.mark[0]]] == 1);
 	assay_run_free(run);
 	return 0;
 }

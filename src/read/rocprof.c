@@ -1,6 +1,7 @@
 #include "read/rocprof.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/jsonw.h"
 #include "base/test.h"
@@ -117,70 +118,43 @@ void assay_rocprof_next_source(assay_part *p, uint32_t first)
 	p->source = r;
 }
 
-static assay_sid queue_args(assay_part *p, const assay_rocprof_hip_event *e)
+static assay_sid barrier_args(assay_part *p, const assay_rocprof_barrier *b)
 {
 	assay_jsonw w = {.compact = true};
-	if (e->queue >= 0)
-		assay_jsonw_i64(&w, "queue", e->queue);
-	if (e->source_queue >= 0)
-		assay_jsonw_i64(&w, "source_queue", e->source_queue);
+	char event[32];
+	snprintf(event, sizeof event, "0x%" PRIx64, b->event);
+	assay_jsonw_z(&w, "event", event);
+	assay_jsonw_u64(&w, "correlation", b->corr);
+	if (b->queue >= 0)
+		assay_jsonw_i64(&w, "queue", b->queue);
+	if (b->source_queue >= 0)
+		assay_jsonw_i64(&w, "source_queue", b->source_queue);
 	assay_sid args = assay_intern(&p->strings, (assay_str){w.out.p, w.out.n});
 	assay_jsonw_free(&w);
 	return args;
 }
 
-static void add_wait(assay_part *p, const assay_rocprof_hip_event *e, int64_t record_corr)
+bool assay_rocprof_is_wait(assay_str operation)
 {
-	assay_sync_table *t = &p->t.sync;
-	uint32_t r = assay_add(&p->t, ASSAY_T_sync);
-	t->ts[r] = e->ts;
-	t->dur[r] = e->dur;
-	t->name[r] = assay_intern_z(&p->strings, "Stream Wait Event");
-	t->track[r] = e->track;
-	t->corr[r] = e->corr;
-	t->event[r] = e->event;
-	t->record_corr[r] = record_corr;
-	t->args[r] = queue_args(p, e);
+	return assay_str_find_nocase(operation, "wait") >= 0;
 }
 
-static void add_record(assay_part *p, const assay_rocprof_hip_event *e)
+void assay_rocprof_add_barrier(assay_part *p, const assay_rocprof_barrier *b)
 {
-	assay_mark_table *t = &p->t.mark;
-	uint32_t r = assay_add(&p->t, ASSAY_T_mark);
-	t->ts[r] = e->ts;
-	t->dur[r] = e->dur;
-	t->name[r] = e->name;
-	t->track[r] = e->track;
-	t->args[r] = queue_args(p, e);
-}
-
-static int by_call(const void *a, const void *b)
-{
-	uint64_t x = ((const assay_rocprof_hip_event *)a)->corr;
-	uint64_t y = ((const assay_rocprof_hip_event *)b)->corr;
-	return (x > y) - (x < y);
-}
-
-void assay_rocprof_hip_events(assay_part *p, assay_rocprof_hip_event *list, size_t n)
-{
-	assay_map recorded = {0}; /* event handle -> place in the list */
-	if (n)
-		qsort(list, n, sizeof *list, by_call);
-	for (size_t i = 0; i < n && i < UINT32_MAX; i++) {
-		const assay_rocprof_hip_event *e = &list[i];
-		bool waits =
-			assay_str_find_nocase(assay_pool_get(&p->strings, e->name), "wait") >= 0;
-		uint32_t r = assay_map_get(&recorded, (uint64_t)e->event);
-		if (waits) {
-			bool known =
-				e->event >= 0 && r != ASSAY_MAP_ABSENT && list[r].corr <= INT64_MAX;
-			add_wait(p, e, known ? (int64_t)list[r].corr : -1);
-		} else {
-			add_record(p, e);
-			*assay_map_at(&recorded, (uint64_t)e->event) = (uint32_t)i;
-		}
-	}
-	assay_map_free(&recorded);
+	uint32_t m = assay_add(&p->t, ASSAY_T_mark), r = assay_add(&p->t, ASSAY_T_barrier);
+	assay_mark_table *mark = &p->t.mark;
+	assay_barrier_table *t = &p->t.barrier;
+	mark->ts[m] = b->ts;
+	mark->dur[m] = b->dur;
+	mark->name[m] = b->name;
+	mark->track[m] = b->track;
+	mark->args[m] = barrier_args(p, b);
+	t->mark[r] = m;
+	t->corr[r] = b->corr;
+	t->event[r] = b->event;
+	t->queue[r] = b->queue;
+	t->source_queue[r] = b->source_queue;
+	t->waits[r] = b->waits;
 }
 
 TEST(domains_tell_the_kind_of_a_call)
@@ -204,22 +178,23 @@ TEST(spans_without_stamps_or_backwards_are_counted)
 	return 0;
 }
 
-TEST(a_wait_finds_the_record_called_last_before_it)
+TEST(a_barrier_is_a_mark_and_a_witness)
 {
 	assay_part p = {0};
-	assay_sid record = assay_intern_z(&p.strings, "HIP_EVENT_RECORD");
-	assay_sid wait = assay_intern_z(&p.strings, "HIP_EVENT_WAIT");
-	assay_rocprof_hip_event list[] = {
-		{.ts = 5, .event = 9, .corr = 30, .name = record, .queue = 1, .source_queue = -1},
-		{.ts = 1, .event = 9, .corr = 20, .name = wait, .queue = 2, .source_queue = 1},
-		{.ts = 3, .event = 9, .corr = 10, .name = record, .queue = 1, .source_queue = -1},
-		{.ts = 4, .event = 8, .corr = 25, .name = wait, .queue = -1, .source_queue = -1},
-	};
-	assay_rocprof_hip_events(&p, list, 4);
-	CHECK(p.t.sync.n == 2 && p.t.mark.n == 2);
-	CHECK(p.t.sync.record_corr[0] == 10 && p.t.sync.record_corr[1] == -1);
-	CHECK(assay_str_is(assay_pool_get(&p.strings, p.t.sync.args[0]),
-			   "\"queue\": 2,\"source_queue\": 1"));
+	assay_rocprof_add_barrier(&p, &(assay_rocprof_barrier){.ts = 5,
+							       .dur = 2,
+							       .queue = 2,
+							       .source_queue = 1,
+							       .event = 0x90,
+							       .corr = 30,
+							       .waits = true});
+	CHECK(p.t.mark.n == 1 && p.t.barrier.n == 1 && p.t.barrier.mark[0] == 0);
+	CHECK(p.t.barrier.event[0] == 0x90 && p.t.barrier.waits[0] == 1);
+	CHECK(assay_str_is(
+		assay_pool_get(&p.strings, p.t.mark.args[0]),
+		"\"event\": \"0x90\",\"correlation\": 30,\"queue\": 2,\"source_queue\": 1"));
+	CHECK(assay_rocprof_is_wait(ASSAY_S("HIP_EVENT_WAIT")));
+	CHECK(!assay_rocprof_is_wait(ASSAY_S("HIP_EVENT_RECORD")));
 	assay_part_free(&p);
 	return 0;
 }

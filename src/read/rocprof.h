@@ -1,4 +1,5 @@
-/* What the two rocprofv3 formats (results.json, rocpd) have in common. */
+/* What the formats of rocprofiler-sdk's records (results.json, rocpd, our captures of it) have in
+ * common. */
 #ifndef ASSAY_READ_ROCPROF_H
 #define ASSAY_READ_ROCPROF_H
 
@@ -23,18 +24,20 @@ uint32_t assay_rocprof_host(assay_part *p, assay_host_kind kind, uint64_t corr, 
 /* A GPU, once for each source and number. */
 uint32_t assay_rocprof_device(assay_part *p, int64_t id);
 
-/* A GPU-side record of hipEventRecord or hipStreamWaitEvent. */
-typedef struct assay_rocprof_hip_event {
+/* What the GPU's queue was given for hipEventRecord or hipStreamWaitEvent. */
+typedef struct assay_rocprof_barrier {
 	int64_t ts, dur;
-	int64_t event, queue, source_queue; /* handle and queue numbers, -1 when absent */
-	uint64_t corr;
+	int64_t queue, source_queue; /* -1 when absent */
+	uint64_t event, corr;
 	uint32_t track;
-	assay_sid name; /* says WAIT for waits */
-} assay_rocprof_hip_event;
+	assay_sid name;
+	bool waits;
+} assay_rocprof_barrier;
 
-/* Waits go to sync, each with the record of its event that was called last before it; records are
- * no work and go to mark. Sorts the list. */
-void assay_rocprof_hip_events(assay_part *p, assay_rocprof_hip_event *list, size_t n);
+/* A barrier is no work: a mark on its stream, and a witness of which record a wait met. */
+void assay_rocprof_add_barrier(assay_part *p, const assay_rocprof_barrier *b);
+/* HIP_EVENT_WAIT and HIP_EVENT_RECORD are the operation's names. */
+bool assay_rocprof_is_wait(assay_str operation);
 
 /* A second process in one file has its own correlation ids and streams: a source of its own. */
 void assay_rocprof_next_source(assay_part *p, uint32_t first);

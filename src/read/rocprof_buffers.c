@@ -177,20 +177,19 @@ static void take_alloc(assay_rocprof_process *p, const assay_rocprof_record *r, 
 		p, ASSAY_PENDING_DEVICE, assay_rocprof_get(r, ASSAY_SLOT_AGENT, UINT64_MAX), 0, 0);
 }
 
-static void take_hip_event(assay_rocprof_process *p, const assay_rocprof_record *r,
-			   assay_str buffer)
+static void take_barrier(assay_rocprof_process *p, const assay_rocprof_record *r, assay_str buffer)
 {
 	(void)buffer;
 	int64_t start, dur;
 	if (!span_of(p, r, &start, &dur))
 		return;
-	uint64_t event = assay_rocprof_get(r, ASSAY_SLOT_EVENT, UINT64_MAX);
+	uint64_t event = assay_rocprof_get(r, ASSAY_SLOT_EVENT, 0);
 	uint64_t queue = assay_rocprof_get(r, ASSAY_SLOT_QUEUE, UINT64_MAX);
 	uint64_t source = assay_rocprof_get(r, ASSAY_SLOT_SOURCE_QUEUE, UINT64_MAX);
-	*assay_push(&p->hip_events) = (assay_rocprof_hip_event){
+	*assay_push(&p->barriers) = (assay_rocprof_barrier){
 		.ts = start,
 		.dur = dur,
-		.event = event <= INT64_MAX ? (int64_t)event : -1,
+		.event = event,
 		.queue = queue <= INT64_MAX ? (int64_t)queue : -1,
 		.source_queue = source <= INT64_MAX ? (int64_t)source : -1,
 		.corr = assay_rocprof_get(r, ASSAY_SLOT_INTERNAL, 0),
@@ -250,7 +249,7 @@ typedef struct buffer {
 static const buffer buffers[] = {
 	{"kernel_dispatch", take_kernel},  {"memory_copy", take_copy},
 	{"memory_allocation", take_alloc}, {"scratch_memory", take_alloc},
-	{"hip_event", take_hip_event},     {"counter_collection", take_counters},
+	{"hip_event", take_barrier},       {"counter_collection", take_counters},
 	{"pc_sample_host_trap", NULL},     {"pc_sample_stochastic", NULL},
 };
 

@@ -463,10 +463,12 @@ void assay_rocprof_explain(assay_rocprof_process *p)
 	replace(p, (uint32_t *)t->alloc.device, p->alloc, t->alloc.n);
 	replace(p, t->pmc.name, p->pmc, t->pmc.n);
 	replace(p, t->pmc.kernel, p->pmc, t->pmc.n);
-	for (size_t i = 0; i < p->hip_events.n; i++) {
-		replace(p, &p->hip_events.p[i].name, 0, 1);
-		replace(p, &p->hip_events.p[i].track, 0, 1);
+	for (size_t i = 0; i < p->barriers.n; i++) {
+		assay_rocprof_barrier *b = &p->barriers.p[i];
+		replace(p, &b->name, 0, 1);
+		replace(p, &b->track, 0, 1);
+		b->waits = assay_rocprof_is_wait(assay_pool_get(&p->part->strings, b->name));
+		assay_rocprof_add_barrier(p->part, b);
 	}
-	assay_rocprof_hip_events(p->part, p->hip_events.p, p->hip_events.n);
 	name_markers(p);
 }

@@ -37,7 +37,7 @@ static void process_free(assay_rocprof_process *p)
 	assay_vec_free(&p->symbols);
 	assay_vec_free(&p->kinds);
 	assay_vec_free(&p->op_names);
-	assay_vec_free(&p->hip_events);
+	assay_vec_free(&p->barriers);
 	assay_jsonw_free(&p->args);
 	assay_arena_free(&p->scratch);
 }
@@ -216,7 +216,7 @@ static int check_sample(const char *text)
 	const assay_tables *t = &run->part.t;
 	CHECK(ok);
 	CHECK(t->gpu.n == 2 && t->host.n == 2 && t->alloc.n == 2 && t->pmc.n == 1 &&
-	      t->sync.n == 1);
+	      t->barrier.n == 1);
 	CHECK(!strcmp(assay_z(run, t->gpu.name[0]), "add()"));
 	CHECK(t->gpu.ts[0] == 1000 && t->gpu.dur[0] == 500 && t->gpu.corr[0] == 4);
 	CHECK(t->gpu.regs[0] == 8 && t->gpu.acc_regs[0] == 4 && t->gpu.scalar_regs[0] == 32);
@@ -237,8 +237,8 @@ static int check_sample(const char *text)
 	CHECK(t->alloc.bytes[0] == 256 && t->alloc.bytes[1] == -256 && t->alloc.device[1] == 2);
 	CHECK(!strcmp(assay_z(run, t->pmc.name[0]), "SQ_WAVES") && t->pmc.value[0] == 12.5);
 	CHECK(!strcmp(assay_z(run, t->pmc.kernel[0]), "add()"));
-	CHECK(t->sync.event[0] == 55 && t->sync.corr[0] == 8);
-	CHECK(!strcmp(assay_z(run, t->sync.args[0]), "\"queue\": 1,\"source_queue\": 2"));
+	CHECK(t->barrier.event[0] == 55 && t->barrier.corr[0] == 8 && t->barrier.waits[0] == 1);
+	CHECK(t->barrier.queue[0] == 1 && t->barrier.source_queue[0] == 2);
 	CHECK(t->device.n == 1 && t->device.id[0] == 2 && t->device.memory[0] == 1000);
 	CHECK(assay_str_is(assay_meta_get(run, "node.hostname"), "\"h1\""));
 	CHECK(assay_str_is(assay_meta_get(run, "skipped.pc_sample_host_trap"), "2"));

@@ -62,7 +62,7 @@ typedef struct assay_rocprof_process {
 	assay_vec(assay_str) op_names;
 	assay_map counter_names; /* counter id -> string */
 	assay_map marker_texts;  /* correlation id -> string */
-	assay_vec(assay_rocprof_hip_event) hip_events;
+	assay_vec(assay_rocprof_barrier) barriers;
 	size_t host, gpu, alloc, pmc; /* first rows of this process */
 } assay_rocprof_process;
 

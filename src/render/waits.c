@@ -354,6 +354,7 @@ static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const assay_cha
 	put_ns(j, "step", step_at(run, source, w->ts[i]), -1);
 	put_ns(j, "unexplained_ns", w->unexplained[i], -1);
 	put_ns(j, "call_ns", w->dur[i], -1);
+	put_id(j, "producer_correlation", gpu == ASSAY_NO_ROW ? 0 : t->gpu.corr[gpu]);
 	if (chains)
 		assay_chain_json(j, run, chains, i);
 	assay_jsonw_close(j, '}');

@@ -263,6 +263,23 @@ static void enter_some(assay_sweep *s, const sweep_device *d)
 	}
 }
 
+static void do_in_graph(assay_sweep *s, const assay_sweep_rec *r)
+{
+	if (!(r->flags & ASSAY_REC_FAILED) && r->event)
+		event_at(s, r, 0)->in_graph = true;
+}
+
+static void do_graph_ran(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t i = sweep_find(&s->graphs, r->scope, 0, 0);
+	if (i == ASSAY_NO_ROW) {
+		i = (uint32_t)s->graph.n;
+		sweep_set(&s->graphs, r->scope, 0, 0, i);
+		(void)assay_push(&s->graph);
+	}
+	s->graph.p[i] = r->key;
+}
+
 static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t i = sweep_find(&s->gaps, r->scope, 0, 0);
@@ -397,6 +414,8 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 		[ASSAY_OP_IPC_EXPORT] = do_ipc_export,
 		[ASSAY_OP_IPC_OPEN] = do_ipc_open,
 		[ASSAY_OP_UNKNOWN_SYNC] = sweep_unknown_sync,
+		[ASSAY_OP_IN_GRAPH] = do_in_graph,
+		[ASSAY_OP_GRAPH_RAN] = do_graph_ran,
 		[ASSAY_OP_GAP] = do_gap,
 	};
 	act[r->op](s, r);
@@ -416,7 +435,8 @@ assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance)
 
 size_t assay_sweep_bytes(const assay_sweep *s)
 {
-	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps, &s->unseen};
+	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device,
+				  &s->gaps,     &s->unseen,    &s->graphs};
 	size_t n = sizeof *s + s->event.cap * sizeof *s->event.p +
 		   s->stream.cap * sizeof *s->stream.p + s->device.cap * sizeof *s->device.p +
 		   s->pending.cap * sizeof *s->pending.p + s->shared.cap * sizeof *s->shared.p +
@@ -434,7 +454,8 @@ uint64_t assay_sweep_rerecords(const assay_sweep *s)
 
 void assay_sweep_free(assay_sweep *s)
 {
-	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps, &s->unseen};
+	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device,
+			    &s->gaps,     &s->unseen,    &s->graphs};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
 		assay_vec_release(t[i]->slot);
 	assay_vec_free(&s->event);
@@ -442,6 +463,7 @@ void assay_sweep_free(assay_sweep *s)
 	assay_vec_free(&s->device);
 	assay_vec_free(&s->pending);
 	assay_vec_free(&s->gap);
+	assay_vec_free(&s->graph);
 	assay_vec_free(&s->shared);
 	assay_vec_free(&s->foreign);
 	assay_vec_release(s->by_sync);

@@ -17,6 +17,7 @@
 typedef enum assay_sweep_op {
 	ASSAY_OP_WAIT_INSIDE, /* a graph waits for an event when it is launched */
 	ASSAY_OP_LAUNCH,      /* GPU work: enter and exit are its start and end on the device */
+	ASSAY_OP_UNSEEN,      /* work put into a stream that was not recorded */
 	ASSAY_OP_RECORD,      /* an event put into a stream */
 	ASSAY_OP_WAIT,        /* a stream waits for an event */
 	ASSAY_OP_EVENT_SYNC,  /* the thread waits for an event, a stream, a device */
@@ -33,12 +34,13 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_COPY,        /* a copy call that may have waited for its own copy */
 	ASSAY_OP_DRAIN,       /* a call that may wait for the device: free, module unload */
 	ASSAY_OP_HOST_FUNC,   /* a host function put into a stream */
-	ASSAY_OP_UNSEEN,      /* work put into a stream that was not recorded */
 	ASSAY_OP_WRITE_VALUE, /* event = address or semaphore, arg = value */
 	ASSAY_OP_WAIT_VALUE,
 	ASSAY_OP_IPC_EXPORT, /* arg = a number both processes know */
 	ASSAY_OP_IPC_OPEN,
 	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
+	ASSAY_OP_IN_GRAPH,     /* an event is recorded by some graph, whenever that is launched */
+	ASSAY_OP_GRAPH_RAN,    /* a graph was launched, nobody knows with which events in it */
 	/* never pushed: their effect is in other records */
 	ASSAY_OP_CHOOSE_DEVICE,
 	ASSAY_OP_LAUNCH_GRAPH, /* a graph is launched, made executable, given an event */

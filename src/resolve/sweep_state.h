@@ -48,6 +48,7 @@ typedef struct sweep_event {
 	sweep_record last, prev;
 	uint32_t records; /* of this incarnation, up to 2 */
 	bool created, captured;
+	bool in_graph;       /* launches of graphs may record it */
 	uint32_t capture_of; /* stream whose capture recorded it */
 	uint64_t capture;
 	uint64_t ipc; /* exported or opened as this */
@@ -115,12 +116,13 @@ typedef struct sweep_foreign {
 struct assay_sweep {
 	assay_sweep_sink sink;
 	int64_t tolerance;
-	sweep_table by_event, by_stream, by_device, gaps, unseen;
+	sweep_table by_event, by_stream, by_device, gaps, unseen, graphs;
 	assay_vec(sweep_event) event;
 	assay_vec(sweep_stream) stream;
 	assay_vec(sweep_device) device;
 	assay_vec(sweep_pending) pending;
 	assay_vec(uint64_t) gap;
+	assay_vec(uint64_t) graph; /* key of the last launch of one, by process */
 	uint32_t free_event, free_stream, free_pending; /* heads of lists, ASSAY_NO_ROW none */
 	sweep_record *by_sync; /* newest record of each sync id, by its low bits */
 	assay_vec(sweep_shared) shared;

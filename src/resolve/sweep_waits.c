@@ -7,6 +7,13 @@ static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
 	return i == ASSAY_NO_ROW ? 0 : s->gap.p[i];
 }
 
+/* May a graph have recorded the event after the last record that is known? */
+static bool may_be_newer(const assay_sweep *s, const sweep_event *e, uint32_t scope)
+{
+	uint32_t i = e->in_graph ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
+	return i != ASSAY_NO_ROW && s->graph.p[i] > e->last.key;
+}
+
 static void take_work(assay_sweep_wait *w, sweep_work work)
 {
 	w->producer_row = work.row;
@@ -45,7 +52,7 @@ static void join_sync_id(assay_sweep *s, const sweep_event *e, assay_sweep_wait 
 }
 
 /* The last record of this incarnation of the handle. */
-static void join_handle(assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
+static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 {
 	uint64_t gap = gap_of(s, w->rec.scope);
 	if (!e || !e->records) {
@@ -58,25 +65,43 @@ static void join_handle(assay_sweep *s, const sweep_event *e, assay_sweep_wait *
 		w->class = ASSAY_WAIT_IS_LOST;
 		return;
 	}
+	if (may_be_newer(s, e, w->rec.scope))
+		e->last.work.doubt |= SWEEP_DOUBT_LINK;
 	bool sure = e->last.thread == w->rec.thread || e->last.exit <= w->rec.enter;
 	take_record(w, &e->last, sure ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_AMBIGUOUS);
 	if (!sure && e->records > 1)
 		w->other_key = e->prev.key;
 }
 
+/* Of two records that may have been met, both by calls at the same time, the named stream's; when
+ * both are in it, neither is certain. */
+static void agree(const sweep_event *e, assay_sweep_wait *w)
+{
+	bool unsure = w->class == ASSAY_WAIT_IS_AMBIGUOUS && e && e->records > 1;
+	bool last = w->producer.track == w->rec.hint;
+	bool prev = unsure && e->prev.stream.track == w->rec.hint;
+	if (last && prev)
+		return;
+	if (last || prev) {
+		w->other_key = 0;
+		if (e && e->records && !w->rec.arg)
+			take_record(w, prev ? &e->prev : &e->last, ASSAY_WAIT_IS_EXACT);
+		else
+			w->class = ASSAY_WAIT_IS_EXACT;
+	} else if (w->producer.track != ASSAY_NO_ROW) {
+		w->class = ASSAY_WAIT_IS_AMBIGUOUS;
+		w->flags |= ASSAY_WAIT_CONFLICT;
+	}
+}
+
 /* Another source names the producer's stream: it must agree, and it is all there is when the record
  * call itself is not known. */
-static void weigh_hint(assay_sweep *s, assay_sweep_wait *w)
+static void weigh_hint(assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
 {
 	if (w->rec.hint == ASSAY_NO_ROW)
 		return;
 	if (w->record_key) {
-		if (w->producer.track == w->rec.hint) {
-			w->class = ASSAY_WAIT_IS_EXACT;
-		} else if (w->producer.track != ASSAY_NO_ROW) {
-			w->class = ASSAY_WAIT_IS_AMBIGUOUS;
-			w->flags |= ASSAY_WAIT_CONFLICT;
-		}
+		agree(e, w);
 		return;
 	}
 	if (w->class == ASSAY_WAIT_IS_FAILED_CALL || w->class == ASSAY_WAIT_IS_CAPTURED)
@@ -139,7 +164,7 @@ static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wai
 		join_sync_id(s, e, w);
 	else
 		join_handle(s, e, w);
-	weigh_hint(s, w);
+	weigh_hint(s, e, w);
 	if (w->rec.said && is_resolved(w))
 		w->class = w->rec.said - 1;
 	if (e && e->opened)
@@ -186,6 +211,14 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
 }
 
+/* Does the stream that waits come after all that the other can owe to the rules of the default
+ * stream? */
+static bool is_own_default(const assay_sweep *s, uint32_t st, const assay_sweep_stream *of)
+{
+	return st != ASSAY_NO_ROW && s->stream.p[st].legacy && of->uid != s->stream.p[st].id.uid &&
+	       of->device == s->stream.p[st].id.device;
+}
+
 /* Returns the wait's number for news. */
 static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
 {
@@ -194,7 +227,7 @@ static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_
 	assay_sweep_wait w = new_wait(r, space ? ASSAY_WAIT_VALUE : ASSAY_WAIT_STREAM_WAIT);
 	if (st != ASSAY_NO_ROW)
 		w.consumer = s->stream.p[st].id;
-	if (st != ASSAY_NO_ROW && s->stream.p[st].legacy)
+	if (r->arg && !space && e && is_own_default(s, st, &e->last.stream))
 		w.doubts = SWEEP_DOUBT_LINK;
 	if (space)
 		w.rec.arg = 0;
@@ -242,7 +275,8 @@ bool sweep_value_fits(uint64_t value, uint64_t wanted, uint16_t flags)
 /* A value that was not written yet: a later call may write it. */
 static void wait_for_later(assay_sweep *s, const assay_sweep_rec *r)
 {
-	sweep_event *e = &s->event.p[sweep_event_make(s, r, 1)];
+	uint32_t row = sweep_event_make(s, r, 1); /* may move them all */
+	sweep_event *e = &s->event.p[row];
 	uint32_t kept = e->records;
 	e->records = 0;
 	uint32_t n = wait_for_event(s, r, 1);

@@ -290,11 +290,11 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
-	assay_map *maps[] = {&w.scopes,  &w.calls,  &w.gpus,    &w.told,
-			     &w.handles, &w.legacy, &w.recorded};
+	assay_map *maps[] = {&w.scopes, &w.calls,    &w.gpus,     &w.told,    &w.handles,
+			     &w.legacy, &w.recorded, &w.barriers, &w.ordinals};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
-	assay_marks *marks[] = {&w.chosen, &w.launched, &w.work, &w.numbered, &w.bound};
+	assay_marks *marks[] = {&w.chosen, &w.launched, &w.work, &w.numbered, &w.bound, &w.barred};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 		assay_vec_free(&marks[i]->v);
 	assay_vec_free(&w.devices);

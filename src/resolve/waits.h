@@ -28,18 +28,22 @@ typedef struct waits {
 	uint32_t *source_scope;  /* by source: scope of work whose call is not known */
 	int32_t *only_device;    /* by source: its one device, or -1 */
 	size_t sources;
-	assay_map scopes;     /* source and process -> scope */
-	assay_map calls;      /* source and correlation id -> row of host */
-	assay_map gpus;       /* the same -> row of gpu */
-	assay_map told;       /* the same -> 1: a sync or record row says more than the call */
-	assay_map handles;    /* source and stream handle -> row of track, or WAITS_SEVERAL */
-	assay_map legacy;     /* source and device -> row of track: its default stream */
-	assay_map recorded;   /* source and correlation id -> row of track: an event row told it */
-	assay_marks chosen;   /* thread -> device, by calls that choose one */
+	assay_map scopes;   /* source and process -> scope */
+	assay_map calls;    /* source and correlation id -> row of host */
+	assay_map gpus;     /* the same -> row of gpu */
+	assay_map told;     /* the same -> 1: a sync or record row says more than the call */
+	assay_map handles;  /* source and stream handle -> row of track, or WAITS_SEVERAL */
+	assay_map legacy;   /* source and device -> row of track: its default stream */
+	assay_map recorded; /* source and correlation id -> row of track: an event row told it */
+	assay_marks
+		chosen; /* thread -> device as the program numbers it, by calls that choose one */
+	assay_map ordinals;   /* source and such a number -> device, or WAITS_SEVERAL */
 	assay_marks launched; /* thread -> device of its launches, where there are several */
 	assay_marks work;     /* stream, device -> start of work, latest end up to it; the same */
 	assay_marks numbered; /* source and number of a stream -> rows of track */
 	assay_marks bound;    /* source and handle -> row of track, by launches */
+	assay_marks barred;   /* source, event and queue, or any -> record barrier */
+	assay_map barriers;   /* source and key of a call -> row of barrier */
 	assay_vec(struct waits_gpu) devices;
 	bool *tells_device;     /* by source: calls that choose a device are in it */
 	bool *is_hip;           /* by source */

@@ -28,7 +28,7 @@ static const uint8_t op_of[ASSAY_DOES_COUNT] = {
 	[ASSAY_DOES_HOST_FUNC] = ASSAY_OP_HOST_FUNC,
 	[ASSAY_DOES_WAIT_VALUE] = ASSAY_OP_WAIT_VALUE,
 	[ASSAY_DOES_WRITE_VALUE] = ASSAY_OP_WRITE_VALUE,
-	[ASSAY_DOES_MEMORY_WORDS] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_MEMORY_WORDS] = ASSAY_OP_UNSEEN,
 	[ASSAY_DOES_CHOOSE_DEVICE] = ASSAY_OP_CHOOSE_DEVICE,
 	[ASSAY_DOES_IPC_EXPORT] = ASSAY_OP_IPC_EXPORT,
 	[ASSAY_DOES_IPC_OPEN] = ASSAY_OP_IPC_OPEN,
@@ -45,8 +45,10 @@ assay_call assay_call_of(assay_str name)
 	assay_call_meaning m = assay_call_meaning_of(name.p, name.n);
 	assay_call c = {op_of[m.does], 0, m.takes};
 	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
+	bool queues = m.does == ASSAY_DOES_COPY && m.async && !assay_str_starts(name, "hsa");
 	if (may_hold && m.blocks == ASSAY_BLOCKS_NEVER)
-		return (assay_call){.op = ASSAY_OP_COUNT};
+		return (assay_call){ASSAY_OP_COUNT, 0, queues ? ASSAY_CALL_QUEUES : 0};
+	c.takes |= queues ? ASSAY_CALL_QUEUES : 0;
 	c.flags |= m.per_thread ? ASSAY_REC_PER_THREAD : 0;
 	if (c.op == ASSAY_OP_COPY && m.blocks == ASSAY_BLOCKS_ALWAYS)
 		c.flags |= ASSAY_REC_MUST_BLOCK;

@@ -1,6 +1,7 @@
 #include "resolve/waits_places.h"
 
 #include "resolve/waits_args.h"
+#include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
 
 static uint64_t place_of_device(uint32_t source, int32_t device)
@@ -13,9 +14,9 @@ static uint64_t place_of_handle(uint32_t source, uint64_t handle)
 	return handle * 0x9E3779B97F4A7C15u + source;
 }
 
-uint64_t waits_own_handle(uint32_t thread)
+uint64_t waits_own_handle(uint32_t thread, int32_t device)
 {
-	return 2 | ((uint64_t)thread + 1) << 32;
+	return 2 | (uint64_t)(uint32_t)(device & 0xffff) << 8 | ((uint64_t)thread + 1) << 32;
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -46,6 +47,8 @@ static void find_choices(waits *w)
 			note_choice(w, waits_host_source(w, h), t->host.track[h],
 				    waits_host_key(w, h), a.device);
 	}
+	for (size_t i = 0; i < w->sources; i++)
+		w->tells_device[i] |= w->has_calls[i]; /* our recorder keeps every choice */
 	const assay_event_call_table *e = &t->event_call;
 	for (uint32_t i = 0; i < e->n; i++)
 		if (chooses_device(w, e->name[i]) && !e->status[i] && e->arg[i] <= INT32_MAX) {
@@ -54,6 +57,75 @@ static void find_choices(waits *w)
 				    waits_key_at(w, source, e->ts[i], e->corr[i]),
 				    (int64_t)e->arg[i]);
 		}
+}
+
+static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint64_t key)
+{
+	const assay_mark *m = assay_mark_before(&w->chosen, thread, key);
+	if (m)
+		return m->value;
+	return source < w->sources && w->tells_device[source] ? 0 : -1; /* threads start there */
+}
+
+static uint64_t place_of_ordinal(uint32_t source, int64_t ordinal)
+{
+	return (uint64_t)source << 32 | (uint32_t)ordinal;
+}
+
+/* Profilers may number devices otherwise than programs: AMD's count processors too, and programs
+ * only what they may use. What a thread launched after choosing a device ran there. */
+static void learn_ordinals(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t g = 0; w->chosen.v.n && g < t->gpu.n; g++) {
+		uint32_t source = assay_track_group(t, t->gpu.track[g]);
+		uint32_t h =
+			t->gpu.kind[g] == ASSAY_GPU_KERNEL
+				? assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]))
+				: ASSAY_NO_ROW;
+		if (h == ASSAY_NO_ROW || source >= w->sources || !w->tells_device[source])
+			continue;
+		int64_t ordinal = ordinal_at(w, source, t->host.track[h], waits_host_key(w, h));
+		uint32_t device = (uint32_t)t->track.pid[t->gpu.track[g]];
+		uint32_t *slot = assay_map_at(&w->ordinals, place_of_ordinal(source, ordinal));
+		*slot = *slot == ASSAY_MAP_ABSENT || *slot == device ? device : WAITS_SEVERAL;
+	}
+}
+
+/* The device with so many listed before it; -1 when there are not as many. */
+static int32_t listed_device(const waits *w, uint32_t source, int64_t ordinal)
+{
+	const assay_device_table *d = &w->t->device;
+	for (uint32_t i = 0; i < d->n; i++) {
+		int64_t before = 0;
+		bool own = assay_group_of(w->t, d->source[i]) == source;
+		for (uint32_t k = 0; own && k < d->n; k++)
+			before +=
+				assay_group_of(w->t, d->source[k]) == source && d->id[k] < d->id[i];
+		if (own && before == ordinal)
+			return d->id[i];
+	}
+	return -1;
+}
+
+static bool is_taken(const waits *w, uint32_t source, int32_t device)
+{
+	for (int64_t k = 0; k < 64; k++)
+		if (assay_map_get(&w->ordinals, place_of_ordinal(source, k)) == (uint32_t)device)
+			return true;
+	return false;
+}
+
+/* -1: nobody can say. */
+static int32_t device_of_ordinal(const waits *w, uint32_t source, int64_t ordinal)
+{
+	uint32_t seen = assay_map_get(&w->ordinals, place_of_ordinal(source, ordinal));
+	if (seen != ASSAY_MAP_ABSENT)
+		return seen == WAITS_SEVERAL ? -1 : (int32_t)seen;
+	int32_t device = listed_device(w, source, ordinal);
+	if (device < 0)
+		device = (int32_t)ordinal;
+	return is_taken(w, source, device) ? -1 : device;
 }
 
 static bool is_default_number(const waits *w, uint32_t source, int64_t stream)
@@ -105,10 +177,11 @@ static void bind(waits *w, uint32_t source, uint64_t handle, uint32_t track, uin
 }
 
 /* A thread's own default stream has the handle 2, or null in calls built for it. */
-static uint64_t meant(uint64_t handle, assay_str name, uint32_t thread)
+static uint64_t meant(const waits *w, uint64_t handle, assay_sid name, uint32_t thread,
+		      uint32_t track)
 {
-	bool own = handle == 2 || (handle == 0 && assay_str_ends(name, "_spt"));
-	return own ? waits_own_handle(thread) : handle;
+	bool own = handle == 2 || (handle == 0 && w->call[name].flags & ASSAY_REC_PER_THREAD);
+	return own ? waits_own_handle(thread, (int32_t)w->t->track.pid[track]) : handle;
 }
 
 /* The address is another stream's from here on. */
@@ -121,6 +194,18 @@ static void bind_new(waits *w, uint32_t source, uint64_t handle, uint64_t key)
 			(assay_mark){place_of_handle(source, handle), key, NEW_STREAM, 0};
 }
 
+/* The stream that what the call put there is in: its work, or its barrier. */
+static uint32_t track_of_call(const waits *w, uint32_t source, uint32_t h)
+{
+	uint32_t g = assay_map_get(&w->gpus,
+				   assay_corr_key(source, w->t->api.corr[w->t->host.detail[h]]));
+	if (g != ASSAY_NO_ROW)
+		return w->t->gpu.track[g];
+	uint32_t b =
+		w->t->barrier.n ? waits_barrier_of(w, source, waits_host_key(w, h)) : ASSAY_NO_ROW;
+	return b == ASSAY_NO_ROW ? ASSAY_NO_ROW : waits_barrier_stream(w, b);
+}
+
 /* Launches whose arguments name a stream handle tell which stream of GPU rows that is. */
 static void find_handles(waits *w)
 {
@@ -130,17 +215,16 @@ static void find_handles(waits *w)
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		bool makes = w->call[t->host.name[h]].op == ASSAY_OP_STREAM_CREATE;
-		uint32_t g = assay_map_get(&w->gpus,
-					   assay_corr_key(source, t->api.corr[t->host.detail[h]]));
-		if ((g == ASSAY_NO_ROW && !makes) ||
+		uint32_t track = track_of_call(w, source, h);
+		if ((track == ASSAY_NO_ROW && !makes) ||
 		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
 			continue;
 		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
-		assay_str name = assay_text(w->run, t->host.name[h]);
 		if (makes)
 			bind_new(w, source, a.stream, waits_host_key(w, h));
 		else if (a.has_stream)
-			bind(w, source, meant(a.stream, name, t->host.track[h]), t->gpu.track[g],
+			bind(w, source,
+			     meant(w, a.stream, t->host.name[h], t->host.track[h], track), track,
 			     waits_host_key(w, h));
 	}
 	const assay_event_call_table *e = &t->event_call;
@@ -152,7 +236,7 @@ static void find_handles(waits *w)
 			bind_new(w, source, e->stream[i], key);
 		else if (g != ASSAY_NO_ROW)
 			bind(w, source,
-			     meant(e->stream[i], assay_text(w->run, e->name[i]), e->track[i]),
+			     meant(w, e->stream[i], e->name[i], e->track[i], t->gpu.track[g]),
 			     t->gpu.track[g], key);
 	}
 }
@@ -190,9 +274,10 @@ void waits_find_places(waits *w)
 {
 	find_devices(w);
 	find_choices(w);
+	assay_marks_sort(&w->chosen);
+	learn_ordinals(w);
 	find_handles(w);
 	find_work(w);
-	assay_marks_sort(&w->chosen);
 	assay_marks_sort(&w->launched);
 	assay_marks_sort(&w->bound);
 	assay_marks_sort(&w->numbered);
@@ -204,14 +289,14 @@ waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, u
 {
 	if (source >= w->sources)
 		return (waits_device){-1, false};
+	int64_t ordinal = ordinal_at(w, source, thread, key);
+	int32_t chosen = ordinal >= 0 ? device_of_ordinal(w, source, ordinal) : -1;
+	if (chosen >= 0)
+		return (waits_device){chosen, false};
 	if (w->only_device[source] >= 0)
-		return (waits_device){w->only_device[source], false};
-	const assay_mark *m = assay_mark_before(&w->chosen, thread, key);
-	if (m)
-		return (waits_device){(int32_t)m->value, false};
-	if (w->tells_device[source]) /* threads start with the first device */
-		return (waits_device){0, false};
-	m = assay_mark_before(&w->launched, thread, key);
+		return (waits_device){w->only_device[source],
+				      ordinal > 0 || listed_device(w, source, 1) >= 0};
+	const assay_mark *m = assay_mark_before(&w->launched, thread, key);
 	return (waits_device){m ? (int32_t)m->value : -1, true};
 }
 

@@ -24,8 +24,8 @@ waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_s
 uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device);
 /* The stream a handle means at a call, a row of track; ASSAY_NO_ROW. */
 uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64_t key, int64_t ts);
-/* A thread's own default stream, by the handle the functions here know it by. */
-uint64_t waits_own_handle(uint32_t thread);
+/* A thread's own default stream on a device, by the handle the functions here know it by. */
+uint64_t waits_own_handle(uint32_t thread, int32_t device);
 
 /* A sync row says that stream `id` was waited for, not on which of several devices: the one whose
  * work before the record ended last before the waiting went on. A guess. */

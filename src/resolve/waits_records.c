@@ -3,6 +3,7 @@
  * only the name is known. */
 #include "base/json.h"
 #include "resolve/waits_args.h"
+#include "resolve/waits_barriers.h"
 #include "resolve/waits_graphs.h"
 #include "resolve/waits_places.h"
 
@@ -320,10 +321,10 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 	r->stream = a->has_stream ? a->stream : ASSAY_NO_HANDLE;
 	if (!a->has_stream)
 		return;
-	uint32_t track =
-		own    ? waits_track_of(w, source, waits_own_handle(r->thread), r->key, r->enter)
-		: null ? waits_legacy_track(w, source, d.device)
-		       : waits_track_of(w, source, a->stream, r->key, r->enter);
+	uint32_t track = own    ? waits_track_of(w, source, waits_own_handle(r->thread, d.device),
+						 r->key, r->enter)
+			 : null ? waits_legacy_track(w, source, d.device)
+				: waits_track_of(w, source, a->stream, r->key, r->enter);
 	r->flags |= d.guessed && (null || own) ? ASSAY_REC_GUESSED : 0;
 	if (track != ASSAY_NO_ROW)
 		set_stream(w, r, track);
@@ -482,6 +483,55 @@ static void add_graph_events(waits *w)
 	assay_vec_free(&nodes.v);
 }
 
+/* ------------------------------------------------------------------ barriers */
+
+/* A call of which the barrier says more than its arguments, or that was not recorded. */
+static void add_barrier(waits *w, uint32_t i, uint32_t h)
+{
+	const assay_barrier_table *b = &w->t->barrier;
+	uint32_t track = waits_barrier_stream(w, i);
+	assay_sweep_rec *r =
+		add_rec(w, b->waits[i] ? ASSAY_OP_WAIT : ASSAY_OP_RECORD,
+			assay_track_group(w->t, track), b->corr[i], w->t->mark.ts[b->mark[i]]);
+	attach_call(w, r, h);
+	set_stream(w, r, track);
+	r->event = b->event[i];
+	r->flags |= h == ASSAY_NO_ROW && !b->waits[i] ? ASSAY_REC_OUTSIDE : 0;
+}
+
+static void add_lone_barriers(waits *w)
+{
+	const assay_barrier_table *b = &w->t->barrier;
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint64_t call = assay_corr_key(assay_track_group(w->t, waits_barrier_stream(w, i)),
+					       b->corr[i]);
+		if (b->corr[i] && assay_map_get(&w->calls, call) == ASSAY_MAP_ABSENT &&
+		    assay_map_get(&w->told, call) == ASSAY_MAP_ABSENT)
+			add_barrier(w, i, ASSAY_NO_ROW);
+	}
+}
+
+/* What barriers say of the calls: the stream they really went to, and which record a wait met. */
+static void hear_barriers(waits *w)
+{
+	for (size_t i = 0; w->t->barrier.n && !w->handles_only && i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
+		uint32_t track = r->thread != ASSAY_NO_ROW ? r->thread : r->track;
+		if ((!asks && r->op != ASSAY_OP_RECORD) || track == ASSAY_NO_ROW ||
+		    r->flags & ASSAY_REC_NUMBERED)
+			continue;
+		uint32_t source = assay_track_group(w->t, track);
+		uint32_t b = waits_barrier_of(w, source, r->key);
+		if (b != ASSAY_NO_ROW && w->t->barrier.event[b] == r->event) {
+			set_stream(w, r, waits_barrier_stream(w, b));
+			r->flags &= (uint16_t)~ASSAY_REC_GUESSED;
+		}
+		if (asks && r->hint == ASSAY_NO_ROW)
+			r->hint = waits_witness(w, source, r);
+	}
+}
+
 /* ------------------------------------------------------------------ calls known by name only */
 
 /* A record of nobody knows which event: no event's last record is certain from here on. */
@@ -502,6 +552,10 @@ static void add_unseen(waits *w, uint32_t h, const waits_args *a)
 	attach_call(w, r, h);
 	fail_by(r, a->status);
 	place_call(w, r, source, call, a);
+	if (r->flags & ASSAY_REC_GUESSED) { /* it may be in any */
+		r->stream = ASSAY_NO_HANDLE;
+		r->track = ASSAY_NO_ROW;
+	}
 }
 
 /* Which threads were capturing when: what they launched then ran later, in a graph. */
@@ -526,22 +580,59 @@ static bool was_capturing(const assay_marks *captures, uint32_t thread, uint64_t
 	return m && m->value;
 }
 
-static void add_unseen_launches(waits *w)
+/* Does something enter a stream with this call that should be among the work? */
+static bool is_unseen(const waits *w, uint32_t h)
+{
+	assay_call call = w->call[w->t->host.name[h]];
+	uint64_t corr = assay_call_corr(w->t, h);
+	uint64_t place = assay_corr_key(waits_host_source(w, h), corr);
+	if (!corr)
+		return false;
+	if (call.op == ASSAY_OP_UNSEEN)
+		return assay_map_get(&w->told, place) == ASSAY_MAP_ABSENT;
+	return call.takes & (ASSAY_CALL_LAUNCHES | ASSAY_CALL_QUEUES) &&
+	       assay_map_get(&w->gpus, place) == ASSAY_NO_ROW;
+}
+
+static void add_unseen_work(waits *w)
 {
 	const assay_tables *t = w->t;
 	assay_marks captures = find_captures(w);
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		uint64_t corr = w->call[t->host.name[h]].takes & ASSAY_CALL_LAUNCHES
-					? assay_call_corr(t, h)
-					: 0;
-		if (!corr || assay_map_get(&w->gpus, assay_corr_key(waits_host_source(w, h),
-								    corr)) != ASSAY_NO_ROW)
+		if (!is_unseen(w, h))
 			continue;
 		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
 		if (!was_capturing(&captures, t->host.track[h], waits_host_key(w, h)))
 			add_unseen(w, h, &a);
 	}
 	assay_vec_free(&captures.v);
+}
+
+/* Where graphs are not followed (waits_graphs.c does it for captures), an event in one may be
+ * recorded by any launch. */
+static void add_graph_doubts(waits *w)
+{
+	const assay_tables *t = w->t;
+	size_t before = w->recs.n;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		assay_call call = w->call[t->host.name[h]];
+		uint32_t source = waits_host_source(w, h);
+		if ((call.op != ASSAY_OP_GRAPH_RECORD && call.op != ASSAY_OP_RECORD) ||
+		    source >= w->sources || w->has_calls[source] || !t->host.args[h])
+			continue;
+		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		bool external = call.op == ASSAY_OP_RECORD && a.flags & 1;
+		if (!a.has_event || (call.op == ASSAY_OP_RECORD && !external))
+			continue;
+		assay_sweep_rec *r = add_rec(w, ASSAY_OP_IN_GRAPH, source, 0, 0);
+		attach_call(w, r, h);
+		r->event = a.event;
+	}
+	for (uint32_t h = 0; w->recs.n > before && h < t->host.n; h++)
+		if (w->call[t->host.name[h]].op == ASSAY_OP_LAUNCH_GRAPH && assay_call_corr(t, h))
+			attach_call(w,
+				    add_rec(w, ASSAY_OP_GRAPH_RAN, waits_host_source(w, h), 0, 0),
+				    h);
 }
 
 /* Calls that say nothing of what they wait for still say how long. */
@@ -557,7 +648,7 @@ static void add_host_calls(waits *w)
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		assay_call call = w->call[t->host.name[h]];
 		bool driver = t->host.kind[h] == ASSAY_HOST_DRIVER;
-		if (!assay_is_call(t->host.kind[h]) || !orders(call))
+		if (!assay_is_call(t->host.kind[h]) || !orders(call) || call.op == ASSAY_OP_UNSEEN)
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		uint64_t corr = t->api.corr[t->host.detail[h]];
@@ -581,7 +672,9 @@ static void add_host_calls(waits *w)
 				place_call(w, r, source, call, &a);
 			if (a.start_event)
 				place_call(w, add_start(w, source, h, &a), source, starts, &a);
-		} else if (call.op == ASSAY_OP_RECORD)
+		} else if (waits_barrier_of(w, source, waits_host_key(w, h)) != ASSAY_NO_ROW)
+			add_barrier(w, waits_barrier_of(w, source, waits_host_key(w, h)), h);
+		else if (call.op == ASSAY_OP_RECORD)
 			add_blind_record(w, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
@@ -594,6 +687,7 @@ static void add_host_calls(waits *w)
 
 void waits_add_records(waits *w)
 {
+	waits_find_barriers(w);
 	waits_find_places(w);
 	add_streams(w);
 	add_launches(w);
@@ -603,5 +697,8 @@ void waits_add_records(waits *w)
 	add_event_calls(w);
 	add_graph_events(w);
 	add_host_calls(w);
-	add_unseen_launches(w);
+	add_lone_barriers(w);
+	hear_barriers(w);
+	add_unseen_work(w);
+	add_graph_doubts(w);
 }

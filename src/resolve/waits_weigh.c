@@ -123,6 +123,14 @@ static bool may_miss_later(const waits_ends *e, uint32_t i)
 	return !waits_is_whole(e, source, over) && waits_ended(e, source, from, over, p);
 }
 
+/* A wait for a device waits for all of its work, and one without work holds nobody up. */
+static bool is_for_all(const waits_ends *e, uint32_t i)
+{
+	uint32_t source = source_of_wait(e->w, i);
+	return e->w->t->wait.kind[i] == ASSAY_WAIT_DEVICE_SYNC && source < e->w->sources &&
+	       e->w->only_device[source] >= 0;
+}
+
 /* A long wait that ended with this work, when nothing else ended: whatever calls are missing, no
  * other can be it. */
 static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
@@ -134,7 +142,8 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 		return false;
 	int64_t end = assay_gpu_end(&e->w->t->gpu, p);
 	return end > t->ts[i] + usual && end <= over && end > over - usual &&
-	       !waits_ended(e, source_of_wait(e->w, i), over - usual, over, p);
+	       (is_for_all(e, i) ||
+		!waits_ended(e, source_of_wait(e->w, i), over - usual, over, p));
 }
 
 static bool is_sync(uint8_t kind)

@@ -418,7 +418,7 @@ def barriers_of_events_are_marks_on_the_device(v):
     eq([(r["op"], r["event"], r["queue"], r["source"], r["stream"], r["end"] - r["start"]) for r in c.rows["BARRIER"]],
        [(1, E1, 3, 4, 1, 100), (2, E1, 3, 4, 0, 100)])
     info = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
-    eq((info["tables"]["mark"], info["tables"]["event_call"]), (2, 3))
+    eq((info["tables"]["mark"], info["tables"]["barrier"], info["tables"]["event_call"]), (2, 2, 3))
 
 
 @each("500", "10000")

@@ -396,7 +396,7 @@ TEST(barriers_are_marks_and_scratch_is_overhead)
 	const assay_tables *t = &run->part.t;
 	CHECK_EQ(t->mark.n, 1);
 	CHECK(!strcmp(assay_z(run, t->mark.name[0]), "event wait") && t->mark.dur[0] == 20);
-	CHECK(strstr(assay_z(run, t->mark.args[0]), "\"source_queue\":8"));
+	CHECK(strstr(assay_z(run, t->mark.args[0]), "\"source_queue\": 8"));
 	CHECK_EQ(t->track.tid[t->mark.track[0]], 2);
 	CHECK_EQ(t->host.n, 1);
 	CHECK(!strcmp(assay_z(run, t->host.name[0]), "scratch free") && t->host.dur[0] == 50);

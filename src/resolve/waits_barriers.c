@@ -1,0 +1,73 @@
+#include "resolve/waits_barriers.h"
+
+#include "resolve/waits_ends.h"
+
+enum { ANY_QUEUE = -1 };
+
+static uint64_t place_of(uint32_t source, uint64_t event, int64_t queue)
+{
+	uint64_t h = event * 0xD6E8FEB86659FD93u + source;
+	return (h ^ h >> 32) * 0x9E3779B97F4A7C15u + (uint64_t)queue;
+}
+
+static int64_t end_of(const waits *w, uint32_t barrier)
+{
+	const assay_mark_table *m = &w->t->mark;
+	uint32_t i = w->t->barrier.mark[barrier];
+	return m->ts[i] + (m->dur[i] > 0 ? m->dur[i] : 0);
+}
+
+uint32_t waits_barrier_stream(const waits *w, uint32_t barrier)
+{
+	return w->t->mark.track[w->t->barrier.mark[barrier]];
+}
+
+void waits_find_barriers(waits *w)
+{
+	const assay_barrier_table *b = &w->t->barrier;
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t source = assay_track_group(w->t, waits_barrier_stream(w, i));
+		if (!b->corr[i])
+			continue;
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, b->corr[i]));
+		uint64_t key =
+			h == ASSAY_NO_ROW
+				? waits_key_at(w, source, w->t->mark.ts[b->mark[i]], b->corr[i])
+				: waits_host_key(w, h);
+		*assay_map_at(&w->barriers, assay_corr_key(source, key)) = i;
+		if (b->waits[i])
+			continue;
+		*assay_push(&w->barred.v) =
+			(assay_mark){place_of(source, b->event[i], ANY_QUEUE), key, i, 0};
+		*assay_push(&w->barred.v) =
+			(assay_mark){place_of(source, b->event[i], b->queue[i]), key, i, 0};
+	}
+	assay_marks_sort(&w->barred);
+}
+
+uint32_t waits_barrier_of(const waits *w, uint32_t source, uint64_t key)
+{
+	return assay_map_get(&w->barriers, assay_corr_key(source, key));
+}
+
+/* A thread that was held up by the event went on when its barrier was over. */
+static bool held_up(const waits *w, uint32_t barrier, const assay_sweep_rec *r)
+{
+	int64_t end = end_of(w, barrier);
+	return r->op == ASSAY_OP_EVENT_SYNC && end > r->enter && end <= r->exit + WAITS_CLOCKS;
+}
+
+uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r)
+{
+	const assay_barrier_table *b = &w->t->barrier;
+	uint32_t own =
+		r->op == ASSAY_OP_EVENT_SYNC ? ASSAY_NO_ROW : waits_barrier_of(w, source, r->key);
+	bool told = own != ASSAY_NO_ROW && b->waits[own] && b->event[own] == r->event;
+	int64_t queue = told ? b->source_queue[own] : ANY_QUEUE;
+	const assay_mark *m =
+		assay_mark_before(&w->barred, place_of(source, r->event, queue), r->key);
+	if (!m || b->event[m->value] != r->event)
+		return ASSAY_NO_ROW;
+	uint32_t record = (uint32_t)m->value;
+	return told || held_up(w, record, r) ? waits_barrier_stream(w, record) : ASSAY_NO_ROW;
+}

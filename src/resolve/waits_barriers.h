@@ -1,0 +1,18 @@
+/* Barriers in the queues of AMD's GPUs as witnesses: what the hardware was told of a call. */
+#ifndef ASSAY_RESOLVE_WAITS_BARRIERS_H
+#define ASSAY_RESOLVE_WAITS_BARRIERS_H
+
+#include "resolve/waits.h"
+
+/* Needs the indices of calls. */
+void waits_find_barriers(waits *w);
+
+/* The barrier of the call with this key, a row of barrier; ASSAY_NO_ROW. */
+uint32_t waits_barrier_of(const waits *w, uint32_t source, uint64_t key);
+uint32_t waits_barrier_stream(const waits *w, uint32_t barrier);
+
+/* The stream in which barriers say the event was recorded that this wait for an event met, a row of
+ * track; ASSAY_NO_ROW when they do not say. */
+uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r);
+
+#endif

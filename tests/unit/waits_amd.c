@@ -1,0 +1,266 @@
+/* Waits of AMD's recordings: calls with their arguments, work by its stream, barriers in queues,
+ * and devices whose numbers are not the program's. */
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "resolve/resolve.h"
+
+/* One call a row, 10 us each, at 20 us times its row; its work and its barrier, where it has them.
+ */
+typedef struct row {
+	const char *name, *args;
+	int64_t device, stream; /* where the work or barrier is */
+	int64_t start, end;     /* of the work; end 0: none */
+	int64_t barrier;        /* its queue; 0 none */
+	int64_t source;         /* the queue that a wait names; 0: the barrier is a record's */
+	uint64_t event;
+	int64_t thread;
+} row;
+
+static void add_work(assay_run *run, const row *r, uint64_t corr)
+{
+	uint32_t g = assay_hand_gpu(run, "k", r->start, r->end - r->start, ASSAY_NO_ROW);
+	run->part.t.gpu.corr[g] = corr;
+	run->part.t.gpu.track[g] = assay_stream_track(&run->part, r->device, r->stream);
+}
+
+static void add_barrier(assay_run *run, const row *r, uint64_t corr, int64_t ts)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t m = assay_add(t, ASSAY_T_mark), b = assay_add(t, ASSAY_T_barrier);
+	t->mark.ts[m] = ts;
+	t->mark.dur[m] = 1000;
+	t->mark.track[m] = assay_stream_track(&run->part, r->device, r->stream);
+	t->barrier.mark[b] = m;
+	t->barrier.corr[b] = corr;
+	t->barrier.event[b] = r->event;
+	t->barrier.queue[b] = r->barrier;
+	t->barrier.source_queue[b] = r->source ? r->source : r->barrier;
+	t->barrier.waits[b] = r->source != 0;
+}
+
+/* A call without a name was not recorded, only what came of it. */
+static assay_run *run_of(const row *rows, size_t n)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (size_t i = 0; i < n; i++) {
+		int64_t ts = 20000 * (int64_t)i;
+		if (rows[i].name) {
+			uint32_t h =
+				assay_hand_host(run, ASSAY_HOST_RUNTIME, rows[i].name, ts, 10000);
+			t->host.detail[h] = assay_add(t, ASSAY_T_api);
+			t->api.corr[t->host.detail[h]] = i + 1;
+			t->host.args[h] = assay_sid_of(run, rows[i].args);
+			t->host.track[h] = assay_thread_track(&run->part, 1, 1 + rows[i].thread);
+		}
+		if (rows[i].end)
+			add_work(run, &rows[i], i + 1);
+		if (rows[i].barrier)
+			add_barrier(run, &rows[i], i + 1, ts);
+	}
+	return run;
+}
+
+static void list_device(assay_run *run, int32_t id)
+{
+	uint32_t d = assay_add(&run->part.t, ASSAY_T_device);
+	run->part.t.device.source[d] = 0;
+	run->part.t.device.id[d] = id;
+}
+
+#define S1 "\"stream\": \"0x100\""
+#define S2 "\"stream\": \"0x200\""
+#define S3 "\"stream\": \"0x300\""
+#define E1 "\"event\": \"0xe1\""
+
+/* Kernels on streams 1 and 2, a record on stream 1, a wait of stream 3 that its barrier says came
+ * from this queue; 0: it has none. */
+static assay_run *wait_from(int64_t source)
+{
+	row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 0, 2, 35000, 900000, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, source ? 7 : 0, source, 0xe1, 0},
+		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	return run;
+}
+
+TEST(a_barrier_that_names_the_queue_of_the_record_makes_a_wait_exact)
+{
+	assay_run *run = wait_from(0);
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.class[0] == ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	run = wait_from(5);
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->class[0] == ASSAY_WAIT_IS_EXACT && t->record_corr[0] == 3);
+	CHECK(t->producer_gpu[0] == 0 && t->consumer_gpu[0] == 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_barrier_that_names_a_queue_nobody_recorded_in_is_no_proof)
+{
+	assay_run *run = wait_from(6);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Records of one event by two threads at the same time, in queues 5 and 6. */
+static assay_run *wait_after_two(int64_t source)
+{
+	row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 0, 2, 35000, 180000, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
+		{"hipEventRecord", E1 "," S2, 0, 2, 0, 0, 6, 0, 0xe1, 1},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, source, 0xe1, 0},
+		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.host.dur[3] = 60000; /* still at it when the wait begins */
+	assay_waits(run);
+	return run;
+}
+
+TEST(the_queue_tells_which_of_two_records_at_once_was_met)
+{
+	assay_run *run = wait_after_two(5);
+	CHECK(run->part.t.wait.record_corr[0] == 3 &&
+	      run->part.t.wait.class[0] == ASSAY_WAIT_IS_EXACT);
+	assay_run_free(run);
+	run = wait_after_two(6);
+	CHECK(run->part.t.wait.record_corr[0] == 4 &&
+	      run->part.t.wait.class[0] == ASSAY_WAIT_IS_EXACT);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_record_that_only_its_barrier_tells_of_counts)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
+		{"hipLaunchKernel", S2, 0, 2, 55000, 900000, 0, 0, 0, 0},
+		{NULL, NULL, 0, 2, 0, 0, 6, 0, 0xe1, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 6, 0xe1, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->record_corr[0] == 4 && t->producer_gpu[0] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Work on the second of two devices, whose numbers begin behind those of the processors; the
+ * program chooses `ordinal` and waits for it. */
+static assay_run *device_sync_of(const char *ordinal)
+{
+	row rows[] = {
+		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 3, 1, 35000, 300000, 0, 0, 0, 0},
+		{"hipSetDevice", ordinal, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipDeviceSynchronize", "\"retval\": \"0\"", 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.host.dur[3] = 245000;
+	list_device(run, 3);
+	list_device(run, 2);
+	assay_waits(run);
+	return run;
+}
+
+TEST(devices_are_what_the_program_numbered_them)
+{
+	assay_run *run = device_sync_of("\"deviceId\": 1");
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->producer_gpu[0] == 0 && t->class[0] == ASSAY_WAIT_IS_EXACT);
+	assay_run_free(run);
+	run = device_sync_of("\"deviceId\": 0");
+	CHECK_EQ(run->part.t.wait.producer_gpu[0], ASSAY_NO_ROW); /* the other one did nothing */
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_thread_has_a_default_stream_of_its_own_on_each_device)
+{
+	static const row rows[] = {
+		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", "\"stream\": \"0x2\"", 0, 5, 35000, 300000, 0, 0, 0, 0},
+		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 1, 1, 75000, 90000, 0, 0, 0, 0},
+		{"hipStreamSynchronize", "\"stream\": \"0x2\"", 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.producer_gpu[0], ASSAY_NO_ROW);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Does a stream synchronisation behind this call know what it waited for? */
+static uint8_t class_behind(const char *name, const char *args)
+{
+	row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 50000, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 0, 2, 35000, 45000, 0, 0, 0, 0},
+		{name, args, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	uint8_t class = run->part.t.wait.class[0];
+	assay_run_free(run);
+	return class;
+}
+
+TEST(what_enters_a_stream_unseen_leaves_nothing_certain_behind_it)
+{
+	CHECK_EQ(class_behind("hipGetDevice", ""), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_behind("hipMemcpyPeerAsync", S1), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_behind("hipMemcpyPeerAsync", S2), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_behind("hipStreamBatchMemOp", S1 ",\"count\": \"2\""), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_behind("hipExtLaunchKernel", S1), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_behind("hipMemsetAsync", S1), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(an_event_that_a_graph_records_is_not_certain_after_a_graph_ran)
+{
+	static const row rows[] = {
+		{"hipGraphAddEventRecordNode", E1, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 35000, 200000, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0},
+		{"hipGraphLaunch", S2, 0, 2, 95000, 250000, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 2 && t->class[0] == ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(t->class[1], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_wait_for_a_value_may_be_the_first_that_is_seen)
+{
+	static const row rows[] = {
+		{"hipStreamWaitValue64", S1 ",\"ptr\": \"0x50\",\"value\": \"1\",\"flags\": \"0\"",
+		 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamWriteValue64", S2 ",\"ptr\": \"0x50\",\"value\": \"1\",\"flags\": \"0\"",
+		 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.record_corr[0] == 2);
+	assay_run_free(run);
+	return 0;
+}
