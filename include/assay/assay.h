@@ -74,6 +74,9 @@ typedef struct assay_report_opts {
 	const char *ranks;
 	/* Only a part of the run: "5" or "5-7", numbers; each NULL for all. */
 	const char *only_step, *only_stream, *only_device, *only_rank;
+	/* Recording, or folder of them, made while graphs were captured: it tells the operators of
+	 * their work. NULL: folders called capture_traces among the inputs. */
+	const char *captures;
 } assay_report_opts;
 
 /* Link, classify and measure what has been read. Call once, after the last assay_run_read().

@@ -214,7 +214,7 @@ static bool check_ranks(struct kin *k, assay_err *err)
 		ok = *slot == source || of_one_recording(k, *slot, source) ||
 		     assay_fail(
 			     err, ASSAY_UNRELATED, 0,
-			     "%s and %s both are rank %d: two recordings, not one job; report each, or compare them with assay diff",
+			     "%s and %s both are rank %d: two recordings, not one job; report each, or compare them with assay diff; one made while graphs were captured belongs to --captures",
 			     name_of(k, *slot), name_of(k, source), s->rank[source]);
 	}
 	assay_map_free(&seen);

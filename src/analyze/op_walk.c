@@ -48,6 +48,8 @@ struct walk {
 	const assay_tables *t;
 	assay_rule_names *rules;
 	assay_op_places *out;
+	const uint32_t *calls; /* may hold ASSAY_NO_ROW */
+	size_t calls_n;
 	assay_vec(struct open) stack;
 	assay_sid engine_name; /* autograd's wrapper, asked for last */
 	bool engine;
@@ -156,11 +158,11 @@ static void walk_thread(struct walk *w, uint32_t *row, size_t n)
 		see_row(w, row[i]);
 }
 
-/* Calls that launched something; their threads get a count of 1. */
-static void mark_launches(struct walk *w, size_t *of_track)
+/* Calls that are asked for; their threads get a count of 1. */
+static void mark_calls(struct walk *w, size_t *of_track)
 {
-	for (size_t g = 0; g < w->t->launch.n; g++) {
-		uint32_t call = w->t->launch.host[g];
+	for (size_t i = 0; i < w->calls_n; i++) {
+		uint32_t call = w->calls[i];
 		if (call == ASSAY_NO_ROW)
 			continue;
 		w->out->of_call[call] = LAUNCHES;
@@ -174,7 +176,7 @@ static void walk_threads(struct walk *w, assay_arena *scratch)
 	size_t tracks = w->t->track.n, total = 0;
 	size_t *n = assay_alloc(scratch, (tracks + 1) * sizeof *n);
 	size_t *first = assay_alloc(scratch, (tracks + 1) * sizeof *first);
-	mark_launches(w, n);
+	mark_calls(w, n);
 	for (uint32_t h = 0; h < host->n; h++)
 		if (n[host->track[h]] && is_seen(w, h))
 			n[host->track[h]]++;
@@ -192,16 +194,28 @@ static void walk_threads(struct walk *w, assay_arena *scratch)
 	assay_pages_free(row);
 }
 
-void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule_names *rules)
+void assay_op_places_of(assay_op_places *out, const assay_run *run, assay_rule_names *rules,
+			const uint32_t *calls, size_t n)
 {
 	assay_arena scratch = {0};
 	*out = (assay_op_places){.hosts = run->part.t.host.n + 1};
 	out->of_call = assay_pages_grow(NULL, out->hosts * sizeof *out->of_call);
-	struct walk w = {.run = run, .t = &run->part.t, .rules = rules, .out = out};
+	struct walk w = {.run = run,
+			 .t = &run->part.t,
+			 .rules = rules,
+			 .out = out,
+			 .calls = calls,
+			 .calls_n = n};
 	walk_threads(&w, &scratch);
 	assay_vec_free(&w.stack);
 	assay_map_free(&w.marks);
 	assay_arena_free(&scratch);
+}
+
+void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule_names *rules)
+{
+	const assay_launch_table *l = &run->part.t.launch;
+	assay_op_places_of(out, run, rules, l->host, l->n);
 }
 
 void assay_op_places_free(assay_op_places *p)

@@ -31,6 +31,9 @@ typedef struct assay_op_places {
 	assay_vec(assay_op_place) place;
 } assay_op_places;
 
+/* For these calls, which need not have launched work. */
+void assay_op_places_of(assay_op_places *out, const assay_run *run, assay_rule_names *rules,
+			const uint32_t *calls, size_t n);
 /* For all calls that launched work. */
 void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule_names *rules);
 void assay_op_places_free(assay_op_places *p);

@@ -19,6 +19,7 @@ struct ops {
 	size_t hosts;
 	assay_sid call_name; /* of the launch looked at last */
 	bool call_is_graph;
+	assay_map call_of_captured; /* launch and row of captured -> row of op_call */
 	assay_map
 		seen; /* name, arguments as written and what the work hangs on -> row of op_shape */
 	assay_map shapes;       /* the same with the arguments taken apart */
@@ -54,6 +55,7 @@ static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t de
 		assay_reserve(o->t, ASSAY_T_op_call, 1);
 	uint32_t r = (uint32_t)c->n++;
 	c->host[r] = host;
+	c->captured[r] = ASSAY_NO_ROW;
 	c->shape[r] = c->gpu[r] = ASSAY_NO_ROW;
 	c->device[r] = device;
 	c->events[r] = 0;
@@ -68,6 +70,39 @@ static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t de
 	return r;
 }
 
+/* Each replay of a graph calls the operators that were captured. */
+static uint32_t captured_call(struct ops *o, uint32_t gpu, uint32_t device, uint32_t captured,
+			      const assay_op_place *place)
+{
+	uint32_t launch = o->t->launch.host[gpu];
+	uint32_t *slot = assay_map_at(&o->call_of_captured, (uint64_t)launch << 32 | captured);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = new_call(o, launch, gpu, device, place, false);
+		o->t->op_call.captured[*slot] = captured;
+		o->t->op_call.flags[*slot] |= o->t->captured.flags[captured];
+	}
+	return *slot;
+}
+
+static uint32_t captured_of(const struct ops *o, uint32_t gpu)
+{
+	return gpu < o->t->gpu_captured.n ? o->t->gpu_captured.op[gpu] : ASSAY_NO_ROW;
+}
+
+static assay_sid name_of(const struct ops *o, uint32_t call)
+{
+	uint32_t captured = o->t->op_call.captured[call];
+	return captured == ASSAY_NO_ROW ? o->t->host.name[o->t->op_call.host[call]]
+					: o->t->captured.name[captured];
+}
+
+static assay_sid args_of(const struct ops *o, uint32_t call)
+{
+	uint32_t captured = o->t->op_call.captured[call];
+	return captured == ASSAY_NO_ROW ? o->t->host.args[o->t->op_call.host[call]]
+					: o->t->captured.args[captured];
+}
+
 /* The row of op_call for a piece of work; ASSAY_NO_ROW when no operator is known. */
 static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 {
@@ -76,6 +111,8 @@ static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 	if (!at)
 		return ASSAY_NO_ROW;
 	const assay_op_place *place = &o->places.place.p[at - 1];
+	if (captured_of(o, gpu) != ASSAY_NO_ROW)
+		return captured_call(o, gpu, device, captured_of(o, gpu), place);
 	bool graph = launches_graph(o, gpu, launch);
 	uint32_t host = graph ? launch : place->op;
 	if (host == ASSAY_NO_ROW)
@@ -147,7 +184,7 @@ static assay_sid keep(struct ops *o, assay_str s)
  * the kernel's name. The word holds for a handle: data of other types goes through it as well. */
 static assay_math math_of(const struct ops *o, uint32_t call, assay_math data)
 {
-	assay_str args = assay_text(o->run, o->t->host.args[o->t->op_call.host[call]]);
+	assay_str args = assay_text(o->run, args_of(o, call));
 	if (data == ASSAY_MATH_FP32 && assay_str_find(args, "\"compute\": \"tf32\"") >= 0)
 		return ASSAY_MATH_TF32;
 	return assay_kernel_math(kernel_name(o, call));
@@ -199,13 +236,12 @@ enum { OF_SHAPE = ASSAY_OP_ACROSS_BUS | ASSAY_OP_GRAPH };
 /* The row of op_shape for a call whose arguments as written are new. */
 static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *rule)
 {
-	const assay_host_table *host = &o->t->host;
-	uint32_t h = o->t->op_call.host[call], mark = o->t->op_call.mark[call];
+	uint32_t mark = o->t->op_call.mark[call];
 	assay_op_args args = {0};
-	struct key k = {.name = host->name[h], .flags = o->t->op_call.flags[call] & OF_SHAPE};
+	struct key k = {.name = name_of(o, call), .flags = o->t->op_call.flags[call] & OF_SHAPE};
 	assay_arena_reset(&o->scratch);
 	bool shaped = !(k.flags & ASSAY_OP_GRAPH) &&
-		      assay_op_args_parse(&args, &o->scratch, assay_text(o->run, host->args[h]));
+		      assay_op_args_parse(&args, &o->scratch, assay_text(o->run, args_of(o, call)));
 	double element = shaped && has_list(&args) ? assay_kernel_element(kernel_name(o, call)) : 0;
 	if (shaped) {
 		k.dims = keep(o, args.dims);
@@ -215,7 +251,7 @@ static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 		k.element = (uint32_t)element;
 	}
 	if (rule && rule->formula == assay_work_serving && mark != ASSAY_NO_ROW)
-		k.mark = host->name[mark];
+		k.mark = o->t->host.name[mark];
 	if (rule)
 		o->t->op_call.flags[call] |= rule->flags & WORK_BACKWARD ? ASSAY_OP_BACKWARD : 0;
 	uint32_t *slot = assay_map_at(&o->shapes, assay_hash(&k, sizeof k, 0));
@@ -232,14 +268,14 @@ static void give_shapes(struct ops *o)
 {
 	assay_op_call_table *c = &o->t->op_call;
 	for (uint32_t call = 0; call < c->n; call++) {
-		uint32_t h = c->host[call], mark = c->mark[call], gpu = c->gpu[call];
+		uint32_t mark = c->mark[call], gpu = c->gpu[call];
+		assay_sid name = name_of(o, call);
 		bool graph = c->flags[call] & ASSAY_OP_GRAPH;
-		const assay_work_rule *rule =
-			graph ? NULL : assay_rule_of_sid(&o->rules, o->t->host.name[h]);
+		const assay_work_rule *rule = graph ? NULL : assay_rule_of_sid(&o->rules, name);
 		/* only what the work may hang on: every difference costs one reading of the text */
 		const uint32_t seen[] = {
-			o->t->host.name[h], graph ? 0 : o->t->host.args[h],
-			c->flags[call] & OF_SHAPE, mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
+			name, graph ? 0 : args_of(o, call), c->flags[call] & OF_SHAPE,
+			mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
 			rule && rule->class >= ASSAY_WORK_OPTIMIZER && gpu != ASSAY_NO_ROW
 				? o->t->gpu.name[gpu]
 				: 0};
@@ -261,7 +297,7 @@ static bool has_operators(const assay_host_table *host)
 void assay_ops(assay_run *run, const assay_order *order)
 {
 	struct ops o = {.run = run, .t = &run->part.t};
-	if (!has_operators(&o.t->host) || !o.t->launch.n)
+	if ((!has_operators(&o.t->host) && !o.t->captured.n) || !o.t->launch.n)
 		return;
 	o.hosts = o.t->host.n;
 	o.call_of_host = assay_pages_grow(NULL, o.hosts * sizeof *o.call_of_host);
@@ -273,6 +309,7 @@ void assay_ops(assay_run *run, const assay_order *order)
 	assay_rule_names_free(&o.rules);
 	assay_pages_free(o.call_of_host);
 	assay_map_free(&o.seen);
+	assay_map_free(&o.call_of_captured);
 	assay_map_free(&o.shapes);
 	assay_vec_free(&o.end);
 	assay_arena_free(&o.scratch);

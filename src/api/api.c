@@ -8,6 +8,7 @@
 #include "analyze/finding.h"
 #include "analyze/kin.h"
 #include "analyze/memory.h"
+#include "api/captures.h"
 #include "api/job.h"
 #include "api/query.h"
 #include "model/run.h"
@@ -123,6 +124,10 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
 	assay_worth *worth = assay_worth_open(run, &window);
+	if (!assay_explain_graphs(run, opts->captures, err)) {
+		assay_worth_close(worth);
+		return false;
+	}
 	assay_ops(run, order);
 	assay_counters(run);
 	bool ok = assay_compute(run, order, &window, opts->rates, err);

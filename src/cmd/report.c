@@ -18,7 +18,7 @@ enum { CONFIG_MAX = 1 << 20 };
 struct report_args {
 	report_show show;
 	int64_t steps;
-	const char *steps_from, *precision, *config, *like, *rates, *shard, *out;
+	const char *steps_from, *precision, *config, *like, *rates, *captures, *shard, *out;
 	const char *step, *stream, *device, *rank;
 };
 
@@ -104,6 +104,7 @@ static int report_native(const struct report_args *a, const char *precision, cha
 				  .top = (uint32_t)a->show.top,
 				  .steps_from = a->steps_from,
 				  .rates = a->rates,
+				  .captures = a->captures,
 				  .only_step = a->step,
 				  .only_stream = a->stream,
 				  .only_device = a->device,
@@ -154,6 +155,7 @@ enum {
 	MARKDOWN = 1024,
 	SHARD = 2048,
 	ONLY = 4096,
+	CAPTURES = 8192,
 };
 
 /* Other tools' definitions, by the value of --like; the first is ours. */
@@ -164,7 +166,7 @@ static const struct like {
 } likes[] = {
 	{"native", report_native,
 	 STEPS | STEPS_FROM | TOP | HTML | PRECISION | CONFIG | RATES | SECTION | VERBOSE |
-		 FULL_NAMES | MARKDOWN | SHARD | ONLY},
+		 FULL_NAMES | MARKDOWN | SHARD | ONLY | CAPTURES},
 	{"goblin", like_goblin, STEPS | PRECISION | CONFIG},
 	{"hta", like_hta, 0},
 	{"tracelens", like_tracelens, 0},
@@ -185,6 +187,7 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 		{"precision", a->precision, PRECISION},
 		{"config", a->config, CONFIG},
 		{"rates", a->rates, RATES},
+		{"captures", a->captures, CAPTURES},
 		{"section", a->show.section.n, SECTION},
 		{"verbose", a->show.verbose, VERBOSE},
 		{"full-names", a->show.full_names, FULL_NAMES},
@@ -248,6 +251,9 @@ static const assay_opt report_opts[] = {
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Peak rates of the device (JSON) that win over the built-in table.",
 	 offsetof(struct report_args, rates)},
+	{"captures", 0, ASSAY_OPT_TEXT, "PATH",
+	 "Recording, or folder of them, made while graphs were captured: gives the work of graphs its operators (default: folders called capture_traces among the inputs).",
+	 offsetof(struct report_args, captures)},
 	REPORT_SHOW_OPTS(struct report_args),
 	{"shard", 0, ASSAY_OPT_TEXT, "I/N",
 	 "Read one of N shards of the job (I from 0) and write its findings for assay merge; auto takes I and N from the launcher, auto/N only I.",

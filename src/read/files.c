@@ -80,6 +80,10 @@ static uint64_t state_of(const struct stat *st)
 	return assay_hash(of, sizeof of, 0);
 }
 
+/* Where serving engines put recordings of graphs being captured: they explain the run beside them,
+ * and are none. */
+static const char CAPTURE_FOLDER[] = "capture_traces";
+
 static void list_files(struct reading *r, const char *dir, int depth, bool linked)
 {
 	DIR *d = opendir(dir);
@@ -102,7 +106,9 @@ static void list_files(struct reading *r, const char *dir, int depth, bool linke
 		bool by_link = linked || S_ISLNK(st.st_mode);
 		if (S_ISLNK(st.st_mode) && stat(path, &st) < 0)
 			continue;
-		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+		if (S_ISDIR(st.st_mode) && !strcmp(e->d_name, CAPTURE_FOLDER))
+			assay_meta_add(&r->run->part, "captures", assay_str_of(path));
+		else if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
 			list_files(r, path, depth + 1, by_link);
 		else if (S_ISREG(st.st_mode))
 			*assay_push(&r->file) = (struct file){.path = path,
