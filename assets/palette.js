@@ -12,7 +12,7 @@ export const COLOURS = [
 	"--host-other", "--mark", "--mark-1", "--mark-2", "--mark-3", "--inferred", "--wait",
 	"--cause-unlinked", "--cause-graph-internal", "--cause-queued", "--cause-launch-call", "--cause-launch-latency",
 	"--cause-host-sync", "--cause-host-data", "--cause-host-runtime", "--cause-host-op", "--cause-host-io",
-	"--cause-host-lock", "--cause-host-comm", "--cause-host-gil", "--cause-host-gc", "--cause-host-compile", "--cause-host-import",
+	"--cause-host-lock", "--cause-host-child", "--cause-host-comm", "--cause-host-gil", "--cause-host-gc", "--cause-host-compile", "--cause-host-import",
 	"--cause-host-sleep", "--cause-host-cpu-wait", "--cause-host-python", "--cause-host-native", "--cause-host-untraced",
 ];
 const number = Object.fromEntries(COLOURS.map((c, i) => [c, i]));

@@ -321,6 +321,7 @@ typedef enum assay_scope_how {
 	X(IO, "io")                                                                                \
 	X(SLEEP, "sleep")                                                                          \
 	X(LOCK, "lock")                                                                            \
+	X(CHILD, "child")                                                                          \
 	X(COMM, "comm")                                                                            \
 	X(DRIVER, "driver")                                                                        \
 	X(PYTHON, "python")                                                                        \

@@ -15,6 +15,7 @@ enum {
 	IN_HAND_OVER = 16,
 	IN_COMM = 64,     /* calls a collective */
 	IN_BACKWARD = 32, /* waits for the threads that compute gradients */
+	IN_CHILD = 128,   /* starts a program, or waits for it */
 };
 #define LONGEST_SAMPLE 200000000 /* ns: no recorder writes longer ones by much */
 
@@ -38,13 +39,11 @@ static assay_str last_part(assay_str name)
 
 static uint8_t meaning_of(const assay_run *run, uint32_t code)
 {
-	static const uint8_t bit[] = {[ASSAY_WORD_DATA] = IN_DATA,
-				      [ASSAY_WORD_COMPILE] = IN_COMPILE,
-				      [ASSAY_WORD_IMPORT] = IN_IMPORT,
-				      [ASSAY_WORD_FILES] = IN_FILES,
-				      [ASSAY_WORD_HAND_OVER] = IN_HAND_OVER,
-				      [ASSAY_WORD_HOST_COMM] = IN_COMM,
-				      [ASSAY_WORD_LIBRARY] = 0};
+	static const uint8_t bit[] = {
+		[ASSAY_WORD_DATA] = IN_DATA,           [ASSAY_WORD_COMPILE] = IN_COMPILE,
+		[ASSAY_WORD_IMPORT] = IN_IMPORT,       [ASSAY_WORD_FILES] = IN_FILES,
+		[ASSAY_WORD_HAND_OVER] = IN_HAND_OVER, [ASSAY_WORD_HOST_COMM] = IN_COMM,
+		[ASSAY_WORD_CHILD] = IN_CHILD,         [ASSAY_WORD_LIBRARY] = 0};
 	const assay_code_table *c = &run->part.t.code;
 	uint8_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
 	if (assay_str_is(last_part(assay_text(run, c->function[code])), "_engine_run_backward"))
@@ -90,8 +89,9 @@ static assay_doing by_call(const assay_run *run, size_t i)
 	case ASSAY_CALL_POLL:
 		return assay_str_starts(file, "socket:") ? ASSAY_DOING_IO : ASSAY_DOING_LOCK;
 	case ASSAY_CALL_LOCK:
-	case ASSAY_CALL_CHILD:
 		return ASSAY_DOING_LOCK;
+	case ASSAY_CALL_CHILD:
+		return ASSAY_DOING_CHILD;
 	case ASSAY_CALL_SLEEP:
 		return ASSAY_DOING_SLEEP;
 	case ASSAY_CALL_DEVICE:
@@ -112,6 +112,7 @@ static assay_doing by_stack(uint8_t in)
 	       : in & IN_IMPORT ? ASSAY_DOING_IMPORT
 	       : in & IN_DATA   ? ASSAY_DOING_DATA
 	       : in & IN_FILES  ? ASSAY_DOING_IO
+	       : in & IN_CHILD  ? ASSAY_DOING_CHILD
 				: ASSAY_DOING_UNKNOWN;
 }
 
@@ -153,7 +154,7 @@ static bool waits(const assay_run *run, size_t i)
 {
 	const assay_tables *t = &run->part.t;
 	return t->seen.doing[i] == ASSAY_DOING_LOCK || t->seen.doing[i] == ASSAY_DOING_GIL ||
-	       t->seen.doing[i] == ASSAY_DOING_COMM ||
+	       t->seen.doing[i] == ASSAY_DOING_COMM || t->seen.doing[i] == ASSAY_DOING_CHILD ||
 	       (t->seen.doing[i] == ASSAY_DOING_DATA &&
 		t->sample.state[i] == ASSAY_THREAD_BLOCKED &&
 		t->sample.kind[i] != ASSAY_CALL_SLEEP);
@@ -165,6 +166,7 @@ static int64_t weight(const assay_run *run, uint32_t other)
 	switch ((assay_doing)run->part.t.seen.doing[other]) {
 	case ASSAY_DOING_UNKNOWN:
 	case ASSAY_DOING_LOCK:
+	case ASSAY_DOING_CHILD:
 	case ASSAY_DOING_COMM:
 	case ASSAY_DOING_GIL:
 	case ASSAY_DOING_COUNT:
@@ -380,11 +382,15 @@ TEST(what_a_thread_did_is_the_first_word_that_fits)
 	s->kind[7] = ASSAY_CALL_READ;
 	s->file[7] = assay_sid_of(run, "/data/x");
 	hand_sample(run, 1, 8, own, ASSAY_THREAD_READY);
+	uint32_t child = hand_stack(run, "/usr/lib/python3.12/subprocess.py", "Popen.wait", false);
+	hand_sample(run, 1, 9, child, ASSAY_THREAD_BLOCKED); /* as vfork() does */
+	hand_sample(run, 1, 10, own, ASSAY_THREAD_BLOCKED);
+	s->kind[10] = ASSAY_CALL_CHILD;
 	assay_doings(run);
-	static const uint8_t want[] = {
-		ASSAY_DOING_PYTHON, ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,
-		ASSAY_DOING_DATA,   ASSAY_DOING_DATA,   ASSAY_DOING_IMPORT,
-		ASSAY_DOING_LOCK,   ASSAY_DOING_IO,     ASSAY_DOING_CPU_WAIT};
+	static const uint8_t want[] = {ASSAY_DOING_PYTHON, ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,
+				       ASSAY_DOING_DATA,   ASSAY_DOING_DATA,   ASSAY_DOING_IMPORT,
+				       ASSAY_DOING_LOCK,   ASSAY_DOING_IO,     ASSAY_DOING_CPU_WAIT,
+				       ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
 		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
 	assay_run_free(run);

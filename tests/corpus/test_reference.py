@@ -53,7 +53,7 @@ GAPS = {"tracelens/mi300/resnet_act_checkpoint.json.gz": 1746}
 RANKS = {"hta/nccl_data.json.gz": 0, "hta/df_index_resolver.json.gz": 1, "hta/sampled_rank-1.json.gz": 1}
 CAUSES = ("launch_call", "launch_latency", "queued", "host_sync", "host_data", "host_runtime", "host_op", "host_python",
           "host_untraced", "unlinked", "graph_internal")
-FINER = ("host_io", "host_lock", "host_comm", "host_gil", "host_gc", "host_compile", "host_import", "host_sleep", "host_cpu_wait",
+FINER = ("host_io", "host_lock", "host_child", "host_comm", "host_gil", "host_gc", "host_compile", "host_import", "host_sleep", "host_cpu_wait",
          "host_native")  # need stacks: nothing in these traces
 IDLE = {  # of the busiest device, ns, in the order of CAUSES
     "tracelens/mi300/qwen1.5-0.5b.json.gz": (312168, 736362, 418266, 0, 0, 15758, 1250864, 1278013, 0, 11567, 0),
