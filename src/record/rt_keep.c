@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "record/rt_state.h"
-#include "wire/keep.h"
+#include "wire/keep_open.h"
 
 enum {
 	RELEASE = 1 << 20, /* bytes that are given back at once */
@@ -18,8 +18,9 @@ enum {
 
 static struct {
 	char *chunk, *names; /* payloads on their way */
-	size_t room;         /* of each */
-	uint64_t released;   /* memory before is given back */
+	assay_keep_opens *opens;
+	size_t room;       /* of each */
+	uint64_t released; /* memory before is given back */
 	struct {
 		uint32_t ring;
 		uint64_t pos; /* none of its chunks lie behind */
@@ -59,13 +60,17 @@ bool assay_keep_begin(void)
 	keep.room = room;
 	keep.chunk = keep.chunk ? keep.chunk : malloc(room);
 	keep.names = keep.names ? keep.names : malloc(room);
+	keep.opens = keep.opens ? keep.opens : malloc(sizeof *keep.opens);
+	if (!keep.chunk || !keep.names || !keep.opens)
+		return false;
+	memset(keep.opens, 0, sizeof *keep.opens);
 	keep.released = keep.ended_n = keep.looked = 0;
 	keep.last_look = keep.due = keep.hanging = 0;
 	uint64_t bytes = (uint64_t)rt.conf.keep_bytes,
 		 least = 2 * (room + sizeof(assay_wire_chunk));
 	f->keep_bytes = bytes > least ? bytes & ~4095ull : least & ~4095ull;
 	atomic_store(&f->keep_since, assay_rt_now());
-	return keep.chunk && keep.names;
+	return true;
 }
 
 void assay_keep_ring_ended(uint32_t ring)
@@ -145,6 +150,24 @@ static void release(size_t least)
 	keep.released = tail;
 }
 
+/* Ranges that are open behind a chunk that is on its way out, which reaches to `next`. */
+static void pass_ranges(const assay_wire_chunk *c, uint64_t next, bool told)
+{
+	uint32_t before = keep.opens->n;
+	bool any = false;
+	for (size_t at = 0; at < c->bytes && !any;) {
+		const assay_wire_rec *rec = (const void *)(keep.chunk + at);
+		any = rec->type == ASSAY_WIRE_RANGE;
+		at += rec->bytes;
+	}
+	if (any)
+		assay_keep_pass(keep.opens, c, keep.chunk, told);
+	if (before && c->ring && !is_needed(c->ring, next))
+		assay_keep_forget(keep.opens, c->ring);
+	if (any || keep.opens->n != before)
+		assay_keep_save(assay_rt_ring_fd(), rt.file, keep.opens);
+}
+
 /* The oldest chunk goes; false: its names cannot be saved. */
 static bool drop_oldest(void)
 {
@@ -161,11 +184,13 @@ static bool drop_oldest(void)
 	uint64_t next = pos + sizeof c + c.bytes;
 	bool codes = is_needed(c.ring, next);
 	size_t names = sift(c.bytes, codes), whole = c.bytes;
+	assay_wire_chunk dropped = c;
 	c.pos |= NAMES_POS;
 	if (names && !assay_rt_append(&c, keep.names, names))
 		return false;
 	atomic_store(&f->keep_cut, c.time);
 	count_dropped(whole, codes);
+	pass_ranges(&dropped, next, false);
 	atomic_store(&f->keep_tail, next);
 	release(RELEASE);
 	return true;
@@ -232,12 +257,27 @@ bool assay_keep_put(assay_wire_chunk *c, const char *payload, size_t n)
 	return true;
 }
 
+/* What the kept stretch lies in, behind the gap that begins at `since`. */
+static bool tell_opens(int64_t since)
+{
+	for (uint32_t i = 0; i < keep.opens->n; i++) {
+		_Alignas(8) char record[sizeof(assay_keep_open)];
+		assay_wire_chunk c = {.time = assay_rt_now(), .pid = rt.file->pid};
+		size_t n = assay_keep_tell(keep.opens, i, since, &c, record);
+		if (!assay_rt_append(&c, record, n))
+			return false;
+	}
+	assay_keep_told(keep.opens, rt.file);
+	assay_keep_save(assay_rt_ring_fd(), rt.file, keep.opens);
+	return true;
+}
+
 static bool tell_gap(void)
 {
 	assay_wire_switch gap[2];
 	assay_wire_chunk c = {.time = assay_rt_now(), .pid = rt.file->pid};
 	size_t n = assay_keep_gap(rt.file, gap) * sizeof *gap;
-	if (n && !assay_rt_append(&c, gap, n))
+	if (n && (!assay_rt_append(&c, gap, n) || !tell_opens(gap[0].time)))
 		return false;
 	assay_ring_count(rt.file, (const char *)gap, n);
 	atomic_store(&rt.file->keep_cut, 0);
@@ -269,6 +309,7 @@ bool assay_keep_write_out(void)
 		if (!assay_rt_append(&c, keep.chunk, n))
 			return false;
 		note_switches(n);
+		pass_ranges(&c, pos + sizeof c + n, true);
 		atomic_store(&f->keep_tail, pos + sizeof c + n);
 		atomic_store(&f->keep_since, c.time);
 	}

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "wire/clock.h"
-#include "wire/keep.h"
+#include "wire/keep_open.h"
 
 enum { NAME_MAX_BYTES = 240 };
 #define SUFFIX ".ring"
@@ -105,6 +105,12 @@ static bool append(salvage *s, assay_wire_chunk c, const void *payload, size_t n
 	return ok;
 }
 
+static void *fresh(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
 /* To be told with the death. */
 static void tell(salvage *s, const void *record, size_t n)
 {
@@ -178,6 +184,26 @@ static void salvage_ring(salvage *s, assay_ring *r, uint64_t at, uint32_t ring_b
 			  ASSAY_WIRE_LOST_RING);
 }
 
+/* Ranges that what is kept lies in, behind the gap that begins at `since`. */
+static void salvage_opens(salvage *s, int64_t since)
+{
+	assay_keep_opens *o = fresh(sizeof *o);
+	if (!o)
+		return;
+	assay_keep_load(s->ring, s->file, o);
+	bool ok = true;
+	for (uint32_t i = 0; i < o->n && ok; i++) {
+		_Alignas(8) char record[sizeof(assay_keep_open)];
+		assay_wire_chunk c = {0};
+		size_t n = assay_keep_tell(o, i, since, &c, record);
+		ok = append(s, c, record, n);
+		*(ok ? &s->out->records : &s->out->lost) += 1;
+	}
+	if (ok)
+		assay_keep_told(o, s->file);
+	munmap(o, sizeof *o);
+}
+
 /* The chunks of a flight recorder, older than what the rings hold. A process that goes on may drop
  * some meanwhile: then there is a chunk where its tail is now. */
 static void salvage_kept(salvage *s)
@@ -186,8 +212,10 @@ static void salvage_kept(salvage *s)
 	assay_wire_switch gap[2];
 	uint64_t head = atomic_load(&f->keep_head);
 	size_t n = assay_keep_gap(f, gap);
-	if (n && append(s, (assay_wire_chunk){0}, gap, n * sizeof *gap))
+	if (n && append(s, (assay_wire_chunk){0}, gap, n * sizeof *gap)) {
 		assay_ring_count(s->file, (const char *)gap, n * sizeof *gap);
+		salvage_opens(s, gap[0].time);
+	}
 	for (uint64_t pos = atomic_load(&f->keep_tail), tail = pos; pos < head;) {
 		assay_wire_chunk c;
 		if (!assay_keep_read(s->ring, f, pos, &c, s->data, s->bytes)) {
@@ -264,12 +292,6 @@ static bool told_before(int capture)
 		pos += whole;
 	}
 	return (pos == (uint64_t)st.st_size || ftruncate(capture, (off_t)pos) == 0) && death;
-}
-
-static void *fresh(size_t n)
-{
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
 }
 
 static void salvage_all(salvage *s)

@@ -28,6 +28,7 @@ int fake_record(unsigned event, unsigned stream);
 int fake_wait(unsigned stream, unsigned event);
 int fake_call(int domain, uint32_t cbid, const void *arguments);
 int fake_sync(void);
+int fake_stream_sync_forever(unsigned stream);
 int fake_get_device(void);
 
 /* ---- NVTX as its headers do it: a table of pointers that an injection library fills ---- */
@@ -272,6 +273,13 @@ static void make_graph_among_nodes(unsigned i)
 	make_graph(i);
 }
 
+static void *stay(void *unused)
+{
+	(void)unused;
+	fake_stream_sync_forever(13);
+	return NULL;
+}
+
 /* A line of standard input is something to do; the answer says that it is done. */
 static void obey(char **argv)
 {
@@ -291,6 +299,8 @@ static void obey(char **argv)
 			make_graph((unsigned)atoi(line + 10));
 		else if (!strncmp(line, "launch graph", 12))
 			launch_graph((unsigned)atoi(line + 12));
+		else if (!strcmp(line, "stay")) /* a thread, in a call */
+			pthread_create(&(pthread_t){0}, NULL, stay, NULL);
 		else if (!strcmp(line, "late"))
 			fake_launch_late(7, "late", 30);
 		else if (!strcmp(line, "fork"))

@@ -91,7 +91,7 @@ def what_was_not_kept_is_neither_idle_nor_lost():
     job.do("pop")
     job.end()
     r = report(job.run)
-    eq([i for i in r["issues"] if i not in ("launch_not_kept", "stream_overlap")], [])
+    eq({i["id"] for i in r["issues"]} - {"launch_not_kept", "stream_overlap"}, set())
     eq(query(job.run, "select why from off"), [{"why": "not_kept"}])
     eq(query(job.run, "select count(*) as n from gpu, off where gpu.ts + gpu.dur <= off.ts + off.dur"), [{"n": 0}])
     out = subprocess.run([ASSAY, "report", job.run, "-v"], check=True, capture_output=True, text=True).stdout
@@ -131,6 +131,45 @@ def a_program_that_is_killed_leaves_the_last_stretch():
     eq(len(c.rows["API"]) > 0, True)
     eq({r["cause"] for r in ledger(job.run)[1]} - {"none", "not_kept", "killed_before_flush"}, set())
     no_rings(job.run)
+
+
+def kill(job):
+    with open(f"/proc/{job.p.pid}/task/{job.p.pid}/children") as f:
+        os.kill(int(f.read().split()[0]), signal.SIGKILL)
+    job.p.communicate(timeout=60)
+
+
+def ranges(job, name):
+    return query(job.run, f"select host.ts as ts, host.dur as dur from host where name = '{name}' order by host.ts")
+
+
+@test
+def ranges_that_the_stretch_lies_in_keep_their_names():
+    for how in ("flush", "end", "kill"):
+        job = Job("outer " + how, "--keep", "300ms")
+        job.do("push outer", "push odd", "pop")
+        fly(job)
+        job.do("push even")
+        if how == "flush":
+            job.ctl("flush")
+            eq(len(ranges(job, "outer")), 1)
+            fly(job)  # a second gap: the range goes on behind it
+        if how == "kill":
+            until(lambda: not_kept(job) and job.do("step"), "it does not go on")
+            kill(job)
+        else:
+            job.do("pop", "pop")
+            job.end()
+        c = one(job.run)
+        check_names(c)
+        kernels = query(job.run, "select min(ts) as first, max(ts) as last from gpu")[0]
+        outer = ranges(job, "outer")
+        assert outer and outer[0]["ts"] <= kernels["first"] and outer[-1]["ts"] + outer[-1]["dur"] >= kernels["last"], (how, outer, kernels)
+        eq(all(a["ts"] + a["dur"] <= b["ts"] for a, b in zip(outer, outer[1:])), True)
+        eq(len(outer), 2 if how == "flush" else 1)
+        eq({i["id"] for i in report(job.run)["issues"]} & {"unmatched_end"}, set())
+        if how != "kill":
+            eq({r["proof"] for r in ledger(job.run)[1]}, {"proved"})
 
 
 @test
@@ -224,6 +263,18 @@ def a_step_that_does_not_end_writes_it_out():
     eq(len(one(job.run).rows["KERNEL"]), 32)
     job.do("pop")
     job.end()
+
+
+@test
+def a_call_that_does_not_come_back_writes_it_out():
+    job = Job("stays", "--keep", "30s", "--set", "hang=100")
+    job.do(*["step"] * 16)
+    job.do("stay")
+    until(lambda: "hangs: a call takes longer than 100 ms" in marks(job.run), "nobody saw it")
+    eq(len(one(job.run).rows["KERNEL"]), 32)
+    job.do("step")
+    job.end()
+    eq(len(one(job.run).rows["KERNEL"]), 34)
 
 
 @test

@@ -34,10 +34,10 @@ def state(pid):
 class Recording:
     """`assay record` of a program that tells how many steps it has done."""
 
-    def __init__(self, name, rings=SHM):
+    def __init__(self, name, rings=SHM, opts=()):
         self.run, self.told = os.path.join(WORK, name), os.path.join(WORK, name + ".told")
         self.assay = subprocess.Popen(
-            [ASSAY, "record", "-o", self.run, "--telemetry", "off", "--set", "rings=" + rings, "--set", "ring=4194304", "--",
+            [ASSAY, "record", "-o", self.run, "--telemetry", "off", "--set", "rings=" + rings, "--set", "ring=4194304", *opts, "--",
              FAKE + "/program", "tell", "0", self.told], env=ENV, stderr=subprocess.PIPE, text=True)
         self.until(lambda: self.steps() > 0)
         task = f"/proc/{self.assay.pid}/task/{self.assay.pid}/children"
@@ -118,7 +118,7 @@ def whoever_is_killed_the_records_are_kept():
 
 @test
 def rings_that_are_left_are_said_and_taken_once():
-    r = Recording("said")
+    r = Recording("said", opts=("--set", "flush=60000"))  # something is in the rings whenever it is killed
     r.until(lambda: r.steps() > 1000)
     r.kill(r.assay.pid)
     r.assay.wait()
