@@ -14,7 +14,14 @@
 #include "model/by_hand.h"
 
 /* MARKED_AT_LEAST: counts smaller than this agree by chance */
-enum { CANDIDATES = 32, FEWEST_STEPS = 3, MARKED_AT_LEAST = 5, SHORTEST = 2 };
+enum {
+	CANDIDATES = 32,
+	FEWEST_STEPS = 3,
+	MARKED_AT_LEAST = 5,
+	SHORTEST = 2,
+	LONG_WAIT = 4,
+	FEW_KERNELS = 16
+};
 static const double agree = 0.75; /* share of names that must be the same a period later */
 
 typedef assay_places rows;
@@ -61,6 +68,15 @@ static const assay_sid *names_of_kinds(const assay_tables *t, const rows *work, 
 	return name;
 }
 
+/* Of equal names in a row the first is kept: an optimizer launches one kernel several times. */
+static const assay_sid *first_of_runs(const assay_sid *name, size_t n, assay_arena *a)
+{
+	assay_sid *out = assay_alloc(a, (n + 1) * sizeof *out);
+	for (size_t i = 0; i < n; i++)
+		out[i] = i && name[i] == name[i - 1] ? 0 : name[i];
+	return out;
+}
+
 /* How often each name comes, the rarest first: a kernel that runs once a step tells its length. */
 static size_t count_names(const assay_sid *name, const rows *work, assay_arena *a,
 			  struct count **out)
@@ -69,6 +85,8 @@ static size_t count_names(const assay_sid *name, const rows *work, assay_arena *
 	struct count *c = assay_alloc(a, work->n * sizeof *c);
 	size_t n = 0;
 	for (uint32_t i = 0; i < work->n; i++) {
+		if (!name[i])
+			continue;
 		uint32_t *slot = assay_map_at(&known, name[i]);
 		if (*slot == ASSAY_MAP_ABSENT) {
 			c[n] = (struct count){.first = i};
@@ -349,29 +367,132 @@ static bool find_layers(const assay_run *run, const assay_order *order,
 	return found;
 }
 
+/* All work of the device, and of it the kernels. */
+struct device_work {
+	rows all, kernels;
+};
+
+/* By names of kernels, with one name for all products, by what comes in a row, and with copies:
+ * what is read back once a step marks it, too. */
+static bool find_any_marks(const assay_tables *t, const struct device_work *w, rows *marks)
+{
+	assay_arena scratch = {0};
+	const rows *k = &w->kernels, *all = &w->all;
+	const assay_sid *kinds = names_of_kinds(t, k, &scratch);
+	bool found = find_marks(names_of(&t->gpu, k, &scratch), k, marks) ||
+		     find_marks(kinds, k, marks) ||
+		     find_marks(first_of_runs(kinds, k->n, &scratch), k, marks);
+	if (!found) {
+		const assay_sid *name = names_of_kinds(t, all, &scratch);
+		found = find_marks(first_of_runs(name, all->n, &scratch), all, marks);
+		to_kernels(&t->gpu, all, marks);
+	}
+	assay_arena_free(&scratch);
+	return found;
+}
+
+/* Marks at so short a distance, or none. */
+static bool may_be_layers(const rows *marks)
+{
+	return marks->n < 2 ||
+	       (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1) < FEW_KERNELS;
+}
+
+/* From which length on waits are long: where lengths in falling order drop most, and to less than a
+ * third. INT64_MAX when they do not. */
+static int64_t long_from(const int64_t *wait, size_t n, assay_arena *scratch)
+{
+	int64_t *by_length = assay_alloc(scratch, (n + 1) * sizeof *by_length), from = INT64_MAX;
+	double most = 3;
+	memcpy(by_length, wait, n * sizeof *wait);
+	assay_sort_i64(by_length, n); /* rising */
+	for (size_t i = FEWEST_STEPS; i < n / SHORTEST; i++) {
+		double drop = (double)by_length[n - 1 - i] / (double)(by_length[n - 2 - i] + 1);
+		if (drop > most) {
+			most = drop;
+			from = by_length[n - 1 - i];
+		}
+	}
+	return from;
+}
+
+/* Waits of the device before each kernel; their sum. */
+static int64_t waits_before(const assay_gpu_table *gpu, const rows *work, int64_t *wait)
+{
+	int64_t end = gpu->ts[work->p[0]], all = 0;
+	for (size_t i = 0; i < work->n; i++) {
+		int64_t stop = assay_gpu_end(gpu, work->p[i]);
+		wait[i] = gpu->ts[work->p[i]] > end ? gpu->ts[work->p[i]] - end : 0;
+		all += wait[i];
+		end = stop > end ? stop : end;
+	}
+	return all;
+}
+
+/* Are places at one distance, longer than what is known to repeat, with the same names? */
+static bool repeats_at(const assay_gpu_table *gpu, const rows *work, const rows *at, size_t period)
+{
+	size_t even = 0;
+	if (at->n <= FEWEST_STEPS)
+		return false;
+	size_t last = at->p[at->n - 1], apart = (last - at->p[0]) / (at->n - 1);
+	for (size_t i = 1; i < at->n; i++)
+		even += at->p[i] - at->p[i - 1] == apart;
+	return apart > period && apart >= SHORTEST && even * 10 >= (at->n - 1) * 9 &&
+	       agreement(gpu, work, at->p[0], last - apart, apart) >= agree;
+}
+
+/* Where the device waits long again and again, at one distance and before the same kernels. What
+ * repeats in a shorter period is a layer then. Marks stay as they are where it does not. */
+static bool find_waits(const assay_gpu_table *gpu, const rows *work, size_t period, rows *marks)
+{
+	assay_arena scratch = {0};
+	rows at = {0};
+	int64_t *wait = assay_alloc(&scratch, (work->n + 1) * sizeof *wait), of_marks = 0;
+	int64_t all = waits_before(gpu, work, wait), from = long_from(wait, work->n, &scratch);
+	for (uint32_t i = 0; i < work->n; i++)
+		if (wait[i] >= from) {
+			*assay_push(&at) = i;
+			of_marks += wait[i];
+		}
+	if (marks->n > 1)
+		period = (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1);
+	bool found = of_marks * 2 > all && repeats_at(gpu, work, &at, period);
+	if (found) {
+		rows old = *marks;
+		*marks = at;
+		at = old;
+	}
+	assay_vec_free(&at);
+	assay_arena_free(&scratch);
+	return found;
+}
+
 static void source_steps(assay_run *run, const assay_order *order, const assay_order_device *dev)
 {
 	const assay_tables *t = &run->part.t;
-	rows kernels = {0};
-	for (size_t i = dev->first; i < dev->first + dev->n; i++)
+	struct device_work w = {.all = {0}};
+	for (size_t i = dev->first; i < dev->first + dev->n; i++) {
+		*assay_push(&w.all) = order->row[i];
 		if (t->gpu.kind[order->row[i]] == ASSAY_GPU_KERNEL)
-			*assay_push(&kernels) = order->row[i];
-	bool enough = kernels.n >= SHORTEST * FEWEST_STEPS && !inside_one_range(run, &kernels);
+			*assay_push(&w.kernels) = order->row[i];
+	}
+	const rows *kernels = &w.kernels;
+	bool enough = kernels->n >= SHORTEST * FEWEST_STEPS && !inside_one_range(run, kernels);
 	rows marks = {0};
-	assay_arena scratch = {0};
-	bool marked =
-		enough && (find_marks(names_of(&t->gpu, &kernels, &scratch), &kernels, &marks) ||
-			   find_marks(names_of_kinds(t, &kernels, &scratch), &kernels, &marks));
-	size_t period = enough && !marked ? find_period(&t->gpu, &kernels) : 0;
-	if (enough && find_layers(run, order, dev, &kernels, period, &marks))
+	bool marked = enough && find_any_marks(t, &w, &marks);
+	size_t period = enough && !marked ? find_period(&t->gpu, kernels) : 0;
+	if (enough && find_layers(run, order, dev, kernels, period, &marks))
 		marked = true;
+	else if (enough && may_be_layers(&marks))
+		marked |= find_waits(&t->gpu, kernels, period, &marks);
 	if (marked)
-		add_marked(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, &marks);
+		add_marked(run, assay_track_group(t, t->gpu.track[kernels->p[0]]), kernels, &marks);
 	else if (period)
-		add_steps(run, assay_track_group(t, t->gpu.track[kernels.p[0]]), &kernels, period);
+		add_steps(run, assay_track_group(t, t->gpu.track[kernels->p[0]]), kernels, period);
 	assay_vec_free(&marks);
-	assay_vec_free(&kernels);
-	assay_arena_free(&scratch);
+	assay_vec_free(&w.kernels);
+	assay_vec_free(&w.all);
 }
 
 void assay_repeated_steps(assay_run *run, const assay_order *order)
@@ -439,6 +560,35 @@ TEST(steps_are_found_where_products_change_their_names)
 	const assay_step_table *s = &run->part.t.step;
 	CHECK_EQ(s->n, 7);
 	CHECK(s->ts[0] == 0 && s->ts[1] == 120 && s->dur[1] == 120);
+	assay_run_free(run);
+	return 0;
+}
+
+/* No name is of steps alone, and layers do not fill a step; the waits tell. */
+TEST(long_waits_at_one_distance_are_between_steps)
+{
+	assay_run *run = run_of("abcabcab   abcabcab   abcabcab   abcabcab   abcabcab   abcabcab");
+	CHECK_EQ(run->part.t.step.n, 5); /* before the first nothing was waited for */
+	CHECK_EQ(run->part.t.step.dur[1], 230);
+	assay_run_free(run);
+	run = run_of("abcabc abcabc    abcabc abcabc abcabcabc abc abcabc abc abcabc");
+	CHECK(run->part.t.step.n > 12); /* waits as they come */
+	assay_run_free(run);
+	return 0;
+}
+
+/* One kernel several times in a row, once a step, after four equal batches of layers. */
+TEST(kernels_in_a_row_are_one_mark)
+{
+	char letters[1024] = "";
+	for (int step = 0; step < 6; step++) {
+		for (int layer = 0; layer < 20; layer++)
+			strcat(letters, "abc");
+		strcat(letters, "ooo");
+	}
+	assay_run *run = run_of(letters);
+	CHECK_EQ(run->part.t.step.n, 6);
+	CHECK_EQ(run->part.t.step.dur[0], 630);
 	assay_run_free(run);
 	return 0;
 }
