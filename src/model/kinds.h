@@ -226,7 +226,9 @@ typedef enum assay_scope_how {
 	X(ANNOTATION, "step annotations in the profile")                                           \
 	X(CHOSEN, "ranges chosen with --steps-from")                                               \
 	X(LOOP, "the loop in the Python stacks of the launching thread")                           \
-	X(SERVING, "step marks of the serving engine")
+	X(SERVING, "step marks of the serving engine")                                             \
+	X(OPTIMIZER, "updates of the optimizer")                                                   \
+	X(BATCH, "batches taken from the data loader")
 
 /* Who says how much memory is held. */
 #define ASSAY_MEMORY_ACCOUNTS(X)                                                                   \

@@ -32,6 +32,8 @@ void assay_find_steps(assay_run *run, const assay_step_choice *choice);
 
 /* The same from Python stacks, when nothing marks steps: called by assay_find_steps(). */
 void assay_loop_steps(assay_run *run);
+/* And by updates of optimizers and batches of loaders, as frameworks name them. */
+void assay_call_steps(assay_run *run);
 
 /* Fills the wait and edge tables: what every wait waited for. docs/waits.md */
 void assay_waits(assay_run *run);

@@ -279,7 +279,9 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 		add_device_steps(run);
 	if (!s->n && !asked)
 		assay_loop_steps(run);
-	else if (!s->n)
+	if (!s->n && !asked)
+		assay_call_steps(run);
+	if (!s->n && asked)
 		assay_warn(run, "no_such_steps",
 			   "no range%s%.*s%s is there to be a step, as was asked for",
 			   f.choice.name.n ? " named '" : " of that kind", (int)f.choice.name.n,

@@ -1,0 +1,129 @@
+/* Steps of traces that mark none, by what frameworks do once a step and name themselves: the update
+ * of an optimizer ends a step, a batch taken from a loader begins one. */
+#include "resolve/resolve.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "names/words.h"
+
+enum { FEWEST = 3 };
+
+static const struct {
+	const char *start; /* of the range's name, as PyTorch's profiler writes it */
+	assay_step_origin origin;
+} calls[] = {
+	{"Optimizer.step#", ASSAY_STEP_OPTIMIZER},
+	{"enumerate(DataLoader)#", ASSAY_STEP_BATCH},
+};
+
+typedef assay_vec(uint32_t) call_rows;
+
+/* Ranges of one process that begin so, by time. */
+static void find_calls(const assay_run *run, uint32_t group, const char *start, call_rows *out)
+{
+	const assay_tables *t = &run->part.t;
+	out->n = 0;
+	for (uint32_t i = 0; i < t->host.n; i++)
+		if (t->host.kind[i] == ASSAY_HOST_ANNOTATION && t->host.dur[i] > 0 &&
+		    assay_track_group(t, t->host.track[i]) == group &&
+		    assay_str_starts(assay_text(run, t->host.name[i]), start))
+			*assay_push(out) = i;
+	if (out->n)
+		assay_sort_rows(out->p, out->n, t->host.ts);
+}
+
+/* First and last instant of a process on its threads. */
+static void bounds_of(const assay_tables *t, uint32_t group, int64_t *from, int64_t *to)
+{
+	*from = INT64_MAX;
+	*to = INT64_MIN;
+	for (size_t i = 0; i < t->host.n; i++) {
+		if (assay_track_group(t, t->host.track[i]) != group)
+			continue;
+		int64_t end = assay_host_end(&t->host, i);
+		*from = t->host.ts[i] < *from ? t->host.ts[i] : *from;
+		*to = end > *to ? end : *to;
+	}
+}
+
+static void add_step(assay_run *run, uint32_t group, assay_step_origin origin, int64_t from,
+		     int64_t to)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_step);
+	t->step.source[s] = group;
+	t->step.ts[s] = from;
+	t->step.dur[s] = to - from;
+	t->step.number[s] = (int64_t)s;
+	t->step.name[s] = assay_sid_of(run, "step");
+	t->step.origin[s] = (uint8_t)origin;
+}
+
+/* From the end of an update to the end of the next, from the begin of a batch to that of the next.
+ * What lies before the first end and behind the last begin may be part of a step only: it counts
+ * when it is about as long as the others. */
+static void add_steps(assay_run *run, uint32_t group, assay_step_origin origin,
+		      const call_rows *rows)
+{
+	const assay_host_table *h = &run->part.t.host;
+	bool ends = origin == ASSAY_STEP_OPTIMIZER;
+	assay_vec(int64_t) at = {0};
+	int64_t from, to;
+	for (size_t i = 0; i < rows->n; i++)
+		*assay_push(&at) = ends ? assay_host_end(h, rows->p[i]) : h->ts[rows->p[i]];
+	bounds_of(&run->part.t, group, &from, &to);
+	int64_t usual = (at.p[at.n - 1] - at.p[0]) / (int64_t)(at.n - 1);
+	int64_t first = at.p[0] - from, last = to - at.p[at.n - 1];
+	if (ends && first * 2 >= usual && first <= usual * 2)
+		add_step(run, group, origin, from, at.p[0]);
+	for (size_t i = 1; i < at.n; i++)
+		add_step(run, group, origin, at.p[i - 1], at.p[i]);
+	if (!ends && last * 2 >= usual && last <= usual * 2)
+		add_step(run, group, origin, at.p[at.n - 1], to);
+	assay_vec_free(&at);
+}
+
+void assay_call_steps(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	call_rows rows = {0};
+	for (uint32_t group = 0; group < t->source.n; group++) {
+		size_t before = t->step.n;
+		for (size_t k = 0; assay_group_of(t, group) == group && t->step.n == before &&
+				   k < ASSAY_COUNT_OF(calls);
+		     k++) {
+			find_calls(run, group, calls[k].start, &rows);
+			if (rows.n >= FEWEST)
+				add_steps(run, group, calls[k].origin, &rows);
+		}
+	}
+	assay_vec_free(&rows);
+}
+
+/* Four batches of two make two updates: the update ends the step. */
+TEST(updates_of_an_optimizer_end_steps_and_batches_begin_them)
+{
+	for (int updates = 0; updates < 2; updates++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		run->part.source = assay_add(t, ASSAY_T_source);
+		for (int i = 0; i < 8; i++) {
+			assay_hand_host(
+				run, ASSAY_HOST_ANNOTATION,
+				"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+				100 + i * 100, 20);
+			if (updates && i % 2)
+				assay_hand_host(run, ASSAY_HOST_ANNOTATION,
+						"Optimizer.step#Adam.step", 180 + i * 100, 15);
+		}
+		assay_hand_host(run, ASSAY_HOST_OP, "aten::mm", 880, 15);
+		assay_call_steps(run);
+		CHECK_EQ(t->step.n, updates ? 4 : 8);
+		CHECK_EQ(t->step.ts[1], updates ? 295 : 200);
+		CHECK_EQ(t->step.dur[1], updates ? 200 : 100);
+		CHECK_EQ(t->step.origin[0], updates ? ASSAY_STEP_OPTIMIZER : ASSAY_STEP_BATCH);
+		assay_run_free(run);
+	}
+	return 0;
+}
