@@ -4,6 +4,7 @@ import html
 from IPython.core.magic import Magics as _Base, line_magic, magics_class
 from IPython.core.display import HTML
 
+from ._program import AssayError
 from ._run import open as open_run
 
 
@@ -14,6 +15,8 @@ class Magics(_Base):
         """%assay PATH... [height]: show the page of a run."""
         words = line.split()
         height = int(words.pop()) if len(words) > 1 and words[-1].isdigit() else 800
+        if not words:
+            raise AssayError("usage: %assay PATH... [HEIGHT]")
         page = html.escape(open_run(*words).html(), quote=True)
         # a frame of its own: the page brings its own style and scripts and may not touch the notebook
-        return HTML(f'<iframe sandbox="allow-scripts" style="width:100%;height:{height}px;border:0" srcdoc="{page}"></iframe>')  # type: ignore[no-untyped-call, unused-ignore]
+        return HTML(f'<div><iframe sandbox="allow-scripts" style="width:100%;height:{height}px;border:0" srcdoc="{page}"></iframe></div>')  # type: ignore[no-untyped-call, unused-ignore]
