@@ -1,10 +1,12 @@
 /* assay sql: questions to the tables, in SQL. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/derived.h"
 #include "cmd/cmd.h"
+#include "cmd/prompt.h"
 #include "render/sql.h"
 #include "resolve/resolve.h"
 
@@ -12,6 +14,8 @@ struct sql_args {
 	const char *format, *ranks;
 	bool schema;
 };
+
+typedef assay_vec(char) statement_text;
 
 static const char *const form_words[] = {"table", "csv", "json"};
 
@@ -45,23 +49,35 @@ static bool answer(assay_sql *sql, const char *text, assay_sql_form form)
 /* ---- the prompt ---- */
 
 static const char *const prompt_help =
-	"Statements end with ';'.\n"
-	".schema          every table and view; .schema NAME its columns\n"
+	"Statements end with ';'. Ctrl-C gives up a line, or a question that takes too long.\n"
+	".schema          every table and view; .schema NAME its columns; .tables is the same\n"
 	".mode WORD       table, csv or json\n"
+	".help            this\n"
 	".quit            or the end of the input\n";
+
+static bool is_form(const char *word)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(form_words); i++)
+		if (!strcmp(word, form_words[i]))
+			return true;
+	return false;
+}
 
 /* A line that begins with a dot. False: leave. */
 static bool dot_command(assay_sql *sql, char *line, assay_sql_form *form)
 {
-	const char *word = strtok(line, " \t\n"), *operand = strtok(NULL, " \t\n");
+	const char *word = strtok(line, " \t\r\n;"), *operand = strtok(NULL, " \t\r\n;");
 	if (!strcmp(word, ".quit") || !strcmp(word, ".exit"))
 		return false;
 	if (!strcmp(word, ".schema") || !strcmp(word, ".tables")) {
 		if (!assay_sql_schema(stdout, &sql->views, operand))
 			fprintf(stderr, "assay sql: there is no table '%s'\n", operand);
-	} else if (!strcmp(word, ".mode") && operand) {
+	} else if (!strcmp(word, ".mode") && operand && is_form(operand)) {
 		*form = form_of(operand);
 	} else {
+		if (strcmp(word, ".help") != 0)
+			fprintf(stderr, "assay sql: %s%s%s is no command of the prompt\n", word,
+				operand ? " " : "", operand ? operand : "");
 		fputs(prompt_help, stdout);
 	}
 	return true;
@@ -76,39 +92,84 @@ static bool ends_statement(const char *text)
 	return n && text[n - 1] == ';';
 }
 
+/* For the signal handler: the one conversation of this process. */
+static const assay_sql *asked;
+
+/* Ctrl-C ends the question, not the conversation; where none runs it does nothing. */
+static void interrupt(int signal)
+{
+	(void)signal;
+	assay_sql_interrupt(asked);
+}
+
+static void outlive_interrupts(const assay_sql *sql)
+{
+	struct sigaction stop = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
+	asked = sql;
+	sigaction(SIGINT, &stop, NULL);
+}
+
+/* Where lines come from: a person, or a file or pipe. */
+struct talk {
+	bool terminal;
+	assay_prompt prompt;
+	char *line;
+	size_t room;
+};
+
+static char *next_line(struct talk *t, bool inside, bool *given_up)
+{
+	*given_up = false;
+	if (!t->terminal) {
+		fflush(stdout);
+		return getline(&t->line, &t->room, stdin) < 0 ? NULL : t->line;
+	}
+	return (char *)(uintptr_t)assay_prompt_read(&t->prompt, inside ? "   ...> " : "assay> ",
+						    given_up);
+}
+
+/* One line of the conversation. False: leave. */
+static bool take_line(assay_sql *sql, char *line, assay_sql_form *form, statement_text *text,
+		      bool *ok)
+{
+	if (!text->n && line[0] == '.')
+		return dot_command(sql, line, form);
+	size_t n = strlen(line);
+	assay_vec_reserve(text, text->n + n + 2);
+	memcpy(text->p + text->n, line, n);
+	text->n += n;
+	text->p[text->n++] = '\n';
+	text->p[text->n] = 0;
+	if (!ends_statement(text->p))
+		return true;
+	*ok = answer(sql, text->p, *form) && *ok;
+	text->n = 0;
+	return true;
+}
+
 static bool converse(assay_sql *sql, assay_sql_form form)
 {
-	bool terminal = isatty(STDIN_FILENO), ok = true;
-	assay_vec(char) text = {0};
-	char *line = NULL;
-	size_t room = 0;
-	for (;;) {
-		if (terminal)
-			fputs(text.n ? "   ...> " : "assay> ", stdout);
-		fflush(stdout);
-		ssize_t n = getline(&line, &room, stdin);
-		if (n < 0)
-			break;
-		if (!text.n && line[0] == '.') {
-			if (!dot_command(sql, line, &form))
-				break;
-			continue;
-		}
-		assay_vec_reserve(&text, text.n + (size_t)n + 1);
-		memcpy(text.p + text.n, line, (size_t)n + 1);
-		text.n += (size_t)n;
-		if (ends_statement(text.p)) {
-			ok = answer(sql, text.p, form) && ok;
-			text.n = 0;
-		}
+	bool ok = true, given_up, more = true;
+	struct talk t = {.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
+	statement_text text = {0};
+	if (t.terminal) {
+		assay_prompt_open(&t.prompt, "sql_history");
+		outlive_interrupts(sql);
 	}
-	if (text.n) /* the last one needs no ';' */
+	while (more) {
+		char *line = next_line(&t, text.n > 0, &given_up);
+		if (given_up)
+			text.n = 0;
+		else
+			more = line && take_line(sql, line, &form, &text, &ok);
+	}
+	if (text.n && text.p[strspn(text.p, " \t\r\n")]) /* the last one needs no ';' */
 		ok = answer(sql, text.p, form) && ok;
-	if (terminal)
-		putchar('\n');
-	free(line);
+	if (t.terminal)
+		assay_prompt_close(&t.prompt);
+	free(t.line);
 	assay_vec_free(&text);
-	return ok || terminal;
+	return ok || t.terminal;
 }
 
 /* The last operand is a statement when it is no file. */
@@ -177,7 +238,8 @@ const assay_cmd assay_cmd_sql = {
 	.details =
 		"Every table of `assay info --schema`, and views that have what belongs to a row beside it: kernels,\n"
 		"memory_copies, memsets, regions, memory, counters, waits, gaps, steps, scopes, devices, collectives,\n"
-		"top_kernels, ranks; gpu_slice, slice and thread with Perfetto's column names. Nothing is copied into a\n"
+		"top_kernels, ranks; gpu_slice, slice, thread and process with Perfetto's column names; cuda_gpu_kern_sum,\n"
+		"cuda_gpu_mem_time_sum, cuda_api_sum and nvtx_sum with those of `nsys stats`. Nothing is copied into a\n"
 		"database: rows are read where they are. Times are nanoseconds; words (kind, class, cause) are text; what\n"
 		"the input did not say is NULL.\n\n"
 		"Columns that name a row of another table hold its id. Every text column X has a twin X_id that is\n"

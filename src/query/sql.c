@@ -12,6 +12,21 @@ const assay_sql_view assay_sql_views[] = {
 	{"ranks",
 	 "SELECT rank.rank AS rank, host, matched, last AS came_last, waited, caused, transfer, why FROM rank ORDER BY caused DESC",
 	 "ranks of a job, those that others wait for first"},
+	{"process",
+	 "SELECT pid AS upid, pid, max(process) AS name, count(*) AS threads FROM thread GROUP BY pid",
+	 "a process, as Perfetto names it"},
+	{"cuda_gpu_kern_sum",
+	 "SELECT 100.0 * total / (SELECT sum(total) FROM kernel WHERE kind = 'kernel') AS \"Time (%)\", total AS \"Total Time (ns)\", count AS Instances, 1.0 * total / count AS \"Avg (ns)\", median AS \"Med (ns)\", min AS \"Min (ns)\", max AS \"Max (ns)\", name AS Name FROM kernel WHERE kind = 'kernel' ORDER BY total DESC",
+	 "kernels by name, as `nsys stats` reports them; AMD's too"},
+	{"cuda_gpu_mem_time_sum",
+	 "SELECT 100.0 * total / (SELECT sum(total) FROM kernel WHERE kind <> 'kernel') AS \"Time (%)\", total AS \"Total Time (ns)\", count AS Count, 1.0 * total / count AS \"Avg (ns)\", median AS \"Med (ns)\", min AS \"Min (ns)\", max AS \"Max (ns)\", name AS Operation FROM kernel WHERE kind <> 'kernel' ORDER BY total DESC",
+	 "copies and memsets by name, as `nsys stats` reports them"},
+	{"cuda_api_sum",
+	 "SELECT 100.0 * sum(dur) / (SELECT sum(dur) FROM regions WHERE category IN ('runtime', 'driver')) AS \"Time (%)\", sum(dur) AS \"Total Time (ns)\", count(*) AS \"Num Calls\", avg(dur) AS \"Avg (ns)\", min(dur) AS \"Min (ns)\", max(dur) AS \"Max (ns)\", name AS Name FROM regions WHERE category IN ('runtime', 'driver') GROUP BY name ORDER BY sum(dur) DESC",
+	 "runtime and driver calls by name, as `nsys stats` reports them"},
+	{"nvtx_sum",
+	 "SELECT 100.0 * sum(dur) / (SELECT sum(dur) FROM scopes) AS \"Time (%)\", sum(dur) AS \"Total Time (ns)\", count(*) AS Instances, avg(dur) AS \"Avg (ns)\", min(dur) AS \"Min (ns)\", max(dur) AS \"Max (ns)\", name AS Range FROM scopes GROUP BY name ORDER BY sum(dur) DESC",
+	 "ranges by name, as `nsys stats` reports them"},
 	{NULL, NULL, NULL},
 };
 
@@ -61,6 +76,11 @@ bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err)
 	sqlite3_db_config(sql->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_set_authorizer(sql->db, authorize, NULL);
 	return true;
+}
+
+void assay_sql_interrupt(const assay_sql *sql)
+{
+	sqlite3_interrupt(sql->db);
 }
 
 void assay_sql_close(assay_sql *sql)

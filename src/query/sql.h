@@ -13,6 +13,8 @@ typedef struct assay_sql {
 /* Of an analysed run whose tables do not grow while it is open. Close it in either case. */
 bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err);
 void assay_sql_close(assay_sql *sql);
+/* The statement that runs ends with an error; for handlers of signals. */
+void assay_sql_interrupt(const assay_sql *sql);
 
 typedef struct assay_result {
 	assay_sql *sql;

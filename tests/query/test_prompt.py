@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""The prompt of `assay sql` on a terminal: keys, earlier lines, Ctrl-C. Every step waits for what it looks for."""
+import os
+import pathlib
+import pty
+import select
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+PATIENCE = 120  # seconds until a text that never comes is given up
+
+
+class Person:
+    def __init__(self, home):
+        self.said = ""
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            env = {**os.environ, "HOME": home, "TERM": "xterm", "COLUMNS": "200"}
+            env.pop("XDG_STATE_HOME", None)
+            os.execve(tap.ASSAY, [tap.ASSAY, "sql", str(tap.ROOT / "demo/run")], env)
+
+    def sees(self, text):
+        """Whether it comes; what came before it is forgotten."""
+        while text not in self.said:
+            if not select.select([self.fd], [], [], PATIENCE)[0]:
+                return False
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:
+                more = b""
+            if not more:
+                return False
+            self.said += more.decode("utf-8", "replace")
+        self.said = self.said.split(text, 1)[1]
+        return True
+
+    def stops(self, text):
+        """Ctrl-C until it says so: one may come before the question runs, one more is a line given up."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            self.types("\x03")
+            time.sleep(0.2)
+            while select.select([self.fd], [], [], 0)[0]:
+                self.said += os.read(self.fd, 65536).decode("utf-8", "replace")
+            if text in self.said:
+                return self.sees(text)
+        return False
+
+    def types(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def leaves(self):
+        return os.waitpid(self.pid, 0)[1]
+
+
+with tempfile.TemporaryDirectory() as home:
+    p = Person(home)
+    tap.ok("a prompt is shown", p.sees("assay> "))
+    p.types("select 40 + 2 answer;\r")
+    tap.ok("a statement is answered", p.sees("answer\r\n") and p.sees("42\r\n") and p.sees("assay> "))
+    p.types("\x1b[A\x7f\x7f + 1 other;\r")
+    tap.ok("an earlier line comes back and is edited", p.sees("answe + 1 other;") and p.sees("syntax error") and p.sees("assay> "))
+    p.types("select 6 * 7\r")
+    tap.ok("a statement goes on until its end", p.sees("...> "))
+    p.types("\x03")
+    tap.ok("Ctrl-C gives up what was typed", p.sees("^C") and p.sees("assay> "))
+    p.types("with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n;\r")
+    tap.ok("a question that never ends is asked", p.sees("\r\n"))
+    tap.ok("Ctrl-C ends a question that runs, and the prompt is there again", p.stops("interrupted") and p.sees("assay> "), repr(p.said[-300:]))
+    p.types(".mode json\r")
+    p.sees("assay> ")
+    p.types("select 1 a;\r")
+    tap.ok(".mode changes how rows are printed", p.sees('"a": 1') or '"a":1' in p.said)
+    p.types(".quit\r")
+    tap.ok("it ends in peace", p.leaves() == 0)
+    kept = pathlib.Path(home, ".local/state/assay/sql_history")
+    tap.ok("lines are kept for the next time, for the user alone",
+           kept.read_text().startswith("select 40 + 2 answer;\n") and kept.stat().st_mode & 0o777 == 0o600, kept)
+tap.done()
