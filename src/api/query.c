@@ -2,7 +2,6 @@
 #include "api/query.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "analyze/analyze.h"
 #include "analyze/path.h"
@@ -157,23 +156,14 @@ static const char *env_json(assay_run *owner, const assay_env_query *given, size
 	return ok ? keep(owner, &w, len) : NULL;
 }
 
-/* Of a run directory, the snapshot in it. */
-static bool add_snapshot(assay_env_set *set, const char *path, assay_err *err)
-{
-	struct stat st;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		path = assay_printf(&set->arena, "%s/env.json", path);
-	return assay_env_set_add(set, path, err);
-}
-
 bool assay_env_diff_read(assay_env_set *set, const char *baseline, const char *const *paths,
 			 size_t n, assay_err *err)
 {
 	if (n + (baseline != NULL) < 2)
 		return assay_fail(err, ASSAY_USAGE, 0, "two snapshots are needed");
-	bool ok = !baseline || add_snapshot(set, baseline, err);
+	bool ok = !baseline || assay_env_set_add(set, baseline, err);
 	for (size_t i = 0; ok && i < n; i++)
-		ok = add_snapshot(set, paths[i], err);
+		ok = assay_env_set_add(set, paths[i], err);
 	return ok;
 }
 

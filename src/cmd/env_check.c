@@ -123,7 +123,7 @@ const assay_cmd assay_cmd_env_check = {
 	.details =
 		"RULES holds a fact a line: PATH OPERATOR VALUE. "
 		"PATH is a field of the snapshot, and may hold * and ?; "
-		"every field it names has to satisfy the rule, in every SNAPSHOT. "
+		"every field it names has to satisfy the rule, in every SNAPSHOT (a file, or a run directory). "
 		"Without a SNAPSHOT this machine is looked at. Lines that start with # are comments.\n\n"
 		"Operators: = and != compare text; >= <= > < compare versions and numbers; "
 		"~ takes a pattern with * and ?; "

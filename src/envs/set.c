@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/fmt.h"
@@ -380,8 +381,21 @@ bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json
 			       name);
 }
 
-bool assay_env_set_add(assay_env_set *set, const char *file, assay_err *err)
+/* Of a run directory, the snapshot in it. */
+static const char *snapshot_of(assay_env_set *set, const char *path)
 {
+	struct stat st;
+	size_t n = strlen(path);
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return path;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return assay_printf(&set->arena, "%.*s/env.json", (int)n, path);
+}
+
+bool assay_env_set_add(assay_env_set *set, const char *path, assay_err *err)
+{
+	const char *file = snapshot_of(set, path);
 	assay_input *in = assay_input_open(file, err);
 	if (!in)
 		return false;

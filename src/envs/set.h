@@ -39,7 +39,8 @@ typedef struct assay_env_set {
 	bool settled;
 } assay_env_set;
 
-bool assay_env_set_add(assay_env_set *set, const char *file, assay_err *err);
+/* A snapshot's file, or a run directory with an env.json. */
+bool assay_env_set_add(assay_env_set *set, const char *path, assay_err *err);
 bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json, assay_err *err);
 void assay_env_set_free(assay_env_set *set);
 

@@ -358,3 +358,10 @@ def _(r):
     a = r.probe()
     rc, out, _ = diff(r, a, a, args=("--unknown",))
     assert rc == 0 and "libraries" not in out and "facts are unknown" in out and "unknown to all: host." in out, out
+
+
+@case("check.takes_run_directories_too")
+def _(r):
+    r.file("/run/env.json", json.dumps(r.healthy().probe())).file("/rules", "rocm.version >= 6.4\n")
+    p = subprocess.run([ASSAY, "env", "check", r.path("/rules"), r.path("/run/")], capture_output=True, text=True)
+    assert (p.returncode, p.stdout, p.stderr) == (0, "", ""), p
