@@ -1,6 +1,7 @@
-/* __cxa_demangle of the machine's C++ runtime. GNU's comes first: its text is what PyTorch writes,
- * and LLVM's differs in lambdas. Portable builds have LLVM's linked in for machines without one; in
- * other builds names stay mangled there. */
+/* GNU's demangler: its text is what PyTorch writes, and LLVM's differs in lambdas. Portable builds
+ * have libiberty's linked in, so that a report is the same on every machine; others use
+ * __cxa_demangle of the machine's C++ runtime, which is the same code, and leave names mangled
+ * where there is none. */
 #include "base/demangle.h"
 
 #include <dlfcn.h>
@@ -10,22 +11,36 @@
 #include "base/owner.h"
 #include "base/test.h"
 
+enum {
+	DMGL_PARAMS = 1,
+	DMGL_TYPES = 16
+}; /* libiberty's demangle.h; what __cxa_demangle asks for */
+
 typedef char *demangle_fn(const char *symbol, char *buffer, size_t *length, int *status);
 
-__attribute__((weak)) demangle_fn __cxa_demangle;
+__attribute__((weak)) char *cplus_demangle_v3(const char *symbol, int options);
 static demangle_fn *demangler;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* As __cxa_demangle. It does not tell bad names from lack of memory: -2 is a bad name. */
+static char *linked_in(const char *symbol, char *buffer, size_t *length, int *status)
+{
+	(void)buffer;
+	(void)length;
+	char *text = cplus_demangle_v3(symbol, DMGL_PARAMS | DMGL_TYPES);
+	*status = text ? 0 : -2;
+	return text;
+}
 
 static void load(void)
 {
 	static const char *const runtimes[] = {"libstdc++.so.6", "libc++abi.so.1"};
+	demangler = cplus_demangle_v3 ? linked_in : NULL;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(runtimes) && !demangler; i++) {
 		void *lib = dlopen(runtimes[i], RTLD_NOW | RTLD_LOCAL);
 		void *p = lib ? dlsym(lib, "__cxa_demangle") : NULL;
 		memcpy(&demangler, &p, sizeof p);
 	}
-	if (!demangler)
-		demangler = __cxa_demangle;
 }
 
 assay_str assay_demangle(assay_arena *a, assay_str symbol)

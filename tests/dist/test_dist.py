@@ -63,6 +63,19 @@ def wheel(arch):
     ok(f"{arch} wheel is under 8 MB", path.stat().st_size < 8e6, path.stat().st_size)
 
 
+def deb(arch):
+    path = next(DIST.glob(f"assay_*_{'amd64' if arch == 'x86_64' else 'arm64'}.deb"))
+    if not shutil.which("dpkg-deb"):
+        skip(f"{arch} .deb", "no dpkg-deb")
+        return
+    rows = [line.split(None, 5) for line in lines("dpkg-deb", "-c", str(path))]
+    names = {r[5].split(" -> ")[0]: r for r in rows}
+    ok(f"{arch} .deb has its licence and sums", "./usr/share/doc/assay/copyright" in names and bool(lines("dpkg-deb", "-I", str(path), "md5sums")))
+    odd = [n for n, r in names.items() if r[1] != "root/root" or r[0][5] == "w" or r[0][8] == "w" or not n.startswith(("./usr/", "./"))]
+    ok(f"{arch} .deb is root's, and writable by nobody else", not odd, odd)
+    ok(f"{arch} .deb is under 5 MB", path.stat().st_size < 5e6, path.stat().st_size)
+
+
 for architecture in ("x86_64", "aarch64"):
     if not (DIST / f"tree-{architecture}").is_dir():
         skip(f"portable build for {architecture}", "run `make dist` first")
@@ -73,4 +86,5 @@ for architecture in ("x86_64", "aarch64"):
     binaries(architecture)
     report(architecture)
     wheel(architecture)
+    deb(architecture)
 done()
