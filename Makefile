@@ -184,6 +184,7 @@ record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_blas.py $(B)
 	$(Q)tests/record/test_rocm.py $(B)
 	$(Q)tests/record/test_host.py $(B)
+	$(Q)tests/record/test_native.py $(B)
 
 $(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/rocprof.h tests/fake/rocprof_names.h src/vendor/rocprof.h
 	@mkdir -p $(@D)

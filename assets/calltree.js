@@ -92,20 +92,28 @@ export function mergeTrees(runs, trees, steps) {
 	return root;
 }
 
-// Python stacks that samples saw in [from, to), outermost call first: how many looks saw them.
+// Stacks that samples saw in [from, to), outermost call first, those outside Python inside the line that called them:
+// how many looks saw them.
 export function stackTree(data, from = -Infinity, to = Infinity) {
-	const root = { ...node(-1, null, -1), looks: 0 }, l = data.look, of = new Map([[-1, root]]);
-	const at = (row) => {
-		if (!of.has(row)) {
-			const up = at(data.stack.caller[row]), key = `${data.stack.code[row]}`;
+	const root = { ...node(-1, null, -1), looks: 0 }, l = data.look, of = new Map();
+	const at = (row, below) => {
+		if (row < 0)
+			return below;
+		if (!of.has(below))
+			of.set(below, new Map());
+		const known = of.get(below);
+		if (!known.has(row)) {
+			const up = at(data.stack.caller[row], below), key = `${data.stack.code[row]}`;
 			if (!up.inside.has(key))
 				up.inside.set(key, { ...node(row, up, -1), looks: 0 });
-			of.set(row, up.inside.get(key));
+			known.set(row, up.inside.get(key));
 		}
-		return of.get(row);
+		return known.get(row);
 	};
-	for (let i = 0; i < (l?.n ?? 0); i++)
-		if (l.stack[i] >= 0 && l.ts[i] < to && l.ts[i] + Math.max(0, l.dur[i]) >= from)
-			addUp(at(l.stack[i]), "looks", l.count[i]);
+	for (let i = 0; i < (l?.n ?? 0); i++) {
+		const calls = l.calls?.[i] ?? -1;
+		if ((l.stack[i] >= 0 || calls >= 0) && l.ts[i] < to && l.ts[i] + Math.max(0, l.dur[i]) >= from)
+			addUp(at(calls, at(l.stack[i], root)), "looks", l.count[i]);
+	}
 	return root;
 }

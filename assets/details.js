@@ -202,18 +202,19 @@ function gapFacts(data, span) {
 		return [];
 	const gap = data.gapOfSpan[span - data.first_gap], g = data.gap;
 	const parts = [];
-	let where = -1, longest = 0;
+	let where = -1, calls = -1, longest = 0;
 	for (let i = 0; data.gap_part && i < data.gap_part.n; i++) {
 		if (data.gap_part.gap[i] !== gap)
 			continue;
 		if (data.gap_part.stack[i] >= 0 && data.gap_part.dur[i] > longest)
-			[where, longest] = [data.gap_part.stack[i], data.gap_part.dur[i]];
+			[where, calls, longest] = [data.gap_part.stack[i], data.look?.calls?.[data.gap_part.sample?.[i]] ?? -1, data.gap_part.dur[i]];
 		parts.push(`${data.enums.cause[data.gap_part.cause[i]]} ${formatTime(data.gap_part.dur[i])}`);
 	}
 	return [
 		["cause", data.enums.cause_text?.[g.cause[gap]] ?? null],
 		["made of", parts.join(", ")],
 		["the launching thread was at", stackText(data, where)],
+		["in libraries", stackText(data, calls)],
 		["ended by", g.gpu[gap] >= 0 ? spanLink(data, g.gpu[gap]) : null],
 		["launched by", g.launch[gap] >= 0 ? spanLink(data, g.launch[gap]) : null],
 		["meanwhile the launching thread ran", g.during[gap] >= 0 ? spanLink(data, g.during[gap]) : null],

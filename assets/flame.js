@@ -6,7 +6,7 @@ import { frameText } from "./stacks.js";
 import { makeTable } from "./tables.js";
 
 export const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
-const SEEN = ["looks", "Python stacks, by looks of the sampler"];
+const SEEN = ["looks", "stacks, by looks of the sampler"];
 const ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
 const SHADES_OF = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
 
@@ -119,7 +119,7 @@ export function stacksIn(data, from, to) {
 	if (!f.stacks.looks)
 		return null;
 	f.measure(SEEN[0]);
-	return el("div", {}, el("p.muted", {}, "Python stacks that the sampler saw in it"), f.picture);
+	return el("div", {}, el("p.muted", {}, "stacks that the sampler saw in it"), f.picture);
 }
 
 // The calls of a time, drawn when they are asked for: a large run has many.

@@ -1,12 +1,16 @@
-// Python stacks as text.
+// Stacks as text.
 import { el } from "./dom.js";
 
 const FEW_CALLERS = 12;
 
-// "function · file.py:12" of one row of stack.
+// "function · file.py:12" of one row of stack; of a library, which has no lines, "function · libx.so" or its name alone.
 export function frameText(data, row) {
 	const s = data.stack, c = data.code, code = s.code[row];
-	return code < 0 ? "?" : `${data.texts[c.function[code]] || "?"} · ${data.texts[c.file[code]].split("/").pop()}:${s.line[row] >= 0 ? s.line[row] : c.line[code]}`;
+	if (code < 0)
+		return "?";
+	const file = data.texts[c.file[code]].split("/").pop(), line = s.line[row] >= 0 ? s.line[row] : c.line[code];
+	const name = data.texts[c.function[code]];
+	return line < 0 && !name ? file : `${name || "?"} · ${file}${line < 0 ? "" : `:${line}`}`;
 }
 
 // Lines that led to a call, innermost first; null when none were recorded.

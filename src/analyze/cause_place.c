@@ -2,6 +2,7 @@
 
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
+#include "model/native.h"
 
 static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int64_t from,
 		   int64_t to)
@@ -67,6 +68,9 @@ const char *assay_cause_place_words(assay_arena *a, const assay_run *run,
 				    child ? "process" : "thread", (long long)t->track.tid[track],
 				    line_words(a, run, p->culprit));
 	}
+	uint32_t library = assay_native_code(run, p->sample);
+	if (library != ASSAY_NO_ROW)
+		text = assay_printf(a, "%s; in %s", text, assay_native_words(a, run, library));
 	if (p->sample != ASSAY_NO_ROW && t->sample.file[p->sample])
 		text = assay_printf(a, "%s; about %s", text,
 				    assay_fmt_safe(a, assay_text(run, t->sample.file[p->sample])));

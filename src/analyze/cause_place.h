@@ -17,8 +17,8 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 					 int64_t to, assay_why cause);
 /* The line where a fix belongs: that of who is waited for, else of the thread itself. */
 uint32_t assay_cause_place_home(const assay_cause_place *p);
-/* "the launching thread is at train.py:12 step; meanwhile process 7 is at ...; about /data/x"; NULL
- * without stacks. */
+/* "the launching thread is at train.py:12 step; meanwhile process 7 is at ...; in libx.so (f);
+ * about /data/x"; NULL without stacks. */
 const char *assay_cause_place_words(assay_arena *a, const assay_run *run,
 				    const assay_cause_place *p);
 

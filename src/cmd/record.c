@@ -310,8 +310,8 @@ static bool is_setting(const char *text)
 	} keys[] = {
 		{"flush", SET_NUMBER},  {"tick", SET_NUMBER},    {"ring", SET_NUMBER},
 		{"buffer", SET_NUMBER}, {"no_driver", SET_FLAG}, {"driver_launches", SET_FLAG},
-		{"no_api", SET_FLAG},   {"skip", SET_TEXT},      {"rings", SET_TEXT},
-		{"hang", SET_NUMBER},
+		{"no_api", SET_FLAG},   {"no_native", SET_FLAG}, {"skip", SET_TEXT},
+		{"rings", SET_TEXT},    {"hang", SET_NUMBER},
 	};
 	assay_str value = assay_str_of(text), key = assay_str_cut(&value, '=');
 	uint64_t n;
@@ -505,7 +505,7 @@ static const assay_opt opts[] = {
 	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
-	 "Tune the recorder: flush, tick, ring, buffer, no_driver, driver_launches, no_api, skip, rings, hang.",
+	 "Tune the recorder: flush, tick, ring, buffer, no_driver, driver_launches, no_api, no_native, skip, rings, hang.",
 	 AT(set)},
 	{"recover", 0, ASSAY_OPT_FLAG, NULL,
 	 "Instead of a command: take what a killed recording left in memory into its RUN.",

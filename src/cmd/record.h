@@ -109,6 +109,9 @@ bool assay_step_span(const char *text, int64_t *first, int64_t *last);
 /* A descriptor: a byte written to it is an order to write out what is kept. */
 int assay_record_control_bell(const record_control *c);
 
+/* Name the native functions in the captures of processes that are gone. After salvage. */
+void assay_record_symbols(recording *r);
+
 /* env.json of the run directory, before the command starts. */
 void assay_record_env(const char *dir);
 

@@ -106,6 +106,7 @@ void assay_record_salvage(recording *r)
 	salvage_in(r, r->dir, run);
 	if (strcmp(r->rings, r->dir))
 		salvage_in(r, r->rings, run);
+	assay_record_symbols(r);
 	assay_record_drop_rings(r);
 	if (run >= 0)
 		close(run);

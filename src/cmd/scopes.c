@@ -53,6 +53,11 @@ static int scopes_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read_ranks(operands, n, a->ranks, &status);
 	if (!run)
 		return status;
+	if (a->by && !strcmp(a->by, "library")) {
+		assay_scopes_libraries(run, a->top ? (size_t)a->top : 20, a->json);
+		assay_run_free(run);
+		return ASSAY_EXIT_OK;
+	}
 	if (assay_scopes_by_line(a->by)) {
 		assay_link(run);
 		assay_scopes_lines(run, a->by, a->top ? (size_t)a->top : 20, a->json);
@@ -81,10 +86,10 @@ static int scopes_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt scopes_opts[] = {
-	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|forward|line|function|module|file",
+	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|forward|line|function|module|file|library",
 	 "Join invocations by their path, by their name alone, or not at all (default path); "
 	 "by path with gradients in the scope of their forward operator; "
-	 "or show GPU work by the line, function, folder or file that launched it.",
+	 "or show GPU work by the line, function, folder or file that launched it, or looks of the sampler by the library that threads were in.",
 	 offsetof(struct scopes_args, by)},
 	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
 	 offsetof(struct scopes_args, depth)},

@@ -92,6 +92,15 @@ static size_t gather(const assay_run *run, int by, assay_arena *a, group **out)
 	return n;
 }
 
+void assay_scopes_print_list(assay_jsonw *w)
+{
+	assay_jsonw_close(w, ']');
+	assay_jsonw_close(w, '}');
+	assay_str text = assay_jsonw_text(w);
+	fwrite(text.p, 1, text.n, stdout);
+	assay_jsonw_free(w);
+}
+
 static void print_json(const assay_run *run, const group *g, const uint32_t *rows, size_t n,
 		       int64_t all)
 {
@@ -107,11 +116,7 @@ static void print_json(const assay_run *run, const group *g, const uint32_t *row
 		assay_jsonw_i64(&w, "gpu_sum_ns", x->total);
 		assay_jsonw_close(&w, '}');
 	}
-	assay_jsonw_close(&w, ']');
-	assay_jsonw_close(&w, '}');
-	assay_str text = assay_jsonw_text(&w);
-	fwrite(text.p, 1, text.n, stdout);
-	assay_jsonw_free(&w);
+	assay_scopes_print_list(&w);
 }
 
 void assay_scopes_lines(assay_run *run, const char *word, size_t top, bool json)

@@ -79,15 +79,15 @@ static bool offset_of(const assay_elf *e, uint64_t addr, uint64_t *at, uint64_t 
 	return false;
 }
 
-/* NUL-terminated text in the string table; empty when it runs out of it. */
-static assay_str string_at(const assay_elf *e, uint64_t at)
+/* NUL-terminated text in a string table; empty when it runs out of it. */
+static assay_str string_in(const assay_elf *e, assay_str table, uint64_t at)
 {
-	if (at >= e->strtab.n)
+	if (at >= table.n)
 		return (assay_str){"", 0};
-	const char *p = e->strtab.p + at;
+	const char *p = table.p + at;
 	uint64_t from = (uint64_t)((const unsigned char *)p - e->p);
 	for (size_t n = STRING_STEP;; n *= 2) {
-		size_t left = e->strtab.n - at, look = n < left ? n : left;
+		size_t left = table.n - at, look = n < left ? n : left;
 		need(e, from, look);
 		const char *end = memchr(p, 0, look);
 		if (end)
@@ -95,6 +95,11 @@ static assay_str string_at(const assay_elf *e, uint64_t at)
 		if (look == left)
 			return (assay_str){"", 0};
 	}
+}
+
+static assay_str string_at(const assay_elf *e, uint64_t at)
+{
+	return string_in(e, e->strtab, at);
 }
 
 /* Symbols by the GNU hash table: the end of the chain of the highest bucket. */
@@ -288,6 +293,71 @@ bool assay_elf_count(const assay_elf *e, assay_elf_mark *marks, size_t n)
 			marks[m].count += has_mark(name, marks[m].mangled);
 	}
 	return true;
+}
+
+/* ---- functions ---- */
+
+/* A symbol table of the file. */
+struct symbols {
+	uint64_t at, n;
+	assay_str strings;
+};
+
+static size_t first_from(const uint64_t *at, size_t n, uint64_t value)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (at[mid] < value)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The first name found stays: tables are looked through from the fullest on. */
+static void name_functions(const assay_elf *e, const struct symbols *t, const uint64_t *at,
+			   size_t n, assay_str *name)
+{
+	for (uint64_t i = 0; i < t->n; i++) {
+		Elf64_Sym s;
+		if (!get(e, t->at + i * sizeof s, &s, sizeof s))
+			return;
+		unsigned kind = ELF64_ST_TYPE(s.st_info);
+		if (!s.st_shndx || (kind != STT_FUNC && kind != STT_GNU_IFUNC))
+			continue;
+		for (size_t k = first_from(at, n, s.st_value);
+		     k < n && at[k] - s.st_value < s.st_size; k++)
+			if (!name[k].n)
+				name[k] = string_in(e, t->strings, s.st_name);
+	}
+}
+
+/* The table that only linkers and debuggers need; stripped files have none. */
+static struct symbols full_table(const assay_elf *e)
+{
+	Elf64_Shdr sh, strings;
+	for (uint32_t i = 0; section_header(e, i, &sh); i++) {
+		if (sh.sh_type != SHT_SYMTAB || !section_header(e, sh.sh_link, &strings) ||
+		    sh.sh_offset > e->n || sh.sh_size > e->n - sh.sh_offset ||
+		    strings.sh_offset > e->n || strings.sh_size > e->n - strings.sh_offset)
+			continue;
+		return (struct symbols){sh.sh_offset,
+					sh.sh_size / sizeof(Elf64_Sym),
+					{(const char *)e->p + strings.sh_offset, strings.sh_size}};
+	}
+	return (struct symbols){0};
+}
+
+void assay_elf_functions(const assay_elf *e, const uint64_t *at, size_t n, assay_str *name)
+{
+	const struct symbols tables[] = {full_table(e), {e->symtab, e->syms, e->strtab}};
+	for (size_t i = 0; i < n; i++)
+		name[i] = (assay_str){"", 0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(tables); i++)
+		if (tables[i].n)
+			name_functions(e, &tables[i], at, n, name);
 }
 
 assay_str assay_elf_section(const assay_elf *e, const char *name)

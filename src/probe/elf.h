@@ -42,6 +42,10 @@ typedef struct assay_elf_mark {
 /* Count the defined dynamic symbols each mark occurs in. False when there is no symbol table. */
 bool assay_elf_count(const assay_elf *e, assay_elf_mark *marks, size_t n);
 
+/* Functions that hold addresses of the file, of all its symbol tables: name[i] for at[i], which
+ * rises; empty where no symbol does. Functions without a size end at once. */
+void assay_elf_functions(const assay_elf *e, const uint64_t *at, size_t n, assay_str *name);
+
 /* Bytes of a named section; empty when there is none (or no section headers). */
 assay_str assay_elf_section(const assay_elf *e, const char *name);
 

@@ -106,6 +106,7 @@ typedef union any_record {
 	assay_wire_product product;
 	assay_wire_open open;
 	assay_wire_symbol symbol;
+	assay_wire_function function;
 	assay_wire_lost lost;
 	assay_wire_end end;
 } any_record;
@@ -130,7 +131,7 @@ assay_capture_reader assay_capture_kernel, assay_capture_copy, assay_capture_set
 void assay_capture_join(capture *c);
 
 /* capture_open.c: what had not ended. */
-assay_capture_reader assay_capture_open, assay_capture_symbol;
+assay_capture_reader assay_capture_open, assay_capture_symbol, assay_capture_native_name;
 void assay_capture_launch(capture *c, const assay_wire_api *a, uint32_t host);
 void assay_capture_queue(capture *c);
 

@@ -358,6 +358,7 @@ static const record_type types[] = {
 	[ASSAY_WIRE_SWITCH] = {assay_capture_switch, sizeof(assay_wire_switch)},
 	[ASSAY_WIRE_OPEN] = {assay_capture_open, sizeof(assay_wire_open)},
 	[ASSAY_WIRE_SYMBOL] = {assay_capture_symbol, sizeof(assay_wire_symbol)},
+	[ASSAY_WIRE_FUNCTION] = {assay_capture_native_name, sizeof(assay_wire_function)},
 };
 static_assert(ASSAY_COUNT_OF(types) == ASSAY_WIRE_TYPE_COUNT, "one row a record type");
 

@@ -2,6 +2,8 @@
  * share, so that equal stacks of two threads are one row. */
 #include "read/capture.h"
 
+#include "base/demangle.h"
+#include "names/objects.h"
 #include "names/words.h"
 
 enum { DEPTH_MAX = 2048 }; /* a chain longer than this no recorder writes */
@@ -29,27 +31,68 @@ static assay_str text_at(const capture *c, size_t at, size_t n)
 	return (assay_str){c->record.p + (room ? at : 0), n < room ? n : room};
 }
 
+/* Row of what a CODE tells, by its texts; ABSENT in a new slot. */
+static uint32_t *code_slot(capture *c, uint32_t kind, assay_str file, assay_str name, int32_t line)
+{
+	assay_pool *strings = &c->part->strings;
+	uint32_t key[4] = {kind, assay_intern(strings, file), assay_intern(strings, name),
+			   (uint32_t)line};
+	return assay_map_at(&c->codes, assay_hash(key, sizeof key, 0));
+}
+
+/* "+1a2b BUILD_ID": where in the library. */
+static int64_t native_offset(assay_str name)
+{
+	uint64_t v = 0;
+	size_t i = 1;
+	for (; i < name.n && name.p[i] != ' ' && v >> 58 == 0; i++) {
+		char x = name.p[i];
+		int digit = x >= '0' && x <= '9'   ? x - '0'
+			    : x >= 'a' && x <= 'f' ? x - 'a' + 10
+						   : -1;
+		if (digit < 0)
+			return -1;
+		v = v << 4 | (unsigned)digit;
+	}
+	return name.n > 1 && name.p[0] == '+' && i > 1 ? (int64_t)v : -1;
+}
+
 void assay_capture_code(capture *c, const any_record *r)
 {
 	const assay_wire_code *w = &r->code;
 	size_t at = sizeof *w;
-	assay_sid file = assay_intern(&c->part->strings, text_at(c, at, w->file_length));
-	assay_sid name =
-		assay_intern(&c->part->strings, text_at(c, at + w->file_length, w->name_length));
+	assay_str file = text_at(c, at, w->file_length);
+	assay_str name = text_at(c, at + w->file_length, w->name_length);
 	uint32_t kind = w->kind < ASSAY_CODE_KIND_COUNT ? w->kind : ASSAY_CODE_UNKNOWN;
-	uint32_t key[4] = {kind, file, name, (uint32_t)w->line};
-	uint32_t *slot = assay_map_at(&c->codes, assay_hash(key, sizeof key, 0)), row = *slot;
+	uint32_t *slot = code_slot(c, kind, file, name, w->line), row = *slot;
 	if (row == ASSAY_MAP_ABSENT) {
 		assay_code_table *t = &c->part->t.code;
 		row = *slot = assay_add(&c->part->t, ASSAY_T_code);
 		t->kind[row] = (uint8_t)kind;
-		t->file[row] = file;
-		t->function[row] = name;
+		t->file[row] = assay_intern(&c->part->strings, file);
+		t->offset[row] = kind == ASSAY_CODE_NATIVE ? native_offset(name) : -1;
+		if (t->offset[row] < 0)
+			t->function[row] = assay_intern(&c->part->strings, name);
 		t->line[row] = w->line > 0 ? w->line : -1;
-		t->own[row] = kind == ASSAY_CODE_PYTHON && file &&
-			      !assay_is_library_file(assay_pool_get(&c->part->strings, file));
+		t->own[row] =
+			kind == ASSAY_CODE_PYTHON && t->file[row] && !assay_is_library_file(file);
 	}
 	*assay_map_at(&c->code_of, in_ring(c, w->id)) = row;
+}
+
+/* Told behind the CODE that it names. */
+void assay_capture_native_name(capture *c, const any_record *r)
+{
+	const assay_wire_function *w = &r->function;
+	size_t at = sizeof *w, name_at = at + w->file_length, symbol_at = name_at + w->name_length;
+	uint32_t row = *code_slot(c, ASSAY_CODE_NATIVE, text_at(c, at, w->file_length),
+				  text_at(c, name_at, w->name_length), 0);
+	assay_str symbol = text_at(c, symbol_at, w->symbol_length);
+	if (row == ASSAY_MAP_ABSENT)
+		assay_count(c->part, ASSAY_ISSUE_bad_record, 1);
+	else
+		c->part->t.code.function[row] =
+			assay_intern(&c->part->strings, assay_demangle(&c->scratch, symbol));
 }
 
 /* A caller that is not known was in a chunk that is lost: the stack begins below it. */
@@ -83,6 +126,19 @@ static int64_t or_unknown(int64_t ns)
 	return ns < 0 ? -1 : ns;
 }
 
+/* What a native stack is "in": its innermost library beside the C library, which everybody goes
+ * through; else its innermost call. */
+static uint32_t library_of(const capture *c, uint32_t stack)
+{
+	const assay_tables *t = &c->part->t;
+	for (uint32_t s = stack; s != ASSAY_NO_ROW; s = t->stack.caller[s]) {
+		uint32_t code = t->stack.code[s];
+		if (!assay_is_c_library(assay_pool_get(&c->part->strings, t->code.file[code])))
+			return code;
+	}
+	return stack == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->stack.code[stack];
+}
+
 void assay_capture_sample(capture *c, const any_record *r)
 {
 	const assay_wire_sample *w = &r->sample;
@@ -94,7 +150,8 @@ void assay_capture_sample(capture *c, const any_record *r)
 	t->dur[row] = assay_capture_length(c, w->start, w->end);
 	t->track[row] = assay_thread_track(c->part, pid, w->rec.thread);
 	t->stack[row] = assay_capture_stack_row(c, w->stack);
-	t->native[row] = row_of(c, &c->code_of, w->native);
+	t->calls[row] = assay_capture_stack_row(c, w->native);
+	t->native[row] = library_of(c, t->calls[row]);
 	t->file[row] = file == ASSAY_NO_ROW ? 0 : c->part->t.code.file[file];
 	t->kind[row] = w->kind < ASSAY_CALL_KIND_COUNT ? w->kind : ASSAY_CALL_OTHER;
 	t->call[row] = w->call < 0 ? -1 : w->call;

@@ -40,6 +40,7 @@ static const conf_key keys[] = {
 	KEY("skip", TEXT, skip),
 	KEY("exact_waits", FLAG, exact_waits),
 	KEY("no_stacks", FLAG, no_stacks),
+	KEY("no_native", FLAG, no_native),
 	KEY("no_children", FLAG, no_children),
 	KEY("sample", U32, sample_us),
 	KEY("keep_ns", I64, keep_ns),

@@ -49,6 +49,7 @@ typedef struct assay_rt_config {
 	bool no_nodes;        /* graph launches as a whole instead of their nodes */
 	bool sample_nodes, auto_nodes; /* the same, but for the nodes of some */
 	bool no_stacks;                /* calls without their Python stacks */
+	bool no_native;                /* samples without stacks outside Python */
 	bool no_children;              /* no samples of child processes */
 	uint32_t sample_us;            /* between looks at threads, default 1000; 0: none */
 	bool no_blas;                  /* leave out matrix products */

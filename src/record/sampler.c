@@ -48,6 +48,7 @@ typedef struct seen {
 	assay_py py;
 	int64_t ask_again;
 	uint32_t unreadable;
+	assay_native_watch watch;
 	assay_wire_sample now; /* not written yet; count 0: none */
 } seen;
 
@@ -73,6 +74,7 @@ static struct {
 	int64_t listed, child_looked;
 	uint32_t tid_at; /* in the C library's record of a thread, its number; 0 unknown */
 	uint64_t dropped;
+	bool own_table; /* descriptors of ours are none of the program's */
 } sm;
 
 /* ---- writing ---- */
@@ -96,6 +98,11 @@ static void write_sample(seen *t)
 	t->now.count = 0;
 }
 
+static bool wants_native(void)
+{
+	return !assay_rt_conf()->no_native && !assay_rt_conf()->no_stacks;
+}
+
 static seen *seen_of(int pid, uint32_t tid)
 {
 	for (uint32_t i = 0; i < sm.seen_n; i++)
@@ -111,12 +118,16 @@ static seen *seen_of(int pid, uint32_t tid)
 		assay_rt_name_thread(tid);
 		assay_rt_bulk_close();
 	}
+	if (!pid && sm.own_table && wants_native())
+		assay_native_watch_begin(&t->watch, tid,
+					 (int64_t)assay_rt_conf()->sample_us * 1000);
 	return t;
 }
 
 static void forget(seen *t)
 {
 	write_sample(t);
+	assay_native_watch_end(&t->watch);
 	*t = sm.seen[--sm.seen_n];
 }
 
@@ -305,12 +316,32 @@ static void see_running(seen *t, int64_t ran, int64_t wall, assay_wire_sample *s
 		s->flags |= ASSAY_WIRE_SAMPLE_IO;
 }
 
+/* ---- outside Python ---- */
+
+/* Where in which library: of a thread that is blocked by its registers in /proc, of one that runs
+ * by what the kernel took down since the look before. Up to the interpreter, whose frames tell the
+ * rest. */
+static void see_native(seen *t, const assay_proc_thread *p, int64_t since, assay_wire_sample *s)
+{
+	assay_native_call call[ASSAY_NATIVE_DEPTH];
+	const assay_py *py = assay_host_python();
+	uintptr_t interpreter = py && s->stack ? (uintptr_t)py->this_thread : 0;
+	if (t->pid || !wants_native())
+		return;
+	uint32_t n = p->pc ? assay_native_walk_blocked(p->pc, p->sp, interpreter, call)
+			   : assay_native_watch_calls(&t->watch, since, interpreter, call);
+	if (n == 1 && interpreter && !p->pc &&
+	    call[0].object == assay_native_object_at(interpreter))
+		return; /* running Python: its own stack says it all */
+	s->native = n ? assay_stacks_native(sm.stacks, call, n) : 0;
+}
+
 /* Is it blocked, so that others may be the reason? */
 static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_t flags)
 {
 	int64_t now = assay_rt_now();
 	assay_proc_thread p;
-	int64_t ran = t->ran, wall = now - t->looked;
+	int64_t ran = t->ran, before = t->looked, wall = now - before;
 	t->looked = now;
 	if (!unchanged(t, now)) {
 		assay_wire_sample s = {.start = now, .end = now, .count = 1, .flags = flags};
@@ -328,6 +359,7 @@ static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_
 			see_gil(g, ts, &p, &s);
 			see_stack(py, t->pid, ts, &s);
 		}
+		see_native(t, &p, before, &s);
 		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
 			see_running(t, t->ran - ran, wall, &s);
 		add(t, &s);
@@ -515,7 +547,8 @@ static void *sampler_thread(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "assay-sampler");
 	find_tid_place();
-	assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
+	sm.own_table =
+		assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
 	int64_t every = (int64_t)assay_rt_conf()->sample_us * 1000, own = (int64_t)assay_rt_tid();
 	while (!atomic_load(&sm.stopping)) {
 		if (!assay_rt_recording()) {

@@ -2,6 +2,8 @@
  * innermost calls only, and what agrees needs no search. */
 #include "record/stacks.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -10,9 +12,10 @@
 enum { FIRST_SLOTS = 1 << 12, MOST_SLOTS = 1 << 22 };
 
 /* What a slot's key is made of. A call: id of its caller, instruction, mark. */
-#define CODE_SPACE  UINT32_MAX       /* caller of codes: address, mark */
-#define PLACE_SPACE (UINT32_MAX - 1) /* caller of places: hashes of the texts */
-#define LINE_SPACE  (1ull << 63)     /* mark of calls by line: code << 32 | line */
+#define CODE_SPACE   UINT32_MAX       /* caller of codes: address, mark */
+#define PLACE_SPACE  (UINT32_MAX - 1) /* caller of places: hashes of the texts */
+#define LINE_SPACE   (1ull << 63)     /* mark of calls by line: code << 32 | line */
+#define NATIVE_SPACE (1ull << 62)     /* mark of native calls, with the object's number */
 
 typedef struct slot {
 	uint64_t a, b;
@@ -212,6 +215,18 @@ uint32_t assay_stacks_place(assay_stacks *s, uint16_t kind, const char *file, co
 	return id && put(s, PLACE_SPACE, a, b, id) ? id : 0;
 }
 
+/* A call without a line. */
+static uint32_t write_call(assay_stacks *s, uint32_t caller, uint32_t code)
+{
+	assay_wire_stack *w = code ? assay_rt_begin(ASSAY_WIRE_STACK, sizeof *w) : NULL;
+	if (!w)
+		return 0;
+	uint32_t id = ++s->last_stack;
+	*w = (assay_wire_stack){w->rec, id, caller, code, 0};
+	assay_rt_commit();
+	return id;
+}
+
 static uint32_t outer_calls(assay_stacks *s)
 {
 	uint32_t code = assay_stacks_place(s, ASSAY_WIRE_CODE_PYTHON, "", "(more calls)");
@@ -219,13 +234,39 @@ static uint32_t outer_calls(assay_stacks *s)
 	uint32_t id = find(s, 0, by_line, LINE_SPACE)->id;
 	if (id || !code)
 		return id;
-	assay_wire_stack *w = assay_rt_begin(ASSAY_WIRE_STACK, sizeof *w);
-	if (!w)
+	id = write_call(s, 0, code);
+	return id && put(s, 0, by_line, LINE_SPACE, id) ? id : 0;
+}
+
+/* A native function has the library's path, and "+" with where it begins in it and the library's
+ * build id, which `assay record` looks up in the library's tables at the end. */
+static uint32_t native_code(assay_stacks *s, const assay_native_call *c)
+{
+	const assay_native_object *o = c->object;
+	char name[24 + 2 * ASSAY_NATIVE_BUILD_ID];
+	int n = snprintf(name, sizeof name, "+%" PRIxPTR, c->function - o->base);
+	for (int i = 0; i < o->build_id_length; i++)
+		n += snprintf(name + n, sizeof name - (size_t)n, i ? "%02x" : " %02x",
+			      o->build_id[i]);
+	return assay_stacks_place(s, ASSAY_WIRE_CODE_NATIVE, o->path, name);
+}
+
+uint32_t assay_stacks_native(assay_stacks *s, const assay_native_call *call, uint32_t n)
+{
+	uint32_t caller = 0;
+	if (!enter_ring(s))
 		return 0;
-	id = ++s->last_stack;
-	*w = (assay_wire_stack){w->rec, id, 0, code, 0};
-	assay_rt_commit();
-	return put(s, 0, by_line, LINE_SPACE, id) ? id : 0;
+	while (n-- > 0) {
+		uint64_t mark = NATIVE_SPACE | call[n].object->serial;
+		uint32_t id = find(s, caller, call[n].function, mark)->id;
+		if (!id) {
+			id = write_call(s, caller, native_code(s, &call[n]));
+			if (!id || !put(s, caller, call[n].function, mark, id))
+				return 0;
+		}
+		caller = id;
+	}
+	return caller;
 }
 
 static inline bool same_call(const assay_py_frame *x, const assay_py_frame *y)

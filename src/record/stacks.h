@@ -3,6 +3,7 @@
 #ifndef ASSAY_RECORD_STACKS_H
 #define ASSAY_RECORD_STACKS_H
 
+#include "record/native.h"
 #include "record/py.h"
 
 typedef struct assay_stacks assay_stacks;
@@ -24,5 +25,7 @@ uint32_t assay_stacks_id(assay_stacks *s, const assay_py *py, assay_py_get *get,
 uint32_t assay_stacks_shared(const assay_stacks *s, uint32_t n);
 /* Id of a CODE that is no Python; written the first time. */
 uint32_t assay_stacks_place(assay_stacks *s, uint16_t kind, const char *file, const char *name);
+/* Id of a stack of n native calls, innermost first; writes what is new of it. */
+uint32_t assay_stacks_native(assay_stacks *s, const assay_native_call *call, uint32_t n);
 
 #endif

@@ -2,6 +2,7 @@
 #include "render/printout.h"
 
 #include "base/fmt.h"
+#include "model/native.h"
 #include "render/place.h"
 
 enum { TOP_JSON = 50, LINES_OF_CAUSE = 3 };
@@ -22,6 +23,11 @@ void assay_idle_lines_json(assay_jsonw *w, const assay_run *run)
 		assay_place_json(w, "where", run, l->stack[i]);
 		if (l->culprit[i] != ASSAY_NO_ROW)
 			assay_place_json(w, "waits_for", run, l->culprit[i]);
+		uint32_t library = assay_native_code(run, l->sample[i]);
+		if (library != ASSAY_NO_ROW) {
+			assay_jsonw_str(w, "library", assay_text(run, t->code.file[library]));
+			assay_jsonw_str(w, "symbol", assay_text(run, t->code.function[library]));
+		}
 		if (l->sample[i] != ASSAY_NO_ROW && t->sample.file[l->sample[i]])
 			assay_jsonw_str(w, "path", assay_text(run, t->sample.file[l->sample[i]]));
 		assay_jsonw_close(w, '}');
@@ -38,6 +44,9 @@ static void print_line(assay_printout *p, size_t i)
 	char time[ASSAY_FMT];
 	fprintf(p->out, "  %10s         at %s", assay_fmt_time(time, l->dur[i]),
 		assay_place_text(&p->scratch, p->run, l->stack[i]));
+	uint32_t library = assay_native_code(p->run, sample);
+	if (library != ASSAY_NO_ROW)
+		fprintf(p->out, ", in %s", assay_native_words(&p->scratch, p->run, library));
 	if (sample != ASSAY_NO_ROW && t->sample.file[sample])
 		fprintf(p->out, ", %s", assay_z(p->run, t->sample.file[sample]));
 	if (l->culprit[i] != ASSAY_NO_ROW)

@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		6, /* a newer one has more record types, or more fields at the end of a record */
+		7, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -80,7 +80,8 @@ static_assert(offsetof(assay_wire_chunk, header_sum) == 56, "chunk header sum");
 	X(PRODUCT, 29)                                                                             \
 	X(SWITCH, 30)                                                                              \
 	X(OPEN, 31)                                                                                \
-	X(SYMBOL, 32)
+	X(SYMBOL, 32)                                                                              \
+	X(FUNCTION, 33)
 
 typedef enum assay_wire_type {
 #define X(id, number) ASSAY_WIRE_##id = number,
@@ -378,7 +379,7 @@ typedef struct assay_wire_barrier {
 
 enum {
 	ASSAY_WIRE_CODE_PYTHON = 1, /* a function: its file, qualified name and first line */
-	ASSAY_WIRE_CODE_NATIVE,     /* a library, and its symbol where the name is known */
+	ASSAY_WIRE_CODE_NATIVE,     /* since 1.7 "+" and where in a library, " " and its build id */
 	ASSAY_WIRE_CODE_FILE,       /* what a descriptor leads to */
 };
 
@@ -438,9 +439,10 @@ typedef struct assay_wire_sample {
 	int64_t cpu, delay; /* ns on a processor and in the run queue until its next sample; -1 */
 	uint32_t count;     /* looks */
 	uint32_t stack;
-	uint32_t file, native; /* CODE behind the call's descriptor; CODE it is in */
-	uint32_t pid, holder;  /* of a child process, 0 own; thread that holds the GIL, 0 unknown */
-	int32_t call;          /* number of the system call; -1 none */
+	uint32_t file;        /* CODE behind the call's descriptor */
+	uint32_t native;      /* since 1.7: STACK outside Python, up to the interpreter */
+	uint32_t pid, holder; /* of a child process, 0 own; thread that holds the GIL, 0 unknown */
+	int32_t call;         /* number of the system call; -1 none */
 	uint8_t state, gil, flags;
 	uint8_t kind; /* of the system call */
 } assay_wire_sample;
@@ -502,6 +504,15 @@ typedef struct assay_wire_symbol {
 	uint32_t name, reserved; /* string */
 } assay_wire_symbol;
 
+/* Since 1.7. What the symbol table of a library calls a CODE of kind NATIVE; `assay record` looks
+ * it up when the process has ended. The texts follow: file and name of the CODE, then the symbol.
+ */
+typedef struct assay_wire_function {
+	assay_wire_rec rec;
+	uint16_t file_length, name_length, symbol_length, reserved;
+} assay_wire_function;
+
+static_assert(sizeof(assay_wire_function) == 16, "layout");
 static_assert(sizeof(assay_wire_open) == 56, "layout");
 static_assert(sizeof(assay_wire_symbol) == 24, "layout");
 static_assert(sizeof(assay_wire_tally) == 24, "layout");

@@ -584,14 +584,16 @@ def check_flame(driver):
 
 
 def check_stacks(driver):
-    """Samples by hand: main calls a and b, a calls b; the third look is elsewhere in time."""
+    """Samples by hand: main calls a and b, a calls b, b a library; the third look is elsewhere in time, the last one of
+    a thread without Python."""
     got = driver.execute_script("""
-        const d = { texts: ["", "main", "a", "b", "x.py"], code: { function: [1, 2, 3], file: [4, 4, 4], line: [1, 2, 3] },
-            stack: { caller: [-1, 0, 1, 0], code: [0, 1, 2, 2], line: [10, 20, 30, 11] },
-            look: { n: 4, ts: [0, 10, 500, 20], dur: [5, 0, 0, 0], stack: [2, 3, 1, -1], count: [4, 2, 7, 9] } };
+        const d = { texts: ["", "main", "a", "b", "x.py", "/lib/c.so", "f"], code: { function: [1, 2, 3, 6, 0], file: [4, 4, 4, 5, 5], line: [1, 2, 3, -1, -1] },
+            stack: { caller: [-1, 0, 1, 0, -1, 4], code: [0, 1, 2, 2, 4, 3], line: [10, 20, 30, 11, -1, -1] },
+            look: { n: 5, ts: [0, 10, 500, 20, 30], dur: [5, 0, 0, 0, 0], stack: [2, 3, 1, -1, -1], calls: [-1, 5, -1, -1, 5], count: [4, 2, 7, 9, 3] } };
         const show = (n) => [frameText(d, n.name), n.looks, [...n.inside.values()].map(show)];
         return [...stackTree(d, 0, 100).inside.values()].map(show);""")
-    want = [["main · x.py:10", 6, [["a · x.py:20", 4, [["b · x.py:30", 4, []]]], ["b · x.py:11", 2, []]]]]
+    outside = lambda looks: ["c.so", looks, [["f · c.so", looks, []]]]  # noqa: E731
+    want = [["main · x.py:10", 6, [["a · x.py:20", 4, [["b · x.py:30", 4, []]]], ["b · x.py:11", 2, [outside(2)]]]], outside(3)]
     tap.ok("stacks that samples saw in a time become a tree by calls", got == want, got)
 
 

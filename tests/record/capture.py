@@ -3,7 +3,7 @@ import struct
 
 TYPES = ("PAD STRING PROCESS CLOCK META DEVICE CONTEXT STREAM THREAD API API_NAME KERNEL COPY SET SYNC EVENT "
          "MEMORY GRAPH OVERHEAD RANGE LOST END SCRATCH BARRIER CODE STACK SAMPLE "
-         "TALLY DEATH PRODUCT SWITCH OPEN SYMBOL").split()
+         "TALLY DEATH PRODUCT SWITCH OPEN SYMBOL FUNCTION").split()
 MASK = (1 << 64) - 1
 
 
@@ -52,6 +52,7 @@ FIELDS = {
                 "trans_a trans_b"),
     "OPEN": ("<qQQQIHHQ", "start corr stream event function domain given arg"),
     "SYMBOL": ("<QI", "number name"),
+    "FUNCTION": ("<HHH", "file_length name_length symbol_length"),
     "BARRIER": ("<qqQQIIIIQIII", WORK + " event queue source op"),
 }
 
@@ -60,6 +61,7 @@ class Capture:
     def __init__(self, path):
         self.rows, self.strings, self.bad, self.chunks = {t: [] for t in TYPES}, {0: ""}, 0, 0
         self.codes, self.stacks = {}, {}  # by ring and id
+        self.functions = {}  # file and name of native code -> symbol
         data, pos, seen = open(path, "rb").read(), 0, set()
         while pos < len(data):
             head = data[pos:pos + 64]
@@ -95,6 +97,12 @@ class Capture:
                     row["file"] = text[:row["file_length"]].decode()
                     row["name"] = text[row["file_length"]:][:row["name_length"]].decode()
                     self.codes[ring, row["id"]] = row
+                if name == "FUNCTION":
+                    at, texts = 8, []
+                    for length in ("file_length", "name_length", "symbol_length"):
+                        texts.append(rec[at:at + row[length]].decode())
+                        at += row[length]
+                    self.functions[texts[0], texts[1]] = texts[2]
                 if name == "STACK":
                     self.stacks[ring, row["id"]] = row
                 if name == "RANGE":

@@ -321,6 +321,26 @@ def spin(seconds):
         pass
 
 
+def natives():
+    """Inside a library, blocked and computing, with the interpreter's lock and without it."""
+    path = os.environ["NATIVE_LIBRARY"]
+    free, keeps = ctypes.CDLL(path), ctypes.PyDLL(path)
+    for api in (free, keeps):
+        for f in (api.call_sleep, api.call_read, api.call_spin):
+            f.argtypes, f.restype = [ctypes.c_double], None
+    r, w = os.pipe()
+    launch()
+    free.call_sleep(0.08)  # native sleep
+    launch()
+    free.call_spin(0.15)  # native spin
+    launch()
+    keeps.call_spin(0.15)  # native spin with the lock
+    launch()
+    threading.Timer(0.08, os.write, (w, b"x")).start()
+    free.call_read(r)  # native read
+    launch()
+
+
 def waits():
     launch()
     time.sleep(0.06)  # sleep

@@ -238,6 +238,73 @@ def an_interpreter_started_again_has_its_own_stacks(python):
     assert got == {"first", "second", "third"}, got
 
 
+CHAIN = ["native_alloca", "native_aligned", "native_outer"]
+
+
+def native_library(flags):
+    out = f"{WORK}/libnative{'-'.join(flags)}.so"
+    if not os.path.exists(out):
+        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-g", "-fno-optimize-sibling-calls", *flags, "-fPIC", "-shared", "-o", out,
+                        ROOT + "/tests/record/native.c"], check=True)
+    return out
+
+
+def native_stacks(r, line, **want):
+    """Names on the native stacks of samples at a line, by how many looks saw them; those without a name are left out."""
+    seen = {}
+    for s in r.main.rows["SAMPLE"]:
+        python = r.main.stack(s)
+        if s["native"] and all(s[k] == v for k, v in want.items()) and python and python[0][0] == PROGRAM and python[0][2] == LINES[line]:
+            names = [r.main.functions.get((f, n)) for f, n, _ in r.main.stack(dict(s, stack=s["native"]))]
+            names = tuple(n for n in names if n)
+            seen[names] = seen.get(names, 0) + s["count"]
+    return seen
+
+
+def has_chain(names, first):
+    return any(list(names[i:i + 4]) == [first] + CHAIN for i in range(len(names)))
+
+
+def blocked_threads_are_seen_in_their_library(python):
+    for flags in ([], ["-fno-omit-frame-pointer"], ["-O0"]):
+        os.environ["NATIVE_LIBRARY"] = native_library(flags)
+        r = Recording(python, "natives")
+        check_stacks(r)
+        for line, first, kind in (("native sleep", "native_sleep", SLEEP), ("native read", "native_read", READ)):
+            seen = native_stacks(r, line, kind=kind)
+            right = sum(n for names, n in seen.items() if has_chain(names, first))
+            assert right * 2 > sum(seen.values()), (flags, line, seen)  # it may go on while it is looked at
+
+
+def computing_threads_are_seen_in_their_library_where_the_system_allows_it(python):
+    os.environ["NATIVE_LIBRARY"] = native_library([])
+    r = Recording(python, "natives")
+    if not any(s["native"] and s["state"] == RUNNING for s in r.main.rows["SAMPLE"]):
+        raise Skip("the system refuses perf events")
+    for line in ("native spin", "native spin with the lock"):
+        seen = native_stacks(r, line)
+        right = sum(n for names, n in seen.items() if has_chain(names, "native_spin"))
+        assert right * 2 > sum(seen.values()), (line, seen)
+
+
+def the_report_names_library_and_function(python):
+    os.environ["NATIVE_LIBRARY"] = native_library([])
+    r = Recording(python, "natives")
+    report = json.loads(subprocess.run([ASSAY, "report", "--json", r.dir + "/run"], check=True, capture_output=True).stdout)
+    got = {(x["where"]["line"], os.path.basename(x.get("library", "")), x.get("symbol")) for x in report["idle_lines"]}
+    assert (LINES["native sleep"], "libnative.so", "native_sleep") in got, got
+    text = subprocess.run([ASSAY, "scopes", "--by", "library", "--json", r.dir + "/run"], check=True, capture_output=True).stdout
+    places = {(os.path.basename(x["library"]), x["function"]) for x in json.loads(text)["libraries"]}
+    assert {("libnative.so", "native_sleep"), ("libnative.so", "native_read")} <= places, places
+
+
+def without_native_stacks_there_are_none(python):
+    os.environ["NATIVE_LIBRARY"] = native_library([])
+    r = Recording(python, "natives", opts=["--set", "no_native=1"])
+    assert not [s for s in r.main.rows["SAMPLE"] if s["native"]] and not r.main.functions
+    assert [s for s in r.main.rows["SAMPLE"] if s["stack"]]
+
+
 class Skip(Exception):
     pass
 
@@ -249,7 +316,9 @@ TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of
          threads_that_launch_while_python_ends_do_no_harm,
          a_thousand_threads_forks_and_interpreters_come_and_go, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, workers_that_are_started_as_programs_are_seen_too,
-         a_worker_process_is_seen_from_its_parent]
+         a_worker_process_is_seen_from_its_parent, blocked_threads_are_seen_in_their_library,
+         computing_threads_are_seen_in_their_library_where_the_system_allows_it,
+         the_report_names_library_and_function, without_native_stacks_there_are_none]
 
 
 def main():

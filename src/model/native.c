@@ -1,0 +1,57 @@
+#include "model/native.h"
+
+#include "base/fmt.h"
+#include "base/test.h"
+#include "names/objects.h"
+
+uint32_t assay_native_code(const assay_run *run, uint32_t sample)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t code = sample == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->sample.native[sample];
+	if (code == ASSAY_NO_ROW || t->code.kind[code] != ASSAY_CODE_NATIVE)
+		return ASSAY_NO_ROW;
+	assay_str file = assay_text(run, t->code.file[code]);
+	return assay_is_c_library(file) || assay_is_python_object(file) ? ASSAY_NO_ROW : code;
+}
+
+const char *assay_native_words(assay_arena *a, const assay_run *run, uint32_t code)
+{
+	const assay_code_table *c = &run->part.t.code;
+	assay_str file = assay_text(run, c->file[code]);
+	size_t at = file.n;
+	while (at && file.p[at - 1] != '/')
+		at--;
+	const char *library = assay_fmt_safe(a, (assay_str){file.p + at, file.n - at});
+	return c->function[code]
+		       ? assay_printf(a, "%s (%s)", library,
+				      assay_fmt_safe(a, assay_text(run, c->function[code])))
+		       : library;
+}
+
+TEST(a_library_is_named_where_it_says_more_than_python_does)
+{
+	static const struct {
+		const char *file, *function, *words;
+	} cases[] = {{"/opt/lib/libopenblas.so.0", "dgemm_", "libopenblas.so.0 (dgemm_)"},
+		     {"/opt/lib/libx.so", NULL, "libx.so"},
+		     {"/usr/bin/python3.11", "time_sleep", NULL},
+		     {"/lib/libc.so.6", "read", NULL}};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_arena a = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		uint32_t code = assay_add(t, ASSAY_T_code), sample = assay_add(t, ASSAY_T_sample);
+		t->code.kind[code] = ASSAY_CODE_NATIVE;
+		t->code.file[code] = assay_sid_of(run, cases[i].file);
+		t->code.function[code] =
+			cases[i].function ? assay_sid_of(run, cases[i].function) : 0;
+		t->sample.native[sample] = code;
+		CHECK_EQ(assay_native_code(run, sample), cases[i].words ? code : ASSAY_NO_ROW);
+		if (cases[i].words)
+			CHECK(!strcmp(assay_native_words(&a, run, code), cases[i].words));
+	}
+	CHECK_EQ(assay_native_code(run, ASSAY_NO_ROW), ASSAY_NO_ROW);
+	assay_arena_free(&a);
+	assay_run_free(run);
+	return 0;
+}

@@ -1,0 +1,174 @@
+/* Loaded objects, copied out of the loader's list. Their memory may go at any time, so it is read
+ * only where a read that fails is no harm. */
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "record/loader.h"
+#include "record/native.h"
+#include "record/py.h"
+#include "record/rt.h"
+
+enum { OBJECTS = 4096, PATHS = 1 << 20, AGAIN_NS = 50000000 };
+
+/* Two lists: the next one is made beside the one in use. */
+typedef struct list {
+	assay_native_object object[OBJECTS];
+	uint32_t n;
+	char path[PATHS];
+	size_t path_n;
+	uint64_t loads, unloads; /* the loader's own counts */
+} list;
+
+static struct {
+	list *of[2];
+	uint32_t now, serial, changes;
+	int64_t looked;
+} objects;
+
+static const char *keep_path(list *l, const char *path)
+{
+	size_t n = strlen(path) + 1;
+	if (n > PATHS - l->path_n)
+		return "";
+	char *to = memcpy(l->path + l->path_n, path, n);
+	l->path_n += n;
+	return to;
+}
+
+/* A note of type GNU and kind build id in [at, at + n). */
+static void find_build_id(assay_native_object *o, uintptr_t at, size_t n)
+{
+	enum { NOTES = 256 };
+	unsigned char notes[NOTES];
+	ElfW(Nhdr) h;
+	n = n < NOTES ? n : NOTES;
+	if (!assay_py_safely(0, at, notes, n))
+		return;
+	for (size_t i = 0; i + sizeof h <= n;) {
+		memcpy(&h, notes + i, sizeof h);
+		size_t name = i + sizeof h, text = name + ((h.n_namesz + 3u) & ~3u);
+		if (h.n_namesz > NOTES || h.n_descsz > NOTES || text + h.n_descsz > n)
+			return;
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && h.n_descsz <= ASSAY_NATIVE_BUILD_ID) {
+			memcpy(o->build_id, notes + text, h.n_descsz);
+			o->build_id_length = (uint8_t)h.n_descsz;
+			return;
+		}
+		i = text + ((h.n_descsz + 3u) & ~3u);
+	}
+}
+
+static void find_parts(assay_native_object *o, const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
+			o->begin = o->begin && o->begin < at ? o->begin : at;
+			o->end = o->end > at + p->p_memsz ? o->end : at + p->p_memsz;
+		} else if (p->p_type == PT_GNU_EH_FRAME) {
+			o->table = at;
+		} else if (p->p_type == PT_NOTE && !o->build_id_length) {
+			find_build_id(o, at, p->p_memsz);
+		}
+	}
+}
+
+/* The same object as before keeps its number. */
+static uint32_t serial_of(const assay_native_object *o)
+{
+	const list *before = objects.of[!objects.now];
+	for (uint32_t i = 0; i < before->n; i++) {
+		const assay_native_object *x = &before->object[i];
+		if (x->begin == o->begin && x->end == o->end && !strcmp(x->path, o->path))
+			return x->serial;
+	}
+	return ++objects.serial;
+}
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	list *l = data;
+	char own[1024];
+	const char *path = info->dlpi_name ? info->dlpi_name : "";
+	(void)size;
+	l->loads = info->dlpi_adds;
+	l->unloads = info->dlpi_subs;
+	if (l->n == OBJECTS)
+		return 1;
+	assay_native_object o = {.base = info->dlpi_addr};
+	find_parts(&o, info);
+	if (o.begin == o.end)
+		return 0;
+	if (!*path && !l->n) { /* the program itself comes first, without a name */
+		ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+		own[n > 0 ? n : 0] = 0;
+		path = own;
+	}
+	o.path = keep_path(l, path);
+	o.serial = serial_of(&o);
+	l->object[l->n++] = o;
+	return 0;
+}
+
+static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint64_t *count = data;
+	(void)size;
+	count[0] = info->dlpi_adds;
+	count[1] = info->dlpi_subs;
+	return 1;
+}
+
+static bool make_lists(void)
+{
+	for (int i = 0; i < 2 && !objects.of[i]; i++) {
+		void *p = mmap(NULL, sizeof(list), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return false;
+		objects.of[i] = p;
+	}
+	return objects.of[0] && objects.of[1];
+}
+
+/* Not while a fork is under way. */
+void assay_native_refresh(void)
+{
+	uint64_t count[2] = {0};
+	int64_t now = assay_rt_now();
+	if (now - objects.looked < AGAIN_NS || !make_lists() || !assay_loader_enter())
+		return;
+	objects.looked = now;
+	const list *old = objects.of[objects.now];
+	dl_iterate_phdr(read_counts, count);
+	if (!old->n || old->loads != count[0] || old->unloads != count[1]) {
+		list *l = objects.of[!objects.now];
+		objects.now = !objects.now;
+		l->n = 0;
+		l->path_n = 0;
+		dl_iterate_phdr(add_object, l);
+		objects.changes++;
+	}
+	assay_loader_leave();
+}
+
+assay_native_object *assay_native_object_at(uintptr_t pc)
+{
+	list *l = objects.of[objects.now];
+	for (uint32_t i = 0; l && i < l->n; i++)
+		if (pc >= l->object[i].begin && pc < l->object[i].end)
+			return &l->object[i];
+	return NULL;
+}
+
+uint32_t assay_native_changes(void)
+{
+	return objects.changes;
+}
