@@ -34,7 +34,7 @@ static size_t encode(const unsigned char *in, size_t n, size_t wide, char *out, 
 	return len;
 }
 
-/* Bits of the state: 2-4 bytes of a character, 5 compact, 6 ASCII. */
+/* Bits of the state: 2-4 bytes of a character, 5 compact, 6 ASCII, behind string_shift others. */
 size_t assay_py_text(const assay_py *py, assay_py_get *get, int pid, uintptr_t string, char *out)
 {
 	enum { COMPACT = 1 << 5, ASCII = 1 << 6 };
@@ -44,6 +44,7 @@ size_t assay_py_text(const assay_py *py, assay_py_get *get, int pid, uintptr_t s
 	if (!get(pid, string + py->at.object_size, &length, sizeof length) ||
 	    !get(pid, string + py->at.string_state, &state, sizeof state))
 		return 0;
+	state >>= py->at.string_shift;
 	size_t wide = state >> 2 & 7, len = 0;
 	if (!(state & COMPACT) || length < 0 || (wide != 1 && wide != 2 && wide != 4))
 		return 0;
@@ -157,9 +158,41 @@ static int32_t by_locations(table *t, int32_t line, int64_t offset)
 	return 0;
 }
 
-/* Offset of the instruction in the bytecode; -1: the frame was just made. INT64_MIN: unreadable. */
-static int64_t offset_of(const assay_py *py, const assay_py_frame *f)
+static int64_t bytecode_size(const assay_py *py, assay_py_get *get, int pid, uintptr_t code)
 {
+	int64_t n = 0;
+	uintptr_t at = code + py->at.code_size;
+	if (py->minor <= 10 && (!get(pid, at, &at, sizeof at) || !(at += py->at.object_size)))
+		return -1;
+	if (!get(pid, at, &n, sizeof n))
+		return -1;
+	return py->minor <= 10 ? n : n * 2;
+}
+
+/* In free-threaded builds threads have bytecode of their own: where that begins which the
+ * instruction is in. */
+static uintptr_t own_bytecode(const assay_py *py, assay_py_get *get, int pid,
+			      const assay_py_frame *f)
+{
+	enum { COPIES_MAX = 65536 };
+	uintptr_t copies, start;
+	int64_t n = 0, size = bytecode_size(py, get, pid, f->code);
+	if (!get(pid, f->code + py->at.code_copies, &copies, sizeof copies) || !copies ||
+	    !get(pid, copies, &n, sizeof n))
+		n = 0;
+	for (int64_t i = 0; i < n && i < COPIES_MAX; i++)
+		if (get(pid, copies + sizeof n + (uintptr_t)i * sizeof start, &start,
+			sizeof start) &&
+		    start && f->at + 2 >= start && (int64_t)(f->at - start) < size)
+			return start;
+	return f->code + py->at.code_start;
+}
+
+/* Offset of the instruction in the bytecode; below 0: the frame was just made. */
+static int64_t offset_of(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
+{
+	if (py->at.code_copies != ASSAY_PY_NONE)
+		return (int64_t)(f->at - own_bytecode(py, get, pid, f));
 	if (py->at.code_start != ASSAY_PY_NONE)
 		return (int64_t)(f->at - (f->code + py->at.code_start));
 	int64_t index = (int64_t)(f->at - f->code);
@@ -168,7 +201,7 @@ static int64_t offset_of(const assay_py *py, const assay_py_frame *f)
 
 int32_t assay_py_line(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
 {
-	int64_t offset = offset_of(py, f), size;
+	int64_t offset = offset_of(py, get, pid, f), size;
 	uintptr_t bytes;
 	int32_t first;
 	table t = {.get = get, .pid = pid};
@@ -194,21 +227,10 @@ static bool has_type(const assay_py *py, assay_py_get *get, int pid, uintptr_t o
 	return get(pid, object + py->at.object_type, &got, sizeof got) && got == type;
 }
 
-static int64_t bytecode_size(const assay_py *py, assay_py_get *get, int pid, uintptr_t code)
-{
-	int64_t n = 0;
-	uintptr_t at = code + py->at.code_size;
-	if (py->minor <= 10 && (!get(pid, at, &at, sizeof at) || !(at += py->at.object_size)))
-		return -1;
-	if (!get(pid, at, &n, sizeof n))
-		return -1;
-	return py->minor <= 10 ? n : n * 2;
-}
-
 bool assay_py_is_code(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
 {
 	uintptr_t file, name;
-	int64_t offset = offset_of(py, f);
+	int64_t offset = offset_of(py, get, pid, f);
 	if (!has_type(py, get, pid, f->code, py->code_type) ||
 	    !get(pid, f->code + py->at.code_file, &file, sizeof file) ||
 	    !get(pid, f->code + py->at.code_name, &name, sizeof name) ||

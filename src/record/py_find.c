@@ -137,6 +137,34 @@ static uint32_t version(void)
 
 /* ---- layout ---- */
 
+/* Offsets that are published of free-threaded builds only, and of garbage collection in two parts.
+ */
+enum { COPIES_314 = 392, COPIES_315 = 456 };
+static const uint16_t gc_at[] = {80, 88, 88}, collecting_at[] = {576, 656, 760};
+
+static uint16_t published_at(const assay_py *py, uint16_t at)
+{
+	uint64_t v;
+	memcpy(&v, (const char *)py->runtime + at, sizeof v);
+	return v < ASSAY_PY_NONE ? (uint16_t)v : ASSAY_PY_NONE;
+}
+
+/* Without a GIL: objects have a larger head, and from 3.14 on every thread its own bytecode. */
+static void without_gil(assay_py *py)
+{
+	enum { HEAD_MORE = 16, STATE_SHIFT = 6, GIL_MOVED = 8, OWN_BYTECODE = 14 };
+	assay_py_layout *at = &py->at;
+	at->code_version += HEAD_MORE;
+	at->string_hash += HEAD_MORE;
+	at->string_other += HEAD_MORE;
+	at->gil_moved = GIL_MOVED;
+	if (py->minor >= OWN_BYTECODE) {
+		at->string_shift = STATE_SHIFT;
+		at->code_copies =
+			published_at(py, py->minor == OWN_BYTECODE ? COPIES_314 : COPIES_315);
+	}
+}
+
 static const char *take_published(assay_py *py, uint32_t hex)
 {
 	const char *at = (const char *)py->runtime;
@@ -144,16 +172,20 @@ static const char *take_published(assay_py *py, uint32_t hex)
 	memcpy(head, at, sizeof head);
 	if (memcmp(at, "xdebugpy", 8) || head[1] != hex)
 		return "layout-check published offsets";
-	if (head[2])
-		return "free-threaded-unknown";
+	if (head[2] > 1)
+		return "layout-check free-threaded";
 	for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
-		uint64_t v;
-		memcpy(&v, at + published[i].at[py->minor - FIRST_PUBLISHED], sizeof v);
-		if (v >= ASSAY_PY_NONE)
+		uint16_t v = published_at(py, published[i].at[py->minor - FIRST_PUBLISHED]);
+		if (v == ASSAY_PY_NONE)
 			return "layout-check published offsets";
-		uint16_t narrow = (uint16_t)v;
-		memcpy((char *)&py->at + published[i].field, &narrow, sizeof narrow);
+		memcpy((char *)&py->at + published[i].field, &v, sizeof v);
 	}
+	py->at.code_size = py->at.object_size;
+	py->at.interp_collecting =
+		(uint16_t)(published_at(py, gc_at[py->minor - FIRST_PUBLISHED]) +
+			   published_at(py, collecting_at[py->minor - FIRST_PUBLISHED]));
+	if (head[2])
+		without_gil(py);
 	return NULL;
 }
 

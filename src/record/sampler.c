@@ -220,8 +220,15 @@ static uintptr_t state_of(uint32_t tid)
 	return 0;
 }
 
-/* 3.9 to 3.15: holder at 8, locked at 16, condition and mutexes from 32 to 208. */
+/* 3.9 to 3.15: holder at 8, locked at 16, condition and mutexes from 32 to 208. In free-threaded
+ * builds "enabled" stands before them. */
 enum { GIL_HOLDER = 8, GIL_LOCKED = 16, GIL_CONDITION = 32, GIL_END = 208 };
+
+static bool has_gil(const assay_py *py, int pid, uintptr_t at)
+{
+	int enabled = 0;
+	return !py->at.gil_moved || (assay_py_safely(pid, at, &enabled, sizeof enabled) && enabled);
+}
 
 static gil read_gil(const assay_py *py, int pid)
 {
@@ -229,6 +236,9 @@ static gil read_gil(const assay_py *py, int pid)
 	int locked = 0, collecting = 0;
 	if (py->minor >= 12 && !assay_py_safely(pid, py->interp + py->at.gil, &g.at, sizeof g.at))
 		return (gil){0};
+	if (!has_gil(py, pid, g.at))
+		return (gil){0};
+	g.at += py->at.gil_moved;
 	if (!assay_py_safely(pid, g.at + GIL_LOCKED, &locked, sizeof locked) ||
 	    !assay_py_safely(pid, g.at + GIL_HOLDER, &g.holder, sizeof g.holder))
 		return (gil){0};
