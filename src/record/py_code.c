@@ -227,6 +227,14 @@ static bool has_type(const assay_py *py, assay_py_get *get, int pid, uintptr_t o
 	return get(pid, object + py->at.object_type, &got, sizeof got) && got == type;
 }
 
+bool assay_py_is_called(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
+{
+	enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
+	int32_t flags = 0;
+	return get(pid, f->code + py->at.code_flags, &flags, sizeof flags) &&
+	       flags & (GENERATOR | COROUTINE | ASYNC_GENERATOR);
+}
+
 bool assay_py_is_code(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
 {
 	uintptr_t file, name;

@@ -154,6 +154,7 @@ static void without_gil(assay_py *py)
 {
 	enum { HEAD_MORE = 16, STATE_SHIFT = 6, GIL_MOVED = 8, OWN_BYTECODE = 14 };
 	assay_py_layout *at = &py->at;
+	at->code_flags += HEAD_MORE;
 	at->code_version += HEAD_MORE;
 	at->string_hash += HEAD_MORE;
 	at->string_other += HEAD_MORE;

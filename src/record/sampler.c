@@ -75,6 +75,7 @@ static struct {
 	uint32_t tid_at; /* in the C library's record of a thread, its number; 0 unknown */
 	uint64_t dropped;
 	bool own_table; /* descriptors of ours are none of the program's */
+	bool no_proc;   /* /proc is hidden: threads are there and it has nothing of them */
 } sm;
 
 /* ---- writing ---- */
@@ -264,6 +265,21 @@ static void see_gil(const gil *g, uintptr_t ts, const assay_proc_thread *p, assa
 		s->flags |= ASSAY_WIRE_SAMPLE_GC;
 }
 
+/* A generator that stops while its thread's stack is read has no caller any more: what was read is
+ * the end of a stack. */
+static int walk_whole(const assay_py *py, int pid, uintptr_t ts, bool *cut)
+{
+	enum { TRIES = 4 };
+	const assay_py_frame *room = assay_stacks_room(sm.stacks);
+	for (int i = 0; i < TRIES; i++) {
+		int n = assay_py_walk_of(py, pid, ts, assay_stacks_room(sm.stacks), cut);
+		if (n == 0 || (n > 0 && (*cut || !assay_py_is_called(py, assay_py_safely, pid,
+								     &room[n - 1]))))
+			return n;
+	}
+	return -1;
+}
+
 static void see_stack(const assay_py *py, int pid, uintptr_t ts, assay_wire_sample *s)
 {
 	uintptr_t frame, at, frame_after, at_after;
@@ -272,7 +288,7 @@ static void see_stack(const assay_py *py, int pid, uintptr_t ts, assay_wire_samp
 		s->flags |= ASSAY_WIRE_SAMPLE_NO_STACK;
 		return;
 	}
-	int n = assay_py_walk_of(py, pid, ts, assay_stacks_room(sm.stacks), &cut);
+	int n = walk_whole(py, pid, ts, &cut);
 	if (n > 0) {
 		uint32_t kept = cut ? 0 : assay_stacks_shared(sm.stacks, (uint32_t)n);
 		s->stack = assay_stacks_id(sm.stacks, py, assay_py_safely, pid, kept,
@@ -346,6 +362,17 @@ static void see_native(seen *t, const assay_proc_thread *p, int64_t since, assay
 	s->native = n ? assay_stacks_native(sm.stacks, call, n) : 0;
 }
 
+/* Of a thread that /proc has nothing of: gone, or does its clock still tell? */
+static bool look_by_clock(const seen *t, int64_t ran, int64_t wall, assay_proc_thread *p)
+{
+	bool ours = !t->pid && t->ran >= 0;
+	*p = (assay_proc_thread){.call = -1, .state = ASSAY_WIRE_THREAD_RUNNING};
+	if (ours && ran * 3 < wall)
+		p->state = ASSAY_WIRE_THREAD_BLOCKED;
+	sm.no_proc |= ours;
+	return ours;
+}
+
 /* Is it blocked, so that others may be the reason? */
 static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_t flags)
 {
@@ -355,7 +382,8 @@ static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_
 	t->looked = now;
 	if (!unchanged(t, now)) {
 		assay_wire_sample s = {.start = now, .end = now, .count = 1, .flags = flags};
-		if (!assay_proc_look(t->pid, t->tid, &p)) {
+		if (!assay_proc_look(t->pid, t->tid, &p) &&
+		    !look_by_clock(t, ran < 0 ? wall : t->ran - ran, wall, &p)) {
 			forget(t);
 			return false;
 		}
@@ -611,6 +639,10 @@ void assay_samples_stop(void)
 		return;
 	assay_stacks_free(sm.stacks);
 	sm.stacks = NULL;
+	if (sm.no_proc && assay_rt_bulk_open()) {
+		assay_rt_meta("samples.without", "system calls and files: /proc is hidden");
+		assay_rt_bulk_close();
+	}
 	if (sm.dropped)
 		assay_rt_lost(ASSAY_WIRE_LOST_SAMPLES, sm.dropped, NULL);
 }

@@ -1,7 +1,7 @@
 /* Samples of host threads as perf samples, of which Perfetto makes flame graphs. A look is a
  * sample; of looks that saw the same only the first and the last time are known, the others stand
- * evenly between. What the thread was doing in the system is one more call, below its Python code.
- */
+ * evenly between. Below its Python code are the functions of libraries that it was in, and as one
+ * more call what it was doing in the system. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +52,21 @@ static const char *doing(perfetto *p, uint32_t row)
 			    : state;
 }
 
+/* At most `room` calls of a stack, innermost first; how many. A function without a symbol is called
+ * as its library. */
+static uint32_t put_calls(perfetto *p, uint32_t stack, uint32_t *frame, uint32_t room)
+{
+	const assay_tables *t = p->t;
+	uint32_t n = 0;
+	for (; stack != ASSAY_NO_ROW && n < room; stack = t->stack.caller[stack]) {
+		uint32_t code = t->stack.code[stack];
+		assay_str file = assay_text(p->run, t->code.file[code]);
+		assay_str function = assay_text(p->run, t->code.function[code]);
+		frame[n++] = put_frame(p, function.n ? function : file, file, t->stack.line[stack]);
+	}
+	return n;
+}
+
 /* The frames of a sample, outermost first. */
 static uint32_t put_stack(perfetto *p, uint32_t row)
 {
@@ -60,8 +75,8 @@ static uint32_t put_stack(perfetto *p, uint32_t row)
 	uint32_t frame[FRAMES], n = 0;
 	bool is_new;
 	const char *text = doing(p, row);
-	uint64_t key[3] = {t->sample.stack[row], assay_hash(text, strlen(text), 0),
-			   t->sample.file[row]};
+	uint64_t key[4] = {t->sample.stack[row], t->sample.calls[row],
+			   assay_hash(text, strlen(text), 0), t->sample.file[row]};
 	uint32_t iid =
 		perfetto_number(p, PF_INTERNED_STACK, assay_hash(key, sizeof key, 0), &is_new);
 	if (!is_new)
@@ -69,12 +84,8 @@ static uint32_t put_stack(perfetto *p, uint32_t row)
 	assay_sid file = t->sample.file[row];
 	frame[n++] = put_frame(p, assay_str_of(text),
 			       file ? assay_text(p->run, file) : assay_str_of("(system)"), 0);
-	for (uint32_t s = t->sample.stack[row]; s != ASSAY_NO_ROW && n < FRAMES;
-	     s = t->stack.caller[s]) {
-		uint32_t code = t->stack.code[s];
-		frame[n++] = put_frame(p, assay_text(p->run, t->code.function[code]),
-				       assay_text(p->run, t->code.file[code]), t->stack.line[s]);
-	}
+	n += put_calls(p, t->sample.calls[row], frame + n, FRAMES - n);
+	n += put_calls(p, t->sample.stack[row], frame + n, FRAMES - n);
 	size_t stack = assay_protow_open(&p->interned, PF_INTERNED_STACK);
 	assay_protow_varint(&p->interned, PF_STACK_IID, iid);
 	while (n--)
@@ -199,7 +210,8 @@ TEST(looks_are_samples_with_the_stack_they_saw_told_once)
 	run->part.source = source;
 	uint32_t inner = add_call(run, add_call(run, ASSAY_NO_ROW, "main", 9), "step", 5);
 	add_sample(run, inner, 1000, 300, 4);
-	add_sample(run, inner, 2000, 0, 1);
+	uint32_t last = add_sample(run, inner, 2000, 0, 1);
+	run->part.t.sample.calls[last] = add_call(run, ASSAY_NO_ROW, "dgemm", -1);
 	FILE *out = open_memstream(&text, &n);
 	bool ok = out && assay_writer_perfetto.write(run, out, NULL, NULL);
 	if (out)
@@ -208,7 +220,8 @@ TEST(looks_are_samples_with_the_stack_they_saw_told_once)
 	looks l = read_looks((assay_str){text, n});
 	CHECK_EQ(l.n, 5);
 	CHECK_EQ(l.last, 2000);
-	CHECK_EQ(l.frames, 3); /* main, step, and the sleep below them */
+	CHECK_EQ(l.frames, 3 + 4); /* main, step, and the sleep below them; the same with dgemm */
+	CHECK(assay_str_find((assay_str){text, n}, "dgemm") >= 0);
 	CHECK(l.stack && assay_str_find((assay_str){text, n}, "blocked: sleep") >= 0);
 	free(text);
 	assay_run_free(run);

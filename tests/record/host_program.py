@@ -288,6 +288,54 @@ def greenlets():
             launch()
 
 
+def events():
+    """The same with an event loop that switches where the program sleeps, reads or waits."""
+    import gevent
+    from gevent import queue
+    todo = queue.Queue()
+
+    def run(n):
+        for _ in range(n):
+            launch()
+            gevent.sleep(0.001)
+            deep(4)
+            todo.put(n)
+            todo.get()
+    gevent.joinall([gevent.spawn(run, 5) for _ in range(4)])
+    launch()
+
+
+def switching():
+    """What the sampler looks at changes all the time: generators, coroutines and new frames, for a while without a launch."""
+    def inner(n):
+        yield from range(n)
+
+    def outer():
+        for i in range(50):
+            yield from inner(i % 7)
+
+    async def leaf(n):
+        if n % 5 == 0:
+            await asyncio.sleep(0)
+        return n
+
+    async def many():
+        return sum([await leaf(n) for n in range(40)])
+    launch()
+    end = time.perf_counter() + 0.4
+    while time.perf_counter() < end:
+        sum(outer())
+        asyncio.run(many())
+        spin(0.0001)
+        exec(compile("def made():\n    return sum(range(200))\nmade()", "<made>", "exec"), {})
+    launch()
+
+
+def shortest():
+    """One launch, and the end."""
+    launch()
+
+
 def second_interpreter():
     """Launches while another interpreter exists: no stack may be told, least of all a wrong one."""
     try:

@@ -222,6 +222,33 @@ def stacks_of_greenlets_are_their_own(python):
     check_stacks(Recording(python, "greenlets"))
 
 
+def stacks_below_an_event_loop_that_switches_are_their_own(python):
+    if subprocess.run([python, "-c", "import gevent"], capture_output=True).returncode:
+        raise Skip("gevent is not installed")
+    check_stacks(Recording(python, "events"))
+
+
+def frames_that_switch_under_the_sampler_are_never_mixed_up(python):
+    r = Recording(python, "switching", opts=["--sample", "100us"])
+    check_stacks(r)
+    program = open(PROGRAM).read().splitlines()
+    first = next(i for i, line in enumerate(program, 1) if line.startswith("def switching"))
+    last = next(i for i, line in enumerate(program, 1) if i > first and line.startswith("def "))
+    inside = 0
+    for s, stack in r.samples():
+        own = [(name, line) for file, name, line in stack if file == PROGRAM]
+        for name, line in own:  # a function's line is one of its own
+            inside += "switching" in name
+            assert "switching" not in name or first < line < last, (name, line, stack)
+        assert not any("switching" in name for name, _ in own) or stack[-1][1] == "<module>", stack
+    assert inside, "nothing was seen"
+
+
+def a_program_that_ends_at_once_is_recorded_whole(python):
+    for _ in range(10):
+        check_stacks(Recording(python, "shortest"))
+
+
 def with_two_interpreters_there_are_no_stacks(python):
     r = Recording(python, "second_interpreter")
     check_stacks(r)
@@ -319,11 +346,26 @@ def without_native_stacks_there_are_none(python):
     assert [s for s in r.main.rows["SAMPLE"] if s["stack"]]
 
 
+def without_proc_stacks_stay_and_the_run_says_what_is_missing(python):
+    hidden = WORK + "/hidden"
+    with open(hidden, "w") as f:
+        f.write(f"#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none /proc && exec \"$0\" \"$@\"' {python} \"$@\"\n")
+    os.chmod(hidden, 0o755)
+    if subprocess.run([hidden, "-c", "import os, sys; sys.exit(os.path.exists('/proc/self'))"], capture_output=True).returncode:
+        raise Skip("the system does not let us hide /proc")
+    r = Recording(hidden, "waits")
+    check_stacks(r)
+    assert r.meta.get("samples.without") == "system calls and files: /proc is hidden", r.meta
+    assert seen_at(r, "sleep") >= 1 and sum(s["count"] for s, stack in r.samples() if any(f[1].endswith("spin") for f in stack)) >= 1
+
+
 class Skip(Exception):
     pass
 
 
-TESTS = [a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of_greenlets_are_their_own,
+TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of_greenlets_are_their_own,
+         stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
+         a_program_that_ends_at_once_is_recorded_whole,
          with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
          an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
