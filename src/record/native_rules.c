@@ -55,6 +55,12 @@ static int64_t take_signed(bytes *b)
 	return (int64_t)v;
 }
 
+/* A count of units, whatever a damaged table says. */
+static int64_t times(uint64_t n, int64_t unit)
+{
+	return (int64_t)(n * (uint64_t)unit);
+}
+
 static void skip(bytes *b, uint64_t n)
 {
 	b->bad |= n > b->n - b->at;
@@ -217,7 +223,7 @@ static void run_other(machine *m, bytes *b, uint64_t op)
 		break;
 	case 0x05: /* saved, with a wide register number */
 		reg = take_unsigned(b);
-		saved(m, reg, (int64_t)take_unsigned(b) * m->c->data_unit);
+		saved(m, reg, times(take_unsigned(b), m->c->data_unit));
 		break;
 	case 0x06:
 		restored(m, take_unsigned(b));
@@ -265,14 +271,14 @@ static void run_other(machine *m, bytes *b, uint64_t op)
 		break;
 	case 0x11:
 		reg = take_unsigned(b);
-		saved(m, reg, take_signed(b) * m->c->data_unit);
+		saved(m, reg, times((uint64_t)take_signed(b), m->c->data_unit));
 		break;
 	case 0x12:
 		m->now.from = from_of(take_unsigned(b));
-		m->now.frame = take_signed(b) * m->c->data_unit;
+		m->now.frame = times((uint64_t)take_signed(b), m->c->data_unit);
 		break;
 	case 0x13:
-		m->now.frame = take_signed(b) * m->c->data_unit;
+		m->now.frame = times((uint64_t)take_signed(b), m->c->data_unit);
 		break;
 	case 0x2e: /* size of arguments */
 		take_unsigned(b);
@@ -290,7 +296,7 @@ static void run(machine *m, bytes b)
 		if (op >> 6 == 1)
 			advance(m, low);
 		else if (op >> 6 == 2)
-			saved(m, low, (int64_t)take_unsigned(&b) * m->c->data_unit);
+			saved(m, low, times(take_unsigned(&b), m->c->data_unit));
 		else if (op >> 6 == 3)
 			restored(m, low);
 		else
