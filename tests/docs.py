@@ -78,6 +78,38 @@ def missing_options(doc, text):
                 yield f"{command} {option[0]}"
 
 
+def table_rows(text):
+    """Cells of the rows of a document's tables, without heads."""
+    for line in text.splitlines():
+        cells = [c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if cells and set(cells[0]) != {"-"}:
+            yield cells
+
+
+def said_test(name, text):
+    """A test of this name, as a function, a TEST() or words that are printed; f-strings have a part for each case."""
+    words = re.escape(name)
+    return re.search(rf"\b{re.escape(name.replace(' ', '_'))}\b", text) or re.search(rf"[\"']{words}", text) or any(
+        re.fullmatch(re.sub(r"\\{[^}]*\\}", ".+", re.escape(s)), name) for s in re.findall(r'f"([^"]*)"', text))
+
+
+def missing_proofs(text):
+    """Claims of the threat model whose tests are not there."""
+    for cells in [c for c in table_rows(text) if len(c) == 4][1:]:
+        proofs = re.findall(r"`([\w/]+\.(?:py|c))`(?: \(([^)]*)\))?", cells[3])
+        if not proofs:
+            yield f"{cells[2]}: nothing shows it"
+        for path, names in proofs:
+            file = next((f for f in (ROOT / "tests" / path, ROOT / "src" / path) if f.exists()), None)
+            if not file:
+                yield path
+                continue
+            body = file.read_text()
+            if "fuzz/" not in path and file.suffix == ".c" and "TEST(" not in body:
+                yield f"{path} has no tests"
+            yield from (f"{path}: {n}" for n in names.split("; ") if n and not said_test(n, body))
+
+
 def constant(name):
     return re.search(rf"\b{name}\s*=?\s*\"?([0-9.]+)", SOURCE)[1]
 
@@ -88,6 +120,8 @@ def main():
     for what, find in checks:
         bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
         tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
+    bad = list(missing_proofs((ROOT / "docs/security.md").read_text()))
+    tap.ok("every claim of the threat model names a test that is there", not bad, "\n".join(bad))
     for name in sorted(FOLDERS):
         tap.ok(f"the map has src/{name}", f"| src/{name} |" in (ROOT / "docs/design.md").read_text())
     version = constant("define ASSAY_VERSION")

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What the command line promises whatever the input: inputs survive, trouble has an exit status and a
 sentence, an option is obeyed or refused, and nothing is lost without a word."""
+import base64
+import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,20 @@ def refused(name, *args, words, status=2, **kw):
     code, out, err = tap.run(*args, **kw)
     good = code == status and not out and all(w in err for w in words)
     tap.ok(name, good, f"exit status {code}\n{out[:400]}\n{err}")
+
+
+def pages_stand_alone(folder):
+    page = folder / "alone.html"
+    tap.run("report", TRAIN, "--html", page)
+    text = page.read_text()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    for rule, tag in (("script-src", "script"), ("style-src", "style")):
+        parts = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.S)
+        hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(p.encode()).digest()).decode() for p in parts]
+        tap.ok(f"a page runs no {tag} but its own", parts and rules[rule].split() == hashes, (rules[rule], hashes))
+    elsewhere = re.findall(r"https?://[^\s\"'<]*|@import|<link\b|\bsrc=|url\(", text)
+    tap.ok("a page loads nothing and names no other place", rules["default-src"] == "'none'" and not elsewhere, (policy, elsewhere))
 
 
 def inputs_survive(folder):
@@ -386,6 +403,7 @@ TESTS = (
     recording,
     inputs_survive,
     pages,
+    pages_stand_alone,
     options_are_obeyed_or_refused,
     pager,
     the_first_screen_fits,
