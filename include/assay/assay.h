@@ -136,7 +136,7 @@ ASSAY_API const char *assay_run_path_json(assay_run *run, const assay_path_query
 typedef struct assay_diff_query {
 	size_t size;
 	size_t top;         /* kernels listed; 0: all */
-	const char *env[2]; /* files of snapshots to compare beside them */
+	const char *env[2]; /* snapshots to compare beside them; NULL: the one read with the run */
 } assay_diff_query;
 ASSAY_API const char *assay_run_diff_json(assay_run *before, assay_run *after,
 					  const assay_diff_query *query, bool *same, size_t *len,

@@ -80,8 +80,8 @@ void assay_wait_chains(assay_run *run);
 /* Its last part: which machine each rank ran on, and what makes it late. */
 void assay_late_causes(assay_run *run);
 
-/* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL when it
- * has none. Free d after use. */
+/* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL for
+ * the one that was read with the run. Free d after use. */
 void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 		     const char *const env[2]);
 void assay_diff_free(assay_diff *d);

@@ -535,7 +535,7 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	find_common(d);
 	diff_families(d);
 	diff_facts(d, a, b);
-	assay_diff_env(d, env);
+	assay_diff_env(d, run, env);
 	judge_all(d);
 	assay_diff_explain(d, run);
 	side_close(&x);

@@ -493,9 +493,27 @@ static void copy_rows(assay_diff *d, assay_env_set *set, const assay_env_result 
 	d->env_unknown = r->unknown;
 }
 
-void assay_diff_env(assay_diff *d, const char *const files[2])
+/* The snapshot that was read with a run: of several, as jobs of many nodes have them, the one that
+ * lies above the others. */
+static const char *snapshot_of(const assay_run *run)
 {
-	const char *a = files ? files[0] : NULL, *b = files ? files[1] : NULL;
+	const assay_source_table *s = &run->part.t.source;
+	const char *best = NULL;
+	size_t least = SIZE_MAX;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const char *path = assay_z(run, s->path[i]);
+		if (!(s->traits[i] & ASSAY_TRAIT_SNAPSHOT) || strlen(path) > least)
+			continue;
+		best = strlen(path) < least ? path : NULL;
+		least = strlen(path);
+	}
+	return best;
+}
+
+void assay_diff_env(assay_diff *d, const assay_run *const run[2], const char *const given[2])
+{
+	const char *a = given && given[0] ? given[0] : snapshot_of(run[0]);
+	const char *b = given && given[1] ? given[1] : snapshot_of(run[1]);
 	assay_env_set set = {0};
 	assay_env_result r = {0};
 	assay_err err = {0};

@@ -1,6 +1,5 @@
 /* assay diff: two runs side by side. */
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/analyze.h"
 #include "cmd/cmd.h"
@@ -38,13 +37,6 @@ static void print_diff(const assay_diff *d, const struct diff_args *args)
 	}
 	assay_diff_json(&w, d, args->top ? (size_t)args->top : SIZE_MAX);
 	assay_cmd_put_json(&w);
-}
-
-/* The snapshot a run directory keeps; NULL when there is none. */
-static const char *env_of(assay_arena *a, const char *operand)
-{
-	const char *path = assay_printf(a, "%s/env.json", operand);
-	return access(path, F_OK) ? NULL : path;
 }
 
 static bool has_anything(const assay_run *run)
@@ -87,10 +79,7 @@ static int diff_run(const void *args, char **operands, int n)
 			"assay diff: neither has GPU work or steps, so there is nothing to compare; `assay env diff` compares environments\n");
 	else if (b) {
 		assay_diff d;
-		assay_arena scratch = {0};
-		const char *const env[2] = {env_of(&scratch, operands[0]),
-					    env_of(&scratch, operands[1])};
-		assay_diff_runs(&d, a, b, env);
+		assay_diff_runs(&d, a, b, NULL);
 		status = judge(&d, &opts->fail_if);
 		if (status == TROUBLE)
 			; /* said */
@@ -99,7 +88,6 @@ static int diff_run(const void *args, char **operands, int n)
 		else if (opts->json || opts->markdown || !opts->html)
 			print_diff(&d, opts);
 		assay_diff_free(&d);
-		assay_arena_free(&scratch);
 	}
 	assay_run_free(a);
 	assay_run_free(b);

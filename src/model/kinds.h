@@ -184,6 +184,7 @@ enum {
 	ASSAY_TRAIT_ROCTX = 8,   /* ranges of programs were made with roctx */
 	ASSAY_TRAIT_BLOCKS = 16, /* grids are in blocks on every vendor's devices */
 	ASSAY_TRAIT_FOLDER = 32, /* a folder of its files is one run */
+	ASSAY_TRAIT_SNAPSHOT = 64, /* of the software of a machine */
 };
 
 /* Member of host.args: the recording ended inside the range, and the row ends with it. */

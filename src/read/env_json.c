@@ -6,12 +6,18 @@
 
 enum { WHOLE = 1 << 22 };
 
+/* Only schema_version has to be there; what else a snapshot of any maker may begin with. */
 static int env_sniff(assay_str head)
 {
-	bool ours = assay_str_starts(assay_str_trim(head), "{") &&
-		    assay_str_find(head, "\"schema_version\":") >= 0 &&
-		    assay_str_find(head, "\"captured_at\":") >= 0;
-	return ours ? 85 : 0;
+	static const char *const begins[] = {"\"captured_at\":", "\"rocm\":", "\"host\":",
+					     "\"env_vars\":", "\"pytorch_version\":"};
+	if (!assay_str_starts(assay_str_trim(head), "{") ||
+	    assay_str_find(head, "\"schema_version\":") < 0)
+		return 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(begins); i++)
+		if (assay_str_find(head, begins[i]) >= 0)
+			return 85;
+	return 0;
 }
 
 static void add_fact(assay_run *run, const char *name, assay_str value)
@@ -60,7 +66,7 @@ const assay_reader assay_reader_env_json = {
 	.about = "env.json of a run directory",
 	.sniff = env_sniff,
 	.read = env_read,
-	.traits = ASSAY_TRAIT_NOTE,
+	.traits = ASSAY_TRAIT_NOTE | ASSAY_TRAIT_SNAPSHOT,
 };
 
 TEST(an_env_snapshot_tells_the_versions)
@@ -68,6 +74,8 @@ TEST(an_env_snapshot_tells_the_versions)
 	static const char text[] =
 		"{\"schema_version\": \"1.1\", \"captured_at\": \"\", \"pytorch_version\": \"2.1\", \"pytorch_build\": {\"hip_version\": null, \"cuda_version\": \"13.0\"}}";
 	CHECK(env_sniff((assay_str){text, sizeof text - 1}) > 0);
+	CHECK(env_sniff(ASSAY_S("{\"schema_version\": \"1.0\", \"rocm\": {}}")) > 0);
+	CHECK_EQ(env_sniff(ASSAY_S("{\"schema_version\": 1, \"traceEvents\": []}")), 0);
 	for (size_t cut = 0; cut < sizeof text; cut++) {
 		assay_run *run = assay_read_bytes(&assay_reader_env_json, text, cut);
 		if (cut == sizeof text - 1) {
