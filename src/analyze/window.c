@@ -6,6 +6,7 @@
 #include "analyze/analyze.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* Of a job of many ranks, among those whose events are here. */
 uint32_t assay_main_device(const assay_run *run)
@@ -283,5 +284,91 @@ TEST(first_steps_warm_up_when_hardly_another_is_as_long)
 	CHECK_EQ(warmup_of((int64_t[]){250, 100, 240, 100, 100, 260, 100}, 7), 0);
 	CHECK_EQ(warmup_of((int64_t[]){140, 100, 101, 99, 100, 102}, 6), 0);
 	CHECK_EQ(warmup_of((int64_t[]){900, 100, 100, 100}, 4), 0); /* too few to know */
+	return 0;
+}
+
+/* compute 0-10, communication 20-30, a copy 40-50, compute 60-70, compute 100-110 */
+static assay_run *five_works(void)
+{
+	static const char *const names[] = {"c", "nccl", "MEMORY_COPY_", "c", "c"};
+	static const int64_t start[] = {0, 20, 40, 60, 100};
+	assay_run *run = assay_run_new();
+	assay_add(&run->part.t, ASSAY_T_source);
+	for (int i = 0; i < 5; i++) {
+		uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel",
+						start[i] - 2, 1);
+		assay_hand_gpu(run, names[i], start[i], 10, call);
+	}
+	return run;
+}
+
+static void add_step(assay_run *run, int64_t start, int64_t span)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_step), r = assay_add(t, ASSAY_T_step_time);
+	t->step.ts[s] = start;
+	t->step.dur[s] = span;
+	t->step.source[s] = t->device_time.source[0];
+	t->step_time.step[r] = s;
+	t->step_time.device[r] = 0;
+	t->step_time.start[r] = start;
+	t->step_time.span[r] = span;
+}
+
+static assay_window find_window(assay_run *run, int steps, int64_t told)
+{
+	assay_order order;
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	for (int i = 0; i < steps; i++)
+		add_step(run, 20 + 40 * i, 40);
+	assay_window w = assay_window_find(run, &order, told);
+	assay_order_free(&order);
+	return w;
+}
+
+static int64_t causes_of(const assay_window *w)
+{
+	int64_t sum = 0;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++)
+		sum += w->cause[c];
+	return sum;
+}
+
+TEST(without_steps_the_window_is_the_whole_device)
+{
+	assay_run *run = five_works();
+	assay_window w = find_window(run, 0, 7);
+	CHECK(w.from == 0 && w.to == 110 && w.steps == 7 && w.warmup == 0);
+	CHECK(w.compute == 30 && w.comm == 10 && w.copy == 10 && w.idle == 60);
+	CHECK(w.events[ASSAY_CLASS_COMPUTE] == 3 && w.events[ASSAY_CLASS_COMM] == 1 &&
+	      w.events[ASSAY_CLASS_COPY] == 1);
+	CHECK_EQ(causes_of(&w), 60);
+	CHECK_EQ(w.cause[ASSAY_WHY_LAUNCH_CALL], 4);
+	CHECK_EQ(w.cause[ASSAY_WHY_LAUNCH_LATENCY], 4);
+	CHECK_EQ(w.gaps[ASSAY_WHY_HOST_UNTRACED], 4);
+	CHECK_EQ(w.longest_part[ASSAY_WHY_HOST_UNTRACED], 28);
+	CHECK_EQ(run->part.t.gap.ts[w.longest[ASSAY_WHY_HOST_UNTRACED]], 70);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Steps of 20-60 and 60-100: what lies before and behind is in no bucket. */
+TEST(a_window_of_steps_has_what_lies_in_them)
+{
+	assay_run *run = five_works();
+	assay_window w = find_window(run, 2, 0);
+	CHECK(w.from == 20 && w.to == 100 && w.steps == 2);
+	CHECK(w.compute == 10 && w.comm == 10 && w.copy == 10 && w.idle == 50);
+	CHECK_EQ(w.events[ASSAY_CLASS_COMPUTE], 1);
+	CHECK_EQ(causes_of(&w), 50);
+	CHECK_EQ(w.longest_part[ASSAY_WHY_HOST_UNTRACED], 28);
+	assay_steady(run, &w);
+	const assay_steady_table *s = &run->part.t.steady;
+	CHECK(s->start[0] == 20 && s->dur[0] == 80 && s->ns[0] == 40 && s->steps[0] == 2);
+	CHECK(s->start_up[0] == 20 && s->warm_up[0] == 0 && s->tail[0] == 10);
+	assay_run_free(run);
 	return 0;
 }

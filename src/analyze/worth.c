@@ -300,3 +300,83 @@ TEST(answers_are_the_same_with_any_number_of_threads)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(a_replay_counts_when_it_is_within_a_twentieth)
+{
+	CHECK(near_measured(1000, 1000) && near_measured(1050, 1000) && near_measured(950, 1000));
+	CHECK(!near_measured(1051, 1000) && !near_measured(949, 1000));
+	CHECK(!near_measured(0, 0) && near_measured(1, 1));
+	return 0;
+}
+
+TEST(many_steps_or_much_work_stand_for_all)
+{
+	assay_window w = {.from = 1000, .to = 7400, .steps = 64};
+	CHECK_EQ(enough_until(&w), 7400);
+	w.events[ASSAY_CLASS_COMPUTE] = 20000;
+	w.events[ASSAY_CLASS_COPY] = 5599; /* 400 a step: of 50 steps there is enough */
+	CHECK_EQ(enough_until(&w), 1000 + 50 * 100);
+	w.events[ASSAY_CLASS_COMPUTE] = 1000000; /* but never less than 32 */
+	CHECK_EQ(enough_until(&w), 1000 + 32 * 100);
+	w.steps = 32;
+	CHECK_EQ(enough_until(&w), 7400);
+	w.steps = 0;
+	CHECK_EQ(enough_until(&w), 7400);
+	return 0;
+}
+
+/* A host that is far ahead of a device, which is busy all the time. */
+TEST(shorter_work_of_a_busy_device_shortens_it_by_as_much)
+{
+	enum { N = 40 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	int64_t dur[N];
+	double share = -1;
+	assay_add(t, ASSAY_T_source);
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.name[k] = assay_sid_of(run, "kernel");
+	for (int i = 0; i < N; i++) {
+		uint32_t call =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 2 * i, 1);
+		assay_hand_gpu(run, "kernel", 100 + 100 * i, 100, call);
+		dur[i] = -1;
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = t->track.source[t->gpu.track[0]];
+	t->device_time.device[d] = (int32_t)t->track.pid[t->gpu.track[0]];
+	assay_window window = {.from = 100, .to = 100 + 100 * N, .steps = N};
+	assay_worth *w = assay_worth_open(run, &window);
+	CHECK(assay_worth_shorter(w, dur, INT64_MAX, &share) && share == 0);
+	for (int i = 0; i < N; i += 2)
+		dur[i] = 50;
+	CHECK(assay_worth_shorter(w, dur, INT64_MAX, &share) && share == 0.25);
+	dur[0] = 150; /* with this 150 ns more, and 18 * 50 less */
+	dur[2] = 200;
+	CHECK(assay_worth_shorter(w, dur, INT64_MAX, &share) &&
+	      share == (18 * 50.0 - 150) / (100 * N));
+	for (int i = 0; i < N; i++)
+		dur[i] = 101; /* a longer step is no answer */
+	CHECK(!assay_worth_shorter(w, dur, INT64_MAX, &share));
+	CHECK(assay_worth_without(w, "kernel=0", &share) && share > 0.95 && share <= 1);
+	CHECK(!assay_worth_without(w, "copy=0", &share)); /* neither of its rules has any */
+	assay_worth_close(w);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_run_without_calls_or_a_device_is_worth_no_answer)
+{
+	double share;
+	assay_run *run = assay_run_new();
+	assay_hand_gpu(run, "kernel", 0, 10, ASSAY_NO_ROW);
+	assay_window window = {.device = ASSAY_NO_ROW};
+	for (int device = 0; device < 2; device++) {
+		assay_worth *w = assay_worth_open(run, &window);
+		CHECK(!assay_worth_without(w, "kernel=0", &share));
+		assay_worth_close(w);
+		window = (assay_window){.to = 10};
+	}
+	assay_run_free(run);
+	return 0;
+}
