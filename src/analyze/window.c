@@ -284,6 +284,8 @@ TEST(first_steps_warm_up_when_hardly_another_is_as_long)
 	CHECK_EQ(warmup_of((int64_t[]){250, 100, 240, 100, 100, 260, 100}, 7), 0);
 	CHECK_EQ(warmup_of((int64_t[]){140, 100, 101, 99, 100, 102}, 6), 0);
 	CHECK_EQ(warmup_of((int64_t[]){900, 100, 100, 100}, 4), 0); /* too few to know */
+	CHECK_EQ(warmup_of((int64_t[]){900, 100, 100, 100, 100}, 5), 1);
+	CHECK_EQ(warmup_of((int64_t[]){900, 900, 100, 100, 100}, 5), 1); /* four are left */
 	return 0;
 }
 
@@ -369,6 +371,104 @@ TEST(a_window_of_steps_has_what_lies_in_them)
 	const assay_steady_table *s = &run->part.t.steady;
 	CHECK(s->start[0] == 20 && s->dur[0] == 80 && s->ns[0] == 40 && s->steps[0] == 2);
 	CHECK(s->start_up[0] == 20 && s->warm_up[0] == 0 && s->tail[0] == 10);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A step of 15-60 begins in the gap of 10-20: its first 5 ns are the wait before its first work. */
+TEST(a_window_that_begins_in_a_gap_has_the_rest_of_it)
+{
+	assay_run *run = five_works();
+	assay_order order;
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	assay_partition(run, &order);
+	assay_gaps(run, &order);
+	add_step(run, 15, 45);
+	assay_window w = assay_window_find(run, &order, 0);
+	assay_order_free(&order);
+	CHECK(w.from == 15 && w.to == 60 && w.comm == 10 && w.copy == 10 && w.idle == 25);
+	CHECK_EQ(causes_of(&w), 25);
+	CHECK_EQ(w.cause[ASSAY_WHY_LAUNCH_CALL], 3); /* of three gaps, each with its call */
+	CHECK_EQ(w.gaps[ASSAY_WHY_LAUNCH_CALL], 3);
+	CHECK_EQ(w.gaps[ASSAY_WHY_HOST_DATA], 0);
+	CHECK_EQ(w.cause[ASSAY_WHY_HOST_UNTRACED], 3 + 8 + 8);
+	CHECK_EQ(w.longest_part[ASSAY_WHY_HOST_UNTRACED], 8);
+	CHECK_EQ(run->part.t.gap.ts[w.longest[ASSAY_WHY_HOST_UNTRACED]],
+		 30); /* of equals the first */
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(the_main_device_computes_most_and_of_equals_has_most_events)
+{
+	static const struct {
+		int64_t compute[3];
+		uint64_t events[3];
+		uint32_t want;
+	} cases[] = {
+		{{10, 30, 20}, {9, 1, 9}, 1},
+		{{30, 30, 20}, {5, 5, 9}, 0},
+		{{30, 30, 30}, {5, 6, 4}, 1},
+	};
+	CHECK_EQ(assay_main_device(&(assay_run){0}), ASSAY_NO_ROW);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_run *run = assay_run_new();
+		assay_device_time_table *d = &run->part.t.device_time;
+		for (int k = 0; k < 3; k++) {
+			uint32_t r = assay_add(&run->part.t, ASSAY_T_device_time);
+			d->compute[r] = cases[i].compute[k];
+			d->events[r] = cases[i].events[k];
+		}
+		CHECK_EQ(assay_main_device(run), cases[i].want);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+/* Work whose launch nobody recorded belongs to no step that was marked on the host. */
+TEST(steps_of_the_host_stand_for_work_that_has_its_launches)
+{
+	assay_run *run = five_works();
+	for (int i = 0; i < 3; i++)
+		run->part.t.launch.host[i] = ASSAY_NO_ROW;
+	assay_window w = find_window(run, 2, 0);
+	CHECK(w.from == 0 && w.to == 110);
+	CHECK_EQ(w.steps, 2); /* they are still counted */
+	run->part.t.step.origin[0] = ASSAY_STEP_DEVICE;
+	CHECK(mostly_linked(run, 0));
+	run->part.t.step.origin[0] = ASSAY_STEP_REPEATED;
+	CHECK(mostly_linked(run, 0));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(steps_that_count_are_those_of_the_main_process_without_its_warm_up)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_step_rows rows = {0};
+	static const struct {
+		int64_t ts, dur;
+		uint32_t source;
+	} steps[] = {{50, 10, 1}, {10, 10, 1}, {30, 0, 1}, {20, 10, 0}, {30, 10, 1}, {70, 10, 1}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(steps); i++) {
+		uint32_t s = assay_add(t, ASSAY_T_step);
+		t->step.ts[s] = steps[i].ts;
+		t->step.dur[s] = steps[i].dur;
+		t->step.source[s] = steps[i].source;
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = 1;
+	assay_window w = {.device = d, .warm = 30, .last = 50};
+	assay_window_steps(run, &w, &rows);
+	CHECK(rows.n == 2 && rows.p[0] == 4 && rows.p[1] == 0);
+	rows.n = 0;
+	w.device = ASSAY_NO_ROW; /* nobody's device: the first process that has steps */
+	assay_window_steps(run, &w, &rows);
+	CHECK(rows.n == 4 && rows.p[0] == 1 && rows.p[1] == 4 && rows.p[3] == 5);
+	CHECK_EQ(count_steps(run, 1), 5);
+	assay_vec_free(&rows);
 	assay_run_free(run);
 	return 0;
 }

@@ -380,3 +380,32 @@ TEST(a_run_without_calls_or_a_device_is_worth_no_answer)
 	assay_run_free(run);
 	return 0;
 }
+
+/* Of the two rules of a what-if one may match nothing; the other one answers. */
+TEST(a_what_if_of_two_rules_answers_with_the_one_that_fits)
+{
+	enum { N = 40 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	double share = 0;
+	assay_add(t, ASSAY_T_source);
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.name[k] = assay_sid_of(run, "kernel");
+	for (int64_t at = 0; at < 100 * N; at += 100) { /* 60 of 100 ns are in an allocation */
+		assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaMalloc", at, 60);
+		uint32_t call =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", at + 60, 40);
+		assay_hand_gpu(run, "kernel", at + 70, 10, call);
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = t->track.source[t->gpu.track[0]];
+	t->device_time.device[d] = (int32_t)t->track.pid[t->gpu.track[0]];
+	assay_window window = {.to = 100 * N, .steps = N};
+	assay_worth *w = assay_worth_open(run, &window);
+	CHECK(assay_worth_without(w, "allocation=0", &share)); /* nothing is freed */
+	CHECK(share > 0.58 && share < 0.62);
+	CHECK(!assay_worth_without(w, "stream_wait=0", &share));
+	assay_worth_close(w);
+	assay_run_free(run);
+	return 0;
+}
