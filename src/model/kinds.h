@@ -117,7 +117,8 @@
 	X(HOST_FUNC, "host_function")                                                              \
 	X(QUERY, "query")                                                                          \
 	X(DRAIN, "drain")                                                                          \
-	X(VALUE, "stream_wait_value")
+	X(VALUE, "stream_wait_value")                                                              \
+	X(TOGETHER, "joint_launch")
 
 enum {
 	ASSAY_WAIT_SAME_STREAM = 1,

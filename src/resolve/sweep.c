@@ -97,6 +97,31 @@ static void watch_blocking(assay_sweep *s, uint32_t st, const assay_sweep_rec *r
 		to->unsure = false;
 }
 
+static void order_before(assay_sweep *s, const sweep_work *from, uint32_t to)
+{
+	if (from->row != ASSAY_NO_ROW)
+		sweep_put_edge(s, ASSAY_EDGE_TOGETHER, from->row, to, ASSAY_NO_ROW, ASSAY_NO_ROW);
+}
+
+/* One more stream of a launch on several devices. */
+static void join_launch(assay_sweep *s, uint32_t st, const assay_sweep_rec *r, sweep_work before)
+{
+	if (s->member_key != r->key || s->member_scope != r->scope)
+		s->member.n = 0;
+	s->member_key = r->key;
+	s->member_scope = r->scope;
+	sweep_work latest = s->stream.p[st].tail;
+	for (size_t i = 0; i < s->member.n; i++) {
+		const sweep_member *m = &s->member.p[i];
+		order_before(s, &m->before, r->row);
+		order_before(s, &before, m->row);
+		latest = sweep_latest(latest, s->stream.p[m->stream].tail);
+	}
+	*assay_push(&s->member) = (sweep_member){st, r->row, before};
+	for (size_t i = 0; i < s->member.n; i++)
+		sweep_stand_behind(&s->stream.p[s->member.p[i].stream], latest, r->key);
+}
+
 static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t st = sweep_stream_of(s, r);
@@ -120,8 +145,11 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 		watch_blocking(s, st, r);
 	if (to->last.row != ASSAY_NO_ROW)
 		to->before = sweep_max(to->before, to->last.end);
+	sweep_work before = to->tail;
 	to->last = to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0};
 	to->changed = to->legacy_joined = r->key;
+	if (r->flags & ASSAY_REC_TOGETHER)
+		join_launch(s, st, r, before);
 }
 
 /* ------------------------------------------------------------------ events */
@@ -464,6 +492,7 @@ void assay_sweep_free(assay_sweep *s)
 	assay_vec_free(&s->pending);
 	assay_vec_free(&s->gap);
 	assay_vec_free(&s->graph);
+	assay_vec_free(&s->member);
 	assay_vec_free(&s->shared);
 	assay_vec_free(&s->foreign);
 	assay_vec_release(s->by_sync);

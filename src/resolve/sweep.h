@@ -64,6 +64,9 @@ enum {
 	ASSAY_REC_GUESSED = 512,   /* the device, or stream, was chosen among several */
 	ASSAY_REC_HALF = 1024,     /* WAIT_VALUE: 32 bits */
 	ASSAY_REC_WHEN = 2048,     /* WAIT_VALUE: times assay_value_when, two bits */
+	ASSAY_REC_TOGETHER = 8192, /* LAUNCH: one of several of its key, in streams of other
+				    * devices: they start behind all of these streams' work, and all
+				    * that follows goes behind all of them */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

@@ -102,6 +102,12 @@ typedef struct sweep_pending {
 	int64_t from_end, issued;
 } sweep_pending;
 
+/* A stream of a launch on several devices: its kernel there, and what stood before it. */
+typedef struct sweep_member {
+	uint32_t stream, row;
+	sweep_work before;
+} sweep_member;
+
 /* Records of events that other processes may wait for. */
 typedef struct sweep_shared {
 	uint64_t token;
@@ -127,6 +133,9 @@ struct assay_sweep {
 	sweep_record *by_sync; /* newest record of each sync id, by its low bits */
 	assay_vec(sweep_shared) shared;
 	assay_vec(sweep_foreign) foreign;
+	assay_vec(sweep_member) member; /* of the joint launch at hand */
+	uint64_t member_key;
+	uint32_t member_scope;
 	uint32_t uids;
 	uint64_t captures, rerecords;
 };

@@ -50,6 +50,8 @@ assay_call assay_call_of(assay_str name)
 		return (assay_call){ASSAY_OP_COUNT, 0, queues ? ASSAY_CALL_QUEUES : 0};
 	c.takes |= queues ? ASSAY_CALL_QUEUES : 0;
 	c.flags |= m.per_thread ? ASSAY_REC_PER_THREAD : 0;
+	if (m.does == ASSAY_DOES_LAUNCH && assay_str_ends(name, "MultiDevice"))
+		c.flags |= ASSAY_REC_TOGETHER;
 	if (c.op == ASSAY_OP_COPY && m.blocks == ASSAY_BLOCKS_ALWAYS)
 		c.flags |= ASSAY_REC_MUST_BLOCK;
 	c.takes |= m.blocks == ASSAY_BLOCKS_BACK    ? ASSAY_CALL_SYNC_COPY
@@ -104,6 +106,9 @@ TEST(every_spelling_of_a_record_is_a_record)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		CHECK_EQ(assay_call_of(assay_str_of(names[i])).op, ASSAY_OP_RECORD);
 	CHECK(assay_call_of(ASSAY_S("hipEventRecord_spt")).flags & ASSAY_REC_PER_THREAD);
+	CHECK(assay_call_of(ASSAY_S("hipLaunchCooperativeKernelMultiDevice")).flags &
+	      ASSAY_REC_TOGETHER);
+	CHECK_EQ(assay_call_of(ASSAY_S("hipLaunchCooperativeKernel")).flags, 0);
 	CHECK_EQ(assay_call_of(ASSAY_S("cudaEventRecorder")).op, ASSAY_OP_COUNT);
 	CHECK_EQ(assay_call_of(ASSAY_S("EventRecord")).op, ASSAY_OP_COUNT);
 	return 0;

@@ -61,6 +61,13 @@ static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 		r->flags |= ASSAY_REC_LEGACY;
 }
 
+/* A launch on several devices may be told not to synchronize them before (1) or after (2). */
+static bool waits_for_all(waits *w, uint32_t h)
+{
+	waits_args a = waits_args_in(&w->parsed, assay_text(w->run, w->t->host.args[h]));
+	return !(a.flags & 3);
+}
+
 static void add_launches(waits *w)
 {
 	const assay_tables *t = w->t;
@@ -75,6 +82,9 @@ static void add_launches(waits *w)
 		if (h != ASSAY_NO_ROW) {
 			r->scope = waits_scope_of_thread(w, t->host.track[h]);
 			r->arg = (uint64_t)t->host.ts[h];
+			if (w->call[t->host.name[h]].flags & ASSAY_REC_TOGETHER &&
+			    waits_for_all(w, h))
+				r->flags |= ASSAY_REC_TOGETHER;
 		}
 		r->enter = t->gpu.ts[g];
 		r->exit = assay_gpu_end(&t->gpu, g);

@@ -264,3 +264,30 @@ TEST(a_wait_for_a_value_may_be_the_first_that_is_seen)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(a_launch_on_several_devices_joins_their_streams)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
+		{"hipLaunchCooperativeKernelMultiDevice", "\"numDevices\": \"2\"", 0, 1, 205000,
+		 300000, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S2, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 1, 2, 310000, 320000, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	uint32_t other = assay_hand_gpu(run, "k", 205000, 35000, ASSAY_NO_ROW);
+	run->part.t.gpu.corr[other] = 2;
+	run->part.t.gpu.track[other] = assay_stream_track(&run->part, 1, 2);
+	run->part.t.host.dur[2] = 265000;
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->producer_gpu[0] == 1); /* the kernel on the other device ended last */
+	const assay_edge_table *e = &run->part.t.edge;
+	bool before = false;
+	for (uint32_t i = 0; i < e->n; i++)
+		before |= e->kind[i] == ASSAY_EDGE_TOGETHER && e->from_gpu[i] == 0 &&
+			  e->to_gpu[i] == other;
+	CHECK(before);
+	assay_run_free(run);
+	return 0;
+}
