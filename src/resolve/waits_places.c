@@ -293,9 +293,9 @@ waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, u
 	int32_t chosen = ordinal >= 0 ? device_of_ordinal(w, source, ordinal) : -1;
 	if (chosen >= 0)
 		return (waits_device){chosen, false};
-	if (w->only_device[source] >= 0)
-		return (waits_device){w->only_device[source],
-				      ordinal > 0 || listed_device(w, source, 1) >= 0};
+	bool one = listed_device(w, source, 0) >= 0 && listed_device(w, source, 1) < 0;
+	if (w->only_device[source] >= 0) /* a call may mean one that did nothing */
+		return (waits_device){w->only_device[source], !one};
 	const assay_mark *m = assay_mark_before(&w->launched, thread, key);
 	return (waits_device){m ? (int32_t)m->value : -1, true};
 }

@@ -120,7 +120,8 @@ static bool may_miss_later(const waits_ends *e, uint32_t i)
 	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
 	int64_t over = t->ts[i] + t->dur[i];
 	int64_t from = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p);
-	return !waits_is_whole(e, source, over) && waits_ended(e, source, from, over, p);
+	return !waits_is_whole(e, source, over) &&
+	       (t->flags[i] & ASSAY_WAIT_UNSEEN || waits_ended(e, source, from, over, p));
 }
 
 /* A wait for a device waits for all of its work, and one without work holds nobody up. */
