@@ -50,11 +50,26 @@ uint32_t waits_barrier_of(const waits *w, uint32_t source, uint64_t key)
 	return assay_map_get(&w->barriers, assay_corr_key(source, key));
 }
 
+int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64_t end)
+{
+	uint32_t b = waits_barrier_of(w, source, key);
+	if (b == ASSAY_NO_ROW)
+		return 0;
+	int64_t start = w->t->mark.ts[w->t->barrier.mark[b]];
+	return end_of(w, b) - (end > start ? end : start);
+}
+
 /* A thread that was held up by the event went on when its barrier was over. */
 static bool held_up(const waits *w, uint32_t barrier, const assay_sweep_rec *r)
 {
 	int64_t end = end_of(w, barrier);
 	return r->op == ASSAY_OP_EVENT_SYNC && end > r->enter && end <= r->exit + WAITS_CLOCKS;
+}
+
+/* HIP puts no barrier for an event that is over: a wait that has one met a later record. */
+static bool was_over(const waits *w, uint32_t barrier, const assay_sweep_rec *r)
+{
+	return end_of(w, barrier) < r->enter - WAITS_CLOCKS;
 }
 
 uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r)
@@ -69,5 +84,6 @@ uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r
 	if (!m || b->event[m->value] != r->event)
 		return ASSAY_NO_ROW;
 	uint32_t record = (uint32_t)m->value;
-	return told || held_up(w, record, r) ? waits_barrier_stream(w, record) : ASSAY_NO_ROW;
+	bool met = told ? !was_over(w, record, r) : held_up(w, record, r);
+	return met ? waits_barrier_stream(w, record) : ASSAY_NO_ROW;
 }

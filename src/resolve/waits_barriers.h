@@ -11,6 +11,9 @@ void waits_find_barriers(waits *w);
 uint32_t waits_barrier_of(const waits *w, uint32_t source, uint64_t key);
 uint32_t waits_barrier_stream(const waits *w, uint32_t barrier);
 
+/* How long after `end` the barrier of the call with this key was over; 0 when it has none. */
+int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64_t end);
+
 /* The stream in which barriers say the event was recorded that this wait for an event met, a row of
  * track; ASSAY_NO_ROW when they do not say. */
 uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r);

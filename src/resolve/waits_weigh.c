@@ -4,6 +4,7 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "resolve/resolve.h"
+#include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
 
 /* Four times the median, within these: few waits teach little, and wrong ones teach wrong. */
@@ -147,6 +148,19 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 		!waits_ended(e, source_of_wait(e->w, i), over - usual, over, p));
 }
 
+/* A record that was over long after the work it is said to stand behind stands behind more. */
+static bool record_was_late(const waits_ends *e, uint32_t i, int64_t usual)
+{
+	const waits *w = e->w;
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t p = t->producer_gpu[i], source = source_of_wait(w, i);
+	if (!w->t->barrier.n || !t->record_corr[i])
+		return false;
+	int64_t end = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&w->t->gpu, p);
+	uint64_t key = waits_key_at(w, source, t->ts[i], t->record_corr[i]);
+	return waits_barrier_after(w, source, key, end) > usual;
+}
+
 static bool is_sync(uint8_t kind)
 {
 	return kind == ASSAY_WAIT_EVENT_SYNC || kind == ASSAY_WAIT_STREAM_SYNC ||
@@ -163,7 +177,7 @@ static uint8_t class_by(const waits_ends *e, uint32_t i, int64_t usual)
 		return class;
 	if (t->unexplained[i] > all - t->unexplained[i])
 		return ASSAY_WAIT_IS_UNEXPLAINED;
-	if (t->unexplained[i] > 0 || contradicts)
+	if (t->unexplained[i] > 0 || contradicts || record_was_late(e, i, usual))
 		return ASSAY_WAIT_IS_LIKELY;
 	if (!is_sync(t->kind[i]))
 		return class;

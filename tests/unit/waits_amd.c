@@ -14,6 +14,7 @@ typedef struct row {
 	int64_t source;         /* the queue that a wait names; 0: the barrier is a record's */
 	uint64_t event;
 	int64_t thread;
+	int64_t lasts; /* the barrier; 0: 1 us */
 } row;
 
 static void add_work(assay_run *run, const row *r, uint64_t corr)
@@ -28,7 +29,7 @@ static void add_barrier(assay_run *run, const row *r, uint64_t corr, int64_t ts)
 	assay_tables *t = &run->part.t;
 	uint32_t m = assay_add(t, ASSAY_T_mark), b = assay_add(t, ASSAY_T_barrier);
 	t->mark.ts[m] = ts;
-	t->mark.dur[m] = 1000;
+	t->mark.dur[m] = r->lasts ? r->lasts : 1000;
 	t->mark.track[m] = assay_stream_track(&run->part, r->device, r->stream);
 	t->barrier.mark[b] = m;
 	t->barrier.corr[b] = corr;
@@ -79,11 +80,11 @@ static void list_device(assay_run *run, int32_t id)
 static assay_run *wait_from(int64_t source)
 {
 	row rows[] = {
-		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
-		{"hipLaunchKernel", S2, 0, 2, 35000, 900000, 0, 0, 0, 0},
-		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
-		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, source ? 7 : 0, source, 0xe1, 0},
-		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 0, 2, 35000, 900000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 170000},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, source ? 7 : 0, source, 0xe1, 0, 0},
+		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
@@ -115,17 +116,46 @@ TEST(a_barrier_that_names_a_queue_nobody_recorded_in_is_no_proof)
 static assay_run *wait_after_two(int64_t source)
 {
 	row rows[] = {
-		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
-		{"hipLaunchKernel", S2, 0, 2, 35000, 180000, 0, 0, 0, 0},
-		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
-		{"hipEventRecord", E1 "," S2, 0, 2, 0, 0, 6, 0, 0xe1, 1},
-		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, source, 0xe1, 0},
-		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 0, 2, 35000, 180000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 170000},
+		{"hipEventRecord", E1 "," S2, 0, 2, 0, 0, 6, 0, 0xe1, 1, 130000},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, source, 0xe1, 0, 0},
+		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	run->part.t.host.dur[3] = 60000; /* still at it when the wait begins */
 	assay_waits(run);
 	return run;
+}
+
+TEST(a_barrier_for_a_record_that_was_over_met_another_that_is_lost)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 18000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", "\"event\": \"0x1e1\"," S1, 0, 1, 0, 0, 5, 0, 0x1e1, 0, 0},
+		{"hipGetDevice", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", S3 ",\"event\": \"0x1e1\"", 0, 3, 0, 0, 7, 5, 0x1e1, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_record_that_was_over_long_after_its_work_stands_behind_more)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 60000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 600000},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0, 600000},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(the_queue_tells_which_of_two_records_at_once_was_met)
@@ -144,11 +174,11 @@ TEST(the_queue_tells_which_of_two_records_at_once_was_met)
 TEST(a_record_that_only_its_barrier_tells_of_counts)
 {
 	static const row rows[] = {
-		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
-		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
-		{"hipLaunchKernel", S2, 0, 2, 55000, 900000, 0, 0, 0, 0},
-		{NULL, NULL, 0, 2, 0, 0, 6, 0, 0xe1, 0},
-		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 6, 0xe1, 0},
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 170000},
+		{"hipLaunchKernel", S2, 0, 2, 55000, 900000, 0, 0, 0, 0, 0},
+		{NULL, NULL, 0, 2, 0, 0, 6, 0, 0xe1, 0, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 6, 0xe1, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
@@ -163,10 +193,10 @@ TEST(a_record_that_only_its_barrier_tells_of_counts)
 static assay_run *device_sync_of(const char *ordinal)
 {
 	row rows[] = {
-		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipLaunchKernel", S1, 3, 1, 35000, 300000, 0, 0, 0, 0},
-		{"hipSetDevice", ordinal, 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipDeviceSynchronize", "\"retval\": \"0\"", 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 3, 1, 35000, 300000, 0, 0, 0, 0, 0},
+		{"hipSetDevice", ordinal, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipDeviceSynchronize", "\"retval\": \"0\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	run->part.t.host.dur[3] = 245000;
@@ -191,11 +221,11 @@ TEST(devices_are_what_the_program_numbered_them)
 TEST(a_thread_has_a_default_stream_of_its_own_on_each_device)
 {
 	static const row rows[] = {
-		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipLaunchKernel", "\"stream\": \"0x2\"", 0, 5, 35000, 300000, 0, 0, 0, 0},
-		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipLaunchKernel", S1, 1, 1, 75000, 90000, 0, 0, 0, 0},
-		{"hipStreamSynchronize", "\"stream\": \"0x2\"", 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", "\"stream\": \"0x2\"", 0, 5, 35000, 300000, 0, 0, 0, 0, 0},
+		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 1, 1, 75000, 90000, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", "\"stream\": \"0x2\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
@@ -208,10 +238,10 @@ TEST(a_thread_has_a_default_stream_of_its_own_on_each_device)
 static uint8_t class_behind(const char *name, const char *args)
 {
 	row rows[] = {
-		{"hipLaunchKernel", S1, 0, 1, 15000, 50000, 0, 0, 0, 0},
-		{"hipLaunchKernel", S2, 0, 2, 35000, 45000, 0, 0, 0, 0},
-		{name, args, 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 15000, 50000, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 0, 2, 35000, 45000, 0, 0, 0, 0, 0},
+		{name, args, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
@@ -234,12 +264,12 @@ TEST(what_enters_a_stream_unseen_leaves_nothing_certain_behind_it)
 TEST(an_event_that_a_graph_records_is_not_certain_after_a_graph_ran)
 {
 	static const row rows[] = {
-		{"hipGraphAddEventRecordNode", E1, 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipLaunchKernel", S1, 0, 1, 35000, 200000, 0, 0, 0, 0},
-		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0},
-		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0},
-		{"hipGraphLaunch", S2, 0, 2, 95000, 250000, 0, 0, 0, 0},
-		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0},
+		{"hipGraphAddEventRecordNode", E1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 35000, 200000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 170000},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0, 0},
+		{"hipGraphLaunch", S2, 0, 2, 95000, 250000, 0, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
@@ -254,9 +284,9 @@ TEST(a_wait_for_a_value_may_be_the_first_that_is_seen)
 {
 	static const row rows[] = {
 		{"hipStreamWaitValue64", S1 ",\"ptr\": \"0x50\",\"value\": \"1\",\"flags\": \"0\"",
-		 0, 0, 0, 0, 0, 0, 0, 0},
+		 0, 0, 0, 0, 0, 0, 0, 0, 0},
 		{"hipStreamWriteValue64", S2 ",\"ptr\": \"0x50\",\"value\": \"1\",\"flags\": \"0\"",
-		 0, 0, 0, 0, 0, 0, 0, 0},
+		 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
@@ -268,11 +298,11 @@ TEST(a_wait_for_a_value_may_be_the_first_that_is_seen)
 TEST(a_launch_on_several_devices_joins_their_streams)
 {
 	static const row rows[] = {
-		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0, 0},
 		{"hipLaunchCooperativeKernelMultiDevice", "\"numDevices\": \"2\"", 0, 1, 205000,
-		 300000, 0, 0, 0, 0},
-		{"hipStreamSynchronize", S2, 0, 0, 0, 0, 0, 0, 0, 0},
-		{"hipLaunchKernel", S2, 1, 2, 310000, 320000, 0, 0, 0, 0},
+		 300000, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S2, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S2, 1, 2, 310000, 320000, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	uint32_t other = assay_hand_gpu(run, "k", 205000, 35000, ASSAY_NO_ROW);
