@@ -64,8 +64,8 @@ static void alias_for_hta(assay_run *run)
 
 /* ------------------------------------------------------------------ writing */
 
-static bool write_run(const assay_run *run, const assay_writer *w, const char *path,
-		      assay_left_out *left, assay_err *err)
+bool assay_convert_write(const assay_run *run, const assay_writer *w, const char *path,
+			 assay_left_out *left, assay_err *err)
 {
 	assay_output *o = assay_output_open(path, err);
 	if (!o)
@@ -76,16 +76,21 @@ static bool write_run(const assay_run *run, const assay_writer *w, const char *p
 	return false;
 }
 
-bool assay_convert(assay_run *run, const assay_writer *w, const char *path,
-		   const assay_convert_query *q, assay_left_out *left, assay_err *err)
+void assay_convert_prepare(assay_run *run, const assay_writer *w, const assay_convert_query *q)
 {
 	assay_scopes(run, &(assay_scope_opts){.exact = q->exact});
 	if (w->derives)
 		assay_derive(run);
 	if (q->hta)
 		alias_for_hta(run);
+}
+
+bool assay_convert(assay_run *run, const assay_writer *w, const char *path,
+		   const assay_convert_query *q, assay_left_out *left, assay_err *err)
+{
+	assay_convert_prepare(run, w, q);
 	return assay_writes_folder(w, path) ? assay_write_folder(w, run, path, left, err)
-					    : write_run(run, w, path, left, err);
+					    : assay_convert_write(run, w, path, left, err);
 }
 
 static bool convert(assay_run *run, const char *path, const assay_convert_query *given,
@@ -135,7 +140,7 @@ TEST(hta_finds_hip_calls_by_cuda_names)
 static assay_run *again(const assay_run *run, const char *path)
 {
 	assay_err err = {0};
-	if (!write_run(run, &assay_writer_chrome, path, NULL, &err))
+	if (!assay_convert_write(run, &assay_writer_chrome, path, NULL, &err))
 		return NULL;
 	assay_run *back = assay_run_new();
 	bool ok = assay_read_path(back, path, &err);

@@ -36,7 +36,13 @@ bool assay_path_query_find(assay_run *run, const assay_path_query *query, assay_
 bool assay_env_diff_read(assay_env_set *set, const char *baseline, const char *const *paths,
 			 size_t n, assay_err *err);
 
-/* left starts as zeros; its arena is the caller's to free. */
+/* An analysed run gets what the writer needs, and is written as a file. left starts as zeros; its
+ * arena is the caller's to free. */
+void assay_convert_prepare(assay_run *run, const assay_writer *writer,
+			   const assay_convert_query *query);
+bool assay_convert_write(const assay_run *run, const assay_writer *writer, const char *path,
+			 assay_left_out *left, assay_err *err);
+/* Both, into a file or a folder. */
 bool assay_convert(assay_run *run, const assay_writer *writer, const char *path,
 		   const assay_convert_query *query, assay_left_out *left, assay_err *err);
 

@@ -7,7 +7,7 @@
 #include "base/test.h"
 
 /* Field numbers of docs/formats/shard.md. */
-enum { HEAD = 1, PROCESS = 2, END = 3 };
+enum { HEAD = 1, PROCESS = 2, END = 3, SUM = 4 };
 enum {
 	FORMAT = 1,
 	PROGRAM,
@@ -24,9 +24,11 @@ enum {
 };
 enum { NUMBER = 1, FINDINGS, PROBLEMS, LEFT };
 
+/* A part may lie about for days and go through many hands: each message stands behind its sum. */
 static void put(FILE *out, uint32_t field, assay_protow *inner)
 {
 	assay_protow w = {0};
+	assay_protow_varint(&w, SUM, assay_hash(inner->out.p, inner->out.n, 0));
 	assay_protow_message(&w, field, inner);
 	fwrite(w.out.p, 1, w.out.n, out);
 	assay_protow_free(&w);
@@ -121,7 +123,7 @@ static bool read_field(assay_shard_file *f, uint32_t *number, assay_str *message
 		f->pos += head;
 		return true;
 	}
-	if ((tag & 7) != ASSAY_WIRE_BYTES || tag >> 3 > END)
+	if ((tag & 7) != ASSAY_WIRE_BYTES || tag >> 3 > PROCESS)
 		return refuse(f, err, "is no shard of a report");
 	if (*value > SIZE_MAX / 4)
 		return refuse(f, err, "is damaged");
@@ -131,6 +133,22 @@ static bool read_field(assay_shard_file *f, uint32_t *number, assay_str *message
 	*message = (assay_str){v.p + head, *value};
 	f->pos += head + *value;
 	return true;
+}
+
+/* A message behind its sum, or the end. */
+static bool read_message(assay_shard_file *f, uint32_t *number, assay_str *message, uint64_t *value,
+			 assay_err *err)
+{
+	uint64_t sum;
+	if (!read_field(f, number, message, &sum, err))
+		return false;
+	*value = sum;
+	if (*number != SUM || message->p)
+		return true;
+	if (!read_field(f, number, message, value, err))
+		return false;
+	return (message->p && assay_hash(message->p, message->n, 0) == sum) ||
+	       refuse(f, err, "is damaged: its sum is wrong; write this shard again");
 }
 
 static void take_head_number(assay_shard_head *h, const assay_field *f)
@@ -216,8 +234,10 @@ bool assay_shard_open(assay_shard_file *f, const char *path, assay_err *err)
 	if (!f->in)
 		return false;
 	assay_view v = assay_input_view(f->in, 0, 3);
-	bool ours = v.n >= 3 && v.p[0] == (HEAD << 3 | ASSAY_WIRE_BYTES);
-	if (ours && read_field(f, &number, &head, &value, err) && take_head(f, head, err))
+	/* version 1 had no sums, and is told so */
+	bool ours = v.n >= 3 && (v.p[0] == (SUM << 3 | ASSAY_WIRE_VARINT) ||
+				 v.p[0] == (HEAD << 3 | ASSAY_WIRE_BYTES));
+	if (ours && read_message(f, &number, &head, &value, err) && take_head(f, head, err))
 		return true;
 	if (!ours && assay_input_damage(f->in))
 		cut_short(f, err);
@@ -256,7 +276,7 @@ bool assay_shard_next(assay_shard_file *f, assay_shard_process *p, assay_err *er
 	uint64_t value;
 	assay_str message;
 	const assay_listing *l = &f->head.listing;
-	if (!read_field(f, &number, &message, &value, err))
+	if (!read_message(f, &number, &message, &value, err))
 		return false;
 	if (number == END && !message.p) {
 		f->ended = value == l->n && f->processes == l->n &&

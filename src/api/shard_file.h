@@ -8,7 +8,7 @@
 #include "base/proto.h"
 #include "read/reader.h"
 
-enum { ASSAY_SHARD_VERSION = 1 };
+enum { ASSAY_SHARD_VERSION = 2 };
 
 typedef struct assay_shard_head {
 	size_t shard, shards;

@@ -6,11 +6,11 @@
 #include "base/test.h"
 
 const assay_cmd *const assay_cmds[] = {
-	&assay_cmd_record,   &assay_cmd_ctl,       &assay_cmd_top,  &assay_cmd_hang,
-	&assay_cmd_report,   &assay_cmd_merge,     &assay_cmd_mpi,  &assay_cmd_diff,
-	&assay_cmd_waits,    &assay_cmd_scopes,    &assay_cmd_path, &assay_cmd_roofline,
-	&assay_cmd_convert,  &assay_cmd_info,      &assay_cmd_sql,  &assay_cmd_env,
-	&assay_cmd_env_diff, &assay_cmd_env_check, &assay_cmd_help,
+	&assay_cmd_record,  &assay_cmd_ctl,      &assay_cmd_top,       &assay_cmd_hang,
+	&assay_cmd_report,  &assay_cmd_merge,    &assay_cmd_mpi,       &assay_cmd_diff,
+	&assay_cmd_waits,   &assay_cmd_scopes,   &assay_cmd_path,      &assay_cmd_roofline,
+	&assay_cmd_convert, &assay_cmd_info,     &assay_cmd_formats,   &assay_cmd_sql,
+	&assay_cmd_env,     &assay_cmd_env_diff, &assay_cmd_env_check, &assay_cmd_help,
 };
 const size_t assay_cmd_count = ASSAY_COUNT_OF(assay_cmds);
 

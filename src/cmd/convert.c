@@ -3,7 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/query.h"
+#include "api/convert_each.h"
+#include "base/fmt.h"
 #include "cmd/cmd.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
@@ -11,7 +12,7 @@
 
 struct convert_args {
 	const char *to, *ranks;
-	bool hta, exact;
+	bool hta, exact, each;
 };
 
 /* ------------------------------------------------------------------ choosing a writer */
@@ -57,18 +58,70 @@ static void say_joined(const assay_run *run)
 	assay_map_free(&seen);
 }
 
+static void tell_lacks(const assay_writer *w, const char *text)
+{
+	if (text)
+		fprintf(stderr, "assay: not written, for %s has no place for it: %s\n", w->name,
+			text);
+}
+
 static bool write_and_tell(assay_run *run, const assay_writer *w, const char *out,
 			   const assay_convert_query *query, assay_err *err)
 {
 	assay_left_out left = {0};
 	bool ok = assay_convert(run, w, out, query, &left, err);
-	if (ok && left.text)
-		fprintf(stderr, "assay: not written, for %s has no place for it: %s\n", w->name,
-			left.text);
+	if (ok)
+		tell_lacks(w, left.text);
 	if (ok && !assay_writes_folder(w, out))
 		say_joined(run);
 	assay_arena_free(&left.arena);
 	return ok;
+}
+
+static int end_each(const assay_convert_each *c)
+{
+	char x[ASSAY_FMT];
+	tell_lacks(c->writer, c->lacks.text);
+	if (c->left)
+		fprintf(stderr,
+			"assay: %s files of no single process (telemetry, facts) are not written\n",
+			assay_fmt_count(x, c->left));
+	if (c->failed) {
+		assay_cmd_error(&c->err);
+		fprintf(stderr, "assay: %s of the processes could not be written\n",
+			assay_fmt_count(x, c->failed));
+	}
+	return c->failed ? ASSAY_EXIT_FAIL : ASSAY_EXIT_OK;
+}
+
+/* One file a process, and only as many in memory as there are workers. *run: the job is so small
+ * that it was read as a whole instead. */
+static int convert_each(const struct convert_args *a, const assay_writer *w, char **operands, int n,
+			assay_run **run)
+{
+	const assay_convert_query query = {.hta = a->hta, .exact = a->exact};
+	enum { FEW = 16 };
+	bool always = a->each || !w->write_folder;
+	assay_convert_each c = {.writer = w,
+				.folder = operands[n - 1],
+				.query = &query,
+				.operands = operands,
+				.operand_n = (size_t)n - 1};
+	assay_each each = assay_convert_each_of(&c, always ? 0 : FEW);
+	*run = assay_cmd_read_each(operands, n - 1, &each);
+	int status = *run ? end_each(&c) : ASSAY_EXIT_FAIL;
+	if (*run && (c.written || c.failed)) {
+		assay_run_free(*run);
+		*run = NULL;
+	}
+	assay_convert_each_free(&c);
+	return status;
+}
+
+static bool goes_into_folder(const struct convert_args *a, const assay_writer *w, const char *out)
+{
+	size_t n = strlen(out);
+	return w->write && (a->each || assay_writes_folder(w, out) || (n && out[n - 1] == '/'));
 }
 
 static int convert_run(const void *args, char **operands, int n)
@@ -78,14 +131,24 @@ static int convert_run(const void *args, char **operands, int n)
 	const assay_writer *w = choose_writer(a, out);
 	if (!w)
 		return ASSAY_EXIT_USAGE;
+	if (a->each && (!w->write || a->ranks)) {
+		fprintf(stderr,
+			!w->write ? "assay convert: %s is a folder already; --each writes files\n"
+				  : "assay convert: %s with --each writes all ranks\n",
+			w->name);
+		return ASSAY_EXIT_USAGE;
+	}
 	if (!w->write && !strcmp(out, "-")) {
 		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
 		return ASSAY_EXIT_USAGE;
 	}
-	int status;
+	int status = ASSAY_EXIT_OK;
 	assay_err err = {0};
-	assay_run *run =
-		assay_cmd_read_ranks(operands, n - 1, a->ranks ? a->ranks : "all", &status);
+	assay_run *run = NULL;
+	if (goes_into_folder(a, w, out) && !a->ranks)
+		status = convert_each(a, w, operands, n, &run);
+	else
+		run = assay_cmd_read_ranks(operands, n - 1, a->ranks ? a->ranks : "all", &status);
 	if (!run)
 		return status;
 	assay_cmd_losses(run);
@@ -111,6 +174,9 @@ static const assay_opt convert_opts[] = {
 	{"exact", 0, ASSAY_OPT_FLAG, NULL,
 	 "Write no scopes that are inferred (see scopes --exact).",
 	 offsetof(struct convert_args, exact)},
+	{"each", 0, ASSAY_OPT_FLAG, NULL,
+	 "One file for each process, into the folder OUT: memory holds a few processes, not the job.",
+	 offsetof(struct convert_args, each)},
 	{"ranks", 0, ASSAY_OPT_TEXT, "LIST", "Ranks to write, such as 3,8-15 (default all).",
 	 offsetof(struct convert_args, ranks)},
 };
@@ -123,6 +189,8 @@ static const assay_example convert_examples[] = {
 	 "for xprof --logdir /tmp/assay-example.log"},
 	{"assay convert --to csv demo/train.json.gz /tmp/assay-example", "for a spreadsheet"},
 	{"assay convert --to chrome demo/train.json.gz -", "to standard output"},
+	{"assay convert --each --to perfetto demo/ddp /tmp/assay-example.each",
+	 "a file for each rank"},
 };
 
 const assay_cmd assay_cmd_convert = {
@@ -138,7 +206,9 @@ const assay_cmd assay_cmd_convert = {
 		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to xprof, --to\n"
 		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they are.\n\n"
 		"A folder as OUT (a name that ends in /) with --to xplane or xplane-grouped is the one xprof opens:\n"
-		"OUT/plugins/profile/RUN/HOST.xplane.pb, one file a rank.\n\n"
+		"OUT/plugins/profile/RUN/HOST.xplane.pb, one file a rank. With other formats it gets one file for each\n"
+		"process, named after its input (--each says so where OUT has no slash). Jobs of any size can be\n"
+		"written so: processes are read, written and forgotten.\n\n"
 		"Everything that was read is written, times exact to the nanosecond; what the format has no place\n"
 		"for is named on standard error. Added are the waits as assay resolves them: cuda_sync rows on rows\n"
 		"of their own, arrows from the work waited for (category stream_dep), and the fields of HIP waits.\n\n"

@@ -166,6 +166,10 @@ static int capture_sniff(assay_str head)
 const assay_reader assay_reader_capture = {
 	.name = "capture",
 	.about = "assay's own recording (.asy)",
+	.waits = "yes",
+	.scopes = "yes",
+	.note = "with Python lines and samples of host threads",
+	.page = "capture",
 	.sniff = capture_sniff,
 	.read = capture_read,
 	.alone = true,

@@ -477,6 +477,10 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_chrome = {
 	.name = "chrome",
 	.about = "Chrome trace event JSON: Kineto, torch.profiler and others",
+	.waits = "yes",
+	.scopes = "yes",
+	.note = "waits on events best with cuda_sync rows",
+	.page = "chrome",
 	.sniff = chrome_sniff,
 	.read = chrome_read,
 	.alone = true,

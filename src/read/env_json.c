@@ -64,6 +64,8 @@ static bool env_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_env_json = {
 	.name = "env",
 	.about = "env.json of a run directory",
+	.note = "facts",
+	.page = "env",
 	.sniff = env_sniff,
 	.read = env_read,
 	.traits = ASSAY_TRAIT_NOTE | ASSAY_TRAIT_SNAPSHOT,

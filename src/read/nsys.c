@@ -342,6 +342,10 @@ static int nsys_sniff(assay_str head)
 const assay_reader assay_reader_nsys = {
 	.name = "nsys",
 	.about = "Nsight Systems SQLite exports",
+	.waits = "yes",
+	.scopes = "NVTX",
+	.note = "`.nsys-rep` must be exported first",
+	.page = "nsys",
 	.sniff = nsys_sniff,
 	.read = assay_database_read,
 	.alone = true,

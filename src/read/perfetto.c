@@ -529,6 +529,10 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_perfetto = {
 	.name = "perfetto",
 	.about = "Perfetto traces: rocprofv3, rocprof-sys and other writers of .pftrace",
+	.waits = "as written",
+	.scopes = "ranges",
+	.note = "waits as far as calls and waits were written; rocprofv3's cut overlapping kernels",
+	.page = "perfetto",
 	.sniff = perfetto_sniff,
 	.read = perfetto_read,
 	.alone = true,

@@ -20,10 +20,16 @@ typedef struct assay_reader {
 	bool alone;
 	/* File of the same folder that has facts which analyses of this one need; NULL */
 	const char *beside;
-	bool ranked;    /* files of this format may carry their rank in their name */
-	uint8_t traits; /* ASSAY_TRAIT_ bits of its sources */
+	bool ranked; /* files of this format may carry their rank in their name */
+	/* What the commands of these names can say of it, for the list of formats; NULL: it is no
+	 * trace, and stands beside one. */
+	const char *waits, *scopes;
+	const char *note, *page; /* page of docs/formats */
+	uint8_t traits;          /* ASSAY_TRAIT_ bits of its sources */
 } assay_reader;
 
+extern const assay_reader *const assay_readers[];
+extern const size_t assay_reader_count;
 extern const assay_reader assay_reader_chrome, assay_reader_rocprof_csv, assay_reader_rocprof_json,
 	assay_reader_rocpd, assay_reader_nsys, assay_reader_smi, assay_reader_capture,
 	assay_reader_xplane, assay_reader_perfetto, assay_reader_run_json, assay_reader_env_json;

@@ -8,23 +8,24 @@
 
 enum { HEAD = 64 << 10 };
 
-static const assay_reader *const readers[] = {
+const assay_reader *const assay_readers[] = {
 	&assay_reader_chrome,   &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
 	&assay_reader_rocpd,    &assay_reader_nsys,         &assay_reader_smi,
 	&assay_reader_capture,  &assay_reader_xplane,       &assay_reader_perfetto,
 	&assay_reader_run_json, &assay_reader_env_json,
 };
+const size_t assay_reader_count = ASSAY_COUNT_OF(assay_readers);
 
 /* The reader for this text, or NULL. */
 static const assay_reader *sniff(assay_str head)
 {
 	const assay_reader *best = NULL;
 	int sure = 0;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(readers); i++) {
-		int n = readers[i]->sniff(head);
+	for (size_t i = 0; i < assay_reader_count; i++) {
+		int n = assay_readers[i]->sniff(head);
 		if (n > sure) {
 			sure = n;
-			best = readers[i];
+			best = assay_readers[i];
 		}
 	}
 	return best;
@@ -50,9 +51,9 @@ static uint32_t group_of(const assay_run *run, uint32_t source, const assay_read
 
 assay_str assay_process_stem(assay_str path)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(readers); i++)
-		if (readers[i]->stem && readers[i]->stem(path) < path.n)
-			return stem_of(readers[i], path);
+	for (size_t i = 0; i < assay_reader_count; i++)
+		if (assay_readers[i]->stem && assay_readers[i]->stem(path) < path.n)
+			return stem_of(assay_readers[i], path);
 	return path;
 }
 

@@ -489,6 +489,10 @@ static int rocpd_sniff(assay_str head)
 const assay_reader assay_reader_rocpd = {
 	.name = "rocpd",
 	.about = "rocprofv3 and rocmProfileData SQLite databases",
+	.waits = "yes",
+	.scopes = "ranges",
+	.note = "schemas 3 and 4, and .rpd",
+	.page = "rocpd",
 	.sniff = rocpd_sniff,
 	.read = assay_database_read,
 	.alone = true,

@@ -335,6 +335,10 @@ static size_t csv_stem(assay_str path)
 const assay_reader assay_reader_rocprof_csv = {
 	.name = "rocprof_csv",
 	.about = "CSV tables of rocprofv3 and rocprof, and other tables of kernels",
+	.waits = "calls only",
+	.scopes = "ranges",
+	.note = "calls have no arguments",
+	.page = "rocprof_csv",
 	.sniff = assay_csv_sniff,
 	.read = csv_read,
 	.stem = csv_stem,

@@ -135,6 +135,9 @@ static int rocprof_json_sniff(assay_str head)
 const assay_reader assay_reader_rocprof_json = {
 	.name = "rocprof_json",
 	.about = "rocprofv3 results.json",
+	.waits = "yes",
+	.scopes = "ranges",
+	.page = "rocprof_json",
 	.sniff = rocprof_json_sniff,
 	.read = rocprof_json_read,
 	.alone = true,

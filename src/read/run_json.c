@@ -93,6 +93,8 @@ static bool run_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_run_json = {
 	.name = "run",
 	.about = "run.json of a run directory",
+	.note = "facts",
+	.page = "env",
 	.sniff = run_sniff,
 	.read = run_read,
 	.traits = ASSAY_TRAIT_NOTE,

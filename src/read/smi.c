@@ -539,6 +539,8 @@ static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_smi = {
 	.name = "smi",
 	.about = "telemetry CSV of amd-smi, rocm-smi, nvidia-smi and assay",
+	.note = "telemetry",
+	.page = "smi",
 	.sniff = smi_sniff,
 	.read = smi_read,
 	.traits = ASSAY_TRAIT_TELEMETRY,

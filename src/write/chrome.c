@@ -446,6 +446,8 @@ const assay_writer assay_writer_chrome = {
 	.name = "chrome",
 	.exts = {".json"},
 	.about = "Chrome trace event JSON as Kineto writes it: Perfetto, HTA, TraceLens",
+	.back = "the same",
+	.page = "chrome-out",
 	.write = chrome_write,
 	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
 		 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,

@@ -148,6 +148,8 @@ const assay_writer assay_writer_csv = {
 	.name = "csv",
 	.exts = {"/"},
 	.about = "every table as comma-separated values, one file each",
+	.back = "no: for spreadsheets",
+	.page = "csv-out",
 	.derives = true,
 	.write_folder = write_tables,
 };

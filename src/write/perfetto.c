@@ -790,6 +790,8 @@ const assay_writer assay_writer_perfetto = {
 	.name = "perfetto",
 	.exts = {".pftrace", ".perfetto-trace"},
 	.about = "Perfetto's own format: lanes, arrows, every argument",
+	.back = "the same but for memory events, stream flags, scope ids",
+	.page = "perfetto",
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |

@@ -861,6 +861,8 @@ const assay_writer assay_writer_rocpd = {
 	.name = "rocpd",
 	.exts = {".rocpd.db", ".rocpd"},
 	.about = "rocpd database as rocprofv3 writes it: AMD's rocpd tools",
+	.back = "calls, ranges, operators, work, memory, hardware counters",
+	.page = "rocpd",
 	.write = rocpd_write,
 	.lacks = ASSAY_LACKS_AS_ROCPROF,
 };

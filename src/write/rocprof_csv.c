@@ -488,6 +488,8 @@ const assay_writer assay_writer_rocprof_csv = {
 	.name = "rocprof-csv",
 	.exts = {".rocprof/", ".rocprof"},
 	.about = "CSV tables as rocprofv3 writes them, one file a kind of row",
+	.back = "calls, ranges, work, memory, hardware counters of AMD devices",
+	.page = "rocprof_csv",
 	.write_folder = rocprof_csv_write,
 	.lacks = ASSAY_LACKS_AS_ROCPROF,
 };

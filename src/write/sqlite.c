@@ -76,6 +76,8 @@ const assay_writer assay_writer_sqlite = {
 	.name = "sqlite",
 	.exts = {".db", ".sqlite"},
 	.about = "every table and view as one SQLite database",
+	.back = "no: for SQL",
+	.page = "sqlite-out",
 	.write = sqlite_write,
 	.derives = true,
 };

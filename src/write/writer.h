@@ -46,6 +46,8 @@ typedef struct assay_writer {
 	const char *name;    /* word taken by --to */
 	const char *exts[4]; /* ends of file names, without packing: ".json" */
 	const char *about;   /* line in help and docs */
+	const char *back;    /* what of it reads back */
+	const char *page;    /* page of docs/formats */
 	unsigned lacks;      /* ASSAY_LACKS_ bits */
 	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
@@ -55,6 +57,8 @@ typedef struct assay_writer {
 	bool (*write_folder)(const assay_run *run, const char *folder, assay_left_out *left,
 			     assay_err *err);
 	bool derives; /* it writes rows that assay_derive() makes */
+	/* Where its viewers look for files below a folder, with a slash; NULL: in it. */
+	const char *(*place)(const assay_run *run, assay_arena *arena);
 } assay_writer;
 
 extern const assay_writer *const assay_writers[];

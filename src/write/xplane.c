@@ -554,8 +554,11 @@ const assay_writer assay_writer_xplane_grouped = {
 	.name = "xplane-grouped",
 	.exts = {".grouped.xplane.pb", ".grouped.pb"},
 	.about = "XPlane with steps, arrows and derived rows made here instead of by xprof",
+	.back = "the same",
+	.page = "xplane",
 	.write = grouped_write,
 	.write_folder = grouped_folder,
+	.place = xplane_place,
 	.derives = true,
 	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
@@ -564,7 +567,10 @@ const assay_writer assay_writer_xplane = {
 	.name = "xplane",
 	.exts = {".xplane.pb", ".pb"},
 	.about = "XPlane protobuf for xprof and TensorBoard (<logdir>/plugins/profile/<run>/)",
+	.back = "the same",
+	.page = "xplane",
 	.write = xplane_write,
 	.write_folder = xplane_folder,
+	.place = xplane_place,
 	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };

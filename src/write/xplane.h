@@ -159,7 +159,8 @@ void xplane_put_metas(xplane_out *p);
  * event. */
 bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bool grouped,
 		       int64_t session, assay_left_out *left, assay_err *err);
-/* xplane_tree.c: one file for each process. */
+/* xplane_tree.c: one file for each process, and where it stands. */
+const char *xplane_place(const assay_run *run, assay_arena *arena);
 bool xplane_write_tree(const assay_run *run, const char *folder, bool grouped, assay_left_out *left,
 		       assay_err *err);
 

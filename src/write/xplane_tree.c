@@ -242,6 +242,15 @@ bool xplane_write_tree(const assay_run *run, const char *folder, bool grouped, a
 	return ok;
 }
 
+const char *xplane_place(const assay_run *run, assay_arena *arena)
+{
+	tree t = {.run = run, .t = &run->part.t};
+	assay_clocks_find(&t.clocks, run, &t.arena);
+	const char *name = assay_printf(arena, PROFILE_FOLDER "%s/", run_name(&t, 0));
+	assay_arena_free(&t.arena);
+	return name;
+}
+
 static const char *test_name(const char *path, int32_t rank, const char *machine)
 {
 	static char text[128];

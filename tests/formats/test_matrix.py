@@ -95,9 +95,38 @@ def check(name, path, folder):
                f"{told}\n{counts}")
 
 
+def check_list():
+    """The tables of the documentation are those of the program."""
+    code, out, _ = tap.run("formats", "--markdown")
+    page = (tap.ROOT / "docs/formats/README.md").read_text()
+    tap.ok("docs/formats/README.md has the tables of assay formats", code == 0 and all(t.strip() in page for t in out.split("\n\n")))
+    code, out, _ = tap.run("formats", "--json")
+    told = json.loads(out)
+    tap.ok("every format that convert writes is listed", {w["name"] for w in told["write"]} >=
+           {"chrome", "perfetto", "xplane", "xplane-grouped", "rocpd", "rocprof-csv", "csv", "sqlite"})
+    pages = [r["page"] for r in told["read"] + told["write"]]
+    tap.ok("every format has a page", all((tap.ROOT / f"docs/formats/{p}.md").exists() for p in pages), pages)
+
+
+def check_each(tmp):
+    """A job goes into a folder one process at a time, with the rows it has as a whole."""
+    job = tap.ROOT / "demo/ddp"
+    for to, end in (("chrome", ".json"), ("perfetto", ".pftrace"), ("rocpd", ".rocpd.db"), ("xplane", ".xplane.pb")):
+        out = tmp / f"each-{to}"
+        code, _, err = tap.run("convert", "--each", "--to", to, job, out)
+        files = sorted(out.rglob("*" + end))
+        got = sorted(rows(f, WORK)[0] for f in files)
+        want = sorted(rows(f, WORK)[0] for f in sorted(job.glob("ddp_rank*")))
+        tap.ok(f"each rank of a job goes into a file of its own ({to})", code == 0 and got == want and len(want) == 2, f"{err}\n{got}\n{want}")
+    code, _, err = tap.run("convert", "--each", "--to", "csv", job, tmp / "x")
+    tap.ok("tables of a folder are not written by process", code == 2 and "--each" in err, err)
+
+
 def main():
+    check_list()
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
+        check_each(tmp)
         for kind, path in inputs(tmp):
             folder = tmp / f"out-{kind}"
             folder.mkdir()

@@ -99,6 +99,12 @@ def check_lost(where, job, parts):
     tap.ok("written again, nothing is lost", assay("merge", some, "--json")[:2] == assay("report", job, "--json")[:2])
 
 
+def refuses(bad, whole, at):
+    bad.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1:])
+    code, out, err = assay("merge", bad)
+    return code == 1 and "bad.asf" in err and not out
+
+
 def check_refused(where, job, parts):
     other = where / "other"
     write(job, 3, other, (0,))
@@ -115,6 +121,9 @@ def check_refused(where, job, parts):
         bad.write_bytes(data)
         code, out, err = assay("merge", bad)
         tap.ok(f"a shard {name} is refused with its name", code == 1 and "bad.asf" in err and "cut short" in err and not out, err)
+    whole = files(parts)[2].read_bytes()
+    wrong = [at for at in range(len(whole) // 8, len(whole) - 20, len(whole) // 8) if not refuses(bad, whole, at)]
+    tap.ok("a shard with one wrong bit anywhere is refused with its name", not wrong, wrong)
     for text in (b"", b"hello", b"\x0a\x02\x08\x63"):
         bad.write_bytes(text)
         code, out, err = assay("merge", bad)
