@@ -91,6 +91,45 @@ static void put_run_metrics(assay_jsonw *w, const assay_run *run, assay_arena *s
 	assay_jsonw_close(w, '}');
 }
 
+/* Runs of ranks that are not here, as [first, last]. */
+static void put_missing(assay_jsonw *w, const assay_map *here, int32_t world)
+{
+	assay_jsonw_open_flat(w, "missing", '[');
+	for (int32_t r = 0, from; r < world; r++) {
+		if (assay_map_get(here, (uint64_t)r) != ASSAY_MAP_ABSENT)
+			continue;
+		for (from = r;
+		     r + 1 < world && assay_map_get(here, (uint64_t)r + 1) == ASSAY_MAP_ABSENT;)
+			r++;
+		assay_jsonw_open_flat(w, NULL, '[');
+		assay_jsonw_i64(w, NULL, from);
+		assay_jsonw_i64(w, NULL, r);
+		assay_jsonw_close(w, ']');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+/* How much of the job this is: ranks as the recordings number them, and their number as these say
+ * it. */
+static void put_job(assay_jsonw *w, const assay_run *run)
+{
+	enum { RANKS_MAX = 1 << 24 }; /* more is no number of ranks, whatever a header says */
+	const assay_source_table *s = &run->part.t.source;
+	assay_map here = {0};
+	int32_t world = -1;
+	for (size_t i = 0; i < s->n; i++) {
+		world = s->world[i] > world && s->world[i] <= RANKS_MAX ? s->world[i] : world;
+		if (s->rank[i] >= 0)
+			*assay_map_at(&here, (uint64_t)s->rank[i]) = 1;
+	}
+	assay_jsonw_open_flat(w, "job", '{');
+	assay_jsonw_u64(w, "ranks", here.n);
+	assay_jsonw_i64_if(w, "world", world >= 0, world);
+	put_missing(w, &here, world);
+	assay_jsonw_close(w, '}');
+	assay_map_free(&here);
+}
+
 static void put_counts(assay_jsonw *w, const assay_run *run)
 {
 	uint64_t of_kind[ASSAY_GPU_KIND_COUNT] = {0}, events = 0;
@@ -259,6 +298,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	assay_jsonw_u64(w, "schema", ASSAY_REPORT_SCHEMA);
 	put_inputs(w, run);
 	put_run_metrics(w, run, &scratch);
+	put_job(w, run);
 	put_counts(w, run);
 	put_devices(w, run);
 	assay_budget_json(w, run);
