@@ -240,6 +240,7 @@ struct giving {
 	assay_map seen;           /* hash of a launch's work -> place in fits */
 	assay_vec(row_list) fits; /* captures that fit it best */
 	assay_map used;           /* place in fits -> capture that was taken last */
+	uint64_t budget;          /* pieces that may still be compared: files may lie */
 	size_t unfit;             /* pieces of work */
 };
 
@@ -331,24 +332,29 @@ static bool counts_off(const struct giving *v, size_t graph, const uint32_t *gpu
 
 /* How well the work fits: pieces found, then those of the same shape; 0: not at all. Nine of ten
  * must be found, for a profiler may lose some. */
-static uint64_t fit(const struct giving *v, size_t graph, const uint32_t *gpu, size_t n)
+static uint64_t fit(struct giving *v, size_t graph, const uint32_t *gpu, size_t n)
 {
 	size_t found = 0, same = 0;
+	size_t calls = v->c->first.p[graph + 1] - v->c->first.p[graph];
+	bool alike = calls * 10 >= n * 9 && n * 10 >= calls * 9;
+	uint64_t cost = 1 + (alike ? n : 0);
+	v->budget -= cost < v->budget ? cost : v->budget;
+	if (!alike || !v->budget)
+		return 0;
 	for (size_t i = 0; i < n; i++) {
 		const assay_captured_call *call = call_for(v, graph, i);
 		found += call != NULL;
 		same += call && call->shape && call->shape == v->shape[i];
 	}
-	size_t calls = v->c->first.p[graph + 1] - v->c->first.p[graph];
 	if (found * 10 < n * 9 || found * 10 < calls * 9)
 		return counts_off(v, graph, gpu, n) ? 1 : 0;
 	return (uint64_t)found << 32 | same << 1;
 }
 
-static void find_fits(const struct giving *v, const uint32_t *gpu, size_t n, row_list *out)
+static void find_fits(struct giving *v, const uint32_t *gpu, size_t n, row_list *out)
 {
 	uint64_t best = 1;
-	for (size_t g = 0; g + 1 < v->c->first.n; g++) {
+	for (size_t g = 0; v->budget && g + 1 < v->c->first.n; g++) {
 		uint64_t score = fit(v, g, gpu, n);
 		if (score > best)
 			out->n = 0;
@@ -445,7 +451,7 @@ static void give_all(struct giving *v, const row_list *work)
 
 void assay_captures_give(assay_captures *c, assay_run *run)
 {
-	struct giving v = {.c = c, .run = run, .t = &run->part.t};
+	struct giving v = {.c = c, .run = run, .t = &run->part.t, .budget = (uint64_t)500 << 20};
 	row_list work = {0};
 	if (c->first.n < 2)
 		return;
