@@ -139,13 +139,17 @@ static void take_call(struct taking *k, uint32_t host, assay_call_does does)
 		call.what = does == ASSAY_DOES_COPY ? WHAT_COPY : WHAT_SET;
 	if (at)
 		call.op = captured_row(k, &k->places.place.p[at - 1]);
+	if (call.op != ASSAY_NO_ROW && !call.what)
+		k->run->part.t.captured.inferred[call.op] = 1;
 	*assay_push(&k->c->call) = call;
 }
 
 static void end_graph(assay_captures *c)
 {
-	if (c->call.n > c->first.p[c->first.n - 1])
-		*assay_push(&c->first) = c->call.n;
+	if (c->call.n <= c->first.p[c->first.n - 1])
+		return;
+	*assay_push(&c->first) = c->call.n;
+	*assay_push(&c->program) = false;
 }
 
 typedef assay_vec(uint32_t) row_list;
@@ -330,6 +334,22 @@ static bool counts_off(const struct giving *v, size_t graph, const uint32_t *gpu
 	return true;
 }
 
+/* Work of a program, in its order: fusions have its names, calls of libraries any. */
+static bool runs_program(const struct giving *v, size_t graph, const uint32_t *gpu, size_t n)
+{
+	const assay_captured_call *call = &v->c->call.p[v->c->first.p[graph]];
+	if (v->c->first.p[graph + 1] - v->c->first.p[graph] != n || !one_stream(v, gpu, n))
+		return false;
+	size_t named = 0;
+	for (size_t i = 0; i < n; i++) {
+		assay_str name = assay_text(v->run, v->t->gpu.name[gpu[i]]);
+		if (call[i].what && call[i].what != assay_capture_stem(name))
+			return false;
+		named += call[i].what != 0;
+	}
+	return named > 0;
+}
+
 /* How well the work fits: pieces found, then those of the same shape; 0: not at all. Nine of ten
  * must be found, for a profiler may lose some. */
 static uint64_t fit(struct giving *v, size_t graph, const uint32_t *gpu, size_t n)
@@ -341,6 +361,8 @@ static uint64_t fit(struct giving *v, size_t graph, const uint32_t *gpu, size_t 
 	v->budget -= cost < v->budget ? cost : v->budget;
 	if (!alike || !v->budget)
 		return 0;
+	if (v->c->program.p[graph])
+		return runs_program(v, graph, gpu, n) ? 1 : 0;
 	for (size_t i = 0; i < n; i++) {
 		const assay_captured_call *call = call_for(v, graph, i);
 		found += call != NULL;
@@ -375,7 +397,7 @@ static uint32_t take_turn(const row_list *fits, uint32_t *used)
 
 static void give_graph(struct giving *v, size_t graph, const uint32_t *gpu, size_t n)
 {
-	bool counted = counts_off(v, graph, gpu, n);
+	bool counted = v->c->program.p[graph] || counts_off(v, graph, gpu, n);
 	for (size_t i = 0; i < n; i++) {
 		const assay_captured_call *call =
 			counted ? &v->c->call.p[v->c->first.p[graph] + i] : call_for(v, graph, i);
@@ -408,13 +430,21 @@ static void give_launch(struct giving *v, const uint32_t *gpu, size_t n)
 		v->unfit += n;
 }
 
+/* XLA's profiler writes the graph behind the call's name: "cuGraphLaunch (CudaGraph:48)". */
+static bool is_graph_launch(const meanings *m, uint32_t host)
+{
+	return does_of(m, host) == ASSAY_DOES_GRAPH ||
+	       assay_str_find(assay_text(m->run, m->run->part.t.host.name[host]),
+			      "GraphLaunch (CudaGraph") >= 0;
+}
+
 /* Work of graph launches: launches in the order of the program, work of each in that of time. */
 static void list_work(struct giving *v, row_list *out)
 {
 	const assay_launch_table *l = &v->t->launch;
 	meanings m = meanings_open(v->run);
 	for (uint32_t g = 0; g < l->n; g++)
-		if (l->host[g] != ASSAY_NO_ROW && does_of(&m, l->host[g]) == ASSAY_DOES_GRAPH)
+		if (l->host[g] != ASSAY_NO_ROW && is_graph_launch(&m, l->host[g]))
 			*assay_push(out) = g;
 	assay_pages_free(m.does);
 	if (out->n)
@@ -464,7 +494,7 @@ void assay_captures_give(assay_captures *c, assay_run *run)
 			v.t->gpu_captured.op[g] = ASSAY_NO_ROW;
 		give_all(&v, &work);
 	}
-	if (v.unfit)
+	if (v.unfit && memchr(c->program.p, false, c->program.n))
 		assay_warn(run, "captures",
 			   "%zu of %zu pieces of work in graphs fit no graph that was captured",
 			   v.unfit, work.n);
@@ -483,6 +513,7 @@ void assay_captures_free(assay_captures *c)
 {
 	assay_vec_free(&c->call);
 	assay_vec_free(&c->first);
+	assay_vec_free(&c->program);
 	assay_map_free(&c->place);
 }
 

@@ -16,11 +16,15 @@ typedef struct assay_captured_call {
 typedef struct assay_captures {
 	assay_vec(assay_captured_call) call;
 	assay_vec(size_t) first; /* of each graph in call, and the end */
+	assay_vec(bool) program; /* by graph: it is a program of XLA, what is the stem of a name */
 	assay_map place;         /* graph, what and its how-manieth -> place in call */
 } assay_captures;
 
 /* Take the graphs that were captured in a recording; operators become rows of run->captured. */
 void assay_captures_take(assay_captures *c, assay_run *run, const assay_run *recording);
+/* Take the programs of XLA that a profile holds. */
+void assay_captures_take_programs(assay_captures *c, assay_run *run);
+uint64_t assay_capture_stem(assay_str name);
 /* Give the work of graph launches the operators of the graph it fits best (gpu_captured). */
 void assay_captures_give(assay_captures *c, assay_run *run);
 void assay_captures_free(assay_captures *c);

@@ -40,6 +40,7 @@ bool assay_explain_graphs(assay_run *run, const char *path, assay_err *err)
 {
 	struct taking k = {.run = run};
 	assay_captures_take(&k.captures, run, run);
+	assay_captures_take_programs(&k.captures, run);
 	bool ok = !path || read_one(&k, path, err);
 	if (!path)
 		read_met(&k);

@@ -122,8 +122,19 @@ def check_each(tmp):
     tap.ok("tables of a folder are not written by process", code == 2 and "--each" in err, err)
 
 
+def check_command_buffers():
+    """Work of XLA's command buffers has the instructions of the program in the profile, and its time is all there."""
+    jax = tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
+    named = rows(jax, "select count(*), sum(u.dur) from gpu_captured g join captured c on c.id = g.op join gpu u on u.id = g.id "
+                      "where c.name like 'jit(step)/%' and c.inferred = 1")
+    tap.ok("all work of a command buffer finds its instruction", named == rows(jax, "select count(*), sum(dur) from gpu"), named)
+    layers = rows(jax, "select count(*) from gpu_captured g join captured c on c.id = g.op where c.name like '%jvp(layer2)%'")
+    tap.ok("named scopes of a layer hold its work", layers == [[5 * 10]], layers)
+
+
 def main():
     check_list()
+    check_command_buffers()
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         check_each(tmp)

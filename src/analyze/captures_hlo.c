@@ -1,0 +1,229 @@
+/* XLA runs command buffers as graphs, and says of their work only which buffer it was in. The
+ * program itself is in the profile (HloProto in the plane /host:metadata): its entry computation,
+ * in the order of its schedule, is what a buffer of the whole program replays. Fusions give kernels
+ * their names, numbers apart, for equal ones share a kernel; GEMMs and other calls of libraries are
+ * known by their place alone. Field numbers: xla/service/hlo.proto. */
+#include "analyze/captures.h"
+
+#include "base/proto.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+enum {
+	SPACE_PLANE = 1,
+	PLANE_EVENT_METADATA = 4,
+	ENTRY_VALUE = 2,
+	METADATA_STATS = 5,
+	STAT_BYTES = 6
+};
+enum { HLO_MODULE = 1, MODULE_COMPUTATION = 3, MODULE_ENTRY_ID = 6, MODULE_SCHEDULE = 7 };
+enum { COMPUTATION_INSTRUCTION = 2, COMPUTATION_ID = 5 };
+enum { NAME = 1, OPCODE = 2, METADATA = 7, INSTRUCTION_ID = 35, OP_NAME = 2 };
+enum { SEQUENCES = 1, MAP_KEY = 1, MAP_VALUE = 2, SEQUENCE_IDS = 1 };
+
+/* The first message or text of this number; empty when there is none. */
+static assay_str part_of(assay_str message, uint32_t number)
+{
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == number && f.wire == ASSAY_WIRE_BYTES)
+			return f.bytes;
+	return (assay_str){0};
+}
+
+static uint64_t number_of(assay_str message, uint32_t number)
+{
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == number && f.wire == ASSAY_WIRE_VARINT)
+			return f.value;
+	return 0;
+}
+
+/* Without the number that tells equal names apart: ".12", "_12". */
+static assay_str stem_of(assay_str name)
+{
+	size_t n = name.n;
+	while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
+		n--;
+	bool numbered = n && n < name.n && (name.p[n - 1] == '.' || name.p[n - 1] == '_');
+	return numbered ? (assay_str){name.p, n - 1} : name;
+}
+
+uint64_t assay_capture_stem(assay_str name)
+{
+	assay_str s = stem_of(name);
+	return assay_hash(s.p, s.n, 5) | 8;
+}
+
+/* Instructions that are no work of the device. */
+static bool launches(assay_str opcode)
+{
+	static const char *const none[] = {"parameter",         "constant",  "tuple",
+					   "get-tuple-element", "bitcast",   "after-all",
+					   "partition-id",      "replica-id"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(none); i++)
+		if (assay_str_is(opcode, none[i]))
+			return false;
+	return opcode.n > 0;
+}
+
+static void take_instruction(assay_captures *c, assay_run *run, assay_str instruction)
+{
+	assay_captured_table *t = &run->part.t.captured;
+	assay_str name = part_of(instruction, NAME), opcode = part_of(instruction, OPCODE);
+	if (!launches(opcode))
+		return;
+	assay_str op_name = part_of(part_of(instruction, METADATA), OP_NAME);
+	uint32_t row = assay_add(&run->part.t, ASSAY_T_captured);
+	t->name[row] = assay_intern(&run->part.strings, op_name.n ? op_name : name);
+	t->inferred[row] = 1;
+	*assay_push(&c->call) = (assay_captured_call){
+		.what = assay_str_is(opcode, "custom-call") ? 0 : assay_capture_stem(name),
+		.op = row};
+}
+
+static assay_str entry_of(assay_str module)
+{
+	uint64_t id = number_of(module, MODULE_ENTRY_ID);
+	assay_proto c = assay_proto_on(module);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == MODULE_COMPUTATION && f.wire == ASSAY_WIRE_BYTES &&
+		    number_of(f.bytes, COMPUTATION_ID) == id)
+			return f.bytes;
+	return (assay_str){0};
+}
+
+/* Ids of the entry's instructions in the order they run, packed. */
+static assay_str schedule_of(assay_str module)
+{
+	uint64_t id = number_of(module, MODULE_ENTRY_ID);
+	assay_proto c = assay_proto_on(part_of(module, MODULE_SCHEDULE));
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == SEQUENCES && f.wire == ASSAY_WIRE_BYTES &&
+		    number_of(f.bytes, MAP_KEY) == id)
+			return part_of(part_of(f.bytes, MAP_VALUE), SEQUENCE_IDS);
+	return (assay_str){0};
+}
+
+static void take_module(assay_captures *c, assay_run *run, assay_str module)
+{
+	assay_str entry = entry_of(module), order = schedule_of(module);
+	assay_map at = {0}; /* id -> place in all */
+	assay_vec(assay_str) all = {0};
+	assay_proto p = assay_proto_on(entry);
+	for (assay_field f; assay_proto_next(&p, &f);)
+		if (f.number == COMPUTATION_INSTRUCTION && f.wire == ASSAY_WIRE_BYTES) {
+			*assay_map_at(&at, number_of(f.bytes, INSTRUCTION_ID)) = (uint32_t)all.n;
+			*assay_push(&all) = f.bytes;
+		}
+	size_t first = c->call.n, left = all.n; /* a schedule has each once, whatever a file says */
+	for (uint64_t id; order.n && left-- && assay_proto_varint(&order, &id);) {
+		uint32_t i = assay_map_get(&at, id);
+		if (i != ASSAY_MAP_ABSENT)
+			take_instruction(c, run, all.p[i]);
+	}
+	if (c->call.n > first) {
+		*assay_push(&c->first) = c->call.n;
+		*assay_push(&c->program) = true;
+	}
+	assay_vec_free(&all);
+	assay_map_free(&at);
+}
+
+static void take_metadata(assay_captures *c, assay_run *run, assay_str metadata)
+{
+	assay_proto p = assay_proto_on(metadata);
+	for (assay_field f; assay_proto_next(&p, &f);)
+		if (f.number == METADATA_STATS && f.wire == ASSAY_WIRE_BYTES)
+			take_module(c, run, part_of(part_of(f.bytes, STAT_BYTES), HLO_MODULE));
+}
+
+static void take_plane(assay_captures *c, assay_run *run, assay_str plane)
+{
+	assay_proto p = assay_proto_on(plane);
+	for (assay_field f; assay_proto_next(&p, &f);)
+		if (f.number == PLANE_EVENT_METADATA && f.wire == ASSAY_WIRE_BYTES)
+			take_metadata(c, run, part_of(f.bytes, ENTRY_VALUE));
+}
+
+void assay_captures_take_programs(assay_captures *c, assay_run *run)
+{
+	const assay_kept_table *k = &run->part.t.kept;
+	if (!c->first.n)
+		*assay_push(&c->first) = 0;
+	for (size_t i = 0; i < k->n; i++)
+		if (assay_str_is(assay_text(run, k->place[i]), "/host:metadata"))
+			take_plane(c, run, part_of(assay_text(run, k->bytes[i]), SPACE_PLANE));
+}
+
+TEST(names_of_fusions_and_of_their_kernels_have_one_stem)
+{
+	CHECK(assay_capture_stem(ASSAY_S("loop_add_fusion.9")) ==
+	      assay_capture_stem(ASSAY_S("loop_add_fusion_9")));
+	CHECK(assay_capture_stem(ASSAY_S("loop_add_fusion")) ==
+	      assay_capture_stem(ASSAY_S("loop_add_fusion_12")));
+	CHECK(assay_capture_stem(ASSAY_S("fusion_102")) != assay_capture_stem(ASSAY_S("copy.102")));
+	return 0;
+}
+
+/* A program of two instructions that launch, listed in another order than they run in. */
+static void hand_program(assay_run *run, const char *fusion)
+{
+	assay_protow i[3] = {0}, entry = {0}, ids = {0}, pair = {0}, schedule = {0}, module = {0};
+	static const char *const opcodes[] = {"fusion", "custom-call", "parameter"};
+	const char *const names[] = {fusion, "custom-call.1", "p"};
+	for (uint64_t n = 0; n < 3; n++) {
+		assay_protow meta = {0};
+		assay_protow_string(&meta, OP_NAME,
+				    n ? ASSAY_S("jit(f)/dot") : ASSAY_S("jit(f)/add"));
+		assay_protow_string(&i[n], NAME, assay_str_of(names[n]));
+		assay_protow_string(&i[n], OPCODE, assay_str_of(opcodes[n]));
+		assay_protow_message(&i[n], METADATA, &meta);
+		assay_protow_varint(&i[n], INSTRUCTION_ID, n + 10);
+		assay_protow_message(&entry, COMPUTATION_INSTRUCTION, &i[n]);
+		assay_protow_free(&meta);
+		assay_protow_free(&i[n]);
+	}
+	assay_protow_varint(&entry, COMPUTATION_ID, 7);
+	assay_protow_bytes(&ids, SEQUENCE_IDS, ASSAY_S("\014\013\012")); /* 12, 11, 10 */
+	assay_protow_varint(&pair, MAP_KEY, 7);
+	assay_protow_message(&pair, MAP_VALUE, &ids);
+	assay_protow_message(&schedule, SEQUENCES, &pair);
+	assay_protow_message(&module, MODULE_COMPUTATION, &entry);
+	assay_protow_varint(&module, MODULE_ENTRY_ID, 7);
+	assay_protow_message(&module, MODULE_SCHEDULE, &schedule);
+	assay_captures c = {0};
+	*assay_push(&c.first) = 0;
+	take_module(&c, run, assay_protow_data(&module));
+	assay_captures_give(&c, run);
+	assay_captures_free(&c);
+	assay_protow *all[] = {&entry, &ids, &pair, &schedule, &module};
+	for (size_t n = 0; n < ASSAY_COUNT_OF(all); n++)
+		assay_protow_free(all[n]);
+}
+
+TEST(work_of_a_command_buffer_has_the_instructions_of_its_program_in_their_schedule)
+{
+	static const char *const fusions[] = {"loop_add.4", "loop_mul.4"};
+	for (int other = 0; other < 2; other++) {
+		assay_run *run = assay_run_new();
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_DRIVER, "cuGraphLaunch (CudaGraph:48)",
+					     0, 1);
+		assay_hand_gpu(run, "sm90_gemm", 10, 5, h);
+		assay_hand_gpu(run, "loop_add_12", 20, 5, h);
+		hand_program(run, fusions[other]);
+		const assay_tables *t = &run->part.t;
+		if (other) {
+			CHECK(t->gpu_captured.op[0] == ASSAY_NO_ROW && !t->warning.n);
+		} else {
+			CHECK(!strcmp(assay_z(run, t->captured.name[t->gpu_captured.op[0]]),
+				      "jit(f)/dot"));
+			CHECK(!strcmp(assay_z(run, t->captured.name[t->gpu_captured.op[1]]),
+				      "jit(f)/add"));
+			CHECK(t->captured.inferred[0] == 1);
+		}
+		assay_run_free(run);
+	}
+	return 0;
+}
