@@ -11,13 +11,15 @@
 #include "base/sort.h"
 #include "cmd/captures.h"
 #include "cmd/cmd.h"
+#include "cmd/tail.h"
 #include "read/reader.h"
 #include "read/rings.h"
 #include "render/report.h"
 #include "wire/clock.h"
 
-enum { RANKS_SHOWN = 8, ROWS = 24, SHARE = 4 };
+enum { RANKS_SHOWN = 8, ROWS = 24, SHARE = 4, SHOWN_BYTES = 64 << 20 };
 #define EVERY_NS 2000000000ll
+#define SHOWN_NS 30000000000ll /* what is looked at of a job that goes on, at least */
 #define LAST_NS  10000000000ll
 #define STALE_NS 3000000000ll
 
@@ -28,17 +30,78 @@ struct top_args {
 
 /* ---- reading ---- */
 
-static assay_run *read_now(const assay_capture_list *paths, size_t *alive)
+/* A job: its captures by name, each with what is kept of it between two looks. */
+typedef struct job_seen {
+	assay_arena arena; /* paths */
+	assay_capture_list paths;
+	assay_vec(assay_tail) tails; /* one a path */
+} job_seen;
+
+/* Both lists are by name, and no capture goes away. */
+static void find_captures(job_seen *job, char **runs, int n)
+{
+	assay_capture_list now = {0};
+	for (int i = 0; i < n; i++)
+		assay_captures_find(&job->arena, runs[i], 1, &now);
+	for (size_t i = 0; i < now.n; i++) {
+		if (i < job->paths.n && !strcmp(job->paths.p[i], now.p[i]))
+			continue;
+		assay_push(&job->paths), assay_push(&job->tails);
+		size_t behind = job->paths.n - 1 - i;
+		memmove(&job->paths.p[i + 1], &job->paths.p[i], behind * sizeof *job->paths.p);
+		memmove(&job->tails.p[i + 1], &job->tails.p[i], behind * sizeof *job->tails.p);
+		job->paths.p[i] = now.p[i];
+		job->tails.p[i] = (assay_tail){.path = now.p[i]};
+	}
+	assay_vec_free(&now);
+}
+
+static void free_job(job_seen *job)
+{
+	for (size_t i = 0; i < job->tails.n; i++)
+		assay_tail_free(&job->tails.p[i]);
+	assay_vec_free(&job->tails);
+	assay_vec_free(&job->paths);
+	assay_arena_free(&job->arena);
+}
+
+static void read_path(assay_run *run, const char *path)
+{
+	assay_err err = {0};
+	if (!assay_read_path(run, path, &err)) /* just made, or just gone */
+		assay_warn(run, "broken_file", "%s", err.text);
+}
+
+/* The rings are looked at first: what they give to the file meanwhile is there twice and read
+ * once. */
+static void read_tail(assay_run *run, assay_tail *t, int64_t last, size_t bytes)
+{
+	char path[64];
+	int rings = assay_capture_peek(t->path);
+	assay_tail_read(t, last, last > SHOWN_NS ? last : SHOWN_NS, bytes);
+	int fd = t->damaged ? -1 : assay_tail_capture(t, rings);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	read_path(run, fd >= 0 ? path : t->path);
+	if (fd >= 0)
+		close(fd);
+	if (rings >= 0)
+		close(rings);
+}
+
+/* All of it when nothing will follow, else its last stretch. */
+static assay_run *read_now(job_seen *job, const struct top_args *a, size_t *alive)
 {
 	assay_run *run = assay_run_new();
+	int64_t last = a->last ? a->last : LAST_NS;
 	run->open_ends = true; /* with what is still in memory */
 	*alive = 0;
-	for (size_t i = 0; i < paths->n; i++) {
-		assay_err err = {0};
-		*alive += assay_capture_alive(paths->p[i]);
-		if (!assay_read_path(run, paths->p[i], &err)) /* just made, or just gone */
-			assay_warn(run, "broken_file", "%s", err.text);
-	}
+	for (size_t i = 0; i < job->paths.n; i++)
+		*alive += assay_capture_alive(job->paths.p[i]);
+	for (size_t i = 0; i < job->paths.n; i++)
+		if (a->once || !*alive)
+			read_path(run, job->paths.p[i]);
+		else
+			read_tail(run, &job->tails.p[i], last, SHOWN_BYTES / job->paths.n);
 	return run;
 }
 
@@ -51,15 +114,22 @@ typedef struct rank_now {
 	int64_t step_ns; /* of the steps, summed */
 	int64_t busy;    /* union of work on its devices */
 } rank_now;
-typedef assay_vec(rank_now) ranks_now;
+typedef struct ranks_now {
+	size_t n;
+	assay_vec(rank_now) rank;
+	assay_vec(uint32_t) of_group; /* one more than its place, 0 none */
+} ranks_now;
 
 static rank_now *rank_of(ranks_now *all, uint32_t group)
 {
-	for (size_t i = 0; i < all->n; i++)
-		if (all->p[i].group == group)
-			return &all->p[i];
-	*assay_push(all) = (rank_now){.group = group, .latest = INT64_MIN};
-	return &all->p[all->n - 1];
+	while (all->of_group.n <= group)
+		*assay_push(&all->of_group) = 0;
+	uint32_t *place = &all->of_group.p[group];
+	if (!*place) {
+		*assay_push(&all->rank) = (rank_now){.group = group, .latest = INT64_MIN};
+		*place = (uint32_t)++all->n;
+	}
+	return &all->rank.p[*place - 1];
 }
 
 static void see(ranks_now *all, uint32_t group, int64_t end)
@@ -98,13 +168,13 @@ static void add_work(const assay_tables *t, ranks_now *all, int64_t last)
 	for (uint32_t i = 0; i < t->gpu.n; i++)
 		*assay_push(&rows) = i;
 	for (size_t i = 0; i < all->n; i++)
-		*assay_push(&until) = all->p[i].latest - last;
+		*assay_push(&until) = all->rank.p[i].latest - last;
 	if (rows.n)
 		assay_sort_rows(rows.p, rows.n, t->gpu.ts);
 	for (size_t i = 0; i < rows.n; i++) {
 		uint32_t g = rows.p[i];
 		rank_now *r = rank_of(all, assay_track_group(t, t->gpu.track[g]));
-		int64_t *reached = &until.p[r - all->p], from = t->gpu.ts[g];
+		int64_t *reached = &until.p[r - all->rank.p], from = t->gpu.ts[g];
 		int64_t end = from + t->gpu.dur[g];
 		if (end <= *reached)
 			continue;
@@ -148,10 +218,11 @@ static void print_ranks(FILE *out, const assay_run *run, int64_t last)
 	fprintf(out, "  %6s %10s %10s %12s %8s   in the last %s\n", "rank", "steps/s", "step",
 		"kernels/s", "busy", assay_fmt_time(span, last));
 	for (size_t i = 0; i < all.n && i < RANKS_SHOWN; i++)
-		print_rank(out, run, &all.p[i], last);
+		print_rank(out, run, &all.rank.p[i], last);
 	if (all.n > RANKS_SHOWN)
 		fprintf(out, "  %zu more processes\n", all.n - RANKS_SHOWN);
-	assay_vec_free(&all);
+	assay_vec_free(&all.rank);
+	assay_vec_free(&all.of_group);
 }
 
 static size_t screen_rows(void)
@@ -207,42 +278,41 @@ static bool show(assay_run *run, const struct top_args *a, char **runs, size_t a
 }
 
 /* One look; *alive: how many processes recorded. False after a message. */
-static bool look(const struct top_args *a, char **runs, int n, size_t *alive)
+static bool look(job_seen *job, const struct top_args *a, char **runs, int n, size_t *alive)
 {
-	assay_arena arena = {0};
-	assay_capture_list paths = {0};
-	for (int i = 0; i < n; i++)
-		assay_captures_find(&arena, runs[i], 1, &paths);
-	bool ok = paths.n > 0;
+	find_captures(job, runs, n);
 	*alive = 0;
-	if (ok) {
-		assay_run *run = read_now(&paths, alive);
-		ok = show(run, a, runs, *alive);
-		assay_run_free(run);
-	} else {
+	if (!job->paths.n) {
 		fprintf(stderr, "assay: %s holds no recording of a process yet\n", runs[0]);
+		return false;
 	}
-	assay_vec_free(&paths);
-	assay_arena_free(&arena);
+	assay_run *run = read_now(job, a, alive);
+	bool ok = show(run, a, runs, *alive);
+	assay_run_free(run);
 	return ok;
 }
 
-/* Looking takes at most a quarter of a core, however much was recorded. */
+/* Looking takes at most a quarter of a core, however much is recorded. */
 static int top_run(const void *args, char **runs, int n)
 {
 	const struct top_args *a = args;
-	for (;;) {
+	job_seen job = {0};
+	size_t alive = 1;
+	bool ok = true;
+	while (ok && alive) {
 		int64_t began = assay_clock(CLOCK_MONOTONIC),
 			every = a->every ? a->every : EVERY_NS;
-		size_t alive;
-		bool ok = look(a, runs, n, &alive);
-		if (a->once || !ok || !alive)
-			return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
+		ok = look(&job, a, runs, n, &alive);
+		if (a->once)
+			break;
 		int64_t took = assay_clock(CLOCK_MONOTONIC) - began;
 		int64_t rest =
 			every - took > took * (SHARE - 1) ? every - took : took * (SHARE - 1);
-		nanosleep(&(struct timespec){rest / 1000000000, rest % 1000000000}, NULL);
+		if (ok && alive)
+			nanosleep(&(struct timespec){rest / 1000000000, rest % 1000000000}, NULL);
 	}
+	free_job(&job);
+	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
 static const assay_opt top_opts[] = {
@@ -265,8 +335,9 @@ const assay_cmd assay_cmd_top = {
 	.details =
 		"One screen, again and again until the job ends: steps and kernels a second, the time of a\n"
 		"step and the share of time that devices were busy in the last stretch, for each rank; below\n"
-		"it the first screen of the report of what was recorded so far, what is still in memory\n"
-		"included. RUN is a run directory, or a folder of them. A rank that was not seen doing\n"
+		"it the first screen of the report of the last 30 seconds (--last when that is more), what is\n"
+		"still in memory included; with --once, or when the job has ended, of all that was recorded.\n"
+		"RUN is a run directory, or a folder of them. A rank that was not seen doing\n"
 		"anything for a while says for how long ('assay hang' says where it stands).",
 	ASSAY_OPTS(top_opts),
 	ASSAY_EXAMPLES(top_examples),

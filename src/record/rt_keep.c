@@ -32,13 +32,6 @@ static struct {
 	char why[96];
 } keep;
 
-/* Told once, and needed by what is told later. CODE and STACK by what their own ring tells. */
-static const bool names_things[ASSAY_WIRE_TYPE_COUNT] = {
-	[ASSAY_WIRE_STRING] = true, [ASSAY_WIRE_PROCESS] = true,  [ASSAY_WIRE_META] = true,
-	[ASSAY_WIRE_DEVICE] = true, [ASSAY_WIRE_CONTEXT] = true,  [ASSAY_WIRE_STREAM] = true,
-	[ASSAY_WIRE_THREAD] = true, [ASSAY_WIRE_CODE] = true,     [ASSAY_WIRE_STACK] = true,
-	[ASSAY_WIRE_SYMBOL] = true, [ASSAY_WIRE_API_NAME] = true,
-};
 /* The program got on: time goes by for what is kept. In one that stands still nothing gets old. */
 static const bool gets_on[ASSAY_WIRE_TYPE_COUNT] = {
 	[ASSAY_WIRE_API] = true,  [ASSAY_WIRE_KERNEL] = true,  [ASSAY_WIRE_COPY] = true,
@@ -97,12 +90,8 @@ static bool is_needed(uint32_t ring, uint64_t pos)
 
 static bool is_name(const assay_wire_rec *rec, bool codes)
 {
-	const assay_wire_stream *s = (const void *)rec;
-	if (rec->type == ASSAY_WIRE_CODE || rec->type == ASSAY_WIRE_STACK)
-		return codes;
-	if (rec->type == ASSAY_WIRE_STREAM && rec->bytes >= sizeof *s && s->destroyed)
-		return false;
-	return rec->type < ASSAY_WIRE_TYPE_COUNT && names_things[rec->type];
+	bool code = rec->type == ASSAY_WIRE_CODE || rec->type == ASSAY_WIRE_STACK;
+	return assay_keep_names(rec) && (codes || !code);
 }
 
 /* The names among the n bytes at keep.chunk, into keep.names. */

@@ -6,6 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+static const bool names_things[ASSAY_WIRE_TYPE_COUNT] = {
+	[ASSAY_WIRE_STRING] = true, [ASSAY_WIRE_PROCESS] = true,  [ASSAY_WIRE_META] = true,
+	[ASSAY_WIRE_DEVICE] = true, [ASSAY_WIRE_CONTEXT] = true,  [ASSAY_WIRE_STREAM] = true,
+	[ASSAY_WIRE_THREAD] = true, [ASSAY_WIRE_CODE] = true,     [ASSAY_WIRE_STACK] = true,
+	[ASSAY_WIRE_SYMBOL] = true, [ASSAY_WIRE_API_NAME] = true,
+};
+
+bool assay_keep_names(const assay_wire_rec *rec)
+{
+	const assay_wire_stream *s = (const void *)rec;
+	if (rec->type == ASSAY_WIRE_STREAM && rec->bytes >= sizeof *s && s->destroyed)
+		return false;
+	return rec->type < ASSAY_WIRE_TYPE_COUNT && names_things[rec->type];
+}
+
 typedef ssize_t move_fn(int fd, void *p, size_t n, off_t at);
 
 static ssize_t put(int fd, void *p, size_t n, off_t at)
@@ -44,7 +59,7 @@ bool assay_keep_peek(int fd, const assay_ring_file *f, uint64_t pos, assay_wire_
 	       c->header_bytes == sizeof *c && c->bytes <= head - pos - sizeof *c;
 }
 
-static bool holds_records(const char *p, size_t n)
+bool assay_keep_sound(const char *p, size_t n)
 {
 	while (n >= sizeof(assay_wire_rec)) {
 		assay_wire_rec rec;
@@ -62,7 +77,7 @@ bool assay_keep_read(int fd, const assay_ring_file *f, uint64_t pos, assay_wire_
 {
 	return assay_keep_peek(fd, f, pos, c) && c->bytes <= room &&
 	       move(pread, fd, f, pos + sizeof *c, to, c->bytes) &&
-	       assay_wire_sum(to, c->bytes) == c->sum && holds_records(to, c->bytes);
+	       assay_wire_sum(to, c->bytes) == c->sum && assay_keep_sound(to, c->bytes);
 }
 
 void assay_keep_release(int fd, const assay_ring_file *f, uint64_t from, uint64_t to)

@@ -25,6 +25,11 @@ bool assay_keep_read(int fd, const assay_ring_file *f, uint64_t pos, assay_wire_
 /* Give the memory of what lies between two positions back, where the file system can. */
 void assay_keep_release(int fd, const assay_ring_file *f, uint64_t from, uint64_t to);
 
+/* Is it told once, and needed by what is told later? CODE and STACK: by what their ring tells. */
+bool assay_keep_names(const assay_wire_rec *rec);
+/* Are these whole records? */
+bool assay_keep_sound(const char *p, size_t n);
+
 /* What stands in the capture for the stretch that was not kept: how many records, none or two (one
  * when recording was switched off at its end). */
 size_t assay_keep_gap(const assay_ring_file *f, assay_wire_switch out[2]);

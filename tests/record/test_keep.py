@@ -296,6 +296,27 @@ def a_job_is_watched_while_it_is_recorded():
 
 
 @test
+def a_job_is_watched_again_and_again_until_it_ends():
+    job = Job("watched on")
+    job.do("push outer", *["step"] * 15)
+    until(lambda: os.path.getsize(glob.glob(job.run + "/*.asy")[0]), "there is no capture")
+    top = subprocess.Popen([ASSAY, "top", job.run, "--every", "100ms", "--last", "60s"], stdout=subprocess.PIPE, text=True)
+    rates = []
+    while len(rates) < 4:  # each look sees what came since the one before
+        line = top.stdout.readline()
+        assert line, "it ended"
+        words = line.split()
+        if words[:1] == ["-"] and len(words) > 4:
+            rates.append(float(words[1]))
+            job.do(*["step"] * 6)
+    job.do("pop")
+    job.end()
+    last = top.communicate(timeout=60)[0]
+    eq((top.returncode, rates[0], rates == sorted(rates), rates[-1] > rates[0]), (0, 0.25, True, True))
+    assert "0 processes record" in last, last
+
+
+@test
 def nonsense_is_refused():
     for word in ("30", "5m", "1M", "1s,2s", ""):
         p = subprocess.run([ASSAY, "record", "--keep", word, "--", "true"], capture_output=True, text=True, timeout=60)
