@@ -271,6 +271,36 @@ TEST(damaged_messages_end_the_walk)
 	return 0;
 }
 
+/* Numbers of every length, cut at every byte: the same fields, the same end. */
+TEST(padded_messages_read_as_others_do)
+{
+	assay_protow w = {0};
+	for (int bits = 0; bits < 64; bits++) {
+		assay_protow_varint(&w, 1 + (uint32_t)bits % 20, UINT64_MAX >> bits);
+		assay_protow_varint(&w, 2, 1ull << bits);
+		assay_protow_bytes(&w, 3, (assay_str){w.out.p, (size_t)bits * 3});
+		assay_protow_f64(&w, 4, bits);
+	}
+	assay_str all = assay_protow_data(&w);
+	size_t n = all.n;
+	assay_vec_reserve(&w.out, n + 64);
+	memset(w.out.p + n, 0xff, 64);
+	for (size_t end = 0; end <= n; end++) {
+		assay_proto a = assay_proto_on((assay_str){w.out.p, end}), b = a;
+		assay_field f = {0}, g = {0};
+		bool more = true;
+		while (more) {
+			more = assay_proto_next(&a, &f);
+			CHECK(assay_proto_next_padded(&b, &g) == more);
+			CHECK(a.p == b.p && a.cut == b.cut && a.bad == b.bad);
+			CHECK(!more || (f.number == g.number && f.value == g.value &&
+					f.bytes.n == g.bytes.n && f.whole.n == g.whole.n));
+		}
+	}
+	assay_protow_free(&w);
+	return 0;
+}
+
 TEST(fields_have_their_bytes_on_the_wire)
 {
 	assay_protow w = {0};

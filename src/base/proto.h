@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -54,6 +55,53 @@ static inline bool assay_proto_next(assay_proto *c, assay_field *f)
 	c->p = p + 2 + n;
 	return true;
 }
+/* A number of up to eight bytes at p, which is then behind it; false for longer ones. Eight bytes
+ * from p on may be loaded. */
+static inline bool assay_varint8(const uint8_t **p, uint64_t *out)
+{
+	uint64_t x;
+	if (**p < 0x80) {
+		*out = *(*p)++;
+		return true;
+	}
+	memcpy(&x, *p, sizeof x);
+	uint64_t stop = ~x & 0x8080808080808080u;
+	if (!stop)
+		return false;
+	*p += __builtin_ctzll(stop) / 8 + 1;
+	x &= stop ^ (stop - 1); /* up to the last byte; then seven bits of each, moved together */
+	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
+	x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
+	*out = (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+	return true;
+}
+
+/* As assay_proto_next(), for messages in an input's view, where ASSAY_PAD bytes behind the end may
+ * be loaded: numbers of more bytes are read in line, too. */
+static inline bool assay_proto_next_padded(assay_proto *c, assay_field *f)
+{
+	const uint8_t *p = c->p;
+	if (p == c->end)
+		return false;
+	uint8_t tag = *p++;
+	assay_wire wire = (assay_wire)(tag & 7);
+	if (tag < 8 || tag >= 0x80 || (wire != ASSAY_WIRE_VARINT && wire != ASSAY_WIRE_BYTES) ||
+	    !assay_varint8(&p, &f->value) || p > c->end)
+		return assay_proto_next_any(c, f);
+	size_t n = 0;
+	if (wire == ASSAY_WIRE_BYTES) {
+		if (f->value > (size_t)(c->end - p))
+			return assay_proto_next_any(c, f);
+		n = (size_t)f->value;
+	}
+	f->number = tag >> 3;
+	f->wire = wire;
+	f->bytes = (assay_str){(const char *)p, n};
+	f->whole = (assay_str){(const char *)c->p, (size_t)(p - c->p) + n};
+	c->p = p + n;
+	return true;
+}
+
 /* The next number of a packed list, which is then shorter by it; false at the end and when bad. */
 bool assay_proto_varint(assay_str *list, uint64_t *out);
 double assay_field_f64(const assay_field *f);

@@ -6,9 +6,10 @@
 
 #include "base/input.h"
 #include "base/test.h"
+#include "base/turns.h"
 #include "read/reader.h"
 
-enum { TAG_MAX = 20, SNIFF_FIELDS = 8 };
+enum { TAG_MAX = 20, SNIFF_FIELDS = 8, META_STATS_MAX = 64, KNOWN_MAX = 32 };
 static const uint64_t args_per_byte = 16, args_least = 64u << 20;
 
 /* ------------------------------------------------------------------ which file it is */
@@ -51,9 +52,11 @@ static int xplane_sniff(assay_str head)
 
 /* ------------------------------------------------------------------ what a plane's names are */
 
-static int known_stat(assay_str name)
+static int8_t known_stat(assay_str name)
 {
-	for (int i = 0; i < XPLANE_STAT_COUNT; i++)
+	if (name.n > KNOWN_MAX) /* as most texts that only values refer to */
+		return -1;
+	for (int8_t i = 0; i < XPLANE_STAT_COUNT; i++)
 		if (assay_str_is(name, xplane_stat_name[i]))
 			return i;
 	return -1;
@@ -84,13 +87,15 @@ static assay_str text_field(assay_str message, uint32_t field)
 	return found;
 }
 
-static bool has_field(assay_str message, uint32_t field)
+static void set_index(xplane_ids *ids, uint64_t id, size_t index)
 {
-	assay_proto c = assay_proto_on(message);
-	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number == field)
-			return true;
-	return false;
+	if (id >= XPLANE_LOW_IDS) {
+		*assay_map_at(&ids->high, id) = (uint32_t)index;
+		return;
+	}
+	while (ids->low.n <= id)
+		*assay_push(&ids->low) = ASSAY_MAP_ABSENT;
+	ids->low.p[id] = (uint32_t)index;
 }
 
 /* Whether the plane is taken apart; of the others the writer has every byte. */
@@ -102,7 +107,7 @@ static bool is_taken_apart(const xplane_plane *p)
 static void keep_name(xplane *x, assay_kept_of of, assay_str name)
 {
 	if (x->rest.out.n && name.n)
-		xplane_keep(x, x->plane.place, of, assay_intern(&x->part->strings, name),
+		xplane_keep(x, x->plane->place, of, assay_intern(&x->part->strings, name),
 			    assay_protow_data(&x->rest));
 }
 
@@ -115,9 +120,10 @@ static void add_stat_meta(xplane *x, assay_str entry)
 		return;
 	}
 	assay_str name = text_field(value, XMETA_NAME);
-	*assay_map_at(&x->plane.stat_at, key) = (uint32_t)x->plane.stats.n;
-	*assay_push(&x->plane.stats) = (xplane_stat_meta){name, known_stat(name)};
-	if (!is_taken_apart(&x->plane))
+	set_index(&x->plane->stat_at, key, x->plane->stats.n);
+	*assay_push(&x->plane->stats) = (xplane_stat_meta){
+		name, known_stat(name), xplane_host_kind(name), xplane_is_label(name)};
+	if (!is_taken_apart(x->plane))
 		return;
 	assay_proto c = assay_proto_on(value);
 	x->rest.out.n = 0;
@@ -138,19 +144,25 @@ static void add_event_meta(xplane *x, assay_str entry)
 	assay_str name = text_field(value, XMETA_NAME);
 	if (!name.n)
 		name = text_field(value, XMETA_DISPLAY_NAME);
-	*assay_map_at(&x->plane.event_at, key) = (uint32_t)x->plane.events.n;
-	*assay_push(&x->plane.events) = (xplane_event_meta){
-		.name = assay_intern(&x->part->strings, name),
-		.message = has_field(value, XMETA_STATS) ? value : (assay_str){"", 0},
-		.runtime = x->plane.host && xplane_name_is_runtime(name)};
+	set_index(&x->plane->event_at, key, x->plane->events.n);
+	xplane_event_meta meta = {.name = name,
+				  .first = (uint32_t)x->plane->meta_stats.n,
+				  .runtime = x->plane->host && xplane_name_is_runtime(name)};
+	assay_proto c = assay_proto_on(value);
+	for (assay_field f; meta.stats < META_STATS_MAX && assay_proto_next(&c, &f);)
+		if (f.number == XMETA_STATS && f.wire == ASSAY_WIRE_BYTES) {
+			*assay_push(&x->plane->meta_stats) = (xplane_stat_at){f.whole, f.bytes};
+			meta.stats++;
+		}
+	*assay_push(&x->plane->events) = meta;
 }
 
 static void keep_child(xplane *x, uint64_t id)
 {
-	uint32_t i = assay_map_get(&x->plane.event_at, id);
+	uint32_t i = xplane_index(&x->plane->event_at, id);
 	assay_str name = {"", 0};
 	if (i != ASSAY_MAP_ABSENT)
-		name = assay_pool_get(&x->part->strings, x->plane.events.p[i].name);
+		name = x->plane->events.p[i].name;
 	if (name.n && xplane_afford(x, name.n))
 		assay_protow_bytes(&x->rest, XMETA_CHILD_ID, name);
 }
@@ -171,7 +183,8 @@ static void keep_meta_stat(xplane *x, assay_str stat)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
-	if (xplane_value_read(&x->plane, stat, &meta, &v) && v.more)
+	bool more;
+	if (xplane_value_read(x->plane, stat, &meta, &v, &more) && more)
 		xplane_stat_rest(x, &x->rest, XMETA_STATS, meta->name, stat);
 }
 
@@ -197,74 +210,9 @@ static void keep_event_meta(xplane *x, assay_str entry)
 	keep_name(x, ASSAY_KEPT_NAME, text_field(value, XMETA_NAME));
 }
 
-/* ------------------------------------------------------------------ lines and planes */
+/* ------------------------------------------------------------------ planes */
 
-static void read_events(xplane *x, const xplane_line *line, assay_str message, xplane_sink *sink)
-{
-	assay_proto c = assay_proto_on(message);
-	xplane_event ev = {0};
-	assay_sid domain = 0;
-	for (assay_field f; assay_proto_next(&c, &f);) {
-		if (f.number != XLINE_EVENTS || f.wire != ASSAY_WIRE_BYTES)
-			continue;
-		x->events++;
-		if (!xplane_event_read(x, line, f.bytes, &ev))
-			continue;
-		if (!ev.aggregate) {
-			sink(x, line, &ev);
-			continue;
-		}
-		if (!domain)
-			domain = assay_intern(&x->part->strings, line->name);
-		uint32_t r = assay_add(&x->part->t, ASSAY_T_stat);
-		x->part->t.stat.domain[r] = domain;
-		x->part->t.stat.name[r] = ev.name;
-		x->part->t.stat.calls[r] = ev.occurrences;
-		x->part->t.stat.total[r] = ev.dur;
-	}
-	if (c.bad)
-		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
-}
-
-/* Fields a line has beyond its events and what its track says. */
-static void keep_line(xplane *x, const xplane_line *line, assay_str message)
-{
-	assay_proto c = assay_proto_on(message);
-	x->rest.out.n = 0;
-	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number > XLINE_EVENTS || f.number == XLINE_TIMESTAMP_NS)
-			assay_protow_raw(&x->rest, f.whole);
-	if (line->band) /* also without a rest: it tells that the thread has this line */
-		xplane_keep(x, assay_intern(&x->part->strings, line->name), ASSAY_KEPT_BAND,
-			    line->track, assay_protow_data(&x->rest));
-	else if (x->rest.out.n && line->track != ASSAY_NO_ROW &&
-		 !xplane_line_is_derived(line->id, line->name)) /* made anew */
-		xplane_keep(x, x->plane.place, ASSAY_KEPT_TRACK, line->track,
-			    assay_protow_data(&x->rest));
-}
-
-static void read_line(xplane *x, assay_str message)
-{
-	xplane_line line = {.name = {"", 0}, .display = {"", 0}, .track = ASSAY_NO_ROW};
-	assay_proto c = assay_proto_on(message);
-	for (assay_field f; assay_proto_next(&c, &f);) {
-		if (f.number == XLINE_ID && f.wire == ASSAY_WIRE_VARINT)
-			line.id = assay_field_i64(&f);
-		else if (f.number == XLINE_TIMESTAMP_NS && f.wire == ASSAY_WIRE_VARINT)
-			line.ts = assay_field_i64(&f);
-		else if (f.number == XLINE_NAME && f.wire == ASSAY_WIRE_BYTES)
-			line.name = f.bytes;
-		else if (f.number == XLINE_DISPLAY_NAME && f.wire == ASSAY_WIRE_BYTES)
-			line.display = f.bytes;
-	}
-	xplane_sink *sink = xplane_line_begin(x, &line);
-	if (!sink)
-		return;
-	read_events(x, &line, message, sink);
-	keep_line(x, &line, message);
-}
-
-void xplane_keep(xplane *x, assay_sid place, assay_kept_of of, uint32_t row, assay_str bytes)
+void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes)
 {
 	assay_kept_table *k = &x->part->t.kept;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_kept);
@@ -272,7 +220,7 @@ void xplane_keep(xplane *x, assay_sid place, assay_kept_of of, uint32_t row, ass
 	k->row[r] = row;
 	k->source[r] = x->part->source;
 	k->format[r] = assay_intern_z(&x->part->strings, "xplane");
-	k->place[r] = place;
+	k->place[r] = assay_intern(&x->part->strings, place);
 	k->bytes[r] = assay_intern(&x->part->strings, bytes);
 }
 
@@ -281,29 +229,30 @@ static void plane_stat(xplane *x, assay_str message)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
-	if (!xplane_value_read(&x->plane, message, &meta, &v) || !meta->name.n)
+	bool more;
+	if (!xplane_value_read(x->plane, message, &meta, &v, &more) || !meta->name.n)
 		return;
-	if (v.more) {
+	if (more) {
 		x->rest.out.n = 0;
 		xplane_stat_rest(x, &x->rest, XPLANE_STATS, meta->name, message);
-		xplane_keep(x, x->plane.place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW,
+		xplane_keep(x, x->plane->place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW,
 			    assay_protow_data(&x->rest));
 	}
 	if (!v.field || v.field == XSTAT_BYTES)
 		return;
 	assay_jsonw w = {.compact = true};
 	xplane_value_json(&w, &v, &x->scratch);
-	const char *key = assay_printf(&x->scratch, "%.*s.%.*s", (int)x->plane.name.n,
-				       x->plane.name.p, (int)meta->name.n, meta->name.p);
+	const char *key = assay_printf(&x->scratch, "%.*s.%.*s", (int)x->plane->name.n,
+				       x->plane->name.p, (int)meta->name.n, meta->name.p);
 	assay_meta_add(x->part, key, assay_jsonw_text(&w));
 	assay_jsonw_free(&w);
 	if (assay_str_is(meta->name, "process_id") && v.num >= 0)
-		x->plane.pid = v.num;
+		x->plane->pid = v.num;
 }
 
 static void each_plane_stat(xplane *x, void (*take)(xplane *, assay_str))
 {
-	assay_proto c = assay_proto_on(x->plane.message);
+	assay_proto c = assay_proto_on(x->plane->message);
 	for (assay_field f; assay_proto_next(&c, &f);)
 		if (f.number == XPLANE_STATS && f.wire == ASSAY_WIRE_BYTES)
 			take(x, f.bytes);
@@ -315,11 +264,12 @@ static void device_stat(xplane *x, assay_str message)
 	xplane_value v;
 	assay_device_table *d = &x->part->t.device;
 	uint32_t r = (uint32_t)d->n - 1;
-	if (!xplane_value_read(&x->plane, message, &meta, &v))
+	bool more;
+	if (!xplane_value_read(x->plane, message, &meta, &v, &more))
 		return;
 	if (assay_str_is(meta->name, "device_vendor")) {
 		assay_vendor vendor = assay_vendor_of(v.text);
-		x->plane.amd = vendor == ASSAY_VENDOR_AMD;
+		x->plane->amd = vendor == ASSAY_VENDOR_AMD;
 		d->vendor[r] = assay_intern_z(&x->part->strings, assay_vendor_name[vendor]);
 	} else if (assay_str_is(meta->name, "gpu_device_name")) {
 		d->name[r] = assay_intern(&x->part->strings, v.text);
@@ -328,9 +278,9 @@ static void device_stat(xplane *x, assay_str message)
 	} else if (assay_str_is(meta->name, "core_count")) {
 		d->units[r] = v.num >= 0 && v.num <= INT32_MAX ? (int32_t)v.num : -1;
 	} else if (assay_str_is(meta->name, "compute_cap_major") && v.num < 1000) {
-		x->plane.major = v.num;
+		x->plane->major = v.num;
 	} else if (assay_str_is(meta->name, "compute_cap_minor") && v.num < 1000) {
-		x->plane.minor = v.num;
+		x->plane->minor = v.num;
 	}
 }
 
@@ -340,10 +290,10 @@ static void read_device(xplane *x)
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_device);
 	assay_device_table *d = &x->part->t.device;
 	d->source[r] = x->part->source;
-	d->id[r] = (int32_t)x->plane.id;
+	d->id[r] = (int32_t)x->plane->id;
 	each_plane_stat(x, device_stat);
-	if (x->plane.major >= 0 && x->plane.minor >= 0 && !x->plane.amd) {
-		snprintf(arch, sizeof arch, "sm_%d%d", (int)x->plane.major, (int)x->plane.minor);
+	if (x->plane->major >= 0 && x->plane->minor >= 0 && !x->plane->amd) {
+		snprintf(arch, sizeof arch, "sm_%d%d", (int)x->plane->major, (int)x->plane->minor);
 		d->arch[r] = assay_intern_z(&x->part->strings, arch);
 	} else if (assay_str_starts(assay_pool_get(&x->part->strings, d->name[r]), "gfx")) {
 		d->arch[r] = d->name[r];
@@ -354,7 +304,8 @@ static void task_stat(xplane *x, assay_str message)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
-	if (!xplane_value_read(&x->plane, message, &meta, &v) ||
+	bool more;
+	if (!xplane_value_read(x->plane, message, &meta, &v, &more) ||
 	    !assay_str_is(meta->name, "profile_start_time") || v.num <= 0)
 		return;
 	x->part->t.source.base[x->part->source] = v.num;
@@ -380,24 +331,10 @@ static void tree_stat(xplane *x, assay_str message)
 	x->part->t.given_link.parent[r] = parent;
 }
 
-static void read_lines(xplane *x)
-{
-	assay_proto c = assay_proto_on(x->plane.message);
-	assay_field f;
-	while (assay_proto_next(&c, &f)) {
-		if (f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
-			read_line(x, f.bytes);
-		else if (f.number > XPLANE_STATS)
-			xplane_keep(x, x->plane.place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW, f.whole);
-	}
-	if (c.cut && f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
-		read_line(x, f.bytes); /* the whole events in front of the cut */
-}
-
 /* Names first: events refer to them and stand in front of them. */
 static void read_names(xplane *x)
 {
-	xplane_plane *p = &x->plane;
+	xplane_plane *p = x->plane;
 	assay_proto c = assay_proto_on(p->message);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == XPLANE_ID && f.wire == ASSAY_WIRE_VARINT)
@@ -437,14 +374,15 @@ static bool number_of(assay_str name, size_t prefix, int64_t *id)
 
 static void begin_plane(xplane *x, assay_str message)
 {
-	x->plane = (xplane_plane){.message = message, .pid = -1, .major = -1, .minor = -1};
-	xplane_plane *p = &x->plane;
+	xplane_plane *p = x->plane;
+	*p = (xplane_plane){
+		.message = message, .number = p->number + 1, .pid = -1, .major = -1, .minor = -1};
 	p->name = text_field(message, XPLANE_NAME);
 	p->device = assay_str_starts(p->name, XPLANE_GPU);
 	p->beside = assay_str_starts(p->name, XPLANE_BESIDE);
 	p->host = is_host_plane(p->name);
 	/* all hosts are written as one */
-	p->place = assay_intern(&x->part->strings, p->host ? ASSAY_S(XPLANE_HOST) : p->name);
+	p->place = p->host ? ASSAY_S(XPLANE_HOST) : p->name;
 	read_names(x);
 	if (p->beside && !number_of(p->name, sizeof XPLANE_BESIDE - 1, &p->id))
 		p->id = -1;
@@ -453,71 +391,77 @@ static void begin_plane(xplane *x, assay_str message)
 		p->id = id;
 }
 
+static void free_ids(xplane_ids *ids)
+{
+	assay_vec_free(&ids->low);
+	assay_map_free(&ids->high);
+}
+
 static void end_plane(xplane *x)
 {
-	assay_vec_free(&x->plane.stats);
-	assay_vec_free(&x->plane.events);
-	assay_map_free(&x->plane.stat_at);
-	assay_map_free(&x->plane.event_at);
+	assay_vec_free(&x->plane->stats);
+	assay_vec_free(&x->plane->events);
+	assay_vec_free(&x->plane->meta_stats);
+	free_ids(&x->plane->stat_at);
+	free_ids(&x->plane->event_at);
 }
 
 /* Modules that our writer made of scopes: made again when the run is written. */
 static bool is_our_hlo(const xplane *x)
 {
-	if (!assay_str_is(x->plane.name, XPLANE_METADATA))
+	if (!assay_str_is(x->plane->name, XPLANE_METADATA))
 		return false;
-	for (size_t i = 0; i < x->plane.stats.n; i++)
-		if (x->plane.stats.p[i].known == XPLANE_FROM_SCOPES)
+	for (size_t i = 0; i < x->plane->stats.n; i++)
+		if (x->plane->stats.p[i].known == XPLANE_FROM_SCOPES)
 			return true;
 	return false;
 }
 
-static void read_plane(xplane *x, assay_str message, assay_str whole)
+static void read_plane(xplane *x, xplane_crew *crew, assay_str message, assay_str whole)
 {
 	size_t first_gpu_row = x->part->t.gpu.n;
 	begin_plane(x, message);
-	if (x->plane.beside) {
-		read_lines(x);
-	} else if (x->plane.device) {
+	if (x->plane->beside) {
+		xplane_lines_read(crew);
+	} else if (x->plane->device) {
 		each_plane_stat(x, plane_stat);
 		read_device(x);
-		read_lines(x);
+		xplane_lines_read(crew);
 		xplane_device_end(x, first_gpu_row);
-	} else if (x->plane.host) {
+	} else if (x->plane->host) {
 		each_plane_stat(x, plane_stat);
-		read_lines(x);
-	} else if (assay_str_is(x->plane.name, XPLANE_SCOPE_TREE)) {
+		xplane_lines_read(crew);
+	} else if (assay_str_is(x->plane->name, XPLANE_SCOPE_TREE)) {
 		each_plane_stat(x, tree_stat);
 	} else {
-		if (assay_str_is(x->plane.name, XPLANE_TASK))
+		if (assay_str_is(x->plane->name, XPLANE_TASK))
 			each_plane_stat(x, task_stat);
 		if (whole.n && !is_our_hlo(x))
-			xplane_keep(x, x->plane.place, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
+			xplane_keep(x, x->plane->place, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
 	}
 	end_plane(x);
 }
 
 /* A field of the file itself that starts at v; false when the file ends in it. */
-static bool read_field(xplane *x, assay_view v, size_t *used)
+static bool read_field(assay_run *run, xplane *x, xplane_crew *crew, assay_view v, size_t *used)
 {
 	assay_proto c = assay_proto_on((assay_str){v.p, v.n});
 	assay_field f;
 	bool whole = assay_proto_next(&c, &f);
 	*used = f.whole.n;
 	if (whole && f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES) {
-		read_plane(x, f.bytes, f.whole);
+		read_plane(x, crew, f.bytes, f.whole);
 	} else if (whole) {
 		if (f.number == XSPACE_WARNINGS || f.number == XSPACE_ERRORS)
-			assay_warn(x->run, "xplane_warning", "the recorder says: %.*s",
+			assay_warn(run, "xplane_warning", "the recorder says: %.*s",
 				   (int)(f.bytes.n < 400 ? f.bytes.n : 400), f.bytes.p);
 		if (f.number == XSPACE_HOSTNAMES && f.wire == ASSAY_WIRE_BYTES)
 			assay_meta_add(x->part, "hostname", f.bytes);
-		xplane_keep(x, assay_intern_z(&x->part->strings, XPLANE_KEPT_SPACE),
-			    ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
+		xplane_keep(x, ASSAY_S(XPLANE_KEPT_SPACE), ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
 	} else if (c.cut) {
 		assay_count(x->part, ASSAY_ISSUE_truncated, 1);
 		if (f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES)
-			read_plane(x, f.bytes, (assay_str){0});
+			read_plane(x, crew, f.bytes, (assay_str){0});
 	} else {
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 	}
@@ -536,10 +480,13 @@ static size_t field_size(assay_view v)
 
 static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	xplane x = {.run = run, .part = &run->part};
+	assay_arena a = {0};
+	xplane_plane plane = {0};
+	xplane *x = assay_alloc(&a, sizeof *x);
+	*x = (xplane){.part = &run->part, .plane = &plane, .args_left = args_least};
+	xplane_crew *crew = xplane_crew_new(x, run->threads ? run->threads : assay_threads(), &a);
 	uint64_t pos = 0;
 	(void)err;
-	x.args_left = args_least;
 	for (size_t used;; pos += used) {
 		assay_view v = assay_input_view(in, pos, TAG_MAX);
 		if (!v.n)
@@ -547,22 +494,19 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 		size_t want = field_size(v);
 		if (v.n < want)
 			v = assay_input_view(in, pos, want);
-		x.args_left += args_per_byte * (v.n < want ? v.n : want);
-		if (!read_field(&x, v, &used))
+		x->args_left += args_per_byte * (v.n < want ? v.n : want);
+		if (!read_field(run, x, crew, v, &used))
 			break;
 		assay_input_drop(in, pos + used);
 		if (run->progress)
 			run->progress(run->progress_ctx, assay_input_path(in),
 				      assay_input_file_pos(in), assay_input_file_bytes(in));
 	}
-	xplane_steps_end(&x);
-	run->part.t.source.records[run->part.source] += x.events;
-	assay_vec_free(&x.derived_steps);
-	assay_jsonw_free(&x.args);
-	for (size_t i = 0; i < XPLANE_SEEN; i++)
-		assay_vec_free(&x.seen[i].text);
-	assay_arena_free(&x.scratch);
-	assay_protow_free(&x.rest);
+	xplane_steps_end(x);
+	run->part.t.source.records[run->part.source] += x->events;
+	xplane_crew_free(crew);
+	xplane_free(x);
+	assay_arena_free(&a);
 	return true;
 }
 

@@ -9,9 +9,11 @@
 
 typedef struct xplane_value {
 	uint32_t field; /* XSTAT_DOUBLE ... XSTAT_REF; 0: not there */
-	bool more;      /* the stat has fields that no row holds: see xplane_stat_rest */
-	int64_t num;    /* of INT64 and UINT64 */
-	double real;
+	uint32_t ref;   /* of REF: index of the text in the plane's stats; else ASSAY_NO_ROW */
+	union {
+		int64_t num; /* of INT64 and UINT64 */
+		double real; /* of DOUBLE */
+	};
 	assay_str text; /* of STR, BYTES and REF */
 } xplane_value;
 
@@ -24,19 +26,28 @@ typedef struct xplane_event {
 	bool runtime;   /* see xplane_event_meta */
 	uint64_t seen;  /* bits of the stats that are there */
 	xplane_value stat[XPLANE_STAT_COUNT];
-	assay_sid args; /* stats without a column, as JSON members */
+	const bool *column; /* by xplane_stat: has a column in what the event seems to be so far */
+	assay_sid args;     /* stats without a column, as JSON members */
 	assay_str rest; /* fields the format had not when this was written: see xplane.h of model */
 } xplane_event;
 
+/* What the name is, as the name of a stat and as the text that a REF refers to. */
 typedef struct xplane_stat_meta {
 	assay_str name;
-	int known; /* xplane_stat, or -1 */
+	int8_t known;     /* xplane_stat, or -1 */
+	int8_t host_kind; /* assay_host_kind, or -1 */
+	bool label;       /* xplane_is_label() */
 } xplane_stat_meta;
 
+/* A stat in its message, with and without its tag and length. */
+typedef struct xplane_stat_at {
+	assay_str whole, bytes;
+} xplane_stat_at;
+
 typedef struct xplane_event_meta {
-	assay_sid name;
-	assay_str message; /* when it has stats of its own; else empty */
-	bool runtime;      /* on a host plane: the name is one that runtimes give their spans */
+	assay_str name;
+	uint32_t first, stats; /* in meta_stats of the plane */
+	bool runtime;          /* on a host plane: the name is one that runtimes give their spans */
 } xplane_event_meta;
 
 typedef struct xplane_step {
@@ -44,15 +55,31 @@ typedef struct xplane_step {
 	assay_sid name;
 } xplane_step;
 
-/* One plane; slices point into the input. */
+/* Indices by id. Ids are small numbers in most files; a list serves those. */
+typedef struct xplane_ids {
+	assay_vec(uint32_t) low;
+	assay_map high;
+} xplane_ids;
+enum { XPLANE_LOW_IDS = 1 << 16 };
+
+static inline uint32_t xplane_index(const xplane_ids *ids, uint64_t id)
+{
+	if (id < XPLANE_LOW_IDS)
+		return id < ids->low.n ? ids->low.p[id] : ASSAY_MAP_ABSENT;
+	return assay_map_get(&ids->high, id);
+}
+
+/* One plane; slices point into the input. Threads that read its events share it. */
 typedef struct xplane_plane {
 	assay_str name, message;
-	assay_sid place; /* the name its writer gives the plane */
+	assay_str place; /* the name its writer gives the plane */
 	int64_t id, pid; /* pid: of the process the plane says it is from, or -1 */
 	assay_vec(xplane_stat_meta) stats;
-	assay_map stat_at; /* id -> index in stats */
+	xplane_ids stat_at; /* index in stats */
 	assay_vec(xplane_event_meta) events;
-	assay_map event_at;
+	xplane_ids event_at;
+	assay_vec(xplane_stat_at) meta_stats;
+	uint32_t number;                /* in the file */
 	int64_t major, minor;           /* compute capability, -1 when not said */
 	bool amd, device, host, beside; /* beside: XPLANE_BESIDE */
 	bool cut;                       /* the file ends inside the plane */
@@ -62,7 +89,8 @@ typedef struct xplane_line {
 	int64_t id, ts;
 	assay_str name, display;
 	uint32_t track;
-	bool band; /* a line beside the thread's own */
+	bool band;      /* a line beside the thread's own */
+	assay_str rest; /* fields beyond its events and what its track says */
 } xplane_line;
 
 /* A value of JSON text, and behind it what was written for it. */
@@ -73,36 +101,80 @@ typedef struct xplane_seen {
 } xplane_seen;
 enum { XPLANE_SEEN = 512 };
 
+/* A stat that becomes a JSON member of its event. */
+typedef struct xplane_shown {
+	const xplane_stat_meta *meta;
+	xplane_value value;
+} xplane_shown;
+
+/* The members of an event by the bytes of their stats: the same few come again and again. */
+typedef struct xplane_members {
+	uint64_t hash;
+	uint32_t plane; /* ids mean something in one plane only */
+	assay_sid args;
+	uint64_t cost; /* what xplane_afford() was asked for */
+	assay_vec(char) raw;
+} xplane_members;
+enum { XPLANE_MEMBERS = 2048 };
+
+/* What kernel_details says, by the index of its text; and the last arguments it was added to. */
+typedef struct xplane_kernel {
+	uint32_t plane, ref;
+	uint32_t grid[3], shared, scratch, dynamic;
+	uint16_t block[3], regs, acc_regs, scalar_regs;
+	uint32_t wide;    /* values that fit no column */
+	double occupancy; /* percent; 0: not said */
+	assay_sid args, with_details;
+} xplane_kernel;
+enum { XPLANE_KERNELS = 512 };
+
+/* What reads events. Each thread has one, with a part of its own; the first has the run's. */
 typedef struct xplane {
-	assay_run *run;
 	assay_part *part;
-	xplane_plane plane;
+	xplane_plane *plane;
 	assay_jsonw args;
 	xplane_seen seen[XPLANE_SEEN];
 	assay_arena scratch; /* for one value */
-	assay_protow rest;   /* of the event being read */
-	uint64_t args_left;  /* bytes of JSON still allowed: refs let a small file ask for much */
+	assay_protow rest,
+		stat_rest; /* of the event being read: of fields, and behind it of stats */
+	assay_vec(xplane_shown) shown; /* members of the event being read */
+	assay_vec(assay_str) runs;     /* their bytes in the file */
+	assay_vec(assay_sid) names;    /* of the plane's events; 0: not asked for yet */
+	xplane_members members[XPLANE_MEMBERS];
+	xplane_kernel kernels[XPLANE_KERNELS];
+	uint64_t args_left; /* bytes of JSON still allowed: refs let a small file ask for much */
+	bool refused;       /* more were asked for */
 	uint64_t events;
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
 } xplane;
 
 /* xplane.c: a piece for the writer; row numbers what `of` says. */
-void xplane_keep(xplane *x, assay_sid place, assay_kept_of of, uint32_t row, assay_str bytes);
+void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes);
 
 /* xplane_event.c */
+/* more: the stat has fields that no row holds, see xplane_stat_rest(). */
 bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
-		       xplane_value *out);
+		       xplane_value *out, bool *more);
+/* A reader of events, all zero but for its part, gives its memory back. */
+void xplane_free(xplane *x);
 bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev);
-/* What of a stat with `more` no row holds, for the writer; counted when it asks for too much. */
+/* What of a stat with more no row holds, for the writer; counted when it asks for too much. */
 void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str name, assay_str stat);
 /* Takes n bytes off what the file may still ask for; counted when that is too much. */
 bool xplane_afford(xplane *x, size_t n);
 /* Empties scratch first. */
 void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scratch);
 
+/* xplane_lines.c: the lines of the plane, by so many threads of which x is one. */
+typedef struct xplane_crew xplane_crew;
+xplane_crew *xplane_crew_new(xplane *first, unsigned threads, assay_arena *a);
+void xplane_crew_free(xplane_crew *c);
+void xplane_lines_read(xplane_crew *c);
+
 /* xplane_rows.c */
 bool xplane_name_is_runtime(assay_str name);
+int8_t xplane_host_kind(assay_str name); /* -1: none */
 typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);
 void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *ev);
 xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);

@@ -26,7 +26,7 @@ static uint8_t class_of(const xplane_event *ev)
 
 static void add_sync(xplane *x, const xplane_event *ev)
 {
-	uint32_t track = assay_stream_track(x->part, x->plane.id, number(ev, XPLANE_STREAM, -1));
+	uint32_t track = assay_stream_track(x->part, x->plane->id, number(ev, XPLANE_STREAM, -1));
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_sync);
 	assay_sync_table *t = &x->part->t.sync;
 	int64_t status = number(ev, XPLANE_STATUS, t->status[r]);
@@ -45,12 +45,12 @@ static void add_sync(xplane *x, const xplane_event *ev)
 	t->class[r] = class_of(ev);
 	t->args[r] = ev->args;
 	if (ev->rest.n)
-		xplane_keep(x, x->plane.place, ASSAY_KEPT_SYNC, r, ev->rest);
+		xplane_keep(x, x->plane->place, ASSAY_KEPT_SYNC, r, ev->rest);
 }
 
 static void add_mark(xplane *x, const xplane_event *ev)
 {
-	uint32_t track = assay_stream_track(x->part, x->plane.id, number(ev, XPLANE_STREAM, -1));
+	uint32_t track = assay_stream_track(x->part, x->plane->id, number(ev, XPLANE_STREAM, -1));
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_mark);
 	assay_mark_table *t = &x->part->t.mark;
 	int64_t external = number(ev, XPLANE_EXTERNAL, 0);
@@ -61,7 +61,7 @@ static void add_mark(xplane *x, const xplane_event *ev)
 	t->external[r] = external > 0 && external <= UINT32_MAX ? (uint32_t)external : 0;
 	t->args[r] = ev->args;
 	/* also without a rest: the place tells it from marks on the stream's own line */
-	xplane_keep(x, x->plane.place, ASSAY_KEPT_MARK, r, ev->rest);
+	xplane_keep(x, x->plane->place, ASSAY_KEPT_MARK, r, ev->rest);
 }
 
 /* The device of an allocator's name. */
@@ -111,7 +111,7 @@ static void on_beside(xplane *x, const xplane_line *line, const xplane_event *ev
 xplane_sink *xplane_beside_begin(xplane *x, xplane_line *line)
 {
 	if (assay_str_is(line->name, XPLANE_COUNTER_LINE)) {
-		line->track = assay_track(x->part, ASSAY_TRACK_TELEMETRY, x->plane.id,
+		line->track = assay_track(x->part, ASSAY_TRACK_TELEMETRY, x->plane->id,
 					  INT64_MAX - line->id, 0, 0);
 		return xplane_on_counters;
 	}

@@ -1,23 +1,25 @@
-/* One XEvent: its time, and its stats sorted into columns and arguments. */
+/* One XEvent: its time, and its stats sorted into columns and arguments.
+ *
+ * Events are many and their stats are more, so the fields of an event are walked once; a stat of
+ * the usual form is read without a cursor; and arguments, which are kept as JSON text, are written
+ * once for all events whose stats without a column are the same bytes. */
 #include "read/xplane.h"
 
 #include <assert.h>
 
 enum {
 	TEXT_MAX = 4096,
-	META_STATS_MAX = 64,
 	MEMBER_BYTES = 16, /* of a JSON member, beside its name and text */
 };
 
-static void take_value(const xplane_plane *p, const assay_field *f, xplane_value *v)
+static inline void take_value(const xplane_plane *p, const assay_field *f, xplane_value *v)
 {
-	uint32_t i;
 	v->field = f->number;
 	if (f->number == XSTAT_DOUBLE && f->wire == ASSAY_WIRE_FIXED64) {
 		v->real = assay_field_f64(f);
 	} else if (f->number == XSTAT_REF && f->wire == ASSAY_WIRE_VARINT) {
-		i = assay_map_get(&p->stat_at, f->value);
-		v->text = i == ASSAY_MAP_ABSENT ? (assay_str){"", 0} : p->stats.p[i].name;
+		v->ref = xplane_index(&p->stat_at, f->value);
+		v->text = v->ref == ASSAY_MAP_ABSENT ? (assay_str){"", 0} : p->stats.p[v->ref].name;
 	} else if ((f->number == XSTAT_UINT64 || f->number == XSTAT_INT64) &&
 		   f->wire == ASSAY_WIRE_VARINT) {
 		v->num = assay_field_i64(f);
@@ -29,34 +31,72 @@ static void take_value(const xplane_plane *p, const assay_field *f, xplane_value
 	}
 }
 
-bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
-		       xplane_value *out)
+static const xplane_stat_meta nameless = {{"", 0}, -1, -1, false};
+
+static inline const xplane_stat_meta *stat_meta(const xplane_plane *p, uint64_t id)
 {
-	static const xplane_stat_meta nameless = {{"", 0}, -1};
+	uint32_t i = xplane_index(&p->stat_at, id);
+	return i == ASSAY_MAP_ABSENT ? &nameless : &p->stats.p[i];
+}
+
+bool xplane_value_read(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
+		       xplane_value *out, bool *more)
+{
 	assay_proto c = assay_proto_on(stat);
-	bool more = false;
 	*meta = &nameless;
-	*out = (xplane_value){0};
+	*out = (xplane_value){.ref = ASSAY_MAP_ABSENT};
+	*more = false;
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == XSTAT_META && f.wire == ASSAY_WIRE_VARINT) {
-			uint32_t i = assay_map_get(&p->stat_at, f.value);
-			if (i != ASSAY_MAP_ABSENT)
-				*meta = &p->stats.p[i];
+			*meta = stat_meta(p, f.value);
 		} else if (f.number >= XSTAT_DOUBLE && f.number <= XSTAT_REF) {
 			take_value(p, &f, out);
-			more |= f.number == XSTAT_BYTES;
+			*more |= f.number == XSTAT_BYTES;
 		} else {
-			more |= f.number > XSTAT_REF;
+			*more |= f.number > XSTAT_REF;
 		}
 	}
-	out->more = more;
 	return !c.bad && !c.cut;
+}
+
+#define TAG(field, wire) ((field) << 3 | ASSAY_WIRE_##wire)
+
+/* xplane_value_read() of a stat as recorders write it, an id and a value; false for others. */
+static inline bool read_plain(const xplane_plane *p, assay_str stat, const xplane_stat_meta **meta,
+			      xplane_value *v)
+{
+	const uint8_t *at = (const uint8_t *)stat.p, *end = at + stat.n;
+	uint64_t id, n = 0;
+	if (stat.n < 4 || *at++ != TAG(XSTAT_META, VARINT) || !assay_varint8(&at, &id))
+		return false;
+	uint8_t tag = *at++;
+	*v = (xplane_value){.field = tag >> 3, .ref = ASSAY_MAP_ABSENT};
+	if (tag == TAG(XSTAT_DOUBLE, FIXED64)) {
+		memcpy(&v->real, at, sizeof v->real);
+		at += sizeof v->real;
+	} else if (!assay_varint8(&at, &n)) {
+		return false;
+	} else if (tag == TAG(XSTAT_INT64, VARINT) || tag == TAG(XSTAT_UINT64, VARINT)) {
+		v->num = (int64_t)n;
+	} else if (tag == TAG(XSTAT_REF, VARINT)) {
+		v->ref = xplane_index(&p->stat_at, n);
+		if (v->ref != ASSAY_MAP_ABSENT)
+			v->text = p->stats.p[v->ref].name;
+	} else if (tag == TAG(XSTAT_STR, BYTES) && at <= end && n <= (size_t)(end - at)) {
+		v->text = (assay_str){(const char *)at, (size_t)n};
+		at += n;
+	} else {
+		return false;
+	}
+	*meta = stat_meta(p, id);
+	return at == end;
 }
 
 bool xplane_afford(xplane *x, size_t n)
 {
 	if (n > x->args_left) {
 		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
+		x->refused = true;
 		return false;
 	}
 	x->args_left -= n;
@@ -167,11 +207,10 @@ static const bool beside_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_INFERRED] = true,
 };
 
-static const bool *columns_of(const xplane *x, const xplane_event *ev)
+static const bool *columns_of(const xplane *x, assay_str cat)
 {
-	assay_str cat = ev->stat[XPLANE_CAT].text;
-	if (!x->plane.beside)
-		return x->plane.device                       ? device_column
+	if (!x->plane->beside)
+		return x->plane->device                      ? device_column
 		       : assay_str_is(cat, XPLANE_CAT_ALLOC) ? memory_column
 							     : host_column;
 	return assay_str_is(cat, XPLANE_CAT_SYNC)   ? sync_column
@@ -182,23 +221,36 @@ static const bool *columns_of(const xplane *x, const xplane_event *ev)
 /* What our writer made of a row's scope or step, and says so in front of it. */
 static bool is_made_anew(const xplane_event *ev, const xplane_stat_meta *meta)
 {
-	if (ev->stat[XPLANE_FROM_SCOPES].field && xplane_is_label(meta->name))
+	if (meta->label && ev->stat[XPLANE_FROM_SCOPES].field)
 		return true;
-	return ev->stat[XPLANE_STEP_ORIGIN].field &&
-	       (meta->known == XPLANE_ROOT || meta->known == XPLANE_STEP_NUM);
+	return (meta->known == XPLANE_ROOT || meta->known == XPLANE_STEP_NUM) &&
+	       ev->stat[XPLANE_STEP_ORIGIN].field;
+}
+
+static void show_stat(xplane *x, const xplane_stat_meta *meta, const xplane_value *v,
+		      assay_str whole)
+{
+	*assay_push(&x->shown) = (xplane_shown){meta, *v};
+	assay_str *last = x->runs.n ? &x->runs.p[x->runs.n - 1] : NULL;
+	if (last && last->p + last->n == whole.p)
+		last->n += whole.n;
+	else
+		*assay_push(&x->runs) = whole;
 }
 
 /* shared: many events have the stat, so its text is no measure of the file's. */
-static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *ev)
+static inline void take_stat(xplane *x, const xplane_stat_at *at, bool shared, xplane_event *ev)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
-	if (!xplane_value_read(&x->plane, message, &meta, &v)) {
+	bool more = false;
+	if (!read_plain(x->plane, at->bytes, &meta, &v) &&
+	    !xplane_value_read(x->plane, at->bytes, &meta, &v, &more)) {
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 		return;
 	}
-	if (v.more && !shared) /* those of metadata are kept with it */
-		xplane_stat_rest(x, &x->rest, XEVENT_STATS, meta->name, message);
+	if (more && !shared) /* those of metadata are kept with it */
+		xplane_stat_rest(x, &x->stat_rest, XEVENT_STATS, meta->name, at->bytes);
 	if (v.text.n > TEXT_MAX && (shared || v.field == XSTAT_REF)) {
 		v.text.n = TEXT_MAX;
 		assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
@@ -208,39 +260,95 @@ static void take_stat(xplane *x, assay_str message, bool shared, xplane_event *e
 			return; /* a stat may occur once; recorders do not always know */
 		ev->stat[meta->known] = v;
 		ev->seen |= (uint64_t)1 << meta->known;
+		if (meta->known == XPLANE_CAT)
+			ev->column = columns_of(x, v.text);
+		if (ev->column[meta->known])
+			return;
 	}
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;
-	if (!shown || (meta->known >= 0 && columns_of(x, ev)[meta->known]))
-		return;
-	if (is_made_anew(ev, meta))
-		return;
-	/* before it is written: a few bytes can name a long stat */
-	if (xplane_afford(x, meta->name.n + v.text.n + MEMBER_BYTES)) {
-		assay_jsonw_key(&x->args, meta->name);
-		add_value(x, &v);
-	}
+	if (shown && !is_made_anew(ev, meta))
+		show_stat(x, meta, &v, at->whole);
 }
 
-static void take_stats(xplane *x, assay_str message, uint32_t field, unsigned most,
-		       xplane_event *ev)
+/* ------------------------------------------------------------------ arguments */
+
+static uint64_t cost_of(const xplane_shown *s)
 {
-	assay_proto c = assay_proto_on(message);
-	for (assay_field f; most && assay_proto_next(&c, &f);) {
-		if (f.number != field || f.wire != ASSAY_WIRE_BYTES)
-			continue;
-		take_stat(x, f.bytes, field == XMETA_STATS, ev);
-		most--;
-	}
+	return s->meta->name.n + s->value.text.n + MEMBER_BYTES;
 }
 
 /* The JSON object without its braces. */
-static assay_sid intern_args(xplane *x)
+static assay_sid write_members(xplane *x)
 {
+	x->args.out.n = 0;
+	x->args.comma = false;
+	x->args.compact = true;
+	assay_jsonw_open(&x->args, NULL, '{');
+	for (size_t i = 0; i < x->shown.n; i++) {
+		const xplane_shown *s = &x->shown.p[i];
+		/* before it is written: a few bytes can name a long stat */
+		if (!xplane_afford(x, cost_of(s)))
+			continue;
+		assay_jsonw_key(&x->args, s->meta->name);
+		add_value(x, &s->value);
+	}
+	assay_jsonw_close(&x->args, '}');
 	assay_str s = assay_jsonw_text(&x->args);
-	if (s.n <= 2)
-		return 0;
 	return assay_intern(&x->part->strings, (assay_str){s.p + 1, s.n - 2});
 }
+
+static bool are_members(const xplane *x, const xplane_members *m)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < x->runs.n; at += x->runs.p[i++].n) {
+		assay_str run = x->runs.p[i];
+		if (run.n > m->raw.n - at || memcmp(m->raw.p + at, run.p, run.n) != 0)
+			return false;
+	}
+	return at == m->raw.n;
+}
+
+static void remember_members(xplane *x, xplane_members *m, uint64_t hash, assay_sid args)
+{
+	uint64_t cost = 0;
+	size_t n = 0, at = 0;
+	for (size_t i = 0; i < x->runs.n; i++)
+		n += x->runs.p[i].n;
+	if (n > TEXT_MAX)
+		return;
+	for (size_t i = 0; i < x->shown.n; i++)
+		cost += cost_of(&x->shown.p[i]);
+	assay_vec_reserve(&m->raw, n);
+	for (size_t i = 0; i < x->runs.n; at += x->runs.p[i++].n)
+		memcpy(m->raw.p + at, x->runs.p[i].p, x->runs.p[i].n);
+	m->raw.n = n;
+	m->hash = hash;
+	m->plane = x->plane->number;
+	m->cost = cost;
+	m->args = args;
+}
+
+static assay_sid args_of(xplane *x)
+{
+	uint64_t hash = 0;
+	for (size_t i = 0; i < x->runs.n; i++)
+		hash = assay_hash(x->runs.p[i].p, x->runs.p[i].n, hash);
+	xplane_members *m = &x->members[hash % XPLANE_MEMBERS];
+	if (m->hash == hash && m->plane == x->plane->number && m->cost <= x->args_left &&
+	    are_members(x, m)) {
+		x->args_left -= m->cost;
+		return m->args;
+	}
+	bool refused = x->refused;
+	x->refused = false;
+	assay_sid args = write_members(x);
+	if (!x->refused)
+		remember_members(x, m, hash, args);
+	x->refused |= refused;
+	return args;
+}
+
+/* ------------------------------------------------------------------ events */
 
 /* Picoseconds are cut to whole nanoseconds at both ends, so that spans which touch still touch. */
 static bool set_time(const xplane_line *line, int64_t offset, int64_t dur, xplane_event *ev)
@@ -255,55 +363,108 @@ static bool set_time(const xplane_line *line, int64_t offset, int64_t dur, xplan
 }
 
 /* Empties ev. Only what is there of the stats is cleared: all of them are two kilobytes. */
-static void forget_event(xplane_event *ev)
+static void forget_event(xplane *x, xplane_event *ev)
 {
 	static_assert(XPLANE_STAT_COUNT <= 64, "a bit of seen for each");
 	for (; ev->seen; ev->seen &= ev->seen - 1)
 		ev->stat[__builtin_ctzll(ev->seen)] = (xplane_value){0};
 	ev->occurrences = 0;
 	ev->aggregate = ev->runtime = false;
+	ev->column = columns_of(x, (assay_str){"", 0});
+	x->rest.out.n = x->stat_rest.out.n = x->shown.n = x->runs.n = 0;
 }
 
-bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev)
+typedef struct event_head {
+	int64_t offset, dur;
+	uint64_t meta; /* id */
+	bool has_meta;
+} event_head;
+
+static bool walk_event(xplane *x, assay_str message, event_head *h, xplane_event *ev)
 {
-	int64_t offset = 0, dur = 0;
-	const xplane_event_meta *meta = NULL;
-	forget_event(ev);
 	assay_proto c = assay_proto_on(message);
-	x->rest.out.n = 0;
-	for (assay_field f; assay_proto_next(&c, &f);) {
+	for (assay_field f; assay_proto_next_padded(&c, &f);) {
+		if (f.number == XEVENT_STATS && f.wire == ASSAY_WIRE_BYTES) {
+			take_stat(x, &(xplane_stat_at){f.whole, f.bytes}, false, ev);
+			continue;
+		}
 		if (f.number > XEVENT_OCCURRENCES)
 			assay_protow_raw(&x->rest, f.whole);
 		if (f.wire != ASSAY_WIRE_VARINT)
 			continue;
 		if (f.number == XEVENT_META) {
-			uint32_t i = assay_map_get(&x->plane.event_at, f.value);
-			meta = i == ASSAY_MAP_ABSENT ? NULL : &x->plane.events.p[i];
+			h->meta = f.value;
+			h->has_meta = true;
 		} else if (f.number == XEVENT_OFFSET_PS) {
-			offset = assay_field_i64(&f);
+			h->offset = assay_field_i64(&f);
 		} else if (f.number == XEVENT_DURATION_PS) {
-			dur = assay_field_i64(&f);
+			h->dur = assay_field_i64(&f);
 		} else if (f.number == XEVENT_OCCURRENCES) {
 			ev->aggregate = true;
 			ev->occurrences = f.value;
 		}
 	}
-	if (c.bad || c.cut || !set_time(line, offset, dur, ev)) {
+	return !c.bad && !c.cut;
+}
+
+/* The name in this reader's part. */
+static assay_sid name_of(xplane *x, uint32_t meta)
+{
+	if (!x->names.n) {
+		size_t n = x->plane->events.n;
+		assay_vec_reserve(&x->names, n);
+		memset(x->names.p, 0, n * sizeof *x->names.p);
+		x->names.n = n;
+	}
+	assay_sid *name = &x->names.p[meta];
+	if (!*name)
+		*name = assay_intern(&x->part->strings, x->plane->events.p[meta].name);
+	return *name;
+}
+
+bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xplane_event *ev)
+{
+	event_head h = {0};
+	uint64_t bad = x->part->issues[ASSAY_ISSUE_bad_record], left = x->args_left;
+	uint64_t wide = x->part->issues[ASSAY_ISSUE_wide_value];
+	forget_event(x, ev);
+	bool whole = walk_event(x, message, &h, ev);
+	if (!whole || !set_time(line, h.offset, h.dur, ev)) {
+		/* nothing of it counts but that it is bad */
+		x->part->issues[ASSAY_ISSUE_bad_record] = bad;
+		x->part->issues[ASSAY_ISSUE_wide_value] = wide;
+		x->args_left = left;
 		assay_count(x->part,
-			    dur < 0 ? ASSAY_ISSUE_negative_duration : ASSAY_ISSUE_bad_record, 1);
+			    h.dur < 0 ? ASSAY_ISSUE_negative_duration : ASSAY_ISSUE_bad_record, 1);
 		return false;
 	}
-	x->args.out.n = 0;
-	x->args.comma = false;
-	x->args.compact = true;
-	assay_jsonw_open(&x->args, NULL, '{');
-	take_stats(x, message, XEVENT_STATS, UINT32_MAX, ev);
-	if (meta && meta->message.n)
-		take_stats(x, meta->message, XMETA_STATS, META_STATS_MAX, ev);
-	assay_jsonw_close(&x->args, '}');
-	ev->name = meta ? meta->name : 0;
-	ev->runtime = meta && meta->runtime;
-	ev->args = intern_args(x);
+	ev->name = 0;
+	uint32_t i = h.has_meta ? xplane_index(&x->plane->event_at, h.meta) : ASSAY_MAP_ABSENT;
+	if (i != ASSAY_MAP_ABSENT) {
+		const xplane_event_meta *meta = &x->plane->events.p[i];
+		for (uint32_t s = 0; s < meta->stats; s++)
+			take_stat(x, &x->plane->meta_stats.p[meta->first + s], true, ev);
+		ev->name = name_of(x, i);
+		ev->runtime = meta->runtime;
+	}
+	ev->args = x->shown.n ? args_of(x) : 0;
+	assay_protow_raw(&x->rest, assay_protow_data(&x->stat_rest));
 	ev->rest = assay_protow_data(&x->rest);
 	return true;
+}
+
+void xplane_free(xplane *x)
+{
+	assay_vec_free(&x->derived_steps);
+	assay_vec_free(&x->shown);
+	assay_vec_free(&x->runs);
+	assay_vec_free(&x->names);
+	assay_jsonw_free(&x->args);
+	for (size_t i = 0; i < XPLANE_SEEN; i++)
+		assay_vec_free(&x->seen[i].text);
+	for (size_t i = 0; i < XPLANE_MEMBERS; i++)
+		assay_vec_free(&x->members[i].raw);
+	assay_arena_free(&x->scratch);
+	assay_protow_free(&x->rest);
+	assay_protow_free(&x->stat_rest);
 }

@@ -79,14 +79,14 @@ static void take_details(assay_str text, assay_str value[DETAIL_COUNT])
 	}
 }
 
-static uint32_t detail_u32(xplane *x, assay_str value, uint32_t absent)
+static uint32_t detail_u32(assay_str value, uint32_t absent, uint32_t *wide)
 {
 	uint64_t v;
 	if (!value.p || !assay_str_u64(value, &v))
 		return absent;
 	if (v <= UINT32_MAX)
 		return (uint32_t)v;
-	assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
+	++*wide;
 	return absent;
 }
 
@@ -99,12 +99,43 @@ static void detail_dim(assay_str s, uint32_t out[3])
 	}
 }
 
-static uint16_t narrow(xplane *x, uint32_t v, uint16_t absent)
+static uint16_t narrow(uint32_t v, uint16_t absent, uint32_t *wide)
 {
 	if (v <= UINT16_MAX)
 		return (uint16_t)v;
-	assay_count(x->part, ASSAY_ISSUE_wide_value, v != UINT32_MAX);
+	*wide += v != UINT32_MAX;
 	return absent;
+}
+
+static uint16_t detail_u16(assay_str value, uint32_t *wide)
+{
+	return narrow(detail_u32(value, UINT32_MAX, wide), UINT16_MAX, wide);
+}
+
+static void parse_kernel(assay_str text, xplane_kernel *k)
+{
+	uint32_t block[3] = {0};
+	assay_str d[DETAIL_COUNT] = {0};
+	take_details(text, d);
+	detail_dim(d[DETAIL_GRID], k->grid);
+	detail_dim(d[DETAIL_WORK_ITEMS], k->grid);
+	detail_dim(d[DETAIL_BLOCK], block);
+	for (int i = 0; i < 3; i++)
+		k->block[i] = narrow(block[i], 0, &k->wide);
+	k->regs = detail_u16(d[DETAIL_REGS], &k->wide);
+	k->acc_regs = detail_u16(d[DETAIL_ACC_REGS], &k->wide);
+	k->scalar_regs = detail_u16(d[DETAIL_SCALAR_REGS], &k->wide);
+	k->scratch = detail_u32(d[DETAIL_PRIVATE], UINT32_MAX, &k->wide);
+	uint32_t fixed = detail_u32(d[DETAIL_STATIC], UINT32_MAX, &k->wide);
+	uint32_t dynamic = detail_u32(d[DETAIL_DYNAMIC], 0, &k->wide);
+	k->shared = detail_u32(d[DETAIL_GROUP], UINT32_MAX, &k->wide);
+	if (fixed != UINT32_MAX) {
+		k->shared = fixed > UINT32_MAX - dynamic ? UINT32_MAX : fixed + dynamic;
+		k->dynamic = dynamic;
+	}
+	double pct;
+	if (assay_str_f64(d[DETAIL_OCCUPANCY], &pct) && pct > 0 && pct <= 1000)
+		k->occupancy = pct;
 }
 
 static void add_arg(xplane *x, assay_sid *args, const char *member)
@@ -116,40 +147,52 @@ static void add_arg(xplane *x, assay_sid *args, const char *member)
 }
 
 /* The split of shared memory and the occupancy have no column. */
-static void kernel_details(xplane *x, uint32_t r, assay_str text)
+static assay_sid with_details(xplane *x, xplane_kernel *k, assay_sid args)
+{
+	char member[64];
+	if (k->with_details && k->args == args)
+		return k->with_details;
+	k->args = args;
+	if (k->dynamic) {
+		snprintf(member, sizeof member, "\"dynamic_shared\": %u", k->dynamic);
+		add_arg(x, &args, member);
+	}
+	if (k->occupancy > 0) {
+		snprintf(member, sizeof member, "\"occ_pct\": %.6g", k->occupancy);
+		add_arg(x, &args, member);
+	}
+	k->with_details = args;
+	return args;
+}
+
+/* Texts that many kernels refer to are taken apart once. */
+static xplane_kernel *kernel_of(xplane *x, const xplane_value *v, xplane_kernel *own)
+{
+	xplane_kernel *k = v->ref == ASSAY_NO_ROW ? own : &x->kernels[v->ref % XPLANE_KERNELS];
+	if (k != own && k->plane == x->plane->number && k->ref == v->ref)
+		return k;
+	*k = (xplane_kernel){.plane = x->plane->number, .ref = v->ref};
+	parse_kernel(v->text, k);
+	return k;
+}
+
+static void kernel_details(xplane *x, uint32_t r, const xplane_value *v)
 {
 	assay_gpu_table *g = &x->part->t.gpu;
-	uint32_t grid[3] = {0}, block[3] = {0};
-	assay_str d[DETAIL_COUNT] = {0};
-	take_details(text, d);
-	detail_dim(d[DETAIL_GRID], grid);
-	detail_dim(d[DETAIL_WORK_ITEMS], grid);
-	detail_dim(d[DETAIL_BLOCK], block);
-	g->grid_x[r] = grid[0];
-	g->grid_y[r] = grid[1];
-	g->grid_z[r] = grid[2];
-	g->block_x[r] = narrow(x, block[0], 0);
-	g->block_y[r] = narrow(x, block[1], 0);
-	g->block_z[r] = narrow(x, block[2], 0);
-	g->regs[r] = narrow(x, detail_u32(x, d[DETAIL_REGS], UINT32_MAX), UINT16_MAX);
-	g->acc_regs[r] = narrow(x, detail_u32(x, d[DETAIL_ACC_REGS], UINT32_MAX), UINT16_MAX);
-	g->scalar_regs[r] = narrow(x, detail_u32(x, d[DETAIL_SCALAR_REGS], UINT32_MAX), UINT16_MAX);
-	g->scratch[r] = detail_u32(x, d[DETAIL_PRIVATE], UINT32_MAX);
-	uint32_t fixed = detail_u32(x, d[DETAIL_STATIC], UINT32_MAX);
-	uint32_t dynamic = detail_u32(x, d[DETAIL_DYNAMIC], 0);
-	g->shared[r] = detail_u32(x, d[DETAIL_GROUP], UINT32_MAX);
-	if (fixed != UINT32_MAX)
-		g->shared[r] = fixed > UINT32_MAX - dynamic ? UINT32_MAX : fixed + dynamic;
-	char member[64];
-	if (dynamic && fixed != UINT32_MAX) {
-		snprintf(member, sizeof member, "\"dynamic_shared\": %u", dynamic);
-		add_arg(x, &g->args[r], member);
-	}
-	double pct;
-	if (assay_str_f64(d[DETAIL_OCCUPANCY], &pct) && pct > 0 && pct <= 1000) {
-		snprintf(member, sizeof member, "\"occ_pct\": %.6g", pct);
-		add_arg(x, &g->args[r], member);
-	}
+	xplane_kernel own, *k = kernel_of(x, v, &own);
+	g->grid_x[r] = k->grid[0];
+	g->grid_y[r] = k->grid[1];
+	g->grid_z[r] = k->grid[2];
+	g->block_x[r] = k->block[0];
+	g->block_y[r] = k->block[1];
+	g->block_z[r] = k->block[2];
+	g->regs[r] = k->regs;
+	g->acc_regs[r] = k->acc_regs;
+	g->scalar_regs[r] = k->scalar_regs;
+	g->scratch[r] = k->scratch;
+	g->shared[r] = k->shared;
+	g->args[r] = with_details(x, k, g->args[r]);
+	assay_count(x->part, ASSAY_ISSUE_wide_value, k->wide);
 }
 
 /* ------------------------------------------------------------------ device lines */
@@ -183,7 +226,7 @@ static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
 static void keep_rest(xplane *x, assay_kept_of of, uint32_t row, const xplane_event *ev)
 {
 	if (ev->rest.n)
-		xplane_keep(x, x->plane.place, of, row, ev->rest);
+		xplane_keep(x, x->plane->place, of, row, ev->rest);
 }
 
 static void add_mark(xplane *x, const xplane_line *line, const xplane_event *ev)
@@ -258,7 +301,7 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 	g->dispatch[r] = number32(x, ev, XPLANE_DISPATCH, UINT32_MAX);
 	g->kind[r] = (uint8_t)kind;
 	if (ev->stat[XPLANE_KERNEL].text.n)
-		kernel_details(x, r, ev->stat[XPLANE_KERNEL].text);
+		kernel_details(x, r, &ev->stat[XPLANE_KERNEL]);
 	give_scope(x, false, r, ev);
 	keep_rest(x, ASSAY_KEPT_GPU, r, ev);
 	assay_count(x->part, ASSAY_ISSUE_no_name, !g->name[r]);
@@ -270,7 +313,7 @@ static void on_derived(xplane *x, const xplane_line *line, const xplane_event *e
 	add_mark(x, line, ev);
 	if (assay_str_is(line->name, XPLANE_STEPS_LINE))
 		*assay_push(&x->derived_steps) =
-			(xplane_step){ev->ts, ev->dur, x->plane.id, ev->name};
+			(xplane_step){ev->ts, ev->dur, x->plane->id, ev->name};
 }
 
 /* Names the counters of other telemetry have; the rest keep theirs. */
@@ -310,7 +353,7 @@ void xplane_device_end(xplane *x, size_t first)
 {
 	assay_gpu_table *g = &x->part->t.gpu;
 	bool blocks = false;
-	for (size_t r = first; x->plane.amd && r < g->n; r++)
+	for (size_t r = first; x->plane->amd && r < g->n; r++)
 		blocks |= (g->block_x[r] && g->grid_x[r] % g->block_x[r]) ||
 			  (g->block_y[r] && g->grid_y[r] % g->block_y[r]) ||
 			  (g->block_z[r] && g->grid_z[r] % g->block_z[r]);
@@ -392,16 +435,22 @@ static assay_host_kind guess_kind(const assay_part *p, const xplane_line *line,
 	return ev->runtime ? ASSAY_HOST_OP : ASSAY_HOST_ANNOTATION;
 }
 
-static assay_host_kind host_kind(const assay_part *p, const xplane_line *line,
-				 const xplane_event *ev)
+int8_t xplane_host_kind(assay_str name)
 {
-	assay_str cat = ev->stat[XPLANE_CAT].text;
-	if (!cat.n)
-		return guess_kind(p, line, ev);
-	for (int k = 0; k < ASSAY_HOST_KIND_COUNT; k++)
-		if (assay_str_is(cat, assay_host_kind_name[k]))
-			return (assay_host_kind)k;
-	return ASSAY_HOST_OTHER;
+	for (int8_t k = 0; k < ASSAY_HOST_KIND_COUNT; k++)
+		if (assay_str_is(name, assay_host_kind_name[k]))
+			return k;
+	return -1;
+}
+
+static assay_host_kind host_kind(const xplane *x, const xplane_line *line, const xplane_event *ev)
+{
+	const xplane_value *cat = &ev->stat[XPLANE_CAT];
+	if (!cat->text.n)
+		return guess_kind(x->part, line, ev);
+	int k = cat->field == XSTAT_REF ? x->plane->stats.p[cat->ref].host_kind
+					: xplane_host_kind(cat->text);
+	return k < 0 ? ASSAY_HOST_OTHER : (assay_host_kind)k;
 }
 
 static uint32_t op_detail(xplane *x, const xplane_event *ev, assay_host_kind kind)
@@ -481,7 +530,7 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 		xplane_add_memory(x, ev);
 		return;
 	}
-	assay_host_kind kind = host_kind(x->part, line, ev);
+	assay_host_kind kind = host_kind(x, line, ev);
 	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
 		assay_step_origin origin = step_origin(ev);
 		if (origin != ASSAY_STEP_REPEATED) /* guessed again by whoever wants guesses */
@@ -546,17 +595,17 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 {
 	assay_part *p = x->part;
 	assay_sid name = assay_intern(&p->strings, line->name.n ? line->name : line->display);
-	bool device = x->plane.device;
-	if (x->plane.beside)
+	bool device = x->plane->device;
+	if (x->plane->beside)
 		return xplane_beside_begin(x, line);
 	bool counter = device && assay_str_is(line->name, XPLANE_COUNTER_LINE);
 	if (counter) {
-		line->track = assay_track(p, ASSAY_TRACK_TELEMETRY, x->plane.id, -1, 0, name);
+		line->track = assay_track(p, ASSAY_TRACK_TELEMETRY, x->plane->id, -1, 0, name);
 		return xplane_on_counters;
 	}
 	bool derived = xplane_line_is_derived(line->id, line->name);
 	if (device) {
-		line->track = assay_track(p, ASSAY_TRACK_STREAM, x->plane.id, line->id, 0, name);
+		line->track = assay_track(p, ASSAY_TRACK_STREAM, x->plane->id, line->id, 0, name);
 		p->t.track.name[line->track] = name;
 		return derived ? on_derived : on_stream;
 	}
@@ -564,8 +613,8 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 		return NULL; /* launch statistics: nothing that the rows do not say */
 	int64_t tid = thread_of(line);
 	line->band = tid != line->id;
-	line->track = assay_track(p, ASSAY_TRACK_THREAD, x->plane.pid, tid,
-				  assay_intern(&p->strings, x->plane.name), name);
+	line->track = assay_track(p, ASSAY_TRACK_THREAD, x->plane->pid, tid,
+				  assay_intern(&p->strings, x->plane->name), name);
 	if (!line->band)
 		p->t.track.name[line->track] = name;
 	return on_thread;
