@@ -101,7 +101,7 @@ $(B)/unit/run: $(UNIT_OBJ) $(B)/unit/tests/unit.o
 unit: $(B)/unit/run
 
 # What every event of a trace goes through.
-FAST := $(addprefix src/,base/inflate.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
+FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
 $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
 
 define compile

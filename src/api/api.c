@@ -115,6 +115,17 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, assay_err *
 	return true;
 }
 
+/* What operators and kernels do, and what the device could. */
+static bool find_work(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+		      const assay_window *window, assay_err *err)
+{
+	if (!assay_explain_graphs(run, opts->captures, err))
+		return false;
+	assay_ops(run, order);
+	assay_counters(run);
+	return assay_compute(run, order, window, opts->rates, err);
+}
+
 bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
 		       assay_err *err)
 {
@@ -124,13 +135,7 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
 	assay_worth *worth = assay_worth_open(run, &window);
-	if (!assay_explain_graphs(run, opts->captures, err)) {
-		assay_worth_close(worth);
-		return false;
-	}
-	assay_ops(run, order);
-	assay_counters(run);
-	bool ok = assay_compute(run, order, &window, opts->rates, err);
+	bool ok = find_work(run, opts, order, &window, err);
 	if (ok) {
 		assay_metrics(run, opts, &window);
 		assay_checks(run);
@@ -146,7 +151,19 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	return true;
 }
 
-static bool analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
+/* The part of it that writers of traces write. */
+static bool prepare_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+			assay_err *err)
+{
+	assay_ranks(run);
+	assay_window window = assay_window_find(run, order, opts->steps);
+	if (!find_work(run, opts, order, &window, err))
+		return false;
+	derive_xla(run);
+	return true;
+}
+
+static bool analyze(assay_run *run, const assay_report_opts *given, bool findings, assay_err *err)
 {
 	assay_report_opts opts;
 	assay_order order;
@@ -159,16 +176,21 @@ static bool analyze(assay_run *run, const assay_report_opts *given, assay_err *e
 	if (!assay_kin_check(run, false, err))
 		return false;
 	assay_analyze_sources(run, &opts, &order);
-	bool ok = assay_analyze_job(run, &opts, &order, err);
+	bool ok = (findings ? assay_analyze_job : prepare_job)(run, &opts, &order, err);
 	assay_order_free(&order);
 	return ok;
+}
+
+bool assay_run_prepare(assay_run *run, const assay_writer *writer, assay_err *err)
+{
+	return analyze(run, NULL, writer->findings, err);
 }
 
 bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
 {
 	assay_frame f;
 	ASSAY_ENTER(&f, run->owner, err, false);
-	bool ok = analyze(run, given, err);
+	bool ok = analyze(run, given, true, err);
 	assay_leave(&f);
 	return ok;
 }

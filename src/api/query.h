@@ -12,6 +12,9 @@
  * shorter. Both start with their size; 0 stands for all. */
 void assay_take_opts(void *out, size_t size, const void *given);
 
+/* assay_run_analyze() for this writer alone: findings only where they are written. */
+bool assay_run_prepare(assay_run *run, const assay_writer *writer, assay_err *err);
+
 /* Waits resolved again by event handles and order of calls alone. */
 void assay_waits_by_handles(assay_run *run);
 

@@ -50,13 +50,39 @@ static void new_line(assay_jsonw *w)
 }
 
 /* Do eight bytes stand for themselves? Some that do may be taken for others, never the reverse. */
-static inline bool plain_word(const char *p)
+static inline bool plain_bytes(uint64_t x)
 {
 	const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-	uint64_t x;
-	memcpy(&x, p, sizeof x);
 	uint64_t quote = x ^ ones * '"', slash = x ^ ones * '\\', del = x ^ ones * 0x7f;
 	return !((x | (x - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & high);
+}
+
+static inline bool plain_word(const char *p)
+{
+	uint64_t x;
+	memcpy(&x, p, sizeof x);
+	return plain_bytes(x);
+}
+
+/* The same of a whole text. */
+static inline bool is_plain_text(assay_str s)
+{
+	uint32_t head, tail;
+	if (s.n >= 8) {
+		for (size_t i = 0; i + 8 < s.n; i += 8)
+			if (!plain_word(s.p + i))
+				return false;
+		return plain_word(s.p + s.n - 8);
+	}
+	if (s.n >= 4) {
+		memcpy(&head, s.p, sizeof head);
+		memcpy(&tail, s.p + s.n - 4, sizeof tail);
+		return plain_bytes(head | (uint64_t)tail << 32);
+	}
+	uint64_t x = 0x6161616161616161u;
+	for (size_t i = 0; i < s.n; i++)
+		x = x << 8 | (unsigned char)s.p[i];
+	return !s.n || plain_bytes(x);
 }
 
 /* Bytes from i on that stand for themselves. */
@@ -72,6 +98,16 @@ static size_t plain_run(assay_str s, size_t i)
 
 static void put_escaped(assay_jsonw *w, assay_str s)
 {
+	if (is_plain_text(s)) {
+		assay_vec_reserve(&w->out, w->out.n + s.n + 3);
+		char *to = w->out.p + w->out.n;
+		*to = '"';
+		if (s.n)
+			memcpy(to + 1, s.p, s.n);
+		to[s.n + 1] = '"';
+		w->out.n += s.n + 2;
+		return;
+	}
 	put_char(w, '"');
 	for (size_t i = 0; i < s.n;) {
 		size_t run = plain_run(s, i);
@@ -107,8 +143,9 @@ void assay_jsonw_key(assay_jsonw *w, assay_str key)
 		new_line(w);
 	if (key.p) {
 		put_escaped(w, key);
-		put_char(w, ':');
-		put_char(w, ' ');
+		assay_vec_reserve(&w->out, w->out.n + 3);
+		w->out.p[w->out.n++] = ':';
+		w->out.p[w->out.n++] = ' ';
 	}
 	w->comma = false; /* the value that follows belongs to this key */
 }

@@ -114,22 +114,32 @@ double assay_field_f64(const assay_field *f)
 	return v;
 }
 
-static void put_varint(assay_protow *w, uint64_t v)
+enum { VARINT_MAX = 10 };
+
+static char *put_at(char *to, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
-		*assay_push(&w->out) = (char)(v | 0x80);
-	*assay_push(&w->out) = (char)v;
+		*to++ = (char)(v | 0x80);
+	*to++ = (char)v;
+	return to;
 }
 
-static void put_tag(assay_protow *w, uint32_t field, assay_wire wire)
+static inline void put_varint(assay_protow *w, uint64_t v)
+{
+	assay_vec_reserve(&w->out, w->out.n + VARINT_MAX);
+	w->out.n = (size_t)(put_at(w->out.p + w->out.n, v) - w->out.p);
+}
+
+static inline void put_tag(assay_protow *w, uint32_t field, assay_wire wire)
 {
 	put_varint(w, (uint64_t)field << 3 | wire);
 }
 
 void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v)
 {
-	put_tag(w, field, ASSAY_WIRE_VARINT);
-	put_varint(w, v);
+	assay_vec_reserve(&w->out, w->out.n + 2 * VARINT_MAX);
+	char *to = put_at(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_VARINT);
+	w->out.n = (size_t)(put_at(to, v) - w->out.p);
 }
 
 void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v)

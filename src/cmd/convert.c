@@ -157,7 +157,7 @@ static int convert_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_USAGE;
 	}
 	const assay_convert_query query = {.hta = a->hta, .exact = a->exact};
-	bool ok = assay_run_analyze(run, NULL, &err) && write_and_tell(run, w, out, &query, &err);
+	bool ok = assay_run_prepare(run, w, &err) && write_and_tell(run, w, out, &query, &err);
 	if (!ok)
 		assay_cmd_error(&err);
 	assay_run_free(run);

@@ -4,6 +4,7 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "base/turns.h"
 #include "write/wait_rows.h"
 
 enum { FLUSH = 1 << 16 };
@@ -79,13 +80,17 @@ void chrome_at(chrome_out *c, uint32_t track, int64_t ts)
 	chrome_time(c, "ts", chrome_shifted(c, t->source[track], ts));
 }
 
+static void chrome_flush(chrome_out *c)
+{
+	fwrite(c->w.out.p, 1, c->w.out.n, c->out);
+	c->w.out.n = 0;
+}
+
 void chrome_end(chrome_out *c)
 {
 	assay_jsonw_close(&c->w, '}');
-	if (c->w.out.n < FLUSH)
-		return;
-	fwrite(c->w.out.p, 1, c->w.out.n, c->out);
-	c->w.out.n = 0;
+	if (c->out && c->w.out.n >= FLUSH)
+		chrome_flush(c);
 }
 
 void chrome_id(chrome_out *c, const char *key, uint64_t id)
@@ -124,22 +129,40 @@ static void put_mended_members(chrome_out *c, assay_str object)
 	assay_arena_free(&c->scratch);
 }
 
+/* Arguments as an object, with room behind it. */
+static assay_str padded_object(chrome_out *c, assay_str text)
+{
+	assay_vec_reserve(&c->padded, text.n + 2 + ASSAY_PAD);
+	c->padded.p[0] = '{';
+	memcpy(c->padded.p + 1, text.p, text.n);
+	c->padded.p[text.n + 1] = '}';
+	return (assay_str){c->padded.p, text.n + 2};
+}
+
+/* Looked at once: most arguments are those of many rows. */
+static bool is_sound(chrome_out *c, assay_sid args, assay_str text)
+{
+	uint8_t known = atomic_load_explicit(&c->sound[args], memory_order_relaxed);
+	if (!known) {
+		assay_str object = padded_object(c, text);
+		uint32_t odd = 0;
+		size_t bad;
+		bool sound = assay_json_check(object.p, object.n, &odd, &bad) && !odd;
+		known = sound ? CHROME_SOUND : CHROME_UNSOUND;
+		atomic_store_explicit(&c->sound[args], known, memory_order_relaxed);
+	}
+	return known == CHROME_SOUND;
+}
+
 void chrome_members(chrome_out *c, assay_sid args)
 {
 	assay_str text = assay_text(c->run, args);
 	if (!text.n)
 		return;
-	c->padded.n = 0;
-	assay_vec_reserve(&c->padded, text.n + 2 + ASSAY_PAD);
-	c->padded.p[0] = '{';
-	memcpy(c->padded.p + 1, text.p, text.n);
-	c->padded.p[text.n + 1] = '}';
-	uint32_t odd = 0;
-	size_t bad;
-	if (assay_json_check(c->padded.p, text.n + 2, &odd, &bad) && !odd)
+	if (is_sound(c, args, text))
 		assay_jsonw_raw(&c->w, NULL, text);
 	else
-		put_mended_members(c, (assay_str){c->padded.p, text.n + 2});
+		put_mended_members(c, padded_object(c, text));
 }
 
 /* ------------------------------------------------------------------ rows of host */
@@ -398,21 +421,98 @@ static void index_calls(chrome_out *c)
 			      assay_corr_key(c->t->track.source[e->track[i]], e->corr[i])) = i;
 }
 
+/* What each thread has of its own. */
+static void free_own(chrome_out *c)
+{
+	assay_jsonw_free(&c->w);
+	assay_vec_free(&c->padded);
+	assay_arena_free(&c->scratch);
+}
+
+/* Rows of tables, which are most of a file, are written in blocks: at the same time, into memory of
+ * each thread, and put into the file in order. */
+typedef struct row_kind {
+	void (*put)(chrome_out *c, uint32_t row);
+	size_t n;
+} row_kind;
+
+typedef struct block {
+	void (*put)(chrome_out *c, uint32_t row);
+	uint32_t from, to;
+} block;
+
+enum { BLOCK_ROWS = 4096 };
+
+typedef struct blocks {
+	chrome_out *file;
+	assay_vec(block) list;
+	chrome_out worker[ASSAY_THREADS_MAX];
+} blocks;
+
+static void write_block(void *ctx, unsigned worker, uint64_t k)
+{
+	blocks *b = ctx;
+	chrome_out *c = &b->worker[worker];
+	c->w.out.n = 0;
+	c->w.comma = true; /* of the events before */
+	for (uint32_t i = b->list.p[k].from; i < b->list.p[k].to; i++)
+		b->list.p[k].put(c, i);
+}
+
+static bool join_block(void *ctx, unsigned worker, uint64_t k)
+{
+	blocks *b = ctx;
+	assay_str text = {b->worker[worker].w.out.p, b->worker[worker].w.out.n};
+	(void)k;
+	if (!text.n)
+		return true;
+	size_t skip = !b->file->w.comma; /* the first event of all has no comma */
+	fwrite(text.p + skip, 1, text.n - skip, b->file->out);
+	b->file->w.comma = true;
+	return true;
+}
+
+static void start_worker(chrome_out *worker, const chrome_out *file)
+{
+	*worker = *file;
+	worker->out = NULL;
+	worker->w = (assay_jsonw){.depth = file->w.depth, .flat = file->w.flat};
+	memset(&worker->padded, 0, sizeof worker->padded);
+	worker->scratch = (assay_arena){0};
+}
+
+static void put_kinds(chrome_out *c, const row_kind *kinds, size_t n)
+{
+	blocks b = {.file = c};
+	unsigned threads = assay_threads();
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < kinds[k].n; i += BLOCK_ROWS) {
+			size_t end = i + BLOCK_ROWS < kinds[k].n ? i + BLOCK_ROWS : kinds[k].n;
+			*assay_push(&b.list) = (block){kinds[k].put, (uint32_t)i, (uint32_t)end};
+		}
+	chrome_flush(c);
+	for (unsigned i = 0; i < threads; i++)
+		start_worker(&b.worker[i], c);
+	assay_turns_run(&(assay_turns){.tasks = b.list.n,
+				       .threads = threads,
+				       .ctx = &b,
+				       .work = write_block,
+				       .hand_over = join_block});
+	for (unsigned i = 0; i < threads; i++)
+		free_own(&b.worker[i]);
+	assay_vec_free(&b.list);
+}
+
 static void put_rows(chrome_out *c)
 {
 	const assay_tables *t = c->t;
-	for (uint32_t i = 0; i < t->host.n; i++)
-		put_host(c, i);
-	for (uint32_t i = 0; i < t->gpu.n; i++)
-		put_gpu(c, i);
-	for (uint32_t i = 0; i < t->mark.n; i++)
-		put_mark(c, i);
+	const row_kind work[] = {{put_host, t->host.n}, {put_gpu, t->gpu.n}, {put_mark, t->mark.n}};
+	const row_kind more[] = {
+		{put_counter, t->counter.n}, {put_alloc, t->alloc.n}, {chrome_put_flow, t->flow.n}};
+	put_kinds(c, work, ASSAY_COUNT_OF(work));
 	chrome_put_syncs(c);
-	for (uint32_t i = 0; i < t->counter.n; i++)
-		put_counter(c, i);
-	for (uint32_t i = 0; i < t->alloc.n; i++)
-		put_alloc(c, i);
-	chrome_put_flows(c);
+	put_kinds(c, more, ASSAY_COUNT_OF(more));
+	chrome_put_made_flows(c);
 }
 
 static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
@@ -422,6 +522,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);
 	c.grids = assay_grids_of(run, &arena);
+	c.sound = assay_alloc(&arena, run->part.strings.str.n + 1);
 	assay_waits_by_call(c.t, &c.wait_of_call);
 	index_calls(&c);
 	assay_jsonw_open(&c.w, NULL, '{');
@@ -431,13 +532,11 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	put_rows(&c);
 	assay_jsonw_close(&c.w, ']');
 	assay_jsonw_close(&c.w, '}');
-	fwrite(c.w.out.p, 1, c.w.out.n, out);
+	chrome_flush(&c);
 	fputc('\n', out);
-	assay_jsonw_free(&c.w);
-	assay_vec_free(&c.padded);
+	free_own(&c);
 	assay_map_free(&c.wait_of_call);
 	assay_map_free(&c.event_calls);
-	assay_arena_free(&c.scratch);
 	assay_arena_free(&arena);
 	return true;
 }

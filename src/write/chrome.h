@@ -2,6 +2,8 @@
 #ifndef ASSAY_WRITE_CHROME_H
 #define ASSAY_WRITE_CHROME_H
 
+#include <stdatomic.h>
+
 #include "base/jsonw.h"
 #include "base/map.h"
 #include "write/grid.h"
@@ -11,15 +13,19 @@
 typedef struct chrome_out {
 	const assay_run *run;
 	const assay_tables *t;
-	FILE *out;
+	FILE *out; /* NULL: all stays in w */
 	assay_jsonw w;
 	assay_grids grids;
 	assay_arena scratch;
 	assay_vec(char) padded; /* arguments of one row with room behind them */
+	_Atomic uint8_t *sound; /* by string: CHROME_SOUND and so on of those that are arguments */
 	assay_source_places at; /* clock and process ids of each source */
 	assay_map wait_of_call; /* source and correlation id -> row of wait */
 	assay_map event_calls;  /* the same -> row of event_call */
 } chrome_out;
+
+/* Are arguments JSON that a strict reader takes? 0: nobody has looked yet. */
+enum { CHROME_SOUND = 1, CHROME_UNSOUND };
 
 enum {
 	CHROME_SYNC_ROW = 1000000, /* row of a stream's waits, as Kineto has it */
@@ -27,7 +33,9 @@ enum {
 
 void chrome_put_header(chrome_out *c);
 void chrome_put_metadata(chrome_out *c);
-void chrome_put_flows(chrome_out *c);
+/* A row of flow; then arrows that no input had. */
+void chrome_put_flow(chrome_out *c, uint32_t row);
+void chrome_put_made_flows(chrome_out *c);
 void chrome_put_syncs(chrome_out *c);
 /* HIP fields of the ROCm design on the row of a call that records or waits. */
 void chrome_put_hip_fields(chrome_out *c, uint32_t host);

@@ -382,17 +382,23 @@ static void put_edge_flows(chrome_out *c)
 	}
 }
 
-void chrome_put_flows(chrome_out *c)
+void chrome_put_flow(chrome_out *c, uint32_t row)
+{
+	const assay_flow_table *f = &c->t->flow;
+	assay_str cat = assay_text(c->run, f->cat[row]);
+	uint64_t id = chrome_corr(c, c->t->track.source[f->track[row]], f->id[row]);
+	put_flow(c, (char)f->phase[row], cat, cat, id, f->track[row], f->ts[row], f->bind[row]);
+}
+
+void chrome_put_made_flows(chrome_out *c)
 {
 	const assay_flow_table *f = &c->t->flow;
 	assay_arena scratch = {0};
 	bool *had = assay_alloc(&scratch, c->t->source.n + 1);
+	assay_sid launch = assay_pool_find(&c->run->part.strings, ASSAY_S("ac2g"));
 	for (uint32_t i = 0; i < f->n; i++) {
-		assay_str cat = assay_text(c->run, f->cat[i]);
 		uint32_t source = c->t->track.source[f->track[i]];
-		put_flow(c, (char)f->phase[i], cat, cat, chrome_corr(c, source, f->id[i]),
-			 f->track[i], f->ts[i], f->bind[i]);
-		if (source < c->t->source.n && assay_str_is(cat, "ac2g"))
+		if (source < c->t->source.n && launch && f->cat[i] == launch)
 			had[source] = true;
 	}
 	put_launch_flows(c, had);

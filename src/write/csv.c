@@ -152,6 +152,7 @@ const assay_writer assay_writer_csv = {
 	.page = "csv-out",
 	.derives = true,
 	.write_folder = write_tables,
+	.findings = true,
 };
 
 TEST(cells_are_quoted_and_absent_ones_empty)

@@ -228,154 +228,6 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 	return uuid;
 }
 
-/* ------------------------------------------------------------------ annotations */
-
-static size_t open_annotation(perfetto *p, assay_str name)
-{
-	size_t mark = assay_protow_open(&p->w, PF_EVENT_ANNOTATION);
-	assay_protow_varint(&p->w, PF_NOTE_NAME_IID, perfetto_intern(p, PF_INTERNED_KEY, name));
-	return mark;
-}
-
-static void note_u64(perfetto *p, const char *name, uint64_t v, uint64_t absent)
-{
-	if (v == absent)
-		return;
-	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_varint(&p->w, PF_NOTE_UINT, v);
-	assay_protow_close(&p->w, mark);
-}
-
-/* -1: absent. */
-static void note_i64(perfetto *p, const char *name, int64_t v)
-{
-	if (v == -1)
-		return;
-	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_varint(&p->w, PF_NOTE_INT, (uint64_t)v);
-	assay_protow_close(&p->w, mark);
-}
-
-static void note_text(perfetto *p, const char *name, assay_str text)
-{
-	size_t mark = open_annotation(p, assay_str_of(name));
-	assay_protow_string(&p->w, PF_NOTE_TEXT, text);
-	assay_protow_close(&p->w, mark);
-}
-
-static void note_member(perfetto *p, assay_arena *a, assay_str key, assay_str raw)
-{
-	int64_t i;
-	double f;
-	size_t mark = open_annotation(p, assay_json_unescape(a, key));
-	if (raw.n >= 2 && raw.p[0] == '"')
-		assay_protow_string(&p->w, PF_NOTE_TEXT,
-				    assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
-	else if (assay_str_i64(raw, &i))
-		assay_protow_varint(&p->w, PF_NOTE_INT, (uint64_t)i);
-	else if (assay_str_f64(raw, &f))
-		assay_protow_f64(&p->w, PF_NOTE_DOUBLE, f);
-	else
-		assay_protow_string(&p->w, PF_NOTE_JSON, raw);
-	assay_protow_close(&p->w, mark);
-}
-
-/* Arguments that have no column: JSON members as text. */
-static void note_args(perfetto *p, assay_sid args)
-{
-	assay_str text = assay_text(p->run, args);
-	if (!text.n)
-		return;
-	assay_arena_reset(&p->args);
-	assay_json j = assay_json_members(&p->args, text);
-	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
-		note_member(p, &p->args, key, raw);
-}
-
-static void note_host(perfetto *p, uint32_t h)
-{
-	const assay_tables *t = p->t;
-	uint32_t d = t->host.detail[h];
-	assay_table_id table = assay_host_detail[t->host.kind[h]];
-	if (d != ASSAY_NO_ROW && table == ASSAY_T_op) {
-		note_u64(p, "External id", t->op.external[d], 0);
-		note_i64(p, "Sequence number", t->op.seq[d]);
-		note_i64(p, "Fwd thread id", t->op.fwd_thread[d]);
-		note_u64(p, "Ev Idx", t->op.ev_idx[d], UINT32_MAX);
-	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_api) {
-		note_u64(p, "correlation", t->api.corr[d], 0);
-		note_u64(p, "External id", t->api.external[d], 0);
-		note_u64(p, "cbid", t->api.cbid[d], UINT32_MAX);
-	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_frame) {
-		note_u64(p, "Python id", t->frame.id[d], UINT32_MAX);
-		note_u64(p, "Python parent id", t->frame.parent[d], UINT32_MAX);
-		note_u64(p, "Ev Idx", t->frame.ev_idx[d], UINT32_MAX);
-	}
-	note_args(p, t->host.args[h]);
-}
-
-static void note_dims(perfetto *p, const char *name, uint32_t x, uint32_t y, uint32_t z)
-{
-	char text[64];
-	snprintf(text, sizeof text, "%u x %u x %u", x, y, z);
-	if (x || y || z)
-		note_text(p, name, assay_str_of(text));
-}
-
-static void note_gpu(perfetto *p, uint32_t i)
-{
-	const assay_gpu_table *g = &p->t->gpu;
-	uint32_t grid[3];
-	note_u64(p, "correlation", g->corr[i], 0);
-	note_u64(p, "External id", g->external[i], 0);
-	note_u64(p, "context", g->context[i], UINT32_MAX);
-	note_i64(p, "bytes", g->bytes[i]);
-	assay_grid_blocks(&p->grids, i, grid);
-	note_dims(p, "grid", grid[0], grid[1], grid[2]);
-	note_dims(p, "block", g->block_x[i], g->block_y[i], g->block_z[i]);
-	note_u64(p, "registers per thread", g->regs[i], UINT16_MAX);
-	note_u64(p, "accumulation registers per thread", g->acc_regs[i], UINT16_MAX);
-	note_u64(p, "scalar registers per thread", g->scalar_regs[i], UINT16_MAX);
-	note_u64(p, "shared memory", g->shared[i], UINT32_MAX);
-	note_u64(p, "scratch memory", g->scratch[i], UINT32_MAX);
-	note_u64(p, "queue", g->queue[i], UINT32_MAX);
-	note_u64(p, "dispatch", g->dispatch[i], UINT32_MAX);
-	note_u64(p, "graph id", g->graph[i], 0);
-	note_u64(p, "graph node id", g->graph_node[i], 0);
-	note_args(p, g->args[i]);
-}
-
-static void note_sync(perfetto *p, uint32_t i)
-{
-	const assay_sync_table *s = &p->t->sync;
-	note_u64(p, "correlation", s->corr[i], 0);
-	note_i64(p, "wait_on_stream", s->wait_stream[i]);
-	note_i64(p, "wait_on_cuda_event_id", s->event[i]);
-	note_i64(p, "wait_on_cuda_event_record_corr_id", s->record_corr[i]);
-	note_u64(p, "sync_id", s->sync_id[i], 0);
-	note_u64(p, "context", s->context[i], UINT32_MAX);
-	note_args(p, s->args[i]);
-}
-
-/* A wait that no sync row tells of. */
-static void note_wait(perfetto *p, uint32_t i)
-{
-	const assay_wait_table *w = &p->t->wait;
-	uint32_t gpu = w->producer_gpu[i];
-	bool by_event = w->kind[i] == ASSAY_WAIT_STREAM_WAIT || w->kind[i] == ASSAY_WAIT_EVENT_SYNC;
-	note_u64(p, "correlation", w->corr[i], 0);
-	note_i64(p, "wait_on_stream", assay_wait_stream(p->t, w->producer[i]));
-	if (by_event)
-		note_u64(p, "wait_on_cuda_event_id", w->event[i], ASSAY_NO_HANDLE);
-	note_u64(p, "wait_on_cuda_event_record_corr_id", w->record_corr[i], 0);
-	note_u64(p, "assay_derived", 1, 0);
-	note_text(p, "resolve_class", assay_str_of(assay_wait_class_name[w->class[i]]));
-	if (gpu == ASSAY_NO_ROW)
-		return;
-	note_text(p, "producer", assay_text(p->run, p->t->gpu.name[gpu]));
-	note_u64(p, "producer_correlation", p->t->gpu.corr[gpu], 0);
-}
-
 /* ------------------------------------------------------------------ flows */
 
 /* Two ranges of ids, so that a launch and a wait never share one. */
@@ -447,7 +299,7 @@ static void index_flows(perfetto *p)
 			continue;
 		}
 		int64_t at = done > t->host.ts[h] ? done : t->host.ts[h];
-		*assay_push(&p->items) = (item){t->host.track[h], ON_ARRIVAL, e, at, at};
+		*assay_push(&p->arrivals) = (item){t->host.track[h], ON_ARRIVAL, e, at, at};
 	}
 }
 
@@ -499,26 +351,25 @@ static void put_details(perfetto *p, const item *it)
 {
 	switch ((item_table)it->table) {
 	case ON_HOST:
-		note_host(p, it->row);
+		perfetto_note_host(p, it->row);
 		host_flows(p, it->row);
 		break;
 	case ON_GPU:
-		note_gpu(p, it->row);
+		perfetto_note_gpu(p, it->row);
 		gpu_flows(p, it->row);
 		break;
 	case ON_SYNC:
-		note_sync(p, it->row);
+		perfetto_note_sync(p, it->row);
 		break;
 	case ON_MARK:
-		note_u64(p, "External id", p->t->mark.external[it->row], 0);
-		note_args(p, p->t->mark.args[it->row]);
+		perfetto_note_mark(p, it->row);
 		break;
 	case ON_ARRIVAL:
 		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(it->row));
 		break;
 	case ON_WAIT:
 	case ON_HOST_WAIT:
-		note_wait(p, it->row);
+		perfetto_note_wait(p, it->row);
 		break;
 	}
 }
@@ -535,10 +386,10 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 	if (type != PF_SLICE_END) {
 		assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
 		assay_protow_varint(&p->w, PF_EVENT_CATEGORY_IID,
-				    perfetto_intern(p, PF_INTERNED_CATEGORY,
-						    assay_str_of(item_category(p, it))));
+				    perfetto_intern_lasting(p, PF_INTERNED_CATEGORY,
+							    assay_str_of(item_category(p, it))));
 		assay_protow_varint(&p->w, PF_EVENT_NAME_IID,
-				    perfetto_intern(p, PF_INTERNED_NAME, text));
+				    perfetto_intern_lasting(p, PF_INTERNED_NAME, text));
 		put_details(p, it);
 	}
 	assay_protow_close(&p->w, event);
@@ -549,20 +400,32 @@ static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,     [ON_MARK] = 3,
 			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4};
 
-static int by_line(const void *a, const void *b)
+/* By track and line, then by time; the one around comes first; then by table and row, which is the
+ * order they were added in. */
+static void sort_items(perfetto *p)
 {
-	const item *x = a, *y = b;
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (line[x->table] != line[y->table])
-		return line[x->table] < line[y->table] ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	if (x->end != y->end) /* the one around comes first */
-		return x->end > y->end ? -1 : 1;
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	size_t n = p->items.n;
+	uint32_t *order = assay_pages_grow(NULL, n * sizeof *order + 1);
+	int64_t *key = assay_pages_grow(NULL, n * sizeof *key + 1);
+	item *sorted = assay_pages_grow(NULL, n * sizeof *sorted + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		order[i] = i;
+		key[i] = p->items.p[i].end;
+	}
+	assay_sort_rows_falling(order, n, key);
+	for (size_t i = 0; i < n; i++)
+		key[i] = p->items.p[i].ts;
+	assay_sort_rows(order, n, key);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (int64_t)p->items.p[i].track << 3 | line[p->items.p[i].table];
+	assay_sort_rows(order, n, key);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = p->items.p[order[i]];
+	if (n)
+		memcpy(p->items.p, sorted, n * sizeof *sorted);
+	assay_pages_free(sorted);
+	assay_pages_free(key);
+	assay_pages_free(order);
 }
 
 typedef assay_vec(item) item_list;
@@ -653,6 +516,12 @@ static void add_waits(perfetto *p)
 	assay_vec_free(&found);
 }
 
+static void add_arrivals(perfetto *p)
+{
+	for (size_t i = 0; i < p->arrivals.n; i++)
+		*assay_push(&p->items) = p->arrivals.p[i];
+}
+
 static bool same_line(const item *a, const item *b)
 {
 	return a->track == b->track && line[a->table] == line[b->table];
@@ -666,8 +535,8 @@ static void draw_all(perfetto *p, assay_map *seen)
 	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
 	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
 	add_waits(p);
-	if (p->items.n)
-		qsort(p->items.p, p->items.n, sizeof *p->items.p, by_line);
+	add_arrivals(p);
+	sort_items(p);
 	for (size_t i = 0, n; i < p->items.n; i += n) {
 		for (n = 1; i + n < p->items.n && same_line(&p->items.p[i], &p->items.p[i + n]);)
 			n++;
@@ -780,6 +649,9 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	assay_map_free(&p.named);
 	assay_protow_free(&p.interned);
 	assay_vec_free(&p.items);
+	assay_vec_free(&p.arrivals);
+	for (size_t i = 0; i < PERFETTO_MADE_ARGS; i++)
+		assay_vec_free(&p.made[i].bytes);
 	assay_protow_free(&p.w);
 	assay_arena_free(&p.scratch);
 	assay_arena_free(&p.args);

@@ -19,12 +19,27 @@ typedef struct item {
 	int64_t ts, end;
 } item;
 
+/* Arguments that many events have, as annotations of one sequence. */
+typedef struct perfetto_made_args {
+	assay_sid args;
+	uint32_t sequence;
+	assay_vec(char) bytes;
+} perfetto_made_args;
+enum { PERFETTO_MADE_ARGS = 1024 };
+
+/* The number of a text by where it lies. */
+typedef struct perfetto_named {
+	const char *p;
+	uint32_t sequence, field, iid;
+} perfetto_named;
+enum { PERFETTO_NAMED = 1024 };
+
 typedef struct perfetto {
 	const assay_run *run;
 	const assay_tables *t;
 	FILE *out;
 	assay_protow w;
-	assay_vec(item) items;
+	assay_vec(item) items, arrivals;
 	assay_arena scratch;
 	assay_arena args;                 /* of one event */
 	assay_source_places at;           /* clock and process ids of each source */
@@ -33,7 +48,9 @@ typedef struct perfetto {
 	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
 	assay_map named;                  /* what a sequence has interned -> its number there */
 	assay_protow interned;            /* by the packet being written */
-	uint32_t *place;                  /* by track: among all of them, by number */
+	perfetto_made_args made[PERFETTO_MADE_ARGS];
+	perfetto_named lasting[PERFETTO_NAMED];
+	uint32_t *place; /* by track: among all of them, by number */
 	assay_grids grids;
 	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
 	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */
@@ -50,10 +67,19 @@ uint64_t perfetto_absolute(const perfetto *p, uint32_t source, int64_t ts);
 uint32_t perfetto_number(perfetto *p, uint32_t field, uint64_t hash, bool *is_new);
 /* The same for a text; the packet tells it the first time. */
 uint32_t perfetto_intern(perfetto *p, uint32_t field, assay_str text);
+/* The same for constants and strings of the run, which stay as and where they are. */
+uint32_t perfetto_intern_lasting(perfetto *p, uint32_t field, assay_str text);
 /* Perfetto merges processes of one number: those of further inputs get numbers of their own. */
 int32_t perfetto_process_number(const perfetto *p, uint32_t track);
 /* Of a thread without a number, one that no other has. */
 int64_t perfetto_thread_number(const perfetto *p, uint32_t track);
+
+/* perfetto_notes.c: what rows of these tables say. */
+void perfetto_note_host(perfetto *p, uint32_t row);
+void perfetto_note_gpu(perfetto *p, uint32_t row);
+void perfetto_note_sync(perfetto *p, uint32_t row);
+void perfetto_note_mark(perfetto *p, uint32_t row);
+void perfetto_note_wait(perfetto *p, uint32_t row);
 
 /* perfetto_samples.c */
 void perfetto_put_samples(perfetto *p);

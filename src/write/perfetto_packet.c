@@ -63,6 +63,15 @@ uint32_t perfetto_intern(perfetto *p, uint32_t field, assay_str text)
 	return iid;
 }
 
+uint32_t perfetto_intern_lasting(perfetto *p, uint32_t field, assay_str text)
+{
+	uintptr_t at = (uintptr_t)text.p;
+	perfetto_named *n = &p->lasting[(at >> 4 ^ at >> 13 ^ at) % PERFETTO_NAMED];
+	if (n->p != text.p || n->sequence != p->sequence || n->field != field)
+		*n = (perfetto_named){text.p, p->sequence, field, perfetto_intern(p, field, text)};
+	return n->iid;
+}
+
 int32_t perfetto_process_number(const perfetto *p, uint32_t track)
 {
 	const assay_track_table *t = &p->t->track;

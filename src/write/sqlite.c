@@ -80,4 +80,5 @@ const assay_writer assay_writer_sqlite = {
 	.page = "sqlite-out",
 	.write = sqlite_write,
 	.derives = true,
+	.findings = true,
 };

@@ -52,6 +52,7 @@ typedef struct assay_writer {
 	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
+	bool findings; /* it writes every table, findings too */
 	/* Into a folder, made when it is not there: the only way of some formats, of others for
 	 * names of folders. */
 	bool (*write_folder)(const assay_run *run, const char *folder, assay_left_out *left,

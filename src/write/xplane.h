@@ -11,6 +11,22 @@
 #include "write/sources.h"
 #include "write/writer.h"
 
+/* The id of a text that many events name, by where the text lies. */
+typedef struct xplane_named {
+	const char *p;
+	size_t n;
+	assay_sid id;
+} xplane_named;
+enum { XPLANE_NAMED = 512 };
+
+/* Arguments that many events have, as stats of this plane. */
+typedef struct xplane_made_args {
+	assay_sid args;
+	assay_vec(char) bytes;
+	assay_vec(uint32_t) ids, ends; /* of each stat; where its bytes end */
+} xplane_made_args;
+enum { XPLANE_MADE_ARGS = 1024 };
+
 /* A plane in pieces, in the order the file has them. Metadata ids are the names' ids in the pools:
  * they start at 1 and every name has one. */
 typedef struct xplane_out {
@@ -23,6 +39,9 @@ typedef struct xplane_out {
 	assay_arena scratch;       /* for the arguments of one row */
 	assay_jsonw text;          /* of one list */
 	assay_vec(uint32_t) stamp; /* by stat id: last event that had it */
+	xplane_named event_named[XPLANE_NAMED], stat_named[XPLANE_NAMED];
+	xplane_made_args *made; /* XPLANE_MADE_ARGS of them, from the first on */
+	assay_arena made_arena;
 	uint32_t events;
 	int64_t base; /* the least that lines so far count from */
 } xplane_out;
@@ -40,7 +59,7 @@ void xplane_put_ref(xplane_out *p, const char *name, assay_str text);
 void xplane_put_str(xplane_out *p, const char *name, assay_str text);
 /* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members
  * and are made here stand behind them, so that they keep their place when written again. */
-void xplane_put_args(xplane_out *p, assay_str args);
+void xplane_put_args(xplane_out *p, const assay_run *run, assay_sid args);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);
 void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name);

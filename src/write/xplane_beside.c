@@ -189,7 +189,7 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 		put_class(p, w->t->wait.kind[wait], w->t->wait.class[wait]);
 	else
 		put_class(p, ASSAY_WAIT_STREAM_WAIT, t->class[i]);
-	xplane_put_args(p, assay_text(w->run, t->args[i]));
+	xplane_put_args(p, w->run, t->args[i]);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_SYNC, i);
 }
 
@@ -221,7 +221,7 @@ static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)
 	xplane_put_i64(p, "stream", b->line);
 	if (t->external[b->row])
 		xplane_put_i64(p, "External id", t->external[b->row]);
-	xplane_put_args(p, assay_text(w->run, t->args[b->row]));
+	xplane_put_args(p, w->run, t->args[b->row]);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, b->row);
 }
 

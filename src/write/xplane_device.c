@@ -191,7 +191,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		xplane_put_i64(p, "queue", t->queue[g]);
 	if (t->dispatch[g] != UINT32_MAX)
 		xplane_put_i64(p, "dispatch", t->dispatch[g]);
-	xplane_put_args(p, assay_text(w->run, t->args[g]));
+	xplane_put_args(p, w->run, t->args[g]);
 	if (t->kind[g] != ASSAY_GPU_KERNEL)
 		put_memory(w, p, g, d->number);
 	/* not as scope_range_id: gradients run long after the range, and would stretch it */
@@ -281,7 +281,7 @@ static bool has_marks(const xplane_writer *w, uint32_t track)
 static void put_mark(xplane_writer *w, xplane_out *p, uint32_t mark, int64_t line_ts)
 {
 	const assay_mark_table *m = &w->t->mark;
-	xplane_put_args(p, assay_text(w->run, m->args[mark]));
+	xplane_put_args(p, w->run, m->args[mark]);
 	assay_str name = assay_text(w->run, m->name[mark]);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_MARK, mark);
 	xplane_end_event(p, name.n ? name : ASSAY_S("(no name)"),

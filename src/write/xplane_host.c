@@ -156,7 +156,7 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 		put_step(w, &h->out, step, t->args[row]);
 	xplane_put_group(w, &h->out, xplane_host_step(w, row));
 	xplane_put_ref(&h->out, "cat", category(w, row));
-	xplane_put_args(&h->out, assay_text(w->run, t->args[row]));
+	xplane_put_args(&h->out, w->run, t->args[row]);
 	if (assay_host_detail[t->kind[row]] == ASSAY_T_api && w->device_of.p[row] != ASSAY_NO_ROW)
 		xplane_put_u64(&h->out, "device_id", w->device_of.p[row]);
 	assay_str name = assay_text(w->run, t->name[row]);

@@ -5,27 +5,47 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
+/* Names are those of constants and of the run's strings, which stay where they are; what lies in
+ * the place of an older text is seen by its bytes. */
+static uint64_t name_id(xplane_out *p, xplane_named *named, assay_pool *pool, assay_str name)
+{
+	uintptr_t at = (uintptr_t)name.p;
+	xplane_named *slot = &named[(at >> 4 ^ at >> 13 ^ at) % XPLANE_NAMED];
+	if (slot->p == name.p && slot->n == name.n &&
+	    assay_str_eq(assay_pool_get(pool, slot->id), name))
+		return slot->id;
+	assay_sid id = assay_intern(pool, assay_utf8_repair(&p->scratch, name));
+	*slot = (xplane_named){name.p, name.n, id};
+	return id;
+}
+
 uint64_t xplane_stat_id(xplane_out *p, assay_str name)
 {
-	return assay_intern(&p->stat_names, assay_utf8_repair(&p->scratch, name));
+	return name_id(p, p->stat_named, &p->stat_names, name);
 }
 
 uint64_t xplane_event_id(xplane_out *p, assay_str name)
 {
-	return assay_intern(&p->event_names, assay_utf8_repair(&p->scratch, name));
+	return name_id(p, p->event_named, &p->event_names, name);
+}
+
+/* False when the event has the stat already. */
+static bool stamp_stat(xplane_out *p, uint64_t id)
+{
+	while (p->stamp.n <= id)
+		*assay_push(&p->stamp) = 0;
+	if (p->stamp.p[id] == p->events + 1)
+		return false;
+	p->stamp.p[id] = p->events + 1;
+	return true;
 }
 
 /* False when the event has a stat of that name already, or the name is empty. */
 static bool begin_stat(xplane_out *p, assay_str name)
 {
 	uint64_t id = xplane_stat_id(p, name);
-	if (!id)
+	if (!id || !stamp_stat(p, id))
 		return false;
-	while (p->stamp.n <= id)
-		*assay_push(&p->stamp) = 0;
-	if (p->stamp.p[id] == p->events + 1)
-		return false;
-	p->stamp.p[id] = p->events + 1;
 	assay_protow_varint(&p->stat, XSTAT_META, id);
 	return true;
 }
@@ -154,23 +174,71 @@ static bool is_unsigned(assay_str key)
 	       assay_str_starts(key, "cuda_graph_");
 }
 
-void xplane_put_args(xplane_out *p, assay_str args)
+static void put_member(xplane_out *p, assay_str key, assay_str value)
 {
-	if (!args.n)
-		return;
+	uint64_t u;
+	if (is_unsigned(key) && assay_str_u64(value, &u))
+		assay_protow_varint(&p->stat, XSTAT_UINT64, u);
+	else
+		value_json(p, value);
+	end_stat(p);
+}
+
+/* Stats of the members, and in made what they were; false when some are left out because the event
+ * has them already. */
+static bool make_args(xplane_out *p, assay_str args, xplane_made_args *made)
+{
+	bool all = true;
+	size_t from = p->event.out.n;
+	made->ids.n = made->ends.n = 0;
 	assay_arena_reset(&p->scratch);
 	assay_json j = assay_json_members(&p->scratch, args);
 	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
 		key = assay_json_unescape(&p->scratch, key);
-		if (xplane_left_out(key) || !begin_stat(p, key))
+		if (xplane_left_out(key))
 			continue;
-		uint64_t u;
-		if (is_unsigned(key) && assay_str_u64(value, &u))
-			assay_protow_varint(&p->stat, XSTAT_UINT64, u);
-		else
-			value_json(p, value);
-		end_stat(p);
+		if (!begin_stat(p, key)) {
+			all = false;
+			continue;
+		}
+		*assay_push(&made->ids) = (uint32_t)xplane_stat_id(p, key);
+		put_member(p, key, value);
+		*assay_push(&made->ends) = (uint32_t)(p->event.out.n - from);
 	}
+	return all;
+}
+
+static void put_made(xplane_out *p, const xplane_made_args *made)
+{
+	uint32_t from = 0;
+	for (size_t i = 0; i < made->ids.n; from = made->ends.p[i++])
+		if (stamp_stat(p, made->ids.p[i]))
+			assay_protow_raw(&p->event,
+					 (assay_str){made->bytes.p + from, made->ends.p[i] - from});
+}
+
+void xplane_put_args(xplane_out *p, const assay_run *run, assay_sid args)
+{
+	enum { REMEMBERED = 4096 };
+	if (!args)
+		return;
+	if (!p->made)
+		p->made = assay_alloc(&p->made_arena, XPLANE_MADE_ARGS * sizeof *p->made);
+	xplane_made_args *made = &p->made[args % XPLANE_MADE_ARGS];
+	if (made->args == args) {
+		put_made(p, made);
+		return;
+	}
+	size_t from = p->event.out.n;
+	made->args = 0;
+	bool all = make_args(p, assay_text(run, args), made);
+	assay_str bytes = {p->event.out.p + from, p->event.out.n - from};
+	if (!all || bytes.n > REMEMBERED)
+		return;
+	assay_vec_reserve(&made->bytes, bytes.n + 1);
+	if (bytes.n)
+		memcpy(made->bytes.p, bytes.p, bytes.n);
+	made->args = args;
 }
 
 void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json)
@@ -270,6 +338,12 @@ void xplane_out_free(xplane_out *p)
 	assay_pool_free(&p->event_names);
 	assay_pool_free(&p->stat_names);
 	assay_vec_free(&p->stamp);
+	for (size_t i = 0; p->made && i < XPLANE_MADE_ARGS; i++) {
+		assay_vec_free(&p->made[i].bytes);
+		assay_vec_free(&p->made[i].ids);
+		assay_vec_free(&p->made[i].ends);
+	}
+	assay_arena_free(&p->made_arena);
 	assay_arena_free(&p->scratch);
 	assay_jsonw_free(&p->text);
 	*p = (xplane_out){0};
