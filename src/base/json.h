@@ -318,12 +318,30 @@ static inline bool assay_json_scaled(assay_json *j, int scale, int64_t *out)
 	return false;
 }
 
+/* How many digits stand at p, up to 18, and what they are; 0 for none or more. */
+static inline unsigned json_digits(const char *p, uint64_t *out)
+{
+	static const uint64_t pow10[9] = {1,      10,      100,      1000,     10000,
+					  100000, 1000000, 10000000, 100000000};
+	uint64_t more = 0;
+	unsigned n = simd_digits8(p, out);
+	if (n < 8)
+		return n;
+	unsigned m = simd_digits8(p + 8, &more);
+	*out = *out * pow10[m] + (m ? more : 0);
+	if (m < 8)
+		return 8 + m;
+	m = simd_digits8(p + 16, &more);
+	*out = *out * pow10[m] + (m ? more : 0);
+	return m < 3 ? 16 + m : 0;
+}
+
 /* Unsigned, decimal or "0x..."; negative numbers and overflow as in assay_json_scaled. */
 static inline bool assay_json_u64(assay_json *j, uint64_t *out)
 {
 	uint64_t v = 0;
-	unsigned n = simd_digits8(j->p, &v);
-	if (n && n < 8 && json_ends_scalar(j->p[n]) && j->p + n < j->end) {
+	unsigned n = json_digits(j->p, &v);
+	if (n && json_ends_scalar(j->p[n]) && j->p + n < j->end) {
 		j->p += n;
 		*out = v;
 		return true;

@@ -273,8 +273,9 @@ static void read_buffer(assay_rocprof_process *p, assay_str raw)
 		return;
 	}
 	assay_rocprof_record r;
+	assay_rocprof_parser *parse = assay_rocprof_record_parser();
 	for (assay_json_stream_enter(p->s, '['); assay_json_stream_element(p->s);) {
-		if (assay_json_stream_take(p->s, assay_rocprof_record_parse, &r)) {
+		if (assay_json_stream_take(p->s, parse, &r)) {
 			p->part->t.source.records[p->part->source]++;
 			b.take(p, &r, name);
 			assay_count(p->part, ASSAY_ISSUE_bad_number, r.bad_numbers);

@@ -2,6 +2,7 @@
 #ifndef ASSAY_READ_ROCPROF_RECORD_H
 #define ASSAY_READ_ROCPROF_RECORD_H
 
+#include "base/cpu.h"
 #include "base/input.h"
 #include "base/json.h"
 
@@ -68,9 +69,37 @@ static inline assay_str assay_rocprof_raw(const assay_rocprof_record *r, assay_r
 
 /* Fit for assay_json_stream_take(). ctx is the record, cleared first; false when it is no object.
  */
-bool assay_rocprof_record_parse(assay_json *j, void *ctx);
+typedef bool assay_rocprof_parser(assay_json *j, void *ctx);
+#define X(isa) assay_rocprof_parser assay_rocprof_record_parse_##isa;
+ASSAY_ISAS(X)
+#undef X
+assay_rocprof_parser *assay_rocprof_record_parser(void);
 
 /* A number, or an object that wraps one: {"handle": 7}. False when it is neither. */
-bool assay_rocprof_number(assay_json *j, uint64_t *out);
+static inline bool assay_rocprof_number(assay_json *j, uint64_t *out)
+{
+	static const char handle[] = "{\"handle\":";
+	enum { HANDLE = sizeof handle - 1 };
+	if (assay_json_peek(j) != '{')
+		return assay_json_u64(j, out);
+	if (j->end - j->p > HANDLE && !memcmp(j->p, handle, HANDLE)) {
+		const assay_json before = *j;
+		j->p += HANDLE;
+		if (assay_json_u64(j, out) && j->p < j->end && *j->p == '}') {
+			j->p++;
+			return true;
+		}
+		*j = before;
+	}
+	bool got = false;
+	assay_str key;
+	for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
+		if (assay_str_is(key, "handle") || assay_str_is(key, "value"))
+			got |= assay_json_u64(j, out);
+		else
+			assay_json_skip(j, NULL);
+	}
+	return got;
+}
 
 #endif
