@@ -19,9 +19,10 @@ void assay_gaps(assay_run *run, const assay_order *order);
 /* ns: a device that is free begins sooner. It had other work, was asleep, or the call is the wrong
  * one. */
 enum { ASSAY_SUSPICIOUS_LATENCY = 1000 * 1000 };
-/* The causes of [from, start of a row of gpu), in which its device was idle; they sum to it. */
+/* The causes of [from, start of a row of gpu), in which its device was idle; they sum to it. Beside
+ * each the row of host that the longest stretch of it lies in. */
 void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
-		      int64_t part[ASSAY_WHY_COUNT]);
+		      int64_t part[ASSAY_WHY_COUNT], uint32_t during[ASSAY_WHY_COUNT]);
 
 /* Steps from a loop that goes over equal layers become those around them. */
 void assay_loop_layers(assay_run *run, const assay_order *order);

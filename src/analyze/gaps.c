@@ -353,7 +353,7 @@ static void name_producers(assay_run *run, const assay_order *order)
 }
 
 void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
-		      int64_t part[ASSAY_WHY_COUNT])
+		      int64_t part[ASSAY_WHY_COUNT], uint32_t during[ASSAY_WHY_COUNT])
 {
 	const assay_tables *t = &run->part.t;
 	struct finder f = {.run = (assay_run *)run}; /* a split adds no rows */
@@ -367,6 +367,7 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 	}
 	struct split s = split_stretch(&f, 0, from, t->gpu.ts[gpu], launch, (uint8_t)cause);
 	memcpy(part, s.part, sizeof s.part);
+	memcpy(during, s.row, sizeof s.row);
 	assay_host_causes_free(&f.hosts);
 	assay_sights_free(f.sights);
 }

@@ -35,6 +35,11 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 {
 	const assay_tables *t = &run->part.t;
 	assay_idle_tally tally = {0};
+	if (w->lead[cause] > 0 && w->lead_row[cause] != ASSAY_NO_ROW) {
+		assay_idle_name one = {t->host.name[w->lead_row[cause]], w->lead_row[cause],
+				       w->lead[cause]};
+		assay_idle_tally_add(&tally, one.name, one);
+	}
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t row = t->gap_part.during[i];
 		if (t->gap_part.cause[i] != cause || row == ASSAY_NO_ROW ||

@@ -159,7 +159,7 @@ static void add_lead(const assay_run *run, const assay_order *order, assay_windo
 {
 	const assay_tables *t = &run->part.t;
 	const assay_order_device *d = &order->device.p[w->device];
-	int64_t part[ASSAY_WHY_COUNT], end = INT64_MIN;
+	int64_t *part = w->lead, end = INT64_MIN;
 	uint32_t first = ASSAY_NO_ROW;
 	for (size_t i = d->first; i < d->first + d->n && first == ASSAY_NO_ROW; i++) {
 		uint32_t g = order->row[i];
@@ -170,7 +170,7 @@ static void add_lead(const assay_run *run, const assay_order *order, assay_windo
 	}
 	if (first == ASSAY_NO_ROW || end >= w->from)
 		return; /* a gap of its own begins here, or none */
-	assay_gap_causes(run, first, w->from, part);
+	assay_gap_causes(run, first, w->from, part, w->lead_row);
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 		w->cause[c] += part[c];
 		w->gaps[c] += part[c] > 0;

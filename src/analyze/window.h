@@ -21,6 +21,10 @@ typedef struct assay_window {
 	uint32_t longest[ASSAY_WHY_COUNT]; /* row of the gap with the longest part */
 	int64_t longest_part[ASSAY_WHY_COUNT];
 	int64_t suspicious; /* of cause[LAUNCH_LATENCY] */
+	/* of cause, what lies before the first work and in no gap; where it is not 0, its row of
+	 * host */
+	int64_t lead[ASSAY_WHY_COUNT];
+	uint32_t lead_row[ASSAY_WHY_COUNT];
 } assay_window;
 
 static inline int64_t assay_window_length(const assay_window *w)
