@@ -8,6 +8,7 @@ import sys
 
 from PIL import Image, ImageDraw, ImageFont
 
+os.environ["ASSAY_PAGER"] = ""  # a pager would wait for a key
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono%s.ttf"
 SIZE, PAD = 15, 18
 COLOURS = {"32": "#4fb069", "35": "#b07fd6", "33": "#d9a441", "90": "#6b7280", "31": "#e06c75", "36": "#56b6c2"}

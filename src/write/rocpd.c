@@ -845,11 +845,12 @@ static bool rocpd_write(const assay_run *run, FILE *out, assay_left_out *left, a
 	     put_all(run, db, left, &arena, err) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	unsigned char *image = ok ? sqlite3_serialize(db, "main", &n, 0) : NULL;
 	int code = sqlite3_errcode(db);
+	bool forgotten = code == SQLITE_OK || code == SQLITE_DONE; /* by calls after the failure */
 	if (image)
 		fwrite(image, 1, (size_t)n, out);
-	else if (ok || (code != SQLITE_OK && code != SQLITE_DONE))
+	else if (!err->text[0])
 		assay_fail(err, ASSAY_LIMIT, 0, "the database cannot be made: %s",
-			   sqlite3_errmsg(db));
+			   forgotten ? "out of memory" : sqlite3_errmsg(db));
 	sqlite3_free(image);
 	assay_undo_drop(&undo);
 	sqlite3_close(db);
