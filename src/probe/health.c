@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/owner.h"
 #include "probe/probe.h"
 #include "wire/clock.h"
 
@@ -142,6 +143,20 @@ static void take_json(assay_ctx *c, const char *path)
 		c->env->system_health = assay_dup(c->a, body);
 }
 
+/* Where rdhc writes; gone with what is in it, also when the snapshot is given up. */
+struct place {
+	char folder[32];
+	char *out;
+};
+
+static void remove_place(void *arg)
+{
+	const struct place *p = arg;
+	if (p->out)
+		unlink(p->out);
+	rmdir(p->folder);
+}
+
 static void run(assay_ctx *c)
 {
 	if (!c->opts->health)
@@ -151,23 +166,26 @@ static void run(assay_ctx *c)
 				 "system_health: rdhc can only look at the running host");
 		return;
 	}
-	char *tool = find_tool(c), dir[] = "/tmp/assay-rdhc-XXXXXX";
+	struct place place = {.folder = "/tmp/assay-rdhc-XXXXXX"};
+	char *tool = find_tool(c);
 	if (!tool) {
 		assay_ctx_reason(
 			c, ASSAY_LEVEL_MISSING,
 			"system_health: rdhc is not on PATH (see the ROCm Device Health Check, rocm.docs.amd.com)");
 		return;
 	}
-	if (!mkdtemp(dir)) {
+	if (!mkdtemp(place.folder)) {
 		assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "system_health: no temporary folder: %s",
 				 strerror(errno));
 		return;
 	}
-	char *out = assay_printf(c->a, "%s/rdhc.json", dir);
-	if (run_tool(c, tool, out))
-		take_json(c, out);
-	unlink(out);
-	rmdir(dir);
+	assay_undo undo;
+	assay_undo_add(&undo, remove_place, &place);
+	place.out = assay_printf(c->a, "%s/rdhc.json", place.folder);
+	if (run_tool(c, tool, place.out))
+		take_json(c, place.out);
+	assay_undo_drop(&undo);
+	remove_place(&place);
 }
 
 const assay_probe assay_probe_health = {.name = "system_health", .run = run};

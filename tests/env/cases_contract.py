@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import tempfile
 import time
@@ -184,17 +185,24 @@ def _(r):
 
 
 # rdhc --------------------------------------------------------------------------------------------
-def health(script, *args, name="rdhc"):
-    """On the host itself: rdhc is never run for another root."""
+def run_rdhc(script, *args, name="rdhc", **more):
+    """On the host itself: rdhc is never run for another root. What it was to write is in the file told of HOME."""
     with tempfile.TemporaryDirectory() as t:
         if script is not None:
             with open(f"{t}/{name}", "w") as f:
-                f.write("#!/bin/sh\n" + script)
+                f.write('#!/bin/sh\necho "$3" > "$HOME/told"\n' + script)
             os.chmod(f"{t}/{name}", 0o755)
         p = subprocess.run([ASSAY, "env", "--no-hash", "-o", "-", "--health", *args], capture_output=True, timeout=60,
-                           env={"PATH": f"{t}:/usr/bin:/bin", "HOME": t, "TMPDIR": t})
-        d = json.loads(p.stdout)
-        return d["system_health"], reasons(d, "system_health"), d
+                           env={"PATH": f"{t}:/usr/bin:/bin", "HOME": t, "TMPDIR": t}, **more)
+        if os.path.exists(f"{t}/told"):
+            with open(f"{t}/told") as f:
+                assert not os.path.exists(os.path.dirname(f.read().strip())), "its folder is left"
+        return p
+
+
+def health(script, *args, name="rdhc"):
+    d = json.loads(run_rdhc(script, *args, name=name).stdout)
+    return d["system_health"], reasons(d, "system_health"), d
 
 
 @case("TestRdhcWrapper.rdhc_unavailable_returns_none_and_records_reason", root=False)
@@ -242,9 +250,17 @@ def _():
 
 @case("TestRdhcWrapper.rdhc_temp_file_cleaned_up_on_failure", root=False)
 def _():
-    before = {n for n in os.listdir("/tmp") if n.startswith("assay-rdhc-")}
-    health("echo x > \"$3\"; exit 1")
-    assert {n for n in os.listdir("/tmp") if n.startswith("assay-rdhc-")} == before
+    health("echo x > \"$3\"; exit 1")  # looks for what is left
+
+
+@case("rdhc.leaves_nothing_when_there_is_no_memory_for_what_it_wrote", root=False)
+def _():
+    def limit(megabytes):
+        return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    for megabytes in (64, 96, 128, 192):
+        p = run_rdhc("(printf '{\"a\": \"'; head -c 60000000 /dev/zero | tr '\\0' a; printf '\"}') > \"$3\"", preexec_fn=limit(megabytes))
+        assert p.returncode in (0, 1, 127), p  # 127: not even the program's own libraries fit
+        assert p.returncode != 1 or b"memory" in p.stderr, p
 
 
 @case("TestEnvSnapshot.summary_treats_empty_system_health_as_present", root=False)
