@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 #include "base/folders.h"
@@ -31,11 +32,40 @@ static void to_hex(const unsigned char *p, size_t n, char *out)
 	out[2 * n] = 0;
 }
 
+/* What the digests of libcrypto fail of is memory. Its notes about that are memory, too. */
+static void must(int done)
+{
+	if (done)
+		return;
+	ERR_clear_error();
+	assay_oom(0);
+}
+
+static void free_digest(void *md)
+{
+	EVP_MD_CTX_free(md);
+}
+
+/* A digest that is freed when the work is given up. */
+static EVP_MD_CTX *new_digest(assay_undo *undo)
+{
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	must(md != NULL);
+	assay_undo_add(undo, free_digest, md);
+	return md;
+}
+
+static void end_digest(assay_undo *undo, EVP_MD_CTX *md)
+{
+	assay_undo_drop(undo);
+	EVP_MD_CTX_free(md);
+}
+
 void assay_sha256_hex(const void *p, size_t n, char out[65])
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned len = 0;
-	EVP_Digest(p, n, md, &len, EVP_sha256(), NULL);
+	must(EVP_Digest(p, n, md, &len, EVP_sha256(), NULL));
 	to_hex(md, 32, out);
 }
 
@@ -85,7 +115,7 @@ static void count_bytes(const struct worker *w, uint64_t n)
 static bool digest_range(int fd, const struct worker *w, piece *p)
 {
 	uint64_t at = p->from, end = p->from + p->bytes;
-	EVP_DigestInit_ex(w->md, EVP_sha256(), NULL);
+	must(EVP_DigestInit_ex(w->md, EVP_sha256(), NULL));
 	while (at < end) {
 		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
 		ssize_t got = pread(fd, w->buf, want, (off_t)at);
@@ -95,11 +125,11 @@ static bool digest_range(int fd, const struct worker *w, piece *p)
 			p->cause = ASSAY_CAUSE_IO;
 		if (got <= 0)
 			break;
-		EVP_DigestUpdate(w->md, w->buf, (size_t)got);
+		must(EVP_DigestUpdate(w->md, w->buf, (size_t)got));
 		at += (uint64_t)got;
 		count_bytes(w, (uint64_t)got);
 	}
-	EVP_DigestFinal_ex(w->md, p->digest, NULL);
+	must(EVP_DigestFinal_ex(w->md, p->digest, NULL));
 	return p->cause == ASSAY_CAUSE_NONE;
 }
 
@@ -114,21 +144,24 @@ static void hash_piece(const struct worker *w, piece *p)
 		close(fd);
 		return;
 	}
+	assay_undo undo;
+	assay_undo_fd(&undo, fd);
 	posix_fadvise(fd, (off_t)p->from, (off_t)p->bytes, POSIX_FADV_SEQUENTIAL);
 	if (digest_range(fd, w, p) && (fstat(fd, &st) || !same_file(p->file, &st)))
 		p->cause = ASSAY_CAUSE_CHANGED;
+	assay_undo_drop(&undo);
 	close(fd);
 }
 
 static void take_pieces(struct job *j, bool tells)
 {
 	assay_arena a = {0};
-	struct worker w = {j, EVP_MD_CTX_new(), assay_alloc(&a, CHUNK), tells};
-	if (!w.md)
-		assay_oom(0);
+	struct worker w = {.job = j, .buf = assay_alloc(&a, CHUNK), .tells = tells};
+	assay_undo undo;
+	w.md = new_digest(&undo);
 	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
 		hash_piece(&w, &j->piece[i]);
-	EVP_MD_CTX_free(w.md);
+	end_digest(&undo, w.md);
 	assay_arena_free(&a);
 }
 
@@ -171,19 +204,18 @@ static size_t take_digest(const piece *p, const piece *end)
 {
 	assay_file *f = p->file;
 	unsigned char md[EVP_MAX_MD_SIZE];
-	EVP_MD_CTX *tree = EVP_MD_CTX_new();
+	assay_undo undo;
+	EVP_MD_CTX *tree = new_digest(&undo);
 	size_t n = 0;
-	if (!tree)
-		assay_oom(0);
 	f->hashed = true;
-	EVP_DigestInit_ex(tree, EVP_sha256(), NULL);
+	must(EVP_DigestInit_ex(tree, EVP_sha256(), NULL));
 	for (; p + n < end && p[n].file == f; n++) {
 		f->hashed &= p[n].cause == ASSAY_CAUSE_NONE;
 		f->cause = p[n].cause ? p[n].cause : f->cause;
-		EVP_DigestUpdate(tree, p[n].digest, sizeof p[n].digest);
+		must(EVP_DigestUpdate(tree, p[n].digest, sizeof p[n].digest));
 	}
-	EVP_DigestFinal_ex(tree, md, NULL);
-	EVP_MD_CTX_free(tree);
+	must(EVP_DigestFinal_ex(tree, md, NULL));
+	end_digest(&undo, tree);
 	if (f->hashed)
 		to_hex(f->tree ? md : p->digest, 32, f->sha256);
 	return n;
