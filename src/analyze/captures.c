@@ -219,6 +219,7 @@ void assay_captures_take(assay_captures *c, assay_run *run, const assay_run *rec
 	meanings m = meanings_open(recording);
 	list_calls(&m, &calls, &k.scratch);
 	if (calls.n) {
+		c->apart |= recording != run;
 		assay_arena_reset(&k.scratch);
 		assay_rule_names_init(&rules, recording);
 		assay_op_places_of(&k.places, recording, &rules, calls.p, calls.n);
@@ -494,7 +495,7 @@ void assay_captures_give(assay_captures *c, assay_run *run)
 			v.t->gpu_captured.op[g] = ASSAY_NO_ROW;
 		give_all(&v, &work);
 	}
-	if (v.unfit && memchr(c->program.p, false, c->program.n))
+	if (v.unfit && c->apart)
 		assay_warn(run, "captures",
 			   "%zu of %zu pieces of work in graphs fit no graph that was captured",
 			   v.unfit, work.n);
@@ -561,6 +562,7 @@ static const char *explained(assay_run *run, const char *const *captured, size_t
 	hand_replay(run, replayed, m, 1000000);
 	hand_replay(run, replayed, m, 2000000);
 	assay_captures_take(&c, run, run);
+	c.apart = true; /* as if of another recording */
 	assay_captures_give(&c, run);
 	for (uint32_t g = 0; g < run->part.t.gpu.n; g++)
 		all = assay_printf(&run->arena, "%s%s%s", all, g ? " " : "", operator_of(run, g));

@@ -17,6 +17,7 @@ typedef struct assay_captures {
 	assay_vec(assay_captured_call) call;
 	assay_vec(size_t) first; /* of each graph in call, and the end */
 	assay_vec(bool) program; /* by graph: it is a program of XLA, what is the stem of a name */
+	bool apart;              /* some come from a recording of their own, made to be looked at */
 	assay_map place;         /* graph, what and its how-manieth -> place in call */
 } assay_captures;
 

@@ -46,6 +46,7 @@ struct assay_sights {
 	assay_vec(site) site;
 	assay_map helper;    /* stack of who waits in backward() -> the thread that works for it */
 	uint32_t *works_for; /* by track: that other thread; ASSAY_NO_ROW */
+	bool *in_python;     /* by track: frames of its own were seen */
 };
 
 /* ---- rows by thread ---- */
@@ -225,12 +226,18 @@ static void find_helpers(assay_sights *s)
 	const assay_tables *t = &s->run->part.t;
 	s->works_for = assay_alloc(&s->scratch, (t->track.n + 1) * sizeof *s->works_for);
 	memset(s->works_for, 0xff, t->track.n * sizeof *s->works_for);
-	for (uint32_t h = 0; h < t->host.n; h++)
-		if (is_call(t, h) && t->host.detail[h] != ASSAY_NO_ROW &&
-		    t->api.lent[t->host.detail[h]])
-			*assay_map_at(&s->helper, t->api.stack[t->host.detail[h]]) =
-				t->host.track[h];
-	for (uint32_t i = 0; s->helper.n && i < t->sample.n; i++) {
+	s->in_python = assay_alloc(&s->scratch, t->track.n + 1);
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		uint32_t stack = assay_call_stack(t, h);
+		if (stack == ASSAY_NO_ROW)
+			continue;
+		if (t->api.lent[t->host.detail[h]])
+			*assay_map_at(&s->helper, stack) = t->host.track[h];
+		else
+			s->in_python[t->host.track[h]] = true;
+	}
+	for (uint32_t i = 0; i < t->sample.n; i++) {
+		s->in_python[t->sample.track[i]] |= t->sample.stack[i] != ASSAY_NO_ROW;
 		uint32_t helper = assay_map_get(&s->helper, t->sample.stack[i]);
 		if (helper != ASSAY_MAP_ABSENT && helper != t->sample.track[i])
 			s->works_for[helper] = t->sample.track[i];
@@ -254,6 +261,9 @@ uint32_t assay_sights_awaited(const assay_sights *s, uint32_t track, int64_t now
 		return ASSAY_NO_ROW;
 	if (s->works_for[track] != ASSAY_NO_ROW)
 		return s->works_for[track];
+	uint32_t culprit = t->seen.culprit[seen->sample];
+	if (!s->in_python[track] && culprit != ASSAY_NO_ROW) /* as a runtime's pool does */
+		return t->sample.track[culprit];
 	helper = assay_map_get(&s->helper, t->sample.stack[seen->sample]);
 	if (helper == ASSAY_MAP_ABSENT)
 		return ASSAY_NO_ROW;
@@ -473,6 +483,35 @@ TEST(a_long_call_is_without_a_processor_where_the_sample_before_it_says_so)
 	CHECK(!assay_sights_robbed(s, call, 1000000, 1950000, &a) && a.until == 1050000);
 	CHECK(assay_sights_robbed(s, call, 1050000, 1950000, &a) && a.until == 1950000);
 	CHECK(!assay_sights_robbed(s, 0, 2, 8, &a) && a.until == 8);
+	assay_sights_free(s);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A pool's thread launches what thread 0 gives it; thread 0 runs Python meanwhile. */
+TEST(a_thread_without_frames_that_waits_waits_for_the_one_that_works)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t own = assay_add(t, ASSAY_T_stack);
+	hand_call(run, 0, own);
+	uint32_t pool = assay_add(t, ASSAY_T_track), track = t->host.track[0];
+	t->track.kind[pool] = ASSAY_TRACK_THREAD;
+	t->host.track[hand_call(run, 900000, ASSAY_NO_ROW)] = pool;
+	hand_sample(run, 100000, 500000, ASSAY_DOING_PYTHON);
+	hand_sample(run, 100000, 500000, ASSAY_DOING_LOCK);
+	t->sample.stack[0] = own;
+	t->sample.track[1] = pool;
+	t->seen.culprit[1] = 0;
+	assay_sights *s = assay_sights_new(run);
+	assay_sight a = assay_sights_at(s, pool, 200000, 900000);
+	CHECK(a.cause == ASSAY_WHY_HOST_LOCK);
+	CHECK_EQ(assay_sights_awaited(s, pool, 200000, &a), track);
+	assay_sights_free(s);
+	t->sample.stack[1] = own; /* a lock of the program's own */
+	s = assay_sights_new(run);
+	a = assay_sights_at(s, pool, 200000, 900000);
+	CHECK_EQ(assay_sights_awaited(s, pool, 200000, &a), ASSAY_NO_ROW);
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;
