@@ -46,7 +46,8 @@ static void find_captures(job_seen *job, char **runs, int n)
 	for (size_t i = 0; i < now.n; i++) {
 		if (i < job->paths.n && !strcmp(job->paths.p[i], now.p[i]))
 			continue;
-		assay_push(&job->paths), assay_push(&job->tails);
+		*assay_push(&job->paths) = NULL;
+		*assay_push(&job->tails) = (assay_tail){0};
 		size_t behind = job->paths.n - 1 - i;
 		memmove(&job->paths.p[i + 1], &job->paths.p[i], behind * sizeof *job->paths.p);
 		memmove(&job->tails.p[i + 1], &job->tails.p[i], behind * sizeof *job->tails.p);
