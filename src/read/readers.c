@@ -186,14 +186,25 @@ assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
 {
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_memory(p, n);
-	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	run->part.t.source.traits[run->part.source] = reader->traits;
+	run->part.source = assay_add_source(run, in, reader);
 	bool ok = reader->read(run, in, NULL);
 	assay_input_close(in);
 	if (ok)
 		return run;
 	assay_run_free(run);
 	return NULL;
+}
+
+TEST(bytes_in_memory_have_the_source_that_a_file_has)
+{
+	assay_run *run = assay_read_bytes(&assay_reader_xplane, "", 0);
+	const assay_source_table *s = &run->part.t.source;
+	CHECK(s->n == 1);
+	CHECK(s->traits[0] == assay_reader_xplane.traits);
+	CHECK(assay_str_is(assay_text(run, s->format[0]), "xplane"));
+	CHECK(assay_str_is(assay_text(run, s->packing[0]), "plain"));
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(unknown_text_has_no_reader)

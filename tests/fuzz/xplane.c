@@ -4,7 +4,6 @@
 
 #include "analyze/derived.h"
 #include "analyze/scopes.h"
-#include "base/input.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 #include "write/writer.h"
@@ -18,12 +17,7 @@ typedef struct file {
 
 static assay_run *load(const void *data, size_t n, const assay_scope_opts *opts)
 {
-	assay_run *run = assay_run_new();
-	assay_input *in = assay_input_memory(data, n);
-	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
-	run->part.t.source.format[0] = assay_sid_of(run, "xplane");
-	assay_reader_xplane.read(run, in, NULL);
-	assay_input_close(in);
+	assay_run *run = assay_read_bytes(&assay_reader_xplane, data, n);
 	assay_link(run);
 	assay_waits(run);
 	assay_find_steps(run, NULL);
@@ -71,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file f = {0};
 	if (write_file(run, w, &f)) {
 		/* what is written can be read, and holds as much work as what it was made of */
-		assay_run *back = assay_read_bytes(&assay_reader_xplane, (uint8_t *)f.bytes, f.n);
+		assay_run *back = assay_read_bytes(&assay_reader_xplane, f.bytes, f.n);
 		if (back->part.t.gpu.n != run->part.t.gpu.n)
 			abort();
 		assay_run_free(back);
