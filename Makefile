@@ -135,6 +135,12 @@ $(TOOLS): $(B)/%: %.c $(B)/libassay.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libassay.a $(LIBS)
 $(B)/tests/faults/memory_tool: LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,mmap munmap mremap $(if $(SAN),malloc calloc realloc))
 
+# Fuzz targets that take the files they are given; tests/fuzz/run builds those that make their own.
+TARGETS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))
+$(TARGETS): $(B)/%: %.c $(B)/tests/fuzz/replay/main.o $(B)/libassay.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o %.a,$^) $(LIBS)
+
 # Man pages and completion come from the option tables of the program itself.
 COMMANDS = $(shell $(B)/assay help --list)
 docs: $(B)/docs.stamp
