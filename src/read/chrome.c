@@ -794,6 +794,23 @@ TEST(threads_and_instruction_sets_read_the_same)
 	return 0;
 }
 
+/* The list in the second event never ends, so that what follows is a second stretch of text. */
+TEST(bad_syntax_is_no_less_bad_behind_worse)
+{
+	static const char text[] =
+		"[{\"ph\":\"X\",\"name\":\"a\",,\"ts\":1,,\"dur\":2,\"pid\":1,\"tid\":1}"
+		",{\"list\":[{}"
+		",{\"ph\":\"X\",\"name\":\"c\",\"ts\":1,,\"dur\":2,\"pid\":1,\"tid\":1}]";
+	setenv("ASSAY_THREADS", "1", 1); /* the second stretch is read by who read the first */
+	assay_run *run = assay_read_bytes(&assay_reader_chrome, text, sizeof text - 1);
+	CHECK_EQ(run->part.t.host.n, 2);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_syntax], 2);
+	assay_run_free(run);
+	unsetenv("ASSAY_THREADS");
+	return 0;
+}
+
 /* Members in two orders, and between them what JSON allows and what lenient readers take. */
 static size_t put_event(char *out, size_t room, unsigned i, unsigned seed)
 {

@@ -61,9 +61,11 @@ static __attribute__((noinline)) int learn_member(assay_json *j, const chrome_wo
 {
 	const char *from = j->p;
 	uint32_t odd = j->odd;
+	j->odd = 0;
 	int id = expected_member(j, words, &gap->expect, unknown);
 	size_t n = (size_t)(j->p - from);
-	bool known = id != unknown && assay_json_ok(j) && j->odd == odd && n <= CHROME_GAP;
+	bool known = id != unknown && assay_json_ok(j) && !j->odd && n <= CHROME_GAP;
+	j->odd |= odd;
 	gap->n = known ? (uint32_t)n : 0;
 	gap->id = id;
 	gap->least = id == NO_MEMBER ? 0 : ' ' + 1;
@@ -433,10 +435,10 @@ assay_pump_status ASSAY_ISA_NAME(chrome_scan)(chrome *c, unsigned worker, assay_
 		if (*used >= limit)
 			return ASSAY_PUMP_LIMIT;
 		const char *start = j.p;
+		j.odd = 0;
 		if (ch == '{' && ASSAY_ISA_NAME(chrome_parse)(c, w, &j, &ev)) {
 			chrome_add(w, &ev);
 			w->odd |= j.odd;
-			j.odd = 0;
 			continue;
 		}
 		if (ch && ch != '{' && assay_json_skip(&j, NULL)) { /* a value that is no event */
