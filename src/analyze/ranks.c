@@ -175,6 +175,15 @@ static bool set_next_clocks(struct job *j, const matches *m, bool *set)
 	return any;
 }
 
+/* The lowest rank, in whatever order ranks were read. */
+static size_t first_rank(const assay_rank_table *r)
+{
+	size_t first = 0;
+	for (size_t i = 1; i < r->n; i++)
+		first = r->rank[i] < r->rank[first] ? i : first;
+	return first;
+}
+
 /* Against the first rank's clock, directly or by way of other ranks: not every group has the first
  * rank. Ranks that no chain of groups joins have clocks of their own, and share no collective. */
 static void set_clocks(struct job *j, const matches *m)
@@ -186,7 +195,7 @@ static void set_clocks(struct job *j, const matches *m)
 		r->offset[i] = 0;
 		r->spread[i] = -1;
 	}
-	set[0] = true;
+	set[first_rank(r)] = true;
 	while (set_next_clocks(j, m, set))
 		;
 	for (size_t i = 0; i < m->n; i++) {

@@ -67,6 +67,7 @@ enum {
 	ASSAY_REC_TOGETHER = 8192, /* LAUNCH: one of several of its key, in streams of other
 				    * devices: they start behind all of these streams' work, and all
 				    * that follows goes behind all of them */
+	ASSAY_REC_LONE = 16384,    /* DEVICE_SYNC, guessed: no other device has work */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

@@ -485,6 +485,15 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	p->synced = r->key;
 }
 
+/* Another device has nothing that could hold up a call until this one's work ends. */
+static bool held_by_lone(const assay_sweep *s, const assay_sweep_rec *r, uint32_t d)
+{
+	assay_sweep_stream of;
+	sweep_work work = fan_work(s, d, ALL_STREAMS, &of);
+	return r->flags & ASSAY_REC_LONE && work.end > r->enter &&
+	       work.end <= r->exit + s->tolerance;
+}
+
 void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 {
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_DEVICE_SYNC);
@@ -493,9 +502,10 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 		put_wait(s, NULL, &w);
 		return;
 	}
-	w.class = r->flags & ASSAY_REC_GUESSED ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT;
-	fan_in(s, r, &w, sweep_device_of(s, r->scope, r->device), ALL_STREAMS,
-	       ASSAY_EDGE_DEVICE_SYNC);
+	uint32_t d = sweep_device_of(s, r->scope, r->device);
+	bool sure = !(r->flags & ASSAY_REC_GUESSED) || held_by_lone(s, r, d);
+	w.class = sure ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY;
+	fan_in(s, r, &w, d, ALL_STREAMS, ASSAY_EDGE_DEVICE_SYNC);
 }
 
 void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)

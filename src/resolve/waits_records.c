@@ -325,7 +325,8 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 	bool own = a->stream == 2 || (a->stream == 0 && call.flags & ASSAY_REC_PER_THREAD);
 	r->device = d.device;
 	if (!(call.takes & ASSAY_CALL_STREAM)) {
-		r->flags |= d.guessed ? ASSAY_REC_GUESSED : 0;
+		bool lone = source < w->sources && w->only_device[source] >= 0;
+		r->flags |= !d.guessed ? 0 : ASSAY_REC_GUESSED | (lone ? ASSAY_REC_LONE : 0);
 		return;
 	}
 	r->stream = a->has_stream ? a->stream : ASSAY_NO_HANDLE;
