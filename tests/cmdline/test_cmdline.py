@@ -314,14 +314,14 @@ def figures_agree(folder):
 
 CALLS = "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
 ROCPROF = {
-    "hip_api_trace": CALLS + "HIP_RUNTIME_API,hipLaunchKernel,10,10,1,1000,1100\nHIP_RUNTIME_API,hipLaunchKernel,10,10,2,1200,1300\n"
-                             "HIP_RUNTIME_API,hipDeviceSynchronize,10,10,3,1300,5000\nHIP_RUNTIME_API,hipMemcpyAsync,10,10,4,5500,5600\n",
+    "hip_api_trace": CALLS + "HIP_RUNTIME_API,hipLaunchKernel,10,10,1,100000,110000\nHIP_RUNTIME_API,hipLaunchKernel,10,10,2,120000,130000\n"
+                             "HIP_RUNTIME_API,hipDeviceSynchronize,10,10,3,130000,500000\nHIP_RUNTIME_API,hipMemcpyAsync,10,10,4,550000,560000\n",
     "kernel_trace": "Kind,Agent_Id,Queue_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n"
-                    "KERNEL_DISPATCH,1,1,10,1,1,a,1,1500,2500\nKERNEL_DISPATCH,1,1,10,2,1,b,2,3000,4000\n",
+                    "KERNEL_DISPATCH,1,1,10,1,1,a,1,150000,250000\nKERNEL_DISPATCH,1,1,10,2,1,b,2,300000,400000\n",
     "memory_copy_trace": "Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
-                         "MEMORY_COPY,MEMORY_COPY_HOST_TO_DEVICE,0,1,4,6000,6500\n",
-    "marker_api_trace": CALLS + "MARKER_CORE_API,step 1,10,10,7,900,1150\nMARKER_CORE_API,step 2,10,10,8,1160,5010\n"
-                                "MARKER_CORE_API,step 3,10,10,9,5400,5700\n",
+                         "MEMORY_COPY,MEMORY_COPY_HOST_TO_DEVICE,0,1,4,600000,650000\n",
+    "marker_api_trace": CALLS + "MARKER_CORE_API,step 1,10,10,7,90000,115000\nMARKER_CORE_API,step 2,10,10,8,116000,501000\n"
+                                "MARKER_CORE_API,step 3,10,10,9,540000,570000\n",
 }
 
 
@@ -342,7 +342,7 @@ def files_of_one_process_are_one_trace(folder):
         said[name] = {"devices": [(d["events"], d["linked"], d["idle_ns"]) for d in report["devices"]],
                       "steps": report["run_metrics"]["step_time_seconds"], "no scope": scopes["gpu_events_in_no_scope"],
                       "waits": [(w["kind"], w["class"], w["producer_kernel"]) for w in waits["waits"]]}
-    tap.ok("rocprofv3 CSV is one device with all launches", said["csv"]["devices"] == [(3, 3, 2500)], said["csv"])
+    tap.ok("rocprofv3 CSV is one device with all launches", said["csv"]["devices"] == [(3, 3, 250000)], said["csv"])
     tap.ok("its ranges hold the work", said["csv"]["no scope"] == 0, said["csv"])
     tap.ok("its waits are resolved", said["csv"]["waits"] == [("device_synchronize", "exact", "b")], said["csv"])
     for end in ("json", "xplane.pb"):
