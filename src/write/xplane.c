@@ -330,13 +330,23 @@ static void set_devices(xplane_writer *w)
 	}
 }
 
-static void set_steps(xplane_writer *w)
+static uint64_t key_of_step(const xplane_writer *w, uint32_t step)
 {
 	const assay_step_table *s = &w->t->step;
-	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t source = s->source[i] < w->t->source.n ? assay_group_of(w->t, s->source[i])
-								: (uint32_t)w->t->source.n;
-		*assay_map_at(&w->steps, xplane_step_key(source, s->ts[i], s->name[i])) = i;
+	uint32_t source = s->source[step] < w->t->source.n ? assay_group_of(w->t, s->source[step])
+							   : (uint32_t)w->t->source.n;
+	return xplane_step_key(source, s->ts[step], s->name[step]);
+}
+
+uint32_t xplane_step_named(const xplane_writer *w, uint32_t step)
+{
+	return assay_map_get(&w->steps, key_of_step(w, step));
+}
+
+static void set_steps(xplane_writer *w)
+{
+	for (uint32_t i = 0; i < w->t->step.n; i++) {
+		*assay_map_at(&w->steps, key_of_step(w, i)) = i;
 		*assay_push(&w->step_done) = false;
 	}
 }

@@ -153,6 +153,8 @@ uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
 /* Number of the line that a stream has; the stream's own when it has none. */
 int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
+/* The step that stands in w->steps for those of this one's name and start. */
+uint32_t xplane_step_named(const xplane_writer *w, uint32_t step);
 
 /* What an input had in a plane of this name, for xplane_end_plane. */
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place);

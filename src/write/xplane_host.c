@@ -271,7 +271,8 @@ static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 	assay_vec_free(&started);
 }
 
-/* Steps that no host event marks: a line of their own. */
+/* Steps that no host event marks: a line of their own. The last of a name and start stands for all
+ * of them: they are done before it only if an event marks them. */
 static void put_loose_steps(host *h)
 {
 	const assay_step_table *s = &h->w->t->step;
@@ -281,7 +282,7 @@ static void put_loose_steps(host *h)
 					  ? assay_group_of(h->w->t, s->source[i])
 					  : (uint32_t)h->w->t->source.n;
 		int64_t at = s->ts[i] + h->w->shift.p[source];
-		if (h->w->step_done.p[i] || at < 0)
+		if (h->w->step_done.p[xplane_step_named(h->w, i)] || at < 0)
 			continue;
 		put_step(h->w, &h->out, i, 0);
 		xplane_put_ref(&h->out, "cat", ASSAY_S(XPLANE_CAT_STEP));

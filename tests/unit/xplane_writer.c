@@ -663,6 +663,25 @@ TEST(steps_are_roots_with_a_number)
 	return 0;
 }
 
+TEST(steps_of_one_name_and_start_are_all_marked_by_their_events)
+{
+	assay_run *run = new_run();
+	for (int i = 0; i < 3; i++) {
+		uint32_t h = add_host(run, ASSAY_HOST_ANNOTATION, "train", 10, 50, 0);
+		uint32_t s = assay_add(&run->part.t, ASSAY_T_step);
+		run->part.t.step.source[s] = run->part.source;
+		run->part.t.step.ts[s] = 10;
+		run->part.t.step.dur[s] = 50;
+		run->part.t.step.name[s] = run->part.t.host.name[h];
+	}
+	file f = write_run(run);
+	assay_str p = plane(&f, XPLANE_HOST);
+	CHECK(count_fields(p, XPLANE_LINES) == 1); /* none for steps without an event */
+	CHECK(count_fields(line_at(p, 0), XLINE_EVENTS) == 3);
+	free(f.bytes);
+	return 0;
+}
+
 TEST(memory_without_a_thread_is_written)
 {
 	const assay_writer *const writers[] = {&assay_writer_xplane, &assay_writer_chrome};
