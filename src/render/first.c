@@ -295,15 +295,23 @@ static void print_shown(assay_printout *p, const struct shown *s, size_t number)
 	print_labelled(p, "fix:", s->fix, s->whole);
 }
 
-/* Consequences stand below their cause, behind -v. As many findings as there is room for, then
- * whole ones, the first first. How many lines they took. */
+/* Known to be worth less than a hundredth of what it is part of, as short kernels of a device that
+ * waits for its host. */
+static bool is_worthless(const assay_finding_table *f, size_t i)
+{
+	return f->now[i] > 0 && f->after[i] >= 0 && (f->now[i] - f->after[i]) * 100 < f->now[i];
+}
+
+/* Consequences stand below their cause, behind -v, and what is worth nothing beside the first. As
+ * many findings as there is room for, then whole ones, the first first. How many lines they took.
+ */
 static size_t print_findings(assay_printout *p, size_t room)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;
 	struct shown shown[FINDINGS];
 	size_t used = 0, n = 0;
 	for (size_t i = 0; i < f->n && n < FINDINGS; i++) {
-		if (f->under[i] != ASSAY_NO_ROW)
+		if (f->under[i] != ASSAY_NO_ROW || (n && is_worthless(f, i)))
 			continue;
 		shown[n] = show(p, i);
 		if (used + shown[n].least > room)
