@@ -149,7 +149,7 @@ static size_t lines_of(const assay_printout *p, const char *text, size_t column)
 {
 	size_t lines = 1, at = column;
 	for (bool first = true; *text; first = false) {
-		size_t n = strcspn(text, " ");
+		size_t n = assay_word_length(text);
 		bool next = !first && at + 1 + n > p->width;
 		lines += next;
 		at = next ? column + n : at + !first + n;

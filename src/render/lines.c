@@ -1,4 +1,5 @@
 /* Lines that fit: text flows into the columns there are, names are cut, nothing wraps. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,12 +52,27 @@ size_t assay_room(const assay_printout *p, size_t used)
 	return p->full_names ? ALL : p->width > used + LEAST ? p->width - used : LEAST;
 }
 
+size_t assay_word_length(const char *text)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s",  "B",
+					    "kB", "MB", "GB", "TB", "GiB"};
+	size_t n = strcspn(text, " \n");
+	if (!n || !isdigit((unsigned char)text[n - 1]) || text[n] != ' ')
+		return n;
+	const char *next = text + n + 1;
+	size_t unit = strspn(next, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(units); i++)
+		if (strlen(units[i]) == unit && !memcmp(units[i], next, unit))
+			return n + 1 + strcspn(next, " \n");
+	return n;
+}
+
 void assay_print_flow(assay_printout *p, size_t column, const char *text)
 {
 	size_t at = column, room = p->width > column + 20 ? p->width : column + 20;
 	for (bool first = true; *text; first = false) {
 		text += strspn(text, " \n");
-		size_t n = strcspn(text, " \n");
+		size_t n = assay_word_length(text);
 		if (!n)
 			break;
 		if (!first && at + 1 + n > room) {
@@ -138,5 +154,14 @@ TEST(words_flow_below_their_first_column)
 	char buf[256];
 	CHECK(!strcmp(printed(print_flowing, buf), "     words that flow into as\n"
 						   "     many lines as they need\n"));
+	return 0;
+}
+
+TEST(a_number_and_its_unit_are_one_word)
+{
+	CHECK_EQ(assay_word_length("1.70 s, then"), strlen("1.70 s,"));
+	CHECK_EQ(assay_word_length("2.64 GiB"), strlen("2.64 GiB"));
+	CHECK_EQ(assay_word_length("14 of 48 steps"), 2);
+	CHECK_EQ(assay_word_length("12 seconds"), 2);
 	return 0;
 }
