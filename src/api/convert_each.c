@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/folders.h"
 #include "base/test.h"
+#include "write/folder.h"
 
 /* ---- names ---- */
 
@@ -81,17 +81,6 @@ static void find_folder(assay_convert_each *c, const assay_run *file)
 	c->below.n = strlen(all);
 }
 
-static bool is_input(const assay_run *file, const char *path)
-{
-	const assay_source_table *s = &file->part.t.source;
-	struct stat out, in;
-	for (size_t i = 0; !stat(path, &out) && i < s->n; i++)
-		if (!stat(assay_z(file, s->path[i]), &in) && in.st_dev == out.st_dev &&
-		    in.st_ino == out.st_ino)
-			return true;
-	return false;
-}
-
 static bool write_one(assay_convert_each *c, const assay_run *file, assay_err *err)
 {
 	int made;
@@ -102,7 +91,7 @@ static bool write_one(assay_convert_each *c, const assay_run *file, assay_err *e
 				  strerror(errno));
 	const char *path = assay_printf(&c->arena, "%s%s%s", c->below.p, file_name(c, file),
 					c->writer->exts[0]);
-	if (is_input(file, path))
+	if (assay_is_input(file, path))
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "%s is an input; the output needs another folder", path);
 	return assay_convert_write(file, c->writer, path, &c->lacks, err);

@@ -11,6 +11,7 @@
 #include "read/reader.h"
 #include "render/report.h"
 #include "wire/clock.h"
+#include "write/folder.h"
 
 void assay_cmd_error(const assay_err *err)
 {
@@ -77,23 +78,14 @@ void assay_cmd_losses(const assay_run *run)
 				assay_fmt_count(n, run->part.issues[i]), assay_issue_infos[i].text);
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
 {
-	const assay_source_table *s = &run->part.t.source;
-	for (size_t i = 0; i < s->n; i++)
-		if (is_same_file(assay_z(run, s->path[i]), out)) {
-			fprintf(stderr, "assay %s: %s is an input; the output needs another name\n",
-				cmd, out);
-			return true;
-		}
-	return false;
+	struct stat st;
+	bool file = stat(out, &st) == 0 && S_ISREG(st.st_mode); /* a terminal may well be both */
+	if (!file || !assay_is_input(run, out))
+		return false;
+	fprintf(stderr, "assay %s: %s is an input; the output needs another name\n", cmd, out);
+	return true;
 }
 
 static void name_twins(const assay_run *run)

@@ -23,7 +23,7 @@ bool assay_folder_open(assay_folder *f, const assay_run *run, const char *path, 
 	return true;
 }
 
-static bool is_input(const assay_run *run, const char *path)
+bool assay_is_input(const assay_run *run, const char *path)
 {
 	const assay_source_table *s = &run->part.t.source;
 	struct stat out, in;
@@ -43,7 +43,7 @@ FILE *assay_folder_file(assay_folder *f, const char *name, assay_err *err)
 	bool slash = n && f->path[n - 1] == '/';
 	const char *path = assay_printf(&a, "%s%s%s", f->path, slash ? "" : "/", name);
 	assay_output *o = NULL;
-	if (is_input(f->run, path))
+	if (assay_is_input(f->run, path))
 		assay_fail(err, ASSAY_USAGE, 0, "%s is an input; the output needs another name",
 			   path);
 	else

@@ -25,4 +25,7 @@ FILE *assay_folder_file(assay_folder *f, const char *name, assay_err *err);
 /* ok false: nothing of it stays. False when that is so. */
 bool assay_folder_close(assay_folder *f, bool ok, assay_err *err);
 
+/* Would writing there overwrite what the run was read from? */
+bool assay_is_input(const assay_run *run, const char *path);
+
 #endif
