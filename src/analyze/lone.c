@@ -181,6 +181,8 @@ static void see_piece(struct lone *l, struct pieces *p, const struct named *n, u
  * it is casts, these are the trouble. */
 static void end_chain(struct lone *l, struct chain *c)
 {
+	if (!c->n)
+		return;
 	bool fusible = c->names >= CHAIN_LEAST && c->casts * 2 <= c->all;
 	for (size_t i = 0; fusible && i < c->n; i++)
 		l->kept[c->at[i]] = (float)((double)c->longest / (double)c->all);

@@ -84,15 +84,8 @@ uint32_t assay_own_frame_at(const assay_own_frames *f, uint32_t track, int64_t n
 {
 	const assay_host_table *h = &f->run->part.t.host;
 	const struct lane *l = &f->of_track[track];
-	size_t lo = 0, hi = l->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (h->ts[l->row[mid]] <= now)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	uint32_t at = lo ? (uint32_t)lo - 1 : ASSAY_NO_ROW;
+	size_t begun = assay_rows_until(l->row, l->n, h->ts, now);
+	uint32_t at = begun ? (uint32_t)begun - 1 : ASSAY_NO_ROW;
 	while (at != ASSAY_NO_ROW && assay_host_end(h, l->row[at]) < now)
 		at = l->around[at];
 	return at == ASSAY_NO_ROW ? ASSAY_NO_ROW : l->row[at];

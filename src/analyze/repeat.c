@@ -136,18 +136,15 @@ static bool explains(const struct count *c, size_t names, uint32_t steps)
 static bool marks_evenly(const assay_sid *name, const rows *work, assay_sid mark, rows *out)
 {
 	assay_vec(int64_t) apart = {0};
-	size_t near = 0;
+	int64_t usual;
 	out->n = 0;
 	for (uint32_t i = 0; i < work->n; i++)
 		if (name[i] == mark)
 			*assay_push(out) = i;
 	for (size_t i = 1; i < out->n; i++)
 		*assay_push(&apart) = out->p[i] - out->p[i - 1];
-	int64_t usual = apart.n ? assay_median_upper(apart.p, apart.n) : 0;
-	for (size_t i = 0; i < apart.n; i++)
-		near += apart.p[i] * 2 >= usual && apart.p[i] * 2 <= usual * 3;
-	bool even = apart.n && near * 10 >= apart.n * 9 && usual >= SHORTEST &&
-		    (out->p[out->n - 1] - out->p[0]) * 2 >= work->n;
+	bool even = apart.n && assay_mostly_even(apart.p, apart.n, 2, &usual) &&
+		    usual >= SHORTEST && (out->p[out->n - 1] - out->p[0]) * 2 >= work->n;
 	assay_vec_free(&apart);
 	return even;
 }

@@ -84,15 +84,7 @@ static rows *by_track(assay_sights *s, size_t n, const uint32_t *track, const in
 /* How many of the rows begin at or before `now`. */
 static size_t begun(const rows *r, const int64_t *ts, int64_t now)
 {
-	size_t lo = 0, hi = r->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (ts[r->row[mid]] <= now)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return assay_rows_until(r->row, r->n, ts, now);
 }
 
 /* ---- sites ---- */

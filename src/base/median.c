@@ -17,6 +17,15 @@ int64_t assay_median_upper(int64_t *v, size_t n)
 	return v[n / 2];
 }
 
+bool assay_mostly_even(int64_t *v, size_t n, int quarters, int64_t *usual)
+{
+	size_t near = 0;
+	*usual = assay_median_upper(v, n);
+	for (size_t i = 0; i < n; i++)
+		near += v[i] * 4 >= *usual * (4 - quarters) && v[i] * 4 <= *usual * (4 + quarters);
+	return near * 10 >= n * 9;
+}
+
 static int by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

@@ -28,8 +28,7 @@ static size_t find_runs(const uint32_t *row, size_t n, const int64_t *key, size_
 	return runs;
 }
 
-/* How many of n rows have keys up to value. */
-static size_t rows_until(const uint32_t *row, size_t n, const int64_t *key, int64_t value)
+size_t assay_rows_until(const uint32_t *row, size_t n, const int64_t *key, int64_t value)
 {
 	size_t low = 0, high = n;
 	while (low < high) {
@@ -45,7 +44,7 @@ static size_t rows_until(const uint32_t *row, size_t n, const int64_t *key, int6
 /* Two neighbouring runs into one; spare has room for the part of the first that moves. */
 static void merge(uint32_t *row, size_t first, size_t n, const int64_t *key, uint32_t *spare)
 {
-	size_t stays = rows_until(row, first, key, key[row[first]]);
+	size_t stays = assay_rows_until(row, first, key, key[row[first]]);
 	size_t left = first - stays;
 	if (!left)
 		return;

@@ -10,6 +10,9 @@ void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key);
 /* The same, falling; equal keys keep their order here too. */
 void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key);
 
+/* How many of n rows, sorted so, have keys up to value. */
+size_t assay_rows_until(const uint32_t *row, size_t n, const int64_t *key, int64_t value);
+
 void assay_sort_i64(int64_t *v, size_t n); /* rising */
 void assay_sort_texts(const char **v, size_t n);
 

@@ -144,21 +144,6 @@ static const char *steps_text(assay_printout *p)
 			    left);
 }
 
-/* Lines that words take from a column on. */
-static size_t lines_of(const assay_printout *p, const char *text, size_t column)
-{
-	size_t lines = 1, at = column;
-	for (bool first = true; *text; first = false) {
-		size_t n = assay_word_length(text);
-		bool next = !first && at + 1 + n > p->width;
-		lines += next;
-		at = next ? column + n : at + !first + n;
-		text += n;
-		text += strspn(text, " ");
-	}
-	return lines;
-}
-
 static void print_words(assay_printout *p, const char *title, const char *text)
 {
 	fprintf(p->out, p->colour ? "\033[1m%-*s\033[0m" : "%-*s", TITLE, title);
@@ -185,7 +170,7 @@ static size_t print_alarms(assay_printout *p)
 		for (size_t i = 0; i < w->n && shown < ALARMS; i++) {
 			const char *text =
 				assay_fmt_safe(&p->scratch, assay_text(p->run, w->text[i]));
-			size_t takes = lines_of(p, text, TITLE);
+			size_t takes = assay_flow_lines(p, TITLE, text);
 			if (is_urgent(p->run, i) != urgent || lines + takes > ALARM_LINES)
 				continue;
 			fprintf(p->out, p->colour ? "\033[1;33m%-*s\033[0m" : "%-*s", TITLE,
@@ -271,9 +256,10 @@ static struct shown show(assay_printout *p, size_t i)
 	s.worth =
 		assay_printf(&p->scratch, "%s%s%s", worth, *worth && *where ? "; at " : "", where);
 	s.label = *worth ? "worth:" : "at:";
-	size_t text = lines_of(p, s.text, 3);
+	size_t text = assay_flow_lines(p, 3, s.text);
 	s.least = text + (*s.worth ? 1 : 0) + 1;
-	s.full = text + (*s.worth ? lines_of(p, s.worth, LABEL) : 0) + lines_of(p, s.fix, LABEL);
+	s.full = text + (*s.worth ? assay_flow_lines(p, LABEL, s.worth) : 0) +
+		 assay_flow_lines(p, LABEL, s.fix);
 	return s;
 }
 
@@ -429,8 +415,9 @@ void assay_first_screen(assay_printout *p)
 	const char *steps = steps_text(p), *why = why_text(p);
 	const char *copies = assay_copies_line(p, assay_room(p, TITLE));
 	print_words(p, "Steps", steps);
-	size_t taken = FIXED + print_alarms(p) + (copies ? 1 : 0) + lines_of(p, steps, TITLE) +
-		       lines_of(p, why, TITLE) + lines_of(p, trust, TITLE);
+	size_t taken = FIXED + print_alarms(p) + (copies ? 1 : 0) +
+		       assay_flow_lines(p, TITLE, steps) + assay_flow_lines(p, TITLE, why) +
+		       assay_flow_lines(p, TITLE, trust);
 	size_t left = taken + LEAST_TOP < LINES ? LINES - taken : LEAST_TOP; /* narrow terminals */
 	print_split(p);
 	print_words(p, "Why", why);

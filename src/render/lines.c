@@ -52,7 +52,8 @@ size_t assay_room(const assay_printout *p, size_t used)
 	return p->full_names ? ALL : p->width > used + LEAST ? p->width - used : LEAST;
 }
 
-size_t assay_word_length(const char *text)
+/* Of the first word, which a number and its unit are one of. */
+static size_t word_length(const char *text)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s",  "B",
 					    "kB", "MB", "GB", "TB", "GiB"};
@@ -67,26 +68,36 @@ size_t assay_word_length(const char *text)
 	return n;
 }
 
-void assay_print_flow(assay_printout *p, size_t column, const char *text)
+/* Words from a column on, written where there is an out; how many lines they take. */
+static size_t flow(FILE *out, size_t width, size_t column, const char *text)
 {
-	size_t at = column, room = p->width > column + 20 ? p->width : column + 20;
+	size_t at = column, lines = 1, room = width > column + 20 ? width : column + 20;
 	for (bool first = true; *text; first = false) {
 		text += strspn(text, " \n");
-		size_t n = assay_word_length(text);
+		size_t n = word_length(text);
 		if (!n)
 			break;
-		if (!first && at + 1 + n > room) {
-			fprintf(p->out, "\n%*s", (int)column, "");
-			at = column;
-		} else if (!first) {
-			fputc(' ', p->out);
-			at++;
-		}
-		fwrite(text, 1, n, p->out);
-		at += n;
+		bool next = !first && at + 1 + n > room;
+		if (out && !first)
+			fprintf(out, "%s%*s", next ? "\n" : " ", next ? (int)column : 0, "");
+		if (out)
+			fwrite(text, 1, n, out);
+		lines += next;
+		at = next ? column + n : at + !first + n;
 		text += n;
 	}
+	return lines;
+}
+
+void assay_print_flow(assay_printout *p, size_t column, const char *text)
+{
+	flow(p->out, p->width, column, text);
 	fputc('\n', p->out);
+}
+
+size_t assay_flow_lines(const assay_printout *p, size_t column, const char *text)
+{
+	return flow(NULL, p->width, column, text);
 }
 
 /* One line of a finished text, without what is behind the last column. */
@@ -159,9 +170,9 @@ TEST(words_flow_below_their_first_column)
 
 TEST(a_number_and_its_unit_are_one_word)
 {
-	CHECK_EQ(assay_word_length("1.70 s, then"), strlen("1.70 s,"));
-	CHECK_EQ(assay_word_length("2.64 GiB"), strlen("2.64 GiB"));
-	CHECK_EQ(assay_word_length("14 of 48 steps"), 2);
-	CHECK_EQ(assay_word_length("12 seconds"), 2);
+	CHECK_EQ(word_length("1.70 s, then"), strlen("1.70 s,"));
+	CHECK_EQ(word_length("2.64 GiB"), strlen("2.64 GiB"));
+	CHECK_EQ(word_length("14 of 48 steps"), 2);
+	CHECK_EQ(word_length("12 seconds"), 2);
 	return 0;
 }

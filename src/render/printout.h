@@ -23,8 +23,8 @@ const char *assay_cut(assay_arena *a, const char *text, size_t columns);
 size_t assay_room(const assay_printout *p, size_t used);
 /* Words from this column on, where the line stands, into as many lines as they need. */
 void assay_print_flow(assay_printout *p, size_t column, const char *text);
-/* Of the first word, which a number and its unit are one of. */
-size_t assay_word_length(const char *text);
+/* How many that is. */
+size_t assay_flow_lines(const assay_printout *p, size_t column, const char *text);
 /* Finished lines, none of them wider than width. */
 void assay_lines_put(FILE *out, const char *text, size_t n, size_t width);
 

@@ -265,15 +265,8 @@ static void lend_stacks(const doings *d, const uint32_t *waiting, size_t n, bool
 		if (!assay_is_call(t->host.kind[h]) || api == ASSAY_NO_ROW ||
 		    t->api.stack[api] != ASSAY_NO_ROW || d->serves[t->host.track[h]] != collectives)
 			continue;
-		size_t lo = 0, hi = n; /* samples that begin before the call */
-		while (lo < hi) {
-			size_t mid = (lo + hi) / 2;
-			if (t->sample.ts[waiting[mid]] <= t->host.ts[h])
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		for (size_t k = lo ? lo - 1 : 0; k < n && k < lo + 1; k++) {
+		size_t begun = assay_rows_until(waiting, n, t->sample.ts, t->host.ts[h]);
+		for (size_t k = begun ? begun - 1 : 0; k < n && k < begun + 1; k++) {
 			uint32_t s = waiting[k];
 			bool near = t->host.ts[h] >= t->sample.ts[s] - ONE_TICK &&
 				    t->host.ts[h] <= t->sample.ts[s] + t->sample.dur[s] + ONE_TICK;

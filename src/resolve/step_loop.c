@@ -108,15 +108,12 @@ static size_t starts_by_optimizer(const calls *c, int64_t *at)
 {
 	const assay_tables *t = &c->run->part.t;
 	assay_vec(int64_t) apart = {0};
-	size_t n = 0, near = 0;
+	int64_t usual;
+	size_t n = 0;
 	for (size_t i = 1; i < c->optimizer_runs; i++)
 		*assay_push(&apart) = c->after_run[i] - c->after_run[i - 1];
-	int64_t usual = apart.n ? assay_median_upper(apart.p, apart.n) : 0;
-	for (size_t i = 1; i < c->optimizer_runs; i++) {
-		int64_t between = c->after_run[i] - c->after_run[i - 1];
-		near += between * 4 >= usual * 3 && between * 4 <= usual * 5;
-	}
-	for (size_t i = 0; near * 10 >= apart.n * 9 && i < c->optimizer_runs; i++)
+	bool even = apart.n && assay_mostly_even(apart.p, apart.n, 1, &usual);
+	for (size_t i = 0; even && i < c->optimizer_runs; i++)
 		if (c->after_run[i] < c->n)
 			at[n++] = t->host.ts[c->host[c->after_run[i]]];
 	assay_vec_free(&apart);

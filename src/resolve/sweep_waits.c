@@ -491,9 +491,10 @@ static bool held_by_lone(const assay_sweep *s, const assay_sweep_rec *r, uint32_
 {
 	const int64_t bare = 20000;
 	assay_sweep_stream of;
+	if (!(r->flags & ASSAY_REC_LONE))
+		return false;
 	sweep_work work = fan_work(s, d, ALL_STREAMS, &of);
-	return r->flags & ASSAY_REC_LONE && work.end > r->enter + bare &&
-	       work.end <= r->exit + s->tolerance;
+	return work.end > r->enter + bare && work.end <= r->exit + s->tolerance;
 }
 
 void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
