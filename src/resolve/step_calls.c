@@ -5,7 +5,6 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
-#include "names/words.h"
 
 enum { FEWEST = 3 };
 
