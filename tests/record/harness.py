@@ -72,6 +72,15 @@ def eq(got, want):
     assert got == want, f"{got!r}, not {want!r}"
 
 
+def kill_all(*pids):
+    """Kills processes, some of which may be gone by now."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def no_rings(run):
     eq(glob.glob(run + "/*.ring"), [])
 

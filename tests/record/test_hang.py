@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """`assay hang`: programs that stand still on purpose, alive and dead.
 usage: test_hang.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
-import glob
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, WORK, build_fakes, cc, eq, run, test  # noqa: E402
+from harness import ASSAY, FAKE, WORK, build_fakes, cc, eq, kill_all, run, test  # noqa: E402
 
 PROGRAM = FAKE + "/hang_program"
 
@@ -32,8 +30,7 @@ class Hanging:
         return self
 
     def __exit__(self, *_):
-        for pid in self.pids():
-            os.kill(pid, signal.SIGKILL)
+        kill_all(*self.pids())
         self.assay.communicate()
 
     def pids(self):
@@ -98,12 +95,9 @@ def a_stream_that_waits_for_an_event_behind_endless_work_is_explained():
 def a_dead_process_tells_the_same():
     with Hanging("event", name="dead") as h:
         when(event_is_ready, h.run)
-        os.kill(h.assay.pid, signal.SIGKILL)
-        for pid in h.pids():
-            os.kill(pid, signal.SIGKILL)
+        program = h.pids()
+        kill_all(h.assay.pid, *program)
         h.assay.wait()
-        pid = int(glob.glob(h.run + "/*.asy")[0].rsplit("-", 1)[1].split(".")[0])
-        os.kill(pid, signal.SIGKILL)
         said = when(lambda s: s["processes"] and not s["processes"][0]["alive"], h.run)
         check_event(said, False)  # from the rings it left
         subprocess.run([ASSAY, "record", "-q", "--recover", h.run], check=True)

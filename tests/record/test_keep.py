@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, eq, no_rings, one, record, test  # noqa: E402
+from harness import ASSAY, eq, kill_all, no_rings, one, record, test  # noqa: E402
 from job import Job, query, report, run_all, state  # noqa: E402
 
 STEP = {"kernels": 2, "copies": 1, "calls": 5, "ranges": 4}  # records of a step of the program
@@ -122,9 +122,7 @@ def a_flush_writes_it_out_and_the_next_one_only_what_came_since():
 def a_program_that_is_killed_leaves_the_last_stretch():
     job = Job("killed", "--keep", "300ms")
     fly(job)
-    with open(f"/proc/{job.p.pid}/task/{job.p.pid}/children") as f:
-        os.kill(int(f.read().split()[0]), signal.SIGKILL)
-    job.p.communicate(timeout=60)
+    kill(job)
     c = one(job.run)
     check_names(c)
     eq([s["on"] for s in c.rows["SWITCH"]], [0, 1])
@@ -133,9 +131,13 @@ def a_program_that_is_killed_leaves_the_last_stretch():
     no_rings(job.run)
 
 
-def kill(job):
+def child_of(job):
     with open(f"/proc/{job.p.pid}/task/{job.p.pid}/children") as f:
-        os.kill(int(f.read().split()[0]), signal.SIGKILL)
+        return int(f.read().split()[0])
+
+
+def kill(job):
+    kill_all(child_of(job))
     job.p.communicate(timeout=60)
 
 
@@ -176,10 +178,8 @@ def ranges_that_the_stretch_lies_in_keep_their_names():
 def a_recording_that_is_killed_too_is_recovered():
     job = Job("recovered", "--keep", "300ms")
     fly(job)
-    with open(f"/proc/{job.p.pid}/task/{job.p.pid}/children") as f:
-        child = int(f.read().split()[0])
-    os.kill(job.p.pid, signal.SIGKILL)
-    os.kill(child, signal.SIGKILL)
+    child = child_of(job)
+    kill_all(job.p.pid, child)
     job.p.communicate(timeout=60)
     until(lambda: not os.path.exists(f"/proc/{child}"), "the program lives")
     subprocess.run([ASSAY, "record", "--recover", job.run], check=True, capture_output=True, timeout=60)

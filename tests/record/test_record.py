@@ -391,7 +391,7 @@ def press_ctrl_c(name, times):
     p.stdout.readline()
     for _ in range(times):
         os.killpg(p.pid, signal.SIGINT)
-    p.communicate(timeout=20)
+    p.communicate(timeout=60)
     return run, p
 
 
@@ -412,7 +412,7 @@ def sigterm_to_assay_is_passed_on():
                          stderr=subprocess.DEVNULL, text=True, start_new_session=True)
     p.stdout.readline()
     p.terminate()
-    eq(p.wait(timeout=20), 128 + signal.SIGTERM)
+    eq(p.wait(timeout=60), 128 + signal.SIGTERM)
     p.stdout.close()
     eq(len(one(run).rows["RANGE"]), 28)
 
@@ -715,12 +715,16 @@ def sanitized(kind):
         cc(exe, "-fsanitize=" + kind, "tests/record/rt_stress.c", *RT, flags=PLAIN)
     except subprocess.CalledProcessError:
         raise Skip("no " + kind + " sanitizer")
+    known = WORK + "/leaks"  # a detached thread that ends with the process: the C library frees its last dlerror() behind the sanitizer's back
+    with open(known, "w") as f:
+        f.write("leak:_dlerror_run\n")
     for i, how in enumerate((["return"], ["gone", "5"], ["_exit"], ["kill"])):
         run = f"{exe}-{i}"
         os.makedirs(run)
         for ring in (4096, 1 << 20):
             p = subprocess.run([exe, "4", "5000", *how], capture_output=True, text=True,
-                               env=dict(os.environ, ASSAY_RECORD=f"1;dir={run};flush=5;ring={ring}"))
+                               env=dict(os.environ, LSAN_OPTIONS=f"suppressions={known}:print_suppressions=0",
+                                        ASSAY_RECORD=f"1;dir={run};flush=5;ring={ring}"))
             assert "ERROR" not in p.stderr and "WARNING" not in p.stderr, p.stderr[:3000]
 
 

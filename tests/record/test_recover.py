@@ -5,7 +5,6 @@ import glob
 import json
 import os
 import random
-import signal
 import shutil
 import struct
 import subprocess
@@ -13,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, WORK, build_fakes, captures, eq, one, run, test  # noqa: E402
+from harness import ASSAY, FAKE, WORK, build_fakes, captures, eq, kill_all, one, run, test  # noqa: E402
 
 ENV = dict(os.environ, LD_LIBRARY_PATH=FAKE)
 SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the machine's
@@ -54,10 +53,6 @@ class Recording:
         except (OSError, struct.error):
             return 0
 
-    def kill(self, *whom):
-        for pid in whom:
-            os.kill(pid, signal.SIGKILL)
-
     def end(self):
         """Both were killed; the program is not our child, and some of its threads may last a little longer."""
         self.assay.communicate()
@@ -93,23 +88,23 @@ def whoever_is_killed_the_records_are_kept():
         r.until(lambda: r.steps() >= until)
         whom = turn % 4
         if whom == 0:  # the program: assay takes the rest itself
-            r.kill(r.program)
+            kill_all(r.program)
             r.end()
         elif whom == 1:  # assay, then the program
-            r.kill(r.assay.pid)
+            kill_all(r.assay.pid)
             r.assay.wait()
-            r.kill(r.program)
+            kill_all(r.program)
             r.end()
             recover(r.run)
         elif whom == 2:  # both at once
-            r.kill(r.assay.pid, r.program)
+            kill_all(r.assay.pid, r.program)
             r.end()
             recover(r.run)
         else:  # the program, and assay while it takes what is left
-            r.kill(r.program)
+            kill_all(r.program)
             time.sleep(rng.random() / 500)
             if r.assay.poll() is None:
-                r.kill(r.assay.pid)
+                kill_all(r.assay.pid)
             r.end()
             recover(r.run)
         check(r)
@@ -120,11 +115,11 @@ def whoever_is_killed_the_records_are_kept():
 def rings_that_are_left_are_said_and_taken_once():
     r = Recording("said", opts=("--set", "flush=60000"))  # something is in the rings whenever it is killed
     r.until(lambda: r.steps() > 1000)
-    r.kill(r.assay.pid)
+    kill_all(r.assay.pid)
     r.assay.wait()
     said = recover(r.run)  # the program is alive: nothing is taken from it
     assert "1 of its processes still run" in said and "recovered 0 records" in said, said
-    r.kill(r.program)
+    kill_all(r.program)
     r.end()
     for command in ("report", "info"):
         p = subprocess.run([ASSAY, command, r.run], capture_output=True, text=True)
@@ -145,7 +140,7 @@ def a_run_that_is_recorded_is_left_to_its_recorder():
     r = Recording("busy")
     said = recover(r.run, status=1)
     assert "still being recorded" in said, said
-    r.kill(r.program)
+    kill_all(r.program)
     r.end()
     check(r)
 
@@ -154,7 +149,7 @@ def a_run_that_is_recorded_is_left_to_its_recorder():
 def rings_in_the_run_directory_are_recovered():
     r = Recording("inside", rings="/nonexistent")
     r.until(lambda: r.steps() > 1000)
-    r.kill(r.assay.pid, r.program)
+    kill_all(r.assay.pid, r.program)
     r.end()
     eq(len(glob.glob(r.run + "/*.ring")), 1)
     recover(r.run)
@@ -186,7 +181,7 @@ def what_cannot_be_recovered_is_a_sentence():
 def a_capture_cut_at_any_byte_is_read_and_the_loss_counted():
     r = Recording("cut")
     r.until(lambda: r.steps() > 20)
-    r.kill(r.program)
+    kill_all(r.program)
     r.end()
     path, = glob.glob(r.run + "/*.asy")
     data, rng = open(path, "rb").read(), random.Random(2)
