@@ -105,7 +105,7 @@ def recovery(every, only):
     recover.build()
     r = recover.Recording("kills")
     r.until(lambda: r.steps() > 200)
-    r.kill(r.assay.pid, r.program)
+    harness.kill_all(r.assay.pid, r.program)
     r.end()
     steps, kept = r.steps(), pathlib.Path(harness.WORK) / "kept"
     sockets = shutil.ignore_patterns("control")
