@@ -151,7 +151,7 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 	return true;
 }
 
-/* The part of it that writers of traces write. */
+/* The part of it that writers of profiles write. */
 static bool prepare_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
 			assay_err *err)
 {
@@ -163,7 +163,8 @@ static bool prepare_job(assay_run *run, const assay_report_opts *opts, const ass
 	return true;
 }
 
-static bool analyze(assay_run *run, const assay_report_opts *given, bool findings, assay_err *err)
+static bool analyze(assay_run *run, const assay_report_opts *given, assay_needs needs,
+		    assay_err *err)
 {
 	assay_report_opts opts;
 	assay_order order;
@@ -175,22 +176,28 @@ static bool analyze(assay_run *run, const assay_report_opts *given, bool finding
 	assay_bound_times(run);
 	if (!assay_kin_check(run, false, err))
 		return false;
+	if (needs == ASSAY_NEEDS_LINKS) {
+		assay_link(run);
+		assay_waits(run);
+		return true;
+	}
 	assay_analyze_sources(run, &opts, &order);
-	bool ok = (findings ? assay_analyze_job : prepare_job)(run, &opts, &order, err);
+	bool ok = (needs == ASSAY_NEEDS_FINDINGS ? assay_analyze_job : prepare_job)(run, &opts,
+										    &order, err);
 	assay_order_free(&order);
 	return ok;
 }
 
 bool assay_run_prepare(assay_run *run, const assay_writer *writer, assay_err *err)
 {
-	return analyze(run, NULL, writer->findings, err);
+	return analyze(run, NULL, writer->needs, err);
 }
 
 bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
 {
 	assay_frame f;
 	ASSAY_ENTER(&f, run->owner, err, false);
-	bool ok = analyze(run, given, true, err);
+	bool ok = analyze(run, given, ASSAY_NEEDS_FINDINGS, err);
 	assay_leave(&f);
 	return ok;
 }

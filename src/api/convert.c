@@ -78,8 +78,9 @@ bool assay_convert_write(const assay_run *run, const assay_writer *w, const char
 
 void assay_convert_prepare(assay_run *run, const assay_writer *w, const assay_convert_query *q)
 {
-	assay_scopes(run, &(assay_scope_opts){.exact = q->exact});
-	if (w->derives)
+	if (w->needs >= ASSAY_NEEDS_WORK)
+		assay_scopes(run, &(assay_scope_opts){.exact = q->exact});
+	if (w->needs >= ASSAY_NEEDS_DERIVED)
 		assay_derive(run);
 	if (q->hta)
 		alias_for_hta(run);

@@ -64,7 +64,7 @@ static void work(void *ctx, assay_run *file)
 {
 	const assay_convert_each *c = ctx;
 	assay_err err = {0};
-	if (!assay_run_analyze(file, NULL, &err))
+	if (!assay_run_prepare(file, c->writer, &err))
 		assay_warn(file, "convert", "%s", err.text);
 	else
 		assay_convert_prepare(file, c->writer, c->query);

@@ -12,7 +12,7 @@
  * shorter. Both start with their size; 0 stands for all. */
 void assay_take_opts(void *out, size_t size, const void *given);
 
-/* assay_run_analyze() for this writer alone: findings only where they are written. */
+/* assay_run_analyze() for this writer alone: what it does not write is not found. */
 bool assay_run_prepare(assay_run *run, const assay_writer *writer, assay_err *err);
 
 /* Waits resolved again by event handles and order of calls alone. */

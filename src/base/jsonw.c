@@ -35,18 +35,42 @@ static bool is_flat(const assay_jsonw *w)
 	return w->compact || (w->flat & (w->depth < 64 ? 1ull << w->depth : 0));
 }
 
-static void new_line(assay_jsonw *w)
+/* Where n more bytes can be written; written_to() says how many were. */
+static inline char *room(assay_jsonw *w, size_t n)
 {
-	if (is_flat(w)) {
-		if (w->comma)
-			put_char(w, ' ');
-		return;
-	}
-	put_char(w, '\n');
-	for (uint32_t i = 0; i < w->depth; i++) {
-		put_char(w, ' ');
-		put_char(w, ' ');
-	}
+	assay_vec_reserve(&w->out, w->out.n + n + 1);
+	return w->out.p + w->out.n;
+}
+
+static inline void written_to(assay_jsonw *w, const char *end)
+{
+	w->out.n = (size_t)(end - w->out.p);
+}
+
+static inline size_t break_max(const assay_jsonw *w)
+{
+	return 2 + 2 * (size_t)w->depth;
+}
+
+static inline char *put_line(const assay_jsonw *w, char *to)
+{
+	*to = '\n';
+	memset(to + 1, ' ', 2 * (size_t)w->depth);
+	return to + 1 + 2 * (size_t)w->depth;
+}
+
+/* What stands before a value: a comma, and a line of its own unless the level is flat. */
+static inline char *put_break(const assay_jsonw *w, char *to)
+{
+	if (w->comma)
+		*to++ = ',';
+	if (!w->depth)
+		return to;
+	if (!is_flat(w))
+		return put_line(w, to);
+	if (w->comma)
+		*to++ = ' ';
+	return to;
 }
 
 /* Do eight bytes stand for themselves? Some that do may be taken for others, never the reverse. */
@@ -137,27 +161,36 @@ static void put_escaped(assay_jsonw *w, assay_str s)
 
 void assay_jsonw_key(assay_jsonw *w, assay_str key)
 {
-	if (w->comma)
-		put_char(w, ',');
-	if (w->depth)
-		new_line(w);
+	written_to(w, put_break(w, room(w, break_max(w))));
 	if (key.p) {
 		put_escaped(w, key);
-		assay_vec_reserve(&w->out, w->out.n + 3);
-		w->out.p[w->out.n++] = ':';
-		w->out.p[w->out.n++] = ' ';
+		put(w, ": ", 2);
 	}
 	w->comma = false; /* the value that follows belongs to this key */
 }
 
+/* The usual key: a word of ours. */
+static void put_plain_key(assay_jsonw *w, assay_str key)
+{
+	char *to = put_break(w, room(w, break_max(w) + key.n + 4));
+	*to++ = '"';
+	memcpy(to, key.p, key.n);
+	memcpy(to + key.n, "\": ", 3);
+	written_to(w, to + key.n + 3);
+	w->comma = false;
+}
+
 static void begin(assay_jsonw *w, const char *key)
 {
+	assay_str k = assay_str_of(key);
 	/* after assay_jsonw_key() the value itself comes with no key and must not start a new line
 	 */
 	bool keyed = !key && w->out.n >= 2 && w->out.p[w->out.n - 1] == ' ' &&
 		     w->out.p[w->out.n - 2] == ':';
-	if (!keyed)
-		assay_jsonw_key(w, assay_str_of(key));
+	if (key && is_plain_text(k))
+		put_plain_key(w, k);
+	else if (!keyed)
+		assay_jsonw_key(w, k);
 }
 
 void assay_jsonw_open(assay_jsonw *w, const char *key, char bracket)
@@ -182,9 +215,11 @@ void assay_jsonw_close(assay_jsonw *w, char bracket)
 {
 	bool any = w->comma, flat = is_flat(w);
 	w->depth--;
+	char *to = room(w, break_max(w) + 1);
 	if (any && !flat)
-		new_line(w);
-	put_char(w, bracket);
+		to = put_line(w, to);
+	*to++ = bracket;
+	written_to(w, to);
 	w->comma = true;
 }
 
@@ -212,8 +247,9 @@ void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z)
 
 void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v)
 {
-	char buf[ASSAY_DIGITS_MAX];
-	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_i64(buf, v) - buf)});
+	begin(w, key);
+	written_to(w, assay_put_i64(room(w, ASSAY_DIGITS_MAX), v));
+	w->comma = true;
 }
 
 void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
@@ -226,8 +262,9 @@ void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v)
 
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v)
 {
-	char buf[ASSAY_DIGITS_MAX];
-	assay_jsonw_raw(w, key, (assay_str){buf, (size_t)(assay_put_u64(buf, v) - buf)});
+	begin(w, key);
+	written_to(w, assay_put_u64(room(w, ASSAY_DIGITS_MAX), v));
+	w->comma = true;
 }
 
 /* Most numbers are a few digits with a point: m / 10^k of whole numbers that doubles hold exactly

@@ -184,12 +184,21 @@ bool assay_str_i64(assay_str s, int64_t *out)
 	       assay_str_find_nocase(s, "e") < 0;
 }
 
+/* All numbers of two digits. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+			    "25262728293031323334353637383940414243444546474849"
+			    "50515253545556575859606162636465666768697071727374"
+			    "75767778798081828384858687888990919293949596979899";
+
 char *assay_put_u64(char *at, uint64_t v)
 {
 	char digits[ASSAY_DIGITS_MAX], *first = digits + sizeof digits;
-	do
-		*--first = (char)('0' + v % 10);
-	while (v /= 10);
+	for (; v >= 100; v /= 100)
+		memcpy(first -= 2, &pairs[v % 100 * 2], 2);
+	if (v >= 10)
+		memcpy(first -= 2, &pairs[v * 2], 2);
+	else
+		*--first = (char)('0' + v);
 	size_t n = (size_t)(digits + sizeof digits - first);
 	memcpy(at, first, n);
 	return at + n;

@@ -150,9 +150,8 @@ const assay_writer assay_writer_csv = {
 	.about = "every table as comma-separated values, one file each",
 	.back = "no: for spreadsheets",
 	.page = "csv-out",
-	.derives = true,
 	.write_folder = write_tables,
-	.findings = true,
+	.needs = ASSAY_NEEDS_FINDINGS,
 };
 
 TEST(cells_are_quoted_and_absent_ones_empty)

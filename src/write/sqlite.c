@@ -79,6 +79,5 @@ const assay_writer assay_writer_sqlite = {
 	.back = "no: for SQL",
 	.page = "sqlite-out",
 	.write = sqlite_write,
-	.derives = true,
-	.findings = true,
+	.needs = ASSAY_NEEDS_FINDINGS,
 };

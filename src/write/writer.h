@@ -42,6 +42,14 @@ enum {
 				 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
 
+/* What must be known of a run before it is written; each has what the ones before have. */
+typedef enum assay_needs {
+	ASSAY_NEEDS_LINKS,    /* launches and waits */
+	ASSAY_NEEDS_WORK,     /* steps, what operators and kernels do, scopes */
+	ASSAY_NEEDS_DERIVED,  /* rows that assay_derive() makes */
+	ASSAY_NEEDS_FINDINGS, /* every table */
+} assay_needs;
+
 typedef struct assay_writer {
 	const char *name;    /* word taken by --to */
 	const char *exts[4]; /* ends of file names, without packing: ".json" */
@@ -52,12 +60,11 @@ typedef struct assay_writer {
 	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
-	bool findings; /* it writes every table, findings too */
+	assay_needs needs;
 	/* Into a folder, made when it is not there: the only way of some formats, of others for
 	 * names of folders. */
 	bool (*write_folder)(const assay_run *run, const char *folder, assay_left_out *left,
 			     assay_err *err);
-	bool derives; /* it writes rows that assay_derive() makes */
 	/* Where its viewers look for files below a folder, with a slash; NULL: in it. */
 	const char *(*place)(const assay_run *run, assay_arena *arena);
 } assay_writer;

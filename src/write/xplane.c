@@ -569,7 +569,7 @@ const assay_writer assay_writer_xplane_grouped = {
 	.write = grouped_write,
 	.write_folder = grouped_folder,
 	.place = xplane_place,
-	.derives = true,
+	.needs = ASSAY_NEEDS_DERIVED,
 	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
 
@@ -582,5 +582,6 @@ const assay_writer assay_writer_xplane = {
 	.write = xplane_write,
 	.write_folder = xplane_folder,
 	.place = xplane_place,
+	.needs = ASSAY_NEEDS_WORK,
 	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
 };
