@@ -13,7 +13,7 @@ import { flameDiff } from "./flamediff.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { Notes } from "./notes.js";
 import { operators } from "./operators.js";
-import { causeColour, familyColour } from "./palette.js";
+import { causeColour, familyColour, nameCauses } from "./palette.js";
 import { pathSection, stretchesOf, togglePath } from "./path.js";
 import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
@@ -248,6 +248,7 @@ async function readRuns(diff, runs) {
 	for (const [i, run] of runs.entries()) {
 		await readRun(run, blocks[i].textContent);
 		run.tag = diff ? ["a.", "b."][i] : "";
+		nameCauses(run.enums);
 		indexGaps(run);
 		blocks[i].remove(); // the text is not needed again, and it is large
 	}

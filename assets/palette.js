@@ -4,18 +4,23 @@ import { el } from "./dom.js";
 
 export const CLASS_COLOURS = { compute: "--compute", exposed_comm: "--comm", exposed_copy: "--copy", idle: "--idle" };
 
-// Index in this list is the colour number of a span.
+// Index in this list is the colour number of a span; causes of idle time follow (nameCauses).
 export const COLOURS = [
 	"--other", "--gemm", "--attention", "--conv", "--norm", "--elementwise", "--reduction", "--embedding",
 	"--optimizer", "--comm", "--copy", // kernel families, in the order of the model
 	"--memset", "--host-op", "--host-runtime", "--host-driver", "--host-python",
 	"--host-other", "--mark", "--mark-1", "--mark-2", "--mark-3", "--inferred", "--wait",
-	"--cause-unlinked", "--cause-graph-internal", "--cause-queued", "--cause-launch-call", "--cause-launch-latency",
-	"--cause-host-sync", "--cause-host-data", "--cause-host-runtime", "--cause-host-op", "--cause-host-io",
-	"--cause-host-lock", "--cause-host-child", "--cause-host-comm", "--cause-host-gil", "--cause-host-gc", "--cause-host-compile", "--cause-host-import",
-	"--cause-host-sleep", "--cause-host-cpu-wait", "--cause-host-python", "--cause-host-native", "--cause-host-untraced",
 ];
 const number = Object.fromEntries(COLOURS.map((c, i) => [c, i]));
+
+// Colours of causes come with the data: they stand in the list of causes (src/model/cause.def).
+export function nameCauses({ cause, cause_colour: colours }) {
+	cause.forEach((name, i) => {
+		const colour = `--cause-${name.replaceAll("_", "-")}`;
+		document.documentElement.style.setProperty(colour, `light-dark(${colours[2 * i]}, ${colours[2 * i + 1]})`);
+		number[colour] ??= COLOURS.push(colour) - 1;
+	});
+}
 
 const BY_KIND = {
 	cpu_op: "--host-op", user_annotation: "--mark", marker: "--mark",

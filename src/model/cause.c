@@ -8,7 +8,7 @@
 #include "base/test.h"
 
 const assay_why_row assay_why_rows[ASSAY_WHY_COUNT] = {
-#define CAUSE(id, name, bucket, late, certainty, text, phrase, path)                               \
+#define CAUSE(id, name, bucket, late, certainty, text, phrase, path, light, dark)                  \
 	{name,                                                                                     \
 	 ASSAY_BUCKET_##bucket,                                                                    \
 	 ASSAY_LATE_##late,                                                                        \
@@ -16,7 +16,9 @@ const assay_why_row assay_why_rows[ASSAY_WHY_COUNT] = {
                                                                                                    \
 	 text,                                                                                     \
 	 phrase,                                                                                   \
-	 path},
+	 path,                                                                                     \
+	 light,                                                                                    \
+	 dark},
 #define ADVICE(id, framework, vendor, text)
 #include "model/cause.def"
 #undef CAUSE
@@ -25,7 +27,7 @@ const assay_why_row assay_why_rows[ASSAY_WHY_COUNT] = {
 static_assert(ASSAY_WHY_HOST_UNTRACED == ASSAY_WHY_COUNT - 1, "what none of the others is");
 
 const char *const assay_why_name[ASSAY_WHY_COUNT] = {
-#define CAUSE(id, name, bucket, late, certainty, text, phrase, path) name,
+#define CAUSE(id, name, bucket, late, certainty, text, phrase, path, light, dark) name,
 #define ADVICE(id, framework, vendor, text)
 #include "model/cause.def"
 #undef CAUSE
@@ -49,7 +51,7 @@ static const struct {
 	uint8_t why, framework, vendor;
 	const char *text;
 } advice[] = {
-#define CAUSE(id, name, bucket, late, certainty, text, phrase, path)
+#define CAUSE(id, name, bucket, late, certainty, text, phrase, path, light, dark)
 #define ADVICE(id, framework, vendor, text)                                                        \
 	{ASSAY_WHY_##id, ASSAY_FRAMEWORK_##framework, ASSAY_VENDOR_##vendor, text},
 #include "model/cause.def"
@@ -75,6 +77,22 @@ TEST(every_cause_has_words_and_advice)
 		      *assay_why_rows[c].path);
 		CHECK(assay_why_rows[c].certainty > 0 && assay_why_rows[c].certainty <= 1);
 		CHECK(*assay_why_advice((assay_why)c, ASSAY_FRAMEWORK_ANY, ASSAY_VENDOR_UNKNOWN));
+	}
+	return 0;
+}
+
+static bool is_colour(const char *text)
+{
+	return text[0] == '#' && strspn(text + 1, "0123456789abcdef") == 6 && !text[7];
+}
+
+TEST(every_cause_has_colours_of_its_own)
+{
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		CHECK(is_colour(assay_why_rows[c].light) && is_colour(assay_why_rows[c].dark));
+		for (int other = 0; other < c; other++)
+			CHECK(strcmp(assay_why_rows[c].light, assay_why_rows[other].light) &&
+			      strcmp(assay_why_rows[c].dark, assay_why_rows[other].dark));
 	}
 	return 0;
 }

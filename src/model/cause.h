@@ -8,7 +8,7 @@
 #include "names/vendors.h"
 
 typedef enum assay_why {
-#define CAUSE(id, name, bucket, late, certainty, text, phrase, path) ASSAY_WHY_##id,
+#define CAUSE(id, name, bucket, late, certainty, text, phrase, path, light, dark) ASSAY_WHY_##id,
 #define ADVICE(id, framework, vendor, text)
 #include "model/cause.def"
 #undef CAUSE
@@ -64,6 +64,7 @@ typedef struct assay_why_row {
 	uint8_t late;   /* assay_late */
 	double certainty;
 	const char *text, *phrase, *path;
+	const char *light, *dark; /* "#rrggbb" */
 } assay_why_row;
 
 extern const assay_why_row assay_why_rows[ASSAY_WHY_COUNT];

@@ -53,6 +53,12 @@ static void put_enums(assay_jsonw *w)
 	for (int i = 0; i < ASSAY_WHY_COUNT; i++)
 		assay_jsonw_z(w, NULL, assay_why_rows[i].text);
 	assay_jsonw_close(w, ']');
+	assay_jsonw_open_flat(w, "cause_colour", '[');
+	for (int i = 0; i < ASSAY_WHY_COUNT; i++) {
+		assay_jsonw_z(w, NULL, assay_why_rows[i].light);
+		assay_jsonw_z(w, NULL, assay_why_rows[i].dark);
+	}
+	assay_jsonw_close(w, ']');
 	put_names(w, "queued", assay_queued_name, ASSAY_QUEUED_COUNT);
 	put_names(w, "wait.kind", assay_wait_kind_name, ASSAY_WAIT_KIND_COUNT);
 	put_names(w, "wait.class", assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);
