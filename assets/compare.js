@@ -1,8 +1,8 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
+import { PARTS, bar, legend } from "./bars.js";
 import { el, section, swatch } from "./dom.js";
 import { formatTime, runTitle, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
-import { PARTS, bar, legend } from "./sections.js";
 import { frameText } from "./stacks.js";
 import { countedTime } from "./steady.js";
 import { factTable, makeTable } from "./tables.js";

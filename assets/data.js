@@ -133,6 +133,15 @@ export async function readRun(data, base64) {
 	return data;
 }
 
+// Numbers of the rows of a table.
+export const rowsOf = (table) => Array.from({ length: table.n }, (_, i) => i);
+
+export const enumText = (data, list, value) => (data.enums[list]?.[value] ?? String(value)).replaceAll("_", " ");
+
+// A figure of the report, and whether it has a value.
+export const metricOf = (data, name) => data.report.metrics.find((m) => m.name === name);
+export const known = (m) => m && m.state !== "unknown" && m.value !== null;
+
 // What the inputs are told apart by: rank, process, or place in the list.
 export function sourceName(data, source) {
 	const rank = data.sources[source]?.rank ?? -1;
@@ -146,6 +155,14 @@ export function sourceName(data, source) {
 export function ranksInFull(data) {
 	const full = data.report.inputs.map((input, i) => input.in_full ? sourceName(data, i) : null).filter(Boolean);
 	return full.length && full.length < data.sources.length ? full : null;
+}
+
+// A row of device_time as readers know it.
+export function deviceName(data, d) {
+	const device = data.report.devices[d];
+	const many = data.report.devices.length > 1;
+	return (device.rank !== null || many && data.sources.length > 1 ? `${sourceName(data, device.source)}, ` : "") +
+		(device.device >= 0 ? `GPU ${device.device}` : "unnamed GPU");
 }
 
 export const listed = (words) => words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

@@ -40,13 +40,18 @@ function oneLine(facts) {
 	}).filter(Boolean);
 }
 
+// When the recorded program was started; null when that is not known, or of several.
+export function startOf(data) {
+	const [run, ...others] = notesOf(data, "run");
+	return run?.value.start?.utc && !others.length ? run.value.start.utc.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC") : null;
+}
+
 // What ran: the recorded commands.
 export function commands(data) {
 	return notesOf(data, "run").map(({ value }) => el("p", {},
 		el("code", {}, (value.command ?? []).join(" ")),
 		el("span.muted", {}, [
 			value.host ? ` on ${value.host}` : "",
-			value.start?.utc ? `, ${value.start.utc}` : "",
 			value.stop ? `, ${formatTime(value.stop.unix_ns - value.start.unix_ns)}` : "",
 			value.status ? `, exit status ${value.status}` : "",
 		].join(""))));

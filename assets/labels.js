@@ -22,14 +22,15 @@ function laneLabel(t, g) {
 }
 
 function foldLabel(t, y, fold) {
-	const n = formatCount(fold.tracks.size);
+	const n = fold.tracks.size, tracks = `${formatCount(n)} ${fold.unused ? "unused" : "near-empty"} ${fold.what}${n > 1 ? "s" : ""}`;
 	return el("button.fold", {
-		type: "button", style: { top: `${y}px` }, "aria-expanded": String(fold.open), title: `${formatPercent(fold.share, 1)} of the work is in them`,
+		type: "button", style: { top: `${y}px` }, "aria-expanded": String(fold.open),
+		title: `${tracks}: ${formatPercent(fold.share, 1)} of the work of the recording${fold.unused ? ", none in the steps that count" : ""}`,
 		onclick: () => {
 			fold.open = !fold.open;
 			t.place();
 		},
-	}, `${fold.open ? "▾" : "▸"} ${n} near-empty ${fold.what}`);
+	}, `${fold.open ? "▾" : "▸"} ${tracks}`);
 }
 
 export function laneLabels(t, heads, folds) {

@@ -1,5 +1,6 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
 import { areaPanel, nameTable, sumMarked } from "./area.js";
+import { budget } from "./budget.js";
 import { chainSpans, waitsOf } from "./chains.js";
 import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareLines, compareOperators, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { control, helpDialog } from "./control.js";
@@ -11,6 +12,8 @@ import { findings } from "./findings.js";
 import { flame } from "./flame.js";
 import { flameDiff } from "./flamediff.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
+import { header, versionsOf } from "./header.js";
+import { idle } from "./idle.js";
 import { Notes } from "./notes.js";
 import { operators } from "./operators.js";
 import { causeColour, familyColour, nameCauses } from "./palette.js";
@@ -19,7 +22,8 @@ import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
 import { memory } from "./memory.js";
 import { roofline } from "./roofline.js";
-import { budget, devices, header, idle, inFullNote, kernels, ranks, ranksNote, scopes, steps, telemetry, trust, versionsOf, waits } from "./sections.js";
+import { devices, inFullNote, kernels, ranks, ranksNote, scopes, telemetry, trust, waits } from "./sections.js";
+import { steps } from "./steps.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { rowsAsText } from "./twin.js";
@@ -116,7 +120,7 @@ function stage(runs, timelines, help, changed) {
 	const notes = new Notes(timelines, changed);
 	const found = el("span.count", { role: "status" }), dock = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite", tabindex: 0 });
 	const box = el("input.search", {
-		type: "search", placeholder: "Search ( / ): gemm, or dur>100us name~gemm step=5", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
+		type: "search", placeholder: "Search ( / ): gemm, dur>100us step=5", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
 		oninput: () => {
 			try {
 				timelines.forEach((t) => t.mark(runQuery(t, box.value)));

@@ -1,9 +1,9 @@
 // The critical path: what the length of a step hangs on, as a line over the lanes and as tables.
+import { bar, legend } from "./bars.js";
 import { markOf } from "./data.js";
 import { el, section, swatch } from "./dom.js";
 import { formatCount, formatPercent, formatTime, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
-import { bar, legend } from "./sections.js";
 import { css } from "./strip.js";
 import { makeTable } from "./tables.js";
 

@@ -1,8 +1,8 @@
 // Operators below the roofs of their device: operations a byte against operations a second, both on logarithmic axes.
+import { legend } from "./bars.js";
 import { el, section, svg, swatch } from "./dom.js";
 import { extremes, formatCount, formatNumber, formatPercent, formatTime } from "./format.js";
 import { shapeText } from "./operators.js";
-import { legend } from "./sections.js";
 import { makeTable } from "./tables.js";
 
 const WIDE = 1000, HIGH = 460, LEFT = 62, RIGHT = 16, TOP_EDGE = 14, BOTTOM = 44, LARGEST = 46;

@@ -1,5 +1,6 @@
 // Which lanes the timeline shows, from top to bottom, and what they are called.
 import { sourceName } from "./data.js";
+import { countedTime } from "./steady.js";
 
 const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6, HEAD = 20;
 
@@ -33,28 +34,34 @@ function laneKind(data, kind) {
 		(["kernel", "memcpy", "memset"].includes(name) ? "gpu" : "host");
 }
 
-// Tracks of a source that do nearly nothing are folded away: what is left of MOST of the work, when that are several.
+// Tracks of a source that do nearly nothing are folded away: what is left of MOST of the work, when that are several,
+// and what does nothing in the steps that count.
 const MOST = 0.99, ALWAYS_SHOWN = 6, WORTH_FOLDING = 4;
 
-function nearlyEmpty(groups, weight) {
-	const byTrack = new Map();
-	for (const g of groups)
-		byTrack.set(g.track, (byTrack.get(g.track) ?? 0) + weight(g));
-	const sorted = [...byTrack].sort((a, b) => b[1] - a[1]);
-	const total = sorted.reduce((sum, [, w]) => sum + w, 0);
+function nearlyEmpty(groups, weight, inSteps) {
+	const all = new Map(), counted = new Map(), add = (sums, g, w) => sums.set(g.track, (sums.get(g.track) ?? 0) + w);
+	for (const g of groups) {
+		add(all, g, weight(g));
+		add(counted, g, inSteps(g));
+	}
+	const sorted = [...all].sort((a, b) => counted.get(b[0]) - counted.get(a[0]) || b[1] - a[1]);
+	const total = sorted.reduce((sum, [, w]) => sum + w, 0), used = sorted.filter(([track]) => counted.get(track) > 0).length;
 	let kept = 0, sum = 0;
 	while (kept < sorted.length && (kept < ALWAYS_SHOWN || sum < MOST * total))
 		sum += sorted[kept++][1];
-	const rest = sorted.slice(kept);
-	return rest.length < WORTH_FOLDING ? null : { tracks: new Set(rest.map(([track]) => track)), share: (total - sum) / (total || 1), open: false };
+	kept = sorted.length - kept < WORTH_FOLDING ? sorted.length : kept;
+	const rest = sorted.slice(used ? Math.min(kept, used) : kept);
+	return !rest.length ? null : {
+		tracks: new Set(rest.map(([track]) => track)), share: rest.reduce((part, [, w]) => part + w, 0) / (total || 1), open: false, unused: kept > used && used > 0,
+	};
 }
 
-// Folds of one source: of its streams and of its threads.
-function foldGroups(groups) {
-	for (const [what, mine, weight] of [
-		["streams", groups.filter((g) => g.kind !== "host" && g.kind !== "gap"), (g) => g.kind === "gpu" ? g.busy : 0],
-		["threads", groups.filter((g) => g.kind === "host"), (g) => g.spans]]) {
-		const fold = nearlyEmpty(mine, weight);
+// Folds of one source: of its streams and of its threads. busy(group): its time in the steps that count.
+function foldGroups(groups, busy) {
+	for (const [what, mine, weight, inSteps] of [
+		["stream", groups.filter((g) => g.kind !== "host" && g.kind !== "gap"), (g) => g.kind === "gpu" ? g.busy : 0, (g) => g.kind === "gpu" ? busy(g) : 0],
+		["thread", groups.filter((g) => g.kind === "host"), (g) => g.spans, busy]]) {
+		const fold = nearlyEmpty(mine, weight, inSteps);
 		for (const g of fold ? mine : [])
 			if (fold.tracks.has(g.track))
 				g.fold = fold;
@@ -95,8 +102,9 @@ export function groupLanes(data, levels) {
 		g.busy += levels.sum[lane.last] - levels.sum[lane.first];
 	}
 	const list = [...groups.values()], sources = new Set(list.map((g) => g.track.source));
+	const [from, to] = countedTime(data), busy = (g) => g.lanes.reduce((sum, lane) => sum + levels.covered(lane, from, to), 0);
 	for (const source of sources)
-		foldGroups(list.filter((g) => g.track.source === source));
+		foldGroups(list.filter((g) => g.track.source === source), busy);
 	list.sort(byWork(list));
 	for (const g of list) {
 		g.rank = sources.size > 1 ? sourceName(data, g.track.source) : "";

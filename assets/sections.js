@@ -1,68 +1,14 @@
 // The parts of the page other than the timeline, in order. A part whose table the run does not have is null.
-import { listed, ranksInFull, sourceName } from "./data.js";
+import { PARTS, bar, legend } from "./bars.js";
+import { deviceName, enumText, listed, ranksInFull, rowsOf, sourceName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, folded, hatched, section, swatch } from "./dom.js";
-import { commands } from "./environment.js";
-import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, runTitle, shortName } from "./format.js";
-import { CLASS_COLOURS, causeColour, familyColour } from "./palette.js";
+import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
+import { CLASS_COLOURS, familyColour } from "./palette.js";
 import { rankMatrix } from "./matrix.js";
 import { lineText } from "./stacks.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./series.js";
-
-export const PARTS = [["compute", "compute"], ["exposed_comm", "exposed communication"], ["exposed_copy", "exposed copies"], ["idle", "idle"]];
-
-const rowsOf = (table) => Array.from({ length: table.n }, (_, i) => i);
-const enumText = (data, list, value) => (data.enums[list]?.[value] ?? String(value)).replaceAll("_", " ");
-const metricOf = (data, name) => data.report.metrics.find((m) => m.name === name);
-const known = (m) => m && m.state !== "unknown" && m.value !== null;
-const marked = (m) => m?.state === "estimated" ? "≈ " : "";
-
-function tile(title, value, about) {
-	return value === null ? null : el("div.tile", { title: about || false }, el("dt", {}, title), el("dd", {}, value));
-}
-
-// Step time as a tile, and the shortest to the longest one.
-function stepTiles(data) {
-	const [m, low, high] = ["step_seconds", "step_seconds_min", "step_seconds_max"].map((name) => metricOf(data, name));
-	const text = (x) => `${marked(x)}${formatTime(x.value * 1e9)}`;
-	return [
-		tile(m?.how?.includes("median") ? "step time, median" : "step time", known(m) ? text(m) : "unknown", m?.how),
-		known(low) && known(high) && low.value < high.value ? tile("spread", `${text(low)} to ${text(high)}`, high.how) : null,
-	];
-}
-
-function whenText(data) {
-	if (!data.epoch)
-		return "the input does not say when";
-	const ms = Number(BigInt(data.origin_ns) / 1000000n);
-	return new Date(ms).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
-}
-
-// How many of each kind: the most that one input names and used, since two inputs may mean the same device.
-function gpuText(data) {
-	const most = new Map(), own = new Map();
-	for (const d of data.devices) {
-		const name = d.name || d.arch, key = `${d.source} ${name}`;
-		own.set(key, (own.get(key) ?? 0) + 1);
-		most.set(name, Math.max(most.get(name) ?? 0, own.get(key)));
-	}
-	const bySource = new Map();
-	for (const { source } of data.report.devices)
-		bySource.set(source, (bySource.get(source) ?? 0) + 1);
-	const used = Math.max(0, ...bySource.values());
-	return [...most].map(([name, all]) => [name, most.size === 1 && used ? Math.min(all, used) : all]).map(([name, n]) => n > 1 ? `${n} × ${name}` : name).join(", ") || null;
-}
-
-// [title, value] of how many took part, null for one.
-function partners(data) {
-	const sources = new Set(data.report.devices.map((d) => d.source));
-	const ranked = data.sources.filter((s) => s.rank >= 0), world = Math.max(0, ...ranked.map((s) => s.world));
-	if (sources.size < 2)
-		return null;
-	const n = formatCount(sources.size);
-	return ranked.length > 1 ? ["ranks", world > ranked.length ? `${formatCount(ranked.length)} of ${formatCount(world)}` : n] : ["processes", n];
-}
 
 // Said wherever the events of a few ranks stand for a job.
 export function ranksNote(data) {
@@ -70,71 +16,10 @@ export function ranksNote(data) {
 	return full ? el("p.muted", {}, `Of ${listed(full)}, whose events are on this page.`) : null;
 }
 
-// Rows of budget that sum to the window; the others are parts of them, or no time.
-function buckets(data) {
-	const b = data.budget;
-	return rowsOf(b).filter((i) => data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total" && !b.part_of[i]);
-}
-
-// One bar of the steady step: buckets of the budget, else the parts of the device's time.
-function stepBar(data) {
-	const b = data.budget;
-	if (b) {
-		const times = buckets(data);
-		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0);
-		return bar(times.map((i) => [b.value[i] / (total || 1), bucketColour(data, i), `${data.texts[b.name[i]].replaceAll("_", " ")} ${formatTime(b.value[i])}`]), "bar.step-bar");
-	}
-	const d = data.report.devices[0];
-	return d ? bar(PARTS.map(([key, title]) => [d[`${key}_ns`] / (d.span_ns || 1), CLASS_COLOURS[key], `${title} ${formatPercent(d[`${key}_ns`], d.span_ns)}`]), "bar.step-bar") : null;
-}
-
-export function versionsOf(data) {
-	return ["pytorch_version", "cuda_version", "rocm_version"].map((n) => metricOf(data, n)).filter(known)
-		.map((m) => `${{ pytorch_version: "PyTorch", cuda_version: "CUDA", rocm_version: "ROCm" }[m.name]} ${m.value}`);
-}
-
-// Two lines: what ran, and how a step went.
-export function header(data, ...buttons) {
-	const figure = (name, title, show) => {
-		const m = metricOf(data, name);
-		return known(m) ? tile(title, marked(m) + show(m.value), m.how) : null;
-	};
-	const steps = metricOf(data, "steps"), several = partners(data);
-	return el("header", {},
-		el("div.line", {}, el("h1", {}, runTitle(data)),
-			el("div.ran", {}, ...commands(data), el("p.muted", {}, [whenText(data), ...versionsOf(data)].filter(Boolean).join(" · "))), ...buttons),
-		el("div.line", {}, el("dl.tiles", {},
-			tile("GPU", gpuText(data)),
-			several ? tile(...several) : null,
-			tile("steps", known(steps) ? formatCount(steps.value) : "unknown", steps?.how),
-			...stepTiles(data),
-			figure("gpu_util_pct", "GPU busy", (v) => `${v.toFixed(1)} %`),
-			figure("mfu_pct", "MFU", (v) => `${v.toFixed(1)} %`),
-			figure("tokens_per_sec", "tokens a second", formatNumber),
-			figure("power_watts", "power", (v) => `${v.toFixed(0)} W`),
-			figure("hbm_peak_gb", "memory peak", (v) => `${v.toFixed(2)} GiB`)), stepBar(data)));
-}
-
 // Of a job of many ranks: what is of all and what is of a few.
 export function inFullNote(data) {
 	const full = ranksInFull(data);
 	return full ? el("p.muted", {}, `${formatCount(data.sources.length)} inputs. Time of each device, causes of idle time, kernels, ranks and collectives are of all of them; steps, timeline, gaps, waits and scopes of ${listed(full)}.`) : null;
-}
-
-// A stacked bar: parts as [share 0..1, colour, title].
-export function bar(parts, className = "bar") {
-	return el(`div.${className}`, { "aria-hidden": "true" }, ...parts.filter(([share]) => share > 0).map(([share, colour, title]) =>
-		el("div", { title, style: { width: `${100 * share}%`, background: `var(${colour})` } },
-			share > 0.07 ? el("span", {}, title) : null)));
-}
-
-export const legend = (items) => el("ul.legend", {}, ...items.map(([colour, text]) => el("li", {}, swatch(colour), text)));
-
-function deviceName(data, d) {
-	const device = data.report.devices[d];
-	const many = data.report.devices.length > 1;
-	return (device.rank !== null || many && data.sources.length > 1 ? `${sourceName(data, device.source)}, ` : "") +
-		(device.device >= 0 ? `GPU ${device.device}` : "unnamed GPU");
 }
 
 // More of anything than this is a table only.
@@ -174,50 +59,6 @@ export function devices(data) {
 		], list.map((d, i) => ({ d, i })).sort((a, b) => a.d.rank - b.d.rank || a.i - b.i), {
 			caption: "Time of each device: the four parts sum to its span exactly", ...(list.length > MANY ? { search: "Filter devices" } : {}),
 		}));
-}
-
-function stepTitle(data, row) {
-	const number = data.step.number[row];
-	return number >= 0 ? `step ${number}` : `step ${row + 1}`;
-}
-
-// One bar a step, as long as the step is.
-function stepStrip(data) {
-	const s = data.step_time, [, longest] = extremes(s.span);
-	return el("div.steps", {}, ...Array.from({ length: Math.min(s.n, 400) }, (_, i) =>
-		el("a.step", {
-			href: `#time=${s.start[i]},${s.span[i]}`, title: `${stepTitle(data, s.step[i])}, ${deviceName(data, s.device[i])}: ${formatTime(s.span[i])}`,
-			style: { height: `${8 + 72 * s.span[i] / longest}px` },
-		}, ...PARTS.map(([key]) => el("i", { style: { height: `${100 * s[key][i] / (s.span[i] || 1)}%`, background: `var(${CLASS_COLOURS[key]})` } })))));
-}
-
-export function steps(data) {
-	if (data.step_time) {
-		const s = data.step_time;
-		return section("steps", "Step by step", ranksNote(data), stepStrip(data), makeTable([
-			{ title: "step", value: (i) => i, show: (i) => el("a", { href: `#time=${s.start[i]},${s.span[i]}` }, stepTitle(data, s.step[i])) },
-			{ title: "device", value: (i) => s.device[i], show: (i) => deviceName(data, s.device[i]) },
-			{ title: "span", number: true, value: (i) => s.span[i], show: (i) => formatTime(s.span[i]) },
-			...PARTS.map(([key, title]) => ({
-				title, number: true, value: (i) => s[key][i], show: (i) => `${formatTime(s[key][i])}  ${formatPercent(s[key][i], s.span[i])}`,
-			})),
-			{ title: "GPU events", number: true, value: (i) => s.events[i], show: (i) => formatCount(s.events[i]) },
-		], rowsOf(s), { caption: "Work launched in each step, on each device", rows: 10 }));
-	}
-	const s = data.step;
-	if (!s)
-		return null;
-	const [, longest] = extremes(s.dur);
-	return section("steps", "Step by step",
-		el("div.steps", {}, ...Array.from({ length: Math.min(s.n, 400) }, (_, i) => el("a.step", {
-			href: `#time=${s.ts[i]},${s.dur[i]}`, title: `${stepTitle(data, i)}: ${formatTime(s.dur[i])}`,
-			style: { height: `${8 + 72 * s.dur[i] / longest}px` },
-		}, el("i", { style: { height: "100%", background: "var(--accent)" } })))),
-		makeTable([
-			{ title: "step", value: (i) => i, show: (i) => el("a", { href: `#time=${s.ts[i]},${s.dur[i]}` }, stepTitle(data, i)) },
-			{ title: "from", name: true, value: (i) => s.source[i], show: (i) => data.sources[s.source[i]]?.path ?? "" },
-			{ title: "length", number: true, value: (i) => s.dur[i], show: (i) => formatTime(s.dur[i]) },
-		], rowsOf(s), { caption: "Step markers on the host", rows: 10 }));
 }
 
 const LATE = ["", "compute", "data", "host", "copy", "elsewhere"];
@@ -261,48 +102,6 @@ export function ranks(data) {
 	return parts.length ? section("ranks", "Ranks and collectives", ...parts) : null;
 }
 
-const BUCKET_COLOURS = {
-	useful_gpu: "--compute", comm_excess: "--comm", exposed_copy: "--copy", data_wait: "--embedding",
-	host_gap: "--optimizer", device_wait: "--cause-queued", unexplained: "--idle",
-};
-
-const bucketColour = (data, i) => BUCKET_COLOURS[data.texts[data.budget.name[i]]] ?? "--other";
-
-export function budget(data) {
-	const b = data.budget;
-	if (b) {
-		const times = buckets(data);
-		const total = times.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0), stepped = known(metricOf(data, "steps"));
-		const colour = (i) => bucketColour(data, i);
-		const name = (i) => data.texts[b.name[i]].replaceAll("_", " ");
-		return section("budget", "Waste budget",
-			legend(times.map((i) => [colour(i), name(i)])),
-			bar(times.map((i) => [b.value[i] / (total || 1), colour(i), `${name(i)} ${formatPercent(b.value[i], total)}`])),
-			makeTable([
-				{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, times.includes(i) ? swatch(colour(i)) : null, name(i)) },
-				{ title: stepped ? "per step" : "time", number: true, value: (i) => b.value[i], show: (i) => !b.state[i] ? "unknown" : data.texts[b.unit[i]] === "ns" ? formatTime(b.value[i]) : `${formatNumber(b.value[i])} ${data.texts[b.unit[i]]}` },
-				{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times.includes(i) ? formatPercent(b.value[i], total) : "" },
-				{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i] }), ` ${Math.round(100 * b.coverage[i])} %`) },
-				{ title: "state", minor: true, value: (i) => b.state[i], show: (i) => data.enums.state[b.state[i]] },
-				{ title: "measured from", minor: true, number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
-				{ title: "longest", value: (i) => b.gap[i], show: (i) => b.gap[i] >= 0 && data.spanOfGap ? el("a", { href: `#span=${data.spanOfGap[b.gap[i]]}` }, "show it") : "" },
-				{ title: "how", words: true, value: (i) => data.texts[b.how[i]], show: (i) => data.texts[b.how[i]] },
-			], rowsOf(b), { caption: stepped ? "Where a step's time went" : "Where the time of the whole recording went: it marks no steps" }));
-	}
-	const budget = data.report.run_metrics.waste_budget;
-	if (budget.total === null)
-		return null;
-	const rows = [["useful_gpu", "useful GPU", "--compute"], ["comm_excess", "exposed communication", "--comm"],
-		["exposed_copy", "exposed copies", "--copy"], ["host_gap", "GPU idle", "--idle"]];
-	return section("budget", "Waste budget",
-		bar(rows.map(([key, title, colour]) => [budget[key] / budget.total, colour, `${title} ${formatPercent(budget[key], budget.total)}`])),
-		makeTable([
-			{ title: "bucket", value: (r) => r[1], show: (r) => el("span", {}, swatch(r[2]), r[1]) },
-			{ title: "per step", number: true, value: (r) => budget[r[0]], show: (r) => formatTime(budget[r[0]] * 1e9) },
-			{ title: "share", number: true, value: (r) => budget[r[0]], show: (r) => formatPercent(budget[r[0]], budget.total) },
-		], rows, { caption: `Seconds a step: total ${formatTime(budget.total * 1e9)}` }));
-}
-
 export function kernels(data, onsearch) {
 	const k = data.kernel;
 	if (!k)
@@ -339,54 +138,6 @@ export function kernels(data, onsearch) {
 					shortName(data.texts[k.name[i]]), data.texts[k.name[i]] !== shortName(data.texts[k.name[i]]) ? el("small", {}, data.texts[k.name[i]]) : null),
 			},
 		], rows, { caption: `Kernels, copies and memsets by name; shares are of ${formatTime(total)} of kernels`, search: "Filter kernels", sort: 0 }));
-}
-
-// Lines of the program at which the launching thread was while a device waited.
-function idleLines(data, colourOf, name) {
-	const l = data.idle_line;
-	return !l ? null : makeTable([
-		{ title: "idle", number: true, value: (i) => l.dur[i], show: (i) => formatTime(l.dur[i]) },
-		{ title: "stretches", number: true, value: (i) => l.stretches[i], show: (i) => formatCount(l.stretches[i]) },
-		{ title: "cause", value: (i) => l.cause[i], show: (i) => el("span.nowrap", {}, swatch(colourOf(l.cause[i])), name(l.cause[i])) },
-		{ title: "the launching thread was at", name: true, value: (i) => l.stack[i], show: (i) => lineText(data, l.stack[i]) },
-		{ title: "waiting for a thread at", name: true, value: (i) => l.culprit[i], show: (i) => lineText(data, l.culprit[i]) },
-	], rowsOf(l), { caption: "Idle time by line of the program", rows: 10, sort: 0, search: "Filter lines" });
-}
-
-export function idle(data) {
-	const g = data.gap, causes = data.idle_cause;
-	if (!g)
-		return null;
-	const by = new Map();
-	for (let i = 0; causes && i < causes.n; i++) {
-		const sum = by.get(causes.cause[i]) ?? { ns: 0, gaps: 0 };
-		by.set(causes.cause[i], { ns: sum.ns + causes.dur[i], gaps: sum.gaps + causes.gaps[i] });
-	}
-	const total = [...by.values()].reduce((sum, c) => sum + c.ns, 0);
-	const list = [...by].filter(([, c]) => c.ns).sort((a, b) => b[1].ns - a[1].ns);
-	const name = (c) => enumText(data, "cause", c), colourOf = (c) => causeColour(data.enums.cause[c]);
-	const show = (span) => span >= 0 ? spanLink(data, span) : "";
-	return section("idle", "Why the GPU was idle",
-		legend(list.map(([c]) => [colourOf(c), name(c)])),
-		bar(list.map(([c, v]) => [v.ns / (total || 1), colourOf(c), `${name(c)} ${formatPercent(v.ns, total)}`])),
-		makeTable([
-			{ title: "cause", value: (r) => name(r[0]), show: (r) => el("span.nowrap", {}, swatch(colourOf(r[0])), name(r[0])) },
-			{ title: "time", number: true, value: (r) => r[1].ns, show: (r) => formatTime(r[1].ns) },
-			{ title: "share", number: true, value: (r) => r[1].ns, show: (r) => formatPercent(r[1].ns, total) },
-			{ title: "gaps", number: true, value: (r) => r[1].gaps, show: (r) => formatCount(r[1].gaps) },
-			{ title: "meaning", words: true, value: (r) => name(r[0]), show: (r) => data.enums.cause_text?.[r[0]] ?? "" },
-		], list, { caption: "Idle time by cause; the causes sum to the idle time of all devices", sort: 1 }),
-		idleLines(data, colourOf, name),
-		makeTable([
-			{ title: "length", number: true, value: (i) => g.dur[i], show: (i) => formatTime(g.dur[i]) },
-			{ title: "at", number: true, value: (i) => g.ts[i], show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatTime(g.ts[i])) : formatTime(g.ts[i]) },
-			{ title: "device", value: (i) => g.device[i], show: (i) => deviceName(data, g.device[i]) },
-			{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(colourOf(g.cause[i])), name(g.cause[i])) },
-			{ title: "meanwhile the launching thread ran", name: true, value: (i) => g.during[i], show: (i) => show(g.during[i]) },
-			{ title: "behind", name: true, value: (i) => g.behind[i], show: (i) => el("span", {}, show(g.behind[i]), g.late[i] ? el("small", {}, ` rank ${g.late_rank[i]} came ${formatTime(g.late[i])} late`) : null) },
-			{ title: "launched by", name: true, value: (i) => g.launch[i], show: (i) => show(g.launch[i]) },
-			{ title: "ended by", name: true, value: (i) => g.gpu[i], show: (i) => show(g.gpu[i]) },
-		], rowsOf(g), { caption: `Gaps${ranksInFull(data) ? ` of ${listed(ranksInFull(data))}` : ""}, longest first`, rows: 10, sort: 0 }));
 }
 
 export function waits(data) {

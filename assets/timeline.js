@@ -15,7 +15,7 @@ import { steadySteps } from "./steady.js";
 import { FONT, Strip, css, hatch } from "./strip.js";
 
 const RULER = 38, OVERVIEW = 34, SERIES = 24, LETTER = 6.1;
-const MOST_LABELS = 2500;
+const MOST_LABELS = 2500, FEWEST_SERIES = 2, SHARE_OF_SERIES = 0.22;
 
 // Stretches in which a stream held back work until other work had ended: [start, end, span of the work held back].
 function delaysOf(data) {
@@ -133,6 +133,8 @@ export class Timeline {
 		this.ratio = ratio;
 		if (!this.view.clientWidth)
 			return;
+		const rows = Math.max(FEWEST_SERIES, Math.floor(this.root.clientHeight * SHARE_OF_SERIES / SERIES));
+		this.bottom.style.maxHeight = `${rows * SERIES + 1}px`; // whole rows, the others by scrolling
 		const width = Math.max(100, this.view.clientWidth - this.labels.offsetWidth), { framed } = this;
 		this.width = width;
 		this.overview.resize(width, OVERVIEW, ratio);

@@ -147,7 +147,7 @@ def check_totals(driver, report):
         for (let i = 0; i < d.gpu.n; i++) out[d.texts[d.name[i]]] = (out[d.texts[d.name[i]]] ?? 0) + d.dur[i];
         return out;""")
     tap.ok("the timeline's events sum to --json", all(sums[k["name"]] == k["total_ns"] for k in report["top_kernels"]))
-    tile = driver.execute_script("return [...document.querySelectorAll('.tile')].find((t) => t.textContent.startsWith('step time'))?.lastChild.textContent")
+    tile = driver.execute_script("return [...document.querySelectorAll('.tile')].find((t) => t.textContent.startsWith('median step') || t.textContent.startsWith('step time'))?.lastChild.textContent")
     step = report["run_metrics"]["step_time_seconds"] * 1e3
     tap.ok("the step time is that of --json", tile == f"{step:.{0 if step >= 100 else 1 if step >= 10 else 2}f} ms", (tile, step))
     shown = text_of(driver, "devices")

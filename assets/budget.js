@@ -1,0 +1,51 @@
+// Where a step's time went, as buckets of waste.
+import { bar, legend } from "./bars.js";
+import { known, metricOf, rowsOf } from "./data.js";
+import { el, section, swatch } from "./dom.js";
+import { formatCount, formatNumber, formatPercent, formatTime } from "./format.js";
+import { makeTable } from "./tables.js";
+
+const BUCKET_COLOURS = {
+	useful_gpu: "--compute", comm_excess: "--comm", exposed_copy: "--copy", data_wait: "--data-wait",
+	host_gap: "--host-gap", device_wait: "--device-wait", unexplained: "--idle",
+};
+
+// Buckets in ns that sum to the window, as rows of budget; the others are parts of them, or no time.
+function mainBuckets(data) {
+	const b = data.budget;
+	return rowsOf(b).filter((i) => data.texts[b.unit[i]] === "ns" && b.state[i] > 0 && data.texts[b.name[i]] !== "total" && !b.part_of[i]);
+}
+
+const bucketName = (data, i) => data.texts[data.budget.name[i]].replaceAll("_", " ").replace("gpu", "GPU");
+const bucketColour = (data, i) => BUCKET_COLOURS[data.texts[data.budget.name[i]]] ?? "--other";
+
+// The bar of a step: [share, colour, name, ns] of each bucket, and their sum; null without a budget.
+export function bucketParts(data) {
+	if (!data.budget)
+		return null;
+	const b = data.budget, rows = mainBuckets(data), total = rows.reduce((sum, i) => sum + Math.max(0, b.value[i]), 0);
+	return { total, parts: rows.map((i) => [b.value[i] / (total || 1), bucketColour(data, i), bucketName(data, i), b.value[i]]) };
+}
+
+function bucketTable(data, stepped) {
+	const b = data.budget, times = mainBuckets(data), { total } = bucketParts(data);
+	const value = (i) => !b.state[i] ? "unknown" : data.texts[b.unit[i]] === "ns" ? formatTime(b.value[i]) : `${formatNumber(b.value[i])} ${data.texts[b.unit[i]]}`;
+	return makeTable([
+		{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, times.includes(i) ? swatch(bucketColour(data, i)) : null, bucketName(data, i)) },
+		{ title: stepped ? "per step" : "time", number: true, value: (i) => b.value[i], show: value },
+		{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times.includes(i) ? formatPercent(b.value[i], total) : "" },
+		{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i], "aria-hidden": "true" }), ` ${Math.round(100 * b.coverage[i])} %`) },
+		{ title: "state", minor: true, value: (i) => b.state[i], show: (i) => data.enums.state[b.state[i]] },
+		{ title: "measured from", minor: true, number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
+		{ title: "longest", value: (i) => b.gap[i], show: (i) => b.gap[i] >= 0 && data.spanOfGap ? el("a", { href: `#span=${data.spanOfGap[b.gap[i]]}` }, "show it") : "" },
+		{ title: "how", words: true, value: (i) => data.texts[b.how[i]], show: (i) => data.texts[b.how[i]] },
+	], rowsOf(b), { caption: stepped ? "Where a step's time went" : "Where the time of the whole recording went: it marks no steps" });
+}
+
+export function budget(data) {
+	const made = bucketParts(data);
+	return !made ? null : section("budget", "Waste budget",
+		legend(made.parts.map(([, colour, name]) => [colour, name])),
+		bar(made.parts.map(([share, colour, name]) => [share, colour, `${name} ${formatPercent(share, 1)}`])),
+		bucketTable(data, known(metricOf(data, "steps"))));
+}
