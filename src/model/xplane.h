@@ -88,7 +88,9 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(INFERRED, "scope_inferred")                                                              \
 	X(CLASS, "resolve_class")                                                                  \
 	X(FROM_SCOPES, "labels_from_scopes")                                                       \
-	X(STEP_ORIGIN, "step_origin")
+	X(STEP_ORIGIN, "step_origin")                                                              \
+	X(STACK, "assay_stack")                                                                    \
+	X(LOOK, "assay_look")
 
 typedef enum xplane_stat {
 #define X(id, name) XPLANE_##id,
@@ -134,6 +136,12 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 /* Stat "cat" of events on such a plane. */
 #define XPLANE_CAT_SYNC "sync"
 #define XPLANE_CAT_MARK "gpu_user_annotation"
+
+/* The plane of looks at host threads (ASSAY_LOOK_CATEGORY), and its stat with all stacks. */
+#define XPLANE_LOOKS  XPLANE_BESIDE "looks"
+#define XPLANE_FRAMES "stackFrames"
+/* End of the name of a line beside a thread: what it was seen doing, made of the looks. */
+#define XPLANE_LANE "/seen"
 
 /* The same on a thread: a step that no range marks, and no range itself. */
 #define XPLANE_CAT_STEP "step"

@@ -67,12 +67,12 @@ static void finish(capture *c)
 
 static void free_capture(capture *c)
 {
-	assay_map *maps[] = {&c->strings,  &c->kernels,   &c->functions, &c->contexts,
-			     &c->chunks,   &c->stacks,    &c->spans,     &c->by_sync,
-			     &c->rings,    &c->last_ring, &c->streams,   &c->code_of,
-			     &c->stack_of, &c->codes,     &c->calls,     &c->symbols};
+	assay_map *maps[] = {&c->strings, &c->kernels, &c->functions, &c->contexts, &c->chunks,
+			     &c->stacks,  &c->spans,   &c->by_sync,   &c->rings,    &c->last_ring,
+			     &c->streams, &c->code_of, &c->stack_of,  &c->codes,    &c->symbols};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
+	assay_stacks_free(&c->shared);
 	assay_vec_free(&c->open);
 	assay_vec_free(&c->placed);
 	assay_vec_free(&c->launched);
@@ -137,6 +137,7 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	capture c = {.run = run,
 		     .part = &run->part,
+		     .shared.part = &run->part,
 		     .pid = -1,
 		     .last_context = ASSAY_WIRE_NONE,
 		     .off = ASSAY_NO_ROW,

@@ -3,6 +3,7 @@
 #define ASSAY_READ_CAPTURE_H
 
 #include "model/run.h"
+#include "model/stacks.h"
 #include "wire/wire.h"
 
 /* A range that is open: pushes of one thread and domain form a stack through `below`. */
@@ -55,7 +56,7 @@ typedef struct capture {
 	assay_map stack_of;  /* ring << 32 | id -> row of stack */
 	assay_map codes;     /* kind, texts and line -> row of code: rings share them */
 	assay_map symbols;   /* number -> sid of the kernel's name */
-	assay_map calls;     /* caller, code and line -> row of stack */
+	assay_stacks shared; /* rows of stack: rings share them */
 	assay_vec(open_range) open;
 	assay_vec(ring_seen) ring_of;
 	assay_vec(placed_call) placed;

@@ -3,10 +3,7 @@
 #include "read/capture.h"
 
 #include "base/demangle.h"
-#include "names/objects.h"
 #include "names/words.h"
-
-enum { DEPTH_MAX = 2048 }; /* a chain longer than this no recorder writes */
 
 static uint64_t in_ring(const capture *c, uint32_t id)
 {
@@ -99,44 +96,19 @@ void assay_capture_native_name(capture *c, const any_record *r)
 void assay_capture_stack(capture *c, const any_record *r)
 {
 	const assay_wire_stack *w = &r->stack;
-	assay_stack_table *t = &c->part->t.stack;
 	uint32_t caller = row_of(c, &c->stack_of, w->caller);
-	uint32_t key[3] = {caller, row_of(c, &c->code_of, w->code), (uint32_t)w->line};
-	uint16_t depth = caller == ASSAY_NO_ROW ? 1 : (uint16_t)(t->depth[caller] + 1);
-	if (key[1] == ASSAY_NO_ROW || (w->caller && caller == ASSAY_NO_ROW) || depth > DEPTH_MAX) {
+	uint32_t code = row_of(c, &c->code_of, w->code), row = ASSAY_NO_ROW;
+	if (code != ASSAY_NO_ROW && (!w->caller || caller != ASSAY_NO_ROW))
+		row = assay_stacks_call(&c->shared, caller, code, w->line);
+	if (row == ASSAY_NO_ROW)
 		assay_count(c->part, ASSAY_ISSUE_bad_record, 1);
-		return;
-	}
-	uint32_t *slot = assay_map_at(&c->calls, assay_hash(key, sizeof key, 0)), row = *slot;
-	if (row == ASSAY_MAP_ABSENT) {
-		row = *slot = assay_add(&c->part->t, ASSAY_T_stack);
-		t->caller[row] = caller;
-		t->code[row] = key[1];
-		t->line[row] = w->line > 0 ? w->line : -1;
-		t->depth[row] = depth;
-		t->own[row] = c->part->t.code.own[key[1]] ? row
-			      : caller == ASSAY_NO_ROW    ? ASSAY_NO_ROW
-							  : t->own[caller];
-	}
-	*assay_map_at(&c->stack_of, in_ring(c, w->id)) = row;
+	else
+		*assay_map_at(&c->stack_of, in_ring(c, w->id)) = row;
 }
 
 static int64_t or_unknown(int64_t ns)
 {
 	return ns < 0 ? -1 : ns;
-}
-
-/* What a native stack is "in": its innermost library beside the C library, which everybody goes
- * through; else its innermost call. */
-static uint32_t library_of(const capture *c, uint32_t stack)
-{
-	const assay_tables *t = &c->part->t;
-	for (uint32_t s = stack; s != ASSAY_NO_ROW; s = t->stack.caller[s]) {
-		uint32_t code = t->stack.code[s];
-		if (!assay_is_c_library(assay_pool_get(&c->part->strings, t->code.file[code])))
-			return code;
-	}
-	return stack == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->stack.code[stack];
 }
 
 void assay_capture_sample(capture *c, const any_record *r)
@@ -151,7 +123,7 @@ void assay_capture_sample(capture *c, const any_record *r)
 	t->track[row] = assay_thread_track(c->part, pid, w->rec.thread);
 	t->stack[row] = assay_capture_stack_row(c, w->stack);
 	t->calls[row] = assay_capture_stack_row(c, w->native);
-	t->native[row] = library_of(c, t->calls[row]);
+	t->native[row] = assay_stacks_library(c->part, t->calls[row]);
 	t->file[row] = file == ASSAY_NO_ROW ? 0 : c->part->t.code.file[file];
 	t->kind[row] = w->kind < ASSAY_CALL_KIND_COUNT ? w->kind : ASSAY_CALL_OTHER;
 	t->call[row] = w->call < 0 ? -1 : w->call;

@@ -178,6 +178,13 @@ static void no_list(chrome *c, uint64_t pos)
 		   assay_input_path(c->in), (unsigned long long)pos);
 }
 
+/* The members of an object; of any other value none. */
+static assay_str inside(assay_str value)
+{
+	bool object = value.n >= 2 && value.p[0] == '{';
+	return object ? (assay_str){value.p + 1, value.n - 2} : (assay_str){"", 0};
+}
+
 /* The members of a top object from *pos on, the list of events among them. */
 static bool read_object(chrome *c, uint64_t *pos, assay_err *err)
 {
@@ -202,6 +209,8 @@ static bool read_object(chrome *c, uint64_t *pos, assay_err *err)
 			if (assay_json_skip(&j, &value) && (j.p < j.end || v.end)) {
 				if (events)
 					no_list(c, *pos);
+				else if (assay_str_is(key, "stackFrames"))
+					assay_file_stacks_add(&c->stacks, inside(value));
 				else
 					add_header(c, key, value);
 				*pos += (uint64_t)(j.p - v.p);
@@ -453,6 +462,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 			c->worker[i].cache[k].track = ASSAY_NO_ROW;
 	}
 	chrome_words_fill(c);
+	assay_file_stacks_begin(&c->stacks, &run->part);
 	c->gate = assay_gate_new(&arena);
 	size_t first_meta = run->part.t.meta.n, first_host = run->part.t.host.n;
 	bool ok = read_documents(c, err);
@@ -461,6 +471,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 				"cannot read %s: it is JSON, but no trace: it has no traceEvents",
 				assay_input_path(in));
 	chrome_finish(c);
+	assay_file_stacks_end(&c->stacks, &run->part);
 	chrome_take_counters(run, first_host);
 	apply_header(run, first_meta);
 	for (unsigned i = 0; i < c->workers; i++) {

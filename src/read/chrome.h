@@ -6,6 +6,7 @@
 #include "base/pump.h"
 #include "base/json.h"
 #include "model/run.h"
+#include "model/stacks.h"
 
 /* Arguments with a place in our tables: X(key, id, how). INT is taken when it is a plain integer,
  * VEC is up to three of them, ZERO carries nothing when 0, DERIVED can be computed from other
@@ -67,6 +68,7 @@
 	X("args", ARGS)                                                                            \
 	X("id", ID)                                                                                \
 	X("id2", ID2)                                                                              \
+	X("sf", SF)                                                                                \
 	X("bp", BP)
 
 typedef enum chrome_arg {
@@ -155,6 +157,7 @@ typedef struct chrome_event {
 	assay_str extra;     /* its members that have no place in a table */
 	chrome_ident pid, tid;
 	int64_t ts, dur;
+	uint32_t stack; /* the file's number of a stack; 0 none */
 	bool has_ts, has_dur, binds, name_escaped, cat_escaped;
 	char ph;
 	int cat_id;   /* chrome.cats, -1 when unknown */
@@ -232,6 +235,7 @@ struct chrome {
 	chrome_scan_fn *scan;
 	chrome_parse_fn *parse;
 	assay_gate *gate;
+	assay_file_stacks stacks;
 	bool closed; /* the list of events ended with its bracket */
 	bool listed; /* a list of events was there, or may have been where the text was cut */
 };

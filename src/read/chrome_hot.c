@@ -131,6 +131,15 @@ static inline bool take_ident(assay_json *j, chrome_worker *w, int which, chrome
 	return true;
 }
 
+/* Numbers, and texts that hold one; other ids (of memory dumps) are of no call. */
+static bool take_stack(assay_json *j, uint32_t *stack)
+{
+	uint64_t v;
+	if (assay_json_u64(j, &v) && v <= ASSAY_FILE_STACK_MAX)
+		*stack = (uint32_t)v;
+	return assay_json_ok(j);
+}
+
 static inline bool starts_number(char c)
 {
 	return (c >= '0' && c <= '9') || c == '-';
@@ -364,6 +373,8 @@ static inline bool take_member(const chrome *c, chrome_worker *w, assay_json *j,
 		if (ev->id.n >= 2 && ev->id.p[0] == '"')
 			ev->id = (assay_str){ev->id.p + 1, ev->id.n - 2};
 		return true;
+	case CHROME_KEY_SF:
+		return take_stack(j, &ev->stack);
 	case CHROME_KEY_BP:
 		if (!take_text(j, &s, &escaped))
 			return false;

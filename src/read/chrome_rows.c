@@ -244,7 +244,7 @@ static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
 	t->cbid[r] = arg_u32(w, ev, CHROME_CBID, UINT32_MAX);
 	t->status[r] = ASSAY_NO_STATUS;
 	t->lent[r] = 0;
-	t->stack[r] = ASSAY_NO_ROW;
+	t->stack[r] = ev->stack ? ev->stack : ASSAY_NO_ROW;
 	return r;
 }
 
@@ -276,6 +276,18 @@ static const uint64_t *const host_place_of[] = {
 	ASSAY_HOST_KINDS(X)
 #undef X
 };
+
+/* Rows that our own writer made from others are made again from them. */
+static bool is_derived(const chrome_event *ev)
+{
+	return assay_str_find(ev->args, "\"assay_derived\"") >= 0;
+}
+
+/* A row beside a thread's own, of what it was seen doing. */
+static bool is_lane(const chrome_event *ev)
+{
+	return ev->tid.num >= ASSAY_LANE_ROW && is_derived(ev);
+}
 
 static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind kind, uint32_t track)
 {
@@ -317,12 +329,6 @@ static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kin
 	g->kind[r] = (uint8_t)kind;
 	assay_count(&w->part, ASSAY_ISSUE_no_name, !g->name[r]);
 	assay_count(&w->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);
-}
-
-/* Rows that our own writer made from others are made again from them. */
-static bool is_derived(const chrome_event *ev)
-{
-	return assay_str_find(ev->extra, "\"assay_derived\"") >= 0;
 }
 
 static void add_sync(chrome_worker *w, const chrome_event *ev)
@@ -375,6 +381,8 @@ static void add_span(chrome_worker *w, chrome_event *ev)
 		assay_count(&w->part, ASSAY_ISSUE_negative_duration, 1);
 		ev->dur = 0;
 	}
+	if (is_lane(ev))
+		return;
 	int i = ev->cat_id;
 	if (i < 0)
 		add_host(w, ev, ASSAY_HOST_OTHER, thread_of(w, ev));
@@ -464,10 +472,25 @@ static void add_counters(chrome_worker *w, const chrome_event *ev)
 	}
 }
 
+/* A look at a thread, as our writer puts it; other profilers' samples have no rows. */
+static void add_look(chrome_worker *w, const chrome_event *ev)
+{
+	if (!assay_str_is(ev->cat, ASSAY_LOOK_CATEGORY)) {
+		assay_count(&w->part, ASSAY_ISSUE_unknown_phase, 1);
+		return;
+	}
+	assay_str members = {ev->args.p + 1, ev->args.n >= 2 ? ev->args.n - 2 : 0};
+	uint32_t r = assay_look_take(&w->part, thread_of(w, ev), members);
+	w->part.t.sample.ts[r] = ev->ts;
+	w->part.t.sample.stack[r] = ev->stack ? ev->stack : ASSAY_NO_ROW;
+}
+
 /* thread_name, process_name and the like: the one value in args names the track. */
 static void add_metadata(chrome_worker *w, const chrome_event *ev)
 {
 	assay_str value = {0};
+	if (is_lane(ev))
+		return;
 	if (ev->args.n) {
 		assay_json j = assay_json_on(ev->args.p, ev->args.n);
 		assay_json_enter(&j, '{');
@@ -515,6 +538,9 @@ void chrome_add(chrome_worker *w, chrome_event *ev)
 		break;
 	case 'M':
 		add_metadata(w, ev);
+		break;
+	case 'P':
+		add_look(w, ev);
 		break;
 	default:
 		assay_count(&w->part, ASSAY_ISSUE_unknown_phase, 1);

@@ -312,6 +312,17 @@ static void task_stat(xplane *x, assay_str message)
 	x->part->t.source.epoch[x->part->source] = 1;
 }
 
+/* Behind the looks that lead to it. */
+static void frames_stat(xplane *x, assay_str message)
+{
+	const xplane_stat_meta *meta;
+	xplane_value v;
+	bool more;
+	if (xplane_value_read(x->plane, message, &meta, &v, &more) &&
+	    assay_str_is(meta->name, XPLANE_FRAMES) && v.text.n)
+		assay_file_stacks_add(x->stacks, v.text);
+}
+
 /* metadata_id is the child, int64_value the parent; there are no names. */
 static void tree_stat(xplane *x, assay_str message)
 {
@@ -422,6 +433,7 @@ static void read_plane(xplane *x, xplane_crew *crew, assay_str message, assay_st
 	size_t first_gpu_row = x->part->t.gpu.n;
 	begin_plane(x, message);
 	if (x->plane->beside) {
+		each_plane_stat(x, frames_stat);
 		xplane_lines_read(crew);
 	} else if (x->plane->device) {
 		each_plane_stat(x, plane_stat);
@@ -483,7 +495,10 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_arena a = {0};
 	xplane_plane plane = {0};
 	xplane *x = assay_alloc(&a, sizeof *x);
-	*x = (xplane){.part = &run->part, .plane = &plane, .args_left = args_least};
+	assay_file_stacks stacks;
+	assay_file_stacks_begin(&stacks, &run->part);
+	*x = (xplane){
+		.part = &run->part, .plane = &plane, .args_left = args_least, .stacks = &stacks};
 	xplane_crew *crew = xplane_crew_new(x, run->threads ? run->threads : assay_threads(), &a);
 	uint64_t pos = 0;
 	(void)err;
@@ -503,6 +518,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 				      assay_input_file_pos(in), assay_input_file_bytes(in));
 	}
 	xplane_steps_end(x);
+	assay_file_stacks_end(&stacks, &run->part);
 	run->part.t.source.records[run->part.source] += x->events;
 	xplane_crew_free(crew);
 	xplane_free(x);

@@ -5,6 +5,7 @@
 #include "base/jsonw.h"
 #include "base/proto.h"
 #include "model/run.h"
+#include "model/stacks.h"
 #include "model/xplane.h"
 
 typedef struct xplane_value {
@@ -147,6 +148,7 @@ typedef struct xplane {
 	uint64_t events;
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
+	assay_file_stacks *stacks; /* of the first one only */
 } xplane;
 
 /* xplane.c: a piece for the writer; row numbers what `of` says. */

@@ -1,4 +1,5 @@
-/* What our writer puts beside work and spans: waits, annotations, telemetry and memory. */
+/* What our writer puts beside work and spans: waits, annotations, telemetry, memory and looks
+ * at threads. */
 #include "read/xplane.h"
 
 static int64_t number(const xplane_event *ev, xplane_stat s, int64_t absent)
@@ -75,11 +76,27 @@ static int32_t device_of(assay_str allocator)
 	return known ? (int32_t)n : -1;
 }
 
+/* The thread that an event says it is of. */
+static uint32_t thread_of(xplane *x, const xplane_event *ev)
+{
+	return assay_track(x->part, ASSAY_TRACK_THREAD, number(ev, XPLANE_PROCESS, -1),
+			   number(ev, XPLANE_THREAD, -1),
+			   assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
+}
+
+static void add_look(xplane *x, const xplane_event *ev)
+{
+	uint32_t track = thread_of(x, ev);
+	uint32_t r = assay_look_take(x->part, track, ev->stat[XPLANE_LOOK].text);
+	int64_t stack = number(ev, XPLANE_STACK, 0);
+	x->part->t.sample.ts[r] = ev->ts;
+	if (stack > 0 && stack <= ASSAY_FILE_STACK_MAX)
+		x->part->t.sample.stack[r] = (uint32_t)stack;
+}
+
 void xplane_add_memory(xplane *x, const xplane_event *ev)
 {
-	uint32_t track = assay_track(x->part, ASSAY_TRACK_THREAD, number(ev, XPLANE_PROCESS, -1),
-				     number(ev, XPLANE_THREAD, -1),
-				     assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
+	uint32_t track = thread_of(x, ev);
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
 	assay_alloc_table *t = &x->part->t.alloc;
 	int64_t bytes = number(ev, XPLANE_BYTES, 0), free = number(ev, XPLANE_AVAILABLE, -1);
@@ -104,6 +121,8 @@ static void on_beside(xplane *x, const xplane_line *line, const xplane_event *ev
 	(void)line;
 	if (assay_str_is(cat, XPLANE_CAT_SYNC))
 		add_sync(x, ev);
+	else if (assay_str_is(cat, ASSAY_LOOK_CATEGORY))
+		add_look(x, ev);
 	else
 		add_mark(x, ev);
 }

@@ -177,6 +177,7 @@ static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,      [XPLANE_FWD_THREAD] = true,
 	[XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true,    [XPLANE_PY_PARENT] = true,
 	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true, [XPLANE_STEP_ORIGIN] = true,
+	[XPLANE_STACK] = true,
 };
 
 /* The same of memory on a thread, and beside a device, by what the event says it is. */
@@ -199,6 +200,10 @@ static const bool mark_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_STREAM] = true,
 	[XPLANE_EXTERNAL] = true,
 };
+static const bool look_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CAT] = true,    [XPLANE_LOOK] = true,    [XPLANE_STACK] = true,
+	[XPLANE_THREAD] = true, [XPLANE_PROCESS] = true,
+};
 /* In front of the word that says it. */
 static const bool beside_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,
@@ -213,9 +218,10 @@ static const bool *columns_of(const xplane *x, assay_str cat)
 		return x->plane->device                      ? device_column
 		       : assay_str_is(cat, XPLANE_CAT_ALLOC) ? memory_column
 							     : host_column;
-	return assay_str_is(cat, XPLANE_CAT_SYNC)   ? sync_column
-	       : assay_str_is(cat, XPLANE_CAT_MARK) ? mark_column
-						    : beside_column;
+	return assay_str_is(cat, XPLANE_CAT_SYNC)       ? sync_column
+	       : assay_str_is(cat, XPLANE_CAT_MARK)     ? mark_column
+	       : assay_str_is(cat, ASSAY_LOOK_CATEGORY) ? look_column
+							: beside_column;
 }
 
 /* What our writer made of a row's scope or step, and says so in front of it. */

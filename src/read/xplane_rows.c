@@ -473,6 +473,9 @@ static uint32_t api_detail(xplane *x, const xplane_event *ev, assay_host_kind ki
 	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
 	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
 	t->cbid[r] = number32(x, ev, XPLANE_CBID, UINT32_MAX);
+	int64_t stack = number(ev, XPLANE_STACK, 0);
+	if (stack > 0 && stack <= ASSAY_FILE_STACK_MAX)
+		t->stack[r] = (uint32_t)stack;
 	return r;
 }
 
@@ -609,7 +612,9 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 		p->t.track.name[line->track] = name;
 		return derived ? on_derived : on_stream;
 	}
-	if (derived)
+	bool lane = assay_str_starts(line->name, "Host Threads/") &&
+		    assay_str_ends(line->name, XPLANE_LANE);
+	if (derived || lane)
 		return NULL; /* launch statistics: nothing that the rows do not say */
 	int64_t tid = thread_of(line);
 	line->band = tid != line->id;

@@ -185,6 +185,14 @@ static assay_str host_category(const chrome_out *c, uint32_t h)
 	return assay_text(c->run, c->t->other.cat[detail]);
 }
 
+/* Stacks that are another thread's are found again by whoever reads the file. */
+static void put_call_stack(chrome_out *c, uint32_t h)
+{
+	uint32_t d = c->t->host.detail[h];
+	if (assay_is_call(c->t->host.kind[h]) && d != ASSAY_NO_ROW && !c->t->api.lent[d])
+		chrome_put_stack(c, c->t->api.stack[d]);
+}
+
 static void put_u32(chrome_out *c, const char *key, uint32_t v, uint32_t absent)
 {
 	if (v != absent)
@@ -261,6 +269,7 @@ static void put_host(chrome_out *c, uint32_t h)
 		chrome_id(c, "id", h);
 	else
 		chrome_time(c, "dur", t->dur[h] > 0 ? t->dur[h] : 0);
+	put_call_stack(c, h);
 	assay_jsonw_open(&c->w, "args", '{');
 	if (t->detail[h] != ASSAY_NO_ROW)
 		put_detail[t->kind[h]](c, h);
@@ -508,7 +517,10 @@ static void put_rows(chrome_out *c)
 	const assay_tables *t = c->t;
 	const row_kind work[] = {{put_host, t->host.n}, {put_gpu, t->gpu.n}, {put_mark, t->mark.n}};
 	const row_kind more[] = {
-		{put_counter, t->counter.n}, {put_alloc, t->alloc.n}, {chrome_put_flow, t->flow.n}};
+		{put_counter, t->counter.n},    {put_alloc, t->alloc.n},
+		{chrome_put_look, t->sample.n}, {chrome_put_lane_span, c->lanes.n},
+		{chrome_put_flow, t->flow.n},
+	};
 	put_kinds(c, work, ASSAY_COUNT_OF(work));
 	chrome_put_syncs(c);
 	put_kinds(c, more, ASSAY_COUNT_OF(more));
@@ -525,18 +537,22 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	c.sound = assay_alloc(&arena, run->part.strings.str.n + 1);
 	assay_waits_by_call(c.t, &c.wait_of_call);
 	index_calls(&c);
+	assay_lanes_make(run, &c.lanes);
 	assay_jsonw_open(&c.w, NULL, '{');
 	chrome_put_header(&c);
 	assay_jsonw_open(&c.w, "traceEvents", '[');
 	chrome_put_metadata(&c);
+	chrome_name_lanes(&c);
 	put_rows(&c);
 	assay_jsonw_close(&c.w, ']');
+	chrome_put_stacks(&c);
 	assay_jsonw_close(&c.w, '}');
 	chrome_flush(&c);
 	fputc('\n', out);
 	free_own(&c);
 	assay_map_free(&c.wait_of_call);
 	assay_map_free(&c.event_calls);
+	assay_vec_free(&c.lanes);
 	assay_arena_free(&arena);
 	return true;
 }
@@ -548,6 +564,5 @@ const assay_writer assay_writer_chrome = {
 	.back = "the same",
 	.page = "chrome-out",
 	.write = chrome_write,
-	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
+	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES,
 };

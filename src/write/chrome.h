@@ -7,6 +7,7 @@
 #include "base/jsonw.h"
 #include "base/map.h"
 #include "write/grid.h"
+#include "write/lanes.h"
 #include "write/sources.h"
 #include "write/writer.h"
 
@@ -22,6 +23,7 @@ typedef struct chrome_out {
 	assay_source_places at; /* clock and process ids of each source */
 	assay_map wait_of_call; /* source and correlation id -> row of wait */
 	assay_map event_calls;  /* the same -> row of event_call */
+	assay_lanes lanes;      /* what threads were seen doing */
 } chrome_out;
 
 /* Are arguments JSON that a strict reader takes? 0: nobody has looked yet. */
@@ -33,6 +35,15 @@ enum {
 
 void chrome_put_header(chrome_out *c);
 void chrome_put_metadata(chrome_out *c);
+/* chrome_lanes.c: rows of what threads were seen doing, their names, and one of their spans. */
+void chrome_name_lanes(chrome_out *c);
+void chrome_put_lane_span(chrome_out *c, uint32_t i);
+/* A look at a thread. */
+void chrome_put_look(chrome_out *c, uint32_t sample);
+/* "sf": the number that a row of stack has in stackFrames. */
+void chrome_put_stack(chrome_out *c, uint32_t stack);
+/* What "sf" leads to; behind the events, for readers that look at the head of a file. */
+void chrome_put_stacks(chrome_out *c);
 /* A row of flow; then arrows that no input had. */
 void chrome_put_flow(chrome_out *c, uint32_t row);
 void chrome_put_made_flows(chrome_out *c);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "model/stacks.h"
 #include "write/perfetto.h"
 
 /* A frame that is made of texts; its number. */
@@ -40,18 +41,6 @@ static uint32_t put_frame(perfetto *p, assay_str function, assay_str file, int32
 	return iid;
 }
 
-/* "blocked: read", "waits for the GIL". */
-static const char *doing(perfetto *p, uint32_t row)
-{
-	const assay_sample_table *s = &p->t->sample;
-	if (s->gil[row] == ASSAY_GIL_WAITS)
-		return "waits for the GIL";
-	const char *state = assay_thread_state_name[s->state[row]];
-	return s->kind[row] ? assay_printf(&p->scratch, "%s: %s", state,
-					   assay_call_kind_name[s->kind[row]])
-			    : state;
-}
-
 /* At most `room` calls of a stack, innermost first; how many. A function without a symbol is called
  * as its library. */
 static uint32_t put_calls(perfetto *p, uint32_t stack, uint32_t *frame, uint32_t room)
@@ -74,7 +63,7 @@ static uint32_t put_stack(perfetto *p, uint32_t row)
 	const assay_tables *t = p->t;
 	uint32_t frame[FRAMES], n = 0;
 	bool is_new;
-	const char *text = doing(p, row);
+	const char *text = assay_look_name(&p->scratch, p->run, row);
 	uint64_t key[4] = {t->sample.stack[row], t->sample.calls[row],
 			   assay_hash(text, strlen(text), 0), t->sample.file[row]};
 	uint32_t iid =

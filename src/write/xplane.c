@@ -222,6 +222,8 @@ static struct span span_of_events(const xplane_writer *w)
 		widen_by(w, &s, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
 	for (size_t i = 0; i < t->alloc.n; i++)
 		widen_by(w, &s, t->alloc.track[i], t->alloc.ts[i], 0);
+	for (size_t i = 0; i < t->sample.n; i++)
+		widen_by(w, &s, t->sample.track[i], t->sample.ts[i], t->sample.dur[i]);
 	if (s.first > s.last)
 		s.first = s.last = 0;
 	return s;
@@ -517,6 +519,7 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 		xplane_write_devices(&w);
 		xplane_write_host(&w);
 		xplane_write_beside(&w);
+		xplane_write_looks(&w);
 		write_tree(&w);
 		xplane_write_hlo(&w);
 		if (!write_kept(&w))
@@ -570,7 +573,7 @@ const assay_writer assay_writer_xplane_grouped = {
 	.write_folder = grouped_folder,
 	.place = xplane_place,
 	.needs = ASSAY_NEEDS_DERIVED,
-	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
+	.lacks = XPLANE_LACKS,
 };
 
 const assay_writer assay_writer_xplane = {
@@ -583,5 +586,5 @@ const assay_writer assay_writer_xplane = {
 	.write_folder = xplane_folder,
 	.place = xplane_place,
 	.needs = ASSAY_NEEDS_WORK,
-	.lacks = XPLANE_LACKS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
+	.lacks = XPLANE_LACKS,
 };

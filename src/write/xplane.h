@@ -67,6 +67,8 @@ void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name);
 void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_ns, assay_str name);
 /* A stat of the plane itself, from JSON text. */
 void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json);
+/* The same of any text, as text. */
+void xplane_plane_text(xplane_out *p, assay_str name, assay_str text);
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more);
 void xplane_out_free(xplane_out *p);
 
@@ -207,6 +209,11 @@ void xplane_put_memory(xplane_writer *w, xplane_out *p, xplane_next_line *next, 
 
 /* xplane_beside.c: what is no work, on planes that no viewer counts as work. */
 void xplane_write_beside(xplane_writer *w);
+
+/* xplane_looks.c: looks at threads and all stacks, on such a plane too; and, on the host's plane,
+ * lines of what threads were seen doing. */
+void xplane_write_looks(xplane_writer *w);
+void xplane_put_lanes(xplane_writer *w, xplane_out *p, xplane_next_line *next, void *ctx);
 
 /* xplane_hlo.c: scopes as operators. */
 uint32_t xplane_op_of(xplane_writer *w, uint32_t scope);

@@ -82,6 +82,8 @@ static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
 		xplane_put_i64(p, "External id", t->external[d]);
 	if (t->cbid[d] != UINT32_MAX)
 		xplane_put_i64(p, "cbid", t->cbid[d]);
+	if (t->stack[d] != ASSAY_NO_ROW && !t->lent[d])
+		xplane_put_i64(p, xplane_stat_name[XPLANE_STACK], (int64_t)t->stack[d] + 1);
 }
 
 static void put_frame(xplane_writer *w, xplane_out *p, uint32_t d)
@@ -362,6 +364,7 @@ void xplane_write_host(xplane_writer *w)
 	}
 	put_loose_steps(&h);
 	xplane_put_memory(w, &h.out, band_id, &h);
+	xplane_put_lanes(w, &h.out, band_id, &h);
 	put_process(&h);
 	xplane_name_group(w, &h.out);
 	xplane_end_plane(&h.out, w->out, 0, ASSAY_S(XPLANE_HOST),

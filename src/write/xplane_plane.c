@@ -256,6 +256,13 @@ void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json)
 	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
 }
 
+void xplane_plane_text(xplane_out *p, assay_str name, assay_str text)
+{
+	assay_protow_varint(&p->stat, XSTAT_META, xplane_stat_id(p, name));
+	value_text(p, text);
+	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
+}
+
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
 {
 	assay_protow_varint(&p->entry, XEVENT_META, xplane_event_id(p, name));

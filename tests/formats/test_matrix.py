@@ -28,13 +28,12 @@ LOSSES = {
     "samples of host threads": COUNT + "sample",
     "Python stacks of calls": COUNT + "api where stack is not null",
 }
-HOST = {"samples of host threads", "Python stacks of calls"}
-AMD = HOST | {"rows of summaries", "arrows that are no launches", "streams' handles and flags", "scope ids", "facts of headers",
+AMD = {"samples of host threads", "Python stacks of calls", "rows of summaries", "arrows that are no launches", "streams' handles and flags", "scope ids", "facts of headers",
               "parts of XPlane files that only XPlane has", "waits that the recorder reported", "ranges on devices that are no work",
               "counter values over time", "numbers of operators and Python frames", "totals of memory allocators"}
 # What a format has no place for, whatever the input; what depends on single rows is checked elsewhere.
 WRITERS = {
-    "out.json": HOST | {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"},
+    "out.json": {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"},
     "out.pftrace.gz": {"Python stacks of calls", "memory events", "hardware counter values", "rows of summaries", "arrows that are no launches",
                               "streams' handles and flags", "scope ids", "parts of XPlane files that only XPlane has", "facts of headers"},
     "out.xplane.pb": None,
