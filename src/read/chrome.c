@@ -465,6 +465,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_file_stacks_begin(&c->stacks, &run->part);
 	c->gate = assay_gate_new(&arena);
 	size_t first_meta = run->part.t.meta.n, first_host = run->part.t.host.n;
+	size_t first_gpu = run->part.t.gpu.n, first_flow = run->part.t.flow.n;
 	bool ok = read_documents(c, err);
 	if (ok && !is_trace(c, first_meta))
 		ok = assay_fail(err, ASSAY_UNKNOWN, 0,
@@ -473,6 +474,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	chrome_finish(c);
 	assay_file_stacks_end(&c->stacks, &run->part);
 	chrome_take_counters(run, first_host);
+	chrome_link_rocprof(run, first_host, first_gpu, first_flow);
 	apply_header(run, first_meta);
 	for (unsigned i = 0; i < c->workers; i++) {
 		assay_part_free(&c->worker[i].part);

@@ -255,6 +255,20 @@ void chrome_add(chrome_worker *w, chrome_event *ev);
 void chrome_finish(chrome *c);
 void chrome_words_fill(chrome *c);
 
+/* A row of the first rocprof's results.json; -1 where a column is absent. */
+enum { CHROME_ROCPROF_KEPT = 8 };
+typedef struct chrome_rocprof {
+	int64_t begin, end, device, stream, pid, tid; /* times in ns */
+	assay_str kept[CHROME_ROCPROF_KEPT];          /* members without a column */
+	size_t kept_n;
+} chrome_rocprof;
+/* Correlation of its work until the arrows are known. */
+#define CHROME_ROCPROF_CORR ((uint64_t)INT64_MAX)
+/* False: the event is none. */
+bool chrome_rocprof_row(const chrome_event *ev, chrome_rocprof *row);
+/* Join calls and work among the rows from these on. */
+void chrome_link_rocprof(assay_run *run, size_t first_host, size_t first_gpu, size_t first_flow);
+
 /* pmc: counters in the profiler ranges among the rows of host from `first` on. */
 void chrome_take_counters(assay_run *run, size_t first);
 

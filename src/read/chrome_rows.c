@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "read/rocprof.h"
+
 const chrome_how chrome_arg_how[CHROME_ARG_COUNT] = {
 #define X(key, id, how) CHROME_##how,
 	CHROME_ARGS(X)
@@ -371,6 +373,45 @@ static int64_t bounded(chrome_worker *w, int64_t t)
 	return 0;
 }
 
+static void set_arg(chrome_event *ev, chrome_arg a, int64_t v)
+{
+	if (v >= 0) {
+		ev->has |= 1ull << a;
+		ev->arg[a] = v;
+	}
+}
+
+static void add_rocprof(chrome_worker *w, chrome_event *ev, const chrome_rocprof *row)
+{
+	ev->ts = bounded(w, row->begin);
+	ev->dur = row->end - row->begin;
+	w->extra.n = 0;
+	for (size_t i = 0; i < row->kept_n; i++) {
+		append_text(w, ", ", i ? 2 : 0);
+		append_text(w, row->kept[i].p, row->kept[i].n);
+	}
+	ev->extra = (assay_str){w->extra.p, w->extra.n};
+	if (row->device < 0) {
+		ev->pid = (chrome_ident){.num = row->pid};
+		ev->tid = (chrome_ident){.num = row->tid};
+		add_host(w, ev, assay_rocprof_first_call(ev->name), thread_of(w, ev));
+		return;
+	}
+	set_arg(ev, CHROME_DEVICE, row->device);
+	set_arg(ev, CHROME_STREAM, row->stream);
+	set_arg(ev, CHROME_CORR, (int64_t)CHROME_ROCPROF_CORR);
+	add_gpu(w, ev, assay_rocprof_first_work(ev->name));
+}
+
+static void add_uncategorized(chrome_worker *w, chrome_event *ev)
+{
+	chrome_rocprof row;
+	if (chrome_rocprof_row(ev, &row))
+		add_rocprof(w, ev, &row);
+	else
+		add_host(w, ev, ASSAY_HOST_OTHER, thread_of(w, ev));
+}
+
 static void add_span(chrome_worker *w, chrome_event *ev)
 {
 	if (!ev->has_ts || !ev->has_dur)
@@ -385,7 +426,7 @@ static void add_span(chrome_worker *w, chrome_event *ev)
 		return;
 	int i = ev->cat_id;
 	if (i < 0)
-		add_host(w, ev, ASSAY_HOST_OTHER, thread_of(w, ev));
+		add_uncategorized(w, ev);
 	else if (categories[i].to == TO_HOST)
 		add_host(w, ev, categories[i].kind, thread_of(w, ev));
 	else if (categories[i].to == TO_GPU)

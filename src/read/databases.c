@@ -5,7 +5,7 @@
 #include "base/test.h"
 
 static const assay_database *const databases[] = {&assay_database_rpd, &assay_database_rocpd,
-						  &assay_database_nsys};
+						  &assay_database_nsys, &assay_database_first};
 
 bool assay_is_sqlite(assay_str head)
 {

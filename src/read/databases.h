@@ -11,7 +11,8 @@ typedef struct assay_database {
 	bool (*is)(const assay_db *db);
 	bool (*read)(assay_db *db); /* false: its tables cannot be read */
 } assay_database;
-extern const assay_database assay_database_rocpd, assay_database_rpd, assay_database_nsys;
+extern const assay_database assay_database_rocpd, assay_database_rpd, assay_database_nsys,
+	assay_database_first;
 
 /* The read() of all of them. */
 bool assay_database_read(assay_run *run, assay_input *in, assay_err *err);

@@ -76,4 +76,8 @@ void assay_db_ids_free(assay_db_ids *ids);
 bool assay_rocpd_is_rpd(const assay_db *db);
 bool assay_rocpd_read_rpd(assay_db *db);
 
+/* results.db of the first rocprof. */
+bool assay_rocpd_is_first(const assay_db *db);
+bool assay_rocpd_read_first(assay_db *db);
+
 #endif

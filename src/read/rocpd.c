@@ -488,10 +488,10 @@ static int rocpd_sniff(assay_str head)
 
 const assay_reader assay_reader_rocpd = {
 	.name = "rocpd",
-	.about = "rocprofv3 and rocmProfileData SQLite databases",
+	.about = "rocprofv3, rocprof and rocmProfileData SQLite databases",
 	.waits = "yes",
 	.scopes = "ranges",
-	.note = "schemas 3 and 4, and .rpd",
+	.note = "schemas 3 and 4, .rpd, results.db of rocprof",
 	.page = "rocpd",
 	.sniff = rocpd_sniff,
 	.read = assay_database_read,
@@ -501,6 +501,8 @@ const assay_reader assay_reader_rocpd = {
 };
 
 const assay_database assay_database_rocpd = {&assay_reader_rocpd, is_rocpd, rocpd_read};
+const assay_database assay_database_first = {&assay_reader_rocpd, assay_rocpd_is_first,
+					     assay_rocpd_read_first};
 const assay_database assay_database_rpd = {&assay_reader_rocpd, assay_rocpd_is_rpd,
 					   assay_rocpd_read_rpd};
 

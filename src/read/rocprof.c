@@ -45,6 +45,20 @@ assay_host_kind assay_rocprof_marker_kind(assay_str function)
 		       : ASSAY_HOST_MARKER;
 }
 
+assay_gpu_kind assay_rocprof_first_work(assay_str name)
+{
+	if (assay_str_starts(name, "Copy"))
+		return ASSAY_GPU_MEMCPY;
+	return assay_str_is(name, "FillBuffer") ? ASSAY_GPU_MEMSET : ASSAY_GPU_KERNEL;
+}
+
+assay_host_kind assay_rocprof_first_call(assay_str name)
+{
+	if (assay_str_starts(name, "hip") || assay_str_starts(name, "__hip"))
+		return ASSAY_HOST_RUNTIME;
+	return assay_str_starts(name, "hsa") ? ASSAY_HOST_DRIVER : ASSAY_HOST_MARKER;
+}
+
 bool assay_rocprof_length(assay_part *p, int64_t start, int64_t end, int64_t *dur)
 {
 	if (start <= 0 || end <= 0) { /* the clock is time since boot: 0 is a stamp never set */

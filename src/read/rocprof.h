@@ -10,6 +10,10 @@
 assay_host_kind assay_rocprof_marker_kind(assay_str function);
 assay_host_kind assay_rocprof_host_kind(assay_str domain);
 
+/* The first rocprof: what its work and calls are, by their names. */
+assay_gpu_kind assay_rocprof_first_work(assay_str name);
+assay_host_kind assay_rocprof_first_call(assay_str name);
+
 /* Length of a span, counting what is wrong with it; false when it has no usable start. */
 bool assay_rocprof_length(assay_part *p, int64_t start, int64_t end, int64_t *dur);
 
