@@ -269,7 +269,11 @@ static bool read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err
 		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a rocprof table",
 				  assay_input_path(in));
 	assay_arena scratch = {0};
+	const char *header = job.plan.header.p;
 	job.plan.header.p = assay_dup(&scratch, job.plan.header);
+	for (size_t i = 0; i < job.plan.cols; i++)
+		if (job.plan.name[i].n)
+			job.plan.name[i].p = job.plan.header.p + (job.plan.name[i].p - header);
 	job.plan.about = stats_name(&scratch, assay_input_path(in));
 	job.gate = assay_gate_new(&scratch);
 	job.workers = assay_alloc(&scratch, how.threads * sizeof *job.workers);
@@ -466,6 +470,24 @@ TEST(tables_of_the_first_rocprof_are_kernels)
 	CHECK(g->n == 1 && g->ts[0] == 100 && g->dur[0] == 50 && g->dispatch[0] == 5);
 	CHECK(g->queue[0] == 2 && g->grid_x[0] == 256 && g->block_x[0] == 64 && g->regs[0] == 3);
 	CHECK(run->part.t.track.pid[g->track[0]] == 1 && issues(run) == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(counters_in_columns_of_their_own_are_counters_of_the_kernel)
+{
+	assay_run *run = read_z(
+		"Dispatch_ID,GPU_ID,Kernel_Name,Kind,Wave_Size_2,SQ_WAVES,TCC_HIT[10],TCC_HIT_sum,FetchSize,CompleteNs,Start_Timestamp,End_Timestamp\n"
+		"7,1,\"k\",KERNEL,64,81583447.0,3,,1.5,9,100,150\n"
+		"8,1,\"k\",KERNEL,64,x,4,nan,2,9,200,250\n");
+	const assay_pmc_table *p = &run->part.t.pmc;
+	const assay_gpu_table *g = &run->part.t.gpu;
+	CHECK(g->n == 2 && g->dur[1] == 50 && p->n == 5 && p->dispatch[4] == 8);
+	CHECK(p->value[0] == 81583447 && is_text(run, p->name[0], "SQ_WAVES"));
+	CHECK(p->value[1] == 3 && is_text(run, p->name[1], "TCC_HIT[10]"));
+	CHECK(p->value[2] == 1.5 && is_text(run, p->name[2], "FetchSize"));
+	CHECK(is_text(run, p->kernel[4], "k") && p->value[4] == 2);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_number], 1);
 	assay_run_free(run);
 	return 0;
 }

@@ -10,12 +10,13 @@
 #include "model/run.h"
 
 typedef enum csv_type {
-	CSV_AS_SKIP,   /* not kept */
-	CSV_AS_TEXT,   /* slice of the row, valid until the next one */
-	CSV_AS_REAL,   /* the same, holding a number with decimals */
-	CSV_AS_NUMBER, /* unsigned integer; decimals are cut */
-	CSV_AS_AGENT,  /* 4 or "Agent 4"; "" is absent */
-	CSV_AS_NAME,   /* interned; the only type that may hold line breaks */
+	CSV_AS_SKIP,    /* not kept */
+	CSV_AS_TEXT,    /* slice of the row, valid until the next one */
+	CSV_AS_REAL,    /* the same, holding a number with decimals */
+	CSV_AS_NUMBER,  /* unsigned integer; decimals are cut */
+	CSV_AS_AGENT,   /* 4 or "Agent 4"; "" is absent */
+	CSV_AS_COUNTER, /* hardware counter, named by the header */
+	CSV_AS_NAME,    /* interned; the only type that may hold line breaks */
 } csv_type;
 
 /* Everything a cell can mean. X(id, type, value when the cell or column is absent) */
@@ -72,7 +73,7 @@ typedef enum csv_field {
 extern const uint64_t assay_csv_absent[CSV_FIELD_COUNT];
 
 enum {
-	CSV_COLS_MAX = 256,
+	CSV_COLS_MAX = 4096,  /* rocprof-compute writes 2,043 */
 	CSV_NAMES = 4096,     /* slots */
 	CSV_TRACKS = 256,     /* slots */
 	CSV_SAME_MAX = 64,    /* bytes: one compare */
@@ -94,14 +95,16 @@ typedef struct csv_plan {
 	const csv_kind *kind;
 	bool kernels_only;  /* rows go to the gpu table and nowhere else */
 	bool has_kernel_id; /* in a column before the name */
+	bool has_counters;  /* columns that are hardware counters */
 	csv_field stream;   /* STREAM, or QUEUE in files without streams */
 	size_t cols;
 	uint8_t field[CSV_COLS_MAX], type[CSV_COLS_MAX];
 	uint16_t numbers[CSV_COLS_MAX]; /* columns from this one on that are numbers, less the last
 					 */
 	bool has[CSV_FIELD_COUNT];
-	assay_str header;  /* the header row as written, without its line end */
-	const char *about; /* for stat.domain */
+	assay_str name[CSV_COLS_MAX]; /* of counters: text in the header */
+	assay_str header;             /* the header row as written, without its line end */
+	const char *about;            /* for stat.domain */
 } csv_plan;
 
 /* A name seen before: the slot is picked by Kernel_Id or a few of its bytes, the text is compared.
@@ -130,9 +133,10 @@ struct csv_worker {
 	assay_str text[CSV_FIELD_COUNT]; /* texts of it */
 	assay_part part;
 	assay_moved moved;
-	uint64_t rows;         /* since the last commit */
-	bool parsed;           /* anything since the last commit */
-	assay_vec(char) plain; /* a cell without its doubled quotes */
+	assay_str counter[CSV_COLS_MAX]; /* by column: cells of the row at hand */
+	uint64_t rows;                   /* since the last commit */
+	bool parsed;                     /* anything since the last commit */
+	assay_vec(char) plain;           /* a cell without its doubled quotes */
 	csv_seen_name names[CSV_NAMES];
 	csv_seen_track tracks[CSV_TRACKS];
 	csv_same same[CSV_COLS_MAX];

@@ -219,6 +219,8 @@ static inline const char *fast_cell(csv_worker *w, size_t col, const char *p, co
 		return fast_number(p, &w->v[field]);
 	case CSV_AS_AGENT:
 		return fast_agent(p, &w->v[field]);
+	case CSV_AS_COUNTER:
+		return NULL;
 	case CSV_AS_NAME:
 		return fast_name(w, field, p, end);
 	default:

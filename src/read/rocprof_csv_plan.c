@@ -46,9 +46,11 @@ static const struct {
 	{"durationns", CSV_DURATION, ANY},
 	{"lds_block_size", CSV_SHARED, ANY},
 	{"group_segment_size", CSV_SHARED, ANY},
+	{"lds_per_workgroup", CSV_SHARED, ANY},
 	{"lds", CSV_SHARED, ANY},
 	{"scratch_size", CSV_SCRATCH, ANY},
 	{"private_segment_size", CSV_SCRATCH, ANY},
+	{"scratch_per_workitem", CSV_SCRATCH, ANY},
 	{"scr", CSV_SCRATCH, ANY},
 	{"vgpr_count", CSV_REGS, ANY},
 	{"arch_vgpr", CSV_REGS, ANY},
@@ -274,6 +276,57 @@ static void map_columns(const csv_cells *head, csv_plan *plan)
 	}
 }
 
+static bool ends_with(assay_str s, const char *end)
+{
+	size_t n = strlen(end);
+	return s.n >= n && !memcmp(s.p + s.n - n, end, n);
+}
+
+static size_t letters(assay_str s, char first, char last)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s.n; i++)
+		n += s.p[i] >= first && s.p[i] <= last;
+	return n;
+}
+
+/* Counters of the hardware are written SQ_WAVES, TCC_HIT[3], TCC_HIT_sum; those computed from them
+ * MeanOccupancyPerCU. */
+static bool names_counter(assay_str name)
+{
+	static const char *const sums[] = {"_sum", "_avr", "_max", "_min"};
+	static const char *const others[] = {"Ns", "Name", "Index", "Id", "ID"};
+	ptrdiff_t unit = assay_str_find(name, "[");
+	if (unit > 0 && ends_with(name, "]"))
+		name.n = (size_t)unit;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(sums); i++)
+		if (ends_with(name, sums[i])) {
+			name.n -= strlen(sums[i]);
+			break;
+		}
+	if (name.n < 3 || name.p[0] < 'A' || name.p[0] > 'Z')
+		return false;
+	if (memchr(name.p, '_', name.n))
+		return !letters(name, 'a', 'z');
+	for (size_t i = 0; i < ASSAY_COUNT_OF(others); i++)
+		if (ends_with(name, others[i]))
+			return false;
+	return letters(name, 'a', 'z') && letters(name, 'A', 'Z') > 1;
+}
+
+static void map_counters(const csv_cells *head, csv_plan *plan)
+{
+	for (size_t i = 0; i < head->n; i++) {
+		assay_str name = assay_str_trim(head->cell[i]);
+		if (plan->field[i] != CSV_NONE || !names_counter(name) ||
+		    column_field(name, EVENTS) != CSV_NONE)
+			continue;
+		plan->type[i] = CSV_AS_COUNTER;
+		plan->name[i] = name;
+		plan->has_counters = true;
+	}
+}
+
 /* A name found through Kernel_Id needs that cell first, and a cell behind the name. */
 static bool id_comes_first(const csv_plan *plan)
 {
@@ -310,9 +363,12 @@ bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after)
 		if (plan->type[i] == CSV_AS_NUMBER && i + 1 < plan->cols)
 			plan->numbers[i] = (uint16_t)(plan->numbers[i + 1] + 1);
 	}
-	plan->stream = plan->has[CSV_STREAM] ? CSV_STREAM : CSV_QUEUE;
+	if (!strcmp(plan->kind->name, "kernel_trace"))
+		map_counters(&head, plan);
+	plan->stream = plan->has[CSV_QUEUE] && !plan->has[CSV_STREAM] ? CSV_QUEUE : CSV_STREAM;
 	plan->has_kernel_id = id_comes_first(plan);
-	plan->kernels_only = plan->kind->put == assay_csv_put_kernel && plan->has[CSV_END];
+	plan->kernels_only = plan->kind->put == assay_csv_put_kernel && plan->has[CSV_END] &&
+			     !plan->has_counters;
 	*after = (size_t)(head.next - text.p);
 	plan->header = assay_str_trim((assay_str){p, (size_t)(head.next - p)});
 	return true;

@@ -172,6 +172,7 @@ static uint64_t read_agent(csv_worker *w, csv_field field, assay_str s)
 static void read_cell(csv_worker *w, csv_field field, assay_str cell, bool doubled, csv_type type)
 {
 	switch (type) {
+	case CSV_AS_COUNTER:
 	case CSV_AS_SKIP:
 		break;
 	case CSV_AS_TEXT:
@@ -197,6 +198,8 @@ static csv_row_status read_cells(csv_worker *w, const csv_cells *cells)
 	const csv_plan *plan = w->plan;
 	for (size_t i = 0; i < plan->cols; i++)
 		read_cell(w, plan->field[i], cells->cell[i], cells->doubled[i], plan->type[i]);
+	if (plan->has_counters)
+		memcpy(w->counter, cells->cell, plan->cols * sizeof *cells->cell);
 	for (int i = 0; i < 2; i++) {
 		csv_field f = plan->kind->times[i];
 		if (f != CSV_NONE && w->v[f] > INT64_MAX) {
@@ -305,9 +308,31 @@ void assay_csv_grow_kernels(csv_worker *w)
 uint32_t assay_csv_new_track(csv_worker *w, uint64_t agent, uint64_t stream)
 {
 	assay_sid name = 0;
-	if (stream == UINT64_MAX)
+	if (stream == UINT64_MAX && w->plan->kind->put == assay_csv_put_copy)
 		name = assay_intern_z(&w->part.strings, "copy");
 	return assay_track(&w->part, ASSAY_TRACK_STREAM, (int64_t)agent, (int64_t)stream, 0, name);
+}
+
+static void add_counter(csv_worker *w, assay_sid name, double value)
+{
+	assay_tables *t = &w->part.t;
+	uint32_t r = assay_add(t, ASSAY_T_pmc);
+	t->pmc.corr[r] = w->v[CSV_CORR];
+	t->pmc.dispatch[r] = (uint32_t)w->v[CSV_DISPATCH];
+	t->pmc.kernel[r] = (assay_sid)w->v[CSV_NAME];
+	t->pmc.name[r] = name;
+	t->pmc.value[r] = value;
+}
+
+/* Passes that did not measure the counter leave the cell empty, or write nan. */
+static void put_counter_cell(csv_worker *w, assay_str name, assay_str cell)
+{
+	double value;
+	cell = assay_str_trim(cell);
+	if (!assay_str_f64(cell, &value))
+		assay_count(&w->part, ASSAY_ISSUE_bad_number, cell.n != 0);
+	else if (value == value)
+		add_counter(w, assay_intern(&w->part.strings, name), value);
 }
 
 void assay_csv_put_kernel(csv_worker *w)
@@ -317,6 +342,9 @@ void assay_csv_put_kernel(csv_worker *w)
 		w->v[CSV_END] = end < INT64_MAX ? end : INT64_MAX;
 	}
 	csv_put_kernel(w);
+	for (size_t i = 0; w->plan->has_counters && i < w->plan->cols; i++)
+		if (w->plan->type[i] == CSV_AS_COUNTER)
+			put_counter_cell(w, w->plan->name[i], w->counter[i]);
 }
 
 /* Several rows a dispatch, one per counter; its kernel is kept once, see drop_repeats(). */
@@ -331,13 +359,7 @@ void assay_csv_put_counter(csv_worker *w)
 		assay_count(&w->part, ASSAY_ISSUE_bad_number, 1);
 		return;
 	}
-	assay_tables *t = &w->part.t;
-	uint32_t r = assay_add(t, ASSAY_T_pmc);
-	t->pmc.corr[r] = w->v[CSV_CORR];
-	t->pmc.dispatch[r] = (uint32_t)w->v[CSV_DISPATCH];
-	t->pmc.kernel[r] = (assay_sid)w->v[CSV_NAME];
-	t->pmc.name[r] = (assay_sid)w->v[CSV_COUNTER];
-	t->pmc.value[r] = value;
+	add_counter(w, (assay_sid)w->v[CSV_COUNTER], value);
 }
 
 void assay_csv_put_copy(csv_worker *w)
