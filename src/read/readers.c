@@ -10,9 +10,9 @@ enum { HEAD = 64 << 10 };
 
 const assay_reader *const assay_readers[] = {
 	&assay_reader_chrome,   &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
-	&assay_reader_rocpd,    &assay_reader_nsys,         &assay_reader_smi,
-	&assay_reader_capture,  &assay_reader_xplane,       &assay_reader_perfetto,
-	&assay_reader_run_json, &assay_reader_env_json,
+	&assay_reader_rocpd,    &assay_reader_nsys,         &assay_reader_nsys_csv,
+	&assay_reader_smi,      &assay_reader_capture,      &assay_reader_xplane,
+	&assay_reader_perfetto, &assay_reader_run_json,     &assay_reader_env_json,
 };
 const size_t assay_reader_count = ASSAY_COUNT_OF(assay_readers);
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "base/test.h"
+#include "read/lines.h"
 #include "read/smi_columns.h"
 #include "read/smi_time.h"
 
 enum {
-	LINE_MAX_BYTES = 1 << 20,
 	COLUMNS_MAX = 1024,
 	LIST_MAX = 256,
 	SNIFF_LINES = 64,
@@ -42,8 +42,6 @@ typedef struct table {
 typedef struct reader {
 	assay_run *run;
 	assay_part *part;
-	assay_input *in;
-	uint64_t pos;
 	table t;
 	smi_cells cells;
 	assay_arena scratch; /* header lines and their names */
@@ -188,7 +186,7 @@ static int smi_sniff(assay_str head)
 	bool text = !memchr(head.p ? head.p : "", 0, head.n);
 	for (int i = 0; text && i < SNIFF_LINES && head.n && !sure; i++) {
 		assay_str line = assay_str_trim(assay_str_cut(&head, '\n'));
-		if (!line.n || line.n > LINE_MAX_BYTES || line.p[0] == '{')
+		if (!line.n || line.n > ASSAY_LINE_MAX || line.p[0] == '{')
 			continue;
 		split_line(line, 0, &cells);
 		sure = telemetry_header(line, &cells, &cols) ? 80 : 0;
@@ -466,33 +464,6 @@ static void read_line(reader *r, assay_str line)
 		assay_count(r->part, ASSAY_ISSUE_bad_syntax, 1); /* a banner or message */
 }
 
-/* The next line without its end. Lines over the limit are counted and passed over. false at the end
- * of the text; what stands there without a line end may be cut and is not a record. */
-static bool next_line(reader *r, assay_str *line)
-{
-	for (;;) {
-		size_t want = 64 << 10;
-		assay_view v = assay_input_view(r->in, r->pos, want);
-		const char *nl = memchr(v.p, '\n', v.n);
-		while (!nl && !v.end && v.n < LINE_MAX_BYTES) {
-			v = assay_input_view(r->in, r->pos, want *= 2);
-			nl = memchr(v.p, '\n', v.n);
-		}
-		if (nl && nl - v.p <= LINE_MAX_BYTES) {
-			*line = assay_str_trim((assay_str){v.p, (size_t)(nl - v.p)});
-			r->pos += (uint64_t)(nl - v.p) + 1;
-			return true;
-		}
-		if (!nl && v.end) {
-			assay_count(r->part, ASSAY_ISSUE_truncated, v.n != 0);
-			return false;
-		}
-		assay_count(r->part, ASSAY_ISSUE_bad_record, nl != NULL);
-		r->pos += nl ? (uint64_t)(nl - v.p) + 1 : v.n;
-		assay_input_drop(r->in, r->pos);
-	}
-}
-
 static void note_origin(reader *r)
 {
 	static const struct {
@@ -517,12 +488,11 @@ static void note_origin(reader *r)
 
 static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	reader r = {.run = run, .part = &run->part, .in = in};
+	reader r = {.run = run, .part = &run->part};
 	assay_str line;
-	while (next_line(&r, &line)) {
+	assay_lines lines = {in, r.part, 0};
+	while (assay_next_line(&lines, &line))
 		read_line(&r, line);
-		assay_input_drop(in, r.pos);
-	}
 	if (r.any_table)
 		note_origin(&r);
 	assay_vec_free(&r.cells);

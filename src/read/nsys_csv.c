@@ -1,0 +1,489 @@
+/* Tables that `nsys stats --format csv` prints: traces of the GPU, of calls and of NVTX ranges, and
+ * sums by name. Units stand in the header, `Start (us)`, and change with options of nsys.
+ * docs/formats/nsys.md tells what becomes of them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "read/copy_name.h"
+#include "read/lines.h"
+#include "read/reader.h"
+#include "read/rocprof.h"
+#include "read/rocprof_csv.h"
+
+/* X(id, spellings in front of the unit) */
+#define FIELDS(X)                                                                                  \
+	X(NONE, "")                                                                                \
+	X(START, "start")                                                                          \
+	X(END, "end")                                                                              \
+	X(DURATION, "duration")                                                                    \
+	X(NAME, "name|operation|range")                                                            \
+	X(CORR, "corrid")                                                                          \
+	X(GRID_X, "grdx")                                                                          \
+	X(GRID_Y, "grdy")                                                                          \
+	X(GRID_Z, "grdz")                                                                          \
+	X(BLOCK_X, "blkx")                                                                         \
+	X(BLOCK_Y, "blky")                                                                         \
+	X(BLOCK_Z, "blkz")                                                                         \
+	X(REGS, "reg/trd")                                                                         \
+	X(STATIC, "stcsmem")                                                                       \
+	X(DYNAMIC, "dymsmem")                                                                      \
+	X(BYTES, "bytes")                                                                          \
+	X(FROM, "srcmemkd")                                                                        \
+	X(TO, "dstmemkd")                                                                          \
+	X(DEVICE, "device")                                                                        \
+	X(CONTEXT, "ctx")                                                                          \
+	X(STREAM, "strm")                                                                          \
+	X(PROCESS, "pid")                                                                          \
+	X(THREAD, "tid")                                                                           \
+	X(RESULT, "result")                                                                        \
+	X(LEVEL, "lvl")                                                                            \
+	X(CALLS, "instances|num calls|calls|count")                                                \
+	X(TOTAL, "total time")                                                                     \
+	X(MIN, "min|minimum")                                                                      \
+	X(MAX, "max|maximum")
+
+typedef enum {
+#define X(id, names) F_##id,
+	FIELDS(X)
+#undef X
+		F_COUNT
+} field;
+
+static const char *const field_names[F_COUNT] = {
+#define X(id, names) names,
+	FIELDS(X)
+#undef X
+};
+
+typedef struct reader reader;
+
+typedef struct table_kind {
+	const char *name;
+	field needs[5];
+	void (*put)(reader *r);
+} table_kind;
+
+struct reader {
+	assay_part *part;
+	const table_kind *kind;
+	int column[F_COUNT]; /* -1: not there */
+	int scale[F_COUNT];  /* the unit's power of ten */
+	size_t columns;
+	csv_cells row;
+	assay_sid domain; /* of sums */
+	uint64_t rows;
+};
+
+static assay_str cell(const reader *r, field f)
+{
+	int c = r->column[f];
+	return c < 0 || (size_t)c >= r->row.n ? (assay_str){0} : assay_str_trim(r->row.cell[c]);
+}
+
+static int64_t number(reader *r, field f, int64_t absent)
+{
+	int64_t v;
+	assay_str s = cell(r, f);
+	if (!s.n)
+		return absent;
+	if (assay_str_scaled(s, r->scale[f], &v))
+		return v;
+	assay_count(r->part, ASSAY_ISSUE_bad_number, 1);
+	return absent;
+}
+
+static uint32_t u32(reader *r, field f, uint32_t absent)
+{
+	int64_t v = number(r, f, -1);
+	return v < 0 ? absent : assay_rocprof_u32(r->part, (uint64_t)v, absent);
+}
+
+static uint16_t u16(reader *r, field f, uint16_t absent)
+{
+	return assay_rocprof_u16(r->part, u32(r, f, absent), absent);
+}
+
+/* Start and length; false when the row has none that can be used. */
+static bool span(reader *r, int64_t *ts, int64_t *dur)
+{
+	*ts = number(r, F_START, INT64_MIN);
+	*dur = number(r, F_DURATION, INT64_MIN);
+	if (*dur == INT64_MIN && r->column[F_END] >= 0)
+		*dur = number(r, F_END, *ts) - *ts;
+	if (*ts != INT64_MIN && *dur >= 0 && *ts < INT64_MAX / 4 && *dur < INT64_MAX / 4)
+		return true;
+	assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
+	return false;
+}
+
+/* "NVIDIA A100-SXM4-40GB (1)" is device 1. */
+static int64_t device_of(reader *r)
+{
+	assay_str s = cell(r, F_DEVICE);
+	size_t at = s.n && s.p[s.n - 1] == ')' ? s.n - 1 : s.n, end = at;
+	while (at && s.p[at - 1] >= '0' && s.p[at - 1] <= '9')
+		at--;
+	int64_t id;
+	if (!assay_str_i64((assay_str){s.p + at, end - at}, &id) || id > INT32_MAX)
+		return -1;
+	uint32_t d = assay_rocprof_device(r->part, id);
+	assay_device_table *t = &r->part->t.device;
+	at -= at && s.p[at - 1] == '(';
+	t->name[d] = assay_intern(&r->part->strings, assay_str_trim((assay_str){s.p, at}));
+	t->vendor[d] = assay_intern_z(&r->part->strings, "nvidia");
+	return id;
+}
+
+/* CUPTI's number of a kind of memory. */
+static unsigned memory_of(assay_str name)
+{
+	static const char *const kinds[] = {"Unknown",       "Pageable",      "Pinned",
+					    "Device",        "Array",         "Managed",
+					    "Device Static", "Managed Static"};
+	for (unsigned i = 0; i < ASSAY_COUNT_OF(kinds); i++)
+		if (assay_str_same(name, assay_str_of(kinds[i])))
+			return i;
+	return 0;
+}
+
+/* CUPTI's number of a kind of copy; 0 for others. */
+static unsigned copy_of(assay_str name)
+{
+	static const struct {
+		const char *words[2];
+		unsigned kind;
+	} kinds[] = {{{"Host-to-Device", "HtoD"}, 1},
+		     {{"Device-to-Host", "DtoH"}, 2},
+		     {{"Device-to-Device", "DtoD"}, 8},
+		     {{"Host-to-Host", "HtoH"}, 9},
+		     {{"Peer-to-Peer", "PtoP"}, 10}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
+		for (int w = 0; w < 2; w++)
+			if (assay_str_find(name, kinds[i].words[w]) >= 0)
+				return kinds[i].kind;
+	return 0;
+}
+
+static assay_gpu_kind work_kind(assay_str name)
+{
+	if (assay_str_starts(name, "[CUDA memcpy") || assay_str_starts(name, "[CUDA Unified"))
+		return ASSAY_GPU_MEMCPY;
+	return assay_str_starts(name, "[CUDA memset") ? ASSAY_GPU_MEMSET : ASSAY_GPU_KERNEL;
+}
+
+static assay_sid work_name(reader *r, assay_gpu_kind kind)
+{
+	assay_pool *pool = &r->part->strings;
+	assay_str name = cell(r, F_NAME);
+	if (kind == ASSAY_GPU_KERNEL)
+		return assay_intern(pool, name);
+	if (kind == ASSAY_GPU_MEMSET)
+		return assay_memset_name(pool, memory_of(cell(r, F_TO)));
+	return assay_copy_name(pool, copy_of(name), memory_of(cell(r, F_FROM)),
+			       memory_of(cell(r, F_TO)));
+}
+
+static void put_work(reader *r)
+{
+	int64_t ts, dur;
+	if (!span(r, &ts, &dur))
+		return;
+	int64_t device = device_of(r), fixed = number(r, F_STATIC, -1),
+		dynamic = number(r, F_DYNAMIC, -1), bytes = number(r, F_BYTES, -1);
+	uint32_t g = assay_add(&r->part->t, ASSAY_T_gpu);
+	assay_gpu_table *t = &r->part->t.gpu;
+	assay_gpu_kind kind = work_kind(cell(r, F_NAME));
+	t->kind[g] = (uint8_t)kind;
+	t->ts[g] = ts;
+	t->dur[g] = dur;
+	t->name[g] = work_name(r, kind);
+	t->track[g] = assay_stream_track(r->part, device, number(r, F_STREAM, -1));
+	t->corr[g] = (uint64_t)number(r, F_CORR, 0);
+	t->context[g] = u32(r, F_CONTEXT, UINT32_MAX);
+	t->grid_x[g] = u32(r, F_GRID_X, 0);
+	t->grid_y[g] = u32(r, F_GRID_Y, 0);
+	t->grid_z[g] = u32(r, F_GRID_Z, 0);
+	t->block_x[g] = u16(r, F_BLOCK_X, 0);
+	t->block_y[g] = u16(r, F_BLOCK_Y, 0);
+	t->block_z[g] = u16(r, F_BLOCK_Z, 0);
+	t->regs[g] = u16(r, F_REGS, UINT16_MAX);
+	if (fixed >= 0 && dynamic >= 0 && dynamic < UINT32_MAX)
+		t->shared[g] = assay_rocprof_u32(r->part, (uint64_t)(fixed + dynamic), UINT32_MAX);
+	/* 0.000 MB is too little to be told, not nothing */
+	t->bytes[g] = bytes || !r->scale[F_BYTES] ? bytes : -1;
+	assay_count(r->part, ASSAY_ISSUE_no_name, !t->name[g]);
+}
+
+static bool is_driver_call(assay_str name)
+{
+	return name.n > 2 && assay_str_starts(name, "cu") && name.p[2] >= 'A' && name.p[2] <= 'Z';
+}
+
+static void put_host(reader *r, assay_host_kind kind, assay_str name)
+{
+	int64_t ts, dur;
+	if (!span(r, &ts, &dur))
+		return;
+	uint32_t h = assay_rocprof_host(r->part, kind, (uint64_t)number(r, F_CORR, 0), 0,
+					ASSAY_S("nsys"));
+	assay_host_table *t = &r->part->t.host;
+	t->ts[h] = ts;
+	t->dur[h] = dur;
+	t->name[h] = assay_intern(&r->part->strings, name);
+	t->track[h] =
+		assay_thread_track(r->part, number(r, F_PROCESS, -1), number(r, F_THREAD, -1));
+}
+
+static void put_call(reader *r)
+{
+	assay_str name = cell(r, F_NAME);
+	put_host(r, is_driver_call(name) ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME, name);
+}
+
+/* Names have their domain in front, ":step" is of none. */
+static void put_range(reader *r)
+{
+	assay_str name = cell(r, F_NAME);
+	if (name.n > 1 && name.p[0] == ':')
+		name = (assay_str){name.p + 1, name.n - 1};
+	put_host(r, ASSAY_HOST_MARKER, name);
+}
+
+static void put_sum(reader *r)
+{
+	int64_t total = number(r, F_TOTAL, -1), calls = number(r, F_CALLS, 0);
+	if (total < 0 || calls < 0) {
+		assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
+		return;
+	}
+	uint32_t s = assay_add(&r->part->t, ASSAY_T_stat);
+	assay_stat_table *t = &r->part->t.stat;
+	t->domain[s] = r->domain;
+	t->name[s] = assay_intern(&r->part->strings, cell(r, F_NAME));
+	t->calls[s] = (uint64_t)calls;
+	t->total[s] = total;
+	t->min[s] = number(r, F_MIN, -1);
+	t->max[s] = number(r, F_MAX, -1);
+}
+
+static const table_kind kinds[] = {
+	{"gpu_trace", {F_DURATION, F_NAME, F_CORR, F_STREAM, F_START}, put_work},
+	{"api_trace", {F_DURATION, F_NAME, F_RESULT, F_THREAD, F_START}, put_call},
+	{"nvtx_trace", {F_DURATION, F_NAME, F_LEVEL, F_THREAD, F_START}, put_range},
+	{"sum", {F_TOTAL, F_NAME, F_CALLS}, put_sum},
+};
+
+/* ------------------------------------------------------------------ headers */
+
+static bool among(assay_str name, const char *list)
+{
+	assay_str rest = assay_str_of(list);
+	while (rest.n)
+		if (assay_str_same(name, assay_str_cut(&rest, '|')))
+			return true;
+	return false;
+}
+
+/* "Start (us)", "Start(nsec)": the name, and the power of ten of its unit. */
+static assay_str split_unit(assay_str head, int *scale)
+{
+	static const struct {
+		const char *names;
+		int scale;
+	} units[] = {
+		{"ns|nsec|bytes|b|%", 0}, {"us|usec|kb", 3}, {"ms|msec|mb", 6}, {"s|sec|gb", 9}};
+	assay_str unit = assay_str_trim(head), name = assay_str_cut(&unit, '(');
+	if (unit.n && unit.p[unit.n - 1] == ')')
+		unit.n--;
+	*scale = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(units); i++)
+		if (unit.n && among(unit, units[i].names))
+			*scale = units[i].scale;
+	return assay_str_trim(name);
+}
+
+static bool has_all(const reader *r, const table_kind *k)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(k->needs) && k->needs[i]; i++)
+		if (r->column[k->needs[i]] < 0)
+			return false;
+	return true;
+}
+
+/* False: the line is no header of these tables. */
+static bool plan(reader *r, assay_str line)
+{
+	for (int f = 0; f < F_COUNT; f++)
+		r->column[f] = -1;
+	r->kind = NULL;
+	if (!assay_csv_split_line(line, &r->row))
+		return false;
+	r->columns = r->row.n;
+	for (size_t c = 0; c < r->row.n; c++) {
+		int scale;
+		assay_str name = split_unit(r->row.cell[c], &scale);
+		for (int f = 0; f < F_COUNT; f++)
+			if (r->column[f] < 0 && among(name, field_names[f])) {
+				r->column[f] = (int)c;
+				r->scale[f] = scale;
+			}
+	}
+	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds) && !r->kind; k++)
+		if (has_all(r, &kinds[k]))
+			r->kind = &kinds[k];
+	return r->kind;
+}
+
+static assay_str first_line(assay_str text)
+{
+	return assay_str_trim(assay_str_cut(&text, '\n'));
+}
+
+static int nsys_csv_sniff(assay_str head)
+{
+	reader r = {0};
+	return plan(&r, first_line(head)) ? 96 : 0;
+}
+
+/* Name of the report: run1_cuda_gpu_kern_sum.csv is cuda_gpu_kern_sum. */
+static assay_str report_of(assay_str path)
+{
+	static const char *const starts[] = {"_cuda_", "_nvtx_", "_osrt_", "_cuda-", "_gpu"};
+	size_t at = path.n;
+	while (at && path.p[at - 1] != '/')
+		at--;
+	assay_str base = {path.p + at, path.n - at};
+	ptrdiff_t dot = assay_str_find(base, ".csv");
+	base.n = dot >= 0 ? (size_t)dot : base.n;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++) {
+		ptrdiff_t from = assay_str_find(base, starts[i]);
+		if (from >= 0)
+			return (assay_str){base.p + from + 1, base.n - (size_t)from - 1};
+	}
+	return base;
+}
+
+static bool nsys_csv_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	reader r = {.part = &run->part};
+	assay_lines lines = {in, r.part, 0};
+	assay_str line;
+	if (!assay_next_line(&lines, &line) || !plan(&r, line))
+		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a table of nsys",
+				  assay_input_path(in));
+	r.domain = assay_intern(&r.part->strings, report_of(assay_str_of(assay_input_path(in))));
+	assay_meta_add(r.part, "nsys_csv", assay_str_of(r.kind->name));
+	while (assay_next_line(&lines, &line)) {
+		if (!line.n)
+			continue;
+		if (!assay_csv_split_line(line, &r.row) || r.row.n != r.columns) {
+			assay_count(r.part, ASSAY_ISSUE_bad_record, 1);
+			continue;
+		}
+		r.rows++;
+		r.kind->put(&r);
+	}
+	if (r.part->source < r.part->t.source.n)
+		r.part->t.source.records[r.part->source] = r.rows;
+	return true;
+}
+
+/* nsys stats -o NAME writes NAME_REPORT.csv. */
+static size_t nsys_csv_stem(assay_str path)
+{
+	static const char *const reports[] = {"_cuda_gpu_trace", "_cuda_api_trace",
+					      "_nvtx_pushpop_trace", "_nvtx_startend_trace"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(reports); i++) {
+		ptrdiff_t at = assay_str_find(path, reports[i]);
+		if (at >= 0)
+			return (size_t)at;
+	}
+	return path.n;
+}
+
+const assay_reader assay_reader_nsys_csv = {
+	.name = "nsys_csv",
+	.about = "tables of nsys stats --format csv",
+	.waits = "calls only",
+	.scopes = "NVTX",
+	.note = "cuda_gpu_trace, cuda_api_trace, nvtx_pushpop_trace, sums",
+	.page = "nsys",
+	.sniff = nsys_csv_sniff,
+	.read = nsys_csv_read,
+	.stem = nsys_csv_stem,
+	.alone = true,
+	.ranked = true,
+	.traits = ASSAY_TRAIT_BLOCKS,
+};
+
+static assay_run *read_z(const char *text)
+{
+	return assay_read_bytes(&assay_reader_nsys_csv, text, strlen(text));
+}
+
+#define GPU_HEAD                                                                                   \
+	"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n"
+
+TEST(a_gpu_trace_of_nsys_is_work)
+{
+	assay_run *run = read_z(
+		GPU_HEAD
+		"100,3552,142,,,,,,,,,,0.038,10594.575,Pageable,Device,NVIDIA RTX A4500 (2),1,,7,[CUDA memcpy Host-to-Device]\n"
+		"200,512,155,,,,,,,,,,0.000,500.000,Pinned,Device,NVIDIA RTX A4500 (2),1,,7,[CUDA memcpy Host-to-Device]\n"
+		"4000,1500,143,2,3,1,128,1,1,16,0.001,0.000,,,,,NVIDIA RTX A4500 (2),1,,13,\"void f<int, 4>(int*)\"\n");
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_tables *t = &run->part.t;
+	CHECK(g->n == 3 && g->kind[0] == ASSAY_GPU_MEMCPY && g->kind[2] == ASSAY_GPU_KERNEL);
+	CHECK(g->ts[2] == 4000 && g->dur[2] == 1500 && g->corr[2] == 143 && g->grid_y[2] == 3);
+	CHECK(g->bytes[0] == 38000 && g->bytes[1] == -1 && g->shared[2] == 1000);
+	CHECK(t->track.pid[g->track[2]] == 2 && t->track.tid[g->track[2]] == 13);
+	CHECK(assay_str_is(assay_text(run, g->name[0]), "Memcpy HtoD (Pageable -> Device)"));
+	CHECK(assay_str_is(assay_text(run, g->name[2]), "void f<int, 4>(int*)"));
+	CHECK(t->device.n == 1 && t->device.id[0] == 2);
+	CHECK(assay_str_is(assay_text(run, t->device.name[0]), "NVIDIA RTX A4500"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(units_of_nsys_tables_stand_in_the_header)
+{
+	assay_run *run = read_z("Start(usec),Duration(usec),Name,Result,CorrID,Pid,Tid,T-Pri\n"
+				"1.5,2.25,cudaLaunchKernel,0,7,10,11,20\n"
+				"4,1,cuMemcpyHtoDAsync_v2,0,8,10,11,20\n"
+				"x,1,cudaFree,0,9,10,11,20\n1,2\n");
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 2 && h->ts[0] == 1500 && h->dur[0] == 2250);
+	CHECK(h->kind[0] == ASSAY_HOST_RUNTIME && h->kind[1] == ASSAY_HOST_DRIVER);
+	CHECK(run->part.t.api.corr[h->detail[0]] == 7);
+	CHECK(run->part.issues[ASSAY_ISSUE_bad_record] == 2);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nvtx_tables_and_sums_of_nsys_are_read)
+{
+	assay_run *run = read_z(
+		"Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild,RangeId,ParentId,RangeStack,NameTree\n"
+		"10,90,80,0,80,:step,5,6,0,0,1,,:1,step\n");
+	CHECK(run->part.t.host.n == 1 && run->part.t.host.kind[0] == ASSAY_HOST_MARKER);
+	CHECK(assay_str_is(assay_text(run, run->part.t.host.name[0]), "step"));
+	assay_run_free(run);
+	run = read_z(
+		"Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+		"60.0,900,3,300.0,300.0,200,400,1.5,\"k(int, int)\"\n");
+	const assay_stat_table *s = &run->part.t.stat;
+	CHECK(s->n == 1 && s->total[0] == 900 && s->calls[0] == 3 && s->max[0] == 400);
+	CHECK(assay_str_is(assay_text(run, s->name[0]), "k(int, int)"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(headers_of_others_are_no_tables_of_nsys)
+{
+	CHECK(!nsys_csv_sniff(ASSAY_S("Name,Calls,TotalDurationNs\n")));
+	CHECK(!nsys_csv_sniff(ASSAY_S("id,the kernel name,Start (ns),End (ns)\n1,k,1,2\n")));
+	CHECK(!nsys_csv_sniff(ASSAY_S("timestamp, name, power.draw [W]\n")));
+	CHECK(nsys_csv_sniff(ASSAY_S(GPU_HEAD)) == 96);
+	return 0;
+}
