@@ -743,12 +743,13 @@ static void put_empty_string(rocpd *o)
 typedef assay_vec(const char *) suffixes;
 
 /* The tables of one input's process; none when it has no rows that the format has a place for. */
-static bool put_process(rocpd *o, sqlite3 *db, suffixes *made, uint8_t *placed, assay_arena *arena)
+static bool put_process(rocpd *o, rocpd_file *file, suffixes *made, uint8_t *placed,
+			assay_arena *arena)
 {
 	int64_t start = first_time(o);
 	if (start == INT64_MAX)
 		return true;
-	if (!rocpd_tables_open(&o->db, db, guid_of(o, start + o->shift, arena), arena))
+	if (!rocpd_tables_open(&o->db, file, guid_of(o, start + o->shift, arena), arena))
 		return false;
 	o->first = !made->n;
 	*assay_push(made) = o->db.suffix;
@@ -802,8 +803,8 @@ static bool can_join(const assay_run *run, sqlite3 *db, int processes, assay_err
 		       most, processes);
 }
 
-static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, assay_arena *arena,
-		    assay_err *err)
+static bool put_all(const assay_run *run, rocpd_file *file, assay_left_out *left,
+		    assay_arena *arena, assay_err *err)
 {
 	const assay_tables *t = &run->part.t;
 	assay_source_places at;
@@ -813,20 +814,20 @@ static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, ass
 	suffixes made = {0};
 	int processes = 0;
 	int64_t shift = shift_of(run, &at, &processes);
-	bool ok = can_join(run, db, processes, err);
+	bool ok = can_join(run, file->db, processes, err);
 	for (uint32_t i = 0; i < t->source.n && ok; i++) {
 		rocpd o = {
 			.run = run, .t = t, .at = &at, .grids = &grids, .group = i, .shift = shift};
 		if (assay_group_of(t, i) != i)
 			continue;
-		ok = put_process(&o, db, &made, placed, arena);
+		ok = put_process(&o, file, &made, placed, arena);
 		free_process(&o);
 	}
 	if (ok && !made.n)
 		ok = assay_fail(
 			err, ASSAY_UNKNOWN, 0,
 			"there is nothing to write: a rocpd database needs calls or GPU work");
-	ok = ok && rocpd_views_make(db, made.p, made.n, arena);
+	ok = ok && rocpd_views_make(file->db, made.p, made.n, arena);
 	assay_leave_out(left, count_zeros(placed, t->pmc.n),
 			"hardware counter values without their kernel");
 	assay_vec_free(&made);
@@ -835,27 +836,24 @@ static bool put_all(const assay_run *run, sqlite3 *db, assay_left_out *left, ass
 
 static bool rocpd_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
+	static const char start[] = "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; BEGIN";
 	assay_arena arena = {0};
-	sqlite3 *db = NULL;
-	sqlite3_int64 n = 0;
+	rocpd_file f = {0};
 	assay_undo undo;
-	bool ok = sqlite3_open(":memory:", &db) == SQLITE_OK;
-	assay_sqlite_guard(&undo, db);
-	ok = ok && !sqlite3_exec(db, "PRAGMA journal_mode = OFF; BEGIN", NULL, NULL, NULL) &&
-	     put_all(run, db, left, &arena, err) && !sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-	unsigned char *image = ok ? sqlite3_serialize(db, "main", &n, 0) : NULL;
-	int code = sqlite3_errcode(db);
+	bool ok = sqlite3_open(":memory:", &f.db) == SQLITE_OK;
+	assay_sqlite_guard(&undo, f.db);
+	ok = ok && !sqlite3_exec(f.db, start, NULL, NULL, NULL) &&
+	     put_all(run, &f, left, &arena, err) && rocpd_file_write(&f, out, &arena);
+	int code = sqlite3_errcode(f.db);
 	bool forgotten = code == SQLITE_OK || code == SQLITE_DONE; /* by calls after the failure */
-	if (image)
-		fwrite(image, 1, (size_t)n, out);
-	else if (!err->text[0])
+	if (!ok && !err->text[0])
 		assay_fail(err, ASSAY_LIMIT, 0, "the database cannot be made: %s",
-			   forgotten ? "out of memory" : sqlite3_errmsg(db));
-	sqlite3_free(image);
+			   forgotten ? "out of memory" : sqlite3_errmsg(f.db));
 	assay_undo_drop(&undo);
-	sqlite3_close(db);
+	sqlite3_close(f.db);
+	rocpd_file_free(&f);
 	assay_arena_free(&arena);
-	return image;
+	return ok;
 }
 
 const assay_writer assay_writer_rocpd = {

@@ -51,7 +51,7 @@ static assay_run *make_run(const char *vendor)
 	t->device.vendor[d] = assay_sid_of(run, vendor);
 	t->device.units[d] = 132;
 	uint32_t h = add_call(run, "cudaLaunchKernel", 5, -20);
-	t->host.args[h] = assay_sid_of(run, "\"n\": 3,\"text\": \"a \\\"b\\\"\"");
+	t->host.args[h] = assay_sid_of(run, "\"n\": 3,\"text\": \"a \\\"b\\\"\",\"\": 1");
 	add_call(run, "cudaMemcpyAsync", 6, 0);
 	uint32_t g = add_work(run, ASSAY_GPU_KERNEL, "gemm", 5, 10);
 	t->gpu.grid_x[g] = 12;
@@ -102,7 +102,7 @@ static int check_back(const char *vendor)
 	CHECK(t->gpu.bytes[1] == 4096 && t->gpu.queue[0] == UINT32_MAX);
 	CHECK(t->track.pid[t->gpu.track[0]] == 0 && t->track.tid[t->gpu.track[0]] == 7);
 	CHECK(t->host.kind[0] == ASSAY_HOST_RUNTIME && t->api.corr[t->host.detail[0]] == 5);
-	CHECK(is(back, t->host.args[0], "\"n\": 3,\"text\": \"a \\\"b\\\"\""));
+	CHECK(is(back, t->host.args[0], "\"n\": 3,\"text\": \"a \\\"b\\\"\",\"\": 1"));
 	CHECK(t->host.kind[2] == ASSAY_HOST_PROCESS_RANGE && is(back, t->host.name[2], "step 1"));
 	CHECK(t->device.n == 1 && is(back, t->device.vendor[0], vendor) &&
 	      t->device.units[0] == 132);
