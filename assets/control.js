@@ -22,7 +22,7 @@ const KEYS = [
 	["K", "event in the lane above", (t) => across(t, -1)],
 	[".", "next of the same name", (t) => sameName(t, 1)],
 	[",", "one before of the same name", (t) => sameName(t, -1)],
-	["M", "select all that is in view as an area", (t) => selectView(t)],
+	["M", "select all that is in view as an area", (t) => t.selectArea(t.time(0), t.time(t.width))],
 	["T", "write a note on the selection or the area", () => document.querySelector(".note-field")?.focus()],
 	["N", "next match of the search", (t) => t.nextMatch(1)],
 	["P", "match before", (t) => t.nextMatch(-1)],
@@ -45,6 +45,7 @@ const MOUSE = [
 	["click", "select: details, links and arrows; on a flag of the ruler: its note"],
 	["double click", "zoom to what is under the pointer"],
 	["drag on the top strip", "move through the whole run"],
+	["drag a lane's name, or Alt with ↑ or ↓ on it", "put the lane elsewhere"],
 ];
 
 export function helpDialog() {
@@ -105,22 +106,12 @@ function showTip(t, event, span) {
 	t.tip.style.top = `${y + 18}px`;
 }
 
-function selectView(t) {
-	t.measure = [t.time(0), t.time(t.width)];
-	t.band = null;
-	t.dirty();
-	t.onmeasure();
-}
 
 function openNote(t, note) {
 	if (note?.span >= 0)
 		return t.select(note.span, true);
-	if (!note)
-		return;
-	t.measure = [note.from, note.from + note.length];
-	t.band = null;
-	t.dirty();
-	t.onmeasure();
+	if (note)
+		t.selectArea(note.from, note.from + note.length);
 }
 
 function dragging(t, strip, event) {

@@ -111,6 +111,17 @@ function tableOf(columns, name) {
 	return table.n ? table : null;
 }
 
+// Spans of gaps: of each gap its span, and when it was, which the table leaves out when all have one.
+function placeGaps(data) {
+	const { gap, gapOfSpan, start, dur } = data;
+	if (!gap)
+		return;
+	data.spanOfGap = new Float64Array(gap.n).fill(-1);
+	gapOfSpan.forEach((row, i) => { data.spanOfGap[row] = data.first_gap + i; });
+	gap.ts ??= data.spanOfGap.map((span) => start[span]);
+	gap.dur ??= data.spanOfGap.map((span) => dur[span]);
+}
+
 // A run of the page from its part of the JSON block and its columns.
 export async function readRun(data, base64) {
 	const columns = readColumns(data.columns, await inflate(base64.trim()));
@@ -128,6 +139,7 @@ export async function readRun(data, base64) {
 		"step_time", "budget", "wait", "edge", "chain", "scope", "gpu_scope", "collective", "rank", "rank_step",
 		"steady", "path_stretch", "finding", "evidence", "idle_line", "kernel_line", "look", "op_shape", "op_call", "gpu_op", "code", "stack"])
 		data[name] = tableOf(columns, name);
+	placeGaps(data);
 	if (data.kernel)
 		keepLabels(Array.from(data.kernel.name, (text) => data.texts[text]), data.kernel_labels);
 	return data;

@@ -50,3 +50,13 @@ export function hatched(what, stripe, between, style = {}) {
 	e.style.setProperty("--between", `var(${between})`);
 	return e;
 }
+
+// A choice that the address keeps: name, what it is of, [[value, text], ...]; the first is usual unless told. run(value) on a change.
+export function choice(name, label, options, run, usual = options[0][0]) {
+	const made = el("select", { "aria-label": label, "data-choice": name, "data-usual": usual, onchange: () => run(made.value) },
+		...options.map(([value, text]) => el("option", { value }, text)));
+	made.value = usual;
+	return made;
+}
+
+export const choicesOf = (root) => [...root.querySelectorAll("select[data-choice]")];

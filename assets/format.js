@@ -80,3 +80,12 @@ export function runTitle(run, whole = false) {
 	const shown = paths.length > FEW_FILES ? [...paths.slice(0, FEW_FILES), `${formatCount(paths.length - FEW_FILES)} more`] : paths;
 	return (whole ? shown : shown.map((p) => p.split("/").pop())).join(" + ");
 }
+
+// Text of an address; as it stands when it is none.
+export function decoded(text) {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}

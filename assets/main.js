@@ -3,10 +3,11 @@ import { areaPanel, nameTable, sumMarked } from "./area.js";
 import { budget } from "./budget.js";
 import { chainSpans, waitsOf } from "./chains.js";
 import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareLines, compareOperators, compareParts, compareSwitches, compareWaits } from "./compare.js";
+import { copyButton } from "./copy.js";
 import { control, helpDialog } from "./control.js";
 import { inflate, readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
-import { el, hatched, section, swatch } from "./dom.js";
+import { choicesOf, el, hatched, section, swatch } from "./dom.js";
 import { environment, environmentDifferences } from "./environment.js";
 import { findings } from "./findings.js";
 import { flame } from "./flame.js";
@@ -14,6 +15,7 @@ import { flameDiff } from "./flamediff.js";
 import { formatBytes, formatCount, formatTime, runTitle } from "./format.js";
 import { header, versionsOf } from "./header.js";
 import { idle } from "./idle.js";
+import { arrangeLanes } from "./lanestate.js";
 import { Notes } from "./notes.js";
 import { operators } from "./operators.js";
 import { causeColour, familyColour, nameCauses } from "./palette.js";
@@ -28,14 +30,6 @@ import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { rowsAsText } from "./twin.js";
 import { keepHash, readHash } from "./view.js";
-
-// Span of each gap, the other way round than the column.
-function indexGaps(data) {
-	if (!data.gap)
-		return;
-	data.spanOfGap = new Float64Array(data.gap.n).fill(-1);
-	data.gapOfSpan.forEach((gap, i) => { data.spanOfGap[gap] = data.first_gap + i; });
-}
 
 function themeButton(timelines) {
 	const root = document.documentElement;
@@ -91,7 +85,7 @@ function laneMenu(timelines) {
 			}, `show ${g.title}`)));
 	};
 	const list = el("div.menu");
-	return el("details.drop", { ontoggle: fill }, el("summary", {}, "Lanes"), list);
+	return el("details.drop", {}, el("summary", { onclick: fill }, "Lanes"), list);
 }
 
 // Switches the critical path of all timelines that have one.
@@ -152,6 +146,7 @@ function stage(runs, timelines, help, changed) {
 		t.onmeasure = () => {
 			const [from, to] = [...t.measure].sort((a, b) => a - b);
 			dock.replaceChildren(...notes.around(t, areaPanel(t), { span: -1, from: Math.round(from), length: Math.round(to - from) }));
+			changed();
 		};
 		control(t, box, help);
 	}
@@ -165,6 +160,10 @@ function stage(runs, timelines, help, changed) {
 		pathButton(timelines),
 		laneMenu(timelines),
 		el("details.drop", {}, el("summary", {}, "Colours"), el("div.menu", {}, timelineLegend(runs[0], timelines[0]))),
+		copyButton("Link", "copy the address of what is shown: time, lanes, selection, search, notes and table", () => {
+			changed.now();
+			return location.href;
+		}),
 		button("Keys ?", "all keys (?)", () => help.showModal()));
 	return {
 		box, dock, notes, element: el("section.stage", { id: "timeline", "aria-labelledby": "timeline-title" },
@@ -172,31 +171,38 @@ function stage(runs, timelines, help, changed) {
 	};
 }
 
+// How each part of the address is followed on its timeline.
+const FOLLOW = {
+	lanes: (t, { text }) => arrangeLanes(t, text),
+	span: (t, { numbers: [span] }) => span < t.data.start.length && t.select(span, true),
+	time: (t, { numbers: [from, length] }) => length > 0 && t.show(from - length * 0.03, length * 1.06),
+	view: (t, { numbers: [from, length] }) => length > 0 && t.show(from, length),
+	area: (t, { numbers: [from, length, ...lanes] }) => length > 0 && t.selectArea(from, from + length, lanes),
+	show: (t, { text }) => text === "path" && togglePath(t, true),
+	top: (t, { numbers: [pixels] }) => { t.view.scrollTop = pixels; },
+};
+
 // Go where the address leads.
 function follow({ timelines, tabs, box, notes }, hash = location.hash) {
 	const parts = readHash(hash), noted = parts.filter(({ what }) => what === "note").map(({ text }) => text);
 	if (noted.length)
 		notes.take(noted);
-	for (const { what, tag, text, numbers } of parts) {
-		const t = timelines.find((x) => x.data.tag === tag);
-		if (what === "tab" && tabs.show(text))
-			tabs.nav.scrollIntoView({ block: "start" });
-		if (what === "q") {
-			box.value = text;
+	for (const part of parts) {
+		const t = timelines.find((x) => x.data.tag === part.tag), chosen = part.what === "set" && choicesOf(document).find((c) => c.dataset.choice === part.name);
+		if (part.what === "tab" || part.what === "go") {
+			if (tabs.show(part.text) && part.what === "go")
+				tabs.nav.scrollIntoView({ block: "start" });
+		} else if (part.what === "q") {
+			box.value = part.text;
 			box.dispatchEvent(new Event("input"));
+		} else if (chosen && [...chosen.options].some((o) => o.value === part.text)) {
+			chosen.value = part.text;
+			chosen.dispatchEvent(new Event("change"));
+		} else if (t && FOLLOW[part.what]) {
+			if (["span", "time", "view"].includes(part.what))
+				t.root.scrollIntoView({ block: "nearest" });
+			FOLLOW[part.what](t, part);
 		}
-		if (!t)
-			continue;
-		t.root.scrollIntoView({ block: "nearest" });
-		const [a, b] = numbers;
-		if (what === "span" && a < t.data.start.length)
-			t.select(a, true);
-		else if (what === "time" && b > 0)
-			t.show(a - b * 0.03, b * 1.06);
-		else if (what === "view" && b > 0)
-			t.show(a, b);
-		else if (what === "show" && text === "path")
-			togglePath(t, true);
 	}
 }
 
@@ -253,7 +259,6 @@ async function readRuns(diff, runs) {
 		await readRun(run, blocks[i].textContent);
 		run.tag = diff ? ["a.", "b."][i] : "";
 		nameCauses(run.enums);
-		indexGaps(run);
 		blocks[i].remove(); // the text is not needed again, and it is large
 	}
 }
@@ -266,7 +271,7 @@ async function build(page) {
 	const bytes = Number(page.dataset.bytes) || runs.reduce((sum, r) => sum + r.data_bytes, 0);
 	document.title = `assay: ${runs.map((run) => runTitle(run)).join(" → ")}`;
 	const help = helpDialog(), timelines = [];
-	const changed = keepHash(() => ({ timelines, notes: made.notes, query: made.box.value, tab: tabs.current === tabs.sections[0]?.id ? "" : tabs.current }));
+	const changed = keepHash(() => ({ timelines, notes: made.notes, query: made.box.value, tab: tabs.state() }));
 	const button = themeButton(timelines);
 	const made = diff ? comparePage(runs, diff, help, bytes, changed, button) : reportPage(runs[0], help, bytes, changed, button);
 	timelines.push(...made.timelines);
@@ -290,6 +295,9 @@ async function build(page) {
 	follow(place);
 	if (!diff)
 		timelines[0].onchange = changed;
+	timelines.forEach((t) => { t.onlanes = changed; });
+	addEventListener("scroll", changed);
+	page.addEventListener("change", changed);
 	// for the curious, and for tests
 	globalThis.assay = { runs, diff, timelines, tabs, notes: made.notes, data: runs[0], timeline: timelines[0], ready: performance.now() };
 }

@@ -1,6 +1,6 @@
 // Ranks by steps as a picture: how late, how much communication nothing hid, how long. Outliers stand first.
 import { sourceName } from "./data.js";
-import { el } from "./dom.js";
+import { choice, el } from "./dom.js";
 import { extremes, formatCount, formatTime } from "./format.js";
 import { resolve } from "./palette.js";
 import { makeTable } from "./tables.js";
@@ -118,8 +118,10 @@ export function rankMatrix(data) {
 	if (!keys.length || data.rank.n < 2)
 		return null;
 	const m = new Matrix(data);
-	const choice = el("select", { "aria-label": "What the cells show", onchange: (e) => { m.set(e.target.value); m.point({}); } }, ...keys.map(([key, title]) => el("option", { value: key }, title)));
-	const made = el("div", {}, el("div.toolbar", {}, choice, m.said), el("div.matrix", { tabindex: 0, role: "region", "aria-label": "Ranks by steps" }, m.canvas), m.table);
+	const made = el("div", {}, el("div.toolbar", {}, choice("cells", "What the cells show", keys, (key) => {
+		m.set(key);
+		m.point({});
+	}), m.said), el("div.matrix", { tabindex: 0, role: "region", "aria-label": "Ranks by steps" }, m.canvas), m.table);
 	m.set(keys[0][0]);
 	m.point({});
 	new ResizeObserver(() => m.draw()).observe(made);

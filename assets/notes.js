@@ -1,7 +1,7 @@
 // Notes of readers on events and stretches of time. They stay in the address and in this browser, and can be saved to a file.
 import { spanName } from "./data.js";
 import { el, section } from "./dom.js";
-import { formatTime, shortName } from "./format.js";
+import { decoded, formatTime, shortName } from "./format.js";
 import { css } from "./strip.js";
 import { makeTable } from "./tables.js";
 
@@ -22,14 +22,6 @@ export function readNote(data, value) {
 		return null;
 	return span !== undefined ? { tag: data.tag, span: Number(span), from: data.start[span], length: data.dur[span], text: plain }
 		: { tag: data.tag, span: -1, from: Number(from), length: Number(length), text: plain };
-}
-
-function decoded(text) {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return text;
-	}
 }
 
 export class Notes {

@@ -1,6 +1,6 @@
 // Operators below the roofs of their device: operations a byte against operations a second, both on logarithmic axes.
 import { legend } from "./bars.js";
-import { el, section, svg, swatch } from "./dom.js";
+import { choice, el, section, svg, swatch } from "./dom.js";
 import { extremes, formatCount, formatNumber, formatPercent, formatTime } from "./format.js";
 import { shapeText } from "./operators.js";
 import { makeTable } from "./tables.js";
@@ -120,6 +120,5 @@ export function roofline(data, onsearch) {
 	};
 	fill(false);
 	return section("roofline", "Roofline", said(report),
-		el("div.toolbar", {}, el("select", { "aria-label": "What a point is", onchange: (e) => fill(e.target.value === "shapes") },
-			el("option", { value: "operators" }, "operators"), el("option", { value: "shapes" }, "operators by shapes"))), place);
+		el("div.toolbar", {}, choice("points", "What a point is", [["operators", "operators"], ["shapes", "operators by shapes"]], (what) => fill(what === "shapes"))), place);
 }

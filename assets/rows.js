@@ -66,7 +66,7 @@ function foldGroups(groups, busy) {
 			if (fold.tracks.has(g.track))
 				g.fold = fold;
 		if (fold)
-			fold.what = what;
+			Object.assign(fold, { what, id: `${what}.${mine[0].track.source}` });
 	}
 }
 
@@ -94,7 +94,7 @@ export function groupLanes(data, levels) {
 		const kind = laneKind(data, lane.kind), key = `${lane.track} ${kind}`;
 		if (!groups.has(key)) {
 			const track = data.tracks[lane.track];
-			groups.set(key, { kind, track, lanes: [], spans: 0, busy: 0, flat: false, pinned: false, hidden: false, fold: null, title: trackTitle(data, track, kind) });
+			groups.set(key, { id: `${lane.track}.${kind}`, kind, track, lanes: [], spans: 0, busy: 0, flat: false, pinned: false, hidden: false, fold: null, title: trackTitle(data, track, kind) });
 		}
 		const g = groups.get(key);
 		g.lanes.push(lane);

@@ -1,4 +1,5 @@
 // Tables that sort by a click on their heads and narrow down as one types.
+import { copyButton } from "./copy.js";
 import { el } from "./dom.js";
 import { formatCount } from "./format.js";
 
@@ -49,7 +50,7 @@ export function makeTable(all, rows, options = {}) {
 		oninput: (e) => { needle = e.target.value.toLowerCase(); fill(); },
 	});
 	const cells = () => [columns.map((c) => c.title), ...ordered.map((row) => columns.map((c) => text(c, row).replace(/\s+/g, " ").trim()))];
-	const copy = rows.length > 1 ? el("span.copy", {}, copyButton("CSV", () => asCsv(cells())), copyButton("Markdown", () => asMarkdown(cells()))) : null;
+	const copy = rows.length > 1 ? el("span.copy", {}, copyButton("CSV", "copy the table as CSV", () => asCsv(cells())), copyButton("Markdown", "copy the table as Markdown", () => asMarkdown(cells()))) : null;
 	fill();
 	return el("div.table", {},
 		box || copy ? el("p.filter", {}, box, count, copy) : null,
@@ -64,29 +65,6 @@ const asCsv = (rows) => rows.map((row) => row.map((c) => /[",\n]/.test(c) ? `"${
 function asMarkdown(rows) {
 	const line = (row) => `| ${row.map((c) => c.replaceAll("|", "\\|")).join(" | ")} |`;
 	return [line(rows[0]), line(rows[0].map(() => "---")), ...rows.slice(1).map(line)].join("\n") + "\n";
-}
-
-// Old way for pages that may not use the clipboard otherwise.
-function copyOldWay(text) {
-	const box = el("textarea", {}, text);
-	document.body.append(box);
-	box.select();
-	document.execCommand("copy");
-	box.remove();
-}
-
-function copyButton(format, make) {
-	const button = el("button", {
-		type: "button", title: `copy the table as ${format}`,
-		onclick: async () => {
-			const made = make();
-			globalThis.assay.copied = made; // for tests
-			await navigator.clipboard.writeText(made).catch(() => copyOldWay(made));
-			button.textContent = "copied";
-			setTimeout(() => { button.textContent = format; }, 1200);
-		},
-	}, format);
-	return button;
 }
 
 // A two-column table of facts.

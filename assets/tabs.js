@@ -41,6 +41,12 @@ export class Tabs {
 		return true;
 	}
 
+	// The open one for the address, and whether it is what is looked at; null for the first.
+	state() {
+		const seen = this.nav.getBoundingClientRect().top < innerHeight / 2;
+		return this.current === this.sections[0]?.id && !seen || !this.current ? null : { id: this.current, seen };
+	}
+
 	key(e) {
 		const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key], at = this.tabs.indexOf(document.activeElement);
 		if (!step || at < 0)

@@ -42,7 +42,9 @@ export class Timeline {
 		this.levels = new Levels(data.start, data.dur);
 		this.colour = colourSpans(data);
 		this.groups = groupLanes(data, this.levels);
-		this.off = new Set(data.step ? ["Steps"] : []); // kinds of lanes that are switched off; the ruler has the steps
+		this.offAtFirst = new Set(data.step ? ["Steps"] : []); // the ruler has the steps
+		this.off = new Set(this.offAtFirst); // kinds of lanes that are switched off
+		this.moves = []; // [id, id]: groups that were put before others, in the order of time
 		this.closed = new Set(); // ranks whose lanes are folded away
 		this.delays = delaysOf(data);
 		this.short = [];
@@ -59,8 +61,10 @@ export class Timeline {
 		this.t0 = 0;
 		this.scale = 1;
 		this.onselect = () => {};
+		this.onmeasure = () => {};
 		this.onchange = () => {};
 		this.onplace = () => {};
+		this.onlanes = () => {}; // lanes were arranged or scrolled
 		this.onpath = () => {};
 		this.build();
 		this.theme();
@@ -96,7 +100,10 @@ export class Timeline {
 				el("span", {}, seriesTitle(this.data, s)), s.readout = el("b", {}, "")));
 		this.place();
 		new ResizeObserver(() => this.resize()).observe(this.root);
-		this.view.addEventListener("scroll", () => this.dirty());
+		this.view.addEventListener("scroll", () => {
+			this.dirty();
+			this.onlanes();
+		});
 	}
 
 	// Lanes were folded, hidden, pinned or switched.
@@ -112,6 +119,7 @@ export class Timeline {
 		this.shown = this.groups.filter((g) => g.rows.length);
 		this.labels.replaceChildren(...laneLabels(this, heads, folds));
 		this.resize();
+		this.onlanes();
 	}
 
 	// Colours changed: light, dark or print.
@@ -255,6 +263,21 @@ export class Timeline {
 		const { y } = this.rowOf(span).row;
 		if (y < this.view.scrollTop || y > this.view.scrollTop + this.view.clientHeight - 20)
 			this.view.scrollTop = y - this.view.clientHeight / 2;
+	}
+
+	// Select [from, to] of the lanes between two of them (rows of data.lanes), of all without.
+	selectArea(from, to, lanes) {
+		const rows = (lanes ?? []).map((i) => this.rowOfLane.get(this.data.lanes[i])?.row);
+		this.measure = [from, to];
+		this.band = rows.length === 2 && rows.every(Boolean) ? [rows[0].y + 1, rows[1].y + rows[1].height - 1] : null;
+		this.dirty();
+		this.onmeasure();
+	}
+
+	// First and last lane of the area, as selectArea takes them; null for all.
+	bandLanes() {
+		const rows = this.band ? this.shown.flatMap((g) => g.rows).filter((r) => r.y < this.band[1] && r.y + r.height > this.band[0]) : [];
+		return rows.length ? [rows[0], rows.at(-1)].map((r) => this.data.lanes.indexOf(r.lane)) : null;
 	}
 
 	// The span under a point of the lanes canvas, or -1.

@@ -1,57 +1,79 @@
-// What is shown, in the address: time, selection, query and tab, so that a link leads back to it.
+// What is shown, in the address, so that a link leads back to it: parts joined by "&".
 // #view=FROM,LENGTH shows exactly that time, #time=FROM,LENGTH a stretch with room around it, #span=N selects an
-// event, q=QUERY marks, show=path shows the critical path, note=WHERE:TEXT is a note (notes.js), #NAME opens a
-// tab; joined by "&". With two runs a. and b. stand before view, time, span, show and note.
+// event, area=FROM,LENGTH,FIRST,LAST an area (of all lanes without the last two), lanes=TEXT arranges lanes
+// (lanestate.js), top=PIXELS scrolls them, q=QUERY marks, show=path shows the critical path, note=WHERE:TEXT is a note
+// (notes.js), set.NAME=VALUE is what a choice of a table stands at (dom.js), tab=NAME opens a tab and #NAME goes there. With two
+// runs a. and b. stand before what is of one of them.
+import { choicesOf } from "./dom.js";
+import { decoded } from "./format.js";
+import { lanesText } from "./lanestate.js";
 import { noteText } from "./notes.js";
 
 const WAIT_MS = 300;
 
+// [what, tag, text, numbers] of each part, in the order they have to be followed in.
+const FOLLOWED = ["tab", "set", "lanes", "q", "show", "view", "time", "area", "span", "top", "go", "note"];
+
 export function readHash(hash) {
 	const out = [];
 	for (const part of hash.replace(/^#/, "").split("&")) {
-		const [, tag, what, value] = part.match(/^([ab]\.)?(span|time|view|q|show|note)=(.*)$/) ?? [];
-		if (what === "q")
-			out.push({ what, text: decodeURIComponent(value) });
-		else if (what === "note")
-			out.push({ what, text: `${tag ?? ""}${value}` });
-		else if (what === "show")
-			out.push({ what, tag: tag ?? "", text: value, numbers: [] });
+		const [, tag = "", what, value] = part.match(/^([ab]\.)?(span|time|view|area|lanes|top|q|show|note|tab|set\.\w+)=(.*)$/) ?? [];
+		if (what === "note")
+			out.push({ what, text: `${tag}${value}` });
+		else if (what?.startsWith("set."))
+			out.push({ what: "set", name: what.slice(4), text: decoded(value) });
+		else if (["q", "show", "lanes", "tab"].includes(what))
+			out.push({ what, tag, text: decoded(value), numbers: [] });
 		else if (what && /^[\d.,-]+$/.test(value))
-			out.push({ what, tag: tag ?? "", numbers: value.split(",").map(Number) });
+			out.push({ what, tag, numbers: value.split(",").map(Number) });
 		else if (/^[\w-]+$/.test(part))
-			out.push({ what: "tab", text: part });
+			out.push({ what: "go", text: part });
 	}
-	return out;
+	return out.sort((a, b) => FOLLOWED.indexOf(a.what) - FOLLOWED.indexOf(b.what));
+}
+
+// Parts that are of one timeline.
+function timelineParts(t) {
+	const lanes = lanesText(t), parts = [];
+	if (lanes)
+		parts.push(`lanes=${encodeURIComponent(lanes)}`);
+	if (t.framed !== "steady")
+		parts.push(`view=${Math.round(t.t0)},${Math.round(t.width * t.scale)}`);
+	if (t.measure) {
+		const [from, to] = [...t.measure].sort((a, b) => a - b);
+		parts.push(`area=${[Math.round(from), Math.round(to - from), ...t.bandLanes() ?? []].join()}`);
+	}
+	if (t.selected >= 0)
+		parts.push(`span=${t.selected}`);
+	if (t.path)
+		parts.push("show=path");
+	if (t.view.scrollTop > 0)
+		parts.push(`top=${Math.round(t.view.scrollTop)}`);
+	return parts.map((part) => `${t.data.tag}${part}`);
 }
 
 export function writeHash({ timelines, query, tab, notes }) {
-	const parts = [];
-	for (const t of timelines) {
-		if (t.framed !== "steady")
-			parts.push(`${t.data.tag}view=${Math.round(t.t0)},${Math.round(t.width * t.scale)}`);
-		if (t.selected >= 0)
-			parts.push(`${t.data.tag}span=${t.selected}`);
-		if (t.path)
-			parts.push(`${t.data.tag}show=path`);
-	}
-	for (const note of notes?.list ?? [])
-		parts.push(`${note.tag}note=${noteText(note)}`);
-	if (query)
-		parts.push(`q=${encodeURIComponent(query)}`);
-	if (tab)
-		parts.push(tab);
-	return parts.join("&");
+	return [
+		...timelines.flatMap(timelineParts),
+		...(notes?.list ?? []).map((note) => `${note.tag}note=${noteText(note)}`),
+		...(query ? [`q=${encodeURIComponent(query)}`] : []),
+		...choicesOf(document).filter((c) => c.value !== c.dataset.usual).map((c) => `set.${c.dataset.choice}=${encodeURIComponent(c.value)}`),
+		...(tab ? [tab.seen ? tab.id : `tab=${tab.id}`] : []),
+	].join("&");
 }
 
 // A function that keeps the address up to date, a while after the last change: browsers limit how often it may change.
+// Its member now() does so at once.
 export function keepHash(state) {
 	let timer = 0;
-	return () => {
+	const now = () => {
 		clearTimeout(timer);
-		timer = setTimeout(() => {
-			const hash = writeHash(state());
-			if (`#${hash}` !== location.hash && (hash || location.hash))
-				history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
-		}, WAIT_MS);
+		const hash = writeHash(state());
+		if (`#${hash}` !== location.hash && (hash || location.hash))
+			history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
 	};
+	return Object.assign(() => {
+		clearTimeout(timer);
+		timer = setTimeout(now, WAIT_MS);
+	}, { now });
 }

@@ -5,18 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tables the page shows. as: their name there; only: of large ones, the columns it needs. per_gpu:
- * one row for each row of gpu, so it follows the page's order. in_full: of a job of many ranks,
- * only rows of those whose events the page has; they come first.
+/* Tables the page shows. as: their name there; only: of large ones, the columns it needs; spans:
+ * columns that are left out when every row has a span, which says the same. per_gpu: one row for
+ * each row of gpu, so it follows the page's order. in_full: of a job of many ranks, only rows of
+ * those whose events the page has; they come first.
  */
 static const struct wanted {
-	const char *table, *as, *only;
+	const char *table, *as, *only, *spans;
 	bool per_gpu, in_full;
 } wanted[] = {
 	{.table = "step", .in_full = true},
 	{.table = "device_time", .in_full = true},
 	{.table = "kernel"},
-	{.table = "gap"},
+	{.table = "gap",
+	 .only = " device ts dur gpu launch during behind cause late_rank late ",
+	 .spans = " ts dur "},
 	{.table = "gap_part", .only = " gap cause dur stack sample "},
 	{.table = "idle_cause"},
 	{.table = "step_time", .in_full = true},
@@ -24,7 +27,8 @@ static const struct wanted {
 	{.table = "steady"},
 	{.table = "finding"},
 	{.table = "evidence"},
-	{.table = "wait"},
+	{.table = "wait",
+	 .only = " ts thread consumer producer host record_host producer_gpu consumer_gpu blocked delayed kind class "},
 	{.table = "edge"},
 	{.table = "scope"},
 	{.table = "collective"},
@@ -108,11 +112,19 @@ static size_t rows_in_full(const assay_page *p, const assay_table_info *info, si
 	return shown;
 }
 
-static bool wants_column(const struct wanted *w, const char *column)
+static bool has_word(const char *words, const char *column)
 {
 	char word[64];
 	snprintf(word, sizeof word, " %s ", column);
-	return !w->only || strstr(w->only, word);
+	return strstr(words, word);
+}
+
+/* n: rows of the table. Only gaps have columns in spans; theirs are the last ones. */
+static bool wants_column(const assay_page *p, const struct wanted *w, const char *column, size_t n)
+{
+	if (w->spans && has_word(w->spans, column) && p->spans - p->first_gap == n)
+		return false;
+	return !w->only || has_word(w->only, column);
 }
 
 void assay_page_tables(assay_page *p)
@@ -125,7 +137,7 @@ void assay_page_tables(assay_page *p)
 		if (n && wanted[i].in_full)
 			n = rows_in_full(p, info, n);
 		for (size_t c = 0; n && c < info->cols; c++)
-			if (wants_column(&wanted[i], info->col[c].name))
+			if (wants_column(p, &wanted[i], info->col[c].name, n))
 				put_column(p, &wanted[i], info, &info->col[c], n);
 	}
 }

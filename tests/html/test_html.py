@@ -110,6 +110,7 @@ def check_demo(driver, folder):
     check_stacks(driver)
     check_notes(driver)
     check_address(driver, page)
+    check_lanes_in_address(driver, page)
     check_sections(driver)
     check_links(driver)
     check_keys(driver)
@@ -656,6 +657,62 @@ def check_address(driver, page):
     address = reopen(driver)
     got = driver.execute_script("const t = assay.timeline; return [t.t0, t.width * t.scale, t.selected, assay.tabs.current]")
     tap.ok("the address keeps view, selection and tab", abs(got[0] - want[0]) < 2 and abs(got[1] - want[1]) < 2 and got[2:] == [10, "idle"], (address, got, want))
+
+
+LANES = """
+const t = assay.timeline;
+return { shown: t.shown.map((g) => [g.id, g.y, g.flat]), off: [...t.off].sort(), top: t.view.scrollTop, area: t.measure?.map(Math.round), lanes: t.bandLanes(),
+    points: document.querySelector("[data-choice=points]").value, tab: assay.tabs.current, seen: assay.tabs.state()?.seen ?? false };
+"""
+
+
+def check_lanes_in_address(driver, page):
+    """Lanes as they were arranged, an area of some of them, choices and the page's scrolling come back with the address."""
+    driver.get("about:blank")
+    load(driver, page)
+    titles = driver.find_elements(By.CSS_SELECTOR, ".labels .label .title")
+    ActionChains(driver).move_to_element(titles[3]).click_and_hold().move_to_element(titles[1]).move_by_offset(0, -2).release().perform()
+    moved = driver.execute_script("return assay.timeline.moves.length && assay.timeline.shown.map((g) => g.id)")
+    titles = driver.find_elements(By.CSS_SELECTOR, ".labels .label .title")
+    titles[2].send_keys(Keys.ALT, Keys.ARROW_DOWN)
+    by_key = driver.execute_script("return assay.timeline.shown.map((g) => g.id)")
+    tap.ok("a lane is moved by its name", moved and by_key[2:4] == moved[3:1:-1] and by_key[4:] == moved[4:], (moved, by_key))
+    driver.execute_script("""
+        const t = assay.timeline, [a, b, c] = t.shown.filter((g) => g.kind !== "gap");
+        [a.pinned, b.flat, c.hidden] = [true, true, true];
+        t.off.add("sync");
+        for (const g of t.groups) if (g.fold) g.fold.open = true;
+        t.place();
+        t.show(2e6, 9e6);
+        const rows = t.shown.flatMap((g) => g.rows);
+        t.selectArea(3e6, 5e6, [1, 2].map((i) => assay.data.lanes.indexOf(rows[i].lane)));
+        const points = document.querySelector("[data-choice=points]");
+        points.value = "shapes";
+        points.dispatchEvent(new Event("change", { bubbles: true }));
+        assay.tabs.show("idle");
+        t.view.scrollTop = 40;""")
+    settle(driver)
+    want = driver.execute_script(LANES)
+    link = driver.find_element(By.XPATH, "//button[text()='Link']")
+    link.click()
+    until(driver, "assay.copied === location.href")
+    address = reopen(driver)
+    settle(driver)
+    got = driver.execute_script(LANES)
+    tap.ok("the address keeps lanes, area and choices", got == want and "lanes=" in address and want["area"] == [3000000, 5000000] and want["lanes"], (address, got, want))
+    tap.ok("an area of the address is summed", driver.execute_script("return document.querySelector('.details .area h3')?.textContent.includes('2.00 ms from 3.00 ms')"))
+    driver.execute_script("assay.tabs.nav.scrollIntoView(); assay.tabs.show('steps')")
+    until(driver, "/&steps$/.test(location.hash)")
+    reopen(driver)
+    tap.ok("an address made at a table leads to the table", driver.execute_script("return assay.tabs.state().seen && assay.tabs.current === 'steps'"))
+    odd = driver.execute_script("""
+        const t = assay.timeline, before = t.shown.length;
+        location.hash = "lanes=%ZZ,pin.99.gpu,move.1<2,open.x,hide.&area=1,2,999,-4&set.points=none&top=nan&tab=nothing&span=99999999";
+        return before;""")
+    settle(driver)
+    tap.ok("a wrong address does no harm", driver.execute_script("return assay.timeline.shown.length") == odd and not console(driver))
+    driver.get("about:blank")
+    load(driver, page)
 
 
 def check_links(driver):
