@@ -104,7 +104,7 @@ static uint64_t call_stacks(const assay_run *run)
 	const assay_api_table *a = &run->part.t.api;
 	uint64_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
-		n += a->stack[i] != ASSAY_NO_ROW;
+		n += a->stack[i] != ASSAY_NO_ROW && !a->lent[i];
 	return n;
 }
 

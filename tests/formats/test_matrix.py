@@ -26,11 +26,12 @@ LOSSES = {
     "numbers of operators and Python frames": f"select ({COUNT}frame) + ({COUNT}op where seq is not null or ev_idx is not null)",
     "totals of memory allocators": COUNT + "alloc where total is not null or reserved is not null",
     "samples of host threads": COUNT + "sample",
-    "Python stacks of calls": COUNT + "api where stack is not null",
+    "Python stacks of calls": COUNT + "api where stack is not null and lent = 0",
 }
-AMD = {"samples of host threads", "Python stacks of calls", "rows of summaries", "arrows that are no launches", "streams' handles and flags", "scope ids", "facts of headers",
-              "parts of XPlane files that only XPlane has", "waits that the recorder reported", "ranges on devices that are no work",
-              "counter values over time", "numbers of operators and Python frames", "totals of memory allocators"}
+AMD = {"samples of host threads", "Python stacks of calls", "rows of summaries", "arrows that are no launches", "streams' handles and flags",
+       "scope ids", "facts of headers", "parts of XPlane files that only XPlane has", "waits that the recorder reported",
+       "ranges on devices that are no work", "counter values over time", "numbers of operators and Python frames",
+       "totals of memory allocators"}
 # What a format has no place for, whatever the input; what depends on single rows is checked elsewhere.
 WRITERS = {
     "out.json": {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"},
