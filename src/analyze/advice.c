@@ -14,7 +14,7 @@
 #define TEXTS(X)                                                                                                 \
 	X(FP32, "matrix products in a costlier type than need be take",                                          \
 	  "torch.set_float32_matmul_precision(\"high\") for tf32, or autocast(bfloat16)", 0.85)                  \
-	X(FP64, "matrix products in double precision, which the others do not use, take",                        \
+	X(FP64, "double precision, which the other matrix products do not use, takes",                           \
 	  "keep float64 out of the step: a NumPy scalar or array makes all that touches it double",              \
 	  0.85)                                                                                                  \
 	X(EAGER, "attention in pieces (products, softmax, mask) takes",                                          \
@@ -98,7 +98,6 @@ static int64_t telling(const assay_tables *t, uint32_t call, int64_t ns)
 static void sell(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 {
 	assay_advice *v = &f->found[kind];
-	v->total += ns;
 	if (gpu == ASSAY_NO_ROW)
 		return;
 	uint32_t call = f->t->launch.host[gpu];
@@ -115,6 +114,9 @@ static void sell_call(struct finder *f, int kind, uint32_t call, int64_t ns)
 	if (ns <= 0)
 		return;
 	sell(f, kind, f->t->op_call.gpu[call], ns);
+	f->found[kind].compute += ns;
+	f->found[kind].least += ns;
+	f->found[kind].most += ns;
 	f->found[kind].calls++;
 	count(&f->shape[kind], shape, ns, shape, &f->found[kind].shape);
 }
@@ -190,6 +192,9 @@ static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
 		sell_call(f, ASSAY_ADVICE_TAIL, call, p->tail[part]);
 }
 
+static const char layout_with_norms[] =
+	"copies from one layout to another, and norms that the layout slows down, take";
+
 /* Unless its operator is sold whole. */
 static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
 {
@@ -197,8 +202,16 @@ static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
 	uint32_t call = f->t->gpu_op.n ? f->t->gpu_op.call[l->gpu[row]] : ASSAY_NO_ROW;
 	if (call != ASSAY_NO_ROW && of_shape[f->t->op_call.shape[call]] >= 0)
 		return;
+	assay_advice *v = &f->found[l->advice[row]];
+	bool copy = f->t->gpu.kind[l->gpu[row]] == ASSAY_GPU_MEMCPY;
 	sell(f, l->advice[row], l->gpu[row], l->needless[row]);
-	f->found[l->advice[row]].lone++;
+	*(copy ? &v->copies : &v->compute) += l->needless[row];
+	if (l->advice[row] == ASSAY_ADVICE_LAYOUT && l->least[row] < l->needless[row])
+		v->what = layout_with_norms;
+	v->gaps += l->gap[row];
+	v->least += l->least[row];
+	v->most += l->most[row];
+	v->lone++;
 }
 
 void assay_advices_find(assay_advices *out, const assay_run *run, const assay_window *w)
@@ -218,7 +231,8 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 		look_at_lone(f, i, of_shape);
 	for (int i = 0; i < ASSAY_ADVICE_COUNT; i++) {
 		f->found[i].id = assay_advice_name[i];
-		if ((double)f->found[i].total > worth_saying * (double)assay_window_length(w))
+		if ((double)assay_advice_total(&f->found[i]) >
+		    worth_saying * (double)assay_window_length(w))
 			*assay_push(out) = f->found[i];
 		free_tally(&f->shape[i]);
 		free_tally(&f->kernel[i]);
@@ -266,9 +280,9 @@ TEST(no_time_is_sold_twice)
 	assay_advices_find(&found, run, &(assay_window){.to = 100});
 	CHECK_EQ(found.n, 6);
 	for (size_t i = 0; i < found.n; i++) {
-		sold += found.p[i].total;
+		sold += assay_advice_total(&found.p[i]);
 		if (!strcmp(found.p[i].id, "cast_storm"))
-			CHECK_EQ(found.p[i].total, 65);
+			CHECK_EQ(found.p[i].compute, 65);
 	}
 	CHECK_EQ(sold, 500 + 40 + 90 + 65 + 7 + 20);
 	CHECK(sold <= all);

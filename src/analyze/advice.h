@@ -6,8 +6,11 @@
 
 typedef struct assay_advice {
 	const char *id, *what, *fix; /* what: "... takes" stands before the time in a sentence */
-	int64_t total;               /* ns of the window; no two advices sell the same */
-	uint64_t calls, lone;        /* of operators; kernels judged by their names */
+	/* ns of the window; no two advices sell the same: time of kernels, of copies within the
+	 * device and of the device's waits between them */
+	int64_t compute, copies, gaps;
+	int64_t least, most;  /* of compute and copies, what goes for sure and at best */
+	uint64_t calls, lone; /* of operators; kernels judged by their names */
 	/* what costs most, each ASSAY_NO_ROW when there is none: */
 	uint32_t shape; /* row of op_shape */
 	uint32_t gpu;   /* row of gpu: of the kernel */
@@ -19,6 +22,11 @@ typedef struct assay_advice {
 #define ASSAY_LIST_PASSES_SAVED (2.0 / 3)
 
 typedef assay_vec(assay_advice) assay_advices;
+
+static inline int64_t assay_advice_total(const assay_advice *v)
+{
+	return v->compute + v->copies + v->gaps;
+}
 
 /* Those above 1 % of the window, in no order. Needs call_part and lone_kernel. */
 void assay_advices_find(assay_advices *out, const assay_run *run, const assay_window *w);

@@ -2,58 +2,39 @@
 #include "analyze/finding.h"
 #include "analyze/own_frames.h"
 #include "base/fmt.h"
+#include "names/copies.h"
 
 /* ------------------------------------------------------------------ copies */
 
-/* By the ends that names and kernels of copies tell. */
-enum direction { TO_DEVICE, TO_HOST, ON_DEVICE, BETWEEN, ELSEWHERE, DIRECTIONS };
-
-static const struct {
-	const char *words[3];
-	enum direction direction;
-} direction_words[] = {
-	{{"HtoD", "H2D", "HOST_TO_DEVICE"}, TO_DEVICE},
-	{{"DtoH", "D2H", "DEVICE_TO_HOST"}, TO_HOST},
-	{{"DtoD", "D2D", "DEVICE_TO_DEVICE"}, ON_DEVICE},
-	{{"PtoP", "P2P", "PEER"}, BETWEEN},
-};
-
-static enum direction direction_of(assay_str name)
-{
-	for (size_t i = 0; i < ASSAY_COUNT_OF(direction_words); i++)
-		for (size_t k = 0; k < ASSAY_COUNT_OF(direction_words[i].words); k++)
-			if (assay_str_find_nocase(name, direction_words[i].words[k]) >= 0)
-				return direction_words[i].direction;
-	return ELSEWHERE;
-}
-
 /* Of copies between host and device where the host's memory is pinned already. */
-static const char *const pinned_fix[DIRECTIONS] = {
-	[TO_DEVICE] =
+static const char *const pinned_fix[ASSAY_COPY_WAYS] = {
+	[ASSAY_COPY_TO_DEVICE] =
 		"the memory is pinned already: copy a batch ahead on a stream of its own, copy less (smaller types, what stays the same once), or keep it on the device",
-	[TO_HOST] = "the memory is pinned already: copy less back, or read it a step later",
+	[ASSAY_COPY_TO_HOST] =
+		"the memory is pinned already: copy less back, or read it a step later",
 };
 
 static const struct {
 	const char *what, *fix;
-} copy_words[DIRECTIONS] = {
-	[TO_DEVICE] =
+} copy_words[ASSAY_COPY_WAYS] = {
+	[ASSAY_COPY_TO_DEVICE] =
 		{"to the device",
 		 "pinned memory and non_blocking copies on a stream of their own, a batch ahead"},
-	[TO_HOST] = {"to the host",
-		     "copy less back, or into pinned memory and read it a step later"},
-	[ON_DEVICE] =
+	[ASSAY_COPY_TO_HOST] = {"to the host",
+				"copy less back, or into pinned memory and read it a step later"},
+	[ASSAY_COPY_ON_DEVICE] =
 		{"within the device",
 		 "avoid the copy: write in place, keep layouts (contiguous, channels_last), gradients as views of their buckets (gradient_as_bucket_view), fuse it into its neighbours"},
-	[BETWEEN] = {"between devices", "overlap it with compute on a stream of its own"},
-	[ELSEWHERE] =
+	[ASSAY_COPY_BETWEEN] = {"between devices",
+				"overlap it with compute on a stream of its own"},
+	[ASSAY_COPY_ELSEWHERE] =
 		{"",
 		 "pinned memory and non_blocking copies on a stream of their own; fewer copies within the device"},
 };
 
 struct copies {
-	int64_t time[DIRECTIONS], pinned[DIRECTIONS], pageable;
-	uint64_t count[DIRECTIONS], bytes[DIRECTIONS];
+	int64_t time[ASSAY_COPY_WAYS], pinned[ASSAY_COPY_WAYS], pageable;
+	uint64_t count[ASSAY_COPY_WAYS], bytes[ASSAY_COPY_WAYS];
 };
 
 static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
@@ -67,7 +48,7 @@ static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
 		    g->ts[r] >= c->w->to)
 			continue;
 		assay_str name = assay_text(run, g->name[r]);
-		enum direction k = direction_of(name);
+		assay_copy_way k = assay_copy_way_of(name);
 		s.time[k] += g->dur[r] > 0 ? g->dur[r] : 0;
 		s.count[k]++;
 		s.bytes[k] += g->bytes[r] > 0 ? (uint64_t)g->bytes[r] : 0;
@@ -103,7 +84,7 @@ static uint32_t longest_copies(const assay_run *run, int direction)
 	uint32_t best = ASSAY_NO_ROW;
 	for (uint32_t i = 0; i < k->n; i++)
 		if (k->kind[i] == ASSAY_GPU_MEMCPY &&
-		    (int)direction_of(assay_text(run, k->name[i])) == direction &&
+		    (int)assay_copy_way_of(assay_text(run, k->name[i])) == direction &&
 		    (best == ASSAY_NO_ROW || k->total[i] > k->total[best]))
 			best = i;
 	return best;
@@ -120,24 +101,36 @@ static uint32_t longest_collective(const assay_run *run)
 	return best;
 }
 
-static void add_copies(const assay_run *run, const assay_find_ctx *c)
+/* ns of copies that go with the kernels around them. */
+static int64_t copies_sold(const assay_run *run)
+{
+	const assay_lone_kernel_table *l = &run->part.t.lone_kernel;
+	int64_t sum = 0;
+	for (uint32_t i = 0; i < l->n; i++)
+		if (run->part.t.gpu.kind[l->gpu[i]] == ASSAY_GPU_MEMCPY)
+			sum += l->needless[i];
+	return sum;
+}
+
+static void add_copies(const assay_run *run, const assay_find_ctx *c, int64_t total)
 {
 	struct copies s = sum_copies(run, c);
 	int most = 0;
 	char count[ASSAY_FMT], bytes[ASSAY_FMT], rate[ASSAY_FMT];
-	for (int k = 1; k < DIRECTIONS; k++)
+	for (int k = 1; k < ASSAY_COPY_WAYS; k++)
 		most = s.time[k] > s.time[most] ? k : most;
 	assay_found f = {.id = "exposed_copy",
-			 .total = c->w->copy,
+			 .total = total,
 			 .fix = pinned_fix[most] && s.pinned[most] * 2 > s.time[most]
 					? pinned_fix[most]
 					: copy_words[most].fix,
 			 .where = kernel_where(run, c, longest_copies(run, most)),
 			 .what_if = "copy=0",
+			 .capped = total < c->w->copy,
 			 .confidence = 0.8};
 	f.text = assay_printf(c->scratch, "copies%s%s that nothing hides take %s",
 			      *copy_words[most].what ? " " : "", copy_words[most].what,
-			      assay_share_words(c, c->w->copy));
+			      assay_share_words(c, total));
 	f.fact[0] = assay_printf(c->scratch, "%s copies%s%s", assay_fmt_count(count, s.count[most]),
 				 *copy_words[most].what ? " " : "", copy_words[most].what);
 	if (s.bytes[most] && s.time[most])
@@ -178,8 +171,9 @@ static void find_busy(assay_run *run, const assay_find_ctx *c)
 		return;
 	if ((double)c->w->comm >= least)
 		add_comm(run, c);
-	if ((double)c->w->copy >= least && c->order)
-		add_copies(run, c);
+	int64_t copies = c->w->copy - copies_sold(run);
+	if ((double)copies >= least && c->order)
+		add_copies(run, c, copies);
 }
 
 const assay_finder assay_find_busy = {"busy", find_busy};

@@ -20,8 +20,9 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay
 			assay_fmt_safe(c->scratch, assay_text(run, s->dims[v->shape])));
 	}
 	if (v->lone)
-		f->fact[n++] = assay_printf(c->scratch, "%s kernels judged by their names",
-					    assay_fmt_count(count, v->lone));
+		f->fact[n++] =
+			assay_printf(c->scratch, "%s kernels and copies judged by their names",
+				     assay_fmt_count(count, v->lone));
 	if (v->gpu == ASSAY_NO_ROW)
 		return;
 	f->where.kernel =
@@ -32,19 +33,44 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay
 		assay_own_line_of_work(run, c, v->gpu, &f->where);
 }
 
+/* What of it goes, 0 to 1 and more: a device that waits for its host gains little from shorter
+ * kernels. */
+static double replayed_share(const assay_find_ctx *c, const assay_advice *v)
+{
+	double share;
+	if (!v->compute || v->compute >= c->w->compute)
+		return -1;
+	const char *what_if = assay_printf(c->scratch, "compute=%.6fx",
+					   1 - (double)v->compute / (double)c->w->compute);
+	if (!assay_find_without(c, what_if, &share))
+		return -1;
+	share *= (double)c->whole / (double)v->compute;
+	return share > 1 && !c->steps ? 1 : share;
+}
+
+static void weigh(const assay_find_ctx *c, const assay_advice *v, assay_found *f)
+{
+	double share = replayed_share(c, v);
+	f->replayed = share >= 0;
+	share = f->replayed ? share : 1;
+	f->saved = (int64_t)(share * (double)f->total);
+	f->saved = f->saved > 0 ? f->saved : 1;
+	if (v->least == v->most)
+		return;
+	f->least = (int64_t)(share * (double)(v->least + v->gaps));
+	f->most = (int64_t)(share * (double)(v->most + v->gaps));
+}
+
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
 {
 	const double by_name_only = 0.8;
 	assay_found f = {.id = v->id,
 			 .fix = v->fix,
-			 .total = v->total,
+			 .total = assay_advice_total(v),
 			 .confidence = v->confidence * (v->calls ? 1 : by_name_only)};
-	f.text = assay_printf(c->scratch, "%s %s", v->what, assay_share_words(c, v->total));
+	f.text = assay_printf(c->scratch, "%s %s", v->what, assay_share_words(c, f.total));
 	add_facts(run, c, v, &f);
-	/* a device that waits for its host gains little from shorter kernels */
-	if (v->total < c->w->compute)
-		f.what_if = assay_printf(c->scratch, "compute=%.6fx",
-					 1 - (double)v->total / (double)c->w->compute);
+	weigh(c, v, &f);
 	assay_finding_add(c, &f);
 }
 
@@ -55,7 +81,8 @@ static void find_compute(assay_run *run, const assay_find_ctx *c)
 		return;
 	assay_advices_find(&advice, run, c->w);
 	for (size_t i = 0; i < advice.n; i++)
-		if ((double)advice.p[i].total >= assay_worth_saying * (double)c->whole)
+		if ((double)assay_advice_total(&advice.p[i]) >=
+		    assay_worth_saying * (double)c->whole)
 			add_advice(run, c, &advice.p[i]);
 	assay_vec_free(&advice);
 }

@@ -1,6 +1,7 @@
 /* A host that is never ahead: the device ends one short kernel before the next is launched. What of
  * that time lies in the calls that launch, in operators, Python and libraries between them is one
  * trouble with one cure: fewer launches, or cheaper ones. */
+#include "analyze/compute.h"
 #include "analyze/finding.h"
 #include "analyze/idle_where.h"
 #include "base/fmt.h"
@@ -10,13 +11,22 @@ enum {
 	OFTEN = 4,   /* one piece of work in so many has a gap before it */
 	NODE = 1000, /* ns between two nodes of a graph */
 	LEAST = 10,  /* percent of the time */
+	ROUNDS = 32, /* launches of one kernel by a function that goes through tensors */
 };
 
 static const char id[] = "launch_bound";
 
+/* A function of the program that launches the same few kernels for one tensor after the other. */
+struct loop {
+	uint32_t code;      /* ASSAY_NO_ROW: there is none */
+	int64_t idle, work; /* ns of waiting for its launches; of kernels that are over at once */
+	uint64_t launches, names; /* names: of kernels */
+};
+
 struct launches {
 	int64_t part[ASSAY_WHY_COUNT]; /* ns from one launch to the next */
 	uint64_t gaps;
+	struct loop loop;
 };
 
 static bool is_of_launching(int cause)
@@ -50,12 +60,50 @@ static bool on_the_way(const assay_tables *t, const bool *launching, size_t part
 		launching[t->stack.code[stack]]);
 }
 
+/* The program's own function that is the innermost of a stack; ASSAY_NO_ROW: a library's is. */
+static uint32_t own_code(const assay_tables *t, uint32_t stack)
+{
+	bool own = stack != ASSAY_NO_ROW && t->code.own[t->stack.code[stack]];
+	return own ? t->stack.code[stack] : ASSAY_NO_ROW;
+}
+
+/* By row of code, what its own launches are waited for; the largest. */
+static struct loop busiest(const assay_tables *t, const int64_t *idle)
+{
+	struct loop best = {.code = ASSAY_NO_ROW};
+	for (uint32_t i = 0; i < t->code.n; i++)
+		if (idle[i] > best.idle)
+			best = (struct loop){.code = i, .idle = idle[i]};
+	return best;
+}
+
+static struct loop look_at_loop(const assay_tables *t, const assay_window *w, struct loop loop)
+{
+	assay_map names = {0};
+	for (uint32_t g = 0; loop.code != ASSAY_NO_ROW && g < t->gpu.n; g++) {
+		uint32_t stack = assay_call_stack(t, t->launch.host[g]);
+		if (t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to ||
+		    own_code(t, stack) != loop.code)
+			continue;
+		loop.launches++;
+		loop.work += t->gpu.dur[g] <= ASSAY_LEAST_KERNEL ? t->gpu.dur[g] : 0;
+		*assay_map_at(&names, t->gpu.name[g]) = 0;
+	}
+	loop.names = names.n;
+	assay_map_free(&names);
+	uint64_t steps = w->steps ? w->steps : 1;
+	if (loop.launches < ROUNDS * steps * loop.names)
+		loop.code = ASSAY_NO_ROW;
+	return loop;
+}
+
 /* Gaps that a blocking call opened are that call's. */
 static struct launches measure(const assay_run *run, const assay_window *w)
 {
 	const assay_tables *t = &run->part.t;
 	assay_arena scratch = {0};
 	const bool *launching = launching_code(run, &scratch);
+	int64_t *of_code = assay_alloc(&scratch, (t->code.n + 1) * sizeof *of_code);
 	struct launches l = {.gaps = 0};
 	uint32_t last = ASSAY_NO_ROW;
 	for (size_t i = 0; i < t->gap_part.n; i++) {
@@ -67,7 +115,11 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 		l.part[cause] += t->gap_part.dur[i];
 		l.gaps += gap != last;
 		last = gap;
+		uint32_t code = own_code(t, t->gap_part.stack[i]);
+		if (code != ASSAY_NO_ROW)
+			of_code[code] += t->gap_part.dur[i];
 	}
+	l.loop = look_at_loop(t, w, busiest(t, of_code));
 	assay_arena_free(&scratch);
 	return l;
 }
@@ -94,8 +146,33 @@ static void add_facts(const assay_find_ctx *c, const struct launches *l, assay_f
 				  assay_fmt_time(wait, f->total / (int64_t)l->gaps));
 }
 
-static void tell(const assay_find_ctx *c, const struct launches *l, const assay_found *largest,
-		 int64_t total)
+static const char loop_fix[] =
+	"one call for all tensors of the loop (torch._foreach_*, a fused or compiled update); graphs or torch.compile for the rest of the step";
+
+/* A loop over tensors has a cure of its own, which is less than that for all launches. */
+static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struct loop *loop,
+		      assay_found *f)
+{
+	const assay_tables *t = &run->part.t;
+	char time[ASSAY_FMT], count[ASSAY_FMT];
+	int64_t steps = c->steps ? (int64_t)c->steps : 1, saved = loop->idle + loop->work;
+	if (loop->code == ASSAY_NO_ROW || saved * 10 < f->saved || saved > f->saved)
+		return;
+	f->least = 0;
+	f->most = f->saved;
+	f->saved = saved;
+	f->fix = loop_fix;
+	f->where.file = assay_z(run, t->code.file[loop->code]);
+	f->where.function = assay_z(run, t->code.function[loop->code]);
+	f->fact[2] = assay_printf(c->scratch,
+				  "%s of it in the loop of %s: %s launches%s of %llu kernels",
+				  assay_fmt_time(time, loop->idle / steps), f->where.function,
+				  assay_fmt_count(count, loop->launches / (uint64_t)steps),
+				  c->steps ? " a step" : "", (unsigned long long)loop->names);
+}
+
+static void tell(const assay_run *run, const assay_find_ctx *c, const struct launches *l,
+		 const assay_found *largest, int64_t total)
 {
 	int64_t saved = total - (int64_t)l->gaps * NODE;
 	assay_found f = {.id = id,
@@ -104,12 +181,14 @@ static void tell(const assay_find_ctx *c, const struct launches *l, const assay_
 			 .fix = assay_why_advice(ASSAY_WHY_HOST_OP, c->framework, c->vendor),
 			 .total = total,
 			 .saved = saved > 1 ? saved : 1,
+			 .least = ASSAY_WORTH_UNKNOWN,   /* all of it as one graph, or less */
 			 .order_by = largest->total / 2, /* its cure changes the whole program */
 			 .confidence = largest->confidence};
 	f.text = assay_printf(
 		c->scratch, "the GPU waits %s for a host that launches one short kernel at a time",
 		assay_share_words(c, total));
 	add_facts(c, l, &f);
+	tell_loop(run, c, &l->loop, &f);
 	assay_finding_add(c, &f);
 }
 
@@ -135,7 +214,7 @@ static void find_launches(assay_run *run, const assay_find_ctx *c)
 	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
 		if (cause_of(c, &l, f) != ASSAY_WHY_COUNT)
 			f->follows = id;
-	tell(c, &l, &largest, total);
+	tell(run, c, &l, &largest, total);
 }
 
 const assay_finder assay_find_launches = {"launches", find_launches};

@@ -40,6 +40,9 @@ typedef struct assay_span {
 
 enum { ASSAY_FACTS_MAX = 6 };
 
+/* Of least: it depends on the remedy, and nothing in the recording tells. */
+enum { ASSAY_WORTH_UNKNOWN = -1 };
+
 typedef struct assay_found {
 	const char *id, *cause;
 	const char *text, *fix;
@@ -53,6 +56,9 @@ typedef struct assay_found {
 	const char *what_if;
 	int64_t saved; /* where the finder knows better: ns over the whole window; 0 unknown */
 	bool replayed; /* saved is what a replay gave */
+	/* Where what is saved is known within bounds only: ns over the whole window, at least and
+	 * at best; 0: what is saved. */
+	int64_t least, most;
 	/* ns that its place in the order goes by, where that is not what it saves: a state that
 	 * many programs are in stands behind what is wrong with this one. 0: what it saves. */
 	int64_t order_by;

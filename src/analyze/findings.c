@@ -220,6 +220,19 @@ static void set_where(assay_run *run, uint32_t r, const assay_where *where)
 	t->rank[r] = where->has_rank ? where->rank : -1;
 }
 
+static void set_bounds(const assay_find_ctx *c, const struct weighed *w, int64_t steps, uint32_t r,
+		       assay_finding_table *t)
+{
+	const assay_found *f = w->f;
+	int64_t most = f->most > w->saved ? f->most : w->saved,
+		least = f->least && f->least < w->saved ? f->least : w->saved;
+	if (!f->most && !f->least)
+		return;
+	t->after_least[r] = (c->whole - most) / steps;
+	if (f->least != ASSAY_WORTH_UNKNOWN)
+		t->after_most[r] = (c->whole - least) / steps;
+}
+
 static uint32_t add_row(assay_run *run, const assay_find_ctx *c, const struct weighed *w,
 			uint32_t under)
 {
@@ -247,6 +260,7 @@ static uint32_t add_row(assay_run *run, const assay_find_ctx *c, const struct we
 	t->cost[r] = f->total / steps;
 	t->now[r] = c->whole / steps;
 	t->after[r] = (c->whole - w->saved) / steps;
+	set_bounds(c, w, steps, r, t);
 	t->replayed[r] = w->replayed;
 	return r;
 }

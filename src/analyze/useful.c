@@ -382,14 +382,20 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 	assay_arena_free(&scratch);
 }
 
+static bool is_of_fusion(uint8_t advice)
+{
+	return advice == ASSAY_ADVICE_EAGER || advice == ASSAY_ADVICE_CHAIN ||
+	       advice == ASSAY_ADVICE_CASTS || advice == ASSAY_ADVICE_LAYOUT;
+}
+
 /* Kernels whose work is not known but that need not be there at all. */
 static int64_t needless_alone(const assay_run *run)
 {
 	const assay_lone_kernel_table *l = &run->part.t.lone_kernel;
 	int64_t sum = 0;
 	for (uint32_t i = 0; i < l->n; i++)
-		if (l->advice[i] == ASSAY_ADVICE_EAGER || l->advice[i] == ASSAY_ADVICE_CASTS ||
-		    l->advice[i] == ASSAY_ADVICE_LAYOUT)
+		if (is_of_fusion(l->advice[i]) &&
+		    run->part.t.gpu.kind[l->gpu[i]] == ASSAY_GPU_KERNEL)
 			sum += l->needless[i];
 	return sum;
 }

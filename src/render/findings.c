@@ -69,6 +69,8 @@ void assay_findings_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_open_flat(w, "worth", '{');
 		put_time(w, "now_ns", f->now[i]);
 		put_time(w, "after_ns", f->after[i]);
+		put_time(w, "after_least_ns", f->after_least[i]);
+		put_time(w, "after_most_ns", f->after_most[i]);
 		assay_jsonw_bool(w, "replayed", f->replayed[i]);
 		assay_jsonw_close(w, '}');
 		assay_jsonw_str(w, "fix", assay_text(run, f->fix[i]));
@@ -102,14 +104,28 @@ void assay_verdicts_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, ']');
 }
 
+/* " (9.8 ms to 14.1 ms)" where bounds are known, " at best" where only that one is. */
+static const char *bounds_words(assay_printout *p, size_t i)
+{
+	const assay_finding_table *f = &p->run->part.t.finding;
+	char least[ASSAY_FMT], most[ASSAY_FMT];
+	if (f->after_least[i] < 0)
+		return "";
+	if (f->after_most[i] < 0)
+		return " at best";
+	assay_fmt_time(least, f->after_least[i]);
+	assay_fmt_time(most, f->after_most[i]);
+	return strcmp(least, most) ? assay_printf(&p->scratch, " (%s to %s)", least, most) : "";
+}
+
 const char *assay_finding_worth(assay_printout *p, size_t i)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;
 	char now[ASSAY_FMT], after[ASSAY_FMT];
 	const char *per = f->steady[i] ? " a step" : " in all";
 	if (f->now[i] >= 0 && f->after[i] >= 0 && f->after[i] < f->now[i])
-		return assay_printf(&p->scratch, "%s -> ~%s%s", assay_fmt_time(now, f->now[i]),
-				    assay_fmt_time(after, f->after[i]), per);
+		return assay_printf(&p->scratch, "%s -> ~%s%s%s", assay_fmt_time(now, f->now[i]),
+				    assay_fmt_time(after, f->after[i]), per, bounds_words(p, i));
 	if (f->cost[i] < 0)
 		return "";
 	return assay_printf(&p->scratch,

@@ -9,30 +9,19 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/sort.h"
+#include "names/copies.h"
 
 enum { TYPE_KINDS = 8 };
 
-/* What a copy's name says about its two ends, in the words of every recorder. */
 static const struct {
-	const char *words[3];
 	const char *type, *from, *to;
-} copies[] = {
-	{{"HtoD", "H2D", "HOST_TO_DEVICE"}, "MemcpyH2D", "host", "device"},
-	{{"DtoH", "D2H", "DEVICE_TO_HOST"}, "MemcpyD2H", "device", "host"},
-	{{"DtoD", "D2D", "DEVICE_TO_DEVICE"}, "MemcpyD2D", "device", "device"},
-	{{"PtoP", "P2P", "PEER"}, "MemcpyP2P", "device", "device"},
-	{{NULL}, "MemcpyOther", "unknown", "unknown"},
+} copies[ASSAY_COPY_WAYS] = {
+	[ASSAY_COPY_TO_DEVICE] = {"MemcpyH2D", "host", "device"},
+	[ASSAY_COPY_TO_HOST] = {"MemcpyD2H", "device", "host"},
+	[ASSAY_COPY_ON_DEVICE] = {"MemcpyD2D", "device", "device"},
+	[ASSAY_COPY_BETWEEN] = {"MemcpyP2P", "device", "device"},
+	[ASSAY_COPY_ELSEWHERE] = {"MemcpyOther", "unknown", "unknown"},
 };
-
-static size_t copy_kind(assay_str name)
-{
-	size_t i = 0;
-	for (; copies[i].words[0]; i++)
-		for (int k = 0; k < 3; k++)
-			if (assay_str_find(name, copies[i].words[k]) >= 0)
-				return i;
-	return i;
-}
 
 static const char *type_of(const xplane_writer *w, uint32_t g)
 {
@@ -41,7 +30,7 @@ static const char *type_of(const xplane_writer *w, uint32_t g)
 		return "Compute";
 	if (t->kind[g] == ASSAY_GPU_MEMSET)
 		return "Memset";
-	return copies[copy_kind(assay_text(w->run, t->name[g]))].type;
+	return copies[assay_copy_way_of(assay_text(w->run, t->name[g]))].type;
 }
 
 /* A number among the arguments of a row; false when it is not there. */
@@ -131,7 +120,7 @@ static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t devi
 		xplane_put_ref(p, "Memset_details", (assay_str){d.buf, d.n});
 		return;
 	}
-	size_t k = copy_kind(assay_text(w->run, t->name[g]));
+	size_t k = assay_copy_way_of(assay_text(w->run, t->name[g]));
 	detail(&d, "kind_src:%s kind_dst:%s", copies[k].from, copies[k].to);
 	if (bytes >= 0)
 		detail(&d, " size:%" PRId64, bytes);

@@ -87,6 +87,16 @@ class Machine:
         if wait:
             self.sync()
 
+    def copy_within(self, dur):
+        begin = self.now
+        self.call("cudaMemcpyAsync")
+        self.work("gpu_memcpy", "Memcpy DtoD (Device -> Device)", dur, 7, begin + LAUNCH, bytes=dur * 2000)
+
+    def reset(self):
+        begin = self.now
+        self.call("cudaMemsetAsync")
+        self.work("gpu_memset", "Memset (Device)", 1000, 7, begin + LAUNCH, bytes=4)
+
     def sync(self, name="cudaStreamSynchronize"):
         begin = self.now
         self.call(name, max(CALL // 2, self.idle_at() + RETURN - begin))

@@ -137,6 +137,49 @@ def contention(rng):
     return body
 
 
+ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char*, 2ul>>"
+MEAN = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float>>>"
+
+
+def unfused_chain(rng):
+    """A norm in pieces, with a copy and the reset of a counter between them, or as one kernel."""
+    layers, once = rng.randint(6, 20), rng.randint(40, 120) * 1000
+    pieces = [(name, once * rng.uniform(0.5, 1)) for name in rng.sample(
+        ["pow_tensor_scalar", "MulFunctor<float>", "CUDAFunctor_add<float>", "neg_kernel", "sqrt_kernel"], rng.randint(3, 5))]
+    fused = max([t for _, t in pieces] + [0.6 * once]) * rng.uniform(0.8, 1.25)
+
+    def body(m, bad):
+        for _ in range(layers):
+            m.launch("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 4 * once)
+            if not bad:
+                m.launch("void at::native::vectorized_layer_norm_kernel<float>", fused)
+                continue
+            for name, took in pieces:
+                m.launch(ELEMENTWISE.format(name), took)
+            m.copy_within(int(once * 0.6))
+            m.reset()
+            m.launch(MEAN, once * 0.5)
+    return body
+
+
+def planes(rng):
+    """Convolutions that get copies of their planes with the channels last, and norms over planes."""
+    layers, once = rng.randint(5, 12), rng.randint(40, 120) * 1000
+    slow = rng.uniform(1.5, 3)
+
+    def body(m, bad):
+        for _ in range(layers):
+            if bad:
+                m.launch("void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float>", 2 * once)
+            m.launch("sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x64", 5 * once)
+            if bad:
+                m.launch("void cudnn::engines_precompiled::nhwcToNchwKernel<__half, __half, float>", 2 * once)
+                m.launch("void at::native::batch_norm_backward_kernel<c10::Half, c10::Half, float>", 5 * once * slow)
+            else:
+                m.launch("void at::native::batch_norm_backward_elemt_channels_last_kernel<4>", 5 * once)
+    return body
+
+
 def run_alone(body, seed, bad):
     m = Machine(random.Random(seed))
     for i in range(STEPS):
@@ -188,6 +231,8 @@ CLASSES = {
     "compile_in_loop": (compile_in_loop, ["host_compile"], "compile"),
     "serial_streams": (serial_streams, ["serial_streams"], "StreamWaitEvent"),
     "contention": (contention, ["contention", "other_process"], "process"),
+    "unfused_chain": (unfused_chain, ["unfused_chain"], "elementwise|reduce|Memcpy DtoD"),
+    "planes": (planes, ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "late_rank": (late_rank, ["straggler", "late_rank"], '"rank": 1'),
 }
 
@@ -219,6 +264,10 @@ def check(name, seed):
     told = f"bad {bad_ns:.0f}, good {good_ns:.0f}, saved {saved:.0f}, first {json.dumps(first)[:700]} {bad.get('error', '')}"
     tap.ok(f"diagnose {name} {seed}: the first finding names it", first.get("cause") in causes
            and re.search(place, json.dumps(first)) is not None, told)
+    if worth.get("after_most_ns"):
+        least, most = (worth["now_ns"] - worth[k] for k in ("after_most_ns", "after_least_ns"))
+        tap.ok(f"diagnose {name} {seed}: its worth is within the bounds told",
+               0.95 * least <= bad_ns - good_ns <= 1.05 * most, told)
     tap.ok(f"diagnose {name} {seed}: its worth", off <= max(0.15 * (bad_ns - good_ns), 0.05 * bad_ns), told)
     again = [f for f in good["findings"] if f["cause"] in causes and (f["cost_ns"] or 0) > 0.05 * good_ns
              and re.search(place, json.dumps(f))]

@@ -1,0 +1,18 @@
+/* Which way a copy goes, by its name. */
+#ifndef ASSAY_NAMES_COPIES_H
+#define ASSAY_NAMES_COPIES_H
+
+#include "base/str.h"
+
+typedef enum assay_copy_way {
+	ASSAY_COPY_TO_DEVICE,
+	ASSAY_COPY_TO_HOST,
+	ASSAY_COPY_ON_DEVICE,
+	ASSAY_COPY_BETWEEN,   /* devices */
+	ASSAY_COPY_ELSEWHERE, /* or not told */
+	ASSAY_COPY_WAYS
+} assay_copy_way;
+
+assay_copy_way assay_copy_way_of(assay_str name);
+
+#endif
