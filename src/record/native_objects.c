@@ -13,11 +13,18 @@
 #include "record/py.h"
 #include "record/rt.h"
 
-enum { OBJECTS = 4096, PATHS = 1 << 20, AGAIN_NS = 50000000 };
+enum { OBJECTS = 4096, NOTES_MAX = 4, PATHS = 1 << 20, AGAIN_NS = 50000000 };
+
+/* Where an object's notes are. */
+typedef struct note_place {
+	uintptr_t at;
+	size_t n;
+} note_place;
 
 /* Two lists: the next one is made beside the one in use. */
 typedef struct list {
 	assay_native_object object[OBJECTS];
+	note_place note[OBJECTS][NOTES_MAX];
 	uint32_t n;
 	char path[PATHS];
 	size_t path_n;
@@ -47,7 +54,7 @@ static void find_build_id(assay_native_object *o, uintptr_t at, size_t n)
 	unsigned char notes[NOTES];
 	ElfW(Nhdr) h;
 	n = n < NOTES ? n : NOTES;
-	if (!assay_py_safely(0, at, notes, n))
+	if (!n || !assay_py_safely(0, at, notes, n))
 		return;
 	for (size_t i = 0; i + sizeof h <= n;) {
 		memcpy(&h, notes + i, sizeof h);
@@ -64,8 +71,9 @@ static void find_build_id(assay_native_object *o, uintptr_t at, size_t n)
 	}
 }
 
-static void find_parts(assay_native_object *o, const struct dl_phdr_info *info)
+static void find_parts(assay_native_object *o, note_place *note, const struct dl_phdr_info *info)
 {
+	int found = 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uintptr_t at = info->dlpi_addr + p->p_vaddr;
@@ -74,8 +82,8 @@ static void find_parts(assay_native_object *o, const struct dl_phdr_info *info)
 			o->end = o->end > at + p->p_memsz ? o->end : at + p->p_memsz;
 		} else if (p->p_type == PT_GNU_EH_FRAME) {
 			o->table = at;
-		} else if (p->p_type == PT_NOTE && !o->build_id_length) {
-			find_build_id(o, at, p->p_memsz);
+		} else if (p->p_type == PT_NOTE && found < NOTES_MAX) {
+			note[found++] = (note_place){at, p->p_memsz};
 		}
 	}
 }
@@ -92,29 +100,39 @@ static uint32_t serial_of(const assay_native_object *o)
 	return ++objects.serial;
 }
 
+/* The loader's lock is held here, and programs wait for it in dlopen() and when they throw: what
+ * must not change meanwhile is copied, nothing else. */
 static int add_object(struct dl_phdr_info *info, size_t size, void *data)
 {
 	list *l = data;
-	char own[1024];
-	const char *path = info->dlpi_name ? info->dlpi_name : "";
 	(void)size;
 	l->loads = info->dlpi_adds;
 	l->unloads = info->dlpi_subs;
 	if (l->n == OBJECTS)
 		return 1;
 	assay_native_object o = {.base = info->dlpi_addr};
-	find_parts(&o, info);
+	memset(l->note[l->n], 0, sizeof l->note[l->n]);
+	find_parts(&o, l->note[l->n], info);
 	if (o.begin == o.end)
 		return 0;
-	if (!*path && !l->n) { /* the program itself comes first, without a name */
-		ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-		own[n > 0 ? n : 0] = 0;
-		path = own;
-	}
-	o.path = keep_path(l, path);
-	o.serial = serial_of(&o);
+	o.path = keep_path(l, info->dlpi_name ? info->dlpi_name : "");
 	l->object[l->n++] = o;
 	return 0;
+}
+
+static void describe_objects(list *l)
+{
+	char own[1024];
+	if (l->n && !*l->object[0].path) { /* the program itself comes first, without a name */
+		ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+		own[n > 0 ? n : 0] = 0;
+		l->object[0].path = keep_path(l, own);
+	}
+	for (uint32_t i = 0; i < l->n; i++) {
+		for (int k = 0; k < NOTES_MAX && !l->object[i].build_id_length; k++)
+			find_build_id(&l->object[i], l->note[i][k].at, l->note[i][k].n);
+		l->object[i].serial = serial_of(&l->object[i]);
+	}
 }
 
 static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
@@ -147,16 +165,20 @@ void assay_native_refresh(void)
 		return;
 	objects.looked = now;
 	const list *old = objects.of[objects.now];
+	list *l = objects.of[!objects.now];
 	dl_iterate_phdr(read_counts, count);
-	if (!old->n || old->loads != count[0] || old->unloads != count[1]) {
-		list *l = objects.of[!objects.now];
-		objects.now = !objects.now;
+	bool changed = !old->n || old->loads != count[0] || old->unloads != count[1];
+	if (changed) {
 		l->n = 0;
 		l->path_n = 0;
 		dl_iterate_phdr(add_object, l);
-		objects.changes++;
 	}
 	assay_loader_leave();
+	if (!changed)
+		return;
+	objects.now = !objects.now;
+	describe_objects(l);
+	objects.changes++;
 }
 
 assay_native_object *assay_native_object_at(uintptr_t pc)

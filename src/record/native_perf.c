@@ -1,24 +1,48 @@
-/* Registers and the begin of the stack of threads that run, taken down by the kernel's perf events
- * every so much processor time: for user code of the own process an ordinary user may ask for
- * that, unless the system was told otherwise. Descriptors are in the table of the calling thread,
- * which is the recorder's own. */
+/* Registers and the begin of the stack of a thread that runs, taken down by the kernel's perf
+ * events when it has used so much processor time: for user code of the own process an ordinary user
+ * may ask for that, unless the system was told otherwise. Each look asks for one such moment, so
+ * that a thread nobody looks at is not interrupted. Descriptors are in the table of the calling
+ * thread, which is the recorder's own. */
 #define _GNU_SOURCE /* syscall */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "record/native.h"
+#include "record/proc.h"
+#include "record/rt.h"
 
 #ifdef __x86_64__
-enum { PAGE = 4096, DATA = 8 * PAGE, DUMP = 4096, RECORD_MAX = DUMP + 256 };
+enum { PAGE = 4096, DATA = 2 * PAGE, DUMP = 4096, RECORD_MAX = DUMP + 256 };
+enum { WATCHES_MAX = 64, SHARE = 8 }; /* threads; of the memory that may be locked, one part */
 enum { BP_BIT = 6, SP_BIT = 7, IP_BIT = 8 }; /* of perf's own numbers: in this order they come */
 
 static bool refused; /* it will not be permitted to the next thread either */
+static uint32_t watches;
+
+/* The rings count as locked memory of the user. What the program may lock itself (io_uring, RDMA)
+ * is measured against the same limit, so most of it stays free. */
+static bool has_room(void)
+{
+	struct rlimit lock;
+	if (watches == WATCHES_MAX || getrlimit(RLIMIT_MEMLOCK, &lock))
+		return false;
+	return lock.rlim_cur == RLIM_INFINITY ||
+	       (watches + 1) * (rlim_t)(PAGE + DATA) <= lock.rlim_cur / SHARE;
+}
+
+/* Once, when the thread has run for as long as was said. */
+static void ask(const assay_native_watch *w)
+{
+	ioctl(w->fd, PERF_EVENT_IOC_REFRESH, 1);
+}
 
 static void close_watch(assay_native_watch *w)
 {
@@ -32,7 +56,8 @@ void assay_native_watch_begin(assay_native_watch *w, uint32_t tid, int64_t every
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof a,
 		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = (uint64_t)every,
+		.sample_period = (uint64_t)every / 2, /* before the next look */
+		.disabled = 1,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = 1 << BP_BIT | 1 << SP_BIT | 1 << IP_BIT,
 		.sample_stack_user = DUMP,
@@ -42,7 +67,8 @@ void assay_native_watch_begin(assay_native_watch *w, uint32_t tid, int64_t every
 		.clockid = CLOCK_BOOTTIME,
 	};
 	*w = (assay_native_watch){0};
-	if (refused)
+	/* a filter that knows nothing of perf events may end the program for the question */
+	if (refused || !has_room() || assay_proc_is_filtered(assay_rt_tid()))
 		return;
 	w->fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (w->fd <= 0) {
@@ -51,8 +77,12 @@ void assay_native_watch_begin(assay_native_watch *w, uint32_t tid, int64_t every
 		return;
 	}
 	w->ring = mmap(NULL, PAGE + DATA, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
-	if (w->ring == MAP_FAILED)
+	if (w->ring == MAP_FAILED) {
 		close_watch(w);
+		return;
+	}
+	watches++;
+	ask(w);
 }
 
 void assay_native_watch_end(assay_native_watch *w)
@@ -61,6 +91,7 @@ void assay_native_watch_end(assay_native_watch *w)
 		return;
 	munmap(w->ring, PAGE + DATA);
 	close_watch(w);
+	watches--;
 }
 
 /* n bytes at a position of the ring, which goes round. */
@@ -110,6 +141,7 @@ uint32_t assay_native_watch_calls(assay_native_watch *w, int64_t since, uintptr_
 	if (found.size)
 		copy_out(w, last, record, found.size);
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	ask(w);
 	return found.size ? read_sample(record, found.size, since, stop, out) : 0;
 }
 #else

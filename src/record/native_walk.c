@@ -158,14 +158,16 @@ static uint32_t follow(const walk *w, assay_native_regs *r, uint32_t n, bool *en
  * returns that stand behind a call of the very function they return from. */
 static uint32_t guess_bp(const walk *w, const assay_native_regs *r, uint32_t n)
 {
-	enum { WORD = sizeof(uintptr_t), TRIES = 1024 };
+	enum { WORD = sizeof(uintptr_t), TRIES = 1024, FOLLOWED = 64 };
 	uintptr_t at = r->pc - (n > 0), first = (r->sp + WORD - 1) & ~(uintptr_t)(WORD - 1), ret;
 	uintptr_t function = assay_native_rule_at(assay_native_object_at(at), at).function;
-	uint32_t best = 0, bp_of_best = TRIES;
+	uint32_t best = 0, bp_of_best = TRIES, followed = 0;
 	bool ends, needs;
 	for (uint32_t i = 0; i < TRIES && word(w, first + (i + 1) * WORD, &ret); i++) {
 		if (known_return(ret, function) == BELIEF_NONE)
 			continue;
+		if (followed++ == FOLLOWED)
+			break;
 		assay_native_regs from = {r->pc, r->sp, first + i * WORD, true};
 		uint32_t sure = 0, all = follow(w, &from, n, &ends, &needs, &sure);
 		if (ends && all > n && (bp_of_best == TRIES || sure > best)) {

@@ -211,6 +211,15 @@ int64_t assay_proc_bytes(int pid, uint32_t tid)
 	return strtoll(in + 6, NULL, 10) + strtoll(out + 6, NULL, 10);
 }
 
+bool assay_proc_is_filtered(uint32_t tid)
+{
+	char text[4096];
+	const char *mode = read_file(text, sizeof text, 0, tid, "status") > 0
+				   ? strstr(text, "\nSeccomp:\t")
+				   : NULL;
+	return !mode || mode[sizeof "\nSeccomp:\t" - 1] != '0';
+}
+
 int64_t assay_proc_cpu(int pid, uint32_t tid)
 {
 	enum { SCHED = 2, OF_THREAD = 4 };

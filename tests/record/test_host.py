@@ -2,6 +2,7 @@
 """Stacks and samples, without a GPU: real Python programs on a fake driver. Each program writes down the stack that
 its interpreter reports at each launch; the recording must say the same, frame by frame and line by line.
 usage: test_host.py [BUILD]   every CPython from 3.9 on that is found is tried; ASSAY_PYTHONS names them instead."""
+import errno
 import glob
 import json
 import os
@@ -206,14 +207,41 @@ def the_report_names_cause_and_line_of_every_wait(python):
     assert report["gaps"][0]["stack"][-1]["function"] == "<module>", report["gaps"][0]
 
 
+READV, PERF = (310, 298) if os.uname().machine == "x86_64" else (270, 241)  # process_vm_readv, perf_event_open
+
+
+def refuse(call, how):
+    """A command in front of which a program is refused a system call: with an error, or its life."""
+    path = WORK + "/refuse"
+    if not os.path.exists(path):
+        subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-o", path, ROOT + "/tests/record/refuse.c"], check=True)
+    return [path, str(call), str(how)]
+
+
 def a_filter_of_system_calls_takes_the_samples_stacks_or_nothing(python):
-    if not os.path.exists(WORK + "/filter"):
-        subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-o", WORK + "/filter", ROOT + "/tests/record/no_readv.c"],
-                       check=True)
-    r = Recording(python, "kinds", wrap=[WORK + "/filter"])
+    r = Recording(python, "kinds", wrap=refuse(READV, errno.EPERM))
     check_stacks(r)
-    r = Recording(python, "waits", wrap=[WORK + "/filter"])
+    r = Recording(python, "waits", wrap=refuse(READV, errno.EPERM))
     assert sum(s["count"] for s, stack in r.samples() if stack) > 10, "no samples with stacks through the pipe"
+
+
+def perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for(python):
+    os.environ["NATIVE_LIBRARY"] = native_library([])
+    r = Recording(python, "natives", wrap=refuse(PERF, "kill"))
+    check_stacks(r)
+    assert any(s["native"] for s in r.main.rows["SAMPLE"]), "blocked threads need no perf events"
+
+
+def most_memory_that_may_be_locked_is_left_to_the_program(python):
+    os.environ["NATIVE_LIBRARY"] = native_library([])
+    little = ["sh", "-c", "ulimit -l 64; exec \"$@\"", "sh"]
+    if subprocess.run([*little, "true"], capture_output=True).returncode:
+        raise Skip("the limit cannot be set")
+    for wrap, most in ((little, 0), ((), 64)):
+        r = Recording(python, "natives", wrap=wrap)
+        check_stacks(r)
+        rings = int(open(r.dir + "/expected.json.rings").read())
+        assert rings <= most, f"{rings} rings of perf events, {wrap}"
 
 
 def stacks_of_greenlets_are_their_own(python):
@@ -363,7 +391,9 @@ class Skip(Exception):
     pass
 
 
-TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_system_calls_takes_the_samples_stacks_or_nothing, stacks_of_greenlets_are_their_own,
+TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_system_calls_takes_the_samples_stacks_or_nothing,
+         perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for, most_memory_that_may_be_locked_is_left_to_the_program,
+         stacks_of_greenlets_are_their_own,
          stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
          a_program_that_ends_at_once_is_recorded_whole,
          with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
