@@ -9,11 +9,17 @@ function child(up, name, span) {
 	return found;
 }
 
-// Names that only count up, such as steps, are one.
+// Names that only count up are one: of steps, and those with a number behind "#".
+export const plainName = (data, id) => {
+	data.stepNames ??= new Set(data.step?.name ?? []);
+	const text = data.texts[id];
+	return data.stepNames.has(id) && text.replace(/[\s#_:-]*\d+\W*$/, "") || text.replace(/#\d+$/, "");
+};
+
 function namesAsOne(data) {
 	const first = new Map();
-	return Uint32Array.from(data.texts, (text, i) => {
-		const plain = text.replace(/#\d+$/, "");
+	return Uint32Array.from(data.texts, (_, i) => {
+		const plain = plainName(data, i);
 		if (!first.has(plain))
 			first.set(plain, i);
 		return first.get(plain);
@@ -37,7 +43,7 @@ function placeSpans(data, root, from, to) {
 				const own = child(d ? of[above] : root, one[name[i]], i);
 				of[i] = own;
 				const inside = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
-				if (inside < 0)
+				if (inside < 0 || inside === 0 && dur[i] > 0)
 					continue;
 				own.count++;
 				own.host += inside;
@@ -68,7 +74,7 @@ export function callTree(data, from = -Infinity, to = Infinity) {
 const MEASURED = ["gpu", "host", "idle"];
 
 // What two runs call the same: lines move, objects lie elsewhere, steps count up.
-const mergedName = (text) => text.replace(/#\d+$/, "").replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
+const mergedName = (text) => text.replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
 
 // Two trees as one: lengths before and after (by[0], by[1]) of one of `steps` each, and as key their mean, which
 // nests as they do.
@@ -82,7 +88,7 @@ export function mergeTrees(runs, trees, steps) {
 			into[key] += from[key] / steps[side] / 2;
 		}
 		for (const c of from.inside.values()) {
-			const text = mergedName(runs[side].texts[c.name]);
+			const text = mergedName(plainName(runs[side], c.name));
 			if (!into.inside.has(text))
 				into.inside.set(text, made(text, into));
 			add(into.inside.get(text), c, side);

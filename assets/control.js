@@ -4,6 +4,7 @@ import { el } from "./dom.js";
 import { formatTime } from "./format.js";
 import { sameName } from "./neighbours.js";
 import { togglePath } from "./path.js";
+import { factTable } from "./tables.js";
 
 const KEYS = [
 	["W, +", "zoom in", (t) => t.zoom(0.7)],
@@ -48,12 +49,23 @@ const MOUSE = [
 	["drag a lane's name, or Alt with ↑ or ↓ on it", "put the lane elsewhere"],
 ];
 
+const TERMS = [
+	["gemm", "events whose name has that in it; so does name~gemm"],
+	["dur>100us start<2s", "length and start: ns, us, ms, s"],
+	["step=5", "of that step; of GPU work, the step that launched it"],
+	["kind=kernel class=gemm", "kind, and class: families of kernels, causes of gaps"],
+	["lane~\"stream 7\"", "title of the lane"],
+	["line=train.py:12", "launched at, or idle at, that line of the program"],
+	["text~allreduce", "arguments"],
+	["~ !~ = !=", "contains, does not, is, is not; all terms must hold"],
+];
+
 export function helpDialog() {
-	const rows = (list) => list.map(([key, what]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, what)));
-	const dialog = el("dialog.help", { "aria-label": "Keys and mouse" },
-		el("h2", {}, "Keys and mouse"),
-		el("table", {}, el("tbody", {}, ...rows(KEYS), ...rows(MOUSE))),
-		el("form", { method: "dialog" }, el("button", {}, "Close")));
+	const group = (title, list) => el("div", {}, el("h3", {}, title), factTable(list.map(([key, what]) => [key, what])));
+	const dialog = el("dialog.help", { "aria-labelledby": "help-title" },
+		el("form", { method: "dialog" }, el("button", { autofocus: true }, "Close")),
+		el("h2", { id: "help-title" }, "Keys, mouse and search"),
+		el("div.groups", {}, group("Keys", KEYS), el("div", {}, group("Mouse", MOUSE), group("Search", TERMS))));
 	dialog.querySelector("form").addEventListener("submit", (e) => {
 		e.preventDefault();
 		dialog.close();

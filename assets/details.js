@@ -1,13 +1,14 @@
 // What is known of the selected span, with links to what it came from and what came of it.
 import { steadyPanel } from "./area.js";
 import { chainArrows, chainList, waitsOf } from "./chains.js";
+import { copyButton } from "./copy.js";
 import { spanName } from "./data.js";
 import { el } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
 import { onPath } from "./path.js";
 import { stackText } from "./stacks.js";
-import { factTable } from "./tables.js";
+import { factTable, factsText } from "./tables.js";
 
 const MOST_LINKS = 20;
 
@@ -172,7 +173,7 @@ function histogram(data, span) {
 // Buttons to the events of the same name around this one.
 function siblings(timeline) {
 	const go = (text, title, step) => el("button", { type: "button", title, onclick: () => sameName(timeline, step) }, text);
-	return el("p.siblings", {}, go("‹ previous", "one before of the same name (,)", -1), go("next ›", "next of the same name (.)", 1));
+	return [go("‹ previous", "one before of the same name (,)", -1), go("next ›", "next of the same name (.)", 1)];
 }
 
 function gpuFacts(data, span) {
@@ -238,26 +239,30 @@ function argumentFacts(data, span) {
 export function details(data, timeline, span) {
 	if (span < 0)
 		return steadyPanel(timeline) ?? el("p.muted", {}, "Click an event for its details, drag over lanes for what is in that area, or search with /.");
-	const at = timeline.rowOf(span), start = data.start[span], dur = data.dur[span];
-	const edges = edgesOf(data, span);
-	const host = span >= data.gpu.n && span < data.first_gap;
+	const facts = factTable(factsOf(data, timeline, span)), named = span < data.first_gap;
 	return el("div.selection", {},
-		el("h3.name", {}, spanName(data, span)),
-		span < data.first_gap ? siblings(timeline) : null,
-		span < data.first_gap ? histogram(data, span) : null,
-		factTable([
-			["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
-			["start", `${formatTime(start)} (${formatCount(start)} ns) after the first event`],
-			["kind", data.enums["span.kind"][data.kind[span]]],
-			["on the critical path", onPath(data, span) ? formatTime(onPath(data, span)) : null],
-			["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],
-			...gpuFacts(data, span),
-			...gapFacts(data, span),
-			...argumentFacts(data, span),
-			["launched", host ? insideText(data, launchedInside(data, timeline, span)) : null],
-			["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
-			...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},
-				...[e.from, e.record, e.host, e.to].filter((s) => s >= 0).flatMap((s, i) => [i ? " → " : "", spanLink(data, s)]))]),
-		]),
+		el("div.head", {}, el("h3.name", {}, spanName(data, span)), ...(named ? siblings(timeline) : []),
+			copyButton("Copy", "copy these facts as text", () => `${spanName(data, span)}\n${factsText(facts)}\n`)),
+		facts,
+		named ? histogram(data, span) : null,
 		...waitsOf(data, span).map((wait) => chainList(data, wait)));
+}
+
+function factsOf(data, timeline, span) {
+	const at = timeline.rowOf(span), start = data.start[span], dur = data.dur[span];
+	const edges = edgesOf(data, span), host = span >= data.gpu.n && span < data.first_gap;
+	return [
+		["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
+		["start", `${formatTime(start)} (${formatCount(start)} ns) after the first event`],
+		["kind", data.enums["span.kind"][data.kind[span]]],
+		["on the critical path", onPath(data, span) ? formatTime(onPath(data, span)) : null],
+		["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],
+		...gpuFacts(data, span),
+		...gapFacts(data, span),
+		...argumentFacts(data, span),
+		["launched", host ? insideText(data, launchedInside(data, timeline, span)) : null],
+		["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
+		...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},
+			...[e.from, e.record, e.host, e.to].filter((s) => s >= 0).flatMap((s, i) => [i ? " → " : "", spanLink(data, s)]))]),
+	];
 }

@@ -1,19 +1,59 @@
 // What to change first: one card a finding, with its fix, what it is worth, and where to look.
 import { el } from "./dom.js";
 import { formatTime } from "./format.js";
+import { frameText, ownLine, stackRows } from "./stacks.js";
+import { countedTime } from "./steady.js";
 
 const percent = (share) => `${Math.round(share * 100)} %`;
 
 function findingRows(data) {
 	const f = data.finding, e = data.evidence, text = (sid) => data.texts[sid] ?? "";
 	return Array.from({ length: f?.n ?? 0 }, (_, i) => ({
-		text: text(f.text[i]), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
+		text: units(text(f.text[i])), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
 		cost: f.cost[i], now: f.now[i], after: f.after[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
-		path: text(f.file[i]),
-		where: [f.file[i] ? `${text(f.file[i]).split("/").slice(-2).join("/")}${f.line[i] >= 0 ? `:${f.line[i]}` : ""}` : "", text(f.function[i]), text(f.range[i]),
+		path: text(f.file[i]), line: f.line[i], names: [text(f.kernel[i]), text(f.op[i]), text(f.range[i])].filter(Boolean), rank: f.rank[i],
+		where: [text(f.function[i]), text(f.range[i]),
 			text(f.op[i]), text(f.kernel[i]), f.rank[i] >= 0 ? `rank ${f.rank[i]}` : "", text(f.host[i])].filter(Boolean),
-		facts: e ? Array.from(e.finding, (of, k) => of === i ? text(e.text[k]) : "").filter(Boolean) : [],
+		facts: e ? Array.from(e.finding, (of, k) => of === i ? units(text(e.text[k])) : "").filter(Boolean) : [],
 	}));
+}
+
+// Terminals have no µ.
+const units = (text) => text.replace(/(\d) us\b/g, "$1 µs");
+
+// The span that shows a finding best: its longest gap, else the longest event of a name of its, in a step that counts where one is;
+// -1 for none.
+function spanOf(data, r) {
+	if (r.gap >= 0 && data.spanOfGap)
+		return data.spanOfGap[r.gap];
+	const [from, to] = countedTime(data);
+	for (const name of r.names) {
+		const id = data.texts.indexOf(name);
+		let best = -1, inside = false;
+		for (let i = 0; id > 0 && i < data.name.length; i++) {
+			const counts = data.start[i] >= from && data.start[i] < to;
+			if (data.name[i] === id && (best < 0 || counts > inside || counts === inside && data.dur[i] > data.dur[best]))
+				[best, inside] = [i, counts];
+		}
+		if (best >= 0)
+			return best;
+	}
+	return -1;
+}
+
+// What to search for to see all events of a line of the program: by stacks of launches and gaps, or by the names of Python's frames.
+function lineQuery(data, place) {
+	const frame = place.replace(/:(\d+)$/, "($1)");
+	data.lines ??= new Set(Array.from(new Set(stackRows(data)), (row) => ownLine(data, row)));
+	return data.lines.has(place) ? `line=${place}` : data.texts.some((text) => text.includes(frame)) ? `name~"${frame}"` : "";
+}
+
+// Did the sampler see the line?
+function wasSeen(data, place) {
+	if (!data.look || !data.code)
+		return false;
+	data.seenLines ??= new Set(Array.from(data.stack.code, (_, row) => frameText(data, row).split(" · ").pop()));
+	return data.seenLines.has(place);
 }
 
 // "112 ms → 21 ms a step", or what it costs.
@@ -27,23 +67,38 @@ function worth(r) {
 	return null;
 }
 
-function card(data, r) {
-	const span = r.gap >= 0 && data.spanOfGap ? data.spanOfGap[r.gap] : -1;
+// The line of the program leads to its events, or to the stacks that show it.
+function placeLink(data, r, { find, stacks }) {
+	const line = r.path ? `${r.path.split("/").slice(-2).join("/")}${r.line >= 0 ? `:${r.line}` : ""}` : "", place = line.split("/").pop();
+	const query = r.line >= 0 && line ? lineQuery(data, place) : "", seen = r.line >= 0 && line && !query && wasSeen(data, place);
+	return query || seen ? el("button.plain", {
+		type: "button", title: query ? `all events of this line: ${query}` : "the stacks that the sampler saw here", onclick: () => query ? find(query) : stacks(place),
+	}, line) : line;
+}
+
+function whereText(data, r, go) {
+	const place = placeLink(data, r, go);
+	return place || r.where.length ? el("p.where", { title: r.path || false }, el("code", {}, place, place && r.where.length ? " · " : "", r.where.join(" · "))) : null;
+}
+
+function card(data, r, go) {
+	const span = spanOf(data, r);
 	return el(r.under ? "li.under" : "li", {},
 		el("p.said", {}, el("b", {}, r.text)),
 		r.fix ? el("p.fix", {}, r.fix) : null,
 		worth(r),
-		r.where.length ? el("p.where", { title: r.path || false }, el("code", {}, r.where.join(" · "))) : null,
+		whereText(data, r, go),
 		el("p.links", {},
 			span >= 0 ? el("a.evidence", { href: `#${data.tag}span=${span}` }, "show it") : null,
+			r.rank >= 0 ? el("a", { href: "#ranks" }, "ranks") : null,
 			r.confidence > 0 ? el("small", {}, `confidence ${percent(r.confidence)}`) : null),
 		r.facts.length ? el("details.why", {}, el("summary", {}, "why"), el("ul", {}, ...r.facts.map((fact) => el("li", {}, fact)))) : null);
 }
 
-export function findings(data, ...notes) {
+export function findings(data, go, ...notes) {
 	const rows = findingRows(data);
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What to change"),
 		...notes,
-		rows.length ? el("ol.verdicts", { id: "verdicts" }, ...rows.map((r) => card(data, r))) : el("p.muted", {}, "Nothing stands out in this run."));
+		rows.length ? el("ol.verdicts", { id: "verdicts" }, ...rows.map((r) => card(data, r, go))) : el("p.muted", {}, "Nothing stands out in this run."));
 }

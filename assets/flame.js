@@ -1,15 +1,15 @@
 // A flame graph of calls: press a box to look into it, type to find.
-import { callTree, stackTree } from "./calltree.js";
-import { el, section } from "./dom.js";
+import { callTree, plainName, stackTree } from "./calltree.js";
+import { choice, el, section } from "./dom.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { COLOURS, colourSpans } from "./palette.js";
 import { frameText } from "./stacks.js";
+import { countedTime } from "./steady.js";
 import { makeTable } from "./tables.js";
 
 export const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
 const SEEN = ["looks", "stacks, by looks of the sampler"];
 const ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
-const SHADES_OF = ["--gemm", "--norm", "--attention", "--elementwise", "--reduction"];
-
 const sorted = (n, key) => [...n.inside.values()].filter((c) => c[key] > 0).sort((a, b) => b[key] - a[key]);
 const pathOf = (n) => n.up ? [...pathOf(n.up), n] : [];
 
@@ -34,22 +34,38 @@ function boxesOf(top, key) {
 export class Flame {
 	constructor(data) {
 		this.data = data;
+		this.time = [-Infinity, Infinity];
 		this.needle = "";
 		this.picture = el("div.flame", { role: "group", "aria-label": "Flame graph of calls" });
 		this.path = el("p.muted", { role: "status" });
 		this.list = el("div");
 	}
 
-	// Made when first looked at: a large run has many calls.
+	// What there is most to see of.
+	usual() {
+		const { gpu } = this.data;
+		return gpu.launch.some((call) => call >= 0) ? "gpu" : hasCalls(this.data) ? "host" : SEEN[0];
+	}
+
+	// Trees are made when first looked at: a large run has many calls.
 	open() {
-		this.calls ??= callTree(this.data);
-		this.stacks ??= stackTree(this.data);
+		this.calls ??= callTree(this.data, ...this.time);
+		this.stacks ??= stackTree(this.data, ...this.time);
 		if (!this.key)
-			this.measure(MEASURES.find(([key]) => this.calls[key] > 0)?.[0] ?? (this.stacks.looks ? SEEN[0] : "host"));
+			this.measure(this.usual());
+	}
+
+	// Look at [from, to) only.
+	within(from, to) {
+		this.time = [from, to];
+		this.calls = this.stacks = null;
+		if (this.key)
+			this.measure(this.key);
 	}
 
 	measure(key) {
 		this.key = key;
+		this.open();
 		this.top = this.root = key === SEEN[0] ? this.stacks : this.calls;
 		this.draw();
 	}
@@ -57,7 +73,7 @@ export class Flame {
 	title(n) {
 		if (!n.up)
 			return "all";
-		return this.root === this.stacks ? frameText(this.data, n.name) : shortName(this.data.texts[n.name] || "(no name)").replace(/#\d+$/, "");
+		return this.root === this.stacks ? frameText(this.data, n.name) : shortName(plainName(this.data, n.name) || "(no name)");
 	}
 
 	amount(v) {
@@ -68,8 +84,14 @@ export class Flame {
 		return `${this.title(n)}: ${this.amount(n[this.key])}, ${formatPercent(n[this.key], this.root[this.key])} of all${n.count ? `; ${formatCount(n.count)} calls` : ""}`;
 	}
 
+	// Calls as on the timeline; of stacks the program's own lines, those of packages, and libraries.
 	background(n) {
-		return `color-mix(in srgb, var(${SHADES_OF[n.depth % SHADES_OF.length]}) 35%, var(--panel))`;
+		if (!n.up)
+			return "var(--faint)";
+		this.colours ??= colourSpans(this.data);
+		const { own, line, code } = this.data.stack ?? {}, stack = this.root === this.stacks;
+		const colour = !stack ? COLOURS[this.colours[n.span]] : own?.[n.name] === n.name ? "--mark" : line[n.name] < 0 && this.data.code.line[code[n.name]] < 0 ? "--host-driver" : "--host-python";
+		return `color-mix(in srgb, var(${colour}) ${n.depth % 2 ? 55 : 70}%, var(--ground))`;
 	}
 
 	box({ n, left, share, depth }) {
@@ -115,46 +137,47 @@ export class Flame {
 // The stacks seen in a time; null when there are none.
 export function stacksIn(data, from, to) {
 	const f = new Flame(data);
-	f.stacks = stackTree(data, from, to);
-	if (!f.stacks.looks)
-		return null;
+	f.within(from, to);
 	f.measure(SEEN[0]);
-	return el("div", {}, el("p.muted", {}, "stacks that the sampler saw in it"), f.picture);
+	return f.stacks.looks ? el("div", {}, el("p.muted", {}, "stacks that the sampler saw in it"), f.picture) : null;
 }
 
 // The calls of a time, drawn when they are asked for: a large run has many.
 export function callsIn(data, from, to) {
 	const f = new Flame(data);
-	return el("details", {
-		ontoggle: () => {
-			f.calls ??= callTree(data, from, to);
-			if (!f.key)
-				f.measure(MEASURES.find(([key]) => f.calls[key] > 0)?.[0] ?? "host");
-		},
-	}, el("summary", {}, "Flame graph of the calls in it"), f.path, f.picture);
+	f.within(from, to);
+	return el("details", { ontoggle: () => f.open() }, el("summary", {}, "Flame graph of the calls in it"), f.path, f.picture);
 }
 
 // Has the run calls of threads?
 export const hasCalls = (data) => data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread");
 
 // A flame graph with its tools; made when its section is first shown.
-export function flameSection(f, title, measures, ...notes) {
-	const choice = el("select", { "aria-label": "Measure", onchange: (e) => f.measure(e.target.value) },
-		...measures.map(([key, text]) => el("option", { value: key }, text)));
+export function flameSection(f, title, measures, tools, ...notes) {
+	const box = el("input", { type: "search", placeholder: "Find calls", "aria-label": "Find calls", oninput: () => { f.needle = box.value.toLowerCase(); f.draw(); } });
+	const measure = choice("flame", "What the width of a box is", measures, (key) => f.measure(key), f.usual());
 	const made = section("flame", title, ...notes,
-		el("div.toolbar", {}, choice,
-			el("input", { type: "search", placeholder: "Find calls", "aria-label": "Find calls", oninput: (e) => { f.needle = e.target.value.toLowerCase(); f.draw(); } }),
+		el("div.toolbar", {}, measure, ...tools, box,
 			el("button", { type: "button", onclick: () => f.zoom(f.root) }, "All calls"), f.path),
 		f.picture, f.list);
-	made.addEventListener("shown", () => {
-		f.open();
-		choice.value = f.key;
-	});
-	return Object.assign(made, { flame: f });
+	made.addEventListener("shown", () => f.open());
+	// show what stacks have of a text
+	const find = (text) => {
+		measure.value = SEEN[0];
+		measure.dispatchEvent(new Event("change", { bubbles: true }));
+		box.value = text;
+		box.dispatchEvent(new Event("input"));
+	};
+	return Object.assign(made, { flame: f, find });
 }
 
 export function flame(data) {
 	if (!data.look && !hasCalls(data))
 		return null;
-	return flameSection(new Flame(data), "Flame", [...MEASURES, ...(data.look ? [SEEN] : [])]);
+	const f = new Flame(data), [from, to, steps] = countedTime(data), counted = Number.isFinite(from);
+	const tools = counted ? [choice("time", "Which time", [["steps", `${formatCount(steps)} steps that count`], ["all", "the whole run"]], (what) => f.within(...(what === "steps" ? [from, to] : [-Infinity, Infinity])))] : [];
+	if (counted)
+		f.within(from, to);
+	return flameSection(f, "Flame", [...(hasCalls(data) ? MEASURES : []), ...(data.look ? [SEEN] : [])], tools,
+		el("p.muted", {}, "Calls of all threads, those inside others below them. Press a box to look into it, its own box to go back."));
 }

@@ -17,11 +17,12 @@ export class FlameDiff extends Flame {
 		const times = this.runs.map(countedTime);
 		this.calls ??= mergeTrees(this.runs, this.runs.map((run, i) => callTree(run, times[i][0], times[i][1])), times.map(([, , steps]) => steps));
 		if (!this.key)
-			this.measure(MEASURES.find(([key]) => this.calls[key] > 0)?.[0] ?? "host");
+			this.measure(this.usual());
 	}
 
 	measure(key) {
 		this.key = key;
+		this.open();
 		this.top = this.root = this.calls;
 		this.draw();
 	}
@@ -64,6 +65,6 @@ export class FlameDiff extends Flame {
 export function flameDiff(runs) {
 	if (!runs.every(hasCalls))
 		return null;
-	return flameSection(new FlameDiff(runs), "Flame", MEASURES,
+	return flameSection(new FlameDiff(runs), "Flame", MEASURES, [],
 		el("ul.legend", {}, el("li", {}, swatch("--comm"), "longer after"), el("li", {}, swatch("--compute"), "shorter after"), el("li", {}, "per step that counts; a box is as wide as the mean of both runs")));
 }

@@ -126,8 +126,13 @@ function stage(runs, timelines, help, changed) {
 				found.textContent = error.message;
 				box.setAttribute("aria-invalid", "true");
 			}
-			if (timelines.some((t) => t.match?.count))
+			if (timelines.some((t) => t.match?.count)) {
 				dock.replaceChildren(matchPanel(timelines));
+				dock.matches = true;
+			} else if (dock.matches) {
+				const t = timelines.find((o) => o.selected >= 0) ?? timelines[0];
+				t.onselect(t.selected);
+			}
 			changed();
 		},
 		onkeydown: (e) => {
@@ -137,6 +142,7 @@ function stage(runs, timelines, help, changed) {
 	});
 	for (const [i, t] of timelines.entries()) {
 		t.onselect = (span) => {
+			dock.matches = false; // what it shows is no result of a search
 			t.arrows = arrowsOf(runs[i], span);
 			t.underlined = waitsOf(runs[i], span).flatMap((wait) => chainSpans(runs[i], wait));
 			dock.replaceChildren(...notes.around(t, details(runs[i], t, span), span < 0 ? null : { span, from: runs[i].start[span], length: runs[i].dur[span] }));
@@ -144,6 +150,7 @@ function stage(runs, timelines, help, changed) {
 			changed();
 		};
 		t.onmeasure = () => {
+			dock.matches = false;
 			const [from, to] = [...t.measure].sort((a, b) => a - b);
 			dock.replaceChildren(...notes.around(t, areaPanel(t), { span: -1, from: Math.round(from), length: Math.round(to - from) }));
 			changed();
@@ -206,22 +213,43 @@ function follow({ timelines, tabs, box, notes }, hash = location.hash) {
 	}
 }
 
-function reportPage(data, help, bytes, changed, button) {
-	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed);
-	const find = (name) => {
-		shown.box.value = name;
-		shown.box.dispatchEvent(new Event("input"));
-		timeline.selected = -1;
-		timeline.nextMatch(1);
-		shown.element.scrollIntoView({ block: "nearest" });
+// Ways from tables and findings to what they are about.
+function waysOf(timeline, { box, element }) {
+	const search = (query) => {
+		box.value = query;
+		box.dispatchEvent(new Event("input"));
+		element.scrollIntoView({ block: "nearest" });
 	};
 	return {
-		...shown, timelines: [timeline], head: header(data, button), side: findings(data, inFullNote(data)),
-		sections: [kernels(data, find), operators(data, find), roofline(data, find), idle(data), pathSection(data, () => {
+		// all events of a query
+		find: (query) => {
+			timeline.select(-1, false);
+			search(query);
+		},
+		// the first event of a name
+		first: (name) => {
+			search(name);
+			timeline.selected = -1;
+			timeline.nextMatch(1);
+		},
+		path: () => {
 			togglePath(timeline, true);
-			shown.element.scrollIntoView({ block: "nearest" });
-		}), devices(data), steps(data), budget(data), waits(data), scopes(data, find), flame(data),
-			ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data), shown.notes.section(), rowsAsText(timeline), trust(data, bytes)],
+			element.scrollIntoView({ block: "nearest" });
+		},
+		stacks: (text) => {
+			location.hash = "flame";
+			document.getElementById("flame").find(text);
+		},
+	};
+}
+
+function reportPage(data, help, bytes, changed, button) {
+	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed), go = waysOf(timeline, shown);
+	return {
+		...shown, timelines: [timeline], head: header(data, button), side: findings(data, go, inFullNote(data)),
+		sections: [kernels(data, go.first), operators(data, go.first), roofline(data, go.first), idle(data), pathSection(data, go.path), devices(data), steps(data), budget(data), waits(data),
+			scopes(data, go.first), flame(data), ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data),
+			shown.notes.section(), rowsAsText(timeline), trust(data, bytes)],
 	};
 }
 

@@ -84,23 +84,43 @@ function strokes(t, p, top) {
 	return out;
 }
 
+const CLOSE = 6; // pixels between steps from lane to lane
+
+// Steps so close to each other that they would make a block; they are drawn fainter.
+function closeSteps(lines) {
+	const out = new Set();
+	let last = null;
+	for (const line of lines) {
+		if (line[1] === line[3])
+			continue;
+		if (last && line[0] - last[0] < CLOSE)
+			out.add(last).add(line);
+		last = line;
+	}
+	return out;
+}
+
+function strokeLines(ctx, lines, width, colour, dash) {
+	ctx.lineWidth = width;
+	ctx.strokeStyle = colour;
+	ctx.setLineDash(dash);
+	ctx.beginPath();
+	for (const [x0, y0, x1, y1] of lines) {
+		ctx.moveTo(x0, y0);
+		ctx.lineTo(x1, y1);
+	}
+	ctx.stroke();
+	ctx.setLineDash([]);
+}
+
 // The line over the lanes: dark on a light rim, dashed where a dependency is inferred.
 export function drawPath(t, ctx, top) {
-	const lines = strokes(t, stretchesOf(t.data), top);
-	for (const [width, colour] of [[6, css(t.ground, 0.85)], [3, css(t.ink)]])
-		for (const dashed of [0, 1]) {
-			ctx.lineWidth = width;
-			ctx.strokeStyle = colour;
-			ctx.setLineDash(dashed ? [5, 3] : []);
-			ctx.beginPath();
-			for (const [x0, y0, x1, y1, inferred] of lines)
-				if (!inferred === !dashed) {
-					ctx.moveTo(x0, y0);
-					ctx.lineTo(x1, y1);
-				}
-			ctx.stroke();
-		}
-	ctx.setLineDash([]);
+	const lines = strokes(t, stretchesOf(t.data), top), close = closeSteps(lines), clear = lines.filter((line) => !close.has(line));
+	strokeLines(ctx, [...close], 1, css(t.ink, 0.4), []);
+	for (const [width, colour] of [[6, css(t.ground, 0.85)], [3, css(t.ink)]]) {
+		strokeLines(ctx, clear.filter((line) => !line[4]), width, colour, []);
+		strokeLines(ctx, clear.filter((line) => line[4]), width, colour, [5, 3]);
+	}
 }
 
 // Switch the line on or off; its step comes into view when none of it is.

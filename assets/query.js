@@ -1,6 +1,7 @@
 // The query box: words and comparisons, all of which must hold. "gemm dur>100us step=5 lane~stream kind=kernel"
 import { classOf } from "./area.js";
 import { spanName } from "./data.js";
+import { ownLine, stackRows } from "./stacks.js";
 
 const UNIT_NS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 };
 const TERM = /(?:([a-z]+)(>=|<=|!=|>|<|=|!~|~))?("[^"]*"|\S+)/gi;
@@ -80,8 +81,15 @@ const FIELDS = {
 			return TEXT[op](titles.get(lane), v);
 		};
 	},
+	line: (t, op, v) => {
+		const rows = stackRows(t.data);
+		return byText((i) => ownLine(t.data, rows[i]), (i) => rows[i], op, v);
+	},
 	text: (t, op, v) => byText((i) => t.data.args ? t.data.texts[t.data.args[i]] : "", (i) => t.data.args?.[i] ?? 0, op, v),
 };
+
+const NUMBERS = ["dur", "start", "step"];
+const COMPARISON = new RegExp(`(^|\\s)(${Object.keys(FIELDS).join("|")})(>|<|=|~|!)`, "i");
 
 // Tests for the terms of a query; throws when one cannot be understood.
 function testsOf(timeline, query) {
@@ -92,7 +100,7 @@ function testsOf(timeline, query) {
 		const make = FIELDS[field.toLowerCase()];
 		if (!make)
 			throw new Error(`${field} is not one of ${Object.keys(FIELDS).join(", ")}`);
-		if (!(op in TEXT) && ["name", "kind", "class", "lane", "text"].includes(field.toLowerCase()))
+		if (!(op in TEXT) && !NUMBERS.includes(field.toLowerCase()))
 			throw new Error(`${field} compares with ~ (contains), !~, = or !=`);
 		return make(timeline, op, value, text);
 	});
@@ -104,8 +112,7 @@ export function runQuery(timeline, query) {
 	const plain = query.trim().toLowerCase();
 	if (!plain)
 		return null;
-	const own = /(^|\s)(dur|start|step|name|kind|class|lane|text)(>|<|=|~|!)/i.test(query);
-	const tests = own ? testsOf(timeline, query) : [FIELDS.name(timeline, "~", plain)];
+	const tests = COMPARISON.test(query) ? testsOf(timeline, query) : [FIELDS.name(timeline, "~", plain)];
 	const hit = new Uint8Array(timeline.data.name.length);
 	for (let i = 0; i < hit.length; i++)
 		hit[i] = tests.every((test) => test(i)) ? 1 : 0;

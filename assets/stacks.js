@@ -28,3 +28,33 @@ export function lineText(data, row) {
 	const own = data.stack.own?.[row] ?? -1;
 	return el("span", { title: stackText(data, row).textContent }, frameText(data, own >= 0 ? own : row));
 }
+
+// The program's own line in a stack as "file.py:12", "" without one.
+export function ownLine(data, row) {
+	if (row < 0)
+		return "";
+	const own = data.stack.own?.[row] ?? -1, at = own >= 0 ? own : row, code = data.stack.code[at];
+	const line = data.stack.line[at] >= 0 ? data.stack.line[at] : data.code.line[code];
+	return code < 0 || line < 0 ? "" : `${data.texts[data.code.file[code]].split("/").pop()}:${line}`;
+}
+
+// Of every span the row of stack that it is of, -1 for none: of GPU work that of its launch, of a gap where the launching
+// thread was longest. Made when first needed.
+export function stackRows(data) {
+	if (data.stackRows)
+		return data.stackRows;
+	const rows = data.stackRows = new Int32Array(data.start.length).fill(-1), p = data.gap_part;
+	if (!data.stack || !data.code)
+		return rows;
+	for (let i = 0; i < data.gpu.n; i++)
+		rows[i] = data.gpu.stack?.[i] ?? -1;
+	const longest = new Map();
+	for (let i = 0; i < (p?.n ?? 0); i++) {
+		const span = data.spanOfGap[p.gap[i]];
+		if (p.stack[i] >= 0 && span >= 0 && p.dur[i] > (longest.get(span) ?? 0)) {
+			longest.set(span, p.dur[i]);
+			rows[span] = p.stack[i];
+		}
+	}
+	return rows;
+}

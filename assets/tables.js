@@ -67,8 +67,10 @@ function asMarkdown(rows) {
 	return [line(rows[0]), line(rows[0].map(() => "---")), ...rows.slice(1).map(line)].join("\n") + "\n";
 }
 
-// A two-column table of facts.
+// Facts as pairs, those without a value left out.
 export function factTable(facts) {
-	return el("table.facts", {}, el("tbody", {}, ...facts.filter(([, v]) => v !== null && v !== "").map(([k, v]) =>
-		el("tr", {}, el("th", { scope: "row" }, k), el("td", {}, v)))));
+	return el("dl.facts", {}, ...facts.filter(([, v]) => v !== null && v !== "").map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
 }
+
+// The same as lines of text.
+export const factsText = (list) => [...list.children].map((pair) => `${pair.firstChild.textContent}: ${pair.lastChild.textContent.replaceAll("\n", "\n\t")}`).join("\n");

@@ -415,9 +415,11 @@ export class Timeline {
 		}
 	}
 
-	// Without namespaces: there is little room.
+	// Without namespaces, and without what the lane says: there is little room.
 	label(span) {
 		const id = this.data.name[span];
+		if (span >= this.data.first_gap)
+			return spanName(this.data, span).replace("idle: ", "");
 		return id ? this.short[id] ??= shortName(this.data.texts[id]).replace(/^(?:\w+::)+(?=\w)/, "") : spanName(this.data, span);
 	}
 

@@ -61,6 +61,13 @@ def open_tab(driver, section):
     driver.execute_script("assay.tabs.show(arguments[0])", section)
 
 
+def choose(driver, name, value):
+    driver.execute_script("""
+        const c = document.querySelector(`[data-choice=${arguments[0]}]`);
+        c.value = arguments[1];
+        c.dispatchEvent(new Event("change", { bubbles: true }));""", name, value)
+
+
 def console(driver):
     return [line["message"] for line in driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
 
@@ -213,6 +220,8 @@ def check_inferred(driver, folder):
         for (let i = 0; i < assay.data.first_gap; i++) if (!wait.has(i)) all.add(t.colour[i]);
         return [wait.size, new Set([...wait].map((s) => t.colour[s])).size, all.has(t.colour[[...wait][0]])];""")
     tap.ok("calls that waited have a colour of their own", colours[0] > 0 and colours[1] == 1 and not colours[2], colours)
+    check_links(driver)
+    check_lines(driver)
     tap.ok("the recorded run has no console errors", not console(driver))
 
 
@@ -357,8 +366,8 @@ def check_timeline(driver):
     details = driver.find_element(By.CSS_SELECTOR, ".details").text
     tap.ok("a click selects and shows details", state()[2] == kernel[0] and kernel[3] in details and "launched by" in details, details)
     tap.ok("the selection has its launch arrow", driver.execute_script("return assay.timeline.arrows.some(([a, b]) => b === arguments[0])", kernel[0]))
-    driver.find_element(By.XPATH, "//div[contains(@class, 'details')]//th[text()='launched by']/../td/a").click()
-    tap.ok("the launch link selects the call", state()[2] == driver.execute_script("return assay.data.gpu.launch[arguments[0]]", kernel[0]))
+    driver.find_element(By.XPATH, "//div[contains(@class, 'details')]//dt[text()='launched by']/../dd/a").click()
+    tap.ok("the launch link selects the call", until(driver, f"assay.timeline.selected === assay.data.gpu.launch[{kernel[0]}]"), state())
     ruler = driver.find_element(By.CSS_SELECTOR, "canvas.ruler")
     driver.execute_script("assay.timeline.showAll()")
     ActionChains(driver).move_to_element_with_offset(ruler, -200, 0).click_and_hold().move_by_offset(300, 0).release().perform()
@@ -534,7 +543,7 @@ def check_details(driver):
     tap.ok("details name operator, shapes and step", all(word in got[3] for word in (got[1], "shapes", f"step{got[2]}")), got)
     bars = driver.execute_script("return [document.querySelectorAll('.bins i').length, document.querySelectorAll('.bins i.own').length]")
     tap.ok("a histogram marks the length among those of the name", bars == [40, 1], bars)
-    driver.find_elements(By.CSS_SELECTOR, ".siblings button")[1].click()
+    driver.find_elements(By.CSS_SELECTOR, ".selection .head button")[1].click()
     same = driver.execute_script("const d = assay.data, s = assay.timeline.selected; return [s !== arguments[0], d.name[s] === d.name[arguments[0]]]", got[0])
     tap.ok("next goes to another of the same name", all(same), same)
 
@@ -565,6 +574,14 @@ def check_tables(driver):
 def check_flame(driver):
     """Sums of the call tree against all events; a press zooms."""
     open_tab(driver, "flame")
+    steps = driver.execute_script("""
+        const d = assay.data, f = document.getElementById("flame").flame, [from, to, n] = countedTime(d);
+        let launched = 0;
+        for (let i = 0; i < d.gpu.n; i++) launched += d.start[i] >= from && d.start[i] < to ? d.dur[i] : 0;
+        const step = [...f.root.inside.values()].find((c) => d.stepNames.has(c.name));
+        return [f.root.gpu, launched, step.count, n, f.title(step), document.querySelectorAll("[data-choice=time]").length];""")
+    tap.ok("the flame graph is of the steps that count, as one", steps[0] == steps[1] > 0 and steps[2] == steps[3] > 1 and not any(c.isdigit() for c in steps[4]), steps)
+    choose(driver, "time", "all")
     sums = driver.execute_script("""
         const d = assay.data, f = document.getElementById("flame").flame, total = (list) => list.reduce((a, b) => a + b, 0);
         let launched = 0, inside = true;
@@ -686,11 +703,9 @@ def check_lanes_in_address(driver, page):
         t.show(2e6, 9e6);
         const rows = t.shown.flatMap((g) => g.rows);
         t.selectArea(3e6, 5e6, [1, 2].map((i) => assay.data.lanes.indexOf(rows[i].lane)));
-        const points = document.querySelector("[data-choice=points]");
-        points.value = "shapes";
-        points.dispatchEvent(new Event("change", { bubbles: true }));
         assay.tabs.show("idle");
         t.view.scrollTop = 40;""")
+    choose(driver, "points", "shapes")
     settle(driver)
     want = driver.execute_script(LANES)
     link = driver.find_element(By.XPATH, "//button[text()='Link']")
@@ -705,30 +720,51 @@ def check_lanes_in_address(driver, page):
     until(driver, "/&steps$/.test(location.hash)")
     reopen(driver)
     tap.ok("an address made at a table leads to the table", driver.execute_script("return assay.tabs.state().seen && assay.tabs.current === 'steps'"))
-    odd = driver.execute_script("""
-        const t = assay.timeline, before = t.shown.length;
-        location.hash = "lanes=%ZZ,pin.99.gpu,move.1<2,open.x,hide.&area=1,2,999,-4&set.points=none&top=nan&tab=nothing&span=99999999";
-        return before;""")
-    settle(driver)
-    tap.ok("a wrong address does no harm", driver.execute_script("return assay.timeline.shown.length") == odd and not console(driver))
+    odd = driver.execute_async_script("""
+        const t = assay.timeline, before = t.shown.length, done = arguments[0];
+        addEventListener("hashchange", () => done([before, t.shown.length]), { once: true });
+        location.hash = "lanes=%ZZ,pin.99.gpu,move.1<2,open.x,hide.&area=1,2,999,-4&set.points=none&top=nan&tab=nothing&span=99999999";""")
+    tap.ok("a wrong address does no harm", odd[0] == odd[1] and not console(driver), odd)
     driver.get("about:blank")
     load(driver, page)
 
 
 def check_links(driver):
-    links = driver.find_elements(By.CSS_SELECTOR, "#verdicts a.evidence")
-    if not links:
-        tap.skip("a finding leads to its gap", "the run has no findings")
+    """Findings lead to their longest gap, or to an event of the name they are about."""
+    links = driver.execute_script("return [...document.querySelectorAll('#verdicts > li')].map((li) => li.querySelector('a.evidence')?.getAttribute('href') ?? null)")
+    want = driver.execute_script("""
+        const d = assay.data, f = d.finding;
+        return Array.from({ length: f.n }, (_, i) => [f.gap[i] >= 0 ? d.spanOfGap[f.gap[i]] : -1, [f.kernel[i], f.op[i], f.range[i]].map((t) => d.texts[t]).filter(Boolean)]);""")
+    if not any(links):
+        tap.skip("findings lead to the timeline", "the run has no findings")
         return
-    driver.execute_script("assay.timeline.showAll(); arguments[0].scrollIntoView({block: 'center'})", links[0])
-    links[0].click()
-    settle(driver)
-    found = driver.execute_script("""
-        const t = assay.timeline, d = assay.data, s = t.selected;
-        const gap = d.gapOfSpan[s - d.first_gap];
-        return [s >= d.first_gap, d.finding.gap.find((g) => g >= 0) === gap, t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width,
-            document.getElementById("timeline").getBoundingClientRect().top < innerHeight / 2];""")
-    tap.ok("a finding leads to its gap", all(found), found)
+    for i, link in enumerate(links):
+        if not link:
+            continue
+        driver.execute_script("assay.timeline.select(-1, false); assay.timeline.showAll()")
+        driver.execute_script("document.querySelectorAll('#verdicts > li')[arguments[0]].querySelector('a.evidence').click()", i)
+        until(driver, "assay.timeline.selected >= 0")
+        span, name, seen = driver.execute_script("""
+            const t = assay.timeline, d = assay.data, s = t.selected;
+            return [s, spanName(d, s), t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width && document.getElementById("timeline").getBoundingClientRect().top < innerHeight / 2];""")
+        tap.ok(f"finding {i + 1} leads to what it is about", seen and link == f"#span={span}" and (span == want[i][0] if want[i][0] >= 0 else name in want[i][1]), (link, span, name, want[i]))
+    tap.ok("every finding with a gap or a name leads somewhere", all(link or gap < 0 for link, (gap, _) in zip(links, want)), links)
+
+
+def check_lines(driver):
+    """Lines of findings: their events by a search, or the stacks that the sampler saw there."""
+    driver.execute_script("assay.timeline.select(-1, false); [...document.querySelectorAll('.where .plain')].find((b) => b.textContent.endsWith('program.py:31')).click()")
+    got = driver.execute_script("""
+        const d = assay.data, t = assay.timeline, own = (row) => row < 0 ? "" : d.texts[d.code.file[d.stack.code[d.stack.own[row]]]].split("/").pop() + ":" + d.stack.line[d.stack.own[row]];
+        let work = 0;
+        for (let i = 0; i < d.gpu.n; i++) work += own(d.gpu.stack[i]) === "program.py:31";
+        return [document.querySelector(".search").value, work, Array.from(t.match.hit.slice(0, d.gpu.n)).reduce((a, b) => a + b, 0), t.match.count];""")
+    tap.ok("a line of a finding marks the work launched there", got[0] == "line=program.py:31" and got[1] == got[2] > 0 and got[3] > got[2], got)
+    driver.execute_script("[...document.querySelectorAll('.where .plain')].find((b) => b.textContent.endsWith('program.py:24')).click()")
+    until(driver, "assay.tabs.current === 'flame'")
+    got = driver.execute_script("return [assay.tabs.current, document.querySelector('[data-choice=flame]').value, [...document.querySelectorAll('#flame .found')].map((b) => b.textContent)]")
+    tap.ok("a line that only the sampler saw is shown in its stacks", got == ["flame", "looks", ["Samples.clean · program.py:24"]], got)
+    driver.execute_script("const b = document.querySelector('.search'); b.value = ''; b.dispatchEvent(new Event('input'))")
 
 
 def check_sections(driver):
@@ -813,10 +849,7 @@ def check_diff(driver, folder):
     tap.ok("it compares operators", all(o["name"] in text_of(driver, "operators") for o in want["ops"]))
     driver.execute_script("assay.timelines[1].select(0, true)")
     driver.execute_script("[...document.querySelectorAll('.details .facts a')].find((a) => a.title.startsWith('cuda')).click()")
-    settle(driver)
-    tap.ok("links stay inside their run", driver.execute_script("""
-        const [a, b] = assay.timelines;
-        return a.selected === -1 && b.selected === b.data.gpu.launch[0];"""))
+    tap.ok("links stay inside their run", until(driver, "assay.timelines[0].selected === -1 && assay.timelines[1].selected === assay.timelines[1].data.gpu.launch[0]"))
     pair = tap.ROOT / "tests/cases/diff/flash-to-math"
     tap.run("diff", pair / "before", pair / "after", "--html", page)
     load(driver, page)
