@@ -66,7 +66,7 @@ DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
 REC_TLS_cuda := -ftls-model=initial-exec
 REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c /dev/null >/dev/null 2>&1 && echo $(DESCRIPTORS))
 
-.PHONY: all dist demo check faults coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
+.PHONY: all test-tools dist demo check faults coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
 # With sanitizers everything is compiled once: the program is made of the tests' objects.
@@ -140,6 +140,9 @@ TARGETS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))
 $(TARGETS): $(B)/%: %.c $(B)/tests/fuzz/replay/main.o $(B)/libassay.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o %.a,$^) $(LIBS)
+
+# All that suites build for themselves: one make before them, so that none reads what another writes.
+test-tools: $(filter $(B)/tests/%,$(TOOLS)) $(TARGETS) $(B)/tests/fake/librocprofiler-sdk.so
 
 # Man pages and completion come from the option tables of the program itself.
 COMMANDS = $(shell $(B)/assay help --list)

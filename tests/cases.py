@@ -20,7 +20,7 @@ def run_case(case, bin_dir):
     env.pop("ASSAY_THREADS", None)
     env.pop("COLUMNS", None)
     p = subprocess.run(["sh", "-c", (case / "cmd").read_text()], cwd=case, env=env, capture_output=True,
-                       stdin=subprocess.DEVNULL, timeout=60)
+                       stdin=subprocess.DEVNULL, timeout=tap.PATIENCE)
     got = {"out": p.stdout, "err": p.stderr, "status": b"%d\n" % p.returncode}
     default = {"out": b"", "err": b"", "status": b"0\n"}
     bad = []

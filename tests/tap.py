@@ -6,11 +6,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ASSAY = os.environ.get("ASSAY", str(ROOT / "build/release/assay"))
 CORPUS = pathlib.Path(os.environ.get("ASSAY_CORPUS", str(ROOT.parent / "shared/data")))
+PATIENCE = 300  # seconds until what must come is given up: only what hangs waits so long, however busy the machine
 failed = 0
 
 
@@ -29,8 +31,25 @@ def skip(name, reason):
 
 def run(*args, **kw):
     """The program's exit status, standard output and standard error, as text."""
-    p = subprocess.run([ASSAY, *map(str, args)], capture_output=True, timeout=kw.pop("timeout", 120), **kw)
+    p = subprocess.run([ASSAY, *map(str, args)], capture_output=True, timeout=PATIENCE, **kw)
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def until(ready, what):
+    """What ready() gives as soon as that is something."""
+    end = time.monotonic() + PATIENCE
+    while not (got := ready()):
+        assert time.monotonic() < end, what
+        time.sleep(0.005)
+    return got
+
+
+def known_leaks(folder):
+    """LSAN_OPTIONS for programs with detached threads, which may end with the process: the C library frees what dlerror()
+    would say of such a thread behind the sanitizer's back."""
+    path = pathlib.Path(folder, "known_leaks")
+    path.write_text("leak:_dlerror_run\n")
+    return f"suppressions={path}:print_suppressions=0"
 
 
 def page_data(page):

@@ -1,7 +1,10 @@
 /* Runs every TEST of the build, each in a process of its own, and prints one line a test.
  * usage: run [PART-OF-FILE-OR-NAME...] */
+#define _GNU_SOURCE /* nftw */
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +31,38 @@ extern const assay_test __start_assay_tests[], __stop_assay_tests[];
 extern void __gcov_dump(void);
 #endif
 
-enum { LIMIT_SECONDS = 120, SKIPPED = 77 };
+enum { LIMIT_SECONDS = 600, SKIPPED = 77 };
+
+static char folder[256]; /* of the test that runs */
+
+const char *assay_test_path(const char *name)
+{
+	static char paths[8][512];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+	snprintf(path, sizeof *paths, "%s/%s", folder, name);
+	return path;
+}
+
+static bool make_folder(void)
+{
+	const char *temp = getenv("TMPDIR");
+	snprintf(folder, sizeof folder, "%s/assay-unit-XXXXXX", temp && *temp ? temp : "/tmp");
+	return mkdtemp(folder) != NULL;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type;
+	if (at->level)
+		remove(path);
+	return 0;
+}
+
+static void empty_folder(void)
+{
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
 
 static int run_one(const assay_test *t)
 {
@@ -59,11 +93,16 @@ static bool is_wanted(const char *file, const char *name, char **part, int n)
 int main(int argc, char **argv)
 {
 	int failed = 0;
+	if (!make_folder()) {
+		perror(folder);
+		return 1;
+	}
 	for (const assay_test *t = __start_assay_tests; t < __stop_assay_tests; t++) {
 		const char *file = strncmp(t->file, "src/", 4) ? t->file : t->file + 4;
 		if (!is_wanted(file, t->name, argv + 1, argc - 1))
 			continue;
 		int rc = run_one(t);
+		empty_folder();
 		printf("%s - %s: %s\n",
 		       rc == 0         ? "ok"
 		       : rc == SKIPPED ? "skip"
@@ -71,5 +110,6 @@ int main(int argc, char **argv)
 		       file, t->name);
 		failed += rc != 0 && rc != SKIPPED;
 	}
+	rmdir(folder);
 	return failed != 0;
 }

@@ -223,7 +223,7 @@ static bool survives(const char *path)
 	assay_run *run = assay_run_new(), *back = NULL;
 	bool same = assay_read_path(run, path, &err) && assay_run_analyze(run, NULL, &err);
 	if (same)
-		back = again(run, "/tmp/assay-convert-test.json.gz");
+		back = again(run, assay_test_path("again.json.gz"));
 	same = same && back;
 	for (size_t i = 0; same && i < ASSAY_COUNT_OF(read_tables); i++) {
 		bool made = read_tables[i] == ASSAY_T_flow && !run->part.t.flow.n;

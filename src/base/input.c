@@ -555,7 +555,7 @@ static assay_input *open_dots(const char *path, size_t n)
 TEST(a_file_that_shrinks_while_it_is_read_keeps_what_was_there)
 {
 	enum { N = 5 << 20, LEFT = 3000000 };
-	const char *path = "/tmp/assay-input-shrinks";
+	const char *path = assay_test_path("shrinks");
 	assay_input *in = open_dots(path, N);
 	CHECK(in && truncate(path, LEFT) == 0);
 	assay_view v = assay_input_view(in, 0, N);
@@ -569,7 +569,7 @@ TEST(a_file_that_shrinks_while_it_is_read_keeps_what_was_there)
 TEST(a_file_that_grows_is_read_as_it_was_and_says_so)
 {
 	enum { N = 2 << 20 };
-	const char *path = "/tmp/assay-input-grows";
+	const char *path = assay_test_path("grows");
 	assay_input *in = open_dots(path, N);
 	CHECK(in && !assay_input_change(in) && truncate(path, N + 5) == 0);
 	assay_view v = assay_input_view(in, 0, 2 * N);
@@ -583,7 +583,7 @@ TEST(a_file_that_grows_is_read_as_it_was_and_says_so)
 TEST(a_removed_file_is_read_to_its_end)
 {
 	enum { N = 2 << 20 };
-	const char *path = "/tmp/assay-input-removed";
+	const char *path = assay_test_path("removed");
 	assay_input *in = open_dots(path, N);
 	CHECK(in && unlink(path) == 0);
 	CHECK(assay_input_view(in, 0, 2 * N).n == N && !assay_input_damage(in));

@@ -296,20 +296,20 @@ static bool round_trip(const char *path, size_t n)
 
 TEST(what_is_packed_unpacks_to_the_same)
 {
-	CHECK(round_trip("/tmp/assay-output-test.bin", 300000));
-	CHECK(round_trip("/tmp/assay-output-test.bin.gz", 3000000));
-	CHECK(round_trip("/tmp/assay-output-test.bin.zst", 3000000));
-	CHECK(round_trip("/tmp/assay-output-test.empty.gz", 0));
+	CHECK(round_trip(assay_test_path("bin"), 300000));
+	CHECK(round_trip(assay_test_path("bin.gz"), 3000000));
+	CHECK(round_trip(assay_test_path("bin.zst"), 3000000));
+	CHECK(round_trip(assay_test_path("empty.gz"), 0));
 	return 0;
 }
 
-/* Files whose names begin with that of an output. */
-static size_t files_like(const char *name)
+/* Files in the folder of a test. */
+static size_t files_there(void)
 {
 	size_t n = 0;
-	DIR *d = opendir("/tmp");
+	DIR *d = opendir(assay_test_path(""));
 	for (struct dirent *e; d && (e = readdir(d));)
-		n += !strncmp(e->d_name, name, strlen(name));
+		n += e->d_name[0] != '.';
 	if (d)
 		closedir(d);
 	return n;
@@ -318,15 +318,15 @@ static size_t files_like(const char *name)
 TEST(an_output_of_a_killed_program_leaves_nothing)
 {
 	assay_err err = {0};
-	const char *path = "/tmp/assay-output-killed.json";
+	const char *path = assay_test_path("killed.json");
 	assay_output *o = assay_output_open(path, &err);
 	CHECK(o);
 	bool nameless = o->nameless;
 	fputs("half", assay_output_file(o));
 	fflush(assay_output_file(o));
-	size_t left = files_like("assay-output-killed.json");
+	size_t left = files_there();
 	CHECK(assay_output_close(o, &err) && access(path, F_OK) == 0);
-	CHECK_EQ(files_like("assay-output-killed.json"), 1);
+	CHECK_EQ(files_there(), 1);
 	unlink(path);
 	if (!nameless) /* of this file system */
 		return 77;
@@ -337,7 +337,7 @@ TEST(an_output_of_a_killed_program_leaves_nothing)
 TEST(a_file_that_is_replaced_keeps_its_mode)
 {
 	assay_err err = {0};
-	const char *path = "/tmp/assay-output-mode.json";
+	const char *path = assay_test_path("mode.json");
 	struct stat st;
 	for (unsigned mode = 0600; mode <= 0640; mode += 040) {
 		FILE *f = fopen(path, "wb");
@@ -354,10 +354,10 @@ TEST(a_dropped_output_leaves_nothing)
 {
 	assay_err err = {0};
 	CHECK(!assay_output_open("/nonexistent/place/x.gz", &err) && err.code == ASSAY_IO);
-	assay_output *o = assay_output_open("/tmp/assay-output-drop.json.gz", &err);
+	assay_output *o = assay_output_open(assay_test_path("drop.json.gz"), &err);
 	CHECK(o);
 	fputs("half", assay_output_file(o));
 	assay_output_drop(o);
-	CHECK(access("/tmp/assay-output-drop.json.gz", F_OK) != 0);
+	CHECK_EQ(files_there(), 0);
 	return 0;
 }

@@ -14,6 +14,10 @@ typedef struct assay_test {
 	int (*run)(void);
 } assay_test;
 
+/* A path in a folder that nobody else uses, whatever runs beside this test; the folder is emptied
+ * after it. The text is the runner's, and good for eight calls. */
+const char *assay_test_path(const char *name);
+
 /* clang's address sanitizer would put red zones between the rows */
 #if defined(__clang__)
 #define ASSAY_TEST_ROW                                                                             \

@@ -190,8 +190,9 @@ TEST(a_folder_is_written_whole_or_not_at_all)
 	assay_run *run = assay_run_new();
 	assay_err err = {0};
 	assay_add(&run->part.t, ASSAY_T_stat);
-	const char *folder = "/tmp/assay-csv-folder", *blocked = "/tmp/assay-csv-folder/stat.csv";
-	const char *columns = "/tmp/assay-csv-folder/columns.csv";
+	const char *folder = assay_test_path("folder"),
+		   *blocked = assay_test_path("folder/stat.csv");
+	const char *columns = assay_test_path("folder/columns.csv");
 	CHECK(write_tables(run, folder, NULL, &err) && !access(blocked, F_OK));
 	CHECK(!unlink(blocked) && !unlink(columns) && !mkdir(blocked, 0777));
 	CHECK(!write_tables(run, folder, NULL, &err) && strstr(err.text, blocked));

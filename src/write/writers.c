@@ -235,9 +235,9 @@ TEST(a_folder_is_written_where_the_name_or_the_format_says_so)
 {
 	CHECK(assay_writes_folder(&assay_writer_csv, "a"));
 	CHECK(assay_writes_folder(&assay_writer_xplane, "logs/"));
-	CHECK(assay_writes_folder(&assay_writer_xplane, "/tmp"));
-	CHECK(!assay_writes_folder(&assay_writer_xplane, "/tmp/assay-none.xplane.pb"));
-	CHECK(!assay_writes_folder(&assay_writer_chrome, "/tmp"));
+	CHECK(assay_writes_folder(&assay_writer_xplane, assay_test_path("")));
+	CHECK(!assay_writes_folder(&assay_writer_xplane, assay_test_path("none.xplane.pb")));
+	CHECK(!assay_writes_folder(&assay_writer_chrome, assay_test_path("")));
 	return 0;
 }
 

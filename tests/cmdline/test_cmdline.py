@@ -101,7 +101,7 @@ def pager(folder):
     def on_terminal(line, **env):
         seen.unlink(missing_ok=True)
         return subprocess.run(["script", "-qc", line, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True,
-                              env={**os.environ, "TERM": "xterm", **env}, timeout=60).stdout.decode()
+                              env={**os.environ, "TERM": "xterm", **env}, timeout=tap.PATIENCE).stdout.decode()
 
     for name, env in (("ASSAY_PAGER", {"ASSAY_PAGER": f"cat >{seen}", "PAGER": "false"}), ("PAGER", {"PAGER": f"cat >{seen}"})):
         out = on_terminal(line, **env)

@@ -5,9 +5,8 @@ import re
 import resource
 import subprocess
 import tempfile
-import time
 
-from fixture import ASSAY, SITE, notes, reasons
+from fixture import ASSAY, PATIENCE, SITE, notes, reasons, until
 from harness import TOP, case, in_time
 
 
@@ -192,7 +191,7 @@ def run_rdhc(script, *args, name="rdhc", **more):
             with open(f"{t}/{name}", "w") as f:
                 f.write('#!/bin/sh\necho "$3" > "$HOME/told"\n' + script)
             os.chmod(f"{t}/{name}", 0o755)
-        p = subprocess.run([ASSAY, "env", "--no-hash", "-o", "-", "--health", *args], capture_output=True, timeout=60,
+        p = subprocess.run([ASSAY, "env", "--no-hash", "-o", "-", "--health", *args], capture_output=True, timeout=PATIENCE,
                            env={"PATH": f"{t}:/usr/bin:/bin", "HOME": t, "TMPDIR": t}, **more)
         if os.path.exists(f"{t}/told"):
             with open(f"{t}/told") as f:
@@ -230,7 +229,7 @@ def _():
 
 @case("TestRdhcWrapper.rdhc_timeout_returns_none", root=False)
 def _():
-    got, why, _ = health("sleep 500", "--health-limit", "300ms")  # which gives up after a minute
+    got, why, _ = health("sleep 500", "--health-limit", "300ms")
     assert got is None and "timed out after 0.3 s" in why[0]
 
 
@@ -282,9 +281,8 @@ def _():
 # A running process -------------------------------------------------------------------------------
 @case("pid.reports_variables_and_program_of_a_running_process", root=False)
 def _():
-    p = subprocess.Popen(["sleep", "30"], env={"PATH": "/usr/bin:/bin", "HSA_XNACK": "1", "SECRET": "zz9"})
+    p = subprocess.Popen(["sleep", "3600"], env={"PATH": "/usr/bin:/bin", "HSA_XNACK": "1", "SECRET": "zz9"})
     try:
-        time.sleep(0.2)
         out = subprocess.run([ASSAY, "env", "--no-hash", "--json", "--pid", str(p.pid)], capture_output=True)
         d = json.loads(out.stdout)
         assert d["env_vars"]["HSA_XNACK"] == "1" and b"zz9" not in out.stdout
@@ -301,7 +299,7 @@ def with_nvml(mode=""):
     with tempfile.TemporaryDirectory() as t:
         subprocess.run(["gcc", "-shared", "-fPIC", "-Isrc", "-o", f"{t}/libnvidia-ml.so.1", "tests/fake/nvml.c"], check=True)
         env = {"PATH": "/usr/bin:/bin", "HOME": t, "LD_LIBRARY_PATH": t, "FAKE_NVML": mode}
-        p = subprocess.run([ASSAY, "env", "--no-hash", "--json"], env=env, capture_output=True, timeout=30)
+        p = subprocess.run([ASSAY, "env", "--no-hash", "--json"], env=env, capture_output=True, timeout=PATIENCE)
         assert p.returncode == 0, p.stderr
         return json.loads(p.stdout)
 
@@ -337,9 +335,9 @@ def _():
     with tempfile.TemporaryDirectory() as t:
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,librocblas.so.4", "-o", f"{t}/librocblas.so.4.9.1"], check=True)
         env = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": f"{t}/librocblas.so.4.9.1"}
-        p = subprocess.Popen(["sleep", "30"], env=env)
+        p = subprocess.Popen(["sleep", "3600"], env=env)
         try:
-            time.sleep(0.3)
+            until(lambda: "librocblas" in open(f"/proc/{p.pid}/maps").read(), "it is not loaded")
             d = json.loads(subprocess.run([ASSAY, "env", "--no-hash", "--json", "--pid", str(p.pid)], capture_output=True).stdout)
         finally:
             p.kill()

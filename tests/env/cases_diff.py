@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from fixture import ASSAY, Root, elf
+from fixture import ASSAY, PATIENCE, Root, elf
 from harness import case, in_time
 
 
@@ -14,7 +14,7 @@ def diff(r, *docs, args=(), files=None):
     for i, d in enumerate(docs):
         r.file(f"/{i}.json", d if isinstance(d, str) else json.dumps(d, indent=2))
         names.append(r.path(f"/{i}.json"))
-    p = subprocess.run([ASSAY, "env", "diff", *args, *(files or names)], capture_output=True, timeout=60)
+    p = subprocess.run([ASSAY, "env", "diff", *args, *(files or names)], capture_output=True, timeout=PATIENCE)
     return p.returncode, p.stdout.decode(), p.stderr.decode()
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import struct
 import subprocess
 
-from fixture import ASSAY, elf, findings
+from fixture import ASSAY, PATIENCE, elf, findings
 from harness import case
 
 STATUS = "Package: {}\nStatus: {}\nVersion: {}\n\n"
@@ -128,7 +128,7 @@ def _(r):
 def _():
     if not shutil.which("dpkg-query"):
         return "no dpkg-query"
-    d = json.loads(subprocess.run([ASSAY, "env", "--json", "--no-hash"], capture_output=True, timeout=60).stdout)
+    d = json.loads(subprocess.run([ASSAY, "env", "--json", "--no-hash"], capture_output=True, timeout=PATIENCE).stdout)
     for lib in d["assay"]["libraries"].values():
         for c in lib["copies"]:
             found = subprocess.run(["dpkg-query", "-S", c["path"]], capture_output=True, text=True).stdout

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from fixture import ASSAY
+from fixture import ASSAY, PATIENCE
 from harness import case
 
 LIST = ("import importlib.metadata as m, json; print(json.dumps([[x.metadata['Name'], x.version]"
@@ -13,7 +13,7 @@ LIST = ("import importlib.metadata as m, json; print(json.dumps([[x.metadata['Na
 
 
 def here(*args):
-    out = subprocess.run([ASSAY, "env", "--json", "--no-hash", *args], capture_output=True, timeout=60)
+    out = subprocess.run([ASSAY, "env", "--json", "--no-hash", *args], capture_output=True, timeout=PATIENCE)
     return json.loads(out.stdout)
 
 

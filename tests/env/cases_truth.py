@@ -97,8 +97,7 @@ def _(r):
         return "unshare -m is not permitted"
     if not shutil.which("cc"):
         return "no C compiler"
-    folder = "/tmp/assay-ns-test"
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = r.path("/place")
     os.makedirs(folder)
     lib = "librocblas.so.4"
     for name, value in (("inside", 1), ("outside", 2)):
@@ -108,7 +107,7 @@ def _(r):
         subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{lib}", "-o", r.path(f"/{name}/{lib}"),
                         r.path(f"/{name}.c")], check=True)
     shutil.copy(r.path("/outside/" + lib), folder)
-    code = f"import ctypes, sys, time; ctypes.CDLL('{folder}/{lib}'); print('up', flush=True); time.sleep(60)"
+    code = f"import ctypes, sys, time; ctypes.CDLL('{folder}/{lib}'); print('up', flush=True); time.sleep(3600)"
     p = subprocess.Popen(["unshare", "-m", "sh", "-c", f"mount --bind {r.path('/inside')} {folder} && exec python3 -c \"{code}\""],
                          stdout=subprocess.PIPE)
     try:
@@ -118,7 +117,6 @@ def _(r):
     finally:
         p.kill()
         p.wait()
-        shutil.rmtree(folder, ignore_errors=True)
     from harness import sha
     want = sha(open(r.path("/inside/" + lib), "rb").read())
     got = d["assay"]["libraries"]["rocblas"]["effective"]

@@ -4,7 +4,11 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from tap import PATIENCE, until  # noqa: E402,F401
 
 ASSAY = os.environ.get("ASSAY", "build/release/assay")
 VARS = 31
@@ -177,16 +181,16 @@ class Root:
         return self.rocm().kfd().venv().torch().dist("triton", "3.4.0")
 
     # Running --------------------------------------------------------------
-    def run(self, *args, env=None, timeout=60):
+    def run(self, *args, env=None):
         e = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": "/opt/venv"}
         e.update(env or {})
         e = {k: v for k, v in e.items() if v is not None}
         given = [w for k, v in e.items() for w in ("--env", f"{k}={v}")]
         return subprocess.run([ASSAY, "env", "--root", self.top, *given, *args], env=e, capture_output=True,
-                              timeout=timeout)
+                              timeout=PATIENCE)
 
-    def probe(self, *args, env=None, timeout=60):
-        r = self.run("-o", "-", *args, env=env, timeout=timeout)
+    def probe(self, *args, env=None):
+        r = self.run("-o", "-", *args, env=env)
         assert r.returncode == 0, (r.returncode, r.stderr.decode(errors="replace")[-2000:])
         return json.loads(r.stdout.decode())
 

@@ -329,10 +329,10 @@ API cupti_result cuptiGetContextId(void *context, uint32_t *id)
 	return CUPTI_OK;
 }
 /* How much of it is switched on: kinds, records of calls, callbacks, and a subscription. */
-API unsigned fake_cupti_on(void)
+API int fake_cupti_on(void)
 {
 	pthread_mutex_lock(&f.lock);
-	unsigned n = subscriber.taken;
+	int n = subscriber.taken;
 	for (int kind = 0; kind < KINDS; kind++)
 		n += f.kind[kind];
 	for (int domain = 0; domain < 3; domain++)
@@ -348,6 +348,14 @@ API int fake_cupti_traces(int kind)
 	int on = f.kind[kind];
 	pthread_mutex_unlock(&f.lock);
 	return on;
+}
+/* Whether records wait for a flush. */
+API int fake_cupti_holds(void)
+{
+	pthread_mutex_lock(&f.lock);
+	int holds = f.buffer && f.used;
+	pthread_mutex_unlock(&f.lock);
+	return holds;
 }
 API cupti_result cuptiFinalize(void)
 {

@@ -469,6 +469,19 @@ API void fake_deliver(void)
 		complete();
 }
 
+API int fake_holds(void)
+{
+	int holds = 0;
+	pthread_mutex_lock(&sdk.lock);
+	for (uint32_t i = 0; i < sdk.n; i++)
+		for (int k = 0; k < BUFFERS; k++) {
+			const buffer *b = &sdk.clients[i].buffers[k];
+			holds |= b->flushing || b->halves[0].first || b->halves[1].first;
+		}
+	pthread_mutex_unlock(&sdk.lock);
+	return holds;
+}
+
 /* ---- life ---- */
 
 static void finalize_all(void)

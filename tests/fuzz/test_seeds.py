@@ -17,7 +17,7 @@ def build():
 
 def replay(name):
     seeds = sorted((tap.ROOT / "tests/fuzz/seeds" / name).iterdir())
-    p = subprocess.run([tap.ROOT / "build/release/tests/fuzz" / name, *seeds], capture_output=True, timeout=300)
+    p = subprocess.run([tap.ROOT / "build/release/tests/fuzz" / name, *seeds], capture_output=True, timeout=tap.PATIENCE)
     tap.ok(f"the seeds of {name} hold", seeds and p.returncode == 0, (p.stdout[-300:] + p.stderr[-2000:]).decode("utf-8", "replace"))
 
 

@@ -42,7 +42,7 @@ def browser(width=1280, height=1000):
 
 def load(driver, page):
     driver.get(pathlib.Path(page).as_uri())
-    for _ in range(300):
+    for _ in range(10 * tap.PATIENCE):
         if driver.execute_script("return !!globalThis.assay || !!document.querySelector('[role=alert]')"):
             return
         time.sleep(0.1)
@@ -617,7 +617,7 @@ def check_stacks(driver):
 
 def until(driver, script):
     """Waits for what a page does later by itself."""
-    for _ in range(300):
+    for _ in range(10 * tap.PATIENCE):
         if driver.execute_script(f"return {script}"):
             return True
         time.sleep(0.1)

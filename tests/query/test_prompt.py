@@ -11,8 +11,6 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tap
 
-PATIENCE = 120  # seconds until a text that never comes is given up
-
 
 class Person:
     def __init__(self, home):
@@ -26,7 +24,7 @@ class Person:
     def sees(self, text):
         """Whether it comes; what came before it is forgotten."""
         while text not in self.said:
-            if not select.select([self.fd], [], [], PATIENCE)[0]:
+            if not select.select([self.fd], [], [], tap.PATIENCE)[0]:
                 return False
             try:
                 more = os.read(self.fd, 65536)
@@ -40,7 +38,7 @@ class Person:
 
     def stops(self, text):
         """Ctrl-C until it says so: one may come before the question runs, one more is a line given up."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + tap.PATIENCE
         while time.monotonic() < end:
             self.types("\x03")
             time.sleep(0.2)

@@ -136,7 +136,8 @@ def peak(*args):
     """Peak memory in kB of the program, with few file descriptors."""
     def few_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-    p = subprocess.Popen([tap.ASSAY, *map(str, args)], stdout=subprocess.DEVNULL, preexec_fn=few_files)
+    p = subprocess.Popen([tap.ASSAY, *map(str, args)], stdout=subprocess.DEVNULL, preexec_fn=few_files,
+                         env=dict(os.environ, ASSAY_THREADS="2"))  # each holds a rank
     _, status, usage = os.wait4(p.pid, 0)
     return usage.ru_maxrss if status == 0 else None
 

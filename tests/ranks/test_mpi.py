@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tap
@@ -16,7 +15,6 @@ import tap
 # name, command, variable with a process's place
 LAUNCHERS = (("Open MPI", ["mpirun.openmpi", "--oversubscribe"], "OMPI_COMM_WORLD_RANK"), ("MPICH", ["mpirun.mpich"], "PMI_RANK"))
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-PATIENCE = 120
 
 
 def start(where, launcher, *command):
@@ -26,23 +24,16 @@ def start(where, launcher, *command):
 
 def run(where, launcher, *command):
     p = start(where, launcher, *command)
-    out, err = p.communicate(timeout=PATIENCE)
+    out, err = p.communicate(timeout=tap.PATIENCE)
     return p.returncode, out, err
 
 
 def works(where, launcher):
     """A launcher may be there and unable to start anything: no network, no shared memory, a strict container."""
     try:
-        return subprocess.run([*launcher, "-n", "2", "true"], cwd=where, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode == 0
+        return subprocess.run([*launcher, "-n", "2", "true"], cwd=where, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=tap.PATIENCE).returncode == 0
     except subprocess.TimeoutExpired:
         return False
-
-
-def wait_for(what):
-    until = time.monotonic() + PATIENCE
-    while not what() and time.monotonic() < until:
-        time.sleep(0.05)
-    return what()
 
 
 def check_killed(where, name, launcher, variable):
@@ -52,9 +43,10 @@ def check_killed(where, name, launcher, variable):
     silent = os.open(last, os.O_RDWR)
     p = start(where, launcher, "sh", "-c", f'echo $$ >pid.${variable}; exec "{program}" report job last.json.gz --json -o parts')
     whole = lambda: sorted(f.name for f in parts.glob("*.asf")) if parts.is_dir() else []
-    tap.ok(f"{name}: three shards are written while the fourth waits", wait_for(lambda: len(whole()) == 3), whole())
-    os.kill(int((where / "pid.3").read_text()), signal.SIGKILL)
-    out, err = p.communicate(timeout=PATIENCE)
+    pid = where / "pid.3"
+    tap.until(lambda: len(whole()) == 3 and pid.exists() and pid.read_text().strip(), f"{name}: three shards are not written while the fourth waits")
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    out, err = p.communicate(timeout=tap.PATIENCE)
     tap.ok(f"{name}: a job that lost a process fails and prints nothing", p.returncode != 0 and "inputs" not in out, (p.returncode, out[:200]))
     kept = [(f, f.stat().st_ino) for f in sorted(parts.glob("*.asf"))]
     os.close(silent)

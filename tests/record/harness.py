@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import tap  # noqa: E402
 from capture import Capture  # noqa: E402
+from tap import PATIENCE, known_leaks, until  # noqa: E402,F401
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(tap.ASSAY))
@@ -54,7 +55,7 @@ def record(how, *more, opts=(), env=None, name=None):
     shutil.rmtree(run, ignore_errors=True)
     e = dict(os.environ, LD_LIBRARY_PATH=FAKE, **(env or {}))
     p = subprocess.run([ASSAY, "record", "-o", run, *opts, "--", FAKE + "/program", how, *more], env=e,
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=PATIENCE)
     return run, p
 
 
@@ -81,12 +82,28 @@ def kill_all(*pids):
             pass
 
 
+def gone(pid):
+    """Whether a process that was killed is: all of its threads, whoever reaps it."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        return all(open(f"/proc/{pid}/task/{t}/stat").read().rsplit(")", 1)[1].split()[0] in "ZX" for t in tasks)
+    except OSError:  # between two looks
+        return not os.path.exists(f"/proc/{pid}")
+
+
+def child_of(pid):
+    """The one child of a process."""
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        child, = f.read().split()
+    return int(child)
+
+
 def no_rings(run):
     eq(glob.glob(run + "/*.ring"), [])
 
 
 def assay_record(*args, cwd=WORK, **kw):
-    return subprocess.run([ASSAY, "record", *args], capture_output=True, text=True, cwd=cwd, timeout=60,
+    return subprocess.run([ASSAY, "record", *args], capture_output=True, text=True, cwd=cwd, timeout=PATIENCE,
                           env=dict(os.environ, LD_LIBRARY_PATH=FAKE), **kw)
 
 

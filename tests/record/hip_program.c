@@ -15,6 +15,7 @@
 static fake_call_fn *hip;
 static fake_range_fn *range;
 static fake_deliver_fn *deliver;
+static fake_holds_fn *records_wait;
 
 enum { S1 = 0x7f0000001000, S2 = 0x7f0000002000, E1 = 0x7f0000011000, G1 = 0x7f0000021000 };
 enum { ADD = 1, MATMUL, GEMM };
@@ -433,6 +434,8 @@ static void *load(const char *path)
 	memcpy(&range, &p, sizeof p);
 	p = dlsym(lib, "fake_deliver");
 	memcpy(&deliver, &p, sizeof p);
+	p = dlsym(lib, "fake_holds");
+	memcpy(&records_wait, &p, sizeof p);
 	p = dlsym(lib, "fake_start");
 	fake_start_fn *start;
 	memcpy(&start, &p, sizeof p);
@@ -462,7 +465,8 @@ int main(int argc, char **argv)
 		waitpid(pid, NULL, 0);
 	}
 	if (!strcmp(end, "_exit") || !strcmp(end, "kill"))
-		usleep(400000);
+		for (int tries = 0; records_wait() && tries < 300000; tries++)
+			usleep(1000);
 	if (!strcmp(end, "later"))
 		usleep(250000);
 	if (!strcmp(end, "kill"))

@@ -15,6 +15,7 @@ lib = ctypes.CDLL("libcuda.so.1")  # drops the GIL around a call
 held = ctypes.PyDLL("libcuda.so.1")  # keeps it
 if __name__ == "__main__":  # not in a worker that imports this
     lib.cuInit(0)
+slowly = float(os.environ.get("SLOWLY", "1"))  # how much longer everything is to last that samples must see
 expected = {}
 names = []  # keeps the texts of launches alive
 lock = threading.Lock()
@@ -322,7 +323,7 @@ def switching():
     async def many():
         return sum([await leaf(n) for n in range(40)])
     launch()
-    end = time.perf_counter() + 0.4
+    end = time.perf_counter() + 0.4 * slowly
     while time.perf_counter() < end:
         sum(outer())
         asyncio.run(many())
@@ -378,33 +379,33 @@ def natives():
             f.argtypes, f.restype = [ctypes.c_double], None
     r, w = os.pipe()
     launch()
-    free.call_sleep(0.08)  # native sleep
+    free.call_sleep(0.08 * slowly)  # native sleep
     launch()
-    free.call_spin(0.15)  # native spin
+    free.call_spin(0.15 * slowly)  # native spin
     launch()
-    keeps.call_spin(0.15)  # native spin with the lock
+    keeps.call_spin(0.15 * slowly)  # native spin with the lock
     launch()
     with open("/proc/self/maps") as maps, open(sys.argv[2] + ".rings", "w") as f:
         f.write(str(sum("perf_event" in line for line in maps)))
-    threading.Timer(0.08, os.write, (w, b"x")).start()
+    threading.Timer(0.08 * slowly, os.write, (w, b"x")).start()
     free.call_read(r)  # native read
     launch()
 
 
 def waits():
     launch()
-    time.sleep(0.06)  # sleep
+    time.sleep(0.06 * slowly)  # sleep
     launch()
-    spin(0.06)  # compute
+    spin(0.06 * slowly)  # compute
     launch()
     r, w = os.pipe()
-    threading.Timer(0.06, os.write, (w, b"x")).start()
+    threading.Timer(0.06 * slowly, os.write, (w, b"x")).start()
     os.read(r, 1)  # pipe
     launch()
     event = threading.Event()
 
     def producer():
-        time.sleep(0.06)  # produce
+        time.sleep(0.06 * slowly)  # produce
         event.set()
     t = threading.Thread(target=producer)
     t.start()
@@ -414,7 +415,7 @@ def waits():
     trash = [[] for _ in range(200000)]
     for x in trash:
         x.append(x)
-    for _ in range(8):
+    for _ in range(int(8 * slowly)):
         gc.collect()  # collect
     launch()
     stop = []
@@ -425,7 +426,7 @@ def waits():
                 pass  # hog
     t = threading.Thread(target=hog)
     t.start()
-    end = time.perf_counter() + 0.12
+    end = time.perf_counter() + 0.12 * slowly
     while time.perf_counter() < end:
         time.sleep(0)  # wants the GIL
     stop.append(1)
@@ -439,7 +440,7 @@ def workers():
     r, w = os.pipe()
     pid = os.fork()
     if pid == 0:
-        spin(0.15)  # in the worker
+        spin(0.15 * slowly)  # in the worker
         os.write(w, b"x")
         os._exit(0)
     os.read(r, 1)  # for the worker
@@ -457,7 +458,7 @@ def started_workers():
     launch()
     for method in ("spawn", "forkserver"):
         context = multiprocessing.get_context(method)
-        p = context.Process(target=in_worker, args=(0.8,))
+        p = context.Process(target=in_worker, args=(0.8 * slowly,))
         p.start()
         p.join()  # for the started worker
         launch()

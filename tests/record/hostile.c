@@ -162,7 +162,7 @@ static int stop_at_first(struct dl_phdr_info *info, size_t size, void *unused)
  * objects to look at, and each time one more. */
 static void load_in_children(const char *dir)
 {
-	enum { LIBRARIES = 100, CHILDREN = 200, SECONDS = 20 };
+	enum { LIBRARIES = 100, CHILDREN = 200, SECONDS = 300 };
 	int status = 0;
 	for (int i = 0; i < LIBRARIES; i++) {
 		char path[512];

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from harness import ASSAY, FAKE, WORK, build_fakes, eq, run
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, eq, run
 
 jobs = []
 
@@ -41,14 +41,14 @@ class Job:
     def end(self):
         self.p.stdin.close()
         out, err = self.p.stdout.read(), self.p.stderr.read()
-        eq((self.p.wait(60), out), (0, ""))
+        eq((self.p.wait(PATIENCE), out), (0, ""))
         self.p.stdout.close()
         self.p.stderr.close()
         return err
 
 
 def ctl(*words, status=0):
-    p = subprocess.run([ASSAY, "ctl", *words], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([ASSAY, "ctl", *words], capture_output=True, text=True, timeout=PATIENCE)
     eq((p.returncode, p.stderr if status == 0 else ""), (status, ""))
     return p.stdout if status == 0 else p.stderr
 

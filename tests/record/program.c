@@ -121,6 +121,39 @@ static void run_threads(int n)
 		pthread_join(t[i], NULL);
 }
 
+/* The fake CUPTI's answer; 0 when it is not there. */
+static int ask_cupti(const char *question, int about)
+{
+	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, question) : NULL;
+	int (*answer)(int);
+	memcpy(&answer, &p, sizeof p);
+	return answer ? answer(about) : 0;
+}
+
+static int records_wait(void)
+{
+	return ask_cupti("fake_cupti_holds", 0);
+}
+
+/* Of the kinds that the recorder switches off when it finds that another has CUPTI. */
+static int recorder_listens(void)
+{
+	return ask_cupti("fake_cupti_traces", CUPTI_MEMORY2);
+}
+
+static int graphs_are_whole(void)
+{
+	return ask_cupti("fake_cupti_traces", CUPTI_GRAPH_TRACE);
+}
+
+/* However busy the machine is, but not for ever. */
+static void wait_while(int (*so)(void))
+{
+	for (int tries = 0; so() && tries < 300000; tries++)
+		usleep(1000);
+}
+
 /* What torch.profiler does to CUPTI. */
 static uint64_t stolen;
 static void steal_request(uint8_t **buffer, size_t *size, size_t *max)
@@ -146,13 +179,12 @@ static void take_over(void)
 	void *p = lib ? dlsym(lib, "cuptiActivityRegisterCallbacks") : NULL;
 	cupti_result (*reg)(cupti_request_fn *, cupti_complete_fn *);
 	memcpy(&reg, &p, sizeof p);
-	usleep(100000);
+	wait_while(records_wait);
 	if (reg)
 		reg(steal_request, steal_complete);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++)
 		step(i);
-		usleep(10000);
-	}
+	wait_while(recorder_listens);
 	printf("stolen %s\n", stolen ? "some" : "none");
 }
 
@@ -251,24 +283,10 @@ static void order_in_other_ways(void)
 	fake_call(2, FAKE_cudaLaunchKernelExC, arguments[1]);
 }
 
-/* Is anything of CUPTI on, as the fake one knows it? */
-static int cupti_on(void)
-{
-	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-	void *p = lib ? dlsym(lib, "fake_cupti_on") : NULL;
-	unsigned (*on)(void);
-	memcpy(&on, &p, sizeof p);
-	return on && on() > 0;
-}
-
 /* In a moment in which nodes of graphs are traced, or after a while. */
 static void make_graph_among_nodes(unsigned i)
 {
-	void *lib = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-	void *p = lib ? dlsym(lib, "fake_cupti_traces") : NULL;
-	int (*traces)(int);
-	memcpy(&traces, &p, sizeof p);
-	for (int tries = 0; traces && traces(CUPTI_GRAPH_TRACE) && tries < 3000; tries++)
+	for (int tries = 0; graphs_are_whole() && tries < 3000; tries++)
 		usleep(1000);
 	make_graph(i);
 }
@@ -307,7 +325,7 @@ static void obey(char **argv)
 			fork_and_go_on();
 		else if (!strcmp(line, "exec"))
 			execl("/proc/self/exe", argv[0], "obey", "0", (char *)NULL);
-		printf("%s\n", cupti_on() ? "on" : "off");
+		printf("%s\n", ask_cupti("fake_cupti_on", 0) ? "on" : "off");
 		fflush(stdout);
 	}
 }
@@ -334,7 +352,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "pause"))
 		usleep(100000);
 	if (!strcmp(how, "kill")) {
-		usleep(400000); /* what came before is older than a flush interval */
+		wait_while(records_wait);
 		push("last words");
 		kill(getpid(), SIGKILL);
 	}
@@ -342,6 +360,8 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 1500; i++) {
 			step(i);
 			usleep(1000);
+			if (i == 300 && getenv("STEP_FILE")) /* tests/fake/step.c */
+				close(open(getenv("STEP_FILE"), O_CREAT | O_WRONLY, 0600));
 		}
 	if (!strcmp(how, "kill-now")) {
 		push("last words");
@@ -396,8 +416,10 @@ int main(int argc, char **argv)
 		void *p = lib ? dlsym(lib, "looker_subscribe") : NULL;
 		int (*subscribe)(void);
 		memcpy(&subscribe, &p, sizeof p);
-		usleep(50000); /* libraries loaded late are found at the next flush */
-		printf("subscribed %d\n", subscribe ? subscribe() : -1);
+		int rc = -1; /* a library that is loaded by name is found at the next tick */
+		for (int tries = 0; subscribe && (rc = subscribe()) && tries < 300000; tries++)
+			usleep(1000);
+		printf("subscribed %d\n", rc);
 		step(1);
 	}
 	if (!strcmp(how, "proton")) { /* its own copy of CUPTI is the third argument */

@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, WORK, build_fakes, cc, eq, kill_all, run, test  # noqa: E402
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, cc, eq, kill_all, run, test  # noqa: E402
 
 PROGRAM = FAKE + "/hang_program"
 
@@ -48,7 +48,8 @@ def hang(*operands, status=0):
 
 def when(ready, *runs):
     """The first answer that is as it must become: nobody tells when a program has come to stand still."""
-    for turn in range(3000):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         p = subprocess.run([ASSAY, "hang", "--json", *runs], capture_output=True, text=True)
         said = json.loads(p.stdout) if p.returncode == 0 else {"processes": [], "verdicts": []}
         if ready(said):

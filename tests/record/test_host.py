@@ -22,7 +22,7 @@ BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(ta
 ASSAY = os.path.join(BUILD, "assay")
 PROGRAM = os.path.join(ROOT, "tests/record/host_program.py")
 WORK = tempfile.mkdtemp(prefix="assay-host-")
-failed = 0
+failed, slowly = 0, 1
 
 
 def build():
@@ -59,16 +59,25 @@ def has_gil(python):
     return subprocess.run([python, "-c", ask]).returncode == 0
 
 
+class TooFew(Exception):
+    """Looks of the sampler, which a busy machine may have kept waiting."""
+
+
+def enough(good, detail):
+    if not good:
+        raise TooFew(detail)
+
+
 class Recording:
     def __init__(self, python, what, opts=(), wrap=()):
         self.dir = tempfile.mkdtemp(dir=WORK)
         out = self.dir + "/expected.json"
-        env = dict(os.environ, LD_LIBRARY_PATH=WORK, PYTHONPATH="", PYTHONDONTWRITEBYTECODE="1")
+        env = dict(os.environ, LD_LIBRARY_PATH=WORK, PYTHONPATH="", PYTHONDONTWRITEBYTECODE="1", SLOWLY=str(slowly))
         if "address" in BUILD:
             san = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
             env.update(LD_PRELOAD=san, ASAN_OPTIONS="detect_leaks=0")
         self.process = subprocess.run([*wrap, ASSAY, "record", "-q", "-o", self.dir + "/run", *opts, "--", python,
-                                       PROGRAM, what, out], env=env, capture_output=True, text=True, timeout=120)
+                                       PROGRAM, what, out], env=env, capture_output=True, text=True, timeout=tap.PATIENCE)
         assert self.process.returncode == 0, f"exit {self.process.returncode}: {self.process.stderr[-800:]}"
         self.expected = json.load(open(out)) if os.path.exists(out) else {}
         self.captures = [Capture(p) for p in glob.glob(self.dir + "/run/*.asy")]
@@ -169,16 +178,16 @@ def what_a_thread_does_between_launches_is_seen(python):
         looks.pop("gil")
         looks.pop("collect")  # told by the lock's holder
     few = {k: n for k, n in looks.items() if n < 3}
-    assert not few, f"too few looks: {few} of {looks}"
+    enough(not few, f"{few} of {looks}")
     files = {r.main.codes[s["ring"], s["file"]]["file"] for s, _ in r.samples() if s["file"]}
-    assert any(f.startswith("pipe:[") for f in files), files
+    enough(any(f.startswith("pipe:[") for f in files), files)
 
 
 def a_worker_process_is_seen_from_its_parent(python):
     r = Recording(python, "workers")
     children = [(s, stack) for s, stack in r.samples() if s["pid"]]
     inside = sum(s["count"] for s, stack in children if any(f[1].endswith("spin") for f in stack))
-    assert inside >= 1, [(s["count"], stack[:2]) for s, stack in children]
+    enough(inside >= 1, [(s["count"], stack[:2]) for s, stack in children])
     r = Recording(python, "workers", opts=["--children", "off"])
     assert not [s for s, _ in r.samples() if s["pid"]]
 
@@ -187,7 +196,7 @@ def workers_that_are_started_as_programs_are_seen_too(python):
     r = Recording(python, "started_workers")
     check_stacks(r)
     inside = {s["pid"] for s, stack in r.samples() if s["pid"] and any(f[1].endswith("in_worker") for f in stack)}
-    assert len(inside) == 2, f"{len(inside)} of 2 workers were seen at work"
+    enough(len(inside) == 2, f"{len(inside)} of 2 workers were seen at work")
 
 
 def the_report_names_cause_and_line_of_every_wait(python):
@@ -201,9 +210,11 @@ def the_report_names_cause_and_line_of_every_wait(python):
     if has_gil(python):
         want["host_gc"] = (LINES["collect"], None)
     for cause, place in want.items():
-        assert place in lines.get(cause, ()), f"{cause}: {lines.get(cause)}, not {place}"
-    assert any(at == LINES["pipe"] for at, _ in lines["host_lock"]), lines["host_lock"]
-    assert not has_gil(python) or any(by in (LINES["hog"], LINES["hog"] - 1, LINES["hog"] - 2) for _, by in lines["host_gil"])
+        enough(place in lines.get(cause, ()), f"{cause}: {lines.get(cause)}, not {place}")
+    enough(any(at == LINES["pipe"] for at, _ in lines.get("host_lock", ())), lines)
+    hogs = (LINES["hog"], LINES["hog"] - 1, LINES["hog"] - 2)
+    enough(not has_gil(python) or any(by in hogs for _, by in lines.get("host_gil", ())), lines)
+    enough(report["gaps"][0].get("stack"), report["gaps"][0])
     assert report["gaps"][0]["stack"][-1]["function"] == "<module>", report["gaps"][0]
 
 
@@ -222,14 +233,14 @@ def a_filter_of_system_calls_takes_the_samples_stacks_or_nothing(python):
     r = Recording(python, "kinds", wrap=refuse(READV, errno.EPERM))
     check_stacks(r)
     r = Recording(python, "waits", wrap=refuse(READV, errno.EPERM))
-    assert sum(s["count"] for s, stack in r.samples() if stack) > 10, "no samples with stacks through the pipe"
+    enough(sum(s["count"] for s, stack in r.samples() if stack) > 10, "no samples with stacks through the pipe")
 
 
 def perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for(python):
     os.environ["NATIVE_LIBRARY"] = native_library([])
     r = Recording(python, "natives", wrap=refuse(PERF, "kill"))
     check_stacks(r)
-    assert any(s["native"] for s in r.main.rows["SAMPLE"]), "blocked threads need no perf events"
+    enough(any(s["native"] for s in r.main.rows["SAMPLE"]), "blocked threads need no perf events")
 
 
 def most_memory_that_may_be_locked_is_left_to_the_program(python):
@@ -269,7 +280,7 @@ def frames_that_switch_under_the_sampler_are_never_mixed_up(python):
             inside += "switching" in name
             assert "switching" not in name or first < line < last, (name, line, stack)
         assert not any("switching" in name for name, _ in own) or stack[-1][1] == "<module>", stack
-    assert inside, "nothing was seen"
+    enough(inside, "nothing was seen")
 
 
 def a_program_that_ends_at_once_is_recorded_whole(python):
@@ -300,7 +311,7 @@ def an_interpreter_started_again_has_its_own_stacks(python):
     if subprocess.run([exe], env=env, capture_output=True).returncode:
         raise Skip("the interpreter itself does not survive to be started again")
     out = tempfile.mkdtemp(dir=WORK)
-    subprocess.run([ASSAY, "record", "-q", "-o", out + "/run", "--", exe], env=env, check=True, timeout=60)
+    subprocess.run([ASSAY, "record", "-q", "-o", out + "/run", "--", exe], env=env, check=True, timeout=tap.PATIENCE)
     c = Capture(glob.glob(out + "/run/*.asy")[0])
     names = [[name for _, name, _ in c.stack(r)] for r in c.rows["API"] if r["stack"]]
     got = {n[0].split(".")[-1] for n in names if n}
@@ -342,7 +353,7 @@ def blocked_threads_are_seen_in_their_library(python):
         for line, first, kind in (("native sleep", "native_sleep", SLEEP), ("native read", "native_read", READ)):
             seen = native_stacks(r, line, kind=kind)
             right = sum(n for names, n in seen.items() if has_chain(names, first))
-            assert right * 2 > sum(seen.values()), (flags, line, seen)  # it may go on while it is looked at
+            enough(right * 2 > sum(seen.values()), (flags, line, seen))  # it may go on while it is looked at
 
 
 def computing_threads_are_seen_in_their_library_where_the_system_allows_it(python):
@@ -353,7 +364,7 @@ def computing_threads_are_seen_in_their_library_where_the_system_allows_it(pytho
     for line in ("native spin", "native spin with the lock"):
         seen = native_stacks(r, line)
         right = sum(n for names, n in seen.items() if has_chain(names, "native_spin"))
-        assert right * 2 > sum(seen.values()), (line, seen)
+        enough(right * 2 > sum(seen.values()), (line, seen))
 
 
 def the_report_names_library_and_function(python):
@@ -361,17 +372,17 @@ def the_report_names_library_and_function(python):
     r = Recording(python, "natives")
     report = json.loads(subprocess.run([ASSAY, "report", "--json", r.dir + "/run"], check=True, capture_output=True).stdout)
     got = {(x["where"]["line"], os.path.basename(x.get("library", "")), x.get("symbol")) for x in report["idle_lines"]}
-    assert (LINES["native sleep"], "libnative.so", "native_sleep") in got, got
+    enough((LINES["native sleep"], "libnative.so", "native_sleep") in got, got)
     text = subprocess.run([ASSAY, "scopes", "--by", "library", "--json", r.dir + "/run"], check=True, capture_output=True).stdout
     places = {(os.path.basename(x["library"]), x["function"]) for x in json.loads(text)["libraries"]}
-    assert {("libnative.so", "native_sleep"), ("libnative.so", "native_read")} <= places, places
+    enough({("libnative.so", "native_sleep"), ("libnative.so", "native_read")} <= places, places)
 
 
 def without_native_stacks_there_are_none(python):
     os.environ["NATIVE_LIBRARY"] = native_library([])
     r = Recording(python, "natives", opts=["--set", "no_native=1"])
     assert not [s for s in r.main.rows["SAMPLE"] if s["native"]] and not r.main.functions
-    assert [s for s in r.main.rows["SAMPLE"] if s["stack"]]
+    enough([s for s in r.main.rows["SAMPLE"] if s["stack"]], "no samples")
 
 
 def without_proc_stacks_stay_and_the_run_says_what_is_missing(python):
@@ -384,7 +395,8 @@ def without_proc_stacks_stay_and_the_run_says_what_is_missing(python):
     r = Recording(hidden, "waits")
     check_stacks(r)
     assert r.meta.get("samples.without") == "system calls and files: /proc is hidden", r.meta
-    assert seen_at(r, "sleep") >= 1 and sum(s["count"] for s, stack in r.samples() if any(f[1].endswith("spin") for f in stack)) >= 1
+    spins = sum(s["count"] for s, stack in r.samples() if any(f[1].endswith("spin") for f in stack))
+    enough(seen_at(r, "sleep") >= 1 and spins >= 1, (seen_at(r, "sleep"), spins))
 
 
 class Skip(Exception):
@@ -407,6 +419,17 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          the_report_names_library_and_function, without_native_stacks_there_are_none]
 
 
+def play(t, python):
+    """On a busy machine the sampler may have too few looks at what is short: then everything lasts longer."""
+    global slowly
+    for slowly in (1, 5, 25):
+        try:
+            return t(python)
+        except TooFew:
+            if slowly == 25:
+                raise
+
+
 def main():
     global failed
     build()
@@ -415,7 +438,7 @@ def main():
             if len(sys.argv) > 2 and sys.argv[2] not in t.__name__:
                 continue
             try:
-                t(path)
+                play(t, path)
                 print(f"ok - {t.__name__} (Python {version})")
             except Skip as e:
                 print(f"skip - {t.__name__} (Python {version}): {e}")

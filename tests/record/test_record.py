@@ -13,8 +13,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import (ASSAY, BUILD, FAKE, PLAIN, ROOT, RT, WORK, Skip, assay_record, build_fakes, captures, cc,  # noqa: E402
-                     eq, no_rings, one, record, run, test)
+from harness import (ASSAY, BUILD, FAKE, PATIENCE, PLAIN, ROOT, RT, WORK, Skip, assay_record, build_fakes, captures, cc,  # noqa: E402
+                     eq, known_leaks, no_rings, one, record, run, test, until)
 
 
 def build():
@@ -147,18 +147,22 @@ def kill_9_loses_nothing_older_than_the_flush_interval():
 
 
 @test
-def the_process_itself_writes_within_the_flush_interval():
+def the_process_itself_writes_while_it_runs():
     run = os.path.join(WORK, "alone")
     os.makedirs(run)
     e = dict(os.environ, LD_LIBRARY_PATH=FAKE, ASSAY_RECORD=f"1;dir={run};flush=100",
              CUDA_INJECTION64_PATH=BUILD + "/libassay_cuda.so", NVTX_INJECTION64_PATH=BUILD + "/libassay_cuda.so")
     p = subprocess.Popen([FAKE + "/program", "sleep", "50"], env=e, stdout=subprocess.PIPE)
     p.stdout.readline()
-    time.sleep(0.25)  # two intervals; then nobody is there to salvage
-    p.kill()
-    p.wait()
-    c = one(run)
-    eq((len(c.rows["KERNEL"]), len(c.rows["RANGE"])), (100, 200))
+
+    def written():
+        c = captures(run)
+        return c and (len(c[0].rows["KERNEL"]), len(c[0].rows["RANGE"])) == (100, 200)
+    try:
+        until(written, "nothing is written")
+    finally:
+        p.kill()
+        p.communicate()
 
 
 @test
@@ -391,7 +395,7 @@ def press_ctrl_c(name, times):
     p.stdout.readline()
     for _ in range(times):
         os.killpg(p.pid, signal.SIGINT)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE)
     return run, p
 
 
@@ -412,7 +416,7 @@ def sigterm_to_assay_is_passed_on():
                          stderr=subprocess.DEVNULL, text=True, start_new_session=True)
     p.stdout.readline()
     p.terminate()
-    eq(p.wait(timeout=60), 128 + signal.SIGTERM)
+    eq(p.wait(timeout=PATIENCE), 128 + signal.SIGTERM)
     p.stdout.close()
     eq(len(one(run).rows["RANGE"]), 28)
 
@@ -446,7 +450,8 @@ def a_step_of_the_wall_clock_moves_no_work():
         raise Skip("a preload before the sanitizer's")
     cc(FAKE + "/libstep.so", "-shared", "-fPIC", "tests/fake/step.c")
     for seconds in ("3600", "-3600"):
-        run, p = record("a-while", "1", env={"LD_PRELOAD": FAKE + "/libstep.so", "STEP_S": seconds}, name="step" + seconds)
+        step = {"LD_PRELOAD": FAKE + "/libstep.so", "STEP_S": seconds, "STEP_FILE": f"{WORK}/stepped{seconds}"}
+        run, p = record("a-while", "1", env=step, name="step" + seconds)
         c = one(run)
         first, last = c.rows["PROCESS"][0]["start"], c.rows["END"][0]["time"]
         eq(len(c.rows["KERNEL"]), 3002)
@@ -635,7 +640,8 @@ def telemetry_is_sampled_beside_the_trace():
 def amd_telemetry(release):
     """The last row of each GPU, by column."""
     run = os.path.join(WORK, "amd" + release)
-    subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "10", "--", "sleep", "0.1"], check=True,
+    enough = 'while [ "$(wc -l <"$ASSAY_RUN/telemetry.csv")" -lt 10 ]; do sleep 0.01; done'
+    subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "10", "--", "sh", "-c", enough], check=True, timeout=PATIENCE,
                    env=dict(os.environ, LD_LIBRARY_PATH=FAKE, FAKE_NVML="fail", FAKE_AMDSMI=release))
     eq(json.load(open(run + "/run.json"))["telemetry"]["from"], "AMD SMI")
     rows = list(csv.DictReader(open(run + "/telemetry.csv")))
@@ -715,15 +721,12 @@ def sanitized(kind):
         cc(exe, "-fsanitize=" + kind, "tests/record/rt_stress.c", *RT, flags=PLAIN)
     except subprocess.CalledProcessError:
         raise Skip("no " + kind + " sanitizer")
-    known = WORK + "/leaks"  # a detached thread that ends with the process: the C library frees its last dlerror() behind the sanitizer's back
-    with open(known, "w") as f:
-        f.write("leak:_dlerror_run\n")
     for i, how in enumerate((["return"], ["gone", "5"], ["_exit"], ["kill"])):
         run = f"{exe}-{i}"
         os.makedirs(run)
         for ring in (4096, 1 << 20):
             p = subprocess.run([exe, "4", "5000", *how], capture_output=True, text=True,
-                               env=dict(os.environ, LSAN_OPTIONS=f"suppressions={known}:print_suppressions=0",
+                               env=dict(os.environ, LSAN_OPTIONS=known_leaks(WORK),
                                         ASSAY_RECORD=f"1;dir={run};flush=5;ring={ring}"))
             assert "ERROR" not in p.stderr and "WARNING" not in p.stderr, p.stderr[:3000]
 
@@ -770,7 +773,7 @@ def record_ranges(name, *opts):
     run, out = os.path.join(WORK, name), os.path.join(WORK, name + "-tables")
     env = dict(os.environ, LD_LIBRARY_PATH=FAKE)
     p = subprocess.run([ASSAY, "record", "-q", "-o", run, *opts, "--", sys.executable, "tests/record/nvtx_fake.py",
-                        FAKE + "/libcuda.so.1"], env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+                        FAKE + "/libcuda.so.1"], env=env, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert p.returncode == 0, p.stderr
     subprocess.run([ASSAY, "convert", "--to", "csv", run, out], check=True)
     tables = {}

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, WORK, build_fakes, captures, eq, kill_all, one, run, test  # noqa: E402
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, captures, child_of, eq, gone, kill_all, one, run, test, until  # noqa: E402
 
 ENV = dict(os.environ, LD_LIBRARY_PATH=FAKE)
 SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the machine's
@@ -21,13 +21,6 @@ SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the m
 def build():
     build_fakes()
     os.mkdir(SHM)
-
-
-def state(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return "X"
 
 
 class Recording:
@@ -39,13 +32,11 @@ class Recording:
             [ASSAY, "record", "-o", self.run, "--telemetry", "off", "--set", "rings=" + rings, "--set", "ring=4194304", *opts, "--",
              FAKE + "/program", "tell", "0", self.told], env=ENV, stderr=subprocess.PIPE, text=True)
         self.until(lambda: self.steps() > 0)
-        task = f"/proc/{self.assay.pid}/task/{self.assay.pid}/children"
-        self.program, = (int(p) for p in open(task).read().split())
+        self.program = child_of(self.assay.pid)
 
     def until(self, ready):
-        while not ready():
-            assert self.assay.poll() is None, "it ended"
-            time.sleep(0.001)
+        until(lambda: self.assay.poll() is not None or ready(), "its steps do not come")
+        assert self.assay.poll() is None, "it ended"
 
     def steps(self):
         try:
@@ -54,10 +45,9 @@ class Recording:
             return 0
 
     def end(self):
-        """Both were killed; the program is not our child, and some of its threads may last a little longer."""
-        self.assay.communicate()
-        while state(self.program) not in "ZX":
-            time.sleep(0.001)
+        """Both were killed; the program is not our child."""
+        self.assay.communicate(timeout=PATIENCE)
+        until(lambda: gone(self.program), "the program lives")
 
 
 def recover(*runs, status=0):

@@ -7,10 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, PLAIN, WORK, build_fakes, captures, cc, eq, one, run, test  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, build_fakes, captures, cc, eq, one, run, test, until  # noqa: E402
 
 API = 9  # the record's number
 HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
@@ -29,7 +28,7 @@ def hostile(how, *more, name=None, opts=(), before=()):
     os.mkdir(where)
     os.chmod(where, 0o711)
     p = subprocess.run([ASSAY, "record", "-o", where + "/run", *opts, "--", *before, HOSTILE, how, *(more or (where,))],
-                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=60)
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=PATIENCE)
     return where + "/run", p, where
 
 
@@ -116,8 +115,12 @@ def a_link_in_the_run_directory_is_not_written_through():
 def switches(pid, thread):
     """How often that thread of the process has slept so far."""
     for task in glob.glob(f"/proc/{pid}/task/*"):
-        if open(task + "/comm").read().strip() == thread:
-            words = open(task + "/status").read().split()
+        try:
+            with open(task + "/comm") as comm, open(task + "/status") as status:
+                words = status.read().split() if comm.read().strip() == thread else None
+        except OSError:  # one that ends
+            continue
+        if words:
             return int(words[words.index("voluntary_ctxt_switches:") + 1])
     return 0
 
@@ -130,9 +133,8 @@ def record_child(name, *command):
                          stdin=subprocess.PIPE)
     eq(p.stdout.readline(), "ready\n")
     seen = switches(p.pid, "assay-children")
-    while switches(p.pid, "assay-children") < seen + 4:
-        time.sleep(0.005)
-    said = p.communicate("\n")[1]
+    until(lambda: switches(p.pid, "assay-children") >= seen + 4, "nobody looks at children")
+    said = p.communicate("\n", timeout=PATIENCE)[1]
     with open(run + "/run.json") as f:
         return run, said, json.load(f)["unrecorded"]
 
@@ -174,17 +176,10 @@ def without_memory(thread, name):
     return p, told
 
 
-def wait_for(path):
-    end = time.monotonic() + 60
-    while not os.path.exists(path) and time.monotonic() < end:
-        time.sleep(0.005)
-    assert os.path.exists(path), "nobody asked for memory"
-
-
 @test
 def a_recorder_without_memory_to_watch_children_says_so_and_goes_on():
     p, told = without_memory("assay-children", "no-memory-children")
-    wait_for(told)
+    until(lambda: os.path.exists(told), "nobody asked for memory")
     said = p.communicate("\n")[1]
     eq(p.returncode, 3)
     assert "child processes were not watched to the end" in said and "out of memory" in said, said
@@ -193,8 +188,8 @@ def a_recorder_without_memory_to_watch_children_says_so_and_goes_on():
 @test
 def a_recorder_without_memory_to_answer_goes_on():
     p, told = without_memory("assay-control", "no-memory-control")
-    asked = subprocess.run([ASSAY, "ctl", os.path.join(WORK, "no-memory-control"), "status"], capture_output=True, text=True, timeout=60)
-    wait_for(told)
+    asked = subprocess.run([ASSAY, "ctl", os.path.join(WORK, "no-memory-control"), "status"], capture_output=True, text=True, timeout=PATIENCE)
+    until(lambda: os.path.exists(told), "nobody asked for memory")
     eq(asked.returncode, 1)
     assert asked.stderr.startswith("assay"), asked.stderr
     p.communicate("\n")
@@ -212,10 +207,10 @@ def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
         if "address" in BUILD and how.startswith("memory-"):
             continue  # the sanitizer's own memory is beyond every limit
         for keep in ((), ("--keep", "30s")):
-            plain = subprocess.run([program, how], env=env, capture_output=True, text=True, timeout=60)
+            plain = subprocess.run([program, how], env=env, capture_output=True, text=True, timeout=PATIENCE)
             run = f"{WORK}/way-{how}{len(keep)}"
             p = subprocess.run([ASSAY, "record", "-q", "-o", run, "--telemetry", "off", *keep, "--", program, how], env=env,
-                               capture_output=True, text=True, timeout=60)
+                               capture_output=True, text=True, timeout=PATIENCE)
             status = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
             eq((how, p.stdout, p.returncode), (how, plain.stdout, status))
             if how in BLIND or how.startswith("memory-") or how == "no-files":
@@ -240,7 +235,7 @@ def objects_that_are_being_loaded_are_left_alone_and_sealed_pages_stay_sealed():
     cc(lazy, "-DLAZY", "-fPIC", "-shared", "-Wl,-z,lazy", "tests/record/loading.c", slow, flags=PLAIN)
     cc(program, "-Wl,-z,relro,-z,now", "tests/record/loading.c", FAKE + "/libcuda.so.1", "-ldl")
     p = subprocess.run([ASSAY, "record", "-o", WORK + "/loading-run", "--", program, lazy],
-                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=60)
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=PATIENCE)
     eq((p.stdout, p.returncode), ("called\n", 0))
 
 

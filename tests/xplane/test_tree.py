@@ -93,7 +93,7 @@ def step_rows(table):
 
 def check_xprof(log, files):
     p = subprocess.run([PYTHON, "-c", CONVERT, "overview_page,kernel_stats", *map(str, files)], capture_output=True,
-                       text=True, timeout=300)
+                       text=True, timeout=tap.PATIENCE)
     if "No module named 'xprof'" in p.stderr:
         tap.skip("xprof opens the tree", "no xprof in this Python (pip install xprof)")
         return

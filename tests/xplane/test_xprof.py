@@ -39,7 +39,7 @@ json.dump(out, sys.stdout)
 def have_xprof():
     try:
         return subprocess.run([PYTHON, "-c", "import xprof.convert.raw_to_tool_data"], capture_output=True,
-                              timeout=120).returncode == 0
+                              timeout=tap.PATIENCE).returncode == 0
     except OSError:
         return False
 
@@ -50,7 +50,7 @@ def xprof(data, folder, name, tools=TOOLS):
     place.mkdir(parents=True)
     path = place / "host.xplane.pb"
     path.write_bytes(data)
-    p = subprocess.run([PYTHON, "-c", CONVERT, str(path), *tools], capture_output=True, text=True, timeout=300)
+    p = subprocess.run([PYTHON, "-c", CONVERT, str(path), *tools], capture_output=True, text=True, timeout=tap.PATIENCE)
     try:
         return json.loads(p.stdout), p.stderr
     except ValueError:
