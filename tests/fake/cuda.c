@@ -22,11 +22,22 @@ static void find_cupti(void)
 	memcpy(&cupti_call, &p, sizeof p);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of names */
+
+/* A thread of the parent may have held it. */
+static void in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+__attribute__((constructor)) static void bear_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 /* Names of kernels are the driver's own, as a real one's are: callers may free theirs. */
 static const char *own_name(const char *name)
 {
 	enum { NAMES_MAX = 1 << 16 };
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static const char *known[NAMES_MAX];
 	static size_t n;
 	pthread_mutex_lock(&lock);

@@ -52,6 +52,16 @@ static struct {
 	bool old;
 } f = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* A thread of the parent may have held it. */
+static void in_child(void)
+{
+	pthread_mutex_init(&f.lock, NULL);
+}
+__attribute__((constructor)) static void bear_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 static size_t size_of(uint32_t kind)
 {
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

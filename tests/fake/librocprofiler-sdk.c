@@ -484,6 +484,21 @@ API int fake_holds(void)
 
 /* ---- life ---- */
 
+/* Threads of the parent may have held the lock, or been in the middle of a flush. */
+static void in_child(void)
+{
+	pthread_mutex_init(&sdk.lock, NULL);
+	pthread_cond_init(&sdk.flushed, NULL);
+	sdk.in_flush = 0;
+	for (uint32_t i = 0; i < sdk.n; i++)
+		for (int k = 0; k < BUFFERS; k++)
+			sdk.clients[i].buffers[k].flushing = 0;
+}
+__attribute__((constructor)) static void bear_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 static void finalize_all(void)
 {
 	if (sdk.done)
