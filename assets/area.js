@@ -4,7 +4,6 @@ import { el, swatch } from "./dom.js";
 import { callsIn, hasCalls, stacksIn } from "./flame.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { COLOURS } from "./palette.js";
-import { steadySteps } from "./steady.js";
 import { makeTable } from "./tables.js";
 
 // Lanes that are shown and meet the band [y, y]; all for none.
@@ -120,9 +119,9 @@ export function areaPanel(timeline) {
 
 // What to show when nothing is selected: the GPU's work of the steps that stand for the run.
 export function steadyPanel(timeline) {
-	const steady = steadySteps(timeline.data), kinds = ["gpu", "gap"];
+	const steady = timeline.steadyTime(), kinds = ["gpu", "gap"];
 	if (!steady || !timeline.shown.some((g) => kinds.includes(g.kind)))
-		return null;
+		return el("p.muted", {}, "Click an event for its details, drag over lanes for what is in that area, or search with /.");
 	const [from, length, steps] = steady, own = { ...timeline, shown: timeline.shown.filter((g) => kinds.includes(g.kind)) };
 	return el("div", {}, el("p.muted", {}, "Click an event for its details; drag over lanes for what is in that area."),
 		areaTables(own, [from, from + length], null, steps > 1 ? "Two usual steps, on the GPU: " : "One step, on the GPU: "));

@@ -1,7 +1,7 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
 import { PARTS, bar, legend } from "./bars.js";
 import { el, section, swatch } from "./dom.js";
-import { formatTime, runTitle, shortName, spaced } from "./format.js";
+import { formatPercent, formatTime, runTitle, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { frameText } from "./stacks.js";
 import { countedTime } from "./steady.js";
@@ -28,18 +28,52 @@ function changeColumns(first) {
 	];
 }
 
-export function compareHeader(runs, button) {
+const signedTime = (ns) => `${ns > 0 ? "+" : ""}${formatTime(ns)}`;
+
+// Step times and how they changed, beside one bar of each run's step.
+function stepLine(diff) {
+	const { a_ns: before, b_ns: after, change_ns: change, real } = diff.step, tile = (title, value) => el("div.tile", {}, el("dt", {}, title), el("dd", {}, value));
+	const names = Object.fromEntries(PARTS), longest = Math.max(1, sumOf(diff.parts, "a_ns"), sumOf(diff.parts, "b_ns"));
+	const parts = (side) => bar(diff.parts.map((d) => [d[side] / longest, CLASS_COLOURS[d.name] ?? "--other", `${names[d.name] ?? spaced(d.name)} ${formatTime(d[side])}`]), "bar.thin");
+	return el("div.line", {}, el("dl.tiles", {},
+		tile("step before", timeOr(before)), tile("step after", timeOr(after)),
+		change === null ? null : tile(real ? "change" : "change, within noise", `${signedTime(change)}${before > 0 ? ` (${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change), before)})` : ""}`)),
+	el("a.step-bar", { href: "#parts", "aria-label": "Where the time of a step went, before and after" }, parts("a_ns"), parts("b_ns")));
+}
+
+export function compareHeader(runs, diff, button) {
 	return el("header", {},
-		el("div.line", {}, el("h1", {}, "Before and after"), el("span.space"), button),
-		el("div.line", {}, ...runs.map((run, i) => el("p.named", { title: runTitle(run, true) }, el("span.muted", {}, `${NAMES[i]} `), runTitle(run, true)))));
+		el("div.line", {}, el("h1", {}, "Before and after"),
+			el("div.ran", {}, ...runs.map((run, i) => el("p.named", { title: runTitle(run, true) }, el("span.muted", {}, `${NAMES[i]} `), runTitle(run, true)))), button),
+		stepLine(diff));
+}
+
+const MOST_CHANGES = 4;
+
+// The largest real changes of a list as cards: [change, text, tab].
+const largest = (rows, text, tab) => (rows ?? []).filter((d) => d.real && d.change_ns).sort((a, b) => Math.abs(b.change_ns) - Math.abs(a.change_ns)).slice(0, MOST_CHANGES).map((d) => [d.change_ns, text(d), tab]);
+
+// Step by kind: other code, families of kernels, causes of idle time, operators.
+function changesOf(diff) {
+	return [
+		...diff.switches.map((s) => [s.change_ns, `${s.family}: ${s.a} → ${s.b}${s.fallback ? " (a fallback)" : ""}`, "switches"]),
+		...largest(diff.families, (d) => `${spaced(d.name)} kernels`, "kernels"),
+		...largest(diff.idle_causes, (d) => `idle: ${spaced(d.name)}`, "idle"),
+		...largest(diff.ops, (d) => `operator ${d.name}`, "operators"),
+	];
+}
+
+function strangers({ different_programs: different, common_gpu_share: shares }) {
+	return !different || !shares ? null : el("li", {}, el("p", {}, el("b", {}, "Hardly the same program: "),
+		`kernels that both runs have take ${shares.map((share) => formatPercent(share, 1)).join(" and ")} of their GPU time.`));
 }
 
 export function compareFindings(diff) {
-	const real = diff.kernels.filter((d) => d.real).slice(0, 8);
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What changed"),
-		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))),
-			...real.map((d) => el("li", {}, el("p", {}, el("b", {}, changeText(d)), ` ${shortName(d.name)}`)))));
+		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))), strangers(diff)),
+		el("h3.name", {}, "Largest changes a step"),
+		el("ul.changes", {}, ...changesOf(diff).map(([ns, text, tab]) => el("li", {}, el("b", {}, signedTime(ns)), el("a", { href: `#${tab}` }, text)))));
 }
 
 const sumOf = (rows, side) => rows.reduce((sum, d) => sum + d[side], 0);

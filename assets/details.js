@@ -1,5 +1,4 @@
 // What is known of the selected span, with links to what it came from and what came of it.
-import { steadyPanel } from "./area.js";
 import { chainArrows, chainList, waitsOf } from "./chains.js";
 import { copyButton } from "./copy.js";
 import { spanName } from "./data.js";
@@ -237,8 +236,6 @@ function argumentFacts(data, span) {
 }
 
 export function details(data, timeline, span) {
-	if (span < 0)
-		return steadyPanel(timeline) ?? el("p.muted", {}, "Click an event for its details, drag over lanes for what is in that area, or search with /.");
 	const facts = factTable(factsOf(data, timeline, span)), named = span < data.first_gap;
 	return el("div.selection", {},
 		el("div.head", {}, el("h3.name", {}, spanName(data, span)), ...(named ? siblings(timeline) : []),

@@ -1,9 +1,10 @@
 // Reads the data, lays out the page, and ties search, links, selection and theme together.
-import { areaPanel, nameTable, sumMarked } from "./area.js";
+import { areaPanel, nameTable, steadyPanel, sumMarked } from "./area.js";
 import { budget } from "./budget.js";
 import { chainSpans, waitsOf } from "./chains.js";
 import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareLines, compareOperators, compareParts, compareSwitches, compareWaits } from "./compare.js";
 import { copyButton } from "./copy.js";
+import { areaPair, steadyPair } from "./comparearea.js";
 import { control, helpDialog } from "./control.js";
 import { inflate, readRun } from "./data.js";
 import { arrowsOf, details } from "./details.js";
@@ -24,7 +25,7 @@ import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
 import { memory } from "./memory.js";
 import { roofline } from "./roofline.js";
-import { devices, inFullNote, kernels, ranks, ranksNote, scopes, telemetry, trust, waits } from "./sections.js";
+import { calls, devices, inFullNote, kernels, ranks, ranksNote, scopes, telemetry, trust, waits } from "./sections.js";
 import { steps } from "./steps.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
@@ -109,8 +110,9 @@ function matchPanel(timelines) {
 		nameTable(t, sumMarked(t), t.match.total, `Matches${timelines.length > 1 ? ` ${t.data.tag === "a." ? "before" : "after"}` : ""} by name; a name leads to its longest`))));
 }
 
-// Timelines with one search box, one dock and one set of tools.
-function stage(runs, timelines, help, changed) {
+// Timelines with one search box, one dock and one set of tools. area(timeline): what the dock has of a selected area;
+// nothing(): what when nothing is selected.
+function stage(runs, timelines, help, changed, { area, nothing }) {
 	const notes = new Notes(timelines, changed);
 	const found = el("span.count", { role: "status" }), dock = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite", tabindex: 0 });
 	const box = el("input.search", {
@@ -145,19 +147,19 @@ function stage(runs, timelines, help, changed) {
 			dock.matches = false; // what it shows is no result of a search
 			t.arrows = arrowsOf(runs[i], span);
 			t.underlined = waitsOf(runs[i], span).flatMap((wait) => chainSpans(runs[i], wait));
-			dock.replaceChildren(...notes.around(t, details(runs[i], t, span), span < 0 ? null : { span, from: runs[i].start[span], length: runs[i].dur[span] }));
+			dock.replaceChildren(...notes.around(t, span < 0 ? nothing() : details(runs[i], t, span), span < 0 ? null : { span, from: runs[i].start[span], length: runs[i].dur[span] }));
 			dock.scrollTop = 0;
 			changed();
 		};
 		t.onmeasure = () => {
 			dock.matches = false;
 			const [from, to] = [...t.measure].sort((a, b) => a - b);
-			dock.replaceChildren(...notes.around(t, areaPanel(t), { span: -1, from: Math.round(from), length: Math.round(to - from) }));
+			dock.replaceChildren(...notes.around(t, area(t), { span: -1, from: Math.round(from), length: Math.round(to - from) }));
 			changed();
 		};
 		control(t, box, help);
 	}
-	dock.replaceChildren(details(runs[0], timelines[0], -1));
+	dock.replaceChildren(nothing());
 	const each = (run) => () => timelines.forEach(run), button = (text, title, run) => el("button", { type: "button", title, onclick: run }, text);
 	const tools = el("div.toolbar", {}, box, found, el("span.space"),
 		button("+", "zoom in (W)", () => timelines[0].zoom(0.6)),
@@ -244,11 +246,11 @@ function waysOf(timeline, { box, element }) {
 }
 
 function reportPage(data, help, bytes, changed, button) {
-	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed), go = waysOf(timeline, shown);
+	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed, { area: areaPanel, nothing: () => steadyPanel(timeline) }), go = waysOf(timeline, shown);
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, go, inFullNote(data)),
 		sections: [kernels(data, go.first), operators(data, go.first), roofline(data, go.first), idle(data), pathSection(data, go.path), devices(data), steps(data), budget(data), waits(data),
-			scopes(data, go.first), flame(data), ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data),
+			scopes(data, go.first), flame(data), calls(data), ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data),
 			shown.notes.section(), rowsAsText(timeline), trust(data, bytes)],
 	};
 }
@@ -270,10 +272,10 @@ function zoomTogether(timelines, changed) {
 }
 
 function comparePage(runs, diff, help, bytes, changed, button) {
-	const timelines = runs.map((run) => new Timeline(run)), shown = stage(runs, timelines, help, changed);
+	const timelines = runs.map((run) => new Timeline(run)), shown = stage(runs, timelines, help, changed, { area: (t) => areaPair(timelines, t), nothing: () => steadyPair(timelines) });
 	zoomTogether(timelines, changed);
 	return {
-		...shown, timelines, head: compareHeader(runs, button), side: compareFindings(diff),
+		...shown, timelines, head: compareHeader(runs, diff, button), side: compareFindings(diff),
 		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareOperators(diff), compareKernels(diff),
 			compareLines(runs), flameDiff(runs),
 			compareFacts(diff), compareEnvironment(diff), shown.notes.section(),

@@ -1,14 +1,34 @@
-// Memory of devices: peaks, and who holds it at the peak. The curves are lanes of the timeline.
+// Memory of devices: over time, peaks, and who holds it at the peak. The curves are lanes of the timeline, too.
+import { legend } from "./bars.js";
+import { chart } from "./curve.js";
 import { el, section } from "./dom.js";
-import { formatBytes, formatCount, formatPercent } from "./format.js";
+import { formatCount, formatPercent, formatTime } from "./format.js";
+import { seriesTitle } from "./series.js";
 import { makeTable } from "./tables.js";
+
+// Device memory is told in powers of two, as it is sold.
+const formatMemory = (bytes) => bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : bytes >= 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${bytes} B`;
+
+const CURVES = ["--telemetry", "--compute", "--comm", "--cause-host-data"], MOST_DEVICES = 4;
+
+// One chart a device: what allocations add up to, and what telemetry saw.
+function curves(data) {
+	const all = data.series.filter((s) => /^(held_bytes|mem_used_bytes)$/.test(s.name) && s.n > 1 && data.sources[data.tracks[s.track]?.source]?.clock !== "nowhere");
+	const byDevice = Map.groupBy ? Map.groupBy(all, (s) => seriesTitle(data, s).split(" · ")[0]) : new Map([["", all]]);
+	const shown = [...byDevice].slice(0, MOST_DEVICES), left = byDevice.size - shown.length;
+	return [...shown.flatMap(([device, list]) => {
+		const lines = list.map((s, i) => [s, CURVES[i % CURVES.length]]);
+		return [legend(lines.map(([s, colour]) => [colour, seriesTitle(data, s)])),
+			chart(data, lines, `Memory of ${device} over the run; the table below has its peaks`, formatMemory, formatTime)];
+	}), left > 0 ? el("p.muted", {}, `${formatCount(left)} more devices: on the timeline and in the tables.`) : null];
+}
 
 const nameOf = (m) => `GPU ${m.device}${m.rank === null ? "" : ` (rank ${m.rank})`}`;
 
 const placeOf = (h) => [h.op, h.file && `${h.file.replace(/.*\//, "")}:${h.line} ${h.function}`, h.range].filter(Boolean).join(" · ") || "not known";
 
 function accounts(all) {
-	const bytes = (title, value) => ({ title, number: true, value, show: (r) => value(r) === null ? "" : formatBytes(value(r)) });
+	const bytes = (title, value) => ({ title, number: true, value, show: (r) => value(r) === null ? "" : formatMemory(value(r)) });
 	return makeTable([
 		{ title: "device", value: nameOf, show: nameOf },
 		{ title: "counted by", words: true, value: (r) => r.from, show: (r) => r.from },
@@ -24,7 +44,7 @@ function holders(all) {
 		...m.holders.map((h) => ({ m, bytes: h.bytes, blocks: h.blocks, place: placeOf(h) })),
 	]);
 	return rows.length ? makeTable([
-		{ title: "held", number: true, value: (r) => r.bytes, show: (r) => formatBytes(r.bytes) },
+		{ title: "held", number: true, value: (r) => r.bytes, show: (r) => formatMemory(r.bytes) },
 		{ title: "of the peak", number: true, value: (r) => r.bytes / r.m.peak_bytes, show: (r) => formatPercent(r.bytes, r.m.peak_bytes) },
 		{ title: "blocks", number: true, value: (r) => r.blocks, show: (r) => r.blocks === null ? "" : formatCount(r.blocks) },
 		{ title: "device", value: (r) => nameOf(r.m), show: (r) => nameOf(r.m) },
@@ -32,6 +52,7 @@ function holders(all) {
 	], rows, { caption: "Who holds it at the peak", rows: 12 }) : el("p", {}, "Telemetry does not say who holds it.");
 }
 
-export function memory({ report: { memory: all = [] } }) {
-	return all.length ? section("memory", "Memory", accounts(all), holders(all)) : null;
+export function memory(data) {
+	const { memory: all = [] } = data.report;
+	return all.length ? section("memory", "Memory", ...curves(data), accounts(all), holders(all)) : null;
 }

@@ -1,6 +1,7 @@
 // The parts of the page other than the timeline, in order. A part whose table the run does not have is null.
 import { PARTS, bar, legend } from "./bars.js";
 import { deviceName, enumText, listed, ranksInFull, rowsOf, sourceName } from "./data.js";
+import { sparkline } from "./curve.js";
 import { spanLink } from "./details.js";
 import { el, folded, hatched, section, swatch } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
@@ -137,7 +138,37 @@ export function kernels(data, onsearch) {
 					el("button.find", { type: "button", title: "find on the timeline", "aria-label": "find on the timeline", onclick: () => onsearch(data.texts[k.name[i]]) }, "find"),
 					shortName(data.texts[k.name[i]]), data.texts[k.name[i]] !== shortName(data.texts[k.name[i]]) ? el("small", {}, data.texts[k.name[i]]) : null),
 			},
-		], rows, { caption: `Kernels, copies and memsets by name; shares are of ${formatTime(total)} of kernels`, search: "Filter kernels", sort: 0 }));
+		], rows, { caption: `Kernels, copies and memsets by name; shares are of ${formatTime(total)} of kernels`, search: "Filter kernels", sort: 0 }),
+		copyTable(data.report));
+}
+
+function copyTable({ copies = [] }) {
+	return !copies.length ? null : makeTable([
+		{ title: "total", number: true, value: (c) => c.total_ns, show: (c) => formatTime(c.total_ns) },
+		{ title: "count", number: true, value: (c) => c.count, show: (c) => formatCount(c.count) },
+		{ title: "moved", number: true, value: (c) => c.bytes ?? -1, show: (c) => c.bytes > 0 ? formatBytes(c.bytes) : "" },
+		{ title: "each", number: true, value: (c) => c.bytes / c.count || -1, show: (c) => c.bytes > 0 ? formatBytes(c.bytes / c.count) : "" },
+		{ title: "rate", number: true, value: (c) => c.bytes_per_second ?? -1, show: (c) => c.bytes_per_second > 0 ? `${formatBytes(c.bytes_per_second)}/s` : "" },
+		{ title: "host memory", value: (c) => c.host_memory ?? "", show: (c) => c.host_memory ?? "" },
+		{ title: "name", name: true, value: (c) => c.name, show: (c) => c.name },
+	], copies, { caption: "Copies and memsets: how much they moved, and how fast", sort: 0 });
+}
+
+function callTable(rows, caption) {
+	return !rows?.length ? null : makeTable([
+		{ title: "total", number: true, value: (c) => c.total_ns, show: (c) => formatTime(c.total_ns) },
+		{ title: "count", number: true, value: (c) => c.count, show: (c) => formatCount(c.count) },
+		{ title: "mean", number: true, value: (c) => c.total_ns / c.count, show: (c) => formatTime(c.total_ns / c.count) },
+		{ title: "median", number: true, value: (c) => c.median_ns, show: (c) => formatTime(c.median_ns) },
+		{ title: "longest", number: true, value: (c) => c.max_ns, show: (c) => formatTime(c.max_ns) },
+		{ title: "call", name: true, value: (c) => c.name, show: (c) => c.name },
+	], rows, { caption, sort: 0, rows: 15 });
+}
+
+// Calls of the GPU's runtime and driver, and what recording them took.
+export function calls({ report: { runtime_calls: made, recording_overhead: own } }) {
+	return !made?.length && !own?.length ? null : section("calls", "Calls",
+		callTable(made, "Calls of the GPU's runtime and driver, by the host time they took"), callTable(own, "What recording took, as the recorder tells it"));
 }
 
 export function waits(data) {
@@ -245,8 +276,9 @@ export function telemetry(data) {
 		{ title: "lowest", number: true, value: (r) => r.low, show: (r) => seriesValue(r.s.name, r.low) },
 		{ title: "mean", number: true, value: (r) => r.mean, show: (r) => seriesValue(r.s.name, r.mean) },
 		{ title: "highest", number: true, value: (r) => r.high, show: (r) => seriesValue(r.s.name, r.high) },
+		{ title: "over the run", value: (r) => r.s.name, show: (r) => r.high > r.low ? sparkline(data, r.s, `from ${seriesValue(r.s.name, r.low)} to ${seriesValue(r.s.name, r.high)}`) : "constant" },
 		{ title: "on the timeline", words: true, value: (r) => placed(r.s), show: (r) => placed(r.s) },
-	], rows, { caption: "All counters over all their samples", rows: 12 }));
+	], rows, { caption: "All counters over all their samples", rows: 24 }));
 }
 
 export function trust(data, pageBytes) {

@@ -206,10 +206,14 @@ export class Timeline {
 		this.onchange();
 	}
 
-	// Two steps as the run has most of them; the whole run when it has none.
+	// [from, length, how many] of steps as the run has most of them, null without.
+	steadyTime() {
+		return this.steady ??= steadySteps(this.data);
+	}
+
+	// Two such steps; the whole run when it has none.
 	showSteady() {
-		this.steady ??= steadySteps(this.data);
-		if (!this.steady)
+		if (!this.steadyTime())
 			return this.showAll();
 		const [from, length] = this.steady;
 		this.show(from - length * 0.02, length * 1.04);

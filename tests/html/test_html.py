@@ -222,6 +222,7 @@ def check_inferred(driver, folder):
     tap.ok("calls that waited have a colour of their own", colours[0] > 0 and colours[1] == 1 and not colours[2], colours)
     check_links(driver)
     check_lines(driver)
+    check_curves(driver, json.loads(tap.run("report", "--json", run)[1]))
     tap.ok("the recorded run has no console errors", not console(driver))
 
 
@@ -550,7 +551,7 @@ def check_details(driver):
 
 def check_tables(driver):
     open_tab(driver, "kernels")
-    copied = lambda n: driver.execute_script("document.querySelectorAll('#kernels .table:last-of-type .copy button')[arguments[0]].click(); return assay.copied", n)
+    copied = lambda n: driver.execute_script("document.querySelectorAll('#kernels .table:has(input) .copy button')[arguments[0]].click(); return assay.copied", n)
     rows = driver.execute_script("return assay.data.kernel.n")
     csv_text, markdown = copied(0), copied(1)
     parsed = list(csv.reader(io.StringIO(csv_text)))
@@ -751,6 +752,22 @@ def check_links(driver):
     tap.ok("every finding with a gap or a name leads somewhere", all(link or gap < 0 for link, (gap, _) in zip(links, want)), links)
 
 
+def check_curves(driver, report):
+    """Memory and telemetry as curves; idle time of a step against the budget."""
+    drawn = driver.execute_script("""
+        const d = assay.data, held = d.series.find((s) => s.name === "held_bytes"), line = document.querySelectorAll("#memory .chart .line")[1].getAttribute("d");
+        const most = Math.max(...d.sample.value.slice(held.first, held.first + held.n)), used = Math.max(...d.report.memory.map((m) => m.peak_bytes));
+        const top = Math.min(...[...line.matchAll(/[V ]([\\d.]+)/g)].map((m) => Number(m[1])));
+        return [(150 - top) / 134, most / used, document.querySelectorAll("#telemetry .spark .line").length, d.series.length, [...document.querySelectorAll("#telemetry td")].filter((c) => c.textContent === "constant").length];""")
+    tap.ok("memory over time is drawn to scale", abs(drawn[0] - drawn[1]) < 0.01, drawn)
+    tap.ok("every counter that changes has a curve", drawn[2] + drawn[4] == drawn[3] and drawn[2] > 5, drawn)
+    step = driver.execute_script("return Object.fromEntries(causeSums(assay.data).map(([c, v]) => [assay.data.enums.cause[c], v.step]))")
+    want = {b["bucket"]: b["per_step"] for b in report["budget"]}
+    waits = step["host_data"], step["queued"], sum(ns for cause, ns in step.items() if cause.startswith(("host_", "launch_")) and cause != "host_data")
+    same = all(math.isclose(ns, want[name], rel_tol=1e-6) for name, ns in zip(("data_wait", "device_wait", "host_gap"), waits))
+    tap.ok("idle time of a step by cause sums to the budget", same, (step, want))
+
+
 def check_lines(driver):
     """Lines of findings: their events by a search, or the stacks that the sampler saw there."""
     driver.execute_script("assay.timeline.select(-1, false); [...document.querySelectorAll('.where .plain')].find((b) => b.textContent.endsWith('program.py:31')).click()")
@@ -801,10 +818,10 @@ def check_keys(driver):
     driver.find_element(By.CSS_SELECTOR, "dialog button").click()
     tap.ok("the list of keys closes", not driver.execute_script("return document.querySelector('dialog').open"))
     open_tab(driver, "kernels")
-    head = driver.find_element(By.CSS_SELECTOR, "#kernels .table:last-of-type thead th:nth-child(3) button")
+    head = driver.find_element(By.CSS_SELECTOR, "#kernels .table:has(input) thead th:nth-child(3) button")
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", head)
     head.click()
-    counts = [int(c.text.replace(",", "")) for c in driver.find_elements(By.CSS_SELECTOR, "#kernels .table:last-of-type tbody td:nth-child(3)")]
+    counts = [int(c.text.replace(",", "")) for c in driver.find_elements(By.CSS_SELECTOR, "#kernels .table:has(input) tbody td:nth-child(3)")]
     tap.ok("a click on a head sorts", counts == sorted(counts, reverse=True) and len(counts) > 5, counts)
 
 
@@ -844,6 +861,7 @@ def check_diff(driver, folder):
         a.show(a.steady[0] + 1000, 2e6);
         return [a.t0 - a.steady[0], b.t0 - b.steady[0], a.scale, b.scale];""")
     tap.ok("both timelines show the same time of their steps", abs(together[0] - together[1]) < 1 and together[2] == together[3], together)
+    check_pair(driver, want)
     check_flame_diff(driver, want)
     check_code_diff(driver)
     tap.ok("it compares operators", all(o["name"] in text_of(driver, "operators") for o in want["ops"]))
@@ -858,6 +876,30 @@ def check_diff(driver, folder):
     tap.ok("it compares budgets", "host gap" in rows("budget") and "unknown" in rows("budget"))
     tap.ok("it compares environments", "hipblaslt.package_version" in rows("environments") and "0.10.0" in rows("environments"))
     tap.ok("the page of two runs has no console errors", not console(driver))
+
+
+def check_pair(driver, diff):
+    """Header and list of changes against --json; an area of one run beside the same time of the other, summed another way."""
+    tiles = driver.execute_script("return Object.fromEntries([...document.querySelectorAll('.tile')].map((t) => [t.firstChild.textContent, t.lastChild.textContent]))")
+    millis = lambda ns: f"{ns / 1e6:.{0 if ns >= 1e8 else 1 if ns >= 1e7 else 2}f} ms"
+    tap.ok("step times of the header are those of diff --json", [tiles["step before"], tiles["step after"]] == [millis(diff["step"][k]) for k in ("a_ns", "b_ns")], tiles)
+    listed = driver.execute_script("return [...document.querySelectorAll('.changes a')].map((a) => [a.textContent, document.getElementById(a.hash.slice(1)) !== null])")
+    real = [f"idle: {c['name'].replace('_', ' ')}" for c in sorted(diff["idle_causes"], key=lambda c: -abs(c["change_ns"])) if c["real"]][:4]
+    tap.ok("the largest changes are listed and lead to tables", all([text, True] in listed for text in real) and all(there for _, there in listed), (listed, real))
+    got = driver.execute_script("""
+        const [a, b] = assay.timelines, from = a.steady[0] + 2e5, to = a.steady[0] + 3e6;
+        a.selectArea(from, to);
+        const rows = pairs([a, b], [a, b].map((t, i) => sumByName(t, t.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes), from + i * (b.steady[0] - a.steady[0]), to + i * (b.steady[0] - a.steady[0]))), classOf);
+        const own = assay.timelines.map(({ data, steady }) => {
+            let sum = 0;
+            for (let i = 0; i < data.gpu.n; i++)
+                sum += Math.max(0, Math.min(data.start[i] + data.dur[i], steady[0] + 3e6) - Math.max(data.start[i], steady[0] + 2e5));
+            return sum;
+        });
+        const heads = [...document.querySelectorAll(".details .area th")].map((h) => h.textContent);
+        return [own, [0, 1].map((side) => rows.reduce((sum, r) => sum + r.by[side], 0)), heads.includes("before") && heads.includes("class") && heads.includes("name")];""")
+    tap.ok("an area is summed in both runs", got[0] == got[1] and min(got[0]) > 0 and got[2], got)
+    driver.execute_script("assay.timelines[0].measure = null; assay.timelines[0].select(-1, false)")
 
 
 def check_flame_diff(driver, diff):
