@@ -55,9 +55,17 @@ static inline bool assay_proto_next(assay_proto *c, assay_field *f)
 	c->p = p + 2 + n;
 	return true;
 }
-/* A number of up to eight bytes at p, which is then behind it; false for longer ones. Eight bytes
- * from p on may be loaded. */
-static inline bool assay_varint8(const uint8_t **p, uint64_t *out)
+/* Seven bits of each of eight bytes, moved together. */
+static inline uint64_t assay_varint_bits(uint64_t x)
+{
+	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
+	x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
+	return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+}
+
+/* A number at p, which is then behind it; false when it has more than ten bytes. As many from p on
+ * may be loaded. */
+static inline bool assay_varint_padded(const uint8_t **p, uint64_t *out)
 {
 	uint64_t x;
 	if (**p < 0x80) {
@@ -66,27 +74,31 @@ static inline bool assay_varint8(const uint8_t **p, uint64_t *out)
 	}
 	memcpy(&x, *p, sizeof x);
 	uint64_t stop = ~x & 0x8080808080808080u;
-	if (!stop)
-		return false;
-	*p += __builtin_ctzll(stop) / 8 + 1;
-	x &= stop ^ (stop - 1); /* up to the last byte; then seven bits of each, moved together */
-	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
-	x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
-	*out = (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
-	return true;
+	if (stop) {
+		*p += __builtin_ctzll(stop) / 8 + 1;
+		*out = assay_varint_bits(x & (stop ^ (stop - 1))); /* up to the last byte */
+		return true;
+	}
+	uint64_t high = (*p)[8] & 0x7f, last = (*p)[8] < 0x80 ? 0 : (*p)[9];
+	*p += (*p)[8] < 0x80 ? 9 : 10;
+	*out = assay_varint_bits(x) | high << 56 | last << 63;
+	return last < 0x80;
 }
 
 /* As assay_proto_next(), for messages in an input's view, where ASSAY_PAD bytes behind the end may
- * be loaded: numbers of more bytes are read in line, too. */
+ * be loaded: tags of two bytes and numbers of more are read in line, too. */
 static inline bool assay_proto_next_padded(assay_proto *c, assay_field *f)
 {
 	const uint8_t *p = c->p;
 	if (p == c->end)
 		return false;
-	uint8_t tag = *p++;
+	uint32_t tag = *p++;
+	if (tag >= 0x80)
+		tag = (tag & 0x7f) | (uint32_t)*p++ << 7;
 	assay_wire wire = (assay_wire)(tag & 7);
-	if (tag < 8 || tag >= 0x80 || (wire != ASSAY_WIRE_VARINT && wire != ASSAY_WIRE_BYTES) ||
-	    !assay_varint8(&p, &f->value) || p > c->end)
+	if (tag < 8 || tag >= 0x80 << 7 ||
+	    (wire != ASSAY_WIRE_VARINT && wire != ASSAY_WIRE_BYTES) ||
+	    !assay_varint_padded(&p, &f->value) || p > c->end)
 		return assay_proto_next_any(c, f);
 	size_t n = 0;
 	if (wire == ASSAY_WIRE_BYTES) {

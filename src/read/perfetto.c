@@ -285,7 +285,7 @@ static bool read_frame(perfetto *x, assay_str message, frame *out)
 	assay_proto c = assay_proto_on(message);
 	*out = (frame){.pid = -1};
 	x->fields.n = 0;
-	for (assay_field f; assay_proto_next(&c, &f);) {
+	for (assay_field f; assay_proto_next_padded(&c, &f);) {
 		if (f.wire == ASSAY_WIRE_BYTES)
 			*assay_push(&x->fields) = f;
 		else if (f.wire == ASSAY_WIRE_VARINT)
@@ -309,6 +309,7 @@ static void read_packed(perfetto *x, assay_field f)
 	x->unpacked.n = 0;
 	bool ok = f.number == PF_PACKET_ZLIB ? assay_inflate(&x->unpacked, f.bytes, most)
 					     : assay_unzstd(&x->unpacked, f.bytes, most);
+	assay_vec_reserve(&x->unpacked, x->unpacked.n + ASSAY_PAD);
 	x->unpacked_bytes += x->unpacked.n;
 	x->args_left += args_per_byte * x->unpacked.n;
 	x->inside = true;
@@ -488,6 +489,7 @@ static void free_all(perfetto *x)
 	assay_map_free(&x->counter_name);
 	assay_map_free(&x->named_process);
 	assay_jsonw_free(&x->json);
+	perfetto_forms_free(&x->forms);
 	assay_arena_free(&x->scratch);
 }
 

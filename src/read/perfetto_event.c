@@ -238,7 +238,7 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 	*e = (event){.ts = p->ts, .dur = -1, .category = UNKNOWN_CATEGORY};
 	x->notes.n = x->value[0].n = x->value[1].n = 0;
 	x->value_track[0].n = x->value_track[1].n = 0;
-	for (assay_field f; assay_proto_next(&c, &f);) {
+	for (assay_field f; assay_proto_next_padded(&c, &f);) {
 		if (f.number == PF_EVENT_DELTA_US || f.number == PF_EVENT_ABSOLUTE_US) {
 			take_old_time(x, p->sequence, e, &f);
 			timed = true;

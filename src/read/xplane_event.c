@@ -67,14 +67,14 @@ static inline bool read_plain(const xplane_plane *p, assay_str stat, const xplan
 {
 	const uint8_t *at = (const uint8_t *)stat.p, *end = at + stat.n;
 	uint64_t id, n = 0;
-	if (stat.n < 4 || *at++ != TAG(XSTAT_META, VARINT) || !assay_varint8(&at, &id))
+	if (stat.n < 4 || *at++ != TAG(XSTAT_META, VARINT) || !assay_varint_padded(&at, &id))
 		return false;
 	uint8_t tag = *at++;
 	*v = (xplane_value){.field = tag >> 3, .ref = ASSAY_MAP_ABSENT};
 	if (tag == TAG(XSTAT_DOUBLE, FIXED64)) {
 		memcpy(&v->real, at, sizeof v->real);
 		at += sizeof v->real;
-	} else if (!assay_varint8(&at, &n)) {
+	} else if (!assay_varint_padded(&at, &n)) {
 		return false;
 	} else if (tag == TAG(XSTAT_INT64, VARINT) || tag == TAG(XSTAT_UINT64, VARINT)) {
 		v->num = (int64_t)n;
