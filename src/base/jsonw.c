@@ -407,6 +407,43 @@ bool assay_jsonw_copy(assay_jsonw *w, assay_str json, assay_arena *scratch)
 	return false;
 }
 
+enum { FORMS_MAX = 1 << 16, FORM_BYTES_MAX = 1024 };
+
+static assay_str new_form(assay_json_forms *f, assay_str json, assay_arena *scratch)
+{
+	f->made.out.n = 0;
+	f->made.comma = false;
+	if (!assay_jsonw_copy(&f->made, json, scratch))
+		return (assay_str){0};
+	return assay_jsonw_text(&f->made);
+}
+
+bool assay_jsonw_copy_known(assay_jsonw *w, assay_str json, assay_arena *scratch,
+			    assay_json_forms *f)
+{
+	assay_sid known = assay_pool_find(&f->raw, json);
+	assay_str form = known ? f->form.p[known - 1] : new_form(f, json, scratch);
+	if (!known && json.n && json.n <= FORM_BYTES_MAX && f->form.n < FORMS_MAX) {
+		assay_intern(&f->raw, json);
+		*assay_push(&f->form) =
+			(assay_str){form.p ? assay_dup(&f->arena, form) : NULL, form.n};
+	}
+	bool compact = w->compact;
+	w->compact = true;
+	if (form.p)
+		assay_jsonw_raw(w, NULL, form);
+	w->compact = compact;
+	return form.p;
+}
+
+void assay_json_forms_free(assay_json_forms *f)
+{
+	assay_pool_free(&f->raw);
+	assay_vec_free(&f->form);
+	assay_jsonw_free(&f->made);
+	assay_arena_free(&f->arena);
+}
+
 TEST(writes_nested_values_with_commas)
 {
 	assay_jsonw w = {.compact = true};
@@ -484,6 +521,27 @@ TEST(copied_text_takes_one_form_and_unsound_text_is_refused)
 	CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&again)));
 	assay_jsonw_free(&w);
 	assay_jsonw_free(&again);
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(known_texts_are_copied_as_others_are)
+{
+	static const char *const texts[] = {"[ 1,2]", "\"a\"", "[1,]", "7", "[ 1,2]", "[1,]", ""};
+	assay_arena a = {0};
+	assay_json_forms f = {0};
+	assay_jsonw w = {0}, v = {0};
+	assay_jsonw_open(&w, NULL, '[');
+	assay_jsonw_open(&v, NULL, '[');
+	for (size_t i = 0; i < ASSAY_COUNT_OF(texts); i++) {
+		bool sound = assay_jsonw_copy(&v, assay_str_of(texts[i]), &a);
+		CHECK(assay_jsonw_copy_known(&w, assay_str_of(texts[i]), &a, &f) == sound);
+		CHECK(assay_str_eq(assay_jsonw_text(&w), assay_jsonw_text(&v)));
+	}
+	CHECK_EQ(f.form.n, 4);
+	assay_jsonw_free(&w);
+	assay_jsonw_free(&v);
+	assay_json_forms_free(&f);
 	assay_arena_free(&a);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/pool.h"
 #include "base/str.h"
 
 typedef struct assay_jsonw {
@@ -37,6 +38,18 @@ void assay_jsonw_raw(assay_jsonw *w, const char *key, assay_str json);
 /* JSON text from elsewhere, written anew value by value on one line; false, and nothing is written,
  * when it is not sound. The caller empties scratch. */
 bool assay_jsonw_copy(assay_jsonw *w, assay_str json, assay_arena *scratch);
+/* Texts of JSON and what assay_jsonw_copy() made of them: those of events are the same again and
+ * again. Starts as zeros. */
+typedef struct assay_json_forms {
+	assay_pool raw;
+	assay_vec(assay_str) form; /* by id - 1; without a pointer: not sound */
+	assay_jsonw made;          /* the newest one */
+	assay_arena arena;
+} assay_json_forms;
+/* As assay_jsonw_copy(). */
+bool assay_jsonw_copy_known(assay_jsonw *w, assay_str json, assay_arena *scratch,
+			    assay_json_forms *f);
+void assay_json_forms_free(assay_json_forms *f);
 /* A key that is not a literal (may hold anything). */
 void assay_jsonw_key(assay_jsonw *w, assay_str key);
 

@@ -55,6 +55,14 @@ static inline char assay_fold(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
+/* prefix is in small letters. */
+static inline bool assay_str_starts_nocase(assay_str s, const char *prefix)
+{
+	size_t i = 0;
+	while (prefix[i] && i < s.n && assay_fold(s.p[i]) == prefix[i])
+		i++;
+	return !prefix[i];
+}
 assay_str assay_str_trim(assay_str s);              /* spaces, tabs, CR, LF */
 assay_str assay_str_cut(assay_str *rest, char sep); /* text before sep; rest moves past it */
 

@@ -489,7 +489,7 @@ static void free_all(perfetto *x)
 	assay_map_free(&x->counter_name);
 	assay_map_free(&x->named_process);
 	assay_jsonw_free(&x->json);
-	perfetto_forms_free(&x->forms);
+	assay_json_forms_free(&x->forms);
 	assay_arena_free(&x->scratch);
 }
 

@@ -136,13 +136,6 @@ typedef struct perfetto_kernel {
 	assay_vec(char) args; /* its own, packed as PF_LAUNCH_ARGS fields */
 } perfetto_kernel;
 
-/* Values that are JSON text, as they were and as they are kept. */
-typedef struct perfetto_forms {
-	assay_pool raw;
-	assay_vec(assay_str) form; /* by id - 1 */
-	assay_arena arena;
-} perfetto_forms;
-
 typedef struct perfetto {
 	assay_run *run;
 	assay_part *part;
@@ -161,7 +154,7 @@ typedef struct perfetto {
 	assay_vec(uint8_t) arg_of, category_of;    /* by string id: 1 + number, 0 not looked up */
 	assay_map counter_name, named_process;     /* GPU and counter id; pid -> string */
 	assay_jsonw json;
-	perfetto_forms forms;
+	assay_json_forms forms;
 	assay_arena scratch;
 	assay_vec(assay_field) fields; /* messages of the packet being read */
 	assay_blob unpacked;
@@ -210,7 +203,6 @@ void perfetto_args_end(perfetto *x, perfetto_args *out);
 /* JSON members of two texts as one. */
 assay_sid perfetto_join_args(perfetto *x, assay_sid a, assay_sid b);
 bool perfetto_afford(perfetto *x, size_t n);
-void perfetto_forms_free(perfetto_forms *f);
 
 /* perfetto_event.c */
 /* Numbers of a repeated field, which is one field or many. */

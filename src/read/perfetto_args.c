@@ -63,13 +63,7 @@ static const struct {
 	{"assay_derived", PF_DERIVED, NUMBER},
 };
 
-enum {
-	MEMBER_BYTES = 24,
-	NOT_KNOWN = 255,
-	DEPTH_MAX = 8,
-	FORMS_MAX = 1 << 16,
-	FORM_BYTES_MAX = 1024,
-};
+enum { MEMBER_BYTES = 24, NOT_KNOWN = 255, DEPTH_MAX = 8 };
 
 uint32_t perfetto_interned_get(const perfetto *x, uint32_t sequence, perfetto_interned kind,
 			       uint64_t iid)
@@ -221,38 +215,6 @@ static void put_nested(perfetto *x, uint32_t sequence, const note *n, unsigned d
 	assay_jsonw_close(&x->json, dict ? '}' : ']');
 }
 
-static void put_json_anew(perfetto *x, assay_str text)
-{
-	assay_arena_reset(&x->scratch);
-	if (!assay_jsonw_copy(&x->json, text, &x->scratch))
-		assay_jsonw_str(&x->json, NULL, text);
-}
-
-/* Most of these texts come again and again: their form here is remembered. */
-static void put_json(perfetto *x, assay_str text, unsigned depth)
-{
-	perfetto_forms *f = &x->forms;
-	assay_sid seen = depth ? 0 : assay_pool_find(&f->raw, text);
-	if (seen) {
-		assay_jsonw_raw(&x->json, NULL, f->form.p[seen - 1]);
-		return;
-	}
-	size_t from = x->json.out.n; /* behind the key: nothing is put between */
-	put_json_anew(x, text);
-	if (depth || !text.n || text.n > FORM_BYTES_MAX || f->form.n == FORMS_MAX)
-		return;
-	assay_intern(&f->raw, text);
-	assay_str made = {x->json.out.p + from, x->json.out.n - from};
-	*assay_push(&f->form) = (assay_str){assay_dup(&f->arena, made), made.n};
-}
-
-void perfetto_forms_free(perfetto_forms *f)
-{
-	assay_pool_free(&f->raw);
-	assay_vec_free(&f->form);
-	assay_arena_free(&f->arena);
-}
-
 static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned depth)
 {
 	switch (n->has ? n->value.number : 0) {
@@ -274,7 +236,9 @@ static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned de
 		assay_jsonw_str(&x->json, NULL, n->text);
 		break;
 	case PF_NOTE_JSON:
-		put_json(x, n->text, depth);
+		assay_arena_reset(&x->scratch);
+		if (!assay_jsonw_copy_known(&x->json, n->text, &x->scratch, &x->forms))
+			assay_jsonw_str(&x->json, NULL, n->text);
 		break;
 	case PF_NOTE_DICT:
 	case PF_NOTE_ARRAY:

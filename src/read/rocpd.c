@@ -124,7 +124,7 @@ static void read_extdata(assay_rocpd_instance *x, uint32_t g)
 			t->bytes[g] = NO_SIZE;
 		} else {
 			assay_jsonw_key(&x->args, assay_json_unescape(&x->db->scratch, key));
-			if (!assay_jsonw_copy(&x->args, raw, &x->db->scratch))
+			if (!assay_jsonw_copy_known(&x->args, raw, &x->db->scratch, &x->forms))
 				assay_jsonw_null(&x->args, NULL);
 		}
 	}
@@ -351,9 +351,7 @@ static void flush_args(assay_rocpd_instance *x, uint32_t host)
 static bool copy_json(assay_rocpd_instance *x, int column)
 {
 	assay_str text = assay_db_text(x->db, column);
-	assay_rocpd_json(x, column); /* with the padding that parsing needs */
-	return text.n &&
-	       assay_jsonw_copy(&x->args, (assay_str){x->json.p, text.n}, &x->db->scratch);
+	return text.n && assay_jsonw_copy_known(&x->args, text, &x->db->scratch, &x->forms);
 }
 
 static void read_args(assay_rocpd_instance *x)

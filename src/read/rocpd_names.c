@@ -408,6 +408,7 @@ void assay_rocpd_names_free(assay_rocpd_instance *x)
 	assay_vec_free(&x->events);
 	assay_vec_free(&x->json);
 	assay_jsonw_free(&x->args);
+	assay_json_forms_free(&x->forms);
 }
 
 void assay_rocpd_names_read(assay_rocpd_instance *x)

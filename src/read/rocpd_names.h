@@ -69,6 +69,7 @@ typedef struct assay_rocpd_instance {
 	assay_vec(assay_rocpd_event) events;
 	assay_vec(char) json; /* a cell with the padding that parsing needs */
 	assay_jsonw args;
+	assay_json_forms forms;
 } assay_rocpd_instance;
 
 /* Read the tables that explain ids; and give back what they took. */

@@ -31,7 +31,7 @@ static const struct {
 assay_host_kind assay_rocprof_host_kind(assay_str domain)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(host_kinds); i++)
-		if (assay_str_find_nocase(domain, host_kinds[i].prefix) == 0)
+		if (assay_str_starts_nocase(domain, host_kinds[i].prefix))
 			return host_kinds[i].kind;
 	return ASSAY_HOST_OTHER;
 }
