@@ -37,6 +37,8 @@ class Table:
         return self._reader().columns()
 
     def __len__(self) -> int:
+        if self._text in self._run.tables:  # counting needs no columns
+            return int(self._run.sql(f'select count(*) from "{self._text}"').to_dicts()[0]["count(*)"])
         return self._reader().count()
 
     def __bool__(self) -> bool:

@@ -157,9 +157,21 @@ extern const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT];
 /* The value's bits, widened without sign. */
 static inline uint64_t assay_bits(const assay_col_info *col, const void *values, size_t row)
 {
+	const char *at = (const char *)values + row * col->width;
 	uint64_t bits = 0;
-	memcpy(&bits, (const char *)values + row * col->width, col->width);
-	return bits;
+	switch (col->width) { /* plain loads, where memcpy() of any size would be a call */
+	case 1:
+		return *(const uint8_t *)at;
+	case 2:
+		memcpy(&bits, at, 2);
+		return bits;
+	case 4:
+		memcpy(&bits, at, 4);
+		return bits;
+	default:
+		memcpy(&bits, at, 8);
+		return bits;
+	}
 }
 
 /* The absent value's bits, as assay_bits() gives them. */

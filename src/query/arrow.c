@@ -7,16 +7,17 @@
 #include <stdatomic.h>
 
 #include "base/test.h"
+#include "query/column.h"
 #include "query/sql.h"
 
 enum { NULLABLE = 2 }; /* ARROW_FLAG_NULLABLE */
 
 typedef struct arrow_col {
 	const char *name;
-	const char *format;   /* of the values, or of the indices of a dictionary */
-	const void *values;   /* fixed width; of text: offsets */
-	const char *text;     /* of text: the bytes */
-	const uint8_t *valid; /* bit a row; NULL: all are there */
+	const char *format; /* of the values, or of the indices of a dictionary */
+	const void *values; /* fixed width; of text: offsets */
+	const char *text;   /* of text: the bytes */
+	uint8_t *valid;     /* bit a row; NULL: all are there */
 	int64_t nulls;
 	struct arrow_col *words; /* dictionary, or NULL */
 	int64_t n;
@@ -28,13 +29,16 @@ typedef struct holder {
 	atomic_int users;
 	arrow_col *col;
 	int64_t cols, rows;
-	bool done; /* the one batch was handed out */
+	assay_relations rels;      /* of a table, until its batch is made */
+	const assay_relation *rel; /* NULL: columns are made */
+	bool done;                 /* the one batch was handed out */
 	bool failed;
 	int made; /* structs of one answer, which all need the holder when it is whole */
 } holder;
 
 static void free_holder(holder *h)
 {
+	assay_relations_free(&h->rels);
 	assay_arena arena = h->arena; /* the holder lies in it */
 	assay_arena_free(&arena);
 }
@@ -50,25 +54,21 @@ static void let_go(holder *h)
 
 /* ---- columns ---- */
 
-static void mark_absent(holder *h, arrow_col *c, int64_t row)
+/* Of n rows from row `from` on, which is a multiple of 8. */
+static void mark_absent(holder *h, arrow_col *c, size_t from, size_t n, const bool *absent)
 {
 	if (!c->valid) {
-		uint8_t *bits = assay_alloc(&h->arena, (size_t)c->n / 8 + 1);
-		memset(bits, 0xff, (size_t)c->n / 8 + 1);
-		c->valid = bits;
+		c->valid = assay_alloc(&h->arena, (size_t)c->n / 8 + 1);
+		memset(c->valid, 0xff, (size_t)c->n / 8 + 1);
 	}
-	((uint8_t *)(uintptr_t)c->valid)[row / 8] &= (uint8_t) ~(1u << row % 8);
-	c->nulls++;
+	for (size_t i = 0; i < n; i++)
+		c->valid[(from + i) / 8] &= (uint8_t) ~(absent[i] << i % 8);
 }
 
-/* Text of n strings: offsets of 32 bits, or of 64 where the bytes are too many for that. */
-static arrow_col *texts(holder *h, const assay_str *s, int64_t n)
+/* Text of n strings, with offsets of 32 bits, or of 64 where the bytes may be too many for that. */
+static void texts(holder *h, arrow_col *c, const assay_str *s, int64_t n, size_t bytes)
 {
-	arrow_col *c = assay_alloc(&h->arena, sizeof *c);
-	size_t bytes = 0;
-	for (int64_t i = 0; i < n; i++)
-		bytes += s[i].n;
-	bool large = bytes > INT32_MAX;
+	bool large = c->format[0] == 'U';
 	int32_t *small = assay_alloc(&h->arena, (size_t)(n + 1) * (large ? 8 : 4));
 	int64_t *wide = (int64_t *)(void *)small;
 	char *text = assay_alloc(&h->arena, bytes + 1);
@@ -82,41 +82,22 @@ static arrow_col *texts(holder *h, const assay_str *s, int64_t n)
 		else
 			small[i + 1] = (int32_t)at;
 	}
-	*c = (arrow_col){
-		.name = "", .format = large ? "U" : "u", .values = small, .text = text, .n = n};
-	return c;
+	c->values = small;
+	c->text = text;
+	c->n = n;
 }
 
-/* Strings of a column, each once, numbered as they come: a small table does not drag in the run's.
- */
-static void strings(holder *h, arrow_col *c, const assay_cell *cell)
+static const char *text_format(size_t bytes)
 {
-	uint32_t *index = assay_alloc(&h->arena, (size_t)(c->n + 1) * sizeof *index);
-	assay_map seen = {0};
-	assay_vec(assay_str) dict = {0};
-	for (int64_t i = 0; i < c->n; i++) {
-		if (cell[i].type == ASSAY_CELL_NULL)
-			continue;
-		uint32_t *at = assay_map_at(&seen, (uint64_t)cell[i].i);
-		if (*at == ASSAY_MAP_ABSENT) {
-			*at = (uint32_t)dict.n;
-			*assay_push(&dict) = assay_text(h->run, (assay_sid)cell[i].i);
-		}
-		index[i] = *at;
-	}
-	c->format = "I";
-	c->values = index;
-	c->words = texts(h, dict.p, (int64_t)dict.n);
-	assay_map_free(&seen);
-	assay_vec_free(&dict);
+	return bytes > INT32_MAX ? "U" : "u";
 }
 
-static void words(holder *h, arrow_col *c, const assay_col_kind *kind)
+static size_t bytes_of(const assay_str *s, size_t n)
 {
-	assay_str *word = assay_alloc(&h->arena, (kind->words + 1) * sizeof *word);
-	for (size_t i = 0; i < kind->words; i++)
-		word[i] = assay_str_of(kind->word[i]);
-	c->words = texts(h, word, (int64_t)kind->words);
+	size_t bytes = 0;
+	for (size_t i = 0; i < n; i++)
+		bytes += s[i].n;
+	return bytes;
 }
 
 /* Letters of Arrow's formats, by how values are stored. */
@@ -127,47 +108,128 @@ static const char *const formats[ASSAY_COL_TYPE_COUNT] = {
 	[ASSAY_COL_word] = "C", [ASSAY_COL_row] = "I", [ASSAY_COL_choice] = "I",
 };
 
-/* A number of the table itself: its array as it is. */
-static void direct(holder *h, arrow_col *c, const assay_reach *r)
+/* A column that is there as it is, but for rows that a view leaves out. */
+static bool is_plain(const assay_relation_col *col)
 {
-	c->format = formats[r->col->kind->type];
-	c->values = r->values;
-	for (int64_t i = 0; i < c->n; i++)
-		if (assay_is_absent(r->col, assay_bits(r->col, r->values, (size_t)i)))
-			mark_absent(h, c, i);
-	if (r->col->kind->type == ASSAY_COL_word)
-		words(h, c, r->col->kind);
+	return col->terms == 1 && !col->term[0].hops && !col->plus && !col->string_id;
 }
 
-/* Anything else, row by row. */
-static void gathered(holder *h, arrow_col *c, const assay_relation *rel,
-		     const assay_relation_col *col)
+/* Whole numbers of a plain table keep their width, those of a view that leaves rows out are all of
+ * 64 bits: whether it does leave any out must not change a type. */
+static const char *format_of(const assay_relation *rel, const assay_relation_col *col)
 {
-	bool text = col->type == ASSAY_CELL_TEXT;
-	int64_t *values = assay_alloc(&h->arena, (size_t)(c->n + 1) * sizeof *values);
-	assay_cell *cell = text ? assay_alloc(&h->arena, (size_t)(c->n + 1) * sizeof *cell) : NULL;
-	for (int64_t i = 0; i < c->n; i++) {
-		assay_cell v = assay_relation_cell(h->run, col, assay_relation_row(rel, (size_t)i));
-		if (v.type == ASSAY_CELL_NULL)
-			mark_absent(h, c, i);
-		if (cell)
-			cell[i] = v;
-		values[i] = v.i;
+	bool filtered = rel->filter && rel->filter[0];
+	if (col->type == ASSAY_CELL_INT)
+		return is_plain(col) && !filtered ? formats[col->term[0].col->kind->type] : "l";
+	return formats[col->term[0].col->kind->type];
+}
+
+/* Values of a column into its array; how many are absent is counted. */
+typedef struct filling {
+	holder *h;
+	arrow_col *c;
+	void *to;         /* NULL: the table's own array serves */
+	size_t width;     /* of a value there */
+	uint32_t *number; /* of strings: 1 + place in the dictionary, by id; 0: not met yet */
+	size_t strings;   /* ids of the run */
+	assay_vec(assay_str) dict;
+} filling;
+
+/* Strings of a column, each once, numbered as they come: a small table does not drag in the run's.
+ */
+static uint32_t number_of(filling *f, int64_t sid)
+{
+	uint32_t *number = &f->number[(size_t)sid < f->strings ? (size_t)sid : f->strings];
+	if (!*number) {
+		*assay_push(&f->dict) = assay_text(f->h->run, (assay_sid)sid);
+		*number = (uint32_t)f->dict.n;
 	}
-	c->format = col->type == ASSAY_CELL_REAL ? "g" : "l";
-	c->values = values;
-	if (!text)
-		return;
-	if (col->term[0].col->kind->type == ASSAY_COL_sid)
-		strings(h, c, cell);
-	else
-		words(h, c, col->term[0].col->kind);
+	return *number - 1;
 }
 
-static bool is_direct(const assay_relation *rel, const assay_relation_col *col)
+/* Inlined for each width. */
+static inline void put(filling *f, size_t from, size_t n, const int64_t *value, const bool *absent,
+		       size_t width)
 {
-	return !rel->row && col->terms == 1 && !col->term[0].hops && !col->plus &&
-	       !col->string_id && col->term[0].col->kind->type != ASSAY_COL_sid;
+	char *to = (char *)f->to + from * width;
+	for (size_t i = 0; i < n; i++)
+		if (!absent[i])
+			memcpy(to + i * width, &value[i], width); /* little-endian: the low bytes */
+}
+
+static void put_strings(filling *f, size_t from, size_t n, int64_t *value, const bool *absent)
+{
+	for (size_t i = 0; i < n; i++)
+		value[i] = absent[i] ? 0 : number_of(f, value[i]);
+	put(f, from, n, value, absent, 4);
+}
+
+/* Absent values stay zero: pages that nobody writes to cost nothing. */
+static void put_rows(filling *f, size_t from, size_t n, int64_t *value, const bool *absent)
+{
+	if (f->number)
+		put_strings(f, from, n, value, absent);
+	else if (f->width == 1)
+		put(f, from, n, value, absent, 1);
+	else if (f->width == 2)
+		put(f, from, n, value, absent, 2);
+	else if (f->width == 4)
+		put(f, from, n, value, absent, 4);
+	else
+		put(f, from, n, value, absent, 8);
+}
+
+enum { CHUNK = 4096 };
+
+static void fill_rows(filling *f, const assay_relation *rel, const assay_relation_col *col)
+{
+	uint32_t row[CHUNK];
+	int64_t value[CHUNK];
+	bool absent[CHUNK];
+	for (size_t from = 0; from < rel->n; from += CHUNK) {
+		size_t n = rel->n - from < CHUNK ? rel->n - from : CHUNK;
+		for (size_t i = 0; i < n; i++)
+			row[i] = assay_relation_row(rel, from + i);
+		size_t gone = assay_column_values(col, row, n, value, absent);
+		if (f->to && gone < n)
+			put_rows(f, from, n, value, absent);
+		if (gone)
+			mark_absent(f->h, f->c, from, n, absent);
+		f->c->nulls += (int64_t)gone;
+	}
+}
+
+static void fill_words(holder *h, arrow_col *c, const assay_col_kind *kind)
+{
+	assay_str *word = assay_alloc(&h->arena, (kind->words + 1) * sizeof *word);
+	for (size_t i = 0; i < kind->words; i++)
+		word[i] = assay_str_of(kind->word[i]);
+	texts(h, c, word, (int64_t)kind->words, bytes_of(word, kind->words));
+}
+
+static void fill_relation_col(holder *h, arrow_col *c, const assay_relation_col *col)
+{
+	const assay_relation *rel = h->rel;
+	bool string = col->type == ASSAY_CELL_TEXT && !col->term[0].col->kind->words;
+	filling f = {.h = h,
+		     .c = c,
+		     .width = strchr("lLg", c->format[0]) ? 8 : col->term[0].col->width,
+		     .strings = h->run->part.strings.str.n};
+	assay_arena scratch = {0};
+	if (!rel->row && is_plain(col) && !string &&
+	    c->format == formats[col->term[0].col->kind->type])
+		c->values = col->term[0].values;
+	else
+		c->values = f.to = assay_alloc(&h->arena, (size_t)(c->n + 1) * f.width);
+	if (string)
+		f.number = assay_alloc(&scratch, (f.strings + 1) * sizeof *f.number);
+	fill_rows(&f, rel, col);
+	if (string)
+		texts(h, c->words, f.dict.p, (int64_t)f.dict.n, bytes_of(f.dict.p, f.dict.n));
+	else if (c->words)
+		fill_words(h, c->words, col->term[0].col->kind);
+	assay_vec_free(&f.dict);
+	assay_arena_free(&scratch);
 }
 
 /* ---- Arrow's structs ---- */
@@ -262,6 +324,18 @@ static void make_batch(holder *h, struct ArrowArray *a)
 	atomic_fetch_add(&h->users, h->made);
 }
 
+/* Only who asks for rows pays for them: a schema is quick. */
+static void fill_relation(holder *h)
+{
+	if (!h->rel)
+		return;
+	for (size_t i = 0, at = 0; i < h->rel->cols; i++)
+		if (!h->rel->col[i].string_id)
+			fill_relation_col(h, &h->col[at++], &h->rel->col[i]);
+	h->rel = NULL;
+	assay_relations_free(&h->rels);
+}
+
 static int stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *s)
 {
 	holder *h = stream->private_data;
@@ -283,6 +357,7 @@ static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *a)
 		return 0;
 	h->failed = true;
 	ASSAY_ENTER(&f, h->run->owner, NULL, ENOMEM);
+	fill_relation(h);
 	make_batch(h, a);
 	assay_leave(&f);
 	h->done = true;
@@ -327,114 +402,162 @@ static void start_stream(holder *h, struct ArrowArrayStream *out)
 bool assay_arrow_relation(assay_run *run, const char *name, struct ArrowArrayStream *out,
 			  assay_err *err)
 {
-	assay_relations rels;
-	assay_relations_of(&rels, run);
-	const assay_relation *rel = assay_relation_find(&rels, name);
-	if (!rel) {
-		assay_relations_free(&rels);
+	holder *h = new_holder(run);
+	assay_relations_of(&h->rels, run);
+	h->rel = assay_relation_find(&h->rels, name);
+	if (!h->rel) {
+		free_holder(h);
 		return assay_fail(err, ASSAY_USAGE, 0, "there is no table '%s'", name);
 	}
-	holder *h = new_holder(run);
-	h->rows = (int64_t)rel->n;
-	h->col = assay_alloc(&h->arena, rel->cols * sizeof *h->col);
-	for (size_t i = 0; i < rel->cols; i++) {
-		if (rel->col[i].string_id)
+	h->rows = (int64_t)h->rel->n;
+	h->col = assay_alloc(&h->arena, h->rel->cols * sizeof *h->col);
+	for (size_t i = 0; i < h->rel->cols; i++) {
+		const assay_relation_col *col = &h->rel->col[i];
+		if (col->string_id)
 			continue; /* dictionaries group as quickly */
 		arrow_col *c = &h->col[h->cols++];
 		*c = (arrow_col){.n = h->rows,
-				 .name = assay_dup(&h->arena, assay_str_of(rel->col[i].name))};
-		if (is_direct(rel, &rel->col[i]))
-			direct(h, c, &rel->col[i].term[0]);
-		else
-			gathered(h, c, rel, &rel->col[i]);
+				 .name = assay_dup(&h->arena, assay_str_of(col->name)),
+				 .format = format_of(h->rel, col)};
+		if (col->type != ASSAY_CELL_TEXT)
+			continue;
+		c->words = assay_alloc(&h->arena, sizeof *c->words);
+		*c->words =
+			(arrow_col){.name = "", .format = text_format(run->part.strings.text.used)};
 	}
-	assay_relations_free(&rels);
 	start_stream(h, out);
 	return true;
 }
 
-typedef assay_vec(assay_cell) cell_list;
+/* One column of the rows that a statement gave so far. */
+typedef struct answer {
+	assay_vec(uint8_t) type;  /* assay_cell_type, by row */
+	assay_vec(int64_t) value; /* bits of a number; of a text its end in bytes */
+	assay_vec(char) bytes;    /* of all texts: the statement's own go with its next row */
+	assay_cell_type most;     /* what all values can be written as */
+} answer;
 
-/* Texts are the statement's until its next row: they are copied. */
-static int take_rows(holder *h, assay_result *r, cell_list *cells, assay_err *err)
+static void take_cell(answer *a, assay_cell c)
+{
+	if (c.type == ASSAY_CELL_TEXT) {
+		assay_vec_reserve(&a->bytes, a->bytes.n + c.text.n);
+		if (c.text.n)
+			memcpy(a->bytes.p + a->bytes.n, c.text.p, c.text.n);
+		a->bytes.n += c.text.n;
+		c.i = (int64_t)a->bytes.n;
+	} else if (c.type == ASSAY_CELL_REAL) {
+		memcpy(&c.i, &c.f, sizeof c.i);
+	}
+	*assay_push(&a->type) = (uint8_t)c.type;
+	*assay_push(&a->value) = c.i;
+	a->most = c.type > a->most ? c.type : a->most;
+}
+
+static int take_rows(holder *h, assay_result *r, answer *a, assay_err *err)
 {
 	int more;
 	while ((more = assay_result_next(r, err)) == 1) {
-		for (int i = 0; i < r->cols; i++) {
-			assay_cell c = assay_result_cell(r, i);
-			if (c.type == ASSAY_CELL_TEXT)
-				c.text.p = assay_dup(&h->arena, c.text);
-			*assay_push(cells) = c;
-		}
+		for (int i = 0; i < r->cols; i++)
+			take_cell(&a[i], assay_result_cell(r, i));
 		h->rows++;
 	}
 	return more;
 }
 
-static double as_real(const assay_cell *c)
+static double as_real(uint8_t type, int64_t value)
 {
-	return c->type == ASSAY_CELL_INT ? (double)c->i : c->type == ASSAY_CELL_REAL ? c->f : NAN;
+	double real = NAN;
+	if (type == ASSAY_CELL_INT)
+		return (double)value;
+	if (type == ASSAY_CELL_REAL)
+		memcpy(&real, &value, sizeof real);
+	return real;
 }
 
-static assay_str as_text(holder *h, const assay_cell *c)
+static assay_str as_text(holder *h, const answer *a, size_t row, size_t *start)
 {
-	if (c->type == ASSAY_CELL_TEXT)
-		return c->text;
-	if (c->type == ASSAY_CELL_INT)
-		return assay_str_of(assay_printf(&h->arena, "%lld", (long long)c->i));
-	return assay_str_of(c->type == ASSAY_CELL_REAL ? assay_printf(&h->arena, "%.17g", c->f)
-						       : "");
-}
-
-static void fill_column(holder *h, arrow_col *c, const cell_list *cells, int64_t at)
-{
-	assay_cell_type type = ASSAY_CELL_NULL;
-	for (int64_t i = 0; i < c->n; i++) {
-		const assay_cell *cell = &cells->p[i * h->cols + at];
-		if (cell->type == ASSAY_CELL_NULL)
-			mark_absent(h, c, i);
-		type = cell->type > type ? cell->type : type;
-	}
+	uint8_t type = a->type.p[row];
+	int64_t value = a->value.p[row];
+	size_t from = *start;
 	if (type == ASSAY_CELL_TEXT) {
-		assay_str *s = assay_alloc(&h->arena, (size_t)(c->n + 1) * sizeof *s);
-		for (int64_t i = 0; i < c->n; i++)
-			s[i] = as_text(h, &cells->p[i * h->cols + at]);
-		const arrow_col *t = texts(h, s, c->n);
-		c->format = t->format;
-		c->values = t->values;
-		c->text = t->text;
-		return;
+		*start = (size_t)value;
+		return (assay_str){a->bytes.p + from, (size_t)value - from};
 	}
+	if (type == ASSAY_CELL_INT)
+		return assay_str_of(assay_printf(&h->arena, "%lld", (long long)value));
+	return assay_str_of(type == ASSAY_CELL_REAL
+				    ? assay_printf(&h->arena, "%.17g", as_real(type, value))
+				    : "");
+}
+
+static void fill_texts(holder *h, arrow_col *c, const answer *a)
+{
+	assay_str *s = assay_alloc(&h->arena, (size_t)(c->n + 1) * sizeof *s);
+	size_t start = 0;
+	for (size_t i = 0; i < (size_t)c->n; i++)
+		s[i] = as_text(h, a, i, &start);
+	size_t bytes = bytes_of(s, (size_t)c->n);
+	c->format = text_format(bytes);
+	texts(h, c, s, c->n, bytes);
+}
+
+static void fill_numbers(holder *h, arrow_col *c, const answer *a)
+{
 	int64_t *values = assay_alloc(&h->arena, (size_t)(c->n + 1) * sizeof *values);
-	for (int64_t i = 0; i < c->n; i++) {
-		const assay_cell *cell = &cells->p[i * h->cols + at];
-		double real = as_real(cell);
-		values[i] = cell->i;
-		if (type == ASSAY_CELL_REAL)
+	for (size_t i = 0; i < (size_t)c->n; i++) {
+		double real = as_real(a->type.p[i], a->value.p[i]);
+		values[i] = a->value.p[i];
+		if (a->most == ASSAY_CELL_REAL)
 			memcpy(&values[i], &real, sizeof real);
 	}
-	c->format = type == ASSAY_CELL_REAL ? "g" : "l";
+	c->format = a->most == ASSAY_CELL_REAL ? "g" : "l";
 	c->values = values;
+}
+
+static void fill_column(holder *h, arrow_col *c, const answer *a)
+{
+	bool absent[CHUNK];
+	c->n = h->rows;
+	for (size_t from = 0; from < a->type.n; from += CHUNK) {
+		size_t n = a->type.n - from < CHUNK ? a->type.n - from : CHUNK, gone = 0;
+		for (size_t i = 0; i < n; i++)
+			gone += absent[i] = a->type.p[from + i] == ASSAY_CELL_NULL;
+		if (gone)
+			mark_absent(h, c, from, n, absent);
+		c->nulls += (int64_t)gone;
+	}
+	if (a->most == ASSAY_CELL_TEXT)
+		fill_texts(h, c, a);
+	else
+		fill_numbers(h, c, a);
+}
+
+static void free_answers(answer *a, int n)
+{
+	for (int i = 0; i < n; i++) {
+		assay_vec_free(&a[i].type);
+		assay_vec_free(&a[i].value);
+		assay_vec_free(&a[i].bytes);
+	}
 }
 
 bool assay_arrow_sql(assay_run *run, const char *text, struct ArrowArrayStream *out, assay_err *err)
 {
 	assay_sql sql;
 	assay_result r = {0};
-	cell_list cells = {0};
 	holder *h = new_holder(run);
 	bool ok = assay_sql_open(&sql, run, err) && assay_sql_start(&sql, &text, &r, err) &&
 		  (r.stmt || assay_fail(err, ASSAY_USAGE, 0, "there is no statement"));
-	h->cols = ok ? r.cols : 0;
-	h->col = assay_alloc(&h->arena, (size_t)(h->cols + 1) * sizeof *h->col);
-	for (int i = 0; i < h->cols; i++)
+	int cols = ok ? r.cols : 0;
+	answer *a = assay_alloc(&h->arena, (size_t)(cols + 1) * sizeof *a);
+	h->cols = cols;
+	h->col = assay_alloc(&h->arena, (size_t)(cols + 1) * sizeof *h->col);
+	for (int i = 0; i < cols; i++)
 		h->col[i].name = assay_dup(&h->arena, assay_str_of(assay_result_name(&r, i)));
-	ok = ok && take_rows(h, &r, &cells, err) == 0;
-	for (int64_t i = 0; ok && i < h->cols; i++) {
-		h->col[i].n = h->rows;
-		fill_column(h, &h->col[i], &cells, i);
-	}
-	assay_vec_free(&cells);
+	ok = ok && take_rows(h, &r, a, err) == 0;
+	for (int i = 0; ok && i < cols; i++)
+		fill_column(h, &h->col[i], &a[i]);
+	free_answers(a, cols);
 	assay_result_free(&r);
 	assay_sql_close(&sql);
 	if (ok)

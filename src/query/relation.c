@@ -188,7 +188,7 @@ static void filter_rows(const compiler *c, assay_relation *v, const char *filter
 	for (uint32_t i = 0; i < v->n; i++)
 		if (assay_bits(col, values, i) == want)
 			row[n++] = i;
-	v->row = row;
+	v->row = n < v->n ? row : NULL;
 	v->n = n;
 }
 

@@ -6,14 +6,19 @@
 #include "query/vtab.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "query/column.h"
+
+enum { MOST_SORTED = 16 }; /* columns of an ORDER BY or GROUP BY; more are SQLite's */
+enum { AHEAD = 8 };        /* rows */
 
 /* Rows in the order of one column, those where it is absent left out. */
 typedef struct order {
 	int64_t *key; /* rising */
-	uint32_t *at; /* place in the view */
+	uint32_t *at; /* row of the view's table */
 	size_t n;
 } order;
 
@@ -27,20 +32,15 @@ typedef struct table {
 
 typedef struct cursor {
 	sqlite3_vtab_cursor base;
-	const uint32_t *at; /* places in order; NULL: the view's own order */
+	const uint32_t *at; /* rows of the view's table; NULL: all of them */
 	size_t next, end;
+	assay_arena arena; /* an order that only this cursor has */
+	const assay_reach
+		*asked[4]; /* where cells were taken from, to fetch those of later rows early */
+	size_t asked_n;
 } cursor;
 
 /* ---- orders ---- */
-
-/* What a text is ordered by: its number. */
-static assay_relation_col ordering(const assay_relation_col *col)
-{
-	assay_relation_col c = *col;
-	c.string_id |= col->type == ASSAY_CELL_TEXT;
-	c.type = ASSAY_CELL_INT;
-	return c;
-}
 
 static const order *order_by(table *t, int column)
 {
@@ -48,20 +48,25 @@ static const order *order_by(table *t, int column)
 	if (o->key)
 		return o;
 	const assay_relation *v = t->view;
-	assay_relation_col col = ordering(&v->col[column]);
-	int64_t *key = assay_alloc(&t->arena, (v->n + 1) * sizeof *key);
+	assay_arena a = {0};
+	uint32_t *row = assay_alloc(&a, (v->n + 1) * sizeof *row);
+	uint32_t *there = assay_alloc(&a, (v->n + 1) * sizeof *there);
+	int64_t *key = assay_alloc(&a, (v->n + 1) * sizeof *key);
+	bool *absent = assay_alloc(&a, v->n + 1);
+	for (size_t i = 0; i < v->n; i++)
+		row[i] = assay_relation_row(v, i);
+	assay_column_values(&v->col[column], row, v->n, key, absent);
+	for (size_t i = 0; i < v->n; i++)
+		if (!absent[i])
+			there[made.n++] = (uint32_t)i;
+	assay_sort_rows(there, made.n, key);
 	made.key = assay_alloc(&t->arena, (v->n + 1) * sizeof *made.key);
 	made.at = assay_alloc(&t->arena, (v->n + 1) * sizeof *made.at);
-	for (size_t i = 0; i < v->n; i++) {
-		assay_cell cell =
-			assay_relation_cell(t->views->run, &col, assay_relation_row(v, i));
-		key[i] = cell.i;
-		if (cell.type != ASSAY_CELL_NULL)
-			made.at[made.n++] = (uint32_t)i;
+	for (size_t i = 0; i < made.n; i++) {
+		made.key[i] = key[there[i]];
+		made.at[i] = row[there[i]];
 	}
-	assay_sort_rows(made.at, made.n, key);
-	for (size_t i = 0; i < made.n; i++)
-		made.key[i] = key[made.at[i]];
+	assay_arena_free(&a);
 	*o = made;
 	return o;
 }
@@ -78,7 +83,9 @@ static size_t count_until(const order *o, int64_t v)
 
 /* ---- plans ----
  * idxNum is 0 for a scan, else 1 + the column of the order; idxStr has a letter for each argument
- * of xFilter, in order: one of "=<{>}" ({ and } are <= and >=). */
+ * of xFilter, in order: one of "=<{>}" ({ and } are <= and >=). Behind them stand the columns that
+ * rows are wanted in the order of, each as SIGN NUMBER, the sign - for a falling one, then a dot.
+ */
 
 typedef struct operation {
 	unsigned char op;
@@ -126,15 +133,28 @@ static int best_column(const table *t, const sqlite3_index_info *info)
 	return best;
 }
 
-static int plan(sqlite3_vtab *vt, sqlite3_index_info *info)
+/* For a plain DISTINCT (2) SQLite makes a tree all the same. */
+static bool can_sort(sqlite3_index_info *info)
 {
-	const table *t = (const table *)vt;
-	double n = (double)t->view->n + 1;
-	int column = best_column(t, info), args = 0;
+	return info->nOrderBy > 0 && info->nOrderBy <= MOST_SORTED &&
+	       sqlite3_vtab_distinct(info) != 2;
+}
+
+/* The rows come in that order by themselves. */
+static bool is_sorted(const table *t, const sqlite3_index_info *info, int column)
+{
+	int first = info->aOrderBy[0].iColumn;
+	if (info->nOrderBy != 1 || info->aOrderBy[0].desc)
+		return false;
+	return column < 0 ? first <= 0
+			  : first == column && t->view->col[column].type == ASSAY_CELL_INT;
+}
+
+/* The letters of the constraints that the order of a column serves; whether one is an equality. */
+static bool use_order(const table *t, sqlite3_index_info *info, int column, sqlite3_str *to)
+{
+	int args = 0;
 	bool equal = false;
-	char *letters = sqlite3_malloc(info->nConstraint + 1);
-	if (!letters)
-		return SQLITE_NOMEM;
 	for (int i = 0; i < info->nConstraint && column >= 0; i++) {
 		int of = info->aConstraint[i].iColumn < 0 ? 0 : info->aConstraint[i].iColumn;
 		char letter = letter_of(info->aConstraint[i].op);
@@ -142,23 +162,36 @@ static int plan(sqlite3_vtab *vt, sqlite3_index_info *info)
 		    !can_use(&t->view->col[column], letter))
 			continue;
 		/* not "omit": SQLite compares again, so that 3 = 3.0 and '3' follow its rules */
-		info->aConstraintUsage[i].argvIndex = args + 1;
-		letters[args++] = letter;
+		info->aConstraintUsage[i].argvIndex = ++args;
+		sqlite3_str_appendchar(to, 1, letter);
 		equal |= letter == '=';
 	}
-	letters[args] = 0;
-	info->idxStr = letters;
+	return equal;
+}
+
+static int plan(sqlite3_vtab *vt, sqlite3_index_info *info)
+{
+	const table *t = (const table *)vt;
+	double n = (double)t->view->n + 1;
+	int column = best_column(t, info);
+	sqlite3_str *text = sqlite3_str_new(NULL);
+	bool equal = use_order(t, info, column, text);
+	info->orderByConsumed = can_sort(info);
+	for (int i = 0; info->orderByConsumed && !is_sorted(t, info, column) && i < info->nOrderBy;
+	     i++) {
+		int by = info->aOrderBy[i].iColumn;
+		sqlite3_str_appendf(text, "%c%d", info->aOrderBy[i].desc ? '-' : '+',
+				    by < 0 ? 0 : by);
+	}
+	sqlite3_str_appendchar(text, 1, '.'); /* an empty text would be none */
+	int rc = sqlite3_str_errcode(text);
+	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->idxNum = column + 1;
 	double rows = column < 0 ? n : equal ? (column == 0 ? 1 : 1 + n / 1000) : 1 + n / 10;
 	info->estimatedRows = (sqlite3_int64)rows;
 	info->estimatedCost = rows + (column < 0 ? 0 : 10);
-	bool in_order = info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-			(column < 0 ? info->aOrderBy[0].iColumn <= 0
-				    : info->aOrderBy[0].iColumn == column &&
-					      t->view->col[column].type == ASSAY_CELL_INT);
-	info->orderByConsumed = in_order;
-	return SQLITE_OK;
+	return rc;
 }
 
 /* Rows [*from, *to) of the order that an argument leaves. False: none can match. */
@@ -184,31 +217,14 @@ static bool narrow(const table *t, const order *o, char letter, sqlite3_value *a
 	return *from < *to;
 }
 
-/* NULL: no memory. SQLite is returned to, not left. */
-static const order *order_or_null(table *t, int column)
+/* The rows that constraints leave, by the order of a column. */
+static void narrow_rows(cursor *c, int column, const char *letters, int n, sqlite3_value **arg)
 {
-	assay_frame f;
-	assay_enter_inside(&f, NULL);
-	if (setjmp(f.out))
-		return NULL;
+	table *t = (table *)c->base.pVtab;
 	const order *o = order_by(t, column);
-	assay_leave(&f);
-	return o;
-}
-
-static int filter(sqlite3_vtab_cursor *vc, int idx, const char *letters, int n, sqlite3_value **arg)
-{
-	cursor *c = (cursor *)vc;
-	table *t = (table *)vc->pVtab;
-	*c = (cursor){.base = c->base, .end = t->view->n};
-	if (idx == 0)
-		return SQLITE_OK;
-	const order *o = order_or_null(t, idx - 1);
-	if (!o)
-		return SQLITE_NOMEM;
 	c->at = o->at;
 	c->end = o->n;
-	bool text_column = t->view->col[idx - 1].type == ASSAY_CELL_TEXT;
+	bool text_column = t->view->col[column].type == ASSAY_CELL_TEXT;
 	for (int i = 0; i < n; i++) {
 		bool text = sqlite3_value_type(arg[i]) == SQLITE_TEXT;
 		if (text != text_column) /* affinity decides: let SQLite look at every row */
@@ -218,6 +234,42 @@ static int filter(sqlite3_vtab_cursor *vc, int idx, const char *letters, int n, 
 			break;
 		}
 	}
+}
+
+/* The cursor's rows in the order that the plan's text asks for. */
+static void sort_rows(cursor *c, const char *text)
+{
+	const table *t = (const table *)c->base.pVtab;
+	assay_column_order by[MOST_SORTED];
+	size_t columns = 0, n = c->end - c->next;
+	for (char *end; *text != '.'; text = end) {
+		uint16_t col = (uint16_t)strtol(text + 1, &end, 10);
+		by[columns++] = (assay_column_order){col, *text == '-'};
+	}
+	uint32_t *row = assay_alloc(&c->arena, (n + 1) * sizeof *row);
+	for (size_t i = 0; i < n; i++)
+		row[i] = c->at ? c->at[c->next + i] : (uint32_t)i;
+	assay_column_sort(t->views->run, t->view, by, columns, row, n);
+	c->at = row;
+	c->next = 0;
+	c->end = n;
+}
+
+static int filter(sqlite3_vtab_cursor *vc, int idx, const char *text, int n, sqlite3_value **arg)
+{
+	cursor *c = (cursor *)vc;
+	assay_frame f;
+	assay_arena_free(&c->arena);
+	const assay_relation *view = ((const table *)vc->pVtab)->view;
+	*c = (cursor){.base = c->base, .at = view->row, .end = view->n};
+	assay_enter_inside(&f, NULL);
+	if (setjmp(f.out))
+		return SQLITE_NOMEM; /* SQLite is returned to, not left */
+	if (idx)
+		narrow_rows(c, idx - 1, text, n, arg);
+	if (text[n] != '.')
+		sort_rows(c, text + n);
+	assay_leave(&f);
 	return SQLITE_OK;
 }
 
@@ -225,13 +277,19 @@ static int filter(sqlite3_vtab_cursor *vc, int idx, const char *letters, int n, 
 
 static uint32_t row_at(const cursor *c)
 {
-	const table *t = (const table *)c->base.pVtab;
-	return assay_relation_row(t->view, c->at ? c->at[c->next] : c->next);
+	return c->at ? c->at[c->next] : (uint32_t)c->next;
 }
 
+/* Rows in the order of a column lie anywhere: cells of later ones are fetched early, else each
+ * would wait for memory. (A function that only fetched would be dropped by gcc as one without
+ * effect.) */
 static int next(sqlite3_vtab_cursor *vc)
 {
-	((cursor *)vc)->next++;
+	cursor *c = (cursor *)vc;
+	c->next++;
+	for (size_t i = 0; i < c->asked_n && c->end - c->next > AHEAD; i++)
+		__builtin_prefetch((const char *)c->asked[i]->values +
+				   c->at[c->next + AHEAD] * c->asked[i]->col->width);
 	return SQLITE_OK;
 }
 
@@ -247,11 +305,23 @@ static int rowid(sqlite3_vtab_cursor *vc, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
+/* A row that is reached over others is not known early. */
+static void remember(cursor *c, const assay_relation_col *col)
+{
+	if (!c->at || c->asked_n == ASSAY_COUNT_OF(c->asked) || !col->terms || col->term[0].hops)
+		return;
+	for (size_t i = 0; i < c->asked_n; i++)
+		if (c->asked[i] == &col->term[0])
+			return;
+	c->asked[c->asked_n++] = &col->term[0];
+}
+
 static int column(sqlite3_vtab_cursor *vc, sqlite3_context *ctx, int i)
 {
 	const table *t = (const table *)vc->pVtab;
-	assay_cell cell =
-		assay_relation_cell(t->views->run, &t->view->col[i], row_at((const cursor *)vc));
+	cursor *c = (cursor *)vc;
+	assay_cell cell = assay_relation_cell(t->views->run, &t->view->col[i], row_at(c));
+	remember(c, &t->view->col[i]);
 	switch (cell.type) {
 	case ASSAY_CELL_NULL:
 		sqlite3_result_null(ctx);
@@ -325,6 +395,7 @@ static int open_cursor(sqlite3_vtab *vt, sqlite3_vtab_cursor **out)
 
 static int close_cursor(sqlite3_vtab_cursor *vc)
 {
+	assay_arena_free(&((cursor *)vc)->arena);
 	sqlite3_free(vc);
 	return SQLITE_OK;
 }
