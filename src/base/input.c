@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <isa-l/crc.h>
+
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/owner.h"
@@ -140,11 +142,10 @@ static bool gzip_next_member(assay_input *in)
 	return true;
 }
 
-static size_t unpack_gzip(assay_input *in, char *out, size_t room)
+/* Text of the deflated bytes that follow, gz_between when they end. */
+static size_t inflate_step(assay_input *in, char *out, size_t room)
 {
 	struct inflate_state *s = in->gz;
-	if (in->gz_between && !gzip_next_member(in))
-		return 0;
 	/* at the end of the file ISA-L may still hold bytes it has taken: ask it once more */
 	bool more = file_fill(in);
 	s->next_in = in->file + in->file_pos;
@@ -156,13 +157,48 @@ static size_t unpack_gzip(assay_input *in, char *out, size_t room)
 	int rc = isal_inflate(s);
 	in->file_pos += fed - s->avail_in;
 	if (rc < 0)
-		input_damage(in, rc == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match"
-							       : "the gzip data is damaged");
+		input_damage(in,
+			     rc == ISAL_INCORRECT_CHECKSUM ? "the %s checksum does not match"
+							   : "the %s data is damaged",
+			     assay_input_packing(in));
 	else if (s->block_state == ISAL_BLOCK_FINISH)
 		in->gz_between = true;
 	else if (!more && s->avail_out == room)
-		input_damage(in, "the gzip data is cut short");
+		input_damage(in, "the %s data is cut short", assay_input_packing(in));
 	return room - s->avail_out;
+}
+
+static size_t unpack_gzip(assay_input *in, char *out, size_t room)
+{
+	if (in->gz_between && !gzip_next_member(in))
+		return 0;
+	return inflate_step(in, out, room);
+}
+
+static size_t copy_stored(assay_input *in, char *out, size_t room)
+{
+	uint64_t left = in->zip.packed - in->zip_packed;
+	if (left && !file_fill(in))
+		input_damage(in, "the zip data is cut short");
+	size_t n = in->file_n - in->file_pos < room ? in->file_n - in->file_pos : room;
+	n = left < n ? (size_t)left : n;
+	memcpy(out, in->file + in->file_pos, n);
+	in->file_pos += n;
+	in->zip_packed += n;
+	in->gz_between = in->zip_packed == in->zip.packed;
+	return n;
+}
+
+static size_t unpack_zip(assay_input *in, char *out, size_t room)
+{
+	size_t n = in->zip.deflated ? inflate_step(in, out, room) : copy_stored(in, out, room);
+	in->zip_sum = crc32_gzip_refl(in->zip_sum, (unsigned char *)out, n);
+	if (in->gz_between && !in->end) {
+		in->end = true;
+		if (in->zip_sum != in->zip.sum || (uint32_t)(in->have + n) != in->zip.bytes)
+			input_damage(in, "the zip checksum does not match");
+	}
+	return n;
 }
 
 static size_t unpack_zstd(assay_input *in, char *out, size_t room)
@@ -186,6 +222,7 @@ static size_t (*const unpackers[])(assay_input *, char *, size_t) = {
 	[PLAIN] = unpack_plain,
 	[GZIP] = unpack_gzip,
 	[ZSTD] = unpack_zstd,
+	[ZIP] = unpack_zip,
 };
 
 /* Bytes one record may have: what is in the file pays for it. Traces pack to a twentieth. */
@@ -283,6 +320,18 @@ void assay_input_drop(assay_input *in, uint64_t pos)
 	pthread_mutex_unlock(&in->lock);
 }
 
+/* From the bytes at this place of the file on. */
+static void move_to(assay_input *in, uint64_t at)
+{
+	if (in->fd < 0) {
+		in->file_pos = (size_t)at;
+		return;
+	}
+	in->file_end = lseek(in->fd, (off_t)at, SEEK_SET) < 0;
+	in->file_done = at;
+	in->file_n = in->file_pos = 0;
+}
+
 static packing sniff_packing(const unsigned char *p, size_t n)
 {
 	if (n >= 3 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8)
@@ -292,22 +341,26 @@ static packing sniff_packing(const unsigned char *p, size_t n)
 	/* frames that carry something else may come first: 50 2a 4d 18 to 5f 2a 4d 18 */
 	if (n >= 4 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18)
 		return ZSTD;
-	return PLAIN;
+	return n >= 4 && !memcmp(p, "PK\3\4", 4) ? ZIP : PLAIN;
 }
 
 static bool start_unpacking(assay_input *in)
 {
 	in->packing = sniff_packing(in->file + in->file_pos, in->file_n - in->file_pos);
+	if (in->packing == ZIP && (!(in->fd < 0 || in->regular) || !zip_find(in, &in->zip)))
+		in->packing = PLAIN;
 	if (in->packing == PLAIN && in->fd < 0) {
 		in->memory = true;
 		in->have = in->file_n;
 		return true;
 	}
-	if (in->packing == GZIP) {
+	if (in->packing == GZIP || in->packing == ZIP) {
 		in->gz = assay_alloc(&in->arena, sizeof *in->gz);
 		isal_inflate_init(in->gz);
-		in->gz->crc_flag = ISAL_GZIP;
+		in->gz->crc_flag = in->packing == GZIP ? ISAL_GZIP : ISAL_DEFLATE;
 	}
+	if (in->packing == ZIP)
+		move_to(in, in->zip.at);
 	if (in->packing == ZSTD) {
 		in->zst = ZSTD_createDStream();
 		if (!in->zst)
@@ -407,7 +460,8 @@ const char *assay_input_path(const assay_input *in)
 
 const char *assay_input_packing(const assay_input *in)
 {
-	static const char *const name[] = {[PLAIN] = "plain", [GZIP] = "gzip", [ZSTD] = "zstd"};
+	static const char *const name[] = {
+		[PLAIN] = "plain", [GZIP] = "gzip", [ZSTD] = "zstd", [ZIP] = "zip"};
 	return name[in->packing];
 }
 

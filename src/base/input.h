@@ -1,4 +1,4 @@
-/* Bytes of a file as one growing text, whatever it is packed in (plain, gzip, zstd, a pipe).
+/* Bytes of a file as one growing text, whatever it is packed in (plain, gzip, zstd, zip, a pipe).
  *
  * Text is read or unpacked into a ring that is mapped twice in a row, so every view is contiguous;
  * the thread that needs bytes fetches them itself. Bytes already dropped cost no memory. The file
@@ -39,7 +39,7 @@ void assay_input_spread(assay_input *in, unsigned threads);
 void assay_input_drop(assay_input *in, uint64_t pos);
 
 const char *assay_input_path(const assay_input *in);
-const char *assay_input_packing(const assay_input *in); /* "plain", "gzip", "zstd" */
+const char *assay_input_packing(const assay_input *in); /* "plain", "gzip", "zstd", "zip" */
 uint64_t assay_input_file_bytes(const assay_input *in); /* packed size; 0 for a pipe */
 uint64_t assay_input_file_pos(assay_input *in);         /* packed bytes used so far, for progress */
 uint64_t assay_input_text_bytes(assay_input *in);       /* unpacked so far */

@@ -20,7 +20,14 @@ struct ring {
 };
 enum { RINGS_MAX = 48 }; /* each is twice as large as the one before */
 
-typedef enum { PLAIN, GZIP, ZSTD } packing;
+typedef enum { PLAIN, GZIP, ZSTD, ZIP } packing;
+
+/* The file of a zip archive. */
+struct zip_file {
+	uint64_t at;                 /* of its first packed byte */
+	uint32_t packed, bytes, sum; /* sizes modulo 2^32 */
+	bool deflated;
+};
 
 struct assay_input {
 	char *path;
@@ -45,6 +52,9 @@ struct assay_input {
 	bool end;
 	struct inflate_state *gz;
 	bool gz_between; /* at a member boundary: more members may follow */
+	struct zip_file zip;
+	uint64_t zip_packed; /* bytes taken of it */
+	uint32_t zip_sum;    /* of the text so far */
 	ZSTD_DStream *zst;
 	size_t zst_hint;
 	struct spread *spread; /* while many threads unpack; NULL before and after */
@@ -66,6 +76,9 @@ bool input_text_fits(const assay_input *in, uint64_t text, uint64_t packed);
 /* Packed bytes from a place on; fewer at the end of the file and where it became shorter. */
 size_t input_packed_at(const assay_input *in, uint64_t at, void *to, size_t n);
 uint64_t input_packed_size(const assay_input *in);
+
+/* The file of an archive that holds one; false for other archives. */
+bool zip_find(const assay_input *in, struct zip_file *out);
 
 /* Under lock: more text, or the end; may give the lock up meanwhile. */
 void spread_wait(assay_input *in);

@@ -29,7 +29,7 @@ static const char *end_of(const assay_writer *w)
 
 static void print_text(void)
 {
-	printf("Read, by content, plain or packed (gzip, zstd)\n  %-13s %-15s %-13s %-8s %s\n",
+	printf("Read, by content, plain or packed (gzip, zstd, zip)\n  %-13s %-15s %-13s %-8s %s\n",
 	       "format", "report, path", "waits", "scopes", "what it is");
 	for (size_t i = 0; i < assay_reader_count; i++) {
 		const assay_reader *r = assay_readers[i];

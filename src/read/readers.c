@@ -124,10 +124,37 @@ static const char *export_hint(const char *path)
 	return NULL;
 }
 
+/* Packed in ways that are not read. */
+static const char *packing_hint(assay_str head)
+{
+	static const struct {
+		size_t at;
+		const char *magic, *hint;
+	} hints[] = {
+		{0, "PK\3\4",
+		 "; it is a zip archive: those are read that are whole and hold one file, unpack it first"},
+		{0,
+		 "\xfd"
+		 "7zXZ",
+		 "; it is packed with xz: unpack it first"},
+		{0, "BZh", "; it is packed with bzip2: unpack it first"},
+		{0, "\x04\x22\x4d\x18", "; it is packed with lz4: unpack it first"},
+		{257, "ustar", "; it is a tar archive: unpack it first"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(hints); i++) {
+		size_t n = strlen(hints[i].magic);
+		if (head.n >= hints[i].at + n && !memcmp(head.p + hints[i].at, hints[i].magic, n))
+			return hints[i].hint;
+	}
+	return NULL;
+}
+
 static void fail_unknown(assay_input *in, assay_str head, assay_err *err)
 {
 	assay_arena scratch = {0};
 	const char *hint = export_hint(assay_input_path(in));
+	if (!hint)
+		hint = packing_hint(head);
 	const char *columns = hint ? NULL : columns_of(&scratch, head);
 	assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: it is in no format assay knows%s%s",
 		   assay_input_path(in),
@@ -204,6 +231,14 @@ TEST(bytes_in_memory_have_the_source_that_a_file_has)
 	CHECK(assay_str_is(assay_text(run, s->format[0]), "xplane"));
 	CHECK(assay_str_is(assay_text(run, s->packing[0]), "plain"));
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_is_packed_in_other_ways_is_told)
+{
+	CHECK(strstr(packing_hint(ASSAY_S("PK\3\4....")), "zip archive"));
+	CHECK(strstr(packing_hint(ASSAY_S("BZh91AY")), "bzip2"));
+	CHECK(!packing_hint(ASSAY_S("{\"traceEvents\"")) && !packing_hint(ASSAY_S("P")));
 	return 0;
 }
 
