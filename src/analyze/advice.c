@@ -180,6 +180,7 @@ static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
 								: ASSAY_ADVICE_FP32,
 		  call, p->precision[part]);
 	sell_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
+	f->found[eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN].gone += p->goes[part];
 	if (whole == ASSAY_ADVICE_OPTIMIZER)
 		sell_call(f, whole, call,
 			  (int64_t)((double)(left + p->shape[part]) * ASSAY_LIST_PASSES_SAVED));
@@ -208,6 +209,7 @@ static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
 	*(copy ? &v->copies : &v->compute) += l->needless[row];
 	if (l->advice[row] == ASSAY_ADVICE_LAYOUT && l->least[row] < l->needless[row])
 		v->what = layout_with_norms;
+	v->gone += l->advice[row] == ASSAY_ADVICE_CHAIN || l->advice[row] == ASSAY_ADVICE_EAGER;
 	v->gaps += l->gap[row];
 	v->least += l->least[row];
 	v->most += l->most[row];

@@ -11,6 +11,7 @@ typedef struct assay_advice {
 	int64_t compute, copies, gaps;
 	int64_t least, most;  /* of compute and copies, what goes for sure and at best */
 	uint64_t calls, lone; /* of operators; kernels judged by their names */
+	uint64_t gone;        /* kernels that are launched no more */
 	/* what costs most, each ASSAY_NO_ROW when there is none: */
 	uint32_t shape; /* row of op_shape */
 	uint32_t gpu;   /* row of gpu: of the kernel */

@@ -34,17 +34,30 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay
 }
 
 /* What of it goes, 0 to 1 and more: a device that waits for its host gains little from shorter
- * kernels. */
+ * kernels, unless the host need not launch them. */
 static double replayed_share(const assay_find_ctx *c, const assay_advice *v)
 {
-	double share;
-	if (!v->compute || v->compute >= c->w->compute)
+	static const assay_why launching[] = {ASSAY_WHY_LAUNCH_CALL,  ASSAY_WHY_HOST_OP,
+					      ASSAY_WHY_HOST_RUNTIME, ASSAY_WHY_HOST_PYTHON,
+					      ASSAY_WHY_HOST_NATIVE,  ASSAY_WHY_HOST_UNTRACED};
+	const char *what_if[1 + ASSAY_COUNT_OF(launching)];
+	uint64_t kernels = c->w->events[ASSAY_CLASS_COMPUTE];
+	size_t n = 0;
+	double share = -1, with_host;
+	if (!v->compute || v->compute >= c->w->compute || !c->worth)
 		return -1;
-	const char *what_if = assay_printf(c->scratch, "compute=%.6fx",
-					   1 - (double)v->compute / (double)c->w->compute);
-	if (!assay_find_without(c, what_if, &share))
+	what_if[n++] = assay_printf(c->scratch, "compute=%.6fx",
+				    1 - (double)v->compute / (double)c->w->compute);
+	if (!assay_worth_without_all(c->worth, what_if, n, &share))
 		return -1;
+	for (size_t i = 0; v->gone && v->gone < kernels && i < ASSAY_COUNT_OF(launching); i++)
+		what_if[n++] = assay_printf(c->scratch, "%s=%.6fx", assay_why_name[launching[i]],
+					    1 - (double)v->gone / (double)kernels);
 	share *= (double)c->whole / (double)v->compute;
+	if (n > 1 && share < 1 && assay_worth_without_all(c->worth, what_if, n, &with_host)) {
+		with_host *= (double)c->whole / (double)v->compute;
+		share = with_host > 1 ? 1 : with_host > share ? with_host : share;
+	}
 	return share > 1 && !c->steps ? 1 : share;
 }
 
@@ -61,11 +74,23 @@ static void weigh(const assay_find_ctx *c, const assay_advice *v, assay_found *f
 	f->most = (int64_t)(share * (double)(v->most + v->gaps));
 }
 
+/* Compilers fuse what they see. */
+static const char *fix_of(const assay_find_ctx *c, const assay_advice *v)
+{
+	if (strcmp(v->id, assay_advice_name[ASSAY_ADVICE_CHAIN]))
+		return v->fix;
+	return c->framework == ASSAY_FRAMEWORK_COMPILED
+		       ? "bring it into the compiled part: graph breaks (torch._dynamo.explain), custom operators; else fused kernels for it"
+	       : c->framework == ASSAY_FRAMEWORK_JAX ? "jit the whole step, so that XLA sees it"
+	       : c->framework == ASSAY_FRAMEWORK_ANY ? "one kernel that reads and writes once"
+						     : v->fix;
+}
+
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
 {
 	const double by_name_only = 0.8;
 	assay_found f = {.id = v->id,
-			 .fix = v->fix,
+			 .fix = fix_of(c, v),
 			 .total = assay_advice_total(v),
 			 .confidence = v->confidence * (v->calls ? 1 : by_name_only)};
 	f.text = assay_printf(c->scratch, "%s %s", v->what, assay_share_words(c, f.total));

@@ -9,6 +9,7 @@
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "names/calls.h"
 #include "names/words.h"
 
 /* Unrecorded time under a range that is a collective of a host backend is known after all. */
@@ -267,6 +268,7 @@ static assay_why advised_as(const assay_run *run, const assay_find_ctx *c, const
 /* A cause with its place. */
 struct named {
 	assay_found found;
+	int cause;
 	uint32_t at; /* own call; ASSAY_NO_ROW */
 	bool leads;  /* the program could do without what is done there */
 	assay_place_time there;
@@ -289,6 +291,27 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
 				 assay_fmt_count(count, there->copies / steps),
 				 c->steps ? " a step" : "",
 				 assay_fmt_bytes(bytes, there->bytes / there->copies)));
+}
+
+/* A device needs a microsecond or two from one kernel to the next. */
+static const char usual_distance_phrase[] = "from one kernel to the next, as devices do";
+static const char usual_distance_advice[] =
+	"nothing is wrong there: fewer, longer kernels have fewer such waits (fusion, graphs)";
+
+static bool is_usual_distance(const struct idle *idle, int cause)
+{
+	enum { USUAL = 2500 }; /* ns, in the mean */
+	return cause == ASSAY_WHY_QUEUED && idle->total[cause] < (int64_t)idle->gaps[cause] * USUAL;
+}
+
+/* Taking memory waits for the device too, and the first call of all sets up the context. */
+static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f)
+{
+	assay_str op = assay_str_of(f->where.op ? f->where.op : "");
+	assay_call_does does = assay_call_meaning_of(op.p, op.n).does;
+	if (does != ASSAY_DOES_ALLOC && does != ASSAY_DOES_FREE)
+		return f->fix;
+	return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
 }
 
 static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
@@ -314,6 +337,10 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 					 c->vendor);
 	}
 	const char *phrase = is_first_use(run, c, cause) ? first_use_phrase : row->phrase;
+	if (is_usual_distance(idle, cause)) {
+		phrase = usual_distance_phrase;
+		f.fix = usual_distance_advice;
+	}
 	if (cause == ASSAY_WHY_HOST_UNTRACED && in.name &&
 	    assay_word_of(assay_text(run, in.name)) == ASSAY_WORD_HOST_COMM) {
 		phrase = host_collective_phrase;
@@ -336,7 +363,7 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	if ((cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_RUNTIME) &&
 	    assay_alloc_part(run, c, (assay_why)cause) * 2 > f.total)
 		f.follows = "allocation";
-	struct named n = {.at = ASSAY_NO_ROW};
+	struct named n = {.cause = cause, .at = ASSAY_NO_ROW};
 	if (drained) {
 		f.saved = f.total;
 		f.replayed = true;
@@ -345,6 +372,8 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 		add_facts(run, c, cause, &in, &f);
 		n.at = add_place(run, c, cause, &f);
 	}
+	if (cause == ASSAY_WHY_HOST_SYNC)
+		f.fix = advice_of_call(c, &f);
 	n.leads = n.at != ASSAY_NO_ROW && !f.follows && is_avoidable(cause) &&
 		  assay_place_time_of(run, c->w, n.at, &n.there);
 	if (drained && n.leads)
@@ -384,6 +413,38 @@ static void gather_places(const assay_run *run, const assay_find_ctx *c, struct 
 					 all[i].there.function ? "function" : "line",
 					 assay_fmt_time(time, whole / steps),
 					 steps > 1 ? " a step" : ""));
+	}
+}
+
+/* Both are parts of one gap, which is all there is of them. */
+static bool share_gap(const assay_find_ctx *c, const struct named *a, const struct named *b)
+{
+	return a->found.once && b->found.once && a->found.has_gap && b->found.has_gap &&
+	       a->found.gap == b->found.gap && c->w->gaps[a->cause] == 1 &&
+	       c->w->gaps[b->cause] == 1;
+}
+
+/* The largest cause of such a gap speaks for it. */
+static void gather_gap(const assay_run *run, const assay_find_ctx *c, struct named *all, size_t n)
+{
+	char time[ASSAY_FMT];
+	for (size_t i = 0; i < n; i++) {
+		size_t larger = 0, smaller = 0;
+		assay_found *f = &all[i].found;
+		for (size_t k = 0; k < n; k++)
+			if (k != i && share_gap(c, &all[i], &all[k]))
+				*(all[k].found.total > f->total ? &larger : &smaller) += 1;
+		if (larger || !smaller || f->follows)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (k != i && share_gap(c, &all[i], &all[k]))
+				all[k].found.follows = f->id;
+		f->saved = f->total = run->part.t.gap.dur[f->gap];
+		f->text = assay_printf(c->scratch, "the GPU waits once, for %s, most of it %s",
+				       assay_fmt_time(time, f->total),
+				       assay_why_rows[all[i].cause].phrase);
+		f->fix =
+			"not every step pays it: set-up (code, graphs, command buffers), or what is different in that step";
 	}
 }
 
@@ -438,6 +499,7 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 			all[n++] = name_cause(run, c, &idle, cause,
 					      drained && cause == ASSAY_WHY_HOST_SYNC);
 	gather_places(run, c, all, n);
+	gather_gap(run, c, all, n);
 	for (size_t i = 0; i < n; i++)
 		assay_finding_add(c, &all[i].found);
 	if ((double)c->w->suspicious >= least)
@@ -491,7 +553,9 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 			&(assay_found){
 				.id = "record_stacks",
 				.text = "part of the host's time has no name in this recording",
-				.fix = "record with stacks (assay record; with_stack=True) or ranges (NVTX, roctx)",
+				.fix = c->framework == ASSAY_FRAMEWORK_JAX
+					       ? "record with stacks (assay record; jax.profiler with python_tracer_level=1) or ranges (jax.profiler.TraceAnnotation)"
+					       : "record with stacks (assay record; with_stack=True) or ranges (NVTX, roctx)",
 				.total = -1,
 				.fact = {"gaps in which the launching thread shows nothing"}});
 	if (!w->steps)

@@ -30,6 +30,27 @@ assay_idle_name assay_idle_tally_end(assay_idle_tally *t)
 	return t->best;
 }
 
+/* PyTorch's emit_nvtx writes "aten::mm, seq = 7, op_id = 9": what all calls of an operator share.
+ */
+static assay_str range_name(assay_str name)
+{
+	static const char *const numbers[] = {", seq = ", ", op_id = "};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(numbers); i++) {
+		ptrdiff_t at = assay_str_find(name, numbers[i]);
+		name.n = at > 0 ? (size_t)at : name.n;
+	}
+	return name;
+}
+
+static uint64_t name_key(const assay_run *run, uint32_t row)
+{
+	const assay_host_table *h = &run->part.t.host;
+	if (h->kind[row] != ASSAY_HOST_MARKER && h->kind[row] != ASSAY_HOST_ANNOTATION)
+		return h->name[row];
+	assay_str name = range_name(assay_text(run, h->name[row]));
+	return assay_hash(name.p, name.n, 1);
+}
+
 /* The longest stretch of each gap counts, by name. */
 assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, int cause)
 {
@@ -38,7 +59,7 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 	if (w->lead[cause] > 0 && w->lead_row[cause] != ASSAY_NO_ROW) {
 		assay_idle_name one = {t->host.name[w->lead_row[cause]], w->lead_row[cause],
 				       w->lead[cause]};
-		assay_idle_tally_add(&tally, one.name, one);
+		assay_idle_tally_add(&tally, name_key(run, one.row), one);
 	}
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t row = t->gap_part.during[i];
@@ -46,7 +67,7 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 		    !assay_gap_in_window(&t->gap, w, t->gap_part.gap[i]))
 			continue;
 		assay_idle_name one = {t->host.name[row], row, t->gap_part.longest[i]};
-		assay_idle_tally_add(&tally, one.name, one);
+		assay_idle_tally_add(&tally, name_key(run, row), one);
 	}
 	return assay_idle_tally_end(&tally);
 }
@@ -132,7 +153,7 @@ assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_i
 	if (kind == ASSAY_HOST_OP || assay_is_call(kind))
 		where.op = text;
 	else
-		where.range = text;
+		where.range = assay_dup(a, range_name(assay_str_of(text)));
 	return where;
 }
 
@@ -166,5 +187,13 @@ TEST(a_launch_that_is_called_like_its_kernel_is_told_by_what_is_around_it)
 	CHECK(!strcmp(assay_idle_where(run, &a, &in).op, "command_buffer::update"));
 	assay_arena_free(&a);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(ranges_of_emit_nvtx_go_by_their_operator)
+{
+	assay_str name = range_name(ASSAY_S("aten::addmm, seq = 47595, op_id = 999269"));
+	CHECK(assay_str_is(name, "aten::addmm"));
+	CHECK(assay_str_is(range_name(ASSAY_S("forward, layer 3")), "forward, layer 3"));
 	return 0;
 }

@@ -19,6 +19,7 @@ struct named {
 	uint8_t family, role, math;
 	bool narrow, tail; /* tail: of the product before it */
 	bool wide;         /* memory-bound, and in double precision */
+	bool compiled;     /* by a compiler that fuses what it can */
 	uint8_t passes;    /* of a batch norm over planes (NCHW): tensors read and written */
 };
 
@@ -52,6 +53,7 @@ struct lone {
 	bool *in_optimizer;  /* by row of stack */
 	bool cheaper_in_use; /* most matrix time by names is not fp32 */
 	bool single_in_use;  /* some is not fp64 */
+	bool double_in_use;  /* some is */
 	assay_map streams;   /* track -> row of pieces and chain */
 	assay_vec(struct pieces) pieces;
 	assay_vec(assay_fusible) chain;
@@ -93,6 +95,7 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 	struct named n = {.family = k->family[kernel],
 			  .role = assay_role_of_kernel(name),
 			  .passes = planar_passes(name)};
+	n.compiled = assay_str_starts(name, "triton_") || assay_str_find(name, "fusion") >= 0;
 	n.wide = is_memory_bound(&n) && assay_str_find(name, "double") >= 0 &&
 		 (n.role == ASSAY_ROLE_CAST || assay_str_find(name, "float") < 0);
 	if (n.family != ASSAY_FAMILY_GEMM && n.family != ASSAY_FAMILY_CONV)
@@ -116,6 +119,7 @@ static void read_names(struct lone *l)
 		*assay_map_at(&l->rows, k->name[i]) = i;
 		l->named[i] = read_name(l->run, i);
 		bool matrix = l->named[i].math && l->named[i].math != ASSAY_MATH_FP64;
+		l->double_in_use |= l->named[i].math == ASSAY_MATH_FP64;
 		full += l->named[i].math == ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 		cheap += matrix && l->named[i].math != ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 	}
@@ -227,7 +231,7 @@ static void see_piece(struct lone *l, struct pieces *p, const struct named *n, u
 static bool is_link(const struct lone *l, const struct named *n, uint32_t gpu)
 {
 	uint32_t stack = assay_call_stack(l->t, l->t->launch.host[gpu]);
-	return is_memory_bound(n) && n->role != ASSAY_ROLE_LIST_UPDATE &&
+	return is_memory_bound(n) && !n->compiled && n->role != ASSAY_ROLE_LIST_UPDATE &&
 	       n->role != ASSAY_ROLE_LAYOUT && (stack == ASSAY_NO_ROW || !l->in_optimizer[stack]);
 }
 
@@ -329,7 +333,7 @@ static int64_t needless(const struct lone *l, const struct named *n, size_t at, 
 	if (l->eager[at])
 		return ns;
 	*kind = ASSAY_ADVICE_FP64; /* twice the bytes of single precision */
-	if (n->wide && l->single_in_use)
+	if (n->wide && l->single_in_use && l->double_in_use)
 		return n->role == ASSAY_ROLE_CAST ? ns : ns / 2;
 	*kind = ASSAY_ADVICE_CHAIN;
 	if (l->fused[at].goes)
@@ -364,16 +368,26 @@ static void add_row(struct lone *l, size_t at, assay_advice_kind kind, int64_t n
 		t->gap[r] = l->gap_before[gpu];
 }
 
+/* A library copies the tensors of a convolution that it wants in another layout. */
+static bool is_of_convolution(const struct lone *l, const struct named *n, uint32_t gpu)
+{
+	uint32_t shape = l->t->op_call.shape[call_of(l, gpu)];
+	return n->role == ASSAY_ROLE_LAYOUT && l->t->op_shape.class[shape] == ASSAY_WORK_CONV;
+}
+
 static void judge_kernel(struct lone *l, size_t at, int64_t owned)
 {
 	uint32_t gpu = l->order->row[l->device->first + at];
 	const struct named *n = name_of(l, gpu);
 	assay_advice_kind kind;
-	if (!n || is_known(l, gpu))
+	bool known = n && is_known(l, gpu), aside = known && is_of_convolution(l, n, gpu);
+	if (!n || (known && !aside))
 		return;
 	int64_t ns = needless(l, n, at, owned, &kind);
 	if (ns <= 0)
 		return;
+	if (aside)
+		l->t->op_call.aside[call_of(l, gpu)] += ns;
 	add_row(l, at, kind, ns);
 }
 
@@ -552,6 +566,7 @@ TEST(products_in_fp64_are_dear_where_others_are_not)
 		{"void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda, LoadWithCast<1>, double, float>",
 		 7000}};
 	CHECK_EQ(sold(around, 4, ASSAY_ADVICE_FP64), 75000 + 10000 + 7000);
+	CHECK_EQ(sold(around + 1, 3, ASSAY_ADVICE_FP64), 0); /* no product is */
 	return 0;
 }
 

@@ -33,6 +33,7 @@ struct useful {
 	float *tail;   /* by row of op_shape: share of its time in a last wave that is not full */
 	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
 	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
+	bool *goes;    /* by row of op_call: its kernels become part of another's */
 };
 
 static bool is_known(const struct useful *u, uint32_t shape)
@@ -246,8 +247,10 @@ static void fuse_chain(struct useful *u, const uint32_t *call, size_t n)
 		between += i + 1 < n ? 2 * s->written[shape] : 0;
 	}
 	double kept = all > 0 && between < all ? (all - between) / all : 1;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		u->kept[call[i]] = (float)kept;
+		u->goes[call[i]] = i > 0 && kept < 1;
+	}
 }
 
 static bool is_product(const struct useful *u, uint32_t call)
@@ -277,6 +280,7 @@ static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
 		return first;
 	for (size_t k = first + 1; k < i; k++) {
 		u->kept[r->p[k]] = 0;
+		u->goes[r->p[k]] = true;
 		u->t->op_call.flags[r->p[k]] |= ASSAY_OP_EAGER;
 	}
 	u->t->op_call.flags[r->p[first]] |= ASSAY_OP_SCORES;
@@ -334,8 +338,10 @@ static void split_call(struct useful *u, uint32_t call)
 	assay_call_part_table *p = &t->call_part;
 	int64_t left = t->op_call.owned[call];
 	p->call[r] = call;
+	p->goes[r] = u->goes[call];
+	p->unmodelled[r] = take(&left, (double)t->op_call.aside[call]);
 	if (!is_known(u, shape)) {
-		p->unmodelled[r] = left;
+		p->unmodelled[r] += left;
 		return;
 	}
 	uint8_t math = cheaper(u, shape);
@@ -365,6 +371,7 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 	struct useful *u = assay_alloc(&scratch, sizeof *u);
 	u->run = run, u->t = t, u->rates = rates, u->w = w;
 	u->kept = assay_alloc(&scratch, t->op_call.n * sizeof *u->kept);
+	u->goes = assay_alloc(&scratch, t->op_call.n);
 	for (uint32_t i = 0; i < t->op_call.n; i++)
 		u->kept[i] = 1;
 	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);

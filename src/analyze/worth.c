@@ -227,37 +227,41 @@ bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, doub
 	return saved >= 0;
 }
 
-/* What n rules save; false: one of them matches nothing, or the step would take longer. */
-static bool replay_rules(assay_worth *w, const char *const *text, size_t n, int64_t *saved)
+static bool matches_any(const assay_path *path)
 {
+	for (size_t i = 0; i < path->rules.n; i++)
+		if (path->rules.p[i].spans || path->rules.p[i].work || path->rules.p[i].waits)
+			return true;
+	return false;
+}
+
+/* Of several rules some may have nothing to match: traces without calls. */
+bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t n, double *share)
+{
+	if (!is_usable(w))
+		return false;
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = w->from, .to = w->to};
 	assay_path_changes changes = {.len = {0}};
-	bool ok = assay_path_what_ifs_parse(&rules, text, n, NULL) &&
-		  assay_path_what_ifs_apply(&w->g, &rules, &changes, &path, NULL);
-	if (ok)
-		*saved = w->length - replayed_length(w, &changes);
+	int64_t saved = -1;
+	if (assay_path_what_ifs_parse(&rules, what_if, n, NULL)) {
+		assay_path_what_ifs_apply(&w->g, &rules, &changes, &path, NULL);
+		saved = matches_any(&path) ? w->length - replayed_length(w, &changes) : -1;
+	}
 	assay_path_changes_free(&changes);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
-	return ok && *saved >= 0;
+	if (saved >= 0)
+		*share = (double)saved / (double)w->length;
+	return saved >= 0;
 }
 
-/* Of two rules one may have nothing to match: traces without calls. */
 bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
 {
 	const char *text[2];
-	int64_t saved = 0;
 	if (!is_usable(w))
 		return false;
-	size_t n = rules_for(w, what_if, text);
-	bool ok = replay_rules(w, text, n, &saved);
-	for (size_t i = 0; !ok && n > 1 && i < n; i++)
-		ok = replay_rules(w, text + i, 1, &saved);
-	if (!ok)
-		return false;
-	*share = (double)saved / (double)w->length;
-	return true;
+	return assay_worth_without_all(w, text, rules_for(w, what_if, text), share);
 }
 
 /* A thread that computes for 10 of every 20 ns and launches work of 5 that it is waited for. */

@@ -17,6 +17,8 @@ void assay_worth_close(assay_worth *w);
 /* Share of the window that goes with the what-if, 0 to 1; false when it names nothing in it, there
  * is no graph, or its replay does not give what was measured. */
 bool assay_worth_without(assay_worth *w, const char *what_if, double *share);
+/* With several what-ifs at once; false when none of them names anything. */
+bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t n, double *share);
 
 /* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of
  * `stall` and longer between queued work. */
