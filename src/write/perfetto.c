@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "base/sort.h"
 #include "base/test.h"
-#include "write/wait_rows.h"
 
 static uint64_t track_uuid(uint32_t source, uint64_t what, int64_t a, int64_t b, unsigned lane)
 {
@@ -199,8 +197,7 @@ static const char *thread_waits_label(perfetto *p, uint32_t track, unsigned lane
 			    more);
 }
 
-/* The line of a lane; its descriptor is written the first time. */
-static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map *seen)
+uint64_t perfetto_lane_track(perfetto *p, const item *it, unsigned lane, assay_map *seen)
 {
 	const assay_track_table *t = &p->t->track;
 	static const unsigned kinds[] = {
@@ -226,322 +223,6 @@ static uint64_t lane_track(perfetto *p, const item *it, unsigned lane, assay_map
 			  stream_rank(p, it->track, what, lane));
 	}
 	return uuid;
-}
-
-/* ------------------------------------------------------------------ flows */
-
-/* Two ranges of ids, so that a launch and a wait never share one. */
-static uint64_t launch_flow(uint32_t gpu)
-{
-	return 1 + (uint64_t)gpu;
-}
-
-static uint64_t wait_flow(uint32_t edge)
-{
-	return 1ull << 40 | edge;
-}
-
-static void host_flows(perfetto *p, uint32_t h)
-{
-	for (uint32_t g = p->first_gpu[h]; g != ASSAY_NO_ROW; g = p->next_gpu[g])
-		assay_protow_fixed64(&p->w, PF_EVENT_FLOW, launch_flow(g));
-}
-
-static void gpu_flows(perfetto *p, uint32_t g)
-{
-	const assay_tables *t = p->t;
-	for (uint32_t e = p->first_edge[g]; e != ASSAY_NO_ROW; e = p->next_edge[e])
-		assay_protow_fixed64(&p->w, PF_EVENT_FLOW, wait_flow(e));
-	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
-	if (h != ASSAY_NO_ROW && t->host.ts[h] <= t->gpu.ts[g])
-		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, launch_flow(g));
-	for (uint32_t e = p->into_gpu[g]; e != ASSAY_NO_ROW; e = p->next_into[e])
-		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(e));
-}
-
-static uint32_t *empty_list(perfetto *p, size_t n)
-{
-	uint32_t *list = assay_alloc(&p->scratch, (n + 1) * sizeof *list);
-	memset(list, 0xff, (n + 1) * sizeof *list);
-	return list;
-}
-
-/* An arrow must not end before it starts: clocks that contradict it make no arrow. */
-static void index_flows(perfetto *p)
-{
-	const assay_tables *t = p->t;
-	p->first_gpu = empty_list(p, t->host.n);
-	p->next_gpu = empty_list(p, t->gpu.n);
-	p->first_edge = empty_list(p, t->gpu.n);
-	p->next_edge = empty_list(p, t->edge.n);
-	p->into_gpu = empty_list(p, t->gpu.n);
-	p->next_into = empty_list(p, t->edge.n);
-	for (uint32_t g = 0; t->launch.n == t->gpu.n && g < t->gpu.n; g++) {
-		uint32_t h = t->launch.host[g];
-		if (h == ASSAY_NO_ROW || t->host.ts[h] > t->gpu.ts[g])
-			continue;
-		p->next_gpu[g] = p->first_gpu[h];
-		p->first_gpu[h] = g;
-	}
-	for (uint32_t e = 0; e < t->edge.n; e++) {
-		uint32_t from = t->edge.from_gpu[e], to = t->edge.to_gpu[e], h = t->edge.to_host[e];
-		if (from == ASSAY_NO_ROW || (to == ASSAY_NO_ROW && h == ASSAY_NO_ROW))
-			continue;
-		int64_t start = t->gpu.ts[from], done = assay_gpu_end(&t->gpu, from);
-		if (to != ASSAY_NO_ROW ? t->gpu.ts[to] < start
-				       : t->host.ts[h] + t->host.dur[h] < done)
-			continue;
-		p->next_edge[e] = p->first_edge[from];
-		p->first_edge[from] = e;
-		if (to != ASSAY_NO_ROW) {
-			p->next_into[e] = p->into_gpu[to];
-			p->into_gpu[to] = e;
-			continue;
-		}
-		int64_t at = done > t->host.ts[h] ? done : t->host.ts[h];
-		*assay_push(&p->arrivals) = (item){t->host.track[h], ON_ARRIVAL, e, at, at};
-	}
-}
-
-/* ------------------------------------------------------------------ slices */
-
-static assay_sid item_name(const perfetto *p, const item *it)
-{
-	return it->table == ON_HOST   ? p->t->host.name[it->row]
-	       : it->table == ON_GPU  ? p->t->gpu.name[it->row]
-	       : it->table == ON_SYNC ? p->t->sync.name[it->row]
-	       : it->table == ON_MARK ? p->t->mark.name[it->row]
-				      : 0;
-}
-
-/* Of items whose name is no string of the run. */
-static const char *fixed_name(const perfetto *p, const item *it)
-{
-	return it->table == ON_ARRIVAL ? "producer done"
-	       : it->table == ON_WAIT || it->table == ON_HOST_WAIT
-		       ? assay_wait_row_name(p->t->wait.kind[it->row])
-		       : "unnamed";
-}
-
-/* What an input called a span that is of no kind we know. */
-static const char *host_category(const perfetto *p, uint32_t h)
-{
-	const assay_host_table *t = &p->t->host;
-	bool plain = t->kind[h] == ASSAY_HOST_OTHER || t->kind[h] == ASSAY_HOST_INSTANT;
-	const char *cat = plain && t->detail[h] != ASSAY_NO_ROW
-				  ? assay_z(p->run, p->t->other.cat[t->detail[h]])
-				  : "";
-	return *cat ? cat : assay_host_kind_name[t->kind[h]];
-}
-
-static const char *item_category(const perfetto *p, const item *it)
-{
-	static const char *const fixed[] = {[ON_SYNC] = "cuda_sync",
-					    [ON_MARK] = "gpu_user_annotation",
-					    [ON_ARRIVAL] = "stream_dep",
-					    [ON_WAIT] = "cuda_sync",
-					    [ON_HOST_WAIT] = "cuda_sync"};
-	if (it->table == ON_HOST)
-		return host_category(p, it->row);
-	return it->table == ON_GPU ? assay_gpu_kind_name[p->t->gpu.kind[it->row]]
-				   : fixed[it->table];
-}
-
-static void put_details(perfetto *p, const item *it)
-{
-	switch ((item_table)it->table) {
-	case ON_HOST:
-		perfetto_note_host(p, it->row);
-		host_flows(p, it->row);
-		break;
-	case ON_GPU:
-		perfetto_note_gpu(p, it->row);
-		gpu_flows(p, it->row);
-		break;
-	case ON_SYNC:
-		perfetto_note_sync(p, it->row);
-		break;
-	case ON_MARK:
-		perfetto_note_mark(p, it->row);
-		break;
-	case ON_ARRIVAL:
-		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(it->row));
-		break;
-	case ON_WAIT:
-	case ON_HOST_WAIT:
-		perfetto_note_wait(p, it->row);
-		break;
-	}
-}
-
-static void put_event(perfetto *p, const item *it, uint64_t uuid, int type, int64_t ts)
-{
-	uint32_t source = p->t->track.source[it->track];
-	assay_sid name = item_name(p, it);
-	size_t packet = perfetto_open_packet(p, source);
-	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, perfetto_absolute(p, source, ts));
-	size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
-	assay_protow_varint(&p->w, PF_EVENT_TYPE, (uint64_t)type);
-	assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
-	if (type != PF_SLICE_END) {
-		assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
-		assay_protow_varint(&p->w, PF_EVENT_CATEGORY_IID,
-				    perfetto_intern_lasting(p, PF_INTERNED_CATEGORY,
-							    assay_str_of(item_category(p, it))));
-		assay_protow_varint(&p->w, PF_EVENT_NAME_IID,
-				    perfetto_intern_lasting(p, PF_INTERNED_NAME, text));
-		put_details(p, it);
-	}
-	assay_protow_close(&p->w, event);
-	perfetto_close_packet(p, packet);
-}
-
-/* Of one track: arrivals stand among calls, all waits together. */
-static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,     [ON_MARK] = 3,
-			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4};
-
-/* By track and line, then by time; the one around comes first; then by table and row, which is the
- * order they were added in. */
-static void sort_items(perfetto *p)
-{
-	size_t n = p->items.n;
-	uint32_t *order = assay_pages_grow(NULL, n * sizeof *order + 1);
-	int64_t *key = assay_pages_grow(NULL, n * sizeof *key + 1);
-	item *sorted = assay_pages_grow(NULL, n * sizeof *sorted + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		order[i] = i;
-		key[i] = p->items.p[i].end;
-	}
-	assay_sort_rows_falling(order, n, key);
-	for (size_t i = 0; i < n; i++)
-		key[i] = p->items.p[i].ts;
-	assay_sort_rows(order, n, key);
-	for (size_t i = 0; i < n; i++)
-		key[i] = (int64_t)p->items.p[i].track << 3 | line[p->items.p[i].table];
-	assay_sort_rows(order, n, key);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = p->items.p[order[i]];
-	if (n)
-		memcpy(p->items.p, sorted, n * sizeof *sorted);
-	assay_pages_free(sorted);
-	assay_pages_free(key);
-	assay_pages_free(order);
-}
-
-typedef assay_vec(item) item_list;
-
-/* End every open slice that is over by ts (all of them at INT64_MAX), innermost first. */
-static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
-{
-	while (open->n && open->p[open->n - 1].end <= ts) {
-		item it = open->p[--open->n];
-		put_event(p, &it, uuid, PF_SLICE_END, it.end);
-	}
-}
-
-/* Draw what fits on this lane and leave the rest: host slices nest, device work never overlaps. */
-static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsigned lane,
-		      assay_map *seen)
-{
-	item_list open = {0};
-	uint64_t uuid = lane_track(p, &from->p[0], lane, seen);
-	for (size_t i = 0; i < from->n; i++) {
-		const item *it = &from->p[i];
-		bool nests =
-			it->table == ON_HOST || it->table == ON_MARK || it->table == ON_ARRIVAL;
-		/* started and stopped by id: between others it would push them off their line */
-		bool strays = lane == 0 && it->table == ON_HOST &&
-			      p->t->host.kind[it->row] == ASSAY_HOST_PROCESS_RANGE;
-		close_until(p, &open, uuid, it->ts);
-		if (strays || (open.n && (!nests || it->end > open.p[open.n - 1].end))) {
-			*assay_push(rest) = *it;
-			continue;
-		}
-		bool instant =
-			it->table == ON_ARRIVAL ||
-			(it->table == ON_HOST && p->t->host.kind[it->row] == ASSAY_HOST_INSTANT &&
-			 it->end == it->ts);
-		put_event(p, it, uuid, instant ? PF_INSTANT : PF_SLICE_BEGIN, it->ts);
-		if (!instant && it->end == it->ts)
-			put_event(p, it, uuid, PF_SLICE_END, it->end);
-		else if (!instant)
-			*assay_push(&open) = *it;
-	}
-	close_until(p, &open, uuid, INT64_MAX);
-	assay_vec_free(&open);
-}
-
-enum { LANES_TRIED = 64 }; /* then each has a lane of its own: the time stays linear */
-
-static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
-{
-	item_list now = {0}, rest = {0};
-	assay_vec_reserve(&now, n);
-	memcpy(now.p, items, n * sizeof *items);
-	now.n = n;
-	unsigned lane = 0;
-	for (; now.n && lane < LANES_TRIED; lane++) {
-		rest.n = 0;
-		draw_lane(p, &now, &rest, lane, seen);
-		item_list swap = now;
-		now = rest;
-		rest = swap;
-	}
-	for (size_t i = 0; i < now.n; i++)
-		draw_lane(p, &(item_list){&now.p[i], 1, 1}, &rest, lane++, seen);
-	assay_vec_free(&now);
-	assay_vec_free(&rest);
-}
-
-static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *track,
-		      const int64_t *ts, const int64_t *dur)
-{
-	for (uint32_t i = 0; i < n; i++)
-		*assay_push(&p->items) = (item){track[i], (uint8_t)table, i, ts[i],
-						ts[i] + (dur[i] > 0 ? dur[i] : 0)};
-}
-
-static void add_waits(perfetto *p)
-{
-	const assay_wait_table *w = &p->t->wait;
-	assay_wait_rows found = {0};
-	assay_wait_rows_find(p->run, &found);
-	for (size_t k = 0; k < found.n; k++) {
-		const assay_wait_row *r = &found.p[k];
-		bool of_stream = r->track != ASSAY_NO_ROW;
-		*assay_push(&p->items) = (item){of_stream ? r->track : w->thread[r->wait],
-						of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait,
-						w->ts[r->wait], w->ts[r->wait] + w->dur[r->wait]};
-	}
-	assay_vec_free(&found);
-}
-
-static void add_arrivals(perfetto *p)
-{
-	for (size_t i = 0; i < p->arrivals.n; i++)
-		*assay_push(&p->items) = p->arrivals.p[i];
-}
-
-static bool same_line(const item *a, const item *b)
-{
-	return a->track == b->track && line[a->table] == line[b->table];
-}
-
-static void draw_all(perfetto *p, assay_map *seen)
-{
-	const assay_tables *t = p->t;
-	add_items(p, ON_HOST, t->host.n, t->host.track, t->host.ts, t->host.dur);
-	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
-	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
-	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
-	add_waits(p);
-	add_arrivals(p);
-	sort_items(p);
-	for (size_t i = 0, n; i < p->items.n; i += n) {
-		for (n = 1; i + n < p->items.n && same_line(&p->items.p[i], &p->items.p[i + n]);)
-			n++;
-		draw_line(p, p->items.p + i, n, seen);
-	}
 }
 
 /* ------------------------------------------------------------------ counters */
@@ -583,7 +264,8 @@ static void put_counters(perfetto *p, assay_map *seen)
 		assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
 		assay_protow_f64(&p->w, PF_EVENT_VALUE, c->value[i]);
 		assay_protow_close(&p->w, event);
-		assay_protow_close(&p->w, packet);
+		perfetto_close_packet(p, packet);
+		perfetto_flush_some(p);
 	}
 }
 
@@ -639,22 +321,18 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	p.many = has_many_processes(p.t);
 	find_writers(&p);
 	place_streams(&p);
-	index_flows(&p);
+	perfetto_start_keys(&p);
 	put_devices(&p);
-	draw_all(&p, &seen);
+	perfetto_put_slices(&p, &seen);
 	put_counters(&p, &seen);
 	perfetto_put_samples(&p);
 	perfetto_flush(&p);
 	assay_map_free(&seen);
 	assay_map_free(&p.named);
 	assay_protow_free(&p.interned);
-	assay_vec_free(&p.items);
-	assay_vec_free(&p.arrivals);
-	for (size_t i = 0; i < PERFETTO_MADE_ARGS; i++)
-		assay_vec_free(&p.made[i].bytes);
 	assay_protow_free(&p.w);
+	assay_arena_free(&p.one);
 	assay_arena_free(&p.scratch);
-	assay_arena_free(&p.args);
 	return true;
 }
 

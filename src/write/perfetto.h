@@ -19,13 +19,67 @@ typedef struct item {
 	int64_t ts, end;
 } item;
 
+/* Annotations as bytes, in perfetto.args. */
+typedef struct perfetto_args {
+	size_t at, n;
+} perfetto_args;
+
 /* Arguments that many events have, as annotations of one sequence. */
 typedef struct perfetto_made_args {
 	assay_sid args;
-	uint32_t sequence;
-	assay_vec(char) bytes;
+	uint32_t sequence, batch;
+	perfetto_args made;
 } perfetto_made_args;
 enum { PERFETTO_MADE_ARGS = 1024 };
+
+/* An event that waits to be written. */
+typedef struct perfetto_event {
+	item it;
+	uint64_t uuid;
+	int64_t ts;
+	uint8_t type;
+	uint32_t sequence, category, name; /* the last two: numbers in the sequence */
+	perfetto_args args;
+} perfetto_event;
+
+/* Annotations that have a column. */
+#define PERFETTO_KEYS(X)                                                                           \
+	X(CORRELATION, "correlation")                                                              \
+	X(EXTERNAL, "External id")                                                                 \
+	X(SEQUENCE, "Sequence number")                                                             \
+	X(FWD_THREAD, "Fwd thread id")                                                             \
+	X(EV_IDX, "Ev Idx")                                                                        \
+	X(CBID, "cbid")                                                                            \
+	X(PYTHON, "Python id")                                                                     \
+	X(PYTHON_PARENT, "Python parent id")                                                       \
+	X(CONTEXT, "context")                                                                      \
+	X(BYTES, "bytes")                                                                          \
+	X(GRID, "grid")                                                                            \
+	X(BLOCK, "block")                                                                          \
+	X(REGS, "registers per thread")                                                            \
+	X(ACC_REGS, "accumulation registers per thread")                                           \
+	X(SCALAR_REGS, "scalar registers per thread")                                              \
+	X(SHARED, "shared memory")                                                                 \
+	X(SCRATCH, "scratch memory")                                                               \
+	X(QUEUE, "queue")                                                                          \
+	X(DISPATCH, "dispatch")                                                                    \
+	X(GRAPH, "graph id")                                                                       \
+	X(GRAPH_NODE, "graph node id")                                                             \
+	X(WAIT_STREAM, "wait_on_stream")                                                           \
+	X(WAIT_EVENT, "wait_on_cuda_event_id")                                                     \
+	X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                        \
+	X(SYNC, "sync_id")                                                                         \
+	X(DERIVED, "assay_derived")                                                                \
+	X(CLASS, "resolve_class")                                                                  \
+	X(PRODUCER, "producer")                                                                    \
+	X(PRODUCER_CORRELATION, "producer_correlation")
+
+typedef enum perfetto_key {
+#define X(id, text) PF_KEY_##id,
+	PERFETTO_KEYS(X)
+#undef X
+		PF_KEY_COUNT
+} perfetto_key;
 
 /* The number of a text by where it lies. */
 typedef struct perfetto_named {
@@ -41,16 +95,21 @@ typedef struct perfetto {
 	assay_protow w;
 	assay_vec(item) items, arrivals;
 	assay_arena scratch;
-	assay_arena args;                 /* of one event */
+	assay_arena one;                  /* what one event needs */
 	assay_source_places at;           /* clock and process ids of each source */
 	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
 	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
 	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
 	assay_map named;                  /* what a sequence has interned -> its number there */
 	assay_protow interned;            /* by the packet being written */
-	perfetto_made_args made[PERFETTO_MADE_ARGS];
-	perfetto_named lasting[PERFETTO_NAMED];
-	uint32_t *place; /* by track: among all of them, by number */
+	perfetto_made_args *made;         /* PERFETTO_MADE_ARGS */
+	perfetto_named *lasting;          /* PERFETTO_NAMED */
+	uint32_t *keys;                   /* PF_KEY_COUNT for each sequence, 0: not told yet */
+	assay_vec(perfetto_event) events; /* not written yet */
+	assay_vec(size_t) heads;          /* by block of them: where in w its head begins */
+	assay_protow args;                /* of these events */
+	uint32_t batch;                   /* of events */
+	uint32_t *place;                  /* by track: among all of them, by number */
 	assay_grids grids;
 	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
 	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */
@@ -60,7 +119,9 @@ typedef struct perfetto {
 /* perfetto_packet.c: a packet of a source's sequence, with what it interned. */
 size_t perfetto_open_packet(perfetto *p, uint32_t source);
 void perfetto_close_packet(perfetto *p, size_t packet);
+uint32_t perfetto_sequence_of(const perfetto *p, uint32_t source);
 void perfetto_flush(perfetto *p);
+void perfetto_flush_some(perfetto *p); /* when there is much */
 /* Nanoseconds since 1970 where they are known, so that inputs line up. */
 uint64_t perfetto_absolute(const perfetto *p, uint32_t source, int64_t ts);
 /* The number that stands in the sequence for what has this hash; *is_new: it is to be told. */
@@ -75,11 +136,22 @@ int32_t perfetto_process_number(const perfetto *p, uint32_t track);
 int64_t perfetto_thread_number(const perfetto *p, uint32_t track);
 
 /* perfetto_notes.c: what rows of these tables say. */
-void perfetto_note_host(perfetto *p, uint32_t row);
-void perfetto_note_gpu(perfetto *p, uint32_t row);
-void perfetto_note_sync(perfetto *p, uint32_t row);
-void perfetto_note_mark(perfetto *p, uint32_t row);
+void perfetto_note_host(perfetto *p, uint32_t row, perfetto_args args);
+void perfetto_note_gpu(perfetto *p, uint32_t row, perfetto_args args);
+void perfetto_note_sync(perfetto *p, uint32_t row, perfetto_args args);
+void perfetto_note_mark(perfetto *p, uint32_t row, perfetto_args args);
 void perfetto_note_wait(perfetto *p, uint32_t row);
+/* Arguments that have no column, JSON members as text, as annotations. */
+perfetto_args perfetto_make_args(perfetto *p, assay_sid args);
+/* Numbers of the keys above: room for them, and those of the sequence if it has none yet. */
+void perfetto_start_keys(perfetto *p);
+void perfetto_tell_keys(perfetto *p);
+
+/* perfetto.c: the line of a lane; its descriptor is written the first time. */
+uint64_t perfetto_lane_track(perfetto *p, const item *it, unsigned lane, assay_map *seen);
+
+/* perfetto_slices.c: rows that last, with arrows between them. */
+void perfetto_put_slices(perfetto *p, assay_map *seen);
 
 /* perfetto_samples.c */
 void perfetto_put_samples(perfetto *p);

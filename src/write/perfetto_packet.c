@@ -10,13 +10,22 @@ void perfetto_flush(perfetto *p)
 	p->w.out.n = 0;
 }
 
-/* Each process has a packet sequence: readers know by it whose a track is that says nothing. */
-size_t perfetto_open_packet(perfetto *p, uint32_t source)
+void perfetto_flush_some(perfetto *p)
 {
-	uint32_t group = assay_group_of(p->t, source);
 	if (p->w.out.n > FLUSH)
 		perfetto_flush(p);
-	p->sequence = group < p->t->source.n ? group + 1 : 1;
+}
+
+/* Each process has a packet sequence: readers know by it whose a track is that says nothing. */
+uint32_t perfetto_sequence_of(const perfetto *p, uint32_t source)
+{
+	uint32_t group = assay_group_of(p->t, source);
+	return group < p->t->source.n ? group + 1 : 1;
+}
+
+size_t perfetto_open_packet(perfetto *p, uint32_t source)
+{
+	p->sequence = perfetto_sequence_of(p, source);
 	size_t packet = assay_protow_open(&p->w, PF_TRACE_PACKET);
 	assay_protow_varint(&p->w, PF_PACKET_SEQUENCE, p->sequence);
 	assay_protow_varint(&p->w, PF_PACKET_FLAGS,

@@ -96,6 +96,7 @@ static void put_look(perfetto *p, uint32_t row, int64_t ts)
 	assay_protow_varint(&p->w, PF_SAMPLE_MODE, PF_USER_MODE);
 	assay_protow_close(&p->w, sample);
 	perfetto_close_packet(p, packet);
+	perfetto_flush_some(p);
 }
 
 /* No recorder looks more often at what it tells in one row. */

@@ -1,0 +1,424 @@
+/* Slices of Perfetto's format, lane by lane.
+ *
+ * Which lane an event is on, and what its sequence must be told first, is found in order; these
+ * packets are the head of a block of events. The events themselves are written when so many blocks
+ * are full, at the same time, and follow their heads. */
+#include "write/perfetto.h"
+
+#include <stdlib.h>
+
+#include "base/sort.h"
+#include "base/turns.h"
+#include "write/wait_rows.h"
+
+/* ------------------------------------------------------------------ flows */
+
+/* Two ranges of ids, so that a launch and a wait never share one. */
+static uint64_t launch_flow(uint32_t gpu)
+{
+	return 1 + (uint64_t)gpu;
+}
+
+static uint64_t wait_flow(uint32_t edge)
+{
+	return 1ull << 40 | edge;
+}
+
+static void host_flows(perfetto *p, uint32_t h)
+{
+	for (uint32_t g = p->first_gpu[h]; g != ASSAY_NO_ROW; g = p->next_gpu[g])
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW, launch_flow(g));
+}
+
+static void gpu_flows(perfetto *p, uint32_t g)
+{
+	const assay_tables *t = p->t;
+	for (uint32_t e = p->first_edge[g]; e != ASSAY_NO_ROW; e = p->next_edge[e])
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW, wait_flow(e));
+	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
+	if (h != ASSAY_NO_ROW && t->host.ts[h] <= t->gpu.ts[g])
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, launch_flow(g));
+	for (uint32_t e = p->into_gpu[g]; e != ASSAY_NO_ROW; e = p->next_into[e])
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(e));
+}
+
+static uint32_t *empty_list(perfetto *p, size_t n)
+{
+	uint32_t *list = assay_alloc(&p->scratch, (n + 1) * sizeof *list);
+	memset(list, 0xff, (n + 1) * sizeof *list);
+	return list;
+}
+
+/* An arrow must not end before it starts: clocks that contradict it make no arrow. */
+static void index_flows(perfetto *p)
+{
+	const assay_tables *t = p->t;
+	p->first_gpu = empty_list(p, t->host.n);
+	p->next_gpu = empty_list(p, t->gpu.n);
+	p->first_edge = empty_list(p, t->gpu.n);
+	p->next_edge = empty_list(p, t->edge.n);
+	p->into_gpu = empty_list(p, t->gpu.n);
+	p->next_into = empty_list(p, t->edge.n);
+	for (uint32_t g = 0; t->launch.n == t->gpu.n && g < t->gpu.n; g++) {
+		uint32_t h = t->launch.host[g];
+		if (h == ASSAY_NO_ROW || t->host.ts[h] > t->gpu.ts[g])
+			continue;
+		p->next_gpu[g] = p->first_gpu[h];
+		p->first_gpu[h] = g;
+	}
+	for (uint32_t e = 0; e < t->edge.n; e++) {
+		uint32_t from = t->edge.from_gpu[e], to = t->edge.to_gpu[e], h = t->edge.to_host[e];
+		if (from == ASSAY_NO_ROW || (to == ASSAY_NO_ROW && h == ASSAY_NO_ROW))
+			continue;
+		int64_t start = t->gpu.ts[from], done = assay_gpu_end(&t->gpu, from);
+		if (to != ASSAY_NO_ROW ? t->gpu.ts[to] < start
+				       : t->host.ts[h] + t->host.dur[h] < done)
+			continue;
+		p->next_edge[e] = p->first_edge[from];
+		p->first_edge[from] = e;
+		if (to != ASSAY_NO_ROW) {
+			p->next_into[e] = p->into_gpu[to];
+			p->into_gpu[to] = e;
+			continue;
+		}
+		int64_t at = done > t->host.ts[h] ? done : t->host.ts[h];
+		*assay_push(&p->arrivals) = (item){t->host.track[h], ON_ARRIVAL, e, at, at};
+	}
+}
+
+/* ------------------------------------------------------------------ what an event says */
+
+static assay_sid item_name(const perfetto *p, const item *it)
+{
+	return it->table == ON_HOST   ? p->t->host.name[it->row]
+	       : it->table == ON_GPU  ? p->t->gpu.name[it->row]
+	       : it->table == ON_SYNC ? p->t->sync.name[it->row]
+	       : it->table == ON_MARK ? p->t->mark.name[it->row]
+				      : 0;
+}
+
+/* Of items whose name is no string of the run. */
+static const char *fixed_name(const perfetto *p, const item *it)
+{
+	return it->table == ON_ARRIVAL ? "producer done"
+	       : it->table == ON_WAIT || it->table == ON_HOST_WAIT
+		       ? assay_wait_row_name(p->t->wait.kind[it->row])
+		       : "unnamed";
+}
+
+/* What an input called a span that is of no kind we know. */
+static const char *host_category(const perfetto *p, uint32_t h)
+{
+	const assay_host_table *t = &p->t->host;
+	bool plain = t->kind[h] == ASSAY_HOST_OTHER || t->kind[h] == ASSAY_HOST_INSTANT;
+	const char *cat = plain && t->detail[h] != ASSAY_NO_ROW
+				  ? assay_z(p->run, p->t->other.cat[t->detail[h]])
+				  : "";
+	return *cat ? cat : assay_host_kind_name[t->kind[h]];
+}
+
+static const char *item_category(const perfetto *p, const item *it)
+{
+	static const char *const fixed[] = {[ON_SYNC] = "cuda_sync",
+					    [ON_MARK] = "gpu_user_annotation",
+					    [ON_ARRIVAL] = "stream_dep",
+					    [ON_WAIT] = "cuda_sync",
+					    [ON_HOST_WAIT] = "cuda_sync"};
+	if (it->table == ON_HOST)
+		return host_category(p, it->row);
+	return it->table == ON_GPU ? assay_gpu_kind_name[p->t->gpu.kind[it->row]]
+				   : fixed[it->table];
+}
+
+/* Behind the annotations that have a column come those that do not. */
+static void put_details(perfetto *p, const perfetto_event *e)
+{
+	const item *it = &e->it;
+	perfetto_args args = e->args;
+	switch ((item_table)it->table) {
+	case ON_HOST:
+		perfetto_note_host(p, it->row, args);
+		host_flows(p, it->row);
+		break;
+	case ON_GPU:
+		perfetto_note_gpu(p, it->row, args);
+		gpu_flows(p, it->row);
+		break;
+	case ON_SYNC:
+		perfetto_note_sync(p, it->row, args);
+		break;
+	case ON_MARK:
+		perfetto_note_mark(p, it->row, args);
+		break;
+	case ON_ARRIVAL:
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(it->row));
+		break;
+	case ON_WAIT:
+	case ON_HOST_WAIT:
+		perfetto_note_wait(p, it->row);
+		break;
+	}
+}
+
+/* ------------------------------------------------------------------ events */
+
+enum { BLOCK = 2048, BLOCKS = 64, ARGS_MOST = 16 << 20 };
+
+static void put_event(perfetto *p, const perfetto_event *e)
+{
+	uint32_t source = p->t->track.source[e->it.track];
+	p->sequence = e->sequence;
+	size_t packet = assay_protow_open(&p->w, PF_TRACE_PACKET);
+	assay_protow_varint(&p->w, PF_PACKET_SEQUENCE, p->sequence);
+	assay_protow_varint(&p->w, PF_PACKET_FLAGS, PF_STATE_NEEDED);
+	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, perfetto_absolute(p, source, e->ts));
+	size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
+	assay_protow_varint(&p->w, PF_EVENT_TYPE, e->type);
+	assay_protow_varint(&p->w, PF_EVENT_TRACK, e->uuid);
+	if (e->type != PF_SLICE_END) {
+		assay_protow_varint(&p->w, PF_EVENT_CATEGORY_IID, e->category);
+		assay_protow_varint(&p->w, PF_EVENT_NAME_IID, e->name);
+		put_details(p, e);
+	}
+	assay_protow_close(&p->w, event);
+	assay_protow_close(&p->w, packet);
+}
+
+typedef struct crew {
+	perfetto *p;
+	perfetto worker[ASSAY_THREADS_MAX];
+} crew;
+
+static void write_block(void *ctx, unsigned worker, uint64_t block)
+{
+	crew *c = ctx;
+	perfetto *w = &c->worker[worker];
+	size_t from = block * BLOCK, to = from + BLOCK;
+	w->w.out.n = 0;
+	for (size_t i = from; i < to && i < c->p->events.n; i++)
+		put_event(w, &c->p->events.p[i]);
+}
+
+static bool join_block(void *ctx, unsigned worker, uint64_t block)
+{
+	crew *c = ctx;
+	const assay_protow *heads = &c->p->w, *events = &c->worker[worker].w;
+	size_t from = c->p->heads.p[block];
+	size_t to = block + 1 < c->p->heads.n ? c->p->heads.p[block + 1] : heads->out.n;
+	if (to > from)
+		fwrite(heads->out.p + from, 1, to - from, c->p->out);
+	fwrite(events->out.p, 1, events->out.n, c->p->out);
+	return true;
+}
+
+static void write_events(perfetto *p)
+{
+	crew c = {.p = p};
+	unsigned threads = p->events.n > BLOCK ? assay_threads() : 1;
+	if (!p->events.n)
+		return;
+	for (unsigned i = 0; i < threads; i++) {
+		c.worker[i] = *p;
+		c.worker[i].w = (assay_protow){0};
+	}
+	assay_turns_run(&(assay_turns){.tasks = p->heads.n,
+				       .threads = threads,
+				       .ctx = &c,
+				       .work = write_block,
+				       .hand_over = join_block});
+	for (unsigned i = 0; i < threads; i++)
+		assay_protow_free(&c.worker[i].w);
+	p->events.n = p->heads.n = p->w.out.n = p->args.out.n = 0;
+	p->batch++;
+}
+
+/* Numbers of its name, category and arguments, which the sequence is told before the block. */
+static void number_texts(perfetto *p, perfetto_event *e)
+{
+	const item *it = &e->it;
+	assay_sid name = item_name(p, it);
+	assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
+	e->category = perfetto_intern_lasting(p, PF_INTERNED_CATEGORY,
+					      assay_str_of(item_category(p, it)));
+	e->name = perfetto_intern_lasting(p, PF_INTERNED_NAME, text);
+	e->args = perfetto_make_args(p, it->table == ON_HOST   ? p->t->host.args[it->row]
+					: it->table == ON_GPU  ? p->t->gpu.args[it->row]
+					: it->table == ON_SYNC ? p->t->sync.args[it->row]
+					: it->table == ON_MARK ? p->t->mark.args[it->row]
+							       : 0);
+}
+
+static void add_event(perfetto *p, const item *it, uint64_t uuid, int type, int64_t ts)
+{
+	uint32_t source = p->t->track.source[it->track];
+	perfetto_event e = {.it = *it, .uuid = uuid, .ts = ts, .type = (uint8_t)type};
+	if (p->events.n == BLOCK * BLOCKS || p->args.out.n > ARGS_MOST)
+		write_events(p);
+	if (p->events.n % BLOCK == 0)
+		*assay_push(&p->heads) = p->events.n ? p->w.out.n : 0;
+	e.sequence = perfetto_sequence_of(p, source);
+	p->sequence = e.sequence;
+	perfetto_tell_keys(p);
+	if (type != PF_SLICE_END)
+		number_texts(p, &e);
+	if (p->interned.out.n)
+		perfetto_close_packet(p, perfetto_open_packet(p, source));
+	*assay_push(&p->events) = e;
+}
+
+/* ------------------------------------------------------------------ lanes */
+
+/* Of one track: arrivals stand among calls, all waits together. */
+static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,     [ON_MARK] = 3,
+			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4};
+
+/* By track and line, then by time; the one around comes first; then by table and row, which is the
+ * order they were added in. */
+static void sort_items(perfetto *p)
+{
+	size_t n = p->items.n;
+	uint32_t *order = assay_pages_grow(NULL, n * sizeof *order + 1);
+	int64_t *key = assay_pages_grow(NULL, n * sizeof *key + 1);
+	item *sorted = assay_pages_grow(NULL, n * sizeof *sorted + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		order[i] = i;
+		key[i] = p->items.p[i].end;
+	}
+	assay_sort_rows_falling(order, n, key);
+	for (size_t i = 0; i < n; i++)
+		key[i] = p->items.p[i].ts;
+	assay_sort_rows(order, n, key);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (int64_t)p->items.p[i].track << 3 | line[p->items.p[i].table];
+	assay_sort_rows(order, n, key);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = p->items.p[order[i]];
+	if (n)
+		memcpy(p->items.p, sorted, n * sizeof *sorted);
+	assay_pages_free(sorted);
+	assay_pages_free(key);
+	assay_pages_free(order);
+}
+
+typedef assay_vec(item) item_list;
+
+/* End every open slice that is over by ts (all of them at INT64_MAX), innermost first. */
+static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
+{
+	while (open->n && open->p[open->n - 1].end <= ts) {
+		item it = open->p[--open->n];
+		add_event(p, &it, uuid, PF_SLICE_END, it.end);
+	}
+}
+
+/* Draw what fits on this lane and leave the rest: host slices nest, device work never overlaps. */
+static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsigned lane,
+		      assay_map *seen)
+{
+	item_list open = {0};
+	uint64_t uuid = perfetto_lane_track(p, &from->p[0], lane, seen);
+	for (size_t i = 0; i < from->n; i++) {
+		const item *it = &from->p[i];
+		bool nests =
+			it->table == ON_HOST || it->table == ON_MARK || it->table == ON_ARRIVAL;
+		/* started and stopped by id: between others it would push them off their line */
+		bool strays = lane == 0 && it->table == ON_HOST &&
+			      p->t->host.kind[it->row] == ASSAY_HOST_PROCESS_RANGE;
+		close_until(p, &open, uuid, it->ts);
+		if (strays || (open.n && (!nests || it->end > open.p[open.n - 1].end))) {
+			*assay_push(rest) = *it;
+			continue;
+		}
+		bool instant =
+			it->table == ON_ARRIVAL ||
+			(it->table == ON_HOST && p->t->host.kind[it->row] == ASSAY_HOST_INSTANT &&
+			 it->end == it->ts);
+		add_event(p, it, uuid, instant ? PF_INSTANT : PF_SLICE_BEGIN, it->ts);
+		if (!instant && it->end == it->ts)
+			add_event(p, it, uuid, PF_SLICE_END, it->end);
+		else if (!instant)
+			*assay_push(&open) = *it;
+	}
+	close_until(p, &open, uuid, INT64_MAX);
+	assay_vec_free(&open);
+}
+
+enum { LANES_TRIED = 64 }; /* then each has a lane of its own: the time stays linear */
+
+static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
+{
+	item_list now = {0}, rest = {0};
+	assay_vec_reserve(&now, n);
+	memcpy(now.p, items, n * sizeof *items);
+	now.n = n;
+	unsigned lane = 0;
+	for (; now.n && lane < LANES_TRIED; lane++) {
+		rest.n = 0;
+		draw_lane(p, &now, &rest, lane, seen);
+		item_list swap = now;
+		now = rest;
+		rest = swap;
+	}
+	for (size_t i = 0; i < now.n; i++)
+		draw_lane(p, &(item_list){&now.p[i], 1, 1}, &rest, lane++, seen);
+	assay_vec_free(&now);
+	assay_vec_free(&rest);
+}
+
+static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *track,
+		      const int64_t *ts, const int64_t *dur)
+{
+	for (uint32_t i = 0; i < n; i++)
+		*assay_push(&p->items) = (item){track[i], (uint8_t)table, i, ts[i],
+						ts[i] + (dur[i] > 0 ? dur[i] : 0)};
+}
+
+static void add_waits(perfetto *p)
+{
+	const assay_wait_table *w = &p->t->wait;
+	assay_wait_rows found = {0};
+	assay_wait_rows_find(p->run, &found);
+	for (size_t k = 0; k < found.n; k++) {
+		const assay_wait_row *r = &found.p[k];
+		bool of_stream = r->track != ASSAY_NO_ROW;
+		*assay_push(&p->items) = (item){of_stream ? r->track : w->thread[r->wait],
+						of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait,
+						w->ts[r->wait], w->ts[r->wait] + w->dur[r->wait]};
+	}
+	assay_vec_free(&found);
+}
+
+static void add_arrivals(perfetto *p)
+{
+	for (size_t i = 0; i < p->arrivals.n; i++)
+		*assay_push(&p->items) = p->arrivals.p[i];
+}
+
+static bool same_line(const item *a, const item *b)
+{
+	return a->track == b->track && line[a->table] == line[b->table];
+}
+
+void perfetto_put_slices(perfetto *p, assay_map *seen)
+{
+	const assay_tables *t = p->t;
+	index_flows(p);
+	add_items(p, ON_HOST, t->host.n, t->host.track, t->host.ts, t->host.dur);
+	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
+	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
+	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
+	add_waits(p);
+	add_arrivals(p);
+	sort_items(p);
+	for (size_t i = 0, n; i < p->items.n; i += n) {
+		for (n = 1; i + n < p->items.n && same_line(&p->items.p[i], &p->items.p[i + n]);)
+			n++;
+		draw_line(p, p->items.p + i, n, seen);
+	}
+	write_events(p);
+	assay_vec_free(&p->items);
+	assay_vec_free(&p->arrivals);
+	assay_vec_free(&p->events);
+	assay_vec_free(&p->heads);
+	assay_protow_free(&p->args);
+}
