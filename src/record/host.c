@@ -80,6 +80,7 @@ static void join(void)
 		pthread_setspecific(host.at_end, t);
 	}
 	pthread_mutex_unlock(&host.lock);
+	assay_samples_wake();
 }
 
 void assay_host_enter(int64_t now)
@@ -169,8 +170,12 @@ uint32_t assay_host_leave(int64_t now, bool wanted)
 		return 0;
 	bool stacks = wanted && atomic_load_explicit(&host.state, memory_order_relaxed) != NEVER;
 	uint32_t id = stacks ? stack_of_call() : 0;
+	bool longed =
+		now - atomic_load_explicit(&place->in, memory_order_relaxed) > ASSAY_HOST_LONG_NS;
 	atomic_store_explicit(&place->last, now, memory_order_relaxed);
 	atomic_store_explicit(&place->in, 0, memory_order_relaxed);
+	if (longed)
+		assay_samples_wake();
 	return id;
 }
 

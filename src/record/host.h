@@ -36,6 +36,10 @@ uint32_t assay_host_threads(const assay_host_thread **all);
 const assay_py *assay_host_python(void);
 
 /* sampler.c */
+/* A call that lasted longer than this has ended, or a thread made its first: the sampler may have
+ * gone to sleep meanwhile. */
+enum { ASSAY_HOST_LONG_NS = 1000000 };
+void assay_samples_wake(void);
 void assay_samples_start(void);
 void assay_samples_stop(void);
 void assay_samples_forked(void);

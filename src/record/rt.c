@@ -80,8 +80,7 @@ void assay_rt_wake(_Atomic uint32_t *at)
 	errno = saved;
 }
 
-/* False when the time is over and it is still so. */
-static bool wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns)
+bool assay_rt_wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns)
 {
 	int64_t end = assay_rt_now() + ns;
 	for (int64_t left = ns; atomic_load(at) == it_is && left > 0; left = end - assay_rt_now())
@@ -209,7 +208,7 @@ static bool start_writer(void)
 	atomic_store(&rt.writing, RT_WRITER_STARTS);
 	if (!assay_rt_thread(assay_rt_writer))
 		return false;
-	wait_while(&rt.writing, RT_WRITER_STARTS, START_NS);
+	assay_rt_wait_while(&rt.writing, RT_WRITER_STARTS, START_NS);
 	uint32_t starts = RT_WRITER_STARTS;
 	atomic_compare_exchange_strong(&rt.writing, &starts, RT_WRITER_FAILED);
 	return atomic_load(&rt.writing) == RT_WRITER_RUNS;
@@ -294,7 +293,7 @@ static bool stop_ticker(int64_t ns)
 {
 	atomic_store(&rt.stopping, 1);
 	assay_control_disturb();
-	return !rt.ticker_made || wait_while(&rt.ticker_ended, 0, ns);
+	return !rt.ticker_made || assay_rt_wait_while(&rt.ticker_ended, 0, ns);
 }
 
 /* What cannot be written in time is left for `assay record`. */
@@ -302,7 +301,7 @@ static bool stop_writer(int64_t ns)
 {
 	atomic_store(&rt.stopping, 2);
 	assay_rt_wake_writer();
-	return wait_while(&rt.writing, RT_WRITER_RUNS, ns);
+	return assay_rt_wait_while(&rt.writing, RT_WRITER_RUNS, ns);
 }
 
 /* Threads of the program may still run: rings stay mapped. */
@@ -339,7 +338,7 @@ void assay_rt_flush(void)
 	assay_rt_wake_writer();
 	for (uint32_t done = atomic_load(&rt.flush_done); (int32_t)(done - mine) < 0;
 	     done = atomic_load(&rt.flush_done))
-		if (!wait_while(&rt.flush_done, done, START_NS))
+		if (!assay_rt_wait_while(&rt.flush_done, done, START_NS))
 			return;
 }
 

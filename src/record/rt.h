@@ -93,6 +93,11 @@ uint64_t assay_rt_place(void);
 bool assay_rt_own_table(void);
 /* Start a thread of the recorder's, detached, with all signals blocked. */
 bool assay_rt_thread(void *(*run)(void *));
+/* Futexes of ours; errno is kept. */
+void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns);
+void assay_rt_wake(_Atomic uint32_t *at);
+/* False when the time is over and it is still so. */
+bool assay_rt_wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns);
 /* OS thread id of the caller, cached. */
 uint32_t assay_rt_tid(void);
 

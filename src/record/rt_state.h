@@ -101,10 +101,6 @@ static inline uint32_t rt_life(void)
 /* rt.c */
 bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
 void assay_rt_after_fork(void);   /* in a child whose fork called no handler; else nothing */
-/* Futexes of ours; errno is kept. */
-void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns);
-void assay_rt_wake(_Atomic uint32_t *at);
-
 void assay_rt_leave(void); /* the process ends without exit handlers; safe in a signal handler */
 
 /* leave.c: stand in for exec and _exit in objects loaded since */

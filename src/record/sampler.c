@@ -5,13 +5,11 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/host.h"
 #include "record/proc.h"
 #include "record/stacks.h"
-#include "wire/clock.h"
 
 enum {
 	SEEN = 256,        /* threads looked at, of this process and of children */
@@ -21,9 +19,13 @@ enum {
 	STUCK_NS = 1000000000,
 	TOLD_NS = 200000000,
 	CHILD_NS = 10000000,
-	LIST_NS = 100000000, /* children are listed this often */
-	SHARE = 20,          /* of the time, at most one part is ours */
-	JOIN_TRIES = 200,
+	LIST_NS = 100000000,  /* children are listed this often */
+	SHARE = 20,           /* of the time, at most one part is ours */
+	ASLEEP_NS = 50000000, /* while every thread is in a call that takes long */
+	STILL = 32,           /* looks in a row that saw nothing new: it looks less often */
+	STILL_TIMES = 4,
+	JOIN_NS = 400000000,
+	SLACK_NS = 100000, /* of its own clock: it may wake with others */
 	TS_BYTES = 256,
 	MUCH = 65536,         /* bytes read or written between two looks */
 	UNREADABLE_MAX = 100, /* tries at a child that is another program, LIST_NS apart */
@@ -61,7 +63,8 @@ typedef struct gil {
 } gil;
 
 static struct {
-	_Atomic int running, stopping, stopped;
+	_Atomic int running;
+	_Atomic uint32_t stopping, stopped, asleep; /* futexes */
 	/* the rest belongs to the sampler's thread */
 	assay_stacks *stacks;
 	seen seen[SEEN];
@@ -72,7 +75,10 @@ static struct {
 	int child[CHILDREN];
 	size_t child_n;
 	int64_t listed, child_looked;
-	uint32_t tid_at; /* in the C library's record of a thread, its number; 0 unknown */
+	bool known;           /* py and gil are of this tick */
+	uint32_t still;       /* looks in a row that saw nothing new */
+	int64_t every, began; /* began: our own processor time then */
+	uint32_t tid_at;      /* in the C library's record of a thread, its number; 0 unknown */
 	uint64_t dropped;
 	bool own_table; /* descriptors of ours are none of the program's */
 	bool no_proc;   /* /proc is hidden: threads are there and it has nothing of them */
@@ -319,9 +325,10 @@ static bool unchanged(seen *t, int64_t now)
 	bool still = ran >= 0 && ran == t->ran && t->now.count &&
 		     t->now.state != ASSAY_WIRE_THREAD_RUNNING && now - t->now.start < TOLD_NS;
 	t->ran = ran;
-	if (still) {
+	if (still) { /* as many looks as there would have been, had we not looked less often */
+		int64_t looks = (now - t->now.end + sm.every / 2) / sm.every;
 		t->now.end = now;
-		t->now.count++;
+		t->now.count += looks > 1 ? (uint32_t)looks : 1;
 	}
 	return still;
 }
@@ -373,8 +380,30 @@ static bool look_by_clock(const seen *t, int64_t ran, int64_t wall, assay_proc_t
 	return ours;
 }
 
-/* Is it blocked, so that others may be the reason? */
-static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_t flags)
+/* An interpreter, and the state that a thread has in it. */
+typedef struct python {
+	const assay_py *py;
+	uintptr_t ts; /* 0 none */
+	gil gil;
+} python;
+
+/* Of our process: states and the GIL are read when the first look of a tick needs them. */
+static python own_python(uint32_t tid)
+{
+	const assay_py *py = assay_host_python();
+	if (py && !sm.known) {
+		sm.known = true;
+		sm.py_n = list_states(py, 0, sm.py);
+		sm.gil = read_gil(py, 0);
+		for (uint32_t i = 0; i < sm.py_n && sm.gil.holder; i++)
+			if (sm.py[i].ts == sm.gil.holder)
+				sm.gil.tid = sm.py[i].tid;
+	}
+	return (python){py, state_of(tid), sm.gil};
+}
+
+/* Is it blocked, so that others may be the reason? child: NULL of our process. */
+static bool look(seen *t, const python *child, uint8_t flags)
 {
 	int64_t now = assay_rt_now();
 	assay_proc_thread p;
@@ -393,9 +422,11 @@ static bool look(seen *t, const assay_py *py, uintptr_t ts, const gil *g, uint8_
 		s.call = p.call;
 		s.kind = p.kind;
 		s.file = file_of(t->pid, &p);
-		if (py && ts) {
-			see_gil(g, ts, &p, &s);
-			see_stack(py, t->pid, ts, &s);
+		python in = child ? *child : own_python(t->tid);
+		sm.still = 0;
+		if (in.py && in.ts) {
+			see_gil(&in.gil, in.ts, &p, &s);
+			see_stack(in.py, t->pid, in.ts, &s);
 		}
 		see_native(t, &p, before, &s);
 		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
@@ -434,8 +465,7 @@ static bool look_at_callers(int64_t now)
 			write_sample(t);
 			t->last_call = last;
 		}
-		if (t && look(t, assay_host_python(), state_of(t->tid), &sm.gil,
-			      is_stuck(&all[i], now) ? ASSAY_WIRE_SAMPLE_CALL : 0))
+		if (t && look(t, NULL, is_stuck(&all[i], now) ? ASSAY_WIRE_SAMPLE_CALL : 0))
 			blocked = true;
 	}
 	return blocked;
@@ -454,12 +484,12 @@ static bool calls_itself(uint32_t tid)
 /* Python threads that a blocked one may wait for. */
 static void look_beside(void)
 {
+	own_python(0);
 	for (uint32_t i = 0; i < sm.py_n; i++) {
 		uint32_t tid = sm.py[i].tid;
 		seen *t = tid && !calls_itself(tid) ? seen_of(0, tid) : NULL;
 		if (t)
-			look(t, assay_host_python(), sm.py[i].ts, &sm.gil,
-			     ASSAY_WIRE_SAMPLE_BESIDE);
+			look(t, NULL, ASSAY_WIRE_SAMPLE_BESIDE);
 	}
 }
 
@@ -519,15 +549,14 @@ static uintptr_t find_state(seen *t, int64_t now)
 static void look_at_child(int pid, int64_t now)
 {
 	seen *t = seen_of(pid, (uint32_t)pid);
-	gil g = {0};
 	if (!t)
 		return;
-	uintptr_t ts = find_state(t, now);
-	if (ts) {
-		g = read_gil(&t->py, pid);
-		g.tid = g.holder == ts ? (uint32_t)pid : 0;
+	python child = {.py = &t->py, .ts = find_state(t, now)};
+	if (child.ts) {
+		child.gil = read_gil(&t->py, pid);
+		child.gil.tid = child.gil.holder == child.ts ? (uint32_t)pid : 0;
 	}
-	look(t, &t->py, ts, &g, ASSAY_WIRE_SAMPLE_BESIDE);
+	look(t, &child, ASSAY_WIRE_SAMPLE_BESIDE);
 }
 
 static void look_at_children(int64_t now)
@@ -559,25 +588,56 @@ static bool anything_matters(int64_t now)
 	return false;
 }
 
-static void tick(void)
+static int64_t own_time(void)
 {
-	const assay_py *py = assay_host_python();
+	return assay_proc_cpu(0, assay_rt_tid());
+}
+
+/* Was there anything to look at? */
+static bool tick(void)
+{
 	int64_t now = assay_rt_now();
 	forget_stale(now);
 	if (!assay_rt_wanted(now) || !anything_matters(now))
-		return;
-	if (py) {
-		sm.py_n = list_states(py, 0, sm.py);
-		sm.gil = read_gil(py, 0);
-		for (uint32_t i = 0; i < sm.py_n && sm.gil.holder; i++)
-			if (sm.py[i].ts == sm.gil.holder)
-				sm.gil.tid = sm.py[i].tid;
-	}
+		return false;
+	sm.began = own_time();
+	sm.known = false;
+	sm.still++;
 	if (look_at_callers(now)) {
 		look_beside();
 		if (!assay_rt_conf()->no_children)
 			look_at_children(now);
 	}
+	return true;
+}
+
+/* Is every thread that calls in a call that takes long? Each wakes us when it comes back. */
+static bool all_are_away(void)
+{
+	const assay_host_thread *all;
+	uint32_t n = assay_host_threads(&all);
+	int64_t now = assay_rt_now();
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t in = atomic_load(&all[i].in);
+		if (atomic_load(&all[i].tid) && (!in || now - in < ASSAY_HOST_LONG_NS))
+			return false;
+	}
+	return true;
+}
+
+static void sleep_till_someone_is_back(void)
+{
+	atomic_store(&sm.asleep, 1);
+	if (all_are_away() && !atomic_load(&sm.stopping)) /* again: now they know */
+		assay_rt_wait(&sm.asleep, 1, ASLEEP_NS);
+	atomic_store(&sm.asleep, 0);
+}
+
+void assay_samples_wake(void)
+{
+	atomic_thread_fence(memory_order_seq_cst); /* what the sampler will see is stored */
+	if (atomic_load(&sm.asleep) && atomic_exchange(&sm.asleep, 0))
+		assay_rt_wake(&sm.asleep);
 }
 
 static void *sampler_thread(void *arg)
@@ -587,7 +647,8 @@ static void *sampler_thread(void *arg)
 	find_tid_place();
 	sm.own_table =
 		assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
-	int64_t every = (int64_t)assay_rt_conf()->sample_us * 1000, own = (int64_t)assay_rt_tid();
+	prctl(PR_SET_TIMERSLACK, SLACK_NS);
+	sm.every = (int64_t)assay_rt_conf()->sample_us * 1000;
 	while (!atomic_load(&sm.stopping)) {
 		if (!assay_rt_recording()) {
 			while (sm.seen_n)
@@ -595,16 +656,20 @@ static void *sampler_thread(void *arg)
 			assay_rt_idle(LIST_NS);
 			continue;
 		}
-		int64_t before = assay_proc_cpu(0, (uint32_t)own);
-		tick();
-		int64_t pause = (assay_proc_cpu(0, (uint32_t)own) - before) * SHARE;
-		pause = pause > every ? pause : every;
-		struct timespec t = assay_timespec_of(pause);
-		nanosleep(&t, NULL);
+		bool looked = tick();
+		if (!looked && all_are_away()) {
+			sleep_till_someone_is_back();
+			continue;
+		}
+		int64_t pause = sm.still < STILL ? sm.every : sm.every * STILL_TIMES;
+		int64_t share = looked ? (own_time() - sm.began) * SHARE : 0;
+		pause = share > pause ? share : pause;
+		assay_rt_wait(&sm.stopping, 0, pause);
 	}
 	while (sm.seen_n)
 		forget(&sm.seen[0]);
 	atomic_store(&sm.stopped, 1);
+	assay_rt_wake(&sm.stopped);
 	return NULL;
 }
 
@@ -629,13 +694,12 @@ void assay_samples_forked(void)
 /* Waits a while: the thread may be in a read of a child's memory. */
 void assay_samples_stop(void)
 {
-	struct timespec pause = {0, 2000000};
 	if (!atomic_exchange(&sm.running, 0))
 		return;
 	atomic_store(&sm.stopping, 1);
-	for (int i = 0; i < JOIN_TRIES && !atomic_load(&sm.stopped); i++)
-		nanosleep(&pause, NULL);
-	if (!atomic_load(&sm.stopped))
+	assay_rt_wake(&sm.stopping);
+	assay_samples_wake();
+	if (!assay_rt_wait_while(&sm.stopped, 0, JOIN_NS))
 		return;
 	assay_stacks_free(sm.stacks);
 	sm.stacks = NULL;
