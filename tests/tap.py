@@ -44,12 +44,19 @@ def until(ready, what):
     return got
 
 
-def known_leaks(folder):
-    """LSAN_OPTIONS for programs with detached threads, which may end with the process: the C library frees what dlerror()
-    would say of such a thread behind the sanitizer's back."""
-    path = pathlib.Path(folder, "known_leaks")
-    path.write_text("leak:_dlerror_run\n")
-    return f"suppressions={path}:print_suppressions=0"
+def sanitizer_env(folder):
+    """Variables for recorded programs with sanitizers, which do not know two things. The C library frees what dlerror() would
+    say of a detached thread behind their back when the thread ends with the process. And threads of the recorder have
+    descriptors of their own: a number is not one file, and what these threads report goes nowhere but to a file."""
+    leaks, races = pathlib.Path(folder, "known_leaks"), pathlib.Path(folder, "known_races")
+    leaks.write_text("leak:_dlerror_run\n")
+    races.write_text("race:interceptor_close\n")
+    return {"LSAN_OPTIONS": f"suppressions={leaks}:print_suppressions=0",
+            "TSAN_OPTIONS": f"suppressions={races}:print_suppressions=0:log_path={folder}/races"}
+
+
+def sanitizer_reports(folder):
+    return "".join(p.read_text(errors="replace") for p in pathlib.Path(folder).glob("races.*"))
 
 
 def page_data(page):

@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import tap  # noqa: E402
 from capture import Capture  # noqa: E402
-from tap import PATIENCE, known_leaks, until  # noqa: E402,F401
+from tap import PATIENCE, sanitizer_env, sanitizer_reports, until  # noqa: E402,F401
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(tap.ASSAY))

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from harness import (ASSAY, BUILD, FAKE, PATIENCE, PLAIN, ROOT, RT, WORK, Skip, assay_record, build_fakes, captures, cc,  # noqa: E402
-                     eq, known_leaks, no_rings, one, record, run, test, until)
+                     eq, no_rings, one, record, run, sanitizer_env, sanitizer_reports, test, until)
 
 
 def build():
@@ -726,9 +726,9 @@ def sanitized(kind):
         os.makedirs(run)
         for ring in (4096, 1 << 20):
             p = subprocess.run([exe, "4", "5000", *how], capture_output=True, text=True,
-                               env=dict(os.environ, LSAN_OPTIONS=known_leaks(WORK),
-                                        ASSAY_RECORD=f"1;dir={run};flush=5;ring={ring}"))
-            assert "ERROR" not in p.stderr and "WARNING" not in p.stderr, p.stderr[:3000]
+                               env=dict(os.environ, ASSAY_RECORD=f"1;dir={run};flush=5;ring={ring}", **sanitizer_env(WORK)))
+            said = p.stderr + sanitizer_reports(WORK)
+            assert "ERROR" not in said and "WARNING" not in said, said[:3000]
 
 
 @test
@@ -762,8 +762,9 @@ def the_whole_recorder_is_clean_under_the_thread_sanitizer():
         switch = f";from={now + 200_000_000};until={now + 900_000_000}" if "a-while" in cmd else ""  # on and off again meanwhile
         p = subprocess.run([d + "/" + cmd[0], *cmd[1:]], capture_output=True, text=True,
                            env=dict(os.environ, LD_LIBRARY_PATH=d, ASSAY_RECORD=f"1;dir={d}/run{i};flush=3{switch}",
-                                    CUDA_INJECTION64_PATH=lib, NVTX_INJECTION64_PATH=lib))
-        assert "WARNING" not in p.stderr and p.returncode == 0, p.stderr[:3000]
+                                    CUDA_INJECTION64_PATH=lib, NVTX_INJECTION64_PATH=lib, **sanitizer_env(WORK)))
+        said = p.stderr + sanitizer_reports(WORK)
+        assert "WARNING" not in said and p.returncode == 0, said[:3000]
 
 
 def record_ranges(name, *opts):
