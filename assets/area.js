@@ -121,8 +121,8 @@ export function areaPanel(timeline) {
 export function steadyPanel(timeline) {
 	const steady = timeline.steadyTime(), kinds = ["gpu", "gap"];
 	if (!steady || !timeline.shown.some((g) => kinds.includes(g.kind)))
-		return el("p.muted", {}, "Click an event for its details, drag over lanes for what is in that area, or search with /.");
+		return el("p.muted.hint-only", {}, "Click an event for its details, drag over lanes for what is in that area, or search with /.");
 	const [from, length, steps] = steady, own = { ...timeline, shown: timeline.shown.filter((g) => kinds.includes(g.kind)) };
-	return el("div", {}, el("p.muted", {}, "Click an event for its details; drag over lanes for what is in that area."),
+	return el("div", {}, el("p.muted.hint-only", {}, "Click an event for its details; drag over lanes for what is in that area."),
 		areaTables(own, [from, from + length], null, steps > 1 ? "Two usual steps, on the GPU: " : "One step, on the GPU: "));
 }

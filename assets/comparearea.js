@@ -45,7 +45,7 @@ export function pairPanel(timelines, times, lanes, title) {
 export function steadyPair(timelines) {
 	const lanes = timelines.map((t) => t.groups.filter((g) => g.kind === "gpu" || g.kind === "gap").flatMap((g) => g.lanes));
 	const steady = timelines.map((t) => t.steadyTime()), times = steady.map((s, i) => s ? [s[0], s[0] + s[1]] : [0, timelines[i].data.length_ns]);
-	return el("div", {}, el("p.muted", {}, "Click an event for its details; drag over lanes for what both runs do in that time."),
+	return el("div", {}, el("p.muted.hint-only", {}, "Click an event for its details; drag over lanes for what both runs do in that time."),
 		pairPanel(timelines, times, lanes, `What the GPU ran during ${steady.every(Boolean) ? "usual steps" : "the runs"}: ${times.map(([from, to]) => formatTime(to - from)).join(" → ")}`));
 }
 

@@ -46,7 +46,10 @@ function readDelta(bytes, at, n, out) {
 	let last = 0;
 	for (let i = 0; i < n; i++) {
 		const z = out[i];
-		last += z % 2 ? -(z + 1) / 2 : z / 2;
+		if (z < 0x80000000) // small numbers, which most are, without division
+			last += z >>> 1 ^ -(z & 1);
+		else
+			last += z % 2 ? -(z + 1) / 2 : z / 2;
 		out[i] = last;
 	}
 }

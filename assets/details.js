@@ -17,25 +17,24 @@ export function spanLink(data, span, text) {
 	return el("a", { href: `#${data.tag}span=${span}`, title: name }, text ?? shortName(name));
 }
 
-// GPU work of each launching call: rows of [launch] in rising order, made when first needed.
-function launchedBy(data, span) {
+// GPU work of each launching call, made when first needed: the first of each span, and behind each the next of the same call.
+function launchIndex(data) {
 	if (!data.byLaunch) {
-		data.byLaunch = Uint32Array.from({ length: data.gpu.n }, (_, i) => i)
-			.filter((i) => data.gpu.launch[i] >= 0)
-			.sort((a, b) => data.gpu.launch[a] - data.gpu.launch[b]);
+		const first = new Int32Array(data.start.length).fill(-1), next = new Int32Array(data.gpu.n).fill(-1);
+		for (let i = data.gpu.n - 1; i >= 0; i--)
+			if (data.gpu.launch[i] >= 0) {
+				next[i] = first[data.gpu.launch[i]];
+				first[data.gpu.launch[i]] = i;
+			}
+		data.byLaunch = { first, next };
 	}
-	const list = data.byLaunch;
-	let from = 0, to = list.length;
-	while (from < to) {
-		const mid = (from + to) >> 1;
-		if (data.gpu.launch[list[mid]] < span)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	const found = [];
-	for (; from < list.length && data.gpu.launch[list[from]] === span; from++)
-		found.push(list[from]);
+	return data.byLaunch;
+}
+
+function launchedBy(data, span) {
+	const { first, next } = launchIndex(data), found = [];
+	for (let i = first[span]; i >= 0; i = next[i])
+		found.push(i);
 	return found;
 }
 
@@ -149,18 +148,29 @@ function operatorFacts(data, span) {
 
 const BINS = 40;
 
-// Lengths of all spans of the name on a scale of powers, this one marked.
-function histogram(data, span) {
-	const { name, kind, dur } = data, all = [];
+// Lengths of all spans of the name and kind of a span, rising.
+function lengthsLike({ name, kind, dur }, span) {
+	const id = name[span], what = kind[span];
+	let n = 0;
 	for (let i = 0; i < name.length; i++)
-		if (name[i] === name[span] && kind[i] === kind[span] && dur[i] > 0)
-			all.push(dur[i]);
-	if (all.length < 3 || !name[span])
+		n += name[i] === id && kind[i] === what && dur[i] > 0 ? 1 : 0;
+	const out = new Float64Array(n);
+	n = 0;
+	for (let i = 0; i < name.length; i++)
+		if (name[i] === id && kind[i] === what && dur[i] > 0)
+			out[n++] = dur[i];
+	return out.sort();
+}
+
+// The same on a scale of powers, this one marked.
+function histogram(data, span) {
+	const all = lengthsLike(data, span), { dur } = data;
+	if (all.length < 3 || !data.name[span])
 		return null;
-	all.sort((a, b) => a - b);
 	const low = Math.log(all[0]), range = Math.log(all.at(-1)) - low || 1, bin = (ns) => Math.min(BINS - 1, Math.floor((Math.log(ns) - low) / range * BINS));
 	const counts = new Array(BINS).fill(0);
-	all.forEach((ns) => counts[bin(ns)]++);
+	for (let i = 0; i < all.length; i++)
+		counts[bin(all[i])]++;
 	const [, most] = extremes(counts), own = dur[span] > 0 ? bin(dur[span]) : -1, at = (q) => formatTime(all[Math.floor((all.length - 1) * q)]);
 	return el("div.histogram", {},
 		el("div.bins", { role: "img", "aria-label": `lengths of ${formatCount(all.length)} events of this name` }, ...counts.map((n, i) => el(i === own ? "i.own" : "i", {

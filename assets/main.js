@@ -53,7 +53,9 @@ function timelineLegend(data, timeline) {
 	const causes = data.gap ? [...new Set(data.gap.cause)].sort((a, b) => a - b).map((c) => [causeColour(data.enums.cause[c]), data.enums.cause[c].replaceAll("_", " ")]) : [];
 	const list = (title, items, ...more) => !items.length && !more.some(Boolean) ? null :
 		el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)), ...more);
-	const kinds = new Set(data.kind), has = (name) => kinds.has(data.enums["span.kind"].indexOf(name));
+	const kinds = new Uint8Array(256), has = (name) => kinds[data.enums["span.kind"].indexOf(name)] > 0;
+	for (let i = 0; i < data.kind.length; i++)
+		kinds[data.kind[i]] = 1;
 	const scopes = has("device annotation") || has("inferred scope") ? [["--mark", "range, from its first to its last work; colours tell names apart"]] : [];
 	const inferred = has("inferred scope") ? el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred: launched by another thread while the range's own waited") : null;
 	const delayed = timeline.delays.length ? el("li", {}, hatched("span.swatch", "--wait", "--ground"), "work held back until other work ended") : null;
@@ -308,6 +310,11 @@ async function build(page) {
 	const tabs = new Tabs(made.sections.filter(Boolean), changed);
 	page.replaceChildren(made.head, el("div.bench", {}, made.side, made.element, made.dock), tabs.nav, ...tabs.sections, help);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timelines.forEach((t) => t.theme()));
+	// paper is light and does not wait for a frame
+	matchMedia("print").addEventListener("change", () => timelines.forEach((t) => {
+		t.theme();
+		t.draw();
+	}));
 	const bench = page.querySelector(".bench"), TOOLS = 60;
 	for (const t of timelines)
 		t.onplace = () => bench.style.setProperty("--stage", `${timelines.reduce((sum, o) => sum + o.wanted + 8, TOOLS)}px`);

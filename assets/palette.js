@@ -43,8 +43,10 @@ function markShades(data) {
 	});
 }
 
-// Colour number of every span.
-export function colourSpans(data) {
+// Colour number of every span, made once.
+export const colourSpans = (data) => data.colours ??= makeColours(data);
+
+function makeColours(data) {
 	const kinds = data.enums["span.kind"].map((k) => number[BY_KIND[k] ?? "--host-other"]);
 	const kernelKind = data.enums["span.kind"].indexOf("kernel");
 	const family = new Uint8Array(data.texts.length);
@@ -86,6 +88,12 @@ export function resolve(name) {
 	return rgb;
 }
 
+// Relative luminance as the guidelines for contrast define it (WCAG 2, from sRGB), 0 to 1.
+function luminance(rgb) {
+	const [r, g, b] = rgb.map((v) => v <= 10 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
 export const SHADES = 16;
 
 // Pixels for each colour at each coverage, little-endian RGBA; plain first, then dimmed for a search.
@@ -95,7 +103,7 @@ export function pixelTable() {
 	const dark = []; // by colour: does its text have to be white
 	COLOURS.forEach((name, c) => {
 		const rgb = resolve(name);
-		dark[c] = rgb[0] * 0.299 + rgb[1] * 0.587 + rgb[2] * 0.114 < 140;
+		dark[c] = luminance(rgb) < 0.179; // there black and white are as far from it
 		for (let dim = 0; dim < 2; dim++)
 			for (let s = 0; s < SHADES; s++) {
 				const a = (0.35 + 0.65 * s / (SHADES - 1)) * (dim ? 0.18 : 1);

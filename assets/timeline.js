@@ -88,16 +88,17 @@ export class Timeline {
 			el("div.row", {}, el("div.corner", {}, { "a.": "before", "b.": "after" }[this.data.tag] ?? "whole run"), this.overview.canvas),
 			el("div.row", {}, el("div.corner.when", {}), this.ruler.canvas),
 			this.view,
-			this.bottom = el("div.row.bottom", {}, this.seriesLabels, this.telemetry.canvas),
+			this.bottom = el("div.row.bottom", { tabindex: 0, role: "region", "aria-label": "Telemetry" }, this.seriesLabels, this.telemetry.canvas),
 			this.tip, this.hint);
 		this.corner = this.root.querySelector(".when");
 		this.series = this.data.series.filter((s) => s.n &&
 			/power_watts|clock_gfx|^util_pct|held_bytes|mem_used_bytes|temp_c$/.test(s.name) &&
 			this.data.sources[this.data.tracks[s.track]?.source]?.clock !== "nowhere");
 		this.series = this.series.slice(0, 12);
-		for (const s of this.series)
-			this.seriesLabels.append(el("div.label", { style: { height: `${SERIES}px` } },
-				el("span", {}, seriesTitle(this.data, s)), s.readout = el("b", {}, "")));
+		const titles = this.series.map((s) => seriesTitle(this.data, s)), one = new Set(titles.map((title) => title.split(" · ")[0])).size === 1;
+		for (const [i, s] of this.series.entries())
+			this.seriesLabels.append(el("div.label", { title: titles[i], style: { height: `${SERIES}px` } },
+				el("span", {}, one ? titles[i].split(" · ").slice(1).join(" · ") : titles[i]), s.readout = el("b", {}, "")));
 		this.place();
 		new ResizeObserver(() => this.resize()).observe(this.root);
 		this.view.addEventListener("scroll", () => {

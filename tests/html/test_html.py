@@ -1019,6 +1019,26 @@ def check_looks(folder):
             driver.quit()
 
 
+def check_print(folder):
+    """On paper every table is shown, nothing lies over anything else, and the timeline is light."""
+    driver = browser(794, 1123)
+    try:
+        load(driver, folder / "run.html")
+        driver.execute_script("document.documentElement.dataset.theme = 'dark'; assay.timelines.forEach((t) => t.theme())")
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        light = until(driver, "assay.timeline.ground[0] === 255")
+        over = driver.execute_script("""
+            const boxes = [document.querySelector(".findings"), document.getElementById("timeline"), document.querySelector(".bench > .details"), ...document.querySelectorAll(".panel")];
+            return boxes.map((b, i) => [b.className || b.id, Math.round((boxes[i + 1]?.getBoundingClientRect().top ?? 1e9) - b.getBoundingClientRect().top - b.scrollHeight)]).filter(([, room]) => room < 0);""")
+        hidden = driver.execute_script("return [...document.querySelectorAll('.panel')].filter((p) => !p.getClientRects().length).map((p) => p.id)")
+        tap.ok("on paper nothing lies over anything else", not over, over)
+        tap.ok("on paper all tables are shown and the timeline is light", light and not hidden, hidden)
+        wide = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
+        tap.ok("on paper nothing is cut at the right", wide <= 0, wide)
+    finally:
+        driver.quit()
+
+
 def check_data():
     """What the page carries, without a browser."""
     inputs = [tap.ROOT / "demo/train.json.gz"]
@@ -1054,6 +1074,7 @@ def main():
         finally:
             driver.quit()
         check_looks(folder)
+        check_print(folder)
         check_many(folder)
 
 
