@@ -65,7 +65,7 @@ class Table:
         import pyarrow
 
         table = self.to_arrow()
-        frame = table.to_pandas()
+        frame: "pandas.DataFrame" = table.to_pandas()
         whole: Dict[Any, Any] = {getattr(pyarrow, n.lower())(): getattr(pandas, f"{n}Dtype")()
                                  for n in ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")}
         for column in table.column_names:

@@ -2,6 +2,7 @@
 #include "query/sql.h"
 
 #include "base/sqlite.h"
+#include "base/suggest.h"
 #include "base/test.h"
 #include "query/vtab.h"
 
@@ -40,13 +41,40 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
 	return denied && !about_columns ? SQLITE_DENY : SQLITE_OK;
 }
 
-static bool fail(assay_sql *sql, assay_err *err, int rc)
+/* The name behind a prefix of SQLite's message; of x.y that is y. NULL: another message. */
+static const char *named(const char *why, const char *prefix)
+{
+	const char *dot = strrchr(why, '.');
+	size_t n = strlen(prefix);
+	return strncmp(why, prefix, n) ? NULL : dot ? dot + 1 : why + n;
+}
+
+/* Tables, or columns of the tables that the statement names. */
+static const char *nearest(const assay_sql *sql, const char *why, const char *text)
+{
+	const char *table = named(why, "no such table: "), *col = named(why, "no such column: ");
+	assay_suggestion s = {.meant = table ? table : col};
+	for (size_t i = 0; s.meant && i < sql->views.view.n; i++) {
+		const assay_relation *rel = &sql->views.view.p[i];
+		if (table)
+			assay_suggest(&s, rel->name);
+		for (size_t k = 0; col && strstr(text, rel->name) && k < rel->cols; k++)
+			assay_suggest(&s, rel->col[k].name);
+	}
+	for (const assay_sql_view *v = assay_sql_views; table && v->name; v++)
+		assay_suggest(&s, v->name);
+	return s.best;
+}
+
+static bool fail(assay_sql *sql, assay_err *err, int rc, const char *text)
 {
 	const char *why = sql->db ? sqlite3_errmsg(sql->db) : sqlite3_errstr(rc);
 	int at = sql->db ? sqlite3_error_offset(sql->db) : -1;
 	if (rc == SQLITE_AUTH)
 		why = "other files and settings are out of reach here";
-	return assay_fail(err, ASSAY_USAGE, at > 0 ? (uint64_t)at : 0, "%s", why);
+	const char *meant = nearest(sql, why, text);
+	return assay_fail(err, ASSAY_USAGE, at > 0 ? (uint64_t)at : 0,
+			  meant ? "%s; did you mean '%s'?" : "%s", why, meant);
 }
 
 static int add_sql_views(sqlite3 *db)
@@ -72,7 +100,7 @@ bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err)
 	if (rc == SQLITE_OK)
 		rc = add_sql_views(sql->db);
 	if (rc != SQLITE_OK)
-		return fail(sql, err, rc);
+		return fail(sql, err, rc, "");
 	sqlite3_db_config(sql->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_set_authorizer(sql->db, authorize, NULL);
 	return true;
@@ -93,9 +121,10 @@ void assay_sql_close(assay_sql *sql)
 bool assay_sql_start(assay_sql *sql, const char **text, assay_result *r, assay_err *err)
 {
 	*r = (assay_result){.sql = sql};
-	int rc = sqlite3_prepare_v2(sql->db, *text, -1, &r->stmt, text);
+	const char *start = *text;
+	int rc = sqlite3_prepare_v2(sql->db, start, -1, &r->stmt, text);
 	if (rc != SQLITE_OK)
-		return fail(sql, err, rc);
+		return fail(sql, err, rc, start);
 	r->cols = sqlite3_column_count(r->stmt);
 	return true;
 }
@@ -107,7 +136,7 @@ int assay_result_next(assay_result *r, assay_err *err)
 		return 1;
 	if (rc == SQLITE_DONE)
 		return 0;
-	fail(r->sql, err, rc);
+	fail(r->sql, err, rc, "");
 	return -1;
 }
 
@@ -270,6 +299,27 @@ TEST(groups_and_orders_of_columns_need_no_tree_of_sqlite_s)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(q); i++)
 		CHECK(strstr(ask_all(run, q[i]), "SCAN kernels") &&
 		      !strstr(ask_all(run, q[i]), "TEMP B-TREE"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_slip_in_a_name_is_answered_with_the_name_that_was_meant)
+{
+	assay_run *run = many_kernels();
+	static const struct {
+		const char *text, *want;
+	} q[] = {
+		{"select nme from kernels", "no such column: nme; did you mean 'name'?"},
+		{"select k.strem from kernels k",
+		 "no such column: k.strem; did you mean 'stream'?"},
+		{"select 1 from kernls", "no such table: kernls; did you mean 'kernels'?"},
+		{"select 1 from top_kernel",
+		 "no such table: top_kernel; did you mean 'top_kernels'?"},
+		{"select no_such_thing_at_all from kernels",
+		 "no such column: no_such_thing_at_all"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(q); i++)
+		CHECK(!strcmp(ask_all(run, q[i].text), q[i].want));
 	assay_run_free(run);
 	return 0;
 }
