@@ -713,7 +713,7 @@ TEST(steps_come_from_the_first_device_when_no_thread_marked_them)
 	return 0;
 }
 
-/* D3 of the scope work: numbers of devices come from names and are never made dense. */
+/* Numbers of devices come from names and are never made dense. */
 TEST(an_idle_device_0_does_not_renumber_the_others)
 {
 	assay_protow space = {0};

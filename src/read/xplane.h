@@ -176,7 +176,8 @@ void xplane_lines_read(xplane_crew *c);
 
 /* xplane_rows.c */
 bool xplane_name_is_runtime(assay_str name);
-int8_t xplane_host_kind(assay_str name); /* -1: none */
+int8_t xplane_host_kind(assay_str name);         /* -1: none */
+uint32_t xplane_context(const xplane_event *ev); /* UINT32_MAX: none */
 typedef void xplane_sink(xplane *x, const xplane_line *line, const xplane_event *ev);
 void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *ev);
 xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);

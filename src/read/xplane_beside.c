@@ -8,15 +8,6 @@ static int64_t number(const xplane_event *ev, xplane_stat s, int64_t absent)
 	return v->field == XSTAT_INT64 || v->field == XSTAT_UINT64 ? v->num : absent;
 }
 
-static uint32_t context_of(const xplane_event *ev)
-{
-	assay_str s = ev->stat[XPLANE_CONTEXT].text;
-	uint64_t v;
-	if (assay_str_starts(s, "$$"))
-		s = (assay_str){s.p + 2, s.n - 2};
-	return assay_str_u64(s, &v) && v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
-}
-
 static uint8_t class_of(const xplane_event *ev)
 {
 	for (uint8_t i = 0; i < ASSAY_WAIT_CLASS_COUNT; i++)
@@ -39,7 +30,7 @@ static void add_sync(xplane *x, const xplane_event *ev)
 	t->wait_stream[r] = number(ev, XPLANE_WAIT_STREAM, -1);
 	t->event[r] = number(ev, XPLANE_WAIT_EVENT, -1);
 	t->record_corr[r] = number(ev, XPLANE_RECORD_CORR, -1);
-	t->context[r] = context_of(ev);
+	t->context[r] = xplane_context(ev);
 	t->sync_id[r] = (uint64_t)number(ev, XPLANE_SYNC_ID, 0);
 	if (status >= INT32_MIN && status <= INT32_MAX)
 		t->status[r] = (int32_t)status;

@@ -257,7 +257,7 @@ static int gpu_kind(const assay_part *p, const xplane_event *ev)
 	return has(ev, XPLANE_CORR) ? ASSAY_GPU_KERNEL : -1;
 }
 
-static uint32_t context_of(const xplane_event *ev)
+uint32_t xplane_context(const xplane_event *ev)
 {
 	assay_str s = ev->stat[XPLANE_CONTEXT].text;
 	uint64_t v;
@@ -296,7 +296,7 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 	g->bytes[r] = bytes_of(ev);
 	g->graph[r] = number32(x, ev, XPLANE_GRAPH, 0);
 	g->graph_node[r] = (uint64_t)number(ev, XPLANE_NODE, 0);
-	g->context[r] = context_of(ev);
+	g->context[r] = xplane_context(ev);
 	g->queue[r] = number32(x, ev, XPLANE_QUEUE, UINT32_MAX);
 	g->dispatch[r] = number32(x, ev, XPLANE_DISPATCH, UINT32_MAX);
 	g->kind[r] = (uint8_t)kind;
