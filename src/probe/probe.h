@@ -85,6 +85,15 @@ size_t assay_ctx_database(assay_ctx *c, const char *library, const char *dir);
 /* The folder Python was installed into, a virtual environment left out; NULL without a Python. */
 const char *assay_ctx_python_home(const assay_ctx *c);
 
+/* Where pip was told to take a package from, as its direct_url.json says:
+ * {"url": ..., "vcs_info": {"commit_id": ...}, "dir_info": {"editable": true}} */
+typedef struct assay_direct_url {
+	assay_str url, commit;
+	bool editable;
+} assay_direct_url;
+bool assay_direct_url_parse(assay_arena *a, assay_str json, assay_direct_url *from);
+bool assay_ctx_direct_url(assay_ctx *c, const assay_package *p, assay_direct_url *from);
+
 /* Python side: the package with one of these names (normalised), or NULL. */
 const assay_package *assay_ctx_package(const assay_ctx *c, const char *const *names);
 

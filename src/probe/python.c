@@ -546,23 +546,22 @@ static const char *public_url(assay_arena *a, assay_str url)
 	return text;
 }
 
-/* direct_url.json: {"url": ..., "vcs_info": {"commit_id": ...}, "dir_info": {"editable": true}} */
-static const char *direct_url(assay_ctx *c, assay_str json)
+bool assay_direct_url_parse(assay_arena *a, assay_str json, assay_direct_url *from)
 {
 	assay_json j = assay_json_on(json.p, json.n);
-	assay_str key, sub, url = {0}, commit = {0};
-	bool editable = false;
+	assay_str key, sub;
+	*from = (assay_direct_url){0};
 	if (!assay_json_enter(&j, '{'))
-		return NULL;
+		return false;
 	while (assay_json_member(&j, &key)) {
 		if (assay_str_is(key, "url") && assay_json_peek(&j) == '"') {
-			assay_json_text(&j, &url);
+			assay_json_text(&j, &from->url);
 		} else if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{')) {
 			while (assay_json_member(&j, &sub)) {
 				char first = assay_json_peek(&j);
-				editable |= assay_str_is(sub, "editable") && first == 't';
+				from->editable |= assay_str_is(sub, "editable") && first == 't';
 				if (assay_str_is(sub, "commit_id") && first == '"')
-					assay_json_text(&j, &commit);
+					assay_json_text(&j, &from->commit);
 				else
 					assay_json_skip(&j, NULL);
 			}
@@ -570,25 +569,33 @@ static const char *direct_url(assay_ctx *c, assay_str json)
 			assay_json_skip(&j, NULL);
 		}
 	}
-	if (!assay_json_ok(&j) || !url.n)
-		return NULL;
-	url = assay_str_of(assay_dup(c->a, assay_json_unescape(c->a, url)));
-	return assay_printf(c->a, "%s%s%s%.*s", editable ? "editable " : "", public_url(c->a, url),
-			    commit.n ? "@" : "", (int)commit.n, commit.n ? commit.p : "");
+	if (!assay_json_ok(&j) || !from->url.n)
+		return false;
+	from->url = assay_str_of(assay_dup(a, assay_json_unescape(a, from->url)));
+	return true;
+}
+
+bool assay_ctx_direct_url(assay_ctx *c, const assay_package *p, assay_direct_url *from)
+{
+	assay_str text;
+	return assay_root_read(&c->root, c->a, join(c, p->info, "direct_url.json"), 1 << 20,
+			       &text) == ASSAY_CAUSE_NONE &&
+	       assay_direct_url_parse(c->a, text, from);
 }
 
 static void package_sources(assay_ctx *c)
 {
 	for (size_t i = 0; i < c->env->packages.n; i++) {
 		const assay_package *p = &c->env->packages.p[i];
-		assay_str text;
+		assay_direct_url from;
 		if (!assay_str_ends(assay_str_of(p->info), ".dist-info") ||
-		    assay_root_read(&c->root, c->a, join(c, p->info, "direct_url.json"), 1 << 20,
-				    &text) != ASSAY_CAUSE_NONE)
+		    !assay_ctx_direct_url(c, p, &from))
 			continue;
-		const char *from = direct_url(c, text);
-		if (from)
-			assay_ctx_pair(c, &c->env->package_sources, p->name, from);
+		assay_ctx_pair(c, &c->env->package_sources, p->name,
+			       assay_printf(c->a, "%s%s%s%.*s", from.editable ? "editable " : "",
+					    public_url(c->a, from.url), from.commit.n ? "@" : "",
+					    (int)from.commit.n,
+					    from.commit.n ? from.commit.p : ""));
 	}
 }
 

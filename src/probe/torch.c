@@ -136,33 +136,13 @@ static char *percent_decode(assay_arena *a, assay_str s)
 	return out;
 }
 
-/* {"url": "file:///src/py%20torch", "dir_info": {"editable": true}}; NULL when it is not editable.
- */
-static char *editable_source(assay_arena *a, assay_str json)
+/* Where an editable package lies; NULL when it is not editable. */
+static char *editable_source(assay_arena *a, const assay_direct_url *from)
 {
-	assay_json j = assay_json_on(json.p, json.n);
-	assay_str key, url = {0}, sub;
-	bool editable = false;
-	if (!assay_json_enter(&j, '{'))
-		return NULL;
-	while (assay_json_member(&j, &key)) {
-		if (assay_str_is(key, "url") && assay_json_peek(&j) == '"') {
-			assay_json_text(&j, &url);
-		} else if (assay_str_is(key, "dir_info") && assay_json_peek(&j) == '{') {
-			assay_json_enter(&j, '{');
-			while (assay_json_member(&j, &sub)) {
-				editable |=
-					assay_str_is(sub, "editable") && assay_json_peek(&j) == 't';
-				assay_json_skip(&j, NULL);
-			}
-		} else {
-			assay_json_skip(&j, NULL);
-		}
-	}
-	if (!assay_json_ok(&j) || !editable || !assay_str_starts(url, "file://"))
-		return NULL;
-	url = assay_json_unescape(a, url);
-	return percent_decode(a, (assay_str){url.p + 7, url.n - 7});
+	assay_str url = from->url;
+	return from->editable && assay_str_starts(url, "file://")
+		       ? percent_decode(a, (assay_str){url.p + 7, url.n - 7})
+		       : NULL;
 }
 
 static bool has_third_party(assay_ctx *c, const char *dir)
@@ -173,11 +153,10 @@ static bool has_third_party(assay_ctx *c, const char *dir)
 static const char *editable_dir(assay_ctx *c)
 {
 	const assay_package *p = torch_package(c);
-	assay_str text;
-	if (!p || assay_root_read(&c->root, c->a, assay_printf(c->a, "%s/direct_url.json", p->info),
-				  1 << 20, &text) != ASSAY_CAUSE_NONE)
+	assay_direct_url from;
+	if (!p || !assay_ctx_direct_url(c, p, &from))
 		return NULL;
-	const char *dir = editable_source(c->a, text);
+	const char *dir = editable_source(c->a, &from);
 	return dir && *dir == '/' && has_third_party(c, dir) ? dir : NULL;
 }
 
@@ -650,8 +629,10 @@ TEST(editable_urls_are_decoded)
 	assay_arena a = {0};
 	char yes[200] = "{\"url\": \"file:///src/py%20torch\", \"dir_info\": {\"editable\": true}}";
 	char no[200] = "{\"url\": \"file:///src\", \"dir_info\": {}}";
-	CHECK(!strcmp(editable_source(&a, assay_str_of(yes)), "/src/py torch"));
-	CHECK(!editable_source(&a, assay_str_of(no)));
+	assay_direct_url from;
+	CHECK(assay_direct_url_parse(&a, assay_str_of(yes), &from));
+	CHECK(!strcmp(editable_source(&a, &from), "/src/py torch"));
+	CHECK(assay_direct_url_parse(&a, assay_str_of(no), &from) && !editable_source(&a, &from));
 	assay_arena_free(&a);
 	return 0;
 }
