@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* mremap */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -124,31 +125,60 @@ static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
 #endif
 }
 
-/* Of a mapping, the head is a line of the cache, so that columns begin with one. */
-static assay_owned *head_of(void *pages)
+/* A column and what else may become large. The head is a line of the cache, so that what is mapped
+ * begins with one. */
+typedef struct pages {
+	assay_owned block;
+	size_t bytes; /* with the head */
+} pages;
+static_assert(sizeof(pages) <= HEAD, "room for the head");
+
+static pages *head_of(void *p)
 {
-	return pages ? (assay_owned *)(void *)((char *)pages - HEAD) : NULL;
+	return p ? (pages *)(void *)((char *)p - HEAD) : NULL;
+}
+
+/* Few bytes do not need a mapping, which costs two calls of the system and a fault. */
+static pages *small_or_mapped(pages *old, size_t bytes)
+{
+	pages *p = bytes <= PAGE ? calloc(1, bytes) : map_pages(bytes);
+	if (!p || p == MAP_FAILED)
+		return NULL;
+	if (old)
+		memcpy(p, old, old->bytes < bytes ? old->bytes : bytes);
+	p->block.mapped = bytes <= PAGE ? 0 : bytes;
+	free(old);
+	return p;
+}
+
+static pages *larger_mapping(pages *old, size_t bytes)
+{
+	pages *p = move_pages(old, old->bytes, bytes);
+	if (p == MAP_FAILED)
+		return NULL;
+	p->block.mapped = bytes;
+	return p;
 }
 
 void *assay_pages_grow(void *old, size_t bytes)
 {
-	assay_owned *b = head_of(old);
+	pages *b = head_of(old);
 	if (bytes > PTRDIFF_MAX - HEAD)
 		assay_oom(bytes);
 	bytes += HEAD;
 	if (b)
-		assay_owned_leave(b);
-	assay_owned *p = b ? move_pages(b, b->mapped, bytes) : map_pages(bytes);
-	if (p == MAP_FAILED) {
+		assay_owned_leave(&b->block);
+	pages *p = b && b->block.mapped ? larger_mapping(b, bytes) : small_or_mapped(b, bytes);
+	if (!p) {
 		if (b)
-			assay_owned_return(b);
+			assay_owned_return(&b->block);
 		assay_oom(bytes);
 	}
-	p->mapped = bytes;
+	p->bytes = bytes;
 	if (b)
-		assay_owned_return(p);
+		assay_owned_return(&p->block);
 	else
-		assay_own(p);
+		assay_own(&p->block);
 	if (bytes >= HUGE_FROM)
 		madvise(p, bytes, MADV_HUGEPAGE); /* a hint: failure changes nothing */
 	return (char *)p + HEAD;
@@ -156,16 +186,19 @@ void *assay_pages_grow(void *old, size_t bytes)
 
 void assay_pages_free(void *p)
 {
-	assay_owned *b = head_of(p);
+	pages *b = head_of(p);
 	if (!b)
 		return;
-	assay_disown(b);
-	munmap(b, b->mapped);
+	assay_disown(&b->block);
+	if (b->block.mapped)
+		munmap(b, b->block.mapped);
+	else
+		free(b);
 }
 
 void assay_pages_disown(void *p)
 {
-	assay_disown(head_of(p));
+	assay_disown(&head_of(p)->block);
 }
 
 void assay_keep_memory(void)
@@ -208,6 +241,23 @@ void assay_vec_release(void *p)
 {
 	if (p)
 		free_block((assay_owned *)p - 1);
+}
+
+TEST(pages_keep_their_bytes_and_are_zeroed_behind_them_as_they_grow)
+{
+	size_t n = 0;
+	unsigned char *p = NULL;
+	for (size_t more = 100; more < 3 << 20; more = more * 3 + 1) { /* small, then mapped */
+		p = assay_pages_grow(p, more);
+		for (size_t i = 0; i < more; i++)
+			CHECK_EQ(p[i], i < n ? (i % 251) + 1 : 0);
+		for (size_t i = n; i < more; i++)
+			p[i] = (unsigned char)(i % 251 + 1);
+		n = more;
+	}
+	assay_pages_free(p);
+	assay_pages_free(NULL);
+	return 0;
 }
 
 TEST(arena_memory_is_zeroed_and_aligned)

@@ -156,7 +156,11 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 	if (more >= ASSAY_NO_ROW - h->n)
 		assay_give_up(ASSAY_LIMIT, "table %s has no room for more than %u rows",
 			      assay_table_infos[id].name, ASSAY_NO_ROW - 1);
-	size_t cap = h->cap ? h->cap * 2 : 4096;
+	enum {
+		FEW = 32,
+		MANY = 4096
+	}; /* rows: of most tables of a small trace, and of large ones */
+	size_t cap = !h->cap ? FEW : h->cap < MANY ? MANY : h->cap * 2;
 	while (cap - h->n < more)
 		cap *= 2;
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
