@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Small files that ask for much: none may cost more than SECONDS or BYTES in any command.
+"""Small files that ask for much: none may cost more than SECONDS or BYTES in any command; on a machine that is slow, or was made
+so by its other users, as many more as a trace that everybody has takes there.
 
 usage: test_bombs.py [--all] [WORD...]: two commands each, or all of them; bombs with a word in their names."""
 import os
@@ -14,6 +15,7 @@ import tap  # noqa: E402
 from bombs import BOMBS  # noqa: E402
 
 SECONDS, BYTES, FILE_MAX = 5.0, 500 << 20, 1 << 20
+USUAL = 0.08  # s, of the page of that trace where these limits were chosen
 COMMANDS = {
     "info": ["info", "IN"],
     "report": ["report", "IN"],
@@ -38,7 +40,7 @@ COMMANDS = {
 
 
 def limited():
-    resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
 
 def cost(args, cwd):
@@ -48,6 +50,13 @@ def cost(args, cwd):
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = status
     return used.ru_utime + used.ru_stime, used.ru_maxrss << 10, os.waitstatus_to_exitcode(status), err
+
+
+def seconds_here(program):
+    """The limit on this machine, as it is now."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = [program, "report", str(tap.ROOT / "demo/train.json.gz"), "--html", "page.html"]
+        return SECONDS * max(1, cost(page, folder)[0] / USUAL)
 
 
 def main():
@@ -68,7 +77,8 @@ def main():
             for command in chosen:
                 args = [program] + [path if w == "IN" else w for w in COMMANDS[command]]
                 seconds, memory, status, err = cost(args, folder)
-                if seconds > SECONDS or memory > BYTES or status not in (0, 1, 2):
+                limit = seconds_here(program) if seconds > SECONDS else SECONDS
+                if seconds > limit or memory > BYTES or status not in (0, 1, 2):
                     worst.append("%s: %.1f s, %d MB, status %d %s" % (command, seconds, memory >> 20, status, err[-200:]))
             tap.ok(name, not worst, "\n".join(worst))
     tap.done()
