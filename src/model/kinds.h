@@ -120,6 +120,12 @@
 	X(VALUE, "stream_wait_value")                                                              \
 	X(TOGETHER, "joint_launch")
 
+enum { /* stream.flags */
+       ASSAY_STREAM_DEFAULT = 1,
+       ASSAY_STREAM_NONBLOCKING = 2,
+       ASSAY_STREAM_PER_THREAD = 4,
+};
+
 enum {
 	ASSAY_WAIT_SAME_STREAM = 1,
 	ASSAY_WAIT_OUTSIDE = 2,
@@ -127,6 +133,7 @@ enum {
 	ASSAY_WAIT_TIMES = 8,
 	ASSAY_WAIT_CONFLICT = 16,
 	ASSAY_WAIT_UNSEEN = 32,
+	ASSAY_WAIT_EARLY = 64,
 };
 /* What opened a scope. */
 #define ASSAY_SCOPE_KINDS(X)                                                                       \
@@ -185,7 +192,8 @@ enum {
 	ASSAY_TRAIT_ROCTX = 8,   /* ranges of programs were made with roctx */
 	ASSAY_TRAIT_BLOCKS = 16, /* grids are in blocks on every vendor's devices */
 	ASSAY_TRAIT_FOLDER = 32, /* a folder of its files is one run */
-	ASSAY_TRAIT_SNAPSHOT = 64, /* of the software of a machine */
+	ASSAY_TRAIT_SNAPSHOT = 64,    /* of the software of a machine */
+	ASSAY_TRAIT_FROM_START = 128, /* recorded since the process began, but for what off says */
 };
 
 /* Member of host.args: the recording ended inside the range, and the row ends with it. */

@@ -31,6 +31,9 @@
 	X(WRITE_VALUE)                                                                             \
 	X(GRAPH_RECORD) /* adds an event to a graph */                                             \
 	X(GRAPH_WAIT)                                                                              \
+	X(GRAPH_CHILD)      /* adds a graph to a graph */                                          \
+	X(GRAPH_SET_RECORD) /* gives an event of a graph's another one's place */                  \
+	X(GRAPH_SET_WAIT)                                                                          \
 	X(MEMORY_WORDS)                                                                            \
 	X(CHOOSE_DEVICE)                                                                           \
 	X(IPC_EXPORT)                                                                              \

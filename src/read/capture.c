@@ -175,5 +175,5 @@ const assay_reader assay_reader_capture = {
 	.read = capture_read,
 	.alone = true,
 	.beside = "run.json",
-	.traits = ASSAY_TRAIT_FOLDER,
+	.traits = ASSAY_TRAIT_FOLDER | ASSAY_TRAIT_FROM_START,
 };

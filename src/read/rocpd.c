@@ -495,7 +495,7 @@ const assay_reader assay_reader_rocpd = {
 	.read = assay_database_read,
 	.alone = true,
 	.ranked = true,
-	.traits = ASSAY_TRAIT_ROCTX,
+	.traits = ASSAY_TRAIT_ROCTX | ASSAY_TRAIT_FROM_START,
 };
 
 const assay_database assay_database_rocpd = {&assay_reader_rocpd, is_rocpd, rocpd_read};

@@ -347,7 +347,7 @@ const assay_reader assay_reader_rocprof_csv = {
 	.read = csv_read,
 	.stem = csv_stem,
 	.alone = true,
-	.traits = ASSAY_TRAIT_ROCTX,
+	.traits = ASSAY_TRAIT_ROCTX | ASSAY_TRAIT_FROM_START,
 };
 
 static const csv_how alone = {1, WINDOW, ASSAY_ISA_scalar};

@@ -141,7 +141,7 @@ const assay_reader assay_reader_rocprof_json = {
 	.sniff = rocprof_json_sniff,
 	.read = rocprof_json_read,
 	.alone = true,
-	.traits = ASSAY_TRAIT_ROCTX,
+	.traits = ASSAY_TRAIT_ROCTX | ASSAY_TRAIT_FROM_START,
 };
 
 /* ---- tests ---- */

@@ -146,7 +146,10 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	if (to->last.row != ASSAY_NO_ROW)
 		to->before = sweep_max(to->before, to->last.end);
 	sweep_work before = to->tail;
-	to->last = to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0};
+	/* launched before the recording: more may have followed it then */
+	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
+	to->last = to->tail =
+		(sweep_work){r->key, r->enter, r->exit, r->row, early ? SWEEP_DOUBT_LINK : 0};
 	to->changed = to->legacy_joined = r->key;
 	if (r->flags & ASSAY_REC_TOGETHER)
 		join_launch(s, st, r, before);
@@ -276,7 +279,7 @@ static void do_destroy(assay_sweep *s, const assay_sweep_rec *r)
 
 /* A command entered a stream that is not known, perhaps the default stream: those that may be
  * blocking stand behind one another now, or do not. */
-static void enter_some(assay_sweep *s, const sweep_device *d)
+static void enter_some(assay_sweep *s, sweep_device *d)
 {
 	sweep_work latest = sweep_no_work;
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
@@ -284,6 +287,7 @@ static void enter_some(assay_sweep *s, const sweep_device *d)
 		if (p->unsure || p->blocking || p->legacy)
 			latest = sweep_latest(latest, p->tail);
 	}
+	d->some = latest; /* for streams that are not known yet */
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		sweep_stream *p = &s->stream.p[i];
 		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
@@ -322,6 +326,12 @@ static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 			enter_some(s, &s->device.p[d]);
 }
 
+static void do_dark(assay_sweep *s, const assay_sweep_rec *r)
+{
+	do_gap(s, r);
+	sweep_all_unseen(s, r->scope);
+}
+
 /* ------------------------------------------------------------------ streams, captures, sharing */
 
 static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
@@ -329,7 +339,7 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED)
 		return;
 	assay_sweep_rec named = *r;
-	named.flags = 0;
+	named.flags = r->flags & ASSAY_REC_WINDOW;
 	if (r->track == ASSAY_NO_ROW && r->stream > 2) { /* the address may be another's */
 		uint32_t old = sweep_find(&s->by_stream, r->stream, r->scope, 0);
 		if (old != ASSAY_NO_ROW)
@@ -340,6 +350,8 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	sweep_stream *p = &s->stream.p[st];
 	p->legacy |= (r->flags & ASSAY_REC_LEGACY) != 0;
+	if (r->row != ASSAY_NO_ROW && p->last.row == ASSAY_NO_ROW) /* made by this call */
+		p->tail.doubt = 0;
 	p->unsure = false;
 	p->blocking = !p->legacy && !(r->flags & ASSAY_REC_NONBLOCKING);
 	if (p->legacy)
@@ -399,7 +411,7 @@ void assay_sweep_end(assay_sweep *s)
 		const sweep_record *best = NULL;
 		for (size_t k = 0; k < s->shared.n; k++) {
 			const sweep_record *rec = &s->shared.p[k].rec;
-			if (s->shared.p[k].token == f->token && rec->exit <= f->enter &&
+			if (f->token && s->shared.p[k].token == f->token && rec->exit <= f->enter &&
 			    (!best || rec->exit > best->exit))
 				best = rec;
 		}
@@ -444,7 +456,10 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 		[ASSAY_OP_UNKNOWN_SYNC] = sweep_unknown_sync,
 		[ASSAY_OP_IN_GRAPH] = do_in_graph,
 		[ASSAY_OP_GRAPH_RAN] = do_graph_ran,
+		[ASSAY_OP_POOL_FREE] = sweep_pool_free,
+		[ASSAY_OP_POOL_ALLOC] = sweep_pool_alloc,
 		[ASSAY_OP_GAP] = do_gap,
+		[ASSAY_OP_DARK] = do_dark,
 	};
 	act[r->op](s, r);
 }
@@ -463,8 +478,8 @@ assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance)
 
 size_t assay_sweep_bytes(const assay_sweep *s)
 {
-	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device,
-				  &s->gaps,     &s->unseen,    &s->graphs};
+	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps,
+				  &s->unseen,   &s->graphs,    &s->pools};
 	size_t n = sizeof *s + s->event.cap * sizeof *s->event.p +
 		   s->stream.cap * sizeof *s->stream.p + s->device.cap * sizeof *s->device.p +
 		   s->pending.cap * sizeof *s->pending.p + s->shared.cap * sizeof *s->shared.p +
@@ -482,8 +497,8 @@ uint64_t assay_sweep_rerecords(const assay_sweep *s)
 
 void assay_sweep_free(assay_sweep *s)
 {
-	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device,
-			    &s->gaps,     &s->unseen,    &s->graphs};
+	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps,
+			    &s->unseen,   &s->graphs,    &s->pools};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
 		assay_vec_release(t[i]->slot);
 	assay_vec_free(&s->event);
@@ -492,6 +507,7 @@ void assay_sweep_free(assay_sweep *s)
 	assay_vec_free(&s->pending);
 	assay_vec_free(&s->gap);
 	assay_vec_free(&s->graph);
+	assay_vec_free(&s->freed);
 	assay_vec_free(&s->member);
 	assay_vec_free(&s->shared);
 	assay_vec_free(&s->foreign);

@@ -41,13 +41,19 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
 	ASSAY_OP_IN_GRAPH,     /* an event is recorded by some graph, whenever that is launched */
 	ASSAY_OP_GRAPH_RAN,    /* a graph was launched, nobody knows with which events in it */
+	ASSAY_OP_POOL_FREE, /* memory given back to a pool, and taken from one, in the order of a */
+	ASSAY_OP_POOL_ALLOC, /* stream; the stream is ASSAY_NO_HANDLE when the call does not say */
 	/* never pushed: their effect is in other records */
 	ASSAY_OP_CHOOSE_DEVICE,
 	ASSAY_OP_LAUNCH_GRAPH, /* a graph is launched, made executable, given an event */
 	ASSAY_OP_MAKE_GRAPH,
 	ASSAY_OP_GRAPH_RECORD,
 	ASSAY_OP_GRAPH_WAIT,
-	ASSAY_OP_GAP, /* records up to this key may be missing */
+	ASSAY_OP_GRAPH_CHILD,
+	ASSAY_OP_GRAPH_SET_RECORD, /* a node gets another event */
+	ASSAY_OP_GRAPH_SET_WAIT,
+	ASSAY_OP_GAP,  /* records of events up to this key may be missing */
+	ASSAY_OP_DARK, /* nothing was recorded for a while, up to this key */
 	ASSAY_OP_COUNT
 } assay_sweep_op;
 
@@ -68,6 +74,7 @@ enum {
 				    * devices: they start behind all of these streams' work, and all
 				    * that follows goes behind all of them */
 	ASSAY_REC_LONE = 16384,    /* DEVICE_SYNC, guessed: no other device has work */
+	ASSAY_REC_WINDOW = 32768,  /* its recording may have begun after the program */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

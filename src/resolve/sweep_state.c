@@ -74,21 +74,30 @@ static void remove_slot(sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
 	t->slot[hole].val = ASSAY_NO_ROW;
 }
 
-uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device)
+uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 {
-	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)device, scope, 0);
+	uint32_t d = sweep_find(&s->by_device, (uint32_t)r->device, r->scope, 0);
 	if (d != ASSAY_NO_ROW)
 		return d;
+	bool seen = sweep_find(&s->unseen, r->scope, 0, 0) == ASSAY_NO_ROW;
 	d = (uint32_t)s->device.n;
-	*assay_push(&s->device) = (sweep_device){
-		scope,
-		ASSAY_NO_ROW,
-		ASSAY_NO_ROW,
-		sweep_no_work,
-		0,
-		sweep_find(&s->unseen, scope, 0, 0) == ASSAY_NO_ROW ? INT64_MIN : INT64_MAX};
-	sweep_set(&s->by_device, (uint64_t)(uint32_t)device, scope, 0, d);
+	*assay_push(&s->device) = (sweep_device){.scope = r->scope,
+						 .first = ASSAY_NO_ROW,
+						 .legacy = ASSAY_NO_ROW,
+						 .orphan = sweep_no_work,
+						 .some = sweep_no_work,
+						 .unseen = seen ? INT64_MIN : INT64_MAX,
+						 .early = r->flags & ASSAY_REC_WINDOW};
+	sweep_set(&s->by_device, (uint32_t)r->device, r->scope, 0, d);
 	return d;
+}
+
+bool sweep_has_early(const assay_sweep *s, const assay_sweep_rec *r)
+{
+	for (size_t d = 0; r->flags & ASSAY_REC_WINDOW && d < s->device.n; d++)
+		if (s->device.p[d].scope == r->scope && s->device.p[d].early)
+			return true;
+	return false;
 }
 
 /* What a stream is found by. Streams known by their row are that row, whatever the handle; null and
@@ -135,6 +144,24 @@ bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at)
 	return false;
 }
 
+void sweep_doubt_all(assay_sweep *s, uint32_t scope)
+{
+	for (size_t d = 0; d < s->device.n; d++)
+		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
+								: ASSAY_NO_ROW;
+		     i != ASSAY_NO_ROW; i = s->stream.p[i].next)
+			s->stream.p[i].tail.doubt |= SWEEP_DOUBT_LINK;
+}
+
+void sweep_all_unseen(assay_sweep *s, uint32_t scope)
+{
+	sweep_set(&s->unseen, scope, 0, 0, 1);
+	for (size_t d = 0; d < s->device.n; d++)
+		if (s->device.p[d].scope == scope)
+			s->device.p[d].unseen = INT64_MAX;
+	sweep_doubt_all(s, scope);
+}
+
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->track == ASSAY_NO_ROW && r->stream == ASSAY_NO_HANDLE)
@@ -146,7 +173,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 			s->stream.p[st].id.handle = r->stream;
 		return st;
 	}
-	uint32_t d = sweep_device_of(s, r->scope, r->device);
+	uint32_t d = sweep_device_of(s, r);
 	bool legacy = k.legacy || r->flags & ASSAY_REC_LEGACY;
 	st = new_stream(s);
 	sweep_stream *p = &s->stream.p[st];
@@ -168,8 +195,10 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.slot_c = k.c,
 	};
 	s->device.p[d].first = st;
-	if (sweep_has_unseen(s, r->scope, r->enter))
+	if (s->device.p[d].early || sweep_has_unseen(s, r->scope, r->enter))
 		p->tail.doubt = SWEEP_DOUBT_LINK;
+	if (!legacy && sweep_may_end_later(&s->device.p[d].some, &p->tail))
+		p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
 	if (legacy)
 		s->device.p[d].legacy = st;
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
@@ -291,7 +320,7 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 		else if (from->unsure)
 			other = sweep_latest(other, from->tail);
 	}
-	if (other.doubt & SWEEP_DOUBT_LINK || sweep_later(other, w))
+	if (other.doubt & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER) || sweep_later(other, w))
 		w.doubt |= SWEEP_DOUBT_DEFAULT;
 	return w;
 }

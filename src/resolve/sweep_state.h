@@ -30,6 +30,8 @@ enum {
 	SWEEP_DOUBT_LINK = 1,    /* a link on the way is not exact */
 	SWEEP_DOUBT_DEFAULT = 2, /* unless the rules of the default stream hold; for that stream
 				  * itself it makes no difference */
+	SWEEP_DOUBT_OVER = 4,    /* LINK, but all of it was over when the device was waited for */
+	SWEEP_DOUBT_ANY = SWEEP_DOUBT_LINK | SWEEP_DOUBT_DEFAULT | SWEEP_DOUBT_OVER,
 };
 
 /* An event record as later waits need it. */
@@ -93,7 +95,9 @@ typedef struct sweep_device {
 	uint32_t legacy;   /* stream, once seen */
 	sweep_work orphan; /* of streams that are gone */
 	uint64_t orphan_synced;
-	int64_t unseen; /* until then work that was not recorded may run on it */
+	int64_t unseen;  /* until then work that was not recorded may run on it */
+	bool early;      /* so may work from before the recording */
+	sweep_work some; /* what a command may have made its default stream stand behind */
 } sweep_device;
 
 /* A wait, or host function, in front of the next work of a stream. */
@@ -122,13 +126,15 @@ typedef struct sweep_foreign {
 struct assay_sweep {
 	assay_sweep_sink sink;
 	int64_t tolerance;
-	sweep_table by_event, by_stream, by_device, gaps, unseen, graphs;
+	sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
 	assay_vec(sweep_event) event;
 	assay_vec(sweep_stream) stream;
 	assay_vec(sweep_device) device;
 	assay_vec(sweep_pending) pending;
 	assay_vec(uint64_t) gap;
 	assay_vec(uint64_t) graph; /* key of the last launch of one, by process */
+	assay_vec(
+		sweep_work) freed; /* the latest that pools may make an allocation wait for, too */
 	uint32_t free_event, free_stream, free_pending; /* heads of lists, ASSAY_NO_ROW none */
 	sweep_record *by_sync; /* newest record of each sync id, by its low bits */
 	assay_vec(sweep_shared) shared;
@@ -146,7 +152,7 @@ extern const assay_sweep_stream sweep_no_stream;
 /* The stream a record names, made at first sight; ASSAY_NO_ROW when it names none. */
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r);
 void sweep_stream_drop(assay_sweep *s, uint32_t stream);
-uint32_t sweep_device_of(assay_sweep *s, uint32_t scope, int32_t device);
+uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r);
 /* The event's row, or ASSAY_NO_ROW; space 0 events, 1 memory words. */
 uint32_t sweep_event_find(const assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
 uint32_t sweep_event_make(assay_sweep *s, const assay_sweep_rec *r, uint32_t space);
@@ -155,6 +161,14 @@ bool sweep_capturing(const assay_sweep *s, uint32_t stream);
 void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
 /* May work of the process run then that was not recorded? Not after a wait for its device. */
 bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at);
+/* Something entered one of the process's streams, nobody knows which: what they stand behind is not
+ * certain before their next work. */
+void sweep_doubt_all(assay_sweep *s, uint32_t scope);
+/* Work, or a function of the host, that was not recorded may run on any of its devices until they
+ * are waited for. */
+void sweep_all_unseen(assay_sweep *s, uint32_t scope);
+/* May work from before the recording still run on one of the process's devices? */
+bool sweep_has_early(const assay_sweep *s, const assay_sweep_rec *r);
 /* What everything put into the stream so far waits for; the default stream waits for every blocking
  * stream. */
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
@@ -205,6 +219,6 @@ bool sweep_value_fits(uint64_t value, uint64_t wanted, uint16_t flags);
 typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);
 sweep_op sweep_wait, sweep_wait_value, sweep_event_sync, sweep_stream_sync, sweep_device_sync,
 	sweep_unknown_sync, sweep_event_query, sweep_stream_query, sweep_copy, sweep_drain,
-	sweep_host_func, sweep_unseen;
+	sweep_host_func, sweep_unseen, sweep_pool_free, sweep_pool_alloc;
 
 #endif

@@ -126,7 +126,7 @@ static assay_sweep_wait new_wait(const assay_sweep_rec *r, assay_wait_kind kind)
 				  .slack = -INT64_MAX,
 				  .kind = (uint8_t)kind,
 				  .satisfied = 255,
-				  .doubts = SWEEP_DOUBT_LINK | SWEEP_DOUBT_DEFAULT};
+				  .doubts = SWEEP_DOUBT_ANY};
 }
 
 static bool is_resolved(const assay_sweep_wait *w)
@@ -189,6 +189,8 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		w->satisfied = w->producer_end <= w->rec.enter;
 	if (sweep_has_unseen(s, w->rec.scope, w->rec.enter))
 		w->flags |= ASSAY_WAIT_UNSEEN;
+	if (sweep_has_early(s, &w->rec))
+		w->flags |= ASSAY_WAIT_EARLY;
 	uint32_t n = s->sink.wait(s->sink.ctx, w);
 	if (e && !w->rec.arg && !w->rec.said && is_resolved(w))
 		remember(e, &w->rec, n);
@@ -205,18 +207,21 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 	    w->class == ASSAY_WAIT_IS_FAILED_CALL)
 		return;
 	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
+	if (w->rec.flags & ASSAY_REC_GUESSED) /* it may have been in another stream */
+		sweep_doubt_all(s, w->rec.scope);
 	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row,
 			   certain ? 0 : SWEEP_DOUBT_LINK};
 	sweep_enter(s, st, w->rec.key);
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
 }
 
-/* Does the stream that waits come after all that the other can owe to the rules of the default
- * stream? */
-static bool is_own_default(const assay_sweep *s, uint32_t st, const assay_sweep_stream *of)
+/* A record with no work before it in its stream can stand behind the default stream at most; for
+ * that stream itself a wait for it is a wait for nothing. */
+static bool owes_nothing_else(const assay_sweep *s, uint32_t st, const sweep_record *rec)
 {
-	return st != ASSAY_NO_ROW && s->stream.p[st].legacy && of->uid != s->stream.p[st].id.uid &&
-	       of->device == s->stream.p[st].id.device;
+	return st != ASSAY_NO_ROW && s->stream.p[st].legacy && rec->work.row == ASSAY_NO_ROW &&
+	       rec->stream.uid != s->stream.p[st].id.uid &&
+	       rec->stream.device == s->stream.p[st].id.device;
 }
 
 /* Returns the wait's number for news. */
@@ -227,8 +232,8 @@ static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_
 	assay_sweep_wait w = new_wait(r, space ? ASSAY_WAIT_VALUE : ASSAY_WAIT_STREAM_WAIT);
 	if (st != ASSAY_NO_ROW)
 		w.consumer = s->stream.p[st].id;
-	if (r->arg && !space && e && is_own_default(s, st, &e->last.stream))
-		w.doubts = SWEEP_DOUBT_LINK;
+	if (r->arg && !space && e && owes_nothing_else(s, st, &e->last))
+		w.doubts = SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER;
 	if (space)
 		w.rec.arg = 0;
 	resolve(s, e, st, &w);
@@ -395,6 +400,18 @@ static uint8_t doubt_of_unplaced(const assay_sweep *s, const assay_sweep_rec *r,
 	return sweep_may_end_later(&other, work) ? SWEEP_DOUBT_LINK : 0;
 }
 
+/* Nothing that was put on the device before runs any more. */
+static void drain(assay_sweep *s, sweep_device *d, const assay_sweep_rec *r)
+{
+	d->unseen = sweep_min(d->unseen, r->exit);
+	d->early = false;
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+		uint8_t *doubt = &s->stream.p[i].tail.doubt;
+		if (*doubt & SWEEP_DOUBT_LINK)
+			*doubt = (*doubt & (uint8_t)~SWEEP_DOUBT_LINK) | SWEEP_DOUBT_OVER;
+	}
+}
+
 static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w, uint32_t d,
 		   fan which, uint32_t edge)
 {
@@ -403,12 +420,13 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		w->doubts = SWEEP_DOUBT_LINK;
 	work.doubt |= doubt_of_unplaced(s, r, which, &work);
 	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN + 1 : work.end;
-	work.doubt |= end < s->device.p[d].unseen ? SWEEP_DOUBT_LINK : 0;
+	bool early = which == ALL_STREAMS && s->device.p[d].early;
+	work.doubt |= end < s->device.p[d].unseen || early ? SWEEP_DOUBT_LINK : 0;
 	take_work(w, work);
 	finish_host(s, w);
 	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
 	if (which == ALL_STREAMS && !(r->flags & ASSAY_REC_GUESSED))
-		s->device.p[d].unseen = sweep_min(s->device.p[d].unseen, r->exit);
+		drain(s, &s->device.p[d], r);
 }
 
 /* Which stream was waited for is not recorded: the one whose work ended last in the call, when the
@@ -446,7 +464,8 @@ static fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sw
 	assay_sweep_stream of;
 	sweep_work sure = fan_work(s, d, BLOCKING_STREAMS, &of);
 	sweep_work all = fan_work(s, d, UNSURE_STREAMS, &of);
-	if (all.row == sure.row && !((all.doubt ^ sure.doubt) & SWEEP_DOUBT_LINK))
+	if (all.row == sure.row &&
+	    !((all.doubt ^ sure.doubt) & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER)))
 		return BLOCKING_STREAMS;
 	w->class = ASSAY_WAIT_IS_LIKELY;
 	bool fits = all.end > r->enter && all.end <= r->exit + s->tolerance;
@@ -505,7 +524,7 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 		put_wait(s, NULL, &w);
 		return;
 	}
-	uint32_t d = sweep_device_of(s, r->scope, r->device);
+	uint32_t d = sweep_device_of(s, r);
 	bool sure = !(r->flags & ASSAY_REC_GUESSED) || held_by_lone(s, r, d);
 	w.class = sure ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY;
 	fan_in(s, r, &w, d, ALL_STREAMS, ASSAY_EDGE_DEVICE_SYNC);
@@ -568,7 +587,7 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->device < 0 || r->flags & ASSAY_REC_FAILED)
 		return;
-	uint32_t d = sweep_device_of(s, r->scope, r->device);
+	uint32_t d = sweep_device_of(s, r);
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_DRAIN);
 	sweep_work work = fan_work(s, d, ALL_STREAMS, &w.producer);
 	if (work.row == ASSAY_NO_ROW || work.end <= r->enter || work.end > r->exit)
@@ -579,35 +598,28 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
 }
 
-/* It entered one of the process's streams. */
-static void doubt_all(assay_sweep *s, uint32_t scope)
+/* When it ends is not known, so nothing that waits for the stream is certain before its next work.
+ */
+static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
-	for (size_t d = 0; d < s->device.n; d++) {
-		bool own = s->device.p[d].scope == scope;
-		if (own)
-			s->device.p[d].unseen = INT64_MAX;
-		for (uint32_t i = own ? s->device.p[d].first : ASSAY_NO_ROW; i != ASSAY_NO_ROW;
-		     i = s->stream.p[i].next)
-			s->stream.p[i].tail.doubt |= SWEEP_DOUBT_LINK;
-	}
+	sweep_work unknown = sweep_no_work;
+	unknown.doubt = SWEEP_DOUBT_LINK;
+	sweep_set(&s->unseen, r->scope, 0, 0, 1);
+	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
+	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }
 
-/* Its end is not known, so nothing that waits for the stream is certain before its next work. */
 void sweep_unseen(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t st = sweep_stream_of(s, r);
-	sweep_work unknown = sweep_no_work;
-	unknown.doubt = SWEEP_DOUBT_LINK;
 	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
-	sweep_set(&s->unseen, r->scope, 0, 0, 1);
 	if (st == ASSAY_NO_ROW) {
-		doubt_all(s, r->scope);
+		sweep_all_unseen(s, r->scope);
 		return;
 	}
-	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
 	sweep_enter(s, st, r->key);
-	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
+	enter_unseen(s, st, r);
 }
 
 void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
@@ -621,8 +633,52 @@ void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
 					   .edge = ASSAY_EDGE_HOST_FUNC,
 					   .from_row = s->stream.p[st].tail.row,
 					   .host_row = r->row});
-	/* when it ends is not known: what waits for the stream may have waited for it */
-	sweep_work unknown = sweep_no_work;
-	unknown.doubt = SWEEP_DOUBT_LINK;
-	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
+	enter_unseen(s, st, r);
+}
+
+/* ------------------------------------------------------------------ pools of memory */
+
+static sweep_work *freed_of(assay_sweep *s, uint32_t scope)
+{
+	uint32_t i = sweep_find(&s->pools, scope, 0, 0);
+	if (i == ASSAY_NO_ROW) {
+		i = (uint32_t)s->freed.n;
+		sweep_set(&s->pools, scope, 0, 0, i);
+		*assay_push(&s->freed) = sweep_no_work;
+	}
+	return &s->freed.p[i];
+}
+
+void sweep_pool_free(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t st = sweep_stream_of(s, r);
+	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
+		return;
+	sweep_work work = sweep_no_work;
+	work.doubt = SWEEP_DOUBT_LINK;
+	if (st != ASSAY_NO_ROW) {
+		sweep_enter(s, st, r->key);
+		work = sweep_tail(s, st);
+	}
+	sweep_work *freed = freed_of(s, r->scope);
+	*freed = sweep_latest(*freed, work);
+}
+
+/* A pool may hand out what another stream gives back, and make this one wait for it. */
+void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t st = sweep_stream_of(s, r);
+	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
+		return;
+	if (st != ASSAY_NO_ROW)
+		sweep_enter(s, st, r->key);
+	const sweep_work *freed = freed_of(s, r->scope);
+	bool running = freed->doubt ||
+		       (freed->row != ASSAY_NO_ROW && freed->end > r->enter - s->tolerance);
+	if (!running)
+		return;
+	if (st == ASSAY_NO_ROW)
+		sweep_doubt_all(s, r->scope);
+	else if (sweep_may_end_later(freed, &s->stream.p[st].tail))
+		s->stream.p[st].tail.doubt |= SWEEP_DOUBT_LINK;
 }

@@ -111,6 +111,29 @@ static void index_keys(waits *w)
 	assay_vec_free(&rows);
 }
 
+/* Work that was launched before the first call that is recorded: who knows what else was. */
+static void index_starts(waits *w)
+{
+	const assay_tables *t = w->t;
+	uint64_t *first = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *first);
+	w->from_start = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *w->from_start);
+	for (uint32_t i = 0; i < w->sources; i++)
+		w->from_start[i] = true;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		uint32_t source = waits_host_source(w, h);
+		uint64_t key = assay_call_corr(t, h) ? waits_host_key(w, h) : 0;
+		if (key && source < w->sources && (!first[source] || key < first[source]))
+			first[source] = key;
+	}
+	for (uint32_t g = 0; g < t->gpu.n; g++) {
+		uint32_t source = assay_track_group(t, t->gpu.track[g]);
+		if (source < w->sources && t->gpu.corr[g] &&
+		    waits_key_at(w, source, t->gpu.ts[g], t->gpu.corr[g]) < first[source] &&
+		    !assay_has_trait(w->run, source, ASSAY_TRAIT_FROM_START))
+			w->from_start[source] = false;
+	}
+}
+
 /* ------------------------------------------------------------------ output */
 
 static uint64_t corr_of(const waits *w, uint32_t host, uint32_t source, uint64_t key)
@@ -286,6 +309,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	index_calls(&w);
 	index_gpus(&w);
 	index_keys(&w);
+	index_starts(&w);
 	waits_add_records(&w);
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
@@ -294,7 +318,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 			     &w.legacy, &w.recorded, &w.barriers, &w.ordinals};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
-	assay_marks *marks[] = {&w.chosen, &w.launched, &w.work, &w.numbered, &w.bound, &w.barred};
+	assay_marks *marks[] = {&w.chosen,   &w.launched, &w.dark,  &w.work,
+				&w.numbered, &w.bound,    &w.barred};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 		assay_vec_free(&marks[i]->v);
 	assay_vec_free(&w.devices);

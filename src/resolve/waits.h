@@ -38,6 +38,7 @@ typedef struct waits {
 	assay_marks
 		chosen; /* thread -> device as the program numbers it, by calls that choose one */
 	assay_map ordinals;   /* source and such a number -> device, or WAITS_SEVERAL */
+	assay_marks dark;     /* source -> recording was off before the calls with greater keys */
 	assay_marks launched; /* thread -> device of its launches, where there are several */
 	assay_marks work;     /* stream, device -> start of work, latest end up to it; the same */
 	assay_marks numbered; /* source and number of a stream -> rows of track */
@@ -47,6 +48,7 @@ typedef struct waits {
 	assay_vec(struct waits_gpu) devices;
 	bool *tells_device;     /* by source: calls that choose a device are in it */
 	bool *is_hip;           /* by source */
+	bool *from_start;       /* by source: nothing shows that the program had begun before */
 	uint32_t *stream_track; /* by row of stream */
 	assay_call *call;       /* by string id */
 	assay_arena scratch;

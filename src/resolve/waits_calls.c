@@ -11,6 +11,9 @@ static const uint8_t op_of[ASSAY_DOES_COUNT] = {
 	[ASSAY_DOES_MAKE_GRAPH] = ASSAY_OP_MAKE_GRAPH,
 	[ASSAY_DOES_GRAPH_RECORD] = ASSAY_OP_GRAPH_RECORD,
 	[ASSAY_DOES_GRAPH_WAIT] = ASSAY_OP_GRAPH_WAIT,
+	[ASSAY_DOES_GRAPH_CHILD] = ASSAY_OP_GRAPH_CHILD,
+	[ASSAY_DOES_GRAPH_SET_RECORD] = ASSAY_OP_GRAPH_SET_RECORD,
+	[ASSAY_DOES_GRAPH_SET_WAIT] = ASSAY_OP_GRAPH_SET_WAIT,
 	[ASSAY_DOES_RECORD] = ASSAY_OP_RECORD,
 	[ASSAY_DOES_WAIT] = ASSAY_OP_WAIT,
 	[ASSAY_DOES_EVENT_SYNC] = ASSAY_OP_EVENT_SYNC,
@@ -46,6 +49,10 @@ assay_call assay_call_of(assay_str name)
 	assay_call c = {op_of[m.does], 0, m.takes};
 	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
 	bool queues = m.does == ASSAY_DOES_COPY && m.async && !assay_str_starts(name, "hsa");
+	if (m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE))
+		return (assay_call){m.does == ASSAY_DOES_FREE ? ASSAY_OP_POOL_FREE
+							      : ASSAY_OP_POOL_ALLOC,
+				    m.per_thread ? ASSAY_REC_PER_THREAD : 0, ASSAY_CALL_STREAM};
 	if (may_hold && m.blocks == ASSAY_BLOCKS_NEVER)
 		return (assay_call){ASSAY_OP_COUNT, 0, queues ? ASSAY_CALL_QUEUES : 0};
 	c.takes |= queues ? ASSAY_CALL_QUEUES : 0;

@@ -23,12 +23,14 @@ static bool matters(const waits *w, uint32_t i)
 	return w->t->event_call.status[i] == 0 &&
 	       (op == ASSAY_OP_LAUNCH_GRAPH || op == ASSAY_OP_MAKE_GRAPH ||
 		op == ASSAY_OP_GRAPH_RECORD || op == ASSAY_OP_GRAPH_WAIT ||
-		op == ASSAY_OP_CAPTURE_BEGIN || op == ASSAY_OP_CAPTURE_END || is_external(w, i));
+		op == ASSAY_OP_GRAPH_CHILD || op == ASSAY_OP_GRAPH_SET_RECORD ||
+		op == ASSAY_OP_GRAPH_SET_WAIT || op == ASSAY_OP_CAPTURE_BEGIN ||
+		op == ASSAY_OP_CAPTURE_END || is_external(w, i));
 }
 
 static void copy_nodes(waits_nodes *to, const waits_nodes *from, uint64_t graph, waits_node as)
 {
-	for (size_t i = 0; i < from->v.n; i++) {
+	for (size_t i = 0, n_from = from->v.n; i < n_from; i++) { /* they may be the same */
 		waits_node n = from->v.p[i];
 		if (n.graph != graph || n.source != as.source)
 			continue;
@@ -84,6 +86,25 @@ static void take_captured(graphs *g, waits_node n)
 	*assay_push(&g->making.v) = n;
 }
 
+/* A node of a graph that can be launched gets another event. Which one is not recorded: when the
+ * graph has several, any of them may be recorded or awaited from here on. */
+static void set_event(waits_nodes *ready, waits_node n)
+{
+	waits_node *only = NULL;
+	size_t same = 0;
+	for (size_t i = 0; i < ready->v.n; i++) {
+		waits_node *old = &ready->v.p[i];
+		if (old->graph != n.graph || old->source != n.source || old->waits != n.waits)
+			continue;
+		only = old;
+		same++;
+	}
+	if (same == 1)
+		only->event = n.event;
+	else
+		*assay_push(&ready->v) = n;
+}
+
 static void take(graphs *g, uint32_t i)
 {
 	const assay_event_call_table *e = &g->w->t->event_call;
@@ -93,9 +114,14 @@ static void take(graphs *g, uint32_t i)
 			.event = e->event[i],
 			.source = assay_track_group(g->w->t, e->track[i]),
 			.launch = i,
-			.waits = op == ASSAY_OP_GRAPH_WAIT || op == ASSAY_OP_WAIT};
+			.waits = op == ASSAY_OP_GRAPH_WAIT || op == ASSAY_OP_WAIT ||
+				 op == ASSAY_OP_GRAPH_SET_WAIT};
 	if (op == ASSAY_OP_GRAPH_RECORD || op == ASSAY_OP_GRAPH_WAIT) {
 		*assay_push(&g->making.v) = n;
+	} else if (op == ASSAY_OP_GRAPH_CHILD) {
+		copy_nodes(&g->making, &g->making, e->more[i], n);
+	} else if (op == ASSAY_OP_GRAPH_SET_RECORD || op == ASSAY_OP_GRAPH_SET_WAIT) {
+		set_event(&g->ready, n);
 	} else if (op == ASSAY_OP_RECORD || op == ASSAY_OP_WAIT) {
 		take_captured(g, n);
 	} else if (op == ASSAY_OP_CAPTURE_BEGIN) {
@@ -119,6 +145,7 @@ waits_nodes waits_graph_events(const waits *w)
 	for (uint32_t i = 0; i < e->n; i++) {
 		assay_sweep_op op = w->call[e->name[i]].op;
 		any |= op == ASSAY_OP_GRAPH_RECORD || op == ASSAY_OP_GRAPH_WAIT ||
+		       op == ASSAY_OP_GRAPH_SET_RECORD || op == ASSAY_OP_GRAPH_SET_WAIT ||
 		       is_external(w, i);
 		if (matters(w, i))
 			*assay_push(&rows) = i;
@@ -217,6 +244,76 @@ TEST(an_external_record_in_a_capture_is_a_node_of_its_graph)
 	const assay_wait_table *t = &run->part.t.wait;
 	CHECK_EQ(t->n, 2);
 	CHECK(t->record_corr[0] == 2 && t->record_corr[1] == 8);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_child_graph_brings_its_events)
+{
+	static const step steps[] = {
+		{"cudaGraphAddEventRecordNode", 0, 0xA, 0x100, 0, 0},
+		{"cudaGraphAddChildGraphNode", 0, 0, 0x200, 0x100, 0},
+		{"cudaGraphInstantiate", 0, 0, 0x201, 0x200, 0},
+		{"cudaGraphLaunch", 13, 0, 0x201, 0, 300000},
+		{"cudaStreamWaitEvent", 14, 0xA, 0, 0, 0},
+	};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->record_corr[0] == 4 && t->producer_gpu[0] == 0);
+	CHECK_EQ(t->class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_graph_records_the_event_that_its_node_was_given_last)
+{
+	static const step steps[] = {
+		{"cudaGraphAddEventRecordNode", 0, 0xA, 0x100, 0, 0},
+		{"cudaGraphInstantiate", 0, 0, 0x101, 0x100, 0},
+		{"cudaGraphExecEventRecordNodeSetEvent", 0, 0xB, 0x101, 0x900, 0},
+		{"cudaGraphLaunch", 13, 0, 0x101, 0, 300000},
+		{"cudaStreamWaitEvent", 14, 0xA, 0, 0, 0},
+		{"cudaStreamWaitEvent", 14, 0xB, 0, 0, 0},
+		{"cudaGraphAddEventRecordNode", 0, 0xC, 0x200, 0, 0},
+		{"cudaGraphExecUpdate", 0, 0, 0x101, 0x200, 0},
+		{"cudaGraphLaunch", 13, 0, 0x101, 0, 600000},
+		{"cudaStreamWaitEvent", 14, 0xB, 0, 0, 0},
+		{"cudaStreamWaitEvent", 14, 0xC, 0, 0, 0},
+	};
+	static const uint64_t record[] = {0, 4, 4, 9};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK_EQ(t->n, ASSAY_COUNT_OF(record));
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(record); i++)
+		CHECK_EQ(t->record_corr[i], record[i]);
+	assay_run_free(run);
+	return 0;
+}
+
+/* CUPTI numbers that record too, but nobody says when in the graph it was. */
+TEST(an_event_that_a_graph_recorded_is_not_exact_by_its_number)
+{
+	static const step steps[] = {
+		{"cudaGraphLaunch", 13, 0, 0x101, 0, 300000},
+		{"cudaEventSynchronize", 0, 0xA, 0, 0, 0},
+	};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	assay_tables *t = &run->part.t;
+	uint32_t r = assay_add(t, ASSAY_T_event_record), s = assay_add(t, ASSAY_T_sync);
+	t->event_record.track[r] = t->gpu.track[0];
+	t->event_record.corr[r] = 1;
+	t->event_record.event[r] = t->event_record.sync_id[r] = 5;
+	t->sync.track[s] = t->gpu.track[0];
+	t->sync.ts[s] = 10000;
+	t->sync.dur[s] = 1000;
+	t->sync.corr[s] = 2;
+	t->sync.name[s] = assay_sid_of(run, "Event Sync");
+	t->sync.event[s] = 5;
+	t->sync.sync_id[s] = 5;
+	t->wait.n = t->edge.n = 0;
+	assay_waits(run);
+	CHECK(t->wait.n == 1 && t->wait.record_corr[0] == 1);
+	CHECK_EQ(t->wait.class[0], ASSAY_WAIT_IS_LIKELY);
 	assay_run_free(run);
 	return 0;
 }

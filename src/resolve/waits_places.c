@@ -59,17 +59,64 @@ static void find_choices(waits *w)
 		}
 }
 
+/* Threads start with device 0; while nothing is recorded they may choose any. */
 static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint64_t key)
 {
 	const assay_mark *m = assay_mark_before(&w->chosen, thread, key);
+	const assay_mark *dark = assay_mark_before(&w->dark, source, key);
+	if (dark && (!m || m->key <= dark->key))
+		return -1;
 	if (m)
 		return m->value;
-	return source < w->sources && w->tells_device[source] ? 0 : -1; /* threads start there */
+	return source < w->sources && w->tells_device[source] ? 0 : -1;
+}
+
+/* By source and time, the smallest key of the calls from then on. */
+static assay_marks keys_by_time(const waits *w, const bool *wanted)
+{
+	const assay_host_table *h = &w->t->host;
+	assay_marks m = {0};
+	for (uint32_t i = 0; i < h->n; i++) {
+		uint32_t source = waits_host_source(w, i);
+		if (assay_call_corr(w->t, i) && source < w->sources && wanted[source])
+			*assay_push(&m.v) = (assay_mark){source, (uint64_t)h->ts[i],
+							 (int64_t)waits_host_key(w, i), 0};
+	}
+	assay_marks_sort(&m);
+	for (size_t i = m.v.n; i-- > 1;)
+		if (m.v.p[i].place == m.v.p[i - 1].place && m.v.p[i].value < m.v.p[i - 1].value)
+			m.v.p[i - 1].value = m.v.p[i].value;
+	return m;
+}
+
+static void find_dark(waits *w)
+{
+	const assay_off_table *o = &w->t->off;
+	bool *wanted = assay_alloc(&w->scratch, w->sources + 1);
+	for (uint32_t i = 0; i < o->n; i++)
+		wanted[assay_group_of(w->t, o->source[i])] = true;
+	assay_marks keys = o->n ? keys_by_time(w, wanted) : (assay_marks){0};
+	for (uint32_t i = 0; i < o->n; i++) {
+		uint32_t source = assay_group_of(w->t, o->source[i]);
+		int64_t until = o->ts[i] + o->dur[i];
+		const assay_mark *next = assay_mark_after(&keys, source, (uint64_t)until - 1);
+		if (next) /* work of calls before it may well have been recorded */
+			*assay_push(&w->dark.v) =
+				(assay_mark){source, (uint64_t)next->value - 1, until, 0};
+	}
+	assay_marks_sort(&w->dark);
+	assay_vec_free(&keys.v);
 }
 
 static uint64_t place_of_ordinal(uint32_t source, int64_t ordinal)
 {
 	return (uint64_t)source << 32 | (uint32_t)ordinal;
+}
+
+/* Launches on several devices tell nothing of the one that was chosen. */
+static bool is_joint(const waits *w, uint32_t h)
+{
+	return w->call[w->t->host.name[h]].flags & ASSAY_REC_TOGETHER;
 }
 
 /* Profilers may number devices otherwise than programs: AMD's count processors too, and programs
@@ -83,7 +130,8 @@ static void learn_ordinals(waits *w)
 			t->gpu.kind[g] == ASSAY_GPU_KERNEL
 				? assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]))
 				: ASSAY_NO_ROW;
-		if (h == ASSAY_NO_ROW || source >= w->sources || !w->tells_device[source])
+		if (h == ASSAY_NO_ROW || source >= w->sources || !w->tells_device[source] ||
+		    is_joint(w, h))
 			continue;
 		int64_t ordinal = ordinal_at(w, source, t->host.track[h], waits_host_key(w, h));
 		uint32_t device = (uint32_t)t->track.pid[t->gpu.track[g]];
@@ -128,10 +176,11 @@ static int32_t device_of_ordinal(const waits *w, uint32_t source, int64_t ordina
 	return is_taken(w, source, device) ? -1 : device;
 }
 
-static bool is_default_number(const waits *w, uint32_t source, int64_t stream)
+bool waits_is_default_number(const waits *w, uint32_t source, int64_t stream)
 {
-	return stream ==
-	       (w->is_hip[source] ? 0 : 7); /* CUPTI numbers that of a process's context 7 */
+	return source < w->sources &&
+	       stream == (w->is_hip[source] ? 0
+					    : 7); /* CUPTI numbers that of a process's context 7 */
 }
 
 static void find_devices(waits *w)
@@ -147,7 +196,7 @@ static void find_devices(waits *w)
 			*slot = ASSAY_NO_ROW - 2;
 			*assay_push(&w->devices) = (struct waits_gpu){source, device};
 		}
-		if (is_default_number(w, source, t->track.tid[k]))
+		if (waits_is_default_number(w, source, t->track.tid[k]))
 			*slot = k;
 		*assay_push(&w->numbered.v) = (assay_mark){
 			place_of_handle(source, (uint64_t)t->track.tid[k]), (uint64_t)k + 1, k, 0};
@@ -241,6 +290,30 @@ static void find_handles(waits *w)
 	}
 }
 
+/* The recorder marks threads' own streams: which one is whose is told by who launched into it. */
+static void find_own_streams(waits *w)
+{
+	const assay_tables *t = w->t;
+	assay_map own = {0}; /* track -> 1 */
+	uint32_t was = w->run->part.source;
+	for (uint32_t i = 0; i < t->stream.n; i++) {
+		w->run->part.source = t->stream.source[i];
+		if (t->stream.flags[i] & ASSAY_STREAM_PER_THREAD && t->stream.device[i] >= 0)
+			*assay_map_at(&own, assay_stream_track(&w->run->part, t->stream.device[i],
+							       t->stream.id[i])) = 1;
+	}
+	w->run->part.source = was;
+	for (uint32_t g = 0; own.n && g < t->gpu.n; g++) {
+		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
+		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
+		if (h != ASSAY_NO_ROW && assay_map_get(&own, track) == 1)
+			bind(w, source,
+			     waits_own_handle(t->host.track[h], (int32_t)t->track.pid[track]),
+			     track, waits_host_key(w, h));
+	}
+	assay_map_free(&own);
+}
+
 /* Only where there are several devices is it a question which one a call means. */
 static void find_work(waits *w)
 {
@@ -257,7 +330,7 @@ static void find_work(waits *w)
 		*assay_push(&w->work.v) = (assay_mark){track, key, start, end};
 		*assay_push(&w->work.v) =
 			(assay_mark){place_of_device(source, device), key, start, end};
-		if (h != ASSAY_NO_ROW && t->gpu.kind[g] == ASSAY_GPU_KERNEL)
+		if (h != ASSAY_NO_ROW && t->gpu.kind[g] == ASSAY_GPU_KERNEL && !is_joint(w, h))
 			*assay_push(&w->launched.v) =
 				(assay_mark){t->host.track[h], key, device, 0};
 	}
@@ -273,10 +346,12 @@ static void find_work(waits *w)
 void waits_find_places(waits *w)
 {
 	find_devices(w);
+	find_dark(w);
 	find_choices(w);
 	assay_marks_sort(&w->chosen);
 	learn_ordinals(w);
 	find_handles(w);
+	find_own_streams(w);
 	find_work(w);
 	assay_marks_sort(&w->launched);
 	assay_marks_sort(&w->bound);

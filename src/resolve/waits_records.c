@@ -14,17 +14,19 @@ static assay_sweep_rec *add_rec(waits *w, assay_sweep_op op, uint32_t source, ui
 {
 	assay_sweep_rec *r = assay_push(&w->recs);
 	uint32_t scope = source < w->sources ? w->source_scope[source] : ASSAY_NO_ROW;
-	*r = (assay_sweep_rec){.key = waits_key_at(w, source, ts, corr),
-			       .enter = ts,
-			       .exit = ts,
-			       .stream = ASSAY_NO_HANDLE,
-			       .scope = scope == ASSAY_NO_ROW ? 1u << 31 | source : scope,
-			       .thread = ASSAY_NO_ROW,
-			       .track = ASSAY_NO_ROW,
-			       .hint = ASSAY_NO_ROW,
-			       .row = ASSAY_NO_ROW,
-			       .device = -1,
-			       .op = (uint8_t)op};
+	*r = (assay_sweep_rec){
+		.key = waits_key_at(w, source, ts, corr),
+		.enter = ts,
+		.exit = ts,
+		.stream = ASSAY_NO_HANDLE,
+		.scope = scope == ASSAY_NO_ROW ? 1u << 31 | source : scope,
+		.thread = ASSAY_NO_ROW,
+		.track = ASSAY_NO_ROW,
+		.hint = ASSAY_NO_ROW,
+		.row = ASSAY_NO_ROW,
+		.device = -1,
+		.flags = source < w->sources && !w->from_start[source] ? ASSAY_REC_WINDOW : 0,
+		.op = (uint8_t)op};
 	return r;
 }
 
@@ -49,6 +51,13 @@ static void attach_call(waits *w, assay_sweep_rec *r, uint32_t h)
 	fail_by(r, t->api.status[t->host.detail[h]]);
 }
 
+/* An event that a graph records: when in the graph is not known, at its end most likely. */
+static void doubt_in_graph(const waits *w, assay_sweep_rec *r)
+{
+	if (r->row != ASSAY_NO_ROW && w->call[w->t->host.name[r->row]].op == ASSAY_OP_LAUNCH_GRAPH)
+		r->flags |= ASSAY_REC_GUESSED;
+}
+
 static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 {
 	int64_t id = w->t->track.tid[track];
@@ -57,6 +66,9 @@ static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 		return;
 	r->track = track;
 	uint32_t source = assay_track_group(w->t, track);
+	if (waits_legacy_track(w, source, r->device) == ASSAY_NO_ROW &&
+	    waits_is_default_number(w, source, id))
+		waits_learn_legacy(w, source, track); /* nothing ran in it */
 	if (waits_legacy_track(w, source, r->device) == track)
 		r->flags |= ASSAY_REC_LEGACY;
 }
@@ -106,9 +118,12 @@ static void add_streams(waits *w)
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, group, 0, 0);
 		set_stream(w, r, track);
 		r->stream = s->handle[i];
-		r->flags = (uint16_t)((s->flags[i] & 1 ? ASSAY_REC_LEGACY : 0) |
-				      (s->flags[i] & 2 ? ASSAY_REC_NONBLOCKING : 0));
-		if (s->flags[i] & 1)
+		r->flags =
+			(uint16_t)((r->flags & ASSAY_REC_WINDOW) |
+				   (s->flags[i] & ASSAY_STREAM_DEFAULT ? ASSAY_REC_LEGACY : 0) |
+				   (s->flags[i] & ASSAY_STREAM_NONBLOCKING ? ASSAY_REC_NONBLOCKING
+									   : 0));
+		if (s->flags[i] & ASSAY_STREAM_DEFAULT)
 			waits_learn_legacy(w, group, track);
 		else if (s->handle[i] > 2)
 			waits_learn_handle(w, group, s->handle[i], track);
@@ -175,6 +190,7 @@ static void add_event_records(waits *w)
 		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, e->corr[i], e->ts[i]);
 		attach_call(w, r, h);
+		doubt_in_graph(w, r);
 		set_stream(w, r, e->track[i]);
 		number_event(r, e->event[i]);
 		r->arg = w->handles_only ? 0 : e->sync_id[i];
@@ -203,6 +219,7 @@ static void add_event_rows(waits *w)
 		assay_sweep_rec *r =
 			add_rec(w, ASSAY_OP_RECORD, source, (uint64_t)a.corr, t->host.ts[i]);
 		attach_call(w, r, h);
+		doubt_in_graph(w, r);
 		number_event(r, (uint64_t)a.event);
 		if (a.stream >= 0)
 			set_stream(w, r, stream_beside(w, t->host.track[i], a.device, a.stream));
@@ -234,12 +251,13 @@ static void set_awaited(waits *w, assay_sweep_rec *r, uint32_t i, uint64_t wait_
 {
 	const assay_sync_table *s = &w->t->sync;
 	uint32_t source = assay_track_group(w->t, s->track[i]), track = ASSAY_NO_ROW;
-	bool guessed = source < w->sources && w->only_device[source] < 0;
-	if (guessed)
+	int64_t device = w->t->track.pid[s->track[i]];
+	int32_t only = source < w->sources ? w->only_device[source] : (int32_t)device;
+	bool guessed = only != device;
+	if (only < 0)
 		track = waits_track_awaited(w, i, r->key, wait_key);
 	if (track == ASSAY_NO_ROW)
-		track = stream_beside(w, s->track[i], w->t->track.pid[s->track[i]],
-				      s->wait_stream[i]);
+		track = stream_beside(w, s->track[i], only < 0 ? device : only, s->wait_stream[i]);
 	set_stream(w, r, track);
 	r->flags |= guessed ? ASSAY_REC_GUESSED : 0;
 }
@@ -258,6 +276,7 @@ static void add_named_record(waits *w, uint32_t i, uint64_t wait_key)
 	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, corr));
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, corr, s->ts[i]);
 	attach_call(w, r, h);
+	doubt_in_graph(w, r);
 	r->flags |= h == ASSAY_NO_ROW ? ASSAY_REC_OUTSIDE : 0;
 	number_event(r, (uint64_t)s->event[i]);
 	r->arg = w->handles_only ? 0 : corr | made_id;
@@ -473,7 +492,6 @@ static void add_event_calls(waits *w)
 		add_event_call(w, i);
 }
 
-/* When in the graph an event is recorded is not known: at its end, most likely. */
 static void add_graph_events(waits *w)
 {
 	waits_nodes nodes = waits_graph_events(w);
@@ -489,7 +507,7 @@ static void add_graph_events(waits *w)
 					   assay_corr_key(n->source, w->t->event_call.corr[i]));
 		assay_sweep_rec *r = add_call(w, n->source, call, h, &a);
 		place_row(w, r, i, call, &a);
-		r->flags |= n->waits ? 0 : ASSAY_REC_GUESSED;
+		r->flags |= n->waits ? 0 : ASSAY_REC_GUESSED; /* as of doubt_in_graph() */
 	}
 	assay_vec_free(&nodes.v);
 }
@@ -628,7 +646,8 @@ static void add_graph_doubts(waits *w)
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		assay_call call = w->call[t->host.name[h]];
 		uint32_t source = waits_host_source(w, h);
-		if ((call.op != ASSAY_OP_GRAPH_RECORD && call.op != ASSAY_OP_RECORD) ||
+		if ((call.op != ASSAY_OP_GRAPH_RECORD && call.op != ASSAY_OP_GRAPH_SET_RECORD &&
+		     call.op != ASSAY_OP_RECORD) ||
 		    source >= w->sources || w->has_calls[source] || !t->host.args[h])
 			continue;
 		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
@@ -644,6 +663,12 @@ static void add_graph_doubts(waits *w)
 			attach_call(w,
 				    add_rec(w, ASSAY_OP_GRAPH_RAN, waits_host_source(w, h), 0, 0),
 				    h);
+}
+
+/* Something enters a stream, and the call does not say which. */
+static void add_unplaced(waits *w, assay_sweep_op op, uint32_t h)
+{
+	attach_call(w, add_rec(w, op, waits_host_source(w, h), 0, 0), h);
 }
 
 /* Calls that say nothing of what they wait for still say how long. */
@@ -687,6 +712,10 @@ static void add_host_calls(waits *w)
 			add_barrier(w, waits_barrier_of(w, source, waits_host_key(w, h)), h);
 		else if (call.op == ASSAY_OP_RECORD)
 			add_blind_record(w, h);
+		else if (call.op == ASSAY_OP_HOST_FUNC || call.op == ASSAY_OP_WAIT_VALUE)
+			add_unplaced(w, ASSAY_OP_UNSEEN, h);
+		else if (call.op == ASSAY_OP_POOL_FREE || call.op == ASSAY_OP_POOL_ALLOC)
+			add_unplaced(w, call.op, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
 			attach_call(w, r, h);
@@ -696,12 +725,23 @@ static void add_host_calls(waits *w)
 	}
 }
 
+/* Stretches in which recording was off. */
+static void add_dark(waits *w)
+{
+	for (size_t i = 0; i < w->dark.v.n; i++) {
+		const assay_mark *m = &w->dark.v.p[i];
+		assay_sweep_rec *r = add_rec(w, ASSAY_OP_DARK, (uint32_t)m->place, 0, m->value);
+		r->key = m->key;
+	}
+}
+
 void waits_add_records(waits *w)
 {
 	waits_find_barriers(w);
 	waits_find_places(w);
 	add_streams(w);
 	add_launches(w);
+	add_dark(w);
 	add_event_records(w);
 	add_event_rows(w);
 	add_syncs(w);

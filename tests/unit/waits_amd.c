@@ -258,6 +258,47 @@ TEST(what_enters_a_stream_unseen_leaves_nothing_certain_behind_it)
 	CHECK_EQ(class_behind("hipStreamBatchMemOp", S1 ",\"count\": \"2\""), ASSAY_WAIT_IS_LIKELY);
 	CHECK_EQ(class_behind("hipExtLaunchKernel", S1), ASSAY_WAIT_IS_LIKELY);
 	CHECK_EQ(class_behind("hipMemsetAsync", S1), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_behind("hipLaunchHostFunc", S1), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_behind("hipLaunchHostFunc", ""), ASSAY_WAIT_IS_LIKELY); /* in any stream */
+	CHECK_EQ(class_behind("hipStreamWaitValue64", ""), ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+/* A function of the host may end after any work. */
+TEST(no_time_proves_what_was_waited_for_while_a_host_function_may_run)
+{
+	row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 500000, 0, 0, 0, 0, 0},
+		{"hipLaunchHostFunc", S2, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipEventSynchronize", E1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	for (int with = 0; with < 2; with++) {
+		rows[1].name = with ? "hipLaunchHostFunc" : "hipGetDevice";
+		assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+		run->part.t.host.dur[3] = 505000 - run->part.t.host.ts[3];
+		assay_waits(run);
+		CHECK_EQ(run->part.t.wait.producer_gpu[0], 0);
+		CHECK_EQ(run->part.t.wait.class[0],
+			 with ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(a_graph_whose_node_got_an_event_may_record_that)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 170000},
+		{"hipGraphExecEventRecordNodeSetEvent", E1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipGraphLaunch", S2, 0, 2, 75000, 250000, 0, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, 5, 0xe1, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
 	return 0;
 }
 
@@ -291,6 +332,25 @@ TEST(a_wait_for_a_value_may_be_the_first_that_is_seen)
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	assay_waits(run);
 	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.record_corr[0] == 2);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Kernels of it run on devices that its thread did not choose. */
+TEST(a_launch_on_several_devices_tells_nothing_of_the_chosen_one)
+{
+	static const row rows[] = {
+		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 4, 1, 35000, 200000, 0, 0, 0, 0, 0},
+		{"hipLaunchCooperativeKernelMultiDevice", "\"numDevices\": \"2\"", 5, 2, 55000,
+		 900000, 0, 0, 0, 0, 0},
+		{"hipDeviceSynchronize", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.host.dur[3] = 205000 - run->part.t.host.ts[3];
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.producer_device[0], 4);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_EXACT);
 	assay_run_free(run);
 	return 0;
 }

@@ -152,6 +152,122 @@ TEST(work_that_was_not_recorded_leaves_nothing_certain_behind_it)
 	return 0;
 }
 
+/* Two streams; memory is given back behind the long work of one and taken in the other. */
+static program pool_of(uint64_t freed_in, uint64_t taken_in, uint64_t taken_at)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	work(&p, 2, S2, 0, 50);
+	on(&p, ASSAY_OP_POOL_FREE, 10, freed_in);
+	on(&p, ASSAY_OP_POOL_ALLOC, taken_at, taken_in);
+	stream_sync(&p, taken_at + 1, S2);
+	run(&p);
+	return p;
+}
+
+TEST(memory_of_a_pool_may_make_its_stream_wait_for_the_one_that_gives_it_back)
+{
+	program p = pool_of(S1, S2, 20);
+	CHECK(waited_for(&p, 0, 2) && p.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	p = pool_of(S2, S2, 20); /* its own comes before anyway */
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_EXACT);
+	p = pool_of(S1, S2, 100); /* over by then */
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_EXACT);
+	p = pool_of(S1, S1, 20); /* another stream's matter */
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_EXACT);
+	p = pool_of(ASSAY_NO_HANDLE, S2, 100); /* from nobody knows where */
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_LIKELY);
+	p = pool_of(S1, ASSAY_NO_HANDLE, 20); /* to nobody knows where */
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+/* Work from before the recording may be in streams that have none of their own yet. */
+TEST(a_recording_that_began_late_is_certain_of_streams_with_work_only)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50)->arg = 0; /* launched before it began */
+	stream_sync(&p, 10, S1);
+	work(&p, 11, S1, 115, 150)->arg = 110;
+	stream_sync(&p, 16, S1);
+	stream_sync(&p, 17, S2);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 18);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 19);
+	for (uint32_t i = 0; i < p.n; i++)
+		p.rec[i].flags |= ASSAY_REC_WINDOW;
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_LIKELY); /* more may have followed it */
+	CHECK(waited_for(&p, 1, 11) && p.wait[1].class == ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(p.wait[2].class, ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(p.wait[3].class, ASSAY_WAIT_IS_LIKELY);
+	CHECK(p.wait[3].flags & ASSAY_WAIT_EARLY);
+	CHECK(waited_for(&p, 4, 11) && p.wait[4].class == ASSAY_WAIT_IS_EXACT);
+	CHECK(!(p.wait[4].flags & ASSAY_WAIT_EARLY));
+	return 0;
+}
+
+/* The record is of nobody knows which stream: the default one, perhaps, and then a blocking stream
+ * that comes later stands behind it and all that it stands behind. */
+TEST(a_stream_that_comes_after_a_record_of_an_unknown_one_may_stand_behind_it)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 5000);
+	call(&p, ASSAY_OP_GAP, 5);
+	record(&p, 10, A, S2)->arg = 77;
+	wait(&p, 20, S3, A)->arg = 77;
+	run(&p);
+	CHECK(p.wait[0].record_key == 10 && p.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+/* What was put into streams meanwhile, and which events were recorded, nobody knows. */
+TEST(nothing_from_before_recording_was_off_is_certain_after_it)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	record(&p, 2, A, S1);
+	call(&p, ASSAY_OP_DARK, 10);
+	stream_sync(&p, 20, S1);
+	wait(&p, 21, S2, A);
+	work(&p, 22, S1, 300, 310);
+	stream_sync(&p, 40, S1);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 41);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 42);
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(p.wait[1].class, ASSAY_WAIT_IS_LOST);
+	CHECK(waited_for(&p, 2, 22) && p.wait[2].class == ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(p.wait[3].class, ASSAY_WAIT_IS_LIKELY); /* other streams may have had work */
+	CHECK(p.wait[2].flags & ASSAY_WAIT_UNSEEN && !(p.wait[4].flags & ASSAY_WAIT_UNSEEN));
+	return 0;
+}
+
+TEST(a_wait_in_a_stream_that_was_guessed_leaves_nothing_certain)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 5000);
+	work(&p, 2, S2, 0, 50);
+	record(&p, 10, A, S1);
+	wait(&p, 20, 0, A)->flags |= ASSAY_REC_GUESSED;
+	stream_sync(&p, 30, S2);
+	run(&p);
+	CHECK(waited_for(&p, 1, 2) && p.wait[1].class == ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+TEST(events_of_other_processes_meet_only_by_a_name_that_is_known)
+{
+	program p = {0};
+	record(&p, 1, A, S1);
+	event_call(&p, ASSAY_OP_IPC_EXPORT, 2, A)->arg = 0;
+	assay_sweep_rec *open = event_call(&p, ASSAY_OP_IPC_OPEN, 10, B);
+	open->scope = 2;
+	wait(&p, 11, S2, B)->scope = 2;
+	run(&p);
+	CHECK(p.waits == 1 && p.wait[0].record_key == 0);
+	return 0;
+}
+
 TEST(a_device_sync_is_not_exact_while_a_stream_of_an_unknown_device_waits)
 {
 	program p = {0};

@@ -210,6 +210,120 @@ TEST(a_failed_call_is_told_by_its_status)
 	return 0;
 }
 
+/* A kernel, the record of an event on this stream and device, and the wait of that one for it: as
+ * Kineto writes them, which names streams by their number alone. */
+static assay_run *wait_of_kineto(int64_t ran_on, int64_t recorded_on, int64_t device)
+{
+	maker m = {.run = assay_run_new(), .random = 1};
+	assay_tables *t = &m.run->part.t;
+	m.run->part.source = assay_add(t, ASSAY_T_source);
+	uint64_t launch = add_call(&m, "cudaLaunchKernel", 0, 0, false);
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	t->gpu.ts[g] = 20;
+	t->gpu.dur[g] = 1000;
+	t->gpu.corr[g] = launch;
+	t->gpu.track[g] = assay_stream_track(&m.run->part, 0, ran_on);
+	uint64_t record = add_call(&m, "cudaEventRecord", 0, 0, false);
+	uint64_t wait = add_call(&m, "cudaStreamWaitEvent", 0, 0, false);
+	uint32_t r = assay_add(t, ASSAY_T_sync);
+	t->sync.ts[r] = m.now;
+	t->sync.dur[r] = 5;
+	t->sync.name[r] = assay_sid_of(m.run, "Stream Wait Event");
+	t->sync.track[r] = assay_stream_track(&m.run->part, device, 20);
+	t->sync.corr[r] = wait;
+	t->sync.event[r] = 3;
+	t->sync.wait_stream[r] = recorded_on;
+	t->sync.record_corr[r] = (int64_t)record;
+	for (uint32_t h = 0; h < t->host.n; h++)
+		t->host.track[h] = t->host.track[0];
+	assay_waits(m.run);
+	return m.run;
+}
+
+TEST(the_default_stream_is_known_by_its_number_before_anything_ran_in_it)
+{
+	assay_run *run = wait_of_kineto(13, 7, 0); /* behind 13, should that be blocking */
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.record_corr[0] == 2);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(the_stream_of_a_record_is_not_on_the_device_that_waits_when_nothing_ran_there)
+{
+	assay_run *run = wait_of_kineto(13, 13, 1);
+	CHECK(run->part.t.wait.producer_gpu[0] == 0 && run->part.t.wait.producer_device[0] == 0);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	run = wait_of_kineto(13, 13, 0);
+	CHECK(run->part.t.wait.producer_gpu[0] == 0);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_EXACT);
+	assay_run_free(run);
+	return 0;
+}
+
+/* AMD's recorder tells no handles of launches, but which streams are threads' own. */
+TEST(a_threads_own_stream_is_known_by_who_launched_into_it)
+{
+	maker m = {.run = assay_run_new(), .random = 1};
+	assay_tables *t = &m.run->part.t;
+	m.run->part.source = assay_add(t, ASSAY_T_source);
+	uint32_t s = assay_add(t, ASSAY_T_stream);
+	t->stream.source[s] = 0;
+	t->stream.device[s] = 0;
+	t->stream.id[s] = 33;
+	t->stream.handle[s] = 2;
+	t->stream.flags[s] = ASSAY_STREAM_PER_THREAD;
+	add_call(&m, "hipLaunchKernel_spt", 0, 0, false);
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	t->gpu.corr[g] = 1;
+	t->gpu.ts[g] = 100;
+	t->gpu.dur[g] = 10;
+	t->gpu.track[g] = assay_stream_track(&m.run->part, 0, 33);
+	add_call(&m, "hipStreamSynchronize", 2, 0, true);
+	for (uint32_t h = 0; h < t->host.n; h++)
+		t->host.track[h] = t->event_call.track[0] = t->host.track[0];
+	assay_waits(m.run);
+	CHECK(t->wait.n == 1 && t->wait.producer_gpu[0] == g);
+	assay_run_free(m.run);
+	return 0;
+}
+
+/* While recording was off, threads may have chosen other devices and recorded events. */
+TEST(recording_that_was_off_makes_devices_and_events_unknown)
+{
+	for (int off = 0; off < 2; off++) {
+		maker m = {.run = assay_run_new(), .random = 1};
+		assay_tables *t = &m.run->part.t;
+		m.run->part.source = assay_add(t, ASSAY_T_source);
+		uint32_t counts = assay_add(t, ASSAY_T_ledger);
+		t->ledger.source[counts] = 0;
+		for (int32_t d = 0; d < 2; d++) {
+			uint32_t row = assay_add(t, ASSAY_T_device);
+			t->device.source[row] = 0;
+			t->device.id[row] = d;
+		}
+		add_call(&m, "hipEventRecord", 0x500, 0x7f00, true); /* at 10 */
+		m.corr += 5;
+		add_call(&m, "hipEventSynchronize", 0, 0x7f00, true);
+		add_call(&m, "hipDeviceSynchronize", 0, 0, true);
+		if (off) {
+			uint32_t o = assay_add(t, ASSAY_T_off);
+			t->off.source[o] = 0;
+			t->off.ts[o] = 16;
+			t->off.dur[o] = 2;
+		}
+		for (uint32_t h = 0; h < t->host.n; h++)
+			t->host.track[h] = t->event_call.track[h] = t->host.track[0];
+		assay_waits(m.run);
+		CHECK_EQ(t->wait.n, 2);
+		CHECK_EQ(t->wait.class[0], off ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_LIKELY);
+		CHECK_EQ(t->wait.class[1], off ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_EXACT);
+		assay_run_free(m.run);
+	}
+	return 0;
+}
+
 /* A launch on the thread's own stream tells which stream of GPU rows that is. */
 TEST(a_threads_own_stream_is_learnt_from_its_launches)
 {

@@ -3,6 +3,9 @@ import csv
 import json
 import sqlite3
 
+import capture
+
+NUMBERS = ("flags", "value", "deviceId", "count", "retval", "priority", "numDevices", "numExtSems", "size", "mode")
 FIRST_NODE = 2  # two processors come before the GPUs in the system's list of agents
 
 
@@ -22,12 +25,14 @@ def kineto_works(p):
              "args": {"device": w.stream.device, "stream": w.stream.number, "correlation": w.corr}} for w in p.works]
 
 
-def kineto_file(programs, rng, rows_of, folder):
-    rows = [row for p in programs for row in rows_of(p)]
-    rng.shuffle(rows)  # delivery is in no order
-    path = folder / "trace.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": rows}))
-    return path
+def kineto_files(programs, rng, rows_of, folder):
+    """One a process, as ranks of a job."""
+    for rank, p in enumerate(programs):
+        rows = list(rows_of(p))
+        rng.shuffle(rows)  # delivery is in no order
+        text = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": len(programs)}, "traceEvents": rows}
+        (folder / f"rank{rank}.json").write_text(json.dumps(text))
+    return folder
 
 
 def kineto_hip(programs, rng, folder):
@@ -35,10 +40,14 @@ def kineto_hip(programs, rng, folder):
     def rows(p):
         for c in p.calls:
             spelled = {"stream": "hip_stream", "event": "hip_event"}
-            args = {spelled.get(k, k): v if k in ("flags", "value", "deviceId") else hex(v) for k, v in c.args.items()}
+            args = {spelled.get(k, k): v if k in NUMBERS else hex(v) for k, v in c.args.items()}
             yield kineto_call(p, c, "hip", {**args, "retval": str(c.status)})
         yield from kineto_works(p)
-    return kineto_file(programs, rng, rows, folder)
+    return kineto_files(programs, rng, rows, folder)
+
+
+# calls that Kineto leaves out on NVIDIA
+UNSHOWN = ("SetDevice", "StreamCreateWithFlags", "StreamCreateWithPriority", "EventCreate", "EventDestroy")
 
 
 def kineto_cuda(programs, rng, folder):
@@ -46,19 +55,25 @@ def kineto_cuda(programs, rng, folder):
     def rows(p):
         idle = {(s.device, s.number) for s in p.streams if not s.ran} if rng.random() < 0.5 else ()
         for c in p.calls:
-            if c.name not in ("SetDevice", "StreamCreateWithFlags"):
+            if c.name not in UNSHOWN:
                 yield kineto_call(p, c, "cuda", {})
-        for kind, corr, device, stream, enter, dur, record, event in p.syncs:
-            if kind == "Stream Wait Event" and (device, stream) in idle:
+        # a device of which nothing is shown: stream numbers are then taken for another's
+        shown = {w.stream.device for w in p.works}
+        p.vague |= {y.corr for y in p.syncs if y.record and y.record_device not in shown}
+        told = {r[0] for r in p.records}  # Kineto forgets records from before its window
+        for y in p.syncs:
+            if y.kind == "Stream Wait Event" and (y.device, y.stream) in idle:
                 continue  # Kineto writes no waits of streams without work
-            a = {"cuda_sync_kind": kind, "stream": stream, "correlation": corr, "device": device, "context": device + 1}
-            if record:
-                a.update({"wait_on_stream": record[0], "wait_on_cuda_event_record_corr_id": record[1],
-                          "wait_on_cuda_event_id": event})
-            yield {"ph": "X", "cat": "cuda_sync", "name": kind, "pid": device, "tid": abs(stream), "ts": us(enter),
-                   "dur": us(dur), "args": a}
+            a = {"cuda_sync_kind": y.kind, "stream": y.stream, "correlation": y.corr, "device": y.device,
+                 "context": y.device + 1}
+            if y.number >= 0:
+                number, corr = y.record if y.record and y.record[1] in told else (-1, -1)
+                a.update({"wait_on_stream": number, "wait_on_cuda_event_record_corr_id": corr,
+                          "wait_on_cuda_event_id": y.number})
+            yield {"ph": "X", "cat": "cuda_sync", "name": y.kind, "pid": y.device, "tid": abs(y.stream), "ts": us(y.start),
+                   "dur": us(y.dur), "args": a}
         yield from kineto_works(p)
-    return kineto_file(programs, rng, rows, folder)
+    return kineto_files(programs, rng, rows, folder)
 
 
 # ------------------------------------------------------------------ rocprofv3
@@ -88,7 +103,7 @@ def span(kind, op, corr, start, end):
 
 
 def json_call(p, c, ops):
-    args = [{"type": "x", "name": k, "value": str(v) if k in ("flags", "value", "deviceId", "count") else hex(v)}
+    args = [{"type": "x", "name": k, "value": str(v) if k in NUMBERS else hex(v)}
             for k, v in c.args.items()]
     return {**span("HIP_RUNTIME_API_EXT", ops.index("hip" + c.name), c.corr, c.start, c.start + c.dur),
             "thread_id": p.pid * 10 + c.thread, "args": args, "retval": str(c.status)}
@@ -218,7 +233,7 @@ def rocpd_rows(db, p, rng):
         db.add("region", **own, tid=p.pid * 10 + c.thread, start=c.start, end=c.start + c.dur,
                name_id=db.string("hip" + c.name), event_id=event)
         for i, (k, v) in enumerate({**c.args, "retval": c.status}.items()):
-            number = k in ("flags", "value", "deviceId", "count", "retval")
+            number = k in NUMBERS
             db.add("arg", event_id=event, position=i, type="x", name=k, value=str(v) if number else hex(v))
     for i, w in enumerate(p.works):
         place = {"queue_id": w.stream.queue, "stream_id": w.stream.number, "start": w.start, "end": w.start + w.dur}
@@ -257,6 +272,13 @@ def rocpd(programs, rng, folder):
     return folder
 
 
-# name -> (writer, does the machine look like CUDA's, programs a file or folder)
-FORMS = {"kineto_hip": (kineto_hip, False, 400), "kineto_cuda": (kineto_cuda, True, 400),
-         "rocprof_json": (rocprof_json, False, 200), "rocprof_csv": (rocprof_csv, False, 1), "rocpd": (rocpd, False, 1)}
+class Form:
+    """cuda: what the machine looks like; batch: programs a file or folder; late: recording may begin at any time."""
+    def __init__(self, write, cuda, batch, capture=False, late=False):
+        self.write, self.cuda, self.batch, self.capture, self.late = write, cuda, batch, capture, late
+
+
+FORMS = {"kineto_hip": Form(kineto_hip, False, 12, late=True), "kineto_cuda": Form(kineto_cuda, True, 12, late=True),
+         "rocprof_json": Form(rocprof_json, False, 200), "rocprof_csv": Form(rocprof_csv, False, 1),
+         "rocpd": Form(rocpd, False, 1), "capture_cuda": Form(capture.write, True, 8, capture=True, late=True),
+         "capture_hip": Form(capture.write, False, 8, capture=True, late=True)}

@@ -1,10 +1,15 @@
-"""A GPU machine that plays random programs: streams, events, default streams, several devices and threads, graphs, memory
-words. Knows nothing of the resolver: it plays the timeline and notes, of every command, the kernel that ended last among all
-it stood behind. What it saw is a list of plain records; forms.py writes them as profilers do."""
+"""A GPU machine that plays random programs: streams, events, default streams, several devices and threads. Knows nothing of the
+resolver: it plays the timeline and notes, of every command, the work that ended last among all it stood behind. What it saw is a list
+of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py and shared.py add to what
+programs do."""
+from graphs import Graphs
+from hidden import Hidden
+from shared import Shared
+from words import Words
 
 
 class Done:
-    """When a command is over, and the kernel that ended last before that; begun: that is over when the kernel starts."""
+    """When a command is over, and the work that ended last before that; begun: that is over when the work starts."""
     def __init__(self, end=-1, kernel=None, begun=False):
         self.end, self.kernel, self.begun = end, kernel, begun
 
@@ -18,18 +23,26 @@ class Stream:
         self.owner = owner  # thread whose own default stream it is
         self.queue = 1 + number % 4  # the hardware has few
         self.tail, self.ran = Done(), False
+        self.past = set()  # all work that comes before what enters it next
 
 
 class Event:
-    def __init__(self, handle):
-        self.handle = handle
+    def __init__(self, handle, number):
+        self.handle, self.number = handle, number  # number: the profiler's own, never given again
         self.done, self.corr, self.stream = None, 0, None  # of its last record
+        self.sync_id, self.past = 0, set()
+
+    @property
+    def origin(self):
+        return self
 
 
 class Call:
-    def __init__(self, name, thread, corr, start, dur, args, status, device):
+    def __init__(self, name, thread, corr, start, dur, args, status, device, stream, parts):
         self.name, self.thread, self.corr, self.start, self.dur = name, thread, corr, start, dur
         self.args, self.status, self.device = args, status, device
+        self.stream = stream  # it works on, a Stream or None
+        self.parts = parts  # (name, arguments) of what it does at once
 
 
 class Work:
@@ -37,23 +50,46 @@ class Work:
         self.name, self.stream, self.corr, self.start, self.dur, self.copy = name, stream, corr, start, dur, copy
 
 
-class Program:
-    """One process. cuda: what CUPTI and Kineto see; else HIP. `words`: it waits for memory words, and so on."""
-    def __init__(self, rng, pid, base, cuda, tells_device):
-        self.rng, self.pid, self.cuda, self.tells_device = rng, pid, cuda, tells_device
-        self.calls, self.works, self.syncs, self.barriers, self.truth = [], [], [], [], {}
+class Sync:
+    """A wait as CUPTI reports it; record is of the event it met, number the event's own."""
+    def __init__(self, kind, corr, device, stream, start, dur, event):
+        self.kind, self.corr, self.device, self.stream, self.start, self.dur = kind, corr, device, stream, start, dur
+        own = event is not None and event.origin is event
+        self.record_device = event.stream.device if own and event.done else None
+        self.record = (event.stream.number, event.corr) if own and event.done else None
+        self.sync_id = event.sync_id if event is not None and event.done else 0
+        self.number = event.number if event is not None else -1
+
+
+class Program(Words, Graphs, Hidden, Shared):
+    """One process. cuda: what CUPTI and Kineto see; else HIP. capture: a recorder that sees more and counts its losses."""
+    def __init__(self, rng, pid, base, cuda, tells_device, capture=False, late=False):
+        self.rng, self.pid, self.cuda, self.tells_device, self.capture = rng, pid, cuda, tells_device or capture, capture
+        self.late = late and rng.random() < 0.3  # recording began when the program ran already
+        self.calls, self.works, self.syncs, self.barriers, self.records, self.truth = [], [], [], [], [], {}
+        self.made = {}  # call -> when
+        self.redundant = set()  # waits for what comes before in the stream that waits anyway
+        self.inside = {}  # launch of a graph -> works that nodes of it wait for
         self.vague = set()  # calls whose truth nobody could know
-        self.corr = self.kernels = 0
+        self.corr = self.kernels = self.sync_ids = 0
         self.devices = rng.choice([1, 1, 2, 3])
         self.threads = [base + rng.randrange(1000) for _ in range(rng.choice([1, 1, 2]))]
+        self.began = base
         self.current = [0] * len(self.threads)
         self.tells_creation = rng.random() < 0.7
         self.sees_barriers = not cuda and rng.random() < 0.7
         self.lossy = rng.random() < 0.3
-        self.words = {}  # address -> [(value, Done)], in the order of time
+        self.lost = 0
+        self.busy = rng.random() < 0.3  # devices have other things to do now and then
         self.make_streams()
-        self.events = [Event((pid << 16) + 0xf000 + e * 16) for e in range(3)]
-        self.graphs = [self.make_graph() for _ in range(2)]
+        self.events = [Event((pid << 16) + 0xf000 + e * 16, e) for e in range(3)]
+        self.made_events = 20
+        self.start_words()
+        self.start_graphs()
+        self.start_hidden()
+        self.start_shared()
+        self.acts = self.choose_acts()
+        self.left = rng.randrange(10, 50)
 
     def make_streams(self):
         first, default = (13, 7) if self.cuda else (1, 0)
@@ -66,24 +102,25 @@ class Program:
                 number += 1
         self.numbers = number + 10
 
-    def make_graph(self):
-        """Kernels one after another or at the same time, and perhaps an event that it records or waits for."""
-        node = None if self.cuda else self.rng.choice([None, None, "record", "wait"])
-        return {"handle": (self.pid << 16) + 0xe000 + self.rng.randrange(1 << 10), "node": node,
-                "event": self.rng.randrange(3), "after": self.rng.randrange(3),
-                "kernels": [(int(10 ** self.rng.uniform(3.5, 5.5)), self.rng.random() < 0.5)
-                            for _ in range(self.rng.randrange(1, 5))]}
+    def choose_acts(self):
+        acts = [self.launch] * 9 + [self.record] * 5 + [self.stream_wait] * 4 + [
+            self.event_sync, self.stream_sync, self.device_sync] * 2 + [self.set_device, self.peer_copy, self.launch_with_events,
+            self.own_stream, self.query, self.launch_together, self.renew_event]
+        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts()
 
     # what is seen
 
     def loses(self):
-        return self.lossy and self.rng.random() < 0.1
+        lost = self.lossy and self.rng.random() < 0.1
+        self.lost += lost
+        return lost
 
-    def call(self, t, name, args, dur, status=0, shown=True):
+    def call(self, t, name, args, dur, status=0, shown=True, stream=None, parts=()):
         self.corr += 1
         corr, start = self.pid * 1000 + self.corr, self.threads[t]
+        self.made[corr] = start
         if shown:
-            self.calls.append(Call(name, t, corr, start, dur, args, status, self.current[t]))
+            self.calls.append(Call(name, t, corr, start, dur, args, status, self.current[t], stream, parts))
         self.threads[t] = start + dur
         return corr, start
 
@@ -92,8 +129,7 @@ class Program:
 
     def see_sync(self, kind, corr, device, stream, enter, dur, event=None):
         if self.cuda:
-            self.syncs.append((kind, corr, device, stream, enter, dur, event and (event.stream.number, event.corr),
-                               event and self.events.index(event)))
+            self.syncs.append(Sync(kind, corr, device, stream, enter, dur, event))
 
     def see_barrier(self, waits, corr, event, s, start, end, source):
         """The end is when a thread of the profiler heard of it, some time later."""
@@ -114,18 +150,30 @@ class Program:
         return done
 
     def enter(self, s):
+        before = [o for o in self.streams if o.device == s.device and o.blocking] if s.legacy else \
+            [self.streams[s.device]] if s.blocking else []
+        for o in before:
+            s.past |= o.past
         s.tail = self.behind(s)
+        s.past.add(s.tail.kernel)
         return s.tail
 
     def pick(self, t):
         return self.rng.choice([s for s in self.streams if s.device == self.current[t] and s.owner in (None, t)])
+
+    def spelled(self, s, name, args):
+        """Calls on a thread's own stream give its handle, or none in a form of the call that means it."""
+        if s.owner is None or self.rng.random() < 0.5:
+            return name, {**args, "stream": s.handle}
+        return name + ("_ptsz" if self.cuda else "_spt"), {**args, "stream": 0}
 
     def new_name(self):
         self.kernels += 1
         return f"k{self.pid}_{self.kernels}"
 
     def start_after(self, s, at):
-        return max(at + self.rng.randrange(3000, 9000), self.enter(s).end + self.rng.randrange(500, 3000))
+        late = self.rng.randrange(300000) if self.busy and self.rng.random() < 0.1 else 0
+        return max(at + self.rng.randrange(3000, 9000), self.enter(s).end + self.rng.randrange(500, 3000)) + late
 
     def run_kernel(self, s, corr, at, copy=None):
         name, start = self.new_name(), self.start_after(s, at)
@@ -137,8 +185,26 @@ class Program:
 
     def launch(self, t):
         s = self.pick(t)
-        corr, at = self.call(t, "LaunchKernel", {"stream": s.handle}, self.rng.randrange(2000, 8000))
+        name, args = self.spelled(s, "LaunchCooperativeKernel" if self.rng.random() < 0.1 else "LaunchKernel", {})
+        corr, at = self.call(t, name, args, self.rng.randrange(2000, 8000), stream=s)
         self.run_kernel(s, corr, at)
+
+    def launch_together(self, t):
+        """One kernel a device, which start when all of their streams are free; all that follows stands behind all of them."""
+        if self.devices < 2 or self.rng.random() < 0.7:
+            return
+        chosen = [self.rng.choice([s for s in self.streams if s.device == d and s.handle > 2]) for d in range(self.devices)]
+        corr, at = self.call(t, "LaunchCooperativeKernelMultiDevice", {"numDevices": self.devices, "flags": 0}, 9000)
+        before = Done()
+        for s in chosen:
+            before = before.join(self.enter(s))
+        start, over = max(at + 5000, before.end + 2000), Done()
+        for s in chosen:
+            name, dur = self.new_name(), int(10 ** self.rng.uniform(3.5, 6))
+            self.see_work(name, s, corr, start, dur)
+            s.ran, over = True, over.join(Done(start + dur, name))
+        for s in chosen:
+            s.tail = over
 
     def peer_copy(self, t):
         """Between devices, in a stream of the current one."""
@@ -147,11 +213,15 @@ class Program:
             return
         other = self.rng.choice([d for d in range(self.devices) if d != s.device])
         corr, at = self.call(t, "MemcpyPeerAsync", {"stream": s.handle, "srcDevice": other, "dstDevice": s.device},
-                             self.rng.randrange(2000, 8000))
+                             self.rng.randrange(2000, 8000), stream=s)
         self.run_kernel(s, corr, at, copy=(other, s.device))
 
     def note_record(self, e, corr, s, done):
-        e.done, e.corr, e.stream = done, corr, s
+        self.sync_ids += 1
+        e.done, e.corr, e.stream, e.sync_id = done, corr, s, self.pid * 1000 + self.sync_ids
+        e.past = s.past | {done.kernel}
+        if self.cuda and e in self.events:
+            self.records.append((corr, e.number, e.sync_id, s))
 
     def launch_with_events(self, t):
         """HIP's launches that record an event when the kernel starts and one when it ends."""
@@ -159,125 +229,75 @@ class Program:
         if self.cuda or first is last:
             return
         corr, at = self.call(t, "ExtLaunchKernel", {"stream": s.handle, "startEvent": first.handle if first else 0,
-                                                    "stopEvent": last.handle if last else 0}, 4000)
+                                                    "stopEvent": last.handle if last else 0}, 4000, stream=s)
         start = self.run_kernel(s, corr, at)
         if first:
             self.note_record(first, corr, s, Done(start, s.tail.kernel, True))
         if last:
             self.note_record(last, corr, s, s.tail)
 
-    def launch_graph(self, t):
-        """One command that ends with its last kernel; events inside are recorded and awaited on the way."""
-        s, g = self.pick(t), self.rng.choice(self.graphs)
-        e = self.events[g["event"]]
-        if g["node"] == "wait" and not e.done:
-            return
-        corr, at = self.call(t, "GraphLaunch", {"graphExec": g["handle"], "stream": s.handle},
-                             self.rng.randrange(3000, 9000))
-        start, done, s.ran = self.start_after(s, at), Done(), True
-        for i, (dur, joined) in enumerate(g["kernels"]):
-            if g["node"] == "wait" and i == 0:
-                start = max(start, e.done.end + 1000)
-            name = self.new_name()
-            self.see_work(name, s, corr, start, dur)
-            done = done.join(Done(start + dur, name))
-            if g["node"] == "record" and i == min(g["after"], len(g["kernels"]) - 1):
-                self.note_record(e, corr, s, Done(start + dur, name))
-            start += 0 if joined else dur + 700
-        s.tail = done
-
-    def record(self, t):
-        s, e = self.pick(t), self.rng.choice(self.events)
+    def record(self, t, e=None):
+        s, e = self.pick(t), e or self.rng.choice(self.events)
         failed = not self.cuda and self.rng.random() < 0.05
-        corr, at = self.call(t, "EventRecord", {"event": e.handle, "stream": s.handle}, 1500, int(failed),
-                             not self.loses())
+        name, args = self.spelled(s, "EventRecord", {"event": e.handle})
+        corr, at = self.call(t, name, args, 1500, int(failed), not self.loses(), stream=s)
         if failed:
             return
-        self.note_record(e, corr, s, self.enter(s))
-        self.see_barrier(False, corr, e, s, at, max(at, e.done.end), s.queue)
+        self.note_record(e.origin, corr, s, self.enter(s))
+        self.see_barrier(False, corr, e, s, at, max(at, s.tail.end), s.queue)
 
-    def stream_wait(self, t):
-        s, e = self.rng.choice(self.streams), self.rng.choice(self.events)
+    def renew_event(self, t):
+        """The event is destroyed and another one made, often at the same address. What waits for it goes on."""
+        i = self.rng.randrange(3)
+        old = self.events[i]
+        self.call(t, "EventDestroy", {"event": old.handle}, 500, shown=self.tells_creation)
+        moved = self.rng.random() < 0.3
+        self.made_events += 1
+        self.events[i] = Event(old.handle + 0x200 if moved else old.handle, self.made_events)
+        self.call(t, "EventCreate", {"event": self.events[i].handle}, 500, shown=self.tells_creation)
+
+    def stream_wait(self, t, e=None):
+        s, e = self.rng.choice(self.streams), e or self.rng.choice(self.events)
         if not e.done or s.owner not in (None, t):
             return
-        if s.handle in (0, 2):
+        if s.legacy:
             s = self.streams[self.current[t]]
+        if s.owner is not None and s.device != self.current[t]:
+            return
         shown = not self.loses()
-        corr, at = self.call(t, "StreamWaitEvent", {"stream": s.handle, "event": e.handle, "flags": 0}, 1500, shown=shown)
+        name, args = self.spelled(s, "StreamWaitEvent", {"event": e.handle, "flags": 0})
+        corr, at = self.call(t, name, args, 1500, shown=shown, stream=s)
         if shown or self.rng.random() < 0.5:
             self.see_sync("Stream Wait Event", corr, s.device, s.number, at, 1000, e)
         if e.done.end > at and e.stream is not s:  # HIP leaves out what is over, or in order anyway
             self.see_barrier(True, corr, e, s, at, max(s.tail.end, e.done.end), e.stream.queue)
-        self.truth[corr] = e.done.kernel
+        self.truth[corr] = e.done
         self.enter(s)
+        if e.done.kernel in s.past:
+            self.redundant.add(corr)
         s.tail = s.tail.join(e.done)
+        s.past |= e.past
 
-    FITS = [lambda v, w: v >= w, lambda v, w: v == w, lambda v, w: v & w, lambda v, w: ~(v | w) & (2 ** 64 - 1)]
-
-    def write_value(self, t, batch=False):
-        """One stream writes a word, so that its values follow each other in the order of time."""
-        s, address = self.streams[-1], (self.pid << 16) + 0xd000
-        if s.device != self.current[t] or self.cuda or s.owner is not None:
-            return
-        value = self.rng.randrange(1, 2 ** self.rng.choice([2, 40]))
-        if batch:
-            self.call(t, "StreamBatchMemOp", {"stream": s.handle, "count": 1}, 1500)
-        else:
-            self.call(t, "StreamWriteValue64", {"stream": s.handle, "ptr": address, "value": value, "flags": 0}, 1500,
-                      shown=not self.loses())
-        self.words.setdefault(address, []).append((value, self.enter(s)))
-
-    def ends_wait(self, written, active, fits):
-        """The write that a wait which begins to look at that time ends with."""
-        there = [i for i, (v, d) in enumerate(written) if d.end <= active]
-        if there and fits(written[there[-1]][0]):
-            i = there[-1]
-            while i and fits(written[i - 1][0]):
-                i -= 1
-            return written[i][1]
-        later = [d for v, d in written[len(there):] if fits(v)]
-        return later[0] if later else None
-
-    def wait_value(self, t, batch=False):
-        address, s, when = (self.pid << 16) + 0xd000, self.pick(t), self.rng.randrange(4)
-        written = self.words.get(address)
-        if not written or self.cuda:
-            return
-        wanted = self.rng.choice([written[-1][0], self.rng.choice(written)[0], 1])
-        active = max(self.threads[t], self.behind(s).end)
-        done = self.ends_wait(written, active, lambda v: self.FITS[when](v, wanted))
-        if not done:
-            return
-        if batch:
-            self.call(t, "StreamBatchMemOp", {"stream": s.handle, "count": 1}, 1500)
-        else:
-            corr, _ = self.call(t, "StreamWaitValue64", {"stream": s.handle, "ptr": address, "value": wanted, "flags": when,
-                                                         "mask": 2 ** 64 - 1}, 1500)
-            self.truth[corr] = done.kernel
-        s.tail = self.enter(s).join(done)
-
-    def batch(self, t):
-        self.rng.choice([self.write_value, self.wait_value])(t, batch=True)
-
-    def block(self, t, name, args, done):
+    def block(self, t, name, args, done, stream=None):
         at = self.threads[t]
         over = max(at + 1000, done.end) + self.rng.randrange(2000, 9000)
-        corr, at = self.call(t, name, args, over - at)
-        self.truth[corr] = done.kernel
+        corr, at = self.call(t, name, args, over - at, stream=stream)
+        self.truth[corr] = done
         if done.begun and self.lossy:  # whoever lost the wait for a start sees nothing end
             self.vague.add(corr)
         return corr, at, over - at
 
-    def event_sync(self, t):
-        e = self.rng.choice(self.events)
+    def event_sync(self, t, e=None):
+        e = e or self.rng.choice(self.events)
         if e.done:
             corr, at, dur = self.block(t, "EventSynchronize", {"event": e.handle}, e.done)
-            self.see_sync("Event Sync", corr, e.stream.device, -1, at, dur, e)
+            self.see_sync("Event Sync", corr, e.stream.device if e.origin is e else 0, -1, at, dur, e)
 
     def stream_sync(self, t):
         s = self.pick(t)
         done = self.behind(s) if s.legacy else s.tail
-        corr, at, dur = self.block(t, "StreamSynchronize", {"stream": s.handle}, done)
+        name, args = self.spelled(s, "StreamSynchronize", {})
+        corr, at, dur = self.block(t, name, args, done, s)
         self.see_sync("Stream Sync", corr, s.device, s.number, at, dur)
 
     def device_sync(self, t):
@@ -288,6 +308,16 @@ class Program:
         corr, at, dur = self.block(t, "DeviceSynchronize", {}, done)
         self.see_sync("Context Sync", corr, self.current[t], -1, at, dur)
 
+    def query(self, t):
+        """Is it over? Makes nobody wait."""
+        s, e = self.pick(t), self.rng.choice(self.events)
+        if self.rng.random() < 0.5 and e.done:
+            self.call(t, "EventQuery", {"event": e.handle}, 800, 0 if e.done.end <= self.threads[t] else 600)
+        else:
+            done = self.behind(s) if s.legacy else s.tail
+            name, args = self.spelled(s, "StreamQuery", {})
+            self.call(t, name, args, 800, 0 if done.end <= self.threads[t] else 600, stream=s)
+
     def set_device(self, t, device=None):
         self.current[t] = self.rng.randrange(self.devices) if device is None else device
         self.call(t, "SetDevice", {"deviceId": self.current[t]}, 500, shown=self.tells_device)
@@ -295,7 +325,7 @@ class Program:
     def own_stream(self, t):
         """Work in the thread's own default stream, which exists once a device and thread."""
         own = [s for s in self.streams if s.owner == t and s.device == self.current[t]]
-        if not own and not self.cuda:
+        if not own:
             self.numbers += 1
             self.streams.insert(self.devices, Stream(self.current[t], self.numbers, 2, True, owner=t))
 
@@ -305,22 +335,37 @@ class Program:
             if s.device != self.current[0]:
                 self.set_device(0, s.device)
             if not s.legacy:
-                self.call(0, "StreamCreateWithFlags", {"stream": s.handle, "flags": 0 if s.blocking else 1}, 1000)
-        for g in self.graphs:
-            if g["node"]:
-                name = "GraphAddEventRecordNode" if g["node"] == "record" else "GraphAddEventWaitNode"
-                self.call(0, name, {"graph": g["handle"] + 1, "event": self.events[g["event"]].handle}, 1000)
+                ranked = {"priority": self.rng.choice([-1, 0])} if self.rng.random() < 0.3 else {}
+                self.call(0, "StreamCreateWithPriority" if ranked else "StreamCreateWithFlags",
+                          {"stream": s.handle, "flags": 0 if s.blocking else 1, **ranked}, 1000)
+        self.make_graphs_known()
 
-    def play(self):
+    # playing
+
+    def begin(self):
         self.make_known()
-        acts = [self.launch] * 6 + [self.record] * 3 + [self.stream_wait] * 3 + [self.launch_graph] * 2 + [
-            self.event_sync, self.stream_sync, self.device_sync, self.set_device, self.peer_copy, self.launch_with_events,
-            self.write_value, self.wait_value, self.own_stream]
-        if self.rng.random() < 0.3:
-            acts.append(self.batch)
-        for _ in range(self.rng.randrange(10, 40)):
-            t = min(range(len(self.threads)), key=lambda i: self.threads[i])
-            self.threads[t] += self.rng.randrange(500, 20000)
-            t = min(range(len(self.threads)), key=lambda i: self.threads[i])
-            self.rng.choice(acts)(t)
+
+    def time(self):
+        return min(self.threads)
+
+    def step(self):
+        t = min(range(len(self.threads)), key=lambda i: self.threads[i])
+        self.threads[t] += self.rng.randrange(500, 20000)
+        t = min(range(len(self.threads)), key=lambda i: self.threads[i])
+        self.rng.choice(self.acts)(t)
+        self.left -= 1
+
+    def end(self):
+        self.hide()
         return max(self.threads + [s.tail.end for s in self.streams])
+
+
+def play(programs):
+    """At the same time, one act after another. Gives the time when all of them are over."""
+    for p in programs:
+        p.begin()
+    while True:
+        alive = [p for p in programs if p.left > 0]
+        if not alive:
+            return max(p.end() for p in programs)
+        min(alive, key=Program.time).step()

@@ -1,0 +1,105 @@
+"""Graphs of machine.py's programs: made of nodes or captured, with child graphs, events inside, and updates."""
+
+
+class Graphs:
+    def start_graphs(self):
+        self.graphs = [self.make_graph(i) for i in range(2)]
+        if self.rng.random() < 0.4:  # the second one is a child of the first, too
+            self.graphs[0]["child"] = self.graphs[1]
+        self.captures = 0
+
+    def graph_acts(self):
+        return [self.launch_graph] * 2 + [self.capture_graph, self.update_graph]
+
+    def make_graph(self, i):
+        """Kernels one after another or at the same time, and perhaps an event that it records or waits for."""
+        node = None if self.cuda and not self.capture else self.rng.choice([None, None, "record", "wait"])
+        handle = (self.pid << 16) + 0xe000 + i * 0x100
+        return {"graph": handle, "handle": handle + 1, "node": node, "event": self.rng.randrange(3),
+                "after": self.rng.randrange(3), "child": None, "made": True,
+                "kernels": [(int(10 ** self.rng.uniform(3.5, 5.5)), self.rng.random() < 0.5)
+                            for _ in range(self.rng.randrange(1, 5))]}
+
+    def make_graphs_known(self):
+        for g in reversed(self.graphs):
+            if g["node"]:
+                name = "GraphAddEventRecordNode" if g["node"] == "record" else "GraphAddEventWaitNode"
+                self.call(0, name, {"graph": g["graph"], "event": self.events[g["event"]].handle}, 1000)
+            if g["child"]:
+                self.call(0, "GraphAddChildGraphNode", {"graph": g["graph"], "childGraph": g["child"]["graph"]}, 1000)
+            self.call(0, "GraphInstantiate", {"graphExec": g["handle"], "graph": g["graph"]}, 1000)
+        for g in self.graphs:
+            g["events"] = {id(part): self.events[part["event"]] for part in self.parts_of(g)}
+
+    def parts_of(self, g):
+        return [g["child"], g] if g["child"] else [g]
+
+    def run_nodes(self, s, corr, start, part, event, done, awaited):
+        """One graph, or a child of one, from that time on. Gives when it is over; events it records and awaits are those it was
+        made with."""
+        if part["node"] == "wait" and awaited:
+            start = max(start, awaited.end + 1000)
+        for i, (dur, joined) in enumerate(part["kernels"]):
+            name = self.new_name()
+            self.see_work(name, s, corr, start, dur)
+            done = done.join(type(done)(start + dur, name))
+            if part["node"] == "record" and i == min(part["after"], len(part["kernels"]) - 1):
+                self.note_record(event, corr, s, type(done)(start + dur, name))
+            start += 0 if joined else dur + 700
+        return done
+
+    def launch_graph(self, t):
+        """One command that ends with its last kernel; events inside are recorded and awaited on the way."""
+        s, g = self.pick(t), self.rng.choice(self.graphs)
+        parts = self.parts_of(g)
+        events = [g["events"][id(part)] for part in parts]
+        if any(e not in self.events or (part["node"] == "wait" and not e.done) for part, e in zip(parts, events)):
+            return
+        name, args = self.spelled(s, "GraphLaunch", {"graphExec": g["handle"]})
+        corr, at = self.call(t, name, args, self.rng.randrange(3000, 9000), stream=s)
+        awaited = [e.done for e in events]
+        start, done, s.ran = self.start_after(s, at), type(s.tail)(), True
+        for part, e, before in zip(parts, events, awaited):
+            done = self.run_nodes(s, corr, max(start, done.end + 500), part, e, done, before)
+            if part["node"] == "wait":
+                self.inside.setdefault(corr, set()).add(before)
+        s.tail = done
+
+    def capture_graph(self, t):
+        """What is put into a stream that captures is not done now, nor is what joins it; then the graph is launched."""
+        own = [s for s in self.streams if s.device == self.current[t] and s.handle > 2]
+        s, other = self.rng.choice(own), self.rng.choice(own)
+        inside = [(self.pid << 16) + 0xf800 + k * 16 for k in range(2)]
+        self.captures += 1
+        graph = (self.pid << 16) + 0xc000 + self.captures * 16
+        self.call(t, "StreamBeginCapture", {"stream": s.handle, "mode": 0}, 1000, stream=s)
+        self.call(t, "LaunchKernel", {"stream": s.handle}, 2000, stream=s)
+        if other is not s:
+            for name, where, e in [("EventRecord", s, 0), ("StreamWaitEvent", other, 0), ("LaunchKernel", other, None),
+                                   ("EventRecord", other, 1), ("StreamWaitEvent", s, 1)]:
+                args = {"stream": where.handle, **({} if e is None else {"event": inside[e]}),
+                        **({"flags": 0} if name == "StreamWaitEvent" else {})}
+                self.call(t, name, args, 1200, stream=where)
+        record = self.rng.choice(self.events) if self.rng.random() < 0.3 and (self.capture or not self.cuda) else None
+        if record:
+            self.call(t, "EventRecordWithFlags", {"event": record.handle, "stream": s.handle, "flags": 1}, 1200, stream=s)
+        self.call(t, "StreamEndCapture", {"stream": s.handle, "graph": graph}, 1000, stream=s)
+        self.call(t, "GraphInstantiate", {"graphExec": graph + 1, "graph": graph}, 1000)
+        corr, at = self.call(t, "GraphLaunch", {"graphExec": graph + 1, "stream": s.handle}, 5000, stream=s)
+        start, s.ran = self.start_after(s, at), True
+        dur, name = int(10 ** self.rng.uniform(3.5, 5.5)), self.new_name()
+        self.see_work(name, s, corr, start, dur)
+        s.tail = type(s.tail)(start + dur, name)
+        if record:
+            self.note_record(record, corr, s, s.tail)
+
+    def update_graph(self, t):
+        """The event of a node is another one from here on."""
+        g = self.rng.choice(self.graphs)
+        if not g["node"]:
+            return
+        e = self.rng.choice(self.events)
+        name = "Record" if g["node"] == "record" else "Wait"
+        self.call(t, f"GraphExecEvent{name}NodeSetEvent",
+                  {"graphExec": g["handle"], "node": g["graph"] + 8, "event": e.handle}, 800)
+        g["events"][id(g)] = e

@@ -1,0 +1,93 @@
+"""Memory words that streams wait for and write, and semaphores of other interfaces: what of machine.py's programs does."""
+
+MASK = 2 ** 64 - 1
+FITS = [lambda v, w: v >= w, lambda v, w: v == w, lambda v, w: v & w, lambda v, w: ~(v | w) & MASK]
+
+
+class Words:
+    def start_words(self):
+        self.written = {}  # address -> [(value, Done)], in the order of time
+        self.word = (self.pid << 16) + 0xd000
+        self.semaphore = (self.pid << 16) + 0xd800
+        self.outside = self.rng.random() < 0.2  # somebody else signals, too, whom nobody records
+
+    def word_acts(self):
+        """Profilers of CUDA other than our recorder do not show these calls at all."""
+        if self.cuda and not self.capture:
+            return []
+        acts = [self.write_value, self.wait_value, self.signal, self.wait_signal]
+        return acts + ([self.batch] if self.rng.random() < 0.3 else [])
+
+    def put_value(self, t, address, value, name, args, parts=()):
+        """One stream writes a word, so that its values follow each other in the order of time."""
+        s = self.streams[-1]
+        if s.device != self.current[t] or s.owner is not None:
+            return
+        self.call(t, name, {**args, "stream": s.handle}, 1500, shown=bool(parts) or not self.loses(), stream=s, parts=parts)
+        self.written.setdefault(address, []).append((value, self.enter(s)))
+
+    def ends_wait(self, address, active, fits):
+        """The write that a wait which begins to look at that time ends with."""
+        written = self.written.get(address, [])
+        there = [i for i, (v, d) in enumerate(written) if d.end <= active]
+        if there and fits(written[there[-1]][0]):
+            i = there[-1]
+            while i and fits(written[i - 1][0]):
+                i -= 1
+            return written[i][1]
+        later = [d for v, d in written[len(there):] if fits(v)]
+        return later[0] if later else None
+
+    def await_value(self, t, address, fits, name, args, parts=(), known=True):
+        s = self.pick(t)
+        active = max(self.threads[t], self.behind(s).end)
+        done = self.ends_wait(address, active, fits)
+        if not done:
+            return
+        corr, _ = self.call(t, name, {**args, "stream": s.handle}, 1500, stream=s, parts=parts)
+        if known:
+            self.truth[corr] = done
+        s.tail = self.enter(s).join(done)
+
+    def write_value(self, t, batch=False):
+        value = self.rng.randrange(1, 2 ** self.rng.choice([2, 40]))
+        args = {"ptr": self.word, "value": value, "flags": 0}
+        if batch:
+            self.put_value(t, self.word, value, "StreamBatchMemOp", {"count": 1}, [("StreamWriteValue64", args)])
+        else:
+            self.put_value(t, self.word, value, "StreamWriteValue64", args)
+
+    def wait_value(self, t, batch=False):
+        written, when = self.written.get(self.word), self.rng.randrange(4)
+        if not written:
+            return
+        wanted = self.rng.choice([written[-1][0], self.rng.choice(written)[0], 1])
+        args = {"ptr": self.word, "value": wanted, "flags": when, "mask": MASK}
+        fits = lambda v: FITS[when](v, wanted)
+        if batch:
+            self.await_value(t, self.word, fits, "StreamBatchMemOp", {"count": 1}, [("StreamWaitValue64", args)],
+                             known=self.capture)
+        else:
+            self.await_value(t, self.word, fits, "StreamWaitValue64", args)
+
+    def batch(self, t):
+        self.rng.choice([self.write_value, self.wait_value])(t, batch=True)
+
+    def signal(self, t):
+        """Values of a semaphore only grow."""
+        value = self.written[self.semaphore][-1][0] + 1 if self.semaphore in self.written else 1
+        if self.outside and self.rng.random() < 0.5:
+            last = self.written[self.semaphore][-1][1].end if self.semaphore in self.written else 0
+            end = max(last, self.threads[t] + self.rng.randrange(300000))
+            self.written.setdefault(self.semaphore, []).append((value, type(self.streams[0].tail)(end, "somebody else")))
+            return
+        self.put_value(t, self.semaphore, value, "SignalExternalSemaphoresAsync", {"numExtSems": 1},
+                       [("SignalExternalSemaphoresAsync", {"semaphore": self.semaphore, "value": value})])
+
+    def wait_signal(self, t):
+        written = self.written.get(self.semaphore)
+        if not written:
+            return
+        wanted = self.rng.choice(written)[0]
+        self.await_value(t, self.semaphore, lambda v: v >= wanted, "WaitExternalSemaphoresAsync", {"numExtSems": 1},
+                         [("WaitExternalSemaphoresAsync", {"semaphore": self.semaphore, "value": wanted})], known=self.capture)
