@@ -50,7 +50,7 @@ class Matrix {
 	}
 
 	draw() {
-		const wide = Math.max(400, (this.canvas.parentElement?.clientWidth || innerWidth - 48) - 8), ratio = devicePixelRatio || 1;
+		const wide = Math.max(400, (this.canvas.parentElement?.parentElement?.clientWidth || innerWidth - 48) - 8), ratio = devicePixelRatio || 1;
 		this.cell = [Math.max(2, Math.min(64, (wide - NAMES_WIDTH) / this.steps.length)), this.rows.length > 128 ? 6 : 15];
 		const w = NAMES_WIDTH + this.cell[0] * this.steps.length, h = TOP + this.cell[1] * this.rows.length;
 		Object.assign(this.canvas, { width: Math.round(w * ratio), height: Math.round(h * ratio) });
@@ -109,7 +109,7 @@ class Matrix {
 			{ title: "a step", number: true, value: (r) => r.sum / r.cells.length, show: (r) => formatTime(r.sum / r.cells.filter((v) => v !== null).length) },
 			{ title: "most", number: true, value: (r) => r.cells[most(r)], show: (r) => formatTime(r.cells[most(r)]) },
 			{ title: "in step", number: true, value: (r) => this.steps[most(r)], show: (r) => String(this.steps[most(r)]) },
-		], this.rows, { caption: `${MATRIX_KEYS.find(([key]) => key === this.key)[1]} of ${formatCount(this.rows.length)} ranks over ${formatCount(this.steps.length)} steps`, rows: 8, sort: 1 }));
+		], this.rows, { caption: `${MATRIX_KEYS.find(([key]) => key === this.key)[1]} of ${formatCount(this.rows.length)} ranks over ${formatCount(this.steps.length)} steps`, rows: 16, sort: 1 }));
 	}
 }
 
@@ -121,7 +121,7 @@ export function rankMatrix(data) {
 	const made = el("div", {}, el("div.toolbar", {}, choice("cells", "What the cells show", keys, (key) => {
 		m.set(key);
 		m.point({});
-	}), m.said), el("div.matrix", { tabindex: 0, role: "region", "aria-label": "Ranks by steps" }, m.canvas), m.table);
+	}), m.said), el("div.beside", {}, el("div.matrix", { tabindex: 0, role: "region", "aria-label": "Ranks by steps" }, m.canvas), m.table));
 	m.set(keys[0][0]);
 	m.point({});
 	new ResizeObserver(() => m.draw()).observe(made);

@@ -20,12 +20,12 @@ for (let i = 1; i < w.n; i++)
 t.select(w.host[k], true);
 t.show(d.start[w.host[k]] - 18e6, 24e6);
 """
-TAB = "assay.tabs.show('{}'); assay.tabs.nav.scrollIntoView()"
+# The line of the first finding, pressed: the stacks that the sampler saw there.
+STACKS = "document.querySelector('.where .plain').click()"
 SHOTS = [  # name, height, dark, script
     ("report-light", 800, False, ""),
     ("report-dark", 800, True, ZOOM),
-    ("report-timeline", 900, False, ZOOM),
-    ("report-tables", 900, False, TAB.format("kernels")),
+    ("report-flame", 460, False, STACKS),
 ]
 
 
