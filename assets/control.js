@@ -224,6 +224,7 @@ export function control(t, searchBox, help) {
 		} else if (e.key === "?") {
 			help.showModal();
 		} else if (e.key === "Escape" && !help.open) {
+			document.querySelectorAll(".drop[open]").forEach((menu) => { menu.open = false; });
 			t.measure = t.band = null;
 			document.activeElement?.blur();
 			searchBox.value = "";

@@ -21,23 +21,28 @@ function findingRows(data) {
 // Terminals have no µ.
 const units = (text) => text.replace(/(\d) us\b/g, "$1 µs");
 
-// The span that shows a finding best: its longest gap, else the longest event of a name of its, in a step that counts where one is;
-// -1 for none.
+// The longest event whose name is, or has in it, a text, in a step that counts where one is; -1 for none.
+function longestOf(data, matches) {
+	const own = Uint8Array.from(data.texts, (text) => matches(text) ? 1 : 0), [from, to] = countedTime(data);
+	let best = -1, inside = false;
+	for (let i = 0, any = own.includes(1); any && i < data.first_gap; i++) {
+		const counts = data.start[i] >= from && data.start[i] < to;
+		if (own[data.name[i]] && (best < 0 || counts > inside || counts === inside && data.dur[i] > data.dur[best]))
+			[best, inside] = [i, counts];
+	}
+	return best;
+}
+
+// The span that shows a finding best: its longest gap, else an event of a name it tells, whole or shortened as those of kernels; -1 for none.
 function spanOf(data, r) {
 	if (r.gap >= 0 && data.spanOfGap)
 		return data.spanOfGap[r.gap];
-	const [from, to] = countedTime(data);
-	for (const name of r.names) {
-		const id = data.texts.indexOf(name);
-		let best = -1, inside = false;
-		for (let i = 0; id > 0 && i < data.name.length; i++) {
-			const counts = data.start[i] >= from && data.start[i] < to;
-			if (data.name[i] === id && (best < 0 || counts > inside || counts === inside && data.dur[i] > data.dur[best]))
-				[best, inside] = [i, counts];
+	for (const name of r.names)
+		for (const matches of [(text) => text === name, (text) => text.includes(name)]) {
+			const span = longestOf(data, matches);
+			if (span >= 0)
+				return span;
 		}
-		if (best >= 0)
-			return best;
-	}
 	return -1;
 }
 
@@ -89,7 +94,7 @@ function card(data, r, go) {
 		worth(r),
 		whereText(data, r, go),
 		el("p.links", {},
-			span >= 0 ? el("a.evidence", { href: `#${data.tag}span=${span}` }, "show it") : null,
+			span >= 0 ? el("a.evidence", { href: `#${data.tag}span=${span}`, "aria-label": `show it: ${r.text}` }, "show it") : null,
 			r.rank >= 0 ? el("a", { href: "#ranks" }, "ranks") : null,
 			r.confidence > 0 ? el("small", {}, `confidence ${percent(r.confidence)}`) : null),
 		r.facts.length ? el("details.why", {}, el("summary", {}, "why"), el("ul", {}, ...r.facts.map((fact) => el("li", {}, fact)))) : null);

@@ -321,8 +321,9 @@ async function build(page) {
 	timelines[0].onplace();
 	const place = { timelines, tabs, box: made.box, notes: made.notes };
 	addEventListener("hashchange", () => follow(place));
-	// the same link twice changes no hash
+	// the same link twice changes no hash; menus close when something else is pressed
 	document.addEventListener("click", (e) => {
+		page.querySelectorAll(".drop[open]").forEach((menu) => { menu.open = menu.contains(e.target); });
 		const link = e.target.closest?.("a[href^='#']");
 		if (link && link.getAttribute("href") === location.hash)
 			follow(place);

@@ -748,8 +748,8 @@ def check_links(driver):
         span, name, seen = driver.execute_script("""
             const t = assay.timeline, d = assay.data, s = t.selected;
             return [s, spanName(d, s), t.x(d.start[s]) >= 0 && t.x(d.start[s] + d.dur[s]) <= t.width && document.getElementById("timeline").getBoundingClientRect().top < innerHeight / 2];""")
-        tap.ok(f"finding {i + 1} leads to what it is about", seen and link == f"#span={span}" and (span == want[i][0] if want[i][0] >= 0 else name in want[i][1]), (link, span, name, want[i]))
-    tap.ok("every finding with a gap or a name leads somewhere", all(link or gap < 0 for link, (gap, _) in zip(links, want)), links)
+        tap.ok(f"finding {i + 1} leads to what it is about", seen and link == f"#span={span}" and (span == want[i][0] if want[i][0] >= 0 else any(part in name for part in want[i][1])), (link, span, name, want[i]))
+    tap.ok("every finding with a gap or a name leads somewhere", all(link or gap < 0 and not names for link, (gap, names) in zip(links, want)), (links, want))
 
 
 def check_curves(driver, report):
