@@ -30,29 +30,37 @@ export function roofsOf({ compute, ops_by_shape: shapes = [] }) {
 // Points of less than this share of the time do not stretch the axes; they stand at the edge.
 const HARDLY_ANY = 1e-4;
 
-// Whole powers of ten around what is to be seen.
+// From whole powers of ten to a little above what is to be seen, as logarithms.
 function axesOf(all, roofs, bandwidth) {
 	const total = all.reduce((sum, p) => sum + p.ns, 0), points = all.filter((p) => p.ns >= HARDLY_ANY * total);
 	const across = extremes(points.map((p) => Math.log10(p.intensity))), up = extremes(points.map((p) => Math.log10(p.rate)));
 	const ridges = bandwidth > 0 ? roofs.map(([, rate]) => Math.log10(rate / bandwidth)) : [], tops = roofs.map(([, rate]) => Math.log10(rate));
-	const [x0, x1] = [Math.floor(Math.min(across[0], ...ridges)), Math.ceil(Math.max(across[1], ...ridges) + 0.2)];
-	const [y0, y1] = [Math.floor(up[0]), Math.ceil(Math.max(up[1], ...tops) + 0.05)];
+	const [x0, x1] = [Math.floor(Math.min(across[0], ...ridges)), Math.max(across[1], ...ridges) + 0.3];
+	const [y0, y1] = [Math.floor(up[0]), Math.max(up[1], ...tops) + 0.15];
 	const share = (v, low, high) => Math.max(0, Math.min(1, (Math.log10(v) - low) / (high - low || 1)));
 	const x = (v) => LEFT + share(v, x0, x1) * (WIDE - LEFT - RIGHT), y = (v) => HIGH - BOTTOM - share(v, y0, y1) * (HIGH - BOTTOM - TOP_EDGE);
 	const beyond = all.filter((p) => p.intensity < 10 ** x0 || p.intensity > 10 ** x1 || p.rate < 10 ** y0).length;
 	return { x0, x1, y0, y1, x, y, beyond };
 }
 
-const power = (e) => e >= 0 ? formatCount(10 ** e) : String(Number((10 ** e).toPrecision(1)));
 const label = (x, y, anchor, ...text) => svg("text", { x, y, "text-anchor": anchor }, ...text);
 
+// Values with lines of their own between two logarithms: powers of ten, with 2 and 5 of each where there are few.
+function marksOf(low, high) {
+	const out = [], steps = high - low < 3 ? [1, 2, 5] : [1];
+	for (let e = Math.floor(low); e <= high; e++)
+		out.push(...steps.map((m) => m * 10 ** e).filter((v) => Math.log10(v) >= low - 1e-9 && Math.log10(v) <= high));
+	return out;
+}
+
+const markText = (v) => v >= 1 ? formatCount(v) : String(Number(v.toPrecision(1)));
+
 function grid({ x0, x1, y0, y1, x, y }) {
-	const out = [];
-	for (let e = x0; e <= x1; e++)
-		out.push(svg("path.grid", { d: `M${x(10 ** e)} ${TOP_EDGE}V${HIGH - BOTTOM}` }), label(x(10 ** e), HIGH - BOTTOM + 16, e === x1 ? "end" : "middle", power(e)));
-	for (let e = y0; e <= y1; e++)
-		out.push(svg("path.grid", { d: `M${LEFT} ${y(10 ** e)}H${WIDE - RIGHT}` }), label(LEFT - 6, y(10 ** e) + 4, "end", power(e - 12)));
-	return [...out, label((LEFT + WIDE - RIGHT) / 2, HIGH - 8, "middle", "operations a byte"), svg("text", { transform: `translate(14 ${HIGH / 2}) rotate(-90)`, "text-anchor": "middle" }, "TFLOP/s")];
+	return [
+		...marksOf(x0, x1).flatMap((v) => [svg("path.grid", { d: `M${x(v)} ${TOP_EDGE}V${HIGH - BOTTOM}` }), label(x(v), HIGH - BOTTOM + 16, "middle", markText(v))]),
+		...marksOf(y0, y1).flatMap((v) => [svg("path.grid", { d: `M${LEFT} ${y(v)}H${WIDE - RIGHT}` }), label(LEFT - 6, y(v) + 4, "end", markText(v / 1e12))]),
+		label((LEFT + WIDE - RIGHT) / 2, HIGH - 8, "middle", "operations a byte"), svg("text", { transform: `translate(14 ${HIGH / 2}) rotate(-90)`, "text-anchor": "middle" }, "TFLOP/s"),
+	];
 }
 
 // The slope of the memory up to each roof.
@@ -62,8 +70,9 @@ function roofLines(axes, roofs, bandwidth) {
 	for (const [type, rate] of roofs)
 		out.push(svg("path.roof", { d: bandwidth > 0 ? `M${x(from)} ${y(from * bandwidth)}L${x(rate / bandwidth)} ${y(rate)}H${WIDE - RIGHT}` : `M${LEFT} ${y(rate)}H${WIDE - RIGHT}` }),
 			label(WIDE - RIGHT - 4, y(rate) - 4, "end", `${type} ${formatNumber(rate / 1e12)} TFLOP/s`));
+	const middle = Math.sqrt(from * Math.max(...roofs.map(([, rate]) => rate)) / bandwidth); // of the slope
 	if (bandwidth > 0 && roofs.length)
-		out.push(label(x(from * 1.6), y(from * 1.6 * bandwidth) + 22, "start", `memory ${formatNumber(bandwidth / 1e12)} TB/s`));
+		out.push(label(x(middle) - 8, y(middle * bandwidth) - 6, "end", `memory ${formatNumber(bandwidth / 1e12)} TB/s`));
 	return out;
 }
 
