@@ -73,7 +73,7 @@ const FEW_FILES = 4;
 // What a run is called: its directory when `assay record` made it or it has many files, else its files; whole: with the
 // folders before.
 export function runTitle(run, whole = false) {
-	const all = run.sources.map((s) => s.path);
+	const all = [...new Set(run.sources.map((s) => s.path))]; // a file may hold several processes
 	const own = run.sources.find((s) => s.format === "run")?.path;
 	const folder = all.length > FEW_FILES ? folderOf(all) : "";
 	const paths = own?.includes("/") ? [own.slice(0, own.lastIndexOf("/"))] : folder ? [folder] : all;
