@@ -12,11 +12,13 @@ void assay_csvw_bytes(assay_csvw *out, assay_str s)
 
 static void put_doubled(assay_csvw *out, assay_str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '"')
-			*assay_push(out) = '"';
-		*assay_push(out) = s.p[i];
+	for (const char *quote; s.n && (quote = memchr(s.p, '"', s.n));) {
+		size_t n = (size_t)(quote - s.p) + 1;
+		assay_csvw_bytes(out, (assay_str){s.p, n});
+		*assay_push(out) = '"';
+		s = (assay_str){s.p + n, s.n - n};
 	}
+	assay_csvw_bytes(out, s);
 }
 
 void assay_csvw_quoted(assay_csvw *out, assay_str s)
@@ -34,9 +36,10 @@ static bool is_formula(assay_str s)
 
 void assay_csvw_text(assay_csvw *out, assay_str s)
 {
+	static const bool special[256] = {[','] = true, ['"'] = true, ['\n'] = true, ['\r'] = true};
 	bool quote = false, guard = is_formula(s);
-	for (size_t i = 0; i < s.n; i++)
-		quote |= s.p[i] == ',' || s.p[i] == '"' || s.p[i] == '\n' || s.p[i] == '\r';
+	for (size_t i = 0; i < s.n && !quote; i++)
+		quote = special[(unsigned char)s.p[i]];
 	if (quote)
 		*assay_push(out) = '"';
 	if (guard)

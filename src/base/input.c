@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/limits.h"
 #include "base/owner.h"
 #include "base/test.h"
+#include "base/turns.h"
 
 enum {
 	STEP = 1 << 20,       /* unpacked at a time */
@@ -277,6 +279,66 @@ static void unpack_step(assay_input *in)
 	in->have += unpackers[in->packing](in, out, STEP);
 }
 
+/* ------------------------------------------------------------------ large views */
+
+enum { AHEAD_LEAST = 8 << 20 };
+
+/* Parts of a plain file that are read at the same time: a page of new memory costs several times
+ * what is copied into it. */
+struct ahead {
+	const assay_input *in;
+	uint64_t at, n; /* in the file */
+	char *to;
+	size_t got[ASSAY_THREADS_MAX]; /* by worker: of its part */
+	uint64_t done;                 /* without a gap */
+};
+
+static size_t part_size(const struct ahead *a, uint64_t part)
+{
+	uint64_t left = a->n - part * STEP;
+	return left < STEP ? (size_t)left : STEP;
+}
+
+static void read_part(void *ctx, unsigned worker, uint64_t part)
+{
+	struct ahead *a = ctx;
+	uint64_t from = part * STEP;
+	a->got[worker] = input_packed_at(a->in, a->at + from, a->to + from, part_size(a, part));
+}
+
+static bool join_part(void *ctx, unsigned worker, uint64_t part)
+{
+	struct ahead *a = ctx;
+	if (a->done == part * STEP) /* else one before it was short */
+		a->done += a->got[worker];
+	return a->got[worker] == part_size(a, part);
+}
+
+/* Up to `to`, for which there is room. What cannot be read is left to unpack_plain(), which says
+ * why. */
+static void read_ahead(assay_input *in, uint64_t to)
+{
+	unsigned threads = assay_threads();
+	if (in->packing != PLAIN || !in->regular || threads < 2 || in->have >= to ||
+	    to - in->have < AHEAD_LEAST)
+		return;
+	if (in->file_pos < in->file_n) /* what the first look at the file took */
+		unpack_step(in);
+	struct ahead a = {.in = in,
+			  .at = in->file_done + in->file_n,
+			  .n = to - in->have,
+			  .to = in->ring->p + in->have % in->ring->size};
+	assay_turns_run(&(assay_turns){.tasks = (a.n + STEP - 1) / STEP,
+				       .threads = threads,
+				       .ctx = &a,
+				       .work = read_part,
+				       .hand_over = join_part});
+	if (lseek(in->fd, (off_t)(a.at + a.done), SEEK_SET) < 0)
+		return; /* nothing has been taken */
+	in->have += a.done;
+	in->file_done += a.done;
+}
+
 /* The end of a view as far as it is known: a length in a hostile file asks for no memory. */
 static uint64_t known_end(const assay_input *in, uint64_t to)
 {
@@ -293,8 +355,9 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 		return (assay_view){(const char *)in->file + pos, (size_t)(in->have - pos), true};
 	}
 	pthread_mutex_lock(&in->lock);
-	if (!in->end && in->have < pos + want && pos + want > pos)
-		input_make_room(in, known_end(in, pos + want));
+	if (!in->end && in->have < pos + want && pos + want > pos &&
+	    input_make_room(in, known_end(in, pos + want)))
+		read_ahead(in, known_end(in, pos + want));
 	while (!in->end && in->have < pos + want)
 		if (in->spread)
 			spread_wait(in);
@@ -550,6 +613,42 @@ bool assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n)
 static const unsigned char gz_assay[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 					 0x03, 0x4b, 0x2c, 0x2e, 0x4e, 0xac, 0x04, 0x00, 0xe5,
 					 0xe3, 0x72, 0x18, 0x05, 0x00, 0x00, 0x00};
+
+static bool reads_whole(const char *path, size_t n, const char *threads)
+{
+	assay_err err = {0};
+	setenv("ASSAY_THREADS", threads, 1);
+	assay_input *in = assay_input_open(path, &err);
+	bool same = in != NULL;
+	for (size_t from = 0; same && from < n; from += n / 2) {
+		assay_view v = assay_input_view(in, from, n - from);
+		same = v.n >= n - from;
+		for (size_t i = from; same && i < n; i++)
+			same = (unsigned char)v.p[i - from] == (unsigned char)(i * i >> 7);
+		assay_input_drop(in, from + n / 2);
+	}
+	same = same && assay_input_view(in, n, 1).n == 0 && !assay_input_damage(in);
+	if (in)
+		assay_input_close(in);
+	unsetenv("ASSAY_THREADS");
+	return same;
+}
+
+TEST(a_large_view_is_the_same_by_any_number_of_threads)
+{
+	enum { BYTES = (9 << 20) + 5 };
+	char path[] = "/tmp/assay-input-large-XXXXXX";
+	int fd = mkstemp(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
+	CHECK(f);
+	for (size_t i = 0; i < BYTES; i++)
+		putc((int)(i * i >> 7 & 0xff), f);
+	CHECK(!fclose(f));
+	bool same = reads_whole(path, BYTES, "1") && reads_whole(path, BYTES, "3");
+	unlink(path);
+	CHECK(same);
+	return 0;
+}
 
 TEST(memory_is_read_as_it_is)
 {

@@ -7,10 +7,9 @@
 
 #include "base/csvw.h"
 #include "base/test.h"
+#include "base/turns.h"
 #include "write/folder.h"
 #include "write/writer.h"
-
-enum { FLUSH = 1 << 16 };
 
 static void put_number(assay_csvw *out, uint64_t v, bool with_sign)
 {
@@ -43,33 +42,61 @@ static void put_cell(const assay_run *run, const assay_col_info *col, const void
 		put_number(out, bits, type == ASSAY_TYPE_I64);
 }
 
-static void flush(assay_csvw *t, FILE *out)
+/* Rows are written in blocks: at the same time, into memory of each thread, and put into the file
+ * in order. */
+enum { BLOCK_ROWS = 4096 };
+
+typedef struct blocks {
+	const assay_run *run;
+	const assay_table_info *info;
+	size_t rows;
+	FILE *out;
+	assay_csvw worker[ASSAY_THREADS_MAX];
+} blocks;
+
+static void put_row(const blocks *b, size_t row, assay_csvw *t)
 {
-	if (t->n)
-		fwrite(t->p, 1, t->n, out);
-	t->n = 0;
+	for (size_t c = 0; c < b->info->cols; c++) {
+		const assay_col_info *col = &b->info->col[c];
+		if (c)
+			*assay_push(t) = ',';
+		put_cell(b->run, col, assay_values(&b->run->part.t, b->info, col), row, t);
+	}
+	assay_csvw_bytes(t, ASSAY_S("\r\n"));
+}
+
+static void write_block(void *ctx, unsigned worker, uint64_t block)
+{
+	blocks *b = ctx;
+	size_t from = block * BLOCK_ROWS, to = from + BLOCK_ROWS;
+	b->worker[worker].n = 0;
+	for (size_t row = from; row < to && row < b->rows; row++)
+		put_row(b, row, &b->worker[worker]);
+}
+
+static bool join_block(void *ctx, unsigned worker, uint64_t block)
+{
+	const blocks *b = ctx;
+	(void)block;
+	fwrite(b->worker[worker].p, 1, b->worker[worker].n, b->out);
+	return true;
 }
 
 void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out)
 {
 	const assay_table_info *info = &assay_table_infos[id];
-	assay_csvw t = {0};
+	blocks b = {.run = run, .info = info, .rows = assay_rows(&run->part.t, info), .out = out};
+	unsigned threads = assay_threads();
 	for (size_t c = 0; c < info->cols; c++)
 		fprintf(out, "%s%s", c ? "," : "", info->col[c].name);
 	fputs("\r\n", out);
-	for (size_t row = 0; row < assay_rows(&run->part.t, info); row++) {
-		for (size_t c = 0; c < info->cols; c++) {
-			const assay_col_info *col = &info->col[c];
-			if (c)
-				*assay_push(&t) = ',';
-			put_cell(run, col, assay_values(&run->part.t, info, col), row, &t);
-		}
-		assay_csvw_bytes(&t, ASSAY_S("\r\n"));
-		if (t.n >= FLUSH)
-			flush(&t, out);
-	}
-	flush(&t, out);
-	assay_vec_free(&t);
+	assay_turns_run(&(assay_turns){.tasks = (b.rows + BLOCK_ROWS - 1) / BLOCK_ROWS,
+				       .threads = threads,
+				       .ctx = &b,
+				       .work = write_block,
+				       .hand_over = join_block});
+	for (unsigned i = 0; i < threads; i++)
+		assay_vec_free(&b.worker[i]);
 }
 
 static void put_line(assay_csvw *out, const char *const *cell, size_t n)
@@ -108,7 +135,7 @@ void assay_csv_columns(FILE *out)
 			put_line(&t, cell, ASSAY_COUNT_OF(cell));
 		}
 	}
-	flush(&t, out);
+	fwrite(t.p, 1, t.n, out);
 	assay_vec_free(&t);
 }
 
