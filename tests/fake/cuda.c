@@ -161,6 +161,12 @@ API int fake_stream_sync_forever(uint32_t stream)
 	     &(fake_work){.kind = FAKE_SYNC, .stream = stream, .stays = true});
 	return 0;
 }
+API int fake_stream_sync_for(uint32_t stream, uint32_t us)
+{
+	tell(2, FAKE_cudaStreamSynchronize,
+	     &(fake_work){.kind = FAKE_SYNC, .stream = stream, .takes_us = us});
+	return 0;
+}
 API int fake_value(uint32_t stream, uint64_t address, int write)
 {
 	tell(1, write ? FAKE_cuStreamWriteValue64 : FAKE_cuStreamWaitValue32,

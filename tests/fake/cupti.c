@@ -490,6 +490,8 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
 	while (w && w->stays)
 		pause();
+	if (w && w->takes_us)
+		usleep(w->takes_us);
 	if (w && w->loads)
 		fake_cupti_call(CUPTI_DOMAIN_DRIVER, FAKE_cuLibraryLoadData, tid, NULL);
 	if (nested) { /* the runtime's call makes the driver's, under one number */

@@ -19,6 +19,7 @@ typedef struct fake_work {
 	const void *arguments; /* of the call, as the vendor lays them out; NULL: handles */
 	bool loads;            /* the call first makes one of its own number: a library is loaded */
 	bool stays;            /* the call itself does not come back */
+	uint32_t takes_us;     /* it takes so long */
 	uint64_t address;      /* of a value */
 } fake_work;
 

@@ -392,6 +392,15 @@ def natives():
     launch()
 
 
+def returns():
+    """From calls that take long to work that no call tells of."""
+    launch()
+    for _ in range(8):
+        lib.fake_stream_sync_for(13, 120000)
+        spin(0.03)  # behind a long call
+    launch()
+
+
 def waits():
     launch()
     time.sleep(0.06 * slowly)  # sleep

@@ -192,6 +192,11 @@ def a_worker_process_is_seen_from_its_parent(python):
     assert not [s for s, _ in r.samples() if s["pid"]]
 
 
+def the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end(python):
+    r = Recording(python, "returns")
+    assert seen_at(r, "behind a long call") >= 4, "it slept on"
+
+
 def workers_that_are_started_as_programs_are_seen_too(python):
     r = Recording(python, "started_workers")
     check_stacks(r)
@@ -413,7 +418,7 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm,
          a_thousand_threads_forks_and_interpreters_come_and_go, without_stacks_there_are_none,
-         what_a_thread_does_between_launches_is_seen, workers_that_are_started_as_programs_are_seen_too,
+         what_a_thread_does_between_launches_is_seen, the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end, workers_that_are_started_as_programs_are_seen_too,
          a_worker_process_is_seen_from_its_parent, blocked_threads_are_seen_in_their_library,
          computing_threads_are_seen_in_their_library_where_the_system_allows_it,
          the_report_names_library_and_function, without_native_stacks_there_are_none]
