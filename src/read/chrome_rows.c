@@ -387,7 +387,8 @@ static void add_rocprof(chrome_worker *w, chrome_event *ev, const chrome_rocprof
 	ev->dur = row->end - row->begin;
 	w->extra.n = 0;
 	for (size_t i = 0; i < row->kept_n; i++) {
-		append_text(w, ", ", i ? 2 : 0);
+		if (i)
+			append_text(w, ", ", 2);
 		append_text(w, row->kept[i].p, row->kept[i].n);
 	}
 	ev->extra = (assay_str){w->extra.p, w->extra.n};
