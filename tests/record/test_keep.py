@@ -255,10 +255,11 @@ def marks(run):
 def a_step_of_three_times_the_median_writes_it_out():
     job = Job("slow", "--keep", "30s")
     job.do(*["step"] * 16)
+    lengths = iter(0.05 * 4**i for i in range(8))  # each is three times as long as all before it
 
     def slow():
         job.do("push step")
-        time.sleep(0.05)
+        time.sleep(next(lengths))
         job.do("pop")
         return any(m.startswith("slow step: ") for m in marks(job.run))
     until(slow, "nobody saw it")

@@ -112,15 +112,15 @@ def a_link_in_the_run_directory_is_not_written_through():
     assert "not empty" in p.stderr, p.stderr
 
 
-def switches(pid, thread):
-    """How often that thread of the process has slept so far."""
+def sleeps(pid, thread):
+    """How often that thread of the process has slept so far, when it does; or 0."""
     for task in glob.glob(f"/proc/{pid}/task/*"):
         try:
             with open(task + "/comm") as comm, open(task + "/status") as status:
                 words = status.read().split() if comm.read().strip() == thread else None
         except OSError:  # one that ends
             continue
-        if words:
+        if words and words[words.index("State:") + 1] == "S":
             return int(words[words.index("voluntary_ctxt_switches:") + 1])
     return 0
 
@@ -132,8 +132,8 @@ def record_child(name, *command):
                          env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                          stdin=subprocess.PIPE)
     eq(p.stdout.readline(), "ready\n")
-    seen = switches(p.pid, "assay-children")
-    until(lambda: switches(p.pid, "assay-children") >= seen + 4, "nobody looks at children")
+    before = until(lambda: sleeps(p.pid, "assay-children"), "nobody looks at children")
+    until(lambda: sleeps(p.pid, "assay-children") > before, "nobody looks at children")  # and has done so since
     said = p.communicate("\n", timeout=PATIENCE)[1]
     with open(run + "/run.json") as f:
         return run, said, json.load(f)["unrecorded"]
