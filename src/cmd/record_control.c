@@ -24,14 +24,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/input.h"
+#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/owner.h"
+#include "base/test.h"
 #include "cmd/record.h"
 #include "wire/clock.h"
 #include "wire/control.h"
 #include "wire/ring.h"
 
-enum { OBEY_MS = 5000, TALK_S = 2, LINE = 1024, BACKLOG = 16 };
+enum { OBEY_MS = 5000, TALK_S = 10, LINE = 1024, BACKLOG = 16 };
 
 struct record_control {
 	const recording *r;
@@ -200,9 +203,10 @@ static bool do_start(record_control *c, const char *rest)
 	}
 	if (*rest && (!assay_str_i64(assay_str_of(rest), &ns) || ns <= 0))
 		return false;
+	int64_t now = assay_clock(CLOCK_BOOTTIME);
 	order_steps(c, 0, 0);
 	atomic_store(&c->page->from, 0);
-	atomic_store(&c->page->until, ns ? assay_clock(CLOCK_BOOTTIME) + ns : 0);
+	atomic_store(&c->page->until, !ns ? 0 : ns < INT64_MAX - now ? now + ns : INT64_MAX);
 	atomic_store(&c->page->on, 1);
 	return true;
 }
@@ -485,4 +489,67 @@ void assay_record_control_end(record_control *c)
 		unlink(c->page_path);
 	}
 	assay_arena_free(&c->arena);
+}
+
+/* Words of requests and pieces of none, in any order. */
+static void make_line(uint64_t *seed, char *line, size_t size)
+{
+	static const char *const parts[] = {
+		"start",  "stop", "mark",  "flush", "status",
+		"steps ", " ",    "-",     "0",     "1",
+		"5-6",    "x",    "\"",    "\\",    "9223372036854775807",
+		"\t",     "\xff", "\x1b[m"};
+	size_t n = 0;
+	line[0] = 0;
+	*seed += 1;
+	for (int i = 0; i == 0 || (i < 12 && *seed >> 61); i++) {
+		*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+		const char *part = parts[(*seed >> 33) % ASSAY_COUNT_OF(parts)];
+		n += (size_t)snprintf(line + n, size - n, "%s", part);
+	}
+}
+
+TEST(any_line_is_answered_by_one_object_and_an_order_that_makes_no_sense_changes_nothing)
+{
+	static assay_control page;
+	recording r = {.dir = "/nonexistent", .rings = "/nonexistent"};
+	record_control c = {.r = &r, .page = &page};
+	char line[LINE], padded[4096 + ASSAY_PAD];
+	uint64_t seed = 1, obeyed_n = 0;
+	for (int i = 0; i < 20000; i++) {
+		assay_control before = page;
+		assay_jsonw w = {.compact = true};
+		make_line(&seed, line, sizeof line);
+		answer(&c, line, &w);
+		assay_str text = assay_jsonw_text(&w);
+		CHECK(text.n < 4096);
+		memcpy(padded, text.p, text.n);
+		padded[text.n] = 0;
+		uint32_t odd = 0;
+		size_t bad;
+		CHECK(assay_json_check(padded, text.n, &odd, &bad) && !odd);
+		if (strstr(padded, "\"ok\":false"))
+			CHECK(!memcmp(&before, &page, sizeof page));
+		else
+			obeyed_n++;
+		int64_t first = page.steps_first, last = page.steps_last;
+		CHECK(first >= 0 && first <= last && page.until >= 0);
+		assay_jsonw_free(&w);
+	}
+	CHECK(obeyed_n > 100);
+	return 0;
+}
+
+TEST(a_time_beyond_all_clocks_is_for_ever)
+{
+	static assay_control page;
+	recording r = {.dir = "/nonexistent", .rings = "/nonexistent"};
+	record_control c = {.r = &r, .page = &page};
+	assay_jsonw w = {.compact = true};
+	char line[] = "start 9223372036854775807";
+	int64_t next;
+	answer(&c, line, &w);
+	CHECK(assay_control_wants(&page, assay_clock(CLOCK_BOOTTIME), &next));
+	assay_jsonw_free(&w);
+	return 0;
 }

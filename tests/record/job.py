@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, eq, run
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, eq, run, until
 
 jobs = []
 
@@ -36,7 +36,11 @@ class Job:
         self.p.stdin.flush()
 
     def ctl(self, *words, status=0):
-        return ctl(self.run, *words, status=status)
+        """What is said of an order that was obeyed, however long that took."""
+        said = ctl(self.run, *words, status=status)
+        if status == 0 and words[0] != "status":
+            until(lambda: all(p["obeyed"] for p in state(self)["processes"]), "it is not obeyed")
+        return said
 
     def end(self):
         self.p.stdin.close()

@@ -281,9 +281,11 @@ def several_runs_are_asked_at_once():
     for job in jobs:
         job.do("step")
     out = ctl(*(job.run for job in jobs), "start")
-    eq(out.count("recording is on; 1 of 1 processes record"), 3)
+    eq(out.count("recording is on"), 3)
+    until(lambda: all(p["recording"] for job in jobs for p in state(job)["processes"]), "it is not obeyed")
     eq([job.do("step") for job in jobs], [True] * 3)
     eq(ctl(folder, "stop").count("recording is off"), 3)
+    until(lambda: not any(p["recording"] for job in jobs for p in state(job)["processes"]), "it is not obeyed")
     eq([job.do("step") for job in jobs], [False] * 3)
     for job in jobs:
         job.end()

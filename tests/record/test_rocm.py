@@ -117,6 +117,11 @@ class Job:
     def ctl(self, order):
         p = subprocess.run([ASSAY, "ctl", self.run, order], capture_output=True, text=True, timeout=tap.PATIENCE)
         eq((p.returncode, p.stderr), (0, ""))
+        tap.until(lambda: all(p["obeyed"] for p in self.processes()), "it is not obeyed")
+
+    def processes(self):
+        out = subprocess.run([ASSAY, "ctl", self.run, "status", "--json"], check=True, capture_output=True, timeout=tap.PATIENCE).stdout
+        return json.loads(out)["processes"]
 
     def end(self):
         self.p.stdin.close()
@@ -464,8 +469,7 @@ def check_kept(v, stretch):
     while True:
         job.do("launch")
         steps += 1
-        out = subprocess.run([ASSAY, "ctl", job.run, "status", "--json"], check=True, capture_output=True, timeout=tap.PATIENCE).stdout
-        if sum(p["not_kept"] for p in json.loads(out)["processes"]) > 100:
+        if sum(p["not_kept"] for p in job.processes()) > 100:
             break
         assert time.monotonic() < end, "everything is kept"
     c = job.end()
