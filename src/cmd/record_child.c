@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/test.h"
 #include "cmd/record.h"
 
 extern char **environ;
@@ -46,6 +48,20 @@ static void release_signals(const struct sigaction *old)
 }
 
 /* Only async-signal-safe calls between fork and exec. */
+/* execvp() also says "permission denied" when only a folder of PATH may not be searched. */
+static bool is_in_path(const char *name)
+{
+	char file[4096];
+	size_t n;
+	for (const char *p = getenv("PATH"); p; p = p[n] ? p + n + 1 : NULL) {
+		n = strcspn(p, ":");
+		snprintf(file, sizeof file, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+		if (access(file, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 static _Noreturn void become_command(char **command, char **env, const struct sigaction *old,
 				     const sigset_t *mask, int told)
 {
@@ -54,6 +70,8 @@ static _Noreturn void become_command(char **command, char **env, const struct si
 	environ = env;
 	execvp(command[0], command);
 	int why = errno;
+	if (why == EACCES && !strchr(command[0], '/') && !is_in_path(command[0]))
+		why = ENOENT;
 	ssize_t n = write(told, &why, sizeof why);
 	_exit(n == (ssize_t)sizeof why ? 127 : 126);
 }
@@ -110,4 +128,15 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 		return assay_fail(err, ASSAY_IO, 0, "cannot run %s: %s", r->command[0],
 				  strerror(why));
 	return true;
+}
+
+TEST(a_command_is_looked_for_in_every_folder_of_the_path)
+{
+	setenv("PATH", "/nonexistent::/usr/bin:/bin", 1);
+	CHECK(is_in_path("sh") && is_in_path("README.md") && !is_in_path("no such command"));
+	setenv("PATH", "", 1);
+	CHECK(is_in_path("README.md") && !is_in_path("sh"));
+	unsetenv("PATH");
+	CHECK(!is_in_path("sh"));
+	return 0;
 }

@@ -525,6 +525,23 @@ TEST(an_event_of_another_process_resolves_when_both_are_given)
 	return 0;
 }
 
+TEST(of_an_event_of_another_process_the_last_record_that_was_over_counts)
+{
+	program p = {0};
+	event_call(&p, ASSAY_OP_IPC_EXPORT, 4, A)->arg = 0x1bc;
+	event_call(&p, ASSAY_OP_IPC_EXPORT, 5, B)->arg = 0x1bd;
+	for (uint64_t key = 8; key <= 12; key += 2)
+		record(&p, key, A, S1);
+	record(&p, 14, B, S1);
+	record(&p, 16, A, S1)->exit = 1000; /* not over when the wait begins */
+	assay_sweep_rec *open = event_call(&p, ASSAY_OP_IPC_OPEN, 3, B), *w = wait(&p, 20, S2, B);
+	open->scope = w->scope = 2;
+	open->arg = 0x1bc;
+	run(&p);
+	CHECK(is(&p, 0, ASSAY_WAIT_IS_LIKELY, 12) && p.wait[0].flags & ASSAY_WAIT_IPC);
+	return 0;
+}
+
 TEST(a_record_of_the_old_session_does_not_leak_into_the_next)
 {
 	program p = {0};
@@ -681,6 +698,23 @@ TEST(memory_waits_take_the_last_write_that_satisfies_them)
 	run(&p);
 	CHECK(is(&p, 0, ASSAY_WAIT_IS_LIKELY, 10) && is(&p, 1, ASSAY_WAIT_IS_BEFORE_TRACE, 0));
 	CHECK(p.wait[0].kind == ASSAY_WAIT_VALUE);
+	return 0;
+}
+
+TEST(one_write_ends_every_wait_that_its_value_satisfies)
+{
+	program p = {0};
+	static const uint64_t wanted[] = {5, 9, 7};
+	for (uint64_t i = 0; i < 3; i++) {
+		assay_sweep_rec *w = wait(&p, 10 + i, S1 + 0x1000 * i, 0x500);
+		w->op = ASSAY_OP_WAIT_VALUE;
+		w->arg = wanted[i];
+	}
+	event_call(&p, ASSAY_OP_WRITE_VALUE, 20, 0x500)->arg = 7;
+	event_call(&p, ASSAY_OP_WRITE_VALUE, 30, 0x500)->arg = 9;
+	run(&p);
+	CHECK(is(&p, 0, ASSAY_WAIT_IS_LIKELY, 20) && is(&p, 2, ASSAY_WAIT_IS_LIKELY, 20));
+	CHECK(is(&p, 1, ASSAY_WAIT_IS_LIKELY, 30)); /* which went on waiting */
 	return 0;
 }
 

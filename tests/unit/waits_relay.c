@@ -73,6 +73,38 @@ TEST(a_device_sync_waits_for_work_of_another_device_that_its_streams_wait_for)
 	return 0;
 }
 
+static void launch_together(program *p, uint32_t row, uint64_t stream, int64_t end)
+{
+	assay_sweep_rec *r = work(p, 10, stream, 50, end);
+	r->flags = ASSAY_REC_TOGETHER;
+	r->row = row;
+}
+
+TEST(each_stream_of_a_joint_launch_is_busy_until_the_last_piece_ends)
+{
+	program p = {0};
+	launch_together(&p, 10, S1, 100);
+	launch_together(&p, 11, S2, 200);
+	launch_together(&p, 12, S3, 900);
+	stream_sync(&p, 20, S1)->exit = 905;
+	stream_sync(&p, 30, S2)->exit = 905;
+	run(&p);
+	CHECK(waited_for(&p, 0, 12) && waited_for(&p, 1, 12));
+	return 0;
+}
+
+TEST(a_graph_is_over_with_its_last_piece_and_named_by_the_first_that_ends_so_late)
+{
+	program p = {0};
+	static const int64_t end[] = {100, 300, 300, 200};
+	for (uint32_t i = 0; i < 4; i++)
+		work(&p, 10, S1, 50, end[i])->row = 10 + i;
+	stream_sync(&p, 20, S1)->exit = 305;
+	run(&p);
+	CHECK(waited_for(&p, 0, 11) && p.wait[0].slack == 5);
+	return 0;
+}
+
 TEST(a_wait_for_something_unknown_leaves_nothing_certain_behind_it)
 {
 	program p = {0};
