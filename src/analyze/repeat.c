@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/steps.h"
 
 /* MARKED_AT_LEAST: counts smaller than this agree by chance */
 enum {
@@ -237,14 +238,8 @@ static bool inside_one_launch(const assay_tables *t, const rows *work, size_t at
 
 static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t end, int64_t number)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t s = assay_add(t, ASSAY_T_step);
-	t->step.source[s] = source;
-	t->step.ts[s] = ts;
-	t->step.dur[s] = end - ts;
-	t->step.number[s] = number;
-	t->step.name[s] = assay_sid_of(run, "repetition");
-	t->step.origin[s] = ASSAY_STEP_REPEATED;
+	assay_step_add(run, source, ts, end, number, assay_sid_of(run, "repetition"),
+		       ASSAY_STEP_REPEATED);
 }
 
 /* The last one is as long as most are, in kernels; where a quarter of it and more is missing, the

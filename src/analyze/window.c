@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "analyze/analyze.h"
+#include "analyze/stretch.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -66,28 +67,6 @@ static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows,
 	return k;
 }
 
-/* Where recording was switched off between steps, those of the stretch that has most of them stand
- * for the run. Returns the first, *n: how many. */
-static size_t one_stretch(const assay_run *run, const assay_order *order, const assay_window *w,
-			  const uint32_t *rows, size_t *n)
-{
-	const assay_step_time_table *t = &run->part.t.step_time;
-	uint32_t group = assay_order_group(&order->device.p[w->device]);
-	size_t best = 0, most = 0, first = 0;
-	for (size_t i = 1; i <= *n; i++) {
-		int64_t end = t->start[rows[i - 1]] + t->span[rows[i - 1]];
-		if (i < *n && !assay_offs_touch(&order->offs, group, end, t->start[rows[i]]))
-			continue;
-		if (i - first > most) {
-			most = i - first;
-			best = first;
-		}
-		first = i;
-	}
-	*n = most;
-	return best;
-}
-
 static void find_bounds(const assay_run *run, const assay_order *order, assay_window *w,
 			int64_t steps)
 {
@@ -99,11 +78,14 @@ static void find_bounds(const assay_run *run, const assay_order *order, assay_wi
 		if (t->step_time.device[i] == w->device)
 			*assay_push(&rows) = i;
 	assay_sort_rows(rows.p, rows.n, t->step_time.start);
-	size_t n = rows.n, skipped = one_stretch(run, order, w, rows.p, &n), all = rows.n;
-	const uint32_t *row = skipped ? rows.p + skipped : rows.p;
+	assay_stretch of = assay_stretch_find(run, order, w->device, rows.p, rows.n);
+	const uint32_t *row = of.first ? rows.p + of.first : rows.p;
+	size_t n = of.n;
+	w->apart = of.apart;
 	w->warmup = count_warmup(&t->step_time, row, n);
-	w->warm = w->warmup || skipped ? t->step.ts[t->step_time.step[row[w->warmup]]] : INT64_MIN;
-	w->last = skipped + n < all ? t->step.ts[t->step_time.step[row[n - 1]]] : INT64_MAX;
+	w->warm = w->warmup || of.first ? t->step.ts[t->step_time.step[row[w->warmup]]] : INT64_MIN;
+	w->last = of.first + n < rows.n ? t->step.ts[t->step_time.step[row[n - 1]]] : INT64_MAX;
+	w->stretch = n ? t->step_time.start[row[0]] : 0;
 	for (size_t i = w->warmup; i < n; i++) {
 		int64_t from = t->step_time.start[row[i]];
 		int64_t to = from + t->step_time.span[row[i]];
@@ -230,16 +212,19 @@ void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_
 		assay_sort_rows(out->p, out->n, t->step.ts);
 }
 
-/* Start of the first step's window on the device, warm-up included; the window's own without steps.
- */
-static int64_t first_start(const assay_run *run, const assay_window *w)
+/* From the first step's window on the device to the last one's end, those included that do not
+ * count; the window's own without steps. */
+static void all_steps(const assay_run *run, const assay_window *w, int64_t *from, int64_t *to)
 {
 	const assay_step_time_table *t = &run->part.t.step_time;
-	int64_t first = w->from;
-	for (size_t i = 0; w->warmup && i < t->n; i++)
-		if (t->device[i] == w->device && t->start[i] < first)
-			first = t->start[i];
-	return first;
+	*from = w->from;
+	*to = w->to;
+	for (size_t i = 0; (w->warmup || w->apart) && i < t->n; i++) {
+		if (t->device[i] != w->device)
+			continue;
+		*from = t->start[i] < *from ? t->start[i] : *from;
+		*to = t->start[i] + t->span[i] > *to ? t->start[i] + t->span[i] : *to;
+	}
 }
 
 void assay_steady(assay_run *run, const assay_window *w)
@@ -249,8 +234,9 @@ void assay_steady(assay_run *run, const assay_window *w)
 	if (w->device == ASSAY_NO_ROW)
 		return;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_steady);
-	int64_t first = first_start(run, w), begin = d->start[w->device];
+	int64_t first, last, begin = d->start[w->device];
 	int64_t end = begin + d->span[w->device] + d->off[w->device];
+	all_steps(run, w, &first, &last);
 	s->device[r] = w->device;
 	s->start[r] = w->from;
 	s->dur[r] = assay_window_length(w);
@@ -258,9 +244,11 @@ void assay_steady(assay_run *run, const assay_window *w)
 	s->ns[r] = s->dur[r] / (w->steps ? (int64_t)w->steps : 1);
 	s->origin[r] = run->part.t.step.n ? run->part.t.step.origin[0] : 0;
 	s->start_up[r] = first > begin ? first - begin : 0;
-	s->warm_up[r] = w->from - first;
+	s->warm_up[r] = w->warmup ? w->from - w->stretch : 0;
 	s->warm_up_steps[r] = w->warmup;
-	s->tail[r] = end > w->to ? end - w->to : 0;
+	s->other_work_steps[r] = w->apart;
+	s->other_work[r] = w->apart ? last - first - s->dur[r] - s->warm_up[r] : 0;
+	s->tail[r] = end > last ? end - last : 0;
 }
 
 static size_t warmup_of(const int64_t *spans, size_t n)

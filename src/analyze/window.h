@@ -12,6 +12,9 @@ typedef struct assay_window {
 	int64_t off;     /* between them, not recorded: part of nothing */
 	uint64_t steps;  /* steps in it; 0 when none are known */
 	uint64_t warmup; /* steps left out before it */
+	uint64_t apart;  /* steps with other work between them, such as an evaluation: the window is
+			    the longest row of steps without */
+	int64_t stretch; /* when that row begins on the device, its warm-up included */
 	int64_t warm;    /* when the first step that counts begins, where others were left out */
 	int64_t last;    /* when the last one begins, where recording was off behind it */
 	int64_t compute, comm, copy, idle;

@@ -48,6 +48,8 @@ void assay_steady_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_i64(w, "start_up_ns", s->start_up[0]);
 	assay_jsonw_i64(w, "warm_up_ns", s->warm_up[0]);
 	assay_jsonw_u64(w, "warm_up_steps", s->warm_up_steps[0]);
+	assay_jsonw_u64(w, "other_work_steps", s->other_work_steps[0]);
+	assay_jsonw_i64(w, "other_work_ns", s->other_work[0]);
 	assay_jsonw_i64(w, "tail_ns", s->tail[0]);
 	assay_jsonw_close(w, '}');
 }

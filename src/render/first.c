@@ -137,6 +137,11 @@ static const char *steps_text(assay_printout *p)
 		p, left,
 		assay_printf(&p->scratch, "%llu warm-up", (unsigned long long)s->warm_up_steps[0]),
 		s->warm_up[0]);
+	left = and_time(p, left,
+			assay_printf(&p->scratch,
+				     "%llu steps with other work (evaluation?) and what they part",
+				     (unsigned long long)s->other_work_steps[0]),
+			s->other_work[0]);
 	left = and_time(p, left, "tail", s->tail[0]);
 	return assay_printf(&p->scratch, "%llu (%s)%s", (unsigned long long)s->steps[0],
 			    p->run->part.t.step.n ? assay_step_origin_name[s->origin[0]]

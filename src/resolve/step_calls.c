@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/steps.h"
 
 enum { FEWEST = 3 };
 
@@ -49,14 +50,7 @@ static void bounds_of(const assay_tables *t, uint32_t group, int64_t *from, int6
 static void add_step(assay_run *run, uint32_t group, assay_step_origin origin, int64_t from,
 		     int64_t to)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t s = assay_add(t, ASSAY_T_step);
-	t->step.source[s] = group;
-	t->step.ts[s] = from;
-	t->step.dur[s] = to - from;
-	t->step.number[s] = (int64_t)s;
-	t->step.name[s] = assay_sid_of(run, "step");
-	t->step.origin[s] = (uint8_t)origin;
+	assay_step_add(run, group, from, to, ASSAY_STEP_NEXT, assay_sid_of(run, "step"), origin);
 }
 
 /* From the end of an update to the end of the next, from the begin of a batch to that of the next.

@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/steps.h"
 #include "names/words.h"
 
 enum {
@@ -226,16 +227,10 @@ static bool plausible(const calls *c, const int64_t *at, size_t n)
 
 static void add_steps(assay_run *run, uint32_t source, const int64_t *at, size_t n, int64_t end)
 {
-	assay_step_table *s = &run->part.t.step;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t row = assay_add(&run->part.t, ASSAY_T_step);
-		s->source[row] = source;
-		s->ts[row] = at[i];
-		s->dur[row] = (i + 1 < n ? at[i + 1] : end) - at[i];
-		s->number[row] = (int64_t)i;
-		s->name[row] = assay_sid_of(run, "loop");
-		s->origin[row] = ASSAY_STEP_LOOP;
-	}
+	assay_sid name = assay_sid_of(run, "loop");
+	for (size_t i = 0; i < n; i++)
+		assay_step_add(run, source, at[i], i + 1 < n ? at[i + 1] : end, (int64_t)i, name,
+			       ASSAY_STEP_LOOP);
 }
 
 /* Starts of the rounds of the outermost loop that can be steps; 0 when none can. */

@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/steps.h"
 #include "model/offs.h"
 #include "names/serving.h"
 #include "names/words.h"
@@ -116,14 +117,8 @@ static bool *roctx_sources(assay_run *run, assay_arena *scratch)
 static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t dur, assay_sid name,
 		     assay_step_origin origin)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t s = assay_add(t, ASSAY_T_step);
-	t->step.source[s] = source;
-	t->step.ts[s] = ts;
-	t->step.dur[s] = dur;
-	t->step.name[s] = name;
-	t->step.number[s] = assay_number_in(assay_text(run, name));
-	t->step.origin[s] = (uint8_t)origin;
+	assay_step_add(run, source, ts, ts + dur, assay_number_in(assay_text(run, name)), name,
+		       origin);
 }
 
 static bool is_range(uint8_t kind)

@@ -274,6 +274,43 @@ def check(name, seed):
     tap.ok(f"diagnose {name} {seed}: nothing of it without the flaw", not again and good["findings"], again)
 
 
+def check_evaluation(inside, seed):
+    """Epochs with an evaluation behind them: the steady step is that of training."""
+    rng = random.Random(f"evaluation {seed}")
+    p, m = usual(rng), Machine(random.Random(seed))
+    steps, rounds = [12, rng.randint(13, 20), rng.randint(21, 30), 10], rng.randint(3, 6)
+    lengths = []
+
+    def evaluate(m):
+        for _ in range(rounds):
+            model(m, p)
+        m.sync()
+
+    def train(last):
+        def body(m):
+            model(m, p)
+            m.sync()
+            if inside and last:
+                evaluate(m)
+        return body
+    for epoch in range(len(steps)):
+        for i in range(steps[epoch]):
+            before = m.now
+            m.step(len(lengths), train(i == steps[epoch] - 1))
+            lengths.append(m.now - before)
+        if not inside:
+            evaluate(m)
+    with tempfile.TemporaryDirectory() as d:
+        r = report({"trace.json": m.trace()}, pathlib.Path(d))
+    told, true = r.get("steady_step") or {}, sorted(lengths)[len(lengths) // 2]
+    name = f"evaluation {'in' if inside else 'between'} steps {seed}"
+    tap.ok(f"diagnose {name}: the steady step is one of training", abs((told.get("ns") or 0) - true) < 0.03 * true, (told, true))
+    tap.ok(f"diagnose {name}: what is left out is told", told.get("other_work_steps", 0) >= 2 and told["other_work_ns"] > true, told)
+
+
+for seed in range(ROUNDS if not sys.argv[1:] else 0):
+    check_evaluation(True, seed)
+    check_evaluation(False, seed)
 for name in sys.argv[1:] or CLASSES:
     for seed in range(ROUNDS):
         check(name, seed)

@@ -1,0 +1,155 @@
+#include "analyze/stretch.h"
+
+#include "analyze/analyze.h"
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+/* A step on the device. */
+struct step {
+	int64_t from, to;
+	uint64_t works; /* that begin in it, whoever launched them */
+	bool apart;
+};
+
+static void count_works(const assay_run *run, const assay_order *order, uint32_t device,
+			struct step *step, size_t n)
+{
+	const assay_order_device *d = &order->device.p[device];
+	assay_arena a = {0};
+	int64_t *ts = assay_alloc(&a, (d->n + 1) * sizeof *ts);
+	for (size_t i = 0; i < d->n; i++)
+		ts[i] = run->part.t.gpu.ts[order->row[d->first + i]];
+	for (size_t i = 0; i < n; i++)
+		step[i].works = assay_count_until(ts, sizeof *ts, d->n, step[i].to - 1) -
+				assay_count_until(ts, sizeof *ts, d->n, step[i].from - 1);
+	assay_arena_free(&a);
+}
+
+/* Half as long again as usual, and a quarter more work: a step that only waits longer is a step. */
+static bool has_other_work(const struct step *s, int64_t span, int64_t works)
+{
+	return (s->to - s->from) * 2 > span * 3 && (int64_t)s->works * 4 > works * 5;
+}
+
+/* Every so many steps, and not far apart: gradients gathered over some batches, updated with the
+ * last. That is how the program goes on, not something else that it does. */
+static bool is_cycle(const struct step *step, size_t n)
+{
+	enum { FAR = 32 };
+	size_t first = n, last = n, distance = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!step[i].apart)
+			continue;
+		if (distance && i - last != distance)
+			return false;
+		distance = last < n ? i - last : 0;
+		first = first < n ? first : i;
+		last = i;
+	}
+	return distance && distance <= FAR && first < distance && n - last <= distance;
+}
+
+/* A serving engine's steps differ: prompts are read in some, words written in others. */
+static bool may_differ(const assay_run *run)
+{
+	const assay_step_table *s = &run->part.t.step;
+	return s->n && s->origin[0] == ASSAY_STEP_SERVING;
+}
+
+/* Steps with an evaluation in them are few; first steps have their own reasons. */
+static size_t set_apart(struct step *step, size_t n)
+{
+	assay_arena a = {0};
+	int64_t *span = assay_alloc(&a, (n + 1) * sizeof *span),
+		*works = assay_alloc(&a, (n + 1) * sizeof *works);
+	size_t apart = 0, first = 0;
+	for (size_t i = 0; i < n; i++) {
+		span[i] = step[i].to - step[i].from;
+		works[i] = (int64_t)step[i].works;
+	}
+	assay_sort_i64(span, n);
+	assay_sort_i64(works, n);
+	while (first < n && has_other_work(&step[first], span[n / 2], works[n / 2]))
+		first++;
+	for (size_t i = first; i < n; i++) {
+		step[i].apart = has_other_work(&step[i], span[n / 2], works[n / 2]);
+		apart += step[i].apart;
+	}
+	assay_arena_free(&a);
+	if (apart * 4 <= n && !is_cycle(step, n))
+		return apart;
+	for (size_t i = 0; i < n; i++)
+		step[i].apart = false;
+	return 0;
+}
+
+/* The longest row of steps that neither other work nor a recording switched off interrupts. */
+assay_stretch assay_stretch_find(const assay_run *run, const assay_order *order, uint32_t device,
+				 const uint32_t *rows, size_t n)
+{
+	const assay_step_time_table *t = &run->part.t.step_time;
+	uint32_t group = assay_order_group(&order->device.p[device]);
+	assay_arena a = {0};
+	struct step *step = assay_alloc(&a, (n + 1) * sizeof *step);
+	assay_stretch best = {.n = 0};
+	size_t first = 0;
+	for (size_t i = 0; i < n; i++)
+		step[i] = (struct step){.from = t->start[rows[i]],
+					.to = t->start[rows[i]] + t->span[rows[i]]};
+	count_works(run, order, device, step, n);
+	best.apart = may_differ(run) ? 0 : set_apart(step, n);
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && !step[i].apart && !step[i - 1].apart &&
+		    !assay_offs_touch(&order->offs, group, step[i - 1].to, step[i].from))
+			continue;
+		if (i - first > best.n) {
+			best.n = i - first;
+			best.first = first;
+		}
+		first = i;
+	}
+	assay_arena_free(&a);
+	return best;
+}
+
+/* Steps of two kernels and 100 ns; some have an evaluation of six more in front, some only wait. */
+static assay_stretch stretch_of(const char *steps)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_add(t, ASSAY_T_source);
+	uint32_t rows[32], n = 0;
+	int64_t now = 0;
+	for (; steps[n]; n++) {
+		uint32_t r = rows[n] = assay_add(t, ASSAY_T_step_time);
+		int works = steps[n] == 'e' ? 8 : 2;
+		t->step_time.start[r] = now;
+		for (int k = 0; k < works; k++, now += 50)
+			assay_hand_gpu(run, "k", now, 40, ASSAY_NO_ROW);
+		now += steps[n] == 'w' ? 300 : 0;
+		t->step_time.span[r] = now - t->step_time.start[r];
+	}
+	assay_order order;
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	assay_stretch s = assay_stretch_find(run, &order, 0, rows, n);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return s;
+}
+
+TEST(steps_between_two_evaluations_stand_for_the_run)
+{
+	assay_stretch s = stretch_of("sesssssessse");
+	CHECK(s.first == 2 && s.n == 5 && s.apart == 3);
+	s = stretch_of("sswsssws"); /* waits belong to steps */
+	CHECK(s.first == 0 && s.n == 8 && s.apart == 0);
+	s = stretch_of("eessssss"); /* the first ones may be warming up */
+	CHECK(s.first == 0 && s.n == 8 && s.apart == 0);
+	s = stretch_of("sesesese"); /* two kinds of steps */
+	CHECK(s.n == 8 && s.apart == 0);
+	s = stretch_of("ssssessssessssess"); /* every fifth updates */
+	CHECK(s.n == 17 && s.apart == 0);
+	return 0;
+}
