@@ -45,7 +45,8 @@ def call(function: Callable[..., Any], *arguments: Any) -> None:
     """A function that says why it could not: AssayError with that sentence."""
     err = _Err()
     if not function(*arguments, ctypes.byref(err)):
-        where = f" (at byte {err.pos})" if err.pos else ""
+        place = f"character {err.pos + 1}" if function is LIB.assay_run_sql else f"byte {err.pos}"
+        where = f" (at {place})" if err.pos else ""
         raise AssayError(err.text.decode("utf-8", "replace") + where)
 
 

@@ -165,13 +165,25 @@ static bool save_both(const char *path, const assay_env *e, assay_str json, assa
 	return ok;
 }
 
+/* With a progress line on a terminal: digests that are not remembered may take long. */
+static bool probe(assay_env *env, assay_env_opts *opts, assay_err *err)
+{
+	assay_cmd_progress progress = assay_cmd_progress_now();
+	if (isatty(STDERR_FILENO)) {
+		opts->progress = assay_cmd_show_progress;
+		opts->progress_ctx = &progress;
+	}
+	bool ok = assay_env_probe(env, opts, err);
+	assay_cmd_end_progress(&progress);
+	return ok;
+}
+
 bool assay_env_save(const char *path, assay_err *err)
 {
 	assay_env env;
 	assay_arena text = {0};
 	assay_env_opts opts = {.size = sizeof opts, .quick = true};
-	bool ok = assay_env_probe(&env, &opts, err) &&
-		  save_both(path, &env, snapshot_text(&text, &env), err);
+	bool ok = probe(&env, &opts, err) && save_both(path, &env, snapshot_text(&text, &env), err);
 	assay_arena_free(&text);
 	assay_env_free(&env);
 	return ok;
@@ -222,16 +234,9 @@ static int env_run(const void *args, char **operands, int n)
 			       .health = a->health,
 			       .no_cache = a->no_cache,
 			       .health_ns = a->health_limit};
-	assay_cmd_progress progress = assay_cmd_progress_now();
-	if (isatty(STDERR_FILENO)) {
-		opts.progress = assay_cmd_show_progress;
-		opts.progress_ctx = &progress;
-	}
 	assay_arena text = {0};
 	int status = ASSAY_EXIT_FAIL;
-	bool probed = assay_env_probe(&env, &opts, &err);
-	assay_cmd_end_progress(&progress);
-	if (probed)
+	if (probe(&env, &opts, &err))
 		status = deliver(&env, a, snapshot_text(&text, &env));
 	else
 		assay_cmd_error(&err);

@@ -69,6 +69,12 @@ def sentences():
         said = str(e)
     check("a wrong statement raises the sentence", "syntax error" in said, said)
     try:
+        run.sql("select nme from kernels").to_dicts()
+        said = ""
+    except assay.AssayError as e:
+        said = str(e)
+    check("a slip in a name raises what the program says", said == "no such column: nme; did you mean 'name'? (at character 8)", said)
+    try:
         assay.open(os.path.join(TOP, "README.md")).kernels.__arrow_c_stream__()
         said = ""
     except assay.AssayError as e:
