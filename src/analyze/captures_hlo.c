@@ -5,6 +5,7 @@
  * known by their place alone. Field numbers: xla/service/hlo.proto. */
 #include "analyze/captures.h"
 
+#include "base/jsonw.h"
 #include "base/proto.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -68,6 +69,15 @@ static bool launches(assay_str opcode)
 	return opcode.n > 0;
 }
 
+static assay_sid hlo_args(assay_run *run, assay_str name)
+{
+	assay_jsonw w = {.compact = true};
+	assay_jsonw_str(&w, "hlo_op", name);
+	assay_sid args = assay_intern(&run->part.strings, (assay_str){w.out.p, w.out.n});
+	assay_jsonw_free(&w);
+	return args;
+}
+
 static void take_instruction(assay_captures *c, assay_run *run, assay_str instruction)
 {
 	assay_captured_table *t = &run->part.t.captured;
@@ -77,7 +87,8 @@ static void take_instruction(assay_captures *c, assay_run *run, assay_str instru
 	assay_str op_name = part_of(part_of(instruction, METADATA), OP_NAME);
 	uint32_t row = assay_add(&run->part.t, ASSAY_T_captured);
 	t->name[row] = assay_intern(&run->part.strings, op_name.n ? op_name : name);
-	t->inferred[row] = 1;
+	t->inferred[row] = t->program[row] = 1;
+	t->args[row] = hlo_args(run, name);
 	*assay_push(&c->call) = (assay_captured_call){
 		.what = assay_str_is(opcode, "custom-call") ? 0 : assay_capture_stem(name),
 		.op = row};

@@ -44,6 +44,11 @@ typedef struct assay_scope_times {
 
 enum { ASSAY_SCOPES_ALL_STEPS = -1 };
 
+/* Scopes of the instructions that command buffers of XLA replay, below those of the buffers. Needs
+ * assay_scopes() and gpu_captured. */
+void assay_scopes_of_programs(assay_run *run);
+bool assay_scope_is_of_program(const assay_scope_table *s, uint32_t scope);
+
 /* step: only what was launched in the step of that number. Needs assay_scopes() and steps. */
 void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step,
 			  assay_scope_times *out);

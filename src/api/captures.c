@@ -36,6 +36,16 @@ static void read_met(struct taking *k)
 			assay_warn(k->run, "captures", "%s", err.text);
 }
 
+void assay_explain_programs(assay_run *run)
+{
+	assay_captures c = {0};
+	if (run->part.t.gpu_captured.n)
+		return;
+	assay_captures_take_programs(&c, run);
+	assay_captures_give(&c, run);
+	assay_captures_free(&c);
+}
+
 bool assay_explain_graphs(assay_run *run, const char *path, assay_err *err)
 {
 	struct taking k = {.run = run};

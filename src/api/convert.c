@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/captures.h"
 #include "analyze/derived.h"
 #include "api/query.h"
 #include "base/output.h"
@@ -80,6 +81,10 @@ void assay_convert_prepare(assay_run *run, const assay_writer *w, const assay_co
 {
 	if (w->needs >= ASSAY_NEEDS_WORK)
 		assay_scopes(run, &(assay_scope_opts){.exact = q->exact});
+	if (q->exact)
+		run->part.t.gpu_captured.n = 0; /* inferred, too */
+	else if (w->needs >= ASSAY_NEEDS_WORK)
+		assay_explain_programs(run);
 	if (w->needs >= ASSAY_NEEDS_DERIVED)
 		assay_derive(run);
 	if (q->hta)

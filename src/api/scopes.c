@@ -1,6 +1,7 @@
 /* From time by scope, as it is analysed, to what is shown of it. */
 #include <string.h>
 
+#include "api/captures.h"
 #include "analyze/analyze.h"
 #include "analyze/derived.h"
 #include "api/query.h"
@@ -82,6 +83,9 @@ static assay_scope_view make_view(const assay_run *run, const assay_scope_times 
 		.sum_grad = times->sum_grad,
 		.inferred = times->inferred.p,
 		.pairs = times->inferred.n,
+		/* they were made last */
+		.by_schedule = assay_scope_is_of_program(&run->part.t.scope,
+							 (uint32_t)run->part.t.scope.n - 1),
 	};
 }
 
@@ -100,6 +104,10 @@ bool assay_scopes_find(assay_run *run, const assay_scopes_query *q, assay_err *e
 	}
 	assay_scopes(run,
 		     &(assay_scope_opts){.ops = q->ops, .python = q->python, .exact = q->exact});
+	if (!q->exact && !q->timeline) {
+		assay_explain_programs(run);
+		assay_scopes_of_programs(run);
+	}
 	if (q->step && !step_exists(run, *q->step))
 		return assay_fail(err, ASSAY_USAGE, 0, "the input has no step %lld",
 				  (long long)*q->step);

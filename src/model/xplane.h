@@ -85,6 +85,7 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(RESERVED, "reserved_bytes")                                                              \
 	X(PEAK, "peak_bytes_in_use")                                                               \
 	X(REGION, "region_type")                                                                   \
+	X(HLO_RECORDED, "hlo_op_recorded")                                                         \
 	X(INFERRED, "scope_inferred")                                                              \
 	X(CLASS, "resolve_class")                                                                  \
 	X(FROM_SCOPES, "labels_from_scopes")                                                       \

@@ -170,7 +170,7 @@ static const bool device_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,       [XPLANE_KERNEL] = true,
 	[XPLANE_GRAPH] = true,    [XPLANE_NODE] = true,        [XPLANE_CONTEXT] = true,
 	[XPLANE_QUEUE] = true,    [XPLANE_DISPATCH] = true,    [XPLANE_EXTERNAL] = true,
-	[XPLANE_INFERRED] = true, [XPLANE_FROM_SCOPES] = true,
+	[XPLANE_INFERRED] = true, [XPLANE_FROM_SCOPES] = true, [XPLANE_HLO_RECORDED] = true,
 };
 static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
@@ -229,6 +229,9 @@ static bool is_made_anew(const xplane_event *ev, const xplane_stat_meta *meta)
 {
 	if (meta->label && ev->stat[XPLANE_FROM_SCOPES].field)
 		return true;
+	if (meta->label && ev->stat[XPLANE_HLO_RECORDED].field &&
+	    assay_str_is(meta->name, "hlo_op"))
+		return true;
 	return (meta->known == XPLANE_ROOT || meta->known == XPLANE_STEP_NUM) &&
 	       ev->stat[XPLANE_STEP_ORIGIN].field;
 }
@@ -247,6 +250,7 @@ static void show_stat(xplane *x, const xplane_stat_meta *meta, const xplane_valu
 /* shared: many events have the stat, so its text is no measure of the file's. */
 static inline void take_stat(xplane *x, const xplane_stat_at *at, bool shared, xplane_event *ev)
 {
+	static const xplane_stat_meta recorded = {.name = {"hlo_op", sizeof "hlo_op" - 1}};
 	const xplane_stat_meta *meta;
 	xplane_value v;
 	bool more = false;
@@ -268,6 +272,8 @@ static inline void take_stat(xplane *x, const xplane_stat_at *at, bool shared, x
 		ev->seen |= (uint64_t)1 << meta->known;
 		if (meta->known == XPLANE_CAT)
 			ev->column = columns_of(x, v.text);
+		if (meta->known == XPLANE_HLO_RECORDED) /* in front of what our writer found */
+			show_stat(x, &recorded, &v, at->whole);
 		if (ev->column[meta->known])
 			return;
 	}

@@ -225,6 +225,9 @@ void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *
 			assay_fmt_count(count[1], v->work));
 	print_unscoped_thread(out, run, v, &scratch);
 	print_inferred(out, run, v, &scratch);
+	if (v->by_schedule)
+		fprintf(out,
+			"  scopes inside command buffers are inferred from the program's schedule; --exact leaves them out\n");
 	if (v->sum_grad)
 		fprintf(out, "  %s of work are gradients, %s\n", assay_fmt_time(f[0], v->sum_grad),
 			strcmp(v->by, "forward")

@@ -32,8 +32,9 @@ typedef struct assay_scope_view {
 	uint64_t none_launched;
 	const assay_handed *inferred; /* by pair of threads */
 	size_t pairs;
-	uint32_t depth; /* levels shown; 0: all */
-	uint32_t top;   /* children shown of each; 0: all */
+	bool by_schedule; /* some scopes are of programs that command buffers replay */
+	uint32_t depth;   /* levels shown; 0: all */
+	uint32_t top;     /* children shown of each; 0: all */
 } assay_scope_view;
 
 void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *view);

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "base/json.h"
 #include "base/test.h"
 #include "model/machine.h"
 
@@ -76,6 +77,20 @@ bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key)
 	assay_str s = assay_text(w->run, args);
 	ptrdiff_t at = assay_str_find(s, key);
 	return at > 0 && s.p[at - 1] == '"' && s.p[(size_t)at + strlen(key)] == '"';
+}
+
+assay_str xplane_arg_text(xplane_writer *w, assay_sid args, const char *key)
+{
+	assay_str s = assay_text(w->run, args);
+	const char *head = assay_printf(&w->scratch, "\"%s\": \"", key);
+	ptrdiff_t at = assay_str_find(s, head);
+	if (at < 0)
+		return (assay_str){0};
+	size_t from = (size_t)at + strlen(head), n = from;
+	while (n < s.n && s.p[n] != '"')
+		n += s.p[n] == '\\' ? 2 : 1;
+	return n < s.n ? assay_json_unescape(&w->scratch, (assay_str){s.p + from, n - from})
+		       : (assay_str){0};
 }
 
 /* Walks towards the root and stops at the first child that the tree has: see scope_tree.h. */

@@ -145,6 +145,8 @@ int64_t xplane_line_base(const xplane_writer *w, uint32_t track, assay_str rest)
 uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr);
 /* Do the arguments of a row have a member of that name. */
 bool xplane_has_arg(const xplane_writer *w, assay_sid args, const char *key);
+/* The text of a member among the arguments of a row; empty when it is not there. */
+assay_str xplane_arg_text(xplane_writer *w, assay_sid args, const char *key);
 /* The number it is; false when it is not there. */
 bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, double *out);
 /* The id to write for a scope, its path noted for the tree; 0 when none. */

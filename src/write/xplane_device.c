@@ -151,6 +151,20 @@ static bool is_labelled(const xplane_writer *w, assay_sid args)
 	       xplane_has_arg(w, args, "tf_op");
 }
 
+/* Of work that a command buffer replays: which instruction it is, for xprof looks that up in the
+ * program and knows nothing of buffers; and before it what the recorder said. In grouped files the
+ * rows are ours, and those are of buffers. */
+static void put_instruction(xplane_writer *w, xplane_out *p, uint32_t g)
+{
+	const assay_tables *t = w->t;
+	uint32_t op = g < t->gpu_captured.n ? t->gpu_captured.op[g] : ASSAY_NO_ROW;
+	assay_str buffer = xplane_arg_text(w, t->gpu.args[g], "hlo_op");
+	if (w->grouped || op == ASSAY_NO_ROW || !t->captured.program[op] || !buffer.n)
+		return;
+	xplane_put_ref(p, "hlo_op_recorded", buffer);
+	xplane_put_ref(p, "hlo_op", xplane_arg_text(w, t->captured.args[op], "hlo_op"));
+}
+
 static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, uint32_t g,
 		     int64_t line_ts)
 {
@@ -180,6 +194,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		xplane_put_i64(p, "queue", t->queue[g]);
 	if (t->dispatch[g] != UINT32_MAX)
 		xplane_put_i64(p, "dispatch", t->dispatch[g]);
+	put_instruction(w, p, g);
 	xplane_put_args(p, w->run, t->args[g]);
 	if (t->kind[g] != ASSAY_GPU_KERNEL)
 		put_memory(w, p, g, d->number);

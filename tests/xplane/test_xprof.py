@@ -224,7 +224,9 @@ def invocations(events, root):
 def check(source, folder, mode):
     name = f"{source.name} ({mode})"
     out = folder / f"{source.name}.{mode}.pb"
-    code, _, err = tap.run("convert", "--to", mode, source, out)
+    # instructions of command buffers are inferred, and xprof makes rows of them that the recording has not
+    exact = ["--exact"] if source.name == "jax.xplane.pb.gz" else []
+    code, _, err = tap.run("convert", "--to", mode, *exact, source, out)
     if code:
         tap.ok(f"xprof: {name} is written", False, err)
         return None
@@ -340,6 +342,24 @@ def check_many_streams(folder):
     tap.ok("xprof: no derived row counts as work", got[MODES[0]] == got[MODES[1]] == (120, 1200000), got)
 
 
+def check_command_buffers(folder):
+    """XLA says of work in command buffers only which buffer it was in, and xprof calls the device idle then. We say which
+    instruction it is: all the time is there, by the names of the program."""
+    source, out = HERE / "jax.xplane.pb.gz", folder / "buffers.pb"
+    tap.run("convert", source, "--to", "xplane", out)
+    tables = {}
+    for name, data in (("recorded", gzip.decompress(source.read_bytes())), ("resolved", out.read_bytes())):
+        table = json.loads(xprof(data, folder, "buffers " + name, ["hlo_stats"])[0]["hlo_stats"])
+        columns = [c["id"] for c in table["cols"]]
+        tables[name] = [dict(zip(columns, (c.get("v") for c in r["c"]))) for r in table["rows"]]
+    ours = json.loads(tap.run("sql", "--format", "json", source, "select round(sum(dur) / 1000.0, 3) as us, count(*) as n from gpu")[1])[0]
+    sums = {name: (round(sum(r["total_self_time"] for r in rows), 3), sum(r["occurrences"] for r in rows)) for name, rows in tables.items()}
+    tap.ok("xprof: instructions of command buffers have all the device's time", sums == {"recorded": (0, 0), "resolved": (ours["us"], ours["n"])},
+           (sums, ours))
+    tap.run("convert", "--to", "xplane", out, folder / "buffers2.pb")
+    tap.ok("xprof: a resolved profile written again is the same", out.read_bytes() == (folder / "buffers2.pb").read_bytes())
+
+
 def main():
     if not have_xprof():
         tap.skip("xprof opens files that assay wrote", "no xprof in this Python (pip install xprof)")
@@ -367,6 +387,7 @@ def main():
                 again = {k: spans(v, True) for k, v in rows[MODES[0]].items()}
                 tap.ok("xprof: a JAX profile written again has every row and event of the original", again == want,
                        [(k, len(v), len(want.get(k, []))) for k, v in again.items() if v != want.get(k)])
+        check_command_buffers(folder)
         check_many_streams(folder)
         check_allocator(folder)
         trace = folder / "two.json"
