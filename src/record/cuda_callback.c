@@ -30,6 +30,7 @@ enum {
 	WORDS = 256,      /* an array of waits for and writes of memory words: a part each */
 	SEMAPHORES = 512, /* an array of semaphores, and one of values: a part each */
 	CONFIG = 1024,    /* a launch configuration: events among its attributes */
+	ORDERED = 2048,   /* only the form of the call that ends with Async */
 	PARTS = WORDS | SEMAPHORES,
 };
 
@@ -64,6 +65,10 @@ static const order_call order_calls[] = {
 	{"StreamEndCapture", NONE, 0, 8, NONE, ARG_OUT},
 	{"GraphAddEventRecordNode", 32, NONE, 8, NONE, 0},
 	{"GraphAddEventWaitNode", 32, NONE, 8, NONE, 0},
+	{"GraphAddChildGraphNode", NONE, NONE, 8, 32, MORE_64},
+	{"GraphExecEventRecordNodeSetEvent", 16, NONE, 0, 8, MORE_64},
+	{"GraphExecEventWaitNodeSetEvent", 16, NONE, 0, 8, MORE_64},
+	{"GraphExecUpdate", NONE, NONE, 0, 8, MORE_64},
 	{"GraphInstantiate", NONE, NONE, 0, 8, ARG_OUT | MORE_64},
 	{"GraphInstantiateWithFlags", NONE, NONE, 0, 8, ARG_OUT | MORE_64},
 	{"GraphInstantiateWithParams", NONE, NONE, 0, 8, ARG_OUT | MORE_64},
@@ -79,6 +84,12 @@ static const order_call order_calls[] = {
 	{"StreamBatchMemOp", 16, 0, 8, NONE, ARG_32 | WORDS},
 	{"SignalExternalSemaphores", 0, 24, 16, 8, ARG_32 | MORE_64 | SEMAPHORES},
 	{"WaitExternalSemaphores", 0, 24, 16, 8, ARG_32 | MORE_64 | SEMAPHORES},
+	{"Malloc", NONE, 16, NONE, NONE, ORDERED},
+	{"MallocFromPool", NONE, 24, NONE, NONE, ORDERED},
+	{"MemAlloc", NONE, 16, NONE, NONE, ORDERED},
+	{"MemAllocFromPool", NONE, 24, NONE, NONE, ORDERED},
+	{"Free", NONE, 8, 0, NONE, ORDERED},
+	{"MemFree", NONE, 8, 0, NONE, ORDERED},
 	{"IpcGetEventHandle", 8, NONE, 0, NONE, HASH_OUT},
 	{"IpcOpenEventHandle", 0, NONE, 8, NONE, EVENT_OUT | HASH},
 };
@@ -163,7 +174,8 @@ static uint8_t order_row(const char *name, bool *per_thread)
 	bool async;
 	size_t n = assay_call_stem(&name, strlen(name), per_thread, &async);
 	while (row > OTHER &&
-	       (strlen(order_calls[row].stem) != n || memcmp(order_calls[row].stem, name, n) != 0))
+	       (strlen(order_calls[row].stem) != n || memcmp(order_calls[row].stem, name, n) != 0 ||
+		(order_calls[row].how & ORDERED && !async)))
 		row--;
 	return row;
 }

@@ -31,12 +31,26 @@ uint64_t waits_host_key(const waits *w, uint32_t h)
 
 /* ------------------------------------------------------------------ what is known of the run */
 
+static void know_name(waits *w, bool *known, assay_sid name)
+{
+	if (!known[name])
+		w->call[name] = assay_call_of(assay_text(w->run, name));
+	known[name] = true;
+}
+
+/* Only of calls: most texts are something else. */
 static void index_names(waits *w)
 {
-	size_t n = w->run->part.strings.str.n;
-	w->call = assay_alloc(&w->scratch, (n + 1) * sizeof *w->call);
-	for (uint32_t i = 0; i <= n; i++)
-		w->call[i] = assay_call_of(i < n ? assay_text(w->run, i) : (assay_str){"", 0});
+	const assay_tables *t = w->t;
+	size_t n = w->run->part.strings.str.n + 1;
+	bool *known = assay_alloc(&w->scratch, n * sizeof *known);
+	w->call = assay_alloc(&w->scratch, n * sizeof *w->call);
+	for (size_t i = 0; i < n; i++)
+		w->call[i].op = ASSAY_OP_COUNT;
+	for (size_t k = 0; k < w->call_rows.n; k++)
+		know_name(w, known, t->host.name[w->call_rows.p[k]]);
+	for (uint32_t i = 0; i < t->event_call.n; i++)
+		know_name(w, known, t->event_call.name[i]);
 }
 
 /* A runtime call wins over the driver call it made. */
@@ -44,7 +58,10 @@ static void index_calls(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t h = 0; h < t->host.n; h++) {
-		uint64_t corr = assay_call_corr(t, h);
+		if (!assay_is_call(t->host.kind[h]))
+			continue;
+		*assay_push(&w->call_rows) = h;
+		uint64_t corr = t->api.corr[t->host.detail[h]];
 		if (!corr)
 			continue;
 		uint32_t source = waits_host_source(w, h);
@@ -88,16 +105,17 @@ static void index_keys(waits *w)
 	const assay_tables *t = w->t;
 	assay_vec(uint32_t) rows = {0};
 	uint64_t *high = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *high);
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		uint64_t corr = assay_call_corr(t, h);
 		uint32_t source = waits_host_source(w, h);
 		if (corr && source < w->sources && corr > high[source])
 			high[source] = corr;
 	}
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		uint32_t source = waits_host_source(w, h);
-		if (assay_is_call(t->host.kind[h]) && source < w->sources &&
-		    high[source] >> 31 == 1)
+		if (source < w->sources && high[source] >> 31 == 1)
 			*assay_push(&rows) = h;
 	}
 	if (rows.n)
@@ -119,7 +137,8 @@ static void index_starts(waits *w)
 	w->from_start = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *w->from_start);
 	for (uint32_t i = 0; i < w->sources; i++)
 		w->from_start[i] = true;
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		uint32_t source = waits_host_source(w, h);
 		uint64_t key = assay_call_corr(t, h) ? waits_host_key(w, h) : 0;
 		if (key && source < w->sources && (!first[source] || key < first[source]))
@@ -305,8 +324,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		if (source < w.sources)
 			w.has_calls[source] = true;
 	}
-	index_names(&w);
 	index_calls(&w);
+	index_names(&w);
 	index_gpus(&w);
 	index_keys(&w);
 	index_starts(&w);
@@ -323,6 +342,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 		assay_vec_free(&marks[i]->v);
 	assay_vec_free(&w.devices);
+	assay_vec_free(&w.call_rows);
 	assay_vec_free(&w.recs);
 	assay_vec_free(&w.said);
 	assay_arena_free(&w.parsed);

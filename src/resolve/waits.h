@@ -23,10 +23,11 @@ typedef struct waits {
 	bool *has_calls;   /* by source: calls with handles were recorded */
 	bool *has_records; /* by source: sync ids lead to rows of event_record */
 	assay_vec(assay_sweep_rec) recs;
-	assay_vec(uint8_t) said; /* by row of wait: its class is the file's */
-	assay_keys *keys;        /* by source */
-	uint32_t *source_scope;  /* by source: scope of work whose call is not known */
-	int32_t *only_device;    /* by source: its one device, or -1 */
+	assay_vec(uint32_t) call_rows; /* of host: all calls, in the order of the table */
+	assay_vec(uint8_t) said;       /* by row of wait: its class is the file's */
+	assay_keys *keys;              /* by source */
+	uint32_t *source_scope;        /* by source: scope of work whose call is not known */
+	int32_t *only_device;          /* by source: its one device, or -1 */
 	size_t sources;
 	assay_map scopes;   /* source and process -> scope */
 	assay_map calls;    /* source and correlation id -> row of host */

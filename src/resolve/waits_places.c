@@ -36,8 +36,9 @@ static bool chooses_device(const waits *w, assay_sid name)
 static void find_choices(waits *w)
 {
 	const assay_tables *t = w->t;
-	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (!assay_is_call(t->host.kind[h]) || !chooses_device(w, t->host.name[h]))
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
+		if (!chooses_device(w, t->host.name[h]))
 			continue;
 		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
 		int32_t status = t->api.status[t->host.detail[h]];
@@ -76,8 +77,8 @@ static assay_marks keys_by_time(const waits *w, const bool *wanted)
 {
 	const assay_host_table *h = &w->t->host;
 	assay_marks m = {0};
-	for (uint32_t i = 0; i < h->n; i++) {
-		uint32_t source = waits_host_source(w, i);
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t i = w->call_rows.p[k], source = waits_host_source(w, i);
 		if (assay_call_corr(w->t, i) && source < w->sources && wanted[source])
 			*assay_push(&m.v) = (assay_mark){source, (uint64_t)h->ts[i],
 							 (int64_t)waits_host_key(w, i), 0};
@@ -259,8 +260,9 @@ static uint32_t track_of_call(const waits *w, uint32_t source, uint32_t h)
 static void find_handles(waits *w)
 {
 	const assay_tables *t = w->t;
-	for (uint32_t h = 0; h < t->host.n; h++) {
-		if (!assay_is_call(t->host.kind[h]) || !t->host.args[h])
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
+		if (!t->host.args[h])
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		bool makes = w->call[t->host.name[h]].op == ASSAY_OP_STREAM_CREATE;

@@ -592,10 +592,10 @@ static assay_marks find_captures(const waits *w)
 {
 	const assay_tables *t = w->t;
 	assay_marks m = {0};
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		assay_sweep_op op = w->call[t->host.name[h]].op;
-		if (assay_is_call(t->host.kind[h]) &&
-		    (op == ASSAY_OP_CAPTURE_BEGIN || op == ASSAY_OP_CAPTURE_END))
+		if (op == ASSAY_OP_CAPTURE_BEGIN || op == ASSAY_OP_CAPTURE_END)
 			*assay_push(&m.v) = (assay_mark){t->host.track[h], waits_host_key(w, h),
 							 op == ASSAY_OP_CAPTURE_BEGIN, 0};
 	}
@@ -627,7 +627,8 @@ static void add_unseen_work(waits *w)
 {
 	const assay_tables *t = w->t;
 	assay_marks captures = find_captures(w);
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		if (!is_unseen(w, h))
 			continue;
 		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
@@ -643,7 +644,8 @@ static void add_graph_doubts(waits *w)
 {
 	const assay_tables *t = w->t;
 	size_t before = w->recs.n;
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		assay_call call = w->call[t->host.name[h]];
 		uint32_t source = waits_host_source(w, h);
 		if ((call.op != ASSAY_OP_GRAPH_RECORD && call.op != ASSAY_OP_GRAPH_SET_RECORD &&
@@ -658,11 +660,11 @@ static void add_graph_doubts(waits *w)
 		attach_call(w, r, h);
 		r->event = a.event;
 	}
-	for (uint32_t h = 0; w->recs.n > before && h < t->host.n; h++)
+	for (size_t k = 0; w->recs.n > before && k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k], source = waits_host_source(w, h);
 		if (w->call[t->host.name[h]].op == ASSAY_OP_LAUNCH_GRAPH && assay_call_corr(t, h))
-			attach_call(w,
-				    add_rec(w, ASSAY_OP_GRAPH_RAN, waits_host_source(w, h), 0, 0),
-				    h);
+			attach_call(w, add_rec(w, ASSAY_OP_GRAPH_RAN, source, 0, 0), h);
+	}
 }
 
 /* Something enters a stream, and the call does not say which. */
@@ -681,10 +683,11 @@ static bool waits_blindly(assay_sweep_op op)
 static void add_host_calls(waits *w)
 {
 	const assay_tables *t = w->t;
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
 		assay_call call = w->call[t->host.name[h]];
 		bool driver = t->host.kind[h] == ASSAY_HOST_DRIVER;
-		if (!assay_is_call(t->host.kind[h]) || !orders(call) || call.op == ASSAY_OP_UNSEEN)
+		if (!orders(call) || call.op == ASSAY_OP_UNSEEN)
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		uint64_t corr = t->api.corr[t->host.detail[h]];

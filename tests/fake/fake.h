@@ -45,6 +45,11 @@ enum {
 	FAKE_cudaSignalExternalSemaphores = 393,
 	FAKE_cudaLaunchKernelExC = 430,
 	FAKE_cudaGraphInstantiate = 443,
+	FAKE_cudaGraphAddChildGraphNode = 269,
+	FAKE_cudaGraphExecEventRecordNodeSetEvent = 366,
+	FAKE_cudaMalloc = 20,
+	FAKE_cudaMallocAsync = 396,
+	FAKE_cudaFreeAsync = 398,
 };
 
 /* Handles of the program; stream 7 is the null stream. */
@@ -84,6 +89,12 @@ static inline const char *fake_call_name(int domain, uint32_t cbid)
 		{2, FAKE_cudaSignalExternalSemaphores, "cudaSignalExternalSemaphoresAsync_v11020"},
 		{2, FAKE_cudaLaunchKernelExC, "cudaLaunchKernelExC_v11060"},
 		{2, FAKE_cudaGraphInstantiate, "cudaGraphInstantiate_v12000"},
+		{2, FAKE_cudaGraphAddChildGraphNode, "cudaGraphAddChildGraphNode_v10000"},
+		{2, FAKE_cudaGraphExecEventRecordNodeSetEvent,
+		 "cudaGraphExecEventRecordNodeSetEvent_v11010"},
+		{2, FAKE_cudaMalloc, "cudaMalloc_v3020"},
+		{2, FAKE_cudaMallocAsync, "cudaMallocAsync_v11020"},
+		{2, FAKE_cudaFreeAsync, "cudaFreeAsync_v11020"},
 	};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (calls[i].domain == domain && calls[i].cbid == cbid)

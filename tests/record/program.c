@@ -266,8 +266,15 @@ static void order_in_other_ways(void)
 	fake_call(2, FAKE_cudaSignalExternalSemaphores, &signal);
 	uint64_t add[] = {0, 0x600, 0, 0, 0x50140};
 	fake_call(2, FAKE_cudaGraphAddEventRecordNode, add);
+	fake_call(2, FAKE_cudaGraphAddChildGraphNode, (uint64_t[]){0, 0x610, 0, 0, 0x600});
 	make_graph(0);
+	fake_call(2, FAKE_cudaGraphExecEventRecordNodeSetEvent,
+		  (uint64_t[]){0x700, 0x800, 0x50180});
 	launch_graph(0);
+	uint64_t block = 0;
+	fake_call(2, FAKE_cudaMalloc, (uint64_t[]){(uintptr_t)&block, 64});
+	fake_call(2, FAKE_cudaMallocAsync, (uint64_t[]){(uintptr_t)&block, 64, 0x100d});
+	fake_call(2, FAKE_cudaFreeAsync, (uint64_t[]){0xB000, 0x100d});
 	struct attribute {
 		uint32_t id;
 		uint64_t event, rest[7];

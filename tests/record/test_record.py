@@ -71,6 +71,10 @@ def calls_that_do_several_things_tell_each_of_them():
     eq([r for r in told("cudaSignalExternalSemaphoresAsync", "event", "arg0", "stream", "given") if r[3] & 32],
        [(0xa000, 11, 0x100d, 63), (0xa008, 12, 0x100d, 63)])
     eq(told("cudaGraphAddEventRecordNode", "event", "arg0"), [(0x50140, 0x600)])
+    eq(told("cudaGraphAddChildGraphNode", "arg0", "arg1"), [(0x610, 0x600)])
+    eq(told("cudaGraphExecEventRecordNodeSetEvent", "event", "arg0", "arg1"), [(0x50180, 0x700, 0x800)])
+    eq((told("cudaMallocAsync", "stream"), told("cudaFreeAsync", "stream", "arg0")), ([(0x100d,)], [(0x100d, 0xb000)]))
+    eq((told("cudaMalloc", "stream"), len(calls_named(c, "cudaMalloc"))), ([], 1))
     eq(told("cudaGraphInstantiate", "arg0", "arg1"), [(0x700, 0x600)])
     eq(told("cudaGraphLaunch", "arg0", "stream"), [(0x700, 0x100d)])
     eq((told("cudaLaunchKernelExC", "arg0", "stream"), len(calls_named(c, "cudaLaunchKernelExC"))), ([(0x50180, 0x100d)], 2))
