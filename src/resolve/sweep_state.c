@@ -85,6 +85,7 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 						 .first = ASSAY_NO_ROW,
 						 .legacy = ASSAY_NO_ROW,
 						 .orphan = sweep_no_work,
+						 .drained = INT64_MIN,
 						 .some = sweep_no_work,
 						 .unseen = seen ? INT64_MIN : INT64_MAX,
 						 .early = r->flags & ASSAY_REC_WINDOW};
@@ -95,7 +96,7 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 bool sweep_has_early(const assay_sweep *s, const assay_sweep_rec *r)
 {
 	for (size_t d = 0; r->flags & ASSAY_REC_WINDOW && d < s->device.n; d++)
-		if (s->device.p[d].scope == r->scope && s->device.p[d].early)
+		if (s->device.p[d].scope == r->scope && sweep_is_early(&s->device.p[d], r))
 			return true;
 	return false;
 }

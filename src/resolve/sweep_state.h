@@ -97,6 +97,7 @@ typedef struct sweep_device {
 	uint64_t orphan_synced;
 	int64_t unseen;  /* until then work that was not recorded may run on it */
 	bool early;      /* so may work from before the recording */
+	int64_t drained; /* when the last wait for all of it was over */
 	sweep_work some; /* what a command may have made its default stream stand behind */
 } sweep_device;
 
@@ -169,6 +170,11 @@ void sweep_doubt_all(assay_sweep *s, uint32_t scope);
 void sweep_all_unseen(assay_sweep *s, uint32_t scope);
 /* May work from before the recording still run on one of the process's devices? */
 bool sweep_has_early(const assay_sweep *s, const assay_sweep_rec *r);
+/* Until the first wait for all of the device is over, as far as the record can tell. */
+static inline bool sweep_is_early(const sweep_device *d, const assay_sweep_rec *r)
+{
+	return d->early || (r->flags & ASSAY_REC_WINDOW && r->enter < d->drained);
+}
 /* What everything put into the stream so far waits for; the default stream waits for every blocking
  * stream. */
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);

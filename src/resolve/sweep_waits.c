@@ -405,6 +405,7 @@ static void drain(assay_sweep *s, sweep_device *d, const assay_sweep_rec *r)
 {
 	d->unseen = sweep_min(d->unseen, r->exit);
 	d->early = false;
+	d->drained = sweep_max(d->drained, r->exit);
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		uint8_t *doubt = &s->stream.p[i].tail.doubt;
 		if (*doubt & SWEEP_DOUBT_LINK)
@@ -416,11 +417,13 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		   fan which, uint32_t edge)
 {
 	sweep_work work = fan_work(s, d, which, &w->producer);
-	if (which == ALL_STREAMS)
-		w->doubts = SWEEP_DOUBT_LINK;
+	bool newer = work.row != ASSAY_NO_ROW && work.end > s->device.p[d].drained &&
+		     r->enter >= s->device.p[d].drained;
+	if (which == ALL_STREAMS) /* work after the last wait for all ended later than all before */
+		w->doubts = SWEEP_DOUBT_LINK | (newer ? 0 : SWEEP_DOUBT_OVER);
 	work.doubt |= doubt_of_unplaced(s, r, which, &work);
 	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN + 1 : work.end;
-	bool early = which == ALL_STREAMS && s->device.p[d].early;
+	bool early = which == ALL_STREAMS && sweep_is_early(&s->device.p[d], r);
 	work.doubt |= end < s->device.p[d].unseen || early ? SWEEP_DOUBT_LINK : 0;
 	take_work(w, work);
 	finish_host(s, w);

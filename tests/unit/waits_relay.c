@@ -225,6 +225,8 @@ TEST(a_recording_that_began_late_is_certain_of_streams_with_work_only)
 	stream_sync(&p, 17, S2);
 	call(&p, ASSAY_OP_DEVICE_SYNC, 18);
 	call(&p, ASSAY_OP_DEVICE_SYNC, 19);
+	work(&p, 20, S1, 205, 210)->arg = 200;
+	call(&p, ASSAY_OP_DEVICE_SYNC, 22);
 	for (uint32_t i = 0; i < p.n; i++)
 		p.rec[i].flags |= ASSAY_REC_WINDOW;
 	run(&p);
@@ -233,8 +235,26 @@ TEST(a_recording_that_began_late_is_certain_of_streams_with_work_only)
 	CHECK_EQ(p.wait[2].class, ASSAY_WAIT_IS_LIKELY);
 	CHECK_EQ(p.wait[3].class, ASSAY_WAIT_IS_LIKELY);
 	CHECK(p.wait[3].flags & ASSAY_WAIT_EARLY);
-	CHECK(waited_for(&p, 4, 11) && p.wait[4].class == ASSAY_WAIT_IS_EXACT);
-	CHECK(!(p.wait[4].flags & ASSAY_WAIT_EARLY));
+	CHECK(p.wait[4].class == ASSAY_WAIT_IS_LIKELY && !(p.wait[4].flags & ASSAY_WAIT_EARLY));
+	CHECK(waited_for(&p, 5, 20) && p.wait[5].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+/* The doubt about one stream is over with the first wait, for who begins after it. */
+TEST(two_waits_for_a_device_at_once_do_not_help_each_other)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	on(&p, ASSAY_OP_UNSEEN, 5, S2);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 10)->exit = 500;
+	work(&p, 11, S1, 115, 150);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 12)->exit = 490;
+	work(&p, 60, S1, 605, 650);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 61)->exit = 660;
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(p.wait[1].class, ASSAY_WAIT_IS_LIKELY);
+	CHECK(waited_for(&p, 2, 60) && p.wait[2].class == ASSAY_WAIT_IS_EXACT);
 	return 0;
 }
 
