@@ -35,20 +35,11 @@ enum { LIMIT_SECONDS = 600, SKIPPED = 77 };
 
 static char folder[256]; /* of the test that runs */
 
-const char *assay_test_path(const char *name)
-{
-	static char paths[8][512];
-	static unsigned next;
-	char *path = paths[next++ % 8];
-	snprintf(path, sizeof *paths, "%s/%s", folder, name);
-	return path;
-}
-
 static bool make_folder(void)
 {
 	const char *temp = getenv("TMPDIR");
 	snprintf(folder, sizeof folder, "%s/assay-unit-XXXXXX", temp && *temp ? temp : "/tmp");
-	return mkdtemp(folder) != NULL;
+	return mkdtemp(folder) && setenv(ASSAY_TEST_FOLDER, folder, 1) == 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
