@@ -10,7 +10,7 @@ function findingRows(data) {
 	const f = data.finding, e = data.evidence, text = (sid) => data.texts[sid] ?? "";
 	return Array.from({ length: f?.n ?? 0 }, (_, i) => ({
 		text: units(text(f.text[i])), fix: text(f.fix[i]), gap: f.gap[i], confidence: f.confidence[i], under: f.under[i] >= 0,
-		cost: f.cost[i], now: f.now[i], after: f.after[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
+		cost: f.cost[i], now: f.now[i], after: f.after[i], least: f.after_least[i], most: f.after_most[i], replayed: f.replayed[i] > 0, steady: f.steady[i] > 0,
 		path: text(f.file[i]), line: f.line[i], names: [text(f.kernel[i]), text(f.op[i]), text(f.range[i])].filter(Boolean), rank: f.rank[i],
 		where: [text(f.function[i]), text(f.range[i]),
 			text(f.op[i]), text(f.kernel[i]), f.rank[i] >= 0 ? `rank ${f.rank[i]}` : "", text(f.host[i])].filter(Boolean),
@@ -61,12 +61,18 @@ function wasSeen(data, place) {
 	return data.seenLines.has(place);
 }
 
+// " (9.8 ms to 14.1 ms)" where bounds are known, " at best" where only that one is.
+function bounds(r) {
+	const [least, most] = [r.least, r.most].map((time) => time >= 0 ? formatTime(time) : "");
+	return !least || least === most ? "" : most ? ` (${least} to ${most})` : " at best";
+}
+
 // "112 ms → 21 ms a step", or what it costs.
 function worth(r) {
 	const per = r.steady ? " a step" : "";
 	if (r.now > 0 && r.after >= 0 && r.after < r.now)
 		return el("p.worth", { title: r.replayed ? "from a replay of the critical path without it" : "the step less what it costs" },
-			el("b", {}, `${formatTime(r.now)} → ${r.replayed ? "" : "≈ "}${formatTime(r.after)}`), per);
+			el("b", {}, `${formatTime(r.now)} → ${r.replayed ? "" : "≈ "}${formatTime(r.after)}`), per + bounds(r));
 	if (r.cost > 0)
 		return el("p.worth", {}, "costs ", el("b", {}, formatTime(r.cost)), r.now > 0 ? `, ${percent(r.cost / r.now)} of it` : "");
 	return null;
