@@ -46,17 +46,17 @@ static const uint8_t op_of[ASSAY_DOES_COUNT] = {
 assay_call assay_call_of(assay_str name)
 {
 	assay_call_meaning m = assay_call_meaning_of(name.p, name.n);
-	assay_call c = {op_of[m.does], 0, m.takes};
+	uint16_t own = m.per_thread ? ASSAY_REC_PER_THREAD : 0;
+	assay_call c = {op_of[m.does], own, m.takes};
 	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
 	bool queues = m.does == ASSAY_DOES_COPY && m.async && !assay_str_starts(name, "hsa");
 	if (m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE))
 		return (assay_call){m.does == ASSAY_DOES_FREE ? ASSAY_OP_POOL_FREE
 							      : ASSAY_OP_POOL_ALLOC,
-				    m.per_thread ? ASSAY_REC_PER_THREAD : 0, ASSAY_CALL_STREAM};
+				    own, ASSAY_CALL_STREAM};
 	if (may_hold && m.blocks == ASSAY_BLOCKS_NEVER)
-		return (assay_call){ASSAY_OP_COUNT, 0, queues ? ASSAY_CALL_QUEUES : 0};
+		return (assay_call){ASSAY_OP_COUNT, own, queues ? ASSAY_CALL_QUEUES : 0};
 	c.takes |= queues ? ASSAY_CALL_QUEUES : 0;
-	c.flags |= m.per_thread ? ASSAY_REC_PER_THREAD : 0;
 	if (m.does == ASSAY_DOES_LAUNCH && assay_str_ends(name, "MultiDevice"))
 		c.flags |= ASSAY_REC_TOGETHER;
 	if (c.op == ASSAY_OP_COPY && m.blocks == ASSAY_BLOCKS_ALWAYS)
@@ -113,6 +113,7 @@ TEST(every_spelling_of_a_record_is_a_record)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
 		CHECK_EQ(assay_call_of(assay_str_of(names[i])).op, ASSAY_OP_RECORD);
 	CHECK(assay_call_of(ASSAY_S("hipEventRecord_spt")).flags & ASSAY_REC_PER_THREAD);
+	CHECK(assay_call_of(ASSAY_S("hipMemsetAsync_spt")).flags & ASSAY_REC_PER_THREAD);
 	CHECK(assay_call_of(ASSAY_S("hipLaunchCooperativeKernelMultiDevice")).flags &
 	      ASSAY_REC_TOGETHER);
 	CHECK_EQ(assay_call_of(ASSAY_S("hipLaunchCooperativeKernel")).flags, 0);

@@ -4,6 +4,7 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "resolve/resolve.h"
+#include "resolve/waits_places.h"
 
 typedef struct graphs {
 	const waits *w;
@@ -108,9 +109,11 @@ static void set_event(waits_nodes *ready, waits_node n)
 static void take(graphs *g, uint32_t i)
 {
 	const assay_event_call_table *e = &g->w->t->event_call;
-	assay_sweep_op op = g->w->call[e->name[i]].op;
+	assay_call call = g->w->call[e->name[i]];
+	assay_sweep_op op = call.op;
+	bool own = assay_call_means_own(call, e->stream[i]);
 	waits_node n = {.graph = e->arg[i],
-			.origin = e->stream[i],
+			.origin = own ? waits_own_handle(e->track[i], 0) : e->stream[i],
 			.event = e->event[i],
 			.source = assay_track_group(g->w->t, e->track[i]),
 			.launch = i,
@@ -161,18 +164,32 @@ waits_nodes waits_graph_events(const waits *w)
 	return g.launched;
 }
 
-/* One call of a program; event_call rows of calls that launch get their kernel on that stream. */
+enum { OWN_STREAM = 33 }; /* the number of the thread's */
+
+/* One call of a program; event_call rows of calls that launch get their kernel on that stream. Only
+ * CUDA's calls say which one it is. */
 typedef struct step {
 	const char *name;
 	uint64_t stream, event, arg, more;
 	int64_t kernel; /* end of its kernel, 0 none */
 } step;
 
+static void add_own_stream(assay_tables *t)
+{
+	uint32_t s = assay_add(t, ASSAY_T_stream);
+	t->stream.source[s] = 0;
+	t->stream.device[s] = 0;
+	t->stream.id[s] = OWN_STREAM;
+	t->stream.handle[s] = 2;
+	t->stream.flags[s] = ASSAY_STREAM_PER_THREAD;
+}
+
 static assay_run *run_of(const step *steps, size_t n)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	run->part.source = assay_add(t, ASSAY_T_source);
+	add_own_stream(t);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, steps[i].name,
 					     10000 * (int64_t)i, 1000);
@@ -189,15 +206,18 @@ static assay_run *run_of(const step *steps, size_t n)
 		t->event_call.event[e] = steps[i].event;
 		t->event_call.arg[e] = steps[i].arg;
 		t->event_call.more[e] = steps[i].more;
-		t->event_call.place[e] =
-			assay_stream_track(&run->part, 0, (int64_t)steps[i].stream);
+		assay_str name = assay_text(run, t->host.name[h]);
+		uint32_t track = assay_stream_track(
+			&run->part, 0,
+			assay_str_ends(name, "_spt") ? OWN_STREAM : (int64_t)steps[i].stream);
+		t->event_call.place[e] = assay_str_starts(name, "hip") ? ASSAY_NO_ROW : track;
 		if (!steps[i].kernel)
 			continue;
 		uint32_t g = assay_add(t, ASSAY_T_gpu);
 		t->gpu.ts[g] = 10000 * (int64_t)i + 5000;
 		t->gpu.dur[g] = steps[i].kernel - t->gpu.ts[g];
 		t->gpu.corr[g] = i + 1;
-		t->gpu.track[g] = t->event_call.place[e];
+		t->gpu.track[g] = track;
 		t->gpu.name[g] = assay_sid_of(run, steps[i].name);
 	}
 	assay_waits(run);
@@ -248,6 +268,23 @@ TEST(an_external_record_in_a_capture_is_a_node_of_its_graph)
 	return 0;
 }
 
+TEST(a_capture_of_a_threads_own_stream_ends_by_either_name_of_it)
+{
+	static const step steps[] = {
+		{"hipStreamBeginCapture", 2, 0, 0, 0, 0},
+		{"hipEventRecordWithFlags", 2, 0xA, 1, 0, 0},
+		{"hipStreamEndCapture_spt", 0, 0, 0x100, 0, 0},
+		{"hipGraphInstantiate", 0, 0, 0x101, 0x100, 0},
+		{"hipGraphLaunch", 14, 0, 0x101, 0, 300000},
+		{"hipEventSynchronize", 0, 0xA, 0, 0, 0},
+	};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->record_corr[0] == 5);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_child_graph_brings_its_events)
 {
 	static const step steps[] = {
@@ -286,6 +323,25 @@ TEST(a_graph_records_the_event_that_its_node_was_given_last)
 	CHECK_EQ(t->n, ASSAY_COUNT_OF(record));
 	for (uint32_t i = 0; i < ASSAY_COUNT_OF(record); i++)
 		CHECK_EQ(t->record_corr[i], record[i]);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_graph_in_a_threads_own_stream_leaves_the_default_stream_alone)
+{
+	static const step steps[] = {
+		{"hipStreamCreate", 13, 0, 0, 0, 0}, /* behind the default stream alone */
+		{"hipGraphAddEventRecordNode", 0, 0xA, 0x100, 0, 0},
+		{"hipGraphInstantiate", 0, 0, 0x101, 0x100, 0},
+		{"hipLaunchKernel", 0, 0, 0, 0, 60000},
+		{"hipGraphLaunch_spt", 0, 0, 0x101, 0, 300000},
+		{"hipEventRecord", 13, 0xB, 0, 0, 0},
+		{"hipEventSynchronize", 0, 0xB, 0, 0, 0},
+	};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->record_corr[0] == 6);
+	CHECK_EQ(t->producer_gpu[0], 0);
 	assay_run_free(run);
 	return 0;
 }

@@ -226,12 +226,12 @@ static void bind(waits *w, uint32_t source, uint64_t handle, uint32_t track, uin
 		(assay_mark){place_of_handle(source, handle), key, (int64_t)track, 0};
 }
 
-/* A thread's own default stream has the handle 2, or null in calls built for it. */
 static uint64_t meant(const waits *w, uint64_t handle, assay_sid name, uint32_t thread,
 		      uint32_t track)
 {
-	bool own = handle == 2 || (handle == 0 && w->call[name].flags & ASSAY_REC_PER_THREAD);
-	return own ? waits_own_handle(thread, (int32_t)w->t->track.pid[track]) : handle;
+	return assay_call_means_own(w->call[name], handle)
+		       ? waits_own_handle(thread, (int32_t)w->t->track.pid[track])
+		       : handle;
 }
 
 /* The address is another stream's from here on. */

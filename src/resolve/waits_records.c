@@ -341,7 +341,7 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 				 ? waits_device_awaited(w, source, r)
 				 : waits_device_of(w, source, r->thread, r->key);
 	bool null = a->has_stream && a->stream <= 1;
-	bool own = a->stream == 2 || (a->stream == 0 && call.flags & ASSAY_REC_PER_THREAD);
+	bool own = assay_call_means_own(call, a->stream);
 	r->device = d.device;
 	if (!(call.takes & ASSAY_CALL_STREAM)) {
 		bool lone = source < w->sources && w->only_device[source] >= 0;
@@ -362,7 +362,12 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 		r->device = -1; /* nothing was launched into it */
 }
 
-static const assay_call starts = {ASSAY_OP_RECORD, 0, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM};
+/* Something else that a call does in its stream: null means the same stream for both. */
+static assay_call part_of(assay_call whole, assay_sweep_op op)
+{
+	return (assay_call){op, whole.flags & ASSAY_REC_PER_THREAD,
+			    ASSAY_CALL_EVENT | ASSAY_CALL_STREAM};
+}
 
 /* NULL: the call orders nothing after all. */
 static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uint32_t h,
@@ -393,7 +398,8 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 }
 
 /* An event that is done when the work of this call starts. */
-static assay_sweep_rec *add_start(waits *w, uint32_t source, uint32_t h, const waits_args *a)
+static assay_sweep_rec *add_start(waits *w, uint32_t source, assay_call starts, uint32_t h,
+				  const waits_args *a)
 {
 	waits_args start = *a;
 	start.event = a->start_event;
@@ -477,8 +483,9 @@ static void add_event_call(waits *w, uint32_t i)
 	assay_call call = w->call[e->name[i]];
 	waits_args a = args_of_row(e, i, call);
 	bool told = is_told(w, source, e->corr[i], call.op);
+	assay_call starts = part_of(call, ASSAY_OP_RECORD);
 	if (a.start_event)
-		place_row(w, add_start(w, source, h, &a), i, starts, &a);
+		place_row(w, add_start(w, source, starts, h, &a), i, starts, &a);
 	if (!orders(call) || told || call.op == ASSAY_OP_COPY)
 		return; /* of copies add_host_calls() has more to tell */
 	assay_sweep_rec *r = add_call(w, source, call, h, &a);
@@ -498,8 +505,8 @@ static void add_graph_events(waits *w)
 	for (size_t k = 0; k < nodes.v.n; k++) {
 		const waits_node *n = &nodes.v.p[k];
 		uint32_t i = n->launch;
-		assay_call call = starts;
-		call.op = n->waits ? ASSAY_OP_WAIT_INSIDE : ASSAY_OP_RECORD;
+		assay_call call = part_of(w->call[w->t->event_call.name[i]],
+					  n->waits ? ASSAY_OP_WAIT_INSIDE : ASSAY_OP_RECORD);
 		waits_args a = args_of_row(&w->t->event_call, i, call);
 		a.event = n->event;
 		a.flags = 0;
@@ -577,8 +584,9 @@ static void add_unseen(waits *w, uint32_t h, const waits_args *a)
 {
 	uint32_t source = waits_host_source(w, h);
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_UNSEEN, source, 0, 0);
-	assay_call call = {ASSAY_OP_UNSEEN, 0, ASSAY_CALL_STREAM};
+	assay_call call = part_of(w->call[w->t->host.name[h]], ASSAY_OP_UNSEEN);
 	attach_call(w, r, h);
+	r->flags |= call.flags;
 	fail_by(r, a->status);
 	place_call(w, r, source, call, a);
 	if (r->flags & ASSAY_REC_GUESSED) { /* it may be in any */
@@ -709,8 +717,10 @@ static void add_host_calls(waits *w)
 			assay_sweep_rec *r = add_call(w, source, call, h, &a);
 			if (r)
 				place_call(w, r, source, call, &a);
+			assay_call starts = part_of(call, ASSAY_OP_RECORD);
 			if (a.start_event)
-				place_call(w, add_start(w, source, h, &a), source, starts, &a);
+				place_call(w, add_start(w, source, starts, h, &a), source, starts,
+					   &a);
 		} else if (waits_barrier_of(w, source, waits_host_key(w, h)) != ASSAY_NO_ROW)
 			add_barrier(w, waits_barrier_of(w, source, waits_host_key(w, h)), h);
 		else if (call.op == ASSAY_OP_RECORD)

@@ -234,6 +234,26 @@ TEST(a_thread_has_a_default_stream_of_its_own_on_each_device)
 	return 0;
 }
 
+#define NULL_STREAM "\"stream\": \"0x0\""
+
+TEST(a_null_stream_is_the_threads_own_in_every_call_of_that_form)
+{
+	static const row rows[] = {
+		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipMemsetAsync_spt", NULL_STREAM, 0, 5, 35000, 45000, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", "\"stream\": \"0x2\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel_spt", NULL_STREAM, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", "\"stream\": \"0x2\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 2 && t->producer_gpu[0] == 0 && t->producer_gpu[1] == 0);
+	CHECK(t->class[0] == ASSAY_WAIT_IS_EXACT && t->class[1] == ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
 /* Does a stream synchronisation behind this call know what it waited for? */
 static uint8_t class_behind(const char *name, const char *args)
 {
