@@ -180,6 +180,21 @@ void assay_sort_i64(int64_t *v, size_t n)
 		qsort(v, n, sizeof *v, by_value);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+void assay_sort_u32(uint32_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (v[i - 1] > v[i]) {
+			qsort(v, n, sizeof *v, by_number);
+			return;
+		}
+}
+
 TEST(rows_come_out_in_order_and_stable)
 {
 	enum { N = 5000 };
@@ -225,5 +240,14 @@ TEST(runs_are_merged_in_place_and_stable)
 			CHECK(key[row[i - 1]] != key[row[i]] || row[i - 1] < row[i]);
 		}
 	}
+	return 0;
+}
+
+TEST(plain_numbers_rise)
+{
+	uint32_t v[] = {7, UINT32_MAX, 0, 7, 1u << 31}, want[] = {0, 7, 7, 1u << 31, UINT32_MAX};
+	assay_sort_u32(v, ASSAY_COUNT_OF(v));
+	CHECK(!memcmp(v, want, sizeof v));
+	assay_sort_u32(NULL, 0);
 	return 0;
 }

@@ -13,7 +13,8 @@ void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key);
 /* How many of n rows, sorted so, have keys up to value. */
 size_t assay_rows_until(const uint32_t *row, size_t n, const int64_t *key, int64_t value);
 
-void assay_sort_i64(int64_t *v, size_t n); /* rising */
+void assay_sort_i64(int64_t *v, size_t n);  /* rising */
+void assay_sort_u32(uint32_t *v, size_t n); /* the same; quick when they are so already */
 void assay_sort_texts(const char **v, size_t n);
 
 /* How many of n rising keys, `stride` bytes apart, are at most value. */

@@ -1,146 +1,234 @@
 #include "model/append.h"
 
+#include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
-/* in moving.row: comes along, its place is not known yet */
+/* in assay_split_rows.to: comes along, its place is not known yet */
 static const uint32_t GOES = ASSAY_NO_ROW - 1;
 
-struct moving {
-	assay_part *to;
-	const assay_part *from;
-	const bool *skip;
-	assay_arena scratch;
-	assay_sid *sid;               /* 0: not needed yet */
-	uint32_t *row[ASSAY_T_COUNT]; /* where rows went, ASSAY_NO_ROW: left out; NULL: not moved */
-};
+/* ------------------------------------------------------------------ whose rows */
+
+/* The row that a column leads to in a table that moves and stands in front of its own. */
+static uint32_t leads_to(const assay_split *s, const assay_table_info *info,
+			 const assay_col_info *col, size_t row, assay_table_id *table)
+{
+	const assay_col_kind *kind = col->kind;
+	*table = kind->choose ? kind->choose(&s->from->t, info->id, row) : kind->refers;
+	if (*table >= info->id || !s->of[*table].to)
+		return ASSAY_NO_ROW;
+	return ((const uint32_t *)assay_values(&s->from->t, info, col))[row];
+}
+
+/* The source whose leaving takes the row along, by the first reference that leads to one. */
+static uint32_t home_of(const assay_split *s, uint32_t *const *home, const assay_table_info *info,
+			size_t row)
+{
+	uint32_t source = ASSAY_NO_ROW, at;
+	assay_table_id table;
+	if (info->id == ASSAY_T_source)
+		return (uint32_t)row;
+	if (info->each != ASSAY_T_NONE)
+		return home[info->each] ? home[info->each][row] : ASSAY_NO_ROW;
+	for (size_t c = 0; c < info->cols && source == ASSAY_NO_ROW; c++)
+		if ((at = leads_to(s, info, &info->col[c], row, &table)) != ASSAY_NO_ROW)
+			source = home[table][at];
+	return source;
+}
+
+/* A detail is of one span, and leads to no source itself. */
+static void find_homes_of_details(const assay_split *s, uint32_t *const *home)
+{
+	const assay_host_table *h = &s->from->t.host;
+	for (size_t i = 0; home[ASSAY_T_host] && i < h->n; i++) {
+		uint32_t *detail = home[assay_host_detail[h->kind[i]]];
+		if (detail && h->detail[i] != ASSAY_NO_ROW)
+			detail[h->detail[i]] = home[ASSAY_T_host][i];
+	}
+}
+
+/* Rows by home, rising; those of none behind the last source. */
+static void sort_by_home(assay_split *s, assay_split_rows *of, const uint32_t *home, size_t n)
+{
+	size_t none = s->from->t.source.n;
+	of->row = assay_alloc(&s->arena, (n + 1) * sizeof *of->row);
+	of->first = assay_alloc(&s->arena, (none + 3) * sizeof *of->first);
+	size_t *next = of->first + 1; /* so that each is the end of its home when all are placed */
+	for (size_t i = 0; i < n; i++)
+		next[(home[i] == ASSAY_NO_ROW ? none : home[i]) + 1]++;
+	for (size_t k = 0; k <= none; k++)
+		next[k + 1] += next[k];
+	for (size_t i = 0; i < n; i++)
+		of->row[next[home[i] == ASSAY_NO_ROW ? none : home[i]]++] = (uint32_t)i;
+}
+
+static size_t rows_of(const assay_split *s, assay_table_id id)
+{
+	return assay_rows(&s->from->t, &assay_table_infos[id]);
+}
+
+void assay_split_make(assay_split *s, const assay_part *from, const assay_table_id *tables,
+		      size_t n)
+{
+	assay_arena scratch = {0};
+	uint32_t *home[ASSAY_T_COUNT] = {0};
+	*s = (assay_split){.from = from, .n = tables ? n : ASSAY_T_COUNT};
+	s->sid = assay_alloc(&s->arena, (from->strings.str.n + 1) * sizeof *s->sid);
+	for (size_t i = 0; i < s->n; i++) {
+		assay_table_id id = s->table[i] = tables ? tables[i] : (assay_table_id)i;
+		size_t rows = rows_of(s, id);
+		s->of[id].to = assay_alloc(&s->arena, (rows + 1) * sizeof *s->of[id].to);
+		memset(s->of[id].to, 0xff, rows * sizeof *s->of[id].to); /* ASSAY_NO_ROW */
+		home[id] = assay_alloc(&scratch, (rows + 1) * sizeof **home);
+		for (size_t r = 0; r < rows; r++)
+			home[id][r] = home_of(s, home, &assay_table_infos[id], r);
+	}
+	find_homes_of_details(s, home);
+	for (size_t i = 0; i < s->n; i++)
+		sort_by_home(s, &s->of[s->table[i]], home[s->table[i]], rows_of(s, s->table[i]));
+	assay_arena_free(&scratch);
+}
+
+void assay_split_free(assay_split *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		assay_vec_free(&s->of[s->table[i]].going);
+	assay_vec_free(&s->used);
+	assay_vec_free(&s->homes);
+	assay_arena_free(&s->arena);
+}
 
 /* ------------------------------------------------------------------ which rows */
 
-static bool stays_with(const struct moving *m, const assay_table_info *info,
-		       const assay_col_info *col, size_t row)
+/* Is all there that the row refers to, besides its home? */
+static bool comes(const assay_split *s, const assay_table_info *info, size_t row)
 {
-	assay_table_id to = col->kind->refers;
-	if (to == ASSAY_T_NONE || to == info->id || !m->row[to])
-		return true;
-	uint32_t at = ((const uint32_t *)assay_values(&m->from->t, info, col))[row];
-	return at == ASSAY_NO_ROW || m->row[to][at] != ASSAY_NO_ROW;
-}
-
-static bool stays(const struct moving *m, const assay_table_info *info, size_t row)
-{
-	if (info->id == ASSAY_T_source)
-		return !m->skip || !m->skip[row];
+	assay_table_id table;
 	if (info->each != ASSAY_T_NONE)
-		return !m->row[info->each] || m->row[info->each][row] != ASSAY_NO_ROW;
-	for (size_t c = 0; c < info->cols; c++)
-		if (!stays_with(m, info, &info->col[c], row))
+		return !s->of[info->each].to || s->of[info->each].to[row] != ASSAY_NO_ROW;
+	for (size_t c = 0; c < info->cols; c++) {
+		uint32_t at = leads_to(s, info, &info->col[c], row, &table);
+		if (at != ASSAY_NO_ROW && s->of[table].to[at] == ASSAY_NO_ROW)
 			return false;
+	}
 	return true;
 }
 
-static void choose_rows(struct moving *m, assay_table_id id)
+static void take(assay_split_rows *of, uint32_t row)
 {
-	const assay_table_info *info = &assay_table_infos[id];
-	size_t n = assay_rows(&m->from->t, info);
-	m->row[id] = assay_alloc(&m->scratch, (n + 1) * sizeof **m->row);
-	for (size_t i = 0; i < n; i++)
-		m->row[id][i] = stays(m, info, i) ? GOES : ASSAY_NO_ROW;
+	of->to[row] = GOES;
+	*assay_push(&of->going) = row;
+}
+
+static void choose_rows(assay_split *s, assay_table_id id)
+{
+	assay_split_rows *of = &s->of[id];
+	for (size_t k = 0; k < s->homes.n; k++)
+		for (size_t i = of->first[s->homes.p[k]]; i < of->first[s->homes.p[k] + 1]; i++)
+			if (comes(s, &assay_table_infos[id], of->row[i]))
+				take(of, of->row[i]);
 }
 
 /* Rows that stand before what they refer to bring it along: of all calls of an operator with one
  * shape, which is one row, only the first is named there, and it may be of another rank. */
-static void bring_along(const struct moving *m, assay_table_id id)
+static void bring_along(assay_split *s, assay_table_id id)
 {
 	const assay_table_info *info = &assay_table_infos[id];
-	size_t n = assay_rows(&m->from->t, info);
+	const assay_split_rows *of = &s->of[id];
 	for (size_t c = 0; c < info->cols; c++) {
-		assay_table_id to = info->col[c].kind->refers;
-		const uint32_t *at = assay_values(&m->from->t, info, &info->col[c]);
-		for (size_t i = 0; to != ASSAY_T_NONE && to > id && m->row[to] && i < n; i++)
-			if (m->row[id][i] != ASSAY_NO_ROW && at[i] != ASSAY_NO_ROW)
-				m->row[to][at[i]] = GOES;
+		assay_table_id table = info->col[c].kind->refers;
+		if (table >= ASSAY_T_COUNT || table <= id || !s->of[table].to)
+			continue;
+		const uint32_t *at = assay_values(&s->from->t, info, &info->col[c]);
+		for (size_t i = 0; i < of->going.n; i++) {
+			uint32_t row = at[of->going.p[i]];
+			if (row != ASSAY_NO_ROW && s->of[table].to[row] == ASSAY_NO_ROW)
+				take(&s->of[table], row);
+		}
 	}
 }
 
-/* A detail is of one span, and leads to no source itself. */
-static void leave_details(const struct moving *m)
+static void choose_all(assay_split *s, const bool *skip)
 {
-	const assay_host_table *h = &m->from->t.host;
-	for (size_t i = 0; m->row[ASSAY_T_host] && i < h->n; i++) {
-		uint32_t *details = m->row[assay_host_detail[h->kind[i]]];
-		if (m->row[ASSAY_T_host][i] == ASSAY_NO_ROW && h->detail[i] != ASSAY_NO_ROW &&
-		    details)
-			details[h->detail[i]] = ASSAY_NO_ROW;
-	}
+	s->homes.n = 0;
+	for (size_t i = 0; i <= s->from->t.source.n; i++)
+		if (!skip || i == s->from->t.source.n || !skip[i])
+			*assay_push(&s->homes) = i;
+	for (size_t i = 0; i < s->n; i++)
+		choose_rows(s, s->table[i]);
+	for (size_t i = 0; i < s->n; i++)
+		bring_along(s, s->table[i]);
+	for (size_t i = 0; i < s->n; i++)
+		assay_sort_u32(s->of[s->table[i]].going.p, s->of[s->table[i]].going.n);
 }
 
 /* ------------------------------------------------------------------ their copies */
 
-static assay_sid move_text(struct moving *m, assay_sid id)
+static assay_sid move_text(assay_split *s, assay_part *to, assay_sid id)
 {
-	if (id && !m->sid[id])
-		m->sid[id] = assay_intern(&m->to->strings, assay_pool_get(&m->from->strings, id));
-	return m->sid[id];
+	if (id && !s->sid[id]) {
+		s->sid[id] = assay_intern(&to->strings, assay_pool_get(&s->from->strings, id));
+		*assay_push(&s->used) = id;
+	}
+	return s->sid[id];
 }
 
-static uint32_t moved_row(struct moving *m, assay_table_id table, uint32_t row)
+static uint32_t moved_row(assay_split *s, assay_part *to, assay_table_id table, uint32_t row)
 {
 	if (table == ASSAY_T_STRINGS)
-		return move_text(m, row);
-	return row == ASSAY_NO_ROW || table == ASSAY_T_NONE || !m->row[table] ? ASSAY_NO_ROW
-									      : m->row[table][row];
+		return move_text(s, to, row);
+	return row == ASSAY_NO_ROW || table == ASSAY_T_NONE || !s->of[table].to
+		       ? ASSAY_NO_ROW
+		       : s->of[table].to[row];
 }
 
 /* Tracks are found by what they are, so they are made as readers make them. */
-static void place_track(struct moving *m, size_t row)
+static uint32_t place_track(assay_split *s, assay_part *to, size_t row)
 {
-	const assay_track_table *t = &m->from->t.track;
-	uint32_t source = m->to->source;
-	m->to->source = moved_row(m, ASSAY_T_source, t->source[row]);
-	m->row[ASSAY_T_track][row] =
-		assay_track(m->to, t->kind[row], t->pid[row], t->tid[row],
-			    move_text(m, t->process[row]), move_text(m, t->name[row]));
-	m->to->source = source;
+	const assay_track_table *t = &s->from->t.track;
+	uint32_t source = to->source;
+	to->source = moved_row(s, to, ASSAY_T_source, t->source[row]);
+	uint32_t track =
+		assay_track(to, t->kind[row], t->pid[row], t->tid[row],
+			    move_text(s, to, t->process[row]), move_text(s, to, t->name[row]));
+	to->source = source;
+	return track;
 }
 
-static void place_rows(struct moving *m, assay_table_id id)
+static void place_rows(assay_split *s, assay_part *to, assay_table_id id)
 {
-	const assay_table_info *info = &assay_table_infos[id];
-	for (size_t i = 0; i < assay_rows(&m->from->t, info); i++) {
-		if (m->row[id][i] == ASSAY_NO_ROW)
-			continue;
-		if (id == ASSAY_T_track)
-			place_track(m, i);
-		else
-			m->row[id][i] = assay_add(&m->to->t, id);
+	assay_split_rows *of = &s->of[id];
+	for (size_t i = 0; i < of->going.n; i++) {
+		uint32_t row = of->going.p[i];
+		of->to[row] = id == ASSAY_T_track ? place_track(s, to, row) : assay_add(&to->t, id);
 	}
 }
 
-static void copy_value(struct moving *m, const assay_table_info *info, const assay_col_info *col,
-		       size_t row, char *out)
+static void copy_value(assay_split *s, assay_part *to, const assay_table_info *info,
+		       const assay_col_info *col, size_t row, char *out)
 {
-	const char *in = assay_values(&m->from->t, info, col);
+	const char *in = assay_values(&s->from->t, info, col);
 	uint32_t *id = (uint32_t *)(void *)out;
 	memcpy(out, in + row * col->width, col->width);
 	if (col->kind->type == ASSAY_COL_sid)
-		*id = move_text(m, *id);
+		*id = move_text(s, to, *id);
 	else if (col->kind->type == ASSAY_COL_row)
-		*id = moved_row(m, col->kind->refers, *id);
+		*id = moved_row(s, to, col->kind->refers, *id);
 	else if (col->kind->type == ASSAY_COL_choice)
-		*id = moved_row(m, col->kind->choose(&m->from->t, info->id, row), *id);
+		*id = moved_row(s, to, col->kind->choose(&s->from->t, info->id, row), *id);
 }
 
-static void fill_rows(struct moving *m, assay_table_id id)
+static void fill_rows(assay_split *s, assay_part *to, assay_table_id id)
 {
 	const assay_table_info *info = &assay_table_infos[id];
-	size_t n = assay_rows(&m->from->t, info);
+	const assay_split_rows *of = &s->of[id];
 	for (size_t c = 0; id != ASSAY_T_track && c < info->cols; c++) {
-		char *out = assay_values(&m->to->t, info, &info->col[c]);
-		for (size_t i = 0; i < n; i++)
-			if (m->row[id][i] != ASSAY_NO_ROW)
-				copy_value(m, info, &info->col[c], i,
-					   out + m->row[id][i] * info->col[c].width);
+		const assay_col_info *col = &info->col[c];
+		char *out = assay_values(&to->t, info, col);
+		for (size_t i = 0; i < of->going.n; i++) {
+			uint32_t row = of->going.p[i];
+			copy_value(s, to, info, col, row, out + of->to[row] * col->width);
+		}
 	}
 }
 
@@ -152,24 +240,39 @@ static void set_groups(assay_source_table *s, size_t first)
 			s->group[r] = (uint32_t)r;
 }
 
+/* As before the first append, at the price of what this one touched. */
+static void forget(assay_split *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		assay_split_rows *of = &s->of[s->table[i]];
+		for (size_t k = 0; k < of->going.n; k++)
+			of->to[of->going.p[k]] = ASSAY_NO_ROW;
+		of->going.n = 0;
+	}
+	for (size_t i = 0; i < s->used.n; i++)
+		s->sid[s->used.p[i]] = 0;
+	s->used.n = 0;
+}
+
+void assay_split_append(assay_split *s, assay_part *to, const bool *skip)
+{
+	size_t sources = to->t.source.n;
+	choose_all(s, skip);
+	for (size_t i = 0; i < s->n; i++)
+		place_rows(s, to, s->table[i]);
+	for (size_t i = 0; i < s->n; i++)
+		fill_rows(s, to, s->table[i]);
+	set_groups(&to->t.source, sources);
+	forget(s);
+}
+
 void assay_rows_append(assay_part *to, const assay_part *from, const assay_table_id *tables,
 		       size_t n, const bool *skip)
 {
-	struct moving m = {.to = to, .from = from, .skip = skip};
-	size_t sources = to->t.source.n;
-	m.sid = assay_alloc(&m.scratch, (from->strings.str.n + 1) * sizeof *m.sid);
-	n = tables ? n : ASSAY_T_COUNT;
-	for (size_t i = 0; i < n; i++)
-		choose_rows(&m, tables ? tables[i] : (assay_table_id)i);
-	leave_details(&m);
-	for (size_t i = 0; i < n; i++)
-		bring_along(&m, tables ? tables[i] : (assay_table_id)i);
-	for (size_t i = 0; i < n; i++)
-		place_rows(&m, tables ? tables[i] : (assay_table_id)i);
-	for (size_t i = 0; i < n; i++)
-		fill_rows(&m, tables ? tables[i] : (assay_table_id)i);
-	set_groups(&to->t.source, sources);
-	assay_arena_free(&m.scratch);
+	assay_split s;
+	assay_split_make(&s, from, tables, n);
+	assay_split_append(&s, to, skip);
+	assay_split_free(&s);
 }
 
 /* Two processes, each with a call that launched a kernel. */
@@ -191,9 +294,11 @@ static void add_processes(assay_run *run)
 		t->kept.source[k] = s;
 		t->kept.of[k] = ASSAY_KEPT_GPU;
 		t->kept.row[k] = g;
-		uint32_t call = assay_add(t, ASSAY_T_op_call);
+		uint32_t call = assay_add(t, ASSAY_T_op_call),
+			 given = assay_add(t, ASSAY_T_given_scope);
 		t->op_call.gpu[call] = g;
 		t->op_call.shape[call] = 0;
+		t->given_scope.row[given] = g;
 	}
 	uint32_t shape = assay_add(t, ASSAY_T_op_shape);
 	t->op_shape.call[shape] = 0;
@@ -213,11 +318,43 @@ TEST(rows_of_a_process_come_with_all_they_refer_to_and_without_the_other)
 	CHECK(assay_str_is(assay_text(to, t->host.name[0]), "second") && t->stat.n == 1);
 	CHECK(!assay_pool_find(&to->part.strings, ASSAY_S("first")));
 	CHECK(t->op_call.n == 1 && t->op_call.shape[0] == 0 && t->op_shape.n == 1);
+	CHECK(t->given_scope.n == 1 && t->given_scope.row[0] == 0);
 	CHECK_EQ(t->op_shape.call[0], ASSAY_NO_ROW);
 	assay_rows_append(&to->part, &from->part, NULL, 0, (const bool[]){false, true});
 	CHECK(t->source.n == 2 && t->source.group[1] == 1 && t->track.source[t->gpu.track[1]] == 1);
 	CHECK(t->api.corr[t->host.detail[1]] == 10 && t->kept.row[1] == 1);
 	assay_run_free(from);
 	assay_run_free(to);
+	return 0;
+}
+
+TEST(a_split_gives_every_process_its_rows_in_order_whatever_it_gave_before)
+{
+	assay_run *from = assay_run_new();
+	add_processes(from);
+	add_processes(from); /* behind the others, of a source of theirs each */
+	from->part.t.host.track[3] = 0;
+	static const bool skips[][4] = {
+		{false, true, true, true}, {true, false, true, false}, {false, true, true, true}};
+	static const char *const names[][2] = {
+		{"first", "second"}, {"second", "first"}, {"first", "second"}};
+	assay_split s;
+	assay_split_make(&s, &from->part, NULL, 0);
+	for (size_t i = 0; i < 3; i++) {
+		assay_run *to = assay_run_new();
+		const assay_tables *t = &to->part.t;
+		assay_split_append(&s, &to->part, skips[i]);
+		CHECK_EQ(t->source.n, i == 1 ? 2 : 1);
+		CHECK_EQ(t->host.n, i == 1 ? 1 : 2);
+		for (size_t h = 0; h < t->host.n; h++) {
+			CHECK(assay_str_is(assay_text(to, t->host.name[h]), names[i][h]));
+			CHECK_EQ(t->host.detail[h], h);
+		}
+		CHECK(!!assay_pool_find(&to->part.strings, ASSAY_S("first")) == (i != 1));
+		CHECK_EQ(t->stat.n, 2);
+		assay_run_free(to);
+	}
+	assay_split_free(&s);
+	assay_run_free(from);
 	return 0;
 }

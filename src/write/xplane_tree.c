@@ -22,7 +22,8 @@ typedef struct tree {
 	assay_arena arena;
 	bool *is_process; /* by source: stands for a process with events */
 	bool *skip;       /* by source: not in the file being written */
-	assay_map names;  /* of files, used */
+	assay_split split;
+	assay_map names; /* of files, used */
 } tree;
 
 /* ------------------------------------------------------------------ which files */
@@ -195,7 +196,7 @@ static bool write_process(tree *t, assay_folder *f, uint32_t process, bool group
 		return false;
 	assay_run *own = assay_run_new();
 	choose_sources(t, process);
-	assay_rows_append(&own->part, &t->run->part, NULL, 0, t->skip);
+	assay_split_append(&t->split, &own->part, t->skip);
 	/* one start for all, so that they lie beside each other in the viewer */
 	bool ok = xplane_write_file(own, t->run, out, grouped,
 				    t->clocks.epoch ? t->clocks.origin : 0, left, err);
@@ -236,7 +237,9 @@ bool xplane_write_tree(const assay_run *run, const char *folder, bool grouped, a
 	t.is_process = assay_alloc(&t.arena, t.t->source.n + 1);
 	t.skip = assay_alloc(&t.arena, t.t->source.n + 1);
 	find_processes(&t);
+	assay_split_make(&t.split, &run->part, NULL, 0);
 	bool ok = write_all(&t, folder, grouped, left, err);
+	assay_split_free(&t.split);
 	assay_map_free(&t.names);
 	assay_arena_free(&t.arena);
 	return ok;
