@@ -200,6 +200,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 	e->captured = false;
 	if (st != ASSAY_NO_ROW)
 		sweep_enter(s, st, r->key);
+	else
+		sweep_enter_some(s, r->scope);
 	if (e->records && e->last.exit > r->enter && e->last.thread != r->thread)
 		s->rerecords++;
 	if (e->n_recent)
@@ -277,24 +279,6 @@ static void do_destroy(assay_sweep *s, const assay_sweep_rec *r)
 		sweep_event_drop(s, r);
 }
 
-/* A command entered a stream that is not known, perhaps the default stream: those that may be
- * blocking stand behind one another now, or do not. */
-static void enter_some(assay_sweep *s, sweep_device *d)
-{
-	sweep_work latest = sweep_no_work;
-	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		const sweep_stream *p = &s->stream.p[i];
-		if (p->unsure || p->blocking || p->legacy)
-			latest = sweep_latest(latest, p->tail);
-	}
-	d->some = latest; /* for streams that are not known yet */
-	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		sweep_stream *p = &s->stream.p[i];
-		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
-			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
-	}
-}
-
 static void do_in_graph(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (!(r->flags & ASSAY_REC_FAILED) && r->event)
@@ -321,9 +305,7 @@ static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 		(void)assay_push(&s->gap);
 	}
 	s->gap.p[i] = r->key;
-	for (size_t d = 0; d < s->device.n; d++)
-		if (s->device.p[d].scope == r->scope)
-			enter_some(s, &s->device.p[d]);
+	sweep_enter_some(s, r->scope);
 }
 
 static void do_dark(assay_sweep *s, const assay_sweep_rec *r)

@@ -348,6 +348,30 @@ void sweep_enter(assay_sweep *s, uint32_t st, uint64_t key)
 	}
 }
 
+/* Streams that may be blocking stand behind one another now, or do not. */
+static void enter_some(assay_sweep *s, sweep_device *d)
+{
+	sweep_work latest = sweep_no_work;
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+		const sweep_stream *p = &s->stream.p[i];
+		if (p->unsure || p->blocking || p->legacy)
+			latest = sweep_latest(latest, p->tail);
+	}
+	d->some = latest; /* for streams that are not known yet */
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+		sweep_stream *p = &s->stream.p[i];
+		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
+			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
+	}
+}
+
+void sweep_enter_some(assay_sweep *s, uint32_t scope)
+{
+	for (size_t d = 0; d < s->device.n; d++)
+		if (s->device.p[d].scope == scope)
+			enter_some(s, &s->device.p[d]);
+}
+
 TEST(table_forgets_what_is_removed_and_nothing_else)
 {
 	sweep_table t = {0};

@@ -180,6 +180,8 @@ static inline bool sweep_is_early(const sweep_device *d, const assay_sweep_rec *
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
 /* A command that is no work enters the stream: the rules of the default stream hold for it too. */
 void sweep_enter(assay_sweep *s, uint32_t stream, uint64_t key);
+/* It enters one of the process's streams, nobody knows which, perhaps a default stream. */
+void sweep_enter_some(assay_sweep *s, uint32_t scope);
 /* The stream goes on only behind that work. */
 void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key);
 

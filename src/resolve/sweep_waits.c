@@ -203,12 +203,15 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
  * nothing it is said to wait for is certain until its next work. */
 static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
 {
-	if (st == ASSAY_NO_ROW || w->class == ASSAY_WAIT_IS_CAPTURED ||
-	    w->class == ASSAY_WAIT_IS_FAILED_CALL)
+	if (w->class == ASSAY_WAIT_IS_CAPTURED || w->class == ASSAY_WAIT_IS_FAILED_CALL)
 		return;
 	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
-	if (w->rec.flags & ASSAY_REC_GUESSED) /* it may have been in another stream */
+	if (st == ASSAY_NO_ROW || w->rec.flags & ASSAY_REC_GUESSED) /* it may be in another */
 		sweep_doubt_all(s, w->rec.scope);
+	if (st == ASSAY_NO_ROW) {
+		sweep_enter_some(s, w->rec.scope);
+		return;
+	}
 	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row,
 			   certain ? 0 : SWEEP_DOUBT_LINK};
 	sweep_enter(s, st, w->rec.key);
@@ -662,6 +665,8 @@ void sweep_pool_free(assay_sweep *s, const assay_sweep_rec *r)
 	if (st != ASSAY_NO_ROW) {
 		sweep_enter(s, st, r->key);
 		work = sweep_tail(s, st);
+	} else {
+		sweep_enter_some(s, r->scope);
 	}
 	sweep_work *freed = freed_of(s, r->scope);
 	*freed = sweep_latest(*freed, work);
@@ -675,6 +680,8 @@ void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	if (st != ASSAY_NO_ROW)
 		sweep_enter(s, st, r->key);
+	else
+		sweep_enter_some(s, r->scope);
 	const sweep_work *freed = freed_of(s, r->scope);
 	bool running = freed->doubt ||
 		       (freed->row != ASSAY_NO_ROW && freed->end > r->enter - s->tolerance);

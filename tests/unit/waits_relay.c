@@ -258,17 +258,25 @@ TEST(two_waits_for_a_device_at_once_do_not_help_each_other)
 	return 0;
 }
 
-/* The record is of nobody knows which stream: the default one, perhaps, and then a blocking stream
- * that comes later stands behind it and all that it stands behind. */
-TEST(a_stream_that_comes_after_a_record_of_an_unknown_one_may_stand_behind_it)
+/* The command is in nobody knows which stream: the default one, perhaps, and then a blocking
+ * stream, also one that comes later, stands behind it and all that it stands behind. */
+TEST(a_stream_may_stand_behind_a_command_in_an_unknown_one)
 {
-	program p = {0};
-	work(&p, 1, S1, 0, 5000);
-	call(&p, ASSAY_OP_GAP, 5);
-	record(&p, 10, A, S2)->arg = 77;
-	wait(&p, 20, S3, A)->arg = 77;
-	run(&p);
-	CHECK(p.wait[0].record_key == 10 && p.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	static const assay_sweep_op ops[] = {
+		ASSAY_OP_GAP,        ASSAY_OP_RECORD,    ASSAY_OP_WAIT,      ASSAY_OP_WRITE_VALUE,
+		ASSAY_OP_WAIT_VALUE, ASSAY_OP_POOL_FREE, ASSAY_OP_POOL_ALLOC};
+	for (size_t i = 0; i < 2 * ASSAY_COUNT_OF(ops); i++) {
+		program p = {0};
+		if (i % 2)
+			work(&p, 1, S2, 0, 10);
+		work(&p, 2, S1, 0, 5000);
+		event_call(&p, ops[i / 2], 5, B);
+		record(&p, 10, A, S2)->arg = 77;
+		wait(&p, 20, S3, A)->arg = 77;
+		run(&p);
+		const assay_sweep_wait *last = &p.wait[p.waits - 1];
+		CHECK(last->record_key == 10 && last->class == ASSAY_WAIT_IS_LIKELY);
+	}
 	return 0;
 }
 
