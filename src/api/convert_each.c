@@ -9,22 +9,6 @@
 
 /* ---- names ---- */
 
-/* What files of every format end in, packing included. */
-static assay_str without_ends(assay_str name)
-{
-	static const char *const ends[] = {".gz",  ".zst",    ".json",    ".trace",
-					   ".pt",  ".db",     ".rocpd",   ".sqlite",
-					   ".pb",  ".xplane", ".pftrace", ".perfetto-trace",
-					   ".csv", ".asy",    ".rpd"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(ends);) {
-		size_t n = strlen(ends[i]);
-		bool has = name.n > n && assay_str_ends(name, ends[i]);
-		name.n -= has ? n : 0;
-		i = has ? 0 : i + 1;
-	}
-	return name;
-}
-
 /* The path as seen from the operand it was found below. */
 static assay_str seen_from(const assay_convert_each *c, assay_str path)
 {
@@ -43,7 +27,8 @@ static assay_str seen_from(const assay_convert_each *c, assay_str path)
 static const char *file_name(assay_convert_each *c, const assay_run *file)
 {
 	assay_str path = assay_text(file, file->part.t.source.path[0]);
-	char *name = assay_dup(&c->arena, without_ends(assay_process_stem(seen_from(c, path))));
+	char *name =
+		assay_dup(&c->arena, assay_without_ends(assay_process_stem(seen_from(c, path))));
 	for (char *p = name; *p; p++)
 		if (*p == '/' || *p == ' ')
 			*p = '-';
@@ -151,6 +136,8 @@ TEST(files_of_processes_are_named_as_seen_from_the_operand)
 		{"/data/job/host2/rank0.json", "host2-rank0"},
 		{"/data/job/host2/rank0.db", "host2-rank0-2"},
 		{"/other/x.xplane.pb", "x"},
+		{"/other/y.rocpd.db.zst", "y"},
+		{"/other/.json", ".json"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(paths); i++) {
 		assay_run *run = assay_run_new();

@@ -87,16 +87,26 @@ static ssize_t cookie_write(void *cookie, const char *p, size_t n)
 	return (ssize_t)n;
 }
 
+static const char GZIP_END[] = ".gz", ZSTD_END[] = ".zst";
+
+assay_str assay_unpacked_name(assay_str path)
+{
+	path.n -= assay_str_ends(path, GZIP_END)   ? strlen(GZIP_END)
+		  : assay_str_ends(path, ZSTD_END) ? strlen(ZSTD_END)
+						   : 0;
+	return path;
+}
+
 static void start_packer(assay_output *o, assay_str path)
 {
-	if (assay_str_ends(path, ".gz")) {
+	if (assay_str_ends(path, GZIP_END)) {
 		o->gzip = assay_alloc(&o->arena, sizeof *o->gzip);
 		isal_deflate_init(o->gzip);
 		o->gzip->gzip_flag = IGZIP_GZIP;
 		o->gzip->level = GZIP_LEVEL;
 		o->gzip->level_buf_size = ISAL_DEF_LVL1_DEFAULT;
 		o->gzip->level_buf = assay_alloc(&o->arena, ISAL_DEF_LVL1_DEFAULT);
-	} else if (assay_str_ends(path, ".zst")) {
+	} else if (assay_str_ends(path, ZSTD_END)) {
 		o->zstd = ZSTD_createCCtx();
 		if (!o->zstd)
 			return;

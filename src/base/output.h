@@ -6,6 +6,8 @@
 
 #include <assay/assay.h>
 
+#include "base/str.h"
+
 typedef struct assay_output assay_output;
 
 /* "-" is standard output, never packed. The text goes to a file without a name, or a
@@ -20,5 +22,7 @@ bool assay_output_finish(assay_output *o, assay_err *err);
 bool assay_output_close(assay_output *o, assay_err *err);
 /* Forget it: the temporary file is removed, path is as it was. */
 void assay_output_drop(assay_output *o);
+/* A file's name without the end that says how it is packed. */
+assay_str assay_unpacked_name(assay_str path);
 
 #endif

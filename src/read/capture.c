@@ -166,6 +166,7 @@ static int capture_sniff(assay_str head)
 
 const assay_reader assay_reader_capture = {
 	.name = "capture",
+	.ends = {".asy"},
 	.about = "assay's own recording (.asy)",
 	.waits = "yes",
 	.scopes = "yes",

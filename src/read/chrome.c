@@ -489,6 +489,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 
 const assay_reader assay_reader_chrome = {
 	.name = "chrome",
+	.ends = {".json", ".trace", ".pt"},
 	.about = "Chrome trace event JSON: Kineto, torch.profiler and others",
 	.waits = "yes",
 	.scopes = "yes",

@@ -63,6 +63,7 @@ static bool env_read(assay_run *run, assay_input *in, assay_err *err)
 
 const assay_reader assay_reader_env_json = {
 	.name = "env",
+	.ends = {".json"},
 	.about = "env.json of a run directory",
 	.note = "facts",
 	.page = "env",

@@ -341,6 +341,7 @@ static int nsys_sniff(assay_str head)
 
 const assay_reader assay_reader_nsys = {
 	.name = "nsys",
+	.ends = {".sqlite"},
 	.about = "Nsight Systems SQLite exports",
 	.waits = "yes",
 	.scopes = "NVTX",

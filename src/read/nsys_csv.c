@@ -404,6 +404,7 @@ static size_t nsys_csv_stem(assay_str path)
 
 const assay_reader assay_reader_nsys_csv = {
 	.name = "nsys_csv",
+	.ends = {".csv"},
 	.about = "tables of nsys stats --format csv",
 	.waits = "calls only",
 	.scopes = "NVTX",

@@ -530,6 +530,7 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 
 const assay_reader assay_reader_perfetto = {
 	.name = "perfetto",
+	.ends = {".pftrace", ".perfetto-trace"},
 	.about = "Perfetto traces: rocprofv3, rocprof-sys and other writers of .pftrace",
 	.waits = "as written",
 	.scopes = "ranges",

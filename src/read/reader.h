@@ -6,8 +6,9 @@
 #include "model/run.h"
 
 typedef struct assay_reader {
-	const char *name;  /* word shown by `assay info` and taken by --format */
-	const char *about; /* line in help and docs */
+	const char *name;    /* word shown by `assay info` and taken by --format */
+	const char *ends[4]; /* pieces that names of its files end in: ".json" */
+	const char *about;   /* line in help and docs */
 	/* How sure, 0..100, from the first bytes of the unpacked text (up to 64 KiB). */
 	int (*sniff)(assay_str head);
 	/* Read everything into run->part. run->part.source is this input's row already. Bad records
@@ -71,6 +72,8 @@ bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_e
 		     assay_err *err);
 /* The part of a path that files of one process share; all of it for most formats. */
 assay_str assay_process_stem(assay_str path);
+/* A name without all that names of files end in, of whatever format and packing. */
+assay_str assay_without_ends(assay_str name);
 /* A new run with one source, these bytes, read by this reader; NULL when it fails. For tests. */
 assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n);
 /* Read an opened input with the reader its content asks for (closes nothing). */

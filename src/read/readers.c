@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/output.h"
 #include "base/test.h"
 
 enum { HEAD = 64 << 10 };
@@ -55,6 +56,23 @@ assay_str assay_process_stem(assay_str path)
 		if (assay_readers[i]->stem && assay_readers[i]->stem(path) < path.n)
 			return stem_of(assay_readers[i], path);
 	return path;
+}
+
+/* How many bytes at the end of a name say what kind of file it is. */
+static size_t end_of(assay_str name)
+{
+	for (size_t i = 0; i < assay_reader_count; i++)
+		for (size_t k = 0; k < 4 && assay_readers[i]->ends[k]; k++)
+			if (assay_str_ends(name, assay_readers[i]->ends[k]))
+				return strlen(assay_readers[i]->ends[k]);
+	return name.n - assay_unpacked_name(name).n;
+}
+
+assay_str assay_without_ends(assay_str name)
+{
+	for (size_t n; (n = end_of(name)) && n < name.n;)
+		name.n -= n;
+	return name;
 }
 
 /* The number behind "rank" in a file's name: rank3, rank-3, rank_03, rank.3; -1 when there is none.
@@ -249,6 +267,23 @@ TEST(unknown_text_has_no_reader)
 	CHECK(!sniff((assay_str){"\x7f"
 				 "ELF\x02\x01\x01\0\0\0",
 				 10}));
+	return 0;
+}
+
+TEST(names_lose_the_ends_of_every_format_and_nothing_else)
+{
+	assay_arena a = {0};
+	for (size_t i = 0; i < assay_reader_count; i++) {
+		CHECK(assay_readers[i]->ends[0] && !assay_readers[i]->ends[3]);
+		for (size_t k = 0; assay_readers[i]->ends[k]; k++) {
+			const char *name = assay_printf(&a, "v1.2%s.gz", assay_readers[i]->ends[k]);
+			CHECK(assay_str_is(assay_without_ends(assay_str_of(name)), "v1.2"));
+		}
+	}
+	CHECK(assay_str_is(assay_without_ends(ASSAY_S("a.pt.trace.json.zst")), "a"));
+	CHECK(assay_str_is(assay_without_ends(ASSAY_S(".json")), ".json"));
+	CHECK(!assay_without_ends((assay_str){"", 0}).n);
+	assay_arena_free(&a);
 	return 0;
 }
 

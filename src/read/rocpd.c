@@ -486,6 +486,7 @@ static int rocpd_sniff(assay_str head)
 
 const assay_reader assay_reader_rocpd = {
 	.name = "rocpd",
+	.ends = {".db", ".rocpd", ".rpd"},
 	.about = "rocprofv3, rocprof and rocmProfileData SQLite databases",
 	.waits = "yes",
 	.scopes = "ranges",

@@ -338,6 +338,7 @@ static size_t csv_stem(assay_str path)
 
 const assay_reader assay_reader_rocprof_csv = {
 	.name = "rocprof_csv",
+	.ends = {".csv"},
 	.about = "CSV tables of rocprofv3 and rocprof, and other tables of kernels",
 	.waits = "calls only",
 	.scopes = "ranges",

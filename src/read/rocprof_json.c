@@ -134,6 +134,7 @@ static int rocprof_json_sniff(assay_str head)
 
 const assay_reader assay_reader_rocprof_json = {
 	.name = "rocprof_json",
+	.ends = {".json"},
 	.about = "rocprofv3 results.json",
 	.waits = "yes",
 	.scopes = "ranges",

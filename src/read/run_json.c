@@ -92,6 +92,7 @@ static bool run_read(assay_run *run, assay_input *in, assay_err *err)
 
 const assay_reader assay_reader_run_json = {
 	.name = "run",
+	.ends = {".json"},
 	.about = "run.json of a run directory",
 	.note = "facts",
 	.page = "env",

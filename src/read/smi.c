@@ -508,6 +508,7 @@ static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
 
 const assay_reader assay_reader_smi = {
 	.name = "smi",
+	.ends = {".csv"},
 	.about = "telemetry CSV of amd-smi, rocm-smi, nvidia-smi and assay",
 	.note = "telemetry",
 	.page = "smi",

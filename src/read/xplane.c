@@ -528,6 +528,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 
 const assay_reader assay_reader_xplane = {
 	.name = "xplane",
+	.ends = {".pb", ".xplane"},
 	.about = "XPlane protobuf: JAX, TensorFlow and XLA profiles (.xplane.pb)",
 	.waits = "calls only",
 	.scopes = "yes",

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/fmt.h"
+#include "base/output.h"
 #include "base/test.h"
 
 const assay_writer *const assay_writers[] = {
@@ -28,11 +29,7 @@ const assay_writer *assay_writer_named(const char *name)
 
 const assay_writer *assay_writer_for(const char *path)
 {
-	assay_str s = assay_str_of(path);
-	if (assay_str_ends(s, ".gz"))
-		s.n -= 3;
-	else if (assay_str_ends(s, ".zst"))
-		s.n -= 4;
+	assay_str s = assay_unpacked_name(assay_str_of(path));
 	for (size_t i = 0; i < assay_writer_count; i++)
 		for (size_t k = 0; k < 4 && assay_writers[i]->exts[k]; k++)
 			if (assay_str_ends(s, assay_writers[i]->exts[k]))
