@@ -343,7 +343,7 @@ static assay_str first_line(assay_str text)
 static int nsys_csv_sniff(assay_str head)
 {
 	reader r = {0};
-	return plan(&r, first_line(head)) ? 96 : 0;
+	return !assay_csv_is_json(head) && plan(&r, first_line(head)) ? 96 : 0;
 }
 
 /* Name of the report: run1_cuda_gpu_kern_sum.csv is cuda_gpu_kern_sum. */

@@ -394,7 +394,7 @@ int assay_csv_sniff(assay_str head)
 {
 	csv_plan plan;
 	size_t after;
-	if (!assay_csv_plan(head, &plan, &after))
+	if (assay_csv_is_json(head) || !assay_csv_plan(head, &plan, &after))
 		return 0;
 	if (plan.kind != &other_kernels && plan.kind != &other_lengths &&
 	    plan.kind != &lengths_only)
@@ -439,5 +439,6 @@ TEST(only_tables_of_kernels_are_claimed)
 		assay_csv_sniff(ASSAY_S("device,GPU use (%),Card name,Start,End\ncard0,0,x,1,2\n")),
 		0);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("{\"traceEvents\":[]}")), 0);
+	CHECK_EQ(assay_csv_sniff(ASSAY_S("{Kind,Kernel_Name,Start_Timestamp,End_Timestamp\n")), 0);
 	return 0;
 }
