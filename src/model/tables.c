@@ -206,7 +206,8 @@ void assay_row_copy(assay_tables *t, assay_table_id id, size_t to, size_t from)
 	}
 }
 
-/* Tables refer to each other in circles only through themselves (scope.up), which leads nowhere. */
+/* Only tables in front are followed: what leads to a source stands behind it, and some refer to
+ * each other in circles (scope.up, op_call and op_shape). */
 uint32_t assay_row_source(const assay_tables *t, assay_table_id id, size_t row)
 {
 	const assay_table_info *info = &assay_table_infos[id];
@@ -217,7 +218,7 @@ uint32_t assay_row_source(const assay_tables *t, assay_table_id id, size_t row)
 		return assay_row_source(t, info->each, row);
 	for (size_t c = 0; c < info->cols; c++) {
 		assay_table_id to = info->col[c].kind->refers;
-		if (to == ASSAY_T_NONE || to == id)
+		if (to >= id)
 			continue;
 		uint64_t at = assay_bits(&info->col[c], assay_values(t, info, &info->col[c]), row);
 		uint32_t source = at < assay_rows(t, &assay_table_infos[to])
@@ -268,6 +269,12 @@ TEST(a_row_is_of_the_source_that_its_references_lead_to)
 	CHECK_EQ(assay_row_source(&t, ASSAY_T_gap_part, part), 2);
 	CHECK_EQ(assay_row_source(&t, ASSAY_T_launch, launch), 1);
 	CHECK_EQ(assay_row_source(&t, ASSAY_T_scope, scope), ASSAY_NO_ROW);
+	uint32_t call = assay_add(&t, ASSAY_T_op_call), shape = assay_add(&t, ASSAY_T_op_shape);
+	t.op_call.shape[call] = shape; /* of work whose launch was not seen */
+	t.op_shape.call[shape] = call;
+	CHECK_EQ(assay_row_source(&t, ASSAY_T_op_call, call), ASSAY_NO_ROW);
+	t.op_call.gpu[call] = gpu;
+	CHECK_EQ(assay_row_source(&t, ASSAY_T_op_shape, shape), 1);
 	assay_tables_free(&t);
 	return 0;
 }
