@@ -104,14 +104,21 @@ static uint16_t u16(reader *r, field f, uint16_t absent)
 	return assay_rocprof_u16(r->part, u32(r, f, absent), absent);
 }
 
+/* Far from where sums of times overflow. */
+static bool is_time(int64_t t)
+{
+	return t > INT64_MIN / 4 && t < INT64_MAX / 4;
+}
+
 /* Start and length; false when the row has none that can be used. */
 static bool span(reader *r, int64_t *ts, int64_t *dur)
 {
 	*ts = number(r, F_START, INT64_MIN);
 	*dur = number(r, F_DURATION, INT64_MIN);
-	if (*dur == INT64_MIN && r->column[F_END] >= 0)
-		*dur = number(r, F_END, *ts) - *ts;
-	if (*ts != INT64_MIN && *dur >= 0 && *ts < INT64_MAX / 4 && *dur < INT64_MAX / 4)
+	int64_t end = *dur == INT64_MIN ? number(r, F_END, INT64_MIN) : INT64_MIN;
+	if (is_time(end) && is_time(*ts))
+		*dur = end - *ts;
+	if (is_time(*ts) && is_time(*dur) && *dur >= 0)
 		return true;
 	assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
 	return false;
@@ -121,7 +128,9 @@ static bool span(reader *r, int64_t *ts, int64_t *dur)
 static int64_t device_of(reader *r)
 {
 	assay_str s = cell(r, F_DEVICE);
-	size_t at = s.n && s.p[s.n - 1] == ')' ? s.n - 1 : s.n, end = at;
+	if (!s.n)
+		return -1;
+	size_t at = s.p[s.n - 1] == ')' ? s.n - 1 : s.n, end = at;
 	while (at && s.p[at - 1] >= '0' && s.p[at - 1] <= '9')
 		at--;
 	int64_t id;
