@@ -199,6 +199,17 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 	return n;
 }
 
+/* When it ends is not known, so nothing that waits for the stream is certain before its next work.
+ */
+static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
+{
+	sweep_work unknown = sweep_no_work;
+	unknown.doubt = SWEEP_DOUBT_LINK;
+	sweep_set(&s->unseen, r->scope, 0, 0, 1);
+	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
+	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
+}
+
 /* All that enters the stream later stands behind what the wait waits for. When that is not known,
  * nothing it is said to wait for is certain until its next work. */
 static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
@@ -216,6 +227,8 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 			   certain ? 0 : SWEEP_DOUBT_LINK};
 	sweep_enter(s, st, w->rec.key);
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
+	if (w->flags & ASSAY_WAIT_IPC) /* work of another process, which no time here tells of */
+		enter_unseen(s, st, &w->rec);
 }
 
 /* A record with no work before it in its stream can stand behind the default stream at most; for
@@ -602,17 +615,6 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 	take_work(&w, work);
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
-}
-
-/* When it ends is not known, so nothing that waits for the stream is certain before its next work.
- */
-static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
-{
-	sweep_work unknown = sweep_no_work;
-	unknown.doubt = SWEEP_DOUBT_LINK;
-	sweep_set(&s->unseen, r->scope, 0, 0, 1);
-	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
-	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }
 
 void sweep_unseen(assay_sweep *s, const assay_sweep_rec *r)

@@ -280,6 +280,21 @@ TEST(a_stream_may_stand_behind_a_command_in_an_unknown_one)
 	return 0;
 }
 
+/* Times of this process's work prove nothing until the device was waited for. */
+TEST(work_of_another_process_may_run_behind_a_wait_for_its_event)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 300);
+	event_call(&p, ASSAY_OP_IPC_OPEN, 5, B)->arg = 7;
+	wait(&p, 10, S2, B);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 20)->exit = 310;
+	call(&p, ASSAY_OP_DEVICE_SYNC, 40);
+	run(&p);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_LIKELY && p.wait[1].flags & ASSAY_WAIT_UNSEEN);
+	CHECK(!(p.wait[2].flags & ASSAY_WAIT_UNSEEN));
+	return 0;
+}
+
 /* What was put into streams meanwhile, and which events were recorded, nobody knows. */
 TEST(nothing_from_before_recording_was_off_is_certain_after_it)
 {
