@@ -259,7 +259,8 @@ TEST(allocations_add_up_from_what_was_there_before)
 	add_alloc(run, 30, 1, -100, -1);
 	add_alloc(run, 40, 2, 40, -1);
 	add_alloc(run, 60, 2, -40, -1);
-	run->part.t.alloc.device[assay_add(&run->part.t, ASSAY_T_alloc)] = -1; /* of the host */
+	uint32_t row = assay_add(&run->part.t, ASSAY_T_alloc);
+	run->part.t.alloc.device[row] = -1; /* of the host */
 	assay_memory(run);
 	CHECK_EQ(t->memory_held.n, 1);
 	CHECK(t->memory_held.before[0] == 30 && t->memory_held.peak[0] == 130 &&

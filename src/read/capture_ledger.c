@@ -93,15 +93,16 @@ static void put_kind(capture *c, uint32_t kind)
 		t->read[row] = read;
 	}
 	if (made > read) {
-		t->dropped[add_row(c, kind_sid(c, kind), ASSAY_LOSS_MISSING)] = made - read;
+		uint32_t row = add_row(c, kind_sid(c, kind), ASSAY_LOSS_MISSING);
+		t->dropped[row] = made - read;
 		assay_count(c->part, ASSAY_ISSUE_lost_in_file, made - read);
 		c->lost = true;
 	}
 	for (uint32_t cause = 1; cause < ASSAY_LOSS_MISSING; cause++) {
 		if (!c->tally[cause][kind])
 			continue;
-		t->dropped[add_row(c, kind_sid(c, kind), (assay_loss_cause)cause)] =
-			c->tally[cause][kind];
+		uint32_t row = add_row(c, kind_sid(c, kind), (assay_loss_cause)cause);
+		t->dropped[row] = c->tally[cause][kind];
 		c->lost |= cause != ASSAY_LOSS_NOT_KEPT;
 	}
 }
