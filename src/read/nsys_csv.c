@@ -399,17 +399,8 @@ static bool nsys_csv_read(assay_run *run, assay_input *in, assay_err *err)
 }
 
 /* nsys stats -o NAME writes NAME_REPORT.csv. */
-static size_t nsys_csv_stem(assay_str path)
-{
-	static const char *const reports[] = {"_cuda_gpu_trace", "_cuda_api_trace",
-					      "_nvtx_pushpop_trace", "_nvtx_startend_trace"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(reports); i++) {
-		ptrdiff_t at = assay_str_find(path, reports[i]);
-		if (at >= 0)
-			return (size_t)at;
-	}
-	return path.n;
-}
+static const char *const parts[] = {"_cuda_gpu_trace", "_cuda_api_trace", "_nvtx_pushpop_trace",
+				    "_nvtx_startend_trace", NULL};
 
 const assay_reader assay_reader_nsys_csv = {
 	.name = "nsys_csv",
@@ -421,7 +412,7 @@ const assay_reader assay_reader_nsys_csv = {
 	.page = "nsys",
 	.sniff = nsys_csv_sniff,
 	.read = nsys_csv_read,
-	.stem = nsys_csv_stem,
+	.parts = parts,
 	.alone = true,
 	.ranked = true,
 	.traits = ASSAY_TRAIT_BLOCKS,

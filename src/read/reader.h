@@ -14,8 +14,9 @@ typedef struct assay_reader {
 	/* Read everything into run->part. run->part.source is this input's row already. Bad records
 	 * are counted and skipped; false only when nothing of the input can be used. */
 	bool (*read)(assay_run *run, assay_input *in, assay_err *err);
-	/* What files of one process share, from a path; its length. NULL: a file is a process. */
-	size_t (*stem)(assay_str path);
+	/* Pieces of names that tell apart the files of a process, which share what stands before
+	 * them; NULL ends them. NULL: a file is a process. */
+	const char *const *parts;
 	/* The files of a process say all there is to know about it: any number of processes may be
 	 * read at the same time, each into a run of its own. */
 	bool alone;

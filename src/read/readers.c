@@ -32,15 +32,21 @@ static const assay_reader *sniff(assay_str head)
 	return best;
 }
 
+/* What files of one process share. */
 static assay_str stem_of(const assay_reader *reader, assay_str path)
 {
-	return (assay_str){path.p, reader->stem(path)};
+	for (const char *const *part = reader->parts; part && *part; part++) {
+		ptrdiff_t at = assay_str_find(path, *part);
+		if (at >= 0)
+			return (assay_str){path.p, (size_t)at};
+	}
+	return path;
 }
 
 static uint32_t group_of(const assay_run *run, uint32_t source, const assay_reader *reader)
 {
 	const assay_source_table *s = &run->part.t.source;
-	if (!reader->stem)
+	if (!reader->parts)
 		return source;
 	assay_str stem = stem_of(reader, assay_text(run, s->path[source]));
 	for (uint32_t i = 0; i < source; i++)
@@ -52,9 +58,11 @@ static uint32_t group_of(const assay_run *run, uint32_t source, const assay_read
 
 assay_str assay_process_stem(assay_str path)
 {
-	for (size_t i = 0; i < assay_reader_count; i++)
-		if (assay_readers[i]->stem && assay_readers[i]->stem(path) < path.n)
-			return stem_of(assay_readers[i], path);
+	for (size_t i = 0; i < assay_reader_count; i++) {
+		assay_str stem = stem_of(assay_readers[i], path);
+		if (stem.n < path.n)
+			return stem;
+	}
 	return path;
 }
 

@@ -310,31 +310,23 @@ static bool csv_read(assay_run *run, assay_input *in, assay_err *err)
 
 /* rocprofv3 writes one file a kind: 1234_kernel_trace.csv, 1234_hip_api_trace.csv, ... The part
  * before the kind names the process. */
-static size_t csv_stem(assay_str path)
-{
-	static const char *const kinds[] = {"_kernel_trace.csv",
-					    "_memory_copy_trace.csv",
-					    "_memory_allocation_trace.csv",
-					    "_scratch_memory_trace.csv",
-					    "_marker_api_trace.csv",
-					    "_hip_api_trace.csv",
-					    "_hip_runtime_trace.csv",
-					    "_hip_compile_trace.csv",
-					    "_hsa_api_trace.csv",
-					    "_hsa_core_api_trace.csv",
-					    "_rccl_api_trace.csv",
-					    "_cuda_api_trace.csv",
-					    "_rocdecode_api_trace.csv",
-					    "_rocjpeg_api_trace.csv",
-					    "_counter_collection.csv",
-					    "_agent_info.csv"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++) {
-		ptrdiff_t at = assay_str_find(path, kinds[i]);
-		if (at >= 0)
-			return (size_t)at;
-	}
-	return path.n;
-}
+static const char *const parts[] = {"_kernel_trace.csv",
+				    "_memory_copy_trace.csv",
+				    "_memory_allocation_trace.csv",
+				    "_scratch_memory_trace.csv",
+				    "_marker_api_trace.csv",
+				    "_hip_api_trace.csv",
+				    "_hip_runtime_trace.csv",
+				    "_hip_compile_trace.csv",
+				    "_hsa_api_trace.csv",
+				    "_hsa_core_api_trace.csv",
+				    "_rccl_api_trace.csv",
+				    "_cuda_api_trace.csv",
+				    "_rocdecode_api_trace.csv",
+				    "_rocjpeg_api_trace.csv",
+				    "_counter_collection.csv",
+				    "_agent_info.csv",
+				    NULL};
 
 const assay_reader assay_reader_rocprof_csv = {
 	.name = "rocprof_csv",
@@ -346,7 +338,7 @@ const assay_reader assay_reader_rocprof_csv = {
 	.page = "rocprof_csv",
 	.sniff = assay_csv_sniff,
 	.read = csv_read,
-	.stem = csv_stem,
+	.parts = parts,
 	.alone = true,
 	.traits = ASSAY_TRAIT_ROCTX | ASSAY_TRAIT_FROM_START,
 };
