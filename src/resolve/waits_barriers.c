@@ -50,6 +50,12 @@ uint32_t waits_barrier_of(const waits *w, uint32_t source, uint64_t key)
 	return assay_map_get(&w->barriers, assay_corr_key(source, key));
 }
 
+int64_t waits_barrier_over(const waits *w, uint32_t source, uint64_t key)
+{
+	uint32_t b = waits_barrier_of(w, source, key);
+	return b == ASSAY_NO_ROW ? INT64_MAX : end_of(w, b);
+}
+
 int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64_t end)
 {
 	uint32_t b = waits_barrier_of(w, source, key);

@@ -11,6 +11,8 @@ void waits_find_barriers(waits *w);
 uint32_t waits_barrier_of(const waits *w, uint32_t source, uint64_t key);
 uint32_t waits_barrier_stream(const waits *w, uint32_t barrier);
 
+/* When the barrier of the call with this key was over; INT64_MAX when it has none. */
+int64_t waits_barrier_over(const waits *w, uint32_t source, uint64_t key);
 /* How long after `end` the barrier of the call with this key was over; 0 when it has none. */
 int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64_t end);
 

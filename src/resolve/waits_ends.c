@@ -94,23 +94,23 @@ static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)
 }
 
 /* By the clock of the host alone. */
-static bool launched_after(const waits *w, uint32_t gpu, int64_t over)
+static bool launched_after(const waits *w, uint32_t gpu, int64_t at)
 {
 	uint32_t source = assay_track_group(w->t, w->t->gpu.track[gpu]);
 	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, w->t->gpu.corr[gpu]));
-	return h != ASSAY_NO_ROW && w->t->host.ts[h] >= over;
+	return h != ASSAY_NO_ROW && w->t->host.ts[h] >= at;
 }
 
-bool waits_ended(const waits_ends *e, uint32_t source, int64_t from, int64_t over, uint32_t but)
+bool waits_ended(const waits_ends *e, uint32_t source, waits_span s)
 {
 	const assay_gpu_table *g = &e->w->t->gpu;
+	uint64_t own = s.but != ASSAY_NO_ROW ? g->corr[s.but] : 0;
 	if (source >= e->w->sources)
 		return true;
-	for (size_t i = first_after(e, source, from);
-	     i < e->first[source + 1] && e->end[i] <= over + WAITS_CLOCKS; i++) {
-		bool same =
-			but != ASSAY_NO_ROW && g->corr[but] && g->corr[e->row[i]] == g->corr[but];
-		if (!same && !launched_after(e->w, e->row[i], over))
+	for (size_t i = first_after(e, source, s.from);
+	     i < e->first[source + 1] && e->end[i] - WAITS_CLOCKS <= s.over; i++) {
+		bool same = own && g->corr[e->row[i]] == own;
+		if (!same && !launched_after(e->w, e->row[i], s.entered))
 			return true;
 	}
 	return false;

@@ -18,9 +18,13 @@ void waits_ends_free(waits_ends *e);
 
 enum { WAITS_CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
 
-/* Did work of the source end after `from` that a wait which was over then can have waited for? Not
- * counted: the launch of row `but`. */
-bool waits_ended(const waits_ends *e, uint32_t source, int64_t from, int64_t over, uint32_t but);
+/* Did work of the source end after `from`, and not after `over`, that was launched before
+ * `entered`? Not counted: the launch of row `but`. */
+typedef struct waits_span {
+	int64_t from, over, entered;
+	uint32_t but;
+} waits_span;
+bool waits_ended(const waits_ends *e, uint32_t source, waits_span s);
 /* The same of the device of row gpu, from and up to. */
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
 /* Does the recorder say that it lost no call and no work up to then? */

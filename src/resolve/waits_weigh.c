@@ -113,16 +113,46 @@ static uint32_t source_of_wait(const waits *w, uint32_t i)
 	return (uint32_t)(place_of(w, i) >> 1);
 }
 
+static uint64_t key_of_record(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	return waits_key_at(w, source_of_wait(w, i), t->ts[i], t->record_corr[i]);
+}
+
+/* When all that it waited for was over: the call's return, or the start of the work that it held
+ * up; the barrier of the record. */
+static int64_t over_at(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t held = t->consumer_gpu[i];
+	int64_t barrier = w->t->barrier.n && t->record_corr[i]
+				  ? waits_barrier_over(w, source_of_wait(w, i), key_of_record(w, i))
+				  : INT64_MAX;
+	int64_t over = is_thread(t, i)        ? t->ts[i] + t->dur[i]
+		       : held == ASSAY_NO_ROW ? INT64_MAX
+					      : w->t->gpu.ts[held];
+	return over < barrier ? over : barrier;
+}
+
+/* When all that it can have waited for was launched: before the record, of an event. */
+static int64_t entered_at(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t record = t->record_host[i];
+	return record == ASSAY_NO_ROW ? t->ts[i] + t->dur[i] : assay_host_end(&w->t->host, record);
+}
+
 /* Calls that were not recorded may have put more in front of a wait than is known, but nothing that
- * ended before what is named counts, and nothing that ended after the wait did. */
+ * ended before what is named counts, nothing that ended after the wait did, and nothing that was
+ * launched after the event's record. */
 static bool may_miss_later(const waits_ends *e, uint32_t i)
 {
 	const assay_wait_table *t = &e->w->t->wait;
 	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
-	int64_t over = t->ts[i] + t->dur[i];
-	int64_t from = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p);
-	return !waits_is_whole(e, source, over) &&
-	       (t->flags[i] & ASSAY_WAIT_UNSEEN || waits_ended(e, source, from, over, p));
+	waits_span after = {p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p),
+			    over_at(e->w, i), entered_at(e->w, i), p};
+	return !waits_is_whole(e, source, t->ts[i] + t->dur[i]) &&
+	       (t->flags[i] & ASSAY_WAIT_UNSEEN || waits_ended(e, source, after));
 }
 
 /* A wait for a device waits for all of its work, and one without work holds nobody up. */
@@ -145,8 +175,8 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 		return false;
 	int64_t end = assay_gpu_end(&e->w->t->gpu, p);
 	return end > t->ts[i] + usual && end <= over && end > over - usual &&
-	       (is_for_all(e, i) ||
-		!waits_ended(e, source_of_wait(e->w, i), over - usual, over, p));
+	       (is_for_all(e, i) || !waits_ended(e, source_of_wait(e->w, i),
+						 (waits_span){over - usual, over, over, p}));
 }
 
 /* A record that was over long after the work it is said to stand behind stands behind more. */
@@ -158,14 +188,19 @@ static bool record_was_late(const waits_ends *e, uint32_t i, int64_t usual)
 	if (!w->t->barrier.n || !t->record_corr[i])
 		return false;
 	int64_t end = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&w->t->gpu, p);
-	uint64_t key = waits_key_at(w, source, t->ts[i], t->record_corr[i]);
-	return waits_barrier_after(w, source, key, end) > usual;
+	return waits_barrier_after(w, source, key_of_record(w, i), end) > usual;
 }
 
 static bool is_sync(uint8_t kind)
 {
 	return kind == ASSAY_WAIT_EVENT_SYNC || kind == ASSAY_WAIT_STREAM_SYNC ||
 	       kind == ASSAY_WAIT_DEVICE_SYNC;
+}
+
+/* A copy waits for itself, whatever else is missing. */
+static bool stands_behind_others(uint8_t kind)
+{
+	return is_sync(kind) || kind == ASSAY_WAIT_STREAM_WAIT || kind == ASSAY_WAIT_VALUE;
 }
 
 static uint8_t class_by(const waits_ends *e, uint32_t i, int64_t usual)
@@ -180,11 +215,11 @@ static uint8_t class_by(const waits_ends *e, uint32_t i, int64_t usual)
 		return ASSAY_WAIT_IS_UNEXPLAINED;
 	if (t->unexplained[i] > 0 || contradicts || record_was_late(e, i, usual))
 		return ASSAY_WAIT_IS_LIKELY;
-	if (!is_sync(t->kind[i]))
-		return class;
 	if (class == ASSAY_WAIT_IS_EXACT)
-		return may_miss_later(e, i) ? ASSAY_WAIT_IS_LIKELY : class;
-	return is_proved(e, i, usual) ? ASSAY_WAIT_IS_EXACT : class;
+		return stands_behind_others(t->kind[i]) && may_miss_later(e, i)
+			       ? ASSAY_WAIT_IS_LIKELY
+			       : class;
+	return is_sync(t->kind[i]) && is_proved(e, i, usual) ? ASSAY_WAIT_IS_EXACT : class;
 }
 
 void waits_weigh(waits *w)
@@ -288,5 +323,58 @@ TEST(work_that_ended_between_makes_a_wait_unsure_unless_nothing_was_lost)
 	CHECK_EQ(class_beside(1005000, false), ASSAY_WAIT_IS_LIKELY);
 	CHECK_EQ(class_beside(1005000, true), ASSAY_WAIT_IS_EXACT);
 	CHECK_EQ(class_beside(1500000, false), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+static uint32_t hand_call(assay_run *run, const char *name, int64_t ts, uint64_t corr)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, ts, 1000);
+	t->host.detail[h] = assay_add(t, ASSAY_T_api);
+	t->api.corr[t->host.detail[h]] = corr;
+	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	return h;
+}
+
+static void hand_work(assay_run *run, int64_t stream, int64_t ts, int64_t end, uint64_t corr)
+{
+	uint32_t g = assay_hand_gpu(run, "k", ts, end - ts, ASSAY_NO_ROW);
+	run->part.t.gpu.corr[g] = corr;
+	run->part.t.gpu.track[g] = assay_stream_track(&run->part, 0, stream);
+	hand_call(run, "cudaLaunchKernel", ts - 1000, corr);
+}
+
+/* Stream 14 waits for an event recorded on 13 behind work that ended at 200 us, as Kineto writes
+ * it; work of stream 15 was launched with this key and ends then. The record's key is 5. */
+static uint8_t class_of_kineto_wait(uint64_t launched, int64_t end)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	hand_work(run, 13, 100000, 200000, 1);
+	hand_work(run, 15, 90000 + (int64_t)launched * 10000, end, launched);
+	hand_call(run, "cudaEventRecord", 140000, 5);
+	uint32_t s = assay_add(t, ASSAY_T_sync);
+	t->sync.ts[s] = 400000;
+	t->sync.dur[s] = 1000;
+	t->sync.name[s] = assay_sid_of(run, "Stream Wait Event");
+	t->sync.track[s] = assay_stream_track(&run->part, 0, 14);
+	t->sync.corr[s] = 9;
+	t->sync.event[s] = 3;
+	t->sync.record_corr[s] = 5;
+	t->sync.wait_stream[s] = 13;
+	hand_work(run, 14, 500000, 510000, 10);
+	assay_waits(run);
+	uint8_t class = t->wait.class[0];
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_wait_of_a_stream_that_a_lost_one_may_have_joined_to_later_work_is_not_exact)
+{
+	CHECK_EQ(class_of_kineto_wait(2, 300000), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_of_kineto_wait(2, 190000), ASSAY_WAIT_IS_EXACT); /* before */
+	CHECK_EQ(class_of_kineto_wait(2, 600000), ASSAY_WAIT_IS_EXACT); /* held nothing up */
+	CHECK_EQ(class_of_kineto_wait(7, 300000), ASSAY_WAIT_IS_EXACT); /* after the record */
 	return 0;
 }

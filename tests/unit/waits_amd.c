@@ -119,7 +119,7 @@ static assay_run *wait_after_two(int64_t source)
 		{"hipLaunchKernel", S1, 0, 1, 15000, 200000, 0, 0, 0, 0, 0},
 		{"hipLaunchKernel", S2, 0, 2, 35000, 180000, 0, 0, 0, 0, 0},
 		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 0, 170000},
-		{"hipEventRecord", E1 "," S2, 0, 2, 0, 0, 6, 0, 0xe1, 1, 130000},
+		{"hipEventRecord", E1 "," S2, 0, 2, 0, 0, 6, 0, 0xe1, 1, 125000},
 		{"hipStreamWaitEvent", S3 "," E1, 0, 3, 0, 0, 7, source, 0xe1, 0, 0},
 		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0, 0},
 	};
