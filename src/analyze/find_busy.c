@@ -25,6 +25,7 @@ static const struct {
 	[ASSAY_COPY_ON_DEVICE] =
 		{"within the device",
 		 "avoid the copy: write in place, keep layouts (contiguous, channels_last), gradients as views of their buckets (gradient_as_bucket_view), fuse it into its neighbours"},
+	[ASSAY_COPY_ON_HOST] = {"within the host", "copy on the host itself, or not at all"},
 	[ASSAY_COPY_BETWEEN] = {"between devices",
 				"overlap it with compute on a stream of its own"},
 	[ASSAY_COPY_ELSEWHERE] =

@@ -5,6 +5,7 @@
 
 #include "analyze/kernel_math.h"
 #include "analyze/op_walk.h"
+#include "names/copies.h"
 #include "names/serving.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -41,9 +42,8 @@ static bool crosses_bus(const struct ops *o, uint32_t gpu)
 {
 	if (o->t->gpu.kind[gpu] != ASSAY_GPU_MEMCPY)
 		return false;
-	assay_str name = assay_text(o->run, o->t->gpu.name[gpu]);
-	return assay_str_find_nocase(name, "host") >= 0 || assay_str_find(name, "HtoD") >= 0 ||
-	       assay_str_find(name, "DtoH") >= 0;
+	assay_copy_way way = assay_copy_way_of(assay_text(o->run, o->t->gpu.name[gpu]));
+	return way != ASSAY_COPY_ON_DEVICE && way != ASSAY_COPY_ELSEWHERE;
 }
 
 /* All columns are set here: there is a row for almost every kernel. */

@@ -2,30 +2,99 @@
 
 #include "base/test.h"
 
-/* In the words of every recorder. */
-static const char *const words[ASSAY_COPY_ELSEWHERE][3] = {
-	[ASSAY_COPY_TO_DEVICE] = {"HtoD", "H2D", "HOST_TO_DEVICE"},
-	[ASSAY_COPY_TO_HOST] = {"DtoH", "D2H", "DEVICE_TO_HOST"},
-	[ASSAY_COPY_ON_DEVICE] = {"DtoD", "D2D", "DEVICE_TO_DEVICE"},
-	[ASSAY_COPY_BETWEEN] = {"PtoP", "P2P", "PEER"},
+/* In the words of every recorder: without what stands between them ("HOST_TO_DEVICE",
+ * "Host-to-Device", "CopyHostToDevice", "hipMemcpyHostToDevice"). */
+static const struct {
+	const char *word;
+	assay_copy_way way;
+} words[] = {
+	{"HtoD", ASSAY_COPY_TO_DEVICE},
+	{"H2D", ASSAY_COPY_TO_DEVICE},
+	{"HostToDevice", ASSAY_COPY_TO_DEVICE},
+	{"DtoH", ASSAY_COPY_TO_HOST},
+	{"D2H", ASSAY_COPY_TO_HOST},
+	{"DeviceToHost", ASSAY_COPY_TO_HOST},
+	{"DtoD", ASSAY_COPY_ON_DEVICE},
+	{"D2D", ASSAY_COPY_ON_DEVICE},
+	{"DeviceToDevice", ASSAY_COPY_ON_DEVICE},
+	{"HtoH", ASSAY_COPY_ON_HOST},
+	{"H2H", ASSAY_COPY_ON_HOST},
+	{"HostToHost", ASSAY_COPY_ON_HOST},
+	{"PtoP", ASSAY_COPY_BETWEEN},
+	{"P2P", ASSAY_COPY_BETWEEN},
+	{"Peer", ASSAY_COPY_BETWEEN},
 };
+
+static bool is_between(char c)
+{
+	return c == '_' || c == '-' || c == ' ';
+}
+
+/* Does the name go on with the word? */
+static bool begins_with(const char *p, const char *end, const char *word)
+{
+	for (; *word && p < end; p++) {
+		if (is_between(*p))
+			continue;
+		if (assay_fold(*p) != assay_fold(*word))
+			return false;
+		word++;
+	}
+	return !*word;
+}
 
 assay_copy_way assay_copy_way_of(assay_str name)
 {
-	for (int way = 0; way < ASSAY_COPY_ELSEWHERE; way++)
-		for (size_t i = 0; i < ASSAY_COUNT_OF(words[way]); i++)
-			if (assay_str_find_nocase(name, words[way][i]) >= 0)
-				return (assay_copy_way)way;
+	const char *end = name.p + name.n;
+	for (const char *p = name.p; p < end; p++) {
+		char first = assay_fold(*p);
+		if (first != 'h' && first != 'd' && first != 'p')
+			continue;
+		for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
+			if (begins_with(p, end, words[i].word))
+				return words[i].way;
+	}
 	return ASSAY_COPY_ELSEWHERE;
+}
+
+bool assay_copy_from_host(assay_copy_way way)
+{
+	return way == ASSAY_COPY_TO_DEVICE || way == ASSAY_COPY_ON_HOST;
+}
+
+bool assay_copy_to_host(assay_copy_way way)
+{
+	return way == ASSAY_COPY_TO_HOST || way == ASSAY_COPY_ON_HOST;
 }
 
 TEST(names_of_copies_tell_their_ends)
 {
-	CHECK_EQ(assay_copy_way_of(ASSAY_S("Memcpy HtoD (Pinned -> Device)")),
-		 ASSAY_COPY_TO_DEVICE);
-	CHECK_EQ(assay_copy_way_of(ASSAY_S("MEMORY_COPY_DEVICE_TO_HOST")), ASSAY_COPY_TO_HOST);
-	CHECK_EQ(assay_copy_way_of(ASSAY_S("CopyDeviceToDevice")), ASSAY_COPY_ELSEWHERE);
-	CHECK_EQ(assay_copy_way_of(ASSAY_S("MemcpyD2D")), ASSAY_COPY_ON_DEVICE);
-	CHECK_EQ(assay_copy_way_of(ASSAY_S("Memcpy PtoP")), ASSAY_COPY_BETWEEN);
+	static const struct {
+		const char *name;
+		assay_copy_way way;
+	} of[] = {
+		{"Memcpy HtoD (Pinned -> Device)", ASSAY_COPY_TO_DEVICE},
+		{"Memcpy HtoD (Host -> Device)", ASSAY_COPY_TO_DEVICE},
+		{"CopyHostToDevice", ASSAY_COPY_TO_DEVICE},
+		{"hipMemcpyHostToDevice", ASSAY_COPY_TO_DEVICE},
+		{"[CUDA memcpy Host-to-Device]", ASSAY_COPY_TO_DEVICE},
+		{"[CUDA Unified Memory memcpy HtoD]", ASSAY_COPY_TO_DEVICE},
+		{"MEMORY_COPY_DEVICE_TO_HOST", ASSAY_COPY_TO_HOST},
+		{"MEMCPYDtoH", ASSAY_COPY_TO_HOST},
+		{"CopyDeviceToHost", ASSAY_COPY_TO_HOST},
+		{"CopyDeviceToDevice", ASSAY_COPY_ON_DEVICE},
+		{"MemcpyD2D", ASSAY_COPY_ON_DEVICE},
+		{"DEVICE_TO_DEVICE", ASSAY_COPY_ON_DEVICE},
+		{"Memcpy HtoH (Pageable -> Pinned)", ASSAY_COPY_ON_HOST},
+		{"MEMORY_COPY_HOST_TO_HOST", ASSAY_COPY_ON_HOST},
+		{"Memcpy PtoP (Device -> Device)", ASSAY_COPY_BETWEEN},
+		{"[CUDA memcpy Peer-to-Peer]", ASSAY_COPY_BETWEEN},
+		{"Memcpy AtoA (Array -> Array)", ASSAY_COPY_ELSEWHERE},
+		{"MemcpyOther", ASSAY_COPY_ELSEWHERE},
+		{"Host -> Device", ASSAY_COPY_ELSEWHERE},
+		{"", ASSAY_COPY_ELSEWHERE},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		CHECK_EQ(assay_copy_way_of(assay_str_of(of[i].name)), of[i].way);
 	return 0;
 }

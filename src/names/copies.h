@@ -8,11 +8,15 @@ typedef enum assay_copy_way {
 	ASSAY_COPY_TO_DEVICE,
 	ASSAY_COPY_TO_HOST,
 	ASSAY_COPY_ON_DEVICE,
+	ASSAY_COPY_ON_HOST,
 	ASSAY_COPY_BETWEEN,   /* devices */
 	ASSAY_COPY_ELSEWHERE, /* or not told */
 	ASSAY_COPY_WAYS
 } assay_copy_way;
 
 assay_copy_way assay_copy_way_of(assay_str name);
+/* Where it is known to begin or to end. */
+bool assay_copy_from_host(assay_copy_way way);
+bool assay_copy_to_host(assay_copy_way way);
 
 #endif

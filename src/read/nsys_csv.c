@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "names/copies.h"
 #include "read/copy_name.h"
 #include "read/lines.h"
 #include "read/reader.h"
@@ -159,19 +160,11 @@ static unsigned memory_of(assay_str name)
 /* CUPTI's number of a kind of copy; 0 for others. */
 static unsigned copy_of(assay_str name)
 {
-	static const struct {
-		const char *words[2];
-		unsigned kind;
-	} kinds[] = {{{"Host-to-Device", "HtoD"}, 1},
-		     {{"Device-to-Host", "DtoH"}, 2},
-		     {{"Device-to-Device", "DtoD"}, 8},
-		     {{"Host-to-Host", "HtoH"}, 9},
-		     {{"Peer-to-Peer", "PtoP"}, 10}};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
-		for (int w = 0; w < 2; w++)
-			if (assay_str_find(name, kinds[i].words[w]) >= 0)
-				return kinds[i].kind;
-	return 0;
+	static const uint8_t kinds[ASSAY_COPY_WAYS] = {
+		[ASSAY_COPY_TO_DEVICE] = 1, [ASSAY_COPY_TO_HOST] = 2,  [ASSAY_COPY_ON_DEVICE] = 8,
+		[ASSAY_COPY_ON_HOST] = 9,   [ASSAY_COPY_BETWEEN] = 10,
+	};
+	return kinds[assay_copy_way_of(name)];
 }
 
 static assay_gpu_kind work_kind(assay_str name)

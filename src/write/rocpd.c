@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/sqlite.h"
 #include "base/test.h"
+#include "names/copies.h"
 #include "write/grid.h"
 #include "write/sdk_names.h"
 #include "write/sources.h"
@@ -548,8 +549,7 @@ static void put_copy(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t e
 	const assay_gpu_table *t = &o->t->gpu;
 	assay_str name = assay_text(o->run, t->name[g]);
 	bool copy = t->kind[g] == ASSAY_GPU_MEMCPY;
-	bool from_host = copy && assay_copy_from_host(name);
-	bool to_host = copy && assay_copy_to_host(name);
+	assay_copy_way way = copy ? assay_copy_way_of(name) : ASSAY_COPY_ELSEWHERE;
 	int64_t thread = launch_thread(o, g), device = device_of(o, g);
 	int64_t queue = queue_id(o, t->queue[g]), stream = stream_id(o, t->track[g]);
 	SET(o, memory_copy, nid, o->node);
@@ -558,8 +558,8 @@ static void put_copy(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t e
 	SET(o, memory_copy, start, start);
 	SET(o, memory_copy, end, end);
 	SET(o, memory_copy, name_id, string_id(o, name));
-	SET(o, memory_copy, dst_agent_id, to_host ? o->cpu : device);
-	SET(o, memory_copy, src_agent_id, from_host ? o->cpu : device);
+	SET(o, memory_copy, dst_agent_id, assay_copy_to_host(way) ? o->cpu : device);
+	SET(o, memory_copy, src_agent_id, assay_copy_from_host(way) ? o->cpu : device);
 	SET(o, memory_copy, size, t->bytes[g] < 0 ? 0 : t->bytes[g]);
 	SET(o, memory_copy, queue_id, queue);
 	SET(o, memory_copy, stream_id, stream);

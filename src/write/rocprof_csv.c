@@ -6,6 +6,7 @@
 
 #include "base/csvw.h"
 #include "base/test.h"
+#include "names/copies.h"
 #include "write/folder.h"
 #include "write/grid.h"
 #include "write/sdk_names.h"
@@ -213,12 +214,13 @@ static void put_copy(writer *w, uint32_t g)
 	uint32_t track = t->track[g];
 	assay_str name = assay_text(w->run, t->name[g]);
 	bool set = t->kind[g] == ASSAY_GPU_MEMSET;
+	assay_copy_way way = set ? ASSAY_COPY_ELSEWHERE : assay_copy_way_of(name);
 	int64_t device = w->t->track.pid[track] < 0 ? 0 : w->t->track.pid[track];
 	put_text(w, set ? ASSAY_S("MEMORY_SET") : ASSAY_S("MEMORY_COPY"));
 	put_text(w, name);
 	put_known(w, (uint64_t)w->t->track.tid[track], UINT64_MAX);
-	put_agent(w, !set && assay_copy_from_host(name) ? w->host_agent : device);
-	put_agent(w, !set && assay_copy_to_host(name) ? w->host_agent : device);
+	put_agent(w, assay_copy_from_host(way) ? w->host_agent : device);
+	put_agent(w, assay_copy_to_host(way) ? w->host_agent : device);
 	put_i64(w, (int64_t)t->corr[g]);
 	put_span(w, track, t->ts[g], t->dur[g]);
 	end_row(w, FILE_COPIES);

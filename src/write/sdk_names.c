@@ -17,13 +17,3 @@ const char *assay_sdk_domain(const assay_run *run, uint32_t host)
 			return domains[i].domain;
 	return t->kind[host] == ASSAY_HOST_DRIVER ? "CUDA_DRIVER_API" : "CUDA_RUNTIME_API";
 }
-
-bool assay_copy_from_host(assay_str name)
-{
-	return assay_str_find(name, "HtoD") >= 0 || assay_str_find(name, "HOST_TO_DEVICE") >= 0;
-}
-
-bool assay_copy_to_host(assay_str name)
-{
-	return assay_str_find(name, "DtoH") >= 0 || assay_str_find(name, "DEVICE_TO_HOST") >= 0;
-}

@@ -8,8 +8,5 @@
  * CUDA_DRIVER_API, which the SDK has not, for NVIDIA's. AMD's summaries group by the part before
  * the first _. */
 const char *assay_sdk_domain(const assay_run *run, uint32_t host);
-/* Which way a copy goes, by its name. */
-bool assay_copy_from_host(assay_str name);
-bool assay_copy_to_host(assay_str name);
 
 #endif

@@ -19,6 +19,7 @@ static const struct {
 	[ASSAY_COPY_TO_DEVICE] = {"MemcpyH2D", "host", "device"},
 	[ASSAY_COPY_TO_HOST] = {"MemcpyD2H", "device", "host"},
 	[ASSAY_COPY_ON_DEVICE] = {"MemcpyD2D", "device", "device"},
+	[ASSAY_COPY_ON_HOST] = {"MemcpyH2H", "host", "host"},
 	[ASSAY_COPY_BETWEEN] = {"MemcpyP2P", "device", "device"},
 	[ASSAY_COPY_ELSEWHERE] = {"MemcpyOther", "unknown", "unknown"},
 };
