@@ -293,10 +293,9 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
 				 assay_fmt_bytes(bytes, there->bytes / there->copies)));
 }
 
-/* A device needs a microsecond or two from one kernel to the next. */
+/* A device needs a microsecond or two from one kernel to the next: nothing is wrong there, and it is
+ * spoken of where kernels are so short that it becomes much. */
 static const char usual_distance_phrase[] = "from one kernel to the next, as devices do";
-static const char usual_distance_advice[] =
-	"nothing is wrong there: fewer, longer kernels have fewer such waits (fusion, graphs)";
 
 static bool is_usual_distance(const struct idle *idle, int cause)
 {
@@ -339,7 +338,7 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	const char *phrase = is_first_use(run, c, cause) ? first_use_phrase : row->phrase;
 	if (is_usual_distance(idle, cause)) {
 		phrase = usual_distance_phrase;
-		f.fix = usual_distance_advice;
+		f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_LATENCY, c->framework, c->vendor);
 	}
 	if (cause == ASSAY_WHY_HOST_UNTRACED && in.name &&
 	    assay_word_of(assay_text(run, in.name)) == ASSAY_WORD_HOST_COMM) {
@@ -483,6 +482,13 @@ static double least_idle(const assay_find_ctx *c)
 	return (double)c->w->idle > 0.1 * (double)c->whole && shared < least ? shared : least;
 }
 
+static bool is_worth_saying(const assay_find_ctx *c, const struct idle *idle, int cause)
+{
+	bool much = c->w->idle > c->whole / 10 && idle->total[cause] > c->w->idle / 4;
+	return cause != ASSAY_WHY_UNLINKED && (double)idle->total[cause] >= least_idle(c) &&
+	       (much || !is_usual_distance(idle, cause));
+}
+
 static void find_idle(assay_run *run, const assay_find_ctx *c)
 {
 	struct idle idle;
@@ -490,23 +496,37 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 	size_t n = 0;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
 		return;
-	double least = least_idle(c);
 	measure(run, c, &idle);
 	idle.total[ASSAY_WHY_LAUNCH_LATENCY] -= c->w->suspicious;
 	bool drained = weigh_drained(c, &idle);
 	for (int cause = 0; cause < ASSAY_WHY_COUNT; cause++)
-		if (cause != ASSAY_WHY_UNLINKED && (double)idle.total[cause] >= least)
+		if (is_worth_saying(c, &idle, cause))
 			all[n++] = name_cause(run, c, &idle, cause,
 					      drained && cause == ASSAY_WHY_HOST_SYNC);
 	gather_places(run, c, all, n);
 	gather_gap(run, c, all, n);
 	for (size_t i = 0; i < n; i++)
 		assay_finding_add(c, &all[i].found);
-	if ((double)c->w->suspicious >= least)
+	if ((double)c->w->suspicious >= least_idle(c))
 		add_not_started(run, c);
 }
 
 const assay_finder assay_find_idle = {"idle", find_idle};
+
+TEST(the_usual_distance_between_kernels_is_nothing_to_change)
+{
+	assay_window w = {.device = 0, .to = 1000000, .idle = 60000};
+	assay_find_ctx c = {.w = &w, .whole = 1000000};
+	struct idle idle = {.total = {[ASSAY_WHY_QUEUED] = 50000}};
+	idle.gaps[ASSAY_WHY_QUEUED] = 25;
+	CHECK(!is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
+	w.idle = 110000; /* short kernels, and much of the time goes between them */
+	CHECK(is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
+	w.idle = 60000;
+	idle.gaps[ASSAY_WHY_QUEUED] = 5;
+	CHECK(is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
+	return 0;
+}
 
 /* ------------------------------------------------------------------ not recorded */
 

@@ -329,7 +329,7 @@ static void add_nothing_large(const assay_find_ctx *c)
 	assay_finding_add(
 		c, &(assay_found){
 			   .id = "nothing_large",
-			   .text = "no wait, exposed communication or copy takes 1% of the time",
+			   .text = "no wait that can be avoided, exposed communication or copy takes 1% of the time",
 			   .fix = "look at the kernels themselves",
 			   .total = -1,
 			   .confidence = (double)(c->whole - c->w->idle) / (double)c->whole,
