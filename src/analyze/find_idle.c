@@ -293,8 +293,8 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
 				 assay_fmt_bytes(bytes, there->bytes / there->copies)));
 }
 
-/* A device needs a microsecond or two from one kernel to the next: nothing is wrong there, and it is
- * spoken of where kernels are so short that it becomes much. */
+/* A device needs a microsecond or two from one kernel to the next: nothing is wrong there, and it
+ * is spoken of where kernels are so short that it becomes much. */
 static const char usual_distance_phrase[] = "from one kernel to the next, as devices do";
 
 static bool is_usual_distance(const struct idle *idle, int cause)

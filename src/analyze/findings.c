@@ -327,13 +327,14 @@ static void order_found(assay_run *run, const assay_find_ctx *c)
 static void add_nothing_large(const assay_find_ctx *c)
 {
 	assay_finding_add(
-		c, &(assay_found){
-			   .id = "nothing_large",
-			   .text = "no wait that can be avoided, exposed communication or copy takes 1% of the time",
-			   .fix = "look at the kernels themselves",
-			   .total = -1,
-			   .confidence = (double)(c->whole - c->w->idle) / (double)c->whole,
-			   .fact = {"the split of the main device's time"}});
+		c,
+		&(assay_found){
+			.id = "nothing_large",
+			.text = "no wait that can be avoided, exposed communication or copy takes 1% of the time",
+			.fix = "look at the kernels themselves",
+			.total = -1,
+			.confidence = (double)(c->whole - c->w->idle) / (double)c->whole,
+			.fact = {"the split of the main device's time"}});
 }
 
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
