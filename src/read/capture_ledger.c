@@ -115,25 +115,91 @@ static bool starts_work(assay_str name)
 		assay_str_find(name, "Memset") >= 0);
 }
 
-/* Launches whose work did not come: the most that a sudden end can have cost. Those that were
- * captured into a graph are among them. */
+typedef struct graph_seen {
+	uint64_t last; /* launch that has work here: a graph does not run beside itself */
+	uint32_t most; /* pieces of work that one launch of it had */
+} graph_seen;
+
+/* What came of the GPU's work before the end. */
+typedef struct arrived {
+	assay_map pieces; /* correlation id -> how many pieces */
+	assay_map graph_of;
+	assay_vec(graph_seen) graphs; /* those told node by node */
+} arrived;
+
+static void see_node(arrived *a, uint32_t graph, uint64_t corr)
+{
+	uint32_t *row = assay_map_at(&a->graph_of, graph);
+	if (*row == ASSAY_MAP_ABSENT) {
+		*row = (uint32_t)a->graphs.n;
+		*assay_push(&a->graphs) = (graph_seen){.last = corr};
+	}
+	graph_seen *g = &a->graphs.p[*row];
+	uint32_t pieces = assay_map_get(&a->pieces, corr);
+	g->most = pieces > g->most ? pieces : g->most;
+	g->last = corr > g->last ? corr : g->last;
+}
+
+static arrived see_work(const capture *c)
+{
+	const assay_gpu_table *gpu = &c->part->t.gpu;
+	arrived a = {0};
+	for (size_t i = c->first_gpu; i < gpu->n; i++) {
+		uint32_t *n = assay_map_at(&a.pieces, gpu->corr[i]);
+		*n = *n == ASSAY_MAP_ABSENT ? 1 : *n + 1;
+	}
+	for (size_t i = c->first_gpu; i < gpu->n; i++)
+		if (gpu->graph_node[i])
+			see_node(&a, gpu->graph[i], gpu->corr[i]);
+	return a;
+}
+
+/* Of the last launch of each graph some nodes may have come, and others not. */
+static uint64_t nodes_behind(const arrived *a, uint32_t *largest)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->graphs.n; i++) {
+		const graph_seen *g = &a->graphs.p[i];
+		n += g->most - assay_map_get(&a->pieces, g->last);
+		*largest = g->most > *largest ? g->most : *largest;
+	}
+	return n;
+}
+
+/* Calls that were not told may have launched work, but for those whose work is there. */
+static uint64_t untold_launches(const capture *c, uint64_t uncalled)
+{
+	uint64_t untold = 0;
+	for (uint32_t cause = 1; cause < ASSAY_LOSS_MISSING; cause++)
+		untold += cause == ASSAY_LOSS_NOT_KEPT ? 0 : c->tally[cause][ASSAY_WIRE_API];
+	return untold > uncalled ? untold - uncalled : 0;
+}
+
+/* The most that a sudden end can have cost: launches whose work did not come, those that were
+ * captured into a graph among them. */
 static uint64_t count_unknown(capture *c, int64_t *first)
 {
 	const assay_tables *t = &c->part->t;
-	assay_map done = {0};
-	uint64_t n = 0;
-	for (size_t i = c->first_gpu; i < t->gpu.n; i++)
-		*assay_map_at(&done, t->gpu.corr[i]) = 1;
+	arrived a = see_work(c);
+	uint32_t largest = 1;
+	uint64_t n = nodes_behind(&a, &largest), called = 0;
+	*first = INT64_MAX;
 	for (size_t i = c->first_host; i < t->host.n; i++) {
 		uint32_t api = assay_is_call(t->host.kind[i]) ? t->host.detail[i] : ASSAY_NO_ROW;
-		if (api == ASSAY_NO_ROW || t->api.status[api] ||
-		    assay_map_get(&done, t->api.corr[api]) != ASSAY_MAP_ABSENT ||
-		    !starts_work(assay_pool_get(&c->part->strings, t->host.name[i])))
+		bool came = api != ASSAY_NO_ROW &&
+			    assay_map_get(&a.pieces, t->api.corr[api]) != ASSAY_MAP_ABSENT;
+		called += came;
+		assay_str name = assay_pool_get(&c->part->strings, t->host.name[i]);
+		if (api == ASSAY_NO_ROW || came || t->api.status[api] || !starts_work(name))
 			continue;
-		*first = !n || t->host.ts[i] < *first ? t->host.ts[i] : *first;
-		n++;
+		*first = t->host.ts[i] < *first ? t->host.ts[i] : *first;
+		n += assay_str_find(name, "GraphLaunch") >= 0 ? largest : 1;
 	}
-	assay_map_free(&done);
+	n += untold_launches(c, a.pieces.n > called ? a.pieces.n - called : 0);
+	*first = *first == INT64_MAX ? 0 : *first;
+	assay_map_free(&a.pieces);
+	assay_map_free(&a.graph_of);
+	assay_vec_free(&a.graphs);
 	return n;
 }
 

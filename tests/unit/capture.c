@@ -509,3 +509,93 @@ TEST(samples_keep_thread_file_and_holder)
 	assay_run_free(run);
 	return 0;
 }
+
+enum { LAUNCH = 1, LAUNCH_GRAPH };
+
+static void put_launch(builder *b, uint64_t corr, uint32_t function)
+{
+	assay_wire_api a = {.start = (int64_t)corr,
+			    .end = (int64_t)corr + 1,
+			    .corr = corr,
+			    .function = function,
+			    .domain = ASSAY_WIRE_RUNTIME};
+	put(b, ASSAY_WIRE_API, &a, sizeof a, NULL);
+}
+
+static void put_nodes(builder *b, uint64_t corr, uint32_t graph, uint64_t nodes)
+{
+	for (uint64_t node = 1; node <= nodes; node++) {
+		assay_wire_set s = {.work = {.start = 50,
+					     .end = 60,
+					     .corr = corr,
+					     .graph_node = node,
+					     .graph = graph,
+					     .device = 3,
+					     .context = 1}};
+		put(b, ASSAY_WIRE_SET, &s, sizeof s, NULL);
+	}
+}
+
+static void put_call_names(builder *b)
+{
+	static const char *const names[] = {
+		[LAUNCH] = "cudaLaunchKernel", [LAUNCH_GRAPH] = "cudaGraphLaunch"};
+	for (uint32_t f = LAUNCH; f <= LAUNCH_GRAPH; f++) {
+		put_string(b, 10 + f, names[f]);
+		assay_wire_api_name n = {
+			.function = f, .domain = ASSAY_WIRE_RUNTIME, .name = 10 + f};
+		put(b, ASSAY_WIRE_API_NAME, &n, sizeof n, NULL);
+	}
+	put_chunk(b, 0, 0);
+}
+
+static uint64_t unknown_work(builder *b)
+{
+	put_chunk(b, 1, 0);
+	assay_run *run = read_bytes(b->bytes, b->n);
+	uint64_t n = run->part.issues[ASSAY_ISSUE_unknown_work];
+	assay_run_free(run);
+	return n;
+}
+
+TEST(a_graph_that_did_not_come_may_have_as_many_pieces_as_the_largest_that_did)
+{
+	builder b = {0};
+	put_start(&b);
+	put_call_names(&b);
+	put_launch(&b, 5, LAUNCH_GRAPH);
+	put_nodes(&b, 5, 8, 4);
+	put_launch(&b, 6, LAUNCH_GRAPH);
+	put_launch(&b, 7, LAUNCH);
+	CHECK_EQ(unknown_work(&b), 4 + 1);
+	return 0;
+}
+
+TEST(of_the_last_launch_of_a_graph_nodes_may_be_missing)
+{
+	builder b = {0};
+	put_start(&b);
+	put_call_names(&b);
+	put_launch(&b, 4, LAUNCH_GRAPH);
+	put_nodes(&b, 4, 9, 2);
+	put_launch(&b, 5, LAUNCH_GRAPH);
+	put_nodes(&b, 5, 8, 5);
+	put_launch(&b, 6, LAUNCH_GRAPH);
+	put_nodes(&b, 6, 8, 2);
+	CHECK_EQ(unknown_work(&b), 3);
+	return 0;
+}
+
+TEST(calls_that_were_not_told_may_have_launched_what_is_missing)
+{
+	builder b = {0};
+	put_start(&b);
+	put_call_names(&b);
+	put_launch(&b, 5, LAUNCH);
+	put_nodes(&b, 5, 0, 1);
+	put_nodes(&b, 6, 0, 1); /* its call is one of those */
+	assay_wire_tally y = {.kind = ASSAY_WIRE_API, .cause = ASSAY_WIRE_LOST_RING, .count = 7};
+	put(&b, ASSAY_WIRE_TALLY, &y, sizeof y, NULL);
+	CHECK_EQ(unknown_work(&b), 6);
+	return 0;
+}
