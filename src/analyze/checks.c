@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/test.h"
+#include "names/modes.h"
 #include "model/by_hand.h"
 
 /* Percentage points between the driver's idea of busy and ours before a warning is due. */
@@ -148,8 +149,24 @@ static void check_fact(assay_run *run, const char *name)
 	assay_map_free(&d.count);
 }
 
+/* A variable that slows the program down, whatever the trace shows of it. */
+static void check_modes(assay_run *run)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	for (size_t i = 0; i < m->n; i++) {
+		assay_str key = assay_text(run, m->key[i]), prefix = assay_str_cut(&key, '.');
+		assay_mode mode = assay_str_is(prefix, "env") ? assay_mode_of_variable(key)
+							      : ASSAY_MODE_COUNT;
+		if (mode < ASSAY_MODE_COUNT)
+			assay_warn(run, "debug_mode", "%.*s=%s was set: %s slows the program down",
+				   (int)key.n, key.p, assay_z(run, m->value[i]),
+				   assay_mode_what(mode));
+	}
+}
+
 void assay_checks(assay_run *run)
 {
+	check_modes(run);
 	compare_telemetry(run);
 	check_links(run);
 	check_ranks(run);

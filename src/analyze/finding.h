@@ -87,6 +87,7 @@ typedef struct assay_finder {
 } assay_finder;
 
 extern const assay_finder assay_find_idle;       /* why the device waits */
+extern const assay_finder assay_find_modes;      /* modes that help to find errors */
 extern const assay_finder assay_find_launches;   /* many short kernels, launched one by one */
 extern const assay_finder assay_find_alloc;      /* device memory taken and given back in steps */
 extern const assay_finder assay_find_busy;       /* communication and copies that nothing hides */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "names/modes.h"
 #include "wire/secret.h"
 
 /* Families of libraries whose every variable changes what runs. */
@@ -67,7 +68,8 @@ void assay_ctx_prefixed_vars(assay_ctx *c)
 	size_t from = e->more_vars.n;
 	for (char **v = c->vars; v && *v; v++) {
 		assay_str value = assay_str_of(*v), name = assay_str_cut(&value, '=');
-		if (!by_prefix(name) || is_listed(&e->vars, name) || is_listed(&e->more_vars, name))
+		bool wanted = by_prefix(name) || assay_mode_of_variable(name) < ASSAY_MODE_COUNT;
+		if (!wanted || is_listed(&e->vars, name) || is_listed(&e->more_vars, name))
 			continue;
 		const char *z = assay_dup(c->a, name);
 		assay_ctx_pair(c, &e->more_vars, z, assay_ctx_var(c, z));

@@ -2,6 +2,7 @@
  * goes to the meta table; `assay env diff` reads the whole. */
 #include "base/json.h"
 #include "base/test.h"
+#include "names/modes.h"
 #include "read/reader.h"
 
 enum { WHOLE = 1 << 22 };
@@ -37,6 +38,53 @@ static void read_build(assay_run *run, assay_json *j)
 	}
 }
 
+/* Of all variables, those that slow a program down. */
+static void read_variables(assay_run *run, assay_json *j)
+{
+	assay_arena scratch = {0};
+	assay_json_enter(j, '{');
+	for (assay_str name, value; assay_json_member(j, &name) && assay_json_skip(j, &value);) {
+		if (value.n < 2 || *value.p != '"')
+			continue;
+		value = (assay_str){value.p + 1, value.n - 2};
+		if (assay_mode_is_on(name, value))
+			assay_meta_add(&run->part,
+				       assay_printf(&scratch, "env.%.*s", (int)name.n, name.p),
+				       value);
+	}
+	assay_arena_free(&scratch);
+}
+
+static void read_ours(assay_run *run, assay_json *j)
+{
+	assay_json_enter(j, '{');
+	for (assay_str key, value; assay_json_member(j, &key);)
+		if (assay_str_is(key, "env_vars") && assay_json_peek(j) == '{')
+			read_variables(run, j);
+		else if (!assay_json_skip(j, &value))
+			return;
+}
+
+/* Objects of a snapshot that are looked into. */
+static const struct {
+	const char *key;
+	void (*read)(assay_run *run, assay_json *j);
+} objects[] = {
+	{"pytorch_build", read_build},
+	{"env_vars", read_variables},
+	{"assay", read_ours},
+};
+
+static bool read_object(assay_run *run, assay_json *j, assay_str key)
+{
+	for (size_t i = 0; assay_json_peek(j) == '{' && i < ASSAY_COUNT_OF(objects); i++)
+		if (assay_str_is(key, objects[i].key)) {
+			objects[i].read(run, j);
+			return true;
+		}
+	return false;
+}
+
 static bool env_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	assay_view v = assay_input_view(in, 0, WHOLE);
@@ -44,10 +92,8 @@ static bool env_read(assay_run *run, assay_input *in, assay_err *err)
 	size_t before = run->part.t.meta.n;
 	assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key);) {
-		if (assay_str_is(key, "pytorch_build") && assay_json_peek(&j) == '{') {
-			read_build(run, &j);
+		if (read_object(run, &j, key))
 			continue;
-		}
 		if (!assay_json_skip(&j, &value))
 			break;
 		if (assay_str_is(key, "pytorch_version"))
@@ -72,10 +118,10 @@ const assay_reader assay_reader_env_json = {
 	.traits = ASSAY_TRAIT_NOTE | ASSAY_TRAIT_SNAPSHOT,
 };
 
-TEST(an_env_snapshot_tells_the_versions)
+TEST(an_env_snapshot_tells_versions_and_debug_modes)
 {
 	static const char text[] =
-		"{\"schema_version\": \"1.1\", \"captured_at\": \"\", \"pytorch_version\": \"2.1\", \"pytorch_build\": {\"hip_version\": null, \"cuda_version\": \"13.0\"}}";
+		"{\"schema_version\": \"1.1\", \"captured_at\": \"\", \"pytorch_version\": \"2.1\", \"pytorch_build\": {\"hip_version\": null, \"cuda_version\": \"13.0\"}, \"env_vars\": {\"HIP_LAUNCH_BLOCKING\": null, \"NCCL_DEBUG\": \"TRACE\"}, \"assay\": {\"version\": \"0\", \"env_vars\": {\"CUDA_LAUNCH_BLOCKING\": \"1\", \"AMD_LOG_LEVEL\": \"0\", \"PATH\": \"/\"}}}";
 	CHECK(env_sniff((assay_str){text, sizeof text - 1}) > 0);
 	CHECK(env_sniff(ASSAY_S("{\"schema_version\": \"1.0\", \"rocm\": {}}")) > 0);
 	CHECK_EQ(env_sniff(ASSAY_S("{\"schema_version\": 1, \"traceEvents\": []}")), 0);
@@ -85,6 +131,10 @@ TEST(an_env_snapshot_tells_the_versions)
 			CHECK(assay_str_is(assay_meta_get(run, "env.cuda_version"), "\"13.0\""));
 			CHECK(assay_str_is(assay_meta_get(run, "env.pytorch_version"), "\"2.1\""));
 			CHECK(!assay_meta_get(run, "env.hip_version").n);
+			CHECK(assay_str_is(assay_meta_get(run, "env.CUDA_LAUNCH_BLOCKING"), "1"));
+			CHECK(assay_str_is(assay_meta_get(run, "env.NCCL_DEBUG"), "TRACE"));
+			CHECK(!assay_meta_get(run, "env.AMD_LOG_LEVEL").n);
+			CHECK(!assay_meta_get(run, "env.PATH").n);
 		}
 		assay_run_free(run);
 	}

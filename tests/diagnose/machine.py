@@ -17,6 +17,7 @@ class Machine:
         self.work_end = 0
         self.slow = None     # chance and factor by which work takes longer
         self.event = 0
+        self.blocking = False  # launches return when their kernel is over
 
     # ---- rows
     def row(self, cat, name, ts, dur, tid=1, pid=1, **args):
@@ -63,9 +64,13 @@ class Machine:
 
     def launch(self, name, dur, stream=7, blocks=1024):
         begin = self.now
-        self.call("cudaLaunchKernel")
-        return self.work("kernel", name, int(dur * self.rng.uniform(0.99, 1.01)), stream, begin + LAUNCH, grid=[blocks, 1, 1],
-                         block=[256, 1, 1])
+        self.corr += 1
+        end = self.work("kernel", name, int(dur * self.rng.uniform(0.99, 1.01)), stream, begin + LAUNCH, grid=[blocks, 1, 1],
+                        block=[256, 1, 1])
+        took = end + RETURN - begin if self.blocking else CALL
+        self.row("cuda_runtime", "cudaLaunchKernel", begin, took, correlation=self.corr)
+        self.now += took
+        return end
 
     def op(self, name, dur, before=6000, behind=3000, **more):
         begin = self.now

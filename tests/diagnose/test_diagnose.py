@@ -180,6 +180,49 @@ def planes(rng):
     return body
 
 
+def launch_blocking(rng):
+    """Launches that wait for their kernel, in a loop whose host is not far ahead."""
+    p = {"layers": rng.randint(15, 40), "kernel": rng.randint(40, 120) * 1000}
+    python = rng.randint(5, 30) * 1000
+
+    def body(m, bad):
+        m.blocking = bad
+        for _ in range(p["layers"]):
+            m.now += python
+            m.op("mm", p["kernel"])
+    return body
+
+
+NOT_EQUAL = ELEMENTWISE.format("at::native::BinaryFunctor<float, float, bool, at::native::CompareEqFunctor<float>>")
+ANY = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<bool, at::native::func_wrapper_t<bool, at::native::or_kernel_cuda>>>"
+
+
+def anomaly_mode(rng):
+    """Operators that keep a stack, gradients that are looked at for NaN."""
+    p = {"layers": rng.randint(20, 60), "kernel": rng.randint(5, 15) * 1000}
+    stack = rng.randint(50, 200) * 1000
+
+    def named(m, name, what):
+        begin = m.now
+        m.now += 5000
+        what()
+        m.now += 3000
+        m.row("cpu_op", name, begin, m.now - begin)
+
+    def body(m, bad):
+        for i in range(p["layers"]):
+            if bad:
+                m.python("torch/fx/traceback.py(220): format_stack", stack)
+            m.op("mm", p["kernel"])
+        for i in range(p["layers"]):
+            m.op("mm", 2 * p["kernel"])
+            if bad:
+                named(m, "aten::isnan", lambda: m.launch(NOT_EQUAL, 2000))
+                named(m, "aten::_is_any_true", lambda: m.launch(ANY, 3000))
+                named(m, "aten::item", lambda: m.copy(1, to="DtoH", wait=True))
+    return body
+
+
 def run_alone(body, seed, bad):
     m = Machine(random.Random(seed))
     for i in range(STEPS):
@@ -233,6 +276,8 @@ CLASSES = {
     "contention": (contention, ["contention", "other_process"], "process"),
     "unfused_chain": (unfused_chain, ["unfused_chain"], "elementwise|reduce|Memcpy DtoD"),
     "planes": (planes, ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
+    "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
+    "anomaly_mode": (anomaly_mode, ["debug_mode"], "anomaly"),
     "late_rank": (late_rank, ["straggler", "late_rank"], '"rank": 1'),
 }
 
