@@ -32,8 +32,10 @@ void assay_frames_put(assay_jsonw *w, const assay_run *run);
 #define ASSAY_LOOK_CATEGORY "thread_look"
 /* Beside a thread, so far above its number, Chrome files have a row of what it was seen doing. */
 enum { ASSAY_LANE_ROW = 1000000000 };
-/* What a row of sample says beside its thread, time and stack, as members of an object. */
+/* What a row of sample says beside its thread, time and stacks, as members of an object. */
 void assay_look_put(assay_jsonw *w, const assay_run *run, uint32_t sample);
+/* Number of its stack outside Python, likewise. */
+void assay_look_put_calls(assay_jsonw *w, const assay_run *run, uint32_t sample);
 /* The same into a new row. */
 uint32_t assay_look_take(assay_part *p, uint32_t track, assay_str members);
 

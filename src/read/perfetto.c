@@ -23,7 +23,8 @@ static bool fits_packet(const assay_field *f)
 		PF_PACKET_PROCESS_TREE, PF_PACKET_CLOCKS,    PF_PACKET_EVENT,
 		PF_PACKET_INTERNED,     PF_PACKET_PROCESS,   PF_PACKET_THREAD,
 		PF_PACKET_ZLIB,         PF_PACKET_DEFAULTS,  PF_PACKET_TRACK,
-		PF_PACKET_GPU_COUNTERS, PF_PACKET_GPU_STAGE, PF_PACKET_ZSTD};
+		PF_PACKET_GPU_COUNTERS, PF_PACKET_GPU_STAGE, PF_PACKET_ZSTD,
+		PF_PACKET_SAMPLE,       PF_PACKET_STREAMED};
 	static const uint8_t numbers[] = {PF_PACKET_TIMESTAMP, PF_PACKET_SEQUENCE, PF_PACKET_FLAGS,
 					  PF_PACKET_CLOCK_ID, PF_PACKET_PID};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(messages); i++)
@@ -49,7 +50,8 @@ static int look_at_packet(assay_str message)
 			found |= FRAMED;
 		if (f.number == PF_PACKET_TRACK || f.number == PF_PACKET_EVENT ||
 		    f.number == PF_PACKET_CLOCKS || f.number == PF_PACKET_INTERNED ||
-		    f.number == PF_PACKET_GPU_STAGE || f.number == PF_PACKET_GPU_COUNTERS)
+		    f.number == PF_PACKET_GPU_STAGE || f.number == PF_PACKET_GPU_COUNTERS ||
+		    f.number == PF_PACKET_SAMPLE || f.number == PF_PACKET_STREAMED)
 			found |= TELLING;
 		if (f.number == PF_PACKET_ZLIB || f.number == PF_PACKET_ZSTD)
 			found |= FRAMED | TELLING;
@@ -107,8 +109,8 @@ static void free_sequence(perfetto_sequence *s)
 	assay_vec_free(&s->extra[1]);
 }
 
-static void set_interned(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid,
-			 uint32_t value)
+void perfetto_set_interned(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid,
+			   uint32_t value)
 {
 	*assay_map_at(&x->sequences.p[sequence].interned, (uint64_t)kind << 59 ^ iid) = value;
 }
@@ -120,6 +122,8 @@ static const struct {
 	{PF_INTERNED_CATEGORY, PF_IS_CATEGORY}, {PF_INTERNED_NAME, PF_IS_NAME},
 	{PF_INTERNED_KEY, PF_IS_KEY},           {PF_INTERNED_TEXT, PF_IS_TEXT},
 	{PF_INTERNED_STAGE, PF_IS_STAGE},       {PF_INTERNED_ARG_NAME, PF_IS_ARG_NAME},
+	{PF_INTERNED_FUNCTION, PF_IS_FUNCTION}, {PF_INTERNED_PATH, PF_IS_PATH},
+	{PF_INTERNED_SOURCE, PF_IS_SOURCE},
 };
 
 /* An entry of any list: its number, and what stands in its first fields. */
@@ -164,12 +168,13 @@ static void add_kernel(perfetto *x, uint32_t sequence, assay_str message)
 		memcpy(k.args.p, all.p, all.n);
 	k.args.n = all.n;
 	assay_protow_free(&args);
-	set_interned(x, sequence, PF_IS_KERNEL, e.iid, (uint32_t)x->kernels.n);
+	perfetto_set_interned(x, sequence, PF_IS_KERNEL, e.iid, (uint32_t)x->kernels.n);
 	*assay_push(&x->kernels) = k;
 }
 
 static void read_interned(perfetto *x, uint32_t sequence, assay_str message)
 {
+	bool stacks = false;
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.wire != ASSAY_WIRE_BYTES)
@@ -178,20 +183,25 @@ static void read_interned(perfetto *x, uint32_t sequence, assay_str message)
 			if (f.number != named[i].field)
 				continue;
 			entry e = read_entry(f.bytes);
-			set_interned(x, sequence, named[i].kind, e.iid,
-				     assay_intern(&x->part->strings, e.text[PF_NAMED_TEXT]));
+			perfetto_set_interned(
+				x, sequence, named[i].kind, e.iid,
+				assay_intern(&x->part->strings, e.text[PF_NAMED_TEXT]));
 		}
 		if (f.number == PF_INTERNED_CONTEXT) {
 			entry e = read_entry(f.bytes);
-			set_interned(x, sequence, PF_IS_CONTEXT, e.iid,
-				     (uint32_t)e.value[PF_CONTEXT_PID]);
+			perfetto_set_interned(x, sequence, PF_IS_CONTEXT, e.iid,
+					      (uint32_t)e.value[PF_CONTEXT_PID]);
 		} else if (f.number == PF_INTERNED_KERNEL) {
 			add_kernel(x, sequence, f.bytes);
 		} else if (f.number == PF_INTERNED_COUNTERS) {
 			entry e = read_entry(f.bytes);
 			perfetto_counter_names(x, (int32_t)e.value[3], e.text[2]);
 		}
+		stacks |= f.number == PF_INTERNED_MAPPING || f.number == PF_INTERNED_FRAME ||
+			  f.number == PF_INTERNED_STACK;
 	}
+	if (stacks)
+		perfetto_stacks_interned(x, sequence, message);
 }
 
 static void read_defaults(perfetto *x, uint32_t sequence, assay_str message)
@@ -347,6 +357,12 @@ static void read_message(perfetto *x, const perfetto_packet *p, const assay_fiel
 	case PF_PACKET_GPU_COUNTERS:
 		perfetto_counters_read(x, p, f->bytes);
 		break;
+	case PF_PACKET_SAMPLE:
+		perfetto_sample_read(x, p, f->bytes);
+		break;
+	case PF_PACKET_STREAMED:
+		perfetto_streamed_read(x, p, f->bytes);
+		break;
 	case PF_PACKET_TRACK:
 		perfetto_describe_track(x, p->sequence, f->bytes);
 		break;
@@ -488,6 +504,8 @@ static void free_all(perfetto *x)
 	assay_map_free(&x->track_of);
 	assay_map_free(&x->counter_name);
 	assay_map_free(&x->named_process);
+	assay_map_free(&x->named_thread);
+	perfetto_stacks_free(x);
 	assay_jsonw_free(&x->json);
 	assay_json_forms_free(&x->forms);
 	assay_arena_free(&x->scratch);
@@ -510,6 +528,7 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 		      .part = &run->part,
 		      .in = in,
 		      .args_left = args_least,
+		      .stacks = {.part = &run->part},
 		      .last = INT64_MIN};
 	uint32_t source = run->part.source;
 	(void)err;
@@ -522,7 +541,7 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 	if (x.other)
 		assay_warn(
 			run, "perfetto_packets",
-			"%s: %llu packets of other data sources were not read: only track events, counters and GPU work are",
+			"%s: %llu packets of other data sources were not read: only track events, counters, samples of threads and GPU work are",
 			assay_input_path(in), (unsigned long long)x.other);
 	free_all(&x);
 	return true;

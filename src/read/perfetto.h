@@ -8,6 +8,7 @@
 #include "base/proto.h"
 #include "model/perfetto.h"
 #include "model/run.h"
+#include "model/stacks.h"
 
 /* A clock that counts from where a packet sequence last stood. */
 typedef struct perfetto_counting {
@@ -25,10 +26,16 @@ typedef enum perfetto_interned {
 	PF_IS_TEXT,
 	PF_IS_STAGE,
 	PF_IS_ARG_NAME,
+	PF_IS_FUNCTION,
+	PF_IS_PATH,
+	PF_IS_SOURCE,
 	PF_IS_STAGE_KIND,  /* PF_SPEC_COMPUTE, ... */
 	PF_IS_CONTEXT,     /* process */
 	PF_IS_CONTEXT_API, /* PF_API_CUDA, ... */
 	PF_IS_KERNEL,      /* index in perfetto.kernels */
+	PF_IS_MAPPING,     /* in mappings */
+	PF_IS_FRAME,       /* in frames */
+	PF_IS_STACK,       /* in known_stacks */
 } perfetto_interned;
 
 typedef assay_vec(uint64_t) perfetto_numbers;
@@ -136,6 +143,45 @@ typedef struct perfetto_kernel {
 	assay_vec(char) args; /* its own, packed as PF_LAUNCH_ARGS fields */
 } perfetto_kernel;
 
+typedef struct perfetto_mapping {
+	assay_sid path;
+	uint64_t start; /* where in the file it begins; 0 unknown */
+} perfetto_mapping;
+
+typedef struct perfetto_frame {
+	assay_code_kind kind;
+	assay_sid file, function;
+	int32_t line, first_line; /* -1 unknown */
+	int64_t offset;           /* -1 unknown */
+} perfetto_frame;
+
+/* Rows of stack. */
+typedef struct perfetto_stack {
+	uint32_t python, calls;
+} perfetto_stack;
+
+/* A stack of interned data; its rows are made when something has it. */
+typedef struct perfetto_known_stack {
+	uint32_t first, n; /* in stack_frames, outermost first */
+	bool made;
+	perfetto_stack rows;
+} perfetto_known_stack;
+
+typedef struct perfetto_sample {
+	int64_t ts;
+	uint32_t track;
+	uint32_t stack; /* in known_stacks; ASSAY_NO_ROW */
+	uint8_t state;
+} perfetto_sample;
+
+/* A slice of our writer's that is a row of sample. */
+typedef struct perfetto_look {
+	int64_t ts, dur;
+	uint32_t track;
+	assay_sid members;
+	perfetto_stack stack;
+} perfetto_look;
+
 typedef struct perfetto {
 	assay_run *run;
 	assay_part *part;
@@ -149,10 +195,18 @@ typedef struct perfetto {
 	perfetto_places gpu, sync, mark;
 	assay_vec(uint32_t) device_sequence; /* for each row of device, who told of it */
 	assay_vec(perfetto_kernel) kernels;
+	assay_stacks stacks;
+	assay_vec(perfetto_mapping) mappings;
+	assay_vec(perfetto_frame) frames;
+	assay_vec(perfetto_known_stack) known_stacks;
+	assay_vec(uint32_t) stack_frames; /* in frames */
+	assay_vec(perfetto_sample) samples;
+	assay_vec(perfetto_look) looks;
 	assay_vec(assay_str) notes;                /* annotations of the event being read */
 	perfetto_numbers value[2], value_track[2]; /* its values that ride on it: integers, f64 */
 	assay_vec(uint8_t) arg_of, category_of;    /* by string id: 1 + number, 0 not looked up */
 	assay_map counter_name, named_process;     /* GPU and counter id; pid -> string */
+	assay_map named_thread;                    /* pid and tid -> string */
 	assay_jsonw json;
 	assay_json_forms forms;
 	assay_arena scratch;
@@ -175,6 +229,10 @@ typedef struct perfetto_packet {
 	bool has_ts;
 } perfetto_packet;
 
+/* perfetto.c: what a sequence calls by this number from here on. */
+void perfetto_set_interned(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid,
+			   uint32_t value);
+
 /* perfetto_clock.c */
 void perfetto_snapshot(perfetto *x, uint32_t sequence, assay_str message);
 /* A packet's time on the clock of rows; false when nothing leads there. */
@@ -188,6 +246,8 @@ uint32_t perfetto_track_at(perfetto *x, uint64_t uuid, uint32_t sequence);
 void perfetto_describe_track(perfetto *x, uint32_t sequence, assay_str message);
 void perfetto_describe_tree(perfetto *x, assay_str message);
 void perfetto_see_process(perfetto *x, uint32_t sequence, int64_t pid);
+/* The row of track of the thread that a track is of, or stands below; sets the part's source. */
+uint32_t perfetto_thread_of(perfetto *x, uint32_t track);
 /* When every packet is read: slices get their ends, rows their tracks and sources. */
 void perfetto_finish(perfetto *x);
 
@@ -208,6 +268,21 @@ bool perfetto_afford(perfetto *x, size_t n);
 /* Numbers of a repeated field, which is one field or many. */
 void perfetto_numbers_add(perfetto_numbers *to, const assay_field *f, bool fixed);
 void perfetto_event_read(perfetto *x, const perfetto_packet *p, assay_str message);
+/* The thread, or with tid -1 the process, of what names no track. */
+uint32_t perfetto_thread_track(perfetto *x, uint32_t sequence, int64_t pid, int64_t tid);
+/* Microseconds since the sequence's last such time, as old Chrome has them; false: out of range. */
+bool perfetto_old_time(perfetto *x, uint32_t sequence, int64_t delta_us, int64_t *ts);
+
+/* perfetto_stacks.c */
+void perfetto_stacks_interned(perfetto *x, uint32_t sequence, assay_str message);
+/* Which of known_stacks a number is, and its rows. */
+uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid);
+perfetto_stack perfetto_stack_rows(perfetto *x, uint32_t stack);
+perfetto_stack perfetto_stack_inline(perfetto *x, assay_str message);
+void perfetto_sample_read(perfetto *x, const perfetto_packet *p, assay_str message);
+void perfetto_streamed_read(perfetto *x, const perfetto_packet *p, assay_str message);
+void perfetto_place_samples(perfetto *x);
+void perfetto_stacks_free(perfetto *x);
 
 /* perfetto_gpu.c: render stages, counters and facts of GPUs. */
 void perfetto_stage_read(perfetto *x, const perfetto_packet *p, assay_str message);

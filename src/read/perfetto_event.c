@@ -1,7 +1,7 @@
 /* Track events: slices, instants, counters, and the events of old Chrome inside them. */
 #include "read/perfetto.h"
 
-typedef enum { TO_HOST, TO_GPU, TO_SYNC, TO_MARK, TO_NOTHING } target;
+typedef enum { TO_HOST, TO_GPU, TO_SYNC, TO_MARK, TO_LOOK, TO_NOTHING } target;
 
 /* What a category's slices become. After Kineto's come our writer's own words, then those of
  * rocprofv3 and rocpd, of rocprof-sys and of omnitrace. */
@@ -20,6 +20,7 @@ static const struct category {
 	{"memcpy", TO_GPU, ASSAY_GPU_MEMCPY, false},
 	{"memset", TO_GPU, ASSAY_GPU_MEMSET, false},
 	{"stream_dep", TO_NOTHING, 0, false},
+	{ASSAY_LOOK_CATEGORY, TO_LOOK, 0, false},
 	{"hip_api", TO_HOST, ASSAY_HOST_RUNTIME, true},
 	{"hsa_api", TO_HOST, ASSAY_HOST_DRIVER, true},
 	{"marker_api", TO_HOST, ASSAY_HOST_MARKER, true},
@@ -74,6 +75,7 @@ typedef struct event {
 	uint64_t uuid, flow;
 	double value;
 	assay_str legacy;
+	perfetto_stack stack;
 } event;
 
 static unsigned category_of(perfetto *x, assay_sid cat)
@@ -130,6 +132,9 @@ static void take_bytes(perfetto *x, uint32_t sequence, event *e, const assay_fie
 	case PF_EVENT_LEGACY:
 		e->legacy = f->bytes;
 		break;
+	case PF_EVENT_CALLSTACK:
+		e->stack = perfetto_stack_inline(x, f->bytes);
+		break;
 	default:
 		break;
 	}
@@ -175,6 +180,9 @@ static void take_number(perfetto *x, uint32_t sequence, event *e, const assay_fi
 		e->value = assay_field_f64(f);
 		e->has_value = true;
 		break;
+	case PF_EVENT_STACK_IID:
+		e->stack = perfetto_stack_rows(x, perfetto_stack_of(x, sequence, f->value));
+		break;
 	case PF_EVENT_FLOW:
 	case PF_EVENT_FLOW_OLD:
 	case PF_EVENT_FLOW_END:
@@ -187,19 +195,26 @@ static void take_number(perfetto *x, uint32_t sequence, event *e, const assay_fi
 	}
 }
 
+static const int64_t old_most = (1ll << 61) / 1000;
+
+bool perfetto_old_time(perfetto *x, uint32_t sequence, int64_t delta_us, int64_t *ts)
+{
+	int64_t *at = &x->sequences.p[sequence].reference_us, us;
+	if (__builtin_add_overflow(delta_us, *at, &us) || us < -old_most || us > old_most)
+		return false;
+	*at = us;
+	*ts = us * 1000;
+	return true;
+}
+
 /* Microseconds as old Chrome has them, since the thread's reference. */
 static void take_old_time(perfetto *x, uint32_t sequence, event *e, const assay_field *f)
 {
-	perfetto_sequence *s = &x->sequences.p[sequence];
-	const int64_t most = (1ll << 61) / 1000;
 	int64_t us = assay_field_i64(f);
-	if (f->number == PF_EVENT_DELTA_US && __builtin_add_overflow(us, s->reference_us, &us))
-		return;
-	if (us < -most || us > most)
-		return;
 	if (f->number == PF_EVENT_DELTA_US)
-		s->reference_us = us;
-	e->ts = us * 1000;
+		perfetto_old_time(x, sequence, us, &e->ts);
+	else if (us >= -old_most && us <= old_most)
+		e->ts = us * 1000;
 }
 
 void perfetto_numbers_add(perfetto_numbers *to, const assay_field *f, bool fixed)
@@ -235,7 +250,10 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 {
 	assay_proto c = assay_proto_on(message);
 	bool timed = p->has_ts;
-	*e = (event){.ts = p->ts, .dur = -1, .category = UNKNOWN_CATEGORY};
+	*e = (event){.ts = p->ts,
+		     .dur = -1,
+		     .category = UNKNOWN_CATEGORY,
+		     .stack = {ASSAY_NO_ROW, ASSAY_NO_ROW}};
 	x->notes.n = x->value[0].n = x->value[1].n = 0;
 	x->value_track[0].n = x->value_track[1].n = 0;
 	for (assay_field f; assay_proto_next_padded(&c, &f);) {
@@ -261,8 +279,7 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 
 /* ------------------------------------------------------------------ which track */
 
-/* The thread, or process, of a sequence whose events name no track. */
-static uint32_t thread_track(perfetto *x, uint32_t sequence, int64_t pid, int64_t tid)
+uint32_t perfetto_thread_track(perfetto *x, uint32_t sequence, int64_t pid, int64_t tid)
 {
 	int64_t k[4] = {0x7468, pid, tid, pid < 0 ? sequence : 0};
 	uint32_t t = perfetto_track_at(x, assay_hash(k, sizeof k, 1), sequence);
@@ -279,8 +296,8 @@ static uint32_t track_of(perfetto *x, const perfetto_packet *p, const event *e)
 	if (s->has_track)
 		return perfetto_track_at(x, s->track, p->sequence);
 	if (s->tid >= 0)
-		return thread_track(x, p->sequence, s->pid, s->tid);
-	return thread_track(x, p->sequence, s->writer >= 0 ? s->writer : s->pid, -1);
+		return perfetto_thread_track(x, p->sequence, s->pid, s->tid);
+	return perfetto_thread_track(x, p->sequence, s->writer >= 0 ? s->writer : s->pid, -1);
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -324,6 +341,7 @@ static uint32_t api_detail(perfetto *x, const event *e, const perfetto_args *a)
 	t->corr[r] = corr_of(e, a);
 	t->external[r] = number32(x, a, PF_EXTERNAL, 0);
 	t->cbid[r] = number32(x, a, PF_CBID, UINT32_MAX);
+	t->stack[r] = e->stack.python;
 	return r;
 }
 
@@ -453,6 +471,13 @@ static uint32_t add_mark(perfetto *x, const event *e, const perfetto_args *a)
 	return r;
 }
 
+/* Its row is made when the last packet is read. */
+static uint32_t add_look(perfetto *x, const event *e, const perfetto_args *a)
+{
+	*assay_push(&x->looks) = (perfetto_look){e->ts, e->dur, e->track, a->rest, e->stack};
+	return (uint32_t)x->looks.n - 1;
+}
+
 /* The slice's row; its table, or PF_NO_TABLE for what is made of other rows. */
 static uint8_t add_slice(perfetto *x, uint32_t sequence, const event *e, uint32_t *row)
 {
@@ -469,18 +494,21 @@ static uint8_t add_slice(perfetto *x, uint32_t sequence, const event *e, uint32_
 			   again | (to == TO_HOST   ? *host_places[kind]
 				    : to == TO_GPU  ? places_gpu
 				    : to == TO_SYNC ? places_sync
-						    : places_mark),
+				    : to == TO_MARK ? places_mark
+						    : 0),
 			   &a);
 	if (perfetto_has(&a, PF_DERIVED))
 		return PF_NO_TABLE;
 	*row = to == TO_HOST   ? add_host(x, e, &a, (assay_host_kind)kind)
 	       : to == TO_GPU  ? add_gpu(x, e, &a)
 	       : to == TO_SYNC ? add_sync(x, e, &a)
-			       : add_mark(x, e, &a);
+	       : to == TO_MARK ? add_mark(x, e, &a)
+			       : add_look(x, e, &a);
 	return to == TO_HOST   ? ASSAY_T_host
 	       : to == TO_GPU  ? ASSAY_T_gpu
 	       : to == TO_SYNC ? ASSAY_T_sync
-			       : ASSAY_T_mark;
+	       : to == TO_MARK ? ASSAY_T_mark
+			       : ASSAY_T_sample;
 }
 
 static void add_end(perfetto *x, const event *e, uint8_t table, uint32_t row, assay_sid args)
@@ -560,7 +588,7 @@ static bool from_legacy(perfetto *x, const perfetto_packet *p, event *e)
 		e->track = perfetto_track_at(x, assay_hash(k, sizeof k, 2), p->sequence);
 		x->tracks.p[e->track].name = e->cat;
 	} else if (tid >= 0 && pid >= 0) {
-		e->track = thread_track(x, p->sequence, pid, tid);
+		e->track = perfetto_thread_track(x, p->sequence, pid, tid);
 	}
 	return e->type != 0;
 }

@@ -38,6 +38,18 @@ static void name_process(perfetto *x, int64_t pid, assay_sid name)
 		*assay_map_at(&x->named_process, (uint64_t)pid) = name;
 }
 
+static uint64_t thread_key(int64_t pid, int64_t tid)
+{
+	int64_t key[2] = {pid, tid};
+	return assay_hash(key, sizeof key, 0);
+}
+
+static void name_thread(perfetto *x, int64_t pid, int64_t tid, assay_sid name)
+{
+	if (name)
+		*assay_map_at(&x->named_thread, thread_key(pid, tid)) = name;
+}
+
 static void describe_process(perfetto *x, perfetto_track *t, assay_str message)
 {
 	assay_str command = {"", 0}, name = {"", 0};
@@ -65,6 +77,7 @@ static void describe_thread(perfetto *x, perfetto_track *t, assay_str message)
 		else if (f.number == PF_THREAD_NAME && f.wire == ASSAY_WIRE_BYTES)
 			t->thread = assay_intern(&x->part->strings, f.bytes);
 	}
+	name_thread(x, t->pid, t->tid, t->thread);
 }
 
 static void describe_counter(perfetto_track *t, assay_str message)
@@ -113,24 +126,47 @@ void perfetto_describe_track(perfetto *x, uint32_t sequence, assay_str message)
 		perfetto_see_process(x, sequence, t->pid);
 }
 
-/* Names of processes as the system lists them. */
+static void listed_process(perfetto *x, assay_str message)
+{
+	int64_t pid = -1;
+	assay_sid name = 0;
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number == PF_TREE_PID && f.wire == ASSAY_WIRE_VARINT)
+			pid = (uint32_t)f.value;
+		else if (f.number == PF_TREE_CMDLINE && f.wire == ASSAY_WIRE_BYTES && !name)
+			name = assay_intern(&x->part->strings, f.bytes);
+	}
+	if (assay_map_get(&x->named_process, (uint64_t)pid) == ASSAY_MAP_ABSENT)
+		name_process(x, pid, name);
+}
+
+static void listed_thread(perfetto *x, assay_str message)
+{
+	int64_t pid = -1, tid = -1;
+	assay_sid name = 0;
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number == PF_TREE_TID && f.wire == ASSAY_WIRE_VARINT)
+			tid = (uint32_t)f.value;
+		else if (f.number == PF_TREE_TGID && f.wire == ASSAY_WIRE_VARINT)
+			pid = (uint32_t)f.value;
+		else if (f.number == PF_TREE_NAME && f.wire == ASSAY_WIRE_BYTES)
+			name = assay_intern(&x->part->strings, f.bytes);
+	}
+	if (assay_map_get(&x->named_thread, thread_key(pid, tid)) == ASSAY_MAP_ABSENT)
+		name_thread(x, pid, tid, name);
+}
+
+/* Names of processes and threads as the system lists them. */
 void perfetto_describe_tree(perfetto *x, assay_str message)
 {
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next(&c, &f);) {
-		if (f.number != PF_TREE_PROCESS || f.wire != ASSAY_WIRE_BYTES)
-			continue;
-		int64_t pid = -1;
-		assay_sid name = 0;
-		assay_proto d = assay_proto_on(f.bytes);
-		for (assay_field g; assay_proto_next(&d, &g);) {
-			if (g.number == PF_TREE_PID && g.wire == ASSAY_WIRE_VARINT)
-				pid = (uint32_t)g.value;
-			else if (g.number == PF_TREE_CMDLINE && g.wire == ASSAY_WIRE_BYTES && !name)
-				name = assay_intern(&x->part->strings, g.bytes);
-		}
-		if (assay_map_get(&x->named_process, (uint64_t)pid) == ASSAY_MAP_ABSENT)
-			name_process(x, pid, name);
+		if (f.number == PF_TREE_PROCESS && f.wire == ASSAY_WIRE_BYTES)
+			listed_process(x, f.bytes);
+		else if (f.number == PF_TREE_THREAD && f.wire == ASSAY_WIRE_BYTES)
+			listed_thread(x, f.bytes);
 	}
 }
 
@@ -155,6 +191,8 @@ static begun row_of(perfetto *x, uint32_t begin)
 		return (begun){&t->sync.dur[r], &t->sync.args[r]};
 	case ASSAY_T_mark:
 		return (begun){&t->mark.dur[r], &t->mark.args[r]};
+	case ASSAY_T_sample:
+		return (begun){&x->looks.p[r].dur, &x->looks.p[r].members};
 	default:
 		return (begun){0};
 	}
@@ -313,7 +351,8 @@ static uint32_t source_at(const sources *s, int64_t pid, int64_t writer)
 	return known == ASSAY_MAP_ABSENT ? s->first : known;
 }
 
-/* Correlation ids and streams are a process's own, so each one with GPU work or calls is a source.
+/* Correlation ids and streams are a process's own, so each one with GPU work or calls is a source,
+ * and each one that was looked at.
  * The first takes the file's row, with all processes that have neither. */
 static void make_sources(perfetto *x)
 {
@@ -324,6 +363,8 @@ static void make_sources(perfetto *x)
 	for (size_t i = x->first[ASSAY_T_host]; !s.unknown && i < h->n; i++)
 		if (assay_is_call(h->kind[i]))
 			take_source(x, &s, h->track[i]);
+	for (size_t i = 0; !s.unknown && i < x->looks.n; i++)
+		take_source(x, &s, x->looks.p[i].track);
 	for (size_t i = 0; i < x->tracks.n; i++) {
 		perfetto_track *t = &x->tracks.p[i];
 		t->source = source_at(&s, process_of(x, t), x->sequences.p[t->sequence].writer);
@@ -385,13 +426,27 @@ static uint32_t host_track(perfetto *x, uint32_t i)
 		t->ours = plain_track(x, t, pid);
 	} else {
 		t->ours = assay_thread_track(x->part, pid, tid);
-		if (t->tid >= 0 && (t->thread || t->name))
-			x->part->t.track.name[t->ours] = t->thread ? t->thread : t->name;
+		uint32_t known = assay_map_get(&x->named_thread, thread_key(pid, tid));
+		assay_sid called = t->thread                   ? t->thread
+				   : known != ASSAY_MAP_ABSENT ? known
+							       : t->name;
+		if (t->tid >= 0 && called)
+			x->part->t.track.name[t->ours] = called;
 	}
 	assay_sid process = process_name(x, pid);
 	if (process)
 		x->part->t.track.process[t->ours] = process;
 	return t->ours;
+}
+
+uint32_t perfetto_thread_of(perfetto *x, uint32_t track)
+{
+	const perfetto_track *t = &x->tracks.p[track], *up = t;
+	for (int i = 0; up && up->tid < 0 && i < PARENTS_MAX; i++)
+		up = parent_of(x, up);
+	uint32_t row = host_track(x, up && up->tid >= 0 ? (uint32_t)(up - x->tracks.p) : track);
+	x->part->source = x->tracks.p[track].source;
+	return row;
 }
 
 /* Counters of a device, or of a thread or process. */
@@ -452,4 +507,5 @@ void perfetto_finish(perfetto *x)
 	close_open(x);
 	make_sources(x);
 	place_rows(x);
+	perfetto_place_samples(x);
 }

@@ -27,6 +27,7 @@ void chrome_put_look(chrome_out *c, uint32_t i)
 	chrome_put_stack(c, s->stack[i]);
 	assay_jsonw_open(&c->w, "args", '{');
 	assay_look_put(&c->w, c->run, i);
+	assay_look_put_calls(&c->w, c->run, i);
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
 	assay_arena_reset(&c->scratch);

@@ -28,6 +28,7 @@ enum {
 	UUID_MARK,
 	UUID_COUNTER,
 	UUID_HOST_WAIT,
+	UUID_LOOK,
 };
 
 /* ------------------------------------------------------------------ tracks */
@@ -168,6 +169,21 @@ static void put_thread(perfetto *p, uint32_t i, unsigned lane, assay_map *seen)
 	assay_protow_close(&p->w, packet);
 }
 
+/* The line of what a thread was seen doing, below the thread's own. */
+static void put_looks(perfetto *p, uint32_t track, uint64_t uuid, unsigned lane, assay_map *seen)
+{
+	uint32_t source = p->t->track.source[track];
+	uint64_t thread = track_uuid(source, UUID_THREAD, track, 0, 0);
+	const char *more = lane ? assay_printf(&p->scratch, " (lane %u)", lane + 1) : "";
+	uint32_t *slot = assay_map_at(seen, thread);
+	bool is_new = *slot == ASSAY_MAP_ABSENT;
+	*slot = 1;
+	if (is_new)
+		put_thread(p, track, 0, seen);
+	put_track(p, source, uuid, thread, assay_printf(&p->scratch, "seen doing%s", more),
+		  INT32_MAX);
+}
+
 static uint64_t put_device(perfetto *p, uint32_t source, int64_t device, assay_map *seen)
 {
 	uint64_t uuid = track_uuid(source, UUID_DEVICE, device, 0, 0);
@@ -201,9 +217,9 @@ uint64_t perfetto_lane_track(perfetto *p, const item *it, unsigned lane, assay_m
 {
 	const assay_track_table *t = &p->t->track;
 	static const unsigned kinds[] = {
-		[ON_HOST] = UUID_THREAD,        [ON_GPU] = UUID_STREAM,     [ON_SYNC] = UUID_SYNC,
-		[ON_MARK] = UUID_MARK,          [ON_ARRIVAL] = UUID_THREAD, [ON_WAIT] = UUID_SYNC,
-		[ON_HOST_WAIT] = UUID_HOST_WAIT};
+		[ON_HOST] = UUID_THREAD,         [ON_GPU] = UUID_STREAM,     [ON_SYNC] = UUID_SYNC,
+		[ON_MARK] = UUID_MARK,           [ON_ARRIVAL] = UUID_THREAD, [ON_WAIT] = UUID_SYNC,
+		[ON_HOST_WAIT] = UUID_HOST_WAIT, [ON_LOOK] = UUID_LOOK};
 	unsigned what = kinds[it->table];
 	uint64_t uuid = track_uuid(t->source[it->track], what, it->track, 0, lane);
 	uint32_t *slot = assay_map_at(seen, uuid);
@@ -211,6 +227,8 @@ uint64_t perfetto_lane_track(perfetto *p, const item *it, unsigned lane, assay_m
 	*slot = 1;
 	if (is_new && what == UUID_THREAD) {
 		put_thread(p, it->track, lane, seen);
+	} else if (is_new && what == UUID_LOOK) {
+		put_looks(p, it->track, uuid, lane, seen);
 	} else if (is_new && what == UUID_HOST_WAIT) {
 		int64_t device = p->t->wait.producer_device[it->row];
 		uint64_t under = put_device(p, t->source[it->track], device < 0 ? 0 : device, seen);
@@ -329,6 +347,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	perfetto_flush(&p);
 	assay_map_free(&seen);
 	assay_map_free(&p.named);
+	assay_vec_free(&p.frames);
 	assay_protow_free(&p.interned);
 	assay_protow_free(&p.w);
 	assay_arena_free(&p.one);
@@ -345,7 +364,7 @@ const assay_writer assay_writer_perfetto = {
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_FACTS | ASSAY_LACKS_STACKS,
+		 ASSAY_LACKS_FACTS,
 };
 
 /* ------------------------------------------------------------------ tests */

@@ -10,12 +10,21 @@
 #include "write/writer.h"
 
 /* Things drawn on one line: rows of a table. */
-typedef enum { ON_HOST, ON_GPU, ON_SYNC, ON_MARK, ON_ARRIVAL, ON_WAIT, ON_HOST_WAIT } item_table;
+typedef enum {
+	ON_HOST,
+	ON_GPU,
+	ON_SYNC,
+	ON_MARK,
+	ON_ARRIVAL,
+	ON_WAIT,
+	ON_HOST_WAIT,
+	ON_LOOK
+} item_table;
 
 typedef struct item {
 	uint32_t track; /* row of track */
 	uint8_t table;
-	uint32_t row; /* ARRIVAL: of edge; WAIT, HOST_WAIT: of wait */
+	uint32_t row; /* ARRIVAL: of edge; WAIT, HOST_WAIT: of wait; LOOK: of sample */
 	int64_t ts, end;
 } item;
 
@@ -38,7 +47,7 @@ typedef struct perfetto_event {
 	uint64_t uuid;
 	int64_t ts;
 	uint8_t type;
-	uint32_t sequence, category, name; /* the last two: numbers in the sequence */
+	uint32_t sequence, category, name, stack; /* but for the first: numbers in the sequence */
 	perfetto_args args;
 } perfetto_event;
 
@@ -108,6 +117,7 @@ typedef struct perfetto {
 	assay_vec(perfetto_event) events; /* not written yet */
 	assay_vec(size_t) heads;          /* by block of them: where in w its head begins */
 	assay_protow args;                /* of these events */
+	assay_vec(uint32_t) frames;       /* of one stack */
 	uint32_t batch;                   /* of events */
 	uint32_t *place;                  /* by track: among all of them, by number */
 	assay_grids grids;
@@ -143,6 +153,9 @@ void perfetto_note_mark(perfetto *p, uint32_t row, perfetto_args args);
 void perfetto_note_wait(perfetto *p, uint32_t row);
 /* Arguments that have no column, JSON members as text, as annotations. */
 perfetto_args perfetto_make_args(perfetto *p, assay_sid args);
+/* What a look says beside its stacks, likewise. */
+perfetto_args perfetto_make_look_args(perfetto *p, uint32_t sample);
+void perfetto_note_args(perfetto *p, perfetto_args args);
 /* Numbers of the keys above: room for them, and those of the sequence if it has none yet. */
 void perfetto_start_keys(perfetto *p);
 void perfetto_tell_keys(perfetto *p);
@@ -153,7 +166,9 @@ uint64_t perfetto_lane_track(perfetto *p, const item *it, unsigned lane, assay_m
 /* perfetto_slices.c: rows that last, with arrows between them. */
 void perfetto_put_slices(perfetto *p, assay_map *seen);
 
-/* perfetto_samples.c */
+/* perfetto_samples.c: number of a stack of Python and of the calls below it, 0 for none; what
+ * thread did in the system, as the look `sample` saw it, as one more call. */
+uint32_t perfetto_stack(perfetto *p, uint32_t stack, uint32_t calls, uint32_t sample);
 void perfetto_put_samples(perfetto *p);
 
 #endif

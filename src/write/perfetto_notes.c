@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "model/stacks.h"
 #include "write/wait_rows.h"
 
 void perfetto_start_keys(perfetto *p)
@@ -84,6 +85,25 @@ static void put_member(perfetto *p, assay_str key, assay_str raw)
 	assay_protow_close(w, mark);
 }
 
+static perfetto_args make_args(perfetto *p, assay_str members)
+{
+	size_t from = p->args.out.n;
+	assay_json j = assay_json_members(&p->one, members);
+	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
+		put_member(p, key, raw);
+	return (perfetto_args){from, p->args.out.n - from};
+}
+
+perfetto_args perfetto_make_look_args(perfetto *p, uint32_t sample)
+{
+	assay_jsonw text = {.compact = true};
+	assay_arena_reset(&p->one);
+	assay_look_put(&text, p->run, sample);
+	perfetto_args made = make_args(p, assay_jsonw_text(&text));
+	assay_jsonw_free(&text);
+	return made;
+}
+
 perfetto_args perfetto_make_args(perfetto *p, assay_sid args)
 {
 	perfetto_made_args *known = &p->made[args % PERFETTO_MADE_ARGS];
@@ -91,16 +111,13 @@ perfetto_args perfetto_make_args(perfetto *p, assay_sid args)
 		return (perfetto_args){0};
 	if (known->args == args && known->sequence == p->sequence && known->batch == p->batch)
 		return known->made;
-	size_t from = p->args.out.n;
 	assay_arena_reset(&p->one);
-	assay_json j = assay_json_members(&p->one, assay_text(p->run, args));
-	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
-		put_member(p, key, raw);
-	*known = (perfetto_made_args){args, p->sequence, p->batch, {from, p->args.out.n - from}};
+	*known = (perfetto_made_args){args, p->sequence, p->batch,
+				      make_args(p, assay_text(p->run, args))};
 	return known->made;
 }
 
-static void note_args(perfetto *p, perfetto_args args)
+void perfetto_note_args(perfetto *p, perfetto_args args)
 {
 	if (args.n)
 		assay_protow_raw(&p->w, (assay_str){p->args.out.p + args.at, args.n});
@@ -125,7 +142,7 @@ void perfetto_note_host(perfetto *p, uint32_t h, perfetto_args args)
 		note_u64(p, PF_KEY_PYTHON_PARENT, t->frame.parent[d], UINT32_MAX);
 		note_u64(p, PF_KEY_EV_IDX, t->frame.ev_idx[d], UINT32_MAX);
 	}
-	note_args(p, args);
+	perfetto_note_args(p, args);
 }
 
 static void note_dims(perfetto *p, perfetto_key key, uint32_t x, uint32_t y, uint32_t z)
@@ -160,7 +177,7 @@ void perfetto_note_gpu(perfetto *p, uint32_t i, perfetto_args args)
 	note_u64(p, PF_KEY_DISPATCH, g->dispatch[i], UINT32_MAX);
 	note_u64(p, PF_KEY_GRAPH, g->graph[i], 0);
 	note_u64(p, PF_KEY_GRAPH_NODE, g->graph_node[i], 0);
-	note_args(p, args);
+	perfetto_note_args(p, args);
 }
 
 void perfetto_note_sync(perfetto *p, uint32_t i, perfetto_args args)
@@ -172,13 +189,13 @@ void perfetto_note_sync(perfetto *p, uint32_t i, perfetto_args args)
 	note_i64(p, PF_KEY_WAIT_RECORD, s->record_corr[i]);
 	note_u64(p, PF_KEY_SYNC, s->sync_id[i], 0);
 	note_u64(p, PF_KEY_CONTEXT, s->context[i], UINT32_MAX);
-	note_args(p, args);
+	perfetto_note_args(p, args);
 }
 
 void perfetto_note_mark(perfetto *p, uint32_t i, perfetto_args args)
 {
 	note_u64(p, PF_KEY_EXTERNAL, p->t->mark.external[i], 0);
-	note_args(p, args);
+	perfetto_note_args(p, args);
 }
 
 /* A wait that no sync row tells of. */

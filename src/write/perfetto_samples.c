@@ -1,7 +1,9 @@
-/* Samples of host threads as perf samples, of which Perfetto makes flame graphs. A look is a
- * sample; of looks that saw the same only the first and the last time are known, the others stand
- * evenly between. Below its Python code are the functions of libraries that it was in, and as one
- * more call what it was doing in the system. */
+/* Stacks, and samples of host threads as perf samples, of which Perfetto makes flame graphs. A look
+ * is a sample; of looks that saw the same only the first and the last time are known, the others
+ * stand evenly between. Below its Python code are the functions of libraries that it was in, and as
+ * one more call what it was doing in the system.
+ *
+ * A mapping of Perfetto's is a part of a file that begins somewhere: here a function. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,76 +12,131 @@
 #include "model/stacks.h"
 #include "write/perfetto.h"
 
-/* A frame that is made of texts; its number. */
-static uint32_t put_frame(perfetto *p, assay_str function, assay_str file, int32_t line)
+/* What a frame of Perfetto's says. */
+typedef struct told {
+	assay_str function, file;
+	uint64_t pc;    /* Python: the line that was executed; native: as start */
+	uint64_t start; /* where its mapping begins: first line of the function, or its offset */
+	uint32_t line;
+	assay_code_kind kind;
+	bool system;
+} told;
+
+static uint32_t put_mapping(perfetto *p, const told *f)
 {
-	uint64_t key[3] = {assay_hash(function.p, function.n, 0), assay_hash(file.p, file.n, 0),
-			   (uint64_t)line};
-	bool new_file, is_new;
+	uint64_t key[2] = {assay_hash(f->file.p, f->file.n, 0), f->start};
+	bool is_new;
 	uint32_t iid =
-		perfetto_number(p, PF_INTERNED_FRAME, assay_hash(key, sizeof key, 0), &is_new);
+		perfetto_number(p, PF_INTERNED_MAPPING, assay_hash(key, sizeof key, 0), &is_new);
 	if (!is_new)
 		return iid;
-	uint32_t name = perfetto_intern(p, PF_INTERNED_FUNCTION, function);
-	uint32_t source = perfetto_intern(p, PF_INTERNED_SOURCE, file);
-	uint32_t path = perfetto_intern(p, PF_INTERNED_PATH, file);
-	uint32_t mapping = perfetto_number(p, PF_INTERNED_MAPPING, key[1], &new_file);
-	if (new_file) {
-		size_t m = assay_protow_open(&p->interned, PF_INTERNED_MAPPING);
-		assay_protow_varint(&p->interned, PF_MAPPING_IID, mapping);
-		assay_protow_varint(&p->interned, PF_MAPPING_PATH, path);
-		assay_protow_close(&p->interned, m);
-	}
+	uint32_t path = perfetto_intern(p, PF_INTERNED_PATH, f->file);
+	size_t m = assay_protow_open(&p->interned, PF_INTERNED_MAPPING);
+	assay_protow_varint(&p->interned, PF_MAPPING_IID, iid);
+	assay_protow_nonzero(&p->interned, PF_MAPPING_START, f->start);
+	assay_protow_varint(&p->interned, PF_MAPPING_PATH, path);
+	assay_protow_close(&p->interned, m);
+	return iid;
+}
+
+static void put_kind(perfetto *p, const told *f)
+{
+	if (f->system || f->kind == ASSAY_CODE_PYTHON || f->kind == ASSAY_CODE_NATIVE)
+		assay_protow_varint(&p->interned, PF_FRAME_KIND,
+				    f->system                      ? PF_KIND_KERNEL
+				    : f->kind == ASSAY_CODE_PYTHON ? PF_KIND_INTERPRETED
+								   : PF_KIND_NATIVE);
+	else
+		assay_protow_string(&p->interned, PF_FRAME_KIND_TEXT,
+				    assay_str_of(assay_code_kind_name[f->kind]));
+}
+
+static void put_frame(perfetto *p, uint32_t iid, const told *f)
+{
+	uint32_t name = perfetto_intern(p, PF_INTERNED_FUNCTION, f->function);
+	uint32_t source = perfetto_intern(p, PF_INTERNED_SOURCE, f->file);
+	uint32_t mapping = put_mapping(p, f);
 	size_t frame = assay_protow_open(&p->interned, PF_INTERNED_FRAME);
 	assay_protow_varint(&p->interned, PF_FRAME_IID, iid);
 	assay_protow_varint(&p->interned, PF_FRAME_FUNCTION, name);
 	assay_protow_varint(&p->interned, PF_FRAME_MAPPING, mapping);
-	assay_protow_varint(&p->interned, PF_FRAME_PC, line > 0 ? (uint64_t)line : 0);
+	assay_protow_varint(&p->interned, PF_FRAME_PC, f->pc);
 	assay_protow_varint(&p->interned, PF_FRAME_SOURCE, source);
-	assay_protow_nonzero(&p->interned, PF_FRAME_LINE, line > 0 ? (uint64_t)line : 0);
+	assay_protow_nonzero(&p->interned, PF_FRAME_LINE, f->line);
+	put_kind(p, f);
 	assay_protow_close(&p->interned, frame);
+}
+
+/* A function without a symbol is called as its library. */
+static uint32_t call_frame(perfetto *p, uint32_t row)
+{
+	const assay_tables *t = p->t;
+	uint32_t code = t->stack.code[row];
+	uint64_t key[2] = {code, (uint64_t)t->stack.line[row]};
+	bool is_new;
+	uint32_t iid =
+		perfetto_number(p, PF_INTERNED_FRAME, assay_hash(key, sizeof key, 0), &is_new);
+	if (!is_new)
+		return iid;
+	assay_str function = assay_text(p->run, t->code.function[code]);
+	told f = {.file = assay_text(p->run, t->code.file[code]), .kind = t->code.kind[code]};
+	bool native = t->code.offset[code] >= 0;
+	f.function = function.n ? function : f.file;
+	f.line = t->stack.line[row] > 0 ? (uint32_t)t->stack.line[row] : 0;
+	f.start = native                   ? (uint64_t)t->code.offset[code]
+		  : t->code.line[code] > 0 ? (uint64_t)t->code.line[code]
+					   : 0;
+	f.pc = native ? f.start : f.line;
+	put_frame(p, iid, &f);
 	return iid;
 }
 
-/* At most `room` calls of a stack, innermost first; how many. A function without a symbol is called
- * as its library. */
-static uint32_t put_calls(perfetto *p, uint32_t stack, uint32_t *frame, uint32_t room)
+/* What the thread did in the system. */
+static uint32_t system_frame(perfetto *p, uint32_t sample, assay_str text)
 {
-	const assay_tables *t = p->t;
-	uint32_t n = 0;
-	for (; stack != ASSAY_NO_ROW && n < room; stack = t->stack.caller[stack]) {
-		uint32_t code = t->stack.code[stack];
-		assay_str file = assay_text(p->run, t->code.file[code]);
-		assay_str function = assay_text(p->run, t->code.function[code]);
-		frame[n++] = put_frame(p, function.n ? function : file, file, t->stack.line[stack]);
-	}
-	return n;
+	assay_sid file = p->t->sample.file[sample];
+	uint64_t key[2] = {assay_hash(text.p, text.n, 1), file};
+	bool is_new;
+	uint32_t iid =
+		perfetto_number(p, PF_INTERNED_FRAME, assay_hash(key, sizeof key, 1), &is_new);
+	if (is_new)
+		put_frame(p, iid,
+			  &(told){.function = text,
+				  .file = file ? assay_text(p->run, file) : ASSAY_S("(system)"),
+				  .system = true});
+	return iid;
 }
 
-/* The frames of a sample, outermost first. */
-static uint32_t put_stack(perfetto *p, uint32_t row)
+static void add_frames(perfetto *p, uint32_t stack)
 {
-	enum { FRAMES = 1100 };
-	const assay_tables *t = p->t;
-	uint32_t frame[FRAMES], n = 0;
+	for (; stack != ASSAY_NO_ROW; stack = p->t->stack.caller[stack])
+		*assay_push(&p->frames) = call_frame(p, stack);
+}
+
+uint32_t perfetto_stack(perfetto *p, uint32_t stack, uint32_t calls, uint32_t sample)
+{
+	assay_str text = {"", 0};
+	if (sample != ASSAY_NO_ROW)
+		text = assay_str_of(assay_look_name(&p->scratch, p->run, sample));
+	else if (stack == ASSAY_NO_ROW && calls == ASSAY_NO_ROW)
+		return 0;
+	uint64_t key[4] = {stack, calls, assay_hash(text.p, text.n, 0),
+			   text.n ? p->t->sample.file[sample] : 0};
 	bool is_new;
-	const char *text = assay_look_name(&p->scratch, p->run, row);
-	uint64_t key[4] = {t->sample.stack[row], t->sample.calls[row],
-			   assay_hash(text, strlen(text), 0), t->sample.file[row]};
 	uint32_t iid =
 		perfetto_number(p, PF_INTERNED_STACK, assay_hash(key, sizeof key, 0), &is_new);
 	if (!is_new)
 		return iid;
-	assay_sid file = t->sample.file[row];
-	frame[n++] = put_frame(p, assay_str_of(text),
-			       file ? assay_text(p->run, file) : assay_str_of("(system)"), 0);
-	n += put_calls(p, t->sample.calls[row], frame + n, FRAMES - n);
-	n += put_calls(p, t->sample.stack[row], frame + n, FRAMES - n);
-	size_t stack = assay_protow_open(&p->interned, PF_INTERNED_STACK);
+	p->frames.n = 0;
+	if (text.n)
+		*assay_push(&p->frames) = system_frame(p, sample, text);
+	add_frames(p, calls);
+	add_frames(p, stack);
+	size_t message = assay_protow_open(&p->interned, PF_INTERNED_STACK);
 	assay_protow_varint(&p->interned, PF_STACK_IID, iid);
-	while (n--)
-		assay_protow_varint(&p->interned, PF_STACK_FRAMES, frame[n]);
-	assay_protow_close(&p->interned, stack);
+	for (size_t n = p->frames.n; n-- > 0;)
+		assay_protow_varint(&p->interned, PF_STACK_FRAMES, p->frames.p[n]);
+	assay_protow_close(&p->interned, message);
 	return iid;
 }
 
@@ -88,7 +145,7 @@ static void put_look(perfetto *p, uint32_t row, int64_t ts)
 	uint32_t track = p->t->sample.track[row], source = p->t->track.source[track];
 	size_t packet = perfetto_open_packet(p, source);
 	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, perfetto_absolute(p, source, ts));
-	uint32_t stack = put_stack(p, row);
+	uint32_t stack = perfetto_stack(p, p->t->sample.stack[row], p->t->sample.calls[row], row);
 	size_t sample = assay_protow_open(&p->w, PF_PACKET_SAMPLE);
 	assay_protow_varint(&p->w, PF_SAMPLE_PID, (uint64_t)perfetto_process_number(p, track));
 	assay_protow_varint(&p->w, PF_SAMPLE_TID, (uint64_t)perfetto_thread_number(p, track));

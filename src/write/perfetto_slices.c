@@ -9,6 +9,7 @@
 
 #include "base/sort.h"
 #include "base/turns.h"
+#include "model/stacks.h"
 #include "write/wait_rows.h"
 
 /* ------------------------------------------------------------------ flows */
@@ -119,11 +120,10 @@ static const char *host_category(const perfetto *p, uint32_t h)
 
 static const char *item_category(const perfetto *p, const item *it)
 {
-	static const char *const fixed[] = {[ON_SYNC] = "cuda_sync",
-					    [ON_MARK] = "gpu_user_annotation",
-					    [ON_ARRIVAL] = "stream_dep",
-					    [ON_WAIT] = "cuda_sync",
-					    [ON_HOST_WAIT] = "cuda_sync"};
+	static const char *const fixed[] = {
+		[ON_SYNC] = "cuda_sync",      [ON_MARK] = "gpu_user_annotation",
+		[ON_ARRIVAL] = "stream_dep",  [ON_WAIT] = "cuda_sync",
+		[ON_HOST_WAIT] = "cuda_sync", [ON_LOOK] = ASSAY_LOOK_CATEGORY};
 	if (it->table == ON_HOST)
 		return host_category(p, it->row);
 	return it->table == ON_GPU ? assay_gpu_kind_name[p->t->gpu.kind[it->row]]
@@ -157,6 +157,9 @@ static void put_details(perfetto *p, const perfetto_event *e)
 	case ON_HOST_WAIT:
 		perfetto_note_wait(p, it->row);
 		break;
+	case ON_LOOK:
+		perfetto_note_args(p, args);
+		break;
 	}
 }
 
@@ -178,6 +181,7 @@ static void put_event(perfetto *p, const perfetto_event *e)
 	if (e->type != PF_SLICE_END) {
 		assay_protow_varint(&p->w, PF_EVENT_CATEGORY_IID, e->category);
 		assay_protow_varint(&p->w, PF_EVENT_NAME_IID, e->name);
+		assay_protow_nonzero(&p->w, PF_EVENT_STACK_IID, e->stack);
 		put_details(p, e);
 	}
 	assay_protow_close(&p->w, event);
@@ -232,6 +236,28 @@ static void write_events(perfetto *p)
 	p->batch++;
 }
 
+static void number_look(perfetto *p, perfetto_event *e)
+{
+	const assay_sample_table *s = &p->t->sample;
+	uint32_t row = e->it.row;
+	assay_arena_reset(&p->one);
+	e->name = perfetto_intern(p, PF_INTERNED_NAME,
+				  assay_str_of(assay_look_name(&p->one, p->run, row)));
+	e->stack = perfetto_stack(p, s->stack[row], s->calls[row], ASSAY_NO_ROW);
+	e->args = perfetto_make_look_args(p, row);
+}
+
+/* A stack that another thread lent is told by that one. */
+static uint32_t number_stack(perfetto *p, const item *it)
+{
+	const assay_tables *t = p->t;
+	uint32_t detail = it->table == ON_HOST ? t->host.detail[it->row] : ASSAY_NO_ROW;
+	return detail != ASSAY_NO_ROW && assay_is_call(t->host.kind[it->row]) &&
+			       !t->api.lent[detail]
+		       ? perfetto_stack(p, t->api.stack[detail], ASSAY_NO_ROW, ASSAY_NO_ROW)
+		       : 0;
+}
+
 /* Numbers of its name, category and arguments, which the sequence is told before the block. */
 static void number_texts(perfetto *p, perfetto_event *e)
 {
@@ -240,7 +266,12 @@ static void number_texts(perfetto *p, perfetto_event *e)
 	assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
 	e->category = perfetto_intern_lasting(p, PF_INTERNED_CATEGORY,
 					      assay_str_of(item_category(p, it)));
+	if (it->table == ON_LOOK) {
+		number_look(p, e);
+		return;
+	}
 	e->name = perfetto_intern_lasting(p, PF_INTERNED_NAME, text);
+	e->stack = number_stack(p, it);
 	e->args = perfetto_make_args(p, it->table == ON_HOST   ? p->t->host.args[it->row]
 					: it->table == ON_GPU  ? p->t->gpu.args[it->row]
 					: it->table == ON_SYNC ? p->t->sync.args[it->row]
@@ -269,8 +300,8 @@ static void add_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 /* ------------------------------------------------------------------ lanes */
 
 /* Of one track: arrivals stand among calls, all waits together. */
-static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,     [ON_MARK] = 3,
-			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4};
+static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,      [ON_MARK] = 3,
+			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4, [ON_LOOK] = 5};
 
 /* By track and line, then by time; the one around comes first; then by table and row, which is the
  * order they were added in. */
@@ -331,8 +362,9 @@ static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsig
 		}
 		bool instant =
 			it->table == ON_ARRIVAL ||
-			(it->table == ON_HOST && p->t->host.kind[it->row] == ASSAY_HOST_INSTANT &&
-			 it->end == it->ts);
+			(it->end == it->ts && (it->table == ON_LOOK ||
+					       (it->table == ON_HOST &&
+						p->t->host.kind[it->row] == ASSAY_HOST_INSTANT)));
 		add_event(p, it, uuid, instant ? PF_INSTANT : PF_SLICE_BEGIN, it->ts);
 		if (!instant && it->end == it->ts)
 			add_event(p, it, uuid, PF_SLICE_END, it->end);
@@ -407,6 +439,7 @@ void perfetto_put_slices(perfetto *p, assay_map *seen)
 	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
 	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
 	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
+	add_items(p, ON_LOOK, t->sample.n, t->sample.track, t->sample.ts, t->sample.dur);
 	add_waits(p);
 	add_arrivals(p);
 	sort_items(p);

@@ -32,6 +32,7 @@ static void put_look(xplane_writer *w, xplane_out *p, assay_jsonw *text, uint32_
 	text->comma = false;
 	assay_jsonw_open(text, NULL, '{');
 	assay_look_put(text, w->run, row);
+	assay_look_put_calls(text, w->run, row);
 	assay_jsonw_close(text, '}');
 	xplane_put_ref(p, "cat", ASSAY_S(ASSAY_LOOK_CATEGORY));
 	xplane_put_str(p, xplane_stat_name[XPLANE_LOOK], members_of(text));

@@ -35,7 +35,7 @@ AMD = {"samples of host threads", "Python stacks of calls", "rows of summaries",
 # What a format has no place for, whatever the input; what depends on single rows is checked elsewhere.
 WRITERS = {
     "out.json": {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"},
-    "out.pftrace.gz": {"Python stacks of calls", "memory events", "hardware counter values", "rows of summaries", "arrows that are no launches",
+    "out.pftrace.gz": {"memory events", "hardware counter values", "rows of summaries", "arrows that are no launches",
                               "streams' handles and flags", "scope ids", "parts of XPlane files that only XPlane has", "facts of headers"},
     "out.xplane.pb": None,
     "out.grouped.xplane.pb": None,

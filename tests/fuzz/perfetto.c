@@ -22,9 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FILE *out = open_memstream(&text, &n);
 	bool ok = assay_write_run(&assay_writer_perfetto, run, out, NULL, NULL);
 	fclose(out);
-	if (ok) { /* what is written can be read, and holds as much work as what it was made of */
+	if (ok) { /* what is written can be read, and holds as much as what it was made of */
 		assay_run *back = assay_read_bytes(&assay_reader_perfetto, text, n);
-		if (back->part.t.gpu.n != run->part.t.gpu.n)
+		if (back->part.t.gpu.n != run->part.t.gpu.n ||
+		    back->part.t.sample.n != run->part.t.sample.n)
 			abort();
 		assay_run_free(back);
 	}
