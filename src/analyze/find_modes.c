@@ -371,12 +371,12 @@ static void tell_python(struct modes *m, assay_mode mode)
 static void warn_of_tracer(assay_run *run, const assay_find_ctx *c)
 {
 	const int64_t *of = c->w->cause;
-	int64_t host = of[ASSAY_WHY_LAUNCH_CALL] + of[ASSAY_WHY_HOST_OP] +
-		       of[ASSAY_WHY_HOST_PYTHON] + of[ASSAY_WHY_HOST_UNTRACED];
+	int64_t host =
+		of[ASSAY_WHY_LAUNCH_CALL] + of[ASSAY_WHY_HOST_OP] + of[ASSAY_WHY_HOST_PYTHON];
 	if (run->part.t.frame.n && host > c->whole / 5)
 		assay_warn(
 			run, "traced_python",
-			"every Python call was traced (with_stack): that alone slows the host down, so without it the GPU waits less for the host than told here");
+			"every Python call was traced (with_stack, python_tracer_level): that alone slows the host down, so without it the GPU waits less for the host than told here");
 }
 
 static void find_modes(assay_run *run, const assay_find_ctx *c)

@@ -2,6 +2,8 @@
 #include "analyze/host_cause.h"
 
 #include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
 #include "names/calls.h"
 #include "names/words.h"
 
@@ -30,6 +32,12 @@ static const uint8_t read_as[ASSAY_HOST_KIND_COUNT] = {
 	[ASSAY_HOST_OTHER] = AS_NOTHING,   [ASSAY_HOST_PROCESS_RANGE] = AS_NOTHING,
 };
 
+/* Ranges that PyTorch's emit_nvtx puts around operators: "aten::mm, seq = 5, op_id = 9". */
+static bool is_operator(assay_str name)
+{
+	return assay_str_starts(name, "aten::") || assay_str_find(name, ", op_id = ") >= 0;
+}
+
 /* The cause that a name gives its row, whatever its kind; NO_CAUSE: none. */
 static uint8_t name_cause(assay_str name, int as)
 {
@@ -40,6 +48,7 @@ static uint8_t name_cause(assay_str name, int as)
 	assay_word word = as == AS_RANGE ? assay_word_of(name) : assay_word_of_frame(name);
 	return word == ASSAY_WORD_DATA                        ? ASSAY_WHY_HOST_DATA
 	       : word == ASSAY_WORD_COMPILE && as == AS_RANGE ? ASSAY_WHY_HOST_COMPILE
+	       : as == AS_RANGE && is_operator(name)          ? ASSAY_WHY_HOST_OP
 							      : NO_CAUSE;
 }
 
@@ -165,4 +174,29 @@ void assay_host_causes_free(assay_host_causes *c)
 		for (int k = 0; c->of_track[i] && k < ASSAY_HOST_CAUSE_COUNT; k++)
 			assay_vec_free(&c->of_track[i]->open[k]);
 	assay_arena_free(&c->scratch);
+}
+
+TEST(ranges_around_operators_are_work_and_others_a_name_for_time)
+{
+	static const struct {
+		const char *name;
+		uint8_t cause;
+	} of[] = {
+		{"aten::addmm, seq = 5, op_id = 9", ASSAY_WHY_HOST_OP},
+		{"autograd::engine::evaluate_function: MulBackward0, op_id = 4", ASSAY_WHY_HOST_OP},
+		{"forward", ASSAY_WHY_HOST_UNTRACED},
+		{"DataLoader.next", ASSAY_WHY_HOST_DATA},
+	};
+	assay_run *run = assay_run_new();
+	assay_host_causes c;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		assay_hand_host(run, ASSAY_HOST_MARKER, of[i].name, (int64_t)i * 10, 5);
+	assay_host_causes_init(&c, run);
+	assay_host_causes_want(&c, run->part.t.host.track[0]);
+	assay_host_causes_fill(&c);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		CHECK_EQ(c.cause[i], of[i].cause);
+	assay_host_causes_free(&c);
+	assay_run_free(run);
+	return 0;
 }
