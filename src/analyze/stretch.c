@@ -8,22 +8,22 @@
 /* A step on the device. */
 struct step {
 	int64_t from, to;
-	uint64_t works; /* that begin in it, whoever launched them */
+	const uint32_t *row; /* of gpu, that begin in it, whoever launched them */
+	uint64_t works;
 	bool apart;
 };
 
-static void count_works(const assay_run *run, const assay_order *order, uint32_t device,
-			struct step *step, size_t n)
+static void find_works(const assay_run *run, const assay_order *order, uint32_t device,
+		       struct step *step, size_t n)
 {
 	const assay_order_device *d = &order->device.p[device];
-	assay_arena a = {0};
-	int64_t *ts = assay_alloc(&a, (d->n + 1) * sizeof *ts);
-	for (size_t i = 0; i < d->n; i++)
-		ts[i] = run->part.t.gpu.ts[order->row[d->first + i]];
-	for (size_t i = 0; i < n; i++)
-		step[i].works = assay_count_until(ts, sizeof *ts, d->n, step[i].to - 1) -
-				assay_count_until(ts, sizeof *ts, d->n, step[i].from - 1);
-	assay_arena_free(&a);
+	const uint32_t *row = order->row + d->first;
+	const int64_t *ts = run->part.t.gpu.ts;
+	for (size_t i = 0; i < n; i++) {
+		size_t first = assay_rows_until(row, d->n, ts, step[i].from - 1);
+		step[i].row = row + first;
+		step[i].works = assay_rows_until(row, d->n, ts, step[i].to - 1) - first;
+	}
 }
 
 /* Half as long again as usual, and a quarter more work: a step that only waits longer is a step. */
@@ -32,9 +32,31 @@ static bool has_other_work(const struct step *s, int64_t span, int64_t works)
 	return (s->to - s->from) * 2 > span * 3 && (int64_t)s->works * 4 > works * 5;
 }
 
+/* Is what steps set apart have more of, work that the others have too? An evaluation does once more
+ * what a step does; an update after some batches does something else. */
+static bool repeats_itself(const assay_run *run, const struct step *step, size_t n, int64_t works)
+{
+	assay_arena a = {0};
+	bool *usual = assay_alloc(&a, run->part.strings.str.n + 1);
+	const assay_sid *name = run->part.t.gpu.name;
+	size_t apart = 0, repeat = 0;
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t k = 0; !step[i].apart && k < step[i].works; k++)
+			usual[name[step[i].row[k]]] = true;
+	for (size_t i = 0; i < n; i++) {
+		int64_t known = 0;
+		for (uint64_t k = 0; step[i].apart && k < step[i].works; k++)
+			known += usual[name[step[i].row[k]]];
+		apart += step[i].apart;
+		repeat += step[i].apart && known * 4 > works * 5;
+	}
+	assay_arena_free(&a);
+	return repeat * 2 > apart;
+}
+
 /* Every so many steps, and not far apart: gradients gathered over some batches, updated with the
  * last. That is how the program goes on, not something else that it does. */
-static bool is_cycle(const struct step *step, size_t n)
+static size_t cycle_of(const struct step *step, size_t n)
 {
 	enum { FAR = 32 };
 	size_t first = n, last = n, distance = 0;
@@ -42,12 +64,19 @@ static bool is_cycle(const struct step *step, size_t n)
 		if (!step[i].apart)
 			continue;
 		if (distance && i - last != distance)
-			return false;
+			return 0;
 		distance = last < n ? i - last : 0;
 		first = first < n ? first : i;
 		last = i;
 	}
-	return distance && distance <= FAR && first < distance && n - last <= distance;
+	return distance <= FAR && first < distance && n - last <= distance ? distance : 0;
+}
+
+static bool is_cycle(const assay_run *run, const struct step *step, size_t n, int64_t works)
+{
+	enum { NEAR = 8 }; /* steps; such a program takes turns, whatever it does in them */
+	size_t distance = cycle_of(step, n);
+	return distance && (distance < NEAR || !repeats_itself(run, step, n, works));
 }
 
 /* A serving engine's steps differ: prompts are read in some, words written in others. */
@@ -58,7 +87,7 @@ static bool may_differ(const assay_run *run)
 }
 
 /* Steps with an evaluation in them are few; first steps have their own reasons. */
-static size_t set_apart(struct step *step, size_t n)
+static size_t set_apart(const assay_run *run, struct step *step, size_t n)
 {
 	assay_arena a = {0};
 	int64_t *span = assay_alloc(&a, (n + 1) * sizeof *span),
@@ -76,8 +105,9 @@ static size_t set_apart(struct step *step, size_t n)
 		step[i].apart = has_other_work(&step[i], span[n / 2], works[n / 2]);
 		apart += step[i].apart;
 	}
+	int64_t usual = n ? works[n / 2] : 0;
 	assay_arena_free(&a);
-	if (apart * 4 <= n && !is_cycle(step, n))
+	if (apart * 4 <= n && !is_cycle(run, step, n, usual))
 		return apart;
 	for (size_t i = 0; i < n; i++)
 		step[i].apart = false;
@@ -97,8 +127,8 @@ assay_stretch assay_stretch_find(const assay_run *run, const assay_order *order,
 	for (size_t i = 0; i < n; i++)
 		step[i] = (struct step){.from = t->start[rows[i]],
 					.to = t->start[rows[i]] + t->span[rows[i]]};
-	count_works(run, order, device, step, n);
-	best.apart = may_differ(run) ? 0 : set_apart(step, n);
+	find_works(run, order, device, step, n);
+	best.apart = may_differ(run) ? 0 : set_apart(run, step, n);
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && !step[i].apart && !step[i - 1].apart &&
 		    !assay_offs_touch(&order->offs, group, step[i - 1].to, step[i].from))
@@ -113,7 +143,8 @@ assay_stretch assay_stretch_find(const assay_run *run, const assay_order *order,
 	return best;
 }
 
-/* Steps of two kernels and 100 ns; some have an evaluation of six more in front, some only wait. */
+/* Steps of two kernels and 100 ns; some have an evaluation of six more in front, some an update of
+ * as many others, some only wait. */
 static assay_stretch stretch_of(const char *steps)
 {
 	assay_run *run = assay_run_new();
@@ -123,10 +154,11 @@ static assay_stretch stretch_of(const char *steps)
 	int64_t now = 0;
 	for (; steps[n]; n++) {
 		uint32_t r = rows[n] = assay_add(t, ASSAY_T_step_time);
-		int works = steps[n] == 'e' ? 8 : 2;
+		int works = steps[n] == 'e' || steps[n] == 'u' ? 8 : 2;
 		t->step_time.start[r] = now;
 		for (int k = 0; k < works; k++, now += 50)
-			assay_hand_gpu(run, "k", now, 40, ASSAY_NO_ROW);
+			assay_hand_gpu(run, steps[n] == 'u' && k > 1 ? "update" : "k", now, 40,
+				       ASSAY_NO_ROW);
 		now += steps[n] == 'w' ? 300 : 0;
 		t->step_time.span[r] = now - t->step_time.start[r];
 	}
@@ -151,5 +183,9 @@ TEST(steps_between_two_evaluations_stand_for_the_run)
 	CHECK(s.n == 8 && s.apart == 0);
 	s = stretch_of("ssssessssessssess"); /* every fifth updates */
 	CHECK(s.n == 17 && s.apart == 0);
+	s = stretch_of("sssssssssusssssssssus"); /* and every tenth */
+	CHECK(s.n == 21 && s.apart == 0);
+	s = stretch_of("ssssssssessssssssess"); /* equal epochs */
+	CHECK(s.n == 8 && s.apart == 2);
 	return 0;
 }
