@@ -8,9 +8,19 @@
 /* 73 years to both sides of the clock's zero, which may be 1970. */
 static const int64_t furthest = (int64_t)1 << 61;
 
+static bool is_bounded(const int64_t *v, size_t n, int64_t least, int64_t most)
+{
+	bool beyond = false;
+	for (size_t i = 0; i < n; i++)
+		beyond |= (uint64_t)v[i] - (uint64_t)least > (uint64_t)most - (uint64_t)least;
+	return !beyond;
+}
+
 static uint64_t bound_column(int64_t *v, size_t n, int64_t least, int64_t most)
 {
 	uint64_t changed = 0;
+	if (is_bounded(v, n, least, most))
+		return 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t kept = v[i] < least ? least : v[i] > most ? most : v[i];
 		changed += kept != v[i];

@@ -1,11 +1,11 @@
 /* A device that is taken away: kernels of one name and shape that take much longer at times,
  * submitted work that does not begin although the device is free, and telemetry that shows the
  * device busy while the program does nothing on it. */
-#include <stdlib.h>
-
 #include "analyze/analyze.h"
 #include "analyze/finding.h"
 #include "base/fmt.h"
+#include "base/map.h"
+#include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -23,9 +23,17 @@ static const double surely_busy = 50; /* percent, by telemetry */
  * of a product is not in the grid), so those are compared that have the same neighbours: the same
  * place in a layer or step, without knowing which. */
 struct shape {
-	uint64_t place;
-	uint32_t gpu;
-	int64_t dur;
+	uint32_t gpu, place;
+};
+
+/* Kernels in their places, and what each place has of them, in the order of time. */
+struct shapes {
+	struct shape *shape;
+	size_t n;
+	assay_map place; /* hash of the neighbours -> number of the place */
+	assay_vec(size_t) end;
+	uint32_t *gpu; /* by place: rows of gpu */
+	int64_t *dur;  /* room for the lengths of one place */
 };
 
 enum { NEAR = 5, MIDDLE = 2 }; /* kernels of a stream in a row; the one they are the place of */
@@ -43,22 +51,14 @@ struct shared {
 	int64_t *usual; /* by row of gpu: its usual length where it took longer; -1 */
 	int64_t excess; /* ns beyond that */
 	uint64_t slow, kinds;
-	struct shape worst; /* the longest of the kind that lost most */
-	int64_t most;       /* ns that kind lost */
-	int64_t stalled;    /* ns in which submitted work does not begin */
+	uint32_t worst;  /* row of gpu: the longest of the kind that lost most */
+	int64_t most;    /* ns that kind lost */
+	int64_t stalled; /* ns in which submitted work does not begin */
 	uint64_t stalls;
 	uint64_t foreign; /* looks at a busy device that the program left alone */
 };
 
 /* ------------------------------------------------------------------ slow kernels */
-
-static int by_place(const void *a, const void *b)
-{
-	const struct shape *x = a, *y = b;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return x->dur < y->dur ? -1 : x->dur > y->dur;
-}
 
 static void see(struct near *near, const assay_gpu_table *g, uint32_t r)
 {
@@ -75,12 +75,23 @@ static uint64_t place_of(const struct near *near)
 	return assay_hash(what, sizeof what, 0);
 }
 
-static size_t collect_shapes(const assay_run *run, const assay_find_ctx *c, struct shape *out)
+static uint32_t number_of(struct shapes *s, uint64_t place)
+{
+	uint32_t *slot = assay_map_at(&s->place, place);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)s->end.n;
+		*assay_push(&s->end) = 0;
+	}
+	s->end.p[*slot]++;
+	return *slot;
+}
+
+static void collect_shapes(const assay_run *run, const assay_find_ctx *c, struct shapes *out)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
 	struct near *streams = assay_alloc(c->scratch, (run->part.t.track.n + 1) * sizeof *streams);
-	size_t n = 0;
+	out->shape = assay_alloc(c->scratch, (d->n + 1) * sizeof *out->shape);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
 		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || !g->grid_x[r] ||
@@ -91,47 +102,64 @@ static size_t collect_shapes(const assay_run *run, const assay_find_ctx *c, stru
 		if (near->n < NEAR)
 			continue;
 		uint32_t middle = near->gpu[(near->n - 1 - MIDDLE) % NEAR];
-		out[n++] = (struct shape){place_of(near), middle, g->dur[middle]};
+		out->shape[out->n++] = (struct shape){middle, number_of(out, place_of(near))};
 	}
-	if (n)
-		qsort(out, n, sizeof *out, by_place);
-	return n;
 }
 
-/* Of one place, by length: those that took more than twice the median. */
-static void add_slow(struct shared *x, const struct shape *s, size_t n)
+/* Place after place; end becomes where each of them ends. */
+static void group_shapes(struct shapes *s, assay_arena *scratch)
 {
-	int64_t usual = s[n / 2].dur, excess = 0;
-	for (size_t i = n / 2; i < n; i++) {
-		if ((double)s[i].dur <= slow_times * (double)usual)
+	size_t sum = 0, most = 0;
+	for (size_t i = 0; i < s->end.n; i++) {
+		size_t count = s->end.p[i];
+		s->end.p[i] = sum;
+		sum += count;
+		most = count > most ? count : most;
+	}
+	s->gpu = assay_alloc(scratch, (s->n + 1) * sizeof *s->gpu);
+	s->dur = assay_alloc(scratch, (most + 1) * sizeof *s->dur);
+	for (size_t i = 0; i < s->n; i++)
+		s->gpu[s->end.p[s->shape[i].place]++] = s->shape[i].gpu;
+}
+
+/* Of one place: those that took more than twice the median. */
+static void add_slow(struct shared *x, const uint32_t *gpu, size_t n, int64_t *room)
+{
+	const int64_t *dur = x->run->part.t.gpu.dur;
+	uint32_t longest = gpu[0];
+	for (size_t i = 0; i < n; i++)
+		room[i] = dur[gpu[i]];
+	int64_t usual = assay_median_upper(room, n), excess = 0;
+	for (size_t i = 0; i < n; i++) {
+		longest = dur[gpu[i]] >= dur[longest] ? gpu[i] : longest;
+		if ((double)dur[gpu[i]] <= slow_times * (double)usual)
 			continue;
-		excess += s[i].dur - usual;
-		x->usual[s[i].gpu] = usual;
+		excess += dur[gpu[i]] - usual;
+		x->usual[gpu[i]] = usual;
 		x->slow++;
 	}
 	x->excess += excess;
 	x->kinds += excess > 0;
 	if (excess > x->most) {
 		x->most = excess;
-		x->worst = s[n - 1];
+		x->worst = longest;
 	}
 }
 
 static void find_slow(struct shared *x)
 {
 	const assay_find_ctx *c = x->c;
-	size_t rows = x->run->part.t.gpu.n, n;
-	struct shape *s =
-		assay_alloc(c->scratch, (c->order->device.p[c->w->device].n + 1) * sizeof *s);
+	size_t rows = x->run->part.t.gpu.n, from = 0;
+	struct shapes s = {0};
 	x->usual = assay_alloc(c->scratch, (rows + 1) * sizeof *x->usual);
 	memset(x->usual, 0xff, rows * sizeof *x->usual);
-	n = collect_shapes(x->run, c, s);
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && s[k].place == s[i].place;)
-			k++;
-		if (k - i >= ENOUGH_RUNS)
-			add_slow(x, s + i, k - i);
-	}
+	collect_shapes(x->run, c, &s);
+	group_shapes(&s, c->scratch);
+	for (size_t i = 0; i < s.end.n; from = s.end.p[i++])
+		if (s.end.p[i] - from >= ENOUGH_RUNS)
+			add_slow(x, s.gpu + from, s.end.p[i] - from, s.dur);
+	assay_map_free(&s.place);
+	assay_vec_free(&s.end);
 }
 
 /* ------------------------------------------------------------------ stalls */
@@ -194,7 +222,7 @@ static void tell_slow(const struct shared *x, assay_found *f)
 {
 	char count[ASSAY_FMT], usual[ASSAY_FMT], longest[ASSAY_FMT];
 	assay_arena *a = x->c->scratch;
-	assay_str name = assay_text(x->run, x->run->part.t.gpu.name[x->worst.gpu]);
+	assay_str name = assay_text(x->run, x->run->part.t.gpu.name[x->worst]);
 	if (!x->kinds)
 		return;
 	f->where.kernel = assay_fmt_kernel(a, name, 120);
@@ -202,8 +230,8 @@ static void tell_slow(const struct shared *x, assay_found *f)
 				  assay_fmt_count(count, x->slow), (unsigned long long)x->kinds);
 	f->fact[1] =
 		assay_printf(a, "%s usually takes %s, at most %s", assay_fmt_kernel(a, name, 60),
-			     assay_fmt_time(usual, x->usual[x->worst.gpu]),
-			     assay_fmt_time(longest, x->worst.dur));
+			     assay_fmt_time(usual, x->usual[x->worst]),
+			     assay_fmt_time(longest, x->run->part.t.gpu.dur[x->worst]));
 }
 
 static void tell_rest(const struct shared *x, assay_found *f)

@@ -362,6 +362,8 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 	assay_host_causes_init(&f.hosts, run);
 	if (cause == ASSAY_WHY_HOST_UNTRACED) {
 		assay_host_causes_want(&f.hosts, t->host.track[launch]);
+		f.hosts.since = from;
+		f.hosts.until = t->gpu.ts[gpu];
 		assay_host_causes_fill(&f.hosts);
 		f.sights = assay_sights_new(run);
 	}

@@ -248,9 +248,9 @@ static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
 
 static int64_t changed(const assay_path_what_if *r, int64_t part, int64_t whole)
 {
-	double factor = r->is_time ? (whole > 0 ? r->value / (double)whole : 0) : r->value;
-	if (r->is_time && whole <= 0)
+	if (r->value == 0 || (r->is_time && whole <= 0))
 		return 0;
+	double factor = r->is_time ? r->value / (double)whole : r->value;
 	double v = (double)part * factor;
 	return v < 1e18 ? (int64_t)llround(v) : (int64_t)1e18;
 }
@@ -294,6 +294,7 @@ static void change_work(struct matcher *m)
 /* How far a rule reaches on the thread at hand: the outermost row it matched. */
 struct reach {
 	int64_t until, whole;
+	bool listed; /* among those of the walker that may still reach */
 };
 
 /* A thread on the way through its points. */
@@ -303,7 +304,9 @@ struct walker {
 	int64_t begins;      /* when it does; INT64_MAX: there is none */
 	int64_t until;       /* the farthest that a rule reaches */
 	struct reach *reach; /* by rule */
-	uint32_t last_row;   /* counted last for a class */
+	uint8_t reaching[RULES_MAX];
+	size_t n_reaching;
+	uint32_t last_row; /* counted last for a class */
 };
 
 static bool is_range(uint8_t kind)
@@ -337,8 +340,10 @@ static void open_rows(struct matcher *m, struct walker *w, int64_t now)
 		struct reach *reach = &w->reach[r];
 		int64_t dur = h->dur[row] > 0 ? h->dur[row] : 0, end = h->ts[row] + dur;
 		m->path->rules.p[r].spans += in_window(m, h->ts[row], end);
+		if (!reach->listed)
+			w->reaching[w->n_reaching++] = r;
 		if (reach->until <= h->ts[row])
-			*reach = (struct reach){end, dur};
+			*reach = (struct reach){end, dur, true};
 		else if (end > reach->until)
 			reach->until = end;
 		w->until = reach->until > w->until ? reach->until : w->until;
@@ -386,26 +391,40 @@ static void lend_rules(struct matcher *m)
 		}
 }
 
+/* The first of the rules that reach an instant. */
+static uint8_t reaching_rule(struct walker *w, int64_t now)
+{
+	uint8_t first = NO_RULE;
+	for (size_t i = 0; i < w->n_reaching;) {
+		uint8_t r = w->reaching[i];
+		if (w->reach[r].until > now) {
+			first = min_rule(first, r);
+			i++;
+		} else {
+			w->reach[r].listed = false;
+			w->reaching[i] = w->reaching[--w->n_reaching];
+		}
+	}
+	return first;
+}
+
 static void change_segment(struct matcher *m, uint32_t point, struct walker *w)
 {
 	const assay_path_graph *g = m->g;
 	int64_t now = g->measured.at[point];
-	int class = ASSAY_PATH_WHY + g->cause[point];
-	for (size_t r = 0; r < m->rules->n; r++) {
-		const assay_path_what_if *rule = &m->rules->p[r];
-		bool lent = lent_rule(m, point) == r;
-		bool by_class = rule->class == class || line_rule(m, g->stack[point]) == r;
-		if (!by_class && !lent && (rule->class >= 0 || w->reach[r].until <= now))
-			continue;
-		int64_t whole = by_class || lent ? row_length(m, point) : w->reach[r].whole;
-		*assay_push(&m->out->len) =
-			(assay_path_change){point, changed(rule, g->base.len[point], whole)};
-		if (by_class && in_window(m, now, g->measured.at[point + 1])) {
-			m->path->rules.p[r].spans +=
-				g->row[point] == ASSAY_NO_ROW || g->row[point] != w->last_row;
-			w->last_row = g->row[point];
-		}
+	uint8_t own = min_rule(m->of_class[ASSAY_PATH_WHY + g->cause[point]],
+			       line_rule(m, g->stack[point]));
+	uint8_t lent = lent_rule(m, point);
+	uint8_t r = min_rule(min_rule(own, lent), reaching_rule(w, now));
+	if (r == NO_RULE)
 		return;
+	int64_t whole = r == own || r == lent ? row_length(m, point) : w->reach[r].whole;
+	*assay_push(&m->out->len) =
+		(assay_path_change){point, changed(&m->rules->p[r], g->base.len[point], whole)};
+	if (r == own && in_window(m, now, g->measured.at[point + 1])) {
+		m->path->rules.p[r].spans +=
+			g->row[point] == ASSAY_NO_ROW || g->row[point] != w->last_row;
+		w->last_row = g->row[point];
 	}
 }
 
@@ -446,7 +465,7 @@ static void change_threads(struct matcher *m)
 				   .reach = reach,
 				   .last_row = ASSAY_NO_ROW};
 		for (size_t r = 0; r < m->rules->n; r++)
-			reach[r] = (struct reach){INT64_MIN, 0};
+			reach[r] = (struct reach){INT64_MIN, 0, false};
 		if (m->by_name)
 			find_next(m, &w);
 		change_thread(m, t, &w);
@@ -569,7 +588,7 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
 	if (m.by_name) {
 		m.of_name = not_asked(&m, g->run->part.strings.str.n + 1);
-		if (has_line_rules(&m))
+		if (g->run->part.t.stack.n && has_line_rules(&m))
 			m.of_stack = not_asked(&m, g->run->part.t.stack.n + 1);
 		match_scopes(&m);
 		if (g->run->part.t.scope.n)

@@ -1,5 +1,5 @@
 /* Medians. With an even count two values stand in the middle, and what is taken then differs: the
- * name says it. All sort v, rising; n is not 0. */
+ * name says it. All put v in another order; n is not 0. */
 #ifndef ASSAY_BASE_MEDIAN_H
 #define ASSAY_BASE_MEDIAN_H
 

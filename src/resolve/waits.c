@@ -345,6 +345,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	assay_vec_free(&w.call_rows);
 	assay_vec_free(&w.recs);
 	assay_vec_free(&w.said);
+	waits_known_args_free(&w.args);
 	assay_arena_free(&w.parsed);
 	assay_arena_free(&w.scratch);
 }

@@ -5,6 +5,7 @@
 #include "model/run.h"
 #include "resolve/keys.h"
 #include "resolve/marks.h"
+#include "resolve/waits_args.h"
 #include "resolve/waits_calls.h"
 
 /* A device of a source. */
@@ -54,6 +55,7 @@ typedef struct waits {
 	assay_call *call;       /* by string id */
 	assay_arena scratch;
 	assay_arena parsed; /* arguments of the row at hand */
+	waits_known_args args;
 } waits;
 
 static inline uint32_t waits_host_source(const waits *w, uint32_t h)

@@ -82,6 +82,23 @@ waits_args waits_args_in(assay_arena *scratch, assay_str args)
 	return a;
 }
 
+waits_args waits_args_of(waits_known_args *k, const assay_run *run, assay_sid text)
+{
+	enum { KNOWN = 1024 };
+	if (!k->known)
+		k->known = assay_alloc(&k->arena, KNOWN * sizeof *k->known);
+	struct waits_known *at = &k->known[text % KNOWN];
+	if (!text || at->text != text)
+		*at = (struct waits_known){text, waits_args_in(&k->scratch, assay_text(run, text))};
+	return at->args;
+}
+
+void waits_known_args_free(waits_known_args *k)
+{
+	assay_arena_free(&k->arena);
+	assay_arena_free(&k->scratch);
+}
+
 TEST(what_a_call_returned_is_a_number_or_a_name)
 {
 	CHECK(waits_status_of(ASSAY_S("0")) == 0 && waits_status_of(ASSAY_S("600")) == 600);

@@ -15,6 +15,19 @@ typedef struct waits_args {
 /* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments.
  * scratch is reset. */
 waits_args waits_args_in(assay_arena *scratch, assay_str args);
+
+/* Launches repeat their arguments word for word: what was read of some texts, by their id. */
+typedef struct waits_known_args {
+	struct waits_known {
+		assay_sid text; /* 0: none yet */
+		waits_args args;
+	} * known;
+	assay_arena arena, scratch;
+} waits_known_args;
+
+waits_args waits_args_of(waits_known_args *k, const assay_run *run, assay_sid text);
+void waits_known_args_free(waits_known_args *k);
+
 /* "0", "hipSuccess", "hipErrorNotReady", "600"; ASSAY_NO_STATUS for anything else. */
 int32_t waits_status_of(assay_str text);
 

@@ -40,7 +40,7 @@ static void find_choices(waits *w)
 		uint32_t h = w->call_rows.p[k];
 		if (!chooses_device(w, t->host.name[h]))
 			continue;
-		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		int32_t status = t->api.status[t->host.detail[h]];
 		bool failed = (status != ASSAY_NO_STATUS && status) ||
 			      (a.status != ASSAY_NO_STATUS && a.status);
@@ -270,7 +270,7 @@ static void find_handles(waits *w)
 		if ((track == ASSAY_NO_ROW && !makes) ||
 		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
 			continue;
-		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		if (makes)
 			bind_new(w, source, a.stream, waits_host_key(w, h));
 		else if (a.has_stream)

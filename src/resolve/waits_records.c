@@ -76,7 +76,7 @@ static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 /* A launch on several devices may be told not to synchronize them before (1) or after (2). */
 static bool waits_for_all(waits *w, uint32_t h)
 {
-	waits_args a = waits_args_in(&w->parsed, assay_text(w->run, w->t->host.args[h]));
+	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[h]);
 	return !(a.flags & 3);
 }
 
@@ -639,7 +639,7 @@ static void add_unseen_work(waits *w)
 		uint32_t h = w->call_rows.p[k];
 		if (!is_unseen(w, h))
 			continue;
-		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		if (!was_capturing(&captures, t->host.track[h], waits_host_key(w, h)))
 			add_unseen(w, h, &a);
 	}
@@ -660,7 +660,7 @@ static void add_graph_doubts(waits *w)
 		     call.op != ASSAY_OP_RECORD) ||
 		    source >= w->sources || w->has_calls[source] || !t->host.args[h])
 			continue;
-		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		bool external = call.op == ASSAY_OP_RECORD && a.flags & 1;
 		if (!a.has_event || (call.op == ASSAY_OP_RECORD && !external))
 			continue;
@@ -707,7 +707,7 @@ static void add_host_calls(waits *w)
 				add_copy(w, call, h);
 			continue;
 		}
-		waits_args a = waits_args_in(&w->parsed, assay_text(w->run, t->host.args[h]));
+		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		/* most are made by a runtime call that tells the same */
 		if (driver && !a.has_stream && !a.has_event)
 			continue;
