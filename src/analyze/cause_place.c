@@ -10,6 +10,49 @@ static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int6
 	return g->device[gap] == device && g->ts[gap] >= from && g->ts[gap] + g->dur[gap] <= to;
 }
 
+/* The place that a part of a gap belongs to: the line of the launching thread, and of who keeps it.
+ */
+static assay_cause_place place_of(const assay_tables *t, size_t part)
+{
+	const assay_gap_part_table *p = &t->gap_part;
+	return (assay_cause_place){assay_own_call(t, p->stack[part]),
+				   assay_culprit_call(t, p->sample[part]), p->sample[part], 0};
+}
+
+static uint64_t place_key(const assay_tables *t, const assay_cause_place *at)
+{
+	uint64_t key[2] = {assay_line_key(t, at->stack), assay_line_key(t, at->culprit)};
+	return assay_hash(key, sizeof key, 0);
+}
+
+/* Of all samples of the place, one in the library that most of the time was spent in. */
+static uint32_t usual_sample(const assay_run *run, uint32_t device, int64_t from, int64_t to,
+			     assay_why cause, const assay_cause_place *place)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_gap_part_table *p = &t->gap_part;
+	assay_arena a = {0};
+	int64_t *time = assay_alloc(&a, (run->part.strings.str.n + 1) * sizeof *time), most = 0;
+	uint32_t best = place->sample;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->cause[i] != cause || p->stack[i] == ASSAY_NO_ROW ||
+		    !inside(&t->gap, p->gap[i], device, from, to))
+			continue;
+		assay_cause_place at = place_of(t, i);
+		uint32_t code = assay_native_code(run, at.sample);
+		if (code == ASSAY_NO_ROW || place_key(t, &at) != place_key(t, place))
+			continue;
+		assay_sid library = t->code.file[code];
+		time[library] += p->dur[i];
+		if (time[library] > most) {
+			most = time[library];
+			best = at.sample;
+		}
+	}
+	assay_arena_free(&a);
+	return best;
+}
+
 assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, int64_t from,
 					 int64_t to, assay_why cause)
 {
@@ -22,10 +65,8 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 		if (p->cause[i] != cause || p->stack[i] == ASSAY_NO_ROW ||
 		    !inside(&t->gap, p->gap[i], device, from, to))
 			continue;
-		assay_cause_place at = {assay_own_call(t, p->stack[i]),
-					assay_culprit_call(t, p->sample[i]), p->sample[i], 0};
-		uint64_t key[2] = {assay_line_key(t, at.stack), assay_line_key(t, at.culprit)};
-		uint32_t *slot = assay_map_at(&known, assay_hash(key, sizeof key, 0));
+		assay_cause_place at = place_of(t, i);
+		uint32_t *slot = assay_map_at(&known, place_key(t, &at));
 		if (*slot == ASSAY_MAP_ABSENT) {
 			*slot = (uint32_t)sum.n;
 			*assay_push(&sum) = at;
@@ -36,6 +77,8 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 	}
 	assay_vec_free(&sum);
 	assay_map_free(&known);
+	if (best.stack != ASSAY_NO_ROW)
+		best.sample = usual_sample(run, device, from, to, cause, &best);
 	return best;
 }
 

@@ -9,6 +9,7 @@
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/native.h"
 #include "names/calls.h"
 #include "names/words.h"
 
@@ -137,6 +138,11 @@ static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cau
 		return ASSAY_NO_ROW;
 	assay_where_in_stack(run, home, &f->where);
 	add_fact(f, assay_cause_place_words(c->scratch, run, &at));
+	uint32_t library = assay_native_code(run, at.sample);
+	if (library != ASSAY_NO_ROW &&
+	    (cause == ASSAY_WHY_HOST_NATIVE || cause == ASSAY_WHY_HOST_COMPILE))
+		f->text = assay_printf(c->scratch, "%s: %s", f->text,
+				       assay_native_library(c->scratch, run, library));
 	return at.stack;
 }
 

@@ -14,18 +14,22 @@ uint32_t assay_native_code(const assay_run *run, uint32_t sample)
 	return assay_is_c_library(file) || assay_is_python_object(file) ? ASSAY_NO_ROW : code;
 }
 
-const char *assay_native_words(assay_arena *a, const assay_run *run, uint32_t code)
+const char *assay_native_library(assay_arena *a, const assay_run *run, uint32_t code)
 {
-	const assay_code_table *c = &run->part.t.code;
-	assay_str file = assay_text(run, c->file[code]);
+	assay_str file = assay_text(run, run->part.t.code.file[code]);
 	size_t at = file.n;
 	while (at && file.p[at - 1] != '/')
 		at--;
-	const char *library = assay_fmt_safe(a, (assay_str){file.p + at, file.n - at});
-	return c->function[code]
-		       ? assay_printf(a, "%s (%s)", library,
-				      assay_fmt_safe(a, assay_text(run, c->function[code])))
-		       : library;
+	return assay_fmt_safe(a, (assay_str){file.p + at, file.n - at});
+}
+
+const char *assay_native_words(assay_arena *a, const assay_run *run, uint32_t code)
+{
+	assay_sid function = run->part.t.code.function[code];
+	const char *library = assay_native_library(a, run, code);
+	return function ? assay_printf(a, "%s (%s)", library,
+				       assay_fmt_safe(a, assay_text(run, function)))
+			: library;
 }
 
 TEST(a_library_is_named_where_it_says_more_than_python_does)

@@ -8,7 +8,9 @@
  * Python stack does: neither the interpreter nor the C library. A row of code; ASSAY_NO_ROW none.
  */
 uint32_t assay_native_code(const assay_run *run, uint32_t sample);
-/* "libopenblas.so.0 (dgemm_kernel)" of a row of code. */
+/* "libopenblas.so.0" of a row of code. */
+const char *assay_native_library(assay_arena *a, const assay_run *run, uint32_t code);
+/* "libopenblas.so.0 (dgemm_kernel)". */
 const char *assay_native_words(assay_arena *a, const assay_run *run, uint32_t code);
 
 #endif

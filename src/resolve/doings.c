@@ -22,9 +22,10 @@ enum {
 typedef struct doings {
 	assay_run *run;
 	assay_arena scratch;
-	uint8_t *in;    /* by row of stack: what its calls are part of */
-	uint32_t *rows; /* of sample, by time */
-	bool *serves;   /* by track: a thread that does nothing but collectives */
+	uint8_t *of_code; /* by row of code: what a call of it is part of */
+	uint8_t *in;      /* by row of stack: what its calls are part of */
+	uint32_t *rows;   /* of sample, by time */
+	bool *serves;     /* by track: a thread that does nothing but collectives */
 } doings;
 
 /* ---- stacks ---- */
@@ -57,13 +58,14 @@ static uint8_t meaning_of(const assay_run *run, uint32_t code)
 static void read_stacks(doings *d)
 {
 	const assay_tables *t = &d->run->part.t;
-	uint8_t *of_code = assay_alloc(&d->scratch, t->code.n + 1);
+	d->of_code = assay_alloc(&d->scratch, t->code.n + 1);
 	d->in = assay_alloc(&d->scratch, t->stack.n + 1);
 	for (uint32_t i = 0; i < t->code.n; i++)
-		of_code[i] = meaning_of(d->run, i);
+		d->of_code[i] = meaning_of(d->run, i);
 	for (size_t i = 0; i < t->stack.n; i++) {
 		uint32_t caller = t->stack.caller[i];
-		d->in[i] = (uint8_t)(of_code[t->stack.code[i]] | (caller < i ? d->in[caller] : 0));
+		d->in[i] =
+			(uint8_t)(d->of_code[t->stack.code[i]] | (caller < i ? d->in[caller] : 0));
 	}
 }
 
@@ -116,6 +118,18 @@ static assay_doing by_stack(uint8_t in)
 				: ASSAY_DOING_UNKNOWN;
 }
 
+/* What the sample's calls are part of, those outside Python only where a library does nothing else:
+ * cuDNN has the attention of each new length compiled. */
+static uint8_t part_of(const doings *d, size_t i)
+{
+	const assay_sample_table *s = &d->run->part.t.sample;
+	uint8_t in = s->stack[i] != ASSAY_NO_ROW ? d->in[s->stack[i]] : 0,
+		outside = s->calls[i] != ASSAY_NO_ROW ? d->in[s->calls[i]] : 0;
+	if (s->native[i] != ASSAY_NO_ROW)
+		outside |= d->of_code[s->native[i]];
+	return (uint8_t)(in | (outside & IN_COMPILE));
+}
+
 /* In a call of a collective, or on a thread that does nothing else. */
 static bool is_collective(const doings *d, size_t i)
 {
@@ -127,7 +141,7 @@ static assay_doing doing_of(const doings *d, size_t i)
 {
 	const assay_sample_table *s = &d->run->part.t.sample;
 	bool known = s->stack[i] != ASSAY_NO_ROW;
-	assay_doing told = known ? by_stack(d->in[s->stack[i]]) : ASSAY_DOING_UNKNOWN;
+	assay_doing told = by_stack(part_of(d, i));
 	if (s->gil[i] == ASSAY_GIL_WAITS)
 		return ASSAY_DOING_GIL;
 	if (s->state[i] == ASSAY_THREAD_READY)
@@ -379,11 +393,19 @@ TEST(what_a_thread_did_is_the_first_word_that_fits)
 	hand_sample(run, 1, 9, child, ASSAY_THREAD_BLOCKED); /* as vfork() does */
 	hand_sample(run, 1, 10, own, ASSAY_THREAD_BLOCKED);
 	s->kind[10] = ASSAY_CALL_CHILD;
+	uint32_t compiler = hand_stack(run, "/x/nvidia/cu13/lib/libnvrtc.so.13", "", false);
+	hand_sample(run, 1, 11, own, ASSAY_THREAD_RUNNING);
+	s->native[11] = run->part.t.stack.code[compiler];
+	hand_sample(run, 1, 12, own,
+		    ASSAY_THREAD_RUNNING); /* called by the compiler, seen elsewhere */
+	s->calls[12] = compiler;
+	s->native[12] = run->part.t.stack.code[own];
 	assay_doings(run);
 	static const uint8_t want[] = {ASSAY_DOING_PYTHON, ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,
 				       ASSAY_DOING_DATA,   ASSAY_DOING_DATA,   ASSAY_DOING_IMPORT,
 				       ASSAY_DOING_LOCK,   ASSAY_DOING_IO,     ASSAY_DOING_CPU_WAIT,
-				       ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD};
+				       ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD,  ASSAY_DOING_COMPILE,
+				       ASSAY_DOING_COMPILE};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
 		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
 	assay_run_free(run);
