@@ -5,6 +5,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/stretch.h"
+#include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -82,6 +83,7 @@ static void find_bounds(const assay_run *run, const assay_order *order, assay_wi
 	const uint32_t *row = of.first ? rows.p + of.first : rows.p;
 	size_t n = of.n;
 	w->apart = of.apart;
+	w->apart_time = of.apart_time;
 	w->warmup = count_warmup(&t->step_time, row, n);
 	w->warm = w->warmup || of.first ? t->step.ts[t->step_time.step[row[w->warmup]]] : INT64_MIN;
 	w->last = of.first + n < rows.n ? t->step.ts[t->step_time.step[row[n - 1]]] : INT64_MAX;
@@ -249,6 +251,11 @@ void assay_steady(assay_run *run, const assay_window *w)
 	s->other_work_steps[r] = w->apart;
 	s->other_work[r] = w->apart ? last - first - s->dur[r] - s->warm_up[r] : 0;
 	s->tail[r] = end > last ? end - last : 0;
+	if (w->apart_time > (last - first) / 2)
+		assay_warn(
+			run, "other_work",
+			"steps with other work in them (an evaluation?) take %.0f%% of the time of all steps; findings are of the steps between them",
+			assay_percent(w->apart_time, last - first));
 }
 
 static size_t warmup_of(const int64_t *spans, size_t n)
