@@ -75,6 +75,29 @@ static void mark_waits(assay_host_causes *c)
 			c->cause[w->host[i]] = ASSAY_WHY_HOST_SYNC;
 }
 
+/* Rows lie on a stack for each cause; the lower is asked first. They are in the order of causes,
+ * but that operators inside a compilation are part of it. */
+enum {
+	OP_LEVEL = ASSAY_WHY_HOST_OP - ASSAY_HOST_CAUSE_FIRST,
+	COMPILE_LEVEL = ASSAY_WHY_HOST_COMPILE - ASSAY_HOST_CAUSE_FIRST,
+};
+
+static int level_of(int cause)
+{
+	int level = cause - ASSAY_HOST_CAUSE_FIRST;
+	return level == COMPILE_LEVEL                       ? OP_LEVEL
+	       : level >= OP_LEVEL && level < COMPILE_LEVEL ? level + 1
+							    : level;
+}
+
+static assay_why cause_at(int level)
+{
+	int k = level == OP_LEVEL                            ? COMPILE_LEVEL
+		: level > OP_LEVEL && level <= COMPILE_LEVEL ? level - 1
+							     : level;
+	return (assay_why)(ASSAY_HOST_CAUSE_FIRST + k);
+}
+
 /* The innermost row of a cause after those that have ended by `now` are gone; NULL: none. */
 static const assay_open_row *open_row(assay_lane *lane, int k, int64_t now)
 {
@@ -91,7 +114,7 @@ static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now
 	const assay_host_table *host = &c->run->part.t.host;
 	for (; lane->next < lane->n && host->ts[lane->row[lane->next]] <= now; lane->next++) {
 		uint32_t h = lane->row[lane->next];
-		int k = c->cause[h] - ASSAY_HOST_CAUSE_FIRST;
+		int k = level_of(c->cause[h]);
 		open_row(lane, k, host->ts[h]);
 		*assay_push(&lane->open[k]) = (assay_open_row){assay_host_end(host, h), h};
 		lane->live |= 1U << k;
@@ -112,7 +135,7 @@ assay_why assay_lane_at(const assay_host_causes *c, assay_lane *lane, int64_t no
 			continue;
 		*row = open->row;
 		*until = open->end < *until ? open->end : *until;
-		return (assay_why)(ASSAY_HOST_CAUSE_FIRST + k);
+		return cause_at(k);
 	}
 	return ASSAY_WHY_HOST_UNTRACED;
 }
@@ -196,6 +219,33 @@ TEST(ranges_around_operators_are_work_and_others_a_name_for_time)
 	assay_host_causes_fill(&c);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		CHECK_EQ(c.cause[i], of[i].cause);
+	assay_host_causes_free(&c);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(operators_inside_a_compilation_are_part_of_it)
+{
+	static const struct {
+		int64_t at;
+		uint8_t cause;
+	} of[] = {{5, ASSAY_WHY_HOST_OP},
+		  {15, ASSAY_WHY_HOST_COMPILE},
+		  {25, ASSAY_WHY_HOST_COMPILE},
+		  {45, ASSAY_WHY_HOST_OP}};
+	assay_run *run = assay_run_new();
+	assay_host_causes c;
+	uint32_t row;
+	int64_t until;
+	assay_hand_host(run, ASSAY_HOST_OP, "Torch-Compiled Region: 0/1", 0, 50);
+	assay_hand_host(run, ASSAY_HOST_OP, "build_guards (dynamo_timed)", 10, 30);
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::empty", 20, 10);
+	assay_host_causes_init(&c, run);
+	assay_host_causes_want(&c, run->part.t.host.track[0]);
+	assay_host_causes_fill(&c);
+	assay_lane *lane = c.of_track[run->part.t.host.track[0]];
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		CHECK_EQ(assay_lane_at(&c, lane, of[i].at, &row, &until), of[i].cause);
 	assay_host_causes_free(&c);
 	assay_run_free(run);
 	return 0;

@@ -6,6 +6,7 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "model/steps.h"
+#include "resolve/rounds.h"
 
 enum { FEWEST = 3 };
 
@@ -53,6 +54,24 @@ static void add_step(assay_run *run, uint32_t group, assay_step_origin origin, i
 	assay_step_add(run, group, from, to, ASSAY_STEP_NEXT, assay_sid_of(run, "step"), origin);
 }
 
+/* Of several optimizers that take turns, the last ends the step: they are told apart by the calls
+ * between one update and the next. */
+static void keep_last_of_round(const assay_tables *t, uint32_t group, int64_t *at, size_t *n)
+{
+	assay_arena a = {0};
+	int64_t *between =
+		assay_alloc(&a, (*n + 1) * sizeof *between); /* before each, behind all */
+	for (size_t i = 0; i < t->host.n; i++)
+		if (assay_is_call(t->host.kind[i]) &&
+		    assay_track_group(t, t->host.track[i]) == group)
+			between[assay_count_until(at, sizeof *at, *n, t->host.ts[i])]++;
+	size_t round = assay_round_length(between + 1, *n - 1), kept = 0;
+	for (size_t i = round - 1; i < *n; i += round)
+		at[kept++] = at[i];
+	*n = kept;
+	assay_arena_free(&a);
+}
+
 /* From the end of an update to the end of the next, from the begin of a batch to that of the next.
  * What lies before the first end and behind the last begin may be part of a step only: it counts
  * when it is about as long as the others. */
@@ -65,6 +84,8 @@ static void add_steps(assay_run *run, uint32_t group, assay_step_origin origin,
 	int64_t from, to;
 	for (size_t i = 0; i < rows->n; i++)
 		*assay_push(&at) = ends ? assay_host_end(h, rows->p[i]) : h->ts[rows->p[i]];
+	if (ends)
+		keep_last_of_round(&run->part.t, group, at.p, &at.n);
 	bounds_of(&run->part.t, group, &from, &to);
 	int64_t usual = (at.p[at.n - 1] - at.p[0]) / (int64_t)(at.n - 1);
 	int64_t first = at.p[0] - from, last = to - at.p[at.n - 1];
@@ -118,5 +139,25 @@ TEST(updates_of_an_optimizer_end_steps_and_batches_begin_them)
 		CHECK_EQ(t->step.origin[0], updates ? ASSAY_STEP_OPTIMIZER : ASSAY_STEP_BATCH);
 		assay_run_free(run);
 	}
+	return 0;
+}
+
+/* Two updates a step, the first after more calls: both belong to it. */
+TEST(optimizers_that_take_turns_make_one_step)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (int i = 0; i < 12; i++) {
+		for (int k = 0; k < (i % 2 ? 3 : 6); k++)
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel",
+					i * 100 + k * 10, 5);
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "Optimizer.step#Adam.step",
+				i * 100 + 80, 15);
+	}
+	assay_call_steps(run);
+	CHECK_EQ(t->step.n, 6);
+	CHECK(t->step.ts[1] == 195 && t->step.dur[1] == 200);
+	assay_run_free(run);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "model/by_hand.h"
 #include "model/steps.h"
 #include "names/words.h"
+#include "resolve/rounds.h"
 
 enum {
 	LEAST_STEPS = 3,
@@ -102,6 +103,19 @@ static void count_optimizer(calls *c)
 			c->after_run[c->optimizer_runs - 1] = i + 1;
 		before = now;
 	}
+}
+
+/* Of several optimizers that take turns, the last ends the step. */
+static void keep_last_of_round(calls *c)
+{
+	int64_t *apart = assay_alloc(&c->scratch, (c->optimizer_runs + 1) * sizeof *apart);
+	size_t n = 0, kept = 0;
+	for (size_t i = 1; i < c->optimizer_runs; i++)
+		apart[n++] = c->after_run[i] - c->after_run[i - 1];
+	size_t round = assay_round_length(apart, n);
+	for (size_t i = round - 1; i < c->optimizer_runs; i += round)
+		c->after_run[kept++] = c->after_run[i];
+	c->optimizer_runs = kept;
 }
 
 /* From run to run, when most are as many calls apart as the median. */
@@ -259,6 +273,7 @@ static void loop_of_source(assay_run *run, uint32_t source)
 	if (c.n) {
 		int64_t *at = assay_alloc(&c.scratch, (c.n + 1) * sizeof *at);
 		count_optimizer(&c);
+		keep_last_of_round(&c);
 		size_t n = starts_by_lines(&c, at);
 		if (!n)
 			n = starts_by_optimizer(&c, at);
