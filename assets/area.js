@@ -1,8 +1,9 @@
 // What lies in an area of lanes and time: by name, by class, and why devices were idle in it.
-import { spanName } from "./data.js";
+import { endsAfter, spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
 import { callsIn, hasCalls, stacksIn } from "./flame.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { lanesAround, walkNest } from "./nest.js";
 import { COLOURS } from "./palette.js";
 import { makeTable } from "./tables.js";
 
@@ -10,11 +11,6 @@ import { makeTable } from "./tables.js";
 export function lanesIn(timeline, band) {
 	return timeline.shown.flatMap((g) => g.rows.filter((r) => !band || r.y < band[1] && r.y + r.height > band[0])
 		.flatMap((r) => g.flat ? g.lanes : [r.lane]));
-}
-
-// Lane below another of the same thread, which holds what runs inside its spans.
-function laneInside(data, lane) {
-	return data.lanes.find((o) => o.track === lane.track && o.kind === lane.kind && o.depth === lane.depth + 1);
 }
 
 // What a span is, in a word: the family of a kernel, the kind of anything else, the cause of a gap.
@@ -27,24 +23,29 @@ export function classOf(data, span) {
 }
 
 // Sums by name over [from, to) of some lanes; what reaches over an edge counts with its part inside.
-// Self: without what runs inside it on the same thread.
-export function sumByName(timeline, lanes, from, to) {
-	const { data, levels } = timeline, { start, dur, name, kind } = data, sums = new Map();
-	for (const lane of lanes) {
-		const inside = lane.first < data.gpu.n ? null : laneInside(data, lane), gaps = lane.first >= data.first_gap && data.gap;
-		for (let i = levels.endsAfter(from, lane.first, lane.last); i < lane.last && start[i] < to; i++) {
-			const a = Math.max(from, start[i]), b = Math.min(to, start[i] + dur[i]);
-			const key = gaps ? -1 - data.gap.cause[data.gapOfSpan[i - data.first_gap]] : name[i] * 256 + kind[i];
-			let sum = sums.get(key);
-			if (!sum)
-				sums.set(key, sum = { span: i, count: 0, total: 0, self: 0, gap: !!gaps });
-			sum.count++;
-			sum.total += b - a;
-			sum.self += b - a - (inside ? levels.covered(inside, a, b) : 0);
-			if (dur[i] > dur[sum.span])
-				sum.span = i;
-		}
-	}
+// Self: without what runs inside it on the same thread, in whatever lane.
+export function sumByName({ data }, lanes, from, to) {
+	const { start, dur, name, kind } = data, sums = new Map(), chosen = new Set(lanes), nests = new Set();
+	const add = (i, inside) => {
+		const gap = i >= data.first_gap && !!data.gap, part = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
+		const key = gap ? -1 - data.gap.cause[data.gapOfSpan[i - data.first_gap]] : name[i] * 256 + kind[i];
+		let sum = sums.get(key);
+		if (!sum)
+			sums.set(key, sum = { span: i, count: 0, total: 0, self: 0, gap });
+		sum.count++;
+		sum.total += part;
+		sum.self += part - inside;
+		if (dur[i] > dur[sum.span])
+			sum.span = i;
+	};
+	for (const lane of lanes)
+		if (lanesAround(data, lane))
+			nests.add(lanesAround(data, lane));
+		else
+			for (let i = endsAfter(data, from, lane.first, lane.last); i < lane.last && start[i] < to; i++)
+				add(i, 0);
+	for (const nest of nests)
+		walkNest(data, nest, from, to, () => {}, (i, inside, lane) => chosen.has(lane) && add(i, inside));
 	return [...sums.values()];
 }
 
@@ -65,18 +66,19 @@ export function sumMarked(timeline) {
 	return [...sums.values()];
 }
 
-const numberColumns = (rows, whole) => [
+// Shares are of the self times of all, and so sum to the whole however many run at once.
+const numberColumns = (rows) => [
 	{ title: "count", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
 	{ title: "total", number: true, value: (r) => r.total, show: (r) => formatTime(r.total) },
 	...(rows.some((r) => r.self !== r.total) ? [{ title: "self", number: true, value: (r) => r.self, show: (r) => formatTime(r.self) }] : []),
 	{ title: "average", number: true, value: (r) => r.total / r.count, show: (r) => formatTime(r.total / r.count) },
-	{ title: "share", number: true, value: (r) => r.total, show: (r) => formatPercent(r.total, whole) },
+	{ title: "share", number: true, value: (r) => r.self, show: (r) => formatPercent(r.self, rows.reduce((sum, o) => sum + o.self, 0)) },
 ];
 
-export function nameTable(timeline, rows, whole, caption) {
+export function nameTable(timeline, rows, caption) {
 	const { data, colour } = timeline, href = (r) => `#${data.tag}span=${r.span}`;
 	return makeTable([
-		...numberColumns(rows, whole),
+		...numberColumns(rows),
 		{
 			title: "name", name: true, value: (r) => spanName(data, r.span),
 			show: (r) => el("span", { title: spanName(data, r.span) }, swatch(COLOURS[colour[r.span]]), el("a", { href: href(r) }, shortName(spanName(data, r.span)))),
@@ -84,7 +86,7 @@ export function nameTable(timeline, rows, whole, caption) {
 	], rows, { caption, rows: 12, sort: 1 });
 }
 
-function classTable(timeline, rows, whole) {
+function classTable(timeline, rows) {
 	const { data, colour } = timeline, sums = new Map();
 	for (const r of rows) {
 		const name = classOf(data, r.span), sum = sums.get(name) ?? { name, span: r.span, count: 0, total: 0, self: 0 };
@@ -92,7 +94,7 @@ function classTable(timeline, rows, whole) {
 		for (const key of ["count", "total", "self"])
 			sum[key] += r[key];
 	}
-	return makeTable([...numberColumns(rows, whole),
+	return makeTable([...numberColumns(rows),
 		{ title: "class", value: (r) => r.name, show: (r) => el("span.nowrap", {}, swatch(COLOURS[colour[r.span]]), r.name) },
 	], [...sums.values()], { caption: "By class", rows: 12, sort: 1 });
 }
@@ -103,11 +105,11 @@ function areaTables(timeline, [from, to], band, title) {
 	const work = rows.filter((r) => !r.gap), idle = rows.filter((r) => r.gap);
 	const count = work.reduce((sum, r) => sum + r.count, 0);
 	return el("div.area", {},
-		el("h3.name", { title: "Shares are of this time; events that overlap, on other streams or threads, count each." }, title, `${formatTime(to - from)} from ${formatTime(from)}: ${formatCount(count)} events in ${formatCount(lanes.length)} lanes`),
+		el("h3.name", { title: "Shares are of the time of all events here, less what runs inside them." }, title, `${formatTime(to - from)} from ${formatTime(from)}: ${formatCount(count)} events in ${formatCount(lanes.length)} lanes`),
 		el("div.columns", {},
-			work.length ? nameTable(timeline, work, to - from, "By name") : null,
-			work.length ? classTable(timeline, work, to - from) : null,
-			idle.length ? nameTable(timeline, idle, to - from, "Why devices were idle") : null,
+			work.length ? nameTable(timeline, work, "By name") : null,
+			work.length ? classTable(timeline, work) : null,
+			idle.length ? nameTable(timeline, idle, "Why devices were idle") : null,
 			timeline.data.look ? stacksIn(timeline.data, from, to) : null),
 		hasCalls(timeline.data) ? callsIn(timeline.data, from, to) : null);
 }

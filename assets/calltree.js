@@ -1,4 +1,5 @@
 // The calls of all threads as one tree by name: how long, how much GPU work they launched, how long devices stood idle before it.
+import { threadLanes, walkNest } from "./nest.js";
 
 const node = (name, up, span) => ({ name, up, span, inside: new Map(), depth: up ? up.depth + 1 : 0, count: 0, host: 0, gpu: 0, idle: 0 });
 
@@ -26,30 +27,18 @@ function namesAsOne(data) {
 	});
 }
 
-// Node of every host span: spans of a lane lie inside those of the lane above. What lies in [from, to) counts.
+// Node of every host span. What lies in [from, to) counts.
 function placeSpans(data, root, from, to) {
 	const of = new Array(data.start.length), { start, dur, name } = data, one = namesAsOne(data);
-	const tracks = new Map();
-	for (const lane of data.lanes)
-		if (lane.first >= data.gpu.n && lane.first < data.first_gap && data.tracks[lane.track].kind === "thread")
-			tracks.set(lane.track, [...tracks.get(lane.track) ?? [], lane]);
-	for (const lanes of tracks.values()) {
-		lanes.sort((a, b) => a.depth - b.depth);
-		lanes.forEach((lane, d) => {
-			let above = d ? lanes[d - 1].first : 0;
-			for (let i = lane.first; i < lane.last; i++) {
-				while (d && above + 1 < lanes[d - 1].last && start[above + 1] <= start[i])
-					above++;
-				const own = child(d ? of[above] : root, one[name[i]], i);
-				of[i] = own;
-				const inside = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
-				if (inside < 0 || inside === 0 && dur[i] > 0)
-					continue;
-				own.count++;
-				own.host += inside;
-			}
+	for (const lanes of threadLanes(data).values())
+		walkNest(data, lanes, -Infinity, Infinity, (i, around) => {
+			const own = of[i] = child(around < 0 ? root : of[around], one[name[i]], i);
+			const inside = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
+			if (inside < 0 || inside === 0 && dur[i] > 0)
+				return;
+			own.count++;
+			own.host += inside;
 		});
-	}
 	return of;
 }
 

@@ -168,8 +168,8 @@ export function sourceName(data, source) {
 
 // Of a job of many ranks the page has the events of a few: their names, null when it has all.
 export function ranksInFull(data) {
-	const full = data.report.inputs.map((input, i) => input.in_full ? sourceName(data, i) : null).filter(Boolean);
-	return full.length && full.length < data.sources.length ? full : null;
+	const worked = new Set(data.report.devices.map((d) => d.source)), full = [...worked].filter((i) => data.report.inputs[i].in_full);
+	return full.length && full.length < worked.size ? full.map((i) => sourceName(data, i)) : null;
 }
 
 // A row of device_time as readers know it.
@@ -199,6 +199,18 @@ export function markOf({ dur }, hit) {
 			total += dur[i];
 	}
 	return { hit, before, count: before[hit.length], total };
+}
+
+// First span of [from, to), of one lane, that ends after t.
+export function endsAfter({ start, dur }, t, from, to) {
+	while (from < to) {
+		const mid = (from + to) >> 1;
+		if (start[mid] + dur[mid] > t)
+			to = mid;
+		else
+			from = mid + 1;
+	}
+	return from;
 }
 
 // Aggregates over ranges of spans: sums by prefix, the longest span by blocks of blocks. Together they
@@ -254,16 +266,8 @@ export class Levels {
 		return best;
 	}
 
-	// First span of [from, to) that ends after t.
 	endsAfter(t, from, to) {
-		while (from < to) {
-			const mid = (from + to) >> 1;
-			if (this.start[mid] + this.dur[mid] > t)
-				to = mid;
-			else
-				from = mid + 1;
-		}
-		return from;
+		return endsAfter(this, t, from, to);
 	}
 
 	// First span of [from, to) that starts at t or later, near from more quickly.

@@ -1,10 +1,11 @@
 // What is known of the selected span, with links to what it came from and what came of it.
 import { chainArrows, chainList, waitsOf } from "./chains.js";
 import { copyButton } from "./copy.js";
-import { spanName } from "./data.js";
+import { endsAfter, spanName } from "./data.js";
 import { el } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
+import { lanesAround, spansAround } from "./nest.js";
 import { onPath } from "./path.js";
 import { stackText } from "./stacks.js";
 import { factTable, factsText } from "./tables.js";
@@ -87,33 +88,17 @@ export function arrowsOf(data, span) {
 const MOST_INSIDE = 3000;
 
 function launchedInside(data, timeline, span) {
-	const lane = timeline.laneOf(span), end = data.start[span] + data.dur[span], found = [];
-	for (const other of data.lanes) {
-		if (other.track !== lane.track || other.kind !== lane.kind || other.depth < lane.depth)
-			continue;
-		const first = timeline.levels.endsAfter(data.start[span], other.first, other.last);
-		for (let i = first; i < other.last && data.start[i] < end && found.length < MOST_INSIDE; i++)
-			if (data.start[i] >= data.start[span])
+	const { start, dur } = data, end = start[span] + dur[span], found = [];
+	for (const lane of lanesAround(data, timeline.laneOf(span)) ?? [])
+		for (let i = endsAfter(data, start[span], lane.first, lane.last); i < lane.last && start[i] < end && found.length < MOST_INSIDE; i++)
+			if (start[i] > start[span] || start[i] === start[span] && dur[i] <= dur[span])
 				found.push(...launchedBy(data, i));
-	}
 	return found.sort((a, b) => data.start[a] - data.start[b]);
 }
 
 function insideText(data, spans) {
 	const total = spans.reduce((sum, s) => sum + data.dur[s], 0);
 	return spans.length ? el("span", {}, `${spans.length >= MOST_INSIDE ? "more than " : ""}${formatCount(spans.length)} GPU events, ${formatTime(total)}: `, list(data, spans)) : null;
-}
-
-function parents(data, timeline, span) {
-	const lane = timeline.laneOf(span), out = [];
-	for (const other of data.lanes) {
-		if (other.track !== lane.track || other.kind !== lane.kind || other.depth >= lane.depth)
-			continue;
-		const i = timeline.levels.endsAfter(data.start[span], other.first, other.last);
-		if (i < other.last && data.start[i] <= data.start[span])
-			out.push(i);
-	}
-	return out;
 }
 
 const list = (data, spans) => spans.length ? el("span", {}, ...spans.slice(0, MOST_LINKS).flatMap((s, i) =>
@@ -268,7 +253,7 @@ function factsOf(data, timeline, span) {
 		...gapFacts(data, span),
 		...argumentFacts(data, span),
 		["launched", host ? insideText(data, launchedInside(data, timeline, span)) : null],
-		["inside", host ? list(data, parents(data, timeline, span).reverse()) : null],
+		["inside", host ? list(data, spansAround(data, timeline.laneOf(span), span).reverse()) : null],
 		...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},
 			...[e.from, e.record, e.host, e.to].filter((s) => s >= 0).flatMap((s, i) => [i ? " → " : "", spanLink(data, s)]))]),
 	];

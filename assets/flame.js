@@ -2,6 +2,7 @@
 import { callTree, plainName, stackTree } from "./calltree.js";
 import { choice, el, section } from "./dom.js";
 import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { threadLanes } from "./nest.js";
 import { COLOURS, colourSpans } from "./palette.js";
 import { frameText } from "./stacks.js";
 import { countedTime } from "./steady.js";
@@ -150,7 +151,7 @@ export function callsIn(data, from, to) {
 }
 
 // Has the run calls of threads?
-export const hasCalls = (data) => data.lanes.some((l) => l.first >= data.gpu.n && l.first < data.first_gap && data.tracks[l.track].kind === "thread");
+export const hasCalls = (data) => threadLanes(data).size > 0;
 
 // A flame graph with its tools; made when its section is first shown.
 export function flameSection(f, title, measures, tools, ...notes) {

@@ -19,7 +19,7 @@ import { idle } from "./idle.js";
 import { arrangeLanes } from "./lanestate.js";
 import { Notes } from "./notes.js";
 import { operators } from "./operators.js";
-import { causeColour, familyColour, nameCauses } from "./palette.js";
+import { COLOURS, causeColour, familyColour, nameCauses } from "./palette.js";
 import { pathSection, stretchesOf, togglePath } from "./path.js";
 import { runQuery } from "./query.js";
 import { LANE_KINDS } from "./rows.js";
@@ -109,7 +109,7 @@ function pathButton(timelines) {
 // Results of the query as tables.
 function matchPanel(timelines) {
 	return el("div.area", {}, ...timelines.filter((t) => t.match?.count).map((t) => el("div.columns", {},
-		nameTable(t, sumMarked(t), t.match.total, `Matches${timelines.length > 1 ? ` ${t.data.tag === "a." ? "before" : "after"}` : ""} by name; a name leads to its longest`))));
+		nameTable(t, sumMarked(t), `Matches${timelines.length > 1 ? ` ${t.data.tag === "a." ? "before" : "after"}` : ""} by name; a name leads to its longest`))));
 }
 
 // Timelines with one search box, one dock and one set of tools. area(timeline): what the dock has of a selected area;
@@ -118,7 +118,7 @@ function stage(runs, timelines, help, changed, { area, nothing }) {
 	const notes = new Notes(timelines, changed);
 	const found = el("span.count", { role: "status" }), dock = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite", tabindex: 0 });
 	const box = el("input.search", {
-		type: "search", placeholder: "Search ( / ): gemm, dur>100us step=5", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
+		type: "search", placeholder: "Search ( / ): gemm dur>100us", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
 		oninput: () => {
 			try {
 				timelines.forEach((t) => t.mark(runQuery(t, box.value)));
@@ -251,7 +251,7 @@ function reportPage(data, help, bytes, changed, button) {
 	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed, { area: areaPanel, nothing: () => steadyPanel(timeline) }), go = waysOf(timeline, shown);
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, go, inFullNote(data)),
-		sections: [kernels(data, go.first), operators(data, go.first), roofline(data, go.first), idle(data), pathSection(data, go.path), devices(data), steps(data), budget(data), waits(data),
+		sections: [kernels(data, go.first), operators(data, go.first), roofline(data, go.first), idle(data, go.find), pathSection(data, go.path), devices(data), steps(data), budget(data), waits(data),
 			scopes(data, go.first), flame(data), calls(data), ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data),
 			shown.notes.section(), rowsAsText(timeline), trust(data, bytes)],
 	};
@@ -319,8 +319,10 @@ async function build(page) {
 	for (const t of timelines)
 		t.onplace = () => bench.style.setProperty("--stage", `${timelines.reduce((sum, o) => sum + o.wanted + 8, TOOLS)}px`);
 	timelines[0].onplace();
+	bench.classList.toggle("blank", timelines.every((t) => !t.data.spans && !t.series.length)); // nothing to draw
 	const place = { timelines, tabs, box: made.box, notes: made.notes };
-	addEventListener("hashchange", () => follow(place));
+	// by then the address may have been brought up to date, which would drop where the link leads
+	addEventListener("hashchange", (e) => follow(place, new URL(e.newURL).hash));
 	// the same link twice changes no hash; menus close when something else is pressed
 	document.addEventListener("click", (e) => {
 		page.querySelectorAll(".drop[open]").forEach((menu) => { menu.open = menu.contains(e.target); });
@@ -337,7 +339,7 @@ async function build(page) {
 	addEventListener("scroll", changed);
 	page.addEventListener("change", changed);
 	// for the curious, and for tests
-	globalThis.assay = { runs, diff, timelines, tabs, notes: made.notes, data: runs[0], timeline: timelines[0], ready: performance.now() };
+	globalThis.assay = { runs, diff, timelines, tabs, notes: made.notes, data: runs[0], timeline: timelines[0], colours: COLOURS, ready: performance.now() };
 }
 
 async function main() {

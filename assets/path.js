@@ -52,11 +52,14 @@ function stretchAt(p, t) {
 	return from;
 }
 
-// Groups of lanes that the stretches belong to.
+// Groups of lanes that the stretches belong to; of a thread the one of its calls stands for all.
 function groupsOf(t, p) {
 	const groupOf = new Map(t.groups.flatMap((g) => g.lanes.map((lane) => [lane, g])));
-	const thread = new Map(t.groups.filter((g) => g.kind === "host").map((g) => [g.lanes[0].track, g]));
-	return Array.from(p.span, (span, i) => span >= 0 ? groupOf.get(t.laneOf(span)) : thread.get(p.track[i]));
+	const thread = new Map(["python", "range", "host"].flatMap((kind) => t.groups.filter((g) => g.kind === kind).map((g) => [g.lanes[0].track, g])));
+	return Array.from(p.span, (span, i) => {
+		const lane = span >= 0 ? t.laneOf(span) : null;
+		return thread.get(lane?.track ?? p.track[i]) ?? groupOf.get(lane);
+	});
 }
 
 // The line as [x, y, x, y, inferred]: level along a thread or stream, steps between them, slopes where work was held up.

@@ -4,6 +4,10 @@ import { countedTime } from "./steady.js";
 
 const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6, HEAD = 20;
 
+// Kinds of lanes of a thread, from top to bottom, and what their titles add.
+const OF_THREAD = { range: " ranges", host: "", python: " Python", recorder: "" };
+const ofThread = (g) => g.kind in OF_THREAD;
+
 // Devices are named where there are several.
 function trackTitle(data, track, kind) {
 	data.manyDevices ??= new Set(data.tracks.filter((t) => t.kind === "stream").map((t) => t.pid)).size > 1;
@@ -18,19 +22,19 @@ function trackTitle(data, track, kind) {
 	if (track.kind === "stream")
 		return `${before}${stream}${kind === "mark" ? " scopes" : kind === "sync" ? " waits" : ""}`;
 	const thread = track.name && !/^-?\d+$/.test(track.name) ? track.name : `thread ${track.tid >= 0 ? track.tid : track.name || "without a name"}`;
-	return thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1");
+	return thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1") + (OF_THREAD[kind] ?? "");
 }
 
 // Rows made from the work of a stream, as xprof makes them, from top to bottom.
 const DERIVED = ["Steps", "XLA Modules", "XLA Ops", "Framework Name Scope", "Framework Ops", "Command Buffers"];
-const ORDER = ["gap", ...DERIVED, "mark", "gpu", "sync", "host"];
+const ORDER = ["gap", ...DERIVED, "mark", "gpu", "sync", ...Object.keys(OF_THREAD)];
 const KIND_ORDER = Object.fromEntries(ORDER.map((kind, i) => [kind, i]));
 
 function laneKind(data, kind) {
 	const name = data.enums["span.kind"][kind];
 	if (DERIVED.includes(name))
 		return name;
-	return { "idle gap": "gap", "device annotation": "mark", wait: "sync" }[name] ??
+	return { "idle gap": "gap", "device annotation": "mark", wait: "sync", user_annotation: "range", python_function: "python" }[name] ??
 		(["kernel", "memcpy", "memset"].includes(name) ? "gpu" : "host");
 }
 
@@ -59,8 +63,8 @@ function nearlyEmpty(groups, weight, inSteps) {
 // Folds of one source: of its streams and of its threads. busy(group): its time in the steps that count.
 function foldGroups(groups, busy) {
 	for (const [what, mine, weight, inSteps] of [
-		["stream", groups.filter((g) => g.kind !== "host" && g.kind !== "gap"), (g) => g.kind === "gpu" ? g.busy : 0, (g) => g.kind === "gpu" ? busy(g) : 0],
-		["thread", groups.filter((g) => g.kind === "host"), (g) => g.spans, busy]]) {
+		["stream", groups.filter((g) => !ofThread(g) && g.kind !== "gap"), (g) => g.kind === "gpu" ? g.busy : 0, (g) => g.kind === "gpu" ? busy(g) : 0],
+		["thread", groups.filter((g) => ofThread(g) && g.kind !== "recorder"), (g) => g.spans, busy]]) {
 		const fold = nearlyEmpty(mine, weight, inSteps);
 		for (const g of fold ? mine : [])
 			if (fold.tracks.has(g.track))
@@ -75,16 +79,23 @@ function foldGroups(groups, busy) {
 function byWork(groups) {
 	const work = new Map();
 	for (const g of groups)
-		if (g.kind === "gpu")
-			work.set(g.track, g.busy);
+		if (g.kind === "gpu" || ofThread(g))
+			work.set(g.track, (work.get(g.track) ?? 0) + (g.kind === "gpu" ? g.busy : g.spans));
 	return (a, b) =>
 		a.track.source - b.track.source ||
-		(a.kind === "host") - (b.kind === "host") ||
+		ofThread(a) - ofThread(b) ||
 		(a.fold ? 1 : 0) - (b.fold ? 1 : 0) ||
-		(a.kind === "host" ? b.spans - a.spans : a.track.pid - b.track.pid ||
-			(a.kind === "gap" ? -1 : b.kind === "gap" ? 1 : 0) ||
-			(work.get(b.track) ?? 0) - (work.get(a.track) ?? 0) ||
-			a.track.tid - b.track.tid || KIND_ORDER[a.kind] - KIND_ORDER[b.kind]);
+		(ofThread(a) ? 0 : a.track.pid - b.track.pid || (a.kind === "gap" ? -1 : b.kind === "gap" ? 1 : 0)) ||
+		(work.get(b.track) ?? 0) - (work.get(a.track) ?? 0) ||
+		a.track.tid - b.track.tid || KIND_ORDER[a.kind] - KIND_ORDER[b.kind];
+}
+
+// Threads with nothing but what recording took are the recorders' own.
+function markRecorders(data, groups) {
+	const overhead = data.enums["span.kind"].indexOf("overhead"), only = (lane) => data.kind.subarray(lane.first, lane.last).every((kind) => kind === overhead);
+	for (const g of groups)
+		if (g.kind === "host" && groups.filter((o) => o.track === g.track).length === 1 && g.lanes.every(only))
+			g.kind = "recorder";
 }
 
 // Groups of lanes: one for each track and kind.
@@ -101,7 +112,9 @@ export function groupLanes(data, levels) {
 		g.spans += lane.last - lane.first;
 		g.busy += levels.sum[lane.last] - levels.sum[lane.first];
 	}
-	const list = [...groups.values()], sources = new Set(list.map((g) => g.track.source));
+	const list = [...groups.values()];
+	markRecorders(data, list);
+	const sources = new Set(list.map((g) => g.track.source));
 	const [from, to] = countedTime(data), busy = (g) => g.lanes.reduce((sum, lane) => sum + levels.covered(lane, from, to), 0);
 	for (const source of sources)
 		foldGroups(list.filter((g) => g.track.source === source), busy);
@@ -114,7 +127,8 @@ export function groupLanes(data, levels) {
 }
 
 // Kinds of lanes as readers switch them.
-export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows", DERIVED.slice(1)], ["scopes", ["mark"]], ["GPU work", ["gpu"]], ["waits", ["sync"]], ["host threads", ["host"]], ["telemetry", ["telemetry"]]];
+export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows", DERIVED.slice(1)], ["scopes", ["mark"]], ["GPU work", ["gpu"]], ["waits", ["sync"]],
+	["host ranges", ["range"]], ["operators and calls", ["host"]], ["Python stacks", ["python"]], ["threads of recorders", ["recorder"]], ["telemetry", ["telemetry"]]];
 
 // Give every group that is shown and its lanes their place; returns the height of all. off: kinds not shown, closed: ranks of
 // which only the head is. heads: [y, rank, is it closed],
@@ -140,7 +154,7 @@ export function placeRows(groups, off = new Set(), closed = new Set()) {
 		}
 		if (g.fold && !g.fold.open && !g.pinned)
 			continue;
-		const height = g.flat ? FLAT_LANE : g.kind === "host" ? HOST_LANE : LANE, lanes = g.flat ? g.lanes.slice(0, 1) : g.lanes;
+		const height = g.flat ? FLAT_LANE : ofThread(g) ? HOST_LANE : LANE, lanes = g.flat ? g.lanes.slice(0, 1) : g.lanes;
 		g.y = y;
 		g.rows = lanes.map((lane, i) => ({ lane, y: y + i * height, height }));
 		y += Math.max(g.rows.length * height, LANE) + PAD;

@@ -20,7 +20,7 @@ export function ranksNote(data) {
 // Of a job of many ranks: what is of all and what is of a few.
 export function inFullNote(data) {
 	const full = ranksInFull(data);
-	return full ? el("p.muted", {}, `${formatCount(data.sources.length)} inputs. Time of each device, causes of idle time, kernels, ranks and collectives are of all of them; steps, timeline, gaps, waits and scopes of ${listed(full)}.`) : null;
+	return full ? el("p.muted", {}, `${formatCount(new Set(data.report.devices.map((d) => d.source)).size)} processes. Time of each device, causes of idle time, kernels, ranks and collectives are of all of them; steps, timeline, gaps, waits and scopes of ${listed(full)}.`) : null;
 }
 
 // More of anything than this is a table only.

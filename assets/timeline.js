@@ -42,7 +42,7 @@ export class Timeline {
 		this.levels = new Levels(data.start, data.dur);
 		this.colour = colourSpans(data);
 		this.groups = groupLanes(data, this.levels);
-		this.offAtFirst = new Set(data.step ? ["Steps"] : []); // the ruler has the steps
+		this.offAtFirst = new Set(["recorder", ...(data.step ? ["Steps"] : [])]); // the ruler has the steps
 		this.off = new Set(this.offAtFirst); // kinds of lanes that are switched off
 		this.moves = []; // [id, id]: groups that were put before others, in the order of time
 		this.closed = new Set(); // ranks whose lanes are folded away

@@ -16,8 +16,9 @@ struct spans {
 	const uint32_t *track;
 	size_t n;
 	const assay_sid *name, *args; /* NULL: none */
-	const uint8_t *kind;          /* counted from the lanes'; NULL: the lanes' */
-	uint8_t lane_kind;
+	const uint8_t *kind;          /* counted from first_kind; NULL: the lanes' */
+	uint32_t kinds;               /* a bit for each kind that is taken; 0: all */
+	uint8_t first_kind, lane_kind;
 	bool nests;
 };
 
@@ -121,9 +122,11 @@ static struct ordered add_spans(assay_page *p, struct spans s)
 		return o;
 	size_t tracks = p->run->part.t.track.n;
 	size_t *first = assay_alloc(&p->scratch, (tracks + 1) * sizeof *first);
-	uint32_t *row = assay_alloc(&p->scratch, s.n * sizeof *row);
+	uint32_t *row = assay_alloc(&p->scratch, s.n * sizeof *row), taken = 0;
 	for (uint32_t i = 0; i < s.n; i++)
-		row[i] = i;
+		if (!s.kinds || s.kinds >> s.kind[i] & 1)
+			row[taken++] = i;
+	s.n = taken;
 	sort_by_start(&s, row);
 	row = by_track(p, &s, row, first);
 	uint16_t *depth = assay_alloc(&p->scratch, s.n * sizeof *depth);
@@ -229,9 +232,9 @@ static void put_names(assay_page *p, const struct ordered *all, size_t n)
 	page_column kind = assay_column_begin(p, "span.kind", "plain");
 	for (const struct ordered *o = all; o < all + n; o++)
 		for (size_t i = 0; i < o->n; i++)
-			assay_column_u64(&kind,
-					 o->spans.lane_kind +
-						 (o->spans.kind ? o->spans.kind[o->row[i]] : 0u));
+			assay_column_u64(&kind, o->spans.kind ? o->spans.first_kind +
+									o->spans.kind[o->row[i]]
+							      : o->spans.lane_kind);
 	assay_column_end(&kind);
 }
 
@@ -342,6 +345,7 @@ static struct spans band_spans(const page_bands *b, int lane_kind)
 			      .n = b->ts.n,
 			      .name = b->name.p,
 			      .kind = b->kind.p,
+			      .first_kind = (uint8_t)lane_kind,
 			      .lane_kind = (uint8_t)lane_kind,
 			      .nests = true};
 }
@@ -350,20 +354,41 @@ static struct spans band_spans(const page_bands *b, int lane_kind)
 	.ts = (table).ts, .dur = (table).dur, .track = (table).track, .n = (table).n,              \
 	.name = (table).name, .args = (table).args
 
+/* Ranges, Python frames and all other spans of a thread have lanes of their own: readers switch
+ * them. */
+enum {
+	RANGE_KINDS = 1u << ASSAY_HOST_ANNOTATION | 1u << ASSAY_HOST_MARKER |
+		      1u << ASSAY_HOST_PROCESS_RANGE,
+	FRAME_KINDS = 1u << ASSAY_HOST_PYTHON,
+	CALL_KINDS = ((1u << ASSAY_HOST_KIND_COUNT) - 1) & ~(RANGE_KINDS | FRAME_KINDS),
+};
+
+static struct spans host_spans(const assay_host_table *h, uint32_t kinds, assay_host_kind lanes)
+{
+	return (struct spans){SPANS_OF(*h),
+			      .kind = h->kind,
+			      .kinds = kinds,
+			      .first_kind = PAGE_HOST,
+			      .lane_kind = (uint8_t)(PAGE_HOST + lanes),
+			      .nests = true};
+}
+
 void assay_page_lanes(assay_page *p)
 {
 	const assay_tables *t = &p->run->part.t;
-	enum { GPU, MARK, BAND, SYNC, HOST, DERIVED };
+	enum { GPU, MARK, BAND, SYNC, RANGE, CALL, FRAME, DERIVED };
 	enum { GAP = DERIVED + ASSAY_DERIVED_ROW_COUNT, TABLES };
 	page_bands bands = {0}, rows[ASSAY_DERIVED_ROW_COUNT] = {0};
 	assay_page_scope_bands(p, &bands);
 	struct spans spans[TABLES] = {
-		[GPU] = {SPANS_OF(t->gpu), .kind = t->gpu.kind, .lane_kind = PAGE_GPU},
+		[GPU] = {SPANS_OF(t->gpu), .kind = t->gpu.kind, .first_kind = PAGE_GPU,
+			 .lane_kind = PAGE_GPU},
 		[MARK] = {SPANS_OF(t->mark), .lane_kind = PAGE_MARK, .nests = true},
 		[BAND] = band_spans(&bands, PAGE_MARK),
 		[SYNC] = {SPANS_OF(t->sync), .lane_kind = PAGE_SYNC},
-		[HOST] = {SPANS_OF(t->host), .kind = t->host.kind, .lane_kind = PAGE_HOST,
-			  .nests = true},
+		[RANGE] = host_spans(&t->host, RANGE_KINDS, ASSAY_HOST_ANNOTATION),
+		[CALL] = host_spans(&t->host, CALL_KINDS, ASSAY_HOST_OP),
+		[FRAME] = host_spans(&t->host, FRAME_KINDS, ASSAY_HOST_PYTHON),
 		[GAP] = gap_spans(p),
 	};
 	for (int i = 0; i < ASSAY_DERIVED_ROW_COUNT; i++) {
@@ -372,7 +397,10 @@ void assay_page_lanes(assay_page *p)
 	}
 	p->gpu_span = no_rows(p, t->gpu.n);
 	p->host_span = no_rows(p, t->host.n);
-	uint32_t *const span_of[TABLES] = {[GPU] = p->gpu_span, [HOST] = p->host_span};
+	uint32_t *const span_of[TABLES] = {[GPU] = p->gpu_span,
+					   [RANGE] = p->host_span,
+					   [CALL] = p->host_span,
+					   [FRAME] = p->host_span};
 	struct ordered all[TABLES];
 	for (int i = 0; i < TABLES; i++) {
 		all[i] = add_spans(p, spans[i]);
@@ -491,6 +519,13 @@ TEST(overlapping_work_takes_another_lane)
 	s.nests = true; /* 12 still lies inside the span from 5 to 20 */
 	CHECK_EQ(assign(&s, row, 4, depth), 4);
 	CHECK(depth[1] == 1 && depth[2] == 2 && depth[3] == 3);
+	return 0;
+}
+
+TEST(kinds_of_host_spans_are_in_one_set_of_lanes_each)
+{
+	CHECK_EQ(RANGE_KINDS | FRAME_KINDS | CALL_KINDS, (1u << ASSAY_HOST_KIND_COUNT) - 1);
+	CHECK(!(RANGE_KINDS & FRAME_KINDS) && !(CALL_KINDS & (RANGE_KINDS | FRAME_KINDS)));
 	return 0;
 }
 

@@ -1,79 +1,28 @@
 #!/usr/bin/env python3
-"""The page of `assay report --html` in a real browser: Chromium, driven through selenium."""
+"""The page of `assay report --html` in a real browser: Chromium, or Firefox with BROWSER=firefox."""
 import csv
 import io
 import json
 import math
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench/page"))
 import tap
+from browser import FIREFOX, browser, choose, console, load, missing, open_tab, reopen, settle, span, text_of, until, webdriver, write
 from gen_events import write_events
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
+if webdriver:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
-except ImportError:
-    webdriver = None
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><!--<script>window.hacked=1</script>'
 MANY = 100_000
-
-
-def browser(width=1280, height=1000):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for arg in ("--headless=new", "--no-sandbox", f"--window-size={width},{height}"):
-        options.add_argument(arg)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(DRIVER))
-
-
-def load(driver, page):
-    driver.get(pathlib.Path(page).as_uri())
-    for _ in range(10 * tap.PATIENCE):
-        if driver.execute_script("return !!globalThis.assay || !!document.querySelector('[role=alert]')"):
-            return
-        time.sleep(0.1)
-
-
-def settle(driver):
-    driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))")
-
-
-def text_of(driver, section):
-    """A section's text, whichever tab is open."""
-    return driver.execute_script("return document.getElementById(arguments[0]).textContent", section)
-
-
-def open_tab(driver, section):
-    driver.execute_script("assay.tabs.show(arguments[0])", section)
-
-
-def choose(driver, name, value):
-    driver.execute_script("""
-        const c = document.querySelector(`[data-choice=${arguments[0]}]`);
-        c.value = arguments[1];
-        c.dispatchEvent(new Event("change", { bubbles: true }));""", name, value)
-
-
-def console(driver):
-    return [line["message"] for line in driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
-
-
-def span(name, cat, pid, tid, ts, dur, **args):
-    return {"ph": "X", "name": name, "cat": cat, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
 
 
 def hostile_trace(path):
@@ -85,12 +34,6 @@ def hostile_trace(path):
         span("plain", "kernel", 0, 7, 40, 20, correlation=2, stream=7, device=0),
     ]
     path.write_text(json.dumps({"traceEvents": events, HOSTILE: HOSTILE}))
-
-
-def write(folder, name, *inputs):
-    page = folder / name
-    code, out, err = tap.run("report", *inputs, "--html", page)
-    return page, code == 0 and not out and page.name in err, err
 
 
 def check_demo(driver, folder):
@@ -119,6 +62,7 @@ def check_demo(driver, folder):
     check_address(driver, page)
     check_lanes_in_address(driver, page)
     check_sections(driver)
+    check_race(driver)
     check_links(driver)
     check_keys(driver)
     tap.ok("nothing failed on the console while it was used", not console(driver))
@@ -424,10 +368,16 @@ def check_area(driver):
         return fold.querySelectorAll(".flame button").length;""")
     tap.ok("the calls of an area stand in a flame graph", drawn > 3, drawn)
     nested = driver.execute_script("""
-        const t = assay.timeline, g = t.groups.find((g) => g.kind === "host" && g.lanes.length > 2);
-        const rows = sumByName(t, g.lanes, -Infinity, Infinity), top = g.lanes[0];
-        return [rows.reduce((sum, r) => sum + r.self, 0), t.levels.sum[top.last] - t.levels.sum[top.first]];""")
-    tap.ok("self times of a thread sum to the time of its outermost spans", abs(nested[0] - nested[1]) <= 1e-6 * nested[1], nested)
+        const t = assay.timeline, d = assay.data, { track } = t.groups.find((g) => g.kind === "host" && g.lanes.length > 2);
+        const lanes = t.groups.filter((g) => g.track === track).flatMap((g) => g.lanes), rows = sumByName(t, lanes, -Infinity, Infinity);
+        const spans = lanes.flatMap((l) => Array.from({ length: l.last - l.first }, (_, i) => l.first + i)).sort((a, b) => d.start[a] - d.start[b]);
+        let busy = 0, end = -1;
+        for (const i of spans) {
+            busy += Math.max(0, d.start[i] + d.dur[i] - Math.max(end, d.start[i]));
+            end = Math.max(end, d.start[i] + d.dur[i]);
+        }
+        return [rows.reduce((sum, r) => sum + r.self, 0), busy];""")
+    tap.ok("self times of a thread sum to the time in which it did anything", abs(nested[0] - nested[1]) <= 1e-6 * nested[1], nested)
 
 
 def check_query(driver):
@@ -461,8 +411,12 @@ def check_lanes(driver):
     driver.execute_script("assay.timeline.groups.forEach((g) => g.hidden = false); assay.timeline.place()")
     driver.find_element(By.CSS_SELECTOR, ".drop summary").click()
     switch = lambda kind: driver.find_element(By.XPATH, f"//div[contains(@class, 'menu')]/label[contains(., '{kind}')]/input").click()
-    switch("host threads")
-    tap.ok("a kind of lane can be switched off", driver.execute_script("return assay.timeline.shown.every((g) => g.kind !== 'host')"))
+    for title, kind in (("host ranges", "range"), ("Python stacks", "python"), ("operators and calls", "host")):
+        if not driver.execute_script("return assay.timeline.groups.some((g) => g.kind === arguments[0])", kind):
+            continue
+        switch(title)
+        left = driver.execute_script("return assay.timeline.shown.map((g) => g.kind)")
+        tap.ok(f"{title} can be switched off alone", kind not in left and "gpu" in left, left)
     switch("telemetry")
     tap.ok("telemetry can be switched off", not driver.find_element(By.CSS_SELECTOR, ".row.bottom").is_displayed())
     switch("telemetry")
@@ -616,24 +570,6 @@ def check_stacks(driver):
     tap.ok("stacks that samples saw in a time become a tree by calls", got == want, got)
 
 
-def until(driver, script):
-    """Waits for what a page does later by itself."""
-    for _ in range(10 * tap.PATIENCE):
-        if driver.execute_script(f"return {script}"):
-            return True
-        time.sleep(0.1)
-    return False
-
-
-def reopen(driver):
-    """The page again, by the address it has now."""
-    address = driver.execute_script("return location.href")
-    driver.get("about:blank")
-    driver.get(address)
-    until(driver, "!!globalThis.assay")
-    return address
-
-
 def check_notes(driver):
     """A note by keyboard; it comes back by the address, by this browser's store and by a file."""
     driver.execute_script("assay.timeline.select(7, true); document.activeElement.blur()")
@@ -728,6 +664,17 @@ def check_lanes_in_address(driver, page):
     tap.ok("a wrong address does no harm", odd[0] == odd[1] and not console(driver), odd)
     driver.get("about:blank")
     load(driver, page)
+
+
+def check_race(driver):
+    """The page brings its address up to date between a press on a link and the event of that."""
+    got = driver.execute_async_script("""
+        const done = arguments[0], t = assay.timeline;
+        t.select(3, false);
+        addEventListener("hashchange", () => done(t.selected), { once: true });
+        location.hash = "span=5";
+        history.replaceState(null, "", "#span=3");""")
+    tap.ok("a link is followed though the address changes meanwhile", got == 5, got)
 
 
 def check_links(driver):
@@ -843,7 +790,7 @@ def check_hostile(driver, folder):
         script.textContent = "window.injected = 1";
         document.body.append(script);
         return window.injected ?? 0;""")
-    tap.ok("the policy lets no other script run", ran == 0 and any("Content Security Policy" in line for line in console(driver)))
+    tap.ok("the policy lets no other script run", ran == 0 and (FIREFOX or any("Content Security Policy" in line for line in console(driver))))
 
 
 def check_diff(driver, folder):
@@ -987,7 +934,7 @@ def check_colours(driver):
     for theme in ("light", "dark"):
         colours = driver.execute_script("""
             document.documentElement.dataset.theme = arguments[0];
-            return COLOURS.map((name) => [name, resolve(name)]);""", theme)
+            return assay.colours.map((name) => [name, resolve(name)]);""", theme)
         seen = {}
         for name, rgb in colours:
             linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
@@ -1021,6 +968,8 @@ def check_looks(folder):
 
 def check_print(folder):
     """On paper every table is shown, nothing lies over anything else, and the timeline is light."""
+    if FIREFOX:
+        return tap.skip("the page on paper", "Firefox cannot be told to show it")
     driver = browser(794, 1123)
     try:
         load(driver, folder / "run.html")
@@ -1055,10 +1004,8 @@ def check_data():
 
 def main():
     check_data()
-    if not CHROMIUM or not DRIVER:
-        return tap.skip("the page in a browser", "no chromium or chromedriver")
-    if not webdriver:
-        return tap.skip("the page in a browser", "no selenium module (pip install selenium)")
+    if missing():
+        return tap.skip("the page in a browser", missing())
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         folder = pathlib.Path(name)
         driver = browser()
