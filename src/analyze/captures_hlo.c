@@ -44,9 +44,7 @@ static uint64_t number_of(assay_str message, uint32_t number)
 /* Without the number that tells equal names apart: ".12", "_12". */
 static assay_str stem_of(assay_str name)
 {
-	size_t n = name.n;
-	while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
-		n--;
+	size_t n = name.n - assay_digits_last(name);
 	bool numbered = n && n < name.n && (name.p[n - 1] == '.' || name.p[n - 1] == '_');
 	return numbered ? (assay_str){name.p, n - 1} : name;
 }

@@ -337,8 +337,7 @@ static assay_sid step_name(derive *d, uint32_t step)
 {
 	const assay_step_table *s = &d->t->step;
 	assay_str name = assay_text(d->run, s->name[step]);
-	if (!name.n || s->number[step] < 0 ||
-	    (name.p[name.n - 1] >= '0' && name.p[name.n - 1] <= '9'))
+	if (!name.n || s->number[step] < 0 || assay_is_digit(name.p[name.n - 1]))
 		return s->name[step];
 	return assay_sid_of(d->run, assay_printf(&d->scratch, "%.*s %" PRId64, (int)name.n, name.p,
 						 s->number[step]));
@@ -374,12 +373,6 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 	}
 }
 
-static uint64_t device_of(const assay_tables *t, uint32_t g)
-{
-	uint32_t track = t->gpu.track[g];
-	return (uint64_t)t->track.source[track] << 32 | (uint32_t)t->track.pid[track];
-}
-
 /* Rows by a key, then start, then length, all rising. */
 static void sort_by(const derive *d, uint32_t *rows, size_t n, const int64_t *key)
 {
@@ -406,7 +399,7 @@ void assay_derive(assay_run *run)
 	xplane_find_xla(run, d->xla.p);
 	find_scope_steps(d);
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		uint32_t *slot = assay_map_at(&index, device_of(t, g));
+		uint32_t *slot = assay_map_at(&index, assay_gpu_place(t, g));
 		if (*slot == ASSAY_MAP_ABSENT)
 			*slot = (uint32_t)index.n;
 		*assay_push(&device) = *slot;

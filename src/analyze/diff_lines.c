@@ -5,14 +5,6 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 
-static assay_str last_part(assay_str path)
-{
-	size_t at = path.n;
-	while (at && path.p[at - 1] != '/')
-		at--;
-	return (assay_str){path.p + at, path.n - at};
-}
-
 /* Lines are counted from the first one of their function: what is edited above it moves nothing. */
 static assay_name_sum *line_sum(assay_names *s, const assay_run *run, uint32_t stack,
 				assay_arena *arena)
@@ -23,7 +15,7 @@ static assay_name_sum *line_sum(assay_names *s, const assay_run *run, uint32_t s
 	assay_name_sum *sum = assay_names_find(s, key);
 	if (sum)
 		return sum;
-	assay_str file = last_part(assay_text(run, t->code.file[code]));
+	assay_str file = assay_str_file(assay_text(run, t->code.file[code]));
 	assay_str function = assay_text(run, t->code.function[code]);
 	int32_t line = t->stack.line[stack], first = t->code.line[code];
 	const char *same = assay_printf(arena, "%.*s %.*s %d", (int)file.n, file.p, (int)function.n,

@@ -27,8 +27,7 @@ static const char *const flag_words[FLAGS][WORDS_MAX] = {
 
 static bool is_letter_or_digit(char c)
 {
-	char low = (char)(c | 0x20);
-	return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9');
+	return assay_is_letter(c) || assay_is_digit(c);
 }
 
 /* Bytes of text from at that the word covers, or 0. */

@@ -139,7 +139,7 @@ static int64_t number_behind(assay_str name, const char *word)
 	ptrdiff_t at = assay_str_find(name, word);
 	int64_t n = 0;
 	for (size_t i = at < 0 ? name.n : (size_t)at + strlen(word);
-	     i < name.n && n < 1000 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
+	     i < name.n && n < 1000 && assay_is_digit(name.p[i]); i++)
 		n = n * 10 + (name.p[i] - '0');
 	return n;
 }
@@ -184,7 +184,7 @@ static bool two_numbers(assay_str text, int64_t *a, int64_t *b)
 	size_t i = 0;
 	for (int k = 0; k < 2; k++) {
 		size_t from = i;
-		while (i < text.n && i - from < 5 && text.p[i] >= '0' && text.p[i] <= '9')
+		while (i < text.n && i - from < 5 && assay_is_digit(text.p[i]))
 			v[k] = v[k] * 10 + (text.p[i++] - '0');
 		if (i == from || (k == 0 && (i >= text.n || text.p[i++] != 'x')))
 			return false;

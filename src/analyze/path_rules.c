@@ -132,20 +132,12 @@ static bool has_line_rules(const struct matcher *m)
 	return false;
 }
 
-static assay_str last_name(assay_str path)
-{
-	for (size_t i = path.n; i-- > 0;)
-		if (path.p[i] == '/')
-			return (assay_str){path.p + i + 1, path.n - i - 1};
-	return path;
-}
-
 /* "train.py:12" or "train.py:function", the file with or without its folders. */
 static bool is_line(struct matcher *m, assay_str pattern, uint32_t stack)
 {
 	const assay_tables *t = &m->g->run->part.t;
 	uint32_t code = t->stack.code[stack];
-	assay_str file = assay_text(m->g->run, t->code.file[code]), name = last_name(file);
+	assay_str file = assay_text(m->g->run, t->code.file[code]), name = assay_str_file(file);
 	const char *function = assay_z(m->g->run, t->code.function[code]);
 	const assay_str of[] = {file, name};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)

@@ -4,6 +4,7 @@
 
 #include "analyze/analyze.h"
 #include "base/median.h"
+#include "base/num.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -298,10 +299,9 @@ static size_t latest(const struct call *c, size_t n)
 	return last;
 }
 
-/* Sums of hostile inputs may not fit; they wrap, which is no worse than the input. */
 static void add_to(int64_t *sum, int64_t v)
 {
-	*sum = (int64_t)((uint64_t)*sum + (uint64_t)v);
+	*sum = assay_wrap_add(*sum, v);
 }
 
 /* How uncertain the distance of two ranks' clocks is. */

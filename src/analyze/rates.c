@@ -42,7 +42,7 @@ static bool memory_fits(const struct device *d, double gb)
 
 static bool is_word_char(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return assay_is_letter(c) || assay_is_digit(c);
 }
 
 /* As whole words: an L40 is no L4, a GB200 no B200. */

@@ -384,12 +384,6 @@ static void end_device(tally *x)
 	x->busy.n = 0;
 }
 
-static uint64_t device_of(const assay_tables *t, uint32_t g)
-{
-	uint32_t track = t->gpu.track[g];
-	return (uint64_t)t->track.source[track] << 32 | (uint32_t)t->track.pid[track];
-}
-
 /* Work of one device after the other, each in order of start. */
 static void add_gpu_time(tally *x)
 {
@@ -399,7 +393,7 @@ static void add_gpu_time(tally *x)
 	assay_vec(uint32_t) rows = {0};
 	assay_vec(int64_t) device = {0};
 	for (uint32_t g = 0; g < n; g++) {
-		uint32_t *slot = assay_map_at(&index, device_of(t, g));
+		uint32_t *slot = assay_map_at(&index, assay_gpu_place(t, g));
 		if (*slot == ASSAY_MAP_ABSENT)
 			*slot = (uint32_t)index.n;
 		*assay_push(&device) = *slot;

@@ -13,11 +13,6 @@ static void give(void *out, const void *desc, size_t size)
 	memcpy((char *)out + sizeof known, (const char *)desc + sizeof known, n - sizeof known);
 }
 
-static const char *name_of(assay_table_id id)
-{
-	return id < ASSAY_T_COUNT ? assay_table_infos[id].name : NULL;
-}
-
 bool assay_table_describe(size_t table, assay_table_desc *out)
 {
 	if (table >= ASSAY_T_COUNT)
@@ -26,7 +21,7 @@ bool assay_table_describe(size_t table, assay_table_desc *out)
 	give(out,
 	     &(assay_table_desc){.name = info->name,
 				 .doc = info->doc,
-				 .each = name_of(info->each),
+				 .each = assay_table_name(info->each),
 				 .columns = info->cols},
 	     sizeof *out);
 	return true;
@@ -72,7 +67,7 @@ bool assay_column_describe(size_t table, size_t column, assay_column_desc *out)
 				  .width = col->width,
 				  .can_be_absent = assay_is_absent(col, absent),
 				  .absent = absent,
-				  .refers = name_of(col->kind->refers),
+				  .refers = assay_table_name(col->kind->refers),
 				  .words = col->kind->word,
 				  .word_count = col->kind->words},
 	     sizeof *out);
@@ -98,7 +93,8 @@ const char *assay_value_table(const assay_run *run, const char *table, const cha
 	if (!col || row >= assay_rows(t, info) ||
 	    assay_is_absent(col, assay_bits(col, assay_values(t, info, col), row)))
 		return NULL;
-	return name_of(col->kind->choose ? col->kind->choose(t, info->id, row) : col->kind->refers);
+	return assay_table_name(col->kind->choose ? col->kind->choose(t, info->id, row)
+						  : col->kind->refers);
 }
 
 size_t assay_table_rows(const assay_run *run, const char *table)

@@ -2,6 +2,7 @@
 #include "base/fmt.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/test.h"
@@ -25,6 +26,11 @@ const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns)
 	static const char *const unit[] = {"ns", "us", "ms", "s"};
 	static const double size[] = {1, 1e3, 1e6, 1e9};
 	return in_units(buf, (double)ns, unit, size, 4);
+}
+
+const char *assay_fmt_ns(char buf[ASSAY_FMT], double ns)
+{
+	return isnan(ns) ? "unknown" : assay_fmt_time(buf, (int64_t)ns);
 }
 
 const char *assay_fmt_bytes(char buf[ASSAY_FMT], uint64_t bytes)

@@ -51,13 +51,17 @@ void assay_remove_folders(const char *path, int made)
 	}
 }
 
+const char *assay_folder_of(assay_arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? assay_dup(a, (assay_str){path, (size_t)(slash - path)}) : "";
+}
+
 bool assay_make_parents(const char *file, mode_t mode)
 {
 	assay_arena a = {0};
-	const char *slash = strrchr(file, '/');
-	bool ok = !slash || slash == file ||
-		  assay_make_folders(assay_dup(&a, (assay_str){file, (size_t)(slash - file)}), mode,
-				     NULL);
+	const char *folder = assay_folder_of(&a, file);
+	bool ok = !*folder || assay_make_folders(folder, mode, NULL);
 	int why = errno;
 	assay_arena_free(&a);
 	errno = why;

@@ -5,11 +5,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
+
 /* A folder and those above it that are missing; *made (may be NULL) counts the new ones at the end
  * of the path. False: errno says why. */
 bool assay_make_folders(const char *path, mode_t mode, int *made);
 /* Those that were made, as long as they are empty. */
 void assay_remove_folders(const char *path, int made);
+/* What stands before the last slash, "" where there is none. */
+const char *assay_folder_of(assay_arena *a, const char *path);
 /* The folders above a file. */
 bool assay_make_parents(const char *file, mode_t mode);
 

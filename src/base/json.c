@@ -37,10 +37,7 @@ bool assay_json_f64(assay_json *j, double *out)
 
 static int hex_value(char c)
 {
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
+	return assay_hex_digit(assay_fold(c));
 }
 
 /* Four hex digits at s[at..], or -1. */
@@ -143,18 +140,15 @@ static uint32_t check_string(assay_str s)
 static bool is_number(assay_str s)
 {
 	size_t i = 0, from;
-#define DIGITS()                                                                                   \
-	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')                                          \
-	i++
 	if (i < s.n && s.p[i] == '-')
 		i++;
 	from = i;
-	DIGITS();
+	i += assay_digits_first((assay_str){s.p + i, s.n - i});
 	if (i == from || (s.p[from] == '0' && i > from + 1))
 		return false;
 	if (i < s.n && s.p[i] == '.') {
 		from = ++i;
-		DIGITS();
+		i += assay_digits_first((assay_str){s.p + i, s.n - i});
 		if (i == from)
 			return false;
 	}
@@ -163,11 +157,10 @@ static bool is_number(assay_str s)
 		if (i < s.n && (s.p[i] == '+' || s.p[i] == '-'))
 			i++;
 		from = i;
-		DIGITS();
+		i += assay_digits_first((assay_str){s.p + i, s.n - i});
 		if (i == from)
 			return false;
 	}
-#undef DIGITS
 	return i == s.n;
 }
 
@@ -182,8 +175,7 @@ static uint32_t check_scalar(assay_str s)
 	double v;
 	if (assay_str_f64(s, &v) && !isfinite(v))
 		return ASSAY_JSON_CONSTANT;
-	return s.p[0] == '-' || (s.p[0] >= '0' && s.p[0] <= '9') ? ASSAY_JSON_NUMBER
-								 : ASSAY_JSON_CONSTANT;
+	return s.p[0] == '-' || assay_is_digit(s.p[0]) ? ASSAY_JSON_NUMBER : ASSAY_JSON_CONSTANT;
 }
 
 /* One value's first token: containers are opened, everything else is eaten. */

@@ -159,8 +159,7 @@ static inline const char *json_match(const char *p, const char *end)
 
 static inline bool json_scalar_char(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '-' || c == '+' || c == '.';
+	return assay_is_digit(c) || assay_is_letter(c) || c == '-' || c == '+' || c == '.';
 }
 
 /* Does a number end before c? What follows one in practice is asked first. */

@@ -2,6 +2,7 @@
  * valid. */
 #include "base/jsonw.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +296,13 @@ static bool put_decimal(char buf[40], double v)
 	return false;
 }
 
+void assay_jsonw_hex(assay_jsonw *w, const char *key, uint64_t v)
+{
+	char text[24];
+	snprintf(text, sizeof text, "0x%" PRIx64, v);
+	assay_jsonw_z(w, key, v == UINT64_MAX ? NULL : text);
+}
+
 void assay_jsonw_f64(assay_jsonw *w, const char *key, double v)
 {
 	char buf[40];
@@ -343,10 +351,8 @@ enum { COPY_DEPTH = 16, INTEGER_MAX = 100 };
 /* What most numbers are, told without converting them. */
 static bool is_integer(assay_str s)
 {
-	size_t i = s.n && s.p[0] == '-';
-	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
-		i++;
-	return i == s.n && s.n && s.p[s.n - 1] != '-' && s.n < INTEGER_MAX;
+	size_t minus = s.n && s.p[0] == '-';
+	return s.n > minus && s.n == minus + assay_digits_last(s) && s.n < INTEGER_MAX;
 }
 
 static bool is_plain(assay_str s)
@@ -354,7 +360,7 @@ static bool is_plain(assay_str s)
 	double number;
 	return is_integer(s) || assay_str_is(s, "true") || assay_str_is(s, "false") ||
 	       assay_str_is(s, "null") ||
-	       (assay_str_f64(s, &number) && (s.p[0] == '-' || (s.p[0] >= '0' && s.p[0] <= '9')));
+	       (assay_str_f64(s, &number) && (s.p[0] == '-' || assay_is_digit(s.p[0])));
 }
 
 static bool copy_value(assay_jsonw *w, assay_json *j, assay_arena *scratch, int depth)

@@ -29,6 +29,7 @@ void assay_jsonw_z(assay_jsonw *w, const char *key, const char *z); /* NULL writ
 void assay_jsonw_i64(assay_jsonw *w, const char *key, int64_t v);
 void assay_jsonw_i64_if(assay_jsonw *w, const char *key, bool known, int64_t v); /* else null */
 void assay_jsonw_u64(assay_jsonw *w, const char *key, uint64_t v);
+void assay_jsonw_hex(assay_jsonw *w, const char *key, uint64_t v); /* as text; null: UINT64_MAX */
 void assay_jsonw_f64(assay_jsonw *w, const char *key,
 		     double v); /* shortest that reads back; NaN is null */
 void assay_jsonw_bool(assay_jsonw *w, const char *key, bool v);

@@ -152,9 +152,8 @@ static void keep_mode(int fd, const struct stat *old)
  * system has such files. */
 static int open_nameless(assay_output *o)
 {
-	const char *slash = strrchr(o->path, '/');
-	size_t n = slash ? (size_t)(slash - o->path) + 1 : 1;
-	const char *dir = assay_dup(&o->arena, (assay_str){slash ? o->path : ".", n});
+	assay_str folder = assay_str_folder(assay_str_of(o->path));
+	const char *dir = folder.n ? assay_dup(&o->arena, folder) : ".";
 	if (access("/proc/self/fd", X_OK)) /* the way to a name */
 		return -1;
 	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);

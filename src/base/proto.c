@@ -97,6 +97,16 @@ bool assay_proto_next_any(assay_proto *c, assay_field *f)
 	return true;
 }
 
+size_t assay_proto_need(assay_str text)
+{
+	assay_proto c = assay_proto_on(
+		(assay_str){text.p, text.n < ASSAY_PROTO_HEAD ? text.n : ASSAY_PROTO_HEAD});
+	assay_field f;
+	assay_proto_next(&c, &f);
+	bool sized = f.wire == ASSAY_WIRE_BYTES && f.value < 1ull << 40;
+	return ASSAY_PROTO_HEAD + (sized ? (size_t)f.value : 0);
+}
+
 bool assay_proto_varint(assay_str *list, uint64_t *out)
 {
 	assay_proto c = assay_proto_on(*list);

@@ -114,6 +114,11 @@ static inline bool assay_proto_next_padded(assay_proto *c, assay_field *f)
 	return true;
 }
 
+/* What a tag and a length take at most. */
+enum { ASSAY_PROTO_HEAD = 20 };
+/* Bytes that the field at the start of a text takes at most, as far as its head tells. */
+size_t assay_proto_need(assay_str text);
+
 /* The next number of a packed list, which is then shorter by it; false at the end and when bad. */
 bool assay_proto_varint(assay_str *list, uint64_t *out);
 double assay_field_f64(const assay_field *f);

@@ -7,11 +7,6 @@
 #include "base/simd.h"
 #include "base/test.h"
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool assay_str_starts(assay_str s, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -29,6 +24,36 @@ assay_str assay_str_folder(assay_str path)
 	while (path.n && path.p[path.n - 1] != '/')
 		path.n--;
 	return path;
+}
+
+assay_str assay_str_file(assay_str path)
+{
+	size_t folder = assay_str_folder(path).n;
+	return (assay_str){path.p + folder, path.n - folder};
+}
+
+bool assay_str_is_hex(assay_str s, size_t least, size_t most)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (assay_hex_digit(s.p[i]) < 0)
+			return false;
+	return s.n >= least && s.n <= most;
+}
+
+size_t assay_digits_first(assay_str s)
+{
+	size_t n = 0;
+	while (n < s.n && assay_is_digit(s.p[n]))
+		n++;
+	return n;
+}
+
+size_t assay_digits_last(assay_str s)
+{
+	size_t n = 0;
+	while (n < s.n && assay_is_digit(s.p[s.n - 1 - n]))
+		n++;
+	return n;
 }
 
 bool assay_str_same(assay_str a, assay_str b)
@@ -157,7 +182,7 @@ static bool parse_digits(const char *p, const char *end, unsigned base, uint64_t
 		return false;
 	for (; p < end; p++) {
 		char c = assay_fold(*p);
-		unsigned d = is_digit(c)            ? (unsigned)(c - '0')
+		unsigned d = assay_is_digit(c)      ? (unsigned)(c - '0')
 			     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
 						    : 99;
 		if (d >= base || __builtin_mul_overflow(v, (uint64_t)base, &v) ||
@@ -265,8 +290,8 @@ bool assay_str_scaled(assay_str s, int scale, int64_t *out)
 		p++;
 	const char *num = p;
 	int digits = 0;
-	while (p < end && (is_digit(*p) || *p == '.'))
-		digits += is_digit(*p++);
+	while (p < end && (assay_is_digit(*p) || *p == '.'))
+		digits += assay_is_digit(*p++);
 	if (!digits)
 		return false;
 	const char *num_end = p;
@@ -423,5 +448,27 @@ TEST(hash_depends_on_every_byte_and_the_length)
 			buf[i] = 0;
 		}
 	}
+	return 0;
+}
+
+TEST(a_path_is_its_folder_and_its_file)
+{
+	assay_str path = ASSAY_S("a/b.c"), bare = ASSAY_S("b.c"), folder = ASSAY_S("a/");
+	CHECK(assay_str_is(assay_str_folder(path), "a/") &&
+	      assay_str_is(assay_str_file(path), "b.c"));
+	CHECK(!assay_str_folder(bare).n && assay_str_is(assay_str_file(bare), "b.c"));
+	CHECK(!assay_str_file(folder).n && !strcmp(assay_file_name("/x"), "x"));
+	return 0;
+}
+
+TEST(digits_at_both_ends_are_counted)
+{
+	assay_str s = ASSAY_S("12a345"), all = ASSAY_S("07"), none = {"", 0};
+	CHECK(assay_digits_first(s) == 2 && assay_digits_last(s) == 3);
+	CHECK(assay_digits_first(all) == 2 && assay_digits_last(all) == 2);
+	CHECK(!assay_digits_first(none) && !assay_digits_last(none));
+	CHECK(assay_str_is_hex(ASSAY_S("0123456789abcdef"), 7, 40));
+	CHECK(!assay_str_is_hex(ASSAY_S("ABCDEF0"), 7, 40) &&
+	      !assay_str_is_hex(ASSAY_S("abc"), 7, 40));
 	return 0;
 }

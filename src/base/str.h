@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/chars.h"
+
 typedef struct assay_str {
 	const char *p;
 	size_t n;
@@ -43,6 +45,17 @@ static inline bool assay_str_is(assay_str a, const char *z)
 bool assay_str_starts(assay_str s, const char *prefix);
 bool assay_str_ends(assay_str s, const char *suffix);
 assay_str assay_str_folder(assay_str path); /* up to the last slash, with it */
+assay_str assay_str_file(assay_str path);   /* the rest */
+static inline const char *assay_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+/* Is it as many digits of a hash, in small letters? */
+bool assay_str_is_hex(assay_str s, size_t least, size_t most);
+/* The digits it begins and ends with. */
+size_t assay_digits_first(assay_str s);
+size_t assay_digits_last(assay_str s);
 /* ASCII case folded. */
 bool assay_str_same(assay_str a, assay_str b);
 /* First position of needle, or -1; _nocase folds ASCII. */
@@ -51,10 +64,6 @@ ptrdiff_t assay_str_find_nocase(assay_str s, const char *needle);
 /* Is all of the name like the pattern? '*' stands for any text, '?' for one character; letters of
  * either case. */
 bool assay_str_glob(assay_str pattern, assay_str name);
-static inline char assay_fold(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
 /* prefix is in small letters. */
 static inline bool assay_str_starts_nocase(assay_str s, const char *prefix)
 {

@@ -3,25 +3,15 @@
 
 #include "base/test.h"
 
-static bool digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* The next run of digits or letters; empty at the end. */
 static assay_str next_part(assay_str *s)
 {
 	size_t i = 0;
-	while (i < s->n && !digit(s->p[i]) && !letter(s->p[i]))
+	while (i < s->n && !assay_is_digit(s->p[i]) && !assay_is_letter(s->p[i]))
 		i++;
 	size_t from = i;
-	bool number = i < s->n && digit(s->p[i]);
-	while (i < s->n && (number ? digit(s->p[i]) : letter(s->p[i])))
+	bool number = i < s->n && assay_is_digit(s->p[i]);
+	while (i < s->n && (number ? assay_is_digit(s->p[i]) : assay_is_letter(s->p[i])))
 		i++;
 	assay_str part = {s->p + from, i - from};
 	*s = (assay_str){s->p + i, s->n - i};
@@ -72,7 +62,7 @@ int assay_version_cmp(assay_str a, assay_str b)
 		assay_str x = next_part(&a), y = next_part(&b);
 		if (!x.n || !y.n)
 			return x.n ? extra(x) : y.n ? -extra(y) : 0;
-		bool dx = digit(*x.p), dy = digit(*y.p);
+		bool dx = assay_is_digit(*x.p), dy = assay_is_digit(*y.p);
 		if (dx != dy) /* a number against a word: 1.0.1 is newer than 1.0rc1 and 1.0post1 */
 			return dx ? 1 : -1;
 		int c = dx ? number_cmp(x, y) : text_cmp(x, y);
@@ -83,7 +73,7 @@ int assay_version_cmp(assay_str a, assay_str b)
 
 bool assay_version_like(assay_str s)
 {
-	return s.n > 2 && digit(*s.p) && s.n < 80 && assay_str_find(s, ".") > 0;
+	return s.n > 2 && assay_is_digit(*s.p) && s.n < 80 && assay_str_find(s, ".") > 0;
 }
 
 TEST(versions_compare_as_numbers)

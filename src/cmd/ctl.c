@@ -57,14 +57,14 @@ static int dial_run(const char *path)
 	if (stat(path, &st) < 0)
 		return -1;
 	bool folder = S_ISDIR(st.st_mode);
-	const char *slash = strrchr(path, '/');
+	assay_str above = assay_str_folder(assay_str_of(path));
 	char parent[4096];
-	snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) + 1 : 1,
-		 slash ? path : ".");
+	snprintf(parent, sizeof parent, "%.*s", above.n ? (int)above.n : 1,
+		 above.n ? above.p : ".");
 	int dir = open(folder ? path : parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fd = dir < 0  ? -1
 		 : folder ? dial(dir, ASSAY_RECORD_CONTROL)
-			  : dial(dir, slash ? slash + 1 : path);
+			  : dial(dir, assay_file_name(path));
 	int why = errno;
 	if (dir >= 0)
 		close(dir);

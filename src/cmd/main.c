@@ -75,12 +75,6 @@ static int no_command(int argc, char **argv)
 	return near.best ? ASSAY_EXIT_USAGE : usage(stderr);
 }
 
-static bool is_called(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-	return !strcmp(slash ? slash + 1 : path, name);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -90,7 +84,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return finish(usage(stdout), ASSAY_EXIT_FAIL);
 	assay_keep_memory();
-	if (is_called(argv[0], "assay-mpi") && !strcmp(argv[1], "report"))
+	if (!strcmp(assay_file_name(argv[0]), "assay-mpi") && !strcmp(argv[1], "report"))
 		return run_command(&assay_cmd_mpi, argc - 1, argv + 1);
 	int used;
 	const assay_cmd *cmd = assay_cmd_find(argv + 1, argc - 1, &used);

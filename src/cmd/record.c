@@ -264,8 +264,7 @@ assay_run *assay_record_read(recording *r)
 /* Telemetry that another tool wrote meanwhile, beside ours. */
 static bool take_file(recording *r, const char *from, assay_err *err)
 {
-	const char *slash = strrchr(from, '/');
-	char *to = assay_printf(&r->arena, "%s/telemetry-%s", r->dir, slash ? slash + 1 : from);
+	char *to = assay_printf(&r->arena, "%s/telemetry-%s", r->dir, assay_file_name(from));
 	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
 	char buffer[65536];
 	bool ok = in && out;

@@ -430,9 +430,7 @@ static bool make_socket(record_control *c, const char *file, assay_err *err)
 				  strerror(errno));
 	snprintf(folder, sizeof folder, "%s", there);
 	if (realpath(dirname(folder), whole) &&
-	    symlink(assay_printf(&c->arena, "%s/%s", whole,
-				 strrchr(there, '/') ? strrchr(there, '/') + 1 : there),
-		    here) == 0)
+	    symlink(assay_printf(&c->arena, "%s/%s", whole, assay_file_name(there)), here) == 0)
 		c->link = here;
 	return true;
 }

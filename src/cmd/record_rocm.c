@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "vendor/rocprof.h"
@@ -48,9 +49,8 @@ static const char *sdk_in_list(recording *r, const char *list)
  * environment's python is a link out of it. */
 static const char *folder_of_command(recording *r, const char *command)
 {
-	const char *slash = strrchr(command, '/');
-	if (slash)
-		return assay_printf(&r->arena, "%.*s", (int)(slash - command), command);
+	if (strchr(command, '/'))
+		return assay_folder_of(&r->arena, command);
 	for (const char *p = getenv("PATH"); p && *p;) {
 		size_t n = strcspn(p, ":");
 		const char *dir = assay_printf(&r->arena, "%.*s", (int)n, p);
@@ -116,12 +116,11 @@ static const char *tools_with(recording *r, const char *library, const char *res
  * first. It does nothing before its first call. */
 static const char *roctx_beside(recording *r, const char *sdk)
 {
-	const char *slash = strrchr(sdk, '/');
 	char path[PATH_MAX];
-	if (!slash)
+	if (!strchr(sdk, '/'))
 		return NULL;
-	const char *name = assay_printf(&r->arena, "%.*s/librocprofiler-sdk-roctx.so",
-					(int)(slash - sdk), sdk);
+	const char *name = assay_printf(&r->arena, "%s/librocprofiler-sdk-roctx.so",
+					assay_folder_of(&r->arena, sdk));
 	const char *found = first_match(r, name);
 	found = found ? found : first_match(r, assay_printf(&r->arena, "%s.[0-9]", name));
 	return found && realpath(found, path) ? assay_printf(&r->arena, "%s", path) : NULL;

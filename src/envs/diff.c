@@ -35,10 +35,7 @@ const char *assay_env_kind_words(assay_env_kind kind)
 
 static bool all_hex(assay_str s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-			return false;
-	return s.n >= 7 && s.n <= 64;
+	return assay_str_is_hex(s, 7, 64);
 }
 
 /* A commit cut to 8 digits is the same commit as its 40. */

@@ -296,7 +296,7 @@ static size_t key_length(const char *key)
 {
 	size_t n = strcspn(key, ".");
 	bool bus = memchr(key, ':', n) != NULL;
-	if (bus && key[n] == '.' && key[n + 1] >= '0' && key[n + 1] <= '9')
+	if (bus && key[n] == '.' && assay_is_digit(key[n + 1]))
 		n += 1 + strcspn(key + n + 1, ".");
 	return n;
 }

@@ -23,15 +23,11 @@ assay_str assay_machine_in_fact(const assay_run *run, size_t meta)
 
 assay_str assay_machine_in_path(assay_str path)
 {
-	size_t slash = path.n;
-	while (slash && path.p[slash - 1] != '/')
-		slash--;
-	assay_str name = {path.p + slash, path.n - slash};
+	assay_str name = assay_str_file(path);
 	ptrdiff_t end = assay_str_find(name, ".pt.trace.json");
 	size_t at = 0;
 	for (size_t i = 0; end > 0 && i < (size_t)end; i++)
-		if (name.p[i] == '_' && i + 1 < (size_t)end && name.p[i + 1] >= '0' &&
-		    name.p[i + 1] <= '9')
+		if (name.p[i] == '_' && i + 1 < (size_t)end && assay_is_digit(name.p[i + 1]))
 			at = i;
 	return (assay_str){name.p, at};
 }

@@ -16,11 +16,7 @@ uint32_t assay_native_code(const assay_run *run, uint32_t sample)
 
 const char *assay_native_library(assay_arena *a, const assay_run *run, uint32_t code)
 {
-	assay_str file = assay_text(run, run->part.t.code.file[code]);
-	size_t at = file.n;
-	while (at && file.p[at - 1] != '/')
-		at--;
-	return assay_fmt_safe(a, (assay_str){file.p + at, file.n - at});
+	return assay_fmt_safe(a, assay_str_file(assay_text(run, run->part.t.code.file[code])));
 }
 
 const char *assay_native_words(assay_arena *a, const assay_run *run, uint32_t code)

@@ -135,6 +135,13 @@ static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
 	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
 }
 
+/* One number for each device of each source. */
+static inline uint64_t assay_gpu_place(const assay_tables *t, uint32_t row)
+{
+	uint32_t track = t->gpu.track[row];
+	return (uint64_t)t->track.source[track] << 32 | (uint32_t)t->track.pid[track];
+}
+
 /* The innermost call of a stack that is the program's own; the innermost of all when none is. */
 static inline uint32_t assay_own_call(const assay_tables *t, uint32_t stack)
 {

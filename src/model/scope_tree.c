@@ -71,9 +71,7 @@ static bool is_counted(assay_str name)
 
 size_t assay_scope_stem(assay_str name)
 {
-	size_t n = name.n;
-	while (n && name.p[n - 1] >= '0' && name.p[n - 1] <= '9')
-		n--;
+	size_t n = name.n - assay_digits_last(name);
 	if (n == name.n || n < 2)
 		return name.n;
 	char c = name.p[n - 1];

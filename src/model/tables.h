@@ -150,6 +150,11 @@ typedef struct assay_table_info {
 extern const char *const assay_col_type_name[ASSAY_COL_TYPE_COUNT];
 extern const assay_type assay_col_public[ASSAY_COL_TYPE_COUNT];
 extern const assay_table_info assay_table_infos[ASSAY_T_COUNT];
+/* NULL for none. */
+static inline const char *assay_table_name(assay_table_id id)
+{
+	return id < ASSAY_T_COUNT ? assay_table_infos[id].name : NULL;
+}
 
 /* Table that host.detail points into, by assay_host_kind. */
 extern const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT];

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/test.h"
 
 static const struct row {
@@ -35,7 +36,7 @@ static bool ends(const char *s, size_t n, const char *suffix)
 static size_t without_version(const char *s, size_t n)
 {
 	size_t at = n;
-	while (at && s[at - 1] >= '0' && s[at - 1] <= '9')
+	while (at && assay_is_digit(s[at - 1]))
 		at--;
 	return at < n && at > 2 && s[at - 1] == 'v' && s[at - 2] == '_' ? at - 2 : n;
 }

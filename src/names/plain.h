@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/chars.h"
+
 enum { ASSAY_PLAIN_MAX = 32 };
 
 /* Its length in buf; 0 when it is too long to be a word. */
@@ -15,7 +17,7 @@ static inline size_t assay_plain_name(const char *p, size_t n, char buf[ASSAY_PL
 	size_t out = 0;
 	for (size_t i = 0; i < n; i++) {
 		char c = p[i];
-		if ((c >= '0' && c <= '9') || (c && strchr(" _-#:=.*()[]/", c)))
+		if (assay_is_digit(c) || (c && strchr(" _-#:=.*()[]/", c)))
 			continue;
 		if (out == ASSAY_PLAIN_MAX - 1)
 			return 0;

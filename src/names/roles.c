@@ -27,12 +27,7 @@ static bool is_log_softmax(assay_str name)
 static bool is_compiled_cast(assay_str name)
 {
 	static const char start[] = "triton_poi_fused__to_copy_";
-	size_t i = strlen(start);
-	if (!assay_str_starts(name, start))
-		return false;
-	while (i < name.n && name.p[i] >= '0' && name.p[i] <= '9')
-		i++;
-	return i == name.n;
+	return assay_str_starts(name, start) && strlen(start) + assay_digits_last(name) == name.n;
 }
 
 assay_role assay_role_of_kernel(assay_str name)

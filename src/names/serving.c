@@ -11,8 +11,7 @@ static bool number_after(assay_str *rest, const char *key, double *out)
 	if (at < 0)
 		return false;
 	size_t i = (size_t)at + strlen(key), from = i;
-	while (i < rest->n && rest->p[i] >= '0' && rest->p[i] <= '9')
-		i++;
+	i += assay_digits_first((assay_str){rest->p + i, rest->n - i});
 	if (i == from || !assay_str_f64((assay_str){rest->p + from, i - from}, out))
 		return false;
 	*rest = (assay_str){rest->p + i, rest->n - i};
@@ -108,10 +107,9 @@ static bool parse_tensorrt(assay_str name, assay_serving *out)
 	ptrdiff_t last = assay_str_find(g, "gen reqs");
 	if (last < 2)
 		return false;
-	size_t i = (size_t)last - 1;
-	while (i && g.p[i - 1] >= '0' && g.p[i - 1] <= '9')
-		i--;
-	assay_str_f64((assay_str){g.p + i, (size_t)last - 1 - i}, &generation);
+	g.n = (size_t)last - 1;
+	size_t digits = assay_digits_last(g);
+	assay_str_f64((assay_str){g.p + g.n - digits, digits}, &generation);
 	*out = (assay_serving){.phase = phase_of(context, generation),
 			       .requests = context + generation,
 			       .tokens = generation};

@@ -42,18 +42,13 @@ assay_vendor assay_vendor_of_product(assay_str product)
 	return ASSAY_VENDOR_UNKNOWN;
 }
 
-static int hex_of(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 assay_str assay_gfx_in(assay_str *text)
 {
 	enum { SHORTEST = 6, LONGEST = 8 };
 	for (ptrdiff_t at; (at = assay_str_find(*text, "gfx")) >= 0;) {
 		assay_str name = {text->p + at, 3};
 		size_t left = text->n - (size_t)at;
-		while (name.n < left && hex_of(name.p[name.n]) >= 0)
+		while (name.n < left && assay_hex_digit(name.p[name.n]) >= 0)
 			name.n++;
 		*text = (assay_str){name.p + name.n, left - name.n};
 		if (name.n >= SHORTEST && name.n <= LONGEST)
@@ -67,8 +62,8 @@ bool assay_gfx_parts(assay_str arch, int64_t part[3])
 	if (!assay_str_starts(arch, "gfx") || arch.n < 6 ||
 	    !assay_str_i64((assay_str){arch.p + 3, arch.n - 5}, &part[0]) || part[0] < 0)
 		return false;
-	part[1] = hex_of(arch.p[arch.n - 2]);
-	part[2] = hex_of(arch.p[arch.n - 1]);
+	part[1] = assay_hex_digit(arch.p[arch.n - 2]);
+	part[2] = assay_hex_digit(arch.p[arch.n - 1]);
 	return part[1] >= 0 && part[2] >= 0;
 }
 

@@ -227,7 +227,7 @@ static bool names_release(const char *path)
 		"libhsa-runtime64.",   "libhiptensor.",   "libmigraphx.",
 		"librocprofiler-sdk.", "librocm-core.",   "libamd_smi.",
 		"librocm_smi64."};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = assay_file_name(path);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(stems); i++)
 		if (!strncmp(name, stems[i], strlen(stems[i])))
 			return true;

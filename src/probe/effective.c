@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/folders.h"
 #include "probe/probe.h"
 
 /* Where a library looks for its kernels: a variable first, then a folder beside itself. */
@@ -14,28 +15,22 @@ static const struct {
 	{"miopen", "MIOPEN_SYSTEM_DB_PATH", "../share/miopen/db"},
 };
 
-static const char *folder_of(assay_ctx *c, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? assay_dup(c->a, (assay_str){path, (size_t)(slash - path)}) : "";
-}
-
 static const char *database_dir(assay_ctx *c, size_t i, const assay_used_file *lib, const char **by)
 {
 	const char *given = assay_ctx_var(c, databases[i].variable);
 	*by = given && *given ? databases[i].variable : "beside the library";
 	if (given && *given)
 		return given;
-	const char *dir =
-		assay_printf(c->a, "%s/%s", folder_of(c, lib->file->path), databases[i].beside);
+	const char *dir = assay_printf(c->a, "%s/%s", assay_folder_of(c->a, lib->file->path),
+				       databases[i].beside);
 	const char *real = assay_root_real(&c->root, c->a, dir);
 	if (real && assay_root_is_dir(&c->root, real))
 		return real;
 	/* Debian numbers the folder: rocblas/5.1.0/library */
 	for (size_t k = 0; k < c->env->kdbs.n; k++)
 		if (!strcmp(c->env->kdbs.p[k].library, databases[i].library) &&
-		    !strncmp(c->env->kdbs.p[k].path, folder_of(c, lib->file->path),
-			     strlen(folder_of(c, lib->file->path))))
+		    !strncmp(c->env->kdbs.p[k].path, assay_folder_of(c->a, lib->file->path),
+			     strlen(assay_folder_of(c->a, lib->file->path))))
 			return c->env->kdbs.p[k].path;
 	return dir;
 }

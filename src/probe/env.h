@@ -94,6 +94,8 @@ typedef struct assay_lib {
 	const char *plain_by;
 	bool disagree; /* torch's copy and the system's are different builds */
 } assay_lib;
+/* The copy that is this file, or NULL. */
+const assay_lib_copy *assay_lib_copy_of(const assay_lib *lib, const assay_file *f);
 
 typedef struct assay_kdb_file {
 	const char *name; /* below the database's folder */

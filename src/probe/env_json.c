@@ -239,14 +239,6 @@ static void owner(assay_jsonw *w, const assay_installed *o)
 	assay_jsonw_close(w, '}');
 }
 
-static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)
-{
-	for (size_t i = 0; i < lib->copies.n; i++)
-		if (lib->copies.p[i].file == f)
-			return &lib->copies.p[i];
-	return NULL;
-}
-
 static void chosen_copy(assay_jsonw *w, const char *key, const assay_lib *lib, const assay_file *f,
 			const char *by)
 {
@@ -254,7 +246,7 @@ static void chosen_copy(assay_jsonw *w, const char *key, const assay_lib *lib, c
 		assay_jsonw_null(w, key);
 		return;
 	}
-	const assay_lib_copy *c = copy_of(lib, f);
+	const assay_lib_copy *c = assay_lib_copy_of(lib, f);
 	assay_jsonw_open(w, key, '{');
 	file_fields(w, f);
 	assay_jsonw_z(w, "version", c ? c->version : NULL);

@@ -3,16 +3,14 @@
 
 #include <stdio.h>
 
+#include "base/num.h"
 #include "base/test.h"
 
 enum { INDEX_MAX = 256 << 20, ENTRY_FIXED = 62, GITLINK = 0160000, REF_DEPTH = 5 };
 
 static bool is_sha(assay_str s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-			return false;
-	return s.n == 40 || s.n == 64;
+	return assay_str_is_hex(s, 40, 40) || assay_str_is_hex(s, 64, 64);
 }
 
 /* The git folder of a checkout: .git itself, or where the file .git points. */
@@ -79,12 +77,6 @@ char *assay_git_head(const assay_root *root, assay_arena *a, const char *dir)
 	return NULL;
 }
 
-static uint32_t be32(const char *p)
-{
-	const unsigned char *b = (const unsigned char *)p;
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
-
 /* Where version 4 says how many bytes of the last name to drop: git's offset encoding. */
 static bool prefix_drop(assay_str s, size_t *at, size_t *drop)
 {
@@ -141,8 +133,8 @@ bool assay_git_index_link(assay_str index, const char *path, char hex[41])
 	struct index_walk w = {.s = index, .at = 12};
 	if (index.n < 12 || memcmp(index.p, "DIRC", 4))
 		return false;
-	w.version = be32(index.p + 4);
-	uint32_t entries = be32(index.p + 8);
+	w.version = assay_big_endian(index.p + 4, 4);
+	uint32_t entries = assay_big_endian(index.p + 8, 4);
 	if (w.version < 2 || w.version > 4)
 		return false;
 	for (uint32_t i = 0; i < entries; i++) {
@@ -151,7 +143,7 @@ bool assay_git_index_link(assay_str index, const char *path, char hex[41])
 			return false;
 		if (!assay_str_eq((assay_str){w.name, w.name_n}, assay_str_of(path)))
 			continue;
-		if ((be32(index.p + e + 24) & 0170000) != GITLINK)
+		if ((assay_big_endian(index.p + e + 24, 4) & 0170000) != GITLINK)
 			return false;
 		for (size_t k = 0; k < 20; k++)
 			snprintf(hex + 2 * k, 3, "%02x", (unsigned char)index.p[e + 40 + k]);

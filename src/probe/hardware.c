@@ -304,7 +304,7 @@ static void compiler(assay_ctx *c, const char *key, const char *dir)
 	const char *best = NULL;
 	for (size_t i = 0; i < names->n; i++) {
 		const char *n = names->p[i].name;
-		if (*n >= '0' && *n <= '9' &&
+		if (assay_is_digit(*n) &&
 		    (!best || assay_version_cmp(assay_str_of(n), assay_str_of(best)) > 0))
 			best = n;
 	}

@@ -264,10 +264,7 @@ static int identity(const assay_file *f, char *out, size_t cap)
 
 static bool is_digest(assay_str s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-			return false;
-	return s.n == 64;
+	return assay_str_is_hex(s, 64, 64);
 }
 
 /* The remembered lines, found by the identity they start with. */

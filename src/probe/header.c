@@ -7,8 +7,7 @@
 
 static bool word_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
+	return assay_is_letter(c) || assay_is_digit(c) || c == '_';
 }
 
 /* The line without its comments; *block says whether a block comment is open at its end. */

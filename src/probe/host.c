@@ -35,7 +35,7 @@ static const char *glibc_of_root(assay_ctx *c)
 			assay_str rest = {text.p + at + 23, text.n - (size_t)at - 23};
 			size_t n = 0;
 			while (n < rest.n && n < 16 &&
-			       (rest.p[n] == '.' || (rest.p[n] >= '0' && rest.p[n] <= '9')))
+			       (rest.p[n] == '.' || assay_is_digit(rest.p[n])))
 				n++;
 			while (n && rest.p[n - 1] == '.')
 				n--;

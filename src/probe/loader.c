@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/folders.h"
 #include "base/test.h"
 #include "probe/ldcache.h"
 #include "probe/probe.h"
@@ -54,18 +55,6 @@ struct loader {
 	assay_vec(struct loaded) objects;
 	assay_program *program; /* whose objects they are; NULL: nobody keeps a list */
 };
-
-static const char *folder(assay_arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? assay_dup(a, (assay_str){path, (size_t)(slash - path)}) : "";
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* $ORIGIN and ${ORIGIN}; other tokens ($LIB, $PLATFORM) are left and simply do not match. */
 static const char *expand(assay_arena *a, assay_str dir, const char *origin)
@@ -122,7 +111,8 @@ static bool search_rpath_chain(struct loader *l, int from, const char *name, str
 		const struct loaded *o = &l->objects.p[i];
 		if (o->file->runpath || !o->file->rpath)
 			continue;
-		const char *origin = folder(l->c->a, o->path), *owner = base_name(o->path);
+		const char *origin = assay_folder_of(l->c->a, o->path),
+			   *owner = assay_file_name(o->path);
 		if (search_list(l, o->file->rpath, origin, name, out)) {
 			out->by = assay_printf(l->c->a, "RPATH of %s", owner);
 			return true;
@@ -163,9 +153,10 @@ static bool search(struct loader *l, int from, const char *name, struct found *o
 		return true;
 	}
 	if (from >= 0) {
-		const char *path = l->objects.p[from].path, *origin = folder(l->c->a, path);
+		const char *path = l->objects.p[from].path,
+			   *origin = assay_folder_of(l->c->a, path);
 		if (search_list(l, l->objects.p[from].file->runpath, origin, name, out)) {
-			out->by = assay_printf(l->c->a, "RUNPATH of %s", base_name(path));
+			out->by = assay_printf(l->c->a, "RUNPATH of %s", assay_file_name(path));
 			return true;
 		}
 	}
@@ -228,9 +219,9 @@ static void start_with(struct loader *l, const char *path, const char *by)
 {
 	assay_file *f = path ? assay_ctx_file(l->c, path, false) : NULL;
 	size_t from = l->objects.n;
-	if (!f || !f->elf || already(l, base_name(path)))
+	if (!f || !f->elf || already(l, assay_file_name(path)))
 		return;
-	add_loaded(l, f, path, base_name(path), by, -1);
+	add_loaded(l, f, path, assay_file_name(path), by, -1);
 	load_all(l, from);
 }
 
@@ -365,7 +356,7 @@ static void torch_choice(struct loader *l, assay_lib *lib)
 {
 	for (size_t i = 0; i < l->objects.n; i++) {
 		struct loaded *o = &l->objects.p[i];
-		if (!is_stem(base_name(o->path), lib->stem) && !is_stem(o->name, lib->stem))
+		if (!is_stem(assay_file_name(o->path), lib->stem) && !is_stem(o->name, lib->stem))
 			continue;
 		lib->effective = o->file;
 		lib->by = o->by;
@@ -387,7 +378,7 @@ static void process_choice(assay_ctx *c, assay_lib *lib)
 {
 	for (size_t i = 0; i < c->env->process.maps.n; i++) {
 		const char *path = c->env->process.maps.p[i];
-		if (!is_stem(base_name(path), lib->stem) || is_replaced(c, path))
+		if (!is_stem(assay_file_name(path), lib->stem) || is_replaced(c, path))
 			continue;
 		assay_file *f = assay_ctx_file(c, path, false);
 		if (!f)
@@ -451,7 +442,7 @@ static void keep_objects(struct loader *l)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(known); i++)
 		for (size_t k = 0; k < l->objects.n; k++) {
 			struct loaded *o = &l->objects.p[k];
-			if (!is_stem(base_name(o->path), known[i].stem) &&
+			if (!is_stem(assay_file_name(o->path), known[i].stem) &&
 			    !is_stem(o->name, known[i].stem))
 				continue;
 			o->file->want_hash = true;
@@ -611,7 +602,7 @@ assay_file *assay_ctx_dlopen(assay_ctx *c, const char *name, const char **path, 
 	return hit.file;
 }
 
-static const assay_lib_copy *copy_of(const assay_lib *lib, const assay_file *f)
+const assay_lib_copy *assay_lib_copy_of(const assay_lib *lib, const assay_file *f)
 {
 	for (size_t i = 0; i < lib->copies.n; i++)
 		if (lib->copies.p[i].file == f)
@@ -646,7 +637,7 @@ static void finish(assay_ctx *c)
 			continue;
 		for (size_t k = 0; k < lib->copies.n && !lib->disagree; k++) {
 			const assay_lib_copy *other = &lib->copies.p[k],
-					     *used = copy_of(lib, lib->effective);
+					     *used = assay_lib_copy_of(lib, lib->effective);
 			bool installed = !strcmp(other->where, "rocm") ||
 					 !strcmp(other->where, "cuda") ||
 					 !strcmp(other->where, "system");

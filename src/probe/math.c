@@ -250,10 +250,7 @@ static void rccl_block(assay_ctx *c)
 
 static bool is_commit(assay_str s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-			return false;
-	return s.n >= 7 && s.n <= 40;
+	return assay_str_is_hex(s, 7, 40);
 }
 
 static void ck_block(assay_ctx *c)

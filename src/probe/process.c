@@ -12,8 +12,7 @@ static const char *const of_interest[] = {"libhip",      "librocblas", "libMIOpe
 
 static bool interesting(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = assay_file_name(path);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of_interest); i++)
 		if (!strncmp(name, of_interest[i], strlen(of_interest[i])))
 			return true;

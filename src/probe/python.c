@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "base/json.h"
 #include "base/test.h"
 #include "base/version.h"
@@ -14,9 +15,8 @@
 
 static const char *parent(assay_arena *a, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	return slash && slash != path ? assay_dup(a, (assay_str){path, (size_t)(slash - path)})
-				      : "/";
+	const char *dir = assay_folder_of(a, path);
+	return *dir ? dir : "/";
 }
 
 static const char *join(assay_ctx *c, const char *dir, const char *name)
@@ -117,7 +117,7 @@ static bool use_exe(assay_ctx *c, const char *exe)
 	const char *real = assay_root_real(&c->root, c->a, exe);
 	if (!real)
 		return false;
-	const char *name = strrchr(real, '/') + 1;
+	const char *name = assay_file_name(real);
 	p->prefix = parent(c->a, parent(c->a, real));
 	if (is_xy(name, &xy))
 		p->xy = assay_dup(c->a, assay_str_of(xy));
@@ -363,7 +363,7 @@ static const char *version_from_conda(assay_ctx *c, const char *prefix)
 		if (!assay_str_starts(rest, "python-"))
 			continue;
 		assay_str_cut(&rest, '-');
-		if (rest.n && *rest.p >= '0' && *rest.p <= '9')
+		if (assay_digits_first(rest))
 			return assay_dup(c->a, assay_str_cut(&rest, '-'));
 	}
 	return NULL;
@@ -416,10 +416,7 @@ static void normalise(char *s)
 
 static bool all_hex(assay_str s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-			return false;
-	return s.n >= 7 && s.n <= 40;
+	return assay_str_is_hex(s, 7, 40);
 }
 
 /* A commit in a version: +g<sha>, .git<sha>, +git<sha>, a bare hex local part; +d20240131 is a

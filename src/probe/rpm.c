@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/sqlite.h"
 #include "base/test.h"
 #include "probe/packages.h"
@@ -26,21 +27,21 @@ typedef struct field {
 	uint32_t count;
 } field;
 
-static uint32_t big_endian(const unsigned char *p)
+static uint32_t number_at(const void *p)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+	return assay_big_endian(p, 4);
 }
 
 /* The data of a tag, count 0 when it is not there in that type. */
 static field find(header h, uint32_t tag, uint32_t type)
 {
-	size_t entries = h.n >= 8 ? big_endian(h.p) : 0;
+	size_t entries = h.n >= 8 ? number_at(h.p) : 0;
 	size_t data = 8 + entries * ENTRY;
 	for (size_t i = 0; data <= h.n && i < entries; i++) {
 		const unsigned char *e = h.p + 8 + i * ENTRY;
-		size_t at = data + big_endian(e + 8);
-		if (big_endian(e) == tag && big_endian(e + 4) == type && at < h.n)
-			return (field){h.p + at, h.p + h.n, big_endian(e + 12)};
+		size_t at = data + number_at(e + 8);
+		if (number_at(e) == tag && number_at(e + 4) == type && at < h.n)
+			return (field){h.p + at, h.p + h.n, number_at(e + 12)};
 	}
 	return (field){0};
 }
@@ -185,7 +186,7 @@ static void offer_files(assay_owners *o, header h, const char *base, const assay
 		*assay_push(&folder) = s;
 	for (uint32_t i = 0; i < index.count && (size_t)(index.end - index.p) / 4 > i; i++) {
 		assay_str name = next_text(&names);
-		uint32_t k = big_endian(index.p + 4 * (size_t)i);
+		uint32_t k = number_at(index.p + 4 * (size_t)i);
 		if (k >= folder.n || !assay_str_is(name, base))
 			continue;
 		const char *path =

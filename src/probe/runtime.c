@@ -152,15 +152,11 @@ static void copy_vars(assay_ctx *c, assay_pairs *to, const char *const *names, s
 		assay_ctx_pair(c, to, names[i], assay_ctx_var(c, names[i]));
 }
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 /* The last group of a UUID (a pod's, in Kubernetes) is twelve digits long too. */
 static bool in_uuid(assay_str s, size_t from)
 {
-	return from >= 2 && (s.p[from - 1] == '-' || s.p[from - 1] == '_') && is_hex(s.p[from - 2]);
+	return from >= 2 && (s.p[from - 1] == '-' || s.p[from - 1] == '_') &&
+	       assay_hex_digit(s.p[from - 2]) >= 0;
 }
 
 /* First run of lower-hex digits between the two lengths; runs inside longer words do not count. */
@@ -168,7 +164,7 @@ static bool hex_run(assay_str s, size_t least, size_t most, assay_str *out)
 {
 	for (size_t i = 0; i < s.n;) {
 		size_t from = i;
-		while (i < s.n && is_hex(s.p[i]))
+		while (i < s.n && assay_hex_digit(s.p[i]) >= 0)
 			i++;
 		if (i - from >= least && i - from <= most && (least == 64 || !in_uuid(s, from))) {
 			*out = (assay_str){s.p + from, i - from};

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <stdio.h>
 
+#include "base/folders.h"
 #include "base/json.h"
 #include "base/test.h"
 #include "base/version.h"
@@ -160,17 +161,11 @@ static const char *editable_dir(assay_ctx *c)
 	return dir && *dir == '/' && has_third_party(c, dir) ? dir : NULL;
 }
 
-static const char *up(assay_arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? assay_dup(a, (assay_str){path, (size_t)(slash - path)}) : "";
-}
-
 static const char *source_above(assay_ctx *c)
 {
 	const char *dir = assay_root_real(&c->root, c->a, c->env->torch.dir);
 	for (int i = 0; dir && i < 2; i++) {
-		dir = up(c->a, dir);
+		dir = assay_folder_of(c->a, dir);
 		if (assay_root_exists(&c->root, assay_printf(c->a, "%s/.git", dir)) &&
 		    has_third_party(c, dir))
 			return dir;
@@ -353,8 +348,7 @@ static assay_tri has_flag(const assay_torch *t, const char *name)
 	size_t n = strlen(want);
 	for (const char *p = t->flags; (p = strstr(p, want)); p += n) {
 		char next = p[n];
-		if (!((next >= '0' && next <= '9') || (next >= 'a' && next <= 'z') ||
-		      (next >= 'A' && next <= 'Z') || next == '_'))
+		if (!assay_is_digit(next) && !assay_is_letter(next) && next != '_')
 			return ASSAY_TRI_YES;
 	}
 	return !strcmp(t->flags_source, "macros.h") ? ASSAY_TRI_NO : ASSAY_TRI_UNKNOWN;

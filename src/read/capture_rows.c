@@ -1,4 +1,5 @@
 /* Records of a capture to rows; GPU work and ranges have files of their own. */
+#include "base/num.h"
 #include "read/capture.h"
 
 #include <inttypes.h>
@@ -299,9 +300,9 @@ static void read_end(capture *c, const any_record *r)
 static void read_clock(capture *c, const any_record *r)
 {
 	enum { SLACK_NS = 2000000, SLEW = 1000 };
-	int64_t offset = (int64_t)((uint64_t)r->clock.real - (uint64_t)r->clock.boot);
-	int64_t gap = (int64_t)((uint64_t)r->clock.boot - (uint64_t)c->clock_at);
-	int64_t step = (int64_t)((uint64_t)offset - (uint64_t)c->clock_offset);
+	int64_t offset = assay_wrap_sub(r->clock.real, r->clock.boot);
+	int64_t gap = assay_wrap_sub(r->clock.boot, c->clock_at);
+	int64_t step = assay_wrap_sub(offset, c->clock_offset);
 	int64_t most = SLACK_NS + (gap > 0 ? gap / SLEW : 0);
 	if (c->clock_at && (step > most || step < -most))
 		assay_warn(

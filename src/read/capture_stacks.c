@@ -43,10 +43,7 @@ static int64_t native_offset(assay_str name)
 	uint64_t v = 0;
 	size_t i = 1;
 	for (; i < name.n && name.p[i] != ' ' && v >> 58 == 0; i++) {
-		char x = name.p[i];
-		int digit = x >= '0' && x <= '9'   ? x - '0'
-			    : x >= 'a' && x <= 'f' ? x - 'a' + 10
-						   : -1;
+		int digit = assay_hex_digit(name.p[i]);
 		if (digit < 0)
 			return -1;
 		v = v << 4 | (unsigned)digit;

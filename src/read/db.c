@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/sqlite.h"
 #include "base/test.h"
 
@@ -83,25 +84,18 @@ enum {
 	HEADER = 100,
 };
 
-static uint32_t big_endian(const char *p, int bytes)
-{
-	uint32_t v = 0;
-	for (int i = 0; i < bytes; i++)
-		v = v << 8 | (unsigned char)p[i];
-	return v;
-}
-
 static uint32_t page_size(const char *header)
 {
-	uint32_t size = big_endian(header + PAGE_SIZE, 2);
+	uint32_t size = assay_big_endian(header + PAGE_SIZE, 2);
 	return size == 1 ? 65536 : size;
 }
 
 /* How long the header says the file is; 0 when it does not say. */
 static uint64_t bytes_told(const char *header)
 {
-	bool valid = big_endian(header + CHANGES, 4) == big_endian(header + PAGES_VALID, 4);
-	return valid ? (uint64_t)big_endian(header + PAGES, 4) * page_size(header) : 0;
+	bool valid =
+		assay_big_endian(header + CHANGES, 4) == assay_big_endian(header + PAGES_VALID, 4);
+	return valid ? (uint64_t)assay_big_endian(header + PAGES, 4) * page_size(header) : 0;
 }
 
 /* SQLite refuses a file that is shorter than its header says, but only stumbles over empty pages:

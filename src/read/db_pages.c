@@ -1,4 +1,5 @@
 #include "read/db_pages.h"
+#include "base/num.h"
 
 #include <string.h>
 
@@ -10,21 +11,14 @@ enum {
 	VARINT_MAX = 9,
 };
 
-static uint32_t be(const char *p, int bytes)
-{
-	uint32_t v = 0;
-	for (int i = 0; i < bytes; i++)
-		v = v << 8 | (unsigned char)p[i];
-	return v;
-}
-
 bool assay_db_pages_open(assay_db_pages *f, const char *header, uint64_t bytes)
 {
 	enum { PAGE_SIZE = 16, RESERVED = 20, ENCODING = 56, UTF8 = 1, USABLE_MIN = 480 };
 	*f = (assay_db_pages){0};
-	if (bytes < HEADER || be(header + ENCODING, 4) != UTF8)
+	if (bytes < HEADER || assay_big_endian(header + ENCODING, 4) != UTF8)
 		return false;
-	uint32_t size = be(header + PAGE_SIZE, 2), reserved = be(header + RESERVED, 1);
+	uint32_t size = assay_big_endian(header + PAGE_SIZE, 2),
+		 reserved = assay_big_endian(header + RESERVED, 1);
 	if (size == 1)
 		size = 65536;
 	if (size < 512 || (size & (size - 1)) || size - reserved < USABLE_MIN)
@@ -109,7 +103,7 @@ static bool enter(assay_db_walk *w, uint32_t n)
 	w->pages_left--;
 	w->at[w->depth].page = n;
 	w->at[w->depth].next = 0;
-	w->at[w->depth].cells = be(head + 3, 2);
+	w->at[w->depth].cells = assay_big_endian(head + 3, 2);
 	w->depth++;
 	return true;
 }
@@ -133,7 +127,7 @@ static const char *gather(assay_db_walk *w, const char *p, uint64_t size, uint32
 	w->spill_left -= size;
 	assay_vec_reserve(&w->spilled, (size_t)size);
 	memcpy(w->spilled.p, p, local);
-	uint32_t next = be(p + local, 4);
+	uint32_t next = assay_big_endian(p + local, 4);
 	for (uint64_t have = local; have < size;) {
 		const char *page = page_at(w, ASSAY_DB_DEPTH, next);
 		if (!page)
@@ -141,7 +135,7 @@ static const char *gather(assay_db_walk *w, const char *p, uint64_t size, uint32
 		uint64_t n = size - have < f->usable - 4 ? size - have : f->usable - 4;
 		memcpy(w->spilled.p + have, page + 4, (size_t)n);
 		have += n;
-		next = be(page, 4);
+		next = assay_big_endian(page, 4);
 	}
 	return w->spilled.p;
 }
@@ -244,7 +238,7 @@ static const char *cell_at(const assay_db_walk *w, const char *page, uint32_t n,
 	uint64_t slot = first + 2ull * n;
 	if (slot + 2 > w->file->usable)
 		return NULL;
-	uint32_t at = be(page + slot, 2);
+	uint32_t at = assay_big_endian(page + slot, 2);
 	return at >= first && at < w->file->usable ? page + at : NULL;
 }
 
@@ -266,7 +260,7 @@ static bool descend(assay_db_walk *w, const char *page, const char *head)
 	const char *cell = n == cells ? head + 8 : cell_at(w, page, n, 12);
 	if (!cell || cell + 4 > page + w->file->usable)
 		return false;
-	return enter(w, be(cell, 4));
+	return enter(w, assay_big_endian(cell, 4));
 }
 
 bool assay_db_walk_next(assay_db_walk *w)

@@ -228,7 +228,7 @@ static bool json_number(assay_str raw, double *out)
 	char c = raw.n ? raw.p[0] : 0;
 	if (c == '"' || c == '{' || c == '[' || c == 'n' || !py_float(raw, out))
 		return false;
-	bool digits = raw.p[raw.n - 1] >= '0' && raw.p[raw.n - 1] <= '9';
+	bool digits = assay_is_digit(raw.p[raw.n - 1]);
 	return !(isinf(*out) && digits && is_integer_text(raw));
 }
 

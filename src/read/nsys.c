@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/test.h"
 #include "read/databases.h"
 #include "read/rocprof.h"
@@ -27,7 +28,7 @@ bool nsys_span(nsys *n, int column, int64_t *ts, int64_t *dur)
 		assay_count(n->part, ASSAY_ISSUE_negative_duration, 1);
 		end = *ts;
 	}
-	*dur = (int64_t)((uint64_t)end - (uint64_t)*ts);
+	*dur = assay_wrap_sub(end, *ts);
 	return true;
 }
 

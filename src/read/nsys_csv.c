@@ -131,11 +131,10 @@ static int64_t device_of(reader *r)
 	assay_str s = cell(r, F_DEVICE);
 	if (!s.n)
 		return -1;
-	size_t at = s.p[s.n - 1] == ')' ? s.n - 1 : s.n, end = at;
-	while (at && s.p[at - 1] >= '0' && s.p[at - 1] <= '9')
-		at--;
+	s.n -= s.p[s.n - 1] == ')';
+	size_t digits = assay_digits_last(s), at = s.n - digits;
 	int64_t id;
-	if (!assay_str_i64((assay_str){s.p + at, end - at}, &id) || id > INT32_MAX)
+	if (!assay_str_i64((assay_str){s.p + at, digits}, &id) || id > INT32_MAX)
 		return -1;
 	uint32_t d = assay_rocprof_device(r->part, id);
 	assay_device_table *t = &r->part->t.device;

@@ -160,9 +160,7 @@ static assay_sid call_name(nsys *n, int column)
 {
 	assay_sid sid = nsys_name(n, column);
 	assay_str s = assay_pool_get(&n->part->strings, sid);
-	size_t digits = 0;
-	while (digits < s.n && s.p[s.n - 1 - digits] >= '0' && s.p[s.n - 1 - digits] <= '9')
-		digits++;
+	size_t digits = assay_digits_last(s);
 	bool version = digits >= 4 && s.n > digits + 2 && s.p[s.n - digits - 1] == 'v' &&
 		       s.p[s.n - digits - 2] == '_';
 	return version ? assay_intern(&n->part->strings, (assay_str){s.p, s.n - digits - 2}) : sid;

@@ -10,7 +10,7 @@
 #include "base/test.h"
 #include "read/reader.h"
 
-enum { TAG_MAX = 20, SNIFF_PACKETS = 8 };
+enum { SNIFF_PACKETS = 8 };
 static const uint64_t args_per_byte = 16, args_least = 64u << 20;
 
 /* ------------------------------------------------------------------ which file it is */
@@ -428,16 +428,6 @@ static void read_packet(perfetto *x, assay_str message)
 
 /* ------------------------------------------------------------------ the file */
 
-/* Bytes the field at v needs, as far as its head tells. */
-static size_t field_size(assay_view v)
-{
-	assay_proto c = assay_proto_on((assay_str){v.p, v.n < TAG_MAX ? v.n : TAG_MAX});
-	assay_field f;
-	assay_proto_next(&c, &f);
-	return f.wire == ASSAY_WIRE_BYTES && f.value < 1ull << 40 ? (size_t)f.value + TAG_MAX
-								  : TAG_MAX;
-}
-
 /* All whole packets of the view; what they take. False: what follows is no packet, or is cut. */
 static bool read_view(perfetto *x, assay_view v, size_t *used)
 {
@@ -464,7 +454,7 @@ static void read_all(perfetto *x)
 			break;
 		assay_input_drop(x->in, pos + used);
 		/* a packet that is longer than the window */
-		want = used < v.n ? field_size((assay_view){v.p + used, v.n - used, v.end}) : 0;
+		want = used < v.n ? assay_proto_need((assay_str){v.p + used, v.n - used}) : 0;
 		want = want > WINDOW ? want : WINDOW;
 		if (run->progress)
 			run->progress(run->progress_ctx, assay_input_path(x->in),

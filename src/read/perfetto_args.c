@@ -100,11 +100,9 @@ _Static_assert(ASSAY_COUNT_OF(known) < NOT_KNOWN, "one byte a name");
 /* The next run of digits; false when there is none. */
 static bool digits(assay_str *s, int64_t *out)
 {
-	while (s->n && (*s->p < '0' || *s->p > '9'))
+	while (s->n && !assay_is_digit(*s->p))
 		s->p++, s->n--;
-	size_t n = 0;
-	while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
-		n++;
+	size_t n = assay_digits_first(*s);
 	bool ok = n && assay_str_i64((assay_str){s->p, n}, out);
 	s->p += n;
 	s->n -= n;

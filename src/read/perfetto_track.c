@@ -268,12 +268,12 @@ static bool number_behind(assay_str name, const char *word, int64_t *out)
 {
 	bool found = false;
 	for (ptrdiff_t at; (at = assay_str_find_nocase(name, word)) >= 0;) {
-		size_t k = (size_t)at + strlen(word), n = 0;
-		while (k < name.n && (name.p[k] < '0' || name.p[k] > '9'))
+		size_t k = (size_t)at + strlen(word);
+		while (k < name.n && !assay_is_digit(name.p[k]))
 			k++;
-		while (k + n < name.n && name.p[k + n] >= '0' && name.p[k + n] <= '9')
-			n++;
-		found |= assay_str_i64((assay_str){name.p + k, n}, out);
+		assay_str number = {name.p + k, name.n - k};
+		number.n = assay_digits_first(number);
+		found |= assay_str_i64(number, out);
 		size_t used = (size_t)at + strlen(word);
 		name = (assay_str){name.p + used, name.n - used};
 	}

@@ -22,23 +22,18 @@ assay_str py_strip(assay_str s)
 	return s;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* digits ('_' digits)*: copied without the underscores; the count of digits, -1 when a '_' stands
  * wrong. */
 static int take_digits(assay_str s, size_t *at, char *out, size_t *n)
 {
 	int count = 0;
 	for (; *at < s.n; ++*at) {
-		if (is_digit(s.p[*at])) {
+		if (assay_is_digit(s.p[*at])) {
 			out[(*n)++] = s.p[*at];
 			count++;
 		} else if (s.p[*at] == '_') {
 			if (!count || s.p[*at - 1] == '_' || *at + 1 == s.n ||
-			    !is_digit(s.p[*at + 1]))
+			    !assay_is_digit(s.p[*at + 1]))
 				return -1;
 		} else {
 			break;
@@ -156,7 +151,8 @@ static bool only_python_oddities(assay_str s)
 				     assay_str_is(word, "-Infinity") ||
 				     assay_str_is(word, "true") || assay_str_is(word, "false") ||
 				     assay_str_is(word, "null");
-			if (!known && ((!is_digit(c) && c != '-') || !is_digit(word.p[word.n - 1])))
+			if (!known && ((!assay_is_digit(c) && c != '-') ||
+				       !assay_is_digit(word.p[word.n - 1])))
 				return false;
 		}
 	}

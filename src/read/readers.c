@@ -94,8 +94,7 @@ static int32_t rank_in_name(assay_str path)
 		size_t at = 4, from;
 		if (at < rest.n && strchr("-_.=", rest.p[at]))
 			at++;
-		for (from = at;
-		     at < rest.n && at - from < 9 && rest.p[at] >= '0' && rest.p[at] <= '9';)
+		for (from = at; at < rest.n && at - from < 9 && assay_is_digit(rest.p[at]);)
 			at++;
 		int64_t rank;
 		if (assay_str_i64((assay_str){rest.p + from, at - from}, &rank))

@@ -37,10 +37,9 @@ typedef struct ring_place {
 
 static ring_place ring_of(assay_arena *a, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	assay_str name = assay_str_of(slash ? slash + 1 : path);
-	ring_place at = {
-		.dir = {slash ? assay_printf(a, "%.*s/", (int)(slash - path), path) : "."}};
+	assay_str name = assay_str_of(assay_file_name(path));
+	assay_str folder = assay_str_folder(assay_str_of(path));
+	ring_place at = {.dir = {folder.n ? assay_dup(a, folder) : "."}};
 	if (!assay_str_ends(name, ".asy"))
 		return (ring_place){0};
 	at.dir[1] = assay_run_rings(a, at.dir[0]);

@@ -16,8 +16,7 @@ static const char *stats_name(assay_arena *a, const char *path)
 {
 	static const char *const starts[] = {"kernel", "hip",       "hsa",     "marker",  "memory_",
 					     "rccl",   "rocdecode", "rocjpeg", "scratch", "domain"};
-	const char *slash = strrchr(path, '/');
-	assay_str base = assay_str_of(slash ? slash + 1 : path);
+	assay_str base = assay_str_of(assay_file_name(path));
 	ptrdiff_t dot = assay_str_find(base, ".csv");
 	if (dot >= 0)
 		base.n = (size_t)dot;

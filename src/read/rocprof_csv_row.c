@@ -163,10 +163,8 @@ static uint64_t read_number(csv_worker *w, csv_field field, assay_str s)
 static uint64_t read_agent(csv_worker *w, csv_field field, assay_str s)
 {
 	s = assay_str_trim(s);
-	size_t from = s.n;
-	while (from && s.p[from - 1] >= '0' && s.p[from - 1] <= '9')
-		from--;
-	return read_number(w, field, (assay_str){s.p + from, s.n - from});
+	size_t digits = assay_digits_last(s);
+	return read_number(w, field, (assay_str){s.p + s.n - digits, digits});
 }
 
 static void read_cell(csv_worker *w, csv_field field, assay_str cell, bool doubled, csv_type type)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/folders.h"
 #include "base/json.h"
 #include "base/test.h"
 #include "read/reader.h"
@@ -54,9 +55,8 @@ static void count_unrecorded(assay_run *run, assay_str list)
 static void count_left(assay_run *run, const char *path)
 {
 	assay_arena scratch = {0};
-	const char *slash = strrchr(path, '/');
-	const char *dir = slash ? assay_printf(&scratch, "%.*s", (int)(slash - path), path) : ".";
-	uint64_t n = !strcmp(slash ? slash + 1 : path, "run.json") ? assay_run_left(dir) : 0;
+	const char *dir = strchr(path, '/') ? assay_folder_of(&scratch, path) : ".";
+	uint64_t n = !strcmp(assay_file_name(path), "run.json") ? assay_run_left(dir) : 0;
 	if (n) {
 		assay_count(&run->part, ASSAY_ISSUE_left_rings, n);
 		assay_warn(

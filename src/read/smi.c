@@ -118,7 +118,7 @@ static bool is_word(assay_str cell)
 
 static bool is_card(assay_str cell)
 {
-	return assay_str_starts(cell, "card") && cell.n > 4 && cell.p[4] >= '0' && cell.p[4] <= '9';
+	return assay_str_starts(cell, "card") && cell.n > 4 && assay_is_digit(cell.p[4]);
 }
 
 /* A header has a word in every cell; every row has a number or a missing value, or starts cardN. */

@@ -484,7 +484,7 @@ static bool is_nothing(assay_str s)
 
 static bool is_number_char(char c)
 {
-	return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-';
+	return assay_is_digit(c) || c == '.' || c == '+' || c == '-';
 }
 
 /* "118.72 W": the number, and the rest behind it. */

@@ -9,7 +9,7 @@
 #include "base/turns.h"
 #include "read/reader.h"
 
-enum { TAG_MAX = 20, SNIFF_FIELDS = 8, META_STATS_MAX = 64, KNOWN_MAX = 32 };
+enum { SNIFF_FIELDS = 8, META_STATS_MAX = 64, KNOWN_MAX = 32 };
 static const uint64_t args_per_byte = 16, args_least = 64u << 20;
 
 /* ------------------------------------------------------------------ which file it is */
@@ -480,16 +480,6 @@ static bool read_field(assay_run *run, xplane *x, xplane_crew *crew, assay_view 
 	return whole;
 }
 
-/* Bytes the field at v needs, as far as its head tells. */
-static size_t field_size(assay_view v)
-{
-	assay_proto c = assay_proto_on((assay_str){v.p, v.n < TAG_MAX ? v.n : TAG_MAX});
-	assay_field f;
-	assay_proto_next(&c, &f);
-	return f.wire == ASSAY_WIRE_BYTES && f.value < 1ull << 40 ? (size_t)f.value + TAG_MAX
-								  : TAG_MAX;
-}
-
 static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	assay_arena a = {0};
@@ -503,10 +493,10 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	uint64_t pos = 0;
 	(void)err;
 	for (size_t used;; pos += used) {
-		assay_view v = assay_input_view(in, pos, TAG_MAX);
+		assay_view v = assay_input_view(in, pos, ASSAY_PROTO_HEAD);
 		if (!v.n)
 			break;
-		size_t want = field_size(v);
+		size_t want = assay_proto_need((assay_str){v.p, v.n});
 		if (v.n < want)
 			v = assay_input_view(in, pos, want);
 		x->args_left += args_per_byte * (v.n < want ? v.n : want);

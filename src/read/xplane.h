@@ -32,6 +32,12 @@ typedef struct xplane_event {
 	assay_str rest; /* fields the format had not when this was written: see xplane.h of model */
 } xplane_event;
 
+static inline int64_t xplane_number(const xplane_event *ev, xplane_stat s, int64_t absent)
+{
+	const xplane_value *v = &ev->stat[s];
+	return v->field == XSTAT_INT64 || v->field == XSTAT_UINT64 ? v->num : absent;
+}
+
 /* What the name is, as the name of a stat and as the text that a REF refers to. */
 typedef struct xplane_stat_meta {
 	assay_str name;

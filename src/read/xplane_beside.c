@@ -1,12 +1,7 @@
 /* What our writer puts beside work and spans: waits, annotations, telemetry, memory and looks
  * at threads. */
+#include "base/num.h"
 #include "read/xplane.h"
-
-static int64_t number(const xplane_event *ev, xplane_stat s, int64_t absent)
-{
-	const xplane_value *v = &ev->stat[s];
-	return v->field == XSTAT_INT64 || v->field == XSTAT_UINT64 ? v->num : absent;
-}
 
 static uint8_t class_of(const xplane_event *ev)
 {
@@ -18,20 +13,21 @@ static uint8_t class_of(const xplane_event *ev)
 
 static void add_sync(xplane *x, const xplane_event *ev)
 {
-	uint32_t track = assay_stream_track(x->part, x->plane->id, number(ev, XPLANE_STREAM, -1));
+	uint32_t track =
+		assay_stream_track(x->part, x->plane->id, xplane_number(ev, XPLANE_STREAM, -1));
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_sync);
 	assay_sync_table *t = &x->part->t.sync;
-	int64_t status = number(ev, XPLANE_STATUS, t->status[r]);
+	int64_t status = xplane_number(ev, XPLANE_STATUS, t->status[r]);
 	t->ts[r] = ev->ts;
 	t->dur[r] = ev->dur;
 	t->name[r] = ev->name;
 	t->track[r] = track;
-	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
-	t->wait_stream[r] = number(ev, XPLANE_WAIT_STREAM, -1);
-	t->event[r] = number(ev, XPLANE_WAIT_EVENT, -1);
-	t->record_corr[r] = number(ev, XPLANE_RECORD_CORR, -1);
+	t->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CORR, 0);
+	t->wait_stream[r] = xplane_number(ev, XPLANE_WAIT_STREAM, -1);
+	t->event[r] = xplane_number(ev, XPLANE_WAIT_EVENT, -1);
+	t->record_corr[r] = xplane_number(ev, XPLANE_RECORD_CORR, -1);
 	t->context[r] = xplane_context(ev);
-	t->sync_id[r] = (uint64_t)number(ev, XPLANE_SYNC_ID, 0);
+	t->sync_id[r] = (uint64_t)xplane_number(ev, XPLANE_SYNC_ID, 0);
 	if (status >= INT32_MIN && status <= INT32_MAX)
 		t->status[r] = (int32_t)status;
 	t->class[r] = class_of(ev);
@@ -42,10 +38,11 @@ static void add_sync(xplane *x, const xplane_event *ev)
 
 static void add_mark(xplane *x, const xplane_event *ev)
 {
-	uint32_t track = assay_stream_track(x->part, x->plane->id, number(ev, XPLANE_STREAM, -1));
+	uint32_t track =
+		assay_stream_track(x->part, x->plane->id, xplane_number(ev, XPLANE_STREAM, -1));
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_mark);
 	assay_mark_table *t = &x->part->t.mark;
-	int64_t external = number(ev, XPLANE_EXTERNAL, 0);
+	int64_t external = xplane_number(ev, XPLANE_EXTERNAL, 0);
 	t->ts[r] = ev->ts;
 	t->dur[r] = ev->dur;
 	t->name[r] = ev->name;
@@ -70,8 +67,8 @@ static int32_t device_of(assay_str allocator)
 /* The thread that an event says it is of. */
 static uint32_t thread_of(xplane *x, const xplane_event *ev)
 {
-	return assay_track(x->part, ASSAY_TRACK_THREAD, number(ev, XPLANE_PROCESS, -1),
-			   number(ev, XPLANE_THREAD, -1),
+	return assay_track(x->part, ASSAY_TRACK_THREAD, xplane_number(ev, XPLANE_PROCESS, -1),
+			   xplane_number(ev, XPLANE_THREAD, -1),
 			   assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
 }
 
@@ -79,7 +76,7 @@ static void add_look(xplane *x, const xplane_event *ev)
 {
 	uint32_t track = thread_of(x, ev);
 	uint32_t r = assay_look_take(x->part, track, ev->stat[XPLANE_LOOK].text);
-	int64_t stack = number(ev, XPLANE_STACK, 0);
+	int64_t stack = xplane_number(ev, XPLANE_STACK, 0);
 	x->part->t.sample.ts[r] = ev->ts;
 	if (stack > 0 && stack <= ASSAY_FILE_STACK_MAX)
 		x->part->t.sample.stack[r] = (uint32_t)stack;
@@ -90,19 +87,20 @@ void xplane_add_memory(xplane *x, const xplane_event *ev)
 	uint32_t track = thread_of(x, ev);
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_alloc);
 	assay_alloc_table *t = &x->part->t.alloc;
-	int64_t bytes = number(ev, XPLANE_BYTES, 0), free = number(ev, XPLANE_AVAILABLE, -1);
+	int64_t bytes = xplane_number(ev, XPLANE_BYTES, 0),
+		free = xplane_number(ev, XPLANE_AVAILABLE, -1);
 	bool freed = assay_str_is(assay_pool_get(&x->part->strings, ev->name), XPLANE_FREED);
 	bool told = !ev->stat[XPLANE_COMPUTED].field;
 	t->ts[r] = ev->ts;
 	t->track[r] = track;
-	t->addr[r] = (uint64_t)number(ev, XPLANE_ADDRESS, 0);
+	t->addr[r] = (uint64_t)xplane_number(ev, XPLANE_ADDRESS, 0);
 	t->bytes[r] = freed ? (int64_t)(0 - (uint64_t)bytes) : bytes;
-	t->total[r] = told ? number(ev, XPLANE_TOTAL, -1) : -1;
-	t->reserved[r] = number(ev, XPLANE_RESERVED, -1);
+	t->total[r] = told ? xplane_number(ev, XPLANE_TOTAL, -1) : -1;
+	t->reserved[r] = xplane_number(ev, XPLANE_RESERVED, -1);
 	if (free >= 0 && t->total[r] >= 0)
-		t->reserved[r] = (int64_t)((uint64_t)free + (uint64_t)t->total[r]);
+		t->reserved[r] = assay_wrap_add(free, t->total[r]);
 	t->device[r] = device_of(ev->stat[XPLANE_ALLOCATOR].text);
-	t->corr[r] = (uint64_t)number(ev, XPLANE_CALL_CORR, 0);
+	t->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CALL_CORR, 0);
 	t->name[r] = assay_intern(&x->part->strings, ev->stat[XPLANE_OPERATION].text);
 }
 

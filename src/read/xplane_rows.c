@@ -9,15 +9,9 @@ static bool has(const xplane_event *ev, xplane_stat s)
 	return ev->stat[s].field != 0;
 }
 
-static int64_t number(const xplane_event *ev, xplane_stat s, int64_t absent)
-{
-	const xplane_value *v = &ev->stat[s];
-	return v->field == XSTAT_INT64 || v->field == XSTAT_UINT64 ? v->num : absent;
-}
-
 static uint32_t number32(xplane *x, const xplane_event *ev, xplane_stat s, uint32_t absent)
 {
-	int64_t v = number(ev, s, absent);
+	int64_t v = xplane_number(ev, s, absent);
 	if (v >= 0 && v <= UINT32_MAX)
 		return (uint32_t)v;
 	assay_count(x->part, ASSAY_ISSUE_wide_value, 1);
@@ -199,8 +193,8 @@ static void kernel_details(xplane *x, uint32_t r, const xplane_value *v)
 
 static void give_scope(xplane *x, bool host, uint32_t row, const xplane_event *ev)
 {
-	int64_t id = number(ev, XPLANE_SCOPE, 0);
-	if (!id || number(ev, XPLANE_INFERRED, 0)) /* will be inferred again */
+	int64_t id = xplane_number(ev, XPLANE_SCOPE, 0);
+	if (!id || xplane_number(ev, XPLANE_INFERRED, 0)) /* will be inferred again */
 		return;
 	assay_given_scope_table *s = &x->part->t.given_scope;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_given_scope);
@@ -218,7 +212,7 @@ static void keep_numbers(xplane *x, const xplane_event *ev, assay_sid *args)
 		if (!has(ev, kept[i]))
 			continue;
 		snprintf(member, sizeof member, "\"%s\": %" PRId64, xplane_stat_name[kept[i]],
-			 number(ev, kept[i], 0));
+			 xplane_number(ev, kept[i], 0));
 		add_arg(x, args, member);
 	}
 }
@@ -290,12 +284,12 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 	g->dur[r] = ev->dur;
 	g->name[r] = ev->name;
 	g->track[r] = line->track;
-	g->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
+	g->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CORR, 0);
 	g->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
 	g->args[r] = ev->args;
 	g->bytes[r] = bytes_of(ev);
 	g->graph[r] = number32(x, ev, XPLANE_GRAPH, 0);
-	g->graph_node[r] = (uint64_t)number(ev, XPLANE_NODE, 0);
+	g->graph_node[r] = (uint64_t)xplane_number(ev, XPLANE_NODE, 0);
 	g->context[r] = xplane_context(ev);
 	g->queue[r] = number32(x, ev, XPLANE_QUEUE, UINT32_MAX);
 	g->dispatch[r] = number32(x, ev, XPLANE_DISPATCH, UINT32_MAX);
@@ -459,7 +453,7 @@ static uint32_t op_detail(xplane *x, const xplane_event *ev, assay_host_kind kin
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_op);
 	(void)kind;
 	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
-	t->seq[r] = number(ev, XPLANE_SEQ, -1);
+	t->seq[r] = xplane_number(ev, XPLANE_SEQ, -1);
 	t->fwd_thread[r] = (int32_t)number32(x, ev, XPLANE_FWD_THREAD, UINT32_MAX);
 	t->ev_idx[r] = number32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
 	return r;
@@ -470,10 +464,10 @@ static uint32_t api_detail(xplane *x, const xplane_event *ev, assay_host_kind ki
 	assay_api_table *t = &x->part->t.api;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_api);
 	(void)kind;
-	t->corr[r] = (uint64_t)number(ev, XPLANE_CORR, 0);
+	t->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CORR, 0);
 	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
 	t->cbid[r] = number32(x, ev, XPLANE_CBID, UINT32_MAX);
-	int64_t stack = number(ev, XPLANE_STACK, 0);
+	int64_t stack = xplane_number(ev, XPLANE_STACK, 0);
 	if (stack > 0 && stack <= ASSAY_FILE_STACK_MAX)
 		t->stack[r] = (uint32_t)stack;
 	return r;
@@ -537,8 +531,8 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 	if (assay_str_is(ev->stat[XPLANE_CAT].text, XPLANE_CAT_STEP)) {
 		assay_step_origin origin = step_origin(ev);
 		if (origin != ASSAY_STEP_REPEATED) /* guessed again by whoever wants guesses */
-			add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
-				 origin);
+			add_step(x, ev->ts, ev->dur, xplane_number(ev, XPLANE_STEP_NUM, -1),
+				 ev->name, origin);
 		x->marked_steps = true;
 		return;
 	}
@@ -558,7 +552,7 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 	if (!has(ev, XPLANE_STEP_NUM) || !has(ev, XPLANE_ROOT))
 		return;
 	if (!assay_str_starts(name, "ProfilerStep"))
-		add_step(x, ev->ts, ev->dur, number(ev, XPLANE_STEP_NUM, -1), ev->name,
+		add_step(x, ev->ts, ev->dur, xplane_number(ev, XPLANE_STEP_NUM, -1), ev->name,
 			 step_origin(ev));
 	x->marked_steps = true;
 }

@@ -178,11 +178,6 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 	assay_jsonw_close(w, '}');
 }
 
-static const char *time_text(char buf[ASSAY_FMT], double ns)
-{
-	return isnan(ns) ? "unknown" : assay_fmt_time(buf, (int64_t)ns);
-}
-
 static const char *verdict(const assay_delta *d)
 {
 	double change = assay_delta_change(d);
@@ -197,14 +192,14 @@ static void print_delta(FILE *out, const assay_delta *d, const char *name)
 {
 	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT], n[ASSAY_FMT];
 	double change = assay_delta_change(d);
-	const char *noise = d->noise < 0 ? "-" : time_text(n, d->noise);
+	const char *noise = d->noise < 0 ? "-" : assay_fmt_ns(n, d->noise);
 	if (isnan(change))
-		fprintf(out, "  %8s %8s %9s %8s %-5s %s\n", time_text(a, d->a), time_text(b, d->b),
-			"-", noise, verdict(d), name);
+		fprintf(out, "  %8s %8s %9s %8s %-5s %s\n", assay_fmt_ns(a, d->a),
+			assay_fmt_ns(b, d->b), "-", noise, verdict(d), name);
 	else
-		fprintf(out, "  %8s %8s %c%8s %8s %-5s %s\n", time_text(a, d->a),
-			time_text(b, d->b), change < 0 ? '-' : '+', time_text(c, fabs(change)),
-			noise, verdict(d), name);
+		fprintf(out, "  %8s %8s %c%8s %8s %-5s %s\n", assay_fmt_ns(a, d->a),
+			assay_fmt_ns(b, d->b), change < 0 ? '-' : '+',
+			assay_fmt_ns(c, fabs(change)), noise, verdict(d), name);
 }
 
 static void print_kind_of_step(FILE *out, const assay_diff *d)
@@ -214,8 +209,8 @@ static void print_kind_of_step(FILE *out, const assay_diff *d)
 		fprintf(out,
 			"  step is the median of %llu and %llu; mean %s and %s, spread %s and %s\n",
 			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1],
-			time_text(a, d->mean[0]), time_text(b, d->mean[1]),
-			time_text(x, d->spread[0]), time_text(y, d->spread[1]));
+			assay_fmt_ns(a, d->mean[0]), assay_fmt_ns(b, d->mean[1]),
+			assay_fmt_ns(x, d->spread[0]), assay_fmt_ns(y, d->spread[1]));
 	else if (d->steps[0] && d->steps[1])
 		fprintf(out,
 			"  step is the mean of %llu and %llu, too few for the median that reports give\n",
@@ -234,7 +229,7 @@ static void print_device_behind(FILE *out, const assay_diff *d)
 	}
 	if (a > clearly * d->step.a || b > clearly * d->step.b)
 		fprintf(out, "  the device takes %s and %s a step, the sum of its parts\n",
-			time_text(x, a), time_text(y, b));
+			assay_fmt_ns(x, a), assay_fmt_ns(y, b));
 }
 
 static const char *unit_text(char buf[ASSAY_FMT], double v, const char *unit)
@@ -320,7 +315,7 @@ static void print_switches(FILE *out, const assay_diff *d)
 		const assay_switch *s = &d->switches.p[i];
 		fprintf(out, "  %s %s from %s to %s: %c%s per step%s%s\n",
 			assay_family_name[s->family], s->fallback ? "fell back" : "went", s->a,
-			s->b, s->change < 0 ? '-' : '+', time_text(t, fabs(s->change)),
+			s->b, s->change < 0 ? '-' : '+', assay_fmt_ns(t, fabs(s->change)),
 			s->library ? "; " : "", s->library ? s->library : "");
 	}
 }
@@ -380,8 +375,9 @@ static void print_gates(FILE *out, const assay_diff *d)
 			g->failed ? "failed"
 			: g->over ? "noise"
 				  : "kept",
-			g->rule, grew < 0 ? "" : "+", time_text(c, grew), time_text(l, g->limit),
-			g->figure->noise < 0 ? "unknown" : time_text(n, g->figure->noise));
+			g->rule, grew < 0 ? "" : "+", assay_fmt_ns(c, grew),
+			assay_fmt_ns(l, g->limit),
+			g->figure->noise < 0 ? "unknown" : assay_fmt_ns(n, g->figure->noise));
 	}
 }
 

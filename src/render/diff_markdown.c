@@ -5,11 +5,6 @@
 #include "render/printout.h"
 #include "render/report.h"
 
-static const char *time_text(char buf[ASSAY_FMT], double ns)
-{
-	return isnan(ns) ? "unknown" : assay_fmt_time(buf, (int64_t)ns);
-}
-
 const char *assay_markdown(assay_arena *a, const char *text)
 {
 	size_t n = strlen(text), at = 0;
@@ -26,14 +21,15 @@ static void put_row(FILE *out, assay_arena *a, const assay_delta *d, const char 
 {
 	char before[ASSAY_FMT], after[ASSAY_FMT], change[ASSAY_FMT], noise[ASSAY_FMT];
 	double grew = assay_delta_change(d);
-	fprintf(out, "| %s | %s | %s | ", assay_markdown(a, name), time_text(before, d->a),
-		time_text(after, d->b));
+	fprintf(out, "| %s | %s | %s | ", assay_markdown(a, name), assay_fmt_ns(before, d->a),
+		assay_fmt_ns(after, d->b));
 	if (isnan(grew))
 		fprintf(out, "| | |\n");
 	else
-		fprintf(out, "%s%s%s | %s | %s |\n", grew < 0 ? "" : "+", time_text(change, grew),
+		fprintf(out, "%s%s%s | %s | %s |\n", grew < 0 ? "" : "+",
+			assay_fmt_ns(change, grew),
 			d->a > 0 ? assay_printf(a, " (%+.1f%%)", 100 * grew / d->a) : "",
-			d->noise < 0 ? "unknown" : time_text(noise, d->noise),
+			d->noise < 0 ? "unknown" : assay_fmt_ns(noise, d->noise),
 			d->real ? "**real**" : "");
 }
 

@@ -238,13 +238,6 @@ void assay_hang_text(FILE *out, const assay_hang_processes *all)
 
 /* ---- JSON ---- */
 
-static void json_hex(assay_jsonw *w, const char *key, uint64_t v)
-{
-	char text[24];
-	snprintf(text, sizeof text, "0x%" PRIx64, v);
-	assay_jsonw_z(w, key, v == UINT64_MAX ? NULL : text);
-}
-
 static void json_item(assay_jsonw *w, const char *key, const assay_hang_process *p, uint32_t item)
 {
 	if (item == UINT32_MAX) {
@@ -258,8 +251,8 @@ static void json_item(assay_jsonw *w, const char *key, const assay_hang_process 
 	assay_jsonw_z(w, "kind", item_kind[i->kind]);
 	assay_jsonw_str(w, "call", assay_text(p->run, i->call));
 	assay_jsonw_z(w, "kernel", i->kernel ? assay_z(p->run, i->kernel) : NULL);
-	json_hex(w, "stream", i->stream);
-	json_hex(w, "event", event ? i->event : UINT64_MAX);
+	assay_jsonw_hex(w, "stream", i->stream);
+	assay_jsonw_hex(w, "event", event ? i->event : UINT64_MAX);
 	assay_jsonw_u64(w, "corr", i->corr);
 	assay_jsonw_i64_if(w, "thread", tid >= 0, tid);
 	assay_jsonw_i64(w, "since_ns", p->now - i->ts);
@@ -274,7 +267,7 @@ static void json_streams(assay_jsonw *w, const assay_hang_process *p)
 		if (s->head == UINT32_MAX)
 			continue;
 		assay_jsonw_open(w, NULL, '{');
-		json_hex(w, "handle", s->handle);
+		assay_jsonw_hex(w, "handle", s->handle);
 		assay_jsonw_i64_if(w, "id", s->id >= 0, s->id);
 		assay_jsonw_u64(w, "queued", s->queued);
 		json_item(w, "at", p, s->head);
@@ -295,8 +288,8 @@ static void json_call(assay_jsonw *w, const assay_hang_process *p, uint32_t row)
 	assay_jsonw_open_flat(w, "call", '{');
 	assay_jsonw_str(w, "name", assay_text(p->run, o->name[row]));
 	assay_jsonw_i64(w, "since_ns", p->now - o->ts[row]);
-	json_hex(w, "stream", o->stream[row]);
-	json_hex(w, "event", o->event[row]);
+	assay_jsonw_hex(w, "stream", o->stream[row]);
+	assay_jsonw_hex(w, "event", o->event[row]);
 	assay_jsonw_close(w, '}');
 }
 

@@ -3,6 +3,7 @@
 #define ASSAY_RENDER_HTML_PAGE_H
 
 #include "base/jsonw.h"
+#include "base/num.h"
 #include "base/pack.h"
 #include "model/clock.h"
 #include "model/path.h"
@@ -49,12 +50,12 @@ typedef struct assay_page {
 	assay_jsonw index;  /* JSON array: what the columns are */
 } assay_page;
 
-/* Page time of a time of a source. Wraps instead of overflowing: hostile times stay harmless. */
+/* Page time of a time of a source. */
 static inline int64_t assay_page_time(const assay_page *p, uint32_t source, int64_t ts)
 {
 	int64_t shift = source < p->run->part.t.source.n ? p->clocks.source[source].shift
 							 : -p->clocks.origin;
-	return (int64_t)((uint64_t)ts + (uint64_t)shift);
+	return assay_wrap_add(ts, shift);
 }
 
 /* Span of a row of gpu or host, -1 for none. */

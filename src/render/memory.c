@@ -35,7 +35,7 @@ static const char *holder_words(assay_printout *p, uint32_t row)
 	const assay_memory_holder_table *h = &p->run->part.t.memory_holder;
 	const char *op = assay_fmt_safe(&p->scratch, assay_text(p->run, h->op[row]));
 	const char *file =
-		assay_fmt_safe(&p->scratch, assay_file_text(assay_text(p->run, h->file[row])));
+		assay_fmt_safe(&p->scratch, assay_str_file(assay_text(p->run, h->file[row])));
 	const char *words = *op ? op : "not known";
 	if (*file)
 		words = assay_printf(

@@ -34,21 +34,13 @@ void assay_stack_json(assay_jsonw *w, const char *key, const assay_run *run, uin
 	assay_jsonw_close(w, ']');
 }
 
-assay_str assay_file_text(assay_str path)
-{
-	size_t at = path.n;
-	while (at && path.p[at - 1] != '/')
-		at--;
-	return (assay_str){path.p + at, path.n - at};
-}
-
 const char *assay_place_text(assay_arena *a, const assay_run *run, uint32_t stack)
 {
 	const assay_tables *t = &run->part.t;
 	if (stack == ASSAY_NO_ROW)
 		return "";
 	uint32_t code = t->stack.code[stack];
-	assay_str file = assay_file_text(assay_text(run, t->code.file[code]));
+	assay_str file = assay_str_file(assay_text(run, t->code.file[code]));
 	assay_str function = assay_text(run, t->code.function[code]);
 	return assay_printf(a, "%.*s:%d %.*s", (int)file.n, file.p,
 			    t->stack.line[stack] > 0 ? t->stack.line[stack] : 0, (int)function.n,

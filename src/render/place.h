@@ -9,8 +9,6 @@
 void assay_place_json(assay_jsonw *w, const char *key, const assay_run *run, uint32_t stack);
 /* The same of all calls, innermost first; null when there is none. */
 void assay_stack_json(assay_jsonw *w, const char *key, const assay_run *run, uint32_t stack);
-/* A file without its folders. */
-assay_str assay_file_text(assay_str path);
 /* "train.py:12 step", the file without its folders; "" when there is none. */
 const char *assay_place_text(assay_arena *a, const assay_run *run, uint32_t stack);
 

@@ -1,14 +1,9 @@
 /* The tables and columns of the model, as tables.def has them. */
 #include "render/info.h"
 
-static const char *table_name(assay_table_id id)
-{
-	return id < ASSAY_T_COUNT ? assay_table_infos[id].name : NULL;
-}
-
 static void print_column(FILE *out, const assay_col_info *col)
 {
-	const char *refers = table_name(col->kind->refers);
+	const char *refers = assay_table_name(col->kind->refers);
 	char type[32];
 	snprintf(type, sizeof type, "%s%s%s", assay_col_type_name[col->kind->type],
 		 refers ? " of " : "", refers ? refers : "");
@@ -34,7 +29,7 @@ static void put_column(assay_jsonw *w, const assay_col_info *col)
 	assay_jsonw_z(w, "name", col->name);
 	assay_jsonw_z(w, "type", assay_col_type_name[col->kind->type]);
 	if (col->kind->refers != ASSAY_T_NONE)
-		assay_jsonw_z(w, "refers", table_name(col->kind->refers));
+		assay_jsonw_z(w, "refers", assay_table_name(col->kind->refers));
 	assay_jsonw_z(w, "unit", *col->unit ? col->unit : NULL);
 	assay_jsonw_z(w, "doc", col->doc);
 	if (col->kind->words) {
@@ -52,7 +47,7 @@ static void put_table(assay_jsonw *w, const assay_table_info *info)
 	assay_jsonw_z(w, "name", info->name);
 	assay_jsonw_z(w, "doc", info->doc);
 	if (info->each != ASSAY_T_NONE)
-		assay_jsonw_z(w, "each", table_name(info->each));
+		assay_jsonw_z(w, "each", assay_table_name(info->each));
 	assay_jsonw_open(w, "columns", '[');
 	for (size_t c = 0; c < info->cols; c++)
 		put_column(w, &info->col[c]);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/fmt.h"
+#include "base/num.h"
 #include "base/sort.h"
 #include "render/place.h"
 
@@ -165,8 +166,8 @@ static void sum_ranks(const assay_run *run, int64_t *waited, int64_t *transfer)
 	const assay_rank_table *r = &run->part.t.rank;
 	*waited = *transfer = 0;
 	for (size_t i = 0; i < r->n; i++) {
-		*waited = (int64_t)((uint64_t)*waited + (uint64_t)r->waited[i]);
-		*transfer = (int64_t)((uint64_t)*transfer + (uint64_t)r->transfer[i]);
+		*waited = assay_wrap_add(*waited, r->waited[i]);
+		*transfer = assay_wrap_add(*transfer, r->transfer[i]);
 	}
 }
 

@@ -301,13 +301,6 @@ static void put_id(assay_jsonw *j, const char *key, uint64_t id)
 		assay_jsonw_z(j, key, text);
 }
 
-static void put_handle(assay_jsonw *j, const char *key, uint64_t handle)
-{
-	char text[24];
-	snprintf(text, sizeof text, "0x%" PRIx64, handle);
-	assay_jsonw_z(j, key, handle == ASSAY_NO_HANDLE ? NULL : text);
-}
-
 static void put_track(assay_jsonw *j, const assay_run *run, const char *key, uint32_t track)
 {
 	bool known = track != ASSAY_NO_ROW;
@@ -344,9 +337,9 @@ static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const assay_cha
 		assay_jsonw_null(j, "satisfied");
 	else
 		assay_jsonw_bool(j, "satisfied", w->satisfied[i]);
-	put_handle(j, "event", w->event[i]);
-	put_handle(j, "consumer_handle", w->consumer_handle[i]);
-	put_handle(j, "producer_handle", w->producer_handle[i]);
+	assay_jsonw_hex(j, "event", w->event[i]);
+	assay_jsonw_hex(j, "consumer_handle", w->consumer_handle[i]);
+	assay_jsonw_hex(j, "producer_handle", w->producer_handle[i]);
 	put_ns(j, "producer_device", w->producer_device[i], -1);
 	put_id(j, "other_correlation", w->other_corr[i]);
 	assay_jsonw_i64(j, "ts_ns", w->ts[i]);

@@ -252,12 +252,12 @@ static void find_ends(scopes *s)
 	for (size_t i = 0; i <= t->source.n; i++)
 		*assay_push(&s->last) = INT64_MIN;
 	for (size_t h = 0; h < t->host.n; h++) {
-		int64_t end = t->host.ts[h] + (t->host.dur[h] > 0 ? t->host.dur[h] : 0);
+		int64_t end = assay_host_end(&t->host, (uint32_t)h);
 		int64_t *last = &s->last.p[scopes_source(s, t->host.track[h])];
 		*last = end > *last ? end : *last;
 	}
 	for (size_t g = 0; g < t->gpu.n; g++) {
-		int64_t end = t->gpu.ts[g] + (t->gpu.dur[g] > 0 ? t->gpu.dur[g] : 0);
+		int64_t end = assay_gpu_end(&t->gpu, (uint32_t)g);
 		int64_t *last = &s->last.p[scopes_source(s, t->gpu.track[g])];
 		*last = end > *last ? end : *last;
 	}

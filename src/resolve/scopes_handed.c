@@ -56,11 +56,6 @@ static bool is_nested_range(const scopes *s, uint32_t scope)
 	       c->kind[scope] != ASSAY_SCOPE_KIND_OP;
 }
 
-static int64_t row_end(const assay_host_table *h, uint32_t row)
-{
-	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
-}
-
 /* ------------------------------------------------------------------ who may wait for whom */
 
 /* Only threads that launched work count as workers: one that polls events launches none. */
@@ -161,7 +156,7 @@ static void look_at(const scopes *s, struct party *p)
 	assay_vec(uint32_t) shown = {0};
 	for (size_t i = 0; i < n; i++) {
 		if (is_work(h->kind[row[i]]))
-			assay_seen_work(&p->seen, h->ts[row[i]], row_end(h, row[i]));
+			assay_seen_work(&p->seen, h->ts[row[i]], assay_host_end(h, row[i]));
 		if (p->role & WAITER && shows(h->kind[row[i]]))
 			*assay_push(&shown) = row[i];
 	}
@@ -269,7 +264,7 @@ static void pay_out(scopes *s, const struct party *worker, const struct loan *lo
 		uint32_t h = s->rows[*row];
 		if (t->host.ts[h] > loan->to)
 			break;
-		if (t->host.ts[h] < loan->from || row_end(&t->host, h) > loan->to ||
+		if (t->host.ts[h] < loan->from || assay_host_end(&t->host, h) > loan->to ||
 		    t->host_scope.scope[h] != ASSAY_NO_ROW)
 			continue;
 		t->host_scope.scope[h] = loan->scope;

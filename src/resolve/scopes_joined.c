@@ -42,7 +42,7 @@ static bool lies_in(const scopes *s, uint32_t call, const uint32_t *open, size_t
 {
 	const assay_host_table *h = &s->t->host;
 	assay_str name = operator_of(s, call);
-	int64_t end = h->ts[call] + (h->dur[call] > 0 ? h->dur[call] : 0);
+	int64_t end = assay_host_end(h, call);
 	while (n-- > 0)
 		if (h->ts[open[n]] + h->dur[open[n]] >= end &&
 		    (!name.n || assay_str_eq(assay_text(s->run, h->name[open[n]]), name)))

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/test.h"
 
 enum {
@@ -30,11 +31,6 @@ static inline void put_big(uint8_t *to, uint64_t v, unsigned bytes)
 		to[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
 }
 
-static uint32_t get_big32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* Number in the file of a page counted from 0. The one at 1 GiB is never used: SQLite locks it. */
 static uint32_t number_of(uint32_t page, uint32_t first)
 {
@@ -44,7 +40,7 @@ static uint32_t number_of(uint32_t page, uint32_t first)
 
 static void place(uint8_t *link, uint32_t first)
 {
-	put_big(link, number_of(get_big32(link), first), LINK);
+	put_big(link, number_of(assay_big_endian(link, LINK), first), LINK);
 }
 
 /* Seven bits a byte, the highest first; the ninth byte has eight. */

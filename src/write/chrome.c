@@ -4,6 +4,7 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "base/turns.h"
 #include "write/wait_rows.h"
 
@@ -54,9 +55,7 @@ void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid)
 
 int64_t chrome_shifted(const chrome_out *c, uint32_t source, int64_t ts)
 {
-	/* wraps instead of overflowing: hostile times stay harmless */
-	return source < c->t->source.n ? (int64_t)((uint64_t)ts + (uint64_t)c->at.shift[source])
-				       : ts;
+	return source < c->t->source.n ? assay_wrap_add(ts, c->at.shift[source]) : ts;
 }
 
 /* Ids that are words stay words. */

@@ -165,10 +165,8 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 
 static void put_handle(chrome_out *c, const char *key, uint64_t handle)
 {
-	char text[24];
-	snprintf(text, sizeof text, "0x%" PRIx64, handle);
 	if (handle != ASSAY_NO_HANDLE)
-		assay_jsonw_z(&c->w, key, text);
+		assay_jsonw_hex(&c->w, key, handle);
 }
 
 static void put_made(chrome_out *c, const sync_row *r)

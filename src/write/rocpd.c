@@ -702,8 +702,7 @@ static const char *guid_of(const rocpd *o, int64_t start, assay_arena *arena)
 		 b = assay_hash(path.p, path.n, a);
 	bool sound = own.n == 36;
 	for (size_t i = 0; i < own.n; i++)
-		sound &= (own.p[i] >= '0' && own.p[i] <= '9') ||
-			 (own.p[i] >= 'a' && own.p[i] <= 'f') || own.p[i] == '-';
+		sound &= assay_hex_digit(own.p[i]) >= 0 || own.p[i] == '-';
 	if (sound)
 		return assay_dup(arena, own);
 	return assay_printf(arena, "%08x-%04x-7%03x-%04x-%012" PRIx64,

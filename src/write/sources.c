@@ -1,5 +1,6 @@
 #include "write/sources.h"
 
+#include "base/num.h"
 #include "base/test.h"
 
 static bool has_events(const assay_source_clock *c)
@@ -33,22 +34,11 @@ static bool is_placed(const assay_source_places *p, uint32_t source)
 	       p->clocks.source[source].clock != ASSAY_CLOCK_NOWHERE;
 }
 
-/* Wraps instead of overflowing: hostile times stay harmless. */
-static int64_t sum(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 int64_t assay_source_absolute(const assay_source_places *p, uint32_t source, int64_t ts)
 {
 	if (!is_placed(p, source))
-		return sum(ts, base_of(p, source));
-	return sum(ts, sum(p->clocks.source[source].shift, p->clocks.origin));
-}
-
-static int64_t difference(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a - (uint64_t)b);
+		return assay_wrap_add(ts, base_of(p, source));
+	return assay_wrap_add(ts, assay_wrap_add(p->clocks.source[source].shift, p->clocks.origin));
 }
 
 /* An input that cannot be laid beside the first keeps its times, on the clock of 1970 if both have
@@ -57,9 +47,10 @@ static int64_t shift_of(const assay_source_places *p, uint32_t source)
 {
 	const assay_source_table *s = &p->clocks.run->part.t.source;
 	if (is_placed(p, source) && is_placed(p, p->first))
-		return difference(p->clocks.source[source].shift, p->clocks.source[p->first].shift);
+		return assay_wrap_sub(p->clocks.source[source].shift,
+				      p->clocks.source[p->first].shift);
 	return s->epoch[source] && s->epoch[p->first]
-		       ? difference(s->base[source], s->base[p->first])
+		       ? assay_wrap_sub(s->base[source], s->base[p->first])
 		       : 0;
 }
 

@@ -1,5 +1,6 @@
 /* Memory taken and given back, as xprof's memory profile wants it: events of these names on the
  * host's plane, each with what is held after it. */
+#include "base/num.h"
 #include "write/xplane.h"
 
 #include <inttypes.h>
@@ -58,12 +59,6 @@ static void collect(const xplane_writer *w, memory_list *all)
 		qsort(all->p, all->n, sizeof *all->p, by_time);
 }
 
-/* Sums wrap: hostile sizes stay harmless. */
-static int64_t sum(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 /* What one device holds after each event. Where the allocator does not say it, from the least that
  * must have been held before: what is given back and was never taken was there already. */
 static void find_held(const assay_alloc_table *t, struct memory *m, size_t n)
@@ -72,12 +67,12 @@ static void find_held(const assay_alloc_table *t, struct memory *m, size_t n)
 	int64_t held = 0, least = 0, peak = 0;
 	for (size_t i = 0; i < n; i++) {
 		told &= t->total[m[i].row] >= 0;
-		held = sum(held, t->bytes[m[i].row]);
+		held = assay_wrap_add(held, t->bytes[m[i].row]);
 		least = held < least ? held : least;
 	}
-	held = sum(0, -least);
+	held = assay_wrap_add(0, -least);
 	for (size_t i = 0; i < n; i++) {
-		held = told ? t->total[m[i].row] : sum(held, t->bytes[m[i].row]);
+		held = told ? t->total[m[i].row] : assay_wrap_add(held, t->bytes[m[i].row]);
 		peak = held > peak ? held : peak;
 		m[i].held = held;
 		m[i].peak = peak;
@@ -134,7 +129,7 @@ static void put_event(xplane_writer *w, xplane_out *p, const struct memory *m)
 			: snprintf(name, sizeof name, XPLANE_GPU_MEMORY "%" PRId64, m->device);
 	xplane_put_ref(p, "allocator_name", (assay_str){name, (size_t)n});
 	xplane_put_i64(p, "addr", (int64_t)t->addr[i]); /* xprof reads the signed slot only */
-	xplane_put_i64(p, "allocation_bytes", bytes < 0 ? sum(0, -bytes) : bytes);
+	xplane_put_i64(p, "allocation_bytes", bytes < 0 ? assay_wrap_add(0, -bytes) : bytes);
 	put_held(p, t, m);
 	xplane_end_event(p, bytes < 0 ? ASSAY_S(XPLANE_FREED) : ASSAY_S(XPLANE_ALLOCATED), m->ts,
 			 0);

@@ -75,16 +75,10 @@ static void choose_sources(tree *t, uint32_t process)
 
 /* ------------------------------------------------------------------ names */
 
-static assay_str name_of_path(assay_str path)
-{
-	size_t folder = assay_str_folder(path).n;
-	return (assay_str){path.p + folder, path.n - folder};
-}
-
 /* Up to the first point that ends something: "train.json.gz" is "train". */
 static assay_str stem_of(assay_str path)
 {
-	assay_str name = name_of_path(path);
+	assay_str name = assay_str_file(path);
 	ptrdiff_t end = assay_str_find(name, PROFILE_END);
 	if (end < 0)
 		end = assay_str_find(name, ".");
@@ -95,8 +89,7 @@ static const char *clean(tree *t, assay_str name)
 {
 	char *text = assay_dup(&t->arena, name);
 	for (char *c = text; *c; c++)
-		if (!strchr("-_.", *c) && !((*c | 32) >= 'a' && (*c | 32) <= 'z') &&
-		    !(*c >= '0' && *c <= '9'))
+		if (!strchr("-_.", *c) && !assay_is_letter(*c) && !assay_is_digit(*c))
 			*c = '_';
 	if (*text == '.')
 		*text = '_';
@@ -121,7 +114,7 @@ static const char *file_name(tree *t, uint32_t process)
 {
 	const assay_source_table *s = &t->t->source;
 	assay_str machine = assay_machine_of(t->run, process), path = path_of(t, process);
-	bool profile = assay_str_find(name_of_path(path), PROFILE_END) > 0;
+	bool profile = assay_str_find(assay_str_file(path), PROFILE_END) > 0;
 	const char *name = clean(t, machine.n && !profile ? machine : stem_of(path));
 	if (s->rank[process] >= 0 && !profile)
 		name = machine.n ? assay_printf(&t->arena, "%s-rank%d", name, s->rank[process])
