@@ -178,13 +178,27 @@ static bool probe(assay_env *env, assay_env_opts *opts, assay_err *err)
 	return ok;
 }
 
-bool assay_env_save(const char *path, assay_err *err)
+static bool save_snapshot(const char *path, const assay_env *env, assay_err *err)
+{
+	assay_arena text = {0};
+	bool ok = save_both(path, env, snapshot_text(&text, env), err);
+	assay_arena_free(&text);
+	return ok;
+}
+
+/* What goes wrong here goes wrong once more when all is known. */
+static void save_early(void *path, const assay_env *env)
+{
+	assay_err err = {0};
+	save_snapshot(path, env, &err);
+}
+
+bool assay_env_save(const char *path, assay_env_opts *opts, assay_err *err)
 {
 	assay_env env;
-	assay_arena text = {0};
-	assay_env_opts opts = {.size = sizeof opts, .quick = true};
-	bool ok = probe(&env, &opts, err) && save_both(path, &env, snapshot_text(&text, &env), err);
-	assay_arena_free(&text);
+	opts->early = save_early;
+	opts->early_ctx = (void *)(uintptr_t)path;
+	bool ok = assay_env_probe(&env, opts, err) && save_snapshot(path, &env, err);
 	assay_env_free(&env);
 	return ok;
 }

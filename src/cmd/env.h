@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "probe/env.h"
 
-/* Take a snapshot with the usual options and write it to path. */
-bool assay_env_save(const char *path, assay_err *err);
+/* Take a snapshot, of which opts has how, and write it to path; without its digests first, when
+ * they take a while. */
+bool assay_env_save(const char *path, assay_env_opts *opts, assay_err *err);
 
 #endif

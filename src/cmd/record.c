@@ -388,7 +388,9 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
  */
 static void forget(recording *r)
 {
-	static const char *const files[] = {"run.json", ".run.json", "env.json", "telemetry.csv"};
+	static const char *const files[] = {"run.json", ".run.json", "env.json", "env.catalog.json",
+					    "telemetry.csv"};
+	assay_record_env_drop(r->env);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
 		unlink(assay_printf(&r->arena, "%s/%s", r->dir, files[i]));
 	assay_record_drop_rings(r);
@@ -412,7 +414,9 @@ static int finish(recording *r, const struct args *a)
 	assay_waits(run);
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
-	if (!a->a.quiet && !r->silent)
+	bool tells = !a->a.quiet && !r->silent;
+	assay_record_env_end(r->env, tells);
+	if (tells)
 		assay_record_summary(r, &a->a, run);
 	assay_run_free(run);
 	return r->status;
@@ -441,8 +445,7 @@ static int record_run(const void *args, char **operands, int n)
 	assay_record_keep(a->a.keep, &r.keep);
 	assay_record_keep_room(&r, &r.keep);
 	assay_recorders_find(&r.arena, r.library);
-	assay_record_env(
-		r.dir); /* the first time it reads gigabytes: no part of what is recorded */
+	r.env = assay_record_env_start(&r);
 	r.start_real = assay_clock(CLOCK_REALTIME);
 	r.start_boot = assay_clock(CLOCK_BOOTTIME);
 	int status = ASSAY_EXIT_FAIL;

@@ -46,6 +46,9 @@ typedef struct record_child {
 typedef struct record_control record_control;
 #define ASSAY_RECORD_CONTROL "control" /* its socket, in the run directory */
 
+/* The machine's identity, while it is being taken. */
+typedef struct record_env record_env;
+
 /* A recording from the start of the command to the summary. */
 struct recording {
 	assay_arena arena;
@@ -72,6 +75,7 @@ struct recording {
 	size_t unrecorded_n;
 	record_keep keep;
 	record_control *control; /* until the command ended; NULL: there is none */
+	record_env *env;         /* NULL: there is none */
 };
 
 /* Run the command with the recorders' environment and wait for it; false when it cannot be started:
@@ -112,8 +116,13 @@ int assay_record_control_bell(const record_control *c);
 /* Name the native functions in the captures of processes that are gone. After salvage. */
 void assay_record_symbols(recording *r);
 
-/* env.json of the run directory, before the command starts. */
-void assay_record_env(const char *dir);
+/* env.json of the run directory, by a process of its own beside the command: the first time it
+ * reads gigabytes. NULL: it cannot be. */
+record_env *assay_record_env_start(const recording *r);
+/* Wait for it; a signal of the user's ends that with what is known by then. */
+void assay_record_env_end(record_env *e, bool show);
+/* It is not wanted any more; what it wrote is there. */
+void assay_record_env_drop(record_env *e);
 
 /* run.json; run is NULL before the command ended. */
 bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,

@@ -48,6 +48,7 @@ static const char *const ignored[] = {
 	"assay.version",
 	"assay.root",
 	"assay.hashed",
+	"assay.files_left",
 	"assay.variables",
 	"assay.absent*",
 	"assay.version_sources*",

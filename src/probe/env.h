@@ -261,9 +261,17 @@ typedef struct assay_env {
 	} process;
 	assay_files files;
 	bool hashed;
+	size_t left; /* files that have no digest since it was not waited for */
 	const char *root;
 	const char *variables; /* whose: process, given, none */
 } assay_env;
+
+/* Orders to a probe that is under way, from another thread or process. */
+typedef struct assay_env_pace {
+	_Atomic int beside; /* a program runs that is worth more: digests take two processors at
+			       most, and only when nobody wants them */
+	_Atomic int stop;   /* what has no digest yet stays without */
+} assay_env_pace;
 
 typedef struct assay_env_opts {
 	size_t size;
@@ -278,6 +286,10 @@ typedef struct assay_env_opts {
 	/* told now and then how many bytes are hashed, on the caller's thread; may be NULL */
 	void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 	void *progress_ctx;
+	/* told all but the digests when there are some to be made; may be NULL */
+	void (*early)(void *ctx, const assay_env *env);
+	void *early_ctx;
+	const assay_env_pace *pace; /* may be NULL */
 } assay_env_opts;
 
 /* Fills *env (zeroed by the callee). False only when the root or the process cannot be used at all:

@@ -661,6 +661,8 @@ static void assay_block(const assay_env *e, assay_jsonw *w)
 	assay_jsonw_z(w, "root", e->root);
 	assay_jsonw_z(w, "variables", e->variables);
 	assay_jsonw_bool(w, "hashed", e->hashed);
+	if (e->left)
+		assay_jsonw_u64(w, "files_left", e->left);
 	list(w, "absent", e->absent.p, e->absent.n);
 	assay_jsonw_bool(w, "container_detected", e->container);
 	assay_jsonw_z(w, "container_kind", e->container_kind);

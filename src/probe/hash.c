@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -19,7 +21,7 @@
 #include "probe/probe.h"
 #include "wire/clock.h"
 
-enum { CHUNK = 1 << 20, PIECE = 16 << 20, THREADS_MAX = 64 };
+enum { CHUNK = 1 << 20, PIECE = 16 << 20, THREADS_MAX = 64, BESIDE_MAX = 2 };
 enum { CACHE_LINES = 1 << 17, CACHE_BYTES = 32 << 20 };
 
 static void to_hex(const unsigned char *p, size_t n, char *out)
@@ -87,6 +89,7 @@ struct job {
 	_Atomic uint64_t done; /* bytes, of all threads */
 	uint64_t total;
 	const assay_env_opts *opts; /* whom to tell how far it is; NULL: nobody */
+	bool beside;                /* a program that is worth more */
 };
 
 /* One thread's own. */
@@ -112,11 +115,18 @@ static void count_bytes(const struct worker *w, uint64_t n)
 		j->opts->progress(j->opts->progress_ctx, "libraries and kernels", done, j->total);
 }
 
+/* The rest is for others, or nobody's. */
+static bool must_leave(const struct job *j)
+{
+	const assay_env_pace *p = j->opts ? j->opts->pace : NULL;
+	return p && (atomic_load(&p->stop) || (j->beside && !atomic_load(&p->beside)));
+}
+
 static bool digest_range(int fd, const struct worker *w, piece *p)
 {
 	uint64_t at = p->from, end = p->from + p->bytes;
 	must(EVP_DigestInit_ex(w->md, EVP_sha256(), NULL));
-	while (at < end) {
+	while (at < end && p->cause == ASSAY_CAUSE_NONE) {
 		size_t want = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
 		ssize_t got = pread(fd, w->buf, want, (off_t)at);
 		if (got < 0 && errno == EINTR)
@@ -128,6 +138,10 @@ static bool digest_range(int fd, const struct worker *w, piece *p)
 		must(EVP_DigestUpdate(w->md, w->buf, (size_t)got));
 		at += (uint64_t)got;
 		count_bytes(w, (uint64_t)got);
+		if (at < end && must_leave(w->job)) {
+			p->cause = ASSAY_CAUSE_LEFT;
+			atomic_fetch_sub(&w->job->done, at - p->from);
+		}
 	}
 	must(EVP_DigestFinal_ex(w->md, p->digest, NULL));
 	return p->cause == ASSAY_CAUSE_NONE;
@@ -136,6 +150,7 @@ static bool digest_range(int fd, const struct worker *w, piece *p)
 static void hash_piece(const struct worker *w, piece *p)
 {
 	struct stat st;
+	p->cause = ASSAY_CAUSE_NONE;
 	int fd = assay_root_fd(w->job->root, p->file->path, &st, &p->cause);
 	if (fd < 0)
 		return;
@@ -159,15 +174,27 @@ static void take_pieces(struct job *j, bool tells)
 	struct worker w = {.job = j, .buf = assay_alloc(&a, CHUNK), .tells = tells};
 	assay_undo undo;
 	w.md = new_digest(&undo);
-	for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;)
-		hash_piece(&w, &j->piece[i]);
+	for (size_t i; !must_leave(j) && (i = atomic_fetch_add(&j->next, 1)) < j->n;)
+		if (j->piece[i].cause == ASSAY_CAUSE_LEFT)
+			hash_piece(&w, &j->piece[i]);
 	end_digest(&undo, w.md);
 	assay_arena_free(&a);
 }
 
+/* This thread alone; threads it starts, too, but it starts none. There is no way back. */
+static void step_aside(void)
+{
+	enum { THIS_THREAD = 1, WHEN_IDLE = 3 << 13 }; /* of ioprio_set(2) */
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+	syscall(SYS_ioprio_set, THIS_THREAD, 0, WHEN_IDLE);
+}
+
 static void hash_worker(void *arg)
 {
-	take_pieces(arg, false);
+	struct job *j = arg;
+	if (j->beside)
+		step_aside();
+	take_pieces(j, false);
 }
 
 static int larger_first(const void *a, const void *b)
@@ -183,16 +210,21 @@ static void join_workers(void *arg)
 		assay_thread_join(&j->thread[i]);
 }
 
+/* The caller's thread works with the others, or waits for those that step aside. */
 static void run_job(struct job *j)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus;
+	size_t most = j->beside ? BESIDE_MAX : THREADS_MAX;
+	size_t want = cpus < 1 ? 1 : (size_t)cpus > most ? most : (size_t)cpus;
 	assay_undo undo;
-	want = want < j->n ? want : j->n;
+	want = (want < j->n ? want : j->n) - !j->beside;
+	j->started = 0;
+	atomic_store(&j->next, 0);
 	assay_undo_add(&undo, join_workers, j);
-	while (j->started + 1 < want && assay_thread_start(&j->thread[j->started], hash_worker, j))
+	while (j->started < want && assay_thread_start(&j->thread[j->started], hash_worker, j))
 		j->started++;
-	take_pieces(j, true);
+	if (!j->beside)
+		take_pieces(j, true);
 	assay_undo_drop(&undo);
 	join_workers(j);
 	for (size_t i = 0; i < j->started; i++)
@@ -233,14 +265,22 @@ static void hash_all(const assay_root *root, assay_file **file, size_t n,
 		total += file[i]->size;
 		do {
 			uint64_t left = file[i]->size - at;
-			piece p = {.file = file[i], .from = at, .bytes = left < most ? left : most};
+			piece p = {.file = file[i],
+				   .from = at,
+				   .bytes = left < most ? left : most,
+				   .cause = ASSAY_CAUSE_LEFT};
 			*assay_push(&pieces) = p;
 			at += p.bytes;
 		} while (at < file[i]->size);
 	}
 	struct job j = {
 		.root = root, .piece = pieces.p, .n = pieces.n, .total = total, .opts = opts};
-	run_job(&j);
+	j.beside = n && opts && opts->pace && atomic_load(&opts->pace->beside);
+	if (j.beside)
+		run_job(&j);
+	j.beside = false;
+	if (n)
+		run_job(&j);
 	for (size_t i = 0; i < pieces.n;)
 		i += take_digest(&pieces.p[i], pieces.p + pieces.n);
 	assay_vec_free(&pieces);
@@ -329,6 +369,38 @@ static assay_str cache_read(assay_ctx *c, const char *path)
 	return text;
 }
 
+static void left_reason(assay_ctx *c)
+{
+	assay_ctx_reason(c, ASSAY_LEVEL_ERROR,
+			 "assay.files: %zu files have no digest: they were not read to the end",
+			 c->env->left);
+}
+
+/* What is known without the digests that are still to be made. */
+static void tell_early(assay_ctx *c, size_t n)
+{
+	if (!c->opts->early || !n)
+		return;
+	c->env->left = n;
+	left_reason(c);
+	c->opts->early(c->opts->early_ctx, c->env);
+	c->env->left = 0;
+	c->env->reasons.n--;
+}
+
+/* Files that could not be read are named, those that nobody waited for counted. */
+static void tell_missing(assay_ctx *c, assay_file **file, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (file[i]->cause == ASSAY_CAUSE_LEFT)
+			c->env->left++;
+		else if (!file[i]->hashed)
+			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.files: %s %s", file[i]->path,
+					 assay_cause_text(file[i]->cause));
+	if (c->env->left)
+		left_reason(c);
+}
+
 void assay_ctx_hash(assay_ctx *c)
 {
 	if (c->opts->no_hash)
@@ -345,17 +417,15 @@ void assay_ctx_hash(assay_ctx *c)
 		if (f->want_hash && !f->hashed && !f->only_remembered)
 			*assay_push(&todo) = f;
 	}
+	tell_early(c, todo.n);
 	hash_all(&c->root, todo.p, todo.n, c->opts);
+	tell_missing(c, todo.p, todo.n);
 	bool fresh = false;
-	for (size_t i = 0; i < todo.n; i++) {
+	for (size_t i = 0; i < todo.n; i++)
 		fresh |= todo.p[i]->hashed;
-		if (!todo.p[i]->hashed)
-			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "assay.files: %s %s",
-					 todo.p[i]->path, assay_cause_text(todo.p[i]->cause));
-	}
 	if (path && fresh)
 		cache_write(c->a, path, known.text, todo.p, todo.n);
-	c->env->hashed = true;
+	c->env->hashed = !c->env->left;
 	assay_map_free(&known.line_at);
 	assay_vec_free(&todo);
 }
@@ -368,9 +438,24 @@ TEST(sha256_of_text_is_right)
 	return 0;
 }
 
+TEST(a_probe_that_is_stopped_leaves_what_has_no_digest)
+{
+	assay_env_pace pace = {.beside = 1, .stop = 1};
+	assay_env_opts opts = {.pace = &pace};
+	assay_root root;
+	assay_file file = {.path = "/passwd"}, *list[] = {&file};
+	CHECK(assay_root_open(&root, "/etc", NULL));
+	hash_all(&root, list, 1, &opts);
+	CHECK(!file.hashed && file.cause == ASSAY_CAUSE_LEFT);
+	assay_root_close(&root);
+	return 0;
+}
+
 TEST(threads_hash_every_file_once)
 {
 	enum { FILES = 40 };
+	assay_env_pace pace = {.beside = 1};
+	assay_env_opts opts = {.pace = &pace};
 	char top[] = "/tmp/assay-hash-XXXXXX", path[64], want[65], line[64];
 	assay_root root;
 	assay_file file[FILES] = {{0}}, *list[FILES];
@@ -389,7 +474,7 @@ TEST(threads_hash_every_file_once)
 		file[i].mtime_ns = assay_timespec_ns(st.st_mtim);
 		list[i] = &file[i];
 	}
-	hash_all(&root, list, FILES, NULL);
+	hash_all(&root, list, FILES, &opts);
 	for (int i = 0; i < FILES; i++) {
 		int n = snprintf(line, sizeof line, "%d", i);
 		assay_sha256_hex(line, (size_t)n, want);

@@ -24,7 +24,8 @@
 	X(NOT_UTF8, "is not UTF-8 text")                                                           \
 	X(EMPTY, "is empty")                                                                       \
 	X(CHANGED, "changed while it was read")                                                    \
-	X(IO, "could not be read")
+	X(IO, "could not be read")                                                                 \
+	X(LEFT, "was not read any more")
 
 typedef enum assay_cause {
 #define X(id, text) ASSAY_CAUSE_##id,
