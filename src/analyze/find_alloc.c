@@ -123,6 +123,13 @@ static void tell_where(const struct churn *x, assay_found *f)
 	f->fact[1] = assay_cause_inner_words(x->c->scratch, x->run, assay_call_stack(t, at.host));
 }
 
+/* Memory for almost every kernel: nobody keeps any of it. */
+static bool is_uncached(const struct churn *x)
+{
+	return x->calls[0] * 3 > x->c->w->events[ASSAY_CLASS_COMPUTE] &&
+	       x->calls[1] * 3 > x->c->w->events[ASSAY_CLASS_COMPUTE];
+}
+
 static void tell(const struct churn *x)
 {
 	const assay_find_ctx *c = x->c;
@@ -144,6 +151,10 @@ static void tell(const struct churn *x)
 		(unsigned long long)(x->calls[1] / (uint64_t)steps),
 		assay_fmt_time(given, x->time[1] / steps));
 	tell_where(x, &f);
+	const char *set = assay_mode_words(x->run, c->scratch, ASSAY_MODE_UNCACHED);
+	if (set || (c->framework != ASSAY_FRAMEWORK_ANY && is_uncached(x)))
+		f.fix = assay_mode_fix(ASSAY_MODE_UNCACHED);
+	f.fact[f.fact[1] ? 2 : 1] = set;
 	assay_finding_add(c, &f);
 }
 

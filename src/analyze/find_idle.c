@@ -5,6 +5,7 @@
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
 #include "analyze/idle_where.h"
+#include "analyze/unnamed.h"
 #include "analyze/own_frames.h"
 #include "base/fmt.h"
 #include "base/sort.h"
@@ -319,6 +320,18 @@ static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f)
 	return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
 }
 
+/* A range with a small part of what is not recorded is not where it happens. */
+static const char *unnamed(const assay_run *run, const assay_find_ctx *c, const assay_idle_name *in,
+			   assay_found *f)
+{
+	uint32_t gap = c->w->longest[ASSAY_WHY_HOST_UNTRACED];
+	if (in->time * 4 > f->total || gap == ASSAY_NO_ROW || f->where.file)
+		return "";
+	const char *between = assay_unnamed_between(c->scratch, run, gap);
+	f->where = (assay_where){0};
+	return between ? assay_printf(c->scratch, ", the longest time %s", between) : "";
+}
+
 static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 			       const struct idle *idle, int cause, bool drained)
 {
@@ -352,8 +365,9 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 		f.fix = host_collective_advice;
 		f.confidence = 0.8 * explained(c);
 	}
-	f.text =
-		assay_printf(c->scratch, "the GPU waits %s %s", cost_words(c, idle, cause), phrase);
+	f.text = assay_printf(c->scratch, "the GPU waits %s %s%s", cost_words(c, idle, cause),
+			      phrase,
+			      cause == ASSAY_WHY_HOST_UNTRACED ? unnamed(run, c, &in, &f) : "");
 	/* time that samples tell has no dependencies to replay */
 	if (!run->part.t.sample.n || cause <= ASSAY_WHY_HOST_OP)
 		f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[cause]);
@@ -453,6 +467,45 @@ static void gather_gap(const assay_run *run, const assay_find_ctx *c, struct nam
 	}
 }
 
+/* What else the host does in gaps that are mostly compiling (collecting garbage, loading what was
+ * made) goes with it. By cause, ns of such gaps. */
+static void sum_compiling(const assay_run *run, const assay_window *w,
+			  int64_t part[ASSAY_WHY_COUNT])
+{
+	const assay_tables *t = &run->part.t;
+	memset(part, 0, ASSAY_WHY_COUNT * sizeof *part);
+	for (size_t i = 0, end; i < t->gap_part.n; i = end) {
+		uint32_t gap = t->gap_part.gap[i];
+		int64_t compiling = 0;
+		for (end = i; end < t->gap_part.n && t->gap_part.gap[end] == gap; end++)
+			if (t->gap_part.cause[end] == ASSAY_WHY_HOST_COMPILE)
+				compiling += t->gap_part.dur[end];
+		if (compiling * 2 < t->gap.dur[gap] || !assay_gap_in_window(&t->gap, w, gap))
+			continue;
+		for (size_t k = i; k < end; k++)
+			part[t->gap_part.cause[k]] += t->gap_part.dur[k];
+	}
+}
+
+static void gather_compiling(const assay_run *run, const assay_find_ctx *c, struct named *all,
+			     size_t n)
+{
+	int64_t part[ASSAY_WHY_COUNT], whole = 0;
+	struct named *compile = NULL;
+	for (size_t i = 0; i < n; i++)
+		compile = all[i].cause == ASSAY_WHY_HOST_COMPILE ? &all[i] : compile;
+	if (!compile || compile->found.follows)
+		return;
+	sum_compiling(run, c->w, part);
+	for (int k = ASSAY_WHY_HOST_SYNC; k < ASSAY_WHY_COUNT; k++)
+		whole += part[k];
+	for (size_t i = 0; i < n; i++)
+		if (&all[i] != compile && part[all[i].cause] * 2 > all[i].found.total)
+			all[i].found.follows = compile->found.id;
+	if (whole > compile->found.total && whole > compile->found.saved)
+		compile->found.saved = whole;
+}
+
 /* Work whose launch was back for a millisecond and more without beginning. */
 static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 {
@@ -511,6 +564,7 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 					      drained && cause == ASSAY_WHY_HOST_SYNC);
 	gather_places(run, c, all, n);
 	gather_gap(run, c, all, n);
+	gather_compiling(run, c, all, n);
 	for (size_t i = 0; i < n; i++)
 		assay_finding_add(c, &all[i].found);
 	if ((double)c->w->suspicious >= least_idle(c))
@@ -518,6 +572,37 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 }
 
 const assay_finder assay_find_idle = {"idle", find_idle};
+
+TEST(what_is_done_in_gaps_of_compiling_goes_with_it)
+{
+	static const struct {
+		int64_t ts;
+		assay_why cause;
+		int64_t dur;
+	} of[] = {
+		{0, ASSAY_WHY_HOST_COMPILE, 60},    {0, ASSAY_WHY_HOST_GC, 40},
+		{200, ASSAY_WHY_HOST_COMPILE, 10},  {200, ASSAY_WHY_HOST_PYTHON, 90},
+		{1000, ASSAY_WHY_HOST_COMPILE, 90}, {1000, ASSAY_WHY_HOST_GC, 10}, /* outside */
+	};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		uint32_t gap = i % 2 ? (uint32_t)i / 2 : assay_add(t, ASSAY_T_gap);
+		uint32_t part = assay_add(t, ASSAY_T_gap_part);
+		t->gap.device[gap] = 0;
+		t->gap.ts[gap] = of[i].ts;
+		t->gap.dur[gap] = 100;
+		t->gap_part.gap[part] = gap;
+		t->gap_part.cause[part] = (uint8_t)of[i].cause;
+		t->gap_part.dur[part] = of[i].dur;
+	}
+	int64_t part[ASSAY_WHY_COUNT];
+	sum_compiling(run, &(assay_window){.device = 0, .to = 500}, part);
+	CHECK(part[ASSAY_WHY_HOST_COMPILE] == 60 && part[ASSAY_WHY_HOST_GC] == 40);
+	CHECK_EQ(part[ASSAY_WHY_HOST_PYTHON], 0);
+	assay_run_free(run);
+	return 0;
+}
 
 TEST(the_usual_distance_between_kernels_is_nothing_to_change)
 {

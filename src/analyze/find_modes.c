@@ -11,7 +11,6 @@
 #include "model/by_hand.h"
 #include "names/calls.h"
 #include "names/copies.h"
-#include "names/modes.h"
 
 enum {
 	USUAL = 20 * 1000, /* ns of Python from one launch to the next */
@@ -286,15 +285,14 @@ static int64_t without_blocking(const assay_find_ctx *c, const struct blocking *
 
 /* ------------------------------------------------------------------ telling */
 
-/* "CUDA_LAUNCH_BLOCKING=1 is set"; NULL: no variable says so. */
-static const char *variable_words(const struct modes *m, assay_mode mode)
+const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mode)
 {
-	const assay_meta_table *f = &m->t->meta;
+	const assay_meta_table *f = &run->part.t.meta;
 	for (size_t i = 0; i < f->n; i++) {
-		assay_str key = assay_text(m->run, f->key[i]), prefix = assay_str_cut(&key, '.');
+		assay_str key = assay_text(run, f->key[i]), prefix = assay_str_cut(&key, '.');
 		if (assay_str_is(prefix, "env") && assay_mode_of_variable(key) == mode)
-			return assay_printf(m->c->scratch, "%.*s=%s is set", (int)key.n, key.p,
-					    assay_z(m->run, f->value[i]));
+			return assay_printf(a, "%.*s=%s is set", (int)key.n, key.p,
+					    assay_z(run, f->value[i]));
 	}
 	return NULL;
 }
@@ -317,7 +315,7 @@ static void tell(struct modes *m, assay_mode mode, assay_found *f)
 	f->fix = assay_mode_fix(mode);
 	f->text = assay_printf(c->scratch, "%s takes %s", assay_mode_what(mode),
 			       assay_share_words(c, f->total));
-	const char *set = variable_words(m, mode);
+	const char *set = assay_mode_words(m->run, c->scratch, mode);
 	for (size_t i = 0; set && i < ASSAY_FACTS_MAX; i++)
 		if (!f->fact[i]) {
 			f->fact[i] = set;

@@ -8,6 +8,7 @@
 #include "analyze/window.h"
 #include "analyze/worth.h"
 #include "model/cause.h"
+#include "names/modes.h"
 
 /* What finders go by. Costs are of one steady step where steps is not 0, else of the recording. */
 typedef struct assay_find_ctx {
@@ -120,6 +121,9 @@ int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c);
 /* Runs all finders, orders what they found and fills verdict, the older view. */
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
 		    assay_worth *worth);
+
+/* "CUDA_LAUNCH_BLOCKING=1 is set"; NULL: no variable switches the mode on. */
+const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mode);
 
 /* What the run is written with. */
 assay_framework assay_framework_of(const assay_run *run);
