@@ -1,5 +1,5 @@
-/* assay scopes --by library: what threads were seen doing outside Python, by function of a library.
- */
+/* assay scopes --by library: what threads were seen doing outside Python, by function of a library,
+ * those that ran before those that waited. */
 #include <stdio.h>
 
 #include "base/fmt.h"
@@ -9,20 +9,22 @@
 #include "model/native.h"
 
 typedef struct group {
-	uint32_t code; /* one of them */
-	int64_t looks;
+	uint32_t code;          /* one of them */
+	int64_t looks, running; /* running: of a thread that was not blocked */
 } group;
 
 /* Looks by file and function: one function may be several rows of code. */
-static size_t gather(const assay_run *run, assay_arena *a, group **out, int64_t *all)
+static size_t gather(const assay_run *run, assay_arena *a, group **out, group *all)
 {
 	const assay_tables *t = &run->part.t;
 	group *g = assay_alloc(a, (t->code.n + 1) * sizeof *g);
 	assay_map known = {0};
 	size_t n = 0;
 	for (size_t i = 0; i < t->sample.n; i++) {
-		uint32_t code = t->sample.native[i];
-		*all += t->sample.count[i];
+		uint32_t code = t->sample.native[i], looks = t->sample.count[i];
+		uint32_t running = t->sample.state[i] == ASSAY_THREAD_BLOCKED ? 0 : looks;
+		all->looks += looks;
+		all->running += running;
 		if (code == ASSAY_NO_ROW)
 			continue;
 		uint32_t *slot = assay_map_at(&known, (uint64_t)t->code.file[code] << 32 |
@@ -31,7 +33,8 @@ static size_t gather(const assay_run *run, assay_arena *a, group **out, int64_t 
 			*slot = (uint32_t)n;
 			g[n++] = (group){.code = code};
 		}
-		g[*slot].looks += t->sample.count[i];
+		g[*slot].looks += looks;
+		g[*slot].running += running;
 	}
 	assay_map_free(&known);
 	*out = g;
@@ -39,12 +42,13 @@ static size_t gather(const assay_run *run, assay_arena *a, group **out, int64_t 
 }
 
 static void print_json(const assay_run *run, const group *g, const uint32_t *rows, size_t n,
-		       int64_t all)
+		       const group *all)
 {
 	const assay_code_table *c = &run->part.t.code;
 	assay_jsonw w = {0};
 	assay_jsonw_open(&w, NULL, '{');
-	assay_jsonw_i64(&w, "looks", all);
+	assay_jsonw_i64(&w, "looks", all->looks);
+	assay_jsonw_i64(&w, "running_looks", all->running);
 	assay_jsonw_open(&w, "libraries", '[');
 	for (size_t i = 0; i < n; i++) {
 		const group *x = &g[rows[i]];
@@ -52,25 +56,33 @@ static void print_json(const assay_run *run, const group *g, const uint32_t *row
 		assay_jsonw_str(&w, "library", assay_text(run, c->file[x->code]));
 		assay_jsonw_str(&w, "function", assay_text(run, c->function[x->code]));
 		assay_jsonw_i64(&w, "looks", x->looks);
+		assay_jsonw_i64(&w, "running_looks", x->running);
 		assay_jsonw_close(&w, '}');
 	}
 	assay_scopes_print_list(&w);
 }
 
 static void print_text(const assay_run *run, const group *g, const uint32_t *rows, size_t n,
-		       size_t top, int64_t all)
+		       size_t top, const group *all)
 {
 	assay_arena a = {0};
-	char count[ASSAY_FMT];
+	enum { FUNCTION_WIDTH = 48 };
+	char running[ASSAY_FMT], waiting[ASSAY_FMT];
 	if (!n) {
 		puts("no sample tells a library (assay record takes them where the system allows it)");
 		return;
 	}
-	printf("  %9s %6s  %s\n", "looks", "share", "library (function)");
+	printf("  %9s %6s %9s  %s\n", "running", "share", "waiting", "library (function)");
 	for (size_t i = 0; i < n && i < top; i++) {
 		const group *x = &g[rows[i]];
-		printf("  %9s %5.1f%%  %s\n", assay_fmt_count(count, (uint64_t)x->looks),
-		       100 * (double)x->looks / (double)all, assay_native_words(&a, run, x->code));
+		assay_str function = assay_text(run, run->part.t.code.function[x->code]);
+		printf("  %9s %5.1f%% %9s  %s", assay_fmt_count(running, (uint64_t)x->running),
+		       100 * (double)x->running / (double)(all->running ? all->running : 1),
+		       assay_fmt_count(waiting, (uint64_t)(x->looks - x->running)),
+		       assay_native_library(&a, run, x->code));
+		if (function.n)
+			printf(" (%s)", assay_fmt_kernel(&a, function, FUNCTION_WIDTH));
+		putchar('\n');
 	}
 	if (n > top)
 		printf("  ... %zu more (--top N shows them)\n", n - top);
@@ -80,17 +92,16 @@ static void print_text(const assay_run *run, const group *g, const uint32_t *row
 void assay_scopes_libraries(const assay_run *run, size_t top, bool json)
 {
 	assay_arena a = {0};
-	group *g;
-	int64_t all = 0;
+	group *g, all = {0};
 	size_t n = gather(run, &a, &g, &all);
 	uint32_t *rows = assay_alloc(&a, (n + 1) * sizeof *rows);
-	int64_t *looks = assay_alloc(&a, (n + 1) * sizeof *looks);
+	int64_t *running = assay_alloc(&a, (n + 1) * sizeof *running);
 	for (uint32_t i = 0; i < n; i++)
-		rows[i] = i, looks[i] = g[i].looks;
-	assay_sort_rows_falling(rows, n, looks);
+		rows[i] = i, running[i] = g[i].running;
+	assay_sort_rows_falling(rows, n, running);
 	if (json)
-		print_json(run, g, rows, n, all);
+		print_json(run, g, rows, n, &all);
 	else
-		print_text(run, g, rows, n, top, all);
+		print_text(run, g, rows, n, top, &all);
 	assay_arena_free(&a);
 }

@@ -379,8 +379,10 @@ def the_report_names_library_and_function(python):
     got = {(x["where"]["line"], os.path.basename(x.get("library", "")), x.get("symbol")) for x in report["idle_lines"]}
     enough((LINES["native sleep"], "libnative.so", "native_sleep") in got, got)
     text = subprocess.run([ASSAY, "scopes", "--by", "library", "--json", r.dir + "/run"], check=True, capture_output=True).stdout
-    places = {(os.path.basename(x["library"]), x["function"]) for x in json.loads(text)["libraries"]}
-    enough({("libnative.so", "native_sleep"), ("libnative.so", "native_read")} <= places, places)
+    places = {(os.path.basename(x["library"]), x["function"]): x for x in json.loads(text)["libraries"]}
+    enough({("libnative.so", "native_sleep"), ("libnative.so", "native_read")} <= set(places), places)
+    asleep = places["libnative.so", "native_sleep"]
+    enough(asleep["running_looks"] * 2 < asleep["looks"], asleep)
 
 
 def without_native_stacks_there_are_none(python):
