@@ -87,24 +87,45 @@ export function mergeTrees(runs, trees, steps) {
 	return root;
 }
 
-// Stacks that samples saw in [from, to), outermost call first, those outside Python inside the line that called them:
-// how many looks saw them.
-export function stackTree(data, from = -Infinity, to = Infinity) {
-	const root = { ...node(-1, null, -1), looks: 0 }, l = data.look, of = new Map();
-	const at = (row, below) => {
+// at(row, below): the node of a row of stack, its callers around it, inside a node; made from `empty` where there is none.
+// Calls of one function at several lines are one node.
+function stackNodes({ stack }, empty) {
+	const of = new Map(), at = (row, below) => {
 		if (row < 0)
 			return below;
 		if (!of.has(below))
 			of.set(below, new Map());
 		const known = of.get(below);
 		if (!known.has(row)) {
-			const up = at(data.stack.caller[row], below), key = `${data.stack.code[row]}`;
+			const up = at(stack.caller[row], below), key = `${stack.code[row]}`;
 			if (!up.inside.has(key))
-				up.inside.set(key, { ...node(row, up, -1), looks: 0 });
+				up.inside.set(key, { ...node(row, up, -1), ...empty, lines: new Set() });
 			known.set(row, up.inside.get(key));
+			known.get(row).lines.add(stack.line[row]);
 		}
 		return known.get(row);
 	};
+	return at;
+}
+
+// Python stacks, outermost call first: the GPU work that begins in [from, to) by where it was launched, and idle time by where the
+// launching thread was longest meanwhile. What has no stack is in none of the calls.
+export function launchTree(data, from = -Infinity, to = Infinity) {
+	const empty = { stack_gpu: 0, stack_idle: 0 }, root = { ...node(-1, null, -1), ...empty }, at = stackNodes(data, empty), g = data.gap, p = data.gap_part;
+	for (let i = 0; i < data.gpu.n; i++)
+		if (data.start[i] >= from && data.start[i] < to)
+			addUp(at(data.gpu.stack?.[i] ?? -1, root), "stack_gpu", data.dur[i]);
+	for (let i = 0; i < (p?.n ?? 0); i++) {
+		const gap = p.gap[i], inside = Math.max(0, Math.min(to, g.ts[gap] + g.dur[gap]) - Math.max(from, g.ts[gap]));
+		addUp(at(p.stack[i], root), "stack_idle", p.dur[i] * inside / (g.dur[gap] || 1));
+	}
+	return root;
+}
+
+// Stacks that samples saw in [from, to), outermost call first, those outside Python inside the line that called them:
+// how many looks saw them.
+export function stackTree(data, from = -Infinity, to = Infinity) {
+	const empty = { looks: 0 }, root = { ...node(-1, null, -1), ...empty }, l = data.look, at = stackNodes(data, empty);
 	for (let i = 0; i < (l?.n ?? 0); i++) {
 		const calls = l.calls?.[i] ?? -1;
 		if ((l.stack[i] >= 0 || calls >= 0) && l.ts[i] < to && l.ts[i] + Math.max(0, l.dur[i]) >= from)

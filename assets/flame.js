@@ -1,7 +1,7 @@
 // A flame graph of calls: press a box to look into it, type to find.
-import { callTree, plainName, stackTree } from "./calltree.js";
+import { callTree, launchTree, plainName, stackTree } from "./calltree.js";
 import { choice, el, section } from "./dom.js";
-import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { decoded, formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { threadLanes } from "./nest.js";
 import { COLOURS, colourSpans } from "./palette.js";
 import { frameText } from "./stacks.js";
@@ -10,7 +10,8 @@ import { makeTable } from "./tables.js";
 
 export const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
 const SEEN = ["looks", "stacks, by looks of the sampler"];
-const ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
+const LAUNCHED = [["stack_gpu", "GPU work, by Python stack"], ["stack_idle", "GPU idle, by Python stack"]];
+const FEW_LINES = 3, ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
 const sorted = (n, key) => [...n.inside.values()].filter((c) => c[key] > 0).sort((a, b) => b[key] - a[key]);
 const pathOf = (n) => n.up ? [...pathOf(n.up), n] : [];
 
@@ -45,36 +46,50 @@ export class Flame {
 	// What there is most to see of.
 	usual() {
 		const { gpu } = this.data;
-		return gpu.launch.some((call) => call >= 0) ? "gpu" : hasCalls(this.data) ? "host" : SEEN[0];
+		return hasStacks(this.data) ? LAUNCHED[0][0] : gpu.launch.some((call) => call >= 0) ? "gpu" : hasCalls(this.data) ? "host" : SEEN[0];
+	}
+
+	open() {
+		if (!this.key)
+			this.measure(this.usual());
 	}
 
 	// Trees are made when first looked at: a large run has many calls.
-	open() {
-		this.calls ??= callTree(this.data, ...this.time);
-		this.stacks ??= stackTree(this.data, ...this.time);
-		if (!this.key)
-			this.measure(this.usual());
+	tree(key) {
+		const [name, make] = key === SEEN[0] ? ["stacks", stackTree] : LAUNCHED.some(([k]) => k === key) ? ["launches", launchTree] : ["calls", callTree];
+		return this[name] ??= make(this.data, ...this.time);
 	}
 
 	// Look at [from, to) only.
 	within(from, to) {
 		this.time = [from, to];
-		this.calls = this.stacks = null;
+		this.calls = this.stacks = this.launches = null;
 		if (this.key)
 			this.measure(this.key);
 	}
 
 	measure(key) {
 		this.key = key;
-		this.open();
-		this.top = this.root = key === SEEN[0] ? this.stacks : this.calls;
+		this.top = this.root = this.tree(key);
 		this.draw();
 	}
 
 	title(n) {
 		if (!n.up)
 			return "all";
-		return this.root === this.stacks ? frameText(this.data, n.name) : shortName(plainName(this.data, n.name) || "(no name)");
+		return this.root !== this.calls ? this.frame(n) : shortName(plainName(this.data, n.name) || "(no name)");
+	}
+
+	// "f · x.py:3, 8": a function and the lines of it that were called from.
+	frame(n) {
+		const lines = [...n.lines].sort((a, b) => a - b), shown = lines.slice(0, FEW_LINES).join(", ");
+		return frameText(this.data, n.name).replace(/:\d+$/, `:${shown}${lines.length > FEW_LINES ? ", …" : ""}`);
+	}
+
+	// Is it what is looked for? Any of its lines is.
+	isFound(n) {
+		const texts = n.lines ? [this.title(n), ...Array.from(n.lines, (line) => frameText(this.data, n.name).replace(/:\d+$/, `:${line}`))] : [this.title(n)];
+		return texts.some((text) => text.toLowerCase().includes(this.needle));
 	}
 
 	amount(v) {
@@ -90,13 +105,13 @@ export class Flame {
 		if (!n.up)
 			return "var(--faint)";
 		this.colours ??= colourSpans(this.data);
-		const { own, line, code } = this.data.stack ?? {}, stack = this.root === this.stacks;
+		const { own, line, code } = this.data.stack ?? {}, stack = this.root !== this.calls;
 		const colour = !stack ? COLOURS[this.colours[n.span]] : own?.[n.name] === n.name ? "--mark" : line[n.name] < 0 && this.data.code.line[code[n.name]] < 0 ? "--host-driver" : "--host-python";
 		return `color-mix(in srgb, var(${colour}) ${n.depth % 2 ? 55 : 70}%, var(--ground))`;
 	}
 
 	box({ n, left, share, depth }) {
-		const found = this.needle && this.title(n).toLowerCase().includes(this.needle);
+		const found = this.needle && this.isFound(n);
 		const b = el("button", {
 			type: "button", title: this.about(n), "aria-label": this.about(n), onclick: () => this.zoom(n === this.top && n.up ? n.up : n),
 			style: { left: `${100 * left}%`, width: `${100 * share}%`, top: `${depth * ROW}px`, background: this.background(n) },
@@ -109,6 +124,26 @@ export class Flame {
 	zoom(n) {
 		this.top = n;
 		this.draw();
+		this.picture.dispatchEvent(new Event("change", { bubbles: true }));
+	}
+
+	// The box that fills the width, from the outermost call on, for the address; "" for all.
+	zoomText() {
+		const keyOf = (n) => [...n.up.inside].find(([, c]) => c === n)[0];
+		return this.top ? pathOf(this.top).map((n) => encodeURIComponent(keyOf(n))).join("/") : "";
+	}
+
+	// Goes as far as there are such calls.
+	zoomTo(text) {
+		this.open();
+		let at = this.root;
+		for (const key of text.split("/").map(decoded)) {
+			const next = [...at.inside].find(([k]) => String(k) === key);
+			if (!next)
+				break;
+			[, at] = next;
+		}
+		this.zoom(at);
 	}
 
 	draw() {
@@ -120,13 +155,16 @@ export class Flame {
 	}
 
 	sortedBy() {
-		return Math.max(0, MEASURES.findIndex(([key]) => key === this.key));
+		return Math.max(0, [...MEASURES, ...LAUNCHED].findIndex(([key]) => key === this.key) % MEASURES.length);
 	}
 
 	columns() {
 		return this.root === this.stacks ? [
 			{ title: "looks", number: true, value: (n) => n.looks, show: (n) => formatCount(n.looks) },
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => this.title(n) },
+		] : this.root === this.launches ? [
+			...LAUNCHED.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
+			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("button.plain", { type: "button", onclick: () => this.zoom(n) }, this.title(n)) },
 		] : [
 			...MEASURES.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
 			{ title: "calls", number: true, value: (n) => n.count, show: (n) => formatCount(n.count) },
@@ -149,6 +187,9 @@ export function callsIn(data, from, to) {
 	f.within(from, to);
 	return el("details", { ontoggle: () => f.open() }, el("summary", {}, "Flame graph of the calls in it"), f.path, f.picture);
 }
+
+// Has it Python stacks of launches?
+const hasStacks = ({ gpu, stack, code }) => Boolean(stack && code && gpu.stack?.some((row) => row >= 0));
 
 // Has the run calls of threads?
 export const hasCalls = (data) => threadLanes(data).size > 0;
@@ -173,12 +214,12 @@ export function flameSection(f, title, measures, tools, ...notes) {
 }
 
 export function flame(data) {
-	if (!data.look && !hasCalls(data))
+	if (!data.look && !hasCalls(data) && !hasStacks(data))
 		return null;
 	const f = new Flame(data), [from, to, steps] = countedTime(data), counted = Number.isFinite(from);
 	const tools = counted ? [choice("time", "Which time", [["steps", `${formatCount(steps)} steps that count`], ["all", "the whole run"]], (what) => f.within(...(what === "steps" ? [from, to] : [-Infinity, Infinity])))] : [];
 	if (counted)
 		f.within(from, to);
-	return flameSection(f, "Flame", [...(hasCalls(data) ? MEASURES : []), ...(data.look ? [SEEN] : [])], tools,
+	return flameSection(f, "Flame", [...(hasStacks(data) ? LAUNCHED : []), ...(hasCalls(data) ? MEASURES : []), ...(data.look ? [SEEN] : [])], tools,
 		el("p.muted", {}, "Calls of all threads, those inside others below them. Press a box to look into it, its own box to go back."));
 }

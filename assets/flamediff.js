@@ -13,6 +13,10 @@ export class FlameDiff extends Flame {
 		this.runs = runs;
 	}
 
+	usual() {
+		return MEASURES[this.data.gpu.launch.some((call) => call >= 0) ? 0 : 1][0];
+	}
+
 	open() {
 		const times = this.runs.map(countedTime);
 		this.calls ??= mergeTrees(this.runs, this.runs.map((run, i) => callTree(run, times[i][0], times[i][1])), times.map(([, , steps]) => steps));

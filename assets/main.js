@@ -27,6 +27,7 @@ import { memory } from "./memory.js";
 import { roofline } from "./roofline.js";
 import { calls, devices, inFullNote, kernels, ranks, ranksNote, scopes, telemetry, trust, waits } from "./sections.js";
 import { steps } from "./steps.js";
+import { tablesOf } from "./tables.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { rowsAsText } from "./twin.js";
@@ -209,6 +210,11 @@ function follow({ timelines, tabs, box, notes }, hash = location.hash) {
 		} else if (chosen && [...chosen.options].some((o) => o.value === part.text)) {
 			chosen.value = part.text;
 			chosen.dispatchEvent(new Event("change"));
+		} else if (part.what === "table") {
+			const [, id, n] = part.name.match(/(.*)\.(\d+)$/), section = document.getElementById(id);
+			(section ? tablesOf(section)[n] : null)?.take(part.text);
+		} else if (part.what === "zoom") {
+			document.getElementById("flame")?.flame.zoomTo(part.text);
 		} else if (t && FOLLOW[part.what]) {
 			if (["span", "time", "view"].includes(part.what))
 				t.root.scrollIntoView({ block: "nearest" });

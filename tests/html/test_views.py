@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tables, flame graphs and matrices of the page in a real browser, and that its address keeps them."""
+import math
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+from browser import browser, choose, console, load, missing, open_tab, reopen, until, write
+
+TABLE = """
+const table = document.querySelector("#kernels .table:has(input)"), head = [...table.querySelectorAll("th")].find((h) => h.getAttribute("aria-sort") !== "none");
+return [head.textContent, head.getAttribute("aria-sort"), table.querySelector("input").value, [...table.querySelectorAll("tbody tr")].map((r) => r.textContent)];
+"""
+
+
+def check_table_in_address(driver):
+    open_tab(driver, "kernels")
+    driver.execute_script("""
+        const table = document.querySelector("#kernels .table:has(input)"), box = table.querySelector("input");
+        [...table.querySelectorAll("th button")].find((b) => b.textContent === "count").click();
+        [...table.querySelectorAll("th button")].find((b) => b.textContent === "count").click();
+        box.value = "Elementwise, 50%";
+        box.dispatchEvent(new Event("input"));
+        box.value = "elementwise";
+        box.dispatchEvent(new Event("input"));""")
+    want = driver.execute_script(TABLE)
+    kept = until(driver, "location.hash.includes('table.kernels.1=count,up,elementwise')")
+    address = reopen(driver)
+    got = driver.execute_script(TABLE)
+    tap.ok("the address keeps how a table is sorted and filtered", kept and got == want and got[:3] == ["count", "ascending", "elementwise"] and len(got[3]) > 3, (address, got, want))
+    odd = driver.execute_script("""
+        for (const text of ["nothing,up", "", "count", "%ZZ,up,%E0%A4%A"]) tablesOf(document.getElementById("kernels"))[1].take(text);
+        const rows = document.querySelectorAll("#kernels .table:has(input) tbody tr").length;
+        tablesOf(document.getElementById("kernels"))[1].take("total,down,");
+        return [rows, tablesOf(document.getElementById("kernels"))[1].asText()];""")
+    tap.ok("a wrong one does no harm, and the usual one is not in the address", odd[1] == "", odd)
+
+
+def check_flame_in_address(driver):
+    driver.execute_script("location.hash = 'flame'")
+    until(driver, "document.querySelectorAll('#flame .flame button').length > 4")
+    for measure in ("stack_gpu", "gpu"):
+        choose(driver, "flame", measure)
+        want = driver.execute_script("""
+            const f = document.getElementById("flame").flame;
+            const deep = (n) => { const c = [...n.inside.values()].sort((a, b) => b[f.key] - a[f.key])[0]; return c && n.depth < 2 ? deep(c) : n; };
+            f.zoom(deep(f.root));
+            return f.path.textContent;""")
+        kept = until(driver, f"location.hash.includes('zoom=') && location.hash.includes('set.flame={measure}') === {str(measure != 'stack_gpu').lower()}")
+        address = reopen(driver)
+        until(driver, "document.querySelectorAll('#flame .flame button').length > 0")
+        got = driver.execute_script("const f = document.getElementById('flame').flame; return [f.path.textContent, f.key]")
+        tap.ok(f"the address keeps the box that fills the flame graph ({measure})", kept and got == [want, measure] and want.count("›") == 2, (address, got, want))
+    driver.execute_script("document.getElementById('flame').flame.zoomTo('x/y/%ZZ')")
+    tap.ok("one that is not there shows all", driver.execute_script("const f = document.getElementById('flame').flame; return f.top === f.root"))
+
+
+def check_stack_flame(driver):
+    """GPU work and idle time by Python stack, against sums made another way."""
+    choose(driver, "flame", "stack_gpu")
+    got = driver.execute_script("""
+        const d = assay.data, f = document.getElementById("flame").flame, [from, to] = countedTime(d), own = (row) => row < 0 ? "" : d.texts[d.code.function[d.stack.code[row]]];
+        const holds = (row, name) => row >= 0 && (own(row) === name || holds(d.stack.caller[row], name));
+        let all = 0, log = 0, idle = 0;
+        for (let i = 0; i < d.gpu.n; i++)
+            if (d.start[i] >= from && d.start[i] < to) {
+                all += d.dur[i];
+                log += holds(d.gpu.stack[i], "log_norms") ? d.dur[i] : 0;
+            }
+        for (let i = 0; i < d.gap.n; i++) idle += Math.max(0, Math.min(to, d.gap.ts[i] + d.gap.dur[i]) - Math.max(from, d.gap.ts[i]));
+        const find = (n) => n.up && f.title(n).startsWith("log_norms") ? n.stack_gpu : [...n.inside.values()].reduce((sum, c) => sum + find(c), 0);
+        return [f.root.stack_gpu, all, find(f.root), log, f.root.stack_idle, idle, [...document.querySelectorAll("#flame .flame button")].map((b) => b.textContent)];""")
+    tap.ok("GPU work by Python stack is all of it, and that of a function its own", got[0] == got[1] > 0 and got[2] == got[3] > 0, got[:4])
+    tap.ok("idle time by Python stack is all of it", math.isclose(got[4], got[5], rel_tol=1e-9) and got[4] > 0, got[4:6])
+    tap.ok("a function called at several lines names them", any(text.startswith("train_step · program.py:36, 38") for text in got[6]), got[6])
+
+
+def main():
+    if missing():
+        return tap.skip("views of the page in a browser", missing())
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
+        folder, driver = pathlib.Path(name), browser()
+        try:
+            load(driver, write(folder, "run.html", tap.ROOT / "demo/run")[0])
+            check_table_in_address(driver)
+            check_flame_in_address(driver)
+            check_stack_flame(driver)
+            tap.ok("nothing failed on the console", not console(driver))
+        finally:
+            driver.quit()
+
+
+main()
+tap.done()
